@@ -1,0 +1,28 @@
+package site
+
+// Types of errors that readers and submitters are told.
+const (
+	ErrorInvalidParameter = "invalid_parameter"
+	ErrorNotFound         = "not_found"
+	ErrorMethodNotAllowed = "method_not_allowed"
+	ErrorInternal         = "internal"
+)
+
+// ErrorBody is the body of every answer that is no success.
+type ErrorBody struct {
+	Error Error `json:"error"`
+}
+
+// Error says what went wrong; Code repeats the HTTP status.
+type Error struct {
+	Code    int          `json:"code"`
+	Type    string       `json:"type"`
+	Message string       `json:"message"`
+	Fields  []ErrorField `json:"fields,omitempty"` // with a 400
+}
+
+// ErrorField names one faulty parameter or field.
+type ErrorField struct {
+	Field   string `json:"field"`
+	Message string `json:"message"`
+}

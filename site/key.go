@@ -1,0 +1,159 @@
+package site
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// File names that are no route of their own.
+const (
+	IndexFile = "v1/index.json" // every list with its total, and every slug: see Index
+	logFile   = "log.json"      // of a log: its LogIndex
+)
+
+// Key is the canonical name of the file that answers q: the path and Ext without parameters; with any, the route, then
+// name=value for each filter that is present and each other parameter at its value or default, in the table's order.
+func (q Query) Key() string {
+	if q.file != "" {
+		return q.file
+	}
+	base := q.base()
+	if q.Bare {
+		return base + q.Route.Ext
+	}
+	var b strings.Builder
+	b.WriteString(base)
+	for _, p := range q.Route.Params {
+		if v := q.Text(p.Name); v != "" {
+			b.WriteByte('/')
+			b.WriteString(p.Name)
+			b.WriteByte('=')
+			writeEscaped(&b, v)
+		}
+	}
+	b.WriteString(q.Route.Ext)
+	return b.String()
+}
+
+// base is the path without its first slash; the root is "index".
+func (q Query) base() string {
+	if q.Route.Pattern == "/" {
+		return "index"
+	}
+	return strings.Replace(q.Route.Pattern[1:], "{slug}", q.Slug, 1)
+}
+
+// ListKey names the list that q pages through: the route and its filters, without order and page. It is what Index
+// counts.
+func (q Query) ListKey() string {
+	var b strings.Builder
+	b.WriteString(q.base())
+	for _, p := range q.Route.Params {
+		if v := q.Text(p.Name); p.Filter && v != "" {
+			b.WriteByte('/')
+			b.WriteString(p.Name)
+			b.WriteByte('=')
+			writeEscaped(&b, v)
+		}
+	}
+	return b.String()
+}
+
+const hexDigits = "0123456789abcdef"
+
+// writeEscaped writes bytes outside [A-Za-z0-9._-] as ~2f.
+func writeEscaped(b *strings.Builder, s string) {
+	for i := range len(s) {
+		c := s[i]
+		if c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '.' || c == '_' || c == '-' {
+			b.WriteByte(c)
+			continue
+		}
+		b.WriteByte('~')
+		b.WriteByte(hexDigits[c>>4])
+		b.WriteByte(hexDigits[c&15])
+	}
+}
+
+func unescape(s string) (string, error) {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '~' {
+			b.WriteByte(s[i])
+			continue
+		}
+		if i+2 >= len(s) {
+			return "", fmt.Errorf("unescape %q: short escape", s)
+		}
+		c, err := strconv.ParseUint(s[i+1:i+3], 16, 8)
+		if err != nil {
+			return "", fmt.Errorf("unescape %q: %w", s, err)
+		}
+		b.WriteByte(byte(c))
+		i += 2
+	}
+	return b.String(), nil
+}
+
+// Request is the inverse of Key: the path and query that spell a key. Files that no route makes answer to their own
+// path.
+func Request(key string) (path, rawQuery string, err error) {
+	ext := key[strings.LastIndexByte(key, '.')+1:]
+	stem, found := strings.CutSuffix(key, "."+ext)
+	if !found {
+		return "/" + key, "", nil
+	}
+	var route *Route
+	var base string
+	parts := strings.Split(stem, "/")
+	n := len(parts)
+	for i, p := range parts {
+		if strings.Contains(p, "=") {
+			n = i
+			break
+		}
+	}
+	base = "/" + strings.Join(parts[:n], "/")
+	if base == "/index" {
+		base = "/"
+	}
+	if route, _ = routeOf(base); route == nil || route.Ext != "."+ext {
+		return "/" + key, "", nil
+	}
+	values := make([]string, 0, len(parts)-n)
+	for _, p := range parts[n:] {
+		name, escaped, _ := strings.Cut(p, "=")
+		if route.Param(name) == nil {
+			return "/" + key, "", nil
+		}
+		v, err := unescape(escaped)
+		if err != nil {
+			return "", "", fmt.Errorf("request of key %s: %w", key, err)
+		}
+		values = append(values, name+"="+url.QueryEscape(v))
+	}
+	return base, strings.Join(values, "&"), nil
+}
+
+// fileOf says whether a path names a file by itself: it has an extension and plain segments.
+func fileOf(path string) (string, bool) {
+	name := strings.TrimPrefix(path, "/")
+	last := name[strings.LastIndexByte(name, '/')+1:]
+	if !strings.Contains(last, ".") || len(name) > 1000 {
+		return "", false
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if part == "" || strings.Trim(part, ".") == "" {
+			return "", false
+		}
+	}
+	return name, true
+}
+
+// Index is v1/index.json: what there is, so that nothing is taken for empty that is damaged.
+type Index struct {
+	Lists map[string]int `json:"lists"` // total of each list, by its ListKey
+	Slugs []string       `json:"slugs"` // every service, sorted
+}

@@ -1,0 +1,51 @@
+package site
+
+import (
+	"cmp"
+	"slices"
+)
+
+// The four orders of the list of services.
+const (
+	OrderNewest    = "newest"
+	OrderUptime    = "uptime"
+	OrderCheapest  = "cheapest"
+	OrderEndpoints = "endpoints"
+)
+
+// Orders lists them, the default first.
+var Orders = []string{OrderNewest, OrderUptime, OrderCheapest, OrderEndpoints}
+
+// Sort puts items into one of the four orders. Every order is total: ties go by slug, nulls last.
+func Sort(items []*ServiceListItem, order string) {
+	compare := map[string]func(a, b *ServiceListItem) int{
+		OrderNewest: func(a, b *ServiceListItem) int { return b.CreatedAt.Compare(a.CreatedAt.Time) },
+		OrderUptime: func(a, b *ServiceListItem) int {
+			return nullsLast(b.Uptime24h, a.Uptime24h, cmp.Compare[float64], true)
+		},
+		OrderCheapest: func(a, b *ServiceListItem) int {
+			return nullsLast(a.MinPriceUSD, b.MinPriceUSD, Decimal.Compare, false)
+		},
+		OrderEndpoints: func(a, b *ServiceListItem) int { return cmp.Compare(b.EndpointCount, a.EndpointCount) },
+	}[order]
+	slices.SortFunc(items, func(a, b *ServiceListItem) int {
+		return cmp.Or(compare(a, b), cmp.Compare(a.Slug, b.Slug))
+	})
+}
+
+// nullsLast compares two values either of which may be null; swapped says that the caller exchanged them to descend.
+func nullsLast[T any](a, b *T, compare func(a, b T) int, swapped bool) int {
+	last := 1
+	if swapped {
+		last = -1
+	}
+	switch {
+	case a == nil && b == nil:
+		return 0
+	case a == nil:
+		return last
+	case b == nil:
+		return -last
+	}
+	return compare(*a, *b)
+}

@@ -1,0 +1,97 @@
+package private
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+)
+
+const (
+	logSize  = 4 << 20 // bytes of one log file; there are at most two
+	tailSize = 4 << 10 // bytes kept in memory for error messages
+)
+
+// rotatingLog keeps what the server says: in a file, which is renamed to
+// *.1 when it is full, and its end in memory. The server writes into a pipe
+// that this program reads, so that no server setting can let the log grow.
+type rotatingLog struct {
+	path string
+
+	mu   sync.Mutex
+	file *os.File
+	size int64
+	tail []byte
+}
+
+func openLog(path string) (*rotatingLog, error) {
+	l := &rotatingLog{path: path}
+	if err := l.open(); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+func (l *rotatingLog) open() error {
+	f, err := openOwn(l.path, os.O_APPEND)
+	if err != nil {
+		return fmt.Errorf("open the server's log: %w", err)
+	}
+	st, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return fmt.Errorf("open the server's log: %w", err)
+	}
+	l.file, l.size = f, st.Size()
+	return nil
+}
+
+// Write never fails: a full disk must not stop the pipe, or the server would
+// stand still behind it.
+func (l *rotatingLog) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tail = append(l.tail, b...)
+	if n := len(l.tail); n > tailSize {
+		l.tail = append(l.tail[:0], l.tail[n-tailSize:]...)
+	}
+	if l.file != nil && l.size+int64(len(b)) > logSize {
+		l.file.Close()
+		l.file = nil
+		if err := os.Rename(l.path, l.path+".1"); err == nil {
+			_ = l.open() // without a file the tail remains
+		}
+	}
+	if l.file != nil {
+		n, _ := l.file.Write(b)
+		l.size += int64(n)
+	}
+	return len(b), nil
+}
+
+// Tail is the end of what the server said, for an error message.
+func (l *rotatingLog) Tail() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return lastLines(l.tail)
+}
+
+func (l *rotatingLog) Close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file != nil {
+		l.file.Close()
+		l.file = nil
+	}
+}
+
+// lastLines is the end of a program's output, for an error message.
+func lastLines(out []byte) string {
+	const most = 12
+	lines := strings.Split(string(bytes.TrimSpace(out)), "\n")
+	if n := len(lines); n > most {
+		lines = lines[n-most:]
+	}
+	return strings.ToValidUTF8(strings.Join(lines, "\n"), "?")
+}

@@ -1,0 +1,155 @@
+package site
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// ErrNotFound is the answer to a path that no route and no file has.
+var ErrNotFound = errors.New("not found")
+
+// ParamError is an invalid value of a parameter: a 400 that names it, what it got and what it may be.
+type ParamError struct{ Param, Message string }
+
+func (e *ParamError) Error() string { return "parameter " + e.Param + ": " + e.Message }
+
+// Query is a valid request: a route of the table with a value for each parameter that stands in its key.
+type Query struct {
+	Route *Route
+	Slug  string // of "/services/{slug}/…", "" elsewhere; not yet known to exist
+	Bare  bool   // no parameter was given
+	file  string // the path named a file by itself
+	value map[string]string
+}
+
+// maxQuery bounds the query string of a request in bytes; the values of every parameter together need far less.
+const maxQuery = 8 << 10
+
+// ParseRequest reads a path and a query string as they stand in a request line. It answers ErrNotFound for a path that
+// does not decode or has no route, and a *ParamError for a value that its parameter may not have. An empty value counts
+// as absent, the first of repeated ones wins, unknown names are ignored.
+func ParseRequest(escapedPath, rawQuery string) (Query, error) {
+	path, err := url.PathUnescape(escapedPath)
+	if err != nil || !utf8.ValidString(path) || strings.ContainsRune(path, 0) {
+		return Query{}, ErrNotFound
+	}
+	if rest, ok := strings.CutPrefix(path, "/api/v1/"); ok {
+		path = "/v1/" + rest
+	}
+	if file, ok := fileOf(path); ok {
+		return Query{file: file, Bare: true}, nil
+	}
+	route, slug := routeOf(path)
+	if route == nil || slug != "" && !ValidSlug(slug) {
+		return Query{}, ErrNotFound
+	}
+	q := Query{Route: route, Slug: slug, Bare: true}
+	given, err := parseValues(route, rawQuery)
+	if err != nil {
+		return Query{}, err
+	}
+	if len(given) == 0 {
+		return q, nil
+	}
+	q.Bare, q.value = false, given
+	return q, nil
+}
+
+// parseValues reads the route's parameters out of a query string.
+func parseValues(route *Route, rawQuery string) (map[string]string, error) {
+	if len(route.Params) == 0 || rawQuery == "" {
+		return nil, nil
+	}
+	if len(rawQuery) > maxQuery {
+		return nil, &ParamError{route.Params[0].Name, fmt.Sprintf("the query is longer than %d bytes", maxQuery)}
+	}
+	given := map[string]string{}
+	for pair := range strings.SplitSeq(rawQuery, "&") {
+		rawName, rawValue, _ := strings.Cut(pair, "=")
+		name, err := url.QueryUnescape(rawName)
+		if err != nil {
+			continue
+		}
+		p := route.Param(name)
+		if p == nil || rawValue == "" || given[name] != "" {
+			continue
+		}
+		value, err := url.QueryUnescape(rawValue)
+		if err != nil || !utf8.ValidString(value) || strings.ContainsRune(value, 0) {
+			return nil, &ParamError{name, fmt.Sprintf("got %s, which is not percent-encoded UTF-8", quoteShort(rawValue))}
+		}
+		if given[name], err = p.check(value); err != nil {
+			return nil, err
+		}
+	}
+	return given, nil
+}
+
+// check answers the canonical text of a value, or what is wrong with it.
+func (p *Param) check(v string) (string, error) {
+	switch p.Kind {
+	case KindChoice:
+		for _, c := range p.Values {
+			if v == c {
+				return v, nil
+			}
+		}
+		return "", &ParamError{p.Name, fmt.Sprintf("got %s, may be %s", quoteShort(v), strings.Join(p.Values, ", "))}
+	case KindInteger:
+		n, err := strconv.Atoi(v)
+		if err != nil || strings.Trim(v, "0123456789") != "" || n < p.Min || n > p.Max {
+			return "", &ParamError{p.Name, fmt.Sprintf("got %s, may be an integer from %d to %d", quoteShort(v), p.Min, p.Max)}
+		}
+		return strconv.Itoa(n), nil
+	default:
+		if utf8.RuneCountInString(v) > MaxText {
+			return "", &ParamError{p.Name, fmt.Sprintf("got %d characters, may have %d", utf8.RuneCountInString(v), MaxText)}
+		}
+		return v, nil
+	}
+}
+
+func quoteShort(s string) string {
+	if r := []rune(s); len(r) > 40 {
+		s = string(r[:40]) + "…"
+	}
+	return strconv.Quote(s)
+}
+
+// Text is the value in effect of a parameter: as given, else its default; "" for a filter that is absent.
+func (q Query) Text(name string) string {
+	if v := q.value[name]; v != "" {
+		return v
+	}
+	return q.Route.Param(name).Default
+}
+
+// Int is the value in effect of an integer parameter.
+func (q Query) Int(name string) int {
+	n, _ := strconv.Atoi(q.Text(name)) // check has proved it; defaults are of the table
+	return n
+}
+
+// With is the same request with another value of one parameter.
+func (q Query) With(name string, value string) Query {
+	v := map[string]string{name: value}
+	for k, old := range q.value {
+		if k != name {
+			v[k] = old
+		}
+	}
+	q.value, q.Bare = v, false
+	return q
+}
+
+// ValidSlug says whether s can be the slug of a service: 1 to 80 of a-z, 0-9 and inner hyphens.
+func ValidSlug(s string) bool {
+	if s == "" || len(s) > 80 || s[0] == '-' || s[len(s)-1] == '-' {
+		return false
+	}
+	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
+}

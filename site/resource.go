@@ -1,0 +1,232 @@
+package site
+
+import "encoding/json"
+
+// ServiceListItem is a row of /v1/services.
+type ServiceListItem struct {
+	Slug              string   `json:"slug"`
+	Name              string   `json:"name"`
+	Description       string   `json:"description"`
+	BaseURL           string   `json:"base_url"`
+	WebsiteURL        *string  `json:"website_url"`
+	Category          string   `json:"category"`
+	Status            string   `json:"status"`
+	Verified          bool     `json:"verified"`
+	EndpointCount     int      `json:"endpoint_count"`
+	MinPriceUSD       *Decimal `json:"min_price_usd"`
+	Networks          []string `json:"networks"` // abbreviations, sorted
+	Uptime24h         *float64 `json:"uptime_24h"`
+	AvgResponseTimeMS *int     `json:"avg_response_time_ms"`
+	LastCheckedAt     *Time    `json:"last_checked_at"`
+	CreatedAt         Time     `json:"created_at"`
+}
+
+// ServiceDetail is the data of /v1/services/{slug}.
+type ServiceDetail struct {
+	Slug                 string        `json:"slug"`
+	Name                 string        `json:"name"`
+	Description          string        `json:"description"`
+	BaseURL              string        `json:"base_url"`
+	WebsiteURL           *string       `json:"website_url"`
+	Category             string        `json:"category"`
+	Source               string        `json:"source"` // "submitted" or "imported:<origin>"
+	Status               string        `json:"status"`
+	Verified             bool          `json:"verified"`
+	VerifiedUntil        *Time         `json:"verified_until"`
+	PaymentReady         bool          `json:"payment_ready"`
+	PaymentReadyUntil    *Time         `json:"payment_ready_until"` // null when never paid
+	LastCheckedAt        *Time         `json:"last_checked_at"`
+	LastSuccessAt        *Time         `json:"last_success_at"`
+	CreatedAt            Time          `json:"created_at"`
+	ConsecutiveFailures  int           `json:"consecutive_failures"`
+	CheckIntervalMinutes int           `json:"check_interval_minutes"`
+	EndpointCount        int           `json:"endpoint_count"`
+	MinPriceUSD          *Decimal      `json:"min_price_usd"`
+	Uptime24h            *float64      `json:"uptime_24h"`
+	Uptime               UptimeWindows `json:"uptime"`
+	AvgResponseTimeMS    *int          `json:"avg_response_time_ms"`
+	TotalChecks          int64         `json:"total_checks"`
+	Networks             []string      `json:"networks"`
+	NetworksCAIP2        []string      `json:"networks_caip2"`
+	Asset                *string       `json:"asset"` // the asset of the lowest price; null without prices
+	Endpoints            []Endpoint    `json:"endpoints"`
+	PayToChanges         []PayToChange `json:"pay_to_changes"`
+	Assessment           Assessment    `json:"assessment"`
+	Provenance           Provenance    `json:"provenance"`
+}
+
+// UptimeWindows are percentages of counted checks, null where a window holds none.
+type UptimeWindows struct {
+	H24      *float64 `json:"24h"`
+	D7       *float64 `json:"7d"`
+	D30      *float64 `json:"30d"`
+	D90      *float64 `json:"90d"`
+	Coverage Coverage `json:"coverage"`
+}
+
+// Coverage says what stands behind each uptime window.
+type Coverage struct {
+	H24 CoverageWindow `json:"24h"`
+	D7  CoverageWindow `json:"7d"`
+	D30 CoverageWindow `json:"30d"`
+	D90 CoverageWindow `json:"90d"`
+}
+
+// CoverageWindow counts the UTC days with a counted check, and the counted checks.
+type CoverageWindow struct {
+	DaysCovered int   `json:"daysCovered"`
+	CheckCount  int64 `json:"checkCount"`
+}
+
+// Endpoint is one paid address of a service.
+type Endpoint struct {
+	ID              string           `json:"id"`
+	Method          string           `json:"method"`
+	Path            string           `json:"path"`
+	Description     *string          `json:"description"`
+	MimeType        *string          `json:"mime_type"`
+	IsActive        bool             `json:"is_active"`
+	FirstSeenAt     Time             `json:"first_seen_at"`
+	LastSeenAt      Time             `json:"last_seen_at"`
+	VariableAmount  bool             `json:"variable_amount"`
+	MinPriceUSD     *Decimal         `json:"min_price_usd"`
+	Networks        []string         `json:"networks"`
+	Pricing         []PricingEntry   `json:"pricing"`
+	PayToDivergence *PayToDivergence `json:"pay_to_divergence"`
+}
+
+// PricingEntry is the current price of an endpoint on one network.
+type PricingEntry struct {
+	Scheme            string  `json:"scheme"`
+	Network           string  `json:"network"`
+	NetworkCAIP2      *string `json:"network_caip2"` // null when the network does not resolve
+	AssetAddress      string  `json:"asset_address"`
+	AssetAddressNorm  string  `json:"asset_address_norm"`
+	AssetName         string  `json:"asset_name"`
+	Price             string  `json:"price"`     // atomic units
+	PriceUSD          *string `json:"price_usd"` // decimal text; null for an asset without a known dollar value
+	PayTo             string  `json:"pay_to"`
+	MaxTimeoutSeconds *int    `json:"max_timeout_seconds"`
+}
+
+// PayToDivergence tells that an endpoint is paid elsewhere than its siblings on the same network.
+type PayToDivergence struct {
+	NetworkCAIP2 string   `json:"network_caip2"`
+	Expected     []string `json:"expected"`
+	Observed     []string `json:"observed"`
+	FirstSeenAt  Time     `json:"first_seen_at"`
+}
+
+// PayToChange is one move of a recipient, newest first in its list.
+type PayToChange struct {
+	NetworkCAIP2 string `json:"network_caip2"`
+	Endpoint     string `json:"endpoint"` // "<METHOD> <path>"
+	OldPayTo     string `json:"old_pay_to"`
+	NewPayTo     string `json:"new_pay_to"`
+	ObservedAt   Time   `json:"observed_at"`
+}
+
+// Provenance says where a record comes from and how to cite it.
+type Provenance struct {
+	License             string `json:"license"`
+	AttributionRequired bool   `json:"attribution_required"`
+	Attribution         string `json:"attribution"`
+	CiteAs              string `json:"cite_as"`
+	Source              string `json:"source"`
+}
+
+// UptimeDataPoint is a UTC day with at least one counted check.
+type UptimeDataPoint struct {
+	PeriodStart       Time    `json:"period_start"`
+	PeriodEnd         Time    `json:"period_end"` // of today: the snapshot's time
+	UptimePercentage  float64 `json:"uptime_percentage"`
+	AvgResponseTimeMS *int    `json:"avg_response_time_ms"`
+	TotalChecks       int64   `json:"total_checks"`
+	SuccessfulChecks  int64   `json:"successful_checks"`
+}
+
+// CheckEntry is a row of a service's check log.
+type CheckEntry struct {
+	ID             string  `json:"id"`
+	CheckedAt      Time    `json:"checked_at"`
+	IsUp           bool    `json:"is_up"`
+	StatusCode     *int    `json:"status_code"`
+	ResponseTimeMS *int    `json:"response_time_ms"`
+	EndpointsFound int     `json:"endpoints_found"`
+	ErrorMessage   *string `json:"error_message"`
+}
+
+// GlobalCheckEntry is a row of the log of all checks; name and status are as judged when it was written.
+type GlobalCheckEntry struct {
+	ID             string `json:"id"`
+	CheckedAt      Time   `json:"checked_at"`
+	IsUp           bool   `json:"is_up"`
+	StatusCode     *int   `json:"status_code"`
+	ResponseTimeMS *int   `json:"response_time_ms"`
+	EndpointsFound int    `json:"endpoints_found"`
+	ServiceSlug    string `json:"service_slug"`
+	ServiceName    string `json:"service_name"`
+	ServiceStatus  string `json:"service_status"`
+}
+
+// Kinds of change records.
+const (
+	SchemaChanged = "schema_changed"
+	PriceChanged  = "price_changed"
+	PayToChanged  = "payto_changed"
+)
+
+// ChangeRecord tells that a service's payment schema, prices or recipients changed.
+type ChangeRecord struct {
+	Slug        string          `json:"slug"`
+	Name        string          `json:"name"`
+	Type        string          `json:"type"`
+	ObservedAt  Time            `json:"observed_at"`
+	Summary     json.RawMessage `json:"summary"` // SchemaSummary, PriceSummary or PayToSummary, by Type
+	OldSnapshot []SnapshotEntry `json:"old_snapshot"`
+	NewSnapshot []SnapshotEntry `json:"new_snapshot"`
+}
+
+// SchemaSummary is the summary of a schema_changed record; its strings are lines of ten fields.
+type SchemaSummary struct {
+	SchemaAdded      []string `json:"schemaAdded"`
+	SchemaRemoved    []string `json:"schemaRemoved"`
+	EndpointsAdded   []string `json:"endpointsAdded"`
+	EndpointsRemoved []string `json:"endpointsRemoved"`
+}
+
+// PriceSummary is the summary of a price_changed record.
+type PriceSummary struct {
+	PriceChanges []PriceChange `json:"priceChanges"`
+}
+
+// PriceChange is one price that moved, in atomic units.
+type PriceChange struct {
+	Network   string `json:"network"`
+	Endpoint  string `json:"endpoint"`
+	NewPrice  string `json:"newPrice"`
+	OldPrice  string `json:"oldPrice"`
+	AssetName string `json:"assetName"`
+}
+
+// PayToSummary is the summary of a payto_changed record; addresses are abbreviated.
+type PayToSummary struct {
+	PayToAdded   []string `json:"payToAdded"`
+	PayToRemoved []string `json:"payToRemoved"`
+}
+
+// SnapshotEntry is one way to pay a service at the time of a change.
+type SnapshotEntry struct {
+	Asset             string  `json:"asset"`
+	Extra             *string `json:"extra"` // JSON text
+	PayTo             string  `json:"payTo"` // abbreviated
+	Price             string  `json:"price"`
+	Scheme            string  `json:"scheme"`
+	Network           string  `json:"network"` // CAIP-2
+	Endpoint          string  `json:"endpoint"`
+	MimeType          *string `json:"mimeType"`
+	Resource          *string `json:"resource"`
+	AssetName         string  `json:"assetName"`
+	X402Version       int     `json:"x402Version"`
+	MaxTimeoutSeconds *int    `json:"maxTimeoutSeconds"`
+}

@@ -1,0 +1,132 @@
+package site
+
+import "strings"
+
+// Rule says how a request is answered when its key is not a file by itself.
+type Rule string
+
+const (
+	RuleLiteral Rule = "literal" // a file or nothing
+	RuleWindow  Rule = "window"  // cut from at most two neighbouring files of 100 rows
+	RuleLog     Rule = "log"     // cut from at most two blocks of a log, newest row first
+)
+
+// Kind is the type of a parameter's value.
+type Kind string
+
+const (
+	KindChoice  Kind = "choice"  // one of Values
+	KindText    Kind = "text"    // any text up to 100 characters
+	KindInteger Kind = "integer" // decimal digits between Min and Max
+)
+
+// Param is one query parameter of a route.
+type Param struct {
+	Name    string   `json:"name"`
+	Kind    Kind     `json:"kind"`
+	Filter  bool     `json:"filter"` // stands in a key only when it is given; any other stands there always
+	Values  []string `json:"values,omitempty"`
+	Default string   `json:"default,omitempty"`
+	Min     int      `json:"min,omitempty"`
+	Max     int      `json:"max,omitempty"`
+	About   string   `json:"about"`
+}
+
+// Route is one row of the table: a path pattern, its parameters in the order they take in a key, and its rule.
+type Route struct {
+	Name    string  `json:"name"`
+	Pattern string  `json:"pattern"` // "{slug}" stands for one path segment
+	Rule    Rule    `json:"rule"`
+	Ext     string  `json:"ext"` // how a key ends: ".json" or ".html"
+	Params  []Param `json:"params"`
+	About   string  `json:"about"`
+}
+
+// MaxText is the length in characters of a text parameter.
+const MaxText = 100
+
+var (
+	paramPage    = Param{Name: "page", Kind: KindInteger, Default: "1", Min: 1, Max: MaxPage, About: "which page of the list"}
+	paramPerPage = Param{Name: "per_page", Kind: KindInteger, Default: "25", Min: 1, Max: MaxPageSize, About: "rows on a page"}
+	paramOffset  = Param{Name: "offset", Kind: KindInteger, Default: "0", Min: 0, Max: 1_000_000_000, About: "rows to pass over, counted from the newest"}
+	paramStatus  = Param{Name: "status", Kind: KindChoice, Filter: true, Values: []string{StatusOnline, StatusDegraded, StatusOffline}, About: "only services in this state"}
+)
+
+func paramLimit(standard string) Param {
+	return Param{Name: "limit", Kind: KindInteger, Default: standard, Min: 1, Max: MaxPageSize, About: "rows to return"}
+}
+
+// Routes is the table that validation, keys, files and documents come from. There is no second list of parameters.
+var Routes = []Route{
+	{Name: "services", Pattern: "/v1/services", Rule: RuleWindow, Ext: ".json", About: "Listed services, filtered, ordered and paged.", Params: []Param{
+		{Name: "network", Kind: KindText, Filter: true, About: "only services paid on the network with this abbreviation"},
+		paramStatus,
+		{Name: "category", Kind: KindText, Filter: true, About: "only services of this category"},
+		{Name: "sort", Kind: KindChoice, Values: Orders, Default: OrderNewest, About: "order of the list"},
+		paramPerPage, paramPage,
+	}},
+	{Name: "service", Pattern: "/v1/services/{slug}", Rule: RuleLiteral, Ext: ".json", About: "A service with endpoints, prices, uptime and assessment."},
+	{Name: "uptime", Pattern: "/v1/services/{slug}/uptime", Rule: RuleLiteral, Ext: ".json", About: "A service's uptime, a point a UTC day.", Params: []Param{
+		{Name: "period", Kind: KindChoice, Values: Windows, Default: "30d", About: "span that ends today"},
+	}},
+	{Name: "service-checks", Pattern: "/v1/services/{slug}/checks", Rule: RuleLog, Ext: ".json", About: "A service's checks, newest first.", Params: []Param{paramLimit("20"), paramOffset}},
+	{Name: "checks", Pattern: "/v1/checks", Rule: RuleLog, Ext: ".json", About: "Checks of all services, newest first.", Params: []Param{paramLimit("50"), paramOffset}},
+	{Name: "status", Pattern: "/v1/status", Rule: RuleLiteral, Ext: ".json", About: "Counts of services by state, and each service's state."},
+	{Name: "networks", Pattern: "/v1/networks", Rule: RuleLiteral, Ext: ".json", About: "Networks on which listed services take payment."},
+	{Name: "tags", Pattern: "/v1/tags", Rule: RuleLiteral, Ext: ".json", About: "Categories with their number of services."},
+	{Name: "stats", Pattern: "/v1/stats", Rule: RuleLiteral, Ext: ".json", About: "Figures of the whole directory."},
+	{Name: "categories", Pattern: "/v1/categories", Rule: RuleLiteral, Ext: ".json", About: "Categories in use."},
+
+	{Name: "home-page", Pattern: "/", Rule: RuleLiteral, Ext: ".html", About: "The directory at a glance."},
+	{Name: "services-page", Pattern: "/services", Rule: RuleLiteral, Ext: ".html", About: "The list as pages.", Params: []Param{paramPage}},
+	{Name: "service-page", Pattern: "/services/{slug}", Rule: RuleLiteral, Ext: ".html", About: "A service as a page."},
+	{Name: "status-page", Pattern: "/status", Rule: RuleLiteral, Ext: ".html", About: "The state of every service as a page."},
+}
+
+// ByName is the route of the table with this name; it panics for a name that is not in the table, which is a
+// programmer's error.
+func ByName(name string) *Route {
+	for i := range Routes {
+		if Routes[i].Name == name {
+			return &Routes[i]
+		}
+	}
+	panic("site: no route " + name)
+}
+
+// Param is the route's parameter with this name, nil without.
+func (r *Route) Param(name string) *Param {
+	for i := range r.Params {
+		if r.Params[i].Name == name {
+			return &r.Params[i]
+		}
+	}
+	return nil
+}
+
+// match reports whether path has the route's pattern, and the segment that stood for {slug}.
+func (r *Route) match(path string) (slug string, ok bool) {
+	head, tail, has := strings.Cut(r.Pattern, "{slug}")
+	if !has {
+		return "", path == r.Pattern
+	}
+	rest, ok := strings.CutPrefix(path, head)
+	if !ok {
+		return "", false
+	}
+	slug, ok = strings.CutSuffix(rest, tail)
+	if !ok || slug == "" || strings.Contains(slug, "/") {
+		return "", false
+	}
+	return slug, true
+}
+
+// routeOf finds the route of a decoded path, nil without.
+func routeOf(path string) (*Route, string) {
+	for i := range Routes {
+		if slug, ok := Routes[i].match(path); ok {
+			return &Routes[i], slug
+		}
+	}
+	return nil, ""
+}

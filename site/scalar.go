@@ -1,0 +1,93 @@
+package site
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+)
+
+// TimeLayout is how every instant is written, so that instants sort as text.
+const TimeLayout = "2006-01-02T15:04:05.000Z"
+
+// Time is an instant of the contract: UTC, milliseconds.
+type Time struct{ time.Time }
+
+// NewTime cuts t to what the contract can say.
+func NewTime(t time.Time) Time { return Time{t.UTC().Truncate(time.Millisecond)} }
+
+// TimeOrNull is nil for the zero instant: what never happened is null.
+func TimeOrNull(t time.Time) *Time {
+	if t.IsZero() {
+		return nil
+	}
+	u := NewTime(t)
+	return &u
+}
+
+func (t Time) String() string { return t.UTC().Format(TimeLayout) }
+
+// MarshalJSON writes the instant in TimeLayout.
+func (t Time) MarshalJSON() ([]byte, error) { return []byte(`"` + t.String() + `"`), nil }
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (t *Time) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		return nil
+	}
+	u, err := time.Parse(`"`+TimeLayout+`"`, string(b))
+	if err != nil {
+		return fmt.Errorf("parse time %s: %w", b, err)
+	}
+	t.Time = u
+	return nil
+}
+
+// Decimal is an exact, non-negative decimal number in canonical text: no sign, no exponent, no leading zeros but one
+// before the point, no trailing zeros after it. JSON carries it as a number. Money is never a float before a reader's own.
+type Decimal string
+
+// ParseDecimal brings plain decimal text ("0.010") into canonical form ("0.01").
+func ParseDecimal(s string) (Decimal, error) {
+	whole, frac, _ := strings.Cut(s, ".")
+	if whole == "" || strings.Trim(whole, "0123456789") != "" || strings.Trim(frac, "0123456789") != "" {
+		return "", fmt.Errorf("parse decimal %.40q: not plain digits", s)
+	}
+	whole = strings.TrimLeft(whole, "0")
+	if whole == "" {
+		whole = "0"
+	}
+	if frac = strings.TrimRight(frac, "0"); frac == "" {
+		return Decimal(whole), nil
+	}
+	return Decimal(whole + "." + frac), nil
+}
+
+// MarshalJSON writes the digits as a number.
+func (d Decimal) MarshalJSON() ([]byte, error) {
+	if d == "" {
+		return []byte("0"), nil
+	}
+	return []byte(d), nil
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (d *Decimal) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		return nil
+	}
+	v, err := ParseDecimal(string(b))
+	*d = v
+	return err
+}
+
+// Compare orders two canonical decimals by value.
+func (d Decimal) Compare(e Decimal) int {
+	dw, df, _ := strings.Cut(string(d), ".")
+	ew, ef, _ := strings.Cut(string(e), ".")
+	return cmp.Or(cmp.Compare(len(dw), len(ew)), cmp.Compare(dw, ew), cmp.Compare(df, ef))
+}
+
+// Round2 rounds a percentage or share to the two decimals that the contract shows.
+func Round2(f float64) float64 { return math.Round(f*100) / 100 }

@@ -1,0 +1,39 @@
+package site
+
+// Snapshot is everything that one build publishes, as a value: its fields are the endpoints, the comments say under
+// which keys. The builder makes it from facts; writing it is rendering each field under its key.
+type Snapshot struct {
+	Now  Time // when the facts were read; every judgment is as of then
+	Next Time // when the next build is due
+
+	Services   []Listing             // by slug: v1/services.json and v1/services/…
+	Status     StatusSummary         // v1/status.json
+	Networks   []Network             // v1/networks.json, by service count, then id
+	Tags       []Tag                 // v1/tags.json, by service count, then tag
+	Stats      AggregateStats        // v1/stats.json
+	Categories []string              // v1/categories.json, sorted
+	Checks     Log[GlobalCheckEntry] // v1/checks.json and v1/checks/…
+}
+
+// Listing is one service's part of a snapshot.
+type Listing struct {
+	Item    ServiceListItem   // a row of each list that the service belongs to
+	Detail  ServiceDetail     // v1/services/{slug}.json
+	Uptime  []UptimeDataPoint // v1/services/{slug}/uptime…, 90 days, oldest first
+	Checks  Log[CheckEntry]   // v1/services/{slug}/checks…
+	Changes []ChangeRecord    // on the service's page, newest first
+}
+
+// Log is the part of a log that lies in the snapshot: its index and the blocks that no pack holds.
+type Log[T any] struct {
+	Index  LogIndex
+	Blocks []Block[T] // ascending; the last is the open one
+	Newest []T        // the default window, newest first
+}
+
+// Block is up to BlockSize rows of a log, oldest first.
+type Block[T any] struct {
+	Number int64
+	First  int64 // number of Rows[0]
+	Rows   []T
+}
