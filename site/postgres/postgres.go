@@ -1,0 +1,111 @@
+// Package postgres is the memory: migrations, every query, roll-ups, the build's consistent read. SQL lives here and
+// nowhere else.
+//
+// It owns every table. It must never judge: status, grades and shares are the builder's. Folder private below runs
+// Tollbook's own server where no DATABASE_URL names one.
+package postgres
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/tern/v2/migrate"
+)
+
+// ErrNewerSchema is a database that a newer Tollbook has migrated: this one must not write to it.
+var ErrNewerSchema = errors.New("the database has a newer schema than this program knows")
+
+// ErrNotFound is a row that is not there.
+var ErrNotFound = errors.New("not found")
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// DB is a migrated database.
+type DB struct {
+	pool *pgxpool.Pool
+}
+
+// Open connects and migrates. Two programs that open one database at once are safe: the second waits for the first.
+func Open(ctx context.Context, dsn string) (*DB, error) {
+	config, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		// pgx redacts the password in its own errors, not in the text of a string that it could not read
+		return nil, errors.New("read the database's connection string: it is not a Postgres URL or keyword string")
+	}
+	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
+	config.ConnConfig.RuntimeParams["application_name"] = "tollbook"
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	if err := Migrate(ctx, pool); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return &DB{pool: pool}, nil
+}
+
+// Close waits for queries in flight and closes every connection.
+func (db *DB) Close() { db.pool.Close() }
+
+// Migrate brings a database to the newest schema, or answers ErrNewerSchema and leaves it as it is.
+func Migrate(ctx context.Context, pool *pgxpool.Pool) error {
+	conn, err := pool.Acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("connect to the database: %w", err)
+	}
+	defer conn.Release()
+	m, err := migrate.NewMigrator(ctx, conn.Conn(), "schema_version")
+	if err != nil {
+		return fmt.Errorf("prepare migrations: %w", err)
+	}
+	sub, _ := fs.Sub(migrations, "migrations") // the folder is embedded: it is there
+	if err := m.LoadMigrations(sub); err != nil {
+		return fmt.Errorf("load migrations: %w", err)
+	}
+	have, err := m.GetCurrentVersion(ctx)
+	if err != nil {
+		return fmt.Errorf("read schema version: %w", err)
+	}
+	if newest := int32(len(m.Migrations)); have > newest {
+		return fmt.Errorf("%w (it has version %d, this program %d): use a newer tollbook", ErrNewerSchema, have, newest)
+	}
+	if err := m.Migrate(ctx); err != nil {
+		return fmt.Errorf("migrate database: %w", err)
+	}
+	return nil
+}
+
+// transact runs f in one transaction; an error rolls all of it back.
+func (db *DB) transact(ctx context.Context, f func(pgx.Tx) error) error {
+	return pgx.BeginFunc(ctx, db.pool, f)
+}
+
+// duplicateOf names the constraint that a unique violation hit, "" for any other error.
+func duplicateOf(err error) string {
+	var e *pgconn.PgError
+	if errors.As(err, &e) && e.Code == "23505" {
+		return e.ConstraintName
+	}
+	return ""
+}
+
+// Setting is a word that the directory keeps about itself, "" when it was never said.
+func (db *DB) Setting(ctx context.Context, name string) (string, error) {
+	var v string
+	err := db.pool.QueryRow(ctx, `SELECT value FROM settings WHERE name = $1`, name).Scan(&v)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read setting %s: %w", name, err)
+	}
+	return v, nil
+}
