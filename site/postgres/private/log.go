@@ -22,7 +22,7 @@ type rotatingLog struct {
 	mu   sync.Mutex
 	file *os.File
 	size int64
-	tail []byte
+	tail tailBuffer
 }
 
 func openLog(path string) (*rotatingLog, error) {
@@ -52,10 +52,7 @@ func (l *rotatingLog) open() error {
 func (l *rotatingLog) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.tail = append(l.tail, b...)
-	if n := len(l.tail); n > tailSize {
-		l.tail = append(l.tail[:0], l.tail[n-tailSize:]...)
-	}
+	l.tail.Write(b)
 	if l.file != nil && l.size+int64(len(b)) > logSize {
 		l.file.Close()
 		l.file = nil
@@ -71,11 +68,7 @@ func (l *rotatingLog) Write(b []byte) (int, error) {
 }
 
 // Tail is the end of what the server said, for an error message.
-func (l *rotatingLog) Tail() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return lastLines(l.tail)
-}
+func (l *rotatingLog) Tail() string { return l.tail.String() }
 
 func (l *rotatingLog) Close() {
 	l.mu.Lock()
@@ -84,6 +77,28 @@ func (l *rotatingLog) Close() {
 		l.file.Close()
 		l.file = nil
 	}
+}
+
+// tailBuffer keeps the end of a program's output.
+type tailBuffer struct {
+	mu  sync.Mutex
+	end []byte
+}
+
+func (b *tailBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.end = append(b.end, p...)
+	if n := len(b.end); n > tailSize {
+		b.end = append(b.end[:0], b.end[n-tailSize:]...)
+	}
+	return len(p), nil
+}
+
+func (b *tailBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return lastLines(b.end)
 }
 
 // lastLines is the end of a program's output, for an error message.

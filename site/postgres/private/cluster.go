@@ -1,0 +1,90 @@
+//go:build unix
+
+package private
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// newCluster begins the names of clusters that initdb is still making.
+const newCluster = "data.new"
+
+// clean ends servers and removes rubbish that a killed program left behind.
+func (p *place) clean(ctx context.Context, o Options) error {
+	entries, err := os.ReadDir(p.home())
+	if err != nil {
+		return fmt.Errorf("look for rubbish: %w", err)
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), newCluster) {
+			continue
+		}
+		dir := filepath.Join(p.home(), e.Name())
+		if err := endStrays(ctx, Options{}, dir); err != nil {
+			return err
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			return fmt.Errorf("remove an unfinished cluster: %w", err)
+		}
+	}
+	if err := endStrays(ctx, o, p.data); err != nil {
+		return err
+	}
+	return p.disarmPidFile()
+}
+
+// makeCluster runs initdb beside the cluster's name and renames the result,
+// so that the name only ever stands for a whole cluster. A crash before the
+// rename leaves rubbish that clean removes.
+func (p *place) makeCluster(ctx context.Context, o Options, id identity, progs programs) (err error) {
+	dir, err := os.MkdirTemp(p.home(), newCluster)
+	if err != nil {
+		return fmt.Errorf("make a cluster: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			os.RemoveAll(dir)
+		}
+	}()
+	if err := id.own(dir); err != nil {
+		return fmt.Errorf("make a cluster: %w", err)
+	}
+	args := []string{"-D", dir, "-U", superuser, "-E", "UTF8", "--no-locale", "--data-checksums",
+		"--auth-local=trust", "--auth-host=reject"}
+	if o.Throwaway {
+		args = append(args, "--no-sync")
+	}
+	cmd := id.command(ctx, p.home(), progs.path("initdb"), args...)
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // initdb and its backend
+	cmd.WaitDelay = 5 * time.Second
+	var out tailBuffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := runGuarded(o, cmd, syscall.SIGKILL); err != nil {
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		return fmt.Errorf("make a cluster in %s: initdb: %w\n%s", p.home(), err, out.String())
+	}
+	if err := os.Rename(dir, p.data); err != nil {
+		return fmt.Errorf("make a cluster: %w", err)
+	}
+	if err := syncDir(p.home()); err != nil {
+		return fmt.Errorf("make a cluster: %w", err)
+	}
+	return nil
+}
+
+func syncDir(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.Sync()
+}

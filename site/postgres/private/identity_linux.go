@@ -1,0 +1,36 @@
+package private
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// namespaced is root under another name: in a user namespace of its own the
+// server sees an ordinary user id, while all its files are root's. It loses
+// root's power to open what is not root's.
+func namespaced(o Options) (identity, error) {
+	if o.hooks.refuseNamespaces {
+		return identity{}, errors.New("user namespaces are refused")
+	}
+	// The id must have a name, which initdb looks up.
+	users := unprivileged()
+	if len(users) == 0 {
+		return identity{}, errors.New("no user postgres, nobody or daemon to appear as")
+	}
+	uid, gid := users[0].uid, users[0].gid
+	return identity{
+		what: "root under the name of " + users[0].name, uid: os.Geteuid(), gid: os.Getegid(),
+		attr: func() *syscall.SysProcAttr {
+			return &syscall.SysProcAttr{
+				Cloneflags:  syscall.CLONE_NEWUSER,
+				UidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: os.Geteuid(), Size: 1}},
+				GidMappings: []syscall.SysProcIDMap{{ContainerID: gid, HostID: os.Getegid(), Size: 1}},
+			}
+		},
+	}, nil
+}
+
+// setDeathSignal has the kernel send sig to the process when the thread that
+// started it ends.
+func setDeathSignal(attr *syscall.SysProcAttr, sig syscall.Signal) { attr.Pdeathsig = sig }

@@ -1,0 +1,293 @@
+//go:build unix
+
+package private
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// sharedDir holds what must lie outside the data folder, because the user
+// that the server runs as cannot reach that.
+const sharedDir = "/var/lib/tollbook"
+
+// A place is a data folder that this program has locked.
+type place struct {
+	dir   string // Options.Dir, absolute, without symbolic links
+	data  string // the cluster: dir/data, or where that link points
+	locks []*os.File
+}
+
+// home is the folder around the cluster.
+func (p *place) home() string { return filepath.Dir(p.data) }
+
+// openPlace makes and locks the folder dir.
+func openPlace(dir string) (*place, error) {
+	if dir == "" {
+		return nil, errors.New("no data folder is named")
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("find the data folder: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the data folder: %w", err)
+	}
+	return lockPlace(dir)
+}
+
+func lockPlace(dir string) (*place, error) {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, fmt.Errorf("find the data folder: %w", err)
+	}
+	p := &place{dir: dir, data: filepath.Join(dir, "data")}
+	if err := p.lock(dir); err != nil {
+		return nil, err
+	}
+	target, err := os.Readlink(p.data)
+	if err != nil { // a folder, or not there yet
+		return p, nil
+	}
+	if !filepath.IsAbs(target) {
+		target = filepath.Join(dir, target)
+	}
+	p.data = target
+	if err := p.lock(p.home()); err != nil { // a copied folder's link leads to the same cluster
+		p.close()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *place) close() {
+	for _, f := range p.locks {
+		f.Close() // and with it the lock; the file stays, since its removal would race with who waits for it
+	}
+	p.locks = nil
+}
+
+// lock takes the lock of a folder. The kernel drops it with this process:
+// the file is closed on exec, so the server never holds it.
+func (p *place) lock(dir string) error {
+	path := filepath.Join(dir, "lock")
+	for {
+		f, err := openOwn(path, 0)
+		if err != nil {
+			return fmt.Errorf("lock the data folder: %w", err)
+		}
+		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+			defer f.Close()
+			if errors.Is(err, syscall.EWOULDBLOCK) {
+				return fmt.Errorf("%w: %s is held by %s", ErrInUse, dir, holder(f))
+			}
+			return fmt.Errorf("lock the data folder: flock %s: %w", path, err)
+		}
+		if !sameFile(f, path) { // Remove was faster
+			f.Close()
+			continue
+		}
+		pid := strconv.Itoa(os.Getpid()) + "\n"
+		if err = f.Truncate(0); err == nil {
+			_, err = f.WriteAt([]byte(pid), 0)
+		}
+		if err != nil {
+			f.Close()
+			return fmt.Errorf("lock the data folder: %w", err)
+		}
+		p.locks = append(p.locks, f)
+		return nil
+	}
+}
+
+func holder(lock *os.File) string {
+	b, _ := io.ReadAll(io.NewSectionReader(lock, 0, 32))
+	if pid, err := strconv.Atoi(strings.TrimSpace(string(b))); err == nil && pid > 0 {
+		return "process " + strconv.Itoa(pid)
+	}
+	return "another process"
+}
+
+func sameFile(f *os.File, path string) bool {
+	a, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	b, err := os.Lstat(path)
+	return err == nil && os.SameFile(a, b)
+}
+
+// openOwn opens a file of ours for reading and writing, making it where
+// missing. Root gives it to the owner of its folder, so that the owner can go
+// on without root, and follows no link that the owner may have laid.
+func openOwn(path string, flag int) (*os.File, error) {
+	f, err := os.OpenFile(path, flag|os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := giveToOwner(filepath.Dir(path), f.Chown); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func giveToOwner(dir string, chown func(uid, gid int) error) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	st, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	if owner := st.Sys().(*syscall.Stat_t); owner.Uid != 0 {
+		return chown(int(owner.Uid), int(owner.Gid))
+	}
+	return nil
+}
+
+// owner is the user id that owns the cluster, and whether there is one.
+func (p *place) owner() (uid int, made bool) {
+	st, err := os.Stat(p.data)
+	if err != nil {
+		return 0, false
+	}
+	return int(st.Sys().(*syscall.Stat_t).Uid), true
+}
+
+// major is the version of the cluster that is there, or 0.
+func (p *place) major() (int, error) {
+	path := filepath.Join(p.data, "PG_VERSION")
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, made := p.owner(); made {
+			return 0, fmt.Errorf("%s is no Postgres data folder: there is no PG_VERSION in it; move it away to begin anew", p.data)
+		}
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read the version of the data folder: %w", err)
+	}
+	major, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil {
+		return 0, fmt.Errorf("read the version of the data folder: %s: %w", path, err)
+	}
+	return major, nil
+}
+
+// open lets an unprivileged user through to the cluster.
+func (p *place) open(ctx context.Context, id identity, progs programs) error {
+	st, err := os.Stat(p.home())
+	if err != nil {
+		return fmt.Errorf("open the data folder to %s: %w", id.what, err)
+	}
+	if st.Sys().(*syscall.Stat_t).Uid != uint32(id.uid) {
+		// Others may pass through, not look around; data and socket are 0700.
+		if err := os.Chmod(p.home(), 0o711); err != nil {
+			return fmt.Errorf("open the data folder to %s: %w", id.what, err)
+		}
+	}
+	if err := id.tryOut(ctx, progs, p.home()); err != nil {
+		return errors.Join(err, os.Chmod(p.home(), 0o700))
+	}
+	if owner, made := p.owner(); made && owner != id.uid {
+		if err := id.ownAll(p.data); err != nil {
+			return fmt.Errorf("give %s to %s: %w", p.data, id.what, err)
+		}
+	}
+	return nil
+}
+
+// moveElsewhere lays the cluster that is still to be made into a folder that
+// an unprivileged user can reach. The link is the record of that, and made
+// last: a crash before it leaves an empty folder, and the next start chooses
+// again.
+func (p *place) moveElsewhere(o Options, id identity) error {
+	parent := sharedDir
+	if err := os.MkdirAll(parent, 0o711); err != nil {
+		parent = "/var/tmp"
+	}
+	home, err := os.MkdirTemp(parent, "postgres-")
+	if err != nil {
+		return fmt.Errorf("make a folder for %s: %w", id.what, err)
+	}
+	if err := os.Chmod(home, 0o711); err != nil {
+		return fmt.Errorf("make a folder for %s: %w", id.what, err)
+	}
+	data := filepath.Join(home, "data")
+	if err := p.lock(home); err != nil {
+		return err
+	}
+	if err := os.Symlink(data, p.data); err != nil {
+		return fmt.Errorf("link to the data: %w", err)
+	}
+	p.data = data
+	o.say(fmt.Sprintf("the database lies in %s, since %s cannot reach %s", home, id.what, p.dir))
+	return nil
+}
+
+// makeSocketDir makes the folder of the unix socket anew, beside the cluster
+// unless that makes the socket's path too long for the system. Nobody else
+// uses it: the place is locked and its last server gone.
+func (p *place) makeSocketDir(id identity) (string, error) {
+	dir := filepath.Join(p.home(), "socket")
+	if len(socketPath(dir)) > maxSocketPath {
+		sum := sha256.Sum256([]byte(p.data))
+		dir = filepath.Join(os.TempDir(), "tollbook-"+hex.EncodeToString(sum[:8]))
+		if len(socketPath(dir)) > maxSocketPath || id.uid != os.Geteuid() {
+			dir = filepath.Join("/tmp", filepath.Base(dir))
+		}
+	}
+	os.RemoveAll(dir) // if it cannot be removed, it is there, which Mkdir says
+	err := os.Mkdir(dir, 0o700)
+	if errors.Is(err, fs.ErrExist) && filepath.Dir(dir) != p.home() {
+		dir, err = os.MkdirTemp(filepath.Dir(dir), "tollbook-") // somebody has taken the name
+	}
+	if err == nil {
+		err = id.own(dir)
+	}
+	if err != nil {
+		return "", fmt.Errorf("make the socket's folder: %w", err)
+	}
+	return dir, nil
+}
+
+func socketPath(dir string) string { return filepath.Join(dir, ".s.PGSQL.5432") }
+
+// maxSocketPath is the longest path of a unix socket, in bytes: 107 on Linux,
+// 103 on macOS.
+const maxSocketPath = len(syscall.RawSockaddrUnix{}.Path) - 1
+
+func remove(ctx context.Context, dir string) error {
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	p, err := lockPlace(dir)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	if err := p.clean(ctx, Options{}); err != nil {
+		return err
+	}
+	if home := p.home(); home != p.dir {
+		if err := os.RemoveAll(home); err != nil {
+			return fmt.Errorf("remove %s: %w", home, err)
+		}
+		os.Remove(sharedDir) // if it was the last
+	}
+	if err := os.RemoveAll(p.dir); err != nil {
+		return fmt.Errorf("remove %s: %w", p.dir, err)
+	}
+	return nil
+}

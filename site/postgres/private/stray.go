@@ -1,0 +1,145 @@
+//go:build unix
+
+package private
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// A stray is a process of a server whose program was killed.
+type stray struct {
+	pid        int
+	postmaster bool // the server itself, not one of its children
+}
+
+// endStrays ends the server that runs in the cluster data, if there is one,
+// and waits until it and its children are gone. The caller has locked the
+// place, so nobody needs that server.
+func endStrays(ctx context.Context, o Options, data string) error {
+	steps := []struct {
+		signal syscall.Signal
+		wait   time.Duration
+	}{
+		{syscall.SIGINT, 10 * time.Second}, // a fast shutdown
+		{syscall.SIGQUIT, 7 * time.Second}, // an immediate one: it is recovered from the log at the next start
+		{syscall.SIGKILL, 10 * time.Second},
+	}
+	for i, step := range steps {
+		strays := findStrays(data)
+		if len(strays) == 0 {
+			return nil
+		}
+		if i == 0 {
+			o.say(fmt.Sprintf("ending a Postgres that a killed program left behind (process %d)", strays[0].pid))
+		}
+		signalStrays(strays, step.signal)
+		if err := awaitNoStrays(ctx, data, step.wait); err == nil {
+			return nil
+		} else if ctx.Err() != nil {
+			return fmt.Errorf("end the server that a killed program left in %s: %w", data, err)
+		}
+	}
+	if strays := findStrays(data); len(strays) > 0 {
+		return fmt.Errorf("end the server that a killed program left in %s: process %d does not end", data, strays[0].pid)
+	}
+	return nil
+}
+
+// signalStrays signals the server, which ends its children; they are signalled
+// themselves only if their server is gone.
+func signalStrays(strays []stray, sig syscall.Signal) {
+	led := false
+	for _, s := range strays {
+		led = led || s.postmaster
+	}
+	if !led && sig == syscall.SIGINT {
+		sig = syscall.SIGQUIT // to a backend SIGINT means "cancel your query"
+	}
+	for _, s := range strays {
+		if s.postmaster || !led || sig == syscall.SIGKILL {
+			_ = syscall.Kill(s.pid, sig) // gone already, or awaitNoStrays will tell
+		}
+	}
+}
+
+var errStillThere = errors.New("still there")
+
+func awaitNoStrays(ctx context.Context, data string, atMost time.Duration) error {
+	deadline := time.NewTimer(atMost)
+	defer deadline.Stop()
+	poll := time.NewTicker(10 * time.Millisecond)
+	defer poll.Stop()
+	for len(findStrays(data)) > 0 {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-deadline.C:
+			return errStillThere
+		case <-poll.C:
+		}
+	}
+	return nil
+}
+
+// disarmPidFile keeps a stale postmaster.pid from stopping the next server.
+// Postgres refuses to start if the process in it lives, which may be anything
+// by now; but it takes its own parent's id for stale. The other lines stay:
+// Postgres looks by them whether a backend still uses the shared memory.
+// All of the cluster's processes that can be known are gone when it is called.
+func (p *place) disarmPidFile() error {
+	path := filepath.Join(p.data, "postmaster.pid")
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the last server's pid: %w", err)
+	}
+	first, rest, _ := bytes.Cut(b, []byte("\n"))
+	pid, err := strconv.Atoi(strings.TrimSpace(string(first)))
+	if err != nil || pid == 0 { // a crash while it was written; Postgres would refuse it
+		if err := os.Remove(path); err != nil {
+			return fmt.Errorf("remove a broken pid file: %w", err)
+		}
+		return nil
+	}
+	if !alive(max(pid, -pid)) {
+		return nil
+	}
+	// In its place, since the file's owner must stay; shorter than a disk's sector.
+	b = append([]byte(strconv.Itoa(os.Getpid())+"\n"), rest...)
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		return fmt.Errorf("disarm the last server's pid file: %w", err)
+	}
+	return nil
+}
+
+func alive(pid int) bool {
+	err := syscall.Kill(pid, 0)
+	return err == nil || errors.Is(err, syscall.EPERM)
+}
+
+// pidFile is what postmaster.pid says: the server's process and its state,
+// which is "ready" once it takes connections.
+func pidFile(data string) (pid int, state string) {
+	b, err := os.ReadFile(filepath.Join(data, "postmaster.pid"))
+	if err != nil {
+		return 0, ""
+	}
+	lines := strings.Split(string(b), "\n")
+	pid, err = strconv.Atoi(strings.TrimSpace(lines[0]))
+	if err != nil || len(lines) < 8 {
+		return 0, ""
+	}
+	return pid, strings.TrimSpace(lines[7])
+}

@@ -1,0 +1,47 @@
+package private
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+)
+
+// findStrays looks through /proc for processes of Postgres whose working
+// folder is the cluster or who were told to use it. A process id in a file
+// proves nothing: it may be another process's by now.
+func findStrays(data string) []stray {
+	cluster, err := os.Stat(data)
+	if err != nil {
+		return nil
+	}
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	var found []stray
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		proc := filepath.Join("/proc", e.Name())
+		comm, err := os.ReadFile(filepath.Join(proc, "comm"))
+		if err != nil || string(bytes.TrimSpace(comm)) != "postgres" {
+			continue
+		}
+		cmdline, err := os.ReadFile(filepath.Join(proc, "cmdline"))
+		if err != nil || len(cmdline) == 0 { // a zombie has none
+			continue
+		}
+		args := bytes.Split(cmdline, []byte{0})
+		told := slices.IndexFunc(args, func(a []byte) bool { return string(a) == "-D" })
+		leads := told > 0 && told+1 < len(args) && string(args[told+1]) == data
+		cwd, err := os.Stat(filepath.Join(proc, "cwd"))
+		if leads || err == nil && os.SameFile(cwd, cluster) {
+			found = append(found, stray{pid, leads})
+		}
+	}
+	return found
+}

@@ -1,0 +1,25 @@
+//go:build unix && !linux
+
+package private
+
+import (
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+)
+
+// findStrays asks ps whether the process that the cluster's pid file names is
+// a Postgres that was told to use this cluster. Children end with their
+// server, and Postgres itself waits for their shared memory.
+func findStrays(data string) []stray {
+	pid, _ := pidFile(data)
+	if pid <= 0 || pid == os.Getpid() || !alive(pid) {
+		return nil
+	}
+	out, err := exec.Command("ps", "-ww", "-o", "command=", "-p", strconv.Itoa(pid)).Output()
+	if err != nil || !strings.Contains(string(out), "/postgres -D "+data+" ") {
+		return nil
+	}
+	return []stray{{pid, true}}
+}
