@@ -1,0 +1,232 @@
+package probe
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"strings"
+	"time"
+
+	"tollbook/site/x402"
+)
+
+const (
+	maxRedirects = 3
+	maxHeader    = 256 << 10 // bytes of response headers
+	maxWire      = 2 * x402.MaxBody
+)
+
+// A reply is what came of one call, redirects followed.
+type reply struct {
+	answer       x402.Answer // zero when none came; the redirect itself when it may not be followed
+	sent         Request
+	phases       Phases
+	responseTime time.Duration
+	redirects    []string
+	tlsVerified  bool
+	requests     int
+	err          error // why there is no answer, or not the whole of it
+}
+
+// exchange carries one call out. paced says that an earlier call of the probe went out before it.
+func (p *Prober) exchange(ctx context.Context, c call, paced bool) reply {
+	r := reply{sent: Request{Method: c.method, URL: c.url.String()}}
+	left := p.request
+	seen := map[string]bool{}
+	for {
+		if ctx.Err() != nil {
+			r.err = interrupted(ctx)
+			return r
+		}
+		if paced && p.pace != nil {
+			if err := p.pace(ctx, c.url.Host); err != nil {
+				r.err = &fault{ClassInterrupted, "the probe was interrupted", err}
+				return r
+			}
+		}
+		paced = true
+		seen[c.method+" "+c.url.String()] = true
+
+		start := time.Now()
+		location := p.hop(ctx, c, left, &r)
+		left -= time.Since(start)
+		if r.err != nil || location == "" {
+			return r
+		}
+		next, err := p.follow(c, r.answer.Status, location)
+		switch {
+		case err != nil:
+			r.err = redirectFault(err)
+		case seen[next.method+" "+next.url.String()]:
+			r.err = &fault{ClassRedirect, "redirects in a loop", nil}
+		case len(r.redirects) == maxRedirects:
+			r.err = &fault{ClassRedirect, fmt.Sprintf("redirects more than %d times", maxRedirects), nil}
+		}
+		if r.err != nil {
+			return r
+		}
+		r.redirects = append(r.redirects, next.url.String())
+		c = next
+	}
+}
+
+// hop sends one request and reads its answer into r; a redirect is not read but named by its Location. At most
+// left is spent on it.
+func (p *Prober) hop(ctx context.Context, c call, left time.Duration, r *reply) (location string) {
+	limited, cancel := context.WithTimeout(ctx, left)
+	defer cancel()
+	var t tracer
+	req := p.newRequest(httptrace.WithClientTrace(limited, t.trace()), c)
+	r.sent = Request{Method: c.method, URL: c.url.String(), Header: req.Header.Clone(), Body: c.body}
+	delete(r.sent.Header, idempotencyKey)
+	r.requests++
+	r.answer, r.tlsVerified = x402.Answer{}, false
+
+	start := time.Now()
+	resp, err := p.transport(c.url.Hostname()).RoundTrip(req)
+	r.phases = t.phases()
+	if err != nil {
+		r.responseTime = 0
+		r.err = p.explain(ctx, limited, err)
+		return ""
+	}
+	defer resp.Body.Close()
+	r.responseTime += time.Since(start)
+	r.tlsVerified = resp.TLS != nil && len(resp.TLS.VerifiedChains) > 0
+	r.answer = x402.Answer{Status: resp.StatusCode, Header: resp.Header, URL: c.url.String()}
+	if location = redirectTo(resp); location != "" {
+		if 0 < resp.ContentLength && resp.ContentLength <= 2048 {
+			_, _ = io.CopyN(io.Discard, resp.Body, resp.ContentLength) // so that the connection can be kept
+		}
+		return location
+	}
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		return "" // its body is the bare connection, which no deadline ends
+	}
+	r.answer.Body, r.answer.Truncated, err = readBody(resp)
+	if err != nil {
+		r.answer.Truncated = true
+		r.err = fmt.Errorf("%w: %w", errBody, p.explain(ctx, limited, err))
+	}
+	return ""
+}
+
+// explain turns an error of the transport into a fault, telling the limits apart: the caller's, ours, the network's.
+func (p *Prober) explain(ctx, limited context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return interrupted(ctx)
+	case limited.Err() != nil:
+		return timedOut("timed out", p.request, err)
+	}
+	return asFault(err)
+}
+
+// idempotencyKey, when present with no values, is not sent; it tells net/http that the request may be repeated on
+// a new connection when the kept one turns out to be dead. An unpaid request changes nothing.
+const idempotencyKey = "Idempotency-Key"
+
+func (p *Prober) newRequest(ctx context.Context, c call) *http.Request {
+	req := (&http.Request{
+		Method: c.method, URL: c.url, Host: c.url.Host,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{
+			"Accept":          {"application/json"},
+			"Accept-Encoding": {"gzip"}, // said by us, so that decompression is ours and bounded
+			"Cache-Control":   {"no-cache"},
+			"User-Agent":      {p.userAgent},
+			idempotencyKey:    nil,
+		},
+	}).WithContext(ctx)
+	if c.body != nil {
+		req.Header.Set("Content-Type", c.contentType)
+		req.ContentLength = int64(len(c.body))
+		req.Body = io.NopCloser(bytes.NewReader(c.body))
+		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(c.body)), nil }
+	}
+	return req
+}
+
+// redirectTo gives where an answer sends us, "" when nowhere.
+func redirectTo(resp *http.Response) string {
+	switch resp.StatusCode {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
+		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return resp.Header.Get("Location")
+	}
+	return ""
+}
+
+// follow gives the call that a redirect asks for. 307 and 308 keep the method; a body goes to the same host only.
+func (p *Prober) follow(c call, status int, location string) (call, error) {
+	to, err := c.url.Parse(location)
+	if err != nil {
+		return call{}, errors.New("redirects to something that is no address")
+	}
+	target, err := p.guard.redirect(c.url, to)
+	if err != nil {
+		return call{}, err
+	}
+	next := c
+	next.url = target
+	if status != http.StatusTemporaryRedirect && status != http.StatusPermanentRedirect {
+		next.method = http.MethodGet
+	}
+	if next.method == http.MethodGet || target.Hostname() != c.url.Hostname() {
+		next.body, next.contentType = nil, ""
+	}
+	return next, nil
+}
+
+// redirectFault blames the service: to send us where we may not go is its doing, not our configuration's.
+func redirectFault(err error) *fault {
+	if errors.Is(err, ErrRefused) {
+		return &fault{ClassRedirect, "redirects to an address that is not visited", fmt.Errorf("%v", err)}
+	}
+	return &fault{ClassRedirect, err.Error(), nil}
+}
+
+// readBody reads at most MaxBody bytes, after decompression; of a compressed body at most maxWire bytes are taken,
+// so that one that never yields anything ends too.
+func readBody(resp *http.Response) (body []byte, truncated bool, err error) {
+	wire := bufio.NewReader(io.LimitReader(resp.Body, maxWire))
+	var r io.Reader = wire
+	if encoding := strings.ToLower(resp.Header.Get("Content-Encoding")); encoding == "gzip" || encoding == "x-gzip" {
+		// Some say gzip and send plain text; the first two bytes know better.
+		if magic, _ := wire.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+			gz, err := gzip.NewReader(wire)
+			if err != nil {
+				return nil, true, bodyError(err)
+			}
+			r = gz
+		}
+	}
+	body, err = io.ReadAll(io.LimitReader(r, x402.MaxBody+1))
+	if len(body) > x402.MaxBody {
+		return body[:x402.MaxBody], true, nil
+	}
+	return body, false, bodyError(err)
+}
+
+func bodyError(err error) error {
+	if errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) {
+		return &fault{ClassInvalidHTTP, "the body is not valid gzip", err}
+	}
+	return err
+}
+
+// transport chooses the way to a host.
+func (p *Prober) transport(host string) *http.Transport {
+	for _, r := range p.routes {
+		if host == r.domain || strings.HasSuffix(host, "."+r.domain) {
+			return r.transport
+		}
+	}
+	return p.public
+}

@@ -1,0 +1,178 @@
+package probe
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"tollbook/site/x402"
+)
+
+// Verdict is what one probe says about an endpoint, in the words that statuses are made from (design §6).
+type Verdict string
+
+const (
+	Paid         Verdict = "paid"         // 402 or 412 with a row that can be paid
+	Broken       Verdict = "broken"       // 402 that cannot be used
+	Open         Verdict = "open"         // 2xx, unpaid
+	Inconclusive Verdict = "inconclusive" // says nothing about the endpoint; counts in nothing
+	Failed       Verdict = "failed"       // no answer, or one that no payment would change
+	Refused      Verdict = "refused"      // we do not go there: not a check, a fault of configuration
+)
+
+// Classes are finer than verdicts: what exactly was seen (x402.md §8.2). They are kept with a check and may grow.
+const (
+	ClassPaidOK       = "paid_ok"         // paid
+	ClassPaidBroken   = "paid_broken"     // broken: an envelope without a usable row
+	ClassOther402     = "other_402"       // broken: another payment protocol
+	ClassUnreadable   = "paid_unreadable" // broken: a 402 without an envelope, or only within an HTML paywall
+	ClassHostDisabled = "host_disabled"   // failed: the hosting platform's own 402 page
+	ClassOpen         = "open"            // open
+	ClassNeedsInput   = "needs_input"     // inconclusive: 400, 415, 422, or an address with a placeholder
+	ClassWrongMethod  = "wrong_method"    // inconclusive: 405
+	ClassAuth         = "auth"            // inconclusive: 401, 403
+	ClassChallenge    = "challenge"       // inconclusive: a page of a bot filter
+	ClassRateLimited  = "rate_limited"    // inconclusive: 429
+	ClassUnavailable  = "unavailable"     // inconclusive: 503 with Retry-After
+	ClassInterrupted  = "interrupted"     // inconclusive: the caller's context ended
+	ClassGone         = "gone"            // failed: 404, 410
+	ClassRedirect     = "redirect"        // failed: redirects that loop, leave or lead to forbidden places
+	ClassClientError  = "client_error"    // failed: any other 4xx
+	ClassServerError  = "server_error"    // failed: 5xx
+	ClassInvalidHTTP  = "invalid_http"    // failed: an answer that is no HTTP, or has no meaning here
+	ClassOversized    = "oversized"       // failed: response headers beyond 256 KiB
+	ClassUnreachable  = "unreachable"     // failed: DNS, TCP, TLS, timeout
+	ClassRefused      = "refused"         // refused
+)
+
+// judge is the verdict table: an answer, what it says about payment, and the fault that ended the exchange, if
+// any, to the verdict, its class and one sentence for people. The answer is zero when none came.
+func judge(a x402.Answer, c x402.Captured, fault error) (Verdict, string, string) {
+	if fault != nil && !(errors.Is(fault, errBody) && c.Envelope != nil) {
+		if errors.Is(fault, errBody) && a.Status != http.StatusPaymentRequired {
+			return judgeStatus(a) // the status says all
+		}
+		return judgeFault(fault)
+	}
+	switch {
+	case a.Status == http.StatusPaymentRequired:
+		return judge402(c)
+	case a.Status == http.StatusPreconditionFailed && c.Envelope != nil:
+		return judge402(c) // permit2_allowance_required
+	}
+	return judgeStatus(a)
+}
+
+func judge402(c x402.Captured) (Verdict, string, string) {
+	switch {
+	case c.Platform:
+		return Failed, ClassHostDisabled, "the hosting platform answers 402 in the service's place: the deployment is disabled"
+	case c.Envelope == nil && len(c.Protocols) > 0:
+		return Broken, ClassOther402, "asks for payment by another protocol (" + strings.Join(c.Protocols, ", ") + "), not x402"
+	case c.Envelope == nil:
+		return Broken, ClassUnreadable, "answers 402 without readable payment requirements"
+	case c.Envelope.Channel == x402.ChannelHTML:
+		return Broken, ClassUnreadable, "states its payment requirements only inside an HTML page"
+	case !usable(c.Envelope):
+		return Broken, ClassPaidBroken, "asks for payment, but no option has an amount, a recipient and an asset"
+	}
+	return Paid, ClassPaidOK, "asks for payment"
+}
+
+func usable(e *x402.Envelope) bool {
+	for _, r := range e.Accepts {
+		if usableRow(r) {
+			return true
+		}
+	}
+	return false
+}
+
+func judgeStatus(a x402.Answer) (Verdict, string, string) {
+	if challenged(a) {
+		return Inconclusive, ClassChallenge, fmt.Sprintf("a bot filter answered in the service's place (status %d)", a.Status)
+	}
+	answered := fmt.Sprintf("answers %d", a.Status)
+	if text := http.StatusText(a.Status); text != "" {
+		answered += " " + text
+	}
+	switch s := a.Status; {
+	case s >= 200 && s < 300:
+		return Open, ClassOpen, answered + " without asking for payment"
+	case s >= 300 && s < 400:
+		return Failed, ClassRedirect, answered + " without an address to go to"
+	case s == 400, s == 415, s == 422:
+		return Inconclusive, ClassNeedsInput, answered + ": it wants input that it does not declare"
+	case s == 401, s == 403:
+		return Inconclusive, ClassAuth, answered + ": it wants credentials before payment"
+	case s == 404, s == 410:
+		return Failed, ClassGone, answered
+	case s == 405:
+		return Inconclusive, ClassWrongMethod, answered + " to every method tried"
+	case s == 429:
+		return Inconclusive, ClassRateLimited, answered
+	case s >= 400 && s < 500:
+		return Failed, ClassClientError, answered
+	case s == 503 && retryAfter(a.Header, time.Time{}) != nil:
+		return Inconclusive, ClassUnavailable, answered + " and says when to come back"
+	case s >= 500 && s < 600:
+		return Failed, ClassServerError, answered
+	}
+	return Failed, ClassInvalidHTTP, answered + ", which is no answer to a request"
+}
+
+// challengeHeaders and challengeMarks tell the pages of bot filters. The headers count with any status but 402,
+// the marks only in an HTML body, where a service's own JSON cannot quote them.
+var (
+	challengeHeaders = [][2]string{
+		{"Cf-Mitigated", "challenge"},
+		{"X-Vercel-Mitigated", "challenge"},
+		{"X-Amzn-Waf-Action", ""},
+		{"X-Datadome", ""},
+		{"X-Sucuri-Block", ""},
+	}
+	challengeMarks = []string{
+		"<title>just a moment", "/cdn-cgi/challenge-platform/", "captcha-delivery.com", "_incapsula_resource",
+		"errors.edgesuite.net", "px-captcha", "awswafintegration",
+	}
+)
+
+func challenged(a x402.Answer) bool {
+	for _, h := range challengeHeaders {
+		if v := a.Header.Get(h[0]); v != "" && (h[1] == "" || strings.EqualFold(v, h[1])) {
+			return true
+		}
+	}
+	if !strings.Contains(strings.ToLower(a.Header.Get("Content-Type")), "html") {
+		return false
+	}
+	head := bytes.ToLower(a.Body[:min(len(a.Body), 32<<10)])
+	for _, mark := range challengeMarks {
+		if bytes.Contains(head, []byte(mark)) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxRetryAfter bounds what a service may ask for: beyond it the word of a hostile one would end its checks.
+const maxRetryAfter = 24 * time.Hour
+
+// retryAfter reads Retry-After, seconds or a date, as a wait from now between zero and maxRetryAfter; nil without
+// one that can be read.
+func retryAfter(h http.Header, now time.Time) *time.Duration {
+	v := strings.TrimSpace(h.Get("Retry-After"))
+	var wait time.Duration
+	if secs, err := strconv.ParseUint(v, 10, 63); err == nil {
+		wait = time.Duration(min(secs, uint64(maxRetryAfter/time.Second))) * time.Second
+	} else if at, err := http.ParseTime(v); err == nil {
+		wait = min(max(at.Sub(now), 0), maxRetryAfter)
+	} else {
+		return nil
+	}
+	return &wait
+}
