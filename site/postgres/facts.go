@@ -77,7 +77,7 @@ type Price struct {
 	PayTo             string
 	Amount            string // atomic units
 	MaxTimeoutSeconds *int
-	Extra             json.RawMessage // nil when absent
+	Extra             *string // JSON text as received; nil when absent
 	X402Version       int
 }
 

@@ -62,7 +62,12 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool) error {
 		return fmt.Errorf("connect to the database: %w", err)
 	}
 	defer conn.Release()
-	m, err := migrate.NewMigrator(ctx, conn.Conn(), "schema_version")
+	return MigrateTo(ctx, conn.Conn(), -1)
+}
+
+// MigrateTo brings a database up or down to a version of the schema; -1 is the newest.
+func MigrateTo(ctx context.Context, conn *pgx.Conn, version int32) error {
+	m, err := migrate.NewMigrator(ctx, conn, "schema_version")
 	if err != nil {
 		return fmt.Errorf("prepare migrations: %w", err)
 	}
@@ -74,10 +79,14 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool) error {
 	if err != nil {
 		return fmt.Errorf("read schema version: %w", err)
 	}
-	if newest := int32(len(m.Migrations)); have > newest {
+	newest := int32(len(m.Migrations))
+	if have > newest {
 		return fmt.Errorf("%w (it has version %d, this program %d): use a newer tollbook", ErrNewerSchema, have, newest)
 	}
-	if err := m.Migrate(ctx); err != nil {
+	if version < 0 {
+		version = newest
+	}
+	if err := m.MigrateTo(ctx, version); err != nil {
 		return fmt.Errorf("migrate database: %w", err)
 	}
 	return nil

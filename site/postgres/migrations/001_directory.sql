@@ -71,7 +71,7 @@ CREATE TABLE prices (
     pay_to        text NOT NULL,
     amount        numeric NOT NULL CHECK (amount >= 0 AND scale(amount) = 0), -- atomic units
     max_timeout_seconds integer,
-    extra         jsonb,
+    extra         text,                 -- JSON as received
     x402_version  integer NOT NULL,
     PRIMARY KEY (endpoint_id, since, position)
 );

@@ -1,0 +1,166 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// ErrListed is a slug or a base address that the directory already has.
+var ErrListed = errors.New("already listed")
+
+// serviceColumns are the columns of services in the order of Service's fields.
+const serviceColumns = `id, slug, name, description, base_url, website_url, category, source, created_at, verified_at,
+	check_interval, next_check_at, last_checked_at, last_status, last_success_at, consecutive_failures, failing_since`
+
+// endpointColumns are the columns of endpoints in the order of Endpoint's fields.
+const endpointColumns = `id, service_id, method, path, description, mime_type, origin, first_seen_at, last_paid_at,
+	last_probed_at, verdict, verdict_at, class, reason, response_time_ms, fingerprint`
+
+// AddListings lists services with their endpoints, all of them or none. Each is due at once. It answers ErrListed, naming
+// the listing, for a slug or base address that is taken.
+func (db *DB) AddListings(ctx context.Context, listings []Listing) error {
+	return db.transact(ctx, func(tx pgx.Tx) error {
+		for _, l := range listings {
+			if err := addListing(ctx, tx, l); err != nil {
+				return fmt.Errorf("list %s: %w", l.Slug, err)
+			}
+		}
+		return nil
+	})
+}
+
+func addListing(ctx context.Context, tx pgx.Tx, l Listing) error {
+	interval := l.Interval
+	if interval == 0 {
+		interval = 15 * time.Minute
+	}
+	var id int64
+	err := tx.QueryRow(ctx, `
+		INSERT INTO services (slug, name, description, base_url, website_url, category, source, created_at, verified_at,
+			check_interval, next_check_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $8)
+		RETURNING id`,
+		l.Slug, l.Name, l.Description, l.BaseURL, l.WebsiteURL, l.Category, l.Source, l.CreatedAt, l.VerifiedAt, interval,
+	).Scan(&id)
+	if duplicateOf(err) != "" {
+		return ErrListed
+	}
+	if err != nil {
+		return fmt.Errorf("insert service: %w", err)
+	}
+	batch := &pgx.Batch{}
+	for _, e := range l.Endpoints {
+		batch.Queue(`
+			INSERT INTO endpoints (id, service_id, method, path, description, mime_type, origin, first_seen_at)
+			VALUES ($1, $2, $3, $4, $5, $6, 'import', $7)`,
+			EndpointID(l.Slug, e.Method, e.Path), id, e.Method, e.Path, e.Description, e.MimeType, l.CreatedAt)
+	}
+	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
+		return fmt.Errorf("insert endpoints: %w", err)
+	}
+	return nil
+}
+
+// Services reads every listed service, by slug.
+func (db *DB) Services(ctx context.Context) ([]Service, error) {
+	return services(ctx, db.pool, `SELECT `+serviceColumns+` FROM services ORDER BY slug`)
+}
+
+// querier is what a pool and a transaction share.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+func services(ctx context.Context, q querier, sql string, args ...any) ([]Service, error) {
+	rows, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read services: %w", err)
+	}
+	s, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Service])
+	if err != nil {
+		return nil, fmt.Errorf("read services: %w", err)
+	}
+	return s, nil
+}
+
+func endpoints(ctx context.Context, q querier, sql string, args ...any) ([]Endpoint, error) {
+	rows, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read endpoints: %w", err)
+	}
+	e, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Endpoint])
+	if err != nil {
+		return nil, fmt.Errorf("read endpoints: %w", err)
+	}
+	return e, nil
+}
+
+// DueService is a service that is to be visited, with all its endpoints by id.
+type DueService struct {
+	Service
+	Endpoints []Endpoint
+}
+
+// Due takes up to limit services whose time has come, the longest overdue first, and puts each off by lease, so that no
+// other visitor takes it meanwhile. A visitor that dies loses nothing: the service is due again when its lease is over.
+func (db *DB) Due(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]DueService, error) {
+	var due []DueService
+	err := db.transact(ctx, func(tx pgx.Tx) error {
+		taken, err := services(ctx, tx, `
+			WITH due AS (
+				SELECT id FROM services
+				WHERE next_check_at <= $1
+				ORDER BY next_check_at, id
+				LIMIT $2
+				FOR UPDATE SKIP LOCKED
+			), leased AS (
+				UPDATE services SET next_check_at = $1::timestamptz + $3::interval
+				FROM due WHERE services.id = due.id
+				RETURNING services.*
+			)
+			SELECT `+serviceColumns+` FROM leased ORDER BY id`, now, limit, lease)
+		if err != nil {
+			return err
+		}
+		ids, at := make([]int64, len(taken)), make(map[int64]int, len(taken))
+		due = make([]DueService, len(taken))
+		for i, s := range taken {
+			ids[i], at[s.ID], due[i].Service = s.ID, i, s
+		}
+		found, err := endpoints(ctx, tx, `SELECT `+endpointColumns+` FROM endpoints WHERE service_id = ANY($1) ORDER BY service_id, id`, ids)
+		for _, e := range found {
+			d := &due[at[e.ServiceID]]
+			d.Endpoints = append(d.Endpoints, e)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("take due services: %w", err)
+	}
+	return due, nil
+}
+
+// CountDue is how many services are due now.
+func (db *DB) CountDue(ctx context.Context, now time.Time) (n int, err error) {
+	err = db.pool.QueryRow(ctx, `SELECT count(*) FROM services WHERE next_check_at <= $1`, now).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count due services: %w", err)
+	}
+	return n, nil
+}
+
+// NextDue is when the next service is due; false when nothing is listed.
+func (db *DB) NextDue(ctx context.Context) (time.Time, bool, error) {
+	var t *time.Time
+	if err := db.pool.QueryRow(ctx, `SELECT min(next_check_at) FROM services`).Scan(&t); err != nil {
+		return time.Time{}, false, fmt.Errorf("read next due time: %w", err)
+	}
+	if t == nil {
+		return time.Time{}, false, nil
+	}
+	return *t, true, nil
+}

@@ -1,0 +1,123 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tollbook/site"
+)
+
+// HourRetention is how long roll-ups by hour are kept; those by day stay for good.
+const HourRetention = 8 * 24 * time.Hour
+
+// startLogs begins the numbering before the oldest of the first checks ever. What was rolled up before has its numbers
+// too, though its rows are not kept.
+func startLogs(ctx context.Context, tx pgx.Tx, checks []Check) error {
+	if len(checks) == 0 {
+		return nil
+	}
+	oldest := checks[0].CheckedAt
+	for _, c := range checks {
+		if c.CheckedAt.Before(oldest) {
+			oldest = c.CheckedAt
+		}
+	}
+	tag, err := tx.Exec(ctx, `
+		INSERT INTO log_seal (through, kept_since) VALUES ($1, $2) ON CONFLICT DO NOTHING`,
+		oldest.UTC().Truncate(time.Hour), oldest.UTC().Truncate(24*time.Hour))
+	if err != nil {
+		return fmt.Errorf("start logs: %w", err)
+	}
+	if tag.RowsAffected() == 0 {
+		return nil // another writer was first
+	}
+	_, err = tx.Exec(ctx, `
+		INSERT INTO log_positions (service_id, rows)
+		SELECT coalesce(service_id, 0), sum(checks) FROM check_days GROUP BY GROUPING SETS ((service_id), ()) HAVING count(*) > 0`)
+	if err != nil {
+		return fmt.Errorf("start log positions: %w", err)
+	}
+	return nil
+}
+
+// SealLogs numbers the checks of every hour that ended at least delay ago and gives each block that they fill its place.
+// A crash leaves what was: hours are sealed in one transaction, and sealing again goes on from there.
+func (db *DB) SealLogs(ctx context.Context, now time.Time, delay time.Duration) error {
+	upTo := now.Add(-delay).UTC().Truncate(time.Hour)
+	err := db.transact(ctx, func(tx pgx.Tx) error {
+		var through time.Time
+		err := tx.QueryRow(ctx, `SELECT through FROM log_seal FOR UPDATE`).Scan(&through)
+		if errors.Is(err, pgx.ErrNoRows) || err == nil && !through.Before(upTo) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `
+			WITH hours AS (
+				SELECT service_id, hour, checks FROM check_hours WHERE hour >= $1 AND hour < $2
+				UNION ALL
+				SELECT 0, hour, sum(checks) FROM check_hours WHERE hour >= $1 AND hour < $2 GROUP BY hour
+			), ends AS (
+				SELECT service_id, hour, checks,
+					coalesce(p.rows, 0) + sum(checks) OVER (PARTITION BY service_id ORDER BY hour) AS rows
+				FROM hours LEFT JOIN log_positions p USING (service_id)
+			), filled AS (
+				INSERT INTO log_blocks (service_id, block, hour, rows_after)
+				SELECT service_id, block, hour, rows - (block + 1) * $3
+				FROM ends, generate_series(div(rows - checks, $3)::bigint, div(rows, $3)::bigint - 1) AS block
+			)
+			INSERT INTO log_positions (service_id, rows)
+			SELECT service_id, max(rows) FROM ends GROUP BY service_id
+			ON CONFLICT (service_id) DO UPDATE SET rows = excluded.rows`, through, upTo, site.BlockSize)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `UPDATE log_seal SET through = $1`, upTo)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("seal logs up to %s: %w", upTo.Format(time.RFC3339), err)
+	}
+	return nil
+}
+
+// Retain drops the checks of days more than site.LogDays ago, by whole partitions, and the roll-ups by hour that are
+// older than HourRetention. Roll-ups by day stay.
+func (db *DB) Retain(ctx context.Context, now time.Time) error {
+	keep := now.UTC().Truncate(24*time.Hour).AddDate(0, 0, -site.LogDays)
+	err := db.transact(ctx, func(tx pgx.Tx) error {
+		tag, err := tx.Exec(ctx, `UPDATE log_seal SET kept_since = $1 WHERE kept_since < $1`, keep)
+		if err != nil || tag.RowsAffected() == 0 {
+			return err
+		}
+		rows, err := tx.Query(ctx, `
+			SELECT inhrelid::regclass::text FROM pg_inherits
+			WHERE inhparent = 'checks'::regclass AND inhrelid::regclass::text < 'checks_' || to_char($1::date, 'YYYYMMDD')`, keep)
+		if err != nil {
+			return err
+		}
+		old, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			return err
+		}
+		for _, name := range old {
+			if _, err := tx.Exec(ctx, `DROP TABLE `+pgx.Identifier{name}.Sanitize()); err != nil {
+				return err
+			}
+		}
+		if _, err := tx.Exec(ctx, `DELETE FROM log_blocks WHERE hour < $1`, keep); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `DELETE FROM check_hours WHERE hour < $1 AND hour < (SELECT through FROM log_seal)`, now.Add(-HourRetention))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("drop checks before %s: %w", keep.Format(time.DateOnly), err)
+	}
+	return nil
+}

@@ -1,0 +1,247 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+// ErrSealed is a check whose hour is already numbered in the logs: it came hours late.
+var ErrSealed = errors.New("the hour of the check is sealed")
+
+// Visit is everything that one visit to a service found.
+type Visit struct {
+	Check         Check
+	NextCheckAt   time.Time
+	FailingSince  *time.Time // after this visit
+	LastSuccessAt *time.Time // nil leaves what is known
+	Endpoints     []EndpointVisit
+	Changes       []Change
+}
+
+// EndpointVisit is what one endpoint answered.
+type EndpointVisit struct {
+	ID             uuid.UUID
+	ProbedAt       time.Time
+	Method         string  // that answered; "" leaves what is known
+	Verdict        *string // nil for an inconclusive answer, which leaves what is known
+	Class, Reason  string
+	ResponseTimeMS *int
+	Paid           bool
+	Description    *string // nil leaves what is known
+	MimeType       *string
+	Envelope       *Envelope // nil without one
+	Fingerprint    *string   // of a usable requirement set; nil leaves what is known
+	Prices         []Price   // with a Fingerprint that is new: the set that replaces the current one
+}
+
+// RecordVisits keeps visits: checks, their roll-ups, endpoints, envelopes, prices and changes, all in one transaction.
+// A visit whose check is already kept changes nothing, so that a visit may be told twice. Commit does not wait for the
+// disk: a check counts as kept after a second (a crash of the server itself loses at most that, and the service is
+// simply visited again).
+func (db *DB) RecordVisits(ctx context.Context, visits []Visit) error {
+	err := db.transact(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `SET LOCAL synchronous_commit = off`); err != nil {
+			return err
+		}
+		checks := make([]Check, len(visits))
+		for i, v := range visits {
+			checks[i] = v.Check
+		}
+		fresh, err := recordChecks(ctx, tx, checks)
+		if err != nil {
+			return err
+		}
+		batch := &pgx.Batch{}
+		for _, v := range visits {
+			if fresh[v.Check.ID] {
+				queueVisit(batch, v)
+			}
+		}
+		return tx.SendBatch(ctx, batch).Close()
+	})
+	if err != nil {
+		return fmt.Errorf("record %d visits: %w", len(visits), err)
+	}
+	return nil
+}
+
+func queueVisit(b *pgx.Batch, v Visit) {
+	var status *string // an inconclusive visit leaves the last conclusive status
+	if v.Check.Counted {
+		status = v.Check.Status
+	}
+	b.Queue(`
+		UPDATE services SET last_checked_at = $2, next_check_at = $3, last_status = coalesce($4, last_status),
+			last_success_at = coalesce($5, last_success_at), consecutive_failures = $6, failing_since = $7
+		WHERE id = $1`,
+		v.Check.ServiceID, v.Check.CheckedAt, v.NextCheckAt, status, v.LastSuccessAt, v.Check.ConsecutiveFailures, v.FailingSince)
+	for _, e := range v.Endpoints {
+		queueEndpoint(b, e)
+	}
+	for _, c := range v.Changes {
+		queueChange(b, v.Check.ServiceID, c)
+	}
+}
+
+func queueEndpoint(b *pgx.Batch, e EndpointVisit) {
+	b.Queue(`
+		UPDATE endpoints SET last_probed_at = $2,
+			method = CASE WHEN $3 = '' THEN method ELSE $3 END,
+			verdict = coalesce($4, verdict), verdict_at = CASE WHEN $4::text IS NULL THEN verdict_at ELSE $2 END,
+			class = $5, reason = $6, response_time_ms = $7,
+			last_paid_at = CASE WHEN $8 THEN $2 ELSE last_paid_at END,
+			description = coalesce($9, description), mime_type = coalesce($10, mime_type),
+			fingerprint = coalesce($11, fingerprint)
+		WHERE id = $1`,
+		e.ID, e.ProbedAt, e.Method, e.Verdict, e.Class, e.Reason, e.ResponseTimeMS, e.Paid, e.Description, e.MimeType, e.Fingerprint)
+	if e.Envelope != nil {
+		queueEnvelope(b, *e.Envelope)
+	}
+	if len(e.Prices) > 0 {
+		b.Queue(`UPDATE prices SET until = $2 WHERE endpoint_id = $1 AND until IS NULL`, e.ID, e.Prices[0].Since)
+		for _, p := range e.Prices {
+			queuePrice(b, p)
+		}
+	}
+}
+
+// queueEnvelope keeps an answer. One that says the same as the kept one only renews its time.
+func queueEnvelope(b *pgx.Batch, e Envelope) {
+	b.Queue(`
+		INSERT INTO envelopes AS old (endpoint_id, received_at, method, url, status_code, header, body, truncated, tls_verified, sha256)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+		ON CONFLICT (endpoint_id) DO UPDATE SET received_at = excluded.received_at, method = excluded.method, url = excluded.url,
+			status_code = excluded.status_code, tls_verified = excluded.tls_verified, sha256 = excluded.sha256,
+			header = CASE WHEN old.sha256 = excluded.sha256 THEN old.header ELSE excluded.header END,
+			body = CASE WHEN old.sha256 = excluded.sha256 THEN old.body ELSE excluded.body END,
+			truncated = excluded.truncated`,
+		e.EndpointID, e.ReceivedAt, e.Method, e.URL, e.StatusCode, e.Header, e.Body, e.Truncated, e.TLSVerified, e.SHA256)
+}
+
+func queuePrice(b *pgx.Batch, p Price) {
+	b.Queue(`
+		INSERT INTO prices (endpoint_id, since, position, until, scheme, network, network_caip2, asset, pay_to, amount,
+			max_timeout_seconds, extra, x402_version)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10::text::numeric, $11, $12, $13)
+		ON CONFLICT (endpoint_id, since, position) DO NOTHING`,
+		p.EndpointID, p.Since, p.Position, p.Until, p.Scheme, p.Network, p.NetworkCAIP2, p.Asset, p.PayTo, p.Amount,
+		p.MaxTimeoutSeconds, p.Extra, p.X402Version)
+}
+
+func queueChange(b *pgx.Batch, serviceID int64, c Change) {
+	b.Queue(`
+		INSERT INTO changes (service_id, type, observed_at, summary, old_snapshot, new_snapshot)
+		VALUES ($1, $2, $3, $4, $5, $6)`,
+		serviceID, c.Type, c.ObservedAt, c.Summary, c.OldSnapshot, c.NewSnapshot)
+}
+
+// CurrentPrices reads the ways to pay that a service's endpoints ask now, by endpoint and position.
+func (db *DB) CurrentPrices(ctx context.Context, serviceID int64) ([]Price, error) {
+	return prices(ctx, db.pool, `
+		SELECT `+priceColumns+` FROM prices JOIN endpoints ON endpoints.id = endpoint_id
+		WHERE service_id = $1 AND until IS NULL
+		ORDER BY endpoint_id, position`, serviceID)
+}
+
+// priceColumns are the columns of prices in the order of Price's fields.
+const priceColumns = `endpoint_id, since, position, until, scheme, network, network_caip2, asset, pay_to, amount::text,
+	max_timeout_seconds, extra, x402_version`
+
+func prices(ctx context.Context, q querier, sql string, args ...any) ([]Price, error) {
+	rows, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read prices: %w", err)
+	}
+	p, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Price])
+	if err != nil {
+		return nil, fmt.Errorf("read prices: %w", err)
+	}
+	return p, nil
+}
+
+// AddHistories lists nothing: it writes the past of services that AddListings has just listed, all of it or none, and
+// says in settings what data this directory holds. The logs' first sealed hour is before the oldest check.
+func (db *DB) AddHistories(ctx context.Context, source string, histories []History) error {
+	err := db.transact(ctx, func(tx pgx.Tx) error {
+		var checks []Check
+		ids := map[string]int64{}
+		for _, h := range histories {
+			var id int64
+			if err := tx.QueryRow(ctx, `SELECT id FROM services WHERE slug = $1`, h.Slug).Scan(&id); err != nil {
+				return fmt.Errorf("find %s: %w", h.Slug, err)
+			}
+			ids[h.Slug] = id
+			for i := range h.Days {
+				h.Days[i].ServiceID = id
+			}
+			if err := addRollups(ctx, tx, dayRollups, h.Days); err != nil {
+				return err
+			}
+			for _, c := range h.Checks {
+				c.ServiceID = id
+				checks = append(checks, c)
+			}
+		}
+		slices.SortFunc(checks, func(a, b Check) int { return a.CheckedAt.Compare(b.CheckedAt) })
+		if err := startLogs(ctx, tx, checks); err != nil {
+			return err
+		}
+		if _, err := recordChecks(ctx, tx, checks); err != nil {
+			return err
+		}
+		for _, h := range histories {
+			if err := addHistory(ctx, tx, ids[h.Slug], h); err != nil {
+				return fmt.Errorf("write history of %s: %w", h.Slug, err)
+			}
+		}
+		_, err := tx.Exec(ctx, `INSERT INTO settings (name, value) VALUES ('source', $1)`, source)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("write histories: %w", err)
+	}
+	return nil
+}
+
+func addHistory(ctx context.Context, tx pgx.Tx, id int64, h History) error {
+	b := &pgx.Batch{}
+	for _, e := range h.Endpoints {
+		b.Queue(`
+			UPDATE endpoints SET first_seen_at = $2, last_paid_at = $3, last_probed_at = $3, fingerprint = $4,
+				verdict = CASE WHEN $3::timestamptz IS NULL THEN NULL ELSE 'paid' END, verdict_at = $3
+			WHERE id = $1`,
+			EndpointID(h.Slug, e.Method, e.Path), e.FirstSeenAt, e.LastPaidAt, e.Fingerprint)
+	}
+	for _, p := range h.Prices {
+		queuePrice(b, p)
+	}
+	for _, c := range h.Changes {
+		queueChange(b, id, c)
+	}
+	if n := len(h.Checks); n > 0 {
+		last := h.Checks[n-1]
+		b.Queue(`
+			UPDATE services SET last_checked_at = $2, last_status = $3, consecutive_failures = $4, failing_since = $5,
+				last_success_at = (SELECT max(last_paid_at) FROM endpoints WHERE service_id = $1)
+			WHERE id = $1`, id, last.CheckedAt, last.Status, last.ConsecutiveFailures, failingSince(h.Checks))
+	}
+	return tx.SendBatch(ctx, b).Close()
+}
+
+// failingSince is the time of the first of the offline visits that checks end with, nil when they end otherwise.
+func failingSince(checks []Check) *time.Time {
+	var since *time.Time
+	for _, c := range slices.Backward(checks) {
+		if c.ConsecutiveFailures == 0 {
+			break
+		}
+		since = &c.CheckedAt
+	}
+	return since
+}
