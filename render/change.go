@@ -1,0 +1,229 @@
+package render
+
+import (
+	"encoding/json"
+	"math/big"
+	"strings"
+
+	"tollbook/site"
+)
+
+// change is a change record for reading.
+type change struct {
+	Slug, Name string
+	ObservedAt site.Time
+	Kind       string // the record's type
+	Label      string
+	Lines      []changeLine
+	More       int // lines left out
+}
+
+// changeLine is one thing that changed: on an endpoint and network, from Old to New. Either may be empty.
+type changeLine struct {
+	What     string // "GET /quote"; a recipient has none
+	Network  chip   // without a label where it does not apply
+	Old, New string
+	OldTitle string // the exact value, where Old is abbreviated or converted
+	NewTitle string
+	Trend    string // "up" or "down", for a price that can be compared
+}
+
+// How many lines of a record are shown.
+const (
+	homeChangeLines    = 2
+	serviceChangeLines = 12
+)
+
+var changeLabels = map[string]string{
+	site.PriceChanged:  "Price",
+	site.PayToChanged:  "Recipient",
+	site.SchemaChanged: "Ways to pay",
+}
+
+// change words a record. A summary that does not read leaves a record without lines: that it changed is still true.
+func (e *Edition) change(r *site.ChangeRecord, u units, limit int) change {
+	c := change{Slug: r.Slug, Name: r.Name, ObservedAt: r.ObservedAt, Kind: r.Type, Label: changeLabels[r.Type]}
+	if c.Label == "" {
+		c.Label = "Changed"
+	}
+	switch r.Type {
+	case site.PriceChanged:
+		c.Lines = e.priceLines(r.Summary, u)
+	case site.PayToChanged:
+		c.Lines = recipientLines(r.Summary)
+	case site.SchemaChanged:
+		c.Lines = e.schemaLines(r.Summary)
+	}
+	if len(c.Lines) > limit {
+		c.More = len(c.Lines) - limit
+		c.Lines = c.Lines[:limit]
+	}
+	return c
+}
+
+func (e *Edition) priceLines(summary json.RawMessage, u units) []changeLine {
+	var s site.PriceSummary
+	if json.Unmarshal(summary, &s) != nil {
+		return nil
+	}
+	var lines []changeLine
+	for _, p := range s.PriceChanges {
+		l := changeLine{What: words(p.Endpoint, maxLine), Network: e.network(p.Network), Trend: trend(p.OldPrice, p.NewPrice)}
+		l.Old, l.OldTitle = u.price(p.Network, p.AssetName, p.OldPrice)
+		l.New, l.NewTitle = u.price(p.Network, p.AssetName, p.NewPrice)
+		lines = append(lines, l)
+	}
+	return lines
+}
+
+// trend compares two atomic amounts, "" for what is no amount.
+func trend(older, newer string) string {
+	o, ok := atomic(older)
+	n, ok2 := atomic(newer)
+	switch {
+	case !ok || !ok2 || o.Cmp(n) == 0:
+		return ""
+	case o.Cmp(n) < 0:
+		return "up"
+	default:
+		return "down"
+	}
+}
+
+func recipientLines(summary json.RawMessage) []changeLine {
+	var s site.PayToSummary
+	if json.Unmarshal(summary, &s) != nil {
+		return nil
+	}
+	var lines []changeLine
+	for i := range max(len(s.PayToAdded), len(s.PayToRemoved)) {
+		var l changeLine
+		if i < len(s.PayToRemoved) {
+			l.Old = words(s.PayToRemoved[i], maxLine)
+		}
+		if i < len(s.PayToAdded) {
+			l.New = words(s.PayToAdded[i], maxLine)
+		}
+		lines = append(lines, l)
+	}
+	return lines
+}
+
+func (e *Edition) schemaLines(summary json.RawMessage) []changeLine {
+	var s site.SchemaSummary
+	if json.Unmarshal(summary, &s) != nil {
+		return nil
+	}
+	var lines []changeLine
+	for _, endpoint := range s.EndpointsAdded {
+		lines = append(lines, changeLine{What: words(endpoint, maxLine), New: "new endpoint"})
+	}
+	for _, endpoint := range s.EndpointsRemoved {
+		lines = append(lines, changeLine{What: words(endpoint, maxLine), Old: "endpoint gone"})
+	}
+	for _, line := range s.SchemaAdded {
+		l := e.schemaLine(line)
+		l.New, l.NewTitle = l.Old, l.OldTitle
+		l.Old, l.OldTitle = "", ""
+		lines = append(lines, l)
+	}
+	for _, line := range s.SchemaRemoved {
+		lines = append(lines, e.schemaLine(line))
+	}
+	return lines
+}
+
+// schemaLine reads "<METHOD> <path> <scheme> <network> <asset> <assetName> …" into a line whose Old says the way to pay.
+func (e *Edition) schemaLine(s string) changeLine {
+	f := strings.SplitN(s, " ", 7)
+	if len(f) < 6 {
+		return changeLine{Old: words(s, maxLine)}
+	}
+	return changeLine{
+		What: words(f[0]+" "+f[1], maxLine), Network: e.network(f[3]),
+		Old: words(f[2]+" in "+f[5], maxName), OldTitle: words(s, maxLine),
+	}
+}
+
+// units says what a service's atomic amounts are worth: the decimals of an asset on a network, read off prices that are
+// known both ways. An asset that is in none of them stays in atomic units.
+type units map[[2]string]int
+
+// unitsOf learns from the current prices of a service.
+func unitsOf(d *site.ServiceDetail) units {
+	u := units{}
+	for i := range d.Endpoints {
+		for _, p := range d.Endpoints[i].Pricing {
+			id := p.Network
+			if p.NetworkCAIP2 != nil {
+				id = *p.NetworkCAIP2
+			}
+			if decimals, ok := scale(p); ok {
+				u[[2]string{id, p.AssetName}] = decimals
+			}
+		}
+	}
+	return u
+}
+
+// maxDecimals bounds the search for an asset's decimals; no token has more.
+const maxDecimals = 36
+
+// scale finds n so that the atomic price is the dollar price times 10^n. A price that is not one to one with the dollar has
+// no such n.
+func scale(p site.PricingEntry) (int, bool) {
+	if p.PriceUSD == nil {
+		return 0, false
+	}
+	usd, err := site.ParseDecimal(*p.PriceUSD)
+	whole, frac, _ := strings.Cut(string(usd), ".")
+	digits := strings.TrimLeft(whole+frac, "0")
+	amount, ok := atomic(p.Price)
+	if err != nil || digits == "" || !ok {
+		return 0, false
+	}
+	zeros, found := strings.CutPrefix(amount.String(), digits)
+	decimals := len(zeros) + len(frac)
+	if !found || strings.Trim(zeros, "0") != "" || decimals > maxDecimals {
+		return 0, false
+	}
+	return decimals, true
+}
+
+// price words an atomic amount, with the exact one for a title.
+func (u units) price(network, asset, amount string) (text, title string) {
+	n, ok := atomic(amount)
+	if !ok {
+		return words(amount, maxName), ""
+	}
+	title = group(n.String()) + " atomic units of " + words(asset, maxName)
+	decimals, ok := u[[2]string{network, asset}]
+	if !ok {
+		return title, ""
+	}
+	return dollars(shift(n, decimals)), title
+}
+
+// maxAmount is the length of the largest amount, 2^256.
+const maxAmount = 78
+
+func atomic(s string) (*big.Int, bool) {
+	if s == "" || len(s) > maxAmount || strings.Trim(s, "0123456789") != "" {
+		return nil, false
+	}
+	return new(big.Int).SetString(s, 10)
+}
+
+// shift is n / 10^decimals.
+func shift(n *big.Int, decimals int) site.Decimal {
+	digits := n.String()
+	if pad := decimals + 1 - len(digits); pad > 0 {
+		digits = strings.Repeat("0", pad) + digits
+	}
+	at := len(digits) - decimals
+	d, err := site.ParseDecimal(digits[:at] + "." + digits[at:])
+	if err != nil {
+		panic("render: digits of a big.Int are no digits") // cannot be
+	}
+	return d
+}

@@ -1,0 +1,50 @@
+package render
+
+import (
+	"strings"
+
+	"tollbook/site"
+)
+
+// curl is the command that asks an endpoint for its price without paying: what the answer's 402 says is what this page
+// says. It is made of what a stranger wrote and meant to be pasted into a shell, so that it is "" unless every part is
+// plain; nothing in it can leave the quotes.
+func curl(base string, e *site.Endpoint) string {
+	address := link(endpointURL(base, e.Path))
+	if address == "" || e.Method == "" || len(e.Method) > 16 || strings.Trim(e.Method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
+		return ""
+	}
+	command := "curl -i"
+	if strings.ContainsAny(address, "[]{}") {
+		command += " -g"
+	}
+	switch e.Method {
+	case "GET":
+	case "HEAD":
+		command = strings.Replace(command, "-i", "-I", 1)
+	default:
+		command += " -X " + e.Method
+	}
+	command += " '" + address + "'"
+	switch e.Method {
+	case "POST", "PUT", "PATCH":
+		command += " -H 'content-type: application/json' -d '{}'"
+	}
+	return command
+}
+
+// endpointURL is the address of a path below a service's base, percent-encoded to plain ASCII without quotes.
+func endpointURL(base, path string) string {
+	const digits = "0123456789ABCDEF"
+	var b strings.Builder
+	for _, c := range []byte(strings.TrimSuffix(base, "/") + "/" + strings.TrimPrefix(path, "/")) {
+		if c <= ' ' || c >= 0x7f || strings.IndexByte("'\"`\\<>^|", c) >= 0 {
+			b.WriteByte('%')
+			b.WriteByte(digits[c>>4])
+			b.WriteByte(digits[c&15])
+			continue
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}

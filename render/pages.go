@@ -1,0 +1,171 @@
+package render
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"net/url"
+	"strings"
+
+	"tollbook/site"
+	"tollbook/templates"
+)
+
+// Site is what an operator says of a directory.
+type Site struct {
+	Title   string // "" is "Tollbook"
+	BaseURL string // where the directory is reached, "https://tollbook.example"; a path in it goes before every link
+	Contact string // an e-mail address or an http(s) address; "" shows none
+	Sample  bool   // the data is made up, and every page says so
+}
+
+// ContentSecurityPolicy is what the pages need of a browser, and nothing more. Each page states it too, for hosts that
+// send no header.
+const ContentSecurityPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'"
+
+// Pages are the parsed templates of a directory. It may be used by several goroutines.
+type Pages struct {
+	site   Site
+	prefix string // the path of BaseURL
+	assets []Asset
+	kinds  map[string]*template.Template
+}
+
+// kinds of pages: each is a file of package templates that defines "main".
+const (
+	kindHome     = "home"
+	kindServices = "services"
+	kindService  = "service"
+	kindStatus   = "status"
+	kindNotFound = "404"
+)
+
+// NewPages parses the templates. It fails for a base address that is none.
+func NewPages(s Site) (*Pages, error) {
+	if s.Title == "" {
+		s.Title = "Tollbook"
+	}
+	s.BaseURL = strings.TrimRight(s.BaseURL, "/")
+	base, err := url.Parse(s.BaseURL)
+	if err != nil || link(s.BaseURL) == "" || base.RawQuery != "" || base.Fragment != "" {
+		return nil, fmt.Errorf("parse base address %.200q: not http://host or https://host with a path at most", s.BaseURL)
+	}
+	p := &Pages{site: s, prefix: base.EscapedPath(), kinds: map[string]*template.Template{}}
+	if p.assets, err = readAssets(); err != nil {
+		return nil, err
+	}
+	layout, err := template.New("layout").Funcs(p.funcs()).ParseFS(templates.FS, "layout.html", "parts.html")
+	if err != nil {
+		return nil, fmt.Errorf("parse layout: %w", err)
+	}
+	for _, kind := range []string{kindHome, kindServices, kindService, kindStatus, kindNotFound} {
+		t, err := layout.Clone()
+		if err == nil {
+			t, err = t.ParseFS(templates.FS, kind+".html")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("parse page %s: %w", kind, err)
+		}
+		p.kinds[kind] = t
+	}
+	return p, nil
+}
+
+// Assets are the files that pages refer to, by key.
+func (p *Pages) Assets() []Asset { return p.assets }
+
+// funcs are what templates may ask for: formats and links, no data.
+func (p *Pages) funcs() template.FuncMap {
+	return template.FuncMap{
+		"at": at, "day": day, "second": second, "when": when,
+		"count":   func(n int) string { return number(int64(n)) },
+		"count64": number,
+		"dollars": dollarsOrNull, "millis": millis, "percent": percent, "rate": rate,
+		"plural":   func(n int, one, many string) string { return plural(int64(n), one, many) },
+		"plural64": plural,
+		"add":      func(a, b int) int { return a + b },
+		"spaced":   func(code string) string { return strings.ReplaceAll(code, "_", " ") },
+		"name":     name, "short": short, "link": link,
+		"blurb":       func(s string) string { return words(s, maxBlurb) },
+		"description": func(s string) string { return words(s, maxDescription) },
+		"line":        func(s string) string { return words(s, maxLine) },
+		"href":        p.href,
+		"home":        func() string { return p.prefix + "/" },
+		"list":        func(n int) string { return p.href(listKey(n)) },
+		"service":     func(slug string) string { return p.href(serviceKey(slug)) },
+		"status":      func() string { return p.href(bareKey("status-page", "")) },
+		"json":        func(route string) string { return p.href(bareKey(route, "")) },
+		"dict":        dict,
+	}
+}
+
+// href is the link to a file of the tree. Pages link to files by their own names, so that they work wherever the tree
+// lies, on a host that maps no addresses too.
+func (p *Pages) href(key string) string {
+	if key == homeKey {
+		return p.prefix + "/"
+	}
+	return p.prefix + "/" + key
+}
+
+const homeKey = "index.html"
+
+// bareKey is the file of a route without parameters.
+func bareKey(route, slug string) string {
+	return site.Query{Route: site.ByName(route), Slug: slug, Bare: true}.Key()
+}
+
+func serviceKey(slug string) string { return bareKey("service-page", slug) }
+
+// listKey is the file of the nth page of the list, from 1.
+func listKey(n int) string {
+	q := site.Query{Route: site.ByName("services-page"), Bare: true}
+	if n > 1 {
+		q = q.With("page", fmt.Sprint(n))
+	}
+	return q.Key()
+}
+
+// dict gives a template that is called by another several named values.
+func dict(pairs ...any) (map[string]any, error) {
+	m := map[string]any{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		key, ok := pairs[i].(string)
+		if !ok {
+			return nil, fmt.Errorf("dict: %v is no name", pairs[i])
+		}
+		m[key] = pairs[i+1]
+	}
+	return m, nil
+}
+
+// page is what the layout needs to know.
+type page struct {
+	Key         string // in the tree
+	Kind        string
+	Title       string
+	Description string
+	JSON        string // key of the same as JSON, "" without
+	NoIndex     bool
+	Body        any // what the page's own template is given
+
+	Site      Site
+	Sheet     string // key of the stylesheet
+	Icon      string
+	Policy    string
+	Canonical string
+	Now, Next site.Time
+}
+
+func (e *Edition) render(p page) ([]byte, error) {
+	p.Site = e.pages.site
+	p.Sheet, p.Icon = e.pages.assets[0].Key, FaviconKey
+	p.Policy = ContentSecurityPolicy
+	p.Canonical = p.Site.BaseURL + strings.TrimPrefix(e.pages.href(p.Key), e.pages.prefix)
+	p.Now, p.Next = e.snapshot.Now, e.snapshot.Next
+	var b bytes.Buffer
+	if err := e.pages.kinds[p.Kind].ExecuteTemplate(&b, "layout", p); err != nil {
+		return nil, fmt.Errorf("render %s: %w", p.Key, err)
+	}
+	return b.Bytes(), nil
+}

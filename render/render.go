@@ -1,0 +1,36 @@
+// Package render turns a resource into bytes: JSON as the contract frames it, and pages from package templates. The same
+// value gives the same bytes.
+//
+// It does no I/O, has no clock (times come with the snapshot), and must never know where facts are kept, how they are
+// judged or where the bytes go.
+package render
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// JSON is the body of a complete response: {"data":v} and a newline, with <, > and & as they are.
+func JSON(v any) ([]byte, error) {
+	return encode(struct {
+		Data any `json:"data"`
+	}{v})
+}
+
+// Row is v on one line, without the newline that ends it: a row of a list, which is cut by lines.
+func Row(v any) ([]byte, error) {
+	b, err := encode(v)
+	return bytes.TrimSuffix(b, []byte("\n")), err
+}
+
+// encode fails only for a value that is not of the contract: a number that JSON cannot say, raw text that is not JSON.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, fmt.Errorf("encode %T: %w", v, err)
+	}
+	return b.Bytes(), nil
+}

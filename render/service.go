@@ -1,0 +1,138 @@
+package render
+
+import (
+	"strings"
+
+	"tollbook/site"
+)
+
+// Of a service's page: how much of what grows without end is shown.
+const (
+	serviceChanges = 25
+	serviceChecks  = 20
+	serviceMoves   = 25
+	openEndpoints  = 3 // endpoints up to this number are shown unfolded
+)
+
+type service struct {
+	site.ServiceDetail
+	Chips      []chip
+	Windows    []window
+	Strip      strip
+	Rows       []endpoint
+	Open       bool
+	Moves      []move
+	MoreMoves  int
+	Changes    []change
+	More       int // changes left out
+	Checks     []site.CheckEntry
+	TotalCheck int64
+	UptimeJSON string
+	ChecksJSON string
+}
+
+// window is an uptime window with what stands behind it.
+type window struct {
+	Label  string
+	Uptime *float64
+	Days   int // of the window; 0 where it is told by hours
+	site.CoverageWindow
+}
+
+// endpoint is an endpoint for reading.
+type endpoint struct {
+	*site.Endpoint
+	From    string // lowest price, "" unknown
+	Prices  []price
+	Curl    string
+	Address string
+}
+
+// price is one way to pay for an endpoint.
+type price struct {
+	site.PricingEntry
+	On     chip
+	Amount string // "$0.01", or atomic units where the asset has no known dollar value
+	Exact  string // atomic units, for a title
+	Most   bool   // the amount is a maximum
+}
+
+// move is a recipient's change of address.
+type move struct {
+	site.PayToChange
+	On chip
+}
+
+// ServicePage is services/<slug>.html.
+func (e *Edition) ServicePage(l *site.Listing) ([]byte, error) {
+	d := &l.Detail
+	s := service{
+		ServiceDetail: *d, Chips: e.chips(d.Networks), Windows: windows(&d.Uptime), Strip: newStrip(l.Uptime, e.snapshot.Now),
+		Open:       len(d.Endpoints) <= openEndpoints,
+		Checks:     l.Checks.Newest[:min(serviceChecks, len(l.Checks.Newest))],
+		TotalCheck: max(l.Checks.Index.Total(), int64(len(l.Checks.Newest))),
+		UptimeJSON: e.pages.href(bareKey("uptime", d.Slug)),
+		ChecksJSON: e.pages.href(bareKey("service-checks", d.Slug)),
+	}
+	for i := range d.Endpoints {
+		s.Rows = append(s.Rows, e.endpoint(d.BaseURL, &d.Endpoints[i]))
+	}
+	for _, c := range d.PayToChanges[:min(serviceMoves, len(d.PayToChanges))] {
+		s.Moves = append(s.Moves, move{c, e.network(c.NetworkCAIP2)})
+	}
+	s.MoreMoves = len(d.PayToChanges) - len(s.Moves)
+	u := unitsOf(d)
+	for i := range l.Changes[:min(serviceChanges, len(l.Changes))] {
+		s.Changes = append(s.Changes, e.change(&l.Changes[i], u, serviceChangeLines))
+	}
+	s.More = len(l.Changes) - len(s.Changes)
+	return e.render(page{
+		Key: serviceKey(d.Slug), Kind: kindService, JSON: bareKey("service", d.Slug), Title: name(d.Name),
+		Description: describe(d), Body: s,
+	})
+}
+
+// describe is a service in a sentence for search engines: its own words, else what we know.
+func describe(d *site.ServiceDetail) string {
+	if text := words(d.Description, maxBlurb); text != "" {
+		return text
+	}
+	return name(d.Name) + ": prices, uptime and changes of a service that charges per request over HTTP 402."
+}
+
+func windows(u *site.UptimeWindows) []window {
+	return []window{
+		{"24 hours", u.H24, 0, u.Coverage.H24},
+		{"7 days", u.D7, site.WindowDays["7d"], u.Coverage.D7},
+		{"30 days", u.D30, site.WindowDays["30d"], u.Coverage.D30},
+		{"90 days", u.D90, site.WindowDays["90d"], u.Coverage.D90},
+	}
+}
+
+func (e *Edition) endpoint(base string, p *site.Endpoint) endpoint {
+	r := endpoint{Endpoint: p, From: dollarsOrNull(p.MinPriceUSD), Curl: curl(base, p), Address: endpointURL(base, p.Path)}
+	for _, entry := range p.Pricing {
+		r.Prices = append(r.Prices, e.price(entry, p.VariableAmount))
+	}
+	return r
+}
+
+func (e *Edition) price(entry site.PricingEntry, variable bool) price {
+	p := price{PricingEntry: entry, On: e.network(entry.Network), Most: variable && entry.Scheme != "exact"}
+	if entry.NetworkCAIP2 != nil {
+		p.On = e.network(*entry.NetworkCAIP2)
+	}
+	asset := words(entry.AssetName, maxName)
+	if n, ok := atomic(entry.Price); ok {
+		p.Exact = strings.TrimSpace(group(n.String()) + " atomic units of " + asset)
+	}
+	if entry.PriceUSD != nil {
+		if usd, err := site.ParseDecimal(*entry.PriceUSD); err == nil {
+			p.Amount = dollars(usd)
+		}
+	}
+	if p.Amount == "" {
+		p.Amount = p.Exact
+	}
+	return p
+}

@@ -1,0 +1,95 @@
+package render
+
+import (
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Lengths in characters to which a service's own words are cut for display. The JSON has them whole.
+const (
+	maxName        = 120
+	maxBlurb       = 180 // a description in a list
+	maxDescription = 2000
+	maxLine        = 300 // a path, an error, a piece of evidence
+)
+
+// maxMarks is how many combining marks may follow one letter; more of them are drawn over the lines around.
+const maxMarks = 3
+
+// words makes a service's own words fit to be shown: one line, at most limit characters, and nothing in it that is not
+// seen: no control, bidi, zero-width or tag characters. Markup is left to the template's escaping.
+func words(s string, limit int) string {
+	var b strings.Builder
+	n, marks, space := 0, 0, false
+	for _, r := range s {
+		if unicode.IsSpace(r) {
+			space = n > 0
+			continue
+		}
+		if hidden(r) {
+			continue
+		}
+		if marks++; !unicode.Is(unicode.M, r) {
+			marks = 0
+		}
+		if marks > maxMarks {
+			continue
+		}
+		if space {
+			b.WriteByte(' ')
+			n, space = n+1, false
+		}
+		if n >= limit {
+			return strings.TrimRight(b.String(), " ") + "…"
+		}
+		b.WriteRune(r)
+		n++
+	}
+	return b.String()
+}
+
+// hidden says whether a character is not seen, or changes how others are. The joiners that emoji and Indic scripts are
+// spelled with are left alone.
+func hidden(r rune) bool {
+	switch {
+	case r == 0x200c || r == 0x200d:
+		return false
+	case unicode.IsControl(r), unicode.Is(unicode.Cf, r), r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0:
+		return true
+	default:
+		return false
+	}
+}
+
+// name is a service's name, never empty.
+func name(s string) string {
+	if s = words(s, maxName); s != "" {
+		return s
+	}
+	return "(no name)"
+}
+
+// link is s if a reader may follow it: an http or https address with a host and no credentials. Anything else is "" and
+// stays text.
+func link(s string) string {
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
+		return ""
+	}
+	if !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || hidden(r) }) {
+		return ""
+	}
+	return s
+}
+
+// short is an address with its middle left out: enough to tell two apart, with the whole in a title beside it.
+func short(address string) string {
+	address = words(address, maxLine)
+	r := []rune(address)
+	if len(r) <= 14 {
+		return address
+	}
+	return string(r[:6]) + "…" + string(r[len(r)-4:])
+}

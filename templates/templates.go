@@ -1,0 +1,11 @@
+// Package templates holds what pages look like: HTML templates, the stylesheet and the icon, embedded. It has no logic;
+// package render fills it, and nothing here may know where a value comes from.
+package templates
+
+import "embed"
+
+// FS holds the files by their name: layout.html and parts.html belong to every page, each other .html file is a page and
+// defines "main"; site.css and favicon.svg are published as they are.
+//
+//go:embed *.html site.css favicon.svg
+var FS embed.FS
