@@ -46,13 +46,25 @@ type Defect struct {
 
 // Captured is everything that one answer says about payment.
 type Captured struct {
-	Envelope  *Envelope  // the chosen one; nil when the answer holds none
-	Others    []Envelope // the other readable candidates, in channel order
-	Defects   []Defect   // of the chosen envelope and of the choice itself
-	Divergent bool       // channels disagree on amount, recipient, asset, network or scheme
-	Protocols []string   // other payment protocols hinted at: "mpp", "l402", "crawler-price", sorted
-	Platform  bool       // a hosting platform's own 402 page (a disabled deployment): the service is down
+	Envelope  *Envelope   // the chosen one; nil when the answer holds none
+	Others    []Envelope  // the other readable candidates, in channel order
+	Defects   []Defect    // of the chosen envelope and of the choice itself
+	Divergent bool        // channels disagree on amount, recipient, asset, network or scheme
+	Relation  Relation    // how the chosen envelope and the others go together
+	Protocols []string    // other payment protocols hinted at: "mpp", "l402", "crawler-price", sorted
+	MPP       []Challenge // what a "Payment" authentication scheme asks for, in the order received
+	Platform  bool        // a hosting platform's own 402 page (a disabled deployment): the service is down
 }
+
+// Relation says how several envelopes in one answer go together.
+type Relation string
+
+const (
+	Single    Relation = ""          // at most one envelope offers anything
+	Mirror    Relation = "mirror"    // the same offers twice, in one version
+	DualStack Relation = "dual"      // the same offers in version 1 and version 2
+	Divergent Relation = "divergent" // the offers differ: an answer that says two things
+)
 
 // Envelope is one PaymentRequired object, version 1 or 2, read leniently into one form.
 type Envelope struct {
@@ -64,6 +76,7 @@ type Envelope struct {
 	Resource  Resource
 	Accepts   []Requirement
 	Discovery *Discovery // bazaar extension (v2) or outputSchema (v1), nil without
+	Defects   []Defect   // what reading this envelope took; Captured.Defects has those of the chosen one
 }
 
 // Resource describes what is paid for, in the service's own words (cleaned of control characters, clipped).

@@ -1,0 +1,73 @@
+package x402
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"sync"
+)
+
+// Asset is one row of assets.json: a token that services ask for.
+type Asset struct {
+	Network  string `json:"network"` // CAIP-2
+	Address  string `json:"address"` // contract, mint, denomination or currency code, as its chain writes it
+	Symbol   string `json:"symbol"`
+	Decimals int    `json:"decimals"`          // atomic units per token are 10^Decimals; 0 for XRPL issued currencies, whose amounts are decimal text
+	Name     string `json:"name"`              // EIP-712 domain name, "" when it is not verified or does not apply
+	Version  string `json:"version"`           // EIP-712 domain version, likewise
+	Peg      string `json:"peg"`               // "USD", "EUR", "" for no peg
+	Issuer   string `json:"issuer,omitempty"`  // XRPL: the account that issues it, which the code alone does not say
+	Permit2  bool   `json:"permit2,omitempty"` // moves by Permit2, since the token lacks EIP-3009
+	Source   string `json:"source"`            // as in networks.json
+}
+
+//go:embed assets.json
+var assetsJSON []byte
+
+type assetTable struct {
+	list  []Asset
+	byKey map[[2]string]int // network and normalised address
+}
+
+var assets = sync.OnceValue(func() assetTable {
+	t := assetTable{byKey: map[[2]string]int{}}
+	if err := json.Unmarshal(assetsJSON, &t.list); err != nil {
+		panic(fmt.Errorf("read embedded assets.json: %w", err)) // a broken build, not a broken input
+	}
+	for i, a := range t.list {
+		t.byKey[[2]string{a.Network, NormalizeAddress(a.Network, a.Address)}] = i
+	}
+	return t
+})
+
+// Assets returns the table in the order of network, symbol and address.
+func Assets() []Asset { return append([]Asset(nil), assets().list...) }
+
+// LookupAsset returns the row of a token; the address may be written in any form its chain takes.
+func LookupAsset(networkCAIP2, address string) (Asset, bool) {
+	t := assets()
+	i, ok := t.byKey[[2]string{networkCAIP2, NormalizeAddress(networkCAIP2, address)}]
+	if !ok {
+		return Asset{}, false
+	}
+	return t.list[i], true
+}
+
+// UnknownAsset is the name of a token that the table lacks.
+const UnknownAsset = "UNKNOWN"
+
+// assetOf returns the table's row for a requirement. On the XRP Ledger anyone may issue a currency code, so there the
+// issuer must be the table's too.
+func (r Requirement) assetOf() (Asset, bool) {
+	a, ok := LookupAsset(r.NetworkCAIP2, r.AssetNorm)
+	if ok && a.Issuer != "" && object(r.extra()).text("issuer") != a.Issuer {
+		return Asset{}, false
+	}
+	return a, ok
+}
+
+// extra returns the members of the scheme's data.
+func (r Requirement) extra() object {
+	list, _ := members(r.Extra)
+	return list
+}

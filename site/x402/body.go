@@ -1,0 +1,158 @@
+package x402
+
+import (
+	"bytes"
+	"encoding/json"
+	"mime"
+	"slices"
+	"strings"
+)
+
+// nestedKeys are the members of a body that have been seen to hold an envelope or bare requirements.
+var nestedKeys = []string{
+	"paymentRequired", "payment_required", "PaymentRequired", "paymentRequirements", "payment_requirements",
+	"PaymentRequirements", "x402", "data", "error",
+}
+
+// maxNested bounds how many envelopes are read out of one body.
+const maxNested = 8
+
+// bodyEnvelopes reads the envelopes of a body: the body itself, one level down, or the script of a paywall page.
+func bodyEnvelopes(a Answer, d *defects) []Envelope {
+	if a.Truncated {
+		d.add(bodyTruncated)
+	}
+	text, ok := decodeBody(a.Body)
+	if !ok {
+		if start := bytes.TrimSpace(a.Body); len(start) > 0 && (start[0] == '{' || start[0] == '[') {
+			if depth(start) > maxDepth {
+				d.add(jsonTooDeep, "body")
+			} else {
+				d.add(bodyUnreadable)
+			}
+		}
+		return pageEnvelopes(a.Body)
+	}
+	found := textEnvelopes(text, contentType(a))
+	for i := range found {
+		var own defects
+		if found[i].Channel == ChannelNested {
+			own.add(bodyNested)
+		}
+		for _, code := range text.leniency {
+			own.add(code)
+		}
+		found[i].Defects = append(own.list, found[i].Defects...)
+	}
+	return found
+}
+
+// textEnvelopes reads an envelope that is the whole text, else those one level down.
+func textEnvelopes(text decoded, mediaType string) []Envelope {
+	if e, ok := readEnvelope(text.text, ChannelBody, text.variant); ok {
+		return []Envelope{e}
+	}
+	list, _ := members(text.text)
+	top := object(list)
+	var found []Envelope
+	add := func(raw json.RawMessage, variant string) {
+		if len(found) < maxNested {
+			if e, ok := readEnvelope(raw, ChannelNested, variant); ok {
+				found = append(found, e)
+			}
+		}
+	}
+	for _, key := range nestedKeys {
+		addNested(top.get(key), text.variant, add)
+	}
+	if mediaType == "application/problem+json" { // an extension member of any name
+		for _, m := range list[:min(len(list), maxRows)] {
+			if !slices.Contains(nestedKeys, m.Key) {
+				addNested(m.Value, text.variant, add)
+			}
+		}
+	}
+	if result := top.child("result"); result != nil { // a JSON-RPC answer of an MCP tool
+		add(result.get("structuredContent"), text.variant)
+	}
+	return found
+}
+
+// addNested reads a value that may be an envelope, requirements, or JSON text of either.
+func addNested(raw json.RawMessage, variant string, add func(json.RawMessage, string)) {
+	text, isText := stringValue(raw)
+	if !isText {
+		if raw != nil {
+			add(raw, variant)
+		}
+		return
+	}
+	if inner := strings.TrimSpace(text); looksLikeJSON(inner) && depth([]byte(inner)) <= maxDepth && json.Valid([]byte(inner)) {
+		add(json.RawMessage(inner), variant+"+text")
+	}
+}
+
+// contentType returns the media type of an answer in lower case, without parameters.
+func contentType(a Answer) string {
+	for _, value := range headerValues(a.Header, "Content-Type") {
+		if mediaType, _, err := mime.ParseMediaType(value); err == nil {
+			return mediaType
+		}
+	}
+	return ""
+}
+
+// pageKeys are the members of window.x402 that hold the requirements in the official paywalls.
+var pageKeys = []string{"paymentRequired", "paymentRequirements"}
+
+// pageEnvelopes reads the requirements that a paywall page carries for its own script, window.x402 = {...}. The page is
+// JavaScript, so that only the values after known keys are JSON.
+func pageEnvelopes(body []byte) []Envelope {
+	_, script, ok := bytes.Cut(body, []byte("window.x402"))
+	if !ok {
+		return nil
+	}
+	script = bytes.TrimLeft(script, " \t\r\n")
+	script, ok = bytes.CutPrefix(script, []byte("="))
+	if !ok {
+		return nil
+	}
+	var found []Envelope
+	add := func(raw json.RawMessage) bool {
+		e, ok := readEnvelope(raw, ChannelHTML, "json")
+		if ok {
+			e.Defects = append([]Defect{{Code: bodyHTML}}, e.Defects...)
+			found = append(found, e)
+		}
+		return ok
+	}
+	if raw := leadingJSON(script); raw != nil && add(raw) {
+		return found
+	}
+	for _, key := range pageKeys {
+		_, rest, ok := bytes.Cut(script, []byte(key))
+		if !ok {
+			continue
+		}
+		rest = bytes.TrimLeft(rest, "\"' \t\r\n")
+		if rest, ok = bytes.CutPrefix(rest, []byte(":")); ok {
+			if raw := leadingJSON(rest); raw != nil && add(raw) {
+				return found
+			}
+		}
+	}
+	return found
+}
+
+// leadingJSON returns the object or list that text begins with, nil when that is no valid JSON.
+func leadingJSON(text []byte) json.RawMessage {
+	i := skipSpace(text, 0)
+	if i >= len(text) || text[i] != '{' && text[i] != '[' {
+		return nil
+	}
+	raw := text[i:skipValue(text, i)]
+	if depth(raw) > maxDepth || !json.Valid(raw) {
+		return nil
+	}
+	return json.RawMessage(raw)
+}

@@ -1,0 +1,210 @@
+package x402
+
+import (
+	"bytes"
+	"slices"
+)
+
+// Capture reads one answer leniently: every channel in order, the best envelope chosen, everything that a strict client
+// would have refused recorded. It never fails and never panics; an answer without payment terms gives an empty Captured.
+//
+// An envelope counts only with status 402 or 412; with any other it stays among the Others.
+func Capture(a Answer) Captured {
+	if len(a.Body) > MaxBody {
+		a.Body, a.Truncated = a.Body[:MaxBody], true
+	}
+	a.Body = bytes.Clone(a.Body) // what is kept must not change with the caller's buffer
+	var d defects
+	var found []Envelope
+	found = append(found, headerEnvelopes(a.Header, &d)...)
+	found = append(found, bodyEnvelopes(a, &d)...)
+
+	c := Captured{}
+	c.Protocols, c.MPP = protocols(a, &d)
+	chosen := choose(found)
+	if chosen >= 0 && a.Status != 402 && a.Status != 412 {
+		d.add(statusNot402)
+		chosen = -1
+	}
+	for i, e := range found {
+		if i == chosen {
+			c.Envelope = &found[i]
+		} else {
+			c.Others = append(c.Others, e)
+		}
+	}
+	if c.Envelope != nil {
+		c.Relation = relation(*c.Envelope, c.Others)
+		if c.Divergent = c.Relation == Divergent; c.Divergent {
+			d.add(channelsDiverge)
+		}
+		c.Defects = slices.Concat(d.list, c.Envelope.Defects)
+	} else {
+		c.Defects = d.list
+		c.Platform = len(found) == 0 && len(c.Protocols) == 0 && platformPage(a)
+	}
+	return c
+}
+
+// headerEnvelopes reads PAYMENT-REQUIRED and its aliases, each value by itself and then all values of a repeated header
+// joined by commas, as a proxy may have split one.
+func headerEnvelopes(h map[string][]string, d *defects) []Envelope {
+	var found []Envelope
+	for i, name := range append([]string{headerName}, headerAliases...) {
+		channel := ChannelHeader
+		if i > 0 {
+			channel = ChannelAlias
+		}
+		values := headerValues(h, name)
+		if len(values) > 1 && channel == ChannelHeader {
+			d.add(headerRepeated)
+		}
+		readable := readHeader(values[:min(len(values), maxHeaderValues)], name, channel, d)
+		if len(values) > 0 && len(readable) == 0 && channel == ChannelHeader {
+			d.add(headerUndecodable)
+		}
+		found = append(found, readable...)
+	}
+	return found
+}
+
+func readHeader(values []string, name string, channel Channel, d *defects) []Envelope {
+	var found []Envelope
+	try := func(value string) {
+		if len(value) > MaxHeader {
+			d.add(headerOversize, name)
+			return
+		}
+		text, ok := decodeValue(value)
+		if !ok {
+			if depth([]byte(value)) > maxDepth {
+				d.add(jsonTooDeep, name)
+			}
+			return
+		}
+		e, ok := readEnvelope(text.text, channel, text.variant)
+		if !ok || slices.ContainsFunc(found, func(old Envelope) bool { return bytes.Equal(old.Raw, e.Raw) && old.Decode == e.Decode }) {
+			return
+		}
+		own := defects{}
+		if channel == ChannelAlias {
+			own.add(headerAlias, name)
+		}
+		for _, code := range text.leniency {
+			own.add(code)
+		}
+		e.Defects = append(own.list, e.Defects...)
+		found = append(found, e)
+	}
+	for _, value := range values {
+		try(value)
+	}
+	if len(values) > 1 && len(found) == 0 {
+		joined := values[0]
+		for _, value := range values[1:] {
+			if len(joined)+len(value) < MaxHeader {
+				joined += "," + value
+			}
+		}
+		try(joined)
+	}
+	return found
+}
+
+// choose returns the index of the envelope that counts, -1 without one: one that offers something before one that does
+// not, then by channel and version, then the first.
+func choose(found []Envelope) int {
+	best := -1
+	for i, e := range found {
+		if best < 0 || rank(e) < rank(found[best]) {
+			best = i
+		}
+	}
+	return best
+}
+
+// rank orders envelopes: a version 2 header, a version 2 alias, the body (2 before 1), a header with version 1, a page.
+func rank(e Envelope) int {
+	n := 0
+	if len(e.Accepts) == 0 {
+		n = 100
+	}
+	current := e.Version >= 2
+	switch {
+	case e.Channel == ChannelHeader && current:
+		return n
+	case e.Channel == ChannelAlias && current:
+		return n + 1
+	case e.Channel == ChannelBody && current:
+		return n + 2
+	case e.Channel == ChannelNested && current:
+		return n + 3
+	case e.Channel == ChannelBody:
+		return n + 4
+	case e.Channel == ChannelNested:
+		return n + 5
+	case e.Channel == ChannelHeader:
+		return n + 6
+	case e.Channel == ChannelAlias:
+		return n + 7
+	}
+	return n + 8
+}
+
+// offer is what a row asks for, in one form for both versions.
+type offer struct{ scheme, network, asset, payTo, amount string }
+
+func offers(e Envelope) map[offer]bool {
+	set := map[offer]bool{}
+	for _, r := range e.Accepts {
+		set[offer{r.Scheme, r.networkKey(), r.AssetNorm, r.PayToNorm, r.amountKey()}] = true
+	}
+	return set
+}
+
+// networkKey and amountKey compare what could not be normalised by what was written.
+func (r Requirement) networkKey() string {
+	if r.NetworkCAIP2 == "" {
+		return r.Network
+	}
+	return r.NetworkCAIP2
+}
+
+func (r Requirement) amountKey() string {
+	if r.Amount == "" {
+		return r.AmountRaw
+	}
+	return r.Amount
+}
+
+// relation compares the chosen envelope with the others. Envelopes that offer nothing contradict nothing. Within one
+// version the offers must be the same; between versions one may hold fewer, since version 1 cannot say all that
+// version 2 can, but none that the other lacks.
+func relation(chosen Envelope, others []Envelope) Relation {
+	mine, result := offers(chosen), Single
+	for _, other := range others {
+		theirs := offers(other)
+		if len(theirs) == 0 {
+			continue
+		}
+		same := chosen.Version == other.Version
+		if !subset(theirs, mine) && (same || !subset(mine, theirs)) || same && len(theirs) != len(mine) {
+			return Divergent
+		}
+		if !same {
+			result = DualStack
+		} else if result == Single {
+			result = Mirror
+		}
+	}
+	return result
+}
+
+func subset(small, large map[offer]bool) bool {
+	for o := range small {
+		if !large[o] {
+			return false
+		}
+	}
+	return true
+}

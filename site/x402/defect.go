@@ -1,0 +1,183 @@
+package x402
+
+import (
+	"slices"
+	"strings"
+)
+
+// DefectCode is one kind of leniency and what it means.
+type DefectCode struct {
+	Code    string
+	Meaning string // one sentence
+}
+
+// The codes, grouped by what is being read. Stored and published: never rename one.
+const (
+	// The answer.
+	statusNot402      = "status_not_402"
+	bodyTruncated     = "body_truncated"
+	bodyUnreadable    = "body_unreadable"
+	bodyEncoded       = "body_encoded"
+	bodyNested        = "body_nested"
+	bodyHTML          = "body_html"
+	authenticateX402  = "authenticate_x402"
+	channelsDiverge   = "channels_diverge"
+	headerUndecodable = "header_undecodable"
+	headerOversize    = "header_oversize"
+	headerRepeated    = "header_repeated"
+	headerAlias       = "header_alias"
+
+	// The text of a header or body.
+	base64Unpadded  = "base64_unpadded"
+	base64URL       = "base64_url"
+	rawJSON         = "raw_json"
+	valueQuoted     = "value_quoted"
+	valueSpaced     = "value_spaced"
+	valueEncoded    = "value_encoded"
+	byteOrderMark   = "byte_order_mark"
+	invalidUTF8     = "invalid_utf8"
+	duplicateMember = "duplicate_key"
+	jsonTooDeep     = "json_too_deep"
+
+	// The envelope.
+	versionMissing    = "version_missing"
+	versionText       = "version_text"
+	versionInvalid    = "version_invalid"
+	acceptsMissing    = "accepts_missing"
+	acceptsEmpty      = "accepts_empty"
+	acceptsObject     = "accepts_object"
+	acceptsInvalid    = "accepts_invalid"
+	acceptsTooMany    = "accepts_too_many"
+	requirementsBare  = "requirements_bare"
+	rowNotObject      = "row_not_object"
+	resourceText      = "resource_text"
+	resourceObject    = "resource_object"
+	resourceInRow     = "resource_in_row"
+	resourceMissing   = "resource_missing"
+	extensionsInRow   = "extensions_in_row"
+	routeTemplateBad  = "route_template_invalid"
+	discoveryUnread   = "discovery_invalid"
+	outputSchemaInV2  = "output_schema_in_v2"
+	textCleaned       = "text_cleaned"
+	fieldTypeMismatch = "field_type"
+
+	// A row of accepts.
+	schemeMissing     = "scheme_missing"
+	networkMissing    = "network_missing"
+	networkUnresolved = "network_unresolved"
+	networkNickname   = "network_nickname"
+	networkUnknown    = "network_unknown"
+	amountMissing     = "amount_missing"
+	amountKey         = "amount_key"
+	amountNumber      = "amount_number"
+	amountSpaced      = "amount_spaced"
+	amountZeros       = "amount_leading_zeros"
+	amountNotInteger  = "amount_not_integer"
+	assetMissing      = "asset_missing"
+	assetObject       = "asset_object"
+	assetTicker       = "asset_ticker"
+	payToMissing      = "payto_missing"
+	payToKey          = "payto_key"
+	payToElsewhere    = "payto_elsewhere"
+	payToObject       = "payto_object"
+	timeoutText       = "timeout_text"
+	timeoutInvalid    = "timeout_invalid"
+	extraText         = "extra_text"
+	extraInvalid      = "extra_invalid"
+)
+
+var defectCodes = []DefectCode{
+	{acceptsEmpty, "The list of ways to pay is there but holds nothing."},
+	{acceptsInvalid, "accepts is neither a list nor an object."},
+	{acceptsMissing, "The envelope has no accepts."},
+	{acceptsObject, "accepts is one object where a list of objects is expected."},
+	{acceptsTooMany, "accepts has more rows than are read."},
+	{amountKey, "The price stands under another name than the one of its protocol version."},
+	{amountZeros, "The amount begins with zeros."},
+	{amountMissing, "The row names no price."},
+	{amountNotInteger, "The price is not a whole number of atomic units."},
+	{amountNumber, "The amount is a JSON number where text is expected, so that large ones lose digits."},
+	{amountSpaced, "The amount has blanks around it."},
+	{assetMissing, "The row names no asset."},
+	{assetObject, "The asset is an object where an address is expected."},
+	{assetTicker, "The asset is a ticker symbol where an address is expected."},
+	{authenticateX402, "WWW-Authenticate names a scheme x402, which the protocol does not define."},
+	{base64Unpadded, "The base64 text lacks its padding."},
+	{base64URL, "The base64 text uses the alphabet for URLs."},
+	{bodyEncoded, "The body is JSON wrapped once more, as base64 or as a JSON string."},
+	{bodyHTML, "The requirements could only be read out of a paywall page's script."},
+	{bodyNested, "The envelope stands inside another object of the body."},
+	{bodyTruncated, "The body is longer than what is read of it."},
+	{bodyUnreadable, "The body begins like JSON but is not valid JSON."},
+	{byteOrderMark, "The text begins with a byte order mark."},
+	{channelsDiverge, "Header and body ask for different payments."},
+	{discoveryUnread, "The description of how to call the resource cannot be read."},
+	{duplicateMember, "A key stands twice in one object; the last one is taken."},
+	{extensionsInRow, "Extensions stand in a row where the envelope should hold them."},
+	{extraInvalid, "extra is not an object."},
+	{extraText, "extra is JSON text where an object is expected."},
+	{fieldTypeMismatch, "A field has another JSON type than the protocol gives it."},
+	{headerAlias, "The envelope came in a header of another name than PAYMENT-REQUIRED."},
+	{headerOversize, "The header is longer than what is read of it."},
+	{headerRepeated, "PAYMENT-REQUIRED occurs more than once."},
+	{headerUndecodable, "PAYMENT-REQUIRED does not decode to a JSON object."},
+	{invalidUTF8, "The text holds bytes that are not UTF-8."},
+	{jsonTooDeep, "The JSON nests deeper than is read."},
+	{networkMissing, "The row names no network."},
+	{networkNickname, "The network has a short or informal name where a CAIP-2 id is expected."},
+	{networkUnknown, "The network's id is well formed but in no table of ours."},
+	{networkUnresolved, "The network cannot be told from what is written."},
+	{outputSchemaInV2, "outputSchema belongs to version 1; version 2 uses the bazaar extension."},
+	{payToElsewhere, "The recipient stands outside the row."},
+	{payToKey, "The recipient stands under another name than payTo."},
+	{payToMissing, "No recipient can be found."},
+	{payToObject, "The recipient is an object where text is expected."},
+	{rawJSON, "The header holds plain JSON where base64 is expected."},
+	{requirementsBare, "Requirements stand without the envelope that should hold them."},
+	{resourceInRow, "The resource stands in a row where version 2 has it in the envelope."},
+	{resourceMissing, "The envelope does not say what is paid for."},
+	{resourceObject, "resource is an object where version 1 has an address."},
+	{resourceText, "resource is an address where version 2 has an object."},
+	{routeTemplateBad, "The route template is malformed and was left out."},
+	{rowNotObject, "An entry of accepts is not an object and was left out."},
+	{schemeMissing, "The row names no scheme."},
+	{statusNot402, "An envelope came with a status other than 402 or 412 and does not count."},
+	{textCleaned, "Control, invisible or direction characters were taken out of a text."},
+	{timeoutInvalid, "maxTimeoutSeconds is not a number of seconds."},
+	{timeoutText, "maxTimeoutSeconds is text where a number is expected."},
+	{valueEncoded, "The header is encoded twice."},
+	{valueQuoted, "The header's value stands in quotation marks."},
+	{valueSpaced, "The header's value has blanks or line breaks in or around it."},
+	{versionInvalid, "x402Version is not a version."},
+	{versionMissing, "x402Version is missing."},
+	{versionText, "x402Version is text where a number is expected."},
+}
+
+// DefectCodes returns every code with its meaning, in the order of the codes.
+func DefectCodes() []DefectCode { return slices.Clone(defectCodes) }
+
+// maxDefects bounds how many leniencies are recorded for one envelope.
+const maxDefects = 128
+
+// defects collects what reading took.
+type defects struct {
+	list []Defect
+	row  *int // the row being read, nil outside accepts
+}
+
+// add records a leniency once per row, with an optional piece of what was found.
+func (d *defects) add(code string, detail ...string) {
+	text := clip(cleanText(strings.Join(detail, " ")), 120)
+	for _, old := range d.list {
+		if old.Code == code && old.Detail == text && sameRow(old.Row, d.row) {
+			return
+		}
+	}
+	if len(d.list) < maxDefects {
+		d.list = append(d.list, Defect{Code: code, Detail: text, Row: d.row})
+	}
+}
+
+func sameRow(a, b *int) bool {
+	return a == b || a != nil && b != nil && *a == *b
+}

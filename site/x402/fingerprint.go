@@ -1,0 +1,98 @@
+package x402
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strconv"
+)
+
+// volatileExtra are members of extra that servers make afresh for every answer: channel state, nonces and identifiers of
+// a single invoice. A change in them is no change of terms.
+var volatileExtra = []string{"channelState", "voucherState", "nonce", "invoiceId", "expires", "expiresAt", "timestamp", "validUntil"}
+
+// Fingerprint identifies what an envelope asks for: sha256, in hex, over the version and the set of its rows in
+// normalised form. The order of rows, a repeated row, the channel, the error text, the resource's description and all
+// extensions do not enter it, nor do members of extra that change with every answer.
+func (e Envelope) Fingerprint() string {
+	lines := make([]string, 0, len(e.Accepts))
+	for _, r := range e.Accepts {
+		timeout := ""
+		if r.MaxTimeoutSeconds != nil {
+			timeout = strconv.Itoa(*r.MaxTimeoutSeconds)
+		}
+		line, _ := json.Marshal([]string{r.Scheme, r.networkKey(), r.AssetNorm, r.amountKey(), r.PayToNorm, timeout, string(r.StableExtra())})
+		lines = append(lines, string(line))
+	}
+	slices.Sort(lines)
+	h := sha256.New()
+	h.Write([]byte("x402/" + strconv.Itoa(e.Version) + "\n"))
+	for _, line := range slices.Compact(lines) {
+		h.Write([]byte(line + "\n"))
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// StableExtra returns extra with its keys in order, without blanks and without the members that change with every
+// answer, so that two of them compare as text. It is "{}" when there is nothing.
+func (r Requirement) StableExtra() json.RawMessage {
+	list := slices.DeleteFunc(r.extra(), func(m member) bool { return slices.Contains(volatileExtra, m.Key) })
+	var b bytes.Buffer
+	writeObject(&b, list)
+	return b.Bytes()
+}
+
+// canonical writes a valid JSON value with sorted keys and no blanks. Numbers stay as they are written.
+func canonical(b *bytes.Buffer, raw json.RawMessage) {
+	if list, ok := members(raw); ok {
+		writeObject(b, list)
+		return
+	}
+	if list, _, ok := elements(raw, maxMembers); ok {
+		b.WriteByte('[')
+		for i, value := range list {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			canonical(b, value)
+		}
+		b.WriteByte(']')
+		return
+	}
+	if text, ok := stringValue(raw); ok {
+		writeString(b, text)
+		return
+	}
+	b.Write(bytes.TrimSpace(raw))
+}
+
+func writeObject(b *bytes.Buffer, list []member) {
+	sorted := slices.Clone(list)
+	slices.SortStableFunc(sorted, func(x, y member) int { return cmp.Compare(x.Key, y.Key) })
+	b.WriteByte('{')
+	first := true
+	for i, m := range sorted {
+		if i+1 < len(sorted) && sorted[i+1].Key == m.Key {
+			continue // the last of a repeated key counts
+		}
+		if !first {
+			b.WriteByte(',')
+		}
+		first = false
+		writeString(b, m.Key)
+		b.WriteByte(':')
+		canonical(b, m.Value)
+	}
+	b.WriteByte('}')
+}
+
+// writeString writes a JSON string without escaping what only HTML needs.
+func writeString(b *bytes.Buffer, s string) {
+	encoder := json.NewEncoder(b)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(s)   // a bytes.Buffer takes everything, and a string always encodes
+	b.Truncate(b.Len() - 1) // the encoder's line break
+}

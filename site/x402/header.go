@@ -1,0 +1,202 @@
+package x402
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// headerName is where version 2 has its envelope.
+const headerName = "PAYMENT-REQUIRED"
+
+// headerAliases are other names seen in the wild, in order of preference.
+var headerAliases = []string{"X-PAYMENT-REQUIRED", "X-PAYMENT-REQUIREMENTS", "PAYMENT-REQUIREMENTS"}
+
+// maxHeaderValues bounds how many values of one header are tried.
+const maxHeaderValues = 8
+
+// headerValues returns the values of a header whatever the case of its name, in a fixed order.
+func headerValues(h http.Header, name string) []string {
+	var names []string
+	for key := range h {
+		if strings.EqualFold(key, name) {
+			names = append(names, key)
+		}
+	}
+	slices.Sort(names)
+	var values []string
+	for _, key := range names {
+		values = append(values, h[key]...)
+	}
+	return values
+}
+
+// decoded is JSON text as it came out of a header or body, with what decoding took.
+type decoded struct {
+	text     json.RawMessage
+	variant  string   // steps joined by "+": "std", "url-unpadded", "quoted+std", "raw", ...
+	leniency []string // defect codes
+}
+
+// step is one round of decoding: it returns what came out, or ok false.
+type step struct {
+	name string // part of the variant
+	code string // the defect, "" for the form that the protocol asks for
+	do   func(string) (string, bool)
+}
+
+// base64Steps are the four alphabets in the order tried. Where padding is not needed the padded and unpadded form are
+// the same, so that the first wins; likewise text without + / - _ counts as standard.
+var base64Steps = []step{
+	{"std", "", decodeBase64(base64.StdEncoding)},
+	{"std-unpadded", base64Unpadded, decodeBase64(base64.RawStdEncoding)},
+	{"url", base64URL, decodeBase64(base64.URLEncoding)},
+	{"url-unpadded", base64URL, decodeBase64(base64.RawURLEncoding)},
+}
+
+func decodeBase64(e *base64.Encoding) func(string) (string, bool) {
+	return func(s string) (string, bool) {
+		out, err := e.DecodeString(s)
+		return string(out), err == nil
+	}
+}
+
+// decodeValue turns a header value into JSON text that holds an object or a list. It undoes blanks, quotation marks, one
+// or two rounds of base64 in any alphabet, percent-encoding and a byte order mark; ok is false when no JSON comes out.
+func decodeValue(value string) (d decoded, ok bool) {
+	var steps []string
+	note := func(name, code string) {
+		if name != "" {
+			steps = append(steps, name)
+		}
+		if code != "" && !slices.Contains(d.leniency, code) {
+			d.leniency = append(d.leniency, code)
+		}
+	}
+	for round := 0; round < 3; round++ {
+		if s := removeBlanks(value); s != value {
+			value = s
+			note("trimmed", valueSpaced)
+		}
+		if s, quoted := removeQuotes(value); quoted {
+			value = s
+			note("quoted", valueQuoted)
+		}
+		if s, marked := strings.CutPrefix(value, "\ufeff"); marked {
+			value = s
+			note("", byteOrderMark)
+		}
+		if looksLikeJSON(value) {
+			if round == 0 {
+				note("raw", rawJSON)
+			}
+			return finish(d, value, steps)
+		}
+		if round == 2 {
+			break
+		}
+		next, name, code, decodes := undo(value)
+		if !decodes {
+			break
+		}
+		if round > 0 {
+			code = valueEncoded
+		}
+		note(name, code)
+		value = next
+	}
+	return decoded{}, false
+}
+
+func finish(d decoded, value string, steps []string) (decoded, bool) {
+	if depth([]byte(value)) > maxDepth || !json.Valid([]byte(value)) {
+		return decoded{}, false
+	}
+	if !utf8.ValidString(value) {
+		d.leniency = append(d.leniency, invalidUTF8)
+	}
+	d.text = json.RawMessage(value)
+	d.variant = strings.Join(steps, "+")
+	return d, true
+}
+
+// undo takes one layer of encoding off.
+func undo(value string) (next, name, code string, ok bool) {
+	for _, s := range base64Steps {
+		if out, ok := s.do(value); ok && plausible(out) {
+			return out, s.name, s.code, true
+		}
+	}
+	if strings.Contains(value, "%") {
+		if out, err := url.PathUnescape(value); err == nil && out != value {
+			return out, "percent", valueEncoded, true
+		}
+	}
+	return "", "", "", false
+}
+
+// plausible says whether decoded bytes can be JSON or another layer of encoding, so that a wrong alphabet or a word that
+// happens to be base64 is not followed.
+func plausible(s string) bool {
+	s = strings.TrimPrefix(s, "\ufeff")
+	if strings.TrimSpace(s) == "" {
+		return false
+	}
+	return looksLikeJSON(strings.TrimSpace(s)) || strings.IndexFunc(s, func(r rune) bool { return r < ' ' && r != '\n' && r != '\r' && r != '\t' || r > '~' }) < 0
+}
+
+func looksLikeJSON(s string) bool {
+	return strings.HasPrefix(s, "{") || strings.HasPrefix(s, "[")
+}
+
+// removeBlanks trims a value and, unless it is JSON, takes line breaks and blanks out of it.
+func removeBlanks(s string) string {
+	s = strings.TrimSpace(s)
+	if looksLikeJSON(strings.TrimPrefix(s, "\ufeff")) || strings.HasPrefix(s, `"`) {
+		return s
+	}
+	return strings.Join(strings.Fields(s), "")
+}
+
+// removeQuotes takes off a pair of quotation marks; a JSON string is unescaped.
+func removeQuotes(s string) (string, bool) {
+	if len(s) < 2 || s[0] != s[len(s)-1] || s[0] != '"' && s[0] != '\'' {
+		return s, false
+	}
+	if s[0] == '"' && strings.Contains(s, `\`) && json.Valid([]byte(s)) {
+		return unquote([]byte(s)), true
+	}
+	return s[1 : len(s)-1], true
+}
+
+// decodeBody reads a body as JSON: as it stands, or wrapped once more as a JSON string or base64.
+func decodeBody(body []byte) (d decoded, ok bool) {
+	text := bytes.TrimSpace(body)
+	if cut, marked := bytes.CutPrefix(text, []byte("\ufeff")); marked {
+		text = bytes.TrimSpace(cut)
+		d.leniency = append(d.leniency, byteOrderMark)
+	}
+	switch {
+	case len(text) == 0 || text[0] == '<':
+		return decoded{}, false
+	case text[0] == '{' || text[0] == '[':
+		if depth(text) > maxDepth || !json.Valid(text) {
+			return decoded{}, false
+		}
+		if !utf8.Valid(text) {
+			d.leniency = append(d.leniency, invalidUTF8)
+		}
+		d.text, d.variant = json.RawMessage(text), "json"
+		return d, true
+	case len(text) > MaxHeader:
+		return decoded{}, false
+	}
+	d, ok = decodeValue(string(text))
+	d.leniency = append([]string{bodyEncoded}, d.leniency...)
+	return d, ok
+}

@@ -1,0 +1,126 @@
+package x402
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// Network is one row of networks.json: a chain, or another rail, on which services ask to be paid.
+type Network struct {
+	ID           string   `json:"id"` // CAIP-2; references are case-sensitive
+	Name         string   `json:"name"`
+	Abbreviation string   `json:"abbreviation"` // three capitals, unique in the table
+	ChainType    string   `json:"chain_type"`   // the namespace's word: evm, solana, stellar, ...
+	Mainnet      bool     `json:"mainnet"`
+	ExplorerURL  string   `json:"explorer_url"` // a block explorer's home page, "" when none is commonly known
+	Aliases      []string `json:"aliases"`      // names of version 1 and others seen, in lower case
+	AlsoCAIP2    []string `json:"also_caip2"`   // other proper CAIP-2 ids of the same chain
+	Source       string   `json:"source"`       // where the row comes from, a code that SOURCES.md explains
+}
+
+//go:embed networks.json
+var networksJSON []byte
+
+// networkTable is networks.json with its indexes, read once.
+type networkTable struct {
+	list           []Network
+	byID, byName   map[string]int // byName has ids, aliases and names in lower case
+	byAbbreviation map[string]int
+}
+
+var networks = sync.OnceValue(func() networkTable {
+	t := networkTable{byID: map[string]int{}, byName: map[string]int{}, byAbbreviation: map[string]int{}}
+	if err := json.Unmarshal(networksJSON, &t.list); err != nil {
+		panic(fmt.Errorf("read embedded networks.json: %w", err)) // a broken build, not a broken input
+	}
+	for i, n := range t.list {
+		t.byID[n.ID] = i
+		t.byAbbreviation[n.Abbreviation] = i
+		for _, name := range n.AlsoCAIP2 {
+			t.byID[name] = i
+		}
+		for _, alias := range n.Aliases {
+			t.byName[strings.ToLower(alias)] = i
+		}
+	}
+	return t
+})
+
+// caip2 is the grammar of CAIP-2: a namespace and a reference.
+var caip2 = regexp.MustCompile(`^[-a-z0-9]{3,8}:[-_a-zA-Z0-9]{1,32}$`)
+
+// Networks returns the table in the order of its ids.
+func Networks() []Network {
+	list := networks().list
+	return append([]Network(nil), list...)
+}
+
+// NetworkByID returns the row of a CAIP-2 id, either the official one or another proper id of the same chain.
+func NetworkByID(id string) (Network, bool) {
+	t := networks()
+	i, ok := t.byID[id]
+	if !ok {
+		return Network{}, false
+	}
+	return t.list[i], true
+}
+
+// NetworkByAbbreviation returns the row of a three-letter code such as "BSE", whatever its case.
+func NetworkByAbbreviation(abbreviation string) (Network, bool) {
+	t := networks()
+	i, ok := t.byAbbreviation[strings.ToUpper(abbreviation)]
+	if !ok {
+		return Network{}, false
+	}
+	return t.list[i], true
+}
+
+// Abbreviation returns the three-letter code of a CAIP-2 id, "" for networks outside the table.
+func Abbreviation(id string) string {
+	n, _ := NetworkByID(id)
+	return n.Abbreviation
+}
+
+// ResolveNetwork turns what a service wrote into a CAIP-2 id: an id or name of the table into the table's id, any other
+// text that has the form of CAIP-2 into itself (known is false), anything else into "". Only the namespace is read
+// without regard to case, since references such as Solana's genesis hashes differ by it.
+func ResolveNetwork(text string) (id string, known bool) {
+	text = strings.TrimSpace(text)
+	if namespace, reference, ok := strings.Cut(text, ":"); ok && len(text) <= 128 {
+		text = strings.ToLower(namespace) + ":" + reference
+	}
+	t := networks()
+	if i, ok := t.byID[text]; ok {
+		return t.list[i].ID, true
+	}
+	if len(text) <= 128 {
+		if i, ok := t.byName[strings.ToLower(text)]; ok {
+			return t.list[i].ID, true
+		}
+	}
+	if caip2.MatchString(text) {
+		return text, false
+	}
+	return "", false
+}
+
+// properNetwork says whether text is, as it stands, a CAIP-2 id or one of the official ids that break its grammar;
+// "solana:mainnet" has the form but is a nickname.
+func properNetwork(text string) bool {
+	id, known := ResolveNetwork(text)
+	if known {
+		n, ok := NetworkByID(text)
+		return ok && n.ID == id
+	}
+	return id != "" && id == text
+}
+
+// namespace returns what stands before the colon of a CAIP-2 id.
+func namespace(id string) string {
+	ns, _, _ := strings.Cut(id, ":")
+	return ns
+}

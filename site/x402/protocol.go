@@ -1,0 +1,160 @@
+package x402
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// Challenge is one way to pay by the "Payment" HTTP authentication scheme (MPP). It is kept apart from x402: its prices
+// and recipients enter no figure of ours.
+type Challenge struct {
+	ID, Realm, Method, Intent, Expires, Description string
+	Request                                         json.RawMessage // decoded, nil when it does not decode
+	Amount, Currency, Recipient                     string          // of the request, as written
+}
+
+// maxChallenges bounds the authentication challenges that are read from one answer.
+const maxChallenges = 16
+
+// protocols returns the other payment protocols that an answer hints at, sorted, and its MPP challenges.
+func protocols(a Answer, d *defects) (names []string, mpp []Challenge) {
+	for _, value := range headerValues(a.Header, "WWW-Authenticate") {
+		if len(value) > MaxHeader {
+			d.add(headerOversize, "WWW-Authenticate")
+			continue
+		}
+		for _, c := range challenges(value) {
+			switch strings.ToLower(c.scheme) {
+			case "payment":
+				names = append(names, "mpp")
+				if len(mpp) < maxChallenges {
+					mpp = append(mpp, readChallenge(c.params))
+				}
+			case "l402", "lsat":
+				names = append(names, "l402")
+			case "x402":
+				d.add(authenticateX402)
+			}
+		}
+	}
+	if len(headerValues(a.Header, "Crawler-Price")) > 0 {
+		names = append(names, "crawler-price")
+	}
+	if contentType(a) == "application/problem+json" && bytes.Contains(a.Body, []byte("paymentauth.org/problems/")) {
+		names = append(names, "mpp")
+	}
+	slices.Sort(names)
+	return slices.Compact(names), mpp
+}
+
+// challenge is one element of a WWW-Authenticate header.
+type challenge struct {
+	scheme string
+	params map[string]string // names in lower case
+}
+
+// challenges splits a WWW-Authenticate value (RFC 9110 §11.6.1): a scheme token, then parameters separated by commas,
+// then perhaps the next scheme. Text that fits nothing is skipped.
+func challenges(value string) []challenge {
+	var list []challenge
+	for len(list) < maxChallenges {
+		value = strings.TrimLeft(value, ", \t")
+		word, rest := token(value)
+		if word == "" {
+			if value == "" {
+				return list
+			}
+			value = value[1:]
+			continue
+		}
+		rest = strings.TrimLeft(rest, " \t")
+		if !strings.HasPrefix(rest, "=") || len(list) == 0 {
+			list = append(list, challenge{scheme: word, params: map[string]string{}})
+			value = strings.TrimPrefix(rest, "=")
+			continue
+		}
+		var text string
+		text, value = parameter(strings.TrimLeft(strings.TrimLeft(rest, "="), " \t"))
+		if params := list[len(list)-1].params; len(params) < 32 {
+			params[strings.ToLower(word)] = text
+		}
+	}
+	return list
+}
+
+// token cuts a leading RFC 9110 token off s.
+func token(s string) (word, rest string) {
+	i := strings.IndexFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("!#$%&'*+-.^_`|~", r))
+	})
+	if i < 0 {
+		return s, ""
+	}
+	return s[:i], s[i:]
+}
+
+// parameter cuts a quoted string or token off s.
+func parameter(s string) (text, rest string) {
+	if !strings.HasPrefix(s, `"`) {
+		i := strings.IndexAny(s, ", \t")
+		if i < 0 {
+			return s, ""
+		}
+		return s[:i], s[i:]
+	}
+	var b strings.Builder
+	for i := 1; i < len(s); i++ {
+		switch s[i] {
+		case '"':
+			return b.String(), s[i+1:]
+		case '\\':
+			if i++; i < len(s) {
+				b.WriteByte(s[i])
+			}
+		default:
+			b.WriteByte(s[i])
+		}
+	}
+	return b.String(), ""
+}
+
+func readChallenge(params map[string]string) Challenge {
+	c := Challenge{
+		ID:          cut(params["id"], maxScalar),
+		Realm:       clip(cleanText(params["realm"]), maxText),
+		Method:      cut(params["method"], maxScalar),
+		Intent:      cut(params["intent"], maxScalar),
+		Expires:     cut(params["expires"], maxScalar),
+		Description: clip(cleanText(params["description"]), maxText),
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(params["request"], "="))
+	if err != nil || depth(raw) > maxDepth || !json.Valid(raw) {
+		return c
+	}
+	c.Request = raw
+	request, _ := members(raw)
+	c.Amount, c.Currency, c.Recipient = scalar(object(request).get("amount")), object(request).text("currency"), object(request).text("recipient")
+	return c
+}
+
+// platformMarks are texts of hosting platforms' own 402 pages, which stand where a deployment has been disabled.
+var platformMarks = []string{"DEPLOYMENT_DISABLED", "402: PAYMENT_REQUIRED", "This Deployment has been disabled"}
+
+// platformPage says whether a 402 comes from the hosting platform instead of the service.
+func platformPage(a Answer) bool {
+	if a.Status != 402 {
+		return false
+	}
+	if len(headerValues(a.Header, "X-Vercel-Error")) > 0 {
+		return true
+	}
+	for _, mark := range platformMarks {
+		if bytes.Contains(a.Body, []byte(mark)) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,251 @@
+package x402
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// The names under which sellers put a price and a recipient, in the order tried.
+var (
+	amountKeys = []string{"amount", "maxAmountRequired", "maxAmount", "price"}
+	payToKeys  = []string{"payTo", "pay_to", "payToAddress", "recipient", "treasury", "address"}
+)
+
+// maxScalar bounds the text that is kept of a network, an address or an amount; Raw has the rest.
+const maxScalar = 512
+
+// readRequirement reads one row of accepts. It never fails: what cannot be read is left empty, with a defect.
+func readRequirement(row object, raw json.RawMessage, top object, version int, d *defects) Requirement {
+	r := Requirement{Raw: raw, Scheme: scalar(row.get("scheme"))}
+	if r.Scheme == "" {
+		d.add(schemeMissing)
+	}
+	r.readNetwork(row, version, d)
+	r.readAmount(row, version, d)
+	r.readAsset(row, d)
+	r.readPayTo(row, top, d)
+	r.readTimeout(row, d)
+	r.readExtra(row, d)
+	r.AssetName = UnknownAsset
+	if a, ok := r.assetOf(); ok {
+		r.AssetName = a.Symbol
+	}
+	if version >= 2 && !absent(row.get("outputSchema")) {
+		d.add(outputSchemaInV2)
+	}
+	if version >= 2 && !absent(row.get("extensions")) {
+		d.add(extensionsInRow)
+	}
+	return r
+}
+
+// scalar reads a string or number as text without outer blanks, "" for anything else.
+func scalar(raw json.RawMessage) string {
+	switch kind(raw) {
+	case '"':
+		return cut(strings.TrimSpace(unquote(raw)), maxScalar)
+	case '0':
+		return cut(string(raw), maxScalar)
+	}
+	return ""
+}
+
+// cut keeps at most n bytes of s, never part of a character.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "")
+}
+
+func (r *Requirement) readNetwork(row object, version int, d *defects) {
+	r.Network = scalar(row.get("network"))
+	if r.Network == "" {
+		d.add(networkMissing)
+		return
+	}
+	var known bool
+	r.NetworkCAIP2, known = ResolveNetwork(r.Network)
+	switch {
+	case r.NetworkCAIP2 == "":
+		d.add(networkUnresolved, r.Network)
+	case !known:
+		d.add(networkUnknown, r.Network)
+	}
+	if version >= 2 && r.NetworkCAIP2 != "" && !properNetwork(r.Network) {
+		d.add(networkNickname, r.Network)
+	}
+}
+
+func (r *Requirement) readAmount(row object, version int, d *defects) {
+	key, raw := firstOf(row, amountKeys)
+	if raw == nil {
+		d.add(amountMissing)
+		return
+	}
+	if key != amountKeyOf(version) {
+		d.add(amountKey, key)
+	}
+	switch kind(raw) {
+	case '0':
+		d.add(amountNumber, string(raw))
+		if r.AmountRaw = numberText(raw); r.AmountRaw == "" {
+			r.AmountRaw = cut(string(raw), maxScalar)
+		}
+	case '"':
+		r.AmountRaw = cut(unquote(raw), maxScalar)
+	default:
+		r.AmountRaw = cut(string(raw), maxScalar)
+	}
+	text := strings.TrimSpace(r.AmountRaw)
+	if text != r.AmountRaw {
+		d.add(amountSpaced)
+	}
+	if r.Amount = integerAmount(text); r.Amount == "" {
+		d.add(amountNotInteger, text)
+	} else if r.Amount != text {
+		d.add(amountZeros, text)
+	}
+}
+
+// amountKeyOf returns the name that a version of the protocol gives the price.
+func amountKeyOf(version int) string {
+	if version == 1 {
+		return "maxAmountRequired"
+	}
+	return "amount"
+}
+
+func (r *Requirement) readAsset(row object, d *defects) {
+	raw := row.get("asset")
+	if list, ok := members(raw); ok {
+		d.add(assetObject)
+		_, raw = firstOf(object(list), []string{"address", "mint", "id"})
+	}
+	r.Asset = scalar(raw)
+	if r.Asset == "" {
+		d.add(assetMissing)
+		return
+	}
+	r.AssetNorm = NormalizeAddress(r.NetworkCAIP2, r.Asset)
+	if isTicker(r.NetworkCAIP2, r.Asset) {
+		d.add(assetTicker, r.Asset)
+	}
+}
+
+// isTicker says whether an asset is written as a symbol on a network that knows only addresses.
+func isTicker(network, asset string) bool {
+	switch namespace(network) {
+	case "eip155", "solana", "aptos", "stellar", "tron", "starknet", "near":
+	default:
+		return false
+	}
+	return len(asset) <= 8 && strings.Trim(asset, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.$₮") == ""
+}
+
+// readPayTo finds the recipient in the row, then elsewhere in the envelope.
+func (r *Requirement) readPayTo(row, top object, d *defects) {
+	location := "accept"
+	key, text := recipient(row, d)
+	if text == "" {
+		location = "element"
+		if key, text = recipient(top, d); text == "" {
+			list, _ := members(top.get("resource"))
+			key, text = recipient(list, d)
+		}
+	}
+	if text == "" {
+		d.add(payToMissing)
+		return
+	}
+	if key != "payTo" {
+		d.add(payToKey, key)
+	}
+	if location == "element" {
+		d.add(payToElsewhere, key)
+	}
+	r.PayTo, r.PayToSource, r.PayToLocation = text, key, location
+	r.PayToNorm = NormalizeAddress(r.NetworkCAIP2, text)
+}
+
+// recipient returns the first non-empty recipient in an object under any of its names.
+func recipient(o object, d *defects) (key, text string) {
+	for _, key := range payToKeys {
+		raw := o.get(key)
+		if list, ok := members(raw); ok {
+			if text := scalar(object(list).get("address")); text != "" {
+				d.add(payToObject, key)
+				return key, text
+			}
+		}
+		if text, ok := stringValue(raw); ok && strings.TrimSpace(text) != "" {
+			return key, cut(text, maxScalar)
+		}
+	}
+	return "", ""
+}
+
+// maxSeconds bounds a timeout to what 32 bits hold; batch settlement uses up to 30 days.
+const maxSeconds = 1<<31 - 1
+
+func (r *Requirement) readTimeout(row object, d *defects) {
+	raw := row.get("maxTimeoutSeconds")
+	var text string
+	switch kind(raw) {
+	case 0, 'n':
+		return
+	case '0':
+		text = numberText(raw)
+	case '"':
+		text = strings.TrimSpace(unquote(raw))
+		d.add(timeoutText, text)
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 || n > maxSeconds {
+		d.add(timeoutInvalid, string(raw))
+		return
+	}
+	seconds := int(n)
+	r.MaxTimeoutSeconds = &seconds
+}
+
+func (r *Requirement) readExtra(row object, d *defects) {
+	raw := row.get("extra")
+	if text, ok := stringValue(raw); ok {
+		if depth([]byte(text)) <= maxDepth && kind(json.RawMessage(text)) == '{' && json.Valid([]byte(text)) {
+			d.add(extraText)
+			raw = json.RawMessage(strings.TrimSpace(text))
+		}
+	}
+	switch kind(raw) {
+	case 0, 'n':
+	case '{':
+		r.Extra = raw
+	default:
+		d.add(extraInvalid)
+	}
+}
+
+// Usable says whether somebody could pay by this row: an integer atomic amount, a recipient, an asset, a scheme and a
+// network that resolves.
+func (r Requirement) Usable() bool {
+	return r.Amount != "" && r.PayTo != "" && r.Asset != "" && r.Scheme != "" && r.NetworkCAIP2 != ""
+}
+
+// PriceUSD returns the price in dollars as exact decimal text ("0.01"), without exponent and without zeros that say
+// nothing. It is false for assets that are not in the table or not pegged to the dollar, and without an amount.
+func (r Requirement) PriceUSD() (string, bool) {
+	a, ok := r.assetOf()
+	if !ok || a.Peg != "USD" {
+		return "", false
+	}
+	if a.Issuer != "" { // an XRPL issued currency: the amount is the value itself
+		text := decimalAmount(r.AmountRaw)
+		return text, text != ""
+	}
+	if r.Amount == "" {
+		return "", false
+	}
+	return shiftPoint(r.Amount, a.Decimals), true
+}

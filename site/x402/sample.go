@@ -1,0 +1,129 @@
+package x402
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// sampleDepth bounds how deep a sample follows a schema, and maxSample how long it may become.
+const (
+	sampleDepth = 6
+	maxSample   = 16 << 10
+)
+
+// sample makes the smallest value that a JSON schema describes: required members only, the schema's own example,
+// default or first allowed value where it has one, else "sample", 0, false. It returns nil without a schema.
+// References are never followed.
+func sample(schema json.RawMessage, levels int) json.RawMessage {
+	list, ok := members(schema)
+	if !ok || levels == 0 {
+		return nil
+	}
+	s := object(list)
+	if value := ownExample(s); value != nil {
+		return value
+	}
+	switch s.text("type") {
+	case "string":
+		return json.RawMessage(`"sample"`)
+	case "integer", "number":
+		return json.RawMessage(`0`)
+	case "boolean":
+		return json.RawMessage(`false`)
+	case "array":
+		return json.RawMessage(`[]`)
+	case "null":
+		return json.RawMessage(`null`)
+	}
+	if s.text("type") != "object" && s.get("properties") == nil {
+		return nil
+	}
+	return sampleObject(s, levels)
+}
+
+// ownExample returns the value that a schema itself offers.
+func ownExample(s object) json.RawMessage {
+	for _, key := range []string{"const", "example", "default"} {
+		if value := s.get(key); !absent(value) && len(value) <= maxSample {
+			return value
+		}
+	}
+	for _, key := range []string{"examples", "enum"} {
+		if values, _, ok := elements(s.get(key), 1); ok && len(values) > 0 && len(values[0]) <= maxSample {
+			return values[0]
+		}
+	}
+	return nil
+}
+
+func sampleObject(s object, levels int) json.RawMessage {
+	properties := s.child("properties")
+	required, _, _ := elements(s.get("required"), maxRows)
+	out := bytes.NewBufferString("{")
+	for _, raw := range required {
+		name, ok := stringValue(raw)
+		value := sample(properties.get(name), levels-1)
+		if !ok || value == nil || out.Len()+len(value) > maxSample {
+			continue
+		}
+		if out.Len() > 1 {
+			out.WriteByte(',')
+		}
+		key, err := json.Marshal(name)
+		if err != nil {
+			continue
+		}
+		out.Write(key)
+		out.WriteByte(':')
+		out.Write(value)
+	}
+	out.WriteByte('}')
+	return out.Bytes()
+}
+
+// sampleFields reads version 1's field descriptions, a map of names to a type word, an example or a small schema, into an
+// example value for each. A type word stands for its smallest value.
+func sampleFields(raw json.RawMessage) json.RawMessage {
+	list, ok := members(raw)
+	if !ok {
+		return nil
+	}
+	out := bytes.NewBufferString("{")
+	for _, m := range list {
+		value := fieldExample(m.Value)
+		if value == nil || out.Len()+len(value)+len(m.Key) > maxSample {
+			continue
+		}
+		if out.Len() > 1 {
+			out.WriteByte(',')
+		}
+		key, err := json.Marshal(m.Key)
+		if err != nil {
+			continue
+		}
+		out.Write(key)
+		out.WriteByte(':')
+		out.Write(value)
+	}
+	out.WriteByte('}')
+	return out.Bytes()
+}
+
+func fieldExample(raw json.RawMessage) json.RawMessage {
+	word, isText := stringValue(raw)
+	if !isText {
+		if kind(raw) == '{' {
+			return sample(raw, sampleDepth)
+		}
+		return present(raw)
+	}
+	switch word {
+	case "string":
+		return json.RawMessage(`"sample"`)
+	case "number", "integer":
+		return json.RawMessage(`0`)
+	case "boolean":
+		return json.RawMessage(`false`)
+	}
+	return raw
+}
