@@ -1,0 +1,280 @@
+package output
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// Expand says which files of a snapshot are written out as single files.
+type Expand string
+
+const (
+	ExpandAll  Expand = "all"  // every one; the zero value means the same
+	ExpandNone Expand = "none" // none; tree and current stay as they were
+)
+
+// BuildOptions are what a publication depends on beside its files.
+type BuildOptions struct {
+	Now    time.Time // when the facts were read
+	Next   time.Time // when the next build is due
+	Expand Expand
+	Full   bool // compress everything, copy nothing from the snapshot before
+}
+
+// Build is a snapshot on its way to publication. It holds the folder's lock until Commit or Abort. It is for one
+// goroutine.
+type Build struct {
+	folder *Folder
+	opts   BuildOptions
+	lock   *os.File
+	before Checkpoint // zero for the first publication
+	prior  *ZipFile   // the snapshot it names, nil without a readable one
+	file   *os.File   // the zip under its temporary name
+	zip    *ZipWriter
+	packs  []string // hours whose packs lie under temporary names
+	done   bool
+}
+
+// Result says what Commit published.
+type Result struct {
+	Checkpoint Checkpoint
+	Summary    Summary
+	Packs      int // new ones
+	Written    int // files of the tree that were written, the others being links to the tree before
+	Linked     int
+}
+
+// Begin takes the folder's lock, removes what killed publishers left, and starts a snapshot. It fails with ErrBusy while
+// another build is between Begin and its end.
+func (d *Folder) Begin(ctx context.Context, opts BuildOptions) (*Build, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if opts.Expand != "" && opts.Expand != ExpandAll && opts.Expand != ExpandNone {
+		return nil, fmt.Errorf("begin build: expand %q may be all or none", opts.Expand)
+	}
+	if err := d.prepare(); err != nil {
+		return nil, fmt.Errorf("begin build: %w", err)
+	}
+	lock, err := lockFile(filepath.Join(d.root, lockName))
+	if err != nil {
+		return nil, fmt.Errorf("begin build: %w", err)
+	}
+	b := &Build{folder: d, opts: opts, lock: lock}
+	if err := b.start(); err != nil {
+		b.Abort()
+		return nil, fmt.Errorf("begin build: %w", err)
+	}
+	return b, nil
+}
+
+func (b *Build) start() error {
+	d := b.folder
+	if err := d.sweep(); err != nil {
+		return err
+	}
+	before, err := d.Checkpoint()
+	if err != nil && !errors.Is(err, ErrEmpty) {
+		return err // a damaged pointer is not overwritten: the generation would be lost
+	}
+	b.before = before
+	zipOpts := ZipOptions{Modified: b.opts.Now}
+	if before.Snapshot != "" && !b.opts.Full {
+		// What can't be read of the snapshot before is only not copied.
+		if b.prior, err = OpenZipFile(d.snapshotPath(before.Snapshot)); err == nil {
+			zipOpts.Previous = b.prior.Zip
+		}
+	}
+	if b.file, err = d.disk.create(filepath.Join(d.root, snapshotsDir, tempPrefix+"snapshot.zip")); err != nil {
+		return err
+	}
+	b.zip = NewZipWriter(b.file, zipOpts)
+	return nil
+}
+
+// Add appends a file to the snapshot. The caller must not change data afterwards.
+func (b *Build) Add(name string, data []byte) error {
+	if err := b.zip.Add(name, data); err != nil {
+		return fmt.Errorf("%s: %w", b.file.Name(), err)
+	}
+	return nil
+}
+
+// AddPack writes the pack of an hour that is published with the snapshot. A pack that is there already is kept as it is
+// and fill is not called.
+func (b *Build) AddPack(hour string, fill func(add func(name string, data []byte) error) error) error {
+	d := b.folder
+	if t, err := time.Parse("2006010215", hour); err != nil || t.Format("2006010215") != hour {
+		return fmt.Errorf("add pack %.20q: not an hour", hour)
+	}
+	if d.HasPack(hour) || slices.Contains(b.packs, hour) {
+		return nil
+	}
+	f, err := d.disk.create(b.tempPack(hour))
+	if err != nil {
+		return fmt.Errorf("add pack: %w", err)
+	}
+	z := NewZipWriter(f, ZipOptions{Modified: b.opts.Now})
+	err = fill(z.Add)
+	if err == nil {
+		_, err = z.Close()
+	} else {
+		z.Abort()
+	}
+	if err := errors.Join(err, d.disk.seal(f)); err != nil {
+		return fmt.Errorf("add pack %s: %w", f.Name(), err)
+	}
+	b.packs = append(b.packs, hour)
+	return nil
+}
+
+func (b *Build) tempPack(hour string) string {
+	return filepath.Join(b.folder.root, packsDir, tempPrefix+hour+".zip")
+}
+
+// Commit publishes the snapshot. After an error the snapshot before is still the current one, unless the error came from
+// making the new checkpoint durable; either way the same build run again finishes the work.
+func (b *Build) Commit(ctx context.Context) (Result, error) {
+	if b.done {
+		return Result{}, errors.New("commit: the build has ended")
+	}
+	defer b.Abort()
+	r, err := b.publish(ctx)
+	if err != nil {
+		return Result{}, fmt.Errorf("publish: %w", err)
+	}
+	return r, nil
+}
+
+// publish is every step of a publication in its order. The lock is held since Begin.
+func (b *Build) publish(ctx context.Context) (Result, error) {
+	d, r := b.folder, Result{Packs: len(b.packs)}
+
+	sum, err := b.zip.Close()
+	if err := errors.Join(err, d.disk.do("write", b.file.Name(), func() error { return nil }), d.disk.seal(b.file)); err != nil {
+		return r, fmt.Errorf("%s: %w", b.file.Name(), err)
+	}
+	id := SnapshotID(b.opts.Now, sum.Digest)
+	r.Summary, r.Checkpoint = sum, b.next(id, sum.Digest)
+	// A crash here leaves a temporary zip; the next Begin removes it.
+
+	if err := b.verify(ctx, b.file.Name(), sum.Digest); err != nil {
+		return r, err
+	}
+	for _, hour := range b.packs {
+		if err := b.verify(ctx, b.tempPack(hour), ""); err != nil {
+			return r, err
+		}
+	}
+	// The same.
+
+	if err := d.disk.rename(b.file.Name(), d.snapshotPath(id)); err != nil {
+		return r, err
+	}
+	if err := d.disk.syncDir(filepath.Join(d.root, snapshotsDir)); err != nil {
+		return r, err
+	}
+	// A crash here leaves a whole zip that nothing names; Prune removes it.
+
+	for _, hour := range b.packs {
+		if err := d.disk.rename(b.tempPack(hour), d.packPath(hour)); err != nil {
+			return r, err
+		}
+	}
+	if err := d.disk.syncDir(filepath.Join(d.root, packsDir)); err != nil {
+		return r, err
+	}
+	// A crash here leaves packs before the snapshot that names them; the next build finds and keeps them.
+
+	if b.opts.Expand != ExpandNone {
+		if err := b.expand(ctx, id, &r); err != nil {
+			return r, err
+		}
+		// A crash here leaves a whole tree that nothing names; the next build of the same id uses it, Prune removes it.
+
+		if err := b.moveCurrent(id); err != nil {
+			return r, err
+		}
+		// A crash here leaves current one snapshot ahead of the checkpoint, both whole.
+	}
+
+	if b.before.Snapshot == id {
+		return r, nil // published already, under the same name with the same bytes
+	}
+	return r, d.disk.replace(filepath.Join(d.root, checkpointFile), filepath.Join(d.root, tempPrefix+checkpointFile), r.Checkpoint.Encode())
+}
+
+// next is the checkpoint that names the snapshot id.
+func (b *Build) next(id, digest string) Checkpoint {
+	if b.before.Snapshot == id {
+		return b.before
+	}
+	c := Checkpoint{
+		Snapshot: id, Generation: b.before.Generation + 1, Digest: digest,
+		BuiltAt: b.opts.Now.UTC().Format(TimeLayout), NextAt: b.opts.Next.UTC().Format(TimeLayout),
+	}
+	if b.before.Snapshot != "" {
+		c.Previous = &b.before.Snapshot
+	}
+	return c
+}
+
+func (b *Build) verify(ctx context.Context, path, digest string) error {
+	z, err := OpenZipFile(path)
+	if err != nil {
+		return err
+	}
+	defer z.Close()
+	if err := Verify(ctx, z, digest); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// moveCurrent points the link at the tree of id.
+func (b *Build) moveCurrent(id string) error {
+	d := b.folder
+	temp := filepath.Join(d.root, tempPrefix+currentLink)
+	if err := d.disk.symlink(filepath.Join(treeDir, id), temp); err != nil {
+		return err
+	}
+	if err := d.disk.rename(temp, filepath.Join(d.root, currentLink)); err != nil {
+		return err
+	}
+	return d.disk.syncDir(d.root)
+}
+
+// Abort gives the lock back and removes what was not published. After Commit it does nothing.
+func (b *Build) Abort() {
+	if b.done {
+		return
+	}
+	b.done = true
+	if b.zip != nil {
+		b.zip.Abort()
+	}
+	if b.prior != nil {
+		b.prior.Close()
+	}
+	if b.file != nil {
+		b.file.Close()
+		b.discard(b.file.Name())
+	}
+	for _, hour := range b.packs {
+		b.discard(b.tempPack(hour))
+	}
+	b.lock.Close()
+}
+
+// discard removes a temporary file if it is still there; what it can't remove, the next Begin does.
+func (b *Build) discard(path string) {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+}

@@ -1,0 +1,103 @@
+package output
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// disk does the file operations that publishing stands on. Tests put hook between: it may fail an operation before or
+// after doing it. Every error names the file, as those of package os do.
+type disk struct {
+	hook func(op, path string, do func() error) error
+}
+
+func (d disk) do(op, path string, do func() error) error {
+	if d.hook == nil {
+		return do()
+	}
+	return d.hook(op, path, do)
+}
+
+func (d disk) mkdir(path string) error {
+	return d.do("mkdir", path, func() error { return os.MkdirAll(path, 0o755) })
+}
+
+func (d disk) rename(from, to string) error {
+	return d.do("rename", to, func() error { return os.Rename(from, to) })
+}
+
+func (d disk) link(from, to string) error {
+	return d.do("link", to, func() error { return os.Link(from, to) })
+}
+
+func (d disk) symlink(target, path string) error {
+	return d.do("symlink", path, func() error { return os.Symlink(target, path) })
+}
+
+func (d disk) remove(path string) error {
+	return d.do("remove", path, func() error { return os.RemoveAll(path) })
+}
+
+// create makes a file that must not be there.
+func (d disk) create(path string) (f *os.File, err error) {
+	err = d.do("create", path, func() error {
+		f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
+		return err
+	})
+	if err != nil && f != nil {
+		f.Close()
+	}
+	return f, err
+}
+
+// seal makes a file's bytes durable and closes it.
+func (d disk) seal(f *os.File) error {
+	err := d.do("sync", f.Name(), f.Sync)
+	return errors.Join(err, f.Close())
+}
+
+// syncDir makes the names in a folder durable.
+func (d disk) syncDir(path string) error {
+	return d.do("syncdir", path, func() error {
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		return errors.Join(f.Sync(), f.Close())
+	})
+}
+
+// write makes a file that must not be there, of what fill writes; it is not yet durable.
+func (d disk) write(path string, fill func(io.Writer) error) error {
+	f, err := d.create(path)
+	if err != nil {
+		return err
+	}
+	err = d.do("write", path, func() error { return fill(f) })
+	if err := errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+// replace puts data at path: whoever reads sees the old file or the new one, whole, also after a power failure.
+func (d disk) replace(path, temporary string, data []byte) error {
+	f, err := d.create(temporary)
+	if err != nil {
+		return err
+	}
+	err = d.do("write", temporary, func() error {
+		_, err := f.Write(data)
+		return err
+	})
+	if err := errors.Join(err, d.seal(f)); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	if err := d.rename(temporary, path); err != nil {
+		return err
+	}
+	return d.syncDir(filepath.Dir(path))
+}

@@ -1,0 +1,103 @@
+package output
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+)
+
+// expand writes the snapshot's files into tree/<id>: those whose bytes the tree before has are links to it.
+func (b *Build) expand(ctx context.Context, id string, r *Result) error {
+	d := b.folder
+	if _, err := os.Lstat(d.treePath(id)); err == nil {
+		return nil // it was renamed to this name whole
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	z, err := OpenZipFile(d.snapshotPath(id))
+	if err != nil {
+		return err
+	}
+	defer z.Close()
+	temp := filepath.Join(d.root, treeDir, tempPrefix+id)
+	if err := d.disk.remove(temp); err != nil {
+		return err
+	}
+	e := expansion{disk: d.disk, to: temp, before: b.treeBefore()}
+	if err := e.folders(z.Names()); err != nil {
+		return err
+	}
+	if err := eachMember(ctx, z, e.file); err != nil {
+		return err
+	}
+	r.Written, r.Linked = int(e.written.Load()), int(e.linked.Load())
+	if err := d.disk.do("syncfs", temp, func() error { return syncFiles(temp) }); err != nil {
+		return fmt.Errorf("sync %s: %w", temp, err)
+	}
+	if err := d.disk.rename(temp, d.treePath(id)); err != nil {
+		return err
+	}
+	return d.disk.syncDir(filepath.Join(d.root, treeDir))
+}
+
+// treeBefore opens the tree that current names; nil where there is none to link to.
+func (b *Build) treeBefore() *Dir {
+	id := b.folder.treeID()
+	if id == "" || b.opts.Full {
+		return nil
+	}
+	t, err := OpenDir(b.folder.treePath(id))
+	if err != nil {
+		return nil
+	}
+	return t
+}
+
+// expansion is one tree being written.
+type expansion struct {
+	disk            disk
+	to              string
+	before          *Dir
+	written, linked atomic.Int64
+}
+
+// folders makes every folder of the tree.
+func (e *expansion) folders(names []string) error {
+	last := ""
+	for _, name := range names {
+		dir := filepath.Join(e.to, filepath.FromSlash(name), "..")
+		if dir == last {
+			continue
+		}
+		if err := e.disk.mkdir(dir); err != nil {
+			return err
+		}
+		last = dir
+	}
+	return nil
+}
+
+// file links or writes one file.
+func (e *expansion) file(m Member) error {
+	path := filepath.Join(e.to, filepath.FromSlash(m.Name))
+	if e.before != nil {
+		if old, ok := e.before.Lookup(m.Name); ok && old.Sum == m.Sum && old.Size == m.Size {
+			err := e.disk.link(e.before.path(m.Name), path)
+			if err == nil {
+				e.linked.Add(1)
+				return nil
+			}
+			// Too many links, a file system without them, a file that someone removed: write it.
+			if err := e.disk.remove(path); err != nil {
+				return err
+			}
+		}
+	}
+	e.written.Add(1)
+	return e.disk.write(path, func(w io.Writer) error { return m.CopyTo(w) })
+}

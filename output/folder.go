@@ -1,0 +1,104 @@
+package output
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Names in a publication's root.
+const (
+	snapshotsDir = "snapshots"
+	packsDir     = "packs"
+	treeDir      = "tree"
+	currentLink  = "current"
+	lockName     = ".lock"
+	tempPrefix   = ".tmp-" // of whatever is not finished; the next publisher removes it
+)
+
+// Folder is a publication in a folder on disk. One publisher at a time writes, under a lock; readers need none, since
+// what they see never changes but for two names that are moved by rename.
+type Folder struct {
+	root string
+	disk disk
+}
+
+// OpenFolder names the root of a publication; Begin makes what is missing.
+func OpenFolder(root string) (*Folder, error) {
+	abs, err := filepath.Abs(root)
+	if err != nil {
+		return nil, fmt.Errorf("open folder %s: %w", root, err)
+	}
+	if info, err := os.Stat(abs); err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("open folder %s: not a folder", abs)
+	}
+	return &Folder{root: abs}, nil
+}
+
+// Root is the absolute path of the publication.
+func (d *Folder) Root() string { return d.root }
+
+// Checkpoint reads the pointer; ErrEmpty before the first publication.
+func (d *Folder) Checkpoint() (Checkpoint, error) {
+	c, err := readCheckpoint(filepath.Join(d.root, checkpointFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return Checkpoint{}, fmt.Errorf("%s: %w", d.root, ErrEmpty)
+	}
+	return c, err
+}
+
+// HasPack says whether the pack of an hour ("2026112023") is published.
+func (d *Folder) HasPack(hour string) bool {
+	_, err := os.Stat(d.packPath(hour))
+	return err == nil
+}
+
+func (d *Folder) snapshotPath(id string) string {
+	return filepath.Join(d.root, snapshotsDir, id+".zip")
+}
+func (d *Folder) packPath(hour string) string { return filepath.Join(d.root, packsDir, hour+".zip") }
+func (d *Folder) treePath(id string) string   { return filepath.Join(d.root, treeDir, id) }
+
+// prepare makes the folders of a publication.
+func (d *Folder) prepare() error {
+	for _, dir := range []string{snapshotsDir, packsDir, treeDir} {
+		if err := d.disk.mkdir(filepath.Join(d.root, dir)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sweep removes what killed publishers left unfinished. It needs the lock.
+func (d *Folder) sweep() error {
+	for _, dir := range []string{"", snapshotsDir, packsDir, treeDir} {
+		entries, err := os.ReadDir(filepath.Join(d.root, dir))
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			if !strings.HasPrefix(e.Name(), tempPrefix) {
+				continue
+			}
+			if err := d.disk.remove(filepath.Join(d.root, dir, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// treeID is the snapshot that the current link names, "" without one.
+func (d *Folder) treeID() string {
+	target, err := os.Readlink(filepath.Join(d.root, currentLink))
+	if err != nil {
+		return ""
+	}
+	if _, ok := ParseSnapshotID(filepath.Base(target)); !ok {
+		return ""
+	}
+	return filepath.Base(target)
+}

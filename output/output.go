@@ -1,0 +1,111 @@
+// Package output is where trees go: a tree of finished files is written as one immutable zip, published in a folder,
+// named by a checkpoint, opened again as fs.FS, checked, expanded and pruned.
+//
+// It owns, under a publication's root:
+//
+//	checkpoint.json      the pointer to the current snapshot; its rename is the moment of publication
+//	snapshots/<id>.zip   every file of a snapshot, with SHA256SUMS as the last member
+//	packs/<hour>.zip     files that outlive snapshots; written once
+//	tree/<id>/…          a snapshot expanded into single files
+//	current -> tree/<id> the expanded snapshot that a plain file server shows
+//	.lock                held by the one publisher
+//
+// It carries bytes. It must never know what is in them: no service, no route, no parameter.
+package output
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// SumsFile is the last member of every zip: the sha256 of every other, as sha256sum writes them, sorted by name.
+const SumsFile = "SHA256SUMS"
+
+var (
+	// ErrBusy is the answer to a second publisher.
+	ErrBusy = errors.New("another publisher is at work")
+	// ErrEmpty is the answer of a publication that has no snapshot yet.
+	ErrEmpty = errors.New("nothing published yet: run tollbook build")
+	// ErrDamaged marks bytes that are not what their sum says, or a tree that is not what its sums list.
+	ErrDamaged = errors.New("damaged")
+	// ErrName marks a name that no member may have.
+	ErrName = errors.New("invalid name")
+)
+
+// Limits that file systems and object stores agree on.
+const (
+	maxName    = 1000 // bytes of a whole name
+	maxSegment = 255  // bytes between two slashes
+)
+
+// CheckName says what is wrong with a member's name. Names are relative slash-separated paths of printable ASCII.
+func CheckName(name string) error {
+	if name == "" || len(name) > maxName {
+		return fmt.Errorf("%w: %.40q has %d bytes, may have 1 to %d", ErrName, name, len(name), maxName)
+	}
+	for i := range len(name) {
+		if c := name[i]; c <= ' ' || c >= 0x7f || c == '\\' {
+			return fmt.Errorf("%w: %.80q has a byte outside printable ASCII, or a backslash", ErrName, name)
+		}
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		switch {
+		case part == "" || part == "." || part == "..":
+			return fmt.Errorf("%w: %.80q is no plain relative path", ErrName, name)
+		case len(part) > maxSegment:
+			return fmt.Errorf("%w: a segment of %.80q has %d bytes, may have %d", ErrName, name, len(part), maxSegment)
+		}
+	}
+	return nil
+}
+
+// names is the set of names of one tree. No name is there twice, and none is the folder of another: file systems
+// refuse that, and so do some object stores.
+type names struct {
+	files   map[string]struct{}
+	folders map[string]struct{}
+}
+
+func newNames() *names {
+	return &names{files: map[string]struct{}{}, folders: map[string]struct{}{}}
+}
+
+func (n *names) add(name string) error {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	if _, ok := n.files[name]; ok {
+		return fmt.Errorf("%w: %s is there twice", ErrName, name)
+	}
+	if _, ok := n.folders[name]; ok {
+		return fmt.Errorf("%w: %s is the folder of another file", ErrName, name)
+	}
+	for at := strings.LastIndexByte(name, '/'); at > 0; at = strings.LastIndexByte(name[:at], '/') {
+		folder := name[:at]
+		if _, ok := n.folders[folder]; ok {
+			break // and so are its parents
+		}
+		if _, ok := n.files[folder]; ok {
+			return fmt.Errorf("%w: the folder of %s is a file", ErrName, name)
+		}
+		n.folders[folder] = struct{}{}
+	}
+	n.files[name] = struct{}{}
+	return nil
+}
+
+// printable bounds and cleans text of another process before it stands in a message.
+func printable(b []byte) string {
+	s := strings.TrimSpace(string(b[:min(len(b), 200)]))
+	if !utf8.ValidString(s) {
+		return "?"
+	}
+	return strings.Map(func(r rune) rune {
+		if r < ' ' {
+			return ' '
+		}
+		return r
+	}, s)
+}

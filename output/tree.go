@@ -1,0 +1,142 @@
+package output
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"sync"
+
+	"github.com/klauspost/compress/flate"
+)
+
+// Tree is the files of one snapshot or pack, wherever they lie. Reading checks each file against its sum, so that a
+// damaged one is an error that wraps ErrDamaged and never wrong bytes. All methods may be called concurrently.
+type Tree interface {
+	fs.FS
+	fs.ReadFileFS
+	// Lookup finds a file by name; it opens nothing outside the names that SHA256SUMS lists.
+	Lookup(name string) (Member, bool)
+	// Names are the files in order, SHA256SUMS among them.
+	Names() []string
+	// Digest is the sha256 of SHA256SUMS in hex.
+	Digest() string
+}
+
+// Member is one file of a tree. It can be read as long as its tree is open.
+type Member struct {
+	Name string
+	Size int64 // of the content, in bytes
+	Sum  Sum   // of the content
+
+	crc      uint32 // of the content; where known, that is in a zip
+	checkCRC bool
+	deflated bool // section gives raw deflate
+	section  func() (io.ReadCloser, int64, error)
+}
+
+// Content is a file read whole and found right.
+type Content struct {
+	Plain   []byte
+	Deflate []byte // the same as raw deflate, nil where the tree does not keep it so
+	CRC32   uint32 // of Plain; together with Deflate all that a gzip body needs
+}
+
+// Load reads the file whole.
+func (m Member) Load() (Content, error) {
+	c := Content{CRC32: m.crc}
+	section, size, err := m.section()
+	if err != nil {
+		return Content{}, err
+	}
+	defer section.Close()
+	var r io.Reader = section
+	if m.deflated {
+		if m.Size > 1032*size+64 { // more than deflate can hold
+			return Content{}, fmt.Errorf("read %s: %w: impossible size %d", m.Name, ErrDamaged, m.Size)
+		}
+		c.Deflate = make([]byte, size)
+		if _, err := io.ReadFull(r, c.Deflate); err != nil {
+			return Content{}, fmt.Errorf("read %s: %w: %w", m.Name, ErrDamaged, err)
+		}
+		r = bytes.NewReader(c.Deflate)
+	}
+	var b bytes.Buffer
+	b.Grow(int(m.Size))
+	if err := m.decode(&b, r); err != nil {
+		return Content{}, err
+	}
+	c.Plain = b.Bytes()
+	return c, nil
+}
+
+// Read is Load for those who want the content alone.
+func (m Member) Read() ([]byte, error) {
+	c, err := m.Load()
+	return c.Plain, err
+}
+
+// CopyTo writes the content to w in pieces. What was written is only known to be right when it answers nil.
+func (m Member) CopyTo(w io.Writer) error {
+	section, _, err := m.section()
+	if err != nil {
+		return err
+	}
+	defer section.Close()
+	return m.decode(w, section)
+}
+
+// Deflated gives the raw deflate bytes unchecked, with their number and the CRC-32 of the content; a nil reader where
+// the tree keeps none.
+func (m Member) Deflated() (r io.ReadCloser, size int64, crc uint32, err error) {
+	if !m.deflated {
+		return nil, 0, 0, nil
+	}
+	r, size, err = m.section()
+	return r, size, m.crc, err
+}
+
+// decode inflates r into w and compares what came with size and sums.
+func (m Member) decode(w io.Writer, r io.Reader) error {
+	if m.deflated {
+		in := inflaters.Get().(io.ReadCloser)
+		defer inflaters.Put(in)
+		if err := in.(flate.Resetter).Reset(r, nil); err != nil {
+			return fmt.Errorf("read %s: %w", m.Name, err)
+		}
+		r = in
+	}
+	sum, crc := sha256.New(), crc32.NewIEEE()
+	n, err := io.Copy(io.MultiWriter(w, sum, crc), io.LimitReader(r, m.Size+1))
+	switch {
+	case err != nil:
+		return fmt.Errorf("read %s: %w: %w", m.Name, ErrDamaged, err)
+	case n != m.Size:
+		return fmt.Errorf("read %s: %w: its size is not %d", m.Name, ErrDamaged, m.Size)
+	case Sum(sum.Sum(nil)) != m.Sum || m.checkCRC && crc.Sum32() != m.crc:
+		return fmt.Errorf("read %s: %w: its bytes do not have their sum", m.Name, ErrDamaged)
+	}
+	return nil
+}
+
+var (
+	inflaters = sync.Pool{New: func() any { return flate.NewReader(bytes.NewReader(nil)) }}
+	deflaters = sync.Pool{New: func() any {
+		w, err := flate.NewWriter(io.Discard, deflateLevel)
+		if err != nil {
+			panic(err) // the level is a constant
+		}
+		return w
+	}}
+)
+
+// readFile is ReadFile of any tree.
+func readFile(t Tree, name string) ([]byte, error) {
+	m, ok := t.Lookup(name)
+	if !ok {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: fs.ErrNotExist}
+	}
+	return m.Read()
+}

@@ -1,0 +1,72 @@
+package render
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+)
+
+// The three fixed pieces of a framed file. A list is written with a row a line, so that cutting a window out of it is
+// splitting lines, not parsing.
+const (
+	frameHead = "{\"data\":[\n"
+	frameMeta = "],\"meta\":"
+	frameTail = "}\n"
+)
+
+// ErrFrame marks bytes that Frame did not write.
+var ErrFrame = errors.New("not a framed list")
+
+// Frame writes a list: rows and meta are compact JSON, which holds no newline.
+//
+//	{"data":[
+//	{"slug":"acme"},
+//	{"slug":"zeta"}
+//	],"meta":{"total":2}}
+func Frame(rows [][]byte, meta []byte) []byte {
+	size := len(frameHead) + len(frameMeta) + len(meta) + len(frameTail)
+	for _, r := range rows {
+		size += len(r) + 2
+	}
+	b := make([]byte, 0, size)
+	b = append(b, frameHead...)
+	for i, r := range rows {
+		b = append(b, r...)
+		if i < len(rows)-1 {
+			b = append(b, ',')
+		}
+		b = append(b, '\n')
+	}
+	b = append(b, frameMeta...)
+	b = append(b, meta...)
+	return append(b, frameTail...)
+}
+
+// Rows is the inverse of Frame. Rows and meta are parts of file. It looks at lines alone: what a row holds is not
+// parsed.
+func Rows(file []byte) (rows [][]byte, meta []byte, err error) {
+	body, ok := bytes.CutPrefix(file, []byte(frameHead))
+	if !ok {
+		return nil, nil, fmt.Errorf("%w: no head", ErrFrame)
+	}
+	if body, ok = bytes.CutSuffix(body, []byte(frameTail)); !ok {
+		return nil, nil, fmt.Errorf("%w: no end", ErrFrame)
+	}
+	more := false // the line before ended in a comma
+	for {
+		line, rest, found := bytes.Cut(body, []byte{'\n'})
+		if !found {
+			if meta, ok = bytes.CutPrefix(body, []byte(frameMeta)); !ok || more || len(meta) == 0 {
+				return nil, nil, fmt.Errorf("%w: line %d is no meta", ErrFrame, len(rows)+2)
+			}
+			return rows, meta, nil
+		}
+		if len(rows) > 0 && !more {
+			return nil, nil, fmt.Errorf("%w: no comma before line %d", ErrFrame, len(rows)+2)
+		}
+		if line, more = bytes.CutSuffix(line, []byte{','}); len(line) == 0 {
+			return nil, nil, fmt.Errorf("%w: line %d is empty", ErrFrame, len(rows)+2)
+		}
+		rows, body = append(rows, line[:len(line):len(line)]), rest
+	}
+}
