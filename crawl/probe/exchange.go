@@ -56,6 +56,9 @@ func (p *Prober) exchange(ctx context.Context, c call, paced bool) reply {
 		start := time.Now()
 		location := p.hop(ctx, c, left, &r)
 		left -= time.Since(start)
+		if len(r.redirects) > 0 && errors.Is(r.err, ErrRefused) {
+			r.err = redirectFault(r.err) // its name resolves to where we do not go
+		}
 		if r.err != nil || location == "" {
 			return r
 		}
@@ -187,7 +190,7 @@ func (p *Prober) follow(c call, status int, location string) (call, error) {
 // redirectFault blames the service: to send us where we may not go is its doing, not our configuration's.
 func redirectFault(err error) *fault {
 	if errors.Is(err, ErrRefused) {
-		return &fault{ClassRedirect, "redirects to an address that is not visited", fmt.Errorf("%v", err)}
+		return &fault{ClassRedirect, "redirects to an address that is not visited", errors.New(err.Error())}
 	}
 	return &fault{ClassRedirect, err.Error(), nil}
 }

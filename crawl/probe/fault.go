@@ -52,7 +52,7 @@ func asFault(err error) *fault {
 		return f
 	}
 	if errors.Is(err, ErrRefused) {
-		return &fault{ClassRefused, err.Error(), nil}
+		return &fault{ClassRefused, err.Error(), ErrRefused}
 	}
 	for _, read := range []func(error) (class, reason string){dnsFault, tlsFault, connFault, httpFault} {
 		if class, reason := read(err); reason != "" {

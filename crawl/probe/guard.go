@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -317,15 +318,21 @@ func (g *Guard) allowed(host, port string) bool {
 	return false
 }
 
-// splitEntry reads an entry of AllowPrivate; the host is "" when there is none.
+// splitEntry reads an entry of AllowPrivate; the host is "" when it is malformed.
 func splitEntry(entry string) (host, port string) {
-	entry = strings.TrimSpace(entry)
-	if a, err := netip.ParseAddr(strings.Trim(entry, "[]")); err == nil {
-		return a.String(), ""
-	}
-	host = entry
-	if h, p, err := net.SplitHostPort(entry); err == nil {
-		host, port = h, p
+	host = strings.TrimSpace(entry)
+	if _, err := netip.ParseAddr(host); err != nil {
+		if h, p, err := net.SplitHostPort(host); err == nil {
+			if n, err := strconv.ParseUint(p, 10, 16); err != nil || n == 0 {
+				return "", ""
+			}
+			host, port = h, p
+		} else if inner, ok := strings.CutPrefix(host, "["); ok {
+			host, ok = strings.CutSuffix(inner, "]")
+			if !ok {
+				return "", ""
+			}
+		}
 	}
 	host, err := canonicalHost(host)
 	if err != nil {
