@@ -95,7 +95,7 @@ func declarable(method string) string {
 }
 
 // next gives the call that the answers so far ask for, and false when they suffice. A method is tried once, and
-// once more with a sample; so there are at most three or four calls, and three in practice.
+// once more with a sample.
 func (pl plan) next(tried tries) (call, bool) {
 	if len(tried) == 0 {
 		return pl.call(pl.methods[0]), true
@@ -158,10 +158,13 @@ func hasBody(method string) bool {
 // from before; false when there is none, or it was sent already.
 func (pl plan) sample(last try) (call, bool) {
 	body, query := json.RawMessage(nil), pl.query
-	if e := last.captured.Envelope; e != nil && e.Discovery != nil && !e.Discovery.MCP {
-		body = e.Discovery.Body
-		if e.Discovery.QueryParams != nil {
-			query = e.Discovery.QueryParams
+	for _, e := range last.captured.Others { // the status is no 402, so none was chosen
+		if d := e.Discovery; d != nil && !d.MCP {
+			body = d.Body
+			if d.QueryParams != nil {
+				query = d.QueryParams
+			}
+			break
 		}
 	}
 	c := last.call

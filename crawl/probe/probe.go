@@ -49,7 +49,7 @@ type Route struct {
 type Target struct {
 	URL         string // absolute; "{name}", ":name" and "[name]" in its path make it unprobeable
 	Method      string // as declared; "" when nobody said. HEAD, OPTIONS and unknown ones count as ""
-	MethodHint  string // Result.Method of the last probe, "" at first
+	MethodHint  string // Result.Method of the last Paid or Broken probe, "" without; only GET and POST count
 	Body        []byte // declared sample body for POST, PUT and PATCH; nil: "{}"
 	ContentType string // of Body; "" means application/json
 
@@ -63,7 +63,7 @@ type Result struct {
 	Verdict Verdict
 	Class   string // one of the Class constants
 	Reason  string // one sentence for people, without a full stop
-	Method  string // the method that produced the verdict, "" when nothing was sent; the next Target.MethodHint
+	Method  string // the method that produced the verdict, "" when nothing was sent; worth a MethodHint when Paid or Broken
 	Status  int    // HTTP status of the answer, 0 without one
 
 	Sent     Request       // the request that was answered, after redirects
@@ -98,7 +98,7 @@ type Phases struct {
 type Prober struct {
 	guard     *Guard
 	routes    []routed
-	public    *http.Transport
+	public    *http.Transport // for all other names
 	userAgent string
 	connect   time.Duration
 	request   time.Duration
@@ -184,7 +184,7 @@ func (p *Prober) attempts(ctx context.Context, pl plan) tries {
 		r := p.exchange(ctx, c, len(tried) > 0)
 		t := try{call: c, reply: r}
 		if r.answer.Status != 0 {
-			t.captured = capture(r.answer)
+			t.captured = x402.Capture(r.answer)
 		}
 		t.verdict, t.class, t.reason = judge(r.answer, t.captured, r.err)
 		tried = append(tried, t)

@@ -78,14 +78,14 @@ func judge402(c x402.Captured) (Verdict, string, string) {
 	case c.Envelope.Channel == x402.ChannelHTML:
 		return Broken, ClassUnreadable, "states its payment requirements only inside an HTML page"
 	case !usable(c.Envelope):
-		return Broken, ClassPaidBroken, "asks for payment, but no option has an amount, a recipient and an asset"
+		return Broken, ClassPaidBroken, "asks for payment, but no option states all of amount, recipient, asset, scheme and network"
 	}
 	return Paid, ClassPaidOK, "asks for payment"
 }
 
 func usable(e *x402.Envelope) bool {
 	for _, r := range e.Accepts {
-		if usableRow(r) {
+		if r.Usable() {
 			return true
 		}
 	}
