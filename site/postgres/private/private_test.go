@@ -1,0 +1,312 @@
+//go:build unix
+
+package private
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// A test that needs a second program, or one of another user, runs the test
+// binary again with the order in this variable.
+const orderVariable = "TOLLBOOK_PRIVATE_TEST_ORDER"
+
+func TestMain(m *testing.M) {
+	if order := os.Getenv(orderVariable); order != "" {
+		os.Exit(obey(order))
+	}
+	os.Exit(m.Run())
+}
+
+// An order is what a helper program shall do: Start, say so, and Stop when its
+// stdin ends or it is sent SIGTERM.
+type order struct {
+	Dir, Bin      string
+	Throwaway     bool
+	NoDeathSignal bool
+}
+
+// A report is a line of a helper's stdout.
+type report struct {
+	Said, Error, DSN string
+	InUse            bool
+}
+
+func obey(line string) int {
+	out := json.NewEncoder(os.Stdout)
+	var do order
+	if err := json.Unmarshal([]byte(line), &do); err != nil {
+		_ = out.Encode(report{Error: err.Error()})
+		return 2
+	}
+	ctx := context.Background()
+	s, err := Start(ctx, Options{
+		Dir: do.Dir, Bin: do.Bin, Throwaway: do.Throwaway,
+		Say:   func(line string) { _ = out.Encode(report{Said: line}) },
+		hooks: hooks{noDeathSignal: do.NoDeathSignal},
+	})
+	if err != nil {
+		_ = out.Encode(report{Error: err.Error()})
+		return 1
+	}
+	_ = out.Encode(report{DSN: s.DSN()})
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	if err := s.Stop(ctx); err != nil {
+		_ = out.Encode(report{Error: err.Error()})
+		return 1
+	}
+	return 0
+}
+
+// A helper is a program of its own that runs a server.
+type helper struct {
+	cmd   *exec.Cmd
+	stdin io.Closer
+	lines *bufio.Scanner
+}
+
+func startHelper(t *testing.T, binary string, as *syscall.Credential, do order) *helper {
+	t.Helper()
+	line, err := json.Marshal(do)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(binary)
+	cmd.Dir = "/"
+	cmd.Env = append(os.Environ(), orderVariable+"="+string(line))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as}
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	h := &helper{cmd, stdin, bufio.NewScanner(stdout)}
+	t.Cleanup(h.kill)
+	return h
+}
+
+// next is the next line that the helper says.
+func (h *helper) next(t *testing.T) report {
+	t.Helper()
+	if !h.lines.Scan() {
+		t.Fatalf("the helper ended without a word: %v", h.lines.Err())
+	}
+	var r report
+	if err := json.Unmarshal(h.lines.Bytes(), &r); err != nil {
+		t.Fatalf("the helper said %q: %v", h.lines.Text(), err)
+	}
+	return r
+}
+
+// dsn waits until the helper's server is there.
+func (h *helper) dsn(t *testing.T) string {
+	t.Helper()
+	for {
+		r := h.next(t)
+		if r.Error != "" {
+			t.Fatalf("helper: %s", r.Error)
+		}
+		if r.DSN != "" {
+			return r.DSN
+		}
+	}
+}
+
+func (h *helper) stop(t *testing.T) {
+	t.Helper()
+	h.stdin.Close()
+	if err := h.cmd.Wait(); err != nil {
+		t.Errorf("helper: %v", err)
+	}
+}
+
+func (h *helper) kill() {
+	_ = h.cmd.Process.Kill()
+	_ = h.cmd.Wait()
+}
+
+// self is the path of the test binary.
+func self(t *testing.T) string {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// lack is how a test ends that misses something: skipped, but not on CI.
+func lack(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf(format, args...)
+}
+
+func needRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		lack(t, "run this test as root")
+	}
+}
+
+// needPrograms says which Postgres the tests use.
+func needPrograms(t *testing.T) programs {
+	t.Helper()
+	p, err := findPrograms(t.Context(), Options{}, 0)
+	if err != nil {
+		lack(t, "no Postgres to test with: %v", err)
+	}
+	return p
+}
+
+// tempDir is a short folder, in memory where the system has one, that other
+// users can pass through.
+func tempDir(t *testing.T) string {
+	t.Helper()
+	base := "/dev/shm"
+	if st, err := os.Stat(base); err != nil || !st.IsDir() {
+		base = os.TempDir()
+	}
+	dir, err := os.MkdirTemp(base, "tbp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// closedDir is a folder that other users cannot pass through, as /root is.
+func closedDir(t *testing.T) string {
+	t.Helper()
+	dir := tempDir(t)
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// sayings collects what Say is told.
+func sayings(o *Options) *[]string {
+	var said []string
+	o.Say = func(line string) { said = append(said, line) }
+	return &said
+}
+
+func mustStart(t *testing.T, o Options) *Server {
+	t.Helper()
+	s, err := Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Stop(context.Background()) })
+	return s
+}
+
+func mustStop(t *testing.T, s *Server) {
+	t.Helper()
+	if err := s.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// query gives one value as text.
+func query(t *testing.T, dsn, sql string) string {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	var got any
+	if err := conn.QueryRow(t.Context(), sql).Scan(&got); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return fmt.Sprint(got)
+}
+
+func mustExec(t *testing.T, dsn, sql string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	if _, err := conn.Exec(t.Context(), sql); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+// serverPid is the pid of the server that runs in the folder.
+func serverPid(t *testing.T, dir string) int {
+	t.Helper()
+	pid, state := pidFile(filepath.Join(dir, "data"))
+	if state != "ready" || !alive(pid) {
+		t.Fatalf("no server runs in %s", dir)
+	}
+	return pid
+}
+
+// awaitGone waits until no process of the cluster's is left.
+func awaitGone(t *testing.T, dir string) {
+	t.Helper()
+	data, err := filepath.EvalSymlinks(filepath.Join(dir, "data"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := awaitNoStrays(t.Context(), data, 20*time.Second); err != nil {
+		t.Fatalf("the server in %s: %v", dir, err)
+	}
+}
+
+// entries are the names in a folder that begin with prefix.
+func entries(t *testing.T, dir, prefix string) []string {
+	t.Helper()
+	all, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range all {
+		if strings.HasPrefix(e.Name(), prefix) {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
+func mode(t *testing.T, path string) os.FileMode {
+	t.Helper()
+	st, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st.Mode().Perm()
+}

@@ -1,0 +1,434 @@
+//go:build unix
+
+package private
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestStartTwice starts, writes, stops and starts again under every identity
+// that root can lend the server.
+func TestStartTwice(t *testing.T) {
+	t.Parallel()
+	needPrograms(t)
+	for _, tt := range []struct {
+		name      string
+		root      bool // the case is root's alone
+		closed    bool // the folder lies in one that root alone can pass
+		refuse    bool
+		elsewhere bool // the cluster must lie elsewhere than in the folder
+		dirMode   os.FileMode
+	}{
+		{name: "plain", dirMode: 0o700},
+		{name: "namespace in a closed folder", root: true, closed: true, dirMode: 0o700},
+		{name: "user in an open folder", root: true, refuse: true, dirMode: 0o711},
+		{name: "user and a closed folder", root: true, closed: true, refuse: true, elsewhere: true, dirMode: 0o700},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			parent := tempDir(t)
+			if tt.root {
+				needRoot(t)
+			}
+			if tt.closed {
+				parent = closedDir(t)
+			}
+			shared := filepath.Join(tempDir(t), "shared")
+			dir := filepath.Join(parent, "made", "postgres")
+			o := Options{Dir: dir, hooks: hooks{refuseNamespaces: tt.refuse, sharedDir: shared}}
+			said := sayings(&o)
+
+			s := mustStart(t, o)
+			mustExec(t, s.DSN(), `CREATE TABLE kept AS SELECT 42 AS n`)
+			data, err := filepath.EvalSymlinks(filepath.Join(dir, "data"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if elsewhere := strings.HasPrefix(data, shared); elsewhere != tt.elsewhere {
+				t.Errorf("the cluster is %s", data)
+			}
+			if told := strings.Contains(strings.Join(*said, "\n"), "the database lies in "+filepath.Dir(data)); told != tt.elsewhere {
+				t.Errorf("said %q", *said)
+			}
+			for path, want := range map[string]os.FileMode{dir: tt.dirMode, data: 0o700, filepath.Join(filepath.Dir(data), "socket"): 0o700} {
+				if got := mode(t, path); got != want {
+					t.Errorf("mode of %s is %o, not %o", path, got, want)
+				}
+			}
+			mustStop(t, s)
+			awaitGone(t, dir)
+			if names := entries(t, filepath.Dir(data), "socket"); len(names) > 0 {
+				t.Errorf("left: %q", names)
+			}
+
+			s = mustStart(t, o)
+			if got := query(t, s.DSN(), `SELECT n FROM kept`); got != "42" {
+				t.Errorf("kept %s, not 42", got)
+			}
+			mustStop(t, s)
+			if err := Remove(t.Context(), dir); err != nil {
+				t.Fatal(err)
+			}
+			for _, gone := range []string{dir, data} {
+				if _, err := os.Lstat(gone); !errors.Is(err, os.ErrNotExist) {
+					t.Errorf("%s is still there: %v", gone, err)
+				}
+			}
+		})
+	}
+}
+
+// TestOrdinaryUser runs the whole as nobody, whom Postgres takes as he is.
+func TestOrdinaryUser(t *testing.T) {
+	t.Parallel()
+	needRoot(t)
+	needPrograms(t)
+	dir := tempDir(t)
+	binary := filepath.Join(dir, "private.test")
+	copyFile(t, self(t), binary, 0o755)
+	nobody := account{}
+	for _, a := range unprivileged() {
+		if a.name == "nobody" {
+			nobody = a
+		}
+	}
+	home := filepath.Join(dir, "home")
+	if err := os.Mkdir(home, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(home, nobody.uid, nobody.gid); err != nil {
+		t.Fatal(err)
+	}
+	as := &syscall.Credential{Uid: uint32(nobody.uid), Gid: uint32(nobody.gid)}
+	do := order{Dir: filepath.Join(home, "postgres"), Throwaway: true}
+
+	h := startHelper(t, binary, as, do)
+	mustExec(t, h.dsn(t), `CREATE TABLE kept AS SELECT 42 AS n`)
+	h.stop(t)
+	h = startHelper(t, binary, as, do)
+	if got := query(t, h.dsn(t), `SELECT n FROM kept`); got != "42" {
+		t.Errorf("kept %s, not 42", got)
+	}
+	st, err := os.Stat(filepath.Join(do.Dir, "data"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if uid := st.Sys().(*syscall.Stat_t).Uid; int(uid) != nobody.uid {
+		t.Errorf("the cluster belongs to %d", uid)
+	}
+	h.stop(t)
+
+	// Root can go on with it, and nobody after root.
+	s := mustStart(t, Options{Dir: do.Dir, Throwaway: true})
+	if got := query(t, s.DSN(), `SELECT n FROM kept`); got != "42" {
+		t.Errorf("as root: kept %s, not 42", got)
+	}
+	mustStop(t, s)
+	h = startHelper(t, binary, as, do)
+	h.dsn(t)
+	h.stop(t)
+
+	// What root closed stays closed, and says so.
+	h = startHelper(t, binary, as, order{Dir: filepath.Join(closedDir(t), "postgres")})
+	if r := h.next(t); !strings.Contains(r.Error, "permission denied") || !strings.Contains(r.Error, "make the data folder") {
+		t.Errorf("in a closed folder: %+v", r)
+	}
+}
+
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	needPrograms(t)
+	s := mustStart(t, Options{Dir: tempDir(t), Settings: []string{"work_mem=5MB"}})
+	for name, want := range map[string]string{
+		"listen_addresses": "", "data_checksums": "on", "fsync": "on", "full_page_writes": "on", "server_encoding": "UTF8",
+		"TimeZone": "UTC", "jit": "off", "max_connections": "60", "shared_buffers": "128MB", "work_mem": "5MB", "unix_socket_permissions": "0700",
+	} {
+		if got := query(t, s.DSN(), `SELECT current_setting('`+name+`')`); got != want {
+			t.Errorf("%s is %q, not %q", name, got, want)
+		}
+	}
+	if got := query(t, s.DSN(), `SELECT datcollate || ' ' || current_database() || ' ' || current_user FROM pg_database WHERE datname = current_database()`); got != "C tollbook postgres" {
+		t.Errorf("collation, database, user: %q", got)
+	}
+	// The terminal's Ctrl-C goes to this program's group, not to the server's.
+	pid := serverPid(t, s.place.dir)
+	if group, err := syscall.Getpgid(pid); err != nil || group != pid {
+		t.Errorf("the server %d is of process group %d, %v", pid, group, err)
+	}
+}
+
+func TestOddPaths(t *testing.T) {
+	t.Parallel()
+	needPrograms(t)
+	for _, name := range []string{
+		`it's "here" + at 100% $HOME\ü`,
+		`this, that and the other`,
+		strings.Repeat("long", 30),
+		filepath.Join(strings.Repeat("long", 30), strings.Repeat("longer", 20)),
+	} {
+		t.Run(name[:10], func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(tempDir(t), name)
+			o := Options{Dir: dir, Throwaway: true}
+			s := mustStart(t, o)
+			if got := query(t, s.DSN(), `SELECT 1`); got != "1" {
+				t.Errorf("got %s", got)
+			}
+			socket := s.socket
+			if got := mode(t, socket); got != 0o700 {
+				t.Errorf("mode of %s is %o", socket, got)
+			}
+			if inside := strings.HasPrefix(socket, dir); inside != (len(name) < 100 && !strings.Contains(name, ",")) {
+				t.Errorf("the socket lies in %s", socket)
+			}
+			mustStop(t, s)
+			if _, err := os.Stat(socket); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("%s is still there: %v", socket, err)
+			}
+		})
+	}
+}
+
+// TestSocketNameTaken finds the short place of a long socket path taken by
+// somebody else.
+func TestSocketNameTaken(t *testing.T) {
+	t.Parallel()
+	p := &place{dir: "/x", data: filepath.Join(tempDir(t), strings.Repeat("long", 30), "data")}
+	id := ourselves()
+	first, err := p.makeSocketDir(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(first)
+	again, err := p.makeSocketDir(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again != first {
+		t.Errorf("%s, then %s", first, again)
+	}
+	if err := os.Remove(first); err != nil {
+		t.Fatal(err)
+	}
+	// A mount, as a stand-in for a folder that may not be removed.
+	if err := os.Mkdir(first, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	unmount := mountSmall(t, first, "64k")
+	other, err := p.makeSocketDir(id)
+	unmount()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(other)
+	if other == first || mode(t, other) != 0o700 {
+		t.Errorf("%s is %s", other, mode(t, other))
+	}
+}
+
+func TestInUse(t *testing.T) {
+	t.Parallel()
+	needPrograms(t)
+	dir := tempDir(t)
+	s := mustStart(t, Options{Dir: dir, Throwaway: true})
+
+	link := filepath.Join(tempDir(t), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{dir, link} {
+		_, err := Start(t.Context(), Options{Dir: path})
+		want := fmt.Sprintf("data folder in use: %s is held by process %d", dir, os.Getpid())
+		if !errors.Is(err, ErrInUse) || err.Error() != want {
+			t.Errorf("a second start answers %q, not %q", err, want)
+		}
+	}
+	if err := Remove(t.Context(), dir); !errors.Is(err, ErrInUse) {
+		t.Errorf("Remove answers %v", err)
+	}
+	if r := startHelper(t, self(t), nil, order{Dir: dir}).next(t); !strings.Contains(r.Error, "in use") {
+		t.Errorf("another program's start answers %+v", r)
+	}
+	if got := query(t, s.DSN(), `SELECT 1`); got != "1" {
+		t.Errorf("the first server was disturbed: %s", got)
+	}
+	// Another folder, another server.
+	other := mustStart(t, Options{Dir: tempDir(t), Throwaway: true})
+	if got := query(t, other.DSN(), `SELECT 1`); got != "1" {
+		t.Errorf("got %s", got)
+	}
+	mustStop(t, other)
+	mustStop(t, s)
+	mustStop(t, mustStart(t, Options{Dir: dir, Throwaway: true}))
+}
+
+func TestStop(t *testing.T) {
+	t.Parallel()
+	needPrograms(t)
+	s := mustStart(t, Options{Dir: tempDir(t), Throwaway: true})
+	if err := s.Err(); err != nil {
+		t.Errorf("while it runs: %v", err)
+	}
+	late, cancel := context.WithCancel(t.Context())
+	cancel() // even then it has time for a clean end
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if err := s.Stop(late); err != nil {
+				t.Errorf("stop: %v", err)
+			}
+		})
+	}
+	all.Wait()
+	<-s.Done()
+	if err := s.Err(); err != nil {
+		t.Errorf("after Stop: %v", err)
+	}
+	if tail := s.log.Tail(); !strings.Contains(tail, "database system is shut down") || strings.Contains(tail, "immediate") {
+		t.Errorf("it was not shut down in order: %s", tail)
+	}
+}
+
+func TestServerDies(t *testing.T) {
+	t.Parallel()
+	needPrograms(t)
+	dir := tempDir(t)
+	s := mustStart(t, Options{Dir: dir})
+	mustExec(t, s.DSN(), `CREATE TABLE kept AS SELECT 42 AS n`)
+	if err := syscall.Kill(serverPid(t, dir), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	<-s.Done()
+	for range 2 { // Stop does not hide it
+		if err := s.Err(); err == nil || !strings.Contains(err.Error(), "signal: killed") {
+			t.Errorf("Err is %v", err)
+		}
+		if err := s.Stop(t.Context()); err != nil {
+			t.Errorf("stop: %v", err)
+		}
+	}
+	s = mustStart(t, Options{Dir: dir})
+	if got := query(t, s.DSN(), `SELECT n FROM kept`); got != "42" {
+		t.Errorf("kept %s, not 42", got)
+	}
+}
+
+func TestBadFolders(t *testing.T) {
+	t.Parallel()
+	progs := needPrograms(t)
+	for _, tt := range []struct {
+		name string
+		make func(t *testing.T, dir string)
+		is   error
+		want []string
+	}{
+		{"a file", func(t *testing.T, dir string) { write(t, dir, "") }, nil, []string{"make the data folder", "not a directory"}},
+		{"not a cluster", func(t *testing.T, dir string) { write(t, filepath.Join(dir, "data", "x"), "") }, nil, []string{"no PG_VERSION"}},
+		{"garbled version", func(t *testing.T, dir string) { write(t, filepath.Join(dir, "data", "PG_VERSION"), "new\n") }, nil,
+			[]string{"read the version", "new"}},
+		{"another version", func(t *testing.T, dir string) { write(t, filepath.Join(dir, "data", "PG_VERSION"), "13\n") }, ErrWrongVersion,
+			[]string{"it is of Postgres 13", "is Postgres " + progs.version, "install Postgres 13"}},
+		{"a cluster without a heart", func(t *testing.T, dir string) {
+			write(t, filepath.Join(dir, "data", "PG_VERSION"), fmt.Sprintln(progs.major))
+			if err := os.Chmod(filepath.Join(dir, "data"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}, nil, []string{"start Postgres in", "postgresql.conf"}},
+		{"a full disk", func(t *testing.T, dir string) {
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			mountSmall(t, dir, "8m")
+		}, nil, []string{"make a cluster in", "initdb: exit status 1", "No space left on device"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(tempDir(t), "postgres")
+			tt.make(t, dir)
+			_, err := Start(t.Context(), Options{Dir: dir})
+			if err == nil {
+				t.Fatal("it started")
+			}
+			if tt.is != nil && !errors.Is(err, tt.is) {
+				t.Errorf("%q is not %q", err, tt.is)
+			}
+			for _, want := range append(tt.want, dir) {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%q does not say %q", err, want)
+				}
+			}
+			if st, err := os.Stat(dir); err == nil && st.IsDir() {
+				if left := append(entries(t, dir, newCluster), entries(t, dir, "socket")...); len(left) > 0 {
+					t.Errorf("left: %q", left)
+				}
+			}
+		})
+	}
+}
+
+func TestRemoveNothing(t *testing.T) {
+	t.Parallel()
+	if err := Remove(t.Context(), filepath.Join(tempDir(t), "none")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDSN(t *testing.T) {
+	t.Parallel()
+	want := "postgres:///a%20b?host=%2Fx%20y%2B%26z&port=5432&sslmode=disable&user=postgres"
+	if diff := cmp.Diff(want, dsn("/x y+&z", "a b")); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// mountSmall mounts a file system of the given size in memory.
+func mountSmall(t *testing.T, dir, size string) (unmount func()) {
+	t.Helper()
+	needRoot(t)
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "mode=0700,size="+size, "tmpfs", dir).CombinedOutput(); err != nil {
+		lack(t, "this system lets no tmpfs be mounted: %v: %s", err, out)
+	}
+	var once sync.Once
+	unmount = func() {
+		once.Do(func() {
+			if out, err := exec.Command("umount", dir).CombinedOutput(); err != nil {
+				t.Errorf("umount %s: %v: %s", dir, err, out)
+			}
+		})
+	}
+	t.Cleanup(unmount)
+	return unmount
+}
+
+// write makes a file and the folders around it.
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func copyFile(t *testing.T, from, to string, mode os.FileMode) {
+	t.Helper()
+	b, err := os.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(to, b, mode); err != nil {
+		t.Fatal(err)
+	}
+}
