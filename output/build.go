@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -38,6 +37,7 @@ type Build struct {
 	file   *os.File   // the zip under its temporary name
 	zip    *ZipWriter
 	packs  []string // hours whose packs lie under temporary names
+	orphan string   // id of a snapshot that has its name but no checkpoint yet
 	done   bool
 }
 
@@ -110,7 +110,7 @@ func (b *Build) Add(name string, data []byte) error {
 // and fill is not called.
 func (b *Build) AddPack(hour string, fill func(add func(name string, data []byte) error) error) error {
 	d := b.folder
-	if t, err := time.Parse("2006010215", hour); err != nil || t.Format("2006010215") != hour {
+	if _, ok := parseHour(hour); !ok {
 		return fmt.Errorf("add pack %.20q: not an hour", hour)
 	}
 	if d.HasPack(hour) || slices.Contains(b.packs, hour) {
@@ -161,6 +161,9 @@ func (b *Build) publish(ctx context.Context) (Result, error) {
 		return r, fmt.Errorf("%s: %w", b.file.Name(), err)
 	}
 	id := SnapshotID(b.opts.Now, sum.Digest)
+	if b.before.Snapshot == id && b.before.Digest != sum.Digest {
+		return r, fmt.Errorf("snapshot %s exists with digest %s, the new one has %s: build a second later", id, b.before.Digest, sum.Digest)
+	}
 	r.Summary, r.Checkpoint = sum, b.next(id, sum.Digest)
 	// A crash here leaves a temporary zip; the next Begin removes it.
 
@@ -174,6 +177,7 @@ func (b *Build) publish(ctx context.Context) (Result, error) {
 	}
 	// The same.
 
+	b.orphan = id
 	if err := d.disk.rename(b.file.Name(), d.snapshotPath(id)); err != nil {
 		return r, err
 	}
@@ -264,17 +268,25 @@ func (b *Build) Abort() {
 	}
 	if b.file != nil {
 		b.file.Close()
-		b.discard(b.file.Name())
 	}
-	for _, hour := range b.packs {
-		b.discard(b.tempPack(hour))
-	}
+	b.discard()
 	b.lock.Close()
 }
 
-// discard removes a temporary file if it is still there; what it can't remove, the next Begin does.
-func (b *Build) discard(path string) {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+// discard removes what no checkpoint names, so that builds that fail on a full disk do not fill it further. What it
+// can't remove, the next Begin and Prune do.
+func (b *Build) discard() {
+	d := b.folder
+	_ = d.sweep()
+	if b.orphan == "" {
 		return
+	}
+	// The pointer is read again: an error of its rename does not say that it did not happen.
+	if c, err := d.Checkpoint(); err != nil && !errors.Is(err, ErrEmpty) || c.Snapshot == b.orphan {
+		return
+	}
+	_ = d.disk.remove(d.snapshotPath(b.orphan))
+	if d.treeID() != b.orphan {
+		_ = d.removeTree(b.orphan)
 	}
 }

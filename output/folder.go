@@ -102,3 +102,16 @@ func (d *Folder) treeID() string {
 	}
 	return filepath.Base(target)
 }
+
+// removeTree takes a tree's name away before its files, so that a tree under its own name is always whole.
+func (d *Folder) removeTree(id string) error {
+	temp := filepath.Join(d.root, treeDir, tempPrefix+"old-"+id)
+	err := d.disk.rename(d.treePath(id), temp)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return d.disk.remove(temp)
+}

@@ -1,0 +1,70 @@
+package output
+
+import (
+	"slices"
+	"sync"
+)
+
+// maxPacks is how many packs stay open. A window of a log reads two at most, nearly always the newest.
+const maxPacks = 8
+
+// packs keeps the packs that were read last open. They never change, so snapshots share them.
+type packs struct {
+	mu   sync.Mutex
+	list []*pack // the last used first
+}
+
+// pack is one open pack; whoever got it from open must Release it.
+type pack struct {
+	path string
+	zip  *ZipFile
+	counted
+}
+
+// open answers the pack at path. Opening another goes on beside; two who open the same one at once both may.
+func (p *packs) open(path string) (*pack, error) {
+	if k := p.find(path); k != nil {
+		return k, nil
+	}
+	z, err := OpenZipFile(path)
+	if err != nil {
+		return nil, err
+	}
+	k := &pack{path: path, zip: z}
+	k.close = z.Close
+	k.retain() // for the list
+	k.retain() // for the caller
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.list = slices.Insert(p.list, 0, k)
+	for len(p.list) > maxPacks {
+		last := len(p.list) - 1
+		p.list[last].Release()
+		p.list = slices.Delete(p.list, last, last+1)
+	}
+	return k, nil
+}
+
+// find moves an open pack to the front.
+func (p *packs) find(path string) *pack {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i := slices.IndexFunc(p.list, func(k *pack) bool { return k.path == path })
+	if i < 0 {
+		return nil
+	}
+	k := p.list[i]
+	copy(p.list[1:i+1], p.list[:i])
+	p.list[0] = k
+	k.retain()
+	return k
+}
+
+func (p *packs) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, k := range p.list {
+		k.Release()
+	}
+	p.list = nil
+}

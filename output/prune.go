@@ -1,0 +1,155 @@
+package output
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// What Keep keeps beside the current and the previous snapshot.
+const (
+	keepNewest  = 10 // of the last keepRecent
+	keepRecent  = 2 * time.Hour
+	keepHourly  = 24 * time.Hour
+	keepDaily   = 365 * 24 * time.Hour
+	packsLayout = "2006010215"
+)
+
+// Keep answers which of ids stay, oldest first: the current and the previous, the newest 10 of the last 2 hours, the
+// newest of each UTC hour for a day and of each UTC day for a year. What is no id is never among them. Keeping again
+// what was kept changes nothing until time passes.
+func Keep(ids []string, now time.Time, current, previous string) []string {
+	ids = slices.Clone(ids)
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	slices.Reverse(ids)
+	var kept []string
+	recent, hour, day := 0, "", ""
+	for _, id := range ids {
+		built, ok := ParseSnapshotID(id)
+		if !ok {
+			continue
+		}
+		keep := id == current || id == previous
+		age := now.Sub(built)
+		if age <= keepRecent && recent < keepNewest {
+			keep, recent = true, recent+1
+		}
+		if h := id[:len("20060102T15")]; age <= keepHourly && h != hour {
+			keep, hour = true, h
+		}
+		if d := id[:len("20060102")]; age <= keepDaily && d != day {
+			keep, day = true, d
+		}
+		if keep {
+			kept = append(kept, id)
+		}
+	}
+	slices.Reverse(kept)
+	return kept
+}
+
+// Pruned counts what Prune removed.
+type Pruned struct{ Snapshots, Trees, Packs int }
+
+// Prune removes the snapshots that Keep does not keep, the trees of all but the current and the previous one, the packs
+// of hours before packsBefore ("2026112023"; "" for none), and what killed publishers left. It takes the lock. A file
+// that it does not know by its name stays.
+func (d *Folder) Prune(now time.Time, packsBefore string) (Pruned, error) {
+	var p Pruned
+	if err := d.prepare(); err != nil {
+		return p, fmt.Errorf("prune: %w", err)
+	}
+	lock, err := lockFile(filepath.Join(d.root, lockName))
+	if err != nil {
+		return p, fmt.Errorf("prune: %w", err)
+	}
+	defer lock.Close()
+	if err := d.prune(now, packsBefore, &p); err != nil {
+		return p, fmt.Errorf("prune: %w", err)
+	}
+	return p, nil
+}
+
+func (d *Folder) prune(now time.Time, packsBefore string, p *Pruned) error {
+	if err := d.sweep(); err != nil {
+		return err
+	}
+	c, err := d.Checkpoint()
+	if err != nil && !errors.Is(err, ErrEmpty) {
+		return err
+	}
+	var previous string
+	if c.Previous != nil {
+		previous = *c.Previous
+	}
+	isID := func(name string) bool { _, ok := ParseSnapshotID(name); return ok }
+	isHour := func(name string) bool { _, ok := parseHour(name); return ok }
+
+	ids, err := d.list(snapshotsDir, ".zip", isID)
+	if err != nil {
+		return err
+	}
+	kept := Keep(ids, now, c.Snapshot, previous)
+	for _, id := range ids {
+		if slices.Contains(kept, id) {
+			continue
+		}
+		if err := d.disk.remove(d.snapshotPath(id)); err != nil {
+			return err
+		}
+		p.Snapshots++
+	}
+	trees, err := d.list(treeDir, "", isID)
+	if err != nil {
+		return err
+	}
+	for _, id := range trees {
+		if id == c.Snapshot || id == previous || id == d.treeID() {
+			continue
+		}
+		if err := d.removeTree(id); err != nil {
+			return err
+		}
+		p.Trees++
+	}
+	hours, err := d.list(packsDir, ".zip", isHour)
+	if err != nil {
+		return err
+	}
+	for _, hour := range hours {
+		if hour >= packsBefore {
+			continue
+		}
+		if err := d.disk.remove(d.packPath(hour)); err != nil {
+			return err
+		}
+		p.Packs++
+	}
+	return nil
+}
+
+// list answers the names in a folder of the publication, without their extension, that are what they should be.
+func (d *Folder) list(dir, ext string, valid func(string) bool) ([]string, error) {
+	entries, err := os.ReadDir(filepath.Join(d.root, dir))
+	if err != nil {
+		return nil, err
+	}
+	var found []string
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), ext); ok && valid(name) {
+			found = append(found, name)
+		}
+	}
+	return found, nil
+}
+
+// parseHour reads the name of a pack.
+func parseHour(hour string) (time.Time, bool) {
+	t, err := time.Parse(packsLayout, hour)
+	return t, err == nil && t.Format(packsLayout) == hour
+}
