@@ -1,0 +1,82 @@
+package sample
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// request is what of an HTTP request an answer depends on.
+type request struct {
+	method string
+	host   string
+	path   string
+	body   []byte
+}
+
+// reply is an answer: what is written, and how long it waits before.
+type reply struct {
+	status int
+	header http.Header
+	body   []byte
+	delay  time.Duration // before the response headers
+	hang   bool          // never answer; the caller gives up first
+}
+
+// answer is what the service behind the host says to a request at a time. It is a pure function: no clock, no state.
+func answer(r request, now time.Time) reply {
+	slug, _ := slugOf(r.host)
+	s := bySlug(slug)
+	if s == nil {
+		return text(http.StatusNotFound, "no such sample service\n")
+	}
+	return s.answer(s.Behaviour, r, now)
+}
+
+// answer is what s says when it behaves so.
+func (s *service) answer(behaviour string, r request, now time.Time) reply {
+	b := behaviours[behaviour]
+	if b.always != nil {
+		return b.always(scene{s: s, request: r, now: now})
+	}
+	if doc, ok := s.document(r); ok {
+		return doc
+	}
+	var methods []string
+	for _, e := range s.endpoints {
+		if e.path != r.path {
+			continue
+		}
+		switch {
+		case e.method == r.method:
+			a := b.paid(scene{s: s, e: e, request: r, now: now})
+			a.delay += s.responseTime(now)
+			return a
+		case e.method == http.MethodGet && r.method == http.MethodHead:
+			return json200("") // as the common SDKs do: HEAD passes their paywall
+		}
+		methods = append(methods, e.method)
+	}
+	if len(methods) == 0 {
+		return text(http.StatusNotFound, "not found\n")
+	}
+	a := text(http.StatusMethodNotAllowed, "method not allowed\n")
+	slices.Sort(methods)
+	a.header.Set("Allow", strings.Join(methods, ", "))
+	return a
+}
+
+func text(status int, body string) reply {
+	return reply{status: status, header: http.Header{"Content-Type": {"text/plain; charset=utf-8"}}, body: []byte(body)}
+}
+
+func page(status int, body string) reply {
+	return reply{status: status, header: http.Header{"Content-Type": {"text/html; charset=utf-8"}}, body: []byte(body)}
+}
+
+func jsonReply(status int, body string) reply {
+	return reply{status: status, header: http.Header{"Content-Type": {"application/json; charset=utf-8"}, "Cache-Control": {"no-store"}}, body: []byte(body)}
+}
+
+func json200(body string) reply { return jsonReply(http.StatusOK, body) }

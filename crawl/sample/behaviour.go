@@ -1,0 +1,210 @@
+package sample
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"tollbook/site/x402"
+)
+
+// behaviour is a way to answer. Exactly one of paid, always and deaf is set.
+type behaviour struct {
+	paid    func(scene) reply // to a request of an endpoint
+	always  func(scene) reply // to any request at all
+	deaf    bool              // nobody listens: connections are refused
+	expired bool              // its certificate is out of date
+}
+
+// behaviours are all ways to answer, by the names that cast.toml uses. It is filled in by init, since reading the cast
+// looks into it.
+var behaviours map[string]behaviour
+
+func init() {
+	behaviours = map[string]behaviour{
+		// As the protocol wants it, and what readers that are strict would take.
+		"v2":     {paid: header(base64.StdEncoding.EncodeToString, "{}")},
+		"v1":     {paid: v1},
+		"mirror": {paid: func(c scene) reply { return encoded(base64.StdEncoding.EncodeToString, c.v2(), c.v2().json()) }},
+		"dual":   {paid: func(c scene) reply { return encoded(base64.StdEncoding.EncodeToString, c.v2(), c.v1().json()) }},
+		"raiser": {paid: header(base64.StdEncoding.EncodeToString, "{}")},
+		"mover":  {paid: header(base64.StdEncoding.EncodeToString, "{}")},
+		"with-mpp": {paid: func(c scene) reply {
+			a := standard(c.v2())
+			a.header.Set("WWW-Authenticate", mppChallenge(c))
+			return a
+		}},
+		"needs-body": {paid: needsBody},
+
+		// Readable, but not by everybody.
+		"url-safe":              {paid: header(base64.URLEncoding.EncodeToString, "{}")},
+		"unpadded":              {paid: header(base64.RawStdEncoding.EncodeToString, "{}")},
+		"raw":                   {paid: header(func(b []byte) string { return string(b) }, "{}")},
+		"body-only":             {paid: func(c scene) reply { return jsonReply(402, c.v2().json()) }},
+		"body-differs":          {paid: bodyDiffers},
+		"network-names":         {paid: networkNames},
+		"version-text":          {paid: spoiled(func(c *challenge) { c.X402Version = "2" })},
+		"numeric-amount":        {paid: spoiled(func(c *challenge) { c.first().Amount, _ = strconv.Atoi(c.first().Amount.(string)) })},
+		"accepts-object":        {paid: spoiled(func(c *challenge) { c.Accepts = *c.first() })},
+		"recipient-alias":       {paid: spoiled(func(c *challenge) { c.first().PayTo, c.first().PayToAddress = "", c.first().PayTo })},
+		"wrong-chain-recipient": {paid: wrongChainRecipient},
+		"zero-recipient":        {paid: spoiled(func(c *challenge) { c.first().PayTo = "0x" + strings.Repeat("0", 40) })},
+		"ticker-asset":          {paid: spoiled(func(c *challenge) { c.first().Asset = "USDC" })},
+		"wrong-domain":          {paid: spoiled(func(c *challenge) { c.first().Extra = map[string]any{"name": "USDC", "version": "2"} })},
+
+		// A 402 that cannot be used.
+		"decimal-amount": {paid: decimalAmount},
+		"truncated":      {paid: truncated},
+		"html":           {paid: paywall},
+		"mpp":            {paid: mppOnly},
+		"disabled":       {always: disabled},
+
+		// No 402.
+		"free":         {paid: func(c scene) reply { return json200(`{"sample":true,"today":"bread and onions"}`) }},
+		"slow":         {paid: func(c scene) reply { a := standard(c.v2()); a.delay = slowness; return a }},
+		"flapping":     {paid: flapping},
+		"timeout":      {always: func(scene) reply { return reply{hang: true} }},
+		"server-error": {always: func(scene) reply { return jsonReply(500, `{"error":"Internal Server Error"}`) }},
+		"gone":         {always: func(scene) reply { return text(404, "not found\n") }},
+		"rate-limited": {always: rateLimited},
+		"challenge":    {always: botFilter},
+		"dead":         {deaf: true},
+		"expired":      {paid: header(base64.StdEncoding.EncodeToString, "{}"), expired: true},
+	}
+}
+
+// header answers with a version 2 challenge in the header, so encoded.
+func header(encode func([]byte) string, body string) func(scene) reply {
+	return func(c scene) reply { return encoded(encode, c.v2(), body) }
+}
+
+func standard(ch challenge) reply { return encoded(base64.StdEncoding.EncodeToString, ch, "{}") }
+
+// encoded carries a challenge in the header. The error text is drawn out until the four ways of base64 differ: until
+// there is padding and one of the two characters that the alphabets disagree on.
+func encoded(encode func([]byte) string, ch challenge, body string) reply {
+	raw := ch.json()
+	for range 64 {
+		if std := base64.StdEncoding.EncodeToString([]byte(raw)); strings.HasSuffix(std, "=") && strings.ContainsAny(std, "+/") {
+			break
+		}
+		ch.Error += "?"
+		raw = ch.json()
+	}
+	a := jsonReply(http.StatusPaymentRequired, body)
+	a.header.Set("Payment-Required", encode([]byte(raw)))
+	return a
+}
+
+// spoiled answers in the standard way what one fault has been made in.
+func spoiled(spoil func(*challenge)) func(scene) reply {
+	return func(c scene) reply {
+		ch := c.v2()
+		spoil(&ch)
+		return standard(ch)
+	}
+}
+
+func v1(c scene) reply { return jsonReply(http.StatusPaymentRequired, c.v1().json()) }
+
+// needsBody validates the request before it asks for money, as many sellers do.
+func needsBody(c scene) reply {
+	if !bytes.HasPrefix(bytes.TrimSpace(c.body), []byte("{")) {
+		return jsonReply(http.StatusBadRequest, `{"error":"the body must be a JSON object"}`)
+	}
+	return standard(c.v2())
+}
+
+// bodyDiffers names one recipient in the header and another in the body.
+func bodyDiffers(c scene) reply {
+	other := c.v2()
+	other.first().PayTo = c.e.rails[0].recipient(c.s.Owner, 9)
+	return encoded(base64.StdEncoding.EncodeToString, c.v2(), other.json())
+}
+
+// networkNames says version 2 with the names and the amount field of version 1.
+func networkNames(c scene) reply {
+	ch := c.v2()
+	list := ch.Accepts.([]option)
+	for i := range list {
+		list[i].Network = c.e.rails[i].word
+		list[i].Amount, list[i].MaxAmountRequired = nil, list[i].Amount.(string)
+	}
+	return standard(ch)
+}
+
+// wrongChainRecipient names its Base address on every network.
+func wrongChainRecipient(c scene) reply {
+	ch := c.v2()
+	list := ch.Accepts.([]option)
+	for i := range list {
+		list[i].PayTo = list[0].PayTo
+	}
+	return standard(ch)
+}
+
+// decimalAmount writes dollars where atomic units belong.
+func decimalAmount(c scene) reply {
+	ch := c.v2()
+	ch.first().Amount = c.e.price
+	return standard(ch)
+}
+
+// truncated loses the second half of its header, as behind a proxy with a small limit.
+func truncated(c scene) reply {
+	a := standard(c.v2())
+	value := a.header.Get("Payment-Required")
+	a.header.Set("Payment-Required", value[:len(value)/2])
+	return a
+}
+
+// paywall states its requirements only inside a page for browsers.
+func paywall(c scene) reply {
+	return page(http.StatusPaymentRequired, `<!DOCTYPE html><html><head><title>Payment Required</title><script>window.x402 = {"amount":`+
+		c.e.price+`,"testnet":false,"paymentRequirements":`+c.v1().json()+`};</script></head><body><div id="root"></div></body></html>`)
+}
+
+func mppChallenge(c scene) string {
+	request := fmt.Sprintf(`{"amount":%q,"currency":"0x20c0000000000000000000000000000000000000","methodDetails":{"chainId":4217},"recipient":%q}`,
+		c.e.rails[0].atomic(c.e.price), rail{network: x402.Network{ID: "eip155:4217"}}.recipient(c.s.Owner, 0))
+	return fmt.Sprintf(`Payment id="%016x", realm=%q, method="tempo", intent="charge", request=%q`,
+		c.s.seed()^uint64(c.now.UnixNano()), c.s.Slug+"."+Domain, base64.RawURLEncoding.EncodeToString([]byte(request)))
+}
+
+// mppOnly asks to be paid by another protocol.
+func mppOnly(c scene) reply {
+	return reply{status: http.StatusPaymentRequired, header: http.Header{
+		"Content-Type":     {"application/problem+json"},
+		"Www-Authenticate": {mppChallenge(c)},
+	}, body: []byte(`{"type":"https://paymentauth.org/problems/payment-required","title":"Payment Required","status":402}`)}
+}
+
+// disabled is what a hosting platform answers in the place of a deployment that was switched off.
+func disabled(scene) reply {
+	a := text(http.StatusPaymentRequired, "Payment required\n\nDEPLOYMENT_DISABLED\n\n402: PAYMENT_REQUIRED\n")
+	a.header.Set("X-Vercel-Error", "DEPLOYMENT_DISABLED")
+	return a
+}
+
+func flapping(c scene) reply {
+	if flapsDown(c.now) {
+		return text(http.StatusBadGateway, "bad gateway\n")
+	}
+	return standard(c.v2())
+}
+
+func rateLimited(scene) reply {
+	a := jsonReply(http.StatusTooManyRequests, `{"error":"too many requests"}`)
+	a.header.Set("Retry-After", "60")
+	return a
+}
+
+// botFilter is the page of a filter that stands before the service.
+func botFilter(scene) reply {
+	a := page(http.StatusForbidden, `<!DOCTYPE html><html><head><title>Just a moment...</title></head><body></body></html>`)
+	a.header.Set("Cf-Mitigated", "challenge")
+	return a
+}

@@ -1,0 +1,211 @@
+package sample
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+//go:embed cast.toml
+var castTOML []byte
+
+// service is one of the cast, as cast.toml writes it, with what its short forms mean.
+type service struct {
+	Slug, Name, Category, Description string
+
+	Behaviour, Before string  // how it answers now, and how until Since days before the start ("" for always so)
+	Since             float64 // days
+	Age               float64 // days that it has been listed
+	Website, Verified bool
+	Plain             bool // http only
+	Owner             string
+	Pays              []string
+	Only              map[string][]string
+	Endpoints         []string
+	Many              *many
+	Mime              string
+	Latency           int // typical, in milliseconds
+	Temper            string
+	Gaps              [][2]int
+	Change            []revision
+
+	endpoints []endpoint
+}
+
+// many are endpoints that differ by one word.
+type many struct {
+	Path, Price string
+	Words       []string
+}
+
+// endpoint is one address that a service sells.
+type endpoint struct {
+	declared    string // method as listed, "" when nobody said it
+	method      string // method that answers
+	path        string
+	price       string // in dollars (or euros, for a token of theirs)
+	description string
+	rails       []rail
+	recipient   int // which of the owner's recipients is paid
+	timeout     int // seconds
+}
+
+func (e endpoint) key() string { return e.method + " " + e.path }
+
+// revision is something that was otherwise until Days before the start. It says what it was.
+type revision struct {
+	Days      float64
+	Endpoint  string // "METHOD /path", "" for all
+	Price     string
+	Recipient int
+	Timeout   int
+	Pays      []string
+	Absent    bool
+}
+
+// cast is everyone, by slug.
+var cast = sync.OnceValue(func() []*service {
+	list, err := readCast(castTOML)
+	if err != nil {
+		panic(fmt.Errorf("read embedded cast.toml: %w", err)) // a broken build, not a broken input
+	}
+	return list
+})
+
+// bySlug finds a service, nil without.
+func bySlug(slug string) *service {
+	list := cast()
+	i, ok := slices.BinarySearchFunc(list, slug, func(s *service, slug string) int { return strings.Compare(s.Slug, slug) })
+	if !ok {
+		return nil
+	}
+	return list[i]
+}
+
+func readCast(text []byte) ([]*service, error) {
+	var file struct{ Service []*service }
+	d := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields()
+	if err := d.Decode(&file); err != nil {
+		return nil, err
+	}
+	for _, s := range file.Service {
+		if err := s.complete(); err != nil {
+			return nil, fmt.Errorf("service %s: %w", s.Slug, err)
+		}
+	}
+	slices.SortFunc(file.Service, func(a, b *service) int { return strings.Compare(a.Slug, b.Slug) })
+	return file.Service, nil
+}
+
+// complete fills in what was not said and reads the short forms.
+func (s *service) complete() error {
+	for field, standard := range map[*string]string{&s.Behaviour: "v2", &s.Mime: "application/json", &s.Temper: "steady", &s.Owner: s.Slug} {
+		if *field == "" {
+			*field = standard
+		}
+	}
+	if len(s.Pays) == 0 {
+		s.Pays = []string{"exact base"}
+	}
+	for _, name := range []string{s.Behaviour, s.Before} {
+		if _, ok := behaviours[name]; name != "" && !ok {
+			return fmt.Errorf("unknown behaviour %q", name)
+		}
+	}
+	lines := s.Endpoints
+	if s.Many != nil {
+		for _, word := range s.Many.Words {
+			lines = append(lines, fmt.Sprintf("GET %s%s %s Look up: %s", s.Many.Path, word, s.Many.Price, strings.ReplaceAll(word, "-", " ")))
+		}
+	}
+	for _, line := range lines {
+		e, err := s.parseEndpoint(line)
+		if err != nil {
+			return fmt.Errorf("endpoint %q: %w", line, err)
+		}
+		s.endpoints = append(s.endpoints, e)
+	}
+	slices.SortStableFunc(s.Change, func(a, b revision) int { // oldest first
+		switch {
+		case a.Days > b.Days:
+			return -1
+		case a.Days < b.Days:
+			return 1
+		}
+		return 0
+	})
+	return nil
+}
+
+func (s *service) parseEndpoint(line string) (endpoint, error) {
+	parts := strings.SplitN(line, " ", 4)
+	if len(parts) != 4 {
+		return endpoint{}, fmt.Errorf("want METHOD /path USD description")
+	}
+	method, unsaid := strings.CutPrefix(parts[0], "?")
+	e := endpoint{declared: method, method: method, path: parts[1], price: parts[2], description: parts[3], timeout: 300}
+	if unsaid {
+		e.declared = ""
+	}
+	pays := s.Pays
+	if only, ok := s.Only[e.path]; ok {
+		pays = only
+	}
+	var err error
+	e.rails, err = parseRails(pays)
+	return e, err
+}
+
+func (s *service) baseURL() string {
+	if s.Plain {
+		return "http://" + s.Slug + "." + Domain
+	}
+	return "https://" + s.Slug + "." + Domain
+}
+
+// seed is a number of the service's own.
+func (s *service) seed() uint64 {
+	sum := sha256.Sum256([]byte(s.Slug))
+	return binary.BigEndian.Uint64(sum[:8])
+}
+
+// asOf is the service when only its first n changes had happened; with all of them, s itself.
+func (s *service) asOf(n int) *service {
+	if n == len(s.Change) {
+		return s
+	}
+	was := *s
+	was.endpoints = slices.Clone(s.endpoints)
+	for _, r := range slices.Backward(s.Change[n:]) {
+		was.endpoints = slices.DeleteFunc(was.endpoints, func(e endpoint) bool { return r.Absent && r.Endpoint == e.key() })
+		for i := range was.endpoints {
+			if e := &was.endpoints[i]; r.Endpoint == "" || r.Endpoint == e.key() {
+				r.undo(e)
+			}
+		}
+	}
+	return &was
+}
+
+// undo makes of an endpoint what it was before the change.
+func (r revision) undo(e *endpoint) {
+	if r.Price != "" {
+		e.price = r.Price
+	}
+	if r.Recipient != 0 {
+		e.recipient = r.Recipient
+	}
+	if r.Timeout != 0 {
+		e.timeout = r.Timeout
+	}
+	if r.Pays != nil {
+		e.rails, _ = parseRails(r.Pays) // read once by the test of the cast
+	}
+}

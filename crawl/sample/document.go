@@ -1,0 +1,33 @@
+package sample
+
+import (
+	"fmt"
+	"html"
+	"net/http"
+)
+
+// document answers for what a service's site has beside its endpoints. Services with a website have all of it.
+func (s *service) document(r request) (reply, bool) {
+	if !s.Website || r.method != http.MethodGet && r.method != http.MethodHead {
+		return reply{}, false
+	}
+	switch r.path {
+	case "/":
+		return htmlPage(s.Name, s.Description), true
+	case "/pricing":
+		return htmlPage("Prices of "+s.Name, "A call is paid when it is made. There are no accounts."), true
+	case "/terms":
+		return htmlPage("Terms of "+s.Name, "This is a sample service. It keeps no promise and needs none."), true
+	case "/robots.txt":
+		return text(http.StatusOK, "User-agent: *\nAllow: /\n"), true
+	case "/llms.txt":
+		return text(http.StatusOK, fmt.Sprintf("# %s\n\n> %s\n", s.Name, s.Description)), true
+	}
+	return reply{}, false
+}
+
+func htmlPage(title, text string) reply {
+	return reply{status: http.StatusOK, header: http.Header{"Content-Type": {"text/html; charset=utf-8"}},
+		body: fmt.Appendf(nil, "<!DOCTYPE html>\n<html lang=\"en\"><head><title>%[1]s</title></head><body><h1>%[1]s</h1><p>%[2]s</p></body></html>\n",
+			html.EscapeString(title), html.EscapeString(text))}
+}
