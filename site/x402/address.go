@@ -1,20 +1,200 @@
 package x402
 
 import (
+	"errors"
+	"fmt"
 	"regexp"
 	"strings"
 )
 
+// What may be wrong with an address. Errors of CheckAddress and CheckAsset wrap one of them.
 var (
-	evmForm = regexp.MustCompile(`^0x[0-9a-fA-F]{40}$`)
-	hexForm = regexp.MustCompile(`^0x[0-9a-fA-F]{1,64}$`)
+	ErrShape    = errors.New("not an address of this network")
+	ErrChecksum = errors.New("checksum does not match")
+	ErrBurn     = errors.New("an address that nobody can spend from")
 )
+
+// Forms that more than one rule needs. Lengths are bounded before any of them is tried.
+var (
+	evmForm       = regexp.MustCompile(`^0x[0-9a-fA-F]{40}$`)
+	hexForm       = regexp.MustCompile(`^0x[0-9a-fA-F]{1,64}$`)
+	hex32Form     = regexp.MustCompile(`^0x[0-9a-fA-F]{64}$`)
+	suiTypeForm   = regexp.MustCompile(`^0x[0-9a-fA-F]{1,64}::[A-Za-z_][A-Za-z0-9_]*::[A-Za-z_][A-Za-z0-9_]*$`)
+	nearForm      = regexp.MustCompile(`^(([a-z\d]+[-_])*[a-z\d]+\.)*([a-z\d]+[-_])*[a-z\d]+$`)
+	hederaForm    = regexp.MustCompile(`^\d{1,20}\.\d{1,20}\.\d{1,20}$`)
+	casperForm    = regexp.MustCompile(`^(0[01][0-9a-fA-F]{64}|02[0-9a-fA-F]{66}|[0-9a-fA-F]{64})$`)
+	packageForm   = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
+	keetaForm     = regexp.MustCompile(`^keeta_[a-z2-7]{50,80}$`)
+	asaForm       = regexp.MustCompile(`^[0-9]{1,20}$`)
+	xrplCodeForm  = regexp.MustCompile(`^([A-Za-z0-9?!@#$%^&*<>(){}\[\]|]{3}|[0-9a-fA-F]{40})$`)
+	cosmosDenom   = regexp.MustCompile(`^(u[a-z]{2,20}|ibc/[0-9A-Fa-f]{64}|factory/[a-z0-9]{10,90}/[A-Za-z0-9./_-]{1,128})$`)
+	cardanoAsset  = regexp.MustCompile(`^[0-9a-f]{56}\.?[0-9a-f]{0,64}$`)
+	stacksAsset   = regexp.MustCompile(`^(S[PMTN][0-9A-Z]{38,40})\.[a-zA-Z][a-zA-Z0-9-]{0,127}(::[a-zA-Z][a-zA-Z0-9-]{0,127})?$`)
+	iso4217Form   = regexp.MustCompile(`^[A-Z]{3}$`)
+	ccdTokenForm  = regexp.MustCompile(`^[A-Za-z0-9.%-]{1,128}$`)
+	elsewhereForm = regexp.MustCompile(`^[!-~]{1,256}$`)
+)
+
+// maxAddress bounds what is taken for an address; a Lightning invoice is the longest.
+const maxAddress = 1024
+
+// CheckAddress says whether a recipient has the shape of its network's addresses and a matching checksum, and is not one
+// of those that nobody can spend from. A contract is a legal recipient. Networks outside the known namespaces take any
+// word that is neither a web nor a mail address.
+func CheckAddress(networkCAIP2, address string) error {
+	return check("address", networkCAIP2, address, recipientShape)
+}
+
+// CheckAsset says the same of an asset, which on many networks has a shape of its own.
+func CheckAsset(networkCAIP2, asset string) error {
+	return check("asset", networkCAIP2, asset, assetShape)
+}
+
+func check(what, network, text string, shape func(network, text string) error) error {
+	if text == "" || len(text) > maxAddress {
+		return fmt.Errorf("check %s of %d bytes on %s: %w", what, len(text), network, ErrShape)
+	}
+	if err := shape(network, text); err != nil {
+		return fmt.Errorf("check %s %s on %s: %w", what, clip(cleanText(text), 80), network, err)
+	}
+	return nil
+}
+
+func recipientShape(network, s string) error {
+	switch namespace(network) {
+	case "eip155":
+		return evmRecipient(s)
+	case "solana":
+		return solanaRecipient(s)
+	case "aptos", "starknet":
+		return nonZeroHex(s, hexForm)
+	case "sui":
+		return nonZeroHex(s, hex32Form)
+	case "stellar":
+		return stellarAddress(s)
+	case "algorand":
+		return algorandAddress(s)
+	case "near":
+		return nearAccount(s)
+	case "hedera":
+		if s == "0.0.0" {
+			return ErrBurn
+		}
+		return matches(hederaForm, s)
+	case "xrpl":
+		return xrplAddress(s)
+	case "tvm":
+		if _, ok := rawTON(s); !ok {
+			return ErrShape
+		}
+		return nil
+	case "tron":
+		return tronAddress(s)
+	case "cosmos":
+		return cosmosAddress(network, s)
+	case "cardano":
+		return cardanoAddress(network, s)
+	case "casper":
+		return matches(casperForm, s)
+	case "ccd":
+		return concordiumAddress(s)
+	case "keeta":
+		return matches(keetaForm, s)
+	case "stacks":
+		return stacksAddress(s)
+	case "bip122":
+		return bitcoinAddress(s)
+	case "cloudflare":
+		return oneOf(s, "merchant")
+	}
+	return unknownWord(s)
+}
+
+func assetShape(network, s string) error {
+	switch namespace(network) {
+	case "eip155":
+		return evmAddress(s)
+	case "stellar":
+		if !strings.HasPrefix(s, "C") {
+			return ErrShape
+		}
+		return stellarAddress(s)
+	case "algorand":
+		return matches(asaForm, s)
+	case "sui":
+		return matches(suiTypeForm, s)
+	case "hedera":
+		return matches(hederaForm, s)
+	case "xrpl":
+		return matches(xrplCodeForm, s)
+	case "tvm":
+		if s == "native" {
+			return nil
+		}
+	case "cosmos":
+		return matches(cosmosDenom, s)
+	case "cardano":
+		if s == "lovelace" {
+			return nil
+		}
+		return matches(cardanoAsset, s)
+	case "casper":
+		return matches(packageForm, s)
+	case "ccd":
+		return matches(ccdTokenForm, s)
+	case "stacks":
+		if s == "STX" {
+			return nil
+		}
+		return matches(stacksAsset, s)
+	case "bip122":
+		return oneOf(s, "BTC", "sats")
+	case "cloudflare":
+		return matches(iso4217Form, s)
+	}
+	return recipientShape(network, s)
+}
+
+func matches(form *regexp.Regexp, s string) error {
+	if !form.MatchString(s) {
+		return ErrShape
+	}
+	return nil
+}
+
+func oneOf(s string, words ...string) error {
+	for _, w := range words {
+		if s == w {
+			return nil
+		}
+	}
+	return ErrShape
+}
+
+// nonZeroHex accepts hex of a form that is not all zeros.
+func nonZeroHex(s string, form *regexp.Regexp) error {
+	if !form.MatchString(s) {
+		return ErrShape
+	}
+	if strings.Trim(s[2:], "0") == "" {
+		return ErrBurn
+	}
+	return nil
+}
+
+// unknownWord accepts what may be an address on a chain that we know nothing about.
+func unknownWord(s string) error {
+	if !elsewhereForm.MatchString(s) || strings.Contains(s, "@") || strings.Contains(s, "://") || strings.ContainsAny(s, `"'<>`) {
+		return ErrShape
+	}
+	return nil
+}
 
 // NormalizeAddress returns an address in the one form in which two of its network compare equal: lower case where the
 // network does not tell cases apart, otherwise as written. Text that is no address of its network stays as it is.
 func NormalizeAddress(networkCAIP2, address string) string {
 	address = strings.TrimSpace(address)
-	if len(address) > maxScalar {
+	if len(address) > maxAddress {
 		return address
 	}
 	switch namespace(networkCAIP2) {
@@ -38,8 +218,12 @@ func NormalizeAddress(networkCAIP2, address string) string {
 		if hexForm.MatchString(address) {
 			return strings.ToLower(address)
 		}
-	case "near", "casper":
+	case "near":
 		return strings.ToLower(address)
+	case "casper":
+		if casperForm.MatchString(address) {
+			return strings.ToLower(address)
+		}
 	case "tvm":
 		if raw, ok := rawTON(address); ok {
 			return raw

@@ -98,7 +98,7 @@ func (tpl *Template) make(ctx context.Context, srv *private.Server) (string, err
 	if tpl.prepare == nil {
 		return "template1", nil
 	}
-	name := server.newName("template")
+	name := server.newName("prepared")
 	if err := create(ctx, srv, name, "template1"); err != nil {
 		return "", err
 	}

@@ -89,7 +89,7 @@ func TestStalePid(t *testing.T) {
 		lack(t, "no program sleep")
 	}
 	impostor := filepath.Join(tempDir(t), "postgres") // as another folder's server
-	copyFile(t, sleep, impostor, 0o755)
+	copyFile(t, sleep, impostor)
 	for _, tt := range []struct{ name, program, pidFile string }{
 		{"of another program", sleep, "%d\n%s\n1700000000\n5432\n%s/socket\n\n  1234567  1234567\nready   \n"},
 		{"of another Postgres", impostor, "%d\n%s\n1700000000\n5432\n%s/socket\n\n  1234567  1234567\nready   \n"},

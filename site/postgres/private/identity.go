@@ -146,7 +146,7 @@ func (p *place) settle(ctx context.Context, o Options, progs *programs) (identit
 		}
 		return id, nil
 	}
-	return identity{}, fmt.Errorf("Postgres does not run as root, and no other way is open for %s: %w", p.data, errors.Join(refusals...))
+	return identity{}, fmt.Errorf("run Postgres for %s: it refuses root, and no other identity will do: %w", p.data, errors.Join(refusals...))
 }
 
 // settleAs prepares p for an unprivileged user.

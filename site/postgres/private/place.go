@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // sharedDir, made by root alone, holds what must lie outside the data folder, because the user
@@ -79,7 +80,11 @@ func lockPlace(dir string) (*place, error) {
 
 func (p *place) close() {
 	for _, f := range p.locks {
-		f.Close() // and with it the lock; the file stays, since its removal would race with who waits for it
+		// Not by closing alone: a process that is just being started shares the
+		// lock until it has become another program. The file stays, since its
+		// removal would race with others who open it.
+		_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
+		f.Close()
 	}
 	p.locks = nil
 }
@@ -88,16 +93,26 @@ func (p *place) close() {
 // the file is closed on exec, so the server never holds it.
 func (p *place) lock(dir string) error {
 	path := filepath.Join(dir, "lock")
+	deadline := time.Now().Add(2 * time.Second)
 	for {
 		f, err := openOwn(path, 0)
 		if err != nil {
 			return fmt.Errorf("lock the data folder: %w", err)
 		}
-		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-			defer f.Close()
-			if errors.Is(err, syscall.EWOULDBLOCK) {
-				return fmt.Errorf("%w: %s is held by %s", ErrInUse, dir, holder(f))
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			pid := holder(f)
+			f.Close()
+			if (pid == 0 || !alive(pid)) && time.Now().Before(deadline) {
+				// Killed just now, and a process that it was starting is about to
+				// let go; or about to say who it is.
+				time.Sleep(10 * time.Millisecond)
+				continue
 			}
+			return fmt.Errorf("%w: %s is held by process %d", ErrInUse, dir, pid)
+		}
+		if err != nil {
+			f.Close()
 			return fmt.Errorf("lock the data folder: flock %s: %w", path, err)
 		}
 		if !sameFile(f, path) { // Remove was faster
@@ -117,12 +132,11 @@ func (p *place) lock(dir string) error {
 	}
 }
 
-func holder(lock *os.File) string {
+// holder is the process that says that it holds the lock, or 0.
+func holder(lock *os.File) int {
 	b, _ := io.ReadAll(io.NewSectionReader(lock, 0, 32))
-	if pid, err := strconv.Atoi(strings.TrimSpace(string(b))); err == nil && pid > 0 {
-		return "process " + strconv.Itoa(pid)
-	}
-	return "another process"
+	pid, _ := strconv.Atoi(strings.TrimSpace(string(b)))
+	return max(pid, 0)
 }
 
 func sameFile(f *os.File, path string) bool {

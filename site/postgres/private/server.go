@@ -23,7 +23,6 @@ type Server struct {
 	log    *rotatingLog
 	cmd    *exec.Cmd
 	died   chan struct{} // closed when the process is gone and waited for
-	exit   error         // of the process; read after died
 
 	stop     sync.Once
 	stopErr  error
@@ -109,7 +108,7 @@ func launch(ctx context.Context, o Options, p *place, id identity, progs program
 		return nil, fmt.Errorf("start %s as %s: %w", s.cmd.Path, id.what, err)
 	}
 	go func() {
-		s.exit = <-ended
+		<-ended // s.cmd.ProcessState says how
 		close(s.died)
 	}()
 	if err := s.awaitReady(ctx, o); err != nil {
@@ -193,11 +192,8 @@ func (s *Server) Err() error {
 }
 
 func (s *Server) deathError() error {
-	how := "exit status 0"
-	if s.exit != nil {
-		how = s.exit.Error()
-	}
-	return fmt.Errorf("Postgres ended: %s\n%s", how, s.log.Tail())
+	how := s.cmd.ProcessState.String()
+	return fmt.Errorf("the server process ended: %s\n%s", how, s.log.Tail())
 }
 
 // Stop ends the server and gives the folder free. It first asks for a fast

@@ -96,7 +96,7 @@ func TestOrdinaryUser(t *testing.T) {
 	needPrograms(t)
 	dir := tempDir(t)
 	binary := filepath.Join(dir, "private.test")
-	copyFile(t, self(t), binary, 0o755)
+	copyFile(t, self(t), binary)
 	nobody := account{}
 	for _, a := range unprivileged() {
 		if a.name == "nobody" {
@@ -422,13 +422,11 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-func copyFile(t *testing.T, from, to string, mode os.FileMode) {
+// copyFile has another process write the copy: a program that this one has
+// open for writing, or a process that it is just starting, cannot be run.
+func copyFile(t *testing.T, from, to string) {
 	t.Helper()
-	b, err := os.ReadFile(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(to, b, mode); err != nil {
-		t.Fatal(err)
+	if out, err := exec.Command("cp", from, to).CombinedOutput(); err != nil {
+		t.Fatalf("copy %s: %v: %s", from, err, out)
 	}
 }

@@ -1,0 +1,82 @@
+// Package build is the builder: one consistent read of Postgres, judgments, every file of a tree.
+//
+// Judgments are pure functions of facts and now, so that a better formula costs a rebuild, not a crawl. The package owns
+// no rows and no files: facts come from site/postgres, bytes from render, and output carries them. It must never ask the
+// network, and nothing in it may depend on the order of a map.
+package build
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tollbook/output"
+	"tollbook/render"
+	"tollbook/site"
+	"tollbook/site/postgres"
+)
+
+// Options of a build.
+type Options struct {
+	Now      time.Time     // every judgment is as of then
+	Every    time.Duration // until the next build
+	LogDelay time.Duration // after their time rows enter a log: longer than a visit takes to be told
+	Expand   output.Expand
+	Site     render.Site
+	Progress func(done, total int) // services written so far; nil for none
+}
+
+// Report is what a build made.
+type Report struct {
+	Snapshot string        `json:"snapshot"`
+	Services int           `json:"services"`
+	Files    int           `json:"files"`
+	Bytes    int64         `json:"bytes"`
+	Zip      int64         `json:"zip_bytes"`
+	Packs    int           `json:"packs"`
+	Took     time.Duration `json:"-"`
+}
+
+// Run reads the facts, judges them, writes every file and publishes the snapshot to folder. When it fails, or is killed,
+// the last snapshot stays current.
+func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options) (Report, error) {
+	began := time.Now()
+	o.Now = o.Now.UTC().Truncate(time.Millisecond)
+	if err := db.SealLogs(ctx, o.Now, o.LogDelay); err != nil {
+		return Report{}, err
+	}
+	b, err := folder.Begin(ctx, output.BuildOptions{Now: o.Now, Next: o.Now.Add(o.Every), Expand: o.Expand})
+	if err != nil {
+		return Report{}, fmt.Errorf("begin snapshot: %w", err)
+	}
+	defer b.Abort()
+	var snapshot *site.Snapshot
+	packs := 0
+	err = db.Read(ctx, func(r *postgres.Reader) error {
+		facts, err := r.Facts(ctx, o.Now, o.LogDelay)
+		if err != nil {
+			return err
+		}
+		snapshot = Judge(facts, o.Now, o.Now.Add(o.Every), o.Site.BaseURL)
+		packs, err = writePacks(ctx, r, facts, folder, b)
+		return err
+	})
+	if err != nil {
+		return Report{}, err
+	}
+	pages, err := render.NewPages(o.Site)
+	if err != nil {
+		return Report{}, fmt.Errorf("prepare pages: %w", err)
+	}
+	if err := Write(ctx, snapshot, pages, b.Add, o.Progress); err != nil {
+		return Report{}, err
+	}
+	done, err := b.Commit(ctx)
+	if err != nil {
+		return Report{}, fmt.Errorf("publish snapshot: %w", err)
+	}
+	return Report{
+		Snapshot: done.Checkpoint.Snapshot, Services: len(snapshot.Services), Packs: packs,
+		Files: done.Summary.Files, Bytes: done.Summary.Bytes, Zip: done.Summary.CompressedBytes, Took: time.Since(began),
+	}, nil
+}

@@ -1,0 +1,220 @@
+package build
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"tollbook/output"
+	"tollbook/render"
+	"tollbook/site"
+	"tollbook/site/postgres"
+)
+
+// The default windows of the two logs of checks, from the route table.
+var (
+	serviceChecks = site.ByName("service-checks")
+	allChecks     = site.ByName("checks")
+)
+
+// serviceLog is the part of a service's log that lies in the snapshot.
+func serviceLog(f *postgres.ServiceFacts, now time.Time) site.Log[site.CheckEntry] {
+	rows := make([]site.CheckEntry, len(f.Log.Tail))
+	for i, c := range f.Log.Tail {
+		rows[i] = checkEntry(c)
+	}
+	return logOf(f.Log, rows, defaultLimit(serviceChecks))
+}
+
+// globalLog is the same of the log of all services.
+func globalLog(f *postgres.Facts, now time.Time) site.Log[site.GlobalCheckEntry] {
+	names := namesOf(f)
+	rows := make([]site.GlobalCheckEntry, len(f.Log.Tail))
+	for i, c := range f.Log.Tail {
+		rows[i] = globalCheckEntry(c, names)
+	}
+	return logOf(f.Log, rows, defaultLimit(allChecks))
+}
+
+func defaultLimit(r *site.Route) int {
+	return site.Query{Route: r}.Int("limit")
+}
+
+// logOf cuts the newest rows into blocks: those that no pack holds, the open one last.
+func logOf[T any](f postgres.LogFacts, tail []T, limit int) site.Log[T] {
+	l := site.Log[T]{Index: site.LogIndex{First: f.First, Next: f.Next, Packs: []site.LogPack{}}, Newest: []T{}}
+	for _, b := range f.Blocks {
+		hour := site.PackHour(b.Hour)
+		if n := len(l.Index.Packs); n > 0 && l.Index.Packs[n-1].Pack == hour {
+			l.Index.Packs[n-1].Last = b.Block
+			continue
+		}
+		l.Index.Packs = append(l.Index.Packs, site.LogPack{Pack: hour, First: b.Block, Last: b.Block})
+	}
+	oldest := f.Next - int64(len(tail)) // number of tail[0]
+	for block := f.Sealed / site.BlockSize; block*site.BlockSize < f.Next; block++ {
+		first := max(block*site.BlockSize, oldest, f.First)
+		end := min((block+1)*site.BlockSize, f.Next)
+		l.Blocks = append(l.Blocks, site.Block[T]{Number: block, First: first, Rows: tail[first-oldest : end-oldest]})
+	}
+	for i := len(tail) - 1; i >= 0 && len(l.Newest) < limit && oldest+int64(i) >= f.First; i-- {
+		l.Newest = append(l.Newest, tail[i])
+	}
+	return l
+}
+
+func checkEntry(c postgres.Check) site.CheckEntry {
+	return site.CheckEntry{
+		ID: c.ID.String(), CheckedAt: site.NewTime(c.CheckedAt), IsUp: c.IsUp, StatusCode: c.StatusCode,
+		ResponseTimeMS: c.ResponseTimeMS, EndpointsFound: c.EndpointsFound, ErrorMessage: c.ErrorMessage,
+	}
+}
+
+// globalCheckEntry judges the service's state right after the check; its name is the one of today.
+func globalCheckEntry(c postgres.Check, names map[int64]name) site.GlobalCheckEntry {
+	status := site.StatusUnknown
+	if c.Status != nil {
+		status = statusAfter(*c.Status, c.ConsecutiveFailures)
+	}
+	return site.GlobalCheckEntry{
+		ID: c.ID.String(), CheckedAt: site.NewTime(c.CheckedAt), IsUp: c.IsUp, StatusCode: c.StatusCode,
+		ResponseTimeMS: c.ResponseTimeMS, EndpointsFound: c.EndpointsFound,
+		ServiceSlug: names[c.ServiceID].slug, ServiceName: names[c.ServiceID].name, ServiceStatus: status,
+	}
+}
+
+type name struct{ slug, name string }
+
+func namesOf(f *postgres.Facts) map[int64]name {
+	names := make(map[int64]name, len(f.Services))
+	for _, s := range f.Services {
+		names[s.ID] = name{s.Slug, s.Name}
+	}
+	return names
+}
+
+// changes are a service's change records in the contract's words.
+func changes(f *postgres.ServiceFacts) []site.ChangeRecord {
+	records := make([]site.ChangeRecord, len(f.Changes))
+	for i, c := range f.Changes {
+		records[i] = site.ChangeRecord{Slug: f.Slug, Name: f.Name, Type: c.Type, ObservedAt: site.NewTime(c.ObservedAt), Summary: c.Summary}
+		records[i].OldSnapshot, records[i].NewSnapshot = entries(c.OldSnapshot), entries(c.NewSnapshot)
+	}
+	return records
+}
+
+// entries reads a snapshot column, which only this program writes; what it can't read is left out.
+func entries(text json.RawMessage) []site.SnapshotEntry {
+	out := []site.SnapshotEntry{}
+	if json.Unmarshal(text, &out) != nil || out == nil {
+		return []site.SnapshotEntry{}
+	}
+	return out
+}
+
+// writePacks writes the pack of every sealed hour that has full blocks and that the folder does not have yet.
+func writePacks(ctx context.Context, r *postgres.Reader, f *postgres.Facts, folder *output.Folder, b *output.Build) (written int, err error) {
+	hours, err := r.PackHours(ctx)
+	if err != nil {
+		return 0, err
+	}
+	names := namesOf(f)
+	for _, hour := range hours {
+		id := site.PackHour(hour)
+		if folder.HasPack(id) {
+			continue
+		}
+		blocks, err := r.Pack(ctx, hour)
+		if err != nil {
+			return written, err
+		}
+		err = b.AddPack(id, func(add func(string, []byte) error) error {
+			for _, p := range blocks {
+				key, file, err := packBlock(p, names)
+				if err == nil && key != "" {
+					err = add(key, file)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return written, fmt.Errorf("write pack %s: %w", id, err)
+		}
+		written++
+	}
+	return written, nil
+}
+
+// packBlock renders a full block; one of a service that is listed no more has no key.
+func packBlock(p postgres.PackBlock, names map[int64]name) (key string, file []byte, err error) {
+	if p.ServiceID == 0 {
+		rows := make([]site.GlobalCheckEntry, len(p.Rows))
+		for i, c := range p.Rows {
+			rows[i] = globalCheckEntry(c, names)
+		}
+		file, err = blockFile(site.Block[site.GlobalCheckEntry]{Number: p.Block, First: p.First, Rows: rows})
+		return site.Query{Route: allChecks}.BlockKey(p.Block), file, err
+	}
+	n, listed := names[p.ServiceID]
+	if !listed {
+		return "", nil, nil
+	}
+	rows := make([]site.CheckEntry, len(p.Rows))
+	for i, c := range p.Rows {
+		rows[i] = checkEntry(c)
+	}
+	file, err = blockFile(site.Block[site.CheckEntry]{Number: p.Block, First: p.First, Rows: rows})
+	return site.Query{Route: serviceChecks, Slug: n.slug}.BlockKey(p.Block), file, err
+}
+
+func blockFile[T any](b site.Block[T]) ([]byte, error) {
+	return listFile(b.Rows, site.BlockMeta{First: b.First})
+}
+
+// listFile frames rows with their meta.
+func listFile[T any](rows []T, meta any) ([]byte, error) {
+	lines := make([][]byte, len(rows))
+	for i := range rows {
+		line, err := render.Row(rows[i])
+		if err != nil {
+			return nil, err
+		}
+		lines[i] = line
+	}
+	m, err := render.Row(meta)
+	if err != nil {
+		return nil, err
+	}
+	return render.Frame(lines, m), nil
+}
+
+// logFiles are the files of a log in the snapshot: its index, its blocks and its default window.
+func logFiles[T any](q site.Query, l site.Log[T], add func(string, []byte) error) error {
+	index, err := render.Row(l.Index)
+	if err != nil {
+		return err
+	}
+	if err := add(q.LogKey(), append(slices.Clip(index), '\n')); err != nil {
+		return err
+	}
+	for _, b := range l.Blocks {
+		file, err := blockFile(b)
+		if err == nil {
+			err = add(q.BlockKey(b.Number), file)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	file, err := listFile(l.Newest, site.TotalMeta{Total: l.Index.Total()})
+	if err != nil {
+		return err
+	}
+	q.Bare = true
+	return add(q.Key(), file)
+}

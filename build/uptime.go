@@ -1,0 +1,140 @@
+package build
+
+import (
+	"math"
+	"time"
+
+	"tollbook/site"
+	"tollbook/site/postgres"
+)
+
+// A window of 24h is the last 24 closed UTC hours and the open one; of N days that many UTC days, today included. Uptime
+// is 100 × up / counted checks, to two decimals, null without checks.
+
+// tally sums roll-ups.
+type tally struct {
+	counted, up, timed, response int64
+	days                         map[time.Time]bool // UTC days with a counted check
+}
+
+func (t *tally) add(r postgres.Rollup) {
+	if r.Counted == 0 {
+		return
+	}
+	if t.days == nil {
+		t.days = map[time.Time]bool{}
+	}
+	t.days[r.Start.UTC().Truncate(24*time.Hour)] = true
+	t.counted += int64(r.Counted)
+	t.up += int64(r.Up)
+	t.timed += int64(r.Timed)
+	t.response += r.ResponseMS
+}
+
+// percent is 100 × up / counted, nil without a counted check.
+func (t *tally) percent() *float64 {
+	if t.counted == 0 {
+		return nil
+	}
+	p := site.Round2(100 * float64(t.up) / float64(t.counted))
+	return &p
+}
+
+// average is the mean response time in whole milliseconds, nil without one.
+func (t *tally) average() *int {
+	if t.timed == 0 {
+		return nil
+	}
+	ms := int(math.Round(float64(t.response) / float64(t.timed)))
+	return &ms
+}
+
+func (t *tally) coverage() site.CoverageWindow {
+	return site.CoverageWindow{DaysCovered: len(t.days), CheckCount: t.counted}
+}
+
+// uptime judges the four windows.
+func uptime(f *postgres.ServiceFacts, now time.Time) site.UptimeWindows {
+	var h24, d7, d30, d90 tally
+	for _, h := range f.Hours {
+		h24.add(h)
+	}
+	today := now.UTC().Truncate(24 * time.Hour)
+	for _, d := range f.Days {
+		age := int(today.Sub(d.Start.UTC()) / (24 * time.Hour))
+		for _, w := range []struct {
+			days int
+			sum  *tally
+		}{{site.WindowDays["7d"], &d7}, {site.WindowDays["30d"], &d30}, {site.WindowDays["90d"], &d90}} {
+			if age < w.days {
+				w.sum.add(d)
+			}
+		}
+	}
+	return site.UptimeWindows{
+		H24: h24.percent(), D7: d7.percent(), D30: d30.percent(), D90: d90.percent(),
+		Coverage: site.Coverage{H24: h24.coverage(), D7: d7.coverage(), D30: d30.coverage(), D90: d90.coverage()},
+	}
+}
+
+// averageResponse is the mean over 24 hours.
+func averageResponse(hours []postgres.Rollup) *int {
+	var t tally
+	for _, h := range hours {
+		t.add(h)
+	}
+	return t.average()
+}
+
+// responseP95 is the 95th percentile over 7 days, from the histograms; the read holds those of 7 days alone.
+func responseP95(days []postgres.Rollup) *int {
+	sum := make([]int64, site.HistogramBuckets)
+	for _, d := range days {
+		for i, n := range d.Histogram {
+			if i < len(sum) {
+				sum[i] += n
+			}
+		}
+	}
+	ms, ok := site.HistogramQuantile(sum, 0.95)
+	if !ok {
+		return nil
+	}
+	return &ms
+}
+
+// uptimePoints is a point a UTC day with a counted check, oldest first; today's ends at now.
+func uptimePoints(f *postgres.ServiceFacts, now time.Time) []site.UptimeDataPoint {
+	points := []site.UptimeDataPoint{}
+	for _, d := range f.Days {
+		var t tally
+		t.add(d)
+		if t.counted == 0 {
+			continue
+		}
+		start := d.Start.UTC()
+		end := start.Add(24 * time.Hour)
+		if end.After(now) {
+			end = now
+		}
+		points = append(points, site.UptimeDataPoint{
+			PeriodStart: site.NewTime(start), PeriodEnd: site.NewTime(end), UptimePercentage: *t.percent(),
+			AvgResponseTimeMS: t.average(), TotalChecks: t.counted, SuccessfulChecks: t.up,
+		})
+	}
+	return points
+}
+
+// lastDays keeps the points of a period: of 24h the UTC days that the last 24 hours touch.
+func lastDays(points []site.UptimeDataPoint, period string, now time.Time) []site.UptimeDataPoint {
+	from := now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-site.WindowDays[period])
+	if period == "24h" {
+		from = now.UTC().Truncate(time.Hour).Add(-24 * time.Hour).Truncate(24 * time.Hour)
+	}
+	for i, p := range points {
+		if !p.PeriodStart.Before(from) {
+			return points[i:]
+		}
+	}
+	return nil
+}

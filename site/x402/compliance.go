@@ -1,0 +1,146 @@
+package x402
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Evidence is what one endpoint has shown: its newest captured answer and how it was reached.
+type Evidence struct {
+	Endpoint     string   // "GET /x", for reasons
+	URL          string   // the address that was probed
+	Hops         []string // the addresses of the redirects followed, in order
+	TLSVerified  bool     // every connection's certificate verified for its host
+	Inconclusive bool     // nothing was ever captured and probing could not tell why
+	HeadFree     bool     // HEAD was seen to be served without payment
+	DeclaredUSD  string   // the price that the origin's OpenAPI document declares, decimal dollars, "" without
+	Captured     Captured
+}
+
+// Compliance is the verdict on a service: 14 checks, a grade, and warnings beside them.
+type Compliance struct {
+	Checks        []Check   `json:"checks"` // always all 14, in the order of Rules
+	Passed        int       `json:"passed"`
+	Total         int       `json:"total"`
+	Grade         string    `json:"grade"`           // A, B, C, D, F or unknown
+	PayToSource   string    `json:"pay_to_source"`   // the key that held the recipient, "" without one
+	PayToLocation string    `json:"pay_to_location"` // "accept" or "element"
+	Warnings      []Warning `json:"warnings"`        // by code, endpoint and row
+}
+
+// Check is one rule's result.
+type Check struct {
+	ID     string `json:"id"`
+	Label  string `json:"label"`
+	Pass   bool   `json:"pass"`
+	Reason string `json:"reason,omitempty"` // the first thing found wrong, "" when it passes
+}
+
+// Assess applies the rules to what the endpoints of a service have shown. Endpoints that never yielded an envelope are
+// left out as long as another did, so that one route behind another protocol does not spoil the rest.
+func Assess(rows []Evidence) Compliance {
+	exhibits := examine(rows)
+	c := Compliance{Total: len(rules), Warnings: warnings(exhibits)}
+	failed := map[string]bool{}
+	for _, r := range rules {
+		check := Check{ID: r.ID, Label: r.Label}
+		check.Reason = r.test(exhibits)
+		check.Pass = check.Reason == ""
+		if check.Pass {
+			c.Passed++
+		} else {
+			failed[r.ID] = true
+		}
+		c.Checks = append(c.Checks, check)
+	}
+	c.PayToSource, c.PayToLocation = recipientFound(exhibits)
+	c.Grade = grade(c.Passed, c.Total, failed)
+	if captured := slices.ContainsFunc(exhibits, exhibit.captured); !captured && !slices.ContainsFunc(rows, conclusive) {
+		c.Grade = "unknown"
+	}
+	return c
+}
+
+func conclusive(e Evidence) bool { return !e.Inconclusive }
+
+// fatal are the checks without which a service cannot be paid at all, capping those whose failure costs buyers money.
+var (
+	fatal   = []string{"payload_captured", "accepts_present", "payto_recoverable"}
+	capping = []string{"eip712_domain_extra", "payto_shape", "price_sane", "transport_https"}
+)
+
+// grade turns the share of passed checks into a letter: A from 90 %, B from 75 %, C from 60 %, D from 40 %, else F.
+// Failing a capping check leaves at best C, failing a fatal one F.
+func grade(passed, total int, failed map[string]bool) string {
+	fails := func(ids []string) bool { return slices.ContainsFunc(ids, func(id string) bool { return failed[id] }) }
+	share := func(percent int) bool { return passed*100 >= percent*total }
+	switch {
+	case fails(fatal):
+		return "F"
+	case share(75) && fails(capping):
+		return "C"
+	case share(90):
+		return "A"
+	case share(75):
+		return "B"
+	case share(60):
+		return "C"
+	case share(40):
+		return "D"
+	}
+	return "F"
+}
+
+// exhibit is an Evidence taken apart once for all rules.
+type exhibit struct {
+	Evidence
+	top  object // the envelope's members, nil when requirements stood alone
+	rows []exhibitRow
+}
+
+// exhibitRow is one requirement with the members as received.
+type exhibitRow struct {
+	Requirement
+	members object
+	version int
+	where   string // "GET /x, row 1"
+}
+
+func (e exhibit) captured() bool { return e.Captured.Envelope != nil }
+
+// examine takes evidence apart, leaving out endpoints without an envelope when others have one.
+func examine(list []Evidence) []exhibit {
+	var all, captured []exhibit
+	for _, ev := range list {
+		e := exhibit{Evidence: ev}
+		if env := ev.Captured.Envelope; env != nil {
+			e.top, _ = members(env.Raw)
+			for i, r := range env.Accepts {
+				row, _ := members(r.Raw)
+				e.rows = append(e.rows, exhibitRow{r, row, env.Version, fmt.Sprintf("%s, row %d", ev.Endpoint, i+1)})
+			}
+			captured = append(captured, e)
+		}
+		all = append(all, e)
+	}
+	if len(captured) > 0 {
+		return captured
+	}
+	return all
+}
+
+// recipientFound reports where recipients stand: the first place that is not the proper one, else the proper one.
+func recipientFound(list []exhibit) (source, location string) {
+	for _, e := range list {
+		for _, r := range e.rows {
+			if r.PayTo == "" {
+				continue
+			}
+			if r.PayToSource != "payTo" || r.PayToLocation != "accept" {
+				return r.PayToSource, r.PayToLocation
+			}
+			source, location = r.PayToSource, r.PayToLocation
+		}
+	}
+	return source, location
+}

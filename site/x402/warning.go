@@ -1,0 +1,171 @@
+package x402
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Warning is something worth knowing that no check counts.
+type Warning struct {
+	Code     string `json:"code"`
+	Endpoint string `json:"endpoint,omitempty"` // "" when it is about the whole service
+	Row      *int   `json:"row,omitempty"`      // index in accepts, nil when it is about the whole endpoint
+	Detail   string `json:"detail,omitempty"`
+}
+
+// WarningCode is one kind of warning and what it means.
+type WarningCode struct{ Code, Meaning string }
+
+// The codes. Stored and published: never rename one.
+const (
+	bazaarInvalid          = "bazaar_invalid"
+	checksumBad            = "checksum_bad"
+	headFree               = "head_free"
+	priceAboveOpenAPI      = "price_above_openapi"
+	resourceURLMismatch    = "resource_url_mismatch"
+	svmFeePayerMissing     = "svm_feepayer_missing"
+	testnetOnly            = "testnet_only"
+	timeoutOutOfRange      = "timeout_out_of_range"
+	uptoFacilitatorMissing = "upto_facilitator_missing"
+)
+
+var warningCodes = []WarningCode{
+	{bazaarInvalid, "The bazaar extension does not say how to call the resource."},
+	{checksumBad, "An address has a checksum that does not match, which may be a typing error."},
+	{headFree, "HEAD is served without payment."},
+	{priceAboveOpenAPI, "The price is above the one in the OpenAPI document."},
+	{resourceURLMismatch, "The envelope names another address than the one that was asked."},
+	{svmFeePayerMissing, "A Solana row lacks extra.feePayer, without which no client can build the payment."},
+	{testnetOnly, "Every row asks for test money."},
+	{timeoutOutOfRange, "maxTimeoutSeconds is below 5 seconds or above an hour."},
+	{uptoFacilitatorMissing, "An upto row lacks extra.facilitatorAddress, which clients need."},
+}
+
+// WarningCodes returns every code with its meaning, in the order of the codes.
+func WarningCodes() []WarningCode { return slices.Clone(warningCodes) }
+
+// warnings collects them over all endpoints, in the order of code, endpoint and row.
+func warnings(list []exhibit) []Warning {
+	out := []Warning{}
+	for _, e := range list {
+		out = append(out, endpointWarnings(e)...)
+		for i, r := range e.rows {
+			for _, w := range rowWarnings(r, e.DeclaredUSD) {
+				w.Endpoint, w.Row = e.Endpoint, &i
+				out = append(out, w)
+			}
+		}
+	}
+	if onlyTestnets(list) {
+		out = append(out, Warning{Code: testnetOnly})
+	}
+	slices.SortStableFunc(out, func(a, b Warning) int {
+		return cmp.Or(cmp.Compare(a.Code, b.Code), cmp.Compare(a.Endpoint, b.Endpoint), cmp.Compare(rowOf(a), rowOf(b)))
+	})
+	return out
+}
+
+func rowOf(w Warning) int {
+	if w.Row == nil {
+		return -1
+	}
+	return *w.Row
+}
+
+func endpointWarnings(e exhibit) []Warning {
+	var out []Warning
+	add := func(code, detail string) {
+		out = append(out, Warning{Code: code, Endpoint: e.Endpoint, Detail: clip(cleanText(detail), 200)})
+	}
+	if e.HeadFree {
+		add(headFree, "")
+	}
+	if !e.captured() {
+		return out
+	}
+	if resource := e.Captured.Envelope.Resource.URL; resource != "" && !sameResource(resource, e.lastURL()) {
+		add(resourceURLMismatch, resource)
+	}
+	for _, d := range e.Captured.Defects {
+		if d.Code == discoveryUnread || d.Code == routeTemplateBad {
+			add(bazaarInvalid, d.Detail)
+		}
+	}
+	return out
+}
+
+// lastURL is the address that answered.
+func (e exhibit) lastURL() string {
+	if n := len(e.Hops); n > 0 {
+		return e.Hops[n-1]
+	}
+	return e.URL
+}
+
+// sameResource says whether two addresses have one scheme, host and path; queries differ from call to call. Relative
+// addresses name no other host and compare by path.
+func sameResource(a, b string) bool {
+	x, err1 := url.Parse(a)
+	y, err2 := url.Parse(b)
+	if err1 != nil || err2 != nil {
+		return false
+	}
+	samePath := strings.TrimSuffix(x.EscapedPath(), "/") == strings.TrimSuffix(y.EscapedPath(), "/")
+	if x.Host == "" && x.Scheme == "" {
+		return samePath
+	}
+	return samePath && strings.EqualFold(x.Host, y.Host) && strings.EqualFold(x.Scheme, y.Scheme)
+}
+
+// rowWarnings compares prices with the one that the OpenAPI document declares, where there is one.
+func rowWarnings(r exhibitRow, declaredUSD string) []Warning {
+	var out []Warning
+	add := func(code, detail string) {
+		out = append(out, Warning{Code: code, Detail: clip(cleanText(detail), 200)})
+	}
+	extra := r.extra()
+	if r.Scheme == "exact" && namespace(r.NetworkCAIP2) == "solana" && extra.text("feePayer") == "" {
+		add(svmFeePayerMissing, "")
+	}
+	if r.Scheme == "upto" && namespace(r.NetworkCAIP2) == "eip155" && extra.text("facilitatorAddress") == "" {
+		add(uptoFacilitatorMissing, "")
+	}
+	if t := r.MaxTimeoutSeconds; t != nil && (*t < 5 || *t > 3600) && r.Scheme != "batch-settlement" && extra.text("name") != gatewayName {
+		add(timeoutOutOfRange, fmt.Sprint(*t))
+	}
+	if price, ok := r.PriceUSD(); ok && declaredAmount(declaredUSD) != "" && !r.Variable() && !lessOrEqual(price, declaredAmount(declaredUSD)) {
+		add(priceAboveOpenAPI, "$"+price+" instead of $"+declaredUSD)
+	}
+	if isChecksum(CheckAddress(r.NetworkCAIP2, r.PayTo)) {
+		add(checksumBad, "payTo "+r.PayTo)
+	}
+	if isChecksum(CheckAsset(r.NetworkCAIP2, r.Asset)) {
+		add(checksumBad, "asset "+r.Asset)
+	}
+	return out
+}
+
+// declaredAmount reads a price from a document, decimal dollars with or without the sign, "" when it is none.
+func declaredAmount(text string) string {
+	return decimalAmount(strings.TrimPrefix(strings.TrimSpace(text), "$"))
+}
+
+func isChecksum(err error) bool { return errors.Is(err, ErrChecksum) }
+
+// onlyTestnets says whether there are rows and all of them are on networks that the table knows as test networks.
+func onlyTestnets(list []exhibit) bool {
+	any := false
+	for _, e := range list {
+		for _, r := range e.rows {
+			if n, known := NetworkByID(r.NetworkCAIP2); !known || n.Mainnet {
+				return false
+			}
+			any = true
+		}
+	}
+	return any
+}
