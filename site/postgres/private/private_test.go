@@ -33,15 +33,15 @@ func TestMain(m *testing.M) {
 // An order is what a helper program shall do: Start, say so, and Stop when its
 // stdin ends or it is sent SIGTERM.
 type order struct {
-	Dir, Bin      string
-	Throwaway     bool
-	NoDeathSignal bool
+	Dir              string
+	Throwaway        bool
+	NoDeathSignal    bool
+	RefuseNamespaces bool
 }
 
 // A report is a line of a helper's stdout.
 type report struct {
 	Said, Error, DSN string
-	InUse            bool
 }
 
 func obey(line string) int {
@@ -53,9 +53,9 @@ func obey(line string) int {
 	}
 	ctx := context.Background()
 	s, err := Start(ctx, Options{
-		Dir: do.Dir, Bin: do.Bin, Throwaway: do.Throwaway,
+		Dir: do.Dir, Throwaway: do.Throwaway,
 		Say:   func(line string) { _ = out.Encode(report{Said: line}) },
-		hooks: hooks{noDeathSignal: do.NoDeathSignal},
+		hooks: hooks{noDeathSignal: do.NoDeathSignal, refuseNamespaces: do.RefuseNamespaces},
 	})
 	if err != nil {
 		_ = out.Encode(report{Error: err.Error()})

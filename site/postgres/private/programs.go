@@ -3,6 +3,7 @@
 package private
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -124,7 +125,7 @@ func candidates(patterns []string) []string {
 		found, _ := filepath.Glob(pattern) // fails for a malformed pattern only
 		known = append(known, found...)
 	}
-	slices.SortStableFunc(known, func(a, b string) int { return pathVersion(b) - pathVersion(a) })
+	slices.SortStableFunc(known, func(a, b string) int { return cmp.Compare(pathVersion(b), pathVersion(a)) })
 	for _, dir := range known {
 		if hasPrograms(dir) && !slices.Contains(dirs, dir) {
 			dirs = append(dirs, dir)

@@ -60,15 +60,14 @@ func TestFindPrograms(t *testing.T) {
 	lib, opt, app := filepath.Join(dir, "lib", "*", "bin"), filepath.Join(dir, "opt", "postgresql*", "bin"), filepath.Join(dir, "app", "Versions", "*", "bin")
 
 	for _, tt := range []struct {
-		name            string
-		path, env, bin  string
-		patterns        []string
-		major           int
-		want            string // the folder
-		is              error
-		wantErr         string
-		wantErrToo      string
-		wantNotExpected string
+		name           string
+		path, env, bin string
+		patterns       []string
+		major          int
+		want           string // the folder
+		is             error
+		wantErr        string
+		wantErrToo     string
 	}{
 		{name: "through a link on PATH", path: linked, patterns: []string{lib, opt}, want: fifteen},
 		{name: "the newest of the known", patterns: []string{lib, opt}, want: beta},
