@@ -207,16 +207,6 @@ func (p *process) stop() error {
 	return private.Remove(ctx, p.dir)
 }
 
-// base is where servers lie: in memory, if the system has a folder for that.
-func base() string {
-	const memory = "/dev/shm"
-	if dir, err := os.MkdirTemp(memory, prefix); err == nil {
-		os.Remove(dir)
-		return memory
-	}
-	return os.TempDir()
-}
-
 // removeStale removes the folders whose processes are gone. What cannot be
 // removed now is left to the next test process.
 func removeStale(ctx context.Context, prefix string) {

@@ -2,4 +2,8 @@
 
 package postgrestest
 
+import "os"
+
+func base() string { return os.TempDir() }
+
 func lock(string) (unlock func(), err error) { return func() {}, nil }
