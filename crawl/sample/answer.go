@@ -38,7 +38,9 @@ func answer(r request, now time.Time) reply {
 func (s *service) answer(behaviour string, r request, now time.Time) reply {
 	b := behaviours[behaviour]
 	if b.always != nil {
-		return b.always(scene{s: s, request: r, now: now})
+		a := b.always(scene{s: s, request: r, now: now})
+		a.delay += s.responseTime(now)
+		return a
 	}
 	if doc, ok := s.document(r); ok {
 		return doc

@@ -16,6 +16,7 @@ type behaviour struct {
 	paid    func(scene) reply // to a request of an endpoint
 	always  func(scene) reply // to any request at all
 	deaf    bool              // nobody listens: connections are refused
+	varies  bool              // the answer follows the clock
 	expired bool              // its certificate is out of date
 }
 
@@ -30,8 +31,8 @@ func init() {
 		"v1":     {paid: v1},
 		"mirror": {paid: func(c scene) reply { return encoded(base64.StdEncoding.EncodeToString, c.v2(), c.v2().json()) }},
 		"dual":   {paid: func(c scene) reply { return encoded(base64.StdEncoding.EncodeToString, c.v2(), c.v1().json()) }},
-		"raiser": {paid: header(base64.StdEncoding.EncodeToString, "{}")},
-		"mover":  {paid: header(base64.StdEncoding.EncodeToString, "{}")},
+		"raiser": {paid: header(base64.StdEncoding.EncodeToString, "{}"), varies: true},
+		"mover":  {paid: header(base64.StdEncoding.EncodeToString, "{}"), varies: true},
 		"with-mpp": {paid: func(c scene) reply {
 			a := standard(c.v2())
 			a.header.Set("WWW-Authenticate", mppChallenge(c))
@@ -65,7 +66,7 @@ func init() {
 		// No 402.
 		"free":         {paid: func(c scene) reply { return json200(`{"sample":true,"today":"bread and onions"}`) }},
 		"slow":         {paid: func(c scene) reply { a := standard(c.v2()); a.delay = slowness; return a }},
-		"flapping":     {paid: flapping},
+		"flapping":     {paid: flapping, varies: true},
 		"timeout":      {always: func(scene) reply { return reply{hang: true} }},
 		"server-error": {always: func(scene) reply { return jsonReply(500, `{"error":"Internal Server Error"}`) }},
 		"gone":         {always: func(scene) reply { return text(404, "not found\n") }},
@@ -171,7 +172,7 @@ func mppChallenge(c scene) string {
 	request := fmt.Sprintf(`{"amount":%q,"currency":"0x20c0000000000000000000000000000000000000","methodDetails":{"chainId":4217},"recipient":%q}`,
 		c.e.rails[0].atomic(c.e.price), rail{network: x402.Network{ID: "eip155:4217"}}.recipient(c.s.Owner, 0))
 	return fmt.Sprintf(`Payment id="%016x", realm=%q, method="tempo", intent="charge", request=%q`,
-		c.s.seed()^uint64(c.now.UnixNano()), c.s.Slug+"."+Domain, base64.RawURLEncoding.EncodeToString([]byte(request)))
+		c.s.seed^uint64(c.now.UnixNano()), c.s.Slug+"."+Domain, base64.RawURLEncoding.EncodeToString([]byte(request)))
 }
 
 // mppOnly asks to be paid by another protocol.

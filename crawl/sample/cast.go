@@ -37,6 +37,7 @@ type service struct {
 	Change            []revision
 
 	endpoints []endpoint
+	seed      uint64 // a number of its own, from the slug
 }
 
 // many are endpoints that differ by one word.
@@ -106,6 +107,8 @@ func readCast(text []byte) ([]*service, error) {
 
 // complete fills in what was not said and reads the short forms.
 func (s *service) complete() error {
+	sum := sha256.Sum256([]byte(s.Slug))
+	s.seed = binary.BigEndian.Uint64(sum[:8])
 	for field, standard := range map[*string]string{&s.Behaviour: "v2", &s.Mime: "application/json", &s.Temper: "steady", &s.Owner: s.Slug} {
 		if *field == "" {
 			*field = standard
@@ -168,12 +171,6 @@ func (s *service) baseURL() string {
 		return "http://" + s.Slug + "." + Domain
 	}
 	return "https://" + s.Slug + "." + Domain
-}
-
-// seed is a number of the service's own.
-func (s *service) seed() uint64 {
-	sum := sha256.Sum256([]byte(s.Slug))
-	return binary.BigEndian.Uint64(sum[:8])
 }
 
 // asOf is the service when only its first n changes had happened; with all of them, s itself.

@@ -1,16 +1,224 @@
 package sample
 
 import (
+	"math/rand/v2"
+	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
+	"tollbook/site"
 	"tollbook/site/postgres"
 )
 
-// Histories are what the services did in the ninety days before start, by slug. Equal starts give equal histories.
+const (
+	day = 24 * time.Hour
+
+	historyDays = 90 // UTC days of history, the start's own included
+	rawDays     = 7  // of them, UTC days before the start's own whose checks are kept one by one
+
+	cadence    = 15 * time.Minute // of the visits of the past
+	maxOfVisit = 25               // endpoints that one visit reaches
+)
+
+// Histories are what the services did in the ninety days before start, by slug: what a visitor would have found who came
+// every quarter of an hour. Equal starts give equal histories. Checks have no service id yet.
 func Histories(start time.Time) []postgres.History {
 	list := make([]postgres.History, 0, len(cast()))
 	for _, s := range cast() {
-		list = append(list, postgres.History{Slug: s.Slug})
+		list = append(list, s.history(start))
 	}
 	return list
+}
+
+// past is a walk through a service's time, from its first visit to the start.
+type past struct {
+	s         *service
+	start     time.Time
+	today     time.Time // its UTC day
+	states    []*service
+	incidents []incident
+	seen      map[lookKey]finding
+	terms     *terms
+
+	visits int
+	last   *string // status of the last conclusive visit
+	up     bool
+	fails  int       // offline visits in a row
+	since  time.Time // first of them
+
+	h postgres.History
+}
+
+// lookKey is what a finding depends on, of services whose answers do not follow the clock.
+type lookKey struct {
+	behaviour string
+	state     int
+	endpoint  int
+}
+
+func (s *service) history(start time.Time) postgres.History {
+	start = start.UTC().Truncate(time.Millisecond)
+	p := &past{
+		s: s, start: start, today: start.Truncate(day), incidents: s.incidents(start),
+		seen: map[lookKey]finding{}, h: postgres.History{Slug: s.Slug},
+	}
+	for n := range len(s.Change) + 1 {
+		p.states = append(p.states, s.asOf(n))
+	}
+	created := s.created(start)
+	p.terms = newTerms(s, created)
+	r := rand.New(rand.NewPCG(s.seed, 2))
+	first := p.today.Add(-(historyDays - 1) * day)
+	if created.After(first) {
+		first = created
+	}
+	wait := func(around time.Duration) time.Duration {
+		return time.Duration(float64(around) * (0.8 + 0.4*r.Float64())).Truncate(time.Millisecond)
+	}
+	for t := first.Add(wait(cadence / 4)); t.Before(start); t = t.Add(wait(p.interval(t))) {
+		if to, gap := p.gap(t); gap {
+			t = to
+			continue
+		}
+		p.visit(t)
+	}
+	p.h.Prices, p.h.Endpoints, p.h.Changes = p.terms.result()
+	return p.h
+}
+
+// interval is the crawler's: a quarter of an hour, longer for who has been offline for long.
+func (p *past) interval(t time.Time) time.Duration {
+	switch {
+	case p.fails == 0 || t.Sub(p.since) < day:
+		return cadence
+	case t.Sub(p.since) < 7*day:
+		return time.Hour
+	}
+	return day
+}
+
+// gap says whether nobody visited at t, and until when.
+func (p *past) gap(t time.Time) (to time.Time, ok bool) {
+	for _, g := range p.s.Gaps {
+		from, to := p.today.Add(-time.Duration(g[0])*day), p.today.Add(-time.Duration(g[1]-1)*day)
+		if !t.Before(from) && t.Before(to) {
+			return to, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// visit is one check at t, and what it tells of prices.
+func (p *past) visit(t time.Time) {
+	behaviour, state := p.at(t)
+	endpoints := p.states[state].endpoints
+	n := min(len(endpoints), maxOfVisit)
+	found := make([]finding, n)
+	for i := range n {
+		j := (p.visits*maxOfVisit + i) % len(endpoints) // the least recently visited first
+		f := p.look(behaviour, state, j, t)
+		for _, x := range p.incidents {
+			if !t.Before(x.from) && t.Before(x.to) {
+				f = x.afflict(f, i, n)
+				break
+			}
+		}
+		if f.verdict == paid {
+			p.terms.observe(endpoints[j], f.envelope, t)
+		}
+		found[i] = f
+	}
+	p.terms.report(t)
+	p.visits++
+	p.record(summarize(found), t)
+}
+
+// at is how the service behaved at t, and how many of its changes had happened.
+func (p *past) at(t time.Time) (behaviour string, state int) {
+	behaviour = p.s.Behaviour
+	if p.s.Before != "" && t.Before(ago(p.start, p.s.Since)) {
+		behaviour = p.s.Before
+	}
+	for state < len(p.s.Change) && !t.Before(p.s.changed(state, p.start)) {
+		state++
+	}
+	return behaviour, state
+}
+
+// look is service.look, done once where only the response time depends on the clock.
+func (p *past) look(behaviour string, state, endpoint int, t time.Time) finding {
+	s := p.states[state]
+	at := t.Add(time.Duration(endpoint) * time.Second)
+	if behaviours[behaviour].varies {
+		return s.look(behaviour, s.endpoints[endpoint], at)
+	}
+	key := lookKey{behaviour, state, endpoint}
+	f, ok := p.seen[key]
+	if !ok {
+		f = s.look(behaviour, s.endpoints[endpoint], at)
+		f.delay -= s.responseTime(at)
+		p.seen[key] = f
+	}
+	f.delay += s.responseTime(at)
+	return f
+}
+
+// checkIDs makes the ids of the past's checks.
+var checkIDs = uuid.NewSHA1(uuid.NameSpaceDNS, []byte(Domain))
+
+// record keeps a check, by itself or in its day's sum.
+func (p *past) record(c postgres.Check, t time.Time) {
+	switch {
+	case !c.Counted:
+		c.Status, c.IsUp = p.last, p.up
+	case c.IsUp:
+		p.last, p.up, p.fails = c.Status, true, 0
+	default:
+		if p.fails == 0 {
+			p.since = t
+		}
+		p.last, p.up, p.fails = c.Status, false, p.fails+1
+	}
+	c.CheckedAt, c.ConsecutiveFailures = t, p.fails
+	if !t.Before(p.today.Add(-rawDays * day)) {
+		c.ID = uuid.NewSHA1(checkIDs, []byte(p.s.Slug+" "+t.Format(site.TimeLayout)))
+		p.h.Checks = append(p.h.Checks, c)
+		return
+	}
+	at := t.Truncate(day)
+	if n := len(p.h.Days); n == 0 || !p.h.Days[n-1].Start.Equal(at) {
+		p.h.Days = append(p.h.Days, postgres.Rollup{Start: at, Histogram: make([]int64, site.HistogramBuckets)})
+	}
+	sum(&p.h.Days[len(p.h.Days)-1], c)
+}
+
+// sum adds a check to its day.
+func sum(r *postgres.Rollup, c postgres.Check) {
+	r.Checks++
+	if !c.Counted {
+		return
+	}
+	r.Counted++
+	if c.IsUp {
+		r.Up++
+	}
+	if c.ResponseTimeMS != nil {
+		r.Timed++
+		r.ResponseMS += int64(*c.ResponseTimeMS)
+		r.Histogram[site.HistogramBucket(*c.ResponseTimeMS)]++
+	}
+}
+
+// sortPrices puts prices into their order: endpoint, since, position.
+func sortPrices(list []postgres.Price) {
+	slices.SortFunc(list, func(a, b postgres.Price) int {
+		if c := slices.Compare(a.EndpointID[:], b.EndpointID[:]); c != 0 {
+			return c
+		}
+		if c := a.Since.Compare(b.Since); c != 0 {
+			return c
+		}
+		return a.Position - b.Position
+	})
 }

@@ -43,7 +43,7 @@ func moved(t time.Time) int { return int(t.Unix() / int64(movePeriod.Seconds()))
 // responseTime is how long the service takes at t when it is well: its typical time, slower in the European afternoon,
 // with the scatter of a network.
 func (s *service) responseTime(t time.Time) time.Duration {
-	r := rand.New(rand.NewPCG(s.seed(), uint64(t.UnixNano())))
+	r := rand.New(rand.NewPCG(s.seed, uint64(t.UnixNano())))
 	hour := float64(t.UTC().Hour()) + float64(t.UTC().Minute())/60
 	rhythm := 1 + 0.25*math.Sin(2*math.Pi*(hour-9)/24)
 	scatter := math.Exp(0.18*r.NormFloat64() - 0.05)

@@ -44,7 +44,7 @@ func (s *service) listing(start time.Time, interval time.Duration) postgres.List
 		l.WebsiteURL = &site
 	}
 	if s.Verified {
-		at := ago(start, 1+float64(s.seed()%20))
+		at := ago(start, 1+float64(s.seed%20))
 		l.VerifiedAt = &at
 	}
 	for _, e := range s.endpoints {
@@ -57,7 +57,12 @@ func (s *service) listing(start time.Time, interval time.Duration) postgres.List
 
 // created is when the service was listed: its age before start, at an hour of its own.
 func (s *service) created(start time.Time) time.Time {
-	return ago(start, s.Age).Add(-time.Duration(s.seed()%(8*3600)) * time.Second)
+	return ago(start, s.Age).Add(-time.Duration(s.seed%(8*3600)) * time.Second)
+}
+
+// changed is when the service's nth change happened: some days before start, at an hour of its own.
+func (s *service) changed(n int, start time.Time) time.Time {
+	return ago(start, s.Change[n].Days).Add(-time.Duration((s.seed>>8+uint64(n)*7919)%86400) * time.Second)
 }
 
 // ago counts days back from start, to the millisecond that the contract knows.

@@ -1,0 +1,146 @@
+package sample
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"tollbook/site"
+	"tollbook/site/postgres"
+	"tollbook/site/x402"
+)
+
+// verdict is what a visitor makes of an answer, in the five words of the design.
+type verdict int
+
+const (
+	paid verdict = iota
+	broken
+	open
+	inconclusive
+	failed
+)
+
+// finding is what a visitor sees of an endpoint at some time of the past.
+type finding struct {
+	verdict
+	status   int // 0 without an answer
+	reason   string
+	delay    time.Duration // to the response headers
+	envelope *x402.Envelope
+}
+
+// slowLimit is the median response time from which on a service counts as degraded.
+const slowLimit = 5 * time.Second
+
+// look is what a visitor of e finds at t while s behaves so. It is the answer that the world would give, read as the
+// crawler reads it.
+func (s *service) look(behaviour string, e endpoint, t time.Time) finding {
+	switch b := behaviours[behaviour]; {
+	case b.deaf:
+		return finding{verdict: failed, reason: "connection refused"}
+	case b.expired:
+		return finding{verdict: failed, reason: "TLS: certificate has expired or is not yet valid"}
+	}
+	r := request{method: e.method, host: s.Slug + "." + Domain, path: e.path}
+	if e.method != http.MethodGet {
+		r.body = []byte("{}")
+	}
+	a := s.answer(behaviour, r, t)
+	if a.hang {
+		return finding{verdict: failed, reason: "timed out after 15 s"}
+	}
+	f := finding{status: a.status, delay: a.delay, reason: fmt.Sprintf("answers %d %s", a.status, http.StatusText(a.status))}
+	switch {
+	case a.status == http.StatusPaymentRequired:
+		f.read402(s, e, a)
+	case a.status < 300:
+		f.verdict, f.reason = open, f.reason+" without asking for payment"
+	case a.status == http.StatusForbidden, a.status == http.StatusTooManyRequests:
+		f.verdict = inconclusive
+	default:
+		f.verdict = failed
+	}
+	return f
+}
+
+func (f *finding) read402(s *service, e endpoint, a reply) {
+	c := x402.Capture(x402.Answer{Status: a.status, Header: a.header, Body: a.body, URL: s.baseURL() + e.path})
+	switch {
+	case c.Platform:
+		f.verdict, f.reason = failed, "the hosting platform answers 402 in the service's place: the deployment is disabled"
+	case c.Envelope == nil && len(c.Protocols) > 0:
+		f.verdict, f.reason = broken, "asks for payment by another protocol, not x402"
+	case c.Envelope == nil:
+		f.verdict, f.reason = broken, "answers 402 without readable payment requirements"
+	case c.Envelope.Channel == x402.ChannelHTML:
+		f.verdict, f.reason = broken, "states its payment requirements only inside an HTML page"
+	case !slices.ContainsFunc(c.Envelope.Accepts, x402.Requirement.Usable):
+		f.verdict, f.reason = broken, "asks for payment, but no option has an amount, a recipient and an asset"
+	default:
+		f.verdict, f.reason, f.envelope = paid, "asks for payment", c.Envelope
+	}
+}
+
+// summarize makes of what the endpoints answered what a check says of the service. The status of an inconclusive visit
+// is left out.
+func summarize(found []finding) postgres.Check {
+	var c postgres.Check
+	var times []time.Duration
+	var odd *finding // the first that is not as it should be
+	conclusive, answered := 0, 0
+	for i := range found {
+		f := &found[i]
+		if f.verdict != inconclusive {
+			conclusive++
+		}
+		if f.verdict != failed && f.verdict != inconclusive {
+			answered++
+		}
+		if f.status != 0 {
+			times = append(times, f.delay)
+			if c.StatusCode == nil || f.verdict == paid && c.EndpointsFound == 0 {
+				c.StatusCode = &f.status
+			}
+		}
+		if f.verdict == paid {
+			c.EndpointsFound++
+		} else if odd == nil {
+			odd = f
+		}
+	}
+	middle := median(times)
+	if len(times) > 0 {
+		ms := int(middle.Milliseconds())
+		c.ResponseTimeMS = &ms
+	}
+	status := site.StatusOffline
+	switch {
+	case conclusive == 0:
+		status = ""
+	case answered == conclusive && c.EndpointsFound == conclusive && middle < slowLimit:
+		status = site.StatusOnline
+	case answered > 0:
+		status = site.StatusDegraded
+	}
+	if c.Counted = status != ""; c.Counted {
+		c.Status, c.IsUp = &status, status != site.StatusOffline
+	}
+	if odd != nil {
+		c.ErrorMessage = &odd.reason
+	}
+	return c
+}
+
+func median(times []time.Duration) time.Duration {
+	if len(times) == 0 {
+		return 0
+	}
+	slices.Sort(times)
+	half := len(times) / 2
+	if len(times)%2 == 1 {
+		return times[half]
+	}
+	return (times[half-1] + times[half]) / 2
+}
