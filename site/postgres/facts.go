@@ -34,7 +34,8 @@ type Service struct {
 type Endpoint struct {
 	ID             uuid.UUID
 	ServiceID      int64
-	Method         string // "" while unknown
+	Method         string // as declared, else the one that answered; "" while unknown
+	MethodDeclared bool
 	Path           string
 	Description    *string
 	MimeType       *string

@@ -17,7 +17,7 @@ const serviceColumns = `id, slug, name, description, base_url, website_url, cate
 	check_interval, next_check_at, last_checked_at, last_status, last_success_at, consecutive_failures, failing_since`
 
 // endpointColumns are the columns of endpoints in the order of Endpoint's fields.
-const endpointColumns = `id, service_id, method, path, description, mime_type, origin, first_seen_at, last_paid_at,
+const endpointColumns = `id, service_id, method, method_declared, path, description, mime_type, origin, first_seen_at, last_paid_at,
 	last_probed_at, verdict, verdict_at, class, reason, response_time_ms, fingerprint`
 
 // AddListings lists services with their endpoints, all of them or none. Each is due at once. It answers ErrListed, naming
@@ -55,8 +55,8 @@ func addListing(ctx context.Context, tx pgx.Tx, l Listing) error {
 	batch := &pgx.Batch{}
 	for _, e := range l.Endpoints {
 		batch.Queue(`
-			INSERT INTO endpoints (id, service_id, method, path, description, mime_type, origin, first_seen_at)
-			VALUES ($1, $2, $3, $4, $5, $6, 'import', $7)`,
+			INSERT INTO endpoints (id, service_id, method, method_declared, path, description, mime_type, origin, first_seen_at)
+			VALUES ($1, $2, $3, $3 <> '', $4, $5, $6, 'import', $7)`,
 			EndpointID(l.Slug, e.Method, e.Path), id, e.Method, e.Path, e.Description, e.MimeType, l.CreatedAt)
 	}
 	if err := tx.SendBatch(ctx, batch).Close(); err != nil {

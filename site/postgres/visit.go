@@ -36,8 +36,9 @@ type EndpointVisit struct {
 	Description    *string // nil leaves what is known
 	MimeType       *string
 	Envelope       *Envelope // nil without one
-	Fingerprint    *string   // of a usable requirement set; nil leaves what is known
-	Prices         []Price   // with a Fingerprint that is new: the set that replaces the current one
+	Fingerprint    *string   // of the requirement set; nil leaves what is known
+	Repriced       bool      // the set is another one: the current prices end at ProbedAt and Prices replace them
+	Prices         []Price
 }
 
 // RecordVisits keeps visits: checks, their roll-ups, endpoints, envelopes, prices and changes, all in one transaction.
@@ -91,8 +92,10 @@ func queueVisit(b *pgx.Batch, v Visit) {
 
 func queueEndpoint(b *pgx.Batch, e EndpointVisit) {
 	b.Queue(`
-		UPDATE endpoints SET last_probed_at = $2,
-			method = CASE WHEN $3 = '' THEN method ELSE $3 END,
+		UPDATE endpoints e SET last_probed_at = $2,
+			method = CASE WHEN $3 = '' OR EXISTS (
+				SELECT FROM endpoints o WHERE o.service_id = e.service_id AND o.path = e.path AND o.method = $3
+			) THEN method ELSE $3 END,
 			verdict = coalesce($4, verdict), verdict_at = CASE WHEN $4::text IS NULL THEN verdict_at ELSE $2 END,
 			class = $5, reason = $6, response_time_ms = $7,
 			last_paid_at = CASE WHEN $8 THEN $2 ELSE last_paid_at END,
@@ -103,8 +106,8 @@ func queueEndpoint(b *pgx.Batch, e EndpointVisit) {
 	if e.Envelope != nil {
 		queueEnvelope(b, *e.Envelope)
 	}
-	if len(e.Prices) > 0 {
-		b.Queue(`UPDATE prices SET until = $2 WHERE endpoint_id = $1 AND until IS NULL`, e.ID, e.Prices[0].Since)
+	if e.Repriced {
+		b.Queue(`UPDATE prices SET until = $2 WHERE endpoint_id = $1 AND until IS NULL`, e.ID, e.ProbedAt)
 		for _, p := range e.Prices {
 			queuePrice(b, p)
 		}

@@ -27,7 +27,8 @@ CREATE UNIQUE INDEX services_base_url ON services (base_url);
 CREATE TABLE endpoints (
     id            uuid PRIMARY KEY,
     service_id    bigint NOT NULL REFERENCES services ON DELETE CASCADE,
-    method        text NOT NULL,        -- as declared or as it answered; '' while unknown
+    method        text NOT NULL,        -- as declared, else the one that answered; '' while unknown
+    method_declared boolean NOT NULL,
     path          text NOT NULL,
     description   text,
     mime_type     text,

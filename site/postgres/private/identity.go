@@ -72,7 +72,10 @@ func (id identity) command(ctx context.Context, dir, program string, args ...str
 // tryOut says why the identity cannot run programs in the folder dir.
 func (id identity) tryOut(ctx context.Context, p programs, dir string) error {
 	if out, err := id.command(ctx, dir, p.path("postgres"), "--version").CombinedOutput(); err != nil {
-		return fmt.Errorf("run %s as %s in %s: %w: %s", p.path("postgres"), id.what, dir, err, lastLines(out))
+		if len(out) > 0 {
+			err = fmt.Errorf("%w: %s", err, lastLines(out))
+		}
+		return fmt.Errorf("run it as %s in %s: %w", id.what, dir, err)
 	}
 	return nil
 }
@@ -146,19 +149,21 @@ func (p *place) settle(ctx context.Context, o Options, progs *programs) (identit
 		}
 		return id, nil
 	}
-	return identity{}, fmt.Errorf("run Postgres for %s: it refuses root, and no other identity will do: %w", p.data, errors.Join(refusals...))
+	return identity{}, fmt.Errorf("run Postgres for %s: it refuses root, and no other identity will do (DATABASE_URL can name a server of yours): %w", p.data, errors.Join(refusals...))
 }
 
 // settleAs prepares p for an unprivileged user.
 func (p *place) settleAs(ctx context.Context, o Options, id identity, progs *programs) error {
 	usable := *progs
-	if err := id.tryOut(ctx, usable, "/"); err != nil {
+	if err := id.tryOut(ctx, usable, "/"); errors.Is(err, syscall.EACCES) {
 		// What was fetched into root's own cache is closed to others.
 		fetched, fetchErr := fetchShared(ctx, o)
 		if fetchErr != nil || fetched.major != progs.major {
 			return errors.Join(err, fetchErr)
 		}
 		usable = fetched
+	} else if err != nil {
+		return err
 	}
 	if err := p.open(ctx, id, usable); err != nil {
 		if _, made := p.owner(); made || p.home() != p.dir {

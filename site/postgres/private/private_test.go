@@ -79,14 +79,19 @@ type helper struct {
 
 func startHelper(t *testing.T, binary string, as *syscall.Credential, do order) *helper {
 	t.Helper()
+	cmd := exec.Command(binary)
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as}
+	return runHelper(t, cmd, do)
+}
+
+func runHelper(t *testing.T, cmd *exec.Cmd, do order) *helper {
+	t.Helper()
 	line, err := json.Marshal(do)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(binary)
-	cmd.Dir = "/"
 	cmd.Env = append(os.Environ(), orderVariable+"="+string(line))
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as}
 	cmd.Stderr = os.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

@@ -1,0 +1,136 @@
+package site
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Abbreviate shortens an address as change records show it: the first six characters, an ellipsis, the last four.
+func Abbreviate(address string) string {
+	r := []rune(address)
+	if len(r) <= 12 {
+		return address
+	}
+	return string(r[:6]) + "…" + string(r[len(r)-4:])
+}
+
+// SchemaLine is an entry without its price and recipient, as one line of ten fields: method, path, scheme, network,
+// asset, asset name, version, an empty one, timeout, extra. A space inside a field is %20, an absent timeout is empty.
+func SchemaLine(e SnapshotEntry) string {
+	method, path, _ := strings.Cut(e.Endpoint, " ")
+	timeout, extra := "", "{}"
+	if e.MaxTimeoutSeconds != nil {
+		timeout = strconv.Itoa(*e.MaxTimeoutSeconds)
+	}
+	if e.Extra != nil {
+		extra = *e.Extra
+	}
+	fields := []string{method, path, e.Scheme, e.Network, e.Asset, e.AssetName, strconv.Itoa(e.X402Version), "", timeout, extra}
+	for i, f := range fields {
+		fields[i] = strings.ReplaceAll(f, " ", "%20")
+	}
+	return strings.Join(fields, " ")
+}
+
+// ChangeSet is one kind of change between two snapshots, without the service it is of.
+type ChangeSet struct {
+	Type    string
+	Summary any // SchemaSummary, PriceSummary or PayToSummary
+}
+
+// Recipient is who an entry pays, in full: snapshots show it abbreviated.
+type Recipient struct{ Endpoint, Network, PayTo string }
+
+// Compare finds what changed between two snapshots of a service: its schema, its prices, its recipients, in this order
+// and each at most once. Entries may come in any order; the answer does not depend on it.
+func Compare(before, after []SnapshotEntry, paidBefore, paidAfter []Recipient) []ChangeSet {
+	var sets []ChangeSet
+	if s := compareSchemas(before, after); len(s.SchemaAdded)+len(s.SchemaRemoved) > 0 {
+		sets = append(sets, ChangeSet{SchemaChanged, s})
+	}
+	if p := comparePrices(before, after); len(p.PriceChanges) > 0 {
+		sets = append(sets, ChangeSet{PriceChanged, p})
+	}
+	if p := compareRecipients(paidBefore, paidAfter); len(p.PayToAdded)+len(p.PayToRemoved) > 0 {
+		sets = append(sets, ChangeSet{PayToChanged, p})
+	}
+	return sets
+}
+
+func compareSchemas(before, after []SnapshotEntry) SchemaSummary {
+	return SchemaSummary{
+		SchemaAdded:      missing(collect(before, SchemaLine), collect(after, SchemaLine)),
+		SchemaRemoved:    missing(collect(after, SchemaLine), collect(before, SchemaLine)),
+		EndpointsAdded:   missing(collect(before, endpointOf), collect(after, endpointOf)),
+		EndpointsRemoved: missing(collect(after, endpointOf), collect(before, endpointOf)),
+	}
+}
+
+func endpointOf(e SnapshotEntry) string { return e.Endpoint }
+
+// collect is the sorted set of what f says of each entry.
+func collect[T any](entries []T, f func(T) string) []string {
+	out := make([]string, len(entries))
+	for i, e := range entries {
+		out[i] = f(e)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// missing are the texts of b that a has not; both are sorted sets.
+func missing(a, b []string) []string {
+	out := []string{}
+	for _, s := range b {
+		if _, found := slices.BinarySearch(a, s); !found {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// comparePrices pairs entries by endpoint, scheme, network and asset, and names those whose amount moved.
+func comparePrices(before, after []SnapshotEntry) PriceSummary {
+	type key struct{ endpoint, scheme, network, asset string }
+	old := map[key]string{}
+	for _, e := range before {
+		old[key{e.Endpoint, e.Scheme, e.Network, e.Asset}] = e.Price
+	}
+	moved := []PriceChange{}
+	for _, e := range after {
+		if was, known := old[key{e.Endpoint, e.Scheme, e.Network, e.Asset}]; known && was != e.Price {
+			moved = append(moved, PriceChange{Network: e.Network, Endpoint: e.Endpoint, NewPrice: e.Price, OldPrice: was, AssetName: e.AssetName})
+		}
+	}
+	slices.SortStableFunc(moved, func(a, b PriceChange) int {
+		return cmp.Or(cmp.Compare(a.Endpoint, b.Endpoint), cmp.Compare(a.Network, b.Network), cmp.Compare(a.AssetName, b.AssetName))
+	})
+	return PriceSummary{PriceChanges: slices.Compact(moved)}
+}
+
+// compareRecipients looks only at networks and endpoints that both snapshots pay on: a new network brings a recipient
+// without moving one.
+func compareRecipients(before, after []Recipient) PayToSummary {
+	place := func(r Recipient) string { return r.Endpoint + "\x00" + r.Network }
+	whole := func(r Recipient) string { return place(r) + "\x00" + r.PayTo }
+	was, is := collect(before, place), collect(after, place)
+	abbreviated := func(lines []string, both []string) []string {
+		out := []string{}
+		for _, l := range lines {
+			i := strings.LastIndexByte(l, 0)
+			if _, found := slices.BinarySearch(both, l[:i]); found {
+				out = append(out, Abbreviate(l[i+1:]))
+			}
+		}
+		slices.Sort(out)
+		return slices.Compact(out)
+	}
+	old, new := collect(before, whole), collect(after, whole)
+	return PayToSummary{PayToAdded: abbreviated(missing(old, new), was), PayToRemoved: abbreviated(missing(new, old), is)}
+}
+
+// Text is the summary as JSON.
+func (c ChangeSet) Text() (json.RawMessage, error) { return json.Marshal(c.Summary) }
