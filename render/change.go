@@ -68,7 +68,7 @@ func (e *Edition) priceLines(summary json.RawMessage, u units) []changeLine {
 	}
 	var lines []changeLine
 	for _, p := range s.PriceChanges {
-		l := changeLine{What: words(p.Endpoint, maxLine), Network: e.network(p.Network), Trend: trend(p.OldPrice, p.NewPrice)}
+		l := changeLine{What: words(p.Endpoint, maxName), Network: e.network(p.Network), Trend: trend(p.OldPrice, p.NewPrice)}
 		l.Old, l.OldTitle = u.price(p.Network, p.AssetName, p.OldPrice)
 		l.New, l.NewTitle = u.price(p.Network, p.AssetName, p.NewPrice)
 		lines = append(lines, l)
@@ -99,10 +99,10 @@ func recipientLines(summary json.RawMessage) []changeLine {
 	for i := range max(len(s.PayToAdded), len(s.PayToRemoved)) {
 		var l changeLine
 		if i < len(s.PayToRemoved) {
-			l.Old = words(s.PayToRemoved[i], maxLine)
+			l.Old = words(s.PayToRemoved[i], maxName)
 		}
 		if i < len(s.PayToAdded) {
-			l.New = words(s.PayToAdded[i], maxLine)
+			l.New = words(s.PayToAdded[i], maxName)
 		}
 		lines = append(lines, l)
 	}
@@ -116,10 +116,10 @@ func (e *Edition) schemaLines(summary json.RawMessage) []changeLine {
 	}
 	var lines []changeLine
 	for _, endpoint := range s.EndpointsAdded {
-		lines = append(lines, changeLine{What: words(endpoint, maxLine), New: "new endpoint"})
+		lines = append(lines, changeLine{What: words(endpoint, maxName), New: "new endpoint"})
 	}
 	for _, endpoint := range s.EndpointsRemoved {
-		lines = append(lines, changeLine{What: words(endpoint, maxLine), Old: "endpoint gone"})
+		lines = append(lines, changeLine{What: words(endpoint, maxName), Old: "endpoint gone"})
 	}
 	for _, line := range s.SchemaAdded {
 		l := e.schemaLine(line)
@@ -137,10 +137,10 @@ func (e *Edition) schemaLines(summary json.RawMessage) []changeLine {
 func (e *Edition) schemaLine(s string) changeLine {
 	f := strings.SplitN(s, " ", 7)
 	if len(f) < 6 {
-		return changeLine{Old: words(s, maxLine)}
+		return changeLine{Old: words(s, maxName)}
 	}
 	return changeLine{
-		What: words(f[0]+" "+f[1], maxLine), Network: e.network(f[3]),
+		What: words(f[0]+" "+f[1], maxName), Network: e.network(f[3]),
 		Old: words(f[2]+" in "+f[5], maxName), OldTitle: words(s, maxLine),
 	}
 }
@@ -194,9 +194,9 @@ func scale(p site.PricingEntry) (int, bool) {
 func (u units) price(network, asset, amount string) (text, title string) {
 	n, ok := atomic(amount)
 	if !ok {
-		return words(amount, maxName), ""
+		return words(amount, maxCode), ""
 	}
-	title = group(n.String()) + " atomic units of " + words(asset, maxName)
+	title = group(n.String()) + " atomic units of " + words(asset, maxCode)
 	decimals, ok := u[[2]string{network, asset}]
 	if !ok {
 		return title, ""

@@ -46,9 +46,15 @@ func dollars(d site.Decimal) string {
 	return "$" + exact(d)
 }
 
+// maxWhole is the length of whole dollars beyond which a price is a mistake or a joke, and only its size is told.
+const maxWhole = 15
+
 // exact is a decimal for reading: grouped, with at least two decimals if any.
 func exact(d site.Decimal) string {
 	whole, frac, found := strings.Cut(string(d), ".")
+	if len(whole) > maxWhole {
+		return fmt.Sprintf("%s.%s × 10^%d", whole[:1], whole[1:3], len(whole)-1)
+	}
 	if !found {
 		return group(whole)
 	}

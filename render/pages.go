@@ -88,6 +88,7 @@ func (p *Pages) funcs() template.FuncMap {
 		"name":     name, "short": short, "link": link,
 		"blurb":       func(s string) string { return words(s, maxBlurb) },
 		"description": func(s string) string { return words(s, maxDescription) },
+		"code":        func(s string) string { return words(s, maxCode) },
 		"line":        func(s string) string { return words(s, maxLine) },
 		"href":        p.href,
 		"home":        func() string { return p.prefix + "/" },

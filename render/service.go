@@ -87,7 +87,7 @@ func (e *Edition) ServicePage(l *site.Listing) ([]byte, error) {
 	}
 	s.More = len(l.Changes) - len(s.Changes)
 	return e.render(page{
-		Key: serviceKey(d.Slug), Kind: kindService, JSON: bareKey("service", d.Slug), Title: name(d.Name),
+		Key: serviceKey(d.Slug), Kind: kindService, JSON: bareKey("service", d.Slug), Title: words(name(d.Name), maxTitle),
 		Description: describe(d), Body: s,
 	})
 }
@@ -122,7 +122,7 @@ func (e *Edition) price(entry site.PricingEntry, variable bool) price {
 	if entry.NetworkCAIP2 != nil {
 		p.On = e.network(*entry.NetworkCAIP2)
 	}
-	asset := words(entry.AssetName, maxName)
+	asset := words(entry.AssetName, maxCode)
 	if n, ok := atomic(entry.Price); ok {
 		p.Exact = strings.TrimSpace(group(n.String()) + " atomic units of " + asset)
 	}
