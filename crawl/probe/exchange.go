@@ -3,6 +3,7 @@ package probe
 import (
 	"bufio"
 	"bytes"
+	"compress/flate"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -218,7 +219,8 @@ func readBody(resp *http.Response) (body []byte, truncated bool, err error) {
 }
 
 func bodyError(err error) error {
-	if errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) {
+	var corrupt flate.CorruptInputError
+	if errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || errors.As(err, &corrupt) {
 		return &fault{ClassInvalidHTTP, "the body is not valid gzip", err}
 	}
 	return err

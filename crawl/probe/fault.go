@@ -97,7 +97,7 @@ func tlsFault(err error) (class, reason string) {
 		reason = "TLS: certificate cannot be verified"
 	case errors.As(err, &record):
 		reason = "TLS: the server does not speak TLS on this port"
-	case errors.As(err, &alert):
+	case errors.As(err, &alert), strings.Contains(err.Error(), "remote error: tls: "):
 		reason = "TLS: the server refused the handshake"
 	case strings.Contains(err.Error(), "TLS handshake timeout"):
 		reason = "TLS: handshake timed out"
@@ -137,12 +137,14 @@ func httpFault(err error) (class, reason string) {
 		return false
 	}
 	switch {
-	case has("response headers exceeded", "header list larger", "header list too large"):
+	case has("response headers exceeded", "header list larger"):
 		return ClassOversized, fmt.Sprintf("response headers exceed %d KiB", maxHeader>>10)
-	case has("server closed idle connection", "GOAWAY", "connection broken: http: ", "client connection lost"):
+	case has("connection error: COMPRESSION_ERROR", "connection error: PROTOCOL_ERROR"):
+		// What net/http makes of HTTP/2 headers far beyond the limit, and of nonsense: it does not tell which.
+		return ClassOversized, fmt.Sprintf("response headers exceed %d KiB or are damaged", maxHeader>>10)
+	case has("server closed idle connection", "GOAWAY", "client connection lost"):
 		return ClassUnreachable, "connection closed without an answer"
-	case has("malformed", "unsupported protocol", "bad status", "invalid header", "transport connection broken",
-		"too many 1xx", "unsupported transfer encoding", "http2: ", "stream error", "PROTOCOL_ERROR", "Content-Length", "Transfer-Encoding"):
+	case has("malformed", "transport connection broken", "chunk", "header line too long", "http2: ", "stream error", "connection error: "):
 		return ClassInvalidHTTP, "the answer is not valid HTTP"
 	}
 	return "", ""

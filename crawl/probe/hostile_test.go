@@ -1,0 +1,411 @@
+package probe
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"tollbook/site/x402"
+)
+
+var quiet = log.New(io.Discard, "", 0)
+
+// raw starts a server that speaks to each connection as it likes, after the request's headers came (or not, when
+// atOnce). Connections are closed when speak returns.
+func raw(t testing.TB, atOnce bool, speak func(net.Conn)) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var (
+		mu    sync.Mutex
+		wg    sync.WaitGroup
+		conns = map[net.Conn]bool{}
+	)
+	wg.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			mu.Lock()
+			conns[c] = true
+			mu.Unlock()
+			wg.Go(func() {
+				defer func() {
+					c.Close()
+					mu.Lock()
+					delete(conns, c)
+					mu.Unlock()
+				}()
+				if !atOnce {
+					readRequest(c)
+				}
+				speak(c)
+			})
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		mu.Lock()
+		for c := range conns {
+			c.Close()
+		}
+		mu.Unlock()
+		wg.Wait()
+	})
+	return "http://" + l.Addr().String()
+}
+
+// readRequest reads up to the end of the headers; a body may follow and is left.
+func readRequest(c net.Conn) {
+	buf, got := make([]byte, 4096), []byte{}
+	for !bytes.Contains(got, []byte("\r\n\r\n")) {
+		n, err := c.Read(buf)
+		if err != nil {
+			return
+		}
+		got = append(got, buf[:n]...)
+	}
+}
+
+// untilClosed writes the same bytes over and over until the other side has had enough.
+func untilClosed(c io.Writer, chunk []byte, pause time.Duration) {
+	for {
+		if _, err := c.Write(chunk); err != nil {
+			return
+		}
+		if pause > 0 {
+			time.Sleep(pause)
+		}
+	}
+}
+
+// hang waits until the other side closes.
+func hang(c net.Conn) { _, _ = io.Copy(io.Discard, c) }
+
+func say(text string) func(net.Conn) {
+	return func(c net.Conn) { io.WriteString(c, text) }
+}
+
+// bomb is a gzip stream of n zeroes.
+func bomb(n int64) []byte {
+	var b bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	_, _ = io.CopyN(w, zeroes{}, n)
+	w.Close()
+	return b.Bytes()
+}
+
+type zeroes struct{}
+
+func (zeroes) Read(p []byte) (int, error) { clear(p); return len(p), nil }
+
+// bomb16 unpacks to 16 MiB, and is sent over and over.
+var bomb16 = bomb(16 << 20)
+
+// emptyMember is a gzip member that holds nothing: any number of them are still an empty body.
+var emptyMember = bomb(0)
+
+const asked = "HTTP/1.1 402 Payment Required\r\nPayment-Required: "
+
+func hostile() []hostileCase {
+	head := asked + envelopeHeader("") + "\r\n"
+	limits := 400 * time.Millisecond
+	return []hostileCase{
+		{name: "42 silence", speak: hang, class: ClassUnreachable, reason: "timed out after 0.4 s", limit: limits},
+		{name: "slow status line", speak: func(c net.Conn) {
+			io.WriteString(c, "HTTP/1.1 402 ")
+			untilClosed(c, []byte("X"), 20*time.Millisecond)
+		}, class: ClassUnreachable, reason: "timed out after 0.4 s", limit: limits},
+		{name: "slow header lines", speak: func(c net.Conn) {
+			io.WriteString(c, "HTTP/1.1 402 X\r\n")
+			untilClosed(c, []byte("X: y\r\n"), 20*time.Millisecond)
+		}, class: ClassUnreachable, reason: "timed out after 0.4 s", limit: limits},
+		{name: "slow body", speak: func(c net.Conn) {
+			io.WriteString(c, "HTTP/1.1 402 X\r\nContent-Length: 100000\r\n\r\n{")
+			untilClosed(c, []byte(" "), 20*time.Millisecond)
+		}, class: ClassUnreachable, reason: "timed out after 0.4 s", limit: limits},
+		{name: "slow body after a good header", speak: func(c net.Conn) {
+			io.WriteString(c, head+"Content-Length: 100000\r\n\r\n{")
+			untilClosed(c, []byte(" "), 20*time.Millisecond)
+		}, class: ClassPaidOK, reason: "asks for payment", limit: limits},
+		{name: "endless body", speak: func(c net.Conn) {
+			io.WriteString(c, head+"\r\n")
+			untilClosed(c, bytes.Repeat([]byte("x"), 32<<10), 0)
+		}, class: ClassPaidOK, reason: "asks for payment"},
+		{name: "endless chunks", speak: func(c net.Conn) {
+			io.WriteString(c, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+			untilClosed(c, []byte("1\r\nx\r\n"), 0)
+		}, class: ClassOpen, reason: "answers 200 OK without asking for payment"},
+		{name: "endless chunk extension", speak: func(c net.Conn) {
+			io.WriteString(c, "HTTP/1.1 402 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;")
+			untilClosed(c, bytes.Repeat([]byte("x"), 32<<10), 0)
+		}, class: ClassInvalidHTTP, reason: "the answer is not valid HTTP"},
+		{name: "endless header", speak: func(c net.Conn) {
+			io.WriteString(c, "HTTP/1.1 402 X\r\nX: ")
+			untilClosed(c, bytes.Repeat([]byte("x"), 32<<10), 0)
+		}, class: ClassOversized, reason: "response headers exceed 256 KiB"},
+		{name: "endless header lines", speak: func(c net.Conn) {
+			io.WriteString(c, "HTTP/1.1 402 X\r\n")
+			untilClosed(c, bytes.Repeat([]byte("X: y\r\n"), 4096), 0)
+		}, class: ClassOversized, reason: "response headers exceed 256 KiB"},
+		{name: "endless status line", speak: func(c net.Conn) {
+			io.WriteString(c, "HTTP/1.1 402 ")
+			untilClosed(c, bytes.Repeat([]byte("x"), 32<<10), 0)
+		}, class: ClassOversized, reason: "response headers exceed 256 KiB"},
+		{name: "300 KiB header", speak: func(c net.Conn) {
+			io.WriteString(c, head+"X: "+strings.Repeat("x", 300<<10)+"\r\n\r\n")
+			hang(c)
+		}, class: ClassOversized, reason: "response headers exceed 256 KiB"},
+		{name: "35 60 KiB header", speak: say(asked + envelopeHeader(`,"extensions":{"x":"`+strings.Repeat("x", 45<<10)+`"}`) + "\r\nContent-Length: 2\r\n\r\n{}"),
+			class: ClassPaidOK, reason: "asks for payment"},
+		{name: "flood of 100 Continue", speak: func(c net.Conn) {
+			untilClosed(c, bytes.Repeat([]byte("HTTP/1.1 100 Continue\r\n\r\n"), 512), 0)
+		}, class: ClassOversized, reason: "response headers exceed 256 KiB"},
+		{name: "flood of early hints", speak: func(c net.Conn) {
+			untilClosed(c, bytes.Repeat([]byte("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"), 512), 0)
+		}, class: ClassOversized, reason: "response headers exceed 256 KiB"},
+		{name: "a few early hints", speak: say("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + head + "Content-Length: 0\r\n\r\n"), class: ClassPaidOK, reason: "asks for payment"},
+		{name: "101 and silence", speak: func(c net.Conn) {
+			io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
+			hang(c)
+		}, class: ClassInvalidHTTP, reason: "answers 101 Switching Protocols, which is no answer to a request"},
+		{name: "no answer", speak: func(net.Conn) {}, class: ClassUnreachable, reason: "connection closed without an answer"},
+		{name: "closed at once", atOnce: true, speak: func(net.Conn) {}, class: ClassUnreachable},
+		{name: "reset", speak: func(c net.Conn) { c.(*net.TCPConn).SetLinger(0) }, class: ClassUnreachable, reason: "connection reset"},
+		{name: "half closed", speak: func(c net.Conn) {
+			c.(*net.TCPConn).CloseWrite()
+			hang(c)
+		}, class: ClassUnreachable, reason: "connection closed without an answer"},
+		{name: "half closed within the headers", speak: func(c net.Conn) {
+			io.WriteString(c, "HTTP/1.1 402 X\r\nX:")
+			c.(*net.TCPConn).CloseWrite()
+			hang(c)
+		}, class: ClassUnreachable, reason: "connection closed without an answer"},
+		{name: "half closed within the body", speak: func(c net.Conn) {
+			io.WriteString(c, "HTTP/1.1 402 X\r\nContent-Length: 1000\r\n\r\n{}")
+			c.(*net.TCPConn).CloseWrite()
+			hang(c)
+		}, class: ClassUnreachable, reason: "connection closed without an answer"},
+		{name: "not HTTP", speak: say("220 mail.example.com ESMTP\r\n"), class: ClassInvalidHTTP, reason: "the answer is not valid HTTP"},
+		{name: "HTTP/0.9", speak: say("<html>pay</html>"), class: ClassInvalidHTTP, reason: "the answer is not valid HTTP"},
+		{name: "HTTP/7", speak: say("HTTP/7.0 402 X\r\n\r\n"), class: ClassUnreadable, reason: ""},
+		{name: "status 40x", speak: say("HTTP/1.1 40x X\r\n\r\n"), class: ClassInvalidHTTP, reason: "the answer is not valid HTTP"},
+		{name: "status -1", speak: say("HTTP/1.1 -402 X\r\n\r\n"), class: ClassInvalidHTTP, reason: "the answer is not valid HTTP"},
+		{name: "header without a colon", speak: say("HTTP/1.1 402 X\r\nfoo\r\n\r\n"), class: ClassInvalidHTTP, reason: "the answer is not valid HTTP"},
+		{name: "header with NUL", speak: say("HTTP/1.1 402 X\r\nX\x00: y\r\n\r\n"), class: ClassInvalidHTTP, reason: "the answer is not valid HTTP"},
+		{name: "two lengths", speak: say("HTTP/1.1 402 X\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx"), class: ClassInvalidHTTP, reason: "the answer is not valid HTTP"},
+		{name: "negative length", speak: say("HTTP/1.1 402 X\r\nContent-Length: -1\r\n\r\nx"), class: ClassInvalidHTTP, reason: "the answer is not valid HTTP"},
+		{name: "bad chunk", speak: say("HTTP/1.1 402 X\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"), class: ClassInvalidHTTP, reason: "the answer is not valid HTTP"},
+		{name: "unknown transfer encoding", speak: say("HTTP/1.1 402 X\r\nTransfer-Encoding: br\r\n\r\nx"), class: ClassInvalidHTTP, reason: "the answer is not valid HTTP"},
+		{name: "gzip bomb", speak: func(c net.Conn) {
+			fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n", 100*len(bomb16))
+			untilClosed(c, bomb16, 0)
+		}, class: ClassOpen, reason: "answers 200 OK without asking for payment"},
+		{name: "gzip of nothing, endless", speak: func(c net.Conn) {
+			io.WriteString(c, head+"Content-Encoding: gzip\r\n\r\n")
+			untilClosed(c, bytes.Repeat(emptyMember, 1024), 0)
+		}, class: ClassPaidOK, reason: "asks for payment"},
+		{name: "gzip that is none", speak: say(head + "Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}"), class: ClassPaidOK, reason: "asks for payment"},
+		{name: "broken gzip", speak: say("HTTP/1.1 402 X\r\nContent-Encoding: gzip\r\nContent-Length: 14\r\n\r\n\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x00\xff\xff\xff\xff"),
+			class: ClassInvalidHTTP, reason: "the body is not valid gzip"},
+		{name: "TLS alert in plain text", speak: say("\x15\x03\x01\x00\x02\x02\x46"), class: ClassInvalidHTTP, reason: "the answer is not valid HTTP"},
+		{name: "TLS that is none", tls: true, atOnce: true, speak: say("HTTP/1.1 402 X\r\n\r\n"), class: ClassUnreachable, reason: "TLS: the server does not speak TLS on this port"},
+		{name: "TLS silence", tls: true, atOnce: true, speak: hang, class: ClassUnreachable, limit: limits},
+		{name: "TLS closed", tls: true, atOnce: true, speak: func(net.Conn) {}, class: ClassUnreachable},
+		{name: "TLS garbage", tls: true, atOnce: true, speak: say("\x16\x03\x03\x00\x04\x02\x00\x00\x00garbage"), class: ClassUnreachable},
+	}
+}
+
+type hostileCase struct {
+	name   string
+	atOnce bool // speaks before it is asked
+	tls    bool
+	speak  func(net.Conn)
+	class  string
+	reason string        // "": not looked at
+	limit  time.Duration // for the request; 0: enough
+}
+
+func (c hostileCase) probe(t testing.TB) Result {
+	base := raw(t, c.atOnce, c.speak)
+	if c.tls {
+		base = "https" + strings.TrimPrefix(base, "http")
+	}
+	p := New(Options{Guard: &Guard{AllowPrivate: []string{"127.0.0.1"}}, RequestTimeout: c.limit})
+	t.Cleanup(p.Close)
+	return p.Probe(t.Context(), Target{URL: base, Method: "GET"})
+}
+
+func TestHostileServers(t *testing.T) {
+	t.Parallel()
+	for _, c := range hostile() {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			got := c.probe(t)
+			if got.Class != c.class || c.reason != "" && got.Reason != c.reason {
+				t.Errorf("%s %s (%s), want %s (%s)", got.Verdict, got.Class, got.Reason, c.class, c.reason)
+			}
+			if len(got.Answer.Body) > x402.MaxBody {
+				t.Errorf("kept %d bytes of body", len(got.Answer.Body))
+			}
+			if strings.Contains(got.Reason, "127.0.0.1") || strings.Contains(got.Reason, "net/http") {
+				t.Errorf("reason %q tells of our insides", got.Reason)
+			}
+		})
+	}
+}
+
+// TestTruncated is fixture 34: of 4 MB the first 256 KiB are kept, and the connection is not.
+func TestTruncated(t *testing.T) {
+	t.Parallel()
+	for _, compressed := range []bool{false, true} {
+		p, _, base := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			body := bytes.Repeat([]byte("x"), 4<<20)
+			if compressed {
+				w.Header().Set("Content-Encoding", "gzip")
+				body = bomb(4 << 20)
+			}
+			w.Header().Set("Payment-Required", envelopeHeader(""))
+			w.WriteHeader(402)
+			w.Write(body)
+		})
+		got := p.Probe(t.Context(), Target{URL: base})
+		if got.Verdict != Paid || len(got.Answer.Body) != x402.MaxBody || !got.Answer.Truncated {
+			t.Errorf("compressed %v: %s, %d bytes, truncated %v", compressed, got.Verdict, len(got.Answer.Body), got.Answer.Truncated)
+		}
+	}
+}
+
+func TestGzip(t *testing.T) {
+	t.Parallel()
+	p, _, base := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		w.WriteHeader(402)
+		z := gzip.NewWriter(w)
+		fmt.Fprintf(z, envelope, "")
+		z.Close()
+	})
+	got := p.Probe(t.Context(), Target{URL: base})
+	if got.Verdict != Paid || string(got.Answer.Body) != fmt.Sprintf(envelope, "") || got.Answer.Truncated {
+		t.Errorf("%s (%s), body %q", got.Verdict, got.Reason, got.Answer.Body)
+	}
+}
+
+// TestHostileHTTP2 has the limits hold where frames replace lines.
+func TestHostileHTTP2(t *testing.T) {
+	t.Parallel()
+	ca := newAuthority(t)
+	tests := []struct {
+		name    string
+		service http.HandlerFunc
+		class   string
+		reason  string
+	}{
+		{"300 KiB header", status(402, "Payment-Required", envelopeHeader(""), "X", strings.Repeat("x", 300<<10)), ClassOversized, "response headers exceed 256 KiB or are damaged"},
+		{"300 KiB of headers", func(w http.ResponseWriter, _ *http.Request) {
+			for i := range 300 {
+				w.Header().Set(fmt.Sprint("X-", i), strings.Repeat("x", 1<<10))
+			}
+			demand(w)
+		}, ClassOversized, "response headers exceed 256 KiB or are damaged"},
+		{"60 KiB header", status(402, "Payment-Required", envelopeHeader(`,"extensions":{"x":"`+strings.Repeat("x", 45<<10)+`"}`)), ClassPaidOK, "asks for payment"},
+		{"endless body", func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Payment-Required", envelopeHeader(""))
+			w.WriteHeader(402)
+			untilClosed(w, bytes.Repeat([]byte("x"), 32<<10), 0)
+		}, ClassPaidOK, "asks for payment"},
+		{"abort", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, ClassInvalidHTTP, "the answer is not valid HTTP"},
+		{"silence", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, ClassUnreachable, "timed out after 1 s"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			server := startTLS(t, &tls.Config{Certificates: []tls.Certificate{ca.issue(t, "a.sample.test", -time.Hour, time.Hour)}}, tt.service)
+			p := New(Options{Routes: []Route{sampleRoute(server.Listener.Addr().String(), ca.pool)}, RequestTimeout: time.Second})
+			t.Cleanup(p.Close)
+			got := p.Probe(t.Context(), Target{URL: "https://a.sample.test/", Method: "GET"})
+			if got.Class != tt.class || got.Reason != tt.reason || len(got.Answer.Body) > x402.MaxBody {
+				t.Errorf("%s %s (%s), %d bytes; want %s (%s)", got.Verdict, got.Class, got.Reason, len(got.Answer.Body), tt.class, tt.reason)
+			}
+		})
+	}
+}
+
+// TestUnreachable has nobody listen.
+func TestUnreachable(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := l.Addr().String()
+	l.Close()
+	p := New(Options{Guard: &Guard{AllowPrivate: []string{"127.0.0.1"}}})
+	t.Cleanup(p.Close)
+	got := p.Probe(t.Context(), Target{URL: "http://" + addr})
+	if got.Verdict != Failed || got.Class != ClassUnreachable || got.Reason != "connection refused" || got.Attempts != 1 {
+		t.Errorf("%s %s (%s) after %d attempts", got.Verdict, got.Class, got.Reason, got.Attempts)
+	}
+}
+
+// TestThousandHostileServers visits a thousand of them at once: each visit ends, and what they make us hold is bounded.
+func TestThousandHostileServers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a thousand connections")
+	}
+	cases := hostile()
+	var bases []string
+	for _, c := range cases {
+		if base := raw(t, c.atOnce, c.speak); !c.tls {
+			bases = append(bases, base)
+		}
+	}
+	p := New(Options{Guard: &Guard{AllowPrivate: []string{"127.0.0.1"}}, RequestTimeout: 3 * time.Second})
+	t.Cleanup(p.Close)
+	const visitors = 1000
+	results := make([]Result, visitors)
+	var wg sync.WaitGroup
+	for i := range visitors {
+		wg.Go(func() {
+			r := p.Probe(t.Context(), Target{URL: bases[i%len(bases)], Method: "GET"})
+			results[i] = Result{Class: r.Class, Requests: r.Requests}
+		})
+	}
+	done := make(chan struct{})
+	go func() { wg.Wait(); close(done) }()
+	var peak uint64
+	for tick := time.NewTicker(20 * time.Millisecond); ; {
+		select {
+		case <-tick.C:
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			peak = max(peak, m.HeapAlloc)
+			continue
+		case <-done:
+			tick.Stop()
+		}
+		break
+	}
+	for i, r := range results {
+		if r.Class == "" || r.Requests != 1 {
+			t.Errorf("visit %d: class %q after %d requests", i, r.Class, r.Requests)
+		}
+	}
+	t.Logf("peak heap %d MiB with %d visits at once", peak>>20, visitors)
+	if limit := uint64(visitors * 2 << 20); peak > limit {
+		t.Errorf("peak heap %d MiB, want at most %d", peak>>20, limit>>20)
+	}
+}
