@@ -94,7 +94,7 @@ func (b *Build) start() error {
 	if b.file, err = d.disk.create(filepath.Join(d.root, snapshotsDir, tempPrefix+"snapshot.zip")); err != nil {
 		return err
 	}
-	b.zip = NewZipWriter(b.file, zipOpts)
+	b.zip = NewZipWriter(d.disk.writer(b.file), zipOpts)
 	return nil
 }
 
@@ -120,7 +120,7 @@ func (b *Build) AddPack(hour string, fill func(add func(name string, data []byte
 	if err != nil {
 		return fmt.Errorf("add pack: %w", err)
 	}
-	z := NewZipWriter(f, ZipOptions{Modified: b.opts.Now})
+	z := NewZipWriter(d.disk.writer(f), ZipOptions{Modified: b.opts.Now})
 	err = fill(z.Add)
 	if err == nil {
 		_, err = z.Close()
@@ -157,7 +157,7 @@ func (b *Build) publish(ctx context.Context) (Result, error) {
 	d, r := b.folder, Result{Packs: len(b.packs)}
 
 	sum, err := b.zip.Close()
-	if err := errors.Join(err, d.disk.do("write", b.file.Name(), func() error { return nil }), d.disk.seal(b.file)); err != nil {
+	if err := errors.Join(err, d.disk.seal(b.file)); err != nil {
 		return r, fmt.Errorf("%s: %w", b.file.Name(), err)
 	}
 	id := SnapshotID(b.opts.Now, sum.Digest)

@@ -53,6 +53,27 @@ func (d disk) create(path string) (f *os.File, err error) {
 	return f, err
 }
 
+// writer is f, with each write an operation of its own.
+func (d disk) writer(f *os.File) io.Writer {
+	if d.hook == nil {
+		return f
+	}
+	return hookedWriter{d, f}
+}
+
+type hookedWriter struct {
+	disk disk
+	f    *os.File
+}
+
+func (w hookedWriter) Write(p []byte) (n int, err error) {
+	err = w.disk.do("write", w.f.Name(), func() error {
+		n, err = w.f.Write(p)
+		return err
+	})
+	return n, err
+}
+
 // seal makes a file's bytes durable and closes it.
 func (d disk) seal(f *os.File) error {
 	err := d.do("sync", f.Name(), f.Sync)
@@ -76,7 +97,7 @@ func (d disk) write(path string, fill func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	err = d.do("write", path, func() error { return fill(f) })
+	err = fill(d.writer(f))
 	if err := errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
@@ -89,10 +110,7 @@ func (d disk) replace(path, temporary string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	err = d.do("write", temporary, func() error {
-		_, err := f.Write(data)
-		return err
-	})
+	_, err = d.writer(f).Write(data)
 	if err := errors.Join(err, d.seal(f)); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}

@@ -54,9 +54,6 @@ func (m Member) Load() (Content, error) {
 	defer section.Close()
 	var r io.Reader = section
 	if m.deflated {
-		if m.Size > 1032*size+64 { // more than deflate can hold
-			return Content{}, fmt.Errorf("read %s: %w: impossible size %d", m.Name, ErrDamaged, m.Size)
-		}
 		c.Deflate = make([]byte, size)
 		if _, err := io.ReadFull(r, c.Deflate); err != nil {
 			return Content{}, fmt.Errorf("read %s: %w: %w", m.Name, ErrDamaged, err)
@@ -97,6 +94,9 @@ func (m Member) Deflated() (r io.ReadCloser, size int64, crc uint32, err error) 
 	r, size, err = m.section()
 	return r, size, m.crc, err
 }
+
+// IsDeflated says whether Deflated and Load give raw deflate.
+func (m Member) IsDeflated() bool { return m.deflated }
 
 // decode inflates r into w and compares what came with size and sums.
 func (m Member) decode(w io.Writer, r io.Reader) error {

@@ -14,6 +14,7 @@ import (
 // Zip is a tree read in place from a zip that ZipWriter wrote.
 type Zip struct {
 	r       io.ReaderAt
+	size    int64
 	zip     *zip.Reader
 	members map[string]Member
 	names   []string
@@ -30,7 +31,7 @@ func OpenZip(r io.ReaderAt, size int64) (*Zip, error) {
 	if len(zr.File) == 0 || zr.File[len(zr.File)-1].Name != SumsFile {
 		return nil, fmt.Errorf("open zip: %w: its last member is not %s", ErrDamaged, SumsFile)
 	}
-	z := &Zip{r: r, zip: zr, members: make(map[string]Member, len(zr.File)), names: make([]string, 0, len(zr.File))}
+	z := &Zip{r: r, size: size, zip: zr, members: make(map[string]Member, len(zr.File)), names: make([]string, 0, len(zr.File))}
 	sums, err := z.readSums(zr.File[len(zr.File)-1])
 	if err != nil {
 		return nil, fmt.Errorf("open zip: %w", err)
@@ -43,8 +44,8 @@ func OpenZip(r io.ReaderAt, size int64) (*Zip, error) {
 
 // readSums reads the one member whose sum stands outside the zip, by its CRC.
 func (z *Zip) readSums(f *zip.File) ([]byte, error) {
-	if f.UncompressedSize64 > 1032*f.CompressedSize64+64 {
-		return nil, fmt.Errorf("read %s: %w: impossible size %d", SumsFile, ErrDamaged, f.UncompressedSize64)
+	if err := z.checkSize(f); err != nil {
+		return nil, err
 	}
 	r, err := f.Open()
 	if err != nil {
@@ -80,10 +81,21 @@ func (z *Zip) list(files []*zip.File, sums []byte) error {
 		if f.Method != zip.Store && f.Method != zip.Deflate {
 			return fmt.Errorf("%w: %s has method %d", ErrDamaged, l.name, f.Method)
 		}
+		if err := z.checkSize(f); err != nil {
+			return err
+		}
 		z.members[l.name] = z.member(f, l.sum)
 		z.names = append(z.names, l.name)
 	}
 	slices.Sort(z.names)
+	return nil
+}
+
+// checkSize refuses sizes that can't be true, before anybody makes room for them.
+func (z *Zip) checkSize(f *zip.File) error {
+	if body, most := f.CompressedSize64, uint64(z.size); body > most || f.UncompressedSize64 > 1032*body+64 {
+		return fmt.Errorf("%w: %s can't have %d bytes in %d", ErrDamaged, f.Name, f.UncompressedSize64, body)
+	}
 	return nil
 }
 

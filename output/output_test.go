@@ -1,0 +1,220 @@
+package output
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/tools/txtar"
+)
+
+var t0 = time.Date(2026, 11, 20, 23, 45, 1, 0, time.UTC)
+
+// tempDir is a folder on a memory file system where there is one: disks make thousands of small files slow.
+func tempDir(t testing.TB) string {
+	t.Helper()
+	if _, err := os.Stat("/dev/shm"); err != nil {
+		return t.TempDir()
+	}
+	dir, err := os.MkdirTemp("/dev/shm", "tollbook-output-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// tree is the files of a small snapshot; n changes some of them.
+func tree(n int) map[string]string {
+	return map[string]string{
+		"index.html":            fmt.Sprintf("<h1>Build %d</h1>", n),
+		"v1/services.json":      strings.Repeat(fmt.Sprintf("row %d, ", n), 500),
+		"v1/services/acme.json": strings.Repeat("the same in every build, ", 100),
+		"v1/services/zeta.json": "short",
+	}
+}
+
+// publish builds and publishes files, with one pack.
+func publish(d *Folder, now time.Time, files map[string]string) (Result, error) {
+	b, err := d.Begin(context.Background(), BuildOptions{Now: now, Next: now.Add(15 * time.Minute)})
+	if err != nil {
+		return Result{}, err
+	}
+	defer b.Abort()
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := b.Add(name, []byte(files[name])); err != nil {
+			return Result{}, err
+		}
+	}
+	hour := now.UTC().Format(packsLayout)
+	if !d.HasPack(hour) {
+		err = b.AddPack(hour, func(add func(string, []byte) error) error {
+			return add("v1/checks/block=0.json", []byte("rows of "+hour))
+		})
+		if err != nil {
+			return Result{}, err
+		}
+	}
+	return b.Commit(context.Background())
+}
+
+func mustPublish(t testing.TB, d *Folder, now time.Time, files map[string]string) Result {
+	t.Helper()
+	r, err := publish(d, now, files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func openFolder(t testing.TB, dir string) *Folder {
+	t.Helper()
+	d, err := OpenFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// checkWhole is what must hold of a publication at every moment: the checkpoint names a snapshot that verifies, current
+// points to a whole tree, every pack is whole.
+func checkWhole(root string) error {
+	d, err := OpenFolder(root)
+	if err != nil {
+		return err
+	}
+	c, err := d.Checkpoint()
+	switch {
+	case errors.Is(err, ErrEmpty):
+	case err != nil:
+		return err
+	default:
+		z, err := OpenZipFile(d.snapshotPath(c.Snapshot))
+		if err != nil {
+			return err
+		}
+		defer z.Close()
+		if err := Verify(context.Background(), z, c.Digest); err != nil {
+			return err
+		}
+	}
+	if _, err := os.Lstat(filepath.Join(root, currentLink)); err == nil {
+		t, err := OpenDir(filepath.Join(root, currentLink))
+		if err != nil {
+			return err
+		}
+		if err := Verify(context.Background(), t, ""); err != nil {
+			return fmt.Errorf("current: %w", err)
+		}
+		if id := d.treeID(); !strings.HasSuffix(id, t.Digest()[:idDigits]) {
+			return fmt.Errorf("current is %s, its tree has digest %s", id, t.Digest())
+		}
+	}
+	packs, _ := filepath.Glob(filepath.Join(root, packsDir, "2*.zip"))
+	for _, path := range packs {
+		z, err := OpenZipFile(path)
+		if err != nil {
+			return err
+		}
+		defer z.Close()
+		if err := Verify(context.Background(), z, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// listing is every name under root, without what is below trees.
+func listing(t *testing.T, root string) []string {
+	t.Helper()
+	var names []string
+	for _, pattern := range []string{"*", ".*", snapshotsDir + "/*", snapshotsDir + "/.*", packsDir + "/*", packsDir + "/.*", treeDir + "/*", treeDir + "/.*"} {
+		found, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range found {
+			name, _ := filepath.Rel(root, path)
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func fromTxtar(a *txtar.Archive) map[string]string {
+	files := map[string]string{}
+	for _, f := range a.Files {
+		files[f.Name] = string(f.Data)
+	}
+	return files
+}
+
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+func TestCheckName(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name string
+		ok   bool
+	}{
+		{"a", true},
+		{"v1/services/category=AI/sort=newest/per_page=25/page=2.json", true},
+		{"v1/x=~c3~a4.json", true},
+		{"a..b/...c", true},
+		{strings.Repeat("a", 255) + "/b", true},
+		{"", false},
+		{"/a", false},
+		{"a/", false},
+		{"a//b", false},
+		{"../a", false},
+		{"a/../b", false},
+		{"a/./b", false},
+		{"..", false},
+		{`a\b`, false},
+		{"a b", false},
+		{"a\x00b", false},
+		{"ä", false},
+		{strings.Repeat("a", 256), false},
+		{strings.Repeat("a/", 500) + "b", false},
+	} {
+		if err := CheckName(test.name); (err == nil) != test.ok || err != nil && !errors.Is(err, ErrName) {
+			t.Errorf("CheckName(%.30q): %v, want ok %v", test.name, err, test.ok)
+		}
+	}
+}
+
+func TestNamesInOneTree(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		names []string
+		bad   string // the one that is refused, "" for none
+	}{
+		{[]string{"a.json", "a/b.json", "a/b/c.json"}, ""},
+		{[]string{"a", "a"}, "a"},
+		{[]string{"a", "a/b"}, "a/b"},
+		{[]string{"a", "a/b/c"}, "a/b/c"},
+		{[]string{"a/b/c", "a"}, "a"},
+		{[]string{"a/b/c", "a/b"}, "a/b"},
+		{[]string{"a/b/c", "a/b/d", "a/d"}, ""},
+	} {
+		n, got := newNames(), ""
+		for _, name := range test.names {
+			if err := n.add(name); err != nil {
+				got = name
+				break
+			}
+		}
+		if got != test.bad {
+			t.Errorf("%q: refused %q, want %q", test.names, got, test.bad)
+		}
+	}
+}
