@@ -19,7 +19,7 @@ var (
 	evmForm       = regexp.MustCompile(`^0x[0-9a-fA-F]{40}$`)
 	hexForm       = regexp.MustCompile(`^0x[0-9a-fA-F]{1,64}$`)
 	hex32Form     = regexp.MustCompile(`^0x[0-9a-fA-F]{64}$`)
-	suiTypeForm   = regexp.MustCompile(`^0x[0-9a-fA-F]{1,64}::[A-Za-z_][A-Za-z0-9_]*::[A-Za-z_][A-Za-z0-9_]*$`)
+	moveTypeForm  = regexp.MustCompile(`^0x[0-9a-fA-F]{1,64}::[A-Za-z_][A-Za-z0-9_]*::[A-Za-z_][A-Za-z0-9_]*$`)
 	nearForm      = regexp.MustCompile(`^(([a-z\d]+[-_])*[a-z\d]+\.)*([a-z\d]+[-_])*[a-z\d]+$`)
 	hederaForm    = regexp.MustCompile(`^\d{1,20}\.\d{1,20}\.\d{1,20}$`)
 	casperForm    = regexp.MustCompile(`^(0[01][0-9a-fA-F]{64}|02[0-9a-fA-F]{66}|[0-9a-fA-F]{64})$`)
@@ -122,7 +122,11 @@ func assetShape(network, s string) error {
 	case "algorand":
 		return matches(asaForm, s)
 	case "sui":
-		return matches(suiTypeForm, s)
+		return matches(moveTypeForm, s)
+	case "aptos":
+		if moveTypeForm.MatchString(s) { // a coin of the older standard
+			return nil
+		}
 	case "hedera":
 		return matches(hederaForm, s)
 	case "xrpl":

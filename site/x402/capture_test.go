@@ -1,6 +1,7 @@
 package x402
 
 import (
+	"encoding/base64"
 	"net/http"
 	"testing"
 )
@@ -20,3 +21,9 @@ func TestCaptureRecordedAnswer(t *testing.T) {
 		t.Errorf("price = %q, %v; usable %v; asset %s", price, ok, r.Usable(), r.AssetName)
 	}
 }
+
+func header(name, value string) http.Header {
+	return http.Header{http.CanonicalHeaderKey(name): {value}}
+}
+
+func stdBase64(text []byte) string { return base64.StdEncoding.EncodeToString(text) }

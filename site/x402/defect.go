@@ -27,6 +27,9 @@ const (
 	headerRepeated    = "header_repeated"
 	headerAlias       = "header_alias"
 
+	v2OutsideHeader = "v2_outside_header"
+	v1InHeader      = "v1_in_header"
+
 	// The text of a header or body.
 	base64Unpadded  = "base64_unpadded"
 	base64URL       = "base64_url"
@@ -145,6 +148,8 @@ var defectCodes = []DefectCode{
 	{textCleaned, "Control, invisible or direction characters were taken out of a text."},
 	{timeoutInvalid, "maxTimeoutSeconds is not a number of seconds."},
 	{timeoutText, "maxTimeoutSeconds is text where a number is expected."},
+	{v1InHeader, "Version 1 terms stand in a header, where the protocol has them in the body."},
+	{v2OutsideHeader, "Version 2 terms stand outside the PAYMENT-REQUIRED header."},
 	{valueEncoded, "The header is encoded twice."},
 	{valueQuoted, "The header's value stands in quotation marks."},
 	{valueSpaced, "The header's value has blanks or line breaks in or around it."},

@@ -21,6 +21,12 @@ func readEnvelope(text json.RawMessage, channel Channel, decode string) (Envelop
 		d.add(duplicateMember, key)
 	}
 	e.Version = readVersion(top, rows, channel, &d)
+	switch inHeader := channel == ChannelHeader; {
+	case e.Version >= 2 && !inHeader:
+		d.add(v2OutsideHeader)
+	case e.Version == 1 && inHeader:
+		d.add(v1InHeader)
+	}
 	e.Error = clip(cleanText(top.text("error")), maxText)
 	for i, row := range rows {
 		row, isObject := members(row)

@@ -22,8 +22,8 @@ func readRequirement(row object, raw json.RawMessage, top object, version int, d
 		d.add(schemeMissing)
 	}
 	r.readNetwork(row, version, d)
-	r.readAmount(row, version, d)
 	r.readAsset(row, d)
+	r.readAmount(row, version, d)
 	r.readPayTo(row, top, d)
 	r.readTimeout(row, d)
 	r.readExtra(row, d)
@@ -102,11 +102,18 @@ func (r *Requirement) readAmount(row object, version int, d *defects) {
 	if text != r.AmountRaw {
 		d.add(amountSpaced)
 	}
-	if r.Amount = integerAmount(text); r.Amount == "" {
+	switch r.Amount = integerAmount(text); {
+	case r.Amount == "" && r.issuedCurrency() && decimalAmount(text) != "":
+	case r.Amount == "":
 		d.add(amountNotInteger, text)
-	} else if r.Amount != text {
+	case r.Amount != text:
 		d.add(amountZeros, text)
 	}
+}
+
+// issuedCurrency says whether the asset is an XRP Ledger currency other than XRP, whose amounts are decimal text.
+func (r Requirement) issuedCurrency() bool {
+	return namespace(r.NetworkCAIP2) == "xrpl" && r.Asset != "" && r.Asset != "XRP"
 }
 
 // amountKeyOf returns the name that a version of the protocol gives the price.

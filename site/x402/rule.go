@@ -81,11 +81,14 @@ var rules = []Rule{
 		everyEndpoint(channelCoherent)},
 }
 
+// nothingCaptured is the reason of rules that found no envelope to judge.
+const nothingCaptured = "nothing was captured"
+
 // everyEndpoint makes a rule of a test that each endpoint must pass; without endpoints it fails.
 func everyEndpoint(test func(exhibit) string) func([]exhibit) string {
 	return func(list []exhibit) string {
 		if len(list) == 0 {
-			return "nothing was captured"
+			return nothingCaptured
 		}
 		for _, e := range list {
 			if reason := test(e); reason != "" {
@@ -121,7 +124,10 @@ func everyRowIfAny(test func(exhibitRow) string) func([]exhibit) string {
 }
 
 func payloadCaptured(e exhibit) string {
+	broken := slices.ContainsFunc(e.Captured.Defects, func(d Defect) bool { return d.Code == headerUndecodable })
 	switch {
+	case !e.captured() && broken:
+		return meaning(headerUndecodable)
 	case !e.captured() && len(e.Captured.Protocols) > 0:
 		return "no x402 terms, only " + strings.Join(e.Captured.Protocols, ", ")
 	case !e.captured():
@@ -135,6 +141,9 @@ func payloadCaptured(e exhibit) string {
 }
 
 func acceptsPresent(e exhibit) string {
+	if !e.captured() {
+		return nothingCaptured
+	}
 	accepts := e.top.get("accepts")
 	switch kind(accepts) {
 	case 0:
@@ -235,11 +244,6 @@ func priceSane(r exhibitRow) string {
 	return ""
 }
 
-// issuedCurrency says whether the asset is an XRP Ledger currency other than XRP, whose amounts are decimal text.
-func (r exhibitRow) issuedCurrency() bool {
-	return namespace(r.NetworkCAIP2) == "xrpl" && r.Asset != "XRP"
-}
-
 func assetDeclared(r exhibitRow) string {
 	raw := r.members.get("asset")
 	text, isText := stringValue(raw)
@@ -297,6 +301,9 @@ func transportHTTPS(e exhibit) string {
 }
 
 func versionCurrent(e exhibit) string {
+	if !e.captured() {
+		return nothingCaptured
+	}
 	raw := e.top.get("x402Version")
 	if kind(raw) == '0' && numberText(raw) == "2" {
 		return ""
@@ -340,13 +347,14 @@ func domainExtra(r exhibitRow) string {
 }
 
 // channelFaults are leniencies of reading that break the agreement of version and channel. They are looked for among all
-// defects, since a broken header beside a good body is one.
-var channelFaults = []string{headerUndecodable, headerOversize}
+// defects, since a broken header beside a good body is one. Clients join the values of a repeated header, and the result
+// decodes to nothing.
+var channelFaults = []string{headerUndecodable, headerOversize, headerRepeated}
 
 func channelCoherent(e exhibit) string {
 	env := e.Captured.Envelope
 	if env == nil {
-		return "nothing was captured"
+		return nothingCaptured
 	}
 	for _, d := range e.Captured.Defects {
 		if slices.Contains(channelFaults, d.Code) {

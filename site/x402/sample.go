@@ -82,7 +82,7 @@ func sampleObject(s object, levels int) json.RawMessage {
 }
 
 // sampleFields reads version 1's field descriptions, a map of names to a type word, an example or a small schema, into an
-// example value for each. A type word stands for its smallest value.
+// example value for each that is not optional. A type word stands for its smallest value.
 func sampleFields(raw json.RawMessage) json.RawMessage {
 	list, ok := members(raw)
 	if !ok {
@@ -112,7 +112,10 @@ func sampleFields(raw json.RawMessage) json.RawMessage {
 func fieldExample(raw json.RawMessage) json.RawMessage {
 	word, isText := stringValue(raw)
 	if !isText {
-		if kind(raw) == '{' {
+		if list, ok := members(raw); ok {
+			if kind(object(list).get("required")) == 'f' {
+				return nil
+			}
 			return sample(raw, sampleDepth)
 		}
 		return present(raw)

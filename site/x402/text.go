@@ -21,17 +21,22 @@ func cleanText(s string) string {
 	if len(s) > 16*maxText { // the rest would be clipped anyway; entities and repairs only shorten
 		s = s[:16*maxText]
 	}
-	s = repairMojibake(html.UnescapeString(strings.ToValidUTF8(s, "�")))
-	s = strings.Map(func(r rune) rune {
+	s = dropInvisible(repairMojibake(html.UnescapeString(strings.ToValidUTF8(s, "\ufffd"))))
+	s = dropInvisible(repairMojibake(s)) // an invisible character may have kept the first repair from working
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// dropInvisible takes out what shows nothing and makes every blank a plain one.
+func dropInvisible(s string) string {
+	return strings.Map(func(r rune) rune {
 		switch {
-		case unicode.IsSpace(r) || r == '\u0085':
+		case unicode.IsSpace(r):
 			return ' '
 		case invisible(r):
 			return -1
 		}
 		return r
 	}, s)
-	return strings.Join(strings.Fields(s), " ")
 }
 
 // invisible says whether a character shows nothing but changes how text is read: controls, direction marks, joiners

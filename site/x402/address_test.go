@@ -1,0 +1,167 @@
+package x402
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// Addresses whose keys are made up for these tests, valid in shape and checksum.
+var validAddresses = []struct{ network, address, norm string }{
+	{"eip155:8453", "0x209693Bc6afc0C5328bA36FaF03C514EF312287C", "0x209693bc6afc0c5328ba36faf03c514ef312287c"},
+	{"eip155:8453", "0x209693bc6afc0c5328ba36faf03c514ef312287c", "0x209693bc6afc0c5328ba36faf03c514ef312287c"},
+	{"eip155:8453", "0x209693BC6AFC0C5328BA36FAF03C514EF312287C", "0x209693bc6afc0c5328ba36faf03c514ef312287c"},
+	{"eip155:1", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"},
+	{"eip155:1", "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359", "0xfb6916095ca1df60bb79ce92ce3ea74c37c5d359"},
+	{"eip155:1", "0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB", "0xdbf03b407c01e7cd3cbea99509d93f8dddc8c6fb"},
+	{"eip155:1", "0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb", "0xd1220a0cf47c7b9be7a2e6ba89f429762e7b9adb"},
+	{"solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp", "9m8D6vqV489JfQDxJ4T5gU5pfXkefna3JWBhqdnJ9ymG", "9m8D6vqV489JfQDxJ4T5gU5pfXkefna3JWBhqdnJ9ymG"},
+	{"aptos:1", "0xA1", "0x00000000000000000000000000000000000000000000000000000000000000a1"},
+	{"sui:mainnet", "0xDBA34672e30cb065b1f93e3ab55318768fd6fef66c15942c9f7cb846e2f900e7", "0xdba34672e30cb065b1f93e3ab55318768fd6fef66c15942c9f7cb846e2f900e7"},
+	{"stellar:pubnet", "GCBCWM5NQ7AURIFCBJN2PTK6XSVGRU3KDDT2VULFKVEQH5JMVATVP5NM", "GCBCWM5NQ7AURIFCBJN2PTK6XSVGRU3KDDT2VULFKVEQH5JMVATVP5NM"},
+	{"stellar:pubnet", "MCBCWM5NQ7AURIFCBJN2PTK6XSVGRU3KDDT2VULFKVEQH5JMVATVOAAAAAAAAAAAACTAG", "MCBCWM5NQ7AURIFCBJN2PTK6XSVGRU3KDDT2VULFKVEQH5JMVATVOAAAAAAAAAAAACTAG"},
+	{"stellar:testnet", "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA", "CBIELTK6YBZJU5UP2WWQEUCYKLPU6AUNZ2BQ4WWFEIE3USCIHMXQDAMA"},
+	{"algorand:wGHE2Pwdvd7S12BL5FaOP20EGYesN73ktiC1qzkkit8=", "QIVTHLMHYFEKBIQKLOT42XV4VJUNG2QY46VNCZKVJEB7KLFIE5LZYREUZU", "QIVTHLMHYFEKBIQKLOT42XV4VJUNG2QY46VNCZKVJEB7KLFIE5LZYREUZU"},
+	{"near:mainnet", "Acme_pay.near", "acme_pay.near"},
+	{"near:mainnet", "17208628f84f5d6ad33f0da3bbbeb27ffcb398eac501a31bd6ad2011e36133a1", "17208628f84f5d6ad33f0da3bbbeb27ffcb398eac501a31bd6ad2011e36133a1"},
+	{"hedera:mainnet", "0.0.456858", "0.0.456858"},
+	{"xrpl:0", "rMxCKbEDwqr76QuheSUMdEGf4B9xJ8m5De", "rMxCKbEDwqr76QuheSUMdEGf4B9xJ8m5De"},
+	{"xrpl:1", "rQhWct2fv4Vc4KRjRgMrxa8xPN9Zx9iLKV", "rQhWct2fv4Vc4KRjRgMrxa8xPN9Zx9iLKV"},
+	{"tvm:-239", "EQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_sDs", "0:b113a994b5024a16719f69139328eb759596c38a25f59028b146fecdc3621dfe"},
+	{"tvm:-239", "0:B113A994B5024A16719F69139328EB759596C38A25F59028B146FECDC3621DFE", "0:b113a994b5024a16719f69139328eb759596c38a25f59028b146fecdc3621dfe"},
+	{"tron:0x2b6653dc", "TMqUbiSRPKYmUy1QVw97n7M4wRmcuYsAYZ", "TMqUbiSRPKYmUy1QVw97n7M4wRmcuYsAYZ"},
+	{"cosmos:noble-1", "noble1sg4n8tv8c9y2pgs2twnu6h4u4f5dx6scqgxrxf", "noble1sg4n8tv8c9y2pgs2twnu6h4u4f5dx6scqgxrxf"},
+	{"cosmos:cosmoshub-4", "cosmos1sg4n8tv8c9y2pgs2twnu6h4u4f5dx6scgtnt78", "cosmos1sg4n8tv8c9y2pgs2twnu6h4u4f5dx6scgtnt78"},
+	{"cardano:mainnet", "addr1qxpzkvadslq53g9zpfd60n27hj4x35m2rrn645t924ys8afv4qn40q3txwkc0s2g5z3q5ka8e40te2ng6d4p3ea269jsxhtvmp", "addr1qxpzkvadslq53g9zpfd60n27hj4x35m2rrn645t924ys8afv4qn40q3txwkc0s2g5z3q5ka8e40te2ng6d4p3ea269jsxhtvmp"},
+	{"cardano:preprod", "addr_test1qzpzkvadslq53g9zpfd60n27hj4x35m2rrn645t924ys8afv4qn40q3txwkc0s2g5z3q5ka8e40te2ng6d4p3ea269js9pkvh7", "addr_test1qzpzkvadslq53g9zpfd60n27hj4x35m2rrn645t924ys8afv4qn40q3txwkc0s2g5z3q5ka8e40te2ng6d4p3ea269js9pkvh7"},
+	{"casper:casper", "02" + strings.Repeat("aB", 33), "02" + strings.Repeat("ab", 33)},
+	{"ccd:9dd9ca4d19e9393877d2c44b70f89acb", "3w5AS2VtenLBcNVFk2bGr8rj8im7dUoJSf137HXpVwueXeqmfV", "3w5AS2VtenLBcNVFk2bGr8rj8im7dUoJSf137HXpVwueXeqmfV"},
+	{"keeta:21378", "keeta_" + strings.Repeat("a2", 30) + "a", "keeta_" + strings.Repeat("a2", 30) + "a"},
+	{"stacks:1", "SP212PCXDGZ0MH85219DTFKAYQJN6HMVA30N9DPQX", "SP212PCXDGZ0MH85219DTFKAYQJN6HMVA30N9DPQX"},
+	{"starknet:SN_MAIN", "0x0AbC", "0x0abc"},
+	{"bip122:000000000019d6689c085ae165831e93", "1CsGbf4hEbRpKnwmufVQFxew2e2JgEJ8Jt", "1CsGbf4hEbRpKnwmufVQFxew2e2JgEJ8Jt"},
+	{"bip122:000000000019d6689c085ae165831e93", "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"},
+	{"bip122:000000000019d6689c085ae165831e93", "bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0", "bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0"},
+	{"cloudflare:402", "merchant", "merchant"},
+	{"polkadot:91b171bb158e2d3848fa23a9f1c25182", "15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5", "15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5"},
+}
+
+func TestCheckAddress(t *testing.T) {
+	t.Parallel()
+	for _, test := range validAddresses {
+		if err := CheckAddress(test.network, test.address); err != nil {
+			t.Error(err)
+		}
+		if got := NormalizeAddress(test.network, test.address); got != test.norm {
+			t.Errorf("NormalizeAddress(%s, %s) = %s, want %s", test.network, test.address, got, test.norm)
+		}
+		if err := CheckAddress(test.network, NormalizeAddress(test.network, test.address)); err != nil {
+			t.Errorf("the normal form is refused: %v", err)
+		}
+	}
+}
+
+func TestCheckAddressRefuses(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		network, address string
+		want             error
+	}{
+		{"eip155:8453", "0x209693bc6afc0C5328bA36FaF03C514EF312287C", ErrChecksum},
+		{"eip155:8453", "0x0000000000000000000000000000000000000000", ErrBurn},
+		{"eip155:8453", "0x000000000000000000000000000000000000dEaD", ErrBurn},
+		{"eip155:8453", "0x209693Bc6afc0C5328bA36FaF03C514EF312287", ErrShape},
+		{"eip155:8453", "209693Bc6afc0C5328bA36FaF03C514EF312287C", ErrShape},
+		{"eip155:8453", "0x209693Bc6afc0С5328bA36FaF03C514EF312287C", ErrShape}, // a Cyrillic С
+		{"eip155:8453", "vitalik.eth", ErrShape},
+		{"eip155:8453", `"0x209693Bc6afc0C5328bA36FaF03C514EF312287C"`, ErrShape},
+		{"eip155:8453", " 0x209693Bc6afc0C5328bA36FaF03C514EF312287C", ErrShape},
+		{"eip155:8453", "", ErrShape},
+		{"eip155:8453", strings.Repeat("0", 1<<20), ErrShape},
+		{"solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp", "0x209693Bc6afc0C5328bA36FaF03C514EF312287C", ErrShape},
+		{"solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp", "11111111111111111111111111111111", ErrBurn},
+		{"solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp", "9m8D6vqV489JfQDxJ4T5gU5pfXkefna3JWBhqdnJ", ErrShape}, // too few bytes
+		{"solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp", "9m8D6vqV489JfQDxJ4T5gU5pfXkefna3JWBhqdnJ9ym0", ErrShape},
+		{"aptos:1", "0x0", ErrBurn},
+		{"sui:mainnet", "0xdba34672", ErrShape},
+		{"stellar:pubnet", "GCBCWM5NQ7AURIFCBJN2PTK6XSVGRU3KDDT2VULFKVEQH5JMVATVP5NA", ErrChecksum},
+		{"stellar:pubnet", "SCBCWM5NQ7AURIFCBJN2PTK6XSVGRU3KDDT2VULFKVEQH5JMVATVP5NM", ErrShape}, // a secret seed
+		{"algorand:wGHE2Pwdvd7S12BL5FaOP20EGYesN73ktiC1qzkkit8=", "QIVTHLMHYFEKBIQKLOT42XV4VJUNG2QY46VNCZKVJEB7KLFIE5LZYREUZA", ErrChecksum},
+		{"near:mainnet", "a", ErrShape},
+		{"near:mainnet", "acme..near", ErrShape},
+		{"hedera:mainnet", "0.0.0", ErrBurn},
+		{"hedera:mainnet", "0.0", ErrShape},
+		{"xrpl:0", "rMxCKbEDwqr76QuheSUMdEGf4B9xJ8m5Df", ErrChecksum},
+		{"tvm:-239", "EQCxE6mUtQJKFnGfaROTKOt1lZbDiiX1kCixRv7Nw2Id_sDt", ErrShape},
+		{"tron:0x2b6653dc", "TMqUbiSRPKYmUy1QVw97n7M4wRmcuYsAYY", ErrChecksum},
+		{"cosmos:noble-1", "cosmos1sg4n8tv8c9y2pgs2twnu6h4u4f5dx6scgtnt78", ErrShape},
+		{"cosmos:noble-1", "noble1sg4n8tv8c9y2pgs2twnu6h4u4f5dx6scqgxrxq", ErrChecksum},
+		{"cosmos:noble-1", "NOBLE1SG4N8TV8C9Y2PGS2TWNU6H4U4F5DX6SCQGXRXF", ErrShape},
+		{"cardano:mainnet", "addr_test1qzpzkvadslq53g9zpfd60n27hj4x35m2rrn645t924ys8afv4qn40q3txwkc0s2g5z3q5ka8e40te2ng6d4p3ea269js9pkvh7", ErrShape},
+		{"casper:casper", "03" + strings.Repeat("ab", 33), ErrShape},
+		{"ccd:9dd9ca4d19e9393877d2c44b70f89acb", "3w5AS2VtenLBcNVFk2bGr8rj8im7dUoJSf137HXpVwueXeqmfW", ErrChecksum},
+		{"keeta:21378", "keeta_ABC", ErrShape},
+		{"stacks:1", "SP212PCXDGZ0MH85219DTFKAYQJN6HMVA30N9DPQY", ErrChecksum},
+		{"starknet:SN_MAIN", "0x", ErrShape},
+		{"bip122:000000000019d6689c085ae165831e93", "1CsGbf4hEbRpKnwmufVQFxew2e2JgEJ8Ju", ErrChecksum},
+		{"bip122:000000000019d6689c085ae165831e93", "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t5", ErrChecksum},
+		{"cloudflare:402", "acme", ErrShape},
+		{"polkadot:91b171bb158e2d3848fa23a9f1c25182", "https://acme.test", ErrShape},
+		{"polkadot:91b171bb158e2d3848fa23a9f1c25182", "pay@acme.test", ErrShape},
+		{"", "two words", ErrShape},
+	} {
+		if err := CheckAddress(test.network, test.address); !errors.Is(err, test.want) {
+			t.Errorf("CheckAddress(%s, %.80q) = %v, want %v", test.network, test.address, err, test.want)
+		}
+	}
+}
+
+func TestCheckAsset(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		network, asset string
+		want           error
+	}{
+		{"eip155:8453", "USDC", ErrShape},
+		{"eip155:8453", "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02914", ErrChecksum},
+		{"solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp", "USDC", ErrShape},
+		{"stellar:pubnet", "GCBCWM5NQ7AURIFCBJN2PTK6XSVGRU3KDDT2VULFKVEQH5JMVATVP5NM", ErrShape},
+		{"algorand:wGHE2Pwdvd7S12BL5FaOP20EGYesN73ktiC1qzkkit8=", "31566704", nil},
+		{"algorand:wGHE2Pwdvd7S12BL5FaOP20EGYesN73ktiC1qzkkit8=", "USDC", ErrShape},
+		{"xrpl:0", "XRP", nil},
+		{"xrpl:0", "USD", nil},
+		{"xrpl:0", "RLUSD", ErrShape},
+		{"tvm:-239", "native", nil},
+		{"cosmos:noble-1", "ibc/" + strings.Repeat("A1", 32), nil},
+		{"cosmos:noble-1", "USDC", ErrShape},
+		{"cardano:mainnet", "lovelace", nil},
+		{"stacks:1", "STX", nil},
+		{"stacks:1", "SP212PCXDGZ0MH85219DTFKAYQJN6HMVA30N9DPQX.token-susdh::susdh", nil},
+		{"bip122:000000000019d6689c085ae165831e93", "sats", nil},
+		{"cloudflare:402", "USD", nil},
+		{"cloudflare:402", "dollars", ErrShape},
+		{"aptos:1", "0x1::aptos_coin::AptosCoin", nil},
+	} {
+		if err := CheckAsset(test.network, test.asset); !errors.Is(err, test.want) {
+			t.Errorf("CheckAsset(%s, %s) = %v, want %v", test.network, test.asset, err, test.want)
+		}
+	}
+}
+
+func FuzzAddress(f *testing.F) {
+	for _, test := range validAddresses {
+		f.Add(test.network, test.address)
+	}
+	f.Add("eip155:8453", "0x")
+	f.Add("bip122:000000000019d6689c085ae165831e93", "lnbc1500n1pw5kjhmpp5f")
+	f.Fuzz(func(t *testing.T, network, address string) {
+		norm := NormalizeAddress(network, address)
+		if again := NormalizeAddress(network, norm); again != norm {
+			t.Errorf("NormalizeAddress(%q, %q) = %q, and once more %q", network, address, norm, again)
+		}
+		if CheckAddress(network, address) == nil && CheckAddress(network, norm) != nil {
+			t.Errorf("%q is an address on %q, its normal form %q is not", address, network, norm)
+		}
+		_ = CheckAsset(network, address)
+	})
+}

@@ -1,0 +1,238 @@
+package x402
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"text/template"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+)
+
+var update = flag.Bool("update", false, "rewrite what the fixtures in testdata expect")
+
+// TestFixtures runs every testdata/*.txtar: each NAME.http is an answer as a service sent it, NAME.json what reading and
+// judging it gives. An answer is a template, so that long or encoded parts stay readable:
+//
+//	{{std "envelope.json"}}      the file, compacted, in standard base64; also stdraw, url, urlraw, json
+//	{{repeat 60000 "x"}}         60,000 times x
+//
+// evidence.json, where there is one, says how the endpoint was reached. A fixture without answers is one that could not
+// be read at all, and none.json has the verdict.
+func TestFixtures(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) < 45 {
+		t.Fatalf("found %d fixtures, want the 45 of the list at least: %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			runFixture(t, file)
+		})
+	}
+}
+
+func runFixture(t *testing.T, file string) {
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	members := map[string][]byte{}
+	for _, f := range archive.Files {
+		members[f.Name] = f.Data
+	}
+	got := map[string][]byte{}
+	for _, f := range archive.Files {
+		if name, ok := strings.CutSuffix(f.Name, ".http"); ok {
+			ev := fixtureEvidence(t, members)
+			ev.Captured = Capture(readAnswer(t, f.Data, members, ev.URL))
+			got[name+".json"] = describe(t, ev)
+		}
+	}
+	if len(got) == 0 {
+		got["none.json"] = describe(t, fixtureEvidence(t, members))
+	}
+	for name, text := range got {
+		if *update {
+			setFile(archive, name, text)
+			continue
+		}
+		if diff := cmp.Diff(string(members[name]), string(text)); diff != "" {
+			t.Errorf("%s: %s (-want +got):\n%s", file, name, diff)
+		}
+	}
+	if *update {
+		if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func setFile(a *txtar.Archive, name string, data []byte) {
+	for i := range a.Files {
+		if a.Files[i].Name == name {
+			a.Files[i].Data = data
+			return
+		}
+	}
+	a.Files = append(a.Files, txtar.File{Name: name, Data: data})
+}
+
+func fixtureEvidence(t *testing.T, members map[string][]byte) Evidence {
+	ev := Evidence{Endpoint: "GET /quote", URL: "https://api.acme.test/quote", TLSVerified: true}
+	if text := members["evidence.json"]; text != nil {
+		if err := json.Unmarshal(text, &ev); err != nil {
+			t.Fatalf("read evidence.json: %v", err)
+		}
+	}
+	return ev
+}
+
+// readAnswer expands a fixture's template and reads it as HTTP/1.1. The body is what follows the blank line.
+func readAnswer(t *testing.T, text []byte, members map[string][]byte, url string) Answer {
+	t.Helper()
+	compact := func(name string) (string, error) {
+		var b bytes.Buffer
+		err := json.Compact(&b, members[name])
+		return b.String(), err
+	}
+	encode := func(e *base64.Encoding) func(string) (string, error) {
+		return func(name string) (string, error) {
+			s, err := compact(name)
+			return e.EncodeToString([]byte(s)), err
+		}
+	}
+	expanded := template.Must(template.New("answer").Funcs(template.FuncMap{
+		"std": encode(base64.StdEncoding), "stdraw": encode(base64.RawStdEncoding),
+		"url": encode(base64.URLEncoding), "urlraw": encode(base64.RawURLEncoding),
+		"json": compact, "repeat": func(n int, s string) string { return strings.Repeat(s, n) },
+		"quoted": func(name string) (string, error) {
+			s, err := compact(name)
+			text, _ := json.Marshal(s)
+			return string(text), err
+		},
+		"padded": func(name string) (string, error) { // "PADDING" in the file stands for 45,000 bytes
+			s, err := compact(name)
+			return base64.StdEncoding.EncodeToString([]byte(strings.Replace(s, "PADDING", strings.Repeat("y", 45000), 1))), err
+		},
+		"first": func(n int, s string) string { return s[:n] },
+	}).Parse(string(text)))
+	var b bytes.Buffer
+	if err := expanded.Execute(&b, nil); err != nil {
+		t.Fatal(err)
+	}
+	head, body, _ := strings.Cut(b.String(), "\n\n")
+	head = strings.ReplaceAll(head, "\n", "\r\n") + "\r\n\r\n"
+	r, err := http.ReadResponse(bufio.NewReaderSize(strings.NewReader(head+strings.TrimSuffix(body, "\n")), 1<<20), nil)
+	if err != nil {
+		t.Fatalf("read answer: %v", err)
+	}
+	defer r.Body.Close()
+	content, err := io.ReadAll(io.LimitReader(r.Body, MaxBody+1))
+	if err != nil {
+		t.Fatalf("read body: %v", err)
+	}
+	return Answer{Status: r.StatusCode, Header: r.Header, Body: content, URL: url}
+}
+
+// described is what a fixture expects, in the order in which a reader wants to know it.
+type described struct {
+	Envelope     string            `json:"envelope"` // "v2 by header, std", "none"
+	Others       []string          `json:"others,omitempty"`
+	Relation     Relation          `json:"relation,omitempty"`
+	Protocols    []string          `json:"protocols,omitempty"`
+	Platform     bool              `json:"platform,omitempty"`
+	Challenges   []Challenge       `json:"mpp,omitempty"`
+	Resource     *Resource         `json:"resource,omitempty"`
+	Discovery    *Discovery        `json:"discovery,omitempty"`
+	Requirements []describedRow    `json:"requirements,omitempty"`
+	Defects      []string          `json:"defects"`
+	Grade        string            `json:"grade"`
+	Passed       int               `json:"passed"`
+	Failed       map[string]string `json:"failed"`
+	PayTo        string            `json:"pay_to"` // source and location
+	Warnings     []string          `json:"warnings"`
+}
+
+type describedRow struct {
+	Scheme   string          `json:"scheme"`
+	Network  string          `json:"network"`
+	Asset    string          `json:"asset"`
+	Amount   string          `json:"amount"`
+	PayTo    string          `json:"pay_to"`
+	Timeout  *int            `json:"timeout"`
+	Extra    json.RawMessage `json:"extra"`
+	Usable   bool            `json:"usable"`
+	Variable bool            `json:"variable,omitempty"`
+	PriceUSD string          `json:"price_usd,omitempty"`
+}
+
+func describe(t *testing.T, ev Evidence) []byte {
+	t.Helper()
+	c := ev.Captured
+	d := described{Envelope: "none", Relation: c.Relation, Protocols: c.Protocols, Platform: c.Platform, Challenges: c.MPP, Defects: []string{}, Warnings: []string{}, Failed: map[string]string{}}
+	if e := c.Envelope; e != nil {
+		d.Envelope = envelopeLine(*e)
+		d.Resource, d.Discovery = &e.Resource, e.Discovery
+		for _, r := range e.Accepts {
+			price, _ := r.PriceUSD()
+			d.Requirements = append(d.Requirements, describedRow{
+				Scheme: r.Scheme, Network: r.NetworkCAIP2, Asset: r.AssetName + " " + r.AssetNorm, Amount: r.Amount,
+				PayTo: r.PayToNorm, Timeout: r.MaxTimeoutSeconds, Extra: r.StableExtra(), Usable: r.Usable(), Variable: r.Variable(), PriceUSD: price,
+			})
+		}
+	}
+	for _, e := range c.Others {
+		d.Others = append(d.Others, envelopeLine(e))
+	}
+	for _, x := range c.Defects {
+		d.Defects = append(d.Defects, line(x.Code, "", x.Row, x.Detail))
+	}
+	verdict := Assess([]Evidence{ev})
+	d.Grade, d.Passed, d.PayTo = verdict.Grade, verdict.Passed, strings.TrimSpace(verdict.PayToSource+" "+verdict.PayToLocation)
+	for _, check := range verdict.Checks {
+		if !check.Pass {
+			d.Failed[check.ID] = check.Reason
+		}
+	}
+	for _, w := range verdict.Warnings {
+		d.Warnings = append(d.Warnings, line(w.Code, w.Endpoint, w.Row, w.Detail))
+	}
+	var b bytes.Buffer
+	out := json.NewEncoder(&b)
+	out.SetEscapeHTML(false)
+	out.SetIndent("", "  ")
+	if err := out.Encode(d); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func envelopeLine(e Envelope) string {
+	return fmt.Sprintf("v%d by %s, %s, %d rows", e.Version, e.Channel, e.Decode, len(e.Accepts))
+}
+
+func line(code, endpoint string, row *int, detail string) string {
+	s := code
+	if endpoint != "" {
+		s += " at " + endpoint
+	}
+	if row != nil {
+		s += fmt.Sprintf(" in row %d", *row)
+	}
+	if detail != "" {
+		s += ": " + detail
+	}
+	return s
+}

@@ -1,0 +1,94 @@
+package x402
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestDecodeValue(t *testing.T) {
+	t.Parallel()
+	const text = `{"x402Version":2,"error":"ÿÿ>>??~~"}` // its base64 has + and / and padding
+	std := base64.StdEncoding.EncodeToString([]byte(text))
+	if !strings.ContainsAny(std, "+/") || !strings.HasSuffix(std, "=") {
+		t.Fatalf("%s shows too little of its alphabet", std)
+	}
+	for _, test := range []struct {
+		name, value, variant string
+		leniency             []string
+	}{
+		{"standard", std, "std", nil},
+		{"unpadded", strings.TrimRight(std, "="), "std-unpadded", []string{base64Unpadded}},
+		{"for URLs", base64.URLEncoding.EncodeToString([]byte(text)), "url", []string{base64URL}},
+		{"for URLs, unpadded", base64.RawURLEncoding.EncodeToString([]byte(text)), "url-unpadded", []string{base64URL}},
+		{"plain", text, "raw", []string{rawJSON}},
+		{"quoted", `"` + std + `"`, "quoted+std", []string{valueQuoted}},
+		{"single quotes", `'` + std + `'`, "quoted+std", []string{valueQuoted}},
+		{"JSON string", `"{\"x402Version\":2,\"error\":\"ÿÿ>>??~~\"}"`, "quoted+raw", []string{valueQuoted, rawJSON}},
+		{"blank before", " " + std, "trimmed+std", []string{valueSpaced}},
+		{"line breaks", std[:20] + "\n " + std[20:], "trimmed+std", []string{valueSpaced}},
+		{"twice", base64.StdEncoding.EncodeToString([]byte(std)), "std+std", []string{valueEncoded}},
+		{"percent over base64", url.QueryEscape(std), "percent+std", []string{valueEncoded}},
+		{"percent over JSON", url.PathEscape(text), "percent", []string{valueEncoded}},
+		{"byte order mark", base64.StdEncoding.EncodeToString([]byte("\ufeff" + text)), "std", []string{byteOrderMark}},
+	} {
+		got, ok := decodeValue(test.value)
+		if !ok || string(got.text) != text || got.variant != test.variant || !slices.Equal(got.leniency, test.leniency) {
+			t.Errorf("%s: %v, %q by %s with %v, want %s with %v", test.name, ok, got.text, got.variant, got.leniency, test.variant, test.leniency)
+		}
+	}
+}
+
+func TestDecodeValueRefuses(t *testing.T) {
+	t.Parallel()
+	thrice := base64.StdEncoding.EncodeToString([]byte(base64.StdEncoding.EncodeToString([]byte(base64.StdEncoding.EncodeToString([]byte(`{"accepts":[]}`))))))
+	for _, value := range []string{"", " ", `"`, `""`, "hello", "abcd", "{", "{}}", "AAAA", "%zz", thrice, strings.Repeat("[", 1<<16), base64.StdEncoding.EncodeToString([]byte(strings.Repeat(`{"a":`, 65) + "1" + strings.Repeat("}", 65)))} {
+		if got, ok := decodeValue(value); ok {
+			t.Errorf("decodeValue(%.60q) = %.60q by %s", value, got.text, got.variant)
+		}
+	}
+}
+
+func TestInvalidUTF8(t *testing.T) {
+	t.Parallel()
+	c := Capture(Answer{Status: 402, Header: header(headerName, stdBase64([]byte("{\"x402Version\":2,\"error\":\"caf\xe9\",\"accepts\":[]}")))})
+	if c.Envelope == nil || c.Envelope.Error != "caf\ufffd" || !hasDefect(c, invalidUTF8) {
+		t.Errorf("captured %+v with %v", c.Envelope, c.Defects)
+	}
+	if !json.Valid(c.Envelope.Raw) {
+		t.Error("what was received is no JSON any more")
+	}
+}
+
+func hasDefect(c Captured, code string) bool {
+	return slices.ContainsFunc(c.Defects, func(d Defect) bool { return d.Code == code })
+}
+
+func TestChallenges(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		value string
+		want  string // schemes and parameters
+	}{
+		{`Payment id="a", method="tempo"`, "Payment id=a method=tempo"},
+		{`Payment id="a", Payment id="b"`, "Payment id=a|Payment id=b"},
+		{`Basic realm="x, Payment id=y", L402 macaroon=abc, invoice="ln\"bc"`, `Basic realm=x, Payment id=y|L402 invoice=ln"bc macaroon=abc`},
+		{`Negotiate`, "Negotiate"}, {``, ""}, {`,,, ;`, ""}, {`="`, ""}, {`Payment id="unterminated`, "Payment id=unterminated"},
+	} {
+		var got []string
+		for _, c := range challenges(test.value) {
+			parts := []string{}
+			for key, value := range c.params {
+				parts = append(parts, key+"="+value)
+			}
+			slices.Sort(parts)
+			got = append(got, strings.Join(append([]string{c.scheme}, parts...), " "))
+		}
+		if strings.Join(got, "|") != test.want {
+			t.Errorf("challenges(%q) = %q, want %q", test.value, strings.Join(got, "|"), test.want)
+		}
+	}
+}
