@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -166,85 +165,4 @@ func prices(ctx context.Context, q querier, sql string, args ...any) ([]Price, e
 		return nil, fmt.Errorf("read prices: %w", err)
 	}
 	return p, nil
-}
-
-// AddHistories lists nothing: it writes the past of services that AddListings has just listed, all of it or none, and
-// says in settings what data this directory holds. The logs' first sealed hour is before the oldest check.
-func (db *DB) AddHistories(ctx context.Context, source string, histories []History) error {
-	err := db.transact(ctx, func(tx pgx.Tx) error {
-		var checks []Check
-		ids := map[string]int64{}
-		for _, h := range histories {
-			var id int64
-			if err := tx.QueryRow(ctx, `SELECT id FROM services WHERE slug = $1`, h.Slug).Scan(&id); err != nil {
-				return fmt.Errorf("find %s: %w", h.Slug, err)
-			}
-			ids[h.Slug] = id
-			for i := range h.Days {
-				h.Days[i].ServiceID = id
-			}
-			if err := addRollups(ctx, tx, dayRollups, h.Days); err != nil {
-				return err
-			}
-			for _, c := range h.Checks {
-				c.ServiceID = id
-				checks = append(checks, c)
-			}
-		}
-		slices.SortFunc(checks, func(a, b Check) int { return a.CheckedAt.Compare(b.CheckedAt) })
-		if err := startLogs(ctx, tx, checks); err != nil {
-			return err
-		}
-		if _, err := recordChecks(ctx, tx, checks); err != nil {
-			return err
-		}
-		for _, h := range histories {
-			if err := addHistory(ctx, tx, ids[h.Slug], h); err != nil {
-				return fmt.Errorf("write history of %s: %w", h.Slug, err)
-			}
-		}
-		_, err := tx.Exec(ctx, `INSERT INTO settings (name, value) VALUES ('source', $1)`, source)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("write histories: %w", err)
-	}
-	return nil
-}
-
-func addHistory(ctx context.Context, tx pgx.Tx, id int64, h History) error {
-	b := &pgx.Batch{}
-	for _, e := range h.Endpoints {
-		b.Queue(`
-			UPDATE endpoints SET first_seen_at = $2, last_paid_at = $3, last_probed_at = $3, fingerprint = $4,
-				verdict = CASE WHEN $3::timestamptz IS NULL THEN NULL ELSE 'paid' END, verdict_at = $3
-			WHERE id = $1`,
-			EndpointID(h.Slug, e.Method, e.Path), e.FirstSeenAt, e.LastPaidAt, e.Fingerprint)
-	}
-	for _, p := range h.Prices {
-		queuePrice(b, p)
-	}
-	for _, c := range h.Changes {
-		queueChange(b, id, c)
-	}
-	if n := len(h.Checks); n > 0 {
-		last := h.Checks[n-1]
-		b.Queue(`
-			UPDATE services SET last_checked_at = $2, last_status = $3, consecutive_failures = $4, failing_since = $5,
-				last_success_at = (SELECT max(last_paid_at) FROM endpoints WHERE service_id = $1)
-			WHERE id = $1`, id, last.CheckedAt, last.Status, last.ConsecutiveFailures, failingSince(h.Checks))
-	}
-	return tx.SendBatch(ctx, b).Close()
-}
-
-// failingSince is the time of the first of the offline visits that checks end with, nil when they end otherwise.
-func failingSince(checks []Check) *time.Time {
-	var since *time.Time
-	for _, c := range slices.Backward(checks) {
-		if c.ConsecutiveFailures == 0 {
-			break
-		}
-		since = &c.CheckedAt
-	}
-	return since
 }

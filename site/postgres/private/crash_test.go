@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // TestKilledProgram kills a program that runs a server, in every way that
@@ -197,12 +198,14 @@ func TestKilledInitdb(t *testing.T) {
 
 // awaitFile does what it is told as soon as a file is there.
 func awaitFile(t *testing.T, pattern string, do func()) {
+	poll := time.NewTicker(time.Millisecond)
+	defer poll.Stop()
 	for t.Context().Err() == nil {
 		if found, _ := filepath.Glob(pattern); len(found) > 0 {
 			do()
 			return
 		}
-		runtime.Gosched()
+		<-poll.C
 	}
 }
 

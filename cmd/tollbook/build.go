@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"tollbook/build"
+	"tollbook/output"
+	"tollbook/render"
+)
+
+// buildOptions are the flags of build.
+type buildOptions struct {
+	dataOptions
+	siteOptions
+	Expand string
+	Every  time.Duration
+	JSON   bool
+}
+
+// siteOptions are what an operator says of the directory.
+type siteOptions struct {
+	Title, BaseURL, SiteContact string
+}
+
+// AddFlags adds what pages say of their directory.
+func (o *siteOptions) AddFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.Title, "title", "Tollbook", "name of the directory on its pages")
+	f.StringVar(&o.BaseURL, "base-url", "http://127.0.0.1:4020", "`address` at which readers reach the directory")
+	f.StringVar(&o.SiteContact, "site-contact", "", "e-mail or web `address` that pages name for questions")
+}
+
+// AddFlags adds the flags of build.
+func (o *buildOptions) AddFlags(f *pflag.FlagSet) {
+	o.dataOptions.AddFlags(f)
+	o.siteOptions.AddFlags(f)
+	f.StringVar(&o.Expand, "expand", string(output.ExpandAll), "which files to write out singly beside the zip: all or none")
+	f.DurationVar(&o.Every, "every", 15*time.Minute, "time to the next build, which readers may cache this one for")
+	f.BoolVar(&o.JSON, "json", false, "print the report as JSON")
+}
+
+// logDelay is how long after their time checks enter the logs: longer than the longest visit takes to be kept.
+const logDelay = 2 * time.Minute
+
+func newBuildCommand() *cobra.Command {
+	var o buildOptions
+	cmd := &cobra.Command{
+		Use:   "build",
+		Short: "Make a snapshot of what is known, and publish it to the folder",
+		Long: `Build reads Postgres at one moment, judges every service, writes every response and every page of the directory into one
+zip, and makes it the current snapshot of <data>/public. When it fails, or is killed, the last snapshot stays current.
+
+EXIT STATUS
+
+0 when the snapshot is published, 1 when it is not.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runBuild(cmd.Context(), o, cmd.OutOrStdout()) },
+	}
+	o.AddFlags(cmd.Flags())
+	return cmd
+}
+
+func runBuild(ctx context.Context, o buildOptions, stdout io.Writer) error {
+	logger := newLogger(slog.LevelInfo)
+	folder, err := openPublic(o.dataOptions)
+	if err != nil {
+		return err
+	}
+	db, err := openDatabase(ctx, o.dataOptions, func(line string) { logger.Info(line) })
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	source, err := db.Setting(ctx, "source")
+	if err != nil {
+		return err
+	}
+	bar := newProgress("rendered")
+	report, err := build.Run(ctx, db.DB, folder, build.Options{
+		Now: time.Now(), Every: o.Every, LogDelay: logDelay, Expand: output.Expand(o.Expand), Progress: bar.set,
+		Site: render.Site{Title: o.Title, BaseURL: o.BaseURL, Contact: o.SiteContact, Sample: source != ""},
+	})
+	bar.finish()
+	if err != nil {
+		return err
+	}
+	if _, err := prune(folder, time.Now()); err != nil {
+		return err
+	}
+	if o.JSON {
+		return json.NewEncoder(stdout).Encode(struct {
+			build.Report
+			Seconds float64 `json:"seconds"`
+		}{report, report.Took.Seconds()})
+	}
+	_, err = fmt.Fprintf(stdout, "snapshot %s: %d services, %d files, %.1f MB, zip %.1f MB, %d new packs, %.2f s\n", report.Snapshot, report.Services,
+		report.Files, float64(report.Bytes)/1e6, float64(report.Zip)/1e6, report.Packs, report.Took.Seconds())
+	return err
+}

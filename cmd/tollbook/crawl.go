@@ -1,0 +1,104 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"tollbook/crawl"
+	"tollbook/crawl/probe"
+)
+
+// crawlOptions are the flags of crawl.
+type crawlOptions struct {
+	dataOptions
+	Once         bool
+	Workers      int
+	HostGap      time.Duration
+	AllowPrivate []string
+	Contact      string
+	JSON         bool
+}
+
+// AddFlags adds the flags of crawl.
+func (o *crawlOptions) AddFlags(f *pflag.FlagSet) {
+	o.dataOptions.AddFlags(f)
+	f.BoolVar(&o.Once, "once", false, "visit all that is due and exit; otherwise go on visiting")
+	f.IntVar(&o.Workers, "workers", 32, "services visited at once")
+	f.DurationVar(&o.HostGap, "host-gap", time.Second, "time between two requests to a host")
+	f.StringSliceVar(&o.AllowPrivate, "allow-private", nil, "`HOST[:PORT]` that may be visited although it is private; for tests")
+	f.StringVar(&o.Contact, "contact", "https://tollbook.example/bot", "`address` that the user agent names for questions")
+	f.BoolVar(&o.JSON, "json", false, "print the report as JSON")
+}
+
+func newCrawlCommand() *cobra.Command {
+	var o crawlOptions
+	cmd := &cobra.Command{
+		Use:   "crawl",
+		Short: "Visit the services that are due",
+		Long: `Crawl visits each service that is due: it asks the service's endpoints without paying, and keeps what they answer in
+Postgres (DATABASE_URL, or the folder's own). It changes nothing that is published; that is "tollbook build".
+
+A terminal shows a progress bar; elsewhere each check is one log line.
+
+EXIT STATUS
+
+0 when every due service was visited, whatever the visits found; 1 when the crawl itself failed.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runCrawl(cmd.Context(), o, cmd.OutOrStdout()) },
+	}
+	o.AddFlags(cmd.Flags())
+	return cmd
+}
+
+func runCrawl(ctx context.Context, o crawlOptions, stdout io.Writer) error {
+	guard := &probe.Guard{AllowPrivate: o.AllowPrivate}
+	if err := guard.Validate(); err != nil {
+		return fmt.Errorf("%w: %w", errUsage, err)
+	}
+	logger := newLogger(slog.LevelInfo)
+	db, err := openDatabase(ctx, o.dataOptions, func(line string) { logger.Info(line) })
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	bar := newProgress("visited")
+	options := crawl.Options{Workers: o.Workers, HostGap: o.HostGap, Logger: logger}
+	if bar != nil {
+		options.Logger, options.Visited = nil, bar.set
+	}
+	c := crawl.New(db.DB, options, probe.Options{Guard: guard, UserAgent: userAgent(o.Contact)})
+	defer c.Close()
+	if !o.Once {
+		return c.Run(ctx)
+	}
+	report, err := c.Round(ctx)
+	bar.finish()
+	if err != nil {
+		return err
+	}
+	if err := db.Retain(ctx, time.Now()); err != nil {
+		return err
+	}
+	return printReport(stdout, report, o.JSON)
+}
+
+func printReport(w io.Writer, r crawl.Report, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(w).Encode(map[string]any{
+			"visits": r.Visits, "online": r.Online, "degraded": r.Degraded, "offline": r.Offline, "inconclusive": r.Inconclusive,
+			"changes": r.Changes, "seconds": r.Took.Seconds(),
+		})
+	}
+	_, err := fmt.Fprintf(cmp.Or[io.Writer](w, os.Stdout), "%d visited in %.1f s: %d online, %d degraded, %d offline, %d inconclusive; %d changes\n",
+		r.Visits, r.Took.Seconds(), r.Online, r.Degraded, r.Offline, r.Inconclusive, r.Changes)
+	return err
+}

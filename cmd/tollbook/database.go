@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"tollbook/output"
+	"tollbook/site/postgres"
+	"tollbook/site/postgres/private"
+)
+
+// dataOptions say where a directory keeps itself.
+type dataOptions struct {
+	Data string
+}
+
+// AddFlags adds --data.
+func (o *dataOptions) AddFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.Data, "data", "tollbook-data", "`folder` of this directory: its private Postgres and, in public, what is published")
+}
+
+// public is the folder that snapshots are published to.
+func (o *dataOptions) public() string { return filepath.Join(o.Data, "public") }
+
+// database is an open database, with the private server behind it where there is one.
+type database struct {
+	*postgres.DB
+	server *private.Server // nil with DATABASE_URL
+}
+
+// openDatabase connects to DATABASE_URL, or starts the folder's private Postgres. say is told what takes long.
+func openDatabase(ctx context.Context, o dataOptions, say func(string)) (*database, error) {
+	if url := os.Getenv("DATABASE_URL"); url != "" {
+		db, err := postgres.Open(ctx, url)
+		if err != nil {
+			return nil, fmt.Errorf("open DATABASE_URL: %w", err)
+		}
+		return &database{DB: db}, nil
+	}
+	server, err := private.Start(ctx, private.Options{Dir: filepath.Join(o.Data, "postgres"), Say: say})
+	if err != nil {
+		return nil, fmt.Errorf("start private Postgres: %w", err)
+	}
+	db, err := postgres.Open(ctx, server.DSN())
+	if err != nil {
+		return nil, errors.Join(err, stopServer(server))
+	}
+	return &database{DB: db, server: server}, nil
+}
+
+// Close closes the connections and stops the private server.
+func (d *database) Close() error {
+	d.DB.Close()
+	if d.server == nil {
+		return nil
+	}
+	return stopServer(d.server)
+}
+
+func stopServer(s *private.Server) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Second)
+	defer cancel()
+	if err := s.Stop(ctx); err != nil {
+		return fmt.Errorf("stop private Postgres: %w", err)
+	}
+	return nil
+}
+
+// openPublic opens, and makes where it is missing, the folder that snapshots are published to.
+func openPublic(o dataOptions) (*output.Folder, error) {
+	folder, err := output.OpenFolder(o.public())
+	if err != nil {
+		return nil, fmt.Errorf("open the published folder: %w", err)
+	}
+	return folder, nil
+}

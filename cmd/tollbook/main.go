@@ -1,0 +1,21 @@
+// Command tollbook finds, measures and publishes network services that charge per request over HTTP 402.
+//
+// The command line owns flags, configuration, progress and the wiring of the parts; it holds no rules.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := newRootCommand().ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "tollbook:", err)
+		os.Exit(exitStatus(err))
+	}
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tollbook/crawl"
+	"tollbook/site"
+)
+
+func newServicesCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "services",
+		Short: "Import and list the services of the directory",
+		Args:  cobra.NoArgs,
+	}
+	cmd.AddCommand(newServicesImportCommand(), newServicesListCommand())
+	return cmd
+}
+
+func newServicesImportCommand() *cobra.Command {
+	var o dataOptions
+	cmd := &cobra.Command{
+		Use:   "import FILE",
+		Short: "List the services of a JSON or TOML file",
+		Long: `Import lists every service of a file, or none: a wrong entry refuses the whole file and is named with its line. A JSON file
+is a list of objects, a TOML file has [[service]] tables, both with the names of a submission:
+
+    [[service]]
+    service_name = "Acme Quotes"
+    description  = "Share prices, a call at a time."
+    url          = "https://api.acme.example"
+    website_url  = "https://acme.example"
+    category     = "Finance"
+    endpoints    = ["/quote", "POST /search"]
+
+slug and source (default imported:file) may be given too. Syntax is checked here; whether an address may be visited is
+decided when it is.
+
+EXIT STATUS
+
+0 when every service is listed, 1 when none is.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runServicesImport(cmd.Context(), o, args[0], cmd.OutOrStdout())
+		},
+	}
+	o.AddFlags(cmd.Flags())
+	return cmd
+}
+
+func runServicesImport(ctx context.Context, o dataOptions, path string, stdout io.Writer) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("import: %w", err)
+	}
+	defer f.Close()
+	listings, err := crawl.ReadListings(path, f, time.Now())
+	if err != nil {
+		return fmt.Errorf("nothing was imported:\n%w", err)
+	}
+	logger := newLogger(slog.LevelInfo)
+	db, err := openDatabase(ctx, o, func(line string) { logger.Info(line) })
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if err := db.AddListings(ctx, listings); err != nil {
+		return fmt.Errorf("nothing was imported: %w", err)
+	}
+	_, err = fmt.Fprintf(stdout, "%d services listed; tollbook crawl visits them\n", len(listings))
+	return err
+}
+
+func newServicesListCommand() *cobra.Command {
+	var o dataOptions
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "Print the listed services",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runServicesList(cmd.Context(), o, asJSON, cmd.OutOrStdout())
+		},
+	}
+	o.AddFlags(cmd.Flags())
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON list")
+	return cmd
+}
+
+func runServicesList(ctx context.Context, o dataOptions, asJSON bool, stdout io.Writer) error {
+	logger := newLogger(slog.LevelInfo)
+	db, err := openDatabase(ctx, o, func(line string) { logger.Info(line) })
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	services, err := db.Services(ctx)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		type line struct {
+			Slug          string     `json:"slug"`
+			Name          string     `json:"name"`
+			BaseURL       string     `json:"base_url"`
+			Category      string     `json:"category"`
+			LastCheckedAt *site.Time `json:"last_checked_at"`
+			NextCheckAt   site.Time  `json:"next_check_at"`
+		}
+		lines := make([]line, len(services))
+		for i, s := range services {
+			lines[i] = line{Slug: s.Slug, Name: s.Name, BaseURL: s.BaseURL, Category: s.Category, NextCheckAt: site.NewTime(s.NextCheckAt)}
+			if s.LastCheckedAt != nil {
+				lines[i].LastCheckedAt = site.TimeOrNull(*s.LastCheckedAt)
+			}
+		}
+		e := json.NewEncoder(stdout)
+		e.SetEscapeHTML(false)
+		return e.Encode(lines)
+	}
+	if len(services) == 0 {
+		_, err := fmt.Fprintln(stdout, "No services are listed: tollbook services import FILE")
+		return err
+	}
+	w := tabwriter.NewWriter(stdout, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(w, "SLUG\tCATEGORY\tLAST CHECK\tADDRESS")
+	for _, s := range services {
+		last := "never"
+		if s.LastCheckedAt != nil {
+			last = s.LastCheckedAt.UTC().Format(time.DateTime)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", s.Slug, s.Category, last, s.BaseURL)
+	}
+	return w.Flush()
+}
