@@ -1,0 +1,301 @@
+package output
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestPublish(t *testing.T) {
+	t.Parallel()
+	root := tempDir(t)
+	d := openFolder(t, filepath.Join(root, "new", "public"))
+	if _, err := d.Checkpoint(); !errors.Is(err, ErrEmpty) {
+		t.Fatalf("before the first: %v, want %v", err, ErrEmpty)
+	}
+	first := mustPublish(t, d, t0, tree(1))
+	second := mustPublish(t, d, t0.Add(15*time.Minute), tree(2))
+	if err := checkWhole(d.Root()); err != nil {
+		t.Fatal(err)
+	}
+
+	want := []string{
+		".lock", "checkpoint.json", "current", "packs", "packs/2026112023.zip", "packs/2026112100.zip", "snapshots",
+		"snapshots/" + first.Checkpoint.Snapshot + ".zip", "snapshots/" + second.Checkpoint.Snapshot + ".zip",
+		"tree", "tree/" + first.Checkpoint.Snapshot, "tree/" + second.Checkpoint.Snapshot,
+	}
+	if diff := cmp.Diff(want, listing(t, d.Root())); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	if target, _ := os.Readlink(filepath.Join(d.Root(), "current")); target != "tree/"+second.Checkpoint.Snapshot {
+		t.Errorf("current -> %s", target)
+	}
+	for name, content := range tree(2) {
+		got, err := os.ReadFile(filepath.Join(d.Root(), "current", name))
+		if err != nil || string(got) != content {
+			t.Errorf("current/%s: %v, %.40q", name, err, got)
+		}
+	}
+	if second.Linked != 2 || second.Written != 3 || second.Packs != 1 {
+		t.Errorf("linked %d, wrote %d, packs %d; two files and the sums changed", second.Linked, second.Written, second.Packs)
+	}
+
+	data, err := os.ReadFile(filepath.Join(d.Root(), "checkpoint.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]any
+	if err := json.Unmarshal(data, &got); err != nil {
+		t.Fatal(err)
+	}
+	wantPointer := map[string]any{
+		"snapshot": "20261121T000001Z-" + second.Summary.Digest[:6], "previous": first.Checkpoint.Snapshot, "generation": 2.0,
+		"built_at": "2026-11-21T00:00:01.000Z", "next_at": "2026-11-21T00:15:01.000Z", "digest": second.Summary.Digest, "signature": nil,
+	}
+	if diff := cmp.Diff(wantPointer, got); diff != "" {
+		t.Errorf("checkpoint (-want +got):\n%s", diff)
+	}
+}
+
+func TestPublishSameBytesAgain(t *testing.T) {
+	t.Parallel()
+	d := openFolder(t, tempDir(t))
+	first := mustPublish(t, d, t0, tree(1))
+	same := mustPublish(t, d, t0, tree(1))
+	if diff := cmp.Diff(first.Checkpoint, same.Checkpoint); diff != "" {
+		t.Errorf("same bytes, same time: another checkpoint (-want +got):\n%s", diff)
+	}
+	later := mustPublish(t, d, t0.Add(time.Minute), tree(1))
+	if later.Checkpoint.Generation != 2 || later.Checkpoint.Digest != first.Checkpoint.Digest || later.Checkpoint.Snapshot == first.Checkpoint.Snapshot {
+		t.Errorf("same bytes, later: %+v after %+v", later.Checkpoint, first.Checkpoint)
+	}
+	if later.Written != 0 || later.Linked != len(tree(1))+1 {
+		t.Errorf("same bytes, later: wrote %d, linked %d", later.Written, later.Linked)
+	}
+	if err := checkWhole(d.Root()); err != nil {
+		t.Error(err)
+	}
+}
+
+// With and without a previous snapshot the same files give the same zip.
+func TestPublishFull(t *testing.T) {
+	t.Parallel()
+	var zips [2][]byte
+	for i, full := range []bool{false, true} {
+		d := openFolder(t, tempDir(t))
+		mustPublish(t, d, t0, tree(1))
+		b, err := d.Begin(context.Background(), BuildOptions{Now: t0.Add(time.Minute), Next: t0, Full: full, Expand: ExpandNone})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"v1/services/acme.json", "index.html"} {
+			if err := b.Add(name, []byte(tree(1)[name])); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r, err := b.Commit(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (r.Summary.Copied == 0) != full {
+			t.Errorf("full %v: copied %d", full, r.Summary.Copied)
+		}
+		if zips[i], err = os.ReadFile(d.snapshotPath(r.Checkpoint.Snapshot)); err != nil {
+			t.Fatal(err)
+		}
+		if id := d.treeID(); id == r.Checkpoint.Snapshot {
+			t.Error("expanded although told not to")
+		}
+	}
+	if string(zips[0]) != string(zips[1]) {
+		t.Error("the zips differ")
+	}
+}
+
+func TestPublishBusy(t *testing.T) {
+	t.Parallel()
+	d := openFolder(t, tempDir(t))
+	b, err := d.Begin(context.Background(), BuildOptions{Now: t0, Next: t0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = openFolder(t, d.Root()).Begin(context.Background(), BuildOptions{Now: t0, Next: t0})
+	if !errors.Is(err, ErrBusy) || !strings.Contains(err.Error(), fmt.Sprintf("process %d since", os.Getpid())) {
+		t.Errorf("a second publisher: %v, want %v and who it is", err, ErrBusy)
+	}
+	if _, err := d.Prune(t0, ""); !errors.Is(err, ErrBusy) {
+		t.Errorf("prune beside a publisher: %v, want %v", err, ErrBusy)
+	}
+	b.Abort()
+	if diff := cmp.Diff([]string{".lock", "packs", "snapshots", "tree"}, listing(t, d.Root())); diff != "" {
+		t.Errorf("after Abort (-want +got):\n%s", diff)
+	}
+	mustPublish(t, d, t0, tree(1))
+}
+
+func TestPublishKeepsPack(t *testing.T) {
+	t.Parallel()
+	d := openFolder(t, tempDir(t))
+	mustPublish(t, d, t0, tree(1))
+	before, err := os.ReadFile(d.packPath("2026112023"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := d.Begin(context.Background(), BuildOptions{Now: t0.Add(time.Minute), Next: t0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Abort()
+	if err := b.AddPack("2026112023", func(func(string, []byte) error) error { t.Error("asked for a pack that is there"); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	for _, hour := range []string{"", "../x", "2026112024", "20261120", "202611202"} {
+		if err := b.AddPack(hour, nil); err == nil {
+			t.Errorf("pack %q was taken", hour)
+		}
+	}
+	boom := errors.New("boom")
+	if err := b.AddPack("2026112022", func(func(string, []byte) error) error { return boom }); !errors.Is(err, boom) {
+		t.Errorf("a pack whose rows fail: %v", err)
+	}
+	if _, err := b.Commit(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	after, err := os.ReadFile(d.packPath("2026112023"))
+	if err != nil || string(after) != string(before) || d.HasPack("2026112022") {
+		t.Errorf("packs after: %v, %v", err, listing(t, d.Root()))
+	}
+}
+
+func TestPublishDamagedCheckpoint(t *testing.T) {
+	t.Parallel()
+	d := openFolder(t, tempDir(t))
+	if err := os.WriteFile(filepath.Join(d.Root(), "checkpoint.json"), []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := publish(d, t0, tree(1)); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "checkpoint.json") {
+		t.Errorf("got %v, want the damaged file named", err)
+	}
+}
+
+func TestPublishUnwritable(t *testing.T) {
+	t.Parallel()
+	root := tempDir(t)
+	if err := os.WriteFile(filepath.Join(root, "file"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenFolder(filepath.Join(root, "file")); err == nil {
+		t.Error("a file was taken for a folder")
+	}
+	d := openFolder(t, filepath.Join(root, "file", "public"))
+	if _, err := publish(d, t0, tree(1)); err == nil || !strings.Contains(err.Error(), filepath.Join(root, "file")) {
+		t.Errorf("got %v, want the path named", err)
+	}
+}
+
+func TestDirIsFS(t *testing.T) {
+	t.Parallel()
+	d := openFolder(t, tempDir(t))
+	mustPublish(t, d, t0, tree(1))
+	dir, err := OpenDir(filepath.Join(d.Root(), "current"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := fstest.TestFS(dir, "index.html", "v1/services.json", "v1/services/acme.json", SumsFile); err != nil {
+		t.Error(err)
+	}
+	if _, err := dir.ReadFile("../checkpoint.json"); err == nil {
+		t.Error("read outside of the tree")
+	}
+}
+
+func TestDirDamage(t *testing.T) {
+	t.Parallel()
+	d := openFolder(t, tempDir(t))
+	mustPublish(t, d, t0, tree(1))
+	current := filepath.Join(d.Root(), "current")
+	dir, err := OpenDir(current)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(current, "index.html"), []byte("<h1>Build 7</h1>"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(current, "v1/services.json")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"index.html", "v1/services.json"} {
+		if _, err := dir.ReadFile(name); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: %v, want %v", name, err, ErrDamaged)
+		}
+	}
+}
+
+func TestCheckpointGrammar(t *testing.T) {
+	t.Parallel()
+	good := Checkpoint{
+		Snapshot: "20261120T234501Z-3f2a9c", Generation: 1, BuiltAt: "2026-11-20T23:45:01.000Z", NextAt: "2026-11-21T00:00:01.000Z",
+		Digest: "3f2a9c" + strings.Repeat("0", 58),
+	}
+	if got, err := ParseCheckpoint(good.Encode()); err != nil || got != good {
+		t.Errorf("does not come back: %v, %+v", err, got)
+	}
+	bad := "x"
+	for about, change := range map[string]func(*Checkpoint){
+		"no id":           func(c *Checkpoint) { c.Snapshot = "" },
+		"path":            func(c *Checkpoint) { c.Snapshot = "../../../../../etc/hi" },
+		"other digest":    func(c *Checkpoint) { c.Digest = strings.Repeat("0", 64) },
+		"short digest":    func(c *Checkpoint) { c.Digest = "3f2a9c" },
+		"no generation":   func(c *Checkpoint) { c.Generation = 0 },
+		"no time":         func(c *Checkpoint) { c.NextAt = "tomorrow" },
+		"previous no id":  func(c *Checkpoint) { c.Previous = &bad },
+		"built elsewhere": func(c *Checkpoint) { c.BuiltAt = "" },
+	} {
+		c := good
+		change(&c)
+		if _, err := ParseCheckpoint(c.Encode()); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: %v, want %v", about, err, ErrDamaged)
+		}
+	}
+}
+
+func TestSnapshotID(t *testing.T) {
+	t.Parallel()
+	id := SnapshotID(t0, "3f2a9c"+strings.Repeat("0", 58))
+	if id != "20261120T234501Z-3f2a9c" {
+		t.Errorf("id %s", id)
+	}
+	if built, ok := ParseSnapshotID(id); !ok || !built.Equal(t0) {
+		t.Errorf("parse %s: %v, %v", id, built, ok)
+	}
+	for _, bad := range []string{
+		"", "20261120T234501Z", "20261120T234501Z-3f2a9", "20261120T234501Z-3f2a9cc", "20261120T234501Z-3F2A9C", "20261120T234501Z-3f2a9g",
+		"20261320T234501Z-3f2a9c", "20261120T234561Z-3f2a9c", "20261120 234501Z-3f2a9c", "20261120T234501Z_3f2a9c", "../261120T234501Z-3f2a9c",
+	} {
+		if _, ok := ParseSnapshotID(bad); ok {
+			t.Errorf("%q was taken for an id", bad)
+		}
+	}
+}
+
+func FuzzParseCheckpoint(f *testing.F) {
+	f.Add([]byte(`{"snapshot":"20261120T234501Z-3f2a9c","previous":null,"generation":1,"built_at":"2026-11-20T23:45:01.000Z"}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := ParseCheckpoint(data)
+		if err != nil {
+			return
+		}
+		if again, err := ParseCheckpoint(c.Encode()); err != nil || !cmp.Equal(c, again) {
+			t.Fatalf("does not come back: %v, %+v, %+v", err, c, again)
+		}
+	})
+}

@@ -1,0 +1,141 @@
+package output
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// idAt is an id of some minutes before now.
+func idAt(now time.Time, ago time.Duration) string {
+	return SnapshotID(now.Add(-ago), strings.Repeat("ab", 32))
+}
+
+func TestKeep(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 20, 23, 45, 0, 0, time.UTC)
+	minutes := func(ns ...int) (ids []string) {
+		for _, n := range ns {
+			ids = append(ids, idAt(now, time.Duration(n)*time.Minute))
+		}
+		return ids
+	}
+	every := func(from, to, step int) (ns []int) {
+		for n := from; n >= to; n -= step {
+			ns = append(ns, n)
+		}
+		return ns
+	}
+	const hour, day = 60, 24 * 60
+	for _, test := range []struct {
+		about             string
+		ids               []string
+		current, previous string
+		want              []string
+	}{
+		{about: "nothing"},
+		{about: "what is no id is not kept, nor counted", ids: []string{"x", "../../etc", "20261120T234500Z"}},
+		{about: "every quarter of an hour: all of the last two hours", ids: minutes(every(120, 0, 15)...), want: minutes(every(120, 0, 15)...)},
+		{
+			about: "every 5 minutes: the newest 10, then the newest of each hour",
+			ids:   minutes(every(3*hour, 0, 5)...),
+			want:  minutes(170, 110, 50, 45, 40, 35, 30, 25, 20, 15, 10, 5, 0),
+		},
+		{
+			about: "hours of the day before: the newest of each, then of each day",
+			ids:   minutes(every(26*hour, 20*hour, 30)...),
+			want:  minutes(24*hour, 23*hour, 22*hour, 21*hour, 20*hour), // a quarter to each hour
+		},
+		{
+			about: "days of a year",
+			ids:   minutes(367*day, 366*day, 365*day+30, 365*day, 364*day+10, 364*day, 2*day+hour, 2*day),
+			want:  minutes(365*day, 364*day, 2*day),
+		},
+		{
+			about: "current and previous stay whatever their age",
+			ids:   minutes(400*day, 399*day, 398*day, 0), current: idAt(now, 399*day*time.Minute), previous: idAt(now, 400*day*time.Minute),
+			want: minutes(400*day, 399*day, 0),
+		},
+		{about: "a clock that was ahead", ids: minutes(-30, -90), want: minutes(-30, -90)},
+		{about: "order does not matter", ids: minutes(0, 15, 0, 30), want: minutes(30, 15, 0)},
+	} {
+		t.Run(test.about, func(t *testing.T) {
+			t.Parallel()
+			got := Keep(test.ids, now, test.current, test.previous)
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(got, Keep(got, now, test.current, test.previous)); diff != "" {
+				t.Errorf("keeping twice (-once +twice):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A snapshot every 15 minutes, pruned every few hours, comes to as many as the rule says, and every day keeps one.
+func TestKeepOverAYear(t *testing.T) {
+	t.Parallel()
+	var ids []string
+	now := t0
+	for i := range 400 * 24 * 4 {
+		now = now.Add(15 * time.Minute)
+		ids = append(ids, idAt(now, 0))
+		if i%20 > 0 && i < 399*24*4 {
+			continue
+		}
+		ids = Keep(ids, now, ids[len(ids)-1], ids[max(0, len(ids)-2)])
+	}
+	if len(ids) < 365+24 || len(ids) > 367+26+10 {
+		t.Errorf("%d are kept", len(ids))
+	}
+	days := map[string]bool{}
+	for _, id := range ids {
+		days[id[:8]] = true
+	}
+	if len(days) < 365 || len(days) > 366 {
+		t.Errorf("%d days are kept", len(days))
+	}
+}
+
+func TestPrune(t *testing.T) {
+	t.Parallel()
+	d := openFolder(t, tempDir(t))
+	var results []Result
+	for i := range 4 {
+		results = append(results, mustPublish(t, d, t0.Add(time.Duration(i)*time.Minute), tree(i)))
+	}
+	for _, name := range []string{"snapshots/notes.txt", "snapshots/.tmp-snapshot.zip", "packs/2026112022.zip", "packs/2026112099.zip", "tree/mine", ".tmp-current"} {
+		if err := os.WriteFile(filepath.Join(d.Root(), name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := d.Prune(t0.Add(48*time.Hour), "2026112023")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(Pruned{Snapshots: 2, Trees: 2, Packs: 1}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	id := func(i int) string { return results[i].Checkpoint.Snapshot }
+	want := []string{
+		".lock", "checkpoint.json", "current", "packs", "packs/2026112023.zip", "packs/2026112099.zip",
+		"snapshots", fmt.Sprintf("snapshots/%s.zip", id(2)), fmt.Sprintf("snapshots/%s.zip", id(3)), "snapshots/notes.txt",
+		"tree", "tree/" + id(2), "tree/" + id(3), "tree/mine",
+	}
+	if diff := cmp.Diff(want, listing(t, d.Root())); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+}
+
+func TestPruneEmpty(t *testing.T) {
+	t.Parallel()
+	d := openFolder(t, tempDir(t))
+	if got, err := d.Prune(t0, "2026112023"); err != nil || got != (Pruned{}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
