@@ -155,6 +155,13 @@ func canonicalHost(host string) (string, error) {
 		return a.String(), nil
 	}
 	name, err := names.ToASCII(host)
+	if err == nil && strings.Contains(name, "xn--") {
+		// Some names map to what does not map to itself; those would be checked as one thing and looked up as another.
+		var again string
+		if again, err = names.ToASCII(name); err == nil && again != name {
+			err = errors.New("not stable")
+		}
+	}
 	if err != nil {
 		return "", fmt.Errorf("%w: %q is not a host name", ErrRefused, clip(host))
 	}

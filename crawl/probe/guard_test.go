@@ -84,7 +84,8 @@ func redirector(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusTemporaryRedirect)
 }
 
-func lines(t *testing.T, path string) []string {
+// linesOf reads a table of testdata, comments and empty lines left out.
+func linesOf(t testing.TB, path string) []string {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
@@ -125,7 +126,7 @@ func TestForbiddenAddresses(t *testing.T) {
 			t.Errorf("%s %s: reason %q does not say %q", what, target, got.Reason, kind)
 		}
 	}
-	for i, line := range lines(t, "testdata/forbidden_addresses.txt") {
+	for i, line := range linesOf(t, "testdata/forbidden_addresses.txt") {
 		cut := strings.LastIndexByte(line, ' ')
 		kind, addr := line[:cut], netip.MustParseAddr(line[cut+1:])
 		literal := addr.String()
@@ -163,7 +164,7 @@ func TestForbiddenURLs(t *testing.T) {
 	t.Parallel()
 	a := newAmbush(t, http.HandlerFunc(redirector))
 	p := a.prober(t)
-	for _, line := range lines(t, "testdata/forbidden_urls.txt") {
+	for _, line := range linesOf(t, "testdata/forbidden_urls.txt") {
 		target, _, _ := strings.Cut(line, "\t")
 		got := p.Probe(t.Context(), Target{URL: target})
 		if got.Verdict != Refused || got.Requests != 0 || got.Reason == "" {
@@ -195,7 +196,7 @@ func TestForbiddenURLs(t *testing.T) {
 func TestPublicURLs(t *testing.T) {
 	t.Parallel()
 	var g Guard
-	for _, line := range lines(t, "testdata/public_urls.txt") {
+	for _, line := range linesOf(t, "testdata/public_urls.txt") {
 		text, want, _ := strings.Cut(line, "\t")
 		u, err := url.Parse(text)
 		if err != nil {
