@@ -1,0 +1,72 @@
+package render
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func byteRows(rows ...string) (b [][]byte) {
+	for _, r := range rows {
+		b = append(b, []byte(r))
+	}
+	return b
+}
+
+func TestFrame(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		rows [][]byte
+		meta string
+		want string
+	}{
+		{nil, `{"total":0}`, "{\"data\":[\n],\"meta\":{\"total\":0}}\n"},
+		{byteRows(`{"a":1}`), `{}`, "{\"data\":[\n{\"a\":1}\n],\"meta\":{}}\n"},
+		{byteRows(`{"a":1}`, `{"b":"],\"meta\":,"}`, `[]`), `{"total":3}`, "{\"data\":[\n{\"a\":1},\n{\"b\":\"],\\\"meta\\\":,\"},\n[]\n],\"meta\":{\"total\":3}}\n"},
+	} {
+		got := Frame(test.rows, []byte(test.meta))
+		if diff := cmp.Diff(test.want, string(got)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if !json.Valid(got) {
+			t.Errorf("not JSON: %s", got)
+		}
+		rows, meta, err := Rows(got)
+		if err != nil || string(meta) != test.meta || !cmp.Equal(rows, test.rows) {
+			t.Errorf("%s comes back as %q, %s, %v", got, rows, meta, err)
+		}
+	}
+}
+
+func TestRowsRefuses(t *testing.T) {
+	t.Parallel()
+	for about, file := range map[string]string{
+		"nothing":          "",
+		"other JSON":       `{"data":[],"meta":{}}`,
+		"no end":           "{\"data\":[\n{\"a\":1}\n],\"meta\":{}",
+		"cut in a row":     "{\"data\":[\n{\"a\":1}}\n",
+		"cut at a row":     "{\"data\":[\n{\"a\":1},\n}\n",
+		"comma at the end": "{\"data\":[\n{\"a\":1},\n],\"meta\":{}}\n",
+		"comma missing":    "{\"data\":[\n{\"a\":1}\n{\"a\":2}\n],\"meta\":{}}\n",
+		"empty line":       "{\"data\":[\n\n],\"meta\":{}}\n",
+		"comma alone":      "{\"data\":[\n{},\n,\n{}\n],\"meta\":{}}\n",
+		"no meta":          "{\"data\":[\n],\"meta\":}\n",
+	} {
+		if rows, meta, err := Rows([]byte(file)); !errors.Is(err, ErrFrame) {
+			t.Errorf("%s: %q, %q, %v", about, rows, meta, err)
+		}
+	}
+}
+
+func FuzzRows(f *testing.F) {
+	f.Add([]byte("{\"data\":[\n{\"a\":1},\n{}\n],\"meta\":{}}\n"))
+	f.Fuzz(func(t *testing.T, file []byte) {
+		rows, meta, err := Rows(file)
+		if err == nil && !bytes.Equal(Frame(rows, meta), file) {
+			t.Fatalf("%q does not come back from %q and %q", file, rows, meta)
+		}
+	})
+}
