@@ -78,6 +78,9 @@ func choosePrograms(ctx context.Context, o Options, dirs []string, major int) (p
 		if err == nil {
 			return p, nil
 		}
+		if ctx.Err() != nil {
+			return programs{}, ctx.Err()
+		}
 		refused = append(refused, err)
 	}
 	if major != 0 && major != packageMajor {
