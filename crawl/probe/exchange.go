@@ -169,6 +169,9 @@ func redirectTo(resp *http.Response) string {
 
 // follow gives the call that a redirect asks for. 307 and 308 keep the method; a body goes to the same host only.
 func (p *Prober) follow(c call, status int, location string) (call, error) {
+	if len(location) > maxURL {
+		return call{}, fmt.Errorf("redirects to an address of more than %d bytes", maxURL)
+	}
 	to, err := c.url.Parse(location)
 	if err != nil {
 		return call{}, errors.New("redirects to something that is no address")

@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"tollbook/site/x402"
@@ -133,7 +134,7 @@ func New(o Options) *Prober {
 	}
 	p.public = p.newTransport(p.guard.DialContext, nil)
 	for _, r := range o.Routes {
-		p.routes = append(p.routes, routed{r.Domain, p.newTransport(r.dial, r.RootCAs)})
+		p.routes = append(p.routes, routed{strings.ToLower(strings.Trim(r.Domain, ".")), p.newTransport(r.dial, r.RootCAs)})
 	}
 	return p
 }

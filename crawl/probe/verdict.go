@@ -106,7 +106,7 @@ func judgeStatus(a x402.Answer) (Verdict, string, string) {
 	case s >= 300 && s < 400:
 		return Failed, ClassRedirect, answered + " without an address to go to"
 	case s == 400, s == 415, s == 422:
-		return Inconclusive, ClassNeedsInput, answered + ": it wants input that it does not declare"
+		return Inconclusive, ClassNeedsInput, answered + ": it wants input that we do not have"
 	case s == 401, s == 403:
 		return Inconclusive, ClassAuth, answered + ": it wants credentials before payment"
 	case s == 404, s == 410:
