@@ -1,0 +1,193 @@
+package serve
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+
+	"tollbook/output"
+	"tollbook/render"
+	"tollbook/site"
+)
+
+// errMissing is a file that the snapshot must have by its own index, and has not.
+var errMissing = errors.New("missing")
+
+// answer finds what a request asks for: the key of the file that answers it, and the bytes.
+func (h *handler) answer(snap *output.Snapshot, r *http.Request) (string, *body, error) {
+	path := r.URL.EscapedPath()
+	if path == "/"+output.SumsFile {
+		return h.file(snap, output.SumsFile)
+	}
+	q, err := site.ParseRequest(path, r.URL.RawQuery)
+	if err != nil {
+		return "", nil, err
+	}
+	key := q.Key()
+	if q.Route == nil {
+		return h.file(snap, key)
+	}
+	if m, ok := snap.Lookup(key); ok {
+		b, err := h.literal(m)
+		return key, b, err
+	}
+	b, err := h.byRule(snap, q, key)
+	return key, b, err
+}
+
+// file answers a path that names a file by itself. One that is not there is a 404, unless the snapshot must have it.
+func (h *handler) file(snap *output.Snapshot, key string) (string, *body, error) {
+	if m, ok := snap.Lookup(key); ok {
+		b, err := h.literal(m)
+		return key, b, err
+	}
+	index, err := h.index(snap)
+	if err != nil {
+		return "", nil, err
+	}
+	path, query, err := site.Request(key)
+	if err != nil {
+		return "", nil, site.ErrNotFound // no key at all
+	}
+	if q, err := site.ParseRequest(path, query); err == nil && q.Route != nil && q.Key() == key && mustHave(index, q) {
+		return "", nil, fmt.Errorf("file %s: %w", key, errMissing)
+	}
+	return "", nil, site.ErrNotFound
+}
+
+// mustHave says whether q's own file belongs to every whole snapshot with this index.
+func mustHave(index *site.Index, q site.Query) bool {
+	if q.Slug != "" && !hasSlug(index, q.Slug) {
+		return false
+	}
+	return q.Bare || q.Slug != "" && q.Route.Rule == site.RuleLiteral
+}
+
+func hasSlug(index *site.Index, slug string) bool {
+	_, ok := slices.BinarySearch(index.Slugs, slug)
+	return ok
+}
+
+// byRule answers a request whose key is no file.
+func (h *handler) byRule(snap *output.Snapshot, q site.Query, key string) (*body, error) {
+	index, err := h.index(snap)
+	if err != nil {
+		return nil, err
+	}
+	if q.Slug != "" && !hasSlug(index, q.Slug) {
+		return nil, site.ErrNotFound
+	}
+	var cut func() ([]byte, error)
+	switch q.Route.Rule {
+	case site.RuleWindow:
+		cut = func() ([]byte, error) { return h.window(snap, q, index.Lists[q.ListKey()]) }
+	case site.RuleLog:
+		cut = func() ([]byte, error) { return h.log(snap, q) }
+	default:
+		if mustHave(index, q) {
+			return nil, fmt.Errorf("file %s: %w", key, errMissing)
+		}
+		return nil, site.ErrNotFound
+	}
+	return cached(h.cache, cacheKey{snapshot: snap.ID, name: key}, (*body).size, func() (*body, error) {
+		data, err := cut()
+		if err != nil {
+			return nil, err
+		}
+		return newBody(sha256.Sum256(data), data)
+	})
+}
+
+// window cuts a page out of at most two neighbouring files of 100 rows.
+func (h *handler) window(snap *output.Snapshot, q site.Query, total int) ([]byte, error) {
+	var rows [][]byte
+	for _, span := range site.PageSpans(q, total) {
+		file, err := h.rows(snap, span.Key)
+		if err != nil {
+			return nil, err
+		}
+		if span.To > len(file) {
+			return nil, fmt.Errorf("file %s: %w: it has %d rows, the list's total %d wants %d", span.Key, output.ErrDamaged, len(file), total, span.To)
+		}
+		rows = append(rows, file[span.From:span.To]...)
+	}
+	meta, err := json.Marshal(site.NewPaginationMeta(total, q.Int("page"), q.Int("per_page")))
+	if err != nil {
+		return nil, err
+	}
+	return render.Frame(rows, meta), nil
+}
+
+// rows reads a framed file of the snapshot.
+func (h *handler) rows(snap *output.Snapshot, key string) ([][]byte, error) {
+	m, ok := snap.Lookup(key)
+	if !ok {
+		return nil, fmt.Errorf("file %s: %w", key, errMissing)
+	}
+	size := func(rows [][]byte) int { return int(m.Size) + 24*len(rows) }
+	return cached(h.cache, cacheKey{sum: m.Sum, name: "rows"}, size, func() ([][]byte, error) {
+		data, err := m.Read()
+		if err != nil {
+			return nil, err
+		}
+		rows, _, err := render.Rows(data)
+		if err != nil {
+			return nil, fmt.Errorf("file %s: %w", key, err)
+		}
+		return rows, nil
+	})
+}
+
+// view is what is known of a snapshot once its index was read.
+type view struct {
+	id    string
+	once  sync.Mutex // held while the index is read
+	index *site.Index
+}
+
+// maxViews is how many snapshots may be read side by side while one replaces another.
+const maxViews = 3
+
+// index is the snapshot's v1/index.json, parsed once.
+func (h *handler) index(snap *output.Snapshot) (*site.Index, error) {
+	v := h.view(snap.ID)
+	v.once.Lock()
+	defer v.once.Unlock()
+	if v.index != nil {
+		return v.index, nil
+	}
+	data, err := snap.ReadFile(site.IndexFile)
+	if err != nil {
+		return nil, fmt.Errorf("snapshot %s: %w", snap.ID, err)
+	}
+	var index site.Index
+	if err := json.Unmarshal(data, &index); err != nil {
+		return nil, fmt.Errorf("snapshot %s: parse %s: %w", snap.ID, site.IndexFile, err)
+	}
+	if !slices.IsSorted(index.Slugs) {
+		return nil, fmt.Errorf("snapshot %s: %s: %w: slugs are not sorted", snap.ID, site.IndexFile, output.ErrDamaged)
+	}
+	v.index = &index
+	return v.index, nil
+}
+
+func (h *handler) view(id string) *view {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	i := slices.IndexFunc(h.views, func(v *view) bool { return v.id == id })
+	if i == 0 {
+		return h.views[0]
+	}
+	v := &view{id: id}
+	if i > 0 {
+		v = h.views[i]
+		h.views = slices.Delete(h.views, i, i+1)
+	}
+	h.views = slices.Insert(h.views, 0, v)
+	h.views = h.views[:min(len(h.views), maxViews)]
+	return v
+}

@@ -1,0 +1,143 @@
+package serve
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
+
+	"tollbook/output"
+)
+
+const (
+	maxInMemory = 1 << 20 // bytes of a file; larger ones are sent piece by piece
+	gzipAbove   = 1 << 10 // bytes of what is deflated here; smaller ones gain nothing
+	tagBytes    = 16      // of the sha256, in an ETag
+)
+
+// body is the content of an answer in the forms in which it may be sent.
+type body struct {
+	sum    output.Sum
+	plain  []byte         // nil where gzip is kept
+	gzip   []byte         // nil where it does not pay
+	member *output.Member // a large file, sent piece by piece; plain and gzip are nil
+}
+
+func (b *body) size() int { return len(b.plain) + len(b.gzip) }
+
+// tag is the strong validator of one form.
+func (b *body) tag(gzipped bool) string {
+	if gzipped {
+		return fmt.Sprintf(`"%x-gz"`, b.sum[:tagBytes])
+	}
+	return fmt.Sprintf(`"%x"`, b.sum[:tagBytes])
+}
+
+// literal is a file of the tree, checked against its sum. One that lies there deflated is sent so.
+func (h *handler) literal(m output.Member) (*body, error) {
+	if m.Size > maxInMemory {
+		return h.large(m)
+	}
+	return cached(h.cache, cacheKey{sum: m.Sum}, (*body).size, func() (*body, error) {
+		c, err := m.Load()
+		if err != nil {
+			return nil, err
+		}
+		if c.Deflate == nil {
+			return newBody(m.Sum, c.Plain)
+		}
+		return &body{sum: m.Sum, gzip: gzipOf(c)}, nil
+	})
+}
+
+// large checks a large file once; later requests send it without reading it twice.
+func (h *handler) large(m output.Member) (*body, error) {
+	nothing := func(bool) int { return 0 }
+	_, err := cached(h.cache, cacheKey{sum: m.Sum, name: "whole"}, nothing, func() (bool, error) {
+		return true, m.CopyTo(io.Discard)
+	})
+	return &body{sum: m.Sum, member: &m}, err
+}
+
+// gzipHead is a member without name and time, made on an unknown system.
+var gzipHead = []byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255}
+
+func gzipTail(crc uint32, size int64) []byte {
+	tail := binary.LittleEndian.AppendUint32(nil, crc)
+	return binary.LittleEndian.AppendUint32(tail, uint32(size)) // modulo 2^32, as the format says
+}
+
+// gzipOf puts a gzip header and trailer around raw deflate.
+func gzipOf(c output.Content) []byte {
+	b := make([]byte, 0, len(gzipHead)+len(c.Deflate)+8)
+	b = append(append(b, gzipHead...), c.Deflate...)
+	return append(b, gzipTail(c.CRC32, int64(len(c.Plain)))...)
+}
+
+var gzippers = sync.Pool{New: func() any {
+	z, err := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed)
+	if err != nil {
+		panic(err) // the level is a constant
+	}
+	return z
+}}
+
+// newBody is a body of bytes that lie nowhere deflated.
+func newBody(sum output.Sum, data []byte) (*body, error) {
+	b := &body{sum: sum, plain: data}
+	if len(data) <= gzipAbove {
+		return b, nil
+	}
+	z := gzippers.Get().(*gzip.Writer)
+	defer gzippers.Put(z)
+	var buf bytes.Buffer
+	z.Reset(&buf)
+	if _, err := z.Write(data); err != nil {
+		return nil, fmt.Errorf("gzip: %w", err)
+	}
+	if err := z.Close(); err != nil {
+		return nil, fmt.Errorf("gzip: %w", err)
+	}
+	if buf.Len() < len(data) {
+		b.plain, b.gzip = nil, buf.Bytes()
+	}
+	return b, nil
+}
+
+// unzipped is the plain form of a body in memory.
+func (b *body) unzipped() ([]byte, error) {
+	if b.gzip == nil {
+		return b.plain, nil
+	}
+	z, err := gzip.NewReader(bytes.NewReader(b.gzip))
+	if err != nil {
+		return nil, fmt.Errorf("gunzip: %w", err)
+	}
+	data, err := io.ReadAll(z)
+	if err != nil {
+		return nil, fmt.Errorf("gunzip: %w", err)
+	}
+	return data, nil
+}
+
+// open gives the bytes of one form of a large file and their number.
+func (b *body) open(gzipped bool) (io.ReadCloser, int64, error) {
+	if !gzipped {
+		r, w := io.Pipe()
+		go func() { w.CloseWithError(b.member.CopyTo(w)) }()
+		return r, b.member.Size, nil
+	}
+	r, size, crc, err := b.member.Deflated()
+	if err != nil {
+		return nil, 0, err
+	}
+	head, tail := bytes.NewReader(gzipHead), bytes.NewReader(gzipTail(crc, b.member.Size))
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(head, r, tail), r}, int64(len(gzipHead)) + size + 8, nil
+}

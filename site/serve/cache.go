@@ -1,0 +1,80 @@
+package serve
+
+import (
+	"container/list"
+	"sync"
+
+	"tollbook/output"
+)
+
+// cache keeps what was read last, up to a number of bytes. What is in it never changes, since a key names bytes by
+// their sum, or by a snapshot or pack, which never change either; so unchanged files stay when a snapshot replaces another.
+type cache struct {
+	mu    sync.Mutex
+	limit int
+	bytes int
+	order *list.List // of *entry, the last used first
+	byKey map[cacheKey]*list.Element
+}
+
+// cacheKey names a file by its sum, or something cut by its snapshot or pack and its name there.
+type cacheKey struct {
+	sum      output.Sum
+	snapshot string
+	name     string
+}
+
+type entry struct {
+	key   cacheKey
+	value any
+	bytes int
+}
+
+func newCache(limit int) *cache {
+	return &cache{limit: limit, order: list.New(), byKey: map[cacheKey]*list.Element{}}
+}
+
+// entryBytes is what an entry costs beside its value.
+const entryBytes = 300
+
+// cached answers the value of a key, made if need be. Two who miss at once both make it; errors are not kept.
+func cached[T any](c *cache, key cacheKey, size func(T) int, make func() (T, error)) (T, error) {
+	if v, ok := c.get(key); ok {
+		return v.(T), nil
+	}
+	v, err := make()
+	if err == nil {
+		c.put(key, v, size(v)+entryBytes)
+	}
+	return v, err
+}
+
+func (c *cache) get(key cacheKey) (any, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.byKey[key]
+	if !ok {
+		return nil, false
+	}
+	c.order.MoveToFront(e)
+	return e.Value.(*entry).value, true
+}
+
+// put keeps a value, unless it alone would take a sixteenth of the cache.
+func (c *cache) put(key cacheKey, value any, bytes int) {
+	if bytes > c.limit/16 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.byKey[key]; ok {
+		return
+	}
+	c.byKey[key] = c.order.PushFront(&entry{key, value, bytes})
+	for c.bytes += bytes; c.bytes > c.limit; {
+		last := c.order.Back()
+		e := c.order.Remove(last).(*entry)
+		delete(c.byKey, e.key)
+		c.bytes -= e.bytes
+	}
+}

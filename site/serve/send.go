@@ -1,0 +1,158 @@
+package serve
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"tollbook/output"
+)
+
+const (
+	typeJSON = "application/json; charset=utf-8"
+	typeHTML = "text/html; charset=utf-8"
+)
+
+// contentTypes by the extension of a key; what has none of these is bytes.
+var contentTypes = map[string]string{
+	".json": typeJSON,
+	".html": typeHTML,
+	".css":  "text/css; charset=utf-8",
+	".js":   "text/javascript; charset=utf-8",
+	".svg":  "image/svg+xml",
+	".txt":  "text/plain; charset=utf-8",
+	".md":   "text/markdown; charset=utf-8",
+	".xml":  "application/xml; charset=utf-8",
+	".png":  "image/png",
+	".ico":  "image/x-icon",
+}
+
+// contentPolicy holds pages to what this server itself sends.
+const contentPolicy = "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+func contentType(key string) string {
+	if key == output.SumsFile {
+		return contentTypes[".txt"]
+	}
+	if t := contentTypes[path.Ext(key)]; t != "" {
+		return t
+	}
+	return "application/octet-stream"
+}
+
+// send answers a request with b. An error comes before anything was written.
+func (h *handler) send(w http.ResponseWriter, r *http.Request, snap *output.Snapshot, key string, b *body) error {
+	gzipped := b.canGzip() && acceptsGzip(r.Header.Values("Accept-Encoding"))
+	header := w.Header()
+	built, tag := snap.Checkpoint.Built(), b.tag(gzipped)
+	header.Set("Etag", tag)
+	header.Set("Last-Modified", built.Format(http.TimeFormat))
+	header.Set("Cache-Control", h.cacheControl(key, snap.Checkpoint.Next()))
+	if notModified(r.Header, tag, built) {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	if err := h.write(w, r, http.StatusOK, contentType(key), gzipped, b); err != nil {
+		for _, name := range []string{"Etag", "Last-Modified", "Cache-Control"} {
+			header.Del(name) // what comes instead is no form of this file
+		}
+		return err
+	}
+	return nil
+}
+
+// sendError answers with a page that says what went wrong.
+func (h *handler) sendError(w http.ResponseWriter, r *http.Request, code int, b *body) {
+	w.Header().Set("Cache-Control", "public, max-age=10")
+	gzipped := b.canGzip() && acceptsGzip(r.Header.Values("Accept-Encoding"))
+	if err := h.write(w, r, code, typeHTML, gzipped, b); err != nil {
+		h.fail(w, r, err)
+	}
+}
+
+// write sends one form of a body. An error comes before anything was written; what fails later ends the connection short
+// of its Content-Length, which no reader takes for whole.
+func (h *handler) write(w http.ResponseWriter, r *http.Request, code int, mime string, gzipped bool, b *body) error {
+	if b.member != nil {
+		return h.stream(w, r, code, mime, gzipped, b)
+	}
+	data := b.gzip
+	if !gzipped {
+		var err error
+		if data, err = b.unzipped(); err != nil {
+			return err
+		}
+	}
+	setType(w.Header(), mime, gzipped)
+	writeBody(w, r, code, data)
+	return nil
+}
+
+// stream sends a large file piece by piece.
+func (h *handler) stream(w http.ResponseWriter, r *http.Request, code int, mime string, gzipped bool, b *body) error {
+	in, size, err := b.open(gzipped)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	setType(w.Header(), mime, gzipped)
+	w.Header().Set("Content-Length", strconv.FormatInt(size, 10))
+	w.WriteHeader(code)
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	// An error of the reader is its own business; one of the file was looked for just before.
+	_, _ = io.Copy(w, in)
+	return nil
+}
+
+func setType(header http.Header, mime string, gzipped bool) {
+	header.Set("Content-Type", mime)
+	if mime == typeHTML {
+		header.Set("Content-Security-Policy", contentPolicy)
+	}
+	if gzipped {
+		header.Set("Content-Encoding", "gzip")
+	}
+}
+
+// writeBody sends what is in memory; HEAD gets the same header alone. Whoever went away is not told about it.
+func writeBody(w http.ResponseWriter, r *http.Request, code int, data []byte) {
+	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
+	w.WriteHeader(code)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(data)
+	}
+}
+
+func (b *body) canGzip() bool { return b.gzip != nil || b.member != nil && b.member.IsDeflated() }
+
+// cacheControl lets caches keep an answer until the next build is due, and what its own name has the hash of for good.
+func (h *handler) cacheControl(key string, next time.Time) string {
+	if isHashed(key) {
+		return "public, max-age=31536000, immutable"
+	}
+	age := max(1, int64(next.Sub(h.now())/time.Second))
+	return fmt.Sprintf("public, max-age=%d, stale-while-revalidate=30, stale-if-error=86400", age)
+}
+
+// isHashed says whether a name under assets/ has at least 8 hex digits of its content's hash before the extension, as
+// "assets/style.3f2a9c01.css" has.
+func isHashed(key string) bool {
+	name, ok := strings.CutPrefix(key, "assets/")
+	if !ok {
+		return false
+	}
+	stem := strings.TrimSuffix(name, path.Ext(name))
+	at := strings.LastIndexAny(stem, ".-")
+	if at < 0 {
+		return false
+	}
+	hash := stem[at+1:]
+	return len(hash) >= 8 && strings.Trim(hash, "0123456789abcdef") == ""
+}

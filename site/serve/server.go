@@ -1,0 +1,50 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Times and sizes that hold slow and hostile clients.
+const (
+	headerTimeout  = 10 * time.Second
+	requestTimeout = 30 * time.Second
+	answerTimeout  = 5 * time.Minute // for the largest file on a slow line
+	idleTimeout    = 2 * time.Minute
+	drainTimeout   = 4 * time.Second // of answers under way when the server is told to stop
+	maxHeader      = 16 << 10
+)
+
+// Serve answers on a listener until ctx ends, then lets answers under way finish. It closes the listener.
+func Serve(ctx context.Context, l net.Listener, h http.Handler, logger *slog.Logger) error {
+	server := &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       requestTimeout,
+		WriteTimeout:      answerTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(l) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serve %s: %w", l.Addr(), err)
+	case <-ctx.Done():
+	}
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
+	defer cancel()
+	if err := server.Shutdown(drain); err != nil {
+		server.Close()
+		if !errors.Is(err, context.DeadlineExceeded) {
+			return fmt.Errorf("stop serving %s: %w", l.Addr(), err)
+		}
+	}
+	return nil
+}
