@@ -37,6 +37,9 @@ func answer(r request, now time.Time) reply {
 // answer is what s says when it behaves so.
 func (s *service) answer(behaviour string, r request, now time.Time) reply {
 	b := behaviours[behaviour]
+	if b.deaf { // asked for over a connection to somebody else
+		return text(http.StatusMisdirectedRequest, "nobody here\n")
+	}
 	if b.always != nil {
 		a := b.always(scene{s: s, request: r, now: now})
 		a.delay += s.responseTime(now)

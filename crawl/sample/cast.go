@@ -2,6 +2,7 @@ package sample
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/binary"
@@ -11,6 +12,8 @@ import (
 	"sync"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"tollbook/site"
 )
 
 //go:embed cast.toml
@@ -69,6 +72,8 @@ type revision struct {
 	Timeout   int
 	Pays      []string
 	Absent    bool
+
+	rails []rail // of Pays
 }
 
 // cast is everyone, by slug.
@@ -122,6 +127,9 @@ func (s *service) complete() error {
 			return fmt.Errorf("unknown behaviour %q", name)
 		}
 	}
+	if _, ok := tempers[s.Temper]; !ok {
+		return fmt.Errorf("unknown temper %q", s.Temper)
+	}
 	lines := s.Endpoints
 	if s.Many != nil {
 		for _, word := range s.Many.Words {
@@ -135,15 +143,22 @@ func (s *service) complete() error {
 		}
 		s.endpoints = append(s.endpoints, e)
 	}
-	slices.SortStableFunc(s.Change, func(a, b revision) int { // oldest first
-		switch {
-		case a.Days > b.Days:
-			return -1
-		case a.Days < b.Days:
-			return 1
+	return s.completeChanges()
+}
+
+func (s *service) completeChanges() error {
+	for i := range s.Change {
+		r := &s.Change[i]
+		known := func(e endpoint) bool { return r.Endpoint == e.key() }
+		if r.Endpoint != "" && !slices.ContainsFunc(s.endpoints, known) {
+			return fmt.Errorf("change of %q, which is no endpoint", r.Endpoint)
 		}
-		return 0
-	})
+		var err error
+		if r.rails, err = parseRails(r.Pays); err != nil {
+			return fmt.Errorf("change of %d days ago: %w", int(r.Days), err)
+		}
+	}
+	slices.SortStableFunc(s.Change, func(a, b revision) int { return cmp.Compare(b.Days, a.Days) }) // oldest first
 	return nil
 }
 
@@ -162,8 +177,13 @@ func (s *service) parseEndpoint(line string) (endpoint, error) {
 		pays = only
 	}
 	var err error
-	e.rails, err = parseRails(pays)
-	return e, err
+	if e.rails, err = parseRails(pays); err != nil {
+		return endpoint{}, err
+	}
+	if _, err := site.ParseDecimal(e.price); err != nil {
+		return endpoint{}, fmt.Errorf("price: %w", err)
+	}
+	return e, nil
 }
 
 func (s *service) baseURL() string {
@@ -202,7 +222,7 @@ func (r revision) undo(e *endpoint) {
 	if r.Timeout != 0 {
 		e.timeout = r.Timeout
 	}
-	if r.Pays != nil {
-		e.rails, _ = parseRails(r.Pays) // read once by the test of the cast
+	if r.rails != nil {
+		e.rails = r.rails
 	}
 }

@@ -1,8 +1,6 @@
 package sample
 
 import (
-	"encoding/json"
-	"fmt"
 	"net/http"
 	"time"
 )
@@ -104,13 +102,7 @@ func (c scene) input() map[string]any {
 	return map[string]any{"type": "http", "method": c.e.method, "bodyType": "json", "body": map[string]string{"q": "sample"}}
 }
 
-func (c challenge) json() string {
-	b, err := json.Marshal(c)
-	if err != nil {
-		panic(fmt.Errorf("write a challenge: %w", err)) // strings and numbers alone
-	}
-	return string(b)
-}
+func (c challenge) json() string { return string(encode(c)) }
 
 // first gives the first way to pay, for behaviours that spoil it.
 func (c *challenge) first() *option { return &c.Accepts.([]option)[0] }

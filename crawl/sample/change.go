@@ -145,10 +145,11 @@ func snapshotOf(list []entry) []site.SnapshotEntry {
 	return out
 }
 
+// encode writes what was made here, which is texts, numbers and maps of them: it always can be written.
 func encode(v any) json.RawMessage {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(fmt.Errorf("write a change: %w", err)) // texts and numbers alone
+		panic(fmt.Errorf("write JSON: %w", err))
 	}
 	return b
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html"
 	"net/http"
+	"strings"
 )
 
 // document answers for what a service's site has beside its endpoints. Services with a website have all of it.
@@ -20,10 +21,33 @@ func (s *service) document(r request) (reply, bool) {
 		return htmlPage("Terms of "+s.Name, "This is a sample service. It keeps no promise and needs none."), true
 	case "/robots.txt":
 		return text(http.StatusOK, "User-agent: *\nAllow: /\n"), true
+	case "/openapi.json":
+		return json200(s.openAPI()), true
 	case "/llms.txt":
 		return text(http.StatusOK, fmt.Sprintf("# %s\n\n> %s\n", s.Name, s.Description)), true
 	}
 	return reply{}, false
+}
+
+// openAPI describes the endpoints, with their prices in the way that directories read them.
+func (s *service) openAPI() string {
+	paths := map[string]map[string]any{}
+	for _, e := range s.endpoints {
+		if paths[e.path] == nil {
+			paths[e.path] = map[string]any{}
+		}
+		paths[e.path][strings.ToLower(e.method)] = map[string]any{
+			"summary":        e.description,
+			"responses":      map[string]any{"200": map[string]any{"description": "What was paid for"}, "402": map[string]any{"description": "Payment required"}},
+			"x-payment-info": map[string]any{"price": map[string]string{"mode": "fixed", "currency": "USD", "amount": e.price}, "protocols": []any{map[string]any{"x402": map[string]any{}}}},
+		}
+	}
+	return string(encode(map[string]any{
+		"openapi": "3.1.0",
+		"info":    map[string]string{"title": s.Name, "version": "1.0.0", "description": s.Description},
+		"servers": []map[string]string{{"url": s.baseURL()}},
+		"paths":   paths,
+	}))
 }
 
 func htmlPage(title, text string) reply {

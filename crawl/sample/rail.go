@@ -1,12 +1,11 @@
 package sample
 
 import (
+	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
-
-	"crypto/sha256"
 
 	"github.com/btcsuite/btcd/btcutil/bech32"
 	"github.com/mr-tron/base58"
@@ -59,10 +58,10 @@ func parseRail(text string) (rail, error) {
 
 func (r rail) evm() bool { return strings.HasPrefix(r.network.ID, "eip155:") }
 
-// atomic turns a decimal price into the token's smallest units, exactly.
+// atomic turns a decimal price into the token's smallest units, exactly. No price of the cast is finer than a token is.
 func (r rail) atomic(price string) string {
 	whole, fraction, _ := strings.Cut(price, ".")
-	fraction += strings.Repeat("0", r.asset.Decimals-len(fraction))
+	fraction += strings.Repeat("0", max(0, r.asset.Decimals-len(fraction)))
 	if digits := strings.TrimLeft(whole+fraction, "0"); digits != "" {
 		return digits
 	}

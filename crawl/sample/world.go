@@ -179,18 +179,17 @@ func (w *World) answerPlain(rw http.ResponseWriter, r *http.Request) {
 	w.answerSecure(rw, r)
 }
 
-// write waits as long as the answer says and sends it, unless the caller or the world is gone first.
+// write waits as long as the answer says and sends it, unless the caller or the world is gone first: then the connection
+// breaks, since a handler that merely returned would have said 200.
 func (w *World) write(rw http.ResponseWriter, r *http.Request, a reply) {
-	if a.hang {
-		<-r.Context().Done()
-		return
+	var ready <-chan time.Time // never, for an answer that hangs
+	if !a.hang {
+		ready = time.After(time.Duration(float64(a.delay) * w.opts.Pace))
 	}
-	wait := time.NewTimer(time.Duration(float64(a.delay) * w.opts.Pace))
-	defer wait.Stop()
 	select {
 	case <-r.Context().Done():
-		return
-	case <-wait.C:
+		panic(http.ErrAbortHandler)
+	case <-ready:
 	}
 	for name, values := range a.header {
 		rw.Header()[name] = values
