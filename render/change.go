@@ -12,7 +12,7 @@ import (
 type change struct {
 	Slug, Name string
 	ObservedAt site.Time
-	Kind       string // the record's type
+	Kind       string // the record's type, "" for one we do not know
 	Label      string
 	Lines      []changeLine
 	More       int // lines left out
@@ -42,9 +42,9 @@ var changeLabels = map[string]string{
 
 // change words a record. A summary that does not read leaves a record without lines: that it changed is still true.
 func (e *Edition) change(r *site.ChangeRecord, u units, limit int) change {
-	c := change{Slug: r.Slug, Name: r.Name, ObservedAt: r.ObservedAt, Kind: r.Type, Label: changeLabels[r.Type]}
-	if c.Label == "" {
-		c.Label = "Changed"
+	c := change{Slug: r.Slug, Name: r.Name, ObservedAt: r.ObservedAt, Label: "Changed"}
+	if label := changeLabels[r.Type]; label != "" {
+		c.Kind, c.Label = r.Type, label
 	}
 	switch r.Type {
 	case site.PriceChanged:

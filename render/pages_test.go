@@ -1,25 +1,365 @@
 package render_test
 
 import (
+	"bytes"
+	"fmt"
+	"strings"
+	"sync"
 	"testing"
 
 	"tollbook/render"
+	. "tollbook/render/htmlcheck"
 	"tollbook/site"
 )
 
-func TestEmpty(t *testing.T) {
-	t.Parallel()
-	p, err := render.NewPages(render.Site{BaseURL: "https://tollbook.example"})
+// book is the pages of a snapshot, made by an operator like any other.
+func book(t *testing.T, s *site.Snapshot) *render.Edition {
+	t.Helper()
+	return newPages(t, render.Site{BaseURL: "https://tollbook.example", Contact: "hello@tollbook.example"}).Edition(s)
+}
+
+func newPages(t *testing.T, s render.Site) *render.Pages {
+	t.Helper()
+	p, err := render.NewPages(s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := p.Edition(&site.Snapshot{})
-	for _, f := range []func() ([]byte, error){e.Home, e.StatusPage, e.NotFound,
-		func() ([]byte, error) { return e.ServicesPage(nil, site.NewPaginationMeta(0, 1, 50)) },
-		func() ([]byte, error) { return e.ServicePage(&site.Listing{Detail: site.ServiceDetail{Slug: "acme"}}) },
-	} {
-		if _, err := f(); err != nil {
-			t.Error(err)
+	return p
+}
+
+// expect renders a page and demands.
+func expect(t *testing.T, f func() ([]byte, error), checks ...Checker) {
+	t.Helper()
+	page, err := f()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Run(page, checks...); err != nil {
+		t.Error(err)
+	}
+}
+
+func servicePage(e *render.Edition, l site.Listing) func() ([]byte, error) {
+	return func() ([]byte, error) { return e.ServicePage(&l) }
+}
+
+func TestHead(t *testing.T) {
+	t.Parallel()
+	e := book(t, world())
+	expect(t, e.Home,
+		In("html[lang=en]"),
+		In("title", IsText("Tollbook")),
+		In("meta[name=viewport]", HasAttr("content", "width=device-width, initial-scale=1")),
+		In("meta[name=description]"),
+		In("meta[http-equiv=Content-Security-Policy]", HasAttr("content", render.ContentSecurityPolicy)),
+		In("link[rel=canonical]", HasAttr("href", "https://tollbook.example/")),
+		In("link[rel=alternate]", HasAttr("href", "/v1/stats.json"), HasAttr("type", "application/json")),
+		In("link[rel=icon]", HasAttr("href", "/favicon.svg")),
+		NotIn(".sample"))
+	expect(t, servicePage(e, acme()),
+		In("title", IsText("Acme Quotes · Tollbook")),
+		In("meta[name=description]", HasAttr("content", "Prices of stocks, currencies and metals, by the quote, with a minute's delay.")),
+		In("link[rel=canonical]", HasAttr("href", "https://tollbook.example/services/acme.html")),
+		In("link[rel=alternate]", HasAttr("href", "/v1/services/acme.json")))
+	expect(t, e.NotFound, In("meta[name=robots]", HasAttr("content", "noindex")), NotIn("link[rel=canonical]"))
+}
+
+func TestFooter(t *testing.T) {
+	t.Parallel()
+	expect(t, book(t, world()).Home,
+		In("footer", HasText("Facts as of 20 Nov 2026, 23:45 UTC"), HasText("next build is due 20 Nov 2026, 23:50 UTC"),
+			In("time", HasAttr("datetime", "2026-11-20T23:45:01.000Z")),
+			In("a[rel=license]", IsText("CC BY 4.0"), HasAttr("href", "https://creativecommons.org/licenses/by/4.0/")),
+			In("a[href='/v1/services.json']", IsText("/v1/services")),
+			In("a[href='mailto:hello@tollbook.example']")))
+	none := newPages(t, render.Site{BaseURL: "https://tollbook.example"}).Edition(&site.Snapshot{Now: site.NewTime(now)})
+	expect(t, none.Home, In("footer", NoText("next build"), NoText("Corrections")))
+}
+
+func TestSample(t *testing.T) {
+	t.Parallel()
+	e := newPages(t, render.Site{BaseURL: "https://tollbook.example", Sample: true}).Edition(world())
+	for _, page := range []func() ([]byte, error){e.Home, e.StatusPage, e.NotFound, servicePage(e, acme()),
+		func() ([]byte, error) { return e.ServicesPage(nil, site.NewPaginationMeta(0, 1, 50)) }} {
+		expect(t, page, In("body .sample", HasText("Sample data.")), In("footer", HasText("sample data")))
+	}
+}
+
+func TestBaseURL(t *testing.T) {
+	t.Parallel()
+	e := newPages(t, render.Site{Title: "Tolls", BaseURL: "https://example.test/a/b/", Contact: "https://example.test/contact"}).Edition(world())
+	expect(t, servicePage(e, acme()),
+		In("title", IsText("Acme Quotes · Tolls")),
+		In("link[rel=canonical]", HasAttr("href", "https://example.test/a/b/services/acme.html")),
+		In("link[rel=icon]", HasAttr("href", "/a/b/favicon.svg")),
+		In(".brand", HasAttr("href", "/a/b/")),
+		In("footer", In("a[href='https://example.test/contact']")))
+	for _, bad := range []string{"", "tollbook.example", "javascript:alert(1)", "ftp://tollbook.example", "https://t.example/?a=b", "https://u:p@t.example", "https://t.example/#x", "http://[::1"} {
+		if _, err := render.NewPages(render.Site{BaseURL: bad}); err == nil {
+			t.Errorf("base address %q was taken", bad)
+		}
+	}
+}
+
+func TestHome(t *testing.T) {
+	t.Parallel()
+	expect(t, book(t, world()).Home,
+		In("h1"),
+		Nth(".figures > div", 0, In("dt", IsText("Services")), In("dd", IsText("53"))),
+		Nth(".figures > div", 1, In("dt", IsText("Online")), In("dd", IsText("39"))),
+		Nth(".figures > div", 2, In("dd", IsText("3"))),
+		Nth(".figures > div", 3, In("dt", IsText("Median price")), In("dd", IsText("$0.01"))),
+		Nth(".figures > div", 4, In("dt", IsText("Checks an hour")), In("dd", IsText("214"))),
+		Count("section[aria-labelledby=newest] tbody tr", 6),
+		In("section[aria-labelledby=newest] tbody tr a", IsText("Fresh Listing"), HasAttr("href", "/services/fresh.html")),
+		Nth("section[aria-labelledby=changes] li:has(.kind)", 2, In("a", IsText("Acme Quotes")), In("time", IsText("20 Nov 2026, 20:45 UTC")),
+			In(".moves li", HasText("GET /quote Base $0.002→$0.0025 up"))),
+		Count("section[aria-labelledby=checks] tbody tr", 10),
+		In("section[aria-labelledby=checks] tbody tr", HasText("20 Nov, 23:41:01 Acme Quotes up 650 ms")),
+		In("section[aria-labelledby=categories] tbody tr", HasText("Data 21"), In("rect", HasAttr("width", "100"))),
+		In("section[aria-labelledby=networks] tbody tr", HasText("Base 41")),
+		In("section[aria-labelledby=machines] a[href='/v1/services.json']"))
+}
+
+func TestEmpty(t *testing.T) {
+	t.Parallel()
+	e := book(t, &site.Snapshot{Now: site.NewTime(now), Next: site.NewTime(now)})
+	expect(t, e.Home, Count(".empty", 3), NotIn("table"),
+		Nth(".figures > div", 0, In("dd", IsText("0"))),
+		Nth(".figures > div", 3, In("dd", IsText("—not known"))))
+	expect(t, e.StatusPage, In(".empty"), NotIn("table"))
+	expect(t, func() ([]byte, error) { return e.ServicesPage(nil, site.NewPaginationMeta(0, 1, render.PageRows)) },
+		In(".empty", HasText("No service is listed yet")), NotIn("table"), NotIn(".pager"))
+}
+
+func TestServicesPage(t *testing.T) {
+	t.Parallel()
+	s := world()
+	var rows []*site.ServiceListItem
+	for i := range s.Services {
+		rows = append(rows, &s.Services[i].Item)
+	}
+	site.Sort(rows, site.OrderNewest)
+	e := book(t, s)
+	list := func(page, total int, rows []*site.ServiceListItem) func() ([]byte, error) {
+		return func() ([]byte, error) {
+			return e.ServicesPage(rows, site.NewPaginationMeta(total, page, render.PageRows))
+		}
+	}
+	expect(t, list(1, len(rows), rows[:render.PageRows]),
+		In("h1", IsText("Services")),
+		In("main", HasText("1–50 of 53 services")),
+		In("link[rel=canonical]", HasAttr("href", "https://tollbook.example/services.html")),
+		Count("tbody tr", render.PageRows),
+		Each("thead th", HasAttr("scope", "col")),
+		Each("tbody th", HasAttr("scope", "row")),
+		In("caption", IsText("Services, newest first")),
+		Nth("tbody tr", 0, In("a", IsText("Fresh Listing"), HasAttr("href", "/services/fresh.html")), In(".state-unknown", IsText("unknown")),
+			In("td[data-label='Price from']", IsText("—not known")), In("td[data-label='Uptime 24 h']", IsText("—not known")), NoText("0 %")),
+		Nth("tbody tr", 2, In(".tag", IsText("AI")), In(".state-online", In("use", HasAttr("href", "#mark-online")), IsText("online")),
+			In("td[data-label='Price from']", IsText("$0.01")), In("td[data-label=Networks] li", IsText("Base"), HasAttr("title", "BSE, eip155:8453")),
+			In("td[data-label='Uptime 24 h']", IsText("99.95 %")), In("td[data-label=Response]", IsText("120 ms"))),
+		In(".pager", NotIn("a[rel=prev]"), In("a[rel=next]", HasAttr("href", "/services/page=2.html")),
+			In("a[aria-current=page]", HasAttr("href", "/services.html"))))
+	expect(t, list(2, len(rows), rows[render.PageRows:]),
+		In("title", IsText("Services, page 2 of 2 · Tollbook")),
+		In("main", HasText("51–53 of 53 services")),
+		In("link[rel=canonical]", HasAttr("href", "https://tollbook.example/services/page=2.html")),
+		Count("tbody tr", 3),
+		In(".pager", In("a[rel=prev]", HasAttr("href", "/services.html")), NotIn("a[rel=next]")))
+	expect(t, list(1, 3, rows[:3]), NotIn(".pager"))
+}
+
+func TestStatusPage(t *testing.T) {
+	t.Parallel()
+	expect(t, book(t, world()).StatusPage,
+		In(".figures", HasText("Services 53"), HasText("online 39"), HasText("degraded 7"), HasText("offline 6"), HasText("unknown 1")),
+		Nth("h2.group", 0, IsText("offline 6")), Nth("h2.group", 1, IsText("degraded 7")), Nth("h2.group", 2, IsText("unknown 1")), Nth("h2.group", 3, IsText("online 39")),
+		Count("tbody tr", 53),
+		In("section[aria-labelledby=offline] tbody tr", In("a", HasAttr("href", "/services/plain-05.html")), HasText("0 %"), HasText("96"),
+			In("td[data-label=Response]", IsText("—not known")), In("time", IsText("20 Nov 2026, 23:40"))),
+		In("section[aria-labelledby=unknown] td[data-label='Last checked, UTC']", IsText("—not known")))
+}
+
+func TestServicePage(t *testing.T) {
+	t.Parallel()
+	expect(t, servicePage(book(t, world()), acme()),
+		In("h1", IsText("Acme Quotes")),
+		In(".now", HasText("online"), HasText("verified"), HasText("checked 20 Nov 2026, 23:41 UTC"), NoText("in a row")),
+		In(".masthead a[href='https://acme.test/about']", HasAttr("rel", "nofollow noopener")),
+		Nth(".figures > div", 0, In("dt", IsText("Price from, in USDC")), In("dd", IsText("$0.0025"))),
+		Nth(".figures > div", 1, In("dd", IsText("99.4 %"))),
+		Nth(".figures > div", 4, In("dd", IsText("A 13 of 14"))),
+
+		Count(".endpoint", 3),
+		In(".endpoint[open] summary", HasText("GET /quote $0.0025")),
+		Nth(".endpoint", 0, Count("tbody tr", 2), In("pre", IsText("curl -i 'https://api.acme.test/quote'")),
+			In("tbody tr", HasText("Base USDC exact $0.0025 0x2096…287C"), In(".recipient", HasAttr("title", payTo)),
+				In("td.price", HasAttr("title", "2,500 atomic units of USDC")))),
+		Nth(".endpoint", 1, In("summary", HasText("up to $1,000,000")), Nth("tbody tr", 0, HasText("up to $1,000,000")),
+			Nth("tbody tr", 1, HasText("xrpl:0"), HasText("15,000 atomic units of UNKNOWN"), NoText("up to"))),
+		Nth(".endpoint", 2, In(".empty", HasText("No price is known")), NotIn("table"), In("summary", HasText("—"))),
+
+		In("svg.days", Count("g", 90), Count(".gap", 3), Count("g > title", 90)),
+		In("svg.speed", Count("rect", 87)),
+		In(".strip figcaption", HasText("87 days with checks, 3 without; lowest 62.5 % on")),
+		Nth(".windows tbody tr", 1, HasText("7 days 99.95 % 7 of 7 672")),
+		Nth(".windows tbody tr", 3, HasText("90 days —not known 0 of 90 0")),
+		In(".twin", Count("tbody tr", 90), Nth("tbody tr", 47, HasText("no check"))),
+		In(".facts.tall", HasText("703 ms"), HasText("1,370 ms"), HasText("every 15 minutes"), HasText("8,121")),
+
+		In("section[aria-labelledby=conformance]", HasText("Grade A: 13 of 14 checks pass"),
+			Nth(".checklist li", 0, HasText("pass The answer holds")), Nth(".checklist li", 1, HasText("fail Prices are plausible"), HasAttr("title", "price_sane"))),
+		In("section[aria-labelledby=risk]", Count(".flag", 2), In(".flag-danger", HasText("plain http danger an endpoint answers over http"))),
+		In("section[aria-labelledby=recipients]", HasText("GET /quote Base"), In("del .recipient", HasAttr("title", "0x1111111111111111111111111111111111111111")),
+			In("ins .recipient", HasAttr("title", payTo))),
+		In("section[aria-labelledby=changes]", Count("ol > li", 3),
+			Nth("ol > li", 0, Nth(".moves li", 0, IsText("GET /quote Base $0.002→$0.0025 up"), In("del", HasAttr("title", "2,000 atomic units of USDC"))),
+				Nth(".moves li", 1, IsText("POST /history/{symbol} xrpl:0 20,000 atomic units of UNKNOWN→15,000 atomic units of UNKNOWN down"))),
+			Nth("ol > li", 1, HasText("Recipient"), HasText("0x1111…1111→0x2096…287C")),
+			Nth("ol > li", 2, HasText("new endpoint"), HasText("GET /old endpoint gone"), HasText("POST /history/{symbol} Base upto in USDC"))),
+		In("section[aria-labelledby=checks]", Count("tbody tr", 20), HasText("20 of 2,821 checks kept"),
+			Nth("tbody tr", 0, HasText("20 Nov, 23:41:01 up 402 650 ms 3")),
+			Nth("tbody tr", 7, HasText("down —not known —not known 0 connection refused"))),
+		In("section[aria-labelledby=provenance]", HasText("CC-BY-4.0, attribution required"), In("a[href='https://tollbook.example/services/acme']")))
+}
+
+// What was never looked at is unknown, not zero.
+func TestServiceNeverChecked(t *testing.T) {
+	t.Parallel()
+	expect(t, servicePage(book(t, world()), unchecked()),
+		In(".now", HasText("unknown"), HasText("not checked yet")),
+		Nth(".figures > div", 0, In("dd", IsText("—not known"))),
+		Nth(".figures > div", 1, In("dd", IsText("—not known"))),
+		Nth(".figures > div", 2, In("dd", IsText("—not known"))),
+		Nth(".figures > div", 4, In("dd", IsText("—not known"))),
+		In("main", NoText("0 %"), NoText("0 ms"), NoText("$0")),
+		Each(".windows td:nth-child(2)", IsText("—not known")),
+		NotIn("svg.days"), NotIn("svg.speed"), NotIn(".twin"),
+		In(".strip", HasText("No check in the last 90 days.")),
+		In("section[aria-labelledby=endpoints] .empty"), In("section[aria-labelledby=conformance] .empty"), In("section[aria-labelledby=risk] .empty"),
+		In("section[aria-labelledby=changes] .empty"), In("section[aria-labelledby=checks] .empty"))
+}
+
+func TestServiceThousandEndpoints(t *testing.T) {
+	t.Parallel()
+	expect(t, servicePage(book(t, world()), thousand()),
+		Count("details.endpoint", 1000), NotIn("details.endpoint[open]"),
+		Nth("details.endpoint", 999, In(".path", IsText("/quote/999")), In("pre", HasText("/quote/999"))))
+}
+
+// A long history is cut, and says so.
+func TestServiceLongHistory(t *testing.T) {
+	t.Parallel()
+	l := acme()
+	for i := range 1200 {
+		l.Changes = append(l.Changes, record(&l.Detail, site.PriceChanged, dayTime, site.PriceSummary{PriceChanges: make([]site.PriceChange, 40)}))
+		l.Detail.PayToChanges = append(l.Detail.PayToChanges, site.PayToChange{Endpoint: fmt.Sprintf("GET /%d", i), ObservedAt: ago(dayTime)})
+	}
+	expect(t, servicePage(book(t, world()), l),
+		In("section[aria-labelledby=changes]", Count("ol > li", 25), HasText("1,178 earlier changes not shown"),
+			Nth("ol > li", 24, Count(".moves li", 12), HasText("and 28 more lines"))),
+		In("section[aria-labelledby=recipients]", HasText("and 1,176 earlier moves")))
+}
+
+// Strangers' words are shown as words.
+func TestHostile(t *testing.T) {
+	t.Parallel()
+	e := book(t, world())
+	expect(t, servicePage(e, nasty()),
+		In("h1", HasText("</script><script>alert(1)</script>")),
+		NotIn("script"), NotIn("img"), NotIn("a[href^='javascript']"), NotIn("a[href*='Zgotmpl']"), NotIn("pre.command"),
+		In(".masthead", HasText("javascript:alert(1)")),
+		In("section[aria-labelledby=provenance]", HasText("javascript:alert(1)"), NotIn("a")))
+	expect(t, e.Home, NotIn("script"), NotIn("img"))
+	expect(t, e.StatusPage, NotIn("script"), NotIn("img"))
+	page, err := e.ServicePage(&[]site.Listing{nasty()}[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, unseen := range []string{"\u202e", "\u2066", "\x00", "\x07"} {
+		if bytes.Contains(page, []byte(unseen)) {
+			t.Errorf("the page holds %q", unseen)
+		}
+	}
+	if !bytes.Contains(page, []byte("שלום 👩🏽‍💻")) {
+		t.Error("the page has lost letters and emoji")
+	}
+}
+
+func TestSameBytes(t *testing.T) {
+	t.Parallel()
+	render := func() []byte {
+		s := world()
+		e := book(t, s)
+		var all []byte
+		for _, page := range []func() ([]byte, error){e.Home, e.StatusPage, e.NotFound, servicePage(e, acme()), servicePage(e, nasty())} {
+			b, err := page()
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, b...)
+		}
+		return all
+	}
+	first := render()
+	for range 5 {
+		if !bytes.Equal(first, render()) {
+			t.Fatal("the same snapshot gave other bytes")
+		}
+	}
+}
+
+// A builder renders services with all its cores.
+func TestTogether(t *testing.T) {
+	t.Parallel()
+	s := world()
+	e := book(t, s)
+	var wait sync.WaitGroup
+	for range 4 {
+		wait.Go(func() {
+			for i := range s.Services {
+				if _, err := e.ServicePage(&s.Services[i]); err != nil {
+					t.Error(err)
+				}
+			}
+			if _, err := e.Home(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+}
+
+func BenchmarkServicePage(b *testing.B) {
+	p, err := render.NewPages(render.Site{BaseURL: "https://tollbook.example"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	l := acme()
+	e := p.Edition(world())
+	for b.Loop() {
+		page, err := e.ServicePage(&l)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.SetBytes(int64(len(page)))
+	}
+}
+
+func TestAssets(t *testing.T) {
+	t.Parallel()
+	p := newPages(t, render.Site{BaseURL: "https://tollbook.example"})
+	assets := p.Assets()
+	if len(assets) != 2 || !strings.HasPrefix(assets[0].Key, "assets/site.") || len(assets[0].Key) != len("assets/site.01234567.css") || assets[1].Key != render.FaviconKey {
+		t.Fatalf("assets are %s, %s", assets[0].Key, assets[1].Key)
+	}
+	expect(t, p.Edition(world()).Home, In("link[rel=stylesheet]", HasAttr("href", "/"+assets[0].Key)))
+	for _, a := range assets {
+		for _, remote := range []string{"@import", "url(", "href=\"http", "<script"} {
+			if bytes.Contains(a.Bytes, []byte(remote)) {
+				t.Errorf("%s holds %s", a.Key, remote)
+			}
 		}
 	}
 }

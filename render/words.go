@@ -9,7 +9,7 @@ import (
 
 // Lengths in characters to which a service's own words are cut for display. The JSON has them whole.
 const (
-	maxCode        = 24 // a symbol, a scheme, a method
+	maxCode        = 32 // a symbol, a scheme, a method
 	maxTitle       = 48 // of a page, without the directory's
 	maxName        = 100
 	maxBlurb       = 180 // a description in a list

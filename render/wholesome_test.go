@@ -1,0 +1,234 @@
+package render_test
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/PuerkitoBio/goquery"
+
+	"tollbook/render"
+	"tollbook/site"
+	"tollbook/templates"
+)
+
+// TestWholesome demands of every page what a browser, a screen reader and a crawler count on.
+func TestWholesome(t *testing.T) {
+	t.Parallel()
+	for name, s := range map[string]*site.Snapshot{"world": world(), "empty": {Now: site.NewTime(now)}} {
+		pages := newPages(t, render.Site{BaseURL: "https://tollbook.example/dir", Sample: true, Contact: "hello@tollbook.example"})
+		tree := treeOf(t, pages, s)
+		for key, page := range tree {
+			if !strings.HasSuffix(key, ".html") {
+				continue
+			}
+			doc, err := goquery.NewDocumentFromReader(bytes.NewReader(page))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, fault := range faults(doc, tree) {
+				t.Errorf("%s %s: %s", name, key, fault)
+			}
+		}
+	}
+}
+
+// treeOf renders every page of a snapshot; JSON files that a build adds are there by name.
+func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
+	t.Helper()
+	tree := map[string][]byte{}
+	put := func(key string, page []byte, err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		tree[key] = page
+	}
+	e := p.Edition(s)
+	for _, a := range p.Assets() {
+		tree[a.Key] = a.Bytes
+	}
+	for _, route := range site.Routes {
+		if !strings.Contains(route.Pattern, "{slug}") && route.Ext == ".json" {
+			tree[strings.TrimPrefix(route.Pattern, "/")+".json"] = nil
+		}
+	}
+	var rows []*site.ServiceListItem
+	for i := range s.Services {
+		l := &s.Services[i]
+		rows = append(rows, &l.Item)
+		page, err := e.ServicePage(l)
+		put("services/"+l.Item.Slug+".html", page, err)
+		for _, twin := range []string{".json", "/uptime.json", "/checks.json"} {
+			tree["v1/services/"+l.Item.Slug+twin] = nil
+		}
+	}
+	for n := 1; n == 1 || (n-1)*render.PageRows < len(rows); n++ {
+		key := "services.html"
+		if n > 1 {
+			key = fmt.Sprintf("services/page=%d.html", n)
+		}
+		page, err := e.ServicesPage(rows[(n-1)*render.PageRows:min(n*render.PageRows, len(rows))], site.NewPaginationMeta(len(rows), n, render.PageRows))
+		put(key, page, err)
+	}
+	page, err := e.Home()
+	put("index.html", page, err)
+	page, err = e.StatusPage()
+	put("status.html", page, err)
+	page, err = e.NotFound()
+	put("404.html", page, err)
+	return tree
+}
+
+// faults lists what is wrong with any page.
+func faults(doc *goquery.Document, tree map[string][]byte) []string {
+	var found []string
+	fault := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
+	ids := map[string]bool{}
+	doc.Find("[id]").Each(func(_ int, s *goquery.Selection) {
+		if id := s.AttrOr("id", ""); ids[id] {
+			fault("two elements have the id %s", id)
+		} else {
+			ids[id] = true
+		}
+	})
+	doc.Find("[aria-labelledby]").Each(func(_ int, s *goquery.Selection) {
+		if id := s.AttrOr("aria-labelledby", ""); !ids[id] {
+			fault("labelled by %s, which is not there", id)
+		}
+	})
+	doc.Find("*").Each(func(_ int, s *goquery.Selection) {
+		for _, a := range s.Nodes[0].Attr {
+			if a.Key == "style" || strings.HasPrefix(a.Key, "on") || a.Key == "src" {
+				fault("<%s> has the attribute %s", s.Nodes[0].Data, a.Key)
+			}
+		}
+	})
+	if n := doc.Find("script, style, iframe, object, form, base").Length(); n > 0 {
+		fault("%d elements that the policy forbids", n)
+	}
+	doc.Find("[href]").Each(func(_ int, s *goquery.Selection) {
+		href := s.AttrOr("href", "")
+		key, local := strings.CutPrefix(href, "/dir/")
+		if key == "" {
+			key = "index.html"
+		}
+		_, there := tree[key]
+		fragment, inside := strings.CutPrefix(href, "#")
+		switch {
+		case inside && !ids[fragment], local && !there:
+			fault("a link to %s leads nowhere", href)
+		case !inside && !local && !strings.HasPrefix(href, "https://") && !strings.HasPrefix(href, "mailto:"):
+			fault("a link to %s", href)
+		}
+	})
+	level := 0
+	doc.Find("h1, h2, h3, h4, h5, h6").Each(func(_ int, s *goquery.Selection) {
+		next := int(s.Nodes[0].Data[1] - '0')
+		if next > level+1 || next == 1 && level > 0 {
+			fault("heading %q of level %d after level %d", s.Text(), next, level)
+		}
+		level = next
+	})
+	for _, landmark := range []string{"header.top", "main", "footer", "nav[aria-label]", "a.skip[href='#main']", "h1", "title", "meta[name=description]"} {
+		if doc.Find(landmark).Length() == 0 {
+			fault("no %s", landmark)
+		}
+	}
+	doc.Find("table").Each(func(_ int, s *goquery.Selection) {
+		if s.Find("caption").Length() != 1 || s.Find("thead th[scope=col]").Length() != s.Find("thead th").Length() {
+			fault("a table without a caption or scopes: %.80q", s.Text())
+		}
+	})
+	doc.Find("time").Each(func(_ int, s *goquery.Selection) {
+		var at site.Time
+		if err := at.UnmarshalJSON([]byte(strconv.Quote(s.AttrOr("datetime", "")))); err != nil {
+			fault("a time that is none: %v", err)
+		}
+	})
+	doc.Find("svg[role=img]").Each(func(_ int, s *goquery.Selection) {
+		if s.AttrOr("aria-label", "") == "" {
+			fault("a chart without a name")
+		}
+	})
+	return found
+}
+
+// TestContrast holds the tokens of both schemes to WCAG AA: 4.5 for text, 3 for the bars of charts.
+func TestContrast(t *testing.T) {
+	t.Parallel()
+	css, err := templates.FS.ReadFile("site.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	light := tokens(css)
+	_, dark, ok := bytes.Cut(css, []byte("@media (prefers-color-scheme: dark)"))
+	if !ok {
+		t.Fatal("no dark scheme")
+	}
+	layout, err := templates.FS.ReadFile("layout.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for scheme, colour := range map[string]map[string]string{"light": light, "dark": tokens(dark)} {
+		for _, c := range []struct {
+			text, ground []string
+			least        float64
+		}{
+			{[]string{"ink", "ink-2", "link", "up", "degraded", "down", "unknown"}, []string{"paper", "sheet"}, 4.5},
+			{[]string{"ink", "ink-2"}, []string{"tint"}, 4.5},
+			{[]string{"sample-ink"}, []string{"sample"}, 4.5},
+			{[]string{"paper"}, []string{"link"}, 4.5},
+			{[]string{"up", "down", "rule-strong", "link"}, []string{"paper"}, 3},
+		} {
+			for _, text := range c.text {
+				for _, ground := range c.ground {
+					if got := contrast(t, colour[text], colour[ground]); got < c.least {
+						t.Errorf("%s: %s %s on %s %s has contrast %.2f, want %.1f", scheme, text, colour[text], ground, colour[ground], got, c.least)
+					}
+				}
+			}
+		}
+		if want := fmt.Sprintf(`content="%s" media="(prefers-color-scheme: %s)"`, colour["paper"], scheme); !bytes.Contains(layout, []byte(want)) {
+			t.Errorf("the layout's theme-color is not the paper of the %s scheme", scheme)
+		}
+	}
+}
+
+var token = regexp.MustCompile(`--([a-z0-9-]+): (#[0-9a-f]{6});`)
+
+// tokens are the first values of the colour tokens in a stylesheet.
+func tokens(css []byte) map[string]string {
+	found := map[string]string{}
+	for _, m := range token.FindAllSubmatch(css, -1) {
+		if name := string(m[1]); found[name] == "" {
+			found[name] = string(m[2])
+		}
+	}
+	return found
+}
+
+func contrast(t *testing.T, a, b string) float64 {
+	t.Helper()
+	x, y := luminance(t, a), luminance(t, b)
+	return (max(x, y) + .05) / (min(x, y) + .05)
+}
+
+func luminance(t *testing.T, colour string) float64 {
+	t.Helper()
+	n, err := strconv.ParseUint(strings.TrimPrefix(colour, "#"), 16, 24)
+	if err != nil {
+		t.Fatalf("colour %q: %v", colour, err)
+	}
+	linear := func(shift uint) float64 {
+		c := float64(n>>shift&0xff) / 255
+		if c <= .04045 {
+			return c / 12.92
+		}
+		return math.Pow((c+.055)/1.055, 2.4)
+	}
+	return .2126*linear(16) + .7152*linear(8) + .0722*linear(0)
+}
