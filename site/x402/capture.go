@@ -2,6 +2,7 @@ package x402
 
 import (
 	"bytes"
+	"encoding/json"
 	"slices"
 )
 
@@ -38,12 +39,28 @@ func Capture(a Answer) Captured {
 		if c.Divergent = c.Relation == Divergent; c.Divergent {
 			d.add(channelsDiverge)
 		}
+		if c.Envelope.Version == 1 && slices.ContainsFunc(c.Others, currentHeader) {
+			d.add(versionConflict)
+		}
 		c.Defects = slices.Concat(d.list, c.Envelope.Defects)
 	} else {
 		c.Defects = d.list
 		c.Platform = len(found) == 0 && len(c.Protocols) == 0 && platformPage(a)
 	}
 	return c
+}
+
+func currentHeader(e Envelope) bool { return e.Channel == ChannelHeader && e.Version >= 2 }
+
+// Reread reads an envelope again from what was kept of it: Envelope.Raw, Channel and Decode. With the Defects, Divergent
+// and Protocols of its Captured it is all that Assess needs, so that old evidence can be judged by newer rules. It reads
+// a facilitator's catalogue entry too, which has the shape of an envelope. It returns false for text that is not JSON or
+// no envelope.
+func Reread(raw json.RawMessage, channel Channel, decode string) (Envelope, bool) {
+	if len(raw) > MaxBody || depth(raw) > maxDepth || !json.Valid(raw) {
+		return Envelope{}, false
+	}
+	return readEnvelope(bytes.Clone(raw), channel, decode)
 }
 
 // headerEnvelopes reads PAYMENT-REQUIRED and its aliases, each value by itself and then all values of a repeated header

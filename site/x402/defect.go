@@ -27,6 +27,7 @@ const (
 	headerRepeated    = "header_repeated"
 	headerAlias       = "header_alias"
 
+	versionConflict = "version_conflict"
 	v2OutsideHeader = "v2_outside_header"
 	v1InHeader      = "v1_in_header"
 
@@ -153,6 +154,7 @@ var defectCodes = []DefectCode{
 	{valueEncoded, "The header is encoded twice."},
 	{valueQuoted, "The header's value stands in quotation marks."},
 	{valueSpaced, "The header's value has blanks or line breaks in or around it."},
+	{versionConflict, "The body speaks version 1 while the header holds an envelope of version 2 that does not count."},
 	{versionInvalid, "x402Version is not a version."},
 	{versionMissing, "x402Version is missing."},
 	{versionText, "x402Version is text where a number is expected."},

@@ -58,6 +58,7 @@ func runFixture(t *testing.T, file string) {
 			ev := fixtureEvidence(t, members)
 			ev.Captured = Capture(readAnswer(t, f.Data, members, ev.URL))
 			got[name+".json"] = describe(t, ev)
+			judgeAgain(t, ev)
 		}
 	}
 	if len(got) == 0 {
@@ -76,6 +77,23 @@ func runFixture(t *testing.T, file string) {
 		if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// judgeAgain holds that what is kept of an answer gives the same verdict later.
+func judgeAgain(t *testing.T, ev Evidence) {
+	t.Helper()
+	kept := ev
+	kept.Captured = Captured{Defects: ev.Captured.Defects, Divergent: ev.Captured.Divergent, Protocols: ev.Captured.Protocols}
+	if e := ev.Captured.Envelope; e != nil {
+		again, ok := Reread(e.Raw, e.Channel, e.Decode)
+		if !ok || again.Fingerprint() != e.Fingerprint() {
+			t.Errorf("Reread reads %+v, Capture has read %+v", again, e)
+		}
+		kept.Captured.Envelope = &again
+	}
+	if diff := cmp.Diff(Assess([]Evidence{ev}), Assess([]Evidence{kept})); diff != "" {
+		t.Errorf("the verdict on what was kept differs (-answer +kept):\n%s", diff)
 	}
 }
 

@@ -349,7 +349,7 @@ func domainExtra(r exhibitRow) string {
 // channelFaults are leniencies of reading that break the agreement of version and channel. They are looked for among all
 // defects, since a broken header beside a good body is one. Clients join the values of a repeated header, and the result
 // decodes to nothing.
-var channelFaults = []string{headerUndecodable, headerOversize, headerRepeated}
+var channelFaults = []string{headerUndecodable, headerOversize, headerRepeated, versionConflict}
 
 func channelCoherent(e exhibit) string {
 	env := e.Captured.Envelope
@@ -370,13 +370,9 @@ func channelCoherent(e exhibit) string {
 		return "the header is not standard base64 but " + env.Decode
 	case env.Version == 1 && env.Channel != ChannelBody:
 		return "version 1 came by " + string(env.Channel) + " instead of the body"
-	case env.Version == 1 && slices.ContainsFunc(e.Captured.Others, fromHeader):
-		return "the body speaks version 1, the header says something else"
 	}
 	return ""
 }
-
-func fromHeader(e Envelope) bool { return e.Channel == ChannelHeader }
 
 // meaning returns the sentence of a defect code.
 func meaning(code string) string {

@@ -159,7 +159,7 @@ func TestEndpointRules(t *testing.T) {
 		{"version_channel_coherent",
 			[]Evidence{sound, evidenceOf(t, v1, true), raw(Answer{Header: header(headerName, stdBase64(text)), Body: text}), raw(Answer{Header: header(headerName, stdBase64(text)), Body: v1text}), raw(Answer{Header: header(headerName, stdBase64(text)), Body: []byte("null\n")})},
 			[]Evidence{evidenceOf(t, v2, true), evidenceOf(t, v1, false), raw(Answer{Header: header(headerName, string(text))}), raw(Answer{Header: header("X-Payment-Required", stdBase64(text))}),
-				raw(Answer{Header: header(headerName, stdBase64(text)), Body: other}), raw(Answer{Header: header(headerName, "!"), Body: v1text}), raw(Answer{Header: header(headerName, `"`+stdBase64(text)+`"`)})}},
+				raw(Answer{Header: header(headerName, stdBase64(text)), Body: other}), raw(Answer{Header: header(headerName, "!"), Body: v1text}), raw(Answer{Header: header(headerName, stdBase64([]byte(`{"x402Version":2,"accepts":[]}`))), Body: v1text}), raw(Answer{Header: header(headerName, `"`+stdBase64(text)+`"`)})}},
 	} {
 		for i, e := range test.pass {
 			if reason := checkOf(t, test.rule, e); reason != "" {

@@ -1,8 +1,17 @@
 // Package x402 reads what a service answers when it asks to be paid: the bytes of a 402 in, payment
 // requirements, defects and compliance checks out.
 //
-// It owns the protocol's data: networks.json, assets.json and the address shapes of each namespace. It is pure:
-// no clock, no network, no database, and it must never know what a service, a check or a page is.
+// Services send what their authors thought the protocol was, so reading is lenient and keeps count: Capture looks in
+// every place where terms have been seen, in every encoding, chooses one Envelope, and records each leniency as a Defect
+// whose code DefectCodes explains. A Requirement is one way to pay in normal form: networks as CAIP-2 ids, addresses in
+// the one form in which two compare equal, amounts as integers in decimal text, never a float. What was received stays
+// beside it, untouched. Assess then applies the 14 Rules, gives a grade and adds warnings.
+//
+// The package owns the protocol's data: networks.json, assets.json (sources in SOURCES.md) and the address shapes of each
+// namespace. It is pure: no clock, no network, no database, and it must never know what a service, a check or a page is.
+//
+// Whatever comes in is hostile. Reading is bounded in bytes, depth, rows and members, takes less than 8 MB for any
+// answer, and follows no reference found in one.
 package x402
 
 import (
@@ -71,7 +80,7 @@ type Envelope struct {
 	Version   int // as read or inferred
 	Channel   Channel
 	Decode    string          // how the bytes were decoded: json, std, std-unpadded, url, url-unpadded, raw, ...
-	Raw       json.RawMessage // the JSON text as decoded, untouched
+	Raw       json.RawMessage // the JSON text as decoded, untouched: it may hold NUL escapes and bytes that are not UTF-8
 	Error     string
 	Resource  Resource
 	Accepts   []Requirement
