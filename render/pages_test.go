@@ -195,9 +195,9 @@ func TestServicePage(t *testing.T) {
 		In(".endpoint[open] summary", HasText("GET /quote $0.0025")),
 		Nth(".endpoint", 0, Count("tbody tr", 2), In("pre", IsText("curl -i 'https://api.acme.test/quote'")),
 			In("tbody tr", HasText("Base USDC exact $0.0025 0x2096…287C"), In(".recipient", HasAttr("title", payTo)),
-				In("td.price", HasAttr("title", "2,500 atomic units of USDC")))),
+				In("td.price", HasAttr("title", "2,500 atomic units")))),
 		Nth(".endpoint", 1, In("summary", HasText("up to $1,000,000")), Nth("tbody tr", 0, HasText("up to $1,000,000")),
-			Nth("tbody tr", 1, HasText("xrpl:0"), HasText("15,000 atomic units of UNKNOWN"), NoText("up to"))),
+			Nth("tbody tr", 1, HasText("xrpl:0"), HasText("15,000 atomic units rDsbeo"), NoText("up to"))),
 		Nth(".endpoint", 2, In(".empty", HasText("No price is known")), NotIn("table"), In("summary", HasText("—"))),
 
 		In("svg.days", Count("g", 90), Count(".gap", 3), Count("g > title", 90)),
@@ -318,7 +318,7 @@ func TestTogether(t *testing.T) {
 	var wait sync.WaitGroup
 	for range 4 {
 		wait.Go(func() {
-			for i := range s.Services {
+			for i := range s.Services[:6] {
 				if _, err := e.ServicePage(&s.Services[i]); err != nil {
 					t.Error(err)
 				}

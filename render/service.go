@@ -1,10 +1,6 @@
 package render
 
-import (
-	"strings"
-
-	"tollbook/site"
-)
+import "tollbook/site"
 
 // Of a service's page: how much of what grows without end is shown.
 const (
@@ -122,9 +118,8 @@ func (e *Edition) price(entry site.PricingEntry, variable bool) price {
 	if entry.NetworkCAIP2 != nil {
 		p.On = e.network(*entry.NetworkCAIP2)
 	}
-	asset := words(entry.AssetName, maxCode)
 	if n, ok := atomic(entry.Price); ok {
-		p.Exact = strings.TrimSpace(group(n.String()) + " atomic units of " + asset)
+		p.Exact = group(n.String()) + " atomic units"
 	}
 	if entry.PriceUSD != nil {
 		if usd, err := site.ParseDecimal(*entry.PriceUSD); err == nil {

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -25,41 +26,64 @@ func TestStrip(t *testing.T) {
 		point(90, 1, 1, ms(9000)), // before the first day shown
 		point(89, 96, 96, ms(500)),
 		point(3, 95, 96, ms(1000)),
-		point(2, 0, 96, nil),
+		point(2, 0, 1, nil),
 		point(1, 0, 0, nil), // a day without a check is a gap, not 0 %
 		point(0, 48, 96, ms(1)),
 		point(-1, 1, 1, ms(9000)), // after now
 	}, now)
 
-	type column struct {
-		Known                     bool
-		UpY, UpH, DownH, SpeedH   int
-		Title, SpeedTitle, Uptime string
+	uptime, speed := strings.Split(string(s.Uptime), "\n"), strings.Split(string(s.Speed), "\n")
+	if len(uptime) != 91 || len(speed) != 4 || len(s.Days) != 90 {
+		t.Fatalf("%d and %d lines, %d days", len(uptime), len(speed), len(s.Days))
 	}
-	shown := func(i int) column {
-		d := s.Days[i]
-		return column{d.Known, d.UpY, d.UpH, d.DownH, d.SpeedH, d.Title, d.SpeedTitle, percent(d.UptimeShown)}
-	}
-	for i, want := range map[int]column{
-		0:  {true, 0, 40, 0, 30, "23 Aug 2026: 100\u00a0% of 96\u00a0checks", "23 Aug 2026: 500\u00a0ms", "100\u00a0%"},
-		1:  {Title: "24 Aug 2026: no check"},
-		86: {true, 6, 34, 6, 60, "17 Nov 2026: 98.96\u00a0% of 96\u00a0checks", "17 Nov 2026: 1,000\u00a0ms", "98.96\u00a0%"},
-		87: {true, 40, 0, 40, 0, "18 Nov 2026: 0\u00a0% of 96\u00a0checks", "", "0\u00a0%"},
-		88: {Title: "19 Nov 2026: no check"},
-		89: {true, 20, 20, 20, 2, "20 Nov 2026: 50\u00a0% of 96\u00a0checks", "20 Nov 2026: 1\u00a0ms", "50\u00a0%"},
+	for i, want := range map[int]string{
+		0:  "<g><title>23 Aug 2026: 100\u00a0% of 96\u00a0checks</title>" + `<rect class="up" x="0" y="0" width="8" height="40"/></g>`,
+		1:  `<g><title>24 Aug 2026: no check</title><rect class="gap" x="10" y="37" width="8" height="3"/><rect class="touch" x="10" width="8" height="40"/></g>`,
+		86: "<g><title>17 Nov 2026: 98.96\u00a0% of 96\u00a0checks</title>" + `<rect class="down" x="860" width="8" height="6"/><rect class="up" x="860" y="6" width="8" height="34"/></g>`,
+		87: "<g><title>18 Nov 2026: 0\u00a0% of 1\u00a0check</title>" + `<rect class="down" x="870" width="8" height="40"/></g>`,
+		88: `<g><title>19 Nov 2026: no check</title><rect class="gap" x="880" y="37" width="8" height="3"/><rect class="touch" x="880" width="8" height="40"/></g>`,
+		89: "<g><title>20 Nov 2026: 50\u00a0% of 96\u00a0checks</title>" + `<rect class="down" x="890" width="8" height="20"/><rect class="up" x="890" y="20" width="8" height="20"/></g>`,
 	} {
-		if diff := cmp.Diff(want, shown(i)); diff != "" {
+		if diff := cmp.Diff(want, uptime[i]); diff != "" {
 			t.Errorf("day %d (-want +got):\n%s", i, diff)
 		}
 	}
-	if len(s.Days) != 90 || s.Covered != 4 || s.Gaps != 86 || *s.Slowest != 1000 {
-		t.Errorf("%d days, %d covered, %d gaps, slowest %d", len(s.Days), s.Covered, s.Gaps, *s.Slowest)
+	wantSpeed := []string{
+		`<rect x="0" y="30" width="8" height="30"><title>23 Aug 2026: 500` + "\u00a0ms</title></rect>",
+		`<rect x="860" y="0" width="8" height="60"><title>17 Nov 2026: 1,000` + "\u00a0ms</title></rect>",
+		`<rect x="890" y="58" width="8" height="2"><title>20 Nov 2026: 1` + "\u00a0ms</title></rect>",
+		"",
+	}
+	if diff := cmp.Diff(wantSpeed, speed); diff != "" {
+		t.Errorf("response times (-want +got):\n%s", diff)
+	}
+	wantDays := map[int]stripDay{
+		86: {"2026-11-17T00:00:00.000Z", "17 Nov 2026", "98.96\u00a0%", "96\u00a0checks", "1,000\u00a0ms"},
+		87: {"2026-11-18T00:00:00.000Z", "18 Nov 2026", "0\u00a0%", "1\u00a0check", ""},
+		88: {"2026-11-19T00:00:00.000Z", "19 Nov 2026", "", "", ""},
+	}
+	for i, want := range wantDays {
+		if diff := cmp.Diff(want, s.Days[i]); diff != "" {
+			t.Errorf("row %d (-want +got):\n%s", i, diff)
+		}
+	}
+	if s.Covered != 4 || s.Slowest != "1,000\u00a0ms" {
+		t.Errorf("%d covered, slowest %s", s.Covered, s.Slowest)
 	}
 	if want := "4\u00a0days with checks, 86 without; lowest 0\u00a0% on 18 Nov 2026."; s.Summary != want {
 		t.Errorf("summary %q, want %q", s.Summary, want)
 	}
-	if s := newStrip(nil, now); s.Covered != 0 || len(s.Days) != 90 || s.Summary != "No check in the last 90 days." {
+}
+
+func TestStripSummary(t *testing.T) {
+	t.Parallel()
+	now := site.NewTime(time.Date(2026, 11, 20, 23, 45, 0, 0, time.UTC))
+	if s := newStrip(nil, now); s.Covered != 0 || len(s.Days) != 90 || s.Slowest != "" || s.Speed != "" || s.Summary != "No check in the last 90 days." {
 		t.Errorf("without points: %d covered, %d days, %q", s.Covered, len(s.Days), s.Summary)
+	}
+	whole := []site.UptimeDataPoint{{PeriodStart: now, UptimePercentage: 100, TotalChecks: 1, SuccessfulChecks: 1}}
+	if s := newStrip(whole, now); s.Summary != "1\u00a0day with checks, 89 without; no check failed." {
+		t.Errorf("a whole day: %q", s.Summary)
 	}
 }
 
