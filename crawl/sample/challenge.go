@@ -1,6 +1,8 @@
 package sample
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"time"
 )
@@ -103,6 +105,15 @@ func (c scene) input() map[string]any {
 }
 
 func (c challenge) json() string { return string(encode(c)) }
+
+// encode writes what was made here, which is texts, numbers and lists of them: it always can be written.
+func encode(v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Errorf("write JSON: %w", err))
+	}
+	return b
+}
 
 // first gives the first way to pay, for behaviours that spoil it.
 func (c *challenge) first() *option { return &c.Accepts.([]option)[0] }

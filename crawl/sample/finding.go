@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"tollbook/site"
@@ -27,11 +28,11 @@ type finding struct {
 	verdict
 	status   int // 0 without an answer
 	reason   string
-	delay    time.Duration // to the response headers
-	envelope *x402.Envelope
+	delay    time.Duration  // to the response headers
+	envelope *x402.Envelope // what it asks, readable or not; nil without
 }
 
-// slowLimit is the median response time from which on a service counts as degraded.
+// slowLimit is the median response time beyond which a service counts as degraded.
 const slowLimit = 5 * time.Second
 
 // look is what a visitor of e finds at t while s behaves so. It is the answer that the world would give, read as the
@@ -57,7 +58,9 @@ func (s *service) look(behaviour string, e endpoint, t time.Time) finding {
 		f.read402(s, e, a)
 	case a.status < 300:
 		f.verdict, f.reason = open, f.reason+" without asking for payment"
-	case a.status == http.StatusForbidden, a.status == http.StatusTooManyRequests:
+	case a.status == http.StatusForbidden:
+		f.verdict, f.reason = inconclusive, "a bot filter answered in the service's place (status 403)"
+	case a.status == http.StatusTooManyRequests:
 		f.verdict = inconclusive
 	default:
 		f.verdict = failed
@@ -71,16 +74,17 @@ func (f *finding) read402(s *service, e endpoint, a reply) {
 	case c.Platform:
 		f.verdict, f.reason = failed, "the hosting platform answers 402 in the service's place: the deployment is disabled"
 	case c.Envelope == nil && len(c.Protocols) > 0:
-		f.verdict, f.reason = broken, "asks for payment by another protocol, not x402"
+		f.verdict, f.reason = broken, "asks for payment by another protocol ("+strings.Join(c.Protocols, ", ")+"), not x402"
 	case c.Envelope == nil:
 		f.verdict, f.reason = broken, "answers 402 without readable payment requirements"
 	case c.Envelope.Channel == x402.ChannelHTML:
 		f.verdict, f.reason = broken, "states its payment requirements only inside an HTML page"
 	case !slices.ContainsFunc(c.Envelope.Accepts, x402.Requirement.Usable):
-		f.verdict, f.reason = broken, "asks for payment, but no option has an amount, a recipient and an asset"
+		f.verdict, f.reason = broken, "asks for payment, but no option states all of amount, recipient, asset, scheme and network"
 	default:
-		f.verdict, f.reason, f.envelope = paid, "asks for payment", c.Envelope
+		f.verdict, f.reason = paid, "asks for payment"
 	}
+	f.envelope = c.Envelope
 }
 
 // summarize makes of what the endpoints answered what a check says of the service. The status of an inconclusive visit
@@ -119,7 +123,7 @@ func summarize(found []finding) postgres.Check {
 	switch {
 	case conclusive == 0:
 		status = ""
-	case answered == conclusive && c.EndpointsFound == conclusive && middle < slowLimit:
+	case answered == conclusive && c.EndpointsFound == conclusive && middle <= slowLimit:
 		status = site.StatusOnline
 	case answered > 0:
 		status = site.StatusDegraded

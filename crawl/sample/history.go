@@ -2,7 +2,6 @@ package sample
 
 import (
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -44,8 +43,8 @@ type past struct {
 	visits int
 	last   *string // status of the last conclusive visit
 	up     bool
-	fails  int       // offline visits in a row
-	since  time.Time // first of them
+	fails  int        // offline visits in a row
+	since  *time.Time // first of them
 
 	h postgres.History
 }
@@ -76,7 +75,7 @@ func (s *service) history(start time.Time) postgres.History {
 	wait := func(around time.Duration) time.Duration {
 		return time.Duration(float64(around) * (0.8 + 0.4*r.Float64())).Truncate(time.Millisecond)
 	}
-	for t := first.Add(wait(cadence / 4)); t.Before(start); t = t.Add(wait(p.interval(t))) {
+	for t := first.Add(wait(cadence / 4)); t.Before(start); t = t.Add(wait(site.Interval(cadence, p.since, t))) {
 		if to, gap := p.gap(t); gap {
 			t = to
 			continue
@@ -85,17 +84,6 @@ func (s *service) history(start time.Time) postgres.History {
 	}
 	p.h.Prices, p.h.Endpoints, p.h.Changes = p.terms.result()
 	return p.h
-}
-
-// interval is the crawler's: a quarter of an hour, longer for who has been offline for long.
-func (p *past) interval(t time.Time) time.Duration {
-	switch {
-	case p.fails == 0 || t.Sub(p.since) < day:
-		return cadence
-	case t.Sub(p.since) < 7*day:
-		return time.Hour
-	}
-	return day
 }
 
 // gap says whether nobody visited at t, and until when.
@@ -124,9 +112,7 @@ func (p *past) visit(t time.Time) {
 				break
 			}
 		}
-		if f.verdict == paid {
-			p.terms.observe(endpoints[j], f.envelope, t)
-		}
+		p.terms.observe(endpoints[j], f, t)
 		found[i] = f
 	}
 	p.terms.report(t)
@@ -173,10 +159,10 @@ func (p *past) record(c postgres.Check, t time.Time) {
 	case !c.Counted:
 		c.Status, c.IsUp = p.last, p.up
 	case c.IsUp:
-		p.last, p.up, p.fails = c.Status, true, 0
+		p.last, p.up, p.fails, p.since = c.Status, true, 0, nil
 	default:
 		if p.fails == 0 {
-			p.since = t
+			p.since = &t
 		}
 		p.last, p.up, p.fails = c.Status, false, p.fails+1
 	}
@@ -208,17 +194,4 @@ func sum(r *postgres.Rollup, c postgres.Check) {
 		r.ResponseMS += int64(*c.ResponseTimeMS)
 		r.Histogram[site.HistogramBucket(*c.ResponseTimeMS)]++
 	}
-}
-
-// sortPrices puts prices into their order: endpoint, since, position.
-func sortPrices(list []postgres.Price) {
-	slices.SortFunc(list, func(a, b postgres.Price) int {
-		if c := slices.Compare(a.EndpointID[:], b.EndpointID[:]); c != 0 {
-			return c
-		}
-		if c := a.Since.Compare(b.Since); c != 0 {
-			return c
-		}
-		return a.Position - b.Position
-	})
 }

@@ -223,9 +223,9 @@ func TestStoriesOfServices(t *testing.T) {
 		{"larkspur-recipes", site.StatusDegraded, [2]int{0, 0}, "without asking for payment"},
 		{"cabinet-essays", site.StatusDegraded, [2]int{0, 0}, "HTML page"},
 		{"marginalia-feeds", site.StatusDegraded, [2]int{0, 0}, "another protocol"},
-		{"pennyfarthing-tax", site.StatusDegraded, [2]int{0, 0}, "no option has an amount"},
+		{"pennyfarthing-tax", site.StatusDegraded, [2]int{0, 0}, "no option states all of amount"},
 		{"weighbridge-facts", site.StatusOnline, [2]int{0, 0}, "answers 429 Too Many Requests"}, // what it last was
-		{"nightwatch-domains", site.StatusOnline, [2]int{0, 0}, "answers 403 Forbidden"},
+		{"nightwatch-domains", site.StatusOnline, [2]int{0, 0}, "a bot filter answered"},
 	} {
 		checks := historyOf(t, test.slug).Checks
 		c := checks[len(checks)-1]
@@ -383,12 +383,22 @@ func TestEndpointsMatchTheWorld(t *testing.T) {
 	}
 }
 
-func TestUnpaidServicesHaveNoPrices(t *testing.T) {
+func TestServicesThatCannotBePaid(t *testing.T) {
 	t.Parallel()
-	for _, slug := range []string{"larkspur-recipes", "cabinet-essays", "pennyfarthing-tax", "hedgerow-games"} {
-		h := historyOf(t, slug)
-		if len(h.Prices) > 0 || h.Endpoints[0].LastPaidAt != nil || h.Endpoints[0].Fingerprint != nil {
-			t.Errorf("%s: %d prices, last paid %v", slug, len(h.Prices), h.Endpoints[0].LastPaidAt)
+	for _, test := range []struct {
+		slug   string
+		prices int  // rows that somebody could pay by, were they not in the wrong place
+		asked  bool // it said something
+	}{
+		{"larkspur-recipes", 0, false},
+		{"hedgerow-games", 0, false},
+		{"pennyfarthing-tax", 0, true},
+		{"cabinet-essays", 1, true},
+	} {
+		h := historyOf(t, test.slug)
+		e := h.Endpoints[0]
+		if len(h.Prices) != test.prices || e.LastPaidAt != nil || (e.Fingerprint != nil) != test.asked {
+			t.Errorf("%s: %d prices, last paid %v, fingerprint %v", test.slug, len(h.Prices), e.LastPaidAt, e.Fingerprint)
 		}
 	}
 }
@@ -453,7 +463,7 @@ func TestChangesAgreeWithPrices(t *testing.T) {
 			}
 			for _, e := range r.New {
 				amounts, payTos := priceAt(h, e.Endpoint, e.Network, c.ObservedAt)
-				if !slices.Contains(amounts, e.Price) || !slices.ContainsFunc(payTos, func(to string) bool { return abbreviate(to) == e.PayTo }) {
+				if !slices.Contains(amounts, e.Price) || !slices.ContainsFunc(payTos, func(to string) bool { return site.Abbreviate(to) == e.PayTo }) {
 					t.Errorf("%s: at %v the snapshot has %s for %s on %s, the rows %v to %v", h.Slug, c.ObservedAt, e.Endpoint, e.Price, e.Network, amounts, payTos)
 				}
 			}
@@ -507,7 +517,7 @@ func TestChangesAreWorded(t *testing.T) {
 	entry := moved.New[0]
 	wantEntry := site.SnapshotEntry{
 		Asset: s.endpoints[0].rails[0].asset.Address, Extra: textOrNull(`{"name":"USD Coin","version":"2"}`),
-		PayTo: abbreviate(s.endpoints[0].rails[0].recipient(s.Slug, 0)), Price: "12000", Scheme: "exact", Network: "eip155:8453",
+		PayTo: site.Abbreviate(s.endpoints[0].rails[0].recipient(s.Slug, 0)), Price: "12000", Scheme: "exact", Network: "eip155:8453",
 		Endpoint: "POST /describe", MimeType: textOrNull("application/json"), Resource: textOrNull("https://inkwell-vision.sample.test/describe"),
 		AssetName: "USDC", X402Version: 2, MaxTimeoutSeconds: &s.endpoints[0].timeout,
 	}

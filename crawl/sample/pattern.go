@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -52,12 +51,4 @@ func (s *service) responseTime(t time.Time) time.Duration {
 	}
 	ms := max(4, float64(s.Latency)*rhythm*scatter)
 	return time.Duration(ms * float64(time.Millisecond)).Truncate(time.Millisecond)
-}
-
-// abbreviate writes an address as change records do: 0x2096…287C.
-func abbreviate(address string) string {
-	if len(address) <= 12 || strings.ContainsRune(address, '…') {
-		return address
-	}
-	return address[:6] + "…" + address[len(address)-4:]
 }

@@ -73,17 +73,3 @@ func TestResponseTime(t *testing.T) {
 		t.Errorf("mean %v over a day, want about %v", mean, typical)
 	}
 }
-
-func TestAbbreviate(t *testing.T) {
-	t.Parallel()
-	for address, want := range map[string]string{
-		"0x209693Bc6afc0C5328bA36FaF03C514EF312287C":   "0x2096…287C",
-		"EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v": "EPjFWd…Dt1v",
-		"merchant":    "merchant",
-		"0x2096…287C": "0x2096…287C",
-	} {
-		if got := abbreviate(address); got != want {
-			t.Errorf("abbreviate(%s) = %s, want %s", address, got, want)
-		}
-	}
-}
