@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strings"
 )
 
 // Capture reads one answer leniently: every channel in order, the best envelope chosen, everything that a strict client
@@ -63,8 +64,8 @@ func Reread(raw json.RawMessage, channel Channel, decode string) (Envelope, bool
 	return readEnvelope(bytes.Clone(raw), channel, decode)
 }
 
-// headerEnvelopes reads PAYMENT-REQUIRED and its aliases, each value by itself and then all values of a repeated header
-// joined by commas, as a proxy may have split one.
+// headerEnvelopes reads PAYMENT-REQUIRED and its aliases, each value by itself. Where none can be read, a proxy may have
+// split one value at its commas or joined several by commas.
 func headerEnvelopes(h map[string][]string, d *defects) []Envelope {
 	var found []Envelope
 	for i, name := range append([]string{headerName}, headerAliases...) {
@@ -116,16 +117,31 @@ func readHeader(values []string, name string, channel Channel, d *defects) []Env
 	for _, value := range values {
 		try(value)
 	}
-	if len(values) > 1 && len(found) == 0 {
-		joined := values[0]
-		for _, value := range values[1:] {
-			if len(joined)+len(value) < MaxHeader {
-				joined += "," + value
-			}
+	if len(found) > 0 {
+		return found
+	}
+	if len(values) > 1 { // one value that was split at its commas
+		try(joinValues(values))
+	} else if len(values) == 1 && strings.Contains(values[0], ",") { // several values that were joined on the way
+		parts := strings.SplitN(values[0], ",", maxHeaderValues+1)
+		for _, part := range parts[:min(len(parts), maxHeaderValues)] {
+			try(part)
 		}
-		try(joined)
+		if len(found) > 0 && channel == ChannelHeader {
+			d.add(headerRepeated)
+		}
 	}
 	return found
+}
+
+func joinValues(values []string) string {
+	joined := values[0]
+	for _, value := range values[1:] {
+		if len(joined)+len(value) < MaxHeader {
+			joined += "," + value
+		}
+	}
+	return joined
 }
 
 // choose returns the index of the envelope that counts, -1 without one: one that offers something before one that does

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func header(name, value string) http.Header {
@@ -216,6 +218,58 @@ func TestFingerprint(t *testing.T) {
 		if print(e) == base {
 			t.Errorf("%s does not change the fingerprint", name)
 		}
+	}
+}
+
+func TestSafeJSON(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ raw, want string }{
+		{`{"b":1,"a":[1, {"d":null,"c":true}],"b":2}`, `{"a":[1,{"c":true,"d":null}],"b":2}`},
+		{`"a\u0000b<"`, "\"a\ufffdb<\""},
+		{"\"caf\xe9\"", "\"caf\ufffd\""},
+		{`[1e999999999, 1.50]`, `["1e999999999",1.50]`},
+		{` {} `, `{}`}, {`[]`, `[]`}, {`"\ud800"`, "\"\ufffd\""},
+	} {
+		if got := SafeJSON(json.RawMessage(test.raw)); string(got) != test.want {
+			t.Errorf("SafeJSON(%s) = %s, want %s", test.raw, got, test.want)
+		}
+	}
+}
+
+func TestResource(t *testing.T) {
+	t.Parallel()
+	text := `{"x402Version":2,"accepts":[],"resource":{"url":"https://acme.test/a\u202e b","description":7,"mimeType":"text/plain",
+		"serviceName":"Acme","iconUrl":"https://acme.test/i.png","tags":["one","  two\u0000 ",3,"","` + strings.Repeat("x", 100) + `"]}}`
+	c := Capture(Answer{Status: 402, Header: header(headerName, stdBase64([]byte(text)))})
+	want := Resource{URL: "https://acme.test/ab", MimeType: "text/plain", ServiceName: "Acme", IconURL: "https://acme.test/i.png", Tags: []string{"one", "two", strings.Repeat("x", 63) + "…"}}
+	if diff := cmp.Diff(want, c.Envelope.Resource); diff != "" {
+		t.Errorf("resource (-want +got):\n%s", diff)
+	}
+	if !hasDefect(c, fieldTypeMismatch) {
+		t.Errorf("a number as description is no defect: %v", c.Defects)
+	}
+}
+
+// TestScalarsAreVisible holds that no text of a row hides a character, and that an address with one stays wrong.
+func TestScalarsAreVisible(t *testing.T) {
+	t.Parallel()
+	r, _ := captureRow(t, map[string]any{"payTo": acmePayTo[:20] + "\u200b" + acmePayTo[20:], "scheme": "exact\x00", "network": "eip155:8453\u202e", "amount": "1\x00"})
+	for _, s := range []string{r.PayTo, r.Scheme, r.Network, r.AmountRaw} {
+		if strings.ContainsFunc(s, invisible) || !strings.Contains(s, "\ufffd") {
+			t.Errorf("%q hides a character", s)
+		}
+	}
+	if CheckAddress("eip155:8453", r.PayTo) == nil || r.Amount != "" || r.NetworkCAIP2 != "" {
+		t.Errorf("hidden characters are overlooked: %+v", r)
+	}
+}
+
+func BenchmarkCapture(b *testing.B) {
+	text, _ := json.Marshal(envelopeWith(2, rowWith(nil), rowWith(map[string]any{"network": "eip155:137"})))
+	a := Answer{Status: 402, Header: header(headerName, stdBase64(text)), Body: []byte("{}")}
+	b.ReportAllocs()
+	for b.Loop() {
+		Capture(a)
 	}
 }
 

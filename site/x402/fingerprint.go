@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // volatileExtra are members of extra that servers make afresh for every answer: channel state, nonces and identifiers of
@@ -45,7 +46,16 @@ func (r Requirement) StableExtra() json.RawMessage {
 	return b.Bytes()
 }
 
-// canonical writes a valid JSON value with sorted keys and no blanks. Numbers stay as they are written.
+// SafeJSON rewrites a valid JSON value so that any database takes it and equal values are equal text: keys in order, the
+// last of a repeated one, no blanks, U+FFFD for NUL and for what is not UTF-8, and a number beyond all use as text. Other
+// numbers stay as they are written. Lists are cut at 2048 elements.
+func SafeJSON(raw json.RawMessage) json.RawMessage {
+	var b bytes.Buffer
+	canonical(&b, raw)
+	return b.Bytes()
+}
+
+// canonical writes the form that SafeJSON describes.
 func canonical(b *bytes.Buffer, raw json.RawMessage) {
 	if list, ok := members(raw); ok {
 		writeObject(b, list)
@@ -64,6 +74,10 @@ func canonical(b *bytes.Buffer, raw json.RawMessage) {
 	}
 	if text, ok := stringValue(raw); ok {
 		writeString(b, text)
+		return
+	}
+	if kind(raw) == '0' && numberText(raw) == "" {
+		writeString(b, cut(string(raw), maxScalar))
 		return
 	}
 	b.Write(bytes.TrimSpace(raw))
@@ -91,6 +105,7 @@ func writeObject(b *bytes.Buffer, list []member) {
 
 // writeString writes a JSON string without escaping what only HTML needs.
 func writeString(b *bytes.Buffer, s string) {
+	s = strings.ReplaceAll(s, "\x00", "\ufffd")
 	encoder := json.NewEncoder(b)
 	encoder.SetEscapeHTML(false)
 	_ = encoder.Encode(s)   // a bytes.Buffer takes everything, and a string always encodes

@@ -3,6 +3,7 @@ package x402
 import (
 	"encoding/base64"
 	"encoding/json"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -60,6 +61,32 @@ func TestInvalidUTF8(t *testing.T) {
 	}
 	if !json.Valid(c.Envelope.Raw) {
 		t.Error("what was received is no JSON any more")
+	}
+}
+
+// TestRepeatedHeader has the ways in which a header comes more than once.
+func TestRepeatedHeader(t *testing.T) {
+	t.Parallel()
+	text := `{"x402Version":2,"error":"a,b","accepts":[]}`
+	std := stdBase64([]byte(text))
+	half := strings.Index(text, ",")
+	for _, test := range []struct {
+		name     string
+		values   []string
+		read     bool
+		repeated bool
+	}{
+		{"once", []string{std}, true, false},
+		{"twice the same", []string{std, std}, true, true},
+		{"joined on the way", []string{std + ", " + std}, true, true},
+		{"joined with something else", []string{"x," + std}, true, true},
+		{"plain JSON split at a comma", []string{text[:half], text[half+1:]}, true, true},
+		{"nothing to read", []string{"x,y"}, false, false},
+	} {
+		c := Capture(Answer{Status: 402, Header: http.Header{"Payment-Required": test.values}})
+		if (c.Envelope != nil) != test.read || hasDefect(c, headerRepeated) != test.repeated || hasDefect(c, headerUndecodable) == test.read {
+			t.Errorf("%s: read %v with %v", test.name, c.Envelope != nil, c.Defects)
+		}
 	}
 }
 

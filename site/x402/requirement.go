@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // The names under which sellers put a price and a recipient, in the order tried.
@@ -51,12 +53,21 @@ func scalar(raw json.RawMessage) string {
 	return ""
 }
 
-// cut keeps at most n bytes of s, never part of a character.
+// cut keeps at most n bytes of s, never part of a character, as text that a database takes and a page can show: blanks
+// become plain ones, and characters that show nothing become U+FFFD, so that an address with one stays a wrong address.
 func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
+	if len(s) > n {
+		s = s[:n]
 	}
-	return strings.ToValidUTF8(s[:n], "")
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case invisible(r) || r == '\u200d':
+			return utf8.RuneError
+		}
+		return r
+	}, strings.ToValidUTF8(s, ""))
 }
 
 func (r *Requirement) readNetwork(row object, version int, d *defects) {

@@ -29,7 +29,7 @@ type Answer struct {
 }
 
 // Limits of what is read. A bazaar header of 2-3 KiB is normal and one of 16 KiB was met; the v1 HTML paywall
-// measured 3.5 MB (x402.md §1.4).
+// measured 3.5 MB.
 const (
 	MaxHeader = 128 << 10
 	MaxBody   = 256 << 10
@@ -80,7 +80,7 @@ type Envelope struct {
 	Version   int // as read or inferred
 	Channel   Channel
 	Decode    string          // how the bytes were decoded: json, std, std-unpadded, url, url-unpadded, raw, ...
-	Raw       json.RawMessage // the JSON text as decoded, untouched: it may hold NUL escapes and bytes that are not UTF-8
+	Raw       json.RawMessage // the JSON text as decoded, untouched; SafeJSON makes of it what a database takes
 	Error     string
 	Resource  Resource
 	Accepts   []Requirement
@@ -103,7 +103,8 @@ type Discovery struct {
 	MCP           bool            // an MCP tool, which a prober limited to HTTP must not call
 }
 
-// Requirement is one row of accepts: one way to pay.
+// Requirement is one row of accepts: one way to pay. Its texts are clipped, and characters that show nothing are U+FFFD
+// in them; Raw has what was received.
 type Requirement struct {
 	Scheme            string
 	Network           string // as received
