@@ -37,13 +37,17 @@ func (c *Crawler) visit(ctx context.Context, s postgres.DueService) (postgres.Vi
 	began := c.o.Now()
 	limited, cancel := context.WithTimeout(ctx, c.o.Visit)
 	defer cancel()
+	known, err := c.db.Envelopes(limited, s.ID)
+	if err != nil && ctx.Err() == nil {
+		c.o.Logger.Warn("visiting without what the endpoints declared before", "service", s.Slug, "error", err)
+	}
 	var answers []answer
 	for _, e := range toVisit(s.Endpoints, began) {
 		leave, err := c.hosts.enter(limited, host(s.BaseURL))
 		if err != nil {
 			break
 		}
-		r := c.prober.Probe(limited, target(s.BaseURL, e))
+		r := c.prober.Probe(limited, target(s.BaseURL, e, known[e.ID]))
 		leave()
 		if limited.Err() != nil {
 			break // cut off by us: what it says is about our time, not about the service
@@ -93,12 +97,19 @@ func timeOr(t *time.Time) time.Time {
 	return *t
 }
 
-func target(base string, e *postgres.Endpoint) probe.Target {
+// target asks an endpoint as it was declared, by what it said of itself last time where nobody else did.
+func target(base string, e *postgres.Endpoint, last *postgres.Envelope) probe.Target {
 	t := probe.Target{URL: base + e.Path}
 	if e.MethodDeclared {
 		t.Method = e.Method
 	} else {
 		t.MethodHint = e.Method
+	}
+	if last != nil {
+		a := x402.Answer{Status: last.StatusCode, Header: last.Header, Body: last.Body, Truncated: last.Truncated, URL: last.URL}
+		if envelope := x402.Capture(a).Envelope; envelope != nil {
+			t.Discovery = envelope.Discovery
+		}
 	}
 	return t
 }

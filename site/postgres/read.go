@@ -102,14 +102,9 @@ func (r *Reader) readEndpoints(ctx context.Context, now time.Time, at map[int64]
 		e := &at[service[p.EndpointID]].Endpoints[place[p.EndpointID]]
 		e.Prices = append(e.Prices, p)
 	}
-	rows, err := r.tx.Query(ctx, `
-		SELECT endpoint_id, received_at, method, url, status_code, header, body, truncated, tls_verified, sha256 FROM envelopes`)
+	kept, err := envelopes(ctx, r.tx, `SELECT `+envelopeColumns+` FROM envelopes`)
 	if err != nil {
-		return fmt.Errorf("read envelopes: %w", err)
-	}
-	kept, err := pgx.CollectRows(rows, pgx.RowToAddrOfStructByPos[Envelope])
-	if err != nil {
-		return fmt.Errorf("read envelopes: %w", err)
+		return err
 	}
 	for _, v := range kept {
 		at[service[v.EndpointID]].Endpoints[place[v.EndpointID]].Envelope = v

@@ -148,32 +148,76 @@ type PackBlock struct {
 
 // Pack reads the blocks that the checks of a sealed hour filled, by service and block.
 func (r *Reader) Pack(ctx context.Context, hour time.Time) ([]PackBlock, error) {
-	end := hour.Add(time.Hour)
-	rows, err := r.tx.Query(ctx, `SELECT service_id, block, rows_after FROM log_blocks WHERE hour = $1 ORDER BY service_id, block`, hour)
+	all, err := r.globalBlocks(ctx, hour)
 	if err != nil {
-		return nil, fmt.Errorf("read blocks of %s: %w", site.PackHour(hour), err)
+		return nil, fmt.Errorf("read pack %s: %w", site.PackHour(hour), err)
 	}
-	type place struct{ Service, Block, After int64 }
-	places, err := pgx.CollectRows(rows, pgx.RowToStructByPos[place])
+	each, err := r.serviceBlocks(ctx, hour)
 	if err != nil {
-		return nil, fmt.Errorf("read blocks of %s: %w", site.PackHour(hour), err)
+		return nil, fmt.Errorf("read pack %s: %w", site.PackHour(hour), err)
 	}
-	blocks := make([]PackBlock, len(places))
-	for i, p := range places {
-		blocks[i] = PackBlock{ServiceID: p.Service, Block: p.Block}
-		var c []Check
-		if p.Service == 0 {
-			c, err = r.checks(ctx, `SELECT `+checkSelect+` FROM checks WHERE checked_at < $1
-				ORDER BY checked_at DESC, id DESC OFFSET $2 LIMIT $3`, end, p.After, site.BlockSize)
-		} else {
-			c, err = r.checks(ctx, `SELECT `+checkSelect+` FROM checks WHERE service_id = $4 AND checked_at < $1
-				ORDER BY checked_at DESC, id DESC OFFSET $2 LIMIT $3`, end, p.After, site.BlockSize, p.Service)
+	return append(all, each...), nil
+}
+
+// globalBlocks reads the hour's blocks of the log of all services: they follow one another.
+func (r *Reader) globalBlocks(ctx context.Context, hour time.Time) ([]PackBlock, error) {
+	var first, last, after int64
+	err := r.tx.QueryRow(ctx, `
+		SELECT min(block), max(block), min(rows_after) FROM log_blocks WHERE hour = $1 AND service_id = 0 HAVING count(*) > 0`, hour,
+	).Scan(&first, &last, &after)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	rows, err := r.checks(ctx, `SELECT `+checkSelect+` FROM checks WHERE checked_at < $1
+		ORDER BY checked_at DESC, id DESC OFFSET $2 LIMIT $3`, hour.Add(time.Hour), after, (last-first+1)*site.BlockSize)
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(rows)
+	oldest := (last+1)*site.BlockSize - int64(len(rows)) // number of rows[0]
+	var blocks []PackBlock
+	for block := first; block <= last; block++ {
+		from := max(block*site.BlockSize, oldest)
+		if end := (block + 1) * site.BlockSize; from < end {
+			blocks = append(blocks, PackBlock{Block: block, First: from, Rows: rows[from-oldest : end-oldest]})
 		}
-		if err != nil {
-			return nil, err
+	}
+	return blocks, nil
+}
+
+// serviceBlocks reads the hour's blocks of the services' own logs.
+func (r *Reader) serviceBlocks(ctx context.Context, hour time.Time) ([]PackBlock, error) {
+	rows, err := r.tx.Query(ctx, `
+		SELECT b.block, c.* FROM log_blocks b, LATERAL (
+			SELECT `+checkSelect+` FROM checks WHERE service_id = b.service_id AND checked_at < $2
+			ORDER BY checked_at DESC, id DESC OFFSET b.rows_after LIMIT $3
+		) c
+		WHERE b.hour = $1 AND b.service_id <> 0
+		ORDER BY b.service_id, b.block, c.checked_at, c.id`, hour, hour.Add(time.Hour), site.BlockSize)
+	if err != nil {
+		return nil, err
+	}
+	type placed struct {
+		Block int64
+		Check
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[placed])
+	if err != nil {
+		return nil, err
+	}
+	var blocks []PackBlock
+	for _, p := range found {
+		n := len(blocks)
+		if n == 0 || blocks[n-1].ServiceID != p.ServiceID || blocks[n-1].Block != p.Block {
+			blocks = append(blocks, PackBlock{ServiceID: p.ServiceID, Block: p.Block})
+			n++
 		}
-		slices.Reverse(c)
-		blocks[i].Rows, blocks[i].First = c, (p.Block+1)*site.BlockSize-int64(len(c))
+		b := &blocks[n-1]
+		b.Rows = append(b.Rows, p.Check)
+		b.First = (b.Block+1)*site.BlockSize - int64(len(b.Rows))
 	}
 	return blocks, nil
 }

@@ -151,6 +151,32 @@ func (db *DB) CurrentPrices(ctx context.Context, serviceID int64) ([]Price, erro
 		ORDER BY endpoint_id, position`, serviceID)
 }
 
+// Envelopes reads the newest answers of a service's endpoints, by endpoint.
+func (db *DB) Envelopes(ctx context.Context, serviceID int64) (map[uuid.UUID]*Envelope, error) {
+	kept, err := envelopes(ctx, db.pool, `
+		SELECT `+envelopeColumns+` FROM envelopes JOIN endpoints ON endpoints.id = endpoint_id WHERE service_id = $1`, serviceID)
+	by := make(map[uuid.UUID]*Envelope, len(kept))
+	for _, e := range kept {
+		by[e.EndpointID] = e
+	}
+	return by, err
+}
+
+// envelopeColumns are the columns of envelopes in the order of Envelope's fields.
+const envelopeColumns = `endpoint_id, received_at, envelopes.method, url, status_code, header, body, truncated, tls_verified, sha256`
+
+func envelopes(ctx context.Context, q querier, sql string, args ...any) ([]*Envelope, error) {
+	rows, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read envelopes: %w", err)
+	}
+	e, err := pgx.CollectRows(rows, pgx.RowToAddrOfStructByPos[Envelope])
+	if err != nil {
+		return nil, fmt.Errorf("read envelopes: %w", err)
+	}
+	return e, nil
+}
+
 // priceColumns are the columns of prices in the order of Price's fields.
 const priceColumns = `endpoint_id, since, position, until, scheme, network, network_caip2, asset, pay_to, amount::text,
 	max_timeout_seconds, extra, x402_version`

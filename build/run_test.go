@@ -1,0 +1,247 @@
+package build_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"tollbook/build"
+	"tollbook/crawl/sample"
+	"tollbook/output"
+	"tollbook/render"
+	"tollbook/site"
+	"tollbook/site/postgres"
+	"tollbook/site/postgres/postgrestest"
+)
+
+func TestMain(m *testing.M) { postgrestest.Main(m) }
+
+var template = postgrestest.New(func(ctx context.Context, dsn string) error {
+	db, err := postgres.Open(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	db.Close()
+	return nil
+})
+
+func open(t testing.TB) *postgres.DB {
+	t.Helper()
+	db, err := postgres.Open(t.Context(), template.Database(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	return db
+}
+
+// scratch is a folder in memory where there is one: a disk would be what is measured.
+func scratch(t testing.TB) string {
+	t.Helper()
+	if info, err := os.Stat("/dev/shm"); err != nil || !info.IsDir() {
+		return t.TempDir()
+	}
+	dir, err := os.MkdirTemp("/dev/shm", "tollbook-build-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+var moment = time.Date(2026, 11, 20, 12, 30, 0, 0, time.UTC)
+
+func options(now time.Time) build.Options {
+	return build.Options{Now: now, Every: 15 * time.Minute, LogDelay: 2 * time.Minute, Site: render.Site{BaseURL: "https://tollbook.example", Sample: true}}
+}
+
+func run(t testing.TB, db *postgres.DB, dir string, o build.Options) build.Report {
+	t.Helper()
+	folder, err := output.OpenFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := build.Run(t.Context(), db, folder, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// digests names every file below dir with its sha256; links are named with what they point to.
+func digests(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	sums := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || d.Name() == ".lock" { // the lock says whose it was last
+			return err
+		}
+		name, _ := filepath.Rel(dir, path)
+		if d.Type()&fs.ModeSymlink != 0 {
+			sums[name], err = os.Readlink(path)
+			return err
+		}
+		data, err := os.ReadFile(path)
+		sum := sha256.Sum256(data)
+		sums[name] = hex.EncodeToString(sum[:])
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sums
+}
+
+// TestSameFactsSameBytes builds the sample directory twice from nothing, and a third time beside an earlier snapshot,
+// whose members it may copy: every file of the three folders is the same.
+func TestSameFactsSameBytes(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	if err := db.AddSample(t.Context(), sample.Notice, sample.Listings(moment, 0), sample.Histories(moment)); err != nil {
+		t.Fatal(err)
+	}
+	one, two, three := scratch(t), scratch(t), scratch(t)
+	first := run(t, db, one, options(moment.Add(time.Minute)))
+	run(t, db, two, options(moment.Add(time.Minute)))
+	if diff := cmp.Diff(digests(t, one), digests(t, two)); diff != "" {
+		t.Errorf("two builds of the same facts (-first +second):\n%s", diff)
+	}
+	run(t, db, three, options(moment))
+	after := run(t, db, three, options(moment.Add(time.Minute)))
+	if diff := cmp.Diff(first.Snapshot, after.Snapshot); diff != "" {
+		t.Errorf("a build beside an earlier snapshot (-alone +beside):\n%s", diff)
+	}
+	zip := filepath.Join("snapshots", first.Snapshot+".zip")
+	if diff := cmp.Diff(digests(t, one)[zip], digests(t, three)[zip]); diff != "" {
+		t.Errorf("its zip (-alone +beside):\n%s", diff)
+	}
+	if first.Services < 40 || first.Packs == 0 {
+		t.Errorf("the sample directory has %d services and %d packs, want 40 and some", first.Services, first.Packs)
+	}
+}
+
+// TestCanceledBuild ends a build in its middle: the snapshot before stays current and whole.
+func TestCanceledBuild(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	if err := db.AddSample(t.Context(), sample.Notice, sample.Listings(moment, 0), sample.Histories(moment)); err != nil {
+		t.Fatal(err)
+	}
+	dir := scratch(t)
+	first := run(t, db, dir, options(moment))
+	folder, err := output.OpenFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	o := options(moment.Add(time.Minute))
+	o.Progress = func(int, int) { cancel() }
+	if _, err := build.Run(ctx, db, folder, o); err == nil {
+		t.Fatal("a canceled build says that it published")
+	}
+	c, err := folder.Checkpoint()
+	if err != nil || c.Snapshot != first.Snapshot {
+		t.Errorf("current is %s (%v), want %s", c.Snapshot, err, first.Snapshot)
+	}
+	if next := run(t, db, dir, options(moment.Add(2*time.Minute))); next.Snapshot == first.Snapshot {
+		t.Error("the build after a canceled one published nothing new")
+	}
+}
+
+// generate lists n services with a day of checks and ninety days of roll-ups each.
+func generate(t testing.TB, db *postgres.DB, n int) {
+	t.Helper()
+	networks := []string{"eip155:8453", "eip155:137", "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp", "eip155:42161"}
+	assets := []string{"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", "0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359",
+		"EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v", "0xaf88d065e77c8cC2239327C5EDb3A432268e5831"}
+	listings, histories := make([]postgres.Listing, n), make([]postgres.History, n)
+	for i := range n {
+		slug := fmt.Sprintf("service-%05d", i)
+		created := moment.Add(-time.Duration(i)*time.Minute).AddDate(0, 0, -90)
+		l := postgres.Listing{
+			Slug: slug, Name: fmt.Sprintf("Service %d", i), Description: "Generated to measure a build: " + strings.Repeat("words ", 12),
+			BaseURL: "https://" + slug + ".test", Category: site.Categories[i%len(site.Categories)], Source: "imported:generated", CreatedAt: created,
+		}
+		h := postgres.History{Slug: slug}
+		for e := range 1 + i%6 {
+			path := fmt.Sprintf("/v1/tool-%d", e)
+			l.Endpoints = append(l.Endpoints, postgres.ListedEndpoint{Method: "GET", Path: path})
+			last := moment.Add(-time.Minute)
+			h.Endpoints = append(h.Endpoints, postgres.EndpointHistory{Method: "GET", Path: path, FirstSeenAt: created, LastPaidAt: &last})
+			for p := range 1 + i%3 {
+				network := (i + p) % len(networks)
+				h.Prices = append(h.Prices, postgres.Price{
+					EndpointID: postgres.EndpointID(slug, "GET", path), Since: created, Position: p, Scheme: "exact", Network: networks[network],
+					NetworkCAIP2: &networks[network], Asset: assets[network], PayTo: "0x209693Bc6afc0C5328bA36FaF03C514EF312287C",
+					Amount: fmt.Sprint(100 * (1 + i%977)), X402Version: 2,
+				})
+			}
+		}
+		today := moment.Truncate(24 * time.Hour)
+		for d := range 89 {
+			day := postgres.Rollup{Start: today.AddDate(0, 0, d-89), Checks: 96, Counted: 96, Up: 96 - (i+d)%3, Timed: 96, ResponseMS: int64(96 * (80 + i%400)), Histogram: make([]int64, site.HistogramBuckets)}
+			day.Histogram[site.HistogramBucket(80+i%400)] = 96
+			h.Days = append(h.Days, day)
+		}
+		status := site.StatusOnline
+		if i%11 == 0 {
+			status = site.StatusDegraded
+		}
+		for at := today; at.Before(moment); at = at.Add(15 * time.Minute) {
+			h.Checks = append(h.Checks, postgres.Check{
+				CheckedAt: at.Add(time.Duration(i) * time.Millisecond), ID: uuid.NewSHA1(uuid.Nil, []byte(slug+at.String())), Counted: true, Status: &status, IsUp: true,
+				StatusCode: new(402), ResponseTimeMS: new(80 + i%400), EndpointsFound: 1 + i%6,
+			})
+		}
+		listings[i], histories[i] = l, h
+	}
+	if err := db.AddSample(t.Context(), "generated", listings, histories); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// BenchmarkBuild builds a directory of 2,000 generated services, first from nothing, then again a minute later, and
+// prints files, bytes and seconds of each. Services can be set by TOLLBOOK_BENCH_SERVICES.
+func BenchmarkBuild(b *testing.B) {
+	n := 2000
+	if s := os.Getenv("TOLLBOOK_BENCH_SERVICES"); s != "" {
+		if _, err := fmt.Sscan(s, &n); err != nil {
+			b.Fatal(err)
+		}
+	}
+	db := open(b)
+	generate(b, db, n)
+	base := scratch(b)
+	for _, expand := range []output.Expand{output.ExpandNone, output.ExpandAll} {
+		for _, kind := range []string{"from nothing", "a minute later"} {
+			b.Run(fmt.Sprintf("expand %s/%s", expand, kind), func(b *testing.B) {
+				var last build.Report
+				for i := range b.N {
+					dir := filepath.Join(base, fmt.Sprintf("%s-%d", expand, i))
+					if kind == "from nothing" {
+						b.StopTimer()
+						os.RemoveAll(dir)
+						b.StartTimer()
+					}
+					o := options(moment.Add(time.Duration(len(kind)+i) * time.Minute))
+					o.Expand = expand
+					last = run(b, db, dir, o)
+				}
+				b.ReportMetric(float64(last.Files), "files")
+				b.ReportMetric(float64(last.Bytes)/1e6, "MB")
+				b.ReportMetric(float64(last.Zip)/1e6, "zipMB")
+				b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "services/s")
+			})
+		}
+	}
+}
