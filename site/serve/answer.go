@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"sync"
 
 	"tollbook/output"
 	"tollbook/render"
@@ -18,10 +17,10 @@ import (
 var errMissing = errors.New("missing")
 
 // answer finds what a request asks for: the key of the file that answers it, and the bytes.
-func (h *handler) answer(snap *output.Snapshot, r *http.Request) (string, *body, error) {
+func (h *handler) answer(v *view, snap *output.Snapshot, r *http.Request) (string, *body, error) {
 	path := r.URL.EscapedPath()
 	if path == "/"+output.SumsFile {
-		return h.file(snap, output.SumsFile)
+		return h.file(v, snap, output.SumsFile)
 	}
 	q, err := site.ParseRequest(path, r.URL.RawQuery)
 	if err != nil {
@@ -29,23 +28,23 @@ func (h *handler) answer(snap *output.Snapshot, r *http.Request) (string, *body,
 	}
 	key := q.Key()
 	if q.Route == nil {
-		return h.file(snap, key)
+		return h.file(v, snap, key)
 	}
 	if m, ok := snap.Lookup(key); ok {
 		b, err := h.literal(m)
 		return key, b, err
 	}
-	b, err := h.byRule(snap, q, key)
+	b, err := h.byRule(v, snap, q, key)
 	return key, b, err
 }
 
 // file answers a path that names a file by itself. One that is not there is a 404, unless the snapshot must have it.
-func (h *handler) file(snap *output.Snapshot, key string) (string, *body, error) {
+func (h *handler) file(v *view, snap *output.Snapshot, key string) (string, *body, error) {
 	if m, ok := snap.Lookup(key); ok {
 		b, err := h.literal(m)
 		return key, b, err
 	}
-	index, err := h.index(snap)
+	index, err := v.readIndex(snap)
 	if err != nil {
 		return "", nil, err
 	}
@@ -73,8 +72,8 @@ func hasSlug(index *site.Index, slug string) bool {
 }
 
 // byRule answers a request whose key is no file.
-func (h *handler) byRule(snap *output.Snapshot, q site.Query, key string) (*body, error) {
-	index, err := h.index(snap)
+func (h *handler) byRule(v *view, snap *output.Snapshot, q site.Query, key string) (*body, error) {
+	index, err := v.readIndex(snap)
 	if err != nil {
 		return nil, err
 	}
@@ -140,54 +139,4 @@ func (h *handler) rows(snap *output.Snapshot, key string) ([][]byte, error) {
 		}
 		return rows, nil
 	})
-}
-
-// view is what is known of a snapshot once its index was read.
-type view struct {
-	id    string
-	once  sync.Mutex // held while the index is read
-	index *site.Index
-}
-
-// maxViews is how many snapshots may be read side by side while one replaces another.
-const maxViews = 3
-
-// index is the snapshot's v1/index.json, parsed once.
-func (h *handler) index(snap *output.Snapshot) (*site.Index, error) {
-	v := h.view(snap.ID)
-	v.once.Lock()
-	defer v.once.Unlock()
-	if v.index != nil {
-		return v.index, nil
-	}
-	data, err := snap.ReadFile(site.IndexFile)
-	if err != nil {
-		return nil, fmt.Errorf("snapshot %s: %w", snap.ID, err)
-	}
-	var index site.Index
-	if err := json.Unmarshal(data, &index); err != nil {
-		return nil, fmt.Errorf("snapshot %s: parse %s: %w", snap.ID, site.IndexFile, err)
-	}
-	if !slices.IsSorted(index.Slugs) {
-		return nil, fmt.Errorf("snapshot %s: %s: %w: slugs are not sorted", snap.ID, site.IndexFile, output.ErrDamaged)
-	}
-	v.index = &index
-	return v.index, nil
-}
-
-func (h *handler) view(id string) *view {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	i := slices.IndexFunc(h.views, func(v *view) bool { return v.id == id })
-	if i == 0 {
-		return h.views[0]
-	}
-	v := &view{id: id}
-	if i > 0 {
-		v = h.views[i]
-		h.views = slices.Delete(h.views, i, i+1)
-	}
-	h.views = slices.Insert(h.views, 0, v)
-	h.views = h.views[:min(len(h.views), maxViews)]
-	return v
 }

@@ -20,20 +20,29 @@ const (
 
 // body is the content of an answer in the forms in which it may be sent.
 type body struct {
-	sum    output.Sum
 	plain  []byte         // nil where gzip is kept
 	gzip   []byte         // nil where it does not pay
+	length int            // of plain, kept or not
 	member *output.Member // a large file, sent piece by piece; plain and gzip are nil
+
+	plainTag, gzipTag []string // the strong validators of both forms, as header values
+}
+
+// named gives a body the tags that its sum makes.
+func (b *body) named(sum output.Sum) *body {
+	b.plainTag = []string{fmt.Sprintf(`"%x"`, sum[:tagBytes])}
+	b.gzipTag = []string{fmt.Sprintf(`"%x-gz"`, sum[:tagBytes])}
+	return b
 }
 
 func (b *body) size() int { return len(b.plain) + len(b.gzip) }
 
 // tag is the strong validator of one form.
-func (b *body) tag(gzipped bool) string {
+func (b *body) tag(gzipped bool) []string {
 	if gzipped {
-		return fmt.Sprintf(`"%x-gz"`, b.sum[:tagBytes])
+		return b.gzipTag
 	}
-	return fmt.Sprintf(`"%x"`, b.sum[:tagBytes])
+	return b.plainTag
 }
 
 // literal is a file of the tree, checked against its sum. One that lies there deflated is sent so.
@@ -49,7 +58,7 @@ func (h *handler) literal(m output.Member) (*body, error) {
 		if c.Deflate == nil {
 			return newBody(m.Sum, c.Plain)
 		}
-		return &body{sum: m.Sum, gzip: gzipOf(c)}, nil
+		return (&body{gzip: gzipOf(c), length: len(c.Plain)}).named(m.Sum), nil
 	})
 }
 
@@ -59,7 +68,7 @@ func (h *handler) large(m output.Member) (*body, error) {
 	_, err := cached(h.cache, cacheKey{sum: m.Sum, name: "whole"}, nothing, func() (bool, error) {
 		return true, m.CopyTo(io.Discard)
 	})
-	return &body{sum: m.Sum, member: &m}, err
+	return (&body{member: &m}).named(m.Sum), err
 }
 
 // gzipHead is a member without name and time, made on an unknown system.
@@ -87,7 +96,7 @@ var gzippers = sync.Pool{New: func() any {
 
 // newBody is a body of bytes that lie nowhere deflated.
 func newBody(sum output.Sum, data []byte) (*body, error) {
-	b := &body{sum: sum, plain: data}
+	b := (&body{plain: data, length: len(data)}).named(sum)
 	if len(data) <= gzipAbove {
 		return b, nil
 	}
@@ -107,16 +116,20 @@ func newBody(sum output.Sum, data []byte) (*body, error) {
 	return b, nil
 }
 
+var gunzippers = sync.Pool{New: func() any { return new(gzip.Reader) }}
+
 // unzipped is the plain form of a body in memory.
 func (b *body) unzipped() ([]byte, error) {
 	if b.gzip == nil {
 		return b.plain, nil
 	}
-	z, err := gzip.NewReader(bytes.NewReader(b.gzip))
-	if err != nil {
-		return nil, fmt.Errorf("gunzip: %w", err)
+	z := gunzippers.Get().(*gzip.Reader)
+	defer gunzippers.Put(z)
+	data := make([]byte, b.length)
+	err := z.Reset(bytes.NewReader(b.gzip))
+	if err == nil {
+		_, err = io.ReadFull(z, data)
 	}
-	data, err := io.ReadAll(z)
 	if err != nil {
 		return nil, fmt.Errorf("gunzip: %w", err)
 	}

@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 	"path"
@@ -35,6 +34,16 @@ var contentTypes = map[string]string{
 const contentPolicy = "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
+// Header values that never change, ready for http.Header; nobody writes into them.
+var (
+	headerNosniff = []string{"nosniff"}
+	headerAny     = []string{"*"}
+	headerVary    = []string{"Accept-Encoding"}
+	headerExpose  = []string{"ETag, X-Snapshot, X-Request-Id"}
+	headerPolicy  = []string{contentPolicy}
+	headerGzip    = []string{"gzip"}
+)
+
 func contentType(key string) string {
 	if key == output.SumsFile {
 		return contentTypes[".txt"]
@@ -46,14 +55,14 @@ func contentType(key string) string {
 }
 
 // send answers a request with b. An error comes before anything was written.
-func (h *handler) send(w http.ResponseWriter, r *http.Request, snap *output.Snapshot, key string, b *body) error {
+func (h *handler) send(w http.ResponseWriter, r *http.Request, v *view, key string, b *body) error {
 	gzipped := b.canGzip() && acceptsGzip(r.Header.Values("Accept-Encoding"))
 	header := w.Header()
-	built, tag := snap.Checkpoint.Built(), b.tag(gzipped)
-	header.Set("Etag", tag)
-	header.Set("Last-Modified", built.Format(http.TimeFormat))
-	header.Set("Cache-Control", h.cacheControl(key, snap.Checkpoint.Next()))
-	if notModified(r.Header, tag, built) {
+	tag := b.tag(gzipped)
+	header["Etag"] = tag
+	header["Last-Modified"] = v.lastModified
+	header.Set("Cache-Control", h.cacheControl(key, v.next))
+	if notModified(r.Header, tag[0], v.built) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
@@ -114,10 +123,10 @@ func (h *handler) stream(w http.ResponseWriter, r *http.Request, code int, mime 
 func setType(header http.Header, mime string, gzipped bool) {
 	header.Set("Content-Type", mime)
 	if mime == typeHTML {
-		header.Set("Content-Security-Policy", contentPolicy)
+		header["Content-Security-Policy"] = headerPolicy
 	}
 	if gzipped {
-		header.Set("Content-Encoding", "gzip")
+		header["Content-Encoding"] = headerGzip
 	}
 }
 
@@ -138,7 +147,7 @@ func (h *handler) cacheControl(key string, next time.Time) string {
 		return "public, max-age=31536000, immutable"
 	}
 	age := max(1, int64(next.Sub(h.now())/time.Second))
-	return fmt.Sprintf("public, max-age=%d, stale-while-revalidate=30, stale-if-error=86400", age)
+	return "public, max-age=" + strconv.FormatInt(age, 10) + ", stale-while-revalidate=30, stale-if-error=86400"
 }
 
 // isHashed says whether a name under assets/ has at least 8 hex digits of its content's hash before the extension, as

@@ -41,7 +41,7 @@ type handler struct {
 	cache  *cache
 
 	mu    sync.Mutex
-	views []*view // of the snapshots read last, the newest use first
+	views []*view // of the snapshots read last, the newest first
 }
 
 // cacheBytes bounds the answers and rows that are kept ready in memory.
@@ -63,8 +63,8 @@ const allowed = "GET, HEAD, OPTIONS"
 // ServeHTTP implements http.Handler.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
-	header.Set("X-Content-Type-Options", "nosniff")
-	header.Set("Access-Control-Allow-Origin", "*")
+	header["X-Content-Type-Options"] = headerNosniff
+	header["Access-Control-Allow-Origin"] = headerAny
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
 		h.get(w, r)
@@ -88,12 +88,13 @@ func (h *handler) get(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer snap.Release()
+	v := h.view(snap)
 	header := w.Header()
-	header.Set("Access-Control-Expose-Headers", "ETag, X-Snapshot, X-Request-Id")
-	header.Set("Vary", "Accept-Encoding")
-	header.Set("X-Snapshot", snap.ID)
+	header["Access-Control-Expose-Headers"] = headerExpose
+	header["Vary"] = headerVary
+	header["X-Snapshot"] = v.name
 
-	key, b, err := h.answer(snap, r)
+	key, b, err := h.answer(v, snap, r)
 	if errors.Is(err, site.ErrNotFound) && !isAPI(r.URL.Path) {
 		if page, ok := h.notFoundPage(snap); ok {
 			h.sendError(w, r, http.StatusNotFound, page)
@@ -101,7 +102,7 @@ func (h *handler) get(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if err == nil {
-		err = h.send(w, r, snap, key, b)
+		err = h.send(w, r, v, key, b)
 	}
 	if err != nil {
 		h.fail(w, r, err)

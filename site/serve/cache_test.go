@@ -1,0 +1,55 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+)
+
+func TestCacheIsBounded(t *testing.T) {
+	t.Parallel()
+	c := newCache(100_000)
+	size := func(int) int { return 1000 }
+	fill := func(from, to int) (made int) {
+		for i := from; i < to; i++ {
+			v, err := cached(c, cacheKey{name: fmt.Sprint(i)}, size, func() (int, error) { made++; return i, nil })
+			if v != i || err != nil {
+				t.Fatalf("%d: %d, %v", i, v, err)
+			}
+		}
+		return made
+	}
+	if made := fill(0, 50); made != 50 {
+		t.Errorf("made %d of 50 new", made)
+	}
+	if made := fill(0, 50); made != 0 {
+		t.Errorf("made %d that were there", made)
+	}
+	for i := range 500 {
+		fill(1000+i, 1001+i)
+		fill(0, 1) // used all the time
+		if c.bytes > c.limit || len(c.byKey) != c.order.Len() || len(c.byKey)*(1000+entryBytes) != c.bytes {
+			t.Fatalf("%d bytes of %d, %d keys, %d in order", c.bytes, c.limit, len(c.byKey), c.order.Len())
+		}
+	}
+	if made := fill(0, 2); made != 1 {
+		t.Errorf("made %d, want the one that was not used", made)
+	}
+}
+
+func TestCacheLeavesOut(t *testing.T) {
+	t.Parallel()
+	c := newCache(16_000)
+	fault := errors.New("fault")
+	for range 2 {
+		if _, err := cached(c, cacheKey{name: "a"}, func(int) int { return 1 }, func() (int, error) { return 0, fault }); !errors.Is(err, fault) {
+			t.Errorf("got %v", err)
+		}
+		if v, err := cached(c, cacheKey{name: "b"}, func(int) int { return 1001 }, func() (int, error) { return 7, nil }); v != 7 || err != nil {
+			t.Errorf("got %d, %v", v, err)
+		}
+	}
+	if c.bytes != 0 || len(c.byKey) != 0 {
+		t.Errorf("%d bytes, %d keys: errors and what is too large are not kept", c.bytes, len(c.byKey))
+	}
+}

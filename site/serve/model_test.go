@@ -1,0 +1,406 @@
+package serve
+
+import (
+	"archive/zip"
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"tollbook/output"
+	"tollbook/site"
+)
+
+// Any window of any list is what a slice in memory gives.
+func TestWindowsAreSlices(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{0, 1, 99, 100, 101, 437} {
+		t.Run(strconv.Itoa(n), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, n)
+			h := handlerOf(t, publish(t, w.files), t.Output())
+			rapid.Check(t, func(t *rapid.T) {
+				v := url.Values{}
+				maybe := func(name string, g *rapid.Generator[string]) {
+					if rapid.Bool().Draw(t, "with "+name) {
+						v.Set(name, g.Draw(t, name))
+					}
+				}
+				maybe("category", rapid.SampledFrom([]string{"AI", "Data", "Odd & <even>/~", "ai", "None"}))
+				maybe("network", rapid.SampledFrom([]string{"BSE", ""}))
+				maybe("sort", rapid.SampledFrom(site.Orders))
+				per := rapid.IntRange(1, site.MaxPageSize).Draw(t, "per_page")
+				v.Set("per_page", strconv.Itoa(per))
+				maybe("page", rapid.Map(rapid.IntRange(1, n/per+3), strconv.Itoa))
+				q, err := site.ParseRequest("/v1/services", v.Encode())
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := get(h, "/v1/services?"+v.Encode())
+				if diff := cmp.Diff(string(w.window(q)), got.Body.String()); got.Code != 200 || diff != "" {
+					t.Fatalf("%s: %d (-want +got):\n%s", v.Encode(), got.Code, diff)
+				}
+			})
+		})
+	}
+}
+
+// Any window of any log is what counting numbers gives.
+func TestLogsAreSlices(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 20)
+	h := handlerOf(t, publish(t, w.files), t.Output())
+	paths := slices.Sorted(maps.Keys(w.logs))
+	rapid.Check(t, func(t *rapid.T) {
+		path := rapid.SampledFrom(paths).Draw(t, "path")
+		v := url.Values{}
+		if rapid.Bool().Draw(t, "with limit") {
+			v.Set("limit", strconv.Itoa(rapid.IntRange(1, 100).Draw(t, "limit")))
+		}
+		if rapid.Bool().Draw(t, "with offset") {
+			v.Set("offset", strconv.Itoa(rapid.IntRange(0, 1000).Draw(t, "offset")))
+		}
+		q, err := site.ParseRequest(path, v.Encode())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := get(h, path+"?"+v.Encode())
+		if diff := cmp.Diff(string(w.log(w.logs[path], q)), got.Body.String()); got.Code != 200 || diff != "" {
+			t.Fatalf("%s?%s of %+v: %d (-want +got):\n%s", path, v.Encode(), w.logs[path], got.Code, diff)
+		}
+	})
+}
+
+// For every key in a tree, the request that the key spells gives that file's bytes.
+func TestEveryKey(t *testing.T) {
+	t.Parallel()
+	for about, files := range map[string]map[string][]byte{"world": newWorld(t, 230).files, "site": siteFiles(t)} {
+		h := handlerOf(t, publish(t, files), t.Output())
+		for key, want := range files {
+			if strings.HasPrefix(key, "pack/") {
+				continue
+			}
+			path, query, err := site.Request(key)
+			if err != nil {
+				t.Errorf("%s: %s: %v", about, key, err)
+				continue
+			}
+			for _, target := range []string{(&url.URL{Path: path, RawQuery: query}).String(), "/" + key} {
+				if got := get(h, target); got.Code != 200 || got.Body.String() != string(want) {
+					t.Errorf("%s: %s by %s: %d, %.60q", about, key, target, got.Code, got.Body)
+				}
+			}
+		}
+	}
+}
+
+// A window is cut into the same bytes that the builder wrote: without its own files, the default page is the same.
+func TestCutIsFile(t *testing.T) {
+	t.Parallel()
+	files := newWorld(t, 437).files
+	lean := maps.Clone(files)
+	var missing []string
+	for key := range files {
+		if strings.Contains(key, "per_page=25") || key == "v1/services.json" || strings.HasSuffix(key, "checks.json") {
+			missing = append(missing, key)
+			delete(lean, key)
+		}
+	}
+	if len(missing) < 30 {
+		t.Fatalf("%d files are left out", len(missing))
+	}
+	h := handlerOf(t, publish(t, lean), t.Output())
+	for _, key := range missing {
+		path, query, err := site.Request(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := get(h, path+"?"+query); got.Code != 200 || !bytes.Equal(got.Body.Bytes(), files[key]) {
+			t.Errorf("%s: %d, %.200s", key, got.Code, got.Body)
+		}
+	}
+}
+
+// Damage on disk is a 500, whatever is damaged and however it is asked for.
+func TestDamage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 150)
+	for _, test := range []struct{ zip, member, target string }{
+		{"snapshots/*", "v1/services/service-0007.json", "/v1/services/service-0007"},
+		{"snapshots/*", "v1/services/sort=uptime/per_page=100/page=1.json", "/v1/services?sort=uptime&per_page=7"},
+		{"snapshots/*", "v1/checks/block=8.json", "/v1/checks?limit=3&offset=10"},
+		{"snapshots/*", "v1/checks/log.json", "/v1/checks?limit=3"},
+		{"snapshots/*", "v1/index.json", "/v1/services?per_page=3"},
+		{"packs/2026112007*", "v1/checks/block=2.json", "/v1/checks?limit=3&offset=640"},
+	} {
+		t.Run(test.member, func(t *testing.T) {
+			t.Parallel()
+			d := publish(t, w.files)
+			damage(t, filepath.Join(d.Root(), test.zip), test.member)
+			log := &syncBuffer{}
+			h := handlerOf(t, d, log)
+			for _, encoding := range []string{"", "gzip", "gzip"} {
+				got := get(h, test.target, "Accept-Encoding", encoding)
+				id := got.Header().Get("X-Request-Id")
+				if got.Code != 500 || id == "" || !strings.Contains(log.String(), id) || !strings.Contains(log.String(), test.member) {
+					t.Errorf("%q: %d %s, logged:\n%s", encoding, got.Code, got.Body, log)
+				}
+				for _, name := range []string{"Etag", "Last-Modified", "Content-Encoding"} {
+					if v := got.Header().Get(name); v != "" {
+						t.Errorf("%s: %s", name, v)
+					}
+				}
+			}
+			if got := get(h, "/v1/services/service-0008"); got.Code != 200 {
+				t.Errorf("another file: %d", got.Code)
+			}
+		})
+	}
+}
+
+// damage flips a bit in the body of a member of the zip that pattern names.
+func damage(t *testing.T, pattern, member string) {
+	t.Helper()
+	paths, err := filepath.Glob(pattern)
+	if err != nil || len(paths) != 1 {
+		t.Fatalf("%s: %v, %v", pattern, paths, err)
+	}
+	data, err := os.ReadFile(paths[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range z.File {
+		if f.Name != member {
+			continue
+		}
+		at, err := f.DataOffset()
+		if err != nil {
+			t.Fatal(err)
+		}
+		data[at+int64(f.CompressedSize64)/2] ^= 4
+		if err := os.WriteFile(paths[0], data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	t.Fatalf("%s has no %s", paths[0], member)
+}
+
+// A file too large for memory is sent piece by piece, whole, in both forms.
+func TestLargeFile(t *testing.T) {
+	t.Parallel()
+	files := siteFiles(t)
+	files["large.txt"] = bytes.Repeat([]byte("all work and no play "), 200_000)
+	files["large.bin"] = make([]byte, 3<<20)
+	server := httptest.NewServer(handlerOf(t, publish(t, files), t.Output()))
+	t.Cleanup(server.Close)
+	for _, name := range []string{"large.txt", "large.bin"} {
+		for _, headers := range []string{"", "Accept-Encoding: gzip\r\n"} {
+			for range 2 {
+				response, body, err := exchange(server.Listener.Addr().String(), "GET /"+name, headers)
+				if err != nil || response.StatusCode != 200 || body != string(files[name]) {
+					t.Errorf("%s %q: %v, %v, %d bytes", name, headers, err, response, len(body))
+				}
+				if zipped := response.Header.Get("Content-Encoding") == "gzip"; zipped != (headers != "") || response.ContentLength <= 0 {
+					t.Errorf("%s %q: %v", name, headers, response.Header)
+				}
+			}
+			response, body, err := exchange(server.Listener.Addr().String(), "HEAD /"+name, headers)
+			if err != nil || response.StatusCode != 200 || body != "" || response.ContentLength <= 0 {
+				t.Errorf("HEAD %s %q: %v, %v", name, headers, err, response)
+			}
+		}
+	}
+}
+
+// When a snapshot replaces another, every answer is of the one that it names.
+func TestSwap(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 120)
+	d := publish(t, w.files)
+	source := openSource(t, d.Root())
+	h := NewHandler(Options{Source: source, Now: func() time.Time { return now }})
+	targets := []string{"/v1/services/service-0001", "/v1/services?per_page=7", "/v1/services?sort=uptime", "/v1/checks?limit=3"}
+	tags := map[string]string{}
+	for i := range 5 {
+		if i > 0 {
+			for key, data := range w.files {
+				if !strings.HasPrefix(key, "v1/services/service-") && !strings.HasPrefix(key, "pack/") {
+					w.files[key] = bytes.ReplaceAll(data, []byte(`"description":"text`), []byte(fmt.Sprintf(`"description":"text %d`, i)))
+				}
+			}
+			publishTo(t, d, built.Add(time.Duration(i)*time.Minute), w.files)
+			if err := source.Refresh(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c, err := d.Checkpoint()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, target := range targets {
+			for range 2 {
+				got := get(h, target)
+				if got.Code != 200 || got.Header().Get("X-Snapshot") != c.Snapshot {
+					t.Errorf("%s: %d of %s, want %s", target, got.Code, got.Header().Get("X-Snapshot"), c.Snapshot)
+				}
+				changes := strings.HasPrefix(target, "/v1/services?")
+				if changes && i > 0 && !strings.Contains(got.Body.String(), fmt.Sprintf("text %d", i)) {
+					t.Errorf("%s: an answer of another build: %.200s", target, got.Body)
+				}
+				tag := got.Header().Get("Etag")
+				if same := tag == tags[fmt.Sprint(i-1, target)]; i > 0 && same == changes {
+					t.Errorf("%s in build %d: tag %s", target, i, tag)
+				}
+				tags[fmt.Sprint(i, target)] = tag
+			}
+		}
+	}
+}
+
+func TestNothingPublished(t *testing.T) {
+	t.Parallel()
+	h := NewHandler(Options{Source: openSource(t, tempDir(t))})
+	got := get(h, "/v1/services")
+	var body site.ErrorBody
+	if err := json.Unmarshal(got.Body.Bytes(), &body); err != nil || got.Code != 503 || body.Error.Code != 503 {
+		t.Errorf("%d %s", got.Code, got.Body)
+	}
+	if got.Header().Get("Retry-After") == "" || got.Header().Get("Cache-Control") != "no-store" {
+		t.Errorf("header %v", got.Header())
+	}
+}
+
+// The time that caches may keep an answer ends with the next build, but is never nothing.
+func TestCacheControl(t *testing.T) {
+	t.Parallel()
+	source := openSource(t, publish(t, siteFiles(t)).Root())
+	for _, test := range []struct {
+		at   time.Time
+		want string
+	}{
+		{built, "max-age=900"},
+		{next.Add(-1500 * time.Millisecond), "max-age=1"},
+		{next, "max-age=1"},
+		{next.Add(time.Hour), "max-age=1"},
+	} {
+		h := NewHandler(Options{Source: source, Now: func() time.Time { return test.at }})
+		if got := get(h, "/v1/services").Header().Get("Cache-Control"); !strings.Contains(got, test.want+",") {
+			t.Errorf("at %v: %s, want %s", test.at, got, test.want)
+		}
+	}
+}
+
+// FuzzRequest sends any request line to a whole snapshot: no panic, no 500, and every error is the contract's.
+func FuzzRequest(f *testing.F) {
+	for _, c := range []string{
+		"GET /v1/services?per_page=2&page=3&category=AI", "HEAD /", "GET /v1/services/service-0001/checks?limit=3&offset=7", "OPTIONS *",
+		"GET /v1/..%2f..%2fcheckpoint.json", "GET /v1/services/%00", "GET http://tollbook.test/v1/tags", "POST /v1/services", "GET /?",
+		"GET /v1/services?category=%F0%9F%92%A9&sort=", "GET /api/v1/checks.json", "GET //", "GET /SHA256SUMS", "CONNECT a:1",
+		"GET /v1/services/service-0001/checks/block=99.json",
+	} {
+		f.Add(c, "gzip;q=0.5, *;q=0", `W/"x", "y`)
+	}
+	w := newWorld(f, 120)
+	log := &syncBuffer{}
+	h := handlerOf(f, publish(f, w.files), log)
+	f.Fuzz(func(t *testing.T, request, accept, tags string) {
+		text := request + " HTTP/1.1\r\nHost: tollbook.test\r\n\r\n"
+		r, err := http.ReadRequest(bufio.NewReader(strings.NewReader(text)))
+		if err != nil {
+			return // the server answers these by itself
+		}
+		r.Header.Set("Accept-Encoding", accept)
+		r.Header.Set("If-None-Match", tags)
+		rec := httptest.NewRecorder()
+		h.ServeHTTP(rec, r)
+		switch rec.Code {
+		case 200, 204, 304:
+		case 400, 404, 405:
+			var body site.ErrorBody
+			page := rec.Header().Get("Content-Type") == typeHTML
+			if r.Method != http.MethodHead && !page && (json.Unmarshal(rec.Body.Bytes(), &body) != nil || body.Error.Code != rec.Code) {
+				t.Errorf("%q: %d %s", request, rec.Code, rec.Body)
+			}
+		default:
+			// A service of the world has only its own page and some have no log.
+			if !strings.Contains(log.String(), errMissing.Error()) || strings.Contains(log.String(), output.ErrDamaged.Error()) {
+				t.Errorf("%q: %d %s\n%s", request, rec.Code, rec.Body, log)
+			}
+		}
+		if rec.Header().Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%q: header %v", request, rec.Header())
+		}
+	})
+}
+
+func BenchmarkHandler(b *testing.B) {
+	w := newWorld(b, 2000)
+	h := handlerOf(b, publish(b, w.files), io.Discard).(*handler)
+	for _, test := range []struct{ name, target, encoding string }{
+		{"literal gzip", "/v1/services?page=2", "gzip"},
+		{"literal plain", "/v1/services?page=2", ""},
+		{"bare gzip", "/v1/services/service-0100", "gzip"},
+		{"not modified", "/v1/services?page=2", ""},
+		{"window seen", "/v1/services?per_page=30&page=4", "gzip"},
+		{"window cold", "/v1/services?per_page=%d&page=%d", "gzip"},
+		{"log cold", "/v1/checks?limit=%d&offset=%d", "gzip"},
+	} {
+		b.Run(test.name, func(b *testing.B) {
+			r := httptest.NewRequest(http.MethodGet, "/", nil)
+			r.Header.Set("Accept-Encoding", test.encoding)
+			if test.name == "not modified" {
+				r.Header.Set("If-None-Match", get(h, test.target).Header().Get("Etag"))
+			}
+			out := discard{header: http.Header{}}
+			if strings.HasSuffix(test.name, "cold") {
+				defer func(c *cache) { h.cache = c }(h.cache)
+				h.cache = newCache(0) // nothing fits
+			}
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				target := test.target
+				if strings.Contains(target, "%d") {
+					target = fmt.Sprintf(target, i%100+1, i/100%20+1)
+					i++
+				}
+				r.URL, _ = url.Parse(target)
+				clear(out.header)
+				h.ServeHTTP(&out, r)
+				if out.code != 200 && out.code != 304 {
+					b.Fatal(out.code)
+				}
+			}
+		})
+	}
+}
+
+// discard is an answer that goes nowhere.
+type discard struct {
+	header http.Header
+	code   int
+}
+
+func (d *discard) Header() http.Header         { return d.header }
+func (d *discard) WriteHeader(code int)        { d.code = code }
+func (d *discard) Write(p []byte) (int, error) { return len(p), nil }
