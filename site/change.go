@@ -92,24 +92,40 @@ func missing(a, b []string) []string {
 	return out
 }
 
-// comparePrices pairs entries by endpoint, scheme, network and asset, and names those whose amount moved.
+// comparePrices names the amounts that moved. Entries belong together that have endpoint, scheme, network and asset in
+// common; a service may ask several amounts for these, and then the lowest that went is paired with the lowest that came.
 func comparePrices(before, after []SnapshotEntry) PriceSummary {
-	type key struct{ endpoint, scheme, network, asset string }
-	old := map[key]string{}
-	for _, e := range before {
-		old[key{e.Endpoint, e.Scheme, e.Network, e.Asset}] = e.Price
+	type key struct{ endpoint, scheme, network, asset, name string }
+	amounts := func(entries []SnapshotEntry) map[key][]string {
+		m := map[key][]string{}
+		for _, e := range entries {
+			k := key{e.Endpoint, e.Scheme, e.Network, e.Asset, e.AssetName}
+			m[k] = append(m[k], e.Price)
+		}
+		for k, list := range m {
+			m[k] = collect(list, func(s string) string { return s })
+		}
+		return m
 	}
+	was, is := amounts(before), amounts(after)
 	moved := []PriceChange{}
-	for _, e := range after {
-		if was, known := old[key{e.Endpoint, e.Scheme, e.Network, e.Asset}]; known && was != e.Price {
-			moved = append(moved, PriceChange{Network: e.Network, Endpoint: e.Endpoint, NewPrice: e.Price, OldPrice: was, AssetName: e.AssetName})
+	for k, now := range is {
+		gone, came := missing(now, was[k]), missing(was[k], now)
+		slices.SortFunc(gone, compareAmounts)
+		slices.SortFunc(came, compareAmounts)
+		for i := range min(len(gone), len(came)) {
+			moved = append(moved, PriceChange{Network: k.network, Endpoint: k.endpoint, NewPrice: came[i], OldPrice: gone[i], AssetName: k.name})
 		}
 	}
-	slices.SortStableFunc(moved, func(a, b PriceChange) int {
-		return cmp.Or(cmp.Compare(a.Endpoint, b.Endpoint), cmp.Compare(a.Network, b.Network), cmp.Compare(a.AssetName, b.AssetName))
+	slices.SortFunc(moved, func(a, b PriceChange) int {
+		return cmp.Or(cmp.Compare(a.Endpoint, b.Endpoint), cmp.Compare(a.Network, b.Network), cmp.Compare(a.AssetName, b.AssetName),
+			compareAmounts(a.OldPrice, b.OldPrice), compareAmounts(a.NewPrice, b.NewPrice))
 	})
 	return PriceSummary{PriceChanges: slices.Compact(moved)}
 }
+
+// compareAmounts orders amounts in atomic units by value: digits without leading zeros.
+func compareAmounts(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 
 // compareRecipients looks only at networks and endpoints that both snapshots pay on: a new network brings a recipient
 // without moving one.

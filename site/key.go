@@ -97,36 +97,17 @@ func unescape(s string) (string, error) {
 	return b.String(), nil
 }
 
-// Request is the inverse of Key: the path and query that spell a key. Files that no route makes answer to their own
-// path.
+// Request is the inverse of Key: the path and query, as they stand in a request line, that spell a key. Files that no
+// route makes answer to their own path. It answers an error for a key with a broken escape.
 func Request(key string) (path, rawQuery string, err error) {
-	ext := key[strings.LastIndexByte(key, '.')+1:]
-	stem, found := strings.CutSuffix(key, "."+ext)
-	if !found {
-		return "/" + key, "", nil
-	}
-	var route *Route
-	var base string
-	parts := strings.Split(stem, "/")
-	n := len(parts)
-	for i, p := range parts {
-		if strings.Contains(p, "=") {
-			n = i
-			break
-		}
-	}
-	base = "/" + strings.Join(parts[:n], "/")
-	if base == "/index" {
-		base = "/"
-	}
-	if route, _ = routeOf(base); route == nil || route.Ext != "."+ext {
-		return "/" + key, "", nil
-	}
-	values := make([]string, 0, len(parts)-n)
-	for _, p := range parts[n:] {
-		name, escaped, _ := strings.Cut(p, "=")
-		if route.Param(name) == nil {
-			return "/" + key, "", nil
+	own := (&url.URL{Path: "/" + key}).EscapedPath()
+	stem := strings.TrimSuffix(strings.TrimSuffix(key, ".json"), ".html")
+	var segments, values []string
+	for part := range strings.SplitSeq(stem, "/") {
+		name, escaped, isValue := strings.Cut(part, "=")
+		if !isValue {
+			segments = append(segments, part)
+			continue
 		}
 		v, err := unescape(escaped)
 		if err != nil {
@@ -134,14 +115,21 @@ func Request(key string) (path, rawQuery string, err error) {
 		}
 		values = append(values, name+"="+url.QueryEscape(v))
 	}
-	return base, strings.Join(values, "&"), nil
+	path, rawQuery = "/"+strings.Join(segments, "/"), strings.Join(values, "&")
+	if path == "/index" {
+		path = "/"
+	}
+	if q, err := ParseRequest(path, rawQuery); err != nil || q.Key() != key {
+		return own, "", nil
+	}
+	return path, rawQuery, nil
 }
 
 // fileOf says whether a path names a file by itself: it has an extension and plain segments.
 func fileOf(path string) (string, bool) {
-	name := strings.TrimPrefix(path, "/")
+	name, rooted := strings.CutPrefix(path, "/")
 	last := name[strings.LastIndexByte(name, '/')+1:]
-	if !strings.Contains(last, ".") || len(name) > 1000 {
+	if !rooted || !strings.Contains(last, ".") || len(name) > 1000 {
 		return "", false
 	}
 	for part := range strings.SplitSeq(name, "/") {

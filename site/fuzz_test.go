@@ -1,0 +1,44 @@
+package site_test
+
+import (
+	"errors"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"tollbook/site"
+)
+
+// FuzzParseRequest: nothing that stands in a request line makes it panic, and whatever it accepts has a key inside the
+// tree that spells a request with the same key. testdata/fuzz keeps inputs beside these.
+func FuzzParseRequest(f *testing.F) {
+	for _, r := range site.Routes {
+		f.Add(strings.Replace(r.Pattern, "{slug}", "acme", 1), "page=2&category=a%2Fb&period=7d&limit=3")
+	}
+	f.Add("/api/v1/services/acme.json", "")
+	f.Add("/v1/services/%2e%2e/%2e%2e/etc/passwd.json", "page=%")
+	f.Fuzz(func(t *testing.T, path, query string) {
+		q, err := site.ParseRequest(path, query)
+		if err != nil {
+			var fault *site.ParamError
+			if !errors.Is(err, site.ErrNotFound) && !errors.As(err, &fault) {
+				t.Fatalf("ParseRequest(%q, %q): an error of neither kind: %v", path, query, err)
+			}
+			return
+		}
+		key := q.Key()
+		if !fs.ValidPath(key) || key == "." || strings.ContainsRune(key, 0) {
+			t.Fatalf("ParseRequest(%q, %q) has key %q, which is no file of a tree", path, query, key)
+		}
+		back, values, err := site.Request(key)
+		if err != nil {
+			if q.Route != nil {
+				t.Fatalf("Request(%q): %v", key, err)
+			}
+			return
+		}
+		if again, err := site.ParseRequest(back, values); err != nil || again.Key() != key {
+			t.Fatalf("key %q spells %q?%q: key %q, error %v", key, back, values, again.Key(), err)
+		}
+	})
+}

@@ -1,0 +1,103 @@
+package site_test
+
+import (
+	"io/fs"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"tollbook/site"
+)
+
+// request draws a request that is valid for some route of the table, in any order and with any escapes.
+func request(t *rapid.T) (path, query string) {
+	r := rapid.SampledFrom(site.Routes).Draw(t, "route")
+	path = strings.Replace(r.Pattern, "{slug}", rapid.StringMatching(`[a-z0-9]([a-z0-9-]{0,20}[a-z0-9])?`).Draw(t, "slug"), 1)
+	var values []string
+	for _, p := range rapid.Permutation(r.Params).Draw(t, "order") {
+		if !rapid.Bool().Draw(t, "has "+p.Name) {
+			continue
+		}
+		values = append(values, p.Name+"="+url.QueryEscape(value(t, p)))
+	}
+	return path, strings.Join(values, "&")
+}
+
+func value(t *rapid.T, p site.Param) string {
+	switch p.Kind {
+	case site.KindChoice:
+		return rapid.SampledFrom(p.Values).Draw(t, p.Name)
+	case site.KindInteger:
+		return strconv.Itoa(rapid.IntRange(p.Min, p.Max).Draw(t, p.Name))
+	default:
+		text := rapid.StringN(0, site.MaxText, -1).Draw(t, p.Name)
+		return strings.ReplaceAll(text, "\x00", "\x01")
+	}
+}
+
+// TestRequestIsInverseOfKey: whatever is asked, its key spells a request that has the same key.
+func TestRequestIsInverseOfKey(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		path, query := request(t)
+		q, err := site.ParseRequest(path, query)
+		if err != nil {
+			t.Fatalf("ParseRequest(%q, %q): %v", path, query, err)
+		}
+		key := q.Key()
+		if !fs.ValidPath(key) {
+			t.Fatalf("key %q of %s?%s is no path of a tree", key, path, query)
+		}
+		back, values, err := site.Request(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := site.ParseRequest(back, values)
+		if err != nil || again.Key() != key || again.Route != q.Route {
+			t.Fatalf("%s?%s has key %s, which spells %s?%s: key %s, error %v", path, query, key, back, values, again.Key(), err)
+		}
+	})
+}
+
+// TestRequestOfFiles: files that no route makes answer to their own path.
+func TestRequestOfFiles(t *testing.T) {
+	t.Parallel()
+	for key, want := range map[string]string{
+		"index.html":                        "/",
+		"services.html":                     "/services",
+		"services/page=2.html":              "/services?page=2",
+		"v1/services.json":                  "/v1/services",
+		"v1/services/acme/uptime.json":      "/v1/services/acme/uptime",
+		"v1/checks/limit=7/offset=0.json":   "/v1/checks?limit=7&offset=0",
+		"index.json":                        "/index.json",
+		"v1/index.json":                     "/v1/index.json",
+		"v1/index.html":                     "/v1/index.html",
+		"v1/services.html":                  "/v1/services.html",
+		"v1/checks/log.json":                "/v1/checks/log.json",
+		"v1/checks/block=3.json":            "/v1/checks/block=3.json",
+		"v1/services/acme/checks/log.json":  "/v1/services/acme/checks/log.json",
+		"v1/services/page=2.json":           "/v1/services/page=2.json",           // not canonical: no route makes it
+		"v1/services/page=2/sort=x.json":    "/v1/services/page=2/sort=x.json",    // nor this
+		"v1/services/Not_A_Slug.json":       "/v1/services/Not_A_Slug.json",       // nor this
+		"v1/checks/limit=7/offset=-1.json":  "/v1/checks/limit=7/offset=-1.json",  // nor this
+		"v1/checks/limit=007/offset=0.json": "/v1/checks/limit=007/offset=0.json", // nor this
+		"SHA256SUMS":                        "/SHA256SUMS",
+		"100%.json":                         "/100%25.json",
+	} {
+		path, query, err := site.Request(key)
+		if query != "" {
+			path += "?" + query
+		}
+		if err != nil || path != want {
+			t.Errorf("Request(%s) = %s, error %v; want %s", key, path, err, want)
+		}
+	}
+	for _, key := range []string{"v1/services/category=~.json", "v1/services/category=~f.json", "v1/services/category=~zz.json"} {
+		if path, query, err := site.Request(key); err == nil {
+			t.Errorf("Request(%s) = %s?%s, want an error: an escape is broken", key, path, query)
+		}
+	}
+}

@@ -1,0 +1,195 @@
+package site_test
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tollbook/site"
+)
+
+// defaults is how a key of the list of services ends when only filters are given.
+const defaults = "sort=newest/per_page=25/page=1.json"
+
+// TestRequestsToKeys is the table of design §2, and what readers send that is odd but means something.
+func TestRequestsToKeys(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ name, path, query, key string }{
+		{"bare list", "/v1/services", "", "v1/services.json"},
+		{"category, order and page", "/v1/services", "category=AI&sort=uptime&page=2", "v1/services/category=AI/sort=uptime/per_page=25/page=2.json"},
+		{"network, status and size", "/v1/services", "network=BSE&status=online&per_page=100", "v1/services/network=BSE/status=online/sort=newest/per_page=100/page=1.json"},
+		{"service", "/v1/services/acme", "", "v1/services/acme.json"},
+		{"uptime", "/v1/services/acme/uptime", "", "v1/services/acme/uptime.json"},
+		{"uptime of a period", "/v1/services/acme/uptime", "period=7d", "v1/services/acme/uptime/period=7d.json"},
+		{"checks of a service", "/v1/services/acme/checks", "offset=40", "v1/services/acme/checks/limit=20/offset=40.json"},
+		{"checks of all", "/v1/checks", "limit=100", "v1/checks/limit=100/offset=0.json"},
+		{"front page", "/", "", "index.html"},
+		{"page of the list", "/services", "page=3", "services/page=3.html"},
+		{"page of a service", "/services/acme", "", "services/acme.html"},
+
+		{"order of parameters", "/v1/services", "page=2&sort=uptime&category=AI", "v1/services/category=AI/sort=uptime/per_page=25/page=2.json"},
+		{"defaults spelled out", "/v1/services", "page=1", "v1/services/" + defaults},
+		{"leading zeros", "/v1/services", "page=0002", "v1/services/sort=newest/per_page=25/page=2.json"},
+		{"empty is absent", "/v1/services", "category=&status=&page=", "v1/services.json"},
+		{"name alone is absent", "/v1/services", "category", "v1/services.json"},
+		{"first of repeated", "/v1/services", "category=AI&category=Data", "v1/services/category=AI/" + defaults},
+		{"an empty one is no first", "/v1/services", "category=&category=Data", "v1/services/category=Data/" + defaults},
+		{"a fault after the first does not matter", "/v1/services", "page=2&page=zwei", "v1/services/sort=newest/per_page=25/page=2.json"},
+		{"unknown parameter", "/v1/services", "utm_source=x&fbclid=", "v1/services.json"},
+		{"unknown with broken escapes", "/v1/services", "x=%zz&%zz=1", "v1/services.json"},
+		{"parameter of another route", "/v1/services/acme", "page=99999999999", "v1/services/acme.json"},
+		{"a semicolon separates nothing", "/v1/services", "category=AI;page=2", "v1/services/category=AI~3bpage~3d2/" + defaults},
+		{"escaped name", "/v1/services", "%63ategory=AI", "v1/services/category=AI/" + defaults},
+		{"plus is a blank", "/v1/services", "category=Web+Search", "v1/services/category=Web~20Search/" + defaults},
+		{"an escaped plus is a plus", "/v1/services", "category=C%2B%2B", "v1/services/category=C~2b~2b/" + defaults},
+		{"slash in a value", "/v1/services", "category=a%2fb", "v1/services/category=a~2fb/" + defaults},
+		{"dots in a value", "/v1/services", "category=..", "v1/services/category=../" + defaults},
+		{"tilde in a value", "/v1/services", "category=~2f", "v1/services/category=~7e2f/" + defaults},
+		{"UTF-8 in a value", "/v1/services", "category=Gebühr", "v1/services/category=Geb~c3~bchr/" + defaults},
+		{"the longest value", "/v1/services", "category=" + strings.Repeat("%C3%BC", 100), "v1/services/category=" + strings.Repeat("~c3~bc", 100) + "/" + defaults},
+		{"largest page", "/v1/services", "page=1000000", "v1/services/sort=newest/per_page=25/page=1000000.json"},
+
+		{"path of published clients", "/api/v1/services/acme", "", "v1/services/acme.json"},
+		{"file of published clients", "/api/v1/services/acme.json", "", "v1/services/acme.json"},
+		{"escaped letters of a path", "/v1/%73ervices/ac%6de", "", "v1/services/acme.json"},
+		{"escaped slash of a path", "/v1%2fservices", "", "v1/services.json"},
+		{"a key is its own path", "/v1/services/category=AI/sort=newest/per_page=25/page=1.json", "", "v1/services/category=AI/sort=newest/per_page=25/page=1.json"},
+		{"and takes no parameters", "/v1/services.json", "page=0", "v1/services.json"},
+		{"file that no route makes", "/favicon.svg", "", "favicon.svg"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			q, err := site.ParseRequest(test.path, test.query)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := q.Key(); got != test.key {
+				t.Errorf("key of %s?%s\n got %s\nwant %s", test.path, test.query, got, test.key)
+			}
+		})
+	}
+}
+
+func TestPathsThatAreNothing(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{
+		"", "v1/services", "/v1", "/v1/", "/v1/nothing", "/v2/services", "/api/v1", "/api/v2/services", "/api/services", "/api/",
+		"/v1/services/", "/v1//services", "//v1/services", "/v1/services/acme/", "/v1/services/acme/prices", "/v1/services/acme/uptime/7d",
+		"/v1/services/Acme", "/v1/services/-acme", "/v1/services/acme-", "/v1/services/a_b", "/v1/services/" + strings.Repeat("a", 81),
+		"/v1/services/%", "/v1/services/%zz", "/v1/services/%00", "/v1/services/acme%00.json", "/v1/services/%ff", "/v1/%c3%28.json",
+		"/v1/services/..", "/v1/services/../checks", "/..", "/../checkpoint.json", "/v1/../../etc/passwd.json", "/v1/%2e%2e/x.json",
+		"/v1/./services.json", "/.", "/...", "/v1/.../x.json", "//checkpoint.json", "/v1//x.json", "/x.json/", "/" + strings.Repeat("a", 1000) + ".json",
+	} {
+		if q, err := site.ParseRequest(path, ""); !errors.Is(err, site.ErrNotFound) {
+			t.Errorf("ParseRequest(%.60q) = key %q, error %v; want ErrNotFound", path, q.Key(), err)
+		}
+	}
+}
+
+// TestFaultsAreNamed holds that a 400 says which parameter is wrong, what it got and what it may be.
+func TestFaultsAreNamed(t *testing.T) {
+	t.Parallel()
+	const pages = ", may be an integer from 1 to 1000000"
+	for _, test := range []struct{ path, query, param, message string }{
+		{"/v1/services", "page=0", "page", `got "0"` + pages},
+		{"/v1/services", "page=1000001", "page", `got "1000001"` + pages},
+		{"/v1/services", "page=-1", "page", `got "-1"` + pages},
+		{"/v1/services", "page=%2B1", "page", `got "+1"` + pages},
+		{"/v1/services", "page=+1", "page", `got " 1"` + pages},
+		{"/v1/services", "page=1e3", "page", `got "1e3"` + pages},
+		{"/v1/services", "page=1.0", "page", `got "1.0"` + pages},
+		{"/v1/services", "page=%D9%A1", "page", `got "١"` + pages},
+		{"/v1/services", "page=99999999999999999999999", "page", `got "99999999999999999999999"` + pages},
+		{"/v1/services", "page=" + strings.Repeat("9", 50), "page", `got "` + strings.Repeat("9", 40) + `…"` + pages},
+		{"/v1/services", "per_page=101", "per_page", `got "101", may be an integer from 1 to 100`},
+		{"/v1/services", "status=unknown", "status", `got "unknown", may be online, degraded, offline`},
+		{"/v1/services", "sort=Newest", "sort", `got "Newest", may be newest, uptime, cheapest, endpoints`},
+		{"/v1/services", "category=" + strings.Repeat("x", 101), "category", "got 101 characters, may have 100"},
+		{"/v1/services", "category=%", "category", `got "%", which is not percent-encoded UTF-8`},
+		{"/v1/services", "category=a%zzb", "category", `got "a%zzb", which is not percent-encoded UTF-8`},
+		{"/v1/services", "category=%ff", "category", `got "%ff", which is not percent-encoded UTF-8`},
+		{"/v1/services", "category=a%00b", "category", `got "a%00b", which is not percent-encoded UTF-8`},
+		{"/v1/services", "category=ok&page=zwei&sort=x", "page", `got "zwei"` + pages},
+		{"/v1/services", "x=" + strings.Repeat("y", 8<<10), "network", "the query is longer than 8192 bytes"},
+		{"/v1/services/acme/uptime", "period=1y", "period", `got "1y", may be 24h, 7d, 30d, 90d`},
+		{"/v1/services/acme/checks", "limit=0", "limit", `got "0", may be an integer from 1 to 100`},
+		{"/v1/checks", "offset=-1", "offset", `got "-1", may be an integer from 0 to 1000000000`},
+		{"/v1/checks", "offset=1000000001", "offset", `got "1000000001", may be an integer from 0 to 1000000000`},
+	} {
+		_, err := site.ParseRequest(test.path, test.query)
+		var got *site.ParamError
+		if !errors.As(err, &got) {
+			t.Errorf("ParseRequest(%s, %.60q) = %v, want a fault of %s", test.path, test.query, err, test.param)
+			continue
+		}
+		if diff := cmp.Diff(&site.ParamError{Param: test.param, Message: test.message}, got); diff != "" {
+			t.Errorf("%s?%.60s (-want +got):\n%s", test.path, test.query, diff)
+		}
+	}
+}
+
+func TestValuesInEffect(t *testing.T) {
+	t.Parallel()
+	q, err := site.ParseRequest("/v1/services", "category=AI&per_page=7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := []string{q.Text("category"), q.Text("network"), q.Text("sort"), q.Text("per_page"), q.ListKey()}
+	want := []string{"AI", "", "newest", "7", "v1/services/category=AI"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("values in effect (-want +got):\n%s", diff)
+	}
+	if q.Int("page") != 1 || q.Int("per_page") != 7 {
+		t.Errorf("page %d of %d rows, want 1 of 7", q.Int("page"), q.Int("per_page"))
+	}
+	before := q.Key()
+	if with := q.With("page", "3").With("page", "4"); with.Int("page") != 4 || with.Text("category") != "AI" {
+		t.Errorf("With lost a value: %s", with.Key())
+	}
+	if q.Key() != before {
+		t.Errorf("With changed the query it was called on: %s, was %s", q.Key(), before)
+	}
+}
+
+// TestRouteTable holds what the rest of the package takes for granted of the table.
+func TestRouteTable(t *testing.T) {
+	t.Parallel()
+	for _, r := range site.Routes {
+		if site.ByName(r.Name).Pattern != r.Pattern {
+			t.Errorf("%s: a second route has this name", r.Name)
+		}
+		if r.Ext != ".json" && r.Ext != ".html" {
+			t.Errorf("%s: keys end in %q", r.Name, r.Ext)
+		}
+		if strings.HasPrefix(r.Pattern, "/v1/") != (r.Ext == ".json") {
+			t.Errorf("%s: %s answers %s", r.Name, r.Pattern, r.Ext)
+		}
+		for _, p := range r.Params {
+			if p.Filter == (p.Default != "") {
+				t.Errorf("%s: %s must be a filter or have a default", r.Name, p.Name)
+			}
+			if p.About == "" {
+				t.Errorf("%s: nobody says what %s is", r.Name, p.Name)
+			}
+			path := strings.Replace(r.Pattern, "{slug}", "acme", 1)
+			if _, err := site.ParseRequest(path, p.Name+"="+url.QueryEscape(p.Default)); err != nil {
+				t.Errorf("%s: its own default is refused: %v", r.Name, err)
+			}
+		}
+	}
+}
+
+func TestValidSlug(t *testing.T) {
+	t.Parallel()
+	for slug, want := range map[string]bool{
+		"a": true, "acme": true, "a-b": true, "a--b": true, "0": true, strings.Repeat("a", 80): true,
+		"": false, "-": false, "-a": false, "a-": false, "A": false, "a.b": false, "a b": false, "ü": false, "a\n": false, strings.Repeat("a", 81): false,
+	} {
+		if got := site.ValidSlug(slug); got != want {
+			t.Errorf("ValidSlug(%.20q) = %t", slug, got)
+		}
+	}
+}

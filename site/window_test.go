@@ -1,0 +1,75 @@
+package site_test
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"tollbook/site"
+)
+
+// TestPageSpans cuts every page out of files of 100 rows, as a reader does, and holds it against the plain list.
+func TestPageSpans(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		total := rapid.IntRange(0, 1500).Draw(t, "total")
+		per := rapid.IntRange(1, site.MaxPageSize).Draw(t, "per_page")
+		page := rapid.OneOf(rapid.IntRange(1, total/per+2), rapid.Just(site.MaxPage)).Draw(t, "page")
+		filter := rapid.SampledFrom([]string{"", "category=AI&", "network=BSE&status=online&sort=uptime&"}).Draw(t, "filter")
+		q := parse(t, "/v1/services", fmt.Sprintf("%sper_page=%d&page=%d", filter, per, page))
+
+		list := make([]int, total)
+		files := map[string][]int{} // the 100-row files of this list
+		for i := range list {
+			list[i] = i
+		}
+		n := 0
+		for rows := range slices.Chunk(list, site.MaxPageSize) {
+			n++
+			files[q.With("per_page", "100").With("page", strconv.Itoa(n)).Key()] = rows
+		}
+		spans := site.PageSpans(q, total)
+		if len(spans) > 2 {
+			t.Fatalf("%d spans, may be two", len(spans))
+		}
+		got := []int{}
+		for _, s := range spans {
+			file, exists := files[s.Key]
+			if !exists || s.From >= s.To {
+				t.Fatalf("span %+v: no rows, or no file of this list", s)
+			}
+			got = append(got, file[s.From:s.To]...)
+		}
+		from := min((page-1)*per, total)
+		if diff := cmp.Diff(list[from:min(from+per, total)], got); diff != "" {
+			t.Fatalf("page %d of %d rows of %d (-want +got):\n%s", page, per, total, diff)
+		}
+	})
+}
+
+// fataler is what *testing.T and *rapid.T share.
+type fataler interface{ Fatalf(string, ...any) }
+
+func parse(t fataler, path, query string) site.Query {
+	q, err := site.ParseRequest(path, query)
+	if err != nil {
+		t.Fatalf("ParseRequest(%s, %s): %v", path, query, err)
+	}
+	return q
+}
+
+func TestPaginationMeta(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ total, page, per, pages int }{
+		{0, 1, 25, 0}, {1, 1, 25, 1}, {25, 1, 25, 1}, {26, 2, 25, 2}, {100, 1, 100, 1}, {101, 7, 1, 101}, {10, 99, 25, 1},
+	} {
+		want := site.PaginationMeta{Total: test.total, Page: test.page, PerPage: test.per, TotalPages: test.pages}
+		if diff := cmp.Diff(want, site.NewPaginationMeta(test.total, test.page, test.per)); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+}
