@@ -128,7 +128,7 @@ func provenance(f *postgres.ServiceFacts, source, baseURL string) site.Provenanc
 	return site.Provenance{
 		License: "CC-BY-4.0", AttributionRequired: true,
 		Attribution: "Tollbook, " + baseURL,
-		CiteAs:      baseURL + "/services/" + f.Slug,
+		CiteAs:      baseURL + "/" + bare("service-page", f.Slug).Key(),
 		Source:      from,
 	}
 }

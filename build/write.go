@@ -268,8 +268,7 @@ func writeAggregates(s *site.Snapshot, index site.Index, add func(string, []byte
 	return add(site.IndexFile, append(slices.Clip(data), '\n'))
 }
 
-// pageRows is how many services stand on a page of the list.
-const pageRows = 50
+
 
 // writePages writes the pages that are not a service's own.
 func writePages(s *site.Snapshot, pages *render.Pages, edition *render.Edition, add func(string, []byte) error) error {
@@ -288,10 +287,10 @@ func writePages(s *site.Snapshot, pages *render.Pages, edition *render.Edition, 
 		items[i] = &s.Services[i].Item
 	}
 	site.Sort(items, site.OrderNewest)
-	for page := 1; page == 1 || (page-1)*pageRows < len(items); page++ {
-		meta := site.NewPaginationMeta(len(items), page, pageRows)
-		from := (page - 1) * pageRows
-		data, err := edition.ServicesPage(items[from:min(from+pageRows, len(items))], meta)
+	for page := 1; page == 1 || (page-1)*render.PageRows < len(items); page++ {
+		meta := site.NewPaginationMeta(len(items), page, render.PageRows)
+		from := (page - 1) * render.PageRows
+		data, err := edition.ServicesPage(items[from:min(from+render.PageRows, len(items))], meta)
 		q := bare("services-page", "")
 		if page == 1 {
 			if err := put(q.Key(), data, err); err != nil {

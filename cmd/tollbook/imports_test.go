@@ -1,0 +1,94 @@
+package main
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// imports says what each package may import: packages of ours, and modules beyond the standard library. The rules are
+// the arrows of ARCHITECTURE.md; a package that is not named here may import nothing.
+var imports = map[string]struct{ ours, modules []string }{
+	"cmd/tollbook":               {[]string{"*"}, []string{"*"}},
+	"site":                       {nil, []string{"golang.org/x/text"}},
+	"site/x402":                  {nil, []string{"golang.org/x/text", "golang.org/x/crypto", "github.com/mr-tron/base58", "github.com/btcsuite/btcd/btcutil"}},
+	"site/postgres":              {[]string{"site"}, []string{"github.com/jackc/pgx/v5", "github.com/jackc/tern/v2", "github.com/google/uuid"}},
+	"site/postgres/private":      {nil, []string{"github.com/jackc/pgx/v5", "golang.org/x/sys"}},
+	"site/postgres/postgrestest": {[]string{"site/postgres/private"}, []string{"github.com/jackc/pgx/v5", "golang.org/x/sys"}},
+	"site/serve":                 {[]string{"site", "render", "output"}, []string{"github.com/klauspost/compress"}},
+	"crawl":                      {[]string{"site", "site/x402", "site/postgres", "crawl/probe"}, []string{"github.com/google/uuid", "github.com/pelletier/go-toml/v2", "golang.org/x/text"}},
+	"crawl/probe":                {[]string{"site/x402"}, []string{"golang.org/x/net"}},
+	"crawl/sample":               {[]string{"site", "site/x402", "site/postgres"}, []string{"github.com/google/uuid", "github.com/pelletier/go-toml/v2", "github.com/mr-tron/base58", "github.com/btcsuite/btcd/btcutil", "golang.org/x/crypto"}},
+	"build":                      {[]string{"site", "site/x402", "site/postgres", "render", "output"}, []string{"golang.org/x/sync"}},
+	"render":                     {[]string{"site", "templates"}, nil},
+	"render/htmlcheck":           {nil, []string{"golang.org/x/net", "github.com/PuerkitoBio/goquery", "github.com/andybalholm/cascadia"}},
+	"templates":                  {nil, nil},
+	"output":                     {nil, []string{"github.com/klauspost/compress", "golang.org/x/sys", "golang.org/x/sync"}},
+}
+
+// TestImports holds the packages to the direction that ARCHITECTURE.md draws. If a rule hurts, the design is asking a
+// question: answer it before the rule is changed.
+func TestImports(t *testing.T) {
+	t.Parallel()
+	const root = "../.."
+	seen := map[string]bool{}
+	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (strings.HasPrefix(d.Name(), ".") && file != root || d.Name() == "testdata" || d.Name() == "node_modules") {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return nil
+		}
+		rel, err := filepath.Rel(root, file)
+		if err != nil {
+			return err
+		}
+		pkg := path.Dir(filepath.ToSlash(rel))
+		seen[pkg] = true
+		rule, known := imports[pkg]
+		if !known {
+			t.Errorf("package %s has no rule: where does it stand in the picture?", pkg)
+			return nil
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, i := range parsed.Imports {
+			name, err := strconv.Unquote(i.Path.Value)
+			if err != nil {
+				return err
+			}
+			if ours, ok := strings.CutPrefix(name, "tollbook/"); ok {
+				if !slices.Contains(rule.ours, "*") && !slices.Contains(rule.ours, ours) {
+					t.Errorf("%s imports %s, which package %s may not", rel, name, pkg)
+				}
+				continue
+			}
+			if first, _, _ := strings.Cut(name, "/"); !strings.Contains(first, ".") || slices.Contains(rule.modules, "*") {
+				continue
+			}
+			if !slices.ContainsFunc(rule.modules, func(m string) bool { return name == m || strings.HasPrefix(name, m+"/") }) {
+				t.Errorf("%s imports %s, which package %s may not", rel, name, pkg)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pkg := range imports {
+		if !seen[pkg] {
+			t.Errorf("there is a rule for package %s, which is not there", pkg)
+		}
+	}
+}
