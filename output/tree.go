@@ -3,6 +3,7 @@ package output
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -54,9 +55,8 @@ func (m Member) Load() (Content, error) {
 	defer section.Close()
 	var r io.Reader = section
 	if m.deflated {
-		c.Deflate = make([]byte, size)
-		if _, err := io.ReadFull(r, c.Deflate); err != nil {
-			return Content{}, fmt.Errorf("read %s: %w: %w", m.Name, ErrDamaged, err)
+		if c.Deflate, err = m.readRaw(r, size); err != nil {
+			return Content{}, err
 		}
 		r = bytes.NewReader(c.Deflate)
 	}
@@ -67,6 +67,52 @@ func (m Member) Load() (Content, error) {
 	}
 	c.Plain = b.Bytes()
 	return c, nil
+}
+
+func (m Member) readRaw(r io.Reader, size int64) ([]byte, error) {
+	raw := make([]byte, size)
+	if _, err := io.ReadFull(r, raw); err != nil {
+		return nil, fmt.Errorf("read %s: %w: %w", m.Name, ErrDamaged, err)
+	}
+	return raw, nil
+}
+
+// deflateOf answers the raw deflate bytes if they are those of data. No sum is needed to tell.
+func (m Member) deflateOf(data []byte) ([]byte, error) {
+	section, size, err := m.section()
+	if err != nil {
+		return nil, err
+	}
+	defer section.Close()
+	raw, err := m.readRaw(section, size)
+	if err != nil {
+		return nil, err
+	}
+	in := inflaters.Get().(io.ReadCloser)
+	defer inflaters.Put(in)
+	rest := expected(data)
+	err = in.(flate.Resetter).Reset(bytes.NewReader(raw), nil)
+	if err == nil {
+		_, err = io.Copy(&rest, in)
+	}
+	if err == nil && len(rest) > 0 {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w: %w", m.Name, ErrDamaged, err)
+	}
+	return raw, nil
+}
+
+// expected is what must still be written to it.
+type expected []byte
+
+func (e *expected) Write(p []byte) (int, error) {
+	if !bytes.HasPrefix(*e, p) {
+		return 0, errors.New("other bytes than expected")
+	}
+	*e = (*e)[len(p):]
+	return len(p), nil
 }
 
 // Read is Load for those who want the content alone.

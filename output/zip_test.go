@@ -5,12 +5,14 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"maps"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -135,6 +137,32 @@ func TestZipSameBytes(t *testing.T) {
 	}
 	if sumChanged.Copied != sumCopied.Copied-2 { // it and SHA256SUMS
 		t.Errorf("copied %d of a tree with one change, %d of one without", sumChanged.Copied, sumCopied.Copied)
+	}
+}
+
+// What is written is let go of: memory is bounded by what is in flight, not by the tree. Not parallel, since it looks at
+// the memory of the whole process.
+func TestZipMemory(t *testing.T) {
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := heap()
+	w := NewZipWriter(io.Discard, ZipOptions{})
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range 400 { // MiB
+		b := bytes.Repeat(binary.LittleEndian.AppendUint64(nil, r.Uint64()), 1<<17)
+		if err := w.Add(fmt.Sprint(i), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if used := heap() - before; used > inFlight+32<<20 {
+		t.Errorf("%d MiB are held after 400", used>>20)
+	}
+	if _, err := w.Close(); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -55,7 +55,7 @@ type ZipWriter struct {
 
 // member is one file on its way into the zip.
 type member struct {
-	header zip.FileHeader
+	header *zip.FileHeader // apart, since the zip's directory keeps it until Close, and must not keep the rest
 	data   []byte
 	body   []byte // as it will lie in the zip
 	sum    Sum
@@ -122,7 +122,7 @@ func (z *ZipWriter) Abort() {
 // push gives a member to the compressors.
 func (z *ZipWriter) push(name string, data []byte) {
 	m := &member{data: data, done: make(chan struct{})}
-	m.header = zip.FileHeader{
+	m.header = &zip.FileHeader{
 		Name:           name,
 		CreatorVersion: 3<<8 | 20, // made on Unix: the mode stands in ExternalAttrs
 		ReaderVersion:  20,
@@ -154,7 +154,7 @@ func (z *ZipWriter) write(m *member) error {
 	if m.err != nil {
 		return fmt.Errorf("compress %s: %w", m.header.Name, m.err)
 	}
-	w, err := z.zip.CreateRaw(&m.header)
+	w, err := z.zip.CreateRaw(m.header)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", m.header.Name, err)
 	}
@@ -198,11 +198,11 @@ func (m *member) copyFrom(previous *Zip) bool {
 	if !ok || old.Sum != m.sum || !old.deflated {
 		return false
 	}
-	c, err := old.Load()
-	if err != nil || !bytes.Equal(c.Plain, m.data) {
+	body, err := old.deflateOf(m.data)
+	if err != nil {
 		return false
 	}
-	m.header.Method, m.body, m.copied = zip.Deflate, c.Deflate, true
+	m.header.Method, m.body, m.copied = zip.Deflate, body, true
 	return true
 }
 
