@@ -25,7 +25,7 @@ const (
 func Histories(start time.Time) []postgres.History {
 	list := make([]postgres.History, 0, len(cast()))
 	for _, s := range cast() {
-		list = append(list, s.history(start))
+		list = append(list, s.history(start, rawDays))
 	}
 	return list
 }
@@ -35,6 +35,7 @@ type past struct {
 	s         *service
 	start     time.Time
 	today     time.Time // its UTC day
+	raw       time.Time // since when checks are kept one by one
 	states    []*service
 	incidents []incident
 	seen      map[lookKey]finding
@@ -56,10 +57,13 @@ type lookKey struct {
 	endpoint  int
 }
 
-func (s *service) history(start time.Time) postgres.History {
+// history walks through the service's time; the checks of the last raw UTC days before the start's own are kept one by
+// one.
+func (s *service) history(start time.Time, raw int) postgres.History {
 	start = start.UTC().Truncate(time.Millisecond)
 	p := &past{
 		s: s, start: start, today: start.Truncate(day), incidents: s.incidents(start),
+		raw:  start.Truncate(day).Add(-time.Duration(raw) * day),
 		seen: map[lookKey]finding{}, h: postgres.History{Slug: s.Slug},
 	}
 	for n := range len(s.Change) + 1 {
@@ -167,7 +171,7 @@ func (p *past) record(c postgres.Check, t time.Time) {
 		p.last, p.up, p.fails = c.Status, false, p.fails+1
 	}
 	c.CheckedAt, c.ConsecutiveFailures = t, p.fails
-	if !t.Before(p.today.Add(-rawDays * day)) {
+	if !t.Before(p.raw) {
 		c.ID = uuid.NewSHA1(checkIDs, []byte(p.s.Slug+" "+t.Format(site.TimeLayout)))
 		p.h.Checks = append(p.h.Checks, c)
 		return

@@ -59,7 +59,7 @@ func TestHistoriesAtOddStarts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := bySlug("tidewater-weather").history(begin)
+		h := bySlug("tidewater-weather").history(begin, rawDays)
 		today := begin.UTC().Truncate(day)
 		if n := len(h.Days); n != historyDays-rawDays-1 || !h.Days[0].Start.Equal(today.Add(-89*day)) || !h.Days[n-1].Start.Equal(today.Add(-8*day)) {
 			t.Errorf("%s: %d days from %v", at, n, h.Days[0].Start)
@@ -138,29 +138,40 @@ func TestRollupsAddUp(t *testing.T) {
 	}
 }
 
-// TestSumIsTheDaysOfChecks adds up checks one by one, as the days of history are, and compares with counting.
-func TestSumIsTheDaysOfChecks(t *testing.T) {
+// TestDaysAreSumsOfChecks walks again and keeps every check: the days must be what they add up to.
+func TestDaysAreSumsOfChecks(t *testing.T) {
 	t.Parallel()
-	for _, slug := range []string{"tidewater-weather", "riverbend-hydrology", "glasswing-census", "weighbridge-facts"} {
-		got := postgres.Rollup{Histogram: make([]int64, site.HistogramBuckets)}
-		want := postgres.Rollup{Histogram: make([]int64, site.HistogramBuckets)}
-		for _, c := range historyOf(t, slug).Checks {
-			sum(&got, c)
-			want.Checks++
-			if c.Counted {
-				want.Counted++
-				if c.IsUp {
+	for _, slug := range []string{"tidewater-weather", "riverbend-hydrology", "scholium-feeds", "almanac-places"} {
+		h := historyOf(t, slug)
+		all := bySlug(slug).history(start, historyDays).Checks
+		if diff := cmp.Diff(h.Checks, all[len(all)-len(h.Checks):]); diff != "" {
+			t.Errorf("%s: the checks differ (-want +got):\n%.2000s", slug, diff)
+		}
+		got := h.Days
+		for len(got) > 0 {
+			want := postgres.Rollup{Start: got[0].Start, Histogram: make([]int64, site.HistogramBuckets)}
+			for ; all[0].CheckedAt.Truncate(day).Equal(want.Start); all = all[1:] {
+				c := all[0]
+				want.Checks++
+				if c.Counted && c.IsUp {
 					want.Up++
 				}
-				if c.ResponseTimeMS != nil {
+				if c.Counted {
+					want.Counted++
+				}
+				if c.Counted && c.ResponseTimeMS != nil {
 					want.Timed++
 					want.ResponseMS += int64(*c.ResponseTimeMS)
 					want.Histogram[site.HistogramBucket(*c.ResponseTimeMS)]++
 				}
 			}
+			if diff := cmp.Diff(want, got[0]); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", slug, diff)
+			}
+			got = got[1:]
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", slug, diff)
+		if len(all) != len(h.Checks) {
+			t.Errorf("%s: %d checks after the days, want %d", slug, len(all), len(h.Checks))
 		}
 	}
 }
@@ -219,13 +230,13 @@ func TestStoriesOfServices(t *testing.T) {
 		{"windlass-transcode", site.StatusOffline, [2]int{30, 50}, "answers 500 Internal Server Error"},
 		{"hourglass-cron", site.StatusOffline, [2]int{220, 330}, "deployment is disabled"},
 		{"attic-archive", site.StatusOffline, [2]int{220, 330}, "answers 404 Not Found"},
-		{"moonraker-images", site.StatusDegraded, [2]int{0, 0}, ""},
+		{"candlewick-images", site.StatusDegraded, [2]int{0, 0}, ""},
 		{"larkspur-recipes", site.StatusDegraded, [2]int{0, 0}, "without asking for payment"},
 		{"cabinet-essays", site.StatusDegraded, [2]int{0, 0}, "HTML page"},
-		{"marginalia-feeds", site.StatusDegraded, [2]int{0, 0}, "another protocol"},
+		{"scholium-feeds", site.StatusDegraded, [2]int{0, 0}, "another protocol"},
 		{"pennyfarthing-tax", site.StatusDegraded, [2]int{0, 0}, "no option states all of amount"},
 		{"weighbridge-facts", site.StatusOnline, [2]int{0, 0}, "answers 429 Too Many Requests"}, // what it last was
-		{"nightwatch-domains", site.StatusOnline, [2]int{0, 0}, "a bot filter answered"},
+		{"lamplighter-domains", site.StatusOnline, [2]int{0, 0}, "a bot filter answered"},
 	} {
 		checks := historyOf(t, test.slug).Checks
 		c := checks[len(checks)-1]
@@ -488,7 +499,7 @@ func TestChangesAreWorded(t *testing.T) {
 		t.Fatalf("%s has no record of %s", slug, kind)
 		return record{}
 	}
-	price := first("turnstile-email", site.PriceChanged)
+	price := first("lychgate-email", site.PriceChanged)
 	want := site.PriceSummary{PriceChanges: []site.PriceChange{{
 		Network: "eip155:8453", Endpoint: "GET /check", NewPrice: "1500", OldPrice: "1000", AssetName: "USDC",
 	}}}

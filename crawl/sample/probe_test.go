@@ -45,10 +45,10 @@ func probeAll(t *testing.T, p *probe.Prober, l postgres.Listing) visit {
 var grades = map[string]string{
 	"treadmill-jobs": "F", // accepts is no list
 	"attic-archive":  "F", "cabinet-essays": "F", "glasswing-census": "F", "hedgerow-games": "F", "hourglass-cron": "F",
-	"larkspur-recipes": "F", "marginalia-feeds": "F", "millstone-grain": "F", "oldgate-sanctions": "F", "windlass-transcode": "F",
-	"nightwatch-domains": "unknown", "weighbridge-facts": "unknown",
+	"larkspur-recipes": "F", "scholium-feeds": "F", "millstone-grain": "F", "oldgate-sanctions": "F", "windlass-transcode": "F",
+	"lamplighter-domains": "unknown", "weighbridge-facts": "unknown",
 
-	"keystone-gas": "B", // names and amounts of version 1
+	"plinthstone-gas": "B", // names and amounts of version 1
 
 	"driftwood-treasury":  "C", // paid to nobody
 	"fingerpost-identity": "C", "pennyfarthing-tax": "C", "sandglass-trivia": "C", "thimble-classifier": "C", "tinderbox-tokens": "C",

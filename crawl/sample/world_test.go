@@ -121,7 +121,7 @@ func TestHeadersOfRefusals(t *testing.T) {
 	_, c := startWorld(t)
 	for _, test := range []struct{ method, url, header, want string }{
 		{"POST", "https://weighbridge-facts.sample.test/weigh", "Retry-After", "60"},
-		{"GET", "https://nightwatch-domains.sample.test/domain", "Cf-Mitigated", "challenge"},
+		{"GET", "https://lamplighter-domains.sample.test/domain", "Cf-Mitigated", "challenge"},
 		{"POST", "https://hourglass-cron.sample.test/schedules", "X-Vercel-Error", "DEPLOYMENT_DISABLED"},
 		{"GET", "https://bellows-render.sample.test/png", "Allow", "POST"},
 		{"GET", "http://harborlight-search.sample.test/v1/suggest?q=1", "Location", "https://harborlight-search.sample.test/v1/suggest?q=1"},
@@ -279,7 +279,7 @@ func TestCloseEndsEverything(t *testing.T) {
 			}
 			broken <- err
 		}()
-		if _, _, err := do(t, c, "GET", "https://keystone-gas.sample.test/gas", ""); err != nil {
+		if _, _, err := do(t, c, "GET", "https://plinthstone-gas.sample.test/gas", ""); err != nil {
 			t.Fatal(err)
 		}
 		test.end(w, cancel)
@@ -290,7 +290,7 @@ func TestCloseEndsEverything(t *testing.T) {
 			t.Errorf("%s: closed again: %v", test.name, err)
 		}
 		c.CloseIdleConnections()
-		if conn, _, err := w.Dial(t.Context(), "tcp", "keystone-gas.sample.test:443"); err == nil {
+		if conn, _, err := w.Dial(t.Context(), "tcp", "plinthstone-gas.sample.test:443"); err == nil {
 			conn.Close()
 			t.Errorf("%s: the closed world can be dialled", test.name)
 		}
