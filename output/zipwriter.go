@@ -128,7 +128,8 @@ func (z *ZipWriter) push(name string, data []byte) {
 		ReaderVersion:  20,
 		ExternalAttrs:  0o100644 << 16,
 	}
-	m.header.SetModTime(z.opts.Modified) // CreateRaw writes the fields that only this sets, not Modified
+	//lint:ignore SA1019 CreateRaw writes the fields that only this sets, not Modified.
+	m.header.SetModTime(z.opts.Modified)
 	z.queue = append(z.queue, m)
 	z.bytes += int64(len(data))
 	z.slots <- struct{}{}
