@@ -1,0 +1,125 @@
+package crawl
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tollbook/crawl/probe"
+	"tollbook/site/postgres"
+	"tollbook/site/postgres/postgrestest"
+)
+
+func TestMain(m *testing.M) { postgrestest.Main(m) }
+
+var template = postgrestest.New(func(ctx context.Context, dsn string) error {
+	db, err := postgres.Open(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	db.Close()
+	return nil
+})
+
+// memory is a test's own database, with a connection beside it to look at what is kept.
+type memory struct {
+	*postgres.DB
+	conn *pgx.Conn
+}
+
+func open(t *testing.T) *memory {
+	t.Helper()
+	dsn := template.Database(t)
+	db, err := postgres.Open(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close(context.Background()) })
+	return &memory{db, conn}
+}
+
+// list lists services, and says of what went wrong.
+func (m *memory) list(t *testing.T, listings ...postgres.Listing) {
+	t.Helper()
+	if err := m.AddListings(t.Context(), listings); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// strings reads one column of texts.
+func (m *memory) strings(t *testing.T, sql string, args ...any) []string {
+	t.Helper()
+	rows, err := m.conn.Query(t.Context(), sql, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// facts reads what a build would.
+func (m *memory) facts(t *testing.T, now time.Time) map[string]postgres.ServiceFacts {
+	t.Helper()
+	found := map[string]postgres.ServiceFacts{}
+	err := m.Read(t.Context(), func(r *postgres.Reader) error {
+		f, err := r.Facts(t.Context(), now, 0)
+		if err != nil {
+			return err
+		}
+		for _, s := range f.Services {
+			found[s.Slug] = s
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// clock stands still until it is told.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) set(t time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = t
+}
+
+// crawler asks without pause.
+func crawler(t *testing.T, m *memory, o Options, p probe.Options) *Crawler {
+	t.Helper()
+	o.HostGap, o.Hourly = time.Microsecond, -1
+	c := New(m.DB, o, p)
+	t.Cleanup(c.Close)
+	return c
+}
+
+func round(t *testing.T, c *Crawler) Report {
+	t.Helper()
+	report, err := c.Round(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}

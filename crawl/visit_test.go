@@ -1,0 +1,218 @@
+package crawl
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"tollbook/crawl/probe"
+	"tollbook/site"
+	"tollbook/site/postgres"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// TestStatusOfACheck is design §6 on the status of a check, row by row.
+func TestStatusOfACheck(t *testing.T) {
+	t.Parallel()
+	const paid, broken, open, failed = string(probe.Paid), string(probe.Broken), string(probe.Open), string(probe.Failed)
+	for _, test := range []struct {
+		name     string
+		verdicts []string // latest conclusive one of each active endpoint
+		ms       int      // median of this visit; 0 for none
+		before   postgres.Service
+		none     bool // nothing conclusive in this visit
+		status   string
+		up       bool
+		failures int
+	}{
+		{name: "all paid", verdicts: []string{paid, paid}, ms: 100, status: site.StatusOnline, up: true},
+		{name: "some paid, one failed", verdicts: []string{paid, failed}, ms: 100, status: site.StatusDegraded, up: true},
+		{name: "some paid, one open", verdicts: []string{paid, open}, ms: 100, status: site.StatusDegraded, up: true},
+		{name: "some paid, one broken", verdicts: []string{broken, paid}, ms: 100, status: site.StatusDegraded, up: true},
+		{name: "only broken", verdicts: []string{broken, broken}, ms: 100, status: site.StatusDegraded, up: true},
+		{name: "only open", verdicts: []string{open}, ms: 100, status: site.StatusDegraded, up: true},
+		{name: "broken and failed: something answered", verdicts: []string{broken, failed}, ms: 100, status: site.StatusDegraded, up: true},
+		{name: "open and failed: something answered", verdicts: []string{open, failed}, ms: 100, status: site.StatusDegraded, up: true},
+		{name: "paid in five seconds", verdicts: []string{paid}, ms: 5000, status: site.StatusOnline, up: true},
+		{name: "paid more slowly", verdicts: []string{paid}, ms: 5001, status: site.StatusDegraded, up: true},
+		{name: "none answered", verdicts: []string{failed, failed}, status: site.StatusOffline, failures: 1},
+		{name: "none answered again", verdicts: []string{failed}, before: postgres.Service{ConsecutiveFailures: 2}, status: site.StatusOffline, failures: 3},
+		{name: "back again", verdicts: []string{paid}, ms: 1, before: postgres.Service{ConsecutiveFailures: 7}, status: site.StatusOnline, up: true},
+		{name: "back, but broken", verdicts: []string{broken}, ms: 1, before: postgres.Service{ConsecutiveFailures: 7}, status: site.StatusDegraded, up: true},
+		{name: "nothing conclusive ever", none: true},
+		{name: "nothing conclusive, online before", none: true, before: postgres.Service{LastStatus: new(site.StatusOnline)}, status: site.StatusOnline, up: true},
+		{name: "nothing conclusive, degraded before", none: true, before: postgres.Service{LastStatus: new(site.StatusDegraded)}, status: site.StatusDegraded, up: true},
+		{name: "nothing conclusive, offline before", none: true, verdicts: []string{failed},
+			before: postgres.Service{LastStatus: new(site.StatusOffline), ConsecutiveFailures: 4}, status: site.StatusOffline, failures: 4},
+	} {
+		verdicts := map[uuid.UUID]string{}
+		for i, v := range test.verdicts {
+			verdicts[uuid.NewSHA1(uuid.Nil, []byte{byte(i)})] = v
+		}
+		var ms *int
+		if test.ms > 0 {
+			ms = &test.ms
+		}
+		got := postgres.Check{ResponseTimeMS: ms}
+		settle(&got, test.before, verdicts, !test.none)
+		want := postgres.Check{ResponseTimeMS: ms, Counted: !test.none, IsUp: test.up, ConsecutiveFailures: test.failures}
+		if test.status != "" {
+			want.Status = &test.status
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		}
+	}
+}
+
+func TestWhatACheckMeasured(t *testing.T) {
+	t.Parallel()
+	said := func(v probe.Verdict, status, ms int, reason string) answer {
+		return answer{result: probe.Result{Verdict: v, Status: status, ResponseTime: time.Duration(ms) * time.Millisecond, Reason: reason}}
+	}
+	for _, test := range []struct {
+		name    string
+		answers []answer
+		want    postgres.Check
+	}{
+		{"nothing asked", nil, postgres.Check{}},
+		{"one paid", []answer{said(probe.Paid, 402, 80, "asks")}, postgres.Check{StatusCode: new(402), ResponseTimeMS: new(80), EndpointsFound: 1}},
+		{"first paid answer's status", []answer{said(probe.Failed, 500, 10, "boom"), said(probe.Paid, 402, 30, ""), said(probe.Paid, 412, 20, "")},
+			postgres.Check{StatusCode: new(402), ResponseTimeMS: new(20), EndpointsFound: 2, ErrorMessage: new("boom")}},
+		{"else the first one's", []answer{said(probe.Failed, 0, 0, "refused"), said(probe.Failed, 404, 7, "gone"), said(probe.Open, 200, 9, "open")},
+			postgres.Check{StatusCode: new(404), ResponseTimeMS: new(8), ErrorMessage: new("refused")}},
+		{"an even number of times", []answer{said(probe.Paid, 402, 1, ""), said(probe.Paid, 402, 100, ""), said(probe.Paid, 402, 10, ""), said(probe.Paid, 402, 20, "")},
+			postgres.Check{StatusCode: new(402), ResponseTimeMS: new(15), EndpointsFound: 4}},
+		{"none answered", []answer{said(probe.Failed, 0, 0, "no such host")}, postgres.Check{ErrorMessage: new("no such host")}},
+		{"a reason that is no text", []answer{said(probe.Failed, 500, 1, "a\x00b\xff")}, postgres.Check{StatusCode: new(500), ResponseTimeMS: new(1), ErrorMessage: new("a\ufffdb\ufffd")}},
+	} {
+		var got postgres.Check
+		describe(&got, test.answers)
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		}
+	}
+}
+
+func TestEndpointsOfAVisit(t *testing.T) {
+	t.Parallel()
+	ago := func(d time.Duration) *time.Time { return new(noon.Add(-d)) }
+	const hour, fortnight = time.Hour, 14 * 24 * time.Hour
+	var many []postgres.Endpoint // the later in the list, the longer ago
+	var least []string
+	for i := range 30 {
+		many = append(many, postgres.Endpoint{Path: fmt.Sprintf("/%02d", i), FirstSeenAt: *ago(hour), LastProbedAt: ago(time.Duration(i+1) * time.Minute)})
+	}
+	for i := range maxEndpoints {
+		least = append(least, fmt.Sprintf(" /%02d", 29-i))
+	}
+	for _, test := range []struct {
+		name string
+		in   []postgres.Endpoint
+		want []string
+	}{
+		{"none", nil, nil},
+		{"never probed first, then the least recently; ties by path and method", []postgres.Endpoint{
+			{Method: "GET", Path: "/b", FirstSeenAt: *ago(hour), LastProbedAt: ago(time.Minute)},
+			{Method: "GET", Path: "/c", FirstSeenAt: *ago(hour), LastProbedAt: ago(2 * time.Minute)},
+			{Method: "POST", Path: "/a", FirstSeenAt: *ago(hour)},
+			{Method: "GET", Path: "/a", FirstSeenAt: *ago(hour)},
+		}, []string{"GET /a", "POST /a", "GET /c", "GET /b"}},
+		{"25 a visit", many, least},
+		{"inactive ones rest", []postgres.Endpoint{
+			{Path: "/old", FirstSeenAt: *ago(2 * fortnight), LastPaidAt: ago(fortnight)},
+			{Path: "/new", FirstSeenAt: *ago(2 * fortnight), LastPaidAt: ago(hour), LastProbedAt: ago(0)},
+		}, []string{" /new"}},
+		{"unless all are inactive", []postgres.Endpoint{
+			{Path: "/b", FirstSeenAt: *ago(2 * fortnight)}, {Path: "/a", FirstSeenAt: *ago(2 * fortnight)},
+		}, []string{" /a", " /b"}},
+	} {
+		var got []string
+		for _, e := range toVisit(test.in, noon) {
+			got = append(got, e.Method+" "+e.Path)
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		}
+	}
+}
+
+func TestTarget(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		in   postgres.Endpoint
+		want probe.Target
+	}{
+		{postgres.Endpoint{Path: "/x"}, probe.Target{URL: "https://a.test/v1/x"}},
+		{postgres.Endpoint{Path: "/x", Method: "POST"}, probe.Target{URL: "https://a.test/v1/x", MethodHint: "POST"}},
+		{postgres.Endpoint{Path: "/x", Method: "POST", MethodDeclared: true}, probe.Target{URL: "https://a.test/v1/x", Method: "POST"}},
+	} {
+		if diff := cmp.Diff(test.want, target("https://a.test/v1", &test.in, nil)); diff != "" {
+			t.Errorf("%+v (-want +got):\n%s", test.in, diff)
+		}
+	}
+	last := &postgres.Envelope{StatusCode: 402, Body: []byte(`{"x402Version":2,"accepts":[],"extensions":{"bazaar":{"info":{"input":{"type":"http","method":"POST","bodyType":"json","body":{"q":"x"}}}}}}`)}
+	if d := target("https://a.test", &postgres.Endpoint{Path: "/x"}, last).Discovery; d == nil || d.Method != "POST" {
+		t.Errorf("what the endpoint declared of itself is not asked for: %+v", d)
+	}
+	if d := target("https://a.test", &postgres.Endpoint{Path: "/x"}, &postgres.Envelope{StatusCode: 402, Body: []byte("\x00")}).Discovery; d != nil {
+		t.Errorf("an answer that says nothing declares %+v", d)
+	}
+	for base, want := range map[string]string{"https://a.test": "a.test", "http://a.test:8080/v1": "a.test:8080", "http://[::1]:80": "[::1]:80", "http://%zz": "http://%zz"} {
+		if got := host(base); got != want {
+			t.Errorf("host of %s is %s, want %s", base, got, want)
+		}
+	}
+}
+
+func TestJitter(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		r, share float64
+		want     time.Duration
+	}{
+		{0, 0.2, 12 * time.Minute}, {0.5, 0.2, 15 * time.Minute}, {0.75, 0.2, 16*time.Minute + 30*time.Second},
+		{math.Nextafter(1, 0), 0.2, 18 * time.Minute}, {0, 1, 0},
+	} {
+		c := &Crawler{o: Options{Jitter: test.share, Rand: func() float64 { return test.r }}}
+		if got := c.jitter(15 * time.Minute); got.Round(time.Millisecond) != test.want {
+			t.Errorf("jitter of %g at %g is %s, want %s", test.share, test.r, got, test.want)
+		}
+	}
+	c := &Crawler{o: Options{Jitter: 0.2}}
+	seen := map[time.Duration]bool{}
+	for range 1000 {
+		d := c.jitter(15 * time.Minute)
+		if d < 12*time.Minute || d > 18*time.Minute {
+			t.Fatalf("jitter made %s of 15 minutes", d)
+		}
+		seen[d] = true
+	}
+	if len(seen) < 900 {
+		t.Errorf("1000 visits fall together on %d times", len(seen))
+	}
+}
+
+func TestClean(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		in   string
+		most int
+		want string
+	}{
+		{"", 3, ""}, {"abc", 3, "abc"}, {"abcd", 3, "abc"}, {"äöü€", 3, "äöü"}, {"a\x00b", 3, "a\ufffdb"}, {"\xff\xfeab", 2, "\ufffda"},
+		{"\xe2\x82", 9, "\ufffd"}, {strings.Repeat("€", 500), 300, strings.Repeat("€", 300)},
+	} {
+		got := clean(test.in, test.most)
+		if got != test.want || !utf8.ValidString(got) {
+			t.Errorf("clean(%.20q, %d) = %.20q, want %.20q", test.in, test.most, got, test.want)
+		}
+	}
+}
