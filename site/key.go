@@ -14,7 +14,8 @@ const (
 )
 
 // Key is the canonical name of the file that answers q: the path and Ext without parameters; with any, the route, then
-// name=value for each filter that is present and each other parameter at its value or default, in the table's order.
+// name=value for each filter that is present and each other parameter at its value or default, in the table's order; a
+// trimmed one stands at its largest value.
 func (q Query) Key() string {
 	if q.file != "" {
 		return q.file
@@ -26,7 +27,11 @@ func (q Query) Key() string {
 	var b strings.Builder
 	b.WriteString(base)
 	for _, p := range q.Route.Params {
-		if v := q.Text(p.Name); v != "" {
+		v := q.Text(p.Name)
+		if p.Trim {
+			v = p.largest()
+		}
+		if v != "" {
 			b.WriteByte('/')
 			b.WriteString(p.Name)
 			b.WriteByte('=')

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -82,8 +83,11 @@ func parseValues(route *Route, rawQuery string) (map[string]string, error) {
 		if err != nil || !utf8.ValidString(value) || strings.ContainsRune(value, 0) {
 			return nil, &ParamError{name, fmt.Sprintf("got %s, which is not percent-encoded UTF-8", quoteShort(rawValue))}
 		}
-		if given[name], err = p.check(value); err != nil {
+		if value, err = p.check(value); err != nil {
 			return nil, err
+		}
+		if value != "" { // a set of nothing
+			given[name] = value
 		}
 	}
 	return given, nil
@@ -105,12 +109,29 @@ func (p *Param) check(v string) (string, error) {
 			return "", &ParamError{p.Name, fmt.Sprintf("got %s, may be an integer from %d to %d", quoteShort(v), p.Min, p.Max)}
 		}
 		return strconv.Itoa(n), nil
+	case KindSet:
+		return p.checkSet(v)
 	default:
 		if utf8.RuneCountInString(v) > MaxText {
 			return "", &ParamError{p.Name, fmt.Sprintf("got %d characters, may have %d", utf8.RuneCountInString(v), MaxText)}
 		}
 		return v, nil
 	}
+}
+
+// checkSet sorts a list of values and drops repeated and empty ones.
+func (p *Param) checkSet(v string) (string, error) {
+	var set []string
+	for part := range strings.SplitSeq(v, ",") {
+		if part != "" && !slices.Contains(p.Values, part) {
+			return "", &ParamError{p.Name, fmt.Sprintf("got %s, may be any of %s, separated by commas", quoteShort(part), strings.Join(p.Values, ", "))}
+		}
+		if part != "" && !slices.Contains(set, part) {
+			set = append(set, part)
+		}
+	}
+	slices.Sort(set)
+	return strings.Join(set, ","), nil
 }
 
 func quoteShort(s string) string {
@@ -132,6 +153,19 @@ func (q Query) Text(name string) string {
 func (q Query) Int(name string) int {
 	n, _ := strconv.Atoi(q.Text(name)) // check has proved it; defaults are of the table
 	return n
+}
+
+// Trimmed says whether q asks for less than the file of its key holds, so that a rule must cut it.
+func (q Query) Trimmed() bool {
+	if q.Route == nil {
+		return false
+	}
+	for i := range q.Route.Params {
+		if p := &q.Route.Params[i]; p.Trim && q.Text(p.Name) != p.largest() {
+			return true
+		}
+	}
+	return false
 }
 
 // With is the same request with another value of one parameter.

@@ -1,6 +1,9 @@
 package site
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // Rule says how a request is answered when its key is not a file by itself.
 type Rule string
@@ -9,6 +12,7 @@ const (
 	RuleLiteral Rule = "literal" // a file or nothing
 	RuleWindow  Rule = "window"  // cut from at most two neighbouring files of 100 rows
 	RuleLog     Rule = "log"     // cut from at most two blocks of a log, newest row first
+	RuleTrim    Rule = "trim"    // one file with all its history, of which the newest part is kept
 )
 
 // Kind is the type of a parameter's value.
@@ -18,13 +22,15 @@ const (
 	KindChoice  Kind = "choice"  // one of Values
 	KindText    Kind = "text"    // any text up to 100 characters
 	KindInteger Kind = "integer" // decimal digits between Min and Max
+	KindSet     Kind = "set"     // some of Values, separated by commas; sorted and each once in a key
 )
 
 // Param is one query parameter of a route.
 type Param struct {
 	Name    string   `json:"name"`
 	Kind    Kind     `json:"kind"`
-	Filter  bool     `json:"filter"` // stands in a key only when it is given; any other stands there always
+	Filter  bool     `json:"filter"`         // stands in a key only when it is given; any other stands there always
+	Trim    bool     `json:"trim,omitempty"` // cut out of a larger answer: it stands in a key at its largest value
 	Values  []string `json:"values,omitempty"`
 	Default string   `json:"default,omitempty"`
 	Min     int      `json:"min,omitempty"`
@@ -102,6 +108,14 @@ func (r *Route) Param(name string) *Param {
 		}
 	}
 	return nil
+}
+
+// largest is the value that a trimmed parameter has in a key: its maximum, or the last of its values.
+func (p *Param) largest() string {
+	if p.Kind == KindInteger {
+		return strconv.Itoa(p.Max)
+	}
+	return p.Values[len(p.Values)-1]
 }
 
 // match reports whether path has the route's pattern, and the segment that stood for {slug}.
