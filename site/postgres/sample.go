@@ -74,11 +74,13 @@ func addHistory(ctx context.Context, tx pgx.Tx, id int64, h History) error {
 		queueChange(b, id, c)
 	}
 	if n := len(h.Checks); n > 0 {
-		last := h.Checks[n-1]
+		last, since := h.Checks[n-1], failingSince(h.Checks)
+		longer := since != nil && since.Equal(h.Checks[0].CheckedAt) // it failed before the first of these checks
 		b.Queue(`
-			UPDATE services SET last_checked_at = $2, last_status = $3, consecutive_failures = $4, failing_since = $5,
-				last_success_at = (SELECT max(last_paid_at) FROM endpoints WHERE service_id = $1)
-			WHERE id = $1`, id, last.CheckedAt, last.Status, last.ConsecutiveFailures, failingSince(h.Checks))
+			UPDATE services SET last_checked_at = $2, last_status = $3, consecutive_failures = $4, last_success_at = paid.at,
+				failing_since = least($5, CASE WHEN $6 THEN paid.at END)
+			FROM (SELECT max(last_paid_at) AS at FROM endpoints WHERE service_id = $1) paid
+			WHERE id = $1`, id, last.CheckedAt, last.Status, last.ConsecutiveFailures, since, longer)
 	}
 	return tx.SendBatch(ctx, b).Close()
 }
