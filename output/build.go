@@ -270,7 +270,7 @@ func (b *Build) Abort() {
 		b.file.Close()
 	}
 	b.discard()
-	b.lock.Close()
+	unlockFile(b.lock)
 }
 
 // discard removes what no checkpoint names, so that builds that fail on a full disk do not fill it further. What it

@@ -52,6 +52,8 @@ func testFault(t *testing.T, at int, done bool) {
 	switch {
 	case err == nil && !strings.HasPrefix(op, "link "):
 		t.Errorf("%s failed and nobody was told", op)
+	case errors.Is(err, ErrDamaged):
+		t.Errorf("%s: %v, which is no damage", op, err)
 	case err != nil && !(errors.Is(err, errFault) && strings.Contains(err.Error(), d.Root())):
 		t.Errorf("%s: %v, want the fault and its file", op, err)
 	}

@@ -34,3 +34,10 @@ func lockFile(path string) (*os.File, error) {
 	}
 	return f, nil
 }
+
+// unlockFile lets go of the lock. Closing alone is not enough: a process that is being started beside holds every open
+// file for a moment, and the lock with it.
+func unlockFile(f *os.File) {
+	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
+	f.Close()
+}

@@ -68,7 +68,7 @@ func (d *Folder) Prune(now time.Time, packsBefore string) (Pruned, error) {
 	if err != nil {
 		return p, fmt.Errorf("prune: %w", err)
 	}
-	defer lock.Close()
+	defer unlockFile(lock)
 	if err := d.prune(now, packsBefore, &p); err != nil {
 		return p, fmt.Errorf("prune: %w", err)
 	}

@@ -155,8 +155,11 @@ func (m Member) decode(w io.Writer, r io.Reader) error {
 		r = in
 	}
 	sum, crc := sha256.New(), crc32.NewIEEE()
-	n, err := io.Copy(io.MultiWriter(w, sum, crc), io.LimitReader(r, m.Size+1))
+	to := &sink{w: w}
+	n, err := io.Copy(io.MultiWriter(to, sum, crc), io.LimitReader(r, m.Size+1))
 	switch {
+	case to.err != nil:
+		return fmt.Errorf("copy %s: %w", m.Name, to.err)
 	case err != nil:
 		return fmt.Errorf("read %s: %w: %w", m.Name, ErrDamaged, err)
 	case n != m.Size:
@@ -165,6 +168,17 @@ func (m Member) decode(w io.Writer, r io.Reader) error {
 		return fmt.Errorf("read %s: %w: its bytes do not have their sum", m.Name, ErrDamaged)
 	}
 	return nil
+}
+
+// sink remembers that writing failed, so that a full disk is not taken for damage of what is read.
+type sink struct {
+	w   io.Writer
+	err error
+}
+
+func (s *sink) Write(p []byte) (n int, err error) {
+	n, s.err = s.w.Write(p)
+	return n, s.err
 }
 
 var (

@@ -415,3 +415,12 @@ func BenchmarkZip(b *testing.B) {
 		}
 	})
 }
+
+func TestZipEmpty(t *testing.T) {
+	t.Parallel()
+	data, sum := makeZip(t, nil, ZipOptions{Modified: t0})
+	z := openZip(t, data)
+	if diff := cmp.Diff([]string{SumsFile}, z.Names()); diff != "" || sum.Files != 1 || z.Digest() != sum.Digest {
+		t.Errorf("%+v (-want +got):\n%s", sum, diff)
+	}
+}
