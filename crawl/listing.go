@@ -52,6 +52,7 @@ const (
 	maxDescription = 2000
 	maxPaths       = 25
 	maxPath        = 500
+	maxURL         = 2048
 	maxList        = 64 << 20 // bytes of a list
 )
 
@@ -69,24 +70,29 @@ func ReadListings(name string, r io.Reader, now time.Time) ([]postgres.Listing, 
 	if strings.EqualFold(path.Ext(name), ".toml") {
 		read = readTOML
 	}
-	entries, lines, err := read(name, data)
+	rows, err := read(name, data)
 	if err != nil {
 		return nil, err
 	}
 	var faults []error
-	listings := make([]postgres.Listing, len(entries))
+	listings := make([]postgres.Listing, len(rows))
 	slugs, bases := map[string]int{}, map[string]int{}
-	for i, e := range entries {
-		l, err := e.listing(now)
+	for i, row := range rows {
+		err := row.fault
 		if err == nil {
-			err = errors.Join(unique(slugs, "slug", l.Slug, lines[i]), unique(bases, "url", l.BaseURL, lines[i]))
+			listings[i], err = row.listing(now)
+		}
+		if err == nil {
+			err = errors.Join(unique(slugs, "slug", listings[i].Slug, row.line), unique(bases, "url", listings[i].BaseURL, row.line))
 		}
 		if err != nil {
-			faults = append(faults, &ListingError{name, lines[i], strings.ReplaceAll(err.Error(), "\n", "; ")})
+			faults = append(faults, &ListingError{name, row.line, strings.ReplaceAll(err.Error(), "\n", "; ")})
 		}
-		listings[i] = l
 	}
-	return listings, errors.Join(faults...)
+	if len(faults) > 0 {
+		return nil, errors.Join(faults...)
+	}
+	return listings, nil
 }
 
 func unique(seen map[string]int, what, value string, line int) error {
@@ -97,67 +103,97 @@ func unique(seen map[string]int, what, value string, line int) error {
 	return nil
 }
 
+// row is an entry with the line it begins at, or what keeps it from being one.
+type row struct {
+	entry
+	line  int
+	fault error
+}
+
 // readJSON walks the array itself, so that each entry's line is known.
-func readJSON(name string, data []byte) (entries []entry, lines []int, err error) {
+func readJSON(name string, data []byte) ([]row, error) {
+	lineAt := func(offset int64) int { return 1 + bytes.Count(data[:offset], []byte("\n")) }
+	if err := json.Unmarshal(data, new(json.RawMessage)); err != nil {
+		syntax := &json.SyntaxError{}
+		if !errors.As(err, &syntax) {
+			return nil, &ListingError{name, 0, err.Error()}
+		}
+		if strings.HasPrefix(syntax.Error(), "unexpected end") {
+			return nil, &ListingError{name, lineAt(int64(len(bytes.TrimRight(data, " \t\r\n")))), "the list ends too early"}
+		}
+		return nil, &ListingError{name, lineAt(syntax.Offset - 1), syntax.Error()} // Offset is behind the wrong character
+	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
-	lineAt := func(offset int64) int { return 1 + bytes.Count(data[:offset], []byte("\n")) }
-	fault := func(err error) error {
-		at := d.InputOffset()
-		if s := (*json.SyntaxError)(nil); errors.As(err, &s) {
-			at = s.Offset
-		}
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			err = errors.New("the list ends too early")
-		}
-		return &ListingError{name, lineAt(min(at, int64(len(data)))), strings.TrimPrefix(err.Error(), "json: ")}
+	if open, err := d.Token(); err != nil || open != json.Delim('[') {
+		return nil, &ListingError{name, lineAt(d.InputOffset()), "want a list of objects: [ {…}, … ]"}
 	}
-	open, err := d.Token()
-	if err != nil {
-		return nil, nil, fault(err)
-	}
-	if open != json.Delim('[') {
-		return nil, nil, fault(errors.New("want a list of objects: [ {…}, … ]"))
-	}
+	var rows []row
 	for d.More() {
 		at := d.InputOffset()
 		at += int64(len(data[at:]) - len(bytes.TrimLeft(data[at:], " \t\r\n,")))
-		var e entry
-		if err := d.Decode(&e); err != nil {
-			var syntax *json.SyntaxError
-			if errors.As(err, &syntax) || errors.Is(err, io.ErrUnexpectedEOF) {
-				return nil, nil, fault(err)
+		r := row{line: lineAt(at)}
+		if err := d.Decode(&r.entry); err != nil { // the syntax is right, so the decoder goes on behind the entry
+			r.fault = errors.New(strings.TrimPrefix(err.Error(), "json: "))
+			if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
+				r.fault = wrongKind(wrong.Field, wrong.Value)
 			}
-			return nil, nil, &ListingError{name, lineAt(at), strings.TrimPrefix(err.Error(), "json: ")}
 		}
-		entries, lines = append(entries, e), append(lines, lineAt(at))
+		rows = append(rows, r)
 	}
-	if _, err := d.Token(); err != nil {
-		return nil, nil, fault(err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, nil, fault(errors.New("something follows the list"))
-	}
-	return entries, lines, nil
+	return rows, nil
 }
 
-func readTOML(name string, data []byte) (entries []entry, lines []int, err error) {
+// wrongKind says what a field wants, "" for the entry itself, and what it got instead.
+func wrongKind(field, got string) error {
+	switch field {
+	case "":
+		return fmt.Errorf("want an object, got %s", got)
+	case "endpoints":
+		return fmt.Errorf("endpoints: want a list of texts, got %s", got)
+	}
+	return fmt.Errorf("%s: want text, got %s", field, got)
+}
+
+func readTOML(name string, data []byte) ([]row, error) {
 	var list struct {
 		Service []entry `toml:"service"`
 	}
-	err = toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields().Decode(&list)
-	var strict *toml.StrictMissingError
+	err := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields().Decode(&list)
+	var unknown *toml.StrictMissingError
 	var wrong *toml.DecodeError
 	switch {
-	case errors.As(err, &strict) && len(strict.Errors) > 0:
-		row, _ := strict.Errors[0].Position()
-		return nil, nil, &ListingError{name, row, "unknown field " + strings.Join(strict.Errors[0].Key(), ".")}
+	case errors.As(err, &unknown):
+		var faults []error
+		for _, e := range unknown.Errors {
+			line, _ := e.Position()
+			faults = append(faults, &ListingError{name, line, "unknown field " + strings.Join(e.Key(), ".")})
+		}
+		return nil, errors.Join(faults...)
 	case errors.As(err, &wrong):
-		row, _ := wrong.Position()
-		return nil, nil, &ListingError{name, row, strings.TrimPrefix(wrong.Error(), "toml: ")}
+		line, _ := wrong.Position()
+		fault := strings.TrimPrefix(wrong.Error(), "toml: ")
+		if kind, _, mismatch := strings.Cut(fault, " into "); mismatch && len(wrong.Key()) > 0 {
+			field := strings.TrimPrefix(strings.Join(wrong.Key()[1:], "."), ".")
+			fault = wrongKind(field, strings.TrimPrefix(kind, "cannot decode TOML ")).Error()
+		}
+		return nil, &ListingError{name, line, fault}
 	case err != nil:
-		return nil, nil, &ListingError{name, 0, err.Error()}
+		return nil, &ListingError{name, 0, err.Error()}
 	}
+	rows := make([]row, len(list.Service))
+	lines := tableLines(data)
+	for i, e := range list.Service {
+		rows[i].entry = e
+		if len(lines) == len(rows) { // else they are written as an inline array
+			rows[i].line = lines[i]
+		}
+	}
+	return rows, nil
+}
+
+// tableLines are the lines of [[service]].
+func tableLines(data []byte) (lines []int) {
 	n := 0
 	for line := range bytes.Lines(data) {
 		n++
@@ -165,10 +201,7 @@ func readTOML(name string, data []byte) (entries []entry, lines []int, err error
 			lines = append(lines, n)
 		}
 	}
-	if len(lines) != len(list.Service) { // written as an inline array
-		lines = make([]int, len(list.Service))
-	}
-	return list.Service, lines, nil
+	return lines
 }
 
 // listing checks an entry's syntax and makes a listing of it. Addresses are the guard's business, at dial time.
@@ -199,8 +232,12 @@ func (e entry) listing(now time.Time) (postgres.Listing, error) {
 	if e.Slug == "" {
 		l.Slug = Slug(e.ServiceName)
 	}
-	if !site.ValidSlug(l.Slug) {
+	switch {
+	case site.ValidSlug(l.Slug):
+	case e.Slug != "":
 		fault("slug %q may have 1 to 80 of a-z, 0-9 and inner hyphens", l.Slug)
+	case strings.TrimSpace(e.ServiceName) != "":
+		fault("slug is missing, and service_name has no letter to make one of")
 	}
 	if e.Source != "" {
 		if l.Source = e.Source; !strings.HasPrefix(e.Source, "imported:") || len(e.Source) > maxName || strings.ContainsFunc(e.Source, unicode.IsControl) {
@@ -225,7 +262,7 @@ func webAddress(s string) (*url.URL, error) {
 	switch {
 	case s == "":
 		return nil, errors.New("is missing")
-	case err != nil || len(s) > 2048:
+	case err != nil || len(s) > maxURL:
 		return nil, fmt.Errorf("%.60q is no address", s)
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Hostname() == "":
 		return nil, fmt.Errorf("%.60q must begin with https:// or http:// and a host", s)

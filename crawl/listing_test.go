@@ -1,0 +1,281 @@
+package crawl
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tollbook/site"
+	"tollbook/site/postgres"
+)
+
+const listJSON = `[
+  {
+    "service_name": "Acme Quotes",
+    "description": "Share prices, a call at a time.",
+    "url": "https://API.Acme.example/v1/",
+    "website_url": "https://acme.example",
+    "category": "Finance",
+    "endpoints": ["/quote", "POST /search?deep=1"]
+  },
+  {"service_name": "Bolt", "description": "d", "url": "http://127.0.0.1:4021", "category": "AI", "endpoints": ["GET /x"], "slug": "b", "source": "imported:peer"}
+]
+`
+
+const listTOML = `
+[[service]]
+service_name = "Acme Quotes"
+description  = "Share prices, a call at a time."
+url          = "https://API.Acme.example/v1/"
+website_url  = "https://acme.example"
+category     = "Finance"
+endpoints    = ["/quote", "POST /search?deep=1"]
+
+[[service]]
+service_name = "Bolt"
+description  = "d"
+url          = "http://127.0.0.1:4021"
+category     = "AI"
+endpoints    = ["GET /x"]
+slug         = "b"
+source       = "imported:peer"
+`
+
+func TestReadListings(t *testing.T) {
+	t.Parallel()
+	want := []postgres.Listing{
+		{
+			Slug: "acme-quotes", Name: "Acme Quotes", Description: "Share prices, a call at a time.", BaseURL: "https://api.acme.example/v1",
+			WebsiteURL: new("https://acme.example"), Category: "Finance", Source: "imported:file", CreatedAt: noon,
+			Endpoints: []postgres.ListedEndpoint{{Path: "/quote"}, {Method: "POST", Path: "/search?deep=1"}},
+		},
+		{
+			Slug: "b", Name: "Bolt", Description: "d", BaseURL: "http://127.0.0.1:4021", Category: "AI", Source: "imported:peer", CreatedAt: noon,
+			Endpoints: []postgres.ListedEndpoint{{Method: "GET", Path: "/x"}},
+		},
+	}
+	for name, text := range map[string]string{"list.json": listJSON, "list": listJSON, "list.toml": listTOML, "LIST.TOML": listTOML} {
+		got, err := ReadListings(name, strings.NewReader(text), noon)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	for name, text := range map[string]string{"empty.json": " [ ] \n", "empty.toml": "# nothing yet\n"} {
+		if got, err := ReadListings(name, strings.NewReader(text), noon); err != nil || len(got) != 0 {
+			t.Errorf("%s: %d listings, error %v", name, len(got), err)
+		}
+	}
+}
+
+// good is a right entry, in JSON, with one field set to other JSON; "" leaves the field out.
+func good(field, value string) string {
+	fields := []string{"service_name", `"Acme"`, "description", `"d"`, "url", `"https://acme.example"`, "category", `"AI"`, "endpoints", `["/x"]`}
+	var out []string
+	for i := 0; i < len(fields); i += 2 {
+		if fields[i] == field {
+			fields[i+1], field = value, ""
+		}
+		if fields[i+1] != "" {
+			out = append(out, fmt.Sprintf("%q: %s", fields[i], fields[i+1]))
+		}
+	}
+	if field != "" {
+		out = append(out, fmt.Sprintf("%q: %s", field, value))
+	}
+	return "{" + strings.Join(out, ", ") + "}"
+}
+
+// TestFaultsOfAnEntry puts each fault into the second entry of a list, which begins in line 3.
+func TestFaultsOfAnEntry(t *testing.T) {
+	t.Parallel()
+	long := func(n int) string { return `"` + strings.Repeat("ü", n) + `"` }
+	for _, test := range []struct{ field, value, fault string }{
+		{"service_name", "", "service_name is missing"},
+		{"service_name", `" \u2003 "`, "service_name is missing"},
+		{"service_name", long(101), "service_name has 101 characters, may have 100"},
+		{"service_name", `"a\u0000b"`, "service_name holds control characters"},
+		{"service_name", `"a\nb"`, "service_name holds control characters"},
+		{"service_name", `"…"`, "slug is missing, and service_name has no letter to make one of"},
+		{"description", `""`, "description is missing"},
+		{"description", long(2001), "description has 2001 characters, may have 2000"},
+		{"description", `"\u0007"`, "description holds control characters"},
+		{"category", "", "category is missing"},
+		{"category", long(101), "category has 101 characters, may have 100"},
+		{"url", "", "url is missing"},
+		{"url", `"acme.example"`, `url "acme.example" must begin with https:// or http:// and a host`},
+		{"url", `"ftp://acme.example"`, `url "ftp://acme.example" must begin with https:// or http:// and a host`},
+		{"url", `"https://"`, `url "https://" must begin with https:// or http:// and a host`},
+		{"url", `"https://:443"`, `url "https://:443" must begin with https:// or http:// and a host`},
+		{"url", `"https://a b.example"`, `url "https://a b.example" is no address`},
+		{"url", `"https://acme.example/%zz"`, `url "https://acme.example/%zz" is no address`},
+		{"url", `"https://acme.example/\u0000"`, `url "https://acme.example/\x00" is no address`},
+		{"url", `"https://acme.example:port"`, `url "https://acme.example:port" is no address`},
+		{"url", `"https://` + strings.Repeat("a", 2048) + `"`, `url "https://` + strings.Repeat("a", 52) + `" is no address`},
+		{"url", `"https://me:secret@acme.example"`, "url must hold no user name or password"},
+		{"url", `"https://acme.example?key=1"`, `url "https://acme.example?key=1" must hold no query and no fragment`},
+		{"url", `"https://acme.example#top"`, `url "https://acme.example#top" must hold no query and no fragment`},
+		{"website_url", `"javascript:alert(1)"`, `website_url "javascript:alert(1)" must begin with https:// or http:// and a host`},
+		{"endpoints", "", "endpoints are 0, may be 1 to 25"},
+		{"endpoints", "[]", "endpoints are 0, may be 1 to 25"},
+		{"endpoints", "[" + strings.Repeat(`"/a",`, 25) + `"/a"]`, "endpoints are 26, may be 1 to 25"},
+		{"endpoints", `["x"]`, `endpoints "x": want "/path" or "POST /path"`},
+		{"endpoints", `[""]`, `endpoints "": want "/path" or "POST /path"`},
+		{"endpoints", `["POST"]`, `endpoints "POST": want "/path" or "POST /path"`},
+		{"endpoints", `["HEAD /x"]`, `endpoints "HEAD /x": method may be GET, POST, PUT, PATCH or DELETE`},
+		{"endpoints", `["get /x"]`, `endpoints "get /x": method may be GET, POST, PUT, PATCH or DELETE`},
+		{"endpoints", `[" /x"]`, `endpoints " /x": method may be GET, POST, PUT, PATCH or DELETE`},
+		{"endpoints", `["GET POST /x"]`, `endpoints "GET POST /x": want "/path" or "POST /path"`},
+		{"endpoints", `["GET  /x"]`, `endpoints "GET  /x": want "/path" or "POST /path"`},
+		{"endpoints", `["https://evil.example/x"]`, `endpoints "https://evil.example/x": want "/path" or "POST /path"`},
+		{"endpoints", `["//evil.example/x"]`, `endpoints "//evil.example/x": want "/path" or "POST /path"`},
+		{"endpoints", `["/x#y"]`, `endpoints "/x#y": want "/path" or "POST /path"`},
+		{"endpoints", `["/%zz"]`, `endpoints "/%zz": want "/path" or "POST /path"`},
+		{"endpoints", `["GET /x\u00a0y"]`, `endpoints "GET /x\u00a0y": a path may have 500 characters, no blanks and no control characters`},
+		{"endpoints", `["/` + strings.Repeat("x", 500) + `"]`, `endpoints "/` + strings.Repeat("x", 59) + `": a path may have 500 characters, no blanks and no control characters`},
+		{"endpoints", `["/x", "/y", "/x"]`, `endpoints "/x" stands twice`},
+		{"slug", `"Acme"`, `slug "Acme" may have 1 to 80 of a-z, 0-9 and inner hyphens`},
+		{"slug", `"` + strings.Repeat("a", 81) + `"`, `slug "` + strings.Repeat("a", 81) + `" may have 1 to 80 of a-z, 0-9 and inner hyphens`},
+		{"source", `"submitted"`, `source "submitted" must begin with imported:`},
+		{"source", `"imported:a\nb"`, `source "imported:a\nb" must begin with imported:`},
+		{"x", "1", `unknown field "x"`},
+		{"service_name", "7", "service_name: want text, got number"},
+		{"endpoints", `"/x"`, "endpoints: want a list of texts, got string"},
+		{"endpoints", `[7]`, "endpoints: want a list of texts, got number"},
+	} {
+		list := "[\n" + `{"service_name": "First", "description": "d", "url": "https://first.example", "category": "AI", "endpoints": ["/x"]},` + "\n" + good(test.field, test.value) + "\n]\n"
+		got, err := ReadListings("list.json", strings.NewReader(list), noon)
+		if diff := cmp.Diff([]string{"list.json:3: " + test.fault}, faults(err)); diff != "" || got != nil {
+			t.Errorf("%s %.40s: %d listings, faults (-want +got):\n%s", test.field, test.value, len(got), diff)
+		}
+	}
+}
+
+// faults are the lines of an error, each of which must be a *ListingError.
+func faults(err error) []string {
+	if err == nil {
+		return nil
+	}
+	joined, several := err.(interface{ Unwrap() []error })
+	if !several {
+		joined = errors.Join(err).(interface{ Unwrap() []error })
+	}
+	var out []string
+	for _, e := range joined.Unwrap() {
+		var fault *ListingError
+		if !errors.As(e, &fault) {
+			out = append(out, "not a ListingError: "+e.Error())
+			continue
+		}
+		out = append(out, fault.Error())
+	}
+	return out
+}
+
+// TestEveryFaultIsTold: whoever mends a list wants to know all of it at once.
+func TestEveryFaultIsTold(t *testing.T) {
+	t.Parallel()
+	first := good("url", `"HTTPS://Acme.example/"`)
+	list := strings.Join([]string{"[", first + ",", good("slug", `"acme-2"`) + ",", "", good("url", `"https://other.example"`) + ",",
+		good("category", `""`) + ",", `{"service_name": 1},`, `{"service_nam": "x"},`, `{"service_name": "Zed",`, `"url": "z", "category": "AI", "endpoints": []}`, "]"}, "\n")
+	_, err := ReadListings("list.json", strings.NewReader(list), noon)
+	want := []string{
+		"list.json:3: url https://acme.example stands at line 2 too",
+		"list.json:5: slug acme stands at line 2 too",
+		"list.json:6: category is missing",
+		"list.json:7: service_name: want text, got number",
+		`list.json:8: unknown field "service_nam"`,
+		`list.json:9: url "z" must begin with https:// or http:// and a host; description is missing; endpoints are 0, may be 1 to 25`,
+	}
+	if diff := cmp.Diff(want, faults(err)); diff != "" {
+		t.Errorf("faults (-want +got):\n%s", diff)
+	}
+}
+
+func TestFaultsOfAFile(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ name, text, fault string }{
+		{"a.json", "", "a.json:1: the list ends too early"},
+		{"a.json", "\n\n  ", "a.json:1: the list ends too early"},
+		{"a.json", "{}", "a.json:1: want a list of objects: [ {…}, … ]"},
+		{"a.json", "\"x\"", "a.json:1: want a list of objects: [ {…}, … ]"},
+		{"a.json", "null", "a.json:1: want a list of objects: [ {…}, … ]"},
+		{"a.json", "[\n{}", "a.json:2: the list ends too early"},
+		{"a.json", "[\n{\n\"url\":", "a.json:3: the list ends too early"},
+		{"a.json", "[\n{\n\"url\": x}]", "a.json:3: invalid character 'x' looking for beginning of value"},
+		{"a.json", "[\n" + good("", "") + "\n" + good("slug", `"b"`) + "]", "a.json:3: invalid character '{' after array element"},
+		{"a.json", "[\n" + good("", "") + ",\n]", "a.json:3: invalid character ']' looking for beginning of value"},
+		{"a.json", "[]\n[]", "a.json:2: invalid character '[' after top-level value"},
+		{"a.json", "\ufeff[]", "a.json:1: invalid character 'ï' looking for beginning of value"},
+		{"a.json", "[1]", "a.json:1: want an object, got number"},
+		{"a.json", "[" + strings.Repeat("[", 20_000), "a.json:1: invalid character '[' exceeded max depth"},
+		{"a.toml", "[[service]]\nurl = 1\n", "a.toml:2: url: want text, got integer"},
+		{"a.toml", "[[service]]\nurl = \"x\n", "a.toml:2: basic strings cannot have new lines"},
+		{"a.toml", "[[service]]\n\nprice = 1\n[[service]]\nmethod = 1\n", "a.toml:3: unknown field service.price\na.toml:5: unknown field service.method"},
+		{"a.toml", "[[services]]\n", "a.toml:1: unknown field services"},
+		{"a.toml", "service = 3\n", "a.toml:1: want an object, got integer"},
+		{"a.toml", "[[service]]\nurl = \"\xff\"\n", "a.toml:2: invalid UTF-8 character in basic string"},
+		{"a.toml", "\n[[service]]\nservice_name = \"A\"\n", "a.toml:2: url is missing; description is missing; category is missing; endpoints are 0, may be 1 to 25"},
+		{"a.toml", "service = [ {service_name = \"A\"} ]\n", "a.toml: url is missing; description is missing; category is missing; endpoints are 0, may be 1 to 25"},
+	} {
+		got, err := ReadListings(test.name, strings.NewReader(test.text), noon)
+		if diff := cmp.Diff(strings.Split(test.fault, "\n"), faults(err)); diff != "" || got != nil {
+			t.Errorf("%.40q: %d listings, faults (-want +got):\n%s", test.text, len(got), diff)
+		}
+	}
+}
+
+// endless is a list that never ends, of blanks.
+type endless struct{ read int64 }
+
+func (e *endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	e.read += int64(len(p))
+	return len(p), nil
+}
+
+func TestListsAreBounded(t *testing.T) {
+	t.Parallel()
+	var r endless
+	_, err := ReadListings("list.json", &r, noon)
+	if diff := cmp.Diff([]string{"list.json: is larger than 64 MiB"}, faults(err)); diff != "" {
+		t.Errorf("faults (-want +got):\n%s", diff)
+	}
+	if r.read > 2*maxList {
+		t.Errorf("%d bytes were read of a list that may have %d", r.read, maxList)
+	}
+	broken := errors.New("disk is gone")
+	if _, err := ReadListings("list.json", io.MultiReader(strings.NewReader("["), failing{broken}), noon); !errors.Is(err, broken) {
+		t.Errorf("a list that cannot be read: %v, want %v", err, broken)
+	}
+}
+
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+func TestSlug(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"Acme Quotes": "acme-quotes", "  Acme -- Quotes! ": "acme-quotes", "Zürich Straße": "zurich-stra-e", "Ｆｕｌｌ width": "full-width", "ﬁne": "fine",
+		"𝐁old": "bold", "e\u0301te\u0301": "ete", "名前": "", "": "", "…": "", "Web3 API v2.1": "web3-api-v2-1", "a/b\\c\x00d": "a-b-c-d", "\xff\xfe": "",
+		strings.Repeat("a", 79) + " b": strings.Repeat("a", 79), strings.Repeat("x", 200): strings.Repeat("x", 80),
+	} {
+		got := Slug(name)
+		if got != want {
+			t.Errorf("Slug(%.40q) = %q, want %q", name, got, want)
+		}
+		if got != "" && !site.ValidSlug(got) {
+			t.Errorf("Slug(%.40q) = %q, which is none", name, got)
+		}
+	}
+}
