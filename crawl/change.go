@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -12,7 +13,8 @@ import (
 	"tollbook/site/x402"
 )
 
-// compare turns a visit's new sets of prices into change records. The first set that a service ever shows is no change.
+// compare turns a visit's new sets of prices into change records. The first set that a service ever shows is no change,
+// nor is the first one of an endpoint that was listed with the service: an earlier visit merely had not reached it.
 func (c *Crawler) compare(ctx context.Context, s postgres.DueService, v *postgres.Visit, answers []answer) error {
 	replaced := map[uuid.UUID][]postgres.Price{}
 	for _, e := range v.Endpoints {
@@ -20,12 +22,18 @@ func (c *Crawler) compare(ctx context.Context, s postgres.DueService, v *postgre
 			replaced[e.ID] = e.Prices
 		}
 	}
-	if len(replaced) == 0 {
+	hasShown := func(e postgres.Endpoint) bool { return e.Fingerprint != nil }
+	if len(replaced) == 0 || !slices.ContainsFunc(s.Endpoints, hasShown) {
 		return nil
 	}
 	before, err := c.db.CurrentPrices(ctx, s.ID)
-	if err != nil || len(before) == 0 {
+	if err != nil {
 		return err
+	}
+	for _, e := range s.Endpoints {
+		if !hasShown(e) && !e.FirstSeenAt.After(s.CreatedAt) {
+			before = append(before, replaced[e.ID]...)
+		}
 	}
 	var after []postgres.Price
 	for _, p := range before {
@@ -109,6 +117,9 @@ func paid(prices []postgres.Price, names map[uuid.UUID]label) []site.Recipient {
 	out := make([]site.Recipient, len(prices))
 	for i, p := range prices {
 		out[i] = site.Recipient{Endpoint: names[p.EndpointID].endpoint, Network: p.Network, PayTo: p.PayTo}
+		if p.NetworkCAIP2 != nil { // a service that only names its network otherwise still pays the same way
+			out[i].Network = *p.NetworkCAIP2
+		}
 	}
 	return out
 }

@@ -32,7 +32,8 @@ type answer struct {
 }
 
 // visit asks a service's active endpoints, one after the other, and puts together what is to be kept. It answers false
-// when ctx ended before anything was known.
+// when ctx ended meanwhile, or the visit before any endpoint was asked, as when others use up the host's allowance: then
+// nothing is kept, and the service is due again when its lease is over.
 func (c *Crawler) visit(ctx context.Context, s postgres.DueService) (postgres.Visit, bool) {
 	began := c.o.Now()
 	limited, cancel := context.WithTimeout(ctx, c.o.Visit)
@@ -54,7 +55,7 @@ func (c *Crawler) visit(ctx context.Context, s postgres.DueService) (postgres.Vi
 		}
 		answers = append(answers, answer{e, r, c.o.Now()})
 	}
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || len(answers) == 0 && len(s.Endpoints) > 0 {
 		return postgres.Visit{}, false
 	}
 	v := c.sum(ctx, s, answers, c.o.Now())
