@@ -270,6 +270,9 @@ func textOrNull(said string, known *string) *string {
 	return &said
 }
 
+// maxExtra bounds the extra that is kept of a price, in bytes; the envelope has the rest.
+const maxExtra = 4000
+
 // pricesOf are the rows of an envelope that somebody could pay by.
 func pricesOf(endpoint uuid.UUID, since time.Time, envelope *x402.Envelope) []postgres.Price {
 	var prices []postgres.Price
@@ -285,8 +288,8 @@ func pricesOf(endpoint uuid.UUID, since time.Time, envelope *x402.Envelope) []po
 		if r.NetworkCAIP2 != "" {
 			p.NetworkCAIP2 = &r.NetworkCAIP2
 		}
-		if extra := r.StableExtra(); len(extra) > 0 {
-			text := clean(string(extra), 4000)
+		if extra := r.StableExtra(); len(extra) > 0 && len(extra) <= maxExtra { // a part of it would be no JSON
+			text := clean(string(extra), maxExtra)
 			p.Extra = &text
 		}
 		prices = append(prices, p)
@@ -294,7 +297,7 @@ func pricesOf(endpoint uuid.UUID, since time.Time, envelope *x402.Envelope) []po
 	return prices
 }
 
-// keepEnvelope is the answer as received, without cookies.
+// keepEnvelope is the answer as received, without cookies. Header bytes that JSON cannot hold are U+FFFD.
 func keepEnvelope(a answer) *postgres.Envelope {
 	r := a.result
 	header := http.Header{}
@@ -303,7 +306,9 @@ func keepEnvelope(a answer) *postgres.Envelope {
 		if name == "Set-Cookie" || name == "Set-Cookie2" {
 			continue
 		}
-		header[name] = values
+		for _, v := range values {
+			header.Add(clean(name, len(name)), clean(v, len(v)))
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(header)) {
 		if volatile[name] {
