@@ -268,8 +268,6 @@ func writeAggregates(s *site.Snapshot, index site.Index, add func(string, []byte
 	return add(site.IndexFile, append(slices.Clip(data), '\n'))
 }
 
-
-
 // writePages writes the pages that are not a service's own.
 func writePages(s *site.Snapshot, pages *render.Pages, edition *render.Edition, add func(string, []byte) error) error {
 	put := func(key string, data []byte, err error) error {
