@@ -1,0 +1,107 @@
+package site
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Spans of a facilitator's volume, in the contract's order. 24h is the last 24 closed UTC hours and the open one; 7d and
+// 30d are that many UTC days, today included; all begins when measuring did.
+const (
+	Timeframe24h = "24h"
+	Timeframe7d  = "7d"
+	Timeframe30d = "30d"
+	TimeframeAll = "all"
+)
+
+// Timeframes are those spans, shortest first.
+var Timeframes = []string{Timeframe24h, Timeframe7d, Timeframe30d, TimeframeAll}
+
+// SeriesDays is the length of a facilitator's whole series, of which a request may ask for less.
+const SeriesDays = 90
+
+// Embeds that a request may include in each row of /v1/facilitators, sorted.
+const (
+	IncludeChains     = "chains"
+	IncludeTimeseries = "timeseries"
+)
+
+// Values of Verification.
+const (
+	VerifiedOnChain = "on-chain" // its volume is what its settlers moved on chain
+	VerifiedListed  = "listed"   // known, and not measured: no settlers, or nobody vouches that they are its own
+)
+
+// FacilitatorListItem is a row of /v1/facilitators: who settles payments, ranked by what was seen settled on chain.
+type FacilitatorListItem struct {
+	FacilitatorID  string  `json:"facilitator_id"`
+	Name           string  `json:"name"`
+	WebsiteURL     string  `json:"website_url"`
+	VolumeUSD24h   Decimal `json:"volume_usd_24h"`
+	VolumeUSD7d    Decimal `json:"volume_usd_7d"`
+	VolumeUSD30d   Decimal `json:"volume_usd_30d"`
+	VolumeUSDAll   Decimal `json:"volume_usd_all"`
+	TxCount24h     int64   `json:"tx_count_24h"`
+	TxCount7d      int64   `json:"tx_count_7d"`
+	TxCount30d     int64   `json:"tx_count_30d"`
+	TxCountAll     int64   `json:"tx_count_all"`
+	LastActivityAt *Time   `json:"last_activity_at"` // null when no settlement was ever seen
+	SettlerCount   int     `json:"settler_count"`    // accounts; one that settles on several networks is one
+	Verification   string  `json:"verification"`     // on-chain, listed
+
+	Timeseries []VolumePoint      `json:"timeseries,omitzero"` // by include: SeriesDays points, oldest first, today last
+	Chains     []FacilitatorChain `json:"chains,omitzero"`     // by include: largest volume first
+}
+
+// VolumePoint is a UTC day of a facilitator.
+type VolumePoint struct {
+	Date      string  `json:"date"` // YYYY-MM-DD
+	VolumeUSD Decimal `json:"volume_usd"`
+	TxCount   int64   `json:"tx_count"`
+}
+
+// FacilitatorChain is a facilitator's part on one network in one token. The volume of a token that is not worth a dollar
+// by its own terms is null: nothing here knows its price.
+type FacilitatorChain struct {
+	Network          string   `json:"network"` // abbreviation, the CAIP-2 id for networks without one
+	NetworkCAIP2     string   `json:"network_caip2"`
+	TokenAddress     string   `json:"token_address"` // as its chain writes it
+	TokenAddressNorm string   `json:"token_address_norm"`
+	AssetName        string   `json:"asset_name"`
+	VolumeUSD24h     *Decimal `json:"volume_usd_24h"`
+	VolumeUSD7d      *Decimal `json:"volume_usd_7d"`
+	VolumeUSD30d     *Decimal `json:"volume_usd_30d"`
+	VolumeUSDAll     *Decimal `json:"volume_usd_all"`
+	TxCount24h       int64    `json:"tx_count_24h"`
+	TxCount7d        int64    `json:"tx_count_7d"`
+	TxCount30d       int64    `json:"tx_count_30d"`
+	TxCountAll       int64    `json:"tx_count_all"`
+	LastActivityAt   *Time    `json:"last_activity_at"`
+	Verification     string   `json:"verification"`
+}
+
+// FacilitatorPaginationMeta is the meta of /v1/facilitators.
+type FacilitatorPaginationMeta struct {
+	PaginationMeta
+	Timeframe string `json:"timeframe"` // in effect
+}
+
+// Volume is the facilitator's volume in USD over a timeframe.
+func (f *FacilitatorListItem) Volume(timeframe string) Decimal {
+	switch timeframe {
+	case Timeframe24h:
+		return f.VolumeUSD24h
+	case Timeframe7d:
+		return f.VolumeUSD7d
+	case Timeframe30d:
+		return f.VolumeUSD30d
+	}
+	return f.VolumeUSDAll
+}
+
+// SortFacilitators puts the largest volume of a timeframe first; equal ones stand by id.
+func SortFacilitators(list []*FacilitatorListItem, timeframe string) {
+	slices.SortFunc(list, func(a, b *FacilitatorListItem) int {
+		return cmp.Or(b.Volume(timeframe).Compare(a.Volume(timeframe)), cmp.Compare(a.FacilitatorID, b.FacilitatorID))
+	})
+}
