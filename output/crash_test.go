@@ -20,9 +20,10 @@ import (
 // is published stays whole, and the same build run again publishes.
 func TestPublishFaults(t *testing.T) {
 	t.Parallel()
-	operations := 0
-	counted := faultyFolder(t, func(int, string, string) (bool, error) { operations++; return true, nil })
+	var seen atomic.Int64
+	counted := faultyFolder(t, func(int, string, string) (bool, error) { seen.Add(1); return true, nil })
 	mustPublish(t, counted, t0.Add(time.Minute), tree(2))
+	operations := int(seen.Load())
 	if operations < 25 {
 		t.Fatalf("%d operations; the seam is not where it should be", operations)
 	}
