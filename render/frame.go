@@ -4,15 +4,20 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+
+	"tollbook/site"
 )
 
-// The three fixed pieces of a framed file. A list is written with a row a line, so that cutting a window out of it is
-// splitting lines, not parsing.
-const (
-	frameHead = "{\"data\":[\n"
-	frameMeta = "],\"meta\":"
-	frameTail = "}\n"
-)
+// A list is written with a row a line, so that cutting a window out of it is splitting lines, not parsing.
+const frameTail = "}\n"
+
+// frame is the pieces of a framed file before the rows and before its meta. No route's names need escapes.
+func frame(f site.Framing) (head, meta string) {
+	if f == (site.Framing{}) {
+		return "{\"data\":[\n", "],\"meta\":"
+	}
+	return "{" + f.Lead + "\"" + f.Rows + "\":[\n", "],\"" + f.Meta + "\":"
+}
 
 // ErrFrame marks bytes that Frame did not write.
 var ErrFrame = errors.New("not a framed list")
@@ -23,7 +28,11 @@ var ErrFrame = errors.New("not a framed list")
 //	{"slug":"acme"},
 //	{"slug":"zeta"}
 //	],"meta":{"total":2}}
-func Frame(rows [][]byte, meta []byte) []byte {
+func Frame(rows [][]byte, meta []byte) []byte { return FrameAs(site.Framing{}, rows, meta) }
+
+// FrameAs writes a list under a route's own names.
+func FrameAs(f site.Framing, rows [][]byte, meta []byte) []byte {
+	frameHead, frameMeta := frame(f)
 	size := len(frameHead) + len(frameMeta) + len(meta) + len(frameTail)
 	for _, r := range rows {
 		size += len(r) + 2
@@ -44,7 +53,11 @@ func Frame(rows [][]byte, meta []byte) []byte {
 
 // Rows is the inverse of Frame. Rows and meta are parts of file. It looks at lines alone: what a row holds is not
 // parsed.
-func Rows(file []byte) (rows [][]byte, meta []byte, err error) {
+func Rows(file []byte) (rows [][]byte, meta []byte, err error) { return RowsAs(site.Framing{}, file) }
+
+// RowsAs is the inverse of FrameAs.
+func RowsAs(f site.Framing, file []byte) (rows [][]byte, meta []byte, err error) {
+	frameHead, frameMeta := frame(f)
 	body, ok := bytes.CutPrefix(file, []byte(frameHead))
 	if !ok {
 		return nil, nil, fmt.Errorf("%w: no head", ErrFrame)

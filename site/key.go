@@ -47,6 +47,9 @@ func (q Query) base() string {
 	if q.Route.Pattern == "/" {
 		return "index"
 	}
+	if q.Item != "" {
+		return q.Route.lookupPrefix() + q.Item
+	}
 	return strings.Replace(q.Route.Pattern[1:], "{slug}", q.Slug, 1)
 }
 

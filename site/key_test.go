@@ -2,7 +2,9 @@ package site_test
 
 import (
 	"io/fs"
+	"maps"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,7 +17,12 @@ import (
 // request draws a request that is valid for some route of the table, in any order and with any escapes.
 func request(t *rapid.T) (path, query string) {
 	r := rapid.SampledFrom(site.Routes).Draw(t, "route")
-	path = strings.Replace(r.Pattern, "{slug}", rapid.StringMatching(`[a-z0-9]([a-z0-9-]{0,20}[a-z0-9])?`).Draw(t, "slug"), 1)
+	path = r.Pattern
+	for _, segment := range slices.Sorted(maps.Keys(segments)) { // in one order, so that a draw can be repeated
+		if strings.Contains(path, segment) {
+			path = strings.Replace(path, segment, rapid.StringMatching(segments[segment]).Draw(t, segment), 1)
+		}
+	}
 	var values []string
 	for _, p := range rapid.Permutation(r.Params).Draw(t, "order") {
 		if !rapid.Bool().Draw(t, "has "+p.Name) {
@@ -24,6 +31,14 @@ func request(t *rapid.T) (path, query string) {
 		values = append(values, p.Name+"="+url.QueryEscape(value(t, p)))
 	}
 	return path, strings.Join(values, "&")
+}
+
+// segments are forms of the variable parts of paths.
+var segments = map[string]string{
+	"{slug}":    `[a-z0-9]([a-z0-9-]{0,20}[a-z0-9])?`,
+	"{sha256}":  `[0-9a-f]{64}|[0-9A-F]{64}`,
+	"{caip2}":   `[a-z0-9]{3,8}:[A-Za-z0-9_=-]{1,32}(/[A-Z=]{2})?`,
+	"{address}": `[A-Za-z0-9._:=~*-]{0,60}[A-Za-z0-9]`,
 }
 
 func value(t *rapid.T, p site.Param) string {

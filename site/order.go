@@ -16,8 +16,13 @@ const (
 // Orders lists them, the default first.
 var Orders = []string{OrderNewest, OrderUptime, OrderCheapest, OrderEndpoints}
 
-// Sort puts items into one of the four orders. Every order is total: ties go by slug, nulls last.
+// Sort puts items into one of the four orders.
 func Sort(items []*ServiceListItem, order string) {
+	slices.SortFunc(items, Compared(order))
+}
+
+// Compared compares two items by one of the four orders. Every order is total: ties go by slug, nulls last.
+func Compared(order string) func(a, b *ServiceListItem) int {
 	compare := map[string]func(a, b *ServiceListItem) int{
 		OrderNewest: func(a, b *ServiceListItem) int { return b.CreatedAt.Compare(a.CreatedAt.Time) },
 		OrderUptime: func(a, b *ServiceListItem) int {
@@ -28,9 +33,7 @@ func Sort(items []*ServiceListItem, order string) {
 		},
 		OrderEndpoints: func(a, b *ServiceListItem) int { return cmp.Compare(b.EndpointCount, a.EndpointCount) },
 	}[order]
-	slices.SortFunc(items, func(a, b *ServiceListItem) int {
-		return cmp.Or(compare(a, b), cmp.Compare(a.Slug, b.Slug))
-	})
+	return func(a, b *ServiceListItem) int { return cmp.Or(compare(a, b), cmp.Compare(a.Slug, b.Slug)) }
 }
 
 // nullsLast compares two values either of which may be null; swapped says that the caller exchanged them to descend.

@@ -22,6 +22,7 @@ func (e *ParamError) Error() string { return "parameter " + e.Param + ": " + e.M
 type Query struct {
 	Route *Route
 	Slug  string // of "/services/{slug}/…", "" elsewhere; not yet known to exist
+	Item  string // what a look-up looks up, in normal form
 	Bare  bool   // no parameter was given
 	file  string // the path named a file by itself
 	value map[string]string
@@ -40,6 +41,9 @@ func ParseRequest(escapedPath, rawQuery string) (Query, error) {
 	}
 	if rest, ok := strings.CutPrefix(path, "/api/v1/"); ok {
 		path = "/v1/" + rest
+	}
+	if q, ok := lookupOf(path); ok {
+		return q, nil
 	}
 	if file, ok := fileOf(path); ok {
 		return Query{file: file, Bare: true}, nil
@@ -155,6 +159,16 @@ func (q Query) Int(name string) int {
 	return n
 }
 
+// Rule says how q is answered when its key is not a file by itself.
+func (q Query) Rule() Rule {
+	for i := range q.Route.Params {
+		if p := &q.Route.Params[i]; p.Rule != "" && q.value[p.Name] != "" {
+			return p.Rule
+		}
+	}
+	return q.Route.Rule
+}
+
 // Trimmed says whether q asks for less than the file of its key holds, so that a rule must cut it.
 func (q Query) Trimmed() bool {
 	if q.Route == nil {
@@ -166,6 +180,17 @@ func (q Query) Trimmed() bool {
 		}
 	}
 	return false
+}
+
+// Whole is the same request with every trimmed parameter at its largest value: its key names the file that q's answer is
+// cut from.
+func (q Query) Whole() Query {
+	for i := range q.Route.Params {
+		if p := &q.Route.Params[i]; p.Trim {
+			q = q.With(p.Name, p.largest())
+		}
+	}
+	return q
 }
 
 // With is the same request with another value of one parameter.
@@ -180,9 +205,12 @@ func (q Query) With(name string, value string) Query {
 	return q
 }
 
+// MaxSlug is the length of the longest slug.
+const MaxSlug = 80
+
 // ValidSlug says whether s can be the slug of a service: 1 to 80 of a-z, 0-9 and inner hyphens.
 func ValidSlug(s string) bool {
-	if s == "" || len(s) > 80 || s[0] == '-' || s[len(s)-1] == '-' {
+	if s == "" || len(s) > MaxSlug || s[0] == '-' || s[len(s)-1] == '-' {
 		return false
 	}
 	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""

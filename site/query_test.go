@@ -29,6 +29,14 @@ func TestRequestsToKeys(t *testing.T) {
 		{"front page", "/", "", "index.html"},
 		{"page of the list", "/services", "page=3", "services/page=3.html"},
 		{"page of a service", "/services/acme", "", "services/acme.html"},
+		{"search", "/v1/services", "q=Web+Search&status=online", "v1/services/status=online/q=Web~20Search/" + defaults},
+		{"catalogue", "/discovery/resources", "", "discovery/resources.json"},
+		{"window of a catalogue", "/discovery/resources", "offset=40", "discovery/resources/type=http/limit=100/offset=40.json"},
+		{"address", "/v1/lookup/url/" + strings.Repeat("3F", 32), "", "v1/lookup/url/" + strings.Repeat("3f", 32) + ".json"},
+		{"address as a file", "/api/v1/lookup/url/" + strings.Repeat("3f", 32) + ".json", "x=1", "v1/lookup/url/" + strings.Repeat("3f", 32) + ".json"},
+		{"recipient", "/v1/lookup/pay-to/eip155:8453/0x20Ab.json", "", "v1/lookup/pay-to/eip155:8453/0x20ab.json"},
+		{"recipient with escapes and a dot", "/v1/lookup/pay-to/near%3Amainnet/acme.near", "", "v1/lookup/pay-to/near:mainnet/acme.near.json"},
+		{"shard of addresses", "/v1/lookup/url/3f.json", "", "v1/lookup/url/3f.json"},
 
 		{"order of parameters", "/v1/services", "page=2&sort=uptime&category=AI", "v1/services/category=AI/sort=uptime/per_page=25/page=2.json"},
 		{"defaults spelled out", "/v1/services", "page=1", "v1/services/" + defaults},
@@ -81,6 +89,8 @@ func TestPathsThatAreNothing(t *testing.T) {
 		"/v1/services/Acme", "/v1/services/-acme", "/v1/services/acme-", "/v1/services/a_b", "/v1/services/" + strings.Repeat("a", 81),
 		"/v1/services/%", "/v1/services/%zz", "/v1/services/%00", "/v1/services/acme%00.json", "/v1/services/%ff", "/v1/%c3%28.json",
 		"/v1/services/..", "/v1/services/../checks", "/..", "/../checkpoint.json", "/v1/../../etc/passwd.json", "/v1/%2e%2e/x.json",
+		"/v1/lookup/url/{sha256}", "/v1/lookup/url/3f", "/v1/lookup/url/" + strings.Repeat("g", 64), "/v1/lookup/pay-to/eip155:8453", "/v1/lookup/pay-to/{caip2}/{address}",
+		"/v1/lookup/pay-to/eip155:8453/", "/v1/lookup/pay-to/eip155:1/../..", "/v1/lookup/pay-to/x:1/%00", "/v1/lookup/pay-to/x:1/" + strings.Repeat("a", 1000),
 		"/v1/./services.json", "/.", "/...", "/v1/.../x.json", "//checkpoint.json", "/v1//x.json", "/x.json/", "/" + strings.Repeat("a", 1000) + ".json",
 	} {
 		if q, err := site.ParseRequest(path, ""); !errors.Is(err, site.ErrNotFound) {
@@ -164,11 +174,11 @@ func TestRouteTable(t *testing.T) {
 		if r.Ext != ".json" && r.Ext != ".html" {
 			t.Errorf("%s: keys end in %q", r.Name, r.Ext)
 		}
-		if strings.HasPrefix(r.Pattern, "/v1/") != (r.Ext == ".json") {
+		if (strings.HasPrefix(r.Pattern, "/v1/") || r.Name == "discovery") != (r.Ext == ".json") {
 			t.Errorf("%s: %s answers %s", r.Name, r.Pattern, r.Ext)
 		}
 		for _, p := range r.Params {
-			if p.Filter == (p.Default != "") {
+			if !p.Filter && p.Default == "" {
 				t.Errorf("%s: %s must be a filter or have a default", r.Name, p.Name)
 			}
 			if p.About == "" {

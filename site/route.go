@@ -13,6 +13,8 @@ const (
 	RuleWindow  Rule = "window"  // cut from at most two neighbouring files of 100 rows
 	RuleLog     Rule = "log"     // cut from at most two blocks of a log, newest row first
 	RuleTrim    Rule = "trim"    // one file with all its history, of which the newest part is kept
+	RuleSearch  Rule = "search"  // chosen among the rows of one shard, then cut as a window
+	RuleLookup  Rule = "lookup"  // one row of one of 256 shards
 )
 
 // Kind is the type of a parameter's value.
@@ -29,12 +31,13 @@ const (
 type Param struct {
 	Name    string   `json:"name"`
 	Kind    Kind     `json:"kind"`
-	Filter  bool     `json:"filter"`         // stands in a key only when it is given; any other stands there always
+	Filter  bool     `json:"filter"`         // chooses rows; without a default it stands in a key only when it is given, any other always
 	Trim    bool     `json:"trim,omitempty"` // cut out of a larger answer: it stands in a key at its largest value
 	Values  []string `json:"values,omitempty"`
 	Default string   `json:"default,omitempty"`
 	Min     int      `json:"min,omitempty"`
 	Max     int      `json:"max,omitempty"`
+	Rule    Rule     `json:"rule,omitempty"` // of a request that gives it, in place of the route's
 	About   string   `json:"about"`
 }
 
@@ -45,6 +48,7 @@ type Route struct {
 	Rule    Rule    `json:"rule"`
 	Ext     string  `json:"ext"` // how a key ends: ".json" or ".html"
 	Params  []Param `json:"params"`
+	Framing Framing `json:"framing,omitzero"` // of a list that is not framed as data and meta
 	About   string  `json:"about"`
 }
 
@@ -55,6 +59,7 @@ var (
 	paramPage    = Param{Name: "page", Kind: KindInteger, Default: "1", Min: 1, Max: MaxPage, About: "which page of the list"}
 	paramPerPage = Param{Name: "per_page", Kind: KindInteger, Default: "25", Min: 1, Max: MaxPageSize, About: "rows on a page"}
 	paramOffset  = Param{Name: "offset", Kind: KindInteger, Default: "0", Min: 0, Max: 1_000_000_000, About: "rows to pass over, counted from the newest"}
+	paramPeriod  = Param{Name: "period", Kind: KindChoice, Trim: true, Values: Periods, Default: "90d", About: "span that ends today"}
 	paramStatus  = Param{Name: "status", Kind: KindChoice, Filter: true, Values: []string{StatusOnline, StatusDegraded, StatusOffline}, About: "only services in this state"}
 )
 
@@ -68,6 +73,7 @@ var Routes = []Route{
 		{Name: "network", Kind: KindText, Filter: true, About: "only services paid on the network with this abbreviation"},
 		paramStatus,
 		{Name: "category", Kind: KindText, Filter: true, About: "only services of this category"},
+		{Name: "q", Kind: KindText, Filter: true, Rule: RuleSearch, About: "only services whose name has, for each word of this text, a word that begins so"},
 		{Name: "sort", Kind: KindChoice, Values: Orders, Default: OrderNewest, About: "order of the list"},
 		paramPerPage, paramPage,
 	}},
@@ -77,11 +83,26 @@ var Routes = []Route{
 	}},
 	{Name: "service-checks", Pattern: "/v1/services/{slug}/checks", Rule: RuleLog, Ext: ".json", About: "A service's checks, newest first.", Params: []Param{paramLimit("20"), paramOffset}},
 	{Name: "checks", Pattern: "/v1/checks", Rule: RuleLog, Ext: ".json", About: "Checks of all services, newest first.", Params: []Param{paramLimit("50"), paramOffset}},
+	{Name: "changes", Pattern: "/v1/changes", Rule: RuleLog, Ext: ".json", About: "Records of changed schemas, prices and recipients, newest first. Counts in meta cover the days and the service, not the type.", Params: []Param{
+		{Name: "service", Kind: KindText, Filter: true, About: "only the service with this slug"},
+		{Name: "type", Kind: KindChoice, Filter: true, Values: ChangeTypes, About: "only records of this type"},
+		{Name: "days", Kind: KindInteger, Default: "90", Min: 1, Max: ChangeDays, About: "UTC days to look back, today included"},
+		paramPerPage, paramPage,
+	}},
+	{Name: "price", Pattern: "/v1/services/{slug}/price", Rule: RuleTrim, Ext: ".json", About: "A service's prices by UTC day: the lowest and highest asked at any time of the day, in USD, and how many endpoints' amounts moved. Days on which none was set are left out.", Params: []Param{paramPeriod}},
+	{Name: "scores", Pattern: "/v1/services/{slug}/scores", Rule: RuleTrim, Ext: ".json", About: "A service's uptime, response time and price stability by UTC day. Days without a counted check are left out.", Params: []Param{paramPeriod}},
 	{Name: "status", Pattern: "/v1/status", Rule: RuleLiteral, Ext: ".json", About: "Counts of services by state, and each service's state."},
 	{Name: "networks", Pattern: "/v1/networks", Rule: RuleLiteral, Ext: ".json", About: "Networks on which listed services take payment."},
 	{Name: "tags", Pattern: "/v1/tags", Rule: RuleLiteral, Ext: ".json", About: "Categories with their number of services."},
 	{Name: "stats", Pattern: "/v1/stats", Rule: RuleLiteral, Ext: ".json", About: "Figures of the whole directory."},
 	{Name: "categories", Pattern: "/v1/categories", Rule: RuleLiteral, Ext: ".json", About: "Categories in use."},
+	{Name: "lookup-url", Pattern: lookupURLPattern, Rule: RuleLookup, Ext: ".json", About: "What to know before paying at an address, by the hash of its normal form."},
+	{Name: "lookup-pay-to", Pattern: lookupPayToPattern, Rule: RuleLookup, Ext: ".json", About: "What to know before paying a recipient."},
+	{Name: "discovery", Pattern: "/discovery/resources", Rule: RuleWindow, Ext: ".json", Framing: Catalogue, About: "Paid addresses in the shape of a facilitator's catalogue.", Params: []Param{
+		{Name: "type", Kind: KindChoice, Filter: true, Values: []string{"http", "mcp"}, Default: "http", About: "only resources of this kind; all that is listed is http"},
+		paramLimit("100"),
+		{Name: "offset", Kind: KindInteger, Default: "0", Min: 0, Max: 1_000_000_000, About: "rows to pass over"},
+	}},
 
 	{Name: "home-page", Pattern: "/", Rule: RuleLiteral, Ext: ".html", About: "The directory at a glance."},
 	{Name: "services-page", Pattern: "/services", Rule: RuleLiteral, Ext: ".html", About: "The list as pages.", Params: []Param{paramPage}},
@@ -120,6 +141,9 @@ func (p *Param) largest() string {
 
 // match reports whether path has the route's pattern, and the segment that stood for {slug}.
 func (r *Route) match(path string) (slug string, ok bool) {
+	if r.Rule == RuleLookup {
+		return "", false // lookupOf reads these
+	}
 	head, tail, has := strings.Cut(r.Pattern, "{slug}")
 	if !has {
 		return "", path == r.Pattern

@@ -13,6 +13,7 @@ type Snapshot struct {
 	Stats      AggregateStats        // v1/stats.json
 	Categories []string              // v1/categories.json, sorted
 	Checks     Log[GlobalCheckEntry] // v1/checks.json and v1/checks/…
+	Changes    Changes               // v1/changes.json, v1/changes/… and feed.xml
 }
 
 // Listing is one service's part of a snapshot.
@@ -22,6 +23,11 @@ type Listing struct {
 	Uptime  []UptimeDataPoint // v1/services/{slug}/uptime…, 90 days, oldest first
 	Checks  Log[CheckEntry]   // v1/services/{slug}/checks…
 	Changes []ChangeRecord    // on the service's page, newest first
+	Terms   []Terms           // of each of Detail.Endpoints: v1/lookup/… and discovery/resources…
+
+	ChangeLogs Changes      // v1/changes/service={slug}/…; without logs where there is no record
+	Prices     []PricePoint // v1/services/{slug}/price…, all history, oldest first
+	Scores     []ScorePoint // v1/services/{slug}/scores…
 }
 
 // Log is the part of a log that lies in the snapshot: its index and the blocks that no pack holds.

@@ -1,0 +1,265 @@
+package site
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A look-up answers what somebody about to pay must know, by what he holds: an address, or a recipient. What he holds is
+// put into a normal form, and the sha256 of that, in hex, is a look-up's hash:
+//
+//	an address    NormalAddress; asked for by its hash:      /v1/lookup/url/<hash>.json
+//	a recipient   NormalRecipient; asked for by itself:      /v1/lookup/pay-to/<caip2>/<address>.json
+//
+// Rows lie in 256 shards by the first two digits of their hashes: v1/lookup/url/3f.json and v1/lookup/pay-to/3f.json,
+// framed lists whose rows are sorted by hash:
+//
+//	{"hash":"3f…62 more…","data":{…}},
+//
+// An answer is the row from "data" on, in braces. v1/lookup.json says how many rows each shard has; one that is not
+// there has none. testdata/lookup-vectors.json has examples for whoever writes a client in another language.
+
+// LookupFile says what shards there are: a LookupIndex.
+const LookupFile = "v1/lookup.json"
+
+// LookupIndex is v1/lookup.json: rows of each shard, by its two digits.
+type LookupIndex struct {
+	URL   map[string]int `json:"url"`
+	PayTo map[string]int `json:"pay-to"`
+}
+
+// Shards are those of the look-ups of a route.
+func (x *LookupIndex) Shards(r *Route) map[string]int {
+	if r.Pattern == lookupURLPattern {
+		return x.URL
+	}
+	return x.PayTo
+}
+
+const (
+	lookupURLPattern   = "/v1/lookup/url/{sha256}"
+	lookupPayToPattern = "/v1/lookup/pay-to/{caip2}/{address}"
+)
+
+// lookupPrefix is the part of a look-up's key before the item.
+func (r *Route) lookupPrefix() string {
+	prefix, _, _ := strings.Cut(r.Pattern[1:], "{")
+	return prefix
+}
+
+// lookupOf reads the path of a look-up, with or without .json.
+func lookupOf(path string) (Query, bool) {
+	for i := range Routes {
+		r := &Routes[i]
+		if r.Rule != RuleLookup {
+			continue
+		}
+		item, ok := strings.CutPrefix(path, "/"+r.lookupPrefix())
+		if !ok {
+			continue
+		}
+		item = lower(strings.TrimSuffix(item, r.Ext))
+		if r.Pattern == lookupURLPattern && isHash(item) || r.Pattern == lookupPayToPattern && isRecipient(item) {
+			return Query{Route: r, Item: item, Bare: true}, true
+		}
+	}
+	return Query{}, false
+}
+
+func isHash(s string) bool {
+	return len(s) == 2*sha256.Size && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// isRecipient says whether s has the form <caip2>/<address>. Both may have slashes in them.
+func isRecipient(s string) bool {
+	if len(s) > maxRecipient || !strings.Contains(s, ":") || !strings.Contains(s, "/") {
+		return false
+	}
+	for part := range strings.SplitSeq(s, "/") {
+		if part == "" || strings.Trim(part, ".") == "" {
+			return false
+		}
+	}
+	return strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '\\' }) < 0
+}
+
+// maxRecipient bounds a normal form in bytes.
+const maxRecipient = 700
+
+// LookupShard is the file of the shard in which the look-up q is, the shard's digits, and q's hash.
+func (q Query) LookupShard() (key, digits, hash string) {
+	if hash = q.Item; q.Route.Pattern == lookupPayToPattern {
+		hash = Hash(q.Item)
+	}
+	return q.Route.lookupPrefix() + hash[:2] + q.Route.Ext, hash[:2], hash
+}
+
+// LookupRow is a line of a shard.
+type LookupRow struct {
+	Hash string `json:"hash"`
+	Data any    `json:"data"` // AddressLookup or RecipientLookup
+}
+
+// lookupHead is how a line begins.
+const lookupHead = `{"hash":"`
+
+// LookupHash is the hash at the beginning of a line; "" where there is none.
+func LookupHash(row []byte) string {
+	if n := len(lookupHead); len(row) > n+2*sha256.Size+2 && string(row[:n]) == lookupHead {
+		return string(row[n : n+2*sha256.Size])
+	}
+	return ""
+}
+
+// LookupAnswer is the complete response that a line holds.
+func LookupAnswer(row []byte) []byte {
+	from := len(lookupHead) + 2*sha256.Size + len(`",`)
+	answer := make([]byte, 0, len(row))
+	answer = append(answer, '{')
+	answer = append(answer, row[from:]...)
+	return append(answer, '\n')
+}
+
+// Hash is the sha256 of a normal form, in hex.
+func Hash(normal string) string {
+	sum := sha256.Sum256([]byte(normal))
+	return hex.EncodeToString(sum[:])
+}
+
+// NormalRecipient is the normal form of a recipient: its network's CAIP-2 id, a slash, its address, with the letters A to
+// Z in lower case, for the same address is written in several ways on most networks. Where case does make a difference,
+// no two addresses are known that differ in nothing else; to find one is harder than to forge a signature.
+func NormalRecipient(caip2, address string) string { return lower(caip2 + "/" + address) }
+
+// lower puts the letters A to Z into lower case.
+func lower(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'A' && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, s)
+}
+
+var errAddress = errors.New("not an http address")
+
+// NormalAddress is the normal form of the address of an endpoint, whatever its method:
+//
+//  1. The scheme is http or https, in lower case.
+//  2. User and password before an @ are dropped.
+//  3. The host is in lower case; a name with other than ASCII letters must be given as it travels (xn--…).
+//  4. The port has no leading zeros, and is dropped where it is the scheme's own (80, 443) or empty.
+//  5. Query and fragment are dropped, with ? and #.
+//  6. In the path, %XX of a letter, a digit, or one of - . _ ~ is that character; any other %XX has its digits in capitals.
+//     A byte that may not stand in a path, a % without two hex digits too, is written %XX. What may: letters, digits and
+//     - . _ ~ ! $ & ' ( ) * + , ; = : @ /
+//  7. Then segments . and .. are taken out as RFC 3986 §5.2.4 says. An empty path is /. Nothing else changes: a slash at the end
+//     and empty segments stay.
+func NormalAddress(address string) (string, error) {
+	scheme, rest, ok := strings.Cut(address, "://")
+	scheme = lower(scheme)
+	if !ok || scheme != "http" && scheme != "https" {
+		return "", fmt.Errorf("%w: %.60q", errAddress, address)
+	}
+	authority, path := rest, ""
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		authority, path = rest[:i], rest[i:]
+	}
+	if i := strings.IndexAny(path, "?#"); i >= 0 {
+		path = path[:i]
+	}
+	authority = authority[strings.LastIndexByte(authority, '@')+1:]
+	host, port, err := hostPort(lower(authority))
+	if err != nil {
+		return "", fmt.Errorf("%w: %w: %.60q", errAddress, err, address)
+	}
+	if port != "" && !(scheme == "http" && port == "80") && !(scheme == "https" && port == "443") {
+		host += ":" + port
+	}
+	return scheme + "://" + host + withoutDots(escapedPath(path)), nil
+}
+
+// hostPort parts a name, or an IPv6 address in brackets, from its port.
+func hostPort(authority string) (host, port string, err error) {
+	host, port = authority, ""
+	if i := strings.LastIndexByte(authority, ':'); i > strings.LastIndexByte(authority, ']') {
+		host, port = authority[:i], authority[i+1:]
+	}
+	name, allowed := host, "abcdefghijklmnopqrstuvwxyz0123456789-._"
+	if strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]") {
+		name, allowed = host[1:len(host)-1], "0123456789abcdef:."
+	}
+	if name == "" || strings.Trim(name, allowed) != "" {
+		return "", "", errors.New("its host is no name")
+	}
+	if port == "" {
+		return host, "", nil
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		return "", "", errors.New("its port is no number to 65535")
+	}
+	return host, strconv.FormatUint(n, 10), nil
+}
+
+const capitalHex = "0123456789ABCDEF"
+
+// escapedPath writes each byte of a path in the one way.
+func escapedPath(path string) string {
+	var b strings.Builder
+	for i := 0; i < len(path); i++ {
+		c := path[i]
+		if c == '%' && i+2 < len(path) {
+			if v, err := strconv.ParseUint(path[i+1:i+3], 16, 8); err == nil {
+				if i += 2; isUnreserved(byte(v)) {
+					b.WriteByte(byte(v))
+					continue
+				}
+				b.WriteByte('%')
+				b.WriteByte(capitalHex[v>>4])
+				b.WriteByte(capitalHex[v&15])
+				continue
+			}
+		}
+		if isUnreserved(c) || strings.IndexByte("!$&'()*+,;=:@/", c) >= 0 {
+			b.WriteByte(c)
+			continue
+		}
+		b.WriteByte('%')
+		b.WriteByte(capitalHex[c>>4])
+		b.WriteByte(capitalHex[c&15])
+	}
+	return b.String()
+}
+
+func isUnreserved(c byte) bool {
+	return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '.' || c == '_' || c == '~'
+}
+
+// withoutDots takes the segments . and .. out of a path that is empty or begins with a slash.
+func withoutDots(path string) string {
+	if path == "" {
+		return "/"
+	}
+	var out []string
+	segments := strings.Split(path[1:], "/")
+	for i, s := range segments {
+		last := i == len(segments)-1
+		switch s {
+		case ".":
+		case "..":
+			out = out[:max(0, len(out)-1)]
+		default:
+			out = append(out, s)
+			last = false
+		}
+		if last { // a dot at the end leaves its slash
+			out = append(out, "")
+		}
+	}
+	return "/" + strings.Join(out, "/")
+}

@@ -1,0 +1,176 @@
+package site
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// SearchRow is what search must know of a row of the list of services. Item has what filters and orders look at: slug,
+// name, category, status, networks, price, uptime, number of endpoints and time of listing; its other fields are zero.
+type SearchRow struct {
+	Item  ServiceListItem
+	Words []string // of the folded name
+	Raw   []byte   // the row as it stands in the list
+}
+
+// errRow marks bytes that are no row of the list of services.
+var errRow = errors.New("not a row of the list of services")
+
+// ParseSearchRow reads a row. It walks the members of the object and decodes those that Item needs: a fifth of the time
+// of reading the whole row. Row must be compact JSON.
+func ParseSearchRow(row []byte) (SearchRow, error) {
+	r := SearchRow{Raw: row}
+	err := eachMember(row, func(key string, value []byte) error {
+		return r.Item.decode(key, value)
+	})
+	if err == nil && r.Item.Slug == "" {
+		err = errors.New("it has no slug")
+	}
+	if err != nil {
+		return SearchRow{}, fmt.Errorf("%w: %w: %.60s", errRow, err, row)
+	}
+	r.Words = Words(Fold(r.Item.Name))
+	return r, nil
+}
+
+// decode sets the field that a member of the row is for, if search needs it.
+func (i *ServiceListItem) decode(key string, value []byte) (err error) {
+	null := string(value) == "null"
+	switch key {
+	case "slug":
+		i.Slug, err = text(value)
+	case "name":
+		i.Name, err = text(value)
+	case "category":
+		i.Category, err = text(value)
+	case "status":
+		i.Status, err = text(value)
+	case "networks":
+		if string(value) != "[]" {
+			err = json.Unmarshal(value, &i.Networks)
+		}
+	case "endpoint_count":
+		i.EndpointCount, err = strconv.Atoi(string(value))
+	case "created_at":
+		err = i.CreatedAt.UnmarshalJSON(value)
+	case "uptime_24h":
+		if !null {
+			i.Uptime24h = new(float64)
+			*i.Uptime24h, err = strconv.ParseFloat(string(value), 64)
+		}
+	case "min_price_usd":
+		if !null {
+			i.MinPriceUSD = new(Decimal)
+			err = i.MinPriceUSD.UnmarshalJSON(value)
+		}
+	}
+	return err
+}
+
+// text is the value of a JSON string.
+func text(raw []byte) (s string, err error) {
+	if len(raw) < 2 || raw[0] != '"' {
+		return "", errors.New("no text")
+	}
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw[1 : len(raw)-1]), nil
+	}
+	err = json.Unmarshal(raw, &s)
+	return s, err
+}
+
+// eachMember calls f with each member of a compact JSON object. Keys must be plain. Values are found by their ends alone
+// and are not checked further.
+func eachMember(object []byte, f func(key string, value []byte) error) error {
+	rest, ok := bytes.CutPrefix(object, []byte{'{'})
+	if !ok {
+		return errors.New("no object")
+	}
+	if string(rest) == "}" {
+		return nil
+	}
+	for {
+		n := stringEnd(rest)
+		if n < 0 || n >= len(rest) || rest[n] != ':' {
+			return errors.New("no key")
+		}
+		key, value := rest[1:n-1], rest[n+1:]
+		end := valueEnd(value)
+		if end <= 0 || end >= len(value) {
+			return fmt.Errorf("the value of %.20q has no end", key)
+		}
+		if err := f(string(key), value[:end]); err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+		switch rest = value[end+1:]; {
+		case value[end] == '}' && len(rest) == 0:
+			return nil
+		case value[end] != ',':
+			return fmt.Errorf("something follows %.20q", key)
+		}
+	}
+}
+
+// stringEnd is the length of the string that b begins with, -1 without one.
+func stringEnd(b []byte) int {
+	if len(b) == 0 || b[0] != '"' {
+		return -1
+	}
+	for at := 1; ; {
+		n := bytes.IndexAny(b[at:], "\"\\")
+		if n < 0 {
+			return -1
+		}
+		if at += n; b[at] == '"' {
+			return at + 1
+		}
+		if at += 2; at > len(b) {
+			return -1
+		}
+	}
+}
+
+// valueEnd is the length of the value that b begins with, -1 without an end.
+func valueEnd(b []byte) int {
+	depth := 0
+	for i := 0; i < len(b); i++ {
+		switch b[i] {
+		case '"':
+			n := stringEnd(b[i:])
+			if n < 0 {
+				return -1
+			}
+			i += n - 1
+		case '[', '{':
+			depth++
+		case ']', '}', ',':
+			if depth == 0 {
+				return i
+			}
+			if b[i] != ',' {
+				depth--
+			}
+		}
+	}
+	return -1
+}
+
+// Passes says whether a service passes the filters of q; a filter that is absent lets every service pass.
+func (i *ServiceListItem) Passes(q Query) bool {
+	network, status, category := q.Text("network"), q.Text("status"), q.Text("category")
+	if status != "" && status != i.Status || category != "" && category != i.Category {
+		return false
+	}
+	if network == "" {
+		return true
+	}
+	for _, n := range i.Networks {
+		if n == network {
+			return true
+		}
+	}
+	return false
+}
