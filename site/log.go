@@ -14,6 +14,17 @@ type LogIndex struct {
 	First int64     `json:"first"` // number of the oldest row kept
 	Next  int64     `json:"next"`  // number that the next row will take
 	Packs []LogPack `json:"packs"` // oldest first; a full block that is in none lies in the snapshot
+
+	// Of a log that is cut by days and types: where each UTC day with rows begins, oldest first, and the logs of each
+	// type. Both are absent elsewhere.
+	Days  []LogDay            `json:"days,omitempty"`
+	Types map[string]LogIndex `json:"types,omitempty"`
+}
+
+// LogDay says where a UTC day's rows begin.
+type LogDay struct {
+	Day   string `json:"day"`   // "2026-11-20"
+	First int64  `json:"first"` // number of its first row
 }
 
 // LogPack says which blocks of the log an hour's pack holds.
@@ -58,11 +69,11 @@ func (x LogIndex) pack(block int64) string {
 }
 
 // LogKey is the file of the LogIndex of q's log.
-func (q Query) LogKey() string { return q.base() + "/" + logFile }
+func (q Query) LogKey() string { return q.ListKey() + "/" + logFile }
 
 // BlockKey is the file of one block of q's log, in the snapshot or in a pack.
 func (q Query) BlockKey(block int64) string {
-	return q.base() + "/block=" + strconv.FormatInt(block, 10) + q.Route.Ext
+	return q.ListKey() + "/block=" + strconv.FormatInt(block, 10) + q.Route.Ext
 }
 
 // PackHour names the pack of the blocks whose last row is of t's hour.
