@@ -80,12 +80,6 @@ type FacilitatorChain struct {
 	Verification     string   `json:"verification"`
 }
 
-// FacilitatorPaginationMeta is the meta of /v1/facilitators.
-type FacilitatorPaginationMeta struct {
-	PaginationMeta
-	Timeframe string `json:"timeframe"` // in effect
-}
-
 // Volume is the facilitator's volume in USD over a timeframe.
 func (f *FacilitatorListItem) Volume(timeframe string) Decimal {
 	switch timeframe {

@@ -47,6 +47,8 @@ func value(t *rapid.T, p site.Param) string {
 		return rapid.SampledFrom(p.Values).Draw(t, p.Name)
 	case site.KindInteger:
 		return strconv.Itoa(rapid.IntRange(p.Min, p.Max).Draw(t, p.Name))
+	case site.KindSet: // in any order, some of them twice, empty ones between
+		return strings.Join(rapid.SliceOfN(rapid.SampledFrom(append(slices.Clone(p.Values), "")), 0, 5).Draw(t, p.Name), ",")
 	default:
 		text := rapid.StringN(0, site.MaxText, -1).Draw(t, p.Name)
 		return strings.ReplaceAll(text, "\x00", "\x01")

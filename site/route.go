@@ -32,6 +32,7 @@ type Param struct {
 	Name    string   `json:"name"`
 	Kind    Kind     `json:"kind"`
 	Filter  bool     `json:"filter"`         // chooses rows; without a default it stands in a key only when it is given, any other always
+	Echo    bool     `json:"echo,omitempty"` // its value in effect is repeated in meta
 	Trim    bool     `json:"trim,omitempty"` // cut out of a larger answer: it stands in a key at its largest value
 	Values  []string `json:"values,omitempty"`
 	Default string   `json:"default,omitempty"`
@@ -91,6 +92,12 @@ var Routes = []Route{
 	}},
 	{Name: "price", Pattern: "/v1/services/{slug}/price", Rule: RuleTrim, Ext: ".json", About: "A service's prices by UTC day: the lowest and highest asked at any time of the day, in USD, and how many endpoints' amounts moved. Days on which none was set are left out.", Params: []Param{paramPeriod}},
 	{Name: "scores", Pattern: "/v1/services/{slug}/scores", Rule: RuleTrim, Ext: ".json", About: "A service's uptime, response time and price stability by UTC day. Days without a counted check are left out.", Params: []Param{paramPeriod}},
+	{Name: "facilitators", Pattern: "/v1/facilitators", Rule: RuleWindow, Ext: ".json", About: "Who settles payments, by the volume that was seen settled on chain.", Params: []Param{
+		{Name: "timeframe", Kind: KindChoice, Echo: true, Values: Timeframes, Default: Timeframe7d, About: "span whose volume orders the list, largest first"},
+		{Name: "include", Kind: KindSet, Filter: true, Values: []string{IncludeChains, IncludeTimeseries}, About: "what to embed in each row: the breakdown by network and token, the volume by day"},
+		{Name: "days", Kind: KindInteger, Trim: true, Default: "30", Min: 1, Max: SeriesDays, About: "length of the embedded timeseries"},
+		paramPerPage, paramPage,
+	}},
 	{Name: "status", Pattern: "/v1/status", Rule: RuleLiteral, Ext: ".json", About: "Counts of services by state, and each service's state."},
 	{Name: "networks", Pattern: "/v1/networks", Rule: RuleLiteral, Ext: ".json", About: "Networks on which listed services take payment."},
 	{Name: "tags", Pattern: "/v1/tags", Rule: RuleLiteral, Ext: ".json", About: "Categories with their number of services."},

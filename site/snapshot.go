@@ -14,6 +14,8 @@ type Snapshot struct {
 	Categories []string              // v1/categories.json, sorted
 	Checks     Log[GlobalCheckEntry] // v1/checks.json and v1/checks/…
 	Changes    Changes               // v1/changes.json, v1/changes/… and feed.xml
+
+	Facilitators []FacilitatorListItem // by id, with every embed: v1/facilitators.json and v1/facilitators/…
 }
 
 // Listing is one service's part of a snapshot.

@@ -50,7 +50,7 @@ func WindowMeta(q Query, total int) any {
 		offset, limit := q.Window()
 		return CataloguePagination{Limit: limit, Offset: offset, Total: total}
 	}
-	return NewPaginationMeta(total, q.Int("page"), q.Int("per_page"))
+	return pageMeta(q, total)
 }
 
 // Framing names the parts of a list: what stands before its rows, the member with the rows and the one that counts

@@ -1,0 +1,220 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// ErrClaimed is a settler account that two facilitators would have.
+var ErrClaimed = errors.New("the account settles for another facilitator")
+
+// Facilitator is a row of facilitators with its settlers.
+type Facilitator struct {
+	ID             string
+	Name           string
+	WebsiteURL     string
+	DocsURL        *string
+	FacilitatorURL *string
+	UpstreamStatus string
+	Trusted        bool // the operator vouches for its settlers; an import never changes it
+	Settlers       []Settler
+}
+
+// Settler is a row of settlers: an account that a facilitator sends settlements from.
+type Settler struct {
+	Network    string   // CAIP-2
+	Address    string   // in normal form
+	Tokens     []string // in normal form
+	Since      *time.Time
+	Deprecated bool
+}
+
+// ImportReport says what an import did, by facilitators' ids in the order of the list.
+type ImportReport struct {
+	Added, Changed, Left []string
+	SettlersAdded        int
+	SettlersRemoved      int
+	Others               int // facilitators that the list does not name; they stay as they were
+}
+
+const facilitatorColumns = `id, name, website_url, docs_url, facilitator_url, upstream_status, trusted`
+
+// Facilitators reads every facilitator with its settlers, by id, network and address.
+func (db *DB) Facilitators(ctx context.Context) ([]Facilitator, error) {
+	return facilitators(ctx, db.pool)
+}
+
+func facilitators(ctx context.Context, q querier) ([]Facilitator, error) {
+	rows, err := q.Query(ctx, `SELECT `+facilitatorColumns+` FROM facilitators ORDER BY id COLLATE "C"`)
+	if err != nil {
+		return nil, fmt.Errorf("read facilitators: %w", err)
+	}
+	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (f Facilitator, err error) {
+		return f, row.Scan(&f.ID, &f.Name, &f.WebsiteURL, &f.DocsURL, &f.FacilitatorURL, &f.UpstreamStatus, &f.Trusted)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read facilitators: %w", err)
+	}
+	at := make(map[string]*Facilitator, len(list))
+	for i := range list {
+		at[list[i].ID] = &list[i]
+	}
+	rows, err = q.Query(ctx, `
+		SELECT facilitator_id, network, address, tokens, since, deprecated FROM settlers
+		ORDER BY network COLLATE "C", address COLLATE "C"`)
+	if err != nil {
+		return nil, fmt.Errorf("read settlers: %w", err)
+	}
+	var id string
+	var s Settler
+	_, err = pgx.ForEachRow(rows, []any{&id, &s.Network, &s.Address, &s.Tokens, &s.Since, &s.Deprecated}, func() error {
+		at[id].Settlers = append(at[id].Settlers, s)
+		s = Settler{}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read settlers: %w", err)
+	}
+	return list, nil
+}
+
+// ImportFacilitators brings the facilitators of a list to what it says of them, all of them or none. A facilitator that
+// is known by its id takes the list's words and accounts; one that the list does not name stays as it is. It answers
+// ErrClaimed, naming both, for an account that such a one has. Settlements that were recorded keep their facilitator.
+func (db *DB) ImportFacilitators(ctx context.Context, list []Facilitator) (ImportReport, error) {
+	var report ImportReport
+	err := db.transact(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `LOCK facilitators, settlers IN SHARE ROW EXCLUSIVE MODE`); err != nil {
+			return err
+		}
+		known, err := facilitators(ctx, tx)
+		if err != nil {
+			return err
+		}
+		before := make(map[string]Facilitator, len(known))
+		for _, f := range known {
+			before[f.ID] = f
+		}
+		report = ImportReport{Others: len(known)}
+		batch := &pgx.Batch{}
+		for _, f := range list {
+			old, isKnown := before[f.ID]
+			if isKnown {
+				report.Others--
+			}
+			gone, came := settlerChanges(old.Settlers, f.Settlers)
+			switch {
+			case !isKnown:
+				report.Added = append(report.Added, f.ID)
+			case len(gone) > 0 || len(came) > 0 || !sameWords(old, f):
+				report.Changed = append(report.Changed, f.ID)
+			default:
+				report.Left = append(report.Left, f.ID)
+				continue
+			}
+			queueFacilitator(batch, f)
+			for _, s := range gone {
+				batch.Queue(`DELETE FROM settlers WHERE network = $1 AND address = $2 AND facilitator_id = $3`, s.Network, s.Address, f.ID)
+			}
+			report.SettlersAdded += countNew(came, old.Settlers)
+			report.SettlersRemoved += countNew(gone, f.Settlers)
+		}
+		if err := tx.SendBatch(ctx, batch).Close(); err != nil {
+			return err
+		}
+		return putSettlers(ctx, tx, list)
+	})
+	if err != nil {
+		return ImportReport{}, fmt.Errorf("import %d facilitators: %w", len(list), err)
+	}
+	return report, nil
+}
+
+func sameWords(a, b Facilitator) bool {
+	return a.Name == b.Name && a.WebsiteURL == b.WebsiteURL && equal(a.DocsURL, b.DocsURL) && equal(a.FacilitatorURL, b.FacilitatorURL) &&
+		a.UpstreamStatus == b.UpstreamStatus
+}
+
+func equal(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
+
+func sameSettler(a, b Settler) bool {
+	return a.Network == b.Network && a.Address == b.Address && slices.Equal(a.Tokens, b.Tokens) && a.Deprecated == b.Deprecated &&
+		(a.Since == nil) == (b.Since == nil) && (a.Since == nil || a.Since.Equal(*b.Since))
+}
+
+// settlerChanges are the accounts that went and those that came; one that is another in any word counts as both.
+func settlerChanges(old, now []Settler) (gone, came []Settler) {
+	in := func(list []Settler, s Settler) bool {
+		return slices.ContainsFunc(list, func(o Settler) bool { return sameSettler(o, s) })
+	}
+	for _, s := range old {
+		if !in(now, s) {
+			gone = append(gone, s)
+		}
+	}
+	for _, s := range now {
+		if !in(old, s) {
+			came = append(came, s)
+		}
+	}
+	return gone, came
+}
+
+// countNew counts the accounts of list that are not in other, whatever is said of them there.
+func countNew(list, other []Settler) (n int) {
+	for _, s := range list {
+		if !slices.ContainsFunc(other, func(o Settler) bool { return o.Network == s.Network && o.Address == s.Address }) {
+			n++
+		}
+	}
+	return n
+}
+
+func queueFacilitator(b *pgx.Batch, f Facilitator) {
+	b.Queue(`
+		INSERT INTO facilitators (id, name, website_url, docs_url, facilitator_url, upstream_status) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (id) DO UPDATE SET name = excluded.name, website_url = excluded.website_url, docs_url = excluded.docs_url,
+			facilitator_url = excluded.facilitator_url, upstream_status = excluded.upstream_status`,
+		f.ID, f.Name, f.WebsiteURL, f.DocsURL, f.FacilitatorURL, f.UpstreamStatus)
+}
+
+// putSettlers adds the accounts that are missing, once those that went are gone, so that an account may pass from one
+// facilitator of the list to another.
+func putSettlers(ctx context.Context, tx pgx.Tx, list []Facilitator) error {
+	for _, f := range list {
+		for _, s := range f.Settlers {
+			var owner string
+			err := tx.QueryRow(ctx, `
+				WITH put AS (
+					INSERT INTO settlers (network, address, facilitator_id, tokens, since, deprecated) VALUES ($1, $2, $3, $4, $5, $6)
+					ON CONFLICT DO NOTHING RETURNING facilitator_id
+				)
+				SELECT facilitator_id FROM put UNION ALL SELECT facilitator_id FROM settlers WHERE network = $1 AND address = $2`,
+				s.Network, s.Address, f.ID, s.Tokens, s.Since, s.Deprecated).Scan(&owner)
+			if err != nil {
+				return fmt.Errorf("add settler %s of %s: %w", s.Address, f.ID, err)
+			}
+			if owner != f.ID {
+				return fmt.Errorf("settler %s on %s of %s is claimed by facilitator %s: %w", s.Address, s.Network, f.ID, owner, ErrClaimed)
+			}
+		}
+	}
+	return nil
+}
+
+// TrustFacilitator keeps the operator's word for or against a facilitator's settlers; ErrNotFound without such an id.
+func (db *DB) TrustFacilitator(ctx context.Context, id string, trusted bool) error {
+	tag, err := db.pool.Exec(ctx, `UPDATE facilitators SET trusted = $2 WHERE id = $1`, id, trusted)
+	if err == nil && tag.RowsAffected() == 0 {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return fmt.Errorf("trust facilitator %s: %w", id, err)
+	}
+	return nil
+}

@@ -1,0 +1,126 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tollbook/site"
+)
+
+// FacilitatorFacts is a facilitator with what it was seen to settle.
+type FacilitatorFacts struct {
+	Facilitator
+	Flows []FlowFacts // by network, then token
+}
+
+// FlowFacts is what one facilitator settled of one token on one network.
+type FlowFacts struct {
+	Network string    // CAIP-2
+	Token   string    // in normal form
+	Hours   []FlowSum // the last 24 closed UTC hours and the open one, oldest first
+	Days    []FlowSum // the last site.SeriesDays UTC days, today included, oldest first
+	All     FlowSum   // since measuring began; Start is its first day
+}
+
+// FlowSum sums the settlements of a flow over an hour, a UTC day, or all of them. Periods without any are left out.
+type FlowSum struct {
+	Start       time.Time
+	Settlements int64
+	Amount      string // atomic units
+	LastAt      time.Time
+}
+
+// readFacilitators reads every facilitator with its flows up to now. It reads roll-ups alone, whose number grows with
+// days and not with settlements.
+func (r *Reader) readFacilitators(ctx context.Context, now time.Time) ([]FacilitatorFacts, error) {
+	list, err := facilitators(ctx, r.tx)
+	if err != nil {
+		return nil, err
+	}
+	facts := make([]FacilitatorFacts, len(list))
+	at := make(map[string]*FacilitatorFacts, len(list))
+	for i, f := range list {
+		facts[i].Facilitator = f
+		at[f.ID] = &facts[i]
+	}
+	place, err := r.readFlows(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	now = now.UTC()
+	today := now.Truncate(24 * time.Hour)
+	for _, part := range []struct {
+		sql  string
+		args []any
+		add  func(f *FlowFacts, s FlowSum)
+	}{
+		{
+			`SELECT flow_id, hour, settlements, amount::text, last_at FROM flow_hours WHERE hour >= $1 AND hour <= $2 ORDER BY flow_id, hour`,
+			[]any{now.Truncate(time.Hour).Add(-24 * time.Hour), now},
+			func(f *FlowFacts, s FlowSum) { f.Hours = append(f.Hours, s) },
+		},
+		{
+			`SELECT flow_id, day::timestamptz, settlements, amount::text, last_at FROM flow_days WHERE day >= $1 AND day <= $2 ORDER BY flow_id, day`,
+			[]any{today.AddDate(0, 0, 1-site.SeriesDays), today},
+			func(f *FlowFacts, s FlowSum) { f.Days = append(f.Days, s) },
+		},
+		{
+			`SELECT flow_id, min(day)::timestamptz, sum(settlements)::bigint, sum(amount)::text, max(last_at) FROM flow_days WHERE day <= $1 GROUP BY flow_id`,
+			[]any{today},
+			func(f *FlowFacts, s FlowSum) { f.All = s },
+		},
+	} {
+		if err := r.readSums(ctx, place, part.add, part.sql, part.args...); err != nil {
+			return nil, fmt.Errorf("read settled sums: %w", err)
+		}
+	}
+	return facts, nil
+}
+
+// flowPlace finds a flow's facts by its number.
+type flowPlace map[int32]struct {
+	of *FacilitatorFacts
+	n  int
+}
+
+func (r *Reader) readFlows(ctx context.Context, at map[string]*FacilitatorFacts) (flowPlace, error) {
+	rows, err := r.tx.Query(ctx, `
+		SELECT f.id, f.facilitator_id, c.network, f.token FROM flows f JOIN chains c ON c.id = f.chain_id
+		ORDER BY c.network COLLATE "C", f.token COLLATE "C"`)
+	if err != nil {
+		return nil, fmt.Errorf("read flows: %w", err)
+	}
+	place := flowPlace{}
+	var id int32
+	var facilitator, network, token string
+	_, err = pgx.ForEachRow(rows, []any{&id, &facilitator, &network, &token}, func() error {
+		p := place[id]
+		p.of = at[facilitator]
+		p.n = len(p.of.Flows)
+		place[id] = p
+		p.of.Flows = append(p.of.Flows, FlowFacts{Network: network, Token: token})
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read flows: %w", err)
+	}
+	return place, nil
+}
+
+func (r *Reader) readSums(ctx context.Context, place flowPlace, add func(*FlowFacts, FlowSum), sql string, args ...any) error {
+	rows, err := r.tx.Query(ctx, sql, args...)
+	if err != nil {
+		return err
+	}
+	var id int32
+	var s FlowSum
+	_, err = pgx.ForEachRow(rows, []any{&id, &s.Start, &s.Settlements, &s.Amount, &s.LastAt}, func() error {
+		p := place[id]
+		add(&p.of.Flows[p.n], s)
+		return nil
+	})
+	return err
+}
