@@ -90,8 +90,8 @@ var Routes = []Route{
 		{Name: "days", Kind: KindInteger, Default: "90", Min: 1, Max: ChangeDays, About: "UTC days to look back, today included"},
 		paramPerPage, paramPage,
 	}},
-	{Name: "price", Pattern: "/v1/services/{slug}/price", Rule: RuleTrim, Ext: ".json", About: "A service's prices by UTC day: the lowest and highest asked at any time of the day, in USD, and how many endpoints' amounts moved. Days on which none was set are left out.", Params: []Param{paramPeriod}},
-	{Name: "scores", Pattern: "/v1/services/{slug}/scores", Rule: RuleTrim, Ext: ".json", About: "A service's uptime, response time and price stability by UTC day. Days without a counted check are left out.", Params: []Param{paramPeriod}},
+	{Name: "price", Pattern: "/v1/services/{slug}/price", Rule: RuleTrim, Ext: ".json", Framing: Series, About: "A service's prices by UTC day: the lowest and highest asked at any time of the day, in USD, and how many endpoints' amounts moved. Days on which none was set are left out.", Params: []Param{paramPeriod}},
+	{Name: "scores", Pattern: "/v1/services/{slug}/scores", Rule: RuleTrim, Ext: ".json", Framing: Series, About: "A service's uptime, response time and price stability by UTC day. Days without a counted check are left out.", Params: []Param{paramPeriod}},
 	{Name: "facilitators", Pattern: "/v1/facilitators", Rule: RuleWindow, Ext: ".json", About: "Who settles payments, by the volume that was seen settled on chain.", Params: []Param{
 		{Name: "timeframe", Kind: KindChoice, Echo: true, Values: Timeframes, Default: Timeframe7d, About: "span whose volume orders the list, largest first"},
 		{Name: "include", Kind: KindSet, Filter: true, Values: []string{IncludeChains, IncludeTimeseries}, About: "what to embed in each row: the breakdown by network and token, the volume by day"},

@@ -5,6 +5,9 @@ import "time"
 // Periods are the spans of a series that is kept whole, the whole one last.
 var Periods = []string{"24h", "7d", "30d", "90d", "all"}
 
+// Series frames a series by UTC day: its points, oldest first, and beside them what they cannot say.
+var Series = Framing{Rows: "data", Meta: "caveat"}
+
 // PricePoint is a UTC day on which a service set prices: for the first time, or other ones.
 type PricePoint struct {
 	Date        string   `json:"date"`          // "2026-11-20"; first, so that a series is cut by its lines
