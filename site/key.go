@@ -108,8 +108,13 @@ func unescape(s string) (string, error) {
 // Request is the inverse of Key: the path and query, as they stand in a request line, that spell a key. Files that no
 // route makes answer to their own path. It answers an error for a key with a broken escape.
 func Request(key string) (path, rawQuery string, err error) {
-	own := (&url.URL{Path: "/" + key}).EscapedPath()
 	stem := strings.TrimSuffix(strings.TrimSuffix(key, ".json"), ".html")
+	if stem == "index" {
+		stem = ""
+	}
+	if spells(requestPath(stem), "", key) { // first, since a segment of a path may look like a value
+		return requestPath(stem), "", nil
+	}
 	var segments, values []string
 	for part := range strings.SplitSeq(stem, "/") {
 		name, escaped, isValue := strings.Cut(part, "=")
@@ -123,14 +128,19 @@ func Request(key string) (path, rawQuery string, err error) {
 		}
 		values = append(values, name+"="+url.QueryEscape(v))
 	}
-	path, rawQuery = "/"+strings.Join(segments, "/"), strings.Join(values, "&")
-	if path == "/index" {
-		path = "/"
+	path, rawQuery = requestPath(strings.Join(segments, "/")), strings.Join(values, "&")
+	if spells(path, rawQuery, key) {
+		return path, rawQuery, nil
 	}
-	if q, err := ParseRequest(path, rawQuery); err != nil || q.Key() != key {
-		return own, "", nil
-	}
-	return path, rawQuery, nil
+	return requestPath(key), "", nil
+}
+
+func requestPath(name string) string { return (&url.URL{Path: "/" + name}).EscapedPath() }
+
+// spells says whether a request is one of a route with this key.
+func spells(path, rawQuery, key string) bool {
+	q, err := ParseRequest(path, rawQuery)
+	return err == nil && q.Route != nil && q.Key() == key
 }
 
 // fileOf says whether a path names a file by itself: it has an extension and plain segments.
