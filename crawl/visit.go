@@ -3,11 +3,8 @@ package crawl
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"log/slog"
-	"maps"
 	"math/rand/v2"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -231,9 +228,7 @@ func settle(check *postgres.Check, before postgres.Service, verdicts map[uuid.UU
 func (c *Crawler) endpointVisit(a answer) postgres.EndpointVisit {
 	r := a.result
 	e := postgres.EndpointVisit{ID: a.endpoint.ID, ProbedAt: a.at, Class: r.Class, Reason: clean(r.Reason, 300)}
-	switch r.Verdict {
-	case probe.Inconclusive, probe.Refused:
-	default:
+	if conclusive(r.Verdict) {
 		verdict := string(r.Verdict)
 		e.Verdict, e.Paid = &verdict, r.Verdict == probe.Paid
 	}
@@ -248,6 +243,7 @@ func (c *Crawler) endpointVisit(a answer) postgres.EndpointVisit {
 	}
 	envelope := r.Captured.Envelope
 	if envelope == nil {
+		e.Answer = keepAnswer(a)
 		return e
 	}
 	e.Envelope = keepEnvelope(a)
@@ -295,38 +291,6 @@ func pricesOf(endpoint uuid.UUID, since time.Time, envelope *x402.Envelope) []po
 		prices = append(prices, p)
 	}
 	return prices
-}
-
-// keepEnvelope is the answer as received, without cookies. Header bytes that JSON cannot hold are U+FFFD.
-func keepEnvelope(a answer) *postgres.Envelope {
-	r := a.result
-	header := http.Header{}
-	sum := sha256.New()
-	for name, values := range r.Answer.Header {
-		if name == "Set-Cookie" || name == "Set-Cookie2" {
-			continue
-		}
-		for _, v := range values {
-			header.Add(clean(name, len(name)), clean(v, len(v)))
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(header)) {
-		if volatile[name] {
-			continue
-		}
-		sum.Write([]byte(name + "\x00" + strings.Join(header[name], "\x00") + "\x00"))
-	}
-	sum.Write(r.Answer.Body)
-	return &postgres.Envelope{
-		EndpointID: a.endpoint.ID, ReceivedAt: a.at, Method: r.Method, URL: clean(r.FinalURL, 2048), StatusCode: r.Status,
-		Header: header, Body: r.Answer.Body, Truncated: r.Answer.Truncated, TLSVerified: r.TLSVerified, SHA256: sum.Sum(nil),
-	}
-}
-
-// volatile are headers that differ from answer to answer without saying anything of payment.
-var volatile = map[string]bool{
-	"Date": true, "Age": true, "Expires": true, "Etag": true, "Last-Modified": true, "X-Request-Id": true,
-	"Cf-Ray": true, "Server-Timing": true, "Report-To": true, "Nel": true, "Alt-Svc": true,
 }
 
 // clean makes a stranger's text fit for the database: valid UTF-8 without NUL, at most n runes.

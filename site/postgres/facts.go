@@ -63,6 +63,7 @@ type Envelope struct {
 	Truncated   bool
 	TLSVerified bool
 	SHA256      []byte // of status, payment headers and body
+	Exchange    Exchange
 }
 
 // Price is one way to pay an endpoint, while it was asked.

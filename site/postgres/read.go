@@ -30,11 +30,13 @@ type ServiceFacts struct {
 	Log         LogFacts
 }
 
-// EndpointFacts is an endpoint with every way to pay it of the last 90 days, and its newest answer.
+// EndpointFacts is an endpoint with every way to pay it of the last 90 days, and its newest answers.
 type EndpointFacts struct {
 	Endpoint
-	Prices   []Price // by since, then position; current ones have no Until
-	Envelope *Envelope
+	Prices       []Price   // by since, then position; current ones have no Until
+	Envelope     *Envelope // the newest answer that held one; nil without
+	Answer       *Answer   // the newest conclusive one, where it came after Envelope; nil without
+	Inconclusive *Answer   // the newest one, where it is inconclusive; nil without
 }
 
 const maxChanges = 20
@@ -109,7 +111,7 @@ func (r *Reader) readEndpoints(ctx context.Context, now time.Time, at map[int64]
 	for _, v := range kept {
 		at[service[v.EndpointID]].Endpoints[place[v.EndpointID]].Envelope = v
 	}
-	return nil
+	return r.readAnswers(ctx, func(id uuid.UUID) *EndpointFacts { return &at[service[id]].Endpoints[place[id]] })
 }
 
 func (r *Reader) readRollups(ctx context.Context, now time.Time, at map[int64]*ServiceFacts) error {

@@ -35,6 +35,7 @@ type EndpointVisit struct {
 	Description    *string // nil leaves what is known
 	MimeType       *string
 	Envelope       *Envelope // nil without one
+	Answer         *Answer   // nil with an envelope
 	Fingerprint    *string   // of the requirement set; nil leaves what is known
 	Repriced       bool      // the set is another one: the current prices end at ProbedAt and Prices replace them
 	Prices         []Price
@@ -105,6 +106,9 @@ func queueEndpoint(b *pgx.Batch, e EndpointVisit) {
 	if e.Envelope != nil {
 		queueEnvelope(b, *e.Envelope)
 	}
+	if e.Answer != nil {
+		queueAnswer(b, *e.Answer)
+	}
 	if e.Repriced {
 		b.Queue(`UPDATE prices SET until = $2 WHERE endpoint_id = $1 AND until IS NULL`, e.ID, e.ProbedAt)
 		for _, p := range e.Prices {
@@ -113,17 +117,19 @@ func queueEndpoint(b *pgx.Batch, e EndpointVisit) {
 	}
 }
 
-// queueEnvelope keeps an answer. One that says the same as the kept one only renews its time.
+// queueEnvelope keeps an answer. One that says the same as the kept one only renews its time and its exchange. What was
+// answered before it without an envelope stands behind no verdict any more.
 func queueEnvelope(b *pgx.Batch, e Envelope) {
 	b.Queue(`
-		INSERT INTO envelopes AS old (endpoint_id, received_at, method, url, status_code, header, body, truncated, tls_verified, sha256)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+		WITH older AS (DELETE FROM answers WHERE endpoint_id = $1)
+		INSERT INTO envelopes AS old (endpoint_id, received_at, method, url, status_code, header, body, truncated, tls_verified, sha256, exchange)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 		ON CONFLICT (endpoint_id) DO UPDATE SET received_at = excluded.received_at, method = excluded.method, url = excluded.url,
 			status_code = excluded.status_code, tls_verified = excluded.tls_verified, sha256 = excluded.sha256,
 			header = CASE WHEN old.sha256 = excluded.sha256 THEN old.header ELSE excluded.header END,
 			body = CASE WHEN old.sha256 = excluded.sha256 THEN old.body ELSE excluded.body END,
-			truncated = excluded.truncated`,
-		e.EndpointID, e.ReceivedAt, e.Method, e.URL, e.StatusCode, e.Header, e.Body, e.Truncated, e.TLSVerified, e.SHA256)
+			truncated = excluded.truncated, exchange = excluded.exchange`,
+		e.EndpointID, e.ReceivedAt, e.Method, e.URL, e.StatusCode, e.Header, e.Body, e.Truncated, e.TLSVerified, e.SHA256, e.Exchange)
 }
 
 func queuePrice(b *pgx.Batch, p Price) {
@@ -163,7 +169,7 @@ func (db *DB) Envelopes(ctx context.Context, serviceID int64) (map[uuid.UUID]*En
 }
 
 // envelopeColumns are the columns of envelopes in the order of Envelope's fields.
-const envelopeColumns = `endpoint_id, received_at, envelopes.method, url, status_code, header, body, truncated, tls_verified, sha256`
+const envelopeColumns = `endpoint_id, received_at, envelopes.method, url, status_code, header, body, truncated, tls_verified, sha256, exchange`
 
 func envelopes(ctx context.Context, q querier, sql string, args ...any) ([]*Envelope, error) {
 	rows, err := q.Query(ctx, sql, args...)

@@ -1,0 +1,107 @@
+package crawl
+
+import (
+	"crypto/sha256"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tollbook/crawl/probe"
+	"tollbook/site"
+	"tollbook/site/postgres"
+)
+
+// keepEnvelope is an answer with an envelope as received, without cookies. Header bytes that JSON cannot hold are U+FFFD.
+func keepEnvelope(a answer) *postgres.Envelope {
+	r := a.result
+	header := keepHeader(r.Answer.Header, func(name string) bool { return name != "Set-Cookie" && name != "Set-Cookie2" })
+	return &postgres.Envelope{
+		EndpointID: a.endpoint.ID, ReceivedAt: a.at, Method: r.Method, URL: clean(r.FinalURL, 2048), StatusCode: r.Status,
+		Header: header, Body: r.Answer.Body, Truncated: r.Answer.Truncated, TLSVerified: r.TLSVerified,
+		SHA256: sum(r.Status, header, r.Answer.Body), Exchange: keepExchange(r),
+	}
+}
+
+// keepAnswer is an answer without an envelope: what evidence shows of it and no more, since nothing else is read of it.
+func keepAnswer(a answer) *postgres.Answer {
+	r := a.result
+	kept := &postgres.Answer{
+		EndpointID: a.endpoint.ID, Conclusive: conclusive(r.Verdict), ReceivedAt: a.at, Method: r.Method, URL: clean(r.FinalURL, 2048),
+		Header: keepHeader(r.Answer.Header, site.EvidenceHeader), Body: r.Answer.Body, Truncated: r.Answer.Truncated,
+		TLSVerified: r.TLSVerified, Exchange: keepExchange(r),
+	}
+	if r.Status != 0 {
+		kept.StatusCode = &r.Status
+	}
+	if len(kept.Body) > site.EvidenceBytes {
+		kept.Body, kept.Truncated = kept.Body[:site.EvidenceBytes], true
+	}
+	if kept.Body == nil {
+		kept.Body = []byte{}
+	}
+	kept.SHA256 = sum(r.Status, kept.Header, kept.Body)
+	return kept
+}
+
+// conclusive says whether a verdict is about the service, not about our way to it.
+func conclusive(v probe.Verdict) bool { return v != probe.Inconclusive && v != probe.Refused }
+
+func keepExchange(r probe.Result) postgres.Exchange {
+	x := postgres.Exchange{Class: r.Class, Reason: clean(r.Reason, 300)}
+	if r.Requests == 0 {
+		return x
+	}
+	x.Method, x.RequestHeader, x.RequestBody = r.Sent.Method, keepHeader(r.Sent.Header, nil), r.Sent.Body
+	for _, address := range r.Redirects {
+		x.Redirects = append(x.Redirects, clean(address, 2048))
+	}
+	if r.Status != 0 {
+		x.ResponseTimeMS = new(int(r.ResponseTime.Milliseconds()))
+	}
+	x.Phases = &postgres.Phases{
+		DNS: milliseconds(r.Phases.DNS), Connect: milliseconds(r.Phases.Connect), TLS: milliseconds(r.Phases.TLS),
+		FirstByte: milliseconds(r.Phases.FirstByte),
+	}
+	return x
+}
+
+// milliseconds keeps hundredths of them: on loopback, and next door, less than one is normal.
+func milliseconds(d time.Duration) float64 {
+	return float64(d.Round(10*time.Microsecond)/(10*time.Microsecond)) / 100
+}
+
+// keepHeader copies the headers that keep lets through, all when it is nil, as what JSON and Postgres can hold.
+func keepHeader(from http.Header, keep func(name string) bool) http.Header {
+	header := http.Header{}
+	for _, name := range slices.Sorted(maps.Keys(from)) {
+		if keep != nil && !keep(name) {
+			continue
+		}
+		for _, v := range from[name] {
+			header.Add(clean(name, len(name)), clean(v, len(v)))
+		}
+	}
+	return header
+}
+
+// sum tells whether two answers say the same.
+func sum(status int, header http.Header, body []byte) []byte {
+	h := sha256.New()
+	h.Write([]byte(strconv.Itoa(status) + "\x00"))
+	for _, name := range slices.Sorted(maps.Keys(header)) {
+		if !volatile[name] {
+			h.Write([]byte(name + "\x00" + strings.Join(header[name], "\x00") + "\x00"))
+		}
+	}
+	h.Write(body)
+	return h.Sum(nil)
+}
+
+// volatile are headers that differ from answer to answer without saying anything of payment.
+var volatile = map[string]bool{
+	"Date": true, "Age": true, "Expires": true, "Etag": true, "Last-Modified": true, "X-Request-Id": true,
+	"Cf-Ray": true, "Server-Timing": true, "Report-To": true, "Nel": true, "Alt-Svc": true,
+}

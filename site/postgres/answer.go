@@ -1,0 +1,89 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+// Answer is what an endpoint said after its envelope, and without one: the last conclusive answer, or the last
+// inconclusive one after that.
+type Answer struct {
+	EndpointID  uuid.UUID
+	Conclusive  bool
+	ReceivedAt  time.Time // or when it was given up
+	Method      string
+	URL         string
+	StatusCode  *int        // nil when none came
+	Header      http.Header // of the names that may be published
+	Body        []byte      // its first 16 KiB
+	Truncated   bool
+	TLSVerified bool
+	Exchange    Exchange
+	SHA256      []byte // of status, header and body
+}
+
+// Exchange is how an answer was got and what was made of it.
+type Exchange struct {
+	Class          string      `json:"class,omitempty"`
+	Reason         string      `json:"reason,omitempty"`
+	Method         string      `json:"method,omitempty"` // of the request that was answered; "" when nothing was sent
+	RequestHeader  http.Header `json:"request_header,omitempty"`
+	RequestBody    []byte      `json:"request_body,omitempty"`
+	Redirects      []string    `json:"redirects,omitempty"`
+	ResponseTimeMS *int        `json:"response_time_ms,omitempty"`
+	Phases         *Phases     `json:"phases,omitempty"` // nil when nothing was sent
+}
+
+// Phases is how long the steps of a request took, in milliseconds; one that a kept connection made needless is 0.
+type Phases struct {
+	DNS       float64 `json:"dns"`
+	Connect   float64 `json:"connect"`
+	TLS       float64 `json:"tls"`
+	FirstByte float64 `json:"first_byte"`
+}
+
+// queueAnswer keeps an answer without an envelope. One that says the same as the kept one only renews its time and its
+// exchange. A conclusive answer ends what was inconclusive before it.
+func queueAnswer(b *pgx.Batch, a Answer) {
+	if a.Conclusive {
+		b.Queue(`DELETE FROM answers WHERE endpoint_id = $1 AND NOT conclusive`, a.EndpointID)
+	}
+	b.Queue(`
+		INSERT INTO answers AS old (endpoint_id, conclusive, received_at, method, url, status_code, header, body, truncated,
+			tls_verified, exchange, sha256)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+		ON CONFLICT (endpoint_id, conclusive) DO UPDATE SET received_at = excluded.received_at, method = excluded.method,
+			url = excluded.url, status_code = excluded.status_code, tls_verified = excluded.tls_verified,
+			header = CASE WHEN old.sha256 = excluded.sha256 THEN old.header ELSE excluded.header END,
+			body = CASE WHEN old.sha256 = excluded.sha256 THEN old.body ELSE excluded.body END,
+			truncated = excluded.truncated, exchange = excluded.exchange, sha256 = excluded.sha256`,
+		a.EndpointID, a.Conclusive, a.ReceivedAt, a.Method, a.URL, a.StatusCode, a.Header, a.Body, a.Truncated,
+		a.TLSVerified, a.Exchange, a.SHA256)
+}
+
+// readAnswers gives each endpoint the answers that came after its envelope.
+func (r *Reader) readAnswers(ctx context.Context, endpoint func(uuid.UUID) *EndpointFacts) error {
+	rows, err := r.tx.Query(ctx, `
+		SELECT endpoint_id, conclusive, received_at, method, url, status_code, header, body, truncated, tls_verified, exchange, sha256
+		FROM answers`)
+	if err != nil {
+		return fmt.Errorf("read answers: %w", err)
+	}
+	kept, err := pgx.CollectRows(rows, pgx.RowToAddrOfStructByPos[Answer])
+	if err != nil {
+		return fmt.Errorf("read answers: %w", err)
+	}
+	for _, a := range kept {
+		if e := endpoint(a.EndpointID); a.Conclusive {
+			e.Answer = a
+		} else {
+			e.Inconclusive = a
+		}
+	}
+	return nil
+}
