@@ -180,25 +180,15 @@ func times(a, b site.Decimal) float64 {
 	return q
 }
 
-// compliance judges the newest envelope of each active endpoint by the 14 checks.
-func compliance(f *postgres.ServiceFacts, now time.Time) site.Compliance {
-	var rows []x402.Evidence
+// compliance judges by the 14 checks what each active endpoint has shown.
+func compliance(f *postgres.ServiceFacts, shown []x402.Evidence, now time.Time) site.Compliance {
 	var captured *time.Time
 	for _, e := range f.Endpoints {
-		if !site.Active(e.FirstSeenAt, e.LastPaidAt, now) {
-			continue
+		if v := e.Envelope; v != nil && site.Active(e.FirstSeenAt, e.LastPaidAt, now) && (captured == nil || v.ReceivedAt.Before(*captured)) {
+			captured = &v.ReceivedAt
 		}
-		row := x402.Evidence{Endpoint: e.Method + " " + e.Path, URL: f.BaseURL + e.Path}
-		if v := e.Envelope; v != nil {
-			row.URL, row.TLSVerified = v.URL, v.TLSVerified
-			row.Captured = x402.Capture(x402.Answer{Status: v.StatusCode, Header: v.Header, Body: v.Body, Truncated: v.Truncated, URL: v.URL})
-			if captured == nil || v.ReceivedAt.Before(*captured) {
-				captured = &v.ReceivedAt
-			}
-		}
-		rows = append(rows, row)
 	}
-	got := x402.Assess(rows)
+	got := x402.Assess(shown)
 	c := site.Compliance{
 		Grade: got.Grade, Passed: got.Passed, Total: got.Total, Checks: []site.ComplianceCheck{},
 		Staleness: site.Staleness{

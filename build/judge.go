@@ -25,8 +25,10 @@ func Judge(f *postgres.Facts, now, next time.Time, baseURL string) *site.Snapsho
 	market := newMarket(f.Services, offers)
 	for i := range f.Services {
 		s.Services[i] = list(&f.Services[i], offers[i], market, now, f.Source, baseURL)
+		s.Services[i].Prices, s.Services[i].Scores = pricePoints(&f.Services[i]), scorePoints(&f.Services[i])
 	}
 	s.Checks = globalLog(f, now)
+	judgeChanges(s, f, now)
 	aggregate(s, f)
 	return s
 }
@@ -57,7 +59,8 @@ func list(f *postgres.ServiceFacts, o offer, m *market, now time.Time, source, b
 	d.Uptime = uptime(f, now)
 	d.Uptime24h = d.Uptime.H24
 	d.AvgResponseTimeMS = averageResponse(f.Hours)
-	d.Assessment = assess(f, &d, o, m, now)
+	shown := evidence(f, now)
+	d.Assessment = assess(f, &d, o, m, shown, now)
 	return site.Listing{
 		Item: site.ServiceListItem{
 			Slug: d.Slug, Name: d.Name, Description: d.Description, BaseURL: d.BaseURL, WebsiteURL: d.WebsiteURL,
@@ -65,7 +68,7 @@ func list(f *postgres.ServiceFacts, o offer, m *market, now time.Time, source, b
 			MinPriceUSD: d.MinPriceUSD, Networks: d.Networks, Uptime24h: d.Uptime24h, AvgResponseTimeMS: d.AvgResponseTimeMS,
 			LastCheckedAt: d.LastCheckedAt, CreatedAt: d.CreatedAt,
 		},
-		Detail: d, Uptime: uptimePoints(f, now), Checks: serviceLog(f, now), Changes: changes(f),
+		Detail: d, Uptime: uptimePoints(f, now), Checks: serviceLog(f, now), Changes: changes(f), Terms: termsOf(f, shown, now),
 	}
 }
 
@@ -95,7 +98,7 @@ func statusAfter(check string, consecutiveFailures int) string {
 }
 
 // assess puts the parts of an assessment together. Its time is that of the newest fact behind it.
-func assess(f *postgres.ServiceFacts, d *site.ServiceDetail, o offer, m *market, now time.Time) site.Assessment {
+func assess(f *postgres.ServiceFacts, d *site.ServiceDetail, o offer, m *market, shown []x402.Evidence, now time.Time) site.Assessment {
 	newest := f.LastCheckedAt
 	for _, e := range f.Endpoints {
 		if e.Envelope != nil && (newest == nil || e.Envelope.ReceivedAt.After(*newest)) {
@@ -110,7 +113,7 @@ func assess(f *postgres.ServiceFacts, d *site.ServiceDetail, o offer, m *market,
 			ResponseP95MS: responseP95(f.Days), AvgResponseMS: d.AvgResponseTimeMS,
 			LastCheckedAt: d.LastCheckedAt, ConsecutiveFailures: d.ConsecutiveFailures, TotalChecks: d.TotalChecks,
 		},
-		Compliance: compliance(f, now),
+		Compliance: compliance(f, shown, now),
 		Domain:     site.DomainFacts{FreeHost: site.IsFreeHost(hostOf(f.BaseURL))},
 		Economics:  m.economics(f, o, now),
 		Traction:   traction(o),

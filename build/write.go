@@ -27,6 +27,15 @@ func Write(ctx context.Context, s *site.Snapshot, pages *render.Pages, add func(
 	if err := writeLists(s, index.Lists, add); err != nil {
 		return fmt.Errorf("write lists: %w", err)
 	}
+	if err := writeChanges(s, edition, index.Lists, add); err != nil {
+		return fmt.Errorf("write changes: %w", err)
+	}
+	if err := writeLookups(s, add); err != nil {
+		return fmt.Errorf("write look-ups: %w", err)
+	}
+	if err := writeCatalogue(s, index.Lists, add); err != nil {
+		return fmt.Errorf("write catalogue: %w", err)
+	}
 	if err := writeAggregates(s, index, add); err != nil {
 		return fmt.Errorf("write aggregates: %w", err)
 	}
@@ -81,7 +90,7 @@ func writeServices(ctx context.Context, s *site.Snapshot, edition *render.Editio
 	return nil
 }
 
-// serviceFiles are the files of one service: detail, uptime by period, its log and its page.
+// serviceFiles are the files of one service: detail, uptime by period, its logs, its series and its page.
 func serviceFiles(s *site.Snapshot, l *site.Listing, edition *render.Edition) (files []file, err error) {
 	slug := l.Item.Slug
 	put := func(name string, data []byte) error {
@@ -97,6 +106,14 @@ func serviceFiles(s *site.Snapshot, l *site.Listing, edition *render.Edition) (f
 		return nil, err
 	}
 	if err := logFiles(bare("service-checks", slug), l.Checks, put); err != nil {
+		return nil, err
+	}
+	if len(l.ChangeLogs.Logs) > 0 {
+		if err := changeFiles(ofService(slug), l.ChangeLogs, put); err != nil {
+			return nil, err
+		}
+	}
+	if err := seriesFiles(l, put); err != nil {
 		return nil, err
 	}
 	page, err := edition.ServicePage(l)
@@ -216,7 +233,7 @@ func writeLists(s *site.Snapshot, totals map[string]int, add func(string, []byte
 			}
 		}
 	}
-	return nil
+	return writeSearch(items, rows, add)
 }
 
 // writeList writes every page of a list; one without rows has its first page all the same.

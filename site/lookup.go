@@ -40,6 +40,18 @@ func (x *LookupIndex) Shards(r *Route) map[string]int {
 	return x.PayTo
 }
 
+// Lists says whether a file is one of the shards.
+func (x *LookupIndex) Lists(key string) bool {
+	for i := range Routes {
+		r := &Routes[i]
+		if rest, ok := strings.CutPrefix(key, r.lookupPrefix()); ok && r.Rule == RuleLookup {
+			digits, ok := strings.CutSuffix(rest, r.Ext)
+			return ok && x.Shards(r)[digits] > 0
+		}
+	}
+	return false
+}
+
 const (
 	lookupURLPattern   = "/v1/lookup/url/{sha256}"
 	lookupPayToPattern = "/v1/lookup/pay-to/{caip2}/{address}"
@@ -95,8 +107,11 @@ func (q Query) LookupShard() (key, digits, hash string) {
 	if hash = q.Item; q.Route.Pattern == lookupPayToPattern {
 		hash = Hash(q.Item)
 	}
-	return q.Route.lookupPrefix() + hash[:2] + q.Route.Ext, hash[:2], hash
+	return LookupShardKey(q.Route, hash[:2]), hash[:2], hash
 }
+
+// LookupShardKey is the file of the shard of two digits.
+func LookupShardKey(r *Route, digits string) string { return r.lookupPrefix() + digits + r.Ext }
 
 // LookupRow is a line of a shard.
 type LookupRow struct {

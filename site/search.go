@@ -31,6 +31,13 @@ func ShardKey(letters string) string {
 	return b.String()
 }
 
+// Lists says whether a file is one of the shards.
+func (x *SearchIndex) Lists(key string) bool {
+	stem, ok := strings.CutPrefix(key, searchFolder)
+	letters, err := unescape(strings.TrimSuffix(stem, ".json"))
+	return ok && err == nil && x.Shards[letters] > 0 && ShardKey(letters) == key
+}
+
 // Fold brings text into the form in which names and queries are compared: NFKD, marks dropped, lower case, a final sigma
 // as any other, since one capital stands for both. Fold of a folded text is the same text.
 func Fold(s string) string {

@@ -55,6 +55,11 @@ func (h *handler) file(v *view, snap *output.Snapshot, key string) (string, *bod
 	if q, err := site.ParseRequest(path, query); err == nil && q.Route != nil && q.Key() == key && mustHave(index, q) {
 		return "", nil, fmt.Errorf("file %s: %w", key, errMissing)
 	}
+	if listed, err := h.listedShard(snap, key); err != nil {
+		return "", nil, err
+	} else if listed {
+		return "", nil, fmt.Errorf("file %s: %w", key, errMissing)
+	}
 	return "", nil, site.ErrNotFound
 }
 
@@ -81,7 +86,11 @@ func (h *handler) byRule(v *view, snap *output.Snapshot, q site.Query, key strin
 		return nil, site.ErrNotFound
 	}
 	var cut func() ([]byte, error)
-	switch q.Route.Rule {
+	switch q.Rule() {
+	case site.RuleSearch:
+		cut = func() ([]byte, error) { return h.search(snap, q) }
+	case site.RuleLookup:
+		cut = func() ([]byte, error) { return h.lookup(snap, q) }
 	case site.RuleWindow:
 		cut = func() ([]byte, error) { return h.window(snap, q, index.Lists[q.ListKey()]) }
 	case site.RuleLog:
@@ -105,7 +114,7 @@ func (h *handler) byRule(v *view, snap *output.Snapshot, q site.Query, key strin
 func (h *handler) window(snap *output.Snapshot, q site.Query, total int) ([]byte, error) {
 	var rows [][]byte
 	for _, span := range site.PageSpans(q, total) {
-		file, err := h.rows(snap, span.Key)
+		file, err := h.rows(snap, span.Key, q.Route.Framing)
 		if err != nil {
 			return nil, err
 		}
@@ -114,15 +123,15 @@ func (h *handler) window(snap *output.Snapshot, q site.Query, total int) ([]byte
 		}
 		rows = append(rows, file[span.From:span.To]...)
 	}
-	meta, err := json.Marshal(site.NewPaginationMeta(total, q.Int("page"), q.Int("per_page")))
+	meta, err := json.Marshal(site.WindowMeta(q, total))
 	if err != nil {
 		return nil, err
 	}
-	return render.Frame(rows, meta), nil
+	return render.FrameAs(q.Route.Framing, rows, meta), nil
 }
 
 // rows reads a framed file of the snapshot.
-func (h *handler) rows(snap *output.Snapshot, key string) ([][]byte, error) {
+func (h *handler) rows(snap *output.Snapshot, key string, framing site.Framing) ([][]byte, error) {
 	m, ok := snap.Lookup(key)
 	if !ok {
 		return nil, fmt.Errorf("file %s: %w", key, errMissing)
@@ -133,7 +142,7 @@ func (h *handler) rows(snap *output.Snapshot, key string) ([][]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		rows, _, err := render.Rows(data)
+		rows, _, err := render.RowsAs(framing, data)
 		if err != nil {
 			return nil, fmt.Errorf("file %s: %w", key, err)
 		}

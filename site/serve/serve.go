@@ -112,7 +112,7 @@ func (h *handler) get(w http.ResponseWriter, r *http.Request) {
 // isAPI says whether who asks for this path reads JSON.
 func isAPI(path string) bool {
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	return first == "v1" || first == "api"
+	return first == "v1" || first == "api" || first == "discovery"
 }
 
 // notFoundPage is the tree's own page for paths that it has not.

@@ -1,0 +1,88 @@
+package build
+
+import (
+	"strings"
+
+	"tollbook/render"
+	"tollbook/site"
+)
+
+const (
+	catalogueWord    = 32 // characters of serviceName and of a tag
+	catalogueTimeout = 60 // seconds, where a seller says none: what the protocol's reference server sets
+)
+
+// writeCatalogue writes /discovery/resources: each active endpoint with a price, by service and in its order there.
+func writeCatalogue(s *site.Snapshot, totals map[string]int, add func(string, []byte) error) error {
+	lines := [][]byte{}
+	for i := range s.Services {
+		l := &s.Services[i]
+		for j := range l.Detail.Endpoints {
+			item := catalogueItem(l, &l.Detail.Endpoints[j], &l.Terms[j])
+			if len(item.Accepts) == 0 {
+				continue
+			}
+			line, err := render.Row(item)
+			if err != nil {
+				return err
+			}
+			lines = append(lines, line)
+		}
+	}
+	q := bare("discovery", "")
+	totals[q.ListKey()] = len(lines)
+	for file := 0; file == 0 || file*site.MaxPageSize < len(lines); file++ {
+		of := q.Hundred(file)
+		if err := writeWindow(of, lines, add); err != nil {
+			return err
+		}
+	}
+	return writeWindow(q, lines, add)
+}
+
+// writeWindow writes the window of rows that q asks for under q's key.
+func writeWindow(q site.Query, lines [][]byte, add func(string, []byte) error) error {
+	offset, limit := q.Window()
+	from := min(offset, len(lines))
+	return addList(q.Key(), q.Route.Framing, lines[from:min(from+limit, len(lines))], site.WindowMeta(q, len(lines)), add)
+}
+
+// catalogueItem has those prices that version 2 of the protocol can say.
+func catalogueItem(l *site.Listing, e *site.Endpoint, t *site.Terms) site.CatalogueItem {
+	item := site.CatalogueItem{
+		Resource: l.Detail.BaseURL + e.Path, Type: "http", X402Version: 2, Accepts: []site.CatalogueAccept{}, LastUpdated: e.LastSeenAt,
+		ServiceName: catalogueText(l.Detail.Name), Tags: []string{},
+		Extensions: site.CatalogueExtensions{Bazaar: site.CatalogueBazaar{Info: site.CatalogueInfo{Input: site.CatalogueInput{Type: "http", Method: e.Method}}}},
+	}
+	if e.Description != nil {
+		item.Description = *e.Description
+	}
+	if tag := catalogueText(l.Detail.Category); tag != "" {
+		item.Tags = append(item.Tags, tag)
+	}
+	for k, p := range e.Pricing {
+		if p.NetworkCAIP2 == nil {
+			continue
+		}
+		accept := site.CatalogueAccept{
+			Scheme: p.Scheme, Network: *p.NetworkCAIP2, Amount: p.Price, Asset: p.AssetAddress, PayTo: p.PayTo,
+			MaxTimeoutSeconds: catalogueTimeout, Extra: t.Prices[k].Extra,
+		}
+		if p.MaxTimeoutSeconds != nil && *p.MaxTimeoutSeconds > 0 {
+			accept.MaxTimeoutSeconds = *p.MaxTimeoutSeconds
+		}
+		item.Accepts = append(item.Accepts, accept)
+	}
+	return item
+}
+
+// catalogueText is text as the bazaar takes it: printable ASCII, 32 characters.
+func catalogueText(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return -1
+		}
+		return r
+	}, s)
+	return strings.TrimSpace(s[:min(len(s), catalogueWord)])
+}

@@ -1,0 +1,254 @@
+package build
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"tollbook/render"
+	"tollbook/site"
+)
+
+// Of a look-up: how much of a service's own words is shown, in bytes of JSON, and how many of each list at most. What is
+// still too much for site.MaxLookup then goes from the ends of the lists.
+const (
+	lookupURLBytes    = 600
+	lookupNameBytes   = 200
+	lookupReasonBytes = 300
+	lookupAlso        = 4
+	lookupPrices      = 12
+	lookupServices    = 8
+)
+
+// writeLookups writes the shards of both look-ups, and how many rows each has.
+func writeLookups(s *site.Snapshot, add func(string, []byte) error) error {
+	addresses, err := addressRows(s)
+	if err != nil {
+		return fmt.Errorf("look up addresses: %w", err)
+	}
+	recipients, err := recipientRows(s)
+	if err != nil {
+		return fmt.Errorf("look up recipients: %w", err)
+	}
+	var index site.LookupIndex
+	if index.URL, err = writeShards(site.ByName("lookup-url"), addresses, add); err != nil {
+		return err
+	}
+	if index.PayTo, err = writeShards(site.ByName("lookup-pay-to"), recipients, add); err != nil {
+		return err
+	}
+	return addLine(site.LookupFile, index, add)
+}
+
+// hashed is an encoded row of a shard.
+type hashed struct {
+	hash string
+	row  []byte
+}
+
+// writeShards writes rows into shards by the first two digits of their hashes, and counts them.
+func writeShards(route *site.Route, rows []hashed, add func(string, []byte) error) (map[string]int, error) {
+	slices.SortFunc(rows, func(a, b hashed) int { return cmp.Compare(a.hash, b.hash) })
+	sizes := map[string]int{}
+	for len(rows) > 0 {
+		digits := rows[0].hash[:2]
+		var lines [][]byte
+		for len(rows) > 0 && rows[0].hash[:2] == digits {
+			lines, rows = append(lines, rows[0].row), rows[1:]
+		}
+		sizes[digits] = len(lines)
+		if err := addList(site.LookupShardKey(route, digits), site.Framing{}, lines, site.TotalMeta{Total: int64(len(lines))}, add); err != nil {
+			return nil, err
+		}
+	}
+	return sizes, nil
+}
+
+// place is an endpoint in a snapshot.
+type place struct{ service, endpoint int }
+
+func (p place) of(s *site.Snapshot) (*site.Listing, *site.Endpoint, *site.Terms) {
+	l := &s.Services[p.service]
+	return l, &l.Detail.Endpoints[p.endpoint], &l.Terms[p.endpoint]
+}
+
+// addressRows has a row for each address with an endpoint.
+func addressRows(s *site.Snapshot) ([]hashed, error) {
+	by := map[string][]place{}
+	var normals []string
+	for i := range s.Services {
+		for j, e := range s.Services[i].Detail.Endpoints {
+			normal, err := site.NormalAddress(s.Services[i].Detail.BaseURL + e.Path)
+			if err != nil {
+				continue // no client can ask for it either
+			}
+			if by[normal] == nil {
+				normals = append(normals, normal)
+			}
+			by[normal] = append(by[normal], place{i, j})
+		}
+	}
+	rows := make([]hashed, len(normals))
+	for i, normal := range normals {
+		data := addressLookup(s, normal, by[normal])
+		row, err := fit(site.Hash(normal), data, func() bool {
+			return dropLast(&data.Prices, &data.Clipped) || dropLast(&data.AlsoListed, &data.Clipped)
+		})
+		if err != nil {
+			return nil, fmt.Errorf("address %.100s: %w", normal, err)
+		}
+		rows[i] = row
+	}
+	return rows, nil
+}
+
+// addressLookup tells of the first service at an address, by slug, and names the others.
+func addressLookup(s *site.Snapshot, normal string, at []place) *site.AddressLookup {
+	first, _, _ := at[0].of(s)
+	a := &site.AddressLookup{Signable: true, Prices: []site.LookupPrice{}, AlsoListed: []string{}}
+	a.URL = clip(normal, lookupURLBytes, &a.Clipped)
+	a.Service = lookupService(first, &a.Clipped)
+	for _, p := range at {
+		l, e, t := p.of(s)
+		if l != first {
+			if n := len(a.AlsoListed); n == 0 || a.AlsoListed[n-1] != l.Item.Slug {
+				a.AlsoListed = append(a.AlsoListed, l.Item.Slug)
+			}
+			continue
+		}
+		if a.LastSeenAt == nil || e.LastSeenAt.After(a.LastSeenAt.Time) {
+			a.LastSeenAt = &e.LastSeenAt
+		}
+		if !t.Signable && a.Signable {
+			reason := clip(e.Method+": "+t.Reason, lookupReasonBytes, &a.Clipped)
+			a.Signable, a.Reason = false, &reason
+		}
+		for k, price := range e.Pricing {
+			a.Prices = append(a.Prices, site.LookupPrice{
+				Method: e.Method, Scheme: price.Scheme, NetworkCAIP2: price.NetworkCAIP2, AssetName: price.AssetName, AssetAddress: price.AssetAddress,
+				Price: price.Price, PriceUSD: price.PriceUSD, PayTo: price.PayTo, Since: t.Prices[k].Since,
+			})
+		}
+	}
+	a.AlsoListed = atMost(a.AlsoListed, lookupAlso, &a.Clipped)
+	a.Prices = atMost(a.Prices, lookupPrices, &a.Clipped)
+	return a
+}
+
+func lookupService(l *site.Listing, clipped *bool) site.LookupService {
+	d := &l.Detail
+	of := site.LookupService{
+		Slug: d.Slug, Name: clip(d.Name, lookupNameBytes, clipped), Status: d.Status, Verified: d.Verified, Risk: d.Assessment.Risk.Level,
+	}
+	if len(l.Changes) > 0 {
+		of.LastChange = &site.LookupChange{Type: l.Changes[0].Type, ObservedAt: l.Changes[0].ObservedAt}
+	}
+	return of
+}
+
+// recipientRows has a row for each recipient that some endpoint names now. Of addresses that differ in case alone the
+// first is told.
+func recipientRows(s *site.Snapshot) ([]hashed, error) {
+	by := map[string]*site.RecipientLookup{}
+	var normals []string
+	for i := range s.Services {
+		l := &s.Services[i]
+		for j := range l.Detail.Endpoints {
+			e, seen := &l.Detail.Endpoints[j], map[string]bool{}
+			for _, p := range e.Pricing {
+				if p.NetworkCAIP2 == nil {
+					continue
+				}
+				normal := site.NormalRecipient(*p.NetworkCAIP2, p.PayTo)
+				if by[normal] == nil {
+					normals = append(normals, normal)
+					by[normal] = &site.RecipientLookup{Network: *p.NetworkCAIP2, PayTo: p.PayTo}
+				}
+				tellRecipient(by[normal], l, e, p, l.Terms[j].Signable, seen[normal])
+				seen[normal] = true
+			}
+		}
+	}
+	rows := make([]hashed, len(normals))
+	for i, normal := range normals {
+		data := by[normal]
+		data.Network, data.PayTo = clip(data.Network, lookupNameBytes, &data.Clipped), clip(data.PayTo, lookupURLBytes, &data.Clipped)
+		data.ServiceCount = len(data.Services)
+		data.Services = atMost(data.Services, lookupServices, &data.Clipped)
+		row, err := fit(site.Hash(normal), data, func() bool { return dropLast(&data.Services, &data.Clipped) })
+		if err != nil {
+			return nil, fmt.Errorf("recipient %.100s: %w", normal, err)
+		}
+		rows[i] = row
+	}
+	return rows, nil
+}
+
+// tellRecipient adds one price of an endpoint to what is told of its recipient; again says that the endpoint itself is
+// counted already. Services come by slug.
+func tellRecipient(r *site.RecipientLookup, l *site.Listing, e *site.Endpoint, p site.PricingEntry, signable, again bool) {
+	n := len(r.Services)
+	if n == 0 || r.Services[n-1].Slug != l.Item.Slug {
+		r.Services = append(r.Services, site.RecipientService{LookupService: lookupService(l, &r.Clipped), Signable: true})
+		n++
+	}
+	of := &r.Services[n-1]
+	if !again {
+		of.EndpointCount++
+		of.Signable = of.Signable && signable
+	}
+	if p.PriceUSD == nil {
+		return
+	}
+	if usd, err := site.ParseDecimal(*p.PriceUSD); err == nil {
+		of.MinPriceUSD = lower(of.MinPriceUSD, usd)
+	}
+}
+
+// fit encodes a row, dropping parts of its data until its answer has less than site.MaxLookup bytes.
+func fit(hash string, data any, drop func() bool) (hashed, error) {
+	for {
+		row, err := render.Row(site.LookupRow{Hash: hash, Data: data})
+		if err != nil {
+			return hashed{}, err
+		}
+		size := len(site.LookupAnswer(row))
+		if size < site.MaxLookup {
+			return hashed{hash, row}, nil
+		}
+		if !drop() {
+			return hashed{}, fmt.Errorf("its row has %d bytes when all is dropped that may be", size)
+		}
+	}
+}
+
+// dropLast drops the last of a list and says so in clipped; false when there is none.
+func dropLast[T any](list *[]T, clipped *bool) bool {
+	if len(*list) == 0 {
+		return false
+	}
+	*list, *clipped = (*list)[:len(*list)-1], true
+	return true
+}
+
+func atMost[T any](list []T, n int, clipped *bool) []T {
+	if len(list) > n {
+		list, *clipped = list[:n:n], true
+	}
+	return list
+}
+
+// clip cuts text so that its JSON has n bytes at most.
+func clip(s string, n int, clipped *bool) string {
+	if 6*len(s)+2 <= n {
+		return s // though each byte were an escape
+	}
+	for {
+		line, err := render.Row(s)
+		if err == nil && len(line) <= n {
+			return s
+		}
+		runes := []rune(s)
+		s, *clipped = string(runes[:min(len(runes)-1, n)]), true
+	}
+}

@@ -1,0 +1,48 @@
+package build
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"tollbook/render"
+	"tollbook/site"
+)
+
+// writeSearch writes a shard for each letter, and each two, that begin a word of some name, and says how many rows each
+// has. Items come by slug; rows are theirs in every list, by slug.
+func writeSearch(items []*site.ServiceListItem, rows map[string][]byte, add func(string, []byte) error) error {
+	shards := map[string][][]byte{}
+	for _, item := range items {
+		for _, letters := range site.ShardsOf(item.Name) {
+			shards[letters] = append(shards[letters], rows[item.Slug])
+		}
+	}
+	index := site.SearchIndex{Shards: map[string]int{}}
+	for _, letters := range slices.Sorted(maps.Keys(shards)) {
+		lines := shards[letters]
+		index.Shards[letters] = len(lines)
+		if err := addList(site.ShardKey(letters), site.Framing{}, lines, site.TotalMeta{Total: int64(len(lines))}, add); err != nil {
+			return err
+		}
+	}
+	return addLine(site.SearchFile, index, add)
+}
+
+// addList adds a list of encoded rows.
+func addList(key string, framing site.Framing, lines [][]byte, meta any, add func(string, []byte) error) error {
+	m, err := render.Row(meta)
+	if err != nil {
+		return fmt.Errorf("render meta of %s: %w", key, err)
+	}
+	return add(key, render.FrameAs(framing, lines, m))
+}
+
+// addLine adds a file of one line of JSON without an envelope.
+func addLine(key string, v any, add func(string, []byte) error) error {
+	line, err := render.Row(v)
+	if err != nil {
+		return fmt.Errorf("render %s: %w", key, err)
+	}
+	return add(key, append(slices.Clip(line), '\n'))
+}

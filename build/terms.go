@@ -1,0 +1,78 @@
+package build
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"tollbook/site"
+	"tollbook/site/postgres"
+	"tollbook/site/x402"
+)
+
+// signing are the compliance checks without which a standard client signs nothing, or signs what nobody takes.
+var signing = []string{
+	"payload_captured", "accepts_present", "payto_conformant", "payto_shape", "price_present", "price_sane", "asset_declared",
+	"network_caip2", "scheme_declared", "x402_version_current", "eip712_domain_extra", "version_channel_coherent",
+}
+
+// evidence is what each active endpoint has shown, read again from what was kept.
+func evidence(f *postgres.ServiceFacts, now time.Time) []x402.Evidence {
+	var rows []x402.Evidence
+	for _, e := range f.Endpoints {
+		if !site.Active(e.FirstSeenAt, e.LastPaidAt, now) {
+			continue
+		}
+		row := x402.Evidence{Endpoint: e.Method + " " + e.Path, URL: f.BaseURL + e.Path}
+		if v := e.Envelope; v != nil {
+			row.URL, row.TLSVerified = v.URL, v.TLSVerified
+			row.Captured = x402.Capture(x402.Answer{Status: v.StatusCode, Header: v.Header, Body: v.Body, Truncated: v.Truncated, URL: v.URL})
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// termsOf is what is known of each active endpoint beyond the contract; shown is their evidence.
+func termsOf(f *postgres.ServiceFacts, shown []x402.Evidence, now time.Time) []site.Terms {
+	terms := []site.Terms{}
+	for _, e := range f.Endpoints {
+		if !site.Active(e.FirstSeenAt, e.LastPaidAt, now) {
+			continue
+		}
+		t := site.Terms{Reason: unsignable(e, shown[len(terms)])}
+		t.Signable = t.Reason == ""
+		for _, p := range current(e.Prices) {
+			t.Prices = append(t.Prices, site.PricingTerms{Since: site.NewTime(p.Since), Extra: extra(p)})
+		}
+		terms = append(terms, t)
+	}
+	return terms
+}
+
+// extra is what a price says beyond its columns, as received, where that is an object.
+func extra(p postgres.Price) json.RawMessage {
+	var object map[string]json.RawMessage
+	if p.Extra == nil || json.Unmarshal([]byte(*p.Extra), &object) != nil || len(object) == 0 {
+		return nil
+	}
+	return json.RawMessage(*p.Extra)
+}
+
+// unsignable says what keeps a standard client from signing a payment for an endpoint, "" for nothing.
+func unsignable(e postgres.EndpointFacts, shown x402.Evidence) string {
+	switch {
+	case e.Verdict == nil:
+		return "it was not asked yet"
+	case *e.Verdict != "paid":
+		return "its latest answer was " + *e.Verdict
+	case len(current(e.Prices)) == 0:
+		return "no price of it is known"
+	}
+	for _, c := range x402.Assess([]x402.Evidence{shown}).Checks {
+		if !c.Pass && slices.Contains(signing, c.ID) {
+			return c.Reason
+		}
+	}
+	return ""
+}

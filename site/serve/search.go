@@ -1,0 +1,142 @@
+package serve
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tollbook/output"
+	"tollbook/render"
+	"tollbook/site"
+)
+
+// search answers a query by words: the rows of its smallest shard that match, filtered, ordered and cut.
+func (h *handler) search(snap *output.Snapshot, q site.Query) ([]byte, error) {
+	index, err := parsed[site.SearchIndex](h, snap, site.SearchFile)
+	if err != nil {
+		return nil, err
+	}
+	s := site.NewSearch(q.Text("q"))
+	var found []*site.SearchRow
+	if letters, ok := s.Shard(*index); ok {
+		rows, err := h.searchRows(snap, site.ShardKey(letters), index.Shards[letters])
+		if err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			if rows[i].Item.Passes(q) && s.Matches(rows[i].Words) {
+				found = append(found, &rows[i])
+			}
+		}
+	}
+	compare := site.Compared(q.Text("sort"))
+	slices.SortFunc(found, func(a, b *site.SearchRow) int { return compare(&a.Item, &b.Item) })
+	offset, limit := q.Window()
+	from := min(offset, len(found))
+	var rows [][]byte
+	for _, r := range found[from:min(from+limit, len(found))] {
+		rows = append(rows, r.Raw)
+	}
+	meta, err := json.Marshal(site.WindowMeta(q, len(found)))
+	if err != nil {
+		return nil, err
+	}
+	return render.FrameAs(q.Route.Framing, rows, meta), nil
+}
+
+// searchRowBytes is what a row costs in memory beside its bytes.
+const searchRowBytes = 500
+
+// searchRows reads a shard, which must have n rows.
+func (h *handler) searchRows(snap *output.Snapshot, key string, n int) ([]site.SearchRow, error) {
+	m, ok := snap.Lookup(key)
+	if !ok {
+		return nil, fmt.Errorf("file %s: %w", key, errMissing)
+	}
+	size := func(rows []site.SearchRow) int { return int(m.Size) + searchRowBytes*len(rows) }
+	return cached(h.cache, cacheKey{sum: m.Sum, name: "search"}, size, func() ([]site.SearchRow, error) {
+		data, err := m.Read()
+		if err != nil {
+			return nil, err
+		}
+		lines, _, err := render.Rows(data)
+		if err == nil && len(lines) != n {
+			err = fmt.Errorf("it has %d rows, %s wants %d", len(lines), site.SearchFile, n)
+		}
+		rows := make([]site.SearchRow, len(lines))
+		for i := 0; i < len(lines) && err == nil; i++ {
+			rows[i], err = site.ParseSearchRow(lines[i])
+		}
+		if err != nil {
+			return nil, fmt.Errorf("file %s: %w: %w", key, output.ErrDamaged, err)
+		}
+		return rows, nil
+	})
+}
+
+// lookup answers a look-up: the row of its shard that begins with its hash.
+func (h *handler) lookup(snap *output.Snapshot, q site.Query) ([]byte, error) {
+	index, err := parsed[site.LookupIndex](h, snap, site.LookupFile)
+	if err != nil {
+		return nil, err
+	}
+	key, digits, hash := q.LookupShard()
+	n, ok := index.Shards(q.Route)[digits]
+	if !ok {
+		return nil, site.ErrNotFound
+	}
+	rows, err := h.rows(snap, key, site.Framing{})
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) != n {
+		return nil, fmt.Errorf("file %s: %w: it has %d rows, %s wants %d", key, output.ErrDamaged, len(rows), site.LookupFile, n)
+	}
+	i, ok := slices.BinarySearchFunc(rows, hash, func(row []byte, hash string) int {
+		switch h := site.LookupHash(row); {
+		case h < hash:
+			return -1
+		case h > hash:
+			return 1
+		}
+		return 0
+	})
+	if !ok {
+		return nil, site.ErrNotFound
+	}
+	return site.LookupAnswer(rows[i]), nil
+}
+
+// parsed is a JSON file that every snapshot must have, read once.
+func parsed[T any](h *handler, snap *output.Snapshot, key string) (*T, error) {
+	m, ok := snap.Lookup(key)
+	if !ok {
+		return nil, fmt.Errorf("file %s: %w", key, errMissing)
+	}
+	size := func(*T) int { return 3 * int(m.Size) }
+	return cached(h.cache, cacheKey{sum: m.Sum, name: "parsed"}, size, func() (*T, error) {
+		data, err := m.Read()
+		if err != nil {
+			return nil, err
+		}
+		v := new(T)
+		if err := json.Unmarshal(data, v); err != nil {
+			return nil, fmt.Errorf("parse %s: %w", key, err)
+		}
+		return v, nil
+	})
+}
+
+// listedShard says whether the snapshot must have a file because it lists it as a shard.
+func (h *handler) listedShard(snap *output.Snapshot, key string) (bool, error) {
+	switch {
+	case key == site.SearchFile || strings.HasPrefix(key, "v1/search/"):
+		index, err := parsed[site.SearchIndex](h, snap, site.SearchFile)
+		return err == nil && index.Lists(key), err
+	case key == site.LookupFile || strings.HasPrefix(key, "v1/lookup/"):
+		index, err := parsed[site.LookupIndex](h, snap, site.LookupFile)
+		return err == nil && index.Lists(key), err
+	}
+	return false, nil
+}
