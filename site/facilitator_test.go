@@ -26,6 +26,15 @@ func TestFacilitatorKeys(t *testing.T) {
 			t.Errorf("%s: key %s, error %v, want %s", query, q.Key(), err, want)
 		}
 	}
+	for query, want := range map[string]bool{
+		"": false, "days=7": false, "include=chains&days=7": false, // nothing there to trim
+		"include=timeseries": true, "include=chains,timeseries&days=89": true, "include=timeseries&days=90": false,
+	} {
+		q, err := site.ParseRequest("/v1/facilitators", query)
+		if err != nil || q.Trimmed() != want {
+			t.Errorf("%s: trimmed %v, error %v, want %v", query, q.Trimmed(), err, want)
+		}
+	}
 	for _, query := range []string{"timeframe=90d", "days=0", "days=91", "days=7.0", "include=chain", "include=chains;timeseries", "include=chains,chain", "per_page=101", "page=0"} {
 		if q, err := site.ParseRequest("/v1/facilitators", query); err == nil {
 			t.Errorf("%s: key %s, want an error", query, q.Key())

@@ -175,11 +175,17 @@ func (q Query) Trimmed() bool {
 		return false
 	}
 	for i := range q.Route.Params {
-		if p := &q.Route.Params[i]; p.Trim && q.Text(p.Name) != p.largest() {
+		if p := &q.Route.Params[i]; p.Trim && q.Text(p.Name) != p.largest() && q.applies(p) {
 			return true
 		}
 	}
 	return false
+}
+
+// applies says whether a parameter has an effect beside the others of q.
+func (q Query) applies(p *Param) bool {
+	name, value, needs := strings.Cut(p.Needs, "=")
+	return !needs || q.Has(name, value)
 }
 
 // Whole is the same request with every trimmed parameter at its largest value: its key names the file that q's answer is

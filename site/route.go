@@ -31,9 +31,10 @@ const (
 type Param struct {
 	Name    string   `json:"name"`
 	Kind    Kind     `json:"kind"`
-	Filter  bool     `json:"filter"`         // chooses rows; without a default it stands in a key only when it is given, any other always
-	Echo    bool     `json:"echo,omitempty"` // its value in effect is repeated in meta
-	Trim    bool     `json:"trim,omitempty"` // cut out of a larger answer: it stands in a key at its largest value
+	Filter  bool     `json:"filter"`          // chooses rows; without a default it stands in a key only when it is given, any other always
+	Echo    bool     `json:"echo,omitempty"`  // its value in effect is repeated in meta
+	Trim    bool     `json:"trim,omitempty"`  // cut out of a larger answer: it stands in a key at its largest value
+	Needs   string   `json:"needs,omitempty"` // "include=timeseries": without effect where include lacks timeseries
 	Values  []string `json:"values,omitempty"`
 	Default string   `json:"default,omitempty"`
 	Min     int      `json:"min,omitempty"`
@@ -95,7 +96,7 @@ var Routes = []Route{
 	{Name: "facilitators", Pattern: "/v1/facilitators", Rule: RuleWindow, Ext: ".json", About: "Who settles payments, by the volume that was seen settled on chain.", Params: []Param{
 		{Name: "timeframe", Kind: KindChoice, Echo: true, Values: Timeframes, Default: Timeframe7d, About: "span whose volume orders the list, largest first"},
 		{Name: "include", Kind: KindSet, Filter: true, Values: []string{IncludeChains, IncludeTimeseries}, About: "what to embed in each row: the breakdown by network and token, the volume by day"},
-		{Name: "days", Kind: KindInteger, Trim: true, Default: "30", Min: 1, Max: SeriesDays, About: "length of the embedded timeseries"},
+		{Name: "days", Kind: KindInteger, Trim: true, Needs: "include=" + IncludeTimeseries, Default: "30", Min: 1, Max: SeriesDays, About: "length of the embedded timeseries"},
 		paramPerPage, paramPage,
 	}},
 	{Name: "status", Pattern: "/v1/status", Rule: RuleLiteral, Ext: ".json", About: "Counts of services by state, and each service's state."},

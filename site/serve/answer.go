@@ -30,7 +30,7 @@ func (h *handler) answer(v *view, snap *output.Snapshot, r *http.Request) (strin
 	if q.Route == nil {
 		return h.file(v, snap, key)
 	}
-	if m, ok := snap.Lookup(key); ok {
+	if m, ok := snap.Lookup(key); ok && (q.Bare || !q.Trimmed()) {
 		b, err := h.literal(m)
 		return key, b, err
 	}
@@ -101,7 +101,7 @@ func (h *handler) byRule(v *view, snap *output.Snapshot, q site.Query, key strin
 		}
 		return nil, site.ErrNotFound
 	}
-	return cached(h.cache, cacheKey{snapshot: snap.ID, name: key}, (*body).size, func() (*body, error) {
+	return cached(h.cache, cacheKey{snapshot: snap.ID, name: trimName(q, key)}, (*body).size, func() (*body, error) {
 		data, err := cut()
 		if err != nil {
 			return nil, err
@@ -122,6 +122,10 @@ func (h *handler) window(snap *output.Snapshot, q site.Query, total int) ([]byte
 			return nil, fmt.Errorf("file %s: %w: it has %d rows, the list's total %d wants %d", span.Key, output.ErrDamaged, len(file), total, span.To)
 		}
 		rows = append(rows, file[span.From:span.To]...)
+	}
+	rows, err := trimRows(q, rows)
+	if err != nil {
+		return nil, err
 	}
 	meta, err := json.Marshal(site.WindowMeta(q, total))
 	if err != nil {
