@@ -17,6 +17,8 @@ import (
 // once and its bytes reused in every list.
 func Write(ctx context.Context, s *site.Snapshot, pages *render.Pages, add func(name string, data []byte) error, progress func(done, total int)) error {
 	edition := pages.Edition(s)
+	examples := edition.Examples()
+	add = watch(examples, add)
 	index := site.Index{Lists: map[string]int{}, Slugs: make([]string, len(s.Services))}
 	for i := range s.Services {
 		index.Slugs[i] = s.Services[i].Item.Slug
@@ -41,6 +43,9 @@ func Write(ctx context.Context, s *site.Snapshot, pages *render.Pages, add func(
 	}
 	if err := writePages(s, pages, edition, add); err != nil {
 		return fmt.Errorf("write pages: %w", err)
+	}
+	if err := writeDocuments(edition, examples, add); err != nil {
+		return fmt.Errorf("write documents: %w", err)
 	}
 	return nil
 }

@@ -38,6 +38,8 @@ const (
 	kindService  = "service"
 	kindStatus   = "status"
 	kindNotFound = "404"
+
+	kindReference = "reference"
 )
 
 // NewPages parses the templates. It fails for a base address that is none.
@@ -58,7 +60,7 @@ func NewPages(s Site) (*Pages, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parse layout: %w", err)
 	}
-	for _, kind := range []string{kindHome, kindServices, kindService, kindStatus, kindNotFound} {
+	for _, kind := range []string{kindHome, kindServices, kindService, kindStatus, kindReference, kindNotFound} {
 		t, err := layout.Clone()
 		if err == nil {
 			t, err = t.ParseFS(templates.FS, kind+".html")
@@ -96,6 +98,8 @@ func (p *Pages) funcs() template.FuncMap {
 		"service":     func(slug string) string { return p.href(serviceKey(slug)) },
 		"status":      func() string { return p.href(bareKey("status-page", "")) },
 		"json":        func(route string) string { return p.href(bareKey(route, "")) },
+		"reference":   func() string { return p.href(bareKey(referenceRoute, "")) },
+		"spans":       spans,
 		"dict":        dict,
 	}
 }

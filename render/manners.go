@@ -1,0 +1,104 @@
+package render
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"tollbook/site"
+)
+
+// manner is one way in which every request is read, in words.
+type manner struct{ Term, Text string }
+
+// manners are the same for all routes. Parsing in site is what they describe; tests hold them to it.
+func manners() []manner {
+	return []manner{
+		{"An empty parameter", "counts as absent, because forms send them."},
+		{"A repeated parameter", "counts once: the first that is not empty wins."},
+		{"An unknown parameter", "is ignored."},
+		{"Encoding", "a value is percent-encoded UTF-8, and `+` is a space. A value that does not decode, or holds NUL, is a 400; a name that does not decode is ignored; " +
+			"a path that does not decode, or holds NUL, is a 404."},
+		{"An invalid value", fmt.Sprintf("is a 400 that names the parameter, what it got and what it may be. So is a page above %s, a text of more than %d characters, "+
+			"and a query string of more than %s bytes.", number(site.MaxPage), site.MaxText, number(int64(site.Table().Limits.MaxQuery)))},
+		{"A filter value that no service has", "is an empty list, not an error."},
+		{"Past the end", "a page is an empty list with the true `meta`."},
+		{"A path that ends in .json", "names a file of the snapshot by itself: `/v1/services.json` is `/v1/services`. Its parameters are ignored."},
+		{"Unknown", "is `null`, never zero. Instants are UTC with milliseconds, so that they sort as text."},
+	}
+}
+
+// failure is a status that readers may meet, with the response that describes it.
+type failure struct {
+	code       int
+	name, text string
+	headers    []string
+	example    func() site.Error
+}
+
+const (
+	headerRequestID = "X-Request-Id"
+	headerRetry     = "Retry-After"
+	otherError      = "Error"
+)
+
+func said(code int, kind, message string) func() site.Error {
+	return func() site.Error { return site.Error{Code: code, Type: kind, Message: message} }
+}
+
+// failures by status.
+var failures = []failure{
+	{http.StatusNotModified, "NotModified", "The copy named in If-None-Match or If-Modified-Since is still good.", nil, nil},
+	{http.StatusBadRequest, "BadRequest", "A parameter has a value that it may not have; each is named in fields.", nil, exampleBadRequest},
+	{http.StatusNotFound, "NotFound", "Nothing is at this address.", nil, said(http.StatusNotFound, site.ErrorNotFound, "nothing is at this address")},
+	{http.StatusTooManyRequests, "RateLimited", "Too many requests from this client; Retry-After says when to come back.", []string{headerRetry},
+		said(http.StatusTooManyRequests, "rate_limited", "too many requests")},
+	{http.StatusInternalServerError, "InternalError", "Something is wrong here. The cause is in our log, under X-Request-Id.", []string{headerRequestID},
+		said(http.StatusInternalServerError, site.ErrorInternal, "internal error")},
+	{http.StatusServiceUnavailable, "Unavailable", "Nothing is published yet.", []string{headerRetry},
+		said(http.StatusServiceUnavailable, site.ErrorInternal, "nothing is published yet")},
+	{http.StatusMethodNotAllowed, otherError, "Any other error, such as 405 for a method that is not GET, HEAD or OPTIONS.", nil,
+		said(http.StatusMethodNotAllowed, site.ErrorMethodNotAllowed, "the method may be GET, HEAD, OPTIONS")},
+}
+
+// exampleBadRequest is what the parser says of a page that is too large.
+func exampleBadRequest() site.Error {
+	_, err := site.ParseRequest("/v1/services", fmt.Sprintf("per_page=%d", site.MaxPageSize+1))
+	var param *site.ParamError
+	if !errors.As(err, &param) {
+		return site.Error{Code: http.StatusBadRequest, Type: site.ErrorInvalidParameter, Message: "invalid parameter"}
+	}
+	return site.Error{Code: http.StatusBadRequest, Type: site.ErrorInvalidParameter, Message: err.Error(),
+		Fields: []site.ErrorField{{Field: param.Param, Message: param.Message}}}
+}
+
+// errorResponses are the components that operations refer to.
+func errorResponses() (ordered[*apiResponse], error) {
+	var out ordered[*apiResponse]
+	for _, f := range failures {
+		r := &apiResponse{Description: f.text}
+		for _, h := range f.headers {
+			r.Headers = append(r.Headers, member[*apiHeader]{h, &apiHeader{Ref: "#/components/headers/" + h}})
+		}
+		if f.example != nil {
+			example, err := Row(site.ErrorBody{Error: f.example()})
+			if err != nil {
+				return nil, err
+			}
+			r.Content = ordered[mediaType]{{jsonType, mediaType{&schema{Ref: componentPath + "ErrorBody"}, json.RawMessage(example)}}}
+		}
+		out = append(out, member[*apiResponse]{f.name, r})
+	}
+	return out, nil
+}
+
+// apiHeaders are the headers of answers that clients can build on.
+var apiHeaders = ordered[*apiHeader]{
+	{"ETag", &apiHeader{Description: "Strong validator of these bytes. Of a file's plain form it is the first 32 digits of its sha256.", Schema: &schema{Type: "string"}}},
+	{"Last-Modified", &apiHeader{Description: "When the snapshot was built.", Schema: &schema{Type: "string"}}},
+	{"Cache-Control", &apiHeader{Description: "Good until the next build is due.", Schema: &schema{Type: "string"}}},
+	{"X-Snapshot", &apiHeader{Description: "Id of the snapshot that answered.", Schema: &schema{Type: "string", Pattern: "^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{6}$"}}},
+	{headerRequestID, &apiHeader{Description: "Names the failed request in our log.", Schema: &schema{Type: "string"}}},
+	{headerRetry, &apiHeader{Description: "Seconds after which to try again.", Schema: &schema{Type: "integer"}}},
+}

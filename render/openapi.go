@@ -1,0 +1,329 @@
+package render
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"tollbook/site"
+)
+
+// openAPI is an OpenAPI 3.1 document, as far as the contract needs it.
+type openAPI struct {
+	OpenAPI    string             `json:"openapi"`
+	Info       apiInfo            `json:"info"`
+	Servers    []apiServer        `json:"servers"`
+	Security   []struct{}         `json:"security"` // none is asked for
+	Tags       []apiTag           `json:"tags"`
+	Paths      ordered[*pathItem] `json:"paths"`
+	Components apiComponents      `json:"components"`
+}
+
+type apiInfo struct {
+	Title       string     `json:"title"`
+	Version     string     `json:"version"`
+	Summary     string     `json:"summary"`
+	Description string     `json:"description"`
+	Contact     apiContact `json:"contact"`
+	License     apiLicense `json:"license"`
+}
+
+type apiContact struct {
+	Name  string `json:"name"`
+	URL   string `json:"url,omitempty"`
+	Email string `json:"email,omitempty"`
+}
+
+type apiLicense struct {
+	Name       string `json:"name"`
+	Identifier string `json:"identifier"`
+}
+
+type apiServer struct {
+	URL         string `json:"url"`
+	Description string `json:"description"`
+}
+
+type apiTag struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+}
+
+type apiComponents struct {
+	Schemas   ordered[*schema]      `json:"schemas"`
+	Responses ordered[*apiResponse] `json:"responses"`
+	Headers   ordered[*apiHeader]   `json:"headers"`
+}
+
+type pathItem struct {
+	Servers []apiServer `json:"servers,omitempty"` // where the path is not under /v1
+	Get     *operation  `json:"get"`
+}
+
+type operation struct {
+	ID          string                `json:"operationId"`
+	Summary     string                `json:"summary"`
+	Description string                `json:"description"`
+	Tags        []string              `json:"tags"`
+	Parameters  []parameter           `json:"parameters,omitempty"`
+	Responses   ordered[*apiResponse] `json:"responses"`
+
+	pattern string
+	route   *site.Route // nil for a file
+	example json.RawMessage
+}
+
+type parameter struct {
+	Name        string  `json:"name"`
+	In          string  `json:"in"`
+	Description string  `json:"description"`
+	Required    bool    `json:"required,omitempty"`
+	Style       string  `json:"style,omitempty"`
+	Explode     *bool   `json:"explode,omitempty"`
+	Schema      *schema `json:"schema"`
+	Example     any     `json:"example,omitempty"`
+}
+
+type apiResponse struct {
+	Ref         string              `json:"$ref,omitempty"`
+	Description string              `json:"description,omitempty"`
+	Headers     ordered[*apiHeader] `json:"headers,omitempty"`
+	Content     ordered[mediaType]  `json:"content,omitempty"`
+}
+
+type mediaType struct {
+	Schema  *schema         `json:"schema"`
+	Example json.RawMessage `json:"example,omitempty"`
+}
+
+type apiHeader struct {
+	Ref         string  `json:"$ref,omitempty"`
+	Description string  `json:"description,omitempty"`
+	Schema      *schema `json:"schema,omitempty"`
+}
+
+// Tags of operations.
+const (
+	tagServices  = "Services"
+	tagDirectory = "Directory"
+	tagFiles     = "Files"
+)
+
+// API is the description of what a snapshot answers: the OpenAPI document, and the reference page made from it.
+type API struct {
+	edition  *Edition
+	examples Examples
+	schemas  *schemas
+	doc      openAPI
+}
+
+// API describes the JSON routes and files of the tables in site, with examples of a snapshot. A route without a response
+// type may answer anything; a test says so. It fails for a type of which it can't tell how it is written.
+func (e *Edition) API(x Examples) (*API, error) {
+	a := &API{edition: e, examples: x, schemas: &schemas{components: map[string]*schema{}}}
+	a.doc = openAPI{
+		OpenAPI: "3.1.0", Info: e.apiInfo(), Servers: e.apiServers(), Security: []struct{}{},
+		Tags: []apiTag{
+			{tagServices, "Listed services, their uptime and checks."},
+			{tagDirectory, "Figures and lists over all services."},
+			{tagFiles, "What else lies in a snapshot: what the rules read, and what describes the API."},
+		},
+	}
+	for i := range site.Routes {
+		if r := &site.Routes[i]; r.Ext == ".json" {
+			if err := a.addRoute(r); err != nil {
+				return nil, fmt.Errorf("describe route %s: %w", r.Name, err)
+			}
+		}
+	}
+	for _, f := range site.Files {
+		if err := a.addFile(f); err != nil {
+			return nil, fmt.Errorf("describe file %s: %w", f.Name, err)
+		}
+	}
+	if _, err := a.schemas.of(reflect.TypeFor[site.ErrorBody]()); err != nil {
+		return nil, err
+	}
+	a.doc.Components = apiComponents{Schemas: a.schemas.named(), Headers: apiHeaders}
+	var err error
+	a.doc.Components.Responses, err = errorResponses()
+	return a, err
+}
+
+// OpenAPI is the document as JSON.
+func (a *API) OpenAPI() ([]byte, error) { return encode(a.doc) }
+
+func (e *Edition) apiInfo() apiInfo {
+	s := &e.pages.site
+	contact := apiContact{Name: s.Title, URL: s.BaseURL + "/"}
+	if at := strings.IndexByte(s.Contact, '@'); at > 0 && link(s.Contact) == "" {
+		contact.Email = s.Contact
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s is a directory of network services that charge per request over HTTP 402, with the x402 protocol. "+
+		"Every answer is a file of a snapshot, or cut from files of it. Reading needs no key. The API is under the MIT license, "+
+		"the data under CC BY 4.0: name the source, as `provenance` says.", s.Title)
+	if s.Sample {
+		text.WriteString("\n\n**Sample data.** Every service, price and check is made up.")
+	}
+	text.WriteString("\n\n## How requests are read\n")
+	for _, m := range manners() {
+		fmt.Fprintf(&text, "\n- **%s**: %s", m.Term, m.Text)
+	}
+	text.WriteString("\n")
+	return apiInfo{
+		Title: s.Title, Version: site.APIVersion, Summary: "Services that charge per request over HTTP 402: prices, uptime and changes.",
+		Description: text.String(), Contact: contact, License: apiLicense{Name: "MIT", Identifier: "MIT"},
+	}
+}
+
+func (e *Edition) apiServers() []apiServer {
+	base := e.pages.site.BaseURL
+	servers := []apiServer{{base + apiPrefix, "This directory"}}
+	for _, alias := range site.Table().Aliases {
+		servers = append(servers, apiServer{base + strings.TrimSuffix(alias.From, "/"), "The same, for clients that know it by this prefix"})
+	}
+	return servers
+}
+
+const apiPrefix = "/v1"
+
+// addRoute adds a route's operation.
+func (a *API) addRoute(r *site.Route) error {
+	tag := tagDirectory
+	if strings.HasPrefix(r.Pattern, "/v1/services") {
+		tag = tagServices
+	}
+	op := &operation{ID: operationID(r.Name), Summary: strings.TrimSuffix(r.About, "."), Description: describeRoute(r), Tags: []string{tag}, pattern: r.Pattern, route: r}
+	for i := range r.Params {
+		op.Parameters = append(op.Parameters, a.edition.parameter(&r.Params[i], a.examples.Slug))
+	}
+	return a.add(op, site.Responses[r.Name])
+}
+
+// describeRoute says what a route answers and how its answers are cut.
+func describeRoute(r *site.Route) string {
+	text := r.About
+	for _, rule := range site.Rules {
+		if rule.Name == r.Rule && r.Rule != site.RuleLiteral {
+			text += " " + rule.About
+		}
+	}
+	return text
+}
+
+func (a *API) addFile(f site.File) error {
+	summary, _, _ := strings.Cut(strings.TrimSuffix(f.About, "."), ": ")
+	return a.add(&operation{ID: operationID(f.Name + "-file"), Summary: summary, Description: f.About, Tags: []string{tagFiles}, pattern: f.Pattern}, f.Body)
+}
+
+// add completes an operation with what its path and its body's type say.
+func (a *API) add(op *operation, body any) error {
+	segments := pathParameters(op.pattern, a.examples.Slug)
+	invalid := len(op.Parameters) > 0
+	op.Parameters = append(segments, op.Parameters...)
+	content := &schema{}
+	var err error
+	if body != nil {
+		if content, err = a.schemas.of(reflect.TypeOf(body)); err != nil {
+			return err
+		}
+	}
+	if op.example, err = a.examples.of(op); err != nil {
+		return err
+	}
+	op.Responses = responses(content, op.example, invalid, len(segments) > 0)
+	item := &pathItem{Get: op}
+	path, under := strings.CutPrefix(op.pattern, apiPrefix)
+	if !under {
+		item.Servers = []apiServer{{a.edition.pages.site.BaseURL, "This directory"}}
+	}
+	a.doc.Paths = append(a.doc.Paths, member[*pathItem]{path, item})
+	return nil
+}
+
+// operationID is "getServiceChecks" for the route service-checks.
+func operationID(name string) string {
+	var b strings.Builder
+	b.WriteString("get")
+	for word := range strings.SplitSeq(name, "-") {
+		b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return b.String()
+}
+
+// pathParameters are the variable parts of a pattern.
+func pathParameters(pattern, slug string) []parameter {
+	var out []parameter
+	for rest := pattern; ; {
+		_, after, ok := strings.Cut(rest, "{")
+		if !ok {
+			return out
+		}
+		name, tail, _ := strings.Cut(after, "}")
+		p := parameter{Name: name, In: "path", Required: true, Schema: &schema{Type: "string", MinLength: 1}}
+		if s := site.SegmentByName(name); s != nil {
+			p.Description, p.Schema.Pattern, p.Schema.MaxLength = sentence(s.About), s.Pattern, s.MaxLength
+		}
+		if name == "slug" && slug != "" {
+			p.Example = slug
+		}
+		out, rest = append(out, p), tail
+	}
+}
+
+// parameter is a row of the route table.
+func (e *Edition) parameter(p *site.Param, slug string) parameter {
+	out := parameter{Name: p.Name, In: "query", Description: sentence(p.About), Schema: &schema{Type: "string"}}
+	values := make([]any, len(p.Values))
+	for i, v := range p.Values {
+		values[i] = v
+	}
+	example := e.exampleValue(p, slug)
+	switch p.Kind {
+	case site.KindInteger:
+		out.Schema = &schema{Type: "integer", Minimum: &p.Min, Maximum: &p.Max}
+		if n, err := strconv.Atoi(p.Default); err == nil {
+			out.Schema.Default = n
+		}
+		return out
+	case site.KindChoice:
+		out.Schema.Enum = values
+	case site.KindSet:
+		out.Schema = &schema{Type: "array", Items: &schema{Type: "string", Enum: values}, UniqueItems: true}
+		out.Style, out.Explode = "form", new(false)
+		return out
+	default:
+		out.Schema.MaxLength = site.MaxText
+	}
+	if p.Default != "" {
+		out.Schema.Default = p.Default
+	}
+	if example != "" {
+		out.Example = example
+	}
+	return out
+}
+
+const jsonType = "application/json"
+
+// responses are what an operation may answer.
+func responses(content *schema, example json.RawMessage, invalid, named bool) ordered[*apiResponse] {
+	ok := &apiResponse{Description: "What was asked for.", Content: ordered[mediaType]{{jsonType, mediaType{content, example}}}}
+	for _, h := range apiHeaders {
+		if h.Name != headerRequestID && h.Name != headerRetry {
+			ok.Headers = append(ok.Headers, member[*apiHeader]{h.Name, &apiHeader{Ref: "#/components/headers/" + h.Name}})
+		}
+	}
+	out := ordered[*apiResponse]{{"200", ok}}
+	for _, e := range failures {
+		if e.code == http.StatusBadRequest && !invalid || e.code == http.StatusNotFound && !named {
+			continue
+		}
+		out = append(out, member[*apiResponse]{strconv.Itoa(e.code), &apiResponse{Ref: "#/components/responses/" + e.name}})
+	}
+	return append(out, member[*apiResponse]{"default", &apiResponse{Ref: "#/components/responses/" + otherError}})
+}

@@ -1,0 +1,251 @@
+package render
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"tollbook/site"
+)
+
+// reference is the description for reading.
+type reference struct {
+	Base     string
+	Version  string
+	Manners  []manner
+	Groups   []referenceGroup
+	Failures []referenceFailure
+	BadJSON  string // the body of a 400
+	Headers  ordered[*apiHeader]
+	Rules    []site.RuleText
+	Types    []referenceType
+	Verify   string // commands
+}
+
+type referenceGroup struct {
+	apiTag
+	Operations []referenceOperation
+}
+
+type referenceOperation struct {
+	ID, Path, Summary string
+	Rule              site.Rule
+	Params            []referenceParam
+	Answer            typeText
+	Plain, WithParams string // commands
+	Example           string
+}
+
+type referenceParam struct{ Name, Allowed, Default, About string }
+
+type referenceFailure struct {
+	Code int
+	Type string
+	Text string
+}
+
+type referenceType struct {
+	Name, About string
+	Fields      []referenceField
+}
+
+type referenceField struct {
+	Name, About string
+	Type        typeText
+}
+
+// typeText is a type in words; Ref is the component in its middle, "" without.
+type typeText struct{ Before, Ref, After string }
+
+const referenceRoute = "reference-page"
+
+// Reference is reference.html: the description as a page.
+func (a *API) Reference() ([]byte, error) {
+	base := a.edition.pages.site.BaseURL
+	body := reference{
+		Base: base + apiPrefix, Version: a.doc.Info.Version, Manners: manners(), Headers: apiHeaders,
+		Rules: usedRules(), Types: a.types(), Verify: verifyCommands(base),
+	}
+	for _, tag := range a.doc.Tags {
+		g := referenceGroup{apiTag: tag}
+		for _, p := range a.doc.Paths {
+			if p.Value.Get.Tags[0] == tag.Name {
+				g.Operations = append(g.Operations, a.operation(p.Value.Get))
+			}
+		}
+		body.Groups = append(body.Groups, g)
+	}
+	for _, f := range failures {
+		if f.example == nil {
+			continue
+		}
+		e := f.example()
+		body.Failures = append(body.Failures, referenceFailure{e.Code, e.Type, f.text})
+	}
+	bad, err := Row(site.ErrorBody{Error: exampleBadRequest()})
+	if err != nil {
+		return nil, err
+	}
+	body.BadJSON = indent(bad)
+	return a.edition.render(page{
+		Key: bareKey(referenceRoute, ""), Kind: kindReference, Title: "API", JSON: openAPIKey,
+		Description: "Every route of the API with parameters, examples and errors: services that charge per request over HTTP 402, as JSON.",
+		Body:        body,
+	})
+}
+
+// openAPIKey is the same description for programs.
+const openAPIKey = site.OpenAPIFile
+
+func (a *API) operation(op *operation) referenceOperation {
+	out := referenceOperation{ID: op.ID, Path: op.pattern, Summary: op.Summary + "."}
+	if op.route == nil {
+		out.Summary = op.Description
+	} else {
+		out.Rule = op.route.Rule
+		for i := range op.route.Params {
+			out.Params = append(out.Params, paramText(&op.route.Params[i]))
+		}
+	}
+	out.Plain, out.WithParams = a.commands(op)
+	if op.example != nil {
+		out.Example = indent(op.example)
+	}
+	out.Answer = textOf(answerOf(op.Responses[0].Value.Content[0].Value.Schema))
+	return out
+}
+
+// answerOf is what an answer is about: its data, where it has any.
+func answerOf(s *schema) *schema {
+	for _, m := range s.Properties {
+		if m.Name == "data" {
+			return m.Value
+		}
+	}
+	return s
+}
+
+func paramText(p *site.Param) referenceParam {
+	out := referenceParam{Name: p.Name, Default: p.Default, About: sentence(p.About)}
+	switch p.Kind {
+	case site.KindInteger:
+		out.Allowed = number(int64(p.Min)) + " to " + number(int64(p.Max))
+	case site.KindChoice:
+		out.Allowed = strings.Join(p.Values, ", ")
+	case site.KindSet:
+		out.Allowed = "any of " + strings.Join(p.Values, ", ") + ", separated by commas"
+	default:
+		out.Allowed = fmt.Sprintf("text up to %d characters", site.MaxText)
+	}
+	return out
+}
+
+// usedRules are those that some route of the table has.
+func usedRules() []site.RuleText {
+	var out []site.RuleText
+	for _, r := range site.Rules {
+		for i := range site.Routes {
+			if site.Routes[i].Rule == r.Name {
+				out = append(out, r)
+				break
+			}
+		}
+	}
+	return out
+}
+
+func (a *API) types() []referenceType {
+	var out []referenceType
+	for _, c := range a.doc.Components.Schemas {
+		t := referenceType{Name: c.Name, About: c.Value.Description}
+		for _, p := range c.Value.Properties {
+			t.Fields = append(t.Fields, referenceField{p.Name, p.Value.Description, textOf(p.Value)})
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// textOf words a schema: "array of Endpoint", "date-time or null".
+func textOf(s *schema) typeText {
+	switch {
+	case s.Ref != "":
+		return typeText{Ref: strings.TrimPrefix(s.Ref, componentPath)}
+	case len(s.AnyOf) == 2 && s.AnyOf[1].Type == "null":
+		t := textOf(s.AnyOf[0])
+		t.After += " or null"
+		return t
+	case len(s.AnyOf) > 0:
+		return typeText{Before: "object, by type"}
+	}
+	name, null := "any", ""
+	switch t := s.Type.(type) {
+	case string:
+		name = t
+	case []string:
+		name, null = t[0], " or null"
+	}
+	switch {
+	case name == "array" && s.Items != nil:
+		t := textOf(s.Items)
+		t.Before = "array of " + t.Before
+		return t
+	case name == "object" && s.AdditionalProperties != nil:
+		t := textOf(s.AdditionalProperties)
+		t.Before = "object of " + t.Before
+		return t
+	case s.Format != "":
+		name = s.Format
+	case len(s.Enum) > 0:
+		var values []string
+		for _, v := range s.Enum {
+			if text, ok := v.(string); ok {
+				values = append(values, text)
+			}
+		}
+		name = strings.Join(values, " | ")
+	}
+	return typeText{Before: name + null}
+}
+
+// exampleLines is how much of an example the page shows.
+const exampleLines = 60
+
+// indent writes JSON a member a line, up to exampleLines of them.
+func indent(data json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Indent(&b, data, "", "  ") != nil {
+		return ""
+	}
+	lines := strings.Split(b.String(), "\n")
+	if len(lines) > exampleLines {
+		lines = append(lines[:exampleLines], "…")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// verifyCommands hold a file against the sums of its snapshot.
+func verifyCommands(base string) string {
+	file := bareKey("services", "")
+	return "curl -s '" + endpointURL(base, "/SHA256SUMS") + "' -o SHA256SUMS\n" +
+		"curl -s --create-dirs '" + endpointURL(base, "/"+file) + "' -o " + file + "\n" +
+		"sha256sum -c --ignore-missing SHA256SUMS"
+}
+
+// span is a run of text, code or not.
+type span struct {
+	Text string
+	Code bool
+}
+
+// spans splits text at its backticks.
+func spans(s string) []span {
+	var out []span
+	for i, text := range strings.Split(s, "`") {
+		if text != "" {
+			out = append(out, span{text, i%2 == 1})
+		}
+	}
+	return out
+}

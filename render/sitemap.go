@@ -1,0 +1,98 @@
+package render
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"strings"
+
+	"tollbook/site"
+)
+
+// sitemapURLs is how many addresses a sitemap may have; beyond it there is an index of several.
+const sitemapURLs = 50_000
+
+// Robots is robots.txt: all pages may be read, and the sitemap says which there are.
+func (e *Edition) Robots() []byte {
+	return []byte("# Everything here may be read. All of it at once is cheaper as one file: see " + e.address(LLMsFile) + "\n" +
+		"User-agent: *\nAllow: /\n\nSitemap: " + e.address(SitemapFile) + "\n")
+}
+
+// sitemapPage is a page in a sitemap, with the time of the newest fact on it.
+type sitemapPage struct {
+	XMLName struct{} `xml:"url"`
+	Loc     string   `xml:"loc"`
+	LastMod string   `xml:"lastmod"`
+}
+
+// sitemapPart is a sitemap in an index.
+type sitemapPart struct {
+	XMLName struct{} `xml:"sitemap"`
+	Loc     string   `xml:"loc"`
+	LastMod string   `xml:"lastmod"`
+}
+
+// Sitemap is sitemap.xml; beyond 50,000 pages that is an index, with the parts beside it.
+func (e *Edition) Sitemap() ([]Asset, error) {
+	pages := e.sitemapPages()
+	if len(pages) <= sitemapURLs {
+		data, err := sitemapXML("urlset", pages)
+		return []Asset{{SitemapFile, data}}, err
+	}
+	var files []Asset
+	var parts []sitemapPart
+	for n := 0; n*sitemapURLs < len(pages); n++ {
+		part := pages[n*sitemapURLs : min((n+1)*sitemapURLs, len(pages))]
+		data, err := sitemapXML("urlset", part)
+		if err != nil {
+			return nil, err
+		}
+		key := fmt.Sprintf("sitemaps/%d.xml", n+1)
+		newest := part[0].LastMod
+		for _, p := range part {
+			newest = max(newest, p.LastMod) // instants sort as text
+		}
+		files = append(files, Asset{key, data})
+		parts = append(parts, sitemapPart{Loc: e.address(key), LastMod: newest})
+	}
+	data, err := sitemapXML("sitemapindex", parts)
+	return append([]Asset{{SitemapFile, data}}, files...), err
+}
+
+// sitemapPages are the pages of the table of routes, then those of the list, then every service's.
+func (e *Edition) sitemapPages() []sitemapPage {
+	now := e.snapshot.Now.String()
+	var pages []sitemapPage
+	put := func(key, at string) { pages = append(pages, sitemapPage{Loc: e.address(key), LastMod: at}) }
+	for i := range site.Routes {
+		if r := &site.Routes[i]; r.Ext == ".html" && !strings.Contains(r.Pattern, "{") {
+			put(bareKey(r.Name, ""), now)
+		}
+	}
+	for n := 2; (n-1)*PageRows < len(e.snapshot.Services); n++ {
+		put(listKey(n), now)
+	}
+	for i := range e.snapshot.Services {
+		item := &e.snapshot.Services[i].Item
+		at := item.CreatedAt
+		if item.LastCheckedAt != nil && item.LastCheckedAt.After(at.Time) {
+			at = *item.LastCheckedAt
+		}
+		put(serviceKey(item.Slug), at.String())
+	}
+	return pages
+}
+
+func sitemapXML[T any](root string, entries []T) ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteString(xml.Header + "<" + root + ` xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">` + "\n")
+	for _, entry := range entries {
+		line, err := xml.Marshal(entry)
+		if err != nil {
+			return nil, fmt.Errorf("encode sitemap: %w", err)
+		}
+		b.Write(append(line, '\n'))
+	}
+	b.WriteString("</" + root + ">\n")
+	return b.Bytes(), nil
+}
