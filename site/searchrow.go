@@ -72,7 +72,7 @@ func (i *ServiceListItem) decode(key string, value []byte) (err error) {
 
 // text is the value of a JSON string.
 func text(raw []byte) (s string, err error) {
-	if len(raw) < 2 || raw[0] != '"' {
+	if len(raw) < 2 || stringEnd(raw) != len(raw) {
 		return "", errors.New("no text")
 	}
 	if bytes.IndexByte(raw, '\\') < 0 {

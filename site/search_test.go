@@ -1,0 +1,297 @@
+package site_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"tollbook/site"
+)
+
+func TestFold(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ about, in, want string }{
+		{"ASCII", "Acme Quotes 24/7", "acme quotes 24/7"},
+		{"Latin with marks", "Crème Brûlée Ångström", "creme brulee angstrom"},
+		{"the same, decomposed", "Cre\u0300me Bru\u0302le\u0301e A\u030angstro\u0308m", "creme brulee angstrom"},
+		{"letters that are no marks", "Łódź Øre Đakovo", "łodz øre đakovo"},
+		{"German", "STRASSE Straße GROẞ Gebühr", "strasse straße groß gebuhr"},
+		{"Turkish", "İstanbul ISPARTA ılık", "istanbul isparta ılık"},
+		{"Greek", "ΟΔΟΣ οδος Άγιος", "οδοσ οδοσ αγιοσ"},
+		{"Cyrillic", "ЙОД Ёлка Київ", "иод елка киів"},
+		{"ligatures and widths", "ﬁne ＡＢＣ Ⅷ x² ½", "fine abc viii x2 1⁄2"},
+		{"Han", "東京都", "東京都"},
+		{"Kana", "ガイド ｶﾞｲﾄﾞ がいど", "カイト カイト かいと"},
+		{"Hangul falls into its letters", "가", "\u1100\u1161"},
+		{"Arabic and Hebrew points", "مُحَمَّد שָׁלוֹם", "محمد שלום"},
+		{"Devanagari", "हिन्दी", "हनद"},
+		{"emoji", "🚀Rocket™", "🚀rockettm"},
+		{"not UTF-8", "a\xffB", "a\ufffdb"},
+	} {
+		if got := site.Fold(test.in); got != test.want {
+			t.Errorf("%s: Fold(%q) = %q, want %q", test.about, test.in, got, test.want)
+		}
+	}
+}
+
+// TestFoldEveryCharacter: no character changes any more once it is folded, so that a name and its fold are found alike.
+func TestFoldEveryCharacter(t *testing.T) {
+	t.Parallel()
+	for r := rune(0); r <= utf8.MaxRune; r++ {
+		once := site.Fold(string(r))
+		if twice := site.Fold(once); twice != once {
+			t.Errorf("%U: %q, then %q", r, once, twice)
+		}
+	}
+}
+
+func TestWords(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		in   string
+		want []string
+	}{
+		{"", nil},
+		{" -/— 🚀 ", nil},
+		{"acme", []string{"acme"}},
+		{"acme-quotes v2.0 (beta)", []string{"acme", "quotes", "v2", "0", "beta"}},
+		{"gpt4o", []string{"gpt4o"}},
+		{"١٢٣ abc٤", []string{"١٢٣", "abc٤"}},
+		{"οδοσ αθηνα", []string{"οδοσ", "αθηνα"}},
+		{"東京", []string{"東京", "京"}},
+		{"東京都api v2", []string{"東京都api", "京都api", "都api", "api", "v2"}},
+		{"api東京", []string{"api東京", "東京", "京"}},
+		{"カート・かな", []string{"カート", "ート", "ト", "かな", "な"}},
+		{"人々〇", []string{"人々〇", "々〇", "〇"}},
+		{"\u1100\u1161\u11a8", []string{"\u1100\u1161\u11a8", "\u1161\u11a8", "\u11a8"}},
+		{"🚀rocket🚀", []string{"rocket"}},
+	} {
+		if diff := cmp.Diff(test.want, site.Words(test.in)); diff != "" {
+			t.Errorf("Words(%q) (-want +got):\n%s", test.in, diff)
+		}
+	}
+}
+
+func TestShardsOf(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string][]string{
+		"":                nil,
+		"Acme Accounting": {"a", "ac"},
+		"X":               {"x"},
+		"Éclair 9 99":     {"e", "ec", "9", "99"},
+		"東京":              {"東", "東京", "京"},
+		"AI東":             {"a", "ai", "東"},
+	} {
+		if diff := cmp.Diff(want, site.ShardsOf(name)); diff != "" {
+			t.Errorf("ShardsOf(%q) (-want +got):\n%s", name, diff)
+		}
+	}
+	for letters, want := range map[string]string{
+		"a": "v1/search/a.json", "ac": "v1/search/ac.json", "99": "v1/search/99.json", "東京": "v1/search/~e6~9d~b1~e4~ba~ac.json",
+	} {
+		if got := site.ShardKey(letters); got != want {
+			t.Errorf("ShardKey(%s) = %s, want %s", letters, got, want)
+		}
+		index := site.SearchIndex{Shards: map[string]int{letters: 1}}
+		if !index.Lists(want) || index.Lists(site.ShardKey(letters+"z")) || index.Lists(site.SearchFile) {
+			t.Errorf("an index of %s alone lists something else", letters)
+		}
+	}
+}
+
+func TestSearchMatches(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		query, name string
+		want        bool
+	}{
+		{"acme", "Acme Quotes", true},
+		{"quo ac", "Acme Quotes", true},
+		{"ACME, quotes!", "Acme Quotes", true},
+		{"cme", "Acme Quotes", false},
+		{"acme z", "Acme Quotes", false},
+		{"acme quotess", "Acme Quotes", false},
+		{"creme", "Crème Brûlée", true},
+		{"brûle", "Creme Brulee", true},
+		{"strasse", "Straße", false},
+		{"STRAẞ", "Straße", true},
+		{"istanbul", "İSTANBUL", true},
+		{"οδός", "ΟΔΟΣ ΑΘΗΝΩΝ", true},
+		{"京", "東京都", true},
+		{"都", "東京都", true},
+		{"京都", "東京都", true},
+		{"京東", "東京都", false},
+		{"東京api", "東京API", true},
+		{"api", "東京API", true},
+		{"ラ", "カメラ", true},
+		{"か", "がっこう", true},
+		{"각", "시각", true},
+		{"가", "시각", true}, // its letters begin those of 각
+		{"곡", "시각", false},
+		{"", "Acme", false},
+		{"🚀", "🚀", false},
+		{"4", "GPT 4o", true},
+		{"o", "GPT 4o", false},
+	} {
+		if got := site.NewSearch(test.query).Matches(site.Words(site.Fold(test.name))); got != test.want {
+			t.Errorf("%q in %q: %t", test.query, test.name, got)
+		}
+	}
+}
+
+// name draws names whose words share beginnings.
+func name() *rapid.Generator[string] {
+	word := rapid.OneOf(
+		rapid.StringOfN(rapid.SampledFrom([]rune("abAB12")), 0, 4, -1),
+		rapid.StringOfN(rapid.SampledFrom([]rune("東京都かガー각한aé9")), 0, 5, -1),
+		rapid.StringN(0, 4, -1),
+	)
+	return rapid.Map(rapid.SliceOfN(word, 0, 4), func(words []string) string { return strings.Join(words, " ") })
+}
+
+// TestShardsHoldEveryMatch: whatever shard is read, it has every row that matches, and a query without a shard has none.
+func TestShardsHoldEveryMatch(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		names := rapid.SliceOfN(name(), 0, 12).Draw(t, "names")
+		query := rapid.OneOf(name(), rapid.SampledFrom(append(names, ""))).Draw(t, "query")
+		index := site.SearchIndex{Shards: map[string]int{}}
+		for _, n := range names {
+			for _, letters := range site.ShardsOf(n) {
+				index.Shards[letters]++
+			}
+		}
+		s := site.NewSearch(query)
+		letters, ok := s.Shard(index)
+		for _, n := range names {
+			matches := naiveMatch(query, n)
+			if got := s.Matches(site.Words(site.Fold(n))); got != matches {
+				t.Fatalf("%q in %q: %t, want %t", query, n, got, matches)
+			}
+			if matches && (!ok || !slices.Contains(site.ShardsOf(n), letters)) {
+				t.Fatalf("%q is in %q, which is not in shard %q of %v", query, n, letters, index.Shards)
+			}
+		}
+		for other, rows := range index.Shards {
+			for _, w := range site.Words(site.Fold(query)) {
+				if r := []rune(w); other == string(r[:min(2, len(r))]) && ok && rows < index.Shards[letters] {
+					t.Fatalf("%q reads shard %q of %d rows, though %q has %d", query, letters, index.Shards[letters], other, rows)
+				}
+			}
+		}
+	})
+}
+
+// naiveMatch is the rule as it is written: every word of the query begins some word of the name.
+func naiveMatch(query, name string) bool {
+	words := site.Words(site.Fold(query))
+	for _, w := range words {
+		if !slices.ContainsFunc(site.Words(site.Fold(name)), func(n string) bool { return strings.HasPrefix(n, w) }) {
+			return false
+		}
+	}
+	return len(words) > 0
+}
+
+// TestParseSearchRow: what search reads of a row is what JSON says, whatever the texts in it.
+func TestParseSearchRow(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.OneOf(rapid.String(), rapid.StringOf(rapid.SampledFrom([]rune("a\"\\{}[],:\n\u2028<é"))))
+		want := site.ServiceListItem{
+			Slug: rapid.StringMatching(`[a-z]{1,9}`).Draw(t, "slug"), Name: text.Draw(t, "name"), Category: text.Draw(t, "category"),
+			Status:        rapid.SampledFrom([]string{site.StatusOnline, site.StatusUnknown}).Draw(t, "status"),
+			EndpointCount: rapid.IntRange(0, 999).Draw(t, "endpoints"),
+			MinPriceUSD:   rapid.Ptr(rapid.SampledFrom([]site.Decimal{"0", "0.000001", "12.5"}), true).Draw(t, "price"),
+			Networks:      rapid.SliceOf(text).Draw(t, "networks"),
+			Uptime24h:     rapid.Ptr(rapid.SampledFrom([]float64{0, 0.01, 99.99, 1e-7, 100}), true).Draw(t, "uptime"),
+			CreatedAt:     site.NewTime(time.UnixMilli(rapid.Int64Range(0, 4e12).Draw(t, "created"))),
+		}
+		full := want
+		full.Description, full.BaseURL = text.Draw(t, "description"), text.Draw(t, "base_url")
+		row, err := json.Marshal(full)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := site.ParseSearchRow(row)
+		if err != nil {
+			t.Fatalf("%s: %v", row, err)
+		}
+		var plain site.ServiceListItem // as JSON gives texts that are no UTF-8
+		if err := json.Unmarshal(row, &plain); err != nil {
+			t.Fatal(err)
+		}
+		want = plain
+		want.Description, want.BaseURL = "", ""
+		if len(want.Networks) == 0 {
+			want.Networks = nil
+		}
+		if diff := cmp.Diff(want, got.Item); diff != "" {
+			t.Fatalf("%s (-want +got):\n%s", row, diff)
+		}
+		if diff := cmp.Diff(site.Words(site.Fold(want.Name)), got.Words); diff != "" {
+			t.Fatalf("words of %q (-want +got):\n%s", want.Name, diff)
+		}
+	})
+}
+
+func TestParseSearchRowRefuses(t *testing.T) {
+	t.Parallel()
+	for _, row := range []string{
+		``, `{`, `{}`, `[]`, `null`, `{"slug"}`, `{"slug":}`, `{"slug":"a"`, `{"slug":"a}`, `{"slug":"a\`, `{"slug":"a\"}`, `{"slug":"a",}`, `{"slug":"a"}}`,
+		`{"slug":"a"} `, `{"slug":"a"]`, `{"slug":1}`, `{"slug":"a","name":null}`, `{"slug":"a","networks":[}`, `{"slug":"a","networks":{}}`, `{"slug":"a","created_at":"now"}`,
+		`{"slug":"a","endpoint_count":1.5}`, `{"slug":"a","uptime_24h":"x"}`, `{"slug":"a","min_price_usd":-1}`, `{"name":"a"}`, `{slug:"a"}`, `{"slug":"a""name":"b"}`,
+		`{"slug":"a","x":[[[}`, `{"slug":"\x"}`,
+	} {
+		if got, err := site.ParseSearchRow([]byte(row)); err == nil {
+			t.Errorf("%s: %+v", row, got)
+		}
+	}
+}
+
+// FuzzSearch: folding never panics and changes nothing twice; every word is part of the folded text and is found by
+// itself; the reading of rows never panics.
+func FuzzSearch(f *testing.F) {
+	for _, s := range []string{"Acme Quotes", "İstanbul ß ς", "東京都API", "각 ㄱㅏ ｶﾞ", "\xff\xc3", "🚀 ﷺ", `{"slug":"a","name":"b"}`, `{"slug":"\ud800","networks":["x"]}`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		_, _ = site.ParseSearchRow([]byte(s))
+		if len(s) > 400 {
+			return // what follows looks at each word of each word
+		}
+		folded := site.Fold(s)
+		if again := site.Fold(folded); again != folded {
+			t.Fatalf("Fold(%q) = %q, and of that %q", s, folded, again)
+		}
+		words := site.Words(folded)
+		for _, w := range words {
+			if w == "" || !strings.Contains(folded, w) || !slices.Contains(site.Words(w), w) || !site.NewSearch(w).Matches(words) {
+				t.Fatalf("%q has the word %q", s, w)
+			}
+		}
+		for _, letters := range site.ShardsOf(s) {
+			if n := utf8.RuneCountInString(letters); n < 1 || n > 2 {
+				t.Fatalf("%q lies in a shard of %d letters, %q", s, n, letters)
+			}
+		}
+	})
+}
+
+// A query finds names whose words begin with its words, whatever their case and marks.
+func ExampleSearch() {
+	for _, name := range []string{"Crème Prices", "Price of Cream", "東京 Cremona"} {
+		fmt.Println(name, site.NewSearch("crème p").Matches(site.Words(site.Fold(name))), site.NewSearch("京").Matches(site.Words(site.Fold(name))))
+	}
+	// Output:
+	// Crème Prices true false
+	// Price of Cream false false
+	// 東京 Cremona false true
+}
