@@ -30,6 +30,7 @@ func Judge(f *postgres.Facts, now, next time.Time, baseURL string) *site.Snapsho
 	s.Checks = globalLog(f, now)
 	judgeChanges(s, f, now)
 	aggregate(s, f)
+	s.Facilitators = facilitators(f.Facilitators, now)
 	return s
 }
 

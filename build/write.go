@@ -38,6 +38,9 @@ func Write(ctx context.Context, s *site.Snapshot, pages *render.Pages, add func(
 	if err := writeCatalogue(s, index.Lists, add); err != nil {
 		return fmt.Errorf("write catalogue: %w", err)
 	}
+	if err := writeFacilitators(s, index.Lists, add); err != nil {
+		return fmt.Errorf("write facilitators: %w", err)
+	}
 	if err := writeAggregates(s, index, add); err != nil {
 		return fmt.Errorf("write aggregates: %w", err)
 	}

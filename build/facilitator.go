@@ -1,0 +1,304 @@
+package build
+
+import (
+	"cmp"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tollbook/render"
+	"tollbook/site"
+	"tollbook/site/postgres"
+	"tollbook/site/x402"
+)
+
+// span is what was settled over one timeframe: how often, and for how much where that is known in USD.
+type span struct {
+	count int64
+	usd   *big.Rat
+}
+
+func (s *span) add(o span) {
+	s.count += o.count
+	if o.usd != nil {
+		if s.usd == nil {
+			s.usd = new(big.Rat)
+		}
+		s.usd.Add(s.usd, o.usd)
+	}
+}
+
+// maxDecimals is more than any token has, so that a sum of their atomic units is exact when it is written.
+const maxDecimals = 36
+
+// volume is the span's exact volume; nothing settled is 0.
+func (s *span) volume() site.Decimal {
+	if s.usd == nil {
+		return "0"
+	}
+	d, err := site.ParseDecimal(s.usd.FloatString(maxDecimals))
+	if err != nil {
+		return "0" // never of sums of non-negative amounts
+	}
+	return d
+}
+
+// windows are the spans of a flow, or of a whole facilitator, by timeframe and by UTC day.
+type windows struct {
+	h24, d7, d30, all span
+	days              map[string]span // by date, of the last site.SeriesDays
+	last              time.Time       // of the newest settlement, zero without
+}
+
+func (w *windows) add(o windows) {
+	w.h24.add(o.h24)
+	w.d7.add(o.d7)
+	w.d30.add(o.d30)
+	w.all.add(o.all)
+	for date, s := range o.days {
+		w.addDay(date, s)
+	}
+	if o.last.After(w.last) {
+		w.last = o.last
+	}
+}
+
+func (w *windows) addDay(date string, s span) {
+	if w.days == nil {
+		w.days = map[string]span{}
+	}
+	day := w.days[date]
+	day.add(s)
+	w.days[date] = day
+}
+
+// flowWindows sums what one flow settled. Times are UTC.
+func flowWindows(f postgres.FlowFacts, now time.Time) windows {
+	unit, valued := unitUSD(f.Network, f.Token)
+	of := func(s postgres.FlowSum) span {
+		out := span{count: s.Settlements}
+		if amount, ok := new(big.Int).SetString(s.Amount, 10); ok && valued {
+			out.usd = new(big.Rat).SetFrac(amount, unit)
+		}
+		return out
+	}
+	now = now.UTC()
+	today, hour := now.Truncate(24*time.Hour), now.Truncate(time.Hour)
+	var w windows
+	for _, s := range f.Hours {
+		if !s.Start.Before(hour.Add(-24*time.Hour)) && !s.Start.After(hour) {
+			w.h24.add(of(s))
+		}
+	}
+	for _, s := range f.Days {
+		age := int(today.Sub(s.Start) / (24 * time.Hour))
+		if age < 0 || age >= site.SeriesDays {
+			continue
+		}
+		sum := of(s)
+		w.addDay(s.Start.UTC().Format(time.DateOnly), sum)
+		if age < site.WindowDays["30d"] {
+			w.d30.add(sum)
+		}
+		if age < site.WindowDays["7d"] {
+			w.d7.add(sum)
+		}
+	}
+	if f.All.Settlements > 0 {
+		w.all, w.last = of(f.All), f.All.LastAt
+	}
+	return w
+}
+
+// unitUSD is how many atomic units of a token are a dollar. Only USDC is taken for dollars one to one, and only where it
+// can be redeemed: a testnet's is worth nothing.
+func unitUSD(network, token string) (*big.Int, bool) {
+	n, known := x402.NetworkByID(network)
+	a, ok := x402.LookupAsset(network, token)
+	if !known || !n.Mainnet || !ok || a.Symbol != "USDC" {
+		return nil, false
+	}
+	return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(a.Decimals)), nil), true
+}
+
+// measured says whether a facilitator's volume counts: it has settlers, and they are known to be its own, because the
+// list that we take them from has accepted them or the operator vouches. What is only claimed (a pull request) would let
+// anyone rank by somebody else's settlements.
+func measured(f *postgres.FacilitatorFacts) bool {
+	return len(f.Settlers) > 0 && (f.Trusted || strings.HasPrefix(f.UpstreamStatus, "merged"))
+}
+
+// facilitators judges every facilitator, by id, with every embed.
+func facilitators(facts []postgres.FacilitatorFacts, now time.Time) []site.FacilitatorListItem {
+	list := make([]site.FacilitatorListItem, len(facts))
+	for i := range facts {
+		list[i] = facilitator(&facts[i], now)
+	}
+	slices.SortFunc(list, func(a, b site.FacilitatorListItem) int { return cmp.Compare(a.FacilitatorID, b.FacilitatorID) })
+	return list
+}
+
+func facilitator(f *postgres.FacilitatorFacts, now time.Time) site.FacilitatorListItem {
+	item := site.FacilitatorListItem{
+		FacilitatorID: f.ID, Name: f.Name, WebsiteURL: f.WebsiteURL, Verification: site.VerifiedListed, Chains: []site.FacilitatorChain{},
+	}
+	if measured(f) {
+		item.Verification = site.VerifiedOnChain
+	}
+	accounts := map[string]bool{}
+	for _, s := range f.Settlers {
+		accounts[s.Address] = true
+	}
+	item.SettlerCount = len(accounts)
+	var whole windows
+	for _, flow := range flowsOf(f) {
+		w := flowWindows(flow, now)
+		whole.add(w)
+		item.Chains = append(item.Chains, chainRow(flow, w, item.Verification))
+	}
+	slices.SortFunc(item.Chains, func(a, b site.FacilitatorChain) int {
+		return cmp.Or(orZero(b.VolumeUSDAll).Compare(orZero(a.VolumeUSDAll)), cmp.Compare(b.TxCountAll, a.TxCountAll),
+			cmp.Compare(a.NetworkCAIP2, b.NetworkCAIP2), cmp.Compare(a.TokenAddressNorm, b.TokenAddressNorm))
+	})
+	item.VolumeUSD24h, item.TxCount24h = whole.h24.volume(), whole.h24.count
+	item.VolumeUSD7d, item.TxCount7d = whole.d7.volume(), whole.d7.count
+	item.VolumeUSD30d, item.TxCount30d = whole.d30.volume(), whole.d30.count
+	item.VolumeUSDAll, item.TxCountAll = whole.all.volume(), whole.all.count
+	item.LastActivityAt = site.TimeOrNull(whole.last)
+	item.Timeseries = series(whole, now)
+	return item
+}
+
+func orZero(d *site.Decimal) site.Decimal {
+	if d == nil {
+		return "0"
+	}
+	return *d
+}
+
+// flowsOf are the flows of a facilitator that count, and an empty one for each token that its settlers are said to
+// settle: what is looked for and not found is zero, not unknown.
+func flowsOf(f *postgres.FacilitatorFacts) []postgres.FlowFacts {
+	type key struct{ network, token string }
+	seen := map[key]bool{}
+	var flows []postgres.FlowFacts
+	if measured(f) {
+		for _, flow := range f.Flows {
+			seen[key{flow.Network, flow.Token}] = true
+			flows = append(flows, flow)
+		}
+	}
+	for _, s := range f.Settlers {
+		for _, token := range s.Tokens {
+			if k := (key{s.Network, token}); !seen[k] {
+				seen[k] = true
+				flows = append(flows, postgres.FlowFacts{Network: s.Network, Token: token})
+			}
+		}
+	}
+	return flows
+}
+
+func chainRow(f postgres.FlowFacts, w windows, verification string) site.FacilitatorChain {
+	row := site.FacilitatorChain{
+		Network: cmp.Or(x402.Abbreviation(f.Network), f.Network), NetworkCAIP2: f.Network,
+		TokenAddress: f.Token, TokenAddressNorm: f.Token, AssetName: x402.UnknownAsset,
+		TxCount24h: w.h24.count, TxCount7d: w.d7.count, TxCount30d: w.d30.count, TxCountAll: w.all.count,
+		LastActivityAt: site.TimeOrNull(w.last), Verification: verification,
+	}
+	if a, ok := x402.LookupAsset(f.Network, f.Token); ok {
+		row.TokenAddress, row.AssetName = a.Address, a.Symbol
+	}
+	if _, valued := unitUSD(f.Network, f.Token); valued {
+		row.VolumeUSD24h, row.VolumeUSD7d = new(w.h24.volume()), new(w.d7.volume())
+		row.VolumeUSD30d, row.VolumeUSDAll = new(w.d30.volume()), new(w.all.volume())
+	}
+	return row
+}
+
+// series is a point for each of the last site.SeriesDays UTC days, today last.
+func series(w windows, now time.Time) []site.VolumePoint {
+	today := now.UTC().Truncate(24 * time.Hour)
+	points := make([]site.VolumePoint, site.SeriesDays)
+	for i := range points {
+		date := today.AddDate(0, 0, i+1-site.SeriesDays).Format(time.DateOnly)
+		day := w.days[date]
+		points[i] = site.VolumePoint{Date: date, VolumeUSD: day.volume(), TxCount: day.count}
+	}
+	return points
+}
+
+// writeFacilitators writes, for every timeframe and every set of embeds, each page of 25 and of 100, with whole series.
+func writeFacilitators(s *site.Snapshot, totals map[string]int, add func(string, []byte) error) error {
+	all := bare("facilitators", "")
+	items := make([]*site.FacilitatorListItem, len(s.Facilitators))
+	for i := range s.Facilitators {
+		items[i] = &s.Facilitators[i]
+	}
+	for _, include := range all.Route.Param("include").Sets() {
+		q := all
+		if include != "" {
+			q = q.With("include", include)
+		}
+		totals[q.ListKey()] = len(items)
+		rows, err := facilitatorRows(items, q)
+		if err != nil {
+			return err
+		}
+		for _, timeframe := range all.Route.Param("timeframe").Values {
+			of := q.With("timeframe", timeframe)
+			ordered := slices.Clone(items)
+			site.SortFacilitators(ordered, timeframe)
+			lines := make([][]byte, len(ordered))
+			for i, item := range ordered {
+				lines[i] = rows[item.FacilitatorID]
+			}
+			for _, size := range []int{site.PageSize, site.MaxPageSize} {
+				for page := 1; page == 1 || (page-1)*size < len(lines); page++ {
+					at := of.With("per_page", strconv.Itoa(size)).With("page", strconv.Itoa(page))
+					if err := addPage(at, at.Key(), lines, add); err != nil {
+						return err
+					}
+				}
+			}
+			if q.Bare && timeframe == q.Text("timeframe") {
+				if err := addPage(q, q.Key(), lines, add); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// facilitatorRows encodes each facilitator with the embeds that q includes, by id.
+func facilitatorRows(items []*site.FacilitatorListItem, q site.Query) (map[string][]byte, error) {
+	rows := make(map[string][]byte, len(items))
+	for _, item := range items {
+		row := *item
+		if !q.Has("include", site.IncludeTimeseries) {
+			row.Timeseries = nil
+		}
+		if !q.Has("include", site.IncludeChains) {
+			row.Chains = nil
+		}
+		data, err := render.Row(row)
+		if err != nil {
+			return nil, err
+		}
+		rows[item.FacilitatorID] = data
+	}
+	return rows, nil
+}
+
+// addPage adds the page of a list that q asks for.
+func addPage(q site.Query, key string, lines [][]byte, add func(string, []byte) error) error {
+	meta, err := render.Row(site.WindowMeta(q, len(lines)))
+	if err != nil {
+		return err
+	}
+	from, limit := q.Window()
+	return add(key, render.Frame(lines[min(from, len(lines)):min(from+limit, len(lines))], meta))
+}
