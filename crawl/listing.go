@@ -49,6 +49,7 @@ func (e *ListingError) Error() string {
 // Limits of an entry, those of a submission.
 const (
 	maxName        = 100
+	maxCategory    = 200 // bytes of its percent-encoding: it becomes part of a file's name
 	maxDescription = 2000
 	maxPaths       = 25
 	maxPath        = 500
@@ -60,6 +61,7 @@ const (
 // One wrong entry refuses the whole list; every fault found is told, each a *ListingError that names its line.
 func ReadListings(name string, r io.Reader, now time.Time) ([]postgres.Listing, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxList+1))
+	data = bytes.TrimPrefix(data, []byte("\ufeff")) // editors on Windows begin with a mark
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
@@ -229,6 +231,9 @@ func (e entry) listing(now time.Time) (postgres.Listing, error) {
 	text("service_name", e.ServiceName, maxName)
 	text("description", e.Description, maxDescription)
 	text("category", e.Category, maxName)
+	if n := len(url.PathEscape(e.Category)); n > maxCategory && utf8.RuneCountInString(e.Category) <= maxName {
+		fault("category takes %d bytes percent-encoded, may take %d: it becomes part of file names", n, maxCategory)
+	}
 	if e.Slug == "" {
 		l.Slug = Slug(e.ServiceName)
 	}
@@ -272,7 +277,7 @@ func webAddress(s string) (*url.URL, error) {
 	return u, nil
 }
 
-// baseURL is the address that endpoint paths are put behind: without query, fragment and last slash.
+// baseURL is the address that endpoint paths are put behind: without query, fragment, default port and last slash.
 func baseURL(s string) (string, error) {
 	u, err := webAddress(s)
 	if err != nil {
@@ -282,6 +287,11 @@ func baseURL(s string) (string, error) {
 		return "", fmt.Errorf("%.60q must hold no query and no fragment", s)
 	}
 	u.Host = strings.ToLower(u.Host)
+	if u.Scheme == "https" {
+		u.Host = strings.TrimSuffix(u.Host, ":443")
+	} else {
+		u.Host = strings.TrimSuffix(u.Host, ":80")
+	}
 	return strings.TrimRight(u.String(), "/"), nil
 }
 
