@@ -70,6 +70,7 @@ func list(f *postgres.ServiceFacts, o offer, m *market, now time.Time, source, b
 			LastCheckedAt: d.LastCheckedAt, CreatedAt: d.CreatedAt,
 		},
 		Detail: d, Uptime: uptimePoints(f, now), Checks: serviceLog(f, now), Changes: changes(f), Terms: termsOf(f, shown, now),
+		Evidence: evidenceOf(f, shown, now),
 	}
 }
 

@@ -23,12 +23,7 @@ func evidence(f *postgres.ServiceFacts, now time.Time) []x402.Evidence {
 		if !site.Active(e.FirstSeenAt, e.LastPaidAt, now) {
 			continue
 		}
-		row := x402.Evidence{Endpoint: e.Method + " " + e.Path, URL: f.BaseURL + e.Path}
-		if v := e.Envelope; v != nil {
-			row.URL, row.TLSVerified = v.URL, v.TLSVerified
-			row.Captured = x402.Capture(x402.Answer{Status: v.StatusCode, Header: v.Header, Body: v.Body, Truncated: v.Truncated, URL: v.URL})
-		}
-		rows = append(rows, row)
+		rows = append(rows, shownBy(f, &e))
 	}
 	return rows
 }

@@ -110,6 +110,11 @@ func serviceFiles(s *site.Snapshot, l *site.Listing, edition *render.Edition) (f
 		return nil, err
 	}
 	put(bare("service", slug).Key(), detail)
+	shown, err := render.JSON(l.Evidence)
+	if err != nil {
+		return nil, err
+	}
+	put(bare("evidence", slug).Key(), shown)
 	if err := uptimeFiles(s, l, put); err != nil {
 		return nil, err
 	}

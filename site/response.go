@@ -18,6 +18,7 @@ var Responses = map[string]any{
 	"services":       List[ServiceListItem, PaginationMeta]{},
 	"service":        One[ServiceDetail]{},
 	"uptime":         One[[]UptimeDataPoint]{},
+	"evidence":       One[Evidence]{},
 	"service-checks": List[CheckEntry, TotalMeta]{},
 	"checks":         List[GlobalCheckEntry, TotalMeta]{},
 	"status":         One[StatusSummary]{},

@@ -83,6 +83,7 @@ var Routes = []Route{
 	{Name: "uptime", Pattern: "/v1/services/{slug}/uptime", Rule: RuleLiteral, Ext: ".json", About: "A service's uptime, a point a UTC day.", Params: []Param{
 		{Name: "period", Kind: KindChoice, Values: Windows, Default: "30d", About: "span that ends today"},
 	}},
+	{Name: "evidence", Pattern: "/v1/services/{slug}/evidence", Rule: RuleLiteral, Ext: ".json", About: "What stands behind a service's current verdicts and its grade: requests, answers, and each check with its reason."},
 	{Name: "service-checks", Pattern: "/v1/services/{slug}/checks", Rule: RuleLog, Ext: ".json", About: "A service's checks, newest first.", Params: []Param{paramLimit("20"), paramOffset}},
 	{Name: "checks", Pattern: "/v1/checks", Rule: RuleLog, Ext: ".json", About: "Checks of all services, newest first.", Params: []Param{paramLimit("50"), paramOffset}},
 	{Name: "changes", Pattern: "/v1/changes", Rule: RuleLog, Ext: ".json", About: "Records of changed schemas, prices and recipients, newest first. Counts in meta cover the days and the service, not the type.", Params: []Param{

@@ -27,6 +27,8 @@ type Listing struct {
 	Changes []ChangeRecord    // on the service's page, newest first
 	Terms   []Terms           // of each of Detail.Endpoints: v1/lookup/… and discovery/resources…
 
+	Evidence Evidence // v1/services/{slug}/evidence.json, and on the service's page
+
 	ChangeLogs Changes      // v1/changes/service={slug}/…; without logs where there is no record
 	Prices     []PricePoint // v1/services/{slug}/price…, all history, oldest first
 	Scores     []ScorePoint // v1/services/{slug}/scores…
