@@ -3,7 +3,6 @@ package serve
 import (
 	"bytes"
 	"fmt"
-	"strconv"
 
 	"tollbook/output"
 	"tollbook/site"
@@ -27,8 +26,13 @@ func trimParam(q site.Query) *site.Param {
 
 // trimName tells what is cut under one key apart.
 func trimName(q site.Query, key string) string {
-	if p := trimParam(q); p != nil {
-		return key + "?" + p.Name + "=" + strconv.Itoa(q.Int(p.Name))
+	if !q.Trimmed() {
+		return key
+	}
+	for i := range q.Route.Params {
+		if p := &q.Route.Params[i]; p.Trim {
+			key += "?" + p.Name + "=" + q.Text(p.Name)
+		}
 	}
 	return key
 }
