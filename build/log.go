@@ -130,9 +130,22 @@ func writePacks(ctx context.Context, r *postgres.Reader, f *postgres.Facts, fold
 		if err != nil {
 			return written, err
 		}
+		changes, err := r.ChangePack(ctx, hour)
+		if err != nil {
+			return written, err
+		}
 		err = b.AddPack(id, func(add func(string, []byte) error) error {
 			for _, p := range blocks {
 				key, file, err := packBlock(p, names)
+				if err == nil && key != "" {
+					err = add(key, file)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			for _, p := range changes {
+				key, file, err := changeBlock(p, names)
 				if err == nil && key != "" {
 					err = add(key, file)
 				}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -13,8 +14,15 @@ import (
 	"tollbook/site/x402"
 )
 
-// compare turns a visit's new sets of prices into change records. The first set that a service ever shows is no change,
-// nor is the first one of an endpoint that was listed with the service: an earlier visit merely had not reached it.
+// changeRate is the least time between two records of a type of a service. What changes within the hour after a record is
+// held back and folded into the next one, which compares what is asked then with what that record led to: a price that
+// is another one on every visit makes one record an hour, and one that went and came back makes none. A record that is
+// made never changes, so that it may enter the logs.
+const changeRate = time.Hour
+
+// compare turns a visit's new sets of prices, and what was held back before, into change records. The first set that a
+// service ever shows is no change, nor is the first one of an endpoint that was listed with the service: an earlier visit
+// merely had not reached it.
 func (c *Crawler) compare(ctx context.Context, s postgres.DueService, v *postgres.Visit, answers []answer) error {
 	replaced := map[uuid.UUID][]postgres.Price{}
 	for _, e := range v.Endpoints {
@@ -23,47 +31,86 @@ func (c *Crawler) compare(ctx context.Context, s postgres.DueService, v *postgre
 		}
 	}
 	hasShown := func(e postgres.Endpoint) bool { return e.Fingerprint != nil }
-	if len(replaced) == 0 || !slices.ContainsFunc(s.Endpoints, hasShown) {
+	if !slices.ContainsFunc(s.Endpoints, hasShown) {
 		return nil
 	}
-	before, err := c.db.CurrentPrices(ctx, s.ID)
+	marks, err := c.db.ChangeMarks(ctx, s.ID)
+	if err != nil || len(replaced) == 0 && len(marks) == 0 {
+		return err
+	}
+	current, err := c.db.CurrentPrices(ctx, s.ID)
 	if err != nil {
 		return err
 	}
+	var first []postgres.Price // of endpoints that were listed with the service
 	for _, e := range s.Endpoints {
 		if !hasShown(e) && !e.FirstSeenAt.After(s.CreatedAt) {
-			before = append(before, replaced[e.ID]...)
+			first = append(first, replaced[e.ID]...)
 		}
 	}
-	var after []postgres.Price
-	for _, p := range before {
+	names := labels(s, answers)
+	after := asked{names: names}
+	for _, p := range current {
 		if _, gone := replaced[p.EndpointID]; !gone {
-			after = append(after, p)
+			after.prices = append(after.prices, p)
 		}
 	}
 	for _, e := range v.Endpoints {
-		after = append(after, replaced[e.ID]...)
+		after.prices = append(after.prices, replaced[e.ID]...)
 	}
-	names := labels(s, answers)
-	oldEntries, newEntries := snapshot(before, names), snapshot(after, names)
-	oldText, err := json.Marshal(oldEntries)
-	if err != nil {
-		return fmt.Errorf("encode old snapshot: %w", err)
-	}
-	newText, err := json.Marshal(newEntries)
-	if err != nil {
-		return fmt.Errorf("encode new snapshot: %w", err)
-	}
-	for _, set := range site.Compare(oldEntries, newEntries, paid(before, names), paid(after, names)) {
-		summary, err := set.Text()
-		if err != nil {
-			return fmt.Errorf("encode %s: %w", set.Type, err)
+	for _, kind := range site.ChangeTypes {
+		told := current
+		through, marked := marks[kind]
+		if marked {
+			if v.Check.CheckedAt.Sub(through) < changeRate {
+				continue // held back
+			}
+			if told, err = c.db.PricesAt(ctx, s.ID, through); err != nil {
+				return err
+			}
 		}
-		v.Changes = append(v.Changes, postgres.Change{
-			ServiceID: s.ID, Type: set.Type, ObservedAt: v.Check.CheckedAt, Summary: summary, OldSnapshot: oldText, NewSnapshot: newText,
-		})
+		change, err := asked{slices.Concat(told, first), names}.change(kind, after)
+		if err != nil {
+			return err
+		}
+		if change != nil {
+			change.ServiceID, change.ObservedAt = s.ID, v.Check.CheckedAt
+			v.Changes = append(v.Changes, *change)
+		} else if marked {
+			v.Told = append(v.Told, kind)
+		}
 	}
 	return nil
+}
+
+// asked are the ways to pay a service at a time.
+type asked struct {
+	prices []postgres.Price
+	names  map[uuid.UUID]label
+}
+
+// change is the record of one type of what differs between a and after, nil when nothing does.
+func (a asked) change(kind string, after asked) (*postgres.Change, error) {
+	before, now := snapshot(a.prices, a.names), snapshot(after.prices, after.names)
+	for _, set := range site.Compare(before, now, paid(a.prices, a.names), paid(after.prices, after.names)) {
+		if set.Type != kind {
+			continue
+		}
+		var c postgres.Change
+		var err error
+		c.Type = kind
+		if c.Summary, err = set.Text(); err != nil {
+			return nil, fmt.Errorf("encode %s: %w", kind, err)
+		}
+		if c.OldSnapshot, err = json.Marshal(before); err != nil {
+			return nil, fmt.Errorf("encode old snapshot: %w", err)
+		}
+		if c.NewSnapshot, err = json.Marshal(now); err != nil {
+			return nil, fmt.Errorf("encode new snapshot: %w", err)
+		}
+		return &c, nil
+	}
+	return nil, nil
 }
 
 // label is how a snapshot names an endpoint.

@@ -73,7 +73,7 @@ func (m *memory) facts(t *testing.T, now time.Time) map[string]postgres.ServiceF
 	t.Helper()
 	found := map[string]postgres.ServiceFacts{}
 	err := m.Read(t.Context(), func(r *postgres.Reader) error {
-		f, err := r.Facts(t.Context(), now, 0)
+		f, err := r.Facts(t.Context(), now, -time.Millisecond) // what is of now has entered the logs
 		if err != nil {
 			return err
 		}

@@ -148,6 +148,7 @@ func (c *Crawler) sum(ctx context.Context, s postgres.DueService, answers []answ
 	v.NextCheckAt = now.Add(c.jitter(site.Interval(s.CheckInterval, v.FailingSince, now)))
 	if err := c.compare(ctx, s, &v, answers); err != nil {
 		c.o.Logger.Warn("changes not compared", "service", s.Slug, "error", err)
+		v.Changes, v.Told, v.Untold = nil, nil, s.LastCheckedAt
 	}
 	return v
 }

@@ -7,11 +7,16 @@ const ActiveFor = 14 * 24 * time.Hour
 
 // Active says whether an endpoint counts: it was seen paid, or for the first time, within ActiveFor.
 func Active(firstSeen time.Time, lastPaid *time.Time, now time.Time) bool {
+	return now.Before(ActiveUntil(firstSeen, lastPaid))
+}
+
+// ActiveUntil is when an endpoint that is not seen paid again ceases to count.
+func ActiveUntil(firstSeen time.Time, lastPaid *time.Time) time.Time {
 	seen := firstSeen
 	if lastPaid != nil && lastPaid.After(seen) {
 		seen = *lastPaid
 	}
-	return now.Sub(seen) < ActiveFor
+	return seen.Add(ActiveFor)
 }
 
 // Interval is the time between two visits: the service's own, at least an hour after a day offline, a day after a week.

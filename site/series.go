@@ -8,7 +8,7 @@ var Periods = []string{"24h", "7d", "30d", "90d", "all"}
 // Series frames a series by UTC day: its points, oldest first, and beside them what they cannot say.
 var Series = Framing{Rows: "data", Meta: "caveat"}
 
-// PricePoint is a UTC day on which a service set prices: for the first time, or other ones.
+// PricePoint is a UTC day on which a service asked amounts that it had not asked just before.
 type PricePoint struct {
 	Date        string   `json:"date"`          // "2026-11-20"; first, so that a series is cut by its lines
 	MinPriceUSD *Decimal `json:"min_price_usd"` // lowest asked at any time of the day; null without a price in USD

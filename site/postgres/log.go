@@ -44,7 +44,8 @@ func startLogs(ctx context.Context, tx pgx.Tx, checks []Check) error {
 	return nil
 }
 
-// SealLogs numbers the checks of every hour that ended at least delay ago and gives each block that they fill its place.
+// SealLogs numbers the checks and changes of every hour that ended at least delay ago and gives each block that they
+// fill its place.
 // A crash leaves what was: hours are sealed in one transaction, and sealing again goes on from there.
 func (db *DB) SealLogs(ctx context.Context, now time.Time, delay time.Duration) error {
 	upTo := now.Add(-delay).UTC().Truncate(time.Hour)
@@ -75,6 +76,9 @@ func (db *DB) SealLogs(ctx context.Context, now time.Time, delay time.Duration) 
 			SELECT service_id, max(rows) FROM ends GROUP BY service_id
 			ON CONFLICT (service_id) DO UPDATE SET rows = excluded.rows`, through, upTo, site.BlockSize)
 		if err != nil {
+			return err
+		}
+		if err := sealChanges(ctx, tx, through, upTo); err != nil {
 			return err
 		}
 		_, err = tx.Exec(ctx, `UPDATE log_seal SET through = $1`, upTo)
@@ -111,6 +115,9 @@ func (db *DB) Retain(ctx context.Context, now time.Time) error {
 			}
 		}
 		if _, err := tx.Exec(ctx, `DELETE FROM log_blocks WHERE hour < $1`, keep); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `DELETE FROM flow_hours WHERE hour < $1`, now.Add(-HourRetention)); err != nil {
 			return err
 		}
 		_, err = tx.Exec(ctx, `DELETE FROM check_hours WHERE hour < $1 AND hour < (SELECT through FROM log_seal)`, now.Add(-HourRetention))

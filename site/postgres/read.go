@@ -17,6 +17,11 @@ type Facts struct {
 	Source   string         // of the whole directory: "" for a real one, else what AddHistories said
 	Services []ServiceFacts // by slug
 	Log      LogFacts       // of all services
+
+	Changes    []Change         // that some log's open block or newest window needs, oldest first
+	ChangeLogs []ChangeLogFacts // of all services, that of all types first; none without records
+
+	Facilitators []FacilitatorFacts // by id
 }
 
 // ServiceFacts is everything that is known of one service.
@@ -26,8 +31,13 @@ type ServiceFacts struct {
 	Hours       []Rollup        // the last 24 closed UTC hours and the open one, oldest first, without histograms
 	Days        []Rollup        // the last 90 UTC days, today included, oldest first; histograms of the last 7
 	TotalChecks int64           // visits ever
-	Changes     []Change        // the newest maxChanges, newest first
 	Log         LogFacts
+
+	Changes    []Change         // the newest maxChanges, newest first
+	ChangeLogs []ChangeLogFacts // of its records, that of all types first; none without records
+	PriceSpans []PriceSpan      // by endpoint, then since
+	PriceDays  []PriceDay       // oldest first
+	DaySums    []DaySum         // oldest first
 }
 
 // EndpointFacts is an endpoint with every way to pay it of the last 90 days, and its newest answers.
@@ -73,11 +83,20 @@ func (r *Reader) Facts(ctx context.Context, now time.Time, delay time.Duration) 
 	if err := r.readRollups(ctx, now, at); err != nil {
 		return nil, err
 	}
-	if err := r.readChanges(ctx, at); err != nil {
+	if err := r.readSeries(ctx, at); err != nil {
 		return nil, err
+	}
+	if err := r.readChanges(ctx, now.Add(-delay), at); err != nil {
+		return nil, err
+	}
+	if err := r.readChangeLogs(ctx, now, now.Add(-delay), f, at); err != nil {
+		return nil, fmt.Errorf("read changes: %w", err)
 	}
 	if err := r.readLogs(ctx, now.Add(-delay), f, at); err != nil {
 		return nil, fmt.Errorf("read logs: %w", err)
+	}
+	if f.Facilitators, err = r.readFacilitators(ctx, now); err != nil {
+		return nil, err
 	}
 	return f, nil
 }
@@ -155,11 +174,13 @@ func (r *Reader) rollups(ctx context.Context, sql string, args ...any) ([]Rollup
 	return sums, nil
 }
 
-func (r *Reader) readChanges(ctx context.Context, at map[int64]*ServiceFacts) error {
+// readChanges reads the newest records of each service before cutoff.
+func (r *Reader) readChanges(ctx context.Context, cutoff time.Time, at map[int64]*ServiceFacts) error {
 	rows, err := r.tx.Query(ctx, `
-		SELECT service_id, type, observed_at, summary, old_snapshot, new_snapshot
-		FROM (SELECT *, row_number() OVER (PARTITION BY service_id ORDER BY observed_at DESC, id DESC) AS nth FROM changes) c
-		WHERE nth <= $1 ORDER BY service_id, nth`, maxChanges)
+		SELECT c.service_id, c.type, c.observed_at, c.summary, c.old_snapshot, c.new_snapshot FROM services s, LATERAL (
+			SELECT service_id, type, observed_at, summary, old_snapshot, new_snapshot, id FROM changes
+			WHERE service_id = s.id AND observed_at < $1 ORDER BY observed_at DESC, id DESC LIMIT $2
+		) c ORDER BY c.service_id, c.observed_at DESC, c.id DESC`, cutoff, maxChanges)
 	if err != nil {
 		return fmt.Errorf("read changes: %w", err)
 	}

@@ -222,9 +222,12 @@ func (r *Reader) serviceBlocks(ctx context.Context, hour time.Time) ([]PackBlock
 	return blocks, nil
 }
 
-// PackHours lists the hours that have full blocks and are kept, oldest first.
+// PackHours lists the hours that have full blocks and are kept, oldest first. Those of change records are kept for good.
 func (r *Reader) PackHours(ctx context.Context) ([]time.Time, error) {
-	rows, err := r.tx.Query(ctx, `SELECT DISTINCT hour FROM log_blocks WHERE hour >= (SELECT kept_since FROM log_seal) ORDER BY hour`)
+	rows, err := r.tx.Query(ctx, `
+		SELECT hour FROM log_blocks WHERE hour >= (SELECT kept_since FROM log_seal)
+		UNION SELECT hour FROM change_blocks
+		ORDER BY hour`)
 	if err != nil {
 		return nil, fmt.Errorf("read pack hours: %w", err)
 	}

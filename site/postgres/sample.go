@@ -70,7 +70,7 @@ func addHistory(ctx context.Context, tx pgx.Tx, id int64, h History) error {
 	for _, p := range h.Prices {
 		queuePrice(b, p)
 	}
-	for _, c := range h.Changes {
+	for _, c := range h.Changes { // oldest first: each leaves the mark of its type
 		queueChange(b, id, c)
 	}
 	if n := len(h.Checks); n > 0 {

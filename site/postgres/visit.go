@@ -21,6 +21,8 @@ type Visit struct {
 	LastSuccessAt *time.Time // nil leaves what is known
 	Endpoints     []EndpointVisit
 	Changes       []Change
+	Told          []string   // marked types of which nothing is left to tell
+	Untold        *time.Time // what was asked then could not be compared with: the next record of each type does
 }
 
 // EndpointVisit is what one endpoint answered.
@@ -88,6 +90,7 @@ func queueVisit(b *pgx.Batch, v Visit) {
 	for _, c := range v.Changes {
 		queueChange(b, v.Check.ServiceID, c)
 	}
+	queueMarks(b, v)
 }
 
 func queueEndpoint(b *pgx.Batch, e EndpointVisit) {
@@ -140,13 +143,6 @@ func queuePrice(b *pgx.Batch, p Price) {
 		ON CONFLICT (endpoint_id, since, position) DO NOTHING`,
 		p.EndpointID, p.Since, p.Position, p.Until, p.Scheme, p.Network, p.NetworkCAIP2, p.Asset, p.PayTo, p.Amount,
 		p.MaxTimeoutSeconds, p.Extra, p.X402Version)
-}
-
-func queueChange(b *pgx.Batch, serviceID int64, c Change) {
-	b.Queue(`
-		INSERT INTO changes (service_id, type, observed_at, summary, old_snapshot, new_snapshot)
-		VALUES ($1, $2, $3, $4, $5, $6)`,
-		serviceID, c.Type, c.ObservedAt, c.Summary, c.OldSnapshot, c.NewSnapshot)
 }
 
 // CurrentPrices reads the ways to pay that a service's endpoints ask now, by endpoint and position.

@@ -52,8 +52,14 @@ func (h *handler) file(v *view, snap *output.Snapshot, key string) (string, *bod
 	if err != nil {
 		return "", nil, site.ErrNotFound // no key at all
 	}
-	if q, err := site.ParseRequest(path, query); err == nil && q.Route != nil && q.Key() == key && mustHave(index, q) {
-		return "", nil, fmt.Errorf("file %s: %w", key, errMissing)
+	if q, err := site.ParseRequest(path, query); err == nil && q.Route != nil && q.Key() == key {
+		if mustHave(index, q) {
+			return "", nil, fmt.Errorf("file %s: %w", key, errMissing)
+		}
+		if q.Route.Rule == site.RuleTrim { // without parameters it is no file either
+			b, err := h.byRule(v, snap, q, key)
+			return key, b, err
+		}
 	}
 	if listed, err := h.listedShard(snap, key); err != nil {
 		return "", nil, err
@@ -67,6 +73,9 @@ func (h *handler) file(v *view, snap *output.Snapshot, key string) (string, *bod
 func mustHave(index *site.Index, q site.Query) bool {
 	if q.Slug != "" && !hasSlug(index, q.Slug) {
 		return false
+	}
+	if q.Route.Rule == site.RuleTrim {
+		return !q.Trimmed()
 	}
 	return q.Bare || q.Slug != "" && q.Route.Rule == site.RuleLiteral
 }
@@ -94,14 +103,21 @@ func (h *handler) byRule(v *view, snap *output.Snapshot, q site.Query, key strin
 	case site.RuleWindow:
 		cut = func() ([]byte, error) { return h.window(snap, q, index.Lists[q.ListKey()]) }
 	case site.RuleLog:
-		cut = func() ([]byte, error) { return h.log(snap, q) }
+		if q.Route.Param("days") != nil {
+			_, listed := index.Lists[q.Scope().ListKey()]
+			cut = func() ([]byte, error) { return h.changes(snap, q, v.built, listed) }
+		} else {
+			cut = func() ([]byte, error) { return h.log(snap, q) }
+		}
+	case site.RuleTrim:
+		cut = func() ([]byte, error) { return h.trim(snap, q, v.built) }
 	default:
 		if mustHave(index, q) {
 			return nil, fmt.Errorf("file %s: %w", key, errMissing)
 		}
 		return nil, site.ErrNotFound
 	}
-	return cached(h.cache, cacheKey{snapshot: snap.ID, name: trimName(q, key)}, (*body).size, func() (*body, error) {
+	return cached(h.cache, cacheKey{snapshot: snap.ID, name: cutName(q, key)}, (*body).size, func() (*body, error) {
 		data, err := cut()
 		if err != nil {
 			return nil, err

@@ -17,8 +17,21 @@ func (h *handler) log(snap *output.Snapshot, q site.Query) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	rows, err := h.newest(snap, q, site.LogSpans(*index, int64(q.Int("limit")), int64(q.Int("offset"))))
+	if err != nil {
+		return nil, err
+	}
+	meta, err := json.Marshal(site.TotalMeta{Total: index.Total()})
+	if err != nil {
+		return nil, err
+	}
+	return render.Frame(rows, meta), nil
+}
+
+// newest reads spans of q's log, which name the newest rows first.
+func (h *handler) newest(snap *output.Snapshot, q site.Query, spans []site.BlockSpan) ([][]byte, error) {
 	var rows [][]byte
-	for _, span := range site.LogSpans(*index, int64(q.Int("limit")), int64(q.Int("offset"))) {
+	for _, span := range spans {
 		key := q.BlockKey(span.Block)
 		b, err := h.block(snap, key, span.Pack)
 		if err != nil {
@@ -33,11 +46,7 @@ func (h *handler) log(snap *output.Snapshot, q site.Query) ([]byte, error) {
 		slices.Reverse(part)
 		rows = append(rows, part...)
 	}
-	meta, err := json.Marshal(site.TotalMeta{Total: index.Total()})
-	if err != nil {
-		return nil, err
-	}
-	return render.Frame(rows, meta), nil
+	return rows, nil
 }
 
 // logIndex reads the index of a log. Every service has its logs, empty ones too.

@@ -1,0 +1,160 @@
+package build
+
+import (
+	"slices"
+	"time"
+
+	"tollbook/render"
+	"tollbook/site"
+	"tollbook/site/postgres"
+)
+
+// changeRecords are the records of the facts in the contract's words, in the order of the facts. A service that is
+// listed no more has neither slug nor name.
+func changeRecords(f *postgres.Facts) []*site.ChangeRecord {
+	names := namesOf(f)
+	records := make([]*site.ChangeRecord, len(f.Changes))
+	for i, c := range f.Changes {
+		records[i] = changeRecord(c, names)
+	}
+	return records
+}
+
+func changeRecord(c postgres.Change, names map[int64]name) *site.ChangeRecord {
+	n := names[c.ServiceID]
+	return &site.ChangeRecord{
+		Slug: n.slug, Name: n.name, Type: c.Type, ObservedAt: site.NewTime(c.ObservedAt), Summary: c.Summary,
+		OldSnapshot: entries(c.OldSnapshot), NewSnapshot: entries(c.NewSnapshot),
+	}
+}
+
+// judgeChanges fills in the logs of change records, those of all services and of each.
+func judgeChanges(s *site.Snapshot, f *postgres.Facts, now time.Time) {
+	records := changeRecords(f)
+	s.Changes = changeLogs(f.ChangeLogs, records)
+	of := make(map[int64][]*site.ChangeRecord, len(f.Services))
+	for i, c := range f.Changes {
+		of[c.ServiceID] = append(of[c.ServiceID], records[i])
+	}
+	for i := range f.Services {
+		s.Services[i].ChangeLogs = changeLogs(f.Services[i].ChangeLogs, of[f.Services[i].ID])
+	}
+	q := bare("changes", "")
+	window, meta := site.ChangeWindow(s.Changes.Index, q, now)
+	s.Changes.Meta, s.Changes.Page, s.Changes.Feed = meta, []*site.ChangeRecord{}, []*site.ChangeRecord{}
+	for i := len(records) - 1; i >= 0 && len(s.Changes.Feed) < site.FeedEntries; i-- {
+		s.Changes.Feed = append(s.Changes.Feed, records[i])
+	}
+	s.Changes.Page = s.Changes.Feed[:min(int64(q.Int("per_page")), window.Total())]
+}
+
+// changeLogs are the logs of a scope, all services or one, whose newest records are given, oldest first.
+func changeLogs(facts []postgres.ChangeLogFacts, newest []*site.ChangeRecord) site.Changes {
+	c := site.Changes{Index: site.LogIndex{Packs: []site.LogPack{}}}
+	for _, f := range facts {
+		var rows []*site.ChangeRecord
+		for _, r := range newest {
+			if f.Type == "" || f.Type == r.Type {
+				rows = append(rows, r)
+			}
+		}
+		tail := rows[len(rows)-int(f.Next-f.From):]
+		l := logOf(postgres.LogFacts{Sealed: f.Sealed, Next: f.Next, Blocks: f.Blocks}, tail, 0)
+		for _, d := range f.Days {
+			l.Index.Days = append(l.Index.Days, site.LogDay{Day: d.Day.UTC().Format(time.DateOnly), First: d.First})
+		}
+		if f.Type == "" {
+			l.Index.Types = c.Index.Types
+			c.Index = l.Index
+		} else {
+			if c.Index.Types == nil {
+				c.Index.Types = map[string]site.LogIndex{}
+			}
+			c.Index.Types[f.Type] = l.Index
+		}
+		c.Logs = append(c.Logs, site.ChangeLog{Type: f.Type, Blocks: l.Blocks})
+	}
+	return c
+}
+
+// changeFiles are the files of a scope's logs in the snapshot: the index, and the blocks of each log. Each record is
+// encoded once.
+func changeFiles(q site.Query, c site.Changes, add func(string, []byte) error) error {
+	index, err := render.Row(c.Index)
+	if err != nil {
+		return err
+	}
+	if err := add(q.LogKey(), append(slices.Clip(index), '\n')); err != nil {
+		return err
+	}
+	rows := map[*site.ChangeRecord][]byte{}
+	for _, l := range c.Logs {
+		of := q.With("type", l.Type)
+		for _, b := range l.Blocks {
+			lines := make([][]byte, len(b.Rows))
+			for i, r := range b.Rows {
+				if rows[r] == nil {
+					if rows[r], err = render.Row(r); err != nil {
+						return err
+					}
+				}
+				lines[i] = rows[r]
+			}
+			meta, err := render.Row(site.BlockMeta{First: b.First})
+			if err == nil {
+				err = add(of.BlockKey(b.Number), render.Frame(lines, meta))
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// ofService is the request for a service's change records.
+func ofService(slug string) site.Query { return bare("changes", "").With("service", slug) }
+
+// writeChanges writes the logs of all services, the default page and the feed, and counts every log.
+func writeChanges(s *site.Snapshot, edition *render.Edition, totals map[string]int, add func(string, []byte) error) error {
+	q := bare("changes", "")
+	totals[q.ListKey()] = int(s.Changes.Index.Total())
+	for i := range s.Services {
+		if l := &s.Services[i]; len(l.ChangeLogs.Logs) > 0 {
+			totals[ofService(l.Item.Slug).ListKey()] = int(l.ChangeLogs.Index.Total())
+		}
+	}
+	if err := changeFiles(q, s.Changes, add); err != nil {
+		return err
+	}
+	page, err := listFile(s.Changes.Page, s.Changes.Meta)
+	if err == nil {
+		err = add(q.Key(), page)
+	}
+	if err != nil {
+		return err
+	}
+	feed, err := edition.Feed()
+	if err != nil {
+		return err
+	}
+	return add(render.FeedFile, feed)
+}
+
+// changeBlock renders a full block of a pack; one of a service that is listed no more has no key.
+func changeBlock(p postgres.ChangeBlock, names map[int64]name) (key string, file []byte, err error) {
+	q := bare("changes", "")
+	if p.ServiceID != 0 {
+		n, listed := names[p.ServiceID]
+		if !listed {
+			return "", nil, nil
+		}
+		q = ofService(n.slug)
+	}
+	rows := make([]*site.ChangeRecord, len(p.Rows))
+	for i, c := range p.Rows {
+		rows[i] = changeRecord(c, names)
+	}
+	file, err = blockFile(site.Block[*site.ChangeRecord]{Number: p.Block, First: p.Block * site.BlockSize, Rows: rows})
+	return q.With("type", p.Type).BlockKey(p.Block), file, err
+}

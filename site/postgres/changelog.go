@@ -1,0 +1,269 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tollbook/site"
+)
+
+// changeRate is the least time between two records of a type of a service.
+const changeRate = time.Hour
+
+// queueChange keeps a record and marks its type, unless another visitor told of the type within the hour: then the mark
+// of that record stays, and what this one saw is folded into the next.
+func queueChange(b *pgx.Batch, serviceID int64, c Change) {
+	b.Queue(`
+		WITH told AS (
+			INSERT INTO changes (service_id, type, observed_at, summary, old_snapshot, new_snapshot)
+			SELECT $1, $2, $3, $4, $5, $6 WHERE NOT EXISTS (
+				SELECT FROM changes WHERE service_id = $1 AND type = $2
+				AND observed_at > $3::timestamptz - $7::interval AND observed_at < $3::timestamptz + $7::interval
+			)
+			RETURNING service_id, type, observed_at
+		)
+		INSERT INTO change_marks (service_id, type, through) SELECT * FROM told
+		ON CONFLICT (service_id, type) DO UPDATE SET through = excluded.through`,
+		serviceID, c.Type, c.ObservedAt, c.Summary, c.OldSnapshot, c.NewSnapshot, changeRate)
+}
+
+// queueMarks takes and leaves the marks of types of which a visit makes no record. A record that another visitor made
+// meanwhile keeps its mark.
+func queueMarks(b *pgx.Batch, v Visit) {
+	if len(v.Told) > 0 {
+		b.Queue(`DELETE FROM change_marks WHERE service_id = $1 AND type = ANY($2) AND through <= $3::timestamptz - $4::interval`,
+			v.Check.ServiceID, v.Told, v.Check.CheckedAt, changeRate)
+	}
+	if v.Untold != nil {
+		b.Queue(`INSERT INTO change_marks (service_id, type, through) SELECT $1, type, $3 FROM unnest($2::text[]) AS type ON CONFLICT DO NOTHING`,
+			v.Check.ServiceID, site.ChangeTypes, *v.Untold)
+	}
+}
+
+// ChangeMarks reads, for each marked type of a service, when what was asked was told last. What changed since is not told
+// yet, and may be told changeRate later.
+func (db *DB) ChangeMarks(ctx context.Context, serviceID int64) (map[string]time.Time, error) {
+	rows, err := db.pool.Query(ctx, `SELECT type, through FROM change_marks WHERE service_id = $1`, serviceID)
+	if err != nil {
+		return nil, fmt.Errorf("read change marks: %w", err)
+	}
+	marks := map[string]time.Time{}
+	var kind string
+	var through time.Time
+	if _, err := pgx.ForEachRow(rows, []any{&kind, &through}, func() error { marks[kind] = through; return nil }); err != nil {
+		return nil, fmt.Errorf("read change marks: %w", err)
+	}
+	return marks, nil
+}
+
+// PricesAt reads the ways to pay that a service's endpoints asked at a time, by endpoint and position. An endpoint that
+// was listed with the service and first seen asking later is there with its first set: that it asks is no change.
+func (db *DB) PricesAt(ctx context.Context, serviceID int64, at time.Time) ([]Price, error) {
+	return prices(ctx, db.pool, `
+		SELECT `+priceColumns+` FROM prices JOIN endpoints ON endpoints.id = endpoint_id JOIN services ON services.id = service_id
+		WHERE service_id = $1 AND (since <= $2 AND (until IS NULL OR until > $2)
+			OR since > $2 AND first_seen_at <= services.created_at AND since = (SELECT min(since) FROM prices p WHERE p.endpoint_id = endpoints.id))
+		ORDER BY endpoint_id, position`, serviceID, at)
+}
+
+// sealChanges numbers the records before upTo that have no number yet, in every log that they belong to. A block that
+// they fill lies in the pack of the hour of its last row; of records older than the sealed hours (there are some where
+// numbering begins) in the first hour sealed now, whose pack is not written yet.
+func sealChanges(ctx context.Context, tx pgx.Tx, through, upTo time.Time) error {
+	_, err := tx.Exec(ctx, `
+		WITH fresh AS (
+			SELECT c.id, c.observed_at, l.service_id, l.type
+			FROM changes c, LATERAL (VALUES (0::bigint, ''), (0, c.type), (c.service_id, ''), (c.service_id, c.type)) AS l (service_id, type)
+			WHERE c.number IS NULL AND c.observed_at < $2
+		), numbered AS (
+			SELECT f.*, coalesce(p.rows, 0) - 1 + row_number() OVER (PARTITION BY f.service_id, f.type ORDER BY f.observed_at, f.id) AS number
+			FROM fresh f LEFT JOIN change_positions p USING (service_id, type)
+		), entered AS (
+			INSERT INTO change_log (service_id, type, number, change_id) SELECT service_id, type, number, id FROM numbered
+		), named AS (
+			UPDATE changes c SET number = n.number FROM numbered n WHERE n.id = c.id AND n.service_id = 0 AND n.type = ''
+		), filled AS (
+			INSERT INTO change_blocks (service_id, type, block, hour)
+			SELECT service_id, type, number / $3, greatest(date_trunc('hour', observed_at), $1) FROM numbered WHERE number % $3 = $3 - 1
+		), begun AS (
+			INSERT INTO change_days (service_id, type, day, first)
+			SELECT service_id, type, observed_at::date, min(number) FROM numbered GROUP BY 1, 2, 3
+			ON CONFLICT DO NOTHING
+		)
+		INSERT INTO change_positions (service_id, type, rows)
+		SELECT service_id, type, max(number) + 1 FROM numbered GROUP BY 1, 2
+		ON CONFLICT (service_id, type) DO UPDATE SET rows = excluded.rows`, through, upTo, int64(site.BlockSize))
+	if err != nil {
+		return fmt.Errorf("number changes: %w", err)
+	}
+	return nil
+}
+
+// ChangeLogFacts is what a build needs of one log of change records. Numbers begin at 0 and no row ever leaves.
+type ChangeLogFacts struct {
+	Type   string      // "" for all types
+	From   int64       // number of the oldest row that Facts.Changes holds without a gap up to the newest
+	Sealed int64       // number of the first row after the sealed hours
+	Next   int64       // number that the next row will take
+	Blocks []LogBlock  // filled in sealed hours, ascending
+	Days   []ChangeDay // UTC days of the last site.ChangeDays that have rows, oldest first
+}
+
+// ChangeDay says where a UTC day begins in a log.
+type ChangeDay struct {
+	Day   time.Time
+	First int64 // number of its first row
+}
+
+// changeTail is how many of the newest rows of each log are read at least: the feed's.
+const changeTail = site.FeedEntries
+
+// changeLogs finds the facts of a log as it is read.
+type changeLogs map[changeLogKey]*ChangeLogFacts
+
+type changeLogKey struct {
+	service int64 // 0 for all
+	kind    string
+}
+
+func (l changeLogs) of(service int64, kind string) *ChangeLogFacts {
+	k := changeLogKey{service, kind}
+	if l[k] == nil {
+		l[k] = &ChangeLogFacts{Type: kind}
+	}
+	return l[k]
+}
+
+// readChangeLogs reads every log of change records, with rows before cutoff, and the rows that open blocks and newest
+// windows need.
+func (r *Reader) readChangeLogs(ctx context.Context, now, cutoff time.Time, f *Facts, at map[int64]*ServiceFacts) error {
+	logs := changeLogs{}
+	if err := r.readChangePlaces(ctx, now, logs); err != nil {
+		return err
+	}
+	type placed struct {
+		Number *int64
+		Change
+	}
+	rows, err := r.tx.Query(ctx, `
+		SELECT number, service_id, type, observed_at, summary, old_snapshot, new_snapshot FROM changes
+		WHERE number IS NULL AND observed_at < $1 OR id IN (
+			SELECT change_id FROM change_positions p JOIN change_log l
+			ON l.service_id = p.service_id AND l.type = p.type AND l.number >= least(p.rows / $2 * $2, p.rows - $3)
+		)
+		ORDER BY number NULLS LAST, observed_at, id`, cutoff, int64(site.BlockSize), int64(changeTail))
+	if err != nil {
+		return err
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[placed])
+	if err != nil {
+		return err
+	}
+	f.Changes = make([]Change, len(found))
+	for i, p := range found {
+		f.Changes[i] = p.Change
+		if p.Number != nil {
+			continue
+		}
+		day := p.ObservedAt.UTC().Truncate(24 * time.Hour)
+		for _, l := range []*ChangeLogFacts{logs.of(0, ""), logs.of(0, p.Type), logs.of(p.ServiceID, ""), logs.of(p.ServiceID, p.Type)} {
+			if n := len(l.Days); n == 0 || l.Days[n-1].Day.Before(day) {
+				l.Days = append(l.Days, ChangeDay{day, l.Next})
+			}
+			l.Next++
+		}
+	}
+	for k, l := range logs {
+		l.From = max(0, min(l.Sealed/site.BlockSize*site.BlockSize, l.Sealed-changeTail))
+		if k.service == 0 {
+			f.ChangeLogs = append(f.ChangeLogs, *l)
+		} else if s := at[k.service]; s != nil {
+			s.ChangeLogs = append(s.ChangeLogs, *l)
+		}
+	}
+	sortChangeLogs(f.ChangeLogs)
+	for _, s := range at {
+		sortChangeLogs(s.ChangeLogs)
+	}
+	return nil
+}
+
+// sortChangeLogs puts the log of all types first, the others in the order of site.ChangeTypes.
+func sortChangeLogs(logs []ChangeLogFacts) {
+	slices.SortFunc(logs, func(a, b ChangeLogFacts) int {
+		return slices.Index(site.ChangeTypes, a.Type) - slices.Index(site.ChangeTypes, b.Type)
+	})
+}
+
+// readChangePlaces fills in what is sealed: Sealed, Next, Blocks and Days.
+func (r *Reader) readChangePlaces(ctx context.Context, now time.Time, logs changeLogs) error {
+	var id, n int64
+	var kind string
+	var t time.Time
+	err := r.each(ctx, `SELECT service_id, type, rows FROM change_positions`, []any{&id, &kind, &n}, func() {
+		l := logs.of(id, kind)
+		l.Sealed, l.Next = n, n
+	})
+	if err != nil {
+		return err
+	}
+	err = r.each(ctx, `SELECT service_id, type, block, hour FROM change_blocks ORDER BY service_id, type, block`, []any{&id, &kind, &n, &t}, func() {
+		l := logs.of(id, kind)
+		l.Blocks = append(l.Blocks, LogBlock{n, t})
+	})
+	if err != nil {
+		return err
+	}
+	oldest := now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-site.ChangeDays)
+	return r.each(ctx, `SELECT service_id, type, day::timestamptz, first FROM change_days WHERE day >= $1 ORDER BY service_id, type, day`,
+		[]any{&id, &kind, &t, &n}, func() {
+			l := logs.of(id, kind)
+			l.Days = append(l.Days, ChangeDay{t, n})
+		}, oldest)
+}
+
+// ChangeBlock is one full block of change records of an hour's pack.
+type ChangeBlock struct {
+	ServiceID int64  // 0 for all services
+	Type      string // "" for all types
+	Block     int64
+	Rows      []Change // oldest first: site.BlockSize of them
+}
+
+// ChangePack reads the blocks of change records that belong into a sealed hour's pack, by service, type and block.
+func (r *Reader) ChangePack(ctx context.Context, hour time.Time) ([]ChangeBlock, error) {
+	rows, err := r.tx.Query(ctx, `
+		SELECT b.service_id, b.type, b.block, c.service_id, c.type, c.observed_at, c.summary, c.old_snapshot, c.new_snapshot
+		FROM change_blocks b
+		JOIN change_log l ON l.service_id = b.service_id AND l.type = b.type AND l.number >= b.block * $2 AND l.number < (b.block + 1) * $2
+		JOIN changes c ON c.id = l.change_id
+		WHERE b.hour = $1
+		ORDER BY b.service_id, b.type, b.block, l.number`, hour, int64(site.BlockSize))
+	if err != nil {
+		return nil, fmt.Errorf("read changes of pack %s: %w", site.PackHour(hour), err)
+	}
+	type placed struct {
+		Log   int64
+		Kind  string
+		Block int64
+		Change
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[placed])
+	if err != nil {
+		return nil, fmt.Errorf("read changes of pack %s: %w", site.PackHour(hour), err)
+	}
+	var blocks []ChangeBlock
+	for _, p := range found {
+		n := len(blocks)
+		if n == 0 || blocks[n-1].ServiceID != p.Log || blocks[n-1].Type != p.Kind || blocks[n-1].Block != p.Block {
+			blocks = append(blocks, ChangeBlock{ServiceID: p.Log, Type: p.Kind, Block: p.Block})
+			n++
+		}
+		blocks[n-1].Rows = append(blocks[n-1].Rows, p.Change)
+	}
+	return blocks, nil
+}

@@ -1,0 +1,68 @@
+package serve
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"tollbook/output"
+	"tollbook/render"
+	"tollbook/site"
+)
+
+// series is a whole series by UTC day.
+type series struct {
+	points [][]byte // oldest first; each begins with its date
+	caveat []byte
+}
+
+// datePrefix is how a point begins; the date follows.
+const datePrefix = `{"date":"`
+
+// trim keeps the points of q's period, which ends on the day of the snapshot.
+func (h *handler) trim(snap *output.Snapshot, q site.Query, built time.Time) ([]byte, error) {
+	s, err := h.series(snap, q.Whole())
+	if err != nil {
+		return nil, err
+	}
+	from := []byte(datePrefix + site.PeriodStart(q.Text("period"), built))
+	points := s.points
+	for len(points) > 0 && bytes.Compare(points[0][:min(len(from), len(points[0]))], from) < 0 {
+		points = points[1:]
+	}
+	return render.FrameAs(q.Route.Framing, points, s.caveat), nil
+}
+
+// series reads the file of a whole series.
+func (h *handler) series(snap *output.Snapshot, whole site.Query) (*series, error) {
+	key := whole.Key()
+	m, ok := snap.Lookup(key)
+	if !ok {
+		return nil, fmt.Errorf("file %s: %w", key, errMissing)
+	}
+	size := func(s *series) int { return int(m.Size) + 24*len(s.points) }
+	return cached(h.cache, cacheKey{sum: m.Sum, name: "series"}, size, func() (*series, error) {
+		data, err := m.Read()
+		if err != nil {
+			return nil, err
+		}
+		points, caveat, err := render.RowsAs(whole.Route.Framing, data)
+		for _, p := range points {
+			if err == nil && !bytes.HasPrefix(p, []byte(datePrefix)) {
+				err = output.ErrDamaged
+			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("file %s: %w", key, err)
+		}
+		return &series{points, caveat}, nil
+	})
+}
+
+// cutName tells what is cut under one key apart: series by their period, rows by the length of what they embed.
+func cutName(q site.Query, key string) string {
+	if q.Rule() == site.RuleTrim {
+		return key + "?period=" + q.Text("period")
+	}
+	return trimName(q, key)
+}
