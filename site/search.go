@@ -52,7 +52,7 @@ func Fold(s string) string {
 			return 'σ'
 		}
 		return unicode.ToLower(r)
-	}, norm.NFKD.String(s))
+	}, norm.NFKD.String(strings.ToValidUTF8(s, "\ufffd")))
 }
 
 func ascii(s string) bool {

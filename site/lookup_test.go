@@ -1,0 +1,161 @@
+package site_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"tollbook/site"
+)
+
+// vectors are the examples that clients in other languages are held to as well.
+type vectors struct {
+	Addresses []struct{ About, Address, Normal, SHA256 string }
+	Refused   []string
+	// Recipients are asked for by themselves; the hash only finds their shard.
+	Recipients []struct{ About, CAIP2, Address, Normal, SHA256 string }
+}
+
+func readVectors(t *testing.T) (v vectors) {
+	t.Helper()
+	data, err := os.ReadFile("testdata/lookup-vectors.json")
+	if err == nil {
+		err = json.Unmarshal(data, &v)
+	}
+	if err != nil || len(v.Addresses) < 30 || len(v.Refused) < 10 || len(v.Recipients) < 4 {
+		t.Fatalf("read the vectors: %v, %d addresses", err, len(v.Addresses))
+	}
+	return v
+}
+
+func TestLookupVectors(t *testing.T) {
+	t.Parallel()
+	v := readVectors(t)
+	for _, a := range v.Addresses {
+		got, err := site.NormalAddress(a.Address)
+		if err != nil || got != a.Normal || site.Hash(got) != a.SHA256 {
+			t.Errorf("%s: NormalAddress(%s) = %s, %v, of hash %s; want %s, %s", a.About, a.Address, got, err, site.Hash(got), a.Normal, a.SHA256)
+		}
+	}
+	for _, address := range v.Refused {
+		if got, err := site.NormalAddress(address); err == nil {
+			t.Errorf("NormalAddress(%q) = %s, want an error", address, got)
+		}
+	}
+	for _, r := range v.Recipients {
+		got := site.NormalRecipient(r.CAIP2, r.Address)
+		if got != r.Normal || site.Hash(got) != r.SHA256 {
+			t.Errorf("%s: NormalRecipient = %s of hash %s, want %s, %s", r.About, got, site.Hash(got), r.Normal, r.SHA256)
+		}
+		q := parse(t, "/v1/lookup/pay-to/"+url.PathEscape(r.CAIP2)+"/"+r.Address+".json", "")
+		if key, digits, hash := q.LookupShard(); hash != r.SHA256 || digits != hash[:2] || key != "v1/lookup/pay-to/"+digits+".json" {
+			t.Errorf("%s: %s is looked up as %s in %s", r.About, q.Key(), hash, key)
+		}
+	}
+}
+
+// TestNormalAddressIsNormal: a normal form is its own, has no parts that were to go, and does not depend on how bytes of
+// the path were escaped.
+func TestNormalAddressIsNormal(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		path := rapid.StringOf(rapid.OneOf(rapid.SampledFrom([]rune("/..//%2eaAéz -%[]@:~")), rapid.Rune())).Draw(t, "path")
+		path = "/" + strings.NewReplacer("?", "", "#", "").Replace(path)
+		once, err := site.NormalAddress("https://api.acme.test" + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if twice, err := site.NormalAddress(once); err != nil || twice != once {
+			t.Fatalf("%q is %s, and that is %s, %v", path, once, twice, err)
+		}
+		for segment := range strings.SplitSeq(strings.TrimPrefix(once, "https://"), "/") {
+			if segment == "." || segment == ".." {
+				t.Fatalf("%q is %s", path, once)
+			}
+		}
+		if u, err := url.Parse(once); err != nil || u.String() != once {
+			t.Fatalf("%q is %s, which the standard library writes as %v, %v", path, once, u, err)
+		}
+		var escaped strings.Builder // every byte that may be escaped without a change of meaning
+		for i := range len(path) {
+			if c := path[i]; strings.IndexByte("!$&'()*+,;=:@/%", c) >= 0 {
+				escaped.WriteByte(c)
+			} else {
+				fmt.Fprintf(&escaped, "%%%02x", c)
+			}
+		}
+		if strings.Contains(path, "%") {
+			return // an escape in it would be escaped twice
+		}
+		if got, err := site.NormalAddress("https://api.acme.test" + escaped.String()); err != nil || got != once {
+			t.Fatalf("%q is %s, escaped %s is %s, %v", path, once, escaped.String(), got, err)
+		}
+	})
+}
+
+// FuzzNormalAddress: nothing makes it panic, and what it answers is a normal form.
+func FuzzNormalAddress(f *testing.F) {
+	for _, s := range []string{"https://api.acme.test/quote?x#y", "HTTP://u:p@[::1]:080/%2e%2e/%zz", "https://a/./..//%", "ftp://x"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		once, err := site.NormalAddress(s)
+		if err != nil {
+			return
+		}
+		if twice, err := site.NormalAddress(once); err != nil || twice != once || strings.ContainsAny(once, "?# \x00") {
+			t.Fatalf("%q is %q, and that is %q, %v", s, once, twice, err)
+		}
+	})
+}
+
+// TestLookupRow: an answer is the row without its hash.
+func TestLookupRow(t *testing.T) {
+	t.Parallel()
+	hash := site.Hash("x")
+	row, err := json.Marshal(site.LookupRow{Hash: hash, Data: map[string]int{"n": 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := site.LookupHash(row); got != hash {
+		t.Errorf("hash %s, want %s", got, hash)
+	}
+	if diff := cmp.Diff("{\"data\":{\"n\":1}}\n", string(site.LookupAnswer(row))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, row := range []string{"", "{}", `{"hash":"3f"}`, `{"data":1,"hash":"` + hash + `"}`} {
+		if got := site.LookupHash([]byte(row)); got != "" {
+			t.Errorf("%s has the hash %s", row, got)
+		}
+	}
+	index := site.LookupIndex{URL: map[string]int{"3f": 2}, PayTo: map[string]int{"40": 1}}
+	for key, want := range map[string]bool{
+		"v1/lookup/url/3f.json": true, "v1/lookup/pay-to/40.json": true, "v1/lookup/url/40.json": false, "v1/lookup/url/3f": false, "v1/lookup.json": false,
+	} {
+		if index.Lists(key) != want {
+			t.Errorf("%s is listed: %t", key, !want)
+		}
+	}
+}
+
+// What to know before paying is found by the hash of the address, or by the recipient.
+func ExampleNormalAddress() {
+	normal, err := site.NormalAddress("HTTPS://api.acme.test:443/v1/../quote?symbol=ACME")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(normal)
+	fmt.Println("/v1/lookup/url/" + site.Hash(normal) + ".json")
+	fmt.Println("/v1/lookup/pay-to/" + site.NormalRecipient("eip155:8453", "0x209693Bc6afc0C5328bA36FaF03C514EF312287C") + ".json")
+	// Output:
+	// https://api.acme.test/quote
+	// /v1/lookup/url/ceac4abec3eefa1f1194b30569fc3fe1de218690ff8de9de4474819611176359.json
+	// /v1/lookup/pay-to/eip155:8453/0x209693bc6afc0c5328ba36faf03c514ef312287c.json
+}
