@@ -58,11 +58,3 @@ func (h *handler) series(snap *output.Snapshot, whole site.Query) (*series, erro
 		return &series{points, caveat}, nil
 	})
 }
-
-// cutName tells what is cut under one key apart: series by their period, rows by the length of what they embed.
-func cutName(q site.Query, key string) string {
-	if q.Rule() == site.RuleTrim {
-		return key + "?period=" + q.Text("period")
-	}
-	return trimName(q, key)
-}
