@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"tollbook/site"
@@ -146,7 +147,8 @@ func usedRules() []site.RuleText {
 	var out []site.RuleText
 	for _, r := range site.Rules {
 		for i := range site.Routes {
-			if site.Routes[i].Rule == r.Name {
+			used := func(p site.Param) bool { return p.Rule == r.Name }
+			if site.Routes[i].Rule == r.Name || slices.ContainsFunc(site.Routes[i].Params, used) {
 				out = append(out, r)
 				break
 			}
