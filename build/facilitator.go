@@ -155,7 +155,9 @@ func facilitator(f *postgres.FacilitatorFacts, now time.Time) site.FacilitatorLi
 	var whole windows
 	for _, flow := range flowsOf(f) {
 		w := flowWindows(flow, now)
-		whole.add(w)
+		if n, known := x402.NetworkByID(flow.Network); !known || n.Mainnet { // what is settled for nothing is shown, and counts nowhere
+			whole.add(w)
+		}
 		item.Chains = append(item.Chains, chainRow(flow, w, item.Verification))
 	}
 	slices.SortFunc(item.Chains, func(a, b site.FacilitatorChain) int {

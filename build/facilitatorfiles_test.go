@@ -1,0 +1,107 @@
+package build
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tollbook/site"
+	"tollbook/site/postgres"
+)
+
+// TestFacilitatorFiles: every timeframe with every set of embeds has every page of 25 and of 100, and each is the naive
+// page of the naive order.
+func TestFacilitatorFiles(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{0, 1, 25, 130} {
+		facts := &postgres.Facts{}
+		for i := range n {
+			facts.Facilitators = append(facts.Facilitators, postgres.FacilitatorFacts{Facilitator: postgres.Facilitator{
+				ID: fmt.Sprintf("f%03d", i), Name: `"timeseries":[1,2]`, WebsiteURL: "https://f.test?a=<b>&c", UpstreamStatus: "pull_request",
+			}})
+		}
+		s := Judge(facts, now, now, "https://tollbook.example")
+		for i := range s.Facilitators {
+			f := &s.Facilitators[i]
+			f.VolumeUSD24h, f.VolumeUSD7d = site.Decimal(fmt.Sprint(i%7)), site.Decimal(fmt.Sprint(i*31%17))
+			f.VolumeUSD30d, f.VolumeUSDAll = site.Decimal(fmt.Sprint(i*37%19)), site.Decimal(fmt.Sprint(i))
+		}
+		files := map[string][]byte{}
+		totals := map[string]int{}
+		if err := writeFacilitators(s, totals, func(name string, data []byte) error {
+			if files[name] != nil {
+				t.Errorf("%s is written twice", name)
+			}
+			files[name] = data
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		want := map[string][]byte{}
+		wantTotals := map[string]int{}
+		for include, escaped := range map[string]string{"": "", "chains": "/include=chains", "timeseries": "/include=timeseries", "chains,timeseries": "/include=chains~2ctimeseries"} {
+			wantTotals["v1/facilitators"+escaped] = n
+			for _, timeframe := range []string{"24h", "7d", "30d", "all"} {
+				for _, size := range []int{25, 100} {
+					for page := 1; page == 1 || (page-1)*size < n; page++ {
+						data := naivePage(t, s.Facilitators, timeframe, include, size, page)
+						want[fmt.Sprintf("v1/facilitators/timeframe=%s%s/days=90/per_page=%d/page=%d.json", timeframe, escaped, size, page)] = data
+					}
+				}
+			}
+		}
+		want["v1/facilitators.json"] = naivePage(t, s.Facilitators, "7d", "", 25, 1)
+		if diff := cmp.Diff(wantTotals, totals); diff != "" {
+			t.Errorf("%d: totals (-want +got):\n%s", n, diff)
+		}
+		if diff := cmp.Diff(slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(files))); diff != "" {
+			t.Fatalf("%d: files (-want +got):\n%s", n, diff)
+		}
+		for key := range want {
+			if diff := cmp.Diff(string(want[key]), string(files[key])); diff != "" {
+				t.Errorf("%d: %s (-want +got):\n%s", n, key, diff)
+			}
+		}
+	}
+}
+
+// naivePage encodes a page from scratch.
+func naivePage(t *testing.T, list []site.FacilitatorListItem, timeframe, include string, size, page int) []byte {
+	t.Helper()
+	value := func(f site.FacilitatorListItem) int {
+		var n int
+		fmt.Sscan(string(map[string]site.Decimal{"24h": f.VolumeUSD24h, "7d": f.VolumeUSD7d, "30d": f.VolumeUSD30d, "all": f.VolumeUSDAll}[timeframe]), &n)
+		return n
+	}
+	ordered := slices.Clone(list)
+	slices.SortStableFunc(ordered, func(a, b site.FacilitatorListItem) int { return value(b) - value(a) }) // list is by id
+	var rows []string
+	for i := (page - 1) * size; i < page*size && i < len(ordered); i++ {
+		f := ordered[i]
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		if !strings.Contains(include, "chains") {
+			f.Chains = nil
+		}
+		if !strings.Contains(include, "timeseries") {
+			f.Timeseries = nil
+		}
+		if err := e.Encode(f); err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, strings.TrimSpace(b.String()))
+	}
+	body := "{\"data\":[\n" + strings.Join(rows, ",\n")
+	if len(rows) > 0 {
+		body += "\n"
+	}
+	return fmt.Appendf(nil, "%s],\"meta\":{\"total\":%d,\"page\":%d,\"per_page\":%d,\"total_pages\":%d,\"timeframe\":%q}}\n",
+		body, len(list), page, size, (len(list)+size-1)/size, timeframe)
+}
