@@ -5,7 +5,10 @@ const (
 	ErrorInvalidParameter = "invalid_parameter"
 	ErrorNotFound         = "not_found"
 	ErrorMethodNotAllowed = "method_not_allowed"
+	ErrorBadRequest       = "bad_request"  // what can't be read as a request
+	ErrorRateLimited      = "rate_limited" // with Retry-After
 	ErrorInternal         = "internal"
+	ErrorUnavailable      = "unavailable" // nothing is published yet
 )
 
 // ErrorBody is the body of every answer that is no success.

@@ -15,7 +15,7 @@ func FuzzParseRequest(f *testing.F) {
 	for _, r := range site.Routes {
 		f.Add(strings.Replace(r.Pattern, "{slug}", "acme", 1), "page=2&category=a%2Fb&period=7d&limit=3")
 	}
-	f.Add("/api/v1/services/acme.json", "")
+	f.Add("/api/v1/services/acme.json", "snapshot=20261120T234501Z-3f2a9c")
 	f.Add("/v1/services/%2e%2e/%2e%2e/etc/passwd.json", "page=%")
 	f.Fuzz(func(t *testing.T, path, query string) {
 		q, err := site.ParseRequest(path, query)

@@ -10,6 +10,7 @@ import (
 // File names that are no route of their own.
 const (
 	IndexFile = "v1/index.json" // every list with its total, and every slug: see Index
+	SumsFile  = "SHA256SUMS"    // the sha256 of every other file
 	logFile   = "log.json"      // of a log: its LogIndex
 )
 
@@ -143,9 +144,12 @@ func spells(path, rawQuery, key string) bool {
 	return err == nil && q.Route != nil && q.Key() == key
 }
 
-// fileOf says whether a path names a file by itself: it has an extension and plain segments.
+// fileOf says whether a path names a file by itself: it has an extension and plain segments, or is that of the sums.
 func fileOf(path string) (string, bool) {
 	name, rooted := strings.CutPrefix(path, "/")
+	if rooted && name == SumsFile {
+		return name, true
+	}
 	last := name[strings.LastIndexByte(name, '/')+1:]
 	if !rooted || !strings.Contains(last, ".") || len(name) > 1000 {
 		return "", false
@@ -161,5 +165,6 @@ func fileOf(path string) (string, bool) {
 // Index is v1/index.json: what there is, so that nothing is taken for empty that is damaged.
 type Index struct {
 	Lists map[string]int `json:"lists"` // total of each list, by its ListKey
+	Pages map[string]int `json:"pages"` // number of HTML pages of each list that has them, by its ListKey
 	Slugs []string       `json:"slugs"` // every service, sorted
 }

@@ -23,7 +23,10 @@ type Query struct {
 	Route *Route
 	Slug  string // of "/services/{slug}/…", "" elsewhere; not yet known to exist
 	Item  string // what a look-up looks up, in normal form
-	Bare  bool   // no parameter was given
+	Bare  bool   // no parameter of the route was given
+
+	Snapshot string // id of the snapshot to answer from, "" for the newest; no part of a key
+
 	file  string // the path named a file by itself
 	value map[string]string
 }
@@ -35,7 +38,25 @@ const maxQuery = 8 << 10
 // does not decode or has no route, and a *ParamError for a value that its parameter may not have. An empty value counts
 // as absent, the first of repeated ones wins, unknown names are ignored.
 func ParseRequest(escapedPath, rawQuery string) (Query, error) {
-	path, err := url.PathUnescape(escapedPath)
+	q, err := parsePath(escapedPath)
+	if err != nil {
+		return Query{}, err
+	}
+	given, err := parseValues(q.Route, rawQuery)
+	if err != nil {
+		return Query{}, err
+	}
+	q.Snapshot = given[paramSnapshot]
+	delete(given, paramSnapshot)
+	if len(given) > 0 {
+		q.Bare, q.value = false, given
+	}
+	return q, nil
+}
+
+// parsePath reads the path of a request.
+func parsePath(escaped string) (Query, error) {
+	path, err := url.PathUnescape(escaped)
 	if err != nil || !utf8.ValidString(path) || strings.ContainsRune(path, 0) {
 		return Query{}, ErrNotFound
 	}
@@ -52,25 +73,20 @@ func ParseRequest(escapedPath, rawQuery string) (Query, error) {
 	if route == nil || slug != "" && !ValidSlug(slug) {
 		return Query{}, ErrNotFound
 	}
-	q := Query{Route: route, Slug: slug, Bare: true}
-	given, err := parseValues(route, rawQuery)
-	if err != nil {
-		return Query{}, err
-	}
-	if len(given) == 0 {
-		return q, nil
-	}
-	q.Bare, q.value = false, given
-	return q, nil
+	return Query{Route: route, Slug: slug, Bare: true}, nil
 }
 
-// parseValues reads the route's parameters out of a query string.
+// parseValues reads the parameters of a route, nil for a file, and the common ones out of a query string.
 func parseValues(route *Route, rawQuery string) (map[string]string, error) {
-	if len(route.Params) == 0 || rawQuery == "" {
+	if rawQuery == "" {
 		return nil, nil
 	}
 	if len(rawQuery) > maxQuery {
-		return nil, &ParamError{route.Params[0].Name, fmt.Sprintf("the query is longer than %d bytes", maxQuery)}
+		field := Common[0].Name
+		if route != nil && len(route.Params) > 0 {
+			field = route.Params[0].Name
+		}
+		return nil, &ParamError{field, fmt.Sprintf("the query is longer than %d bytes", maxQuery)}
 	}
 	given := map[string]string{}
 	for pair := range strings.SplitSeq(rawQuery, "&") {
@@ -79,7 +95,7 @@ func parseValues(route *Route, rawQuery string) (map[string]string, error) {
 		if err != nil {
 			continue
 		}
-		p := route.Param(name)
+		p := paramOf(route, name)
 		if p == nil || rawValue == "" || given[name] != "" {
 			continue
 		}
@@ -115,6 +131,8 @@ func (p *Param) check(v string) (string, error) {
 		return strconv.Itoa(n), nil
 	case KindSet:
 		return p.checkSet(v)
+	case KindSnapshot:
+		return p.checkSnapshot(v)
 	default:
 		if utf8.RuneCountInString(v) > MaxText {
 			return "", &ParamError{p.Name, fmt.Sprintf("got %d characters, may have %d", utf8.RuneCountInString(v), MaxText)}

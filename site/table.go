@@ -11,6 +11,7 @@ type RouteTable struct {
 	Limits     TableLimits `json:"limits"`
 	Segments   []Segment   `json:"segments"`
 	Rules      []RuleText  `json:"rules"`
+	Common     []Param     `json:"common"` // parameters of every address, which stand in no key
 	Routes     []Route     `json:"routes"` // the first whose pattern a path has is meant
 }
 
@@ -52,7 +53,7 @@ func Table() RouteTable {
 		Aliases:    []Alias{{From: "/api/v1/", To: "/v1/"}},
 		Index:      IndexFile,
 		Limits:     TableLimits{MaxQuery: maxQuery, MaxText: MaxText, PageSize: PageSize, MaxPageSize: MaxPageSize, BlockSize: BlockSize},
-		Segments:   Segments, Rules: Rules, Routes: slices.Clone(Routes),
+		Segments:   Segments, Rules: Rules, Common: Common, Routes: slices.Clone(Routes),
 	}
 	for i := range t.Routes {
 		if t.Routes[i].Params == nil {
