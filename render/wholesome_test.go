@@ -62,7 +62,7 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 		rows = append(rows, &l.Item)
 		page, err := e.ServicePage(l)
 		put("services/"+l.Item.Slug+".html", page, err)
-		for _, twin := range []string{".json", "/uptime.json", "/checks.json"} {
+		for _, twin := range []string{".json", "/uptime.json", "/checks.json", "/evidence.json"} {
 			tree["v1/services/"+l.Item.Slug+twin] = nil
 		}
 	}
@@ -80,6 +80,15 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 	put("status.html", page, err)
 	page, err = e.NotFound()
 	put("404.html", page, err)
+	api, err := e.API(examplesOf(t, e, s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err = api.Reference()
+	put("reference.html", page, err)
+	for _, key := range []string{"v1/openapi.json", "v1/routes.json", "llms.txt", "SHA256SUMS"} {
+		tree[key] = nil
+	}
 	return tree
 }
 

@@ -537,6 +537,13 @@ var fields = map[string]Field{
 	"default":         {About: "its value when it is absent"},
 	"min":             {About: "smallest, 0 when absent"},
 	"max":             {About: "largest"},
+	"echo":            {About: "its value in effect is repeated in meta"},
+	"needs":           {About: "it has no effect without this value of another"},
+	"Param.rule":      {About: "of a request that gives it, in place of the route's"},
+	"framing":         {About: "of a list that has not data and meta"},
+	"lead":            {About: "what stands before the rows"},
+	"rows":            {About: "the member with the rows"},
+	"meta":            {About: "the member that counts them"},
 }
 
 // ErrorTypes are the types of every error that readers and submitters may be told.
