@@ -68,12 +68,12 @@ func ascii(s string) bool {
 // blanks, so there each character begins a word, which ends with its run, and so does a letter of another script right
 // after one: 東京都API has the words 東京都api, 京都api, 都api and api.
 func Words(folded string) []string {
-	words, _ := words(folded)
+	words, _ := wordsAndRuns(folded)
 	return words
 }
 
-// words are all words of a folded text, and its runs, which are those words that are part of no longer one.
-func words(folded string) (words, runs []string) {
+// wordsAndRuns are all words of a folded text, and its runs, which are those words that are part of no longer one.
+func wordsAndRuns(folded string) (words, runs []string) {
 	start := -1           // of the run, -1 between runs
 	var begins []int      // of the words in the run
 	var unspaced, is bool // whether the character before, and this one, is of a script without blanks
@@ -133,7 +133,7 @@ type Search struct {
 
 // NewSearch reads a query.
 func NewSearch(query string) Search {
-	all, runs := words(Fold(query))
+	all, runs := wordsAndRuns(Fold(query))
 	s := Search{runs: runs}
 	for _, w := range all {
 		_, one := utf8.DecodeRuneInString(w)

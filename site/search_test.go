@@ -246,7 +246,7 @@ func TestParseSearchRowRefuses(t *testing.T) {
 	t.Parallel()
 	for _, row := range []string{
 		``, `{`, `{}`, `[]`, `null`, `{"slug"}`, `{"slug":}`, `{"slug":"a"`, `{"slug":"a}`, `{"slug":"a\`, `{"slug":"a\"}`, `{"slug":"a",}`, `{"slug":"a"}}`,
-		`{"slug":"a"} `, `{"slug":"a"]`, `{"slug":1}`, `{"slug":"a","name":null}`, `{"slug":"a","networks":[}`, `{"slug":"a","networks":{}}`, `{"slug":"a","created_at":"now"}`,
+		`{"slug":"a"} `, `{"slug":"a"]`, `{"slug":1}`, `{"slug":"a","name":null}`, `{"slug":"a","networks":[}`, `{"slug":"a","networks":["x"}`, `{"slug":"a","networks":["x",]}`, `{"slug":"a","networks":["x"["y"]}`, `{"slug":"a","networks":[1]}`, `{"slug":"a","networks":{}}`, `{"slug":"a","created_at":"now"}`,
 		`{"slug":"a","endpoint_count":1.5}`, `{"slug":"a","uptime_24h":"x"}`, `{"slug":"a","min_price_usd":-1}`, `{"name":"a"}`, `{slug:"a"}`, `{"slug":"a""name":"b"}`,
 		`{"slug":"a","x":[[[}`, `{"slug":"\x"}`,
 	} {

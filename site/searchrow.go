@@ -23,9 +23,7 @@ var errRow = errors.New("not a row of the list of services")
 // of reading the whole row. Row must be compact JSON.
 func ParseSearchRow(row []byte) (SearchRow, error) {
 	r := SearchRow{Raw: row}
-	err := eachMember(row, func(key string, value []byte) error {
-		return r.Item.decode(key, value)
-	})
+	err := eachMember(row, r.Item.decode)
 	if err == nil && r.Item.Slug == "" {
 		err = errors.New("it has no slug")
 	}
@@ -37,9 +35,9 @@ func ParseSearchRow(row []byte) (SearchRow, error) {
 }
 
 // decode sets the field that a member of the row is for, if search needs it.
-func (i *ServiceListItem) decode(key string, value []byte) (err error) {
+func (i *ServiceListItem) decode(key, value []byte) (err error) {
 	null := string(value) == "null"
-	switch key {
+	switch string(key) {
 	case "slug":
 		i.Slug, err = text(value)
 	case "name":
@@ -49,9 +47,7 @@ func (i *ServiceListItem) decode(key string, value []byte) (err error) {
 	case "status":
 		i.Status, err = text(value)
 	case "networks":
-		if string(value) != "[]" {
-			err = json.Unmarshal(value, &i.Networks)
-		}
+		i.Networks, err = texts(value)
 	case "endpoint_count":
 		i.EndpointCount, err = strconv.Atoi(string(value))
 	case "created_at":
@@ -82,9 +78,34 @@ func text(raw []byte) (s string, err error) {
 	return s, err
 }
 
+// texts is the value of a compact JSON array of strings, nil for an empty one.
+func texts(raw []byte) (list []string, err error) {
+	rest, ok := bytes.CutPrefix(raw, []byte{'['})
+	if !ok {
+		return nil, errors.New("no list")
+	}
+	if string(rest) == "]" {
+		return nil, nil
+	}
+	for {
+		n := stringEnd(rest)
+		if n < 0 || n >= len(rest) || rest[n] != ',' && string(rest[n:]) != "]" {
+			return nil, errors.New("no list of texts")
+		}
+		s, err := text(rest[:n])
+		if err != nil {
+			return nil, err
+		}
+		if list = append(list, s); rest[n] == ']' {
+			return list, nil
+		}
+		rest = rest[n+1:]
+	}
+}
+
 // eachMember calls f with each member of a compact JSON object. Keys must be plain. Values are found by their ends alone
 // and are not checked further.
-func eachMember(object []byte, f func(key string, value []byte) error) error {
+func eachMember(object []byte, f func(key, value []byte) error) error {
 	rest, ok := bytes.CutPrefix(object, []byte{'{'})
 	if !ok {
 		return errors.New("no object")
@@ -102,7 +123,7 @@ func eachMember(object []byte, f func(key string, value []byte) error) error {
 		if end <= 0 || end >= len(value) {
 			return fmt.Errorf("the value of %.20q has no end", key)
 		}
-		if err := f(string(key), value[:end]); err != nil {
+		if err := f(key, value[:end]); err != nil {
 			return fmt.Errorf("%s: %w", key, err)
 		}
 		switch rest = value[end+1:]; {
