@@ -105,6 +105,14 @@ func acme() site.Listing {
 		{Level: site.RiskWarning, Code: "pay_to_changed", Evidence: "the recipient on Base moved 60 days ago"},
 		{Level: site.RiskDanger, Code: "plain_http", Evidence: "an endpoint answers over http"}}}
 	l := site.Listing{Item: itemOf(&d), Detail: d, Uptime: history(3)}
+	l.Evidence = site.Evidence{
+		Checks: []site.EvidenceCheck{{ID: "payload_captured", Pass: true, Expected: "A 402.", Mend: "Answer 402."},
+			{ID: "price_sane", Reason: ptr("GET /quote, row 1: amount \"0.01\" is no whole number"), Expected: "Digits.", Mend: "Write digits."}},
+		Warnings: []site.EvidenceWarning{{Code: "testnet_only", Meaning: "Every row asks for test money."},
+			{Code: "checksum_bad", Meaning: "An address has a bad checksum.", Endpoint: ptr("GET /quote"), Row: ptr(0), Detail: ptr("payTo 0x1")}},
+		Endpoints: []site.EndpointEvidence{{Method: "GET", Path: "/quote"}, {Method: "POST", Path: "/of/{symbol}", Unprobeable: true,
+			Inconclusive: &site.EvidenceSilence{Class: "needs_input", Reason: "the address has a placeholder, {symbol}"}}},
+	}
 	l.Changes = []site.ChangeRecord{
 		record(&d, site.PriceChanged, 3*time.Hour, site.PriceSummary{PriceChanges: []site.PriceChange{
 			{Network: base, Endpoint: "GET /quote", OldPrice: "2000", NewPrice: "2500", AssetName: "USDC"},
@@ -169,6 +177,12 @@ func nasty() site.Listing {
 	d.Assessment.Risk = site.Risk{Level: site.RiskDanger, Flags: []site.RiskFlag{{Level: "danger", Code: "price_outlier", Evidence: hostile}}}
 	d.Assessment.Compliance = site.Compliance{Grade: "F", Total: 14, Checks: []site.ComplianceCheck{{ID: "price_sane", Label: hostile}}}
 	l := site.Listing{Item: itemOf(&d), Detail: d}
+	l.Evidence = site.Evidence{
+		Checks:   []site.EvidenceCheck{{ID: "price_sane", Reason: &hostile, Mend: hostile}},
+		Warnings: []site.EvidenceWarning{{Code: hostile, Meaning: hostile, Endpoint: &hostile, Detail: &hostile}},
+		Endpoints: []site.EndpointEvidence{{Method: hostile, Path: hostile, Unprobeable: true,
+			Inconclusive: &site.EvidenceSilence{Class: "needs_input", Reason: hostile}}},
+	}
 	l.Changes = []site.ChangeRecord{
 		record(&d, site.PriceChanged, time.Hour, site.PriceSummary{PriceChanges: []site.PriceChange{{Network: hostile, Endpoint: hostile, OldPrice: hostile, NewPrice: hostile, AssetName: hostile}}}),
 		record(&d, site.SchemaChanged, 2*time.Hour, site.SchemaSummary{SchemaAdded: []string{hostile}, EndpointsRemoved: []string{hostile}}),

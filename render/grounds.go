@@ -1,0 +1,52 @@
+package render
+
+import "tollbook/site"
+
+// Of the grounds for a grade: how many are shown; the evidence has the rest.
+const (
+	groundsWarnings    = 12
+	groundsUnprobeable = 12
+)
+
+// grounds are what stands behind a grade, and the endpoints that nothing can be said of.
+type grounds struct {
+	Checks       []ground
+	Warnings     []site.EvidenceWarning
+	MoreWarnings int
+	Unprobeable  []site.EndpointEvidence
+	MoreUnasked  int
+	JSON         string // address of the evidence
+}
+
+// ground is a check with its reason; Reason is "" when it passes.
+type ground struct {
+	site.ComplianceCheck
+	Reason, Expected, Mend string
+}
+
+func (e *Edition) grounds(l *site.Listing) grounds {
+	g := grounds{JSON: e.pages.href(bareKey("evidence", l.Detail.Slug))}
+	by := map[string]site.EvidenceCheck{}
+	for _, c := range l.Evidence.Checks {
+		by[c.ID] = c
+	}
+	for _, c := range l.Detail.Assessment.Compliance.Checks {
+		row := ground{ComplianceCheck: c}
+		if why := by[c.ID]; !c.Pass && why.Reason != nil {
+			row.Reason, row.Expected, row.Mend = *why.Reason, why.Expected, why.Mend
+		}
+		g.Checks = append(g.Checks, row)
+	}
+	g.Warnings = l.Evidence.Warnings[:min(groundsWarnings, len(l.Evidence.Warnings))]
+	g.MoreWarnings = len(l.Evidence.Warnings) - len(g.Warnings)
+	for _, p := range l.Evidence.Endpoints {
+		switch {
+		case !p.Unprobeable:
+		case len(g.Unprobeable) < groundsUnprobeable:
+			g.Unprobeable = append(g.Unprobeable, p)
+		default:
+			g.MoreUnasked++
+		}
+	}
+	return g
+}
