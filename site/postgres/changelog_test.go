@@ -1,0 +1,467 @@
+package postgres_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"tollbook/site"
+	"tollbook/site/postgres"
+)
+
+// record is a change record that is told apart by its number.
+func record(service int64, kind string, at time.Time, n int) postgres.Change {
+	return postgres.Change{
+		ServiceID: service, Type: kind, ObservedAt: at, Summary: json.RawMessage(fmt.Sprintf(`{"n": %d}`, n)),
+		OldSnapshot: json.RawMessage(`[]`), NewSnapshot: json.RawMessage(`[]`),
+	}
+}
+
+// numberOf is the number of a record.
+func numberOf(t *testing.T, c postgres.Change) int {
+	t.Helper()
+	var s struct{ N int }
+	if err := json.Unmarshal(c.Summary, &s); err != nil {
+		t.Fatal(err)
+	}
+	return s.N
+}
+
+// changeLogID names a log of change records.
+type changeLogID struct {
+	service int64
+	kind    string
+}
+
+// readChangeLogs reads every log whole: blocks from packs, the rest from the newest rows. Each block must lie in one
+// pack, and a day must begin where its first row is.
+func readChangeLogs(t *testing.T, db *postgres.DB, now time.Time, packs map[string][]postgres.ChangeBlock) map[changeLogID][]int {
+	t.Helper()
+	got := map[changeLogID][]int{}
+	err := db.Read(t.Context(), func(r *postgres.Reader) error {
+		facts, err := r.Facts(t.Context(), now, 2*time.Minute)
+		if err != nil {
+			return err
+		}
+		hours, err := r.PackHours(t.Context())
+		if err != nil {
+			return err
+		}
+		for _, h := range hours {
+			blocks, err := r.ChangePack(t.Context(), h)
+			if err != nil {
+				return err
+			}
+			id := site.PackHour(h)
+			if before, written := packs[id]; written { // a pack never changes
+				if diff := cmp.Diff(before, blocks); diff != "" {
+					t.Errorf("pack %s (-written +now):\n%s", id, diff)
+				}
+			}
+			packs[id] = blocks
+		}
+		logs := func(service int64, facts []postgres.ChangeLogFacts, rows []postgres.Change) {
+			for _, l := range facts {
+				id := changeLogID{service, l.Type}
+				numbers := make([]int, l.Next)
+				held := make([]int, l.Next) // how often each row is somewhere
+				times := make([]time.Time, l.Next)
+				put := func(number int64, c postgres.Change) {
+					numbers[number], times[number] = numberOf(t, c), c.ObservedAt
+					held[number]++
+				}
+				for _, b := range l.Blocks {
+					for _, p := range packs[site.PackHour(b.Hour)] {
+						if p.ServiceID == service && p.Type == l.Type && p.Block == b.Block {
+							for i, c := range p.Rows {
+								put(b.Block*site.BlockSize+int64(i), c)
+							}
+						}
+					}
+				}
+				var tail []postgres.Change
+				for _, c := range rows {
+					if l.Type == "" || c.Type == l.Type {
+						tail = append(tail, c)
+					}
+				}
+				tail = tail[int64(len(tail))-(l.Next-l.From):]
+				for i, c := range tail {
+					if n := l.From + int64(i); n >= int64(len(l.Blocks))*site.BlockSize {
+						put(n, c)
+					} else if numberOf(t, c) != numbers[n] {
+						t.Errorf("%+v: row %d is record %d in its pack and %d in the tail", id, n, numbers[n], numberOf(t, c))
+					}
+				}
+				for n, times := range held {
+					if times != 1 {
+						t.Fatalf("%+v: row %d of %d is held %d times; %+v", id, n, l.Next, times, l)
+					}
+				}
+				day := ""
+				var days []postgres.ChangeDay
+				for n, at := range times {
+					if d := at.UTC().Format(time.DateOnly); d != day {
+						day = d
+						days = append(days, postgres.ChangeDay{Day: at.UTC().Truncate(24 * time.Hour), First: int64(n)})
+					}
+				}
+				for i := range l.Days {
+					l.Days[i].Day = l.Days[i].Day.UTC()
+				}
+				if diff := cmp.Diff(days, l.Days); diff != "" {
+					t.Errorf("%+v: days (-want +got):\n%s", id, diff)
+				}
+				got[id] = numbers
+			}
+		}
+		logs(0, facts.ChangeLogs, facts.Changes)
+		for _, s := range facts.Services {
+			var of []postgres.Change
+			for _, c := range facts.Changes {
+				if c.ServiceID == s.ID {
+					of = append(of, c)
+				}
+			}
+			logs(s.ID, s.ChangeLogs, of)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// TestChangeNumbers tells records of three services over four days, seals and reads now and then, as builds do, and
+// holds every log, block and day against the plain list. A record keeps its number for good.
+func TestChangeNumbers(t *testing.T) {
+	t.Parallel()
+	dsn := template.Database(t)
+	ctx := t.Context()
+	db, err := postgres.Open(ctx, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { db.Close() }()
+	if err := db.AddListings(ctx, []postgres.Listing{listing("acme"), listing("bolt"), listing("cove")}); err != nil {
+		t.Fatal(err)
+	}
+	due, err := db.Due(ctx, start, time.Minute, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(402, 3))
+	want := map[changeLogID][]int{}
+	packs := map[string][]postgres.ChangeBlock{}
+	number := 0
+	var pending []func() // records that are younger than the log delay
+	for hour := range 4 * 24 {
+		at := start.Add(time.Duration(hour) * time.Hour)
+		var visits []postgres.Visit
+		for i, s := range due {
+			v := visit(s, at.Add(time.Duration(i)*time.Second))
+			for _, kind := range site.ChangeTypes {
+				if i == 2 && kind == site.SchemaChanged || random.IntN(10) == 0 {
+					continue // cove never changes its schema
+				}
+				n := number
+				number++
+				v.Changes = append(v.Changes, record(s.ID, kind, v.Check.CheckedAt, n))
+				pending = append(pending, func() {
+					for _, id := range []changeLogID{{0, ""}, {0, kind}, {s.ID, ""}, {s.ID, kind}} {
+						want[id] = append(want[id], n)
+					}
+				})
+			}
+			visits = append(visits, v)
+		}
+		if err := db.RecordVisits(ctx, visits); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.RecordVisits(ctx, visits[:1]); err != nil { // told twice
+			t.Fatal(err)
+		}
+		if random.IntN(5) > 0 {
+			continue
+		}
+		now := start.Add(time.Duration(hour)*time.Hour + time.Duration(10+random.IntN(49))*time.Minute)
+		for _, enter := range pending {
+			enter()
+		}
+		pending = nil
+		if random.IntN(3) > 0 {
+			for range 1 + random.IntN(2) { // sealing twice seals once
+				if err := db.SealLogs(ctx, now, 2*time.Minute); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if random.IntN(4) == 0 { // a restart
+			db.Close()
+			if db, err = postgres.Open(ctx, dsn); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := readChangeLogs(t, db, now, packs)
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(changeLogID{})); diff != "" {
+			t.Fatalf("logs after %d hours (-want +got):\n%s", hour, diff)
+		}
+	}
+	if len(packs) < 5 || len(want[changeLogID{}]) < 500 {
+		t.Errorf("%d packs and %d records prove little", len(packs), len(want[changeLogID{}]))
+	}
+}
+
+// TestChangesBeforeNumbering: records that are older than the first sealed hour are numbered with it, and lie in its
+// pack, which nobody has written yet.
+func TestChangesBeforeNumbering(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	ctx := t.Context()
+	h := postgres.History{Slug: "acme"}
+	for i := range 230 {
+		h.Changes = append(h.Changes, record(0, site.PriceChanged, start.Add(time.Duration(i-400)*time.Hour), i))
+	}
+	at := start.Add(time.Minute)
+	h.Checks = []postgres.Check{visit(postgres.DueService{}, at).Check}
+	if err := db.AddSample(ctx, "sample", []postgres.Listing{listing("acme")}, []postgres.History{h}); err != nil {
+		t.Fatal(err)
+	}
+	for _, later := range []time.Duration{30 * time.Minute, 3 * time.Hour, 30 * time.Hour} {
+		if err := db.SealLogs(ctx, at.Add(later), time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		packs := map[string][]postgres.ChangeBlock{}
+		got := readChangeLogs(t, db, at.Add(later), packs)
+		for id, rows := range got {
+			for n, r := range rows {
+				if n != r {
+					t.Fatalf("%+v: row %d is record %d", id, n, r)
+				}
+			}
+		}
+		if len(got) != 4 || len(got[changeLogID{}]) != 230 {
+			t.Errorf("%s later: %d logs, %d records", later, len(got), len(got[changeLogID{}]))
+		}
+		for id := range packs {
+			if id != site.PackHour(start) {
+				t.Errorf("%s later: pack %s", later, id)
+			}
+		}
+	}
+}
+
+// TestChangesOutliveTheirService: numbers stay when a listing goes.
+func TestChangesOutliveTheirService(t *testing.T) {
+	t.Parallel()
+	dsn := template.Database(t)
+	ctx := t.Context()
+	db, err := postgres.Open(ctx, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.AddListings(ctx, []postgres.Listing{listing("acme"), listing("bolt")}); err != nil {
+		t.Fatal(err)
+	}
+	due, err := db.Due(ctx, start, time.Minute, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, s := range due {
+		v := visit(s, start.Add(time.Duration(i)*time.Minute))
+		v.Changes = []postgres.Change{record(s.ID, site.PriceChanged, v.Check.CheckedAt, i)}
+		if err := db.RecordVisits(ctx, []postgres.Visit{v}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec(t, dsn, `DELETE FROM services WHERE slug = 'acme'`)
+	now := start.Add(2 * time.Hour)
+	if err := db.SealLogs(ctx, now, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	got := readChangeLogs(t, db, now, map[string][]postgres.ChangeBlock{})
+	want := map[changeLogID][]int{{0, ""}: {0, 1}, {0, site.PriceChanged}: {0, 1}, {due[1].ID, ""}: {1}, {due[1].ID, site.PriceChanged}: {1}}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(changeLogID{})); diff != "" {
+		t.Errorf("logs (-want +got):\n%s", diff)
+	}
+
+	// An older program may take over, and hand back: numbering begins anew with what is left.
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	for _, version := range []int32{2, -1} {
+		if err := postgres.MigrateTo(ctx, conn, version); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now = now.Add(time.Hour)
+	if err := db.SealLogs(ctx, now, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	got = readChangeLogs(t, db, now, map[string][]postgres.ChangeBlock{})
+	want = map[changeLogID][]int{{0, ""}: {1}, {0, site.PriceChanged}: {1}, {due[1].ID, ""}: {1}, {due[1].ID, site.PriceChanged}: {1}}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(changeLogID{})); diff != "" {
+		t.Errorf("logs after a change of programs (-want +got):\n%s", diff)
+	}
+}
+
+// exec runs a statement beside the program.
+func exec(t *testing.T, dsn, sql string, args ...any) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	if _, err := conn.Exec(t.Context(), sql, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestChangeMarks: a record marks its type; nobody tells of the type again within the hour; a mark goes when nothing is
+// left to tell, and a comparison that could not be made leaves one.
+func TestChangeMarks(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	ctx := t.Context()
+	if err := db.AddListings(ctx, []postgres.Listing{listing("acme")}); err != nil {
+		t.Fatal(err)
+	}
+	due, err := db.Due(ctx, start, time.Minute, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := due[0]
+	for _, step := range []struct {
+		about  string
+		after  time.Duration
+		change string
+		told   []string
+		untold bool
+		want   map[string]time.Duration // marks afterwards
+	}{
+		{about: "a record", change: site.PriceChanged, want: map[string]time.Duration{site.PriceChanged: 0}},
+		{about: "too early", after: 59 * time.Minute, change: site.PriceChanged, want: map[string]time.Duration{site.PriceChanged: 0}},
+		{about: "another type", after: 59*time.Minute + time.Second, change: site.PayToChanged,
+			want: map[string]time.Duration{site.PriceChanged: 0, site.PayToChanged: 59*time.Minute + time.Second}},
+		{about: "an hour later", after: time.Hour, change: site.PriceChanged,
+			want: map[string]time.Duration{site.PriceChanged: time.Hour, site.PayToChanged: 59*time.Minute + time.Second}},
+		{about: "told, but too early to know", after: 100 * time.Minute, told: []string{site.PriceChanged, site.PayToChanged},
+			want: map[string]time.Duration{site.PriceChanged: time.Hour, site.PayToChanged: 59*time.Minute + time.Second}},
+		{about: "told", after: 2 * time.Hour, told: []string{site.PriceChanged, site.PayToChanged}, want: map[string]time.Duration{}},
+		{about: "not compared", after: 3 * time.Hour, untold: true,
+			want: map[string]time.Duration{site.SchemaChanged: 2 * time.Hour, site.PriceChanged: 2 * time.Hour, site.PayToChanged: 2 * time.Hour}},
+	} {
+		v := visit(s, start.Add(step.after))
+		v.Told = step.told
+		if step.change != "" {
+			v.Changes = []postgres.Change{record(s.ID, step.change, v.Check.CheckedAt, 0)}
+		}
+		if step.untold {
+			v.Untold = new(start.Add(2 * time.Hour))
+		}
+		if err := db.RecordVisits(ctx, []postgres.Visit{v}); err != nil {
+			t.Fatal(err)
+		}
+		marks, err := db.ChangeMarks(ctx, s.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]time.Duration{}
+		for kind, through := range marks {
+			got[kind] = through.Sub(start)
+		}
+		if diff := cmp.Diff(step.want, got); diff != "" {
+			t.Errorf("%s: marks (-want +got):\n%s", step.about, diff)
+		}
+	}
+}
+
+// TestSeries: what was asked over time, in spans, and on which days it moved.
+func TestSeries(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	ctx := t.Context()
+	const network, usdc = "eip155:8453", "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
+	midnight := start.Truncate(24 * time.Hour)
+	at := func(day, hour int) time.Time { return midnight.AddDate(0, 0, day).Add(time.Duration(hour) * time.Hour) }
+	a, b := postgres.EndpointID("acme", "GET", "/a"), postgres.EndpointID("acme", "", "/b")
+	price := func(endpoint uuid.UUID, position int, amount string, since time.Time, until *time.Time) postgres.Price {
+		return postgres.Price{EndpointID: endpoint, Since: since, Position: position, Until: until, Scheme: "exact", Network: network,
+			NetworkCAIP2: new(network), Asset: usdc, PayTo: "x", Amount: amount, X402Version: 2}
+	}
+	h := postgres.History{Slug: "acme", Prices: []postgres.Price{
+		price(a, 0, "100", at(-9, 1), new(at(-5, 1))),
+		price(a, 0, "200", at(-5, 1), new(at(-5, 2))), // within a day
+		price(a, 0, "50", at(-5, 2), new(at(-5, 3))),
+		price(a, 0, "300", at(-5, 3), new(at(-2, 1))), // over midnights
+		price(a, 0, "300", at(-2, 1), nil),            // the same again, and a second amount
+		price(a, 1, "301", at(-2, 1), nil),
+		price(b, 0, "7", at(-5, 9), nil),
+	}}
+	h.Checks = []postgres.Check{visit(postgres.DueService{}, start).Check}
+	h.Days = []postgres.Rollup{
+		{Start: at(-200, 0), Checks: 9, Counted: 8, Up: 7, Timed: 6, ResponseMS: 600, Histogram: make([]int64, site.HistogramBuckets)},
+		{Start: at(-1, 0), Checks: 9, Counted: 0, Histogram: make([]int64, site.HistogramBuckets)},
+	}
+	if err := db.AddSample(ctx, "sample", []postgres.Listing{listing("acme")}, []postgres.History{h}); err != nil {
+		t.Fatal(err)
+	}
+	var s postgres.ServiceFacts
+	if err := db.Read(ctx, func(r *postgres.Reader) error {
+		f, err := r.Facts(ctx, start.Add(time.Hour), 0)
+		if err == nil {
+			s = f.Services[0]
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	span := func(endpoint uuid.UUID, since time.Time, until *time.Time, lowest, highest string) postgres.PriceSpan {
+		return postgres.PriceSpan{EndpointID: endpoint, NetworkCAIP2: new(network), Asset: usdc, Since: since, Until: until, Lowest: lowest, Highest: highest}
+	}
+	spans := map[uuid.UUID][]postgres.PriceSpan{}
+	for _, p := range s.PriceSpans {
+		spans[p.EndpointID] = append(spans[p.EndpointID], p)
+	}
+	sameTime := cmp.Comparer(func(a, b time.Time) bool { return a.Equal(b) })
+	if diff := cmp.Diff(map[uuid.UUID][]postgres.PriceSpan{
+		a: {
+			span(a, at(-9, 1), new(at(-5, 1)), "100", "100"), span(a, at(-5, 1), new(at(-5, 3)), "50", "200"),
+			span(a, at(-5, 3), new(at(-2, 1)), "300", "300"), span(a, at(-2, 1), nil, "300", "301"),
+		},
+		b: {span(b, at(-5, 9), nil, "7", "7")},
+	}, spans, sameTime); diff != "" {
+		t.Errorf("spans (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]postgres.PriceDay{{Day: at(-9, 0)}, {Day: at(-5, 0), Moved: 3}, {Day: at(-2, 0), Moved: 1}}, s.PriceDays, sameTime); diff != "" {
+		t.Errorf("days (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]postgres.DaySum{
+		{Day: at(-200, 0), Counted: 8, Up: 7, Timed: 6, ResponseMS: 600}, {Day: at(0, 0), Counted: 1, Up: 1, Timed: 1, ResponseMS: 120},
+	}, s.DaySums, sameTime); diff != "" {
+		t.Errorf("sums (-want +got):\n%s", diff)
+	}
+	told, err := db.PricesAt(ctx, s.ID, at(-5, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var amounts []string
+	for _, p := range told {
+		amounts = append(amounts, p.Amount)
+	}
+	if want := []string{"50"}; len(told) != 2 || told[0].Amount == told[1].Amount {
+		t.Errorf("asked at two o'clock: %v, want %v and the first of /b, which was listed with the service", amounts, want)
+	}
+}
