@@ -16,19 +16,22 @@ const (
 	keepRecent  = 2 * time.Hour
 	keepHourly  = 24 * time.Hour
 	keepDaily   = 365 * 24 * time.Hour
+	keepPins    = time.Hour // after another took its place, for readers whose walk began while it was current
+	maxPins     = 120       // so many at most: with builds less than 30 s apart, less than an hour
 	packsLayout = "2006010215"
 )
 
-// Keep answers which of ids stay, oldest first: the current and the previous, the newest 10 of the last 2 hours, the
-// newest of each UTC hour for a day and of each UTC day for a year. What is no id is never among them. Keeping again
-// what was kept changes nothing until time passes.
+// Keep answers which of ids stay, oldest first: the current and the previous, what was current within the last hour (the
+// newest 120 of these), the newest 10 of the last 2 hours, the newest of each UTC hour for a day and of each UTC day for
+// a year. What is no id is never among them. Keeping again what was kept changes nothing until time passes.
 func Keep(ids []string, now time.Time, current, previous string) []string {
 	ids = slices.Clone(ids)
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
 	slices.Reverse(ids)
 	var kept []string
-	recent, hour, day := 0, "", ""
+	recent, pins, hour, day := 0, 0, "", ""
+	replaced := now // when the next newer one was built
 	for _, id := range ids {
 		built, ok := ParseSnapshotID(id)
 		if !ok {
@@ -39,6 +42,10 @@ func Keep(ids []string, now time.Time, current, previous string) []string {
 		if age <= keepRecent && recent < keepNewest {
 			keep, recent = true, recent+1
 		}
+		if now.Sub(replaced) <= keepPins && pins < maxPins {
+			keep, pins = true, pins+1
+		}
+		replaced = built
 		if h := id[:len("20060102T15")]; age <= keepHourly && h != hour {
 			keep, hour = true, h
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -42,9 +43,17 @@ func TestKeep(t *testing.T) {
 		{about: "what is no id is not kept, nor counted", ids: []string{"x", "../../etc", "20261120T234500Z"}},
 		{about: "every quarter of an hour: all of the last two hours", ids: minutes(every(120, 0, 15)...), want: minutes(every(120, 0, 15)...)},
 		{
-			about: "every 5 minutes: the newest 10, then the newest of each hour",
+			about: "every 5 minutes: what was current within the hour, then the newest of each hour",
 			ids:   minutes(every(3*hour, 0, 5)...),
-			want:  minutes(170, 110, 50, 45, 40, 35, 30, 25, 20, 15, 10, 5, 0),
+			want:  minutes(170, 110, 65, 60, 55, 50, 45, 40, 35, 30, 25, 20, 15, 10, 5, 0),
+		},
+		{
+			about: "what was replaced an hour ago stays, whenever it was built",
+			ids:   minutes(2*day+90, 2*day+80, 62, 60), want: minutes(2*day+80, 62, 60),
+		},
+		{
+			about: "what was replaced more than an hour ago",
+			ids:   minutes(5*hour+1, 4*hour+59, 4*hour+58, 61), current: idAt(now, 61*time.Minute), want: minutes(4*hour+58, 61),
 		},
 		{
 			about: "hours of the day before: the newest of each, then of each day",
@@ -59,7 +68,7 @@ func TestKeep(t *testing.T) {
 		{
 			about: "current and previous stay whatever their age",
 			ids:   minutes(400*day, 399*day, 398*day, 0), current: idAt(now, 399*day*time.Minute), previous: idAt(now, 400*day*time.Minute),
-			want: minutes(400*day, 399*day, 0),
+			want: minutes(400*day, 399*day, 398*day, 0), // the last was current until just now
 		},
 		{about: "a clock that was ahead", ids: minutes(-30, -90), want: minutes(-30, -90)},
 		{about: "order does not matter", ids: minutes(0, 15, 0, 30), want: minutes(30, 15, 0)},
@@ -74,6 +83,20 @@ func TestKeep(t *testing.T) {
 				t.Errorf("keeping twice (-once +twice):\n%s", diff)
 			}
 		})
+	}
+}
+
+// With builds every few seconds, what is kept for pins is bounded.
+func TestKeepBoundsPins(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 20, 23, 59, 59, 0, time.UTC)
+	var ids []string
+	for i := range 1500 {
+		ids = append(ids, idAt(now, time.Duration(i)*2*time.Second))
+	}
+	slices.Reverse(ids)
+	if diff := cmp.Diff(ids[len(ids)-maxPins:], Keep(ids, now, "", "")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

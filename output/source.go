@@ -23,15 +23,18 @@ type Source struct {
 	packs  packs
 
 	mu       sync.Mutex
-	current  *Snapshot // nil until one could be opened
-	err      error     // why the newest could not be
-	seen     pointer   // what current, or err, was made of
+	current  *Snapshot   // nil until one could be opened
+	recent   []*Snapshot // those before it, the newest first
+	pinned   []*Snapshot // others that readers named, the last used first
+	err      error       // why the newest could not be
+	seen     pointer     // what current, or err, was made of
 	lookedAt time.Time
 	triedAt  time.Time  // when err was found
-	opening  sync.Mutex // held by whoever opens a snapshot; before mu
+	opening  sync.Mutex // held by whoever opens a snapshot to be current; before mu
+	pinning  sync.Mutex // held by whoever opens another; before mu
 }
 
-// Snapshot is one open snapshot. Whoever got it from Current must Release it; its files stay readable until then,
+// Snapshot is one open snapshot. Whoever got it from Current or Pinned must Release it; its files stay readable until then,
 // whatever is published or pruned meanwhile.
 type Snapshot struct {
 	Tree
@@ -117,13 +120,10 @@ func (s *Source) refresh() error {
 	old := s.current
 	s.seen, s.err, s.triedAt = seen, err, time.Now()
 	if err == nil {
-		s.current = next
+		s.follow(next)
 	}
 	s.mu.Unlock()
-	switch {
-	case err == nil && old != nil:
-		old.Release()
-	case err != nil && old != nil && !told:
+	if err != nil && old != nil && !told {
 		s.logger.Error("can't open the newest snapshot; the one before is served", "snapshot", old.ID, "err", err)
 	}
 	return err
@@ -138,36 +138,21 @@ func (s *Source) open() (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	snap := &Snapshot{ID: c.Snapshot, Checkpoint: c, source: s, packsDir: filepath.Join(s.root, packsDir)}
-	z, err := OpenZipFile(filepath.Join(s.root, snapshotsDir, c.Snapshot+".zip"))
-	switch {
-	case err == nil:
-		snap.Tree, snap.close = z, z.Close
-	case errors.Is(err, fs.ErrNotExist):
-		dir, dirErr := openFirst(filepath.Join(s.root, treeDir, c.Snapshot), s.root)
-		if dirErr != nil {
-			return nil, err // the zip is what should be there
+	snap, err := s.openID(c)
+	if errors.Is(err, fs.ErrNotExist) {
+		if dir, dirErr := OpenDir(s.root); dirErr == nil { // a tree with its checkpoint beside it
+			snap, err = &Snapshot{Tree: dir, ID: c.Snapshot, Checkpoint: c, source: s, packsDir: filepath.Join(s.root, packsDir)}, nil
+			snap.retain()
 		}
-		snap.Tree = dir
-	default:
+	}
+	if err != nil {
 		return nil, err
 	}
-	snap.retain()
 	if snap.Digest() != c.Digest {
 		snap.Release()
 		return nil, fmt.Errorf("open snapshot %s: %w: its digest is %s, not %s", c.Snapshot, ErrDamaged, snap.Digest(), c.Digest)
 	}
 	return snap, nil
-}
-
-// openFirst opens the first of these folders that is a tree.
-func openFirst(dirs ...string) (d *Dir, err error) {
-	for _, dir := range dirs {
-		if d, err = OpenDir(dir); err == nil {
-			return d, nil
-		}
-	}
-	return nil, err
 }
 
 // openTree opens a tree without a checkpoint. Its name tells its id, or else the time and digest of its sums do; the
@@ -229,6 +214,7 @@ func (s *Source) Close() {
 		s.current.Release()
 		s.current = nil
 	}
+	s.recent, s.pinned = releaseAfter(s.recent, 0), releaseAfter(s.pinned, 0)
 	s.packs.close()
 }
 

@@ -67,9 +67,16 @@ func TestSourceFollows(t *testing.T) {
 		t.Errorf("open is %s with %s", next.ID, got)
 	}
 
-	// Who still reads the old one can, though it is gone from the folder; afterwards its file is closed.
+	// Who still reads the old one can, though it is gone from the folder and three came after it; afterwards its file
+	// is closed.
 	if err := os.Remove(d.snapshotPath(old.ID)); err != nil {
 		t.Fatal(err)
+	}
+	for i := range keepOpen - 1 {
+		mustPublish(t, d, t0.Add(time.Duration(i+2)*time.Minute), tree(i))
+		if err := s.Refresh(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if got := readString(t, old, "index.html"); got != tree(1)["index.html"] {
 		t.Errorf("the old one reads %s", got)
