@@ -83,7 +83,7 @@ func readable(t *testing.T, name string, data []byte) []byte {
 	if data == nil {
 		return []byte("(no such file)\n")
 	}
-	if !strings.HasSuffix(name, ".json") || strings.HasPrefix(string(data), "{\"data\":[\n") {
+	if first, _, _ := strings.Cut(string(data), "\n"); !strings.HasSuffix(name, ".json") || strings.HasSuffix(first, ":[") {
 		return data
 	}
 	var v any

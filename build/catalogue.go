@@ -76,13 +76,11 @@ func catalogueItem(l *site.Listing, e *site.Endpoint, t *site.Terms) site.Catalo
 	return item
 }
 
-// catalogueText is text as the bazaar takes it: printable ASCII, 32 characters.
+// catalogueText is text as the bazaar takes it: printable ASCII, 32 characters. It is "" for any other script, of which
+// nothing but a mutilated word would be left.
 func catalogueText(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r > '~' {
-			return -1
-		}
-		return r
-	}, s)
+	if strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) >= 0 {
+		return ""
+	}
 	return strings.TrimSpace(s[:min(len(s), catalogueWord)])
 }

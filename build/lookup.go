@@ -120,7 +120,7 @@ func addressLookup(s *site.Snapshot, normal string, at []place) *site.AddressLoo
 			a.LastSeenAt = &e.LastSeenAt
 		}
 		if !t.Signable && a.Signable {
-			reason := clip(e.Method+": "+t.Reason, lookupReasonBytes, &a.Clipped)
+			reason := clip(t.Reason, lookupReasonBytes, &a.Clipped)
 			a.Signable, a.Reason = false, &reason
 		}
 		for k, price := range e.Pricing {

@@ -54,15 +54,15 @@ func extra(p postgres.Price) json.RawMessage {
 	return json.RawMessage(*p.Extra)
 }
 
-// unsignable says what keeps a standard client from signing a payment for an endpoint, "" for nothing.
+// unsignable says what keeps a standard client from signing a payment for an endpoint, which it names; "" for nothing.
 func unsignable(e postgres.EndpointFacts, shown x402.Evidence) string {
 	switch {
 	case e.Verdict == nil:
-		return "it was not asked yet"
+		return shown.Endpoint + ": not asked yet"
 	case *e.Verdict != "paid":
-		return "its latest answer was " + *e.Verdict
+		return shown.Endpoint + ": its latest answer was " + *e.Verdict
 	case len(current(e.Prices)) == 0:
-		return "no price of it is known"
+		return shown.Endpoint + ": no price is known"
 	}
 	for _, c := range x402.Assess([]x402.Evidence{shown}).Checks {
 		if !c.Pass && slices.Contains(signing, c.ID) {
