@@ -285,7 +285,7 @@ func pricesOf(endpoint uuid.UUID, since time.Time, envelope *x402.Envelope) []po
 		if r.NetworkCAIP2 != "" {
 			p.NetworkCAIP2 = &r.NetworkCAIP2
 		}
-		if extra := r.StableExtra(); len(extra) > 0 && len(extra) <= maxExtra { // a part of it would be no JSON
+		if extra := r.StableExtra(); r.Extra != nil && len(extra) <= maxExtra { // a part of it would be no JSON
 			text := clean(string(extra), maxExtra)
 			p.Extra = &text
 		}

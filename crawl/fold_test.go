@@ -1,0 +1,233 @@
+package crawl
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+
+	"tollbook/site"
+	"tollbook/site/postgres"
+)
+
+// records reads a service's change records, oldest first.
+func (m *memory) records(t *testing.T) []postgres.Change {
+	t.Helper()
+	rows, err := m.conn.Query(t.Context(), `SELECT service_id, type, observed_at, summary, old_snapshot, new_snapshot FROM changes ORDER BY observed_at, id`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, err := pgx.CollectRows(rows, pgx.RowToStructByPos[postgres.Change])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return records
+}
+
+// TestFolding lets a price move at some minutes and looks at which of it is told when: at most one record an hour, each
+// from what the one before led to.
+func TestFolding(t *testing.T) {
+	t.Parallel()
+	type step struct {
+		minute int
+		price  string // "" for a 404
+	}
+	for _, test := range []struct {
+		name  string
+		steps []step
+		want  []string // minute: old -> new
+	}{
+		{"a price that moves once", []step{{0, "1"}, {15, "2"}, {30, "2"}, {90, "2"}}, []string{"15: 1 -> 2"}},
+		{"the first is told at once, the others an hour later", []step{{0, "1"}, {15, "2"}, {30, "3"}, {45, "4"}, {60, "4"}, {75, "4"}, {90, "4"}},
+			[]string{"15: 1 -> 2", "75: 2 -> 4"}},
+		{"what came back meanwhile is told never", []step{{0, "1"}, {15, "2"}, {30, "3"}, {45, "2"}, {75, "2"}, {90, "2"}, {150, "2"}}, []string{"15: 1 -> 2"}},
+		{"it moves at the hour", []step{{0, "1"}, {15, "2"}, {30, "3"}, {75, "4"}, {90, "4"}, {135, "4"}}, []string{"15: 1 -> 2", "75: 2 -> 4"}},
+		{"held back while the service is down", []step{{0, "1"}, {15, "2"}, {30, "3"}, {45, ""}, {75, ""}, {90, "3"}}, []string{"15: 1 -> 2", "75: 2 -> 3"}},
+		{"told anew after an hour of peace", []step{{0, "1"}, {15, "2"}, {75, "2"}, {80, "3"}, {85, "4"}, {140, "4"}}, []string{"15: 1 -> 2", "80: 2 -> 3", "140: 3 -> 4"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			var price atomic.Value
+			base, o := local(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if p := price.Load().(string); p != "" {
+					pay(w, v2("10000", p))
+				} else {
+					http.NotFound(w, r)
+				}
+			}))
+			m := open(t)
+			l := oneEndpoint("acme", base, "/x")
+			l.Interval = time.Second
+			m.list(t, l)
+			now := &clock{}
+			for _, s := range test.steps {
+				c := crawler(t, m, Options{Now: now.Now}, o) // a new program each time: nothing is kept but in Postgres
+				price.Store(s.price)
+				now.set(dawn.Add(time.Duration(s.minute) * time.Minute))
+				round(t, c)
+			}
+			var got []string
+			for _, c := range m.records(t) {
+				var s site.PriceSummary
+				if err := json.Unmarshal(c.Summary, &s); err != nil || len(s.PriceChanges) != 1 {
+					t.Fatalf("summary %s of %s: %v", c.Summary, c.Type, err)
+				}
+				got = append(got, fmt.Sprintf("%.0f: %s -> %s", c.ObservedAt.Sub(dawn).Minutes(), s.PriceChanges[0].OldPrice, s.PriceChanges[0].NewPrice))
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("records (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestFlood visits a service 500 times, seven minutes apart, that asks another price, another recipient and another
+// timeout on every request: at most one record a type and hour, an unbroken chain of snapshots, and what was asked last
+// is told within the hour.
+func TestFlood(t *testing.T) {
+	t.Parallel()
+	var n atomic.Int64
+	base, o := local(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		i := n.Add(1)
+		pay(w, v2("10000", strconv.FormatInt(10000+i, 10), ":60", fmt.Sprintf(":%d", 60+i),
+			"0x209693Bc6afc0C5328bA36FaF03C514EF312287C", fmt.Sprintf("0x%040x", i)))
+	}))
+	m := open(t)
+	l := oneEndpoint("acme", base, "/x")
+	l.Interval = time.Second
+	m.list(t, l)
+	now := &clock{}
+	c := crawler(t, m, Options{Now: now.Now}, o)
+	const visits, apart = 500, 7 * time.Minute
+	for i := range visits {
+		now.set(dawn.Add(time.Duration(i) * apart))
+		round(t, c)
+	}
+	last := map[string]postgres.Change{}
+	counts := map[string]int{}
+	for _, r := range m.records(t) {
+		before, told := last[r.Type]
+		if told && r.ObservedAt.Sub(before.ObservedAt) < time.Hour {
+			t.Errorf("%s: a record %s after another", r.Type, r.ObservedAt.Sub(before.ObservedAt))
+		}
+		if told && string(before.NewSnapshot) != string(r.OldSnapshot) {
+			t.Errorf("%s at %s: from\n%s\nthough the record before led to\n%s", r.Type, r.ObservedAt, r.OldSnapshot, before.NewSnapshot)
+		}
+		last[r.Type] = r
+		counts[r.Type]++
+	}
+	const each = 1 + (visits-2)*7/63 // told at the second visit, then at every ninth
+	if diff := cmp.Diff(map[string]int{"schema_changed": each, "price_changed": each, "payto_changed": each}, counts); diff != "" {
+		t.Errorf("records (-want +got):\n%s", diff)
+	}
+	if asked, told := n.Load(), last[site.PriceChanged].NewSnapshot; asked != visits || !strings.Contains(string(told), `"price": "1`) {
+		t.Errorf("%d requests, the last told %s", asked, told)
+	}
+}
+
+// TestRecordAsTheContractSaysIt looks at a record field by field, as it is kept: every member of the contract's Events,
+// null where nothing is known, extra as JSON text, recipients abbreviated, an unknown asset named UNKNOWN.
+func TestRecordAsTheContractSaysIt(t *testing.T) {
+	t.Parallel()
+	const before = `{"x402Version":2,"resource":{"url":"http://x","mimeType":"text/csv"},"accepts":[` +
+		`{"scheme":"exact","network":"eip155:8453","amount":"10000","asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","maxTimeoutSeconds":60,"extra":{"name":"USD Coin","version":"2"}},` +
+		`{"scheme":"upto","network":"eip155:8453","amount":"7","asset":"0x1111111111111111111111111111111111111111","payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C"}]}`
+	after := strings.NewReplacer("10000", "20000", "USD Coin", "USDC", "0x209693Bc6afc0C5328bA36FaF03C514EF312287C", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed").Replace(before)
+	var body atomic.Value
+	base, o := local(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { pay(w, body.Load().(string)) }))
+	m := open(t)
+	m.list(t, oneEndpoint("acme", base, "/x y"))
+	now := &clock{}
+	c := crawler(t, m, Options{Now: now.Now}, o)
+	for i, b := range []string{before, after} {
+		body.Store(b)
+		now.set(dawn.Add(time.Duration(i) * time.Hour))
+		round(t, c)
+	}
+	var got []string
+	for _, r := range m.records(t) {
+		for _, text := range []json.RawMessage{r.Summary, r.OldSnapshot, r.NewSnapshot} {
+			var v any
+			if err := json.Unmarshal(text, &v); err != nil {
+				t.Fatal(err)
+			}
+			plain, err := json.Marshal(v) // members sorted
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, strings.ReplaceAll(string(plain), base, "BASE"))
+		}
+		got = append(got, r.Type)
+	}
+	entry := func(asset, name, extra, payTo, price, scheme, timeout string) string {
+		return `{"asset":"` + asset + `","assetName":"` + name + `","endpoint":"GET /x y","extra":` + extra + `,"maxTimeoutSeconds":` + timeout +
+			`,"mimeType":"text/csv","network":"eip155:8453","payTo":"` + payTo + `","price":"` + price + `","resource":"BASE/x y","scheme":"` + scheme + `","x402Version":2}`
+	}
+	const usdc, odd = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", "0x1111111111111111111111111111111111111111"
+	old := "[" + entry(usdc, "USDC", `"{\"name\":\"USD Coin\",\"version\":\"2\"}"`, "0x2096…287C", "10000", "exact", "60") + "," +
+		entry(odd, "UNKNOWN", "null", "0x2096…287C", "7", "upto", "null") + "]"
+	new := "[" + entry(usdc, "USDC", `"{\"name\":\"USDC\",\"version\":\"2\"}"`, "0x5aAe…eAed", "20000", "exact", "60") + "," +
+		entry(odd, "UNKNOWN", "null", "0x5aAe…eAed", "7", "upto", "null") + "]"
+	line := func(extra string) string {
+		return `"GET /x%20y exact eip155:8453 ` + usdc + ` USDC 2  60 {\"name\":\"` + extra + `\",\"version\":\"2\"}"`
+	}
+	want := []string{
+		`{"endpointsAdded":[],"endpointsRemoved":[],"schemaAdded":[` + line("USDC") + `],"schemaRemoved":[` + line("USD%20Coin") + `]}`, old, new, "schema_changed",
+		`{"priceChanges":[{"assetName":"USDC","endpoint":"GET /x y","network":"eip155:8453","newPrice":"20000","oldPrice":"10000"}]}`, old, new, "price_changed",
+		`{"payToAdded":["0x5aAe…eAed"],"payToRemoved":["0x2096…287C"]}`, old, new, "payto_changed",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("records (-want +got):\n%s", diff)
+	}
+}
+
+// TestUncompared: when the comparison fails, nothing is lost: the next record tells of it.
+func TestUncompared(t *testing.T) {
+	t.Parallel()
+	var price atomic.Value
+	base, o := local(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { pay(w, v2("10000", price.Load().(string))) }))
+	m := open(t)
+	l := oneEndpoint("acme", base, "/x")
+	l.Interval = time.Second
+	m.list(t, l)
+	now := &clock{}
+	c := crawler(t, m, Options{Now: now.Now}, o)
+	visit := func(minute int, p string) {
+		price.Store(p)
+		now.set(dawn.Add(time.Duration(minute) * time.Minute))
+		round(t, c)
+	}
+	visit(0, "1")
+	if _, err := m.conn.Exec(t.Context(), `ALTER TABLE prices RENAME COLUMN position TO place`); err != nil {
+		t.Fatal(err)
+	}
+	due, err := m.Due(t.Context(), dawn.Add(10*time.Minute), time.Second, 1)
+	if err != nil || len(due) != 1 {
+		t.Fatal(due, err)
+	}
+	price.Store("2")
+	now.set(dawn.Add(10 * time.Minute))
+	v, ok := c.visit(t.Context(), due[0])
+	if _, err := m.conn.Exec(t.Context(), `ALTER TABLE prices RENAME COLUMN place TO position`); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.RecordVisits(t.Context(), []postgres.Visit{v}); err != nil || !ok || v.Untold == nil {
+		t.Fatal(v.Untold, ok, err)
+	}
+	visit(20, "2")
+	visit(70, "2")
+	var got []string
+	for _, r := range m.records(t) {
+		got = append(got, fmt.Sprintf("%.0f %s", r.ObservedAt.Sub(dawn).Minutes(), r.Type))
+	}
+	if diff := cmp.Diff([]string{"70 price_changed"}, got); diff != "" {
+		t.Errorf("records (-want +got):\n%s", diff)
+	}
+}
