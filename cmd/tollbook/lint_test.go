@@ -1,0 +1,288 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"testing"
+	"unicode"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"tollbook/crawl/probe"
+	"tollbook/crawl/sample"
+)
+
+// linted runs lint on an address and gives its report and exit status.
+func linted(t *testing.T, o lintOptions, address string) (lintReport, int) {
+	t.Helper()
+	var stdout bytes.Buffer
+	o.JSON = true
+	status := 0
+	if err := runLint(t.Context(), o, address, &stdout); err != nil {
+		status = exitStatus(err)
+	}
+	var report lintReport
+	d := json.NewDecoder(&stdout)
+	d.DisallowUnknownFields()
+	if err := d.Decode(&report); err != nil {
+		t.Fatalf("lint --json %s: %v\n%s", address, err, &stdout)
+	}
+	return report, status
+}
+
+// failing names the checks that a report fails.
+func failing(r lintReport) []string {
+	list := []string{}
+	for _, c := range r.failed() {
+		list = append(list, c.ID)
+	}
+	return list
+}
+
+func warned(r lintReport) []string {
+	list := []string{}
+	for _, w := range r.Warnings {
+		list = append(list, w.Code)
+	}
+	return list
+}
+
+// sampleWorld is a way into the sample services.
+func sampleWorld(t *testing.T) []probe.Route {
+	t.Helper()
+	world, err := sample.Start(context.Background(), sample.Options{Pace: 0.001})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { world.Close() })
+	return []probe.Route{{Domain: sample.Domain, Dial: world.Dial, RootCAs: world.RootCAs()}}
+}
+
+// TestLintSampleWorld: what a service does, and what lint and its exit status make of it.
+func TestLintSampleWorld(t *testing.T) {
+	t.Parallel()
+	o := lintOptions{routes: sampleWorld(t)}
+	for _, test := range []struct {
+		address, method string
+		status          int
+		verdict, grade  string
+		fails           []string
+	}{
+		{"https://plumbline-quotes.sample.test/v1/quote", "", 0, "paid", "A", nil},
+		{"https://harborlight-search.sample.test/v1/search", "", 0, "paid", "A", nil},                     // found by POST
+		{"https://cairn-storage.sample.test/blobs", "put", 0, "paid", "A", nil},                           // which nobody tries unasked
+		{"http://plumbline-quotes.sample.test/v1/quote", "", 1, "paid", "C", []string{"transport_https"}}, // sent on to https
+		{"https://skyferry-flights.sample.test/flights/status", "", 1, "paid", "A", []string{"x402_version_current"}},
+		{"https://parcelwing-tracking.sample.test/track", "", 1, "paid", "A", []string{"version_channel_coherent"}},
+		{"https://thimble-classifier.sample.test/classify", "", 1, "paid", "C", []string{"price_sane"}},
+		{"https://treadmill-jobs.sample.test/jobs", "", 1, "paid", "F", []string{"accepts_present"}},
+		{"https://fingerpost-identity.sample.test/prove", "", 1, "paid", "C", []string{"eip712_domain_extra"}},
+		{"https://driftwood-treasury.sample.test/treasury", "", 1, "paid", "C", []string{"payto_shape"}},
+		{"https://bellbird-alerts.sample.test/sms", "", 1, "paid", "A", []string{"version_channel_coherent"}},
+		{"http://sandglass-trivia.sample.test/question", "", 1, "paid", "C", []string{"transport_https"}},
+		{"https://larkspur-recipes.sample.test/recipes/today", "", 2, "open", "unknown", nil},
+		{"https://attic-archive.sample.test/keep", "", 2, "failed", "unknown", nil},
+		{"https://hourglass-cron.sample.test/schedules", "", 2, "failed", "unknown", nil}, // the platform's 402, not its own
+		{"https://millstone-grain.sample.test/prices", "", 2, "failed", "unknown", nil},
+		{"https://oldgate-sanctions.sample.test/screen", "", 2, "failed", "unknown", nil},
+		{"https://nobody.sample.test/", "", 2, "failed", "unknown", nil},
+		{"https://lamplighter-domains.sample.test/domain", "", 2, "inconclusive", "unknown", nil},
+		{"https://plumbline-quotes.sample.test/{symbol}", "", 2, "inconclusive", "unknown", nil},
+		{"https://127.0.0.1/quote", "", 2, "refused", "unknown", nil},
+		{"https://user:secret@plumbline-quotes.sample.test/", "", 2, "refused", "unknown", nil},
+		{"plumbline-quotes.sample.test/v1/quote", "", 2, "refused", "unknown", nil},
+		{"http://\x7f", "", 2, "refused", "unknown", nil},
+	} {
+		t.Run(test.address, func(t *testing.T) {
+			t.Parallel()
+			o := o
+			o.Method = test.method
+			got, status := linted(t, o, test.address)
+			if test.fails == nil {
+				test.fails = []string{}
+			}
+			if status != test.status || got.Verdict != test.verdict || got.Grade != test.grade {
+				t.Errorf("exit status %d, verdict %s (%s), grade %s; want %d, %s, %s", status, got.Verdict, got.Reason, got.Grade, test.status, test.verdict, test.grade)
+			}
+			if diff := gocmp.Diff(test.fails, failing(got)); diff != "" {
+				t.Errorf("checks that fail (-want +got):\n%s", diff)
+			}
+			checkReport(t, got, status)
+		})
+	}
+}
+
+// checkReport holds every report to what its documentation promises.
+func checkReport(t *testing.T, r lintReport, status int) {
+	t.Helper()
+	if read := r.Passed != nil; read != (status != 2) || read != (len(r.Checks) == 14) || r.Total != 14 {
+		t.Errorf("passed %v, %d checks, total %d, exit status %d", r.Passed, len(r.Checks), r.Total, status)
+	}
+	for _, c := range r.Checks {
+		if c.Expected == "" || c.Mend == "" || c.Pass != (c.Reason == nil) {
+			t.Errorf("check %s: pass %v, reason %v, expected %q, mend %q", c.ID, c.Pass, c.Reason, c.Expected, c.Mend)
+		}
+	}
+	for _, w := range r.Warnings {
+		if w.Meaning == "" {
+			t.Errorf("warning %s has no meaning", w.Code)
+		}
+	}
+	for _, d := range r.Defects {
+		if d.Meaning == "" {
+			t.Errorf("defect %s has no meaning", d.Code)
+		}
+	}
+	if r.Reason == "" || r.Class == "" {
+		t.Errorf("class %q, reason %q", r.Class, r.Reason)
+	}
+}
+
+// seller402 answers a version 2 challenge in the header.
+func seller402(t *testing.T, envelope string) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("PAYMENT-REQUIRED", base64.StdEncoding.EncodeToString([]byte(envelope)))
+		w.WriteHeader(http.StatusPaymentRequired)
+		w.Write([]byte("{}"))
+	}))
+	t.Cleanup(server.Close)
+	return strings.TrimPrefix(server.URL, "http://")
+}
+
+// TestLintForPeople is the report as a person reads it, and that it is the same each time.
+func TestLintForPeople(t *testing.T) {
+	t.Parallel()
+	host := seller402(t, `{"x402Version":2,"resource":{"url":"http://other.test/quote"},"accepts":[
+		{"scheme":"exact","network":"eip155:8453","amount":"2500","asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","maxTimeoutSeconds":"60",
+		 "payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","extra":{"name":"USDC","version":"2"}},
+		{"scheme":"upto","network":"eip155:999999","amount":"1","asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","payTo":""}]}`)
+	want := `http://HOST/quote
+GET: asks for payment. 9 of 14 checks pass: grade F.
+
+It asks for
+  $0.0025 in USDC on Base (eip155:8453) by exact, to 0x209693Bc6afc0C5328bA36FaF03C514EF312287C
+    2500 in atomic units of 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913
+  up to 1 in atomic units of 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913 on eip155:999999 by upto, to (none)
+    not enough to pay by
+
+Fails
+  Recipient can be found (payto_recoverable)
+    found     GET /quote, row 2: no recipient under any known name
+    expected  Every row names a recipient, under any known name.
+    mend      Set payTo in every row of accepts.
+  Recipient under its own name (payto_conformant)
+    found     GET /quote, row 2: payTo is empty
+    expected  Every row has a text payTo.
+    mend      Call the recipient payTo and put it into each row as text.
+  Recipient is a valid address (payto_shape)
+    found     GET /quote, row 2: there is no recipient
+    expected  The recipient is an address of the row's network with a matching checksum, not a burn address and not the asset.
+    mend      Copy the address from the wallet that shall receive the money, for that very network.
+  Encrypted transport (transport_https)
+    found     GET /quote: not https: http://HOST/quote
+    expected  The endpoint and every redirect are https with a certificate that verifies.
+    mend      Serve the endpoint under https, renew the certificate, redirect nobody to http.
+  Signing domain given (eip712_domain_extra)
+    found     GET /quote, row 1: extra is "USDC" / "2", the token's domain is "USD Coin" / "2"
+    expected  EVM rows paid by EIP-3009 carry extra.name and extra.version as text, equal to the token's own.
+    mend      Set extra to the token's EIP-712 domain; USDC on Base is {"name":"USD Coin","version":"2"}.
+
+Warnings, which no grade counts
+  The envelope names another address than the one that was asked. Found: http://other.test/quote (resource_url_mismatch)
+  An upto row lacks extra.facilitatorAddress, which clients need. (upto_facilitator_missing, row 2)
+
+Leniencies that reading took, and a strict client may not
+  maxTimeoutSeconds is text where a number is expected. Found: 60 (timeout_text, row 1)
+  The network's id is well formed but in no table of ours. Found: eip155:999999 (network_unknown, row 2)
+  No recipient can be found. (payto_missing, row 2)
+`
+	o := lintOptions{AllowPrivate: []string{host}}
+	var texts []string
+	for range 2 {
+		var stdout bytes.Buffer
+		err := runLint(t.Context(), o, "http://"+host+"/quote", &stdout)
+		if err == nil || exitStatus(err) != 1 {
+			t.Errorf("lint = %v, want exit status 1", err)
+		}
+		texts = append(texts, strings.ReplaceAll(stdout.String(), host, "HOST"))
+	}
+	if texts[0] != texts[1] {
+		t.Errorf("two reports on one answer differ:\n%s", gocmp.Diff(texts[0], texts[1]))
+	}
+	if diff := gocmp.Diff(want, texts[0]); diff != "" {
+		t.Errorf("report (-want +got):\n%s", diff)
+	}
+}
+
+// TestLintShowsNoTricks: what a hostile service writes neither moves a terminal's cursor nor turns its text around.
+func TestLintShowsNoTricks(t *testing.T) {
+	t.Parallel()
+	evil := "\\u001b[2J\\u202e\\u0007\\u0000\\u2066" + strings.Repeat("x", 3000)
+	host := seller402(t, `{"x402Version":"`+evil+`","error":"`+evil+`","resource":{"url":"`+evil+`","description":"`+evil+`"},"accepts":[
+		{"scheme":"`+evil+`","network":"`+evil+`","amount":"`+evil+`","asset":"`+evil+`","payTo":"`+evil+`","maxTimeoutSeconds":"`+evil+`","extra":"`+evil+`"}]}`)
+	for _, asJSON := range []bool{false, true} {
+		var stdout bytes.Buffer
+		if err := runLint(t.Context(), lintOptions{AllowPrivate: []string{host}, JSON: asJSON}, "http://"+host+"/", &stdout); err == nil {
+			t.Error("it passes")
+		}
+		for _, r := range stdout.String() {
+			if r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
+				t.Fatalf("the report (JSON %v) holds %U:\n%q", asJSON, r, stdout.String())
+			}
+		}
+		if stdout.Len() > 32<<10 {
+			t.Errorf("the report (JSON %v) has %d bytes", asJSON, stdout.Len())
+		}
+	}
+}
+
+// TestLintHelpNamesEveryField: machines read the JSON by its documentation.
+func TestLintHelpNamesEveryField(t *testing.T) {
+	t.Parallel()
+	help := strings.Join(strings.Fields(newLintCommand().Long), " ")
+	of := reflect.TypeFor[lintReport]()
+	for i := range of.NumField() {
+		if name := of.Field(i).Tag.Get("json"); name != "" && !strings.Contains(help, name) {
+			t.Errorf("the help does not name %s", name)
+		}
+	}
+}
+
+func TestLintStopsWhenTold(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	defer server.Close()
+	host := strings.TrimPrefix(server.URL, "http://")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var stdout bytes.Buffer
+	err := runLint(ctx, lintOptions{AllowPrivate: []string{host}}, server.URL, &stdout)
+	if !errors.Is(err, context.Canceled) || exitStatus(err) != 1 || stdout.Len() != 0 {
+		t.Errorf("lint = %v, printed %q; want it cancelled and nothing printed", err, &stdout)
+	}
+}
+
+func TestLintCommandLine(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ args, want string }{
+		{"lint", "URL is missing"},
+		{"lint a b", `unexpected argument "b"`},
+		{"lint --method HEAD https://a.test", `--method "HEAD": it is GET, POST, PUT, PATCH or DELETE`},
+		{"lint --allow-private http://x https://a.test", `allow private "http://x": want HOST or HOST:PORT`},
+	} {
+		cmd := newRootCommand()
+		cmd.SetArgs(strings.Fields(test.args))
+		err := cmd.ExecuteContext(t.Context())
+		if err == nil || exitStatus(err) != 2 || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("tollbook %s: %v, want exit status 2 and %q", test.args, err, test.want)
+		}
+	}
+}

@@ -1,0 +1,228 @@
+package main
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+
+	"tollbook/build"
+	"tollbook/crawl/probe"
+	"tollbook/site"
+	"tollbook/site/x402"
+)
+
+// lintReport is what lint found, and the shape of its JSON: fields are added, never renamed.
+type lintReport struct {
+	URL       string                 `json:"url"`     // as it was given
+	Verdict   string                 `json:"verdict"` // paid, broken, open, inconclusive, failed, refused
+	Class     string                 `json:"class"`   // finer than the verdict
+	Reason    string                 `json:"reason"`
+	Method    *string                `json:"method"` // that was answered; null when nothing was sent
+	Status    *int                   `json:"status"` // null without an answer
+	FinalURL  string                 `json:"final_url"`
+	Redirects []string               `json:"redirects"`
+	Grade     string                 `json:"grade"`  // "unknown" when there was nothing to check
+	Passed    *int                   `json:"passed"` // null when there was nothing to check
+	Total     int                    `json:"total"`
+	Asks      []lintAsk              `json:"asks"`
+	Checks    []site.EvidenceCheck   `json:"checks"` // all 14 or, when there was nothing to check, none
+	Warnings  []site.EvidenceWarning `json:"warnings"`
+	Defects   []site.EvidenceDefect  `json:"defects"`
+	Protocols []string               `json:"protocols"` // other payment protocols that the answer hints at
+
+	captured bool // there were x402 terms to judge
+}
+
+// lintAsk is one way to pay, in the order of accepts.
+type lintAsk struct {
+	Scheme            string  `json:"scheme"`
+	Network           string  `json:"network"`       // as received
+	NetworkCAIP2      *string `json:"network_caip2"` // null when it does not resolve
+	NetworkName       *string `json:"network_name"`  // null when it is in no table
+	Asset             string  `json:"asset"`
+	AssetName         string  `json:"asset_name"` // UNKNOWN when it is in no table
+	Amount            string  `json:"amount"`     // atomic units as received
+	Variable          bool    `json:"variable"`   // the amount is a maximum
+	PriceUSD          *string `json:"price_usd"`  // null for an asset without a known dollar value
+	PayTo             string  `json:"pay_to"`
+	MaxTimeoutSeconds *int    `json:"max_timeout_seconds"`
+	Usable            bool    `json:"usable"` // it states all of amount, recipient, asset, scheme and network
+}
+
+func newLintReport(address string, r probe.Result) lintReport {
+	out := lintReport{
+		URL: address, Verdict: string(r.Verdict), Class: r.Class, Reason: r.Reason, FinalURL: r.FinalURL, Redirects: r.Redirects,
+		Grade: "unknown", Total: len(x402.Rules()), Asks: []lintAsk{}, Checks: []site.EvidenceCheck{}, Warnings: []site.EvidenceWarning{},
+		Defects: build.EvidenceDefects(r.Captured.Defects), Protocols: r.Captured.Protocols,
+	}
+	if out.Redirects == nil {
+		out.Redirects = []string{}
+	}
+	if out.Protocols == nil {
+		out.Protocols = []string{}
+	}
+	if r.Method != "" {
+		out.Method = &r.Method
+	}
+	if r.Status != 0 {
+		out.Status = &r.Status
+	}
+	if !judged(r.Verdict) {
+		return out
+	}
+	if e := r.Captured.Envelope; e != nil {
+		out.captured = true
+		for _, row := range e.Accepts {
+			out.Asks = append(out.Asks, newLintAsk(row))
+		}
+	}
+	got := assess(address, r)
+	out.Grade, out.Passed, out.Total = got.Grade, &got.Passed, got.Total
+	out.Checks, out.Warnings = build.EvidenceChecks(got.Checks), build.EvidenceWarnings(got.Warnings)
+	return out
+}
+
+func newLintAsk(r x402.Requirement) lintAsk {
+	a := lintAsk{
+		Scheme: r.Scheme, Network: r.Network, Asset: r.Asset, AssetName: r.AssetName, Amount: r.AmountRaw, Variable: r.Variable(),
+		PayTo: r.PayTo, MaxTimeoutSeconds: r.MaxTimeoutSeconds, Usable: r.Usable(),
+	}
+	if r.NetworkCAIP2 != "" {
+		a.NetworkCAIP2 = &r.NetworkCAIP2
+	}
+	if n, ok := x402.NetworkByID(r.NetworkCAIP2); ok {
+		a.NetworkName = &n.Name
+	}
+	if usd, ok := r.PriceUSD(); ok {
+		a.PriceUSD = &usd
+	}
+	return a
+}
+
+// pathOf is the part of an address that names an endpoint.
+func pathOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	return u.EscapedPath()
+}
+
+func (r lintReport) failed() (list []site.EvidenceCheck) {
+	for _, c := range r.Checks {
+		if !c.Pass {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// text is the report for people: sentences and indented lines, the same wherever it is printed.
+func (r lintReport) text() string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("%s", r.URL)
+	if n := len(r.Redirects); n > 0 {
+		line("  leads to %s", r.FinalURL)
+	}
+	asked := ""
+	if r.Method != nil {
+		asked = *r.Method + ": "
+	}
+	if r.Passed == nil {
+		line("%s%s. Nothing to check.", asked, r.Reason)
+		if r.Verdict == string(probe.Refused) {
+			line("An address on a private network of your own is asked with --allow-private HOST[:PORT].")
+		}
+	} else {
+		line("%s%s. %d of %d checks pass: grade %s.", asked, r.Reason, *r.Passed, r.Total, r.Grade)
+	}
+	for i, a := range r.Asks {
+		if i == 0 {
+			line("\nIt asks for")
+		}
+		line("  %s", a)
+	}
+	var moot []string // a check that fails for want of terms says nothing new
+	for i, c := range r.failed() {
+		if i == 0 {
+			line("\nFails")
+		}
+		if !r.captured && c.ID != "payload_captured" && c.ID != "transport_https" {
+			moot = append(moot, c.ID)
+			continue
+		}
+		line("  %s (%s)", c.Label, c.ID)
+		line("    found     %s", *c.Reason)
+		line("    expected  %s", c.Expected)
+		line("    mend      %s", c.Mend)
+	}
+	if len(moot) > 0 {
+		line("  and for want of terms: %s", strings.Join(moot, ", "))
+	}
+	for i, w := range r.Warnings {
+		if i == 0 {
+			line("\nWarnings, which no grade counts")
+		}
+		line("  %s%s (%s%s)", w.Meaning, shown(w.Detail), w.Code, row(w.Row))
+	}
+	for i, d := range r.Defects {
+		if i == 0 {
+			line("\nLeniencies that reading took, and a strict client may not")
+		}
+		line("  %s%s (%s%s)", d.Meaning, shown(d.Detail), d.Code, row(d.Row))
+	}
+	if r.captured && len(r.Protocols) > 0 {
+		line("\nIt speaks %s too.", strings.Join(r.Protocols, ", "))
+	}
+	return b.String()
+}
+
+// shown is what a warning or defect was seen in.
+func shown(detail *string) string {
+	if detail == nil {
+		return ""
+	}
+	return " Found: " + *detail
+}
+
+// row counts rows of accepts from 1, as the reasons of checks do.
+func row(index *int) string {
+	if index == nil {
+		return ""
+	}
+	return fmt.Sprintf(", row %d", *index+1)
+}
+
+// String is a way to pay on one line: "$0.01 in USDC on Base (eip155:8453) by exact, to 0x…".
+func (a lintAsk) String() string {
+	price := "an unknown amount"
+	switch {
+	case a.PriceUSD != nil:
+		price = "$" + *a.PriceUSD + " in " + a.AssetName
+	case a.Amount != "":
+		price = a.Amount + " in atomic units of " + a.Asset
+	}
+	if a.Variable {
+		price = "up to " + price
+	}
+	on := a.Network
+	if a.NetworkName != nil {
+		on = *a.NetworkName + " (" + *a.NetworkCAIP2 + ")"
+	}
+	text := fmt.Sprintf("%s on %s by %s, to %s", price, on, orNone(a.Scheme), orNone(a.PayTo))
+	if a.PriceUSD != nil {
+		text += fmt.Sprintf("\n    %s in atomic units of %s", a.Amount, a.Asset)
+	}
+	if !a.Usable {
+		text += "\n    not enough to pay by"
+	}
+	return text
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "(none)"
+	}
+	return s
+}
