@@ -51,13 +51,13 @@ func said(code int, kind, message string) func() site.Error {
 var failures = []failure{
 	{http.StatusNotModified, "NotModified", "The copy named in If-None-Match or If-Modified-Since is still good.", nil, nil},
 	{http.StatusBadRequest, "BadRequest", "A parameter has a value that it may not have; each is named in fields.", nil, exampleBadRequest},
-	{http.StatusNotFound, "NotFound", "Nothing is at this address.", nil, said(http.StatusNotFound, site.ErrorNotFound, "nothing is at this address")},
+	{http.StatusNotFound, "NotFound", "Nothing is at this address, or in no snapshot that is kept.", nil, said(http.StatusNotFound, site.ErrorNotFound, "nothing is at this address")},
 	{http.StatusTooManyRequests, "RateLimited", "Too many requests from this client; Retry-After says when to come back.", []string{headerRetry},
-		said(http.StatusTooManyRequests, "rate_limited", "too many requests")},
+		said(http.StatusTooManyRequests, site.ErrorRateLimited, "too many requests")},
 	{http.StatusInternalServerError, "InternalError", "Something is wrong here. The cause is in our log, under X-Request-Id.", []string{headerRequestID},
 		said(http.StatusInternalServerError, site.ErrorInternal, "internal error")},
 	{http.StatusServiceUnavailable, "Unavailable", "Nothing is published yet.", []string{headerRetry},
-		said(http.StatusServiceUnavailable, site.ErrorInternal, "nothing is published yet")},
+		said(http.StatusServiceUnavailable, site.ErrorUnavailable, "nothing is published yet")},
 	{http.StatusMethodNotAllowed, otherError, "Any other error, such as 405 for a method that is not GET, HEAD or OPTIONS.", nil,
 		said(http.StatusMethodNotAllowed, site.ErrorMethodNotAllowed, "the method may be GET, HEAD, OPTIONS")},
 }
@@ -98,7 +98,7 @@ var apiHeaders = ordered[*apiHeader]{
 	{"ETag", &apiHeader{Description: "Strong validator of these bytes. Of a file's plain form it is the first 32 digits of its sha256.", Schema: &schema{Type: "string"}}},
 	{"Last-Modified", &apiHeader{Description: "When the snapshot was built.", Schema: &schema{Type: "string"}}},
 	{"Cache-Control", &apiHeader{Description: "Good until the next build is due.", Schema: &schema{Type: "string"}}},
-	{"X-Snapshot", &apiHeader{Description: "Id of the snapshot that answered.", Schema: &schema{Type: "string", Pattern: "^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{6}$"}}},
+	{"X-Snapshot", &apiHeader{Description: "Id of the snapshot that answered.", Schema: &schema{Type: "string", Pattern: site.SnapshotPattern}}},
 	{headerRequestID, &apiHeader{Description: "Names the failed request in our log.", Schema: &schema{Type: "string"}}},
 	{headerRetry, &apiHeader{Description: "Seconds after which to try again.", Schema: &schema{Type: "integer"}}},
 }

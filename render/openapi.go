@@ -3,7 +3,6 @@ package render
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"reflect"
 	"strconv"
 	"strings"
@@ -53,9 +52,10 @@ type apiTag struct {
 }
 
 type apiComponents struct {
-	Schemas   ordered[*schema]      `json:"schemas"`
-	Responses ordered[*apiResponse] `json:"responses"`
-	Headers   ordered[*apiHeader]   `json:"headers"`
+	Schemas    ordered[*schema]      `json:"schemas"`
+	Parameters ordered[parameter]    `json:"parameters"`
+	Responses  ordered[*apiResponse] `json:"responses"`
+	Headers    ordered[*apiHeader]   `json:"headers"`
 }
 
 type pathItem struct {
@@ -77,13 +77,14 @@ type operation struct {
 }
 
 type parameter struct {
-	Name        string  `json:"name"`
-	In          string  `json:"in"`
-	Description string  `json:"description"`
+	Ref         string  `json:"$ref,omitempty"`
+	Name        string  `json:"name,omitempty"`
+	In          string  `json:"in,omitempty"`
+	Description string  `json:"description,omitempty"`
 	Required    bool    `json:"required,omitempty"`
 	Style       string  `json:"style,omitempty"`
 	Explode     *bool   `json:"explode,omitempty"`
-	Schema      *schema `json:"schema"`
+	Schema      *schema `json:"schema,omitempty"`
 	Example     any     `json:"example,omitempty"`
 }
 
@@ -148,6 +149,10 @@ func (e *Edition) API(x Examples) (*API, error) {
 		return nil, err
 	}
 	a.doc.Components = apiComponents{Schemas: a.schemas.named(), Headers: apiHeaders}
+	for i := range site.Common {
+		p := &site.Common[i]
+		a.doc.Components.Parameters = append(a.doc.Components.Parameters, member[parameter]{p.Name, e.parameter(p, "")})
+	}
 	var err error
 	a.doc.Components.Responses, err = errorResponses()
 	return a, err
@@ -223,8 +228,10 @@ func (a *API) addFile(f site.File) error {
 // add completes an operation with what its path and its body's type say.
 func (a *API) add(op *operation, body any) error {
 	segments := pathParameters(op.pattern, a.examples.Slug)
-	invalid := len(op.Parameters) > 0
 	op.Parameters = append(segments, op.Parameters...)
+	for _, p := range site.Common {
+		op.Parameters = append(op.Parameters, parameter{Ref: "#/components/parameters/" + p.Name})
+	}
 	content := &schema{}
 	var err error
 	if body != nil {
@@ -235,7 +242,7 @@ func (a *API) add(op *operation, body any) error {
 	if op.example, err = a.examples.of(op); err != nil {
 		return err
 	}
-	op.Responses = responses(content, op.example, invalid, len(segments) > 0)
+	op.Responses = responses(content, op.example)
 	item := &pathItem{Get: op}
 	path, under := strings.CutPrefix(op.pattern, apiPrefix)
 	if !under {
@@ -292,6 +299,8 @@ func (e *Edition) parameter(p *site.Param, slug string) parameter {
 		return out
 	case site.KindChoice:
 		out.Schema.Enum = values
+	case site.KindSnapshot:
+		out.Schema.Pattern = site.SnapshotPattern
 	case site.KindSet:
 		out.Schema = &schema{Type: "array", Items: &schema{Type: "string", Enum: values}, UniqueItems: true}
 		out.Style, out.Explode = "form", new(false)
@@ -311,7 +320,7 @@ func (e *Edition) parameter(p *site.Param, slug string) parameter {
 const jsonType = "application/json"
 
 // responses are what an operation may answer.
-func responses(content *schema, example json.RawMessage, invalid, named bool) ordered[*apiResponse] {
+func responses(content *schema, example json.RawMessage) ordered[*apiResponse] {
 	ok := &apiResponse{Description: "What was asked for.", Content: ordered[mediaType]{{jsonType, mediaType{content, example}}}}
 	for _, h := range apiHeaders {
 		if h.Name != headerRequestID && h.Name != headerRetry {
@@ -319,11 +328,12 @@ func responses(content *schema, example json.RawMessage, invalid, named bool) or
 		}
 	}
 	out := ordered[*apiResponse]{{"200", ok}}
-	for _, e := range failures {
-		if e.code == http.StatusBadRequest && !invalid || e.code == http.StatusNotFound && !named {
-			continue
+	for _, f := range failures {
+		status := strconv.Itoa(f.code)
+		if f.name == otherError {
+			status = "default"
 		}
-		out = append(out, member[*apiResponse]{strconv.Itoa(e.code), &apiResponse{Ref: "#/components/responses/" + e.name}})
+		out = append(out, member[*apiResponse]{status, &apiResponse{Ref: "#/components/responses/" + f.name}})
 	}
-	return append(out, member[*apiResponse]{"default", &apiResponse{Ref: "#/components/responses/" + otherError}})
+	return out
 }

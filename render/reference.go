@@ -15,6 +15,7 @@ type reference struct {
 	Base     string
 	Version  string
 	Manners  []manner
+	Common   []referenceParam
 	Groups   []referenceGroup
 	Failures []referenceFailure
 	BadJSON  string // the body of a 400
@@ -67,6 +68,9 @@ func (a *API) Reference() ([]byte, error) {
 	body := reference{
 		Base: base + apiPrefix, Version: a.doc.Info.Version, Manners: manners(), Headers: apiHeaders,
 		Rules: usedRules(), Types: a.types(), Verify: verifyCommands(base),
+	}
+	for i := range site.Common {
+		body.Common = append(body.Common, paramText(&site.Common[i]))
 	}
 	for _, tag := range a.doc.Tags {
 		g := referenceGroup{apiTag: tag}
@@ -134,6 +138,8 @@ func paramText(p *site.Param) referenceParam {
 		out.Allowed = number(int64(p.Min)) + " to " + number(int64(p.Max))
 	case site.KindChoice:
 		out.Allowed = strings.Join(p.Values, ", ")
+	case site.KindSnapshot:
+		out.Allowed = "id of a snapshot"
 	case site.KindSet:
 		out.Allowed = "any of " + strings.Join(p.Values, ", ") + ", separated by commas"
 	default:

@@ -117,6 +117,7 @@ var types = map[string]string{
 	"EvidenceRequest":           "A request as it was sent.",
 	"EvidenceBody":              "A body as text, or as base64 where it is not UTF-8.",
 	"EvidencePhases":            "How long the steps of a request took, in milliseconds.",
+	"PublishedSnapshot":         "A snapshot that may be downloaded whole.",
 	"RuleText":                  "A rule, in words.",
 	"Route":                     "A path pattern, its parameters in the order they take in a key, and its rule.",
 	"Param":                     "One query parameter of a route.",
@@ -173,7 +174,12 @@ var fields = map[string]Field{
 	"coverage":                             {About: "what stands behind each window"},
 	"daysCovered":                          {About: "UTC days with a counted check"},
 	"checkCount":                           {About: "counted checks"},
-	"id":                                   {About: "id of the row", Format: uuid},
+	"id":                                   {About: "names the row"},
+	"Endpoint.id":                          {About: "names the endpoint", Format: uuid},
+	"EndpointEvidence.id":                  {About: "names the endpoint", Format: uuid},
+	"CheckEntry.id":                        {About: "names the check", Format: uuid},
+	"GlobalCheckEntry.id":                  {About: "names the check", Format: uuid},
+	"PublishedSnapshot.id":                 {About: "its id, as X-Snapshot tells it"},
 	"method":                               {About: "HTTP method, such as GET"},
 	"path":                                 {About: "path on the service"},
 	"mime_type":                            {About: "media type that it says it answers with"},
@@ -530,7 +536,7 @@ var fields = map[string]Field{
 	"ext":             {About: "how a key ends"},
 	"params":          {About: "query parameters, in the order they take in a key"},
 	"Param.name":      {About: "names the parameter"},
-	"kind":            {About: "type of its value", Values: []string{string(KindChoice), string(KindText), string(KindInteger), string(KindSet)}},
+	"kind":            {About: "type of its value", Values: []string{string(KindChoice), string(KindText), string(KindInteger), string(KindSet), string(KindSnapshot)}},
 	"filter":          {About: "stands in a key only when it is given; any other stands there always"},
 	"trim":            {About: "cut out of a larger answer: it stands in a key at its largest value"},
 	"values":          {About: "all that it may be"},
@@ -544,7 +550,12 @@ var fields = map[string]Field{
 	"lead":            {About: "what stands before the rows"},
 	"rows":            {About: "the member with the rows"},
 	"meta":            {About: "the member that counts them"},
+	"pages":           {About: "number of HTML pages of each list that has them"},
+	"built_at":        {About: "when the facts were read"},
+	"size":            {About: "bytes of the download"},
+	"digest":          {About: "sha256 of its SHA256SUMS, in hex"},
+	"common":          {About: "parameters of every address, which stand in no key"},
 }
 
 // ErrorTypes are the types of every error that readers and submitters may be told.
-var ErrorTypes = strings.Fields("invalid_parameter validation_failed duplicate not_found method_not_allowed payload_too_large unsupported_media_type rate_limited internal")
+var ErrorTypes = strings.Fields("invalid_parameter bad_request validation_failed duplicate not_found method_not_allowed payload_too_large unsupported_media_type rate_limited internal unavailable")
