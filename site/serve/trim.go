@@ -3,6 +3,7 @@ package serve
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"time"
 
 	"tollbook/output"
@@ -25,12 +26,13 @@ func (h *handler) trim(snap *output.Snapshot, q site.Query, built time.Time) ([]
 	if err != nil {
 		return nil, err
 	}
-	from := []byte(datePrefix + site.PeriodStart(q.Text("period"), built))
-	points := s.points
-	for len(points) > 0 && bytes.Compare(points[0][:min(len(from), len(points[0]))], from) < 0 {
-		points = points[1:]
-	}
-	return render.FrameAs(q.Route.Framing, points, s.caveat), nil
+	return render.FrameAs(q.Route.Framing, s.since(site.PeriodStart(q.Text("period"), built)), s.caveat), nil
+}
+
+// since are the points of day ("2026-11-20") and after it.
+func (s *series) since(day string) [][]byte {
+	i, _ := slices.BinarySearchFunc(s.points, []byte(datePrefix+day), bytes.Compare) // dates sort as text
+	return s.points[i:]
 }
 
 // series reads the file of a whole series.
