@@ -1,0 +1,245 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"tollbook/crawl/probe"
+)
+
+// TestPeers lints sellers made of real SDKs, by themselves and behind a proxy that adds https, as most are deployed. The
+// grades are worked out by hand, from the rules of x402 and the scale of design §8: A from 0.90 of 14, which is 13; at best
+// C where transport_https fails; F without payload, accepts or recipient.
+//
+//	seller      route         version  plain: passes, fails                    grade  behind https: passes     grade
+//	@x402/hono  GET /quote    2        13 of 14, transport_https (a cap)       C      14                       A
+//	            POST /chat    2        13, as above: upto signs permit2        C      14                       A
+//	            GET /users/42 2        13, as above: play money is a warning   C      14                       A
+//	x402-express GET /weather 1        12, transport_https and version_current C      13: 13/14 = 0.928, no cap A
+//	mppx        GET /pay      none     1: only eip712_domain_extra, which has  F      2: and transport_https   F
+//	                                   no row to fail on
+//
+// Behind the proxy version 2 servers name the address that they see themselves, http: that is the warning
+// resource_url_mismatch, seen in the wild on every fortieth service.
+func TestPeers(t *testing.T) {
+	t.Parallel()
+	noTerms := []string{"payload_captured", "accepts_present", "payto_recoverable", "payto_conformant", "payto_shape", "price_present",
+		"price_sane", "asset_declared", "network_caip2", "scheme_declared", "x402_version_current", "version_channel_coherent"}
+	withTransport := append(append([]string{}, noTerms[:10]...), "transport_https", noTerms[10], noTerms[11])
+	cases := []peerCase{
+		{"hono", "", "/quote", false, "paid", "C", []string{"transport_https"}, nil, []string{"exact eip155:8453 0.01", "exact solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp 0.01"}},
+		{"hono", "", "/quote", true, "paid", "A", nil, []string{"resource_url_mismatch"}, []string{"exact eip155:8453 0.01", "exact solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp 0.01"}},
+		{"hono", "POST", "/chat", false, "paid", "C", []string{"transport_https"}, nil, []string{"upto eip155:8453 0.5"}},
+		{"hono", "", "/chat", true, "paid", "A", nil, []string{"resource_url_mismatch"}, []string{"upto eip155:8453 0.5"}}, // GET is a 404, POST is found
+		{"hono", "", "/users/42", false, "paid", "C", []string{"transport_https"}, []string{"testnet_only", "timeout_out_of_range"}, []string{"exact eip155:84532 0.001"}},
+		{"hono", "", "/users/42", true, "paid", "A", nil, []string{"resource_url_mismatch", "testnet_only", "timeout_out_of_range"}, []string{"exact eip155:84532 0.001"}},
+		{"hono", "", "/free", true, "open", "unknown", nil, nil, nil},
+		{"hono", "", "/nothing", true, "failed", "unknown", nil, nil, nil},
+		{"express-v1", "", "/weather", false, "paid", "C", []string{"transport_https", "x402_version_current"}, nil, []string{"exact base 0.01"}},
+		{"express-v1", "", "/weather", true, "paid", "A", []string{"x402_version_current"}, []string{"resource_url_mismatch"}, []string{"exact base 0.01"}},
+		{"mppx", "", "/pay", false, "broken", "F", withTransport, nil, nil},
+		{"mppx", "", "/pay", true, "broken", "F", noTerms, nil, nil},
+	}
+	for _, name := range []string{"hono", "express-v1", "mppx"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			address := startPeer(t, name)
+			for _, c := range cases {
+				if c.peer == name {
+					t.Run(c.name(), func(t *testing.T) { c.check(t, address) })
+				}
+			}
+		})
+	}
+}
+
+// peerCase is a route of a peer and what the rules give by hand.
+type peerCase struct {
+	peer, method, path string
+	secure             bool // behind a proxy that adds https
+	verdict, grade     string
+	fails, warnings    []string
+	asks               []string // "<scheme> <network as received> <USD>"
+}
+
+func (c peerCase) name() string {
+	if c.secure {
+		return c.path + " behind https"
+	}
+	return c.path
+}
+
+func (c peerCase) check(t *testing.T, host string) {
+	address, o := "http://"+host+c.path, lintOptions{Method: c.method, AllowPrivate: []string{host}}
+	if c.secure {
+		address, o = "https://example.com"+c.path, lintOptions{Method: c.method, routes: behindTLS(t, host)}
+	}
+	got, status := linted(t, o, address)
+	checkReport(t, got, status)
+	type result struct {
+		Verdict, Grade        string
+		Fails, Warnings, Asks []string
+	}
+	var asks []string
+	for _, a := range got.Asks {
+		asks = append(asks, a.Scheme+" "+a.Network+" "+deref(a.PriceUSD))
+	}
+	want := result{c.verdict, c.grade, append([]string{}, c.fails...), append([]string{}, c.warnings...), c.asks}
+	if diff := gocmp.Diff(want, result{got.Verdict, got.Grade, failing(got), warned(got), asks}); diff != "" {
+		t.Errorf("lint %s (-want +got):\n%s", address, diff)
+	}
+}
+
+// behindTLS puts a proxy that ends TLS before a server, as example.com.
+func behindTLS(t *testing.T, host string) []probe.Route {
+	t.Helper()
+	proxy := httptest.NewTLSServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(&url.URL{Scheme: "http", Host: host})
+		r.SetXForwarded()
+		r.Out.Host = r.In.Host
+	}})
+	t.Cleanup(proxy.Close)
+	roots := x509.NewCertPool()
+	roots.AddCert(proxy.Certificate())
+	dial := func(ctx context.Context, network, _ string) (net.Conn, bool, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, network, proxy.Listener.Addr().String())
+		return conn, true, err
+	}
+	return []probe.Route{{Domain: "example.com", Dial: dial, RootCAs: roots}}
+}
+
+// startPeer runs testdata/peers/<name>/server.mjs until the test ends, and gives its host and port.
+func startPeer(t *testing.T, name string) string {
+	t.Helper()
+	modules := installPeer(t, name)
+	dir := t.TempDir()
+	program, err := os.ReadFile(filepath.Join("testdata/peers", name, "server.mjs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "server.mjs"), program, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(modules, filepath.Join(dir, "node_modules")); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "node", "server.mjs") // killed when the test ends
+	cmd.Dir = dir
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Wait() }) // its error is that it was killed
+	line, err := bufio.NewReader(stdout).ReadBytes('\n')
+	if err != nil {
+		_ = cmd.Wait()
+		t.Fatalf("%s did not start: %v\n%s", name, err, &stderr)
+	}
+	var said struct{ Port int }
+	if err := json.Unmarshal(line, &said); err != nil {
+		t.Fatalf("%s says %q: %v", name, line, err)
+	}
+	return fmt.Sprintf("127.0.0.1:%d", said.Port)
+}
+
+// installPeer installs what a peer's package-lock.json pins, once, into the user's cache, and gives the folder of modules.
+func installPeer(t *testing.T, name string) (modules string) {
+	t.Helper()
+	for _, program := range []string{"node", "npm"} {
+		if _, err := exec.LookPath(program); err != nil {
+			missing(t, "%s is missing; install Node.js 20 or newer with npm (Debian: apt-get install nodejs npm; macOS: brew install node)", program)
+		}
+	}
+	hash := sha256.New()
+	files := map[string][]byte{}
+	for _, file := range []string{"package.json", "package-lock.json"} {
+		data, err := os.ReadFile(filepath.Join("testdata/peers", name, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[file] = data
+		hash.Write(data)
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = t.TempDir()
+	}
+	cache = filepath.Join(cache, "tollbook-test")
+	final := filepath.Join(cache, "peer-"+name+"-"+hex.EncodeToString(hash.Sum(nil)[:8]))
+	modules = filepath.Join(final, "node_modules")
+	if _, err := os.Stat(modules); err == nil {
+		return modules
+	}
+	if err := os.MkdirAll(cache, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	building, err := os.MkdirTemp(cache, "install-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(building) // nothing is left of it when it was renamed
+	for file, data := range files {
+		if err := os.WriteFile(filepath.Join(building, file), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), "npm", "ci", "--ignore-scripts", "--legacy-peer-deps", "--no-audit", "--no-fund")
+	cmd.Dir = building
+	if out, err := cmd.CombinedOutput(); err != nil {
+		missing(t, "npm ci could not install testdata/peers/%s (%v); it needs a way to the npm registry once:\n%s", name, err, out)
+	}
+	if err := os.Rename(building, final); err != nil {
+		if _, there := os.Stat(modules); there != nil { // else another test process was faster
+			t.Fatal(err)
+		}
+	}
+	return modules
+}
+
+// TestPeerLocksNameNoRegistry: a lock holds versions and hashes; where packages come from is everybody's own setting.
+func TestPeerLocksNameNoRegistry(t *testing.T) {
+	t.Parallel()
+	for peer, pin := range map[string][2]string{
+		"hono": {"node_modules/@x402/hono", "2.27.0"}, "express-v1": {"node_modules/x402-express", "1.2.0"}, "mppx": {"node_modules/mppx", "0.11.0"},
+	} {
+		data, err := os.ReadFile(filepath.Join("testdata/peers", peer, "package-lock.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var lock struct {
+			Packages map[string]struct{ Version, Resolved, Integrity string }
+		}
+		if err := json.Unmarshal(data, &lock); err != nil {
+			t.Fatal(err)
+		}
+		if got := lock.Packages[pin[0]].Version; got != pin[1] {
+			t.Errorf("%s pins %s %q, want %s", peer, pin[0], got, pin[1])
+		}
+		for name, p := range lock.Packages {
+			if p.Resolved != "" || name != "" && p.Integrity == "" {
+				t.Errorf("%s: %s: resolved %q, integrity %q; want no address and a hash", peer, name, p.Resolved, p.Integrity)
+			}
+		}
+	}
+}
