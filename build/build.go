@@ -64,6 +64,9 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 	if err != nil {
 		return Report{}, err
 	}
+	if snapshot.Earlier, err = earlier(folder, b); err != nil {
+		return Report{}, err
+	}
 	pages, err := render.NewPages(o.Site)
 	if err != nil {
 		return Report{}, fmt.Errorf("prepare pages: %w", err)

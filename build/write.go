@@ -19,7 +19,7 @@ func Write(ctx context.Context, s *site.Snapshot, pages *render.Pages, add func(
 	edition := pages.Edition(s)
 	examples := edition.Examples()
 	add = watch(examples, add)
-	index := site.Index{Lists: map[string]int{}, Slugs: make([]string, len(s.Services))}
+	index := site.Index{Lists: map[string]int{}, Pages: pageCounts(len(s.Services)), Slugs: make([]string, len(s.Services))}
 	for i := range s.Services {
 		index.Slugs[i] = s.Services[i].Item.Slug
 	}
@@ -278,7 +278,7 @@ func writeAggregates(s *site.Snapshot, index site.Index, add func(string, []byte
 		route string
 		data  any
 	}{
-		{"status", s.Status}, {"networks", s.Networks}, {"tags", s.Tags}, {"stats", s.Stats}, {"categories", s.Categories},
+		{"status", s.Status}, {"networks", s.Networks}, {"tags", s.Tags}, {"stats", s.Stats}, {"categories", s.Categories}, {"snapshots", append([]site.PublishedSnapshot{}, s.Earlier...)},
 	} {
 		data, err := render.JSON(a.data)
 		if err == nil {
@@ -296,6 +296,11 @@ func writeAggregates(s *site.Snapshot, index site.Index, add func(string, []byte
 		return err
 	}
 	return add(site.IndexFile, append(slices.Clip(data), '\n'))
+}
+
+// pageCounts are the pages that writePages writes of each list.
+func pageCounts(services int) map[string]int {
+	return map[string]int{bare("services-page", "").ListKey(): max(1, (services+render.PageRows-1)/render.PageRows)}
 }
 
 // writePages writes the pages that are not a service's own.

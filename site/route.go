@@ -105,6 +105,7 @@ var Routes = []Route{
 	{Name: "tags", Pattern: "/v1/tags", Rule: RuleLiteral, Ext: ".json", About: "Categories with their number of services."},
 	{Name: "stats", Pattern: "/v1/stats", Rule: RuleLiteral, Ext: ".json", About: "Figures of the whole directory."},
 	{Name: "categories", Pattern: "/v1/categories", Rule: RuleLiteral, Ext: ".json", About: "Categories in use."},
+	{Name: "snapshots", Pattern: "/v1/snapshots", Rule: RuleLiteral, Ext: ".json", About: "Earlier snapshots that are still kept, newest first: what the parameter snapshot may name beside the one that answers, which X-Snapshot names. A snapshot lists those before it; its own id is made of its bytes."},
 	{Name: "lookup-url", Pattern: lookupURLPattern, Rule: RuleLookup, Ext: ".json", About: "What to know before paying at an address, by the hash of its normal form."},
 	{Name: "lookup-pay-to", Pattern: lookupPayToPattern, Rule: RuleLookup, Ext: ".json", About: "What to know before paying a recipient."},
 	{Name: "discovery", Pattern: "/discovery/resources", Rule: RuleWindow, Ext: ".json", Framing: Catalogue, About: "Paid addresses in the shape of a facilitator's catalogue.", Params: []Param{

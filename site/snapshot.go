@@ -6,6 +6,8 @@ type Snapshot struct {
 	Now  Time // when the facts were read; every judgment is as of then
 	Next Time // when the next build is due
 
+	Earlier []PublishedSnapshot // v1/snapshots.json, newest first
+
 	Services   []Listing             // by slug: v1/services.json and v1/services/…
 	Status     StatusSummary         // v1/status.json
 	Networks   []Network             // v1/networks.json, by service count, then id

@@ -1,0 +1,87 @@
+package build_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tollbook/output"
+	"tollbook/site"
+)
+
+// listed is the file that lists earlier snapshots.
+const listed = "v1/snapshots.json"
+
+// openZip opens a snapshot of a publication.
+func openZip(t *testing.T, dir, id string) *output.ZipFile {
+	t.Helper()
+	z, err := output.OpenZipFile(filepath.Join(dir, "snapshots", id+".zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { z.Close() })
+	return z
+}
+
+// sums names every file of a snapshot with its sha256.
+func sums(t *testing.T, dir, id string) map[string]string {
+	t.Helper()
+	data, err := openZip(t, dir, id).ReadFile(output.SumsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{}
+	for line := range strings.Lines(string(data)) {
+		sum, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
+		files[name] = sum
+	}
+	return files
+}
+
+// Each snapshot lists those before it that are kept, newest first, whether it reads of them in the one before or in their
+// zips.
+func TestEarlierSnapshots(t *testing.T) {
+	t.Parallel()
+	db, dir := open(t), scratch(t)
+	var want []site.PublishedSnapshot
+	for i := range 4 {
+		now := moment.Add(time.Duration(i)*time.Minute + 250*time.Millisecond)
+		id := run(t, db, dir, options(now)).Snapshot
+		z := openZip(t, dir, id)
+		data, err := z.ReadFile(listed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got site.One[[]site.PublishedSnapshot]
+		if err := json.Unmarshal(data, &got); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(append([]site.PublishedSnapshot{}, want...), got.Data); diff != "" {
+			t.Errorf("build %d (-want +got):\n%s", i, diff)
+		}
+		info, err := os.Stat(filepath.Join(dir, "snapshots", id+".zip"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append([]site.PublishedSnapshot{{ID: id, BuiltAt: site.NewTime(now), Size: info.Size(), Digest: z.Digest()}}, want...)
+		if i != 2 {
+			continue
+		}
+		// What the snapshot before can't tell is read in the zips, of which the damaged are passed over; their names tell the
+		// second they were built in.
+		if err := os.WriteFile(filepath.Join(dir, "snapshots", want[0].ID+".zip"), []byte("not a zip"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		want[0].Size = int64(len("not a zip")) // the checkpoint tells of the newest
+		if err := os.WriteFile(filepath.Join(dir, "snapshots", want[1].ID+".zip"), []byte("nor this"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		want = []site.PublishedSnapshot{want[0], want[2]}
+		want[1].BuiltAt = site.NewTime(want[1].BuiltAt.Truncate(time.Second))
+	}
+}
