@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tollbook/site"
 )
 
 func byteRows(rows ...string) (b [][]byte) {
@@ -38,6 +40,26 @@ func TestFrame(t *testing.T) {
 		if err != nil || string(meta) != test.meta || !cmp.Equal(rows, test.rows) {
 			t.Errorf("%s comes back as %q, %s, %v", got, rows, meta, err)
 		}
+	}
+}
+
+// A route may give its list other names; each of the two framings refuses files of the other.
+func TestFrameAs(t *testing.T) {
+	t.Parallel()
+	rows, meta := byteRows(`{"a":1}`, `{"b":2}`), []byte(`{"total":2}`)
+	got := FrameAs(site.Catalogue, rows, meta)
+	if diff := cmp.Diff("{\"x402Version\":2,\"items\":[\n{\"a\":1},\n{\"b\":2}\n],\"pagination\":{\"total\":2}}\n", string(got)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	back, m, err := RowsAs(site.Catalogue, got)
+	if err != nil || !cmp.Equal(back, rows) || string(m) != string(meta) {
+		t.Errorf("comes back as %q, %s, %v", back, m, err)
+	}
+	if _, _, err := Rows(got); !errors.Is(err, ErrFrame) {
+		t.Errorf("read as data and meta: %v", err)
+	}
+	if _, _, err := RowsAs(site.Catalogue, Frame(rows, meta)); !errors.Is(err, ErrFrame) {
+		t.Errorf("data and meta read as a catalogue: %v", err)
 	}
 }
 

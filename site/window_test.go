@@ -51,6 +51,35 @@ func TestPageSpans(t *testing.T) {
 	})
 }
 
+// TestOffsetSpans: a window by limit and offset is cut out of the files of 100 rows of its list.
+func TestOffsetSpans(t *testing.T) {
+	t.Parallel()
+	const list = "discovery/resources/type=http/limit=100/offset="
+	for _, test := range []struct {
+		query string
+		total int
+		want  []site.Span
+	}{
+		{"", 250, []site.Span{{Key: list + "0.json", From: 0, To: 100}}},
+		{"limit=7&offset=98", 250, []site.Span{{Key: list + "0.json", From: 98, To: 100}, {Key: list + "100.json", From: 0, To: 5}}},
+		{"limit=100&offset=101", 250, []site.Span{{Key: list + "100.json", From: 1, To: 100}, {Key: list + "200.json", From: 0, To: 1}}},
+		{"offset=249", 250, []site.Span{{Key: list + "200.json", From: 49, To: 50}}},
+		{"offset=250", 250, nil},
+		{"offset=1000000000", 250, nil},
+		{"limit=1", 0, nil},
+	} {
+		q := parse(t, "/discovery/resources", test.query)
+		if diff := cmp.Diff(test.want, site.PageSpans(q, test.total)); diff != "" {
+			t.Errorf("%s of %d (-want +got):\n%s", test.query, test.total, diff)
+		}
+		offset, limit := q.Window()
+		want := site.CataloguePagination{Limit: limit, Offset: offset, Total: test.total}
+		if diff := cmp.Diff(any(want), site.WindowMeta(q, test.total)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.query, diff)
+		}
+	}
+}
+
 // fataler is what *testing.T and *rapid.T share.
 type fataler interface{ Fatalf(string, ...any) }
 
