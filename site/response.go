@@ -54,6 +54,7 @@ var Responses = map[string]any{
 	"tags":           One[[]Tag]{},
 	"stats":          One[AggregateStats]{},
 	"categories":     One[[]string]{},
+	"snapshots":      One[[]PublishedSnapshot]{},
 	"changes":        List[ChangeRecord, ChangesMeta]{},
 	"price":          Told[PricePoint]{},
 	"scores":         Told[ScorePoint]{},
