@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/url"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -46,6 +47,20 @@ func (o *buildOptions) AddFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.JSON, "json", false, "print the report as JSON")
 }
 
+func (o *buildOptions) validate() error {
+	if e := output.Expand(o.Expand); e != output.ExpandAll && e != output.ExpandNone {
+		return usagef("--expand %q: it is all or none", o.Expand)
+	}
+	if o.Every < time.Second {
+		return usagef("--every %s: it is a second or more", o.Every)
+	}
+	u, err := url.Parse(o.BaseURL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
+		return usagef("--base-url %q: it is an address such as https://tollbook.example", o.BaseURL)
+	}
+	return nil
+}
+
 // logDelay is how long after their time checks enter the logs: longer than the longest visit takes to be kept.
 const logDelay = 2 * time.Minute
 
@@ -60,8 +75,9 @@ zip, and makes it the current snapshot of <data>/public. When it fails, or is ki
 EXIT STATUS
 
 0 when the snapshot is published, 1 when it is not.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runBuild(cmd.Context(), o, cmd.OutOrStdout()) },
+		Args:    arguments(),
+		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runBuild(cmd.Context(), o, cmd.OutOrStdout()) },
 	}
 	o.AddFlags(cmd.Flags())
 	return cmd

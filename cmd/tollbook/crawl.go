@@ -39,6 +39,16 @@ func (o *crawlOptions) AddFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.JSON, "json", false, "print the report as JSON")
 }
 
+func (o *crawlOptions) validate() error {
+	if o.Workers < 1 {
+		return usagef("--workers %d: at least 1 must visit", o.Workers)
+	}
+	if o.HostGap <= 0 {
+		return usagef("--host-gap %s: the time between two requests is more than nothing", o.HostGap)
+	}
+	return nil
+}
+
 func newCrawlCommand() *cobra.Command {
 	var o crawlOptions
 	cmd := &cobra.Command{
@@ -52,8 +62,9 @@ A terminal shows a progress bar; elsewhere each check is one log line.
 EXIT STATUS
 
 0 when every due service was visited, whatever the visits found; 1 when the crawl itself failed.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runCrawl(cmd.Context(), o, cmd.OutOrStdout()) },
+		Args:    arguments(),
+		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runCrawl(cmd.Context(), o, cmd.OutOrStdout()) },
 	}
 	o.AddFlags(cmd.Flags())
 	return cmd
@@ -62,7 +73,7 @@ EXIT STATUS
 func runCrawl(ctx context.Context, o crawlOptions, stdout io.Writer) error {
 	guard := &probe.Guard{AllowPrivate: o.AllowPrivate}
 	if err := guard.Validate(); err != nil {
-		return fmt.Errorf("%w: %w", errUsage, err)
+		return usagef("%w", err)
 	}
 	logger := newLogger(slog.LevelInfo)
 	db, err := openDatabase(ctx, o.dataOptions, func(line string) { logger.Info(line) })
@@ -70,6 +81,9 @@ func runCrawl(ctx context.Context, o crawlOptions, stdout io.Writer) error {
 		return err
 	}
 	defer db.Close()
+	if err := db.refuseSample(ctx); err != nil {
+		return err
+	}
 	bar := newProgress("visited")
 	options := crawl.Options{Workers: o.Workers, HostGap: o.HostGap, Logger: logger}
 	if bar != nil {

@@ -54,6 +54,33 @@ func openDatabase(ctx context.Context, o dataOptions, say func(string)) (*databa
 	return &database{DB: db, server: server}, nil
 }
 
+// refuseSample keeps real services out of a demo's database: its pages say of everything that it is made up, and the demo
+// alone can visit what is.
+func (d *database) refuseSample(ctx context.Context) error {
+	source, err := d.Setting(ctx, "source")
+	if err != nil {
+		return err
+	}
+	if source != "" {
+		return errors.New("this database holds the sample services of a demo: give the directory another --data folder or DATABASE_URL")
+	}
+	return nil
+}
+
+// watch waits until ctx ends, or answers why the private server ended before.
+func (d *database) watch(ctx context.Context) error {
+	if d.server == nil {
+		<-ctx.Done()
+		return nil
+	}
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-d.server.Done():
+		return fmt.Errorf("private Postgres: %w", d.server.Err())
+	}
+}
+
 // Close closes the connections and stops the private server.
 func (d *database) Close() error {
 	d.DB.Close()

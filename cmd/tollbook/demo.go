@@ -20,7 +20,6 @@ import (
 	"tollbook/output"
 	"tollbook/render"
 	"tollbook/site/postgres"
-	"tollbook/site/serve"
 )
 
 // demoOptions are the flags of demo.
@@ -28,6 +27,8 @@ type demoOptions struct {
 	dataOptions
 	listenOptions
 	Interval time.Duration
+
+	now func() time.Time // the sample services' clock; time.Now when nil
 }
 
 // AddFlags adds the flags of demo.
@@ -37,10 +38,18 @@ func (o *demoOptions) AddFlags(f *pflag.FlagSet) {
 	f.DurationVar(&o.Interval, "interval", 15*time.Second, "time between two visits to a sample service")
 }
 
+func (o *demoOptions) validate() error {
+	if o.Interval < time.Second {
+		return usagef("--interval %s: it is a second or more", o.Interval)
+	}
+	return nil
+}
+
 // Of a demo: everything is seconds instead of minutes.
 const (
 	demoBuildEvery = 5 * time.Second // at most
 	demoLogDelay   = 2 * time.Second
+	demoHeadStart  = 5 * time.Second // at most, of the first visits before the first build
 )
 
 func newDemoCommand() *cobra.Command {
@@ -57,8 +66,15 @@ What it keeps lies in the data folder, which may be deleted when the demo does n
 EXIT STATUS
 
 0 when it was told to stop, 1 when something failed.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), o, cmd.OutOrStdout()) },
+		Args:    arguments(),
+		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			err := runDemo(cmd.Context(), o, cmd.OutOrStdout())
+			if cmd.Context().Err() != nil && errors.Is(err, context.Canceled) {
+				return nil // told to stop before it had begun
+			}
+			return err
+		},
 	}
 	o.AddFlags(cmd.Flags())
 	return cmd
@@ -85,7 +101,7 @@ func runDemo(ctx context.Context, o demoOptions, stdout io.Writer) error {
 		return err
 	}
 	defer db.Close()
-	world, err := sample.Start(ctx, sample.Options{Logger: logger})
+	world, err := sample.Start(ctx, sample.Options{Now: o.now, Logger: logger})
 	if err != nil {
 		return err
 	}
@@ -93,19 +109,11 @@ func runDemo(ctx context.Context, o demoOptions, stdout io.Writer) error {
 	if err := writeSample(ctx, db.DB, o.Interval, say); err != nil {
 		return err
 	}
-	d := &demo{db: db.DB, folder: folder, base: "http://" + l.Addr().String(), logger: logger, changed: make(chan struct{}, 1)}
-	report, err := d.build(ctx)
-	if err != nil {
-		return err
+	d := &demo{
+		db: db, folder: folder, base: "http://" + l.Addr().String(), public: o.public(), interval: o.Interval,
+		logger: logger, say: say, changed: make(chan struct{}, 1),
 	}
-	say("Built %d services: %d files, %.1f MB, in %.1f s", report.Services, report.Files, float64(report.Bytes)/1e6, report.Took.Seconds())
-	say("")
-	say("  Pages   %s/", d.base)
-	say("  API     %s/v1/services", d.base)
-	say("  Files   %s", o.public())
-	say("")
-	say("The services are visited every %s, the directory is rebuilt when something changed. Ctrl-C stops.", o.Interval)
-	return d.run(ctx, l, o, world, say)
+	return d.run(ctx, l, world)
 }
 
 // writeSample lists the sample services with their past, once. A folder that holds a real directory is refused.
@@ -135,16 +143,19 @@ func writeSample(ctx context.Context, db *postgres.DB, interval time.Duration, s
 
 // demo is the running parts of a demo.
 type demo struct {
-	db      *postgres.DB
-	folder  *output.Folder
-	base    string
-	logger  *slog.Logger
-	changed chan struct{} // holds a token when something was found since the last build
+	db       *database
+	folder   *output.Folder
+	base     string // of the pages' addresses
+	public   string
+	interval time.Duration
+	logger   *slog.Logger
+	say      func(string, ...any)
+	changed  chan struct{} // holds a token when something was found since the last build
 }
 
 func (d *demo) build(ctx context.Context) (build.Report, error) {
 	now := time.Now()
-	report, err := build.Run(ctx, d.db, d.folder, build.Options{
+	report, err := build.Run(ctx, d.db.DB, d.folder, build.Options{
 		Now: now, Every: demoBuildEvery, LogDelay: demoLogDelay, Expand: output.ExpandAll,
 		Site: render.Site{Title: "Tollbook", BaseURL: d.base, Sample: true},
 	})
@@ -155,27 +166,14 @@ func (d *demo) build(ctx context.Context) (build.Report, error) {
 	return report, err
 }
 
-// run crawls, builds and serves until ctx ends or one of the three fails.
-func (d *demo) run(ctx context.Context, l net.Listener, o demoOptions, world *sample.World, say func(string, ...any)) error {
-	source, err := output.OpenSource(o.public(), d.logger)
+// run crawls, builds and serves until ctx ends or one of the parts fails.
+func (d *demo) run(ctx context.Context, l net.Listener, world *sample.World) error {
+	due, err := d.db.CountDue(ctx, time.Now())
 	if err != nil {
 		return err
 	}
-	defer source.Close()
-	c := crawl.New(d.db, crawl.Options{
-		HostGap: 20 * time.Millisecond, Hourly: -1, Logger: d.logger,
-		Changed: func([]postgres.Visit) {
-			select {
-			case d.changed <- struct{}{}:
-			default:
-			}
-		},
-	}, probe.Options{
-		UserAgent: userAgent(d.base),
-		Routes:    []probe.Route{{Domain: sample.Domain, Dial: world.Dial, RootCAs: world.RootCAs()}},
-	})
+	c, met := d.crawler(world, due)
 	defer c.Close()
-
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var parts sync.WaitGroup
@@ -186,18 +184,82 @@ func (d *demo) run(ctx context.Context, l net.Listener, o demoOptions, world *sa
 			}
 		})
 	}
+	start(d.db.watch)
 	start(c.Run)
-	start(d.rebuild)
 	start(func(ctx context.Context) error {
-		return serve.Serve(ctx, l, serve.NewHandler(serve.Options{Source: source, Logger: d.logger}), d.logger)
+		// What nobody has visited yet has no terms to show, and so the worst of grades.
+		select {
+		case <-met:
+		case <-time.After(demoHeadStart):
+		case <-ctx.Done():
+		}
+		if err := d.first(ctx); err != nil {
+			return err
+		}
+		start(d.rebuild)
+		return d.serve(ctx, l)
 	})
 	<-ctx.Done()
-	say("Stopping …")
+	d.say("Stopping …")
 	parts.Wait()
 	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
 		return err
 	}
 	return nil
+}
+
+// crawler visits the sample services through the world's own dialer. met is closed when most of those that are due now
+// have been visited.
+func (d *demo) crawler(world *sample.World, due int) (c *crawl.Crawler, met <-chan struct{}) {
+	left, most := due*8/10, make(chan struct{})
+	if left == 0 {
+		close(most)
+	}
+	changed := func(visits []postgres.Visit) { // one call at a time
+		if left > 0 {
+			if left -= len(visits); left <= 0 {
+				close(most)
+			}
+		}
+		d.touch()
+	}
+	return crawl.New(d.db.DB, crawl.Options{HostGap: 20 * time.Millisecond, Hourly: -1, Logger: d.logger, Changed: changed}, probe.Options{
+		UserAgent: userAgent(d.base),
+		Routes:    []probe.Route{{Domain: sample.Domain, Dial: world.Dial, RootCAs: world.RootCAs()}},
+	}), most
+}
+
+// touch says that there is something to build.
+func (d *demo) touch() {
+	select {
+	case d.changed <- struct{}{}:
+	default:
+	}
+}
+
+// first makes the first snapshot of this run and says where to look.
+func (d *demo) first(ctx context.Context) error {
+	report, err := d.build(ctx)
+	if err != nil {
+		return err
+	}
+	d.say("Built %d services: %d files, %.1f MB, in %.1f s", report.Services, report.Files, float64(report.Bytes)/1e6, report.Took.Seconds())
+	d.say("")
+	d.say("  Pages   %s/", d.base)
+	d.say("  API     %s/v1/services", d.base)
+	d.say("  Files   %s", d.public)
+	d.say("")
+	d.say("The services are visited every %s, the directory is rebuilt when something changed. Ctrl-C stops.", d.interval)
+	return nil
+}
+
+func (d *demo) serve(ctx context.Context, l net.Listener) error {
+	source, err := output.OpenSource(d.public, d.logger)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	return serveSource(ctx, l, source, d.logger)
 }
 
 // rebuild builds after changes, at most every demoBuildEvery. A build that fails leaves the last snapshot current and is
@@ -216,10 +278,7 @@ func (d *demo) rebuild(ctx context.Context) error {
 		}
 		if _, err := d.build(ctx); err != nil && ctx.Err() == nil {
 			d.logger.Error("build failed; the last snapshot stays current", "error", err)
-			select {
-			case d.changed <- struct{}{}:
-			default:
-			}
+			d.touch()
 		}
 	}
 }

@@ -14,8 +14,9 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C does not wait for anything
 	if err := newRootCommand().ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "tollbook:", err)
+		fmt.Fprintln(os.Stderr, "tollbook:", explain(ctx, err))
 		os.Exit(exitStatus(err))
 	}
 }

@@ -1,9 +1,20 @@
 package main
 
 import (
+	"os"
 	"testing"
 
 	"tollbook/site/postgres/postgrestest"
 )
 
-func TestMain(m *testing.M) { postgrestest.Main(m) }
+// asProgram is the variable that makes this test binary the program: tests of signals, exit statuses and processes start
+// it again, see program_test.go.
+const asProgram = "TOLLBOOK_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+		os.Exit(0)
+	}
+	postgrestest.Main(m)
+}

@@ -1,27 +1,44 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 )
 
-// errUsage marks an error of the command line itself: exit status 2.
-var errUsage = errors.New("usage")
+// usageError is an error of the command line itself: exit status 2.
+type usageError struct{ err error }
+
+func (e usageError) Error() string { return e.err.Error() }
+func (e usageError) Unwrap() error { return e.err }
+
+// usagef says what is wrong with the command line.
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 func exitStatus(err error) int {
-	if errors.Is(err, errUsage) {
+	if errors.As(err, new(usageError)) || errors.Is(err, errUnread) {
 		return 2
 	}
 	return 1
 }
 
+// explain is err in words for whoever typed the command. What fails because it was told to stop is no riddle of contexts.
+func explain(ctx context.Context, err error) string {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return "interrupted"
+	}
+	return err.Error()
+}
+
 func newRootCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := group(&cobra.Command{
 		Use:   "tollbook",
 		Short: "A directory of network services that charge per request over HTTP 402",
 		Long: `Tollbook finds services that charge per request over HTTP 402 (the x402 protocol), visits them on a schedule, and
@@ -32,13 +49,45 @@ Try "tollbook demo": everything offline, with sample services.
 EXIT STATUS
 
 0 when all went well, 1 when something failed, 2 for a command line that cannot be understood.`,
-		Version:       version(),
-		SilenceUsage:  true,
-		SilenceErrors: true,
-	}
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return errors.Join(errUsage, err) })
-	cmd.AddCommand(newDemoCommand(), newServicesCommand(), newCrawlCommand(), newBuildCommand(), newServeCommand())
+		Version:           version(),
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+	}, newDemoCommand(), newServicesCommand(), newCrawlCommand(), newBuildCommand(), newServeCommand(), newLintCommand())
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usagef("%w; see %s --help", err, cmd.CommandPath()) })
 	return cmd
+}
+
+// group makes cmd a command that only holds others: by itself it explains itself, and a name that it does not know is
+// an error.
+func group(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		hint := "see " + cmd.CommandPath() + " --help"
+		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+			hint = "did you mean " + strings.Join(near, " or ") + "?"
+		}
+		return usagef("unknown command %q for %s; %s", args[0], cmd.CommandPath(), hint)
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd.SuggestionsMinimumDistance = 2
+	cmd.AddCommand(commands...)
+	return cmd
+}
+
+// arguments takes exactly as many arguments as there are names: "FILE".
+func arguments(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < len(names):
+			return usagef("%s is missing; see %s --help", names[len(args)], cmd.CommandPath())
+		case len(args) > len(names):
+			return usagef("unexpected argument %q; see %s --help", args[len(names)], cmd.CommandPath())
+		}
+		return nil
+	}
 }
 
 // version is the module's, as the Go command recorded it.

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 
@@ -34,6 +35,9 @@ func (o *listenOptions) listen() (net.Listener, error) {
 	l, err := net.Listen("tcp", o.Listen)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, fmt.Errorf("listen on %s: another program answers there already; stop it or choose another --listen", o.Listen)
+	}
+	if invalid := new(net.AddrError); errors.As(err, &invalid) {
+		return nil, usagef("--listen %q: %s; it is an address such as 127.0.0.1:4020", o.Listen, invalid.Err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", o.Listen, err)
@@ -64,7 +68,7 @@ database. A new snapshot is taken up within a second, without a slow or torn ans
 EXIT STATUS
 
 0 when it was told to stop, 1 when it could not listen or read.`,
-		Args: cobra.NoArgs,
+		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runServe(cmd.Context(), o, cmd.OutOrStdout()) },
 	}
 	o.AddFlags(cmd.Flags())
@@ -73,6 +77,11 @@ EXIT STATUS
 
 func runServe(ctx context.Context, o serveOptions, stdout io.Writer) error {
 	logger := newLogger(slog.LevelInfo)
+	l, err := o.listen()
+	if err != nil {
+		return err
+	}
+	defer l.Close()
 	source, err := output.OpenSource(o.From, logger)
 	if err != nil {
 		return err
@@ -85,11 +94,32 @@ func runServe(ctx context.Context, o serveOptions, stdout io.Writer) error {
 	} else {
 		logger.Warn("nothing is published yet: run tollbook build", "folder", o.From)
 	}
-	l, err := o.listen()
-	if err != nil {
-		return err
-	}
 	fmt.Fprintf(stdout, "Serving %s on http://%s/ (Ctrl-C stops)\n", o.From, l.Addr())
+	return serveSource(ctx, l, source, logger)
+}
+
+// lookEvery is how old the pointer to the current snapshot is at most when a reader comes after a silence.
+const lookEvery = time.Second
+
+// serveSource answers readers on l until ctx ends. It follows the publication also while nobody reads: else the first
+// reader after a silence would be given what was current when it began, and that snapshot's file could not go.
+func serveSource(ctx context.Context, l net.Listener, source *output.Source, logger *slog.Logger) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var follower sync.WaitGroup
+	defer follower.Wait()
+	defer cancel()
+	follower.Go(func() {
+		tick := time.NewTicker(lookEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				_ = source.Refresh() // it logs what can't be opened, once
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
 	return serve.Serve(ctx, l, serve.NewHandler(serve.Options{Source: source, Logger: logger}), logger)
 }
 

@@ -17,13 +17,15 @@ import (
 )
 
 func newServicesCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return group(&cobra.Command{
 		Use:   "services",
 		Short: "Import and list the services of the directory",
-		Args:  cobra.NoArgs,
-	}
-	cmd.AddCommand(newServicesImportCommand(), newServicesListCommand())
-	return cmd
+		Long: `Services changes and shows which services the directory lists.
+
+EXIT STATUS
+
+That of the command that is given: 0 done, 1 failed, 2 for a command line that cannot be understood.`,
+	}, newServicesImportCommand(), newServicesListCommand())
 }
 
 func newServicesImportCommand() *cobra.Command {
@@ -48,7 +50,7 @@ decided when it is.
 EXIT STATUS
 
 0 when every service is listed, 1 when none is.`,
-		Args: cobra.ExactArgs(1),
+		Args: arguments("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runServicesImport(cmd.Context(), o, args[0], cmd.OutOrStdout())
 		},
@@ -73,6 +75,9 @@ func runServicesImport(ctx context.Context, o dataOptions, path string, stdout i
 		return err
 	}
 	defer db.Close()
+	if err := db.refuseSample(ctx); err != nil {
+		return fmt.Errorf("nothing was imported: %w", err)
+	}
 	if err := db.AddListings(ctx, listings); err != nil {
 		return fmt.Errorf("nothing was imported: %w", err)
 	}
@@ -86,7 +91,12 @@ func newServicesListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "Print the listed services",
-		Args:  cobra.NoArgs,
+		Long: `List prints the listed services as a table, or as JSON with all that is known of their visits.
+
+EXIT STATUS
+
+0 when they are printed, 1 when the database could not be asked.`,
+		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runServicesList(cmd.Context(), o, asJSON, cmd.OutOrStdout())
 		},

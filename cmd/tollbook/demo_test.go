@@ -1,0 +1,415 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"tollbook/output"
+	"tollbook/site"
+)
+
+// startDemo runs the demo on a free port until its first page is there, and gives the address of the pages, without a
+// slash at its end.
+func startDemo(t *testing.T, data string, more ...string) (*program, string) {
+	t.Helper()
+	p := command(t, nil, append([]string{"demo", "--data", data, "--listen", "127.0.0.1:0", "--interval", "2s"}, more...)...).start(t)
+	return p, strings.TrimSuffix(p.await(t, "Pages "), "/")
+}
+
+// TestDemo is what a newcomer sees: it starts from nothing, everything is there, it moves, and it stops.
+func TestDemo(t *testing.T) {
+	t.Parallel()
+	needPostgres(t)
+	data := filepath.Join(t.TempDir(), "data")
+	p, base := startDemo(t, data)
+
+	t.Run("contract", func(t *testing.T) { checkContract(t, base) })
+	t.Run("world", func(t *testing.T) { checkWorld(t, base) })
+	t.Run("pages", func(t *testing.T) { checkPages(t, base) })
+	t.Run("same folder", func(t *testing.T) {
+		code, _, stderr := run(t, nil, "demo", "--data", data, "--listen", "127.0.0.1:0")
+		want := fmt.Sprintf("data folder in use: %s is held by process %d", filepath.Join(data, "postgres"), p.Process.Pid)
+		if code != 1 || !strings.Contains(stderr, want) || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("exit %d, stderr\n%swant 1 and one line with\n%s", code, stderr, want)
+		}
+	})
+	t.Run("same port", func(t *testing.T) {
+		other := t.TempDir()
+		address := strings.TrimPrefix(base, "http://")
+		code, stdout, stderr := run(t, nil, "demo", "--data", other, "--listen", address)
+		if code != 1 || stdout != "" || !strings.Contains(stderr, "listen on "+address+": another program answers there already") {
+			t.Errorf("exit %d, stdout %q, stderr\n%s", code, stdout, stderr)
+		}
+		checkEmpty(t, other)
+	})
+	t.Run("side by side", func(t *testing.T) {
+		second, address := startDemo(t, filepath.Join(t.TempDir(), "data"))
+		for _, b := range []string{base, address} {
+			if a := get(t, b+"/v1/stats"); a.status != 200 {
+				t.Errorf("GET %s/v1/stats: %d %s", b, a.status, a.body)
+			}
+		}
+		second.interrupt(t, syscall.SIGTERM)
+	})
+	t.Run("moves", func(t *testing.T) {
+		first := get(t, base+"/v1/checks")
+		var total site.TotalMeta
+		until(t, base+"/v1/checks", "later snapshot with more checks", func(a answer) bool {
+			total = decode[struct{ Meta site.TotalMeta }](t, a.body).Meta
+			before := decode[struct{ Meta site.TotalMeta }](t, first.body).Meta
+			return a.header.Get("X-Snapshot") > first.header.Get("X-Snapshot") && total.Total > before.Total && a.header.Get("ETag") != first.header.Get("ETag")
+		})
+	})
+	left := descendants(p.Process.Pid)
+	if runtime.GOOS == "linux" && len(left) == 0 {
+		t.Error("no child of the demo was found: the check that none is left can't fail")
+	}
+	hold, err := net.Dial("tcp", strings.TrimPrefix(base, "http://")) // a reader that asks for nothing keeps nobody
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hold.Close()
+	p.interrupt(t, os.Interrupt)
+	checkGone(t, data, base, left)
+}
+
+// checkContract asks every route of the contract, the per-service ones of every service.
+func checkContract(t *testing.T, base string) {
+	list := decode[struct{ Data []site.ServiceListItem }](t, get(t, base+"/v1/services?per_page=100").body).Data
+	for _, e := range endpoints {
+		slugs := []string{""}
+		if strings.Contains(e.path, "{slug}") {
+			slugs = nil
+			for _, s := range list {
+				slugs = append(slugs, s.Slug)
+			}
+		}
+		for _, slug := range slugs {
+			path := strings.ReplaceAll(e.path, "{slug}", slug)
+			a := get(t, base+path)
+			if a.status != 200 || a.header.Get("Content-Type") != "application/json; charset=utf-8" {
+				t.Errorf("GET %s: %d %s", path, a.status, a.header.Get("Content-Type"))
+				continue
+			}
+			if faults := checkBody(a.body, e.data, e.meta); len(faults) > 0 {
+				t.Errorf("GET %s:\n%s", path, strings.Join(faults[:min(len(faults), 10)], "\n"))
+			}
+		}
+	}
+	for path, want := range map[string]int{
+		"/v1/services/nobody": 404, "/v1/services/nobody/uptime": 404, "/v1/services/nobody/checks": 404, "/v1/nothing": 404,
+		"/v1/services?page=0": 400, "/v1/services?per_page=101": 400, "/v1/services?sort=best": 400, "/v1/services?status=unknown": 400,
+		"/v1/checks?limit=0": 400, "/v1/checks?offset=-1": 400,
+	} {
+		if a := get(t, base+path); a.status != want || !strings.HasPrefix(a.body, `{"error":{"code":`+strconv.Itoa(want)+`,`) {
+			t.Errorf("GET %s: %d, want %d and an error object\n%s", path, a.status, want, a.body)
+		}
+	}
+}
+
+// checkWorld: the sample services are many, in every state that a directory tells, said to be made up, and the good ones
+// earn an A.
+func checkWorld(t *testing.T, base string) {
+	list := decode[struct {
+		Data []site.ServiceListItem
+		Meta site.PaginationMeta
+	}](t, get(t, base+"/v1/services?per_page=100").body)
+	if list.Meta.Total < 40 || len(list.Data) != list.Meta.Total {
+		t.Errorf("%d services, %d on the page of 100; want 40 or more, all of them", list.Meta.Total, len(list.Data))
+	}
+	const good = "/v1/services/firefly-embeddings"
+	until(t, base+good, "grade A", func(a answer) bool { return strings.Contains(a.body, `"grade":"A","passed":14,"total":14`) })
+	states, grades, priced := map[string]int{}, map[string]int{}, 0
+	for _, s := range list.Data {
+		states[s.Status]++
+		d := decode[struct{ Data site.ServiceDetail }](t, get(t, base+"/v1/services/"+s.Slug).body).Data
+		grades[d.Assessment.Compliance.Grade]++
+		if u, err := url.Parse(d.BaseURL); err != nil || !strings.HasSuffix(u.Host, ".sample.test") {
+			t.Errorf("%s has the address %s, want one under sample.test", s.Slug, d.BaseURL)
+		}
+		if !strings.Contains(strings.ToLower(d.Provenance.Source), "sample data") {
+			t.Errorf("%s: provenance.source is %q, want it to say that this is sample data", s.Slug, d.Provenance.Source)
+		}
+		if d.MinPriceUSD != nil {
+			priced++
+		}
+	}
+	for _, state := range []string{site.StatusOnline, site.StatusDegraded, site.StatusOffline} {
+		if states[state] == 0 {
+			t.Errorf("no service is %s: %v", state, states)
+		}
+	}
+	if grades["A"] == 0 || grades["F"] == 0 || len(grades) < 4 || priced < 30 {
+		t.Errorf("grades %v, %d services with a price in USD; want A, F and others, and 30 prices", grades, priced)
+	}
+	days := decode[struct{ Data []site.UptimeDataPoint }](t, get(t, base+"/v1/services/"+list.Data[len(list.Data)-1].Slug+"/uptime?period=90d").body).Data
+	if len(days) < 80 {
+		t.Errorf("the oldest service has %d days of history, want about ninety", len(days))
+	}
+}
+
+func checkPages(t *testing.T, base string) {
+	slug := decode[struct{ Data []site.ServiceListItem }](t, get(t, base+"/v1/services?per_page=1").body).Data[0].Slug
+	for _, path := range []string{"/", "/services", "/services?page=2", "/services/" + slug, "/services.html", "/status", "/status.html"} {
+		a := get(t, base+path)
+		if a.status != 200 || a.header.Get("Content-Type") != "text/html; charset=utf-8" || !strings.Contains(strings.ToLower(a.body), "sample data") {
+			t.Errorf("GET %s: %d %s; want HTML that says that it shows sample data:\n%.1000s", path, a.status, a.header.Get("Content-Type"), a.body)
+		}
+	}
+	if a := get(t, base+"/services/nobody"); a.status != 404 {
+		t.Errorf("GET /services/nobody: %d, want 404", a.status)
+	}
+}
+
+// history is what must be the same when a demo goes on: the addresses, and what their past adds up to.
+type history struct {
+	Addresses map[string]string // by slug
+	Listed    map[string]string // when
+	Endpoints int
+}
+
+func readHistory(t *testing.T, base string) (h history, checks int64) {
+	t.Helper()
+	h = history{Addresses: map[string]string{}, Listed: map[string]string{}}
+	for _, s := range decode[struct{ Data []site.ServiceListItem }](t, get(t, base+"/v1/services?per_page=100").body).Data {
+		h.Addresses[s.Slug], h.Listed[s.Slug] = s.BaseURL, fmt.Sprint(s.CreatedAt)
+	}
+	h.Endpoints = decode[struct{ Data site.AggregateStats }](t, get(t, base+"/v1/stats").body).Data.TotalEndpoints
+	return h, int64(decode[struct{ Meta site.TotalMeta }](t, get(t, base+"/v1/checks").body).Meta.Total)
+}
+
+// TestDemoGoesOn: a demo that is stopped, or killed, alone or with its Postgres, goes on where it was.
+func TestDemoGoesOn(t *testing.T) {
+	t.Parallel()
+	needPostgres(t)
+	data := filepath.Join(t.TempDir(), "data")
+	p, base := startDemo(t, data)
+	want, checks := readHistory(t, base)
+	if len(want.Addresses) < 40 || checks < 1000 {
+		t.Fatalf("%d services with %d checks", len(want.Addresses), checks)
+	}
+	for _, tt := range []struct {
+		name string
+		end  func(*testing.T, *program)
+	}{
+		{"interrupt", func(t *testing.T, p *program) { p.interrupt(t, os.Interrupt) }},
+		{"kill", func(t *testing.T, p *program) { kill(t, p.Process.Pid); <-p.exited }},
+		{"kill its Postgres too", func(t *testing.T, p *program) {
+			for _, pid := range append(descendants(p.Process.Pid), p.Process.Pid) {
+				kill(t, pid)
+			}
+			<-p.exited
+		}},
+	} {
+		snapshot := get(t, base+"/v1/stats").header.Get("X-Snapshot")
+		tt.end(t, p)
+		p, base = startDemo(t, data)
+		t.Run(tt.name, func(t *testing.T) {
+			if said := p.said(); !strings.Contains(said, "Going on with the sample data that is there") || strings.Contains(said, "Writing ninety days") {
+				t.Errorf("the next demo says\n%s", said)
+			}
+			got, more := readHistory(t, base)
+			if got.Endpoints < want.Endpoints { // the services that move may show an endpoint more
+				t.Errorf("%d endpoints, before %d", got.Endpoints, want.Endpoints)
+			}
+			got.Endpoints = want.Endpoints
+			if diff := gocmp.Diff(want, got); diff != "" {
+				t.Errorf("services before and after (-want +got):\n%s", diff)
+			}
+			if more < checks || more > checks+20_000 {
+				t.Errorf("%d checks, before %d; want no fewer, and no second history", more, checks)
+			}
+			checks = more
+			if now := get(t, base+"/v1/stats").header.Get("X-Snapshot"); now <= snapshot {
+				t.Errorf("snapshot %s after %s", now, snapshot)
+			}
+		})
+	}
+	p.interrupt(t, os.Interrupt)
+}
+
+// TestDemoFollowsPrices moves the sample services' clock to the next step of the service that raises its price: the new
+// price must arrive in the API and on the page.
+func TestDemoFollowsPrices(t *testing.T) {
+	t.Parallel()
+	needPostgres(t)
+	const slug = "firefly-embeddings"
+	var ahead atomic.Int64
+	began := time.Now()
+	o := demoOptions{
+		dataOptions: dataOptions{Data: t.TempDir()}, listenOptions: listenOptions{Listen: "127.0.0.1:0"}, Interval: time.Second,
+		now: func() time.Time { return began.Add(time.Duration(ahead.Load())) }, // it stands still otherwise
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	said, out := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		err := runDemo(ctx, o, out)
+		out.CloseWithError(errors.Join(err, io.EOF))
+		ended <- err
+	}()
+	base := pagesLine(t, said)
+
+	price := func(a answer) string {
+		d := decode[struct{ Data site.ServiceDetail }](t, a.body).Data
+		if len(d.Endpoints) != 1 || len(d.Endpoints[0].Pricing) != 1 || d.MinPriceUSD == nil {
+			t.Fatalf("%s: endpoints %+v", slug, d.Endpoints)
+		}
+		return d.Endpoints[0].Pricing[0].Price
+	}
+	// The first visit under the clock that stands still settles what is asked now.
+	visited := func(a answer) bool {
+		at := decode[struct{ Data site.ServiceDetail }](t, a.body).Data.LastCheckedAt
+		return at != nil && at.After(began)
+	}
+	before := price(until(t, base+"/v1/services/"+slug, "visit", visited))
+	ahead.Store(int64(5 * time.Minute))
+	a := until(t, base+"/v1/services/"+slug, "other price than "+before, func(a answer) bool { return price(a) != before })
+	usd := decode[struct{ Data site.ServiceDetail }](t, a.body).Data.MinPriceUSD
+	until(t, base+"/services/"+slug, "page with $"+string(*usd), func(a answer) bool { return strings.Contains(a.body, "$"+string(*usd)) })
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// pagesLine reads a demo's words up to the line that says where its pages are, and goes on reading behind it.
+func pagesLine(t *testing.T, said io.Reader) string {
+	t.Helper()
+	found := make(chan string, 1)
+	go func() {
+		defer close(found)
+		for s := bufio.NewScanner(said); s.Scan(); {
+			if rest, ok := strings.CutPrefix(strings.TrimSpace(s.Text()), "Pages "); ok {
+				found <- strings.TrimSuffix(strings.TrimSpace(rest), "/")
+			}
+		}
+	}()
+	base, ok := <-found
+	if !ok {
+		t.Fatal("the demo ended before its first page")
+	}
+	return base
+}
+
+// TestDemoEndsWithItsPostgres: a demo whose Postgres dies says so and fails, instead of showing the past for ever.
+func TestDemoEndsWithItsPostgres(t *testing.T) {
+	t.Parallel()
+	needPostgres(t)
+	p, _ := startDemo(t, filepath.Join(t.TempDir(), "data"))
+	children := descendants(p.Process.Pid)
+	if len(children) == 0 {
+		t.Skip("how to find a process's children is known for Linux only")
+	}
+	for _, pid := range children {
+		kill(t, pid)
+	}
+	if code := p.status(t); code != 1 || !strings.Contains(p.said(), "tollbook: private Postgres: the server process ended") {
+		t.Errorf("exit %d:\n%s", code, p.said())
+	}
+}
+
+// TestDemoInterruptedEarly: Ctrl-C while it still starts is no error either, and leaves nothing that stops the next start.
+func TestDemoInterruptedEarly(t *testing.T) {
+	t.Parallel()
+	needPostgres(t)
+	data := filepath.Join(t.TempDir(), "data")
+	for _, line := range []string{"Starting Postgres", "making a database", "Writing ninety days"} {
+		p := command(t, nil, "demo", "--data", data, "--listen", "127.0.0.1:0").start(t)
+		p.await(t, line)
+		p.interrupt(t, os.Interrupt)
+		if strings.Contains(p.said(), "tollbook:") {
+			t.Errorf("interrupted after %q, it says\n%s", line, p.said())
+		}
+		if line == "making a database" {
+			continue
+		}
+		if line == "Starting Postgres" {
+			if err := os.RemoveAll(data); err != nil { // so that the next one makes a database again, however far this one came
+				t.Fatal(err)
+			}
+		}
+	}
+	p, base := startDemo(t, data)
+	checkWorld(t, base)
+	p.interrupt(t, os.Interrupt)
+}
+
+// checkGone: nothing is left of a demo that was stopped but its files.
+func checkGone(t *testing.T, data, base string, children []int) {
+	t.Helper()
+	for _, pid := range children {
+		if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
+			t.Errorf("process %d is still there: %v", pid, err)
+		}
+	}
+	if c, err := net.Dial("tcp", strings.TrimPrefix(base, "http://")); err == nil {
+		c.Close()
+		t.Errorf("%s still answers", base)
+	}
+	for _, pattern := range []string{"postgres/socket/*", "postgres/socket/.*lock", "postgres/data/postmaster.pid", "public/.tmp-*", "public/*/.tmp-*"} {
+		if found, _ := filepath.Glob(filepath.Join(data, pattern)); len(found) > 0 {
+			t.Errorf("left behind: %s", found)
+		}
+	}
+	folder, err := output.OpenFolder(filepath.Join(data, "public"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := folder.Checkpoint(); err != nil {
+		t.Error(err)
+	}
+}
+
+// checkEmpty: nothing was written to a folder.
+func checkEmpty(t *testing.T, dir string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		t.Errorf("%s was written to: %s", dir, e.Name())
+	}
+}
+
+func kill(t *testing.T, pid int) {
+	t.Helper()
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+		t.Fatal(err)
+	}
+}
+
+// descendants are the processes below pid, parents first; none where /proc does not tell.
+func descendants(pid int) (list []int) {
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, file := range tasks {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			continue // it has ended meanwhile
+		}
+		for _, f := range strings.Fields(string(data)) {
+			if child, err := strconv.Atoi(f); err == nil {
+				list = append(append(list, child), descendants(child)...)
+			}
+		}
+	}
+	return list
+}

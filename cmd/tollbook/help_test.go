@@ -1,0 +1,108 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// commands are all commands of ours, the root first.
+func commands(c *cobra.Command) []*cobra.Command {
+	list := []*cobra.Command{c}
+	for _, sub := range c.Commands() {
+		list = append(list, commands(sub)...)
+	}
+	return list
+}
+
+func TestEveryCommandExplainsItself(t *testing.T) {
+	t.Parallel()
+	list := commands(newRootCommand())
+	if len(list) < 8 {
+		t.Fatalf("there are %d commands", len(list))
+	}
+	for _, c := range list {
+		_, status, found := strings.Cut(c.Long, "\n\nEXIT STATUS\n\n")
+		if !found || !strings.Contains(status, "0 ") {
+			t.Errorf("%s: its help has no section EXIT STATUS at its end:\n%s", c.CommandPath(), c.Long)
+		}
+		if c.Short == "" || strings.HasSuffix(c.Short, ".") {
+			t.Errorf("%s: the line that says what it does is %q", c.CommandPath(), c.Short)
+		}
+		if c.Args == nil || c.RunE == nil {
+			t.Errorf("%s: it does not say which arguments it takes, or does nothing", c.CommandPath())
+		}
+		for _, line := range strings.Split(c.Long, "\n") {
+			if len(line) > 130 {
+				t.Errorf("%s: a line of its help has %d characters: %s", c.CommandPath(), len(line), line)
+			}
+		}
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Usage == "" {
+				t.Errorf("%s: --%s says nothing of itself", c.CommandPath(), f.Name)
+			}
+		})
+	}
+}
+
+// TestCommandLineErrors: what cannot be understood is exit status 2 and one line that names it; nothing is begun.
+func TestCommandLineErrors(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ args, want string }{
+		{"--frob", "unknown flag: --frob; see tollbook --help"},
+		{"frob", `unknown command "frob" for tollbook; see tollbook --help`},
+		{"biuld", `unknown command "biuld" for tollbook; did you mean build?`},
+		{"services frob", `unknown command "frob" for tollbook services; see tollbook services --help`},
+		{"services import", "FILE is missing; see tollbook services import --help"},
+		{"services import a b", `unexpected argument "b"; see tollbook services import --help`},
+		{"services list all", `unexpected argument "all"; see tollbook services list --help`},
+		{"demo now", `unexpected argument "now"; see tollbook demo --help`},
+		{"demo --interval soon", `invalid argument "soon" for "--interval" flag`},
+		{"demo --interval 10ms", "--interval 10ms: it is a second or more"},
+		{"demo --interval -1s", "--interval -1s: it is a second or more"},
+		{"demo --listen 4020", `--listen "4020": missing port in address`},
+		{"serve --listen 127.0.0.1:99999", `--listen "127.0.0.1:99999": invalid port`},
+		{"serve --data x", "unknown flag: --data; see tollbook serve --help"},
+		{"crawl --once --allow-private http://x", `allow private "http://x": want HOST or HOST:PORT`},
+		{"crawl --once --allow-private 127.0.0.1:0:1", `allow private "127.0.0.1:0:1": want HOST or HOST:PORT`},
+		{"crawl --workers 0", "--workers 0: at least 1 must visit"},
+		{"crawl --host-gap 0s", "--host-gap 0s: the time between two requests is more than nothing"},
+		{"build --expand some", `--expand "some": it is all or none`},
+		{"build --every 0s", "--every 0s: it is a second or more"},
+		{"build --base-url tollbook.example", `--base-url "tollbook.example": it is an address such as https://tollbook.example`},
+		{"build --base-url javascript:alert(1)", `--base-url "javascript:alert(1)": it is an address`},
+	} {
+		t.Run(tt.args, func(t *testing.T) {
+			t.Parallel()
+			args := strings.Fields(tt.args)
+			p := command(t, nil, args...)
+			p.Dir = t.TempDir()
+			p.start(t)
+			if code := p.status(t); code != 2 {
+				t.Errorf("exit status %d, want 2", code)
+			}
+			if got := p.said(); !strings.HasPrefix(got, "tollbook: ") || !strings.Contains(got, tt.want) || strings.Count(got, "\n") != 1 {
+				t.Errorf("it says\n%swant one line with\n%s", got, tt.want)
+			}
+			checkEmpty(t, p.Dir)
+		})
+	}
+}
+
+func TestHelpAndVersion(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ args, want string }{
+		{"", "Available Commands:"},
+		{"services", "EXIT STATUS"},
+		{"help build", "--expand"},
+		{"demo --help", "Ctrl-C stops all of it"},
+		{"--version", "tollbook version "},
+	} {
+		code, stdout, stderr := run(t, nil, strings.Fields(tt.args)...)
+		if code != 0 || !strings.Contains(stdout, tt.want) || stderr != "" {
+			t.Errorf("tollbook %s: exit %d, stderr %q, want %q on stdout:\n%s", tt.args, code, stderr, tt.want, stdout)
+		}
+	}
+}

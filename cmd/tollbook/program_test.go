@@ -1,0 +1,213 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"tollbook/site/postgres/private"
+)
+
+// patience is how long a test waits for what must come: long enough for a loaded machine under the race detector.
+const patience = 2 * time.Minute
+
+// program is the command line as a process of its own.
+type program struct {
+	*exec.Cmd
+	lines  chan string // of stdout, closed at its end
+	exited chan struct{}
+
+	mu             sync.Mutex
+	stdout, stderr bytes.Buffer
+}
+
+// command prepares the program. Further variables win over the test's own; DATABASE_URL is never passed on.
+func command(t *testing.T, env []string, args ...string) *program {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &program{Cmd: exec.Command(self, args...), lines: make(chan string, 1000), exited: make(chan struct{})}
+	p.Env = slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, "DATABASE_URL=") })
+	p.Env = append(append(p.Env, asProgram+"=1"), env...)
+	return p
+}
+
+// start begins the program; what is left of it when the test ends is killed.
+func (p *program) start(t *testing.T) *program {
+	t.Helper()
+	stdout, err := p.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Stderr = writer(func(b []byte) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.stderr.Write(b)
+	})
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for s := bufio.NewScanner(stdout); s.Scan(); {
+			p.mu.Lock()
+			fmt.Fprintln(&p.stdout, s.Text())
+			p.mu.Unlock()
+			p.lines <- s.Text()
+		}
+		close(p.lines)
+		_ = p.Wait() // the tests read ProcessState
+		close(p.exited)
+	}()
+	t.Cleanup(func() {
+		_ = p.Process.Kill()
+		<-p.exited
+	})
+	return p
+}
+
+type writer func([]byte)
+
+func (w writer) Write(b []byte) (int, error) { w(b); return len(b), nil }
+
+// said is all that the program has printed.
+func (p *program) said() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.stdout.String() + p.stderr.String()
+}
+
+// await waits for a line on stdout that begins so, and gives what follows.
+func (p *program) await(t *testing.T, prefix string) string {
+	t.Helper()
+	for deadline := time.After(patience); ; {
+		select {
+		case line, ok := <-p.lines:
+			if !ok {
+				<-p.exited
+				t.Fatalf("the program ended (%s) before it said %q:\n%s", p.ProcessState, prefix, p.said())
+			}
+			if rest, found := strings.CutPrefix(strings.TrimSpace(line), prefix); found {
+				return strings.TrimSpace(rest)
+			}
+		case <-deadline:
+			t.Fatalf("the program did not say %q:\n%s", prefix, p.said())
+		}
+	}
+}
+
+// status waits for the program's end and gives its exit status.
+func (p *program) status(t *testing.T) int {
+	t.Helper()
+	select {
+	case <-p.exited:
+		return p.ProcessState.ExitCode()
+	case <-time.After(patience):
+		t.Fatalf("the program does not end:\n%s", p.said())
+		panic("not reached")
+	}
+}
+
+// interrupt sends a signal and fails unless the program ends well within the five seconds that it may take.
+func (p *program) interrupt(t *testing.T, sig os.Signal) {
+	t.Helper()
+	began := time.Now()
+	if err := p.Process.Signal(sig); err != nil {
+		t.Fatal(err)
+	}
+	if code := p.status(t); code != 0 {
+		t.Errorf("told to stop, the program exits %d:\n%s", code, p.said())
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it took %s to stop, 5 s are allowed:\n%s", took, p.said())
+	}
+}
+
+// run runs the program to its end.
+func run(t *testing.T, env []string, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	p := command(t, env, args...).start(t)
+	status = p.status(t)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return status, p.stdout.String(), p.stderr.String()
+}
+
+// needPostgres skips, or under CI fails, where there are no server programs. What a test starts is its own.
+func needPostgres(t *testing.T) {
+	t.Helper()
+	server, err := private.Start(t.Context(), private.Options{Dir: filepath.Join(t.TempDir(), "probe"), Throwaway: true})
+	if errors.Is(err, private.ErrNoPrograms) {
+		missing(t, "%v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// freeAddress is a loopback address that nobody listened on a moment ago.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// answer is a response, read to its end.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+func get(t *testing.T, url string) answer {
+	t.Helper()
+	res, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatalf("GET %s: %v", url, err)
+	}
+	return answer{res.StatusCode, res.Header, string(body)}
+}
+
+// until asks url again and again until the answer will do.
+func until(t *testing.T, url, what string, good func(answer) bool) answer {
+	t.Helper()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(patience)
+	for {
+		a := get(t, url)
+		if good(a) {
+			return a
+		}
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("GET %s: no %s came; the last answer: %d\n%.2000s", url, what, a.status, a.body)
+		}
+	}
+}
