@@ -132,19 +132,23 @@ var unquoter = strings.NewReplacer("“", `"`, "”", `"`)
 func (c change) text() string {
 	var b strings.Builder
 	for _, l := range c.Lines {
-		var parts []string
+		var place, sides []string
 		if l.What != "" {
-			parts = append(parts, quoted(l.What))
+			place = append(place, quoted(l.What))
 		}
 		if l.Network.Label != "" {
-			parts = append(parts, "on "+quoted(l.Network.Label))
+			place = append(place, "on "+quoted(l.Network.Label))
 		}
-		for _, side := range []struct{ label, text string }{{"was", l.Old}, {"is", l.New}} {
-			if side.text != "" {
-				parts = append(parts, side.label+" "+quoted(side.text))
-			}
+		if l.Old != "" {
+			sides = append(sides, "was "+quoted(l.Old))
 		}
-		b.WriteString(strings.Join(parts, " ") + "\n")
+		if l.New != "" {
+			sides = append(sides, "is "+quoted(l.New))
+		}
+		if len(place) > 0 {
+			b.WriteString(strings.Join(place, " ") + ": ")
+		}
+		b.WriteString(strings.Join(sides, ", ") + "\n")
 	}
 	if c.More > 0 {
 		fmt.Fprintf(&b, "and %d more\n", c.More)
