@@ -1,0 +1,195 @@
+package build_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tollbook/site"
+)
+
+const openapiTools = "testdata/openapi"
+
+// missing skips a test for want of a program, and says how to get it; where everything must be there it fails.
+func missing(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf(format, args...)
+}
+
+// tools answers a folder with the programs of testdata/openapi installed, which stays in the user's cache under a hash
+// of what is installed, so that the network is asked once.
+func tools(t *testing.T) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("programs of npm are left out in short tests")
+	}
+	npm, err := exec.LookPath("npm")
+	if err != nil {
+		missing(t, "npm is not here: install Node.js 20 or newer (Debian: apt-get install nodejs npm)")
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		missing(t, "no folder for caches: %v", err)
+	}
+	hash := sha256.New()
+	wanted := map[string][]byte{}
+	for _, name := range []string{"package.json", "package-lock.json"} {
+		data, err := os.ReadFile(filepath.Join(openapiTools, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		wanted[name] = data
+		hash.Write(data)
+	}
+	base := filepath.Join(cache, "tollbook-test")
+	dir := filepath.Join(base, fmt.Sprintf("%x", hash.Sum(nil)[:6]))
+	if _, err := os.Stat(filepath.Join(dir, "node_modules")); err == nil {
+		return dir
+	}
+	if err := os.MkdirAll(base, 0o755); err != nil {
+		missing(t, "no folder for caches: %v", err)
+	}
+	fresh, err := os.MkdirTemp(base, "installing-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(fresh)
+	for name, data := range wanted {
+		if err := os.WriteFile(filepath.Join(fresh, name), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := command(t, fresh, npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"); err != nil {
+		missing(t, "npm ci in %s: %v\n%s", openapiTools, err, out)
+	}
+	if err := os.Rename(fresh, dir); err != nil {
+		if _, other := os.Stat(filepath.Join(dir, "node_modules")); other != nil { // else another test was faster
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// command runs a program that nobody reports on, and answers what it said.
+func command(t *testing.T, dir, name string, args ...string) ([]byte, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "REDOCLY_TELEMETRY=off", "REDOCLY_SUPPRESS_UPDATE_NOTICE=true", "NO_COLOR=1", "NO_UPDATE_NOTIFIER=1")
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return append(stdout.Bytes(), stderr.Bytes()...), err
+	}
+	return stdout.Bytes(), nil
+}
+
+// workshop is a folder with the description, the files of testdata/openapi and the installed programs.
+func (d *described) workshop(t *testing.T) (dir, bin string) {
+	t.Helper()
+	installed := tools(t)
+	dir = scratch(t)
+	if err := os.CopyFS(dir, os.DirFS(openapiTools)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(installed, "node_modules"), filepath.Join(dir, "node_modules")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "openapi.json"), d.files[site.OpenAPIFile], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return dir, filepath.Join(installed, "node_modules", ".bin")
+}
+
+// testLinters: Spectral and Redocly, with the rules that they recommend, find nothing, not even a hint.
+func (d *described) testLinters(t *testing.T) {
+	dir, bin := d.workshop(t)
+	out, err := command(t, dir, filepath.Join(bin, "spectral"), "lint", "openapi.json", "--ruleset", "spectral.yaml", "--fail-severity", "hint", "--quiet")
+	if err != nil {
+		t.Errorf("spectral: %v\n%s", err, out)
+	}
+	out, err = command(t, dir, filepath.Join(bin, "redocly"), "lint", "openapi.json", "--config", "redocly.yaml", "--format", "json")
+	var report struct {
+		Totals   struct{ Errors, Warnings int }
+		Problems []struct {
+			RuleID, Message string
+			Location        []struct{ Pointer string }
+		}
+	}
+	if jsonErr := json.Unmarshal(out, &report); jsonErr != nil {
+		t.Fatalf("redocly: %v, %v\n%s", err, jsonErr, out)
+	}
+	if err != nil || report.Totals.Errors+report.Totals.Warnings > 0 {
+		t.Errorf("redocly: %v, %+v", err, report)
+	}
+}
+
+// testClient generates a TypeScript client from the description alone, compiles it and lets it read from a real server.
+func (d *described) testClient(t *testing.T) {
+	dir, bin := d.workshop(t)
+	if out, err := command(t, dir, filepath.Join(bin, "openapi-typescript"), "openapi.json", "-o", "schema.d.ts"); err != nil {
+		t.Fatalf("openapi-typescript: %v\n%s", err, out)
+	}
+	if out, err := command(t, dir, filepath.Join(bin, "tsc"), "-p", "."); err != nil {
+		t.Fatalf("tsc: %v\n%s", err, out)
+	}
+	server := httptest.NewServer(d.handler)
+	defer server.Close()
+	out, err := command(t, dir, "node", "client.js", server.URL+"/v1")
+	if err != nil {
+		t.Fatalf("client: %v\n%s", err, out)
+	}
+	type reading struct {
+		Slugs   []string
+		Name    string
+		Uptime  *float64
+		Prices  []string
+		None    string
+		Counted int64
+	}
+	var got, want reading
+	if err := json.Unmarshal(out, &got); err != nil {
+		t.Fatalf("client says %s: %v", out, err)
+	}
+	var list site.List[site.ServiceListItem, site.PaginationMeta]
+	unmarshal(t, d.files["v1/services/sort=cheapest/per_page=100/page=1.json"], &list)
+	for _, s := range list.Data {
+		want.Slugs = append(want.Slugs, s.Slug)
+	}
+	var detail site.One[site.ServiceDetail]
+	unmarshal(t, d.files["v1/services/"+want.Slugs[0]+".json"], &detail)
+	want.Name, want.Uptime, want.None, want.Prices = detail.Data.Name, detail.Data.Uptime.H24, site.ErrorNotFound, []string{}
+	for _, e := range detail.Data.Endpoints {
+		for _, p := range e.Pricing {
+			want.Prices = append(want.Prices, p.Price)
+		}
+	}
+	var changes site.List[site.ChangeRecord, site.ChangesMeta]
+	unmarshal(t, d.files["v1/changes.json"], &changes)
+	want.Counted = changes.Meta.TypeCounts.Price
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("what the client read (-files +client):\n%s", diff)
+	}
+}
+
+func unmarshal(t *testing.T, data []byte, to any) {
+	t.Helper()
+	if err := json.Unmarshal(data, to); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,407 @@
+package build_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"pgregory.net/rapid"
+
+	"tollbook/build"
+	"tollbook/crawl/sample"
+	"tollbook/output"
+	"tollbook/site"
+	"tollbook/site/serve"
+)
+
+// described is a sample directory as it is published, with the description that lies in it.
+type described struct {
+	root    string
+	report  build.Report
+	files   map[string][]byte
+	index   site.Index
+	handler http.Handler
+	doc     *openapi3.T
+	schemas *jsonschema.Compiler
+}
+
+// TestOpenAPI holds the description in a snapshot to everything else in it, and to whoever reads it.
+func TestOpenAPI(t *testing.T) {
+	t.Parallel()
+	d := describe(t)
+	t.Run("document", d.testDocument)
+	t.Run("files", d.testFiles)
+	t.Run("answers", d.testAnswers)
+	t.Run("errors", d.testErrors)
+	t.Run("linters", d.testLinters)
+	t.Run("client", d.testClient)
+}
+
+func describe(t *testing.T) *described {
+	t.Helper()
+	db := open(t)
+	if err := db.AddSample(t.Context(), sample.Notice, sample.Listings(moment, 0), sample.Histories(moment)); err != nil {
+		t.Fatal(err)
+	}
+	d := &described{root: scratch(t), files: map[string][]byte{}}
+	o := options(moment)
+	o.Expand = output.ExpandAll
+	d.report = run(t, db, d.root, o)
+	source, err := output.OpenSource(d.root, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(source.Close)
+	snap, err := source.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer snap.Release()
+	for _, name := range snap.Names() {
+		if strings.HasSuffix(name, ".json") {
+			if d.files[name], err = snap.ReadFile(name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := json.Unmarshal(d.files[site.IndexFile], &d.index); err != nil {
+		t.Fatal(err)
+	}
+	d.handler = serve.NewHandler(serve.Options{Source: source})
+	strict := strictly(t, d.files[site.OpenAPIFile])
+	if d.doc, err = openapi3.NewLoader().LoadFromData(strict); err != nil {
+		t.Fatal(err)
+	}
+	tree, err := jsonschema.UnmarshalJSON(bytes.NewReader(strict))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.schemas = jsonschema.NewCompiler()
+	d.schemas.AssertFormat()
+	if err := d.schemas.AddResource(documentURL, tree); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+const documentURL = "https://tollbook.example/v1/openapi.json"
+
+// strictly allows objects no member that they are not described with. The published document leaves room for later
+// ones; what lies beside it may not use it.
+func strictly(t *testing.T, document []byte) []byte {
+	t.Helper()
+	var doc map[string]any
+	if err := json.Unmarshal(document, &doc); err != nil {
+		t.Fatal(err)
+	}
+	var walk func(v any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			if _, object := v["properties"].(map[string]any); object && v["type"] == "object" {
+				v["additionalProperties"] = false
+			}
+			for name, inner := range v {
+				if name != "example" {
+					walk(inner)
+				}
+			}
+		case []any:
+			for _, inner := range v {
+				walk(inner)
+			}
+		}
+	}
+	walk(doc)
+	data, err := json.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// testDocument: it is OpenAPI 3.1, and its examples are what it says they are.
+func (d *described) testDocument(t *testing.T) {
+	loose, err := openapi3.NewLoader().LoadFromData(d.files[site.OpenAPIFile])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := loose.Validate(t.Context(), openapi3.EnableExamplesValidation()); err != nil {
+		t.Errorf("the description is invalid: %v", err)
+	}
+	examples := 0
+	for path, item := range d.doc.Paths.Map() {
+		if item.Get == nil || item.Get.Responses.Status(http.StatusOK) == nil {
+			t.Errorf("%s has no answer", path)
+		} else if item.Get.Responses.Status(http.StatusOK).Value.Content.Get("application/json").Example != nil {
+			examples++
+		}
+	}
+	if examples < 15 {
+		t.Errorf("%d paths have an example, want 15 at least", examples)
+	}
+}
+
+// pathOf is the path of the document that describes a file: that of the route whose request its key spells, or its own.
+func pathOf(key string) (string, bool) {
+	path, query, err := site.Request(key)
+	if err == nil {
+		if q, err := site.ParseRequest(path, query); err == nil && q.Route != nil {
+			return strings.TrimPrefix(q.Route.Pattern, "/v1"), true
+		}
+	}
+	for _, f := range site.Files {
+		if filePattern(f.Pattern).MatchString("/" + key) {
+			return strings.TrimPrefix(f.Pattern, "/v1"), true
+		}
+	}
+	return "", false
+}
+
+var variable = regexp.MustCompile(`\\\{[a-z0-9]+\\\}`)
+
+// filePattern finds the names that a pattern stands for; what a variable part may be is as site.Segments says.
+func filePattern(pattern string) *regexp.Regexp {
+	return regexp.MustCompile("^" + variable.ReplaceAllStringFunc(regexp.QuoteMeta(pattern), func(s string) string {
+		segment := site.SegmentByName(strings.Trim(s, `\{}`))
+		return "(?:" + strings.Trim(segment.Pattern, "^$") + ")"
+	}) + "$")
+}
+
+// testFiles: every JSON file of the snapshot is described, and is as described.
+func (d *described) testFiles(t *testing.T) {
+	compiled := map[string]*jsonschema.Schema{}
+	seen := map[string]int{}
+	for name, data := range d.files {
+		path, ok := pathOf(name)
+		if !ok {
+			t.Errorf("%s is no answer of a route and not in site.Files", name)
+			continue
+		}
+		seen[path]++
+		if compiled[path] == nil {
+			compiled[path] = d.compile(t, path)
+		}
+		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if err := compiled[path].Validate(value); err != nil {
+			t.Errorf("%s is not as %s is described: %v", name, path, err)
+		}
+		if t.Failed() && len(seen) > 5 {
+			break
+		}
+	}
+	for _, r := range site.Routes {
+		if r.Ext == ".json" && r.Rule != site.RuleLookup && seen[strings.TrimPrefix(r.Pattern, "/v1")] == 0 {
+			t.Errorf("no file of the snapshot answers route %s", r.Name)
+		}
+	}
+	d.testRefusals(t)
+}
+
+// testRefusals: what is not as described is found. Each row spoils a file.
+func (d *described) testRefusals(t *testing.T) {
+	for _, c := range []struct{ name, old, new string }{
+		{"v1/stats.json", `"total_services":`, `"services_total":1,"total_services":`},
+		{"v1/stats.json", `"total_services":`, `"total_service":`},
+		{"v1/services.json", `"verified":false`, `"verified":null`},
+		{"v1/services.json", `"status":"online"`, `"status":"fine"`},
+		{"v1/services.json", `"created_at":"2026`, `"created_at":"on 2026`},
+		{"v1/services.json", `"min_price_usd":0.`, `"min_price_usd":-1.`},
+		{"v1/services.json", `"networks":["`, `"networks":[7,"`},
+		{"v1/checks.json", `"total":`, `"total":"1","x":`},
+		{"v1/changes.json", `"summary":{"p`, `"summary":{"q`},
+	} {
+		data := d.files[c.name]
+		spoilt := bytes.Replace(data, []byte(c.old), []byte(c.new), 1)
+		if bytes.Equal(spoilt, data) {
+			t.Errorf("%s has no %s to spoil", c.name, c.old)
+			continue
+		}
+		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(spoilt))
+		if err != nil {
+			t.Fatal(err)
+		}
+		path, _ := pathOf(c.name)
+		if d.compile(t, path).Validate(value) == nil {
+			t.Errorf("%s may have %s in place of %s", c.name, c.new, c.old)
+		}
+	}
+}
+
+// compile is the schema of what a path answers.
+func (d *described) compile(t *testing.T, path string) *jsonschema.Schema {
+	t.Helper()
+	escaped := strings.ReplaceAll(strings.ReplaceAll(path, "~", "~0"), "/", "~1")
+	at := (&url.URL{Path: "/paths/" + escaped + "/get/responses/200/content/application~1json/schema"}).EscapedPath()
+	s, err := d.schemas.Compile(documentURL + "#" + at)
+	if err != nil {
+		t.Fatalf("schema of %s: %v", path, err)
+	}
+	return s
+}
+
+// check asks the handler and holds its answer to the description of the path.
+func (d *described) check(path string, r *http.Request) (*httptest.ResponseRecorder, error) {
+	return d.checkOf(d.handler, path, r)
+}
+
+func (d *described) checkOf(h http.Handler, path string, r *http.Request) (*httptest.ResponseRecorder, error) {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	item := d.doc.Paths.Value(path)
+	if item == nil {
+		return w, fmt.Errorf("%s is not described", path)
+	}
+	input := &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: &openapi3filter.RequestValidationInput{
+			Request: r, Route: &routers.Route{Spec: d.doc, Path: path, PathItem: item, Method: http.MethodGet, Operation: item.Get},
+		},
+		Status: w.Code, Header: w.Header(), Options: &openapi3filter.Options{IncludeResponseStatus: true},
+	}
+	return w, openapi3filter.ValidateResponse(r.Context(), input.SetBodyBytes(w.Body.Bytes()))
+}
+
+// testAnswers asks every route anything that its row of the table allows, and some that it does not: each answer is as
+// described, and none is a failure of ours.
+func (d *described) testAnswers(t *testing.T) {
+	var routes []*site.Route
+	for i := range site.Routes {
+		if r := &site.Routes[i]; r.Ext == ".json" {
+			routes = append(routes, r)
+		}
+	}
+	statuses := map[int]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		for range 10 {
+			statuses[d.ask(t, rapid.SampledFrom(routes).Draw(t, "route"))]++
+		}
+	})
+	if statuses[http.StatusOK] == 0 || statuses[http.StatusBadRequest] == 0 {
+		t.Errorf("answers by status: %v", statuses)
+	}
+}
+
+// ask draws a request for a route, and answers the status.
+func (d *described) ask(t *rapid.T, route *site.Route) int {
+	path := variable.ReplaceAllStringFunc(regexp.QuoteMeta(route.Pattern), func(s string) string { return d.segment(t, strings.Trim(s, `\{}`)) })
+	path = strings.ReplaceAll(path, `\`, "")
+	valid, query := true, url.Values{}
+	for i := range route.Params {
+		p := &route.Params[i]
+		if rapid.Bool().Draw(t, "has "+p.Name) {
+			value, ok := d.value(t, p)
+			valid = valid && ok
+			query.Set(p.Name, value)
+		}
+	}
+	target := path + "?" + query.Encode()
+	w, err := d.check(strings.TrimPrefix(route.Pattern, "/v1"), httptest.NewRequest(http.MethodGet, target, nil))
+	if err != nil {
+		t.Fatalf("GET %s: %d: %v", target, w.Code, err)
+	}
+	if known := w.Code == http.StatusOK || w.Code == http.StatusNotFound; valid != known || w.Code >= 500 {
+		t.Fatalf("GET %s answers %d: %s", target, w.Code, w.Body)
+	}
+	return w.Code
+}
+
+// segment draws a variable part of a path.
+func (d *described) segment(t *rapid.T, name string) string {
+	if name == "slug" {
+		return rapid.OneOf(rapid.SampledFrom(d.index.Slugs), rapid.Just("not-there")).Draw(t, name)
+	}
+	return rapid.SampledFrom([]string{"eip155:8453", "0x209693bc6afc0c5328ba36faf03c514ef312287c", strings.Repeat("0f", 32)}).Draw(t, name)
+}
+
+// value draws a value of a parameter, and says whether it may have it.
+func (d *described) value(t *rapid.T, p *site.Param) (string, bool) {
+	switch p.Kind {
+	case site.KindInteger:
+		n := rapid.OneOf(rapid.IntRange(p.Min-1, min(p.Max+1, p.Min+120)), rapid.Just(p.Max)).Draw(t, p.Name)
+		return strconv.Itoa(n), n >= p.Min && n <= p.Max
+	case site.KindChoice, site.KindSet:
+		v := rapid.SampledFrom(append([]string{"nothing"}, p.Values...)).Draw(t, p.Name)
+		return v, v != "nothing"
+	default:
+		v := rapid.OneOf(rapid.SampledFrom([]string{"AI", "BSE", "a", "quote", d.index.Slugs[0]}), rapid.StringN(1, 101, -1)).Draw(t, p.Name)
+		return v, len([]rune(v)) <= site.MaxText && !strings.ContainsRune(v, 0)
+	}
+}
+
+// testErrors: each error that a reader may meet has the described shape.
+func (d *described) testErrors(t *testing.T) {
+	for _, c := range []struct {
+		method, target, path string
+		status               int
+		kind                 string
+	}{
+		{"GET", "/v1/services?per_page=101", "/services", 400, site.ErrorInvalidParameter},
+		{"GET", "/v1/services?category=%ff", "/services", 400, site.ErrorInvalidParameter},
+		{"GET", "/v1/services?" + strings.Repeat("q=a&", 3000), "/services", 400, site.ErrorInvalidParameter},
+		{"GET", "/v1/checks?limit=0", "/checks", 400, site.ErrorInvalidParameter},
+		{"GET", "/v1/services/not-there", "/services/{slug}", 404, site.ErrorNotFound},
+		{"GET", "/v1/services/not-there/checks?limit=3", "/services/{slug}/checks", 404, site.ErrorNotFound},
+		{"GET", "/v1/services/%2e%2e%2fx", "/services/{slug}", 404, site.ErrorNotFound},
+		{"POST", "/v1/services", "/services", 405, site.ErrorMethodNotAllowed},
+		{"DELETE", "/v1/services/x", "/services/{slug}", 405, site.ErrorMethodNotAllowed},
+	} {
+		w, err := d.check(c.path, httptest.NewRequest(c.method, c.target, nil))
+		d.expectError(t, c.method+" "+c.target, w, err, c.status, c.kind)
+	}
+	damaged := filepath.Join(d.root, "tree", d.report.Snapshot)
+	if err := os.Remove(filepath.Join(damaged, "v1", "tags.json")); err != nil {
+		t.Fatal(err)
+	}
+	w, err := d.checkOf(handlerAt(t, damaged), "/tags", httptest.NewRequest("GET", "/v1/tags", nil))
+	d.expectError(t, "a file that is missing", w, err, 500, site.ErrorInternal)
+	w, err = d.checkOf(handlerAt(t, scratch(t)), "/tags", httptest.NewRequest("GET", "/v1/tags", nil))
+	d.expectError(t, "nothing published", w, err, 503, "")
+}
+
+func handlerAt(t *testing.T, root string) http.Handler {
+	t.Helper()
+	source, err := output.OpenSource(root, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(source.Close)
+	return serve.NewHandler(serve.Options{Source: source})
+}
+
+func (d *described) expectError(t *testing.T, what string, w *httptest.ResponseRecorder, invalid error, status int, kind string) {
+	t.Helper()
+	if invalid != nil {
+		t.Errorf("%s: %v", what, invalid)
+	}
+	var body site.ErrorBody
+	decoder := json.NewDecoder(io.LimitReader(w.Body, 1<<20))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&body); err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+	if w.Code != status || body.Error.Code != status || kind != "" && body.Error.Type != kind || body.Error.Message == "" {
+		t.Errorf("%s is answered with %d, %+v; want %d, %s", what, w.Code, body.Error, status, kind)
+	}
+	if (len(body.Error.Fields) > 0) != (status == http.StatusBadRequest) || !slices.Contains(site.ErrorTypes, body.Error.Type) {
+		t.Errorf("%s is answered with %+v", what, body.Error)
+	}
+}
