@@ -341,6 +341,7 @@ func TestReference(t *testing.T) {
 			In("details code", HasText(`"slug": "acme"`)),
 			In("a[href='#rule-window']")),
 		In("section[aria-labelledby=getService]", HasText("curl 'https://tollbook.example/v1/services/acme'"), In("a[href='#type-ServiceDetail']")),
+		In("section[aria-labelledby=getUptime]", In("tbody tr:first-child", HasText("{slug}"), HasText("part of the path"))),
 		In("section[aria-labelledby=asking]", HasText("the first that is not empty wins"), HasText("a page above 1,000,000"), HasText("is an empty list, not an error"),
 			HasText("an empty list with the true meta"), In("code", IsText("+"))),
 		In("section[aria-labelledby=errors]", HasText(`"field": "per_page"`), HasText(`got \"101\", may be an integer from 1 to 100`), HasText("not_found"), HasText("405")),

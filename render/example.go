@@ -11,71 +11,132 @@ import (
 
 // Examples are answers of a snapshot by which its documents show what each route answers.
 type Examples struct {
-	Slug   string            // the service that routes of one service are shown by, "" without any
-	Bodies map[string][]byte // by key: of each of Keys that there is
+	Segments map[string]string // what stands for the variable parts of paths; none in an empty directory
+	Bodies   map[string][]byte // by key: of each of Keys that there is
 }
 
-// Examples chooses the service for examples: the first by slug that is online and has a price, else the first.
+// Examples chooses the service that examples are about: the first by slug that is online and has a price, else the first.
 func (e *Edition) Examples() Examples {
-	x := Examples{Bodies: map[string][]byte{}}
+	x := Examples{Segments: map[string]string{}, Bodies: map[string][]byte{}}
+	var chosen *site.ServiceDetail
 	for i := range e.snapshot.Services {
-		item := &e.snapshot.Services[i].Item
-		if item.Status == site.StatusOnline && item.MinPriceUSD != nil {
-			x.Slug = item.Slug
-			break
+		d := &e.snapshot.Services[i].Detail
+		if priced := d.Status == site.StatusOnline && d.MinPriceUSD != nil; priced || chosen == nil {
+			chosen = d
+			if priced {
+				break
+			}
 		}
-		if i == 0 {
-			x.Slug = item.Slug
+	}
+	if chosen == nil {
+		return x
+	}
+	x.Segments["slug"] = chosen.Slug
+	for i := range chosen.Endpoints {
+		p := &chosen.Endpoints[i]
+		address, err := site.NormalAddress(chosen.BaseURL + p.Path)
+		if err != nil || len(p.Pricing) == 0 || p.Pricing[0].NetworkCAIP2 == nil {
+			continue
 		}
+		hash := site.Hash(address)
+		x.Segments["sha256"], x.Segments["shard"] = hash, hash[:2]
+		x.Segments["caip2"], x.Segments["address"] = *p.Pricing[0].NetworkCAIP2, p.Pricing[0].PayTo
+		break
 	}
 	return x
 }
 
-// Keys are the files that examples are made of: the answer of each JSON route without parameters, and each JSON file
-// that answers to its own path; not the description itself.
+// Keys are the files that examples are made of: the answer of each JSON route without parameters, or the shard that has
+// it, and each JSON file that answers to its own path; not the description itself.
 func (x Examples) Keys() map[string]bool {
 	keys := map[string]bool{}
-	add := func(key string) {
-		if !strings.Contains(key, "{") {
-			keys[key] = true
-		}
-	}
 	for i := range site.Routes {
 		if r := &site.Routes[i]; r.Ext == ".json" {
-			add(x.key(r.Pattern) + r.Ext)
+			if key, _ := x.source(r); key != "" {
+				keys[key] = true
+			}
 		}
 	}
 	for _, f := range site.Files {
-		if f.Pattern != "/"+site.OpenAPIFile {
-			add(x.key(f.Pattern))
+		if path, ok := x.path(f.Pattern); ok && f.Pattern != "/"+site.OpenAPIFile {
+			keys[path[1:]] = true
 		}
 	}
 	return keys
 }
 
-// key is a path without its first slash, for the chosen service if there is one.
-func (x Examples) key(pattern string) string {
-	if x.Slug != "" {
-		pattern = strings.Replace(pattern, "{slug}", x.Slug, 1)
+// path is a pattern with its variable parts filled in; false where one is not known.
+func (x Examples) path(pattern string) (string, bool) {
+	var b strings.Builder
+	for {
+		before, after, variable := strings.Cut(pattern, "{")
+		b.WriteString(before)
+		if !variable {
+			return b.String(), true
+		}
+		name, rest, _ := strings.Cut(after, "}")
+		value := x.Segments[name]
+		if value == "" {
+			return "", false
+		}
+		b.WriteString(value)
+		pattern = rest
 	}
-	return pattern[1:]
+}
+
+// source is the file that holds a route's example, "" without, and the hash of its row where it is one of a shard.
+func (x Examples) source(r *site.Route) (key, hash string) {
+	path, ok := x.path(r.Pattern)
+	if !ok {
+		return "", ""
+	}
+	q, err := site.ParseRequest((&url.URL{Path: path}).EscapedPath(), "")
+	if err != nil || q.Route == nil {
+		return "", ""
+	}
+	if r.Rule == site.RuleLookup {
+		key, _, hash = q.LookupShard()
+		return key, hash
+	}
+	return q.Key(), ""
 }
 
 // of is the example for an operation, nil without.
 func (x Examples) of(op *operation) (json.RawMessage, error) {
-	key := x.key(op.pattern)
+	key, hash := "", ""
 	if op.route != nil {
-		key += op.route.Ext
+		key, hash = x.source(op.route)
+	} else if path, ok := x.path(op.pattern); ok {
+		key = path[1:]
 	}
 	body, ok := x.Bodies[key]
 	if !ok {
 		return nil, nil
+	}
+	if hash != "" {
+		if body, ok = lookupAnswer(body, hash); !ok {
+			return nil, nil
+		}
 	}
 	example, err := clip(body)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", key, err)
 	}
 	return example, nil
+}
+
+// lookupAnswer is the answer that a shard holds for a hash.
+func lookupAnswer(shard []byte, hash string) ([]byte, bool) {
+	rows, _, err := Rows(shard)
+	if err != nil {
+		return nil, false
+	}
+	for _, row := range rows {
+		if site.LookupHash(row) == hash {
+			return site.LookupAnswer(row), true
+		}
+	}
+	return nil, false
 }
 
 // exampleValue is a value of a parameter that some service has or that differs from its default, "" where there is none.
@@ -129,8 +190,8 @@ const exampleParams = 3
 // commands are requests for an operation, to paste into a shell: as plain as its example, and with parameters, "" without.
 // Nothing in them can leave the quotes.
 func (a *API) commands(op *operation) (plain, withParams string) {
-	path := "/" + a.examples.key(op.pattern)
-	if strings.Contains(path, "{") {
+	path, ok := a.examples.path(op.pattern)
+	if !ok {
 		return "", ""
 	}
 	address := endpointURL(a.edition.pages.site.BaseURL, path)
@@ -141,7 +202,7 @@ func (a *API) commands(op *operation) (plain, withParams string) {
 	var values []string
 	for i := range op.route.Params {
 		p := &op.route.Params[i]
-		if v := a.edition.exampleValue(p, a.examples.Slug); v != "" && len(values) < exampleParams {
+		if v := a.edition.exampleValue(p, a.examples.Segments["slug"]); v != "" && len(values) < exampleParams {
 			values = append(values, p.Name+"="+strings.ReplaceAll(url.QueryEscape(v), "%2C", ","))
 		}
 	}

@@ -23,8 +23,8 @@ func manners() []manner {
 		{"An invalid value", fmt.Sprintf("is a 400 that names the parameter, what it got and what it may be. So is a page above %s, a text of more than %d characters, "+
 			"and a query string of more than %s bytes.", number(site.MaxPage), site.MaxText, number(int64(site.Table().Limits.MaxQuery)))},
 		{"A filter value that no service has", "is an empty list, not an error."},
-		{"Past the end", "a page is an empty list with the true `meta`."},
-		{"A path that ends in .json", "names a file of the snapshot by itself: `/v1/services.json` is `/v1/services`. Its parameters are ignored."},
+		{"Past the end", "a page or window is an empty list with the true `meta`."},
+		{"A path that ends in .json", "names a file of the snapshot by itself: `/v1/services.json` is `/v1/services`. No parameter of a route counts there."},
 		{"Unknown", "is `null`, never zero. Instants are UTC with milliseconds, so that they sort as text."},
 	}
 }

@@ -204,7 +204,7 @@ func (a *API) addRoute(r *site.Route) error {
 	}
 	op := &operation{ID: operationID(r.Name), Summary: strings.TrimSuffix(r.About, "."), Description: describeRoute(r), Tags: []string{tag}, pattern: r.Pattern, route: r}
 	for i := range r.Params {
-		op.Parameters = append(op.Parameters, a.edition.parameter(&r.Params[i], a.examples.Slug))
+		op.Parameters = append(op.Parameters, a.edition.parameter(&r.Params[i], a.examples.Segments["slug"]))
 	}
 	return a.add(op, site.Responses[r.Name])
 }
@@ -227,7 +227,7 @@ func (a *API) addFile(f site.File) error {
 
 // add completes an operation with what its path and its body's type say.
 func (a *API) add(op *operation, body any) error {
-	segments := pathParameters(op.pattern, a.examples.Slug)
+	segments := a.pathParameters(op.pattern)
 	op.Parameters = append(segments, op.Parameters...)
 	for _, p := range site.Common {
 		op.Parameters = append(op.Parameters, parameter{Ref: "#/components/parameters/" + p.Name})
@@ -263,7 +263,7 @@ func operationID(name string) string {
 }
 
 // pathParameters are the variable parts of a pattern.
-func pathParameters(pattern, slug string) []parameter {
+func (a *API) pathParameters(pattern string) []parameter {
 	var out []parameter
 	for rest := pattern; ; {
 		_, after, ok := strings.Cut(rest, "{")
@@ -275,8 +275,8 @@ func pathParameters(pattern, slug string) []parameter {
 		if s := site.SegmentByName(name); s != nil {
 			p.Description, p.Schema.Pattern, p.Schema.MaxLength = sentence(s.About), s.Pattern, s.MaxLength
 		}
-		if name == "slug" && slug != "" {
-			p.Example = slug
+		if v := a.examples.Segments[name]; v != "" {
+			p.Example = v
 		}
 		out, rest = append(out, p), tail
 	}

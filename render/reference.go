@@ -105,6 +105,11 @@ const openAPIKey = site.OpenAPIFile
 
 func (a *API) operation(op *operation) referenceOperation {
 	out := referenceOperation{ID: op.ID, Path: op.pattern, Summary: op.Summary + "."}
+	for _, p := range op.Parameters {
+		if p.In == "path" {
+			out.Params = append(out.Params, referenceParam{Name: "{" + p.Name + "}", Allowed: "part of the path", About: p.Description})
+		}
+	}
 	if op.route == nil {
 		out.Summary = op.Description
 	} else {
