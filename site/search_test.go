@@ -69,6 +69,7 @@ func TestWords(t *testing.T) {
 		{"東京都api v2", []string{"東京都api", "京都api", "都api", "api", "v2"}},
 		{"api東京", []string{"api東京", "東京", "京"}},
 		{"カート・かな", []string{"カート", "ート", "ト", "かな", "な"}},
+		{"カーab", []string{"カーab", "ーab", "ab"}},
 		{"人々〇", []string{"人々〇", "々〇", "〇"}},
 		{"\u1100\u1161\u11a8", []string{"\u1100\u1161\u11a8", "\u1161\u11a8", "\u11a8"}},
 		{"🚀rocket🚀", []string{"rocket"}},
