@@ -1,0 +1,170 @@
+package build_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tollbook/build"
+	"tollbook/crawl"
+	"tollbook/crawl/probe"
+	"tollbook/crawl/sample"
+	"tollbook/site"
+	"tollbook/site/x402"
+)
+
+// TestEvidenceSufficesToJudge visits the sample world and judges it again from what is published as evidence: every
+// check with its reason, every warning and the grade come out the same.
+func TestEvidenceSufficesToJudge(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	world, err := sample.Start(t.Context(), sample.Options{Pace: 1e-6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { world.Close() })
+	now := time.Now()
+	listings := sample.Listings(now, 0)
+	for i := range listings {
+		listings[i].CreatedAt = now // all as if just listed: those that nobody can pay are still active
+	}
+	if err := db.AddListings(t.Context(), listings); err != nil {
+		t.Fatal(err)
+	}
+	c := crawl.New(db, crawl.Options{HostGap: time.Microsecond, Hourly: -1}, probe.Options{
+		UserAgent: "Tollbook/test (+https://tollbook.example/bot)", RequestTimeout: 3 * time.Second,
+		Routes: []probe.Route{{Domain: sample.Domain, Dial: world.Dial, RootCAs: world.RootCAs()}},
+	})
+	t.Cleanup(c.Close)
+	if _, err := c.Round(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	dir := scratch(t)
+	run(t, db, dir, options(time.Now()))
+	files, err := filepath.Glob(filepath.Join(dir, "current", "v1/services/*/evidence.json"))
+	if err != nil || len(files) < 40 {
+		t.Fatalf("%d files of evidence (%v), want one for each of more than 40 services", len(files), err)
+	}
+	grades, classes := map[string]int{}, map[string]int{}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got struct{ Data site.Evidence }
+		if err := json.Unmarshal(data, &got); err != nil {
+			t.Fatal(err)
+		}
+		e := got.Data
+		again := x402.Assess(rejudge(t, e))
+		want := site.Evidence{Slug: e.Slug, Grade: again.Grade, Passed: again.Passed, Total: again.Total,
+			Checks: build.EvidenceChecks(again.Checks), Warnings: build.EvidenceWarnings(again.Warnings), Endpoints: e.Endpoints}
+		if diff := cmp.Diff(want, e); diff != "" {
+			t.Errorf("%s, judged again (-want +got):\n%s", e.Slug, diff)
+		}
+		compareDetail(t, filepath.Join(dir, "current", "v1/services", e.Slug+".json"), e)
+		grades[e.Grade]++
+		for _, p := range e.Endpoints {
+			if classes[class(p)]++; class(p) != "" {
+				checkEndpoint(t, e.Slug, p)
+			}
+		}
+		if strings.Contains(string(data), "Set-Cookie") {
+			t.Errorf("%s publishes cookies", e.Slug)
+		}
+	}
+	for _, grade := range []string{"A", "C", "F", "unknown"} {
+		if grades[grade] == 0 {
+			t.Errorf("no service has grade %s: %v", grade, grades)
+		}
+	}
+	if classes[""] != 40-25 {
+		t.Errorf("%d endpoints show nothing, want the 15 of 40 of one service that a single visit does not reach", classes[""])
+	}
+	for _, of := range []string{"paid_ok", "paid_broken", "paid_unreadable", "other_402", "host_disabled", "open", "gone", "server_error",
+		"unreachable", "challenge", "rate_limited"} {
+		if classes[of] == 0 {
+			t.Errorf("no endpoint shows class %s: %v", of, classes)
+		}
+	}
+}
+
+// rejudge makes of published evidence what the rules are applied to.
+func rejudge(t *testing.T, e site.Evidence) (list []x402.Evidence) {
+	t.Helper()
+	for _, p := range e.Endpoints {
+		if !p.IsActive {
+			continue
+		}
+		row := x402.Evidence{Endpoint: p.Method + " " + p.Path, URL: p.URL, Inconclusive: p.Verdict == nil}
+		judged := p.Terms
+		if judged == nil {
+			judged = p.Answer
+		}
+		if judged != nil && judged.Status != nil {
+			body := []byte(judged.Body.Text)
+			if judged.Body.Encoding == "base64" {
+				var err error
+				if body, err = base64.StdEncoding.DecodeString(judged.Body.Text); err != nil {
+					t.Fatal(err)
+				}
+			}
+			row.TLSVerified, row.Hops = judged.TLSVerified, judged.Redirects
+			row.Captured = x402.Capture(x402.Answer{Status: *judged.Status, Header: judged.Headers, Body: body, Truncated: judged.Body.Truncated, URL: p.URL})
+		}
+		list = append(list, row)
+	}
+	return list
+}
+
+// compareDetail holds the contract's compliance to the evidence.
+func compareDetail(t *testing.T, file string, e site.Evidence) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct{ Data site.ServiceDetail }
+	if err := json.Unmarshal(data, &got); err != nil {
+		t.Fatal(err)
+	}
+	c := got.Data.Assessment.Compliance
+	if c.Grade != e.Grade || c.Passed != e.Passed || len(c.Checks) != len(e.Checks) {
+		t.Errorf("%s: the detail says %s, %d; the evidence %s, %d", e.Slug, c.Grade, c.Passed, e.Grade, e.Passed)
+	}
+}
+
+func class(p site.EndpointEvidence) string {
+	if p.Inconclusive != nil {
+		return p.Inconclusive.Class
+	}
+	if p.Class == nil {
+		return ""
+	}
+	return *p.Class
+}
+
+// checkEndpoint holds evidence of an endpoint that was just asked to what is promised of every verdict.
+func checkEndpoint(t *testing.T, slug string, p site.EndpointEvidence) {
+	t.Helper()
+	shown := p.Answer
+	if p.Inconclusive != nil {
+		shown = p.Inconclusive.Answer
+	}
+	switch {
+	case shown == nil || shown.Request == nil || shown.PhasesMS == nil:
+		t.Errorf("%s %s: no request and answer are shown: %+v", slug, p.Path, shown)
+	case shown.Request.Headers["User-Agent"][0] != "Tollbook/test (+https://tollbook.example/bot)":
+		t.Errorf("%s %s: asked as %v", slug, p.Path, shown.Request.Headers)
+	case (shown.Status == nil) != (shown.ResponseTimeMS == nil):
+		t.Errorf("%s %s: status %v, response time %v", slug, p.Path, shown.Status, shown.ResponseTimeMS)
+	case p.Verdict != nil && *p.Verdict == "paid" && (p.Captured == nil || *shown.Status != 402):
+		t.Errorf("%s %s: paid without terms", slug, p.Path)
+	}
+}
