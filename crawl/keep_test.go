@@ -1,0 +1,141 @@
+package crawl
+
+import (
+	"bytes"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tollbook/crawl/probe"
+	"tollbook/site"
+	"tollbook/site/postgres"
+)
+
+// TestAnswersAreKept asks real endpoints and looks at what stands behind their verdicts.
+func TestAnswersAreKept(t *testing.T) {
+	t.Parallel()
+	page := strings.Repeat("é", site.EvidenceBytes)
+	mux := http.NewServeMux()
+	mux.HandleFunc("/boom", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header()["Set-Cookie"] = []string{"session=1"}
+		w.Header()["X-Internal-Token"] = []string{"secret"}
+		w.Header()["Server"] = []string{"nginx\xff"}
+		w.WriteHeader(500)
+		w.Write([]byte("\xff\x00" + page))
+	})
+	mux.HandleFunc("/terms", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header()["Set-Cookie"] = []string{"session=1"}
+		pay(w, hostileBody(hostileRow("100", "", "")))
+	})
+	mux.HandleFunc("/picky", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "which city?", 422) })
+	mux.HandleFunc("/moved", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/gone", http.StatusTemporaryRedirect)
+	})
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	m := open(t)
+	host := strings.TrimPrefix(server.URL, "http://")
+	m.list(t, postgres.Listing{Slug: "acme", Name: "Acme", Description: "d", BaseURL: server.URL, Category: "AI", Source: "imported:file", CreatedAt: noon,
+		Endpoints: []postgres.ListedEndpoint{{Path: "/boom"}, {Path: "/terms"}, {Path: "/picky"}, {Path: "/moved"}, {Path: "/of/{symbol}"}}})
+	now := &clock{now: noon}
+	c := crawler(t, m, Options{Now: now.Now}, probe.Options{Guard: &probe.Guard{AllowPrivate: []string{host}}, UserAgent: "Tollbook/test"})
+	round(t, c)
+
+	type kept struct {
+		Envelope, Conclusive bool
+		Status, Length       int
+		Truncated, Sent      bool
+		Class                string
+		Redirects            []string
+		Header               []string
+	}
+	got := map[string]kept{}
+	for _, e := range m.facts(t, noon.Add(time.Hour))["acme"].Endpoints {
+		if v := e.Envelope; v != nil {
+			got[e.Path] = kept{Envelope: true, Status: v.StatusCode, Length: len(v.Body), Sent: v.Exchange.Method != "", Class: v.Exchange.Class, Header: names(v.Header)}
+		}
+		for _, a := range []*postgres.Answer{e.Answer, e.Inconclusive} {
+			if a == nil {
+				continue
+			}
+			k := kept{Conclusive: a.Conclusive, Length: len(a.Body), Truncated: a.Truncated, Sent: a.Exchange.Method != "", Class: a.Exchange.Class,
+				Redirects: a.Exchange.Redirects, Header: names(a.Header)}
+			if a.StatusCode != nil {
+				k.Status = *a.StatusCode
+			}
+			got[e.Path] = k
+			if e.Path == "/boom" && !bytes.Equal(a.Body, []byte("\xff\x00" + page)[:site.EvidenceBytes]) {
+				t.Error("the bytes of an answer are not as received")
+			}
+			if k.Sent && a.Exchange.RequestHeader.Get("User-Agent") != "Tollbook/test" {
+				t.Errorf("%s: asked with %v", e.Path, a.Exchange.RequestHeader)
+			}
+		}
+	}
+	for path, k := range got { // the server's own
+		k.Header = strings.Fields(strings.NewReplacer("Date", "", "Content-Length", "").Replace(strings.Join(k.Header, " ")))
+		got[path] = k
+	}
+	body := len(hostileBody(hostileRow("100", "", "")))
+	want := map[string]kept{
+		"/boom":        {Conclusive: true, Status: 500, Length: site.EvidenceBytes, Truncated: true, Sent: true, Class: "server_error", Header: []string{"Content-Type", "Server"}},
+		"/terms":       {Envelope: true, Status: 402, Length: body, Sent: true, Class: "paid_ok", Header: []string{"Content-Type"}},
+		"/picky":       {Status: 422, Length: 12, Sent: true, Class: "needs_input", Header: []string{"Content-Type"}},
+		"/moved":       {Conclusive: true, Status: 404, Length: 19, Sent: true, Class: "gone", Redirects: []string{server.URL + "/gone"}, Header: []string{"Content-Type"}},
+		"/of/{symbol}": {Class: "needs_input", Header: []string{}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("kept (-want +got):\n%s", diff)
+	}
+}
+
+// names are the names of headers, in order.
+func names(h http.Header) []string { return slices.Sorted(maps.Keys(h)) }
+
+// TestSameAnswer: what differs from visit to visit without saying anything does not make an answer another one.
+func TestSameAnswer(t *testing.T) {
+	t.Parallel()
+	h := func(pairs ...string) http.Header {
+		out := http.Header{}
+		for i := 0; i < len(pairs); i += 2 {
+			out.Add(pairs[i], pairs[i+1])
+		}
+		return out
+	}
+	first := sum(402, h("Date", "now", "A", "1", "B", "2"), []byte("x"))
+	for _, test := range []struct {
+		name string
+		sum  []byte
+		same bool
+	}{
+		{"another date", sum(402, h("B", "2", "A", "1", "Date", "then", "Cf-Ray", "7"), []byte("x")), true},
+		{"another status", sum(412, h("A", "1", "B", "2"), []byte("x")), false},
+		{"another header", sum(402, h("A", "1", "B", "3"), []byte("x")), false},
+		{"one header less", sum(402, h("A", "1"), []byte("x")), false},
+		{"another body", sum(402, h("A", "1", "B", "2"), []byte("y")), false},
+	} {
+		if same := bytes.Equal(first, test.sum); same != test.same {
+			t.Errorf("%s: same %v, want %v", test.name, same, test.same)
+		}
+	}
+}
+
+// TestUnprobeableClasses holds the site's word for classes to the prober's.
+func TestUnprobeableClasses(t *testing.T) {
+	t.Parallel()
+	want := map[string]bool{probe.ClassNeedsInput: true, probe.ClassWrongMethod: true}
+	for _, class := range []string{probe.ClassPaidOK, probe.ClassPaidBroken, probe.ClassOther402, probe.ClassUnreadable, probe.ClassHostDisabled,
+		probe.ClassOpen, probe.ClassNeedsInput, probe.ClassWrongMethod, probe.ClassAuth, probe.ClassChallenge, probe.ClassRateLimited,
+		probe.ClassUnavailable, probe.ClassInterrupted, probe.ClassGone, probe.ClassRedirect, probe.ClassClientError, probe.ClassServerError,
+		probe.ClassInvalidHTTP, probe.ClassOversized, probe.ClassUnreachable, probe.ClassRefused} {
+		if site.Unprobeable(class) != want[class] {
+			t.Errorf("Unprobeable(%s) = %v", class, !want[class])
+		}
+	}
+}
