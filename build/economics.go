@@ -158,9 +158,7 @@ func risk(f *postgres.ServiceFacts, d *site.ServiceDetail, a site.Assessment, m 
 	if o.testnet {
 		flag(site.RiskWarning, "testnet_only", "every price is on a test network")
 	}
-	if a.Domain.FreeHost {
-		flag(site.RiskWarning, "free_host", "%s is on a free-hosting or tunnel domain", hostOf(f.BaseURL))
-	}
+	r.Flags = append(r.Flags, domainFlags(f, a.Domain)...)
 	for _, g := range r.Flags {
 		if g.Level == site.RiskDanger || r.Level == site.RiskClean {
 			r.Level = g.Level

@@ -101,14 +101,8 @@ func statusAfter(check string, consecutiveFailures int) string {
 
 // assess puts the parts of an assessment together. Its time is that of the newest fact behind it.
 func assess(f *postgres.ServiceFacts, d *site.ServiceDetail, o offer, m *market, shown []x402.Evidence, now time.Time) site.Assessment {
-	newest := f.LastCheckedAt
-	for _, e := range f.Endpoints {
-		if e.Envelope != nil && (newest == nil || e.Envelope.ReceivedAt.After(*newest)) {
-			newest = &e.Envelope.ReceivedAt
-		}
-	}
 	a := site.Assessment{
-		UpdatedAt: timeOrNull(newest),
+		UpdatedAt: timeOrNull(newestFact(f)),
 		InputHash: inputHash(f),
 		Reliability: site.Reliability{
 			Uptime:        site.ReliabilityUptime{H24: d.Uptime.H24, D7: d.Uptime.D7, D30: d.Uptime.D30, D90: d.Uptime.D90},
@@ -116,7 +110,8 @@ func assess(f *postgres.ServiceFacts, d *site.ServiceDetail, o offer, m *market,
 			LastCheckedAt: d.LastCheckedAt, ConsecutiveFailures: d.ConsecutiveFailures, TotalChecks: d.TotalChecks,
 		},
 		Compliance: compliance(f, shown, now),
-		Domain:     site.DomainFacts{FreeHost: site.IsFreeHost(hostOf(f.BaseURL))},
+		Site:       siteFacts(f),
+		Domain:     domainFacts(f, now),
 		Economics:  m.economics(f, o, now),
 		Traction:   traction(o),
 	}

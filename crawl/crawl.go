@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"tollbook/crawl/facts"
 	"tollbook/crawl/probe"
 	"tollbook/site/postgres"
 )
@@ -28,15 +29,19 @@ type Options struct {
 	Logger  *slog.Logger           // one line a check; nil for none
 	Visited func(done, due int)    // after each visit, for a progress bar; nil for none
 	Rand    func() float64         // 0 <= r < 1, for jitter; math/rand's when nil
-	Changed func([]postgres.Visit) // after visits are kept; nil for none
+	Changed func([]postgres.Visit) // after visits are kept, and without any after looks at sites; nil for none
+
+	Bootstrap string // address of the list of RDAP servers; IANA's when empty
 }
 
 // Crawler visits services that are due.
 type Crawler struct {
-	db     *postgres.DB
-	prober *probe.Prober
-	hosts  *pace
-	o      Options
+	db      *postgres.DB
+	prober  *probe.Prober
+	fetcher *facts.Fetcher
+	guard   *probe.Guard
+	hosts   *pace
+	o       Options
 }
 
 // New makes a crawler that asks through a prober with options p, completed by the crawler's own pace and clock: the same
@@ -47,6 +52,7 @@ func New(db *postgres.DB, o Options, p probe.Options) *Crawler {
 	o.Hourly = cmp.Or(o.Hourly, 600)
 	o.Visit = cmp.Or(o.Visit, 90*time.Second)
 	o.Jitter = cmp.Or(o.Jitter, 0.2)
+	o.Bootstrap = cmp.Or(o.Bootstrap, facts.BootstrapAddress)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -54,13 +60,22 @@ func New(db *postgres.DB, o Options, p probe.Options) *Crawler {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	c := &Crawler{db: db, hosts: newPace(o.HostGap, o.Hourly), o: o}
-	p.Pace, p.Now = c.hosts.next, o.Now
+	if p.Guard == nil {
+		p.Guard = &probe.Guard{}
+	}
+	p.Pace, p.Now, c.guard = c.hosts.next, o.Now, p.Guard
 	c.prober = probe.New(p)
+	c.fetcher = facts.New(facts.Options{
+		Guard: p.Guard, Routes: p.Routes, UserAgent: p.UserAgent, Enter: c.hosts.enter, Robots: robotsStore{db}, Now: o.Now,
+	})
 	return c
 }
 
 // Close drops kept connections.
-func (c *Crawler) Close() { c.prober.Close() }
+func (c *Crawler) Close() {
+	c.prober.Close()
+	c.fetcher.Close()
+}
 
 // Report counts what a round of visits found.
 type Report struct {
@@ -199,8 +214,25 @@ func (r *Report) count(v postgres.Visit) {
 // idle is the longest sleep between rounds: a service listed meanwhile is found after it.
 const idle = 5 * time.Second
 
-// Run visits services as they become due until ctx ends.
+// Run visits services, and looks at their sites and domains, as they become due until ctx ends.
 func (c *Crawler) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var gathering sync.WaitGroup
+	var failed error
+	gathering.Go(func() {
+		if failed = c.runGather(ctx); failed != nil {
+			cancel()
+		}
+	})
+	err := c.runRounds(ctx)
+	cancel()
+	gathering.Wait()
+	return cmp.Or(err, failed)
+}
+
+// runRounds visits services as they become due until ctx ends.
+func (c *Crawler) runRounds(ctx context.Context) error {
 	for {
 		if _, err := c.Round(ctx); err != nil {
 			if ctx.Err() != nil {

@@ -39,8 +39,13 @@ func (c *Crawler) visit(ctx context.Context, s postgres.DueService) (postgres.Vi
 	if err != nil && ctx.Err() == nil {
 		c.o.Logger.Warn("visiting without what the endpoints declared before", "service", s.Slug, "error", err)
 	}
+	asked := c.askedOff(limited, s)
 	var answers []answer
 	for _, e := range toVisit(s.Endpoints, began) {
+		if asked(e.Path) {
+			answers = append(answers, answer{e, probe.Result{Verdict: probe.Inconclusive, Class: classRobots, Reason: askedOffReason, FinalURL: s.BaseURL + e.Path}, c.o.Now()})
+			continue
+		}
 		leave, err := c.hosts.enter(limited, host(s.BaseURL))
 		if err != nil {
 			break

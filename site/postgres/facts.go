@@ -140,6 +140,7 @@ type ListedEndpoint struct {
 	Method, Path string
 	Description  *string
 	MimeType     *string
+	Origin       string // who told of it, "" for import
 }
 
 // History is what a sample world did before it was first crawled: written once, in one transaction.

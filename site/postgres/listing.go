@@ -53,12 +53,7 @@ func addListing(ctx context.Context, tx pgx.Tx, l Listing) error {
 		return fmt.Errorf("insert service: %w", err)
 	}
 	batch := &pgx.Batch{}
-	for _, e := range l.Endpoints {
-		batch.Queue(`
-			INSERT INTO endpoints (id, service_id, method, method_declared, path, description, mime_type, origin, first_seen_at)
-			VALUES ($1, $2, $3, $3 <> '', $4, $5, $6, 'import', $7)`,
-			EndpointID(l.Slug, e.Method, e.Path), id, e.Method, e.Path, e.Description, e.MimeType, l.CreatedAt)
-	}
+	queueEndpoints(batch, id, l.Slug, l.CreatedAt, l.Endpoints)
 	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
 		return fmt.Errorf("insert endpoints: %w", err)
 	}
@@ -126,16 +121,7 @@ func (db *DB) Due(ctx context.Context, now time.Time, lease time.Duration, limit
 		if err != nil {
 			return err
 		}
-		ids, at := make([]int64, len(taken)), make(map[int64]int, len(taken))
-		due = make([]DueService, len(taken))
-		for i, s := range taken {
-			ids[i], at[s.ID], due[i].Service = s.ID, i, s
-		}
-		found, err := endpoints(ctx, tx, `SELECT `+endpointColumns+` FROM endpoints WHERE service_id = ANY($1) ORDER BY service_id, id`, ids)
-		for _, e := range found {
-			d := &due[at[e.ServiceID]]
-			d.Endpoints = append(d.Endpoints, e)
-		}
+		due, err = withEndpoints(ctx, tx, taken)
 		return err
 	})
 	if err != nil {

@@ -33,6 +33,8 @@ type ServiceFacts struct {
 	TotalChecks int64           // visits ever
 	Log         LogFacts
 
+	Site       *SiteFacts       // nil before the first look
+	Domain     *DomainFacts     // nil where the base address has no registrable domain, and before the first look
 	Changes    []Change         // the newest maxChanges, newest first
 	ChangeLogs []ChangeLogFacts // of its records, that of all types first; none without records
 	PriceSpans []PriceSpan      // by endpoint, then since
@@ -84,6 +86,9 @@ func (r *Reader) Facts(ctx context.Context, now time.Time, delay time.Duration) 
 		return nil, err
 	}
 	if err := r.readSeries(ctx, at); err != nil {
+		return nil, err
+	}
+	if err := r.readSites(ctx, at); err != nil {
 		return nil, err
 	}
 	if err := r.readChanges(ctx, now.Add(-delay), at); err != nil {

@@ -1,0 +1,168 @@
+package crawl
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"tollbook/crawl/facts"
+	"tollbook/site"
+	"tollbook/site/postgres"
+)
+
+// Imported counts what an import from an address brought.
+type Imported struct {
+	Listed    int // services that were not listed before
+	Known     int // services that were
+	Endpoints int // new endpoints of those
+	Refused   int // services at addresses that are not visited, such as localhost
+}
+
+// Import lists the services of an address: a list, when its path ends in .json or .toml, all of it or none; else a
+// facilitator's catalogue, whose services are added to what is listed. page hears of each page of a catalogue that was
+// read, with the entries so far and the total, -1 when it is not said; nil for nobody.
+func (c *Crawler) Import(ctx context.Context, address string, page func(items, total int)) (Imported, error) {
+	u, err := webAddress(address)
+	if err != nil {
+		return Imported{}, fmt.Errorf("the address %w", err)
+	}
+	switch strings.ToLower(path.Ext(u.Path)) {
+	case ".json", ".toml":
+		data, err := c.fetcher.List(ctx, address, maxList)
+		if err != nil {
+			return Imported{}, err
+		}
+		listings, err := ReadListings(path.Base(u.Path), bytes.NewReader(data), c.o.Now())
+		if err != nil {
+			return Imported{}, err
+		}
+		return Imported{Listed: len(listings)}, c.db.AddListings(ctx, listings)
+	}
+	items, err := c.fetcher.Catalogue(ctx, address, nil, page)
+	if err != nil {
+		return Imported{}, err
+	}
+	return c.addSellers(ctx, facts.Sellers(items), u.Hostname())
+}
+
+// addSellers lists sellers that no listed service is, and adds what a catalogue knows of the others.
+func (c *Crawler) addSellers(ctx context.Context, sellers []facts.Seller, from string) (Imported, error) {
+	listed, err := c.db.Services(ctx)
+	if err != nil {
+		return Imported{}, err
+	}
+	slugs, hosts := map[string]bool{}, map[string][]string{}
+	for _, s := range listed {
+		slugs[s.Slug] = true
+		hosts[hostName(s.BaseURL)] = append(hosts[hostName(s.BaseURL)], s.BaseURL)
+	}
+	var got Imported
+	var fresh []postgres.Listing
+	for _, s := range sellers {
+		if u, err := url.Parse(s.BaseURL); err != nil || c.guard.CheckURL(u) != nil {
+			got.Refused++
+			continue
+		}
+		if bases := hosts[hostName(s.BaseURL)]; len(bases) > 0 {
+			got.Known++
+			for _, base := range bases {
+				n, err := c.addDeclared(ctx, base, s)
+				if err != nil {
+					return got, err
+				}
+				got.Endpoints += n
+			}
+			continue
+		}
+		fresh = append(fresh, listingOf(s, from, slugs, c.o.Now()))
+	}
+	if err := c.db.AddListings(ctx, fresh); err != nil {
+		return got, err
+	}
+	got.Listed = len(fresh)
+	return got, nil
+}
+
+// hostName is the host of a base address with the port that is not its scheme's own: a seller whose scheme the catalogue
+// has wrong is the same one.
+func hostName(base string) string {
+	_, host, _ := strings.Cut(base, "://")
+	host, _, _ = strings.Cut(host, "/")
+	return strings.ToLower(host)
+}
+
+// addDeclared adds the endpoints of a seller that lie below a listed base address.
+func (c *Crawler) addDeclared(ctx context.Context, base string, s facts.Seller) (int, error) {
+	known, err := c.db.ServiceAt(ctx, base)
+	if err != nil || known == nil {
+		return 0, err
+	}
+	templates, err := c.templates(ctx, known.ID)
+	if err != nil {
+		return 0, err
+	}
+	declared := make([]facts.Declared, len(s.Endpoints))
+	for i, e := range s.Endpoints {
+		declared[i] = e.Declared
+	}
+	add, _ := discover(known.Endpoints, facts.Below(base, declared), templates)
+	if len(add) == 0 {
+		return 0, nil
+	}
+	return len(add), c.db.AddEndpoints(ctx, known.ID, known.Slug, c.o.Now(), add)
+}
+
+// listingOf makes a listing of a seller: its name from its entries or its host, its category the first of its tags that
+// is one of ours. slugs are the taken ones.
+func listingOf(s facts.Seller, from string, slugs map[string]bool, now time.Time) postgres.Listing {
+	l := postgres.Listing{
+		Name: clean(strings.TrimSpace(s.Name), maxName), Description: clean(s.Description, maxDescription), BaseURL: s.BaseURL,
+		Category: "Other", Source: clean("imported:"+from, maxName), CreatedAt: now,
+	}
+	if l.Name == "" {
+		l.Name = clean(s.Host, maxName)
+	}
+	if l.Description == "" {
+		l.Description = "Listed in the catalogue of " + from + "."
+	}
+	for _, tag := range s.Tags {
+		i := slices.IndexFunc(site.Categories, func(c string) bool { return strings.EqualFold(c, tag) })
+		if i >= 0 {
+			l.Category = site.Categories[i]
+			break
+		}
+	}
+	l.Slug = freeSlug(slugs, Slug(l.Name), Slug(s.Host))
+	slugs[l.Slug] = true
+	for _, e := range s.Endpoints {
+		l.Endpoints = append(l.Endpoints, postgres.ListedEndpoint{
+			Method: e.Method, Path: e.Path, Description: textOrNull(e.Description, nil), MimeType: textOrNull(e.MimeType, nil), Origin: e.Origin,
+		})
+	}
+	return l
+}
+
+// freeSlug is the first of the wanted slugs that is not taken, or the last one with a number.
+func freeSlug(taken map[string]bool, wanted ...string) string {
+	last := "service"
+	for _, slug := range wanted {
+		if site.ValidSlug(slug) {
+			if !taken[slug] {
+				return slug
+			}
+			last = slug
+		}
+	}
+	for n := 2; ; n++ {
+		tail := fmt.Sprintf("-%d", n)
+		slug := strings.TrimRight(last[:min(len(last), 80-len(tail))], "-") + tail
+		if !taken[slug] {
+			return slug
+		}
+	}
+}

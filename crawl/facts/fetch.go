@@ -1,0 +1,238 @@
+package facts
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"tollbook/crawl/probe"
+)
+
+// Limits of a fetch.
+const (
+	maxDocument  = 256 << 10 // bytes, after decompression
+	maxHeader    = 64 << 10
+	maxRedirects = 3
+	connectLimit = 5 * time.Second
+)
+
+// Errors of a fetch. ErrElsewhere is the site's doing, the others say nothing of it.
+var (
+	ErrDisallowed = errors.New("robots.txt disallows it")
+	ErrElsewhere  = errors.New("redirected where we do not follow")
+)
+
+// Options of a Fetcher. The zero value of each is a good one.
+type Options struct {
+	Guard     *probe.Guard  // nil: the strictest one
+	Routes    []probe.Route // names that live in this process
+	UserAgent string
+	Timeout   time.Duration // of a request with its redirects, waiting aside; 10 s when zero
+
+	// Enter waits until the host may be asked; the host is ours until leave is called. Nil: hosts are asked at once.
+	Enter func(ctx context.Context, host string) (leave func(), err error)
+
+	Robots RobotsStore // where robots.txt is kept between fetchers; nil: in this one's memory
+	Now    func() time.Time
+}
+
+// Fetcher asks for documents. Any number of goroutines may use it.
+type Fetcher struct {
+	o      Options
+	public *http.Transport
+	routes []*http.Transport // of o.Routes, each trusting its own authority for its own names
+}
+
+// New makes a fetcher; Close it when done.
+func New(o Options) *Fetcher {
+	o.Timeout = cmp.Or(o.Timeout, 10*time.Second)
+	o.UserAgent = cmp.Or(o.UserAgent, "Tollbook/dev")
+	if o.Guard == nil {
+		o.Guard = &probe.Guard{}
+	}
+	if o.Enter == nil {
+		o.Enter = func(ctx context.Context, _ string) (func(), error) { return func() {}, ctx.Err() }
+	}
+	if o.Robots == nil {
+		o.Robots = &memory{}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	f := &Fetcher{o: o, public: newTransport(o.Guard.DialContext, nil)}
+	for _, r := range o.Routes {
+		f.routes = append(f.routes, newTransport(func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, ok, err := r.Dial(ctx, network, addr)
+			if err == nil && !ok {
+				host, _, _ := net.SplitHostPort(addr)
+				return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+			}
+			return conn, err
+		}, r.RootCAs))
+	}
+	return f
+}
+
+// Close drops the connections that are kept.
+func (f *Fetcher) Close() {
+	f.public.CloseIdleConnections()
+	for _, t := range f.routes {
+		t.CloseIdleConnections()
+	}
+}
+
+type dialFunc = func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// newTransport reads nothing from the environment and keeps a connection just long enough for a service's documents.
+func newTransport(dial dialFunc, roots *x509.CertPool) *http.Transport {
+	return &http.Transport{
+		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			ctx, cancel := context.WithTimeout(ctx, connectLimit)
+			defer cancel()
+			return dial(ctx, network, addr)
+		},
+		TLSClientConfig:        &tls.Config{RootCAs: roots},
+		TLSHandshakeTimeout:    connectLimit,
+		ForceAttemptHTTP2:      true,
+		HTTP2:                  &http.HTTP2Config{MaxReceiveBufferPerConnection: maxDocument, MaxReceiveBufferPerStream: maxDocument},
+		MaxResponseHeaderBytes: maxHeader,
+		MaxIdleConns:           256,
+		MaxIdleConnsPerHost:    1,
+		IdleConnTimeout:        5 * time.Second,
+	}
+}
+
+func (f *Fetcher) transport(host string) *http.Transport {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	for i, r := range f.o.Routes {
+		if domain := strings.ToLower(strings.Trim(r.Domain, ".")); host == domain || strings.HasSuffix(host, "."+domain) {
+			return f.routes[i]
+		}
+	}
+	return f.public
+}
+
+// request is what is asked for and how.
+type request struct {
+	accept  string
+	limit   int64 // bytes of the body that are read
+	polite  bool  // robots.txt has a say
+	anySite bool  // redirects may leave the site, as a registry's do
+}
+
+// document is an answer, whatever its status.
+type document struct {
+	status     int
+	mediaType  string // lower case, without parameters; "" when it was not said
+	body       []byte
+	truncated  bool // the body goes on
+	retryAfter time.Duration
+}
+
+// get asks for an address and follows where it leads, each step through the guard.
+func (f *Fetcher) get(ctx context.Context, address string, r request) (document, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return document{}, fmt.Errorf("%w: %.80q is not an address", probe.ErrRefused, address)
+	}
+	if err := f.o.Guard.CheckURL(u); err != nil {
+		return document{}, err
+	}
+	left := f.o.Timeout
+	for hops := 0; ; hops++ {
+		if r.polite {
+			if err := f.allowed(ctx, u); err != nil {
+				return document{}, err
+			}
+		}
+		doc, location, err := f.hop(ctx, u, r, &left)
+		if hops > 0 && errors.Is(err, probe.ErrRefused) {
+			return document{}, fmt.Errorf("%w: %v", ErrElsewhere, err) // its name resolves to where we do not go
+		}
+		if err != nil || location == "" {
+			return doc, err
+		}
+		if hops == maxRedirects {
+			return document{}, fmt.Errorf("%w: more than %d redirects", ErrElsewhere, maxRedirects)
+		}
+		if u, err = f.follow(u, location, r.anySite); err != nil {
+			return document{}, fmt.Errorf("%w: %v", ErrElsewhere, err)
+		}
+	}
+}
+
+func (f *Fetcher) follow(from *url.URL, location string, anySite bool) (*url.URL, error) {
+	to, err := from.Parse(location)
+	if err != nil {
+		return nil, errors.New("not an address")
+	}
+	to.Fragment, to.RawFragment = "", ""
+	if !anySite {
+		return to, f.o.Guard.CheckRedirect(from, to)
+	}
+	if from.Scheme == "https" && to.Scheme == "http" {
+		return nil, errors.New("from https to http")
+	}
+	return to, f.o.Guard.CheckURL(to)
+}
+
+// hop sends one request. At most left is spent on it, and what was spent is taken off.
+func (f *Fetcher) hop(ctx context.Context, u *url.URL, r request, left *time.Duration) (doc document, location string, err error) {
+	leave, err := f.o.Enter(ctx, u.Host)
+	if err != nil {
+		return document{}, "", fmt.Errorf("wait for %s: %w", u.Host, err)
+	}
+	defer leave()
+	ctx, cancel := context.WithTimeout(ctx, *left)
+	defer cancel()
+	began := time.Now()
+	defer func() { *left -= time.Since(began) }()
+
+	req := (&http.Request{
+		Method: http.MethodGet, URL: u, Host: u.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Accept": {r.accept}, "User-Agent": {f.o.UserAgent}},
+	}).WithContext(ctx)
+	resp, err := f.transport(u.Hostname()).RoundTrip(req)
+	if err != nil {
+		return document{}, "", fmt.Errorf("get %s: %w", u, err)
+	}
+	defer resp.Body.Close()
+	doc = document{status: resp.StatusCode, retryAfter: retryAfter(resp.Header.Get("Retry-After"), f.o.Now())}
+	doc.mediaType, _, _ = mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	switch resp.StatusCode {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return doc, resp.Header.Get("Location"), nil
+	case http.StatusSwitchingProtocols:
+		return doc, "", nil // its body is the bare connection
+	}
+	doc.body, err = io.ReadAll(io.LimitReader(resp.Body, r.limit+1))
+	if err != nil {
+		return document{}, "", fmt.Errorf("read %s: %w", u, err)
+	}
+	if int64(len(doc.body)) > r.limit {
+		doc.body, doc.truncated = doc.body[:r.limit], true
+	}
+	return doc, "", nil
+}
+
+// retryAfter reads seconds or a date; 0 for none, at most a day.
+func retryAfter(value string, now time.Time) time.Duration {
+	if s, err := strconv.Atoi(value); err == nil {
+		return time.Duration(min(max(s, 0), 86400)) * time.Second
+	}
+	if t, err := http.ParseTime(value); err == nil {
+		return min(max(t.Sub(now), 0), 24*time.Hour)
+	}
+	return 0
+}

@@ -1,0 +1,190 @@
+package facts
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/net/publicsuffix"
+)
+
+// Domain is what a service's host is a name of.
+type Domain struct {
+	Name string // registrable domain: "acme.example" of "api.acme.example"
+
+	// Suffix is set where names are given out below a private suffix, such as vercel.app: that is no registration, and
+	// nothing can be asked about it. Some of these suffixes are sold like any other.
+	Suffix string
+}
+
+// DomainOf is the registrable domain of a host by the public suffix list. It answers false for addresses and for names
+// whose last label the Internet does not know, such as those under .test.
+func DomainOf(host string) (Domain, bool) {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if _, err := netip.ParseAddr(host); err == nil {
+		return Domain{}, false
+	}
+	suffix, icann := publicsuffix.PublicSuffix(host)
+	name, err := publicsuffix.EffectiveTLDPlusOne(host)
+	if err != nil || !icann && !strings.Contains(suffix, ".") {
+		return Domain{}, false
+	}
+	if !icann {
+		return Domain{name, suffix}, true
+	}
+	return Domain{Name: name}, true
+}
+
+// Registration is what a registry says of a domain. A zero Created or an empty Registrar is not known.
+type Registration struct {
+	Registrar string
+	Created   time.Time
+}
+
+// BootstrapAddress is where IANA lists the RDAP server of each top-level domain.
+const BootstrapAddress = "https://data.iana.org/rdap/dns.json"
+
+// Bootstrap knows the RDAP servers of top-level domains.
+type Bootstrap map[string][]string // by suffix, without a dot at either end
+
+// ReadBootstrap reads IANA's list (RFC 9224).
+func ReadBootstrap(doc []byte) (Bootstrap, error) {
+	b := Bootstrap{}
+	for _, raw := range objectOf(doc).list("services") {
+		service := listOf(raw)
+		if len(service) < 2 {
+			continue
+		}
+		var servers []string
+		for _, s := range listOf(service[1]) {
+			if u, err := url.Parse(scalar(s)); err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" {
+				servers = append(servers, strings.TrimRight(u.String(), "/")+"/")
+			}
+		}
+		slices.SortStableFunc(servers, func(a, b string) int { return strings.Compare(scheme(b), scheme(a)) }) // https first
+		for _, suffix := range listOf(service[0]) {
+			if s := strings.ToLower(strings.Trim(scalar(suffix), ".")); s != "" && len(servers) > 0 {
+				b[s] = servers
+			}
+		}
+	}
+	if len(b) == 0 {
+		return nil, fmt.Errorf("a list of RDAP servers %w", errNoDocument)
+	}
+	return b, nil
+}
+
+func scheme(address string) string {
+	s, _, _ := strings.Cut(address, ":")
+	return s
+}
+
+// Server is the RDAP server of a domain: that of the longest suffix that is listed, "" for none.
+func (b Bootstrap) Server(domain string) string {
+	for suffix := domain; suffix != ""; _, suffix, _ = strings.Cut(suffix, ".") {
+		if servers := b[suffix]; len(servers) > 0 {
+			return servers[0]
+		}
+	}
+	return ""
+}
+
+// maxBootstrap is the most that is read of IANA's list, in bytes; it has 70 kB.
+const maxBootstrap = 4 << 20
+
+// Bootstrap asks for the list of RDAP servers. It answers the list as received too, to be kept.
+func (f *Fetcher) Bootstrap(ctx context.Context, address string) (Bootstrap, []byte, error) {
+	doc, err := f.get(ctx, address, request{accept: "application/json", limit: maxBootstrap})
+	if err != nil {
+		return nil, nil, err
+	}
+	if doc.status != 200 || doc.truncated {
+		return nil, nil, fmt.Errorf("get %s: the answer is %d", address, doc.status)
+	}
+	b, err := ReadBootstrap(doc.body)
+	return b, doc.body, err
+}
+
+// Errors of asking a registry.
+var (
+	ErrUnregistered = errors.New("the registry does not know the domain")
+	ErrLater        = errors.New("the registry does not answer now")
+)
+
+// Registration asks a registry's RDAP server about a domain. It answers ErrUnregistered for a domain that the registry
+// does not know, and an error that wraps ErrLater, with the time that the registry asks for, where it is worth another try.
+func (f *Fetcher) Registration(ctx context.Context, server, domain string) (r Registration, again time.Duration, err error) {
+	doc, err := f.get(ctx, server+"domain/"+url.PathEscape(domain), request{accept: "application/rdap+json, application/json", limit: maxDocument, anySite: true})
+	switch {
+	case err != nil:
+		return r, 0, fmt.Errorf("%w: %w", ErrLater, err)
+	case doc.status == 404:
+		return r, 0, ErrUnregistered
+	case doc.status != 200:
+		return r, doc.retryAfter, fmt.Errorf("%w: the answer is %d", ErrLater, doc.status)
+	}
+	r, err = ReadRegistration(doc.body, domain, f.o.Now())
+	return r, 0, err
+}
+
+// ReadRegistration reads an RDAP answer about a domain (RFC 9083). A date that cannot be one, before 1980 or in the future,
+// is not known.
+func ReadRegistration(doc []byte, domain string, now time.Time) (Registration, error) {
+	top := objectOf(doc)
+	if top == nil || top.text("objectClassName") != "domain" && top["events"] == nil && top["entities"] == nil {
+		return Registration{}, fmt.Errorf("the answer about %s %w", domain, errNoDocument)
+	}
+	if name := strings.ToLower(strings.TrimSuffix(top.text("ldhName"), ".")); name != "" && name != domain {
+		return Registration{}, fmt.Errorf("the answer about %s is about %.80q", domain, name)
+	}
+	var r Registration
+	for _, raw := range top.list("events") {
+		e := objectOf(raw)
+		if strings.ToLower(e.text("eventAction")) != "registration" {
+			continue
+		}
+		if t, ok := date(e.text("eventDate")); ok && t.Year() >= 1980 && !t.After(now.Add(24*time.Hour)) {
+			r.Created = t
+			break
+		}
+	}
+	for _, raw := range top.list("entities") {
+		e := objectOf(raw)
+		if slices.ContainsFunc(e.list("roles"), func(role json.RawMessage) bool { return strings.ToLower(scalar(role)) == "registrar" }) {
+			if r.Registrar = fullName(e); r.Registrar != "" {
+				break
+			}
+		}
+	}
+	return r, nil
+}
+
+// fullName is the name on an entity's card: ["vcard", [["fn", {}, "text", "Name"], …]].
+func fullName(entity object) string {
+	card := listOf(entity["vcardArray"])
+	if len(card) < 2 {
+		return plain(entity.text("handle"), 200)
+	}
+	for _, raw := range listOf(card[1]) {
+		if p := listOf(raw); len(p) >= 4 && strings.EqualFold(scalar(p[0]), "fn") {
+			return plain(scalar(p[3]), 200)
+		}
+	}
+	return ""
+}
+
+// date reads the ways in which registries write a time.
+func date(s string) (time.Time, bool) {
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04:05-0700", time.DateOnly} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t.UTC().Truncate(time.Millisecond), true
+		}
+	}
+	return time.Time{}, false
+}

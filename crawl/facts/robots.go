@@ -1,0 +1,261 @@
+package facts
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Token is the name by which robots.txt speaks to us.
+const Token = "tollbook"
+
+// States of a robots.txt.
+const (
+	RobotsDocument = "document" // there is one
+	RobotsNone     = "none"     // there is none: everything is allowed
+	RobotsUnknown  = "unknown"  // nobody answered: nothing is allowed for now
+)
+
+// Robots is what an origin answered for its robots.txt.
+type Robots struct {
+	Origin    string // "https://host" or "https://host:port"
+	FetchedAt time.Time
+	State     string
+	Body      []byte // of a document
+}
+
+// RobotsStore keeps what origins answered, so that nobody is asked more than once a day.
+type RobotsStore interface {
+	// Robots answers what is kept of an origin, nil for nothing.
+	Robots(ctx context.Context, origin string) (*Robots, error)
+	KeepRobots(ctx context.Context, r Robots) error
+}
+
+// memory keeps robots.txt for as long as a fetcher lives.
+type memory struct {
+	mu      sync.Mutex
+	origins map[string]Robots
+}
+
+func (m *memory) Robots(_ context.Context, origin string) (*Robots, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, ok := m.origins[origin]
+	if !ok {
+		return nil, nil
+	}
+	return &r, nil
+}
+
+func (m *memory) KeepRobots(_ context.Context, r Robots) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.origins == nil || len(m.origins) >= 10_000 {
+		m.origins = map[string]Robots{}
+	}
+	m.origins[r.Origin] = r
+	return nil
+}
+
+// Kept says whether the answer still holds: a day, an hour for an origin that did not answer.
+func (r *Robots) Kept(now time.Time) bool {
+	age := now.Sub(r.FetchedAt)
+	if r.State == RobotsUnknown {
+		return age < time.Hour
+	}
+	return age < 24*time.Hour
+}
+
+// robots answers an origin's robots.txt, asking for it when none is kept.
+func (f *Fetcher) robots(ctx context.Context, origin string) (*Robots, error) {
+	now := f.o.Now()
+	kept, err := f.o.Robots.Robots(ctx, origin)
+	if err != nil {
+		return nil, err
+	}
+	if kept != nil && kept.Kept(now) {
+		return kept, nil
+	}
+	r := &Robots{Origin: origin, FetchedAt: now, State: RobotsUnknown}
+	doc, err := f.get(ctx, origin+"/robots.txt", request{accept: "text/plain", limit: maxDocument})
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(err, ErrElsewhere):
+		r.State = RobotsNone
+	case err != nil || doc.status == 429 || doc.status >= 500:
+	case doc.status == 200 && isText(doc):
+		r.State, r.Body = RobotsDocument, doc.body
+	default:
+		r.State = RobotsNone
+	}
+	return r, f.o.Robots.KeepRobots(ctx, *r)
+}
+
+// allowed says whether a document may be asked for: nil, ErrDisallowed or what kept us from knowing.
+func (f *Fetcher) allowed(ctx context.Context, u *url.URL) error {
+	r, err := f.robots(ctx, u.Scheme+"://"+u.Host)
+	if err != nil {
+		return err
+	}
+	if r.State == RobotsUnknown {
+		return fmt.Errorf("%w: %s gave no answer about it", ErrDisallowed, u.Host)
+	}
+	if !ReadRobots(r.Body, Token).Allows(u.RequestURI()) {
+		return fmt.Errorf("%w: %s", ErrDisallowed, u)
+	}
+	return nil
+}
+
+// Rules are the part of a robots.txt that is for us.
+type Rules struct {
+	Own   bool // a group names us; else the rules are those for everybody
+	rules []rule
+}
+
+type rule struct {
+	pattern string // as normalised: "*" stands for any text, "$" at the end for the end
+	allow   bool
+}
+
+// maxRules bounds how many rules of a group are read.
+const maxRules = 2000
+
+// ReadRobots reads a robots.txt as RFC 9309 says: the rules of all groups that name token, whatever its case, or, when
+// none does, of all groups for "*".
+func ReadRobots(text []byte, token string) Rules {
+	var own, everybody []rule
+	var named, forAll, forUs, inRules bool
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	for line := range bytes.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == '\r' }) {
+		line, _, _ = bytes.Cut(line, []byte("#"))
+		name, value, ok := strings.Cut(string(line), ":")
+		if !ok {
+			continue
+		}
+		value = strings.TrimSpace(value)
+		switch name = strings.ToLower(strings.TrimSpace(name)); name {
+		case "user-agent":
+			if inRules { // a new group begins
+				forAll, forUs, inRules = false, false, false
+			}
+			switch {
+			case value == "*":
+				forAll = true
+			case strings.EqualFold(productToken(value), token):
+				forUs, named = true, true
+			}
+		case "allow", "disallow":
+			inRules = true
+			r := rule{normalPath(value), name == "allow"}
+			if value == "" { // matches nothing
+				continue
+			}
+			if forUs && len(own) < maxRules {
+				own = append(own, r)
+			}
+			if forAll && len(everybody) < maxRules {
+				everybody = append(everybody, r)
+			}
+		}
+	}
+	if named {
+		return Rules{true, own}
+	}
+	return Rules{false, everybody}
+}
+
+// productToken is the name at the start of a user agent: "Tollbook" of "Tollbook/1.0".
+func productToken(s string) string {
+	end := strings.IndexFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '_' || r == '-')
+	})
+	if end < 0 {
+		return s
+	}
+	return s[:end]
+}
+
+// Allows says whether a path, with its query, may be asked for: the longest rule that matches decides, allow before
+// disallow among equals, and no rule allows.
+func (r Rules) Allows(path string) bool {
+	path = normalPath(path)
+	if path == "/robots.txt" {
+		return true
+	}
+	longest, allow := -1, true
+	for _, rule := range r.rules {
+		if n := len(rule.pattern); (n > longest || n == longest && rule.allow) && rule.matches(path) {
+			longest, allow = n, rule.allow
+		}
+	}
+	return allow
+}
+
+// matches compares literally between the stars, each part at its first place: no pattern costs more than its length
+// times the path's.
+func (r rule) matches(path string) bool {
+	pattern, anchored := strings.CutSuffix(r.pattern, "$")
+	parts := strings.Split(pattern, "*")
+	path, ok := strings.CutPrefix(path, parts[0])
+	if !ok {
+		return false
+	}
+	if len(parts) == 1 {
+		return !anchored || path == ""
+	}
+	last := parts[len(parts)-1]
+	for _, part := range parts[1 : len(parts)-1] {
+		i := strings.Index(path, part)
+		if i < 0 {
+			return false
+		}
+		path = path[i+len(part):]
+	}
+	if anchored {
+		return strings.HasSuffix(path, last)
+	}
+	return strings.Contains(path, last)
+}
+
+const upperHex = "0123456789ABCDEF"
+
+// normalPath writes a path in the one form in which two are compared: other than printable ASCII is percent-encoded, and
+// what need not be is not.
+func normalPath(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		encoded := c == '%' && i+2 < len(s) && isHex(s[i+1]) && isHex(s[i+2])
+		if encoded {
+			c = unhex(s[i+1])<<4 | unhex(s[i+2])
+			i += 2
+		}
+		unreserved := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0
+		if c <= ' ' || c >= 0x7f || encoded && !unreserved {
+			b.Write([]byte{'%', upperHex[c>>4], upperHex[c&15]})
+			continue
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
+
+func isHex(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
+}
+
+func unhex(c byte) byte {
+	switch {
+	case c <= '9':
+		return c - '0'
+	case c <= 'F':
+		return c - 'A' + 10
+	}
+	return c - 'a' + 10
+}

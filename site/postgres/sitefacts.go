@@ -1,0 +1,286 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+)
+
+// SiteFacts say which documents a service's site has; nil is not known.
+type SiteFacts struct {
+	CheckedAt                                          *time.Time // of the last look that saw anything
+	Homepage, OpenAPI, Pricing, LLMsTxt, Robots, Terms *bool
+	Domain                                             *string // registrable domain of the base address
+}
+
+// DomainFacts are what a registry said of a registrable domain; nil is not known.
+type DomainFacts struct {
+	Domain    string
+	Suffix    *string    // private suffix that the name was given out below: no registry is asked
+	CheckedAt *time.Time // of the last answer
+	Registrar *string
+	CreatedAt *time.Time
+}
+
+// SiteVisit is what a look at a service's documents found.
+type SiteVisit struct {
+	ServiceID int64
+	Slug      string
+	At        time.Time
+	NextAt    time.Time
+	Facts     *SiteFacts // nil when nothing could be seen: what is known stays
+	Domain    *DomainFacts
+	AskDomain bool // a registry is asked about Domain, at once when it is new
+	Add       []ListedEndpoint
+	Amend     []EndpointAmendment
+}
+
+// EndpointAmendment completes an endpoint by what a document says of it.
+type EndpointAmendment struct {
+	ID          uuid.UUID
+	Method      string  // "" leaves what is known
+	Description *string // nil leaves what is known, as does a description that is there
+	MimeType    *string
+}
+
+// DueSites takes up to limit services whose documents are to be looked at, those never seen first, and puts each off by
+// lease. A look that dies loses nothing: the service is due again when its lease is over.
+func (db *DB) DueSites(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]DueService, error) {
+	var due []DueService
+	err := db.transact(ctx, func(tx pgx.Tx) error {
+		taken, err := services(ctx, tx, `
+			WITH due AS (
+				SELECT s.id FROM services s LEFT JOIN site_facts f ON f.service_id = s.id
+				WHERE f.service_id IS NULL OR f.next_at <= $1
+				ORDER BY f.next_at NULLS FIRST, s.id
+				LIMIT $2
+				FOR NO KEY UPDATE OF s SKIP LOCKED
+			), leased AS (
+				INSERT INTO site_facts (service_id, next_at) SELECT id, $1::timestamptz + $3::interval FROM due
+				ON CONFLICT (service_id) DO UPDATE SET next_at = excluded.next_at WHERE site_facts.next_at <= $1
+				RETURNING service_id
+			)
+			SELECT `+serviceColumns+` FROM services JOIN leased ON service_id = id ORDER BY id`, now, limit, lease)
+		if err != nil {
+			return err
+		}
+		due, err = withEndpoints(ctx, tx, taken)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("take due sites: %w", err)
+	}
+	return due, nil
+}
+
+// withEndpoints reads the endpoints of services, which are ordered by id.
+func withEndpoints(ctx context.Context, q querier, taken []Service) ([]DueService, error) {
+	ids, at := make([]int64, len(taken)), make(map[int64]int, len(taken))
+	due := make([]DueService, len(taken))
+	for i, s := range taken {
+		ids[i], at[s.ID], due[i].Service = s.ID, i, s
+	}
+	found, err := endpoints(ctx, q, `SELECT `+endpointColumns+` FROM endpoints WHERE service_id = ANY($1) ORDER BY service_id, id`, ids)
+	for _, e := range found {
+		d := &due[at[e.ServiceID]]
+		d.Endpoints = append(d.Endpoints, e)
+	}
+	return due, err
+}
+
+// RecordSite keeps what a look found, all of it or nothing. Endpoints that are there already stay as they are.
+func (db *DB) RecordSite(ctx context.Context, v SiteVisit) error {
+	err := db.transact(ctx, func(tx pgx.Tx) error {
+		b := &pgx.Batch{}
+		if f := v.Facts; f != nil {
+			b.Queue(`
+				UPDATE site_facts SET checked_at = $2, homepage = $3, openapi = $4, pricing = $5, llms_txt = $6, robots = $7, terms = $8
+				WHERE service_id = $1`, v.ServiceID, v.At, f.Homepage, f.OpenAPI, f.Pricing, f.LLMsTxt, f.Robots, f.Terms)
+		}
+		var domain *string
+		if d := v.Domain; d != nil {
+			domain = &d.Domain
+			b.Queue(`
+				INSERT INTO domain_facts (domain, suffix, next_at) VALUES ($1, $2, CASE WHEN $3 THEN $4::timestamptz END)
+				ON CONFLICT (domain) DO NOTHING`, d.Domain, d.Suffix, v.AskDomain, v.At)
+		}
+		b.Queue(`UPDATE site_facts SET next_at = $2, domain = $3 WHERE service_id = $1`, v.ServiceID, v.NextAt, domain)
+		queueEndpoints(b, v.ServiceID, v.Slug, v.At, v.Add)
+		for _, a := range v.Amend {
+			b.Queue(`
+				UPDATE endpoints e SET description = coalesce(description, $3), mime_type = coalesce(mime_type, $4),
+					method = CASE WHEN m.fits THEN $2 ELSE method END, method_declared = method_declared OR m.fits
+				FROM (SELECT $2 <> '' AND last_paid_at IS NULL AND NOT EXISTS (
+					SELECT FROM endpoints o WHERE o.service_id = own.service_id AND o.path = own.path AND o.method = $2 AND o.id <> own.id
+				) AS fits FROM endpoints own WHERE id = $1) m
+				WHERE id = $1`, a.ID, a.Method, a.Description, a.MimeType)
+		}
+		return tx.SendBatch(ctx, b).Close()
+	})
+	if err != nil {
+		return fmt.Errorf("record the site of %s: %w", v.Slug, err)
+	}
+	return nil
+}
+
+// AddEndpoints adds endpoints to a listed service. Those that are there already stay as they are.
+func (db *DB) AddEndpoints(ctx context.Context, serviceID int64, slug string, now time.Time, add []ListedEndpoint) error {
+	err := db.transact(ctx, func(tx pgx.Tx) error {
+		b := &pgx.Batch{}
+		queueEndpoints(b, serviceID, slug, now, add)
+		return tx.SendBatch(ctx, b).Close()
+	})
+	if err != nil {
+		return fmt.Errorf("add endpoints of %s: %w", slug, err)
+	}
+	return nil
+}
+
+// ServiceAt is the listed service of a base address with its endpoints, nil when there is none.
+func (db *DB) ServiceAt(ctx context.Context, baseURL string) (*DueService, error) {
+	found, err := services(ctx, db.pool, `SELECT `+serviceColumns+` FROM services WHERE base_url = $1`, baseURL)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	with, err := withEndpoints(ctx, db.pool, found)
+	if err != nil {
+		return nil, err
+	}
+	return &with[0], nil
+}
+
+func queueEndpoints(b *pgx.Batch, serviceID int64, slug string, now time.Time, add []ListedEndpoint) {
+	for _, e := range add {
+		b.Queue(`
+			INSERT INTO endpoints (id, service_id, method, method_declared, path, description, mime_type, origin, first_seen_at)
+			VALUES ($1, $2, $3, $3 <> '', $4, $5, $6, coalesce(nullif($7, ''), 'import'), $8)
+			ON CONFLICT DO NOTHING`,
+			EndpointID(slug, e.Method, e.Path), serviceID, e.Method, e.Path, e.Description, e.MimeType, e.Origin, now)
+	}
+}
+
+// DueDomains takes up to limit registrable domains that a registry is to be asked about, and puts each off by lease.
+func (db *DB) DueDomains(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]string, error) {
+	rows, err := db.pool.Query(ctx, `
+		UPDATE domain_facts SET next_at = $1::timestamptz + $3::interval
+		WHERE domain IN (
+			SELECT domain FROM domain_facts WHERE next_at <= $1 ORDER BY next_at, domain LIMIT $2 FOR UPDATE SKIP LOCKED
+		)
+		RETURNING domain`, now, limit, lease)
+	if err != nil {
+		return nil, fmt.Errorf("take due domains: %w", err)
+	}
+	due, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("take due domains: %w", err)
+	}
+	return due, nil
+}
+
+// RecordDomain keeps a registry's answer and when to ask again; nil without an answer, which leaves what is known.
+func (db *DB) RecordDomain(ctx context.Context, domain string, answer *DomainFacts, next time.Time) error {
+	sql, args := `UPDATE domain_facts SET next_at = $2 WHERE domain = $1`, []any{domain, next}
+	if answer != nil {
+		sql = `UPDATE domain_facts SET next_at = $2, checked_at = $3, registrar = $4, created_at = $5 WHERE domain = $1`
+		args = append(args, answer.CheckedAt, answer.Registrar, answer.CreatedAt)
+	}
+	if _, err := db.pool.Exec(ctx, sql, args...); err != nil {
+		return fmt.Errorf("record domain %s: %w", domain, err)
+	}
+	return nil
+}
+
+// Robots is what an origin answered for its robots.txt.
+type Robots struct {
+	Origin    string
+	FetchedAt time.Time
+	State     string // document, none, unknown
+	Body      []byte
+}
+
+// Robots reads what an origin last answered, nil when it was never asked.
+func (db *DB) Robots(ctx context.Context, origin string) (*Robots, error) {
+	rows, err := db.pool.Query(ctx, `SELECT origin, fetched_at, state, body FROM robots WHERE origin = $1`, origin)
+	if err != nil {
+		return nil, fmt.Errorf("read robots.txt of %s: %w", origin, err)
+	}
+	r, err := pgx.CollectExactlyOneRow(rows, pgx.RowToAddrOfStructByPos[Robots])
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read robots.txt of %s: %w", origin, err)
+	}
+	return r, nil
+}
+
+// KeepRobots keeps what an origin answered, and forgets what others answered more than a week before.
+func (db *DB) KeepRobots(ctx context.Context, r Robots) error {
+	if r.Body == nil {
+		r.Body = []byte{}
+	}
+	_, err := db.pool.Exec(ctx, `
+		WITH old AS (DELETE FROM robots WHERE fetched_at < $2::timestamptz - interval '7 days' AND origin <> $1)
+		INSERT INTO robots (origin, fetched_at, state, body) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (origin) DO UPDATE SET fetched_at = excluded.fetched_at, state = excluded.state, body = excluded.body`,
+		r.Origin, r.FetchedAt, r.State, r.Body)
+	if err != nil {
+		return fmt.Errorf("keep robots.txt of %s: %w", r.Origin, err)
+	}
+	return nil
+}
+
+// Bootstrap reads the kept list of RDAP servers, nil when there is none.
+func (db *DB) Bootstrap(ctx context.Context) (body []byte, fetchedAt time.Time, err error) {
+	err = db.pool.QueryRow(ctx, `SELECT body, fetched_at FROM rdap_bootstrap`).Scan(&body, &fetchedAt)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return nil, time.Time{}, fmt.Errorf("read the list of RDAP servers: %w", err)
+	}
+	return body, fetchedAt, nil
+}
+
+// KeepBootstrap keeps the list of RDAP servers.
+func (db *DB) KeepBootstrap(ctx context.Context, body []byte, at time.Time) error {
+	_, err := db.pool.Exec(ctx, `
+		INSERT INTO rdap_bootstrap (fetched_at, body) VALUES ($1, $2)
+		ON CONFLICT (one) DO UPDATE SET fetched_at = excluded.fetched_at, body = excluded.body`, at, body)
+	if err != nil {
+		return fmt.Errorf("keep the list of RDAP servers: %w", err)
+	}
+	return nil
+}
+
+// readSites gives each service what is known of its site and its domain.
+func (r *Reader) readSites(ctx context.Context, at map[int64]*ServiceFacts) error {
+	rows, err := r.tx.Query(ctx, `
+		SELECT f.service_id, f.checked_at, f.homepage, f.openapi, f.pricing, f.llms_txt, f.robots, f.terms, f.domain,
+			d.suffix, d.checked_at, d.registrar, d.created_at
+		FROM site_facts f LEFT JOIN domain_facts d ON d.domain = f.domain`)
+	if err != nil {
+		return fmt.Errorf("read site facts: %w", err)
+	}
+	var id int64
+	var s SiteFacts
+	var d DomainFacts
+	_, err = pgx.ForEachRow(rows, []any{
+		&id, &s.CheckedAt, &s.Homepage, &s.OpenAPI, &s.Pricing, &s.LLMsTxt, &s.Robots, &s.Terms, &s.Domain,
+		&d.Suffix, &d.CheckedAt, &d.Registrar, &d.CreatedAt,
+	}, func() error {
+		site := s
+		at[id].Site = &site
+		if s.Domain != nil {
+			domain := d
+			domain.Domain = *s.Domain
+			at[id].Domain = &domain
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("read site facts: %w", err)
+	}
+	return nil
+}
