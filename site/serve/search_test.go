@@ -380,6 +380,41 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
+// BenchmarkLookup looks one of 70,000 addresses up, as 20,000 services have, with rows of their usual size.
+func BenchmarkLookup(b *testing.B) {
+	addresses := make([]string, 70_000)
+	for i := range addresses {
+		addresses[i] = fmt.Sprintf("https://api-%d.acme.test/%s", i, strings.Repeat("path", 180))
+	}
+	h := handlerOf(b, publish(b, lookupFiles(b, addresses, nil)), io.Discard).(*handler)
+	for _, name := range []string{"shard seen", "nothing in memory"} {
+		b.Run(name, func(b *testing.B) {
+			request := httptest.NewRequest(http.MethodGet, "/", nil)
+			request.Header.Set("Accept-Encoding", "gzip")
+			out := discard{header: http.Header{}}
+			if name == "nothing in memory" {
+				defer func(c *cache) { h.cache = c }(h.cache)
+				h.cache = newCache(0)
+			}
+			shard := slices.Clone(addresses[:0])
+			for _, a := range addresses {
+				if site.Hash(a)[:2] == "3f" {
+					shard = append(shard, a)
+				}
+			}
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				request.URL.Path = "/v1/lookup/url/" + site.Hash(shard[i%len(shard)]) + ".json"
+				clear(out.header)
+				h.ServeHTTP(&out, request)
+				if out.code != 200 {
+					b.Fatal(out.code)
+				}
+			}
+		})
+	}
+}
+
 func searchHandler(b *testing.B, items []site.ServiceListItem) *handler {
 	began := time.Now()
 	files := searchFiles(b, items)
