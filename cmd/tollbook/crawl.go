@@ -57,6 +57,9 @@ func newCrawlCommand() *cobra.Command {
 		Long: `Crawl visits each service that is due: it asks the service's endpoints without paying, and keeps what they answer in
 Postgres (DATABASE_URL, or the folder's own). It changes nothing that is published; that is "tollbook build".
 
+Once a day it looks at the documents of each service's site (as robots.txt allows), which may tell of more endpoints, and
+once a week it asks the registry of its domain (RDAP) who registered it and when.
+
 A terminal shows a progress bar; elsewhere each check is one log line.
 
 EXIT STATUS
@@ -99,20 +102,25 @@ func runCrawl(ctx context.Context, o crawlOptions, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
+	gathered, err := c.Gather(ctx)
+	if err != nil {
+		return err
+	}
 	if err := db.Retain(ctx, time.Now()); err != nil {
 		return err
 	}
-	return printReport(stdout, report, o.JSON)
+	return printReport(stdout, report, gathered, o.JSON)
 }
 
-func printReport(w io.Writer, r crawl.Report, asJSON bool) error {
+func printReport(w io.Writer, r crawl.Report, g crawl.Gathered, asJSON bool) error {
 	if asJSON {
 		return json.NewEncoder(w).Encode(map[string]any{
 			"visits": r.Visits, "online": r.Online, "degraded": r.Degraded, "offline": r.Offline, "inconclusive": r.Inconclusive,
-			"changes": r.Changes, "seconds": r.Took.Seconds(),
+			"changes": r.Changes, "seconds": r.Took.Seconds(), "sites": g.Sites, "sites_unseen": g.Unseen, "endpoints_added": g.Endpoints, "domains": g.Domains,
 		})
 	}
-	_, err := fmt.Fprintf(cmp.Or[io.Writer](w, os.Stdout), "%d visited in %.1f s: %d online, %d degraded, %d offline, %d inconclusive; %d changes\n",
-		r.Visits, r.Took.Seconds(), r.Online, r.Degraded, r.Offline, r.Inconclusive, r.Changes)
+	_, err := fmt.Fprintf(cmp.Or[io.Writer](w, os.Stdout), "%d visited in %.1f s: %d online, %d degraded, %d offline, %d inconclusive; %d changes\n"+
+		"%d sites looked at, nothing to be seen of %d: %d new endpoints; %d domains\n",
+		r.Visits, r.Took.Seconds(), r.Online, r.Degraded, r.Offline, r.Inconclusive, r.Changes, g.Sites, g.Unseen, g.Endpoints, g.Domains)
 	return err
 }

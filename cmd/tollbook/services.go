@@ -29,10 +29,10 @@ That of the command that is given: 0 done, 1 failed, 2 for a command line that c
 }
 
 func newServicesImportCommand() *cobra.Command {
-	var o dataOptions
+	var o importOptions
 	cmd := &cobra.Command{
-		Use:   "import FILE",
-		Short: "List the services of a JSON or TOML file",
+		Use:   "import FILE|URL",
+		Short: "List the services of a JSON or TOML file, or of a facilitator's catalogue",
 		Long: `Import lists every service of a file, or none: a wrong entry refuses the whole file and is named with its line. A JSON file
 is a list of objects, a TOML file has [[service]] tables, both with the names of a submission:
 
@@ -47,12 +47,20 @@ is a list of objects, a TOML file has [[service]] tables, both with the names of
 slug and source (default imported:file) may be given too. Syntax is checked here; whether an address may be visited is
 decided when it is.
 
+An address whose path ends in .json or .toml is such a list. Any other is a facilitator's catalogue, such as
+https://facilitator.example/discovery/resources: it is read page after page and put together by host. Services that are
+listed already get the endpoints that they lack, and nothing that is listed is ever changed otherwise or removed, so that
+an import may be repeated.
+
 EXIT STATUS
 
 0 when every service is listed, 1 when none is.`,
 		Args: arguments("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runServicesImport(cmd.Context(), o, args[0], cmd.OutOrStdout())
+			if isAddress(args[0]) {
+				return runServicesImportFrom(cmd.Context(), o, args[0], cmd.OutOrStdout())
+			}
+			return runServicesImport(cmd.Context(), o.dataOptions, args[0], cmd.OutOrStdout())
 		},
 	}
 	o.AddFlags(cmd.Flags())
