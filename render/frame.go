@@ -55,6 +55,20 @@ func FrameAs(f site.Framing, rows [][]byte, meta []byte) []byte {
 // parsed.
 func Rows(file []byte) (rows [][]byte, meta []byte, err error) { return RowsAs(site.Framing{}, file) }
 
+// MetaAs is the meta of a list, found at its end without looking at the rows.
+func MetaAs(f site.Framing, file []byte) ([]byte, error) {
+	_, frameMeta := frame(f)
+	body, ok := bytes.CutSuffix(file, []byte(frameTail))
+	if !ok {
+		return nil, fmt.Errorf("%w: no end", ErrFrame)
+	}
+	meta, ok := bytes.CutPrefix(body[bytes.LastIndexByte(body, '\n')+1:], []byte(frameMeta))
+	if !ok || len(meta) == 0 {
+		return nil, fmt.Errorf("%w: no meta", ErrFrame)
+	}
+	return meta, nil
+}
+
 // RowsAs is the inverse of FrameAs.
 func RowsAs(f site.Framing, file []byte) (rows [][]byte, meta []byte, err error) {
 	frameHead, frameMeta := frame(f)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 
 	"tollbook/output"
@@ -17,15 +16,7 @@ import (
 var errMissing = errors.New("missing")
 
 // answer finds what a request asks for: the key of the file that answers it, and the bytes.
-func (h *handler) answer(v *view, snap *output.Snapshot, r *http.Request) (string, *body, error) {
-	path := r.URL.EscapedPath()
-	if path == "/"+output.SumsFile {
-		return h.file(v, snap, output.SumsFile)
-	}
-	q, err := site.ParseRequest(path, r.URL.RawQuery)
-	if err != nil {
-		return "", nil, err
-	}
+func (h *handler) answer(v *view, snap *output.Snapshot, q site.Query) (string, *body, error) {
 	key := q.Key()
 	if q.Route == nil {
 		return h.file(v, snap, key)
@@ -48,11 +39,7 @@ func (h *handler) file(v *view, snap *output.Snapshot, key string) (string, *bod
 	if err != nil {
 		return "", nil, err
 	}
-	path, query, err := site.Request(key)
-	if err != nil {
-		return "", nil, site.ErrNotFound // no key at all
-	}
-	if q, err := site.ParseRequest(path, query); err == nil && q.Route != nil && q.Key() == key {
+	if q, _ := queryOf(key); q.Route != nil {
 		if mustHave(index, q) {
 			return "", nil, fmt.Errorf("file %s: %w", key, errMissing)
 		}
@@ -76,6 +63,9 @@ func mustHave(index *site.Index, q site.Query) bool {
 	}
 	if q.Route.Rule == site.RuleTrim {
 		return !q.Trimmed()
+	}
+	if q.Route.Ext == ".html" && q.Paged() {
+		return q.Int("page") <= max(1, index.Pages[q.ListKey()])
 	}
 	return q.Bare || q.Slug != "" && q.Route.Rule == site.RuleLiteral
 }

@@ -26,6 +26,10 @@ type body struct {
 	member *output.Member // a large file, sent piece by piece; plain and gzip are nil
 
 	plainTag, gzipTag []string // the strong validators of both forms, as header values
+
+	counting sync.Once // of total
+	total    int       // rows of the list of which this is a part
+	totalErr error
 }
 
 // named gives a body the tags that its sum makes.

@@ -60,6 +60,13 @@ func (c *cache) get(key cacheKey) (any, bool) {
 	return e.Value.(*entry).value, true
 }
 
+// usage is the bytes that are kept, and how many may be.
+func (c *cache) usage() (used, limit int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.bytes, c.limit
+}
+
 // put keeps a value, unless it alone would take a sixteenth of the cache.
 func (c *cache) put(key cacheKey, value any, bytes int) {
 	if bytes > c.limit/16 {

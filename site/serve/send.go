@@ -39,7 +39,9 @@ var (
 	headerNosniff = []string{"nosniff"}
 	headerAny     = []string{"*"}
 	headerVary    = []string{"Accept-Encoding"}
-	headerExpose  = []string{"ETag, X-Snapshot, X-Request-Id"}
+	headerExpose  = []string{"ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, X-Snapshot"}
+	headerPinned  = []string{"public, max-age=86400, immutable"}
+	headerNoStore = []string{"no-store"}
 	headerPolicy  = []string{contentPolicy}
 	headerGzip    = []string{"gzip"}
 )
@@ -55,24 +57,21 @@ func contentType(key string) string {
 }
 
 // send answers a request with b. An error comes before anything was written.
-func (h *handler) send(w http.ResponseWriter, r *http.Request, v *view, key string, b *body) error {
+func (h *handler) send(w http.ResponseWriter, r *http.Request, v *view, pinned bool, key string, b *body) error {
 	gzipped := b.canGzip() && acceptsGzip(r.Header.Values("Accept-Encoding"))
 	header := w.Header()
 	tag := b.tag(gzipped)
 	header["Etag"] = tag
 	header["Last-Modified"] = v.lastModified
-	header.Set("Cache-Control", h.cacheControl(key, v.next))
+	header["Cache-Control"] = headerPinned
+	if !pinned {
+		header.Set("Cache-Control", h.cacheControl(key, v.next))
+	}
 	if notModified(r.Header, tag[0], v.built) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	if err := h.write(w, r, http.StatusOK, contentType(key), gzipped, b); err != nil {
-		for _, name := range []string{"Etag", "Last-Modified", "Cache-Control"} {
-			header.Del(name) // what comes instead is no form of this file
-		}
-		return err
-	}
-	return nil
+	return h.write(w, r, http.StatusOK, contentType(key), gzipped, b)
 }
 
 // sendError answers with a page that says what went wrong.

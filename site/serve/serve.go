@@ -6,12 +6,14 @@
 package serve
 
 import (
-	"crypto/rand"
-	"encoding/hex"
-	"encoding/json"
+	"cmp"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"net/netip"
+	"runtime/debug"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -24,21 +26,32 @@ import (
 type Source interface {
 	// Current answers the current snapshot, which the caller releases, or output.ErrEmpty.
 	Current() (*output.Snapshot, error)
+	// Pinned answers the snapshot with this id, which the caller releases, or output.ErrNotKept.
+	Pinned(id string) (*output.Snapshot, error)
+	// Err says why the newest snapshot can't be opened, nil where Current answers it.
+	Err() error
 }
 
 // Options are what a handler needs.
 type Options struct {
 	Source Source
 	Logger *slog.Logger     // hears of answers of status 500, and only of those
-	Now    func() time.Time // for the age that caches may give an answer; nil is time.Now
+	Now    func() time.Time // for the age that caches may give an answer, and the rate of clients; nil is time.Now
+
+	RateLimit int            // requests a minute that a client may send under /v1, /api and /discovery; 0 is any number
+	Trusted   []netip.Prefix // proxies whose word is taken for whom they forward
+	Metrics   *Metrics       // counts answers; nil for none
 }
 
 // handler answers GET, HEAD and OPTIONS.
 type handler struct {
-	source Source
-	logger *slog.Logger
-	now    func() time.Time
-	cache  *cache
+	source  Source
+	logger  *slog.Logger
+	now     func() time.Time
+	cache   *cache
+	limiter *limiter // nil without a limit
+	trusted []netip.Prefix
+	metrics *Metrics
 
 	mu    sync.Mutex
 	views []*view // of the snapshots read last, the newest first
@@ -55,58 +68,148 @@ func NewHandler(o Options) http.Handler {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &handler{source: o.Source, logger: o.Logger, now: o.Now, cache: newCache(cacheBytes)}
+	h := &handler{
+		source: o.Source, logger: o.Logger, now: o.Now, cache: newCache(cacheBytes),
+		limiter: newLimiter(o.RateLimit, o.Now()), trusted: o.Trusted, metrics: o.Metrics,
+	}
+	if o.Metrics != nil {
+		o.Metrics.handler = h
+	}
+	return h
 }
 
 const allowed = "GET, HEAD, OPTIONS"
 
+// reply passes an answer on and remembers of it what is counted.
+type reply struct {
+	http.ResponseWriter
+	code  int
+	route string
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (w *reply) WriteHeader(code int) {
+	w.code = code
+	w.ResponseWriter.WriteHeader(code)
+}
+
+// Unwrap is for http.ResponseController.
+func (w *reply) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
 // ServeHTTP implements http.Handler.
-func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *handler) ServeHTTP(to http.ResponseWriter, r *http.Request) {
+	w := &reply{ResponseWriter: to, route: routeNone}
+	began := time.Now()
+	defer func() {
+		if fault := recover(); fault != nil {
+			h.recovered(w, r, fault)
+		}
+		h.metrics.count(w.route, w.code, time.Since(began))
+	}()
 	header := w.Header()
 	header["X-Content-Type-Options"] = headerNosniff
 	header["Access-Control-Allow-Origin"] = headerAny
-	switch r.Method {
-	case http.MethodGet, http.MethodHead:
-		h.get(w, r)
-	case http.MethodOptions:
+	header["Access-Control-Expose-Headers"] = headerExpose
+	if r.Method == http.MethodOptions {
 		header.Set("Allow", allowed)
 		header.Set("Access-Control-Allow-Methods", allowed)
 		header.Set("Access-Control-Allow-Headers", "*")
 		header.Set("Access-Control-Max-Age", "86400")
 		w.WriteHeader(http.StatusNoContent)
-	default:
+		return
+	}
+	if h.limiter != nil && isAPI(r.URL.Path) && !h.admit(w, r) {
+		return
+	}
+	switch {
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		header.Set("Allow", allowed)
 		h.fail(w, r, errMethod)
+	case r.URL.Path == healthPath || r.URL.Path == readyPath:
+		w.route = routeHealth
+		h.tellHealth(w, r)
+	default:
+		h.get(w, r)
 	}
 }
 
-// get answers from the current snapshot.
-func (h *handler) get(w http.ResponseWriter, r *http.Request) {
-	snap, err := h.source.Current()
-	if err != nil {
+// admit counts a request for its client and tells him how many he has left. Once there are none it answers, and is false.
+func (h *handler) admit(w *reply, r *http.Request) bool {
+	left, ends, ok := h.limiter.take(clientOf(clientAddr(r, h.trusted)), h.now())
+	header := w.Header()
+	header["Ratelimit-Policy"] = h.limiter.policy
+	header["Ratelimit"] = []string{rateLimit(left, ends)}
+	if !ok {
+		h.metrics.countLimited()
+		header.Set("Retry-After", strconv.FormatInt(ceilSeconds(ends), 10))
+		h.fail(w, r, errRateLimited)
+	}
+	return ok
+}
+
+// recovered tells of a panic as of any other fault of ours. Once an answer has begun it can only be broken off.
+func (h *handler) recovered(w *reply, r *http.Request, fault any) {
+	if fault == http.ErrAbortHandler {
+		panic(fault)
+	}
+	err := fmt.Errorf("panic: %v\n%s", fault, debug.Stack())
+	if w.code == 0 {
 		h.fail(w, r, err)
+		return
+	}
+	h.logger.Error("answer broken off", "method", r.Method, "url", r.URL.RequestURI(), "err", err)
+	panic(http.ErrAbortHandler)
+}
+
+// get answers from the current snapshot, or from the one that the request names.
+func (h *handler) get(w *reply, r *http.Request) {
+	q, err := site.ParseRequest(r.URL.EscapedPath(), r.URL.RawQuery)
+	snap, noneOpen := h.open(q.Snapshot)
+	if noneOpen != nil {
+		h.fail(w, r, cmp.Or(err, noneOpen))
 		return
 	}
 	defer snap.Release()
 	v := h.view(snap)
 	header := w.Header()
-	header["Access-Control-Expose-Headers"] = headerExpose
 	header["Vary"] = headerVary
 	header["X-Snapshot"] = v.name
-
-	key, b, err := h.answer(v, snap, r)
+	if err == nil {
+		err = h.reply(w, r, v, snap, q)
+	}
 	if errors.Is(err, site.ErrNotFound) && !isAPI(r.URL.Path) {
 		if page, ok := h.notFoundPage(snap); ok {
 			h.sendError(w, r, http.StatusNotFound, page)
 			return
 		}
 	}
-	if err == nil {
-		err = h.send(w, r, v, key, b)
-	}
 	if err != nil {
 		h.fail(w, r, err)
 	}
+}
+
+// open answers the snapshot with an id, or the current one where it is "".
+func (h *handler) open(id string) (*output.Snapshot, error) {
+	if id == "" {
+		return h.source.Current()
+	}
+	return h.source.Pinned(id)
+}
+
+// reply answers a valid request. An error comes before anything was written.
+func (h *handler) reply(w *reply, r *http.Request, v *view, snap *output.Snapshot, q site.Query) error {
+	key, b, err := h.answer(v, snap, q)
+	if err != nil {
+		return err
+	}
+	w.route = routeFile
+	if q.Route != nil {
+		w.route = q.Route.Name
+	}
+	if err := h.linkNext(w, r, v, snap, q, b); err != nil {
+		return err
+	}
+	return h.send(w, r, v, q.Snapshot != "", key, b)
 }
 
 // isAPI says whether who asks for this path reads JSON.
@@ -123,56 +226,4 @@ func (h *handler) notFoundPage(snap *output.Snapshot) (*body, bool) {
 	}
 	b, err := h.literal(m)
 	return b, err == nil && b.member == nil
-}
-
-// errMethod is the answer to a method that readers do not have.
-var errMethod = errors.New("method not allowed")
-
-// errorOf is the one place where an error becomes a status.
-func errorOf(err error) site.Error {
-	var param *site.ParamError
-	switch {
-	case errors.As(err, &param):
-		return site.Error{
-			Code: http.StatusBadRequest, Type: site.ErrorInvalidParameter, Message: err.Error(),
-			Fields: []site.ErrorField{{Field: param.Param, Message: param.Message}},
-		}
-	case errors.Is(err, site.ErrNotFound):
-		return site.Error{Code: http.StatusNotFound, Type: site.ErrorNotFound, Message: "nothing is at this address"}
-	case errors.Is(err, errMethod):
-		return site.Error{Code: http.StatusMethodNotAllowed, Type: site.ErrorMethodNotAllowed, Message: "the method may be " + allowed}
-	case errors.Is(err, output.ErrEmpty):
-		return site.Error{Code: http.StatusServiceUnavailable, Type: site.ErrorInternal, Message: "nothing is published yet"}
-	default:
-		return site.Error{Code: http.StatusInternalServerError, Type: site.ErrorInternal, Message: "internal error"}
-	}
-}
-
-// fail answers an error. The cause of a 500 goes to the log, under an id that the reader is told.
-func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
-	e := errorOf(err)
-	header := w.Header()
-	header.Set("Cache-Control", "public, max-age=10")
-	switch e.Code {
-	case http.StatusInternalServerError:
-		id := newRequestID()
-		header.Set("Cache-Control", "no-store")
-		header.Set("X-Request-Id", id)
-		h.logger.Error("request failed", "request_id", id, "method", r.Method, "url", r.URL.RequestURI(), "err", err)
-	case http.StatusServiceUnavailable:
-		header.Set("Cache-Control", "no-store")
-		header.Set("Retry-After", "5")
-	}
-	data, err := json.Marshal(site.ErrorBody{Error: e})
-	if err != nil {
-		panic(err) // strings and a number
-	}
-	header.Set("Content-Type", typeJSON)
-	writeBody(w, r, e.Code, append(data, '\n'))
-}
-
-func newRequestID() string {
-	var b [8]byte
-	rand.Read(b[:]) // never fails
-	return hex.EncodeToString(b[:])
 }

@@ -22,8 +22,9 @@ type view struct {
 	index *site.Index
 }
 
-// maxViews is how many snapshots may be read side by side while one replaces another.
-const maxViews = 3
+// maxViews is how many snapshots are known at once: as many as a source keeps open, those that readers named among them,
+// and one more while one replaces another.
+const maxViews = 8
 
 // view answers what is known of a snapshot, new or from before.
 func (h *handler) view(snap *output.Snapshot) *view {
@@ -31,7 +32,10 @@ func (h *handler) view(snap *output.Snapshot) *view {
 	defer h.mu.Unlock()
 	i := slices.IndexFunc(h.views, func(v *view) bool { return v.name[0] == snap.ID })
 	if i >= 0 {
-		return h.views[i]
+		v := h.views[i]
+		copy(h.views[1:i+1], h.views[:i])
+		h.views[0] = v
+		return v
 	}
 	built := snap.Checkpoint.Built()
 	v := &view{

@@ -1,0 +1,78 @@
+package serve
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"tollbook/output"
+	"tollbook/site"
+)
+
+var (
+	errMethod      = errors.New("method not allowed") // one that readers do not have
+	errRateLimited = errors.New("too many requests")
+)
+
+// errorOf is the one place where an error becomes a status.
+func errorOf(err error) site.Error {
+	var param *site.ParamError
+	var unready *notReadyError
+	switch {
+	case errors.As(err, &param):
+		return site.Error{
+			Code: http.StatusBadRequest, Type: site.ErrorInvalidParameter, Message: err.Error(),
+			Fields: []site.ErrorField{{Field: param.Param, Message: param.Message}},
+		}
+	case errors.Is(err, site.ErrNotFound):
+		return site.Error{Code: http.StatusNotFound, Type: site.ErrorNotFound, Message: "nothing is at this address"}
+	case errors.Is(err, errMethod):
+		return site.Error{Code: http.StatusMethodNotAllowed, Type: site.ErrorMethodNotAllowed, Message: "the method may be " + allowed}
+	case errors.Is(err, output.ErrNotKept):
+		return site.Error{Code: http.StatusNotFound, Type: site.ErrorNotFound, Message: "this snapshot is not kept, any more or at all; without the parameter snapshot the newest answers"}
+	case errors.Is(err, errRateLimited):
+		return site.Error{Code: http.StatusTooManyRequests, Type: site.ErrorRateLimited, Message: "too many requests from this address; Retry-After says in how many seconds there are more"}
+	case errors.Is(err, output.ErrEmpty):
+		return site.Error{Code: http.StatusServiceUnavailable, Type: site.ErrorUnavailable, Message: "nothing is published yet"}
+	case errors.As(err, &unready):
+		return site.Error{Code: http.StatusServiceUnavailable, Type: site.ErrorUnavailable, Message: "no snapshot can be opened"}
+	default:
+		return site.Error{Code: http.StatusInternalServerError, Type: site.ErrorInternal, Message: "internal error"}
+	}
+}
+
+// fail answers an error. The cause of a 500 goes to the log, under an id that the reader is told.
+func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
+	e := errorOf(err)
+	header := w.Header()
+	for _, name := range []string{"Etag", "Last-Modified", "Link"} {
+		header.Del(name) // of a file that could not be sent after all
+	}
+	header.Set("Cache-Control", "public, max-age=10")
+	switch e.Code {
+	case http.StatusTooManyRequests:
+		header["Cache-Control"] = headerNoStore // it is one client's
+	case http.StatusInternalServerError:
+		id := newRequestID()
+		header.Set("Cache-Control", "no-store")
+		header.Set("X-Request-Id", id)
+		h.logger.Error("request failed", "request_id", id, "method", r.Method, "url", r.URL.RequestURI(), "err", err)
+	case http.StatusServiceUnavailable:
+		header.Set("Cache-Control", "no-store")
+		header.Set("Retry-After", "5")
+	}
+	data, err := json.Marshal(site.ErrorBody{Error: e})
+	if err != nil {
+		panic(err) // strings and a number
+	}
+	header.Set("Content-Type", typeJSON)
+	writeBody(w, r, e.Code, append(data, '\n'))
+}
+
+func newRequestID() string {
+	var b [8]byte
+	rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
