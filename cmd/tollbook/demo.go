@@ -109,6 +109,9 @@ func runDemo(ctx context.Context, o demoOptions, stdout io.Writer) error {
 	if err := writeSample(ctx, db.DB, o.Interval, say); err != nil {
 		return err
 	}
+	if err := importShipped(ctx, db.DB); err != nil {
+		return err
+	}
 	d := &demo{
 		db: db, folder: folder, base: "http://" + l.Addr().String(), public: o.public(), interval: o.Interval,
 		logger: logger, say: say, changed: make(chan struct{}, 1),

@@ -53,7 +53,7 @@ EXIT STATUS
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
-	}, newDemoCommand(), newServicesCommand(), newCrawlCommand(), newBuildCommand(), newServeCommand(), newLintCommand())
+	}, newDemoCommand(), newServicesCommand(), newFacilitatorsCommand(), newCrawlCommand(), newBuildCommand(), newServeCommand(), newLintCommand())
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usagef("%w; see %s --help", err, cmd.CommandPath()) })
 	return cmd
 }

@@ -1,0 +1,40 @@
+package crawl
+
+import (
+	"io"
+
+	"tollbook/crawl/chain"
+	"tollbook/site/postgres"
+)
+
+// ShippedFacilitators is the list of facilitators that comes with Tollbook, as it is imported.
+func ShippedFacilitators() ([]postgres.Facilitator, error) { return imported(chain.Shipped()) }
+
+// ReadFacilitators reads a list of facilitators of the same form. One wrong entry refuses the whole list; every fault
+// found is told, each with whose it is.
+func ReadFacilitators(name string, r io.Reader) ([]postgres.Facilitator, error) {
+	return imported(chain.ReadFacilitators(name, r))
+}
+
+func imported(list []chain.Facilitator, err error) ([]postgres.Facilitator, error) {
+	if err != nil {
+		return nil, err
+	}
+	orNull := func(s string) *string {
+		if s == "" {
+			return nil
+		}
+		return &s
+	}
+	out := make([]postgres.Facilitator, len(list))
+	for i, f := range list {
+		out[i] = postgres.Facilitator{
+			ID: f.ID, Name: f.Name, WebsiteURL: f.WebsiteURL, DocsURL: orNull(f.DocsURL), FacilitatorURL: orNull(f.FacilitatorURL),
+			UpstreamStatus: f.UpstreamStatus, Settlers: make([]postgres.Settler, len(f.Settlers)),
+		}
+		for j, s := range f.Settlers {
+			out[i].Settlers[j] = postgres.Settler(s)
+		}
+	}
+	return out, nil
+}
