@@ -139,10 +139,14 @@ func lookupAnswer(shard []byte, hash string) ([]byte, bool) {
 	return nil, false
 }
 
-// exampleValue is a value of a parameter that some service has or that differs from its default, "" where there is none.
+// exampleValue is a value of a parameter: of a filter one that chooses something, of any other one that differs from its
+// default; "" where there is none.
 func (e *Edition) exampleValue(p *site.Param, slug string) string {
 	switch p.Kind {
 	case site.KindChoice:
+		if p.Filter && p.Default != "" {
+			return p.Default
+		}
 		for _, v := range p.Values {
 			if v != p.Default {
 				return v
@@ -191,7 +195,7 @@ const exampleParams = 3
 // Nothing in them can leave the quotes.
 func (a *API) commands(op *operation) (plain, withParams string) {
 	path, ok := a.examples.path(op.pattern)
-	if !ok {
+	if !ok || op.route == nil && op.example == nil && op.pattern != "/"+site.OpenAPIFile {
 		return "", ""
 	}
 	address := endpointURL(a.edition.pages.site.BaseURL, path)

@@ -40,6 +40,7 @@ type failure struct {
 const (
 	headerRequestID = "X-Request-Id"
 	headerRetry     = "Retry-After"
+	headerLink      = "Link"
 	otherError      = "Error"
 )
 
@@ -52,7 +53,7 @@ var failures = []failure{
 	{http.StatusNotModified, "NotModified", "The copy named in If-None-Match or If-Modified-Since is still good.", nil, nil},
 	{http.StatusBadRequest, "BadRequest", "A parameter has a value that it may not have; each is named in fields.", nil, exampleBadRequest},
 	{http.StatusNotFound, "NotFound", "Nothing is at this address, or in no snapshot that is kept.", nil, said(http.StatusNotFound, site.ErrorNotFound, "nothing is at this address")},
-	{http.StatusTooManyRequests, "RateLimited", "Too many requests from this client; Retry-After says when to come back.", []string{headerRetry},
+	{http.StatusTooManyRequests, "RateLimited", "Too many requests from this client; Retry-After says when to come back.", []string{headerRetry, "RateLimit-Policy", "RateLimit"},
 		said(http.StatusTooManyRequests, site.ErrorRateLimited, "too many requests")},
 	{http.StatusInternalServerError, "InternalError", "Something is wrong here. The cause is in our log, under X-Request-Id.", []string{headerRequestID},
 		said(http.StatusInternalServerError, site.ErrorInternal, "internal error")},
@@ -99,6 +100,9 @@ var apiHeaders = ordered[*apiHeader]{
 	{"Last-Modified", &apiHeader{Description: "When the snapshot was built.", Schema: &schema{Type: "string"}}},
 	{"Cache-Control", &apiHeader{Description: "Good until the next build is due.", Schema: &schema{Type: "string"}}},
 	{"X-Snapshot", &apiHeader{Description: "Id of the snapshot that answered.", Schema: &schema{Type: "string", Pattern: site.SnapshotPattern}}},
+	{headerLink, &apiHeader{Description: "The address of the next page in the same snapshot, with rel=next, where there is one.", Schema: &schema{Type: "string"}}},
+	{"RateLimit-Policy", &apiHeader{Description: "Requests that a client may make, and in how many seconds, where that is limited.", Schema: &schema{Type: "string"}}},
+	{"RateLimit", &apiHeader{Description: "Requests left, and seconds until all are there again.", Schema: &schema{Type: "string"}}},
 	{headerRequestID, &apiHeader{Description: "Names the failed request in our log.", Schema: &schema{Type: "string"}}},
 	{headerRetry, &apiHeader{Description: "Seconds after which to try again.", Schema: &schema{Type: "integer"}}},
 }

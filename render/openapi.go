@@ -242,7 +242,7 @@ func (a *API) add(op *operation, body any) error {
 	if op.example, err = a.examples.of(op); err != nil {
 		return err
 	}
-	op.Responses = responses(content, op.example)
+	op.Responses = responses(content, op.example, site.Query{Route: op.route}.Paged())
 	item := &pathItem{Get: op}
 	path, under := strings.CutPrefix(op.pattern, apiPrefix)
 	if !under {
@@ -320,10 +320,10 @@ func (e *Edition) parameter(p *site.Param, slug string) parameter {
 const jsonType = "application/json"
 
 // responses are what an operation may answer.
-func responses(content *schema, example json.RawMessage) ordered[*apiResponse] {
+func responses(content *schema, example json.RawMessage, paged bool) ordered[*apiResponse] {
 	ok := &apiResponse{Description: "What was asked for.", Content: ordered[mediaType]{{jsonType, mediaType{content, example}}}}
 	for _, h := range apiHeaders {
-		if h.Name != headerRequestID && h.Name != headerRetry {
+		if h.Name != headerRequestID && h.Name != headerRetry && (h.Name != headerLink || paged) {
 			ok.Headers = append(ok.Headers, member[*apiHeader]{h.Name, &apiHeader{Ref: "#/components/headers/" + h.Name}})
 		}
 	}
