@@ -182,11 +182,11 @@ func times(a, b site.Decimal) float64 {
 func compliance(f *postgres.ServiceFacts, shown []x402.Evidence, now time.Time) site.Compliance {
 	var captured *time.Time
 	for _, e := range f.Endpoints {
-		if v := e.Envelope; v != nil && site.Active(e.FirstSeenAt, e.LastPaidAt, now) && (captured == nil || v.ReceivedAt.Before(*captured)) {
+		if v := e.Envelope; v != nil && (len(shown) == 0 || site.Active(e.FirstSeenAt, e.LastPaidAt, now)) && (captured == nil || v.ReceivedAt.Before(*captured)) {
 			captured = &v.ReceivedAt
 		}
 	}
-	got := x402.Assess(shown)
+	got := x402.Assess(judged(f, shown))
 	c := site.Compliance{
 		Grade: got.Grade, Passed: got.Passed, Total: got.Total, Checks: []site.ComplianceCheck{},
 		Staleness: site.Staleness{

@@ -46,23 +46,39 @@ func methodOf(e *postgres.EndpointFacts) string {
 	return e.Method
 }
 
-// evidenceOf is what stands behind a service's verdicts and its grade; shown is what its active endpoints have shown.
-func evidenceOf(f *postgres.ServiceFacts, shown []x402.Evidence, now time.Time) site.Evidence {
+// judged is what a service is judged by: what its active endpoints have shown or, where none is active, all of them, since
+// then all are asked.
+func judged(f *postgres.ServiceFacts, active []x402.Evidence) []x402.Evidence {
+	if len(active) > 0 {
+		return active
+	}
+	var all []x402.Evidence
+	for i := range f.Endpoints {
+		all = append(all, shownBy(f, &f.Endpoints[i]))
+	}
+	return all
+}
+
+// evidenceOf is what stands behind a service's verdicts and its grade; active is what its active endpoints have shown.
+func evidenceOf(f *postgres.ServiceFacts, active []x402.Evidence, now time.Time) site.Evidence {
+	shown := judged(f, active)
 	got := x402.Assess(shown)
 	out := site.Evidence{
 		Slug: f.Slug, Grade: got.Grade, Passed: got.Passed, Total: got.Total,
-		Checks: EvidenceChecks(got.Checks), Warnings: EvidenceWarnings(got.Warnings), Endpoints: []site.EndpointEvidence{},
+		Checks: EvidenceChecks(got.Checks, slices.ContainsFunc(shown, hasTerms)), Warnings: EvidenceWarnings(got.Warnings),
+		Endpoints: []site.EndpointEvidence{},
 	}
 	for i := range f.Endpoints {
 		e := &f.Endpoints[i]
-		active := site.Active(e.FirstSeenAt, e.LastPaidAt, now)
-		if !active && !cannotBeProbed(e) {
-			continue
+		isActive := site.Active(e.FirstSeenAt, e.LastPaidAt, now)
+		if isActive || len(active) == 0 || cannotBeProbed(e) {
+			out.Endpoints = append(out.Endpoints, endpointEvidence(f, e, isActive))
 		}
-		out.Endpoints = append(out.Endpoints, endpointEvidence(f, e, active))
 	}
 	return out
 }
+
+func hasTerms(e x402.Evidence) bool { return e.Captured.Envelope != nil }
 
 // cannotBeProbed says whether the newest answer of an endpoint wants input that nobody declared.
 func cannotBeProbed(e *postgres.EndpointFacts) bool {
@@ -201,8 +217,12 @@ func visible(s string) string {
 	}, s)
 }
 
-// EvidenceChecks tells results with what the rules ask for and how a failure is mended.
-func EvidenceChecks(checks []x402.Check) []site.EvidenceCheck {
+// moot says whether a failure of a check means nothing where there are no terms: it fails for want of them.
+func moot(id string) bool { return id != "payload_captured" && id != "transport_https" }
+
+// EvidenceChecks tells results, and of failures what the rules ask for and how they are mended. terms says whether any
+// were captured.
+func EvidenceChecks(checks []x402.Check, terms bool) []site.EvidenceCheck {
 	out := make([]site.EvidenceCheck, len(checks))
 	rules := map[string]x402.Rule{}
 	for _, r := range x402.Rules() {
@@ -210,7 +230,13 @@ func EvidenceChecks(checks []x402.Check) []site.EvidenceCheck {
 	}
 	for i, c := range checks {
 		r := rules[c.ID]
-		out[i] = site.EvidenceCheck{ID: c.ID, Label: c.Label, Pass: c.Pass, Reason: textOrNull(c.Reason), Expected: r.Expected, Mend: r.Mend}
+		out[i] = site.EvidenceCheck{ID: c.ID, Label: c.Label, Pass: c.Pass, Reason: textOrNull(c.Reason)}
+		if !c.Pass {
+			out[i].Expected = &r.Expected
+		}
+		if !c.Pass && (terms || !moot(c.ID)) {
+			out[i].Mend = &r.Mend
+		}
 	}
 	return out
 }

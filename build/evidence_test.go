@@ -156,6 +156,24 @@ func TestEvidenceNamesUnprobeableEndpoints(t *testing.T) {
 	}
 }
 
+// TestJudgedWhereNothingIsActive: a service that was not paid for a fortnight is judged by what it showed last.
+func TestJudgedWhereNothingIsActive(t *testing.T) {
+	t.Parallel()
+	received := *ago(20 * 24 * time.Hour)
+	f := service(postgres.EndpointFacts{
+		Endpoint: postgres.Endpoint{FirstSeenAt: *ago(900 * time.Hour), Verdict: new("failed")},
+		Envelope: &postgres.Envelope{ReceivedAt: received, StatusCode: 402, URL: "https://acme.test/", TLSVerified: true, Body: []byte(`{"x402Version":1,"accepts":[{}]}`)},
+	})
+	active := evidence(f, now)
+	c, e := compliance(f, active, now), evidenceOf(f, active, now)
+	if c.Passed == 0 || c.Grade != e.Grade || c.Passed != e.Passed || len(e.Endpoints) != 1 || e.Endpoints[0].Captured == nil {
+		t.Errorf("compliance %s, %d passed; evidence %s, %d passed, of %d endpoints; want both judged by the old terms", c.Grade, c.Passed, e.Grade, e.Passed, len(e.Endpoints))
+	}
+	if c.Staleness.EnvelopeCapturedAt == nil || !c.Staleness.EnvelopeCapturedAt.Equal(received) {
+		t.Errorf("captured at %v, want %v", c.Staleness.EnvelopeCapturedAt, received)
+	}
+}
+
 // TestTransportIsJudgedByTheWayThere: the address that is listed counts, and each address that it leads to.
 func TestTransportIsJudgedByTheWayThere(t *testing.T) {
 	t.Parallel()

@@ -18,10 +18,10 @@ type grounds struct {
 	JSON         string // address of the evidence
 }
 
-// ground is a check with its reason; Reason is "" when it passes.
+// ground is a check with its reason; both texts are nil when it passes.
 type ground struct {
 	site.ComplianceCheck
-	Reason, Expected, Mend string
+	Reason, Mend *string
 }
 
 func (e *Edition) grounds(l *site.Listing) grounds {
@@ -32,8 +32,8 @@ func (e *Edition) grounds(l *site.Listing) grounds {
 	}
 	for _, c := range l.Detail.Assessment.Compliance.Checks {
 		row := ground{ComplianceCheck: c}
-		if why := by[c.ID]; !c.Pass && why.Reason != nil {
-			row.Reason, row.Expected, row.Mend = *why.Reason, why.Expected, why.Mend
+		if why := by[c.ID]; !c.Pass {
+			row.Reason, row.Mend = why.Reason, why.Mend
 		}
 		g.Checks = append(g.Checks, row)
 	}

@@ -106,8 +106,8 @@ func acme() site.Listing {
 		{Level: site.RiskDanger, Code: "plain_http", Evidence: "an endpoint answers over http"}}}
 	l := site.Listing{Item: itemOf(&d), Detail: d, Uptime: history(3)}
 	l.Evidence = site.Evidence{
-		Checks: []site.EvidenceCheck{{ID: "payload_captured", Pass: true, Expected: "A 402.", Mend: "Answer 402."},
-			{ID: "price_sane", Reason: ptr("GET /quote, row 1: amount \"0.01\" is no whole number"), Expected: "Digits.", Mend: "Write digits."}},
+		Checks: []site.EvidenceCheck{{ID: "payload_captured", Pass: true},
+			{ID: "price_sane", Reason: ptr("GET /quote, row 1: amount \"0.01\" is no whole number"), Expected: ptr("Digits."), Mend: ptr("Write digits.")}},
 		Warnings: []site.EvidenceWarning{{Code: "testnet_only", Meaning: "Every row asks for test money."},
 			{Code: "checksum_bad", Meaning: "An address has a bad checksum.", Endpoint: ptr("GET /quote"), Row: ptr(0), Detail: ptr("payTo 0x1")}},
 		Endpoints: []site.EndpointEvidence{{Method: "GET", Path: "/quote"}, {Method: "POST", Path: "/of/{symbol}", Unprobeable: true,
@@ -178,7 +178,7 @@ func nasty() site.Listing {
 	d.Assessment.Compliance = site.Compliance{Grade: "F", Total: 14, Checks: []site.ComplianceCheck{{ID: "price_sane", Label: hostile}}}
 	l := site.Listing{Item: itemOf(&d), Detail: d}
 	l.Evidence = site.Evidence{
-		Checks:   []site.EvidenceCheck{{ID: "price_sane", Reason: &hostile, Mend: hostile}},
+		Checks:   []site.EvidenceCheck{{ID: "price_sane", Reason: &hostile, Mend: &hostile}},
 		Warnings: []site.EvidenceWarning{{Code: hostile, Meaning: hostile, Endpoint: &hostile, Detail: &hostile}},
 		Endpoints: []site.EndpointEvidence{{Method: hostile, Path: hostile, Unprobeable: true,
 			Inconclusive: &site.EvidenceSilence{Class: "needs_input", Reason: hostile}}},

@@ -14,7 +14,7 @@ type Evidence struct {
 	Total     int                `json:"total"`
 	Checks    []EvidenceCheck    `json:"checks"`    // all 14, in the order of compliance
 	Warnings  []EvidenceWarning  `json:"warnings"`  // by code, endpoint and row; none of them counts in the grade
-	Endpoints []EndpointEvidence `json:"endpoints"` // active and unprobeable ones, by path, then method
+	Endpoints []EndpointEvidence `json:"endpoints"` // the active ones, or all where none is, and unprobeable ones; by path, then method
 }
 
 // EvidenceCheck is one rule's result with its grounds.
@@ -22,9 +22,9 @@ type EvidenceCheck struct {
 	ID       string  `json:"id"`
 	Label    string  `json:"label"`
 	Pass     bool    `json:"pass"`
-	Reason   *string `json:"reason"`   // the first thing found wrong; null when it passes
-	Expected string  `json:"expected"` // what the rule asks for
-	Mend     string  `json:"mend"`     // what an operator can do about a failure
+	Reason   *string `json:"reason"`   // the first thing found wrong; null when it passes, as are the next two
+	Expected *string `json:"expected"` // what the rule asks for
+	Mend     *string `json:"mend"`     // what an operator can do about it; null too where it only fails for want of any terms
 }
 
 // EvidenceWarning is something worth knowing that no check counts.
@@ -125,14 +125,15 @@ var unprobeable = []string{"needs_input", "wrong_method"}
 func Unprobeable(class string) bool { return slices.Contains(unprobeable, class) }
 
 // evidenceHeaders are the names that may be published, in canonical form: what says something of payment, of the body,
-// of a redirect or a refusal, and of who answered. Whatever may hold a secret or mark a visitor is not among them.
+// of a redirect or a refusal, and of who answered. Whatever may hold a secret or mark a visitor is not among them, nor what
+// is of a moment: an answer that differs in nothing else is kept as it first came.
 var evidenceHeaders = map[string]bool{
 	"Payment-Required": true, "X-Payment-Required": true, "X-Payment-Requirements": true, "Payment-Requirements": true,
 	"Payment-Response": true, "X-Payment-Response": true, "Www-Authenticate": true, "Crawler-Price": true,
 	"Crawler-Exact-Price": true, "Crawler-Max-Price": true,
 
 	"Content-Type": true, "Content-Length": true, "Content-Encoding": true, "Content-Language": true, "Cache-Control": true,
-	"Date": true, "Age": true, "Vary": true, "Access-Control-Allow-Origin": true, "Access-Control-Expose-Headers": true,
+	"Vary": true, "Access-Control-Allow-Origin": true, "Access-Control-Expose-Headers": true,
 	"Strict-Transport-Security": true,
 
 	"Location": true, "Allow": true, "Retry-After": true, "Ratelimit": true, "Ratelimit-Policy": true, "Cf-Mitigated": true,

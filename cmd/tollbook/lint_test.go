@@ -126,8 +126,8 @@ func checkReport(t *testing.T, r lintReport, status int) {
 		t.Errorf("passed %v, %d checks, total %d, exit status %d", r.Passed, len(r.Checks), r.Total, status)
 	}
 	for _, c := range r.Checks {
-		if c.Expected == "" || c.Mend == "" || c.Pass != (c.Reason == nil) {
-			t.Errorf("check %s: pass %v, reason %v, expected %q, mend %q", c.ID, c.Pass, c.Reason, c.Expected, c.Mend)
+		if c.Pass != (c.Reason == nil) || c.Pass != (c.Expected == nil) || c.Mend == nil && !c.Pass && len(r.Asks) > 0 {
+			t.Errorf("check %s: pass %v, reason %v, expected %v, mend %v", c.ID, c.Pass, c.Reason, c.Expected, c.Mend)
 		}
 	}
 	for _, w := range r.Warnings {

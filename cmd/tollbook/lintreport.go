@@ -29,8 +29,6 @@ type lintReport struct {
 	Warnings  []site.EvidenceWarning `json:"warnings"`
 	Defects   []site.EvidenceDefect  `json:"defects"`
 	Protocols []string               `json:"protocols"` // other payment protocols that the answer hints at
-
-	captured bool // there were x402 terms to judge
 }
 
 // lintAsk is one way to pay, in the order of accepts.
@@ -71,14 +69,13 @@ func newLintReport(address string, r probe.Result) lintReport {
 		return out
 	}
 	if e := r.Captured.Envelope; e != nil {
-		out.captured = true
 		for _, row := range e.Accepts {
 			out.Asks = append(out.Asks, newLintAsk(row))
 		}
 	}
 	got := assess(address, r)
 	out.Grade, out.Passed, out.Total = got.Grade, &got.Passed, got.Total
-	out.Checks, out.Warnings = build.EvidenceChecks(got.Checks), build.EvidenceWarnings(got.Warnings)
+	out.Checks, out.Warnings = build.EvidenceChecks(got.Checks, r.Captured.Envelope != nil), build.EvidenceWarnings(got.Warnings)
 	return out
 }
 
@@ -143,19 +140,19 @@ func (r lintReport) text() string {
 		}
 		line("  %s", a)
 	}
-	var moot []string // a check that fails for want of terms says nothing new
+	var moot []string // checks that fail for want of terms say nothing new
 	for i, c := range r.failed() {
 		if i == 0 {
 			line("\nFails")
 		}
-		if !r.captured && c.ID != "payload_captured" && c.ID != "transport_https" {
+		if c.Mend == nil {
 			moot = append(moot, c.ID)
 			continue
 		}
 		line("  %s (%s)", c.Label, c.ID)
 		line("    found     %s", *c.Reason)
-		line("    expected  %s", c.Expected)
-		line("    mend      %s", c.Mend)
+		line("    expected  %s", *c.Expected)
+		line("    mend      %s", *c.Mend)
 	}
 	if len(moot) > 0 {
 		line("  and for want of terms: %s", strings.Join(moot, ", "))
@@ -172,7 +169,7 @@ func (r lintReport) text() string {
 		}
 		line("  %s%s (%s%s)", d.Meaning, shown(d.Detail), d.Code, row(d.Row))
 	}
-	if r.captured && len(r.Protocols) > 0 {
+	if r.Verdict == string(probe.Paid) && len(r.Protocols) > 0 {
 		line("\nIt speaks %s too.", strings.Join(r.Protocols, ", "))
 	}
 	return b.String()
