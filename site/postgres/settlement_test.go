@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -335,4 +336,83 @@ func TestRecordSettlementsAtOnce(t *testing.T) {
 	if total != int64(len(list)) {
 		t.Errorf("%d recorded by all, want %d", total, len(list))
 	}
+}
+
+// Hours are kept as long as those of checks; days stay for good.
+func TestRetainSettledHours(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	if _, err := db.ImportFacilitators(t.Context(), []postgres.Facilitator{facilitator("acme")}); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.AddListings(t.Context(), []postgres.Listing{listing("acme")}); err != nil {
+		t.Fatal(err)
+	}
+	due, err := db.Due(t.Context(), start, time.Minute, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.RecordVisits(t.Context(), []postgres.Visit{visit(due[0], start)}); err != nil {
+		t.Fatal(err)
+	}
+	var list []postgres.Settlement
+	for i := range 40 {
+		at := start.AddDate(0, 0, i)
+		list = append(list, postgres.Settlement{Network: "eip155:8453", Block: int64(i), Time: at, Transaction: fmt.Sprint(i), Facilitator: "acme",
+			Settler: "s", Token: "usdc", Payer: "p", Payee: "q", Amount: "1"})
+	}
+	if _, err := db.RecordSettlements(t.Context(), list); err != nil {
+		t.Fatal(err)
+	}
+	now := start.AddDate(0, 0, 40)
+	if err := db.Retain(t.Context(), now); err != nil {
+		t.Fatal(err)
+	}
+	// As of the day of the tenth, its hours are gone and its days are there; as of the last, both are there.
+	var got []int
+	for _, at := range []time.Time{start.AddDate(0, 0, 10), start.AddDate(0, 0, 39)} {
+		if err := db.Read(t.Context(), func(r *postgres.Reader) error {
+			facts, err := r.Facts(t.Context(), at, 0)
+			if err == nil {
+				flow := facts.Facilitators[0].Flows[0]
+				got = append(got, len(flow.Hours), len(flow.Days), int(flow.All.Settlements))
+			}
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := gocmp.Diff([]int{0, 11, 11, 2, 40, 40}, got); diff != "" {
+		t.Errorf("hours, days, all on day 10 and on day 39 (-want +got):\n%s", diff)
+	}
+}
+
+// BenchmarkRecordSettlements writes ranges of 5,000 settlements by 20,000 payers to 500 payees, as an indexer commits them.
+func BenchmarkRecordSettlements(b *testing.B) {
+	db, err := postgres.Open(b.Context(), template.Database(b))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ImportFacilitators(b.Context(), []postgres.Facilitator{facilitator("acme"), facilitator("bolt")}); err != nil {
+		b.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(4020, 402))
+	const n = 5000
+	list := make([]postgres.Settlement, n)
+	next := 0
+	for b.Loop() {
+		for i := range list {
+			list[i] = postgres.Settlement{
+				Network: "eip155:8453", Block: int64(next / 3), Time: start.Add(time.Duration(next) * time.Second), Transaction: fmt.Sprintf("0x%064x", next/2), LogIndex: next % 2,
+				Facilitator: []string{"acme", "bolt"}[r.IntN(2)], Settler: fmt.Sprintf("0xs%d", r.IntN(40)), Token: "usdc",
+				Payer: fmt.Sprintf("0xp%d", r.IntN(20_000)), Payee: fmt.Sprintf("0xq%d", r.IntN(500)), Amount: strconv.Itoa(r.IntN(100_000)),
+			}
+			next++
+		}
+		if _, err := db.RecordSettlements(b.Context(), list); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "settlements/s")
 }
