@@ -315,6 +315,70 @@ var contract = map[string]string{
 		min_price_usd number|null
 		max_price_usd number|null
 		median_price_usd number|null`,
+	"SchemaChange": `
+		slug string
+		name string
+		type ChangeType
+		observed_at date-time
+		summary SchemaSummary
+		old_snapshot SnapshotEntry[]
+		new_snapshot SnapshotEntry[]`,
+	"PriceChange": `
+		slug string
+		name string
+		type ChangeType
+		observed_at date-time
+		summary PriceSummary
+		old_snapshot SnapshotEntry[]
+		new_snapshot SnapshotEntry[]`,
+	"PayToChanged": `
+		slug string
+		name string
+		type ChangeType
+		observed_at date-time
+		summary PayToSummary
+		old_snapshot SnapshotEntry[]
+		new_snapshot SnapshotEntry[]`,
+	"SchemaSummary": `
+		schemaAdded line[]
+		schemaRemoved line[]
+		endpointsAdded string[]
+		endpointsRemoved string[]`,
+	"PriceSummary": `
+		priceChanges MovedPrice[]`,
+	"MovedPrice": `
+		network string
+		endpoint string
+		newPrice atomic
+		oldPrice atomic
+		assetName string`,
+	"PayToSummary": `
+		payToAdded string[]
+		payToRemoved string[]`,
+	"SnapshotEntry": `
+		asset string
+		extra json|null
+		payTo string
+		price atomic
+		scheme string
+		network string
+		endpoint string
+		mimeType string|null
+		resource string|null
+		assetName string
+		x402Version integer
+		maxTimeoutSeconds integer|null`,
+	"ChangesMeta": `
+		total integer
+		page integer
+		per_page integer
+		total_pages integer
+		type_counts TypeCounts
+		window_total integer`,
+	"TypeCounts": `
+		schema_changed integer
+		price_changed integer
+		payto_changed integer`,
 	"NetworkStats": `
 		abbreviation string
 		service_count integer
@@ -323,7 +387,8 @@ var contract = map[string]string{
 
 // words are the types that are one of some words.
 var words = map[string][]string{
-	"Status": {"online", "degraded", "offline", "unknown"},
+	"Status":     {"online", "degraded", "offline", "unknown"},
+	"ChangeType": {"schema_changed", "price_changed", "payto_changed"},
 }
 
 // endpoints are the addresses of the contract and the types of what they answer: data, then meta where there is one.
@@ -345,6 +410,10 @@ var endpoints = []struct{ path, data, meta string }{
 	{"/v1/tags", "Tag[]", ""},
 	{"/v1/stats", "AggregateStats", ""},
 	{"/v1/categories", "string[]", ""},
+	{"/v1/changes?type=schema_changed&days=365", "SchemaChange[]", "ChangesMeta"},
+	{"/v1/changes?type=price_changed&per_page=100", "PriceChange[]", "ChangesMeta"},
+	{"/v1/changes?type=payto_changed&per_page=7&page=2", "PayToChanged[]", "ChangesMeta"},
+	{"/v1/changes?service={slug}&type=price_changed&days=1", "PriceChange[]", "ChangesMeta"},
 }
 
 // checkBody holds a response's body to its types, and tells every fault by its place in the body.
@@ -436,6 +505,13 @@ func isType(typ string, v any) bool {
 		switch typ {
 		case "string":
 			return true
+		case "json":
+			return json.Valid([]byte(v))
+		case "atomic":
+			return v != "" && strings.Trim(v, "0123456789") == ""
+		case "line": // of ten fields, the eighth empty
+			fields := strings.Split(v, " ")
+			return len(fields) == 10 && fields[7] == "" && json.Valid([]byte(fields[9]))
 		case "uuid":
 			return uuidText.MatchString(v)
 		case "uri":

@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -116,6 +118,8 @@ func checkContract(t *testing.T, base string) {
 		"/v1/services/nobody": 404, "/v1/services/nobody/uptime": 404, "/v1/services/nobody/checks": 404, "/v1/nothing": 404,
 		"/v1/services?page=0": 400, "/v1/services?per_page=101": 400, "/v1/services?sort=best": 400, "/v1/services?status=unknown": 400,
 		"/v1/checks?limit=0": 400, "/v1/checks?offset=-1": 400,
+		"/v1/changes?days=0": 400, "/v1/changes?days=366": 400, "/v1/changes?type=moved": 400, "/v1/changes?page=x": 400,
+		"/v1/services/nobody/price": 404, "/v1/services/nobody/scores?period=all": 404, "/v1/services/nobody/price?period=1y": 400,
 	} {
 		if a := get(t, base+path); a.status != want || !strings.HasPrefix(a.body, `{"error":{"code":`+strconv.Itoa(want)+`,`) {
 			t.Errorf("GET %s: %d, want %d and an error object\n%s", path, a.status, want, a.body)
