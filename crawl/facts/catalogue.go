@@ -87,6 +87,10 @@ func readItem(raw json.RawMessage) (Item, bool) {
 		if item.Tags == nil {
 			item.Tags = e.Resource.Tags
 		}
+		if rows := o.list("accepts"); len(rows) > 0 { // version 1 says it in each row
+			row := objectOf(rows[0])
+			item.Description, item.MimeType = cmp.Or(item.Description, plain(row.text("description"), 500)), cmp.Or(item.MimeType, plain(row.text("mimeType"), 100))
+		}
 		if d := e.Discovery; d != nil {
 			if d.MCP {
 				return Item{}, false

@@ -202,9 +202,12 @@ func priceOf(info object) *Price {
 
 func clipAmount(s string) string { return plain(s, 100) }
 
-// protocols are names, or objects keyed by name.
+// protocols are names, or objects keyed by name; or one name.
 func protocols(raw json.RawMessage) []string {
 	var names []string
+	if s := scalar(raw); s != "" {
+		return []string{strings.ToLower(plain(s, 40))}
+	}
 	for _, entry := range listOf(raw) {
 		if s := scalar(entry); s != "" {
 			names = append(names, strings.ToLower(plain(s, 40)))

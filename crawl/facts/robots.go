@@ -237,7 +237,7 @@ func normalPath(s string) string {
 			i += 2
 		}
 		unreserved := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0
-		if c <= ' ' || c >= 0x7f || encoded && !unreserved {
+		if c <= ' ' || c >= 0x7f || c == '%' || encoded && !unreserved {
 			b.Write([]byte{'%', upperHex[c>>4], upperHex[c&15]})
 			continue
 		}

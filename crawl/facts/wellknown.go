@@ -169,7 +169,7 @@ func (w *walk) add(method, where string, o object, base *url.URL) {
 		return
 	}
 	u, err := resolve(base, where)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https" {
 		return
 	}
 	d := Declared{Method: method, URL: u.String(), Origin: OriginWellKnown}

@@ -1,0 +1,173 @@
+package facts
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// shelf is a facilitator's catalogue with the habits that they have. Rows are numbered addresses.
+type shelf struct {
+	rows     int
+	most     int         // rows a page, whatever is asked for
+	short    int         // every third page has so many rows less
+	shift    bool        // a new row comes in at the front after each page
+	total    bool        // is said
+	ignore   bool        // offset is ignored
+	fail     map[int]int // request number: status
+	after    string      // Retry-After of failures
+	requests int
+}
+
+func (s *shelf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.requests++
+	if status := s.fail[s.requests]; status != 0 {
+		if s.after != "" {
+			w.Header().Set("Retry-After", s.after)
+		}
+		w.WriteHeader(status)
+		return
+	}
+	offset, _ := strconv.Atoi(r.URL.Query().Get("offset"))
+	limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
+	if s.ignore {
+		offset = 0
+	}
+	end := offset + min(limit, s.most)
+	if s.requests%3 == 2 {
+		end -= s.short
+	}
+	type row struct {
+		Resource string `json:"resource"`
+		Type     string `json:"type"`
+	}
+	items := []row{}
+	for i := max(0, offset); i < min(end, s.rows); i++ {
+		items = append(items, row{fmt.Sprintf("https://api.example.com/%d", s.rows-i), "http"}) // newest first
+	}
+	page := map[string]any{"x402Version": 2, "items": items}
+	if s.total {
+		page["pagination"] = map[string]int{"limit": limit, "offset": offset, "total": s.rows}
+	}
+	if s.shift && s.requests < 4 {
+		s.rows++
+	}
+	json.NewEncoder(w).Encode(page)
+}
+
+// TestCataloguePages reads catalogues through the hazards of their paging: all that was there at the beginning is found.
+func TestCataloguePages(t *testing.T) {
+	t.Parallel()
+	second := time.Second
+	for _, c := range []struct {
+		name     string
+		shelf    shelf
+		want     int // rows found, the oldest ones
+		requests int
+		waits    []time.Duration
+	}{
+		{"total", shelf{rows: 250, most: 100, total: true}, 250, 3, nil},
+		{"no total", shelf{rows: 250, most: 100}, 250, 4, nil},
+		{"empty", shelf{most: 100}, 0, 1, nil},
+		{"small pages", shelf{rows: 45, most: 20, total: true}, 45, 3, nil},
+		{"short pages", shelf{rows: 250, most: 100, short: 30, total: true}, 250, 3, nil},
+		{"short pages without total", shelf{rows: 400, most: 100, short: 99}, 400, 7, nil},
+		{"shifting rows", shelf{rows: 250, most: 100, shift: true, total: true}, 250, 3, nil},
+		{"offset ignored", shelf{rows: 250, most: 100, ignore: true}, 100, 4, nil},
+		{"offset ignored with a total", shelf{rows: 1000, most: 100, ignore: true, total: true}, 100, 4, nil},
+		{"busy", shelf{rows: 150, most: 100, total: true, fail: map[int]int{1: 429, 2: 503, 4: 429}}, 150, 5, []time.Duration{second, 2 * second, second}},
+		{"busy and says so", shelf{rows: 50, most: 100, total: true, after: "7", fail: map[int]int{1: 429}}, 50, 2, []time.Duration{7 * second}},
+		{"busy for days", shelf{rows: 50, most: 100, total: true, after: "86400", fail: map[int]int{1: 429}}, 50, 2, []time.Duration{32 * second}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := c.shelf
+			_, f := newTown(t, map[string]http.Handler{"facilitator.test": &s})
+			var waits []time.Duration
+			pages := 0
+			items, err := f.Catalogue(t.Context(), "http://facilitator.test/discovery/resources?type=http", func(_ context.Context, d time.Duration) error {
+				waits = append(waits, d)
+				return nil
+			}, func(int, int) { pages++ })
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := map[string]bool{}
+			for _, i := range items {
+				if found[i.URL] {
+					t.Errorf("%s is found twice", i.URL)
+				}
+				found[i.URL] = true
+			}
+			missing := 0
+			for i := c.shelf.rows; i > c.shelf.rows-c.want; i-- {
+				if !found[fmt.Sprintf("https://api.example.com/%d", i)] {
+					missing++
+				}
+			}
+			if missing != 0 || s.requests != c.requests || !slices.Equal(waits, c.waits) {
+				t.Errorf("%d items, %d missing; %d requests, want %d; waits %v, want %v", len(items), missing, s.requests, c.requests, waits, c.waits)
+			}
+			if pages == 0 && c.want > 0 {
+				t.Error("nobody heard of the pages")
+			}
+		})
+	}
+}
+
+// TestCatalogueGivesUp: after waits of 1 to 32 seconds, at once for what patience does not mend, and when it is told to.
+func TestCatalogueGivesUp(t *testing.T) {
+	t.Parallel()
+	status := func(code int) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) })
+	}
+	big := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, `{"items": [`)
+		for r.Context().Err() == nil {
+			if _, err := w.Write(make([]byte, 64<<10)); err != nil {
+				return
+			}
+		}
+	})
+	for _, c := range []struct {
+		name  string
+		h     http.Handler
+		waits int
+	}{{"busy for ever", status(429), 6}, {"no such catalogue", status(404), 0}, {"key needed", status(401), 0}, {"no catalogue", pages{"/": page}, 0}, {"a page without end", big, 0}} {
+		_, f := newTown(t, map[string]http.Handler{"facilitator.test": c.h})
+		waits := 0
+		_, err := f.Catalogue(t.Context(), "http://facilitator.test/", func(context.Context, time.Duration) error { waits++; return nil }, nil)
+		if err == nil || waits != c.waits {
+			t.Errorf("%s: error %v after %d waits, want one after %d", c.name, err, waits, c.waits)
+		}
+	}
+	_, f := newTown(t, map[string]http.Handler{"facilitator.test": status(503)})
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := f.Catalogue(ctx, "http://facilitator.test/", func(context.Context, time.Duration) error { cancel(); return ctx.Err() }, nil)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("told to stop: %v", err)
+	}
+}
+
+// TestSellersOrder: the order of a catalogue's rows, which shifts, changes nothing.
+func TestSellersOrder(t *testing.T) {
+	t.Parallel()
+	items := []Item{
+		{URL: "https://b.example.com/1", ServiceName: "B"}, {URL: "http://a.example.com/x", Tags: []string{"AI"}}, {URL: "https://b.example.com/1", Method: "POST", ServiceName: "C"},
+		{URL: "https://a.example.com/y", Description: "Y"}, {URL: "http://b.example.com/2", ServiceName: "D"},
+	}
+	want := Sellers(items)
+	slices.Reverse(items)
+	if diff := cmp.Diff(want, Sellers(items)); diff != "" || len(want) != 2 || want[0].BaseURL != "https://a.example.com" || len(want[1].Endpoints) != 3 {
+		t.Errorf("%+v\n(-one order +the other):\n%s", want, diff)
+	}
+}

@@ -1,0 +1,109 @@
+package facts
+
+import (
+	"flag"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+)
+
+var update = flag.Bool("update", false, "rewrite what testdata wants; read what changed before you keep it")
+
+// now is when documents are read in these tests.
+var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// readers make of a document the text that its archive wants.
+var readers = map[string]func(doc []byte) string{
+	"openapi": func(doc []byte) string {
+		return declared(ReadOpenAPI(doc, mustParse("https://api.example.com/openapi.json")))
+	},
+	"wellknown": func(doc []byte) string {
+		return declared(ReadWellKnown(doc, mustParse("https://api.example.com/.well-known/x402")))
+	},
+	"catalogue": func(doc []byte) string {
+		p, err := ReadCatalogue(doc)
+		if err != nil {
+			return "error: " + err.Error() + "\n"
+		}
+		var b strings.Builder
+		fmt.Fprintf(&b, "%d rows of %d, %d items\n", p.Rows, p.Total, len(p.Items))
+		for _, s := range Sellers(p.Items) {
+			fmt.Fprintf(&b, "%s %q %q %q\n", s.BaseURL, s.Name, s.Description, s.Tags)
+			for _, e := range s.Endpoints {
+				fmt.Fprintf(&b, "  %s %s %q %q\n", e.Method, e.Path, e.Description, e.MimeType)
+			}
+		}
+		return b.String()
+	},
+	"rdap": func(doc []byte) string {
+		r, err := ReadRegistration(doc, "example.com", now)
+		if err != nil {
+			return "error: " + err.Error() + "\n"
+		}
+		return fmt.Sprintf("%q %s\n", r.Registrar, r.Created.Format(time.RFC3339))
+	},
+}
+
+func declared(list []Declared, err error) string {
+	var b strings.Builder
+	if err != nil {
+		fmt.Fprintf(&b, "error: %v\n", err)
+	}
+	for _, d := range list {
+		fmt.Fprintf(&b, "%s %s", d.Method, d.URL)
+		if d.Description != "" || d.MimeType != "" {
+			fmt.Fprintf(&b, " %q %q", d.Description, d.MimeType)
+		}
+		if p := d.Price; p != nil {
+			fmt.Fprintf(&b, " price %s amount=%q min=%q max=%q currency=%q over %q", p.Mode, p.Amount, p.Min, p.Max, p.Currency, p.Protocols)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func mustParse(s string) *url.URL {
+	u, err := url.Parse(s)
+	if err != nil {
+		panic(err)
+	}
+	return u
+}
+
+// TestDocuments reads every form of document that is known: the comment of each archive in testdata/<reader> says which.
+func TestDocuments(t *testing.T) {
+	t.Parallel()
+	for kind, read := range readers {
+		paths, err := filepath.Glob(filepath.Join("testdata", kind, "*.txtar"))
+		if err != nil || len(paths) == 0 {
+			t.Fatalf("no documents for %s: %v", kind, err)
+		}
+		for _, path := range paths {
+			t.Run(kind+"/"+strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
+				t.Parallel()
+				archive, err := txtar.ParseFile(path)
+				if err != nil || len(archive.Files) != 2 {
+					t.Fatalf("want document.json and want: %v", err)
+				}
+				got := read(archive.Files[0].Data)
+				if *update {
+					archive.Files[1].Data = []byte(got)
+					if err := os.WriteFile(path, txtar.Format(archive), 0o644); err != nil {
+						t.Fatal(err)
+					}
+					return
+				}
+				if diff := cmp.Diff(string(archive.Files[1].Data), got); diff != "" {
+					t.Errorf("%s(-want +got):\n%s", archive.Comment, diff)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package facts
+
+import (
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/tools/txtar"
+)
+
+// FuzzDocuments gives any bytes to every reader. None panics, none finds more than it may, and what is found is fit to be
+// kept: a path below the base, clean text.
+func FuzzDocuments(f *testing.F) {
+	paths, err := filepath.Glob("testdata/*/*.txtar")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(txtar.Parse(data).Files[0].Data)
+	}
+	f.Add([]byte(strings.Repeat("[", 20_000)))
+	f.Add([]byte(`{"services":` + strings.Repeat(`[{"services":`, 5000)))
+	address := mustParse("https://api.example.com/openapi.json")
+	f.Fuzz(func(t *testing.T, doc []byte) {
+		api, _ := ReadOpenAPI(doc, address)
+		known, _ := ReadWellKnown(doc, address)
+		if len(api) > MaxEndpoints || len(known) > MaxEndpoints {
+			t.Errorf("%d and %d endpoints of one document", len(api), len(known))
+		}
+		for _, e := range Below("https://api.example.com", append(api, known...)) {
+			checkEndpoint(t, e)
+		}
+		if p, err := ReadCatalogue(doc); err == nil {
+			if len(p.Items) > p.Rows {
+				t.Errorf("%d items in %d rows", len(p.Items), p.Rows)
+			}
+			for _, s := range Sellers(p.Items) {
+				if u, err := url.Parse(s.BaseURL); err != nil || u.Host == "" || len(s.Endpoints) == 0 || len(s.Endpoints) > MaxEndpoints {
+					t.Errorf("seller at %q with %d endpoints", s.BaseURL, len(s.Endpoints))
+				}
+				checkText(t, s.Name, 100)
+				for _, e := range s.Endpoints {
+					checkEndpoint(t, e)
+				}
+			}
+		}
+		if r, err := ReadRegistration(doc, "example.com", now); err == nil {
+			checkText(t, r.Registrar, 200)
+			if !r.Created.IsZero() && (r.Created.Year() < 1980 || r.Created.After(now.AddDate(0, 0, 1))) {
+				t.Errorf("registered at %s", r.Created)
+			}
+		}
+		if b, err := ReadBootstrap(doc); err == nil {
+			for _, servers := range b {
+				if u, err := url.Parse(servers[0]); err != nil || u.Host == "" {
+					t.Errorf("server %q", servers[0])
+				}
+			}
+		}
+	})
+}
+
+func checkEndpoint(t *testing.T, e Endpoint) {
+	t.Helper()
+	if !strings.HasPrefix(e.Path, "/") || strings.HasPrefix(e.Path, "//") || len(e.Path) > maxPath ||
+		strings.ContainsFunc(e.Path, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }) || !utf8.ValidString(e.Path) {
+		t.Errorf("path %q", e.Path)
+	}
+	if e.Method != "" && methodOf(e.Method) != e.Method {
+		t.Errorf("method %q", e.Method)
+	}
+	if _, err := url.Parse("https://api.example.com" + e.Path); err != nil {
+		t.Errorf("path %q makes no address: %v", e.Path, err)
+	}
+	checkText(t, e.Description, 500)
+	checkText(t, e.MimeType, 100)
+}
+
+func checkText(t *testing.T, s string, most int) {
+	t.Helper()
+	if !utf8.ValidString(s) || utf8.RuneCountInString(s) > most || strings.ContainsFunc(s, unicode.IsControl) {
+		t.Errorf("text %q", s)
+	}
+}
+
+// FuzzRobots: any text, any path; /robots.txt itself may always be asked for.
+func FuzzRobots(f *testing.F) {
+	f.Add([]byte("User-agent: *\nDisallow: /a*b$\nAllow: /%C3%A4"), "/a%zz%")
+	f.Add([]byte("user-agent: tollbook\r\ndisallow: *"), "")
+	f.Fuzz(func(t *testing.T, text []byte, path string) {
+		rules := ReadRobots(text, Token)
+		if !rules.Allows("/robots.txt") || !(Rules{}).Allows(path) {
+			t.Error("what nothing forbids is disallowed")
+		}
+		if rules.Allows(path) != rules.Allows(normalPath(path)) {
+			t.Errorf("%q and its normal form are two", path)
+		}
+	})
+}
