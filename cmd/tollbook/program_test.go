@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +11,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -146,20 +146,29 @@ func run(t *testing.T, env []string, args ...string) (status int, stdout, stderr
 	return status, p.stdout.String(), p.stderr.String()
 }
 
-// needPostgres skips, or under CI fails, where there are no server programs. What a test starts is its own.
+// needPostgres skips, or under CI fails, where there are no server programs.
 func needPostgres(t *testing.T) {
 	t.Helper()
-	server, err := private.Start(t.Context(), private.Options{Dir: filepath.Join(t.TempDir(), "probe"), Throwaway: true})
-	if errors.Is(err, private.ErrNoPrograms) {
+	if err := startsPostgres(); errors.Is(err, private.ErrNoPrograms) {
 		missing(t, "%v", err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := server.Stop(t.Context()); err != nil {
+	} else if err != nil {
 		t.Fatal(err)
 	}
 }
+
+// startsPostgres starts a server of its own once, which also fetches programs where they can be.
+var startsPostgres = sync.OnceValue(func() error {
+	dir, err := os.MkdirTemp("", "tollbook-probe-")
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	server, err := private.Start(ctx, private.Options{Dir: dir, Throwaway: true})
+	if err == nil {
+		err = server.Stop(ctx)
+	}
+	return errors.Join(err, private.Remove(ctx, dir))
+})
 
 // freeAddress is a loopback address that nobody listened on a moment ago.
 func freeAddress(t *testing.T) string {

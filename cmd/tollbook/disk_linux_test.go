@@ -1,0 +1,179 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tollbook/site/postgres/postgrestest"
+)
+
+// TestSnapshotAfterSilence: the first reader after a silence gets what is current, not what was when the last one came.
+func TestSnapshotAfterSilence(t *testing.T) {
+	t.Parallel()
+	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
+	data := t.TempDir()
+	build := func() (id string) {
+		t.Helper()
+		code, stdout, stderr := run(t, env, "build", "--json", "--data", data)
+		if code != 0 {
+			t.Fatal(stderr)
+		}
+		return decode[struct{ Snapshot string }](t, stdout).Snapshot
+	}
+	first := build()
+	reader := command(t, nil, "serve", "--from", filepath.Join(data, "public"), "--listen", "127.0.0.1:0").start(t)
+	base := strings.Fields(reader.await(t, "Serving "))[2]
+	if got := get(t, base).header.Get("X-Snapshot"); got != first {
+		t.Fatalf("snapshot %s, want %s", got, first)
+	}
+	second := build()
+	// Nobody asks: that the reader has taken up the second snapshot is seen by what it holds open.
+	zip := filepath.Join(data, "public", "snapshots", second+".zip")
+	if !holdsOpen(t, reader.Process.Pid, zip) {
+		t.Fatalf("nobody asks, and %s is never opened", zip)
+	}
+	if got := get(t, base).header.Get("X-Snapshot"); got != second {
+		t.Errorf("the first answer after a silence is of %s, want %s", got, second)
+	}
+	reader.interrupt(t, os.Interrupt)
+}
+
+// holdsOpen waits until a process has a file open.
+func holdsOpen(t *testing.T, pid int, path string) bool {
+	t.Helper()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.After(patience); ; {
+		open, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+		for _, fd := range open {
+			if target, err := os.Readlink(fd); err == nil && target == path {
+				return true
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-deadline:
+			return false
+		}
+	}
+}
+
+// TestDiskFullWhileBuilding fills the disk under a build at several places: the last snapshot stays current and whole,
+// and the message names the file.
+func TestDiskFullWhileBuilding(t *testing.T) {
+	t.Parallel()
+	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
+	data := smallDisk(t, 24<<20)
+	list := writeFile(t, "services.json", directory(100, "Sums of all kinds."))
+	if code, _, stderr := run(t, env, "services", "import", list); code != 0 {
+		t.Fatal(stderr)
+	}
+	build := func() (code int, stderr string) {
+		code, _, stderr = run(t, env, "build", "--data", data)
+		return code, stderr
+	}
+	if code, stderr := build(); code != 0 {
+		t.Fatal(stderr)
+	}
+	last := published(t, data)
+	failed, stages := 0, map[string]bool{}
+	for free := int64(0); free < 24<<20; free = max(2*free, 16<<10) {
+		filler := fill(t, data, free)
+		code, stderr := build()
+		now := published(t, data)
+		if err := os.Remove(filler); err != nil {
+			t.Fatal(err)
+		}
+		if code == 0 {
+			if now == last {
+				t.Errorf("with %d bytes free the build exits 0, and publishes nothing", free)
+			}
+			break
+		}
+		failed++
+		if now != last {
+			t.Errorf("with %d bytes free the build fails, and %s is current in the place of %s", free, now, last)
+		}
+		if !strings.Contains(stderr, "no space left on device") || !strings.Contains(stderr, data) {
+			t.Errorf("with %d bytes free the build says\n%swant the file and the reason", free, stderr)
+		}
+		stages[strings.SplitN(stderr, data, 2)[0]] = true
+	}
+	if failed < 3 || len(stages) < 2 {
+		t.Errorf("the build failed %d times, at %v; want different places", failed, stages)
+	}
+	if code, stderr := build(); code != 0 || published(t, data) == last {
+		t.Errorf("with room again the build exits %d\n%s", code, stderr)
+	}
+	if left, _ := filepath.Glob(filepath.Join(data, "public", "*", ".tmp-*")); len(left) > 0 {
+		t.Errorf("left behind: %s", left)
+	}
+}
+
+// TestDiskFullUnderPostgres: a private Postgres without room refuses what does not fit, whole, and goes on when there is
+// room again.
+func TestDiskFullUnderPostgres(t *testing.T) {
+	t.Parallel()
+	needPostgres(t)
+	data := smallDisk(t, 256<<20)
+	if code, _, stderr := run(t, nil, "services", "list", "--data", data); code != 0 {
+		t.Fatal(stderr)
+	}
+	filler := fill(t, data, 1<<20)
+	list := writeFile(t, "services.json", directory(4000, strings.Repeat("Sums of all kinds. ", 100))) // 8 MB
+	fails(t, nil, "o space left on device", "services", "import", list, "--data", data)
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := run(t, nil, "services", "list", "--json", "--data", data)
+	if code != 0 || stdout != "[]\n" {
+		t.Errorf("after a refused import: exit %d, %d bytes listed\n%s", code, len(stdout), stderr)
+	}
+}
+
+// smallDisk mounts a file system in memory with room for size bytes, for tests that fill it.
+func smallDisk(t *testing.T, size int64) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d,mode=0755", size)); err != nil {
+		if errors.Is(err, syscall.EPERM) {
+			t.Skipf("mounting a small disk needs root with CAP_SYS_ADMIN: %v", err) // also under CI: most containers refuse it
+		}
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// fill takes all room of a disk but free bytes.
+func fill(t *testing.T, dir string, free int64) (filler string) {
+	t.Helper()
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		t.Fatal(err)
+	}
+	filler = filepath.Join(dir, "filler")
+	f, err := os.Create(filler)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if n := int64(st.Bavail)*int64(st.Bsize) - free; n > 0 {
+		if err := unix.Fallocate(int(f.Fd()), 0, 0, n); err != nil {
+			t.Fatalf("fill %s: %v", dir, err)
+		}
+	}
+	return filler
+}
