@@ -150,11 +150,11 @@ func (r *Reader) readChangeLogs(ctx context.Context, now, cutoff time.Time, f *F
 		Change
 	}
 	rows, err := r.tx.Query(ctx, `
-		SELECT number, service_id, type, observed_at, summary, old_snapshot, new_snapshot FROM changes
-		WHERE number IS NULL AND observed_at < $1 OR id IN (
-			SELECT change_id FROM change_positions p JOIN change_log l
+		SELECT number, service_id, type, observed_at, summary, old_snapshot, new_snapshot FROM changes JOIN (
+			SELECT id FROM changes WHERE number IS NULL AND observed_at < $1
+			UNION SELECT change_id FROM change_positions p JOIN change_log l
 			ON l.service_id = p.service_id AND l.type = p.type AND l.number >= least(p.rows / $2 * $2, p.rows - $3)
-		)
+		) wanted USING (id)
 		ORDER BY number NULLS LAST, observed_at, id`, cutoff, int64(site.BlockSize), int64(changeTail))
 	if err != nil {
 		return err
