@@ -81,6 +81,7 @@ func (q Query) Next(total int) (Query, bool) {
 // RawQuery spells the parameters that q was given, the common ones last, in the order of the table.
 func (q Query) RawQuery() string {
 	var b strings.Builder
+	b.Grow(96)
 	add := func(name, value string) {
 		if value == "" {
 			return

@@ -156,11 +156,10 @@ func TestScript(t *testing.T) {
 				}
 			}
 			log := &syncBuffer{}
-			server := httptest.NewServer(handlerOf(t, d, log))
-			t.Cleanup(server.Close)
+			addr := listenAndServe(t, handlerOf(t, d, log))
 			kept := map[string]string{}
 			for _, c := range parseScript(t, string(script)) {
-				c.run(t, server.Listener.Addr().String(), kept)
+				c.run(t, addr, kept)
 			}
 			if n := strings.Count(log.String(), "request_id="); n != strings.Count(string(script), "code == 500") {
 				t.Errorf("%d requests are in the log:\n%s", n, log)
@@ -232,7 +231,7 @@ func (c call) run(t *testing.T, addr string, kept map[string]string) {
 	for _, h := range c.headers {
 		headers.WriteString(expand(h) + "\r\n")
 	}
-	response, body, err := exchange(addr, c.request, headers.String())
+	response, body, err := exchange(addr, expand(c.request), headers.String())
 	if err != nil {
 		t.Errorf("line %d: %s: %v", c.line, c.request, err)
 		return
