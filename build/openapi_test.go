@@ -4,15 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
-	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -36,7 +32,9 @@ type described struct {
 	report  build.Report
 	files   map[string][]byte
 	index   site.Index
+	source  *output.Source
 	handler http.Handler
+	met     map[int][]string // bodies of errors, by status
 	doc     *openapi3.T
 	schemas *jsonschema.Compiler
 }
@@ -49,6 +47,7 @@ func TestOpenAPI(t *testing.T) {
 	t.Run("files", d.testFiles)
 	t.Run("answers", d.testAnswers)
 	t.Run("manners", d.testManners)
+	t.Run("walk", d.testWalk)
 	t.Run("addresses", d.testAddresses)
 	t.Run("verifying", d.testVerifying)
 	t.Run("errors", d.testErrors)
@@ -86,6 +85,7 @@ func describe(t *testing.T) *described {
 	if err := json.Unmarshal(d.files[site.IndexFile], &d.index); err != nil {
 		t.Fatal(err)
 	}
+	d.source, d.met = source, map[int][]string{}
 	d.handler = serve.NewHandler(serve.Options{Source: source})
 	strict := strictly(t, d.files[site.OpenAPIFile])
 	if d.doc, err = openapi3.NewLoader().LoadFromData(strict); err != nil {
@@ -347,64 +347,5 @@ func (d *described) value(t *rapid.T, p *site.Param) (string, bool) {
 	default:
 		v := rapid.OneOf(rapid.SampledFrom([]string{"AI", "BSE", "a", "quote", d.index.Slugs[0]}), rapid.StringN(1, 101, -1)).Draw(t, p.Name)
 		return v, len([]rune(v)) <= site.MaxText && !strings.ContainsRune(v, 0)
-	}
-}
-
-// testErrors: each error that a reader may meet has the described shape.
-func (d *described) testErrors(t *testing.T) {
-	for _, c := range []struct {
-		method, target, path string
-		status               int
-		kind                 string
-	}{
-		{"GET", "/v1/services?per_page=101", "/services", 400, site.ErrorInvalidParameter},
-		{"GET", "/v1/services?category=%ff", "/services", 400, site.ErrorInvalidParameter},
-		{"GET", "/v1/services?" + strings.Repeat("q=a&", 3000), "/services", 400, site.ErrorInvalidParameter},
-		{"GET", "/v1/checks?limit=0", "/checks", 400, site.ErrorInvalidParameter},
-		{"GET", "/v1/services/not-there", "/services/{slug}", 404, site.ErrorNotFound},
-		{"GET", "/v1/services/not-there/checks?limit=3", "/services/{slug}/checks", 404, site.ErrorNotFound},
-		{"GET", "/v1/services/%2e%2e%2fx", "/services/{slug}", 404, site.ErrorNotFound},
-		{"POST", "/v1/services", "/services", 405, site.ErrorMethodNotAllowed},
-		{"DELETE", "/v1/services/x", "/services/{slug}", 405, site.ErrorMethodNotAllowed},
-	} {
-		w, err := d.check(c.path, httptest.NewRequest(c.method, c.target, nil))
-		d.expectError(t, c.method+" "+c.target, w, err, c.status, c.kind)
-	}
-	damaged := filepath.Join(d.root, "tree", d.report.Snapshot)
-	if err := os.Remove(filepath.Join(damaged, "v1", "tags.json")); err != nil {
-		t.Fatal(err)
-	}
-	w, err := d.checkOf(handlerAt(t, damaged), "/tags", httptest.NewRequest("GET", "/v1/tags", nil))
-	d.expectError(t, "a file that is missing", w, err, 500, site.ErrorInternal)
-	w, err = d.checkOf(handlerAt(t, scratch(t)), "/tags", httptest.NewRequest("GET", "/v1/tags", nil))
-	d.expectError(t, "nothing published", w, err, 503, "")
-}
-
-func handlerAt(t *testing.T, root string) http.Handler {
-	t.Helper()
-	source, err := output.OpenSource(root, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(source.Close)
-	return serve.NewHandler(serve.Options{Source: source})
-}
-
-func (d *described) expectError(t *testing.T, what string, w *httptest.ResponseRecorder, invalid error, status int, kind string) {
-	t.Helper()
-	if invalid != nil {
-		t.Errorf("%s: %v", what, invalid)
-	}
-	var body site.ErrorBody
-	decoder := json.NewDecoder(io.LimitReader(w.Body, 1<<20))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&body); err != nil {
-		t.Fatalf("%s: %v", what, err)
-	}
-	if w.Code != status || body.Error.Code != status || kind != "" && body.Error.Type != kind || body.Error.Message == "" {
-		t.Errorf("%s is answered with %d, %+v; want %d, %s", what, w.Code, body.Error, status, kind)
-	}
-	if (len(body.Error.Fields) > 0) != (status == http.StatusBadRequest) || !slices.Contains(site.ErrorTypes, body.Error.Type) {
-		t.Errorf("%s is answered with %+v", what, body.Error)
 	}
 }

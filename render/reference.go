@@ -86,8 +86,13 @@ func (a *API) Reference() ([]byte, error) {
 			continue
 		}
 		e := f.example()
-		body.Failures = append(body.Failures, referenceFailure{e.Code, e.Type, f.text})
+		text := f.text
+		if f.name == otherError {
+			text = "The method is not GET, HEAD or OPTIONS; Allow names them."
+		}
+		body.Failures = append(body.Failures, referenceFailure{e.Code, e.Type, text})
 	}
+	slices.SortFunc(body.Failures, func(a, b referenceFailure) int { return a.Code - b.Code })
 	bad, err := Row(site.ErrorBody{Error: exampleBadRequest()})
 	if err != nil {
 		return nil, err
