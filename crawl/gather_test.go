@@ -1,0 +1,300 @@
+package crawl
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tollbook/crawl/facts"
+	"tollbook/crawl/probe"
+	"tollbook/crawl/sample"
+	"tollbook/site/postgres"
+)
+
+// town serves hosts by name on loopback; every name is routed to it.
+type town struct {
+	mu    sync.Mutex
+	hosts map[string]http.HandlerFunc
+	asked map[string]int // by "host path"
+}
+
+func newTown(t *testing.T, domain string) (*town, probe.Options) {
+	t.Helper()
+	w := &town{hosts: map[string]http.HandlerFunc{}, asked: map[string]int{}}
+	s := httptest.NewServer(w)
+	t.Cleanup(s.Close)
+	return w, probe.Options{Routes: []probe.Route{{Domain: domain, Dial: func(ctx context.Context, network, _ string) (net.Conn, bool, error) {
+		var d net.Dialer
+		conn, err := d.DialContext(ctx, network, s.Listener.Addr().String())
+		return conn, true, err
+	}}}}
+}
+
+func (w *town) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	w.mu.Lock()
+	w.asked[r.Host+" "+r.URL.Path]++
+	h := w.hosts[r.Host]
+	w.mu.Unlock()
+	if h == nil {
+		http.NotFound(rw, r)
+		return
+	}
+	h(rw, r)
+}
+
+func (w *town) count(what string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.asked[what]
+}
+
+func gather(t *testing.T, c *Crawler) Gathered {
+	t.Helper()
+	g, err := c.Gather(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// TestGather: a service's documents tell of endpoints, which the next visit asks; its registry tells of its domain; and
+// all of it is asked again in its time and not before.
+func TestGather(t *testing.T) {
+	t.Parallel()
+	w, o := newTown(t, "com")
+	w.hosts["api.acme.com"] = func(rw http.ResponseWriter, r *http.Request) {
+		switch r.Method + " " + r.URL.Path {
+		case "GET /a", "POST /b":
+			pay(rw, challenge)
+		case "GET /openapi.json":
+			io.WriteString(rw, `{"openapi": "3.1.0", "paths": {"/a": {"get": {"x-payment-info": {"price": "0.01"}}}, "/b": {"post": {"summary": "B", "responses": {"402": {}}}}, "/free": {"get": {"security": []}}}}`)
+		default:
+			http.NotFound(rw, r)
+		}
+	}
+	registered := true
+	w.hosts["rdap.registry.com"] = func(rw http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/dns.json":
+			io.WriteString(rw, `{"services": [[["com"], ["http://rdap.registry.com/"]]]}`)
+		case r.URL.Path == "/domain/acme.com" && registered:
+			io.WriteString(rw, `{"objectClassName": "domain", "events": [{"eventAction": "registration", "eventDate": "2025-01-02T03:04:05Z"}],
+				"entities": [{"roles": ["registrar"], "vcardArray": ["vcard", [["fn", {}, "text", "Names Ltd"]]]}]}`)
+		default:
+			rw.WriteHeader(http.StatusTooManyRequests)
+		}
+	}
+	m := open(t)
+	l := oneEndpoint("acme", "http://api.acme.com", "/a")
+	l.Endpoints[0].Method = ""
+	m.list(t, l, oneEndpoint("guest", "http://guest.vercel.app", "/x"), oneEndpoint("other", "http://other.sample.test", "/x"))
+	now := &clock{now: dawn}
+	told := 0
+	c := crawler(t, m, Options{Now: now.Now, Bootstrap: "http://rdap.registry.com/dns.json", Rand: func() float64 { return 0.5 }, Changed: func([]postgres.Visit) { told++ }, Workers: 1}, o)
+
+	// Nobody answers for the other two: nothing can be seen of them.
+	if diff := cmp.Diff(Gathered{Sites: 3, Unseen: 2, Endpoints: 1, Domains: 1}, gather(t, c)); diff != "" || told != 3 {
+		t.Errorf("first look, told %d times (-want +got):\n%s", told, diff)
+	}
+	if diff := cmp.Diff(Gathered{}, gather(t, c)); diff != "" {
+		t.Errorf("at once again (-want +got):\n%s", diff)
+	}
+	if report := round(t, c); report.Online != 1 {
+		t.Errorf("%+v, want acme online", report)
+	}
+	known := m.facts(t, dawn)
+	acme := known["acme"]
+	site := postgres.SiteFacts{CheckedAt: &dawn, Homepage: new(false), OpenAPI: new(true), Pricing: new(false), LLMsTxt: new(false), Robots: new(false), Terms: new(false), Domain: new("acme.com")}
+	if diff := cmp.Diff(&site, acme.Site); diff != "" {
+		t.Errorf("site (-want +got):\n%s", diff)
+	}
+	created := time.Date(2025, 1, 2, 3, 4, 5, 0, time.UTC)
+	domain := postgres.DomainFacts{Domain: "acme.com", CheckedAt: &dawn, Registrar: new("Names Ltd"), CreatedAt: &created}
+	if diff := cmp.Diff(&domain, acme.Domain); diff != "" {
+		t.Errorf("domain (-want +got):\n%s", diff)
+	}
+	if d := known["guest"].Domain; d == nil || d.Suffix == nil || *d.Suffix != "vercel.app" || d.CheckedAt != nil {
+		t.Errorf("a guest's domain: %+v", d)
+	}
+	if d := known["other"].Domain; d != nil {
+		t.Errorf("a domain under .test: %+v", d)
+	}
+	var endpoints []string
+	for _, e := range acme.Endpoints {
+		endpoints = append(endpoints, fmt.Sprintf("%s %s %s paid %t", e.Method, e.Path, e.Origin, e.LastPaidAt != nil))
+	}
+	if diff := cmp.Diff([]string{"GET /a import paid true", "POST /b openapi paid true"}, endpoints); diff != "" {
+		t.Errorf("endpoints (-want +got):\n%s", diff)
+	}
+
+	// A day later documents are looked at again, the registry is not asked; a week later it is busy, and what it said stays.
+	now.set(dawn.Add(25 * time.Hour))
+	if g := gather(t, c); g.Sites != 3 || g.Domains != 0 || g.Endpoints != 0 {
+		t.Errorf("a day later: %+v", g)
+	}
+	registered = false
+	now.set(dawn.Add(8 * 24 * time.Hour))
+	if g := gather(t, c); g.Domains != 0 || w.count("rdap.registry.com /domain/acme.com") != 2 || w.count("rdap.registry.com /dns.json") != 2 {
+		t.Errorf("a week later: %+v, asked %v", g, w.asked)
+	}
+	if diff := cmp.Diff(&domain, m.facts(t, dawn)["acme"].Domain); diff != "" {
+		t.Errorf("domain after a busy answer (-want +got):\n%s", diff)
+	}
+	if n := w.count("api.acme.com /robots.txt"); n != 3 {
+		t.Errorf("robots.txt was asked for %d times on three days", n)
+	}
+}
+
+// TestAskedOff: an endpoint that robots.txt disallows to us by name is not asked; to everybody, it is.
+func TestAskedOff(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		robots string
+		asked  int
+		class  string
+	}{{"User-agent: *\nDisallow: /\n", 1, "paid_ok"}, {"User-agent: Tollbook\nDisallow: /v1/x\n", 0, classRobots}} {
+		w, o := newTown(t, "com")
+		w.hosts["acme.com"] = func(rw http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/robots.txt" {
+				rw.Header().Set("Content-Type", "text/plain")
+				io.WriteString(rw, c.robots)
+				return
+			}
+			pay(rw, challenge)
+		}
+		m := open(t)
+		m.list(t, oneEndpoint("acme", "http://acme.com/v1", "/x"))
+		now := &clock{now: dawn}
+		crawler := crawler(t, m, Options{Now: now.Now, Bootstrap: "http://rdap.com/"}, o)
+		gather(t, crawler)
+		report := round(t, crawler)
+		if n := w.count("acme.com /v1/x"); n != c.asked || report.Visits != 1 || report.Online != c.asked {
+			t.Errorf("%q: asked %d times, %+v", c.robots, n, report)
+		}
+		if got := m.strings(t, `SELECT class FROM endpoints`); !slices.Equal(got, []string{c.class}) {
+			t.Errorf("%q: class %q, want %s", c.robots, got, c.class)
+		}
+	}
+}
+
+// TestGatherTheSampleWorld looks at every sample service for real. Those with a website have all documents; those that
+// were listed with a part of their endpoints get the others.
+func TestGatherTheSampleWorld(t *testing.T) {
+	t.Parallel()
+	world, err := sample.Start(t.Context(), sample.Options{Now: func() time.Time { return dawn }, Pace: 1e-6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { world.Close() })
+	m := open(t)
+	listings := sampleListings()
+	with := 0
+	for i := range listings {
+		if listings[i].Slug == "harborlight-search" {
+			listings[i].Endpoints = listings[i].Endpoints[:1]
+		}
+	}
+	m.list(t, listings...)
+	c := crawler(t, m, Options{Now: func() time.Time { return dawn }, Bootstrap: "http://10.0.0.1/"}, probe.Options{
+		Routes: []probe.Route{{Domain: sample.Domain, Dial: world.Dial, RootCAs: world.RootCAs()}},
+	})
+	c.fetcher.Close()
+	c.fetcher = facts.New(facts.Options{ // the silent service costs its timeout
+		Enter: c.hosts.enter, Robots: robotsStore{m.DB}, Now: c.o.Now, Timeout: time.Second,
+		Routes: []probe.Route{{Domain: sample.Domain, Dial: world.Dial, RootCAs: world.RootCAs()}},
+	})
+	g := gather(t, c)
+	if g.Sites != len(listings) || g.Endpoints != 2 || g.Domains != 0 {
+		t.Errorf("%+v, want all %d sites, the two endpoints that one lacks, and no domain", g, len(listings))
+	}
+	known := m.facts(t, dawn)
+	for _, l := range listings {
+		s := known[l.Slug].Site
+		if s == nil {
+			t.Errorf("%s was not looked at", l.Slug)
+			continue
+		}
+		if troubled[l.Slug] == "offline" && s.CheckedAt != nil && l.WebsiteURL == nil && s.Homepage != nil && *s.Homepage {
+			t.Errorf("%s has a homepage although nobody answers", l.Slug)
+		}
+		if l.WebsiteURL == nil || troubled[l.Slug] != "" {
+			continue
+		}
+		with++
+		for name, is := range map[string]*bool{"homepage": s.Homepage, "openapi": s.OpenAPI, "pricing": s.Pricing, "llms.txt": s.LLMsTxt, "robots.txt": s.Robots, "terms": s.Terms} {
+			if is == nil || !*is {
+				t.Errorf("%s has no %s", l.Slug, name)
+			}
+		}
+	}
+	if with < 5 {
+		t.Errorf("%d services with a website: nothing was tried", with)
+	}
+	if n := len(known["harborlight-search"].Endpoints); n != 3 {
+		t.Errorf("harborlight-search has %d endpoints, want 3", n)
+	}
+}
+
+// TestImport reads a facilitator's catalogue over HTTP into a directory, twice.
+func TestImport(t *testing.T) {
+	t.Parallel()
+	w, o := newTown(t, "com")
+	items := []map[string]any{}
+	for i := range 120 {
+		items = append(items, map[string]any{"resource": fmt.Sprintf("https://api%d.seller.com/%d", i%3, i), "type": "http", "serviceName": fmt.Sprintf("Seller %d", i%3), "tags": []string{"data"}})
+	}
+	items = append(items, map[string]any{"resource": "http://localhost:3000/x"}, map[string]any{"resource": "https://listed.com/v1/known", "method": "POST"}, map[string]any{"resource": "https://listed.com/v1/new"},
+		map[string]any{"resource": "https://listed.com/outside"})
+	w.hosts["facilitator.com"] = func(rw http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/list.toml":
+			io.WriteString(rw, "[[service]]\nservice_name = \"Filed\"\ndescription = \"d\"\nurl = \"https://filed.com\"\ncategory = \"AI\"\nendpoints = [\"/x\"]\n")
+		case "/discovery/resources":
+			var offset, limit int
+			fmt.Sscan(r.URL.Query().Get("offset"), &offset)
+			fmt.Sscan(r.URL.Query().Get("limit"), &limit)
+			json.NewEncoder(rw).Encode(map[string]any{"items": items[min(offset, len(items)):min(offset+limit, len(items))], "pagination": map[string]int{"total": len(items)}})
+		default:
+			http.NotFound(rw, r)
+		}
+	}
+	m := open(t)
+	m.list(t, oneEndpoint("listed", "https://listed.com/v1", "/known"), oneEndpoint("seller-1", "https://elsewhere.com", "/x"))
+	c := crawler(t, m, Options{Now: func() time.Time { return dawn }}, o)
+	const address = "http://facilitator.com/discovery/resources"
+	got, err := c.Import(t.Context(), address, nil)
+	if diff := cmp.Diff(Imported{Listed: 3, Known: 1, Endpoints: 2, Refused: 1}, got); err != nil || diff != "" {
+		t.Errorf("error %v (-want +got):\n%s", err, diff)
+	}
+	again, err := c.Import(t.Context(), address, nil)
+	if diff := cmp.Diff(Imported{Known: 4, Refused: 1}, again); err != nil || diff != "" {
+		t.Errorf("again: error %v (-want +got):\n%s", err, diff)
+	}
+	want := []string{"api1-seller-com|Data|imported:facilitator.com|40", "listed|AI|imported:file|3", "seller-0|Data|imported:facilitator.com|40", "seller-1|AI|imported:file|1", "seller-2|Data|imported:facilitator.com|40"}
+	rows := m.strings(t, `SELECT slug || '|' || category || '|' || source || '|' || count(e) FROM services s LEFT JOIN endpoints e ON service_id = s.id GROUP BY s.id ORDER BY slug`)
+	if diff := cmp.Diff(want, rows); diff != "" {
+		t.Errorf("listed (-want +got):\n%s", diff)
+	}
+	if got, err := c.Import(t.Context(), "http://facilitator.com/list.toml", nil); err != nil || got.Listed != 1 {
+		t.Errorf("a list: %+v, error %v", got, err)
+	}
+	for address, fault := range map[string]string{
+		"http://facilitator.com/none": "the answer is 404", "http://facilitator.com/none.json": "the answer is 404", "http://10.0.0.1/x": "refused",
+		"ftp://x": "must begin with", "http://facilitator.com/list.toml": "already listed",
+	} {
+		if _, err := c.Import(t.Context(), address, nil); err == nil || !strings.Contains(err.Error(), fault) {
+			t.Errorf("import %s: %v, want %q", address, err, fault)
+		}
+	}
+}
