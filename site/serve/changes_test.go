@@ -338,3 +338,26 @@ func TestSeriesRequests(t *testing.T) {
 		}
 	}
 }
+
+// For every key of change records and series, the request that the key spells gives that file's bytes.
+func TestEveryKeyOfLogs(t *testing.T) {
+	t.Parallel()
+	for name, files := range map[string]map[string][]byte{"changes": newChangeWorld(t, 432).files, "series": seriesWorld(t, []int{200, 3, 0})} {
+		h := handlerOf(t, publish(t, files), t.Output())
+		for key, want := range files {
+			if strings.HasPrefix(key, "pack/") {
+				continue
+			}
+			path, query, err := site.Request(key)
+			if err != nil {
+				t.Errorf("%s: %s: %v", name, key, err)
+				continue
+			}
+			for _, target := range []string{(&url.URL{Path: path, RawQuery: query}).String(), "/" + key} {
+				if got := get(h, target); got.Code != 200 || got.Body.String() != string(want) {
+					t.Errorf("%s: %s by %s: %d, %.60q", name, key, target, got.Code, got.Body)
+				}
+			}
+		}
+	}
+}
