@@ -1,6 +1,7 @@
 package build
 
 import (
+	"cmp"
 	"encoding/base64"
 	"maps"
 	"net/http"
@@ -65,14 +66,28 @@ func evidenceOf(f *postgres.ServiceFacts, active []x402.Evidence, now time.Time)
 	got := x402.Assess(shown)
 	out := site.Evidence{
 		Slug: f.Slug, Grade: got.Grade, Passed: got.Passed, Total: got.Total,
-		Checks: EvidenceChecks(got.Checks, slices.ContainsFunc(shown, hasTerms)), Warnings: EvidenceWarnings(got.Warnings),
-		Endpoints: []site.EndpointEvidence{},
+		Checks:    EvidenceChecks(got.Checks, slices.ContainsFunc(shown, hasTerms)),
+		Warnings:  EvidenceWarnings(got.Warnings[:min(len(got.Warnings), site.EvidenceWarnings)]),
+		Endpoints: []site.EndpointEvidence{}, WarningCount: len(got.Warnings),
 	}
+	left, next := site.EvidenceTotal, 0
 	for i := range f.Endpoints {
 		e := &f.Endpoints[i]
 		isActive := site.Active(e.FirstSeenAt, e.LastPaidAt, now)
-		if isActive || len(active) == 0 || cannotBeProbed(e) {
-			out.Endpoints = append(out.Endpoints, endpointEvidence(f, e, isActive))
+		if asked := isActive || len(active) == 0; asked || cannotBeProbed(e) {
+			var row x402.Evidence
+			if asked {
+				row, next = shown[next], next+1
+			} else {
+				row = shownBy(f, e)
+			}
+			told := endpointEvidence(f, e, row, isActive)
+			if size := sizeOf(&told); size <= left {
+				left -= size
+			} else {
+				strip(&told)
+			}
+			out.Endpoints = append(out.Endpoints, told)
 		}
 	}
 	return out
@@ -85,12 +100,12 @@ func cannotBeProbed(e *postgres.EndpointFacts) bool {
 	return e.Class != nil && site.Unprobeable(*e.Class)
 }
 
-func endpointEvidence(f *postgres.ServiceFacts, e *postgres.EndpointFacts, active bool) site.EndpointEvidence {
-	shown := shownBy(f, e)
+func endpointEvidence(f *postgres.ServiceFacts, e *postgres.EndpointFacts, shown x402.Evidence, active bool) site.EndpointEvidence {
 	out := site.EndpointEvidence{
 		ID: e.ID.String(), Method: methodOf(e), Path: visible(e.Path), URL: visible(f.BaseURL + e.Path), IsActive: active,
 		Unprobeable: cannotBeProbed(e), Verdict: e.Verdict,
-		Protocols: shown.Captured.Protocols, Defects: EvidenceDefects(shown.Captured.Defects),
+		Protocols: shown.Captured.Protocols, DefectCount: len(shown.Captured.Defects),
+		Defects: EvidenceDefects(shown.Captured.Defects[:min(len(shown.Captured.Defects), site.EvidenceDefects)]),
 	}
 	if out.Protocols == nil {
 		out.Protocols = []string{}
@@ -153,26 +168,76 @@ func exchanged(address string, x postgres.Exchange) *site.EvidenceAnswer {
 	return a
 }
 
-// published are the headers that allow lets through, all when it is nil, and the names of those that were clipped.
+// answersOf are all answers that evidence of an endpoint holds.
+func answersOf(e *site.EndpointEvidence) (list []*site.EvidenceAnswer) {
+	for _, a := range []*site.EvidenceAnswer{e.Answer, e.Terms} {
+		if a != nil {
+			list = append(list, a)
+		}
+	}
+	if e.Inconclusive != nil && e.Inconclusive.Answer != nil {
+		list = append(list, e.Inconclusive.Answer)
+	}
+	return list
+}
+
+// sizeOf is the length of the bodies and headers of all answers of an endpoint.
+func sizeOf(e *site.EndpointEvidence) (n int) {
+	for _, a := range answersOf(e) {
+		n += len(a.Body.Text)
+		for _, values := range a.Headers {
+			for _, v := range values {
+				n += len(v)
+			}
+		}
+		if a.Request != nil {
+			n += len(a.Request.Body.Text)
+		}
+	}
+	return n
+}
+
+// strip takes the bodies and headers out of all answers of an endpoint, and says so.
+func strip(e *site.EndpointEvidence) {
+	for _, a := range answersOf(e) {
+		a.HeadersClipped = slices.Sorted(maps.Keys(a.Headers))
+		a.Headers = map[string][]string{}
+		a.Body = site.EvidenceBody{Encoding: "utf-8", Truncated: true}
+		if a.Request != nil {
+			a.Request.Body = site.EvidenceBody{Encoding: "utf-8", Truncated: true}
+		}
+	}
+}
+
+// published are the headers that allow lets through, all when it is nil, and the names of those that were clipped. Those
+// that may hold terms come first.
 func published(from http.Header, allow func(string) bool) (headers map[string][]string, clipped []string) {
 	headers, clipped = map[string][]string{}, []string{}
-	for _, name := range slices.Sorted(maps.Keys(from)) {
+	names := slices.Sorted(maps.Keys(from))
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
+	left := site.EvidenceBytes
+	for _, name := range names {
 		if allow != nil && !allow(name) {
 			continue
 		}
-		left := site.EvidenceBytes
 		for _, value := range from[name] {
 			if len(value) > left {
 				value = string(whole([]byte(value[:left])))
-				if !slices.Contains(clipped, name) {
-					clipped = append(clipped, name)
-				}
+				clipped = append(clipped, name)
 			}
 			left -= len(value)
 			headers[name] = append(headers[name], visible(value))
 		}
 	}
-	return headers, clipped
+	slices.Sort(clipped)
+	return headers, slices.Compact(clipped)
+}
+
+func rank(header string) int {
+	if strings.Contains(header, "Payment") || header == "Www-Authenticate" {
+		return 0
+	}
+	return 1
 }
 
 // bodyOf clips a body and writes it as text, or as base64 where it is not UTF-8.

@@ -2,6 +2,7 @@ package build
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -44,13 +45,18 @@ func TestPublishedHeaders(t *testing.T) {
 	long := strings.Repeat("A", site.EvidenceBytes)
 	got, clipped := published(http.Header{
 		"Set-Cookie": {"session=1"}, "X-Request-Id": {"42"}, "Authorization": {"x"}, "Server": {"a\x1bb"},
-		"Payment-Required": {long + "B", "C"}, "Content-Type": {"text/html", "text/plain"},
+		"Payment-Required": {"C"}, "Content-Type": {"text/html", "text/plain"},
 	}, site.EvidenceHeader)
-	want := map[string][]string{"Server": {"a\ufffdb"}, "Payment-Required": {long, ""}, "Content-Type": {"text/html", "text/plain"}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("headers (-want +got):\n%s", diff)
+	want := map[string][]string{"Server": {"a\ufffdb"}, "Payment-Required": {"C"}, "Content-Type": {"text/html", "text/plain"}}
+	if diff := cmp.Diff(want, got); diff != "" || len(clipped) > 0 {
+		t.Errorf("headers, clipped %v (-want +got):\n%s", clipped, diff)
 	}
-	if diff := cmp.Diff([]string{"Payment-Required"}, clipped); diff != "" {
+	got, clipped = published(http.Header{"Allow": {"GET"}, "Payment-Required": {long[1:], "CD", "E"}}, site.EvidenceHeader)
+	want = map[string][]string{"Allow": {""}, "Payment-Required": {long[1:], "C", ""}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("long headers (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"Allow", "Payment-Required"}, clipped); diff != "" {
 		t.Errorf("clipped (-want +got):\n%s", diff)
 	}
 }
@@ -106,7 +112,7 @@ func TestEndpointEvidence(t *testing.T) {
 			test.e.Class = &test.class
 		}
 		f := service(test.e)
-		got := endpointEvidence(f, &f.Endpoints[0], true)
+		got := endpointEvidence(f, &f.Endpoints[0], shownBy(f, &f.Endpoints[0]), true)
 		status := func(a *site.EvidenceAnswer) string {
 			switch {
 			case a == nil:
@@ -153,6 +159,42 @@ func TestEvidenceNamesUnprobeableEndpoints(t *testing.T) {
 	}
 	if got.Grade != "unknown" {
 		t.Errorf("grade of a service that was never asked = %s, want unknown", got.Grade)
+	}
+}
+
+// TestEvidenceIsBounded: however much a service sends, what is published of it stays small.
+func TestEvidenceIsBounded(t *testing.T) {
+	t.Parallel()
+	row := `{"scheme":1,"network":2,"amount":3,"asset":4,"payTo":5,"maxTimeoutSeconds":99999},`
+	rows := strings.Repeat(row, 63) + strings.TrimSuffix(row, ",")
+	body := []byte(`{"x402Version":2,"accepts":[` + rows + `],"x":"` + strings.Repeat("\u202e", 10<<10) + `"}`)
+	header := http.Header{}
+	for _, name := range []string{"Server", "Via", "Vary", "Allow", "Payment-Response", "X-Payment-Required"} {
+		header[name] = []string{strings.Repeat("z", 30<<10)}
+	}
+	var endpoints []postgres.EndpointFacts
+	for i := range 200 {
+		a := &postgres.Answer{StatusCode: new(500), Header: header, Body: body[:site.EvidenceBytes], Truncated: true, Exchange: postgres.Exchange{Method: "POST", RequestBody: body}}
+		endpoints = append(endpoints, postgres.EndpointFacts{
+			Endpoint: postgres.Endpoint{Method: "GET", Path: fmt.Sprintf("/%03d", i), Verdict: new("failed"), FirstSeenAt: *ago(time.Hour)},
+			Envelope: &postgres.Envelope{StatusCode: 402, Header: header, Body: body}, Answer: a, Inconclusive: a,
+		})
+	}
+	f := service(endpoints...)
+	got := evidenceOf(f, evidence(f, now), now)
+	data, err := json.Marshal(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(data) > 8<<20 || len(got.Endpoints) != 200 {
+		t.Errorf("evidence of %d endpoints has %d bytes", len(got.Endpoints), len(data))
+	}
+	first, last := got.Endpoints[0], got.Endpoints[199]
+	if first.Answer.Body.Text == "" || !first.Answer.Body.Truncated || first.DefectCount <= len(first.Defects) || got.WarningCount <= len(got.Warnings) {
+		t.Errorf("the first endpoint shows %d bytes and %d of %d defects; %d of %d warnings", len(first.Answer.Body.Text), len(first.Defects), first.DefectCount, len(got.Warnings), got.WarningCount)
+	}
+	if last.Answer.Body.Text != "" || !last.Answer.Body.Truncated || len(last.Answer.Headers) != 0 || len(last.Answer.HeadersClipped) != 6 {
+		t.Errorf("the last endpoint shows %+v, want no body and no headers, and that they are left out", last.Answer)
 	}
 }
 

@@ -63,7 +63,7 @@ func TestEvidenceSufficesToJudge(t *testing.T) {
 		rows := rejudge(t, e)
 		again := x402.Assess(rows)
 		want := site.Evidence{Slug: e.Slug, Grade: again.Grade, Passed: again.Passed, Total: again.Total,
-			Checks: build.EvidenceChecks(again.Checks, slices.ContainsFunc(rows, func(r x402.Evidence) bool { return r.Captured.Envelope != nil })), Warnings: build.EvidenceWarnings(again.Warnings), Endpoints: e.Endpoints}
+			Checks: build.EvidenceChecks(again.Checks, slices.ContainsFunc(rows, func(r x402.Evidence) bool { return r.Captured.Envelope != nil })), Warnings: build.EvidenceWarnings(again.Warnings), Endpoints: e.Endpoints, WarningCount: len(again.Warnings)}
 		if diff := cmp.Diff(want, e); diff != "" {
 			t.Errorf("%s, judged again (-want +got):\n%s", e.Slug, diff)
 		}

@@ -2,19 +2,25 @@ package site
 
 import "slices"
 
-// EvidenceBytes is how much of a body, and of each header, evidence shows.
-const EvidenceBytes = 16 << 10
+// Limits of evidence, so that no service can make it large.
+const (
+	EvidenceBytes    = 16 << 10 // of a body, and of the headers of an answer
+	EvidenceTotal    = 1 << 20  // of all bodies and headers of a service; endpoints after them are told without
+	EvidenceWarnings = 200      // of a service
+	EvidenceDefects  = 32       // of an endpoint
+)
 
 // Evidence is the data of /v1/services/{slug}/evidence: what stands behind a service's current verdicts and its grade,
 // so that anybody can judge again. Texts that services sent are clipped, and what shows nothing in them is U+FFFD.
 type Evidence struct {
-	Slug      string             `json:"slug"`
-	Grade     string             `json:"grade"`
-	Passed    int                `json:"passed"`
-	Total     int                `json:"total"`
-	Checks    []EvidenceCheck    `json:"checks"`    // all 14, in the order of compliance
-	Warnings  []EvidenceWarning  `json:"warnings"`  // by code, endpoint and row; none of them counts in the grade
-	Endpoints []EndpointEvidence `json:"endpoints"` // the active ones, or all where none is, and unprobeable ones; by path, then method
+	Slug         string             `json:"slug"`
+	Grade        string             `json:"grade"`
+	Passed       int                `json:"passed"`
+	Total        int                `json:"total"`
+	Checks       []EvidenceCheck    `json:"checks"`        // all 14, in the order of compliance
+	Warnings     []EvidenceWarning  `json:"warnings"`      // the first by code, endpoint and row; none of them counts in the grade
+	WarningCount int                `json:"warning_count"` // of all
+	Endpoints    []EndpointEvidence `json:"endpoints"`     // the active ones, or all where none is, and unprobeable ones; by path, then method
 }
 
 // EvidenceCheck is one rule's result with its grounds.
@@ -60,7 +66,8 @@ type EndpointEvidence struct {
 	Inconclusive *EvidenceSilence  `json:"inconclusive"` // what came after Answer and says nothing of the endpoint
 	Terms        *EvidenceAnswer   `json:"terms"`        // the older answer whose terms the checks judge; null where that is Answer, or there is none
 	Protocols    []string          `json:"protocols"`    // other payment protocols that the judged answer hints at
-	Defects      []EvidenceDefect  `json:"defects"`      // of reading the judged answer
+	Defects      []EvidenceDefect  `json:"defects"`      // of reading the judged answer, the first of them
+	DefectCount  int               `json:"defect_count"` // of all
 	Captured     *EvidenceCaptured `json:"captured"`     // how the judged terms were found; null without any
 }
 
@@ -81,12 +88,12 @@ type EvidenceCaptured struct {
 
 // EvidenceAnswer is one request and what came of it.
 type EvidenceAnswer struct {
-	ReceivedAt     Time                `json:"received_at"` // or given up
-	Request        *EvidenceRequest    `json:"request"`     // null when nothing was sent, or it was not kept
-	Redirects      []string            `json:"redirects"`   // addresses gone through to the request's, in order
-	Status         *int                `json:"status"`      // null when no answer came
-	Headers        map[string][]string `json:"headers"`     // of a fixed list of names
-	HeadersClipped []string            `json:"headers_clipped"`
+	ReceivedAt     Time                `json:"received_at"`     // or given up
+	Request        *EvidenceRequest    `json:"request"`         // null when nothing was sent, or it was not kept
+	Redirects      []string            `json:"redirects"`       // addresses gone through to the request's, in order
+	Status         *int                `json:"status"`          // null when no answer came
+	Headers        map[string][]string `json:"headers"`         // of a fixed list of names
+	HeadersClipped []string            `json:"headers_clipped"` // names of those that were cut or left out for their length
 	Body           EvidenceBody        `json:"body"`
 	TLSVerified    bool                `json:"tls_verified"`
 	ResponseTimeMS *int                `json:"response_time_ms"` // to the response headers, redirects included
