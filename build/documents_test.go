@@ -7,8 +7,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"tollbook/site"
 )
@@ -60,6 +63,28 @@ func (d *described) testManners(t *testing.T) {
 		if list.Data == nil || len(list.Data) != 0 || list.Meta.Total != total {
 			t.Errorf("%s has %d rows of %d, want an empty list of %d", target, len(list.Data), list.Meta.Total, total)
 		}
+	}
+}
+
+// testWalk follows Link from page to page: each service is met once, and all pages are of one snapshot.
+func (d *described) testWalk(t *testing.T) {
+	var slugs []string
+	id := d.get("/v1/tags").Header().Get("X-Snapshot")
+	for target := "/v1/services?per_page=7&sort=uptime"; target != ""; {
+		w := d.get(target)
+		var list site.List[site.ServiceListItem, site.PaginationMeta]
+		unmarshal(t, w.Body.Bytes(), &list)
+		for _, s := range list.Data {
+			slugs = append(slugs, s.Slug)
+		}
+		next, more := strings.CutSuffix(w.Header().Get("Link"), `>; rel="next"`)
+		if target = strings.TrimPrefix(next, "<"); more && !strings.Contains(target, "snapshot="+id) || len(slugs) > len(d.index.Slugs) {
+			t.Fatalf("after %d services comes %s", len(slugs), target)
+		}
+	}
+	slices.Sort(slugs)
+	if diff := cmp.Diff(d.index.Slugs, slugs); diff != "" {
+		t.Errorf("services met in a walk (-index +walk):\n%s", diff)
 	}
 }
 

@@ -24,6 +24,10 @@ func manners() []manner {
 			"and a query string of more than %s bytes.", number(site.MaxPage), site.MaxText, number(int64(site.Table().Limits.MaxQuery)))},
 		{"A filter value that no service has", "is an empty list, not an error."},
 		{"Past the end", "a page or window is an empty list with the true `meta`."},
+		{"Walking pages", "the header `Link` names the next page with rel=next, and pins it: with `snapshot=<id>`, the id that `X-Snapshot` told, " +
+			"every page comes from one build, for an hour at least, so that no row is missed or met twice."},
+		{"How often", "where requests are limited, `RateLimit-Policy` and `RateLimit` say how many a client may make and has left; one too many is a 429 with `Retry-After`."},
+		{"Methods", "are GET, HEAD and OPTIONS. `If-None-Match` with an `ETag` is answered with 304 while nothing changed."},
 		{"A path that ends in .json", "names a file of the snapshot by itself: `/v1/services.json` is `/v1/services`. No parameter of a route counts there."},
 		{"Unknown", "is `null`, never zero. Instants are UTC with milliseconds, so that they sort as text."},
 	}
@@ -54,7 +58,7 @@ var failures = []failure{
 	{http.StatusBadRequest, "BadRequest", "A parameter has a value that it may not have; each is named in fields.", nil, exampleBadRequest},
 	{http.StatusNotFound, "NotFound", "Nothing is at this address, or in no snapshot that is kept.", nil, said(http.StatusNotFound, site.ErrorNotFound, "nothing is at this address")},
 	{http.StatusTooManyRequests, "RateLimited", "Too many requests from this client; Retry-After says when to come back.", []string{headerRetry, "RateLimit-Policy", "RateLimit"},
-		said(http.StatusTooManyRequests, site.ErrorRateLimited, "too many requests")},
+		said(http.StatusTooManyRequests, site.ErrorRateLimited, "too many requests from this address; Retry-After says in how many seconds there are more")},
 	{http.StatusInternalServerError, "InternalError", "Something is wrong here. The cause is in our log, under X-Request-Id.", []string{headerRequestID},
 		said(http.StatusInternalServerError, site.ErrorInternal, "internal error")},
 	{http.StatusServiceUnavailable, "Unavailable", "Nothing is published yet.", []string{headerRetry},
