@@ -20,6 +20,7 @@ import (
 	"tollbook/output"
 	"tollbook/render"
 	"tollbook/site/postgres"
+	"tollbook/site/serve"
 )
 
 // demoOptions are the flags of demo.
@@ -42,7 +43,7 @@ func (o *demoOptions) validate() error {
 	if o.Interval < time.Second {
 		return usagef("--interval %s: it is a second or more", o.Interval)
 	}
-	return nil
+	return o.listenOptions.validate()
 }
 
 // Of a demo: everything is seconds instead of minutes.
@@ -113,7 +114,7 @@ func runDemo(ctx context.Context, o demoOptions, stdout io.Writer) error {
 		return err
 	}
 	d := &demo{
-		db: db, folder: folder, base: "http://" + l.Addr().String(), public: o.public(), interval: o.Interval,
+		db: db, folder: folder, base: "http://" + l.Addr().String(), public: o.public(), interval: o.Interval, limit: o.RateLimit,
 		logger: logger, say: say, changed: make(chan struct{}, 1),
 	}
 	return d.run(ctx, l, world)
@@ -151,6 +152,7 @@ type demo struct {
 	base     string // of the pages' addresses
 	public   string
 	interval time.Duration
+	limit    int // requests a minute of one client
 	logger   *slog.Logger
 	say      func(string, ...any)
 	changed  chan struct{} // holds a token when something was found since the last build
@@ -262,7 +264,7 @@ func (d *demo) serve(ctx context.Context, l net.Listener) error {
 		return err
 	}
 	defer source.Close()
-	return serveSource(ctx, l, source, d.logger)
+	return serveSource(ctx, l, nil, source, serve.Options{Logger: d.logger, RateLimit: d.limit})
 }
 
 // rebuild builds after changes, at most every demoBuildEvery. A build that fails leaves the last snapshot current and is

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,8 +9,6 @@ import (
 	"log/slog"
 	"net"
 	"path/filepath"
-	"sync"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,40 +19,17 @@ import (
 	"tollbook/site/serve"
 )
 
-// listenOptions say where to answer.
-type listenOptions struct {
-	Listen string
-}
-
-// AddFlags adds --listen.
-func (o *listenOptions) AddFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.Listen, "listen", "127.0.0.1:4020", "`address` to answer on")
-}
-
-// listen opens the address, or says who else may have it.
-func (o *listenOptions) listen() (net.Listener, error) {
-	l, err := net.Listen("tcp", o.Listen)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("listen on %s: another program answers there already; stop it or choose another --listen", o.Listen)
-	}
-	if invalid := new(net.AddrError); errors.As(err, &invalid) {
-		return nil, usagef("--listen %q: %s; it is an address such as 127.0.0.1:4020", o.Listen, invalid.Err)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", o.Listen, err)
-	}
-	return l, nil
-}
-
 // serveOptions are the flags of serve.
 type serveOptions struct {
 	listenOptions
+	proxyOptions
 	From string
 }
 
 // AddFlags adds the flags of serve.
 func (o *serveOptions) AddFlags(f *pflag.FlagSet) {
 	o.listenOptions.AddFlags(f)
+	o.proxyOptions.AddFlags(f)
 	f.StringVar(&o.From, "from", filepath.Join("tollbook-data", "public"), "`folder` that snapshots are published to, or one expanded tree")
 }
 
@@ -63,12 +39,23 @@ func newServeCommand() *cobra.Command {
 		Use:   "serve",
 		Short: "Answer readers from the current snapshot",
 		Long: `Serve answers GET requests for the API under /v1 and for pages from the files of the current snapshot. It needs no
-database. A new snapshot is taken up within a second, without a slow or torn answer.
+database. A new snapshot is taken up within a second, without a slow or torn answer; the ones before stay readable by
+their ids as long as they are kept.
+
+Each answer of the API tells its client how many requests he has left; who has none gets a 429 that says when to come
+back. A client is an IPv4 address or an IPv6 network of 64 bits. Behind a proxy name it with --trusted-proxies, or all who
+come through it share one limit.
+
+/healthz answers while the process is up, /readyz while a snapshot is open; /metrics only on the address of --metrics.
 
 EXIT STATUS
 
 0 when it was told to stop, 1 when it could not listen or read.`,
 		Args: arguments(),
+		PreRunE: func(*cobra.Command, []string) error {
+			_, err := o.trusted()
+			return cmp.Or(o.validate(), err)
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return runServe(cmd.Context(), o, cmd.OutOrStdout()) },
 	}
 	o.AddFlags(cmd.Flags())
@@ -82,6 +69,17 @@ func runServe(ctx context.Context, o serveOptions, stdout io.Writer) error {
 		return err
 	}
 	defer l.Close()
+	var figures net.Listener
+	if o.Metrics != "" {
+		if figures, err = listen("--metrics", o.Metrics); err != nil {
+			return err
+		}
+		defer figures.Close()
+	}
+	trusted, err := o.trusted()
+	if err != nil {
+		return err
+	}
 	source, err := output.OpenSource(o.From, logger)
 	if err != nil {
 		return err
@@ -95,32 +93,10 @@ func runServe(ctx context.Context, o serveOptions, stdout io.Writer) error {
 		logger.Warn("nothing is published yet: run tollbook build", "folder", o.From)
 	}
 	fmt.Fprintf(stdout, "Serving %s on http://%s/ (Ctrl-C stops)\n", o.From, l.Addr())
-	return serveSource(ctx, l, source, logger)
-}
-
-// lookEvery is how old the pointer to the current snapshot is at most when a reader comes after a silence.
-const lookEvery = time.Second
-
-// serveSource answers readers on l until ctx ends. It follows the publication also while nobody reads: else the first
-// reader after a silence would be given what was current when it began, and that snapshot's file could not go.
-func serveSource(ctx context.Context, l net.Listener, source *output.Source, logger *slog.Logger) error {
-	ctx, cancel := context.WithCancel(ctx)
-	var follower sync.WaitGroup
-	defer follower.Wait()
-	defer cancel()
-	follower.Go(func() {
-		tick := time.NewTicker(lookEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				_ = source.Refresh() // it logs what can't be opened, once
-			case <-ctx.Done():
-				return
-			}
-		}
-	})
-	return serve.Serve(ctx, l, serve.NewHandler(serve.Options{Source: source, Logger: logger}), logger)
+	if figures != nil {
+		fmt.Fprintf(stdout, "Figures on http://%s/metrics\n", figures.Addr())
+	}
+	return serveSource(ctx, l, figures, source, serve.Options{Logger: logger, RateLimit: o.RateLimit, Trusted: trusted})
 }
 
 // prune drops snapshots and packs that nobody can ask for any more.
