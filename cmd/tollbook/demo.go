@@ -5,9 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
+	"os"
+	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,7 +33,8 @@ type demoOptions struct {
 	listenOptions
 	Interval time.Duration
 
-	now func() time.Time // the sample services' clock; time.Now when nil
+	movable bool             // nobody chose the data folder: it may lie elsewhere where it can't be made
+	now     func() time.Time // the sample services' clock; time.Now when nil
 }
 
 // AddFlags adds the flags of demo.
@@ -48,7 +53,9 @@ func (o *demoOptions) validate() error {
 
 // Of a demo: everything is seconds instead of minutes.
 const (
-	demoBuildEvery = 5 * time.Second // at most
+	demoBuildEvery = 5 * time.Second  // at most; on a slow machine a build is followed by a pause of
+	demoBuildShare = 4                // times its length,
+	demoPauseMax   = 30 * time.Second // but no longer than this
 	demoLogDelay   = 2 * time.Second
 	demoHeadStart  = 5 * time.Second // at most, of the first visits before the first build
 )
@@ -62,7 +69,8 @@ func newDemoCommand() *cobra.Command {
 writes ninety days of made-up history once, visits the services for real every few seconds, rebuilds the directory when
 something changed, and serves it. Ctrl-C stops all of it; a second start goes on where the first ended.
 
-What it keeps lies in the data folder, which may be deleted when the demo does not run.
+What it keeps lies in the data folder, which may be deleted when the demo does not run. Where the default folder can't be
+written, as in a read-only checkout, it lies in the user's cache folder; the demo says where.
 
 EXIT STATUS
 
@@ -70,6 +78,7 @@ EXIT STATUS
 		Args:    arguments(),
 		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.movable = !cmd.Flags().Changed("data")
 			err := runDemo(cmd.Context(), o, cmd.OutOrStdout())
 			if cmd.Context().Err() != nil && errors.Is(err, context.Canceled) {
 				return nil // told to stop before it had begun
@@ -92,6 +101,9 @@ func runDemo(ctx context.Context, o demoOptions, stdout io.Writer) error {
 		return err
 	}
 	defer l.Close()
+	if o.movable {
+		o.Data = writable(o.Data)
+	}
 	folder, err := openPublic(o.dataOptions)
 	if err != nil {
 		return err
@@ -114,10 +126,38 @@ func runDemo(ctx context.Context, o demoOptions, stdout io.Writer) error {
 		return err
 	}
 	d := &demo{
-		db: db, folder: folder, base: "http://" + l.Addr().String(), public: o.public(), interval: o.Interval, limit: o.RateLimit,
+		db: db, folder: folder, base: reachable(l.Addr()), public: o.public(), interval: o.Interval, limit: o.RateLimit,
 		logger: logger, say: say, changed: make(chan struct{}, 1),
 	}
 	return d.run(ctx, l, world)
+}
+
+// reachable is the address of what listens, for a browser on this machine.
+func reachable(a net.Addr) string {
+	if tcp, ok := a.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+		return fmt.Sprintf("http://127.0.0.1:%d", tcp.Port)
+	}
+	return "http://" + a.String()
+}
+
+// writable is folder, or where that can't be made or written, as in a checkout that is read only, one of the same name
+// among what this user's programs keep.
+func writable(folder string) string {
+	err := os.MkdirAll(folder, 0o755)
+	if err == nil {
+		var probe *os.File
+		if probe, err = os.CreateTemp(folder, ".tmp-"); err == nil {
+			_ = errors.Join(probe.Close(), os.Remove(probe.Name())) // what is left would be empty
+		}
+	}
+	if !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS) {
+		return folder // whoever uses it says better what is wrong
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = filepath.Join(os.TempDir(), fmt.Sprintf("tollbook-%d", os.Geteuid()))
+	}
+	return filepath.Join(cache, "tollbook", filepath.Base(folder))
 }
 
 // writeSample lists the sample services with their past, once. A folder that holds a real directory is refused.
@@ -270,9 +310,10 @@ func (d *demo) serve(ctx context.Context, l net.Listener) error {
 // rebuild builds after changes, at most every demoBuildEvery. A build that fails leaves the last snapshot current and is
 // tried again.
 func (d *demo) rebuild(ctx context.Context) error {
+	pause := demoBuildEvery
 	for {
 		select {
-		case <-time.After(demoBuildEvery):
+		case <-time.After(pause):
 		case <-ctx.Done():
 			return nil
 		}
@@ -281,9 +322,11 @@ func (d *demo) rebuild(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		}
+		began := time.Now()
 		if _, err := d.build(ctx); err != nil && ctx.Err() == nil {
 			d.logger.Error("build failed; the last snapshot stays current", "error", err)
 			d.touch()
 		}
+		pause = min(max(demoBuildEvery, demoBuildShare*time.Since(began)), demoPauseMax)
 	}
 }

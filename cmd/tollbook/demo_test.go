@@ -417,3 +417,32 @@ func descendants(pid int) (list []int) {
 	}
 	return list
 }
+
+// TestDemoFromReadOnlyFolder: the first command of the README works in a checkout that can't be written: what it keeps
+// goes to the user's own folder, and nothing to the checkout.
+func TestDemoFromReadOnlyFolder(t *testing.T) {
+	t.Parallel()
+	needPostgres(t)
+	user := ordinaryUser(t)
+	checkout := filepath.Join(user.dir, "checkout")
+	if err := os.Mkdir(checkout, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	p := user.command(t, "demo", "--listen", "0.0.0.0:0")
+	p.Dir = checkout
+	p.start(t)
+	base := strings.TrimSuffix(p.await(t, "Pages "), "/")
+	if !strings.HasPrefix(base, "http://127.0.0.1:") {
+		t.Errorf("the pages are at %s, which is nothing to click on", base)
+	}
+	public := p.await(t, "Files ")
+	if !strings.HasPrefix(public, user.home+"/") {
+		t.Errorf("files in %s, want them in the user's home %s", public, user.home)
+	}
+	checkPages(t, base)
+	p.interrupt(t, os.Interrupt)
+	checkEmpty(t, checkout)
+	if published(t, filepath.Dir(public)) == "" {
+		t.Errorf("nothing is published in %s", public)
+	}
+}
