@@ -108,12 +108,21 @@ func stability(f *postgres.ServiceFacts, now time.Time) *float64 {
 	return &s
 }
 
+// amountsMoved compares the sets of amounts of each scheme, network and asset that both price sets have.
 func amountsMoved(before, after []postgres.Price) bool {
-	for _, b := range before {
-		for _, a := range after {
-			if a.Scheme == b.Scheme && a.Network == b.Network && a.Asset == b.Asset && a.Amount != b.Amount {
-				return true
-			}
+	type way struct{ scheme, network, asset string }
+	amounts := func(prices []postgres.Price) map[way][]string {
+		by := map[way][]string{}
+		for _, p := range prices {
+			w := way{p.Scheme, p.Network, p.Asset}
+			by[w] = insert(by[w], p.Amount)
+		}
+		return by
+	}
+	now := amounts(after)
+	for w, was := range amounts(before) {
+		if is, both := now[w]; both && !slices.Equal(was, is) {
+			return true
 		}
 	}
 	return false
