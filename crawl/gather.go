@@ -28,7 +28,12 @@ const (
 	domainLimit    = 2 * time.Minute
 	bootstrapEvery = 7 * 24 * time.Hour
 
-	gatherers = 16 // sites or domains looked at at once, at most
+	gatherers  = 16 // sites or domains looked at at once, at most
+	gatherIdle = 30 * time.Second
+	takeSites  = 8 // for each gatherer at a time, so that the table is not searched for each
+	siteLease  = takeSites*siteLimit + 6*time.Minute
+	takeNames  = 2
+	nameLease  = takeNames*domainLimit + 6*time.Minute
 )
 
 // Gathered counts what a round of looks at sites and domains found.
@@ -48,7 +53,7 @@ func (c *Crawler) Gather(ctx context.Context) (Gathered, error) {
 
 	workers := min(c.o.Workers, gatherers)
 	err := work(ctx, workers, func(ctx context.Context) ([]postgres.DueService, error) {
-		return c.db.DueSites(ctx, now, 10*time.Minute, 2*workers)
+		return c.db.DueSites(ctx, now, siteLease, takeSites*workers)
 	}, func(ctx context.Context, s postgres.DueService) error {
 		v, err := c.survey(ctx, s)
 		if err != nil || v == nil {
@@ -195,7 +200,7 @@ func (c *Crawler) logSite(s postgres.DueService, seen facts.Site, v *postgres.Si
 func (c *Crawler) gatherDomains(ctx context.Context, now time.Time, workers int, answered func()) error {
 	var servers facts.Bootstrap
 	return work(ctx, workers, func(ctx context.Context) ([]string, error) {
-		due, err := c.db.DueDomains(ctx, now, domainLimit+time.Minute, 2*workers)
+		due, err := c.db.DueDomains(ctx, now, nameLease, takeNames*workers)
 		if err != nil || len(due) == 0 || servers != nil {
 			return due, err
 		}
@@ -280,7 +285,7 @@ func (c *Crawler) runGather(ctx context.Context) error {
 			return fmt.Errorf("gather: %w", err)
 		}
 		select {
-		case <-time.After(idle):
+		case <-time.After(gatherIdle):
 		case <-ctx.Done():
 			return nil
 		}

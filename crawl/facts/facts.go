@@ -135,6 +135,7 @@ func unescapeBraces(path string) string { return braces.Replace(path) }
 
 // plain makes a stranger's text fit to be kept: valid UTF-8 on one line without control characters, at most n runes.
 func plain(s string, n int) string {
+	s = s[:min(len(s), 16*n)] // what is cut off would hardly be shown, and may be megabytes
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\ufffd")), " ")
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {

@@ -134,7 +134,7 @@ func TestSurvey(t *testing.T) {
 		return p
 	}
 	everything := pages{}
-	for _, path := range []string{"/", "/pricing", "/terms", "/llms.txt", "/robots.txt", "/openapi.json", "/.well-known/x402"} {
+	for _, path := range []string{"/", "/acme/api", "/pricing", "/terms", "/llms.txt", "/robots.txt", "/openapi.json", "/.well-known/x402"} {
 		everything[path] = page
 	}
 	for _, c := range []struct {
@@ -158,6 +158,7 @@ func TestSurvey(t *testing.T) {
 		{name: "robots.txt somewhere else", site: with(pages{"/robots.txt": "302 - http://evil.test/", "/.well-known/x402": ""}), want: "HOPLrT GET/buy(openapi)"},
 		{name: "documents somewhere else", site: with(pages{"/terms": "302 - http://evil.test/terms", "/pricing": "302 - http://10.0.0.1/", "/llms.txt": "302 - file:///etc/passwd", "/.well-known/x402": "302 - /.well-known/x402"}), want: "HOplRt GET/buy(openapi)"},
 		{name: "a site of its own", site: whole, website: "http://www.acme.test/home", want: "HOPLRT GET/buy(openapi) /buy(well-known) /other(well-known)"},
+		{name: "a website on another domain", site: pages{"/openapi.json": sold}, website: "http://forge.test/acme/api", want: "HOplrt GET/buy(openapi)"},
 		{name: "a base path", base: "http://acme.test/v1", site: pages{"/v1/openapi.json": strings.Replace(sold, "/buy", "/v1/buy", 1), "/openapi.json": page}, want: "hOplrt GET/buy(openapi)"},
 		{name: "a base that is no address", base: "%zz", site: pages{}, want: "......"},
 		{name: "deep JSON", site: with(pages{"/openapi.json": "200 application/json " + strings.Repeat(`{"paths":`, 20_000), "/.well-known/x402": "200 application/json " + strings.Repeat("[", 200_000)}), want: "HoPLRT"},
@@ -169,7 +170,7 @@ func TestSurvey(t *testing.T) {
 			if base == "" {
 				base = "http://acme.test"
 			}
-			w, f := newTown(t, map[string]http.Handler{"acme.test": c.site, "www.acme.test": pages{"/home": page}})
+			w, f := newTown(t, map[string]http.Handler{"acme.test": c.site, "www.acme.test": pages{"/home": page}, "forge.test": everything})
 			got := f.Survey(t.Context(), base, c.website)
 			if diff := cmp.Diff(c.want, got.String()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)

@@ -5,10 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"unicode/utf8"
+
+	"golang.org/x/net/publicsuffix"
 )
 
 // Site says which documents a service's site has. Nil is not known: robots.txt forbade the look, nobody answered, or the
@@ -29,8 +32,9 @@ func (s Site) Known() bool {
 }
 
 // Survey looks at the documents of a service: at its website, where one is listed, and at the origin of its base
-// address. A document is there when either has it. What answers every path with one page has no documents but the
-// homepage. It ends early, with what it has, only when ctx does.
+// address. A document is there when either has it. Of a website on another domain, which may be a page on somebody's
+// forge, only the page itself counts. What answers every path with one page has no documents but the homepage. It ends
+// early, with what it has, only when ctx does.
 func (f *Fetcher) Survey(ctx context.Context, base, website string) Site {
 	v := visit{f: f, ctx: ctx}
 	api := originOf(base)
@@ -48,12 +52,17 @@ func (f *Fetcher) Survey(ctx context.Context, base, website string) Site {
 			continue
 		}
 		robots := v.robots(origin)
-		s.Robots = either(s.Robots, robots)
+		if sameSite(home, base) {
+			s.Robots = either(s.Robots, robots)
+		}
 		if robots == nil {
 			continue // nobody answers there: nothing else is asked
 		}
 		v.front = nil
 		s.Homepage = either(s.Homepage, v.look(home, "text/html", v.isHomepage))
+		if !sameSite(home, base) {
+			continue
+		}
 		s.Pricing = either(s.Pricing, v.look(origin+"/pricing", "text/html", v.isPage))
 		s.Terms = either(s.Terms, v.look(origin+"/terms", "text/html", v.isPage))
 		s.LLMsTxt = either(s.LLMsTxt, v.look(origin+"/llms.txt", "text/plain, text/markdown", func(d document) *bool { return new(isText(d)) }))
@@ -74,6 +83,24 @@ func originOf(address string) string {
 		return ""
 	}
 	return u.Scheme + "://" + u.Host
+}
+
+// sameSite says whether two addresses are of one host, or of hosts of one registrable domain.
+func sameSite(a, b string) bool {
+	first, err := url.Parse(a)
+	if err != nil {
+		return false
+	}
+	second, err := url.Parse(b)
+	if err != nil {
+		return false
+	}
+	x, y := strings.ToLower(first.Hostname()), strings.ToLower(second.Hostname())
+	if x == y {
+		return true
+	}
+	domain, err := publicsuffix.EffectiveTLDPlusOne(x)
+	return err == nil && net.ParseIP(x) == nil && (y == domain || strings.HasSuffix(y, "."+domain))
 }
 
 // either is true when one of two looks saw the document, false when both looks missed it, and nil when one could not tell.

@@ -163,12 +163,15 @@ func queueEndpoints(b *pgx.Batch, serviceID int64, slug string, now time.Time, a
 	}
 }
 
-// DueDomains takes up to limit registrable domains that a registry is to be asked about, and puts each off by lease.
+// DueDomains takes up to limit registrable domains of listed services that a registry is to be asked about, and puts each
+// off by lease.
 func (db *DB) DueDomains(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]string, error) {
 	rows, err := db.pool.Query(ctx, `
 		UPDATE domain_facts SET next_at = $1::timestamptz + $3::interval
 		WHERE domain IN (
-			SELECT domain FROM domain_facts WHERE next_at <= $1 ORDER BY next_at, domain LIMIT $2 FOR UPDATE SKIP LOCKED
+			SELECT domain FROM domain_facts d
+			WHERE next_at <= $1 AND EXISTS (SELECT FROM site_facts s WHERE s.domain = d.domain)
+			ORDER BY next_at, domain LIMIT $2 FOR UPDATE SKIP LOCKED
 		)
 		RETURNING domain`, now, limit, lease)
 	if err != nil {

@@ -14,6 +14,7 @@ CREATE TABLE site_facts (
 );
 
 CREATE INDEX site_facts_due ON site_facts (next_at);
+CREATE INDEX site_facts_domain ON site_facts (domain);
 
 CREATE TABLE domain_facts (
     domain     text PRIMARY KEY,
