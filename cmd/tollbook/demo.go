@@ -40,7 +40,7 @@ type demoOptions struct {
 // AddFlags adds the flags of demo.
 func (o *demoOptions) AddFlags(f *pflag.FlagSet) {
 	o.dataOptions.AddFlags(f)
-	o.listenOptions.AddFlags(f)
+	o.listenOptions.AddFlags(f, demoRateLimit)
 	f.DurationVar(&o.Interval, "interval", 15*time.Second, "time between two visits to a sample service")
 }
 

@@ -28,7 +28,7 @@ type serveOptions struct {
 
 // AddFlags adds the flags of serve.
 func (o *serveOptions) AddFlags(f *pflag.FlagSet) {
-	o.listenOptions.AddFlags(f)
+	o.listenOptions.AddFlags(f, rateLimit)
 	o.proxyOptions.AddFlags(f)
 	f.StringVar(&o.From, "from", filepath.Join("tollbook-data", "public"), "`folder` that snapshots are published to, or one expanded tree")
 }
