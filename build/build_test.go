@@ -265,7 +265,7 @@ func TestStability(t *testing.T) {
 		{"moved once", service(priced(price("100", alice, *ago(60 * day), ago(3*day)), price("200", alice, *ago(3 * day), nil))), new(0.97)},
 		{"moved before the 30 days", service(priced(price("100", alice, *ago(60 * day), ago(40*day)), price("200", alice, *ago(40 * day), nil))), new(1.0)},
 		{"two amounts that stay are no other price", service(priced(
-			price("100", alice, *ago(60 * day), ago(3 * day)), price("200", alice, *ago(60 * day), ago(3 * day)),
+			price("100", alice, *ago(60 * day), ago(3*day)), price("200", alice, *ago(60 * day), ago(3*day)),
 			price("200", bob, *ago(3 * day), nil), price("100", bob, *ago(3 * day), nil))), new(1.0)},
 		{"another recipient is no other price", service(priced(price("100", alice, *ago(60 * day), ago(3*day)), price("100", bob, *ago(3 * day), nil))), new(1.0)},
 	} {
