@@ -33,7 +33,9 @@ func TestAnswersAreKept(t *testing.T) {
 		w.Header()["Set-Cookie"] = []string{"session=1"}
 		pay(w, hostileBody(hostileRow("100", "", "")))
 	})
-	mux.HandleFunc("/picky", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "which city?", http.StatusUnprocessableEntity) })
+	mux.HandleFunc("/picky", func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "which city?", http.StatusUnprocessableEntity)
+	})
 	mux.HandleFunc("/moved", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/gone", http.StatusTemporaryRedirect)
 	})
