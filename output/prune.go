@@ -17,12 +17,12 @@ const (
 	keepHourly  = 24 * time.Hour
 	keepDaily   = 365 * 24 * time.Hour
 	keepPins    = time.Hour // after another took its place, for readers whose walk began while it was current
-	maxPins     = 120       // so many at most: with builds less than 30 s apart, less than an hour
+	maxPins     = 60        // so many at most: with builds less than a minute apart, less than an hour
 	packsLayout = "2006010215"
 )
 
 // Keep answers which of ids stay, oldest first: the current and the previous, what was current within the last hour (the
-// newest 120 of these), the newest 10 of the last 2 hours, the newest of each UTC hour for a day and of each UTC day for
+// newest 60 of these), the newest 10 of the last 2 hours, the newest of each UTC hour for a day and of each UTC day for
 // a year. What is no id is never among them. Keeping again what was kept changes nothing until time passes.
 func Keep(ids []string, now time.Time, current, previous string) []string {
 	ids = slices.Clone(ids)
