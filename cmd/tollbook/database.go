@@ -81,17 +81,32 @@ func (d *database) watch(ctx context.Context) error {
 	}
 }
 
+// What an end may take, so that Ctrl-C is over within five seconds on the slowest disk.
+const (
+	closeGrace = 250 * time.Millisecond // for queries under way
+	stopGrace  = 1 * time.Second        // and 2 s more, for Postgres to write a checkpoint; killed, it recovers at the next start
+)
+
 // Close closes the connections and stops the private server.
 func (d *database) Close() error {
-	d.DB.Close()
 	if d.server == nil {
+		d.DB.Close()
 		return nil
+	}
+	closed := make(chan struct{})
+	go func() {
+		d.DB.Close()
+		close(closed)
+	}()
+	select {
+	case <-closed:
+	case <-time.After(closeGrace): // the server cuts what is left
 	}
 	return stopServer(d.server)
 }
 
 func stopServer(s *private.Server) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), stopGrace)
 	defer cancel()
 	if err := s.Stop(ctx); err != nil {
 		return fmt.Errorf("stop private Postgres: %w", err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,6 +36,7 @@ type demoOptions struct {
 
 	movable bool             // nobody chose the data folder: it may lie elsewhere where it can't be made
 	now     func() time.Time // the sample services' clock; time.Now when nil
+	grace   time.Duration    // demoGrace when zero
 }
 
 // AddFlags adds the flags of demo.
@@ -57,6 +59,7 @@ const (
 	demoBuildShare = 4                // times its length,
 	demoPauseMax   = 30 * time.Second // but no longer than this
 	demoLogDelay   = 2 * time.Second
+	demoGrace      = 2 * time.Second // for the parts to end; a disk that syncs for longer is not waited for
 	demoHeadStart  = 5 * time.Second // at most, of the first visits before the first build
 )
 
@@ -126,7 +129,7 @@ func runDemo(ctx context.Context, o demoOptions, stdout io.Writer) error {
 		return err
 	}
 	d := &demo{
-		db: db, folder: folder, base: reachable(l.Addr()), public: o.public(), interval: o.Interval, limit: o.RateLimit,
+		db: db, folder: folder, base: reachable(l.Addr()), public: o.public(), interval: o.Interval, grace: cmp.Or(o.grace, demoGrace), limit: o.RateLimit,
 		logger: logger, say: say, changed: make(chan struct{}, 1),
 	}
 	return d.run(ctx, l, world)
@@ -191,6 +194,7 @@ type demo struct {
 	folder   *output.Folder
 	base     string // of the pages' addresses
 	public   string
+	grace    time.Duration
 	interval time.Duration
 	limit    int // requests a minute of one client
 	logger   *slog.Logger
@@ -246,7 +250,15 @@ func (d *demo) run(ctx context.Context, l net.Listener, world *sample.World) err
 	})
 	<-ctx.Done()
 	d.say("Stopping …")
-	parts.Wait()
+	ended := make(chan struct{})
+	go func() {
+		parts.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(d.grace): // a build that is cut off here leaves what one that was killed leaves: the last snapshot
+	}
 	if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
 		return err
 	}

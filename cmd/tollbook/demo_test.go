@@ -258,7 +258,8 @@ func TestDemoFollowsPrices(t *testing.T) {
 	began := time.Now()
 	o := demoOptions{
 		dataOptions: dataOptions{Data: t.TempDir()}, listenOptions: listenOptions{Listen: "127.0.0.1:0"}, Interval: time.Second,
-		now: func() time.Time { return began.Add(time.Duration(ahead.Load())) }, // it stands still otherwise
+		now:   func() time.Time { return began.Add(time.Duration(ahead.Load())) }, // it stands still otherwise
+		grace: time.Minute,
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
