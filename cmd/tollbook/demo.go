@@ -59,8 +59,8 @@ const (
 	demoBuildShare = 4                // times its length,
 	demoPauseMax   = 30 * time.Second // but no longer than this
 	demoLogDelay   = 2 * time.Second
-	demoGrace      = 2 * time.Second // for the parts to end; a disk that syncs for longer is not waited for
-	demoHeadStart  = 5 * time.Second // at most, of the first visits before the first build
+	demoGrace      = 1500 * time.Millisecond // for the parts to end; a disk that syncs for longer is not waited for
+	demoHeadStart  = 5 * time.Second         // at most, of the first visits before the first build
 )
 
 func newDemoCommand() *cobra.Command {
