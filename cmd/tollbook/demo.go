@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -182,10 +183,17 @@ func writeSample(ctx context.Context, db *postgres.DB, interval time.Duration, s
 	}
 	now := time.Now().UTC().Truncate(time.Second)
 	say("Writing ninety days of sample history …")
-	if err := db.AddSample(ctx, sample.Notice, sample.Listings(now, interval), sample.Histories(now)); err != nil {
-		return fmt.Errorf("write sample data: %w", err)
+	made := make(chan []postgres.History, 1)
+	go func() { made <- sample.Histories(now) }() // seconds on a slow machine, which Ctrl-C need not wait for
+	select {
+	case histories := <-made:
+		if err := db.AddSample(ctx, sample.Notice, sample.Listings(now, interval), histories); err != nil {
+			return fmt.Errorf("write sample data: %w", err)
+		}
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-	return nil
 }
 
 // demo is the running parts of a demo.
@@ -268,15 +276,16 @@ func (d *demo) run(ctx context.Context, l net.Listener, world *sample.World) err
 // crawler visits the sample services through the world's own dialer. met is closed when most of those that are due now
 // have been visited.
 func (d *demo) crawler(world *sample.World, due int) (c *crawl.Crawler, met <-chan struct{}) {
-	left, most := due*8/10, make(chan struct{})
-	if left == 0 {
+	var left atomic.Int64 // visits until most are met
+	left.Store(int64(due * 8 / 10))
+	most := make(chan struct{})
+	if left.Load() == 0 {
 		close(most)
 	}
-	changed := func(visits []postgres.Visit) { // one call at a time
-		if left > 0 {
-			if left -= len(visits); left <= 0 {
-				close(most)
-			}
+	changed := func(visits []postgres.Visit) { // called from several goroutines
+		n := int64(len(visits))
+		if now := left.Add(-n); now <= 0 && now+n > 0 {
+			close(most)
 		}
 		d.touch()
 	}

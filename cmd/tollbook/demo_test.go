@@ -35,8 +35,7 @@ func startDemo(t *testing.T, data string, more ...string) (*program, string) {
 }
 
 // TestDemo is what a newcomer sees: it starts from nothing, everything is there, it moves, and it stops.
-func TestDemo(t *testing.T) {
-	t.Parallel()
+func TestDemo(t *testing.T) { // not beside others: each demo wants the machine
 	needPostgres(t)
 	data := filepath.Join(t.TempDir(), "data")
 	p, base := startDemo(t, data)
@@ -199,8 +198,7 @@ func readHistory(t *testing.T, base string) (h history, checks int64) {
 }
 
 // TestDemoGoesOn: a demo that is stopped, or killed, alone or with its Postgres, goes on where it was.
-func TestDemoGoesOn(t *testing.T) {
-	t.Parallel()
+func TestDemoGoesOn(t *testing.T) { // not beside others: each demo wants the machine
 	needPostgres(t)
 	data := filepath.Join(t.TempDir(), "data")
 	p, base := startDemo(t, data)
@@ -250,8 +248,7 @@ func TestDemoGoesOn(t *testing.T) {
 
 // TestDemoFollowsPrices moves the sample services' clock to the next step of the service that raises its price: the new
 // price must arrive in the API and on the page.
-func TestDemoFollowsPrices(t *testing.T) {
-	t.Parallel()
+func TestDemoFollowsPrices(t *testing.T) { // not beside others: each demo wants the machine
 	needPostgres(t)
 	const slug = "firefly-embeddings"
 	var ahead atomic.Int64
@@ -315,8 +312,7 @@ func pagesLine(t *testing.T, said io.Reader) string {
 }
 
 // TestDemoEndsWithItsPostgres: a demo whose Postgres dies says so and fails, instead of showing the past for ever.
-func TestDemoEndsWithItsPostgres(t *testing.T) {
-	t.Parallel()
+func TestDemoEndsWithItsPostgres(t *testing.T) { // not beside others: each demo wants the machine
 	needPostgres(t)
 	p, _ := startDemo(t, filepath.Join(t.TempDir(), "data"))
 	children := descendants(p.Process.Pid)
@@ -332,8 +328,7 @@ func TestDemoEndsWithItsPostgres(t *testing.T) {
 }
 
 // TestDemoInterruptedEarly: Ctrl-C while it still starts is no error either, and leaves nothing that stops the next start.
-func TestDemoInterruptedEarly(t *testing.T) {
-	t.Parallel()
+func TestDemoInterruptedEarly(t *testing.T) { // not beside others: each demo wants the machine
 	needPostgres(t)
 	data := filepath.Join(t.TempDir(), "data")
 	for _, line := range []string{"Starting Postgres", "making a database", "Writing ninety days"} {
@@ -421,8 +416,7 @@ func descendants(pid int) (list []int) {
 
 // TestDemoFromReadOnlyFolder: the first command of the README works in a checkout that can't be written: what it keeps
 // goes to the user's own folder, and nothing to the checkout.
-func TestDemoFromReadOnlyFolder(t *testing.T) {
-	t.Parallel()
+func TestDemoFromReadOnlyFolder(t *testing.T) { // not beside others: each demo wants the machine
 	needPostgres(t)
 	user := ordinaryUser(t)
 	checkout := filepath.Join(user.dir, "checkout")

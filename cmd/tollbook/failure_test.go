@@ -240,8 +240,7 @@ endpoints    = ["/quote", "POST /search"]
 }
 
 // TestSampleAndRealStayApart: real services and a demo's never share a database.
-func TestSampleAndRealStayApart(t *testing.T) {
-	t.Parallel()
+func TestSampleAndRealStayApart(t *testing.T) { // not beside others: each demo wants the machine
 	list := writeFile(t, "services.json", directory(1, "Sums."))
 
 	real := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
@@ -359,8 +358,7 @@ func TestFolderNotWritable(t *testing.T) {
 }
 
 // TestDemoAsOrdinaryUser: the demo needs no rights, and writes nowhere but in its data folder and the user's own.
-func TestDemoAsOrdinaryUser(t *testing.T) {
-	t.Parallel()
+func TestDemoAsOrdinaryUser(t *testing.T) { // not beside others: each demo wants the machine
 	needPostgres(t)
 	user := ordinaryUser(t)
 	data := filepath.Join(user.home, "data")
