@@ -1,20 +1,13 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"crypto/sha256"
 	"crypto/x509"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"net"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -59,7 +52,9 @@ func TestPeers(t *testing.T) {
 	for _, name := range []string{"hono", "express-v1", "mppx"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			address := startPeer(t, name)
+			var said struct{ Port int }
+			startNode(t, filepath.Join("testdata/peers", name), &said)
+			address := fmt.Sprintf("127.0.0.1:%d", said.Port)
 			for _, c := range cases {
 				if c.peer == name {
 					t.Run(c.name(), func(t *testing.T) { c.check(t, address) })
@@ -122,124 +117,4 @@ func behindTLS(t *testing.T, host string) []probe.Route {
 		return conn, true, err
 	}
 	return []probe.Route{{Domain: "example.com", Dial: dial, RootCAs: roots}}
-}
-
-// startPeer runs testdata/peers/<name>/server.mjs until the test ends, and gives its host and port.
-func startPeer(t *testing.T, name string) string {
-	t.Helper()
-	modules := installPeer(t, name)
-	dir := t.TempDir()
-	program, err := os.ReadFile(filepath.Join("testdata/peers", name, "server.mjs"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "server.mjs"), program, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(modules, filepath.Join(dir, "node_modules")); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), "node", "server.mjs") // killed when the test ends
-	cmd.Dir = dir
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Wait() }) // its error is that it was killed
-	line, err := bufio.NewReader(stdout).ReadBytes('\n')
-	if err != nil {
-		_ = cmd.Wait()
-		t.Fatalf("%s did not start: %v\n%s", name, err, &stderr)
-	}
-	var said struct{ Port int }
-	if err := json.Unmarshal(line, &said); err != nil {
-		t.Fatalf("%s says %q: %v", name, line, err)
-	}
-	return fmt.Sprintf("127.0.0.1:%d", said.Port)
-}
-
-// installPeer installs what a peer's package-lock.json pins, once, into the user's cache, and gives the folder of modules.
-func installPeer(t *testing.T, name string) (modules string) {
-	t.Helper()
-	for _, program := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(program); err != nil {
-			missing(t, "%s is missing; install Node.js 20 or newer with npm (Debian: apt-get install nodejs npm; macOS: brew install node)", program)
-		}
-	}
-	hash := sha256.New()
-	files := map[string][]byte{}
-	for _, file := range []string{"package.json", "package-lock.json"} {
-		data, err := os.ReadFile(filepath.Join("testdata/peers", name, file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		files[file] = data
-		hash.Write(data)
-	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		cache = t.TempDir()
-	}
-	cache = filepath.Join(cache, "tollbook-test")
-	final := filepath.Join(cache, "peer-"+name+"-"+hex.EncodeToString(hash.Sum(nil)[:8]))
-	modules = filepath.Join(final, "node_modules")
-	if _, err := os.Stat(modules); err == nil {
-		return modules
-	}
-	if err := os.MkdirAll(cache, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	building, err := os.MkdirTemp(cache, "install-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(building) // nothing is left of it when it was renamed
-	for file, data := range files {
-		if err := os.WriteFile(filepath.Join(building, file), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	cmd := exec.CommandContext(t.Context(), "npm", "ci", "--ignore-scripts", "--legacy-peer-deps", "--no-audit", "--no-fund")
-	cmd.Dir = building
-	if out, err := cmd.CombinedOutput(); err != nil {
-		missing(t, "npm ci could not install testdata/peers/%s (%v); it needs a way to the npm registry once:\n%s", name, err, out)
-	}
-	if err := os.Rename(building, final); err != nil {
-		if _, there := os.Stat(modules); there != nil { // else another test process was faster
-			t.Fatal(err)
-		}
-	}
-	return modules
-}
-
-// TestPeerLocksNameNoRegistry: a lock holds versions and hashes; where packages come from is everybody's own setting.
-func TestPeerLocksNameNoRegistry(t *testing.T) {
-	t.Parallel()
-	for peer, pin := range map[string][2]string{
-		"hono": {"node_modules/@x402/hono", "2.27.0"}, "express-v1": {"node_modules/x402-express", "1.2.0"}, "mppx": {"node_modules/mppx", "0.11.0"},
-	} {
-		data, err := os.ReadFile(filepath.Join("testdata/peers", peer, "package-lock.json"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var lock struct {
-			Packages map[string]struct{ Version, Resolved, Integrity string }
-		}
-		if err := json.Unmarshal(data, &lock); err != nil {
-			t.Fatal(err)
-		}
-		if got := lock.Packages[pin[0]].Version; got != pin[1] {
-			t.Errorf("%s pins %s %q, want %s", peer, pin[0], got, pin[1])
-		}
-		for name, p := range lock.Packages {
-			if p.Resolved != "" || name != "" && p.Integrity == "" {
-				t.Errorf("%s: %s: resolved %q, integrity %q; want no address and a hash", peer, name, p.Resolved, p.Integrity)
-			}
-		}
-	}
 }

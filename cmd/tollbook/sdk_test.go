@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -46,7 +42,8 @@ type seller struct {
 // TestSDKServerFromImportToPage puts a seller made of the official x402 SDK through the whole line: it is imported, crawled,
 // built and read back, and what its own SDK declares must arrive.
 func TestSDKServerFromImportToPage(t *testing.T) { // not parallel: DATABASE_URL is the process's
-	peer := startSeller(t)
+	var peer seller
+	startNode(t, "testdata/sdk", &peer)
 	t.Setenv("DATABASE_URL", postgrestest.NewDatabase(t))
 	data := dataOptions{Data: t.TempDir()}
 	address := fmt.Sprintf("127.0.0.1:%d", peer.Port)
@@ -228,131 +225,5 @@ func read(t *testing.T, o dataOptions, target string, into any) {
 	}
 	if err := json.Unmarshal(w.Body.Bytes(), into); err != nil {
 		t.Fatalf("GET %s: %v", target, err)
-	}
-}
-
-// startSeller runs testdata/sdk/server.mjs until the test ends.
-func startSeller(t *testing.T) (s seller) {
-	t.Helper()
-	modules := installSDK(t)
-	dir := t.TempDir()
-	program, err := os.ReadFile("testdata/sdk/server.mjs")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "server.mjs"), program, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(modules, filepath.Join(dir, "node_modules")); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), "node", "server.mjs") // killed when the test ends
-	cmd.Dir = dir
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Wait() }) // its error is that it was killed
-	line, err := bufio.NewReader(stdout).ReadBytes('\n')
-	if err != nil {
-		_ = cmd.Wait()
-		t.Fatalf("the SDK server did not start: %v\n%s", err, &stderr)
-	}
-	if err := json.Unmarshal(line, &s); err != nil {
-		t.Fatalf("the SDK server says %q: %v", line, err)
-	}
-	return s
-}
-
-// installSDK installs what testdata/sdk/package-lock.json pins, once, into the user's cache, and gives the folder of
-// modules. Nothing is installed into the repository.
-func installSDK(t *testing.T) (modules string) {
-	t.Helper()
-	for _, program := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(program); err != nil {
-			missing(t, "%s is missing; install Node.js 20 or newer with npm (Debian: apt-get install nodejs npm; macOS: brew install node)", program)
-		}
-	}
-	hash := sha256.New()
-	files := map[string][]byte{}
-	for _, name := range []string{"package.json", "package-lock.json"} {
-		data, err := os.ReadFile(filepath.Join("testdata/sdk", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		files[name] = data
-		hash.Write(data)
-	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		cache = t.TempDir()
-	}
-	cache = filepath.Join(cache, "tollbook-test")
-	final := filepath.Join(cache, "sdk-"+hex.EncodeToString(hash.Sum(nil)[:8]))
-	modules = filepath.Join(final, "node_modules")
-	if _, err := os.Stat(modules); err == nil {
-		return modules
-	}
-	if err := os.MkdirAll(cache, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	building, err := os.MkdirTemp(cache, "install-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(building) // nothing is left of it when it was renamed
-	for name, data := range files {
-		if err := os.WriteFile(filepath.Join(building, name), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	// Peers that the SDK names but a server does not need (a paywall for browsers) are left out.
-	cmd := exec.CommandContext(t.Context(), "npm", "ci", "--ignore-scripts", "--legacy-peer-deps", "--no-audit", "--no-fund")
-	cmd.Dir = building
-	if out, err := cmd.CombinedOutput(); err != nil {
-		missing(t, "npm ci could not install the x402 SDK of testdata/sdk (%v); it needs a way to the npm registry once:\n%s", err, out)
-	}
-	if err := os.Rename(building, final); err != nil {
-		if _, there := os.Stat(modules); there != nil { // else another test process was faster
-			t.Fatal(err)
-		}
-	}
-	return modules
-}
-
-// missing skips a test whose component is not there, and under CI=true fails it.
-func missing(t *testing.T, format string, args ...any) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatalf(format, args...)
-	}
-	t.Skipf(format, args...)
-}
-
-// TestSDKLockNamesNoRegistry: the lock holds versions and their hashes; where packages come from is everybody's own setting.
-func TestSDKLockNamesNoRegistry(t *testing.T) {
-	t.Parallel()
-	data, err := os.ReadFile("testdata/sdk/package-lock.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var lock struct {
-		Packages map[string]struct{ Version, Resolved, Integrity string }
-	}
-	if err := json.Unmarshal(data, &lock); err != nil {
-		t.Fatal(err)
-	}
-	if len(lock.Packages) < 100 || !strings.HasPrefix(lock.Packages["node_modules/@x402/express"].Version, "2.") {
-		t.Errorf("the lock pins %d packages, @x402/express %q among them", len(lock.Packages), lock.Packages["node_modules/@x402/express"].Version)
-	}
-	for name, p := range lock.Packages {
-		if p.Resolved != "" || name != "" && p.Integrity == "" {
-			t.Errorf("%s: resolved %q, integrity %q; want no address and a hash", name, p.Resolved, p.Integrity)
-		}
 	}
 }
