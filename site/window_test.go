@@ -102,3 +102,30 @@ func TestPaginationMeta(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkPageSpans asks for every page of a list of 2,000 rows at every size, and reports from how many files each was
+// cut: none when the page is a file by itself.
+func BenchmarkPageSpans(b *testing.B) {
+	const total = 2000
+	files := [3]int{}
+	for b.Loop() {
+		files = [3]int{}
+		for per := 1; per <= site.MaxPageSize; per++ {
+			for page := 1; (page-1)*per < total; page++ {
+				q, err := site.ParseRequest("/v1/services", fmt.Sprintf("per_page=%d&page=%d", per, page))
+				if err != nil {
+					b.Fatal(err)
+				}
+				if per == site.PageSize || per == site.MaxPageSize {
+					files[0]++
+					continue
+				}
+				files[len(site.PageSpans(q, total))]++
+			}
+		}
+	}
+	all := float64(files[0] + files[1] + files[2])
+	b.ReportMetric(100*float64(files[0])/all, "%literal")
+	b.ReportMetric(100*float64(files[1])/all, "%one-file")
+	b.ReportMetric(100*float64(files[2])/all, "%two-files")
+}
