@@ -33,7 +33,8 @@ type Report struct {
 	Files    int           `json:"files"`
 	Bytes    int64         `json:"bytes"`
 	Zip      int64         `json:"zip_bytes"`
-	Packs    int           `json:"packs"`
+	Packs    int           `json:"packs"` // new ones
+	Needed   []string      `json:"-"`     // hours of the packs that the snapshot's logs name
 	Took     time.Duration `json:"-"`
 }
 
@@ -51,14 +52,14 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 	}
 	defer b.Abort()
 	var snapshot *site.Snapshot
-	packs := 0
+	packs, needed := 0, []string(nil)
 	err = db.Read(ctx, func(r *postgres.Reader) error {
 		facts, err := r.Facts(ctx, o.Now, o.LogDelay)
 		if err != nil {
 			return err
 		}
 		snapshot = Judge(facts, o.Now, o.Now.Add(o.Every), o.Site.BaseURL)
-		packs, err = writePacks(ctx, r, facts, folder, b)
+		packs, needed, err = writePacks(ctx, r, facts, folder, b)
 		return err
 	})
 	if err != nil {
@@ -79,7 +80,7 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 		return Report{}, fmt.Errorf("publish snapshot: %w", err)
 	}
 	return Report{
-		Snapshot: done.Checkpoint.Snapshot, Services: len(snapshot.Services), Packs: packs,
+		Snapshot: done.Checkpoint.Snapshot, Services: len(snapshot.Services), Packs: packs, Needed: needed,
 		Files: done.Summary.Files, Bytes: done.Summary.Bytes, Zip: done.Summary.CompressedBytes, Took: time.Since(began),
 	}, nil
 }

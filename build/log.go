@@ -114,25 +114,27 @@ func entries(text json.RawMessage) []site.SnapshotEntry {
 	return out
 }
 
-// writePacks writes the pack of every sealed hour that has full blocks and that the folder does not have yet.
-func writePacks(ctx context.Context, r *postgres.Reader, f *postgres.Facts, folder *output.Folder, b *output.Build) (written int, err error) {
+// writePacks writes the pack of every sealed hour that has full blocks and that the folder does not have yet. needed are
+// the packs that the snapshot's logs name, old ones with records of changes among them.
+func writePacks(ctx context.Context, r *postgres.Reader, f *postgres.Facts, folder *output.Folder, b *output.Build) (written int, needed []string, err error) {
 	hours, err := r.PackHours(ctx)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	names := namesOf(f)
 	for _, hour := range hours {
 		id := site.PackHour(hour)
+		needed = append(needed, id)
 		if folder.HasPack(id) {
 			continue
 		}
 		blocks, err := r.Pack(ctx, hour)
 		if err != nil {
-			return written, err
+			return written, nil, err
 		}
 		changes, err := r.ChangePack(ctx, hour)
 		if err != nil {
-			return written, err
+			return written, nil, err
 		}
 		err = b.AddPack(id, func(add func(string, []byte) error) error {
 			for _, p := range blocks {
@@ -156,11 +158,11 @@ func writePacks(ctx context.Context, r *postgres.Reader, f *postgres.Facts, fold
 			return nil
 		})
 		if err != nil {
-			return written, fmt.Errorf("write pack %s: %w", id, err)
+			return written, nil, fmt.Errorf("write pack %s: %w", id, err)
 		}
 		written++
 	}
-	return written, nil
+	return written, needed, nil
 }
 
 // packBlock renders a full block; one of a service that is listed no more has no key.

@@ -64,9 +64,9 @@ func Keep(ids []string, now time.Time, current, previous string) []string {
 type Pruned struct{ Snapshots, Trees, Packs int }
 
 // Prune removes the snapshots that Keep does not keep, the trees of all but the current and the previous one, the packs
-// of hours before packsBefore ("2026112023"; "" for none), and what killed publishers left. It takes the lock. A file
-// that it does not know by its name stays.
-func (d *Folder) Prune(now time.Time, packsBefore string) (Pruned, error) {
+// of hours before packsBefore ("2026112023"; "" for none) but for the needed ones, and what killed publishers left. It
+// takes the lock. A file that it does not know by its name stays.
+func (d *Folder) Prune(now time.Time, packsBefore string, needed ...string) (Pruned, error) {
 	var p Pruned
 	if err := d.prepare(); err != nil {
 		return p, fmt.Errorf("prune: %w", err)
@@ -76,13 +76,13 @@ func (d *Folder) Prune(now time.Time, packsBefore string) (Pruned, error) {
 		return p, fmt.Errorf("prune: %w", err)
 	}
 	defer unlockFile(lock)
-	if err := d.prune(now, packsBefore, &p); err != nil {
+	if err := d.prune(now, packsBefore, needed, &p); err != nil {
 		return p, fmt.Errorf("prune: %w", err)
 	}
 	return p, nil
 }
 
-func (d *Folder) prune(now time.Time, packsBefore string, p *Pruned) error {
+func (d *Folder) prune(now time.Time, packsBefore string, needed []string, p *Pruned) error {
 	if err := d.sweep(); err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (d *Folder) prune(now time.Time, packsBefore string, p *Pruned) error {
 		return err
 	}
 	for _, hour := range hours {
-		if hour >= packsBefore {
+		if hour >= packsBefore || slices.Contains(needed, hour) {
 			continue
 		}
 		if err := d.disk.remove(d.packPath(hour)); err != nil {

@@ -132,12 +132,12 @@ func TestPrune(t *testing.T) {
 	for i := range 4 {
 		results = append(results, mustPublish(t, d, t0.Add(time.Duration(i)*time.Minute), tree(i)))
 	}
-	for _, name := range []string{"snapshots/notes.txt", "snapshots/.tmp-snapshot.zip", "packs/2026112022.zip", "packs/2026112099.zip", "tree/mine", ".tmp-current"} {
+	for _, name := range []string{"snapshots/notes.txt", "snapshots/.tmp-snapshot.zip", "packs/2026112021.zip", "packs/2026112022.zip", "packs/2026112099.zip", "tree/mine", ".tmp-current"} {
 		if err := os.WriteFile(filepath.Join(d.Root(), name), nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	got, err := d.Prune(t0.Add(48*time.Hour), "2026112023")
+	got, err := d.Prune(t0.Add(48*time.Hour), "2026112023", "2026112021")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestPrune(t *testing.T) {
 	}
 	id := func(i int) string { return results[i].Checkpoint.Snapshot }
 	want := []string{
-		".lock", "checkpoint.json", "current", "packs", "packs/2026112023.zip", "packs/2026112099.zip",
+		".lock", "checkpoint.json", "current", "packs", "packs/2026112021.zip", "packs/2026112023.zip", "packs/2026112099.zip",
 		"snapshots", fmt.Sprintf("snapshots/%s.zip", id(2)), fmt.Sprintf("snapshots/%s.zip", id(3)), "snapshots/notes.txt",
 		"tree", "tree/" + id(2), "tree/" + id(3), "tree/mine",
 	}

@@ -107,7 +107,7 @@ func runBuild(ctx context.Context, o buildOptions, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if _, err := prune(folder, time.Now()); err != nil {
+	if _, err := prune(folder, time.Now(), report.Needed); err != nil {
 		return err
 	}
 	if o.JSON {

@@ -219,7 +219,7 @@ func (d *demo) build(ctx context.Context) (build.Report, error) {
 	if err != nil {
 		return report, err
 	}
-	_, err = prune(d.folder, now)
+	_, err = prune(d.folder, now, report.Needed)
 	return report, err
 }
 

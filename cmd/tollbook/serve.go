@@ -100,8 +100,8 @@ func runServe(ctx context.Context, o serveOptions, stdout io.Writer) error {
 }
 
 // prune drops snapshots and packs that nobody can ask for any more.
-func prune(folder *output.Folder, now time.Time) (output.Pruned, error) {
-	pruned, err := folder.Prune(now, site.PackHour(now.UTC().Truncate(24*time.Hour).AddDate(0, 0, -site.LogDays)))
+func prune(folder *output.Folder, now time.Time, needed []string) (output.Pruned, error) {
+	pruned, err := folder.Prune(now, site.PackHour(now.UTC().Truncate(24*time.Hour).AddDate(0, 0, -site.LogDays)), needed...)
 	if err != nil {
 		return pruned, fmt.Errorf("prune published folder: %w", err)
 	}
