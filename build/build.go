@@ -18,12 +18,13 @@ import (
 
 // Options of a build.
 type Options struct {
-	Now      time.Time     // every judgment is as of then
-	Every    time.Duration // until the next build
-	LogDelay time.Duration // after their time rows enter a log: longer than a visit takes to be told
-	Expand   output.Expand
-	Site     render.Site
-	Progress func(done, total int) // services written so far; nil for none
+	Now       time.Time     // every judgment is as of then
+	Every     time.Duration // until the next build
+	LogDelay  time.Duration // after their time rows enter a log: longer than a visit takes to be told
+	Expand    output.Expand
+	Site      render.Site
+	FreeHosts site.FreeHosts        // beside the shipped ones
+	Progress  func(done, total int) // services written so far; nil for none
 }
 
 // Report is what a build made.
@@ -58,7 +59,7 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 		if err != nil {
 			return err
 		}
-		snapshot = Judge(facts, o.Now, o.Now.Add(o.Every), o.Site.BaseURL)
+		snapshot = Judge(facts, o.Now, o.Now.Add(o.Every), o.Site.BaseURL, o.FreeHosts)
 		packs, needed, err = writePacks(ctx, r, facts, folder, b)
 		return err
 	})

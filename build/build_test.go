@@ -106,7 +106,7 @@ func write(t *testing.T, facts *postgres.Facts, now time.Time) map[string][]byte
 		t.Fatal(err)
 	}
 	tree := map[string][]byte{}
-	snapshot := Judge(facts, now, now.Add(15*time.Minute), "https://tollbook.example")
+	snapshot := Judge(facts, now, now.Add(15*time.Minute), "https://tollbook.example", site.FreeHosts{})
 	err = Write(t.Context(), snapshot, pages, func(name string, data []byte) error {
 		if _, twice := tree[name]; twice {
 			t.Errorf("%s is written twice", name)
@@ -285,7 +285,7 @@ func TestPayToChanges(t *testing.T) {
 	if diff := cmp.Diff(want, payToChanges(f)); diff != "" {
 		t.Errorf("moves (-want +got):\n%s", diff)
 	}
-	s := Judge(&postgres.Facts{Services: []postgres.ServiceFacts{*f}}, now, now, "https://tollbook.example")
+	s := Judge(&postgres.Facts{Services: []postgres.ServiceFacts{*f}}, now, now, "https://tollbook.example", site.FreeHosts{})
 	if risk := s.Services[0].Detail.Assessment.Risk; risk.Level != site.RiskDanger || risk.Flags[0].Code != "pay_to_changed" {
 		t.Errorf("risk of a recipient moved two days ago = %+v, want danger by pay_to_changed", risk)
 	}

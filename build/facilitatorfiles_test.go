@@ -26,7 +26,7 @@ func TestFacilitatorFiles(t *testing.T) {
 				ID: fmt.Sprintf("f%03d", i), Name: `"timeseries":[1,2]`, WebsiteURL: "https://f.test?a=<b>&c", UpstreamStatus: "pull_request",
 			}})
 		}
-		s := Judge(facts, now, now, "https://tollbook.example")
+		s := Judge(facts, now, now, "https://tollbook.example", site.FreeHosts{})
 		for i := range s.Facilitators {
 			f := &s.Facilitators[i]
 			f.VolumeUSD24h, f.VolumeUSD7d = site.Decimal(fmt.Sprint(i%7)), site.Decimal(fmt.Sprint(i*31%17))

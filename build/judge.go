@@ -15,7 +15,7 @@ const (
 )
 
 // Judge makes a snapshot of facts: every judgment as of now. It is pure.
-func Judge(f *postgres.Facts, now, next time.Time, baseURL string) *site.Snapshot {
+func Judge(f *postgres.Facts, now, next time.Time, baseURL string, free site.FreeHosts) *site.Snapshot {
 	s := &site.Snapshot{Now: site.NewTime(now), Next: site.NewTime(next)}
 	s.Services = make([]site.Listing, len(f.Services))
 	offers := make([]offer, len(f.Services))
@@ -24,7 +24,7 @@ func Judge(f *postgres.Facts, now, next time.Time, baseURL string) *site.Snapsho
 	}
 	market := newMarket(f.Services, offers)
 	for i := range f.Services {
-		s.Services[i] = list(&f.Services[i], offers[i], market, now, f.Source, baseURL)
+		s.Services[i] = list(&f.Services[i], offers[i], market, now, f.Source, baseURL, free)
 		s.Services[i].Prices, s.Services[i].Scores = pricePoints(&f.Services[i]), scorePoints(&f.Services[i])
 	}
 	s.Checks = globalLog(f, now)
@@ -35,7 +35,7 @@ func Judge(f *postgres.Facts, now, next time.Time, baseURL string) *site.Snapsho
 }
 
 // list judges one service.
-func list(f *postgres.ServiceFacts, o offer, m *market, now time.Time, source, baseURL string) site.Listing {
+func list(f *postgres.ServiceFacts, o offer, m *market, now time.Time, source, baseURL string, free site.FreeHosts) site.Listing {
 	d := site.ServiceDetail{
 		Slug: f.Slug, Name: f.Name, Description: f.Description, BaseURL: f.BaseURL, WebsiteURL: f.WebsiteURL,
 		Category: f.Category, Source: f.Source, CreatedAt: site.NewTime(f.CreatedAt),
@@ -61,7 +61,7 @@ func list(f *postgres.ServiceFacts, o offer, m *market, now time.Time, source, b
 	d.Uptime24h = d.Uptime.H24
 	d.AvgResponseTimeMS = averageResponse(f.Hours)
 	shown := evidence(f, now)
-	d.Assessment = assess(f, &d, o, m, shown, now)
+	d.Assessment = assess(f, &d, o, m, shown, now, free)
 	return site.Listing{
 		Item: site.ServiceListItem{
 			Slug: d.Slug, Name: d.Name, Description: d.Description, BaseURL: d.BaseURL, WebsiteURL: d.WebsiteURL,
@@ -100,7 +100,7 @@ func statusAfter(check string, consecutiveFailures int) string {
 }
 
 // assess puts the parts of an assessment together. Its time is that of the newest fact behind it.
-func assess(f *postgres.ServiceFacts, d *site.ServiceDetail, o offer, m *market, shown []x402.Evidence, now time.Time) site.Assessment {
+func assess(f *postgres.ServiceFacts, d *site.ServiceDetail, o offer, m *market, shown []x402.Evidence, now time.Time, free site.FreeHosts) site.Assessment {
 	a := site.Assessment{
 		UpdatedAt: timeOrNull(newestFact(f)),
 		InputHash: inputHash(f),
@@ -111,7 +111,7 @@ func assess(f *postgres.ServiceFacts, d *site.ServiceDetail, o offer, m *market,
 		},
 		Compliance: compliance(f, shown, now),
 		Site:       siteFacts(f),
-		Domain:     domainFacts(f, now),
+		Domain:     domainFacts(f, now, free),
 		Economics:  m.economics(f, o, now),
 		Traction:   traction(o),
 	}

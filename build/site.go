@@ -22,8 +22,8 @@ func siteFacts(f *postgres.ServiceFacts) site.SiteFacts {
 
 // domainFacts are what the registry of a service's domain said. Of a name on a free host nothing is known: the domain's age
 // is the host's. An age is whole days.
-func domainFacts(f *postgres.ServiceFacts, now time.Time) site.DomainFacts {
-	d := site.DomainFacts{FreeHost: site.IsFreeHost(hostOf(f.BaseURL))}
+func domainFacts(f *postgres.ServiceFacts, now time.Time, free site.FreeHosts) site.DomainFacts {
+	d := site.DomainFacts{FreeHost: free.Has(hostOf(f.BaseURL))}
 	if f.Domain == nil || f.Domain.Suffix != nil || d.FreeHost {
 		return d
 	}

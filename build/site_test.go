@@ -75,7 +75,7 @@ func TestDomainsAndSites(t *testing.T) {
 				Service: postgres.Service{Slug: "acme", Name: "Acme", BaseURL: base, Category: "AI", CreatedAt: moment.AddDate(-1, 0, 0), LastCheckedAt: c.checked},
 				Site:    c.site, Domain: c.domain,
 			}}}
-			a := build.Judge(&f, moment, moment.Add(time.Hour), "https://tollbook.example").Services[0].Detail.Assessment
+			a := build.Judge(&f, moment, moment.Add(time.Hour), "https://tollbook.example", site.FreeHosts{}).Services[0].Detail.Assessment
 			if diff := cmp.Diff(c.wantSite, a.Site); diff != "" {
 				t.Errorf("site (-want +got):\n%s", diff)
 			}

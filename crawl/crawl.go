@@ -15,6 +15,7 @@ import (
 
 	"tollbook/crawl/facts"
 	"tollbook/crawl/probe"
+	"tollbook/site"
 	"tollbook/site/postgres"
 )
 
@@ -31,7 +32,8 @@ type Options struct {
 	Rand    func() float64         // 0 <= r < 1, for jitter; math/rand's when nil
 	Changed func([]postgres.Visit) // after visits are kept, and without any after looks at sites; nil for none
 
-	Bootstrap string // address of the list of RDAP servers; IANA's when empty
+	Bootstrap string         // address of the list of RDAP servers; IANA's when empty
+	FreeHosts site.FreeHosts // beside the shipped ones
 }
 
 // Crawler visits services that are due.

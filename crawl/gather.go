@@ -134,7 +134,7 @@ func (c *Crawler) survey(ctx context.Context, s postgres.DueService) (*postgres.
 		}
 	}
 	v.Add, v.Amend = discover(s.Endpoints, seen.Endpoints, templates)
-	v.Domain, v.AskDomain = domainOf(s.BaseURL)
+	v.Domain, v.AskDomain = domainOf(s.BaseURL, c.o.FreeHosts)
 	if err := c.db.RecordSite(ctx, *v); err != nil {
 		if ctx.Err() != nil {
 			return nil, nil
@@ -150,7 +150,7 @@ func (c *Crawler) survey(ctx context.Context, s postgres.DueService) (*postgres.
 
 // domainOf is the registrable domain of a base address, nil without one, and whether a registry can tell of it: not of a
 // name that somebody gives out below their own, whose age would be theirs.
-func domainOf(base string) (*postgres.DomainFacts, bool) {
+func domainOf(base string, free site.FreeHosts) (*postgres.DomainFacts, bool) {
 	u, err := url.Parse(base)
 	if err != nil {
 		return nil, false
@@ -162,7 +162,7 @@ func domainOf(base string) (*postgres.DomainFacts, bool) {
 	if d.Suffix != "" {
 		return &postgres.DomainFacts{Domain: d.Name, Suffix: &d.Suffix}, false
 	}
-	return &postgres.DomainFacts{Domain: d.Name}, !site.IsFreeHost(d.Name)
+	return &postgres.DomainFacts{Domain: d.Name}, !free.Has(d.Name)
 }
 
 // templates are the route templates that a service's answers declare, by endpoint.

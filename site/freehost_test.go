@@ -1,21 +1,57 @@
 package site_test
 
 import (
+	"strings"
 	"testing"
 
 	"tollbook/site"
 )
 
-func TestIsFreeHost(t *testing.T) {
+func TestFreeHosts(t *testing.T) {
 	t.Parallel()
 	for host, want := range map[string]bool{
 		"vercel.app": true, "acme.vercel.app": true, "a.b.vercel.app": true, "ACME.Vercel.App": true, "acme.vercel.app.": true,
 		"x.trycloudflare.com": true, "acme.github.io": true, "app.github.dev": true,
 		"": false, ".": false, "app": false, "example.com": false, "notvercel.app": false, "vercel.app.example.com": false, "github.com": false,
-		"github.dev": false, "127.0.0.1": false, "[::1]": false, "..vercel.app": true,
+		"github.dev": false, "127.0.0.1": false, "[::1]": false, "..vercel.app": true, "x.tunnel.example": false,
 	} {
-		if got := site.IsFreeHost(host); got != want {
-			t.Errorf("IsFreeHost(%q) = %t", host, got)
+		if got := (site.FreeHosts{}).Has(host); got != want {
+			t.Errorf("Has(%q) = %t", host, got)
+		}
+	}
+}
+
+// TestFreeHostsWith: an operator's lists add to the shipped one and to each other, and change neither.
+func TestFreeHostsWith(t *testing.T) {
+	t.Parallel()
+	var none site.FreeHosts
+	one, err := none.With([]byte("# tunnels\r\nTunnel.Example # ours\r\n\r\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := one.With([]byte("xn--bcher-kva.example"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		hosts site.FreeHosts
+		host  string
+		want  bool
+	}{
+		{none, "a.tunnel.example", false}, {one, "a.tunnel.example", true}, {two, "a.tunnel.example", true},
+		{one, "xn--bcher-kva.example", false}, {two, "xn--bcher-kva.example", true}, {two, "acme.vercel.app", true}, {two, "example", false},
+	} {
+		if got := tt.hosts.Has(tt.host); got != tt.want {
+			t.Errorf("%v: Has(%q) = %t", tt.hosts, tt.host, got)
+		}
+	}
+	for list, want := range map[string]string{
+		"a.example\nhttps://b.example\n": `line 2: "https://b.example" is no domain`, "app": `line 1: "app" is no domain`, "*.example.com": "line 1: ", "a..b": "line 1: ",
+		"\n\nb\xffx.com": "line 3: ", "10.0.0.1": "line 1: ", "-a.com": "line 1: ", "a.com b.com": "line 1: ", "a_b.com": "line 1: ", strings.Repeat("a", 64) + ".com": "line 1: ",
+		strings.Repeat("#", 2000): "line 1: it has 2000 characters", "bücher.example": "line 1: ",
+	} {
+		if _, err := none.With([]byte(list)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40q: %v, want %s", list, err, want)
 		}
 	}
 }

@@ -21,6 +21,7 @@ import (
 type buildOptions struct {
 	dataOptions
 	siteOptions
+	freeHostOptions
 	Expand string
 	Every  time.Duration
 	JSON   bool
@@ -42,6 +43,7 @@ func (o *siteOptions) AddFlags(f *pflag.FlagSet) {
 func (o *buildOptions) AddFlags(f *pflag.FlagSet) {
 	o.dataOptions.AddFlags(f)
 	o.siteOptions.AddFlags(f)
+	o.freeHostOptions.AddFlags(f)
 	f.StringVar(&o.Expand, "expand", string(output.ExpandAll), "which files to write out singly beside the zip: all or none")
 	f.DurationVar(&o.Every, "every", 15*time.Minute, "time to the next build, which readers may cache this one for")
 	f.BoolVar(&o.JSON, "json", false, "print the report as JSON")
@@ -84,6 +86,10 @@ EXIT STATUS
 }
 
 func runBuild(ctx context.Context, o buildOptions, stdout io.Writer) error {
+	free, err := o.freeHosts()
+	if err != nil {
+		return err
+	}
 	logger := newLogger(slog.LevelInfo)
 	folder, err := openPublic(o.dataOptions)
 	if err != nil {
@@ -100,7 +106,7 @@ func runBuild(ctx context.Context, o buildOptions, stdout io.Writer) error {
 	}
 	bar := newProgress("rendered")
 	report, err := build.Run(ctx, db.DB, folder, build.Options{
-		Now: time.Now(), Every: o.Every, LogDelay: logDelay, Expand: output.Expand(o.Expand), Progress: bar.set,
+		Now: time.Now(), Every: o.Every, LogDelay: logDelay, Expand: output.Expand(o.Expand), Progress: bar.set, FreeHosts: free,
 		Site: render.Site{Title: o.Title, BaseURL: o.BaseURL, Contact: o.SiteContact, Sample: source != ""},
 	})
 	bar.finish()

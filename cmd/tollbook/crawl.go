@@ -20,6 +20,8 @@ import (
 // crawlOptions are the flags of crawl.
 type crawlOptions struct {
 	dataOptions
+	freeHostOptions
+	synthesisOptions
 	Once         bool
 	Workers      int
 	HostGap      time.Duration
@@ -31,6 +33,8 @@ type crawlOptions struct {
 // AddFlags adds the flags of crawl.
 func (o *crawlOptions) AddFlags(f *pflag.FlagSet) {
 	o.dataOptions.AddFlags(f)
+	o.freeHostOptions.AddFlags(f)
+	o.synthesisOptions.AddFlags(f)
 	f.BoolVar(&o.Once, "once", false, "visit all that is due and exit; otherwise go on visiting")
 	f.IntVar(&o.Workers, "workers", 32, "services visited at once")
 	f.DurationVar(&o.HostGap, "host-gap", time.Second, "time between two requests to a host")
@@ -46,7 +50,7 @@ func (o *crawlOptions) validate() error {
 	if o.HostGap <= 0 {
 		return usagef("--host-gap %s: the time between two requests is more than nothing", o.HostGap)
 	}
-	return nil
+	return o.synthesisOptions.validate()
 }
 
 func newCrawlCommand() *cobra.Command {
@@ -78,6 +82,10 @@ func runCrawl(ctx context.Context, o crawlOptions, stdout io.Writer) error {
 	if err := guard.Validate(); err != nil {
 		return usagef("%w", err)
 	}
+	free, err := o.freeHosts()
+	if err != nil {
+		return err
+	}
 	logger := newLogger(slog.LevelInfo)
 	db, err := openDatabase(ctx, o.dataOptions, func(line string) { logger.Info(line) })
 	if err != nil {
@@ -88,7 +96,7 @@ func runCrawl(ctx context.Context, o crawlOptions, stdout io.Writer) error {
 		return err
 	}
 	bar := newProgress("visited")
-	options := crawl.Options{Workers: o.Workers, HostGap: o.HostGap, Logger: logger}
+	options := crawl.Options{Workers: o.Workers, HostGap: o.HostGap, Logger: logger, FreeHosts: free}
 	if bar != nil {
 		options.Logger, options.Visited = nil, bar.set
 	}

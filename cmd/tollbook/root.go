@@ -38,6 +38,7 @@ func explain(ctx context.Context, err error) string {
 }
 
 func newRootCommand() *cobra.Command {
+	c := &config{} // filled before any command runs
 	cmd := group(&cobra.Command{
 		Use:   "tollbook",
 		Short: "A directory of network services that charge per request over HTTP 402",
@@ -45,6 +46,10 @@ func newRootCommand() *cobra.Command {
 publishes what it measures as a tree of finished files: every response of its /v1 API and every page.
 
 Try "tollbook demo": everything offline, with sample services.
+
+What flags say can stand in a file too, ./tollbook.toml or that of --config (TOLLBOOK_CONFIG), and in variables: the key
+per_day of its section [synthesis] is --synthesis-per-day and TOLLBOOK_SYNTHESIS_PER_DAY. A flag wins over a variable, a
+variable over the file. Secrets are read from variables only.
 
 EXIT STATUS
 
@@ -54,6 +59,13 @@ EXIT STATUS
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}, newDemoCommand(), newServicesCommand(), newFacilitatorsCommand(), newCrawlCommand(), newBuildCommand(), newServeCommand(), newLintCommand())
+	cmd.PersistentFlags().String("config", "", "configuration `file`; ./tollbook.toml when it is there (TOLLBOOK_CONFIG)")
+	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if cmd.HasSubCommands() {
+			return nil // it only explains itself
+		}
+		return c.configure(cmd, os.Getenv)
+	}
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usagef("%w; see %s --help", err, cmd.CommandPath()) })
 	return cmd
 }
