@@ -338,6 +338,15 @@ func writePages(s *site.Snapshot, pages *render.Pages, edition *render.Edition, 
 	if err := put(bare("status-page", "").Key(), status, err); err != nil {
 		return err
 	}
+	guides, err := edition.GuidePages()
+	if err != nil {
+		return err
+	}
+	for _, g := range guides {
+		if err := add(g.Key, g.Bytes); err != nil {
+			return err
+		}
+	}
 	missing, err := edition.NotFound()
 	if err := put("404.html", missing, err); err != nil {
 		return err

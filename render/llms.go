@@ -32,6 +32,9 @@ func (e *Edition) LLMs() []byte {
 	e.llmsLink(&b, "Reference", bareKey(referenceRoute, ""), "every route with parameters, examples and errors")
 	e.llmsLink(&b, "OpenAPI 3.1", site.OpenAPIFile, "the same for programs")
 	e.llmsLink(&b, "Route table", site.RoutesFile, "routes, parameters and the rules by which answers are cut from files")
+	for _, g := range e.pages.guides {
+		e.llmsLink(&b, g.Title, g.Key, g.Description)
+	}
 	b.WriteString("\n## Endpoints\n\n")
 	for i := range site.Routes {
 		if r := &site.Routes[i]; r.Ext == ".json" {

@@ -29,6 +29,7 @@ type Pages struct {
 	prefix string // the path of BaseURL
 	assets []Asset
 	kinds  map[string]*template.Template
+	guides []*guide
 }
 
 // kinds of pages: each is a file of package templates that defines "main".
@@ -38,6 +39,7 @@ const (
 	kindService  = "service"
 	kindStatus   = "status"
 	kindNotFound = "404"
+	kindGuide    = "guide"
 
 	kindReference = "reference"
 )
@@ -60,7 +62,7 @@ func NewPages(s Site) (*Pages, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parse layout: %w", err)
 	}
-	for _, kind := range []string{kindHome, kindServices, kindService, kindStatus, kindReference, kindNotFound} {
+	for _, kind := range []string{kindHome, kindServices, kindService, kindStatus, kindReference, kindGuide, kindNotFound} {
 		t, err := layout.Clone()
 		if err == nil {
 			t, err = t.ParseFS(templates.FS, kind+".html")
@@ -69,6 +71,9 @@ func NewPages(s Site) (*Pages, error) {
 			return nil, fmt.Errorf("parse page %s: %w", kind, err)
 		}
 		p.kinds[kind] = t
+	}
+	if err := p.readGuides(); err != nil {
+		return nil, err
 	}
 	return p, nil
 }
@@ -99,6 +104,7 @@ func (p *Pages) funcs() template.FuncMap {
 		"status":      func() string { return p.href(bareKey("status-page", "")) },
 		"json":        func(route string) string { return p.href(bareKey(route, "")) },
 		"reference":   func() string { return p.href(bareKey(referenceRoute, "")) },
+		"methodology": func() string { return p.href(bareKey(methodologyRoute, "")) },
 		"spans":       spans,
 		"dict":        dict,
 	}

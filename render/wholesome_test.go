@@ -78,6 +78,13 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 	put("index.html", page, err)
 	page, err = e.StatusPage()
 	put("status.html", page, err)
+	guides, err := e.GuidePages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range guides {
+		tree[g.Key] = g.Bytes
+	}
 	page, err = e.NotFound()
 	put("404.html", page, err)
 	api, err := e.API(examplesOf(t, e, s))
@@ -121,11 +128,15 @@ func faults(doc *goquery.Document, tree map[string][]byte) []string {
 	}
 	doc.Find("[href]").Each(func(_ int, s *goquery.Selection) {
 		href := s.AttrOr("href", "")
-		key, local := strings.CutPrefix(href, "/dir/")
+		file, place, _ := strings.Cut(href, "#")
+		key, local := strings.CutPrefix(file, "/dir/")
 		if key == "" {
 			key = "index.html"
 		}
-		_, there := tree[key]
+		data, there := tree[key]
+		if there && local && place != "" {
+			there = bytes.Contains(data, []byte(` id="`+place+`"`))
+		}
 		fragment, inside := strings.CutPrefix(href, "#")
 		switch {
 		case inside && !ids[fragment], local && !there:

@@ -118,6 +118,7 @@ var Routes = []Route{
 	{Name: "services-page", Pattern: "/services", Rule: RuleLiteral, Ext: ".html", About: "The list as pages.", Params: []Param{paramPage}},
 	{Name: "service-page", Pattern: "/services/{slug}", Rule: RuleLiteral, Ext: ".html", About: "A service as a page."},
 	{Name: "reference-page", Pattern: "/reference", Rule: RuleLiteral, Ext: ".html", About: "The API for reading."},
+	{Name: "methodology-page", Pattern: "/methodology", Rule: RuleLiteral, Ext: ".html", About: "Every judgment with its formula, so that anybody can judge again."},
 	{Name: "status-page", Pattern: "/status", Rule: RuleLiteral, Ext: ".html", About: "The state of every service as a page."},
 }
 

@@ -28,7 +28,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	"crawl/probe":                {[]string{"site/x402"}, []string{"golang.org/x/net"}},
 	"crawl/sample":               {[]string{"site", "site/x402", "site/postgres"}, []string{"github.com/google/uuid", "github.com/pelletier/go-toml/v2", "github.com/mr-tron/base58", "github.com/btcsuite/btcd/btcutil", "golang.org/x/crypto"}},
 	"build":                      {[]string{"site", "site/x402", "site/postgres", "render", "output"}, []string{"golang.org/x/sync"}},
-	"render":                     {[]string{"site", "templates"}, nil},
+	"render":                     {[]string{"site", "templates"}, []string{"github.com/yuin/goldmark"}},
 	"render/htmlcheck":           {nil, []string{"golang.org/x/net", "github.com/PuerkitoBio/goquery", "github.com/andybalholm/cascadia"}},
 	"templates":                  {nil, nil},
 	"output":                     {nil, []string{"github.com/klauspost/compress", "golang.org/x/sys", "golang.org/x/sync"}},
