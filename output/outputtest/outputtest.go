@@ -1,0 +1,185 @@
+// Package outputtest starts real servers that speak S3, for tests: Versity's gateway, small and strict, and MinIO.
+//
+// It looks for their programs on PATH and in the folder tollbook/bin of the user's cache, where .ci/run installs them. A
+// test without its program is skipped, or under CI=true fails. Data lies on /dev/shm where there is one. It knows nothing
+// of what is stored.
+package outputtest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+)
+
+// Who may do all, on every server here.
+const (
+	accessKey = "testkey"
+	secretKey = "testsecret"
+)
+
+// Server is a running server, killed when the test ends.
+type Server struct {
+	Address string // host:port on loopback, plain http
+	Dir     string // what it keeps
+	buckets atomic.Int64
+}
+
+// Versity starts a gateway over a folder. It refuses an object whose name is another's folder.
+func Versity(t testing.TB) *Server {
+	t.Helper()
+	program := find(t, "versitygw", "github.com/versity/versitygw/cmd/versitygw@v1.8.0")
+	return start(t, []string{"ROOT_ACCESS_KEY=" + accessKey, "ROOT_SECRET_KEY=" + secretKey}, func(address, dir string) *exec.Cmd {
+		return exec.Command(program, "--quiet", "--port", address, "posix", dir)
+	})
+}
+
+// MinIO starts a server of one folder.
+func MinIO(t testing.TB) *Server {
+	t.Helper()
+	program := find(t, "minio", "github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c")
+	env := []string{"MINIO_ROOT_USER=" + accessKey, "MINIO_ROOT_PASSWORD=" + secretKey, "MINIO_BROWSER=off", "MINIO_UPDATE=off"}
+	return start(t, env, func(address, dir string) *exec.Cmd {
+		return exec.Command(program, "server", "--quiet", "--address", address, "--console-address", "127.0.0.1:0", dir)
+	})
+}
+
+// find is the path of a program.
+func find(t testing.TB, name, module string) string {
+	t.Helper()
+	if path, err := exec.LookPath(name); err == nil {
+		return path
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := filepath.Join(cache, "tollbook", "bin")
+	path := filepath.Join(bin, name)
+	if _, err := os.Stat(path); err == nil {
+		return path
+	}
+	missing := t.Skipf
+	if os.Getenv("CI") == "true" {
+		missing = t.Fatalf
+	}
+	missing("%s is missing; GOBIN=%s go install %s", name, bin, module)
+	return ""
+}
+
+func start(t testing.TB, env []string, command func(address, dir string) *exec.Cmd) *Server {
+	t.Helper()
+	base := "/dev/shm"
+	if _, err := os.Stat(base); err != nil {
+		base = ""
+	}
+	dir, err := os.MkdirTemp(base, "tollbook-s3-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	l, err := net.Listen("tcp", "127.0.0.1:0") // a port that was free a moment ago
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{Address: l.Addr().String(), Dir: dir}
+	l.Close()
+	cmd := command(s.Address, dir)
+	cmd.Env = append(os.Environ(), env...)
+	var said output
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait() // it is killed
+		close(ended)
+	}()
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		<-ended
+	})
+	for deadline := time.After(time.Minute); ; {
+		if _, err := s.client(t).ListBuckets(t.Context()); err == nil {
+			return s
+		}
+		select {
+		case <-ended:
+			t.Fatalf("%s ended: %s", cmd.Path, &said)
+		case <-deadline:
+			t.Fatalf("%s does not answer: %s", cmd.Path, &said)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+func (s *Server) client(t testing.TB) *minio.Client {
+	t.Helper()
+	c, err := minio.New(s.Address, &minio.Options{Creds: credentials.NewStaticV4(accessKey, secretKey, ""), Region: "us-east-1", MaxRetries: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Bucket makes a bucket and answers the address of a folder in it.
+func (s *Server) Bucket(t testing.TB) string {
+	t.Helper()
+	name := fmt.Sprintf("bucket-%d", s.buckets.Add(1))
+	if err := s.client(t).MakeBucket(context.Background(), name, minio.MakeBucketOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return "s3://" + name + "/some/where"
+}
+
+// Env is what a program needs in its environment to use the server, or whatever stands before it at another address.
+func (s *Server) Env(address string) []string {
+	return []string{
+		"AWS_ENDPOINT_URL=http://" + address, "AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=" + accessKey, "AWS_SECRET_ACCESS_KEY=" + secretKey,
+		"AWS_SESSION_TOKEN=",
+	}
+}
+
+// Getenv answers the same.
+func (s *Server) Getenv(name string) string { return Getenv(s.Env(s.Address))(name) }
+
+// Getenv answers from a list as os.Environ makes it.
+func Getenv(env []string) func(string) string {
+	return func(name string) string {
+		for _, e := range env {
+			if len(e) > len(name) && e[len(name)] == '=' && e[:len(name)] == name {
+				return e[len(name)+1:]
+			}
+		}
+		return ""
+	}
+}
+
+// output keeps what a server says, for a test that fails.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
+}
