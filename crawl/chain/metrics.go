@@ -18,13 +18,13 @@ type Metrics struct {
 }
 
 type networkMetrics struct {
-	head, behind   int64
-	blockTime      time.Time // of the newest block that the head scan committed
-	calls          int64
-	errors         map[string]int64 // by kind
-	settlements    int64
-	rollBacks      int64
-	rolledBack     int64 // settlements that roll-backs took
+	head, behind int64
+	blockTime    time.Time // of the newest block that the head scan committed
+	calls        int64
+	errors       map[string]int64 // by kind
+	settlements  int64
+	rollBacks    int64
+	rolledBack   int64 // settlements that roll-backs took
 }
 
 // NewMetrics counts from nothing.

@@ -1,0 +1,518 @@
+package chain
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Limits of requests to nodes.
+const (
+	maxAnswer    = 64 << 20 // bytes of a body, unpacked
+	maxBatch     = 100      // requests in a body; a node that takes fewer is asked for half
+	maxWait      = 5 * time.Minute
+	maxBackoff   = 30 * time.Second
+	triesPerNode = 4
+)
+
+// client asks the nodes of a network. JSON-RPC is written out here, since the kept library (creachadair/jrpc2 1.3.6) has
+// no place for what decides: it drops the body of every answer but 200, in which providers say that a range was too
+// wide, and the header that says how long to wait; its channel ends for good with the first page of HTML; an answer
+// without an id is waited for until the context ends; the request itself can't be cancelled; and results are parsed three
+// times over, which here is most of the work.
+type client struct {
+	network string
+	nodes   []*node
+	http    *http.Client
+	o       Options
+}
+
+// node is one address of a network, and how it has done lately.
+type node struct {
+	url  string
+	host string // scheme and host: all of the address that may be told
+
+	mu       sync.Mutex
+	verified bool
+	fails    int       // lately; the address with the fewest is asked first
+	until    time.Time // before which it is left alone
+	batch    int       // requests that it takes in a body
+}
+
+// call is one request of a question. ask fills in the result: JSON that is valid until the question's read returns.
+type call struct {
+	method string
+	params string // a JSON array
+	result []byte
+}
+
+// question is what is asked of one node, in as few bodies as it takes. read judges the answers: what it refuses is a
+// fault of the node, and the next one is asked.
+type question struct {
+	calls []call
+	read  func(calls []call) error
+	// whole: the calls ask for one range of blocks. A node that finds it too wide, or twice fails over it, gives a
+	// faultRange, upon which the caller asks for half. Else calls are independent, and fewer are sent at a time.
+	whole bool
+}
+
+// newClient prepares to ask a network's addresses; nothing is sent yet.
+func newClient(n Network, o Options) (*client, error) {
+	c := &client{network: n.ID, http: o.HTTP, o: o}
+	if c.http == nil {
+		c.http = &http.Client{Transport: &http.Transport{
+			DialContext:           (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
+			TLSHandshakeTimeout:   10 * time.Second,
+			ForceAttemptHTTP2:     true,
+			MaxIdleConnsPerHost:   32,
+			IdleConnTimeout:       time.Minute,
+			ResponseHeaderTimeout: o.Timeout,
+		}}
+	}
+	own := *c.http // a redirect may lead a key anywhere
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	c.http = &own
+	for i, address := range n.RPC {
+		u, err := url.Parse(address)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			return nil, fmt.Errorf("index %s: RPC address number %d must begin with https:// or http:// and a host", n.ID, i+1)
+		}
+		c.nodes = append(c.nodes, &node{url: address, host: u.Scheme + "://" + u.Host, batch: maxBatch})
+	}
+	if len(c.nodes) == 0 {
+		return nil, fmt.Errorf("index %s: no RPC address", n.ID)
+	}
+	return c, nil
+}
+
+// ask puts a question until a node answers it well. Its error is a *fault when every node has failed often enough, or when
+// less must be asked for.
+func (c *client) ask(ctx context.Context, q question) error {
+	var last error
+	heavy := 0 // faults that a narrower range may mend
+	size := maxBatch
+	for range triesPerNode * len(c.nodes) {
+		n, err := c.pick(ctx, nil)
+		if err != nil {
+			return errors.Join(err, last)
+		}
+		err = c.put(ctx, n, q, size)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err == nil {
+			n.succeeded()
+			return nil
+		}
+		var f *fault
+		if !errors.As(err, &f) {
+			return err
+		}
+		last = err
+		c.failed(n, f)
+		switch f.kind {
+		case faultUnsupported:
+			return err
+		case faultRange:
+			if q.whole {
+				return err
+			}
+			if size = min(size, len(q.calls)) / 2; size == 0 {
+				return err
+			}
+		case faultTimeout, faultMalformed:
+			if heavy++; heavy == 2 && q.whole {
+				return &fault{faultRange, f.host, f.text, 0}
+			}
+			size = max(size/2, 1)
+		}
+	}
+	return last
+}
+
+// askEach puts a question to every address that answers, one after the other, and gives the number that did.
+func (c *client) askEach(ctx context.Context, q question) (answered int, err error) {
+	for _, n := range c.nodes {
+		for range triesPerNode {
+			if _, err := c.pick(ctx, n); err != nil {
+				break
+			}
+			err := c.put(ctx, n, q, maxBatch)
+			if ctx.Err() != nil {
+				return answered, ctx.Err()
+			}
+			var f *fault
+			if err == nil {
+				answered++
+				break
+			} else if !errors.As(err, &f) {
+				return answered, err
+			}
+			c.failed(n, f)
+		}
+	}
+	return answered, nil
+}
+
+// pick gives the address that has done best lately, or only, waiting until it may be asked.
+func (c *client) pick(ctx context.Context, only *node) (*node, error) {
+	for {
+		now := c.o.Now()
+		var best, soonest *node
+		var fails int
+		var until time.Time
+		for _, n := range c.nodes {
+			if only != nil && n != only {
+				continue
+			}
+			n.mu.Lock()
+			if !n.until.After(now) && (best == nil || n.fails < fails) {
+				best, fails = n, n.fails
+			}
+			if soonest == nil || n.until.Before(until) {
+				soonest, until = n, n.until
+			}
+			n.mu.Unlock()
+		}
+		if best != nil {
+			return best, nil
+		}
+		wait := until.Sub(now)
+		if wait > maxBackoff {
+			return nil, fmt.Errorf("%s is to be left alone for %v more", soonest.host, wait.Round(time.Second))
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, ctx.Err()
+		case <-timer.C:
+		}
+	}
+}
+
+func (n *node) succeeded() {
+	n.mu.Lock()
+	n.fails /= 2
+	n.mu.Unlock()
+}
+
+// failed counts a fault and leaves the node alone for a while: as long as it says, or twice as long each time.
+func (c *client) failed(n *node, f *fault) {
+	c.o.Metrics.failure(c.network, string(f.kind))
+	c.o.Logger.Debug("a node failed", "network", c.network, "node", f.host, "kind", string(f.kind), "text", f.text)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch f.kind {
+	case faultRange, faultUnsupported:
+		return // an honest answer
+	case faultBatch:
+		if n.batch > 1 {
+			n.batch /= 2
+			return
+		}
+	}
+	wait := min(c.o.Backoff<<min(n.fails, 16), maxBackoff)
+	wait = wait/2 + rand.N(wait) // so that many who failed together don't return together
+	if f.kind == faultRefused {
+		wait = maxWait
+	}
+	if f.wait > 0 {
+		wait = min(f.wait, maxWait)
+	}
+	n.fails++
+	n.until = c.o.Now().Add(wait)
+}
+
+// put puts a question to one node, in bodies of at most size requests.
+func (c *client) put(ctx context.Context, n *node, q question, size int) error {
+	if err := c.verify(ctx, n); err != nil {
+		return err
+	}
+	n.mu.Lock()
+	batch := n.batch
+	n.mu.Unlock()
+	calls := append([]call(nil), q.calls...)
+	var bodies []*bytes.Buffer
+	defer func() {
+		for _, b := range bodies {
+			releaseBuffer(b)
+		}
+	}()
+	for rest := calls; len(rest) > 0; {
+		part := rest[:min(len(rest), batch, size)]
+		rest = rest[len(part):]
+		results := make([]*[]byte, len(part))
+		for i := range part {
+			results[i] = &part[i].result
+		}
+		body, err := c.send(ctx, n, part, results...)
+		if err != nil {
+			return err
+		}
+		bodies = append(bodies, body)
+	}
+	if err := q.read(calls); err != nil {
+		return &fault{faultLie, n.host, err.Error(), 0}
+	}
+	return nil
+}
+
+// verify asks an address, before anything else, which network it serves.
+func (c *client) verify(ctx context.Context, n *node) error {
+	n.mu.Lock()
+	verified := n.verified
+	n.mu.Unlock()
+	if verified {
+		return nil
+	}
+	who := call{method: "eth_chainId", params: "[]"}
+	namespace, reference, _ := strings.Cut(c.network, ":")
+	if namespace == "solana" {
+		who.method = "getGenesisHash"
+	}
+	body, err := c.send(ctx, n, []call{who}, &who.result)
+	if err != nil {
+		return err
+	}
+	defer releaseBuffer(body)
+	s := &scanner{data: who.result}
+	var serves string
+	if namespace == "solana" { // whose reference is as much of the hash as CAIP-2 has room for
+		hash := string(s.text())
+		serves = hash[:min(len(hash), 32)]
+	} else {
+		serves = strconv.FormatInt(s.quantity(), 10)
+	}
+	if s.err != nil {
+		return &fault{faultLie, n.host, s.err.Error(), 0}
+	}
+	if serves != reference {
+		return &fault{faultRefused, n.host, fmt.Sprintf("serves %s:%s, not %s", namespace, serves, c.network), 0}
+	}
+	n.mu.Lock()
+	n.verified = true
+	n.mu.Unlock()
+	return nil
+}
+
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// releaseBuffer gives a buffer back, unless it is one of the rare large ones.
+func releaseBuffer(b *bytes.Buffer) {
+	if b.Cap() <= 16<<20 {
+		buffers.Put(b)
+	}
+}
+
+// send sends one body and points results into the answer's, which the caller releases.
+func (c *client) send(ctx context.Context, n *node, calls []call, results ...*[]byte) (*bytes.Buffer, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.o.Timeout)
+	defer cancel()
+	c.o.Metrics.call(c.network)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, n.url, bytes.NewReader(encode(calls)))
+	if err != nil {
+		return nil, &fault{faultRefused, n.host, "the address can't be asked", 0}
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, n.transport(err)
+	}
+	defer resp.Body.Close()
+	body := buffers.Get().(*bytes.Buffer)
+	body.Reset()
+	read, err := body.ReadFrom(io.LimitReader(resp.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		err = n.transport(err)
+	case read > maxAnswer:
+		err = &fault{faultRange, n.host, fmt.Sprintf("the answer has more than %d MiB", maxAnswer>>20), 0}
+	default:
+		err = n.answers(resp, body.Bytes(), results)
+	}
+	if err != nil {
+		releaseBuffer(body)
+		return nil, err
+	}
+	return body, nil
+}
+
+// encode writes requests, numbered from 1: several as a batch, one as it is, since some nodes take no batches.
+func encode(calls []call) []byte {
+	var b []byte
+	for i, c := range calls {
+		if i == 0 {
+			b = append(b, '[')
+		} else {
+			b = append(b, ',')
+		}
+		b = append(b, `{"jsonrpc":"2.0","id":`...)
+		b = strconv.AppendInt(b, int64(i+1), 10)
+		b = append(b, `,"method":"`...)
+		b = append(b, c.method...)
+		b = append(b, `","params":`...)
+		b = append(b, c.params...)
+		b = append(b, '}')
+	}
+	if len(calls) == 1 {
+		return b[1:]
+	}
+	return append(b, ']')
+}
+
+// transport words a request that got no answer, without the address, which net/http's own error would tell.
+func (n *node) transport(err error) *fault {
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err
+	}
+	k := faultServer
+	var timeout net.Error
+	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout() {
+		k = faultTimeout
+	} else if errors.Is(err, io.ErrUnexpectedEOF) {
+		k = faultMalformed
+	}
+	return &fault{k, n.host, err.Error(), 0}
+}
+
+// answers reads a body. What an error in it says goes before the status.
+func (n *node) answers(resp *http.Response, body []byte, results []*[]byte) error {
+	wait := retryAfter(resp.Header.Get("Retry-After"))
+	refused, err := readAnswers(body, results)
+	switch {
+	case refused != nil:
+		f := &fault{refused.kindOf(), n.host, fmt.Sprintf("%d %.200s %.200s", refused.code, refused.message, refused.data), wait}
+		if f.kind == faultServer && resp.StatusCode != http.StatusOK {
+			f.kind = kindOfStatus(resp.StatusCode)
+		}
+		return f
+	case resp.StatusCode != http.StatusOK:
+		return &fault{kindOfStatus(resp.StatusCode), n.host, resp.Status, wait}
+	case err != nil:
+		return &fault{faultMalformed, n.host, err.Error(), wait}
+	}
+	return nil
+}
+
+// retryAfter reads the header's seconds; a date is read as no word, since clocks differ.
+func retryAfter(header string) time.Duration {
+	seconds, err := strconv.Atoi(strings.TrimSpace(header))
+	if err != nil || seconds < 0 {
+		return 0
+	}
+	return min(time.Duration(seconds)*time.Second, maxWait)
+}
+
+// readAnswers finds the results of requests 1 to len(results), in whatever order a body has them, or the error of one.
+func readAnswers(body []byte, results []*[]byte) (*rpcError, error) {
+	s := &scanner{data: body}
+	for _, r := range results {
+		*r = nil
+	}
+	var refused *rpcError
+	one := func() {
+		id, result, e := readAnswer(s)
+		switch {
+		case s.err != nil:
+		case e != nil:
+			if refused == nil {
+				refused = e
+			}
+		case id < 1 || id > int64(len(results)) || *results[id-1] != nil:
+			s.fail(fmt.Errorf("an answer has id %d, of which there is none", id))
+		case result == nil:
+			s.fail(errors.New("an answer has neither result nor error"))
+		default:
+			*results[id-1] = result
+		}
+	}
+	if s.peek() == '[' {
+		for range s.elements {
+			one()
+		}
+	} else {
+		one()
+	}
+	if err := s.end(); err != nil {
+		if len(body) == 0 {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, err
+	}
+	if refused != nil {
+		return refused, nil
+	}
+	for i, r := range results {
+		if *r == nil {
+			return nil, fmt.Errorf("request %d of %d has no answer", i+1, len(results))
+		}
+	}
+	return nil, nil
+}
+
+func readAnswer(s *scanner) (id int64, result []byte, e *rpcError) {
+	for key := range s.members {
+		switch string(key) {
+		case "id":
+			if !s.null() { // of an error whose request the node could not read
+				id = s.integer()
+			}
+		case "result":
+			s.peek()
+			result = s.value()
+		case "error":
+			if !s.null() {
+				e = readError(s)
+			}
+		default:
+			s.value()
+		}
+	}
+	return id, result, e
+}
+
+func readError(s *scanner) *rpcError {
+	e := &rpcError{}
+	if s.peek() == '"' { // some gateways' form
+		e.message = string(s.text())
+		return e
+	}
+	for key := range s.members {
+		switch {
+		case string(key) == "code" && s.peek() != '"' && s.peek() != 'n':
+			raw := s.value()
+			code, _ := strconv.ParseFloat(string(raw), 64) // its words count more
+			e.code = int64(code)
+		case string(key) == "message" && s.peek() == '"':
+			e.message = string(s.text())
+		case string(key) == "data":
+			e.data = string(s.value())
+		default:
+			s.value()
+		}
+	}
+	return e
+}
+
+// quote writes text as JSON.
+func quote(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // a string always has a form
+	}
+	return string(b)
+}
