@@ -23,7 +23,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	"site/postgres/postgrestest": {[]string{"site/postgres/private"}, []string{"github.com/jackc/pgx/v5", "golang.org/x/sys"}},
 	"site/serve":                 {[]string{"site", "render", "output"}, []string{"github.com/klauspost/compress"}},
 	"crawl":                      {[]string{"site", "site/x402", "site/postgres", "crawl/probe", "crawl/facts", "crawl/chain"}, []string{"github.com/google/uuid", "github.com/pelletier/go-toml/v2", "golang.org/x/text"}},
-	"crawl/chain":                {[]string{"site/x402"}, nil},
+	"crawl/chain":                {[]string{"site/x402"}, []string{"golang.org/x/sync", "github.com/mr-tron/base58"}},
 	"crawl/facts":                {[]string{"site/x402", "crawl/probe"}, []string{"golang.org/x/net"}},
 	"crawl/probe":                {[]string{"site/x402"}, []string{"golang.org/x/net"}},
 	"crawl/sample":               {[]string{"site", "site/x402", "site/postgres"}, []string{"github.com/google/uuid", "github.com/pelletier/go-toml/v2", "github.com/mr-tron/base58", "github.com/btcsuite/btcd/btcutil", "golang.org/x/crypto"}},

@@ -1,0 +1,250 @@
+package chain
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Solana reads the settlements of one Solana network, settler by settler. A walk goes through the signatures of a
+// settler from the newest to the one at which the walk before began; each page is committed with the walk's place, so
+// that a killed one goes on where it stood. Only what is finalised is read, and nothing takes that back. In its figures
+// a signature stands for a block of other chains: Report.Blocks are those read, Progress.Behind settlers to go.
+type Solana struct {
+	network  Network
+	store    Store
+	options  Options
+	node     *client
+	measured map[string]bool // mints
+	asking   chan struct{}   // room for each question that is under way
+
+	mu       sync.Mutex // of the two below, and of telling them
+	progress Progress
+	read     int64 // transactions
+}
+
+// What is asked for at once.
+const (
+	signaturePage    = 1000 // as many as a node gives
+	transactionBatch = 50   // of some 10 KB each
+)
+
+// sinceMargin is how far block times, which are estimates, may run back from one block to the next.
+const sinceMargin = time.Hour
+
+// solanaPoll is the time between two rounds unless told otherwise. Each costs a call for every settler.
+const solanaPoll = time.Minute
+
+// NewSolana prepares to index; nothing is asked yet.
+func NewSolana(n Network, s Store, o Options) (*Solana, error) {
+	if !strings.HasPrefix(n.ID, "solana:") {
+		return nil, fmt.Errorf("index %s: is no Solana network", n.ID)
+	}
+	if len(n.Tokens) == 0 {
+		n.Tokens = DefaultTokens(n.ID)
+	}
+	if len(n.Tokens) == 0 {
+		return nil, fmt.Errorf("index %s: no token to measure", n.ID)
+	}
+	n.Poll = cmp.Or(n.Poll, solanaPoll)
+	x := &Solana{network: n, store: s, options: o.withDefaults(), measured: map[string]bool{}}
+	for _, t := range n.Tokens {
+		x.measured[t.Address] = true
+	}
+	x.asking = make(chan struct{}, x.options.Concurrency)
+	var err error
+	x.node, err = newClient(n, x.options)
+	return x, err
+}
+
+// Once finishes every walk, up to the finalised slot as of now. A settler whose walk fails does not hold up the others;
+// what was committed stays.
+func (x *Solana) Once(ctx context.Context) (Report, error) {
+	release, err := lockIndex(ctx, x.store, x.network.ID)
+	if err != nil {
+		return Report{Network: x.network.ID}, err
+	}
+	defer release()
+	return x.round(ctx)
+}
+
+// Run goes on until ctx ends. A round that fails is logged, and what it left is done by a later one.
+func (x *Solana) Run(ctx context.Context) error {
+	release, err := lockIndex(ctx, x.store, x.network.ID)
+	if err != nil {
+		return err
+	}
+	defer release()
+	for {
+		if _, err := x.round(ctx); err != nil && ctx.Err() == nil {
+			x.options.Logger.Warn("index", "network", x.network.ID, "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(x.network.Poll*9/10 + rand.N(x.network.Poll/5)): // not all at once
+		}
+	}
+}
+
+func (x *Solana) round(ctx context.Context) (Report, error) {
+	began := x.options.Now()
+	calls, failed := x.options.Metrics.sums(x.network.ID)
+	x.mu.Lock()
+	read, settlements := x.read, x.progress.Settlements
+	x.progress.Network, x.progress.Block = x.network.ID, 0
+	x.mu.Unlock()
+
+	err := x.walks(ctx) // when it returns, nobody else is at work
+	r := Report{Network: x.network.ID, Blocks: x.read - read, Settlements: x.progress.Settlements - settlements, Took: x.options.Now().Sub(began)}
+	r.Calls, r.Errors = x.options.Metrics.sums(x.network.ID)
+	r.Calls, r.Errors = r.Calls-calls, r.Errors-failed
+	if err != nil {
+		return r, fmt.Errorf("index %s: %w", x.network.ID, err)
+	}
+	return r, nil
+}
+
+func (x *Solana) walks(ctx context.Context) error {
+	head, err := x.askHead(ctx)
+	if err != nil {
+		return err
+	}
+	if err := x.store.SetHead(ctx, head); err != nil {
+		return err
+	}
+	walks, err := x.store.Walks(ctx, x.network.ID)
+	if err != nil {
+		return err
+	}
+	x.tell(func(p *Progress) { p.Head, p.Behind = head.Block, int64(len(walks)) })
+	errs := make([]error, len(walks))
+	var g errgroup.Group
+	g.SetLimit(x.options.Concurrency)
+	for i, w := range walks {
+		g.Go(func() error {
+			if errs[i] = x.walk(ctx, w, head); errs[i] == nil {
+				x.tell(func(p *Progress) { p.Behind-- })
+			}
+			return nil
+		})
+	}
+	_ = g.Wait()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	failed := slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil })
+	if len(failed) > 0 {
+		return fmt.Errorf("%d of %d settlers: %w", len(failed), len(walks), failed[0])
+	}
+	x.tell(func(p *Progress) { p.Block = head.Block })
+	x.options.Metrics.at(x.network.ID, func(n *networkMetrics) { n.blockTime = head.Time })
+	return nil
+}
+
+// tell changes the progress and passes it on.
+func (x *Solana) tell(change func(*Progress)) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	change(&x.progress)
+	x.options.Progress(x.progress)
+	x.options.Metrics.at(x.network.ID, func(n *networkMetrics) { n.head, n.behind = x.progress.Head, x.progress.Behind })
+}
+
+// walk finishes the walk that is under way, if one is, and then one that begins now.
+func (x *Solana) walk(ctx context.Context, w Walk, head Head) error {
+	for resumed := w.Newest != ""; ; resumed = false {
+		limit := signaturePage
+		for done := false; !done; {
+			begins := w.Newest == ""
+			read, err := 0, error(nil)
+			if w, read, done, err = x.step(ctx, w, head, limit); err != nil {
+				return fmt.Errorf("settler %s: %w", w.Settler.Address, err)
+			}
+			limit = signaturePage
+			if begins && w.Until != "" && read < signaturePage {
+				limit = 1 // that should be the boundary
+			}
+		}
+		if !resumed {
+			return nil
+		}
+	}
+}
+
+// step reads the next page of a walk and commits it with the walk's place after it. The boundary moves only here, when
+// the walk is done: it has met the boundary before, or the day since which the settler is looked for, or the end of the
+// history that every node has.
+func (x *Solana) step(ctx context.Context, was Walk, head Head, limit int) (is Walk, read int, done bool, err error) {
+	is = was
+	if was.Newest == "" {
+		is.NewestSlot, is.NewestTime = head.Block, &head.Time // as of which the walk will have seen all
+	}
+	p, err := x.askPage(ctx, is, limit)
+	if err != nil {
+		return was, 0, false, err
+	}
+	entries := p.entries
+	for i, e := range entries {
+		if x.tooOld(was.Settler, e) {
+			entries, p.last = entries[:i], true
+			break
+		}
+	}
+	if len(p.entries) > 0 {
+		is.Newest = cmp.Or(was.Newest, p.entries[0].Signature)
+		is.Before = p.entries[len(p.entries)-1].Signature
+	}
+	switch {
+	case p.last:
+		is.Until, is.Newest, is.Before = cmp.Or(is.Newest, was.Until), "", ""
+	case p.forgotten:
+		is.Newest, is.Before = "", ""
+	}
+	list, err := x.askSettlements(ctx, was.Settler, entries)
+	if err != nil {
+		return was, 0, false, err
+	}
+	fresh, err := x.store.CommitWalk(ctx, x.network.ID, was, is, list)
+	if err != nil {
+		return was, 0, false, err
+	}
+	x.options.Metrics.at(x.network.ID, func(n *networkMetrics) { n.settlements += fresh })
+	x.tell(func(t *Progress) {
+		t.Settlements += fresh
+		x.read += int64(len(entries))
+	})
+	if p.forgotten {
+		return is, 0, false, errors.New("no node knows the signature where the walk stood: it begins anew next time")
+	}
+	return is, len(p.entries), p.last, nil
+}
+
+// tooOld says that a signature, and all that are older, lie before what is looked for.
+func (x *Solana) tooOld(s ScanSettler, e signatureEntry) bool {
+	since := x.network.Start
+	if s.Since != nil {
+		since = *s.Since
+	}
+	return e.BlockTime != nil && !since.IsZero() && time.Unix(*e.BlockTime, 0).Before(since.Add(-sinceMargin))
+}
+
+// lockIndex keeps other indexers off a network until release, or answers ErrBusy.
+func lockIndex(ctx context.Context, s Store, network string) (release func(), err error) {
+	release, ok, err := s.LockIndex(ctx, network)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, fmt.Errorf("index %s: %w", network, ErrBusy)
+	}
+	return release, nil
+}
