@@ -215,11 +215,22 @@ func (b *Bucket) Delete(ctx context.Context, names []string) error {
 
 // Sweep implements Store: parts of uploads that were never completed are paid for until somebody takes them away.
 func (b *Bucket) Sweep(ctx context.Context) error {
+	if err := b.abortUploads(ctx, b.prefix); err != nil {
+		return err
+	}
+	// MinIO lists uploads of a whole bucket or of one object, none by folder. Whose policy forbids the former has no MinIO.
+	if b.prefix != "" && ctx.Err() == nil {
+		_ = b.abortUploads(ctx, "")
+	}
+	return ctx.Err()
+}
+
+func (b *Bucket) abortUploads(ctx context.Context, listed string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	for up := range b.core.ListIncompleteUploads(ctx, b.bucket, b.prefix, true) {
+	for up := range b.core.ListIncompleteUploads(ctx, b.bucket, listed, true) {
 		err := up.Err
-		if err == nil {
+		if err == nil && strings.HasPrefix(up.Key, b.prefix) {
 			err = b.core.AbortMultipartUpload(ctx, b.bucket, up.Key, up.UploadID)
 		}
 		if err = b.fault(ctx, "sweep", strings.TrimPrefix(up.Key, b.prefix), err); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -16,21 +16,22 @@ type packs struct {
 
 // pack is one open pack; whoever got it from open must Release it.
 type pack struct {
-	path string
+	name string
 	zip  *ZipFile
 	counted
 }
 
-// open answers the pack at path. Opening another goes on beside; two who open the same one at once both may.
-func (p *packs) open(path string) (*pack, error) {
-	if k := p.find(path); k != nil {
+// open answers the pack with a name, opened by do if need be. Opening another goes on beside; two who open the same one at
+// once both may.
+func (p *packs) open(name string, do func() (*ZipFile, error)) (*pack, error) {
+	if k := p.find(name); k != nil {
 		return k, nil
 	}
-	z, err := OpenZipFile(path)
+	z, err := do()
 	if err != nil {
 		return nil, err
 	}
-	k := &pack{path: path, zip: z}
+	k := &pack{name: name, zip: z}
 	k.close = z.Close
 	k.retain() // for the list
 	k.retain() // for the caller
@@ -46,10 +47,10 @@ func (p *packs) open(path string) (*pack, error) {
 }
 
 // find moves an open pack to the front.
-func (p *packs) find(path string) *pack {
+func (p *packs) find(name string) *pack {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	i := slices.IndexFunc(p.list, func(k *pack) bool { return k.path == path })
+	i := slices.IndexFunc(p.list, func(k *pack) bool { return k.name == name })
 	if i < 0 {
 		return nil
 	}
@@ -58,6 +59,16 @@ func (p *packs) find(path string) *pack {
 	p.list[0] = k
 	k.retain()
 	return k
+}
+
+// drop forgets a pack that is another by now.
+func (p *packs) drop(k *pack) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if i := slices.Index(p.list, k); i >= 0 {
+		k.Release()
+		p.list = slices.Delete(p.list, i, i+1)
+	}
 }
 
 func (p *packs) close() {

@@ -1,11 +1,10 @@
 package output
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 )
 
@@ -24,7 +23,14 @@ func (s *Source) Pinned(id string) (*Snapshot, error) {
 	if snap := s.find(id); snap != nil {
 		return snap, nil
 	}
-	if !s.isKept(id) {
+	kept := false
+	if _, ok := ParseSnapshotID(id); ok {
+		var err error
+		if kept, err = s.place.isKept(id); err != nil {
+			return nil, err
+		}
+	}
+	if !kept {
 		return nil, fmt.Errorf("snapshot %.40q: %w", id, ErrNotKept)
 	}
 	s.pinning.Lock()
@@ -71,58 +77,22 @@ func (s *Source) find(id string) *Snapshot {
 	return snap
 }
 
-// isKept says whether there is something to open under an id.
-func (s *Source) isKept(id string) bool {
-	if _, ok := ParseSnapshotID(id); !ok {
-		return false
-	}
-	for _, path := range []string{s.snapshotPath(id), filepath.Join(s.root, treeDir, id, SumsFile)} {
-		if _, err := os.Stat(path); err == nil {
-			return true
-		}
-	}
-	return false
-}
-
 // openPinned opens a snapshot that its checkpoint names no longer: of that it knows what the id says. When the next
 // build was due is unknown, and said to be then.
 func (s *Source) openPinned(id string) (*Snapshot, error) {
 	built, _ := ParseSnapshotID(id)
 	at := built.Format(TimeLayout)
-	snap, err := s.openID(Checkpoint{Snapshot: id, BuiltAt: at, NextAt: at})
+	snap, err := s.place.openID(Checkpoint{Snapshot: id, BuiltAt: at, NextAt: at})
 	if err != nil {
 		return nil, err
 	}
+	snap.source = s
 	snap.Checkpoint.Digest = snap.Digest()
 	if SnapshotID(built, snap.Digest()) != id {
 		snap.Release()
 		return nil, fmt.Errorf("open snapshot %s: %w: its digest is %s", id, ErrDamaged, snap.Checkpoint.Digest)
 	}
 	return snap, nil
-}
-
-// openID opens the zip of a snapshot, or its tree where that is missing.
-func (s *Source) openID(c Checkpoint) (*Snapshot, error) {
-	snap := &Snapshot{ID: c.Snapshot, Checkpoint: c, source: s, packsDir: filepath.Join(s.root, packsDir)}
-	z, err := OpenZipFile(s.snapshotPath(c.Snapshot))
-	switch {
-	case err == nil:
-		snap.Tree, snap.close = z, z.Close
-	case errors.Is(err, fs.ErrNotExist):
-		dir, dirErr := OpenDir(filepath.Join(s.root, treeDir, c.Snapshot))
-		if dirErr != nil {
-			return nil, err // the zip is what should be there
-		}
-		snap.Tree = dir
-	default:
-		return nil, err
-	}
-	snap.retain()
-	return snap, nil
-}
-
-func (s *Source) snapshotPath(id string) string {
-	return filepath.Join(s.root, snapshotsDir, id+".zip")
 }
 
 // follow makes next the current snapshot; those before it stay open for who names them. It needs mu.
@@ -149,9 +119,10 @@ func releaseAfter(list []*Snapshot, n int) []*Snapshot {
 	return slices.Delete(list, min(n, len(list)), len(list))
 }
 
-// Err says why the newest snapshot could not be opened, while the one before is served; nil where it could.
+// Err says why the newest snapshot could not be opened, or not even be looked for, while the one before is served; nil
+// where it could.
 func (s *Source) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.err
+	return cmp.Or(s.away, s.err)
 }

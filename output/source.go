@@ -12,14 +12,13 @@ import (
 	"time"
 )
 
-// recheck is how long a look at the pointer is trusted: a new snapshot is seen that much later at most.
-const recheck = 250 * time.Millisecond
-
-// Source follows a publication for readers. It may be a Folder's root, where the checkpoint names a zip (or, where that
-// is missing, a tree), or an expanded tree by itself, such as public/current. All methods may be called concurrently.
+// Source follows a publication for readers. It may be a store, or a Folder's root, where the checkpoint names a zip (or,
+// where that is missing, a tree), or an expanded tree by itself, such as public/current. A store that can't be reached
+// leaves what is open as it is. All methods may be called concurrently.
 type Source struct {
-	root   string
+	place  place
 	logger *slog.Logger
+	every  time.Duration
 	packs  packs
 
 	mu       sync.Mutex
@@ -27,6 +26,7 @@ type Source struct {
 	recent   []*Snapshot // those before it, the newest first
 	pinned   []*Snapshot // others that readers named, the last used first
 	err      error       // why the newest could not be
+	away     error       // why the pointer can't be looked at
 	seen     pointer     // what current, or err, was made of
 	lookedAt time.Time
 	triedAt  time.Time  // when err was found
@@ -45,8 +45,14 @@ type Snapshot struct {
 	counted
 }
 
-// OpenSource follows the publication at root. It need not have a snapshot yet. A snapshot that can't be opened is told
-// to logger, while the one before is still served.
+func newSnapshot(t Tree, c Checkpoint, packsDir string) *Snapshot {
+	snap := &Snapshot{Tree: t, ID: c.Snapshot, Checkpoint: c, packsDir: packsDir}
+	snap.retain()
+	return snap
+}
+
+// OpenSource follows the publication in the folder root. It need not have a snapshot yet. A snapshot that can't be opened
+// is told to logger, while the one before is still served.
 func OpenSource(root string, logger *slog.Logger) (*Source, error) {
 	abs, err := filepath.Abs(root)
 	if err != nil {
@@ -55,14 +61,27 @@ func OpenSource(root string, logger *slog.Logger) (*Source, error) {
 	if info, err := os.Stat(abs); err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
 		return nil, errors.Join(fmt.Errorf("open source %s: not a folder", abs), err)
 	}
-	return &Source{root: abs, logger: logger}, nil
+	return newSource(folder{abs}, logger), nil
 }
+
+// OpenStoreSource follows the publication in a store. It keeps up to memory bytes of it, and reads the rest by ranges;
+// a snapshot of a quarter of that it reads whole, so that a store that goes away is not missed.
+func OpenStoreSource(store Store, memory int64, logger *slog.Logger) *Source {
+	return newSource(&remotePlace{store, newBlocks(store, memory)}, logger)
+}
+
+func newSource(p place, logger *slog.Logger) *Source {
+	return &Source{place: p, logger: logger, every: p.every()}
+}
+
+// Every is how long a look at the pointer is trusted: a new snapshot is seen that much later at most.
+func (s *Source) Every() time.Duration { return s.every }
 
 // Current answers the newest snapshot that could be opened, for the caller to Release. Only the first call waits for
 // opening; a later one goes on with the old snapshot while a new one is opened beside it. ErrEmpty: there is none yet.
 func (s *Source) Current() (*Snapshot, error) {
 	s.mu.Lock()
-	due := time.Since(s.lookedAt) >= recheck
+	due := time.Since(s.lookedAt) >= s.every
 	if due {
 		s.lookedAt = time.Now()
 	}
@@ -106,16 +125,19 @@ func (s *Source) first() (*Snapshot, error) {
 
 // refresh opens what the pointer names, if that changed, or tries again what failed. It needs opening.
 func (s *Source) refresh() error {
-	seen := s.look()
+	seen, err := s.place.look(s.seen)
+	if s.tellAway(err); err != nil {
+		return err
+	}
 	s.mu.Lock()
-	err := s.err
+	err = s.err
 	known := seen.same(s.seen) && (s.current != nil || err != nil)
 	told := known && err != nil
 	s.mu.Unlock()
-	if known && (err == nil || time.Since(s.triedAt) < recheck) {
+	if known && (err == nil || time.Since(s.triedAt) < s.every) {
 		return err
 	}
-	next, err := s.open()
+	next, err := s.open(seen)
 	s.mu.Lock()
 	old := s.current
 	s.seen, s.err, s.triedAt = seen, err, time.Now()
@@ -129,62 +151,32 @@ func (s *Source) refresh() error {
 	return err
 }
 
-// open opens the snapshot that the pointer names now.
-func (s *Source) open() (*Snapshot, error) {
-	c, err := readCheckpoint(filepath.Join(s.root, checkpointFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return s.openTree()
-	}
+// open opens what a look saw.
+func (s *Source) open(seen pointer) (*Snapshot, error) {
+	snap, err := s.place.open(seen)
 	if err != nil {
 		return nil, err
 	}
-	snap, err := s.openID(c)
-	if errors.Is(err, fs.ErrNotExist) {
-		if dir, dirErr := OpenDir(s.root); dirErr == nil { // a tree with its checkpoint beside it
-			snap, err = &Snapshot{Tree: dir, ID: c.Snapshot, Checkpoint: c, source: s, packsDir: filepath.Join(s.root, packsDir)}, nil
-			snap.retain()
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	if snap.Digest() != c.Digest {
+	snap.source = s
+	if want := snap.Checkpoint.Digest; snap.Digest() != want {
 		snap.Release()
-		return nil, fmt.Errorf("open snapshot %s: %w: its digest is %s, not %s", c.Snapshot, ErrDamaged, snap.Digest(), c.Digest)
+		return nil, fmt.Errorf("open snapshot %s: %w: its digest is %s, not %s", snap.ID, ErrDamaged, snap.Digest(), want)
 	}
 	return snap, nil
 }
 
-// openTree opens a tree without a checkpoint. Its name tells its id, or else the time and digest of its sums do; the
-// time of the next build is unknown and said to be now.
-func (s *Source) openTree() (*Snapshot, error) {
-	dir, err := OpenDir(s.root)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: %w", s.root, ErrEmpty)
+// tellAway remembers whether the pointer could be looked at, and logs when that changes.
+func (s *Source) tellAway(err error) {
+	s.mu.Lock()
+	before, serving := s.away, s.current != nil
+	s.away = err
+	s.mu.Unlock()
+	switch {
+	case err != nil && before == nil && serving:
+		s.logger.Error("can't look for a newer snapshot; what is open is served", "from", s.place, "err", err)
+	case err == nil && before != nil:
+		s.logger.Info("the store answers again", "from", s.place)
 	}
-	if err != nil {
-		return nil, err
-	}
-	info, err := os.Stat(dir.path(SumsFile))
-	if err != nil {
-		return nil, err
-	}
-	id := filepath.Base(dir.root)
-	built, ok := ParseSnapshotID(id)
-	if !ok {
-		built = info.ModTime()
-		id = SnapshotID(built, dir.Digest())
-	}
-	at := built.UTC().Format(TimeLayout)
-	snap := &Snapshot{
-		Tree: dir, ID: id, source: s, packsDir: filepath.Join(s.root, packsDir),
-		Checkpoint: Checkpoint{Snapshot: id, BuiltAt: at, NextAt: at, Digest: dir.Digest()},
-	}
-	if ok { // public/tree/<id>
-		snap.packsDir = filepath.Join(dir.root, "..", "..", packsDir)
-	}
-	snap.retain()
-	return snap, nil
 }
 
 // ReadPack reads a file out of the pack of an hour.
@@ -192,16 +184,28 @@ func (s *Snapshot) ReadPack(hour, name string) ([]byte, error) {
 	if _, ok := parseHour(hour); !ok {
 		return nil, fmt.Errorf("read pack %.20q: %w: not an hour", hour, ErrDamaged)
 	}
-	p, err := s.source.packs.open(filepath.Join(s.packsDir, hour+".zip"))
-	if err != nil {
-		return nil, fmt.Errorf("read pack: %w", err)
+	data, err := s.readPack(hour, name)
+	if errors.Is(err, ErrCondition) { // it was written anew, without a service that was erased
+		data, err = s.readPack(hour, name)
 	}
-	defer p.Release()
-	data, err := p.zip.ReadFile(name)
 	if err != nil {
 		return nil, fmt.Errorf("read pack %s: %w", hour, err)
 	}
 	return data, nil
+}
+
+func (s *Snapshot) readPack(hour, name string) ([]byte, error) {
+	of := s.source
+	p, err := of.packs.open(s.packsDir+"/"+hour, func() (*ZipFile, error) { return of.place.openPack(s.packsDir, hour) })
+	if err != nil {
+		return nil, err
+	}
+	defer p.Release()
+	data, err := p.zip.ReadFile(name)
+	if errors.Is(err, ErrCondition) {
+		of.packs.drop(p)
+	}
+	return data, err
 }
 
 // Close lets go of the current snapshot and of the packs. It is called when no more calls come.
@@ -231,32 +235,4 @@ func (c *counted) Release() {
 	if c.users.Add(-1) == 0 && c.close != nil {
 		_ = c.close()
 	}
-}
-
-// pointer is how a publication's pointer looked: the checkpoint, or the folder and sums of a tree.
-type pointer []os.FileInfo
-
-func (s *Source) look() pointer {
-	if info, err := os.Stat(filepath.Join(s.root, checkpointFile)); err == nil {
-		return pointer{info}
-	}
-	var p pointer
-	for _, path := range []string{s.root, filepath.Join(s.root, SumsFile)} {
-		if info, err := os.Stat(path); err == nil {
-			p = append(p, info)
-		}
-	}
-	return p
-}
-
-func (p pointer) same(q pointer) bool {
-	if len(p) != len(q) {
-		return false
-	}
-	for i := range p {
-		if !os.SameFile(p[i], q[i]) || !p[i].ModTime().Equal(q[i].ModTime()) || p[i].Size() != q[i].Size() {
-			return false
-		}
-	}
-	return true
 }

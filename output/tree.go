@@ -72,9 +72,17 @@ func (m Member) Load() (Content, error) {
 func (m Member) readRaw(r io.Reader, size int64) ([]byte, error) {
 	raw := make([]byte, size)
 	if _, err := io.ReadFull(r, raw); err != nil {
-		return nil, fmt.Errorf("read %s: %w: %w", m.Name, ErrDamaged, err)
+		return nil, fmt.Errorf("read %s: %w", m.Name, damaged(err))
 	}
 	return raw, nil
+}
+
+// damaged marks an error of reading as damage of what was read, unless it is one of reaching it.
+func damaged(err error) error {
+	if errors.Is(err, ErrUnreachable) || errors.Is(err, ErrCondition) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrDamaged, err)
 }
 
 // deflateOf answers the raw deflate bytes if they are those of data. No sum is needed to tell.
@@ -99,7 +107,7 @@ func (m Member) deflateOf(data []byte) ([]byte, error) {
 		err = io.ErrUnexpectedEOF
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w: %w", m.Name, ErrDamaged, err)
+		return nil, fmt.Errorf("read %s: %w", m.Name, damaged(err))
 	}
 	return raw, nil
 }
@@ -161,7 +169,7 @@ func (m Member) decode(w io.Writer, r io.Reader) error {
 	case to.err != nil:
 		return fmt.Errorf("copy %s: %w", m.Name, to.err)
 	case err != nil:
-		return fmt.Errorf("read %s: %w: %w", m.Name, ErrDamaged, err)
+		return fmt.Errorf("read %s: %w", m.Name, damaged(err))
 	case n != m.Size:
 		return fmt.Errorf("read %s: %w: its size is not %d", m.Name, ErrDamaged, m.Size)
 	case Sum(sum.Sum(nil)) != m.Sum || m.checkCRC && crc.Sum32() != m.crc:

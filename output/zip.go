@@ -26,7 +26,7 @@ type Zip struct {
 func OpenZip(r io.ReaderAt, size int64) (*Zip, error) {
 	zr, err := zip.NewReader(r, size)
 	if err != nil {
-		return nil, fmt.Errorf("open zip: %w: %w", ErrDamaged, err)
+		return nil, fmt.Errorf("open zip: %w", damaged(err))
 	}
 	if len(zr.File) == 0 || zr.File[len(zr.File)-1].Name != SumsFile {
 		return nil, fmt.Errorf("open zip: %w: its last member is not %s", ErrDamaged, SumsFile)
@@ -49,12 +49,12 @@ func (z *Zip) readSums(f *zip.File) ([]byte, error) {
 	}
 	r, err := f.Open()
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w: %w", SumsFile, ErrDamaged, err)
+		return nil, fmt.Errorf("read %s: %w", SumsFile, damaged(err))
 	}
 	defer r.Close()
 	data, err := io.ReadAll(r)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w: %w", SumsFile, ErrDamaged, err)
+		return nil, fmt.Errorf("read %s: %w", SumsFile, damaged(err))
 	}
 	return data, nil
 }
@@ -106,7 +106,7 @@ func (z *Zip) member(f *zip.File, sum Sum) Member {
 		section: func() (io.ReadCloser, int64, error) {
 			at, err := f.DataOffset()
 			if err != nil {
-				return nil, 0, fmt.Errorf("read %s: %w: %w", f.Name, ErrDamaged, err)
+				return nil, 0, fmt.Errorf("read %s: %w", f.Name, damaged(err))
 			}
 			size := int64(f.CompressedSize64)
 			return io.NopCloser(io.NewSectionReader(z.r, at, size)), size, nil
@@ -159,10 +159,10 @@ type readMember struct {
 func (f *readMember) Stat() (fs.FileInfo, error) { return f.info, nil }
 func (f *readMember) Close() error               { return nil }
 
-// ZipFile is a Zip with the file that it is read from.
+// ZipFile is a Zip with what it is read from.
 type ZipFile struct {
 	*Zip
-	file *os.File
+	file io.Closer
 }
 
 // OpenZipFile opens a zip on disk.

@@ -117,7 +117,7 @@ func serveSource(ctx context.Context, l, figures net.Listener, source *output.So
 
 // follow looks at the pointer until ctx ends.
 func follow(ctx context.Context, source *output.Source) {
-	tick := time.NewTicker(lookEvery)
+	tick := time.NewTicker(max(lookEvery, source.Every()))
 	defer tick.Stop()
 	for {
 		select {

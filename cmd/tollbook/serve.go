@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -23,14 +24,16 @@ import (
 type serveOptions struct {
 	listenOptions
 	proxyOptions
-	From string
+	From   string
+	Memory int // MB
 }
 
 // AddFlags adds the flags of serve.
 func (o *serveOptions) AddFlags(f *pflag.FlagSet) {
 	o.listenOptions.AddFlags(f, rateLimit)
 	o.proxyOptions.AddFlags(f)
-	f.StringVar(&o.From, "from", filepath.Join("tollbook-data", "public"), "`folder` that snapshots are published to, or one expanded tree")
+	f.StringVar(&o.From, "from", filepath.Join("tollbook-data", "public"), "`folder` that snapshots are published to, or one expanded tree, or s3://bucket/prefix")
+	f.IntVar(&o.Memory, "memory", 128, "`MB` of a bucket to keep in memory; a snapshot of a quarter of that is read whole, so that a bucket that is away for a while is not missed")
 }
 
 func newServeCommand() *cobra.Command {
@@ -46,6 +49,11 @@ Each answer of the API tells its client how many requests he has left; who has n
 back. A client is an IPv4 address or an IPv6 network of 64 bits. Behind a proxy name it with --trusted-proxies, or all who
 come through it share one limit.
 
+A bucket is read by ranges, and asked every two seconds whether there is a newer snapshot. AWS_ENDPOINT_URL, AWS_REGION,
+AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN say where it is and who asks; without a key only what is
+public can be read. While it can't be reached, what is open goes on being served, with X-Snapshot-Warning: stale and a
+warning in /readyz.
+
 /healthz answers while the process is up, /readyz while a snapshot is open; /metrics only on the address of --metrics.
 
 EXIT STATUS
@@ -53,6 +61,9 @@ EXIT STATUS
 0 when it was told to stop, 1 when it could not listen or read.`,
 		Args: arguments(),
 		PreRunE: func(*cobra.Command, []string) error {
+			if o.Memory < 16 || o.Memory > 1<<20 {
+				return usagef("--memory %d: it is 16 MB or more", o.Memory)
+			}
 			_, err := o.trusted()
 			return cmp.Or(o.validate(), err)
 		},
@@ -80,23 +91,40 @@ func runServe(ctx context.Context, o serveOptions, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	source, err := output.OpenSource(o.From, logger)
+	source, err := o.open(logger)
 	if err != nil {
 		return err
 	}
 	defer source.Close()
 	if s, err := source.Current(); err == nil {
 		s.Release()
-	} else if !errors.Is(err, output.ErrEmpty) {
-		return err
+	} else if errors.Is(err, output.ErrEmpty) {
+		logger.Warn("nothing is published yet: run tollbook build", "from", o.From)
+	} else if errors.Is(err, output.ErrUnreachable) {
+		logger.Error("the bucket can't be reached; it is tried again", "from", o.From, "err", err)
 	} else {
-		logger.Warn("nothing is published yet: run tollbook build", "folder", o.From)
+		return err
 	}
 	fmt.Fprintf(stdout, "Serving %s on http://%s/ (Ctrl-C stops)\n", o.From, l.Addr())
 	if figures != nil {
 		fmt.Fprintf(stdout, "Figures on http://%s/metrics\n", figures.Addr())
 	}
 	return serveSource(ctx, l, figures, source, serve.Options{Logger: logger, RateLimit: o.RateLimit, Trusted: trusted})
+}
+
+// readAttempts is how often a request to a bucket is made for a reader, who waits for it.
+const readAttempts = 3
+
+// open follows a folder or a bucket.
+func (o *serveOptions) open(logger *slog.Logger) (*output.Source, error) {
+	if !output.IsBucket(o.From) {
+		return output.OpenSource(o.From, logger)
+	}
+	store, err := output.OpenStore(o.From, output.StoreOptions{Getenv: os.Getenv, Attempts: readAttempts})
+	if err != nil {
+		return nil, err
+	}
+	return output.OpenStoreSource(store, int64(o.Memory)<<20, logger), nil
 }
 
 // prune drops snapshots and packs that nobody can ask for any more.

@@ -36,6 +36,8 @@ func errorOf(err error) site.Error {
 		return site.Error{Code: http.StatusTooManyRequests, Type: site.ErrorRateLimited, Message: "too many requests from this address; Retry-After says in how many seconds there are more"}
 	case errors.Is(err, output.ErrEmpty):
 		return site.Error{Code: http.StatusServiceUnavailable, Type: site.ErrorUnavailable, Message: "nothing is published yet"}
+	case errors.Is(err, output.ErrUnreachable):
+		return site.Error{Code: http.StatusServiceUnavailable, Type: site.ErrorUnavailable, Message: "the store that holds this can't be reached now"}
 	case errors.As(err, &unready):
 		return site.Error{Code: http.StatusServiceUnavailable, Type: site.ErrorUnavailable, Message: "no snapshot can be opened"}
 	default:

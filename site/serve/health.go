@@ -2,6 +2,7 @@ package serve
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"time"
 
@@ -38,10 +39,20 @@ func ready(source Source, now time.Time) (readiness, error) {
 	defer snap.Release()
 	built := snap.Checkpoint.Built()
 	r := readiness{Status: "ready", Snapshot: snap.ID, BuiltAt: site.NewTime(built), AgeSeconds: int64(now.Sub(built) / time.Second)}
-	if source.Err() != nil {
-		r.Warning = "the newest snapshot can't be opened; this one, from before, is served"
-	}
+	r.Warning = warning(source.Err())
 	return r, nil
+}
+
+// warning says why there may be a newer snapshot than the one that is served, "" for nil.
+func warning(err error) string {
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, output.ErrUnreachable):
+		return "the store can't be reached; this snapshot, from before, is served"
+	default:
+		return "the newest snapshot can't be opened; this one, from before, is served"
+	}
 }
 
 // tellHealth answers an address of this file.

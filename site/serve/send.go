@@ -39,11 +39,12 @@ var (
 	headerNosniff = []string{"nosniff"}
 	headerAny     = []string{"*"}
 	headerVary    = []string{"Accept-Encoding"}
-	headerExpose  = []string{"ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, X-Snapshot"}
+	headerExpose  = []string{"ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, X-Snapshot, X-Snapshot-Warning"}
 	headerPinned  = []string{"public, max-age=86400, immutable"}
 	headerNoStore = []string{"no-store"}
 	headerPolicy  = []string{contentPolicy}
 	headerGzip    = []string{"gzip"}
+	headerStale   = []string{"stale"} // a newer snapshot can't be opened, or not even looked for
 )
 
 func contentType(key string) string {

@@ -174,6 +174,9 @@ func (h *handler) get(w *reply, r *http.Request) {
 	header := w.Header()
 	header["Vary"] = headerVary
 	header["X-Snapshot"] = v.name
+	if q.Snapshot == "" && h.source.Err() != nil {
+		header["X-Snapshot-Warning"] = headerStale
+	}
 	if err == nil {
 		err = h.reply(w, r, v, snap, q)
 	}

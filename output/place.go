@@ -1,0 +1,204 @@
+package output
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// place is where a source finds a publication. All methods may be called concurrently.
+type place interface {
+	// look tells how the pointer looks now. An error says that it can't be told.
+	look(before pointer) (pointer, error)
+	// open opens what a look saw, retained once.
+	open(p pointer) (*Snapshot, error)
+	// openID opens a snapshot by its id, retained once; fs.ErrNotExist where there is none.
+	openID(c Checkpoint) (*Snapshot, error)
+	// isKept says whether there is something to open under an id.
+	isKept(id string) (bool, error)
+	// openPack opens the pack of an hour; dir is the snapshot's packs.
+	openPack(dir, hour string) (*ZipFile, error)
+	// every is how long a look is trusted.
+	every() time.Duration
+	String() string
+}
+
+// pointer is how a publication's pointer looked: of a folder the files of the checkpoint, or of a tree; of a store what
+// the checkpoint says.
+type pointer struct {
+	files      []os.FileInfo
+	etag       string
+	checkpoint Checkpoint
+	err        error // why it can't be read
+}
+
+func (p pointer) same(q pointer) bool {
+	if len(p.files) != len(q.files) || p.etag != q.etag {
+		return false
+	}
+	for i := range p.files {
+		if !os.SameFile(p.files[i], q.files[i]) || !p.files[i].ModTime().Equal(q.files[i].ModTime()) || p.files[i].Size() != q.files[i].Size() {
+			return false
+		}
+	}
+	return true
+}
+
+// folder is a place on disk: a Folder's root, or a tree by itself.
+type folder struct{ root string }
+
+func (f folder) String() string       { return f.root }
+func (f folder) every() time.Duration { return 250 * time.Millisecond }
+
+func (f folder) look(pointer) (pointer, error) {
+	if info, err := os.Stat(filepath.Join(f.root, checkpointFile)); err == nil {
+		return pointer{files: []os.FileInfo{info}}, nil
+	}
+	var p pointer
+	for _, path := range []string{f.root, filepath.Join(f.root, SumsFile)} {
+		if info, err := os.Stat(path); err == nil {
+			p.files = append(p.files, info)
+		}
+	}
+	return p, nil
+}
+
+func (f folder) open(pointer) (*Snapshot, error) {
+	c, err := readCheckpoint(filepath.Join(f.root, checkpointFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return f.openTree()
+	}
+	if err != nil {
+		return nil, err
+	}
+	snap, err := f.openID(c)
+	if errors.Is(err, fs.ErrNotExist) {
+		if dir, dirErr := OpenDir(f.root); dirErr == nil { // a tree with its checkpoint beside it
+			return newSnapshot(dir, c, filepath.Join(f.root, packsDir)), nil
+		}
+	}
+	return snap, err
+}
+
+// openTree opens a tree without a checkpoint. Its name tells its id, or else the time and digest of its sums do; the
+// time of the next build is unknown and said to be now.
+func (f folder) openTree() (*Snapshot, error) {
+	dir, err := OpenDir(f.root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w", f.root, ErrEmpty)
+	}
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(dir.path(SumsFile))
+	if err != nil {
+		return nil, err
+	}
+	id, packs := filepath.Base(dir.root), filepath.Join(f.root, packsDir)
+	built, ok := ParseSnapshotID(id)
+	if ok { // public/tree/<id>
+		packs = filepath.Join(dir.root, "..", "..", packsDir)
+	} else {
+		built = info.ModTime()
+		id = SnapshotID(built, dir.Digest())
+	}
+	at := built.UTC().Format(TimeLayout)
+	return newSnapshot(dir, Checkpoint{Snapshot: id, BuiltAt: at, NextAt: at, Digest: dir.Digest()}, packs), nil
+}
+
+// openID opens the zip of a snapshot, or its tree where that is missing.
+func (f folder) openID(c Checkpoint) (*Snapshot, error) {
+	packs := filepath.Join(f.root, packsDir)
+	z, err := OpenZipFile(filepath.Join(f.root, snapshotsDir, c.Snapshot+".zip"))
+	if err == nil {
+		snap := newSnapshot(z, c, packs)
+		snap.close = z.Close
+		return snap, nil
+	}
+	if errors.Is(err, fs.ErrNotExist) { // and the zip is what should be there
+		if dir, dirErr := OpenDir(filepath.Join(f.root, treeDir, c.Snapshot)); dirErr == nil {
+			return newSnapshot(dir, c, packs), nil
+		}
+	}
+	return nil, err
+}
+
+func (f folder) isKept(id string) (bool, error) {
+	for _, path := range []string{filepath.Join(f.root, snapshotsDir, id+".zip"), filepath.Join(f.root, treeDir, id, SumsFile)} {
+		if _, err := os.Stat(path); err == nil {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func (f folder) openPack(dir, hour string) (*ZipFile, error) {
+	return OpenZipFile(filepath.Join(dir, hour+".zip"))
+}
+
+// remotePlace is a place in a store, read by ranges.
+type remotePlace struct {
+	store  Store
+	blocks *blocks
+}
+
+func (r *remotePlace) String() string { return r.store.String() }
+
+// every: a request each time, of which a million cost a few tenths of a dollar.
+func (r *remotePlace) every() time.Duration { return 2 * time.Second }
+
+func (r *remotePlace) look(before pointer) (pointer, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), fetchTime)
+	defer cancel()
+	obj, data, err := readObject(ctx, r.store, checkpointFile, GetOptions{IfNone: before.etag}, maxCheckpoint)
+	switch {
+	case errors.Is(err, ErrSame):
+		return before, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return pointer{etag: "none", err: fmt.Errorf("%s: %w", r.store, ErrEmpty)}, nil
+	case err != nil:
+		return pointer{}, unreachable(err)
+	}
+	p := pointer{etag: obj.ETag}
+	if p.checkpoint, p.err = ParseCheckpoint(data); p.err != nil {
+		p.err = fmt.Errorf("%s: %w", r.store, p.err)
+	}
+	return p, nil
+}
+
+func (r *remotePlace) open(p pointer) (*Snapshot, error) {
+	if p.err != nil {
+		return nil, p.err
+	}
+	return r.openID(p.checkpoint)
+}
+
+func (r *remotePlace) openID(c Checkpoint) (*Snapshot, error) {
+	z, err := remoteZip(r.blocks, snapshotName(c.Snapshot))
+	if err != nil {
+		return nil, err
+	}
+	return newSnapshot(z, c, ""), nil
+}
+
+func (r *remotePlace) isKept(id string) (bool, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), fetchTime)
+	defer cancel()
+	_, err := r.store.Stat(ctx, snapshotName(id))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, unreachable(err)
+}
+
+func (r *remotePlace) openPack(_, hour string) (*ZipFile, error) {
+	return remoteZip(r.blocks, packName(hour))
+}
+
+// snapshotName and packName are the names of zips in a publication, in a folder as in a bucket.
+func snapshotName(id string) string { return snapshotsDir + "/" + id + ".zip" }
+func packName(hour string) string   { return packsDir + "/" + hour + ".zip" }

@@ -1,0 +1,385 @@
+package output
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tollbook/output/outputtest"
+)
+
+// hookedStore puts hook between: it may fail an operation before or after doing it.
+type hookedStore struct {
+	Store
+	hook func(op, name string, do func() error) error
+}
+
+func (s *hookedStore) Put(ctx context.Context, name string, body Body, o PutOptions) (etag string, err error) {
+	err = s.hook("put", name, func() error {
+		etag, err = s.Store.Put(ctx, name, body, o)
+		return err
+	})
+	return etag, err
+}
+
+func (s *hookedStore) Get(ctx context.Context, name string, o GetOptions) (obj Object, body io.ReadCloser, err error) {
+	err = s.hook("get", name, func() error {
+		obj, body, err = s.Store.Get(ctx, name, o)
+		return err
+	})
+	if err != nil && body != nil {
+		body.Close()
+	}
+	return obj, body, err
+}
+
+func (s *hookedStore) Stat(ctx context.Context, name string) (obj Object, err error) {
+	err = s.hook("stat", name, func() error {
+		obj, err = s.Store.Stat(ctx, name)
+		return err
+	})
+	return obj, err
+}
+
+func (s *hookedStore) List(ctx context.Context, folder string) (list []Object, err error) {
+	err = s.hook("list", folder, func() error {
+		list, err = s.Store.List(ctx, folder)
+		return err
+	})
+	return list, err
+}
+
+func (s *hookedStore) Delete(ctx context.Context, names []string) error {
+	return s.hook("delete", strings.Join(names, " "), func() error { return s.Store.Delete(ctx, names) })
+}
+
+func (s *hookedStore) Sweep(ctx context.Context) error {
+	return s.hook("sweep", "", func() error { return s.Store.Sweep(ctx) })
+}
+
+// copyTo puts a folder's zips and its pointer into a store, as anybody could.
+func copyTo(t testing.TB, s Store, d *Folder) {
+	t.Helper()
+	for _, pattern := range []string{snapshotsDir + "/*.zip", packsDir + "/*.zip", checkpointFile} {
+		paths, err := filepath.Glob(filepath.Join(d.Root(), pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			name, err := filepath.Rel(d.Root(), path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := openBody(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Put(t.Context(), filepath.ToSlash(name), body, PutOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			body.Close()
+		}
+	}
+}
+
+// Every store is followed as a folder is: pins, packs and all.
+func TestStoreSource(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		about string
+		open  func(t *testing.T) Store
+	}{
+		{"folder", func(t *testing.T) Store { return openStore(t, tempDir(t), nil) }},
+		{"versitygw", func(t *testing.T) Store {
+			server := outputtest.Versity(t)
+			return openStore(t, server.Bucket(t), server)
+		}},
+	} {
+		t.Run(test.about, func(t *testing.T) {
+			t.Parallel()
+			var requests atomic.Int64
+			store := &hookedStore{test.open(t), func(_, _ string, do func() error) error { requests.Add(1); return do() }}
+			d := openFolder(t, tempDir(t))
+			s := OpenStoreSource(store, 0, quiet())
+			defer s.Close()
+			if _, err := s.Current(); !errors.Is(err, ErrEmpty) {
+				t.Fatalf("before the first: %v, want %v", err, ErrEmpty)
+			}
+			var ids []string
+			for i := range 9 {
+				ids = append(ids, mustPublish(t, d, t0.Add(time.Duration(i)*time.Minute), tree(i)).Checkpoint.Snapshot)
+				copyTo(t, store, d)
+				requests.Store(0)
+				if err := s.Refresh(); err != nil {
+					t.Fatal(err)
+				}
+				snap := current(t, s)
+				for name, want := range tree(i) {
+					if got := readString(t, snap, name); got != want {
+						t.Errorf("%s of %s reads %.40q", name, snap.ID, got)
+					}
+				}
+				if n := requests.Load(); snap.ID != ids[i] || n > 4 { // pointer, size, end, and the rest that is read ahead
+					t.Errorf("open is %s, want %s; %d requests", snap.ID, ids[i], n)
+				}
+				snap.Release()
+			}
+			for i, id := range ids {
+				snap := pinned(t, s, id)
+				if got := readString(t, snap, "index.html"); got != tree(i)["index.html"] {
+					t.Errorf("%s reads %s", id, got)
+				}
+				data, err := snap.ReadPack("2026112023", "v1/checks/block=0.json")
+				if err != nil || string(data) != "rows of 2026112023" {
+					t.Errorf("pack: %q, %v", data, err)
+				}
+				snap.Release()
+			}
+			for _, id := range []string{"", "x", "../" + ids[0], "20261120T234501Z-ffffff"} {
+				if _, err := s.Pinned(id); !errors.Is(err, ErrNotKept) {
+					t.Errorf("%q: %v, want %v", id, err, ErrNotKept)
+				}
+			}
+		})
+	}
+}
+
+// A store that goes away leaves what is open; one that comes back with a different build is followed.
+func TestStoreSourceAway(t *testing.T) {
+	t.Parallel()
+	var away atomic.Bool
+	store := &hookedStore{openStore(t, tempDir(t), nil), func(op, name string, do func() error) error {
+		if away.Load() {
+			return fmt.Errorf("%s %s: %w", op, name, ErrUnreachable)
+		}
+		return do()
+	}}
+	var log bytes.Buffer
+	s := OpenStoreSource(store, 0, slog.New(slog.NewTextHandler(&log, nil)))
+	defer s.Close()
+
+	away.Store(true)
+	if _, err := s.Current(); !errors.Is(err, ErrUnreachable) {
+		t.Fatalf("away from the beginning: %v, want %v", err, ErrUnreachable)
+	}
+	away.Store(false)
+	d := openFolder(t, tempDir(t))
+	first := mustPublish(t, d, t0, tree(1)).Checkpoint.Snapshot
+	copyTo(t, store, d)
+	snap := current(t, s)
+	defer snap.Release()
+	if err := s.Refresh(); err != nil || s.Err() != nil || snap.ID != first {
+		t.Fatalf("open is %s, %v, %v", snap.ID, err, s.Err())
+	}
+
+	away.Store(true)
+	for range 3 {
+		if err := s.Refresh(); !errors.Is(err, ErrUnreachable) {
+			t.Errorf("refresh: %v", err)
+		}
+	}
+	if !errors.Is(s.Err(), ErrUnreachable) {
+		t.Errorf("the source says %v", s.Err())
+	}
+	for name, want := range tree(1) { // all of a small snapshot is in memory
+		if got := readString(t, current(t, s), name); got != want {
+			t.Errorf("%s reads %.40q", name, got)
+		}
+	}
+	if _, err := s.Pinned("20261120T234501Z-ffffff"); !errors.Is(err, ErrUnreachable) {
+		t.Errorf("another snapshot: %v, which is not to say that it is not kept", err)
+	}
+
+	// Another directory altogether, of an earlier time.
+	other := openFolder(t, tempDir(t))
+	want := mustPublish(t, other, t0.Add(-time.Hour), tree(7)).Checkpoint.Snapshot
+	copyTo(t, store.Store, other)
+	away.Store(false)
+	if err := s.Refresh(); err != nil || s.Err() != nil {
+		t.Errorf("back again: %v, %v", err, s.Err())
+	}
+	next := current(t, s)
+	defer next.Release()
+	if got := readString(t, next, "index.html"); next.ID != want || got != tree(7)["index.html"] {
+		t.Errorf("open is %s with %s, want %s", next.ID, got, want)
+	}
+	if n := strings.Count(log.String(), "can't look"); n != 1 {
+		t.Errorf("logged %d times that it is away:\n%s", n, &log)
+	}
+}
+
+// A bad pointer is told and changes nothing.
+func TestStoreSourceBadPointer(t *testing.T) {
+	t.Parallel()
+	store := openStore(t, tempDir(t), nil)
+	s := OpenStoreSource(store, 0, quiet())
+	defer s.Close()
+	d := openFolder(t, tempDir(t))
+	id := mustPublish(t, d, t0, tree(1)).Checkpoint.Snapshot
+	copyTo(t, store, d)
+	current(t, s).Release()
+	for _, bad := range []string{"", "{}", `{"snapshot": "../x"}`, strings.Repeat("x", maxCheckpoint+1), strings.ReplaceAll(string(readFileOf(t, store, checkpointFile)), id, "20261120T234501Z-ffffff")} {
+		mustPut(t, store, checkpointFile, bad, PutOptions{})
+		if err := s.Refresh(); err == nil || s.Err() == nil {
+			t.Errorf("%.40q: no error", bad)
+		}
+		snap := current(t, s)
+		if snap.ID != id {
+			t.Errorf("%.40q: open is %s", bad, snap.ID)
+		}
+		snap.Release()
+	}
+}
+
+func readFileOf(t testing.TB, s Store, name string) []byte {
+	t.Helper()
+	_, text := mustGet(t, s, name, GetOptions{})
+	return []byte(text)
+}
+
+// Reads through blocks are reads of the object, whoever reads beside; no block is asked for twice at a time, and no more
+// are kept than may be.
+func TestBlocks(t *testing.T) {
+	t.Parallel()
+	store := openStore(t, tempDir(t), nil)
+	data := make([]byte, 200*blockSize+777)
+	rand.NewChaCha8([32]byte{2}).Read(data)
+	if _, err := store.Put(t.Context(), "a.zip", bytes.NewReader(data), PutOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	obj, err := store.Stat(t.Context(), "a.zip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var requests atomic.Int64
+	hooked := &hookedStore{store, func(_, _ string, do func() error) error { requests.Add(1); return do() }}
+
+	b := newBlocks(hooked, int64(len(data)*2))
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			got := make([]byte, len(data))
+			if n, err := b.readAt(obj, got, 0); n != len(data) || err != nil || !bytes.Equal(got, data) {
+				t.Errorf("%d bytes, %v", n, err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := requests.Load(); n != 4 { // 201 blocks, 64 at a time
+		t.Errorf("%d requests for 16 readers of all, want 4", n)
+	}
+
+	b = newBlocks(hooked, 0) // no more than it must have
+	for worker := range 8 {
+		rng := rand.New(rand.NewPCG(1, uint64(worker)))
+		wg.Go(func() {
+			for range 200 {
+				off := rng.Int64N(int64(len(data)) + 10)
+				p := make([]byte, rng.IntN(5*blockSize))
+				n, err := b.readAt(obj, p, off)
+				want := data[min(off, int64(len(data))):min(off+int64(len(p)), int64(len(data)))]
+				if !bytes.Equal(p[:n], want) || (n < len(p)) != (err == io.EOF) && len(p) > 0 || err != nil && err != io.EOF {
+					t.Errorf("read %d at %d: %d, %v", len(p), off, n, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	b.mu.Lock() // whoever fetched last may still make room
+	defer b.mu.Unlock()
+	if b.order.Len() > b.limit || len(b.byKey) != b.order.Len() {
+		t.Errorf("%d of %d blocks are kept, %d known", b.order.Len(), b.limit, len(b.byKey))
+	}
+
+	// The object is replaced: what is not in memory yet is not taken from the new one.
+	mustPut(t, store, "a.zip", strings.Repeat("new", len(data)/3), PutOptions{})
+	fresh := newBlocks(store, 0)
+	if _, err := fresh.readAt(obj, make([]byte, 10), 0); !errors.Is(err, ErrCondition) {
+		t.Errorf("a replaced object: %v, want %v", err, ErrCondition)
+	}
+	if len(fresh.byKey) > 0 {
+		t.Errorf("an error is kept")
+	}
+}
+
+// Answers that break off are asked for again, and then told.
+func TestFetchRangeBroken(t *testing.T) {
+	t.Parallel()
+	store := openStore(t, tempDir(t), nil)
+	mustPut(t, store, "a.zip", strings.Repeat("x", 1000), PutOptions{})
+	obj, err := store.Stat(t.Context(), "a.zip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		broken int
+		ok     bool
+	}{{0, true}, {fetchTries - 1, true}, {fetchTries, false}} {
+		left := test.broken
+		data, err := fetchRange(&shortStore{store, &left}, obj, 100, 800)
+		if (err == nil) != test.ok || test.ok && len(data) != 800 || !test.ok && !errors.Is(err, ErrUnreachable) {
+			t.Errorf("%d broken: %d bytes, %v", test.broken, len(data), err)
+		}
+	}
+}
+
+// shortStore breaks answers off.
+type shortStore struct {
+	Store
+	left *int
+}
+
+func (s *shortStore) Get(ctx context.Context, name string, o GetOptions) (Object, io.ReadCloser, error) {
+	obj, body, err := s.Store.Get(ctx, name, o)
+	if *s.left--; *s.left >= 0 && err == nil {
+		body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(body, 5), body}
+	}
+	return obj, body, err
+}
+
+// A zip with more members than its old directory can count is read by ranges, too.
+func TestRemoteZip64(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	w := NewZipWriter(&b, ZipOptions{Modified: t0})
+	const members = 70_000
+	for i := range members {
+		if err := w.Add(fmt.Sprintf("v1/%d/%d.json", i/1000, i), []byte(fmt.Sprintf("row %d", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sum, err := w.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := openStore(t, tempDir(t), nil)
+	if _, err := store.Put(t.Context(), "snapshots/x.zip", bytes.NewReader(b.Bytes()), PutOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	var requests atomic.Int64
+	z, err := remoteZip(newBlocks(&hookedStore{store, func(_, _ string, do func() error) error { requests.Add(1); return do() }}, 0), "snapshots/x.zip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := requests.Load(); z.Digest() != sum.Digest || len(z.Names()) != members+1 || n > int64(b.Len()/chunkSize)+3 {
+		t.Errorf("digest %s, %d members, %d requests for %d bytes", z.Digest(), len(z.Names()), n, b.Len())
+	}
+	for _, i := range []int{0, 1, 65_535, 65_536, members - 1} {
+		if got := readString(t, z, fmt.Sprintf("v1/%d/%d.json", i/1000, i)); got != fmt.Sprintf("row %d", i) {
+			t.Errorf("member %d reads %q", i, got)
+		}
+	}
+}
