@@ -224,6 +224,9 @@ func (c *client) failed(n *node, f *fault) {
 		}
 	}
 	wait := min(c.o.Backoff<<min(n.fails, 16), maxBackoff)
+	if f.kind == faultBehind {
+		wait = c.o.Backoff
+	}
 	wait = wait/2 + rand.N(wait) // so that many who failed together don't return together
 	if f.kind == faultRefused {
 		wait = maxWait
@@ -263,10 +266,15 @@ func (c *client) put(ctx context.Context, n *node, q question, size int) error {
 		}
 		bodies = append(bodies, body)
 	}
-	if err := q.read(calls); err != nil {
-		return &fault{faultLie, n.host, err.Error(), 0}
+	err := q.read(calls)
+	var f *fault
+	switch {
+	case err == nil || errors.Is(err, errForked):
+		return err
+	case errors.As(err, &f): // the reader knows the kind
+		return &fault{f.kind, n.host, f.text, 0}
 	}
-	return nil
+	return &fault{faultLie, n.host, err.Error(), 0}
 }
 
 // verify asks an address, before anything else, which network it serves.

@@ -1,0 +1,223 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+	"time"
+)
+
+func sortHashes(list *[]hash) {
+	slices.SortFunc(*list, compareHashes)
+	*list = slices.Compact(*list)
+}
+
+// askHead asks for the newest block, and for the newest that counts as confirmed.
+func (x *EVM) askHead(ctx context.Context) (confirmed, newest header, err error) {
+	if newest, err = x.blockAt(ctx, `"latest"`); err != nil {
+		return confirmed, newest, err
+	}
+	depth := int64(x.network.Confirmations)
+	if depth <= 0 && !x.noFinalized {
+		confirmed, err = x.blockAt(ctx, `"finalized"`)
+		var f *fault
+		if !errors.As(err, &f) || f.kind != faultUnsupported && f.kind != faultBehind {
+			return confirmed, newest, err
+		}
+		x.noFinalized = f.kind == faultUnsupported
+		x.options.Logger.Info("a node tells no finalized block; going by confirmations", "network", x.network.ID, "confirmations", usualConfirmations)
+	}
+	if depth <= 0 {
+		depth = usualConfirmations
+	}
+	confirmed, err = x.block(ctx, max(0, newest.number-depth))
+	return confirmed, newest, err
+}
+
+// block asks for a header by number.
+func (x *EVM) block(ctx context.Context, number int64) (h header, err error) {
+	err = x.client.ask(ctx, question{calls: []call{blockCall(number, false)}, read: func(calls []call) error {
+		h, err = readNumbered(calls[0].result, number)
+		return err
+	}})
+	return h, err
+}
+
+// readNumbered reads the header of a block that was asked for by its number.
+func readNumbered(result []byte, number int64) (header, error) {
+	h, _, err := readHeader(result, nil)
+	if err == nil && h.number != number {
+		err = fmt.Errorf("asked for block %d, got %d", number, h.number)
+	}
+	return h, err
+}
+
+func (x *EVM) blockAt(ctx context.Context, at string) (h header, err error) {
+	err = x.client.ask(ctx, question{
+		calls: []call{{method: "eth_getBlockByNumber", params: `[` + at + `,false]`}},
+		read: func(calls []call) error {
+			h, _, err = readHeader(calls[0].result, nil)
+			return err
+		},
+	})
+	return h, err
+}
+
+// openScans looks for settlers that no scan knows, and opens scans for them.
+func (x *EVM) openScans(ctx context.Context, confirmed header) error {
+	settlers, err := x.store.NewSettlers(ctx, x.network.ID)
+	if err != nil || len(settlers) == 0 {
+		return err
+	}
+	var from time.Time // the first day that is looked at
+	for i, s := range settlers {
+		day := x.network.Start
+		if s.Since != nil && s.Since.After(day) {
+			day = *s.Since
+		}
+		if i == 0 || day.Before(from) {
+			from = day
+		}
+	}
+	first, err := x.firstBlock(ctx, dayOf(from), confirmed)
+	if err != nil {
+		return fmt.Errorf("find the first block of %s: %w", from.Format(time.DateOnly), err)
+	}
+	return x.store.OpenScans(ctx, x.network.ID, settlers, first.number, first.time, confirmed.number)
+}
+
+// firstBlock finds the first block of a day, or the oldest that nodes still know. Where the chain is younger, it is its
+// first; where the day is to come, it is the confirmed head.
+func (x *EVM) firstBlock(ctx context.Context, day time.Time, confirmed header) (header, error) {
+	low, high := int64(0), confirmed // of low and all before it nothing is known; high is not before the day
+	if confirmed.time.Before(day) {
+		return confirmed, nil
+	}
+	for low < high.number {
+		middle := low + (high.number-low)/2
+		h, forgotten, err := x.blockIfKept(ctx, middle)
+		switch {
+		case forgotten:
+			low = middle + 1
+		case err != nil:
+			return h, err
+		case h.time.Before(day):
+			low = middle + 1
+		default:
+			high = h
+		}
+	}
+	return high, nil
+}
+
+// blockIfKept asks for a header that nodes may have forgotten.
+func (x *EVM) blockIfKept(ctx context.Context, number int64) (h header, forgotten bool, err error) {
+	err = x.client.ask(ctx, question{calls: []call{blockCall(number, false)}, read: func(calls []call) error {
+		h, err = readNumbered(calls[0].result, number)
+		if forgotten = errors.Is(err, errNull); forgotten {
+			return nil
+		}
+		return err
+	}})
+	var f *fault
+	if errors.As(err, &f) && f.kind == faultBehind {
+		return h, true, nil
+	}
+	return h, forgotten, err
+}
+
+// settleForks compares the newest end that was committed, and that the chain reaches, with the chain. Where they differ it
+// finds the newest kept end that is still part of the chain and rolls back to it.
+func (x *EVM) settleForks(ctx context.Context, newest header, report *Report) error {
+	ends, err := x.store.RangeEnds(ctx, x.network.ID)
+	if err != nil {
+		return err
+	}
+	for len(ends) > 0 && ends[0].Last > newest.number { // the node is behind, or the chain is shorter now: it will show
+		ends = ends[1:]
+	}
+	if len(ends) == 0 {
+		return nil
+	}
+	same, err := x.isPart(ctx, ends[0])
+	if err != nil || same {
+		return err
+	}
+	if err := x.agreed(ctx, ends[0], newest.number); err != nil {
+		return err
+	}
+	var failed error
+	i := sort.Search(len(ends), func(i int) bool {
+		if failed != nil {
+			return true
+		}
+		same, err := x.isPart(ctx, ends[i])
+		failed = err
+		return same
+	})
+	if failed != nil {
+		return failed
+	}
+	if i == len(ends) {
+		return fmt.Errorf("%w: of %d ends kept, blocks %d to %d", ErrNoAncestor, len(ends), ends[i-1].Last, ends[0].Last)
+	}
+	removed, err := x.store.RollBack(ctx, x.network.ID, ends[i].Last)
+	if err != nil {
+		return fmt.Errorf("roll back to block %d: %w", ends[i].Last, err)
+	}
+	report.RolledBack += removed
+	x.options.Metrics.at(x.network.ID, func(n *networkMetrics) { n.rollBacks++; n.rolledBack += removed })
+	x.options.Logger.Info("rolled back a reorganisation", "network", x.network.ID, "ancestor", ends[i].Last, "settlements", removed)
+	return nil
+}
+
+// isPart says whether a committed end is part of the chain that holds the anchor.
+func (x *EVM) isPart(ctx context.Context, e RangeEnd) (same bool, err error) {
+	err = x.client.ask(ctx, question{
+		calls: []call{blockCall(e.Last, false), blockCall(x.anchor.number, false)},
+		read: func(calls []call) error {
+			h, err := readNumbered(calls[0].result, e.Last)
+			if err != nil {
+				return err
+			}
+			anchor, err := readNumbered(calls[1].result, x.anchor.number)
+			if err == nil && anchor.hash != x.anchor.hash {
+				err = errForked
+			}
+			same = h.hash.String() == e.Hash
+			return err
+		},
+	})
+	if err != nil {
+		return false, fmt.Errorf("compare block %d: %w", e.Last, err)
+	}
+	return same, nil
+}
+
+// agreed asks every address before anything is rolled back. One that has come as far as the others and still knows the
+// committed block makes it a disagreement, which only time settles.
+func (x *EVM) agreed(ctx context.Context, e RangeEnd, newest int64) error {
+	if len(x.client.nodes) < 2 {
+		return nil
+	}
+	known := false
+	_, err := x.client.askEach(ctx, question{
+		calls: []call{blockCall(e.Last, false), {method: "eth_blockNumber", params: "[]"}},
+		read: func(calls []call) error {
+			h, err := readNumbered(calls[0].result, e.Last)
+			if err != nil {
+				return err
+			}
+			s := &scanner{data: calls[1].result}
+			at := s.quantity()
+			known = known || s.err == nil && at >= newest && h.hash.String() == e.Hash
+			return s.err
+		},
+	})
+	if err == nil && known {
+		return fmt.Errorf("block %d: %w", e.Last, errDisagree)
+	}
+	return err
+}

@@ -1,0 +1,186 @@
+package chain
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// transactionRun is a transaction's part of events.
+type transactionRun struct {
+	from, to int
+	block    *blockRun
+	settler  *settler // nil: no known one sent it
+	sender   address
+}
+
+// judge turns the events into rows. Where the transfers of settlers' transactions are not at hand, their receipts are asked
+// for; so they are where an authorisation lacks its transfer, and where a Permit2 proxy was used, since its transfer may
+// be of any token.
+func (r *reading) judge(ctx context.Context) (found, error) {
+	f := found{parent: r.start.parent, events: len(r.events)}
+	f.Range = Range{Scan: r.plan.scan.ID, Network: r.x.network.ID, First: r.first, Last: r.last, Hash: r.head.hash.String(), Time: r.head.time}
+	sums := newTally()
+	var open []transactionRun // whose receipts are needed
+	settlers := 0             // transactions that they sent
+	for b := range r.blocks {
+		run := &r.blocks[b]
+		for from := run.from; from < run.to; {
+			t := transactionRun{from: from, to: from + 1, block: run}
+			for t.to < run.to && r.events[t.to].transaction == r.events[from].transaction {
+				t.to++
+			}
+			from = t.to
+			sender, known := r.senders[r.events[t.from].transaction]
+			if !known {
+				continue // nothing of interest in it
+			}
+			t.sender, t.settler = sender, r.plan.settlers[sender]
+			if r.plan.scan.Counts {
+				r.count(sums, &t)
+			}
+			if t.settler == nil {
+				continue
+			}
+			settlers++
+			if !r.settleDirectly(&f, &t) {
+				open = append(open, t)
+			}
+		}
+	}
+	if r.wide {
+		transfers := 0
+		for i := range r.events {
+			if r.events[i].transfer() {
+				transfers++
+			}
+		}
+		r.x.cost.transfers(transfers, settlers)
+	}
+	if err := r.settleByReceipt(ctx, &f, open); err != nil {
+		return found{}, err
+	}
+	if r.plan.scan.Counts {
+		f.Seen, f.Senders = sums.rows(r.x.tokens)
+	}
+	return f, nil
+}
+
+// count adds a transaction to what a counting scan sees.
+func (r *reading) count(sums *tally, t *transactionRun) {
+	day := dayOf(t.block.header.time).Unix()
+	for i := t.from; i < t.to; i++ {
+		switch e := &r.events[i]; {
+		case e.authorization():
+			sums.seen[seenKey{e.contract, day}]++
+		case t.settler == nil && e.transfer() && e.amount != (hash{}) && addressOf(e.topics[1]) != t.sender && r.toRecipient(e):
+			sums.payment(t.sender, e, day)
+		}
+	}
+}
+
+// settleDirectly settles a transaction by the events at hand, or says that they do not suffice.
+func (r *reading) settleDirectly(f *found, t *transactionRun) bool {
+	events := r.events[t.from:t.to]
+	proxy := slices.ContainsFunc(events, func(e event) bool { return e.settled() })
+	authorized := slices.ContainsFunc(events, func(e event) bool { return e.authorization() })
+	if !proxy && !authorized {
+		return true // a transfer of its own
+	}
+	if proxy || !r.wide {
+		return false
+	}
+	pairs, orphans := settle(events, r.x.tokens)
+	if orphans > 0 {
+		return false
+	}
+	r.keep(f, t, pairs)
+	return true
+}
+
+func (r *reading) keep(f *found, t *transactionRun, pairs []pair) {
+	for _, p := range pairs {
+		if row, counts := r.x.settlement(p, t.settler, &t.block.header); counts {
+			f.Settlements = append(f.Settlements, row)
+		}
+	}
+}
+
+// settleByReceipt asks for receipts, which hold every event of a transaction. One that holds measured events which the range
+// did not, or lacks one that it did, convicts the range's answer.
+func (r *reading) settleByReceipt(ctx context.Context, f *found, open []transactionRun) error {
+	if len(open) == 0 {
+		return nil
+	}
+	q := question{}
+	for _, t := range open {
+		q.calls = append(q.calls, call{method: "eth_getTransactionReceipt", params: `["` + r.events[t.from].transaction.String() + `"]`})
+	}
+	receipts := make([][]event, len(open))
+	last := &open[len(open)-1]
+	probe := !r.wide && r.x.cost.probe()
+	if probe { // all transfers of one block, to learn which way is the lighter one
+		f := filter{contracts: r.x.contracts, topics: []hash{topicTransfer}}
+		number := r.events[last.from].block
+		q.calls = append(q.calls, call{method: "eth_getLogs", params: f.params(number, number)})
+	}
+	q.read = func(calls []call) (err error) {
+		for i := range open {
+			e := &r.events[open[i].from]
+			if receipts[i], err = readReceipt(calls[i].result, e.transaction, e.blockHash); err != nil {
+				return err
+			}
+			r.x.cost.receipt(len(calls[i].result))
+		}
+		if probe {
+			s := &scanner{data: calls[len(open)].result}
+			transfers, own := len(readEvents(s, nil)), 0
+			for i := range open {
+				if open[i].block == last.block {
+					own++
+				}
+			}
+			r.x.cost.transfers(transfers, own)
+			return s.end()
+		}
+		return nil
+	}
+	if err := r.x.client.ask(ctx, q); err != nil {
+		return err
+	}
+	for i := range open {
+		t := &open[i]
+		if !r.agree(r.events[t.from:t.to], receipts[i]) {
+			r.x.options.Metrics.failure(r.x.network.ID, string(faultLie))
+			return fmt.Errorf("transaction %v: %w", r.events[t.from].transaction, errCut)
+		}
+		pairs, _ := settle(receipts[i], r.x.tokens)
+		r.keep(f, t, pairs)
+	}
+	slices.SortStableFunc(f.Settlements, func(a, b Settlement) int {
+		if a.Block != b.Block {
+			return int(a.Block - b.Block)
+		}
+		return a.LogIndex - b.LogIndex
+	})
+	return nil
+}
+
+// agree says whether the range's answer holds what of a receipt it was asked for, and nothing else.
+func (r *reading) agree(got, receipt []event) bool {
+	asked := func(e *event) bool {
+		return e.settled() || r.x.tokens[e.contract] != nil && (e.authorization() || r.wide && e.transfer())
+	}
+	var want, have []int64
+	for i := range receipt {
+		if asked(&receipt[i]) {
+			want = append(want, receipt[i].index)
+		}
+	}
+	for i := range got {
+		if asked(&got[i]) {
+			have = append(have, got[i].index)
+		}
+	}
+	return slices.Equal(want, have)
+}
