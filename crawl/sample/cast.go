@@ -37,6 +37,9 @@ type service struct {
 	Latency           int // typical, in milliseconds
 	Temper            string
 	Gaps              [][2]int
+	Sales             *[2]float64 // payments a day, ninety days ago and now
+	Buyers            int
+	Loyal, Own        float64 // shares of its payments that one buyer makes, and it itself
 	Change            []revision
 
 	endpoints []endpoint

@@ -80,7 +80,7 @@ func (f *finding) read402(s *service, e endpoint, a reply) {
 	case c.Envelope.Channel == x402.ChannelHTML:
 		f.verdict, f.reason = broken, "states its payment requirements only inside an HTML page"
 	case !slices.ContainsFunc(c.Envelope.Accepts, x402.Requirement.Usable):
-		f.verdict, f.reason = broken, "asks for payment, but no option states all of amount, recipient, asset, scheme and network"
+		f.verdict, f.reason = broken, "asks for payment, but no option states all of a whole amount in atomic units, recipient, asset, scheme and network"
 	default:
 		f.verdict, f.reason = paid, "asks for payment"
 	}

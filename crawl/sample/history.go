@@ -57,18 +57,24 @@ type lookKey struct {
 	endpoint  int
 }
 
-// history walks through the service's time; the checks of the last raw UTC days before the start's own are kept one by
-// one.
-func (s *service) history(start time.Time, raw int) postgres.History {
+func newPast(s *service, start time.Time) *past {
 	start = start.UTC().Truncate(time.Millisecond)
 	p := &past{
 		s: s, start: start, today: start.Truncate(day), incidents: s.incidents(start),
-		raw:  start.Truncate(day).Add(-time.Duration(raw) * day),
 		seen: map[lookKey]finding{}, h: postgres.History{Slug: s.Slug},
 	}
 	for n := range len(s.Change) + 1 {
 		p.states = append(p.states, s.asOf(n))
 	}
+	return p
+}
+
+// history walks through the service's time; the checks of the last raw UTC days before the start's own are kept one by
+// one.
+func (s *service) history(start time.Time, raw int) postgres.History {
+	p := newPast(s, start)
+	start = p.start
+	p.raw = p.today.Add(-time.Duration(raw) * day)
 	created := s.created(start)
 	p.terms = newTerms(s, created)
 	r := rand.New(rand.NewPCG(s.seed, 2))

@@ -234,7 +234,7 @@ func TestStoriesOfServices(t *testing.T) {
 		{"larkspur-recipes", site.StatusDegraded, [2]int{0, 0}, "without asking for payment"},
 		{"cabinet-essays", site.StatusDegraded, [2]int{0, 0}, "HTML page"},
 		{"scholium-feeds", site.StatusDegraded, [2]int{0, 0}, "another protocol"},
-		{"pennyfarthing-tax", site.StatusDegraded, [2]int{0, 0}, "no option states all of amount"},
+		{"pennyfarthing-tax", site.StatusDegraded, [2]int{0, 0}, "no option states all of a whole amount"},
 		{"weighbridge-facts", site.StatusOnline, [2]int{0, 0}, "answers 429 Too Many Requests"}, // what it last was
 		{"lamplighter-domains", site.StatusOnline, [2]int{0, 0}, "a bot filter answered"},
 	} {

@@ -1,8 +1,10 @@
 // Package sample is a small world to show everything offline: services that answer 402 over real HTTP on loopback,
-// each a name under sample.test, and what they did in the ninety days before they were first visited.
+// each a name under sample.test, what they did in the ninety days before they were first visited, what they were paid, and
+// a chain that goes on paying them.
 //
-// It owns cast.toml, the table of who there is. What a service answers is a pure function of the request and the time
-// (answer), what it did is that function looked at backwards (Histories); the World only carries answers to sockets.
+// It owns cast.toml and facilitators.toml, the tables of who there is. What a service answers is a pure function of the
+// request and the time (answer), what it did is that function looked at backwards (Histories); what was paid in an hour
+// is a function of the start and that hour (Ledger). The World only carries answers to sockets.
 // Nothing here is real but the networks and the tokens: names are invented, recipients are hashes that nobody has the
 // key of. The package must never know how visits are made (crawl, crawl/probe), stored or shown: whoever wants to visit
 // the world takes Dial and RootCAs from it.

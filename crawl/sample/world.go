@@ -24,18 +24,24 @@ type Options struct {
 	// Pace multiplies every wait of the services: response times and the six seconds of the slow one. 0 means 1; a test
 	// that must not wait says 0.001.
 	Pace float64
+
+	// Start is when the world began: its chain follows from it. Without one the world has no chain.
+	Start time.Time
 }
 
-// World carries the services' answers over loopback: one listener for https, one for http. Its methods serve any number
-// of goroutines.
+// World carries the services' answers over loopback: one listener for https, one for http, and one for the node of its
+// chain. Its methods serve any number of goroutines.
 type World struct {
 	opts    Options
 	ca      *authority
 	secure  net.Listener
 	plain   net.Listener
+	node    net.Listener
+	ledger  *Ledger // nil without a chain
 	servers []*http.Server
 	cancel  context.CancelFunc
 	running sync.WaitGroup // accept loops and connections
+	endNode func() error
 	once    sync.Once
 	closed  error
 }
@@ -56,10 +62,14 @@ func Start(ctx context.Context, opts Options) (*World, error) {
 		return nil, fmt.Errorf("start the sample world: %w", err)
 	}
 	w := &World{opts: opts, ca: ca}
-	for _, l := range []*net.Listener{&w.secure, &w.plain} {
+	listeners := []*net.Listener{&w.secure, &w.plain}
+	if !opts.Start.IsZero() {
+		listeners = append(listeners, &w.node)
+	}
+	for i, l := range listeners {
 		if *l, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
-			if w.secure != nil {
-				w.secure.Close()
+			for _, open := range listeners[:i] {
+				(*open).Close()
 			}
 			return nil, fmt.Errorf("start the sample world: %w", err)
 		}
@@ -67,9 +77,21 @@ func Start(ctx context.Context, opts Options) (*World, error) {
 	ctx, w.cancel = context.WithCancel(ctx)
 	w.serve(ctx, w.secure, http.HandlerFunc(w.answerSecure), &tls.Config{GetCertificate: ca.certificate, MinVersion: tls.VersionTLS12})
 	w.serve(ctx, w.plain, http.HandlerFunc(w.answerPlain), nil)
+	if w.node != nil {
+		w.ledger = NewLedger(opts.Start)
+		var h http.Handler
+		h, w.endNode = serveNode(w.ledger.chains[Network], opts.Now)
+		w.serve(ctx, w.node, h, nil)
+	}
 	context.AfterFunc(ctx, func() { w.Close() })
 	return w, nil
 }
+
+// Ledger is what is paid in the world, nil without a chain.
+func (w *World) Ledger() *Ledger { return w.ledger }
+
+// RPC is the address of the node that answers for Network.
+func (w *World) RPC() string { return "http://" + w.node.Addr().String() + "/" }
 
 func (w *World) serve(ctx context.Context, l net.Listener, h http.Handler, config *tls.Config) {
 	srv := &http.Server{
@@ -111,6 +133,9 @@ func (w *World) Close() error {
 		w.cancel()
 		for _, srv := range w.servers {
 			w.closed = errors.Join(w.closed, srv.Close())
+		}
+		if w.endNode != nil {
+			w.closed = errors.Join(w.closed, w.endNode())
 		}
 	})
 	w.running.Wait()

@@ -1,0 +1,136 @@
+package sample
+
+import (
+	"encoding/hex"
+	"math/big"
+	"strconv"
+	"strings"
+
+	"golang.org/x/crypto/sha3"
+)
+
+// What contracts say on EVM chains when a payment is settled.
+var (
+	transferTopic      = topic("Transfer(address,address,uint256)")
+	authorizationTopic = topic("AuthorizationUsed(address,bytes32)")
+	settledTopic       = topic("Settled()")
+)
+
+// Contracts that have the same address on every EVM chain.
+const (
+	multicall = "0xca11bde05977b3631167028862be2a173976ca11"
+	uptoProxy = "0x4020a4f3b7b90cca423b9fabcc0ce57c6c240002"
+)
+
+// event is a log without its place.
+type event struct {
+	address string
+	topics  []string
+	data    string
+}
+
+// settling are the events of a transaction and, for each of its payments, which of them is the transfer.
+func (t transaction) settling() (events []event, transfers []int) {
+	for i, p := range t.payments {
+		payer, payee := word(p.payer), word(p.payee)
+		if p.rail.scheme == "exact" {
+			events = append(events, event{p.token, []string{authorizationTopic, payer, t.nonce(i)}, "0x"})
+		}
+		transfers = append(transfers, len(events))
+		events = append(events, event{p.token, []string{transferTopic, payer, payee}, amountWord(p.amount)})
+		if p.rail.scheme == "upto" {
+			events = append(events, event{uptoProxy, []string{settledTopic}, "0x"})
+		}
+	}
+	return events, transfers
+}
+
+// nonce of the ith authorisation.
+func (t transaction) nonce(i int) string { return topic("nonce " + t.hash + "/" + strconv.Itoa(i)) }
+
+// call is what the transaction calls, and with what.
+func (t transaction) call() (to, input string) {
+	p := t.payments[0]
+	switch {
+	case p.rail.scheme == "upto":
+		return uptoProxy, "0x" + topic("settle")[2:10] + strings.Join(words(p.payer, p.payee), "") + amountWord(p.amount)[2:]
+	case len(t.payments) == 1:
+		return p.token, "0x" + t.authorization(0)
+	}
+	return multicall, "0x82ad56cb" + t.aggregate()
+}
+
+// authorization is the call transferWithAuthorization(from, to, value, validAfter, validBefore, nonce, v, r, s). Nobody
+// has signed it: the accounts have no keys.
+func (t transaction) authorization(i int) string {
+	p := t.payments[i]
+	sum := t.nonce(i)[2:]
+	return "e3ee160e" + strings.Join(words(p.payer, p.payee), "") + amountWord(p.amount)[2:] + number(0) + number(p.at.Unix()+300) +
+		sum + number(27) + topic("r" + sum)[2:] + topic("s" + sum)[2:]
+}
+
+// aggregate is the argument of aggregate3: an array of (address target, bool allowFailure, bytes callData).
+func (t transaction) aggregate() string {
+	var b strings.Builder
+	b.WriteString(number(32) + number(int64(len(t.payments))))
+	const callLength = 4 + 9*32
+	const padded = (callLength + 31) / 32 * 32
+	for i := range t.payments {
+		b.WriteString(number(int64(len(t.payments)*32 + i*(4*32+padded))))
+	}
+	for i, p := range t.payments {
+		b.WriteString(word(p.token)[2:] + number(0) + number(96) + number(callLength) + t.authorization(i) + strings.Repeat("00", padded-callLength))
+	}
+	return b.String()
+}
+
+func words(addresses ...string) []string {
+	list := make([]string, len(addresses))
+	for i, a := range addresses {
+		list[i] = word(a)[2:]
+	}
+	return list
+}
+
+// word is an address as 32 bytes.
+func word(address string) string { return "0x" + strings.Repeat("0", 24) + address[2:] }
+
+// number is an integer as 32 bytes, without 0x.
+func number(n int64) string {
+	return hex.EncodeToString(big.NewInt(n).FillBytes(make([]byte, 32)))
+}
+
+// amountWord is an amount in atomic units as 32 bytes.
+func amountWord(amount string) string {
+	n, _ := new(big.Int).SetString(amount, 10) // x402 and partly write nothing but digits
+	return "0x" + hex.EncodeToString(n.FillBytes(make([]byte, 32)))
+}
+
+// topic is the hash of an event's signature.
+func topic(signature string) string {
+	h := sha3.NewLegacyKeccak256()
+	h.Write([]byte(signature))
+	return "0x" + hex.EncodeToString(h.Sum(nil))
+}
+
+// bloom is the filter of a block's logs: three bits for each address and topic.
+func bloom(events []event) string {
+	var filter [256]byte
+	add := func(text string) {
+		raw, _ := hex.DecodeString(text[2:]) // written here
+		h := sha3.NewLegacyKeccak256()
+		h.Write(raw)
+		sum := h.Sum(nil)
+		for i := 0; i < 6; i += 2 {
+			bit := (int(sum[i])<<8 | int(sum[i+1])) & 2047
+			filter[255-bit/8] |= 1 << (bit % 8)
+		}
+	}
+	for _, e := range events {
+		add(e.address)
+		for _, t := range e.topics {
+			add(t)
+		}
+	}
+	return "0x" + hex.EncodeToString(filter[:])
+}

@@ -1,0 +1,133 @@
+package sample
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"tollbook/site/postgres"
+	"tollbook/site/x402"
+)
+
+//go:embed facilitators.toml
+var facilitatorsTOML []byte
+
+// facilitator settles payments of the world, as facilitators.toml writes it.
+type facilitator struct {
+	ID, Name     string
+	Networks     []string
+	Weight       float64
+	Accounts     int
+	Since, Moved int // days before the start, 0 when not said
+	Unlisted     bool
+
+	rails []rail // of Networks
+}
+
+// facilitators is everyone who settles, in the order of the file.
+var facilitators = sync.OnceValue(func() []*facilitator {
+	list, err := readFacilitators(facilitatorsTOML)
+	if err != nil {
+		panic(fmt.Errorf("read embedded facilitators.toml: %w", err)) // a broken build, not a broken input
+	}
+	return list
+})
+
+func readFacilitators(text []byte) ([]*facilitator, error) {
+	var file struct{ Facilitator []*facilitator }
+	if err := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields().Decode(&file); err != nil {
+		return nil, err
+	}
+	for _, f := range file.Facilitator {
+		for _, name := range f.Networks {
+			r, err := parseRail("exact " + name)
+			if err != nil {
+				return nil, fmt.Errorf("facilitator %s: %w", f.ID, err)
+			}
+			f.rails = append(f.rails, r)
+		}
+		f.Accounts = max(f.Accounts, 1)
+	}
+	return file.Facilitator, nil
+}
+
+// Facilitators are those that the world's own list would name, as somebody would have imported them. Their accounts are
+// hashes that nobody has the key of.
+func Facilitators(start time.Time) []postgres.Facilitator {
+	var list []postgres.Facilitator
+	for _, f := range facilitators() {
+		if !f.Unlisted {
+			list = append(list, f.listing(start))
+		}
+	}
+	return list
+}
+
+func (f *facilitator) listing(start time.Time) postgres.Facilitator {
+	host := strings.TrimPrefix(f.ID, "sample-") + "." + Domain
+	l := postgres.Facilitator{ID: f.ID, Name: f.Name, WebsiteURL: "https://" + host + "/", UpstreamStatus: "merged"}
+	for _, r := range f.rails {
+		for n := range f.Accounts {
+			add := func(of string, since *time.Time, deprecated bool) {
+				l.Settlers = append(l.Settlers, postgres.Settler{
+					Network: r.network.ID, Address: r.normal(of), Tokens: []string{x402.NormalizeAddress(r.network.ID, r.asset.Address)},
+					Since: since, Deprecated: deprecated,
+				})
+			}
+			if f.Moved > 0 {
+				add(f.account(n, false), nil, true)
+			}
+			add(f.account(n, true), f.opened(start), false)
+		}
+	}
+	return l
+}
+
+// account names the nth account, before or after the facilitator went over to others.
+func (f *facilitator) account(n int, current bool) string {
+	of := f.ID + "/settler/" + strconv.Itoa(n)
+	if !current {
+		of += "/former"
+	}
+	return of
+}
+
+// opened is the UTC day from which it settles with its present accounts, nil when that was always so.
+func (f *facilitator) opened(start time.Time) *time.Time {
+	days := max(f.Since, f.Moved)
+	if days == 0 {
+		return nil
+	}
+	at := start.UTC().Truncate(day).Add(-time.Duration(days) * day)
+	return &at
+}
+
+// settler is the account from which it settles on r at a time, drawn by a number; false while it does not settle there.
+func (f *facilitator) settler(r rail, t, start time.Time, number int) (address string, ok bool) {
+	opened := f.opened(start)
+	before := opened != nil && t.Before(*opened)
+	if before && f.Moved == 0 || !f.serves(r.network.ID) {
+		return "", false
+	}
+	return r.normal(f.account(number%f.Accounts, !before)), true
+}
+
+func (f *facilitator) serves(network string) bool {
+	for _, r := range f.rails {
+		if r.network.ID == network {
+			return true
+		}
+	}
+	return false
+}
+
+// normal is address in normal form.
+func (r rail) normal(of string) string {
+	return x402.NormalizeAddress(r.network.ID, r.address(of))
+}
