@@ -14,6 +14,7 @@ import (
 	"tollbook/crawl/probe"
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/x402"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -214,5 +215,27 @@ func TestClean(t *testing.T) {
 		if got != test.want || !utf8.ValidString(got) {
 			t.Errorf("clean(%.20q, %d) = %.20q, want %.20q", test.in, test.most, got, test.want)
 		}
+	}
+}
+
+// TestPricesAreUsableRows: rows that nobody could pay by, and amounts without an atomic unit, are no prices; positions
+// are those of the answer.
+func TestPricesAreUsableRows(t *testing.T) {
+	t.Parallel()
+	row := func(network, asset, amount, payTo string) string {
+		return fmt.Sprintf(`{"scheme":"exact","network":%q,"asset":%q,"amount":%q,"payTo":%q}`, network, asset, amount, payTo)
+	}
+	const xrpl, evm, usdc = "rQhWct2fv4Vc4KRjRgMrxa8xPN9Zx9iLKV", "0x209693Bc6afc0C5328bA36FaF03C514EF312287C", "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
+	rows := []string{
+		row("xrpl:0", "524C555344000000000000000000000000000000", "10.5", xrpl), row("xrpl:0", "XRP", "10.5", xrpl), row("xrpl:0", "XRP", "1000000", xrpl),
+		row("eip155:8453", usdc, "0.01", evm), row("eip155:8453", usdc, "10000", ""), row("eip155:8453", "", "10000", evm), row("eip155:8453", usdc, "10000", evm),
+	}
+	a := x402.Capture(x402.Answer{Status: 402, Body: []byte(`{"x402Version":2,"accepts":[` + strings.Join(rows, ",") + `]}`)})
+	var got []string
+	for _, p := range pricesOf(uuid.Nil, noon, a.Envelope) {
+		got = append(got, fmt.Sprintf("%d %s %s", p.Position, p.Network, p.Amount))
+	}
+	if diff := cmp.Diff([]string{"2 xrpl:0 1000000", "6 eip155:8453 10000"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -44,7 +44,7 @@ type lintAsk struct {
 	PriceUSD          *string `json:"price_usd"`  // null for an asset without a known dollar value
 	PayTo             string  `json:"pay_to"`
 	MaxTimeoutSeconds *int    `json:"max_timeout_seconds"`
-	Usable            bool    `json:"usable"` // it states all of amount, recipient, asset, scheme and network
+	Usable            bool    `json:"usable"` // it states all of a whole amount in atomic units, recipient, asset, scheme and network
 }
 
 func newLintReport(address string, r probe.Result) lintReport {

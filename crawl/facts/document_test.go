@@ -27,6 +27,9 @@ var readers = map[string]func(doc []byte) string{
 	"wellknown": func(doc []byte) string {
 		return declared(ReadWellKnown(doc, mustParse("https://api.example.com/.well-known/x402")))
 	},
+	"mpp": func(doc []byte) string {
+		return declared(ReadMPP(doc, mustParse("https://api.example.com/.well-known/mpp")))
+	},
 	"catalogue": func(doc []byte) string {
 		p, err := ReadCatalogue(doc)
 		if err != nil {

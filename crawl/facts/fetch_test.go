@@ -146,6 +146,10 @@ func TestSurvey(t *testing.T) {
 	}{
 		{name: "everything", site: whole, want: "HOPLRT GET/buy(openapi) /buy(well-known) /other(well-known)"},
 		{name: "nothing", site: pages{}, want: "hoplrt"},
+		{name: "lists under other names", site: pages{
+			"/.well-known/x402.json": `200 application/json {"x402Version": 2, "items": [{"resource": "http://acme.test/a"}, {"resource": "http://evil.test/x"}]}`,
+			"/.well-known/mpp":       `200 application/json {"endpoints": [{"path": "/b", "protocols": ["mpp", "x402"]}, {"path": "/c", "protocols": ["mpp"]}, "/a", "/d"]}`,
+		}, want: "hoplrt /a(well-known) /b(well-known)"},
 		{name: "one page for all", site: everything, want: "Hoplrt"},
 		{name: "an interface without pages", site: pages{"/": `200 application/json {"ok": true}`, "/openapi.json": sold}, want: "hOplrt GET/buy(openapi)"},
 		{name: "types that lie", site: with(pages{"/llms.txt": "200 text/plain <html></html>", "/openapi.json": "200 application/json <html></html>", "/robots.txt": "200 application/json {}", "/.well-known/x402": ""}), want: "HoPlrT"},
@@ -331,7 +335,7 @@ func TestEnter(t *testing.T) {
 		return func() { mu.Lock(); defer mu.Unlock(); in[host]-- }, nil
 	}
 	f.Survey(t.Context(), "http://acme.test", "")
-	if diff := cmp.Diff(map[string]int{"acme.test": 7, "www.acme.test": 2}, asked); diff != "" || most != 1 || in["acme.test"] != 0 || in["www.acme.test"] != 0 {
+	if diff := cmp.Diff(map[string]int{"acme.test": 9, "www.acme.test": 2}, asked); diff != "" || most != 1 || in["acme.test"] != 0 || in["www.acme.test"] != 0 {
 		t.Errorf("turns taken (-want +got):\n%s\nat most %d at once, %v left", diff, most, in)
 	}
 	f.o.Enter = func(context.Context, string) (func(), error) { return nil, errors.New("no turn") }

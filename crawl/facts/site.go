@@ -70,7 +70,9 @@ func (f *Fetcher) Survey(ctx context.Context, base, website string) Site {
 		if path := strings.TrimRight(base, "/"); origin == api && !strings.EqualFold(path, api) {
 			s.OpenAPI = either(s.OpenAPI, v.openAPI(path+"/openapi.json"))
 		}
-		v.wellKnown(origin + "/.well-known/x402")
+		v.wellKnown(origin+wellKnownX402, ReadWellKnown)
+		v.wellKnown(origin+wellKnownX402JSON, ReadWellKnown)
+		v.wellKnown(origin+wellKnownMPP, ReadMPP)
 	}
 	s.Endpoints = Below(base, append(v.fromOpenAPI, v.fromWellKnown...))
 	return s
@@ -181,10 +183,10 @@ func (v *visit) openAPI(address string) *bool {
 	})
 }
 
-func (v *visit) wellKnown(address string) {
+func (v *visit) wellKnown(address string, read func([]byte, *url.URL) ([]Declared, error)) {
 	v.look(address, "application/json", func(d document) *bool {
 		if u, err := url.Parse(address); err == nil && !d.truncated {
-			found, _ := ReadWellKnown(d.body, u) // one that is no document lists nothing
+			found, _ := read(d.body, u) // one that is no document lists nothing
 			v.fromWellKnown = append(v.fromWellKnown, found...)
 		}
 		return nil

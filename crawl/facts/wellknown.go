@@ -17,15 +17,45 @@ const (
 	maxEntries = 2000 // entries looked at
 )
 
-// ReadWellKnown reads /.well-known/x402 in any of the shapes that it has been seen in: a list, or an object with a list
+// Addresses of the documents that list what an origin sells. The first has been seen on most hosts, the second is a draft,
+// the third another protocol's, whose sellers often take x402 too.
+const (
+	wellKnownX402     = "/.well-known/x402"
+	wellKnownX402JSON = "/.well-known/x402.json"
+	wellKnownMPP      = "/.well-known/mpp"
+)
+
+// protocolNames are the members that have been seen to name the protocols by which a resource can be paid.
+var protocolNames = []string{"protocols", "protocol", "payment_protocols", "supported_rails"}
+
+// ReadMPP reads /.well-known/mpp in the same shapes as ReadWellKnown. What can only be paid otherwise is left out, as of an
+// OpenAPI document: only entries count that name x402 among their protocols, or that name none in a document that does.
+func ReadMPP(doc []byte, address *url.URL) ([]Declared, error) {
+	return readList(doc, address, &walk{seen: map[Declared]bool{}, named: named(objectOf(doc)), onlyX402: true})
+}
+
+// named are the protocols that an object names, nil when it names none.
+func named(o object) []string {
+	for _, name := range protocolNames {
+		if list := protocols(o[name]); len(list) > 0 {
+			return list
+		}
+	}
+	return nil
+}
+
+// ReadWellKnown reads /.well-known/x402 and /.well-known/x402.json in any of the shapes that it has been seen in: a list, or an object with a list
 // under one of listNames, of texts ("https://…", "/path", "POST /path"), of objects with an address and perhaps a method,
 // or an object keyed by path. Entries may hold lists again. It is a list of addresses and nothing more: prices in it are
 // not read. Endpoints come in the order of the document, each once.
 func ReadWellKnown(doc []byte, address *url.URL) ([]Declared, error) {
+	return readList(doc, address, &walk{seen: map[Declared]bool{}})
+}
+
+func readList(doc []byte, address *url.URL, w *walk) ([]Declared, error) {
 	if objectOf(doc) == nil && listOf(doc) == nil {
 		return nil, errNoDocument
 	}
-	w := walk{seen: map[Declared]bool{}}
 	root := *address
 	root.Path, root.RawPath, root.RawQuery = "/", "", ""
 	if top := objectOf(doc); top != nil {
@@ -41,6 +71,9 @@ type walk struct {
 	found   []Declared
 	seen    map[Declared]bool
 	entries int
+
+	named    []string // the protocols that the document names for all of it
+	onlyX402 bool     // entries count that can be paid over x402
 }
 
 // members looks into the lists of an object.
@@ -165,7 +198,7 @@ func splitMethod(s string) (method, address string) {
 }
 
 func (w *walk) add(method, where string, o object, base *url.URL) {
-	if !isAddress(where) || len(w.found) >= MaxEndpoints {
+	if !isAddress(where) || len(w.found) >= MaxEndpoints || w.onlyX402 && !w.x402(o) {
 		return
 	}
 	u, err := resolve(base, where)
@@ -179,6 +212,14 @@ func (w *walk) add(method, where string, o object, base *url.URL) {
 	w.seen[d] = true
 	d.Description, d.MimeType = plain(o.text("description", "summary", "name"), 500), plain(o.text("mimeType"), 100)
 	w.found = append(w.found, d)
+}
+
+// x402 says whether an entry can be paid over x402.
+func (w *walk) x402(o object) bool {
+	if own := named(o); own != nil {
+		return slices.Contains(own, "x402")
+	}
+	return slices.Contains(w.named, "x402")
 }
 
 // isAddress holds for texts that are meant as addresses: "/path", "POST /path", "https://…", "api.example.com/path".

@@ -78,7 +78,7 @@ func judge402(c x402.Captured) (Verdict, string, string) {
 	case c.Envelope.Channel == x402.ChannelHTML:
 		return Broken, ClassUnreadable, "states its payment requirements only inside an HTML page"
 	case !usable(c.Envelope):
-		return Broken, ClassPaidBroken, "asks for payment, but no option states all of amount, recipient, asset, scheme and network"
+		return Broken, ClassPaidBroken, "asks for payment, but no option states all of a whole amount in atomic units, recipient, asset, scheme and network"
 	}
 	return Paid, ClassPaidOK, "asks for payment"
 }

@@ -29,6 +29,12 @@ func unpayable() x402.Captured {
 	return c
 }
 
+// issued is an envelope whose only row asks for a currency of the XRP Ledger, which has no atomic unit.
+func issued() x402.Captured {
+	return x402.Capture(x402.Answer{Status: 402, Body: []byte(`{"x402Version":2,"accepts":[{"scheme":"exact","network":"xrpl:0","amount":"10.5",` +
+		`"asset":"524C555344000000000000000000000000000000","payTo":"rQhWct2fv4Vc4KRjRgMrxa8xPN9Zx9iLKV","extra":{"issuer":"rMxCKbEDwqr76QuheSUMdEGf4B9xJ8m5De"}}]}`)})
+}
+
 func answer(status int, headers ...string) x402.Answer {
 	a := x402.Answer{Status: status, Header: http.Header{}, URL: "https://example.com/"}
 	for i := 0; i < len(headers); i += 2 {
@@ -59,6 +65,7 @@ func TestJudge(t *testing.T) {
 		{"402 usable", answer(402), payable(x402.ChannelHeader), nil, Paid, ClassPaidOK},
 		{"402 usable body", answer(402), payable(x402.ChannelBody), nil, Paid, ClassPaidOK},
 		{"402 unusable", answer(402), unpayable(), nil, Broken, ClassPaidBroken},
+		{"402 in an issued currency alone", answer(402), issued(), nil, Broken, ClassPaidBroken},
 		{"402 no rows", answer(402), x402.Captured{Envelope: &x402.Envelope{Version: 2, Channel: x402.ChannelHeader}}, nil, Broken, ClassPaidBroken},
 		{"402 html only", answer(402), payable(x402.ChannelHTML), nil, Broken, ClassUnreadable},
 		{"402 MPP", answer(402), x402.Captured{Protocols: []string{"mpp"}}, nil, Broken, ClassOther402},

@@ -112,7 +112,7 @@ type Requirement struct {
 	Asset             string // as received
 	AssetNorm         string // hex addresses in lower case, else as received
 	AssetName         string // symbol from the asset table, else "UNKNOWN"
-	Amount            string // atomic units, an integer in decimal digits; "" when there is none
+	Amount            string // atomic units, an integer in decimal digits; "" when there is none, as of XRPL issued currencies
 	AmountRaw         string // as received, whatever it was
 	PayTo             string // as received, "" when there is none
 	PayToNorm         string
