@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -92,6 +93,8 @@ func (t *solanaTransaction) settlements(of signatureEntry, s ScanSettler, networ
 		return nil, nil
 	case len(keys) == 0 || !keys[0].Signer:
 		return nil, errors.New("has no signer who would pay its fee")
+	case !slices.ContainsFunc(keys, func(k accountKey) bool { return k.Pubkey == s.Address }):
+		return nil, errors.New("does not name the settler, by whom it was found")
 	case keys[0].Pubkey != s.Address:
 		return nil, nil
 	case t.Meta.InnerInstructions == nil:

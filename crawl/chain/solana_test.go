@@ -1,0 +1,525 @@
+package chain_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tollbook/crawl/chain"
+)
+
+// solanaIndexer indexes a store from nodes, without waiting long between tries.
+func solanaIndexer(t *testing.T, s chain.Store, log *bytes.Buffer, nodes ...*solanaNode) *chain.Solana {
+	t.Helper()
+	n := chain.Network{ID: solanaID, Tokens: []chain.Token{{Address: usdcMint, Symbol: "USDC", Decimals: 6}, {Address: ausdMint, Symbol: "AUSD", Decimals: 6}}}
+	for _, node := range nodes {
+		n.RPC = append(n.RPC, node.URL)
+	}
+	o := chain.Options{Backoff: 100 * time.Microsecond, Timeout: 5 * time.Second, HTTP: &http.Client{}}
+	if log != nil {
+		o.Logger = slog.New(slog.NewTextHandler(log, nil))
+	}
+	x, err := chain.NewSolana(n, s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// successes are the amounts of a history of n transactions that settle something, from the one after from.
+func successes(from, n int) (list []int) {
+	for i := from + 1; i <= n; i++ {
+		if i%5 != 0 {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// TestSolanaSettlements reads each recorded transaction as the settlements that it holds.
+func TestSolanaSettlements(t *testing.T) {
+	t.Parallel()
+	entries, files, names := recordedSolana(t)
+	node := newSolanaNode(t, entries)
+	var settler string
+	for address, name := range names {
+		if name == "settler" {
+			settler = address
+		}
+	}
+	s := newWalkStore(chain.ScanSettler{Address: settler, Facilitator: "acme", Tokens: []string{usdcMint}})
+	report, err := solanaIndexer(t, s, nil, node).Once(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string][]string{}
+	for _, x := range s.settlements {
+		name := func(address string) string {
+			if name := names[address]; name != "" {
+				return name
+			}
+			return address
+		}
+		token := map[string]string{usdcMint: "USDC", ausdMint: "AUSD"}[x.Token]
+		got[files[x.Transaction]] = append(got[files[x.Transaction]], fmt.Sprintf("%5d %s pays %s %s %s", x.LogIndex, name(x.Payer), name(x.Payee), x.Amount, token))
+		e := entries[slices.IndexFunc(entries, func(e solanaEntry) bool { return e.signature == x.Transaction })]
+		x.Payer, x.Payee, x.Amount, x.Token, x.LogIndex, x.Transaction = "", "", "", "", 0, ""
+		want := chain.Settlement{Network: solanaID, Block: e.slot, Time: time.Unix(e.time, 0).UTC(), Method: "spl", Facilitator: "acme", Settler: settler}
+		if diff := cmp.Diff(want, x); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", files[e.signature], diff)
+		}
+	}
+	for _, list := range got {
+		slices.Sort(list)
+	}
+	want := map[string][]string{
+		"exact":     {" 2000 alice pays shop 10000 USDC"},
+		"two":       {" 2000 alice pays shop 30000 USDC", " 3000 bob pays cafe 40000 USDC"},
+		"inner":     {" 2001 vault pays shop 50000 USDC"},
+		"token2022": {" 2000 alice pays shop 60000 AUSD"},
+		"opened":    {" 3000 bob pays new shop 70000 USDC"},
+		"passing":   {" 1000 alice pays vault 80000 USDC", " 2000 vault pays shop 80000 USDC"},
+		"own":       {" 3000 alice pays shop 100000 USDC"},
+		"delegate":  {" 2000 alice pays shop 18446744073709551615 USDC"},
+		"hook":      {" 2000 alice pays shop 130000 AUSD", " 2002 alice pays vault 1000 AUSD"},
+		"bytes":     {" 2000 bob pays shop 140000 USDC", " 3000 bob pays cafe 1 USDC"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("settlements (-want +got):\n%s", diff)
+	}
+	if report.Settlements != int64(len(s.settlements)) || report.Blocks != int64(len(entries)) || report.Errors != 0 {
+		t.Errorf("report %+v of %d settlements in %d transactions", report, len(s.settlements), len(entries))
+	}
+	if n := node.count("getTransaction"); n != len(entries)-1 {
+		t.Errorf("%d transactions were asked for: the one that failed is not needed", n)
+	}
+}
+
+// TestSolanaWalks goes over page boundaries, and then reads only what is new.
+func TestSolanaWalks(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{0, 1, 999, 1000, 1001, 2000, 2500} {
+		all, settler := solanaHistory(n + 3)
+		node := newSolanaNode(t, all[:n])
+		s := newWalkStore(chain.ScanSettler{Address: settler, Facilitator: "acme"})
+		x := solanaIndexer(t, s, nil, node)
+		for _, round := range []struct{ have, fresh int }{{n, len(successes(0, n))}, {n, 0}, {n + 3, len(successes(n, n+3))}, {n + 3, 0}} {
+			newest := slices.Clone(all[:round.have])
+			slices.Reverse(newest)
+			node.set(func(node *solanaNode) { node.entries, node.calls = newest, nil })
+			report, err := x.Once(t.Context())
+			if err != nil || report.Settlements != int64(round.fresh) {
+				t.Fatalf("%d signatures of %d: %d settlements, %v; want %d", round.have, n, report.Settlements, err, round.fresh)
+			}
+			if got := node.count("getTransaction"); got != round.fresh {
+				t.Errorf("%d signatures of %d: %d transactions were asked for, want %d", round.have, n, got, round.fresh)
+			}
+			want := chain.Walk{Settler: chain.ScanSettler{Address: settler, Facilitator: "acme"}, NewestSlot: s.head.Block, NewestTime: &s.head.Time}
+			if round.have > 0 {
+				want.Until = all[round.have-1].signature
+			}
+			if diff := cmp.Diff(want, s.walks[settler]); diff != "" {
+				t.Errorf("%d signatures of %d: walk (-want +got):\n%s", round.have, n, diff)
+			}
+		}
+		if diff := cmp.Diff(successes(0, n+3), s.amounts()); diff != "" {
+			t.Errorf("amounts of %d (-want +got):\n%s", n, diff)
+		}
+	}
+}
+
+// A walk that is killed goes on where its last commit left it, and its boundary has not moved.
+func TestSolanaResumes(t *testing.T) {
+	t.Parallel()
+	all, settler := solanaHistory(3500)
+	node := newSolanaNode(t, all[:500])
+	s := newWalkStore(chain.ScanSettler{Address: settler, Facilitator: "acme"})
+	if _, err := solanaIndexer(t, s, nil, node).Once(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	grow := func(n int) {
+		newest := slices.Clone(all[:n])
+		slices.Reverse(newest)
+		node.set(func(node *solanaNode) { node.entries, node.calls = newest, nil })
+	}
+	grow(3200)
+	ctx, kill := context.WithCancel(t.Context())
+	defer kill()
+	pages := 0
+	s.refuse = func(chain.Walk) error {
+		if pages++; pages == 3 {
+			kill()
+		}
+		return ctx.Err()
+	}
+	if _, err := solanaIndexer(t, s, nil, node).Once(ctx); !errors.Is(err, context.Canceled) {
+		t.Fatalf("killed: %v", err)
+	}
+	w := s.walks[settler]
+	if w.Until != all[499].signature || w.Newest != all[3199].signature || w.Before != all[1200].signature {
+		t.Fatalf("after two pages the walk is %+v", w)
+	}
+	if diff := cmp.Diff(slices.Concat(successes(0, 500), successes(1200, 3200)), s.amounts()); diff != "" {
+		t.Fatalf("after two pages (-want +got):\n%s", diff)
+	}
+	s.refuse = nil
+	grow(3500)
+	report, err := solanaIndexer(t, s, nil, node).Once(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.walks[settler].Until; got != all[3499].signature {
+		t.Errorf("the boundary is at %s", got)
+	}
+	if want := len(successes(500, 1200)) + len(successes(3200, 3500)); node.count("getTransaction") != want || report.Settlements != int64(want) {
+		t.Errorf("%d transactions were asked for, %d settlements; want %d", node.count("getTransaction"), report.Settlements, want)
+	}
+	if diff := cmp.Diff(successes(0, 3500), s.amounts()); diff != "" {
+		t.Errorf("amounts (-want +got):\n%s", diff)
+	}
+}
+
+// What a settler did before its day is nobody's, and the walk goes no further back than it must.
+func TestSolanaSince(t *testing.T) {
+	t.Parallel()
+	all, settler := solanaHistory(6000) // one a minute: four days
+	node := newSolanaNode(t, all)
+	since := solanaStart.AddDate(0, 0, 3)
+	s := newWalkStore(chain.ScanSettler{Address: settler, Facilitator: "acme", Since: &since})
+	if _, err := solanaIndexer(t, s, nil, node).Once(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(successes(3*24*60-1, 6000), s.amounts()); diff != "" {
+		t.Errorf("amounts (-want +got):\n%s", diff)
+	}
+	if n := node.count("getSignaturesForAddress"); n != 2 {
+		t.Errorf("%d pages were asked for", n)
+	}
+	if s.walks[settler].Until != all[5999].signature {
+		t.Errorf("the walk is not finished: %+v", s.walks[settler])
+	}
+}
+
+// spoilt answers a node's calls of a method wrongly, times times.
+func spoilt(method string, times int, wrong func(c *solanaCall)) func(*solanaCall) {
+	return func(c *solanaCall) {
+		if c.Method == method && times > 0 {
+			times--
+			wrong(c)
+		}
+	}
+}
+
+const forever = 1 << 30
+
+// asJSON gives an answer's result another form.
+func asJSON(edit func(text string) string) func(c *solanaCall) {
+	return func(c *solanaCall) {
+		text, err := json.Marshal(c.result)
+		if err != nil {
+			panic(err)
+		}
+		c.result = json.RawMessage(edit(string(text)))
+	}
+}
+
+// solanaFaults are ways in which a node answers badly.
+func solanaFaults() map[string]func(times int) (spoil func(*solanaCall), before http.HandlerFunc) {
+	call := func(method string, wrong func(c *solanaCall)) func(int) (func(*solanaCall), http.HandlerFunc) {
+		return func(times int) (func(*solanaCall), http.HandlerFunc) { return spoilt(method, times, wrong), nil }
+	}
+	whole := func(answer http.HandlerFunc) func(int) (func(*solanaCall), http.HandlerFunc) {
+		return func(times int) (func(*solanaCall), http.HandlerFunc) {
+			return nil, func(w http.ResponseWriter, r *http.Request) {
+				if times > 0 {
+					times--
+					answer(w, r)
+				}
+			}
+		}
+	}
+	replace := func(old, new string) func(c *solanaCall) {
+		return asJSON(func(text string) string { return strings.ReplaceAll(text, old, new) })
+	}
+	return map[string]func(int) (func(*solanaCall), http.HandlerFunc){
+		"null for a transaction":  call("getTransaction", func(c *solanaCall) { c.result = nil }),
+		"another transaction":     call("getTransaction", replace(`"slot":4`, `"slot":5`)),
+		"a transaction cut short": call("getTransaction", replace(`"innerInstructions":[]`, `"innerInstructions":null`)),
+		"a slot as a string":      call("getTransaction", asJSON(func(s string) string { return strings.Replace(s, `"slot":400`, `"slot":"400`, 1) })),
+		"an amount as a number": call("getTransaction", asJSON(func(s string) string {
+			return strings.ReplaceAll(strings.ReplaceAll(s, `"amount":"`, `"amount":1`), `"}}}}]`, `}}}}]`)
+		})),
+		"an amount that is none": call("getTransaction", replace(`"amount":"`, `"amount":"-`)),
+		"no success told":        call("getTransaction", replace(`"err":null`, `"er":null`)),
+		"another form":           call("getTransaction", replace(`{"pubkey":`, `{"pubkeys":`)),
+		"an error in a batch":    call("getTransaction", func(c *solanaCall) { c.fault = map[string]any{"code": -32603, "message": "Internal error"} }),
+		"an answer dropped":      call("getTransaction", func(c *solanaCall) { c.drop = true }),
+		"only confirmed":         call("getSignaturesForAddress", replace("finalized", "confirmed")),
+		"a page out of order":    call("getSignaturesForAddress", func(c *solanaCall) { list, _ := c.result.([]any); c.result = reversed(list) }),
+		"a page twice over":      call("getSignaturesForAddress", func(c *solanaCall) { list, _ := c.result.([]any); c.result = slices.Concat(list, list) }),
+		"no signature":           call("getSignaturesForAddress", replace(`"signature":"`, `"signature":"0`)),
+		"a node that is behind": call("getSignaturesForAddress", func(c *solanaCall) {
+			c.fault = map[string]any{"code": -32005, "message": "Node is behind by 150 slots"}
+		}),
+		"another chain":       call("getGenesisHash", func(c *solanaCall) { c.result = "EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG" }),
+		"no time of the head": call("getBlockTime", func(c *solanaCall) { c.result = nil }),
+		"a slot that is text": call("getSlot", func(c *solanaCall) { c.result = "0x17d7" }),
+		"a page of HTML":      whole(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html><title>Just a moment…</title>") }),
+		"too many requests":   whole(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTooManyRequests) }),
+		"a broken gateway":    whole(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }),
+		"half an answer": whole(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "1000")
+			fmt.Fprint(w, `[{"jsonrpc":"2.0","id":1,`)
+		}),
+		"an empty answer":           whole(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }),
+		"a connection that is shut": whole(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }),
+	}
+}
+
+func reversed(list []any) []any {
+	out := slices.Clone(list)
+	slices.Reverse(out)
+	return out
+}
+
+// TestSolanaFaults meets each fault once at the only node, for ever at one of two, and for ever at the only one: then
+// nothing is lost or invented, the boundary stays, and all is read once the node is well again.
+func TestSolanaFaults(t *testing.T) {
+	t.Parallel()
+	all, settler := solanaHistory(130)
+	want := successes(0, 130)
+	for name, fault := range solanaFaults() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			once := newSolanaNode(t, all)
+			once.spoil, once.before = fault(1)
+			s := newWalkStore(chain.ScanSettler{Address: settler, Facilitator: "acme"})
+			report, err := solanaIndexer(t, s, nil, once).Once(t.Context())
+			if name == "another chain" { // is left alone for minutes
+				if err == nil || !strings.Contains(err.Error(), "serves solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1") || len(s.commits) > 0 {
+					t.Errorf("a node of another chain: %v", err)
+				}
+			} else if diff := cmp.Diff(want, s.amounts()); diff != "" || err != nil || report.Errors == 0 {
+				t.Errorf("once: %v, %d errors (-want +got):\n%s", err, report.Errors, diff)
+			}
+
+			bad, good := newSolanaNode(t, all), newSolanaNode(t, all)
+			bad.spoil, bad.before = fault(forever)
+			s = newWalkStore(chain.ScanSettler{Address: settler, Facilitator: "acme"})
+			x := solanaIndexer(t, s, nil, bad, good)
+			_, err = x.Once(t.Context())
+			if diff := cmp.Diff(want, s.amounts()); diff != "" {
+				t.Errorf("one of two: %v (-want +got):\n%s", err, diff)
+			}
+			if err != nil && !strings.Contains(err.Error(), "1 of 2 nodes can't be asked whether the history goes on") {
+				t.Errorf("one of two: %v", err)
+			}
+
+			s = newWalkStore(chain.ScanSettler{Address: settler, Facilitator: "acme"})
+			x = solanaIndexer(t, s, nil, bad)
+			if _, err = x.Once(t.Context()); err == nil || len(s.commits) > 0 || len(s.settlements) > 0 {
+				t.Errorf("the only one: %v, %d settlements, walk %+v", err, len(s.settlements), s.walks[settler])
+			}
+			bad.set(func(n *solanaNode) { n.spoil, n.before = nil, nil })
+			if _, err := solanaIndexer(t, s, nil, bad).Once(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if diff := cmp.Diff(want, s.amounts()); diff != "" {
+				t.Errorf("well again (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A page that the node cuts short is not the end of a walk, whether it is asked for a boundary or not.
+func TestSolanaCutPages(t *testing.T) {
+	t.Parallel()
+	all, settler := solanaHistory(60)
+	node := newSolanaNode(t, all[:20])
+	node.spoil = spoilt("getSignaturesForAddress", forever, func(c *solanaCall) {
+		if page, _ := c.result.([]any); len(page) > 7 {
+			c.result = page[:7]
+		}
+	})
+	s := newWalkStore(chain.ScanSettler{Address: settler, Facilitator: "acme"})
+	for _, n := range []int{20, 60} {
+		newest := slices.Clone(all[:n])
+		slices.Reverse(newest)
+		node.set(func(node *solanaNode) { node.entries = newest })
+		if _, err := solanaIndexer(t, s, nil, node).Once(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(successes(0, n), s.amounts()); diff != "" {
+			t.Errorf("of %d (-want +got):\n%s", n, diff)
+		}
+	}
+}
+
+// A node that ignores the place to go on from would lead in a circle.
+func TestSolanaPlaceIgnored(t *testing.T) {
+	t.Parallel()
+	all, settler := solanaHistory(1500)
+	node := newSolanaNode(t, all)
+	node.spoil = spoilt("getSignaturesForAddress", forever, func(c *solanaCall) {
+		c.Params[1] = json.RawMessage(`{"limit":1000}`)
+		node.answer(c)
+	})
+	s := newWalkStore(chain.ScanSettler{Address: settler, Facilitator: "acme"})
+	_, err := solanaIndexer(t, s, nil, node).Once(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "comes twice") || len(s.commits) != 1 || s.walks[settler].Until != "" {
+		t.Errorf("%v, walk %+v", err, s.walks[settler])
+	}
+}
+
+// TestSolanaHistories has nodes that keep less than the walk looks for.
+func TestSolanaHistories(t *testing.T) {
+	t.Parallel()
+	all, settler := solanaHistory(1200)
+	acme := chain.ScanSettler{Address: settler, Facilitator: "acme"}
+	for _, c := range []struct {
+		name   string
+		pruned []int // by node: how many of the oldest it has forgotten
+		walk   chain.Walk
+		want   []int
+		err    string // of the first round; the second goes well
+		logged string
+	}{
+		{name: "the end of the only history", pruned: []int{700}, walk: chain.Walk{Settler: acme}, want: successes(700, 1200)},
+		{name: "the longer history", pruned: []int{700, 200}, walk: chain.Walk{Settler: acme}, want: successes(200, 1200)},
+		{name: "a history that ends above the boundary", pruned: []int{700}, walk: chain.Walk{Settler: acme, Until: all[599].signature},
+			want: successes(700, 1200), logged: "settlements between may be missing"},
+		{name: "another history that does not", pruned: []int{700, 100}, walk: chain.Walk{Settler: acme, Until: all[599].signature}, want: successes(600, 1200)},
+		{name: "a place that only one node knows", pruned: []int{700, 0}, walk: chain.Walk{Settler: acme, Newest: all[1199].signature, Before: all[500].signature}, want: successes(0, 500)},
+		{name: "a place that no node knows", pruned: []int{700}, walk: chain.Walk{Settler: acme, Newest: all[1199].signature, Before: all[500].signature},
+			want: successes(700, 1200), err: "no node knows the signature where the walk stood"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var nodes []*solanaNode
+			for _, pruned := range c.pruned {
+				node := newSolanaNode(t, all)
+				node.pruned = pruned
+				nodes = append(nodes, node)
+			}
+			s := newWalkStore(acme)
+			s.walks[settler] = c.walk
+			var log bytes.Buffer
+			x := solanaIndexer(t, s, &log, nodes...)
+			if c.err != "" {
+				if _, err := x.Once(t.Context()); err == nil || !strings.Contains(err.Error(), c.err) {
+					t.Errorf("first round: %v, want %s", err, c.err)
+				}
+			}
+			if _, err := x.Once(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, s.amounts()); diff != "" {
+				t.Errorf("amounts (-want +got):\n%s", diff)
+			}
+			if w := s.walks[settler]; w.Until != all[1199].signature || w.Newest != "" {
+				t.Errorf("the walk is not finished: %+v", w)
+			}
+			if !strings.Contains(log.String(), c.logged) || c.logged == "" && log.Len() > 0 {
+				t.Errorf("logged %q, want %q", log.String(), c.logged)
+			}
+		})
+	}
+}
+
+// While a node that might have more history fails, the end that another shows is not believed.
+func TestSolanaEndNeedsAll(t *testing.T) {
+	t.Parallel()
+	all, settler := solanaHistory(300)
+	pruned, archive := newSolanaNode(t, all), newSolanaNode(t, all)
+	pruned.pruned = 200
+	archive.before = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }
+	s := newWalkStore(chain.ScanSettler{Address: settler, Facilitator: "acme"})
+	_, err := solanaIndexer(t, s, nil, pruned, archive).Once(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "1 of 2 nodes can't be asked") || s.walks[settler].Until != "" {
+		t.Errorf("with the archive down: %v, walk %+v", err, s.walks[settler])
+	}
+	archive.set(func(n *solanaNode) { n.before = nil })
+	if _, err := solanaIndexer(t, s, nil, pruned, archive).Once(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(successes(0, 300), s.amounts()); diff != "" {
+		t.Errorf("amounts (-want +got):\n%s", diff)
+	}
+}
+
+// TestSolanaChaos has two nodes that each answer a third of all requests badly, in every way at once, one of which lags
+// and keeps half the history, and an indexer that is killed at random. However long that takes, what is kept at the end
+// is exactly what happened.
+func TestSolanaChaos(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(6) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			var mu sync.Mutex
+			source := rand.New(rand.NewPCG(seed, 5))
+			random := func(n int) int {
+				mu.Lock()
+				defer mu.Unlock()
+				return source.IntN(n)
+			}
+			all, settler := solanaHistory(2600)
+			faults := solanaFaults()
+			delete(faults, "another chain") // would be left alone for minutes
+			names := slices.Sorted(maps.Keys(faults))
+			nodes := []*solanaNode{newSolanaNode(t, nil), newSolanaNode(t, nil)}
+			for _, n := range nodes {
+				n.before = func(w http.ResponseWriter, req *http.Request) {
+					n.spoil = nil
+					if random(3) > 0 {
+						return
+					}
+					spoil, before := faults[names[random(len(names))]](1)
+					n.spoil = spoil
+					if before != nil {
+						before(w, req)
+					}
+				}
+			}
+			s := newWalkStore(chain.ScanSettler{Address: settler, Facilitator: "acme"})
+			s.refuse = func(chain.Walk) error {
+				if random(3) == 0 {
+					return errors.New("killed")
+				}
+				return nil
+			}
+			for have := 0; have < len(all); {
+				have = min(have+700, len(all))
+				for rounds := 0; s.walks[settler].Until != all[have-1].signature; rounds++ {
+					for i, n := range nodes {
+						newest := slices.Clone(all[:have])
+						if i == 1 && rounds < 5 { // it lags, and catches up
+							newest = newest[:have-20]
+						}
+						slices.Reverse(newest)
+						n.set(func(n *solanaNode) { n.entries, n.pruned = newest, i*have/2 })
+					}
+					if rounds == 200 {
+						t.Fatalf("the walk does not end: %+v", s.walks[settler])
+					}
+					_, _ = solanaIndexer(t, s, nil, nodes...).Once(t.Context()) // fails more often than not
+				}
+			}
+			if diff := cmp.Diff(successes(0, len(all)), s.amounts()); diff != "" {
+				t.Errorf("amounts (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
