@@ -103,7 +103,6 @@ func statusAfter(check string, consecutiveFailures int) string {
 func assess(f *postgres.ServiceFacts, d *site.ServiceDetail, o offer, m *market, shown []x402.Evidence, now time.Time, free site.FreeHosts) site.Assessment {
 	a := site.Assessment{
 		UpdatedAt: timeOrNull(newestFact(f)),
-		InputHash: inputHash(f),
 		Reliability: site.Reliability{
 			Uptime:        site.ReliabilityUptime{H24: d.Uptime.H24, D7: d.Uptime.D7, D30: d.Uptime.D30, D90: d.Uptime.D90},
 			ResponseP95MS: responseP95(f.Days), AvgResponseMS: d.AvgResponseTimeMS,
@@ -115,6 +114,7 @@ func assess(f *postgres.ServiceFacts, d *site.ServiceDetail, o offer, m *market,
 		Economics:  m.economics(f, o, now),
 		Traction:   traction(o),
 	}
+	synthesize(f, &a, shown, now)
 	a.Risk = risk(f, d, a, m, o, now)
 	return a
 }

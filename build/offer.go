@@ -2,9 +2,6 @@ package build
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"net/url"
 	"slices"
 	"time"
@@ -251,25 +248,6 @@ func without(a, b []recipient) []recipient {
 		}
 	}
 	return out
-}
-
-// inputHash is the sha256 of what a model would be asked about, in canonical JSON: the service's own words and what it
-// sells, without anything that moves from check to check.
-func inputHash(f *postgres.ServiceFacts) string {
-	type input struct {
-		Method, Path          string
-		Description, MimeType *string
-	}
-	in := struct {
-		Name, Description, Category, BaseURL string
-		Endpoints                            []input
-	}{f.Name, f.Description, f.Category, f.BaseURL, []input{}}
-	for _, e := range f.Endpoints {
-		in.Endpoints = append(in.Endpoints, input{e.Method, e.Path, e.Description, e.MimeType})
-	}
-	text, _ := json.Marshal(in) // texts and structs of them always encode
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
 }
 
 func hostOf(address string) string {

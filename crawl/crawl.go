@@ -32,7 +32,8 @@ type Options struct {
 	Rand    func() float64         // 0 <= r < 1, for jitter; math/rand's when nil
 	Changed func([]postgres.Visit) // after visits are kept, and without any after looks at sites; nil for none
 
-	Bootstrap string         // address of the list of RDAP servers; IANA's when empty
+	Bootstrap string // address of the list of RDAP servers; IANA's when empty
+	Synthesis Synthesis
 	FreeHosts site.FreeHosts // beside the shipped ones
 }
 
@@ -227,10 +228,18 @@ func (c *Crawler) Run(ctx context.Context) error {
 			cancel()
 		}
 	})
+	var unasked error
+	if c.o.Synthesis.Client != nil {
+		gathering.Go(func() {
+			if unasked = c.runSynthesize(ctx); unasked != nil {
+				cancel()
+			}
+		})
+	}
 	err := c.runRounds(ctx)
 	cancel()
 	gathering.Wait()
-	return cmp.Or(err, failed)
+	return cmp.Or(err, failed, unasked)
 }
 
 // runRounds visits services as they become due until ctx ends.

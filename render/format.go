@@ -81,6 +81,9 @@ func percent(f *float64) string {
 	return strconv.FormatFloat(v, 'f', -1, 64) + nbsp + "%"
 }
 
+// sure is a model's confidence, from 0 to 1, in percent.
+func sure(confidence float64) string { return percent(new(100 * confidence)) }
+
 // millis is a response time: milliseconds below ten seconds, then seconds.
 func millis(ms *int) string {
 	switch {

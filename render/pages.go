@@ -87,7 +87,7 @@ func (p *Pages) funcs() template.FuncMap {
 		"at": at, "day": day, "second": second, "when": when,
 		"count":   func(n int) string { return number(int64(n)) },
 		"count64": number,
-		"dollars": dollarsOrNull, "millis": millis, "percent": percent, "rate": rate,
+		"dollars": dollarsOrNull, "millis": millis, "percent": percent, "sure": sure, "rate": rate,
 		"plural":   func(n int, one, many string) string { return plural(int64(n), one, many) },
 		"plural64": plural,
 		"add":      func(a, b int) int { return a + b },

@@ -64,6 +64,11 @@ Postgres (DATABASE_URL, or the folder's own). It changes nothing that is publish
 Once a day it looks at the documents of each service's site (as robots.txt allows), which may tell of more endpoints, and
 once a week it asks the registry of its domain (RDAP) who registered it and when.
 
+With --synthesis-base-url and --synthesis-model it then asks a language model to sum up the services whose own words
+changed, the newest change first, until the day's questions are asked. The key for it is read from OPENAI_API_KEY. What a
+model says overrides nothing that was measured, and is published as machine-written; an answer that is not what was asked
+for is dropped, and counted by its reason.
+
 A terminal shows a progress bar; elsewhere each check is one log line.
 
 EXIT STATUS
@@ -96,7 +101,7 @@ func runCrawl(ctx context.Context, o crawlOptions, stdout io.Writer) error {
 		return err
 	}
 	bar := newProgress("visited")
-	options := crawl.Options{Workers: o.Workers, HostGap: o.HostGap, Logger: logger, FreeHosts: free}
+	options := crawl.Options{Workers: o.Workers, HostGap: o.HostGap, Logger: logger, FreeHosts: free, Synthesis: o.synthesis()}
 	if bar != nil {
 		options.Logger, options.Visited = nil, bar.set
 	}
@@ -114,21 +119,29 @@ func runCrawl(ctx context.Context, o crawlOptions, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
+	asked, err := c.Synthesize(ctx)
+	if err != nil {
+		return err
+	}
 	if err := db.Retain(ctx, time.Now()); err != nil {
 		return err
 	}
-	return printReport(stdout, report, gathered, o.JSON)
+	return printReport(stdout, report, gathered, o.asked(asked), o.JSON)
 }
 
-func printReport(w io.Writer, r crawl.Report, g crawl.Gathered, asJSON bool) error {
+func printReport(w io.Writer, r crawl.Report, g crawl.Gathered, s *crawl.Synthesized, asJSON bool) error {
 	if asJSON {
-		return json.NewEncoder(w).Encode(map[string]any{
+		fields := map[string]any{
 			"visits": r.Visits, "online": r.Online, "degraded": r.Degraded, "offline": r.Offline, "inconclusive": r.Inconclusive,
 			"changes": r.Changes, "seconds": r.Took.Seconds(), "sites": g.Sites, "sites_unseen": g.Unseen, "endpoints_added": g.Endpoints, "domains": g.Domains,
-		})
+		}
+		if s != nil {
+			fields["synthesis"] = s
+		}
+		return json.NewEncoder(w).Encode(fields)
 	}
 	_, err := fmt.Fprintf(cmp.Or[io.Writer](w, os.Stdout), "%d visited in %.1f s: %d online, %d degraded, %d offline, %d inconclusive; %d changes\n"+
-		"%d sites looked at, nothing to be seen of %d: %d new endpoints; %d domains\n",
-		r.Visits, r.Took.Seconds(), r.Online, r.Degraded, r.Offline, r.Inconclusive, r.Changes, g.Sites, g.Unseen, g.Endpoints, g.Domains)
+		"%d sites looked at, nothing to be seen of %d: %d new endpoints; %d domains\n%s",
+		r.Visits, r.Took.Seconds(), r.Online, r.Degraded, r.Offline, r.Inconclusive, r.Changes, g.Sites, g.Unseen, g.Endpoints, g.Domains, synthesisText(s))
 	return err
 }

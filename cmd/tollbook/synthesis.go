@@ -1,9 +1,17 @@
 package main
 
 import (
+	"fmt"
+	"maps"
 	"net/url"
+	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
+
+	"tollbook/crawl"
+	"tollbook/crawl/model"
 )
 
 // synthesisOptions say which language model is asked to sum services up; without a base address none is.
@@ -37,4 +45,45 @@ func (o *synthesisOptions) validate() error {
 		return usagef("--synthesis-per-day %d: it is 0 or more", o.SynthesisPerDay)
 	}
 	return nil
+}
+
+// synthesis is what the crawler is given: nothing without an address.
+func (o *synthesisOptions) synthesis() crawl.Synthesis {
+	if o.SynthesisURL == "" {
+		return crawl.Synthesis{}
+	}
+	client := model.New(model.Options{BaseURL: o.SynthesisURL, Model: o.SynthesisModel, Key: os.Getenv("OPENAI_API_KEY")})
+	return crawl.Synthesis{Client: client, PerDay: o.SynthesisPerDay}
+}
+
+// asked is the report of a round, nil when no model is configured.
+func (o *synthesisOptions) asked(s crawl.Synthesized) *crawl.Synthesized {
+	if o.SynthesisURL == "" {
+		return nil
+	}
+	return &s
+}
+
+// synthesisText is a line on a round's questions, "" without a model.
+func synthesisText(s *crawl.Synthesized) string {
+	if s == nil {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d questions to the model: %d answers kept", s.Asked, s.Kept)
+	if n := s.Asked - s.Kept; n > 0 {
+		var reasons []string
+		for _, reason := range slices.Sorted(maps.Keys(s.Refused)) {
+			reasons = append(reasons, fmt.Sprintf("%s %d", reason, s.Refused[reason]))
+		}
+		fmt.Fprintf(&b, ", %d dropped (%s)", n, strings.Join(reasons, ", "))
+	}
+	if s.Spent {
+		b.WriteString("; the day's questions are all asked")
+	}
+	if s.Stopped != "" {
+		fmt.Fprintf(&b, "; no more were asked: %s", s.Stopped)
+	}
+	b.WriteByte('\n')
+	return b.String()
 }

@@ -35,6 +35,7 @@ type ServiceFacts struct {
 
 	Site       *SiteFacts       // nil before the first look
 	Domain     *DomainFacts     // nil where the base address has no registrable domain, and before the first look
+	Synthesis  *SynthesisFacts  // nil without an answer; it need not belong to the service's present input
 	Changes    []Change         // the newest maxChanges, newest first
 	ChangeLogs []ChangeLogFacts // of its records, that of all types first; none without records
 	PriceSpans []PriceSpan      // by endpoint, then since
@@ -89,6 +90,9 @@ func (r *Reader) Facts(ctx context.Context, now time.Time, delay time.Duration) 
 		return nil, err
 	}
 	if err := r.readSites(ctx, at); err != nil {
+		return nil, err
+	}
+	if err := r.readSyntheses(ctx, at); err != nil {
 		return nil, err
 	}
 	if err := r.readChanges(ctx, now.Add(-delay), at); err != nil {

@@ -1,0 +1,255 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"tollbook/site"
+)
+
+// ErrSpent is a day whose questions to the model are all asked.
+var ErrSpent = errors.New("the day's questions to the model are all asked")
+
+// Question names what a model is asked: the same question is answered once.
+type Question struct {
+	InputHash     string
+	ModelID       string
+	PromptVersion string
+}
+
+// SynthesisFacts are a model's answer about a service, and to which question.
+type SynthesisFacts struct {
+	Question
+	AskedAt time.Time
+	Answer  site.Synthesis
+}
+
+// DueInputs takes up to limit services whose input for the model is to be made anew, those never looked at first, and puts
+// each off by lease. It answers what an input is made of. A new service has none before its first visit and the first look
+// at its site (an hour is enough of waiting), so that it is not asked about twice.
+func (db *DB) DueInputs(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]ServiceFacts, error) {
+	var due []ServiceFacts
+	err := db.transact(ctx, func(tx pgx.Tx) error {
+		taken, err := services(ctx, tx, `
+			WITH due AS (
+				SELECT s.id FROM services s LEFT JOIN synthesis_inputs i ON i.service_id = s.id
+				WHERE (i.service_id IS NULL OR i.look_at <= $1) AND s.last_checked_at IS NOT NULL AND EXISTS (
+					SELECT FROM site_facts f
+					WHERE f.service_id = s.id AND (f.checked_at IS NOT NULL OR f.domain IS NOT NULL OR s.created_at <= $1 - interval '1 hour'))
+				ORDER BY i.look_at NULLS FIRST, s.id
+				LIMIT $2
+				FOR NO KEY UPDATE OF s SKIP LOCKED
+			), leased AS (
+				INSERT INTO synthesis_inputs AS old (service_id, look_at) SELECT id, $1::timestamptz + $3::interval FROM due
+				ON CONFLICT (service_id) DO UPDATE SET look_at = excluded.look_at WHERE old.look_at <= $1
+				RETURNING service_id
+			)
+			SELECT `+serviceColumns+` FROM services JOIN leased ON service_id = id ORDER BY id`, now, limit, lease)
+		if err != nil {
+			return err
+		}
+		due, err = inputFacts(ctx, tx, taken)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("take due inputs: %w", err)
+	}
+	return due, nil
+}
+
+// inputFacts are the facts that an input is made of: endpoints by path and method with their envelopes, and the site.
+func inputFacts(ctx context.Context, tx pgx.Tx, taken []Service) ([]ServiceFacts, error) {
+	ids, at := make([]int64, len(taken)), make(map[int64]*ServiceFacts, len(taken))
+	facts := make([]ServiceFacts, len(taken))
+	for i, s := range taken {
+		ids[i], facts[i].Service = s.ID, s
+		at[s.ID] = &facts[i]
+	}
+	found, err := endpoints(ctx, tx, `
+		SELECT `+endpointColumns+` FROM endpoints WHERE service_id = ANY($1) ORDER BY service_id, path, method, id`, ids)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := envelopes(ctx, tx, `
+		SELECT `+envelopeColumns+` FROM envelopes JOIN endpoints ON endpoints.id = endpoint_id WHERE service_id = ANY($1)`, ids)
+	if err != nil {
+		return nil, err
+	}
+	by := make(map[uuid.UUID]*Envelope, len(kept))
+	for _, v := range kept {
+		by[v.EndpointID] = v
+	}
+	for _, e := range found {
+		s := at[e.ServiceID]
+		s.Endpoints = append(s.Endpoints, EndpointFacts{Endpoint: e, Envelope: by[e.ID]})
+	}
+	rows, err := tx.Query(ctx, `
+		SELECT service_id, checked_at, homepage, openapi, pricing, llms_txt, robots, terms, domain
+		FROM site_facts WHERE service_id = ANY($1)`, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read site facts: %w", err)
+	}
+	var id int64
+	var s SiteFacts
+	_, err = pgx.ForEachRow(rows, []any{&id, &s.CheckedAt, &s.Homepage, &s.OpenAPI, &s.Pricing, &s.LLMsTxt, &s.Robots, &s.Terms, &s.Domain}, func() error {
+		at[id].Site = new(s)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read site facts: %w", err)
+	}
+	return facts, nil
+}
+
+// RecordInput keeps the hash of a service's input and when it is made anew.
+func (db *DB) RecordInput(ctx context.Context, serviceID int64, hash string, now, next time.Time) error {
+	_, err := db.pool.Exec(ctx, `
+		UPDATE synthesis_inputs SET look_at = $4, input_hash = $2,
+			changed_at = CASE WHEN input_hash = $2 THEN changed_at ELSE $3 END
+		WHERE service_id = $1`, serviceID, hash, now, next)
+	if err != nil {
+		return fmt.Errorf("record the input of service %d: %w", serviceID, err)
+	}
+	return nil
+}
+
+// TakeQuestion takes the service whose input changed last, of those that this model was not asked about with this prompt
+// and that did not lately fail, and with it one of the day's perDay questions. It answers nil when there is none to ask,
+// and ErrSpent when the day has no question left. Takers wait for each other at the day's row, so that together they never
+// take more than perDay. A question that dies on its way is taken again after its lease, and counts twice: its request may
+// have been sent.
+func (db *DB) TakeQuestion(ctx context.Context, now time.Time, model, prompt string, perDay int, lease time.Duration) (*ServiceFacts, error) {
+	var taken *ServiceFacts
+	errNone := errors.New("nothing to ask")
+	err := db.transact(ctx, func(tx pgx.Tx) error {
+		day := now.UTC().Format(time.DateOnly)
+		tag, err := tx.Exec(ctx, `
+			INSERT INTO synthesis_days AS old (day, asked) SELECT $1::date, 1 WHERE $2 > 0
+			ON CONFLICT (day) DO UPDATE SET asked = old.asked + 1 WHERE old.asked < $2`, day, perDay)
+		if err != nil {
+			return err
+		}
+		found, err := services(ctx, tx, `
+			SELECT `+serviceColumns+` FROM services JOIN synthesis_inputs i ON i.service_id = id
+			WHERE i.input_hash IS NOT NULL AND (i.ask_at IS NULL OR i.ask_at <= $1)
+				AND NOT EXISTS (SELECT FROM syntheses a
+					WHERE a.service_id = id AND a.input_hash = i.input_hash AND a.model_id = $2 AND a.prompt_version = $3)
+				AND NOT EXISTS (SELECT FROM synthesis_failures f
+					WHERE f.service_id = id AND f.input_hash = i.input_hash AND f.model_id = $2 AND f.prompt_version = $3 AND f.again_at > $1)
+			ORDER BY i.changed_at DESC, id
+			LIMIT 1`, now, model, prompt)
+		switch {
+		case err != nil:
+			return err
+		case len(found) == 0:
+			return errNone // and the question is not taken
+		case tag.RowsAffected() == 0:
+			return ErrSpent
+		}
+		if _, err := tx.Exec(ctx, `UPDATE synthesis_inputs SET ask_at = $2 WHERE service_id = $1`, found[0].ID, now.Add(lease)); err != nil {
+			return err
+		}
+		facts, err := inputFacts(ctx, tx, found)
+		if err == nil {
+			taken = &facts[0]
+		}
+		return err
+	})
+	if errors.Is(err, errNone) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("take a question: %w", err)
+	}
+	return taken, nil
+}
+
+// KeepSynthesis keeps an answer in place of the one before.
+func (db *DB) KeepSynthesis(ctx context.Context, serviceID int64, s SynthesisFacts) error {
+	err := db.transact(ctx, func(tx pgx.Tx) error {
+		b := &pgx.Batch{}
+		b.Queue(`
+			INSERT INTO syntheses (service_id, input_hash, model_id, prompt_version, asked_at, answer)
+			SELECT id, $2, $3, $4, $5, $6 FROM services WHERE id = $1
+			ON CONFLICT (service_id) DO UPDATE SET input_hash = excluded.input_hash, model_id = excluded.model_id,
+				prompt_version = excluded.prompt_version, asked_at = excluded.asked_at, answer = excluded.answer`,
+			serviceID, s.InputHash, s.ModelID, s.PromptVersion, s.AskedAt, s.Answer)
+		b.Queue(`DELETE FROM synthesis_failures WHERE service_id = $1`, serviceID)
+		b.Queue(`UPDATE synthesis_inputs SET ask_at = NULL WHERE service_id = $1`, serviceID)
+		return tx.SendBatch(ctx, b).Close()
+	})
+	if err != nil {
+		return fmt.Errorf("keep the synthesis of service %d: %w", serviceID, err)
+	}
+	return nil
+}
+
+// Of a question that failed: the first pause, doubled by each further failure, and the longest.
+const (
+	failurePause = 15 * time.Minute
+	failureMax   = 7 * 24 * time.Hour
+)
+
+// sameQuestion says whether a failure is of the question that failed before.
+const sameQuestion = `(old.input_hash, old.model_id, old.prompt_version) = (excluded.input_hash, excluded.model_id, excluded.prompt_version)`
+
+// KeepSynthesisFailure keeps why a question has no answer that counts. It is asked again after a pause that doubles with
+// each failure in a row, and not before notBefore.
+func (db *DB) KeepSynthesisFailure(ctx context.Context, serviceID int64, q Question, reason string, now, notBefore time.Time) error {
+	err := db.transact(ctx, func(tx pgx.Tx) error {
+		b := &pgx.Batch{}
+		b.Queue(`
+			INSERT INTO synthesis_failures AS old (service_id, input_hash, model_id, prompt_version, failed_at, failures, reason, again_at)
+			SELECT id, $2, $3, $4, $5::timestamptz, 1, $6, greatest($5::timestamptz + $8::interval, $7) FROM services WHERE id = $1
+			ON CONFLICT (service_id) DO UPDATE SET input_hash = excluded.input_hash, model_id = excluded.model_id,
+				prompt_version = excluded.prompt_version, failed_at = excluded.failed_at, reason = excluded.reason,
+				failures = CASE WHEN `+sameQuestion+` THEN old.failures + 1 ELSE 1 END,
+				again_at = CASE WHEN `+sameQuestion+`
+					THEN greatest(excluded.failed_at + least($9::interval, $8::interval * power(2, least(old.failures, 20))), $7)
+					ELSE excluded.again_at END`,
+			serviceID, q.InputHash, q.ModelID, q.PromptVersion, now, reason, notBefore, failurePause, failureMax)
+		b.Queue(`UPDATE synthesis_inputs SET ask_at = NULL WHERE service_id = $1`, serviceID)
+		return tx.SendBatch(ctx, b).Close()
+	})
+	if err != nil {
+		return fmt.Errorf("keep the failed synthesis of service %d: %w", serviceID, err)
+	}
+	return nil
+}
+
+// CategoriesInUse are the categories of the listed services, sorted.
+func (db *DB) CategoriesInUse(ctx context.Context) ([]string, error) {
+	rows, err := db.pool.Query(ctx, `SELECT DISTINCT category COLLATE "C" FROM services ORDER BY 1`)
+	if err != nil {
+		return nil, fmt.Errorf("read categories: %w", err)
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("read categories: %w", err)
+	}
+	return list, nil
+}
+
+// readSyntheses gives each service the model's answer about it.
+func (r *Reader) readSyntheses(ctx context.Context, at map[int64]*ServiceFacts) error {
+	rows, err := r.tx.Query(ctx, `SELECT service_id, input_hash, model_id, prompt_version, asked_at, answer FROM syntheses`)
+	if err != nil {
+		return fmt.Errorf("read syntheses: %w", err)
+	}
+	var id int64
+	var s SynthesisFacts
+	_, err = pgx.ForEachRow(rows, []any{&id, &s.InputHash, &s.ModelID, &s.PromptVersion, &s.AskedAt, &s.Answer}, func() error {
+		at[id].Synthesis = new(s)
+		s.Answer = site.Synthesis{} // its list is not shared
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("read syntheses: %w", err)
+	}
+	return nil
+}
