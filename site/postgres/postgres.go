@@ -29,7 +29,8 @@ var migrations embed.FS
 
 // DB is a migrated database.
 type DB struct {
-	pool *pgxpool.Pool
+	pool    *pgxpool.Pool
+	numbers numbers
 }
 
 // Open connects and migrates. Two programs that open one database at once are safe: the second waits for the first.

@@ -22,6 +22,7 @@ type Facts struct {
 	ChangeLogs []ChangeLogFacts // of all services, that of all types first; none without records
 
 	Facilitators []FacilitatorFacts // by id
+	Chains       []ChainFacts       // by network
 }
 
 // ServiceFacts is everything that is known of one service.
@@ -105,6 +106,9 @@ func (r *Reader) Facts(ctx context.Context, now time.Time, delay time.Duration) 
 		return nil, fmt.Errorf("read logs: %w", err)
 	}
 	if f.Facilitators, err = r.readFacilitators(ctx, now); err != nil {
+		return nil, err
+	}
+	if f.Chains, err = r.readChains(ctx, now); err != nil {
 		return nil, err
 	}
 	return f, nil

@@ -22,15 +22,17 @@ type FlowFacts struct {
 	Token   string    // in normal form
 	Hours   []FlowSum // the last 24 closed UTC hours and the open one, oldest first
 	Days    []FlowSum // the last site.SeriesDays UTC days, today included, oldest first
-	All     FlowSum   // since measuring began; Start is its first day
+	All     FlowSum   // all that is kept, whatever the moment; Start is its first day
+
+	Buyers7d, Buyers30d, BuyersAll int64 // distinct addresses that paid; days are UTC ones, today included
 }
 
 // FlowSum sums the settlements of a flow over an hour, a UTC day, or all of them. Periods without any are left out.
 type FlowSum struct {
 	Start       time.Time
 	Settlements int64
-	Amount      string // atomic units
-	LastAt      time.Time
+	Amount      string    // atomic units
+	LastAt      time.Time // not of hours
 }
 
 // readFacilitators reads every facilitator with its flows up to now. It reads roll-ups alone, whose number grows with
@@ -52,15 +54,18 @@ func (r *Reader) readFacilitators(ctx context.Context, now time.Time) ([]Facilit
 	}
 	now = now.UTC()
 	today := now.Truncate(24 * time.Hour)
+	if err := r.readBuyers(ctx, place, today); err != nil {
+		return nil, fmt.Errorf("count payers: %w", err)
+	}
 	for _, part := range []struct {
 		sql  string
 		args []any
 		add  func(f *FlowFacts, s FlowSum)
 	}{
 		{
-			`SELECT flow_id, hour, settlements, amount::text, last_at FROM flow_hours WHERE hour >= $1 AND hour <= $2 ORDER BY flow_id, hour`,
+			`SELECT flow_id, hour, settlements, amount::text, hour FROM flow_hours WHERE hour >= $1 AND hour <= $2 ORDER BY flow_id, hour`,
 			[]any{now.Truncate(time.Hour).Add(-24 * time.Hour), now},
-			func(f *FlowFacts, s FlowSum) { f.Hours = append(f.Hours, s) },
+			func(f *FlowFacts, s FlowSum) { s.LastAt = time.Time{}; f.Hours = append(f.Hours, s) },
 		},
 		{
 			`SELECT flow_id, day::timestamptz, settlements, amount::text, last_at FROM flow_days WHERE day >= $1 AND day <= $2 ORDER BY flow_id, day`,
@@ -68,8 +73,8 @@ func (r *Reader) readFacilitators(ctx context.Context, now time.Time) ([]Facilit
 			func(f *FlowFacts, s FlowSum) { f.Days = append(f.Days, s) },
 		},
 		{
-			`SELECT flow_id, min(day)::timestamptz, sum(settlements)::bigint, sum(amount)::text, max(last_at) FROM flow_days WHERE day <= $1 GROUP BY flow_id`,
-			[]any{today},
+			`SELECT flow_id, first_day::timestamptz, settlements, amount::text, last_at FROM flow_totals`,
+			nil,
 			func(f *FlowFacts, s FlowSum) { f.All = s },
 		},
 	} {
@@ -88,7 +93,7 @@ type flowPlace map[int32]struct {
 
 func (r *Reader) readFlows(ctx context.Context, at map[string]*FacilitatorFacts) (flowPlace, error) {
 	rows, err := r.tx.Query(ctx, `
-		SELECT f.id, f.facilitator_id, c.network, f.token FROM flows f JOIN chains c ON c.id = f.chain_id
+		SELECT f.id, f.facilitator_id, c.network, f.token FROM flows f JOIN chains c ON c.id = f.chain_id JOIN flow_totals t ON t.flow_id = f.id
 		ORDER BY c.network COLLATE "C", f.token COLLATE "C"`)
 	if err != nil {
 		return nil, fmt.Errorf("read flows: %w", err)
@@ -120,6 +125,26 @@ func (r *Reader) readSums(ctx context.Context, place flowPlace, add func(*FlowFa
 	_, err = pgx.ForEachRow(rows, []any{&id, &s.Start, &s.Settlements, &s.Amount, &s.LastAt}, func() error {
 		p := place[id]
 		add(&p.of.Flows[p.n], s)
+		return nil
+	})
+	return err
+}
+
+// readBuyers counts each flow's distinct payers. Those of a window are the ones who paid in it last, which an index finds.
+func (r *Reader) readBuyers(ctx context.Context, place flowPlace, today time.Time) error {
+	rows, err := r.tx.Query(ctx, `
+		SELECT t.flow_id, p.week, p.month, t.payers FROM flow_totals t, LATERAL (
+			SELECT count(*) FILTER (WHERE p.last_day >= $1) AS week, count(*) AS month FROM flow_payers p WHERE p.flow_id = t.flow_id AND p.last_day >= $2
+		) p`, today.AddDate(0, 0, 1-site.WindowDays["7d"]), today.AddDate(0, 0, 1-site.WindowDays["30d"]))
+	if err != nil {
+		return err
+	}
+	var id int32
+	var week, month, all int64
+	_, err = pgx.ForEachRow(rows, []any{&id, &week, &month, &all}, func() error {
+		p := place[id]
+		f := &p.of.Flows[p.n]
+		f.Buyers7d, f.Buyers30d, f.BuyersAll = week, month, all
 		return nil
 	})
 	return err

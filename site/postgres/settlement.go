@@ -1,15 +1,20 @@
 package postgres
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math/big"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
 )
 
 // ErrUnknownFacilitator is a settlement of a facilitator that was never imported.
@@ -19,9 +24,11 @@ var ErrUnknownFacilitator = errors.New("no such facilitator")
 type Settlement struct {
 	Network     string // CAIP-2
 	Block       int64
+	BlockHash   string    // "" where the chain has none
 	Time        time.Time // of the block
 	Transaction string    // hash or signature, as the chain writes it
-	LogIndex    int       // of the transfer within its transaction or block: with both before, it tells settlements apart
+	LogIndex    int       // of the transfer within its block (EVM) or transaction (Solana): with network, block and transaction it tells settlements apart
+	Method      string    // eip3009, permit2, transfer, batch, spl
 	Facilitator string    // id
 	Settler     string
 	Token       string
@@ -30,67 +37,88 @@ type Settlement struct {
 	Amount      string // atomic units
 }
 
-// intake is where settlements arrive by COPY. It belongs to a connection and is emptied by every commit.
-const intake = `
-	CREATE TEMPORARY TABLE IF NOT EXISTS settlement_intake (
-		network text NOT NULL, block bigint NOT NULL, settled_at timestamptz NOT NULL, transaction bytea NOT NULL, log_index integer NOT NULL,
-		facilitator text NOT NULL, settler text NOT NULL, token text NOT NULL, payer text NOT NULL, payee text NOT NULL, amount text NOT NULL
-	) ON COMMIT DELETE ROWS`
-
-var intakeColumns = []string{"network", "block", "settled_at", "transaction", "log_index", "facilitator", "settler", "token", "payer", "payee", "amount"}
-
-// analyzeFrom is the number of settlements from which a plan by their true number saves more than looking costs.
-const analyzeFrom = 1000
+// methodAuthorization is the method of settlements that are among the authorisations which a counting scan sees.
+const methodAuthorization = "eip3009"
 
 // RecordSettlements keeps settlements and their roll-ups in one transaction, and answers how many were new. One that is
-// kept already changes nothing, so that a range of blocks may be told twice.
+// kept already changes nothing, so that a list may be told twice.
 func (db *DB) RecordSettlements(ctx context.Context, list []Settlement) (fresh int64, err error) {
 	if len(list) == 0 {
 		return 0, nil
 	}
-	err = db.transact(ctx, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, intake); err != nil {
-			return err
-		}
-		_, err := tx.CopyFrom(ctx, pgx.Identifier{"settlement_intake"}, intakeColumns, pgx.CopyFromSlice(len(list), func(i int) ([]any, error) {
-			s := &list[i]
-			if s.Amount == "" || strings.Trim(s.Amount, "0123456789") != "" {
-				return nil, fmt.Errorf("settlement %s/%d: amount %.80q is no decimal integer", s.Transaction, s.LogIndex, s.Amount)
-			}
-			return []any{s.Network, s.Block, s.Time, transactionBytes(s.Transaction), s.LogIndex, s.Facilitator, s.Settler, s.Token, s.Payer, s.Payee, s.Amount}, nil
-		}))
-		if err != nil {
-			return err
-		}
-		if len(list) >= analyzeFrom { // nothing else tells the planner of a temporary table's size
-			if _, err := tx.Exec(ctx, `ANALYZE settlement_intake`); err != nil {
+	entries, err := db.entries(ctx, list)
+	if err == nil {
+		err = db.transact(ctx, func(tx pgx.Tx) error {
+			if err := lockChains(ctx, tx, entries); err != nil {
 				return err
 			}
-		}
-		for _, number := range numbering {
-			if _, err := tx.Exec(ctx, number); err != nil {
-				return unknownFacilitator(err)
-			}
-		}
-		return tx.QueryRow(ctx, keepSettlements).Scan(&fresh)
-	})
+			fresh, err = keep(ctx, tx, entries, nil, &pgx.Batch{})
+			return err
+		})
+	}
 	if err != nil {
 		return 0, fmt.Errorf("record %d settlements: %w", len(list), err)
 	}
 	return fresh, nil
 }
 
-// unknownFacilitator words the violation of the one foreign key that a settlement's own words can break.
-func unknownFacilitator(err error) error {
-	var e *pgconn.PgError
-	if errors.As(err, &e) && e.Code == "23503" && e.ConstraintName == "flows_facilitator_id_fkey" {
-		return fmt.Errorf("%w: %s", ErrUnknownFacilitator, e.Detail)
-	}
-	return err
+// entry is a settlement by numbers, as its row has it.
+type entry struct {
+	chain                 int16
+	flow                  int32
+	settler, payer, payee int64
+	block                 int64
+	log                   int32
+	at                    time.Time
+	transaction, hash     []byte
+	method, token         string
+	amount                amount
 }
 
-// transactionBytes is the short form of a transaction's name: a hash in hex as its 32 bytes, any other as its text.
-func transactionBytes(name string) []byte {
+func compareEntries(a, b entry) int {
+	return cmp.Or(cmp.Compare(a.chain, b.chain), cmp.Compare(a.block, b.block), bytes.Compare(a.transaction, b.transaction), cmp.Compare(a.log, b.log))
+}
+
+// entries numbers a list, in the order of the table's key and each of them once.
+func (db *DB) entries(ctx context.Context, list []Settlement) ([]entry, error) {
+	accounts := make(map[string]int64, len(list))
+	entries := make([]entry, len(list))
+	for i := range list {
+		s := &list[i]
+		value, ok := parseAmount(s.Amount)
+		if !ok {
+			return nil, fmt.Errorf("settlement %s/%d: amount %.80q is no decimal integer", s.Transaction, s.LogIndex, s.Amount)
+		}
+		if s.LogIndex < 0 || s.LogIndex > 1<<31-1 {
+			return nil, fmt.Errorf("settlement %s/%d: no such log index", s.Transaction, s.LogIndex)
+		}
+		accounts[s.Settler], accounts[s.Payer], accounts[s.Payee] = 0, 0, 0
+		chain, err := db.chain(ctx, s.Network)
+		if err != nil {
+			return nil, err
+		}
+		flow, err := db.flow(ctx, flowName{chain, s.Facilitator, s.Token})
+		if err != nil {
+			return nil, err
+		}
+		entries[i] = entry{chain: chain, flow: flow, block: s.Block, log: int32(s.LogIndex), at: s.Time, method: s.Method, token: s.Token, amount: value,
+			transaction: shortForm(s.Transaction), hash: shortForm(s.BlockHash)}
+	}
+	if err := db.accountIDs(ctx, accounts); err != nil {
+		return nil, err
+	}
+	for i := range list {
+		e := &entries[i]
+		e.settler, e.payer, e.payee = accounts[list[i].Settler], accounts[list[i].Payer], accounts[list[i].Payee]
+	}
+	if !slices.IsSortedFunc(entries, compareEntries) {
+		slices.SortStableFunc(entries, compareEntries)
+	}
+	return slices.CompactFunc(entries, func(a, b entry) bool { return compareEntries(a, b) == 0 }), nil
+}
+
+// shortForm is a hash in hex as its 32 bytes, any other name as its text.
+func shortForm(name string) []byte {
 	if digits, ok := strings.CutPrefix(name, "0x"); ok && len(digits) == 64 {
 		if b, err := hex.DecodeString(digits); err == nil {
 			return b
@@ -99,61 +127,182 @@ func transactionBytes(name string) []byte {
 	return []byte(name)
 }
 
-// numbering gives what the intake names a number where it has none. Rows go in sorted, so that two writers wait for each
-// other and never in a circle.
-var numbering = []string{
-	`INSERT INTO chains (network)
-	SELECT DISTINCT network FROM settlement_intake i WHERE NOT EXISTS (SELECT FROM chains c WHERE c.network = i.network)
-	ORDER BY network ON CONFLICT DO NOTHING`,
-
-	`INSERT INTO flows (facilitator_id, chain_id, token)
-	SELECT DISTINCT i.facilitator, c.id, i.token FROM settlement_intake i JOIN chains c USING (network)
-	WHERE NOT EXISTS (SELECT FROM flows f WHERE f.facilitator_id = i.facilitator AND f.chain_id = c.id AND f.token = i.token)
-	ORDER BY 1, 2, 3 ON CONFLICT DO NOTHING`,
-
-	`INSERT INTO accounts (chain_id, address)
-	SELECT n.chain_id, n.address FROM (
-		SELECT DISTINCT c.id AS chain_id, a.address FROM settlement_intake i JOIN chains c USING (network)
-		CROSS JOIN LATERAL (VALUES (i.settler), (i.payer), (i.payee)) a (address)
-	) n WHERE NOT EXISTS (SELECT FROM accounts o WHERE o.chain_id = n.chain_id AND o.address = n.address)
-	ORDER BY 1, 2 ON CONFLICT DO NOTHING`,
+// lockChains makes whoever writes what was settled on a network wait for its turn: beyond it no two writers meet on a
+// row. Look-ups in roll-ups go by their keys, however small the planner thinks that a table still is.
+func lockChains(ctx context.Context, tx pgx.Tx, entries []entry) error {
+	var chains []int16
+	for i := range entries {
+		if i == 0 || entries[i].chain != entries[i-1].chain {
+			chains = append(chains, entries[i].chain)
+		}
+	}
+	return lock(ctx, tx, chains...)
 }
 
-// keepSettlements moves the intake into settlements and adds what was new to every roll-up.
-const keepSettlements = `
-	WITH fresh AS (
-		INSERT INTO settlements (settled_at, block, flow_id, log_index, settler_id, payer_id, payee_id, chain_id, transaction, amount)
-		SELECT i.settled_at, i.block, f.id, i.log_index, settler.id, payer.id, payee.id, c.id, i.transaction, i.amount::numeric
-		FROM settlement_intake i
-		JOIN chains c ON c.network = i.network
-		JOIN flows f ON f.facilitator_id = i.facilitator AND f.chain_id = c.id AND f.token = i.token
-		JOIN accounts settler ON settler.chain_id = c.id AND settler.address = i.settler
-		JOIN accounts payer ON payer.chain_id = c.id AND payer.address = i.payer
-		JOIN accounts payee ON payee.chain_id = c.id AND payee.address = i.payee
-		ORDER BY c.id, i.transaction, i.log_index
-		ON CONFLICT DO NOTHING
-		RETURNING flow_id, settled_at, payer_id, payee_id, amount
-	), hours AS (
-		INSERT INTO flow_hours AS old (flow_id, hour, settlements, amount, last_at)
-		SELECT flow_id, date_trunc('hour', settled_at, 'UTC'), count(*), sum(amount), max(settled_at) FROM fresh GROUP BY 1, 2 ORDER BY 2, 1
-		ON CONFLICT (hour, flow_id) DO UPDATE SET settlements = old.settlements + excluded.settlements,
-			amount = old.amount + excluded.amount, last_at = greatest(old.last_at, excluded.last_at)
-	), days AS (
-		INSERT INTO flow_days AS old (flow_id, day, settlements, amount, last_at)
-		SELECT flow_id, (settled_at AT TIME ZONE 'UTC')::date, count(*), sum(amount), max(settled_at) FROM fresh GROUP BY 1, 2 ORDER BY 1, 2
-		ON CONFLICT (flow_id, day) DO UPDATE SET settlements = old.settlements + excluded.settlements,
-			amount = old.amount + excluded.amount, last_at = greatest(old.last_at, excluded.last_at)
-	), payees AS (
-		INSERT INTO payee_days AS old (payee_id, day, flow_id, settlements, amount, last_at)
-		SELECT payee_id, (settled_at AT TIME ZONE 'UTC')::date, flow_id, count(*), sum(amount), max(settled_at) FROM fresh
-		GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
-		ON CONFLICT (payee_id, day, flow_id) DO UPDATE SET settlements = old.settlements + excluded.settlements,
-			amount = old.amount + excluded.amount, last_at = greatest(old.last_at, excluded.last_at)
-	), payers AS (
-		INSERT INTO payer_days AS old (payee_id, day, payer_id, flow_id, settlements, amount)
-		SELECT payee_id, (settled_at AT TIME ZONE 'UTC')::date, payer_id, flow_id, count(*), sum(amount) FROM fresh
-		GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
-		ON CONFLICT (payee_id, day, payer_id, flow_id) DO UPDATE SET settlements = old.settlements + excluded.settlements,
-			amount = old.amount + excluded.amount
-	)
-	SELECT count(*) FROM fresh`
+func lock(ctx context.Context, tx pgx.Tx, chains ...int16) error {
+	_, err := tx.Exec(ctx, `
+		SELECT id, set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)
+		FROM chains WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE`, chains)
+	if err != nil {
+		return fmt.Errorf("wait for other writers: %w", err)
+	}
+	return nil
+}
+
+// keep writes those entries that are new, with their roll-ups and what else the batch holds, and answers how many they
+// were. Whoever calls holds the lock of their chains.
+func keep(ctx context.Context, tx pgx.Tx, entries []entry, scan *int32, batch *pgx.Batch) (int64, error) {
+	entries, err := newOnes(ctx, tx, entries, scan)
+	if err != nil {
+		return 0, err
+	}
+	if len(entries) > 0 {
+		if err := copySettlements(ctx, tx, entries, scan); err != nil {
+			return 0, err
+		}
+		t := newTally(len(entries))
+		for i := range entries {
+			t.add(&entries[i])
+		}
+		t.queue(batch)
+	}
+	if batch.Len() > 0 {
+		if err := tx.SendBatch(ctx, batch).Close(); err != nil {
+			return 0, fmt.Errorf("add to roll-ups: %w", err)
+		}
+	}
+	return int64(len(entries)), nil
+}
+
+// newOnes leaves out the entries that are kept already. Where a chain goes on there are none, which one look tells.
+func newOnes(ctx context.Context, tx pgx.Tx, entries []entry, scan *int32) ([]entry, error) {
+	var fresh []entry
+	for from := 0; from < len(entries); {
+		to := from
+		for to < len(entries) && entries[to].chain == entries[from].chain {
+			to++
+		}
+		part, err := newOfChain(ctx, tx, entries[from:to], scan)
+		if err != nil {
+			return nil, fmt.Errorf("look for what is kept already: %w", err)
+		}
+		if from == 0 && to == len(entries) {
+			return part, nil
+		}
+		fresh = append(fresh, part...)
+		from = to
+	}
+	return fresh, nil
+}
+
+func newOfChain(ctx context.Context, tx pgx.Tx, part []entry, scan *int32) ([]entry, error) {
+	chain := part[0].chain
+	var some bool
+	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM settlements WHERE chain_id = $1 AND block BETWEEN $2 AND $3)`,
+		chain, part[0].block, part[len(part)-1].block).Scan(&some)
+	if err != nil || !some {
+		return part, err
+	}
+	blocks, transactions, logs := make([]int64, len(part)), make([][]byte, len(part)), make([]int32, len(part))
+	for i := range part {
+		blocks[i], transactions[i], logs[i] = part[i].block, part[i].transaction, part[i].log
+	}
+	rows, err := tx.Query(ctx, `
+		SELECT n - 1 FROM unnest($2::bigint[], $3::bytea[], $4::integer[]) WITH ORDINALITY k (block, transaction, log_index, n)
+		WHERE EXISTS (SELECT FROM settlements s
+			WHERE s.chain_id = $1 AND s.block = k.block AND s.transaction = k.transaction AND s.log_index = k.log_index)`,
+		chain, blocks, transactions, logs)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil || len(kept) == 0 {
+		return part, err
+	}
+	if scan != nil { // it leaves with the range that found it last
+		_, err := tx.Exec(ctx, `
+			UPDATE settlements s SET scan_id = $5 FROM unnest($2::bigint[], $3::bytea[], $4::integer[]) k (block, transaction, log_index)
+			WHERE s.chain_id = $1 AND s.block = k.block AND s.transaction = k.transaction AND s.log_index = k.log_index AND s.scan_id IS DISTINCT FROM $5`,
+			chain, blocks, transactions, logs, *scan)
+		if err != nil {
+			return nil, err
+		}
+	}
+	old := make([]bool, len(part))
+	for _, i := range kept {
+		old[i] = true
+	}
+	fresh := make([]entry, 0, len(part)-len(kept))
+	for i := range part {
+		if !old[i] {
+			fresh = append(fresh, part[i])
+		}
+	}
+	return fresh, nil
+}
+
+var settlementColumns = []string{"settled_at", "block", "settler_id", "payer_id", "payee_id", "flow_id", "log_index", "scan_id", "chain_id",
+	"transaction", "block_hash", "method", "amount"}
+
+func copySettlements(ctx context.Context, tx pgx.Tx, entries []entry, scan *int32) error {
+	row := make([]any, len(settlementColumns))
+	_, err := tx.CopyFrom(ctx, pgx.Identifier{"settlements"}, settlementColumns, pgx.CopyFromSlice(len(entries), func(i int) ([]any, error) {
+		e := &entries[i]
+		row[0], row[1], row[2], row[3], row[4], row[5], row[6] = e.at, e.block, e.settler, e.payer, e.payee, e.flow, e.log
+		row[7], row[8], row[9], row[10], row[11], row[12] = scan, e.chain, e.transaction, e.hash, e.method, e.amount.value()
+		return row, nil
+	}))
+	if err != nil {
+		return fmt.Errorf("copy settlements: %w", err)
+	}
+	return nil
+}
+
+// amount is a number of atomic units, or a sum of such: large is nil while it fits small.
+type amount struct {
+	small uint64
+	large *big.Int
+}
+
+// maxAmount is more digits than any token's supply has.
+const maxAmount = 100
+
+func parseAmount(s string) (amount, bool) {
+	if s == "" || len(s) > maxAmount || strings.Trim(s, "0123456789") != "" {
+		return amount{}, false
+	}
+	if n, err := strconv.ParseUint(s, 10, 63); err == nil {
+		return amount{small: n}, true
+	}
+	n, ok := new(big.Int).SetString(s, 10)
+	return amount{large: n}, ok
+}
+
+func (a amount) plus(b amount) amount {
+	if a.large == nil && b.large == nil && a.small+b.small < 1<<63 { // each is below 1<<63, so the sum is whole
+		return amount{small: a.small + b.small}
+	}
+	return amount{large: new(big.Int).Add(a.int(), b.int())}
+}
+
+func (a amount) int() *big.Int {
+	if a.large != nil {
+		return a.large
+	}
+	return new(big.Int).SetUint64(a.small)
+}
+
+func (a amount) String() string {
+	if a.large != nil {
+		return a.large.String()
+	}
+	return strconv.FormatUint(a.small, 10)
+}
+
+// value is the amount as a numeric column takes it.
+func (a amount) value() any {
+	if a.large != nil {
+		return pgtype.Numeric{Int: a.large, Valid: true}
+	}
+	return int64(a.small)
+}

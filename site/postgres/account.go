@@ -1,0 +1,154 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// numbers are what networks, flows and accounts are named by in the tables of settlements. A number is given for good, in
+// a transaction of its own before the one that uses it: a crash between the two leaves a name that nothing uses yet.
+type numbers struct {
+	mu       sync.Mutex // guards all below
+	chains   map[string]int16
+	flows    map[flowName]int32
+	accounts map[string]int64
+}
+
+type flowName struct {
+	chain              int16
+	facilitator, token string
+}
+
+// maxAccounts is how many accounts' numbers are remembered, in some 100 MB at most.
+const maxAccounts = 1 << 19
+
+// chain is the number of a network; one that is new gets one.
+func (db *DB) chain(ctx context.Context, network string) (int16, error) {
+	n := &db.numbers
+	n.mu.Lock()
+	id, known := n.chains[network]
+	n.mu.Unlock()
+	if known {
+		return id, nil
+	}
+	_, err := db.pool.Exec(ctx, `INSERT INTO chains (network) SELECT $1 WHERE NOT EXISTS (SELECT FROM chains WHERE network = $1) ON CONFLICT DO NOTHING`, network)
+	if err == nil {
+		err = db.pool.QueryRow(ctx, `SELECT id FROM chains WHERE network = $1`, network).Scan(&id)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("number network %s: %w", network, err)
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.chains == nil {
+		n.chains = map[string]int16{}
+	}
+	n.chains[network] = id
+	return id, nil
+}
+
+func (db *DB) flow(ctx context.Context, name flowName) (int32, error) {
+	n := &db.numbers
+	n.mu.Lock()
+	id, known := n.flows[name]
+	n.mu.Unlock()
+	if known {
+		return id, nil
+	}
+	_, err := db.pool.Exec(ctx, `
+		INSERT INTO flows (facilitator_id, chain_id, token)
+		SELECT $1, $2, $3 WHERE NOT EXISTS (SELECT FROM flows WHERE facilitator_id = $1 AND chain_id = $2 AND token = $3)
+		ON CONFLICT DO NOTHING`, name.facilitator, name.chain, name.token)
+	if err == nil {
+		err = db.pool.QueryRow(ctx, `SELECT id FROM flows WHERE facilitator_id = $1 AND chain_id = $2 AND token = $3`,
+			name.facilitator, name.chain, name.token).Scan(&id)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("number what %s settles: %w", name.facilitator, unknownFacilitator(err))
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.flows == nil {
+		n.flows = map[flowName]int32{}
+	}
+	n.flows[name] = id
+	return id, nil
+}
+
+// unknownFacilitator words the violation of the one foreign key that a settlement's own words can break.
+func unknownFacilitator(err error) error {
+	var e *pgconn.PgError
+	if errors.As(err, &e) && e.Code == "23503" && e.ConstraintName == "flows_facilitator_id_fkey" {
+		return fmt.Errorf("%w: %s", ErrUnknownFacilitator, e.Detail)
+	}
+	return err
+}
+
+// accountIDs are the numbers of addresses; those that are new get one. They go in sorted, so that two writers wait for
+// each other and never in a circle.
+func (db *DB) accountIDs(ctx context.Context, addresses map[string]int64) error {
+	n := &db.numbers
+	var unknown []string
+	n.mu.Lock()
+	for address := range addresses {
+		if id, known := n.accounts[address]; known {
+			addresses[address] = id
+		} else {
+			unknown = append(unknown, address)
+		}
+	}
+	n.mu.Unlock()
+	if len(unknown) == 0 {
+		return nil
+	}
+	slices.SortFunc(unknown, cmp.Compare[string])
+	found := make(map[string]int64, len(unknown))
+	if err := readAccounts(ctx, db.pool, unknown, found); err != nil {
+		return err
+	}
+	if len(found) < len(unknown) {
+		missing := slices.DeleteFunc(slices.Clone(unknown), func(a string) bool { _, known := found[a]; return known })
+		if _, err := db.pool.Exec(ctx, `INSERT INTO accounts (address) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING`, missing); err != nil {
+			return fmt.Errorf("number %d accounts: %w", len(missing), err)
+		}
+		if err := readAccounts(ctx, db.pool, missing, found); err != nil {
+			return err
+		}
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.accounts == nil || len(n.accounts)+len(found) > maxAccounts {
+		n.accounts = make(map[string]int64, len(found))
+	}
+	for _, address := range unknown {
+		id, known := found[address]
+		if !known {
+			return fmt.Errorf("number account %.80q: it is not there", address)
+		}
+		addresses[address], n.accounts[address] = id, id
+	}
+	return nil
+}
+
+func readAccounts(ctx context.Context, q querier, addresses []string, into map[string]int64) error {
+	// A look-up for each, whatever the planner thinks of the table's size.
+	rows, err := q.Query(ctx, `
+		SELECT address, id FROM (SELECT u AS address, (SELECT a.id FROM accounts a WHERE a.address = u) AS id FROM unnest($1::text[]) u) found
+		WHERE id IS NOT NULL`, addresses)
+	if err != nil {
+		return fmt.Errorf("read %d accounts: %w", len(addresses), err)
+	}
+	var address string
+	var id int64
+	if _, err := pgx.ForEachRow(rows, []any{&address, &id}, func() error { into[address] = id; return nil }); err != nil {
+		return fmt.Errorf("read %d accounts: %w", len(addresses), err)
+	}
+	return nil
+}

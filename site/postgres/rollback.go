@@ -1,0 +1,204 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// ErrTooDeep refuses a roll-back below what is remembered of the ranges that were committed.
+var ErrTooDeep = errors.New("the reorganisation is deeper than ranges are remembered")
+
+// RollBack takes back, in one transaction, all that scans found above a block, and moves them back to the block after it;
+// it answers how many settlements left. A range that straddles the block leaves whole, and its scan goes back to its
+// first block. Afterwards every table says what an index of the remaining ranges alone would say.
+func (db *DB) RollBack(ctx context.Context, network string, ancestor int64) (removed int64, err error) {
+	chain, err := db.chain(ctx, network)
+	if err == nil {
+		err = db.transact(ctx, func(tx pgx.Tx) error {
+			if err := lock(ctx, tx, chain); err != nil {
+				return err
+			}
+			removed, err = rollBack(ctx, tx, chain, ancestor)
+			return err
+		})
+	}
+	if err != nil {
+		return 0, fmt.Errorf("roll %s back to block %d: %w", network, ancestor, err)
+	}
+	return removed, nil
+}
+
+func rollBack(ctx context.Context, tx pgx.Tx, chain int16, ancestor int64) (removed int64, err error) {
+	var pruned int64
+	if err := tx.QueryRow(ctx, `SELECT pruned_to FROM chains WHERE id = $1`, chain).Scan(&pruned); err != nil {
+		return 0, err
+	}
+	if ancestor < pruned {
+		return 0, fmt.Errorf("%w, which is down to block %d", ErrTooDeep, pruned)
+	}
+	steps := []step{
+		{"plan for many rows", `SELECT set_config(name, 'on', true) FROM unnest('{enable_seqscan,enable_hashjoin,enable_mergejoin}'::text[]) name`, nil},
+		{"find the ranges that leave", fmt.Sprintf(leavingRanges, chain, ancestor), nil}, // CREATE TABLE takes no parameters
+		{"find the settlements that leave", fmt.Sprintf(leavingSettlements, chain, ancestor), nil},
+		{"count them", `ANALYZE leaving`, nil},
+		{"delete settlements", deleteSettlements, nil},
+	}
+	for _, r := range summedTables {
+		steps = append(steps, step{"subtract from " + r.table, r.subtract(), nil})
+	}
+	steps = append(steps,
+		step{"mend payers", mendPayers, nil},
+		step{"mend times", mendTimes, []any{chain}},
+		step{"mend totals", mendTotals, nil},
+		step{"subtract from seen_days", subtractSeen, []any{chain}},
+		step{"tidy seen_days", `DELETE FROM seen_days WHERE chain_id = $1 AND authorizations = 0 AND attributed = 0`, []any{chain}},
+		step{"subtract from sender_days", subtractSenders, []any{chain}},
+		step{"tidy sender_days", `DELETE FROM sender_days WHERE chain_id = $1 AND payments = 0`, []any{chain}},
+		step{"move scans back", moveBack, []any{chain, ancestor}},
+		step{"end fills where the head begins", endFills, []any{chain}},
+		step{"forget ranges", `DELETE FROM ranges r USING leaving_ranges l WHERE r.id = l.id`, nil},
+	)
+	for _, s := range steps {
+		tag, err := tx.Exec(ctx, s.sql, s.args...)
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", s.what, err)
+		}
+		if s.sql == deleteSettlements {
+			removed = tag.RowsAffected()
+		}
+	}
+	return removed, nil
+}
+
+// step is one statement of a roll-back.
+type step struct {
+	what, sql string
+	args      []any
+}
+
+// The ranges that leave: to the first block of its own, each of their scans goes back.
+const leavingRanges = `
+	CREATE TEMPORARY TABLE leaving_ranges ON COMMIT DROP AS SELECT id, scan_id, first FROM ranges WHERE chain_id = %d AND last > %d`
+
+// A scan's settlements leave with its ranges, so also those between the start of a range and the ancestor that it
+// straddles; what another scan found there stays. (The hour and the day are named as in roll-ups.)
+const leavingSettlements = `
+	CREATE TEMPORARY TABLE leaving ON COMMIT DROP AS
+	SELECT s.*, (s.settled_at AT TIME ZONE 'UTC')::date AS day, date_trunc('hour', s.settled_at, 'UTC') AS hour,
+		CASE WHEN payer_id = payee_id THEN 1 ELSE 0 END AS self, CASE WHEN payer_id = payee_id THEN amount ELSE 0 END AS self_amount
+	FROM settlements s
+	WHERE s.chain_id = %[1]d AND s.block > least(%[2]d, (SELECT min(first) - 1 FROM leaving_ranges)) AND (
+		s.block > %[2]d OR s.block >= (SELECT min(l.first) FROM leaving_ranges l WHERE l.scan_id = s.scan_id))`
+
+const deleteSettlements = `
+	DELETE FROM settlements s USING leaving l
+	WHERE s.chain_id = l.chain_id AND s.block = l.block AND s.transaction = l.transaction AND s.log_index = l.log_index`
+
+// summed is a table whose rows sum settlements, which can be taken out of it again.
+type summed struct {
+	table string
+	keys  []string
+	sums  [][2]string // a column, and what it sums of a settlement
+}
+
+var summedTables = []summed{
+	{"flow_totals", []string{"flow_id"}, [][2]string{{"amount", "amount"}}},
+	{"flow_hours", []string{"hour", "flow_id"}, [][2]string{{"amount", "amount"}}},
+	{"flow_days", []string{"flow_id", "day"}, [][2]string{{"amount", "amount"}, {"self_settlements", "self"}, {"self_amount", "self_amount"}}},
+	{"payee_days", []string{"payee_id", "flow_id", "day"}, [][2]string{{"amount", "amount"}}},
+	{"payer_days", []string{"day", "payee_id", "payer_id", "flow_id"}, [][2]string{{"amount", "amount"}}},
+	{"amount_days", []string{"day", "payee_id", "flow_id", "amount"}, nil},
+}
+
+// subtract takes what leaves out of the table's rows; those of which nothing is left go.
+func (r summed) subtract() string {
+	sums, sets := []string{"count(*) AS settlements"}, []string{"settlements = t.settlements - g.settlements"}
+	for _, s := range r.sums {
+		sums = append(sums, fmt.Sprintf("sum(%s) AS sum_%s", s[1], s[0]))
+		sets = append(sets, fmt.Sprintf("%[1]s = t.%[1]s - g.sum_%[1]s", s[0]))
+	}
+	var same []string
+	for _, k := range r.keys {
+		same = append(same, fmt.Sprintf("t.%[1]s = g.%[1]s", k))
+	}
+	keys := strings.Join(r.keys, ", ")
+	return `
+	WITH g AS MATERIALIZED (
+		SELECT ` + keys + `, ` + strings.Join(sums, ", ") + ` FROM leaving GROUP BY ` + keys + `
+	), less AS (
+		UPDATE ` + r.table + ` t SET ` + strings.Join(sets, ", ") + ` FROM g WHERE ` + strings.Join(same, " AND ") + ` AND t.settlements > g.settlements
+	)
+	DELETE FROM ` + r.table + ` t USING g WHERE ` + strings.Join(same, " AND ") + ` AND t.settlements <= g.settlements`
+}
+
+// The last day of a payer is sought by its own rows; the sum keeps the planner from walking back over everybody's days.
+const mendPayers = `
+	WITH paid AS MATERIALIZED (
+		SELECT flow_id, payer_id, (
+			SELECT date '1970-01-01' + max(d.day - date '1970-01-01') FROM payer_days d WHERE d.payer_id = p.payer_id AND d.flow_id = p.flow_id
+		) AS last_day
+		FROM (SELECT DISTINCT flow_id, payer_id FROM leaving) p
+	), back AS (
+		UPDATE flow_payers t SET last_day = p.last_day FROM paid p
+		WHERE t.flow_id = p.flow_id AND t.payer_id = p.payer_id AND t.last_day > p.last_day
+	), gone AS (
+		DELETE FROM flow_payers t USING paid p WHERE t.flow_id = p.flow_id AND t.payer_id = p.payer_id AND p.last_day IS NULL RETURNING t.flow_id
+	)
+	UPDATE flow_totals t SET payers = payers - n FROM (SELECT flow_id, count(*) AS n FROM gone GROUP BY flow_id) g WHERE t.flow_id = g.flow_id`
+
+// The first and last times of days of which something is left come from what is left. A chain's time rises with its
+// blocks, so that the days' settlements lie together at its end.
+const mendTimes = `
+	WITH remaining AS MATERIALIZED (
+		SELECT flow_id, payee_id, (settled_at AT TIME ZONE 'UTC')::date AS day, settled_at FROM settlements
+		WHERE chain_id = $1 AND block > coalesce((
+			SELECT s.block FROM settlements s
+			WHERE s.chain_id = $1 AND s.block < (SELECT min(block) FROM leaving) AND s.settled_at < (SELECT min(day) FROM leaving)::timestamp AT TIME ZONE 'UTC'
+			ORDER BY s.block DESC LIMIT 1), -1)
+	), flows AS (
+		UPDATE flow_days t SET last_at = r.last_at FROM (
+			SELECT flow_id, day, max(settled_at) AS last_at FROM remaining JOIN (SELECT DISTINCT flow_id, day FROM leaving) l USING (flow_id, day) GROUP BY 1, 2
+		) r WHERE t.flow_id = r.flow_id AND t.day = r.day
+	)
+	UPDATE payee_days t SET first_at = r.first_at, last_at = r.last_at FROM (
+		SELECT payee_id, flow_id, day, min(settled_at) AS first_at, max(settled_at) AS last_at
+		FROM remaining JOIN (SELECT DISTINCT payee_id, flow_id, day FROM leaving) l USING (payee_id, flow_id, day) GROUP BY 1, 2, 3
+	) r WHERE t.payee_id = r.payee_id AND t.flow_id = r.flow_id AND t.day = r.day`
+
+const mendTotals = `
+	UPDATE flow_totals t SET first_day = (SELECT min(d.day) FROM flow_days d WHERE d.flow_id = t.flow_id),
+		last_at = (SELECT d.last_at FROM flow_days d WHERE d.flow_id = t.flow_id ORDER BY d.day DESC LIMIT 1)
+	WHERE t.flow_id IN (SELECT flow_id FROM leaving)`
+
+const subtractSeen = `
+	UPDATE seen_days t SET authorizations = t.authorizations - g.authorizations, attributed = t.attributed - g.attributed FROM (
+		SELECT token, day, sum(authorizations) AS authorizations, sum(attributed) AS attributed FROM (
+			SELECT token, day, authorizations, 0 AS attributed FROM range_seen s JOIN leaving_ranges l ON l.id = s.range_id
+			UNION ALL
+			SELECT f.token, l.day, 0, 1 FROM leaving l JOIN flows f ON f.id = l.flow_id WHERE l.method = '` + methodAuthorization + `'
+		) x GROUP BY token, day
+	) g WHERE t.chain_id = $1 AND t.token = g.token AND t.day = g.day`
+
+const subtractSenders = `
+	WITH g AS (
+		SELECT s.day, s.sender, s.token, sum(s.payments) FILTER (WHERE l.id IS NOT NULL) AS payments, sum(s.amount) FILTER (WHERE l.id IS NOT NULL) AS amount,
+			max(s.recipients) FILTER (WHERE l.id IS NULL) AS recipients
+		FROM ranges r JOIN range_senders s ON s.range_id = r.id LEFT JOIN leaving_ranges l ON l.id = r.id
+		WHERE r.chain_id = $1 GROUP BY 1, 2, 3 HAVING bool_or(l.id IS NOT NULL)
+	)
+	UPDATE sender_days t SET payments = t.payments - g.payments, amount = t.amount - g.amount, recipients = greatest(t.forgotten, g.recipients) FROM g
+	WHERE t.chain_id = $1 AND t.day = g.day AND t.sender = g.sender AND t.token = g.token`
+
+// Nothing is counted below the lowest block that ever was.
+const moveBack = `
+	UPDATE scans s SET next = greatest(c.counted_from, least($2 + 1, (SELECT min(l.first) FROM leaving_ranges l WHERE l.scan_id = s.id)))
+	FROM chains c WHERE c.id = $1 AND s.chain_id = $1
+		AND s.next > greatest(c.counted_from, least($2 + 1, (SELECT min(l.first) FROM leaving_ranges l WHERE l.scan_id = s.id)))`
+
+// The head scan looks for everybody's from where it is now: fills need not go further.
+const endFills = `
+	UPDATE scans s SET until = h.next FROM scans h WHERE s.chain_id = $1 AND h.chain_id = $1 AND h.until IS NULL AND s.until > h.next`

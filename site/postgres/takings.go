@@ -1,0 +1,83 @@
+package postgres
+
+import "time"
+
+// Recipient is an address that a service was asked to be paid to.
+type Recipient struct {
+	ServiceID        int64
+	Network, Address string
+	Until            *time.Time // last UTC day on which what is settled to it is the service's, nil while it is asked
+}
+
+// CountedFlow is a flow whose settlements count, and what one atomic unit of its token is worth in USD.
+type CountedFlow struct {
+	Facilitator, Network, Token string
+	Unit                        string // an exact decimal, "0.000001"
+}
+
+// Takings is what counted flows settled to recipients. Windows are UTC days, today included; money is exact decimal text.
+type Takings struct {
+	Payees   []PayeeFacts     // of the recipients that were given, by network and address, those with a settlement
+	Services []ServiceTakings // by id, those with a settlement in the last 90 days
+	Whole    FlowQuality
+}
+
+// PayeeFacts is what one address received.
+type PayeeFacts struct {
+	Network, Address string
+	Days             []TakingDay // all, oldest first
+	Via              []TakingVia // by facilitator
+	FirstAt, LastAt  time.Time
+}
+
+// TakingDay sums a UTC day.
+type TakingDay struct {
+	Day         time.Time
+	Settlements int64
+	USD         string
+}
+
+// TakingVia is what came through one facilitator.
+type TakingVia struct {
+	Facilitator                    string
+	Settlements30d, SettlementsAll int64
+	USD30d, USDAll                 string
+}
+
+// ServiceTakings is who paid a service, over all its recipients and networks. A buyer is an address, on whatever network.
+type ServiceTakings struct {
+	ServiceID int64
+	Buyers30d int64
+	TopUSD    []string      // what the three largest buyers paid in 30 days, largest first
+	TopBuyers []BuyerFacts  // of 30 days, at most 100, by USD, then address
+	BuyerDays []BuyerDay    // the last 90 days, oldest first, those with a buyer
+	Amounts   []AmountCount // of 30 days, ascending
+}
+
+// BuyerFacts is one buyer of a service over 30 days.
+type BuyerFacts struct {
+	Address           string
+	Networks          []string // sorted
+	Settlements30d    int64
+	USD30d            string
+	FirstDay, LastDay time.Time // of these 30
+}
+
+// BuyerDay counts distinct buyers of a UTC day.
+type BuyerDay struct {
+	Day    time.Time
+	Buyers int64
+}
+
+// AmountCount is how many settlements were of an amount.
+type AmountCount struct {
+	USD         string
+	Settlements int64
+}
+
+// FlowQuality says how much of all that counts, over 30 days, is settled by a payee to itself, and how much to payees of
+// whose 30 days, with at least 50 settlements, one payer brings 90 % or more.
+type FlowQuality struct {
+	USD30d, SelfUSD30d, SinglePayerUSD30d                         string
+	Settlements30d, SelfSettlements30d, SinglePayerSettlements30d int64
+}

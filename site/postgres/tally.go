@@ -1,0 +1,289 @@
+package postgres
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// tally sums settlements into the rows that they add to roll-ups: one statement a table then adds them all, however many
+// settlements stand behind a row.
+type tally struct {
+	hours   map[hourKey]sum
+	flows   map[dayKey]*flowSum
+	payees  map[payeeKey]*timedSum
+	payers  map[payerKey]sum
+	amounts map[amountKey]int64
+	larges  map[largeKey]int64 // amounts that no machine word holds
+	pairs   map[pairKey]int32  // the last day of a payer of a flow
+	seen    map[seenKey]int64  // settlements among authorisations
+}
+
+type (
+	hourKey struct {
+		flow int32
+		hour int64 // since 1970
+	}
+	dayKey struct {
+		flow, day int32 // days since 1970, here and below
+	}
+	payeeKey struct {
+		flow, day int32
+		payee     int64
+	}
+	payerKey struct {
+		flow, day    int32
+		payee, payer int64
+	}
+	amountKey struct {
+		flow, day int32
+		payee     int64
+		amount    uint64
+	}
+	largeKey struct {
+		flow, day int32
+		payee     int64
+		amount    string
+	}
+	pairKey struct {
+		flow  int32
+		payer int64
+	}
+	seenKey struct {
+		chain int16
+		day   int32
+		token string
+	}
+)
+
+type sum struct {
+	n      int64
+	amount amount
+}
+
+func (s sum) plus(a amount) sum { return sum{s.n + 1, s.amount.plus(a)} }
+
+type timedSum struct {
+	sum
+	first, last time.Time
+}
+
+func (s *timedSum) add(e *entry) {
+	if s.n == 0 || e.at.Before(s.first) {
+		s.first = e.at
+	}
+	if e.at.After(s.last) {
+		s.last = e.at
+	}
+	s.sum = s.plus(e.amount)
+}
+
+type flowSum struct {
+	timedSum
+	self sum // payments to oneself
+}
+
+func newTally(n int) *tally {
+	return &tally{
+		hours: map[hourKey]sum{}, flows: map[dayKey]*flowSum{}, payees: map[payeeKey]*timedSum{}, payers: make(map[payerKey]sum, n),
+		amounts: map[amountKey]int64{}, larges: map[largeKey]int64{}, pairs: make(map[pairKey]int32, n), seen: map[seenKey]int64{},
+	}
+}
+
+func (t *tally) add(e *entry) {
+	hour := floorDiv(e.at.Unix(), 3600)
+	day := int32(floorDiv(hour, 24))
+	h := hourKey{e.flow, hour}
+	t.hours[h] = t.hours[h].plus(e.amount)
+	f := t.flows[dayKey{e.flow, day}]
+	if f == nil {
+		f = &flowSum{}
+		t.flows[dayKey{e.flow, day}] = f
+	}
+	f.add(e)
+	if e.payer == e.payee {
+		f.self = f.self.plus(e.amount)
+	}
+	p := t.payees[payeeKey{e.flow, day, e.payee}]
+	if p == nil {
+		p = &timedSum{}
+		t.payees[payeeKey{e.flow, day, e.payee}] = p
+	}
+	p.add(e)
+	k := payerKey{e.flow, day, e.payee, e.payer}
+	t.payers[k] = t.payers[k].plus(e.amount)
+	if e.amount.large == nil {
+		t.amounts[amountKey{e.flow, day, e.payee, e.amount.small}]++
+	} else {
+		t.larges[largeKey{e.flow, day, e.payee, e.amount.String()}]++
+	}
+	pair := pairKey{e.flow, e.payer}
+	if last, known := t.pairs[pair]; !known || last < day {
+		t.pairs[pair] = day
+	}
+	if e.method == methodAuthorization {
+		t.seen[seenKey{e.chain, day, e.token}]++
+	}
+}
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}
+
+// queue adds every roll-up's statement to a batch. Rows go in by their tables' keys, so that neighbours are written
+// together. Whoever runs the batch holds the lock of the chains, so that no row of these flows changes meanwhile.
+func (t *tally) queue(b *pgx.Batch) {
+	t.queueFlows(b)
+	t.queuePayees(b)
+	t.queuePairs(b)
+	for _, k := range sortedKeys(t.seen, func(a, b seenKey) int {
+		return cmp.Or(cmp.Compare(a.chain, b.chain), cmp.Compare(a.day, b.day), cmp.Compare(a.token, b.token))
+	}) {
+		b.Queue(addSeen, k.chain, k.token, dayTime(k.day), 0, t.seen[k])
+	}
+}
+
+// addSeen adds to what is known of a token's authorisations on a day: all of them, and those by known settlers.
+const addSeen = `
+	INSERT INTO seen_days AS old (chain_id, token, day, authorizations, attributed) VALUES ($1, $2, $3, $4, $5)
+	ON CONFLICT (chain_id, day, token) DO UPDATE SET authorizations = old.authorizations + excluded.authorizations,
+		attributed = old.attributed + excluded.attributed`
+
+func dayTime(day int32) time.Time { return time.Unix(int64(day)*86400, 0).UTC() }
+
+func sortedKeys[K comparable, V any](m map[K]V, compare func(a, b K) int) []K {
+	keys := make([]K, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, compare)
+	return keys
+}
+
+// columns are the arrays that a statement unnests.
+type columns struct {
+	flows, days          []int32
+	payees, payers       []int64
+	hours, firsts, lasts []time.Time
+	counts               []int64
+	amounts              []string
+	selfCounts           []int64
+	selfAmounts          []string
+}
+
+func (t *tally) queueFlows(b *pgx.Batch) {
+	var c columns
+	for _, k := range sortedKeys(t.hours, func(a, b hourKey) int { return cmp.Or(cmp.Compare(a.hour, b.hour), cmp.Compare(a.flow, b.flow)) }) {
+		s := t.hours[k]
+		c.flows, c.hours = append(c.flows, k.flow), append(c.hours, time.Unix(k.hour*3600, 0).UTC())
+		c.counts, c.amounts = append(c.counts, s.n), append(c.amounts, s.amount.String())
+	}
+	b.Queue(`
+		INSERT INTO flow_hours AS old (flow_id, hour, settlements, amount)
+		SELECT * FROM unnest($1::integer[], $2::timestamptz[], $3::bigint[], $4::text[]::numeric[])
+		ON CONFLICT (hour, flow_id) DO UPDATE SET settlements = old.settlements + excluded.settlements, amount = old.amount + excluded.amount`,
+		c.flows, c.hours, c.counts, c.amounts)
+	c = columns{}
+	for _, k := range sortedKeys(t.flows, func(a, b dayKey) int { return cmp.Or(cmp.Compare(a.flow, b.flow), cmp.Compare(a.day, b.day)) }) {
+		s := t.flows[k]
+		c.flows, c.days, c.lasts = append(c.flows, k.flow), append(c.days, k.day), append(c.lasts, s.last)
+		c.counts, c.amounts = append(c.counts, s.n), append(c.amounts, s.amount.String())
+		c.selfCounts, c.selfAmounts = append(c.selfCounts, s.self.n), append(c.selfAmounts, s.self.amount.String())
+	}
+	b.Queue(`
+		INSERT INTO flow_days AS old (flow_id, day, settlements, amount, self_settlements, self_amount, last_at)
+		SELECT flow, date '1970-01-01' + day, n, amount, self_n, self_amount, last
+		FROM unnest($1::integer[], $2::integer[], $3::bigint[], $4::text[]::numeric[], $5::bigint[], $6::text[]::numeric[], $7::timestamptz[])
+			u (flow, day, n, amount, self_n, self_amount, last)
+		ON CONFLICT (flow_id, day) DO UPDATE SET settlements = old.settlements + excluded.settlements, amount = old.amount + excluded.amount,
+			self_settlements = old.self_settlements + excluded.self_settlements, self_amount = old.self_amount + excluded.self_amount,
+			last_at = greatest(old.last_at, excluded.last_at)`,
+		c.flows, c.days, c.counts, c.amounts, c.selfCounts, c.selfAmounts, c.lasts)
+	b.Queue(`
+		INSERT INTO flow_totals AS old (flow_id, settlements, amount, payers, first_day, last_at)
+		SELECT flow, sum(n), sum(amount), 0, date '1970-01-01' + min(day), max(last)
+		FROM unnest($1::integer[], $2::integer[], $3::bigint[], $4::text[]::numeric[], $5::timestamptz[]) u (flow, day, n, amount, last)
+		GROUP BY flow ORDER BY flow
+		ON CONFLICT (flow_id) DO UPDATE SET settlements = old.settlements + excluded.settlements, amount = old.amount + excluded.amount,
+			first_day = least(old.first_day, excluded.first_day), last_at = greatest(old.last_at, excluded.last_at)`,
+		c.flows, c.days, c.counts, c.amounts, c.lasts)
+}
+
+func (t *tally) queuePayees(b *pgx.Batch) {
+	var c columns
+	for _, k := range sortedKeys(t.payees, func(a, b payeeKey) int {
+		return cmp.Or(cmp.Compare(a.payee, b.payee), cmp.Compare(a.flow, b.flow), cmp.Compare(a.day, b.day))
+	}) {
+		s := t.payees[k]
+		c.payees, c.flows, c.days = append(c.payees, k.payee), append(c.flows, k.flow), append(c.days, k.day)
+		c.counts, c.amounts = append(c.counts, s.n), append(c.amounts, s.amount.String())
+		c.firsts, c.lasts = append(c.firsts, s.first), append(c.lasts, s.last)
+	}
+	b.Queue(`
+		INSERT INTO payee_days AS old (payee_id, flow_id, day, settlements, amount, first_at, last_at)
+		SELECT payee, flow, date '1970-01-01' + day, n, amount, first, last
+		FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::bigint[], $5::text[]::numeric[], $6::timestamptz[], $7::timestamptz[])
+			u (payee, flow, day, n, amount, first, last)
+		ON CONFLICT (payee_id, flow_id, day) DO UPDATE SET settlements = old.settlements + excluded.settlements,
+			amount = old.amount + excluded.amount, first_at = least(old.first_at, excluded.first_at), last_at = greatest(old.last_at, excluded.last_at)`,
+		c.payees, c.flows, c.days, c.counts, c.amounts, c.firsts, c.lasts)
+	c = columns{}
+	for _, k := range sortedKeys(t.payers, func(a, b payerKey) int {
+		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.payee, b.payee), cmp.Compare(a.payer, b.payer), cmp.Compare(a.flow, b.flow))
+	}) {
+		s := t.payers[k]
+		c.days, c.flows, c.payees, c.payers = append(c.days, k.day), append(c.flows, k.flow), append(c.payees, k.payee), append(c.payers, k.payer)
+		c.counts, c.amounts = append(c.counts, s.n), append(c.amounts, s.amount.String())
+	}
+	b.Queue(`
+		INSERT INTO payer_days AS old (day, flow_id, payee_id, payer_id, settlements, amount)
+		SELECT date '1970-01-01' + day, flow, payee, payer, n, amount
+		FROM unnest($1::integer[], $2::integer[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[]::numeric[]) u (day, flow, payee, payer, n, amount)
+		ON CONFLICT (day, payee_id, payer_id, flow_id) DO UPDATE SET settlements = old.settlements + excluded.settlements,
+			amount = old.amount + excluded.amount`,
+		c.days, c.flows, c.payees, c.payers, c.counts, c.amounts)
+	c = columns{}
+	for _, k := range sortedKeys(t.amounts, func(a, b amountKey) int {
+		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.payee, b.payee), cmp.Compare(a.flow, b.flow), cmp.Compare(a.amount, b.amount))
+	}) {
+		c.days, c.flows, c.payees = append(c.days, k.day), append(c.flows, k.flow), append(c.payees, k.payee)
+		c.counts, c.amounts = append(c.counts, t.amounts[k]), append(c.amounts, amount{small: k.amount}.String())
+	}
+	for _, k := range sortedKeys(t.larges, func(a, b largeKey) int {
+		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.payee, b.payee), cmp.Compare(a.flow, b.flow), cmp.Compare(a.amount, b.amount))
+	}) {
+		c.days, c.flows, c.payees = append(c.days, k.day), append(c.flows, k.flow), append(c.payees, k.payee)
+		c.counts, c.amounts = append(c.counts, t.larges[k]), append(c.amounts, k.amount)
+	}
+	b.Queue(`
+		INSERT INTO amount_days AS old (day, flow_id, payee_id, amount, settlements)
+		SELECT date '1970-01-01' + day, flow, payee, amount, n
+		FROM unnest($1::integer[], $2::integer[], $3::bigint[], $4::text[]::numeric[], $5::bigint[]) u (day, flow, payee, amount, n)
+		ON CONFLICT (day, payee_id, flow_id, amount) DO UPDATE SET settlements = old.settlements + excluded.settlements`,
+		c.days, c.flows, c.payees, c.amounts, c.counts)
+}
+
+// queuePairs keeps each payer's last day. Most have paid on it before, and nothing of them is written.
+func (t *tally) queuePairs(b *pgx.Batch) {
+	var c columns
+	for _, k := range sortedKeys(t.pairs, func(a, b pairKey) int { return cmp.Or(cmp.Compare(a.flow, b.flow), cmp.Compare(a.payer, b.payer)) }) {
+		c.flows, c.payers, c.days = append(c.flows, k.flow), append(c.payers, k.payer), append(c.days, t.pairs[k])
+	}
+	b.Queue(`
+		WITH paid AS MATERIALIZED (
+			SELECT flow, payer, date '1970-01-01' + day AS day, (SELECT last_day FROM flow_payers p WHERE p.flow_id = flow AND p.payer_id = payer) AS before
+			FROM unnest($1::integer[], $2::bigint[], $3::integer[]) u (flow, payer, day)
+		), put AS (
+			INSERT INTO flow_payers (flow_id, payer_id, last_day) SELECT flow, payer, day FROM paid WHERE before IS NULL OR before < day
+			ON CONFLICT (flow_id, payer_id) DO UPDATE SET last_day = excluded.last_day
+		)
+		UPDATE flow_totals t SET payers = payers + n FROM (SELECT flow, count(*) AS n FROM paid WHERE before IS NULL GROUP BY flow) came
+		WHERE t.flow_id = came.flow`,
+		c.flows, c.payers, c.days)
+}

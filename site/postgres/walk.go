@@ -1,0 +1,99 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Walk is how far the signatures of a settler on Solana have been read, newest to oldest.
+type Walk struct {
+	Settler    ScanSettler
+	Until      string     // newest signature of the last finished walk, "" before there was one
+	Newest     string     // of the walk under way, "" when there is none
+	Before     string     // oldest signature that the walk under way has read
+	NewestSlot int64      // the chain's head when the newest walk began
+	NewestTime *time.Time // of that slot
+}
+
+// Walks are those of a network's settlers as the lists say them now, by address. Settlers that are new have an empty one.
+func (db *DB) Walks(ctx context.Context, network string) ([]Walk, error) {
+	rows, err := db.pool.Query(ctx, `
+		SELECT `+scanSettlerColumns+`, coalesce(w.until, ''), coalesce(w.newest, ''), coalesce(w.before, ''), coalesce(w.newest_slot, 0), w.newest_at
+		FROM settlers s LEFT JOIN walks w USING (network, address) WHERE s.network = $1 ORDER BY s.address COLLATE "C"`, network)
+	if err != nil {
+		return nil, fmt.Errorf("read walks on %s: %w", network, err)
+	}
+	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (w Walk, err error) {
+		s := &w.Settler
+		return w, row.Scan(&s.Address, &s.Facilitator, &s.Tokens, &s.Since, &s.Deprecated, &w.Until, &w.Newest, &w.Before, &w.NewestSlot, &w.NewestTime)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read walks on %s: %w", network, err)
+	}
+	return list, nil
+}
+
+// CommitWalk keeps settlements and moves a settler's walk from what it was to what it is, in one transaction; ErrMoved
+// when it is no longer what it was. fresh counts the settlements that were not kept already.
+func (db *DB) CommitWalk(ctx context.Context, network string, was, is Walk, settlements []Settlement) (fresh int64, err error) {
+	chain, err := db.chain(ctx, network)
+	var entries []entry
+	if err == nil {
+		entries, err = db.entries(ctx, settlements)
+	}
+	for i := range entries {
+		if entries[i].chain != chain {
+			err = errors.New("a settlement is of another network")
+		}
+	}
+	if err == nil {
+		err = db.transact(ctx, func(tx pgx.Tx) error {
+			if err := lock(ctx, tx, chain); err != nil {
+				return err
+			}
+			if err := moveWalk(ctx, tx, network, was, is); err != nil {
+				return err
+			}
+			fresh, err = keep(ctx, tx, entries, nil, &pgx.Batch{})
+			return err
+		})
+	}
+	if err != nil {
+		return 0, fmt.Errorf("commit a walk of %s on %s: %w", was.Settler.Address, network, err)
+	}
+	return fresh, nil
+}
+
+// moveWalk writes the walk as it is. A walk that ends has read all that was there when it began.
+func moveWalk(ctx context.Context, tx pgx.Tx, network string, was, is Walk) error {
+	var w Walk
+	err := tx.QueryRow(ctx, `
+		SELECT coalesce(w.until, ''), coalesce(w.newest, ''), coalesce(w.before, ''), coalesce(w.newest_slot, 0), w.newest_at
+		FROM settlers s LEFT JOIN walks w USING (network, address) WHERE s.network = $1 AND s.address = $2 FOR KEY SHARE OF s`,
+		network, was.Settler.Address).Scan(&w.Until, &w.Newest, &w.Before, &w.NewestSlot, &w.NewestTime)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return ErrMoved // the lists have it no longer
+	}
+	if err != nil {
+		return err
+	}
+	if w.Until != was.Until || w.Newest != was.Newest || w.Before != was.Before || w.NewestSlot != was.NewestSlot || !sameTime(w.NewestTime, was.NewestTime) {
+		return ErrMoved
+	}
+	_, err = tx.Exec(ctx, `
+		INSERT INTO walks AS old (network, address, until, newest, before, newest_slot, newest_at, through)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, CASE WHEN $4 = '' THEN $7::timestamptz END)
+		ON CONFLICT (network, address) DO UPDATE SET until = excluded.until, newest = excluded.newest, before = excluded.before,
+			newest_slot = excluded.newest_slot, newest_at = excluded.newest_at, through = coalesce(excluded.through, old.through)`,
+		network, was.Settler.Address, is.Until, is.Newest, is.Before, is.NewestSlot, is.NewestTime)
+	return err
+}
+
+// sameTime compares to the microsecond, as times are kept.
+func sameTime(a, b *time.Time) bool {
+	return a == nil && b == nil || a != nil && b != nil && a.Truncate(time.Microsecond).Equal(b.Truncate(time.Microsecond))
+}
