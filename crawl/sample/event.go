@@ -29,20 +29,27 @@ type event struct {
 	data    string
 }
 
-// settling are the events of a transaction and, for each of its payments, which of them is the transfer.
-func (t transaction) settling() (events []event, transfers []int) {
+// settling are the events of a transaction: two for each payment.
+func (t transaction) settling() (events []event) {
 	for i, p := range t.payments {
 		payer, payee := word(p.payer), word(p.payee)
 		if p.rail.scheme == "exact" {
 			events = append(events, event{p.token, []string{authorizationTopic, payer, t.nonce(i)}, "0x"})
 		}
-		transfers = append(transfers, len(events))
 		events = append(events, event{p.token, []string{transferTopic, payer, payee}, amountWord(p.amount)})
 		if p.rail.scheme == "upto" {
 			events = append(events, event{uptoProxy, []string{settledTopic}, "0x"})
 		}
 	}
-	return events, transfers
+	return events
+}
+
+// transferOf is which of the events is the transfer of the ith payment.
+func (t transaction) transferOf(i int) int {
+	if t.payments[i].rail.scheme == "exact" {
+		return 2*i + 1
+	}
+	return 2 * i
 }
 
 // nonce of the ith authorisation.

@@ -108,14 +108,15 @@ func (f *facilitator) opened(start time.Time) *time.Time {
 	return &at
 }
 
-// settler is the account from which it settles on r at a time, drawn by a number; false while it does not settle there.
-func (f *facilitator) settler(r rail, t, start time.Time, number int) (address string, ok bool) {
+// settles says whether it settles on r at a time.
+func (f *facilitator) settles(r rail, t, start time.Time) bool {
+	return f.serves(r.network.ID) && (f.Since == 0 || !t.Before(*f.opened(start)))
+}
+
+// settler is the account from which it settles on r at a time, drawn by a number.
+func (f *facilitator) settler(r rail, t, start time.Time, number int) string {
 	opened := f.opened(start)
-	before := opened != nil && t.Before(*opened)
-	if before && f.Moved == 0 || !f.serves(r.network.ID) {
-		return "", false
-	}
-	return r.normal(f.account(number%f.Accounts, !before)), true
+	return r.normal(f.account(number%f.Accounts, opened == nil || !t.Before(*opened)))
 }
 
 func (f *facilitator) serves(network string) bool {

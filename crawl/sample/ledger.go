@@ -188,7 +188,7 @@ func (c *chain) send(hour int, list []payment) []transaction {
 func (c *chain) name(hour, n int) string {
 	of := []byte("transaction " + strconv.Itoa(hour) + "/" + strconv.Itoa(n))
 	a := c.digest(of)
-	if strings.HasPrefix(c.network, "solana:") {
+	if c.solana() {
 		b := c.digest(append(of, '+'))
 		return base58.Encode(append(a[:], b[:]...))
 	}
@@ -233,6 +233,9 @@ func (c *chain) head(t time.Time) int64 { return int64(t.Sub(c.ledger.genesis) /
 func (c *chain) time(block int64) time.Time {
 	return c.ledger.genesis.Add(time.Duration(block) * c.step)
 }
+
+// stamp is the time that a block says of itself, in whole seconds.
+func (c *chain) stamp(block int64) time.Time { return c.time(block).Truncate(time.Second) }
 
 // perHour is how many blocks an hour has: the first is made a step after it began, the last with its end.
 func (c *chain) perHour() int64 { return int64(time.Hour / c.step) }

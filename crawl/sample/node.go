@@ -150,9 +150,6 @@ type blockJSON struct {
 
 const gasOf = 85_000 // that a payment takes
 
-// unixSeconds is the time of a block, in the whole seconds that EVM chains know.
-func (c *chain) unixSeconds(block int64) int64 { return c.time(block).Unix() }
-
 func (n *node) block(block int64, full bool, now time.Time) *blockJSON {
 	c := n.chain
 	hash := c.hash(block, c.branch(block, now))
@@ -164,13 +161,12 @@ func (n *node) block(block int64, full bool, now time.Time) *blockJSON {
 		Number: quantity(block), Hash: hash, ParentHash: parent, Nonce: "0x0000000000000000", MixHash: topic("mix " + hash), Sha3Uncles: topic("uncles"),
 		TransactionsRoot: topic("transactions " + hash), StateRoot: topic("state " + hash), ReceiptsRoot: topic("receipts " + hash),
 		Miner: "0x4200000000000000000000000000000000000011", Difficulty: "0x0", ExtraData: "0x" + hex.EncodeToString([]byte(Domain)),
-		GasLimit: quantity(30_000_000), BaseFeePerGas: "0xf4240", Timestamp: quantity(c.unixSeconds(block)), Transactions: []any{}, Uncles: []any{},
+		GasLimit: quantity(30_000_000), BaseFeePerGas: "0xf4240", Timestamp: quantity(c.stamp(block).Unix()), Transactions: []any{}, Uncles: []any{},
 	}
 	var gas int64
 	var events []event
 	for i, t := range c.sent(block, block, now) {
-		logs, _ := t.settling()
-		events = append(events, logs...)
+		events = append(events, t.settling()...)
 		gas += t.gas()
 		if full {
 			b.Transactions = append(b.Transactions, n.transaction(t, i, hash))
@@ -238,8 +234,7 @@ func (n *node) find(param json.RawMessage, now time.Time) (t transaction, index,
 		if other.hash == hash {
 			break
 		}
-		events, _ := other.settling()
-		index, firstLog = index+1, firstLog+len(events)
+		index, firstLog = index+1, firstLog+len(other.settling())
 	}
 	return t, index, firstLog, true, nil
 }
@@ -259,11 +254,11 @@ type logJSON struct {
 
 // placed are the logs of a transaction that lies there in its block.
 func (n *node) placed(t transaction, index, firstLog int, blockHash string) []*logJSON {
-	events, _ := t.settling()
+	events := t.settling()
 	list := make([]*logJSON, len(events))
 	for i, e := range events {
 		list[i] = &logJSON{
-			Address: e.address, Topics: e.topics, Data: e.data, BlockNumber: quantity(t.block), BlockHash: blockHash, BlockTimestamp: quantity(n.chain.unixSeconds(t.block)),
+			Address: e.address, Topics: e.topics, Data: e.data, BlockNumber: quantity(t.block), BlockHash: blockHash, BlockTimestamp: quantity(n.chain.stamp(t.block).Unix()),
 			TransactionHash: t.hash, TransactionIndex: quantity(int64(index)), LogIndex: quantity(int64(firstLog + i)),
 		}
 	}
@@ -325,7 +320,7 @@ func (n *node) receipts(block int64, now time.Time) []*receiptJSON {
 	logs := 0
 	for i, t := range n.chain.sent(block, block, now) {
 		to, _ := t.call()
-		events, _ := t.settling()
+		events := t.settling()
 		gas += t.gas()
 		list = append(list, &receiptJSON{
 			BlockHash: hash, BlockNumber: quantity(block), From: t.settler, To: to, TransactionHash: t.hash, TransactionIndex: quantity(int64(i)), Type: "0x2", Status: "0x1",

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tollbook/site/postgres"
 )
 
 // chainAt starts a world with a chain whose clock the test moves, and a way to ask its node.
@@ -294,5 +296,68 @@ func TestNodeGoesOn(t *testing.T) {
 	}
 	if !bytes.Equal(answers[0], answers[1]) || len(answers[0]) < 5000 {
 		t.Errorf("two nodes answer\n%.2000s\n%.2000s", answers[0], answers[1])
+	}
+}
+
+// TestPastIsWhatTheNodeTells reads the last days before the start from the node, pairs each authorisation with its
+// transfer, and finds the settlements that are written down as the past.
+func TestPastIsWhatTheNodeTells(t *testing.T) {
+	t.Parallel()
+	_, ask := chainAt(t, start)
+	var past postgres.Range
+	for _, r := range NewLedger(start).Past() {
+		if r.Network == Network {
+			past = r
+		}
+	}
+	var newest blockJSON
+	ask("eth_getBlockByNumber", fmt.Sprintf(`["%#x",false]`, past.Last), &newest)
+	if newest.Hash != past.Hash || hexNumber(t, newest.Timestamp) != past.Time.Unix() {
+		t.Errorf("the past ends with block %s of %v, the node has %s of %s", past.Hash, past.Time, newest.Hash, newest.Timestamp)
+	}
+	owner := map[string]string{}
+	for _, f := range Facilitators(start) {
+		for _, s := range f.Settlers {
+			owner[s.Address] = f.ID
+		}
+	}
+	first := past.Last - 100_000
+	var got, want []postgres.Settlement
+	for _, s := range past.Settlements {
+		if s.Block >= first {
+			want = append(want, s)
+		}
+	}
+	foreign := 0
+	for from := first; from <= past.Last; from += maxRange {
+		var logs []*logJSON
+		ask("eth_getLogs", fmt.Sprintf(`[{"fromBlock":"%#x","toBlock":"%#x"}]`, from, min(from+maxRange-1, past.Last)), &logs)
+		for i, l := range logs {
+			if l.Topics[0] != transferTopic {
+				continue
+			}
+			s := postgres.Settlement{
+				Network: Network, Block: hexNumber(t, l.BlockNumber), BlockHash: l.BlockHash, Time: time.Unix(hexNumber(t, l.BlockTimestamp), 0).UTC(),
+				Transaction: l.TransactionHash, LogIndex: int(hexNumber(t, l.LogIndex)), Method: "permit2", Token: l.Address,
+				Payer: "0x" + l.Topics[1][26:], Payee: "0x" + l.Topics[2][26:], Amount: strconv.FormatInt(hexNumber(t, strings.TrimLeft(l.Data[2:], "0")), 10),
+			}
+			if i > 0 && logs[i-1].Topics[0] == authorizationTopic && logs[i-1].TransactionHash == l.TransactionHash {
+				s.Method = "eip3009"
+			}
+			var x transactionJSON
+			ask("eth_getTransactionByHash", `["`+l.TransactionHash+`"]`, &x)
+			s.Settler, s.Facilitator = x.From, owner[x.From]
+			if s.Facilitator == "" {
+				foreign++
+				continue
+			}
+			got = append(got, s)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" || len(want) < 300 {
+		t.Errorf("%d settlements; the past against the node (-want +got):\n%.3000s", len(want), diff)
+	}
+	if foreign < 20 {
+		t.Errorf("%d settlements by an account that no list names, want some", foreign)
 	}
 }

@@ -117,7 +117,7 @@ func (s *shop) sale(l *Ledger, r *rand.Rand, t time.Time) (payment, bool) {
 	if p.by = l.drawFacilitator(of.seed, o.rail, t, by); p.by == nil {
 		return payment{}, false
 	}
-	p.settler, _ = p.by.settler(o.rail, t, s.past.start, account)
+	p.settler = p.by.settler(o.rail, t, s.past.start, account)
 	p.payer = s.buyer(o, who)
 	return p, true
 }
@@ -203,7 +203,7 @@ func (l *Ledger) drawFacilitator(seed uint64, r rail, t time.Time, by float64) *
 	var there []*facilitator
 	var total float64
 	for _, f := range facilitators() {
-		if _, ok := f.settler(r, t, l.start, 0); ok {
+		if f.settles(r, t, l.start) {
 			there, total = append(there, f), total+f.Weight
 		}
 	}

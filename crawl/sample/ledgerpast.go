@@ -1,0 +1,140 @@
+package sample
+
+import (
+	"cmp"
+	"maps"
+	"math/big"
+	"slices"
+	"strings"
+	"time"
+
+	"tollbook/site/postgres"
+)
+
+// margin is how long before the start the written past ends, in blocks of Network: what comes after is read from the node,
+// which by then calls it confirmed.
+const margin = 30
+
+// Genesis is when every network of the world began, with its first block.
+func (l *Ledger) Genesis() time.Time { return l.genesis }
+
+// Past is what an indexer would have committed that had read each network by the start, by network: one range from the
+// first block on, of a scan that is left open. Of Solana, which has no such ranges, only the settlements are meant.
+func (l *Ledger) Past() []postgres.Range {
+	var all []*reading
+	for _, network := range slices.Sorted(maps.Keys(l.chains)) {
+		c := l.chains[network]
+		all = append(all, &reading{c: c, last: c.head(l.start) - margin, block: -1, seen: map[postgres.SeenDay]int64{}, senders: map[postgres.SenderDay]*sending{}})
+	}
+	for n := range int(l.start.Sub(l.genesis)/time.Hour) + 1 {
+		hour := l.hour(n)
+		for _, r := range all {
+			for _, t := range hour[r.c.network] {
+				if t.block <= r.last {
+					r.read(t)
+				}
+			}
+		}
+	}
+	list := make([]postgres.Range, len(all))
+	for i, r := range all {
+		list[i] = r.found()
+	}
+	return list
+}
+
+// reading is a network's past while it is read.
+type reading struct {
+	c           *chain
+	last        int64
+	block       int64 // of the newest transaction
+	logs        int   // in it
+	settlements []postgres.Settlement
+	seen        map[postgres.SeenDay]int64
+	senders     map[postgres.SenderDay]*sending
+}
+
+func (r *reading) read(t transaction) {
+	if t.block != r.block {
+		r.block, r.logs = t.block, 0
+	}
+	at := r.c.stamp(t.block)
+	today := at.Truncate(day)
+	for i, p := range t.payments {
+		if p.rail.scheme == "exact" {
+			r.seen[postgres.SeenDay{Token: p.token, Day: today}]++
+		}
+		if !p.by.Unlisted {
+			r.settlements = append(r.settlements, r.c.settlement(t, i, r.logs+t.transferOf(i), at))
+			continue
+		}
+		if p.listed {
+			key := postgres.SenderDay{Sender: t.settler, Day: today, Token: p.token}
+			if r.senders[key] == nil {
+				r.senders[key] = &sending{to: map[string]bool{}}
+			}
+			r.senders[key].add(p)
+		}
+	}
+	r.logs += 2 * len(t.payments)
+}
+
+func (r *reading) found() postgres.Range {
+	found := postgres.Range{Network: r.c.network, Last: r.last, Time: r.c.stamp(r.last), Settlements: r.settlements}
+	if !r.c.solana() {
+		found.Hash = r.c.hash(r.last, always)
+		found.Seen, found.Senders = sums(r.seen, r.senders)
+	}
+	return found
+}
+
+// settlement is the ith payment of a transaction as an index keeps it.
+func (c *chain) settlement(t transaction, i, log int, at time.Time) postgres.Settlement {
+	p := t.payments[i]
+	s := postgres.Settlement{
+		Network: c.network, Block: t.block, Time: at, Transaction: t.hash, LogIndex: log, Facilitator: p.by.ID, Settler: t.settler,
+		Token: p.token, Payer: p.payer, Payee: p.payee, Amount: p.amount, Method: "eip3009",
+	}
+	switch {
+	case c.solana(): // two instructions set the price of computing, then come the transfers
+		s.Method, s.LogIndex = "spl", 1000*(2+i)
+	default:
+		s.BlockHash = c.hash(t.block, always)
+		if p.rail.scheme == "upto" {
+			s.Method = "permit2"
+		}
+	}
+	return s
+}
+
+func (c *chain) solana() bool { return strings.HasPrefix(c.network, "solana:") }
+
+// sending sums what an account that nobody listed sent to known recipients on a day.
+type sending struct {
+	payments int64
+	amount   big.Int
+	to       map[string]bool
+}
+
+func (s *sending) add(p payment) {
+	n, _ := new(big.Int).SetString(p.amount, 10) // x402 and partly write nothing but digits
+	s.payments++
+	s.amount.Add(&s.amount, n)
+	s.to[p.payee] = true
+}
+
+func sums(seen map[postgres.SeenDay]int64, senders map[postgres.SenderDay]*sending) (days []postgres.SeenDay, list []postgres.SenderDay) {
+	for d, n := range seen {
+		d.Authorizations = n
+		days = append(days, d)
+	}
+	slices.SortFunc(days, func(a, b postgres.SeenDay) int { return cmp.Or(a.Day.Compare(b.Day), cmp.Compare(a.Token, b.Token)) })
+	for d, s := range senders {
+		d.Payments, d.Amount, d.Recipients = s.payments, s.amount.String(), int64(len(s.to))
+		list = append(list, d)
+	}
+	slices.SortFunc(list, func(a, b postgres.SenderDay) int {
+		return cmp.Or(a.Day.Compare(b.Day), cmp.Compare(a.Sender, b.Sender), cmp.Compare(a.Token, b.Token))
+	})
+	return days, list
+}
