@@ -22,7 +22,7 @@ type Solana struct {
 	network  Network
 	store    Store
 	options  Options
-	node     *client
+	client   *client
 	measured map[string]bool // mints
 	asking   chan struct{}   // room for each question that is under way
 
@@ -61,7 +61,7 @@ func NewSolana(n Network, s Store, o Options) (*Solana, error) {
 	}
 	x.asking = make(chan struct{}, x.options.Concurrency)
 	var err error
-	x.node, err = newClient(n, x.options)
+	x.client, err = newClient(n, x.options)
 	return x, err
 }
 
@@ -207,7 +207,7 @@ func (x *Solana) step(ctx context.Context, was Walk, head Head, limit int) (is W
 	case p.last:
 		is.Until, is.Newest, is.Before = cmp.Or(is.Newest, was.Until), "", ""
 	case p.forgotten:
-		is.Newest, is.Before = "", ""
+		is = Walk{Settler: was.Settler, Until: was.Until}
 	}
 	list, err := x.askSettlements(ctx, was.Settler, entries)
 	if err != nil {

@@ -98,7 +98,7 @@ func (x *Solana) askPage(ctx context.Context, w Walk, limit int) (page, error) {
 		until = w.Until
 	}
 	var entries []signatureEntry
-	err := x.node.ask(ctx, question{
+	err := x.client.ask(ctx, question{
 		calls: []call{signaturesCall(w.Settler.Address, w.Before, until, limit, w.NewestSlot)},
 		read: func(calls []call) (err error) {
 			entries, err = readSignatures(calls[0].result, w, limit)
@@ -121,7 +121,7 @@ func (x *Solana) askPage(ctx context.Context, w Walk, limit int) (page, error) {
 func (x *Solana) askEnd(ctx context.Context, w Walk) (page, error) {
 	var found []signatureEntry
 	knowing := 0
-	answered, err := x.node.askEach(ctx, question{
+	answered, err := x.client.askEach(ctx, question{
 		calls: []call{
 			signaturesCall(w.Settler.Address, w.Before, "", signaturePage, w.NewestSlot),
 			newCall("getSignatureStatuses", []string{w.Before}, map[string]any{"searchTransactionHistory": true}),
@@ -149,8 +149,8 @@ func (x *Solana) askEnd(ctx context.Context, w Walk) (page, error) {
 		return page{}, err
 	case len(found) > 0:
 		return upTo(w.Until, found), nil
-	case answered < len(x.node.nodes):
-		return page{}, fmt.Errorf("%d of %d nodes can't be asked whether the history goes on", len(x.node.nodes)-answered, len(x.node.nodes))
+	case answered < len(x.client.nodes):
+		return page{}, fmt.Errorf("%d of %d nodes can't be asked whether the history goes on", len(x.client.nodes)-answered, len(x.client.nodes))
 	case knowing == 0:
 		return page{forgotten: true}, nil
 	}
@@ -164,7 +164,7 @@ func (x *Solana) askEnd(ctx context.Context, w Walk) (page, error) {
 // askHead asks for the newest finalised slot and its time.
 func (x *Solana) askHead(ctx context.Context) (Head, error) {
 	h := Head{Network: x.network.ID}
-	err := x.node.ask(ctx, question{
+	err := x.client.ask(ctx, question{
 		calls: []call{newCall("getSlot", map[string]any{"commitment": "finalized"})},
 		read: func(calls []call) error {
 			if err := json.Unmarshal(calls[0].result, &h.Block); err != nil || h.Block <= 0 {
@@ -176,7 +176,7 @@ func (x *Solana) askHead(ctx context.Context) (Head, error) {
 	if err != nil {
 		return h, err
 	}
-	err = x.node.ask(ctx, question{
+	err = x.client.ask(ctx, question{
 		calls: []call{newCall("getBlockTime", h.Block)},
 		read: func(calls []call) error {
 			var seconds int64
@@ -249,6 +249,6 @@ func (x *Solana) askTransactions(ctx context.Context, s ScanSettler, entries []s
 		q.calls = append(q.calls, newCall("getTransaction", e.Signature,
 			map[string]any{"commitment": "finalized", "encoding": "jsonParsed", "maxSupportedTransactionVersion": 0}))
 	}
-	err = x.node.ask(ctx, q)
+	err = x.client.ask(ctx, q)
 	return list, err
 }
