@@ -28,6 +28,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	"crawl/chain/chaintest":      {nil, []string{"golang.org/x/crypto"}},
 	"crawl/facts":                {[]string{"site/x402", "crawl/probe"}, []string{"golang.org/x/net"}},
 	"crawl/model":                {nil, []string{"github.com/openai/openai-go/v3"}},
+	"crawl/model/modeltest":      {nil, nil},
 	"crawl/probe":                {[]string{"site/x402"}, []string{"golang.org/x/net"}},
 	"crawl/sample":               {[]string{"site", "site/x402", "site/postgres"}, []string{"github.com/google/uuid", "github.com/pelletier/go-toml/v2", "github.com/mr-tron/base58", "github.com/btcsuite/btcd/btcutil", "golang.org/x/crypto", "github.com/creachadair/jrpc2"}},
 	"build":                      {[]string{"site", "site/x402", "site/postgres", "site/synthesis", "render", "output"}, []string{"golang.org/x/sync"}},

@@ -1,0 +1,102 @@
+// Package modeltest is an endpoint on loopback that speaks the OpenAI chat API, for tests: it keeps what it is asked and
+// answers what it is told, right or wrong. It must never know what is asked about.
+package modeltest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+)
+
+// Request is a question as received.
+type Request struct {
+	Path          string
+	Authorization string
+	Header        http.Header
+
+	Model    string `json:"model"`
+	Messages []struct {
+		Role    string `json:"role"`
+		Content string `json:"content"`
+	} `json:"messages"`
+	ResponseFormat json.RawMessage `json:"response_format"`
+}
+
+// Reply is an answer. The zero value but for Content is a right one.
+type Reply struct {
+	Content string
+	Finish  string // finish_reason; stop when empty
+	Refusal string
+
+	Status int // 200 when zero
+	Header map[string]string
+	Body   []byte          // sent as it is, instead of a completion
+	Wait   <-chan struct{} // before the last byte
+}
+
+// Server answers questions.
+type Server struct {
+	*httptest.Server
+	mu    sync.Mutex
+	asked []Request
+}
+
+// Start starts a server; answer is called for each question, from several goroutines. Close it.
+func Start(answer func(Request) Reply) *Server {
+	s := &Server{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		q := Request{Path: r.URL.Path, Authorization: r.Header.Get("Authorization"), Header: r.Header.Clone()}
+		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&q); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		s.mu.Lock()
+		s.asked = append(s.asked, q)
+		s.mu.Unlock()
+		send(w, r, answer(q))
+	}))
+	return s
+}
+
+// BaseURL is what a client is configured with.
+func (s *Server) BaseURL() string { return s.URL + "/v1" }
+
+// Asked are the questions so far.
+func (s *Server) Asked() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Request(nil), s.asked...)
+}
+
+func send(w http.ResponseWriter, r *http.Request, a Reply) {
+	body := a.Body
+	if body == nil {
+		if a.Finish == "" {
+			a.Finish = "stop"
+		}
+		body, _ = json.Marshal(map[string]any{
+			"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "stub",
+			"choices": []any{map[string]any{"index": 0, "finish_reason": a.Finish, "message": map[string]any{"role": "assistant", "content": a.Content, "refusal": a.Refusal}}},
+		})
+	}
+	w.Header().Set("Content-Type", "application/json")
+	for name, value := range a.Header {
+		w.Header().Set(name, value)
+	}
+	if a.Status == 0 {
+		a.Status = http.StatusOK
+	}
+	w.WriteHeader(a.Status)
+	if a.Wait != nil {
+		_, _ = fmt.Fprint(w, " ")
+		_ = http.NewResponseController(w).Flush()
+		select {
+		case <-a.Wait:
+		case <-r.Context().Done():
+			return
+		}
+	}
+	_, _ = w.Write(body)
+}
