@@ -118,15 +118,21 @@ func runDemo(ctx context.Context, o demoOptions, stdout io.Writer) error {
 		return err
 	}
 	defer db.Close()
-	world, err := sample.Start(ctx, sample.Options{Now: o.now, Logger: logger})
+	began, fresh, err := beginSample(ctx, db.DB)
+	if err != nil {
+		return err
+	}
+	world, err := sample.Start(ctx, sample.Options{Now: o.now, Logger: logger, Start: began})
 	if err != nil {
 		return err
 	}
 	defer world.Close()
-	if err := writeSample(ctx, db.DB, o.Interval, say); err != nil {
-		return err
+	if fresh {
+		say("Writing ninety days of sample history …")
+	} else {
+		say("Going on with the sample data that is there")
 	}
-	if err := importShipped(ctx, db.DB); err != nil {
+	if err := writeSample(ctx, db.DB, world, began, fresh, o.Interval); err != nil {
 		return err
 	}
 	d := &demo{
@@ -162,38 +168,6 @@ func writable(folder string) string {
 		cache = filepath.Join(os.TempDir(), fmt.Sprintf("tollbook-%d", os.Geteuid()))
 	}
 	return filepath.Join(cache, "tollbook", filepath.Base(folder))
-}
-
-// writeSample lists the sample services with their past, once. A folder that holds a real directory is refused.
-func writeSample(ctx context.Context, db *postgres.DB, interval time.Duration, say func(string, ...any)) error {
-	source, err := db.Setting(ctx, "source")
-	if err != nil {
-		return err
-	}
-	if source != "" {
-		say("Going on with the sample data that is there")
-		return nil
-	}
-	listed, err := db.Services(ctx)
-	if err != nil {
-		return err
-	}
-	if len(listed) > 0 {
-		return errors.New("this database holds a real directory: give the demo another --data folder, and no DATABASE_URL")
-	}
-	now := time.Now().UTC().Truncate(time.Second)
-	say("Writing ninety days of sample history …")
-	made := make(chan []postgres.History, 1)
-	go func() { made <- sample.Histories(now) }() // seconds on a slow machine, which Ctrl-C need not wait for
-	select {
-	case histories := <-made:
-		if err := db.AddSample(ctx, sample.Notice, sample.Listings(now, interval), histories); err != nil {
-			return fmt.Errorf("write sample data: %w", err)
-		}
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // demo is the running parts of a demo.

@@ -119,3 +119,12 @@ func (db *DB) Setting(ctx context.Context, name string) (string, error) {
 	}
 	return v, nil
 }
+
+// SetSetting keeps a word that the directory says about itself.
+func (db *DB) SetSetting(ctx context.Context, name, value string) error {
+	_, err := db.pool.Exec(ctx, `INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, value)
+	if err != nil {
+		return fmt.Errorf("keep setting %s: %w", name, err)
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"tollbook/crawl/sample"
+	"tollbook/site/postgres"
+)
+
+// What the demo keeps in settings.
+const (
+	startSetting   = "sample_start"   // when the sample world began: its history ends then, and its chain goes on from there
+	settledSetting = "sample_settled" // said once all that was settled before is written
+)
+
+// beginSample is when the sample world of this database began; fresh, that is now. A database that holds a real directory
+// is refused.
+func beginSample(ctx context.Context, db *postgres.DB) (began time.Time, fresh bool, err error) {
+	source, err := db.Setting(ctx, "source")
+	if err != nil {
+		return began, false, err
+	}
+	if source == "" {
+		listed, err := db.Services(ctx)
+		if err != nil {
+			return began, false, err
+		}
+		if len(listed) > 0 {
+			return began, false, errors.New("this database holds a real directory: give the demo another --data folder, and no DATABASE_URL")
+		}
+	}
+	kept, err := db.Setting(ctx, startSetting)
+	if err != nil {
+		return began, false, err
+	}
+	if source != "" && kept != "" {
+		began, err = time.Parse(time.RFC3339, kept)
+		return began, false, err
+	}
+	began = time.Now().UTC().Truncate(time.Second)
+	return began, source == "", db.SetSetting(ctx, startSetting, began.Format(time.RFC3339))
+}
+
+// writeSample lists the sample services with their past, when that is not there yet, and writes what they were paid. One
+// that was broken off goes on.
+func writeSample(ctx context.Context, db *postgres.DB, world *sample.World, began time.Time, fresh bool, interval time.Duration) error {
+	g, ctx := errgroup.WithContext(ctx)
+	if fresh {
+		g.Go(func() error {
+			histories, err := made(ctx, func() []postgres.History { return sample.Histories(began) })
+			if err != nil {
+				return err
+			}
+			if err := db.AddSample(ctx, sample.Notice, sample.Listings(began, interval), histories); err != nil {
+				return fmt.Errorf("write sample data: %w", err)
+			}
+			return nil
+		})
+	}
+	g.Go(func() error {
+		if err := importShipped(ctx, db); err != nil {
+			return err
+		}
+		if _, err := db.ImportFacilitators(ctx, sample.Facilitators(began)); err != nil {
+			return err
+		}
+		if err := writeSettled(ctx, db, world.Ledger()); err != nil {
+			return fmt.Errorf("write sample settlements: %w", err)
+		}
+		return nil
+	})
+	return g.Wait()
+}
+
+// writeSettled keeps what was settled before the sample world began, once, as indexers would have committed it.
+func writeSettled(ctx context.Context, db *postgres.DB, ledger *sample.Ledger) error {
+	written, err := db.Setting(ctx, settledSetting)
+	if err != nil || written != "" {
+		return err
+	}
+	past, err := made(ctx, ledger.Past)
+	if err != nil {
+		return err
+	}
+	for _, r := range past {
+		write := writeScanned
+		if r.Hash == "" {
+			write = writeWalked
+		}
+		if err := write(ctx, db, r, ledger.Genesis()); err != nil {
+			return err
+		}
+		if err := db.SetHead(ctx, postgres.Head{Network: r.Network, Block: r.Last, Time: r.Time, PolledAt: r.Time}); err != nil {
+			return err
+		}
+	}
+	return db.SetSetting(ctx, settledSetting, "yes")
+}
+
+// writeScanned opens the scans of a network and commits its past to the one that counts it, unless that was done before.
+func writeScanned(ctx context.Context, db *postgres.DB, past postgres.Range, genesis time.Time) error {
+	settlers, err := db.NewSettlers(ctx, past.Network)
+	if err != nil {
+		return err
+	}
+	if err := db.OpenScans(ctx, past.Network, settlers, past.First, genesis, past.Last+1); err != nil {
+		return err
+	}
+	scans, err := db.Scans(ctx, past.Network)
+	if err != nil {
+		return err
+	}
+	for _, s := range scans {
+		if s.Counts && s.Next == past.First && s.End != nil && *s.End == past.Last+1 {
+			past.Scan = s.ID
+			_, err := db.CommitRange(ctx, past)
+			return err
+		}
+	}
+	return nil
+}
+
+// writeWalked commits the past of a Solana network to the walk of each settler, unless that was done before.
+func writeWalked(ctx context.Context, db *postgres.DB, past postgres.Range, _ time.Time) error {
+	walks, err := db.Walks(ctx, past.Network)
+	if err != nil {
+		return err
+	}
+	by := map[string][]postgres.Settlement{}
+	for _, s := range past.Settlements {
+		by[s.Settler] = append(by[s.Settler], s)
+	}
+	for _, was := range walks {
+		if was.NewestTime != nil {
+			continue
+		}
+		is, list := was, by[was.Settler.Address]
+		is.NewestSlot, is.NewestTime = past.Last, &past.Time
+		if len(list) > 0 {
+			is.Until = list[len(list)-1].Transaction
+		}
+		if _, err := db.CommitWalk(ctx, past.Network, was, is, list); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// made is what f makes, which takes seconds on a slow machine, unless ctx ends before.
+func made[T any](ctx context.Context, f func() T) (it T, err error) {
+	done := make(chan T, 1)
+	go func() { done <- f() }()
+	select {
+	case it = <-done:
+		return it, nil
+	case <-ctx.Done():
+		return it, ctx.Err()
+	}
+}
