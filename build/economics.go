@@ -167,6 +167,9 @@ func risk(f *postgres.ServiceFacts, d *site.ServiceDetail, a site.Assessment, m 
 	if o.testnet {
 		flag(site.RiskWarning, "testnet_only", "every price is on a test network")
 	}
+	if g := flagConcentrated(&a.Traction); g != nil {
+		r.Flags = append(r.Flags, *g)
+	}
 	r.Flags = append(r.Flags, domainFlags(f, a.Domain)...)
 	for _, g := range r.Flags {
 		if g.Level == site.RiskDanger || r.Level == site.RiskClean {

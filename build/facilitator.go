@@ -131,12 +131,12 @@ func measured(f *postgres.FacilitatorFacts) bool {
 }
 
 // facilitators judges every facilitator, by id, with every embed.
-func facilitators(facts []postgres.FacilitatorFacts, now time.Time) []site.FacilitatorListItem {
-	list := make([]site.FacilitatorListItem, len(facts))
+func facilitators(facts []postgres.FacilitatorFacts, now time.Time) []site.FacilitatorDetail {
+	list := make([]site.FacilitatorDetail, len(facts))
 	for i := range facts {
-		list[i] = facilitator(&facts[i], now)
+		list[i] = facilitatorDetail(&facts[i], now)
 	}
-	slices.SortFunc(list, func(a, b site.FacilitatorListItem) int { return cmp.Compare(a.FacilitatorID, b.FacilitatorID) })
+	slices.SortFunc(list, func(a, b site.FacilitatorDetail) int { return cmp.Compare(a.FacilitatorID, b.FacilitatorID) })
 	return list
 }
 
@@ -205,7 +205,7 @@ func flowsOf(f *postgres.FacilitatorFacts) []postgres.FlowFacts {
 
 func chainRow(f postgres.FlowFacts, w windows, verification string) site.FacilitatorChain {
 	row := site.FacilitatorChain{
-		Network: cmp.Or(x402.Abbreviation(f.Network), f.Network), NetworkCAIP2: f.Network,
+		Network: shortNetwork(f.Network), NetworkCAIP2: f.Network,
 		TokenAddress: f.Token, TokenAddressNorm: f.Token, AssetName: x402.UnknownAsset,
 		TxCount24h: w.h24.count, TxCount7d: w.d7.count, TxCount30d: w.d30.count, TxCountAll: w.all.count,
 		LastActivityAt: site.TimeOrNull(w.last), Verification: verification,
@@ -237,7 +237,7 @@ func writeFacilitators(s *site.Snapshot, totals map[string]int, add func(string,
 	all := bare("facilitators", "")
 	items := make([]*site.FacilitatorListItem, len(s.Facilitators))
 	for i := range s.Facilitators {
-		items[i] = &s.Facilitators[i]
+		items[i] = &s.Facilitators[i].FacilitatorListItem
 	}
 	for _, include := range all.Route.Param("include").Sets() {
 		q := all

@@ -22,20 +22,23 @@ func Judge(f *postgres.Facts, now, next time.Time, baseURL string, free site.Fre
 	for i := range f.Services {
 		offers[i] = offerOf(&f.Services[i], now)
 	}
-	market := newMarket(f.Services, offers)
+	market, settled := newMarket(f.Services, offers), newTractions(f, now)
 	for i := range f.Services {
-		s.Services[i] = list(&f.Services[i], offers[i], market, now, f.Source, baseURL, free)
+		s.Services[i] = list(&f.Services[i], offers[i], market, settled.traction(i), now, f.Source, baseURL, free)
 		s.Services[i].Prices, s.Services[i].Scores = pricePoints(&f.Services[i]), scorePoints(&f.Services[i])
+		s.Services[i].Volume, s.Services[i].Buyers = settled.series(i)
 	}
 	s.Checks = globalLog(f, now)
 	judgeChanges(s, f, now)
 	aggregate(s, f)
 	s.Facilitators = facilitators(f.Facilitators, now)
+	settledFor(s)
+	s.Coverage = coverage(f, settled, now)
 	return s
 }
 
 // list judges one service.
-func list(f *postgres.ServiceFacts, o offer, m *market, now time.Time, source, baseURL string, free site.FreeHosts) site.Listing {
+func list(f *postgres.ServiceFacts, o offer, m *market, t site.Traction, now time.Time, source, baseURL string, free site.FreeHosts) site.Listing {
 	d := site.ServiceDetail{
 		Slug: f.Slug, Name: f.Name, Description: f.Description, BaseURL: f.BaseURL, WebsiteURL: f.WebsiteURL,
 		Category: f.Category, Source: f.Source, CreatedAt: site.NewTime(f.CreatedAt),
@@ -61,7 +64,7 @@ func list(f *postgres.ServiceFacts, o offer, m *market, now time.Time, source, b
 	d.Uptime24h = d.Uptime.H24
 	d.AvgResponseTimeMS = averageResponse(f.Hours)
 	shown := evidence(f, now)
-	d.Assessment = assess(f, &d, o, m, shown, now, free)
+	d.Assessment = assess(f, &d, o, m, t, shown, now, free)
 	return site.Listing{
 		Item: site.ServiceListItem{
 			Slug: d.Slug, Name: d.Name, Description: d.Description, BaseURL: d.BaseURL, WebsiteURL: d.WebsiteURL,
@@ -100,9 +103,9 @@ func statusAfter(check string, consecutiveFailures int) string {
 }
 
 // assess puts the parts of an assessment together. Its time is that of the newest fact behind it.
-func assess(f *postgres.ServiceFacts, d *site.ServiceDetail, o offer, m *market, shown []x402.Evidence, now time.Time, free site.FreeHosts) site.Assessment {
+func assess(f *postgres.ServiceFacts, d *site.ServiceDetail, o offer, m *market, t site.Traction, shown []x402.Evidence, now time.Time, free site.FreeHosts) site.Assessment {
 	a := site.Assessment{
-		UpdatedAt: timeOrNull(newestFact(f)),
+		UpdatedAt: timeOrNull(newestFact(f, &t)),
 		Reliability: site.Reliability{
 			Uptime:        site.ReliabilityUptime{H24: d.Uptime.H24, D7: d.Uptime.D7, D30: d.Uptime.D30, D90: d.Uptime.D90},
 			ResponseP95MS: responseP95(f.Days), AvgResponseMS: d.AvgResponseTimeMS,
@@ -112,7 +115,7 @@ func assess(f *postgres.ServiceFacts, d *site.ServiceDetail, o offer, m *market,
 		Site:       siteFacts(f),
 		Domain:     domainFacts(f, now, free),
 		Economics:  m.economics(f, o, now),
-		Traction:   traction(o),
+		Traction:   t,
 	}
 	synthesize(f, &a, shown, now)
 	a.Risk = risk(f, d, a, m, o, now)
@@ -131,21 +134,6 @@ func provenance(f *postgres.ServiceFacts, source, baseURL string) site.Provenanc
 		CiteAs:      baseURL + "/" + bare("service-page", f.Slug).Key(),
 		Source:      from,
 	}
-}
-
-// traction is what settlement on chain shows. No network is measured yet, so every metric is null.
-func traction(o offer) site.Traction {
-	t := site.Traction{
-		Status: site.TractionUnmeasured, MeasuredNetworks: []string{}, SettledVia: []string{},
-		SettledViaDetail: []site.SettledVia{}, SharedWithServices: []site.SharedWithItem{}, ProQuotaShare: 1,
-		Caveat:        "No settlement is measured on this service's networks, so nothing is known of its volume.",
-		AllTimeCaveat: "Figures begin when measuring begins; they are a floor, never a whole.",
-	}
-	if len(o.payTo) == 0 {
-		t.Status = site.TractionNoPayTo
-		t.Caveat = "The service names no recipient, so no settlement can be told to be its own."
-	}
-	return t
 }
 
 func timeOrNull(t *time.Time) *site.Time {

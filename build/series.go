@@ -103,7 +103,13 @@ func seriesFiles(l *site.Listing, put func(string, []byte) error) error {
 	if err := seriesFile("price", l.Item.Slug, l.Prices, priceCaveat, put); err != nil {
 		return err
 	}
-	return seriesFile("scores", l.Item.Slug, l.Scores, scoreCaveat, put)
+	if err := seriesFile("scores", l.Item.Slug, l.Scores, scoreCaveat, put); err != nil {
+		return err
+	}
+	if err := seriesFile("volume", l.Item.Slug, l.Volume, volumeCaveat(&l.Detail.Assessment.Traction), put); err != nil {
+		return err
+	}
+	return seriesFile("buyers", l.Item.Slug, l.Buyers, buyersCaveat(&l.Detail.Assessment.Traction), put)
 }
 
 func seriesFile[T any](route, slug string, points []T, caveat string, put func(string, []byte) error) error {

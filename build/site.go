@@ -58,7 +58,7 @@ func domainFlags(f *postgres.ServiceFacts, d site.DomainFacts) []site.RiskFlag {
 }
 
 // newestFact is the time of the newest fact behind an assessment, nil without any.
-func newestFact(f *postgres.ServiceFacts) *time.Time {
+func newestFact(f *postgres.ServiceFacts, t *site.Traction) *time.Time {
 	newest := f.LastCheckedAt
 	take := func(t *time.Time) {
 		if t != nil && (newest == nil || t.After(*newest)) {
@@ -75,6 +75,9 @@ func newestFact(f *postgres.ServiceFacts) *time.Time {
 	}
 	if f.Domain != nil {
 		take(f.Domain.CheckedAt)
+	}
+	if t.LastSettlementAt != nil {
+		take(&t.LastSettlementAt.Time)
 	}
 	return newest
 }

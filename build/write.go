@@ -23,6 +23,10 @@ func Write(ctx context.Context, s *site.Snapshot, pages *render.Pages, add func(
 	for i := range s.Services {
 		index.Slugs[i] = s.Services[i].Item.Slug
 	}
+	index.Facilitators = make([]string, len(s.Facilitators))
+	for i := range s.Facilitators {
+		index.Facilitators[i] = s.Facilitators[i].FacilitatorID
+	}
 	if err := writeServices(ctx, s, edition, add, progress); err != nil {
 		return err
 	}
@@ -40,6 +44,12 @@ func Write(ctx context.Context, s *site.Snapshot, pages *render.Pages, add func(
 	}
 	if err := writeFacilitators(s, index.Lists, add); err != nil {
 		return fmt.Errorf("write facilitators: %w", err)
+	}
+	if err := writeFacilitatorDetails(s, edition, add); err != nil {
+		return fmt.Errorf("write facilitators: %w", err)
+	}
+	if err := writeCoverage(s, edition, add); err != nil {
+		return fmt.Errorf("write coverage: %w", err)
 	}
 	if err := writeAggregates(s, index, add); err != nil {
 		return fmt.Errorf("write aggregates: %w", err)

@@ -13,6 +13,8 @@ type Edition struct {
 	snapshot *site.Snapshot
 	byID     map[string]site.Network // by CAIP-2 id
 	byCode   map[string]site.Network // by abbreviation
+
+	facilitators map[string]*site.FacilitatorDetail // by id
 }
 
 // Edition prepares the pages of a snapshot, which must not change while they are rendered.
@@ -20,6 +22,10 @@ func (p *Pages) Edition(s *site.Snapshot) *Edition {
 	e := &Edition{pages: p, snapshot: s, byID: map[string]site.Network{}, byCode: map[string]site.Network{}}
 	for _, n := range s.Networks {
 		e.byID[n.ID], e.byCode[n.Abbreviation] = n, n
+	}
+	e.facilitators = make(map[string]*site.FacilitatorDetail, len(s.Facilitators))
+	for i := range s.Facilitators {
+		e.facilitators[s.Facilitators[i].FacilitatorID] = &s.Facilitators[i]
 	}
 	return e
 }

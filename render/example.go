@@ -18,6 +18,14 @@ type Examples struct {
 // Examples chooses the service that examples are about: the first by slug that is online and has a price, else the first.
 func (e *Edition) Examples() Examples {
 	x := Examples{Segments: map[string]string{}, Bodies: map[string][]byte{}}
+	for _, f := range e.snapshot.Facilitators {
+		if measured := f.Verification == site.VerifiedOnChain; measured || x.Segments["facilitator"] == "" {
+			x.Segments["facilitator"] = f.FacilitatorID
+			if measured {
+				break
+			}
+		}
+	}
 	var chosen *site.ServiceDetail
 	for i := range e.snapshot.Services {
 		d := &e.snapshot.Services[i].Detail

@@ -41,6 +41,10 @@ const (
 	kindNotFound = "404"
 	kindGuide    = "guide"
 
+	kindFacilitators = "facilitators"
+	kindFacilitator  = "facilitator"
+	kindCoverage     = "coverage"
+
 	kindReference = "reference"
 )
 
@@ -62,7 +66,7 @@ func NewPages(s Site) (*Pages, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parse layout: %w", err)
 	}
-	for _, kind := range []string{kindHome, kindServices, kindService, kindStatus, kindReference, kindGuide, kindNotFound} {
+	for _, kind := range []string{kindHome, kindServices, kindService, kindStatus, kindReference, kindGuide, kindFacilitators, kindFacilitator, kindCoverage, kindNotFound} {
 		t, err := layout.Clone()
 		if err == nil {
 			t, err = t.ParseFS(templates.FS, kind+".html")
@@ -106,7 +110,14 @@ func (p *Pages) funcs() template.FuncMap {
 		"reference":   func() string { return p.href(bareKey(referenceRoute, "")) },
 		"methodology": func() string { return p.href(bareKey(methodologyRoute, "")) },
 		"spans":       spans,
-		"dict":        dict,
+		"cents":       func(v any) (string, error) { return formatDecimal(v, cents) },
+		"exactly":     func(v any) (string, error) { return formatDecimal(v, dollars) },
+		"age":         age,
+
+		"facilitators": func() string { return p.href(bareKey(facilitatorsRoute, "")) },
+		"facilitator":  func(id string) string { return p.href(facilitatorKey(id)) },
+		"coverage":     func() string { return p.href(bareKey(coverageRoute, "")) },
+		"dict":         dict,
 	}
 }
 

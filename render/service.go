@@ -16,6 +16,7 @@ type service struct {
 	Windows    []window
 	Strip      strip
 	Grounds    grounds
+	Settled    settled
 	Rows       []endpoint
 	Open       bool
 	Moves      []move
@@ -65,7 +66,7 @@ func (e *Edition) ServicePage(l *site.Listing) ([]byte, error) {
 	d := &l.Detail
 	s := service{
 		ServiceDetail: *d, Chips: e.chips(d.Networks), Windows: windows(&d.Uptime), Strip: newStrip(l.Uptime, e.snapshot.Now),
-		Grounds:    e.grounds(l),
+		Grounds: e.grounds(l), Settled: e.settled(l),
 		Open:       len(d.Endpoints) <= openEndpoints,
 		Checks:     l.Checks.Newest[:min(serviceChecks, len(l.Checks.Newest))],
 		TotalCheck: max(l.Checks.Index.Total(), int64(len(l.Checks.Newest))),

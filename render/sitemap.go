@@ -72,6 +72,9 @@ func (e *Edition) sitemapPages() []sitemapPage {
 	for n := 2; (n-1)*PageRows < len(e.snapshot.Services); n++ {
 		put(listKey(n), now)
 	}
+	for i := range e.snapshot.Facilitators {
+		put(facilitatorKey(e.snapshot.Facilitators[i].FacilitatorID), now)
+	}
 	for i := range e.snapshot.Services {
 		item := &e.snapshot.Services[i].Item
 		at := item.CreatedAt

@@ -52,7 +52,7 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 		tree[a.Key] = a.Bytes
 	}
 	for _, route := range site.Routes {
-		if !strings.Contains(route.Pattern, "{slug}") && route.Ext == ".json" {
+		if !strings.Contains(route.Pattern, "{") && route.Ext == ".json" {
 			tree[strings.TrimPrefix(route.Pattern, "/")+".json"] = nil
 		}
 	}
@@ -62,7 +62,7 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 		rows = append(rows, &l.Item)
 		page, err := e.ServicePage(l)
 		put("services/"+l.Item.Slug+".html", page, err)
-		for _, twin := range []string{".json", "/uptime.json", "/checks.json", "/evidence.json"} {
+		for _, twin := range []string{".json", "/uptime.json", "/checks.json", "/evidence.json", "/volume/period=all.json", "/buyers/period=all.json"} {
 			tree["v1/services/"+l.Item.Slug+twin] = nil
 		}
 	}
@@ -78,6 +78,16 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 	put("index.html", page, err)
 	page, err = e.StatusPage()
 	put("status.html", page, err)
+	page, err = e.FacilitatorsPage()
+	put("facilitators.html", page, err)
+	tree["v1/facilitators/timeframe=30d/include=timeseries/days=90/per_page=100/page=1.json"] = nil
+	for i := range s.Facilitators {
+		page, err = e.FacilitatorPage(&s.Facilitators[i])
+		put("facilitators/"+s.Facilitators[i].FacilitatorID+".html", page, err)
+		tree["v1/facilitators/"+s.Facilitators[i].FacilitatorID+".json"] = nil
+	}
+	page, err = e.CoveragePage()
+	put("coverage.html", page, err)
 	guides, err := e.GuidePages()
 	if err != nil {
 		t.Fatal(err)

@@ -63,6 +63,7 @@ func world() *site.Snapshot {
 				ResponseTimeMS: c.ResponseTimeMS, ServiceSlug: d.Slug, ServiceName: d.Name, ServiceStatus: d.Status})
 		}
 	}
+	s.Facilitators, s.Coverage = facilitators(), coverage()
 	s.Stats = site.AggregateStats{TotalServices: len(s.Services), TotalEndpoints: 1234, TotalNetworks: 3, AvgUptime24h: ptr(98.7), ChecksPerHour: 214.4,
 		Pricing: site.StatsPricing{MedianPriceUSD: ptr(site.Decimal("0.01"))}}
 	return s
@@ -104,7 +105,15 @@ func acme() site.Listing {
 	d.Assessment.Risk = site.Risk{Level: site.RiskWarning, Flags: []site.RiskFlag{
 		{Level: site.RiskWarning, Code: "pay_to_changed", Evidence: "the recipient on Base moved 60 days ago"},
 		{Level: site.RiskDanger, Code: "plain_http", Evidence: "an endpoint answers over http"}}}
-	l := site.Listing{Item: itemOf(&d), Detail: d, Uptime: history(3)}
+	d.Assessment.Traction = site.Traction{
+		Status: site.TractionMeasured, VolumeUSD30d: ptr(site.Decimal("1234.567891")), TxCount30d: ptr(int64(6012)), UniqueBuyers30d: ptr(int64(41)),
+		LastSettlementAt: ptr(ago(time.Minute)), FirstSettlementAt: ptr(ago(80 * dayTime)), TopBuyerShare30d: ptr(.5), Top3BuyersShare30d: ptr(.9321), ConcentratedVolume: true,
+		Trend7dVs30d: ptr(1.2345), SharedPayout: true, SharedWith: 1, MeasuredNetworks: []string{base}, VolumeUSDAllTime: ptr(site.Decimal("1500")), TxCountAllTime: ptr(int64(7000)),
+		MedianSettlement30d: ptr(site.Decimal("0.0025")), MaxSettlement30d: ptr(site.Decimal("12")), SettledVia: []string{"acme-pay", "gone"},
+		SettledViaDetail:   []site.SettledVia{{ID: "acme-pay", VolumeUSD30d: "1234.5", TxCount30d: 6000}, {ID: "gone", VolumeUSD30d: "0.067891", TxCount30d: 12}},
+		SharedWithServices: []site.SharedWithItem{{Name: "Quote Ledger", Slug: "plain-00"}}, ProQuotaShare: .5, Caveat: "A floor.", AllTimeCaveat: "Since then.",
+	}
+	l := site.Listing{Item: itemOf(&d), Detail: d, Uptime: history(3), Volume: volumes(80)}
 	l.Evidence = site.Evidence{
 		Checks: []site.EvidenceCheck{{ID: "payload_captured", Pass: true},
 			{ID: "price_sane", Reason: ptr("GET /quote, row 1: amount \"0.01\" is no whole number"), Expected: ptr("Digits."), Mend: ptr("Write digits.")}},

@@ -3,7 +3,7 @@ package site
 // Assessment is what the builder judges of a service. A part without facts is present, with nulls.
 type Assessment struct {
 	UpdatedAt     *Time       `json:"updated_at"` // time of the newest fact in it
-	InputHash     string      `json:"input_hash"` // sha256 of its inputs in canonical JSON
+	InputHash     string      `json:"input_hash"` // sha256 of what a model is told of the service, in canonical JSON
 	ModelID       *string     `json:"model_id"`
 	PromptVersion *string     `json:"prompt_version"`
 	Reliability   Reliability `json:"reliability"`
@@ -112,7 +112,7 @@ type RiskFlag struct {
 	Evidence string `json:"evidence"`
 }
 
-// Synthesis is what a language model made of a service's own words; null until one is configured.
+// Synthesis is what a language model made of a service's own words; null until it was asked about those of now.
 type Synthesis struct {
 	Summary        SynthesisText `json:"summary"`
 	CapabilityTags SynthesisList `json:"capability_tags"`
@@ -177,6 +177,9 @@ type SettledVia struct {
 	VolumeUSD30d Decimal `json:"volume_usd_30d"`
 	TxCount30d   int64   `json:"tx_count_30d"`
 }
+
+// MaxSharedWith is how many of the services that share a recipient a service names.
+const MaxSharedWith = 100
 
 // SharedWithItem names another service paid at the same address.
 type SharedWithItem struct {

@@ -53,7 +53,7 @@ type FacilitatorListItem struct {
 	Chains     []FacilitatorChain `json:"chains,omitzero"`     // by include: largest volume first
 }
 
-// VolumePoint is a UTC day of a facilitator.
+// VolumePoint is a UTC day of a facilitator, or of a service.
 type VolumePoint struct {
 	Date      string  `json:"date"` // YYYY-MM-DD
 	VolumeUSD Decimal `json:"volume_usd"`
@@ -78,6 +78,49 @@ type FacilitatorChain struct {
 	TxCountAll       int64    `json:"tx_count_all"`
 	LastActivityAt   *Time    `json:"last_activity_at"`
 	Verification     string   `json:"verification"`
+}
+
+// FacilitatorDetail is the data of /v1/facilitators/{facilitator}: the row of the list with every embed, and who is behind
+// it and before it.
+type FacilitatorDetail struct {
+	FacilitatorListItem
+	Settlers     []FacilitatorSettler `json:"settlers"`      // by network, then address
+	Buyers       []FacilitatorBuyers  `json:"buyers"`        // in the order of chains
+	ServiceCount int                  `json:"service_count"` // listed services whose payments it settled in 30 days
+	Services     []FacilitatorService `json:"services"`      // the first FacilitatorServices of them, largest volume first
+}
+
+// FacilitatorServices is how many services a facilitator's detail names.
+const FacilitatorServices = 100
+
+// FacilitatorSettler is an account that a facilitator sends settlements from.
+type FacilitatorSettler struct {
+	Network      string   `json:"network"`
+	NetworkCAIP2 string   `json:"network_caip2"`
+	Address      string   `json:"address"`
+	Tokens       []string `json:"tokens"`
+	Since        *Time    `json:"since"` // what it sent before is not looked at; null when nobody knows
+	Deprecated   bool     `json:"deprecated"`
+}
+
+// FacilitatorBuyers counts who paid through a facilitator on one network in one token. Their sum over networks counts who
+// pays on several more than once.
+type FacilitatorBuyers struct {
+	Network         string `json:"network"`
+	NetworkCAIP2    string `json:"network_caip2"`
+	TokenAddress    string `json:"token_address"`
+	AssetName       string `json:"asset_name"`
+	UniqueBuyers7d  int64  `json:"unique_buyers_7d"`
+	UniqueBuyers30d int64  `json:"unique_buyers_30d"`
+	UniqueBuyersAll int64  `json:"unique_buyers_all"`
+}
+
+// FacilitatorService is a listed service's part in a facilitator's 30 days.
+type FacilitatorService struct {
+	Slug         string  `json:"slug"`
+	Name         string  `json:"name"`
+	VolumeUSD30d Decimal `json:"volume_usd_30d"`
+	TxCount30d   int64   `json:"tx_count_30d"`
 }
 
 // Volume is the facilitator's volume in USD over a timeframe.

@@ -3,6 +3,7 @@ package site
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -51,7 +52,8 @@ func (q Query) base() string {
 	if q.Item != "" {
 		return q.Route.lookupPrefix() + q.Item
 	}
-	return strings.Replace(q.Route.Pattern[1:], "{slug}", q.Slug, 1)
+	head, _, tail := q.Route.variable()
+	return head[1:] + q.Slug + tail
 }
 
 // ListKey names the list that q pages through: the route and its filters, without order and page. It is what Index
@@ -167,4 +169,19 @@ type Index struct {
 	Lists map[string]int `json:"lists"` // total of each list, by its ListKey
 	Pages map[string]int `json:"pages"` // number of HTML pages of each list that has them, by its ListKey
 	Slugs []string       `json:"slugs"` // every service, sorted
+
+	Facilitators []string `json:"facilitators"` // every one's id, sorted
+}
+
+// Has says whether there is what q's path names: a service, a facilitator, or nothing in particular.
+func (i *Index) Has(q Query) bool {
+	if q.Slug == "" {
+		return true
+	}
+	names := i.Slugs
+	if _, name, _ := q.Route.variable(); name == segmentFacilitator {
+		names = i.Facilitators
+	}
+	_, ok := slices.BinarySearch(names, q.Slug)
+	return ok
 }

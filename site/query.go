@@ -21,7 +21,7 @@ func (e *ParamError) Error() string { return "parameter " + e.Param + ": " + e.M
 // Query is a valid request: a route of the table with a value for each parameter that stands in its key.
 type Query struct {
 	Route *Route
-	Slug  string // of "/services/{slug}/…", "" elsewhere; not yet known to exist
+	Slug  string // of "/services/{slug}/…", or the id of "/facilitators/{facilitator}", "" elsewhere; not yet known to exist
 	Item  string // what a look-up looks up, in normal form
 	Bare  bool   // no parameter of the route was given
 
@@ -66,11 +66,11 @@ func parsePath(escaped string) (Query, error) {
 	if q, ok := lookupOf(path); ok {
 		return q, nil
 	}
-	if file, ok := fileOf(path); ok {
+	route, slug := routeOf(path)
+	if file, ok := fileOf(path); ok && (route == nil || strings.HasSuffix(path, route.Ext)) {
 		return Query{file: file, Bare: true}, nil
 	}
-	route, slug := routeOf(path)
-	if route == nil || slug != "" && !ValidSlug(slug) {
+	if route == nil || slug != "" && !route.validSegment(slug) {
 		return Query{}, ErrNotFound
 	}
 	return Query{Route: route, Slug: slug, Bare: true}, nil
@@ -227,6 +227,26 @@ func (q Query) With(name string, value string) Query {
 	}
 	q.value, q.Bare = v, false
 	return q
+}
+
+// validSegment says whether s can be what the variable part of the route's path names.
+func (r *Route) validSegment(s string) bool {
+	if _, name, _ := r.variable(); name == segmentFacilitator {
+		return ValidFacilitatorID(s)
+	}
+	return ValidSlug(s)
+}
+
+// MaxFacilitatorID is the length of the longest id of a facilitator.
+const MaxFacilitatorID = 64
+
+// ValidFacilitatorID says whether s can be the id of a facilitator: 1 to 64 of letters, digits, dots, hyphens and
+// underscores, of which the first is a letter or a digit.
+func ValidFacilitatorID(s string) bool {
+	if s == "" || len(s) > MaxFacilitatorID || strings.IndexByte("._-", s[0]) >= 0 {
+		return false
+	}
+	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == ""
 }
 
 // MaxSlug is the length of the longest slug.

@@ -59,6 +59,10 @@ var Responses = map[string]any{
 	"price":          Told[PricePoint]{},
 	"scores":         Told[ScorePoint]{},
 	"facilitators":   List[FacilitatorListItem, FacilitatorPaginationMeta]{},
+	"volume":         Told[VolumePoint]{},
+	"buyers":         Told[BuyersPoint]{},
+	"facilitator":    One[FacilitatorDetail]{},
+	"coverage":       One[CoverageReport]{},
 	"lookup-url":     One[AddressLookup]{},
 	"lookup-pay-to":  One[RecipientLookup]{},
 	"discovery":      CatalogueList{},
@@ -112,6 +116,7 @@ type Segment struct {
 // Segments are the variable parts of the paths of routes and files.
 var Segments = []Segment{
 	{"slug", "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", MaxSlug, "slug of a listed service"},
+	{segmentFacilitator, "^[A-Za-z0-9][A-Za-z0-9._-]*$", MaxFacilitatorID, "id of a facilitator"},
 	{"sha256", "^[0-9a-f]{64}$", 64, "sha256 of the address in normal form, in hex"},
 	{"caip2", "^[-a-z0-9]{3,8}:[-_a-zA-Z0-9]{1,32}$", 41, "CAIP-2 id of the network"},
 	{"address", "^[!-~]+$", maxRecipient, "recipient, as its network writes it"},

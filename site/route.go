@@ -46,7 +46,7 @@ type Param struct {
 // Route is one row of the table: a path pattern, its parameters in the order they take in a key, and its rule.
 type Route struct {
 	Name    string  `json:"name"`
-	Pattern string  `json:"pattern"` // "{slug}" stands for one path segment
+	Pattern string  `json:"pattern"` // "{slug}" or "{facilitator}" stands for one path segment
 	Rule    Rule    `json:"rule"`
 	Ext     string  `json:"ext"` // how a key ends: ".json" or ".html"
 	Params  []Param `json:"params"`
@@ -94,12 +94,16 @@ var Routes = []Route{
 	}},
 	{Name: "price", Pattern: "/v1/services/{slug}/price", Rule: RuleTrim, Ext: ".json", Framing: Series, About: "A service's prices by UTC day: the lowest and highest asked at any time of the day, in USD, and how many endpoints' amounts moved. Days on which none was set are left out.", Params: []Param{paramPeriod}},
 	{Name: "scores", Pattern: "/v1/services/{slug}/scores", Rule: RuleTrim, Ext: ".json", Framing: Series, About: "A service's uptime, response time and price stability by UTC day. Days without a counted check are left out.", Params: []Param{paramPeriod}},
+	{Name: "volume", Pattern: "/v1/services/{slug}/volume", Rule: RuleTrim, Ext: ".json", Framing: Series, About: "What a service was paid on chain, by UTC day. Days without a settlement are left out.", Params: []Param{paramPeriod}},
+	{Name: "buyers", Pattern: "/v1/services/{slug}/buyers", Rule: RuleTrim, Ext: ".json", Framing: Series, About: "How many different accounts paid a service on chain, by UTC day of the last 90. Days without a settlement are left out.", Params: []Param{paramPeriod}},
 	{Name: "facilitators", Pattern: "/v1/facilitators", Rule: RuleWindow, Ext: ".json", About: "Who settles payments, by the volume that was seen settled on chain.", Params: []Param{
 		{Name: "timeframe", Kind: KindChoice, Echo: true, Values: Timeframes, Default: Timeframe7d, About: "span whose volume orders the list, largest first"},
 		{Name: "include", Kind: KindSet, Filter: true, Values: []string{IncludeChains, IncludeTimeseries}, About: "what to embed in each row: the breakdown by network and token, the volume by day"},
 		{Name: "days", Kind: KindInteger, Trim: true, Needs: "include=" + IncludeTimeseries, Default: "30", Min: 1, Max: SeriesDays, About: "length of the embedded timeseries"},
 		paramPerPage, paramPage,
 	}},
+	{Name: "facilitator", Pattern: "/v1/facilitators/{facilitator}", Rule: RuleLiteral, Ext: ".json", About: "A facilitator with its networks, accounts and 90 days, who paid through it, and the listed services whose payments it settles."},
+	{Name: "coverage", Pattern: "/v1/coverage", Rule: RuleLiteral, Ext: ".json", About: "What is measured on chain, up to when, and what is not known: who else sends such payments, and how much of the volume may show no trade."},
 	{Name: "status", Pattern: "/v1/status", Rule: RuleLiteral, Ext: ".json", About: "Counts of services by state, and each service's state."},
 	{Name: "networks", Pattern: "/v1/networks", Rule: RuleLiteral, Ext: ".json", About: "Networks on which listed services take payment."},
 	{Name: "tags", Pattern: "/v1/tags", Rule: RuleLiteral, Ext: ".json", About: "Categories with their number of services."},
@@ -117,6 +121,9 @@ var Routes = []Route{
 	{Name: "home-page", Pattern: "/", Rule: RuleLiteral, Ext: ".html", About: "The directory at a glance."},
 	{Name: "services-page", Pattern: "/services", Rule: RuleLiteral, Ext: ".html", About: "The list as pages.", Params: []Param{paramPage}},
 	{Name: "service-page", Pattern: "/services/{slug}", Rule: RuleLiteral, Ext: ".html", About: "A service as a page."},
+	{Name: "facilitators-page", Pattern: "/facilitators", Rule: RuleLiteral, Ext: ".html", About: "Facilitators, ranked, as a page."},
+	{Name: "facilitator-page", Pattern: "/facilitators/{facilitator}", Rule: RuleLiteral, Ext: ".html", About: "A facilitator as a page."},
+	{Name: "coverage-page", Pattern: "/coverage", Rule: RuleLiteral, Ext: ".html", About: "What is measured on chain and what is not known, as a page."},
 	{Name: "reference-page", Pattern: "/reference", Rule: RuleLiteral, Ext: ".html", About: "The API for reading."},
 	{Name: "methodology-page", Pattern: "/methodology", Rule: RuleLiteral, Ext: ".html", About: "Every judgment with its formula, so that anybody can judge again."},
 	{Name: "status-page", Pattern: "/status", Rule: RuleLiteral, Ext: ".html", About: "The state of every service as a page."},
@@ -151,13 +158,23 @@ func (p *Param) largest() string {
 	return p.Values[len(p.Values)-1]
 }
 
-// match reports whether path has the route's pattern, and the segment that stood for {slug}.
+// segmentFacilitator names the variable part of a path that is the id of a facilitator.
+const segmentFacilitator = "facilitator"
+
+// variable is the route's pattern before, in and behind the braces of its variable part; all of it is head without one.
+func (r *Route) variable() (head, name, tail string) {
+	head, rest, _ := strings.Cut(r.Pattern, "{")
+	name, tail, _ = strings.Cut(rest, "}")
+	return head, name, tail
+}
+
+// match reports whether path has the route's pattern, and the segment that stood for its variable part.
 func (r *Route) match(path string) (slug string, ok bool) {
 	if r.Rule == RuleLookup {
 		return "", false // lookupOf reads these
 	}
-	head, tail, has := strings.Cut(r.Pattern, "{slug}")
-	if !has {
+	head, name, tail := r.variable()
+	if name == "" {
 		return "", path == r.Pattern
 	}
 	rest, ok := strings.CutPrefix(path, head)

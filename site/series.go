@@ -24,6 +24,15 @@ type ScorePoint struct {
 	PriceStability    *float64 `json:"price_stability"` // share of the 30 days to this one on which no price moved; null before the first price
 }
 
+// BuyersPoint is a UTC day on which a service was paid.
+type BuyersPoint struct {
+	Date         string `json:"date"`
+	UniqueBuyers int64  `json:"unique_buyers"` // distinct payers of the day, over its recipients and networks
+}
+
+// BuyersDays is how many UTC days a series of buyers goes back.
+const BuyersDays = 90
+
 // PeriodStart is the first UTC day ("2026-11-20") of a period that ends at now; "" is before all. 24h are the UTC days
 // that the last 24 closed hours and the open one touch.
 func PeriodStart(period string, now time.Time) string {

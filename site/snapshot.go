@@ -17,7 +17,8 @@ type Snapshot struct {
 	Checks     Log[GlobalCheckEntry] // v1/checks.json and v1/checks/…
 	Changes    Changes               // v1/changes.json, v1/changes/… and feed.xml
 
-	Facilitators []FacilitatorListItem // by id, with every embed: v1/facilitators.json and v1/facilitators/…
+	Facilitators []FacilitatorDetail // by id, with every embed: v1/facilitators.json and v1/facilitators/…
+	Coverage     CoverageReport      // v1/coverage.json
 }
 
 // Listing is one service's part of a snapshot.
@@ -34,6 +35,9 @@ type Listing struct {
 	ChangeLogs Changes      // v1/changes/service={slug}/…; without logs where there is no record
 	Prices     []PricePoint // v1/services/{slug}/price…, all history, oldest first
 	Scores     []ScorePoint // v1/services/{slug}/scores…
+
+	Volume []VolumePoint // v1/services/{slug}/volume…, all history, oldest first; days without a settlement are left out
+	Buyers []BuyersPoint // v1/services/{slug}/buyers…, BuyersDays
 }
 
 // Log is the part of a log that lies in the snapshot: its index and the blocks that no pack holds.

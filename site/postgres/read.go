@@ -23,6 +23,7 @@ type Facts struct {
 
 	Facilitators []FacilitatorFacts // by id
 	Chains       []ChainFacts       // by network
+	Takings      *Takings           // read apart, since a build says which flows count; nil before
 }
 
 // ServiceFacts is everything that is known of one service.

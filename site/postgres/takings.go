@@ -25,9 +25,19 @@ type Takings struct {
 // PayeeFacts is what one address received.
 type PayeeFacts struct {
 	Network, Address string
-	Days             []TakingDay // all, oldest first
-	Via              []TakingVia // by facilitator
+	Days             []TakingDay  // all, oldest first
+	Via              []TakingVia  // by facilitator
+	Parts            []TakingPart // the same days by facilitator: by day, then facilitator. The builder cuts and divides these
 	FirstAt, LastAt  time.Time
+}
+
+// TakingPart is what came through one facilitator on a UTC day.
+type TakingPart struct {
+	Day         time.Time
+	Facilitator string
+	Settlements int64
+	USD         string
+	LastAt      time.Time
 }
 
 // TakingDay sums a UTC day.

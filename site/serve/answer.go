@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"tollbook/output"
 	"tollbook/render"
@@ -58,7 +57,7 @@ func (h *handler) file(v *view, snap *output.Snapshot, key string) (string, *bod
 
 // mustHave says whether q's own file belongs to every whole snapshot with this index.
 func mustHave(index *site.Index, q site.Query) bool {
-	if q.Slug != "" && !hasSlug(index, q.Slug) {
+	if !index.Has(q) {
 		return false
 	}
 	if q.Route.Rule == site.RuleTrim {
@@ -70,18 +69,13 @@ func mustHave(index *site.Index, q site.Query) bool {
 	return q.Bare || q.Slug != "" && q.Route.Rule == site.RuleLiteral
 }
 
-func hasSlug(index *site.Index, slug string) bool {
-	_, ok := slices.BinarySearch(index.Slugs, slug)
-	return ok
-}
-
 // byRule answers a request whose key is no file.
 func (h *handler) byRule(v *view, snap *output.Snapshot, q site.Query, key string) (*body, error) {
 	index, err := v.readIndex(snap)
 	if err != nil {
 		return nil, err
 	}
-	if q.Slug != "" && !hasSlug(index, q.Slug) {
+	if !index.Has(q) {
 		return nil, site.ErrNotFound
 	}
 	var cut func() ([]byte, error)

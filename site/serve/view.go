@@ -62,8 +62,8 @@ func (v *view) readIndex(snap *output.Snapshot) (*site.Index, error) {
 	if err := json.Unmarshal(data, &index); err != nil {
 		return nil, fmt.Errorf("snapshot %s: parse %s: %w", snap.ID, site.IndexFile, err)
 	}
-	if !slices.IsSorted(index.Slugs) {
-		return nil, fmt.Errorf("snapshot %s: %s: %w: slugs are not sorted", snap.ID, site.IndexFile, output.ErrDamaged)
+	if !slices.IsSorted(index.Slugs) || !slices.IsSorted(index.Facilitators) {
+		return nil, fmt.Errorf("snapshot %s: %s: %w: slugs or ids are not sorted", snap.ID, site.IndexFile, output.ErrDamaged)
 	}
 	v.index = &index
 	return v.index, nil

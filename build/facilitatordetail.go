@@ -1,0 +1,82 @@
+package build
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"tollbook/render"
+	"tollbook/site"
+	"tollbook/site/postgres"
+	"tollbook/site/x402"
+)
+
+// facilitatorDetail judges a facilitator but for the services that it settles for, which judged services tell.
+func facilitatorDetail(f *postgres.FacilitatorFacts, now time.Time) site.FacilitatorDetail {
+	d := site.FacilitatorDetail{
+		FacilitatorListItem: facilitator(f, now), Settlers: []site.FacilitatorSettler{}, Buyers: []site.FacilitatorBuyers{}, Services: []site.FacilitatorService{},
+	}
+	for _, s := range f.Settlers {
+		d.Settlers = append(d.Settlers, site.FacilitatorSettler{
+			Network: shortNetwork(s.Network), NetworkCAIP2: s.Network, Address: s.Address, Tokens: append([]string{}, s.Tokens...),
+			Since: timeOrNull(s.Since), Deprecated: s.Deprecated,
+		})
+	}
+	slices.SortFunc(d.Settlers, func(a, b site.FacilitatorSettler) int {
+		return cmp.Or(cmp.Compare(a.NetworkCAIP2, b.NetworkCAIP2), cmp.Compare(a.Address, b.Address))
+	})
+	return d
+}
+
+// settledFor tells each facilitator whose payments it settled, by what the services' traction says.
+func settledFor(s *site.Snapshot) {
+	at := map[string]*site.FacilitatorDetail{}
+	for i := range s.Facilitators {
+		at[s.Facilitators[i].FacilitatorID] = &s.Facilitators[i]
+	}
+	for i := range s.Services {
+		d := &s.Services[i].Detail
+		for _, v := range d.Assessment.Traction.SettledViaDetail {
+			if f := at[v.ID]; f != nil {
+				f.Services = append(f.Services, site.FacilitatorService{Slug: d.Slug, Name: d.Name, VolumeUSD30d: v.VolumeUSD30d, TxCount30d: v.TxCount30d})
+			}
+		}
+	}
+	for i := range s.Facilitators {
+		f := &s.Facilitators[i]
+		f.ServiceCount = len(f.Services)
+		slices.SortFunc(f.Services, func(a, b site.FacilitatorService) int {
+			return cmp.Or(b.VolumeUSD30d.Compare(a.VolumeUSD30d), cmp.Compare(b.TxCount30d, a.TxCount30d), cmp.Compare(a.Slug, b.Slug))
+		})
+		f.Services = slices.Clip(f.Services[:min(len(f.Services), site.FacilitatorServices)])
+	}
+}
+
+// shortNetwork is a network's abbreviation, its CAIP-2 id without one.
+func shortNetwork(id string) string { return cmp.Or(x402.Abbreviation(id), id) }
+
+// writeFacilitatorDetails writes what is said of each facilitator alone, and the pages.
+func writeFacilitatorDetails(s *site.Snapshot, edition *render.Edition, add func(string, []byte) error) error {
+	for i := range s.Facilitators {
+		f := &s.Facilitators[i]
+		data, err := render.JSON(f)
+		if err != nil {
+			return err
+		}
+		if err := add(bare("facilitator", f.FacilitatorID).Key(), data); err != nil {
+			return err
+		}
+		page, err := edition.FacilitatorPage(f)
+		if err != nil {
+			return err
+		}
+		if err := add(bare("facilitator-page", f.FacilitatorID).Key(), page); err != nil {
+			return err
+		}
+	}
+	list, err := edition.FacilitatorsPage()
+	if err != nil {
+		return err
+	}
+	return add(bare("facilitators-page", "").Key(), list)
+}

@@ -1,0 +1,119 @@
+package render
+
+import (
+	"strconv"
+
+	"tollbook/site"
+)
+
+const coverageRoute = "coverage-page"
+
+// Of the coverage page: how much of what grows without end is shown.
+const (
+	coverageCandidates = 20
+	coverageGroups     = 20
+	coverageServices   = 12
+)
+
+type coverageBody struct {
+	*site.CoverageReport
+	Measured       int // networks
+	Unmeasured     int
+	Tokens         []coverageToken
+	Volumes        []coverageVolume
+	Candidates     []coverageCandidate
+	MoreCandidates int
+	Groups         []coverageGroup
+	MoreGroups     int
+}
+
+type coverageToken struct {
+	site.TokenCoverage
+	On    chip
+	Share string
+}
+
+type coverageVolume struct {
+	site.VolumeSum
+	Label string
+	Width int // 0..100, of the raw volume
+}
+
+type coverageCandidate struct {
+	site.CandidateSettler
+	On chip
+}
+
+type coverageGroup struct {
+	site.OperatorGroup
+	More int
+}
+
+// CoveragePage is coverage.html: what is measured on chain, and what is not known.
+func (e *Edition) CoveragePage() ([]byte, error) {
+	c := &e.snapshot.Coverage
+	body := coverageBody{CoverageReport: c}
+	for i := range c.Networks {
+		n := &c.Networks[i]
+		if n.Measured {
+			body.Measured++
+		} else {
+			body.Unmeasured++
+		}
+		for _, t := range n.Tokens {
+			body.Tokens = append(body.Tokens, coverageToken{t, chip{Label: n.Name, Title: n.NetworkCAIP2}, hundred(t.UnattributedShare)})
+		}
+	}
+	v := &c.Volume30d
+	raw := rational(v.Raw.VolumeUSD)
+	for _, row := range []coverageVolume{
+		{VolumeSum: v.Raw, Label: "As it was seen"}, {VolumeSum: v.SelfPayment, Label: "Payer and recipient are one account"},
+		{VolumeSum: v.SinglePayer, Label: "Recipients that one payer keeps"}, {VolumeSum: v.Without, Label: "Without both"},
+	} {
+		if w := rational(row.VolumeUSD); w.Sign() > 0 && raw.Sign() > 0 {
+			row.Width = share100(w, raw)
+		}
+		body.Volumes = append(body.Volumes, row)
+	}
+	for _, s := range c.CandidateSettlers[:min(len(c.CandidateSettlers), coverageCandidates)] {
+		body.Candidates = append(body.Candidates, coverageCandidate{s, e.network(s.NetworkCAIP2)})
+	}
+	body.MoreCandidates = len(c.CandidateSettlers) - len(body.Candidates)
+	for _, g := range c.Operators.Groups[:min(len(c.Operators.Groups), coverageGroups)] {
+		shown := g
+		shown.Services = g.Services[:min(len(g.Services), coverageServices)]
+		body.Groups = append(body.Groups, coverageGroup{shown, len(g.Services) - len(shown.Services)})
+	}
+	body.MoreGroups = len(c.Operators.Groups) - len(body.Groups)
+	return e.render(page{
+		Key: bareKey(coverageRoute, ""), Kind: kindCoverage, JSON: bareKey("coverage", ""), Title: "Coverage",
+		Description: "What is measured on chain, up to when, and what is not known: unattributed payments, candidate settlers, volume that may show no trade.",
+		Body:        body,
+	})
+}
+
+// hundred is a share, 0 to 1, as percent; "" for null.
+func hundred(share *float64) string {
+	if share == nil {
+		return ""
+	}
+	p := *share * 100
+	return percent(&p)
+}
+
+// age is how long ago something was, in the largest unit that it fills; "" for null.
+func age(seconds *int64) string {
+	if seconds == nil {
+		return ""
+	}
+	switch s := *seconds; {
+	case s < 120:
+		return strconv.FormatInt(s, 10) + nbsp + "s"
+	case s < 2*3600:
+		return strconv.FormatInt(s/60, 10) + nbsp + "min"
+	case s < 2*86400:
+		return strconv.FormatInt(s/3600, 10) + nbsp + "h"
+	default:
+		return number(s/86400) + nbsp + "days"
+	}
+}

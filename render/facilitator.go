@@ -1,0 +1,123 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+
+	"tollbook/site"
+)
+
+const (
+	facilitatorsRoute = "facilitators-page"
+	facilitatorRoute  = "facilitator-page"
+
+	facilitatorSettlers = 100 // accounts that a page names
+)
+
+func facilitatorKey(id string) string { return bareKey(facilitatorRoute, id) }
+
+// facilitatorRow is a facilitator in the list.
+type facilitatorRow struct {
+	*site.FacilitatorDetail
+	Rank  int
+	Spark string
+}
+
+type facilitatorList struct {
+	Measured []facilitatorRow // by volume of 30 days
+	Listed   []facilitatorRow // by id
+	Volume   site.VolumeSum   // of 30 days
+	Networks int              // measured ones
+}
+
+// FacilitatorsPage is facilitators.html: who settles payments, ranked by the volume of 30 days.
+func (e *Edition) FacilitatorsPage() ([]byte, error) {
+	s := e.snapshot
+	body := facilitatorList{Volume: s.Coverage.Volume30d.Raw}
+	items := make([]*site.FacilitatorListItem, len(s.Facilitators))
+	by := map[string]*site.FacilitatorDetail{}
+	for i := range s.Facilitators {
+		items[i] = &s.Facilitators[i].FacilitatorListItem
+		by[items[i].FacilitatorID] = &s.Facilitators[i]
+	}
+	site.SortFacilitators(items, site.Timeframe30d)
+	for _, item := range items {
+		row := facilitatorRow{FacilitatorDetail: by[item.FacilitatorID]}
+		if item.Verification != site.VerifiedOnChain {
+			body.Listed = append(body.Listed, row)
+			continue
+		}
+		row.Rank, row.Spark = len(body.Measured)+1, spark(item.Timeseries, s.Now)
+		body.Measured = append(body.Measured, row)
+	}
+	for _, n := range s.Coverage.Networks {
+		if n.Measured {
+			body.Networks++
+		}
+	}
+	twin := site.Query{Route: site.ByName("facilitators")}.With("timeframe", site.Timeframe30d).With("include", site.IncludeTimeseries).With("per_page", fmt.Sprint(site.MaxPageSize))
+	return e.render(page{
+		Key: bareKey(facilitatorsRoute, ""), Kind: kindFacilitators, JSON: twin.Whole().Key(), Title: "Facilitators",
+		Description: "Who settles x402 payments, ranked by the volume that was seen settled on chain.", Body: body,
+	})
+}
+
+type facilitatorBody struct {
+	*site.FacilitatorDetail
+	Measured     bool
+	Bars         bars
+	Rows         []facilitatorChain
+	Accounts     []facilitatorSettler
+	MoreAccounts int
+	MoreServices int
+}
+
+type facilitatorChain struct {
+	site.FacilitatorChain
+	On     chip
+	Buyers *site.FacilitatorBuyers // nil where nobody paid
+}
+
+type facilitatorSettler struct {
+	site.FacilitatorSettler
+	On chip
+}
+
+// FacilitatorPage is facilitators/<id>.html.
+func (e *Edition) FacilitatorPage(f *site.FacilitatorDetail) ([]byte, error) {
+	body := facilitatorBody{FacilitatorDetail: f, Measured: f.Verification == site.VerifiedOnChain, MoreServices: f.ServiceCount - len(f.Services)}
+	var networks []string
+	for _, c := range f.Chains {
+		row := facilitatorChain{FacilitatorChain: c, On: e.network(c.NetworkCAIP2)}
+		for i := range f.Buyers {
+			if b := &f.Buyers[i]; b.NetworkCAIP2 == c.NetworkCAIP2 && b.TokenAddress == c.TokenAddress {
+				row.Buyers = b
+			}
+		}
+		body.Rows, networks = append(body.Rows, row), append(networks, c.NetworkCAIP2)
+	}
+	body.Bars = newBars(f.Timeseries, e.snapshot.Now, e.measuredSince(networks))
+	for _, s := range f.Settlers[:min(len(f.Settlers), facilitatorSettlers)] {
+		body.Accounts = append(body.Accounts, facilitatorSettler{s, e.network(s.NetworkCAIP2)})
+	}
+	body.MoreAccounts = len(f.Settlers) - len(body.Accounts)
+	name := cmp.Or(words(f.Name, maxTitle), f.FacilitatorID)
+	return e.render(page{
+		Key: facilitatorKey(f.FacilitatorID), Kind: kindFacilitator, JSON: bareKey("facilitator", f.FacilitatorID), Title: name,
+		Description: name + ": what this facilitator was seen to settle on chain, on which networks, for whom.", Body: body,
+	})
+}
+
+// measuredSince is when the first of some networks began to be measured, nil without any.
+func (e *Edition) measuredSince(networks []string) *site.Time {
+	var since *site.Time
+	for _, id := range networks {
+		for i := range e.snapshot.Coverage.Networks {
+			n := &e.snapshot.Coverage.Networks[i]
+			if n.NetworkCAIP2 == id && n.MeasuredSince != nil && (since == nil || n.MeasuredSince.Before(since.Time)) {
+				since = n.MeasuredSince
+			}
+		}
+	}
+	return since
+}

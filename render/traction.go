@@ -1,0 +1,90 @@
+package render
+
+import (
+	"fmt"
+	"strconv"
+
+	"tollbook/site"
+)
+
+// Of a service's settlements: how much of what grows without end is shown.
+const (
+	tractionVia    = 8
+	tractionShared = 8
+)
+
+// settled is a service's settlements for reading.
+type settled struct {
+	*site.Traction
+	Measured            bool
+	Any                 bool // something was settled, ever
+	Bars                bars
+	Via                 []settledVia
+	MoreVia             int
+	Shared              []site.SharedWithItem
+	MoreShared          int
+	Top, Top3           string
+	Trend, TrendText    string // up, down or ""; what it says
+	VolumeURL, BuyerURL string
+}
+
+type settledVia struct {
+	site.SettledVia
+	Name string
+	Key  string // of its page
+}
+
+// settled prepares what was settled for a service.
+func (e *Edition) settled(l *site.Listing) settled {
+	t := &l.Detail.Assessment.Traction
+	s := settled{
+		Traction: t, Measured: t.Status == site.TractionMeasured,
+		VolumeURL: e.pages.href(seriesKey("volume", l.Detail.Slug)), BuyerURL: e.pages.href(seriesKey("buyers", l.Detail.Slug)),
+	}
+	if !s.Measured {
+		return s
+	}
+	s.Any = t.TxCountAllTime != nil && *t.TxCountAllTime > 0
+	s.Bars = newBars(l.Volume, e.snapshot.Now, e.measuredSince(t.MeasuredNetworks))
+	s.Top, s.Top3 = hundred(t.TopBuyerShare30d), hundred(t.Top3BuyersShare30d)
+	s.Trend, s.TrendText = trendText(t.Trend7dVs30d)
+	for _, v := range t.SettledViaDetail[:min(len(t.SettledViaDetail), tractionVia)] {
+		row := settledVia{SettledVia: v, Name: v.ID}
+		if f := e.facilitators[v.ID]; f != nil {
+			row.Name, row.Key = name(f.Name), facilitatorKey(v.ID)
+		}
+		s.Via = append(s.Via, row)
+	}
+	s.MoreVia = len(t.SettledViaDetail) - len(s.Via)
+	s.Shared = t.SharedWithServices[:min(len(t.SharedWithServices), tractionShared)]
+	s.MoreShared = t.SharedWith - len(s.Shared)
+	return s
+}
+
+// trendText says how the daily rate of 7 days stands against that of 30.
+func trendText(trend *float64) (way, text string) {
+	if trend == nil {
+		return "", ""
+	}
+	text = strconv.FormatFloat(*trend, 'f', 2, 64) + " ×"
+	switch {
+	case *trend > 1.05:
+		return "up", text
+	case *trend < .95:
+		return "down", text
+	}
+	return "", text
+}
+
+// seriesKey is the file of a whole series.
+func seriesKey(route, slug string) string {
+	return site.Query{Route: site.ByName(route), Slug: slug, Bare: true}.Whole().Key()
+}
+
+// SharedText says with how many others recipients are shared.
+func (s settled) SharedText() string {
+	if s.SharedWith == 1 {
+		return "Its recipient is shared with another service"
+	}
+	return fmt.Sprintf("Its recipients are shared with %s other services", number(int64(s.SharedWith)))
+}
