@@ -25,7 +25,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	"site/serve":                 {[]string{"site", "render", "output"}, []string{"github.com/klauspost/compress"}},
 	"crawl":                      {[]string{"site", "site/x402", "site/postgres", "site/synthesis", "crawl/probe", "crawl/facts", "crawl/chain", "crawl/model"}, []string{"github.com/google/uuid", "github.com/pelletier/go-toml/v2", "golang.org/x/text"}},
 	"crawl/chain":                {[]string{"site/x402"}, []string{"golang.org/x/sync", "golang.org/x/crypto", "github.com/mr-tron/base58"}},
-	"crawl/chain/chaintest":      {nil, []string{"golang.org/x/crypto"}},
+	"crawl/chain/chaintest":      {nil, []string{"golang.org/x/crypto", "github.com/mr-tron/base58"}},
 	"crawl/facts":                {[]string{"site/x402", "crawl/probe"}, []string{"golang.org/x/net"}},
 	"crawl/model":                {nil, []string{"github.com/openai/openai-go/v3"}},
 	"crawl/model/modeltest":      {nil, nil},

@@ -19,14 +19,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tollbook/crawl/chain"
+	"tollbook/crawl/chain/chaintest"
 )
 
 // solanaIndexer indexes a store from nodes, without waiting long between tries.
 func solanaIndexer(t *testing.T, s chain.Store, log *bytes.Buffer, nodes ...*solanaNode) *chain.Solana {
 	t.Helper()
-	n := chain.Network{ID: solanaID, Tokens: []chain.Token{{Address: usdcMint, Symbol: "USDC", Decimals: 6}, {Address: ausdMint, Symbol: "AUSD", Decimals: 6}}}
+	n := chain.Network{ID: chaintest.SolanaID, Tokens: []chain.Token{{Address: chaintest.SolanaUSDC, Symbol: "USDC", Decimals: 6}, {Address: ausdMint, Symbol: "AUSD", Decimals: 6}}}
 	for _, node := range nodes {
-		n.RPC = append(n.RPC, node.URL)
+		n.RPC = append(n.RPC, node.url)
 	}
 	o := chain.Options{Backoff: 100 * time.Microsecond, Timeout: 5 * time.Second, HTTP: &http.Client{}}
 	if log != nil {
@@ -60,7 +61,7 @@ func TestSolanaSettlements(t *testing.T) {
 			settler = address
 		}
 	}
-	s := newWalkStore(chain.ScanSettler{Address: settler, Facilitator: "acme", Tokens: []string{usdcMint}})
+	s := newWalkStore(chain.ScanSettler{Address: settler, Facilitator: "acme", Tokens: []string{chaintest.SolanaUSDC}})
 	report, err := solanaIndexer(t, s, nil, node).Once(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -73,13 +74,13 @@ func TestSolanaSettlements(t *testing.T) {
 			}
 			return address
 		}
-		token := map[string]string{usdcMint: "USDC", ausdMint: "AUSD"}[x.Token]
+		token := map[string]string{chaintest.SolanaUSDC: "USDC", ausdMint: "AUSD"}[x.Token]
 		got[files[x.Transaction]] = append(got[files[x.Transaction]], fmt.Sprintf("%5d %s pays %s %s %s", x.LogIndex, name(x.Payer), name(x.Payee), x.Amount, token))
-		e := entries[slices.IndexFunc(entries, func(e solanaEntry) bool { return e.signature == x.Transaction })]
+		e := entries[slices.IndexFunc(entries, func(e chaintest.SolanaTransaction) bool { return e.Signature == x.Transaction })]
 		x.Payer, x.Payee, x.Amount, x.Token, x.LogIndex, x.Transaction = "", "", "", "", 0, ""
-		want := chain.Settlement{Network: solanaID, Block: e.slot, Time: time.Unix(e.time, 0).UTC(), Method: "spl", Facilitator: "acme", Settler: settler}
+		want := chain.Settlement{Network: chaintest.SolanaID, Block: e.Slot, Time: time.Unix(e.Time, 0).UTC(), Method: "spl", Facilitator: "acme", Settler: settler}
 		if diff := cmp.Diff(want, x); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", files[e.signature], diff)
+			t.Errorf("%s (-want +got):\n%s", files[e.Signature], diff)
 		}
 	}
 	for _, list := range got {
@@ -103,7 +104,7 @@ func TestSolanaSettlements(t *testing.T) {
 	if report.Settlements != int64(len(s.settlements)) || report.Blocks != int64(len(entries)) || report.Errors != 0 {
 		t.Errorf("report %+v of %d settlements in %d transactions", report, len(s.settlements), len(entries))
 	}
-	if n := node.count("getTransaction"); n != len(entries)-1 {
+	if n := node.Count("getTransaction"); n != len(entries)-1 {
 		t.Errorf("%d transactions were asked for: the one that failed is not needed", n)
 	}
 }
@@ -112,24 +113,22 @@ func TestSolanaSettlements(t *testing.T) {
 func TestSolanaWalks(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 1, 999, 1000, 1001, 2000, 2500} {
-		all, settler := solanaHistory(n + 3)
+		all, settler := chaintest.SolanaHistory(n + 3)
 		node := newSolanaNode(t, all[:n])
 		s := newWalkStore(chain.ScanSettler{Address: settler, Facilitator: "acme"})
 		x := solanaIndexer(t, s, nil, node)
 		for _, round := range []struct{ have, fresh int }{{n, len(successes(0, n))}, {n, 0}, {n + 3, len(successes(n, n+3))}, {n + 3, 0}} {
-			newest := slices.Clone(all[:round.have])
-			slices.Reverse(newest)
-			node.set(func(node *solanaNode) { node.entries, node.calls = newest, nil })
+			node.Grow(all[:round.have])
 			report, err := x.Once(t.Context())
 			if err != nil || report.Settlements != int64(round.fresh) {
 				t.Fatalf("%d signatures of %d: %d settlements, %v; want %d", round.have, n, report.Settlements, err, round.fresh)
 			}
-			if got := node.count("getTransaction"); got != round.fresh {
+			if got := node.Count("getTransaction"); got != round.fresh {
 				t.Errorf("%d signatures of %d: %d transactions were asked for, want %d", round.have, n, got, round.fresh)
 			}
 			want := chain.Walk{Settler: chain.ScanSettler{Address: settler, Facilitator: "acme"}, NewestSlot: s.head.Block, NewestTime: &s.head.Time}
 			if round.have > 0 {
-				want.Until = all[round.have-1].signature
+				want.Until = all[round.have-1].Signature
 			}
 			if diff := cmp.Diff(want, s.walks[settler]); diff != "" {
 				t.Errorf("%d signatures of %d: walk (-want +got):\n%s", round.have, n, diff)
@@ -144,18 +143,13 @@ func TestSolanaWalks(t *testing.T) {
 // A walk that is killed goes on where its last commit left it, and its boundary has not moved.
 func TestSolanaResumes(t *testing.T) {
 	t.Parallel()
-	all, settler := solanaHistory(3500)
+	all, settler := chaintest.SolanaHistory(3500)
 	node := newSolanaNode(t, all[:500])
 	s := newWalkStore(chain.ScanSettler{Address: settler, Facilitator: "acme"})
 	if _, err := solanaIndexer(t, s, nil, node).Once(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	grow := func(n int) {
-		newest := slices.Clone(all[:n])
-		slices.Reverse(newest)
-		node.set(func(node *solanaNode) { node.entries, node.calls = newest, nil })
-	}
-	grow(3200)
+	node.Grow(all[:3200])
 	ctx, kill := context.WithCancel(t.Context())
 	defer kill()
 	pages := 0
@@ -169,23 +163,23 @@ func TestSolanaResumes(t *testing.T) {
 		t.Fatalf("killed: %v", err)
 	}
 	w := s.walks[settler]
-	if w.Until != all[499].signature || w.Newest != all[3199].signature || w.Before != all[1200].signature {
+	if w.Until != all[499].Signature || w.Newest != all[3199].Signature || w.Before != all[1200].Signature {
 		t.Fatalf("after two pages the walk is %+v", w)
 	}
 	if diff := cmp.Diff(slices.Concat(successes(0, 500), successes(1200, 3200)), s.amounts()); diff != "" {
 		t.Fatalf("after two pages (-want +got):\n%s", diff)
 	}
 	s.refuse = nil
-	grow(3500)
+	node.Grow(all[:3500])
 	report, err := solanaIndexer(t, s, nil, node).Once(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := s.walks[settler].Until; got != all[3499].signature {
+	if got := s.walks[settler].Until; got != all[3499].Signature {
 		t.Errorf("the boundary is at %s", got)
 	}
-	if want := len(successes(500, 1200)) + len(successes(3200, 3500)); node.count("getTransaction") != want || report.Settlements != int64(want) {
-		t.Errorf("%d transactions were asked for, %d settlements; want %d", node.count("getTransaction"), report.Settlements, want)
+	if want := len(successes(500, 1200)) + len(successes(3200, 3500)); node.Count("getTransaction") != want || report.Settlements != int64(want) {
+		t.Errorf("%d transactions were asked for, %d settlements; want %d", node.Count("getTransaction"), report.Settlements, want)
 	}
 	if diff := cmp.Diff(successes(0, 3500), s.amounts()); diff != "" {
 		t.Errorf("amounts (-want +got):\n%s", diff)
@@ -195,9 +189,9 @@ func TestSolanaResumes(t *testing.T) {
 // What a settler did before its day is nobody's, and the walk goes no further back than it must.
 func TestSolanaSince(t *testing.T) {
 	t.Parallel()
-	all, settler := solanaHistory(6000) // one a minute: four days
+	all, settler := chaintest.SolanaHistory(6000) // one a minute: four days
 	node := newSolanaNode(t, all)
-	since := solanaStart.AddDate(0, 0, 3)
+	since := chaintest.SolanaStart.AddDate(0, 0, 3)
 	s := newWalkStore(chain.ScanSettler{Address: settler, Facilitator: "acme", Since: &since})
 	if _, err := solanaIndexer(t, s, nil, node).Once(t.Context()); err != nil {
 		t.Fatal(err)
@@ -205,17 +199,17 @@ func TestSolanaSince(t *testing.T) {
 	if diff := cmp.Diff(successes(3*24*60-1, 6000), s.amounts()); diff != "" {
 		t.Errorf("amounts (-want +got):\n%s", diff)
 	}
-	if n := node.count("getSignaturesForAddress"); n != 2 {
+	if n := node.Count("getSignaturesForAddress"); n != 2 {
 		t.Errorf("%d pages were asked for", n)
 	}
-	if s.walks[settler].Until != all[5999].signature {
+	if s.walks[settler].Until != all[5999].Signature {
 		t.Errorf("the walk is not finished: %+v", s.walks[settler])
 	}
 }
 
 // spoilt answers a node's calls of a method wrongly, times times.
-func spoilt(method string, times int, wrong func(c *solanaCall)) func(*solanaCall) {
-	return func(c *solanaCall) {
+func spoilt(method string, times int, wrong func(c *chaintest.SolanaCall)) func(*chaintest.SolanaCall) {
+	return func(c *chaintest.SolanaCall) {
 		if c.Method == method && times > 0 {
 			times--
 			wrong(c)
@@ -226,23 +220,25 @@ func spoilt(method string, times int, wrong func(c *solanaCall)) func(*solanaCal
 const forever = 1 << 30
 
 // asJSON gives an answer's result another form.
-func asJSON(edit func(text string) string) func(c *solanaCall) {
-	return func(c *solanaCall) {
-		text, err := json.Marshal(c.result)
+func asJSON(edit func(text string) string) func(c *chaintest.SolanaCall) {
+	return func(c *chaintest.SolanaCall) {
+		text, err := json.Marshal(c.Result)
 		if err != nil {
 			panic(err)
 		}
-		c.result = json.RawMessage(edit(string(text)))
+		c.Result = json.RawMessage(edit(string(text)))
 	}
 }
 
 // solanaFaults are ways in which a node answers badly.
-func solanaFaults() map[string]func(times int) (spoil func(*solanaCall), before http.HandlerFunc) {
-	call := func(method string, wrong func(c *solanaCall)) func(int) (func(*solanaCall), http.HandlerFunc) {
-		return func(times int) (func(*solanaCall), http.HandlerFunc) { return spoilt(method, times, wrong), nil }
+func solanaFaults() map[string]func(times int) (spoil func(*chaintest.SolanaCall), before http.HandlerFunc) {
+	call := func(method string, wrong func(c *chaintest.SolanaCall)) func(int) (func(*chaintest.SolanaCall), http.HandlerFunc) {
+		return func(times int) (func(*chaintest.SolanaCall), http.HandlerFunc) {
+			return spoilt(method, times, wrong), nil
+		}
 	}
-	whole := func(answer http.HandlerFunc) func(int) (func(*solanaCall), http.HandlerFunc) {
-		return func(times int) (func(*solanaCall), http.HandlerFunc) {
+	whole := func(answer http.HandlerFunc) func(int) (func(*chaintest.SolanaCall), http.HandlerFunc) {
+		return func(times int) (func(*chaintest.SolanaCall), http.HandlerFunc) {
 			return nil, func(w http.ResponseWriter, r *http.Request) {
 				if times > 0 {
 					times--
@@ -251,11 +247,11 @@ func solanaFaults() map[string]func(times int) (spoil func(*solanaCall), before 
 			}
 		}
 	}
-	replace := func(old, new string) func(c *solanaCall) {
+	replace := func(old, new string) func(c *chaintest.SolanaCall) {
 		return asJSON(func(text string) string { return strings.ReplaceAll(text, old, new) })
 	}
-	return map[string]func(int) (func(*solanaCall), http.HandlerFunc){
-		"null for a transaction":  call("getTransaction", func(c *solanaCall) { c.result = nil }),
+	return map[string]func(int) (func(*chaintest.SolanaCall), http.HandlerFunc){
+		"null for a transaction":  call("getTransaction", func(c *chaintest.SolanaCall) { c.Result = nil }),
 		"another transaction":     call("getTransaction", replace(`"slot":4`, `"slot":5`)),
 		"a transaction cut short": call("getTransaction", replace(`"innerInstructions":[]`, `"innerInstructions":null`)),
 		"a slot as a string":      call("getTransaction", asJSON(func(s string) string { return strings.Replace(s, `"slot":400`, `"slot":"400`, 1) })),
@@ -265,18 +261,18 @@ func solanaFaults() map[string]func(times int) (spoil func(*solanaCall), before 
 		"an amount that is none": call("getTransaction", replace(`"amount":"`, `"amount":"-`)),
 		"no success told":        call("getTransaction", replace(`"err":null`, `"er":null`)),
 		"another form":           call("getTransaction", replace(`{"pubkey":`, `{"pubkeys":`)),
-		"an error in a batch":    call("getTransaction", func(c *solanaCall) { c.fault = map[string]any{"code": -32603, "message": "Internal error"} }),
-		"an answer dropped":      call("getTransaction", func(c *solanaCall) { c.drop = true }),
+		"an error in a batch":    call("getTransaction", func(c *chaintest.SolanaCall) { c.Fault = map[string]any{"code": -32603, "message": "Internal error"} }),
+		"an answer dropped":      call("getTransaction", func(c *chaintest.SolanaCall) { c.Drop = true }),
 		"only confirmed":         call("getSignaturesForAddress", replace("finalized", "confirmed")),
-		"a page out of order":    call("getSignaturesForAddress", func(c *solanaCall) { list, _ := c.result.([]any); c.result = reversed(list) }),
-		"a page twice over":      call("getSignaturesForAddress", func(c *solanaCall) { list, _ := c.result.([]any); c.result = slices.Concat(list, list) }),
+		"a page out of order":    call("getSignaturesForAddress", func(c *chaintest.SolanaCall) { list, _ := c.Result.([]any); c.Result = reversed(list) }),
+		"a page twice over":      call("getSignaturesForAddress", func(c *chaintest.SolanaCall) { list, _ := c.Result.([]any); c.Result = slices.Concat(list, list) }),
 		"no signature":           call("getSignaturesForAddress", replace(`"signature":"`, `"signature":"0`)),
-		"a node that is behind": call("getSignaturesForAddress", func(c *solanaCall) {
-			c.fault = map[string]any{"code": -32005, "message": "Node is behind by 150 slots"}
+		"a node that is behind": call("getSignaturesForAddress", func(c *chaintest.SolanaCall) {
+			c.Fault = map[string]any{"code": -32005, "message": "Node is behind by 150 slots"}
 		}),
-		"another chain":       call("getGenesisHash", func(c *solanaCall) { c.result = "EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG" }),
-		"no time of the head": call("getBlockTime", func(c *solanaCall) { c.result = nil }),
-		"a slot that is text": call("getSlot", func(c *solanaCall) { c.result = "0x17d7" }),
+		"another chain":       call("getGenesisHash", func(c *chaintest.SolanaCall) { c.Result = "EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG" }),
+		"no time of the head": call("getBlockTime", func(c *chaintest.SolanaCall) { c.Result = nil }),
+		"a slot that is text": call("getSlot", func(c *chaintest.SolanaCall) { c.Result = "0x17d7" }),
 		"a page of HTML":      whole(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html><title>Just a moment…</title>") }),
 		"too many requests":   whole(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTooManyRequests) }),
 		"a broken gateway":    whole(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }),
@@ -299,13 +295,13 @@ func reversed(list []any) []any {
 // nothing is lost or invented, the boundary stays, and all is read once the node is well again.
 func TestSolanaFaults(t *testing.T) {
 	t.Parallel()
-	all, settler := solanaHistory(130)
+	all, settler := chaintest.SolanaHistory(130)
 	want := successes(0, 130)
 	for name, fault := range solanaFaults() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			once := newSolanaNode(t, all)
-			once.spoil, once.before = fault(1)
+			once.Spoil, once.Before = fault(1)
 			s := newWalkStore(chain.ScanSettler{Address: settler, Facilitator: "acme"})
 			report, err := solanaIndexer(t, s, nil, once).Once(t.Context())
 			if name == "another chain" { // is left alone for minutes
@@ -317,7 +313,7 @@ func TestSolanaFaults(t *testing.T) {
 			}
 
 			bad, good := newSolanaNode(t, all), newSolanaNode(t, all)
-			bad.spoil, bad.before = fault(forever)
+			bad.Spoil, bad.Before = fault(forever)
 			s = newWalkStore(chain.ScanSettler{Address: settler, Facilitator: "acme"})
 			x := solanaIndexer(t, s, nil, bad, good)
 			_, err = x.Once(t.Context())
@@ -333,7 +329,7 @@ func TestSolanaFaults(t *testing.T) {
 			if _, err = x.Once(t.Context()); err == nil || len(s.commits) > 0 || len(s.settlements) > 0 {
 				t.Errorf("the only one: %v, %d settlements, walk %+v", err, len(s.settlements), s.walks[settler])
 			}
-			bad.set(func(n *solanaNode) { n.spoil, n.before = nil, nil })
+			bad.Set(func(n *chaintest.Solana) { n.Spoil, n.Before = nil, nil })
 			if _, err := solanaIndexer(t, s, nil, bad).Once(t.Context()); err != nil {
 				t.Error(err)
 			}
@@ -347,18 +343,16 @@ func TestSolanaFaults(t *testing.T) {
 // A page that the node cuts short is not the end of a walk, whether it is asked for a boundary or not.
 func TestSolanaCutPages(t *testing.T) {
 	t.Parallel()
-	all, settler := solanaHistory(60)
+	all, settler := chaintest.SolanaHistory(60)
 	node := newSolanaNode(t, all[:20])
-	node.spoil = spoilt("getSignaturesForAddress", forever, func(c *solanaCall) {
-		if page, _ := c.result.([]any); len(page) > 7 {
-			c.result = page[:7]
+	node.Spoil = spoilt("getSignaturesForAddress", forever, func(c *chaintest.SolanaCall) {
+		if page, _ := c.Result.([]any); len(page) > 7 {
+			c.Result = page[:7]
 		}
 	})
 	s := newWalkStore(chain.ScanSettler{Address: settler, Facilitator: "acme"})
 	for _, n := range []int{20, 60} {
-		newest := slices.Clone(all[:n])
-		slices.Reverse(newest)
-		node.set(func(node *solanaNode) { node.entries = newest })
+		node.Grow(all[:n])
 		if _, err := solanaIndexer(t, s, nil, node).Once(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -371,11 +365,11 @@ func TestSolanaCutPages(t *testing.T) {
 // A node that ignores the place to go on from would lead in a circle.
 func TestSolanaPlaceIgnored(t *testing.T) {
 	t.Parallel()
-	all, settler := solanaHistory(1500)
+	all, settler := chaintest.SolanaHistory(1500)
 	node := newSolanaNode(t, all)
-	node.spoil = spoilt("getSignaturesForAddress", forever, func(c *solanaCall) {
+	node.Spoil = spoilt("getSignaturesForAddress", forever, func(c *chaintest.SolanaCall) {
 		c.Params[1] = json.RawMessage(`{"limit":1000}`)
-		node.answer(c)
+		node.Answer(c)
 	})
 	s := newWalkStore(chain.ScanSettler{Address: settler, Facilitator: "acme"})
 	_, err := solanaIndexer(t, s, nil, node).Once(t.Context())
@@ -387,7 +381,7 @@ func TestSolanaPlaceIgnored(t *testing.T) {
 // TestSolanaHistories has nodes that keep less than the walk looks for.
 func TestSolanaHistories(t *testing.T) {
 	t.Parallel()
-	all, settler := solanaHistory(1200)
+	all, settler := chaintest.SolanaHistory(1200)
 	acme := chain.ScanSettler{Address: settler, Facilitator: "acme"}
 	for _, c := range []struct {
 		name   string
@@ -399,11 +393,11 @@ func TestSolanaHistories(t *testing.T) {
 	}{
 		{name: "the end of the only history", pruned: []int{700}, walk: chain.Walk{Settler: acme}, want: successes(700, 1200)},
 		{name: "the longer history", pruned: []int{700, 200}, walk: chain.Walk{Settler: acme}, want: successes(200, 1200)},
-		{name: "a history that ends above the boundary", pruned: []int{700}, walk: chain.Walk{Settler: acme, Until: all[599].signature},
+		{name: "a history that ends above the boundary", pruned: []int{700}, walk: chain.Walk{Settler: acme, Until: all[599].Signature},
 			want: successes(700, 1200), logged: "settlements between may be missing"},
-		{name: "another history that does not", pruned: []int{700, 100}, walk: chain.Walk{Settler: acme, Until: all[599].signature}, want: successes(600, 1200)},
-		{name: "a place that only one node knows", pruned: []int{700, 0}, walk: chain.Walk{Settler: acme, Newest: all[1199].signature, Before: all[500].signature}, want: successes(0, 500)},
-		{name: "a place that no node knows", pruned: []int{700}, walk: chain.Walk{Settler: acme, Newest: all[1199].signature, Before: all[500].signature},
+		{name: "another history that does not", pruned: []int{700, 100}, walk: chain.Walk{Settler: acme, Until: all[599].Signature}, want: successes(600, 1200)},
+		{name: "a place that only one node knows", pruned: []int{700, 0}, walk: chain.Walk{Settler: acme, Newest: all[1199].Signature, Before: all[500].Signature}, want: successes(0, 500)},
+		{name: "a place that no node knows", pruned: []int{700}, walk: chain.Walk{Settler: acme, Newest: all[1199].Signature, Before: all[500].Signature},
 			want: successes(700, 1200), err: "no node knows the signature where the walk stood"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -411,7 +405,7 @@ func TestSolanaHistories(t *testing.T) {
 			var nodes []*solanaNode
 			for _, pruned := range c.pruned {
 				node := newSolanaNode(t, all)
-				node.pruned = pruned
+				node.Pruned = pruned
 				nodes = append(nodes, node)
 			}
 			s := newWalkStore(acme)
@@ -429,7 +423,7 @@ func TestSolanaHistories(t *testing.T) {
 			if diff := cmp.Diff(c.want, s.amounts()); diff != "" {
 				t.Errorf("amounts (-want +got):\n%s", diff)
 			}
-			if w := s.walks[settler]; w.Until != all[1199].signature || w.Newest != "" {
+			if w := s.walks[settler]; w.Until != all[1199].Signature || w.Newest != "" {
 				t.Errorf("the walk is not finished: %+v", w)
 			}
 			if !strings.Contains(log.String(), c.logged) || c.logged == "" && log.Len() > 0 {
@@ -442,16 +436,16 @@ func TestSolanaHistories(t *testing.T) {
 // While a node that might have more history fails, the end that another shows is not believed.
 func TestSolanaEndNeedsAll(t *testing.T) {
 	t.Parallel()
-	all, settler := solanaHistory(300)
+	all, settler := chaintest.SolanaHistory(300)
 	pruned, archive := newSolanaNode(t, all), newSolanaNode(t, all)
-	pruned.pruned = 200
-	archive.before = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }
+	pruned.Pruned = 200
+	archive.Before = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }
 	s := newWalkStore(chain.ScanSettler{Address: settler, Facilitator: "acme"})
 	_, err := solanaIndexer(t, s, nil, pruned, archive).Once(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "1 of 2 nodes can't be asked") || s.walks[settler].Until != "" {
 		t.Errorf("with the archive down: %v, walk %+v", err, s.walks[settler])
 	}
-	archive.set(func(n *solanaNode) { n.before = nil })
+	archive.Set(func(n *chaintest.Solana) { n.Before = nil })
 	if _, err := solanaIndexer(t, s, nil, pruned, archive).Once(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -475,19 +469,19 @@ func TestSolanaChaos(t *testing.T) {
 				defer mu.Unlock()
 				return source.IntN(n)
 			}
-			all, settler := solanaHistory(2600)
+			all, settler := chaintest.SolanaHistory(2600)
 			faults := solanaFaults()
 			delete(faults, "another chain") // would be left alone for minutes
 			names := slices.Sorted(maps.Keys(faults))
 			nodes := []*solanaNode{newSolanaNode(t, nil), newSolanaNode(t, nil)}
 			for _, n := range nodes {
-				n.before = func(w http.ResponseWriter, req *http.Request) {
-					n.spoil = nil
+				n.Before = func(w http.ResponseWriter, req *http.Request) {
+					n.Spoil = nil
 					if random(3) > 0 {
 						return
 					}
 					spoil, before := faults[names[random(len(names))]](1)
-					n.spoil = spoil
+					n.Spoil = spoil
 					if before != nil {
 						before(w, req)
 					}
@@ -502,14 +496,14 @@ func TestSolanaChaos(t *testing.T) {
 			}
 			for have := 0; have < len(all); {
 				have = min(have+700, len(all))
-				for rounds := 0; s.walks[settler].Until != all[have-1].signature; rounds++ {
+				for rounds := 0; s.walks[settler].Until != all[have-1].Signature; rounds++ {
 					for i, n := range nodes {
-						newest := slices.Clone(all[:have])
+						lag := 0
 						if i == 1 && rounds < 5 { // it lags, and catches up
-							newest = newest[:have-20]
+							lag = 20
 						}
-						slices.Reverse(newest)
-						n.set(func(n *solanaNode) { n.entries, n.pruned = newest, i*have/2 })
+						n.Grow(all[:have-lag])
+						n.Set(func(n *chaintest.Solana) { n.Pruned = i * have / 2 })
 					}
 					if rounds == 200 {
 						t.Fatalf("the walk does not end: %+v", s.walks[settler])
