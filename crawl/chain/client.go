@@ -57,14 +57,15 @@ type call struct {
 	result []byte
 }
 
-// question is what is asked of one node, in as few bodies as it takes. read judges the answers: what it refuses is a
-// fault of the node, and the next one is asked.
+// question is what is asked. read judges answers: what it refuses is a fault of the node, and the next one is asked; so it
+// may be called more than once for the same calls.
 type question struct {
 	calls []call
-	read  func(calls []call) error
-	// whole: the calls ask for one range of blocks. A node that finds it too wide, or twice fails over it, gives a
-	// faultRange, upon which the caller asks for half. Else calls are independent, and fewer are sent at a time.
+	// whole: the calls ask one node for one range of blocks, in one body where it takes so many. A node that finds it too
+	// wide, or twice fails over it, gives a faultRange, upon which the caller asks for half. Else calls are independent, are
+	// sent and read some at a time, and fewer where a node fails.
 	whole bool
+	read  func(from int, calls []call) error // calls[0] is the question's call number from
 }
 
 // newClient prepares to ask a network's addresses; nothing is sent yet.
@@ -96,49 +97,75 @@ func newClient(n Network, o Options) (*client, error) {
 	return c, nil
 }
 
-// ask puts a question until a node answers it well. Its error is a *fault when every node has failed often enough, or when
-// less must be asked for.
+// ask puts a question until it is answered well. Its error is a *fault when every node has failed often enough, or when less
+// must be asked for.
 func (c *client) ask(ctx context.Context, q question) error {
-	var last error
-	heavy := 0 // faults that a narrower range may mend
+	if q.whole {
+		_, err := c.askSome(ctx, q, 0, len(q.calls))
+		return err
+	}
 	size := maxBatch
-	for range triesPerNode * len(c.nodes) {
-		n, err := c.pick(ctx, nil)
+	for from := 0; from < len(q.calls); {
+		read, err := c.askSome(ctx, q, from, min(size, len(q.calls)-from))
 		if err != nil {
-			return errors.Join(err, last)
-		}
-		err = c.put(ctx, n, q, size)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err == nil {
-			n.succeeded()
-			return nil
-		}
-		var f *fault
-		if !errors.As(err, &f) {
 			return err
 		}
-		last = err
+		from += read
+		if read < size { // as many as answers came for; some more the next time
+			size = read + read/4 + 1
+		}
+	}
+	return nil
+}
+
+// askSome puts count calls of a question, or fewer where nodes fail over them and they are independent, and says how many.
+func (c *client) askSome(ctx context.Context, q question, from, count int) (read int, err error) {
+	heavy := 0 // faults that a narrower range may mend
+	for tries := triesPerNode * len(c.nodes); tries > 0; tries-- {
+		n, pickErr := c.pick(ctx, nil)
+		if pickErr != nil {
+			return 0, errors.Join(pickErr, err)
+		}
+		if err = c.put(ctx, n, q, from, count); err == nil {
+			n.succeeded()
+			return count, nil
+		}
+		var f *fault
+		if ctx.Err() != nil {
+			return 0, ctx.Err()
+		} else if !errors.As(err, &f) {
+			return 0, err
+		}
 		c.failed(n, f)
 		switch f.kind {
 		case faultUnsupported:
-			return err
+			return 0, err
+		case faultBatch:
+			if n.batchSize() > 1 {
+				tries++ // it halves each time
+			}
 		case faultRange:
-			if q.whole {
-				return err
+			if q.whole || count == 1 {
+				return 0, err
 			}
-			if size = min(size, len(q.calls)) / 2; size == 0 {
-				return err
-			}
+			count /= 2
+			tries++
 		case faultTimeout, faultMalformed:
 			if heavy++; heavy == 2 && q.whole {
-				return &fault{faultRange, f.host, f.text, 0}
+				return 0, &fault{faultRange, f.host, f.text, 0}
 			}
-			size = max(size/2, 1)
+			if !q.whole {
+				count = max(count/2, 1)
+			}
 		}
 	}
-	return last
+	return 0, err
+}
+
+func (n *node) batchSize() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.batch
 }
 
 // askEach puts a question to every address that answers, one after the other, and gives the number that did.
@@ -148,7 +175,7 @@ func (c *client) askEach(ctx context.Context, q question) (answered int, err err
 			if _, err := c.pick(ctx, n); err != nil {
 				break
 			}
-			err := c.put(ctx, n, q, maxBatch)
+			err := c.put(ctx, n, q, 0, len(q.calls))
 			if ctx.Err() != nil {
 				return answered, ctx.Err()
 			}
@@ -238,15 +265,13 @@ func (c *client) failed(n *node, f *fault) {
 	n.until = c.o.Now().Add(wait)
 }
 
-// put puts a question to one node, in bodies of at most size requests.
-func (c *client) put(ctx context.Context, n *node, q question, size int) error {
+// put puts calls of a question to one node, in bodies of as many as it takes.
+func (c *client) put(ctx context.Context, n *node, q question, from, count int) error {
 	if err := c.verify(ctx, n); err != nil {
 		return err
 	}
-	n.mu.Lock()
-	batch := n.batch
-	n.mu.Unlock()
-	calls := append([]call(nil), q.calls...)
+	batch := n.batchSize()
+	calls := append([]call(nil), q.calls[from:from+count]...)
 	var bodies []*bytes.Buffer
 	defer func() {
 		for _, b := range bodies {
@@ -254,7 +279,7 @@ func (c *client) put(ctx context.Context, n *node, q question, size int) error {
 		}
 	}()
 	for rest := calls; len(rest) > 0; {
-		part := rest[:min(len(rest), batch, size)]
+		part := rest[:min(len(rest), batch)]
 		rest = rest[len(part):]
 		results := make([]*[]byte, len(part))
 		for i := range part {
@@ -266,11 +291,11 @@ func (c *client) put(ctx context.Context, n *node, q question, size int) error {
 		}
 		bodies = append(bodies, body)
 	}
-	err := q.read(calls)
+	err := q.read(from, calls)
 	var f *fault
 	switch {
-	case err == nil || errors.Is(err, errForked):
-		return err
+	case err == nil:
+		return nil
 	case errors.As(err, &f): // the reader knows the kind
 		return &fault{f.kind, n.host, f.text, 0}
 	}

@@ -16,7 +16,13 @@ import (
 var ErrNoAncestor = errors.New("no block that was committed is part of the chain any more")
 
 // errForked ends a round in which the chain was seen to change; the next one finds out how.
-var errForked = errors.New("the chain was reorganised while it was read")
+var errForked = &fault{kind: faultForked, text: "the chain was reorganised while it was read"}
+
+// again says whether a round ended because something moved, and another one is due.
+func again(err error) bool {
+	var f *fault
+	return errors.Is(err, ErrMoved) || errors.As(err, &f) && f.kind == faultForked
+}
 
 // errDisagree ends a round in which the addresses tell different chains.
 var errDisagree = errors.New("the addresses disagree about the chain")
@@ -35,8 +41,8 @@ type EVM struct {
 	client      *client
 	tokens      map[address]*token
 	contracts   []address // of tokens, in the order of the network's
-	bloomTopic  bloomBits
-	bloomTokens []bloomBits
+	tokenMarks  marks
+	proxyMarks  marks
 	cost        cost
 	topics      topicLimit
 	spans       map[int64]*span // by scan
@@ -74,7 +80,7 @@ func NewEVM(n Network, s Store, o Options) (*EVM, error) {
 	}
 	x := &EVM{
 		network: n, store: s, options: o.withDefaults(), tokens: map[address]*token{}, spans: map[int64]*span{},
-		bloomTopic: bloomOf(topicAuthorizationUsed[:]),
+		proxyMarks: marksOf([]hash{topicSettled, topicSettledWithPermit}, permit2Proxies),
 	}
 	for _, t := range n.Tokens {
 		a, err := parseAddress(t.Address)
@@ -86,8 +92,8 @@ func NewEVM(n Network, s Store, o Options) (*EVM, error) {
 		}
 		x.tokens[a] = &token{t, a.String()}
 		x.contracts = append(x.contracts, a)
-		x.bloomTokens = append(x.bloomTokens, bloomOf(a[:]))
 	}
+	x.tokenMarks = marksOf([]hash{topicAuthorizationUsed}, x.contracts)
 	var err error
 	x.client, err = newClient(n, x.options)
 	return x, err
@@ -101,7 +107,7 @@ func (x *EVM) Once(ctx context.Context) (Report, error) {
 	err := x.locked(ctx, func() error {
 		var err error
 		for range maxRounds {
-			if err = x.round(ctx, nil, &report); !errors.Is(err, errForked) && !errors.Is(err, ErrMoved) {
+			if err = x.round(ctx, nil, &report); !again(err) {
 				break
 			}
 			pause(ctx, x.options.Backoff)
@@ -129,7 +135,7 @@ func (x *EVM) Run(ctx context.Context) error {
 			case errors.Is(err, ErrNoAncestor):
 				timer.Stop()
 				return err
-			case errors.Is(err, errForked) || errors.Is(err, ErrMoved):
+			case again(err):
 				timer.Stop()
 				pause(ctx, x.options.Backoff)
 				continue

@@ -38,7 +38,7 @@ func (x *EVM) askHead(ctx context.Context) (confirmed, newest header, err error)
 
 // block asks for a header by number.
 func (x *EVM) block(ctx context.Context, number int64) (h header, err error) {
-	err = x.client.ask(ctx, question{calls: []call{blockCall(number, false)}, read: func(calls []call) error {
+	err = x.client.ask(ctx, question{calls: []call{blockCall(number, false)}, read: func(_ int, calls []call) error {
 		h, err = readNumbered(calls[0].result, number)
 		return err
 	}})
@@ -57,7 +57,7 @@ func readNumbered(result []byte, number int64) (header, error) {
 func (x *EVM) blockAt(ctx context.Context, at string) (h header, err error) {
 	err = x.client.ask(ctx, question{
 		calls: []call{{method: "eth_getBlockByNumber", params: `[` + at + `,false]`}},
-		read: func(calls []call) error {
+		read: func(_ int, calls []call) error {
 			h, _, err = readHeader(calls[0].result, nil)
 			return err
 		},
@@ -114,18 +114,12 @@ func (x *EVM) firstBlock(ctx context.Context, day time.Time, confirmed header) (
 
 // blockIfKept asks for a header that nodes may have forgotten.
 func (x *EVM) blockIfKept(ctx context.Context, number int64) (h header, forgotten bool, err error) {
-	err = x.client.ask(ctx, question{calls: []call{blockCall(number, false)}, read: func(calls []call) error {
-		h, err = readNumbered(calls[0].result, number)
-		if forgotten = errors.Is(err, errNull); forgotten {
-			return nil
-		}
-		return err
-	}})
+	h, err = x.block(ctx, number)
 	var f *fault
 	if errors.As(err, &f) && f.kind == faultBehind {
 		return h, true, nil
 	}
-	return h, forgotten, err
+	return h, false, err
 }
 
 // settleForks compares the newest end that was committed, and that the chain reaches, with the chain. Where they differ it
@@ -177,7 +171,7 @@ func (x *EVM) settleForks(ctx context.Context, newest header, report *Report) er
 func (x *EVM) isPart(ctx context.Context, e RangeEnd) (same bool, err error) {
 	err = x.client.ask(ctx, question{
 		calls: []call{blockCall(e.Last, false), blockCall(x.anchor.number, false)},
-		read: func(calls []call) error {
+		read: func(_ int, calls []call) error {
 			h, err := readNumbered(calls[0].result, e.Last)
 			if err != nil {
 				return err
@@ -205,7 +199,7 @@ func (x *EVM) agreed(ctx context.Context, e RangeEnd, newest int64) error {
 	known := false
 	_, err := x.client.askEach(ctx, question{
 		calls: []call{blockCall(e.Last, false), {method: "eth_blockNumber", params: "[]"}},
-		read: func(calls []call) error {
+		read: func(_ int, calls []call) error {
 			h, err := readNumbered(calls[0].result, e.Last)
 			if err != nil {
 				return err

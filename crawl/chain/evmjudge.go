@@ -116,32 +116,27 @@ func (r *reading) settleByReceipt(ctx context.Context, f *found, open []transact
 	for _, t := range open {
 		q.calls = append(q.calls, call{method: "eth_getTransactionReceipt", params: `["` + r.events[t.from].transaction.String() + `"]`})
 	}
-	receipts := make([][]event, len(open))
 	last := &open[len(open)-1]
-	probe := !r.wide && r.x.cost.probe()
-	if probe { // all transfers of one block, to learn which way is the lighter one
+	if !r.wide && r.x.cost.probe() { // all transfers of one block too, to learn which way is the lighter one
 		f := filter{contracts: r.x.contracts, topics: []hash{topicTransfer}}
 		number := r.events[last.from].block
 		q.calls = append(q.calls, call{method: "eth_getLogs", params: f.params(number, number)})
 	}
-	q.read = func(calls []call) (err error) {
-		for i := range open {
-			e := &r.events[open[i].from]
-			if receipts[i], err = readReceipt(calls[i].result, e.transaction, e.blockHash); err != nil {
+	receipts := make([][]event, len(open))
+	q.read = func(from int, calls []call) (err error) {
+		for i := range calls {
+			if from+i == len(open) {
+				return r.readProbe(calls[i].result, open)
+			}
+			t := &open[from+i]
+			e := &r.events[t.from]
+			if receipts[from+i], err = readReceipt(calls[i].result, e.transaction, e.blockHash); err != nil {
 				return err
 			}
-			r.x.cost.receipt(len(calls[i].result))
-		}
-		if probe {
-			s := &scanner{data: calls[len(open)].result}
-			transfers, own := len(readEvents(s, nil)), 0
-			for i := range open {
-				if open[i].block == last.block {
-					own++
-				}
+			if !r.agree(r.events[t.from:t.to], receipts[from+i]) {
+				return fmt.Errorf("the receipt of %v and its block's logs differ", e.transaction)
 			}
-			r.x.cost.transfers(transfers, own)
-			return s.end()
+			r.x.cost.receipt(len(calls[i].result))
 		}
 		return nil
 	}
@@ -149,13 +144,8 @@ func (r *reading) settleByReceipt(ctx context.Context, f *found, open []transact
 		return err
 	}
 	for i := range open {
-		t := &open[i]
-		if !r.agree(r.events[t.from:t.to], receipts[i]) {
-			r.x.options.Metrics.failure(r.x.network.ID, string(faultLie))
-			return fmt.Errorf("transaction %v: %w", r.events[t.from].transaction, errCut)
-		}
 		pairs, _ := settle(receipts[i], r.x.tokens)
-		r.keep(f, t, pairs)
+		r.keep(f, &open[i], pairs)
 	}
 	slices.SortStableFunc(f.Settlements, func(a, b Settlement) int {
 		if a.Block != b.Block {
@@ -163,6 +153,22 @@ func (r *reading) settleByReceipt(ctx context.Context, f *found, open []transact
 		}
 		return a.LogIndex - b.LogIndex
 	})
+	return nil
+}
+
+// readProbe learns from the transfers of the last of the transactions' blocks.
+func (r *reading) readProbe(result []byte, open []transactionRun) error {
+	s := &scanner{data: result}
+	transfers, own := len(readEvents(s, nil)), 0
+	for i := range open {
+		if open[i].block == open[len(open)-1].block {
+			own++
+		}
+	}
+	if err := s.end(); err != nil {
+		return err
+	}
+	r.x.cost.transfers(transfers, own)
 	return nil
 }
 

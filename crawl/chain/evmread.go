@@ -55,7 +55,8 @@ func (x *EVM) fetch(ctx context.Context, p *plan, first, last int64) ([]found, e
 	}
 	var f *fault
 	tooMuch := errors.As(err, &f) && f.kind == faultRange
-	if ctx.Err() != nil || !tooMuch && !errors.Is(err, errCut) {
+	cut := errors.Is(err, errCut) || errors.As(err, &f) && f.kind == faultLie // no node could agree with what was read
+	if ctx.Err() != nil || !tooMuch && !cut {
 		return nil, err
 	}
 	if first == last {
@@ -180,7 +181,7 @@ func (r *reading) askEvents(ctx context.Context) error {
 		calls = append(calls, call{method: "eth_getLogs", params: filters[i].params(r.first, r.last)})
 	}
 	calls = append(calls, blockCall(r.last, false), blockCall(r.x.anchor.number, false))
-	return r.x.client.ask(ctx, question{calls: calls, whole: true, read: func(calls []call) (err error) {
+	return r.x.client.ask(ctx, question{calls: calls, whole: true, read: func(_ int, calls []call) (err error) {
 		var again, anchor header
 		for _, h := range []struct {
 			to     *header
@@ -291,7 +292,7 @@ func (r *reading) askSenders(ctx context.Context) error {
 			r.senders[t] = address{}
 		}
 		q.calls = append(q.calls, blockCall(events[0].block, whole))
-		readers = append(readers, func(result []byte) error { return r.readBlock(run, result, whole) })
+		readers = append(readers, func(result []byte) error { return r.readBlock(run, result, whole, len(transactions)) })
 		if whole {
 			continue
 		}
@@ -314,19 +315,10 @@ func (r *reading) askSenders(ctx context.Context) error {
 	if len(q.calls) == 0 {
 		return nil
 	}
-	q.read = func(calls []call) error {
-		doubtful = doubtful[:0]
-		for t := range r.senders {
-			r.senders[t] = address{}
-		}
+	q.read = func(from int, calls []call) error {
 		for i := range calls {
-			if err := readers[i](calls[i].result); err != nil {
+			if err := readers[from+i](calls[i].result); err != nil {
 				return err
-			}
-		}
-		for t, from := range r.senders {
-			if from == (address{}) {
-				return fmt.Errorf("transaction %v is not in its block", t)
 			}
 		}
 		return nil
@@ -338,15 +330,16 @@ func (r *reading) askSenders(ctx context.Context) error {
 }
 
 // readBlock reads the header of a block with events, and who sent its transactions where those came with it.
-func (r *reading) readBlock(run *blockRun, result []byte, whole bool) error {
+func (r *reading) readBlock(run *blockRun, result []byte, whole bool, want int) error {
 	e := &r.events[run.from]
-	transactions := 0
+	transactions, got := 0, 0
 	var each func(sent)
 	if whole {
 		each = func(t sent) {
 			transactions++
 			if _, asked := r.senders[t.transaction]; asked {
 				r.senders[t.transaction] = t.from
+				got++
 			}
 		}
 	}
@@ -356,6 +349,9 @@ func (r *reading) readBlock(run *blockRun, result []byte, whole bool) error {
 	}
 	if h.number != e.block || h.hash != e.blockHash {
 		return fmt.Errorf("block %d is not the one that its logs are of", e.block)
+	}
+	if whole && got != want {
+		return fmt.Errorf("block %d lacks transactions that its logs are of", e.block)
 	}
 	run.header = h
 	r.x.cost.saw(whole, size, transactions)
@@ -397,14 +393,18 @@ func (r *reading) checkEmpty(ctx context.Context, blocks []int64) error {
 	if len(blocks) == 0 || r.first == r.last {
 		return nil
 	}
-	f := filter{contracts: r.x.contracts, topics: []hash{topicAuthorizationUsed}}
+	filters := []filter{
+		{contracts: r.x.contracts, topics: []hash{topicAuthorizationUsed}},
+		{contracts: permit2Proxies, topics: []hash{topicSettled, topicSettledWithPermit}},
+	}
 	q := question{}
 	for _, number := range blocks {
-		q.calls = append(q.calls, call{method: "eth_getLogs", params: f.params(number, number)})
+		for i := range filters {
+			q.calls = append(q.calls, call{method: "eth_getLogs", params: filters[i].params(number, number)})
+		}
 	}
 	missing := false
-	q.read = func(calls []call) error {
-		missing = false
+	q.read = func(from int, calls []call) error {
 		for i := range calls {
 			s := &scanner{data: calls[i].result}
 			list := readEvents(s, nil)
@@ -412,7 +412,8 @@ func (r *reading) checkEmpty(ctx context.Context, blocks []int64) error {
 				return err
 			}
 			for j := range list {
-				if !f.holds(&list[j], blocks[i], blocks[i]) {
+				number := blocks[(from+i)/len(filters)]
+				if !filters[(from+i)%len(filters)].holds(&list[j], number, number) {
 					return errors.New("a log was not asked for")
 				}
 			}
@@ -430,9 +431,29 @@ func (r *reading) checkEmpty(ctx context.Context, blocks []int64) error {
 	return nil
 }
 
-// mayHold says whether a block may hold an authorisation of a measured token.
+// marks are what an event of a contract leaves in blooms.
+type marks struct {
+	topics, contracts []bloomBits
+}
+
+func marksOf(topics []hash, contracts []address) (m marks) {
+	for _, t := range topics {
+		m.topics = append(m.topics, bloomOf(t[:]))
+	}
+	for _, c := range contracts {
+		m.contracts = append(m.contracts, bloomOf(c[:]))
+	}
+	return m
+}
+
+func (m *marks) in(bloom *[256]byte) bool {
+	in := func(b bloomBits) bool { return b.in(bloom) }
+	return slices.ContainsFunc(m.topics, in) && slices.ContainsFunc(m.contracts, in)
+}
+
+// mayHold says whether a block may hold an event that settles.
 func (x *EVM) mayHold(h *header) bool {
-	return x.bloomTopic.in(&h.bloom) && slices.ContainsFunc(x.bloomTokens, func(t bloomBits) bool { return t.in(&h.bloom) })
+	return x.tokenMarks.in(&h.bloom) || x.proxyMarks.in(&h.bloom)
 }
 
 func bloomOf(item []byte) (b bloomBits) {

@@ -21,6 +21,7 @@ const (
 	faultServer      kind = "server"      // the node, or what stands before it, is broken: another address
 	faultMalformed   kind = "malformed"   // no JSON-RPC: a page, half a body, answers that are missing
 	faultLie         kind = "lie"         // well formed, and can't be so
+	faultForked      kind = "forked"      // the node's chain is not the one that was begun with
 )
 
 // fault is a failed request. It names the address by scheme and host alone: the rest may hold a key.

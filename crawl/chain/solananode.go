@@ -100,7 +100,7 @@ func (x *Solana) askPage(ctx context.Context, w Walk, limit int) (page, error) {
 	var entries []signatureEntry
 	err := x.client.ask(ctx, question{
 		calls: []call{signaturesCall(w.Settler.Address, w.Before, until, limit, w.NewestSlot)},
-		read: func(calls []call) (err error) {
+		read: func(_ int, calls []call) (err error) {
 			entries, err = readSignatures(calls[0].result, w, limit)
 			return err
 		},
@@ -126,7 +126,7 @@ func (x *Solana) askEnd(ctx context.Context, w Walk) (page, error) {
 			signaturesCall(w.Settler.Address, w.Before, "", signaturePage, w.NewestSlot),
 			newCall("getSignatureStatuses", []string{w.Before}, map[string]any{"searchTransactionHistory": true}),
 		},
-		read: func(calls []call) error {
+		read: func(_ int, calls []call) error {
 			entries, err := readSignatures(calls[0].result, w, signaturePage)
 			if err != nil {
 				return err
@@ -166,7 +166,7 @@ func (x *Solana) askHead(ctx context.Context) (Head, error) {
 	h := Head{Network: x.network.ID}
 	err := x.client.ask(ctx, question{
 		calls: []call{newCall("getSlot", map[string]any{"commitment": "finalized"})},
-		read: func(calls []call) error {
+		read: func(_ int, calls []call) error {
 			if err := json.Unmarshal(calls[0].result, &h.Block); err != nil || h.Block <= 0 {
 				return fmt.Errorf("%.40q is no slot", calls[0].result)
 			}
@@ -178,7 +178,7 @@ func (x *Solana) askHead(ctx context.Context) (Head, error) {
 	}
 	err = x.client.ask(ctx, question{
 		calls: []call{newCall("getBlockTime", h.Block)},
-		read: func(calls []call) error {
+		read: func(_ int, calls []call) error {
 			var seconds int64
 			if err := json.Unmarshal(calls[0].result, &seconds); err != nil || seconds <= 0 {
 				return fmt.Errorf("%.40q is no time of slot %d", calls[0].result, h.Block)
@@ -227,22 +227,24 @@ func (x *Solana) askSettlements(ctx context.Context, s ScanSettler, entries []si
 }
 
 func (x *Solana) askTransactions(ctx context.Context, s ScanSettler, entries []signatureEntry) (list []Settlement, err error) {
-	q := question{read: func(calls []call) error {
-		list = nil
+	q := question{read: func(from int, calls []call) error {
+		var part []Settlement
 		for i, c := range calls {
+			e := entries[from+i]
 			var t *solanaTransaction
 			if err := json.Unmarshal(c.result, &t); err != nil {
-				return fmt.Errorf("read transaction %s: %w", entries[i].Signature, err)
+				return fmt.Errorf("read transaction %s: %w", e.Signature, err)
 			}
 			if t == nil {
-				return fmt.Errorf("transaction %s is listed and not there", entries[i].Signature)
+				return fmt.Errorf("transaction %s is listed and not there", e.Signature)
 			}
-			found, err := t.settlements(entries[i], s, x.network.ID, func(mint string) bool { return x.measured[mint] })
+			found, err := t.settlements(e, s, x.network.ID, func(mint string) bool { return x.measured[mint] })
 			if err != nil {
-				return fmt.Errorf("transaction %s: %w", entries[i].Signature, err)
+				return fmt.Errorf("transaction %s: %w", e.Signature, err)
 			}
-			list = append(list, found...)
+			part = append(part, found...)
 		}
+		list = append(list, part...)
 		return nil
 	}}
 	for _, e := range entries {
