@@ -163,7 +163,26 @@ func (b *Bucket) Stat(ctx context.Context, name string) (Object, error) {
 }
 
 // List implements Store.
-func (b *Bucket) List(ctx context.Context, folder string) ([]Object, error) {
+func (b *Bucket) List(ctx context.Context, folder string) (found []Object, err error) {
+	err = again(func() (err error) {
+		found, err = b.list(ctx, folder)
+		return err
+	})
+	return found, err
+}
+
+// again does what only reads once more while answers break off: the client below makes requests again, but not those
+// whose answer had begun.
+func again(read func() error) (err error) {
+	for range fetchTries {
+		if err = read(); !errors.Is(err, io.ErrUnexpectedEOF) {
+			return err
+		}
+	}
+	return err
+}
+
+func (b *Bucket) list(ctx context.Context, folder string) ([]Object, error) {
 	ctx, cancel := context.WithCancel(ctx) // else the lister would wait for who left the loop
 	defer cancel()
 	var found []Object
@@ -215,7 +234,7 @@ func (b *Bucket) Delete(ctx context.Context, names []string) error {
 
 // Sweep implements Store: parts of uploads that were never completed are paid for until somebody takes them away.
 func (b *Bucket) Sweep(ctx context.Context) error {
-	if err := b.abortUploads(ctx, b.prefix); err != nil {
+	if err := again(func() error { return b.abortUploads(ctx, b.prefix) }); err != nil {
 		return err
 	}
 	// MinIO lists uploads of a whole bucket or of one object, none by folder. Whose policy forbids the former has no MinIO.
@@ -264,7 +283,9 @@ func (b *Bucket) fault(ctx context.Context, verb, name string, err error) error 
 		return fmt.Errorf("%s: %w", what, ErrCondition)
 	case r.StatusCode == http.StatusNotModified:
 		return fmt.Errorf("%s: %w", what, ErrSame)
-	case r.StatusCode == 0 || r.StatusCode == http.StatusTooManyRequests || r.StatusCode >= 500 && r.StatusCode != http.StatusNotImplemented:
+	case r.StatusCode == http.StatusNotImplemented:
+		return fmt.Errorf("%s: %w: %s", what, errors.ErrUnsupported, said)
+	case r.StatusCode == 0 || r.StatusCode == http.StatusTooManyRequests || r.StatusCode >= 500:
 		return fmt.Errorf("%s: %w: %s", what, ErrUnreachable, said)
 	}
 	return fmt.Errorf("%s: %s", what, said)

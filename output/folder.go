@@ -62,6 +62,15 @@ func (d *Folder) snapshotPath(id string) string {
 func (d *Folder) packPath(hour string) string { return filepath.Join(d.root, packsDir, hour+".zip") }
 func (d *Folder) treePath(id string) string   { return filepath.Join(d.root, treeDir, id) }
 
+// packs are the hours whose packs are published, in order.
+func (d *Folder) packs() ([]string, error) {
+	hours, err := d.list(packsDir, ".zip", func(name string) bool { _, ok := parseHour(name); return ok })
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return hours, err
+}
+
 // prepare makes the folders of a publication.
 func (d *Folder) prepare() error {
 	for _, dir := range []string{snapshotsDir, packsDir, treeDir} {

@@ -26,7 +26,7 @@ var (
 //
 // Errors: one that wraps ErrUnreachable was tried again several times with growing pauses; whether a Put or Delete that
 // ends so was done is unknown, and every other error of them says that it was not, but for ErrCondition, which may come of
-// one's own Put whose answer was lost: who cares reads the object. All methods may be called concurrently, and from several
+// one's own Put whose answer was lost: who cares reads the object. One that wraps errors.ErrUnsupported is a condition that the store does not know. All methods may be called concurrently, and from several
 // processes. No error holds a credential.
 type Store interface {
 	// Put makes an object of a body, which it may read several times, from several goroutines, and not after it answers.
@@ -110,16 +110,24 @@ func IsBucket(address string) bool { return strings.HasPrefix(address, "s3://") 
 
 // readObject reads an object whole, of up to limit bytes.
 func readObject(ctx context.Context, s Store, name string, o GetOptions, limit int64) (Object, []byte, error) {
-	obj, body, err := s.Get(ctx, name, o)
+	var obj Object
+	var data []byte
+	err := again(func() error {
+		var body io.ReadCloser
+		var err error
+		if obj, body, err = s.Get(ctx, name, o); err != nil {
+			return err
+		}
+		defer body.Close()
+		if data, err = io.ReadAll(io.LimitReader(body, limit+1)); err != nil {
+			return fmt.Errorf("read %s: %w: %w", name, ErrUnreachable, err)
+		}
+		return nil
+	})
 	if err != nil {
 		return Object{}, nil, err
 	}
-	defer body.Close()
-	data, err := io.ReadAll(io.LimitReader(body, limit+1))
-	switch {
-	case err != nil:
-		return Object{}, nil, fmt.Errorf("read %s: %w: %w", name, ErrUnreachable, err)
-	case int64(len(data)) > limit:
+	if int64(len(data)) > limit {
 		return Object{}, nil, fmt.Errorf("read %s: %w: it has more than %d bytes", name, ErrDamaged, limit)
 	}
 	return obj, data, nil
@@ -146,8 +154,8 @@ func openBody(path string) (*fileBody, error) {
 
 func (b *fileBody) Close() error { return b.file.Close() }
 
-// sameFolder says whether two addresses are one folder on this machine.
-func sameFolder(a, b string) bool {
+// SameFolder says whether two addresses are one folder on this machine.
+func SameFolder(a, b string) bool {
 	if IsBucket(a) || IsBucket(b) {
 		return false
 	}

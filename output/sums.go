@@ -35,20 +35,16 @@ func formatSums(lines []named) []byte {
 
 // parseSums is the inverse of formatSums. It takes nothing that formatSums would not write.
 func parseSums(data []byte) ([]named, error) {
-	const head = 2*sha256.Size + 2
 	lines := make([]named, 0, bytes.Count(data, []byte{'\n'}))
 	text, last := string(data), ""
 	for n := 1; text != ""; n++ {
 		line, rest, ended := strings.Cut(text, "\n")
-		if !ended || len(line) <= head || line[head-2:head] != "  " {
-			return nil, fmt.Errorf("%s line %d: %w: not a sum and a name", SumsFile, n, ErrDamaged)
+		if !ended {
+			return nil, fmt.Errorf("%s line %d: %w: it does not end", SumsFile, n, ErrDamaged)
 		}
-		l := named{name: line[head:]}
-		if _, err := hex.Decode(l.sum[:], []byte(line[:head-2])); err != nil || strings.ToLower(line[:head-2]) != line[:head-2] {
-			return nil, fmt.Errorf("%s line %d: %w: not a sum", SumsFile, n, ErrDamaged)
-		}
-		if err := CheckName(l.name); err != nil {
-			return nil, fmt.Errorf("%s line %d: %w: %w", SumsFile, n, ErrDamaged, err)
+		l, err := parseSum(line)
+		if err != nil {
+			return nil, fmt.Errorf("%s line %d: %w", SumsFile, n, err)
 		}
 		if l.name <= last || l.name == SumsFile {
 			return nil, fmt.Errorf("%s line %d: %w: names are not sorted and distinct", SumsFile, n, ErrDamaged)
@@ -56,4 +52,20 @@ func parseSums(data []byte) ([]named, error) {
 		lines, text, last = append(lines, l), rest, l.name
 	}
 	return lines, nil
+}
+
+// parseSum reads one line without its end.
+func parseSum(line string) (l named, err error) {
+	const head = 2*sha256.Size + 2
+	if len(line) <= head || line[head-2:head] != "  " {
+		return l, fmt.Errorf("%w: not a sum and a name", ErrDamaged)
+	}
+	l.name = line[head:]
+	if _, err := hex.Decode(l.sum[:], []byte(line[:head-2])); err != nil || strings.ToLower(line[:head-2]) != line[:head-2] {
+		return l, fmt.Errorf("%w: not a sum", ErrDamaged)
+	}
+	if err := CheckName(l.name); err != nil {
+		return l, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return l, nil
 }

@@ -3,6 +3,7 @@ package output
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -43,6 +44,25 @@ type Content struct {
 	Plain   []byte
 	Deflate []byte // the same as raw deflate, nil where the tree does not keep it so
 	CRC32   uint32 // of Plain; together with Deflate all that a gzip body needs
+}
+
+// gzipHead begins a member without name and time, made on an unknown system.
+var gzipHead = []byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255}
+
+// GzipHead and GzipTail around raw deflate make a gzip body; size is that of the content, in bytes.
+func GzipHead() []byte { return gzipHead }
+
+// GzipTail is the end of one.
+func GzipTail(crc uint32, size int64) []byte {
+	tail := binary.LittleEndian.AppendUint32(nil, crc)
+	return binary.LittleEndian.AppendUint32(tail, uint32(size)) // modulo 2^32, as the format says
+}
+
+// Gzip is the content as a gzip body; there must be Deflate.
+func (c Content) Gzip() []byte {
+	b := make([]byte, 0, len(gzipHead)+len(c.Deflate)+8)
+	b = append(append(b, gzipHead...), c.Deflate...)
+	return append(b, GzipTail(c.CRC32, int64(len(c.Plain)))...)
 }
 
 // Load reads the file whole.

@@ -2,6 +2,7 @@ package site
 
 import (
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -70,6 +71,9 @@ func (x LogIndex) pack(block int64) string {
 
 // LogKey is the file of the LogIndex of q's log.
 func (q Query) LogKey() string { return q.ListKey() + "/" + logFile }
+
+// IsLog says whether a file is the LogIndex of some log.
+func IsLog(key string) bool { return strings.HasSuffix(key, "/"+logFile) }
 
 // BlockKey is the file of one block of q's log, in the snapshot or in a pack.
 func (q Query) BlockKey(block int64) string {

@@ -73,23 +73,3 @@ func TestNotModified(t *testing.T) {
 		}
 	}
 }
-
-func TestIsHashed(t *testing.T) {
-	t.Parallel()
-	for key, want := range map[string]bool{
-		"assets/style.3f2a9c01.css":     true,
-		"assets/style-3f2a9c01ffff.css": true,
-		"assets/fonts/a.0123456789.ttf": true,
-		"assets/style.css":              false,
-		"assets/style.3f2a9c0.css":      false,
-		"assets/3f2a9c01.css":           false,
-		"assets/style.deadbeef":         false,
-		"assets/style.3F2A9C01.css":     false,
-		"v1/style.3f2a9c01.css":         false,
-		"assets/.css":                   false,
-	} {
-		if got := isHashed(key); got != want {
-			t.Errorf("%s: %v, want %v", key, got, want)
-		}
-	}
-}

@@ -2,7 +2,6 @@ package serve
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"io"
 	"sync"
@@ -62,7 +61,7 @@ func (h *handler) literal(m output.Member) (*body, error) {
 		if c.Deflate == nil {
 			return newBody(m.Sum, c.Plain)
 		}
-		return (&body{gzip: gzipOf(c), length: len(c.Plain)}).named(m.Sum), nil
+		return (&body{gzip: c.Gzip(), length: len(c.Plain)}).named(m.Sum), nil
 	})
 }
 
@@ -73,21 +72,6 @@ func (h *handler) large(m output.Member) (*body, error) {
 		return true, m.CopyTo(io.Discard)
 	})
 	return (&body{member: &m}).named(m.Sum), err
-}
-
-// gzipHead is a member without name and time, made on an unknown system.
-var gzipHead = []byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255}
-
-func gzipTail(crc uint32, size int64) []byte {
-	tail := binary.LittleEndian.AppendUint32(nil, crc)
-	return binary.LittleEndian.AppendUint32(tail, uint32(size)) // modulo 2^32, as the format says
-}
-
-// gzipOf puts a gzip header and trailer around raw deflate.
-func gzipOf(c output.Content) []byte {
-	b := make([]byte, 0, len(gzipHead)+len(c.Deflate)+8)
-	b = append(append(b, gzipHead...), c.Deflate...)
-	return append(b, gzipTail(c.CRC32, int64(len(c.Plain)))...)
 }
 
 var gzippers = sync.Pool{New: func() any {
@@ -151,9 +135,9 @@ func (b *body) open(gzipped bool) (io.ReadCloser, int64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	head, tail := bytes.NewReader(gzipHead), bytes.NewReader(gzipTail(crc, b.member.Size))
+	head, tail := output.GzipHead(), output.GzipTail(crc, b.member.Size)
 	return struct {
 		io.Reader
 		io.Closer
-	}{io.MultiReader(head, r, tail), r}, int64(len(gzipHead)) + size + 8, nil
+	}{io.MultiReader(bytes.NewReader(head), r, bytes.NewReader(tail)), r}, int64(len(head)+len(tail)) + size, nil
 }

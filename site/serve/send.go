@@ -3,32 +3,16 @@ package serve
 import (
 	"io"
 	"net/http"
-	"path"
 	"strconv"
-	"strings"
 	"time"
 
-	"tollbook/output"
+	"tollbook/site"
 )
 
 const (
-	typeJSON = "application/json; charset=utf-8"
-	typeHTML = "text/html; charset=utf-8"
+	typeJSON = site.TypeJSON
+	typeHTML = site.TypeHTML
 )
-
-// contentTypes by the extension of a key; what has none of these is bytes.
-var contentTypes = map[string]string{
-	".json": typeJSON,
-	".html": typeHTML,
-	".css":  "text/css; charset=utf-8",
-	".js":   "text/javascript; charset=utf-8",
-	".svg":  "image/svg+xml",
-	".txt":  "text/plain; charset=utf-8",
-	".md":   "text/markdown; charset=utf-8",
-	".xml":  "application/xml; charset=utf-8",
-	".png":  "image/png",
-	".ico":  "image/x-icon",
-}
 
 // contentPolicy holds pages to what this server itself sends.
 const contentPolicy = "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; connect-src 'self'; " +
@@ -47,16 +31,6 @@ var (
 	headerStale   = []string{"stale"} // a newer snapshot can't be opened, or not even looked for
 )
 
-func contentType(key string) string {
-	if key == output.SumsFile {
-		return contentTypes[".txt"]
-	}
-	if t := contentTypes[path.Ext(key)]; t != "" {
-		return t
-	}
-	return "application/octet-stream"
-}
-
 // send answers a request with b. An error comes before anything was written.
 func (h *handler) send(w http.ResponseWriter, r *http.Request, v *view, pinned bool, key string, b *body) error {
 	gzipped := b.canGzip() && acceptsGzip(r.Header.Values("Accept-Encoding"))
@@ -72,7 +46,7 @@ func (h *handler) send(w http.ResponseWriter, r *http.Request, v *view, pinned b
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	return h.write(w, r, http.StatusOK, contentType(key), gzipped, b)
+	return h.write(w, r, http.StatusOK, site.ContentType(key), gzipped, b)
 }
 
 // sendError answers with a page that says what went wrong.
@@ -143,25 +117,9 @@ func (b *body) canGzip() bool { return b.gzip != nil || b.member != nil && b.mem
 
 // cacheControl lets caches keep an answer until the next build is due, and what its own name has the hash of for good.
 func (h *handler) cacheControl(key string, next time.Time) string {
-	if isHashed(key) {
+	if site.IsHashed(key) {
 		return "public, max-age=31536000, immutable"
 	}
 	age := max(1, int64(next.Sub(h.now())/time.Second))
 	return "public, max-age=" + strconv.FormatInt(age, 10) + ", stale-while-revalidate=30, stale-if-error=86400"
-}
-
-// isHashed says whether a name under assets/ has at least 8 hex digits of its content's hash before the extension, as
-// "assets/style.3f2a9c01.css" has.
-func isHashed(key string) bool {
-	name, ok := strings.CutPrefix(key, "assets/")
-	if !ok {
-		return false
-	}
-	stem := strings.TrimSuffix(name, path.Ext(name))
-	at := strings.LastIndexAny(stem, ".-")
-	if at < 0 {
-		return false
-	}
-	hash := stem[at+1:]
-	return len(hash) >= 8 && strings.Trim(hash, "0123456789abcdef") == ""
 }

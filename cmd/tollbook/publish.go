@@ -1,0 +1,369 @@
+package main
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"tollbook/build"
+	"tollbook/output"
+	"tollbook/site"
+	"tollbook/site/postgres"
+)
+
+// targetOptions say which place is meant.
+type targetOptions struct {
+	dataOptions
+	keyOptions
+	To     string
+	Expand string
+	Force  bool
+	Full   bool
+	JSON   bool
+}
+
+// AddFlags adds --to and what else every command has that changes a place.
+func (o *targetOptions) AddFlags(f *pflag.FlagSet) {
+	o.dataOptions.AddFlags(f)
+	f.StringVar(&o.To, "to", "", "`place` to publish to: s3://bucket/prefix, or a folder")
+	f.BoolVar(&o.JSON, "json", false, "print the report as JSON")
+}
+
+// addExpand adds the flags of commands that write objects.
+func (o *targetOptions) addExpand(f *pflag.FlagSet) {
+	o.keyOptions.AddFlags(f)
+	f.StringVar(&o.Expand, "expand", "all", "which files to write as objects of their own beside the zip: all, contract (the literal answers of the API alone), or none")
+	f.BoolVar(&o.Full, "full", false, "write every such object anew, whatever the place is said to hold")
+}
+
+func (o *targetOptions) validate() error {
+	if o.To == "" {
+		return usagef("--to is missing: s3://bucket/prefix, or a folder")
+	}
+	if o.Expand != "" && expansions[o.Expand] == nil {
+		return usagef("--expand %q: it is all, contract or none", o.Expand)
+	}
+	return nil
+}
+
+// expansions choose files; what none chooses nobody asks.
+var expansions = map[string]func(string) bool{
+	"all":      func(string) bool { return true },
+	"contract": func(key string) bool { return site.IsContract(key) || key == output.KeyFile },
+	"none":     func(string) bool { return false },
+}
+
+const bucketHelp = `A bucket is found by AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, as by every
+program for buckets.`
+
+func newPublishCommand() *cobra.Command {
+	var o targetOptions
+	cmd := &cobra.Command{
+		Use:   "publish",
+		Short: "Bring the folder's current snapshot to a bucket, or another folder",
+		Long: `Publish sends the current snapshot of <data>/public to a place: its zip and the new packs, then the pointer
+checkpoint.json, whose replacement is the moment of publication, then each file as an object of its own where it changed.
+Before, it verifies every sum and that the snapshot is a legal successor of what is published: no more than 5 services, or
+5 %, vanish that were not removed; numbers of changes and checks never fall. --force publishes all the same.
+
+One publisher at a time: the database keeps the lock, and a generation that only one of two can take. When it fails, or is
+killed, readers have the snapshot before or the new one, whole; run it again and it goes on.
+
+` + bucketHelp + ` TOLLBOOK_SIGNING_KEY, or --signing-key, signs the pointer; see tollbook key.
+
+EXIT STATUS
+
+0 when the place has the snapshot and every object is written, 1 when not, also because another publisher was at work.`,
+		Args:    arguments(),
+		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runPublish(cmd.Context(), o, cmd.OutOrStdout()) },
+	}
+	o.AddFlags(cmd.Flags())
+	o.addExpand(cmd.Flags())
+	cmd.Flags().BoolVar(&o.Force, "force", false, "publish also what is no legal successor, or what a rollback took back")
+	return cmd
+}
+
+func newRollbackCommand() *cobra.Command {
+	var o targetOptions
+	cmd := &cobra.Command{
+		Use:   "rollback SNAPSHOT",
+		Short: "Make an earlier snapshot of a bucket the current one",
+		Long: `Rollback names an earlier snapshot that the place still has: its pointer moves back, and its objects follow. What it takes
+back is not published again, unless forced; the next build is. /v1/snapshots lists what is kept.
+
+` + bucketHelp + `
+
+EXIT STATUS
+
+0 when the place has the snapshot and every object is written, 1 when not.`,
+		Args:    arguments("SNAPSHOT"),
+		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runRollback(cmd.Context(), o, args[0], cmd.OutOrStdout())
+		},
+	}
+	o.AddFlags(cmd.Flags())
+	o.addExpand(cmd.Flags())
+	return cmd
+}
+
+func newPruneCommand() *cobra.Command {
+	var o targetOptions
+	cmd := &cobra.Command{
+		Use:   "prune",
+		Short: "Remove from a bucket what nobody can ask for any more",
+		Long: `Prune removes old snapshots from a place. It keeps the current and the previous one, what was current within the last
+hour, the newest 10 of the last 2 hours, the newest of each hour for a day and of each day for a year. Packs go when
+<data>/public has dropped them, which build does when retention has passed all that is in them. Parts of uploads that were
+never completed go, too.
+
+` + bucketHelp + `
+
+EXIT STATUS
+
+0 when it is done, 1 when not; then run it again.`,
+		Args:    arguments(),
+		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runPrune(cmd.Context(), o, cmd.OutOrStdout()) },
+	}
+	o.AddFlags(cmd.Flags())
+	return cmd
+}
+
+func runPublish(ctx context.Context, o targetOptions, stdout io.Writer) error {
+	return o.with(ctx, func(p *output.Publisher, folder *output.Folder) error {
+		r, err := p.Publish(ctx, folder)
+		if err != nil {
+			return err
+		}
+		return o.report(stdout, r)
+	})
+}
+
+func runRollback(ctx context.Context, o targetOptions, id string, stdout io.Writer) error {
+	return o.with(ctx, func(p *output.Publisher, _ *output.Folder) error {
+		r, err := p.Rollback(ctx, id)
+		if err != nil {
+			return err
+		}
+		return o.report(stdout, r)
+	})
+}
+
+func runPrune(ctx context.Context, o targetOptions, stdout io.Writer) error {
+	return o.with(ctx, func(p *output.Publisher, folder *output.Folder) error {
+		pruned, err := p.Prune(ctx, folder)
+		if err != nil {
+			return err
+		}
+		if o.JSON {
+			return json.NewEncoder(stdout).Encode(struct {
+				Snapshots int `json:"snapshots"`
+				Packs     int `json:"packs"`
+			}{pruned.Snapshots, pruned.Packs})
+		}
+		_, err = fmt.Fprintf(stdout, "%d snapshots and %d packs removed\n", pruned.Snapshots, pruned.Packs)
+		return err
+	})
+}
+
+// report prints what a publication did.
+func (o *targetOptions) report(stdout io.Writer, r output.Published) error {
+	if o.JSON {
+		return json.NewEncoder(stdout).Encode(r)
+	}
+	_, err := fmt.Fprintf(stdout, "snapshot %s, generation %d: %d new packs, %d objects written, %d deleted, %d as they were, %.1f MB\n",
+		r.Checkpoint.Snapshot, r.Checkpoint.Generation, r.Packs, r.Written, r.Deleted, r.Unchanged, float64(r.Bytes)/1e6)
+	return err
+}
+
+// with opens what a publisher needs, for as long as do takes.
+func (o *targetOptions) with(ctx context.Context, do func(*output.Publisher, *output.Folder) error) error {
+	key, err := o.signingKey()
+	if err != nil {
+		return err
+	}
+	if output.SameFolder(o.To, o.public()) {
+		return fmt.Errorf("publish to %s: it is where build publishes to already", o.To)
+	}
+	store, err := output.OpenStore(o.To, output.StoreOptions{Getenv: os.Getenv})
+	if err != nil {
+		return err
+	}
+	folder, err := openPublic(o.dataOptions)
+	if err != nil {
+		return err
+	}
+	logger := newLogger(slog.LevelInfo)
+	db, err := openDatabase(ctx, o.dataOptions, func(line string) { logger.Info(line) })
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	removed, err := db.RemovedServices(ctx)
+	if err != nil {
+		return err
+	}
+	bar := newTransfer()
+	defer bar.finish()
+	now := time.Now()
+	return do(output.NewPublisher(store, &register{db.DB, store.String(), now}, output.PublishOptions{
+		Now: now, Force: o.Force, Full: o.Full, Key: key, Expand: expansions[o.Expand], Phase: site.ExpandPhase, Header: objectHeader,
+		Check:    func(before, after output.Tree) error { return build.CheckSuccessor(before, after, removed) },
+		Progress: bar.set,
+	}), folder)
+}
+
+// objectHeader is what readers of a single object are told. Caches ask again after a minute: nothing tells an object when
+// the next build is due.
+func objectHeader(key string) output.Header {
+	h := output.Header{Type: site.ContentType(key), Cache: "public, max-age=60, stale-while-revalidate=30, stale-if-error=86400"}
+	if site.IsHashed(key) {
+		h.Cache = "public, max-age=31536000, immutable"
+	}
+	return h
+}
+
+// register is a place's row in the database, and the lock beside it.
+type register struct {
+	db     *postgres.DB
+	target string
+	now    time.Time
+}
+
+// Lock implements output.Register.
+func (r *register) Lock(ctx context.Context) (func(context.Context) error, func(), error) {
+	l, err := r.db.LockPublication(ctx, r.target)
+	if errors.Is(err, postgres.ErrLocked) {
+		return nil, nil, fmt.Errorf("%w: %w", output.ErrBusy, err)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return l.Held, l.Release, nil
+}
+
+// Read implements output.Register.
+func (r *register) Read(ctx context.Context) (output.Record, error) {
+	p, err := r.db.Publication(ctx, r.target)
+	return output.Record(p), err
+}
+
+// Replace implements output.Register.
+func (r *register) Replace(ctx context.Context, was int64, next output.Record) error {
+	err := r.db.ReplacePublication(ctx, r.target, was, postgres.Publication(next), r.now)
+	if errors.Is(err, postgres.ErrOutrun) {
+		return fmt.Errorf("%w: %w", output.ErrOutrun, err)
+	}
+	return err
+}
+
+// keyOptions say with which key checkpoints are signed.
+type keyOptions struct {
+	SigningKey string
+}
+
+// AddFlags adds --signing-key.
+func (o *keyOptions) AddFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.SigningKey, "signing-key", "", "`file` of the key that signs checkpoints (or the key itself in TOLLBOOK_SIGNING_KEY); see tollbook key")
+}
+
+// signingKey reads the key, nil without one.
+func (o *keyOptions) signingKey() (ed25519.PrivateKey, error) {
+	text := []byte(os.Getenv("TOLLBOOK_SIGNING_KEY"))
+	if o.SigningKey != "" {
+		var err error
+		if text, err = os.ReadFile(o.SigningKey); err != nil {
+			return nil, fmt.Errorf("read signing key: %w", err)
+		}
+	}
+	if len(text) == 0 {
+		return nil, nil
+	}
+	return output.ParseKey(text)
+}
+
+func newKeyCommand() *cobra.Command {
+	return group(&cobra.Command{
+		Use:   "key",
+		Short: "Make the key that signs what is published",
+		Long: `Key makes and shows the Ed25519 key with which build and publish sign checkpoint.json: whoever has its public half can tell
+that a copy of any snapshot is ours and whole.
+
+EXIT STATUS
+
+That of the command that is given: 0 done, 1 failed, 2 for a command line that cannot be understood.`,
+	}, newKeyNewCommand(), newKeyPublicCommand())
+}
+
+func newKeyNewCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "new FILE",
+		Short: "Make a key in a file of its own",
+		Long: `New writes a fresh private key, PEM that openssl reads, too, to a file that only its owner may read, and prints the public key.
+A file that is there is not touched.
+
+EXIT STATUS
+
+0 when the key is written, 1 when not.`,
+		Args: arguments("FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := output.NewKey()
+			if err != nil {
+				return err
+			}
+			key, err := output.ParseKey(text)
+			if err != nil {
+				return err
+			}
+			f, err := os.OpenFile(filepath.Clean(args[0]), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+			if err != nil {
+				return fmt.Errorf("write key: %w", err)
+			}
+			_, err = f.Write(text)
+			if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+				return fmt.Errorf("write key %s: %w", args[0], err)
+			}
+			_, err = cmd.OutOrStdout().Write(output.PublicKey(key))
+			return err
+		},
+	}
+}
+
+func newKeyPublicCommand() *cobra.Command {
+	var o keyOptions
+	cmd := &cobra.Command{
+		Use:   "public",
+		Short: "Print the public half of the key",
+		Long: `Public prints the public key of --signing-key or TOLLBOOK_SIGNING_KEY, as it is published at /.well-known/tollbook-key.pem.
+
+EXIT STATUS
+
+0 when it is printed, 1 when there is no key.`,
+		Args: arguments(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			key, err := o.signingKey()
+			if err != nil {
+				return err
+			}
+			if key == nil {
+				return errors.New("no key: give --signing-key or TOLLBOOK_SIGNING_KEY; tollbook key new makes one")
+			}
+			_, err = cmd.OutOrStdout().Write(output.PublicKey(key))
+			return err
+		},
+	}
+	o.AddFlags(cmd.Flags())
+	return cmd
+}

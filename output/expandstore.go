@@ -1,0 +1,230 @@
+package output
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// expandedFile lists what is expanded in a store: the sha256 of each file's content, zero where it is not known which of
+// two it is, because somebody may have been killed while he wrote or deleted it.
+const expandedFile = "expanded.sums.gz"
+
+// maxExpanded bounds what is read of that list, in bytes before and after unpacking.
+const maxExpanded = 1 << 30
+
+// writersAtOnce is how many small objects are on their way at a time: each waits for the store, not for us.
+const writersAtOnce = 64
+
+// expand brings the single objects of a store to a tree: only those that are others by the list that the store keeps.
+func (p *Publisher) expand(ctx context.Context, tree Tree, r *Published) error {
+	there, err := p.readExpanded(ctx)
+	if err != nil {
+		return err
+	}
+	want, err := p.wanted(tree)
+	if err != nil {
+		return err
+	}
+	w := plan(there, want, p.o.Full)
+	r.Written, r.Deleted, r.Unchanged = len(w.write), len(w.delete), len(want)-len(w.write)
+	if len(w.write)+len(w.delete) == 0 {
+		return nil
+	}
+	during := maps.Clone(there)
+	for _, names := range [][]string{w.write, w.delete} {
+		for _, name := range names {
+			during[name] = Sum{}
+		}
+	}
+	if err := p.writeExpanded(ctx, during); err != nil {
+		return err
+	}
+	// A crash from here on leaves objects of both snapshots, each whole, and a list that says of which it is not known.
+	// The next run writes those again.
+
+	if err := p.store.Delete(ctx, w.first); err != nil {
+		return err
+	}
+	for phase := range slices.Values(p.phases(w.write)) {
+		if err := p.writeObjects(ctx, tree, phase); err != nil {
+			return err
+		}
+	}
+	if err := p.store.Delete(ctx, w.delete); err != nil {
+		return err
+	}
+	// A crash here leaves every object as it should be, and a list that does not know it: they are written once more.
+
+	return p.writeExpanded(ctx, want)
+}
+
+// wanted are the files of a tree that are to be objects, with their sums.
+func (p *Publisher) wanted(tree Tree) (map[string]Sum, error) {
+	want := map[string]Sum{}
+	if p.o.Expand == nil {
+		return want, nil
+	}
+	for _, name := range tree.Names() {
+		if !p.o.Expand(name) {
+			continue
+		}
+		top, _, _ := strings.Cut(name, "/")
+		if name == checkpointFile || name == expandedFile || top == snapshotsDir || top == packsDir || strings.HasPrefix(top, tempPrefix) {
+			return nil, fmt.Errorf("expand %s: %w: the publication itself has that name", name, ErrName)
+		}
+		m, _ := tree.Lookup(name)
+		want[name] = m.Sum
+	}
+	return want, nil
+}
+
+// work is what an expansion does.
+type work struct {
+	first  []string // deleted before all: they stand where a folder must be, or are a folder where a file must be
+	write  []string
+	delete []string
+}
+
+func plan(there, want map[string]Sum, full bool) (w work) {
+	for name, sum := range want {
+		if old, ok := there[name]; !ok || old != sum || full {
+			w.write = append(w.write, name)
+		}
+	}
+	wanted := newNames()
+	for name := range want {
+		_ = wanted.add(name) // the names of one tree: none is another's folder
+	}
+	for name := range there {
+		if _, ok := want[name]; ok {
+			continue
+		}
+		if wanted.add(name) != nil {
+			w.first = append(w.first, name)
+		}
+		w.delete = append(w.delete, name)
+	}
+	slices.Sort(w.first)
+	slices.Sort(w.write)
+	slices.Sort(w.delete)
+	return w
+}
+
+// phases orders what is written: details before the lists that lead to them, the sums last.
+func (p *Publisher) phases(names []string) [][]string {
+	by := map[int][]string{}
+	for _, name := range names {
+		phase := 0
+		if p.o.Phase != nil {
+			phase = p.o.Phase(name)
+		}
+		if name == SumsFile {
+			phase = 1 << 30
+		}
+		by[phase] = append(by[phase], name)
+	}
+	var out [][]string
+	for _, phase := range slices.Sorted(maps.Keys(by)) {
+		out = append(out, by[phase])
+	}
+	return out
+}
+
+// writeObjects writes some files of a tree, in any order.
+func (p *Publisher) writeObjects(ctx context.Context, tree Tree, names []string) error {
+	for _, name := range names {
+		m, _ := tree.Lookup(name)
+		p.progress.expect(1, m.Size)
+	}
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(writersAtOnce)
+	for _, name := range names {
+		g.Go(func() error {
+			if err := gctx.Err(); err != nil {
+				return err
+			}
+			m, _ := tree.Lookup(name)
+			c, err := m.Load()
+			if err != nil {
+				return err
+			}
+			o := PutOptions{Relaxed: true}
+			if p.o.Header != nil {
+				o.Header = p.o.Header(name)
+			}
+			body := c.Plain
+			if p.store.KeepsHeader() && c.Deflate != nil {
+				body, o.Encoding = c.Gzip(), "gzip"
+			}
+			if _, err := p.store.Put(gctx, name, bytes.NewReader(body), o); err != nil {
+				return err
+			}
+			p.progress.done(1, m.Size)
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+// readExpanded reads the list, empty where there is none.
+func (p *Publisher) readExpanded(ctx context.Context) (map[string]Sum, error) {
+	_, data, err := readObject(ctx, p.store, expandedFile, GetOptions{}, maxExpanded)
+	if errors.Is(err, fs.ErrNotExist) {
+		return map[string]Sum{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	sums, err := parseExpanded(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s in %s: %w", expandedFile, p.store, err)
+	}
+	return sums, nil
+}
+
+func parseExpanded(data []byte) (map[string]Sum, error) {
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	text, err := io.ReadAll(io.LimitReader(z, maxExpanded))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	sums := map[string]Sum{}
+	for line := range strings.Lines(string(text)) {
+		l, err := parseSum(strings.TrimSuffix(line, "\n"))
+		if err != nil {
+			return nil, err
+		}
+		sums[l.name] = l.sum
+	}
+	return sums, nil
+}
+
+func (p *Publisher) writeExpanded(ctx context.Context, sums map[string]Sum) error {
+	lines := make([]named, 0, len(sums))
+	for name, sum := range sums {
+		lines = append(lines, named{name, sum})
+	}
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write(formatSums(lines)); err != nil {
+		return err
+	}
+	if err := z.Close(); err != nil {
+		return err
+	}
+	_, err := p.store.Put(ctx, expandedFile, bytes.NewReader(b.Bytes()), PutOptions{Header: Header{Type: "application/gzip", Cache: "no-store"}})
+	return err
+}

@@ -1,0 +1,429 @@
+package output
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+var (
+	// ErrOutrun is the answer to a publisher after which another was first.
+	ErrOutrun = errors.New("another publisher was first")
+	// ErrSuccessor is the answer to a snapshot that may not follow the one that is published.
+	ErrSuccessor = errors.New("not a legal successor")
+)
+
+// Record is what the register says of a place: the snapshot that its pointer names, or is about to.
+type Record struct {
+	Generation       int64 // 0 before the first
+	Snapshot, Digest string
+	Withdrawn        string // the newest snapshot that a rollback took back, "" for none
+}
+
+// Register is where publishers to one place agree who is next. It is the lock where a store has no conditions, and it is
+// as durable as its database.
+type Register interface {
+	// Lock keeps other publishers out until release, or answers ErrBusy. held says whether it still does: a lock is lost
+	// with the connection that it lies on.
+	Lock(ctx context.Context) (held func(context.Context) error, release func(), err error)
+	// Read answers the record, zero before the first.
+	Read(ctx context.Context) (Record, error)
+	// Replace writes a record in place of the one with generation was, 0 for none, or answers ErrOutrun.
+	Replace(ctx context.Context, was int64, next Record) error
+}
+
+// PublishOptions are what a publication depends on beside its files.
+type PublishOptions struct {
+	Now      time.Time
+	Check    func(before, after Tree) error // whether after may follow before; nil is always
+	Force    bool                           // publish what is no legal successor, too
+	Key      ed25519.PrivateKey             // signs the checkpoint; nil for no signature
+	Expand   func(name string) bool         // which files are objects of their own, too; nil is none
+	Phase    func(name string) int          // expanded objects of a lower one are written before those of a higher; nil is one for all
+	Header   func(name string) Header       // type and cache policy of an expanded object
+	Full     bool                           // write every expanded object, whatever the store is said to hold
+	Progress func(Progress)                 // called from several goroutines; nil for none
+}
+
+// Published says what a publication did.
+type Published struct {
+	Checkpoint Checkpoint `json:"checkpoint"`
+	Moved      bool       `json:"moved"` // false: the pointer named the snapshot already
+	Packs      int        `json:"packs"` // uploaded
+	Written    int        `json:"written"`
+	Deleted    int        `json:"deleted"`
+	Unchanged  int        `json:"unchanged"` // expanded objects
+	Bytes      int64      `json:"bytes"`     // sent
+}
+
+// Publisher publishes snapshots to a store. One that was killed leaves the snapshot before or the new one, whole, and
+// running it again finishes the work: there is no other code for that.
+type Publisher struct {
+	store    Store
+	register Register
+	o        PublishOptions
+	progress progress
+}
+
+// NewPublisher publishes to a store of which register keeps the record.
+func NewPublisher(store Store, register Register, o PublishOptions) *Publisher {
+	return &Publisher{store: store, register: register, o: o, progress: progress{tell: o.Progress}}
+}
+
+// Of what every publication holds, for readers and the caches between.
+var (
+	pointerHeader   = Header{Type: "application/json; charset=utf-8", Cache: "public, max-age=5"}
+	immutableHeader = Header{Type: "application/zip", Cache: "public, max-age=31536000, immutable"}
+)
+
+// target is how a store is found.
+type target struct {
+	record     Record
+	checkpoint Checkpoint // zero before the first
+	etag       string     // of the pointer, "" before the first
+}
+
+// Publish makes the current snapshot of a folder the store's. Each step may be the last one that is done.
+func (p *Publisher) Publish(ctx context.Context, from *Folder) (r Published, err error) {
+	defer func() { err = p.wrap(err) }()
+	local, err := from.Checkpoint()
+	if err != nil {
+		return r, err
+	}
+	zip, err := openBody(from.snapshotPath(local.Snapshot))
+	if err != nil {
+		return r, err
+	}
+	defer zip.Close()
+	tree, err := OpenZip(zip, zip.Size())
+	if err != nil {
+		return r, fmt.Errorf("%s: %w", zip.file.Name(), err)
+	}
+	held, release, err := p.register.Lock(ctx)
+	if err != nil {
+		return r, err
+	}
+	defer release()
+	// A crash here leaves nothing: the lock goes with its connection.
+
+	if err := p.store.Sweep(ctx); err != nil {
+		return r, err
+	}
+	t, err := p.look(ctx)
+	if err != nil {
+		return r, err
+	}
+	if err := Verify(ctx, tree, local.Digest); err != nil {
+		return r, fmt.Errorf("%s: %w", zip.file.Name(), err)
+	}
+	if err := p.checkSuccessor(t, local, tree); err != nil {
+		return r, err
+	}
+	// A crash here leaves nothing: all was only read.
+
+	if r.Packs, err = p.uploadPacks(ctx, from); err != nil {
+		return r, err
+	}
+	// A crash here leaves packs before the snapshot that names them. The next run finds and keeps them.
+
+	if err := p.uploadSnapshot(ctx, local, zip); err != nil {
+		return r, err
+	}
+	// A crash here leaves a whole zip that nothing names, or parts of one that nobody sees. The next run finds the one and
+	// sweeps the other; Prune removes what no run comes for.
+
+	r.Checkpoint, r.Moved, err = p.name(ctx, held, t, local)
+	if err != nil {
+		return r, err
+	}
+	// A crash here leaves the new snapshot published, with expanded objects of the one before, each whole. The next run
+	// goes on with these.
+
+	err = p.expand(ctx, tree, &r)
+	r.Bytes = p.progress.sent()
+	return r, err
+}
+
+// Rollback makes an earlier snapshot, which the store still has, the current one, by the same steps. What it takes back
+// is not published again unless forced.
+func (p *Publisher) Rollback(ctx context.Context, id string) (r Published, err error) {
+	defer func() { err = p.wrap(err) }()
+	built, ok := ParseSnapshotID(id)
+	if !ok {
+		return r, fmt.Errorf("snapshot %.40q: %w", id, ErrNotKept)
+	}
+	held, release, err := p.register.Lock(ctx)
+	if err != nil {
+		return r, err
+	}
+	defer release()
+	t, err := p.look(ctx)
+	if err != nil {
+		return r, err
+	}
+	tree, err := remoteZip(newBlocks(p.store, 0), snapshotName(id))
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, fmt.Errorf("snapshot %s: %w", id, ErrNotKept)
+	}
+	if err != nil {
+		return r, err
+	}
+	if SnapshotID(built, tree.Digest()) != id {
+		return r, fmt.Errorf("snapshot %s: %w: its digest is %s", id, ErrDamaged, tree.Digest())
+	}
+	if err := Verify(ctx, tree, ""); err != nil {
+		return r, fmt.Errorf("snapshot %s: %w", id, err)
+	}
+	if t.checkpoint.Snapshot > id {
+		t.record.Withdrawn = max(t.record.Withdrawn, t.checkpoint.Snapshot)
+	}
+	// When the next build was due then means nothing now.
+	at := built.Format(TimeLayout)
+	r.Checkpoint, r.Moved, err = p.name(ctx, held, t, Checkpoint{Snapshot: id, BuiltAt: at, NextAt: at, Digest: tree.Digest()})
+	if err != nil {
+		return r, err
+	}
+	err = p.expand(ctx, tree, &r)
+	r.Bytes = p.progress.sent()
+	return r, err
+}
+
+func (p *Publisher) wrap(err error) error {
+	if err != nil {
+		return fmt.Errorf("publish to %s: %w", p.store, err)
+	}
+	return nil
+}
+
+// look reads what the register and the store say now.
+func (p *Publisher) look(ctx context.Context) (t target, err error) {
+	if t.record, err = p.register.Read(ctx); err != nil {
+		return t, err
+	}
+	obj, data, err := readObject(ctx, p.store, checkpointFile, GetOptions{}, maxCheckpoint)
+	if errors.Is(err, fs.ErrNotExist) {
+		return t, nil
+	}
+	if err != nil {
+		return t, err
+	}
+	t.etag = obj.ETag
+	t.checkpoint, err = ParseCheckpoint(data)
+	if err != nil && p.o.Force {
+		return t, nil // it is overwritten, with the register's generation
+	}
+	return t, err
+}
+
+// checkSuccessor says whether a snapshot may follow what is published.
+func (p *Publisher) checkSuccessor(t target, next Checkpoint, tree Tree) error {
+	if p.o.Force || t.checkpoint.Snapshot == "" || t.checkpoint.Digest == next.Digest {
+		return nil
+	}
+	switch was := t.checkpoint; {
+	case next.Snapshot <= t.record.Withdrawn:
+		return fmt.Errorf("%w: snapshot %s was taken back by a rollback; build anew", ErrSuccessor, next.Snapshot)
+	case next.Snapshot < was.Snapshot:
+		return fmt.Errorf("%w: snapshot %s is older than %s, which is published; a rollback goes back", ErrSuccessor, next.Snapshot, was.Snapshot)
+	case p.o.Check == nil:
+		return nil
+	}
+	before, err := remoteZip(newBlocks(p.store, 0), snapshotName(t.checkpoint.Snapshot))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrDamaged) {
+		return nil // readers have nothing that they could lose
+	}
+	if err != nil {
+		return err
+	}
+	if err := p.o.Check(before, tree); err != nil {
+		return fmt.Errorf("%w of %s: %w", ErrSuccessor, t.checkpoint.Snapshot, err)
+	}
+	return nil
+}
+
+// packsAtOnce is how many packs are sent side by side.
+const packsAtOnce = 4
+
+// uploadPacks sends the packs that the store does not have.
+func (p *Publisher) uploadPacks(ctx context.Context, from *Folder) (uploaded int, err error) {
+	there, err := p.store.List(ctx, packsDir+"/")
+	if err != nil {
+		return 0, err
+	}
+	sizes := map[string]int64{}
+	for _, obj := range there {
+		sizes[obj.Name] = obj.Size
+	}
+	hours, err := from.packs()
+	if err != nil {
+		return 0, err
+	}
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(packsAtOnce)
+	for _, hour := range hours {
+		body, err := openBody(from.packPath(hour))
+		if err != nil {
+			return uploaded, errors.Join(err, g.Wait())
+		}
+		if size, ok := sizes[packName(hour)]; ok && size == body.Size() {
+			body.Close()
+			continue
+		}
+		uploaded++
+		g.Go(func() error {
+			defer body.Close()
+			return p.upload(gctx, packName(hour), body)
+		})
+	}
+	return uploaded, g.Wait()
+}
+
+// uploadSnapshot sends the zip, unless the store has the same files under its name, and reads it back.
+func (p *Publisher) uploadSnapshot(ctx context.Context, c Checkpoint, zip Body) error {
+	name := snapshotName(c.Snapshot)
+	obj, err := p.store.Stat(ctx, name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err == nil {
+		if obj.Size == zip.Size() {
+			if p.compare(ctx, name, zip) == nil {
+				return nil
+			}
+		} else if z, err := remoteZip(newBlocks(p.store, 0), name); err == nil && Verify(ctx, z, c.Digest) == nil {
+			return nil // the same files, packed otherwise
+		}
+	}
+	return p.upload(ctx, name, zip)
+}
+
+// upload puts an immutable object and reads it back.
+func (p *Publisher) upload(ctx context.Context, name string, body Body) error {
+	p.progress.expect(1, body.Size())
+	if _, err := p.store.Put(ctx, name, body, PutOptions{Header: immutableHeader}); err != nil {
+		return err
+	}
+	if err := p.compare(ctx, name, body); err != nil {
+		return err
+	}
+	p.progress.done(1, body.Size())
+	return nil
+}
+
+// compare reads an object and holds it to what it was made of.
+func (p *Publisher) compare(ctx context.Context, name string, body Body) (err error) {
+	for range fetchTries {
+		if err = p.compareOnce(ctx, name, body); err == nil || !errors.Is(err, ErrUnreachable) {
+			return err
+		}
+	}
+	return err
+}
+
+func (p *Publisher) compareOnce(ctx context.Context, name string, body Body) error {
+	_, r, err := p.store.Get(ctx, name, GetOptions{})
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	want := io.NewSectionReader(body, 0, body.Size())
+	a, b := make([]byte, 64<<10), make([]byte, 64<<10)
+	for {
+		n, err := io.ReadFull(r, a)
+		if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+			return fmt.Errorf("read %s back: %w", name, err)
+		}
+		m, wantErr := io.ReadFull(want, b)
+		if wantErr != nil && wantErr != io.EOF && wantErr != io.ErrUnexpectedEOF {
+			return wantErr
+		}
+		if !bytes.Equal(a[:n], b[:m]) {
+			return fmt.Errorf("read %s back: %w: it is not what was sent", name, ErrDamaged)
+		}
+		if n < len(a) {
+			return nil
+		}
+	}
+}
+
+// name makes a snapshot the one that register and pointer name. What names it already stays.
+func (p *Publisher) name(ctx context.Context, held func(context.Context) error, t target, c Checkpoint) (Checkpoint, bool, error) {
+	if was := t.checkpoint; was.Snapshot == c.Snapshot && was.Digest == c.Digest && was.Generation >= t.record.Generation && p.isSigned(was) {
+		if was.Generation > t.record.Generation { // the register is another than the one that was published with
+			rec := Record{Generation: was.Generation, Snapshot: was.Snapshot, Digest: was.Digest, Withdrawn: t.record.Withdrawn}
+			return was, false, p.register.Replace(ctx, t.record.Generation, rec)
+		}
+		return was, false, nil
+	}
+	c.Generation, c.Previous, c.Signature = max(t.record.Generation, t.checkpoint.Generation)+1, nil, nil
+	switch was := t.checkpoint; {
+	case was.Snapshot == c.Snapshot:
+		c.Previous = was.Previous
+	case was.Snapshot != "":
+		c.Previous = &was.Snapshot
+	}
+	next := Record{Generation: c.Generation, Snapshot: c.Snapshot, Digest: c.Digest, Withdrawn: t.record.Withdrawn}
+	if p.o.Key != nil {
+		c = c.Sign(p.o.Key)
+	}
+	if err := p.register.Replace(ctx, t.record.Generation, next); err != nil {
+		// An answer that was lost says nothing: the register does.
+		if now, readErr := p.register.Read(ctx); readErr != nil || now != next {
+			return c, false, err
+		}
+	}
+	// A crash here leaves the register a generation ahead of the pointer, which names the snapshot before. The next run
+	// takes the generation after.
+
+	if err := held(ctx); err != nil {
+		return c, false, err
+	}
+	now, err := p.register.Read(ctx)
+	if err != nil {
+		return c, false, err
+	}
+	if now != next {
+		return c, false, fmt.Errorf("%w: the register is at generation %d", ErrOutrun, now.Generation)
+	}
+	// Who is stopped here for a while, and loses the lock, is stopped by the store's condition, where it has any.
+
+	return c, true, p.movePointer(ctx, t.etag, c)
+}
+
+func (p *Publisher) isSigned(c Checkpoint) bool {
+	return p.o.Key == nil || c.VerifySignature(p.o.Key.Public().(ed25519.PublicKey)) == nil
+}
+
+// movePointer is the moment of publication: the pointer is replaced as a whole, and read back.
+func (p *Publisher) movePointer(ctx context.Context, etag string, c Checkpoint) error {
+	data := c.Encode()
+	o := PutOptions{Header: pointerHeader, IfMatch: etag, IfNone: etag == ""}
+	_, err := p.store.Put(ctx, checkpointFile, bytes.NewReader(data), o)
+	if errors.Is(err, errors.ErrUnsupported) {
+		o.IfMatch, o.IfNone = "", false // the register alone is the lock
+		_, err = p.store.Put(ctx, checkpointFile, bytes.NewReader(data), o)
+	}
+	if err != nil && !errors.Is(err, ErrCondition) && !errors.Is(err, ErrUnreachable) {
+		return err
+	}
+	// It may be there in spite of an error, which came of an answer that was lost.
+	_, got, readErr := readObject(ctx, p.store, checkpointFile, GetOptions{}, maxCheckpoint)
+	switch {
+	case readErr == nil && bytes.Equal(got, data):
+		return nil
+	case errors.Is(err, ErrCondition):
+		return fmt.Errorf("%w: the checkpoint was moved", ErrOutrun)
+	case err != nil:
+		return err
+	case readErr != nil:
+		return fmt.Errorf("read the checkpoint back: %w", readErr)
+	}
+	return fmt.Errorf("read the checkpoint back: %w: it is not what was sent", ErrOutrun)
+}

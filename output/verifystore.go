@@ -1,0 +1,245 @@
+package output
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"slices"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// VerifyOptions are what a published place is held to.
+type VerifyOptions struct {
+	Key    ed25519.PublicKey            // that the checkpoint must be signed with; nil for none
+	Packs  func(Tree) ([]string, error) // hours of the packs that a tree names; nil is none
+	Report func(name string, err error) // is told each thing that is wrong, one at a time
+}
+
+// Verified counts what was looked at.
+type Verified struct {
+	Snapshot string `json:"snapshot"`
+	Digest   string `json:"digest"`
+	Files    int    `json:"files"`   // of the snapshot
+	Packs    int    `json:"packs"`   // whole
+	Objects  int    `json:"objects"` // expanded
+	Wrong    int    `json:"wrong"`
+}
+
+// readersAtOnce is how many objects are looked at side by side.
+const readersAtOnce = 32
+
+// VerifyStore reads what readers of a place get, recomputes every sum and tells everything that is wrong. An error says
+// that it could not look. A place without a checkpoint is one tree of single files, held to its SHA256SUMS.
+func VerifyStore(ctx context.Context, s Store, o VerifyOptions) (Verified, error) {
+	v := verifier{store: s, o: o}
+	err := v.run(ctx)
+	if err != nil {
+		err = fmt.Errorf("verify %s: %w", s, err)
+	}
+	return v.found, err
+}
+
+type verifier struct {
+	store Store
+	o     VerifyOptions
+
+	mu    sync.Mutex
+	found Verified
+}
+
+// wrong tells of damage; what could not be reached is no damage but an error.
+func (v *verifier) wrong(name string, err error) error {
+	if errors.Is(err, ErrUnreachable) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.found.Wrong++
+	if v.o.Report != nil {
+		v.o.Report(name, err)
+	}
+	return nil
+}
+
+func (v *verifier) run(ctx context.Context) error {
+	_, data, err := readObject(ctx, v.store, checkpointFile, GetOptions{}, maxCheckpoint)
+	if errors.Is(err, fs.ErrNotExist) {
+		return v.plainTree(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	c, err := ParseCheckpoint(data)
+	if err != nil {
+		return v.wrong(checkpointFile, err)
+	}
+	v.found.Snapshot, v.found.Digest = c.Snapshot, c.Digest
+	if v.o.Key != nil {
+		if err := c.VerifySignature(v.o.Key); err != nil {
+			if err := v.wrong(checkpointFile, err); err != nil {
+				return err
+			}
+		}
+	}
+	tree, err := remoteZip(newBlocks(v.store, 64<<20), snapshotName(c.Snapshot))
+	if err != nil {
+		return v.wrong(snapshotName(c.Snapshot), err)
+	}
+	if tree.Digest() != c.Digest {
+		if err := v.wrong(snapshotName(c.Snapshot), fmt.Errorf("%w: its digest is %s, the checkpoint says %s", ErrDamaged, tree.Digest(), c.Digest)); err != nil {
+			return err
+		}
+	}
+	if err := v.members(ctx, tree, snapshotName(c.Snapshot)); err != nil {
+		return err
+	}
+	v.found.Files = len(tree.Names())
+	if err := v.packs(ctx, tree); err != nil {
+		return err
+	}
+	return v.expanded(ctx, tree)
+}
+
+// members reads every file of a zip.
+func (v *verifier) members(ctx context.Context, t Tree, zip string) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(readersAtOnce)
+	for _, name := range t.Names() {
+		g.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			m, _ := t.Lookup(name)
+			if err := m.CopyTo(io.Discard); err != nil {
+				return v.wrong(zip+"/"+name, err)
+			}
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+// packs reads every pack that the snapshot names.
+func (v *verifier) packs(ctx context.Context, t Tree) error {
+	if v.o.Packs == nil {
+		return nil
+	}
+	hours, err := v.o.Packs(t)
+	if err != nil {
+		return v.wrong(snapshotsDir, err)
+	}
+	for _, hour := range hours {
+		z, err := remoteZip(newBlocks(v.store, 0), packName(hour))
+		if err != nil {
+			if err := v.wrong(packName(hour), err); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := v.members(ctx, z, packName(hour)); err != nil {
+			return err
+		}
+		v.found.Packs++
+	}
+	return nil
+}
+
+// expanded reads every object that the place's own list names.
+func (v *verifier) expanded(ctx context.Context, t Tree) error {
+	p := Publisher{store: v.store}
+	list, err := p.readExpanded(ctx)
+	if err != nil {
+		return v.wrong(expandedFile, err)
+	}
+	want := map[string]Sum{}
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		m, ok := t.Lookup(name)
+		switch {
+		case !ok:
+			err = v.wrong(name, errors.New("it is of no current snapshot: an expansion did not end; publish again"))
+		case list[name] == Sum{}:
+			err = v.wrong(name, errors.New("an expansion did not end; publish again"))
+		case list[name] != m.Sum:
+			err = v.wrong(name, errors.New("it is of another snapshot than the current one; publish again"))
+		default:
+			want[name] = m.Sum
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return v.objects(ctx, want)
+}
+
+// plainTree reads a tree of single files.
+func (v *verifier) plainTree(ctx context.Context) error {
+	_, data, err := readObject(ctx, v.store, SumsFile, GetOptions{}, maxExpanded)
+	if err != nil {
+		return err
+	}
+	lines, err := parseSums(data)
+	if err != nil {
+		return v.wrong(SumsFile, err)
+	}
+	v.found.Digest = Sum(sha256.Sum256(data)).String()
+	want := map[string]Sum{}
+	for _, l := range lines {
+		want[l.name] = l.sum
+	}
+	return v.objects(ctx, want)
+}
+
+func (v *verifier) objects(ctx context.Context, want map[string]Sum) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(readersAtOnce)
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		g.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			sum, err := contentSum(ctx, v.store, name)
+			if err == nil && sum != want[name] {
+				err = fmt.Errorf("%w: its sha256 is %s, not %s", ErrDamaged, sum, want[name])
+			}
+			if err != nil {
+				return v.wrong(name, err)
+			}
+			return nil
+		})
+	}
+	v.found.Objects = len(want)
+	return g.Wait()
+}
+
+// contentSum is the sum of an object's content as a reader sees it, unpacked.
+func contentSum(ctx context.Context, s Store, name string) (sum Sum, err error) {
+	obj, data, err := readObject(ctx, s, name, GetOptions{}, maxExpanded)
+	if err != nil {
+		return sum, err
+	}
+	switch obj.Header.Encoding {
+	case "":
+		return sha256.Sum256(data), nil
+	case "gzip":
+	default:
+		return sum, fmt.Errorf("%w: its encoding is %q", ErrDamaged, obj.Header.Encoding)
+	}
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return sum, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	h := sha256.New()
+	if _, err := io.Copy(h, io.LimitReader(z, maxExpanded)); err != nil {
+		return sum, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return Sum(h.Sum(nil)), nil
+}
