@@ -392,9 +392,14 @@ func (db *DB) LockIndex(ctx context.Context, network string) (release func(), ok
 		err = conn.QueryRow(ctx, `SELECT pg_try_advisory_lock(hashtextextended('index ' || $1, 0))`, network).Scan(&ok)
 	}
 	release = func() {
-		if conn != nil {
-			_ = conn.Close(context.WithoutCancel(ctx)) // the server lets go of the lock whatever becomes of the farewell
+		if conn == nil {
+			return
 		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		// Told, the server lets go at once; else when it sees the connection end, which may be after the next one has asked.
+		_, _ = conn.Exec(ctx, `SELECT pg_advisory_unlock_all()`)
+		_ = conn.Close(ctx)
 	}
 	if err != nil || !ok {
 		release()
