@@ -7,14 +7,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"math/big"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgtype"
 )
 
 // ErrUnknownFacilitator is a settlement of a facilitator that was never imported.
@@ -256,53 +253,4 @@ func copySettlements(ctx context.Context, tx pgx.Tx, entries []entry, scan *int3
 		return fmt.Errorf("copy settlements: %w", err)
 	}
 	return nil
-}
-
-// amount is a number of atomic units, or a sum of such: large is nil while it fits small.
-type amount struct {
-	small uint64
-	large *big.Int
-}
-
-// maxAmount is more digits than any token's supply has.
-const maxAmount = 100
-
-func parseAmount(s string) (amount, bool) {
-	if s == "" || len(s) > maxAmount || strings.Trim(s, "0123456789") != "" {
-		return amount{}, false
-	}
-	if n, err := strconv.ParseUint(s, 10, 63); err == nil {
-		return amount{small: n}, true
-	}
-	n, ok := new(big.Int).SetString(s, 10)
-	return amount{large: n}, ok
-}
-
-func (a amount) plus(b amount) amount {
-	if a.large == nil && b.large == nil && a.small+b.small < 1<<63 { // each is below 1<<63, so the sum is whole
-		return amount{small: a.small + b.small}
-	}
-	return amount{large: new(big.Int).Add(a.int(), b.int())}
-}
-
-func (a amount) int() *big.Int {
-	if a.large != nil {
-		return a.large
-	}
-	return new(big.Int).SetUint64(a.small)
-}
-
-func (a amount) String() string {
-	if a.large != nil {
-		return a.large.String()
-	}
-	return strconv.FormatUint(a.small, 10)
-}
-
-// value is the amount as a numeric column takes it.
-func (a amount) value() any {
-	if a.large != nil {
-		return pgtype.Numeric{Int: a.large, Valid: true}
-	}
-	return int64(a.small)
 }

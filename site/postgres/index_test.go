@@ -1,0 +1,368 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+	"pgregory.net/rapid"
+
+	"tollbook/site/postgres"
+)
+
+const base = "eip155:8453"
+
+// chainModel is a chain that can be reorganised, eight blocks a day, with a few transfers in each.
+type chainModel struct {
+	seed   uint64
+	forks  uint64
+	blocks []blockModel
+}
+
+type blockModel struct {
+	hash      string
+	transfers []transferModel
+}
+
+// transferModel is a payment; by settlers that no list names too.
+type transferModel struct {
+	postgres.Settlement
+}
+
+func blockTime(n int64) time.Time {
+	return start.Truncate(24 * time.Hour).Add(time.Duration(n) * 3 * time.Hour)
+}
+
+func (c *chainModel) head() int64 { return int64(len(c.blocks)) - 1 }
+
+// grow adds blocks of a fork of their own.
+func (c *chainModel) grow(n int) {
+	c.forks++
+	for range n {
+		number := int64(len(c.blocks))
+		r := rand.New(rand.NewPCG(c.seed^c.forks, uint64(number)))
+		b := blockModel{hash: fmt.Sprintf("0x%064x", uint64(number)<<32|c.forks)}
+		for i := range r.IntN(4) {
+			transaction := r.Uint64()
+			if r.IntN(2) == 0 { // one that every fork has
+				transaction = uint64(number)<<8 | uint64(i)
+			}
+			b.transfers = append(b.transfers, transferModel{postgres.Settlement{
+				Network: base, Block: number, BlockHash: b.hash, Time: blockTime(number).Add(time.Duration(r.IntN(3)) * time.Second),
+				Transaction: fmt.Sprintf("0x%064x", transaction), LogIndex: i * 3, Method: []string{"eip3009", "eip3009", "permit2"}[r.IntN(3)],
+				Settler: fmt.Sprintf("0xs%d", r.IntN(5)), Token: []string{"usdc", "usdc", "eurc"}[r.IntN(3)],
+				Payer: fmt.Sprintf("0xa%d", r.IntN(4)), Payee: fmt.Sprintf("0xa%d", r.IntN(6)),
+				Amount: []string{"0", "10000", "20000", "115792089237316195423570985008687907853269984665640564039457584007913129639935"}[r.IntN(4)],
+			}})
+		}
+		c.blocks = append(c.blocks, b)
+	}
+}
+
+// reorganise replaces the newest blocks by as many, fewer or more.
+func (c *chainModel) reorganise(depth, n int) {
+	c.blocks = c.blocks[:max(len(c.blocks)-depth, 1)]
+	c.grow(n)
+}
+
+// read is what an indexer finds for a scan in blocks first to last.
+func (c *chainModel) read(s postgres.Scan, first, last int64) postgres.Range {
+	r := postgres.Range{Scan: s.ID, Network: s.Network, First: first, Last: last, Hash: c.blocks[last].hash, Time: blockTime(last)}
+	seen := map[string]map[time.Time]int64{}
+	for _, b := range c.blocks[first : last+1] {
+		for _, t := range b.transfers {
+			day := t.Time.Truncate(24 * time.Hour)
+			for _, settler := range s.Settlers {
+				if settler.Address == t.Settler && (settler.Since == nil || !t.Time.Before(*settler.Since)) {
+					found := t.Settlement
+					found.Facilitator = settler.Facilitator
+					r.Settlements = append(r.Settlements, found)
+				}
+			}
+			if s.Counts && t.Method == "eip3009" {
+				if seen[t.Token] == nil {
+					seen[t.Token] = map[time.Time]int64{}
+				}
+				seen[t.Token][day]++
+			}
+			if s.Counts && t.Settler == "0xs4" {
+				r.Senders = append(r.Senders, postgres.SenderDay{Sender: t.Settler, Day: day, Token: t.Token, Payments: 1, Amount: t.Amount, Recipients: 1})
+			}
+		}
+	}
+	for token, days := range seen {
+		for day, n := range days {
+			r.Seen = append(r.Seen, postgres.SeenDay{Token: token, Day: day, Authorizations: n})
+		}
+	}
+	return r
+}
+
+// indexModel drives a database as an indexer does.
+type indexModel struct {
+	db           *postgres.DB
+	chain        *chainModel
+	facilitators map[string]postgres.Facilitator
+}
+
+func newIndexModel(ctx context.Context, t fataler, dsn string, chain *chainModel) *indexModel {
+	empty(ctx, t, dsn)
+	db, err := postgres.Open(ctx, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &indexModel{db, chain, map[string]postgres.Facilitator{"acme": facilitator("acme"), "bolt": facilitator("bolt")}}
+}
+
+type fataler interface {
+	Helper()
+	Fatal(...any)
+	Fatalf(string, ...any)
+}
+
+// empty takes out what an index fills; few rows leave faster one by one.
+func empty(ctx context.Context, t fataler, dsn string) {
+	t.Helper()
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	for _, table := range []string{"settlers", "flows", "facilitators", "range_seen", "range_senders", "ranges", "scan_settlers", "scans", "walks", "chains", "accounts", "seen_days", "sender_days",
+		"settlements", "flow_totals", "flow_hours", "flow_days", "flow_payers", "payee_days", "payer_days", "amount_days"} {
+		if _, err := conn.Exec(ctx, `DELETE FROM `+table); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// list puts a settler on the list of a facilitator, or takes it off.
+func (m *indexModel) list(ctx context.Context, t fataler, facilitator string, settler postgres.Settler, on bool) {
+	t.Helper()
+	f := m.facilitators[facilitator]
+	f.Settlers = slices.DeleteFunc(slices.Clone(f.Settlers), func(s postgres.Settler) bool { return s.Address == settler.Address })
+	if on {
+		f.Settlers = append(f.Settlers, settler)
+	}
+	m.facilitators[facilitator] = f
+	if _, err := m.db.ImportFacilitators(ctx, []postgres.Facilitator{m.facilitators["acme"], m.facilitators["bolt"]}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// open registers the settlers that are new.
+func (m *indexModel) open(ctx context.Context, t fataler) {
+	t.Helper()
+	fresh, err := m.db.NewSettlers(ctx, base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(fresh) == 0 {
+		return
+	}
+	first := m.chain.head()
+	for _, s := range fresh {
+		n := int64(0)
+		for s.Since != nil && blockTime(n).Before(*s.Since) {
+			n++
+		}
+		first = min(first, n)
+	}
+	for range 2 { // told twice
+		if err := m.db.OpenScans(ctx, base, fresh, first, blockTime(first), m.chain.head()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// compare looks for a reorganisation and rolls it back, as an indexer does before it goes on.
+func (m *indexModel) compare(ctx context.Context, t fataler) bool {
+	t.Helper()
+	ends, err := m.db.RangeEnds(ctx, base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ancestor := int64(-1)
+	for i, e := range ends {
+		if e.Last <= m.chain.head() && m.chain.blocks[e.Last].hash == e.Hash {
+			if i == 0 {
+				return false
+			}
+			ancestor = e.Last
+			break
+		}
+	}
+	if len(ends) == 0 {
+		return false
+	}
+	if _, err := m.db.RollBack(ctx, base, ancestor); err != nil {
+		t.Fatal(err)
+	}
+	return true
+}
+
+// step commits one range of one of the open scans; false when there is nothing to do.
+func (m *indexModel) step(ctx context.Context, t fataler, pick, size int) bool {
+	t.Helper()
+	scans, err := m.db.Scans(ctx, base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scans = slices.DeleteFunc(scans, func(s postgres.Scan) bool { return s.Next > m.chain.head() })
+	if len(scans) == 0 {
+		return false
+	}
+	s := scans[pick%len(scans)]
+	last := min(s.Next+int64(size), m.chain.head())
+	if s.End != nil {
+		last = min(last, *s.End-1)
+	}
+	r := m.chain.read(s, s.Next, last)
+	fresh, err := m.db.CommitRange(ctx, r)
+	if errors.Is(err, postgres.ErrMoved) { // by another writer
+		return true
+	}
+	if err != nil || fresh > int64(len(r.Settlements)) {
+		t.Fatalf("%d of %d new, error %v", fresh, len(r.Settlements), err)
+	}
+	if _, err := m.db.CommitRange(ctx, r); !errors.Is(err, postgres.ErrMoved) {
+		t.Fatalf("the same range again: error %v, want ErrMoved", err)
+	}
+	return true
+}
+
+// finish brings an index to the head, by several writers at once.
+func (m *indexModel) finish(ctx context.Context, t fataler, writers int) {
+	t.Helper()
+	m.open(ctx, t)
+	for m.compare(ctx, t) {
+	}
+	var group sync.WaitGroup
+	for i := range writers {
+		group.Go(func() {
+			r := rand.New(rand.NewPCG(m.chain.seed, uint64(i)))
+			for m.step(ctx, t, r.IntN(10), r.IntN(12)) {
+			}
+		})
+	}
+	group.Wait()
+}
+
+const ofFlow = ` JOIN flows f ON f.id = flow_id JOIN chains c ON c.id = f.chain_id`
+
+// tables are all that an index fills, with names instead of numbers.
+var tables = []struct{ name, sql string }{
+	{"settlements", `SELECT s.settled_at, block, x.address, p.address, q.address, facilitator_id, network, token, log_index, encode(transaction, 'hex'), encode(block_hash, 'hex'), method, amount
+		FROM settlements s` + ofFlow + ` JOIN accounts x ON x.id = settler_id JOIN accounts p ON p.id = payer_id JOIN accounts q ON q.id = payee_id`},
+	{"flow_totals", `SELECT facilitator_id, network, token, settlements, amount, payers, first_day, last_at FROM flow_totals` + ofFlow},
+	{"flow_hours", `SELECT facilitator_id, network, token, hour, settlements, amount FROM flow_hours` + ofFlow},
+	{"flow_days", `SELECT facilitator_id, network, token, day, settlements, amount, self_settlements, self_amount, last_at FROM flow_days` + ofFlow},
+	{"flow_payers", `SELECT facilitator_id, network, token, address, last_day FROM flow_payers` + ofFlow + ` JOIN accounts p ON p.id = payer_id`},
+	{"payee_days", `SELECT facilitator_id, network, token, address, day, settlements, amount, first_at, last_at FROM payee_days` + ofFlow + ` JOIN accounts p ON p.id = payee_id`},
+	{"payer_days", `SELECT facilitator_id, network, token, p.address, q.address, day, settlements, amount FROM payer_days` + ofFlow + ` JOIN accounts p ON p.id = payer_id JOIN accounts q ON q.id = payee_id`},
+	{"amount_days", `SELECT facilitator_id, network, token, address, day, amount, settlements FROM amount_days` + ofFlow + ` JOIN accounts p ON p.id = payee_id`},
+	{"seen_days", `SELECT token, day, authorizations, attributed FROM seen_days`},
+	{"sender_days", `SELECT day, sender, token, payments, amount, recipients FROM sender_days`},
+}
+
+// dump reads every table, row by row, in one order.
+func dump(ctx context.Context, t fataler, dsn string) map[string][]string {
+	t.Helper()
+	conn, err := pgx.Connect(ctx, dsn+"&timezone=UTC")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	out := map[string][]string{}
+	for _, table := range tables {
+		rows, err := conn.Query(ctx, `SELECT row_to_json(r)::text FROM (`+table.sql+`) r`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(lines)
+		out[table.name] = lines
+	}
+	return out
+}
+
+// Whatever happens to a chain and to the lists of settlers while it is indexed, by one writer or two, in whatever
+// portions: in the end the tables are, row by row, those of an index made afresh of the chain as it is.
+func TestIndexEqualsFreshIndex(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	dsn, freshDSN := template.Database(t), template.Database(t)
+	rapid.Check(t, func(t *rapid.T) {
+		chain := &chainModel{seed: rapid.Uint64().Draw(t, "seed")}
+		chain.grow(rapid.IntRange(1, 40).Draw(t, "blocks"))
+		m := newIndexModel(ctx, t, dsn, chain)
+		defer m.db.Close()
+		settlers := map[string]postgres.Settler{}
+		owner := func(address string) string { return []string{"acme", "bolt"}[int(address[3]-'0')%2] }
+		for range rapid.IntRange(5, 40).Draw(t, "events") {
+			switch rapid.SampledFrom([]string{"grow", "reorganise", "settler", "leaves", "commit", "commit", "commit", "commit", "commit"}).Draw(t, "event") {
+			case "grow":
+				chain.grow(rapid.IntRange(1, 20).Draw(t, "blocks"))
+			case "reorganise":
+				chain.reorganise(rapid.IntRange(1, 50).Draw(t, "depth"), rapid.IntRange(1, 50).Draw(t, "blocks"))
+			case "settler":
+				s := postgres.Settler{Network: base, Address: fmt.Sprintf("0xs%d", rapid.IntRange(0, 3).Draw(t, "settler")), Tokens: []string{"usdc"}}
+				if known, ok := settlers[s.Address]; ok {
+					s = known
+				} else if day := rapid.IntRange(0, int(chain.head()/8)).Draw(t, "since"); day > 0 {
+					since := blockTime(int64(day) * 8).Truncate(24 * time.Hour)
+					s.Since = &since
+				}
+				settlers[s.Address] = s
+				m.list(ctx, t, owner(s.Address), s, true)
+			case "leaves":
+				for address, s := range settlers {
+					if address == fmt.Sprintf("0xs%d", rapid.IntRange(0, 3).Draw(t, "settler")) {
+						m.list(ctx, t, owner(address), s, false)
+					}
+				}
+			case "commit":
+				m.open(ctx, t)
+				m.compare(ctx, t)
+				m.step(ctx, t, rapid.IntRange(0, 5).Draw(t, "scan"), rapid.IntRange(0, 12).Draw(t, "size"))
+			}
+		}
+		settlers["0xs5"] = postgres.Settler{Network: base, Address: "0xs5", Tokens: []string{"usdc"}} // from the first block on, which all are counted from then
+		for address, s := range settlers {
+			m.list(ctx, t, owner(address), s, true)
+		}
+		m.finish(ctx, t, 2)
+
+		fresh := newIndexModel(ctx, t, freshDSN, chain)
+		defer fresh.db.Close()
+		for address, s := range settlers {
+			fresh.list(ctx, t, owner(address), s, true)
+		}
+		fresh.finish(ctx, t, 1)
+		got := dump(ctx, t, dsn)
+		if diff := gocmp.Diff(dump(ctx, t, freshDSN), got); diff != "" {
+			t.Fatalf("not as a fresh index (-fresh +got):\n%s", diff)
+		}
+		var want int
+		for _, b := range chain.blocks {
+			for _, x := range b.transfers {
+				if s, listed := settlers[x.Settler]; listed && (s.Since == nil || !x.Time.Before(*s.Since)) {
+					want++
+				}
+			}
+		}
+		if n := len(got["settlements"]); n != want {
+			t.Fatalf("%d settlements, counted by hand %d", n, want)
+		}
+	})
+}

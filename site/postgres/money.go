@@ -1,0 +1,111 @@
+package postgres
+
+import (
+	"math/big"
+	"math/bits"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+// amount is a number of atomic units, or a sum of such: large is nil while it fits small, below 1<<63.
+type amount struct {
+	small uint64
+	large *big.Int
+}
+
+// maxDigits is more than any token's supply has.
+const maxDigits = 100
+
+func parseAmount(s string) (amount, bool) {
+	if s == "" || len(s) > maxDigits || strings.Trim(s, "0123456789") != "" {
+		return amount{}, false
+	}
+	if n, err := strconv.ParseUint(s, 10, 63); err == nil {
+		return amount{small: n}, true
+	}
+	n, ok := new(big.Int).SetString(s, 10)
+	return amount{large: n}, ok
+}
+
+func (a amount) plus(b amount) amount {
+	if a.large == nil && b.large == nil && a.small+b.small < 1<<63 { // the sum of two words below 1<<63 is whole
+		return amount{small: a.small + b.small}
+	}
+	return amount{large: new(big.Int).Add(a.int(), b.int())}
+}
+
+func (a amount) times(b amount) amount {
+	if a.large == nil && b.large == nil {
+		if high, low := bits.Mul64(a.small, b.small); high == 0 && low < 1<<63 {
+			return amount{small: low}
+		}
+	}
+	return amount{large: new(big.Int).Mul(a.int(), b.int())}
+}
+
+func (a amount) int() *big.Int {
+	if a.large != nil {
+		return a.large
+	}
+	return new(big.Int).SetUint64(a.small)
+}
+
+func (a amount) String() string {
+	if a.large != nil {
+		return a.large.String()
+	}
+	return strconv.FormatUint(a.small, 10)
+}
+
+// value is the amount as a numeric column takes it.
+func (a amount) value() any {
+	if a.large != nil {
+		return pgtype.Numeric{Int: a.large, Valid: true}
+	}
+	return int64(a.small)
+}
+
+// money is an exact sum: units / 10^scale.
+type money struct {
+	units amount
+	scale int
+}
+
+// maxScale is more decimals than any token has.
+const maxScale = 80
+
+func parseMoney(text string) (money, bool) {
+	whole, fraction, _ := strings.Cut(text, ".")
+	if len(fraction) > maxScale || whole == "" {
+		return money{}, false
+	}
+	units, ok := parseAmount(whole + fraction)
+	return money{units, len(fraction)}, ok
+}
+
+func (m money) times(a amount) money { return money{m.units.times(a), m.scale} }
+
+func (m money) plus(o money) money {
+	if m.scale < o.scale {
+		m, o = o, m
+	}
+	if o.scale < m.scale && o.units != (amount{}) {
+		shift := amount{large: new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(m.scale-o.scale)), nil)}
+		o.units = o.units.times(shift)
+	}
+	return money{m.units.plus(o.units), m.scale}
+}
+
+// String is the shortest exact decimal.
+func (m money) String() string {
+	s := m.units.String()
+	if m.scale == 0 {
+		return s
+	}
+	if len(s) <= m.scale {
+		s = strings.Repeat("0", m.scale-len(s)+1) + s
+	}
+	return strings.TrimRight(strings.TrimRight(s[:len(s)-m.scale]+"."+s[len(s)-m.scale:], "0"), ".")
+}
