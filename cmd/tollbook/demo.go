@@ -21,6 +21,7 @@ import (
 
 	"tollbook/build"
 	"tollbook/crawl"
+	"tollbook/crawl/chain"
 	"tollbook/crawl/probe"
 	"tollbook/crawl/sample"
 	"tollbook/output"
@@ -62,6 +63,9 @@ const (
 	demoLogDelay   = 2 * time.Second
 	demoGrace      = 1500 * time.Millisecond // for the parts to end; a disk that syncs for longer is not waited for
 	demoHeadStart  = 5 * time.Second         // at most, of the first visits before the first build
+
+	demoPoll          = 3 * time.Second // of the sample chain, whose blocks are two seconds apart
+	demoConfirmations = 2               // fewer blocks than a reorganisation of it replaces, so that one is seen to be rolled back
 )
 
 func newDemoCommand() *cobra.Command {
@@ -69,9 +73,10 @@ func newDemoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Run a whole directory offline, with sample services",
-		Long: `Demo shows everything on this machine alone: it starts a private Postgres and more than forty sample services on loopback,
-writes ninety days of made-up history once, visits the services for real every few seconds, rebuilds the directory when
-something changed, and serves it. Ctrl-C stops all of it; a second start goes on where the first ended.
+		Long: `Demo shows everything on this machine alone: it starts a private Postgres, more than forty sample services and a sample
+chain on loopback, writes ninety days of made-up history and settlements once, visits the services and reads the chain for
+real every few seconds, rebuilds the directory when something changed, and serves it. Ctrl-C stops all of it; a second start
+goes on where the first ended.
 
 What it keeps lies in the data folder, which may be deleted when the demo does not run. Where the default folder can't be
 written, as in a read-only checkout, it lies in the user's cache folder; the demo says where.
@@ -215,8 +220,13 @@ func (d *demo) run(ctx context.Context, l net.Listener, world *sample.World) err
 			}
 		})
 	}
+	index, err := d.indexer(world)
+	if err != nil {
+		return err
+	}
 	start(d.db.watch)
 	start(c.Run)
+	start(index)
 	start(func(ctx context.Context) error {
 		// What nobody has visited yet has no terms to show, and so the worst of grades.
 		select {
@@ -267,6 +277,28 @@ func (d *demo) crawler(world *sample.World, due int) (c *crawl.Crawler, met <-ch
 		UserAgent: userAgent(d.base),
 		Routes:    []probe.Route{{Domain: sample.Domain, Dial: world.Dial, RootCAs: world.RootCAs()}},
 	}), most
+}
+
+// indexer reads the sample chain, each payment as it is settled.
+func (d *demo) indexer(world *sample.World) (run func(context.Context) error, err error) {
+	var settled int64
+	index, err := crawl.NewIndexer(d.db.DB, []chain.Network{{
+		ID: sample.Network, RPC: []string{world.RPC()}, Confirmations: demoConfirmations, Start: world.Ledger().Genesis(), Poll: demoPoll,
+	}}, chain.Options{Logger: d.logger, Progress: func(p chain.Progress) { // never called twice at once
+		if p.Settlements != settled {
+			settled = p.Settlements
+			d.touch()
+		}
+	}})
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) error {
+		if err := index.Run(ctx); ctx.Err() == nil {
+			return err
+		}
+		return nil
+	}, nil
 }
 
 // touch says that there is something to build.
