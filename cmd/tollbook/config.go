@@ -22,6 +22,7 @@ import (
 type config struct {
 	Crawl     crawlConfig     `toml:"crawl"`
 	Synthesis synthesisConfig `toml:"synthesis"`
+	Networks  []networkConfig `toml:"network"`
 
 	path string // of the file that was read, "" without one
 }

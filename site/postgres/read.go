@@ -23,6 +23,7 @@ type Facts struct {
 
 	Facilitators []FacilitatorFacts // by id
 	Chains       []ChainFacts       // by network
+	Tokens       []Token            // that are configured, by network and address
 	Takings      *Takings           // read apart, since a build says which flows count; nil before
 }
 
@@ -110,6 +111,9 @@ func (r *Reader) Facts(ctx context.Context, now time.Time, delay time.Duration) 
 		return nil, err
 	}
 	if f.Chains, err = r.readChains(ctx, now); err != nil {
+		return nil, err
+	}
+	if f.Tokens, err = r.readTokens(ctx); err != nil {
 		return nil, err
 	}
 	return f, nil

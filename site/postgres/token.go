@@ -1,0 +1,54 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Token is a token that the operator has measured on a network, as the configuration names it.
+type Token struct {
+	Network  string // CAIP-2
+	Address  string // in normal form
+	Symbol   string
+	Decimals int
+	USD      bool // worth a dollar each
+}
+
+// SetTokens keeps the tokens that are configured for a network, in place of those that were.
+func (db *DB) SetTokens(ctx context.Context, network string, list []Token) error {
+	err := db.transact(ctx, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `DELETE FROM tokens WHERE network = $1`, network); err != nil {
+			return err
+		}
+		for _, t := range list {
+			if _, err := tx.Exec(ctx, `
+				INSERT INTO tokens (network, address, symbol, decimals, usd) VALUES ($1, $2, $3, $4, $5)
+				ON CONFLICT (network, address) DO UPDATE SET symbol = excluded.symbol, decimals = excluded.decimals, usd = excluded.usd`,
+				network, t.Address, t.Symbol, t.Decimals, t.USD); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("keep the tokens of %s: %w", network, err)
+	}
+	return nil
+}
+
+// readTokens reads every configured token, by network and address.
+func (r *Reader) readTokens(ctx context.Context) ([]Token, error) {
+	rows, err := r.tx.Query(ctx, `SELECT network, address, symbol, decimals, usd FROM tokens ORDER BY network COLLATE "C", address COLLATE "C"`)
+	if err != nil {
+		return nil, fmt.Errorf("read tokens: %w", err)
+	}
+	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (t Token, err error) {
+		return t, row.Scan(&t.Network, &t.Address, &t.Symbol, &t.Decimals, &t.USD)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read tokens: %w", err)
+	}
+	return list, nil
+}
