@@ -92,10 +92,8 @@ func readChain(n *site.NetworkCoverage, c *postgres.ChainFacts, now time.Time) {
 		}
 	}
 	for _, s := range c.Seen {
-		row := site.TokenCoverage{TokenAddress: s.Token, AssetName: x402.UnknownAsset, Authorizations30d: s.Authorizations, Attributed30d: s.Attributed, Unattributed30d: s.Authorizations - s.Attributed}
-		if a, ok := x402.LookupAsset(c.Network, s.Token); ok {
-			row.TokenAddress, row.AssetName = a.Address, a.Symbol
-		}
+		address, name := assetOf(c.Network, s.Token, s.Configured)
+		row := site.TokenCoverage{TokenAddress: address, AssetName: name, Authorizations30d: s.Authorizations, Attributed30d: s.Attributed, Unattributed30d: s.Authorizations - s.Attributed}
 		row.UnattributedShare = unattributed(s)
 		n.Tokens = append(n.Tokens, row)
 	}
@@ -125,15 +123,13 @@ func candidates(f *postgres.Facts) []site.CandidateSettler {
 			if known[recipient{chain.Network, c.Sender}] {
 				continue // since its payments were seen
 			}
+			address, name := assetOf(chain.Network, c.Token, c.Configured)
 			row := site.CandidateSettler{
-				Network: shortNetwork(chain.Network), NetworkCAIP2: chain.Network, Address: c.Sender, TokenAddress: c.Token, AssetName: x402.UnknownAsset,
+				Network: shortNetwork(chain.Network), NetworkCAIP2: chain.Network, Address: c.Sender, TokenAddress: address, AssetName: name,
 				PaymentCount: c.Payments, RecipientCount: c.Recipients, FirstDay: c.FirstDay.UTC().Format(time.DateOnly), LastDay: c.LastDay.UTC().Format(time.DateOnly),
 			}
-			if a, ok := x402.LookupAsset(chain.Network, c.Token); ok {
-				row.TokenAddress, row.AssetName = a.Address, a.Symbol
-			}
 			if amount, ok := new(big.Int).SetString(c.Amount, 10); ok {
-				if unit, valued := unitUSD(chain.Network, c.Token); valued {
+				if unit, valued := unitUSD(chain.Network, c.Token, c.Configured); valued {
 					row.VolumeUSD = new((&span{usd: new(big.Rat).SetFrac(amount, unit)}).volume())
 				}
 			}

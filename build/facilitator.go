@@ -76,7 +76,7 @@ func (w *windows) addDay(date string, s span) {
 
 // flowWindows sums what one flow settled. Times are UTC.
 func flowWindows(f postgres.FlowFacts, now time.Time) windows {
-	unit, valued := unitUSD(f.Network, f.Token)
+	unit, valued := unitUSD(f.Network, f.Token, f.Configured)
 	of := func(s postgres.FlowSum) span {
 		out := span{count: s.Settlements}
 		if amount, ok := new(big.Int).SetString(s.Amount, 10); ok && valued {
@@ -112,15 +112,29 @@ func flowWindows(f postgres.FlowFacts, now time.Time) windows {
 	return w
 }
 
-// unitUSD is how many atomic units of a token are a dollar. Only USDC is taken for dollars one to one, and only where it
-// can be redeemed: a testnet's is worth nothing.
-func unitUSD(network, token string) (*big.Int, bool) {
+// unitUSD is how many atomic units of a token are a dollar. Where the operator says nothing of it, only USDC is taken for
+// dollars one to one, and only where it can be redeemed: a testnet's is worth nothing.
+func unitUSD(network, token string, configured *postgres.Token) (*big.Int, bool) {
+	if configured != nil {
+		return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(configured.Decimals)), nil), configured.USD
+	}
 	n, known := x402.NetworkByID(network)
 	a, ok := x402.LookupAsset(network, token)
 	if !known || !n.Mainnet || !ok || a.Symbol != "USDC" {
 		return nil, false
 	}
 	return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(a.Decimals)), nil), true
+}
+
+// assetOf is how a token's address is written, and what it is called: by the table of assets, else by the operator.
+func assetOf(network, token string, configured *postgres.Token) (address, name string) {
+	if a, ok := x402.LookupAsset(network, token); ok {
+		return a.Address, a.Symbol
+	}
+	if configured != nil {
+		return token, configured.Symbol
+	}
+	return token, x402.UnknownAsset
 }
 
 // measured says whether a facilitator's volume counts: it has settlers, and they are known to be its own, because the
@@ -204,16 +218,14 @@ func flowsOf(f *postgres.FacilitatorFacts) []postgres.FlowFacts {
 }
 
 func chainRow(f postgres.FlowFacts, w windows, verification string) site.FacilitatorChain {
+	address, name := assetOf(f.Network, f.Token, f.Configured)
 	row := site.FacilitatorChain{
 		Network: shortNetwork(f.Network), NetworkCAIP2: f.Network,
-		TokenAddress: f.Token, TokenAddressNorm: f.Token, AssetName: x402.UnknownAsset,
+		TokenAddress: address, TokenAddressNorm: f.Token, AssetName: name,
 		TxCount24h: w.h24.count, TxCount7d: w.d7.count, TxCount30d: w.d30.count, TxCountAll: w.all.count,
 		LastActivityAt: site.TimeOrNull(w.last), Verification: verification,
 	}
-	if a, ok := x402.LookupAsset(f.Network, f.Token); ok {
-		row.TokenAddress, row.AssetName = a.Address, a.Symbol
-	}
-	if _, valued := unitUSD(f.Network, f.Token); valued {
+	if _, valued := unitUSD(f.Network, f.Token, f.Configured); valued {
 		row.VolumeUSD24h, row.VolumeUSD7d = new(w.h24.volume()), new(w.d7.volume())
 		row.VolumeUSD30d, row.VolumeUSDAll = new(w.d30.volume()), new(w.all.volume())
 	}

@@ -34,7 +34,7 @@ func countedFlows(facilitators []postgres.FacilitatorFacts) []postgres.CountedFl
 			continue
 		}
 		for _, flow := range f.Flows {
-			if unit, valued := unitUSD(flow.Network, flow.Token); valued {
+			if unit, valued := unitUSD(flow.Network, flow.Token, flow.Configured); valued {
 				one := new(big.Rat).SetFrac(big.NewInt(1), unit)
 				flows = append(flows, postgres.CountedFlow{
 					Facilitator: f.ID, Network: flow.Network, Token: flow.Token, Unit: strings.TrimRight(one.FloatString(maxDecimals), "0"),

@@ -23,7 +23,6 @@ type Facts struct {
 
 	Facilitators []FacilitatorFacts // by id
 	Chains       []ChainFacts       // by network
-	Tokens       []Token            // that are configured, by network and address
 	Takings      *Takings           // read apart, since a build says which flows count; nil before
 }
 
@@ -113,9 +112,11 @@ func (r *Reader) Facts(ctx context.Context, now time.Time, delay time.Duration) 
 	if f.Chains, err = r.readChains(ctx, now); err != nil {
 		return nil, err
 	}
-	if f.Tokens, err = r.readTokens(ctx); err != nil {
+	tokens, err := r.readTokens(ctx)
+	if err != nil {
 		return nil, err
 	}
+	f.configure(tokens)
 	return f, nil
 }
 

@@ -25,6 +25,8 @@ type FlowFacts struct {
 	All     FlowSum   // all that is kept, whatever the moment; Start is its first day
 
 	Buyers7d, Buyers30d, BuyersAll int64 // distinct addresses that paid; days are UTC ones, today included
+
+	Configured *Token // what the operator says of the token, nil when nothing
 }
 
 // FlowSum sums the settlements of a flow over an hour, a UTC day, or all of them. Periods without any are left out.

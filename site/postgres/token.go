@@ -38,9 +38,9 @@ func (db *DB) SetTokens(ctx context.Context, network string, list []Token) error
 	return nil
 }
 
-// readTokens reads every configured token, by network and address.
+// readTokens reads every configured token.
 func (r *Reader) readTokens(ctx context.Context) ([]Token, error) {
-	rows, err := r.tx.Query(ctx, `SELECT network, address, symbol, decimals, usd FROM tokens ORDER BY network COLLATE "C", address COLLATE "C"`)
+	rows, err := r.tx.Query(ctx, `SELECT network, address, symbol, decimals, usd FROM tokens`)
 	if err != nil {
 		return nil, fmt.Errorf("read tokens: %w", err)
 	}
@@ -51,4 +51,27 @@ func (r *Reader) readTokens(ctx context.Context) ([]Token, error) {
 		return nil, fmt.Errorf("read tokens: %w", err)
 	}
 	return list, nil
+}
+
+// configure says beside each figure of a token what the operator says of that token.
+func (f *Facts) configure(tokens []Token) {
+	configured := map[[2]string]*Token{}
+	for i := range tokens {
+		configured[[2]string{tokens[i].Network, tokens[i].Address}] = &tokens[i]
+	}
+	for i := range f.Facilitators {
+		for j := range f.Facilitators[i].Flows {
+			flow := &f.Facilitators[i].Flows[j]
+			flow.Configured = configured[[2]string{flow.Network, flow.Token}]
+		}
+	}
+	for i := range f.Chains {
+		chain := &f.Chains[i]
+		for j := range chain.Seen {
+			chain.Seen[j].Configured = configured[[2]string{chain.Network, chain.Seen[j].Token}]
+		}
+		for j := range chain.Candidates {
+			chain.Candidates[j].Configured = configured[[2]string{chain.Network, chain.Candidates[j].Token}]
+		}
+	}
 }
