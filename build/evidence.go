@@ -19,7 +19,10 @@ import (
 // shownBy is what an endpoint has shown, read again from what was kept: its newest terms, else its newest conclusive
 // answer, which may tell why there are none.
 func shownBy(f *postgres.ServiceFacts, e *postgres.EndpointFacts) x402.Evidence {
-	row := x402.Evidence{Endpoint: methodOf(e) + " " + e.Path, URL: f.BaseURL + e.Path, Inconclusive: e.Verdict == nil}
+	row := x402.Evidence{
+		Endpoint: methodOf(e) + " " + e.Path, URL: f.BaseURL + e.Path, Inconclusive: e.Verdict == nil,
+		HeadFree: e.HeadFree != nil && *e.HeadFree, DeclaredUSD: declaredUSD(e.DeclaredPrice),
+	}
 	var got x402.Answer
 	var x postgres.Exchange
 	switch v, a := e.Envelope, e.Answer; {
@@ -37,6 +40,15 @@ func shownBy(f *postgres.ServiceFacts, e *postgres.EndpointFacts) x402.Evidence 
 		row.Hops = []string{got.URL} // with the parameters of a sample
 	}
 	return row
+}
+
+// declaredUSD is the most that a document says a call costs, in decimal dollars: the fixed amount, or the upper end of a
+// range; "" where it names no dollars, or base units, as offers do.
+func declaredUSD(p *postgres.DeclaredPrice) string {
+	if p == nil || p.Mode == "offer" || p.Currency != "" && !strings.EqualFold(p.Currency, "USD") {
+		return ""
+	}
+	return strings.TrimPrefix(cmp.Or(p.Max, p.Amount), "$")
 }
 
 // methodOf is what an endpoint is asked with: GET until it answers to another method.
@@ -109,6 +121,12 @@ func endpointEvidence(f *postgres.ServiceFacts, e *postgres.EndpointFacts, shown
 	}
 	if out.Protocols == nil {
 		out.Protocols = []string{}
+	}
+	out.HeadFree, out.HeadAskedAt = e.HeadFree, timeOrNull(e.HeadAt)
+	if p := e.DeclaredPrice; p != nil {
+		out.DeclaredPrice = &site.EvidencePrice{
+			Mode: textOrNull(p.Mode), Currency: textOrNull(p.Currency), Amount: textOrNull(p.Amount), Min: textOrNull(p.Min), Max: textOrNull(p.Max),
+		}
 	}
 	if v := shown.Captured.Envelope; v != nil {
 		out.Captured = &site.EvidenceCaptured{X402Version: v.Version, Channel: string(v.Channel), Decode: v.Decode, Fingerprint: v.Fingerprint()}

@@ -240,3 +240,23 @@ func TestTransportIsJudgedByTheWayThere(t *testing.T) {
 		}
 	}
 }
+
+func TestDeclaredUSD(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		in   *postgres.DeclaredPrice
+		want string
+	}{
+		{nil, ""},
+		{&postgres.DeclaredPrice{Mode: "fixed", Amount: "0.01"}, "0.01"},
+		{&postgres.DeclaredPrice{Mode: "fixed", Currency: "usd", Amount: "$0.01"}, "0.01"},
+		{&postgres.DeclaredPrice{Mode: "dynamic", Min: "0.01", Max: "0.5"}, "0.5"},
+		{&postgres.DeclaredPrice{Mode: "fixed", Currency: "EUR", Amount: "0.01"}, ""},
+		{&postgres.DeclaredPrice{Mode: "offer", Amount: "10000"}, ""},
+		{&postgres.DeclaredPrice{Mode: "dynamic", Min: "0.01"}, ""},
+	} {
+		if got := declaredUSD(test.in); got != test.want {
+			t.Errorf("declared %+v is %q, want %q", test.in, got, test.want)
+		}
+	}
+}

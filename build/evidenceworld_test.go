@@ -102,7 +102,7 @@ func rejudge(t *testing.T, e site.Evidence) (list []x402.Evidence) {
 		if !p.IsActive && !none {
 			continue
 		}
-		row := x402.Evidence{Endpoint: p.Method + " " + p.Path, URL: p.URL, Inconclusive: p.Verdict == nil}
+		row := x402.Evidence{Endpoint: p.Method + " " + p.Path, URL: p.URL, Inconclusive: p.Verdict == nil, HeadFree: p.HeadFree != nil && *p.HeadFree}
 		judged := p.Terms
 		if judged == nil {
 			judged = p.Answer

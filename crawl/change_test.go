@@ -112,7 +112,9 @@ func TestRoundWithoutDatabase(t *testing.T) {
 	asked := make(chan struct{})
 	gone := make(chan struct{})
 	base, o := local(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		close(asked)
+		if r.Method == http.MethodGet {
+			close(asked)
+		}
 		<-gone
 		pay(w, challenge)
 	}))

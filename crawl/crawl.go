@@ -7,8 +7,6 @@ package crawl
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -87,118 +85,6 @@ type Report struct {
 	Took                                            time.Duration
 }
 
-// flushEvery bounds how long a finished visit waits to be kept.
-const flushEvery = 500 * time.Millisecond
-
-// Round visits every service that is due when it starts, or becomes so meanwhile, and returns when none is. It ends
-// early when ctx does: visits under way are given up, finished ones are kept.
-func (c *Crawler) Round(ctx context.Context) (Report, error) {
-	began := c.o.Now()
-	due, err := c.db.CountDue(ctx, began)
-	if err != nil {
-		return Report{}, err
-	}
-	visits := make(chan postgres.Visit)
-	work := make(chan postgres.DueService)
-	stop, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-
-	var workers sync.WaitGroup
-	for range c.o.Workers {
-		workers.Go(func() {
-			for s := range work {
-				if v, ok := c.visit(stop, s); ok {
-					visits <- v
-				}
-			}
-		})
-	}
-	go func() {
-		if err := c.feed(stop, began, work); err != nil {
-			cancel(err)
-		}
-		close(work)
-		workers.Wait()
-		close(visits)
-	}()
-	report, err := c.keep(context.WithoutCancel(ctx), visits, due)
-	if err != nil {
-		cancel(err)
-		for range visits { // let the workers end
-		}
-		return report, err
-	}
-	report.Took = c.o.Now().Sub(began)
-	if err := context.Cause(stop); err != nil && !errors.Is(err, context.Canceled) {
-		return report, err
-	}
-	return report, ctx.Err()
-}
-
-// feed hands out due services, a few at a time so that they lease no longer than they must.
-func (c *Crawler) feed(ctx context.Context, until time.Time, work chan<- postgres.DueService) error {
-	for {
-		due, err := c.db.Due(ctx, until, c.o.Visit+time.Minute, 4*c.o.Workers)
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil || len(due) == 0 {
-			return err
-		}
-		for _, s := range due {
-			select {
-			case work <- s:
-			case <-ctx.Done():
-				return nil
-			}
-		}
-	}
-}
-
-// maxBatch bounds how many visits are kept in one transaction.
-const maxBatch = 500
-
-// keep collects finished visits and writes them in batches.
-func (c *Crawler) keep(ctx context.Context, visits <-chan postgres.Visit, due int) (r Report, err error) {
-	var batch []postgres.Visit
-	flush := func() error {
-		if len(batch) == 0 {
-			return nil
-		}
-		if err := c.db.RecordVisits(ctx, batch); err != nil {
-			return err
-		}
-		if c.o.Changed != nil {
-			c.o.Changed(batch)
-		}
-		batch = nil
-		return nil
-	}
-	tick := time.NewTicker(flushEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case v, ok := <-visits:
-			if !ok {
-				return r, flush()
-			}
-			batch = append(batch, v)
-			r.count(v)
-			if c.o.Visited != nil {
-				c.o.Visited(r.Visits, max(due, r.Visits))
-			}
-			if len(batch) >= maxBatch {
-				err = flush()
-			}
-		case <-tick.C:
-			err = flush()
-		}
-		if err != nil {
-			return r, err
-		}
-	}
-}
-
 func (r *Report) count(v postgres.Visit) {
 	r.Visits++
 	r.Changes += len(v.Changes)
@@ -213,9 +99,6 @@ func (r *Report) count(v postgres.Visit) {
 		r.Offline++
 	}
 }
-
-// idle is the longest sleep between rounds: a service listed meanwhile is found after it.
-const idle = 5 * time.Second
 
 // Run visits services, and looks at their sites and domains, as they become due until ctx ends.
 func (c *Crawler) Run(ctx context.Context) error {
@@ -236,33 +119,8 @@ func (c *Crawler) Run(ctx context.Context) error {
 			}
 		})
 	}
-	err := c.runRounds(ctx)
+	err := c.runVisits(ctx)
 	cancel()
 	gathering.Wait()
 	return cmp.Or(err, failed, unasked)
-}
-
-// runRounds visits services as they become due until ctx ends.
-func (c *Crawler) runRounds(ctx context.Context) error {
-	for {
-		if _, err := c.Round(ctx); err != nil {
-			if ctx.Err() != nil {
-				return nil
-			}
-			return fmt.Errorf("crawl: %w", err)
-		}
-		wait := idle
-		next, any, err := c.db.NextDue(ctx)
-		if err != nil && ctx.Err() == nil {
-			return err
-		}
-		if any {
-			wait = min(idle, max(next.Sub(c.o.Now()), 10*time.Millisecond))
-		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return nil
-		}
-	}
 }

@@ -134,6 +134,9 @@ func (c *Crawler) survey(ctx context.Context, s postgres.DueService) (*postgres.
 		}
 	}
 	v.Add, v.Amend = discover(s.Endpoints, seen.Endpoints, templates)
+	if seen.OpenAPI != nil {
+		v.Declared = declaredPrices(s.Slug, s.Endpoints, v.Add, seen.Endpoints)
+	}
 	v.Domain, v.AskDomain = domainOf(s.BaseURL, c.o.FreeHosts)
 	if err := c.db.RecordSite(ctx, *v); err != nil {
 		if ctx.Err() != nil {

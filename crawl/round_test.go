@@ -340,7 +340,7 @@ func TestACrawlThatIsCutOff(t *testing.T) {
 	if due := m.strings(t, `SELECT slug FROM services WHERE next_check_at <= $1 ORDER BY 1`, dawn); len(due) != 0 {
 		t.Errorf("due while the lease lasts: %q", due)
 	}
-	lease := dawn.Add(c.o.Visit + time.Minute)
+	lease := dawn.Add(c.lease())
 	if due := m.strings(t, `SELECT slug FROM services WHERE next_check_at <= $1 ORDER BY 1`, lease); !slices.Equal(due, []string{"slow"}) {
 		t.Errorf("due when the lease is over: %q, want slow", due)
 	}
@@ -370,7 +370,7 @@ func TestALongVisit(t *testing.T) {
 	if n := m.strings(t, `SELECT count(*)::text FROM checks`); n[0] != "1" {
 		t.Errorf("%s checks are kept, want the one that asked something", n[0])
 	}
-	if due := m.strings(t, `SELECT slug FROM services WHERE next_check_at <= $1`, now.Now().Add(c.o.Visit+time.Minute)); !slices.Equal(due, []string{"acme"}) {
+	if due := m.strings(t, `SELECT slug FROM services WHERE next_check_at <= $1`, now.Now().Add(c.lease())); !slices.Equal(due, []string{"acme"}) {
 		t.Errorf("due when the lease is over: %q", due)
 	}
 }

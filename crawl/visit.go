@@ -26,6 +26,9 @@ type answer struct {
 	endpoint *postgres.Endpoint
 	result   probe.Result
 	at       time.Time
+
+	headAt   *time.Time // when HEAD was sent too, nil when it was not
+	headFree *bool      // it was served without payment; nil when that is not known
 }
 
 // visit asks a service's active endpoints, one after the other, and puts together what is to be kept. It answers false
@@ -43,7 +46,7 @@ func (c *Crawler) visit(ctx context.Context, s postgres.DueService) (postgres.Vi
 	var answers []answer
 	for _, e := range toVisit(s.Endpoints, began) {
 		if asked(e.Path) {
-			answers = append(answers, answer{e, probe.Result{Verdict: probe.Inconclusive, Class: classRobots, Reason: askedOffReason, FinalURL: s.BaseURL + e.Path}, c.o.Now()})
+			answers = append(answers, answer{endpoint: e, at: c.o.Now(), result: probe.Result{Verdict: probe.Inconclusive, Class: classRobots, Reason: askedOffReason, FinalURL: s.BaseURL + e.Path}})
 			continue
 		}
 		leave, err := c.hosts.enter(limited, host(s.BaseURL))
@@ -55,8 +58,9 @@ func (c *Crawler) visit(ctx context.Context, s postgres.DueService) (postgres.Vi
 		if limited.Err() != nil {
 			break // cut off by us: what it says is about our time, not about the service
 		}
-		answers = append(answers, answer{e, r, c.o.Now()})
+		answers = append(answers, answer{endpoint: e, result: r, at: c.o.Now()})
 	}
+	c.askHeads(limited, s, answers)
 	if ctx.Err() != nil || len(answers) == 0 && len(s.Endpoints) > 0 {
 		return postgres.Visit{}, false
 	}
@@ -233,7 +237,9 @@ func settle(check *postgres.Check, before postgres.Service, verdicts map[uuid.UU
 // endpointVisit is what is kept of one answer.
 func (c *Crawler) endpointVisit(a answer) postgres.EndpointVisit {
 	r := a.result
-	e := postgres.EndpointVisit{ID: a.endpoint.ID, ProbedAt: a.at, Class: r.Class, Reason: clean(r.Reason, 300)}
+	e := postgres.EndpointVisit{
+		ID: a.endpoint.ID, ProbedAt: a.at, Class: r.Class, Reason: clean(r.Reason, 300), HeadAt: a.headAt, HeadFree: a.headFree,
+	}
 	if conclusive(r.Verdict) {
 		verdict := string(r.Verdict)
 		e.Verdict, e.Paid = &verdict, r.Verdict == probe.Paid

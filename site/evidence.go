@@ -69,6 +69,19 @@ type EndpointEvidence struct {
 	Defects      []EvidenceDefect  `json:"defects"`      // of reading the judged answer, the first of them
 	DefectCount  int               `json:"defect_count"` // of all
 	Captured     *EvidenceCaptured `json:"captured"`     // how the judged terms were found; null without any
+
+	HeadFree      *bool          `json:"head_free"`      // HEAD is served without payment; null when that is not known
+	HeadAskedAt   *Time          `json:"head_asked_at"`  // the last HEAD; null before the first
+	DeclaredPrice *EvidencePrice `json:"declared_price"` // what the OpenAPI document says that it costs; null when it says nothing
+}
+
+// EvidencePrice is a price as a document declares it; what it does not say is null.
+type EvidencePrice struct {
+	Mode     *string `json:"mode"`     // fixed, dynamic, offer
+	Currency *string `json:"currency"` // US dollars where it is null
+	Amount   *string `json:"amount"`   // decimal text; base units in an offer
+	Min      *string `json:"min"`
+	Max      *string `json:"max"`
 }
 
 // EvidenceSilence is an answer that counts in nothing.

@@ -124,6 +124,7 @@ var types = map[string]string{
 	"Evidence":                  "What stands behind a service's current verdicts and grade, so that anybody can judge again.",
 	"EvidenceCheck":             "One rule's result with its grounds.",
 	"EvidenceWarning":           "Something worth knowing that no check counts.",
+	"EvidencePrice":             "A price as a document declares it, which is never taken for the price.",
 	"EvidenceDefect":            "One leniency that reading an answer took.",
 	"EndpointEvidence":          "What one endpoint answered.",
 	"EvidenceSilence":           "An answer that counts in nothing.",

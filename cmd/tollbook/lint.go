@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 	"time"
 
@@ -56,6 +57,9 @@ with the same reader of 402 answers and the same 14 checks. It says what is aske
 check that fails and how to mend it, then warnings, which no grade counts, and the leniencies that reading took: what a
 strict client would have refused. It needs no database and keeps nothing.
 
+An address that is paid by GET is asked with HEAD once more, since many sellers serve that unpaid by mistake. Prices are not
+compared with an OpenAPI document here; a crawl does that.
+
 An address that only a caller can fill, such as /users/{id}, is not asked: give a concrete one. So is none on a private
 network, unless --allow-private names it.
 
@@ -96,7 +100,7 @@ func runLint(ctx context.Context, o lintOptions, address string, stdout io.Write
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("lint %s: %w", address, err)
 	}
-	report := newLintReport(address, found)
+	report := newLintReport(address, found, o.headFree(ctx, p, found))
 	if o.JSON {
 		e := json.NewEncoder(stdout)
 		e.SetIndent("", "  ")
@@ -116,6 +120,15 @@ func runLint(ctx context.Context, o lintOptions, address string, stdout io.Write
 	return nil
 }
 
+// headFree asks an address that is paid by GET with HEAD, and says whether that is served without payment.
+func (o *lintOptions) headFree(ctx context.Context, p *probe.Prober, found probe.Result) bool {
+	if found.Verdict != probe.Paid || found.Method != http.MethodGet || o.pace(ctx, "") != nil {
+		return false
+	}
+	free, err := p.Head(ctx, found.FinalURL)
+	return err == nil && free != nil && *free // what HEAD does not tell is no warning
+}
+
 // pace keeps requests to a host apart, as a crawl does.
 func (o *lintOptions) pace(ctx context.Context, _ string) error {
 	select {
@@ -130,8 +143,9 @@ func (o *lintOptions) pace(ctx context.Context, _ string) error {
 func judged(v probe.Verdict) bool { return v == probe.Paid || v == probe.Broken }
 
 // assess applies the 14 checks to what one probe found.
-func assess(address string, r probe.Result) x402.Compliance {
+func assess(address string, r probe.Result, headFree bool) x402.Compliance {
 	return x402.Assess([]x402.Evidence{{
-		Endpoint: r.Method + " " + pathOf(address), URL: address, Hops: r.Redirects, TLSVerified: r.TLSVerified, Captured: r.Captured,
+		Endpoint: r.Method + " " + pathOf(address), URL: address, Hops: r.Redirects, TLSVerified: r.TLSVerified, HeadFree: headFree,
+		Captured: r.Captured,
 	}})
 }

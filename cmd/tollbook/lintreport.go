@@ -47,7 +47,7 @@ type lintAsk struct {
 	Usable            bool    `json:"usable"` // it states all of a whole amount in atomic units, recipient, asset, scheme and network
 }
 
-func newLintReport(address string, r probe.Result) lintReport {
+func newLintReport(address string, r probe.Result, headFree bool) lintReport {
 	out := lintReport{
 		URL: address, Verdict: string(r.Verdict), Class: r.Class, Reason: r.Reason, FinalURL: r.FinalURL, Redirects: r.Redirects,
 		Grade: "unknown", Total: len(x402.Rules()), Asks: []lintAsk{}, Checks: []site.EvidenceCheck{}, Warnings: []site.EvidenceWarning{},
@@ -73,7 +73,7 @@ func newLintReport(address string, r probe.Result) lintReport {
 			out.Asks = append(out.Asks, newLintAsk(row))
 		}
 	}
-	got := assess(address, r)
+	got := assess(address, r, headFree)
 	out.Grade, out.Passed, out.Total = got.Grade, &got.Passed, got.Total
 	out.Checks, out.Warnings = build.EvidenceChecks(got.Checks, r.Captured.Envelope != nil), build.EvidenceWarnings(got.Warnings)
 	return out

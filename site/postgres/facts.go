@@ -48,7 +48,19 @@ type Endpoint struct {
 	Class          *string // of the latest answer, conclusive or not
 	Reason         *string
 	ResponseTimeMS *int
-	Fingerprint    *string // of the current requirement set
+	Fingerprint    *string        // of the current requirement set
+	HeadAt         *time.Time     // last HEAD that was sent
+	HeadFree       *bool          // it was served without payment; nil until an answer told
+	DeclaredPrice  *DeclaredPrice // nil when the origin's OpenAPI document says nothing of the price
+}
+
+// DeclaredPrice is what a document says that an endpoint costs. It is never taken for the price.
+type DeclaredPrice struct {
+	Mode     string `json:"mode,omitempty"`     // fixed, dynamic, offer, or "" when it is not said
+	Currency string `json:"currency,omitempty"` // as written; "" for US dollars by convention
+	Amount   string `json:"amount,omitempty"`   // decimal text; base units in an offer
+	Min      string `json:"min,omitempty"`      // of a dynamic price
+	Max      string `json:"max,omitempty"`
 }
 
 // Envelope is the newest answer of an endpoint that held one, as received.

@@ -18,7 +18,7 @@ const serviceColumns = `id, slug, name, description, base_url, website_url, cate
 
 // endpointColumns are the columns of endpoints in the order of Endpoint's fields.
 const endpointColumns = `id, service_id, method, method_declared, path, description, mime_type, origin, first_seen_at, last_paid_at,
-	last_probed_at, verdict, verdict_at, class, reason, response_time_ms, fingerprint`
+	last_probed_at, verdict, verdict_at, class, reason, response_time_ms, fingerprint, head_at, head_free, declared_price`
 
 // AddListings lists services with their endpoints, all of them or none. Each is due at once. It answers ErrListed, naming
 // the listing, for a slug or base address that is taken.

@@ -37,6 +37,7 @@ type SiteVisit struct {
 	AskDomain bool // a registry is asked about Domain, at once when it is new
 	Add       []ListedEndpoint
 	Amend     []EndpointAmendment
+	Declared  map[uuid.UUID]DeclaredPrice // by endpoint, those that are added too; nil leaves what is known, as when no document could be read
 }
 
 // EndpointAmendment completes an endpoint by what a document says of it.
@@ -119,12 +120,27 @@ func (db *DB) RecordSite(ctx context.Context, v SiteVisit) error {
 				) AS fits FROM endpoints own WHERE id = $1) m
 				WHERE id = $1`, a.ID, a.Method, a.Description, a.MimeType)
 		}
+		if v.Declared != nil {
+			queueDeclared(b, v.ServiceID, v.Declared)
+		}
 		return tx.SendBatch(ctx, b).Close()
 	})
 	if err != nil {
 		return fmt.Errorf("record the site of %s: %w", v.Slug, err)
 	}
 	return nil
+}
+
+// queueDeclared keeps the declared prices of a service's endpoints; one that has none any more loses it.
+func queueDeclared(b *pgx.Batch, serviceID int64, declared map[uuid.UUID]DeclaredPrice) {
+	ids, prices := []uuid.UUID{}, []DeclaredPrice{}
+	for id, p := range declared {
+		ids, prices = append(ids, id), append(prices, p)
+	}
+	b.Queue(`
+		UPDATE endpoints e SET declared_price = d.price
+		FROM endpoints own LEFT JOIN unnest($2::uuid[], $3::jsonb[]) AS d (id, price) USING (id)
+		WHERE own.service_id = $1 AND e.id = own.id AND e.declared_price IS DISTINCT FROM d.price`, serviceID, ids, prices)
 }
 
 // AddEndpoints adds endpoints to a listed service. Those that are there already stay as they are.

@@ -41,6 +41,8 @@ type EndpointVisit struct {
 	Fingerprint    *string   // of the requirement set; nil leaves what is known
 	Repriced       bool      // the set is another one: the current prices end at ProbedAt and Prices replace them
 	Prices         []Price
+	HeadAt         *time.Time // nil when none was sent
+	HeadFree       *bool      // nil leaves what is known
 }
 
 // RecordVisits keeps visits: checks, their roll-ups, endpoints, envelopes, prices and changes, all in one transaction.
@@ -103,9 +105,10 @@ func queueEndpoint(b *pgx.Batch, e EndpointVisit) {
 			class = $5, reason = $6, response_time_ms = $7,
 			last_paid_at = CASE WHEN $8 THEN $2 ELSE last_paid_at END,
 			description = coalesce($9, description), mime_type = coalesce($10, mime_type),
-			fingerprint = coalesce($11, fingerprint)
+			fingerprint = coalesce($11, fingerprint), head_at = coalesce($12, head_at), head_free = coalesce($13, head_free)
 		WHERE id = $1`,
-		e.ID, e.ProbedAt, e.Method, e.Verdict, e.Class, e.Reason, e.ResponseTimeMS, e.Paid, e.Description, e.MimeType, e.Fingerprint)
+		e.ID, e.ProbedAt, e.Method, e.Verdict, e.Class, e.Reason, e.ResponseTimeMS, e.Paid, e.Description, e.MimeType, e.Fingerprint,
+		e.HeadAt, e.HeadFree)
 	if e.Envelope != nil {
 		queueEnvelope(b, *e.Envelope)
 	}

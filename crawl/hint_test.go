@@ -1,0 +1,162 @@
+package crawl
+
+import (
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+
+	"tollbook/crawl/facts"
+	"tollbook/site/postgres"
+)
+
+// TestHeads: an endpoint that is paid by GET is asked with HEAD once a day, after all endpoints were asked for their
+// price; one that is not paid, takes POST or cannot be probed never is. What an answer does not tell stays known.
+func TestHeads(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var seen []string
+	trouble := false
+	base, o := local(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		seen = append(seen, r.Method+" "+r.URL.Path)
+		switch {
+		case r.Method == http.MethodHead && trouble:
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case r.URL.Path == "/down":
+			w.WriteHeader(http.StatusInternalServerError)
+		case r.URL.Path == "/choosy":
+			w.WriteHeader(http.StatusBadRequest)
+		case r.Method == http.MethodHead && r.URL.Path == "/free", r.Method == http.MethodGet && r.URL.Path == "/form":
+			w.WriteHeader(http.StatusOK)
+		default:
+			pay(w, challenge)
+		}
+	}))
+	m := open(t)
+	l := oneEndpoint("acme", base, "/choosy", "/closed", "/down", "/free", "/user/:id")
+	l.Endpoints = append(l.Endpoints, postgres.ListedEndpoint{Method: "POST", Path: "/form"})
+	m.list(t, l)
+	now := &clock{now: dawn}
+	c := crawler(t, m, Options{Now: now.Now}, o)
+	heads := func() (list []string) {
+		mu.Lock()
+		defer mu.Unlock()
+		for i, line := range seen {
+			if line[:4] == "HEAD" {
+				if list = append(list, line[5:]); slices.ContainsFunc(seen[i:], func(s string) bool { return s[:4] != "HEAD" }) {
+					t.Errorf("prices are asked after HEAD: %q", seen)
+				}
+			}
+		}
+		seen = nil
+		return list
+	}
+	known := func() map[string]string {
+		out := map[string]string{}
+		for _, e := range m.facts(t, now.Now())["acme"].Endpoints {
+			if e.HeadAt != nil {
+				out[e.Path] = e.HeadAt.Sub(dawn).String()
+				if e.HeadFree != nil && *e.HeadFree {
+					out[e.Path] += " free"
+				}
+			}
+		}
+		return out
+	}
+	for _, step := range []struct {
+		after   time.Duration
+		trouble bool
+		asked   []string
+		known   map[string]string
+	}{
+		{0, false, []string{"/closed", "/free"}, map[string]string{"/closed": "0s", "/free": "0s free"}},
+		{23 * time.Hour, false, nil, map[string]string{"/closed": "0s", "/free": "0s free"}},
+		{24 * time.Hour, true, []string{"/closed", "/free"}, map[string]string{"/closed": "24h0m0s", "/free": "24h0m0s free"}},
+	} {
+		trouble = step.trouble
+		now.set(dawn.Add(step.after))
+		round(t, c)
+		asked := heads()
+		slices.Sort(asked)
+		if diff := cmp.Diff(step.asked, asked); diff != "" {
+			t.Errorf("asked with HEAD after %s (-want +got):\n%s", step.after, diff)
+		}
+		if diff := cmp.Diff(step.known, known()); diff != "" {
+			t.Errorf("known after %s (-want +got):\n%s", step.after, diff)
+		}
+	}
+}
+
+// TestDeclaredPricesAreKept: what an OpenAPI document says of prices is kept with the endpoints, follows the document, and
+// stays when the document cannot be read for once.
+func TestDeclaredPricesAreKept(t *testing.T) {
+	t.Parallel()
+	w, o := newTown(t, "com")
+	document := `{"openapi": "3.1.0", "paths": {"/a": {"get": {"x-payment-info": {"price": {"mode": "fixed", "currency": "USD", "amount": "0.004"}}}},
+		"/b": {"get": {"x-payment-info": {"price": {"mode": "dynamic", "min": "0.01", "max": "0.5"}}}}}}`
+	w.hosts["api.acme.com"] = func(rw http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/openapi.json" && document == "":
+			rw.WriteHeader(http.StatusInternalServerError)
+		case r.URL.Path == "/openapi.json":
+			io.WriteString(rw, document)
+		default:
+			http.NotFound(rw, r)
+		}
+	}
+	m := open(t)
+	m.list(t, oneEndpoint("acme", "http://api.acme.com", "/a"))
+	now := &clock{now: dawn}
+	c := crawler(t, m, Options{Now: now.Now, Bootstrap: "http://none.com/dns.json"}, o)
+	fixed, dynamic := postgres.DeclaredPrice{Mode: "fixed", Currency: "USD", Amount: "0.004"}, postgres.DeclaredPrice{Mode: "dynamic", Min: "0.01", Max: "0.5"}
+	for day, step := range []struct {
+		document string
+		want     map[string]*postgres.DeclaredPrice
+	}{
+		{document, map[string]*postgres.DeclaredPrice{"/a": &fixed, "/b": &dynamic}},
+		{"", map[string]*postgres.DeclaredPrice{"/a": &fixed, "/b": &dynamic}},
+		{`{"openapi": "3.1.0", "paths": {"/a": {"get": {"responses": {"402": {}}}}}}`, map[string]*postgres.DeclaredPrice{"/a": nil, "/b": nil}},
+	} {
+		document = step.document
+		now.set(dawn.Add(time.Duration(day) * 48 * time.Hour))
+		gather(t, c)
+		got := map[string]*postgres.DeclaredPrice{}
+		for _, e := range m.facts(t, now.Now())["acme"].Endpoints {
+			got[e.Path] = e.DeclaredPrice
+		}
+		if diff := cmp.Diff(step.want, got); diff != "" {
+			t.Errorf("look %d (-want +got):\n%s", day+1, diff)
+		}
+	}
+}
+
+func TestDeclaredPriceOfAnEndpoint(t *testing.T) {
+	t.Parallel()
+	endpoint := func(method, path string) postgres.Endpoint {
+		return postgres.Endpoint{ID: postgres.EndpointID("acme", method, path), Method: method, Path: path, MethodDeclared: method != ""}
+	}
+	declares := func(method, path, amount, origin string) facts.Endpoint {
+		return facts.Endpoint{Declared: facts.Declared{Method: method, Origin: origin, Price: &facts.Price{Amount: amount}}, Path: path}
+	}
+	known := []postgres.Endpoint{endpoint("GET", "/a?x=1"), endpoint("POST", "/a"), endpoint("GET", "/users/42"), endpoint("GET", "/users/me"), endpoint("", "/open")}
+	got := declaredPrices("acme", known, []postgres.ListedEndpoint{{Method: "PUT", Path: "/new"}}, []facts.Endpoint{
+		declares("GET", "/a", "1", facts.OriginOpenAPI), declares("POST", "/a", "2", facts.OriginOpenAPI), declares("GET", "/a", "9", facts.OriginWellKnown),
+		declares("GET", "/users/me", "3", facts.OriginOpenAPI), declares("GET", "/users/{id}", "4", facts.OriginOpenAPI),
+		declares("POST", "/open", "5", facts.OriginOpenAPI), declares("PUT", "/new", "6", facts.OriginOpenAPI), declares("GET", "/else", "7", facts.OriginOpenAPI),
+		{Declared: facts.Declared{Method: "GET", Origin: facts.OriginOpenAPI}, Path: "/a"},
+	})
+	want := map[uuid.UUID]postgres.DeclaredPrice{}
+	for _, p := range [][3]string{{"GET", "/a?x=1", "1"}, {"POST", "/a", "2"}, {"GET", "/users/me", "3"}, {"GET", "/users/42", "4"}, {"", "/open", "5"}, {"PUT", "/new", "6"}} {
+		want[postgres.EndpointID("acme", p[0], p[1])] = postgres.DeclaredPrice{Amount: p[2]}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
