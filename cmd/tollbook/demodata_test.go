@@ -1,0 +1,165 @@
+package main
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"tollbook/crawl"
+	"tollbook/crawl/chain"
+	"tollbook/crawl/sample"
+	"tollbook/site/postgres"
+	"tollbook/site/postgres/postgrestest"
+	"tollbook/site/x402"
+)
+
+func openTest(t *testing.T) *postgres.DB {
+	t.Helper()
+	db, err := postgres.Open(t.Context(), postgrestest.NewDatabase(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	return db
+}
+
+// settledFacts is all that a build reads of a network's settlements, but for what depends on when and in which portions
+// they were read.
+type settledFacts struct {
+	Facilitators []postgres.FacilitatorFacts
+	Chains       []postgres.ChainFacts
+	Takings      *postgres.Takings
+}
+
+func readSettled(t *testing.T, db *postgres.DB, network string, now time.Time) (f settledFacts) {
+	t.Helper()
+	err := db.Read(t.Context(), func(r *postgres.Reader) error {
+		facts, err := r.Facts(t.Context(), now, 0)
+		if err != nil {
+			return err
+		}
+		var flows []postgres.CountedFlow
+		for _, one := range facts.Facilitators {
+			all := one.Flows
+			one.Flows = nil
+			for _, flow := range all {
+				if flow.Network == network {
+					one.Flows = append(one.Flows, flow)
+					flows = append(flows, postgres.CountedFlow{Facilitator: one.ID, Network: network, Token: flow.Token, Unit: "0.000001"})
+				}
+			}
+			f.Facilitators = append(f.Facilitators, one)
+		}
+		for _, c := range facts.Chains {
+			if c.Network == network {
+				c.PolledAt = nil
+				for i := range c.Candidates {
+					c.Candidates[i].Recipients = 0 // of the portion that had the most
+				}
+				f.Chains = append(f.Chains, c)
+			}
+		}
+		f.Takings, err = r.Takings(t.Context(), now, recipientsOn(facts.Services, network), flows)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// recipientsOn are all addresses on a network that services ever asked to be paid to.
+func recipientsOn(services []postgres.ServiceFacts, network string) []postgres.Recipient {
+	var list []postgres.Recipient
+	seen := map[postgres.Recipient]bool{}
+	for _, s := range services {
+		for _, e := range s.Endpoints {
+			for _, p := range e.Prices {
+				if p.NetworkCAIP2 == nil || *p.NetworkCAIP2 != network {
+					continue
+				}
+				r := postgres.Recipient{ServiceID: s.ID, Network: network, Address: x402.NormalizeAddress(network, p.PayTo)}
+				if !seen[r] {
+					seen[r] = true
+					list = append(list, r)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// TestSampleChainIsIndexed writes the sample past, lets the real indexer go on from it, through a reorganisation, and holds
+// what it has against a fresh index of the whole chain.
+func TestSampleChainIsIndexed(t *testing.T) {
+	needPostgres(t)
+	began := time.Date(2026, 11, 21, 14, 30, 0, 0, time.UTC)
+	var clock atomic.Int64
+	clock.Store(began.UnixNano())
+	now := func() time.Time { return time.Unix(0, clock.Load()).UTC() }
+	world, err := sample.Start(t.Context(), sample.Options{Now: now, Start: began})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer world.Close()
+	index := func(db *postgres.DB) chain.Report {
+		t.Helper()
+		x, err := crawl.NewIndexer(db, []chain.Network{{ID: sample.Network, RPC: []string{world.RPC()}, Confirmations: demoConfirmations, Start: world.Ledger().Genesis()}},
+			chain.Options{Now: now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		reports, err := x.Once(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return reports[0]
+	}
+
+	db := openTest(t)
+	if err := writeSample(t.Context(), db, world, began, true, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	before := readSettled(t, db, sample.Network, now())
+	if err := writeSample(t.Context(), db, world, began, false, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if diff := gocmp.Diff(before, readSettled(t, db, sample.Network, now())); diff != "" {
+		t.Errorf("written twice (-once +twice):\n%s", diff)
+	}
+	if r := index(db); r.RolledBack != 0 || r.Blocks == 0 || r.Blocks > 60 {
+		t.Errorf("the indexer goes on from the past with %+v, want the blocks since it alone", r)
+	}
+	clock.Store(began.Add(7 * time.Minute).UnixNano())
+	if r := index(db); r.RolledBack != 0 || r.Settlements < 5 {
+		t.Errorf("seven minutes bring %+v, want settlements", r)
+	}
+	clock.Store(began.Add(7*time.Minute + 12*time.Second).UnixNano())
+	if r := index(db); r.RolledBack == 0 {
+		t.Errorf("a reorganisation brings %+v, want some settlements rolled back", r)
+	}
+
+	fresh := openTest(t)
+	if err := fresh.AddSample(t.Context(), sample.Notice, sample.Listings(began, time.Minute), sample.Histories(began)); err != nil {
+		t.Fatal(err)
+	}
+	if err := importShipped(t.Context(), fresh); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fresh.ImportFacilitators(t.Context(), sample.Facilitators(began)); err != nil {
+		t.Fatal(err)
+	}
+	index(fresh)
+	got, want := readSettled(t, db, sample.Network, now()), readSettled(t, fresh, sample.Network, now())
+	if len(got.Takings.Services) < 40 {
+		t.Errorf("%d services take anything, want most", len(got.Takings.Services))
+	}
+	if len(got.Chains) != 1 || len(got.Chains[0].Candidates) != 1 || got.Chains[0].Seen[0].Authorizations <= got.Chains[0].Seen[0].Attributed {
+		t.Errorf("chains %+v, want Base alone, with a candidate and authorisations that nobody listed sent", got.Chains)
+	}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("a fresh index against the one that went on (-fresh +went on):\n%s", diff)
+	}
+}
