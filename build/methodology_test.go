@@ -13,7 +13,6 @@ import (
 
 	"golang.org/x/tools/txtar"
 
-	"tollbook/crawl/facts"
 	"tollbook/site"
 	"tollbook/site/x402"
 	"tollbook/templates"
@@ -107,7 +106,6 @@ func TestMethodologyHasEveryNumber(t *testing.T) {
 	page := methodology(t)
 	for _, n := range []struct{ name, value string }{
 		{"An endpoint is active after it was seen for", days(site.ActiveFor)},
-		{"Endpoints tracked of a service, at most", fmt.Sprint(facts.MaxEndpoints)},
 		{"Payment ready after a usable 402 for", days(readyFor)},
 		{"Verified after a proof for", days(vouchedFor)},
 		{"Buckets of the response time histogram", fmt.Sprint(site.HistogramBuckets)},
@@ -117,6 +115,10 @@ func TestMethodologyHasEveryNumber(t *testing.T) {
 		{"Times the median that make a price an outlier", fmt.Sprint(outlierFactor)},
 		{"A domain is young below", fmt.Sprintf("%d days", youngDays)},
 		{"Days of a facilitator's series", fmt.Sprint(site.SeriesDays)},
+		{"Concentrated volume: part of the three largest buyers, at least", fmt.Sprintf("0.%d", concentratedTenths)},
+		{"Concentrated volume: dollars in 30 days, at least", fmt.Sprint(concentratedUSD)},
+		{"Concentrated volume: settlements in 30 days, at least", fmt.Sprint(concentratedCount)},
+		{"A sharing service is unresponsive after failing for", days(unresponsiveAfter)},
 	} {
 		if row := "\n| " + n.name + " | " + n.value + " |\n"; !strings.Contains(page, row) {
 			t.Errorf("the page does not have the row %q", row)

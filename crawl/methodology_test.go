@@ -1,0 +1,31 @@
+package crawl
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"tollbook/crawl/facts"
+	"tollbook/templates"
+)
+
+// TestMethodologyHasEveryNumber: the thresholds that facts are gathered by are those on the public page.
+func TestMethodologyHasEveryNumber(t *testing.T) {
+	t.Parallel()
+	text, err := templates.FS.ReadFile("pages/methodology.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []struct{ name, value string }{
+		{"Endpoints asked in a visit, at most", fmt.Sprint(maxEndpoints)},
+		{"Endpoints tracked of a service, at most", fmt.Sprint(facts.MaxEndpoints)},
+		{"A slow visit is degraded above", fmt.Sprintf("%d ms", slow)},
+		{"Least time between two change records of a type", fmt.Sprintf("%d hour", changeRate/time.Hour)},
+		{"HEAD is asked at most every", fmt.Sprintf("%d hours", headEvery/time.Hour)},
+	} {
+		if row := "\n| " + n.name + " | " + n.value + " |\n"; !strings.Contains(string(text), row) {
+			t.Errorf("the page does not have the row %q", row)
+		}
+	}
+}
