@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -15,20 +16,39 @@ import (
 )
 
 // config is the configuration file: a section a part, each optional. A key with a tag `flag` is also that flag of every
-// command that has it, and the variable TOLLBOOK_<SECTION>_<KEY>; the flag's own parser reads all three, so that a key is
-// one line here. What is no flag (a list of tables) is read from here by the command that uses it.
+// command that has it (of those in a tag `of`, where it has one), and the variable TOLLBOOK_<SECTION>_<KEY>; the flag's own
+// parser reads all three, so that a key is one line here. What is no flag (a list of tables) is read from here by the command that uses it.
 //
 // A key is a pointer or a slice: what the file does not say is nil. Secrets have no key, only variables of their own.
 type config struct {
+	Site      siteConfig      `toml:"site"`
 	Crawl     crawlConfig     `toml:"crawl"`
+	Serve     serveConfig     `toml:"serve"`
 	Synthesis synthesisConfig `toml:"synthesis"`
 	Networks  []networkConfig `toml:"network"`
 
 	path string // of the file that was read, "" without one
 }
 
+type siteConfig struct {
+	Title   *string `toml:"title" flag:"title"`
+	BaseURL *string `toml:"base_url" flag:"base-url"`
+	Contact *string `toml:"contact" flag:"site-contact"`
+}
+
 type crawlConfig struct {
-	FreeHosts []string `toml:"free_hosts" flag:"free-hosts"` // files, beside the configuration file
+	HostGap      *string  `toml:"host_gap" flag:"host-gap"` // "1s"
+	Workers      *int     `toml:"workers" flag:"workers" of:"crawl"`
+	Contact      *string  `toml:"contact" flag:"contact"`
+	AllowPrivate []string `toml:"allow_private" flag:"allow-private"`
+	FreeHosts    []string `toml:"free_hosts" flag:"free-hosts"` // files, beside the configuration file
+}
+
+type serveConfig struct {
+	Listen         *string  `toml:"listen" flag:"listen" of:"serve"`
+	RateLimit      *int     `toml:"rate_limit" flag:"rate-limit" of:"serve"`
+	TrustedProxies []string `toml:"trusted_proxies" flag:"trusted-proxies" of:"serve"`
+	Metrics        *string  `toml:"metrics" flag:"metrics" of:"serve"`
 }
 
 type synthesisConfig struct {
@@ -47,7 +67,16 @@ const (
 // setting is one key of the file that is also a flag.
 type setting struct {
 	key, flag, variable string
+	commands            []string // that take it; nil for all that have the flag
 	value               reflect.Value
+}
+
+// flagOf is the flag that s is for a command, nil when it is none.
+func (s setting) flagOf(cmd *cobra.Command) *pflag.Flag {
+	if s.commands != nil && !slices.Contains(s.commands, cmd.Name()) {
+		return nil
+	}
+	return cmd.Flags().Lookup(s.flag)
 }
 
 // settings are the keys of c that are also flags, in the order of its fields.
@@ -64,7 +93,11 @@ func (c *config) settings() []setting {
 			if flag := field.Tag.Get("flag"); flag != "" {
 				key := name + "." + field.Tag.Get("toml")
 				variable := "TOLLBOOK_" + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
-				list = append(list, setting{key, flag, variable, sections.Field(i).Field(j)})
+				var commands []string
+				if of := field.Tag.Get("of"); of != "" {
+					commands = strings.Fields(of)
+				}
+				list = append(list, setting{key, flag, variable, commands, sections.Field(i).Field(j)})
 			}
 		}
 	}
@@ -95,7 +128,7 @@ func (c *config) configure(cmd *cobra.Command, getenv func(string) string) error
 		return usageError{err}
 	}
 	for _, s := range c.settings() {
-		f := cmd.Flags().Lookup(s.flag)
+		f := s.flagOf(cmd)
 		if f == nil || f.Changed {
 			continue
 		}

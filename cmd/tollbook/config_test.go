@@ -75,6 +75,7 @@ func TestConfigFaults(t *testing.T) {
 		{"[synthesis]\nmodle = \"x\"\n", `own.toml:2:1: unknown key "synthesis.modle"; did you mean "synthesis.model"?`},
 		{"\n[sinthesis]\nmodel = \"x\"\n", `own.toml:2:2: unknown key "sinthesis"; did you mean "synthesis"?`},
 		{"[synthesis]\napi_key = \"sk-secret\"\n", `own.toml:2:1: unknown key "synthesis.api_key"`},
+		{"[serve]\nlisten = [\"x\"]\n", `own.toml:2:10: serve.listen is a text in quotes`},
 		{"colour = 1\n", `own.toml:1:1: unknown key "colour"`},
 		{"[synthesis]\nper_day = \"sk-secret\"\n", `own.toml:2:11: synthesis.per_day is a whole number`},
 		{"[synthesis]\nper_day = 1.5\n", `own.toml:2:11: synthesis.per_day is a whole number`},
@@ -118,7 +119,7 @@ func TestEverySettingIsAFlag(t *testing.T) {
 	for _, s := range new(config).settings() {
 		found := false
 		for _, cmd := range commands(newRootCommand()) {
-			found = found || cmd.Flags().Lookup(s.flag) != nil
+			found = found || s.flagOf(cmd) != nil
 		}
 		if !found {
 			t.Errorf("%s: no command has --%s", s.key, s.flag)
