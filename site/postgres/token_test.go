@@ -1,0 +1,65 @@
+package postgres_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tollbook/site/postgres"
+)
+
+// What the operator says of tokens stands beside every figure of them, as it was said last, network by network.
+func TestTokens(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	if _, err := db.ImportFacilitators(t.Context(), []postgres.Facilitator{facilitator("acme", "0xa1")}); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2026, 7, 2, 0, 0, 0, 0, time.UTC)
+	for i, s := range []postgres.Settlement{{Network: "eip155:8453", Token: "own"}, {Network: "eip155:8453", Token: "usdc"}, {Network: "eip155:10", Token: "own"}} {
+		s.Block, s.Time, s.Transaction, s.LogIndex, s.Facilitator, s.Settler = int64(i), now.Add(-time.Hour), "x", i, "acme", "0xa1"
+		s.Payer, s.Payee, s.Amount = "p", "q", "1"
+		if _, err := db.RecordSettlements(t.Context(), []postgres.Settlement{s}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dollar := postgres.Token{Network: "eip155:8453", Address: "own", Symbol: "OWN", Decimals: 18, USD: true}
+	coin := postgres.Token{Network: "eip155:8453", Address: "usdc", Symbol: "COIN", Decimals: 6}
+	elsewhere := postgres.Token{Network: "eip155:10", Address: "own", Symbol: "ELSE", Decimals: 0}
+	renamed := dollar
+	renamed.Symbol = "NEW"
+	for _, c := range []struct {
+		name    string
+		network string
+		list    []postgres.Token
+		want    map[string]*postgres.Token
+	}{
+		{"none", "eip155:8453", nil, map[string]*postgres.Token{"eip155:8453 own": nil, "eip155:8453 usdc": nil, "eip155:10 own": nil}},
+		{"two", "eip155:8453", []postgres.Token{dollar, coin}, map[string]*postgres.Token{"eip155:8453 own": &dollar, "eip155:8453 usdc": &coin, "eip155:10 own": nil}},
+		{"another network", "eip155:10", []postgres.Token{elsewhere}, map[string]*postgres.Token{"eip155:8453 own": &dollar, "eip155:8453 usdc": &coin, "eip155:10 own": &elsewhere}},
+		{"one in their place", "eip155:8453", []postgres.Token{renamed}, map[string]*postgres.Token{"eip155:8453 own": &renamed, "eip155:8453 usdc": nil, "eip155:10 own": &elsewhere}},
+		{"none again", "eip155:8453", nil, map[string]*postgres.Token{"eip155:8453 own": nil, "eip155:8453 usdc": nil, "eip155:10 own": &elsewhere}},
+	} {
+		if err := db.SetTokens(t.Context(), c.network, c.list); err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]*postgres.Token{}
+		err := db.Read(t.Context(), func(r *postgres.Reader) error {
+			f, err := r.Facts(t.Context(), now, 0)
+			if err != nil {
+				return err
+			}
+			for _, flow := range f.Facilitators[0].Flows {
+				got[flow.Network+" "+flow.Token] = flow.Configured
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
