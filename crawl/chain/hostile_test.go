@@ -23,7 +23,8 @@ type exchange struct {
 	calls []chaintest.Call
 	batch bool
 	chain *chaintest.Chain
-	nth   int64 // of the server's spoilt exchanges
+	nth   int64           // of the server's spoilt exchanges
+	gone  <-chan struct{} // closed when the reader waits no longer
 }
 
 // send answers with text.
@@ -157,7 +158,7 @@ var hostilities = []hostility{
 	{"a slow body", false, func(e *exchange) {
 		_, _ = io.WriteString(e.w, "[")
 		_ = http.NewResponseController(e.w).Flush()
-		time.Sleep(400 * time.Millisecond) // longer than the reader waits
+		<-e.gone
 	}},
 	{"nesting without end", false, func(e *exchange) { e.send(200, "application/json", strings.Repeat(`[`, 1<<20)) }},
 	{"too many requests", false, func(e *exchange) { e.w.Header().Set("Retry-After", "0"); e.send(429, "text/plain", "slow down") }},
@@ -343,7 +344,7 @@ func (h hostility) handler(c *chaintest.Chain, every int64) http.Handler {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		e := &exchange{w: w, calls: calls, batch: batch, chain: c}
+		e := &exchange{w: w, calls: calls, batch: batch, chain: c, gone: r.Context().Done()}
 		if requests.Add(1)%every == 0 {
 			e.nth = spoilt.Add(1)
 			h.do(e)
@@ -361,9 +362,13 @@ func TestHostileNodes(t *testing.T) {
 	for _, h := range hostilities {
 		t.Run(h.name, func(t *testing.T) {
 			t.Parallel()
-			o := chain.Options{Timeout: 200 * time.Millisecond, Concurrency: 2}
-			if strings.Contains(h.name, "without end") {
-				o.Timeout = 0
+			o := chain.Options{Concurrency: 2}
+			every := int64(3)
+			switch {
+			case h.always:
+				every = 1
+			case h.name == "a slow body":
+				o.Timeout, every = 300*time.Millisecond, 15
 			}
 			run := func(what string, rpc ...string) {
 				l := newLedger(worldSettlers(3)...)
@@ -379,10 +384,6 @@ func TestHostileNodes(t *testing.T) {
 					t.Fatalf("%s: %v", what, err)
 				}
 				w.compare(t, what, l)
-			}
-			every := int64(3)
-			if h.always {
-				every = 1
 			}
 			run("its only node", serve(t, h.handler(w.Chain, every)))
 			run("the first of two, all the time", serve(t, h.handler(w.Chain, 1)), serve(t, w))

@@ -1,0 +1,255 @@
+package chain_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// missing skips a test whose component is not there, and under CI=true fails it.
+func missing(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf(format, args...)
+}
+
+// cacheDir is where tests keep what they install, outside the repository.
+func cacheDir(t *testing.T) string {
+	t.Helper()
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return t.TempDir()
+	}
+	dir := filepath.Join(cache, "tollbook-test")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// installNode installs what testdata/node/package-lock.json pins, once, and gives the folder of modules.
+func installNode(t *testing.T) (modules string) {
+	t.Helper()
+	for _, program := range []string{"node", "npm"} {
+		if _, err := exec.LookPath(program); err != nil {
+			missing(t, "%s is missing; install Node.js 20 or newer with npm (Debian: apt-get install nodejs npm; macOS: brew install node)", program)
+		}
+	}
+	hash := sha256.New()
+	files := map[string][]byte{}
+	for _, name := range []string{"package.json", "package-lock.json"} {
+		data, err := os.ReadFile(filepath.Join("testdata/node", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = data
+		hash.Write(data)
+	}
+	cache := cacheDir(t)
+	final := filepath.Join(cache, "chain-"+hex.EncodeToString(hash.Sum(nil)[:8]))
+	modules = filepath.Join(final, "node_modules")
+	if _, err := os.Stat(modules); err == nil {
+		return modules
+	}
+	building, err := os.MkdirTemp(cache, "install-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(building) // nothing is left of it when it was renamed
+	for name, data := range files {
+		if err := os.WriteFile(filepath.Join(building, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+	cmd.Dir = building
+	if out, err := cmd.CombinedOutput(); err != nil {
+		missing(t, "npm ci could not install testdata/node (%v); it needs a way to the npm registry once:\n%s", err, out)
+	}
+	if err := os.Rename(building, final); err != nil {
+		if _, there := os.Stat(modules); there != nil { // else another test process was faster
+			t.Fatal(err)
+		}
+	}
+	return modules
+}
+
+// TestNodeLockNamesNoRegistry: a lock holds versions and hashes; where packages come from is everybody's own setting.
+func TestNodeLockNamesNoRegistry(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("testdata/node/package-lock.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lock struct {
+		Packages map[string]struct{ Version, Resolved, Integrity string }
+	}
+	if err := json.Unmarshal(data, &lock); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"@foundry-rs/anvil-linux-amd64": "1.7.1", "solc": "0.8.37"} {
+		if got := lock.Packages["node_modules/"+name].Version; got != want {
+			t.Errorf("the lock pins %s %q, want %s", name, got, want)
+		}
+	}
+	for name, p := range lock.Packages {
+		if p.Resolved != "" || name != "" && p.Integrity == "" {
+			t.Errorf("%s: resolved %q, integrity %q; want no address and a hash", name, p.Resolved, p.Integrity)
+		}
+	}
+}
+
+// liveNode is a real node, with the calls that tests make.
+type liveNode struct {
+	t       *testing.T
+	url     string
+	chainID int64
+	dev     key // has money from the start
+}
+
+// startProgram runs a node until the test ends, and waits until it answers.
+func startProgram(t *testing.T, program string, args ...string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir = t.TempDir()
+	var log bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &log, &log
+	if err := cmd.Start(); err != nil {
+		cancel()
+		t.Fatalf("start %s: %v", program, err)
+	}
+	t.Cleanup(func() {
+		cancel()
+		_ = cmd.Wait() // its error is that it was killed
+		if t.Failed() {
+			t.Logf("%s says at last:\n%s", filepath.Base(program), log.Bytes()[max(0, log.Len()-2000):])
+		}
+	})
+}
+
+// freePort is one that nobody listens on.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	return port
+}
+
+// startAnvil runs anvil, which mines when it is told to.
+func startAnvil(t *testing.T) *liveNode {
+	t.Helper()
+	program := filepath.Join(installNode(t), "@foundry-rs/anvil-linux-amd64/bin/anvil")
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
+		var err error
+		if program, err = exec.LookPath("anvil"); err != nil {
+			missing(t, "anvil is missing: npm has it for Linux on amd64, Foundry for others")
+		}
+	}
+	port := freePort(t)
+	startProgram(t, program, "--port", port, "--no-mining", "--chain-id", "8453", "--silent", "--gas-limit", "300000000")
+	n := &liveNode{t: t, url: "http://127.0.0.1:" + port, dev: parseKey("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")}
+	n.wait()
+	return n
+}
+
+// startGeth runs geth, which mines what it is sent.
+func startGeth(t *testing.T) *liveNode {
+	t.Helper()
+	program := filepath.Join(cacheDir(t), "bin", "geth")
+	if _, err := os.Stat(program); err != nil {
+		if program, err = exec.LookPath("geth"); err != nil {
+			missing(t, "geth is missing; install it with GOBIN=%s go install github.com/ethereum/go-ethereum/cmd/geth@v1.16.9", filepath.Join(cacheDir(t), "bin"))
+		}
+	}
+	port := freePort(t)
+	startProgram(t, program, "--dev", "--dev.gaslimit", "300000000", "--http", "--http.addr", "127.0.0.1", "--http.port", port,
+		"--http.api", "eth,net,web3,debug,dev", "--ipcdisable", "--authrpc.addr", "127.0.0.1", "--authrpc.port", freePort(t), "--nodiscover", "--maxpeers", "0", "--nat", "none", "--port", "0")
+	n := &liveNode{t: t, url: "http://127.0.0.1:" + port, dev: parseKey("b71c71a67e1177ad4e901695e1b4b9ee17ae16c6668d313eac2f96dbcda3f291")}
+	n.wait()
+	return n
+}
+
+// wait waits until the node answers, and asks which chain it has.
+func (n *liveNode) wait() {
+	n.t.Helper()
+	for begun := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		var id string
+		err := n.try(&id, "eth_chainId")
+		if err == nil {
+			if _, err := fmt.Sscanf(id, "0x%x", &n.chainID); err != nil {
+				n.t.Fatal(err)
+			}
+			return
+		}
+		if time.Since(begun) > 30*time.Second {
+			n.t.Fatalf("%s does not answer: %v", n.url, err)
+		}
+	}
+}
+
+// call asks the node.
+func (n *liveNode) call(result any, method string, params ...any) {
+	n.t.Helper()
+	if err := n.try(result, method, params...); err != nil {
+		n.t.Fatalf("%s: %v", method, err)
+	}
+}
+
+func (n *liveNode) try(result any, method string, params ...any) error {
+	if params == nil {
+		params = []any{}
+	}
+	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+	if err != nil {
+		return err
+	}
+	resp, err := http.Post(n.url, "application/json", bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	var answer struct {
+		Result json.RawMessage
+		Error  *struct{ Message string }
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
+		return err
+	}
+	if answer.Error != nil {
+		return fmt.Errorf("%s", strings.TrimSpace(answer.Error.Message))
+	}
+	if result == nil {
+		return nil
+	}
+	return json.Unmarshal(answer.Result, result)
+}
+
+// head is the newest block's number.
+func (n *liveNode) head() (number int64) {
+	n.t.Helper()
+	var text string
+	n.call(&text, "eth_blockNumber")
+	if _, err := fmt.Sscanf(text, "0x%x", &number); err != nil {
+		n.t.Fatal(err)
+	}
+	return number
+}
