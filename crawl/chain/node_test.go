@@ -174,10 +174,11 @@ func startAnvil(t *testing.T) *liveNode {
 // startGeth runs geth, which mines what it is sent.
 func startGeth(t *testing.T) *liveNode {
 	t.Helper()
-	program := filepath.Join(cacheDir(t), "bin", "geth")
+	bin := filepath.Join(filepath.Dir(cacheDir(t)), "tollbook", "bin") // where .ci/run installs it
+	program := filepath.Join(bin, "geth")
 	if _, err := os.Stat(program); err != nil {
 		if program, err = exec.LookPath("geth"); err != nil {
-			missing(t, "geth is missing; install it with GOBIN=%s go install github.com/ethereum/go-ethereum/cmd/geth@v1.16.9", filepath.Join(cacheDir(t), "bin"))
+			missing(t, "geth is missing; install it with GOBIN=%s go install github.com/ethereum/go-ethereum/cmd/geth@v1.16.9", bin)
 		}
 	}
 	port := freePort(t)

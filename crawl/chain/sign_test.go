@@ -113,13 +113,13 @@ var (
 	transferType = keccak([]byte("TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"))
 	domainName   = keccak([]byte("USD Coin"))
 	domainVer    = keccak([]byte("2"))
-	forever      = number(1 << 40)
+	noEnd      = number(1 << 40)
 )
 
 // digest is what of an authorisation is signed, after EIP-712.
 func (a authorization) digest(chainID int64, token [20]byte) [32]byte {
 	domain := keccak(domainType[:], domainName[:], domainVer[:], pad(number(chainID)), pad(token[:]))
-	message := keccak(transferType[:], pad(a.from[:]), pad(a.to[:]), pad(number(a.value)), pad(nil), pad(forever), a.nonce[:])
+	message := keccak(transferType[:], pad(a.from[:]), pad(a.to[:]), pad(number(a.value)), pad(nil), pad(noEnd), a.nonce[:])
 	return keccak([]byte("\x19\x01"), domain[:], message[:])
 }
 
@@ -127,14 +127,14 @@ func (a authorization) digest(chainID int64, token [20]byte) [32]byte {
 func (a authorization) input(chainID int64, token [20]byte, by key) []byte {
 	r, s, parity := by.sign(a.digest(chainID, token))
 	return abi("transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)",
-		a.from[:], a.to[:], number(a.value), nil, forever, a.nonce[:], []byte{27 + parity}, r, s)
+		a.from[:], a.to[:], number(a.value), nil, noEnd, a.nonce[:], []byte{27 + parity}, r, s)
 }
 
 // bytesInput is the call with the signature as bytes, which a contract may judge.
 func (a authorization) bytesInput(chainID int64, token [20]byte, by key) []byte {
 	r, s, parity := by.sign(a.digest(chainID, token))
 	b := abi("transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)",
-		a.from[:], a.to[:], number(a.value), nil, forever, a.nonce[:], number(7*32))
+		a.from[:], a.to[:], number(a.value), nil, noEnd, a.nonce[:], number(7*32))
 	return append(b, tail(append(append(append([]byte(nil), r...), s...), 27+parity))...)
 }
 
