@@ -27,7 +27,7 @@ type ChainFacts struct {
 type SeenFacts struct {
 	Token                      string
 	Authorizations, Attributed int64
-	Configured                 *Token // what the operator says of the token, nil when nothing
+	Configured                 *Token `db:"-"` // what the operator says of the token, nil when nothing
 }
 
 // CandidateFacts is a sender that no list names, of payments to known recipients.
@@ -37,7 +37,7 @@ type CandidateFacts struct {
 	Amount            string // atomic units
 	Recipients        int64  // at least
 	FirstDay, LastDay time.Time
-	Configured        *Token // likewise
+	Configured        *Token `db:"-"` // likewise
 }
 
 const maxCandidates = 20
