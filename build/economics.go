@@ -1,10 +1,7 @@
 package build
 
 import (
-	"fmt"
-	"math/big"
 	"slices"
-	"strings"
 	"time"
 
 	"tollbook/site"
@@ -33,8 +30,8 @@ func newMarket(services []postgres.ServiceFacts, offers []offer) *market {
 	return m
 }
 
-// percentile is the share, 0 to 100, of the other services whose price is lower; null when there is no other. The price
-// is itself among the sorted ones.
+// percentile is 100 × the number of services whose price is strictly lower / the number of other services, to two decimals:
+// 0 for the cheapest; null without a price or another service. The price is itself among the sorted ones.
 func percentile(sorted []site.Decimal, price *site.Decimal) *float64 {
 	if price == nil || len(sorted) < 2 {
 		return nil
@@ -44,30 +41,35 @@ func percentile(sorted []site.Decimal, price *site.Decimal) *float64 {
 	return &p
 }
 
-// economics places a service's prices in its category. The model is flat with one price, tiered with several, per-token
-// where every amount is a maximum, free where every active endpoint answers without payment, else unknown.
+// economics places a service's prices in its category. Prices are those in dollars of usable rows of active endpoints:
+// price_usd is the lowest, price_max_usd the highest, distinct_price_count how many different ones there are.
 func (m *market) economics(f *postgres.ServiceFacts, o offer, now time.Time) site.Economics {
-	e := site.Economics{
+	return site.Economics{
 		PriceUSD: o.min, PriceAtomic: o.atomic, PriceMaxUSD: o.max, EndpointCount: len(o.endpoints), DistinctPriceCount: o.distinct,
 		CategoryPercentile:    percentile(m.lowest[f.Category], o.min),
 		CategoryPercentileMax: percentile(m.highest[f.Category], o.max),
 		Stability:             stability(f, now),
+		Model:                 model(o, free(f, now)),
 	}
-	switch {
-	case o.variable:
-		e.Model = "per-token"
-	case o.distinct > 1:
-		e.Model = "tiered"
-	case o.distinct == 1:
-		e.Model = "flat"
-	case free(f, now):
-		e.Model = "free"
-	default:
-		e.Model = "unknown"
-	}
-	return e
 }
 
+// model is per-token where the amount of every row is a maximum; else tiered with several prices, flat with one; free
+// without a price where every active endpoint is served without payment; else unknown.
+func model(o offer, free bool) string {
+	switch {
+	case o.variable:
+		return "per-token"
+	case o.distinct > 1:
+		return "tiered"
+	case o.distinct == 1:
+		return "flat"
+	case free:
+		return "free"
+	}
+	return "unknown"
+}
+
+// free says whether there are active endpoints, and the latest conclusive answer of each was served without payment.
 func free(f *postgres.ServiceFacts, now time.Time) bool {
 	open := 0
 	for _, e := range f.Endpoints {
@@ -128,82 +130,12 @@ func amountsMoved(before, after []postgres.Price) bool {
 	return false
 }
 
-// outlierFactor is how many times the median of its category a lowest price must be to stand out.
-const outlierFactor = 50
-
-// risk collects reasons for care; the level is the worst among them.
-func risk(f *postgres.ServiceFacts, d *site.ServiceDetail, a site.Assessment, m *market, o offer, now time.Time) site.Risk {
-	r := site.Risk{Level: site.RiskClean, Flags: []site.RiskFlag{}}
-	flag := func(level, code, evidence string, args ...any) {
-		r.Flags = append(r.Flags, site.RiskFlag{Level: level, Code: code, Evidence: fmt.Sprintf(evidence, args...)})
-	}
-	if len(d.PayToChanges) > 0 {
-		c := d.PayToChanges[0]
-		switch age := now.Sub(c.ObservedAt.Time); {
-		case age < 7*24*time.Hour:
-			flag(site.RiskDanger, "pay_to_changed", "%s is paid at %s since %s, before at %s", c.Endpoint, c.NewPayTo, c.ObservedAt, c.OldPayTo)
-		case age < 30*24*time.Hour:
-			flag(site.RiskWarning, "pay_to_changed", "%s is paid at %s since %s, before at %s", c.Endpoint, c.NewPayTo, c.ObservedAt, c.OldPayTo)
-		}
-	}
-	for _, e := range d.Endpoints {
-		if v := e.PayToDivergence; v != nil {
-			flag(site.RiskWarning, "pay_to_divergence", "%s %s is paid at %s, its siblings at %s", e.Method, e.Path, strings.Join(v.Observed, ", "), v.Expected[0])
-			break
-		}
-	}
-	if o.min != nil {
-		prices := m.lowest[f.Category]
-		if median := prices[len(prices)/2]; len(prices) > 4 && times(*o.min, median) >= outlierFactor {
-			flag(site.RiskWarning, "price_outlier", "the lowest price is $%s, the median of %s is $%s", *o.min, f.Category, median)
-		}
-	}
-	if d.Status == site.StatusOffline {
-		flag(site.RiskWarning, "probe_failing", "%d visits in a row found nothing that answers", d.ConsecutiveFailures)
-	}
-	if strings.HasPrefix(f.BaseURL, "http://") {
-		flag(site.RiskWarning, "plain_http", "requests and payments to %s travel unencrypted", f.BaseURL)
-	}
-	if o.testnet {
-		flag(site.RiskWarning, "testnet_only", "every price is on a test network")
-	}
-	if g := flagConcentrated(&a.Traction); g != nil {
-		r.Flags = append(r.Flags, *g)
-	}
-	r.Flags = append(r.Flags, domainFlags(f, a.Domain)...)
-	for _, g := range r.Flags {
-		if g.Level == site.RiskDanger || r.Level == site.RiskClean {
-			r.Level = g.Level
-		}
-	}
-	return r
-}
-
-// times is a / b as a float, for a comparison that nothing of value hangs on; 0 when b is zero.
-func times(a, b site.Decimal) float64 {
-	x, ok := new(big.Rat).SetString(string(a))
-	y, ok2 := new(big.Rat).SetString(string(b))
-	if !ok || !ok2 || y.Sign() == 0 {
-		return 0
-	}
-	q, _ := x.Quo(x, y).Float64()
-	return q
-}
-
 // compliance judges by the 14 checks what each active endpoint has shown.
 func compliance(f *postgres.ServiceFacts, shown []x402.Evidence, now time.Time) site.Compliance {
-	var captured *time.Time
-	for _, e := range f.Endpoints {
-		if v := e.Envelope; v != nil && (len(shown) == 0 || site.Active(e.FirstSeenAt, e.LastPaidAt, now)) && (captured == nil || v.ReceivedAt.Before(*captured)) {
-			captured = &v.ReceivedAt
-		}
-	}
 	got := x402.Assess(judged(f, shown))
 	c := site.Compliance{
 		Grade: got.Grade, Passed: got.Passed, Total: got.Total, Checks: []site.ComplianceCheck{},
-		Staleness: site.Staleness{
-			ProbeFailing: f.ConsecutiveFailures > 0, LastSuccessAt: timeOrNull(f.LastSuccessAt), EnvelopeCapturedAt: timeOrNull(captured),
-		},
+		Staleness: staleness(f, len(shown) == 0, now),
 	}
 	for _, k := range got.Checks {
 		c.Checks = append(c.Checks, site.ComplianceCheck{ID: k.ID, Label: k.Label, Pass: k.Pass})
@@ -212,4 +144,18 @@ func compliance(f *postgres.ServiceFacts, shown []x402.Evidence, now time.Time) 
 		c.PayToSource, c.PayToLocation = &got.PayToSource, &got.PayToLocation
 	}
 	return c
+}
+
+// staleness is how old the judged answers are: captured when the oldest of the active endpoints' newest terms (of all
+// endpoints' where none is active) was received; failing while the last conclusive visit was offline.
+func staleness(f *postgres.ServiceFacts, noneActive bool, now time.Time) site.Staleness {
+	var captured *time.Time
+	for _, e := range f.Endpoints {
+		if v := e.Envelope; v != nil && (noneActive || site.Active(e.FirstSeenAt, e.LastPaidAt, now)) && (captured == nil || v.ReceivedAt.Before(*captured)) {
+			captured = &v.ReceivedAt
+		}
+	}
+	return site.Staleness{
+		ProbeFailing: f.ConsecutiveFailures > 0, LastSuccessAt: timeOrNull(f.LastSuccessAt), EnvelopeCapturedAt: timeOrNull(captured),
+	}
 }

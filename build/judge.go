@@ -52,14 +52,8 @@ func list(f *postgres.ServiceFacts, o offer, m *market, t site.Traction, now tim
 		PayToChanges: payToChanges(f),
 		Provenance:   provenance(f, source, baseURL),
 	}
-	if f.VerifiedAt != nil {
-		until := f.VerifiedAt.Add(vouchedFor)
-		d.Verified, d.VerifiedUntil = until.After(now), site.TimeOrNull(until)
-	}
-	if f.LastSuccessAt != nil {
-		until := f.LastSuccessAt.Add(readyFor)
-		d.PaymentReady, d.PaymentReadyUntil = until.After(now), site.TimeOrNull(until)
-	}
+	d.Verified, d.VerifiedUntil = lasting(f.VerifiedAt, vouchedFor, now)
+	d.PaymentReady, d.PaymentReadyUntil = lasting(f.LastSuccessAt, readyFor, now)
 	d.Uptime = uptime(f, now)
 	d.Uptime24h = d.Uptime.H24
 	d.AvgResponseTimeMS = averageResponse(f.Hours)
@@ -77,6 +71,19 @@ func list(f *postgres.ServiceFacts, o offer, m *market, t site.Traction, now tim
 	}
 }
 
+// lasting is what holds for a span after it was last seen: whether it does now, and until when; null when it was never
+// seen. A usable 402 makes a service payment_ready for readyFor, a proof of control makes it verified for vouchedFor.
+func lasting(seen *time.Time, span time.Duration, now time.Time) (bool, *site.Time) {
+	if seen == nil {
+		return false, nil
+	}
+	until := seen.Add(span)
+	return until.After(now), site.TimeOrNull(until)
+}
+
+// offlineAfter is how many conclusive offline visits in a row make a service offline.
+const offlineAfter = 3
+
 // status is a service's state: unknown never checked conclusively or not within three intervals (an hour at least);
 // offline after three offline visits or more in a row; degraded when the last visit was degraded, or offline for fewer
 // than three; else online.
@@ -91,10 +98,11 @@ func status(s *postgres.Service, now time.Time) string {
 	return statusAfter(*s.LastStatus, s.ConsecutiveFailures)
 }
 
-// statusAfter is a service's state right after a visit.
+// statusAfter is a service's state right after a conclusive visit: offline when it is the offlineAfter-th offline one in a
+// row or more; degraded when it is degraded, or offline for fewer; else online.
 func statusAfter(check string, consecutiveFailures int) string {
 	switch {
-	case check == site.StatusOffline && consecutiveFailures >= 3:
+	case check == site.StatusOffline && consecutiveFailures >= offlineAfter:
 		return site.StatusOffline
 	case check == site.StatusOffline || check == site.StatusDegraded:
 		return site.StatusDegraded

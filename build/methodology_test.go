@@ -66,7 +66,7 @@ func TestMethodologyHasEveryWarning(t *testing.T) {
 }
 
 // raised finds the codes of flags in the source of this package: each is a literal where it is raised.
-var raised = regexp.MustCompile(`flag\(site\.Risk\w+, "(\w+)"|Code: "(\w+)"`)
+var raised = regexp.MustCompile(`raise\((?:site\.Risk\w+|level), "(\w+)"|Code: "(\w+)"`)
 
 // TestMethodologyHasEveryRiskFlag: a flag that is raised is defined.
 func TestMethodologyHasEveryRiskFlag(t *testing.T) {
@@ -94,7 +94,7 @@ func TestMethodologyHasEveryRiskFlag(t *testing.T) {
 			}
 		}
 	}
-	if len(found) < 8 {
+	if len(found) < 9 {
 		t.Errorf("found only the flags %v: how are they raised now?", found)
 	}
 }
@@ -112,6 +112,10 @@ func TestMethodologyHasEveryNumber(t *testing.T) {
 		{"Days of the p95 window", fmt.Sprint(site.WindowDays["7d"])},
 		{"Checks of conformance", fmt.Sprint(len(x402.Rules()))},
 		{"Days that stability looks at", fmt.Sprint(stabilityDays)},
+		{"Days in which a moved recipient is a danger", fmt.Sprint(movedDanger)},
+		{"Days in which a moved recipient is a warning", fmt.Sprint(movedWarning)},
+		{"Priced services that a category needs for an outlier", fmt.Sprint(outlierServices)},
+		{"Offline visits in a row that make a service offline", fmt.Sprint(offlineAfter)},
 		{"Times the median that make a price an outlier", fmt.Sprint(outlierFactor)},
 		{"A domain is young below", fmt.Sprintf("%d days", youngDays)},
 		{"Days of a facilitator's series", fmt.Sprint(site.SeriesDays)},

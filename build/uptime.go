@@ -53,7 +53,7 @@ func (t *tally) coverage() site.CoverageWindow {
 	return site.CoverageWindow{DaysCovered: len(t.days), CheckCount: t.counted}
 }
 
-// uptime judges the four windows.
+// uptime judges the four windows: 100 × up / counted checks of each.
 func uptime(f *postgres.ServiceFacts, now time.Time) site.UptimeWindows {
 	var h24, d7, d30, d90 tally
 	for _, h := range f.Hours {
@@ -77,7 +77,7 @@ func uptime(f *postgres.ServiceFacts, now time.Time) site.UptimeWindows {
 	}
 }
 
-// averageResponse is the mean over 24 hours.
+// averageResponse is the mean response time of the counted checks of 24 hours, in whole milliseconds; null without one.
 func averageResponse(hours []postgres.Rollup) *int {
 	var t tally
 	for _, h := range hours {
@@ -86,7 +86,8 @@ func averageResponse(hours []postgres.Rollup) *int {
 	return t.average()
 }
 
-// responseP95 is the 95th percentile over 7 days, from the histograms; the read holds those of 7 days alone.
+// responseP95 is the 95th percentile over 7 days, from the histograms: the middle of the bucket that holds the time of rank
+// ⌈0.95 × n⌉ (see site.HistogramQuantile); null without a time. The read holds the histograms of 7 days alone.
 func responseP95(days []postgres.Rollup) *int {
 	sum := make([]int64, site.HistogramBuckets)
 	for _, d := range days {

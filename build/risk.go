@@ -1,0 +1,118 @@
+package build
+
+import (
+	"fmt"
+	"math/big"
+	"strings"
+	"time"
+
+	"tollbook/site"
+	"tollbook/site/postgres"
+)
+
+// risk collects reasons for care; the level is the worst among them. A flag of level clean is a hint that weighs nothing.
+func risk(f *postgres.ServiceFacts, d *site.ServiceDetail, a site.Assessment, m *market, o offer, now time.Time) site.Risk {
+	r := site.Risk{Level: site.RiskClean, Flags: []site.RiskFlag{}}
+	for _, flag := range []*site.RiskFlag{
+		flagPayToChanged(d.PayToChanges, now), flagDivergence(d.Endpoints), flagOutlier(m.lowest[f.Category], o.min, f.Category),
+		flagFailing(d), flagPlainHTTP(f.BaseURL), flagTestnet(o), flagConcentrated(&a.Traction),
+	} {
+		if flag != nil {
+			r.Flags = append(r.Flags, *flag)
+		}
+	}
+	r.Flags = append(r.Flags, domainFlags(f, a.Domain)...)
+	for _, g := range r.Flags {
+		if g.Level == site.RiskDanger || r.Level == site.RiskClean {
+			r.Level = g.Level
+		}
+	}
+	return r
+}
+
+func raise(level, code, evidence string, args ...any) *site.RiskFlag {
+	return &site.RiskFlag{Level: level, Code: code, Evidence: fmt.Sprintf(evidence, args...)}
+}
+
+// A moved recipient is a danger for so many days, then a warning until so many.
+const (
+	movedDanger  = 7
+	movedWarning = 30
+)
+
+// flagPayToChanged: a recipient of an endpoint on a network became another one, of late. The newest move, which is the
+// first, is told.
+func flagPayToChanged(moves []site.PayToChange, now time.Time) *site.RiskFlag {
+	if len(moves) == 0 {
+		return nil
+	}
+	level, c := site.RiskDanger, moves[0]
+	switch age := now.Sub(c.ObservedAt.Time); {
+	case age >= movedWarning*24*time.Hour:
+		return nil
+	case age >= movedDanger*24*time.Hour:
+		level = site.RiskWarning
+	}
+	return raise(level, "pay_to_changed", "%s is paid at %s since %s, before at %s", c.Endpoint, c.NewPayTo, c.ObservedAt, c.OldPayTo)
+}
+
+// flagDivergence: an endpoint is paid elsewhere than most of its siblings (see divergence). The first is told.
+func flagDivergence(endpoints []site.Endpoint) *site.RiskFlag {
+	for _, e := range endpoints {
+		if v := e.PayToDivergence; v != nil {
+			return raise(site.RiskWarning, "pay_to_divergence", "%s %s is paid at %s, its siblings at %s", e.Method, e.Path, strings.Join(v.Observed, ", "), v.Expected[0])
+		}
+	}
+	return nil
+}
+
+// outlierFactor is how many times the median of its category a lowest price must be to stand out, outlierServices how many
+// priced services a category must have to have a median worth the name.
+const (
+	outlierFactor   = 50
+	outlierServices = 5
+)
+
+// flagOutlier: the lowest price is outlierFactor times the median of the category's lowest prices or more. The median of an
+// even number is the upper of the two in the middle. sorted holds the lowest price of each service of the category.
+func flagOutlier(sorted []site.Decimal, lowest *site.Decimal, category string) *site.RiskFlag {
+	if lowest == nil || len(sorted) < outlierServices {
+		return nil
+	}
+	median := sorted[len(sorted)/2]
+	if !timesAtLeast(*lowest, median, outlierFactor) {
+		return nil
+	}
+	return raise(site.RiskWarning, "price_outlier", "the lowest price is $%s, the median of %s is $%s", *lowest, category, median)
+}
+
+// timesAtLeast says whether a is n times b or more; nothing is so many times nothing.
+func timesAtLeast(a, b site.Decimal, n int64) bool {
+	x, ok := new(big.Rat).SetString(string(a))
+	y, ok2 := new(big.Rat).SetString(string(b))
+	return ok && ok2 && y.Sign() > 0 && x.Cmp(y.Mul(y, new(big.Rat).SetInt64(n))) >= 0
+}
+
+// flagFailing: the service is offline (see status).
+func flagFailing(d *site.ServiceDetail) *site.RiskFlag {
+	if d.Status != site.StatusOffline {
+		return nil
+	}
+	return raise(site.RiskWarning, "probe_failing", "%d visits in a row found nothing that answers", d.ConsecutiveFailures)
+}
+
+// flagPlainHTTP: the base address is http.
+func flagPlainHTTP(base string) *site.RiskFlag {
+	if !strings.HasPrefix(base, "http://") {
+		return nil
+	}
+	return raise(site.RiskWarning, "plain_http", "requests and payments to %s travel unencrypted", base)
+}
+
+// flagTestnet: there are prices, and all of them are on test networks.
+func flagTestnet(o offer) *site.RiskFlag {
+	if !o.testnet {
+		return nil
+	}
+	return raise(site.RiskWarning, "testnet_only", "every price is on a test network")
+}

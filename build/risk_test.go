@@ -1,0 +1,110 @@
+package build
+
+import (
+	"testing"
+	"time"
+
+	"tollbook/site"
+)
+
+// TestFlags: each reason for care, at its threshold and beside it.
+func TestFlags(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	const day = 24 * time.Hour
+	moved := func(ago time.Duration) []site.PayToChange {
+		return []site.PayToChange{{Endpoint: "GET /x", ObservedAt: site.NewTime(now.Add(-ago))}, {Endpoint: "GET /y", ObservedAt: site.NewTime(now.Add(-ago - day))}}
+	}
+	prices := func(texts ...site.Decimal) []site.Decimal { return texts }
+	price := func(d site.Decimal) *site.Decimal { return &d }
+	five := prices("0.01", "0.01", "0.02", "0.03", "1")
+	for _, test := range []struct {
+		name string
+		got  *site.RiskFlag
+		want string // level and code, "" for none
+	}{
+		{"no move", flagPayToChanged(nil, now), ""},
+		{"moved just now", flagPayToChanged(moved(0), now), "danger pay_to_changed"},
+		{"moved within 7 days", flagPayToChanged(moved(7*day-1), now), "danger pay_to_changed"},
+		{"moved 7 days ago", flagPayToChanged(moved(7*day), now), "warning pay_to_changed"},
+		{"moved within 30 days", flagPayToChanged(moved(30*day-1), now), "warning pay_to_changed"},
+		{"moved 30 days ago", flagPayToChanged(moved(30*day), now), ""},
+		{"paid alike", flagDivergence([]site.Endpoint{{}}), ""},
+		{"paid elsewhere", flagDivergence([]site.Endpoint{{}, {PayToDivergence: &site.PayToDivergence{Expected: []string{"a"}, Observed: []string{"b"}}}}), "warning pay_to_divergence"},
+		{"no price", flagOutlier(five, nil, "AI"), ""},
+		{"49 times the median", flagOutlier(five, price("0.999999"), "AI"), ""},
+		{"50 times the median", flagOutlier(five, price("1"), "AI"), "warning price_outlier"},
+		{"50 times the upper of two medians", flagOutlier(prices("0.01", "0.01", "0.01", "0.02", "0.02", "1"), price("1"), "AI"), "warning price_outlier"},
+		{"among four", flagOutlier(five[1:], price("1000"), "AI"), ""},
+		{"a median of nothing", flagOutlier(prices("0", "0", "0", "0", "1"), price("1"), "AI"), ""},
+		{"degraded", flagFailing(&site.ServiceDetail{Status: site.StatusDegraded, ConsecutiveFailures: 2}), ""},
+		{"offline", flagFailing(&site.ServiceDetail{Status: site.StatusOffline, ConsecutiveFailures: 3}), "warning probe_failing"},
+		{"https", flagPlainHTTP("https://acme.test"), ""},
+		{"http", flagPlainHTTP("http://acme.test"), "warning plain_http"},
+		{"some money", flagTestnet(offer{}), ""},
+		{"play money", flagTestnet(offer{testnet: true}), "warning testnet_only"},
+	} {
+		got := ""
+		if test.got != nil {
+			got = test.got.Level + " " + test.got.Code
+		}
+		if got != test.want {
+			t.Errorf("%s raises %q, want %q", test.name, got, test.want)
+		}
+	}
+}
+
+func TestModel(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		offer offer
+		free  bool
+		want  string
+	}{
+		{offer{distinct: 1}, false, "flat"},
+		{offer{distinct: 1}, true, "flat"},
+		{offer{distinct: 2}, false, "tiered"},
+		{offer{distinct: 2, variable: true}, false, "per-token"},
+		{offer{variable: true}, false, "per-token"},
+		{offer{}, true, "free"},
+		{offer{}, false, "unknown"},
+	} {
+		if got := model(test.offer, test.free); got != test.want {
+			t.Errorf("%+v, free %v: %s, want %s", test.offer, test.free, got, test.want)
+		}
+	}
+}
+
+func TestPercentile(t *testing.T) {
+	t.Parallel()
+	price := func(d site.Decimal) *site.Decimal { return &d }
+	four := []site.Decimal{"0.01", "0.02", "0.02", "0.5"}
+	for _, test := range []struct {
+		sorted []site.Decimal
+		price  *site.Decimal
+		want   float64 // -1 for null
+	}{
+		{nil, nil, -1}, {four, nil, -1}, {four[:1], price("0.01"), -1},
+		{four, price("0.01"), 0}, {four, price("0.02"), 33.33}, {four, price("0.5"), 100},
+		{[]site.Decimal{"1", "1"}, price("1"), 0},
+	} {
+		got := percentile(test.sorted, test.price)
+		if (got == nil) != (test.want < 0) || got != nil && *got != test.want {
+			t.Errorf("percentile of %v among %v is %v, want %v", test.price, test.sorted, got, test.want)
+		}
+	}
+}
+
+func TestLasting(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	if is, until := lasting(nil, time.Hour, now); is || until != nil {
+		t.Errorf("what was never seen lasts until %v", until)
+	}
+	for ago, want := range map[time.Duration]bool{0: true, time.Hour - 1: true, time.Hour: false, 2 * time.Hour: false} {
+		seen := now.Add(-ago)
+		if is, until := lasting(&seen, time.Hour, now); is != want || until == nil {
+			t.Errorf("what was seen %s ago lasts: %v until %v", ago, is, until)
+		}
+	}
+}
