@@ -7,6 +7,7 @@ package build
 
 import (
 	"context"
+	"crypto/ed25519"
 	"fmt"
 	"time"
 
@@ -25,6 +26,8 @@ type Options struct {
 	Site      render.Site
 	FreeHosts site.FreeHosts        // beside the shipped ones
 	Progress  func(done, total int) // services written so far; nil for none
+
+	Key ed25519.PrivateKey // signs the checkpoint; nil for none
 }
 
 // Report is what a build made.
@@ -47,7 +50,7 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 	if err := db.SealLogs(ctx, o.Now, o.LogDelay); err != nil {
 		return Report{}, err
 	}
-	b, err := folder.Begin(ctx, output.BuildOptions{Now: o.Now, Next: o.Now.Add(o.Every), Expand: o.Expand})
+	b, err := folder.Begin(ctx, output.BuildOptions{Now: o.Now, Next: o.Now.Add(o.Every), Expand: o.Expand, Key: o.Key})
 	if err != nil {
 		return Report{}, fmt.Errorf("begin snapshot: %w", err)
 	}

@@ -2,6 +2,7 @@ package output
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"os"
@@ -23,7 +24,8 @@ type BuildOptions struct {
 	Now    time.Time // when the facts were read
 	Next   time.Time // when the next build is due
 	Expand Expand
-	Full   bool // compress everything, copy nothing from the snapshot before
+	Full   bool               // compress everything, copy nothing from the snapshot before
+	Key    ed25519.PrivateKey // signs the checkpoint; its public half is a file of the snapshot. nil for none
 }
 
 // Build is a snapshot on its way to publication. It holds the folder's lock until Commit or Abort. It is for one
@@ -156,6 +158,11 @@ func (b *Build) Commit(ctx context.Context) (Result, error) {
 func (b *Build) publish(ctx context.Context) (Result, error) {
 	d, r := b.folder, Result{Packs: len(b.packs)}
 
+	if b.opts.Key != nil {
+		if err := b.Add(KeyFile, PublicKey(b.opts.Key)); err != nil {
+			return r, err
+		}
+	}
 	sum, err := b.zip.Close()
 	if err := errors.Join(err, d.disk.seal(b.file)); err != nil {
 		return r, fmt.Errorf("%s: %w", b.file.Name(), err)
@@ -225,6 +232,9 @@ func (b *Build) next(id, digest string) Checkpoint {
 	}
 	if b.before.Snapshot != "" {
 		c.Previous = &b.before.Snapshot
+	}
+	if b.opts.Key != nil {
+		c = c.Sign(b.opts.Key)
 	}
 	return c
 }

@@ -21,6 +21,7 @@ import (
 type buildOptions struct {
 	dataOptions
 	siteOptions
+	keyOptions
 	freeHostOptions
 	Expand string
 	Every  time.Duration
@@ -43,6 +44,7 @@ func (o *siteOptions) AddFlags(f *pflag.FlagSet) {
 func (o *buildOptions) AddFlags(f *pflag.FlagSet) {
 	o.dataOptions.AddFlags(f)
 	o.siteOptions.AddFlags(f)
+	o.keyOptions.AddFlags(f)
 	o.freeHostOptions.AddFlags(f)
 	f.StringVar(&o.Expand, "expand", string(output.ExpandAll), "which files to write out singly beside the zip: all or none")
 	f.DurationVar(&o.Every, "every", 15*time.Minute, "time to the next build, which readers may cache this one for")
@@ -90,6 +92,10 @@ func runBuild(ctx context.Context, o buildOptions, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
+	key, err := o.signingKey()
+	if err != nil {
+		return err
+	}
 	logger := newLogger(slog.LevelInfo)
 	folder, err := openPublic(o.dataOptions)
 	if err != nil {
@@ -106,7 +112,7 @@ func runBuild(ctx context.Context, o buildOptions, stdout io.Writer) error {
 	}
 	bar := newProgress("rendered")
 	report, err := build.Run(ctx, db.DB, folder, build.Options{
-		Now: time.Now(), Every: o.Every, LogDelay: logDelay, Expand: output.Expand(o.Expand), Progress: bar.set, FreeHosts: free,
+		Now: time.Now(), Every: o.Every, LogDelay: logDelay, Expand: output.Expand(o.Expand), Key: key, Progress: bar.set, FreeHosts: free,
 		Site: render.Site{Title: o.Title, BaseURL: o.BaseURL, Contact: o.SiteContact, Sample: source != ""},
 	})
 	bar.finish()
