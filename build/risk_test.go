@@ -75,26 +75,6 @@ func TestModel(t *testing.T) {
 	}
 }
 
-func TestPercentile(t *testing.T) {
-	t.Parallel()
-	price := func(d site.Decimal) *site.Decimal { return &d }
-	four := []site.Decimal{"0.01", "0.02", "0.02", "0.5"}
-	for _, test := range []struct {
-		sorted []site.Decimal
-		price  *site.Decimal
-		want   float64 // -1 for null
-	}{
-		{nil, nil, -1}, {four, nil, -1}, {four[:1], price("0.01"), -1},
-		{four, price("0.01"), 0}, {four, price("0.02"), 33.33}, {four, price("0.5"), 100},
-		{[]site.Decimal{"1", "1"}, price("1"), 0},
-	} {
-		got := percentile(test.sorted, test.price)
-		if (got == nil) != (test.want < 0) || got != nil && *got != test.want {
-			t.Errorf("percentile of %v among %v is %v, want %v", test.price, test.sorted, got, test.want)
-		}
-	}
-}
-
 func TestLasting(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
