@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"math/big"
 	"math/bits"
 	"strconv"
@@ -92,10 +93,17 @@ func (m money) plus(o money) money {
 		m, o = o, m
 	}
 	if o.scale < m.scale && o.units != (amount{}) {
-		shift := amount{large: new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(m.scale-o.scale)), nil)}
-		o.units = o.units.times(shift)
+		o.units = amount{large: new(big.Int).Mul(o.units.int(), new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(m.scale-o.scale)), nil))}
 	}
 	return money{m.units.plus(o.units), m.scale}
+}
+
+func (m money) compare(o money) int {
+	if m.scale == o.scale && m.units.large == nil && o.units.large == nil {
+		return cmp.Compare(m.units.small, o.units.small)
+	}
+	a, b := m.plus(money{scale: o.scale}), o.plus(money{scale: m.scale})
+	return a.units.int().Cmp(b.units.int())
 }
 
 // String is the shortest exact decimal.

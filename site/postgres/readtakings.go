@@ -22,11 +22,7 @@ const (
 // Takings reads what the counted flows settled to recipients, and how much of them all is no trade between two. Its cost
 // is that of the windows, not of history; only a payee's series is as long as its days.
 func (r *Reader) Takings(ctx context.Context, now time.Time, recipients []Recipient, flows []CountedFlow) (*Takings, error) {
-	// Sums of a month's payers want memory more than a common query does, and a plan for as many rows as there are.
-	if _, err := r.tx.Exec(ctx, `SELECT set_config('work_mem', '96MB', true), set_config('plan_cache_mode', 'force_custom_plan', true)`); err != nil {
-		return nil, fmt.Errorf("read takings: %w", err)
-	}
-	t := takingsReader{Reader: r, today: now.UTC().Truncate(24 * time.Hour)}
+	t := takingsReader{Reader: r, today: now.UTC().Truncate(24 * time.Hour), services: map[int64]*ServiceTakings{}, named: map[uint64][]string{}}
 	t.month = t.today.AddDate(0, 0, 1-site.WindowDays["30d"])
 	for _, part := range []struct {
 		what string
@@ -35,16 +31,17 @@ func (r *Reader) Takings(ctx context.Context, now time.Time, recipients []Recipi
 		{"number flows", func(ctx context.Context) error { return t.numberFlows(ctx, flows) }},
 		{"number recipients", func(ctx context.Context) error { return t.numberRecipients(ctx, recipients) }},
 		{"sum days", t.readPayees},
-		{"count buyers", t.readBuyerDays},
-		{"rank buyers", t.readBuyers},
-		{"count amounts", t.readAmounts},
+		{"sum buyers", t.readBuyers},
 		{"sum self-payments", t.readWhole},
-		{"sum single payers", t.readSinglePayers},
 	} {
 		if err := part.read(ctx); err != nil {
 			return nil, fmt.Errorf("read takings: %s: %w", part.what, err)
 		}
 	}
+	for _, s := range t.services {
+		t.takings.Services = append(t.takings.Services, *s)
+	}
+	slices.SortFunc(t.takings.Services, func(a, b ServiceTakings) int { return cmp.Compare(a.ServiceID, b.ServiceID) })
 	return &t.takings, nil
 }
 
@@ -54,11 +51,12 @@ type takingsReader struct {
 	takings      Takings
 
 	flows    map[int32]numberedFlow
-	networks []string // by the number that a flow has for its own
-	flowArgs []any    // numbers, networks' numbers and units of the flows, for SQL
+	networks []string            // by the number that a flow has for its own
+	named    map[uint64][]string // networks by the bits of their numbers
+	flowArgs []any               // numbers and units of the flows, for SQL
 
-	payees        map[place]bool
-	recipientArgs []any // services, payees, networks' numbers and last days, for SQL
+	shares   map[place][]share
+	services map[int64]*ServiceTakings
 }
 
 type numberedFlow struct {
@@ -91,7 +89,6 @@ func (t *takingsReader) numberFlows(ctx context.Context, counted []CountedFlow) 
 	}
 	t.flows = map[int32]numberedFlow{}
 	var ids []int32
-	var networks []int16
 	var texts []string
 	var id int32
 	var n name
@@ -106,10 +103,10 @@ func (t *takingsReader) numberFlows(ctx context.Context, counted []CountedFlow) 
 		}
 		network, _ := slices.BinarySearch(t.networks, n.network)
 		t.flows[id] = numberedFlow{n.facilitator, int16(network), unit}
-		ids, networks, texts = append(ids, id), append(networks, int16(network)), append(texts, text)
+		ids, texts = append(ids, id), append(texts, text)
 		return nil
 	})
-	t.flowArgs = []any{ids, networks, texts}
+	t.flowArgs = []any{ids, texts}
 	return err
 }
 
@@ -123,45 +120,38 @@ func (t *takingsReader) numberRecipients(ctx context.Context, recipients []Recip
 	if err := readAccounts(ctx, t.tx, slices.Compact(addresses), accounts); err != nil {
 		return err
 	}
-	type key struct {
-		service int64
-		place
-	}
-	last := make(map[key]*time.Time, len(recipients))
-	t.payees = make(map[place]bool, len(recipients))
+	t.shares = make(map[place][]share, len(recipients))
 	for _, r := range recipients {
 		payee, paid := accounts[r.Address]
 		network, counts := slices.BinarySearch(t.networks, r.Network)
 		if !paid || !counts {
 			continue
 		}
-		k := key{r.ServiceID, place{payee, int16(network)}}
-		t.payees[k.place] = true
-		if until, twice := last[k]; !twice || until != nil && (r.Until == nil || r.Until.After(*until)) {
-			last[k] = r.Until
+		until := int32(forever)
+		if r.Until != nil {
+			until = dayNumber(*r.Until)
+		}
+		k := place{payee, int16(network)}
+		if i := slices.IndexFunc(t.shares[k], func(s share) bool { return s.service == r.ServiceID }); i >= 0 {
+			t.shares[k][i].until = max(t.shares[k][i].until, until)
+		} else {
+			t.shares[k] = append(t.shares[k], share{r.ServiceID, until})
 		}
 	}
-	var services, payees []int64
-	var networks []int16
-	var untils []*time.Time
-	for k, until := range last {
-		services, payees, networks, untils = append(services, k.service), append(payees, k.payee), append(networks, k.network), append(untils, until)
-	}
-	t.recipientArgs = []any{services, payees, networks, untils}
 	return nil
 }
 
 // readPayees reads the days of each payee, every flow's by itself, in arrays: rows cost more than what they hold.
 func (t *takingsReader) readPayees(ctx context.Context) error {
-	ids := make([]int64, 0, len(t.payees))
-	for p := range t.payees {
+	ids := make([]int64, 0, len(t.shares))
+	for p := range t.shares {
 		ids = append(ids, p.payee)
 	}
 	slices.Sort(ids)
 	rows, err := t.tx.Query(ctx, `
-		SELECT d.payee_id, a.address, d.flow_id, d.days, d.counts, d.amounts, d.first_at, d.last_at FROM (
+		SELECT d.payee_id, a.address, d.flow_id, d.days, d.counts, d.amounts, d.lasts, d.first_at FROM (
 			SELECT payee_id, flow_id, array_agg(day - date '1970-01-01') AS days, array_agg(settlements) AS counts, array_agg(amount::text) AS amounts,
-				min(first_at) AS first_at, max(last_at) AS last_at
+				array_agg(last_at) AS lasts, min(first_at) AS first_at
 			FROM (
 				SELECT * FROM payee_days WHERE payee_id = ANY($1) AND flow_id = ANY($2) AND day <= $3 ORDER BY payee_id, flow_id, day
 			) p GROUP BY payee_id, flow_id
@@ -175,10 +165,10 @@ func (t *takingsReader) readPayees(ctx context.Context) error {
 	var id int64
 	var flow int32
 	var address string
-	_, err = pgx.ForEachRow(rows, []any{&id, &address, &flow, &d.days, &d.counts, &d.amounts, &d.first, &d.last}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&id, &address, &flow, &d.days, &d.counts, &d.amounts, &d.lasts, &d.first}, func() error {
 		d.flow = t.flows[flow]
 		p := place{id, d.flow.network}
-		if !t.payees[p] {
+		if t.shares[p] == nil {
 			return nil
 		}
 		n, known := at[p]
@@ -187,7 +177,7 @@ func (t *takingsReader) readPayees(ctx context.Context) error {
 			at[p] = n
 			all = append(all, payeeSums{facts: PayeeFacts{Network: t.networks[p.network], Address: address}})
 		}
-		return all[n].add(d, int32(t.month.Unix()/86400))
+		return all[n].add(d)
 	})
 	if err != nil {
 		return err
@@ -204,47 +194,31 @@ func (t *takingsReader) readPayees(ctx context.Context) error {
 
 // flowDays is what one flow settled to a payee, by days since 1970.
 type flowDays struct {
-	flow        numberedFlow
-	days        []int32
-	counts      []int64
-	amounts     []string
-	first, last time.Time
+	flow    numberedFlow
+	days    []int32
+	counts  []int64
+	amounts []string
+	lasts   []time.Time
+	first   time.Time
 }
 
 // payeeSums collects a payee's flows.
 type payeeSums struct {
 	facts PayeeFacts
 	days  []daySum
-	via   map[string]*viaSum
 }
 
 type daySum struct {
-	day   int32
-	n     int64
-	value money
+	day         int32
+	facilitator string
+	n           int64
+	value       money
+	last        time.Time
 }
 
-type viaSum struct {
-	month, all struct {
-		n     int64
-		value money
-	}
-}
-
-func (p *payeeSums) add(d flowDays, month int32) error {
+func (p *payeeSums) add(d flowDays) error {
 	if p.facts.FirstAt.IsZero() || d.first.Before(p.facts.FirstAt) {
 		p.facts.FirstAt = d.first
-	}
-	if d.last.After(p.facts.LastAt) {
-		p.facts.LastAt = d.last
-	}
-	if p.via == nil {
-		p.via = map[string]*viaSum{}
-	}
-	via := p.via[d.flow.facilitator]
-	if via == nil {
-		via = &viaSum{}
-		p.via[d.flow.facilitator] = via
 	}
 	sorted := len(p.days) == 0
 	p.days = slices.Grow(p.days, len(d.days))
@@ -253,147 +227,51 @@ func (p *payeeSums) add(d flowDays, month int32) error {
 		if !ok {
 			return fmt.Errorf("sum %.80q is no integer", d.amounts[i])
 		}
-		value := d.flow.unit.times(a)
-		p.days = append(p.days, daySum{day, d.counts[i], value})
-		via.all.n, via.all.value = via.all.n+d.counts[i], via.all.value.plus(value)
-		if day >= month {
-			via.month.n, via.month.value = via.month.n+d.counts[i], via.month.value.plus(value)
+		if d.lasts[i].After(p.facts.LastAt) {
+			p.facts.LastAt = d.lasts[i]
 		}
+		p.days = append(p.days, daySum{day, d.flow.facilitator, d.counts[i], d.flow.unit.times(a), d.lasts[i]})
 	}
-	if sorted {
-		return nil
+	if !sorted {
+		p.merge()
 	}
-	slices.SortStableFunc(p.days, func(a, b daySum) int { return cmp.Compare(a.day, b.day) })
+	return nil
+}
+
+// merge sums what came through one facilitator on one day in several tokens.
+func (p *payeeSums) merge() {
+	slices.SortStableFunc(p.days, func(a, b daySum) int {
+		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.facilitator, b.facilitator))
+	})
 	merged := p.days[:0]
 	for _, s := range p.days {
-		if n := len(merged); n > 0 && merged[n-1].day == s.day {
-			merged[n-1].n += s.n
-			merged[n-1].value = merged[n-1].value.plus(s.value)
-		} else {
+		n := len(merged) - 1
+		if n < 0 || merged[n].day != s.day || merged[n].facilitator != s.facilitator {
 			merged = append(merged, s)
+			continue
+		}
+		merged[n].n += s.n
+		merged[n].value = merged[n].value.plus(s.value)
+		if s.last.After(merged[n].last) {
+			merged[n].last = s.last
 		}
 	}
 	p.days = merged
-	return nil
 }
 
 func (p *payeeSums) finish() PayeeFacts {
 	f := p.facts
 	f.Days = make([]TakingDay, len(p.days))
 	for i, s := range p.days {
-		f.Days[i] = TakingDay{dayTime(s.day), s.n, s.value.String()}
+		f.Days[i] = TakingDay{dayTime(s.day), s.facilitator, s.n, s.value.String(), s.last}
 	}
-	for facilitator, v := range p.via {
-		f.Via = append(f.Via, TakingVia{facilitator, v.month.n, v.all.n, v.month.value.String(), v.all.value.String()})
-	}
-	slices.SortFunc(f.Via, func(a, b TakingVia) int { return cmp.Compare(a.Facilitator, b.Facilitator) })
-	p.days, p.via = nil, nil
+	p.days = nil
 	return f
-}
-
-// counted are the flows that count and whose each recipient is, from which day to which: $1-$3, $4-$7, $8 and $9.
-const counted = `
-	WITH f AS MATERIALIZED (
-		SELECT * FROM unnest($1::integer[], $2::smallint[], $3::text[]::numeric[]) f (flow_id, network, unit)
-	), r AS MATERIALIZED (
-		SELECT * FROM unnest($4::bigint[], $5::bigint[], $6::smallint[], $7::date[]) r (service_id, payee_id, network, until)
-	)`
-
-// ofService joins a roll-up by payee to the services that its rows are of.
-const ofService = ` d JOIN f ON f.flow_id = d.flow_id JOIN r ON r.payee_id = d.payee_id AND r.network = f.network
-	WHERE d.day >= $8 AND d.day <= $9 AND (r.until IS NULL OR d.day <= r.until)`
-
-func (t *takingsReader) query(ctx context.Context, since time.Time, sql string) (pgx.Rows, error) {
-	return t.tx.Query(ctx, counted+sql, slices.Concat(t.flowArgs, t.recipientArgs, []any{since, t.today})...)
-}
-
-// service is the place of a service's facts, which come by id.
-func (t *takingsReader) service(id int64) *ServiceTakings {
-	list := &t.takings.Services
-	n, known := slices.BinarySearchFunc(*list, id, func(s ServiceTakings, id int64) int { return cmp.Compare(s.ServiceID, id) })
-	if !known {
-		*list = slices.Insert(*list, n, ServiceTakings{ServiceID: id})
-	}
-	return &(*list)[n]
-}
-
-// readBuyerDays goes first over services: whoever has anything else in the window has a buyer in it.
-func (t *takingsReader) readBuyerDays(ctx context.Context) error {
-	rows, err := t.query(ctx, t.today.AddDate(0, 0, 1-site.WindowDays["90d"]), `
-		SELECT service_id, day::timestamptz, count(*) FROM (SELECT DISTINCT r.service_id, d.day, d.payer_id FROM payer_days`+ofService+`) b
-		GROUP BY service_id, day ORDER BY service_id, day`)
-	if err != nil {
-		return err
-	}
-	var id int64
-	var d BuyerDay
-	_, err = pgx.ForEachRow(rows, []any{&id, &d.Day, &d.Buyers}, func() error {
-		s := t.service(id)
-		s.BuyerDays = append(s.BuyerDays, d)
-		return nil
-	})
-	return err
-}
-
-func (t *takingsReader) readBuyers(ctx context.Context) error {
-	// Those who share the last place are told apart by address, and cut off once they are all here.
-	rows, err := t.query(ctx, t.month, `
-		, b AS (
-			SELECT r.service_id, d.payer_id, sum(d.settlements)::bigint AS n, sum(d.amount * f.unit) AS usd, min(d.day) AS first, max(d.day) AS last,
-				bit_or(1::bigint << f.network) AS networks
-			FROM payer_days`+ofService+` GROUP BY 1, 2
-		), ranked AS (
-			SELECT *, count(*) OVER (PARTITION BY service_id) AS buyers, rank() OVER (PARTITION BY service_id ORDER BY usd DESC) AS place FROM b
-		)
-		SELECT service_id, buyers, a.address, n, trim_scale(usd)::text, first::timestamptz, last::timestamptz, networks
-		FROM ranked JOIN accounts a ON a.id = payer_id WHERE place <= `+fmt.Sprint(maxBuyers)+`
-		ORDER BY service_id, usd DESC, a.address COLLATE "C"`)
-	if err != nil {
-		return err
-	}
-	var id, buyers, networks int64
-	var b BuyerFacts
-	_, err = pgx.ForEachRow(rows, []any{&id, &buyers, &b.Address, &b.Settlements30d, &b.USD30d, &b.FirstDay, &b.LastDay, &networks}, func() error {
-		s := t.service(id)
-		s.Buyers30d = buyers
-		if len(s.TopUSD) < largestBuyers {
-			s.TopUSD = append(s.TopUSD, b.USD30d)
-		}
-		if len(s.TopBuyers) < maxBuyers {
-			b.Networks = nil
-			for n, name := range t.networks {
-				if networks&(1<<n) != 0 {
-					b.Networks = append(b.Networks, name)
-				}
-			}
-			s.TopBuyers = append(s.TopBuyers, b)
-		}
-		return nil
-	})
-	return err
-}
-
-func (t *takingsReader) readAmounts(ctx context.Context) error {
-	rows, err := t.query(ctx, t.month, `
-		SELECT service_id, trim_scale(usd)::text, n FROM (
-			SELECT r.service_id, d.amount * f.unit AS usd, sum(d.settlements)::bigint AS n FROM amount_days`+ofService+` GROUP BY 1, 2
-		) a ORDER BY service_id, usd`)
-	if err != nil {
-		return err
-	}
-	var id int64
-	var a AmountCount
-	_, err = pgx.ForEachRow(rows, []any{&id, &a.USD, &a.Settlements}, func() error {
-		s := t.service(id)
-		s.Amounts = append(s.Amounts, a)
-		return nil
-	})
-	return err
 }
 
 const countedFlows = `
 	WITH f AS MATERIALIZED (
-		SELECT * FROM unnest($1::integer[], $2::smallint[], $3::text[]::numeric[]) f (flow_id, network, unit)
+		SELECT * FROM unnest($1::integer[], $2::text[]::numeric[]) f (flow_id, unit)
 	)`
 
 func (t *takingsReader) readWhole(ctx context.Context) error {
@@ -401,21 +279,6 @@ func (t *takingsReader) readWhole(ctx context.Context) error {
 	return t.tx.QueryRow(ctx, countedFlows+`
 		SELECT coalesce(trim_scale(sum(d.amount * f.unit))::text, '0'), coalesce(sum(d.settlements), 0)::bigint,
 			coalesce(trim_scale(sum(d.self_amount * f.unit))::text, '0'), coalesce(sum(d.self_settlements), 0)::bigint
-		FROM f JOIN flow_days d ON d.flow_id = f.flow_id WHERE d.day >= $4 AND d.day <= $5`,
+		FROM f JOIN flow_days d ON d.flow_id = f.flow_id WHERE d.day >= $3 AND d.day <= $4`,
 		slices.Concat(t.flowArgs, []any{t.month, t.today})...).Scan(&q.USD30d, &q.Settlements30d, &q.SelfUSD30d, &q.SelfSettlements30d)
-}
-
-// readSinglePayers looks at all payees, also those that nobody lists. What they paid themselves is told apart from it.
-func (t *takingsReader) readSinglePayers(ctx context.Context) error {
-	q := &t.takings.Whole
-	return t.tx.QueryRow(ctx, countedFlows+`
-		, pairs AS (
-			SELECT d.payee_id, f.network, sum(d.settlements) AS n, sum(d.amount * f.unit) AS usd
-			FROM payer_days d JOIN f ON f.flow_id = d.flow_id
-			WHERE d.day >= $4 AND d.day <= $5 AND d.payer_id <> d.payee_id GROUP BY d.payee_id, f.network, d.payer_id
-		), single AS (
-			SELECT sum(n) AS n, sum(usd) AS usd FROM pairs GROUP BY payee_id, network HAVING sum(n) >= `+fmt.Sprint(minSettlements)+` AND sum(usd) > 0 AND max(usd) >= 0.9 * sum(usd)
-		)
-		SELECT coalesce(trim_scale(sum(usd))::text, '0'), coalesce(sum(n), 0)::bigint FROM single`,
-		slices.Concat(t.flowArgs, []any{t.month, t.today})...).Scan(&q.SinglePayerUSD30d, &q.SinglePayerSettlements30d)
 }

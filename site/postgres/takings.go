@@ -25,33 +25,17 @@ type Takings struct {
 // PayeeFacts is what one address received.
 type PayeeFacts struct {
 	Network, Address string
-	Days             []TakingDay  // all, oldest first
-	Via              []TakingVia  // by facilitator
-	Parts            []TakingPart // the same days by facilitator: by day, then facilitator. The builder cuts and divides these
+	Days             []TakingDay // all, oldest first, then by facilitator
 	FirstAt, LastAt  time.Time
 }
 
-// TakingPart is what came through one facilitator on a UTC day.
-type TakingPart struct {
+// TakingDay sums what came through one facilitator on a UTC day.
+type TakingDay struct {
 	Day         time.Time
 	Facilitator string
 	Settlements int64
 	USD         string
 	LastAt      time.Time
-}
-
-// TakingDay sums a UTC day.
-type TakingDay struct {
-	Day         time.Time
-	Settlements int64
-	USD         string
-}
-
-// TakingVia is what came through one facilitator.
-type TakingVia struct {
-	Facilitator                    string
-	Settlements30d, SettlementsAll int64
-	USD30d, USDAll                 string
 }
 
 // ServiceTakings is who paid a service, over all its recipients and networks. A buyer is an address, on whatever network.

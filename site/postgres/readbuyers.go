@@ -1,0 +1,370 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tollbook/site"
+)
+
+// buyers sums who paid whom, day by day: rows come once, by simple scans of the windows' days, and are summed here, where
+// numbers are cheaper than in the database.
+type buyers struct {
+	*takingsReader
+	services map[place][]share
+	paid     map[pair]*paid            // over the month, of every payee
+	cut      map[servicePayer]*paid    // of recipients that stop being the service's within the month
+	days     map[servicePayer]struct{} // who bought of a service, on the day that is being read
+	amounts  map[int64]map[priceKey]int64
+}
+
+// share is a service that a recipient is of, up to a day since 1970.
+type share struct {
+	service int64
+	until   int32
+}
+
+type pair struct {
+	place
+	payer int64
+}
+
+type paid struct {
+	n           int64
+	value       money
+	first, last int32
+	networks    uint64 // a bit for each
+}
+
+func (p *paid) add(n int64, value money, first, last int32, networks uint64) {
+	if p.n == 0 || first < p.first {
+		p.first = first
+	}
+	p.last = max(p.last, last)
+	p.n += n
+	p.value = p.value.plus(value)
+	p.networks |= networks
+}
+
+func sumOf[K comparable](sums map[K]*paid, k K) *paid {
+	p := sums[k]
+	if p == nil {
+		p = &paid{}
+		sums[k] = p
+	}
+	return p
+}
+
+type servicePayer struct{ service, payer int64 }
+
+// priceKey is an amount, by itself while it fits a word.
+type priceKey struct {
+	small uint64
+	scale int
+	large string
+}
+
+const forever = 1<<31 - 1
+
+func dayNumber(t time.Time) int32 { return int32(floorDiv(t.Unix(), 86400)) }
+
+// readBuyers fills what Takings says of services, and of payees that have one payer.
+func (t *takingsReader) readBuyers(ctx context.Context) error {
+	b := buyers{takingsReader: t, services: t.shares, paid: map[pair]*paid{}, cut: map[servicePayer]*paid{}, days: map[servicePayer]struct{}{}, amounts: map[int64]map[priceKey]int64{}}
+	today := dayNumber(t.today)
+	for day := today + 1 - int32(site.WindowDays["90d"]); day <= today; day++ {
+		if err := b.readDay(ctx, day); err != nil {
+			return err
+		}
+	}
+	for day := dayNumber(t.month); day <= today; day++ {
+		if err := b.readPrices(ctx, day); err != nil {
+			return err
+		}
+	}
+	b.finishPrices()
+	b.findSinglePayers()
+	return b.rank(ctx)
+}
+
+// wide is an integer as two columns: a word, and text where none holds it.
+const wide = `CASE WHEN amount < 9223372036854775807 THEN amount::bigint ELSE 0 END, CASE WHEN amount >= 9223372036854775807 THEN amount::text ELSE '' END`
+
+func wideAmount(small int64, large string) amount {
+	if large == "" {
+		return amount{small: uint64(small)}
+	}
+	a, _ := parseAmount(large) // the database writes integers
+	return a
+}
+
+func (b *buyers) readDay(ctx context.Context, day int32) error {
+	inMonth := day >= dayNumber(b.month)
+	rows, err := b.tx.Query(ctx, `SELECT flow_id, payee_id, payer_id, settlements, `+wide+` FROM payer_days WHERE day = $1`, dayTime(day))
+	if err != nil {
+		return err
+	}
+	var flow int32
+	var payee, payer, n, small int64
+	var large string
+	_, err = pgx.ForEachRow(rows, []any{&flow, &payee, &payer, &n, &small, &large}, func() error {
+		f, counts := b.flows[flow]
+		if !counts {
+			return nil
+		}
+		at := place{payee, f.network}
+		shares := b.services[at]
+		for _, s := range shares {
+			if day <= s.until {
+				b.days[servicePayer{s.service, payer}] = struct{}{}
+			}
+		}
+		if !inMonth {
+			return nil
+		}
+		value := f.unit.times(wideAmount(small, large))
+		sumOf(b.paid, pair{at, payer}).add(n, value, day, day, 1<<f.network)
+		for _, s := range shares {
+			if s.until != forever && day <= s.until {
+				sumOf(b.cut, servicePayer{s.service, payer}).add(n, value, day, day, 1<<f.network)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	counts := map[int64]int64{}
+	for k := range b.days {
+		counts[k.service]++
+	}
+	for service, n := range counts {
+		s := b.service(service)
+		s.BuyerDays = append(s.BuyerDays, BuyerDay{dayTime(day), n})
+	}
+	clear(b.days)
+	return nil
+}
+
+// service is the place of a service's takings.
+func (t *takingsReader) service(id int64) *ServiceTakings {
+	s := t.services[id]
+	if s == nil {
+		s = &ServiceTakings{ServiceID: id}
+		t.services[id] = s
+	}
+	return s
+}
+
+func (b *buyers) readPrices(ctx context.Context, day int32) error {
+	rows, err := b.tx.Query(ctx, `SELECT flow_id, payee_id, settlements, `+wide+` FROM amount_days WHERE day = $1`, dayTime(day))
+	if err != nil {
+		return err
+	}
+	var flow int32
+	var payee, n, small int64
+	var large string
+	_, err = pgx.ForEachRow(rows, []any{&flow, &payee, &n, &small, &large}, func() error {
+		f, counts := b.flows[flow]
+		if !counts {
+			return nil
+		}
+		for _, s := range b.services[place{payee, f.network}] {
+			if day > s.until {
+				continue
+			}
+			value := f.unit.times(wideAmount(small, large))
+			k := priceKey{value.units.small, value.scale, ""}
+			if value.units.large != nil {
+				k = priceKey{0, value.scale, value.units.String()}
+			}
+			if b.amounts[s.service] == nil {
+				b.amounts[s.service] = map[priceKey]int64{}
+			}
+			b.amounts[s.service][k] += n
+		}
+		return nil
+	})
+	return err
+}
+
+func (b *buyers) finishPrices() {
+	type price struct {
+		value money
+		n     int64
+	}
+	for id, counts := range b.amounts {
+		list := make([]price, 0, len(counts))
+		for k, n := range counts {
+			units := amount{small: k.small}
+			if k.large != "" {
+				units, _ = parseAmount(k.large)
+			}
+			list = append(list, price{money{units, k.scale}, n})
+		}
+		slices.SortFunc(list, func(a, b price) int { return a.value.compare(b.value) })
+		s := b.service(id)
+		for i, p := range list {
+			if i > 0 && list[i-1].value.compare(p.value) == 0 { // of tokens with other decimals
+				s.Amounts[len(s.Amounts)-1].Settlements += p.n
+			} else {
+				s.Amounts = append(s.Amounts, AmountCount{p.value.String(), p.n})
+			}
+		}
+	}
+}
+
+// findSinglePayers looks at all payees, also those that nobody lists. What they paid themselves is told apart from it.
+func (b *buyers) findSinglePayers() {
+	type received struct {
+		n          int64
+		value, top money
+	}
+	payees := map[place]*received{}
+	for k, p := range b.paid {
+		if k.payer == k.payee {
+			continue
+		}
+		r := payees[k.place]
+		if r == nil {
+			r = &received{}
+			payees[k.place] = r
+		}
+		r.n += p.n
+		r.value = r.value.plus(p.value)
+		if p.value.compare(r.top) > 0 {
+			r.top = p.value
+		}
+	}
+	var n int64
+	var value money
+	for _, r := range payees {
+		if r.n >= minSettlements && r.top.compare(money{}) > 0 && tenfold(r.top, 10).compare(tenfold(r.value, 9)) >= 0 {
+			n += r.n
+			value = value.plus(r.value)
+		}
+	}
+	b.takings.Whole.SinglePayerSettlements30d, b.takings.Whole.SinglePayerUSD30d = n, value.String()
+}
+
+func tenfold(m money, by uint64) money { return m.times(amount{small: by}) }
+
+// bought is one buyer of a service.
+type bought struct {
+	payer   int64
+	address string
+	paid
+}
+
+// rank sorts the month's buyers of each service. Only of those who might be among the first are addresses read: all that
+// share the last place, since addresses tell them apart.
+func (b *buyers) rank(ctx context.Context) error {
+	lists := map[int64][]bought{}
+	recipients := map[int64]int{} // of a service: with several, a buyer can come more than once
+	for _, shares := range b.services {
+		for _, s := range shares {
+			recipients[s.service]++
+		}
+	}
+	for k, p := range b.paid {
+		for _, s := range b.services[k.place] {
+			if s.until == forever {
+				lists[s.service] = append(lists[s.service], bought{payer: k.payer, paid: *p})
+			}
+		}
+	}
+	for k, p := range b.cut {
+		lists[k.service] = append(lists[k.service], bought{payer: k.payer, paid: *p})
+	}
+	for service, n := range recipients {
+		if n > 1 && len(lists[service]) > 0 {
+			lists[service] = mergeBuyers(lists[service])
+		}
+	}
+	addresses := map[int64]string{}
+	for service, list := range lists {
+		slices.SortFunc(list, func(a, b bought) int { return b.value.compare(a.value) })
+		s := b.service(service)
+		s.Buyers30d = int64(len(list))
+		for i := range min(largestBuyers, len(list)) {
+			s.TopUSD = append(s.TopUSD, list[i].value.String())
+		}
+		for len(list) > maxBuyers && list[len(list)-1].value.compare(list[maxBuyers-1].value) < 0 {
+			list = list[:len(list)-1]
+		}
+		for i := range list {
+			addresses[list[i].payer] = ""
+		}
+		lists[service] = list
+	}
+	if err := b.readAddresses(ctx, addresses); err != nil {
+		return err
+	}
+	for service, list := range lists {
+		for i := range list {
+			list[i].address = addresses[list[i].payer]
+		}
+		slices.SortFunc(list, func(a, b bought) int { return cmp.Or(b.value.compare(a.value), cmp.Compare(a.address, b.address)) })
+		s := b.service(service)
+		s.TopBuyers = make([]BuyerFacts, min(len(list), maxBuyers))
+		for i := range s.TopBuyers {
+			p := &list[i]
+			s.TopBuyers[i] = BuyerFacts{p.address, b.names(p.networks), p.n, p.value.String(), dayTime(p.first), dayTime(p.last)}
+		}
+	}
+	return nil
+}
+
+// mergeBuyers makes one of a buyer's entries.
+func mergeBuyers(list []bought) []bought {
+	slices.SortFunc(list, func(a, b bought) int { return cmp.Compare(a.payer, b.payer) })
+	merged := list[:0]
+	for _, p := range list {
+		if n := len(merged); n > 0 && merged[n-1].payer == p.payer {
+			merged[n-1].add(p.n, p.value, p.first, p.last, p.networks)
+		} else {
+			merged = append(merged, p)
+		}
+	}
+	return merged
+}
+
+// names are the networks of a word's bits; equal words share them.
+func (t *takingsReader) names(networks uint64) []string {
+	if list, known := t.named[networks]; known {
+		return list
+	}
+	var list []string
+	for n, name := range t.networks {
+		if networks&(1<<n) != 0 {
+			list = append(list, name)
+		}
+	}
+	t.named[networks] = list
+	return list
+}
+
+// readAddresses reads accounts' addresses in the order of their numbers, some at a time.
+func (t *takingsReader) readAddresses(ctx context.Context, into map[int64]string) error {
+	ids := make([]int64, 0, len(into))
+	for id := range into {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	for part := range slices.Chunk(ids, 20_000) {
+		rows, err := t.tx.Query(ctx, `SELECT id, address FROM accounts WHERE id = ANY($1)`, part)
+		if err != nil {
+			return err
+		}
+		var id int64
+		var address string
+		if _, err := pgx.ForEachRow(rows, []any{&id, &address}, func() error { into[id] = address; return nil }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
