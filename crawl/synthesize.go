@@ -161,6 +161,9 @@ func (q *questions) refuse(ctx context.Context, s *postgres.ServiceFacts, questi
 	}
 	q.count(reason, unanswered)
 	q.c.o.Logger.LogAttrs(ctx, slog.LevelWarn, "synthesis", slog.String("service", s.Slug), slog.Bool("kept", false), slog.Any("error", why))
+	if reason == model.NoSchema {
+		return q.c.db.ReleaseQuestion(ctx, s.ID) // the client asks without one from now on
+	}
 	return q.c.db.KeepSynthesisFailure(ctx, s.ID, question, reason, now, notBefore)
 }
 

@@ -341,6 +341,21 @@ func TestSynthesizeGivesUp(t *testing.T) {
 	}
 }
 
+// TestSynthesizeWithoutSchema: an endpoint that takes no schema is asked again without one in the same round, and both
+// requests are questions of the day.
+func TestSynthesizeWithoutSchema(t *testing.T) {
+	t.Parallel()
+	a := newAsker(t, func(q modeltest.Request) modeltest.Reply {
+		if q.ResponseFormat != nil {
+			return modeltest.Reply{Status: 400, Body: []byte(`{"error":{"message":"'response_format' is not supported"}}`)}
+		}
+		return modeltest.Reply{Content: answerWith("", nil, 0)}
+	}, "acme")
+	if diff := cmp.Diff(Synthesized{Asked: 2, Kept: 1, Refused: map[string]int{"no-schema": 1}}, synthesize(t, a.crawler(t, 2, 0))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // TestSynthesizeWaits: a service is not asked about before it was visited and its site looked at, unless that takes an hour.
 func TestSynthesizeWaits(t *testing.T) {
 	t.Parallel()

@@ -112,7 +112,8 @@ func (c *Client) Ask(ctx context.Context, instructions, document, name string, s
 		Model:    c.model,
 		Messages: []openai.ChatCompletionMessageParamUnion{openai.SystemMessage(instructions), openai.UserMessage(document)},
 	}
-	if !c.plain.Load() {
+	strict := !c.plain.Load()
+	if strict {
 		p.ResponseFormat.OfJSONSchema = &shared.ResponseFormatJSONSchemaParam{
 			JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{Name: name, Strict: param.NewOpt(true), Schema: schema},
 		}
@@ -122,7 +123,7 @@ func (c *Client) Ask(ctx context.Context, instructions, document, name string, s
 		if ctx.Err() != nil {
 			return "", ctx.Err()
 		}
-		return "", c.fault(err, limited.Err() != nil)
+		return "", c.fault(err, strict, limited.Err() != nil)
 	}
 	if got == nil || len(got.Choices) != 1 {
 		return "", &Fault{Reason: NoAnswer}
@@ -142,8 +143,8 @@ func (c *Client) Ask(ctx context.Context, instructions, document, name string, s
 // codes are error codes of endpoints that are fit to be logged.
 var codes = regexp.MustCompile(`^[a-z][a-z_]{1,40}$`)
 
-// fault says what an error of the request is, without a word of what was received: it could repeat the key.
-func (c *Client) fault(err error, timedOut bool) *Fault {
+// fault says what an error of the request, with a schema if strict, is: without a word of what was received: it could repeat the key.
+func (c *Client) fault(err error, strict, timedOut bool) *Fault {
 	var answered *openai.Error
 	switch {
 	case errors.Is(err, errTooLarge):
@@ -165,8 +166,9 @@ func (c *Client) fault(err error, timedOut bool) *Fault {
 	switch answered.StatusCode {
 	case http.StatusBadRequest, http.StatusUnprocessableEntity:
 		about := answered.Message + answered.Param
-		if (strings.Contains(about, "response_format") || strings.Contains(about, "json_schema")) && c.plain.CompareAndSwap(false, true) {
-			return &Fault{Reason: NoSchema}
+		if strict && (strings.Contains(about, "response_format") || strings.Contains(about, "json_schema")) {
+			c.plain.Store(true)
+			return &Fault{Reason: NoSchema, Ours: true}
 		}
 		f.Ours = true
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusPaymentRequired:

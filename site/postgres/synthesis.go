@@ -189,6 +189,14 @@ func (db *DB) KeepSynthesis(ctx context.Context, serviceID int64, s SynthesisFac
 	return nil
 }
 
+// ReleaseQuestion gives a question back that was asked in vain for a reason that is gone: it may be taken at once.
+func (db *DB) ReleaseQuestion(ctx context.Context, serviceID int64) error {
+	if _, err := db.pool.Exec(ctx, `UPDATE synthesis_inputs SET ask_at = NULL WHERE service_id = $1`, serviceID); err != nil {
+		return fmt.Errorf("release the question of service %d: %w", serviceID, err)
+	}
+	return nil
+}
+
 // Of a question that failed: the first pause, doubled by each further failure, and the longest.
 const (
 	failurePause = 15 * time.Minute
