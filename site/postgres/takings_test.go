@@ -1,0 +1,257 @@
+package postgres_test
+
+import (
+	"cmp"
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"tollbook/site/postgres"
+)
+
+// trades are n settlements of four months before start: some payees have many payers, one has a single one, some pay
+// themselves, prices tie.
+func trades(n int) []postgres.Settlement {
+	r := rand.New(rand.NewPCG(1, 402))
+	list := make([]postgres.Settlement, n)
+	for i := range list {
+		at := start.Add(-time.Duration(r.Int64N(int64(120 * 24 * time.Hour)))).Truncate(time.Second)
+		payee := r.IntN(6)
+		payer := r.IntN(150)
+		switch {
+		case payee == 0 && r.IntN(50) > 0:
+			payer = 7
+		case payee == 1 && r.IntN(4) == 0:
+			payer = 1001
+		}
+		list[i] = postgres.Settlement{
+			Network: []string{base, "eip155:137"}[r.IntN(2)], Block: at.Unix() / 2, Time: at, Transaction: fmt.Sprintf("0x%064x", i), Method: "eip3009",
+			Facilitator: []string{"acme", "bolt", "cove"}[r.IntN(3)], Settler: "0xs", Token: []string{"usdc", "usdc", "wide"}[r.IntN(3)],
+			Payer: fmt.Sprintf("0xa%d", payer), Payee: fmt.Sprintf("0xa%d", 1000+payee), Amount: []string{"0", "10000", "2500000", "10000"}[r.IntN(4)],
+		}
+		if list[i].Token == "wide" {
+			list[i].Amount += "000000000000"
+		}
+	}
+	return list
+}
+
+// decimal is the shortest exact text of a sum.
+func decimal(r *big.Rat) string {
+	return strings.TrimRight(strings.TrimRight(r.FloatString(40), "0"), ".")
+}
+
+// What Takings says is what going through all settlements by hand says.
+func TestTakings(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	if _, err := db.ImportFacilitators(t.Context(), []postgres.Facilitator{facilitator("acme"), facilitator("bolt"), facilitator("cove")}); err != nil {
+		t.Fatal(err)
+	}
+	list := trades(6000)
+	if n, err := db.RecordSettlements(t.Context(), list); err != nil || n != int64(len(list)) {
+		t.Fatalf("%d recorded, error %v", n, err)
+	}
+	day := func(back int) *time.Time {
+		d := start.Truncate(24*time.Hour).AddDate(0, 0, -back)
+		return &d
+	}
+	recipients := []postgres.Recipient{
+		{ServiceID: 1, Network: base, Address: "0xa1000"},
+		{ServiceID: 2, Network: base, Address: "0xa1001"}, {ServiceID: 2, Network: "eip155:137", Address: "0xa1001"}, {ServiceID: 2, Network: "eip155:137", Address: "0xa1002"},
+		{ServiceID: 3, Network: base, Address: "0xa1001"}, // shared
+		{ServiceID: 4, Network: base, Address: "0xa1003", Until: day(12)}, {ServiceID: 4, Network: "eip155:137", Address: "0xa1003"},
+		{ServiceID: 5, Network: base, Address: "0xa1004", Until: day(12)}, {ServiceID: 5, Network: base, Address: "0xa1004", Until: day(5)}, // the later word holds
+		{ServiceID: 6, Network: base, Address: "0xa1004", Until: day(40)}, {ServiceID: 6, Network: base, Address: "0xa1003", Until: day(200)},
+		{ServiceID: 7, Network: base, Address: "0xnobody"}, {ServiceID: 8, Network: "eip155:1", Address: "0xa1001"},
+	}
+	var flows []postgres.CountedFlow
+	units := map[string]string{"usdc": "0.000001", "wide": "0.000000000000000001"}
+	for _, f := range []string{"acme", "bolt"} { // not cove's
+		for _, network := range []string{base, "eip155:137"} {
+			for _, token := range []string{"usdc", "wide"} {
+				flows = append(flows, postgres.CountedFlow{Facilitator: f, Network: network, Token: token, Unit: units[token]})
+			}
+		}
+	}
+	var got *postgres.Takings
+	if err := db.Read(t.Context(), func(r *postgres.Reader) (err error) {
+		got, err = r.Takings(t.Context(), start, recipients, flows)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := gocmp.Diff(naiveTakings(list, recipients, units), got); diff != "" {
+		t.Errorf("takings (-want +got):\n%s", diff)
+	}
+	if got.Whole.SinglePayerSettlements30d == 0 || got.Whole.SelfSettlements30d == 0 {
+		t.Errorf("nothing to find: %+v", got.Whole)
+	}
+}
+
+func naiveTakings(list []postgres.Settlement, recipients []postgres.Recipient, units map[string]string) *postgres.Takings {
+	today := start.Truncate(24 * time.Hour)
+	month := today.AddDate(0, 0, -29)
+	value := func(s postgres.Settlement) *big.Rat {
+		amount, _ := new(big.Rat).SetString(s.Amount)
+		unit, _ := new(big.Rat).SetString(units[s.Token])
+		return amount.Mul(amount, unit)
+	}
+	list = slices.DeleteFunc(slices.Clone(list), func(s postgres.Settlement) bool { return s.Facilitator == "cove" })
+	slices.SortFunc(list, func(a, b postgres.Settlement) int { return a.Time.Compare(b.Time) })
+	out := &postgres.Takings{}
+
+	// payees
+	listed := map[string]bool{}
+	for _, r := range recipients {
+		listed[r.Network+" "+r.Address] = true
+	}
+	payees := map[string]*postgres.PayeeFacts{}
+	sums := map[string]*big.Rat{}
+	for _, s := range list {
+		k := s.Network + " " + s.Payee
+		if !listed[k] {
+			continue
+		}
+		p := payees[k]
+		if p == nil {
+			p = &postgres.PayeeFacts{Network: s.Network, Address: s.Payee, FirstAt: s.Time}
+			payees[k] = p
+		}
+		p.LastAt = s.Time
+		d := s.Time.Truncate(24 * time.Hour)
+		i := slices.IndexFunc(p.Days, func(t postgres.TakingDay) bool { return t.Day.Equal(d) && t.Facilitator == s.Facilitator })
+		if i < 0 {
+			i = len(p.Days)
+			p.Days = append(p.Days, postgres.TakingDay{Day: d, Facilitator: s.Facilitator})
+		}
+		p.Days[i].Settlements++
+		p.Days[i].LastAt = s.Time
+		key := fmt.Sprint(k, d, s.Facilitator)
+		if sums[key] == nil {
+			sums[key] = new(big.Rat)
+		}
+		p.Days[i].USD = decimal(sums[key].Add(sums[key], value(s)))
+	}
+	for _, p := range payees {
+		slices.SortFunc(p.Days, func(a, b postgres.TakingDay) int {
+			return cmp.Or(a.Day.Compare(b.Day), cmp.Compare(a.Facilitator, b.Facilitator))
+		})
+		out.Payees = append(out.Payees, *p)
+	}
+	slices.SortFunc(out.Payees, func(a, b postgres.PayeeFacts) int {
+		return cmp.Or(cmp.Compare(a.Network, b.Network), cmp.Compare(a.Address, b.Address))
+	})
+
+	// services
+	type buyer struct {
+		facts postgres.BuyerFacts
+		usd   *big.Rat
+	}
+	for id := int64(1); id <= 8; id++ {
+		buyers, days, amounts := map[string]*buyer{}, map[time.Time]map[string]bool{}, map[string]int64{}
+		for _, s := range list {
+			d := s.Time.Truncate(24 * time.Hour)
+			if d.Before(today.AddDate(0, 0, -89)) || !slices.ContainsFunc(recipients, func(r postgres.Recipient) bool {
+				return r.ServiceID == id && r.Network == s.Network && r.Address == s.Payee && (r.Until == nil || !d.After(*r.Until))
+			}) {
+				continue
+			}
+			if days[d] == nil {
+				days[d] = map[string]bool{}
+			}
+			days[d][s.Payer] = true
+			if d.Before(month) {
+				continue
+			}
+			b := buyers[s.Payer]
+			if b == nil {
+				b = &buyer{postgres.BuyerFacts{Address: s.Payer, FirstDay: d}, new(big.Rat)}
+				buyers[s.Payer] = b
+			}
+			b.facts.LastDay = d
+			b.facts.Settlements30d++
+			b.usd.Add(b.usd, value(s))
+			b.facts.USD30d = decimal(b.usd)
+			if !slices.Contains(b.facts.Networks, s.Network) {
+				b.facts.Networks = append(b.facts.Networks, s.Network)
+				slices.Sort(b.facts.Networks)
+			}
+			amounts[decimal(value(s))]++
+		}
+		if len(days) == 0 {
+			continue
+		}
+		s := postgres.ServiceTakings{ServiceID: id, Buyers30d: int64(len(buyers))}
+		var ranked []*buyer
+		for _, b := range buyers {
+			ranked = append(ranked, b)
+		}
+		slices.SortFunc(ranked, func(a, b *buyer) int { return cmp.Or(b.usd.Cmp(a.usd), cmp.Compare(a.facts.Address, b.facts.Address)) })
+		for i, b := range ranked {
+			if i < 3 {
+				s.TopUSD = append(s.TopUSD, b.facts.USD30d)
+			}
+			if i < 100 {
+				s.TopBuyers = append(s.TopBuyers, b.facts)
+			}
+		}
+		for d := today.AddDate(0, 0, -89); !d.After(today); d = d.AddDate(0, 0, 1) {
+			if len(days[d]) > 0 {
+				s.BuyerDays = append(s.BuyerDays, postgres.BuyerDay{Day: d, Buyers: int64(len(days[d]))})
+			}
+		}
+		for usd, n := range amounts {
+			s.Amounts = append(s.Amounts, postgres.AmountCount{USD: usd, Settlements: n})
+		}
+		slices.SortFunc(s.Amounts, func(a, b postgres.AmountCount) int {
+			x, _ := new(big.Rat).SetString(a.USD)
+			y, _ := new(big.Rat).SetString(b.USD)
+			return x.Cmp(y)
+		})
+		out.Services = append(out.Services, s)
+	}
+
+	// all that counts
+	all, self, single := new(big.Rat), new(big.Rat), new(big.Rat)
+	q := &out.Whole
+	total, n, by := map[string]*big.Rat{}, map[string]int64{}, map[string]map[string]*big.Rat{}
+	for _, s := range list {
+		if s.Time.Before(month) {
+			continue
+		}
+		q.Settlements30d++
+		all.Add(all, value(s))
+		if s.Payer == s.Payee {
+			q.SelfSettlements30d++
+			self.Add(self, value(s))
+			continue
+		}
+		k := s.Network + " " + s.Payee
+		if total[k] == nil {
+			total[k], by[k] = new(big.Rat), map[string]*big.Rat{}
+		}
+		if by[k][s.Payer] == nil {
+			by[k][s.Payer] = new(big.Rat)
+		}
+		total[k].Add(total[k], value(s))
+		by[k][s.Payer].Add(by[k][s.Payer], value(s))
+		n[k]++
+	}
+	for k, sum := range total {
+		for _, part := range by[k] {
+			if n[k] >= 50 && sum.Sign() > 0 && part.Cmp(new(big.Rat).Mul(sum, big.NewRat(9, 10))) >= 0 {
+				single.Add(single, sum)
+				q.SinglePayerSettlements30d += n[k]
+			}
+		}
+	}
+	q.USD30d, q.SelfUSD30d, q.SinglePayerUSD30d = decimal(all), decimal(self), decimal(single)
+	return out
+}
