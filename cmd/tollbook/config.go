@@ -24,6 +24,7 @@ type config struct {
 	Site      siteConfig      `toml:"site"`
 	Crawl     crawlConfig     `toml:"crawl"`
 	Serve     serveConfig     `toml:"serve"`
+	Publish   publishConfig   `toml:"publish"`
 	Synthesis synthesisConfig `toml:"synthesis"`
 	Networks  []networkConfig `toml:"network"`
 
@@ -49,6 +50,11 @@ type serveConfig struct {
 	RateLimit      *int     `toml:"rate_limit" flag:"rate-limit" of:"serve"`
 	TrustedProxies []string `toml:"trusted_proxies" flag:"trusted-proxies" of:"serve"`
 	Metrics        *string  `toml:"metrics" flag:"metrics" of:"serve"`
+}
+
+type publishConfig struct {
+	To  *string `toml:"to" flag:"to"`
+	Key *string `toml:"key" flag:"signing-key"` // its file
 }
 
 type synthesisConfig struct {
