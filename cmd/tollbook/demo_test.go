@@ -43,6 +43,7 @@ func TestDemo(t *testing.T) { // not beside others: each demo wants the machine
 	t.Run("contract", func(t *testing.T) { checkContract(t, base) })
 	t.Run("world", func(t *testing.T) { checkWorld(t, base) })
 	t.Run("pages", func(t *testing.T) { checkPages(t, base) })
+	t.Run("settlements", func(t *testing.T) { checkSettled(t, base) })
 	t.Run("same folder", func(t *testing.T) {
 		code, _, stderr := run(t, nil, "demo", "--data", data, "--listen", "127.0.0.1:0")
 		want := fmt.Sprintf("data folder in use: %s is held by process %d", filepath.Join(data, "postgres"), p.Process.Pid)

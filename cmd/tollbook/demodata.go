@@ -102,21 +102,24 @@ func writeSettled(ctx context.Context, db *postgres.DB, ledger *sample.Ledger) e
 	return db.SetSetting(ctx, settledSetting, "yes")
 }
 
-// writeScanned opens the scans of a network and commits its past to the one that counts it, unless that was done before.
+// writeScanned commits a part of a network's past to the scan that counts it, unless that was done before. With the first
+// part it opens the scans.
 func writeScanned(ctx context.Context, db *postgres.DB, past postgres.Range, genesis time.Time) error {
-	settlers, err := db.NewSettlers(ctx, past.Network)
-	if err != nil {
-		return err
-	}
-	if err := db.OpenScans(ctx, past.Network, settlers, past.First, genesis, past.Last+1); err != nil {
-		return err
+	if past.First == 0 {
+		settlers, err := db.NewSettlers(ctx, past.Network)
+		if err != nil {
+			return err
+		}
+		if err := db.OpenScans(ctx, past.Network, settlers, 0, genesis, past.Last+1); err != nil {
+			return err
+		}
 	}
 	scans, err := db.Scans(ctx, past.Network)
 	if err != nil {
 		return err
 	}
 	for _, s := range scans {
-		if s.Counts && s.Next == past.First && s.End != nil && *s.End == past.Last+1 {
+		if s.Counts && s.Next == past.First {
 			past.Scan = s.ID
 			_, err := db.CommitRange(ctx, past)
 			return err

@@ -18,19 +18,25 @@ const margin = 30
 // Genesis is when every network of the world began, with its first block.
 func (l *Ledger) Genesis() time.Time { return l.genesis }
 
-// Past is what an indexer would have committed that had read each network by the start, by network: one range from the
-// first block on, of a scan that is left open. Of Solana, which has no such ranges, only the settlements are meant.
+// Past is what indexers would have committed that had read each network by the start, by network and then block: of one
+// with scans, a range that goes back to the first block, and the one block that is then the newest. Their scans are left
+// open. Of Solana, which has no such ranges, the settlements are meant.
 func (l *Ledger) Past() []postgres.Range {
 	var all []*reading
 	for _, network := range slices.Sorted(maps.Keys(l.chains)) {
 		c := l.chains[network]
-		all = append(all, &reading{c: c, last: c.head(l.start) - margin, block: -1, seen: map[postgres.SeenDay]int64{}, senders: map[postgres.SenderDay]*sending{}})
+		newest := c.head(l.start) - margin
+		if !c.solana() {
+			all = append(all, newReading(c, 0, newest-1), newReading(c, newest, newest))
+			continue
+		}
+		all = append(all, newReading(c, 0, newest))
 	}
 	for n := range int(l.start.Sub(l.genesis)/time.Hour) + 1 {
 		hour := l.hour(n)
 		for _, r := range all {
 			for _, t := range hour[r.c.network] {
-				if t.block <= r.last {
+				if r.first <= t.block && t.block <= r.last {
 					r.read(t)
 				}
 			}
@@ -43,15 +49,19 @@ func (l *Ledger) Past() []postgres.Range {
 	return list
 }
 
-// reading is a network's past while it is read.
+// reading is a part of a network's past while it is read.
 type reading struct {
 	c           *chain
-	last        int64
+	first, last int64
 	block       int64 // of the newest transaction
 	logs        int   // in it
 	settlements []postgres.Settlement
 	seen        map[postgres.SeenDay]int64
 	senders     map[postgres.SenderDay]*sending
+}
+
+func newReading(c *chain, first, last int64) *reading {
+	return &reading{c: c, first: first, last: last, block: -1, seen: map[postgres.SeenDay]int64{}, senders: map[postgres.SenderDay]*sending{}}
 }
 
 func (r *reading) read(t transaction) {
@@ -80,7 +90,7 @@ func (r *reading) read(t transaction) {
 }
 
 func (r *reading) found() postgres.Range {
-	found := postgres.Range{Network: r.c.network, Last: r.last, Time: r.c.stamp(r.last), Settlements: r.settlements}
+	found := postgres.Range{Network: r.c.network, First: r.first, Last: r.last, Time: r.c.stamp(r.last), Settlements: r.settlements}
 	if !r.c.solana() {
 		found.Hash = r.c.hash(r.last, always)
 		found.Seen, found.Senders = sums(r.seen, r.senders)

@@ -1,0 +1,86 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"tollbook/site"
+)
+
+// checkSettled: the sample facilitators have settled what the sample services took, the real ones nothing; what is not
+// known is told too; and the chain goes on.
+func checkSettled(t *testing.T, base string) {
+	ranked := decode[struct{ Data []site.FacilitatorListItem }](t, get(t, base+"/v1/facilitators?timeframe=30d&per_page=100").body).Data
+	measured := 0
+	for i, f := range ranked {
+		sample := strings.HasPrefix(f.FacilitatorID, "sample-")
+		if sample && f.Verification != site.VerifiedOnChain || sample != (f.TxCountAll > 0) || !sample && f.VolumeUSDAll != "0" {
+			t.Errorf("%s, number %d: %s, %d settlements of %s dollars", f.FacilitatorID, i+1, f.Verification, f.TxCountAll, f.VolumeUSDAll)
+		}
+		if sample {
+			measured++
+		}
+		if (i < measured) != sample {
+			t.Errorf("%s stands at %d, among those that have settled more or less", f.FacilitatorID, i+1)
+		}
+	}
+	if measured < 5 || len(ranked) < 90 {
+		t.Errorf("%d facilitators, %d of them sample ones; want the shipped list and five", len(ranked), measured)
+	}
+
+	traction := func(slug string) site.Traction {
+		return decode[struct{ Data site.ServiceDetail }](t, get(t, base+"/v1/services/"+slug).body).Data.Assessment.Traction
+	}
+	for slug, good := range map[string]func(site.Traction) bool{
+		"harborlight-search": func(x site.Traction) bool {
+			return *x.TxCount30d > 500 && *x.UniqueBuyers30d > 50 && len(x.SettledVia) > 1 && x.FirstSettlementAt != nil && len(x.MeasuredNetworks) == 3
+		},
+		"ledgerleaf-companies": func(x site.Traction) bool { return x.ConcentratedVolume && *x.UniqueBuyers30d <= 6 },
+		"thimble-classifier":   func(x site.Traction) bool { return *x.UniqueBuyers30d == 1 },
+		"chapterhouse-books":   func(x site.Traction) bool { return x.SharedPayout && x.SharedWith == 1 },
+	} {
+		if x := traction(slug); x.Status != "measured" || x.TxCount30d == nil || x.UniqueBuyers30d == nil || !good(x) {
+			t.Errorf("traction of %s: %s", slug, encoded(t, x))
+		}
+	}
+	if x := traction("driftwood-treasury"); x.TxCount30d != nil && *x.TxCount30d != 0 {
+		t.Errorf("traction of driftwood-treasury, which nobody can pay: %s", encoded(t, x))
+	}
+
+	coverage := func(a answer) site.CoverageReport { return decode[struct{ Data site.CoverageReport }](t, a.body).Data }
+	report := coverage(get(t, base+"/v1/coverage"))
+	measured = 0
+	for _, n := range report.Networks {
+		if n.Measured {
+			measured++
+		}
+	}
+	seen := report.Networks[0]
+	if measured != 4 || seen.NetworkCAIP2 != "eip155:8453" || len(seen.Tokens) != 1 || seen.Tokens[0].UnattributedShare == nil ||
+		*seen.Tokens[0].UnattributedShare < 0.02 || *seen.Tokens[0].UnattributedShare > 0.5 {
+		t.Errorf("%d networks are measured, want 4, first Base with a share of authorisations that nobody known sent: %s", measured, encoded(t, seen))
+	}
+	if len(report.CandidateSettlers) != 1 || report.CandidateSettlers[0].PaymentCount < 100 {
+		t.Errorf("candidates %s, want the one account that no list names", encoded(t, report.CandidateSettlers))
+	}
+	if report.Volume30d.SelfPayment.TxCount == 0 || report.Volume30d.SinglePayer.TxCount == 0 {
+		t.Errorf("volume %s, want some self-payment and some of a single payer", encoded(t, report.Volume30d))
+	}
+	until(t, base+"/v1/coverage", "later block of Base", func(a answer) bool {
+		now := coverage(a).Networks[0]
+		return now.Cursor != nil && (seen.Cursor == nil || now.Cursor.Block > seen.Cursor.Block)
+	})
+}
+
+// encoded is a value as its readers see it.
+func encoded(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
