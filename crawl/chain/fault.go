@@ -47,12 +47,13 @@ var wordings = []struct {
 	kind kind
 	like *regexp.Regexp
 }{
+	{faultUnsupported, regexp.MustCompile(`(finalized|safe)\W* (block|tag)`)},
 	{faultBehind, regexp.MustCompile(`beyond (the )?(current head|latest|head)|(after|past|above) (the )?(last accepted|latest|head)|greater than (the )?latest|not (yet )?(synced|available)|is syncing|header not found|unknown block|block not found|history (is |has been )?(pruned|unavailable|not available)|missing trie node|pruned|archive`)},
 	{faultBatch, regexp.MustCompile(`batch`)},
-	{faultRange, regexp.MustCompile(`range|more than [\d,]+ (results|logs)|too many (results|logs|blocks|events)|(max|maximum|allowed) (number of )?(results|logs|requested blocks)|requested blocks is|logs matched|blocks distance|response (size|is too|too|exceed)|too (large|big) (a )?(response|result)|(larger|smaller) than (size|the limit)|limited to [\d,.]+ block|at most [\d,.]+ blocks|block (limit|span)|too many addresses or topics|content length too large|exceed(s|ed)? max (results|topics|addresses)|query (exceeds|too|is too)|result set`)},
+	{faultRange, regexp.MustCompile(`range|more than [\d,]+ (results|logs)|too many (results|logs|blocks|events)|(max|maximum|allowed) (number of )?(results|logs|requested blocks)|requested blocks is|logs matched|blocks distance|response (size|is too|too|exceed)|too (large|big) (a )?(response|result)|(larger|smaller) than (size|the limit)|limited to [\d,.]+ block|at most [\d,.]+ blocks|block (limit|span)|too many addresses or topics|content length too large|exceed(s|ed)? max (results|topics|addresses)|query (exceeds|is too)|result set`)},
 	{faultTimeout, regexp.MustCompile(`timed? ?-?out|deadline|took too long|canceled|cancelled`)},
-	{faultRate, regexp.MustCompile(`rate|too many requests|limit exceeded|exceeded.*(quota|limit|capacity|compute units)|throughput|capacity|credits|quota|slow down|throttl|free ?tier|daily`)},
-	{faultUnsupported, regexp.MustCompile(`method .*(not|n't)|not (supported|found|implemented|whitelisted)|unsupported|does not exist|unknown (method|tag)|invalid block (tag|number)|hex string without 0x|cannot unmarshal|finalized|safe`)},
+	{faultRate, regexp.MustCompile(`\brate\b|rate ?limit|too many requests|request limit|limit exceeded|exceeded.*(quota|limit|capacity|compute units)|throughput|capacity|credits|quota|slow down|throttl|free ?tier|daily`)},
+	{faultUnsupported, regexp.MustCompile(`method .*(not|n't)|not (supported|found|implemented|whitelisted)|unsupported|does not exist|unknown (method|tag)|invalid block (tag|number)|hex string without 0x|cannot unmarshal`)},
 	{faultRefused, regexp.MustCompile(`unauthori[sz]ed|forbidden|api[- ]?key|project id|personal token|denied|authenticat`)},
 }
 
