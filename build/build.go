@@ -62,6 +62,9 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 		if err != nil {
 			return err
 		}
+		if facts.Takings, err = takings(ctx, r, facts, o.Now); err != nil {
+			return err
+		}
 		snapshot = Judge(facts, o.Now, o.Now.Add(o.Every), o.Site.BaseURL, o.FreeHosts)
 		packs, needed, err = writePacks(ctx, r, facts, folder, b)
 		return err

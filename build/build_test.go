@@ -58,7 +58,8 @@ func TestScenarios(t *testing.T) {
 			names := slices.Sorted(maps.Keys(tree))
 			tree["files"] = []byte(strings.Join(slices.DeleteFunc(names, func(n string) bool { return strings.HasPrefix(n, "assets/") }), "\n") + "\n")
 			for i, f := range wanted {
-				got := readable(t, f.Name, tree[f.Name])
+				key, part, _ := strings.Cut(f.Name, "#")
+				got := readable(t, key, tree[key], part)
 				if *update {
 					wanted[i].Data = got
 					continue
@@ -77,8 +78,9 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// readable indents files that are one long line; lists, which have a row a line, stay as they are.
-func readable(t *testing.T, name string, data []byte) []byte {
+// readable indents files that are one long line; lists, which have a row a line, stay as they are. A part of data is named
+// by its members: "assessment.risk".
+func readable(t *testing.T, name string, data []byte, part string) []byte {
 	t.Helper()
 	if data == nil {
 		return []byte("(no such file)\n")
@@ -91,6 +93,16 @@ func readable(t *testing.T, name string, data []byte) []byte {
 		t.Fatalf("%s is no JSON: %v", name, err)
 	}
 	d := json.RawMessage(data)
+	for member := range strings.SplitSeq("data."+part, ".") {
+		if part == "" {
+			break
+		}
+		var object map[string]json.RawMessage
+		if err := json.Unmarshal(d, &object); err != nil || object[member] == nil {
+			t.Fatalf("%s has no %s in %s: %v", name, member, part, err)
+		}
+		d = object[member]
+	}
 	out, err := json.MarshalIndent(d, "", "  ")
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package build
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,7 +23,16 @@ func unmeasuredCaveat(status string, off []string) string {
 	case site.TractionUnresponsive:
 		return "The service has not answered for 7 days and shares its recipient with others, so what is settled there is told as theirs."
 	}
+	if !slices.ContainsFunc(off, worthSomething) {
+		return "The service is paid only on " + networkNames(off) + ", where money is for tests and worth nothing, so there is no volume to measure."
+	}
 	return "Settlement on " + networkNames(off) + " is not measured, so nothing is known of the service's volume: unknown is not zero."
+}
+
+// worthSomething says whether a network is, as far as is known, no test network.
+func worthSomething(id string) bool {
+	n, known := x402.NetworkByID(id)
+	return !known || n.Mainnet
 }
 
 // measuredCaveat says what the figures of 30 days leave out.

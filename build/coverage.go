@@ -93,7 +93,7 @@ func readChain(n *site.NetworkCoverage, c *postgres.ChainFacts, now time.Time) {
 	}
 	for _, s := range c.Seen {
 		address, name := assetOf(c.Network, s.Token, s.Configured)
-		row := site.TokenCoverage{TokenAddress: address, AssetName: name, Authorizations30d: s.Authorizations, Attributed30d: s.Attributed, Unattributed30d: s.Authorizations - s.Attributed}
+		row := site.TokenCoverage{TokenAddress: address, AssetName: name, Authorizations30d: s.Authorizations, Attributed30d: s.Attributed, Unattributed30d: max(0, s.Authorizations-s.Attributed)}
 		row.UnattributedShare = unattributed(s)
 		n.Tokens = append(n.Tokens, row)
 	}
@@ -102,10 +102,8 @@ func readChain(n *site.NetworkCoverage, c *postgres.ChainFacts, now time.Time) {
 
 // unattributed is the part, 0 to 1, of the authorisations seen in a token that no known settler sent; null without any.
 func unattributed(s postgres.SeenFacts) *float64 {
-	n, all := &usd{}, &usd{}
-	n.units.SetInt64(s.Authorizations - s.Attributed)
-	all.units.SetInt64(s.Authorizations)
-	return ratio(1, n, all)
+	n := max(0, s.Authorizations-s.Attributed)
+	return ratio(1, usd{0, uint64(n)}, usd{0, uint64(max(0, s.Authorizations))})
 }
 
 // candidates are accounts that send payments to recipients of listed services and are no known settler, most payments

@@ -25,6 +25,16 @@ func facilitatorDetail(f *postgres.FacilitatorFacts, now time.Time) site.Facilit
 	slices.SortFunc(d.Settlers, func(a, b site.FacilitatorSettler) int {
 		return cmp.Or(cmp.Compare(a.NetworkCAIP2, b.NetworkCAIP2), cmp.Compare(a.Address, b.Address))
 	})
+	for _, c := range d.Chains {
+		for _, flow := range f.Flows {
+			if measured(f) && flow.Network == c.NetworkCAIP2 && flow.Token == c.TokenAddressNorm {
+				d.Buyers = append(d.Buyers, site.FacilitatorBuyers{
+					Network: c.Network, NetworkCAIP2: c.NetworkCAIP2, TokenAddress: c.TokenAddress, AssetName: c.AssetName,
+					UniqueBuyers7d: flow.Buyers7d, UniqueBuyers30d: flow.Buyers30d, UniqueBuyersAll: flow.BuyersAll,
+				})
+			}
+		}
+	}
 	return d
 }
 

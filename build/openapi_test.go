@@ -61,6 +61,7 @@ func describe(t *testing.T) *described {
 	if err := db.AddSample(t.Context(), sample.Notice, sample.Listings(moment, 0), sample.Histories(moment)); err != nil {
 		t.Fatal(err)
 	}
+	settle(t, db)
 	d := &described{root: scratch(t), files: map[string][]byte{}}
 	o := options(moment)
 	o.Expand = output.ExpandAll

@@ -121,8 +121,7 @@ func newPayouts(services []postgres.ServiceFacts, measured map[string]bool, now 
 // links says whether who names a recipient now is one operator: not where payments are worth nothing, nor by an address
 // that belongs to no one, the zero of an EVM chain or Solana's system program.
 func (c *claim) links() bool {
-	n, known := x402.NetworkByID(c.network)
-	return c.until.IsZero() && (!known || n.Mainnet) && !nobody(c.recipient)
+	return c.until.IsZero() && worthSomething(c.network) && !nobody(c.recipient)
 }
 
 func nobody(r recipient) bool {

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"context"
 	"fmt"
 	"math/big"
 	"slices"
@@ -9,7 +10,6 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/postgres"
-	"tollbook/site/x402"
 )
 
 // measuredNetworks are those on which everything that known settlers sent since some time is kept, and where it is worth
@@ -17,7 +17,7 @@ import (
 func measuredNetworks(chains []postgres.ChainFacts) map[string]bool {
 	measured := map[string]bool{}
 	for _, c := range chains {
-		if n, known := x402.NetworkByID(c.Network); c.MeasuredSince != nil && known && n.Mainnet {
+		if c.MeasuredSince != nil && worthSomething(c.Network) {
 			measured[c.Network] = true
 		}
 	}
@@ -34,7 +34,7 @@ func countedFlows(facilitators []postgres.FacilitatorFacts) []postgres.CountedFl
 			continue
 		}
 		for _, flow := range f.Flows {
-			if unit, valued := unitUSD(flow.Network, flow.Token, flow.Configured); valued {
+			if unit, valued := unitUSD(flow.Network, flow.Token, flow.Configured); valued && worthSomething(flow.Network) {
 				one := new(big.Rat).SetFrac(big.NewInt(1), unit)
 				flows = append(flows, postgres.CountedFlow{
 					Facilitator: f.ID, Network: flow.Network, Token: flow.Token, Unit: strings.TrimRight(one.FloatString(maxDecimals), "0"),
@@ -43,6 +43,12 @@ func countedFlows(facilitators []postgres.FacilitatorFacts) []postgres.CountedFl
 		}
 	}
 	return flows
+}
+
+// takings reads what the recipients of listed services took, in the counted flows.
+func takings(ctx context.Context, r *postgres.Reader, f *postgres.Facts, now time.Time) (*postgres.Takings, error) {
+	measured := measuredNetworks(f.Chains)
+	return r.Takings(ctx, now, newPayouts(f.Services, measured, now).asked(f.Services, measured), countedFlows(f.Facilitators))
 }
 
 // asked are the recipients whose takings a build wants to know.
@@ -72,13 +78,14 @@ type tractions struct {
 	earnings []earning
 	takings  map[int64]*postgres.ServiceTakings
 	sharing  map[string][]int // services by the recipients that they share
+	dates    map[int]string   // of days
 	now      time.Time
 }
 
 func newTractions(f *postgres.Facts, now time.Time) *tractions {
 	t := &tractions{
 		services: f.Services, chains: map[string]postgres.ChainFacts{}, measured: measuredNetworks(f.Chains), takings: map[int64]*postgres.ServiceTakings{},
-		sharing: map[string][]int{}, now: now,
+		sharing: map[string][]int{}, dates: map[int]string{}, now: now,
 	}
 	for _, c := range f.Chains {
 		t.chains[c.Network] = c
@@ -173,10 +180,10 @@ func (t *tractions) traction(i int) site.Traction {
 	out.VolumeUSD30d, out.TxCount30d, out.UniqueBuyers30d = new(e.part30.decimal()), &e.count30, &of.Buyers30d
 	out.VolumeUSDAllTime, out.TxCountAllTime = new(e.partAll.decimal()), &e.countAll
 	out.FirstSettlementAt, out.LastSettlementAt = site.TimeOrNull(e.first), site.TimeOrNull(e.last)
-	out.Trend7dVs30d = trend(&e.whole7, &e.whole30)
-	out.TopBuyerShare30d = topShare(of.TopUSD, 1, &e.whole30)
-	out.Top3BuyersShare30d = topShare(of.TopUSD, 3, &e.whole30)
-	out.ConcentratedVolume = concentrated(of.TopUSD, &e.whole30, e.count30)
+	out.Trend7dVs30d = trend(e.whole7, e.whole30)
+	out.TopBuyerShare30d = topShare(of.TopUSD, 1, e.whole30)
+	out.Top3BuyersShare30d = topShare(of.TopUSD, 3, e.whole30)
+	out.ConcentratedVolume = concentrated(of.TopUSD, e.whole30, e.count30)
 	out.MedianSettlement30d, out.MaxSettlement30d = medianAndMax(of.Amounts)
 	out.SettledViaDetail = e.settledVia()
 	for _, v := range out.SettledViaDetail {
@@ -187,15 +194,11 @@ func (t *tractions) traction(i int) site.Traction {
 
 // trend is the daily rate of 7 UTC days over that of 30, today included in both: (v7 / 7) / (v30 / 30). It is null when
 // nothing was settled in 30 days.
-func trend(v7, v30 *usd) *float64 {
-	of := &usd{}
-	of.units.Mul(&v30.units, big.NewInt(7))
-	return ratio(30, v7, of)
-}
+func trend(v7, v30 usd) *float64 { return ratio(30, v7, v30.times(7)) }
 
 // largest is what the n largest buyers paid.
-func largest(top []string, n int) *usd {
-	sum := &usd{}
+func largest(top []string, n int) usd {
+	var sum usd
 	for _, u := range top[:min(n, len(top))] {
 		sum.add(dollarsAt(u))
 	}
@@ -204,7 +207,7 @@ func largest(top []string, n int) *usd {
 
 // topShare is the part, 0 to 1, of the n largest buyers in the volume of 30 days of the service's recipients, undivided;
 // null when nothing was settled.
-func topShare(top []string, n int, volume *usd) *float64 { return ratio(1, largest(top, n), volume) }
+func topShare(top []string, n int, volume usd) *float64 { return ratio(1, largest(top, n), volume) }
 
 // Of volume that is concentrated: what three buyers bring of it, and how much there must be to say so.
 const (
@@ -215,10 +218,9 @@ const (
 
 // concentrated says whether the three largest buyers bring nine tenths or more of 30 days' volume of the service's
 // recipients, undivided, of at least $10 in at least 50 settlements.
-func concentrated(top []string, volume *usd, count int64) bool {
-	tenfold := new(big.Int).Mul(&largest(top, 3).units, big.NewInt(10))
-	return count >= concentratedCount && volume.units.Cmp(new(big.Int).Mul(usdOne, big.NewInt(concentratedUSD))) >= 0 &&
-		tenfold.Cmp(new(big.Int).Mul(&volume.units, big.NewInt(concentratedTenths))) >= 0
+func concentrated(top []string, volume usd, count int64) bool {
+	return count >= concentratedCount && volume.compare(usd{0, usdOne * concentratedUSD}) >= 0 &&
+		largest(top, 3).times(10).compare(volume.times(concentratedTenths)) >= 0
 }
 
 // medianAndMax are over the settlements of 30 days at the service's recipients, undivided: of an even number the median is
@@ -231,19 +233,22 @@ func medianAndMax(amounts []postgres.AmountCount) (median, most *site.Decimal) {
 	if n == 0 {
 		return nil, nil
 	}
-	at := func(rank int64) *usd {
+	at := func(rank int64) usd {
 		for _, a := range amounts {
 			if rank -= a.Settlements; rank < 0 {
 				return dollarsAt(a.USD)
 			}
 		}
-		return &usd{}
+		return usd{}
 	}
-	middle := &usd{}
-	middle.add(at((n - 1) / 2))
-	middle.add(at(n / 2))
-	middle.units.Rsh(&middle.units, 1)
-	return new(middle.decimal()), new(at(n - 1).decimal())
+	low, high := at((n-1)/2), at(n/2)
+	return new(mean2(low, high)), new(at(n - 1).decimal())
+}
+
+// mean2 is exact: half a unit has one decimal more.
+func mean2(a, b usd) site.Decimal {
+	sum := new(big.Rat).SetInt(a.plus(b).units())
+	return (&span{usd: sum.Quo(sum, new(big.Rat).SetInt64(2*usdOne))}).volume()
 }
 
 // flagConcentrated is the reason for care that traction gives, nil without.
@@ -252,12 +257,22 @@ func flagConcentrated(t *site.Traction) *site.RiskFlag {
 		return nil
 	}
 	return &site.RiskFlag{Level: site.RiskWarning, Code: "concentrated_volume", Evidence: fmt.Sprintf(
-		"three buyers or fewer bring %s of 100 dollars settled in 30 days, in %d settlements of %d buyers", hundredths(*t.Top3BuyersShare30d), *t.TxCount30d, *t.UniqueBuyers30d)}
+		"its three largest buyers bring %s %% of what was settled in 30 days, in %d settlements of %d buyers", hundredths(*t.Top3BuyersShare30d), *t.TxCount30d, *t.UniqueBuyers30d)}
 }
 
 // hundredths is a share as so many of 100, rounded down to one decimal.
 func hundredths(share float64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(int(share*1000))/10), ".0")
+}
+
+// date names a day; it is named once for all services.
+func (t *tractions) date(day int) string {
+	name, known := t.dates[day]
+	if !known {
+		name = time.Unix(int64(day)*24*60*60, 0).UTC().Format(time.DateOnly)
+		t.dates[day] = name
+	}
+	return name
 }
 
 // series are a point for each UTC day with a settlement, oldest first: all days of volume, site.BuyersDays of buyers. Both
@@ -272,5 +287,5 @@ func (t *tractions) series(i int) ([]site.VolumePoint, []site.BuyersPoint) {
 			points = append(points, site.BuyersPoint{Date: d.Day.UTC().Format(time.DateOnly), UniqueBuyers: d.Buyers})
 		}
 	}
-	return t.earnings[i].volume(), points
+	return t.earnings[i].volume(t.date), points
 }
