@@ -1,0 +1,358 @@
+package postgres_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"tollbook/site/postgres"
+)
+
+// commit keeps blocks next to last of a scan, with what the edit adds.
+func commit(t *testing.T, db *postgres.DB, s postgres.Scan, last int64, edit func(*postgres.Range)) int64 {
+	t.Helper()
+	r := postgres.Range{Scan: s.ID, Network: s.Network, First: s.Next, Last: last, Hash: fmt.Sprintf("0x%d", last), Time: blockTime(last)}
+	if edit != nil {
+		edit(&r)
+	}
+	fresh, err := db.CommitRange(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fresh
+}
+
+func scans(t *testing.T, db *postgres.DB) []postgres.Scan {
+	t.Helper()
+	list, err := db.Scans(t.Context(), base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// told is a scan in a word: its blocks, whether it counts, and for whom it looks.
+func told(list []postgres.Scan) []string {
+	var out []string
+	for _, s := range list {
+		end, settlers := "head", ""
+		if s.End != nil {
+			end = fmt.Sprint(*s.End)
+		}
+		for _, x := range s.Settlers {
+			settlers += " " + x.Address
+		}
+		out = append(out, strings.TrimSpace(fmt.Sprintf("%d-%s %v%s", s.Next, end, s.Counts, settlers)))
+	}
+	return out
+}
+
+func chains(t *testing.T, db *postgres.DB, now time.Time) []postgres.ChainFacts {
+	t.Helper()
+	var facts *postgres.Facts
+	if err := db.Read(t.Context(), func(r *postgres.Reader) (err error) {
+		facts, err = r.Facts(t.Context(), now, 0)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return facts.Chains
+}
+
+// Every block is counted by one scan; a new settler is filled from its own start, and what lies below all that was counted
+// is counted then.
+func TestOpenScans(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	list := func(settlers ...string) []postgres.ScanSettler {
+		t.Helper()
+		if _, err := db.ImportFacilitators(t.Context(), []postgres.Facilitator{facilitator("acme", settlers...)}); err != nil {
+			t.Fatal(err)
+		}
+		fresh, err := db.NewSettlers(t.Context(), base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fresh
+	}
+	register := func(fresh []postgres.ScanSettler, first, head int64) {
+		t.Helper()
+		for range 2 {
+			if err := db.OpenScans(t.Context(), base, fresh, first, blockTime(first), head); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	expect := func(what string, want ...string) {
+		t.Helper()
+		if diff := gocmp.Diff(want, told(scans(t, db))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+	register(list("0xs0"), 50, 100)
+	expect("first run", "100-head true 0xs0", "50-100 true 0xs0")
+	before := scans(t, db)[0]
+	commit(t, db, before, 119, nil)
+	register(list("0xs0", "0xs1"), 80, 119)
+	expect("a settler that begins within what is counted", "120-head true 0xs0 0xs1", "50-100 true 0xs0", "80-120 false 0xs1")
+	if _, err := db.CommitRange(t.Context(), postgres.Range{Scan: before.ID, Network: base, First: 120, Last: 120, Hash: "0x"}); !errors.Is(err, postgres.ErrMoved) {
+		t.Errorf("what was found without the new settler: %v, want ErrMoved", err)
+	}
+	register(list("0xs0", "0xs1", "0xs2"), 10, 119)
+	expect("one that begins below", "120-head true 0xs0 0xs1 0xs2", "50-100 true 0xs0", "80-120 false 0xs1", "50-120 false 0xs2", "10-50 true 0xs2")
+	list("0xs0", "0xs2")
+	expect("one that left", "120-head true 0xs0 0xs2", "50-100 true 0xs0", "50-120 false 0xs2", "10-50 true 0xs2")
+	register(list("0xs0", "0xs1", "0xs2"), 80, 119)
+	expect("and came back", "120-head true 0xs0 0xs1 0xs2", "50-100 true 0xs0", "50-120 false 0xs2", "10-50 true 0xs2", "80-120 false 0xs1")
+
+	since := func() string {
+		t.Helper()
+		c := chains(t, db, start)[0]
+		if c.MeasuredSince == nil {
+			return fmt.Sprint("nothing ", c.Filling)
+		}
+		return fmt.Sprint(c.MeasuredSince.Equal(blockTime(50)), c.MeasuredSince.Equal(blockTime(10)), c.Filling)
+	}
+	got := []string{since()}
+	commit(t, db, scans(t, db)[1], 99, nil)
+	got = append(got, since())
+	for list := scans(t, db); len(list) > 1; list = scans(t, db) {
+		commit(t, db, list[1], *list[1].End-1, nil)
+	}
+	got = append(got, since())
+	if diff := gocmp.Diff([]string{"nothing 200", "true false 150", "false true 0"}, got); diff != "" {
+		t.Errorf("measured since block 50, 10, and blocks to fill (-want +got):\n%s", diff)
+	}
+}
+
+// A fill that attributes more than was attributed before lowers what nobody is known to have sent; a candidate that a list
+// names is none any more; and all of it goes when its blocks go.
+func TestSeenAndCandidates(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	if _, err := db.ImportFacilitators(t.Context(), []postgres.Facilitator{facilitator("acme", "0xs0")}); err != nil {
+		t.Fatal(err)
+	}
+	register := func() {
+		t.Helper()
+		fresh, err := db.NewSettlers(t.Context(), base)
+		if err == nil {
+			err = db.OpenScans(t.Context(), base, fresh, 0, blockTime(0), 0)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	settlement := func(settler string, block int64, n int) postgres.Settlement {
+		return postgres.Settlement{Network: base, Block: block, Time: blockTime(block), Transaction: fmt.Sprintf("0x%064x", n), Method: "eip3009", Facilitator: "acme",
+			Settler: settler, Token: "usdc", Payer: "0xp", Payee: "0xq", Amount: "5"}
+	}
+	register()
+	commit(t, db, scans(t, db)[0], 3, func(r *postgres.Range) {
+		r.Settlements = []postgres.Settlement{settlement("0xs0", 2, 1)}
+		r.Seen = []postgres.SeenDay{{Token: "usdc", Day: blockTime(0), Authorizations: 4}}
+		r.Senders = []postgres.SenderDay{{Sender: "0xs1", Day: blockTime(0), Token: "usdc", Payments: 2, Amount: "10", Recipients: 2}}
+	})
+	commit(t, db, scans(t, db)[0], 9, func(r *postgres.Range) {
+		r.Seen = []postgres.SeenDay{{Token: "usdc", Day: blockTime(8), Authorizations: 3}}
+		r.Senders = []postgres.SenderDay{
+			{Sender: "0xs1", Day: blockTime(0), Token: "usdc", Payments: 1, Amount: "7", Recipients: 1},
+			{Sender: "0xz", Day: blockTime(8), Token: "usdc", Payments: 3, Amount: "30", Recipients: 3}}
+	})
+	now := blockTime(9)
+	expect := func(what string, seen []postgres.SeenFacts, candidates ...postgres.CandidateFacts) {
+		t.Helper()
+		c := chains(t, db, now)[0]
+		if diff := gocmp.Diff(seen, c.Seen); diff != "" {
+			t.Errorf("%s: seen (-want +got):\n%s", what, diff)
+		}
+		if diff := gocmp.Diff(append([]postgres.CandidateFacts{}, candidates...), append([]postgres.CandidateFacts{}, c.Candidates...)); diff != "" {
+			t.Errorf("%s: candidates (-want +got):\n%s", what, diff)
+		}
+	}
+	day0, day1 := blockTime(0), blockTime(8)
+	s1 := postgres.CandidateFacts{Sender: "0xs1", Token: "usdc", Payments: 3, Amount: "17", Recipients: 2, FirstDay: day0, LastDay: day0}
+	z := postgres.CandidateFacts{Sender: "0xz", Token: "usdc", Payments: 3, Amount: "30", Recipients: 3, FirstDay: day1, LastDay: day1}
+	expect("at first", []postgres.SeenFacts{{Token: "usdc", Authorizations: 7, Attributed: 1}}, s1, z)
+
+	if _, err := db.ImportFacilitators(t.Context(), []postgres.Facilitator{facilitator("acme", "0xs0", "0xs1")}); err != nil {
+		t.Fatal(err)
+	}
+	register()
+	commit(t, db, scans(t, db)[1], 9, func(r *postgres.Range) {
+		r.Settlements = []postgres.Settlement{settlement("0xs1", 1, 2), settlement("0xs1", 9, 3)}
+	})
+	expect("with the candidate listed", []postgres.SeenFacts{{Token: "usdc", Authorizations: 7, Attributed: 3}}, z)
+	if _, err := db.CommitRange(t.Context(), postgres.Range{Scan: scans(t, db)[0].ID, Network: base, First: 10, Last: 10, Hash: "0x", Time: now,
+		Settlements: []postgres.Settlement{settlement("0xs0", 9, 9)}}); err == nil || !strings.Contains(err.Error(), "block 9 is not of these") {
+		t.Errorf("a settlement outside its range: %v", err)
+	}
+
+	if n, err := db.RollBack(t.Context(), base, 3); err != nil || n != 2 { // the fill's range straddles it and leaves whole
+		t.Fatalf("rolled back %d, error %v, want 2", n, err)
+	}
+	if _, err := db.ImportFacilitators(t.Context(), []postgres.Facilitator{facilitator("acme", "0xs0")}); err != nil {
+		t.Fatal(err)
+	}
+	s1.Payments, s1.Amount = 2, "10"
+	expect("rolled back to block 3", []postgres.SeenFacts{{Token: "usdc", Authorizations: 4, Attributed: 1}}, s1)
+	if diff := gocmp.Diff([]string{"4-head true 0xs0"}, told(scans(t, db))); diff != "" {
+		t.Errorf("scans (-want +got):\n%s", diff)
+	}
+}
+
+// Ranges far below the head are forgotten, and no reorganisation is taken back below them: it says so and changes nothing.
+func TestRangesAreForgotten(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	if _, err := db.ImportFacilitators(t.Context(), []postgres.Facilitator{facilitator("acme", "0xs0")}); err != nil {
+		t.Fatal(err)
+	}
+	fresh, err := db.NewSettlers(t.Context(), base)
+	if err == nil {
+		err = db.OpenScans(t.Context(), base, fresh, 0, blockTime(0), 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, last := range []int64{9, 99, 50_000, 100_050} {
+		commit(t, db, scans(t, db)[0], last, func(r *postgres.Range) {
+			r.Senders = []postgres.SenderDay{{Sender: "0xz", Day: start, Token: "usdc", Payments: 1, Amount: "1", Recipients: 100_000 - last/2}}
+		})
+	}
+	ends, err := db.RangeEnds(t.Context(), base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := gocmp.Diff([]postgres.RangeEnd{{Last: 100_050, Hash: "0x100050"}, {Last: 50_000, Hash: "0x50000"}, {Last: 99, Hash: "0x99"}}, ends); diff != "" {
+		t.Errorf("ends (-want +got):\n%s", diff)
+	}
+	if _, err := db.RollBack(t.Context(), base, 8); !errors.Is(err, postgres.ErrTooDeep) {
+		t.Errorf("rolling back below: %v, want ErrTooDeep", err)
+	}
+	if _, err := db.RollBack(t.Context(), base, 9); err != nil {
+		t.Fatal(err)
+	}
+	if diff := gocmp.Diff([]string{"10-head true 0xs0"}, told(scans(t, db))); diff != "" {
+		t.Errorf("scans (-want +got):\n%s", diff)
+	}
+	if c := chains(t, db, start)[0].Candidates; len(c) != 1 || c[0].Payments != 1 || c[0].Recipients != 100_000-4 {
+		t.Errorf("what the forgotten range saw: %+v", c)
+	}
+}
+
+func TestWalks(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	const solana = "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp"
+	f := facilitator("acme", "s1", "s2")
+	for i := range f.Settlers {
+		f.Settlers[i].Network = solana
+	}
+	if _, err := db.ImportFacilitators(t.Context(), []postgres.Facilitator{f}); err != nil {
+		t.Fatal(err)
+	}
+	walks, err := db.Walks(t.Context(), solana)
+	if err != nil || len(walks) != 2 || walks[0].Settler.Address != "s1" {
+		t.Fatalf("walks %+v, error %v", walks, err)
+	}
+	began := start.Add(-time.Minute)
+	paid := []postgres.Settlement{{Network: solana, Block: 70, Time: start.Add(-time.Hour), Transaction: "sig7", LogIndex: 2001, Method: "spl", Facilitator: "acme",
+		Settler: "s1", Token: "usdc", Payer: "p", Payee: "q", Amount: "10000"}}
+	was := walks[0]
+	is := was
+	is.Newest, is.Before, is.NewestSlot, is.NewestTime = "sig9", "sig7", 90, &began
+	for i, want := range []error{nil, postgres.ErrMoved} {
+		n, err := db.CommitWalk(t.Context(), solana, was, is, paid)
+		if !errors.Is(err, want) || n != int64(1-i) {
+			t.Errorf("commit %d: %d new, error %v, want %v", i, n, err, want)
+		}
+	}
+	if c := chains(t, db, start); len(c) != 1 || c[0].At != nil || c[0].MeasuredSince != nil || c[0].Filling != 1 {
+		t.Errorf("under way: %+v", c)
+	}
+	if walks, err = db.Walks(t.Context(), solana); err != nil {
+		t.Fatal(err)
+	}
+	if diff := gocmp.Diff(is, walks[0]); diff != "" {
+		t.Errorf("walk (-want +got):\n%s", diff)
+	}
+	for i, w := range walks {
+		done := w
+		at := began.Add(time.Duration(i) * time.Second)
+		done.Until, done.Newest, done.Before, done.NewestTime = w.Newest, "", "", &at
+		if _, err := db.CommitWalk(t.Context(), solana, w, done, paid); err != nil { // told twice
+			t.Fatal(err)
+		}
+	}
+	c := chains(t, db, start)[0]
+	if c.At == nil || !c.At.Equal(began) || c.MeasuredSince == nil || !c.MeasuredSince.Equal(start.Truncate(24*time.Hour)) || c.Filling != 0 {
+		t.Errorf("finished: %+v", c)
+	}
+	if _, err := db.ImportFacilitators(t.Context(), []postgres.Facilitator{facilitator("acme")}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.CommitWalk(t.Context(), solana, is, is, nil); !errors.Is(err, postgres.ErrMoved) {
+		t.Errorf("a settler that left: %v, want ErrMoved", err)
+	}
+}
+
+func TestLockIndex(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	var got []bool
+	var releases []func()
+	lock := func(network string) {
+		t.Helper()
+		release, ok, err := db.LockIndex(t.Context(), network)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, releases = append(got, ok), append(releases, release)
+	}
+	lock(base)
+	lock(base)
+	lock("eip155:137")
+	releases[0]()
+	lock(base)
+	for _, release := range releases[1:] {
+		release()
+	}
+	if diff := gocmp.Diff([]bool{true, false, true, true}, got); diff != "" {
+		t.Errorf("locks of base, base again, another network, base after its release (-want +got):\n%s", diff)
+	}
+}
+
+func TestRecipients(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	if err := db.AddListings(t.Context(), []postgres.Listing{listing("acme")}); err != nil {
+		t.Fatal(err)
+	}
+	due, err := db.Due(t.Context(), start, time.Minute, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	network, other := base, "eip155:1"
+	v := visit(due[0], start)
+	e := postgres.EndpointVisit{ID: due[0].Endpoints[0].ID, ProbedAt: start, Class: "c", Repriced: true}
+	for i, p := range []postgres.Price{{PayTo: "0xAb", NetworkCAIP2: &network}, {PayTo: "0xab ", NetworkCAIP2: &network}, {PayTo: "0xCd", NetworkCAIP2: &network}, {PayTo: "0xEf", NetworkCAIP2: &other}} {
+		p.EndpointID, p.Since, p.Position, p.Amount = e.ID, start, i, "1"
+		e.Prices = append(e.Prices, p)
+	}
+	v.Endpoints = []postgres.EndpointVisit{e}
+	if err := db.RecordVisits(t.Context(), []postgres.Visit{v}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := db.Recipients(t.Context(), base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := gocmp.Diff([]string{"0xab", "0xcd"}, got); diff != "" {
+		t.Errorf("recipients (-want +got):\n%s", diff)
+	}
+}
