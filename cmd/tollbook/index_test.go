@@ -1,0 +1,361 @@
+package main
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+
+	"tollbook/crawl/chain"
+	"tollbook/crawl/chain/chaintest"
+	"tollbook/site/postgres"
+	"tollbook/site/postgres/postgrestest"
+)
+
+// nodeKey stands for what an operator keeps in the addresses of his nodes.
+const nodeKey = "k3y-that-nobody-else-sees"
+
+const settlerOnBase = "0xa0000000000000000000000000000000000000a1"
+
+// nodes are two chains with a facilitator on both, behind addresses with keys, and the variables of a directory that
+// knows the facilitator.
+type nodes struct {
+	base          *chaintest.Chain
+	rpc           []string // --rpc of both
+	env           []string
+	mu            sync.Mutex
+	down          map[string]bool
+	asked, enough int // after how many requests all that follow wait; 0 never
+	waiting       chan struct{}
+}
+
+func newNodes(t *testing.T) *nodes {
+	t.Helper()
+	n := &nodes{base: chaintest.New(8453, time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC)), down: map[string]bool{}, waiting: make(chan struct{}, 100)}
+	n.base.Finality = 5
+	n.pay(60)
+	history, settlerOnSolana := chaintest.SolanaHistory(100)
+	for network, h := range map[string]http.Handler{"eip155:8453": n.base, chaintest.SolanaID: chaintest.NewSolana(history)} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			n.mu.Lock()
+			n.asked++
+			down, wait := n.down[network], n.enough > 0 && n.asked > n.enough
+			n.mu.Unlock()
+			switch {
+			case r.URL.Path != "/"+nodeKey || r.URL.Query().Get("apikey") != nodeKey:
+				w.WriteHeader(http.StatusUnauthorized)
+			case down:
+				http.Error(w, "down for maintenance", http.StatusServiceUnavailable)
+			case wait:
+				_, _ = io.Copy(io.Discard, r.Body) // only then is it seen that who asked has gone away
+				n.waiting <- struct{}{}
+				<-r.Context().Done()
+			default:
+				h.ServeHTTP(w, r)
+			}
+		}))
+		t.Cleanup(server.Close)
+		n.rpc = append(n.rpc, "--rpc", network+"="+strings.Replace(server.URL, "http://", "http://user:"+nodeKey+"@", 1)+"/"+nodeKey+"?apikey="+nodeKey)
+	}
+	file := filepath.Join(t.TempDir(), "list.json")
+	write(t, file, fmt.Sprintf(`{"facilitators": [{"id": "acme", "name": "Acme", "facilitator_url": "https://acme.test/x402", "upstream_status": "merged", "addresses": [
+		{"network": "eip155:8453", "address": %q, "tokens": ["0x833589fcd6edb6e08f4c7c32d4f71b54bda02913"]}, {"network": %q, "address": %q, "tokens": [%q]}]}]}`,
+		settlerOnBase, chaintest.SolanaID, settlerOnSolana, chaintest.SolanaUSDC))
+	n.env = n.directory(t, file)
+	return n
+}
+
+// directory is an empty database that knows the facilitators of a file.
+func (n *nodes) directory(t *testing.T, file string) []string {
+	t.Helper()
+	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
+	if code, _, stderr := run(t, env, "facilitators", "import", file); code != 0 {
+		t.Fatalf("import: exit %d\n%s", code, stderr)
+	}
+	return env
+}
+
+func word32(digits string) (h chaintest.Hash) {
+	if _, err := hex.Decode(h[:], []byte(fmt.Sprintf("%064s", digits))); err != nil {
+		panic(err)
+	}
+	return h
+}
+
+// pay adds blocks to Base with an authorised payment each.
+func (n *nodes) pay(blocks int) {
+	var usdc, settler chaintest.Address
+	a, b := word32("833589fcd6edb6e08f4c7c32d4f71b54bda02913"), word32(settlerOnBase[2:])
+	copy(usdc[:], a[12:])
+	copy(settler[:], b[12:])
+	for range blocks {
+		number := n.base.Head().Number + 1
+		payer, payee := word32(fmt.Sprintf("b%039d", number%5)), word32(fmt.Sprintf("c%039d", number%2))
+		n.base.Add(time.Date(2026, 7, 1, 0, 0, 2*int(number), 0, time.UTC), chaintest.Tx{From: settler, To: usdc, Nonce: uint64(number), Logs: []chaintest.Log{
+			{Contract: usdc, Topics: []chaintest.Hash{word32("98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5"), payer, word32(fmt.Sprint(number))}},
+			{Contract: usdc, Topics: []chaintest.Hash{word32("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"), payer, payee}, Data: big.NewInt(1000 + number).FillBytes(make([]byte, 32))},
+		}})
+	}
+}
+
+// once runs index --once --json and checks that no key is shown.
+func (n *nodes) once(t *testing.T, env []string, args ...string) (code int, settlements map[string]int64, stderr string) {
+	t.Helper()
+	code, stdout, stderr := run(t, env, append(append([]string{"index", "--once", "--json"}, n.rpc...), args...)...)
+	if strings.Contains(stdout+stderr, nodeKey) {
+		t.Errorf("a key is shown:\n%s%s", stdout, stderr)
+	}
+	settlements = map[string]int64{}
+	if strings.HasPrefix(stdout, "{") {
+		for _, r := range decode[struct{ Networks []indexReport }](t, stdout).Networks {
+			settlements[r.Network] = r.Settlements
+		}
+	}
+	return code, settlements, stderr
+}
+
+// sums are what facilitators settled, by network and day.
+func sums(t *testing.T, env []string) map[string]string {
+	t.Helper()
+	db, err := postgres.Open(t.Context(), strings.TrimPrefix(env[0], "DATABASE_URL="))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	got := map[string]string{}
+	err = db.Read(t.Context(), func(r *postgres.Reader) error {
+		f, err := r.Facts(t.Context(), time.Date(2026, 7, 2, 0, 0, 0, 0, time.UTC), 0)
+		if err != nil {
+			return err
+		}
+		for _, flow := range f.Facilitators[0].Flows {
+			got[flow.Network] = fmt.Sprintf("%d settlements of %s by %d buyers, the last %s", flow.All.Settlements, flow.All.Amount, flow.BuyersAll, flow.All.LastAt.UTC().Format(time.DateTime))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// TestIndexCommand reads two chains from empty, again, and with one of them down.
+func TestIndexCommand(t *testing.T) {
+	t.Parallel()
+	n := newNodes(t)
+	for _, c := range []struct {
+		name   string
+		change func()
+		args   []string
+		want   map[string]int64
+		code   int
+		stderr string
+	}{
+		{"from empty", func() {}, nil, map[string]int64{"eip155:8453": 55, chaintest.SolanaID: 80}, 0, ""},
+		{"again", func() {}, nil, map[string]int64{"eip155:8453": 0, chaintest.SolanaID: 0}, 0, ""},
+		{"one of them, with fewer confirmations", func() { n.pay(10) }, []string{"--network", "base", "--confirmations", "eip155:8453=2"}, map[string]int64{"eip155:8453": 13}, 0, ""},
+		{"one node down", func() { n.pay(10); n.down[chaintest.SolanaID] = true }, nil, map[string]int64{"eip155:8453": 7, chaintest.SolanaID: 0}, 1,
+			"tollbook: index " + chaintest.SolanaID + ": "},
+	} {
+		n.mu.Lock()
+		c.change()
+		n.mu.Unlock()
+		code, got, stderr := n.once(t, n.env, c.args...)
+		if code != c.code || !strings.Contains(stderr, c.stderr) || code == 0 && strings.Contains(stderr, "tollbook: ") {
+			t.Errorf("%s: exit %d, want %d and %q:\n%s", c.name, code, c.code, c.stderr, stderr)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: settlements (-want +got):\n%s", c.name, diff)
+		}
+	}
+	want := map[string]string{ // 1001 to 1075, and 1 to 99 without each fifth
+		"eip155:8453":      "75 settlements of 77850 by 5 buyers, the last 2026-07-01 00:02:30",
+		chaintest.SolanaID: "80 settlements of 4000 by 1 buyers, the last 2026-07-01 01:39:00",
+	}
+	if diff := cmp.Diff(want, sums(t, n.env)); diff != "" {
+		t.Errorf("sums (-want +got):\n%s", diff)
+	}
+	code, stdout, _ := run(t, n.env, append([]string{"index", "--once", "--network", "eip155:8453"}, n.rpc...)...)
+	if code != 0 || !strings.HasPrefix(stdout, "Base (eip155:8453): 0 new settlements, 0 taken back; ") {
+		t.Errorf("exit %d, it says: %s", code, stdout)
+	}
+}
+
+// An index that is told to stop in the middle says so, and the next one makes of it what one makes that was never stopped.
+func TestIndexInterrupted(t *testing.T) {
+	t.Parallel()
+	n := newNodes(t)
+	for n.enough = 3; n.enough < 12; n.enough += 3 {
+		n.asked = 0
+		p := command(t, n.env, append([]string{"index", "--once"}, n.rpc...)...).start(t)
+		select {
+		case <-n.waiting:
+		case <-time.After(patience):
+			t.Fatalf("it asks nothing:\n%s", p.said())
+		}
+		if err := p.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		if code := p.status(t); code != 1 || !strings.Contains(p.said(), "tollbook: interrupted\n") {
+			t.Errorf("interrupted after %d requests: exit %d\n%s", n.enough, code, p.said())
+		}
+		n.mu.Lock()
+		for len(n.waiting) > 0 {
+			<-n.waiting
+		}
+		n.mu.Unlock()
+	}
+	n.mu.Lock()
+	n.enough = 0
+	n.mu.Unlock()
+	if code, _, stderr := n.once(t, n.env); code != 0 {
+		t.Fatalf("exit %d\n%s", code, stderr)
+	}
+	want := map[string]string{
+		"eip155:8453":      "55 settlements of 56540 by 5 buyers, the last 2026-07-01 00:01:50",
+		chaintest.SolanaID: "80 settlements of 4000 by 1 buyers, the last 2026-07-01 01:39:00",
+	}
+	if diff := cmp.Diff(want, sums(t, n.env)); diff != "" {
+		t.Errorf("sums (-want +got):\n%s", diff)
+	}
+}
+
+// Without --once it goes on until it is told to stop, and tells how it does; configured by a file alone.
+func TestIndexGoesOn(t *testing.T) {
+	t.Parallel()
+	n := newNodes(t)
+	n.down[chaintest.SolanaID] = true
+	var b strings.Builder
+	for i := 1; i < len(n.rpc); i += 2 {
+		id, address, _ := strings.Cut(n.rpc[i], "=")
+		fmt.Fprintf(&b, "[[network]]\ncaip2 = %q\nrpc = [%q]\nstart = \"2026-06-01\"\n", id, address)
+	}
+	file := filepath.Join(t.TempDir(), "own.toml")
+	write(t, file, b.String())
+	p := command(t, n.env, "index", "--config", file, "--metrics", "127.0.0.1:0").start(t)
+	figures := p.await(t, "Figures on ")
+	a := until(t, figures, "settlements", func(a answer) bool {
+		return strings.Contains(a.body, `tollbook_index_settlements_total{network="eip155:8453"} 55`) && strings.Contains(a.body, `tollbook_index_errors_total{network="`+chaintest.SolanaID)
+	})
+	for _, want := range []string{`tollbook_index_lag_blocks{network="eip155:8453"} 0`, `tollbook_index_head_block{network="eip155:8453"} 55`, `tollbook_index_calls_total{network="eip155:8453"} `,
+		`tollbook_index_errors_total{network="` + chaintest.SolanaID + `",kind="server"} `, "# TYPE tollbook_index_lag_seconds gauge"} {
+		if !strings.Contains(a.body, want) {
+			t.Errorf("the figures lack %s:\n%s", want, a.body)
+		}
+	}
+	if got := get(t, strings.Replace(figures, "/metrics", "/healthz", 1)); got.status != 200 || got.body != "{\"status\":\"ok\"}\n" {
+		t.Errorf("healthz: %d %s", got.status, got.body)
+	}
+	p.interrupt(t, syscall.SIGTERM)
+	if strings.Contains(p.said()+a.body, nodeKey) {
+		t.Errorf("a key is shown:\n%s", p.said())
+	}
+}
+
+// TestIndexNetworks: what the file and the flags say of networks, put together; no fault shows an address.
+func TestIndexNetworks(t *testing.T) {
+	t.Parallel()
+	const own = "0x00000000000000000000000000000000000000aa"
+	day := time.Date(2025, 10, 1, 0, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		name, file string
+		args       string
+		want       []measuredNetwork
+		err        string
+	}{
+		{name: "flags", args: "--rpc eip155:8453=https://a.test/x=y --rpc solana=http://s.test --rpc base=https://b.test --start base=2025-10-01", want: []measuredNetwork{
+			{Network: chain.Network{ID: "eip155:8453", RPC: []string{"https://a.test/x=y", "https://b.test"}, Start: day}},
+			{Network: chain.Network{ID: chaintest.SolanaID, RPC: []string{"http://s.test"}}},
+		}},
+		{name: "a file, which flags win over", args: "--rpc eip155:10=https://c.test --confirmations eip155:10=9", want: []measuredNetwork{
+			{Network: chain.Network{ID: "eip155:10", RPC: []string{"https://c.test"}, Confirmations: 9, Start: day}},
+		}, file: "[[network]]\ncaip2 = \"eip155:10\"\nrpc = [\"https://a.test\", \"https://b.test\"]\nconfirmations = 64\nstart = \"2025-10-01\"\n"},
+		{name: "only what is asked for", args: "--network eip155:10", want: []measuredNetwork{
+			{Network: chain.Network{ID: "eip155:10", RPC: []string{"https://a.test"}}},
+		}, file: "[[network]]\ncaip2 = \"eip155:10\"\nrpc = [\"https://a.test\"]\n[[network]]\ncaip2 = \"base\"\nrpc = [\"https://b.test\"]\n"},
+		{name: "tokens", file: `[[network]]
+			caip2 = "eip155:31337"
+			rpc = ["http://127.0.0.1:8545"]
+			[[network.token]]
+			address = "0x00000000000000000000000000000000000000AA"
+			symbol = "OWN"
+			decimals = 18
+			usd = true
+			[[network]]
+			caip2 = "eip155:8453"
+			rpc = ["http://127.0.0.1:8546"]
+			[[network.token]]
+			address = "0x833589fcd6edb6e08f4c7c32d4f71b54bda02913"
+			`, want: []measuredNetwork{
+			{Network: chain.Network{ID: "eip155:31337", RPC: []string{"http://127.0.0.1:8545"}, Tokens: []chain.Token{{Address: own, Symbol: "OWN", Decimals: 18}}},
+				tokens: []postgres.Token{{Network: "eip155:31337", Address: own, Symbol: "OWN", Decimals: 18, USD: true}}},
+			{Network: chain.Network{ID: "eip155:8453", RPC: []string{"http://127.0.0.1:8546"}, Tokens: []chain.Token{{Address: "0x833589fcd6edb6e08f4c7c32d4f71b54bda02913", Symbol: "USDC", Decimals: 6}}},
+				tokens: []postgres.Token{{Network: "eip155:8453", Address: "0x833589fcd6edb6e08f4c7c32d4f71b54bda02913", Symbol: "USDC", Decimals: 6, USD: true}}},
+		}},
+		{name: "nothing", err: "tollbook index --once --rpc eip155:8453=https://base.example/rpc"},
+		{name: "no address", args: "--network eip155:8453", err: "network eip155:8453 has no address to read it from"},
+		{name: "a date for no address", args: "--start eip155:8453=2025-10-01", err: "network eip155:8453 has no address to read it from"},
+		{name: "no network", args: "--network nowhere", err: `--network "nowhere": it is a CAIP-2 id`},
+		{name: "no assignment", args: "--rpc https://x.test/" + nodeKey, err: "--rpc: it is a CAIP-2 id and a value"},
+		{name: "no such scheme", args: "--rpc base=wss://x.test/" + nodeKey, err: "--rpc eip155:8453, number 1: it needs an address that begins with"},
+		{name: "no number", args: "--rpc base=https://x.test --confirmations base=many", err: `--confirmations eip155:8453="many": it is a number of blocks`},
+		{name: "no confirmation", args: "--rpc base=https://x.test --confirmations base=0", err: "at least 1"},
+		{name: "no day", args: "--rpc base=https://x.test --start base=2025-13-01", err: `--start eip155:8453="2025-13-01": it is a day such as 2025-10-01`},
+		{name: "twice", file: "[[network]]\ncaip2 = \"base\"\n[[network]]\ncaip2 = \"eip155:8453\"\n", err: "[[network]] eip155:8453 stands twice"},
+		{name: "without a name", file: "[[network]]\nrpc = [\"https://x.test\"]\n", err: "[[network]] number 1 has no caip2"},
+		{name: "a wrong address", file: "[[network]]\ncaip2 = \"base\"\nrpc = [\"x.test/" + nodeKey + "\"]\n", err: "[[network]] eip155:8453: rpc number 1 must begin with"},
+		{name: "an address that is no list", file: "[[network]]\ncaip2 = \"base\"\nrpc = \"https://x.test/" + nodeKey + "\"\n", err: "own.toml:3:7: network.rpc is a list, each a text in quotes"},
+		{name: "a wrong key", file: "[[network]]\ncaip2 = \"base\"\nrcp = [\"https://x.test/" + nodeKey + "\"]\n", err: `own.toml:3:1: unknown key "network.rcp"; did you mean "network.rpc"?`},
+		{name: "a token without decimals", file: "[[network]]\ncaip2 = \"base\"\nrpc = [\"https://x.test\"]\n[[network.token]]\naddress = \"" + own + "\"\nsymbol = \"X\"\n", err: "[[network.token]] number 1 of eip155:8453: it needs decimals"},
+		{name: "a token without a name", file: "[[network]]\ncaip2 = \"base\"\nrpc = [\"https://x.test\"]\n[[network.token]]\naddress = \"" + own + "\"\ndecimals = 6\n", err: "symbol is 1 to 32 characters"},
+		{name: "a token that is none", file: "[[network]]\ncaip2 = \"base\"\nrpc = [\"https://x.test\"]\n[[network.token]]\naddress = \"0x1\"\n", err: "not an address of this network"},
+		{name: "a token's other decimals", file: "[[network]]\ncaip2 = \"base\"\nrpc = [\"https://x.test\"]\n[[network.token]]\naddress = \"0x833589fcd6edb6e08f4c7c32d4f71b54bda02913\"\ndecimals = 18\n", err: "it has 6 decimals, not 18"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var o networkOptions
+			conf, err := readConfig("own.toml", []byte(c.file))
+			var got []measuredNetwork
+			if err == nil {
+				flags := pflag.NewFlagSet("index", pflag.ContinueOnError)
+				o.AddFlags(flags)
+				if err = flags.Parse(strings.Fields(c.args)); err == nil {
+					got, err = o.networks(conf.Networks)
+				}
+			}
+			if c.err != "" {
+				if err == nil || !strings.Contains(err.Error(), c.err) || strings.Contains(err.Error(), nodeKey) {
+					t.Errorf("%v, want %s", err, c.err)
+				}
+				return
+			}
+			if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(measuredNetwork{})); diff != "" || err != nil {
+				t.Errorf("%v (-want +got):\n%s", err, diff)
+			}
+		})
+	}
+}
+
+// TestIndexReport is what scripts read.
+func TestIndexReport(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	err := printIndexReports(&b, []chain.Report{{Network: "eip155:8453", Blocks: 7, Settlements: 6, RolledBack: 5, Calls: 4, Errors: 3, Took: 2500 * time.Millisecond}}, true)
+	want := `{"networks":[{"network":"eip155:8453","blocks":7,"settlements":6,"rolled_back":5,"calls":4,"errors":3,"seconds":2.5}]}` + "\n"
+	if err != nil || b.String() != want || !json.Valid([]byte(b.String())) {
+		t.Errorf("%v: %s, want %s", err, b.String(), want)
+	}
+}
