@@ -3,6 +3,7 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -91,53 +92,94 @@ func (t *takingsReader) readBuyers(ctx context.Context) error {
 	return b.rank(ctx)
 }
 
-// wide is an integer as two columns: a word, and text where none holds it.
-const wide = `CASE WHEN amount < 9223372036854775807 THEN amount::bigint ELSE 0 END, CASE WHEN amount >= 9223372036854775807 THEN amount::text ELSE '' END`
+// word is an amount of a row, as far as a word holds it.
+const word = `CASE WHEN amount <= ` + maxWord + ` THEN amount::bigint ELSE -1 END`
 
-func wideAmount(small int64, large string) amount {
-	if large == "" {
-		return amount{small: uint64(small)}
+// wideAmounts reads what no word holds of a day: a query of its own, since it is hardly ever needed.
+func (b *buyers) wideAmounts(ctx context.Context, day int32, sql string, take func(a amount) error, into ...any) error {
+	rows, err := b.tx.Query(ctx, sql+` WHERE day = $1 AND amount > `+maxWord, dayTime(day))
+	if err != nil {
+		return err
 	}
-	a, _ := parseAmount(large) // the database writes integers
-	return a
+	var text string
+	_, err = pgx.ForEachRow(rows, append(into, &text), func() error {
+		a, ok := parseAmount(text)
+		if !ok {
+			return fmt.Errorf("amount %.80q is no integer", text)
+		}
+		return take(a)
+	})
+	return err
 }
 
 func (b *buyers) readDay(ctx context.Context, day int32) error {
-	inMonth := day >= dayNumber(b.month)
-	rows, err := b.tx.Query(ctx, `SELECT flow_id, payee_id, payer_id, settlements, `+wide+` FROM payer_days WHERE day = $1`, dayTime(day))
+	if day < dayNumber(b.month) {
+		return b.readPayers(ctx, day)
+	}
+	rows, err := b.tx.Query(ctx, `SELECT flow_id, payee_id, payer_id, settlements, `+word+` FROM payer_days WHERE day = $1`, dayTime(day))
 	if err != nil {
 		return err
 	}
 	var flow int32
-	var payee, payer, n, small int64
-	var large string
-	_, err = pgx.ForEachRow(rows, []any{&flow, &payee, &payer, &n, &small, &large}, func() error {
+	var payee, payer, n, units int64
+	wide := false
+	take := func(a amount) error {
 		f, counts := b.flows[flow]
 		if !counts {
 			return nil
 		}
 		at := place{payee, f.network}
-		shares := b.services[at]
-		for _, s := range shares {
-			if day <= s.until {
-				b.days[servicePayer{s.service, payer}] = struct{}{}
-			}
-		}
-		if !inMonth {
-			return nil
-		}
-		value := f.unit.times(wideAmount(small, large))
+		value := f.unit.times(a)
 		sumOf(b.paid, pair{at, payer}).add(n, value, day, day, 1<<f.network)
-		for _, s := range shares {
-			if s.until != forever && day <= s.until {
+		for _, s := range b.services[at] {
+			if day > s.until {
+				continue
+			}
+			b.days[servicePayer{s.service, payer}] = struct{}{}
+			if s.until != forever {
 				sumOf(b.cut, servicePayer{s.service, payer}).add(n, value, day, day, 1<<f.network)
 			}
 		}
 		return nil
+	}
+	_, err = pgx.ForEachRow(rows, []any{&flow, &payee, &payer, &n, &units}, func() error {
+		if units < 0 {
+			wide = true
+			return nil
+		}
+		return take(amount{small: uint64(units)})
 	})
+	if err == nil && wide {
+		err = b.wideAmounts(ctx, day, `SELECT flow_id, payee_id, payer_id, settlements, amount::text FROM payer_days`, take, &flow, &payee, &payer, &n)
+	}
+	b.countDay(day)
+	return err
+}
+
+// readPayers reads who paid on a day before the month, which the index alone tells.
+func (b *buyers) readPayers(ctx context.Context, day int32) error {
+	rows, err := b.tx.Query(ctx, `SELECT flow_id, payee_id, payer_id FROM payer_days WHERE day = $1`, dayTime(day))
 	if err != nil {
 		return err
 	}
+	var flow int32
+	var payee, payer int64
+	_, err = pgx.ForEachRow(rows, []any{&flow, &payee, &payer}, func() error {
+		if f, counts := b.flows[flow]; counts {
+			for _, s := range b.services[place{payee, f.network}] {
+				if day <= s.until {
+					b.days[servicePayer{s.service, payer}] = struct{}{}
+				}
+			}
+		}
+		return nil
+	})
+	b.countDay(day)
+	return err
+}
+
+// countDay counts who bought of each service on a day.
+func (b *buyers) countDay(day int32) {
 	counts := map[int64]int64{}
 	for k := range b.days {
 		counts[k.service]++
@@ -147,7 +189,6 @@ func (b *buyers) readDay(ctx context.Context, day int32) error {
 		s.BuyerDays = append(s.BuyerDays, BuyerDay{dayTime(day), n})
 	}
 	clear(b.days)
-	return nil
 }
 
 // service is the place of a service's takings.
@@ -161,14 +202,14 @@ func (t *takingsReader) service(id int64) *ServiceTakings {
 }
 
 func (b *buyers) readPrices(ctx context.Context, day int32) error {
-	rows, err := b.tx.Query(ctx, `SELECT flow_id, payee_id, settlements, `+wide+` FROM amount_days WHERE day = $1`, dayTime(day))
+	rows, err := b.tx.Query(ctx, `SELECT flow_id, payee_id, settlements, `+word+` FROM amount_days WHERE day = $1`, dayTime(day))
 	if err != nil {
 		return err
 	}
 	var flow int32
-	var payee, n, small int64
-	var large string
-	_, err = pgx.ForEachRow(rows, []any{&flow, &payee, &n, &small, &large}, func() error {
+	var payee, n, units int64
+	wide := false
+	take := func(a amount) error {
 		f, counts := b.flows[flow]
 		if !counts {
 			return nil
@@ -177,7 +218,7 @@ func (b *buyers) readPrices(ctx context.Context, day int32) error {
 			if day > s.until {
 				continue
 			}
-			value := f.unit.times(wideAmount(small, large))
+			value := f.unit.times(a)
 			k := priceKey{value.units.small, value.scale, ""}
 			if value.units.large != nil {
 				k = priceKey{0, value.scale, value.units.String()}
@@ -188,7 +229,17 @@ func (b *buyers) readPrices(ctx context.Context, day int32) error {
 			b.amounts[s.service][k] += n
 		}
 		return nil
+	}
+	_, err = pgx.ForEachRow(rows, []any{&flow, &payee, &n, &units}, func() error {
+		if units < 0 {
+			wide = true
+			return nil
+		}
+		return take(amount{small: uint64(units)})
 	})
+	if err == nil && wide {
+		err = b.wideAmounts(ctx, day, `SELECT flow_id, payee_id, settlements, amount::text FROM amount_days`, take, &flow, &payee, &n)
+	}
 	return err
 }
 

@@ -3,6 +3,7 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"time"
@@ -55,8 +56,9 @@ type takingsReader struct {
 	named    map[uint64][]string // networks by the bits of their numbers
 	flowArgs []any               // numbers and units of the flows, for SQL
 
-	shares   map[place][]share
-	services map[int64]*ServiceTakings
+	shares    map[place][]share
+	addresses map[int64]string // of the recipients
+	services  map[int64]*ServiceTakings
 }
 
 type numberedFlow struct {
@@ -120,7 +122,7 @@ func (t *takingsReader) numberRecipients(ctx context.Context, recipients []Recip
 	if err := readAccounts(ctx, t.tx, slices.Compact(addresses), accounts); err != nil {
 		return err
 	}
-	t.shares = make(map[place][]share, len(recipients))
+	t.shares, t.addresses = make(map[place][]share, len(recipients)), make(map[int64]string, len(recipients))
 	for _, r := range recipients {
 		payee, paid := accounts[r.Address]
 		network, counts := slices.BinarySearch(t.networks, r.Network)
@@ -132,6 +134,7 @@ func (t *takingsReader) numberRecipients(ctx context.Context, recipients []Recip
 			until = dayNumber(*r.Until)
 		}
 		k := place{payee, int16(network)}
+		t.addresses[payee] = r.Address
 		if i := slices.IndexFunc(t.shares[k], func(s share) bool { return s.service == r.ServiceID }); i >= 0 {
 			t.shares[k][i].until = max(t.shares[k][i].until, until)
 		} else {
@@ -141,7 +144,8 @@ func (t *takingsReader) numberRecipients(ctx context.Context, recipients []Recip
 	return nil
 }
 
-// readPayees reads the days of each payee, every flow's by itself, in arrays: rows cost more than what they hold.
+// readPayees reads the days of each payee. They are the one thing that is as long as history: a flow's days come in one
+// value, a record of fixed width each, since rows cost more than what they hold.
 func (t *takingsReader) readPayees(ctx context.Context) error {
 	ids := make([]int64, 0, len(t.shares))
 	for p := range t.shares {
@@ -149,42 +153,44 @@ func (t *takingsReader) readPayees(ctx context.Context) error {
 	}
 	slices.Sort(ids)
 	rows, err := t.tx.Query(ctx, `
-		SELECT d.payee_id, a.address, d.flow_id, d.days, d.counts, d.amounts, d.lasts, d.first_at FROM (
-			SELECT payee_id, flow_id, array_agg(day - date '1970-01-01') AS days, array_agg(settlements) AS counts, array_agg(amount::text) AS amounts,
-				array_agg(last_at) AS lasts, min(first_at) AS first_at
-			FROM (
-				SELECT * FROM payee_days WHERE payee_id = ANY($1) AND flow_id = ANY($2) AND day <= $3 ORDER BY payee_id, flow_id, day
-			) p GROUP BY payee_id, flow_id
-		) d JOIN accounts a ON a.id = d.payee_id ORDER BY d.payee_id, d.flow_id`, slices.Compact(ids), t.flowArgs[0], t.today)
+		SELECT payee_id, flow_id, min(first_at), bool_or(amount > `+maxWord+`), string_agg(
+			int4send(day - date '1970-01-01') || int8send(settlements) || int8send(CASE WHEN amount <= `+maxWord+` THEN amount::bigint ELSE -1 END) || timestamptz_send(last_at), '')
+		FROM payee_days WHERE payee_id = ANY($1) AND flow_id = ANY($2) AND day <= $3 GROUP BY payee_id, flow_id`,
+		slices.Compact(ids), t.flowArgs[0], t.today)
 	if err != nil {
 		return err
 	}
-	var all []payeeSums
-	at := map[place]int{}
-	var d flowDays
-	var id int64
-	var flow int32
-	var address string
-	_, err = pgx.ForEachRow(rows, []any{&id, &address, &flow, &d.days, &d.counts, &d.amounts, &d.lasts, &d.first}, func() error {
-		d.flow = t.flows[flow]
-		p := place{id, d.flow.network}
-		if t.shares[p] == nil {
+	all := map[place]*payeeSums{}
+	var wide []payeeFlow
+	var id payeeFlow
+	var first time.Time
+	var large bool
+	var records []byte
+	_, err = pgx.ForEachRow(rows, []any{&id.payee, &id.flow, &first, &large, &records}, func() error {
+		f := t.flows[id.flow]
+		at := place{id.payee, f.network}
+		if t.shares[at] == nil {
 			return nil
 		}
-		n, known := at[p]
-		if !known {
-			n = len(all)
-			at[p] = n
-			all = append(all, payeeSums{facts: PayeeFacts{Network: t.networks[p.network], Address: address}})
+		p := all[at]
+		if p == nil {
+			p = &payeeSums{facts: PayeeFacts{Network: t.networks[at.network], Address: t.addresses[at.payee], FirstAt: first}}
+			all[at] = p
 		}
-		return all[n].add(d)
+		if large {
+			wide = append(wide, id)
+		}
+		return p.add(id.flow, f, first, records)
 	})
+	if err == nil {
+		err = t.readWide(ctx, wide, all)
+	}
 	if err != nil {
 		return err
 	}
-	t.takings.Payees = make([]PayeeFacts, len(all))
-	for i := range all {
-		t.takings.Payees[i] = all[i].finish()
+	t.takings.Payees = make([]PayeeFacts, 0, len(all))
+	for _, p := range all {
+		t.takings.Payees = append(t.takings.Payees, p.finish())
 	}
 	slices.SortFunc(t.takings.Payees, func(a, b PayeeFacts) int {
 		return cmp.Or(cmp.Compare(a.Network, b.Network), cmp.Compare(a.Address, b.Address))
@@ -192,14 +198,41 @@ func (t *takingsReader) readPayees(ctx context.Context) error {
 	return nil
 }
 
-// flowDays is what one flow settled to a payee, by days since 1970.
-type flowDays struct {
-	flow    numberedFlow
-	days    []int32
-	counts  []int64
-	amounts []string
-	lasts   []time.Time
-	first   time.Time
+// maxWord is the largest amount that comes as a word.
+const maxWord = `9223372036854775807`
+
+// payeeFlow is what one flow settles to a payee.
+type payeeFlow struct {
+	payee int64
+	flow  int32
+}
+
+// readWide reads the days' sums that no word holds. They are few: a token would need eighteen decimals.
+func (t *takingsReader) readWide(ctx context.Context, of []payeeFlow, all map[place]*payeeSums) error {
+	for _, id := range of {
+		rows, err := t.tx.Query(ctx, `
+			SELECT day - date '1970-01-01', amount::text FROM payee_days WHERE payee_id = $1 AND flow_id = $2 AND day <= $3 AND amount > `+maxWord, id.payee, id.flow, t.today)
+		if err != nil {
+			return err
+		}
+		f := t.flows[id.flow]
+		p := all[place{id.payee, f.network}]
+		var day int32
+		var text string
+		_, err = pgx.ForEachRow(rows, []any{&day, &text}, func() error {
+			a, ok := parseAmount(text)
+			i := slices.IndexFunc(p.days, func(s daySum) bool { return s.day == day && s.flow == id.flow })
+			if !ok || i < 0 {
+				return fmt.Errorf("sum %.80q of a day is not to be placed", text)
+			}
+			p.days[i].value = f.unit.times(a)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // payeeSums collects a payee's flows.
@@ -209,31 +242,38 @@ type payeeSums struct {
 }
 
 type daySum struct {
-	day         int32
+	day, flow   int32
 	facilitator string
 	n           int64
 	value       money
 	last        time.Time
 }
 
-func (p *payeeSums) add(d flowDays) error {
-	if p.facts.FirstAt.IsZero() || d.first.Before(p.facts.FirstAt) {
-		p.facts.FirstAt = d.first
+const recordSize = 4 + 8 + 8 + 8
+
+// epoch is where the database's times begin.
+var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func (p *payeeSums) add(flow int32, f numberedFlow, first time.Time, records []byte) error {
+	if len(records)%recordSize != 0 {
+		return fmt.Errorf("%d bytes are no records of days", len(records))
 	}
-	sorted := len(p.days) == 0
-	p.days = slices.Grow(p.days, len(d.days))
-	for i, day := range d.days {
-		a, ok := parseAmount(d.amounts[i])
-		if !ok {
-			return fmt.Errorf("sum %.80q is no integer", d.amounts[i])
-		}
-		if d.lasts[i].After(p.facts.LastAt) {
-			p.facts.LastAt = d.lasts[i]
-		}
-		p.days = append(p.days, daySum{day, d.flow.facilitator, d.counts[i], d.flow.unit.times(a), d.lasts[i]})
+	if first.Before(p.facts.FirstAt) {
+		p.facts.FirstAt = first
 	}
-	if !sorted {
-		p.merge()
+	p.days = slices.Grow(p.days, len(records)/recordSize)
+	for r := range slices.Chunk(records, recordSize) {
+		s := daySum{
+			day: int32(binary.BigEndian.Uint32(r)), flow: flow, facilitator: f.facilitator, n: int64(binary.BigEndian.Uint64(r[4:])),
+			last: epoch.Add(time.Duration(binary.BigEndian.Uint64(r[20:])) * time.Microsecond),
+		}
+		if units := int64(binary.BigEndian.Uint64(r[12:])); units >= 0 {
+			s.value = f.unit.times(amount{small: uint64(units)})
+		}
+		if s.last.After(p.facts.LastAt) {
+			p.facts.LastAt = s.last
+		}
+		p.days = append(p.days, s)
 	}
 	return nil
 }
@@ -260,6 +300,7 @@ func (p *payeeSums) merge() {
 }
 
 func (p *payeeSums) finish() PayeeFacts {
+	p.merge()
 	f := p.facts
 	f.Days = make([]TakingDay, len(p.days))
 	for i, s := range p.days {
