@@ -118,7 +118,7 @@ func runIndex(ctx context.Context, o indexOptions, networks []measuredNetwork, s
 	metrics := chain.NewMetrics()
 	x, err := crawl.NewIndexer(db.DB, chains, chain.Options{Logger: told.logger(), Progress: told.set, Metrics: metrics})
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	if figures != nil {
 		served, stop := context.WithCancel(ctx)

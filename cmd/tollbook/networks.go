@@ -142,6 +142,12 @@ func (o *networkOptions) restrict(byID map[string]*measuredNetwork) ([]measuredN
 		if n == nil || len(n.RPC) == 0 {
 			return nil, usagef("network %s has no address to read it from: give --rpc %[1]s=https://…, or rpc of its [[network]]", id)
 		}
+		if namespace, _, _ := strings.Cut(id, ":"); namespace != "eip155" && namespace != "solana" {
+			return nil, usagef("network %s: settlements are read from EVM chains (eip155:…) and Solana (solana:…) alone", id)
+		}
+		if len(n.Tokens) == 0 && len(chain.DefaultTokens(id)) == 0 {
+			return nil, usagef("network %s has no token to measure: the configuration file may name some, [[network.token]]", id)
+		}
 		list = append(list, *n)
 	}
 	if len(list) == 0 {
