@@ -119,7 +119,7 @@ func (db *DB) ImportFacilitators(ctx context.Context, list []Facilitator) (Impor
 			}
 			queueFacilitator(batch, f)
 			for _, s := range gone {
-				batch.Queue(`DELETE FROM settlers WHERE network = $1 AND address = $2 AND facilitator_id = $3`, s.Network, s.Address, f.ID)
+				queueGone(batch, f, s)
 			}
 			report.SettlersAdded += countNew(came, old.Settlers)
 			report.SettlersRemoved += countNew(gone, f.Settlers)
@@ -133,6 +133,19 @@ func (db *DB) ImportFacilitators(ctx context.Context, list []Facilitator) (Impor
 		return ImportReport{}, fmt.Errorf("import %d facilitators: %w", len(list), err)
 	}
 	return report, nil
+}
+
+// queueGone takes an account out of a facilitator's, and with it the scans that look for it. One of which only the
+// deprecation is another stays: what it settled is to be looked for as before.
+func queueGone(b *pgx.Batch, f Facilitator, old Settler) {
+	for _, s := range f.Settlers {
+		deprecated := s.Deprecated
+		if s.Deprecated = old.Deprecated; sameSettler(s, old) {
+			b.Queue(`UPDATE settlers SET deprecated = $4 WHERE network = $1 AND address = $2 AND facilitator_id = $3`, s.Network, s.Address, f.ID, deprecated)
+			return
+		}
+	}
+	b.Queue(`DELETE FROM settlers WHERE network = $1 AND address = $2 AND facilitator_id = $3`, old.Network, old.Address, f.ID)
 }
 
 func sameWords(a, b Facilitator) bool {

@@ -109,6 +109,15 @@ func TestOpenScans(t *testing.T) {
 	register(list("0xs0", "0xs1", "0xs2"), 80, 119)
 	expect("and came back", "120-head true 0xs0 0xs1 0xs2", "50-100 true 0xs0", "50-120 false 0xs2", "10-50 true 0xs2", "80-120 false 0xs1")
 
+	f := facilitator("acme", "0xs0", "0xs1", "0xs2")
+	f.Settlers[0].Deprecated = true
+	if _, err := db.ImportFacilitators(t.Context(), []postgres.Facilitator{f}); err != nil {
+		t.Fatal(err)
+	}
+	if fresh, err := db.NewSettlers(t.Context(), base); err != nil || len(fresh) != 0 || !scans(t, db)[0].Settlers[0].Deprecated {
+		t.Errorf("a settler that is only deprecated by now is looked for anew: %+v, error %v", fresh, err)
+	}
+
 	since := func() string {
 		t.Helper()
 		c := chains(t, db, start)[0]

@@ -7,7 +7,6 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -385,34 +384,4 @@ func TestRetainSettledHours(t *testing.T) {
 	if diff := gocmp.Diff([]int{0, 11, 40, 2, 40, 40}, got); diff != "" {
 		t.Errorf("hours, days, all on day 10 and on day 39 (-want +got):\n%s", diff)
 	}
-}
-
-// BenchmarkRecordSettlements writes ranges of 5,000 settlements by 20,000 payers to 500 payees, as an indexer commits them.
-func BenchmarkRecordSettlements(b *testing.B) {
-	db, err := postgres.Open(b.Context(), template.Database(b))
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer db.Close()
-	if _, err := db.ImportFacilitators(b.Context(), []postgres.Facilitator{facilitator("acme"), facilitator("bolt")}); err != nil {
-		b.Fatal(err)
-	}
-	r := rand.New(rand.NewPCG(4020, 402))
-	const n = 5000
-	list := make([]postgres.Settlement, n)
-	next := 0
-	for b.Loop() {
-		for i := range list {
-			list[i] = postgres.Settlement{
-				Network: "eip155:8453", Block: int64(next / 3), Time: start.Add(time.Duration(next) * time.Second), Transaction: fmt.Sprintf("0x%064x", next/2), LogIndex: next % 2,
-				Facilitator: []string{"acme", "bolt"}[r.IntN(2)], Settler: fmt.Sprintf("0xs%d", r.IntN(40)), Token: "usdc",
-				Payer: fmt.Sprintf("0xp%d", r.IntN(20_000)), Payee: fmt.Sprintf("0xq%d", r.IntN(500)), Amount: strconv.Itoa(r.IntN(100_000)),
-			}
-			next++
-		}
-		if _, err := db.RecordSettlements(b.Context(), list); err != nil {
-			b.Fatal(err)
-		}
-	}
-	b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "settlements/s")
 }
