@@ -81,6 +81,20 @@ func (d *database) watch(ctx context.Context) error {
 	}
 }
 
+// because is the end of the private server where that is why a query failed with err: whoever asks the server may notice
+// before watch does.
+func (d *database) because(err error) error {
+	if d.server == nil {
+		return err
+	}
+	select {
+	case <-d.server.Done():
+		return fmt.Errorf("private Postgres: %w", d.server.Err())
+	case <-time.After(stopGrace):
+		return err
+	}
+}
+
 // What an end may take, so that Ctrl-C is over within five seconds on the slowest disk.
 const (
 	closeGrace = 250 * time.Millisecond // for queries under way

@@ -216,7 +216,7 @@ func (d *demo) run(ctx context.Context, l net.Listener, world *sample.World) err
 	start := func(part func(context.Context) error) {
 		parts.Go(func() {
 			if err := part(ctx); err != nil {
-				cancel(err)
+				cancel(d.db.because(err))
 			}
 		})
 	}
