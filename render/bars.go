@@ -71,6 +71,9 @@ func newBars(points []site.VolumePoint, now site.Time, since *site.Time) bars {
 		}
 		c.Summary += "."
 	}
+	if first := today.AddDate(0, 0, 1-barsDays); since != nil && first.Before(since.UTC().Truncate(24*time.Hour)) {
+		c.Summary += " Measured since " + since.UTC().Format(layoutDay) + "; what came before is not known."
+	}
 	return c
 }
 
@@ -151,6 +154,15 @@ func cents(d site.Decimal) string {
 		return dollars(d)
 	}
 	return "$" + group(whole) + "." + frac
+}
+
+// roughly is a volume at a glance: whole dollars from a thousand on, halves up.
+func roughly(d site.Decimal) string {
+	r := rational(d)
+	if whole := r.FloatString(0); r.Cmp(big.NewRat(1000, 1)) >= 0 && len(whole) <= maxWhole {
+		return "$" + group(whole)
+	}
+	return cents(d)
 }
 
 // formatDecimal formats a decimal, or one that may be unknown.

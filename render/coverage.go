@@ -17,7 +17,8 @@ const (
 
 type coverageBody struct {
 	*site.CoverageReport
-	Measured       int // networks
+	Networks       []coverageNetwork
+	Measured       int // of them
 	Unmeasured     int
 	Tokens         []coverageToken
 	Volumes        []coverageVolume
@@ -25,6 +26,11 @@ type coverageBody struct {
 	MoreCandidates int
 	Groups         []coverageGroup
 	MoreGroups     int
+}
+
+type coverageNetwork struct {
+	*site.NetworkCoverage
+	Test bool // a test network
 }
 
 type coverageToken struct {
@@ -55,6 +61,7 @@ func (e *Edition) CoveragePage() ([]byte, error) {
 	body := coverageBody{CoverageReport: c}
 	for i := range c.Networks {
 		n := &c.Networks[i]
+		body.Networks = append(body.Networks, coverageNetwork{n, n.IsMainnet != nil && !*n.IsMainnet})
 		if n.Measured {
 			body.Measured++
 		} else {

@@ -111,6 +111,7 @@ func (p *Pages) funcs() template.FuncMap {
 		"methodology": func() string { return p.href(bareKey(methodologyRoute, "")) },
 		"spans":       spans,
 		"cents":       func(v any) (string, error) { return formatDecimal(v, cents) },
+		"roughly":     func(v any) (string, error) { return formatDecimal(v, roughly) },
 		"exactly":     func(v any) (string, error) { return formatDecimal(v, dollars) },
 		"age":         age,
 

@@ -120,6 +120,7 @@ func checkContract(t *testing.T, base string) {
 		"/v1/checks?limit=0": 400, "/v1/checks?offset=-1": 400,
 		"/v1/changes?days=0": 400, "/v1/changes?days=366": 400, "/v1/changes?type=moved": 400, "/v1/changes?page=x": 400,
 		"/v1/services/nobody/price": 404, "/v1/services/nobody/scores?period=all": 404, "/v1/services/nobody/price?period=1y": 400,
+		"/v1/services/nobody/volume": 404, "/v1/services/nobody/buyers?period=7d": 404, "/v1/facilitators/nobody": 404,
 	} {
 		if a := get(t, base+path); a.status != want || !strings.HasPrefix(a.body, `{"error":{"code":`+strconv.Itoa(want)+`,`) {
 			t.Errorf("GET %s: %d, want %d and an error object\n%s", path, a.status, want, a.body)

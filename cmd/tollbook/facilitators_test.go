@@ -185,6 +185,17 @@ func checkFacilitatorContract(t *testing.T, ask func(string) (int, string)) {
 			t.Errorf("%s: %d\n%s", query, code, strings.Join(faults[:min(len(faults), 10)], "\n"))
 		}
 	}
+	for _, id := range []string{"b402", "payAI", "acme"} {
+		code, body := ask("/" + id)
+		if faults := checkBody(body, "FacilitatorDetail", ""); code != 200 || len(faults) > 0 {
+			t.Errorf("/%s: %d\n%s", id, code, strings.Join(faults[:min(len(faults), 10)], "\n"))
+		}
+	}
+	for _, id := range []string{"nobody", "payai", "B402", "-", "..", "b402.x"} {
+		if code, body := ask("/" + id); code != 404 {
+			t.Errorf("/%s: %d %.200s, want 404", id, code, body)
+		}
+	}
 	for query, field := range map[string]string{
 		"?timeframe=90d": "timeframe", "?include=all": "include", "?days=0": "days", "?days=91": "days", "?per_page=0": "per_page", "?page=-1": "page",
 	} {
