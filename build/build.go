@@ -66,6 +66,13 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 			return err
 		}
 		snapshot = Judge(facts, o.Now, o.Now.Add(o.Every), o.Site.BaseURL, o.FreeHosts)
+		removed, err := r.Removed(ctx)
+		if err == nil {
+			err = erasePacks(folder, b, removed)
+		}
+		if err != nil {
+			return err
+		}
 		packs, needed, err = writePacks(ctx, r, facts, folder, b)
 		return err
 	})

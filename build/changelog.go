@@ -22,6 +22,10 @@ func changeRecords(f *postgres.Facts) []*site.ChangeRecord {
 
 func changeRecord(c postgres.Change, names map[int64]name) *site.ChangeRecord {
 	n := names[c.ServiceID]
+	if n.slug == "" {
+		erased := changeTombstone(c.Type, site.NewTime(c.ObservedAt))
+		return &erased
+	}
 	return &site.ChangeRecord{
 		Slug: n.slug, Name: n.name, Type: c.Type, ObservedAt: site.NewTime(c.ObservedAt), Summary: c.Summary,
 		OldSnapshot: entries(c.OldSnapshot), NewSnapshot: entries(c.NewSnapshot),
@@ -46,6 +50,7 @@ func judgeChanges(s *site.Snapshot, f *postgres.Facts, now time.Time) {
 		s.Changes.Feed = append(s.Changes.Feed, records[i])
 	}
 	s.Changes.Page = s.Changes.Feed[:min(int64(q.Int("per_page")), window.Total())]
+	s.Changes.Feed = slices.DeleteFunc(slices.Clone(s.Changes.Feed), func(r *site.ChangeRecord) bool { return r.Slug == "" }) // erased
 }
 
 // changeLogs are the logs of a scope, all services or one, whose newest records are given, oldest first.

@@ -73,7 +73,11 @@ func checkEntry(c postgres.Check) site.CheckEntry {
 }
 
 // globalCheckEntry judges the service's state right after the check; its name is the one of today.
+// One of a service that was erased says nothing more.
 func globalCheckEntry(c postgres.Check, names map[int64]name) site.GlobalCheckEntry {
+	if names[c.ServiceID].slug == "" {
+		return checkTombstone(c.ID.String(), site.NewTime(c.CheckedAt))
+	}
 	status := site.StatusUnknown
 	if c.Status != nil {
 		status = statusAfter(*c.Status, c.ConsecutiveFailures)

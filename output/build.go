@@ -1,6 +1,7 @@
 package output
 
 import (
+	"bytes"
 	"context"
 	"crypto/ed25519"
 	"errors"
@@ -39,6 +40,7 @@ type Build struct {
 	file   *os.File   // the zip under its temporary name
 	zip    *ZipWriter
 	packs  []string // hours whose packs lie under temporary names
+	erased int64    // of the checkpoint; 0 where it is as before
 	orphan string   // id of a snapshot that has its name but no checkpoint yet
 	done   bool
 }
@@ -118,6 +120,12 @@ func (b *Build) AddPack(hour string, fill func(add func(name string, data []byte
 	if d.HasPack(hour) || slices.Contains(b.packs, hour) {
 		return nil
 	}
+	return b.writePack(hour, fill)
+}
+
+// writePack writes a pack under a temporary name.
+func (b *Build) writePack(hour string, fill func(add func(name string, data []byte) error) error) error {
+	d := b.folder
 	f, err := d.disk.create(b.tempPack(hour))
 	if err != nil {
 		return fmt.Errorf("add pack: %w", err)
@@ -135,6 +143,56 @@ func (b *Build) AddPack(hour string, fill func(add func(name string, data []byte
 	b.packs = append(b.packs, hour)
 	return nil
 }
+
+// RewritePack writes a published pack anew where change changes one of its files; nil takes the file away. It takes the
+// other's place when the build is committed. Whoever erases needs this, and nobody else.
+func (b *Build) RewritePack(hour string, change func(name string, data []byte) ([]byte, error)) error {
+	d := b.folder
+	old, err := OpenZipFile(d.packPath(hour))
+	if err != nil {
+		return fmt.Errorf("rewrite pack: %w", err)
+	}
+	defer old.Close()
+	var kept []file
+	changed := false
+	for _, name := range old.Names() {
+		if name == SumsFile {
+			continue
+		}
+		data, err := old.ReadFile(name)
+		if err != nil {
+			return fmt.Errorf("rewrite pack %s: %w", hour, err)
+		}
+		next, err := change(name, data)
+		if err != nil {
+			return fmt.Errorf("rewrite pack %s: %s: %w", hour, name, err)
+		}
+		changed = changed || !bytes.Equal(next, data)
+		if next != nil {
+			kept = append(kept, file{name, next})
+		}
+	}
+	if !changed {
+		return nil
+	}
+	return b.writePack(hour, func(add func(string, []byte) error) error {
+		for _, f := range kept {
+			if err := add(f.name, f.data); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// file is a name with its content.
+type file struct {
+	name string
+	data []byte
+}
+
+// SetErased says up to which erasure the packs are rewritten with this build.
+func (b *Build) SetErased(id int64) { b.erased = id }
 
 func (b *Build) tempPack(hour string) string {
 	return filepath.Join(b.folder.root, packsDir, tempPrefix+hour+".zip")
@@ -227,7 +285,7 @@ func (b *Build) next(id, digest string) Checkpoint {
 		return b.before
 	}
 	c := Checkpoint{
-		Snapshot: id, Generation: b.before.Generation + 1, Digest: digest,
+		Snapshot: id, Generation: b.before.Generation + 1, Digest: digest, Erased: max(b.before.Erased, b.erased),
 		BuiltAt: b.opts.Now.UTC().Format(TimeLayout), NextAt: b.opts.Next.UTC().Format(TimeLayout),
 	}
 	if b.before.Snapshot != "" {

@@ -27,6 +27,7 @@ type Checkpoint struct {
 	BuiltAt    string  `json:"built_at"`   // TimeLayout; when the facts were read
 	NextAt     string  `json:"next_at"`    // TimeLayout; when the next build is due
 	Digest     string  `json:"digest"`     // sha256 of the snapshot's SHA256SUMS, in hex
+	Erased     int64   `json:"erased"`     // the last erasure whose rows its packs do not tell any more, 0 for none
 	Signature  *string `json:"signature"`
 }
 
@@ -78,6 +79,9 @@ func (c Checkpoint) check() error {
 	}
 	if c.Generation < 1 {
 		return fmt.Errorf("generation %d is less than 1", c.Generation)
+	}
+	if c.Erased < 0 {
+		return fmt.Errorf("erased %d is less than 0", c.Erased)
 	}
 	for _, s := range []string{c.BuiltAt, c.NextAt} {
 		if _, err := time.Parse(TimeLayout, s); err != nil {

@@ -62,8 +62,8 @@ func (d *Folder) snapshotPath(id string) string {
 func (d *Folder) packPath(hour string) string { return filepath.Join(d.root, packsDir, hour+".zip") }
 func (d *Folder) treePath(id string) string   { return filepath.Join(d.root, treeDir, id) }
 
-// packs are the hours whose packs are published, in order.
-func (d *Folder) packs() ([]string, error) {
+// Packs are the hours whose packs are published, in order.
+func (d *Folder) Packs() ([]string, error) {
 	hours, err := d.list(packsDir, ".zip", func(name string) bool { _, ok := parseHour(name); return ok })
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

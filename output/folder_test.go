@@ -59,7 +59,7 @@ func TestPublish(t *testing.T) {
 	}
 	wantPointer := map[string]any{
 		"snapshot": "20261121T000001Z-" + second.Summary.Digest[:6], "previous": first.Checkpoint.Snapshot, "generation": 2.0,
-		"built_at": "2026-11-21T00:00:01.000Z", "next_at": "2026-11-21T00:15:01.000Z", "digest": second.Summary.Digest, "signature": nil,
+		"built_at": "2026-11-21T00:00:01.000Z", "next_at": "2026-11-21T00:15:01.000Z", "digest": second.Summary.Digest, "erased": 0.0, "signature": nil,
 	}
 	if diff := cmp.Diff(wantPointer, got); diff != "" {
 		t.Errorf("checkpoint (-want +got):\n%s", diff)

@@ -51,7 +51,7 @@ func (p *Publisher) Prune(ctx context.Context, from *Folder) (pruned Pruned, err
 	if err != nil {
 		return pruned, err
 	}
-	needed, err := from.packs()
+	needed, err := from.Packs()
 	if err != nil {
 		return pruned, err
 	}

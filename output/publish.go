@@ -128,7 +128,7 @@ func (p *Publisher) Publish(ctx context.Context, from *Folder) (r Published, err
 	}
 	// A crash here leaves nothing: all was only read.
 
-	if r.Packs, err = p.uploadPacks(ctx, from); err != nil {
+	if r.Packs, err = p.uploadPacks(ctx, from, local.Erased > t.checkpoint.Erased); err != nil {
 		return r, err
 	}
 	// A crash here leaves packs before the snapshot that names them. The next run finds and keeps them.
@@ -251,8 +251,9 @@ func (p *Publisher) checkSuccessor(t target, next Checkpoint, tree Tree) error {
 // packsAtOnce is how many packs are sent side by side.
 const packsAtOnce = 4
 
-// uploadPacks sends the packs that the store does not have.
-func (p *Publisher) uploadPacks(ctx context.Context, from *Folder) (uploaded int, err error) {
+// uploadPacks sends the packs that the store does not have. After a service was erased all are compared: some were
+// written anew.
+func (p *Publisher) uploadPacks(ctx context.Context, from *Folder, erased bool) (uploaded int, err error) {
 	there, err := p.store.List(ctx, packsDir+"/")
 	if err != nil {
 		return 0, err
@@ -261,7 +262,7 @@ func (p *Publisher) uploadPacks(ctx context.Context, from *Folder) (uploaded int
 	for _, obj := range there {
 		sizes[obj.Name] = obj.Size
 	}
-	hours, err := from.packs()
+	hours, err := from.Packs()
 	if err != nil {
 		return 0, err
 	}
@@ -272,7 +273,7 @@ func (p *Publisher) uploadPacks(ctx context.Context, from *Folder) (uploaded int
 		if err != nil {
 			return uploaded, errors.Join(err, g.Wait())
 		}
-		if size, ok := sizes[packName(hour)]; ok && size == body.Size() {
+		if size, ok := sizes[packName(hour)]; ok && size == body.Size() && (!erased || p.compare(ctx, packName(hour), body) == nil) {
 			body.Close()
 			continue
 		}
@@ -355,7 +356,7 @@ func (p *Publisher) compareOnce(ctx context.Context, name string, body Body) err
 
 // name makes a snapshot the one that register and pointer name. What names it already stays.
 func (p *Publisher) name(ctx context.Context, held func(context.Context) error, t target, c Checkpoint) (Checkpoint, bool, error) {
-	if was := t.checkpoint; was.Snapshot == c.Snapshot && was.Digest == c.Digest && was.Generation >= t.record.Generation && p.isSigned(was) {
+	if was := t.checkpoint; was.Snapshot == c.Snapshot && was.Digest == c.Digest && was.Generation >= t.record.Generation && was.Erased >= c.Erased && p.isSigned(was) {
 		if was.Generation > t.record.Generation { // the register is another than the one that was published with
 			rec := Record{Generation: was.Generation, Snapshot: was.Snapshot, Digest: was.Digest, Withdrawn: t.record.Withdrawn}
 			return was, false, p.register.Replace(ctx, t.record.Generation, rec)
@@ -363,6 +364,7 @@ func (p *Publisher) name(ctx context.Context, held func(context.Context) error, 
 		return was, false, nil
 	}
 	c.Generation, c.Previous, c.Signature = max(t.record.Generation, t.checkpoint.Generation)+1, nil, nil
+	c.Erased = max(c.Erased, t.checkpoint.Erased) // a rollback brings no pack back
 	switch was := t.checkpoint; {
 	case was.Snapshot == c.Snapshot:
 		c.Previous = was.Previous

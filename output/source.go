@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -194,9 +195,19 @@ func (s *Snapshot) ReadPack(hour, name string) ([]byte, error) {
 	return data, nil
 }
 
+// PackVersion names the bytes of an hour's pack: they change when a service is erased, for every snapshot.
+func (s *Snapshot) PackVersion(hour string) string {
+	s.source.mu.Lock()
+	defer s.source.mu.Unlock()
+	if c := s.source.current; c != nil && c.Checkpoint.Erased > 0 {
+		return hour + "~" + strconv.FormatInt(c.Checkpoint.Erased, 10)
+	}
+	return hour
+}
+
 func (s *Snapshot) readPack(hour, name string) ([]byte, error) {
 	of := s.source
-	p, err := of.packs.open(s.packsDir+"/"+hour, func() (*ZipFile, error) { return of.place.openPack(s.packsDir, hour) })
+	p, err := of.packs.open(s.packsDir+"/"+s.PackVersion(hour), func() (*ZipFile, error) { return of.place.openPack(s.packsDir, hour) })
 	if err != nil {
 		return nil, err
 	}

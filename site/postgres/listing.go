@@ -53,6 +53,7 @@ func addListing(ctx context.Context, tx pgx.Tx, l Listing) error {
 		return fmt.Errorf("insert service: %w", err)
 	}
 	batch := &pgx.Batch{}
+	batch.Queue(`DELETE FROM removed_services WHERE slug = $1`, l.Slug) // else the next erasure would take its rows, too
 	queueEndpoints(batch, id, l.Slug, l.CreatedAt, l.Endpoints)
 	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
 		return fmt.Errorf("insert endpoints: %w", err)

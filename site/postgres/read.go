@@ -155,7 +155,7 @@ func (r *Reader) readEndpoints(ctx context.Context, now time.Time, at map[int64]
 func (r *Reader) readRollups(ctx context.Context, now time.Time, at map[int64]*ServiceFacts) error {
 	hours, err := r.rollups(ctx, `
 		SELECT service_id, hour, checks, counted, up, timed, response_ms, NULL::integer[] FROM check_hours
-		WHERE hour >= $1 ORDER BY service_id, hour`, now.UTC().Truncate(time.Hour).Add(-24*time.Hour))
+		WHERE hour >= $1 AND service_id IN (SELECT id FROM services) ORDER BY service_id, hour`, now.UTC().Truncate(time.Hour).Add(-24*time.Hour))
 	if err != nil {
 		return err
 	}

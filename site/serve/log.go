@@ -83,7 +83,7 @@ type block struct {
 func (h *handler) block(snap *output.Snapshot, key, pack string) (*block, error) {
 	if pack != "" {
 		size := func(b *block) int { return b.bytes }
-		return cached(h.cache, cacheKey{snapshot: pack, name: key}, size, func() (*block, error) {
+		return cached(h.cache, cacheKey{snapshot: snap.PackVersion(pack), name: key}, size, func() (*block, error) {
 			data, err := snap.ReadPack(pack, key)
 			if err != nil {
 				return nil, err

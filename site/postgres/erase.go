@@ -1,0 +1,64 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// RemovedService is a slug that the operator took off the directory.
+type RemovedService struct {
+	ID   int64 // grows with each removal
+	Slug string
+}
+
+// EraseService takes a service off the directory, with all that it said and all that was measured of it, or answers
+// ErrNotFound. Rows of the common logs keep their places without content. Listed again it is another service.
+func (db *DB) EraseService(ctx context.Context, slug string, now time.Time) error {
+	err := db.transact(ctx, func(tx pgx.Tx) error {
+		var id int64
+		err := tx.QueryRow(ctx, `SELECT id FROM services WHERE slug = $1 FOR UPDATE`, slug).Scan(&id)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		for _, statement := range []string{
+			`UPDATE checks SET error_message = NULL WHERE service_id = $1`,
+			`UPDATE changes SET summary = '{}', old_snapshot = '[]', new_snapshot = '[]' WHERE service_id = $1`,
+			`DELETE FROM check_hours WHERE service_id = $1 AND hour < (SELECT through FROM log_seal)`,
+			`DELETE FROM check_days WHERE service_id = $1`,
+			`DELETE FROM services WHERE id = $1`, // and with it all that refers to it
+		} {
+			if _, err := tx.Exec(ctx, statement, id); err != nil {
+				return err
+			}
+		}
+		_, err = tx.Exec(ctx, `DELETE FROM removed_services WHERE slug = $1`, slug)
+		if err == nil {
+			_, err = tx.Exec(ctx, `INSERT INTO removed_services (slug, removed_at) VALUES ($1, $2)`, slug, now)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("erase service %s: %w", slug, err)
+	}
+	return nil
+}
+
+// Removed are the services that were erased, in order.
+func (r *Reader) Removed(ctx context.Context) ([]RemovedService, error) {
+	rows, err := r.tx.Query(ctx, `SELECT id, slug FROM removed_services ORDER BY id`)
+	if err != nil {
+		return nil, fmt.Errorf("read removed services: %w", err)
+	}
+	removed, err := pgx.CollectRows(rows, pgx.RowToStructByPos[RemovedService])
+	if err != nil {
+		return nil, fmt.Errorf("read removed services: %w", err)
+	}
+	return removed, nil
+}
