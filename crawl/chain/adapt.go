@@ -6,7 +6,7 @@ import (
 
 // Widths of ranges, in blocks, and what they aim at.
 const (
-	firstWidth  = 500
+	firstWidth  = 32 // what the first ranges teach is cheap then
 	widestRange = 50_000
 	wantEvents  = 8000 // of a range: some megabytes
 	patience    = 16   // ranges that fit below a ceiling before a wider one is tried
@@ -44,6 +44,8 @@ func (s *span) fits(blocks int64, events int) {
 	switch {
 	case events > 2*wantEvents:
 		s.width = max(1, blocks*wantEvents/int64(events))
+	case events < wantEvents/8:
+		s.width = min(2*s.width, s.ceiling)
 	case events < wantEvents/2:
 		s.width = min(s.width+s.width/2+1, s.ceiling)
 	}
@@ -60,7 +62,6 @@ func (s *span) tooWide(blocks int64) {
 // cost is what answers have weighed lately, by which the lighter of two ways to ask is chosen. It holds spare memory too.
 type cost struct {
 	mu          sync.Mutex
-	header      float64 // bytes of a block without its transactions
 	transaction float64 // bytes of one
 	perBlock    float64 // transactions of a block
 	receiptSize float64 // bytes
@@ -71,7 +72,6 @@ type cost struct {
 
 // Until they are seen.
 const (
-	usualHeader      = 12_000
 	usualTransaction = 900
 	usualPerBlock    = 150
 	usualReceipt     = 2500
@@ -80,9 +80,9 @@ const (
 )
 
 // average moves an average, of which zero is not known, by a tenth towards a value.
-func average(old *float64, value, usual float64) {
+func average(old *float64, value float64) {
 	if *old == 0 {
-		*old = usual
+		*old = value
 	}
 	*old += (value - *old) / 10
 }
@@ -116,20 +116,19 @@ func (c *cost) saw(whole bool, size, transactions int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !whole {
-		average(&c.header, float64(size), usualHeader)
-		average(&c.perBlock, max(1, (float64(size)-1800)/69), usualPerBlock) // beside its own, a header has the hashes of its transactions
+		average(&c.perBlock, max(1, (float64(size)-1800)/69)) // beside its own, a header has the hashes of its transactions
 		return
 	}
-	average(&c.perBlock, max(1, float64(transactions)), usualPerBlock)
+	average(&c.perBlock, max(1, float64(transactions)))
 	if transactions > 0 {
-		average(&c.transaction, max(1, (float64(size)-1800)/float64(transactions)), usualTransaction)
+		average(&c.transaction, max(1, (float64(size)-1800)/float64(transactions)))
 	}
 }
 
 func (c *cost) receipt(size int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	average(&c.receiptSize, float64(size), usualReceipt)
+	average(&c.receiptSize, float64(size))
 }
 
 // probe says whether it is time to look at the ratio.

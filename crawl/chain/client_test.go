@@ -365,9 +365,9 @@ func TestSpan(t *testing.T) {
 		t.Errorf("%d blocks after many faults, want 1", s.at())
 	}
 	s = newSpan()
-	s.fits(500, 50*wantEvents)
-	if s.at() != 10 {
-		t.Errorf("%d blocks after a dense range, want 10", s.at())
+	s.fits(firstWidth, 4*wantEvents)
+	if s.at() != firstWidth/4 {
+		t.Errorf("%d blocks after a dense range, want %d", s.at(), firstWidth/4)
 	}
 }
 

@@ -198,6 +198,7 @@ func (r *reading) askEvents(ctx context.Context) error {
 		if anchor.hash != r.x.anchor.hash {
 			return errForked
 		}
+		r.x.cost.saw(false, len(calls[1].result), 0)
 		return r.readFilters(filters, calls[2:len(calls)-2])
 	}})
 }
