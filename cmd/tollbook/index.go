@@ -116,7 +116,7 @@ func runIndex(ctx context.Context, o indexOptions, networks []measuredNetwork, s
 	}
 	told := newIndexProgress(logger)
 	metrics := chain.NewMetrics()
-	x, err := crawl.NewIndexer(db.DB, chains, chain.Options{Logger: told.logger(), Progress: told.set, Metrics: metrics})
+	x, err := crawl.NewIndexer(db.DB, chains, chain.Options{Logger: logger, Progress: told.set, Metrics: metrics})
 	if err != nil {
 		return err
 	}

@@ -49,9 +49,6 @@ func newIndexBar(w io.Writer) *progressbar.ProgressBar {
 		progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish(), progressbar.OptionFullWidth())
 }
 
-// logger is for what the indexers themselves have to say: warnings, which may stand between two states of the bar.
-func (p *indexProgress) logger() *slog.Logger { return p.log }
-
 // set takes in the progress of one network; several call it.
 func (p *indexProgress) set(now chain.Progress) {
 	p.mu.Lock()
@@ -83,14 +80,18 @@ func (p *indexProgress) draw() {
 	for _, id := range slices.Sorted(maps.Keys(p.networks)) {
 		n := p.networks[id]
 		done, total = done+n.most-n.Behind, total+n.most
-		words = append(words, fmt.Sprintf("%s %d %s behind", cmp.Or(x402.Abbreviation(id), id), n.Behind, unitOf(id)))
+		unit := "blocks"
+		if strings.HasPrefix(id, "solana:") {
+			unit = "settlers"
+		}
+		words = append(words, fmt.Sprintf("%s %d %s behind", cmp.Or(x402.Abbreviation(id), id), n.Behind, unit))
 	}
 	p.bar.ChangeMax64(max(total, 1))
 	p.bar.Describe(strings.Join(words, ", "))
 	_ = p.bar.Set64(min(done, max(total, 1)-1)) // full, it would be taken away; and one that can't be drawn is no reason to stop
 }
 
-// unitOf is what a network is read in: EVM chains block by block, Solana by the signatures of settlers.
+// unitOf is what is read of a network: the blocks of EVM chains, and on Solana the signatures of settlers.
 func unitOf(network string) string {
 	if strings.HasPrefix(network, "solana:") {
 		return "signatures"

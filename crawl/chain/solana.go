@@ -125,14 +125,22 @@ func (x *Solana) walks(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	x.tell(func(p *Progress) { p.Head, p.Behind = head.Block, int64(len(walks)) })
+	finished := func(p *Progress, walks int64) {
+		if p.Behind -= walks; p.Behind == 0 {
+			p.Block = head.Block
+		}
+	}
+	x.tell(func(p *Progress) {
+		p.Head, p.Behind = head.Block, int64(len(walks))
+		finished(p, 0)
+	})
 	errs := make([]error, len(walks))
 	var g errgroup.Group
 	g.SetLimit(x.options.Concurrency)
 	for i, w := range walks {
 		g.Go(func() error {
 			if errs[i] = x.walk(ctx, w, head); errs[i] == nil {
-				x.tell(func(p *Progress) { p.Behind-- })
+				x.tell(func(p *Progress) { finished(p, 1) })
 			}
 			return nil
 		})
@@ -145,7 +153,6 @@ func (x *Solana) walks(ctx context.Context) error {
 	if len(failed) > 0 {
 		return fmt.Errorf("%d of %d settlers: %w", len(failed), len(walks), failed[0])
 	}
-	x.tell(func(p *Progress) { p.Block = head.Block })
 	x.options.Metrics.at(x.network.ID, func(n *networkMetrics) { n.blockTime = head.Time })
 	return nil
 }
