@@ -86,7 +86,10 @@ func readChain(n *site.NetworkCoverage, c *postgres.ChainFacts, now time.Time) {
 		n.HeadBlock = &c.Head
 	}
 	if c.Block > 0 || c.At != nil {
-		n.Cursor = &site.ChainCursor{Block: c.Block, Time: timeOrNull(c.At)}
+		n.Cursor = &site.ChainCursor{Time: timeOrNull(c.At)}
+		if c.Block > 0 {
+			n.Cursor.Block = &c.Block
+		}
 		if c.At != nil {
 			n.Cursor.AgeSeconds = new(max(0, int64(now.Sub(*c.At)/time.Second)))
 		}

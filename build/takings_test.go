@@ -300,7 +300,7 @@ func checkCoverage(t *testing.T, c site.CoverageReport, settled []postgres.Settl
 		rat(c.Volume30d.SelfPayment.VolumeUSD).Cmp(self.usd30) != 0 || c.Volume30d.SelfPayment.TxCount != self.n30 {
 		t.Errorf("volume is %+v, want %s in %d, %s in %d of it to themselves", c.Volume30d, all.usd30.FloatString(6), all.n30, self.usd30.FloatString(6), self.n30)
 	}
-	if len(c.Networks) != 1 || !c.Networks[0].Measured || c.Networks[0].Cursor.Block != 100_010 || *c.Networks[0].Cursor.AgeSeconds != 60 || *c.Networks[0].HeadBlock != 100_012 || *c.Networks[0].Filling != 0 {
+	if len(c.Networks) != 1 || !c.Networks[0].Measured || *c.Networks[0].Cursor.Block != 100_010 || *c.Networks[0].Cursor.AgeSeconds != 60 || *c.Networks[0].HeadBlock != 100_012 || *c.Networks[0].Filling != 0 {
 		t.Errorf("networks are %+v, want Base alone, measured up to block 100010, a minute old", c.Networks)
 	}
 	if len(c.CandidateSettlers) != 1 || c.CandidateSettlers[0].Address != account("c", 1) || *c.CandidateSettlers[0].VolumeUSD != "7" {

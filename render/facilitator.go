@@ -25,6 +25,7 @@ type facilitatorRow struct {
 
 type facilitatorList struct {
 	Measured []facilitatorRow // by volume of 30 days
+	Unread   []facilitatorRow // accounts are known, on networks that are not read; by id
 	Listed   []facilitatorRow // by id
 	Volume   site.VolumeSum   // of 30 days
 	Networks int              // measured ones
@@ -47,6 +48,10 @@ func (e *Edition) FacilitatorsPage() ([]byte, error) {
 			body.Listed = append(body.Listed, row)
 			continue
 		}
+		if e.unread(row.FacilitatorDetail) {
+			body.Unread = append(body.Unread, row)
+			continue
+		}
 		row.Rank, row.Spark = len(body.Measured)+1, spark(item.Timeseries, s.Now)
 		body.Measured = append(body.Measured, row)
 	}
@@ -62,9 +67,19 @@ func (e *Edition) FacilitatorsPage() ([]byte, error) {
 	})
 }
 
+// unread says whether nothing can be said of what a facilitator settles: none of its networks is read, and none was.
+func (e *Edition) unread(f *site.FacilitatorDetail) bool {
+	networks := make([]string, len(f.Settlers))
+	for i, s := range f.Settlers {
+		networks[i] = s.NetworkCAIP2
+	}
+	return f.TxCountAll == 0 && e.measuredSince(networks) == nil
+}
+
 type facilitatorBody struct {
 	*site.FacilitatorDetail
-	Measured     bool
+	Measured     bool // something is known of what it settles
+	Unread       bool // its accounts are known to be its own, and none of its networks is read
 	Bars         bars
 	Rows         []facilitatorChain
 	Accounts     []facilitatorSettler
@@ -85,7 +100,9 @@ type facilitatorSettler struct {
 
 // FacilitatorPage is facilitators/<id>.html.
 func (e *Edition) FacilitatorPage(f *site.FacilitatorDetail) ([]byte, error) {
-	body := facilitatorBody{FacilitatorDetail: f, Measured: f.Verification == site.VerifiedOnChain, MoreServices: f.ServiceCount - len(f.Services)}
+	own := f.Verification == site.VerifiedOnChain
+	body := facilitatorBody{FacilitatorDetail: f, Unread: own && e.unread(f), MoreServices: f.ServiceCount - len(f.Services)}
+	body.Measured = own && !body.Unread
 	var networks []string
 	for _, c := range f.Chains {
 		row := facilitatorChain{FacilitatorChain: c, On: e.network(c.NetworkCAIP2)}

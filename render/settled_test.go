@@ -19,6 +19,13 @@ func TestFacilitatorsPage(t *testing.T) {
 		NotIn(".facilitators tbody tr:nth-child(3)"),
 		In("section[aria-labelledby=listed]", In("a[href='/facilitators/quiet.html']", IsText("Quiet"))),
 		In("nav a[aria-current=page]", IsText("Facilitators")))
+	s := world()
+	s.Facilitators = append(s.Facilitators, site.FacilitatorDetail{
+		FacilitatorListItem: site.FacilitatorListItem{FacilitatorID: "far", Name: "Far", WebsiteURL: "https://far.test", Verification: site.VerifiedOnChain},
+		Settlers:            []site.FacilitatorSettler{{NetworkCAIP2: "eip155:42220"}},
+	})
+	expect(t, book(t, s).FacilitatorsPage, In("section[aria-labelledby=unread]", In("a", IsText("Far"))), In(".facilitators", NoText("Far")))
+	expect(t, func() ([]byte, error) { return book(t, s).FacilitatorPage(&s.Facilitators[3]) }, In(".empty", HasText("That is not zero.")), NotIn(".figures"))
 	expect(t, book(t, &site.Snapshot{Now: site.NewTime(now)}).FacilitatorsPage, In(".empty", HasText("No facilitator is measured")), NotIn("#listed"))
 }
 

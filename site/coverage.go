@@ -28,7 +28,7 @@ type NetworkCoverage struct {
 
 // ChainCursor is up to where a network was read.
 type ChainCursor struct {
-	Block      int64  `json:"block"`
+	Block      *int64 `json:"block"` // null on Solana, which is read by signatures
 	Time       *Time  `json:"time"`
 	AgeSeconds *int64 `json:"age_seconds"` // at as_of
 }

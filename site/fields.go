@@ -412,7 +412,7 @@ var fields = map[string]Field{
 	"head_block":                    {About: "the chain's newest confirmed block when it was last asked"},
 	"head_polled_at":                {About: "when that was"},
 	"filling":                       {About: "blocks, or on Solana accounts, that are still to be read for what lies behind"},
-	"ChainCursor.block":             {About: "newest block that was read"},
+	"ChainCursor.block":             {About: "newest block that was read; null on Solana, which is read by signatures"},
 	"ChainCursor.time":              {About: "time of that block"},
 	"age_seconds":                   {About: "how old that is at as_of"},
 	"authorizations_30d":            {About: "payments by authorisation that anybody sent, of this protocol or not"},

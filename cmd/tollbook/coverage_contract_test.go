@@ -48,7 +48,7 @@ func init() {
 			filling integer|null
 			tokens TokenCoverage[]`,
 		"ChainCursor": `
-			block integer
+			block integer|null
 			time date-time|null
 			age_seconds integer|null`,
 		"TokenCoverage": `
