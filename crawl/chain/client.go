@@ -3,7 +3,6 @@ package chain
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -19,7 +18,8 @@ import (
 
 // Limits of requests to nodes.
 const (
-	maxAnswer    = 64 << 20 // bytes of a body, unpacked
+	maxAnswer    = 32 << 20 // bytes of a body, unpacked
+	maxRequests  = 16       // at once, of all scans of a network
 	maxBatch     = 100      // requests in a body; a node that takes fewer is asked for half
 	maxWait      = 5 * time.Minute
 	maxBackoff   = 30 * time.Second
@@ -35,6 +35,7 @@ type client struct {
 	network string
 	nodes   []*node
 	http    *http.Client
+	slots   chan struct{} // one for each request under way
 	o       Options
 }
 
@@ -70,7 +71,7 @@ type question struct {
 
 // newClient prepares to ask a network's addresses; nothing is sent yet.
 func newClient(n Network, o Options) (*client, error) {
-	c := &client{network: n.ID, http: o.HTTP, o: o}
+	c := &client{network: n.ID, http: o.HTTP, slots: make(chan struct{}, maxRequests), o: o}
 	if c.http == nil {
 		c.http = &http.Client{Transport: &http.Transport{
 			DialContext:           (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
@@ -351,6 +352,12 @@ func releaseBuffer(b *bytes.Buffer) {
 
 // send sends one body and points results into the answer's, which the caller releases.
 func (c *client) send(ctx context.Context, n *node, calls []call, results ...*[]byte) (*bytes.Buffer, error) {
+	select {
+	case c.slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer func() { <-c.slots }()
 	ctx, cancel := context.WithTimeout(ctx, c.o.Timeout)
 	defer cancel()
 	c.o.Metrics.call(c.network)
@@ -367,6 +374,9 @@ func (c *client) send(ctx context.Context, n *node, calls []call, results ...*[]
 	defer resp.Body.Close()
 	body := buffers.Get().(*bytes.Buffer)
 	body.Reset()
+	if n := resp.ContentLength; n > 0 && n <= maxAnswer {
+		body.Grow(int(n) + bytes.MinRead)
+	}
 	read, err := body.ReadFrom(io.LimitReader(resp.Body, maxAnswer+1))
 	switch {
 	case err != nil:
@@ -539,13 +549,4 @@ func readError(s *scanner) *rpcError {
 		}
 	}
 	return e
-}
-
-// quote writes text as JSON.
-func quote(s string) string {
-	b, err := json.Marshal(s)
-	if err != nil {
-		panic(err) // a string always has a form
-	}
-	return string(b)
 }

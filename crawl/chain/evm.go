@@ -7,8 +7,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // ErrNoAncestor says that a chain has nothing in common with what was committed of it: either it was reorganised deeper than
@@ -235,11 +233,25 @@ func (x *EVM) runScans(ctx context.Context, scans []Scan, known map[int64]string
 	x.mu.Unlock()
 	x.options.Metrics.at(x.network.ID, func(n *networkMetrics) { n.head, n.behind = head, behind })
 
-	group, ctx := errgroup.WithContext(ctx)
-	for _, p := range plans {
-		group.Go(func() error { return x.runScan(ctx, p, last(p.scan, head), known, stop, report) })
+	// A scan that fails does not hold up the others; one that finds that something moved ends the round.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	failed := make([]error, len(plans))
+	var group sync.WaitGroup
+	for i, p := range plans {
+		group.Go(func() {
+			if failed[i] = x.runScan(ctx, p, last(p.scan, head), known, stop, report); again(failed[i]) {
+				cancel()
+			}
+		})
 	}
-	return group.Wait()
+	group.Wait()
+	for _, err := range failed { // before what it made the others end with
+		if again(err) {
+			return err
+		}
+	}
+	return errors.Join(failed...)
 }
 
 // last is the last block that a scan may read now.

@@ -149,7 +149,7 @@ var hostilities = []hostility{
 			return
 		}
 		spaces := bytes.Repeat([]byte(" "), 1<<20)
-		for range 80 {
+		for range 40 {
 			if _, err := e.w.Write(spaces); err != nil {
 				return
 			}

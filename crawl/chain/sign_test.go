@@ -113,7 +113,7 @@ var (
 	transferType = keccak([]byte("TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"))
 	domainName   = keccak([]byte("USD Coin"))
 	domainVer    = keccak([]byte("2"))
-	noEnd      = number(1 << 40)
+	noEnd        = number(1 << 40)
 )
 
 // digest is what of an authorisation is signed, after EIP-712.
