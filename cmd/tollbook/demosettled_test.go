@@ -71,7 +71,7 @@ func checkSettled(t *testing.T, base string) {
 	}
 	until(t, base+"/v1/coverage", "later block of Base", func(a answer) bool {
 		now := coverage(a).Networks[0]
-		return now.Cursor != nil && (seen.Cursor == nil || now.Cursor.Block > seen.Cursor.Block)
+		return now.HeadBlock != nil && seen.HeadBlock != nil && *now.HeadBlock > *seen.HeadBlock && now.Cursor.Time.After(seen.Cursor.Time.Time)
 	})
 }
 
