@@ -660,9 +660,10 @@ func TestPublishThroughFaultyProxy(t *testing.T) {
 		t.Run(test.about, func(t *testing.T) {
 			t.Parallel()
 			var n, faults atomic.Int64
-			pass := httputil.NewSingleHostReverseProxy(target)
-			pass.Director = func(r *http.Request) { r.URL.Scheme, r.URL.Host = "http", target.Host } // the Host header is signed
-			pass.ErrorLog = nil
+			pass := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+				r.SetURL(target)
+				r.Out.Host = r.In.Host // it is signed
+			}}
 			proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if (n.Add(1)-1)%test.every == 0 {
 					faults.Add(1)
@@ -700,4 +701,72 @@ func TestPublishThroughFaultyProxy(t *testing.T) {
 			verifyWhole(t, direct)
 		})
 	}
+}
+
+// A pack that was written anew, because a service was erased, takes the place of the old one in the store, and readers that
+// had the old one open read the new.
+func TestPublishErased(t *testing.T) {
+	t.Parallel()
+	stores(t, func(t *testing.T, open func(testing.TB) Store) {
+		s, reg, d := open(t), &memoryRegister{}, openFolder(t, tempDir(t))
+		mustPublish(t, d, t0, tree(1))
+		mustPublishTo(t, s, reg, d)
+		const block = "v1/checks/block=0.json"
+		hour := t0.Format(packsLayout)
+		var sources []*Source
+		for _, source := range []*Source{OpenStoreSource(s, 0, quiet()), openSource(t, d.Root())} {
+			defer source.Close()
+			snap := current(t, source)
+			if data, err := snap.ReadPack(hour, block); err != nil || string(data) != "rows of "+hour {
+				t.Fatalf("%s, %v", data, err)
+			}
+			snap.Release()
+			sources = append(sources, source)
+		}
+		b, err := d.Begin(t.Context(), BuildOptions{Now: t0.Add(time.Minute), Next: t0})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Abort()
+		erased := strings.Repeat("x", len("rows of "+hour)) // of the same size
+		if err := b.RewritePack(hour, func(string, []byte) ([]byte, error) { return []byte(erased), nil }); err != nil {
+			t.Fatal(err)
+		}
+		b.SetErased(3)
+		if err := b.Add("index.html", []byte("without it")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if r := mustPublishTo(t, s, reg, d); r.Packs != 1 || r.Checkpoint.Erased != 3 {
+			t.Errorf("%+v", r)
+		}
+		verifyWhole(t, s)
+		for i, source := range sources {
+			if err := source.Refresh(); err != nil {
+				t.Fatal(err)
+			}
+			for _, snap := range []*Snapshot{current(t, source), pinned(t, source, *previousIn(t, s))} {
+				if data, err := snap.ReadPack(hour, block); err != nil || string(data) != erased {
+					t.Errorf("source %d, snapshot %s: %s, %v", i, snap.ID, data, err)
+				}
+				snap.Release()
+			}
+		}
+		back, err := NewPublisher(s, reg, PublishOptions{Now: t0}).Rollback(t.Context(), *previousIn(t, s))
+		if err != nil || back.Checkpoint.Erased != 3 {
+			t.Errorf("a rollback brings nothing back: %+v, %v", back, err)
+		}
+	})
+}
+
+// previousIn is the snapshot before the one that a store's pointer names.
+func previousIn(t testing.TB, s Store) *string {
+	t.Helper()
+	c, err := ParseCheckpoint(readFileOf(t, s, checkpointFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Previous
 }

@@ -27,6 +27,7 @@ import (
 // of the directory ("/reference", "/methodology#risk") is written as a reader would type it.
 var guides = []struct{ route, file string }{
 	{methodologyRoute, "pages/methodology.md"},
+	{"verify-page", "pages/verify.md"},
 }
 
 const methodologyRoute = "methodology-page"

@@ -4,6 +4,7 @@ package main
 
 import (
 	"archive/zip"
+	"bytes"
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
@@ -18,6 +19,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -31,6 +33,7 @@ import (
 	"tollbook/output/outputtest"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/postgrestest"
+	"tollbook/templates"
 )
 
 // kills is how many publishers TestPublishKilled kills; TOLLBOOK_KILLS says how many more are wanted.
@@ -443,8 +446,10 @@ func TestServeWhileBucketIsAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	var away atomic.Bool
-	pass := httputil.NewSingleHostReverseProxy(target)
-	pass.Director = func(r *http.Request) { r.URL.Scheme, r.URL.Host = "http", target.Host }
+	pass := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(target)
+		r.Out.Host = r.In.Host // it is signed
+	}}
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if away.Load() {
 			panic(http.ErrAbortHandler)
@@ -486,4 +491,66 @@ func TestServeWhileBucketIsAway(t *testing.T) {
 	}
 	away.Store(false)
 	until(t, base+"/v1/services", "answer", func(a answer) bool { return a.status == 200 })
+}
+
+// The commands of the page that says how to check a snapshot do what it says, on a folder that was published.
+func TestVerifyPage(t *testing.T) {
+	t.Parallel()
+	for _, program := range []string{"curl", "jq", "unzip", "openssl", "sha256sum"} {
+		if _, err := exec.LookPath(program); err != nil {
+			missing(t, "%s is missing; install it (Debian: apt-get install curl jq unzip openssl coreutils)", program)
+		}
+	}
+	page, err := templates.FS.ReadFile("pages/verify.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var blocks []string // of indented lines
+	for line := range strings.Lines(string(page)) {
+		command, ok := strings.CutPrefix(line, "    ")
+		if !ok && strings.TrimSpace(line) != "" || len(blocks) == 0 {
+			blocks = append(blocks, "")
+		}
+		if ok {
+			blocks[len(blocks)-1] += command
+		}
+	}
+	blocks = slices.DeleteFunc(blocks, func(b string) bool { return b == "" })
+	if len(blocks) != 2 {
+		t.Fatalf("the page has %d blocks of commands: %q", len(blocks), blocks)
+	}
+	p := newPlace(t, 3)
+	dir := t.TempDir()
+	public := p.must(t, "key", "new", filepath.Join(dir, "key.pem"))
+	if err := os.WriteFile(filepath.Join(dir, "public.pem"), []byte(public), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second has a previous one
+		p.must(t, "build", "--data", p.data, "--signing-key", filepath.Join(dir, "key.pem"))
+		p.must(t, "publish", "--data", p.data, "--to", filepath.Join(dir, "www"), "--signing-key", filepath.Join(dir, "key.pem"))
+	}
+	sh := exec.Command("sh", "-eu", "-c", blocks[0])
+	sh.Dir = dir
+	sh.Env = append(os.Environ(), "BASE=file://"+filepath.Join(dir, "www"))
+	out, err := sh.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "Signature Verified Successfully") {
+		t.Errorf("%v:\n%s", err, out)
+	}
+	var c output.Checkpoint
+	data, err := os.ReadFile(filepath.Join(dir, "checkpoint.json"))
+	if err != nil || json.Unmarshal(data, &c) != nil || c.Previous == nil || !strings.Contains(string(out), c.Digest) {
+		t.Errorf("the digest is not that of the checkpoint %s, %v:\n%s", data, err, out)
+	}
+	// A changed checkpoint is found out.
+	if err := os.WriteFile(filepath.Join(dir, "www", "checkpoint.json"), bytes.Replace(data, []byte(`"generation": 2`), []byte(`"generation": 3`), 1), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, c.Snapshot)); err != nil {
+		t.Fatal(err)
+	}
+	sh = exec.Command("sh", "-eu", "-c", blocks[0])
+	sh.Dir, sh.Env = dir, append(os.Environ(), "BASE=file://"+filepath.Join(dir, "www"))
+	if out, err := sh.CombinedOutput(); err == nil || strings.Contains(string(out), "Signature Verified Successfully") {
+		t.Errorf("a changed checkpoint passes:\n%s", out)
+	}
 }

@@ -1,0 +1,60 @@
+package build_test
+
+import (
+	"encoding/json"
+	"math"
+	"path/filepath"
+	"testing"
+
+	"tollbook/crawl/sample"
+	"tollbook/output"
+	"tollbook/site"
+)
+
+// What the page about checking says of an uptime holds for every service: it is what its days sum up to.
+func TestUptimeIsWhatItsDaysSumUpTo(t *testing.T) {
+	t.Parallel()
+	db, dir := open(t), scratch(t)
+	if err := db.AddSample(t.Context(), sample.Notice, sample.Listings(moment, 0), sample.Histories(moment)); err != nil {
+		t.Fatal(err)
+	}
+	z, err := output.OpenZipFile(filepath.Join(dir, "snapshots", run(t, db, dir, options(moment)).Snapshot+".zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	read := func(name string, v any) {
+		data, err := z.ReadFile(name)
+		if err == nil {
+			err = json.Unmarshal(data, v)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+	var index site.Index
+	read(site.IndexFile, &index)
+	counted := 0
+	for _, slug := range index.Slugs {
+		var days site.One[[]site.UptimeDataPoint]
+		read("v1/services/"+slug+"/uptime/period=30d.json", &days)
+		var service site.One[struct {
+			Uptime map[string]any `json:"uptime"`
+		}]
+		read("v1/services/"+slug+".json", &service)
+		good, all := int64(0), int64(0)
+		for _, d := range days.Data {
+			good, all = good+d.SuccessfulChecks, all+d.TotalChecks
+		}
+		if all == 0 {
+			continue
+		}
+		counted++
+		if want := math.Round(10000*float64(good)/float64(all)) / 100; service.Data.Uptime["30d"] != want {
+			t.Errorf("%s: %v, its days make %v", slug, service.Data.Uptime["30d"], want)
+		}
+	}
+	if counted < 20 {
+		t.Errorf("%d services with checks", counted)
+	}
+}
