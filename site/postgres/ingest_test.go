@@ -1,3 +1,5 @@
+//go:build linux
+
 package postgres_test
 
 import (
@@ -68,10 +70,12 @@ func BenchmarkCommitRange(b *testing.B) {
 			}
 			t := traffic{meeting: meeting, r: rand.New(rand.NewPCG(4020, 402))}
 			next := int64(0)
+			var client, server time.Duration
 			for b.Loop() {
 				b.StopTimer()
 				list := t.settlements(rangeSize)
 				last := list[rangeSize-1].Block
+				wasServer, wasClient := serverTime(), selfTime(b)
 				b.StartTimer()
 				n, err := db.CommitRange(b.Context(), postgres.Range{Scan: scans[0].ID, Network: base, First: next, Last: last, Hash: "0x", Time: start, Settlements: list,
 					Seen: []postgres.SeenDay{{Token: list[0].Token, Day: start, Authorizations: 6000}}})
@@ -79,7 +83,13 @@ func BenchmarkCommitRange(b *testing.B) {
 					b.Fatalf("%d new, error %v", n, err)
 				}
 				next = last + 1
+				b.StopTimer()
+				client += selfTime(b) - wasClient
+				server += serverTime() - wasServer
+				b.StartTimer()
 			}
+			b.ReportMetric(float64(client.Microseconds())/float64(rangeSize)/float64(b.N), "client-cpu-µs/settlement")
+			b.ReportMetric(float64(server.Microseconds())/float64(rangeSize)/float64(b.N), "server-cpu-µs/settlement")
 			b.ReportMetric(float64(rangeSize)*float64(b.N)/b.Elapsed().Seconds(), "settlements/s")
 		})
 	}
@@ -93,9 +103,11 @@ func BenchmarkCopySettlements(b *testing.B) {
 	defer conn.Close(b.Context())
 	t := traffic{meeting: 1, r: rand.New(rand.NewPCG(4020, 402))}
 	columns := []string{"settled_at", "block", "settler_id", "payer_id", "payee_id", "flow_id", "log_index", "chain_id", "transaction", "block_hash", "method", "amount"}
+	var client, server time.Duration
 	for b.Loop() {
 		b.StopTimer()
 		list := t.settlements(rangeSize)
+		wasServer, wasClient := serverTime(), selfTime(b)
 		b.StartTimer()
 		_, err := conn.CopyFrom(b.Context(), pgx.Identifier{"settlements"}, columns, pgx.CopyFromSlice(len(list), func(i int) ([]any, error) {
 			s := &list[i]
@@ -107,6 +119,12 @@ func BenchmarkCopySettlements(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
+		b.StopTimer()
+		client += selfTime(b) - wasClient
+		server += serverTime() - wasServer
+		b.StartTimer()
 	}
+	b.ReportMetric(float64(client.Microseconds())/float64(rangeSize)/float64(b.N), "client-cpu-µs/settlement")
+	b.ReportMetric(float64(server.Microseconds())/float64(rangeSize)/float64(b.N), "server-cpu-µs/settlement")
 	b.ReportMetric(float64(rangeSize)*float64(b.N)/b.Elapsed().Seconds(), "settlements/s")
 }

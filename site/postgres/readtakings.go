@@ -153,7 +153,7 @@ func (t *takingsReader) readPayees(ctx context.Context) error {
 	}
 	slices.Sort(ids)
 	rows, err := t.tx.Query(ctx, `
-		SELECT payee_id, flow_id, min(first_at), bool_or(amount > `+maxWord+`), string_agg(
+		SELECT payee_id, flow_id, min(first_at), string_agg(
 			int4send(day - date '1970-01-01') || int8send(settlements) || int8send(CASE WHEN amount <= `+maxWord+` THEN amount::bigint ELSE -1 END) || timestamptz_send(last_at), '')
 		FROM payee_days WHERE payee_id = ANY($1) AND flow_id = ANY($2) AND day <= $3 GROUP BY payee_id, flow_id`,
 		slices.Compact(ids), t.flowArgs[0], t.today)
@@ -164,9 +164,8 @@ func (t *takingsReader) readPayees(ctx context.Context) error {
 	var wide []payeeFlow
 	var id payeeFlow
 	var first time.Time
-	var large bool
 	var records []byte
-	_, err = pgx.ForEachRow(rows, []any{&id.payee, &id.flow, &first, &large, &records}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&id.payee, &id.flow, &first, &records}, func() error {
 		f := t.flows[id.flow]
 		at := place{id.payee, f.network}
 		if t.shares[at] == nil {
@@ -177,10 +176,11 @@ func (t *takingsReader) readPayees(ctx context.Context) error {
 			p = &payeeSums{facts: PayeeFacts{Network: t.networks[at.network], Address: t.addresses[at.payee], FirstAt: first}}
 			all[at] = p
 		}
+		large, err := p.add(id.flow, f, first, records)
 		if large {
 			wide = append(wide, id)
 		}
-		return p.add(id.flow, f, first, records)
+		return err
 	})
 	if err == nil {
 		err = t.readWide(ctx, wide, all)
@@ -254,9 +254,10 @@ const recordSize = 4 + 8 + 8 + 8
 // epoch is where the database's times begin.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-func (p *payeeSums) add(flow int32, f numberedFlow, first time.Time, records []byte) error {
+// add takes a flow's days, and says whether some sum of theirs is too large for a record.
+func (p *payeeSums) add(flow int32, f numberedFlow, first time.Time, records []byte) (large bool, err error) {
 	if len(records)%recordSize != 0 {
-		return fmt.Errorf("%d bytes are no records of days", len(records))
+		return false, fmt.Errorf("%d bytes are no records of days", len(records))
 	}
 	if first.Before(p.facts.FirstAt) {
 		p.facts.FirstAt = first
@@ -269,13 +270,15 @@ func (p *payeeSums) add(flow int32, f numberedFlow, first time.Time, records []b
 		}
 		if units := int64(binary.BigEndian.Uint64(r[12:])); units >= 0 {
 			s.value = f.unit.times(amount{small: uint64(units)})
+		} else {
+			large = true
 		}
 		if s.last.After(p.facts.LastAt) {
 			p.facts.LastAt = s.last
 		}
 		p.days = append(p.days, s)
 	}
-	return nil
+	return large, nil
 }
 
 // merge sums what came through one facilitator on one day in several tokens.
