@@ -235,13 +235,17 @@ func (x *Solana) step(ctx context.Context, was Walk, head Head, limit int) (is W
 	return is, len(p.entries), p.last, nil
 }
 
+// since is when a settler's settlements begin to be its own and of interest.
+func (x *Solana) since(s ScanSettler) time.Time {
+	if s.Since != nil && s.Since.After(x.network.Start) {
+		return *s.Since
+	}
+	return x.network.Start
+}
+
 // tooOld says that a signature, and all that are older, lie before what is looked for.
 func (x *Solana) tooOld(s ScanSettler, e signatureEntry) bool {
-	since := x.network.Start
-	if s.Since != nil {
-		since = *s.Since
-	}
-	return e.BlockTime != nil && !since.IsZero() && time.Unix(*e.BlockTime, 0).Before(since.Add(-sinceMargin))
+	return e.BlockTime != nil && time.Unix(*e.BlockTime, 0).Before(x.since(s).Add(-sinceMargin))
 }
 
 // lockIndex keeps other indexers off a network until release, or answers ErrBusy.

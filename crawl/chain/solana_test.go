@@ -112,7 +112,7 @@ func TestSolanaSettlements(t *testing.T) {
 // TestSolanaWalks goes over page boundaries, and then reads only what is new.
 func TestSolanaWalks(t *testing.T) {
 	t.Parallel()
-	for _, n := range []int{0, 1, 999, 1000, 1001, 2000, 2500} {
+	for _, n := range []int{0, 1, 999, 1000, 1001, 2000} {
 		all, settler := chaintest.SolanaHistory(n + 3)
 		node := newSolanaNode(t, all[:n])
 		s := newWalkStore(chain.ScanSettler{Address: settler, Facilitator: "acme"})
@@ -186,24 +186,42 @@ func TestSolanaResumes(t *testing.T) {
 	}
 }
 
-// What a settler did before its day is nobody's, and the walk goes no further back than it must.
+// What a settler did before its day, or that of the network, is nobody's, and the walk goes no further back than it must.
 func TestSolanaSince(t *testing.T) {
 	t.Parallel()
-	all, settler := chaintest.SolanaHistory(6000) // one a minute: four days
-	node := newSolanaNode(t, all)
-	since := chaintest.SolanaStart.AddDate(0, 0, 3)
-	s := newWalkStore(chain.ScanSettler{Address: settler, Facilitator: "acme", Since: &since})
-	if _, err := solanaIndexer(t, s, nil, node).Once(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(successes(3*24*60-1, 6000), s.amounts()); diff != "" {
-		t.Errorf("amounts (-want +got):\n%s", diff)
-	}
-	if n := node.Count("getSignaturesForAddress"); n != 2 {
-		t.Errorf("%d pages were asked for", n)
-	}
-	if s.walks[settler].Until != all[5999].Signature {
-		t.Errorf("the walk is not finished: %+v", s.walks[settler])
+	all, settler := chaintest.SolanaHistory(3000) // one a minute: two days
+	early, late := chaintest.SolanaStart.Add(12*time.Hour), chaintest.SolanaStart.AddDate(0, 0, 1)
+	for _, c := range []struct {
+		name  string
+		since *time.Time
+		start time.Time
+		pages int
+		want  []int
+	}{
+		{"the settler's day", &late, time.Time{}, 2, successes(24*60-1, 3000)},
+		{"the network's, which is later", &early, late, 2, successes(24*60-1, 3000)},
+		{"the network's, alone", nil, late, 2, successes(24*60-1, 3000)},
+		{"the settler's, which is later", &late, early, 2, successes(24*60-1, 3000)},
+		{"neither", nil, time.Time{}, 5, successes(0, 3000)}, // three full ones, an empty one, and what it means
+	} {
+		node := newSolanaNode(t, all)
+		s := newWalkStore(chain.ScanSettler{Address: settler, Facilitator: "acme", Since: c.since})
+		x, err := chain.NewSolana(chain.Network{ID: chaintest.SolanaID, RPC: []string{node.url}, Start: c.start}, s, chain.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := x.Once(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, s.amounts()); diff != "" {
+			t.Errorf("%s: amounts (-want +got):\n%s", c.name, diff)
+		}
+		if n := node.Count("getSignaturesForAddress"); n != c.pages {
+			t.Errorf("%s: %d pages were asked for, want %d", c.name, n, c.pages)
+		}
+		if s.walks[settler].Until != all[2999].Signature {
+			t.Errorf("%s: the walk is not finished: %+v", c.name, s.walks[settler])
+		}
 	}
 }
 
@@ -459,7 +477,7 @@ func TestSolanaEndNeedsAll(t *testing.T) {
 // is exactly what happened.
 func TestSolanaChaos(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(6) {
+	for seed := range uint64(3) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			var mu sync.Mutex
@@ -469,7 +487,7 @@ func TestSolanaChaos(t *testing.T) {
 				defer mu.Unlock()
 				return source.IntN(n)
 			}
-			all, settler := chaintest.SolanaHistory(2600)
+			all, settler := chaintest.SolanaHistory(1600)
 			faults := solanaFaults()
 			delete(faults, "another chain") // would be left alone for minutes
 			names := slices.Sorted(maps.Keys(faults))
@@ -495,7 +513,7 @@ func TestSolanaChaos(t *testing.T) {
 				return nil
 			}
 			for have := 0; have < len(all); {
-				have = min(have+700, len(all))
+				have = min(have+1100, len(all))
 				for rounds := 0; s.walks[settler].Until != all[have-1].Signature; rounds++ {
 					for i, n := range nodes {
 						lag := 0

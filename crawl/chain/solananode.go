@@ -238,7 +238,7 @@ func (x *Solana) askTransactions(ctx context.Context, s ScanSettler, entries []s
 			if t == nil {
 				return fmt.Errorf("transaction %s is listed and not there", e.Signature)
 			}
-			found, err := t.settlements(e, s, x.network.ID, func(mint string) bool { return x.measured[mint] })
+			found, err := x.settlements(t, e, s)
 			if err != nil {
 				return fmt.Errorf("transaction %s: %w", e.Signature, err)
 			}

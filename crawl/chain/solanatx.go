@@ -83,7 +83,7 @@ type tokenTransfer struct {
 // transfer out of the settler's own account is its own money, and no settlement.
 //
 // An answer that can't be what the chain holds is an error, so that another node is asked.
-func (t *solanaTransaction) settlements(of signatureEntry, s ScanSettler, network string, known func(mint string) bool) ([]Settlement, error) {
+func (x *Solana) settlements(t *solanaTransaction, of signatureEntry, s ScanSettler) ([]Settlement, error) {
 	switch keys := t.Transaction.Message.AccountKeys; {
 	case len(t.Transaction.Signatures) == 0 || t.Transaction.Signatures[0] != of.Signature || t.Slot != of.Slot:
 		return nil, errors.New("is another transaction than was asked for")
@@ -108,7 +108,7 @@ func (t *solanaTransaction) settlements(of signatureEntry, s ScanSettler, networ
 		return nil, errors.New("has no time")
 	}
 	at := time.Unix(*seconds, 0).UTC()
-	if s.Since != nil && at.Before(*s.Since) {
+	if at.Before(x.since(s)) {
 		return nil, nil
 	}
 	accounts, err := t.tokenAccounts()
@@ -124,16 +124,16 @@ func (t *solanaTransaction) settlements(of signatureEntry, s ScanSettler, networ
 		from, to := accounts[m.source], accounts[m.destination]
 		mint := firstOf(m.mint, from.mint, to.mint) // accounts that lived only within the transaction have no balance to tell it
 		payer, payee := firstOf(from.owner, m.authority), firstOf(to.owner, m.destination)
-		if !known(mint) || m.amount == 0 || payer == s.Address {
+		if !x.measured[mint] || m.amount == 0 || payer == s.Address {
 			continue
 		}
 		for _, address := range []string{payer, payee} {
-			if err := x402.CheckAddress(network, address); err != nil && !errors.Is(err, x402.ErrBurn) {
+			if err := x402.CheckAddress(x.network.ID, address); err != nil && !errors.Is(err, x402.ErrBurn) {
 				return nil, fmt.Errorf("instruction %d: %w", m.index, err)
 			}
 		}
 		list = append(list, Settlement{
-			Network: network, Block: t.Slot, Time: at, Transaction: of.Signature, LogIndex: m.index, Facilitator: s.Facilitator, Settler: s.Address,
+			Network: x.network.ID, Block: t.Slot, Time: at, Transaction: of.Signature, LogIndex: m.index, Facilitator: s.Facilitator, Settler: s.Address,
 			Token: mint, Payer: payer, Payee: payee, Amount: strconv.FormatUint(m.amount, 10), Method: "spl",
 		})
 	}
