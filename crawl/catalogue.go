@@ -27,7 +27,7 @@ type Imported struct {
 // facilitator's catalogue, whose services are added to what is listed. page hears of each page of a catalogue that was
 // read, with the entries so far and the total, -1 when it is not said; nil for nobody.
 func (c *Crawler) Import(ctx context.Context, address string, page func(items, total int)) (Imported, error) {
-	u, err := webAddress(address)
+	u, err := site.WebAddress(address)
 	if err != nil {
 		return Imported{}, fmt.Errorf("the address %w", err)
 	}
@@ -121,11 +121,11 @@ func (c *Crawler) addDeclared(ctx context.Context, base string, s facts.Seller) 
 // is one of ours. slugs are the taken ones.
 func listingOf(s facts.Seller, from string, slugs map[string]bool, now time.Time) postgres.Listing {
 	l := postgres.Listing{
-		Name: clean(strings.TrimSpace(s.Name), maxName), Description: clean(s.Description, maxDescription), BaseURL: s.BaseURL,
-		Category: "Other", Source: clean("imported:"+from, maxName), CreatedAt: now,
+		Name: clean(strings.TrimSpace(s.Name), site.MaxName), Description: clean(s.Description, site.MaxDescription), BaseURL: s.BaseURL,
+		Category: "Other", Source: clean("imported:"+from, site.MaxName), CreatedAt: now,
 	}
 	if l.Name == "" {
-		l.Name = clean(s.Host, maxName)
+		l.Name = clean(s.Host, site.MaxName)
 	}
 	if l.Description == "" {
 		l.Description = "Listed in the catalogue of " + from + "."
@@ -137,7 +137,7 @@ func listingOf(s facts.Seller, from string, slugs map[string]bool, now time.Time
 			break
 		}
 	}
-	l.Slug = freeSlug(slugs, Slug(l.Name), Slug(s.Host))
+	l.Slug = site.FreeSlug(slugs, site.Slug(l.Name), site.Slug(s.Host))
 	slugs[l.Slug] = true
 	for _, e := range s.Endpoints {
 		l.Endpoints = append(l.Endpoints, postgres.ListedEndpoint{
@@ -145,24 +145,4 @@ func listingOf(s facts.Seller, from string, slugs map[string]bool, now time.Time
 		})
 	}
 	return l
-}
-
-// freeSlug is the first of the wanted slugs that is not taken, or the last one with a number.
-func freeSlug(taken map[string]bool, wanted ...string) string {
-	last := "service"
-	for _, slug := range wanted {
-		if site.ValidSlug(slug) {
-			if !taken[slug] {
-				return slug
-			}
-			last = slug
-		}
-	}
-	for n := 2; ; n++ {
-		tail := fmt.Sprintf("-%d", n)
-		slug := strings.TrimRight(last[:min(len(last), 80-len(tail))], "-") + tail
-		if !taken[slug] {
-			return slug
-		}
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"tollbook/crawl/facts"
+	"tollbook/site"
 	"tollbook/site/postgres"
 )
 
@@ -104,7 +105,7 @@ func TestListingOf(t *testing.T) {
 			t.Errorf("%+v: %+v", c.seller, got)
 		}
 	}
-	if slug := freeSlug(map[string]bool{"service": true}, "", "-"); slug != "service-2" {
+	if slug := site.FreeSlug(map[string]bool{"service": true}, "", "-"); slug != "service-2" {
 		t.Errorf("a service without a name is %s", slug)
 	}
 }

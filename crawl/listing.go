@@ -14,7 +14,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/pelletier/go-toml/v2"
-	"golang.org/x/text/unicode/norm"
 
 	"tollbook/site"
 	"tollbook/site/postgres"
@@ -46,15 +45,10 @@ func (e *ListingError) Error() string {
 	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Fault)
 }
 
-// Limits of an entry, those of a submission.
+// Limits of an entry beyond those of a submission.
 const (
-	maxName        = 100
-	maxCategory    = 200 // bytes of its percent-encoding: it becomes part of a file's name
-	maxDescription = 2000
-	maxPaths       = 25
-	maxPath        = 500
-	maxURL         = 2048
-	maxList        = 64 << 20 // bytes of a list
+	maxCategory = 200      // bytes of its percent-encoding: it becomes part of a file's name
+	maxList     = 64 << 20 // bytes of a list
 )
 
 // ReadListings reads a list of services: JSON (an array of objects) or, when name ends in .toml, TOML ([[service]]).
@@ -210,7 +204,7 @@ func tableLines(data []byte) (lines []int) {
 func (e entry) listing(now time.Time) (postgres.Listing, error) {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
-	base, err := baseURL(e.URL)
+	base, err := site.BaseURL(e.URL)
 	if err != nil {
 		fault("url %w", err)
 	}
@@ -219,23 +213,18 @@ func (e entry) listing(now time.Time) (postgres.Listing, error) {
 		Source: "imported:file", CreatedAt: now,
 	}
 	text := func(field, value string, most int) {
-		switch {
-		case strings.TrimSpace(value) == "":
-			fault("%s is missing", field)
-		case !utf8.ValidString(value) || strings.ContainsFunc(value, unicode.IsControl):
-			fault("%s holds control characters", field)
-		case utf8.RuneCountInString(value) > most:
-			fault("%s has %d characters, may have %d", field, utf8.RuneCountInString(value), most)
+		if err := site.CheckText(value, most); err != nil {
+			fault("%s %w", field, err)
 		}
 	}
-	text("service_name", e.ServiceName, maxName)
-	text("description", e.Description, maxDescription)
-	text("category", e.Category, maxName)
-	if n := len(url.PathEscape(e.Category)); n > maxCategory && utf8.RuneCountInString(e.Category) <= maxName {
+	text("service_name", e.ServiceName, site.MaxName)
+	text("description", e.Description, site.MaxDescription)
+	text("category", e.Category, site.MaxName)
+	if n := len(url.PathEscape(e.Category)); n > maxCategory && utf8.RuneCountInString(e.Category) <= site.MaxName {
 		fault("category takes %d bytes percent-encoded, may take %d: it becomes part of file names", n, maxCategory)
 	}
 	if e.Slug == "" {
-		l.Slug = Slug(e.ServiceName)
+		l.Slug = site.Slug(e.ServiceName)
 	}
 	switch {
 	case site.ValidSlug(l.Slug):
@@ -245,102 +234,22 @@ func (e entry) listing(now time.Time) (postgres.Listing, error) {
 		fault("slug is missing, and service_name has no letter to make one of")
 	}
 	if e.Source != "" {
-		if l.Source = e.Source; !strings.HasPrefix(e.Source, "imported:") || len(e.Source) > maxName || strings.ContainsFunc(e.Source, unicode.IsControl) {
+		if l.Source = e.Source; !strings.HasPrefix(e.Source, "imported:") || len(e.Source) > site.MaxName || strings.ContainsFunc(e.Source, unicode.IsControl) {
 			fault("source %.40q must begin with imported:", e.Source)
 		}
 	}
 	if e.WebsiteURL != "" {
-		if _, err := webAddress(e.WebsiteURL); err != nil {
+		if _, err := site.WebAddress(e.WebsiteURL); err != nil {
 			fault("website_url %w", err)
 		}
 		l.WebsiteURL = &e.WebsiteURL
 	}
-	if l.Endpoints, err = listedEndpoints(e.Endpoints); err != nil {
+	declared, err := site.DeclaredPaths(e.Endpoints)
+	if err != nil {
 		fault("endpoints %w", err)
 	}
+	for _, d := range declared {
+		l.Endpoints = append(l.Endpoints, postgres.ListedEndpoint{Method: d.Method, Path: d.Path})
+	}
 	return l, errors.Join(faults...)
-}
-
-// webAddress reads an absolute http or https address without userinfo.
-func webAddress(s string) (*url.URL, error) {
-	u, err := url.Parse(s)
-	switch {
-	case s == "":
-		return nil, errors.New("is missing")
-	case err != nil || len(s) > maxURL:
-		return nil, fmt.Errorf("%.60q is no address", s)
-	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Hostname() == "":
-		return nil, fmt.Errorf("%.60q must begin with https:// or http:// and a host", s)
-	case u.User != nil:
-		return nil, errors.New("must hold no user name or password")
-	}
-	return u, nil
-}
-
-// baseURL is the address that endpoint paths are put behind: without query, fragment, default port and last slash.
-func baseURL(s string) (string, error) {
-	u, err := webAddress(s)
-	if err != nil {
-		return "", err
-	}
-	if u.RawQuery != "" || u.Fragment != "" || u.ForceQuery {
-		return "", fmt.Errorf("%.60q must hold no query and no fragment", s)
-	}
-	u.Host = strings.ToLower(u.Host)
-	if u.Scheme == "https" {
-		u.Host = strings.TrimSuffix(u.Host, ":443")
-	} else {
-		u.Host = strings.TrimSuffix(u.Host, ":80")
-	}
-	return strings.TrimRight(u.String(), "/"), nil
-}
-
-func listedEndpoints(list []string) ([]postgres.ListedEndpoint, error) {
-	if len(list) == 0 || len(list) > maxPaths {
-		return nil, fmt.Errorf("are %d, may be 1 to %d", len(list), maxPaths)
-	}
-	seen := map[postgres.ListedEndpoint]bool{}
-	var out []postgres.ListedEndpoint
-	for _, s := range list {
-		method, path, declared := strings.Cut(s, " ")
-		if !declared {
-			method, path = "", s
-		}
-		u, err := url.Parse(path)
-		switch {
-		case declared && !strings.Contains(" GET POST PUT PATCH DELETE ", " "+method+" "):
-			return nil, fmt.Errorf("%.60q: method may be GET, POST, PUT, PATCH or DELETE", s)
-		case err != nil || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || u.Host != "" || u.Fragment != "":
-			return nil, fmt.Errorf("%.60q: want \"/path\" or \"POST /path\"", s)
-		case len(path) > maxPath || strings.ContainsFunc(path, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }):
-			return nil, fmt.Errorf("%.60q: a path may have %d characters, no blanks and no control characters", s, maxPath)
-		}
-		e := postgres.ListedEndpoint{Method: method, Path: path}
-		if seen[e] {
-			return nil, fmt.Errorf("%.60q stands twice", s)
-		}
-		seen[e] = true
-		out = append(out, e)
-	}
-	return out, nil
-}
-
-// Slug makes a slug of a name: marks dropped, lower case, every run of other characters a hyphen.
-func Slug(name string) string {
-	var b strings.Builder
-	gap := false
-	for _, r := range strings.ToLower(norm.NFKD.String(name)) {
-		switch {
-		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
-			if gap && b.Len() > 0 {
-				b.WriteByte('-')
-			}
-			gap = false
-			b.WriteRune(r)
-		case unicode.Is(unicode.Mn, r):
-		default:
-			gap = true
-		}
-	}
-	return strings.Trim(b.String()[:min(b.Len(), 80)], "-")
 }

@@ -1,0 +1,103 @@
+package site
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Limits of what is said of a service, by whoever lists it.
+const (
+	MaxName        = 100  // characters
+	MaxDescription = 2000 // characters
+	MaxEndpoints   = 25
+	MaxPath        = 500  // bytes of an endpoint's path
+	MaxAddress     = 2048 // bytes
+)
+
+// CheckText says why a text may not be what a stranger says of a service, nil where it may.
+func CheckText(s string, most int) error {
+	switch n := utf8.RuneCountInString(s); {
+	case strings.TrimSpace(s) == "":
+		return errors.New("is missing")
+	case !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl):
+		return errors.New("holds control characters")
+	case n > most:
+		return fmt.Errorf("has %d characters, may have %d", n, most)
+	}
+	return nil
+}
+
+// WebAddress reads an absolute http or https address without userinfo.
+func WebAddress(s string) (*url.URL, error) {
+	u, err := url.Parse(s)
+	switch {
+	case s == "":
+		return nil, errors.New("is missing")
+	case err != nil || len(s) > MaxAddress:
+		return nil, fmt.Errorf("%.60q is no address", s)
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Hostname() == "":
+		return nil, fmt.Errorf("%.60q must begin with https:// or http:// and a host", s)
+	case u.User != nil:
+		return nil, errors.New("must hold no user name or password")
+	}
+	return u, nil
+}
+
+// BaseURL is the address that endpoint paths are put behind: without query, fragment, default port and last slash.
+func BaseURL(s string) (string, error) {
+	u, err := WebAddress(s)
+	if err != nil {
+		return "", err
+	}
+	if u.RawQuery != "" || u.Fragment != "" || u.ForceQuery {
+		return "", fmt.Errorf("%.60q must hold no query and no fragment", s)
+	}
+	u.Host = strings.ToLower(u.Host)
+	if u.Scheme == "https" {
+		u.Host = strings.TrimSuffix(u.Host, ":443")
+	} else {
+		u.Host = strings.TrimSuffix(u.Host, ":80")
+	}
+	return strings.TrimRight(u.String(), "/"), nil
+}
+
+// DeclaredPath is an endpoint as its owner names it; Method is "" where he does not say.
+type DeclaredPath struct{ Method, Path string }
+
+// String is the form that DeclaredPaths reads: "/x" or "POST /x".
+func (d DeclaredPath) String() string { return strings.TrimSpace(d.Method + " " + d.Path) }
+
+// DeclaredPaths reads a list of endpoints, each "/x" or "POST /x".
+func DeclaredPaths(list []string) ([]DeclaredPath, error) {
+	if len(list) == 0 || len(list) > MaxEndpoints {
+		return nil, fmt.Errorf("are %d, may be 1 to %d", len(list), MaxEndpoints)
+	}
+	seen := map[DeclaredPath]bool{}
+	var out []DeclaredPath
+	for _, s := range list {
+		method, path, declared := strings.Cut(s, " ")
+		if !declared {
+			method, path = "", s
+		}
+		u, err := url.Parse(path)
+		switch {
+		case declared && !strings.Contains(" GET POST PUT PATCH DELETE ", " "+method+" "):
+			return nil, fmt.Errorf("%.60q: method may be GET, POST, PUT, PATCH or DELETE", s)
+		case err != nil || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || u.Host != "" || u.Fragment != "":
+			return nil, fmt.Errorf("%.60q: want \"/path\" or \"POST /path\"", s)
+		case len(path) > MaxPath || strings.ContainsFunc(path, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }):
+			return nil, fmt.Errorf("%.60q: a path may have %d characters, no blanks and no control characters", s, MaxPath)
+		}
+		d := DeclaredPath{Method: method, Path: path}
+		if seen[d] {
+			return nil, fmt.Errorf("%.60q stands twice", s)
+		}
+		seen[d] = true
+		out = append(out, d)
+	}
+	return out, nil
+}

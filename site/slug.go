@@ -1,0 +1,84 @@
+package site
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Slug makes a slug of a name: marks dropped, lower case, letters of other alphabets by the Latin ones that they sound
+// like, every run of what is left a hyphen. It is "" of a name without a letter that is known.
+func Slug(name string) string {
+	var b strings.Builder
+	gap := false
+	write := func(letters string) {
+		if gap && b.Len() > 0 && letters != "" {
+			b.WriteByte('-')
+		}
+		gap = gap && letters == ""
+		b.WriteString(letters)
+	}
+	for _, r := range strings.ToLower(norm.NFKC.String(name)) {
+		if latin, known := transliterations[r]; known { // before it is parted from its marks: й is no и
+			write(latin)
+			continue
+		}
+		for _, r := range norm.NFKD.String(string(r)) {
+			latin, known := transliterations[r]
+			switch {
+			case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+				write(string(r))
+			case known:
+				write(latin)
+			case unicode.Is(unicode.Mn, r):
+			default:
+				gap = true
+			}
+		}
+	}
+	return strings.Trim(b.String()[:min(b.Len(), MaxSlug)], "-")
+}
+
+// FreeSlug is the first of the wanted slugs that is not taken, or the last one with a number.
+func FreeSlug(taken map[string]bool, wanted ...string) string {
+	last := "service"
+	for _, slug := range wanted {
+		if ValidSlug(slug) {
+			if !taken[slug] {
+				return slug
+			}
+			last = slug
+		}
+	}
+	for n := 2; ; n++ {
+		tail := fmt.Sprintf("-%d", n)
+		slug := strings.TrimRight(last[:min(len(last), MaxSlug-len(tail))], "-") + tail
+		if !taken[slug] {
+			return slug
+		}
+	}
+}
+
+// transliterations are letters that do not decompose into Latin ones, by what stands for them in an address.
+var transliterations = pairs(
+	"ß ss æ ae œ oe ø o đ d ð d þ th ħ h ı i ł l ŀ l ŋ ng ŧ t ĸ k ə e ƒ f ĳ ij",
+	// Greek
+	"α a β v γ g δ d ε e ζ z η i θ th ι i κ k λ l μ m ν n ξ x ο o π p ρ r σ s ς s τ t υ y φ f χ ch ψ ps ω o",
+	// Cyrillic: Russian, Ukrainian, Belarusian, Serbian, Macedonian
+	"а a б b в v г g ґ g д d ђ dj ѓ gj е e ё yo є ye ж zh з z ѕ dz и i і i ї yi й y ј j к k ќ kj л l љ lj м m н n њ nj о o п p "+
+		"р r с s т t ћ c у u ў u ф f х kh ц ts ч ch џ dz ш sh щ shch ъ - ы y ь - э e ю yu я ya",
+)
+
+// pairs reads lists of a letter and what stands for it; "-" is nothing.
+func pairs(lists ...string) map[rune]string {
+	m := map[rune]string{}
+	for _, list := range lists {
+		words := strings.Fields(list)
+		for i := 0; i+1 < len(words); i += 2 {
+			m[[]rune(words[i])[0]] = strings.Trim(words[i+1], "-")
+		}
+	}
+	return m
+}
