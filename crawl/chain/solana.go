@@ -104,6 +104,9 @@ func (x *Solana) round(ctx context.Context) (Report, error) {
 	x.mu.Unlock()
 
 	err := x.walks(ctx) // when it returns, nobody else is at work
+	for tries := 1; errors.Is(err, ErrMoved) && tries < maxRounds; tries++ {
+		err = x.walks(ctx) // the lists have changed meanwhile
+	}
 	r := Report{Network: x.network.ID, Blocks: x.read - read, Settlements: x.progress.Settlements - settlements, Took: x.options.Now().Sub(began)}
 	r.Calls, r.Errors = x.options.Metrics.sums(x.network.ID)
 	r.Calls, r.Errors = r.Calls-calls, r.Errors-failed
@@ -149,9 +152,12 @@ func (x *Solana) walks(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	failed := slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil })
+	failed := slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil || errors.Is(err, ErrMoved) })
 	if len(failed) > 0 {
 		return fmt.Errorf("%d of %d settlers: %w", len(failed), len(walks), failed[0])
+	}
+	if moved := errors.Join(errs...); moved != nil {
+		return moved
 	}
 	x.options.Metrics.at(x.network.ID, func(n *networkMetrics) { n.blockTime = head.Time })
 	return nil

@@ -225,6 +225,29 @@ func TestSolanaSince(t *testing.T) {
 	}
 }
 
+// A walk that moved while it was read, as when the lists change, is read anew; what stays so is an error.
+func TestSolanaMoved(t *testing.T) {
+	t.Parallel()
+	all, settler := chaintest.SolanaHistory(20)
+	node := newSolanaNode(t, all)
+	for _, c := range []struct {
+		times int
+		fails bool
+	}{{1, false}, {3, false}, {forever, true}} {
+		s := newWalkStore(chain.ScanSettler{Address: settler, Facilitator: "acme"})
+		s.refuse = func(chain.Walk) error {
+			if c.times--; c.times >= 0 {
+				return fmt.Errorf("commit: %w", chain.ErrMoved)
+			}
+			return nil
+		}
+		_, err := solanaIndexer(t, s, nil, node).Once(t.Context())
+		if errors.Is(err, chain.ErrMoved) != c.fails || !c.fails && (err != nil || len(s.settlements) != len(successes(0, 20))) {
+			t.Errorf("%v, %d settlements", err, len(s.settlements))
+		}
+	}
+}
+
 // spoilt answers a node's calls of a method wrongly, times times.
 func spoilt(method string, times int, wrong func(c *chaintest.SolanaCall)) func(*chaintest.SolanaCall) {
 	return func(c *chaintest.SolanaCall) {
