@@ -144,11 +144,12 @@ func serverTime() (sum time.Duration) {
 			}
 			_, rest, _ := strings.Cut(string(data), ") ")
 			fields := strings.Fields(rest)
-			if id := filepath.Base(filepath.Dir(name)); len(fields) > 12 && parents[fields[1]] && !parents[id] {
+			if id := filepath.Base(filepath.Dir(name)); len(fields) > 14 && parents[fields[1]] && !parents[id] {
 				parents[id] = true
-				user, _ := strconv.Atoi(fields[11])
-				system, _ := strconv.Atoi(fields[12])
-				sum += time.Duration(user+system) * 10 * time.Millisecond
+				for _, field := range fields[11:15] { // its own, and that of children that have ended
+					ticks, _ := strconv.Atoi(field)
+					sum += time.Duration(ticks) * 10 * time.Millisecond
+				}
 			}
 		}
 	}

@@ -214,6 +214,56 @@ func TestSeenAndCandidates(t *testing.T) {
 	}
 }
 
+// What two scans found leaves with the range that found it last: the other may not come by there again.
+func TestRollBackOfWhatTwoScansFound(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	register := func(first, head int64, settlers ...string) {
+		t.Helper()
+		_, err := db.ImportFacilitators(t.Context(), []postgres.Facilitator{facilitator("acme", settlers...)})
+		var fresh []postgres.ScanSettler
+		if err == nil {
+			fresh, err = db.NewSettlers(t.Context(), base)
+		}
+		if err == nil {
+			err = db.OpenScans(t.Context(), base, fresh, first, blockTime(first), head)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	paid := func(r *postgres.Range) {
+		if r.First <= 85 && r.Last >= 85 {
+			r.Settlements = []postgres.Settlement{{Network: base, Block: 85, Time: blockTime(85), Transaction: "0x1", Method: "eip3009", Facilitator: "acme",
+				Settler: "0xs1", Token: "usdc", Payer: "0xp", Payee: "0xq", Amount: "5"}}
+		}
+	}
+	back := func(ancestor, removed int64, want ...string) {
+		t.Helper()
+		n, err := db.RollBack(t.Context(), base, ancestor)
+		if err != nil || n != removed {
+			t.Errorf("back to %d: %d left, error %v, want %d", ancestor, n, err, removed)
+		}
+		if diff := gocmp.Diff(want, told(scans(t, db))); diff != "" {
+			t.Errorf("scans after going back to %d (-want +got):\n%s", ancestor, diff)
+		}
+	}
+	register(0, 0, "0xs0")
+	commit(t, db, scans(t, db)[0], 79, nil)
+	commit(t, db, scans(t, db)[0], 99, nil)
+	register(80, 99, "0xs0", "0xs1")
+	for _, last := range []int64{84, 89, 99} {
+		commit(t, db, scans(t, db)[1], last, paid)
+	}
+	back(92, 0, "80-head true 0xs0 0xs1") // the head's second range straddles it, so the head comes by at 85 itself
+	if n := commit(t, db, scans(t, db)[0], 86, paid); n != 0 {
+		t.Errorf("found again: %d new, want none", n)
+	}
+	commit(t, db, scans(t, db)[0], 97, nil)
+	back(88, 0, "87-head true 0xs0 0xs1") // the fill's range from 85 on leaves, and nobody goes back to 85
+	back(83, 1, "80-head true 0xs0 0xs1")
+}
+
 // Ranges far below the head are forgotten, and no reorganisation is taken back below them: it says so and changes nothing.
 func TestRangesAreForgotten(t *testing.T) {
 	t.Parallel()
