@@ -104,6 +104,7 @@ var apiHeaders = ordered[*apiHeader]{
 	{"Last-Modified", &apiHeader{Description: "When the snapshot was built.", Schema: &schema{Type: "string"}}},
 	{"Cache-Control", &apiHeader{Description: "Good until the next build is due.", Schema: &schema{Type: "string"}}},
 	{"X-Snapshot", &apiHeader{Description: "Id of the snapshot that answered.", Schema: &schema{Type: "string", Pattern: site.SnapshotPattern}}},
+	{"X-Snapshot-Warning", &apiHeader{Description: "stale where there may be a newer snapshot that can't be read now.", Schema: &schema{Type: "string"}}},
 	{headerLink, &apiHeader{Description: "The address of the next page in the same snapshot, with rel=next, where there is one.", Schema: &schema{Type: "string"}}},
 	{"RateLimit-Policy", &apiHeader{Description: "Requests that a client may make, and in how many seconds, where that is limited.", Schema: &schema{Type: "string"}}},
 	{"RateLimit", &apiHeader{Description: "Requests left, and seconds until all are there again.", Schema: &schema{Type: "string"}}},
