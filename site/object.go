@@ -1,6 +1,7 @@
 package site
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -36,6 +37,9 @@ func ContentType(key string) string {
 	}
 	return "application/octet-stream"
 }
+
+// ContentTypes are the types of all known extensions, ".json" among them.
+func ContentTypes() map[string]string { return maps.Clone(contentTypes) }
 
 // IsHashed says whether a name under assets/ has at least 8 hex digits of its content's hash before the extension, as
 // "assets/style.3f2a9c01.css" has: its bytes never change.

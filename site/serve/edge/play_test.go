@@ -1,0 +1,174 @@
+package edge
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// answer is what a reader is told.
+type answer struct {
+	Code   int
+	Header map[string]string
+	Body   string // unpacked
+}
+
+// compared are the headers that every reader answers alike, whoever answers. Those that count requests, name a connection
+// or a moment are left out.
+var compared = []string{
+	"Content-Type", "Content-Encoding", "Cache-Control", "Vary", "ETag", "Last-Modified", "Link", "X-Snapshot", "X-Content-Type-Options", "Content-Security-Policy", "Allow",
+	"Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "Access-Control-Allow-Methods", "Access-Control-Allow-Headers", "Access-Control-Max-Age",
+}
+
+// ask sends a request over a connection of its own, byte for byte as the script has it.
+func ask(addr string, c call) (answer, error) {
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		return answer{}, err
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		return answer{}, err
+	}
+	if _, err := fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: tollbook.example\r\nConnection: close\r\n%s\r\n", c.method, c.target, c.header); err != nil {
+		return answer{}, err
+	}
+	response, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: c.method})
+	if err != nil {
+		return answer{}, err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return answer{}, err
+	}
+	a := answer{Code: response.StatusCode, Header: map[string]string{}}
+	for _, name := range compared {
+		if v := response.Header.Values(name); len(v) > 0 {
+			a.Header[name] = strings.Join(v, ", ")
+		}
+	}
+	if a.Header["Content-Encoding"] == "gzip" && len(body) > 0 {
+		z, err := gzip.NewReader(bytes.NewReader(body))
+		if err != nil {
+			return answer{}, err
+		}
+		if body, err = io.ReadAll(z); err != nil {
+			return answer{}, err
+		}
+	}
+	a.Body = string(body)
+	return a, nil
+}
+
+// runProgram starts a program of testdata with node until the test ends, and reads its first line into said.
+func runProgram(t *testing.T, said any, args ...string) {
+	t.Helper()
+	if _, err := exec.LookPath("node"); err != nil {
+		missing(t, "node is missing; install Node.js 20 or newer (Debian: apt-get install nodejs)")
+	}
+	cmd := exec.CommandContext(t.Context(), "node", args...)
+	stderr := &bytes.Buffer{}
+	cmd.Stderr = stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // its error is that it was killed
+		if t.Failed() {
+			t.Logf("node says: %.4000s", stderr)
+		}
+	})
+	line, err := bufio.NewReader(stdout).ReadBytes('\n')
+	if err != nil {
+		t.Fatalf("node %v did not start: %v\n%s", args, err, stderr)
+	}
+	if err := json.Unmarshal(line, said); err != nil {
+		t.Fatalf("it says %q: %v", line, err)
+	}
+}
+
+// startWorker runs the printed worker over a folder in place of a bucket.
+func startWorker(t *testing.T, root string) (addr string) {
+	t.Helper()
+	program, err := Worker(Cloudflare{Bucket: "BUCKET", Limiter: "LIMITER", RateLimit: 200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "worker.mjs")
+	if err := os.WriteFile(file, program, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var said struct{ Port int }
+	runProgram(t, &said, "testdata/worker.mjs", file, root)
+	return fmt.Sprintf("127.0.0.1:%d", said.Port)
+}
+
+// normalPath says whether a platform that takes out dot segments and turns backslashes leaves the path as it is.
+func normalPath(target string) bool {
+	path, _, _ := strings.Cut(target, "?")
+	for part := range strings.SplitSeq(path, "/") {
+		if dots := strings.ReplaceAll(strings.ToLower(part), "%2e", "."); dots == "." || dots == ".." {
+			return false
+		}
+	}
+	return !strings.Contains(path, "\\")
+}
+
+// TestEdges plays one script against the Go reader, the worker and nginx.
+func TestEdges(t *testing.T) {
+	w := newWorld(t)
+	script := w.script(t)
+	if len(script) < 1000 {
+		t.Fatalf("the script has %d requests", len(script))
+	}
+	want := make([]answer, len(script))
+	codes := map[int]int{}
+	for i, c := range script {
+		var err error
+		if want[i], err = ask(w.addr, c); err != nil {
+			t.Fatalf("%s: %v", c, err)
+		}
+		codes[want[i].Code]++
+	}
+	t.Logf("%d requests, by status %v", len(script), codes)
+	for _, code := range []int{200, 204, 304, 400, 404, 405} {
+		if codes[code] == 0 {
+			t.Errorf("no request is answered with %d", code)
+		}
+	}
+	t.Run("worker", func(t *testing.T) {
+		addr := startWorker(t, w.root)
+		for i, c := range script {
+			if !normalPath(c.target) {
+				continue // the platform rewrites them before the worker is asked
+			}
+			got, err := ask(addr, c)
+			if err != nil {
+				t.Errorf("%s: %v", c, err)
+				continue
+			}
+			if diff := cmp.Diff(want[i], got); diff != "" {
+				t.Errorf("%.300s (-go +worker):\n%.1500s", c, diff)
+			}
+		}
+	})
+}

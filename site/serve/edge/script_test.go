@@ -1,0 +1,257 @@
+package edge
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"tollbook/site"
+)
+
+// call is a line of the script: a request as it goes over the wire.
+type call struct {
+	method, target string
+	header         string // further lines, each with its end
+}
+
+func (c call) String() string {
+	return c.method + " " + c.target + strings.ReplaceAll(" "+c.header, "\r\n", " ")
+}
+
+// script is every kind of request that a reader may be sent: for each route of the table every parameter at its bounds,
+// beyond them, and beside others; then what clients get wrong.
+func (w *world) script(t *testing.T) []call {
+	t.Helper()
+	if err := json.Unmarshal(w.lines[site.IndexFile], &w.index); err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(402, 4020))
+	var list []call
+	get := func(target string) { list = append(list, call{"GET", target, ""}) }
+	for i := range site.Routes {
+		route := &site.Routes[i]
+		for _, path := range w.paths(t, route) {
+			get(path)
+			get("/api" + path)
+			get(path + "/")
+			get(path + route.Ext)
+			get(path + "?utm_source=x&_=1")
+			if len(route.Params) == 0 {
+				continue
+			}
+			for _, p := range route.Params {
+				for _, v := range values(&p) {
+					get(path + "?" + p.Name + "=" + v)
+				}
+			}
+		}
+		if path := w.paths(t, route)[0]; len(route.Params) > 0 {
+			for range 40 {
+				get(path + "?" + randomQuery(r, route))
+			}
+		}
+	}
+	for _, q := range []string{"fire", "FIRE+fox", "caf%C3%A9", "cafe", "unicode", "%E6%9D%B1%E4%BA%AC", "%E4%BA%AC", "api", "strasse", "stra%C3%9Fe", "%CF%83%CE%B5%CF%85%CF%82", "%CE%9F%CE%94",
+		"%ED%95%9C", "fine", "istanbul", "%C4%B0stanbul", "a", "-", "%20", "1", "zzz", "fire+zzz", "constructor", "__proto__", "odd+lant", "s%C3%B6hne+%26"} {
+		get("/v1/services?q=" + q)
+		get("/v1/services?q=" + q + "&sort=cheapest&per_page=3&page=2")
+		get("/v1/services?sort=uptime&category=AI&q=" + q + "&status=online")
+	}
+	list = append(list, w.lookups(t)...)
+	list = append(list, w.odd()...)
+	for _, c := range slices.Clone(list)[:] {
+		if r.IntN(12) == 0 {
+			list = append(list, call{"HEAD", c.target, ""}, call{"GET", c.target, "Accept-Encoding: gzip\r\n"})
+		}
+		if r.IntN(20) == 0 {
+			sep := "?"
+			if strings.Contains(c.target, "?") {
+				sep = "&"
+			}
+			for _, id := range w.snaps {
+				get(c.target + sep + "snapshot=" + id)
+			}
+		}
+	}
+	for range 150 { // any file by its name, and by the request that it spells
+		key := w.names[r.IntN(len(w.names))]
+		get("/" + key)
+		path, query, err := site.Request(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		get((&url.URL{RawPath: path, Path: mustUnescape(t, path), RawQuery: query}).String())
+	}
+	return list
+}
+
+func mustUnescape(t *testing.T, s string) string {
+	t.Helper()
+	u, err := url.PathUnescape(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// paths are addresses of a route: with names that are there, and with such that are not.
+func (w *world) paths(t *testing.T, route *site.Route) []string {
+	t.Helper()
+	head, rest, found := strings.Cut(route.Pattern, "{")
+	if !found {
+		return []string{route.Pattern}
+	}
+	name, tail, _ := strings.Cut(rest, "}")
+	names := append(slices.Clone(w.index.Slugs[:1]), "odd-0-00", "nope", "-x", "UPPER", strings.Repeat("a", 81), "a.b")
+	if name == "facilitator" {
+		names = append(slices.Clone(w.index.Facilitators[:1]), "f.001", "nope", ".x", "UPPER", strings.Repeat("a", 65), "a.json")
+	}
+	if route.Rule == site.RuleLookup {
+		return []string{"/v1/lookup/url/" + strings.Repeat("0", 64)}
+	}
+	var paths []string
+	for _, n := range names {
+		paths = append(paths, head+n+tail)
+	}
+	return paths
+}
+
+// values are what a parameter may and may not be, as they stand in a query.
+func values(p *site.Param) []string {
+	list := []string{"", "%20", "%", "%zz", "%ff", "%00", "a%00b", "%C3%A9", "a,b", "'\"<>&x=1", "+", "%2525", "007", strings.Repeat("x", 101), "%F0%9F%98%80", "%E2%80%A8", "%07%7f%C2%85"}
+	switch p.Kind {
+	case site.KindChoice, site.KindSet:
+		for _, v := range p.Values {
+			list = append(list, v, strings.ToUpper(v), url.QueryEscape(v+" "), v+"&"+p.Name+"=nope", "&"+p.Name+"="+v)
+		}
+		if p.Kind == site.KindSet {
+			list = append(list, p.Values[0]+","+p.Values[1], p.Values[1]+","+p.Values[0], p.Values[1]+"%2C"+p.Values[0], ",", ",,"+p.Values[0]+",", p.Values[0]+",nope", p.Values[0]+","+p.Values[0])
+		}
+	case site.KindInteger:
+		for _, n := range []int{p.Min - 1, p.Min, p.Min + 1, 7, 25, 99, 100, p.Max - 1, p.Max, p.Max + 1} {
+			list = append(list, strconv.Itoa(n))
+		}
+		list = append(list, "1.0", "1e3", "+1", "0x1", "%31", "1 1"[:1]+"%20", "99999999999999999999", p.Default+"&"+p.Name+"=nope", "&"+p.Name+"=2")
+	default:
+		list = append(list, "BSE", "SOL", "bse", "AI", "Data", "Odd+%26+%3Ceven%3E%2F~", "odd-0-00", "lanternfish-chat", "None", ".", "..", "a~b", "~2f", strings.Repeat("%C3%A9", 100), strings.Repeat("%C3%A9", 101))
+	}
+	return list
+}
+
+// randomQuery gives some parameters of a route mostly good values, in any order.
+func randomQuery(r *rand.Rand, route *site.Route) string {
+	var pairs []string
+	for _, p := range route.Params {
+		if r.IntN(3) == 0 {
+			continue
+		}
+		v := p.Default
+		switch {
+		case len(p.Values) > 0:
+			v = p.Values[r.IntN(len(p.Values))]
+		case p.Kind == site.KindInteger:
+			v = strconv.Itoa([]int{1, 2, 3, 25, 100, p.Min, p.Max, p.Min + r.IntN(120)}[r.IntN(8)])
+		case p.Name == "service":
+			v = []string{"lanternfish-chat", "odd-0-00", "nope"}[r.IntN(3)]
+		case p.Kind == site.KindText:
+			v = []string{"BSE", "AI", "Data", "fire", "SOL"}[r.IntN(5)]
+		}
+		if r.IntN(25) == 0 {
+			all := values(&p)
+			v = all[r.IntN(len(all))]
+		}
+		pairs = append(pairs, p.Name+"="+v)
+	}
+	r.Shuffle(len(pairs), func(i, j int) { pairs[i], pairs[j] = pairs[j], pairs[i] })
+	return strings.Join(pairs, "&")
+}
+
+// lookups ask for what is in the shards, and for what is not.
+func (w *world) lookups(t *testing.T) (list []call) {
+	t.Helper()
+	var index site.LookupIndex
+	if err := json.Unmarshal(w.lines[site.LookupFile], &index); err != nil {
+		t.Fatal(err)
+	}
+	get := func(target string) { list = append(list, call{"GET", target, ""}) }
+	for _, slug := range []string{w.index.Slugs[3], "odd-0-00", "lanternfish-chat"} {
+		for _, path := range []string{"/q", "/v1/chat", "/"} {
+			normal, err := site.NormalAddress("https://" + slug + ".test" + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			get("/v1/lookup/url/" + site.Hash(normal))
+		}
+	}
+	for _, hash := range w.rowHashes() {
+		get("/v1/lookup/url/" + hash)
+		get("/v1/lookup/url/" + strings.ToUpper(hash) + ".json")
+	}
+	for _, item := range []string{"eip155:8453/0x209693bc6afc0c5328ba36faf03c514ef312287c", "eip155:8453/0xNOPE", "solana:x/y", "a:b/../c", "a:b/%E2%84%AA", "a:b/c d", "nocolon/x", "a:b/", "a:b/c/d", "a:b/" + strings.Repeat("x", 700)} {
+		get("/v1/lookup/pay-to/" + strings.ReplaceAll(item, " ", "%20"))
+		get("/v1/lookup/pay-to/" + strings.ReplaceAll(item, " ", "%20") + ".json")
+	}
+	for _, digits := range slices.Sorted(maps.Keys(index.PayTo))[:2] {
+		get("/v1/lookup/pay-to/" + digits + ".json")
+	}
+	for _, digits := range slices.Sorted(maps.Keys(index.URL))[:2] {
+		get("/v1/lookup/url/" + digits + ".json")
+	}
+	get("/v1/lookup/url/" + strings.Repeat("g", 64))
+	get("/v1/lookup/url/0")
+	return list
+}
+
+// odd are requests that no table makes.
+func (w *world) odd() (list []call) {
+	for _, target := range []string{
+		"/v1", "/v1/", "/api", "/api/", "/api/v1", "/api/v1/", "/api/v1/api/v1/services", "/nope", "/nope.json", "/v1/nope", "/v1/nope.json", "/discovery", "/discovery/nope",
+		"//v1/services", "/v1//services", "/v1/services//", "/v1/%73ervices", "/v1/%73ervices?page=2&per_page=25", "/v1%2Fservices", "/V1/services", "/v1/services%2ejson", "/v1/services.JSON",
+		"/%zz", "/v1/%", "/v1/services/a%2", "/v1/%00", "/v1/services/%00", "/v1/%ff", "/%ff", "/v1/services/%C3%A9", "/v1/services;x=1", "/v1/services,", "/*",
+		"/v1/services?", "/v1/services?&", "/v1/services?=", "/v1/services?page", "/v1/services?p%61ge=2", "/v1/services?PAGE=2", "/v1/services?page=2;per_page=1", "/v1/services?a%zz=1&page=2",
+		"/v1/services?page=1&page=2", "/v1/services?page=&page=2", "/v1/services?page=x&page=2", "/v1/services?page=2&page=x", "/v1/services?xpage=2", "/v1/services?page=2=3", "/v1/services?page=%32",
+		"/v1/services?" + strings.Repeat("a", 8192), "/v1/services?" + strings.Repeat("a", 8193), "/v1/services.json?" + strings.Repeat("a=1&", 2100), "/v1/stats?" + strings.Repeat("a", 8193),
+		"/v1/services.json?page=2", "/v1/services.json?per_page=x", "/v1/services.html", "/services.html", "/services.json", "/index.html", "/index", "/index.json", "/404.html", "/favicon.ico", "/robots.txt",
+		"/llms.txt", "/feed.xml", "/sitemap.xml", "/SHA256SUMS", "/checkpoint.json", "/snapshots/" + w.snaps[0] + ".zip", "/v1/index.json", "/v1/index", "/v1/routes.json", "/v1/openapi.json", "/.well-known/x", "/..json", "/v1/...",
+		"/v1/search.json", "/v1/search/fi.json", "/v1/search/zz.json", "/v1/search/~zz.json", "/v1/lookup.json", "/v1/checks/log.json", "/v1/checks/block=0.json", "/v1/changes/log.json", "/v1/services/odd-0-00/checks/log.json",
+		"/v1/services?snapshot=nope", "/v1/services?snapshot=", "/v1/services?snapshot=20261120T123000Z-ffffff", "/v1/services?snapshot=20261320T123000Z-ffffff", "/v1/services?snapshot=x&page=x", "/v1/services?page=x&snapshot=20261120T123000Z-ffffff",
+		"/v1/services.json?snapshot=" + w.snaps[0], "/nope?snapshot=" + w.snaps[0], "/services?snapshot=" + w.snaps[0] + "&page=2", "/?snapshot=" + w.snaps[1], "/v1/nope?snapshot=20261120T123000Z-ffffff",
+		"/v1/checks?limit=100&offset=250", "/v1/checks?limit=100&offset=1000000000", "/v1/services/lanternfish-chat/checks?limit=100&offset=50", "/v1/services/lanternfish-chat/price?period=7d", "/v1/services/lanternfish-chat/price.json",
+		"/v1/services/lanternfish-chat/scores/period=all.json", "/v1/services/lanternfish-chat/scores/period=7d.json", "/v1/services/lanternfish-chat/uptime?period=7d", "/v1/services/lanternfish-chat/uptime/period=7d.json",
+		"/v1/facilitators?include=timeseries&days=7&per_page=60&page=2", "/v1/facilitators?include=chains&days=7", "/v1/facilitators?include=chains&days=91", "/v1/facilitators?days=90", "/v1/facilitators/timeframe=7d/days=90/per_page=25/page=2.json",
+		"/v1/services/sort=newest/per_page=25/page=1.json", "/v1/services/sort=newest/per_page=25/page=99.json", "/v1/services/category=None/sort=newest/per_page=25/page=1.json", "/v1/services/~/page=1.json", "/v1/changes?service=lanternfish-chat&per_page=1",
+		"/v1/changes?service=nope&type=price_changed", "/discovery/resources?limit=30&offset=90", "/discovery/resources?type=mcp", "/discovery/resources?limit=100&offset=100", "/discovery/resources?offset=5",
+	} {
+		list = append(list, call{"GET", target, ""})
+	}
+	for _, target := range []string{"/", "/v1/services", "/v1/nope", "/nope", "/services", "/v1/services?page=x", "/v1/stats"} {
+		for _, method := range []string{"HEAD", "OPTIONS", "POST", "PUT", "DELETE", "PATCH"} {
+			list = append(list, call{method, target, ""})
+		}
+		for _, header := range []string{
+			"Accept-Encoding: gzip", "Accept-Encoding: gzip;q=0", "Accept-Encoding: br, *;q=0.5", "Accept-Encoding: identity, gzip;q=0.5", "Accept-Encoding: gzip;q=x", "Accept-Encoding: deflate",
+			"If-None-Match: *", `If-None-Match: "nope"`, "If-None-Match: nope", "If-Modified-Since: Fri, 20 Nov 2026 12:45:00 GMT", "If-Modified-Since: Fri, 20 Nov 2026 12:44:59 GMT", "If-Modified-Since: Wed, 20 Nov 2030 12:44:59 GMT",
+			"If-Modified-Since: soon", "If-Modified-Since: Wed, 20 Nov 2030 12:44:59 GMT\r\nIf-None-Match: \"nope\"", "Range: bytes=0-9",
+		} {
+			list = append(list, call{"GET", target, header + "\r\n"})
+		}
+	}
+	return list
+}
+
+// rowHashes are some hashes of addresses that are listed.
+func (w *world) rowHashes() (list []string) {
+	for i := range 4 {
+		normal, err := site.NormalAddress(fmt.Sprintf("https://odd-%d-%02d.test/q", i, i))
+		if err == nil {
+			list = append(list, site.Hash(normal))
+		}
+	}
+	return list
+}

@@ -1,0 +1,139 @@
+// ---- answers ----
+
+async function get(r) {
+  let q = null;
+  let told = null;
+  try {
+    q = parseRequest(r.rawPath, r.rawQuery);
+  } catch (err) {
+    told = err;
+  }
+  let snap;
+  try {
+    snap = q?.snapshot ? await pinned(r, q.snapshot) : await current(r);
+  } catch (err) {
+    throw told ?? err;
+  }
+  r.headers.set("Vary", "Accept-Encoding");
+  r.headers.set("X-Snapshot", snap.id);
+  if (!q?.snapshot && state.stale) r.headers.set("X-Snapshot-Warning", "stale");
+  try {
+    if (told) throw told;
+    return await reply(r, snap, q);
+  } catch (err) {
+    if (err instanceof Told && err.error.code === 404 && !isAPI(r)) {
+      const page = await readMember(r, snap, "404.html").catch(() => null);
+      if (page) {
+        for (const name of ["ETag", "Last-Modified", "Link"]) r.headers.delete(name);
+        return write(r, 404, TYPES[".html"], bodyOfMember(page), "public, max-age=10");
+      }
+    }
+    throw err;
+  }
+}
+
+async function reply(r, snap, q) {
+  const [key, body] = await find(r, snap, q);
+  await linkNext(r, snap, q, body);
+  return send(r, snap, q.snapshot !== "", key, body);
+}
+
+async function find(r, snap, q) {
+  const key = keyOf(q);
+  if (!q.route) return findFile(r, snap, key);
+  if (snap.zip.has(key) && (q.bare || !trimmed(q))) return [key, bodyOfMember(await readMember(r, snap, key))];
+  return [key, await byRule(r, snap, q, key)];
+}
+
+async function findFile(r, snap, key) {
+  if (snap.zip.has(key)) return [key, bodyOfMember(await readMember(r, snap, key))];
+  const index = await indexOf(r, snap);
+  const [q] = requestOf(key);
+  if (q) {
+    if (mustHave(index, q)) throw missing(key);
+    if (q.route.rule === "trim") return [key, await byRule(r, snap, q, key)];
+  }
+  if (await isListedShard(r, snap, key)) throw missing(key);
+  throw notFound();
+}
+
+function exists(index, q) {
+  if (!q.slug) return true;
+  return (variable(q.route)[1] === "facilitator" ? index.facilitatorSet : index.slugSet).has(q.slug);
+}
+
+function mustHave(index, q) {
+  if (!exists(index, q)) return false;
+  if (q.route.rule === "trim") return !trimmed(q);
+  if (q.route.ext === ".html" && isPaged(q)) return int(q, "page") <= Math.max(1, index.pages[listKey(q)] ?? 0);
+  return q.bare || (q.slug !== "" && q.route.rule === "literal");
+}
+
+async function byRule(r, snap, q, key) {
+  const index = await indexOf(r, snap);
+  if (!exists(index, q)) throw notFound();
+  let cut;
+  switch (ruleOf(q)) {
+    case "search":
+      cut = await search(r, snap, q);
+      break;
+    case "lookup":
+      cut = await lookup(r, snap, q);
+      break;
+    case "window":
+      cut = await window(r, snap, q, index.lists[listKey(q)] ?? 0);
+      break;
+    case "log":
+      cut = await (has(q, "days") ? changes(r, snap, q, index) : log(r, snap, q));
+      break;
+    case "trim":
+      cut = await trim(r, snap, q);
+      break;
+    default:
+      throw mustHave(index, q) ? missing(key) : notFound();
+  }
+  return bodyOfBytes(encode(cut));
+}
+
+async function indexOf(r, snap) {
+  return remember(snap, "index", async () => {
+    const index = JSON.parse(await readText(r, snap, TABLE.index));
+    index.slugSet = new Set(index.slugs);
+    index.facilitatorSet = new Set(index.facilitators ?? []);
+    index.pages ??= {};
+    return index;
+  });
+}
+
+// ---- frames ----
+
+function frameOf(framing) {
+  if (!framing) return ['{"data":[\n', '],"meta":'];
+  return [`{${framing.lead ?? ""}"${framing.rows}":[\n`, `],"${framing.meta}":`];
+}
+
+function frame(framing, rows, meta) {
+  const [head, tail] = frameOf(framing);
+  return head + (rows.length > 0 ? rows.join(",\n") + "\n" : "") + tail + meta + "}\n";
+}
+
+// unframe takes a framed file apart: its rows and its meta.
+function unframe(framing, file, name) {
+  const [head, tail] = frameOf(framing);
+  if (!file.startsWith(head) || !file.endsWith("}\n")) throw damaged(`${name} is no framed list`);
+  const lines = file.slice(head.length, -2).split("\n");
+  const last = lines.pop();
+  if (!last.startsWith(tail) || last.length === tail.length) throw damaged(`${name} has no meta`);
+  for (let i = 0; i < lines.length; i++) {
+    const comma = lines[i].endsWith(",");
+    if (comma) lines[i] = lines[i].slice(0, -1);
+    if (comma === (i === lines.length - 1) || lines[i] === "") throw damaged(`${name}: line ${i + 2}`);
+  }
+  return [lines, last.slice(tail.length)];
+}
+
+async function rowsOf(r, snap, key, framing) {
+  if (!snap.zip.has(key)) throw missing(key);
+  return unframe(framing, await readText(r, snap, key), key);
+}
+

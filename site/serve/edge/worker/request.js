@@ -1,0 +1,293 @@
+// ---- requests ----
+
+const BROKEN = Symbol("broken escape");
+const NOT_TEXT = Symbol("not UTF-8");
+
+function unescape(s, plus) {
+  if (/%(?![0-9A-Fa-f]{2})/.test(s)) return BROKEN;
+  try {
+    return decodeURIComponent(plus ? s.replaceAll("+", " ") : s);
+  } catch {
+    return NOT_TEXT;
+  }
+}
+
+const first = (path) => path.replace(/^\//, "").split("/", 1)[0];
+const isAPI = (r) => typeof r.path === "string" ? ["v1", "api", "discovery"].includes(first(r.path)) : ["v1", "api", "discovery"].includes(first(r.rawPath));
+
+// A query is { route, slug, item, bare, file, snapshot, given }: a valid request. given has the values of its route's
+// parameters in canonical text.
+function parseRequest(rawPath, rawQuery) {
+  const q = parsePath(rawPath);
+  const given = parseValues(q.route, rawQuery);
+  q.snapshot = given.get("snapshot") ?? "";
+  given.delete("snapshot");
+  if (given.size > 0) {
+    q.bare = false;
+    q.given = given;
+  }
+  return q;
+}
+
+function newQuery(fields) {
+  return { route: null, slug: "", item: "", bare: true, file: "", snapshot: "", given: new Map(), ...fields };
+}
+
+function parsePath(raw) {
+  let path = unescape(raw, false);
+  if (typeof path !== "string" || path.includes("\0")) throw notFound();
+  for (const { from, to } of TABLE.aliases) {
+    if (path.startsWith(from)) path = to + path.slice(from.length);
+  }
+  const found = lookupOf(path);
+  if (found) return found;
+  const [route, slug] = routeOf(path);
+  const file = fileOf(path);
+  if (file && (!route || path.endsWith(route.ext))) return newQuery({ file });
+  if (!route || (slug && !validSegment(route, slug))) throw notFound();
+  return newQuery({ route, slug });
+}
+
+const prefixOf = (route) => route.pattern.slice(1).split("{", 1)[0];
+
+// variable is what stands before, in and behind the braces of a pattern.
+function variable(route) {
+  const m = /^([^{]*)\{([^}]*)\}(.*)$/.exec(route.pattern);
+  return m ? [m[1], m[2], m[3]] : [route.pattern, "", ""];
+}
+
+function routeOf(path) {
+  for (const route of TABLE.routes) {
+    if (route.rule === "lookup") continue;
+    const [head, name, tail] = variable(route);
+    if (!name) {
+      if (path === route.pattern) return [route, ""];
+      continue;
+    }
+    if (!path.startsWith(head)) continue;
+    const rest = path.slice(head.length);
+    if (!rest.endsWith(tail)) continue;
+    const slug = rest.slice(0, rest.length - tail.length);
+    if (slug && !slug.includes("/")) return [route, slug];
+  }
+  return [null, ""];
+}
+
+function validSegment(route, s) {
+  if (variable(route)[1] === "facilitator") return /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(s) && s.length <= SAYS.maxFacilitator;
+  return /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/.test(s) && s.length <= SAYS.maxSlug;
+}
+
+function fileOf(path) {
+  const name = path.slice(1);
+  if (path === "/SHA256SUMS") return name;
+  if (!path.startsWith("/") || !name.slice(name.lastIndexOf("/") + 1).includes(".") || encode(name).length > 1000) return "";
+  return name.split("/").some((part) => /^\.*$/.test(part)) ? "" : name;
+}
+
+function lookupOf(path) {
+  for (const route of TABLE.routes) {
+    if (route.rule !== "lookup" || !path.startsWith("/" + prefixOf(route))) continue;
+    let item = path.slice(1 + prefixOf(route).length);
+    if (item.endsWith(route.ext)) item = item.slice(0, -route.ext.length);
+    item = item.replace(/[A-Z]/g, (c) => c.toLowerCase());
+    if (byHash(route) ? /^[0-9a-f]{64}$/.test(item) : isRecipient(item)) return newQuery({ route, item });
+  }
+  return null;
+}
+
+const byHash = (route) => variable(route)[1] === "sha256";
+
+function isRecipient(s) {
+  if (encode(s).length > 700 || !s.includes(":") || !s.includes("/")) return false;
+  return !s.split("/").some((part) => /^\.*$/.test(part)) && !/[^!-~]|\\/.test(s);
+}
+
+function paramOf(route, name) {
+  return route?.params.find((p) => p.name === name) ?? TABLE.common.find((p) => p.name === name);
+}
+
+function parseValues(route, rawQuery) {
+  const given = new Map();
+  if (!rawQuery) return given;
+  if (encode(rawQuery).length > TABLE.limits.max_query) {
+    const field = route && route.params.length > 0 ? route.params[0].name : TABLE.common[0].name;
+    throw invalid(field, `the query is longer than ${TABLE.limits.max_query} bytes`);
+  }
+  for (const pair of rawQuery.split("&")) {
+    const eq = pair.indexOf("=");
+    const rawValue = eq < 0 ? "" : pair.slice(eq + 1);
+    const name = unescape(eq < 0 ? pair : pair.slice(0, eq), true);
+    const p = typeof name === "string" ? paramOf(route, name) : undefined;
+    if (!p || rawValue === "" || given.has(name)) continue;
+    let value = unescape(rawValue, true);
+    if (typeof value !== "string" || value.includes("\0")) throw invalid(name, `got ${quoteShort(rawValue)}, which is not percent-encoded UTF-8`);
+    value = check(p, value);
+    if (value !== "") given.set(name, value);
+  }
+  return given;
+}
+
+function check(p, v) {
+  switch (p.kind) {
+    case "choice":
+      if (!p.values.includes(v)) throw invalid(p.name, `got ${quoteShort(v)}, may be ${p.values.join(", ")}`);
+      return v;
+    case "integer": {
+      const [min, max] = [p.min ?? 0, p.max ?? 0];
+      if (!/^[0-9]+$/.test(v) || Number(v) < min || Number(v) > max) throw invalid(p.name, `got ${quoteShort(v)}, may be an integer from ${min} to ${max}`);
+      return String(Number(v));
+    }
+    case "set": {
+      const set = new Set();
+      for (const part of v.split(",")) {
+        if (part === "") continue;
+        if (!p.values.includes(part)) throw invalid(p.name, `got ${quoteShort(part)}, may be any of ${p.values.join(", ")}, separated by commas`);
+        set.add(part);
+      }
+      return [...set].sort().join(",");
+    }
+    case "snapshot":
+      if (!isSnapshot(v)) throw invalid(p.name, `got ${quoteShort(v)}, may be the id of a snapshot, such as 20261120T234501Z-3f2a9c`);
+      return v;
+  }
+  const n = [...v].length;
+  if (n > TABLE.limits.max_text) throw invalid(p.name, `got ${n} characters, may have ${TABLE.limits.max_text}`);
+  return v;
+}
+
+function builtOf(id) {
+  const m = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z-[0-9a-f]{6}$/.exec(id);
+  if (!m) return null;
+  const text = `${m[1]}-${m[2]}-${m[3]}T${m[4]}:${m[5]}:${m[6]}.000Z`;
+  const t = new Date(text);
+  return !isNaN(t) && t.toISOString() === text ? t : null;
+}
+
+const isSnapshot = (id) => builtOf(id) !== null;
+
+// quoteShort is Go's strconv.Quote of the first 40 characters.
+function quoteShort(s) {
+  const runes = [...s];
+  if (runes.length > 40) s = runes.slice(0, 40).join("") + "…";
+  const named = { "\x07": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v", '"': '\\"', "\\": "\\\\" };
+  let out = "";
+  for (const c of s) {
+    const code = c.codePointAt(0);
+    if (named[c]) out += named[c];
+    else if (/^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u.test(c)) out += c;
+    else if (code < 0x20 || code === 0x7f) out += "\\x" + code.toString(16).padStart(2, "0");
+    else if (code < 0x10000) out += "\\u" + code.toString(16).padStart(4, "0");
+    else out += "\\U" + code.toString(16).padStart(8, "0");
+  }
+  return `"${out}"`;
+}
+
+// ---- keys ----
+
+const text = (q, name) => q.given.get(name) || (q.route.params.find((p) => p.name === name).default ?? "");
+const int = (q, name) => Number(text(q, name));
+const has = (q, name) => q.route.params.some((p) => p.name === name);
+const largest = (p) => (p.kind === "integer" ? String(p.max) : p.values[p.values.length - 1]);
+const withValue = (q, name, value) => ({ ...q, bare: false, given: new Map(q.given).set(name, value) });
+
+function escaped(s) {
+  let out = "";
+  for (const c of encode(s)) {
+    const one = String.fromCharCode(c);
+    out += /[A-Za-z0-9._-]/.test(one) ? one : "~" + c.toString(16).padStart(2, "0");
+  }
+  return out;
+}
+
+function unescapedKey(s) {
+  if (/~(?![0-9A-Fa-f]{2})/.test(s)) throw notFound();
+  const bytes = [];
+  const raw = encode(s);
+  for (let i = 0; i < raw.length; i++) {
+    if (raw[i] !== 0x7e) bytes.push(raw[i]);
+    else {
+      bytes.push(parseInt(String.fromCharCode(raw[i + 1], raw[i + 2]), 16));
+      i += 2;
+    }
+  }
+  return bytes;
+}
+
+function base(q) {
+  if (q.route.pattern === "/") return "index";
+  if (q.item) return prefixOf(q.route) + q.item;
+  const [head, , tail] = variable(q.route);
+  return head.slice(1) + q.slug + tail;
+}
+
+function keyOf(q) {
+  if (q.file) return q.file;
+  let key = base(q);
+  if (!q.bare) {
+    for (const p of q.route.params) {
+      const v = p.trim ? largest(p) : text(q, p.name);
+      if (v !== "") key += `/${p.name}=${escaped(v)}`;
+    }
+  }
+  return key + q.route.ext;
+}
+
+function listKey(q) {
+  let key = base(q);
+  for (const p of q.route.params) {
+    const v = p.filter ? text(q, p.name) : "";
+    if (v !== "") key += `/${p.name}=${escaped(v)}`;
+  }
+  return key;
+}
+
+function applies(q, p) {
+  if (!p.needs) return true;
+  const [name, value] = p.needs.split("=");
+  return text(q, name).split(",").includes(value);
+}
+
+const trimmed = (q) => q.route !== null && q.route.params.some((p) => p.trim && text(q, p.name) !== largest(p) && applies(q, p));
+
+function ruleOf(q) {
+  return q.route.params.find((p) => p.rule && q.given.get(p.name))?.rule ?? q.route.rule;
+}
+
+// requestOf is the request that a key spells: [query, path]; [null, ""] for a file that no route makes.
+function requestOf(key) {
+  const spells = (path, rawQuery) => {
+    try {
+      const q = parseRequest(path, rawQuery);
+      return q.route && keyOf(q) === key ? q : null;
+    } catch {
+      return null;
+    }
+  };
+  let stem = key.replace(/\.json$/, "").replace(/\.html$/, "");
+  if (stem === "index") stem = "";
+  let path = requestPath(stem);
+  let q = spells(path, "");
+  if (q) return [q, path];
+  const segments = [];
+  const values = [];
+  for (const part of stem.split("/")) {
+    const eq = part.indexOf("=");
+    if (eq < 0) segments.push(part);
+    else {
+      try {
+        values.push(part.slice(0, eq) + "=" + unescapedKey(part.slice(eq + 1)).map((b) => "%" + b.toString(16).padStart(2, "0")).join(""));
+      } catch {
+        return [null, ""];
+      }
+    }
+  }
+  path = requestPath(segments.join("/"));
+  q = spells(path, values.join("&"));
+  return q ? [q, path] : [null, ""];
+}
+
+const requestPath = (name) => "/" + encodeURIComponent(name).replace(/%(24|26|2B|2C|2F|3A|3B|3D|40)/g, (e) => decodeURIComponent(e)).replace(/[!'()*]/g, percent);
+const percent = (c) => "%" + c.charCodeAt(0).toString(16).toUpperCase();
+const queryEscape = (s) => encodeURIComponent(s).replace(/[!'()*]/g, percent).replaceAll("%20", "+");
+

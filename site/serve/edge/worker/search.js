@@ -1,0 +1,163 @@
+// ---- search ----
+
+function fold(s) {
+  if (/^[\0-\x7f]*$/.test(s)) return s.toLowerCase();
+  let out = "";
+  for (const c of s.normalize("NFKD")) {
+    if (!/\p{M}/u.test(c)) out += c === "ς" ? "σ" : c.toLowerCase();
+  }
+  return out;
+}
+
+const UNSPACED = /^(?:ー|[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}])$/u;
+
+// wordsAndRuns are all words of a folded text, and its runs, which are those words that are part of no longer one.
+function wordsAndRuns(folded) {
+  const words = [];
+  const runs = [];
+  let [start, begins, before] = [-1, [], false];
+  const end = (at) => {
+    if (start >= 0) runs.push(folded.slice(start, at));
+    for (const b of begins) words.push(folded.slice(b, at));
+    [start, begins, before] = [-1, [], false];
+  };
+  let i = 0;
+  for (const c of folded) {
+    if (!/^[\p{L}\p{N}]$/u.test(c)) end(i);
+    else {
+      const is = c.codePointAt(0) >= 0x1100 && UNSPACED.test(c);
+      if (start < 0 || is || before) begins.push(i);
+      if (start < 0) start = i;
+      before = is;
+    }
+    i += c.length;
+  }
+  end(folded.length);
+  return [words, runs];
+}
+
+async function search(r, snap, q) {
+  const index = await remember(snap, "search", async () => JSON.parse(await readText(r, snap, SAYS.searchFile)));
+  const [all, runs] = wordsAndRuns(fold(text(q, "q")));
+  let [letters, ok] = ["", all.length > 0];
+  for (const word of all) {
+    const shard = [...word].slice(0, 2).join("");
+    if (!Object.hasOwn(index.shards, shard)) {
+      ok = false;
+      break;
+    }
+    if (letters === "" || index.shards[shard] < index.shards[letters]) letters = shard;
+  }
+  const found = [];
+  if (ok) {
+    const key = `v1/search/${escaped(letters)}.json`;
+    const [rows] = await rowsOf(r, snap, key, null);
+    if (rows.length !== index.shards[letters]) throw damaged(`${key} has ${rows.length} rows`);
+    for (const row of rows) {
+      const item = JSON.parse(row);
+      const [words] = wordsAndRuns(fold(item.name));
+      if (passes(q, item) && runs.every((run) => words.some((w) => w.startsWith(run)))) {
+        found.push({ row, item, price: /"min_price_usd":([0-9.]+)/.exec(row)?.[1] ?? null });
+      }
+    }
+  }
+  found.sort(compared(text(q, "sort")));
+  const [offset, limit] = windowOf(q);
+  return frame(q.route.framing, found.slice(offset, offset + limit).map((f) => f.row), windowMeta(q, found.length));
+}
+
+function passes(q, item) {
+  const [network, status, category] = ["network", "status", "category"].map((name) => text(q, name));
+  return (!status || status === item.status) && (!category || category === item.category) && (!network || item.networks.includes(network));
+}
+
+const order = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
+const nullsLast = (a, b, compare) => (a === null ? (b === null ? 0 : 1) : b === null ? -1 : compare(a, b));
+
+// decimals orders exact decimal numbers in canonical text.
+function decimals(a, b) {
+  const [aw, af = ""] = a.split(".");
+  const [bw, bf = ""] = b.split(".");
+  return order(aw.length, bw.length) || order(aw, bw) || order(af, bf);
+}
+
+function compared(by) {
+  const compare = {
+    newest: (a, b) => order(b.item.created_at, a.item.created_at),
+    uptime: (a, b) => nullsLast(a.item.uptime_24h, b.item.uptime_24h, (x, y) => order(y, x)),
+    cheapest: (a, b) => nullsLast(a.price, b.price, decimals),
+    endpoints: (a, b) => order(b.item.endpoint_count, a.item.endpoint_count),
+  }[by];
+  return (a, b) => compare(a, b) || order(a.item.slug, b.item.slug);
+}
+
+// ---- look-ups ----
+
+const lookups = (r, snap) => remember(snap, "lookup", async () => JSON.parse(await readText(r, snap, SAYS.lookupFile)));
+const shardsOf = (index, route) => index[byHash(route) ? "url" : "pay-to"];
+
+async function lookup(r, snap, q) {
+  const index = await lookups(r, snap);
+  const hash = byHash(q.route) ? q.item : hex(await sha256(encode(q.item)));
+  const digits = hash.slice(0, 2);
+  const n = shardsOf(index, q.route)[digits];
+  if (n === undefined) throw notFound();
+  const key = prefixOf(q.route) + digits + q.route.ext;
+  const [rows] = await rowsOf(r, snap, key, null);
+  if (rows.length !== n) throw damaged(`${key} has ${rows.length} rows`);
+  const head = `{"hash":"${hash}",`;
+  const row = rows.find((row) => row.startsWith(head));
+  if (!row) throw notFound();
+  return "{" + row.slice(head.length) + "\n";
+}
+
+async function isListedShard(r, snap, key) {
+  const m = /^v1\/search\/(.+)\.json$/.exec(key);
+  if (key === SAYS.searchFile || key.startsWith("v1/search/")) {
+    const index = JSON.parse(await readText(r, snap, SAYS.searchFile));
+    return m !== null && Object.keys(index.shards).some((letters) => escaped(letters) === m[1] && index.shards[letters] > 0);
+  }
+  if (key === SAYS.lookupFile || key.startsWith("v1/lookup/")) {
+    const index = await lookups(r, snap);
+    return TABLE.routes.some((route) => {
+      if (route.rule !== "lookup" || !key.startsWith(prefixOf(route)) || !key.endsWith(route.ext)) return false;
+      return shardsOf(index, route)[key.slice(prefixOf(route).length, -route.ext.length)] > 0;
+    });
+  }
+  return false;
+}
+
+// ---- walks ----
+
+const isPaged = (q) => q.route !== null && (has(q, "page") || has(q, "offset"));
+
+async function linkNext(r, snap, q, body) {
+  let address = r.rawPath;
+  if (!q.route && keyOf(q).endsWith(".json")) {
+    [q, address] = requestOf(keyOf(q));
+    if (!q) return;
+  }
+  if (!isPaged(q)) return;
+  const total = await pagedTotal(r, snap, q, body);
+  let [name, next] = ["page", int(q, has(q, "page") ? "page" : "offset") + 1];
+  if (has(q, "offset")) {
+    [name, next] = ["offset", int(q, "offset") + int(q, "limit")];
+    if (next >= total) return;
+  } else if (has(q, "per_page")) {
+    if ((next - 1) * int(q, "per_page") >= total) return;
+  } else if (next > total) return;
+  if (next > q.route.params.find((p) => p.name === name).max) return;
+  const given = withValue(q, name, String(next)).given;
+  const pairs = q.route.params.filter((p) => given.get(p.name)).map((p) => `${p.name}=${queryEscape(given.get(p.name))}`);
+  r.headers.set("Link", `<${address}?${[...pairs, "snapshot=" + snap.id].join("&")}>; rel="next"`);
+}
+
+async function pagedTotal(r, snap, q, body) {
+  if (q.route.ext !== ".json") return (await indexOf(r, snap)).pages[listKey(q)] ?? 0;
+  const file = decode(body.plain);
+  const tail = frameOf(q.route.framing)[1];
+  const last = file.slice(file.lastIndexOf("\n", file.length - 2) + 1, -2);
+  if (!last.startsWith(tail)) throw damaged("a page without meta");
+  return JSON.parse(last.slice(tail.length)).total ?? 0;
+}
+

@@ -1,0 +1,150 @@
+package edge
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"tollbook/build"
+	"tollbook/crawl/sample"
+	"tollbook/output"
+	"tollbook/render"
+	"tollbook/site"
+	"tollbook/site/postgres"
+	"tollbook/site/postgres/postgrestest"
+	"tollbook/site/serve"
+)
+
+func TestMain(m *testing.M) { postgrestest.Main(m) }
+
+var moment = time.Date(2026, 11, 20, 12, 30, 0, 0, time.UTC)
+
+// missing skips a test whose component is not there, and under CI=true fails it.
+func missing(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf(format, args...)
+}
+
+// world is a directory with all that there is to ask for, published twice, and the Go reader over it.
+type world struct {
+	root  string // of the publication
+	addr  string // of the Go reader
+	snaps []string
+	index *site.Index
+	names []string // of the files of the current snapshot
+	lines map[string][]byte
+}
+
+// newWorld lists the sample services and enough others that lists span files, and facilitators likewise.
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	db, err := postgres.Open(t.Context(), postgrestest.NewDatabase(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	listings, histories := sample.Listings(moment, 0), sample.Histories(moment)
+	for i, name := range []string{"Ünïcode Café", "東京都API", "Straße & <Söhne>", "ΟΔΥΣΣΕΥΣ", "한국 서비스", "ﬁne ligature", "İstanbul", "fire fox"} {
+		for j := range 20 {
+			slug := fmt.Sprintf("odd-%d-%02d", i, j)
+			listings = append(listings, postgres.Listing{
+				Slug: slug, Name: fmt.Sprintf("%s %d", name, j), BaseURL: "https://" + slug + ".test", Category: []string{"AI", "Data", "Odd & <even>/~"}[j%3],
+				Source: "imported:file", CreatedAt: moment.AddDate(0, 0, -i).Add(-time.Duration(j) * time.Minute),
+				Endpoints: []postgres.ListedEndpoint{{Method: "GET", Path: "/q"}},
+			})
+			histories = append(histories, postgres.History{Slug: slug, Endpoints: []postgres.EndpointHistory{
+				{Method: "GET", Path: "/q", FirstSeenAt: moment.AddDate(0, 0, -i), LastPaidAt: new(moment.Add(-time.Minute))},
+			}})
+		}
+	}
+	if err := db.AddSample(t.Context(), sample.Notice, listings, histories); err != nil {
+		t.Fatal(err)
+	}
+	facilitators := sample.Facilitators(moment)
+	for i := range 130 {
+		id := fmt.Sprintf("f.%03d", i)
+		facilitators = append(facilitators, postgres.Facilitator{ID: id, Name: "Facilitator " + id, WebsiteURL: "https://" + id[2:] + ".test", UpstreamStatus: "merged"})
+	}
+	if _, err := db.ImportFacilitators(t.Context(), facilitators); err != nil {
+		t.Fatal(err)
+	}
+	w := &world{root: scratch(t), lines: map[string][]byte{}}
+	folder, err := output.OpenFolder(w.root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		report, err := build.Run(t.Context(), db, folder, build.Options{
+			Now: moment.Add(time.Duration(i) * 15 * time.Minute), Every: 15 * time.Minute, LogDelay: 2 * time.Minute,
+			Expand: output.ExpandAll, Site: render.Site{BaseURL: "https://tollbook.example", Sample: true},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.snaps = append(w.snaps, report.Snapshot)
+	}
+	w.serve(t)
+	return w
+}
+
+// scratch is a folder in memory where there is one, which other users may enter: nginx gives its own rights away.
+func scratch(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "tollbook-edge-")
+	if err != nil {
+		dir = t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// serve starts the Go reader on a socket of its own until the test ends.
+func (w *world) serve(t *testing.T) {
+	t.Helper()
+	logger := slog.New(slog.NewTextHandler(t.Output(), nil))
+	source, err := output.OpenSource(w.root, logger)
+	if err != nil {
+		t.Fatal(err)
+	}
+	snap, err := source.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer snap.Release()
+	w.names = snap.Names()
+	for _, name := range []string{site.IndexFile, site.LookupFile, site.SearchFile} {
+		if w.lines[name], err = snap.ReadFile(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.addr = l.Addr().String()
+	ctx, cancel := context.WithCancel(context.Background())
+	var done sync.WaitGroup
+	done.Go(func() {
+		if err := serve.Serve(ctx, l, serve.NewHandler(serve.Options{Source: source, Logger: logger}), slog.New(slog.NewTextHandler(io.Discard, nil))); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(func() {
+		cancel()
+		done.Wait()
+		source.Close()
+	})
+}
+
