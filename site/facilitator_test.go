@@ -2,6 +2,8 @@ package site_test
 
 import (
 	"encoding/json"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -90,5 +92,43 @@ func TestSortFacilitators(t *testing.T) {
 	want := map[string]string{"24h": "cAab", "7d": "abcA", "30d": "abcA", "all": "bacA"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("orders (-want +got):\n%s", diff)
+	}
+}
+
+// TestFacilitatorAddresses: an id may hold dots, and its address is told from that of its file.
+func TestFacilitatorAddresses(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ path, key string }{
+		{"/v1/facilitators/x402.rs", "v1/facilitators/x402.rs.json"},
+		{"/v1/facilitators/x402.rs.json", "v1/facilitators/x402.rs.json"}, // the file by its own name
+		{"/facilitators/x402.rs", "facilitators/x402.rs.html"},
+		{"/facilitators/payAI", "facilitators/payAI.html"},
+		{"/api/v1/facilitators/payAI", "v1/facilitators/payAI.json"},
+		{"/v1/facilitators/" + strings.Repeat("a", site.MaxFacilitatorID), "v1/facilitators/" + strings.Repeat("a", site.MaxFacilitatorID) + ".json"},
+		{"/v1/facilitators/" + strings.Repeat("a", site.MaxFacilitatorID+1), ""},
+		{"/v1/facilitators/-a", ""}, {"/v1/facilitators/..", ""}, {"/v1/facilitators/a%2Fb", ""}, {"/v1/facilitators/a b", ""}, {"/v1/facilitators/", ""},
+		{"/v1/services/x402.rs", ""}, // a slug has no dots
+	} {
+		q, err := site.ParseRequest(c.path, "")
+		switch {
+		case c.key == "" && err == nil:
+			t.Errorf("%s has the key %s, want none", c.path, q.Key())
+		case c.key != "" && (err != nil || q.Key() != c.key):
+			t.Errorf("%s: %v, want the key %s", c.path, err, c.key)
+		}
+	}
+	pattern := regexp.MustCompile(site.SegmentByName("facilitator").Pattern)
+	for _, id := range []string{"a", "x402.rs", "payAI", "402104", "a_b-c.", ".a", "_", "-", "", "ä", "a/b"} {
+		if pattern.MatchString(id) != site.ValidFacilitatorID(id) {
+			t.Errorf("id %q: the segment says %t, ValidFacilitatorID %t", id, pattern.MatchString(id), site.ValidFacilitatorID(id))
+		}
+	}
+	index := &site.Index{Slugs: []string{"acme"}, Facilitators: []string{"acme-pay"}}
+	for path, want := range map[string]bool{
+		"/v1/services/acme/volume": true, "/v1/services/acme-pay/volume": false, "/v1/facilitators/acme-pay": true, "/facilitators/acme": false, "/v1/coverage": true,
+	} {
+		if q, err := site.ParseRequest(path, ""); err != nil || index.Has(q) != want {
+			t.Errorf("%s is there: %t (%v), want %t", path, !want, err, want)
+		}
 	}
 }
