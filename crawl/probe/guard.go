@@ -59,6 +59,10 @@ func (g *Guard) CheckURL(u *url.URL) error {
 	return err
 }
 
+// Canonical is the address as it is requested, with its host in the one form that is looked up and compared; or why it is
+// not visited, as CheckURL says.
+func (g *Guard) Canonical(u *url.URL) (*url.URL, error) { return g.canonical(u) }
+
 // CheckRedirect says whether an answer from one address may send us to another: never from https to http, and
 // only within the registrable domain. Unlike CheckURL it tells the service's fault from ours: an error that wraps
 // ErrRefused means that the target may not be visited at all.
@@ -360,6 +364,10 @@ func site(host string) string {
 	}
 	return domain
 }
+
+// Domain is the registrable domain of a host in canonical form, for what is counted by owner: names below a private suffix,
+// such as vercel.app, are owners of their own.
+func Domain(host string) string { return site(host) }
 
 func article(kind string) string {
 	switch kind[0] {

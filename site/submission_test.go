@@ -1,0 +1,236 @@
+package site_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tollbook/site"
+)
+
+// rules refuse what begins with a ten, as a guard would a private address.
+var rules = site.SubmissionRules{Categories: []string{"AI", "Data"}, Address: func(u *url.URL) (*url.URL, error) {
+	if strings.HasPrefix(u.Hostname(), "10.") {
+		return nil, errors.New("refused: 10.0.0.1 is a private address")
+	}
+	return u, nil
+}}
+
+// good are the fields of a submission, each as JSON.
+func good() map[string]string {
+	return map[string]string{
+		"url": `"https://API.acme.example:443/v1/"`, "email": `"o'neil+x402@acme.example"`, "service_name": `" Acme Quotes "`,
+		"description": `"Share prices,\na call at a time."`, "website_url": `"https://acme.example/?from=here"`, "category": `"Data"`,
+		"endpoints": `["/quote","POST /search?x={y}"]`, "notes": `"first line\nsecond"`,
+	}
+}
+
+func object(fields map[string]string) []byte {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		parts = append(parts, fmt.Sprintf("%q:%s", name, fields[name]))
+	}
+	return []byte("{" + strings.Join(parts, ",") + "}")
+}
+
+// faultsOf are the faults of what is no submission, a line each.
+func faultsOf(err error) []string {
+	var wrong *site.SubmissionError
+	if !errors.As(err, &wrong) {
+		return nil
+	}
+	var lines []string
+	for _, f := range wrong.Fields {
+		lines = append(lines, f.Field+": "+f.Message)
+	}
+	return lines
+}
+
+func TestReadSubmission(t *testing.T) {
+	t.Parallel()
+	want := site.Submission{
+		URL: "https://api.acme.example/v1", Email: "o'neil+x402@acme.example", ServiceName: "Acme Quotes", Description: "Share prices, a call at a time.",
+		WebsiteURL: "https://acme.example/?from=here", Category: "Data", Endpoints: []string{"/quote", "POST /search?x={y}"}, Notes: "first line\nsecond",
+	}
+	got, err := site.ReadSubmission(object(good()), rules)
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("submission, error %v (-want +got):\n%s", err, diff)
+	}
+	form := url.Values{"endpoints": {" /quote\r\n\r\nPOST /search?x={y}\r\n"}}
+	for name, value := range good() {
+		if name != "endpoints" {
+			var text string
+			if err := json.Unmarshal([]byte(value), &text); err != nil {
+				t.Fatal(err)
+			}
+			form.Set(name, text)
+		}
+	}
+	got, err = site.ReadSubmissionForm(form, rules)
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("from a form, error %v (-want +got):\n%s", err, diff)
+	}
+	without := good()
+	delete(without, "notes")
+	if got, err := site.ReadSubmission(object(without), rules); err != nil || got.Notes != "" {
+		t.Errorf("without notes: %+v, %v", got, err)
+	}
+}
+
+// Each field with each wrong type, alone: exactly that field is named, with what was sent.
+func TestSubmissionTypes(t *testing.T) {
+	t.Parallel()
+	kinds := map[string]string{"null": "null", "true": "a boolean", "12": "a number", "-1e999": "a number", "{}": "an object", `{"a":[1]}`: "an object", `"x"`: "text", "[]": "a list", `["/a"]`: "a list"}
+	for field := range good() {
+		for value, kind := range kinds {
+			want := fmt.Sprintf("%s: want text, got %s", field, kind)
+			if field == "endpoints" {
+				want = fmt.Sprintf("endpoints: want a list of texts, got %s", kind)
+				if kind == "a list" {
+					continue
+				}
+			} else if kind == "text" {
+				continue
+			}
+			body := good()
+			body[field] = value
+			_, err := site.ReadSubmission(object(body), rules)
+			if diff := cmp.Diff([]string{want}, faultsOf(err)); diff != "" {
+				t.Errorf("%s is %s (-want +got):\n%s", field, value, diff)
+			}
+		}
+	}
+	for _, item := range []string{"null", "1", "{}", "[]", "false"} {
+		body := good()
+		body["endpoints"] = `["/a",` + item + `]`
+		_, err := site.ReadSubmission(object(body), rules)
+		if got := faultsOf(err); len(got) != 1 || !strings.HasPrefix(got[0], "endpoints: want a list of texts, got ") {
+			t.Errorf("endpoints with %s: %q", item, got)
+		}
+	}
+}
+
+func TestSubmissionFaults(t *testing.T) {
+	t.Parallel()
+	long := func(n int) string { return `"` + strings.Repeat("é", n) + `"` }
+	paths := func(n int) string {
+		list := make([]string, n)
+		for i := range list {
+			list[i] = fmt.Sprintf(`"/%d"`, i)
+		}
+		return "[" + strings.Join(list, ",") + "]"
+	}
+	free := "is on a free-hosting or tunnel domain; list the service under a domain of its own"
+	email := "email: is no e-mail address such as you@acme.example"
+	for _, tt := range []struct{ field, value, want string }{
+		{"url", `""`, "url: is missing"},
+		{"url", `"acme"`, `url: "acme" must begin with https:// or http:// and a host`},
+		{"url", `"ftp://acme.example"`, `url: "ftp://acme.example" must begin with https:// or http:// and a host`},
+		{"url", `"https://a:b@acme.example"`, "url: must hold no user name or password"},
+		{"url", `"https://acme.example?x"`, `url: "https://acme.example?x" must hold no query and no fragment`},
+		{"url", `"http://10.0.0.1/"`, "url: refused: 10.0.0.1 is a private address"},
+		{"url", `"https://acme.vercel.app"`, "url: " + free},
+		{"url", `"https://x.NGROK-free.app/a"`, "url: " + free},
+		{"url", `"https://acme.example\u0000"`, `url: "https://acme.example\x00" is no address`},
+		{"website_url", `""`, "website_url: is missing"},
+		{"website_url", `"javascript:alert(1)"`, `website_url: "javascript:alert(1)" must begin with https:// or http:// and a host`},
+		{"website_url", `"https://acme.github.io"`, "website_url: " + free},
+		{"website_url", `"http://10.1.1.1"`, "website_url: refused: 10.0.0.1 is a private address"},
+		{"email", `"a@b"`, email}, {"email", `"Acme <a@acme.example>"`, email}, {"email", `"a@[10.0.0.1]"`, email}, {"email", `"a@acme.example\nBcc: b@c.d"`, email},
+		{"email", `"` + strings.Repeat("a", 250) + `@acme.example"`, email}, {"email", `"a"`, email}, {"email", `""`, "email: is missing"},
+		{"service_name", `"  "`, "service_name: is missing"},
+		{"service_name", `"a\u0000b"`, "service_name: holds control characters"},
+		{"service_name", long(101), "service_name: has 101 characters, may have 100"}, {"service_name", long(100), ""},
+		{"description", long(2001), "description: has 2001 characters, may have 2000"}, {"description", long(2000), ""},
+		{"notes", long(2001), "notes: has 2001 characters, may have 2000"}, {"notes", long(2000), ""}, {"notes", `"\u0001"`, "notes: holds control characters"}, {"notes", `""`, ""},
+		{"category", `"data"`, "category: may be AI, Data"}, {"category", `""`, "category: is missing"},
+		{"endpoints", "[]", "endpoints: are 0, may be 1 to 25"}, {"endpoints", paths(26), "endpoints: are 26, may be 1 to 25"}, {"endpoints", paths(25), ""},
+		{"endpoints", `["quote"]`, `endpoints: "quote": want "/path" or "POST /path"`}, {"endpoints", `["//evil.example/x"]`, `endpoints: "//evil.example/x": want "/path" or "POST /path"`},
+		{"endpoints", `["TRACE /a"]`, `endpoints: "TRACE /a": method may be GET, POST, PUT, PATCH or DELETE`}, {"endpoints", `["/a","/a"]`, `endpoints: "/a" stands twice`},
+		{"endpoints", `["/` + strings.Repeat("a", 499) + `"]`, ""},
+		{"endpoints", `["/` + strings.Repeat("a", 500) + `"]`, `endpoints: "/` + strings.Repeat("a", 59) + `": a path may have 500 characters, no blanks and no control characters`},
+		{"slug", `"mine"`, "slug: is not known"}, {"URL", `"https://acme.example"`, "URL: is not known"},
+		{strings.Repeat("k", 99), "1", strings.Repeat("k", 60) + "…: is not known"},
+	} {
+		body := good()
+		body[tt.field] = tt.value
+		_, err := site.ReadSubmission(object(body), rules)
+		want := []string{tt.want}
+		if tt.want == "" {
+			want = nil
+		}
+		if diff := cmp.Diff(want, faultsOf(err)); diff != "" || tt.want == "" && err != nil {
+			t.Errorf("%s is %.60s: %v (-want +got):\n%s", tt.field, tt.value, err, diff)
+		}
+	}
+}
+
+// What is no object is one fault; of an object every field's fault is told at once, in the order of the fields.
+func TestSubmissionBodies(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		body string
+		want []string
+	}{
+		{"", []string{"body: is no JSON: byte 0: unexpected end of JSON input"}},
+		{"{", []string{"body: is no JSON: byte 1: unexpected end of JSON input"}},
+		{"{} {}", []string{"body: is no JSON: byte 4: invalid character '{' after top-level value"}},
+		{`{"url":"a",}`, []string{"body: is no JSON: byte 12: invalid character '}' looking for beginning of object key string"}},
+		{"[]", []string{"body: is not one object"}}, {"null", []string{"body: is not one object"}}, {`"url"`, []string{"body: is not one object"}}, {"7", []string{"body: is not one object"}},
+		{"\"\xff\"", []string{"body: is not UTF-8"}},
+		{"{}", []string{"url: is missing", "email: is missing", "service_name: is missing", "description: is missing", "website_url: is missing", "category: is missing", "endpoints: are 0, may be 1 to 25"}},
+		{`{"zzz":1,"notes":3,"url":"x","url":"y","email":null}`, []string{`url: stands twice`, "email: want text, got null", "service_name: is missing", "description: is missing",
+			"website_url: is missing", "category: is missing", "endpoints: are 0, may be 1 to 25", "notes: want text, got a number", "zzz: is not known"}},
+	} {
+		_, err := site.ReadSubmission([]byte(tt.body), rules)
+		if diff := cmp.Diff(tt.want, faultsOf(err)); diff != "" {
+			t.Errorf("%.40q (-want +got):\n%s", tt.body, diff)
+		}
+	}
+	many := map[string]string{}
+	for i := range 3000 {
+		many[fmt.Sprintf("a%d", i)] = "1"
+	}
+	_, err := site.ReadSubmission(object(many), rules)
+	if got := faultsOf(err); len(got) > 60 || !slices.Contains(got, "endpoints: are 0, may be 1 to 25") {
+		t.Errorf("of 3000 unknown fields %d are told: %q", len(got), got)
+	}
+	_, err = site.ReadSubmissionForm(url.Values{"url": {"https://a.example", "https://b.example"}, "zz": {""}, "yy": {""}, "notes": {"\xff"}}, rules)
+	if diff := cmp.Diff([]string{"url: stands twice", "email: is missing", "service_name: is missing", "description: is missing", "website_url: is missing", "category: is missing",
+		"endpoints: are 0, may be 1 to 25", "notes: holds control characters", "yy: is not known", "zz: is not known"}, faultsOf(err)); diff != "" {
+		t.Errorf("of a form (-want +got):\n%s", diff)
+	}
+}
+
+// FuzzReadSubmission: no body makes it panic; what is refused names what is wrong; what is taken can be kept as text, keeps
+// the limits, and read again is the same.
+func FuzzReadSubmission(f *testing.F) {
+	f.Add(object(good()))
+	f.Add([]byte(`{"url":"https://a.example","url":1}`))
+	f.Add([]byte(`{"endpoints":["/a",["/b"]],"notes":"\ud800"}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		s, err := site.ReadSubmission(body, rules)
+		if err != nil {
+			if len(faultsOf(err)) == 0 {
+				t.Fatalf("an error without a fault: %v", err)
+			}
+			return
+		}
+		data, err := json.Marshal(s)
+		if err != nil || !utf8.Valid(data) || strings.ContainsRune(s.URL+s.Email+s.ServiceName+s.Description+s.WebsiteURL+s.Notes+strings.Join(s.Endpoints, ""), 0) {
+			t.Fatalf("can't be kept: %q, %v", data, err)
+		}
+		again, err := site.ReadSubmission(data, rules)
+		if diff := cmp.Diff(s, again); diff != "" || err != nil {
+			t.Fatalf("read again, error %v (-first +second):\n%s", err, diff)
+		}
+	})
+}
