@@ -78,6 +78,13 @@ func newNodes(t *testing.T) *nodes {
 	return n
 }
 
+// set changes what the nodes do while none is asked.
+func (n *nodes) set(change func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	change()
+}
+
 // directory is an empty database that knows the facilitators of a file.
 func (n *nodes) directory(t *testing.T, file string) []string {
 	t.Helper()
@@ -170,9 +177,7 @@ func TestIndexCommand(t *testing.T) {
 		{"one node down", func() { n.pay(10); n.down[chaintest.SolanaID] = true }, nil, map[string]int64{"eip155:8453": 7, chaintest.SolanaID: 0}, 1,
 			"tollbook: index " + chaintest.SolanaID + ": "},
 	} {
-		n.mu.Lock()
-		c.change()
-		n.mu.Unlock()
+		n.set(c.change)
 		code, got, stderr := n.once(t, n.env, c.args...)
 		if code != c.code || !strings.Contains(stderr, c.stderr) || code == 0 && strings.Contains(stderr, "tollbook: ") {
 			t.Errorf("%s: exit %d, want %d and %q:\n%s", c.name, code, c.code, c.stderr, stderr)
@@ -198,8 +203,8 @@ func TestIndexCommand(t *testing.T) {
 func TestIndexInterrupted(t *testing.T) {
 	t.Parallel()
 	n := newNodes(t)
-	for n.enough = 3; n.enough < 12; n.enough += 3 {
-		n.asked = 0
+	for _, requests := range []int{3, 6, 9} {
+		n.set(func() { n.asked, n.enough = 0, requests })
 		p := command(t, n.env, append([]string{"index", "--once"}, n.rpc...)...).start(t)
 		select {
 		case <-n.waiting:
@@ -210,17 +215,13 @@ func TestIndexInterrupted(t *testing.T) {
 			t.Fatal(err)
 		}
 		if code := p.status(t); code != 1 || !strings.Contains(p.said(), "tollbook: interrupted\n") {
-			t.Errorf("interrupted after %d requests: exit %d\n%s", n.enough, code, p.said())
+			t.Errorf("interrupted after %d requests: exit %d\n%s", requests, code, p.said())
 		}
-		n.mu.Lock()
 		for len(n.waiting) > 0 {
 			<-n.waiting
 		}
-		n.mu.Unlock()
 	}
-	n.mu.Lock()
-	n.enough = 0
-	n.mu.Unlock()
+	n.set(func() { n.enough = 0 })
 	if code, _, stderr := n.once(t, n.env); code != 0 {
 		t.Fatalf("exit %d\n%s", code, stderr)
 	}
@@ -237,7 +238,7 @@ func TestIndexInterrupted(t *testing.T) {
 func TestIndexGoesOn(t *testing.T) {
 	t.Parallel()
 	n := newNodes(t)
-	n.down[chaintest.SolanaID] = true
+	n.set(func() { n.down[chaintest.SolanaID] = true })
 	var b strings.Builder
 	for i := 1; i < len(n.rpc); i += 2 {
 		id, address, _ := strings.Cut(n.rpc[i], "=")
