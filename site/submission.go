@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -202,3 +203,45 @@ func checkEmail(s string) error {
 	}
 	return nil
 }
+
+// How much is taken of whom, so that nobody fills the list of those who review it, or has us ask others for him.
+const (
+	SubmissionsPerHour = 10 // of a client
+	PendingPerDomain   = 3  // submissions of a registrable domain that wait for review
+	ProbesPerHour      = 3  // submissions of a registrable domain that are probed; more wait
+)
+
+// Received is a submission with how it came.
+type Received struct {
+	Submission
+	Domain string // registrable domain of URL
+	Client string // who sent it, as he is counted
+	Key    string // of Idempotency-Key, "" without
+	At     time.Time
+	Probe  bool // whoever keeps it would probe it at once
+}
+
+// Receipt is what became of it.
+type Receipt struct {
+	ID    string
+	Again bool // it was received before, under the same key
+	Probe bool // it is to be probed at once; else others do so later
+	// ProbeResult is nil while nobody has asked.
+	ProbeResult *ProbeResult
+}
+
+// DuplicateError is a submission of what the directory has.
+type DuplicateError struct{ Message string }
+
+func (e *DuplicateError) Error() string { return e.Message }
+
+// SubmissionLimitError is one submission too many.
+type SubmissionLimitError struct {
+	Message    string
+	RetryAfter time.Duration
+}
+
+func (e *SubmissionLimitError) Error() string { return e.Message }
+
+// ErrKeyReused is an Idempotency-Key that came with another submission before.
+var ErrKeyReused = errors.New("came with another submission before")

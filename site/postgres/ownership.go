@@ -1,0 +1,59 @@
+package postgres
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// OwnershipToken is what an owner shows to prove that a service is his, made when it is first asked for, and the service's
+// base address; or ErrNotFound.
+func (db *DB) OwnershipToken(ctx context.Context, slug string) (token, base string, err error) {
+	err = db.pool.QueryRow(ctx, `
+		UPDATE services SET ownership_token = coalesce(ownership_token, $2) WHERE slug = $1
+		RETURNING ownership_token, base_url`, slug, "tollbook-"+rand.Text()).Scan(&token, &base)
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return "", "", fmt.Errorf("ownership token of %s: %w", slug, err)
+	}
+	return token, base, nil
+}
+
+// Verify keeps that a service's owner proved at some time that it is his.
+func (db *DB) Verify(ctx context.Context, slug, actor string, now time.Time) error {
+	err := db.transact(ctx, func(tx pgx.Tx) error {
+		var id int64
+		err := tx.QueryRow(ctx, `UPDATE services SET verified_at = greatest(verified_at, $2) WHERE slug = $1 RETURNING id`, slug, now).Scan(&id)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `INSERT INTO audit (at, actor, action, service_id, detail) VALUES ($1, $2, 'verify', $3, $4)`, now, actor, id, slug)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("verify %s: %w", slug, err)
+	}
+	return nil
+}
+
+// Claimed are the slugs of the services that have an ownership token, in order: those whose proof can be looked at again.
+func (db *DB) Claimed(ctx context.Context) ([]string, error) {
+	rows, err := db.pool.Query(ctx, `SELECT slug FROM services WHERE ownership_token IS NOT NULL ORDER BY slug`)
+	if err != nil {
+		return nil, fmt.Errorf("read claimed services: %w", err)
+	}
+	slugs, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("read claimed services: %w", err)
+	}
+	return slugs, nil
+}
