@@ -102,16 +102,15 @@ func (l *Ledger) hour(n int) map[string][]transaction {
 	from := l.genesis.Add(time.Duration(n) * time.Hour)
 	to := from.Add(time.Hour)
 	var list []payment
-	if from.Before(l.start) {
-		list = l.trade(from, earlier(to, l.start), 1)
+	for _, e := range l.eras() {
+		if from, to := later(from, e.from), earlier(to, e.to); from.Before(to) {
+			list = append(list, l.trade(from, to, e.times)...)
+		}
 	}
 	if l.start.Before(to) {
-		from = later(from, l.start)
-		for _, p := range append(l.trade(from, to, pace), l.disputed(from, to)...) {
-			if p.rail.network.ID == Network {
-				list = append(list, p)
-			}
-		}
+		list = append(list, l.disputed(later(from, l.start), to)...)
+		list = slices.DeleteFunc(list, func(p payment) bool { return p.at.After(l.start) && p.rail.network.ID != Network })
+		slices.SortStableFunc(list, func(a, b payment) int { return a.at.Compare(b.at) })
 	}
 	byNetwork := map[string][]payment{}
 	for _, p := range list {
@@ -127,6 +126,18 @@ func (l *Ledger) hour(n int) map[string][]transaction {
 	}
 	l.hours[n], l.order = hour, append(l.order, n)
 	return hour
+}
+
+// era is a time of even pace.
+type era struct {
+	from, to time.Time
+	times    float64 // the rate of the past
+}
+
+// eras are the past, the day after the start, and what comes then.
+func (l *Ledger) eras() []era {
+	tomorrow := l.start.Add(day)
+	return []era{{l.genesis, l.start, 1}, {l.start, tomorrow, pace}, {tomorrow, tomorrow.AddDate(100, 0, 0), laterPace}}
 }
 
 // disputed are, for each reorganisation in [from, to), the payment that it takes back and the one that it brings.

@@ -18,8 +18,9 @@ import (
 
 const (
 	// pace is how much faster trade goes on after the start, so that somebody who looks on sees it go on: an hour brings
-	// what a day brought before.
-	pace = 24
+	// what a day brought before. laterPace is that from the second day on, so that a demo which was left for weeks has
+	// caught up soon.
+	pace, laterPace = 24, 6
 
 	agents     = 1400            // that buy anything at all
 	strangers  = 14.0            // payments a day to sellers that nobody listed, through the settler that nobody listed

@@ -277,3 +277,27 @@ func TestReadFacilitatorsRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestTradeGoesOnFaster: after the start there is something to see within a minute, and weeks later not too much to read.
+func TestTradeGoesOnFaster(t *testing.T) {
+	t.Parallel()
+	l := NewLedger(start)
+	count := func(from time.Time) (n int) {
+		c := l.chains[Network]
+		for _, t := range c.sent(c.at(from), c.at(from.Add(day)), from.Add(2*day)) {
+			n += len(t.payments)
+		}
+		return n
+	}
+	past, first, second := count(start.Add(-day)), count(start.Add(time.Minute)), count(start.Add(25*time.Hour))
+	if first < 10*past || first < 24*60 || second > first/2 || second < 2*past {
+		t.Errorf("payments on Base: %d on the day before the start, %d on the day after, %d on the second", past, first, second)
+	}
+	for n := range 3 * 24 {
+		for network, list := range l.hour(historyDays*24 + n) {
+			if len(list) > 0 && network != Network {
+				t.Errorf("%s has payments after the start, and no node that would tell them", network)
+			}
+		}
+	}
+}
