@@ -142,13 +142,16 @@ func moves(p payment) bool {
 
 // paidTo are the payments at any recipient that the service ever had.
 func paidTo(slug string) []payment {
-	s := bySlug(slug)
+	recipients := map[string]bool{}
+	for network, r := range settled() {
+		for n := range 3 {
+			recipients[x402.NormalizeAddress(network, r.recipient(bySlug(slug).Owner, n))] = true
+		}
+	}
 	var list []payment
 	for _, p := range paid0() {
-		for n := range 3 {
-			if p.payee == x402.NormalizeAddress(p.rail.network.ID, p.rail.recipient(s.Owner, n)) {
-				list = append(list, p)
-			}
+		if recipients[p.payee] {
+			list = append(list, p)
 		}
 	}
 	return list
