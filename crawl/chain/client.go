@@ -217,7 +217,7 @@ func (c *client) pick(ctx context.Context, only *node) (*node, error) {
 			return best, nil
 		}
 		wait := until.Sub(now)
-		if wait > maxBackoff {
+		if wait > 2*maxBackoff { // more than any fault makes it but the node's own word
 			return nil, fmt.Errorf("%s is to be left alone for %v more", soonest.host, wait.Round(time.Second))
 		}
 		timer := time.NewTimer(wait)
@@ -252,7 +252,7 @@ func (c *client) failed(n *node, f *fault) {
 		}
 	}
 	wait := min(c.o.Backoff<<min(n.fails, 16), maxBackoff)
-	if f.kind == faultBehind {
+	if f.kind == faultBehind || f.kind == faultForked { // it may be right, and the one before it wrong
 		wait = c.o.Backoff
 	}
 	wait = wait/2 + rand.N(wait) // so that many who failed together don't return together

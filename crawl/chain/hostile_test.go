@@ -358,7 +358,7 @@ func (h hostility) handler(c *chaintest.Chain, every int64) http.Handler {
 func TestHostileNodes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(77)
-	w.grow(240, 8)
+	w.grow(160, 8)
 	for _, h := range hostilities {
 		t.Run(h.name, func(t *testing.T) {
 			t.Parallel()
