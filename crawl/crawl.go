@@ -43,6 +43,8 @@ type Crawler struct {
 	guard   *probe.Guard
 	hosts   *pace
 	o       Options
+
+	submissions *Submissions
 }
 
 // New makes a crawler that asks through a prober with options p, completed by the crawler's own pace and clock: the same
@@ -66,6 +68,7 @@ func New(db *postgres.DB, o Options, p probe.Options) *Crawler {
 	}
 	p.Pace, p.Now, c.guard = c.hosts.next, o.Now, p.Guard
 	c.prober = probe.New(p)
+	c.submissions = newSubmissions(db, SubmissionOptions{Now: o.Now, Logger: o.Logger}, p, c.hosts)
 	c.fetcher = facts.New(facts.Options{
 		Guard: p.Guard, Routes: p.Routes, UserAgent: p.UserAgent, Enter: c.hosts.enter, Robots: robotsStore{db}, Now: o.Now,
 	})
@@ -75,8 +78,12 @@ func New(db *postgres.DB, o Options, p probe.Options) *Crawler {
 // Close drops kept connections.
 func (c *Crawler) Close() {
 	c.prober.Close()
+	c.submissions.Close()
 	c.fetcher.Close()
 }
+
+// ProbeSubmissions probes the submissions whose probe is due, and answers how many.
+func (c *Crawler) ProbeSubmissions(ctx context.Context) (int, error) { return c.submissions.ProbeQueued(ctx) }
 
 // Report counts what a round of visits found.
 type Report struct {
@@ -100,7 +107,7 @@ func (r *Report) count(v postgres.Visit) {
 	}
 }
 
-// Run visits services, and looks at their sites and domains, as they become due until ctx ends.
+// Run visits services, looks at their sites and domains, and probes submissions, as they become due until ctx ends.
 func (c *Crawler) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -111,6 +118,7 @@ func (c *Crawler) Run(ctx context.Context) error {
 			cancel()
 		}
 	})
+	gathering.Go(func() { c.submissions.Run(ctx) })
 	var unasked error
 	if c.o.Synthesis.Client != nil {
 		gathering.Go(func() {

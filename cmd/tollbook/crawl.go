@@ -62,7 +62,8 @@ func newCrawlCommand() *cobra.Command {
 Postgres (DATABASE_URL, or the folder's own). It changes nothing that is published; that is "tollbook build".
 
 Once a day it looks at the documents of each service's site (as robots.txt allows), which may tell of more endpoints, and
-once a week it asks the registry of its domain (RDAP) who registered it and when.
+once a week it asks the registry of its domain (RDAP) who registered it and when. It probes the submissions whose probe
+waits, for which --allow-private lets nothing through.
 
 With --synthesis-base-url and --synthesis-model it then asks a language model to sum up the services whose own words
 changed, the newest change first, until the day's questions are asked. The key for it is read from OPENAI_API_KEY. What a
@@ -121,6 +122,9 @@ func runCrawl(ctx context.Context, o crawlOptions, stdout io.Writer) error {
 	}
 	asked, err := c.Synthesize(ctx)
 	if err != nil {
+		return err
+	}
+	if _, err := c.ProbeSubmissions(ctx); err != nil {
 		return err
 	}
 	if err := db.Retain(ctx, time.Now()); err != nil {
