@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
 )
 
 // answer is what a reader is told.
@@ -29,7 +30,7 @@ type answer struct {
 // compared are the headers that every reader answers alike, whoever answers. Those that count requests, name a connection
 // or a moment are left out.
 var compared = []string{
-	"Content-Type", "Content-Encoding", "Cache-Control", "Vary", "ETag", "Last-Modified", "Link", "X-Snapshot", "X-Content-Type-Options", "Content-Security-Policy", "Allow",
+	"Content-Type", "Content-Encoding", "Cache-Control", "Vary", "ETag", "Last-Modified", "Link", "X-Snapshot", "X-Snapshot-Warning", "X-Content-Type-Options", "Content-Security-Policy", "Allow",
 	"Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "Access-Control-Allow-Methods", "Access-Control-Allow-Headers", "Access-Control-Max-Age",
 }
 
@@ -133,6 +134,26 @@ func normalPath(target string) bool {
 	return !strings.Contains(path, "\\")
 }
 
+// play sends a script, a few requests at a time.
+func play(t *testing.T, addr string, script []call) []answer {
+	t.Helper()
+	answers := make([]answer, len(script))
+	var g errgroup.Group
+	g.SetLimit(8)
+	for i, c := range script {
+		g.Go(func() (err error) {
+			if answers[i], err = ask(addr, c); err != nil {
+				return fmt.Errorf("%s: %w", c, err)
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	return answers
+}
+
 // TestEdges plays one script against the Go reader, the worker and nginx.
 func TestEdges(t *testing.T) {
 	w := newWorld(t)
@@ -140,14 +161,10 @@ func TestEdges(t *testing.T) {
 	if len(script) < 1000 {
 		t.Fatalf("the script has %d requests", len(script))
 	}
-	want := make([]answer, len(script))
+	want := play(t, w.addr, script)
 	codes := map[int]int{}
-	for i, c := range script {
-		var err error
-		if want[i], err = ask(w.addr, c); err != nil {
-			t.Fatalf("%s: %v", c, err)
-		}
-		codes[want[i].Code]++
+	for _, a := range want {
+		codes[a.Code]++
 	}
 	t.Logf("%d requests, by status %v", len(script), codes)
 	for _, code := range []int{200, 204, 304, 400, 404, 405} {
@@ -155,20 +172,17 @@ func TestEdges(t *testing.T) {
 			t.Errorf("no request is answered with %d", code)
 		}
 	}
-	t.Run("worker", func(t *testing.T) {
-		addr := startWorker(t, w.root)
-		for i, c := range script {
-			if !normalPath(c.target) {
-				continue // the platform rewrites them before the worker is asked
-			}
-			got, err := ask(addr, c)
-			if err != nil {
-				t.Errorf("%s: %v", c, err)
-				continue
-			}
+	t.Run("worker", func(t *testing.T) { testWorker(t, w, script, want) })
+	t.Run("nginx", func(t *testing.T) { testNginx(t, w, script, want) })
+}
+
+func testWorker(t *testing.T, w *world, script []call, want []answer) {
+	addr := startWorker(t, w.root)
+	for i, got := range play(t, addr, script) {
+		if c := script[i]; normalPath(c.target) { // the platform rewrites others before the worker is asked
 			if diff := cmp.Diff(want[i], got); diff != "" {
 				t.Errorf("%.300s (-go +worker):\n%.1500s", c, diff)
 			}
 		}
-	})
+	}
 }

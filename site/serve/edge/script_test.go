@@ -214,6 +214,7 @@ func (w *world) odd() (list []call) {
 		"/v1", "/v1/", "/api", "/api/", "/api/v1", "/api/v1/", "/api/v1/api/v1/services", "/nope", "/nope.json", "/v1/nope", "/v1/nope.json", "/discovery", "/discovery/nope",
 		"//v1/services", "/v1//services", "/v1/services//", "/v1/%73ervices", "/v1/%73ervices?page=2&per_page=25", "/v1%2Fservices", "/V1/services", "/v1/services%2ejson", "/v1/services.JSON",
 		"/%zz", "/v1/%", "/v1/services/a%2", "/v1/%00", "/v1/services/%00", "/v1/%ff", "/%ff", "/v1/services/%C3%A9", "/v1/services;x=1", "/v1/services,", "/*",
+		"/v1/../v1/services", "/v1/./services", "/v1/%2e%2e/v1/stats", "/v1/services/..", "/v1/.well-known/x", "/v1\\stats", "/../v1/stats",
 		"/v1/services?", "/v1/services?&", "/v1/services?=", "/v1/services?page", "/v1/services?p%61ge=2", "/v1/services?PAGE=2", "/v1/services?page=2;per_page=1", "/v1/services?a%zz=1&page=2",
 		"/v1/services?page=1&page=2", "/v1/services?page=&page=2", "/v1/services?page=x&page=2", "/v1/services?page=2&page=x", "/v1/services?xpage=2", "/v1/services?page=2=3", "/v1/services?page=%32",
 		"/v1/services?" + strings.Repeat("a", 8192), "/v1/services?" + strings.Repeat("a", 8193), "/v1/services.json?" + strings.Repeat("a=1&", 2100), "/v1/stats?" + strings.Repeat("a", 8193),

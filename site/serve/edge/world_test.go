@@ -147,4 +147,3 @@ func (w *world) serve(t *testing.T) {
 		source.Close()
 	})
 }
-

@@ -1,0 +1,145 @@
+package edge
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"tollbook/site"
+)
+
+// rewritten asks the function, under node, where each request of a script goes: the new address, or "" for serve.
+func rewritten(t *testing.T, o CloudFront, script []call) []string {
+	t.Helper()
+	if _, err := exec.LookPath("node"); err != nil {
+		missing(t, "node is missing; install Node.js 20 or newer (Debian: apt-get install nodejs)")
+	}
+	program, err := o.Function()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	stub := filepath.Join(dir, "node_modules", "cloudfront")
+	if err := os.MkdirAll(stub, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var events []map[string]any
+	for _, c := range script {
+		path, query, _ := strings.Cut(c.target, "?")
+		events = append(events, map[string]any{"version": "1.0", "context": map[string]any{"eventType": "viewer-request"}, "request": map[string]any{
+			"method": c.method, "uri": path, "querystring": querystring(query), "headers": map[string]any{}, "cookies": map[string]any{},
+		}})
+	}
+	data, err := json.Marshal(events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"events.json":                          string(data),
+		"node_modules/cloudfront/index.mjs":    "export default { selectRequestOriginById(id) { globalThis.chosen = id; } };",
+		"node_modules/cloudfront/package.json": `{"name":"cloudfront","exports":"./index.mjs"}`,
+		"function.mjs":                         string(program) + "\nexport { handler };\n",
+		"run.mjs": `import { readFileSync } from "node:fs"; import { handler } from "./function.mjs";
+const out = JSON.parse(readFileSync("events.json")).map((event) => { globalThis.chosen = ""; const before = JSON.stringify(event.request); const r = handler(event);
+  if (globalThis.chosen === "") return r.uri; if (globalThis.chosen !== "serve" || JSON.stringify(r) !== before) throw new Error(before); return ""; });
+console.log(JSON.stringify(out));`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), "node", "run.mjs")
+	cmd.Dir = dir
+	cmd.Stderr = t.Output()
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var uris []string
+	if err := json.Unmarshal(out, &uris); err != nil {
+		t.Fatal(err)
+	}
+	return uris
+}
+
+// querystring is a query as CloudFront gives it to a function: names and values as they were sent, repeated ones in a
+// list beside the first.
+func querystring(query string) map[string]any {
+	all := map[string]any{}
+	for pair := range strings.SplitSeq(query, "&") {
+		name, value, _ := strings.Cut(pair, "=")
+		if pair == "" {
+			continue
+		}
+		one := map[string]any{"value": value}
+		if was, ok := all[name].(map[string]any); ok {
+			list, _ := was["multiValue"].([]any)
+			if list == nil {
+				list = []any{map[string]any{"value": was["value"]}}
+			}
+			was["multiValue"] = append(list, one)
+			continue
+		}
+		all[name] = one
+	}
+	return all
+}
+
+// TestCloudFront: where the function names a file, it is the key of the request by the route table; what must be cut, or is
+// invalid, is never sent to the bucket.
+func TestCloudFront(t *testing.T) {
+	w := newWorld(t)
+	script := w.script(t)
+	for _, lists := range []bool{false, true} {
+		t.Run(fmt.Sprintf("lists=%t", lists), func(t *testing.T) {
+			files := 0
+			for i, uri := range rewritten(t, CloudFront{Bucket: "bucket", Serve: "serve", RateLimit: 200, Lists: lists}, script) {
+				c := script[i]
+				if len(c.target) > 8<<10 {
+					continue // CloudFront takes no longer addresses
+				}
+				path, query, _ := strings.Cut(c.target, "?")
+				q, err := site.ParseRequest(path, query)
+				if uri != "" {
+					if files++; err != nil {
+						t.Errorf("%.200s: %v, and it goes to %s", c, err, uri)
+					} else if key := q.Key(); uri != "/"+key || q.Snapshot != "" || q.Trimmed() && !q.Bare || q.Route != nil && q.Paged() && q.Route.Ext == ".json" && !lists {
+						t.Errorf("%.200s goes to %s; its key is %s", c, uri, key)
+					}
+					continue
+				}
+				if err != nil || q.Route == nil || q.Route.Rule != site.RuleLiteral || c.method != "GET" || q.Snapshot != "" {
+					continue
+				}
+				if _, there := slices.BinarySearch(w.names, q.Key()); there && plainly(c.target) {
+					t.Errorf("%s goes to serve; it is the file %s", c, q.Key())
+				}
+			}
+			t.Logf("%d of %d requests go to the bucket", files, len(script))
+			if files < 500 {
+				t.Errorf("only %d of %d requests go to the bucket", files, len(script))
+			}
+		})
+	}
+}
+
+// plainly says whether a request has nothing to decode, and no parameter twice.
+func plainly(target string) bool {
+	path, query, _ := strings.Cut(target, "?")
+	v, err := url.ParseQuery(query)
+	if err != nil || strings.Trim(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/_-") != "" {
+		return false
+	}
+	for _, list := range v {
+		if len(list) > 1 || strings.Trim(list[0], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != "" {
+			return false
+		}
+	}
+	return !strings.ContainsAny(query, "%+")
+}

@@ -1,0 +1,191 @@
+package edge
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// startNginx runs a configuration on a free port of loopback until the test ends.
+func startNginx(t *testing.T, o Nginx, more string) (addr string) {
+	t.Helper()
+	program, err := exec.LookPath("nginx")
+	if err != nil {
+		if program, err = exec.LookPath("/usr/sbin/nginx"); err != nil {
+			missing(t, "nginx is missing; install it (Debian: apt-get install nginx-light; macOS: brew install nginx)")
+		}
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr = l.Addr().String()
+	l.Close() // nginx wants to bind it itself
+	o.Listen = addr
+	config, err := o.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "tollbook.conf"), config, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var temp strings.Builder
+	for _, kind := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
+		fmt.Fprintf(&temp, "%s_temp_path %s;\n", kind, filepath.Join(dir, kind))
+	}
+	// One process, which is whoever runs the test: it may read what the test wrote.
+	whole := fmt.Sprintf("daemon off;\nmaster_process off;\npid %s;\nerror_log stderr warn;\nevents {}\nhttp {\naccess_log off;\n%s%s\ninclude tollbook.conf;\n}\n", filepath.Join(dir, "pid"), &temp, more)
+	main := filepath.Join(dir, "nginx.conf")
+	if err := os.WriteFile(main, []byte(whole), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), program, "-p", dir, "-c", main, "-e", "stderr")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		<-ended
+		if t.Failed() {
+			t.Logf("nginx says: %.4000s", &stderr)
+		}
+	})
+	for {
+		conn, err := net.Dial("tcp", addr)
+		if err == nil {
+			conn.Close()
+			return addr
+		}
+		select {
+		case err := <-ended:
+			ended <- err
+			t.Fatalf("nginx did not start: %v\n%s", err, &stderr)
+		case <-time.After(20 * time.Millisecond): // until it listens
+		}
+	}
+}
+
+var (
+	nginxTag = regexp.MustCompile(`^(?:W/)?"[0-9a-f]+-[0-9a-f]+"$`)
+	maxAge   = regexp.MustCompile(`max-age=\d+, stale`)
+)
+
+// unreadable says whether nginx can't read a path that serve can: NUL, or more dots than folders.
+func unreadable(c call) bool {
+	path, _, _ := strings.Cut(c.target, "?")
+	return strings.Contains(path, "%00") || strings.HasPrefix(path, "/..") && strings.HasPrefix(path[1:]+"/", "../") || path == "/*"
+}
+
+func testNginx(t *testing.T, w *world, script []call, want []answer) {
+	addr := startNginx(t, Nginx{Folder: w.root, ServerName: "_", Upstream: w.addr, RateLimit: 1_000_000, MaxAge: 60}, "")
+	files := 0
+	for i, got := range play(t, addr, script) {
+		c, want := script[i], want[i]
+		if unreadable(c) {
+			if got.Code != 400 && want.Code != got.Code {
+				t.Errorf("%s: %d, serve says %d", c, got.Code, want.Code)
+			}
+			continue
+		}
+		if nginxTag.MatchString(got.Header["ETag"]) { // a file that nginx sent
+			files++
+			if strings.Contains(c.header, "If-") {
+				continue // by other validators: TestNginxValidators
+			}
+			for _, a := range []answer{got, want} {
+				for _, name := range []string{"ETag", "Last-Modified", "Content-Encoding"} {
+					delete(a.Header, name)
+				}
+				a.Header["Cache-Control"] = maxAge.ReplaceAllString(a.Header["Cache-Control"], "max-age=N, stale")
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%.300s (-go +nginx):\n%.1500s", c, diff)
+		}
+	}
+	t.Logf("%d of %d answers are files that nginx sent", files, len(script))
+	if files < len(script)/10 {
+		t.Errorf("nginx sends %d of %d answers by itself", files, len(script))
+	}
+}
+
+// Each client has its own count, an IPv6 network of 64 bits is one, and only the API counts.
+func TestNginxLimits(t *testing.T) {
+	w := newWorld(t)
+	addr := startNginx(t, Nginx{Folder: w.root, ServerName: "_", Upstream: w.addr, RateLimit: 3, MaxAge: 60}, "set_real_ip_from 127.0.0.1;\nreal_ip_header X-Client;\n")
+	from := func(client, target string) int {
+		t.Helper()
+		a, err := ask(addr, call{"GET", target, "X-Client: " + client + "\r\n"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Code == 429 && (a.Header["Content-Type"] != "application/json; charset=utf-8" || !strings.Contains(a.Body, `"type":"rate_limited"`)) {
+			t.Errorf("429 with %v %s", a.Header, a.Body)
+		}
+		return a.Code
+	}
+	exhaust := func(client string) {
+		t.Helper()
+		for range 4 { // one, and a burst of three
+			if code := from(client, "/v1/stats"); code != 200 {
+				t.Errorf("%s: %d before its limit", client, code)
+			}
+		}
+	}
+	exhaust("203.0.113.7")
+	exhaust("2001:db8:1:2::5")
+	for client, want := range map[string]int{
+		"203.0.113.7": 429, "2001:db8:1:2::5": 429, "2001:db8:1:2:ffff::9": 429, "2001:db8:1:3::5": 200, "203.0.113.8": 200,
+	} {
+		if code := from(client, "/v1/stats"); code != want {
+			t.Errorf("%s: %d, want %d", client, code, want)
+		}
+	}
+	for range 9 {
+		if code := from("203.0.113.7", "/status"); code != 200 {
+			t.Errorf("a page: %d", code)
+		}
+	}
+}
+
+// Validators that nginx gave are good until the file changes; without serve, files are still sent, and the rest is told so.
+func TestNginxAlone(t *testing.T) {
+	w := newWorld(t)
+	addr := startNginx(t, Nginx{Folder: w.root, ServerName: "_", Upstream: "127.0.0.1:1", RateLimit: 1000, MaxAge: 60}, "")
+	get := func(target, header string) answer {
+		t.Helper()
+		a, err := ask(addr, call{"GET", target, header})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	first := get("/v1/stats", "")
+	if first.Code != 200 {
+		t.Fatalf("%d: %s", first.Code, first.Body)
+	}
+	for header, code := range map[string]int{
+		"If-None-Match: " + first.Header["ETag"]: 304, `If-None-Match: "x"`: 200, "If-Modified-Since: " + first.Header["Last-Modified"]: 304, "If-Modified-Since: Thu, 01 Jan 1970 00:00:00 GMT": 200,
+	} {
+		if a := get("/v1/stats", header+"\r\n"); a.Code != code {
+			t.Errorf("%s: %d, want %d", header, a.Code, code)
+		}
+	}
+	if a := get("/v1/services?q=fire", ""); a.Code != 503 || a.Header["Content-Type"] != "application/json; charset=utf-8" || !strings.Contains(a.Body, `"code":503,"type":"unavailable"`) {
+		t.Errorf("without serve: %d %v %s", a.Code, a.Header, a.Body)
+	}
+}

@@ -1,0 +1,169 @@
+package edge
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tollbook/output"
+)
+
+func mustAsk(t *testing.T, addr string, c call) answer {
+	t.Helper()
+	a, err := ask(addr, c)
+	if err != nil {
+		t.Fatalf("%s: %v", c, err)
+	}
+	return a
+}
+
+// The limiter is asked with the client: an IPv4 address, however it is written, or an IPv6 network of 64 bits.
+func TestWorkerLimits(t *testing.T) {
+	w := newWorld(t)
+	addr := startWorker(t, w.root)
+	from := func(client, target string) answer {
+		return mustAsk(t, addr, call{"GET", target, "CF-Connecting-IP: " + client + "\r\n"})
+	}
+	for _, client := range []string{"203.0.113.7", "2001:db8:1:2::5"} {
+		for range 3 {
+			if a := from(client, "/v1/stats"); a.Code != 200 {
+				t.Errorf("%s: %d before its limit", client, a.Code)
+			}
+		}
+	}
+	for client, want := range map[string]int{
+		"203.0.113.7": 429, "::ffff:203.0.113.7": 429, "2001:db8:1:2::5": 429, "2001:DB8:1:2:ffff::9": 429, "2001:0db8:0001:0002:0:0:0:1": 429, "2001:db8:1:3::5": 200, "203.0.113.8": 200,
+	} {
+		if a := from(client, "/api/v1/stats"); a.Code != want || a.Code == 429 && (!strings.Contains(a.Body, `"type":"rate_limited"`) || a.Header["Cache-Control"] != "no-store") {
+			t.Errorf("%s: %d %v %s, want %d", client, a.Code, a.Header, a.Body, want)
+		}
+	}
+	if a := from("203.0.113.7", "/status"); a.Code != 200 {
+		t.Errorf("a page: %d", a.Code)
+	}
+}
+
+// What the platform makes of a path before the worker is asked is answered as if it had been sent so.
+func TestWorkerPaths(t *testing.T) {
+	w := newWorld(t)
+	addr := startWorker(t, w.root)
+	for sent, seen := range map[string]string{"/v1/./stats": "/v1/stats", "/nope/../v1/stats": "/v1/stats", "/v1/%2e%2e/v1/tags": "/v1/tags", `/v1\status`: "/v1/status", "/../v1/nope": "/v1/nope"} {
+		want, got := mustAsk(t, w.addr, call{"GET", seen, ""}), mustAsk(t, addr, call{"GET", sent, ""})
+		if got.Code != want.Code || got.Body != want.Body {
+			t.Errorf("%s: %d %.80s, %s is %d %.80s", sent, got.Code, got.Body, seen, want.Code, want.Body)
+		}
+	}
+}
+
+// A worker follows the pointer, keeps what it has while the pointer can't be read, and tells damage from what is not there.
+func TestWorkerFollows(t *testing.T) {
+	w := newWorld(t)
+	addr := startWorker(t, w.root)
+	pointer := filepath.Join(w.root, "checkpoint.json")
+	text, err := os.ReadFile(pointer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkpoint, err := output.ParseCheckpoint(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	until := func(what string, ok func(a answer) bool) {
+		t.Helper()
+		for began := time.Now(); ; {
+			a := mustAsk(t, addr, call{"GET", "/v1/stats", ""})
+			if a.Code != 200 {
+				t.Fatalf("%s: %d %s", what, a.Code, a.Body)
+			}
+			if ok(a) {
+				return
+			}
+			if time.Since(began) > time.Minute {
+				t.Fatalf("%s: still %v", what, a.Header)
+			}
+			time.Sleep(100 * time.Millisecond) // it looks at the pointer every few seconds
+		}
+	}
+	until("first", func(a answer) bool { return a.Header["X-Snapshot"] == w.snaps[1] })
+	checkpoint.Snapshot, checkpoint.Previous = w.snaps[0], &w.snaps[1]
+	if err := os.WriteFile(pointer, checkpoint.Encode(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	until("moved", func(a answer) bool { return a.Header["X-Snapshot"] == w.snaps[0] })
+	if err := os.WriteFile(pointer, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	until("damaged pointer", func(a answer) bool { return a.Header["X-Snapshot-Warning"] == "stale" })
+	if a := mustAsk(t, addr, call{"GET", "/readyz", ""}); a.Code != 200 || !strings.Contains(a.Body, `"warning":`) {
+		t.Errorf("/readyz: %d %s", a.Code, a.Body)
+	}
+}
+
+// Damage in the zip is a 500 without its cause, never wrong bytes; an empty bucket is a 503.
+func TestWorkerDamage(t *testing.T) {
+	w := newWorld(t)
+	zip := filepath.Join(w.root, "snapshots", w.snaps[1]+".zip")
+	data, err := os.ReadFile(zip)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := []byte("v1/openapi.json")
+	at := bytes.Index(data, name) + len(name) + 2000 // into its deflated bytes
+	for i := range 40 {
+		data[at+i] ^= 0x55
+	}
+	if err := os.WriteFile(zip, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	addr := startWorker(t, w.root)
+	if a := mustAsk(t, addr, call{"GET", "/v1/openapi.json", "Accept-Encoding: gzip\r\n"}); a.Code != 500 || a.Header["Cache-Control"] != "no-store" || !strings.Contains(a.Body, `"message":"internal error"`) {
+		t.Errorf("damaged: %d %v %.200s", a.Code, a.Header, a.Body)
+	}
+	if a := mustAsk(t, addr, call{"GET", "/v1/stats", ""}); a.Code != 200 {
+		t.Errorf("beside the damage: %d %s", a.Code, a.Body)
+	}
+	empty := startWorker(t, t.TempDir())
+	if a := mustAsk(t, empty, call{"GET", "/v1/stats", ""}); a.Code != 503 || !strings.Contains(a.Body, "nothing is published yet") {
+		t.Errorf("empty: %d %s", a.Code, a.Body)
+	}
+}
+
+// What a worker has read is kept: asked again it asks the bucket for the pointer alone, at most.
+func TestWorkerReads(t *testing.T) {
+	w := newWorld(t)
+	addr := startWorker(t, w.root)
+	type counts struct{ Head, Get, Bytes, Hits, Puts int }
+	count := func() (c counts) {
+		a := mustAsk(t, addr, call{"GET", "/counts", ""})
+		if err := json.Unmarshal([]byte(a.Body), &c); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	targets := []string{"/v1/services", "/v1/services?per_page=7&page=3", "/v1/stats", "/v1/services?q=fire", "/v1/checks?limit=100&offset=70", "/"}
+	for _, target := range targets {
+		mustAsk(t, addr, call{"GET", target, ""})
+	}
+	first := count()
+	for range 20 {
+		for _, target := range targets {
+			mustAsk(t, addr, call{"GET", target, ""})
+		}
+	}
+	then := count()
+	if first.Get == 0 || then.Head != first.Head || then.Get-first.Get > 10 {
+		t.Errorf("first %+v, then %+v", first, then)
+	}
+	info, err := os.Stat(filepath.Join(w.root, "snapshots", w.snaps[1]+".zip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if int64(first.Bytes) > info.Size()/2 {
+		t.Errorf("%d bytes are read of a zip of %d", first.Bytes, info.Size())
+	}
+	t.Logf("%d requests: %+v of a zip of %d bytes", len(targets), first, info.Size())
+}
