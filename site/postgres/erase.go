@@ -62,3 +62,17 @@ func (r *Reader) Removed(ctx context.Context) ([]RemovedService, error) {
 	}
 	return removed, nil
 }
+
+// holdServices answers which services are there, in order, and keeps them until the transaction ends: an erasure under way is
+// waited for, one that comes waits.
+func holdServices(ctx context.Context, tx pgx.Tx, ids []int64) ([]int64, error) {
+	rows, err := tx.Query(ctx, `SELECT id FROM services WHERE id = ANY($1) ORDER BY id FOR KEY SHARE`, ids)
+	if err != nil {
+		return nil, fmt.Errorf("hold services: %w", err)
+	}
+	there, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return nil, fmt.Errorf("hold services: %w", err)
+	}
+	return there, nil
+}

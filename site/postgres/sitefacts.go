@@ -93,9 +93,13 @@ func withEndpoints(ctx context.Context, q querier, taken []Service) ([]DueServic
 	return due, err
 }
 
-// RecordSite keeps what a look found, all of it or nothing. Endpoints that are there already stay as they are.
+// RecordSite keeps what a look found, all of it or nothing; nothing of a service that was erased meanwhile. Endpoints that
+// are there already stay as they are.
 func (db *DB) RecordSite(ctx context.Context, v SiteVisit) error {
 	err := db.transact(ctx, func(tx pgx.Tx) error {
+		if there, err := holdServices(ctx, tx, []int64{v.ServiceID}); err != nil || len(there) == 0 {
+			return err
+		}
 		b := &pgx.Batch{}
 		if f := v.Facts; f != nil {
 			b.Queue(`

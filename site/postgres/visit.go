@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -46,12 +47,16 @@ type EndpointVisit struct {
 }
 
 // RecordVisits keeps visits: checks, their roll-ups, endpoints, envelopes, prices and changes, all in one transaction.
-// A visit whose check is already kept changes nothing, so that a visit may be told twice. Commit does not wait for the
-// disk: a check counts as kept after a second (a crash of the server itself loses at most that, and the service is
-// simply visited again).
+// A visit whose check is already kept changes nothing, so that a visit may be told twice; one to a service that was erased
+// meanwhile is dropped. Commit does not wait for the disk: a check counts as kept after a second (a crash of the server
+// itself loses at most that, and the service is simply visited again).
 func (db *DB) RecordVisits(ctx context.Context, visits []Visit) error {
 	err := db.transact(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SET LOCAL synchronous_commit = off`); err != nil {
+			return err
+		}
+		visits, err := visitsThatCount(ctx, tx, visits)
+		if err != nil {
 			return err
 		}
 		checks := make([]Check, len(visits))
@@ -74,6 +79,25 @@ func (db *DB) RecordVisits(ctx context.Context, visits []Visit) error {
 		return fmt.Errorf("record %d visits: %w", len(visits), err)
 	}
 	return nil
+}
+
+// visitsThatCount are the visits to services that are still there.
+func visitsThatCount(ctx context.Context, tx pgx.Tx, visits []Visit) ([]Visit, error) {
+	ids := make([]int64, len(visits))
+	for i, v := range visits {
+		ids[i] = v.Check.ServiceID
+	}
+	there, err := holdServices(ctx, tx, ids)
+	if err != nil {
+		return nil, err
+	}
+	count := make([]Visit, 0, len(visits))
+	for _, v := range visits {
+		if _, ok := slices.BinarySearch(there, v.Check.ServiceID); ok {
+			count = append(count, v)
+		}
+	}
+	return count, nil
 }
 
 func queueVisit(b *pgx.Batch, v Visit) {

@@ -1,0 +1,128 @@
+package postgres_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+
+	"tollbook/site"
+	"tollbook/site/postgres"
+)
+
+// openNamed is open, with the database's address.
+func openNamed(t *testing.T) (*postgres.DB, string) {
+	t.Helper()
+	dsn := template.Database(t)
+	db, err := postgres.Open(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	return db, dsn
+}
+
+// numbers is the one column of a query.
+func numbers(t *testing.T, dsn, query string) []int64 {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	rows, err := conn.Query(t.Context(), query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// What was under way to a service when it was erased is dropped, and what is told beside it kept.
+func TestVisitOfErasedService(t *testing.T) {
+	t.Parallel()
+	db, dsn := openNamed(t)
+	ctx := t.Context()
+	if err := db.AddListings(ctx, []postgres.Listing{listing("acme"), listing("bolt"), listing("cask")}); err != nil {
+		t.Fatal(err)
+	}
+	due, err := db.Due(ctx, start, time.Minute, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	visits := make([]postgres.Visit, len(due))
+	for i, s := range due {
+		visits[i] = visit(s, start)
+		visits[i].Changes = []postgres.Change{record(s.ID, site.PriceChanged, start, i)}
+	}
+	if err := db.EraseService(ctx, due[1].Slug, start); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.RecordVisits(ctx, visits); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.RecordVisits(ctx, visits[1:2]); err != nil { // nothing else is told
+		t.Fatal(err)
+	}
+	look := postgres.SiteVisit{
+		ServiceID: due[1].ID, Slug: due[1].Slug, At: start, NextAt: start.Add(time.Hour), Add: []postgres.ListedEndpoint{{Path: "/new"}},
+	}
+	if err := db.RecordSite(ctx, look); err != nil {
+		t.Fatal(err)
+	}
+	want := []int64{due[0].ID, due[2].ID}
+	for _, table := range []string{"checks", "check_hours", "check_days", "changes"} {
+		if diff := cmp.Diff(want, numbers(t, dsn, "SELECT service_id FROM "+table+" ORDER BY 1")); diff != "" {
+			t.Errorf("services in %s (-want +got):\n%s", table, diff)
+		}
+	}
+}
+
+// An erasure that goes on beside visits is before or after each batch of them, and none fails.
+func TestEraseAmongVisits(t *testing.T) {
+	t.Parallel()
+	db, dsn := openNamed(t)
+	ctx := t.Context()
+	const n = 24
+	var list []postgres.Listing
+	for i := range n {
+		list = append(list, listing("s"+string(rune('a'+i))))
+	}
+	if err := db.AddListings(ctx, list); err != nil {
+		t.Fatal(err)
+	}
+	due, err := db.Due(ctx, start, time.Minute, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	erased := make(chan error, 1)
+	go func() {
+		for i := 0; i < n; i += 2 {
+			if err := db.EraseService(ctx, due[i].Slug, start); err != nil {
+				erased <- err
+				return
+			}
+		}
+		erased <- nil
+	}()
+	const rounds = 20
+	for round := range rounds {
+		visits := make([]postgres.Visit, n)
+		for i, s := range due {
+			visits[i] = visit(s, start.Add(time.Duration(round)*time.Minute))
+		}
+		if err := db.RecordVisits(ctx, visits); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := <-erased; err != nil {
+		t.Fatal(err)
+	}
+	if got := numbers(t, dsn, `SELECT sum(checks)::bigint FROM check_days`); got[0] != n/2*rounds {
+		t.Errorf("%d checks of services that stayed, want %d", got[0], n/2*rounds)
+	}
+}
