@@ -1,0 +1,117 @@
+package output
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"tollbook/output/outputtest"
+)
+
+// asked counts requests as stores charge for them.
+type asked struct{ Writes, Reads, Deletes int }
+
+// counter stands between a publisher and its store and counts.
+type counter struct {
+	mu sync.Mutex
+	asked
+}
+
+func (c *counter) count(r *http.Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch q := r.URL.Query(); {
+	case r.Method == http.MethodDelete || q.Has("delete"):
+		c.Deletes++
+	case r.Method == http.MethodPut, r.Method == http.MethodPost, q.Has("list-type"), q.Has("uploads"): // a listing is charged as a write
+		c.Writes++
+	default:
+		c.Reads++
+	}
+}
+
+// take answers what was counted since the last call.
+func (c *counter) take() asked {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	was := c.asked
+	c.asked = asked{}
+	return was
+}
+
+// What a publication asks of a store, as the guide templates/pages/hosting.md counts it. With it, change the guide.
+const (
+	fixedWrites = 5 // three listings, the zip, the pointer
+	listWrites  = 2 // expanded.sums.gz, before and after
+	mostReads   = 10
+	packWrites  = 1 // of each new pack
+	partWrites  = 2 // beginning and completing a zip above 16 MB, in place of its one; and one of each part of 16 MB
+)
+
+// TestPublishRequests holds the number of requests to a sum that an operator can work out: all of a first publication, of
+// one without anything new, of the next, without objects, and of a zip that is sent in parts.
+func TestPublishRequests(t *testing.T) {
+	t.Parallel()
+	server := outputtest.Versity(t)
+	target, err := url.Parse("http://" + server.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := &counter{}
+	pass := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(target)
+		r.Out.Host = r.In.Host // it is signed
+	}}
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		counts.count(r)
+		pass.ServeHTTP(w, r)
+	}))
+	defer proxy.Close()
+	open := func() Store {
+		s, err := OpenStore(server.Bucket(t), StoreOptions{Getenv: outputtest.Getenv(server.Env(strings.TrimPrefix(proxy.URL, "http://")))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	store, reg, d := open(), &memoryRegister{}, openFolder(t, tempDir(t))
+	none := func(o *PublishOptions) { o.Expand = nil }
+	step := func(about string, want int, change ...func(*PublishOptions)) {
+		t.Helper()
+		counts.take()
+		p := mustPublishTo(t, store, reg, d, change...)
+		got := counts.take()
+		t.Logf("%s: %+v; %d objects, %d packs", about, got, p.Written, p.Packs)
+		want += p.Written + p.Packs*packWrites
+		if got.Writes != want || got.Reads > mostReads || got.Deletes > 0 {
+			t.Errorf("%s: %+v, want %d writes and %d reads at most", about, got, want, mostReads)
+		}
+	}
+	mustPublish(t, d, t0, tree(1))
+	step("first", fixedWrites+listWrites)
+	step("again", fixedWrites-2) // the listings alone
+	mustPublish(t, d, t0.Add(time.Minute), tree(2))
+	step("next", fixedWrites+listWrites)
+	store, reg = open(), &memoryRegister{}
+	step("first without objects", fixedWrites, none)
+	mustPublish(t, d, t0.Add(2*time.Minute), tree(1))
+	step("next without objects", fixedWrites, none)
+	r := rand.NewChaCha8([32]byte{})
+	large := tree(2)
+	for i := range 3 {
+		data := make([]byte, 14<<20)
+		if _, err := r.Read(data); err != nil {
+			t.Fatal(err)
+		}
+		large[fmt.Sprintf("v1/large-%d.bin", i)] = string(data)
+	}
+	mustPublish(t, d, t0.Add(3*time.Minute), large)
+	step("in parts", fixedWrites-1+partWrites+3, none)
+}
