@@ -172,7 +172,7 @@ func (s indexStore) Walks(ctx context.Context, network string) ([]chain.Walk, er
 	list, err := s.db.Walks(ctx, network)
 	return convert(list, func(w postgres.Walk) chain.Walk {
 		return chain.Walk{
-			Settler: toSettler(w.Settler), Until: w.Until, Newest: w.Newest, Before: w.Before, NewestSlot: w.NewestSlot, NewestTime: w.NewestTime,
+			Settler: toSettler(w.Settler), Until: w.Until, Newest: w.Newest, Before: w.Before, NewestSlot: w.NewestSlot, NewestTime: w.NewestTime, Floor: w.Floor,
 		}
 	}), err
 }
@@ -184,6 +184,6 @@ func (s indexStore) CommitWalk(ctx context.Context, network string, was, is chai
 
 func walk(w chain.Walk) postgres.Walk {
 	return postgres.Walk{
-		Settler: postgres.ScanSettler(w.Settler), Until: w.Until, Newest: w.Newest, Before: w.Before, NewestSlot: w.NewestSlot, NewestTime: w.NewestTime,
+		Settler: postgres.ScanSettler(w.Settler), Until: w.Until, Newest: w.Newest, Before: w.Before, NewestSlot: w.NewestSlot, NewestTime: w.NewestTime, Floor: w.Floor,
 	}
 }

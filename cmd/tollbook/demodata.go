@@ -129,7 +129,7 @@ func writeScanned(ctx context.Context, db *postgres.DB, past postgres.Range, gen
 }
 
 // writeWalked commits the past of a Solana network to the walk of each settler, unless that was done before.
-func writeWalked(ctx context.Context, db *postgres.DB, past postgres.Range, _ time.Time) error {
+func writeWalked(ctx context.Context, db *postgres.DB, past postgres.Range, genesis time.Time) error {
 	walks, err := db.Walks(ctx, past.Network)
 	if err != nil {
 		return err
@@ -143,7 +143,7 @@ func writeWalked(ctx context.Context, db *postgres.DB, past postgres.Range, _ ti
 			continue
 		}
 		is, list := was, by[was.Settler.Address]
-		is.NewestSlot, is.NewestTime = past.Last, &past.Time
+		is.NewestSlot, is.NewestTime, is.Floor = past.Last, &past.Time, &genesis
 		if len(list) > 0 {
 			is.Until = list[len(list)-1].Transaction
 		}

@@ -137,12 +137,18 @@ func (x *Solana) walks(ctx context.Context) error {
 		p.Head, p.Behind = head.Block, int64(len(walks))
 		finished(p, 0)
 	})
+	var begins *time.Time
+	if slices.ContainsFunc(walks, unfinished) {
+		if begins, err = x.askHistory(ctx); err != nil {
+			return err
+		}
+	}
 	errs := make([]error, len(walks))
 	var g errgroup.Group
 	g.SetLimit(x.options.Concurrency)
 	for i, w := range walks {
 		g.Go(func() error {
-			if errs[i] = x.walk(ctx, w, head); errs[i] == nil {
+			if errs[i] = x.walk(ctx, w, head, begins); errs[i] == nil {
 				x.tell(func(p *Progress) { finished(p, 1) })
 			}
 			return nil
@@ -172,14 +178,18 @@ func (x *Solana) tell(change func(*Progress)) {
 	x.options.Metrics.at(x.network.ID, func(n *networkMetrics) { n.head, n.behind = x.progress.Head, x.progress.Behind })
 }
 
-// walk finishes the walk that is under way, if one is, and then one that begins now.
-func (x *Solana) walk(ctx context.Context, w Walk, head Head) error {
+// unfinished says that no walk of the settler has come to its end yet.
+func unfinished(w Walk) bool { return w.Until == "" && (w.NewestTime == nil || w.Newest != "") }
+
+// walk finishes the walk that is under way, if one is, and then one that begins now. history is when the nodes' begins,
+// nil when it has everything.
+func (x *Solana) walk(ctx context.Context, w Walk, head Head, history *time.Time) error {
 	for resumed := w.Newest != ""; ; resumed = false {
 		limit := signaturePage
 		for done := false; !done; {
 			begins := w.Newest == ""
 			read, err := 0, error(nil)
-			if w, read, done, err = x.step(ctx, w, head, limit); err != nil {
+			if w, read, done, err = x.step(ctx, w, head, history, limit); err != nil {
 				return fmt.Errorf("settler %s: %w", w.Settler.Address, err)
 			}
 			limit = signaturePage
@@ -196,7 +206,7 @@ func (x *Solana) walk(ctx context.Context, w Walk, head Head) error {
 // step reads the next page of a walk and commits it with the walk's place after it. The boundary moves only here, when
 // the walk is done: it has met the boundary before, or the day since which the settler is looked for, or the end of the
 // history that every node has.
-func (x *Solana) step(ctx context.Context, was Walk, head Head, limit int) (is Walk, read int, done bool, err error) {
+func (x *Solana) step(ctx context.Context, was Walk, head Head, history *time.Time, limit int) (is Walk, read int, done bool, err error) {
 	is = was
 	if was.Newest == "" {
 		is.NewestSlot, is.NewestTime = head.Block, &head.Time // as of which the walk will have seen all
@@ -205,10 +215,10 @@ func (x *Solana) step(ctx context.Context, was Walk, head Head, limit int) (is W
 	if err != nil {
 		return was, 0, false, err
 	}
-	entries := p.entries
+	entries, reached := p.entries, false // reached: the day since which the settler is looked for
 	for i, e := range entries {
 		if x.tooOld(was.Settler, e) {
-			entries, p.last = entries[:i], true
+			entries, p.last, reached = entries[:i], true, true
 			break
 		}
 	}
@@ -216,11 +226,14 @@ func (x *Solana) step(ctx context.Context, was Walk, head Head, limit int) (is W
 		is.Newest = cmp.Or(was.Newest, p.entries[0].Signature)
 		is.Before = p.entries[len(p.entries)-1].Signature
 	}
+	if p.last && !reached && unfinished(was) && history != nil && history.After(x.since(was.Settler)) {
+		is.Floor = history
+	}
 	switch {
 	case p.last:
 		is.Until, is.Newest, is.Before = cmp.Or(is.Newest, was.Until), "", ""
 	case p.forgotten:
-		is = Walk{Settler: was.Settler, Until: was.Until}
+		is = Walk{Settler: was.Settler, Until: was.Until, Floor: was.Floor}
 	}
 	list, err := x.askSettlements(ctx, was.Settler, entries)
 	if err != nil {

@@ -427,18 +427,19 @@ func TestSolanaHistories(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		pruned []int // by node: how many of the oldest it has forgotten
+		floor  int   // transaction from which on nothing is missing, as far as is known; 0: all of them are there
 		walk   chain.Walk
 		want   []int
 		err    string // of the first round; the second goes well
 		logged string
 	}{
-		{name: "the end of the only history", pruned: []int{700}, walk: chain.Walk{Settler: acme}, want: successes(700, 1200)},
-		{name: "the longer history", pruned: []int{700, 200}, walk: chain.Walk{Settler: acme}, want: successes(200, 1200)},
+		{name: "the end of the only history", pruned: []int{700}, floor: 700, walk: chain.Walk{Settler: acme}, want: successes(700, 1200)},
+		{name: "the longer history", pruned: []int{700, 200}, floor: 200, walk: chain.Walk{Settler: acme}, want: successes(200, 1200)},
 		{name: "a history that ends above the boundary", pruned: []int{700}, walk: chain.Walk{Settler: acme, Until: all[599].Signature},
 			want: successes(700, 1200), logged: "settlements between may be missing"},
 		{name: "another history that does not", pruned: []int{700, 100}, walk: chain.Walk{Settler: acme, Until: all[599].Signature}, want: successes(600, 1200)},
 		{name: "a place that only one node knows", pruned: []int{700, 0}, walk: chain.Walk{Settler: acme, Newest: all[1199].Signature, Before: all[500].Signature}, want: successes(0, 500)},
-		{name: "a place that no node knows", pruned: []int{700}, walk: chain.Walk{Settler: acme, Newest: all[1199].Signature, Before: all[500].Signature},
+		{name: "a place that no node knows", pruned: []int{700}, floor: 700, walk: chain.Walk{Settler: acme, Newest: all[1199].Signature, Before: all[500].Signature},
 			want: successes(700, 1200), err: "no node knows the signature where the walk stood"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -466,6 +467,13 @@ func TestSolanaHistories(t *testing.T) {
 			}
 			if w := s.walks[settler]; w.Until != all[1199].Signature || w.Newest != "" {
 				t.Errorf("the walk is not finished: %+v", w)
+			}
+			var floor *time.Time
+			if c.floor > 0 {
+				floor = new(time.Unix(all[c.floor].Time, 0).UTC())
+			}
+			if diff := cmp.Diff(floor, s.walks[settler].Floor); diff != "" {
+				t.Errorf("floor (-want +got):\n%s", diff)
 			}
 			if !strings.Contains(log.String(), c.logged) || c.logged == "" && log.Len() > 0 {
 				t.Errorf("logged %q, want %q", log.String(), c.logged)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"regexp"
 	"time"
 
@@ -176,19 +177,52 @@ func (x *Solana) askHead(ctx context.Context) (Head, error) {
 	if err != nil {
 		return h, err
 	}
+	h.Time, err = x.askTime(ctx, h.Block)
+	h.PolledAt = x.options.Now()
+	return h, err
+}
+
+func (x *Solana) askTime(ctx context.Context, slot int64) (at time.Time, err error) {
 	err = x.client.ask(ctx, question{
-		calls: []call{newCall("getBlockTime", h.Block)},
+		calls: []call{newCall("getBlockTime", slot)},
 		read: func(_ int, calls []call) error {
 			var seconds int64
 			if err := json.Unmarshal(calls[0].result, &seconds); err != nil || seconds <= 0 {
-				return fmt.Errorf("%.40q is no time of slot %d", calls[0].result, h.Block)
+				return fmt.Errorf("%.40q is no time of slot %d", calls[0].result, slot)
 			}
-			h.Time = time.Unix(seconds, 0).UTC()
+			at = time.Unix(seconds, 0).UTC()
 			return nil
 		},
 	})
-	h.PolledAt = x.options.Now()
-	return h, err
+	return at, err
+}
+
+// askHistory asks every node how far back it knows, and gives when the longest history begins; nil when it has everything.
+// One that does not tell is taken to know nothing from before now: what may be missing is not called measured.
+func (x *Solana) askHistory(ctx context.Context) (*time.Time, error) {
+	first, told := int64(math.MaxInt64), false
+	_, err := x.client.askEach(ctx, question{
+		calls: []call{newCall("getFirstAvailableBlock")},
+		read: func(_ int, calls []call) error {
+			var slot int64
+			if err := json.Unmarshal(calls[0].result, &slot); err != nil || slot < 0 {
+				return fmt.Errorf("%.40q is no slot", calls[0].result)
+			}
+			first, told = min(first, slot), true
+			return nil
+		},
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case !told:
+		now := x.options.Now()
+		return &now, nil
+	case first == 0:
+		return nil, nil
+	}
+	at, err := x.askTime(ctx, first)
+	return &at, err
 }
 
 // askSettlements fetches the transactions of a page that succeeded and reads their settlements, in the page's order.

@@ -104,6 +104,7 @@ type Walk struct {
 	Before     string // the oldest signature that the walk under way has read
 	NewestSlot int64
 	NewestTime *time.Time
+	Floor      *time.Time // where the nodes' history began when it ended the first walk; nil: the settler's first day was reached
 }
 
 // Store keeps what indexers find. Every method is one transaction; a crash between two of them loses nothing.

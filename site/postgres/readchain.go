@@ -57,9 +57,9 @@ func (r *Reader) readChains(ctx context.Context, now time.Time) ([]ChainFacts, e
 		FROM chains h LEFT JOIN scans head ON head.chain_id = h.id AND head.until IS NULL, LATERAL (
 			SELECT count(w.address) AS walks, count(*) FILTER (WHERE w.address IS NOT NULL AND (w.through IS NULL OR w.newest <> '')) AS open,
 				CASE WHEN count(*) = count(w.through) THEN min(w.through) END AS through,
-				CASE WHEN count(*) = count(w.through) THEN least(min(s.since)::timestamp AT TIME ZONE 'UTC', (
+				CASE WHEN count(*) = count(w.through) THEN coalesce(max(w.floor), least(min(s.since)::timestamp AT TIME ZONE 'UTC', (
 					SELECT min(t.first_day)::timestamp AT TIME ZONE 'UTC' FROM flow_totals t JOIN flows f ON f.id = t.flow_id WHERE f.chain_id = h.id
-				), min(w.through)) END AS since
+				), min(w.through))) END AS since
 			FROM settlers s LEFT JOIN walks w USING (network, address) WHERE s.network = h.network
 		) w
 		WHERE head.id IS NOT NULL OR w.walks > 0 OR h.polled_at IS NOT NULL

@@ -17,19 +17,20 @@ type Walk struct {
 	Before     string     // oldest signature that the walk under way has read
 	NewestSlot int64      // the chain's head when the newest walk began
 	NewestTime *time.Time // of that slot
+	Floor      *time.Time // before which the nodes knew nothing when the first walk ended; nil: all since the settler's first day
 }
 
 // Walks are those of a network's settlers as the lists say them now, by address. Settlers that are new have an empty one.
 func (db *DB) Walks(ctx context.Context, network string) ([]Walk, error) {
 	rows, err := db.pool.Query(ctx, `
-		SELECT `+scanSettlerColumns+`, coalesce(w.until, ''), coalesce(w.newest, ''), coalesce(w.before, ''), coalesce(w.newest_slot, 0), w.newest_at
+		SELECT `+scanSettlerColumns+`, coalesce(w.until, ''), coalesce(w.newest, ''), coalesce(w.before, ''), coalesce(w.newest_slot, 0), w.newest_at, w.floor
 		FROM settlers s LEFT JOIN walks w USING (network, address) WHERE s.network = $1 ORDER BY s.address COLLATE "C"`, network)
 	if err != nil {
 		return nil, fmt.Errorf("read walks on %s: %w", network, err)
 	}
 	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (w Walk, err error) {
 		s := &w.Settler
-		return w, row.Scan(&s.Address, &s.Facilitator, &s.Tokens, &s.Since, &s.Deprecated, &w.Until, &w.Newest, &w.Before, &w.NewestSlot, &w.NewestTime)
+		return w, row.Scan(&s.Address, &s.Facilitator, &s.Tokens, &s.Since, &s.Deprecated, &w.Until, &w.Newest, &w.Before, &w.NewestSlot, &w.NewestTime, &w.Floor)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read walks on %s: %w", network, err)
@@ -85,11 +86,11 @@ func moveWalk(ctx context.Context, tx pgx.Tx, network string, was, is Walk) erro
 		return ErrMoved
 	}
 	_, err = tx.Exec(ctx, `
-		INSERT INTO walks AS old (network, address, until, newest, before, newest_slot, newest_at, through)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, CASE WHEN $4 = '' THEN $7::timestamptz END)
+		INSERT INTO walks AS old (network, address, until, newest, before, newest_slot, newest_at, through, floor)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, CASE WHEN $4 = '' THEN $7::timestamptz END, $8)
 		ON CONFLICT (network, address) DO UPDATE SET until = excluded.until, newest = excluded.newest, before = excluded.before,
-			newest_slot = excluded.newest_slot, newest_at = excluded.newest_at, through = coalesce(excluded.through, old.through)`,
-		network, was.Settler.Address, is.Until, is.Newest, is.Before, is.NewestSlot, is.NewestTime)
+			newest_slot = excluded.newest_slot, newest_at = excluded.newest_at, through = coalesce(excluded.through, old.through), floor = excluded.floor`,
+		network, was.Settler.Address, is.Until, is.Newest, is.Before, is.NewestSlot, is.NewestTime, is.Floor)
 	return err
 }
 

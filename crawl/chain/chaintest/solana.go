@@ -161,8 +161,19 @@ func (n *Solana) Answer(c *SolanaCall) {
 		c.Result = SolanaGenesis
 	case "getSlot":
 		c.Result = n.head()
+	case "getFirstAvailableBlock":
+		c.Result = int64(0)
+		if n.Pruned > 0 {
+			c.Result = has[len(has)-1].Slot
+		}
 	case "getBlockTime":
-		c.Result = SolanaStart.Unix() + 1_000_000
+		var slot int64
+		_ = json.Unmarshal(c.Params[0], &slot)
+		if i := slices.IndexFunc(has, func(e SolanaTransaction) bool { return e.Slot == slot }); i >= 0 {
+			c.Result = has[i].Time
+		} else if slot == n.head() {
+			c.Result = SolanaStart.Unix() + 1_000_000
+		}
 	case "getTransaction":
 		if o := c.options(); o.Encoding != "jsonParsed" || o.Commitment != "finalized" {
 			c.Fault = map[string]any{"code": -32602, "message": "asked in another form"}

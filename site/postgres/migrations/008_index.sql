@@ -122,6 +122,7 @@ CREATE TABLE walks (
     newest_slot bigint NOT NULL,        -- the chain's head when the newest walk began
     newest_at   timestamptz,
     through     timestamptz,            -- newest_at of the last finished walk, null before the first
+    floor       timestamptz,            -- where the nodes' history began when the first walk ended there, null where it ended at the settler's first day
     PRIMARY KEY (network, address),
     FOREIGN KEY (network, address) REFERENCES settlers ON DELETE CASCADE
 );
