@@ -43,6 +43,7 @@ func writeDocuments(edition *render.Edition, seen render.Examples, add func(stri
 	}{
 		{site.OpenAPIFile, api.OpenAPI},
 		{bare("reference-page", "").Key(), api.Reference},
+		{bare("submit-page", "").Key(), edition.Submit},
 	} {
 		data, err := document.render()
 		if err != nil {

@@ -17,20 +17,29 @@ type Asset struct {
 // FaviconKey is the icon's name in the tree.
 const FaviconKey = "favicon.svg"
 
-// readAssets reads the embedded files that are published as they are, by key. The stylesheet carries a digest in its
-// name, so that it may be cached for ever.
+// readAssets reads the embedded files that are published as they are, by key. The stylesheet and the script carry a
+// digest in their names, so that they may be cached for ever.
 func readAssets() ([]Asset, error) {
 	css, err := templates.FS.ReadFile("site.css")
 	if err != nil {
 		return nil, fmt.Errorf("read stylesheet: %w", err)
 	}
+	script, err := templates.FS.ReadFile("submit.js")
+	if err != nil {
+		return nil, fmt.Errorf("read script: %w", err)
+	}
 	icon, err := templates.FS.ReadFile("favicon.svg")
 	if err != nil {
 		return nil, fmt.Errorf("read icon: %w", err)
 	}
-	sum := sha256.Sum256(css)
 	return []Asset{
-		{Key: "assets/site." + hex.EncodeToString(sum[:4]) + ".css", Bytes: css},
+		{Key: hashedKey("site", ".css", css), Bytes: css},
 		{Key: FaviconKey, Bytes: icon},
+		{Key: hashedKey("submit", ".js", script), Bytes: script},
 	}, nil
+}
+
+func hashedKey(name, ext string, data []byte) string {
+	sum := sha256.Sum256(data)
+	return "assets/" + name + "." + hex.EncodeToString(sum[:4]) + ext
 }

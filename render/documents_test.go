@@ -164,8 +164,13 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 	for name := range site.Responses {
 		site.ByName(name) // panics for one that is not in the table
 	}
-	if want := paths + len(site.Files); len(d.Paths) != want {
-		t.Errorf("%d paths are described, %d routes and files there are", len(d.Paths), want)
+	for _, c := range site.Calls {
+		if _, ok := d.Paths[strings.TrimPrefix(c.Pattern, "/v1")]; !ok {
+			t.Errorf("call %s is not described", c.Name)
+		}
+	}
+	if want := paths + len(site.Files) + len(site.Calls); len(d.Paths) != want {
+		t.Errorf("%d paths are described, %d routes, files and calls there are", len(d.Paths), want)
 	}
 	for name, s := range d.Components.Schemas {
 		if s.Description == "" {

@@ -202,6 +202,9 @@ const exampleParams = 3
 // commands are requests for an operation, to paste into a shell: as plain as its example, and with parameters, "" without.
 // Nothing in them can leave the quotes.
 func (a *API) commands(op *operation) (plain, withParams string) {
+	if op.call != nil {
+		return a.callCommand(op.call), ""
+	}
 	path, ok := a.examples.path(op.pattern)
 	if !ok || op.route == nil && op.example == nil && op.pattern != "/"+site.OpenAPIFile {
 		return "", ""

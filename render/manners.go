@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"tollbook/site"
 )
@@ -27,7 +28,7 @@ func manners() []manner {
 		{"Walking pages", "the header `Link` names the next page with rel=next, and pins it: with `snapshot=<id>`, the id that `X-Snapshot` told, " +
 			"every page comes from one build, for an hour at least, so that no row is missed or met twice."},
 		{"How often", "where requests are limited, `RateLimit-Policy` and `RateLimit` say how many a client may make and has left; one too many is a 429 with `Retry-After`."},
-		{"Methods", "are GET, HEAD and OPTIONS. `If-None-Match` with an `ETag` is answered with 304 while nothing changed."},
+		{"Methods", "are GET, HEAD and OPTIONS; of /v1/submit alone POST and OPTIONS. `If-None-Match` with an `ETag` is answered with 304 while nothing changed."},
 		{"A path that ends in .json", "names a file of the snapshot by itself: `/v1/services.json` is `/v1/services`. No parameter of a route counts there."},
 		{"Unknown", "is `null`, never zero. Instants are UTC with milliseconds, so that they sort as text."},
 	}
@@ -55,7 +56,7 @@ func said(code int, kind, message string) func() site.Error {
 // failures by status.
 var failures = []failure{
 	{http.StatusNotModified, "NotModified", "The copy named in If-None-Match or If-Modified-Since is still good.", nil, nil},
-	{http.StatusBadRequest, "BadRequest", "A parameter has a value that it may not have; each is named in fields.", nil, exampleBadRequest},
+	{http.StatusBadRequest, "BadRequest", "A parameter, or a field of a submission, has a value that it may not have; each is named in fields.", nil, exampleBadRequest},
 	{http.StatusNotFound, "NotFound", "Nothing is at this address, or in no snapshot that is kept.", nil, said(http.StatusNotFound, site.ErrorNotFound, "nothing is at this address")},
 	{http.StatusTooManyRequests, "RateLimited", "Too many requests from this client; Retry-After says when to come back.", []string{headerRetry, "RateLimit-Policy", "RateLimit"},
 		said(http.StatusTooManyRequests, site.ErrorRateLimited, "too many requests from this address; Retry-After says in how many seconds there are more")},
@@ -65,6 +66,16 @@ var failures = []failure{
 		said(http.StatusServiceUnavailable, site.ErrorUnavailable, "nothing is published yet")},
 	{http.StatusMethodNotAllowed, otherError, "Any other error, such as 405 for a method that is not GET, HEAD or OPTIONS.", nil,
 		said(http.StatusMethodNotAllowed, site.ErrorMethodNotAllowed, "the method may be GET, HEAD, OPTIONS")},
+}
+
+// submitFailures are those that only a submission meets.
+var submitFailures = []failure{
+	{http.StatusRequestTimeout, "SlowBody", "The body did not arrive within ten seconds.", nil,
+		said(http.StatusRequestTimeout, site.ErrorBadRequest, "the body did not arrive in time")},
+	{http.StatusRequestEntityTooLarge, "TooLarge", fmt.Sprintf("A submission has more than %s bytes.", number(site.MaxSubmission)), nil,
+		said(http.StatusRequestEntityTooLarge, site.ErrorTooLarge, fmt.Sprintf("a submission may have %d bytes", site.MaxSubmission))},
+	{http.StatusUnsupportedMediaType, "UnsupportedMediaType", "A submission is not sent as application/json in UTF-8.", nil,
+		said(http.StatusUnsupportedMediaType, site.ErrorMediaType, "send application/json, in UTF-8 and not encoded")},
 }
 
 // exampleBadRequest is what the parser says of a page that is too large.
@@ -81,7 +92,7 @@ func exampleBadRequest() site.Error {
 // errorResponses are the components that operations refer to.
 func errorResponses() (ordered[*apiResponse], error) {
 	var out ordered[*apiResponse]
-	for _, f := range failures {
+	for _, f := range slices.Concat(failures, submitFailures) {
 		r := &apiResponse{Description: f.text}
 		for _, h := range f.headers {
 			r.Headers = append(r.Headers, member[*apiHeader]{h, &apiHeader{Ref: "#/components/headers/" + h}})

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -60,8 +61,12 @@ type apiComponents struct {
 
 type pathItem struct {
 	Servers []apiServer `json:"servers,omitempty"` // where the path is not under /v1
-	Get     *operation  `json:"get"`
+	Get     *operation  `json:"get,omitempty"`
+	Post    *operation  `json:"post,omitempty"`
 }
+
+// operation is the one that the path has.
+func (p *pathItem) operation() *operation { return cmp.Or(p.Get, p.Post) }
 
 type operation struct {
 	ID          string                `json:"operationId"`
@@ -69,11 +74,18 @@ type operation struct {
 	Description string                `json:"description"`
 	Tags        []string              `json:"tags"`
 	Parameters  []parameter           `json:"parameters,omitempty"`
+	RequestBody *requestBody          `json:"requestBody,omitempty"`
 	Responses   ordered[*apiResponse] `json:"responses"`
 
 	pattern string
-	route   *site.Route // nil for a file
+	route   *site.Route // nil for a file and a call
+	call    *site.Call  // nil for a route and a file
 	example json.RawMessage
+}
+
+type requestBody struct {
+	Required bool               `json:"required"`
+	Content  ordered[mediaType] `json:"content"`
 }
 
 type parameter struct {
@@ -110,6 +122,7 @@ type apiHeader struct {
 const (
 	tagServices  = "Services"
 	tagDirectory = "Directory"
+	tagSubmit    = "Submissions"
 	tagFiles     = "Files"
 )
 
@@ -130,6 +143,7 @@ func (e *Edition) API(x Examples) (*API, error) {
 		Tags: []apiTag{
 			{tagServices, "Listed services, their uptime and checks."},
 			{tagDirectory, "Figures and lists over all services."},
+			{tagSubmit, "How a service comes to be listed, where this server takes submissions. What these addresses tell is in no snapshot."},
 			{tagFiles, "What else lies in a snapshot: what the rules read, and what describes the API."},
 		},
 	}
@@ -138,6 +152,11 @@ func (e *Edition) API(x Examples) (*API, error) {
 			if err := a.addRoute(r); err != nil {
 				return nil, fmt.Errorf("describe route %s: %w", r.Name, err)
 			}
+		}
+	}
+	for i := range site.Calls {
+		if err := a.addCall(&site.Calls[i]); err != nil {
+			return nil, fmt.Errorf("describe call %s: %w", site.Calls[i].Name, err)
 		}
 	}
 	for _, f := range site.Files {
@@ -169,7 +188,7 @@ func (e *Edition) apiInfo() apiInfo {
 	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s is a directory of network services that charge per request over HTTP 402, with the x402 protocol. "+
-		"Every answer is a file of a snapshot, or cut from files of it. Reading needs no key. The API is under the MIT license, "+
+		"Every answer to a reader is a file of a snapshot, or cut from files of it. Reading needs no key. The API is under the MIT license, "+
 		"the data under CC BY 4.0: name the source, as `provenance` says.", s.Title)
 	if s.Sample {
 		text.WriteString("\n\n**Sample data.** Every service, price and check is made up.")

@@ -2,6 +2,7 @@ package render
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"html/template"
 	"net/url"
@@ -28,6 +29,7 @@ type Pages struct {
 	site   Site
 	prefix string // the path of BaseURL
 	assets []Asset
+	script string // key of the submit page's
 	kinds  map[string]*template.Template
 	guides []*guide
 }
@@ -62,11 +64,12 @@ func NewPages(s Site) (*Pages, error) {
 	if p.assets, err = readAssets(); err != nil {
 		return nil, err
 	}
+	p.script = p.assets[2].Key
 	layout, err := template.New("layout").Funcs(p.funcs()).ParseFS(templates.FS, "layout.html", "parts.html")
 	if err != nil {
 		return nil, fmt.Errorf("parse layout: %w", err)
 	}
-	for _, kind := range []string{kindHome, kindServices, kindService, kindStatus, kindReference, kindGuide, kindFacilitators, kindFacilitator, kindCoverage, kindNotFound} {
+	for _, kind := range []string{kindHome, kindServices, kindService, kindStatus, kindReference, kindGuide, kindFacilitators, kindFacilitator, kindCoverage, kindSubmit, kindNotFound} {
 		t, err := layout.Clone()
 		if err == nil {
 			t, err = t.ParseFS(templates.FS, kind+".html")
@@ -108,6 +111,7 @@ func (p *Pages) funcs() template.FuncMap {
 		"status":      func() string { return p.href(bareKey("status-page", "")) },
 		"json":        func(route string) string { return p.href(bareKey(route, "")) },
 		"reference":   func() string { return p.href(bareKey(referenceRoute, "")) },
+		"submit":      func() string { return p.href(bareKey(submitRoute, "")) },
 		"methodology": func() string { return p.href(bareKey(methodologyRoute, "")) },
 		"spans":       spans,
 		"cents":       func(v any) (string, error) { return formatDecimal(v, cents) },
@@ -175,7 +179,8 @@ type page struct {
 	Site      Site
 	Sheet     string // key of the stylesheet
 	Icon      string
-	Policy    string
+	Policy    string // ContentSecurityPolicy where it does not say
+	Script    string // key of the page's script, "" without
 	Canonical string
 	Now, Next site.Time
 }
@@ -183,7 +188,7 @@ type page struct {
 func (e *Edition) render(p page) ([]byte, error) {
 	p.Site = e.pages.site
 	p.Sheet, p.Icon = e.pages.assets[0].Key, FaviconKey
-	p.Policy = ContentSecurityPolicy
+	p.Policy = cmp.Or(p.Policy, ContentSecurityPolicy)
 	p.Canonical = p.Site.BaseURL + strings.TrimPrefix(e.pages.href(p.Key), e.pages.prefix)
 	p.Now, p.Next = e.snapshot.Now, e.snapshot.Next
 	var b bytes.Buffer

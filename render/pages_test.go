@@ -358,8 +358,8 @@ func TestAssets(t *testing.T) {
 	t.Parallel()
 	p := newPages(t, render.Site{BaseURL: "https://tollbook.example"})
 	assets := p.Assets()
-	if len(assets) != 2 || !strings.HasPrefix(assets[0].Key, "assets/site.") || len(assets[0].Key) != len("assets/site.01234567.css") || assets[1].Key != render.FaviconKey {
-		t.Fatalf("assets are %s, %s", assets[0].Key, assets[1].Key)
+	if len(assets) != 3 || !strings.HasPrefix(assets[2].Key, "assets/submit.") || !strings.HasPrefix(assets[0].Key, "assets/site.") || len(assets[0].Key) != len("assets/site.01234567.css") || assets[1].Key != render.FaviconKey {
+		t.Fatalf("assets are %v", assets)
 	}
 	expect(t, p.Edition(world()).Home, In("link[rel=stylesheet]", HasAttr("href", "/"+assets[0].Key)))
 	for _, a := range assets {

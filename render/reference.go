@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -32,6 +33,8 @@ type referenceGroup struct {
 
 type referenceOperation struct {
 	ID, Path, Summary string
+	Method            string
+	Takes             typeText // body of the request
 	Rule              site.Rule
 	Params            []referenceParam
 	Answer            typeText
@@ -75,20 +78,20 @@ func (a *API) Reference() ([]byte, error) {
 	for _, tag := range a.doc.Tags {
 		g := referenceGroup{apiTag: tag}
 		for _, p := range a.doc.Paths {
-			if p.Value.Get.Tags[0] == tag.Name {
-				g.Operations = append(g.Operations, a.operation(p.Value.Get))
+			if op := p.Value.operation(); op.Tags[0] == tag.Name {
+				g.Operations = append(g.Operations, a.operation(op))
 			}
 		}
 		body.Groups = append(body.Groups, g)
 	}
-	for _, f := range failures {
+	for _, f := range slices.Concat(failures, submitFailures) {
 		if f.example == nil {
 			continue
 		}
 		e := f.example()
 		text := f.text
 		if f.name == otherError {
-			text = "The method is not GET, HEAD or OPTIONS; Allow names them."
+			text = "The address does not have this method; Allow names those that it has."
 		}
 		body.Failures = append(body.Failures, referenceFailure{e.Code, e.Type, text})
 	}
@@ -109,11 +112,20 @@ func (a *API) Reference() ([]byte, error) {
 const openAPIKey = site.OpenAPIFile
 
 func (a *API) operation(op *operation) referenceOperation {
-	out := referenceOperation{ID: op.ID, Path: op.pattern, Summary: op.Summary + "."}
+	out := referenceOperation{ID: op.ID, Path: op.pattern, Summary: op.Summary + ".", Method: http.MethodGet}
 	for _, p := range op.Parameters {
-		if p.In == "path" {
+		switch p.In {
+		case "path":
 			out.Params = append(out.Params, referenceParam{Name: "{" + p.Name + "}", Allowed: "part of the path", About: p.Description})
+		case "header":
+			out.Params = append(out.Params, referenceParam{Name: p.Name, Allowed: "header", About: p.Description})
 		}
+	}
+	if op.call != nil {
+		out.Method = op.call.Method
+	}
+	if op.RequestBody != nil {
+		out.Takes = textOf(op.RequestBody.Content[0].Value.Schema)
 	}
 	if op.route == nil {
 		out.Summary = op.Description

@@ -95,6 +95,8 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 	for _, g := range guides {
 		tree[g.Key] = g.Bytes
 	}
+	page, err = e.Submit()
+	put("submit.html", page, err)
 	page, err = e.NotFound()
 	put("404.html", page, err)
 	api, err := e.API(examplesOf(t, e, s))
@@ -128,12 +130,17 @@ func faults(doc *goquery.Document, tree map[string][]byte) []string {
 	})
 	doc.Find("*").Each(func(_ int, s *goquery.Selection) {
 		for _, a := range s.Nodes[0].Attr {
-			if a.Key == "style" || strings.HasPrefix(a.Key, "on") || a.Key == "src" {
+			own := s.Is("script[src]:empty") && tree[strings.TrimPrefix(s.AttrOr("src", ""), "/dir/")] != nil && a.Key == "src"
+			if a.Key == "style" || strings.HasPrefix(a.Key, "on") || a.Key == "src" && !own {
 				fault("<%s> has the attribute %s", s.Nodes[0].Data, a.Key)
 			}
 		}
 	})
-	if n := doc.Find("script, style, iframe, object, form, base").Length(); n > 0 {
+	forbidden := "style, iframe, object, base"
+	if policy := doc.Find("meta[http-equiv=Content-Security-Policy]").AttrOr("content", ""); !strings.Contains(policy, "script-src 'self'") || !strings.Contains(policy, "form-action 'self'") {
+		forbidden += ", script, form"
+	}
+	if n := doc.Find(forbidden).Length(); n > 0 {
 		fault("%d elements that the policy forbids", n)
 	}
 	doc.Find("[href]").Each(func(_ int, s *goquery.Selection) {

@@ -8,6 +8,10 @@ const (
 	ErrorBadRequest       = "bad_request"  // what can't be read as a request
 	ErrorRateLimited      = "rate_limited" // with Retry-After
 	ErrorInternal         = "internal"
+	ErrorValidation       = "validation_failed" // of a submission; fields has every fault
+	ErrorDuplicate        = "duplicate"         // of what is listed, or waits for review
+	ErrorTooLarge         = "payload_too_large"
+	ErrorMediaType        = "unsupported_media_type"
 	ErrorUnavailable      = "unavailable" // nothing is published yet
 )
 

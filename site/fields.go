@@ -103,6 +103,26 @@ var fields = map[string]Field{
 	"SiteFacts.checked_at":                 {About: "when the site was looked at"},
 	"UptimeDataPoint.avg_response_time_ms": {About: "mean time to the answer's headers that day, in milliseconds"},
 
+	// Submissions
+	"Submission.url":              {About: "base address of the service; on no free host and no tunnel, and not private", Format: uri},
+	"Submission.email":            {About: "where to reach the submitter; never published", Format: "email"},
+	"Submission.service_name":     {About: "name of the service, up to 100 characters"},
+	"Submission.description":      {About: "what it does, up to 2,000 characters"},
+	"Submission.website_url":      {About: "public website; on no free host and no tunnel", Format: uri},
+	"Submission.category":         {About: "one in use, or one of AI, Blockchain, Compute, Content, Data, Finance, Other, Verification"},
+	"Submission.endpoints":        {About: "1 to 25 paths to probe, each up to 500 bytes: \"/quote\", or \"POST /search\" where the method matters"},
+	"Submission.notes":            {About: "for the reviewer, up to 2,000 characters"},
+	"submission_id":               {About: "names the submission; keep it, nobody else is told", Format: uuid},
+	"SubmissionResult.status":     {About: "it waits for review", Values: []string{SubmissionPending}},
+	"SubmissionState.status":      {About: "whether it waits for review, was listed or was refused", Values: []string{SubmissionPending, SubmissionApproved, SubmissionRejected}},
+	"probe_result":                {About: "what the probe found; null while nobody has asked: it waits where a domain was probed three times within an hour"},
+	"ProbeResult.endpoints_found": {About: "endpoints that asked for payment"},
+	"ProbeResult.errors":          {About: "each endpoint that did not, and why"},
+	"SubmissionState.reason":      {About: "why it was rejected; null unless it was"},
+	"SubmissionState.slug":        {About: "of the listed service; null until it is approved"},
+	"SubmissionState.received_at": {About: "when it was received"},
+	"decided_at":                  {About: "when it was approved or rejected; null before"},
+
 	// Assessment
 	"updated_at":                {About: "time of the newest fact in it"},
 	"input_hash":                {About: "sha256 of what a language model is told of the service, in canonical JSON: another where its own words changed"},

@@ -18,6 +18,13 @@ func TestVocabularyIsInUse(t *testing.T) {
 	for _, f := range Files {
 		use(used, reflect.TypeOf(f.Body))
 	}
+	for _, c := range Calls {
+		for _, body := range []any{c.Body, c.Answer} {
+			if body != nil {
+				use(used, reflect.TypeOf(body))
+			}
+		}
+	}
 	use(used, reflect.TypeFor[ErrorBody]())
 	for name := range types {
 		if !used["type "+name] {

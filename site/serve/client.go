@@ -86,3 +86,15 @@ func forwardedHop(s string) (netip.Addr, bool) {
 	}
 	return netip.Addr{}, false
 }
+
+// clientName is who is counted under an address, as text: an IPv4 address, or an IPv6 network of 64 bits.
+func clientName(addr netip.Addr) string {
+	if addr = addr.Unmap(); !addr.IsValid() || addr.Is4() {
+		return addr.String()
+	}
+	network, err := addr.WithZone("").Prefix(64)
+	if err != nil {
+		panic(err) // an IPv6 address has 64 bits
+	}
+	return network.String()
+}

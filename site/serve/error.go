@@ -6,20 +6,32 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strconv"
 
 	"tollbook/output"
 	"tollbook/site"
 )
 
-var (
-	errMethod      = errors.New("method not allowed") // one that readers do not have
-	errRateLimited = errors.New("too many requests")
-)
+var errRateLimited = errors.New("too many requests")
+
+// methodError is a method that an address does not have.
+type methodError struct {
+	allowed string
+	note    string // more to say of it
+}
+
+func (e *methodError) Error() string { return "the method may be " + e.allowed + e.note }
+
+var errMethod = &methodError{allowed: allowed} // one that readers do not have
 
 // errorOf is the one place where an error becomes a status.
 func errorOf(err error) site.Error {
 	var param *site.ParamError
 	var unready *notReadyError
+	var method *methodError
+	if e, ok := submitError(err); ok {
+		return e
+	}
 	switch {
 	case errors.As(err, &param):
 		return site.Error{
@@ -28,8 +40,8 @@ func errorOf(err error) site.Error {
 		}
 	case errors.Is(err, site.ErrNotFound):
 		return site.Error{Code: http.StatusNotFound, Type: site.ErrorNotFound, Message: "nothing is at this address"}
-	case errors.Is(err, errMethod):
-		return site.Error{Code: http.StatusMethodNotAllowed, Type: site.ErrorMethodNotAllowed, Message: "the method may be " + allowed}
+	case errors.As(err, &method):
+		return site.Error{Code: http.StatusMethodNotAllowed, Type: site.ErrorMethodNotAllowed, Message: method.Error()}
 	case errors.Is(err, output.ErrNotKept):
 		return site.Error{Code: http.StatusNotFound, Type: site.ErrorNotFound, Message: "this snapshot is not kept, any more or at all; without the parameter snapshot the newest answers"}
 	case errors.Is(err, errRateLimited):
@@ -52,7 +64,10 @@ func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	for _, name := range []string{"Etag", "Last-Modified", "Link"} {
 		header.Del(name) // of a file that could not be sent after all
 	}
-	header.Set("Cache-Control", "public, max-age=10")
+	if header.Get("Cache-Control") != headerNoStore[0] { // as of what is one client's business
+		header.Set("Cache-Control", "public, max-age=10")
+	}
+	h.tellLimit(header, err)
 	switch e.Code {
 	case http.StatusTooManyRequests:
 		header["Cache-Control"] = headerNoStore // it is one client's
@@ -71,6 +86,15 @@ func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	header.Set("Content-Type", typeJSON)
 	writeBody(w, r, e.Code, append(data, '\n'))
+}
+
+// tellLimit says when to come back, where one submission too many is the fault.
+func (h *handler) tellLimit(header http.Header, err error) {
+	var over *site.SubmissionLimitError
+	if errors.As(err, &over) {
+		h.metrics.countLimited()
+		header.Set("Retry-After", strconv.FormatInt(ceilSeconds(over.RetryAfter), 10))
+	}
 }
 
 func newRequestID() string {

@@ -42,7 +42,7 @@ type routeMetrics struct {
 }
 
 // codes are the statuses that are told apart.
-var codes = [...]int{200, 204, 304, 400, 404, 405, 429, 500, 503}
+var codes = [...]int{200, 201, 204, 304, 400, 404, 405, 429, 500, 503}
 
 // buckets are upper bounds of durations in seconds: an answer from memory takes microseconds, a cold one milliseconds.
 var buckets = [...]float64{.00005, .0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10}
@@ -53,7 +53,7 @@ func NewMetrics() *Metrics {
 	for _, r := range site.Routes {
 		m.labels = append(m.labels, r.Name)
 	}
-	m.labels = append(m.labels, routeFile, routeHealth, routeNone)
+	m.labels = append(m.labels, routeFile, routeHealth, routeNone, callSubmit, callSubmission)
 	slices.Sort(m.labels)
 	for _, label := range m.labels {
 		m.routes[label] = &routeMetrics{}

@@ -23,7 +23,7 @@ var (
 	headerNosniff = []string{"nosniff"}
 	headerAny     = []string{"*"}
 	headerVary    = []string{"Accept-Encoding"}
-	headerExpose  = []string{"ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, X-Snapshot, X-Snapshot-Warning"}
+	headerExpose  = []string{"ETag, Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, X-Snapshot, X-Snapshot-Warning"}
 	headerPinned  = []string{"public, max-age=86400, immutable"}
 	headerNoStore = []string{"no-store"}
 	headerPolicy  = []string{contentPolicy}

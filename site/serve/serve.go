@@ -1,8 +1,9 @@
 // Package serve answers readers. NewHandler makes the GET handler: a request is parsed by the route table of site, its
 // key is looked up in the current snapshot, and what is no file by itself is cut out of files by the route's rule.
 //
-// It owns the HTTP manners: status, caching, validators, encodings, error bodies. It reads nothing but the files of a
-// snapshot and its packs, and it must never know what a row means, nor ask a database.
+// It owns the HTTP manners: status, caching, validators, encodings, error bodies. For readers it reads nothing but the files
+// of a snapshot and its packs, and it must never know what a row means, nor ask a database. What owners submit (submit.go)
+// goes through two small interfaces, to whoever keeps and probes it.
 package serve
 
 import (
@@ -41,6 +42,7 @@ type Options struct {
 	RateLimit int            // requests a minute that a client may send under /v1, /api and /discovery; 0 is any number
 	Trusted   []netip.Prefix // proxies whose word is taken for whom they forward
 	Metrics   *Metrics       // counts answers; nil for none
+	Submit    *SubmitOptions // takes submissions; nil for none
 }
 
 // handler answers GET, HEAD and OPTIONS.
@@ -52,6 +54,8 @@ type handler struct {
 	limiter *limiter // nil without a limit
 	trusted []netip.Prefix
 	metrics *Metrics
+
+	submitter *submitter // nil where none are taken
 
 	mu    sync.Mutex
 	views []*view // of the snapshots read last, the newest first
@@ -71,6 +75,7 @@ func NewHandler(o Options) http.Handler {
 	h := &handler{
 		source: o.Source, logger: o.Logger, now: o.Now, cache: newCache(cacheBytes),
 		limiter: newLimiter(o.RateLimit, o.Now()), trusted: o.Trusted, metrics: o.Metrics,
+		submitter: newSubmitter(o.Submit),
 	}
 	if o.Metrics != nil {
 		o.Metrics.handler = h
@@ -110,9 +115,14 @@ func (h *handler) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	header["X-Content-Type-Options"] = headerNosniff
 	header["Access-Control-Allow-Origin"] = headerAny
 	header["Access-Control-Expose-Headers"] = headerExpose
+	call, id := callOf(r.URL.Path)
+	methods := allowed
+	if call == callSubmit && h.submitter != nil {
+		methods = submitAllowed
+	}
 	if r.Method == http.MethodOptions {
-		header.Set("Allow", allowed)
-		header.Set("Access-Control-Allow-Methods", allowed)
+		header.Set("Allow", methods)
+		header.Set("Access-Control-Allow-Methods", methods)
 		header.Set("Access-Control-Allow-Headers", "*")
 		header.Set("Access-Control-Max-Age", "86400")
 		w.WriteHeader(http.StatusNoContent)
@@ -121,10 +131,25 @@ func (h *handler) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	if h.limiter != nil && isAPI(r.URL.Path) && !h.admit(w, r) {
 		return
 	}
+	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 	switch {
-	case r.Method != http.MethodGet && r.Method != http.MethodHead:
-		header.Set("Allow", allowed)
+	case call == callSubmit && h.submitter == nil && !reads:
+		header.Set("Allow", methods)
+		h.fail(w, r, errNoSubmissions)
+	case call == callSubmit && h.submitter != nil:
+		w.route = call
+		if r.Method != http.MethodPost {
+			header.Set("Allow", methods)
+			h.fail(w, r, &methodError{allowed: methods})
+			return
+		}
+		h.submit(w, r)
+	case !reads:
+		header.Set("Allow", methods)
 		h.fail(w, r, errMethod)
+	case call == callSubmission && h.submitter != nil:
+		w.route = call
+		h.tellSubmission(w, r, id)
 	case r.URL.Path == healthPath || r.URL.Path == readyPath:
 		w.route = routeHealth
 		h.tellHealth(w, r)

@@ -1,0 +1,71 @@
+package render
+
+import (
+	"encoding/json"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"tollbook/site"
+)
+
+// exampleSubmission is what an owner may send.
+var exampleSubmission = site.Submission{
+	URL: "https://api.acme.example", Email: "owner@acme.example", ServiceName: "Acme Quotes", Description: "Share prices, a call at a time.",
+	WebsiteURL: "https://acme.example", Category: "Finance", Endpoints: []string{"/quote", "POST /search"},
+}
+
+// addCall adds the operation of an address that no file answers.
+func (a *API) addCall(c *site.Call) error {
+	summary, _, _ := strings.Cut(strings.TrimSuffix(c.About, "."), ". ")
+	op := &operation{ID: strings.Replace(operationID(c.Name), "get", strings.ToLower(c.Method), 1), Summary: summary, Description: c.About, Tags: []string{tagSubmit}, pattern: c.Pattern, call: c}
+	op.Parameters = a.pathParameters(c.Pattern)
+	ok := &apiResponse{Description: "What was asked for."}
+	failed := failures[1:] // 304 is for files
+	if c.Body != nil {
+		content, err := a.schemas.of(reflect.TypeOf(c.Body))
+		if err != nil {
+			return err
+		}
+		example, err := Row(exampleSubmission)
+		if err != nil {
+			return err
+		}
+		op.RequestBody = &requestBody{Required: true, Content: ordered[mediaType]{{jsonType, mediaType{content, json.RawMessage(example)}}}}
+		op.Parameters = append(op.Parameters, parameter{Name: "Idempotency-Key", In: "header", Schema: &schema{Type: "string", MinLength: 1, MaxLength: 255},
+			Description: "Any text of printable ASCII that no other submission of yours has: sent again with it, a submission is taken once."})
+		ok.Description = "The submission is kept."
+		ok.Headers = ordered[*apiHeader]{{"Location", &apiHeader{Description: "Where to ask what became of it.", Schema: &schema{Type: "string"}}}}
+		failed = append(failed[:len(failed):len(failed)], submitFailures...)
+	}
+	content, err := a.schemas.of(reflect.TypeOf(c.Answer))
+	if err != nil {
+		return err
+	}
+	ok.Content = ordered[mediaType]{{jsonType, mediaType{Schema: content}}}
+	op.Responses = ordered[*apiResponse]{{strconv.Itoa(c.Status), ok}}
+	for _, f := range failed {
+		status := strconv.Itoa(f.code)
+		if f.name == otherError {
+			status = "default"
+		}
+		op.Responses = append(op.Responses, member[*apiResponse]{status, &apiResponse{Ref: "#/components/responses/" + f.name}})
+	}
+	item := &pathItem{}
+	if c.Body == nil {
+		item.Get = op
+	} else {
+		item.Post = op
+	}
+	a.doc.Paths = append(a.doc.Paths, member[*pathItem]{strings.TrimPrefix(c.Pattern, apiPrefix), item})
+	return nil
+}
+
+// callCommand is a request to paste into a shell, "" for one that needs what only its caller has.
+func (a *API) callCommand(c *site.Call) string {
+	example, err := Row(exampleSubmission)
+	if c.Body == nil || err != nil {
+		return ""
+	}
+	return "curl '" + endpointURL(a.edition.pages.site.BaseURL, c.Pattern) + "' -H 'Content-Type: application/json' -d '" + string(example) + "'"
+}

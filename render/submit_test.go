@@ -1,0 +1,78 @@
+package render_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/PuerkitoBio/goquery"
+
+	"tollbook/render"
+	"tollbook/site"
+)
+
+func submitDoc(t *testing.T, page []byte) *goquery.Document {
+	t.Helper()
+	doc, err := goquery.NewDocumentFromReader(bytes.NewReader(page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// The form has each field of a submission once; an answer shows what was sent, as text, with each fault at its field, and
+// nothing else of the page changes.
+func TestSubmitPage(t *testing.T) {
+	t.Parallel()
+	p := newPages(t, render.Site{BaseURL: "https://tollbook.example/dir"})
+	page, err := p.Edition(world()).Submit()
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := submitDoc(t, page)
+	for _, name := range site.SubmissionFields {
+		if n := doc.Find("form [name=" + name + "]").Length(); n != 1 || doc.Find("label[for="+name+"]").Length() != 1 || doc.Find("#"+name+"-fault[hidden]").Length() != 1 {
+			t.Errorf("the form has field %s %d times", name, n)
+		}
+	}
+	if n := doc.Find("form [name]").Length(); n != len(site.SubmissionFields) {
+		t.Errorf("the form has %d fields", n)
+	}
+	if action := doc.Find("form").AttrOr("action", ""); action != "/dir/v1/submit" {
+		t.Errorf("the form goes to %s", action)
+	}
+	hostile := `"><script>alert(1)</script>` + "<!--/submission-->"
+	filled, err := render.FillSubmit(page, render.SubmitForm{
+		Values: map[string]string{"url": hostile, "notes": hostile, "category": "Data"}, Categories: []string{"AI", "Data"},
+		Faults: []site.ErrorField{{Field: "url", Message: hostile}, {Field: "body", Message: "is odd"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc = submitDoc(t, filled)
+	for selector, want := range map[string]string{"#url-fault": hostile, "#fault": "body is odd", "option[selected]": "Data", "textarea[name=notes]": hostile, "#email-fault": ""} {
+		if got := doc.Find(selector).Text(); got != want {
+			t.Errorf("%s says %q, want %q", selector, got, want)
+		}
+	}
+	if v := doc.Find("input[name=url]").AttrOr("value", ""); v != hostile || doc.Find("script:not([src])").Length() != 0 || doc.Find("#url[aria-invalid]").Length() != 1 || doc.Find("#email[aria-invalid]").Length() != 0 {
+		t.Errorf("what was sent is %q", v)
+	}
+	again, err := render.FillSubmit(filled, render.SubmitForm{Result: &site.SubmissionResult{SubmissionID: "4f2c", ProbeResult: &site.ProbeResult{EndpointsFound: 3, Errors: []string{"/a: <b>"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc = submitDoc(t, again)
+	if href := doc.Find(".taken a").AttrOr("href", ""); href != "/dir/v1/submissions/4f2c" || doc.Find("form[hidden]").Length() != 1 || doc.Find(".faults bdi").Text() != "/a: <b>" || !strings.Contains(doc.Find(".taken").Text(), "payment: 3.") {
+		t.Errorf("once taken: %s\n%s", href, doc.Find(".submission").Text())
+	}
+	empty, err := render.FillSubmit(page, render.SubmitForm{})
+	if err != nil || submitDoc(t, empty).Find("main h1").Text() != "Submit a service" {
+		t.Errorf("without anything: %v", err)
+	}
+	for _, bad := range []string{"", "<p>", "<!--submission--><!--/submission-->"} {
+		if _, err := render.FillSubmit([]byte(bad), render.SubmitForm{}); err == nil {
+			t.Errorf("%q is filled", bad)
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package serve
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"tollbook/render"
+	"tollbook/site"
+)
+
+// submitPage is the file that holds the form.
+var submitPage = site.Query{Route: site.ByName("submit-page"), Bare: true}.Key()
+
+// tellForm answers a form that a browser sent without script: on the snapshot's own page, with what was sent and what is
+// wrong with it, or with what came of it. It is false, and answers nothing, where there is no such page, and for a fault of
+// ours.
+func (h *handler) tellForm(w *reply, r *http.Request, form url.Values, result *site.SubmissionResult, err error) bool {
+	code := http.StatusCreated
+	filled := render.SubmitForm{Result: result, Values: map[string]string{}}
+	if err != nil {
+		e := errorOf(err)
+		if code = e.Code; code == http.StatusInternalServerError {
+			return false
+		}
+		if filled.Faults = e.Fields; len(e.Fields) == 0 {
+			filled.Problem = e.Message
+		}
+		h.tellLimit(w.Header(), err)
+		for _, name := range site.SubmissionFields {
+			filled.Values[name] = form.Get(name)
+		}
+	}
+	page, ok := h.submitPage(r.Context(), filled)
+	if !ok {
+		return false
+	}
+	w.Header()["Cache-Control"] = headerNoStore
+	setType(w.Header(), typeHTML, false)
+	writeBody(w, r, code, page)
+	return true
+}
+
+// submitPage is the current snapshot's page, filled in.
+func (h *handler) submitPage(ctx context.Context, filled render.SubmitForm) ([]byte, bool) {
+	snap, err := h.source.Current()
+	if err != nil {
+		return nil, false
+	}
+	defer snap.Release()
+	m, ok := snap.Lookup(submitPage)
+	if !ok {
+		return nil, false
+	}
+	b, err := h.literal(m)
+	if err != nil || b.member != nil {
+		return nil, false
+	}
+	page, err := b.unzipped()
+	if err != nil {
+		return nil, false
+	}
+	ctx, cancel := context.WithTimeout(ctx, receiveTime)
+	defer cancel()
+	if filled.Categories, err = h.submitter.Store.SubmissionCategories(ctx); err != nil {
+		filled.Categories = site.Categories
+	}
+	page, err = render.FillSubmit(page, filled)
+	return page, err == nil
+}
