@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -16,11 +17,22 @@ type Token struct {
 	USD      bool // worth a dollar each
 }
 
-// SetTokens keeps the tokens that are configured for a network, in place of those that were.
+// SetTokens keeps the tokens that are configured for a network, in place of those that were. Where one of them was not
+// measured before, every settler of the network is looked for anew: what was read already may hold its settlements.
 func (db *DB) SetTokens(ctx context.Context, network string, list []Token) error {
 	err := db.transact(ctx, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `DELETE FROM tokens WHERE network = $1`, network); err != nil {
+		before, err := dropTokens(ctx, tx, network)
+		if err != nil {
 			return err
+		}
+		fresh := len(list) == 0 && len(before) > 0 // those that the program knows, instead of those that were named
+		for _, t := range list {
+			fresh = fresh || !slices.Contains(before, t.Address)
+		}
+		if fresh {
+			if err := lookAnew(ctx, tx, network); err != nil {
+				return err
+			}
 		}
 		for _, t := range list {
 			if _, err := tx.Exec(ctx, `
@@ -34,6 +46,25 @@ func (db *DB) SetTokens(ctx context.Context, network string, list []Token) error
 	})
 	if err != nil {
 		return fmt.Errorf("keep the tokens of %s: %w", network, err)
+	}
+	return nil
+}
+
+// dropTokens takes away the tokens of a network, and gives the addresses of those that were.
+func dropTokens(ctx context.Context, tx pgx.Tx, network string) (before []string, err error) {
+	rows, err := tx.Query(ctx, `DELETE FROM tokens WHERE network = $1 RETURNING address`, network)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[string])
+}
+
+// lookAnew forgets how far the settlers of a network have been read; what was found stays, and is found again.
+func lookAnew(ctx context.Context, tx pgx.Tx, network string) error {
+	for _, sql := range []string{`DELETE FROM scan_settlers WHERE network = $1`, `DELETE FROM walks WHERE network = $1`} {
+		if _, err := tx.Exec(ctx, sql, network); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -63,3 +63,62 @@ func TestTokens(t *testing.T) {
 		}
 	}
 }
+
+// A token that was not measured before has every settler looked for again from its first day; a name or a price that
+// changes has not.
+func TestNewTokenIsFilled(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	if _, err := db.ImportFacilitators(t.Context(), []postgres.Facilitator{facilitator("acme", "0xa1")}); err != nil {
+		t.Fatal(err)
+	}
+	look := func() []string {
+		t.Helper()
+		fresh, err := db.NewSettlers(t.Context(), base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(fresh) > 0 {
+			if err := db.OpenScans(t.Context(), base, fresh, 100, blockTime(100), 1000); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return told(scans(t, db))
+	}
+	look()
+	for _, s := range scans(t, db) {
+		if s.End != nil {
+			commit(t, db, s, 999, nil)
+		}
+	}
+	usdc := postgres.Token{Network: base, Address: "usdc", Symbol: "USDC", Decimals: 6, USD: true}
+	own := postgres.Token{Network: base, Address: "own", Symbol: "OWN", Decimals: 18}
+	renamed := usdc
+	renamed.Symbol, renamed.USD = "USD", false
+	read, anew := []string{"1000-head true 0xa1"}, []string{"1000-head true 0xa1", "100-1000 false 0xa1"}
+	for _, c := range []struct {
+		name string
+		list []postgres.Token
+		want []string
+	}{
+		{"none, as before", nil, read},
+		{"two for those that the program knows", []postgres.Token{usdc, own}, anew},
+		{"the same", []postgres.Token{usdc, own}, read},
+		{"another name", []postgres.Token{renamed, own}, read},
+		{"one less", []postgres.Token{renamed}, read},
+		{"it again", []postgres.Token{renamed, own}, anew},
+		{"none", nil, anew},
+	} {
+		if err := db.SetTokens(t.Context(), base, c.list); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, look()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+		for _, s := range scans(t, db) {
+			if s.End != nil {
+				commit(t, db, s, *s.End-1, nil)
+			}
+		}
+	}
+}
