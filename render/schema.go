@@ -2,6 +2,7 @@ package render
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -68,6 +69,7 @@ func (o ordered[T]) MarshalJSON() ([]byte, error) {
 // schemas reads schemas off Go types. Structs with a name become components that others refer to.
 type schemas struct {
 	components map[string]*schema
+	path       string // of the components in the document; componentPath unless it is given
 }
 
 // named are the components by name.
@@ -158,7 +160,7 @@ func (s *schemas) ofStruct(t reflect.Type) (*schema, error) {
 			return nil, err
 		}
 	}
-	return &schema{Ref: componentPath + name}, nil
+	return &schema{Ref: cmp.Or(s.path, componentPath) + name}, nil
 }
 
 // addFields adds what the json tags of t name, in the order of the struct; embedded structs as if their fields were t's.

@@ -1,0 +1,28 @@
+package render
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+)
+
+// definitionPath is where a schema that stands by itself keeps its components.
+const definitionPath = "#/$defs/"
+
+// BodySchema is the JSON Schema of a body by itself, for those who get one without the OpenAPI document: of a value as
+// site.Responses has them, of which the type alone counts.
+func BodySchema(body any) (json.RawMessage, error) {
+	t := reflect.TypeOf(body)
+	s := &schemas{components: map[string]*schema{}, path: definitionPath}
+	root, err := s.of(t)
+	if err != nil {
+		return nil, err
+	}
+	if root.Type != "object" {
+		return nil, fmt.Errorf("schema of %s: it stands for no object", t)
+	}
+	return Row(struct {
+		*schema
+		Defs ordered[*schema] `json:"$defs,omitempty"`
+	}{root, s.named()})
+}

@@ -1,0 +1,76 @@
+package render
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+func TestVisible(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ in, want string }{
+		{`{"a":1,"b":"x"}`, `{"a":1,"b":"x"}`},
+		{`{"a":"\u003c\n\t\"\\"}`, `{"a":"\u003c\n\t\"\\"}`},
+		{"{\"a\":\"pay\u202eecilA\"}", "{\"a\":\"pay\uFFFDecilA\"}"},
+		{`{"a":"pay\u202eecilA"}`, "{\"a\":\"pay\uFFFDecilA\"}"},
+		{`{"a":"\udb40\udc41x"}`, "{\"a\":\"\uFFFDx\"}"},   // a tag character, as a pair
+		{"{\"a\":\"\U000E0041x\"}", "{\"a\":\"\uFFFDx\"}"}, // and by itself
+		{`{"a":"\ud83d\ude00"}`, `{"a":"\ud83d\ude00"}`},   // an emoji is seen
+		{`{"a":"\b\f\u0000\u007f"}`, "{\"a\":\"\uFFFD\uFFFD\uFFFD\uFFFD\"}"},
+		{"{\"a\":\"e\u0301\"}", "{\"a\":\"e\u0301\"}"},
+		{"{\"a\":\"😀" + strings.Repeat("\U000E0101", 5) + "\"}", "{\"a\":\"😀" + strings.Repeat("\U000E0101", 3) + "\uFFFD\uFFFD\"}"},
+		{"{\"\u200bkey\":[\"\u200d\"]}", "{\"\uFFFDkey\":[\"\u200d\"]}"}, // joiners spell words
+		{`{"a":"\\u202e"}`, `{"a":"\\u202e"}`},                           // an escaped backslash is one
+		{"{\"a\":\"\x7f\"}", "{\"a\":\"\uFFFD\"}"},
+	} {
+		got, n := Visible([]byte(tt.in))
+		if string(got) != tt.want || (n > 0) != (tt.in != tt.want) {
+			t.Errorf("Visible(%+q) = %+q, %d, want %+q", tt.in, got, n, tt.want)
+		}
+	}
+}
+
+// FuzzVisible: what is JSON stays JSON of the same shape, nothing hidden is left in its texts, and a second time changes
+// nothing.
+func FuzzVisible(f *testing.F) {
+	f.Add("{\"a\":\"\u202e\\u202e\\ud800\\\"\"}")
+	f.Add("[\"\\\\\",1e5,null,\"\\u00ad\"]")
+	f.Fuzz(func(t *testing.T, in string) {
+		if !json.Valid([]byte(in)) {
+			return
+		}
+		out, _ := Visible([]byte(in))
+		var v any
+		if err := json.Unmarshal(out, &v); err != nil {
+			t.Fatalf("%+q became %+q: %v", in, out, err)
+		}
+		walk(v, func(s string) {
+			for _, r := range s {
+				if hidden(r) && !unicode.IsSpace(r) {
+					t.Fatalf("%+q keeps %U", out, r)
+				}
+			}
+		})
+		if again, n := Visible(out); string(again) != string(out) || n > 0 {
+			t.Fatalf("%+q changes again, to %+q", out, again)
+		}
+	})
+}
+
+// walk calls f for each text of decoded JSON.
+func walk(v any, f func(string)) {
+	switch v := v.(type) {
+	case string:
+		f(v)
+	case []any:
+		for _, e := range v {
+			walk(e, f)
+		}
+	case map[string]any:
+		for name, e := range v {
+			f(name)
+			walk(e, f)
+		}
+	}
+}
