@@ -56,6 +56,7 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 	}
 	defer b.Abort()
 	var snapshot *site.Snapshot
+	var taken *postgres.Takings
 	packs, needed := 0, []string(nil)
 	err = db.Read(ctx, func(r *postgres.Reader) error {
 		facts, err := r.Facts(ctx, o.Now, o.LogDelay)
@@ -65,6 +66,7 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 		if facts.Takings, err = takings(ctx, r, facts, o.Now); err != nil {
 			return err
 		}
+		taken = facts.Takings
 		snapshot = Judge(facts, o.Now, o.Now.Add(o.Every), o.Site.BaseURL, o.FreeHosts)
 		removed, err := r.Removed(ctx)
 		if err == nil {
@@ -77,6 +79,9 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 		return err
 	})
 	if err != nil {
+		return Report{}, err
+	}
+	if err := db.Pack(ctx, taken); err != nil { // for the next build
 		return Report{}, err
 	}
 	if snapshot.Earlier, err = earlier(folder, b); err != nil {

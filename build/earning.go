@@ -3,6 +3,7 @@ package build
 import (
 	"cmp"
 	"slices"
+	"sync"
 	"time"
 
 	"tollbook/site"
@@ -17,7 +18,8 @@ type earning struct {
 	count30         int64
 	countAll        int64
 	via             []viaPart // of 30 days, by id
-	days            []dayPart // oldest first
+	days            []dayPart // oldest first: of the window, and before it of recipients that somebody stopped holding before it
+	past            []pastPart
 	first, last     time.Time // settlements; zero without
 }
 
@@ -55,17 +57,22 @@ func (p *payouts) earnings(t *postgres.Takings, services int, now time.Time) []e
 	for i := range t.Payees {
 		payee := &t.Payees[i]
 		holders := p.holders[recipient{payee.Network, payee.Address}]
-		for parts := payee.Days; len(parts) > 0; {
-			holders = slices.DeleteFunc(slices.Clone(holders), func(h held) bool { return !h.until.IsZero() && h.until.Before(parts[0].Day) })
-			n := 1
-			for n < len(parts) && !slices.ContainsFunc(holders, func(h held) bool { return !h.until.IsZero() && h.until.Before(parts[n].Day) }) {
-				n++
+		before := dayPart{usd: dollarsAt(payee.Before.USD), count: payee.Before.Settlements}
+		parts := stretches(payee.Days, before, holders, today)
+		if before.count > 0 { // no holder stops before the window, so that it is the first stretch's
+			if len(parts) == 1 {
+				parts[0].last = payee.LastAt
 			}
-			s := sumStretch(parts[:n], today)
-			for place, h := range holders {
-				list[h.service].take(s, payee.FirstAt, place, len(holders))
+			shared := &past{payee: *payee, holders: len(parts[0].holders)}
+			shared.payee.Days = nil // nothing asks for them, and the past is kept until it is written
+			for place, h := range parts[0].holders {
+				list[h.service].past = append(list[h.service].past, pastPart{shared, place})
 			}
-			parts = parts[n:]
+		}
+		for _, s := range parts {
+			for place, h := range s.holders {
+				list[h.service].take(s, payee.FirstAt, place, len(s.holders))
+			}
 		}
 	}
 	return list
@@ -75,15 +82,36 @@ func dayNumber(t time.Time) int { return int(t.Unix() / (24 * 60 * 60)) }
 
 // stretch is some days of a recipient on which the same services hold it.
 type stretch struct {
+	holders            []held
 	seven, thirty, all usd
 	count30, countAll  int64
+	before             usd       // of all, what came before days
 	days               []dayPart // amounts are running sums
 	via                []viaPart // of those among the last 30 days, by id; amounts are running sums
 	last               time.Time
 }
 
-func sumStretch(parts []postgres.TakingDay, today int) *stretch {
-	s := &stretch{days: make([]dayPart, 0, len(parts))}
+// stretches cuts the days of a recipient where a holder of it stops to be one. What came before them is of the first.
+func stretches(parts []postgres.TakingDay, before dayPart, holders []held, today int) []*stretch {
+	var list []*stretch
+	for len(parts) > 0 || before.count > 0 {
+		if len(parts) > 0 && before.count == 0 {
+			holders = slices.DeleteFunc(slices.Clone(holders), func(h held) bool { return !h.until.IsZero() && h.until.Before(parts[0].Day) })
+		}
+		n := 0
+		for n < len(parts) && !slices.ContainsFunc(holders, func(h held) bool { return !h.until.IsZero() && h.until.Before(parts[n].Day) }) {
+			n++
+		}
+		s := sumStretch(parts[:n], before, today)
+		s.holders = holders
+		list = append(list, s)
+		parts, before = parts[n:], dayPart{}
+	}
+	return list
+}
+
+func sumStretch(parts []postgres.TakingDay, before dayPart, today int) *stretch {
+	s := &stretch{days: make([]dayPart, 0, len(parts)), before: before.usd, all: before.usd, countAll: before.count}
 	for i := range parts {
 		d := &parts[i]
 		amount, day := dollarsAt(d.USD), dayNumber(d.Day)
@@ -141,20 +169,61 @@ func (e *earning) take(s *stretch, first time.Time, place, n int) {
 	if s.last.After(e.last) {
 		e.last = s.last
 	}
-	days := make([]dayPart, len(s.days))
+	e.days = mergeDays(e.days, s.daysOf(place, n))
 	var before usd
-	for i, d := range s.days {
-		after := d.usd.part(place, n)
-		days[i] = dayPart{d.day, after.less(before), d.count}
-		before = after
-	}
-	e.days = mergeDays(e.days, days)
-	before = usd{}
 	for _, v := range s.via {
 		after := v.usd.part(place, n)
 		e.via = addVia(e.via, viaPart{v.facilitator, after.less(before), v.count})
 		before = after
 	}
+}
+
+// daysOf are the parts of one of n holders.
+func (s *stretch) daysOf(place, n int) []dayPart {
+	days := make([]dayPart, len(s.days))
+	before := s.before.part(place, n)
+	for i, d := range s.days {
+		after := d.usd.part(place, n)
+		days[i] = dayPart{d.day, after.less(before), d.count}
+		before = after
+	}
+	return days
+}
+
+// past is what a recipient took before the window, while the same services held it. It is unfolded where it is shown; of a
+// recipient that several hold, once.
+type past struct {
+	payee   postgres.PayeeFacts
+	holders int
+
+	once sync.Once
+	sums *stretch
+	err  error
+}
+
+// pastPart is one holder's.
+type pastPart struct {
+	*past
+	place int
+}
+
+func (p *past) read() {
+	days, err := p.payee.Past()
+	p.sums, p.err = sumStretch(days, dayPart{}, 1<<30), err
+}
+
+func (p pastPart) days() ([]dayPart, error) {
+	of := p.past
+	if p.holders > 1 {
+		of.once.Do(of.read)
+	} else {
+		of = &past{payee: p.payee}
+		of.read()
+	}
+	if of.err != nil {
+		return nil, of.err
+	}
+	return of.sums.daysOf(p.place, p.holders), nil
 }
 
 // mergeDays adds two series, both oldest first.
@@ -177,13 +246,52 @@ func mergeDays(a, b []dayPart) []dayPart {
 	return append(append(out, a...), b...)
 }
 
-// volume is a point for each UTC day with a settlement, oldest first; date names days.
-func (e *earning) volume(date func(day int) string) []site.VolumePoint {
-	points := make([]site.VolumePoint, len(e.days))
-	for i, d := range e.days {
-		points[i] = site.VolumePoint{Date: date(d.day), VolumeUSD: d.usd.decimal(), TxCount: d.count}
+// volume is a point for each UTC day from the first on with a settlement, oldest first; older makes the points before
+// them, which are as many as history has days.
+func (e *earning) volume(first int, names dayNames) (points []site.VolumePoint, older func() ([]site.VolumePoint, error)) {
+	n, _ := slices.BinarySearchFunc(e.days, first, func(d dayPart, first int) int { return cmp.Compare(d.day, first) })
+	points = volumePoints(e.days[n:], names)
+	if n == 0 && len(e.past) == 0 {
+		return points, nil
+	}
+	days, parts := slices.Clone(e.days[:n]), e.past
+	return points, func() ([]site.VolumePoint, error) {
+		all := days
+		for _, p := range parts {
+			part, err := p.days()
+			if err != nil {
+				return nil, err
+			}
+			all = mergeDays(all, part)
+		}
+		return volumePoints(all, names), nil
+	}
+}
+
+func volumePoints(days []dayPart, names dayNames) []site.VolumePoint {
+	points := make([]site.VolumePoint, len(days))
+	for i, d := range days {
+		points[i] = site.VolumePoint{Date: names.of(d.day), VolumeUSD: d.usd.decimal(), TxCount: d.count}
 	}
 	return points
+}
+
+// dayNames are dates of days that are often named.
+type dayNames map[int]string
+
+func newDayNames(now time.Time) dayNames {
+	names := dayNames{}
+	for day := range site.SeriesDays {
+		names[dayNumber(now)-day] = names.of(dayNumber(now) - day)
+	}
+	return names
+}
+
+func (n dayNames) of(day int) string {
+	if name, known := n[day]; known {
+		return name
+	}
+	return time.Unix(int64(day)*24*60*60, 0).UTC().Format(time.DateOnly)
 }
 
 // settledVia are the facilitators of 30 days, largest volume first, then by id.

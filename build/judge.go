@@ -26,7 +26,7 @@ func Judge(f *postgres.Facts, now, next time.Time, baseURL string, free site.Fre
 	for i := range f.Services {
 		s.Services[i] = list(&f.Services[i], offers[i], market, settled.traction(i), now, f.Source, baseURL, free)
 		s.Services[i].Prices, s.Services[i].Scores = pricePoints(&f.Services[i]), scorePoints(&f.Services[i])
-		s.Services[i].Volume, s.Services[i].Buyers = settled.series(i)
+		s.Services[i].Volume, s.Services[i].OlderVolume, s.Services[i].Buyers = settled.series(i)
 	}
 	s.Checks = globalLog(f, now)
 	judgeChanges(s, f, now)

@@ -106,7 +106,15 @@ func seriesFiles(l *site.Listing, put func(string, []byte) error) error {
 	if err := seriesFile("scores", l.Item.Slug, l.Scores, scoreCaveat, put); err != nil {
 		return err
 	}
-	if err := seriesFile("volume", l.Item.Slug, l.Volume, volumeCaveat(&l.Detail.Assessment.Traction), put); err != nil {
+	volume := l.Volume
+	if l.OlderVolume != nil {
+		older, err := l.OlderVolume()
+		if err != nil {
+			return err
+		}
+		volume = append(older, volume...)
+	}
+	if err := seriesFile("volume", l.Item.Slug, volume, volumeCaveat(&l.Detail.Assessment.Traction), put); err != nil {
 		return err
 	}
 	return seriesFile("buyers", l.Item.Slug, l.Buyers, buyersCaveat(&l.Detail.Assessment.Traction), put)

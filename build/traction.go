@@ -78,14 +78,14 @@ type tractions struct {
 	earnings []earning
 	takings  map[int64]*postgres.ServiceTakings
 	sharing  map[string][]int // services by the recipients that they share
-	dates    map[int]string   // of days
+	dates    dayNames
 	now      time.Time
 }
 
 func newTractions(f *postgres.Facts, now time.Time) *tractions {
 	t := &tractions{
 		services: f.Services, chains: map[string]postgres.ChainFacts{}, measured: measuredNetworks(f.Chains), takings: map[int64]*postgres.ServiceTakings{},
-		sharing: map[string][]int{}, dates: map[int]string{}, now: now,
+		sharing: map[string][]int{}, dates: newDayNames(now), now: now,
 	}
 	for _, c := range f.Chains {
 		t.chains[c.Network] = c
@@ -265,27 +265,18 @@ func hundredths(share float64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(int(share*1000))/10), ".0")
 }
 
-// date names a day; it is named once for all services.
-func (t *tractions) date(day int) string {
-	name, known := t.dates[day]
-	if !known {
-		name = time.Unix(int64(day)*24*60*60, 0).UTC().Format(time.DateOnly)
-		t.dates[day] = name
-	}
-	return name
-}
-
-// series are a point for each UTC day with a settlement, oldest first: all days of volume, site.BuyersDays of buyers. Both
-// are empty unless the service is measured.
-func (t *tractions) series(i int) ([]site.VolumePoint, []site.BuyersPoint) {
-	points := []site.BuyersPoint{}
+// series are a point for each UTC day with a settlement, oldest first: site.SeriesDays of volume, what makes the points of
+// all days before them, and site.BuyersDays of buyers. All are empty unless the service is measured.
+func (t *tractions) series(i int) (volume []site.VolumePoint, older func() ([]site.VolumePoint, error), buyers []site.BuyersPoint) {
+	buyers = []site.BuyersPoint{}
 	if status, _, _ := t.status(i); status != site.TractionMeasured {
-		return []site.VolumePoint{}, points
+		return []site.VolumePoint{}, nil, buyers
 	}
 	if of := t.takings[t.services[i].ID]; of != nil {
 		for _, d := range of.BuyerDays {
-			points = append(points, site.BuyersPoint{Date: d.Day.UTC().Format(time.DateOnly), UniqueBuyers: d.Buyers})
+			buyers = append(buyers, site.BuyersPoint{Date: d.Day.UTC().Format(time.DateOnly), UniqueBuyers: d.Buyers})
 		}
 	}
-	return t.earnings[i].volume(t.date), points
+	volume, older = t.earnings[i].volume(dayNumber(t.now)+1-site.SeriesDays, t.dates)
+	return volume, older, buyers
 }

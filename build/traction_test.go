@@ -275,7 +275,7 @@ func BenchmarkTractions(b *testing.B) {
 		total := &big.Int{}
 		for i := range f.Services {
 			judged := t.traction(i)
-			volume, _ := t.series(i)
+			volume, _, _ := t.series(i)
 			total.Add(total, big.NewInt(int64(len(volume)+judged.SharedWith)))
 		}
 		if total.Sign() == 0 {

@@ -36,8 +36,11 @@ type Listing struct {
 	Prices     []PricePoint // v1/services/{slug}/price…, all history, oldest first
 	Scores     []ScorePoint // v1/services/{slug}/scores…
 
-	Volume []VolumePoint // v1/services/{slug}/volume…, all history, oldest first; days without a settlement are left out
+	Volume []VolumePoint // v1/services/{slug}/volume…, SeriesDays, oldest first; days without a settlement are left out
 	Buyers []BuyersPoint // v1/services/{slug}/buyers…, BuyersDays
+
+	// OlderVolume makes the days of that file before Volume, as many as history has; nil without any.
+	OlderVolume func() ([]VolumePoint, error)
 }
 
 // Log is the part of a log that lies in the snapshot: its index and the blocks that no pack holds.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/jackc/pgx/v5"
 	"pgregory.net/rapid"
 
@@ -136,7 +137,7 @@ func empty(ctx context.Context, t fataler, dsn string) {
 	}
 	defer conn.Close(ctx)
 	for _, table := range []string{"settlers", "flows", "facilitators", "range_seen", "range_senders", "ranges", "scan_settlers", "scans", "walks", "chains", "accounts", "seen_days", "sender_days",
-		"settlements", "flow_totals", "flow_hours", "flow_days", "flow_payers", "payee_days", "payer_days", "amount_days"} {
+		"settlements", "flow_totals", "flow_hours", "flow_days", "flow_payers", "payee_days", "payee_totals", "payee_packs", "payer_days", "amount_days"} {
 		if _, err := conn.Exec(ctx, `DELETE FROM `+table); err != nil {
 			t.Fatal(err)
 		}
@@ -266,6 +267,7 @@ var tables = []struct{ name, sql string }{
 	{"flow_days", `SELECT facilitator_id, network, token, day, settlements, amount, self_settlements, self_amount, last_at FROM flow_days` + ofFlow},
 	{"flow_payers", `SELECT facilitator_id, network, token, address, last_day FROM flow_payers` + ofFlow + ` JOIN accounts p ON p.id = payer_id`},
 	{"payee_days", `SELECT facilitator_id, network, token, address, day, settlements, amount, first_at, last_at FROM payee_days` + ofFlow + ` JOIN accounts p ON p.id = payee_id`},
+	{"payee_totals", `SELECT facilitator_id, network, token, address, settlements, amount, first_at, last_at FROM payee_totals` + ofFlow + ` JOIN accounts p ON p.id = payee_id`},
 	{"payer_days", `SELECT facilitator_id, network, token, p.address, q.address, day, settlements, amount FROM payer_days` + ofFlow + ` JOIN accounts p ON p.id = payer_id JOIN accounts q ON q.id = payee_id`},
 	{"amount_days", `SELECT facilitator_id, network, token, address, day, amount, settlements FROM amount_days` + ofFlow + ` JOIN accounts p ON p.id = payee_id`},
 	{"seen_days", `SELECT token, day, authorizations, attributed FROM seen_days`},
@@ -296,6 +298,47 @@ func dump(ctx context.Context, t fataler, dsn string) map[string][]string {
 	return out
 }
 
+// takings reads what every payee took, unfolded, at a time at which so many days of the chain are before the window, and
+// packs them.
+func (m *indexModel) takings(ctx context.Context, t fataler, old int) []postgres.PayeeFacts {
+	t.Helper()
+	var recipients []postgres.Recipient
+	for i := range 6 {
+		recipients = append(recipients, postgres.Recipient{ServiceID: int64(i), Network: base, Address: fmt.Sprintf("0xa%d", i)})
+	}
+	var flows []postgres.CountedFlow
+	for _, facilitator := range []string{"acme", "bolt"} {
+		for _, token := range []string{"usdc", "eurc"} {
+			flows = append(flows, postgres.CountedFlow{Facilitator: facilitator, Network: base, Token: token, Unit: "0.000001"})
+		}
+	}
+	var takings *postgres.Takings
+	if err := m.db.Read(ctx, func(r *postgres.Reader) (err error) {
+		takings, err = r.Takings(ctx, blockTime(0).AddDate(0, 0, 89+old), recipients, flows)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.db.Pack(ctx, takings); err != nil {
+		t.Fatal(err)
+	}
+	return unfolded(t, takings)
+}
+
+// unfolded are payees with all their days.
+func unfolded(t fataler, takings *postgres.Takings) []postgres.PayeeFacts {
+	t.Helper()
+	list := slices.Clone(takings.Payees)
+	for i := range list {
+		past, err := list[i].Past()
+		if err != nil {
+			t.Fatal(err)
+		}
+		list[i].Days = append(past, list[i].Days...)
+	}
+	return list
+}
+
 // Whatever happens to a chain and to the lists of settlers while it is indexed, by one writer or two, in whatever
 // portions: in the end the tables are, row by row, those of an index made afresh of the chain as it is.
 func TestIndexEqualsFreshIndex(t *testing.T) {
@@ -310,7 +353,7 @@ func TestIndexEqualsFreshIndex(t *testing.T) {
 		settlers := map[string]postgres.Settler{}
 		owner := func(address string) string { return []string{"acme", "bolt"}[int(address[3]-'0')%2] }
 		for range rapid.IntRange(5, 40).Draw(t, "events") {
-			switch rapid.SampledFrom([]string{"grow", "reorganise", "settler", "leaves", "commit", "commit", "commit", "commit", "commit"}).Draw(t, "event") {
+			switch rapid.SampledFrom([]string{"grow", "reorganise", "settler", "leaves", "pack", "commit", "commit", "commit", "commit", "commit"}).Draw(t, "event") {
 			case "grow":
 				chain.grow(rapid.IntRange(1, 20).Draw(t, "blocks"))
 			case "reorganise":
@@ -331,6 +374,8 @@ func TestIndexEqualsFreshIndex(t *testing.T) {
 						m.list(ctx, t, owner(address), s, false)
 					}
 				}
+			case "pack":
+				m.takings(ctx, t, rapid.IntRange(0, 100).Draw(t, "old"))
 			case "commit":
 				m.open(ctx, t)
 				m.compare(ctx, t)
@@ -353,16 +398,23 @@ func TestIndexEqualsFreshIndex(t *testing.T) {
 		if diff := gocmp.Diff(dump(ctx, t, freshDSN), got); diff != "" {
 			t.Fatalf("not as a fresh index (-fresh +got):\n%s", diff)
 		}
-		var want int
+		old := rapid.IntRange(0, 100).Draw(t, "old")
+		want := fresh.takings(ctx, t, old)
+		for range 2 { // of what is packed already, and of all
+			if diff := gocmp.Diff(want, m.takings(ctx, t, old), cmpopts.IgnoreUnexported(postgres.PayeeFacts{})); diff != "" {
+				t.Fatalf("not what is read from a fresh index (-fresh +got):\n%s", diff)
+			}
+		}
+		count := 0
 		for _, b := range chain.blocks {
 			for _, x := range b.transfers {
 				if s, listed := settlers[x.Settler]; listed && (s.Since == nil || !x.Time.Before(*s.Since)) {
-					want++
+					count++
 				}
 			}
 		}
-		if n := len(got["settlements"]); n != want {
-			t.Fatalf("%d settlements, counted by hand %d", n, want)
+		if n := len(got["settlements"]); n != count {
+			t.Fatalf("%d settlements, counted by hand %d", n, count)
 		}
 	})
 }

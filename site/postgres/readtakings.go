@@ -3,7 +3,6 @@ package postgres
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"time"
@@ -21,7 +20,7 @@ const (
 )
 
 // Takings reads what the counted flows settled to recipients, and how much of them all is no trade between two. Its cost
-// is that of the windows, not of history; only a payee's series is as long as its days.
+// is that of the windows, not of history: days before them come packed, see Pack.
 func (r *Reader) Takings(ctx context.Context, now time.Time, recipients []Recipient, flows []CountedFlow) (*Takings, error) {
 	t := takingsReader{Reader: r, today: now.UTC().Truncate(24 * time.Hour), services: map[int64]*ServiceTakings{}, named: map[uint64][]string{}}
 	t.month = t.today.AddDate(0, 0, 1-site.WindowDays["30d"])
@@ -62,9 +61,9 @@ type takingsReader struct {
 }
 
 type numberedFlow struct {
-	facilitator string
-	network     int16
-	unit        money
+	facilitator    string
+	chain, network int16 // as the database numbers it, and by its place among those that count
+	unit           money
 }
 
 // place is a payee on a network.
@@ -85,7 +84,7 @@ func (t *takingsReader) numberFlows(ctx context.Context, counted []CountedFlow) 
 	if len(t.networks) > maxNetworks {
 		return fmt.Errorf("flows of %d networks, more than %d", len(t.networks), maxNetworks)
 	}
-	rows, err := t.tx.Query(ctx, `SELECT f.id, f.facilitator_id, c.network, f.token FROM flows f JOIN chains c ON c.id = f.chain_id ORDER BY f.id`)
+	rows, err := t.tx.Query(ctx, `SELECT f.id, f.facilitator_id, c.id, c.network, f.token FROM flows f JOIN chains c ON c.id = f.chain_id ORDER BY f.id`)
 	if err != nil {
 		return err
 	}
@@ -93,8 +92,9 @@ func (t *takingsReader) numberFlows(ctx context.Context, counted []CountedFlow) 
 	var ids []int32
 	var texts []string
 	var id int32
+	var chain int16
 	var n name
-	_, err = pgx.ForEachRow(rows, []any{&id, &n.facilitator, &n.network, &n.token}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&id, &n.facilitator, &chain, &n.network, &n.token}, func() error {
 		text, counts := units[n]
 		if !counts {
 			return nil
@@ -104,7 +104,7 @@ func (t *takingsReader) numberFlows(ctx context.Context, counted []CountedFlow) 
 			return fmt.Errorf("unit %.80q of %s is no decimal", text, n.token)
 		}
 		network, _ := slices.BinarySearch(t.networks, n.network)
-		t.flows[id] = numberedFlow{n.facilitator, int16(network), unit}
+		t.flows[id] = numberedFlow{n.facilitator, chain, int16(network), unit}
 		ids, texts = append(ids, id), append(texts, text)
 		return nil
 	})
@@ -144,53 +144,46 @@ func (t *takingsReader) numberRecipients(ctx context.Context, recipients []Recip
 	return nil
 }
 
-// readPayees reads the days of each payee. They are the one thing that is as long as history: a flow's days come in one
-// value, a record of fixed width each, since rows cost more than what they hold.
+// payeeSums collects what a payee's flows settle to it.
+type payeeSums struct {
+	place
+	flows []*payeeFlowSums
+}
+
+// payeeFlowSums is what one flow settles to a payee. Days of the window are apart from those before it, of which some are
+// packed; what is dated after today is not there yet.
+type payeeFlowSums struct {
+	numberedFlow
+	total       sum
+	first, last time.Time
+	through     int32 // of packed, noDay without
+	packed      []byte
+	loose, days []payeeDay
+	later       sum
+}
+
+// readPayees reads what each payee took: its total, and day by day the window. Days before the window come packed; a build
+// looks into them where it writes them.
 func (t *takingsReader) readPayees(ctx context.Context) error {
-	ids := make([]int64, 0, len(t.shares))
-	for p := range t.shares {
-		ids = append(ids, p.payee)
-	}
-	slices.Sort(ids)
-	rows, err := t.tx.Query(ctx, `
-		SELECT payee_id, flow_id, min(first_at), string_agg(
-			int4send(day - date '1970-01-01') || int8send(settlements) || int8send(CASE WHEN amount <= `+maxWord+` THEN amount::bigint ELSE -1 END) || timestamptz_send(last_at), '')
-		FROM payee_days WHERE payee_id = ANY($1) AND flow_id = ANY($2) AND day <= $3 GROUP BY payee_id, flow_id`,
-		slices.Compact(ids), t.flowArgs[0], t.today)
-	if err != nil {
-		return err
-	}
-	all := map[place]*payeeSums{}
-	var wide []payeeFlow
-	var id payeeFlow
-	var first time.Time
-	var records []byte
-	_, err = pgx.ForEachRow(rows, []any{&id.payee, &id.flow, &first, &records}, func() error {
-		f := t.flows[id.flow]
-		at := place{id.payee, f.network}
-		if t.shares[at] == nil {
-			return nil
-		}
-		p := all[at]
-		if p == nil {
-			p = &payeeSums{facts: PayeeFacts{Network: t.networks[at.network], Address: t.addresses[at.payee], FirstAt: first}}
-			all[at] = p
-		}
-		large, err := p.add(id.flow, f, first, records)
-		if large {
-			wide = append(wide, id)
-		}
-		return err
-	})
+	payees, flows, err := t.readPayeeTotals(ctx)
 	if err == nil {
-		err = t.readWide(ctx, wide, all)
+		err = t.readLooseDays(ctx, flows)
+	}
+	if err == nil {
+		err = t.readWindow(ctx, flows)
 	}
 	if err != nil {
 		return err
 	}
-	t.takings.Payees = make([]PayeeFacts, 0, len(all))
-	for _, p := range all {
-		t.takings.Payees = append(t.takings.Payees, p.finish())
+	t.takings.Payees = make([]PayeeFacts, 0, len(payees))
+	for _, p := range payees {
+		f, some, err := t.finish(p)
+		if err != nil {
+			return err
+		}
+		if some {
+			t.takings.Payees = append(t.takings.Payees, f)
+		}
 	}
 	slices.SortFunc(t.takings.Payees, func(a, b PayeeFacts) int {
 		return cmp.Or(cmp.Compare(a.Network, b.Network), cmp.Compare(a.Address, b.Address))
@@ -198,119 +191,155 @@ func (t *takingsReader) readPayees(ctx context.Context) error {
 	return nil
 }
 
-// maxWord is the largest amount that comes as a word.
-const maxWord = `9223372036854775807`
-
-// payeeFlow is what one flow settles to a payee.
-type payeeFlow struct {
-	payee int64
-	flow  int32
-}
-
-// readWide reads the days' sums that no word holds. They are few: a token would need eighteen decimals.
-func (t *takingsReader) readWide(ctx context.Context, of []payeeFlow, all map[place]*payeeSums) error {
-	for _, id := range of {
-		rows, err := t.tx.Query(ctx, `
-			SELECT day - date '1970-01-01', amount::text FROM payee_days WHERE payee_id = $1 AND flow_id = $2 AND day <= $3 AND amount > `+maxWord, id.payee, id.flow, t.today)
-		if err != nil {
-			return err
-		}
+func (t *takingsReader) readPayeeTotals(ctx context.Context) (map[place]*payeeSums, map[payeeFlow]*payeeFlowSums, error) {
+	ids := make([]int64, 0, len(t.shares))
+	for p := range t.shares {
+		ids = append(ids, p.payee)
+	}
+	slices.Sort(ids)
+	rows, err := t.tx.Query(ctx, `
+		SELECT t.payee_id, t.flow_id, t.settlements, t.amount::text, t.first_at, t.last_at, coalesce(p.through - date '1970-01-01', $3), p.days
+		FROM payee_totals t LEFT JOIN payee_packs p USING (payee_id, flow_id) WHERE t.payee_id = ANY($1) AND t.flow_id = ANY($2)`,
+		slices.Compact(ids), t.flowArgs[0], noDay)
+	if err != nil {
+		return nil, nil, err
+	}
+	payees, flows := make(map[place]*payeeSums, len(t.shares)), make(map[payeeFlow]*payeeFlowSums, len(t.shares))
+	var id payeeFlow
+	var text string
+	var s payeeFlowSums
+	_, err = pgx.ForEachRow(rows, []any{&id.payee, &id.flow, &s.total.n, &text, &s.first, &s.last, &s.through, &s.packed}, func() error {
 		f := t.flows[id.flow]
-		p := all[place{id.payee, f.network}]
-		var day int32
-		var text string
-		_, err = pgx.ForEachRow(rows, []any{&day, &text}, func() error {
-			a, ok := parseAmount(text)
-			i := slices.IndexFunc(p.days, func(s daySum) bool { return s.day == day && s.flow == id.flow })
-			if !ok || i < 0 {
-				return fmt.Errorf("sum %.80q of a day is not to be placed", text)
-			}
-			p.days[i].value = f.unit.times(a)
+		at := place{id.payee, f.network}
+		if t.shares[at] == nil {
 			return nil
-		})
-		if err != nil {
-			return err
 		}
-	}
-	return nil
-}
-
-// payeeSums collects a payee's flows.
-type payeeSums struct {
-	facts PayeeFacts
-	days  []daySum
-}
-
-type daySum struct {
-	day, flow   int32
-	facilitator string
-	n           int64
-	value       money
-	last        time.Time
-}
-
-const recordSize = 4 + 8 + 8 + 8
-
-// epoch is where the database's times begin.
-var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
-
-// add takes a flow's days, and says whether some sum of theirs is too large for a record.
-func (p *payeeSums) add(flow int32, f numberedFlow, first time.Time, records []byte) (large bool, err error) {
-	if len(records)%recordSize != 0 {
-		return false, fmt.Errorf("%d bytes are no records of days", len(records))
-	}
-	if first.Before(p.facts.FirstAt) {
-		p.facts.FirstAt = first
-	}
-	p.days = slices.Grow(p.days, len(records)/recordSize)
-	for r := range slices.Chunk(records, recordSize) {
-		s := daySum{
-			day: int32(binary.BigEndian.Uint32(r)), flow: flow, facilitator: f.facilitator, n: int64(binary.BigEndian.Uint64(r[4:])),
-			last: epoch.Add(time.Duration(binary.BigEndian.Uint64(r[20:])) * time.Microsecond),
+		var ok bool
+		if s.total.amount, ok = parseAmount(text); !ok {
+			return fmt.Errorf("total %.80q is no integer", text)
 		}
-		if units := int64(binary.BigEndian.Uint64(r[12:])); units >= 0 {
-			s.value = f.unit.times(amount{small: uint64(units)})
-		} else {
-			large = true
+		one := s
+		one.numberedFlow = f
+		flows[id] = &one
+		if payees[at] == nil {
+			payees[at] = &payeeSums{place: at}
 		}
-		if s.last.After(p.facts.LastAt) {
-			p.facts.LastAt = s.last
-		}
-		p.days = append(p.days, s)
-	}
-	return large, nil
-}
-
-// merge sums what came through one facilitator on one day in several tokens.
-func (p *payeeSums) merge() {
-	slices.SortStableFunc(p.days, func(a, b daySum) int {
-		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.facilitator, b.facilitator))
+		payees[at].flows = append(payees[at].flows, &one)
+		return nil
 	})
-	merged := p.days[:0]
-	for _, s := range p.days {
-		n := len(merged) - 1
-		if n < 0 || merged[n].day != s.day || merged[n].facilitator != s.facilitator {
-			merged = append(merged, s)
+	return payees, flows, err
+}
+
+// readLooseDays reads what ought to be packed by now and is not, and remembers whose it is.
+func (t *takingsReader) readLooseDays(ctx context.Context, flows map[payeeFlow]*payeeFlowSums) error {
+	t.takings.closed = closed(dayNumber(t.today))
+	for id, f := range flows {
+		if f.through < t.takings.closed && dayNumber(f.first) <= t.takings.closed {
+			t.takings.loose = append(t.takings.loose, looseDays{f.chain, id})
+		}
+	}
+	if len(t.takings.loose) == 0 {
+		return nil
+	}
+	slices.SortFunc(t.takings.loose, compareLoose)
+	of, after := make([]payeeFlow, len(t.takings.loose)), make([]int32, len(t.takings.loose))
+	for i, l := range t.takings.loose {
+		of[i], after[i] = l.payeeFlow, flows[l.payeeFlow].through
+	}
+	return readDaysOf(ctx, t.tx, of, after, t.takings.closed, func(id payeeFlow, d payeeDay) error {
+		flows[id].loose = append(flows[id].loose, d)
+		return nil
+	})
+}
+
+// readWindow reads the days of all payees that no pack has to hold, in one scan of what is newest.
+func (t *takingsReader) readWindow(ctx context.Context, flows map[payeeFlow]*payeeFlowSums) error {
+	rows, err := t.tx.Query(ctx, `SELECT `+payeeDayColumns+` FROM payee_days d WHERE d.day > $1 AND d.flow_id = ANY($2)`,
+		dayTime(t.takings.closed), t.flowArgs[0])
+	if err != nil {
+		return err
+	}
+	today := dayNumber(t.today)
+	return eachPayeeDay(rows, func(id payeeFlow, d payeeDay) error {
+		f := flows[id]
+		switch {
+		case f == nil:
+		case d.day > today:
+			f.later = sum{f.later.n + d.n, f.later.amount.plus(d.amount)}
+		case d.day >= window(today):
+			f.days = append(f.days, d)
+		case d.day > f.through:
+			f.loose = append(f.loose, d)
+		}
+		return nil
+	})
+}
+
+// before sums what came before the window.
+func (f *payeeFlowSums) before() sum {
+	s := sum{f.total.n - f.later.n, f.total.amount.minus(f.later.amount)}
+	for _, d := range f.days {
+		s = sum{s.n - d.n, s.amount.minus(d.amount)}
+	}
+	return s
+}
+
+// finish tells what a payee took, if there is anything yet.
+func (t *takingsReader) finish(p *payeeSums) (facts PayeeFacts, some bool, err error) {
+	facts = PayeeFacts{Network: t.networks[p.network], Address: t.addresses[p.payee]}
+	var days []daySum
+	var before money
+	var last time.Time
+	later := false
+	for _, f := range p.flows {
+		old := f.before()
+		if old.n > 0 {
+			facts.past = append(facts.past, pastDays{f.facilitator, f.unit, window(dayNumber(t.today)), f.packed, f.loose})
+			facts.Before.Settlements += old.n
+			before = before.plus(f.unit.times(old.amount))
+		}
+		if old.n == 0 && len(f.days) == 0 {
 			continue
 		}
-		merged[n].n += s.n
-		merged[n].value = merged[n].value.plus(s.value)
-		if s.last.After(merged[n].last) {
-			merged[n].last = s.last
+		if facts.FirstAt.IsZero() || f.first.Before(facts.FirstAt) {
+			facts.FirstAt = f.first
+		}
+		if f.last.After(last) {
+			last = f.last
+		}
+		later = later || f.later.n > 0
+		days = addDays(days, f.facilitator, f.unit, f.days)
+	}
+	facts.Before.USD = before.String()
+	if facts.Before.Settlements > 0 && (later && len(days) == 0 || t.ends(p.place, days, last)) {
+		for i := range facts.past {
+			if days, err = facts.past[i].unfold(days); err != nil {
+				return facts, false, err
+			}
+		}
+		facts.Before, facts.past = TakingSum{USD: "0"}, nil
+	}
+	facts.Days = takingDays(days)
+	facts.LastAt = last
+	if later {
+		facts.LastAt = time.Time{}
+	}
+	for i := range facts.Days {
+		if later && facts.Days[i].LastAt.After(facts.LastAt) {
+			facts.LastAt = facts.Days[i].LastAt
 		}
 	}
-	p.days = merged
+	return facts, facts.Before.Settlements+int64(len(facts.Days)) > 0, nil
 }
 
-func (p *payeeSums) finish() PayeeFacts {
-	p.merge()
-	f := p.facts
-	f.Days = make([]TakingDay, len(p.days))
-	for i, s := range p.days {
-		f.Days[i] = TakingDay{dayTime(s.day), s.facilitator, s.n, s.value.String(), s.last}
+// ends says whether the recipient stopped being somebody's before the days of the window, or, without any, before its last
+// settlement: then what came before them is not one sum.
+func (t *takingsReader) ends(at place, days []daySum, last time.Time) bool {
+	first := dayNumber(last)
+	for _, d := range days {
+		first = min(first, d.day)
 	}
-	p.days = nil
-	return f
+	return slices.ContainsFunc(t.shares[at], func(s share) bool { return s.until < first })
 }
 
 const countedFlows = `

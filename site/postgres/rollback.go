@@ -54,10 +54,12 @@ func rollBack(ctx context.Context, tx pgx.Tx, chain int16, ancestor int64) (remo
 		step{"mend payers", mendPayers, nil},
 		step{"mend times", mendTimes, []any{chain}},
 		step{"mend totals", mendTotals, nil},
+		step{"mend payees' totals", mendPayees, nil},
+		step{"drop packed days", `WITH u AS MATERIALIZED (SELECT payee_id AS payee, flow_id AS flow, min(day) AS day FROM leaving GROUP BY 1, 2)` + dropPacks, nil},
 		step{"subtract from seen_days", subtractSeen, []any{chain}},
 		step{"tidy seen_days", `DELETE FROM seen_days WHERE chain_id = $1 AND authorizations = 0 AND attributed = 0`, []any{chain}},
 		step{"subtract from sender_days", subtractSenders, []any{chain}},
-		step{"tidy sender_days", `DELETE FROM sender_days WHERE chain_id = $1 AND payments = 0`, []any{chain}},
+		step{"tidy sender_days", `DELETE FROM sender_days WHERE chain_id = $1 AND payments <= 0`, []any{chain}},
 		step{"move scans back", moveBack, []any{chain, ancestor}},
 		step{"end fills where the head begins", endFills, []any{chain}},
 		step{"forget ranges", `DELETE FROM ranges r USING leaving_ranges l WHERE r.id = l.id`, nil},
@@ -110,6 +112,7 @@ var summedTables = []summed{
 	{"flow_hours", []string{"hour", "flow_id"}, [][2]string{{"amount", "amount"}}},
 	{"flow_days", []string{"flow_id", "day"}, [][2]string{{"amount", "amount"}, {"self_settlements", "self"}, {"self_amount", "self_amount"}}},
 	{"payee_days", []string{"payee_id", "flow_id", "day"}, [][2]string{{"amount", "amount"}}},
+	{"payee_totals", []string{"payee_id", "flow_id"}, [][2]string{{"amount", "amount"}}},
 	{"payer_days", []string{"day", "payee_id", "payer_id", "flow_id"}, [][2]string{{"amount", "amount"}}},
 	{"amount_days", []string{"day", "payee_id", "flow_id", "amount"}, nil},
 }
@@ -173,6 +176,15 @@ const mendTotals = `
 	UPDATE flow_totals t SET first_day = (SELECT min(d.day) FROM flow_days d WHERE d.flow_id = t.flow_id),
 		last_at = (SELECT d.last_at FROM flow_days d WHERE d.flow_id = t.flow_id ORDER BY d.day DESC LIMIT 1)
 	WHERE t.flow_id IN (SELECT flow_id FROM leaving)`
+
+// A payee's first and last days come by their key.
+const mendPayees = `
+	UPDATE payee_totals t SET first_at = r.first_at, last_at = r.last_at FROM (
+		SELECT payee_id, flow_id,
+			(SELECT d.first_at FROM payee_days d WHERE d.payee_id = l.payee_id AND d.flow_id = l.flow_id ORDER BY d.day LIMIT 1) AS first_at,
+			(SELECT d.last_at FROM payee_days d WHERE d.payee_id = l.payee_id AND d.flow_id = l.flow_id ORDER BY d.day DESC LIMIT 1) AS last_at
+		FROM (SELECT DISTINCT payee_id, flow_id FROM leaving) l
+	) r WHERE t.payee_id = r.payee_id AND t.flow_id = r.flow_id`
 
 const subtractSeen = `
 	UPDATE seen_days t SET authorizations = t.authorizations - g.authorizations, attributed = t.attributed - g.attributed FROM (

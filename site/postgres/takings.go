@@ -1,6 +1,11 @@
 package postgres
 
-import "time"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
 
 // Recipient is an address that a service was asked to be paid to.
 type Recipient struct {
@@ -20,13 +25,25 @@ type Takings struct {
 	Payees   []PayeeFacts     // of the recipients that were given, by network and address, those with a settlement
 	Services []ServiceTakings // by id, those with a settlement in the last 90 days
 	Whole    FlowQuality
+
+	loose  []looseDays // what Pack has to do
+	closed int32       // up to this day
 }
 
 // PayeeFacts is what one address received.
 type PayeeFacts struct {
 	Network, Address string
-	Days             []TakingDay // all, oldest first, then by facilitator
 	FirstAt, LastAt  time.Time
+	Days             []TakingDay // the last 90 days, oldest first, then by facilitator; all days where a service's Until is before them
+	Before           TakingSum   // of all days before Days
+
+	past []pastDays
+}
+
+// TakingSum sums days.
+type TakingSum struct {
+	Settlements int64
+	USD         string
 }
 
 // TakingDay sums what came through one facilitator on a UTC day.
@@ -36,6 +53,80 @@ type TakingDay struct {
 	Settlements int64
 	USD         string
 	LastAt      time.Time
+}
+
+// Past unfolds the days before Days, oldest first, then by facilitator.
+func (p *PayeeFacts) Past() ([]TakingDay, error) {
+	var days []daySum
+	var err error
+	for i := range p.past {
+		if days, err = p.past[i].unfold(days); err != nil {
+			return nil, fmt.Errorf("unfold what %s on %s took: %w", p.Address, p.Network, err)
+		}
+	}
+	return takingDays(days), nil
+}
+
+// pastDays is what one flow settled to a payee before the window, for the most part packed.
+type pastDays struct {
+	facilitator string
+	unit        money
+	window      int32
+	packed      []byte
+	loose       []payeeDay
+}
+
+// unfold adds the days to a list.
+func (p *pastDays) unfold(to []daySum) ([]daySum, error) {
+	days, err := unpack(p.packed, make([]payeeDay, 0, len(p.packed)/8+len(p.loose)))
+	if err != nil {
+		return nil, err
+	}
+	days = slices.DeleteFunc(append(days, p.loose...), func(d payeeDay) bool { return d.day >= p.window }) // an earlier moment's window holds packed days
+	return addDays(to, p.facilitator, p.unit, days), nil
+}
+
+// daySum is what came through one facilitator on a day, in one token or in several.
+type daySum struct {
+	day         int32
+	facilitator string
+	n           int64
+	value       money
+	last        int64
+}
+
+func addDays(to []daySum, facilitator string, unit money, days []payeeDay) []daySum {
+	to = slices.Grow(to, len(days))
+	for _, d := range days {
+		to = append(to, daySum{d.day, facilitator, d.n, unit.times(d.amount), d.last})
+	}
+	return to
+}
+
+// takingDays sorts a list, and sums what came through one facilitator on one day in several tokens.
+func takingDays(days []daySum) []TakingDay {
+	compare := func(a, b daySum) int {
+		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.facilitator, b.facilitator))
+	}
+	if !slices.IsSortedFunc(days, compare) {
+		slices.SortFunc(days, compare)
+	}
+	merged := days[:0]
+	for _, d := range days {
+		n := len(merged) - 1
+		if n < 0 || compare(merged[n], d) != 0 {
+			merged = append(merged, d)
+			continue
+		}
+		merged[n].n += d.n
+		merged[n].value = merged[n].value.plus(d.value)
+		merged[n].last = max(merged[n].last, d.last)
+	}
+	out := make([]TakingDay, len(merged))
+	for i, d := range merged {
+		out[i] = TakingDay{dayTime(d.day), d.facilitator, d.n, d.value.String(), time.UnixMicro(d.last).UTC()}
+	}
+	return out
 }
 
 // ServiceTakings is who paid a service, over all its recipients and networks. A buyer is an address, on whatever network.

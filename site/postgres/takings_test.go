@@ -11,6 +11,8 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/jackc/pgx/v5"
 
 	"tollbook/site/postgres"
 )
@@ -80,18 +82,91 @@ func TestTakings(t *testing.T) {
 			}
 		}
 	}
-	var got *postgres.Takings
-	if err := db.Read(t.Context(), func(r *postgres.Reader) (err error) {
-		got, err = r.Takings(t.Context(), start, recipients, flows)
-		return err
-	}); err != nil {
+	for _, how := range []string{"before days are packed", "from packs"} {
+		var got *postgres.Takings
+		if err := db.Read(t.Context(), func(r *postgres.Reader) (err error) {
+			got, err = r.Takings(t.Context(), start, recipients, flows)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Pack(t.Context(), got); err != nil {
+			t.Fatal(err)
+		}
+		checkBefore(t, got.Payees)
+		got.Payees = unfolded(t, got)
+		for i := range got.Payees {
+			got.Payees[i].Before = postgres.TakingSum{}
+		}
+		if diff := gocmp.Diff(naiveTakings(list, recipients, units), got, cmpopts.IgnoreUnexported(postgres.Takings{}, postgres.PayeeFacts{})); diff != "" {
+			t.Errorf("takings %s (-want +got):\n%s", how, diff)
+		}
+		if got.Whole.SinglePayerSettlements30d == 0 || got.Whole.SelfSettlements30d == 0 {
+			t.Errorf("nothing to find: %+v", got.Whole)
+		}
+	}
+}
+
+// checkBefore holds what came before the window to its days. Where a service stopped being paid before it, days are all
+// there.
+func checkBefore(t *testing.T, payees []postgres.PayeeFacts) {
+	t.Helper()
+	window := start.Truncate(24*time.Hour).AddDate(0, 0, -89)
+	for i := range payees {
+		p := &payees[i]
+		past, err := p.Past()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var n int64
+		sum := new(big.Rat)
+		for _, d := range past {
+			usd, _ := new(big.Rat).SetString(d.USD)
+			n, sum = n+d.Settlements, sum.Add(sum, usd)
+		}
+		if diff := gocmp.Diff(postgres.TakingSum{Settlements: n, USD: decimal(sum)}, p.Before); diff != "" {
+			t.Errorf("%s on %s before the window (-want +got):\n%s", p.Address, p.Network, diff)
+		}
+		ended := p.Network == base && p.Address == "0xa1003"
+		if ended != (n == 0) || ended != p.Days[0].Day.Before(window) {
+			t.Errorf("%s on %s: %d settlements before the days that begin on %s", p.Address, p.Network, n, p.Days[0].Day)
+		}
+	}
+}
+
+// Packed days are read where they are shown, and what is damaged is said.
+func TestDamagedPack(t *testing.T) {
+	t.Parallel()
+	dsn := template.Database(t)
+	m := newIndexModel(t.Context(), t, dsn, &chainModel{seed: 1})
+	defer m.db.Close()
+	m.chain.grow(200)
+	m.list(t.Context(), t, "acme", postgres.Settler{Network: base, Address: "0xs0", Tokens: []string{"usdc"}}, true)
+	m.finish(t.Context(), t, 1)
+	m.takings(t.Context(), t, 100)
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := gocmp.Diff(naiveTakings(list, recipients, units), got); diff != "" {
-		t.Errorf("takings (-want +got):\n%s", diff)
-	}
-	if got.Whole.SinglePayerSettlements30d == 0 || got.Whole.SelfSettlements30d == 0 {
-		t.Errorf("nothing to find: %+v", got.Whole)
+	defer conn.Close(t.Context())
+	for _, days := range []string{`substring(days FOR length(days) - 1)`, `'\x01'`, `'\x0101ffffffffffffffffff01'`, `days || '\xff'`} {
+		tag, err := conn.Exec(t.Context(), `UPDATE payee_packs SET days = `+days)
+		if err != nil || tag.RowsAffected() == 0 {
+			t.Fatalf("%d packs, error %v", tag.RowsAffected(), err)
+		}
+		err = m.db.Read(t.Context(), func(r *postgres.Reader) error {
+			takings, err := r.Takings(t.Context(), blockTime(200).AddDate(0, 0, 200), []postgres.Recipient{{ServiceID: 1, Network: base, Address: "0xa1"}},
+				[]postgres.CountedFlow{{Facilitator: "acme", Network: base, Token: "usdc", Unit: "0.000001"}})
+			if err != nil {
+				t.Errorf("read: %v", err)
+				return nil
+			}
+			_, err = takings.Payees[0].Past()
+			return err
+		})
+		if err == nil || !strings.Contains(err.Error(), "damaged") {
+			t.Errorf("of %s: error %v", days, err)
+		}
 	}
 }
 

@@ -226,11 +226,18 @@ func (t *tally) queuePayees(b *pgx.Batch) {
 		c.firsts, c.lasts = append(c.firsts, s.first), append(c.lasts, s.last)
 	}
 	b.Queue(`
-		INSERT INTO payee_days AS old (payee_id, flow_id, day, settlements, amount, first_at, last_at)
-		SELECT payee, flow, date '1970-01-01' + day, n, amount, first, last
-		FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::bigint[], $5::text[]::numeric[], $6::timestamptz[], $7::timestamptz[])
-			u (payee, flow, day, n, amount, first, last)
-		ON CONFLICT (payee_id, flow_id, day) DO UPDATE SET settlements = old.settlements + excluded.settlements,
+		WITH u AS MATERIALIZED (
+			SELECT payee, flow, date '1970-01-01' + day AS day, n, amount, first, last
+			FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::bigint[], $5::text[]::numeric[], $6::timestamptz[], $7::timestamptz[])
+				u (payee, flow, day, n, amount, first, last)
+		), days AS (
+			INSERT INTO payee_days AS old (payee_id, flow_id, day, settlements, amount, first_at, last_at) SELECT * FROM u
+			ON CONFLICT (payee_id, flow_id, day) DO UPDATE SET settlements = old.settlements + excluded.settlements,
+				amount = old.amount + excluded.amount, first_at = least(old.first_at, excluded.first_at), last_at = greatest(old.last_at, excluded.last_at)
+		), packs AS (`+dropPacks+`)
+		INSERT INTO payee_totals AS old (payee_id, flow_id, settlements, amount, first_at, last_at)
+		SELECT payee, flow, sum(n), sum(amount), min(first), max(last) FROM u GROUP BY payee, flow ORDER BY payee, flow
+		ON CONFLICT (payee_id, flow_id) DO UPDATE SET settlements = old.settlements + excluded.settlements,
 			amount = old.amount + excluded.amount, first_at = least(old.first_at, excluded.first_at), last_at = greatest(old.last_at, excluded.last_at)`,
 		c.payees, c.flows, c.days, c.counts, c.amounts, c.firsts, c.lasts)
 	c = columns{}
