@@ -18,6 +18,9 @@ func BodySchema(body any) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
+	if root.Ref != "" {
+		root.Type = "object" // beside the reference, for readers that look no further
+	}
 	if root.Type != "object" {
 		return nil, fmt.Errorf("schema of %s: it stands for no object", t)
 	}
