@@ -22,6 +22,8 @@ type place interface {
 	isKept(id string) (bool, error)
 	// openPack opens the pack of an hour; dir is the snapshot's packs.
 	openPack(dir, hour string) (*ZipFile, error)
+	// objects is where the publication's zips lie.
+	objects() Store
 	// every is how long a look is trusted.
 	every() time.Duration
 	String() string
@@ -53,6 +55,7 @@ type folder struct{ root string }
 
 func (f folder) String() string       { return f.root }
 func (f folder) every() time.Duration { return 250 * time.Millisecond }
+func (f folder) objects() Store       { return &StoreDir{root: f.root} }
 
 func (f folder) look(pointer) (pointer, error) {
 	if info, err := os.Stat(filepath.Join(f.root, checkpointFile)); err == nil {
@@ -147,6 +150,7 @@ type remotePlace struct {
 }
 
 func (r *remotePlace) String() string { return r.store.String() }
+func (r *remotePlace) objects() Store { return r.store }
 
 // every: a request each time, of which a million cost a few tenths of a dollar.
 func (r *remotePlace) every() time.Duration { return 2 * time.Second }

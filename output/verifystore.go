@@ -21,6 +21,7 @@ import (
 type VerifyOptions struct {
 	Key    ed25519.PublicKey            // that the checkpoint must be signed with; nil for none
 	Packs  func(Tree) ([]string, error) // hours of the packs that a tree names; nil is none
+	Files  bool                         // ask for every file of the snapshot by itself, where the place lists no expanded objects
 	Report func(name string, err error) // is told each thing that is wrong, one at a time
 }
 
@@ -153,7 +154,7 @@ func (v *verifier) packs(ctx context.Context, t Tree) error {
 	return nil
 }
 
-// expanded reads every object that the place's own list names.
+// expanded reads every object that the place's own list names; without a list every file of the tree, where that is wanted.
 func (v *verifier) expanded(ctx context.Context, t Tree) error {
 	p := Publisher{store: v.store}
 	list, err := p.readExpanded(ctx)
@@ -161,6 +162,12 @@ func (v *verifier) expanded(ctx context.Context, t Tree) error {
 		return v.wrong(expandedFile, err)
 	}
 	want := map[string]Sum{}
+	if len(list) == 0 && v.o.Files {
+		for _, name := range t.Names() {
+			m, _ := t.Lookup(name)
+			want[name] = m.Sum
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(list)) {
 		m, ok := t.Lookup(name)
 		switch {

@@ -149,7 +149,7 @@ func (w *Web) address(name string) string {
 	u := w.base.JoinPath(strings.Split(name, "/")...)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.pin != "" {
+	if w.pin != "" && name != checkpointFile && !IsDownload(name) {
 		u.RawQuery = "snapshot=" + url.QueryEscape(w.pin)
 	}
 	return u.String()

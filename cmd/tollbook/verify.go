@@ -18,13 +18,15 @@ import (
 
 // verifyOptions are the flags of verify.
 type verifyOptions struct {
-	Key  string
-	JSON bool
+	Key   string
+	Files bool
+	JSON  bool
 }
 
 // AddFlags adds the flags of verify.
 func (o *verifyOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.Key, "key", "", "`file` of the public key that the checkpoint must be signed with")
+	f.BoolVar(&o.Files, "files", false, "of a place that does not list its single files, as tollbook serve, ask for each of them, too")
 	f.BoolVar(&o.JSON, "json", false, "print the report as JSON")
 }
 
@@ -38,8 +40,9 @@ func newVerifyCommand() *cobra.Command {
 		Short: "Read a publication as its readers do, and recompute every sum",
 		Long: `Verify reads a published directory, its own or a copy, and prints a line for everything that is wrong: the pointer and its
 signature, the snapshot's zip with every file in it, each pack of the logs, each object that is expanded. The place is
-https://tollbook.example (a bucket's public address, a web server, or tollbook serve, which is asked no faster than it
-allows), s3://bucket/prefix, or a folder.
+https://tollbook.example (a bucket's public address, a web server, or tollbook serve), s3://bucket/prefix, or a folder.
+With --files a running serve is asked for every file by itself, too, no faster than it allows: 200 a minute, unless its
+operator says otherwise.
 
 ` + bucketHelp + `
 
@@ -56,7 +59,7 @@ EXIT STATUS
 }
 
 func runVerify(ctx context.Context, o verifyOptions, place string, stdout io.Writer) error {
-	v := output.VerifyOptions{Packs: build.Packs}
+	v := output.VerifyOptions{Packs: build.Packs, Files: o.Files}
 	if o.Key != "" {
 		text, err := os.ReadFile(o.Key)
 		if err != nil {

@@ -46,6 +46,10 @@ func errorOf(err error) site.Error {
 		return site.Error{Code: http.StatusNotFound, Type: site.ErrorNotFound, Message: "this snapshot is not kept, any more or at all; without the parameter snapshot the newest answers"}
 	case errors.Is(err, errRateLimited):
 		return site.Error{Code: http.StatusTooManyRequests, Type: site.ErrorRateLimited, Message: "too many requests from this address; Retry-After says in how many seconds there are more"}
+	case errors.Is(err, errDownloads):
+		return site.Error{Code: http.StatusServiceUnavailable, Type: site.ErrorUnavailable, Message: "as many downloads as there may be are under way"}
+	case errors.Is(err, errRange):
+		return site.Error{Code: http.StatusRequestedRangeNotSatisfiable, Type: site.ErrorBadRequest, Message: "the range lies outside the file"}
 	case errors.Is(err, output.ErrEmpty):
 		return site.Error{Code: http.StatusServiceUnavailable, Type: site.ErrorUnavailable, Message: "nothing is published yet"}
 	case errors.Is(err, output.ErrUnreachable):
@@ -69,7 +73,7 @@ func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	h.tellLimit(header, err)
 	switch e.Code {
-	case http.StatusTooManyRequests:
+	case http.StatusTooManyRequests, http.StatusRequestedRangeNotSatisfiable:
 		header["Cache-Control"] = headerNoStore // it is one client's
 	case http.StatusInternalServerError:
 		id := newRequestID()

@@ -29,9 +29,10 @@ type Metrics struct {
 
 // Labels of answers that no route gives.
 const (
-	routeFile   = "file"   // named by its own path
-	routeHealth = "health" // about the process
-	routeNone   = "none"   // nothing is there, or a method that nobody has
+	routeFile     = "file"     // named by its own path
+	routeDownload = "download" // the pointer, a zip
+	routeHealth   = "health"   // about the process
+	routeNone     = "none"     // nothing is there, or a method that nobody has
 )
 
 // routeMetrics is what is counted of one route.

@@ -8,6 +8,7 @@ package serve
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -29,6 +30,8 @@ type Source interface {
 	Current() (*output.Snapshot, error)
 	// Pinned answers the snapshot with this id, which the caller releases, or output.ErrNotKept.
 	Pinned(id string) (*output.Snapshot, error)
+	// Download finds a zip of the publication, or answers fs.ErrNotExist.
+	Download(ctx context.Context, name string) (*output.Download, error)
 	// Err says why the newest snapshot can't be opened, nil where Current answers it.
 	Err() error
 }
@@ -52,6 +55,7 @@ type handler struct {
 	now     func() time.Time
 	cache   *cache
 	limiter *limiter // nil without a limit
+	gate    *gate    // of downloads
 	trusted []netip.Prefix
 	metrics *Metrics
 
@@ -74,7 +78,7 @@ func NewHandler(o Options) http.Handler {
 	}
 	h := &handler{
 		source: o.Source, logger: o.Logger, now: o.Now, cache: newCache(cacheBytes),
-		limiter: newLimiter(o.RateLimit, o.Now()), trusted: o.Trusted, metrics: o.Metrics,
+		limiter: newLimiter(o.RateLimit, o.Now()), gate: newGate(), trusted: o.Trusted, metrics: o.Metrics,
 		submitter: newSubmitter(o.Submit),
 	}
 	if o.Metrics != nil {
@@ -153,6 +157,10 @@ func (h *handler) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == healthPath || r.URL.Path == readyPath:
 		w.route = routeHealth
 		h.tellHealth(w, r)
+	case r.URL.EscapedPath() == checkpointPath:
+		h.download(w, r, h.tellCheckpoint)
+	case output.IsDownload(strings.TrimPrefix(r.URL.EscapedPath(), "/")):
+		h.download(w, r, h.sendZip)
 	default:
 		h.get(w, r)
 	}

@@ -1,0 +1,55 @@
+package output
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+)
+
+// Download is a zip of a publication as it lies there: all of a snapshot, or a pack.
+type Download struct {
+	Object
+	store Store
+}
+
+// IsDownload says whether a name is that of a snapshot's zip or of a pack's, the only ones that Download opens.
+func IsDownload(name string) bool {
+	stem, ok := strings.CutSuffix(name, ".zip")
+	if !ok {
+		return false
+	}
+	if id, ok := strings.CutPrefix(stem, snapshotsDir+"/"); ok {
+		_, ok := ParseSnapshotID(id)
+		return ok
+	}
+	hour, ok := strings.CutPrefix(stem, packsDir+"/")
+	if ok {
+		_, ok = parseHour(hour)
+	}
+	return ok
+}
+
+// Download finds a zip of the publication, fs.ErrNotExist where there is none. Nothing of it is read yet.
+func (s *Source) Download(ctx context.Context, name string) (*Download, error) {
+	if !IsDownload(name) {
+		return nil, fmt.Errorf("download %.80q: %w", name, fs.ErrNotExist)
+	}
+	store := s.place.objects()
+	obj, err := store.Stat(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("download: %w", unreachable(err))
+	}
+	return &Download{obj, store}, nil
+}
+
+// Open reads length bytes from offset on, which goes past all memory that other readers share. It fails with ErrCondition
+// when the object is another by now.
+func (d *Download) Open(ctx context.Context, offset, length int64) (io.ReadCloser, error) {
+	_, body, err := d.store.Get(ctx, d.Name, GetOptions{Offset: offset, Length: length, IfMatch: d.ETag})
+	if err != nil {
+		return nil, fmt.Errorf("download: %w", unreachable(err))
+	}
+	return body, nil
+}
