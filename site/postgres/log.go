@@ -90,8 +90,9 @@ func (db *DB) SealLogs(ctx context.Context, now time.Time, delay time.Duration) 
 	return nil
 }
 
-// Retain drops the checks of days more than site.LogDays ago, by whole partitions, and the roll-ups by hour that are
-// older than HourRetention. Roll-ups by day stay.
+// Retain drops the checks of days more than site.LogDays ago, by whole partitions, the roll-ups by hour that are older than
+// HourRetention, and those by day of which only the last 30 are read when they are more than 90 days old. All others by day
+// stay. It works once a day.
 func (db *DB) Retain(ctx context.Context, now time.Time) error {
 	keep := now.UTC().Truncate(24*time.Hour).AddDate(0, 0, -site.LogDays)
 	err := db.transact(ctx, func(tx pgx.Tx) error {
@@ -117,7 +118,7 @@ func (db *DB) Retain(ctx context.Context, now time.Time) error {
 		if _, err := tx.Exec(ctx, `DELETE FROM log_blocks WHERE hour < $1`, keep); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `DELETE FROM flow_hours WHERE hour < $1`, now.Add(-HourRetention)); err != nil {
+		if err := retainSettled(ctx, tx, now); err != nil {
 			return err
 		}
 		_, err = tx.Exec(ctx, `DELETE FROM check_hours WHERE hour < $1 AND hour < (SELECT through FROM log_seal)`, now.Add(-HourRetention))

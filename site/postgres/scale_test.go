@@ -83,12 +83,7 @@ func BenchmarkFactsAtScale(b *testing.B) {
 	}
 	var facts *postgres.Facts
 	var takings *postgres.Takings
-	var peak atomic.Uint64
-	done := watchHeap(&peak)
-	var client, server time.Duration
-	for b.Loop() {
-		wasServer, wasClient := serverTime(), selfTime(b)
-
+	read := func() {
 		if err := db.Read(ctx, func(r *postgres.Reader) (err error) {
 			at := time.Now()
 			if facts, err = r.Facts(ctx, start, 0); err == nil {
@@ -101,14 +96,38 @@ func BenchmarkFactsAtScale(b *testing.B) {
 		}); err != nil {
 			b.Fatal(err)
 		}
+	}
+	for _, what := range []string{"nothing is packed", "all is packed"} { // the first time, and from then on
+		began, wasServer, wasClient := time.Now(), serverTime(), selfTime(b)
+		read()
+		if err := db.Pack(ctx, takings); err != nil {
+			b.Fatal(err)
+		}
+		b.Logf("read and packed where %s: %v, %v of client, %v of server", what, time.Since(began).Round(time.Millisecond), selfTime(b)-wasClient, serverTime()-wasServer)
+	}
+	facts, takings = nil, nil
+	runtime.GC()
+	var peak atomic.Uint64
+	done := watchHeap(&peak)
+	var client, server time.Duration
+	for b.Loop() {
+		wasServer, wasClient := serverTime(), selfTime(b)
+		read()
 		client += selfTime(b) - wasClient
 		server += serverTime() - wasServer
 	}
 	close(done)
 	days, all := 0, int64(0)
-	for _, p := range takings.Payees {
-		days += len(p.Days)
+	began = time.Now()
+	for i := range takings.Payees {
+		p := &takings.Payees[i]
+		past, err := p.Past()
+		if err != nil {
+			b.Fatal(err)
+		}
+		days += len(p.Days) + len(past)
 	}
+	b.Logf("unfolded %d days in %v", days, time.Since(began).Round(time.Millisecond))
 	for _, f := range facts.Facilitators {
 		for _, w := range f.Flows {
 			all += w.All.Settlements
@@ -238,7 +257,8 @@ func generateScale(ctx context.Context, db *postgres.DB, dsn string, n, perDay i
 		`INSERT INTO flow_payers SELECT flow_id, payer_id, max(day) FROM payer_days GROUP BY 1, 2 ORDER BY 1, 2`,
 		`INSERT INTO flow_totals SELECT flow_id, sum(settlements), sum(amount), (SELECT count(*) FROM flow_payers p WHERE p.flow_id = d.flow_id), min(day), max(last_at)
 			FROM flow_days d GROUP BY flow_id`,
-		`VACUUM ANALYZE flow_totals, flow_hours, flow_days, flow_payers, payee_days, payer_days, amount_days`, `ANALYZE`,
+		`INSERT INTO payee_totals SELECT payee_id, flow_id, sum(settlements), sum(amount), min(first_at), max(last_at) FROM payee_days GROUP BY 1, 2 ORDER BY 1, 2`,
+		`VACUUM ANALYZE flow_totals, flow_hours, flow_days, flow_payers, payee_days, payee_totals, payer_days, amount_days`, `ANALYZE`,
 	} {
 		if _, err := conn.Exec(context.WithoutCancel(ctx), sql); err != nil {
 			return err

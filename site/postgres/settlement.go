@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"tollbook/site"
 )
 
 // ErrUnknownFacilitator is a settlement of a facilitator that was never imported.
@@ -251,6 +253,28 @@ func copySettlements(ctx context.Context, tx pgx.Tx, entries []entry, scan *int3
 	}))
 	if err != nil {
 		return fmt.Errorf("copy settlements: %w", err)
+	}
+	return nil
+}
+
+// retainSettled drops what is not read any more of single hours, of prices and of senders. No roll-back of a chain with a
+// block a minute reaches so far, and one that does finds nothing to take back.
+func retainSettled(ctx context.Context, tx pgx.Tx, now time.Time) error {
+	if _, err := tx.Exec(ctx, `SELECT FROM chains ORDER BY id FOR NO KEY UPDATE`); err != nil { // as writers wait for each other
+		return fmt.Errorf("wait for indexers: %w", err)
+	}
+	days := now.UTC().Truncate(24*time.Hour).AddDate(0, 0, -site.WindowDays["90d"])
+	for _, old := range []struct {
+		sql  string
+		than time.Time
+	}{
+		{`DELETE FROM flow_hours WHERE hour < $1`, now.Add(-HourRetention)},
+		{`DELETE FROM amount_days WHERE day < $1`, days},
+		{`DELETE FROM sender_days d USING chains c WHERE d.chain_id = c.id AND d.day < $1`, days},
+	} {
+		if _, err := tx.Exec(ctx, old.sql, old.than); err != nil {
+			return fmt.Errorf("drop what was settled before %s: %w", old.than.Format(time.RFC3339), err)
+		}
 	}
 	return nil
 }
