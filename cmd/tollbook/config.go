@@ -50,6 +50,7 @@ type serveConfig struct {
 	RateLimit      *int     `toml:"rate_limit" flag:"rate-limit" of:"serve"`
 	TrustedProxies []string `toml:"trusted_proxies" flag:"trusted-proxies" of:"serve"`
 	Metrics        *string  `toml:"metrics" flag:"metrics" of:"serve"`
+	Submissions    *bool    `toml:"submissions" flag:"submissions" of:"serve"`
 }
 
 type publishConfig struct {

@@ -10,15 +10,15 @@ import (
 	"tollbook/site"
 )
 
-// freeHostOptions name the lists that an operator adds to the shipped free hosts. The crawler and the builder need the same:
-// a crawl asks no registry about them, a build warns of them.
+// freeHostOptions name the lists that an operator adds to the shipped free hosts. The crawler, the builder and who takes
+// submissions need the same: a crawl asks no registry about them, a build warns of them, a submission of one is refused.
 type freeHostOptions struct {
 	FreeHosts []string
 }
 
 // AddFlags adds --free-hosts.
 func (o *freeHostOptions) AddFlags(f *pflag.FlagSet) {
-	f.StringSliceVar(&o.FreeHosts, "free-hosts", nil, "`file` of more free-hosting domains, one a line; crawl and build should be given the same")
+	f.StringSliceVar(&o.FreeHosts, "free-hosts", nil, "`file` of more free-hosting domains, one a line; crawl, build and serve should be given the same")
 }
 
 // freeHostBytes bounds a list.

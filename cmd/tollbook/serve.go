@@ -24,8 +24,12 @@ import (
 type serveOptions struct {
 	listenOptions
 	proxyOptions
-	From   string
-	Memory int // MB
+	dataOptions
+	freeHostOptions
+	From        string
+	Memory      int // MB
+	Submissions bool
+	Contact     string
 }
 
 // AddFlags adds the flags of serve.
@@ -33,6 +37,10 @@ func (o *serveOptions) AddFlags(f *pflag.FlagSet) {
 	o.listenOptions.AddFlags(f, rateLimit)
 	o.proxyOptions.AddFlags(f)
 	f.StringVar(&o.From, "from", filepath.Join("tollbook-data", "public"), "`folder` that snapshots are published to, or one expanded tree, or s3://bucket/prefix")
+	o.dataOptions.AddFlags(f)
+	o.freeHostOptions.AddFlags(f)
+	f.BoolVar(&o.Submissions, "submissions", false, "take submissions of services; needs the database")
+	f.StringVar(&o.Contact, "contact", "https://tollbook.example/bot", "`address` that the user agent names for questions, where submissions are probed")
 	f.IntVar(&o.Memory, "memory", 128, "`MB` of a bucket to keep in memory; a snapshot of a quarter of that is read whole, so that a bucket that is away for a while is not missed")
 }
 
@@ -42,17 +50,24 @@ func newServeCommand() *cobra.Command {
 		Use:   "serve",
 		Short: "Answer readers from the current snapshot",
 		Long: `Serve answers GET requests for the API under /v1 and for pages from the files of the current snapshot. It needs no
-database. A new snapshot is taken up within a second, without a slow or torn answer; the ones before stay readable by
-their ids as long as they are kept.
+database but for submissions. A new snapshot is taken up within a second, without a slow or torn answer; the ones before
+stay readable by their ids as long as they are kept.
 
 Each answer of the API tells its client how many requests he has left; who has none gets a 429 that says when to come
 back. A client is an IPv4 address or an IPv6 network of 64 bits. Behind a proxy name it with --trusted-proxies, or all who
 come through it share one limit.
 
+/checkpoint.json, /snapshots/<id>.zip and /packs/<hour>.zip are handed out as they are published, for whoever wants a copy
+of all: 8 at a time for a client and 32 for all, which the limit of the API does not count.
+
 A bucket is read by ranges, and asked every two seconds whether there is a newer snapshot. AWS_ENDPOINT_URL, AWS_REGION,
 AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN say where it is and who asks; without a key only what is
 public can be read. While it can't be reached, what is open goes on being served, with X-Snapshot-Warning: stale and a
 warning in /readyz.
+
+With --submissions it takes what owners send to POST /v1/submit, or with the form of /submit, and keeps it in Postgres
+(DATABASE_URL, or the private server of --data) before it asks the service's endpoints for their price. Nothing is listed
+before "tollbook submissions approve". The database is for submissions alone: while it is away readers notice nothing.
 
 /healthz answers while the process is up, /readyz while a snapshot is open; /metrics only on the address of --metrics.
 
@@ -105,11 +120,19 @@ func runServe(ctx context.Context, o serveOptions, stdout io.Writer) error {
 	} else {
 		return err
 	}
+	options := serve.Options{Logger: logger, RateLimit: o.RateLimit, Trusted: trusted}
+	if o.Submissions {
+		stop, err := o.takeSubmissions(ctx, &options)
+		if err != nil {
+			return err
+		}
+		defer stop()
+	}
 	fmt.Fprintf(stdout, "Serving %s on http://%s/ (Ctrl-C stops)\n", o.From, l.Addr())
 	if figures != nil {
 		fmt.Fprintf(stdout, "Figures on http://%s/metrics\n", figures.Addr())
 	}
-	return serveSource(ctx, l, figures, source, serve.Options{Logger: logger, RateLimit: o.RateLimit, Trusted: trusted})
+	return serveSource(ctx, l, figures, source, options)
 }
 
 // readAttempts is how often a request to a bucket is made for a reader, who waits for it.

@@ -19,13 +19,13 @@ import (
 func newServicesCommand() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "services",
-		Short: "Import, list and remove the services of the directory",
+		Short: "Import, list, verify and remove the services of the directory",
 		Long: `Services changes and shows which services the directory lists.
 
 EXIT STATUS
 
 That of the command that is given: 0 done, 1 failed, 2 for a command line that cannot be understood.`,
-	}, newServicesImportCommand(), newServicesListCommand(), newServicesRemoveCommand())
+	}, newServicesImportCommand(), newServicesListCommand(), newServicesVerifyCommand(), newServicesRemoveCommand())
 }
 
 func newServicesImportCommand() *cobra.Command {

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"tollbook/crawl"
+	"tollbook/crawl/probe"
+	"tollbook/site/serve"
+)
+
+// takeSubmissions opens the database and has submissions taken into it, and the probes that wait in it made, until stop is
+// called. What becomes of the database meanwhile is told, and ends nothing: readers need none.
+func (o *serveOptions) takeSubmissions(ctx context.Context, to *serve.Options) (stop func(), err error) {
+	free, err := o.freeHosts()
+	if err != nil {
+		return nil, err
+	}
+	logger := to.Logger
+	db, err := openDatabase(ctx, o.dataOptions, func(line string) { logger.Info(line) })
+	if err != nil {
+		return nil, err
+	}
+	if err := db.refuseSample(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	submissions := crawl.NewSubmissions(db.DB, crawl.SubmissionOptions{Logger: logger}, probe.Options{UserAgent: userAgent(o.Contact)})
+	to.Submit = &serve.SubmitOptions{
+		Store: db.DB, Prober: submissions, FreeHosts: free, Address: (&probe.Guard{}).Canonical, Domain: probe.Domain,
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var parts sync.WaitGroup
+	parts.Go(func() { submissions.Run(ctx) })
+	parts.Go(func() {
+		if err := db.watch(ctx); err != nil {
+			logger.Error("no more submissions can be taken", "err", err)
+		}
+	})
+	return func() {
+		cancel()
+		parts.Wait()
+		submissions.Close()
+		if err := db.Close(); err != nil {
+			logger.Error("the database was not closed", "err", err)
+		}
+	}, nil
+}
