@@ -44,6 +44,7 @@ func (e *Edition) LLMs() []byte {
 	for _, c := range site.Calls {
 		fmt.Fprintf(&b, "- `%s %s%s`, where submissions are taken: %s\n", c.Method, s.BaseURL, c.Pattern, c.About)
 	}
+	fmt.Fprintf(&b, "\n## Everything at once\n\n`%s/checkpoint.json` names the current snapshot; `snapshots/<id>.zip` beside it is every answer and page in one file.\n", s.BaseURL)
 	b.WriteString("\n## How to cite\n\n")
 	fmt.Fprintf(&b, "The data is under CC BY 4.0: name %s, %s, and the time of the facts. Each service has a page to cite, in `provenance.cite_as`. "+
 		"The header X-Snapshot names the snapshot that answered; SHA256SUMS has the sha256 of each of its files.\n", markdown(s.Title, maxTitle), s.BaseURL+"/")

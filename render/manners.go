@@ -30,6 +30,8 @@ func manners() []manner {
 		{"How often", "where requests are limited, `RateLimit-Policy` and `RateLimit` say how many a client may make and has left; one too many is a 429 with `Retry-After`."},
 		{"Methods", "are GET, HEAD and OPTIONS; of /v1/submit alone POST and OPTIONS. `If-None-Match` with an `ETag` is answered with 304 while nothing changed."},
 		{"A path that ends in .json", "names a file of the snapshot by itself: `/v1/services.json` is `/v1/services`. No parameter of a route counts there."},
+		{"Everything at once", "`/checkpoint.json` names the current snapshot, `/snapshots/<id>.zip` is all of it, `/packs/<hour>.zip` holds older rows of the logs. " +
+			"They come by ranges too, and count against no limit of requests."},
 		{"Unknown", "is `null`, never zero. Instants are UTC with milliseconds, so that they sort as text."},
 	}
 }

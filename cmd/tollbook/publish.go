@@ -98,18 +98,27 @@ func newRollbackCommand() *cobra.Command {
 	var o targetOptions
 	cmd := &cobra.Command{
 		Use:   "rollback SNAPSHOT",
-		Short: "Make an earlier snapshot of a bucket the current one",
-		Long: `Rollback names an earlier snapshot that the place still has: its pointer moves back, and its objects follow. What it takes
-back is not published again, unless forced; the next build is. /v1/snapshots lists what is kept.
+		Short: "Make an earlier snapshot the current one, of the folder or of a bucket",
+		Long: `Rollback names an earlier snapshot that the place still has: its pointer moves back, and its objects, or the expanded
+folder, follow. Without --to the place is <data>/public, and no database is needed. Of a bucket, what it takes back is not
+published again, unless forced; the next build is. /v1/snapshots lists what is kept.
 
 ` + bucketHelp + `
 
 EXIT STATUS
 
 0 when the place has the snapshot and every object is written, 1 when not.`,
-		Args:    arguments("SNAPSHOT"),
-		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
+		Args: arguments("SNAPSHOT"),
+		PreRunE: func(*cobra.Command, []string) error {
+			if o.To == "" {
+				o.To = o.public()
+			}
+			return o.validate()
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if output.SameFolder(o.To, o.public()) {
+				return runLocalRollback(cmd.Context(), o, args[0], cmd.OutOrStdout())
+			}
 			return runRollback(cmd.Context(), o, args[0], cmd.OutOrStdout())
 		},
 	}
@@ -159,6 +168,26 @@ func runRollback(ctx context.Context, o targetOptions, id string, stdout io.Writ
 		}
 		return o.report(stdout, r)
 	})
+}
+
+func runLocalRollback(ctx context.Context, o targetOptions, id string, stdout io.Writer) error {
+	key, err := o.signingKey()
+	if err != nil {
+		return err
+	}
+	folder, err := openPublic(o.dataOptions)
+	if err != nil {
+		return err
+	}
+	c, moved, err := folder.Rollback(ctx, id, key)
+	if err != nil {
+		return err
+	}
+	if o.JSON {
+		return o.report(stdout, output.Published{Checkpoint: c, Moved: moved})
+	}
+	_, err = fmt.Fprintf(stdout, "snapshot %s, generation %d\n", c.Snapshot, c.Generation)
+	return err
 }
 
 func runPrune(ctx context.Context, o targetOptions, stdout io.Writer) error {

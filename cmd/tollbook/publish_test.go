@@ -420,6 +420,7 @@ func TestPublishSigned(t *testing.T) {
 	for _, of := range []string{p.to, folder, base, filepath.Join(p.data, "public")} {
 		p.must(t, "verify", of, "--key", public)
 	}
+	p.must(t, "verify", base, "--key", public, "--files")
 	if got := get(t, base+"/.well-known/tollbook-key.pem"); got.status != 200 || !strings.HasPrefix(got.body, "-----BEGIN PUBLIC KEY-----") {
 		t.Errorf("the public key: %d %s", got.status, got.body)
 	}
@@ -433,6 +434,14 @@ func TestPublishSigned(t *testing.T) {
 	p.must(t, "verify", p.to, "--key", public)
 	p.must(t, "prune", "--data", p.data, "--to", p.to)
 	fails(t, p.env, "was taken back by a rollback", "publish", "--data", p.data, "--to", p.to)
+
+	// The folder that build publishes to goes back, too; that needs no database.
+	code, stdout, stderr := run(t, []string{"DATABASE_URL=postgres://nobody@127.0.0.1:1/none"}, "rollback", first.Checkpoint.Snapshot, "--data", p.data, "--signing-key", private)
+	if code != 0 || !strings.Contains(stdout, first.Checkpoint.Snapshot+", generation 3") {
+		t.Errorf("rollback of the folder: exit %d: %s%s", code, stdout, stderr)
+	}
+	p.must(t, "verify", filepath.Join(p.data, "public"), "--key", public)
+	p.must(t, "publish", "--data", p.data, "--to", p.to, "--signing-key", private) // the bucket has it already
 }
 
 // Serve goes on while the bucket is away, says so, and follows it when it is back.
