@@ -28,6 +28,7 @@ import (
 var guides = []struct{ route, file string }{
 	{methodologyRoute, "pages/methodology.md"},
 	{"verify-page", "pages/verify.md"},
+	{"hosting-page", "pages/hosting.md"},
 }
 
 const methodologyRoute = "methodology-page"

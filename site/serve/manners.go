@@ -13,24 +13,34 @@ type Manners struct {
 	Allowed string // methods
 	Expose  string // headers that scripts of other sites may read
 	Policy  string // Content-Security-Policy of pages
-	Errors  map[string]site.Error
+
+	ExposeZip string // in place of Expose, of downloads
+	Errors    map[string]site.Error
+	Calls     map[string]string // patterns of what is no file, by name: submissions
 }
 
 // TheManners are those of this package. Errors that name a parameter have no message yet.
 func TheManners() Manners {
+	calls := map[string]string{}
+	for _, c := range site.Calls {
+		calls[c.Name] = c.Pattern
+	}
 	return Manners{
-		Allowed: allowed, Expose: headerExpose[0], Policy: contentPolicy,
+		Calls:   calls,
+		Allowed: allowed, Expose: headerExpose[0], Policy: contentPolicy, ExposeZip: headerExposeZip[0],
 		Errors: map[string]site.Error{
-			"invalid":      {Code: http.StatusBadRequest, Type: site.ErrorInvalidParameter},
-			"unreadable":   unreadable(http.StatusBadRequest),
-			"not_found":    errorOf(site.ErrNotFound),
-			"not_kept":     errorOf(output.ErrNotKept),
-			"method":       errorOf(errMethod),
-			"rate_limited": errorOf(errRateLimited),
-			"internal":     errorOf(http.ErrAbortHandler), // as any error that is nobody's fault but ours
-			"empty":        errorOf(output.ErrEmpty),
-			"unreachable":  errorOf(output.ErrUnreachable),
-			"unready":      errorOf(&notReadyError{http.ErrAbortHandler}),
+			"invalid":        {Code: http.StatusBadRequest, Type: site.ErrorInvalidParameter},
+			"unreadable":     unreadable(http.StatusBadRequest),
+			"not_found":      errorOf(site.ErrNotFound),
+			"not_kept":       errorOf(output.ErrNotKept),
+			"method":         errorOf(errMethod),
+			"no_submissions": errorOf(errNoSubmissions),
+			"range":          errorOf(errRange),
+			"rate_limited":   errorOf(errRateLimited),
+			"internal":       errorOf(http.ErrAbortHandler), // as any error that is nobody's fault but ours
+			"empty":          errorOf(output.ErrEmpty),
+			"unreachable":    errorOf(output.ErrUnreachable),
+			"unready":        errorOf(&notReadyError{http.ErrAbortHandler}),
 		},
 	}
 }

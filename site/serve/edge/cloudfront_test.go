@@ -91,11 +91,9 @@ func querystring(query string) map[string]any {
 	return all
 }
 
-// TestCloudFront: where the function names a file, it is the key of the request by the route table; what must be cut, or is
+// testCloudFront: where the function names a file, it is the key of the request by the route table; what must be cut, or is
 // invalid, is never sent to the bucket.
-func TestCloudFront(t *testing.T) {
-	w := newWorld(t)
-	script := w.script(t)
+func testCloudFront(t *testing.T, w *world, script []call) {
 	for _, lists := range []bool{false, true} {
 		t.Run(fmt.Sprintf("lists=%t", lists), func(t *testing.T) {
 			files := 0

@@ -49,6 +49,7 @@ func literal(v any) (string, error) {
 type Cloudflare struct {
 	Bucket    string // name of the R2 binding
 	Limiter   string // name of the rate limit's binding
+	Serve     string // name of the variable with the address of a tollbook serve, which may be absent
 	Prefix    string // in the bucket, "" or ending in a slash
 	RateLimit int    // requests a minute of a client
 }
@@ -56,13 +57,14 @@ type Cloudflare struct {
 // workerParts is the worker, cut by what its parts are about.
 var workerParts = []string{
 	"worker/entry.js", "worker/request.js", "worker/answer.js", "worker/rules.js",
-	"worker/search.js", "worker/send.js", "worker/snapshot.js", "worker/zip.js",
+	"worker/search.js", "worker/send.js", "worker/download.js", "worker/snapshot.js", "worker/zip.js",
 }
 
 // says is what the worker must know that is no part of the route table.
 type says struct {
 	Allowed        string                `json:"allowed"`
 	Expose         string                `json:"expose"`
+	ExposeZip      string                `json:"exposeZip"`
 	Policy         string                `json:"policy"`
 	SearchFile     string                `json:"searchFile"`
 	LookupFile     string                `json:"lookupFile"`
@@ -71,6 +73,7 @@ type says struct {
 	WindowDays     map[string]int        `json:"windowDays"`
 	ChangeTypes    []string              `json:"changeTypes"`
 	Errors         map[string]site.Error `json:"errors"`
+	Calls          map[string]string     `json:"calls"` // pattern of each that is no file, by name
 }
 
 // Worker is a Cloudflare Worker that answers from a bucket as serve does.
@@ -100,8 +103,8 @@ func Worker(o Cloudflare) ([]byte, error) {
 	fill(&data.Table, table)
 	fill(&data.Types, site.ContentTypes())
 	fill(&data.Says, says{
-		Allowed: m.Allowed, Expose: m.Expose, Policy: m.Policy, SearchFile: site.SearchFile, LookupFile: site.LookupFile,
-		MaxSlug: site.MaxSlug, MaxFacilitator: site.MaxFacilitatorID, WindowDays: site.WindowDays, ChangeTypes: site.ChangeTypes, Errors: m.Errors,
+		Allowed: m.Allowed, Expose: m.Expose, ExposeZip: m.ExposeZip, Policy: m.Policy, SearchFile: site.SearchFile, LookupFile: site.LookupFile,
+		MaxSlug: site.MaxSlug, MaxFacilitator: site.MaxFacilitatorID, WindowDays: site.WindowDays, ChangeTypes: site.ChangeTypes, Errors: m.Errors, Calls: m.Calls,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("write worker: %w", err)

@@ -104,12 +104,10 @@ func testNginx(t *testing.T, w *world, script []call, want []answer) {
 		if nginxTag.MatchString(got.Header["ETag"]) { // a file that nginx sent
 			files++
 			if strings.Contains(c.header, "If-") {
-				continue // by other validators: TestNginxValidators
+				continue // by other validators: testNginxAlone
 			}
+			got, want = got.without("ETag", "Last-Modified", "Content-Encoding"), want.without("ETag", "Last-Modified", "Content-Encoding")
 			for _, a := range []answer{got, want} {
-				for _, name := range []string{"ETag", "Last-Modified", "Content-Encoding"} {
-					delete(a.Header, name)
-				}
 				a.Header["Cache-Control"] = maxAge.ReplaceAllString(a.Header["Cache-Control"], "max-age=N, stale")
 			}
 		}
@@ -124,8 +122,7 @@ func testNginx(t *testing.T, w *world, script []call, want []answer) {
 }
 
 // Each client has its own count, an IPv6 network of 64 bits is one, and only the API counts.
-func TestNginxLimits(t *testing.T) {
-	w := newWorld(t)
+func testNginxLimits(t *testing.T, w *world) {
 	addr := startNginx(t, Nginx{Folder: w.root, ServerName: "_", Upstream: w.addr, RateLimit: 3, MaxAge: 60}, "set_real_ip_from 127.0.0.1;\nreal_ip_header X-Client;\n")
 	from := func(client, target string) int {
 		t.Helper()
@@ -163,8 +160,7 @@ func TestNginxLimits(t *testing.T) {
 }
 
 // Validators that nginx gave are good until the file changes; without serve, files are still sent, and the rest is told so.
-func TestNginxAlone(t *testing.T) {
-	w := newWorld(t)
+func testNginxAlone(t *testing.T, w *world) {
 	addr := startNginx(t, Nginx{Folder: w.root, ServerName: "_", Upstream: "127.0.0.1:1", RateLimit: 1000, MaxAge: 60}, "")
 	get := func(target, header string) answer {
 		t.Helper()

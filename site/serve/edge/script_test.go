@@ -231,7 +231,16 @@ func (w *world) odd() (list []call) {
 	} {
 		list = append(list, call{"GET", target, ""})
 	}
-	for _, target := range []string{"/", "/v1/services", "/v1/nope", "/nope", "/services", "/v1/services?page=x", "/v1/stats"} {
+	zip := "/snapshots/" + w.snaps[1] + ".zip"
+	for _, header := range []string{"bytes=0-9", "bytes=5-", "bytes=-7", "bytes=99999999999-", "bytes=9-5", "bytes=0-0,5-6", "lines=1-2", "bytes=a-b", "bytes=100-99999999999"} {
+		list = append(list, call{"GET", zip, "Range: " + header + "\r\n"}, call{"HEAD", zip, "Range: " + header + "\r\n"})
+	}
+	for _, target := range []string{"/checkpoint.json", zip, "/snapshots/20261120T123000Z-ffffff.zip", "/snapshots/x.zip", "/packs/2026112011.zip", "/packs/1999010100.zip", "/api/snapshots/x.zip"} {
+		for _, method := range []string{"GET", "HEAD", "POST"} {
+			list = append(list, call{method, target, ""}, call{method, target, "Accept-Encoding: gzip\r\n"}, call{method, target, "If-None-Match: *\r\n"})
+		}
+	}
+	for _, target := range []string{"/", "/v1/services", "/v1/nope", "/nope", "/services", "/v1/services?page=x", "/v1/stats", "/v1/submit", "/api/v1/submit", "/v1/submissions/x"} {
 		for _, method := range []string{"HEAD", "OPTIONS", "POST", "PUT", "DELETE", "PATCH"} {
 			list = append(list, call{method, target, ""})
 		}

@@ -22,8 +22,7 @@ func mustAsk(t *testing.T, addr string, c call) answer {
 }
 
 // The limiter is asked with the client: an IPv4 address, however it is written, or an IPv6 network of 64 bits.
-func TestWorkerLimits(t *testing.T) {
-	w := newWorld(t)
+func testWorkerLimits(t *testing.T, w *world) {
 	addr := startWorker(t, w.root)
 	from := func(client, target string) answer {
 		return mustAsk(t, addr, call{"GET", target, "CF-Connecting-IP: " + client + "\r\n"})
@@ -48,8 +47,7 @@ func TestWorkerLimits(t *testing.T) {
 }
 
 // What the platform makes of a path before the worker is asked is answered as if it had been sent so.
-func TestWorkerPaths(t *testing.T) {
-	w := newWorld(t)
+func testWorkerPaths(t *testing.T, w *world) {
 	addr := startWorker(t, w.root)
 	for sent, seen := range map[string]string{"/v1/./stats": "/v1/stats", "/nope/../v1/stats": "/v1/stats", "/v1/%2e%2e/v1/tags": "/v1/tags", `/v1\status`: "/v1/status", "/../v1/nope": "/v1/nope"} {
 		want, got := mustAsk(t, w.addr, call{"GET", seen, ""}), mustAsk(t, addr, call{"GET", sent, ""})
@@ -60,8 +58,8 @@ func TestWorkerPaths(t *testing.T) {
 }
 
 // A worker follows the pointer, keeps what it has while the pointer can't be read, and tells damage from what is not there.
-func TestWorkerFollows(t *testing.T) {
-	w := newWorld(t)
+func testWorkerFollows(t *testing.T, w *world) {
+	w = w.copy(t)
 	addr := startWorker(t, w.root)
 	pointer := filepath.Join(w.root, "checkpoint.json")
 	text, err := os.ReadFile(pointer)
@@ -104,8 +102,8 @@ func TestWorkerFollows(t *testing.T) {
 }
 
 // Damage in the zip is a 500 without its cause, never wrong bytes; an empty bucket is a 503.
-func TestWorkerDamage(t *testing.T) {
-	w := newWorld(t)
+func testWorkerDamage(t *testing.T, w *world) {
+	w = w.copy(t)
 	zip := filepath.Join(w.root, "snapshots", w.snaps[1]+".zip")
 	data, err := os.ReadFile(zip)
 	if err != nil {
@@ -133,8 +131,7 @@ func TestWorkerDamage(t *testing.T) {
 }
 
 // What a worker has read is kept: asked again it asks the bucket for the pointer alone, at most.
-func TestWorkerReads(t *testing.T) {
-	w := newWorld(t)
+func testWorkerReads(t *testing.T, w *world) {
 	addr := startWorker(t, w.root)
 	type counts struct{ Head, Get, Bytes, Hits, Puts int }
 	count := func() (c counts) {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -94,6 +95,29 @@ func newWorld(t *testing.T) *world {
 	}
 	w.serve(t)
 	return w
+}
+
+// copy is the publication in a folder of its own, without the expanded tree, for tests that damage it.
+func (w *world) copy(t *testing.T) *world {
+	t.Helper()
+	c := *w
+	c.root = scratch(t)
+	for _, name := range []string{"checkpoint.json", "snapshots", "packs"} {
+		from, to := filepath.Join(w.root, name), filepath.Join(c.root, name)
+		info, err := os.Stat(from)
+		if err == nil && info.IsDir() {
+			err = os.CopyFS(to, os.DirFS(from))
+		} else if err == nil {
+			var data []byte
+			if data, err = os.ReadFile(from); err == nil {
+				err = os.WriteFile(to, data, 0o600)
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &c
 }
 
 // scratch is a folder in memory where there is one, which other users may enter: nginx gives its own rights away.

@@ -42,7 +42,7 @@ const bucket = {
       const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, offset);
       if (bytesRead !== length) throw new Error("short read");
       counts.bytes += length;
-      return { ...object, body: true, arrayBuffer: async () => buffer.buffer.slice(buffer.byteOffset, buffer.byteOffset + length) };
+      return { ...object, body: new Blob([buffer]).stream(), arrayBuffer: async () => buffer.buffer.slice(buffer.byteOffset, buffer.byteOffset + length) };
     } finally {
       await file.close();
     }

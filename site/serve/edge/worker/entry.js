@@ -25,7 +25,8 @@
 //     there is no RateLimit header;
 //   - see a path as it was sent: the platform takes out dot segments and turns \ into / before the worker is asked, so
 //     /v1/./status is answered as /v1/status, where serve says 404;
-//   - take submissions, or serve /metrics: it only reads;
+//   - take submissions, or serve /metrics: it only reads. With the variable «.Serve» (in [vars], the address of a
+//     tollbook serve) it hands submissions to that;
 //   - hold any number of services in the 128 MB of a worker. The zip's directory is kept whole, some 130 bytes a file:
 //     40 MB at 20,000 services, which also takes longer to read, once, than a free plan's CPU limit allows;
 //   - answer from the platform's cache alone: a worker runs for every request. What it reads from the bucket is cached.
@@ -64,6 +65,8 @@ async function handle(r, env) {
     return answer(r, SAYS.errors.unreadable.code, TABLE_JSON, errorBody(SAYS.errors.unreadable), "no-store");
   }
   const method = r.request.method;
+  const call = callOf(r.path);
+  if (call && env.«.Serve») return forward(r, env.«.Serve»);
   if (method === "OPTIONS") {
     r.headers.set("Allow", SAYS.allowed);
     r.headers.set("Access-Control-Allow-Methods", SAYS.allowed);
@@ -80,11 +83,31 @@ async function handle(r, env) {
   }
   if (method !== "GET" && method !== "HEAD") {
     r.headers.set("Allow", SAYS.allowed);
-    throw new Told(SAYS.errors.method);
+    throw new Told(call === "submit" ? SAYS.errors.no_submissions : SAYS.errors.method);
   }
   if (r.path === "/healthz") return answer(r, 200, TABLE_JSON, encode('{"status":"ok"}\n'), "no-store");
   if (r.path === "/readyz") return ready(r);
-  return get(r);
+  return (await download(r)) ?? get(r);
+}
+
+// callOf says which call that is no file a path is: one that takes, or tells of, a submission.
+function callOf(path) {
+  if (typeof path !== "string") return "";
+  for (const { from, to } of TABLE.aliases) {
+    if (path.startsWith(from)) path = to + path.slice(from.length);
+  }
+  return Object.keys(SAYS.calls).find((name) => {
+    const head = SAYS.calls[name].split("{", 1)[0];
+    return SAYS.calls[name] === head ? path === head : path.startsWith(head);
+  }) ?? "";
+}
+
+// forward hands a request to a tollbook serve, which names this worker's addresses as --trusted-proxies.
+function forward(r, serve) {
+  const headers = new Headers(r.request.headers);
+  headers.set("X-Forwarded-For", headers.get("CF-Connecting-IP") ?? "");
+  const address = serve.replace(/\/$/, "") + r.rawPath + (r.rawQuery && "?" + r.rawQuery);
+  return fetch(address, { method: r.request.method, headers, body: r.request.body, redirect: "manual", duplex: "half" });
 }
 
 // ---- errors ----
@@ -113,7 +136,7 @@ function fail(r, err) {
   let cache = "public, max-age=10";
   if (err instanceof Told) error = err.error;
   for (const name of ["ETag", "Last-Modified", "Link"]) r.headers.delete(name);
-  if (error.code === 429) cache = "no-store";
+  if (error.code === 429 || error.code === 416) cache = "no-store";
   if (error.code === 500) {
     const id = hex(crypto.getRandomValues(new Uint8Array(8)));
     cache = "no-store";

@@ -1,7 +1,7 @@
 // ---- snapshots ----
 
 // state lives as long as the worker's isolate.
-const state = { checkpoint: null, lookedAt: 0, looking: null, stale: false, current: null, zips: new Map(), files: new Map(), bytes: 0 };
+const state = { text: null, checkpoint: null, lookedAt: 0, looking: null, stale: false, current: null, zips: new Map(), files: new Map(), bytes: 0 };
 
 // current is the newest snapshot; the one before while the bucket or the newest can't be read.
 async function current(r) {
@@ -15,7 +15,8 @@ async function look(r) {
     const object = await r.bucket.get(PREFIX + "checkpoint.json");
     if (!object) throw new Told(SAYS.errors.empty);
     if (object.size > MAX_CHECKPOINT) throw damaged("checkpoint.json is too large");
-    const checkpoint = JSON.parse(decode(await object.arrayBuffer()));
+    const text = new Uint8Array(await object.arrayBuffer());
+    const checkpoint = JSON.parse(decode(text));
     if (!isSnapshot(checkpoint.snapshot)) throw damaged("checkpoint.json names no snapshot");
     const zip = await openZip(r, snapshotKey(checkpoint.snapshot), "");
     if (!zip) throw missing(snapshotKey(checkpoint.snapshot));
@@ -23,7 +24,7 @@ async function look(r) {
       state.current = { id: checkpoint.snapshot, zip, built: new Date(checkpoint.built_at), next: new Date(checkpoint.next_at), memo: new Map() };
     }
     state.current.next = new Date(checkpoint.next_at);
-    Object.assign(state, { checkpoint, lookedAt: Date.now(), stale: false });
+    Object.assign(state, { text, checkpoint, lookedAt: Date.now(), stale: false });
   } catch (err) {
     if (!state.current) throw err;
     console.error("the newest snapshot can't be read; the one before is served", err);

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"tollbook/templates"
+)
+
+// hostingPrices are the prices on the page for operators, in millionths of a dollar.
+func hostingPrices(t *testing.T, page string) map[string]float64 {
+	t.Helper()
+	prices := map[string]float64{}
+	for _, m := range regexp.MustCompile(`(?m)^\| (write|read|storage|traffic|worker|machine) \| ([0-9.]+) \|`).FindAllStringSubmatch(page, -1) {
+		p, err := strconv.ParseFloat(m[2], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		prices[m[1]] = p
+	}
+	if len(prices) != 6 {
+		t.Fatalf("the page has the prices %v", prices)
+	}
+	return prices
+}
+
+// grouped writes a number with commas.
+func grouped(n float64) string {
+	s := strconv.FormatFloat(math.Round(n), 'f', 0, 64)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// shownDollars rounds a sum as the page shows it.
+func shownDollars(d float64) string {
+	if d >= 100 {
+		return grouped(d)
+	}
+	return strconv.FormatFloat(d, 'f', 2, 64)
+}
+
+// TestHostingCosts works the tables of the page for operators out again, from the counts and prices on it. The counts of
+// a publication's requests are held to a real store where it is tested (output, TestPublishRequests).
+func TestHostingCosts(t *testing.T) {
+	t.Parallel()
+	text, err := templates.FS.ReadFile("pages/hosting.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(text)
+	price := hostingPrices(t, page)
+	const (
+		builds = 2918
+		polls  = 1313280
+		kept   = 396
+	)
+	if hours := 30.4 * 24; builds != math.Round(hours*4) || polls != math.Round(hours*3600/2) {
+		t.Errorf("a month has %v hours", hours)
+	}
+	sizes := regexp.MustCompile(`(?m)^\| ([0-9,]+) \| ([0-9,]+) \| [0-9,]+ MB \| ([0-9.]+) MB \|$`).FindAllStringSubmatch(page, -1)
+	if len(sizes) != 3 {
+		t.Fatalf("the page has the sizes %v", sizes)
+	}
+	number := func(s string) float64 {
+		n, err := strconv.ParseFloat(strings.ReplaceAll(s, ",", ""), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	var rows []string
+	for _, s := range sizes {
+		files, zip := number(s[2]), number(s[3])*1e6
+		parts := 0.0
+		if zip > 16<<20 {
+			parts = math.Ceil(zip/(16<<20)) + 1
+		}
+		writes, objects := builds*(5+parts)+730, builds*(5+parts+2+files)+730
+		reads := float64(builds*10 + polls)
+		sum := func(writes, copies float64) float64 {
+			return writes/1e6*price["write"] + reads/1e6*price["read"] + copies*zip/1e9*price["storage"]
+		}
+		rows = append(rows, fmt.Sprintf("| %s | %s | %s | %.1f GB | %s | %s | %s |", s[1], grouped(writes), grouped(objects), kept*zip/1e9,
+			shownDollars(sum(writes, kept)), shownDollars(sum(objects, kept+1)), shownDollars(builds*zip*2/1e9*price["traffic"])))
+	}
+	const million = 2.4 // GB
+	rows = append(rows,
+		fmt.Sprintf("| traffic, where it is charged | %s | 2.4 GB |", shownDollars(million*price["traffic"])),
+		fmt.Sprintf("| runs of a worker | %s | and a read each for what is in no cache: at most %s |", shownDollars(price["worker"]), shownDollars(price["read"])),
+	)
+	for _, row := range rows {
+		if !strings.Contains(page, "\n"+row+"\n") {
+			t.Errorf("the page lacks the row\n%s", row)
+		}
+	}
+	if each := fmt.Sprintf("with %s dollars for each further one's look", shownDollars(polls/1e6*price["read"])); !strings.Contains(page, each) {
+		t.Errorf("the page lacks %q", each)
+	}
+	if one := fmt.Sprintf("one with nginx is %s dollars", shownDollars(price["machine"])); !strings.Contains(page, one) {
+		t.Errorf("the page lacks %q", one)
+	}
+}
