@@ -138,3 +138,16 @@ func Packs(t output.Tree) ([]string, error) {
 	}
 	return slices.Sorted(maps.Keys(hours)), nil
 }
+
+// Listed are the ids of the earlier snapshots that a snapshot says are kept.
+func Listed(t output.Tree) ([]string, error) {
+	list, err := readJSON[site.One[[]site.PublishedSnapshot]](t, bare("snapshots", "").Key())
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(list.Data))
+	for i, s := range list.Data {
+		ids[i] = s.ID
+	}
+	return ids, nil
+}

@@ -26,8 +26,12 @@ const maxExpanded = 1 << 30
 const writersAtOnce = 64
 
 // expand brings the single objects of a store to a tree: only those that are others by the list that the store keeps.
-func (p *Publisher) expand(ctx context.Context, tree Tree, r *Published) error {
-	there, err := p.readExpanded(ctx)
+// Where that list is lost, what may have been in it is found; on a place that is new there is nothing to find.
+func (p *Publisher) expand(ctx context.Context, tree Tree, isNew bool, r *Published) error {
+	there, listed, err := p.readExpanded(ctx)
+	if err == nil && !listed && !isNew {
+		there, err = p.findExpanded(ctx, tree)
+	}
 	if err != nil {
 		return err
 	}
@@ -38,7 +42,10 @@ func (p *Publisher) expand(ctx context.Context, tree Tree, r *Published) error {
 	w := plan(there, want, p.o.Full)
 	r.Written, r.Deleted, r.Unchanged = len(w.write), len(w.delete), len(want)-len(w.write)
 	if len(w.write)+len(w.delete) == 0 {
-		return nil
+		if listed {
+			return nil
+		}
+		return p.writeExpanded(ctx, want)
 	}
 	during := maps.Clone(there)
 	for _, names := range [][]string{w.write, w.delete} {
@@ -78,14 +85,19 @@ func (p *Publisher) wanted(tree Tree) (map[string]Sum, error) {
 		if !p.o.Expand(name) {
 			continue
 		}
-		top, _, _ := strings.Cut(name, "/")
-		if name == checkpointFile || name == expandedFile || top == snapshotsDir || top == packsDir || strings.HasPrefix(top, tempPrefix) {
+		if isOwn(name) {
 			return nil, fmt.Errorf("expand %s: %w: the publication itself has that name", name, ErrName)
 		}
 		m, _ := tree.Lookup(name)
 		want[name] = m.Sum
 	}
 	return want, nil
+}
+
+// isOwn says whether a name is one of the publication itself, which no file may have.
+func isOwn(name string) bool {
+	top, _, _ := strings.Cut(name, "/")
+	return name == checkpointFile || name == expandedFile || top == snapshotsDir || top == packsDir || strings.HasPrefix(top, tempPrefix)
 }
 
 // work is what an expansion does.
@@ -176,20 +188,20 @@ func (p *Publisher) writeObjects(ctx context.Context, tree Tree, names []string)
 	return g.Wait()
 }
 
-// readExpanded reads the list, empty where there is none.
-func (p *Publisher) readExpanded(ctx context.Context) (map[string]Sum, error) {
+// readExpanded reads the list, empty where there is none: then it is not listed.
+func (p *Publisher) readExpanded(ctx context.Context) (sums map[string]Sum, listed bool, err error) {
 	_, data, err := readObject(ctx, p.store, expandedFile, GetOptions{}, maxExpanded)
 	if errors.Is(err, fs.ErrNotExist) {
-		return map[string]Sum{}, nil
+		return map[string]Sum{}, false, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	sums, err := parseExpanded(data)
+	sums, err = parseExpanded(data)
 	if err != nil {
-		return nil, fmt.Errorf("%s in %s: %w", expandedFile, p.store, err)
+		return nil, false, fmt.Errorf("%s in %s: %w", expandedFile, p.store, err)
 	}
-	return sums, nil
+	return sums, true, nil
 }
 
 func parseExpanded(data []byte) (map[string]Sum, error) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Prune removes from the store the snapshots that Keep does not keep, the packs that the folder does not have any more, and
+// Prune removes from the store the snapshots that neither Keep keeps nor the current one lists, the packs that the folder does not have any more, and
 // what killed publishers left. A folder without packs says nothing about them. An object that it does not know by its
 // name stays. What it removes nobody's pointer names, so that a crash leaves the rest for the next run.
 func (p *Publisher) Prune(ctx context.Context, from *Folder) (pruned Pruned, err error) {
@@ -40,9 +40,13 @@ func (p *Publisher) Prune(ctx context.Context, from *Folder) (pruned Pruned, err
 		return pruned, err
 	}
 	kept := Keep(ids, p.o.Now, t.checkpoint.Snapshot, previous)
+	listed, err := p.listed(t.checkpoint.Snapshot)
+	if err != nil {
+		return pruned, err
+	}
 	var gone []string
 	for _, id := range ids {
-		if !slices.Contains(kept, id) {
+		if !slices.Contains(kept, id) && !slices.Contains(listed, id) {
 			gone = append(gone, snapshotName(id))
 		}
 	}
@@ -62,6 +66,18 @@ func (p *Publisher) Prune(ctx context.Context, from *Folder) (pruned Pruned, err
 		}
 	}
 	return pruned, p.store.Delete(ctx, gone)
+}
+
+// listed are the ids that a snapshot tells readers of: they can have them as long as it is the current one, though time passes.
+func (p *Publisher) listed(id string) ([]string, error) {
+	if p.o.Listed == nil {
+		return nil, nil
+	}
+	tree, err := remoteZip(newBlocks(p.store, 0), snapshotName(id))
+	if err != nil {
+		return nil, err
+	}
+	return p.o.Listed(tree)
 }
 
 // listNames answers the names of zips in a folder of the store, without their extension, that are what they should be.

@@ -43,6 +43,7 @@ type Register interface {
 type PublishOptions struct {
 	Now      time.Time
 	Check    func(before, after Tree) error // whether after may follow before; nil is always
+	Listed   func(Tree) ([]string, error)   // ids of the earlier snapshots that a tree says are kept; nil is none
 	Force    bool                           // publish what is no legal successor, too
 	Key      ed25519.PrivateKey             // signs the checkpoint; nil for no signature
 	Expand   func(name string) bool         // which files are objects of their own, too; nil is none
@@ -146,7 +147,7 @@ func (p *Publisher) Publish(ctx context.Context, from *Folder) (r Published, err
 	// A crash here leaves the new snapshot published, with expanded objects of the one before, each whole. The next run
 	// goes on with these.
 
-	err = p.expand(ctx, tree, &r)
+	err = p.expand(ctx, tree, t.etag == "" && t.record.Generation == 0, &r)
 	r.Bytes = p.progress.sent()
 	return r, err
 }
@@ -190,7 +191,7 @@ func (p *Publisher) Rollback(ctx context.Context, id string) (r Published, err e
 	if err != nil {
 		return r, err
 	}
-	err = p.expand(ctx, tree, &r)
+	err = p.expand(ctx, tree, false, &r)
 	r.Bytes = p.progress.sent()
 	return r, err
 }

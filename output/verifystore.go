@@ -157,12 +157,12 @@ func (v *verifier) packs(ctx context.Context, t Tree) error {
 // expanded reads every object that the place's own list names; without a list every file of the tree, where that is wanted.
 func (v *verifier) expanded(ctx context.Context, t Tree) error {
 	p := Publisher{store: v.store}
-	list, err := p.readExpanded(ctx)
+	list, listed, err := p.readExpanded(ctx)
 	if err != nil {
 		return v.wrong(expandedFile, err)
 	}
 	want := map[string]Sum{}
-	if len(list) == 0 && v.o.Files {
+	if !listed && v.o.Files {
 		for _, name := range t.Names() {
 			m, _ := t.Lookup(name)
 			want[name] = m.Sum

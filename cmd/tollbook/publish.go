@@ -133,7 +133,8 @@ func newPruneCommand() *cobra.Command {
 		Use:   "prune",
 		Short: "Remove from a bucket what nobody can ask for any more",
 		Long: `Prune removes old snapshots from a place. It keeps the current and the previous one, what was current within the last
-hour, the newest 10 of the last 2 hours, the newest of each hour for a day and of each day for a year. Packs go when
+hour, the newest 10 of the last 2 hours, the newest of each hour for a day and of each day for a year, and whatever the
+current one lists at /v1/snapshots. Packs go when
 <data>/public has dropped them, which build does when retention has passed all that is in them. Parts of uploads that were
 never completed go, too.
 
@@ -250,6 +251,7 @@ func (o *targetOptions) with(ctx context.Context, do func(*output.Publisher, *ou
 	return do(output.NewPublisher(store, &register{db.DB, store.String(), now}, output.PublishOptions{
 		Now: now, Force: o.Force, Full: o.Full, Key: key, Expand: expansions[o.Expand], Phase: site.ExpandPhase, Header: objectHeader,
 		Check:    func(before, after output.Tree) error { return build.CheckSuccessor(before, after, removed) },
+		Listed:   build.Listed,
 		Progress: bar.set,
 	}), folder)
 }

@@ -1,0 +1,152 @@
+package output
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Where the list of expanded objects is lost, the next publication finds what no snapshot wants, and leaves what is not ours.
+func TestPublishWithoutList(t *testing.T) {
+	t.Parallel()
+	stores(t, func(t *testing.T, open func(testing.TB) Store) {
+		s, reg, d := open(t), &memoryRegister{}, openFolder(t, tempDir(t))
+		put := func(name, cache string) {
+			t.Helper()
+			if _, err := s.Put(t.Context(), name, bytes.NewReader([]byte("x")), PutOptions{Header: Header{Type: "text/plain", Cache: cache}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		strangers := []string{"about.txt", "photos/cat.jpg", "snapshots/readme.txt", "packs/readme.txt"}
+		if s.KeepsHeader() {
+			strangers = append(strangers, "v1/mine.json")
+		}
+		for _, name := range strangers {
+			put(name, "private")
+		}
+		mustPublish(t, d, t0, tree(1))
+		mustPublishTo(t, s, reg, d)
+		put("v1/services/older.json", "max-age=60") // of a snapshot long ago
+		if err := s.Delete(t.Context(), []string{expandedFile}); err != nil {
+			t.Fatal(err)
+		}
+		next := tree(2)
+		delete(next, "v1/services/zeta.json")
+		mustPublish(t, d, t0.Add(time.Minute), next)
+		if got := mustPublishTo(t, s, reg, d); got.Written != len(next)+1 || got.Deleted != 2 {
+			t.Errorf("%+v", got)
+		}
+		verifyWhole(t, s)
+		for _, name := range []string{"v1/services/older.json", "v1/services/zeta.json"} {
+			if _, err := s.Stat(t.Context(), name); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		for _, name := range strangers {
+			if _, err := s.Stat(t.Context(), name); err != nil {
+				t.Errorf("a stranger's object: %v", err)
+			}
+		}
+		if again := mustPublishTo(t, s, reg, d); again.Written+again.Deleted > 0 {
+			t.Errorf("again: %+v", again)
+		}
+	})
+}
+
+// A place where nothing was ever expanded is listed once at most.
+func TestPublishListsOnce(t *testing.T) {
+	t.Parallel()
+	lists := 0
+	s := &hookedStore{openStore(t, tempDir(t), nil), func(op, name string, do func() error) error {
+		if op == "list" && name == "" {
+			lists++
+		}
+		return do()
+	}}
+	reg, d := &memoryRegister{}, openFolder(t, tempDir(t))
+	for i := range 4 {
+		mustPublish(t, d, t0.Add(time.Duration(i)*time.Minute), tree(i))
+		mustPublishTo(t, s, reg, d, func(o *PublishOptions) { o.Expand = func(string) bool { return false } })
+	}
+	if lists != 0 {
+		t.Errorf("listed %d times", lists)
+	}
+}
+
+// For more than a year of builds, each published and pruned a while later, the snapshots that the current one lists can be
+// had from the store, the newest of each day of the last year among them.
+func TestListedIsKept(t *testing.T) {
+	t.Parallel()
+	s, reg, d := openStore(t, tempDir(t), nil), &memoryRegister{}, openFolder(t, tempDir(t))
+	end := t0.AddDate(1, 1, 0)
+	var times []time.Time
+	for at := t0; at.Before(end.AddDate(0, 0, -2)); at = at.Add(13 * time.Hour) {
+		times = append(times, at)
+	}
+	for at := end.AddDate(0, 0, -2); at.Before(end); at = at.Add(15 * time.Minute) {
+		times = append(times, at)
+	}
+	list := func(t Tree) ([]string, error) {
+		data, err := t.ReadFile("kept.txt")
+		return strings.Fields(string(data)), err
+	}
+	for i, at := range times {
+		b, err := d.Begin(t.Context(), BuildOptions{Now: at, Next: at, Expand: ExpandNone})
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept, err := b.Kept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []string
+		for _, k := range kept {
+			ids = append(ids, k.ID)
+		}
+		if err := b.Add("kept.txt", []byte(strings.Join(ids, "\n")+"\n")); err != nil {
+			t.Fatal(err)
+		}
+		r, err := b.Commit(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.Prune(at, ""); err != nil {
+			t.Fatal(err)
+		}
+		p := NewPublisher(s, reg, PublishOptions{Now: at.Add(14 * time.Minute), Listed: list})
+		if _, err := p.Publish(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Prune(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		if i%40 != 0 && i != len(times)-1 {
+			continue
+		}
+		there, err := p.listNames(t.Context(), snapshotsDir, func(string) bool { return true })
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(there)
+		want := append(slices.Clone(ids), r.Checkpoint.Snapshot)
+		slices.Sort(want)
+		if diff := cmp.Diff(want, there); diff != "" {
+			t.Fatalf("at %s (-listed +there):\n%s", at, diff)
+		}
+		if i == len(times)-1 {
+			days := map[string]bool{}
+			for _, id := range ids {
+				days[id[:8]] = true
+			}
+			if len(days) < 365 {
+				t.Errorf("%d days are kept", len(days))
+			}
+		}
+	}
+}
