@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -151,6 +152,9 @@ func (d *described) testDocument(t *testing.T) {
 	}
 	examples := 0
 	for path, item := range d.doc.Paths.Map() {
+		if isCall := slices.ContainsFunc(site.Calls, func(c site.Call) bool { return c.Pattern == "/v1"+path }); isCall {
+			continue // no file of the snapshot
+		}
 		if item.Get == nil || item.Get.Responses.Status(http.StatusOK) == nil {
 			t.Errorf("%s has no answer", path)
 		} else if item.Get.Responses.Status(http.StatusOK).Value.Content.Get("application/json").Example != nil {
