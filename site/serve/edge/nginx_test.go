@@ -152,6 +152,9 @@ func testNginxLimits(t *testing.T, w *world) {
 			t.Errorf("%s: %d, want %d", client, code, want)
 		}
 	}
+	if code := from("203.0.113.7", "/%761/stats"); code != 429 {
+		t.Errorf("an address written otherwise: %d", code)
+	}
 	for range 9 {
 		if code := from("203.0.113.7", "/status"); code != 200 {
 			t.Errorf("a page: %d", code)
