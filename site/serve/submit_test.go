@@ -1,0 +1,264 @@
+package serve
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tollbook/site"
+)
+
+// shelf is a store that fails and waits as it is told. What a real one does is tested with it, in cmd/tollbook.
+type shelf struct {
+	mu       sync.Mutex
+	received []site.Received
+	results  map[string]site.ProbeResult
+	fault    error         // of every call
+	hold     chan struct{} // receiving waits for it, unless nil
+	again    bool          // what is received came before
+}
+
+func (s *shelf) SubmissionCategories(context.Context) ([]string, error) { return site.Categories, s.fault }
+
+func (s *shelf) ReceiveSubmission(ctx context.Context, r site.Received) (site.Receipt, error) {
+	if s.hold != nil {
+		select {
+		case <-s.hold:
+		case <-ctx.Done():
+			return site.Receipt{}, ctx.Err()
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.received = append(s.received, r)
+	return site.Receipt{ID: fmt.Sprint(len(s.received)), Probe: r.Probe && !s.again, Again: s.again}, nil
+}
+
+func (s *shelf) KeepSubmissionProbe(_ context.Context, id string, result site.ProbeResult) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.results == nil {
+		s.results = map[string]site.ProbeResult{}
+	}
+	s.results[id] = result
+	return nil
+}
+
+func (s *shelf) SubmissionState(_ context.Context, id string) (site.SubmissionState, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if result, ok := s.results[id]; ok {
+		return site.SubmissionState{SubmissionID: id, Status: site.SubmissionPending, ProbeResult: &result}, s.fault
+	}
+	return site.SubmissionState{}, site.ErrNotFound
+}
+
+type probing func(ctx context.Context, base string, endpoints []string) site.ProbeResult
+
+func (p probing) Probe(ctx context.Context, base string, endpoints []string) site.ProbeResult {
+	return p(ctx, base, endpoints)
+}
+
+var nothingFound = probing(func(context.Context, string, []string) site.ProbeResult { return site.ProbeResult{Errors: []string{}} })
+
+func submitting(t *testing.T, s *shelf, p SubmissionProber, bodyTime time.Duration, log io.Writer) http.Handler {
+	t.Helper()
+	return NewHandler(Options{
+		Source: openSource(t, tempDir(t)), Now: func() time.Time { return now }, Logger: slog.New(slog.NewTextHandler(log, nil)),
+		Submit: &SubmitOptions{Store: s, Prober: p, BodyTime: bodyTime, Address: func(u *url.URL) (*url.URL, error) { return u, nil }, Domain: func(host string) string { return host }},
+	})
+}
+
+func acme(name string) string {
+	return `{"url":"https://` + name + `.example","email":"s3cret@acme.example","service_name":"Acme","description":"d","website_url":"https://acme.example","category":"AI","endpoints":["/a"]}`
+}
+
+func submitTo(h http.Handler, body string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodPost, "/v1/submit", strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// A body that arrives slowly, breaks off or is too large is cut and its connection closed; what came before it is answered.
+func TestSlowBody(t *testing.T) {
+	t.Parallel()
+	s := &shelf{}
+	server := httptest.NewServer(submitting(t, s, nothingFound, 200*time.Millisecond, io.Discard))
+	defer server.Close()
+	head := "POST /v1/submit HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+	for _, tt := range []struct {
+		name, sent string
+		status     int
+	}{
+		{"never", head + "Content-Length: 100\r\n\r\n", 408},
+		{"half of it", head + "Content-Length: 100\r\n\r\n{", 408},
+		{"chunks that stop", head + "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n", 408},
+		{"announced too large", head + "Content-Length: 32769\r\n\r\n", 413},
+		{"too large without a word", head + "Transfer-Encoding: chunked\r\n\r\n" + strings.Repeat("1000\r\n"+strings.Repeat(" ", 0x1000)+"\r\n", 9), 413},
+		{"broken chunks", head + "Transfer-Encoding: chunked\r\n\r\nzz\r\n{", 400},
+	} {
+		conn, err := net.Dial("tcp", server.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := io.WriteString(conn, tt.sent); err != nil {
+			t.Fatal(err)
+		}
+		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		body, _ := io.ReadAll(res.Body)
+		if res.StatusCode != tt.status || !res.Close || !strings.Contains(string(body), `"error"`) {
+			t.Errorf("%s: %d, closed %t: %s", tt.name, res.StatusCode, res.Close, body)
+		}
+	}
+	if len(s.received) > 0 {
+		t.Errorf("received %v", s.received)
+	}
+	// the connection of one that is well is good for more, however long its probe takes
+	res, err := http.Post(server.URL+"/v1/submit", "application/json", strings.NewReader(acme("a")))
+	if err != nil || res.StatusCode != 201 {
+		t.Errorf("one that is well: %v, %v", res, err)
+	}
+}
+
+// A probe may take longer than a body: its submitter is still there at its end.
+func TestProbeOutlastsTheBodysTime(t *testing.T) {
+	t.Parallel()
+	s := &shelf{}
+	slow := probing(func(ctx context.Context, _ string, _ []string) site.ProbeResult {
+		select {
+		case <-time.After(300 * time.Millisecond):
+		case <-ctx.Done():
+		}
+		return site.ProbeResult{EndpointsFound: 1, Errors: []string{}}
+	})
+	server := httptest.NewServer(submitting(t, s, slow, 100*time.Millisecond, io.Discard))
+	defer server.Close()
+	res, err := http.Post(server.URL+"/v1/submit", "application/json", strings.NewReader(acme("a")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(res.Body)
+	if want := `{"data":{"submission_id":"1","status":"pending","probe_result":{"endpoints_found":1,"errors":[]}}}` + "\n"; string(body) != want || err != nil {
+		t.Errorf("%s, %v", body, err)
+	}
+}
+
+// Who goes away while his submission is probed loses nothing: what the probe finds is kept.
+func TestSubmitterGoesAway(t *testing.T) {
+	t.Parallel()
+	s := &shelf{}
+	entered, gone := make(chan struct{}), make(chan struct{})
+	h := submitting(t, s, probing(func(ctx context.Context, _ string, _ []string) site.ProbeResult {
+		close(entered)
+		<-gone
+		return site.ProbeResult{EndpointsFound: 2, Errors: []string{fmt.Sprint(ctx.Err())}}
+	}), 0, io.Discard)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/v1/submit", strings.NewReader(acme("a")))
+		r.Header.Set("Content-Type", "application/json")
+		h.ServeHTTP(httptest.NewRecorder(), r)
+	}()
+	<-entered
+	cancel()
+	close(gone)
+	<-done
+	if diff := cmp.Diff(map[string]site.ProbeResult{"1": {EndpointsFound: 2, Errors: []string{"<nil>"}}}, s.results); diff != "" {
+		t.Errorf("kept (-want +got):\n%s", diff)
+	}
+}
+
+// No more than so many are probed at once; the others are kept all the same, for later.
+func TestProbesAtOnce(t *testing.T) {
+	t.Parallel()
+	s := &shelf{}
+	release := make(chan struct{})
+	entered := make(chan struct{}, 100)
+	h := submitting(t, s, probing(func(context.Context, string, []string) site.ProbeResult {
+		entered <- struct{}{}
+		<-release
+		return site.ProbeResult{}
+	}), 0, io.Discard)
+	var wg sync.WaitGroup
+	for i := range maxProbing {
+		wg.Go(func() { submitTo(h, acme(fmt.Sprint("a", i))) })
+	}
+	for range maxProbing {
+		<-entered
+	}
+	if w := submitTo(h, acme("later")); w.Code != 201 || !strings.Contains(w.Body.String(), `"probe_result":null`) {
+		t.Errorf("one more: %d %s", w.Code, w.Body)
+	}
+	if last := s.received[len(s.received)-1]; last.Probe || last.URL != "https://later.example" {
+		t.Errorf("kept as %+v", last)
+	}
+	close(release)
+	wg.Wait()
+	if w := submitTo(h, acme("after")); w.Code != 201 || !strings.Contains(w.Body.String(), `"probe_result":{`) {
+		t.Errorf("after them: %d %s", w.Code, w.Body)
+	}
+}
+
+// The same sent again while it is probed waits for what is found, and does not probe.
+func TestSentAgainWhileProbed(t *testing.T) {
+	t.Parallel()
+	s := &shelf{again: true, results: map[string]site.ProbeResult{}}
+	h := submitting(t, s, nothingFound, 0, io.Discard).(*handler)
+	end := make(chan struct{})
+	h.submitter.underWay["1"] = end
+	answered := make(chan string)
+	go func() { answered <- submitTo(h, acme("a")).Body.String() }()
+	if err := s.KeepSubmissionProbe(t.Context(), "1", site.ProbeResult{EndpointsFound: 7, Errors: []string{}}); err != nil {
+		t.Fatal(err)
+	}
+	close(end)
+	if got := <-answered; !strings.Contains(got, `"endpoints_found":7`) {
+		t.Errorf("the second is told %s", got)
+	}
+}
+
+// What fails here is an internal error that tells nothing, and the log tells no more of the submitter.
+func TestStoreFails(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	h := submitting(t, &shelf{fault: errors.New("disk is gone")}, nothingFound, 0, &log)
+	w := submitTo(h, acme("a"))
+	if w.Code != 500 || strings.Contains(w.Body.String(), "disk") || w.Header().Get("Cache-Control") != "no-store" {
+		t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
+	}
+	if text := log.String(); !strings.Contains(text, "disk is gone") || strings.Contains(text, "s3cret") {
+		t.Errorf("the log: %s", text)
+	}
+}
+
+func TestClientName(t *testing.T) {
+	t.Parallel()
+	for from, want := range map[string]string{"192.0.2.7:1": "192.0.2.7", "[2001:db8:1:2:3::4]:1": "2001:db8:1:2::/64", "[::ffff:192.0.2.7]:1": "192.0.2.7", "@": "invalid IP"} {
+		if got := clientName(clientAddr(&http.Request{RemoteAddr: from}, nil)); got != want {
+			t.Errorf("%s is %q, want %q", from, got, want)
+		}
+	}
+}
