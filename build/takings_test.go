@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -56,7 +57,7 @@ func list(t testing.TB, db *postgres.DB) {
 	}
 }
 
-// settle keeps a hundred days of settlements, as an indexer commits them: by two facilitators that count and by one that
+// settle keeps 160 days of settlements, as an indexer commits them: by two facilitators that count and by one that
 // does not, in dollars and in euros.
 func settle(t testing.TB, db *postgres.DB) []postgres.Settlement {
 	t.Helper()
@@ -76,7 +77,7 @@ func settle(t testing.TB, db *postgres.DB) []postgres.Settlement {
 	check(err)
 	settlers, err := db.NewSettlers(ctx, chainBase)
 	check(err)
-	first := moment.AddDate(0, 0, -100)
+	first := moment.AddDate(0, 0, -160)
 	check(db.OpenScans(ctx, chainBase, settlers, 0, first, 100_000))
 	settled := settlements(first)
 	scans, err := db.Scans(ctx, chainBase)
@@ -190,6 +191,35 @@ func TestTakingsAreARecount(t *testing.T) {
 	read("v1/facilitators/x402.rs.json", &detail)
 	if want := 3; detail.Data.ServiceCount != want || len(detail.Data.Buyers) != 2 || len(detail.Data.Settlers) != 1 {
 		t.Errorf("x402.rs settles for %d services, has %d rows of buyers, %d settlers; want 3, 2, 1", detail.Data.ServiceCount, len(detail.Data.Buyers), len(detail.Data.Settlers))
+	}
+}
+
+// TestPackedDaysWriteTheSameFiles: the first build finds days before the window as rows, the next finds them packed.
+func TestPackedDaysWriteTheSameFiles(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	list(t, db)
+	settle(t, db)
+	dir := scratch(t)
+	var files [2]map[string]string
+	for i := range files {
+		o := options(moment.Add(time.Duration(i) * time.Minute))
+		o.Expand = output.ExpandAll
+		run(t, db, dir, o)
+		files[i] = map[string]string{}
+		for _, slug := range []string{"acme", "bolt", "cove"} {
+			data, err := os.ReadFile(filepath.Join(dir, "current/v1/services", slug, "volume/period=all.json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Count(string(data), `"date"`) < 120 {
+				t.Errorf("%s has %d days", slug, strings.Count(string(data), `"date"`))
+			}
+			files[i][slug] = string(data)
+		}
+	}
+	if diff := cmp.Diff(files[0], files[1]); diff != "" {
+		t.Errorf("volume (-rows +packed):\n%s", diff)
 	}
 }
 
