@@ -169,7 +169,7 @@ func readDaysOf(ctx context.Context, tx pgx.Tx, of []payeeFlow, after []int32, t
 
 // Pack keeps those closed days of payees that takings found as rows of their own in one row for each payee and flow, so
 // that the next reader finds them there. It takes them as they are by now, a few payees at a time: killed between, it
-// leaves fewer packs.
+// leaves fewer packs. While a fill goes through days that are packed, each build packs them anew.
 func (db *DB) Pack(ctx context.Context, t *Takings) error {
 	for of := range slices.Chunk(t.loose, packAtOnce) {
 		for len(of) > 0 {

@@ -82,10 +82,15 @@ func TestTakings(t *testing.T) {
 			}
 		}
 	}
-	for _, how := range []string{"before days are packed", "from packs"} {
+	for _, c := range []struct {
+		how string
+		now time.Time
+	}{
+		{"before days are packed", start}, {"from packs", start}, {"of an earlier moment", start.AddDate(0, 0, -20)},
+	} {
 		var got *postgres.Takings
 		if err := db.Read(t.Context(), func(r *postgres.Reader) (err error) {
-			got, err = r.Takings(t.Context(), start, recipients, flows)
+			got, err = r.Takings(t.Context(), c.now, recipients, flows)
 			return err
 		}); err != nil {
 			t.Fatal(err)
@@ -93,13 +98,13 @@ func TestTakings(t *testing.T) {
 		if err := db.Pack(t.Context(), got); err != nil {
 			t.Fatal(err)
 		}
-		checkBefore(t, got.Payees)
+		checkBefore(t, c.now, got.Payees)
 		got.Payees = unfolded(t, got)
 		for i := range got.Payees {
 			got.Payees[i].Before = postgres.TakingSum{}
 		}
-		if diff := gocmp.Diff(naiveTakings(list, recipients, units), got, cmpopts.IgnoreUnexported(postgres.Takings{}, postgres.PayeeFacts{})); diff != "" {
-			t.Errorf("takings %s (-want +got):\n%s", how, diff)
+		if diff := gocmp.Diff(naiveTakings(list, c.now, recipients, units), got, cmpopts.IgnoreUnexported(postgres.Takings{}, postgres.PayeeFacts{})); diff != "" {
+			t.Errorf("takings %s (-want +got):\n%s", c.how, diff)
 		}
 		if got.Whole.SinglePayerSettlements30d == 0 || got.Whole.SelfSettlements30d == 0 {
 			t.Errorf("nothing to find: %+v", got.Whole)
@@ -109,9 +114,9 @@ func TestTakings(t *testing.T) {
 
 // checkBefore holds what came before the window to its days. Where a service stopped being paid before it, days are all
 // there.
-func checkBefore(t *testing.T, payees []postgres.PayeeFacts) {
+func checkBefore(t *testing.T, now time.Time, payees []postgres.PayeeFacts) {
 	t.Helper()
-	window := start.Truncate(24*time.Hour).AddDate(0, 0, -89)
+	window := now.Truncate(24*time.Hour).AddDate(0, 0, -89)
 	for i := range payees {
 		p := &payees[i]
 		past, err := p.Past()
@@ -170,15 +175,17 @@ func TestDamagedPack(t *testing.T) {
 	}
 }
 
-func naiveTakings(list []postgres.Settlement, recipients []postgres.Recipient, units map[string]string) *postgres.Takings {
-	today := start.Truncate(24 * time.Hour)
+func naiveTakings(list []postgres.Settlement, now time.Time, recipients []postgres.Recipient, units map[string]string) *postgres.Takings {
+	today := now.Truncate(24 * time.Hour)
 	month := today.AddDate(0, 0, -29)
 	value := func(s postgres.Settlement) *big.Rat {
 		amount, _ := new(big.Rat).SetString(s.Amount)
 		unit, _ := new(big.Rat).SetString(units[s.Token])
 		return amount.Mul(amount, unit)
 	}
-	list = slices.DeleteFunc(slices.Clone(list), func(s postgres.Settlement) bool { return s.Facilitator == "cove" })
+	list = slices.DeleteFunc(slices.Clone(list), func(s postgres.Settlement) bool {
+		return s.Facilitator == "cove" || !s.Time.Before(today.AddDate(0, 0, 1))
+	})
 	slices.SortFunc(list, func(a, b postgres.Settlement) int { return a.Time.Compare(b.Time) })
 	out := &postgres.Takings{}
 
