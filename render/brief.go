@@ -224,7 +224,7 @@ func briefCoverage(b *strings.Builder, v *site.One[site.CoverageReport]) {
 func briefNetworks(b *strings.Builder, v *site.One[[]site.Network]) {
 	fmt.Fprintf(b, "Listed services take payment on %s.\n", plural(int64(len(v.Data)), "network", "networks"))
 	briefList(b, v.Data, func(n *site.Network) {
-		fmt.Fprintf(b, "%s: %s, %s, %s", term(n.Abbreviation), term(n.Name), term(n.CAIP2), plural(int64(n.ServiceCount), "service", "services"))
+		fmt.Fprintf(b, "%s: %s, %s, %s", term(n.Abbreviation), markdown(n.Name, maxName), term(n.CAIP2), plural(int64(n.ServiceCount), "service", "services"))
 	})
 }
 

@@ -154,15 +154,16 @@ func refused(a *answer) *sdk.CallToolResult {
 // result is an answer of the API as a tool's: the JSON, and the same in short. Clients that know no structured content
 // get the JSON as a text.
 func (t *tool) result(a *answer, structured bool) (*sdk.CallToolResult, error) {
-	data, replaced := render.Visible(bytes.TrimSpace(a.body.Bytes()))
-	brief, err := t.brief(data)
+	body := bytes.TrimSpace(a.body.Bytes())
+	data, replaced := render.Visible(body)
+	brief, err := t.brief(body)
 	if err != nil {
 		return nil, err
 	}
 	var b strings.Builder
 	b.WriteString(brief)
 	if replaced > 0 {
-		fmt.Fprintf(&b, "Characters that are not seen, and stand in these texts as U+FFFD: %d.\n", replaced)
+		fmt.Fprintf(&b, "Characters that are not seen, for which the data has U+FFFD: %d.\n", replaced)
 	}
 	snapshot := a.header.Get("X-Snapshot")
 	if page, ok := nextPage(a.header.Get("Link")); ok {

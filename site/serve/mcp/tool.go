@@ -26,7 +26,7 @@ type tool struct {
 	arguments []argument // filled by describe
 }
 
-// tools are all of them, the ones asked most first.
+// tools are all of them. Clients are told of them in the order of their names.
 var tools = []tool{
 	{
 		name: "search_services", title: "Search services", route: "services",
