@@ -26,12 +26,9 @@ const maxExpanded = 1 << 30
 const writersAtOnce = 64
 
 // expand brings the single objects of a store to a tree: only those that are others by the list that the store keeps.
-// Where that list is lost, what may have been in it is found; on a place that is new there is nothing to find.
+// Where there is none, what may have been in it is found, but on a place that is new, or where nothing is wanted.
 func (p *Publisher) expand(ctx context.Context, tree Tree, isNew bool, r *Published) error {
 	there, listed, err := p.readExpanded(ctx)
-	if err == nil && !listed && !isNew {
-		there, err = p.findExpanded(ctx, tree)
-	}
 	if err != nil {
 		return err
 	}
@@ -39,13 +36,15 @@ func (p *Publisher) expand(ctx context.Context, tree Tree, isNew bool, r *Publis
 	if err != nil {
 		return err
 	}
+	if !listed && len(want) > 0 && !isNew {
+		if there, err = p.findExpanded(ctx, tree); err != nil {
+			return err
+		}
+	}
 	w := plan(there, want, p.o.Full)
 	r.Written, r.Deleted, r.Unchanged = len(w.write), len(w.delete), len(want)-len(w.write)
 	if len(w.write)+len(w.delete) == 0 {
-		if listed {
-			return nil
-		}
-		return p.writeExpanded(ctx, want)
+		return nil
 	}
 	during := maps.Clone(there)
 	for _, names := range [][]string{w.write, w.delete} {

@@ -134,7 +134,7 @@ func (p *Publisher) Publish(ctx context.Context, from *Folder) (r Published, err
 	}
 	// A crash here leaves packs before the snapshot that names them. The next run finds and keeps them.
 
-	if err := p.uploadSnapshot(ctx, local, zip); err != nil {
+	if err := p.uploadSnapshot(ctx, t, local, zip); err != nil {
 		return r, err
 	}
 	// A crash here leaves a whole zip that nothing names, or parts of one that nobody sees. The next run finds the one and
@@ -287,8 +287,9 @@ func (p *Publisher) uploadPacks(ctx context.Context, from *Folder, erased bool) 
 	return uploaded, g.Wait()
 }
 
-// uploadSnapshot sends the zip, unless the store has the same files under its name, and reads it back.
-func (p *Publisher) uploadSnapshot(ctx context.Context, c Checkpoint, zip Body) error {
+// uploadSnapshot sends the zip, unless the store has the same files under its name, and reads it back. What the pointer
+// names was read back before it did.
+func (p *Publisher) uploadSnapshot(ctx context.Context, t target, c Checkpoint, zip Body) error {
 	name := snapshotName(c.Snapshot)
 	obj, err := p.store.Stat(ctx, name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -296,6 +297,9 @@ func (p *Publisher) uploadSnapshot(ctx context.Context, c Checkpoint, zip Body) 
 	}
 	if err == nil {
 		if obj.Size == zip.Size() {
+			if t.checkpoint.Snapshot == c.Snapshot && t.checkpoint.Digest == c.Digest && !p.o.Full {
+				return nil
+			}
 			if p.compare(ctx, name, zip) == nil {
 				return nil
 			}
