@@ -26,6 +26,7 @@ import (
 	"tollbook/crawl/sample"
 	"tollbook/output"
 	"tollbook/render"
+	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/serve"
 )
@@ -238,7 +239,7 @@ func (d *demo) run(ctx context.Context, l net.Listener, world *sample.World) err
 			return err
 		}
 		start(d.rebuild)
-		return d.serve(ctx, l)
+		return d.serve(ctx, l, world)
 	})
 	<-ctx.Done()
 	d.say("Stopping …")
@@ -273,10 +274,7 @@ func (d *demo) crawler(world *sample.World, due int) (c *crawl.Crawler, met <-ch
 		}
 		d.touch()
 	}
-	return crawl.New(d.db.DB, crawl.Options{HostGap: 20 * time.Millisecond, Hourly: -1, Logger: d.logger, Changed: changed}, probe.Options{
-		UserAgent: userAgent(d.base),
-		Routes:    []probe.Route{{Domain: sample.Domain, Dial: world.Dial, RootCAs: world.RootCAs()}},
-	}), most
+	return crawl.New(d.db.DB, crawl.Options{HostGap: demoHostGap, Hourly: -1, Logger: d.logger, Changed: changed}, d.asking(world)), most
 }
 
 // indexer reads the sample chain, each payment as it is settled.
@@ -325,13 +323,27 @@ func (d *demo) first(ctx context.Context) error {
 	return nil
 }
 
-func (d *demo) serve(ctx context.Context, l net.Listener) error {
+// serve answers readers, and takes submissions, which nobody reviews here: what is real has no place among samples.
+func (d *demo) serve(ctx context.Context, l net.Listener, world *sample.World) error {
 	source, err := output.OpenSource(d.public, d.logger)
 	if err != nil {
 		return err
 	}
 	defer source.Close()
-	return serveSource(ctx, l, nil, source, serve.Options{Logger: d.logger, RateLimit: d.limit})
+	submissions := crawl.NewSubmissions(d.db.DB, crawl.SubmissionOptions{HostGap: demoHostGap, Logger: d.logger}, d.asking(world))
+	defer submissions.Close()
+	return serveSource(ctx, l, nil, source, serve.Options{Logger: d.logger, RateLimit: d.limit, Submit: submitOptions(d.db, submissions, site.FreeHosts{})})
+}
+
+// demoHostGap is the time between two requests to a sample service.
+const demoHostGap = 20 * time.Millisecond
+
+// asking is how the sample services are reached: through the world's own dialer, and nothing beyond it is trusted.
+func (d *demo) asking(world *sample.World) probe.Options {
+	return probe.Options{
+		UserAgent: userAgent(d.base),
+		Routes:    []probe.Route{{Domain: sample.Domain, Dial: world.Dial, RootCAs: world.RootCAs()}},
+	}
 }
 
 // rebuild builds after changes, at most every demoBuildEvery. A build that fails leaves the last snapshot current and is

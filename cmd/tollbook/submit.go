@@ -7,6 +7,7 @@ import (
 
 	"tollbook/crawl"
 	"tollbook/crawl/probe"
+	"tollbook/site"
 	"tollbook/site/serve"
 )
 
@@ -26,9 +27,7 @@ func (o *serveOptions) takeSubmissions(ctx context.Context, to *serve.Options) (
 		return nil, errors.Join(err, db.Close())
 	}
 	submissions := crawl.NewSubmissions(db.DB, crawl.SubmissionOptions{Logger: logger}, probe.Options{UserAgent: userAgent(o.Contact)})
-	to.Submit = &serve.SubmitOptions{
-		Store: db.DB, Prober: submissions, FreeHosts: free, Address: (&probe.Guard{}).Canonical, Domain: probe.Domain,
-	}
+	to.Submit = submitOptions(db, submissions, free)
 	ctx, cancel := context.WithCancel(ctx)
 	var parts sync.WaitGroup
 	parts.Go(func() { submissions.Run(ctx) })
@@ -45,4 +44,9 @@ func (o *serveOptions) takeSubmissions(ctx context.Context, to *serve.Options) (
 			logger.Error("the database was not closed", "err", err)
 		}
 	}, nil
+}
+
+// submitOptions hold submissions to the strictest guard.
+func submitOptions(db *database, submissions *crawl.Submissions, free site.FreeHosts) *serve.SubmitOptions {
+	return &serve.SubmitOptions{Store: db.DB, Prober: submissions, FreeHosts: free, Address: (&probe.Guard{}).Canonical, Domain: probe.Domain}
 }
