@@ -234,3 +234,27 @@ func FuzzReadSubmission(f *testing.F) {
 		}
 	})
 }
+
+// FuzzReadSubmissionForm: the same of forms.
+func FuzzReadSubmissionForm(f *testing.F) {
+	f.Add("url=https%3A%2F%2Fa.example&email=a%40a.example&service_name=A&description=d&website_url=https%3A%2F%2Fa.example&category=AI&endpoints=%2Fa%0D%0APOST+%2Fb&notes=%ff")
+	f.Add("url=&url=&%ff=1")
+	f.Fuzz(func(t *testing.T, body string) {
+		form, err := url.ParseQuery(body)
+		if err != nil {
+			return
+		}
+		s, err := site.ReadSubmissionForm(form, rules)
+		if err != nil {
+			if len(faultsOf(err)) == 0 {
+				t.Fatalf("an error without a fault: %v", err)
+			}
+			return
+		}
+		for _, text := range append(s.Endpoints, s.URL, s.Email, s.ServiceName, s.Description, s.WebsiteURL, s.Notes) {
+			if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+				t.Fatalf("can't be kept: %q", text)
+			}
+		}
+	})
+}
