@@ -32,7 +32,9 @@ type shelf struct {
 	again    bool          // what is received came before
 }
 
-func (s *shelf) SubmissionCategories(context.Context) ([]string, error) { return site.Categories, s.fault }
+func (s *shelf) SubmissionCategories(context.Context) ([]string, error) {
+	return site.Categories, s.fault
+}
 
 func (s *shelf) ReceiveSubmission(ctx context.Context, r site.Received) (site.Receipt, error) {
 	if s.hold != nil {
