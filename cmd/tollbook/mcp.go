@@ -64,9 +64,9 @@ func newMCPCommand() *cobra.Command {
 		Use:   "mcp",
 		Short: "Answer agents from the current snapshot, over the Model Context Protocol",
 		Long: `Mcp gives the current snapshot to agents as tools of the Model Context Protocol: search services, one service, what to
-know before paying at an address or to a recipient, changes, facilitators, networks, categories, coverage, health. A tool's answer is that of
-the API to the same request, with the same parameters, limits and errors. It needs no database, and takes up a new
-snapshot as "tollbook serve" does.
+know before paying at an address or to a recipient, changes, facilitators, networks, categories, coverage, health. A
+tool's answer is that of the API to the same request, with the same parameters, limits and errors. It needs no database,
+and takes up a new snapshot as "tollbook serve" does.
 
 It speaks on stdin and stdout, for a client that starts it:
 
@@ -86,15 +86,16 @@ understood, 2 for a command line that cannot be understood.`,
 		Args:    arguments(),
 		PreRunE: func(*cobra.Command, []string) error { return o.validate() },
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return runMCP(cmd.Context(), o, os.Stdin, os.Stdout, cmd.ErrOrStderr())
+			return runMCP(cmd.Context(), o, os.Stdin, os.Stdout)
 		},
 	}
 	o.AddFlags(cmd.Flags())
 	return cmd
 }
 
-// runMCP answers until ctx ends, or in stdio until stdin does. Stdout is the client's: whatever else is said goes to stderr.
-func runMCP(ctx context.Context, o mcpOptions, stdin io.ReadCloser, stdout io.WriteCloser, stderr io.Writer) error {
+// runMCP answers until ctx ends, or without --http until stdin does: then stdout is the client's, and whatever else is said
+// goes to stderr.
+func runMCP(ctx context.Context, o mcpOptions, stdin io.ReadCloser, stdout io.WriteCloser) error {
 	logger := newLogger(slog.LevelInfo)
 	source, err := (&serveOptions{From: o.From, Memory: o.Memory}).open(logger)
 	if err != nil {
@@ -133,7 +134,7 @@ func runMCP(ctx context.Context, o mcpOptions, stdin io.ReadCloser, stdout io.Wr
 	g.Go(func() error {
 		defer cancel() // an end without an error is one, too
 		if o.HTTP {
-			return o.serveHTTP(ctx, server, logger, stderr)
+			return o.serveHTTP(ctx, server, logger, stdout)
 		}
 		return speak(ctx, server, stdin, stdout)
 	})
@@ -141,7 +142,7 @@ func runMCP(ctx context.Context, o mcpOptions, stdin io.ReadCloser, stdout io.Wr
 }
 
 // serveHTTP answers on the address of --listen.
-func (o *mcpOptions) serveHTTP(ctx context.Context, server *sdk.Server, logger *slog.Logger, stderr io.Writer) error {
+func (o *mcpOptions) serveHTTP(ctx context.Context, server *sdk.Server, logger *slog.Logger, stdout io.Writer) error {
 	trusted, err := o.trusted()
 	if err != nil {
 		return err
@@ -150,7 +151,7 @@ func (o *mcpOptions) serveHTTP(ctx context.Context, server *sdk.Server, logger *
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stderr, "MCP on http://%s%s over %s (Ctrl-C stops)\n", l.Addr(), mcp.Path, o.From)
+	fmt.Fprintf(stdout, "MCP on http://%s%s over %s (Ctrl-C stops)\n", l.Addr(), mcp.Path, o.From)
 	h := serve.Limit(mcp.NewHandler(server, o.Hosts), serve.Options{RateLimit: o.RateLimit, Trusted: trusted})
 	return serve.Serve(ctx, l, h, logger)
 }

@@ -15,12 +15,15 @@ import (
 // Sellers made of the real SDKs are Node.js programs, each in a folder below testdata: server.mjs, and a lock of what it
 // needs. A program listens on a port of its own choice and says so in its first line, as JSON.
 
+// One program is a client: of the Model Context Protocol, see mcp_test.go.
+
 // nodePins are the folders, each with the package that it is about and its version.
 var nodePins = map[string][2]string{
 	"testdata/sdk":              {"@x402/express", "2.27.0"},
 	"testdata/peers/hono":       {"@x402/hono", "2.27.0"},
 	"testdata/peers/express-v1": {"x402-express", "1.2.0"},
 	"testdata/peers/mppx":       {"mppx", "0.11.0"},
+	"testdata/mcp":              {"@modelcontextprotocol/sdk", "1.32.2"},
 }
 
 // startNode runs a folder's server.mjs until the test ends, and reads its first line into said.

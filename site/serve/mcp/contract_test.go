@@ -274,8 +274,14 @@ func testHealthAndSwap(t *testing.T, w *world) {
 		t.Errorf("health counts %d services, want %d", first.Stats.TotalServices, want)
 	}
 	address := listen(t, NewHandler(w.server, nil))
-	if got := wire(t, address, "health", nil); !bytes.Contains(got.StructuredContent, compactData(t, w.get(t, "/v1/stats").Body.Bytes())) {
+	got := wire(t, address, "health", nil)
+	if !bytes.Contains(got.StructuredContent, compactData(t, w.get(t, "/v1/stats").Body.Bytes())) {
 		t.Errorf("%s\nlacks the bytes of /v1/stats", got.StructuredContent)
+	}
+	if instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(got.StructuredContent)); err != nil {
+		t.Error(err)
+	} else if err := outputSchemas(t, session)["health"].Validate(instance); err != nil {
+		t.Error(err)
 	}
 	second := w.build(t, moment.Add(15*time.Minute))
 	for deadline := time.Now().Add(time.Minute); health().Ready.Snapshot != second; { // a source looks once a second

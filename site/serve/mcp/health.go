@@ -23,8 +23,9 @@ type HealthData struct {
 	Stats site.AggregateStats `json:"stats"`
 }
 
-// Readiness is the body of /readyz.
-type Readiness struct {
+// Readiness is the body of /readyz. It has no name for the schema, since the vocabulary of the API says other things of
+// fields that are called so.
+type Readiness = struct {
 	Status     string    `json:"status"`
 	Snapshot   string    `json:"snapshot"`
 	BuiltAt    site.Time `json:"built_at"`

@@ -1,0 +1,28 @@
+// A client made of the official SDK: node client.mjs http URL | stdio COMMAND ARGUMENT...
+// It lists what there is, calls tools, and prints all of it as one line of JSON. The SDK holds each answer to the schema
+// that the tool gave, and throws where it does not fit.
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+
+const [how, first, ...rest] = process.argv.slice(2);
+const transport = how === "http"
+  ? new StreamableHTTPClientTransport(new URL(first))
+  : new StdioClientTransport({ command: first, args: rest, env: process.env });
+const client = new Client({ name: "tollbook-test", version: "1.0.0" });
+await client.connect(transport);
+const said = { server: client.getServerVersion().name, instructions: client.getInstructions() };
+said.tools = (await client.listTools()).tools.map((t) => t.name);
+said.resources = (await client.listResources()).resources.map((r) => r.uri);
+said.llms = (await client.readResource({ uri: "tollbook:///llms.txt" })).contents[0].text;
+const call = (name, args) => client.callTool({ name, arguments: args });
+said.search = await call("search_services", { per_page: 3, sort: "cheapest" });
+said.service = await call("get_service", { slug: "service-0007" });
+said.address = await call("lookup_address", { url: "https://s0007.example/a" });
+for (const name of ["list_changes", "list_facilitators", "list_networks", "list_categories", "coverage", "health"]) {
+  said[name] = await call(name, {});
+}
+said.refused = await call("search_services", { per_page: 1000 });
+said.unknown = await call("get_service", { slug: "nobody" });
+await client.close();
+console.log(JSON.stringify(said));
