@@ -97,20 +97,28 @@ understood, 2 for a command line that cannot be understood.`,
 // goes to stderr.
 func runMCP(ctx context.Context, o mcpOptions, stdin io.ReadCloser, stdout io.WriteCloser) error {
 	logger := newLogger(slog.LevelInfo)
-	source, err := (&serveOptions{From: o.From, Memory: o.Memory}).open(logger)
+	trusted, err := o.trusted()
+	if err != nil {
+		return err
+	}
+	var l, figures net.Listener
+	if o.HTTP {
+		if l, err = o.listen(); err != nil {
+			return err
+		}
+		defer l.Close()
+	}
+	if o.Metrics != "" {
+		if figures, err = listen("--metrics", o.Metrics); err != nil {
+			return err
+		}
+		defer figures.Close()
+	}
+	source, err := o.open(logger)
 	if err != nil {
 		return err
 	}
 	defer source.Close()
-	if s, err := source.Current(); err == nil {
-		s.Release()
-	} else if errors.Is(err, output.ErrEmpty) {
-		logger.Warn("nothing is published yet: run tollbook build", "from", o.From)
-	} else if errors.Is(err, output.ErrUnreachable) {
-		logger.Error("the bucket can't be reached; it is tried again", "from", o.From, "err", err)
-	} else {
-		return err
-	}
 	metrics := serve.NewMetrics()
 	reader := serve.NewHandler(serve.Options{Source: source, Logger: logger, Metrics: metrics})
 	server, err := mcp.New(mcp.Options{Reader: reader, Version: version(), Logger: logger})
@@ -124,36 +132,40 @@ func runMCP(ctx context.Context, o mcpOptions, stdin io.ReadCloser, stdout io.Wr
 		follow(ctx, source)
 		return nil
 	})
-	if o.Metrics != "" {
-		figures, err := listen("--metrics", o.Metrics)
-		if err != nil {
-			return err
-		}
+	if figures != nil {
 		g.Go(func() error { return serve.Serve(ctx, figures, metrics, logger) })
 	}
 	g.Go(func() error {
 		defer cancel() // an end without an error is one, too
-		if o.HTTP {
-			return o.serveHTTP(ctx, server, logger, stdout)
+		if l == nil {
+			return speak(ctx, server, stdin, stdout)
 		}
-		return speak(ctx, server, stdin, stdout)
+		fmt.Fprintf(stdout, "MCP on http://%s%s over %s (Ctrl-C stops)\n", l.Addr(), mcp.Path, o.From)
+		h := serve.Limit(mcp.NewHandler(server, o.Hosts), serve.Options{RateLimit: o.RateLimit, Trusted: trusted})
+		return serve.Serve(ctx, l, h, logger)
 	})
 	return g.Wait()
 }
 
-// serveHTTP answers on the address of --listen.
-func (o *mcpOptions) serveHTTP(ctx context.Context, server *sdk.Server, logger *slog.Logger, stdout io.Writer) error {
-	trusted, err := o.trusted()
+// open follows a folder or a bucket, as serve does. What is not there yet may come.
+func (o *mcpOptions) open(logger *slog.Logger) (*output.Source, error) {
+	source, err := (&serveOptions{From: o.From, Memory: o.Memory}).open(logger)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	l, err := o.listen()
-	if err != nil {
-		return err
+	s, err := source.Current()
+	switch {
+	case err == nil:
+		s.Release()
+	case errors.Is(err, output.ErrEmpty):
+		logger.Warn("nothing is published yet: run tollbook build", "from", o.From)
+	case errors.Is(err, output.ErrUnreachable):
+		logger.Error("the bucket can't be reached; it is tried again", "from", o.From, "err", err)
+	default:
+		source.Close()
+		return nil, err
 	}
-	fmt.Fprintf(stdout, "MCP on http://%s%s over %s (Ctrl-C stops)\n", l.Addr(), mcp.Path, o.From)
-	h := serve.Limit(mcp.NewHandler(server, o.Hosts), serve.Options{RateLimit: o.RateLimit, Trusted: trusted})
-	return serve.Serve(ctx, l, h, logger)
+	return source, nil
 }
 
 // speak answers one client, until it closes stdin or ctx ends.

@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -178,6 +180,24 @@ func TestMCPOverPipes(t *testing.T) {
 		p.await(t, `{"jsonrpc":"2.0"`)
 		p.interrupt(t, syscall.SIGTERM)
 	})
+}
+
+// TestMCPFromBucket: a bucket is read by ranges, and needs nothing on disk.
+func TestMCPFromBucket(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, 5)
+	p.build(t)
+	snapshot := p.publish(t).Checkpoint.Snapshot
+	server := command(t, p.env, "mcp", "--http", "--listen", "127.0.0.1:0", "--from", p.to).start(t)
+	address, _, _ := strings.Cut(server.await(t, "MCP on "), " ")
+	session := connectMCP(t, &sdk.StreamableClientTransport{Endpoint: address})
+	if data, from := callTool(t, session, "get_service", map[string]any{"slug": "service-0003"}); from != snapshot || !strings.Contains(data, `"base_url":"https://s0003.example"`) {
+		t.Errorf("from %s, want %s: %s", from, snapshot, data)
+	}
+	if err := session.Close(); err != nil {
+		t.Error(err)
+	}
+	server.interrupt(t, os.Interrupt)
 }
 
 // TestMCPLimit: over HTTP a client has as many requests as it is given, whatever it asks.

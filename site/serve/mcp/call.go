@@ -165,6 +165,9 @@ func (t *tool) result(a *answer, structured bool) (*sdk.CallToolResult, error) {
 	if replaced > 0 {
 		fmt.Fprintf(&b, "Characters that are not seen, for which the data has U+FFFD: %d.\n", replaced)
 	}
+	if a.header.Get("X-Snapshot-Warning") != "" {
+		b.WriteString("There may be a newer snapshot, which can't be opened now.\n")
+	}
 	snapshot := a.header.Get("X-Snapshot")
 	if page, ok := nextPage(a.header.Get("Link")); ok {
 		fmt.Fprintf(&b, "There is more: ask again with page %s and snapshot %s.\n", page, snapshot)
