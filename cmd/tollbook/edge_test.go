@@ -1,0 +1,58 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// printedBy is what a command prints, of any length, which must succeed.
+func printedBy(t *testing.T, args string) string {
+	t.Helper()
+	data, err := command(t, nil, strings.Fields(args)...).Output()
+	if err != nil {
+		t.Fatalf("tollbook %s: %v", args, err)
+	}
+	return string(data)
+}
+
+// TestEdgePrints: each program is whole, says what it can't do, has what the flags say in it, and the same every time.
+func TestEdgePrints(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		args string
+		want []string
+	}{
+		{"edge nginx --root /srv/tollbook --server-name tollbook.example --upstream 10.0.0.1:4020 --rate-limit 77 --max-age 5",
+			[]string{"root /srv/tollbook/current;", "server_name tollbook.example;", "server 10.0.0.1:4020;", "rate=77r/m;", "max-age=5,", "What it can't do:"}},
+		{"edge cloudflare --bucket FILES --limiter CLIENTS --prefix /a/b/ --rate-limit 77", []string{"env.FILES", "env.CLIENTS", `const PREFIX = "a/b/";`, "limit = 77", "What it can't do:", "export default"}},
+		{"edge cloudfront --bucket one --serve two --rate-limit 77", []string{"selectRequestOriginById('two')", `"Limit": 77`, "What it can't do:", "function handler(event)"}},
+	} {
+		stdout := printedBy(t, tt.args)
+		for _, want := range tt.want {
+			if !strings.Contains(stdout, want) {
+				t.Errorf("tollbook %s does not say %s", tt.args, want)
+			}
+		}
+		if strings.ContainsAny(stdout, "«»") {
+			t.Errorf("tollbook %s leaves something unfilled", tt.args)
+		}
+		if printedBy(t, tt.args) != stdout {
+			t.Errorf("tollbook %s says something else the second time", tt.args)
+		}
+	}
+}
+
+// TestEdgeRefuses: what would end where it stands in a program is refused before anything is printed.
+func TestEdgeRefuses(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{
+		{"edge", "nginx", "--listen", "80; }"}, {"edge", "nginx", "--server-name", "a;b"}, {"edge", "nginx", "--upstream", "nowhere"}, {"edge", "nginx", "--upstream", "a:1;"},
+		{"edge", "nginx", "--root", "/a b"}, {"edge", "nginx", "--root", "/a;"}, {"edge", "nginx", "--max-age", "0"}, {"edge", "nginx", "--rate-limit", "0"},
+		{"edge", "cloudflare", "--bucket", "a-b"}, {"edge", "cloudflare", "--limiter", ""}, {"edge", "cloudflare", "--rate-limit", "-1"},
+		{"edge", "cloudfront", "--bucket", "a'b"}, {"edge", "cloudfront", "--bucket", "serve"}, {"edge", "caddy"},
+	} {
+		if code, stdout, stderr := run(t, nil, args...); code != 2 || stdout != "" || stderr == "" {
+			t.Errorf("tollbook %q: exit %d, %.80q, %q", args, code, stdout, stderr)
+		}
+	}
+}
