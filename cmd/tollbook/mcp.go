@@ -170,7 +170,7 @@ func (o *mcpOptions) open(logger *slog.Logger) (*output.Source, error) {
 
 // speak answers one client, until it closes stdin or ctx ends.
 func speak(ctx context.Context, server *sdk.Server, stdin io.ReadCloser, stdout io.WriteCloser) error {
-	err := server.Run(ctx, &sdk.IOTransport{Reader: stdin, Writer: stdout, MaxLineLength: mcp.MaxMessage})
+	err := server.Run(ctx, mcp.Pipe(stdin, stdout))
 	if ctx.Err() != nil {
 		return nil // it was told to stop
 	}

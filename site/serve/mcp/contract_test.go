@@ -29,7 +29,7 @@ type asked struct {
 func calls(t *testing.T, w *world) []asked {
 	t.Helper()
 	var detail site.One[site.ServiceDetail]
-	if err := json.Unmarshal([]byte(w.get(t, "/v1/services/lanternfish-chat").Body.String()), &detail); err != nil {
+	if err := json.Unmarshal(w.get(t, "/v1/services/lanternfish-chat").Body.Bytes(), &detail); err != nil {
 		t.Fatal(err)
 	}
 	endpoint := detail.Data.Endpoints[0]
