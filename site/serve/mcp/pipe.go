@@ -26,7 +26,7 @@ func (p pipe) Connect(ctx context.Context) (sdk.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &pipeConn{Connection: c, unanswered: make(chan struct{}, maxUnanswered), closed: make(chan struct{})}, nil
+	return newPipeConn(c), nil
 }
 
 type pipeConn struct {
@@ -35,6 +35,10 @@ type pipeConn struct {
 
 	once   sync.Once
 	closed chan struct{}
+}
+
+func newPipeConn(c sdk.Connection) *pipeConn {
+	return &pipeConn{Connection: c, unanswered: make(chan struct{}, maxUnanswered), closed: make(chan struct{})}
 }
 
 // Read implements sdk.Connection.
