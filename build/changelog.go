@@ -120,7 +120,7 @@ func changeFiles(q site.Query, c site.Changes, add func(string, []byte) error) e
 // ofService is the request for a service's change records.
 func ofService(slug string) site.Query { return bare("changes", "").With("service", slug) }
 
-// writeChanges writes the logs of all services, the default page and the feed, and counts every log.
+// writeChanges writes the logs of all services, the default page and the feeds, and counts every log.
 func writeChanges(s *site.Snapshot, edition *render.Edition, totals map[string]int, add func(string, []byte) error) error {
 	q := bare("changes", "")
 	totals[q.ListKey()] = int(s.Changes.Index.Total())
@@ -139,11 +139,16 @@ func writeChanges(s *site.Snapshot, edition *render.Edition, totals map[string]i
 	if err != nil {
 		return err
 	}
-	feed, err := edition.Feed()
+	feeds, err := edition.Feeds()
 	if err != nil {
 		return err
 	}
-	return add(render.FeedFile, feed)
+	for _, f := range feeds {
+		if err := add(f.Key, f.Bytes); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // changeBlock renders a full block of a pack; one of a service that is listed no more has no key.

@@ -108,7 +108,8 @@ func writeServices(ctx context.Context, s *site.Snapshot, edition *render.Editio
 	return nil
 }
 
-// serviceFiles are the files of one service: detail, uptime by period, its logs, its series and its page.
+// serviceFiles are the files of one service: detail, uptime by period, its logs, its series, its page and what goes with
+// that. Beside the logs of checks and changes, and feeds of these, they are at most 16.
 func serviceFiles(s *site.Snapshot, l *site.Listing, edition *render.Edition) (files []file, err error) {
 	slug := l.Item.Slug
 	put := func(name string, data []byte) error {
@@ -144,6 +145,13 @@ func serviceFiles(s *site.Snapshot, l *site.Listing, edition *render.Edition) (f
 		return nil, err
 	}
 	put(bare("service-page", slug).Key(), page)
+	beside, err := edition.ServiceFiles(l)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range beside {
+		put(f.Key, f.Bytes)
+	}
 	return files, nil
 }
 
@@ -313,6 +321,48 @@ func pageCounts(services int) map[string]int {
 	return map[string]int{bare("services-page", "").ListKey(): max(1, (services+render.PageRows-1)/render.PageRows)}
 }
 
+// writeListPages writes the pages of the list in one order; the first page of the first order answers without parameters.
+func writeListPages(items []*site.ServiceListItem, order string, edition *render.Edition, put func(string, []byte, error) error) error {
+	ordered := slices.Clone(items)
+	site.Sort(ordered, order)
+	for page := 1; page == 1 || (page-1)*render.PageRows < len(ordered); page++ {
+		meta := site.NewPaginationMeta(len(ordered), page, render.PageRows)
+		from := (page - 1) * render.PageRows
+		data, err := edition.ServicesPage(ordered[from:min(from+render.PageRows, len(ordered))], meta, order)
+		q := bare("services-page", "")
+		if page == 1 && order == site.OrderNewest {
+			if err := put(q.Key(), data, err); err != nil {
+				return err
+			}
+		}
+		if err := put(q.With("sort", order).With("page", strconv.Itoa(page)).Key(), data, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeGroups writes the pages of categories and networks.
+func writeGroups(edition *render.Edition, put func(string, []byte, error) error) error {
+	categories, err := edition.CategoriesPage()
+	if err := put(bare("categories-page", "").Key(), categories, err); err != nil {
+		return err
+	}
+	networks, err := edition.NetworksPage()
+	if err := put(bare("networks-page", "").Key(), networks, err); err != nil {
+		return err
+	}
+	for _, g := range edition.Groups() {
+		for n := 1; n <= g.Pages(); n++ {
+			data, err := edition.GroupPage(g, n)
+			if err := put(g.Key(n), data, err); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // writePages writes the pages that are not a service's own.
 func writePages(s *site.Snapshot, pages *render.Pages, edition *render.Edition, add func(string, []byte) error) error {
 	put := func(key string, data []byte, err error) error {
@@ -329,20 +379,13 @@ func writePages(s *site.Snapshot, pages *render.Pages, edition *render.Edition, 
 	for i := range s.Services {
 		items[i] = &s.Services[i].Item
 	}
-	site.Sort(items, site.OrderNewest)
-	for page := 1; page == 1 || (page-1)*render.PageRows < len(items); page++ {
-		meta := site.NewPaginationMeta(len(items), page, render.PageRows)
-		from := (page - 1) * render.PageRows
-		data, err := edition.ServicesPage(items[from:min(from+render.PageRows, len(items))], meta)
-		q := bare("services-page", "")
-		if page == 1 {
-			if err := put(q.Key(), data, err); err != nil {
-				return err
-			}
-		}
-		if err := put(q.With("page", strconv.Itoa(page)).Key(), data, err); err != nil {
+	for _, order := range site.Orders {
+		if err := writeListPages(items, order, edition, put); err != nil {
 			return err
 		}
+	}
+	if err := writeGroups(edition, put); err != nil {
+		return err
 	}
 	status, err := edition.StatusPage()
 	if err := put(bare("status-page", "").Key(), status, err); err != nil {
@@ -356,6 +399,10 @@ func writePages(s *site.Snapshot, pages *render.Pages, edition *render.Edition, 
 		if err := add(g.Key, g.Bytes); err != nil {
 			return err
 		}
+	}
+	changes, err := edition.ChangesPage()
+	if err := put(bare("changes-page", "").Key(), changes, err); err != nil {
+		return err
 	}
 	missing, err := edition.NotFound()
 	if err := put("404.html", missing, err); err != nil {

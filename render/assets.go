@@ -17,7 +17,7 @@ type Asset struct {
 // FaviconKey is the icon's name in the tree.
 const FaviconKey = "favicon.svg"
 
-// readAssets reads the embedded files that are published as they are, by key. The stylesheet and the script carry a
+// readAssets reads the embedded files that are published as they are, by key. The stylesheet and the scripts carry a
 // digest in their names, so that they may be cached for ever.
 func readAssets() ([]Asset, error) {
 	css, err := templates.FS.ReadFile("site.css")
@@ -25,6 +25,10 @@ func readAssets() ([]Asset, error) {
 		return nil, fmt.Errorf("read stylesheet: %w", err)
 	}
 	script, err := templates.FS.ReadFile("submit.js")
+	if err != nil {
+		return nil, fmt.Errorf("read script: %w", err)
+	}
+	list, err := templates.FS.ReadFile("services.js")
 	if err != nil {
 		return nil, fmt.Errorf("read script: %w", err)
 	}
@@ -36,6 +40,7 @@ func readAssets() ([]Asset, error) {
 		{Key: hashedKey("site", ".css", css), Bytes: css},
 		{Key: FaviconKey, Bytes: icon},
 		{Key: hashedKey("submit", ".js", script), Bytes: script},
+		{Key: hashedKey("services", ".js", list), Bytes: list},
 	}, nil
 }
 

@@ -1,8 +1,12 @@
 package render
 
 import (
+	"bytes"
 	"cmp"
+	"fmt"
+	"html/template"
 	"slices"
+	"sync"
 
 	"tollbook/site"
 )
@@ -15,6 +19,10 @@ type Edition struct {
 	byCode   map[string]site.Network // by abbreviation
 
 	facilitators map[string]*site.FacilitatorDetail // by id
+
+	categories, networks []*Group
+	groupKeys            map[string]string // of a group's first page, by its category, or its network's abbreviation after a NUL
+	lines                func() (map[string]template.HTML, error)
 }
 
 // Edition prepares the pages of a snapshot, which must not change while they are rendered.
@@ -27,7 +35,25 @@ func (p *Pages) Edition(s *site.Snapshot) *Edition {
 	for i := range s.Facilitators {
 		e.facilitators[s.Facilitators[i].FacilitatorID] = &s.Facilitators[i]
 	}
+	e.categories, e.networks = groupsOf(s)
+	e.groupKeys = map[string]string{}
+	for _, g := range e.categories {
+		e.groupKeys[g.name] = g.Key(1)
+	}
+	for _, g := range e.networks {
+		e.groupKeys["\x00"+g.network.Abbreviation] = g.Key(1)
+	}
+	e.lines = sync.OnceValues(e.renderLines)
 	return e
+}
+
+// service is the service with this slug, nil without.
+func (e *Edition) service(slug string) *site.Listing {
+	i, ok := slices.BinarySearchFunc(e.snapshot.Services, slug, func(l site.Listing, slug string) int { return cmp.Compare(l.Item.Slug, slug) })
+	if !ok {
+		return nil
+	}
+	return &e.snapshot.Services[i]
 }
 
 // Of home: how many of each are shown.
@@ -41,18 +67,11 @@ const (
 type home struct {
 	Stats      site.AggregateStats
 	Status     site.StatusSummary
-	Newest     []row
+	Newest     []template.HTML
 	Changes    []change
 	Checks     []site.GlobalCheckEntry
-	Networks   []share
-	Categories []share
-}
-
-// share is a bar of a small chart of counts.
-type share struct {
-	Label string
-	Count int
-	Width int // 0..100, of the largest
+	Networks   []groupRow
+	Categories []groupRow
 }
 
 // Home is index.html: what the directory is, its figures, and what is new.
@@ -68,32 +87,17 @@ func (e *Edition) Home() ([]byte, error) {
 		items[i] = &s.Services[i].Item
 	}
 	site.Sort(items, site.OrderNewest)
-	h.Newest = e.rows(items[:min(homeServices, len(items))])
-	for _, n := range s.Networks {
-		h.Networks = append(h.Networks, share{Label: n.Name, Count: n.ServiceCount})
+	var err error
+	if h.Newest, err = e.rows(items[:min(homeServices, len(items))]); err != nil {
+		return nil, err
 	}
-	for _, t := range s.Tags {
-		h.Categories = append(h.Categories, share{Label: t.Tag, Count: t.ServiceCount})
-	}
-	h.Networks, h.Categories = widths(h.Networks), widths(h.Categories)
+	h.Networks, h.Categories = bySize(e.networks), bySize(e.categories)
+	h.Networks, h.Categories = h.Networks[:min(homeShares, len(h.Networks))], h.Categories[:min(homeShares, len(h.Categories))]
 	return e.render(page{
-		Key: homeKey, Kind: kindHome, JSON: bareKey("stats", ""), Title: e.pages.site.Title,
+		Key: homeKey, Kind: kindHome, JSON: bareKey("stats", ""), Atom: FeedFile, Feed: JSONFeedFile, Title: e.pages.site.Title,
 		Description: "A directory of network services that charge per request over HTTP 402: prices, uptime and changes, measured.",
 		Body:        h,
 	})
-}
-
-// widths keeps the first shares and measures them against the largest.
-func widths(shares []share) []share {
-	shares = shares[:min(homeShares, len(shares))]
-	most := 1
-	for _, s := range shares {
-		most = max(most, s.Count)
-	}
-	for i := range shares {
-		shares[i].Width = max(1, 100*shares[i].Count/most)
-	}
-	return shares
 }
 
 // latestChanges are the newest records of all services.
@@ -123,20 +127,44 @@ func (e *Edition) latestChanges(limit int) []change {
 // row is a service in a list.
 type row struct {
 	*site.ServiceListItem
-	Chips []chip
+	Chips    []chip
+	Category string // key of its category's page, "" without
 }
 
-// rows prepares rows of a list.
-func (e *Edition) rows(items []*site.ServiceListItem) []row {
-	rows := make([]row, len(items))
-	for i, item := range items {
-		rows[i] = row{item, e.chips(item.Networks)}
+// rows are rows of a list.
+func (e *Edition) rows(items []*site.ServiceListItem) ([]template.HTML, error) {
+	lines, err := e.lines()
+	if err != nil {
+		return nil, err
 	}
-	return rows
+	rows := make([]template.HTML, len(items))
+	for i, item := range items {
+		rows[i] = lines[item.Slug]
+	}
+	return rows, nil
+}
+
+// renderLines renders the row of each service, by slug: it stands in many lists, and its template is what they cost.
+func (e *Edition) renderLines() (map[string]template.HTML, error) {
+	lines := make(map[string]template.HTML, len(e.snapshot.Services))
+	t := e.pages.kinds[kindServices].Lookup("service-row")
+	var b bytes.Buffer
+	for i := range e.snapshot.Services {
+		item := &e.snapshot.Services[i].Item
+		b.Reset()
+		if err := t.Execute(&b, row{item, e.chips(item.Networks), e.groupKeys[item.Category]}); err != nil {
+			return nil, fmt.Errorf("render row of %s: %w", item.Slug, err)
+		}
+		lines[item.Slug] = template.HTML(b.String())
+	}
+	return lines, nil
 }
 
 // chip names a network: its name, with its code or id for who hovers.
-type chip struct{ Label, Title string }
+type chip struct {
+	Label, Title string
+	Key          string // of the network's page, "" without
+}
 
 // chips names networks by their abbreviations.
 func (e *Edition) chips(codes []string) []chip {
@@ -144,7 +172,7 @@ func (e *Edition) chips(codes []string) []chip {
 	for i, code := range codes {
 		chips[i] = chip{Label: code, Title: code}
 		if n, ok := e.byCode[code]; ok {
-			chips[i] = chip{Label: n.Name, Title: code + ", " + n.ID}
+			chips[i] = chip{Label: n.Name, Title: code + ", " + n.ID, Key: e.groupKeys["\x00"+code]}
 		}
 	}
 	return chips
@@ -153,7 +181,7 @@ func (e *Edition) chips(codes []string) []chip {
 // network names a network by its CAIP-2 id; one that is not of the table keeps its id.
 func (e *Edition) network(id string) chip {
 	if n, ok := e.byID[id]; ok {
-		return chip{Label: n.Name, Title: n.ID}
+		return chip{Label: n.Name, Title: n.ID, Key: e.groupKeys["\x00"+n.Abbreviation]}
 	}
 	id = words(id, maxLine)
 	return chip{Label: short(id), Title: id}

@@ -6,14 +6,19 @@ import (
 	"encoding/xml"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 
 	"tollbook/site"
 )
 
-// FeedFile is the key of the Atom feed of changes.
-const FeedFile = "feed.xml"
+// Keys of the feeds of all changes: Atom and JSON Feed.
+const (
+	FeedFile     = "feed.xml"
+	JSONFeedFile = site.FeedFile
+)
+
+// serviceFeedEntries is how many records a service's own feeds hold.
+const serviceFeedEntries = 20
 
 // feedLines is how many lines of a record an entry shows.
 const feedLines = 25
@@ -58,29 +63,85 @@ type (
 	}
 )
 
-// Feed is the newest change records of all services as Atom. An entry's id depends on the record alone; what a service
-// says of itself stands in quotation marks, as text.
-func (e *Edition) Feed() ([]byte, error) {
+// feed is change records, newest first, to be written as Atom and as a JSON Feed.
+type feed struct {
+	Title, About string
+	Atom, JSON   string // keys
+	Page, Data   string // the same for readers, and as JSON: addresses
+	Since        string // what Updated is without a record
+	Records      []*site.ChangeRecord
+	known        units // of one service; of each record's where it is nil
+}
+
+// Feeds are the newest change records of all services, as Atom and as a JSON Feed. An entry's id depends on the record
+// alone; what a service says of itself stands in quotation marks, as text.
+func (e *Edition) Feeds() ([]Asset, error) {
 	s := e.pages.site
-	about := "Changed prices, recipients and ways to pay of the services in this directory. Text in “quotation marks” is what services say of themselves."
-	if s.Sample {
-		about += " All of it is sample data."
+	return e.feeds(feed{
+		Title: s.Title + ": changes", About: "Changed prices, recipients and ways to pay of the services in this directory.", Atom: FeedFile, JSON: JSONFeedFile,
+		Page: s.BaseURL + "/", Data: s.BaseURL + "/v1/changes", Since: e.snapshot.Now.String(), Records: e.snapshot.Changes.Feed,
+	})
+}
+
+// ServiceFeeds are the same of one service; there are always two, so that one can subscribe before anything has changed.
+func (e *Edition) ServiceFeeds(l *site.Listing) ([]Asset, error) {
+	d := &l.Detail
+	s := e.pages.site
+	f := feed{
+		Title: quoted(name(words(d.Name, maxName))) + " in " + s.Title + ": changes", About: "Changed prices, recipients and ways to pay of one service.",
+		Atom: serviceFeedKey(d.Slug, ".xml"), JSON: serviceFeedKey(d.Slug, ".json"),
+		Page: e.address(serviceKey(d.Slug)), Data: s.BaseURL + "/v1/changes?service=" + url.QueryEscape(d.Slug), Since: d.CreatedAt.String(), known: unitsOf(d),
 	}
+	for i := range l.Changes[:min(serviceFeedEntries, len(l.Changes))] {
+		f.Records = append(f.Records, &l.Changes[i])
+	}
+	return e.feeds(f)
+}
+
+func serviceFeedKey(slug, ext string) string { return "services/" + slug + "/changes" + ext }
+
+func (e *Edition) feeds(f feed) ([]Asset, error) {
+	f.About += " Text in “quotation marks” is what services say of themselves."
+	if e.pages.site.Sample {
+		f.About += " All of it is sample data."
+	}
+	entries := make([]atomEntry, len(f.Records))
+	for i, r := range f.Records {
+		entries[i] = e.feedEntry(r, f.known)
+	}
+	atom, err := e.atom(f, entries)
+	if err != nil {
+		return nil, err
+	}
+	out, err := encode(e.jsonFeed(f, entries))
+	return []Asset{{f.Atom, atom}, {f.JSON, out}}, err
+}
+
+func (e *Edition) jsonFeed(f feed, entries []atomEntry) site.Feed {
+	s := e.pages.site
+	out := site.Feed{Version: site.FeedVersion, Title: f.Title, Description: f.About, HomePageURL: f.Page, FeedURL: e.address(f.JSON),
+		Language: "en", Authors: []site.FeedAuthor{{Name: s.Title, URL: s.BaseURL + "/"}}, Items: []site.FeedItem{}}
+	for _, entry := range entries {
+		out.Items = append(out.Items, site.FeedItem{ID: entry.ID, URL: entry.Links[0].Href, Title: entry.Title, ContentText: entry.Content.Text,
+			DatePublished: entry.Published, Tags: []string{entry.Category.Term}})
+	}
+	return out
+}
+
+func (e *Edition) atom(feed feed, entries []atomEntry) ([]byte, error) {
+	s := e.pages.site
 	f := atomFeed{
-		ID: s.BaseURL + "/" + FeedFile, Title: s.Title + ": changes", Subtitle: about, Updated: e.snapshot.Now.String(),
+		ID: e.address(feed.Atom), Title: feed.Title, Subtitle: feed.About, Updated: feed.Since,
 		Author: atomPerson{Name: s.Title, URI: s.BaseURL + "/"},
 		Links: []atomLink{
-			{"self", "application/atom+xml", s.BaseURL + "/" + FeedFile},
-			{"alternate", "text/html", s.BaseURL + "/"},
-			{"alternate", "application/json", s.BaseURL + "/v1/changes"},
+			{"self", "application/atom+xml", e.address(feed.Atom)},
+			{"alternate", "text/html", feed.Page},
+			{"alternate", "application/json", feed.Data},
 		},
-		Rights: "CC BY 4.0, attribution required",
+		Rights: "CC BY 4.0, attribution required", Entries: entries,
 	}
-	for i, r := range e.snapshot.Changes.Feed {
-		if i == 0 {
-			f.Updated = r.ObservedAt.String()
-		}
-		f.Entries = append(f.Entries, e.feedEntry(r))
+	if len(entries) > 0 {
+		f.Updated = entries[0].Updated
 	}
 	var b bytes.Buffer
 	b.WriteString(xml.Header)
@@ -93,12 +154,9 @@ func (e *Edition) Feed() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-func (e *Edition) feedEntry(r *site.ChangeRecord) atomEntry {
-	var known units
-	if i, ok := slices.BinarySearchFunc(e.snapshot.Services, r.Slug, func(l site.Listing, slug string) int {
-		return strings.Compare(l.Item.Slug, slug)
-	}); ok {
-		known = unitsOf(&e.snapshot.Services[i].Detail)
+func (e *Edition) feedEntry(r *site.ChangeRecord, known units) atomEntry {
+	if l := e.service(r.Slug); l != nil && known == nil {
+		known = unitsOf(&l.Detail)
 	}
 	c := e.change(r, known, feedLines)
 	name := words(r.Name, maxName)
@@ -112,7 +170,7 @@ func (e *Edition) feedEntry(r *site.ChangeRecord) atomEntry {
 			{"alternate", "text/html", base + "/services/" + url.PathEscape(r.Slug)},
 			{"alternate", "application/json", base + "/v1/changes?service=" + url.QueryEscape(r.Slug) + "&type=" + url.QueryEscape(r.Type)},
 		},
-		Category: atomCategory{r.Type}, Content: atomText{"text", c.text()},
+		Category: atomCategory{words(r.Type, maxCode)}, Content: atomText{"text", c.text()},
 	}
 }
 

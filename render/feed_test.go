@@ -49,10 +49,11 @@ func readFeed(t *testing.T, s *site.Snapshot, of render.Site) (atom, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := pages.Edition(s).Feed()
+	files, err := pages.Edition(s).Feeds()
 	if err != nil {
 		t.Fatal(err)
 	}
+	data := files[0].Bytes
 	var f atom
 	if err := xml.Unmarshal(data, &f); err != nil {
 		t.Fatalf("not XML: %v\n%s", err, data)

@@ -112,7 +112,7 @@ func TestSitemap(t *testing.T) {
 		t.Fatalf("%d files, %s is a %s with %d addresses and %d times", len(files), files[0].Key, root, len(locs), len(times))
 	}
 	want := []string{"https://tollbook.example/", "https://tollbook.example/services.html", "https://tollbook.example/reference.html",
-		"https://tollbook.example/services/page=2.html", "https://tollbook.example/services/acme.html"}
+		"https://tollbook.example/services/sort=newest/page=2.html", "https://tollbook.example/categories.html", "https://tollbook.example/categories/ai.html", "https://tollbook.example/networks/bse.html", "https://tollbook.example/services/acme.html"}
 	for _, loc := range want {
 		if !slices.Contains(locs, loc) {
 			t.Errorf("the sitemap lacks %s", loc)

@@ -30,6 +30,7 @@ type Pages struct {
 	prefix string // the path of BaseURL
 	assets []Asset
 	script string // key of the submit page's
+	finder string // key of the list's
 	kinds  map[string]*template.Template
 	guides []*guide
 }
@@ -64,12 +65,12 @@ func NewPages(s Site) (*Pages, error) {
 	if p.assets, err = readAssets(); err != nil {
 		return nil, err
 	}
-	p.script = p.assets[2].Key
+	p.script, p.finder = p.assets[2].Key, p.assets[3].Key
 	layout, err := template.New("layout").Funcs(p.funcs()).ParseFS(templates.FS, "layout.html", "parts.html")
 	if err != nil {
 		return nil, fmt.Errorf("parse layout: %w", err)
 	}
-	for _, kind := range []string{kindHome, kindServices, kindService, kindStatus, kindReference, kindGuide, kindFacilitators, kindFacilitator, kindCoverage, kindSubmit, kindNotFound} {
+	for _, kind := range []string{kindHome, kindServices, kindService, kindStatus, kindReference, kindGuide, kindFacilitators, kindFacilitator, kindCoverage, kindSubmit, kindGroups, kindGroup, kindChanges, kindNotFound} {
 		t, err := layout.Clone()
 		if err == nil {
 			t, err = t.ParseFS(templates.FS, kind+".html")
@@ -106,7 +107,20 @@ func (p *Pages) funcs() template.FuncMap {
 		"line":        func(s string) string { return words(s, maxLine) },
 		"href":        p.href,
 		"home":        func() string { return p.prefix + "/" },
+		"changes":     func() string { return p.href(bareKey(changesRoute, "")) },
+		"categories":  func() string { return p.href(bareKey(categoriesRoute, "")) },
+		"networks":    func() string { return p.href(bareKey(networksRoute, "")) },
 		"list":        func(n int) string { return p.href(listKey(n)) },
+		"three": func(b *bool) string {
+			switch {
+			case b == nil:
+				return ""
+			case *b:
+				return "yes"
+			}
+			return "no"
+		},
+		"hundredths":  hundred,
 		"service":     func(slug string) string { return p.href(serviceKey(slug)) },
 		"status":      func() string { return p.href(bareKey("status-page", "")) },
 		"json":        func(route string) string { return p.href(bareKey(route, "")) },
@@ -144,14 +158,8 @@ func bareKey(route, slug string) string {
 
 func serviceKey(slug string) string { return bareKey("service-page", slug) }
 
-// listKey is the file of the nth page of the list, from 1.
-func listKey(n int) string {
-	q := site.Query{Route: site.ByName("services-page"), Bare: true}
-	if n > 1 {
-		q = q.With("page", fmt.Sprint(n))
-	}
-	return q.Key()
-}
+// listKey is the file of the nth page of the list, newest first, from 1.
+func listKey(n int) string { return orderedKey(site.OrderNewest, n) }
 
 // dict gives a template that is called by another several named values.
 func dict(pairs ...any) (map[string]any, error) {
@@ -173,6 +181,8 @@ type page struct {
 	Title       string
 	Description string
 	JSON        string // key of the same as JSON, "" without
+	Atom, Feed  string // keys of its changes as Atom and as a JSON Feed, "" without
+	About       any    // the page in the words of schema.org, nil without
 	NoIndex     bool
 	Body        any // what the page's own template is given
 

@@ -17,6 +17,15 @@ type service struct {
 	Strip      strip
 	Grounds    grounds
 	Settled    settled
+	Prices     prices
+	PricesJSON string
+	Badge      string // address of the picture
+	BadgeKey   string
+	BadgeJSON  string
+	PageURL    string
+	Badged     string // Markdown that shows the badge
+	Category   string // key of the category's page, "" without
+	Atom, Feed string // keys
 	Rows       []endpoint
 	Open       bool
 	Moves      []move
@@ -43,6 +52,7 @@ type endpoint struct {
 	From    string // lowest price, "" unknown
 	Prices  []price
 	Curl    string
+	Pay     string // a program that pays
 	Address string
 }
 
@@ -70,11 +80,18 @@ func (e *Edition) ServicePage(l *site.Listing) ([]byte, error) {
 		Open:       len(d.Endpoints) <= openEndpoints,
 		Checks:     l.Checks.Newest[:min(serviceChecks, len(l.Checks.Newest))],
 		TotalCheck: max(l.Checks.Index.Total(), int64(len(l.Checks.Newest))),
+		Prices:     newPrices(l.Prices, e.snapshot.Now), PricesJSON: e.pages.href(seriesKey("price", d.Slug)),
+		Badge: e.address(badgeKey(d.Slug, ".svg")), BadgeKey: badgeKey(d.Slug, ".svg"), BadgeJSON: e.pages.href(badgeKey(d.Slug, ".json")), PageURL: e.address(serviceKey(d.Slug)),
+		Category: e.groupKeys[d.Category], Atom: serviceFeedKey(d.Slug, ".xml"), Feed: serviceFeedKey(d.Slug, ".json"),
 		UptimeJSON: e.pages.href(bareKey("uptime", d.Slug)),
 		ChecksJSON: e.pages.href(bareKey("service-checks", d.Slug)),
 	}
+	s.Badged = "[![x402](" + s.Badge + ")](" + s.PageURL + ")"
 	for i := range d.Endpoints {
 		s.Rows = append(s.Rows, e.endpoint(d.BaseURL, &d.Endpoints[i]))
+		if i < payExamples {
+			s.Rows[i].Pay = pay(d.BaseURL, &d.Endpoints[i])
+		}
 	}
 	for _, c := range d.PayToChanges[:min(serviceMoves, len(d.PayToChanges))] {
 		s.Moves = append(s.Moves, move{c, e.network(c.NetworkCAIP2)})
@@ -87,8 +104,31 @@ func (e *Edition) ServicePage(l *site.Listing) ([]byte, error) {
 	s.More = len(l.Changes) - len(s.Changes)
 	return e.render(page{
 		Key: serviceKey(d.Slug), Kind: kindService, JSON: bareKey("service", d.Slug), Title: words(name(d.Name), maxTitle),
-		Description: describe(d), Body: s,
+		Description: describe(d), Atom: s.Atom, Feed: s.Feed, About: e.about(d, s.PageURL), Body: s,
 	})
+}
+
+// about is a service for search engines, in the words of schema.org.
+func (e *Edition) about(d *site.ServiceDetail, page string) any {
+	type offer struct {
+		Type     string       `json:"@type"`
+		Price    site.Decimal `json:"price"`
+		Currency string       `json:"priceCurrency"`
+	}
+	var price *offer
+	if d.MinPriceUSD != nil {
+		price = &offer{"Offer", *d.MinPriceUSD, "USD"}
+	}
+	return struct {
+		Context     string `json:"@context"`
+		Type        string `json:"@type"`
+		Name        string `json:"name"`
+		Description string `json:"description"`
+		URL         string `json:"url"`
+		Category    string `json:"category,omitempty"`
+		SameAs      string `json:"sameAs,omitempty"`
+		Offers      *offer `json:"offers,omitempty"`
+	}{"https://schema.org", "WebAPI", name(d.Name), describe(d), page, words(d.Category, maxCode), link(d.BaseURL), price}
 }
 
 // describe is a service in a sentence for search engines: its own words, else what we know.

@@ -59,7 +59,7 @@ func (e *Edition) Sitemap() ([]Asset, error) {
 	return append([]Asset{{SitemapFile, data}}, files...), err
 }
 
-// sitemapPages are the pages of the table of routes, then those of the list, then every service's.
+// sitemapPages are the pages of the table of routes, then those of the list, of categories and networks, of facilitators, then every service's.
 func (e *Edition) sitemapPages() []sitemapPage {
 	now := e.snapshot.Now.String()
 	var pages []sitemapPage
@@ -71,6 +71,11 @@ func (e *Edition) sitemapPages() []sitemapPage {
 	}
 	for n := 2; (n-1)*PageRows < len(e.snapshot.Services); n++ {
 		put(listKey(n), now)
+	}
+	for _, g := range e.Groups() {
+		for n := 1; n <= g.Pages(); n++ {
+			put(g.Key(n), now)
+		}
 	}
 	for i := range e.snapshot.Facilitators {
 		put(facilitatorKey(e.snapshot.Facilitators[i].FacilitatorID), now)

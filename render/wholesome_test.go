@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -62,20 +63,52 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 		rows = append(rows, &l.Item)
 		page, err := e.ServicePage(l)
 		put("services/"+l.Item.Slug+".html", page, err)
-		for _, twin := range []string{".json", "/uptime.json", "/checks.json", "/evidence.json", "/volume/period=all.json", "/buyers/period=all.json"} {
+		beside, err := e.ServiceFiles(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range beside {
+			tree[f.Key] = f.Bytes
+		}
+		for _, twin := range []string{".json", "/uptime.json", "/checks.json", "/evidence.json", "/volume/period=all.json", "/buyers/period=all.json", "/price/period=all.json"} {
 			tree["v1/services/"+l.Item.Slug+twin] = nil
 		}
 	}
-	for n := 1; n == 1 || (n-1)*render.PageRows < len(rows); n++ {
-		key := "services.html"
-		if n > 1 {
-			key = fmt.Sprintf("services/page=%d.html", n)
+	for _, order := range site.Orders {
+		ordered := slices.Clone(rows)
+		site.Sort(ordered, order)
+		for n := 1; n == 1 || (n-1)*render.PageRows < len(rows); n++ {
+			key := "services.html"
+			if n > 1 || order != site.OrderNewest {
+				key = fmt.Sprintf("services/sort=%s/page=%d.html", order, n)
+			}
+			page, err := e.ServicesPage(ordered[(n-1)*render.PageRows:min(n*render.PageRows, len(rows))], site.NewPaginationMeta(len(rows), n, render.PageRows), order)
+			put(key, page, err)
+			tree["v1/services/sort="+order+"/per_page=25/page=1.json"] = nil
 		}
-		page, err := e.ServicesPage(rows[(n-1)*render.PageRows:min(n*render.PageRows, len(rows))], site.NewPaginationMeta(len(rows), n, render.PageRows))
-		put(key, page, err)
 	}
-	page, err := e.Home()
+	for _, g := range e.Groups() {
+		for n := 1; n <= g.Pages(); n++ {
+			page, err := e.GroupPage(g, n)
+			put(g.Key(n), page, err)
+		}
+		tree[g.JSON()] = nil
+	}
+	page, err := e.CategoriesPage()
+	put("categories.html", page, err)
+	page, err = e.NetworksPage()
+	put("networks.html", page, err)
+	page, err = e.Home()
 	put("index.html", page, err)
+	page, err = e.ChangesPage()
+	put("changes.html", page, err)
+	feeds, err := e.Feeds()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range feeds {
+		tree[f.Key] = f.Bytes
+	}
 	page, err = e.StatusPage()
 	put("status.html", page, err)
 	page, err = e.FacilitatorsPage()
@@ -130,7 +163,7 @@ func faults(doc *goquery.Document, tree map[string][]byte) []string {
 	})
 	doc.Find("*").Each(func(_ int, s *goquery.Selection) {
 		for _, a := range s.Nodes[0].Attr {
-			own := s.Is("script[src]:empty") && tree[strings.TrimPrefix(s.AttrOr("src", ""), "/dir/")] != nil && a.Key == "src"
+			own := s.Is("script[src]:empty, img[src][alt]") && tree[strings.TrimPrefix(s.AttrOr("src", ""), "/dir/")] != nil && a.Key == "src"
 			if a.Key == "style" || strings.HasPrefix(a.Key, "on") || a.Key == "src" && !own {
 				fault("<%s> has the attribute %s", s.Nodes[0].Data, a.Key)
 			}
@@ -138,7 +171,7 @@ func faults(doc *goquery.Document, tree map[string][]byte) []string {
 	})
 	forbidden := "style, iframe, object, base"
 	if policy := doc.Find("meta[http-equiv=Content-Security-Policy]").AttrOr("content", ""); !strings.Contains(policy, "script-src 'self'") || !strings.Contains(policy, "form-action 'self'") {
-		forbidden += ", script, form"
+		forbidden += ", script:not([type='application/ld+json']), form"
 	}
 	if n := doc.Find(forbidden).Length(); n > 0 {
 		fault("%d elements that the policy forbids", n)

@@ -87,7 +87,7 @@ func TestRequestOfFiles(t *testing.T) {
 	for key, want := range map[string]string{
 		"index.html":                        "/",
 		"services.html":                     "/services",
-		"services/page=2.html":              "/services?page=2",
+		"services/sort=newest/page=2.html":  "/services?sort=newest&page=2",
 		"v1/services.json":                  "/v1/services",
 		"v1/services/acme/uptime.json":      "/v1/services/acme/uptime",
 		"v1/checks/limit=7/offset=0.json":   "/v1/checks?limit=7&offset=0",

@@ -27,7 +27,7 @@ func TestRequestsToKeys(t *testing.T) {
 		{"checks of a service", "/v1/services/acme/checks", "offset=40", "v1/services/acme/checks/limit=20/offset=40.json"},
 		{"checks of all", "/v1/checks", "limit=100", "v1/checks/limit=100/offset=0.json"},
 		{"front page", "/", "", "index.html"},
-		{"page of the list", "/services", "page=3", "services/page=3.html"},
+		{"page of the list", "/services", "page=3", "services/sort=newest/page=3.html"},
 		{"page of a service", "/services/acme", "", "services/acme.html"},
 		{"search", "/v1/services", "q=Web+Search&status=online", "v1/services/status=online/q=Web~20Search/" + defaults},
 		{"catalogue", "/discovery/resources", "", "discovery/resources.json"},

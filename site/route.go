@@ -119,8 +119,14 @@ var Routes = []Route{
 	}},
 
 	{Name: "home-page", Pattern: "/", Rule: RuleLiteral, Ext: ".html", About: "The directory at a glance."},
-	{Name: "services-page", Pattern: "/services", Rule: RuleLiteral, Ext: ".html", About: "The list as pages.", Params: []Param{paramPage}},
+	{Name: "services-page", Pattern: "/services", Rule: RuleLiteral, Ext: ".html", About: "The list as pages.", Params: []Param{
+		{Name: "sort", Kind: KindChoice, Values: Orders, Default: OrderNewest, About: "order of the list"},
+		paramPage,
+	}},
 	{Name: "service-page", Pattern: "/services/{slug}", Rule: RuleLiteral, Ext: ".html", About: "A service as a page."},
+	{Name: "categories-page", Pattern: "/categories", Rule: RuleLiteral, Ext: ".html", About: "Categories in use, with services, prices and uptime, as a page."},
+	{Name: "networks-page", Pattern: "/networks", Rule: RuleLiteral, Ext: ".html", About: "Networks on which services are paid, with prices and uptime, as a page."},
+	{Name: "changes-page", Pattern: "/changes", Rule: RuleLiteral, Ext: ".html", About: "The newest changes of prices, recipients and ways to pay, as a page."},
 	{Name: "facilitators-page", Pattern: "/facilitators", Rule: RuleLiteral, Ext: ".html", About: "Facilitators, ranked, as a page."},
 	{Name: "facilitator-page", Pattern: "/facilitators/{facilitator}", Rule: RuleLiteral, Ext: ".html", About: "A facilitator as a page."},
 	{Name: "coverage-page", Pattern: "/coverage", Rule: RuleLiteral, Ext: ".html", About: "What is measured on chain and what is not known, as a page."},

@@ -2,6 +2,7 @@ package site
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -39,6 +40,16 @@ func Slug(name string) string {
 		}
 	}
 	return strings.Trim(b.String()[:min(b.Len(), MaxSlug)], "-")
+}
+
+// GroupSlugs gives each name a slug of its own, by which its page is found. The same names in any order get the same ones.
+func GroupSlugs(names []string) map[string]string {
+	slugs, taken := make(map[string]string, len(names)), map[string]bool{}
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		slug := FreeSlug(taken, Slug(name), "other-words")
+		slugs[name], taken[slug] = slug, true
+	}
+	return slugs
 }
 
 // FreeSlug is the first of the wanted slugs that is not taken, or the last one with a number.

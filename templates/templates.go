@@ -5,7 +5,7 @@ package templates
 import "embed"
 
 // FS holds the files by their name: layout.html and parts.html belong to every page, each other .html file is a page and
-// defines "main" (submitform.html is the part of submit.html that answers replace); site.css, submit.js and favicon.svg are
+// defines "main" (submitform.html is the part of submit.html that answers replace); site.css, the scripts and favicon.svg are
 // published as they are; pages/ holds texts in Markdown.
 //
 //go:embed *.html *.js site.css favicon.svg pages/*.md

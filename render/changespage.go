@@ -1,0 +1,43 @@
+package render
+
+import "tollbook/site"
+
+const (
+	kindChanges  = "changes"
+	changesRoute = "changes-page"
+)
+
+type changesBody struct {
+	Counts site.TypeCounts // of the last 90 days
+	Total  int64
+	Days   []changeDay
+	Shown  int
+	Atom   string // keys
+	JSON   string
+}
+
+// changeDay is the changes of a UTC day, newest first.
+type changeDay struct {
+	At      site.Time
+	Changes []change
+}
+
+// ChangesPage is changes.html: the newest changes of all services, by day.
+func (e *Edition) ChangesPage() ([]byte, error) {
+	c := e.snapshot.Changes
+	body := changesBody{Counts: c.Meta.TypeCounts, Total: c.Meta.WindowTotal, Shown: len(c.Feed), Atom: FeedFile, JSON: JSONFeedFile}
+	for _, r := range c.Feed {
+		var u units
+		if l := e.service(r.Slug); l != nil {
+			u = unitsOf(&l.Detail)
+		}
+		date := r.ObservedAt.UTC().Format(layoutDay)
+		if n := len(body.Days); n == 0 || body.Days[n-1].At.UTC().Format(layoutDay) != date {
+			body.Days = append(body.Days, changeDay{At: r.ObservedAt})
+		}
+		d := &body.Days[len(body.Days)-1]
+		d.Changes = append(d.Changes, e.change(r, u, serviceChangeLines))
+	}
+	return e.render(page{Key: bareKey(changesRoute, ""), Kind: kindChanges, JSON: bareKey("changes", ""), Title: "Changes", Atom: FeedFile, Feed: JSONFeedFile,
+		Description: "The newest changes of prices, recipients and ways to pay of services that charge per request over HTTP 402.", Body: body})
+}

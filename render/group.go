@@ -1,0 +1,230 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tollbook/site"
+)
+
+const (
+	kindGroups = "groups"
+	kindGroup  = "group"
+
+	categoriesRoute = "categories-page"
+	networksRoute   = "networks-page"
+
+	categoriesFolder = "categories"
+	networksFolder   = "networks"
+)
+
+// Group is the services of a category, or those paid on a network, on pages of their own.
+type Group struct {
+	Slug string
+
+	folder   string // of its pages in the tree, which are files and no route's
+	name     string
+	network  *site.Network           // nil of a category
+	services []*site.ServiceListItem // cheapest first
+	figures  groupFigures
+}
+
+// Pages is how many pages the group has.
+func (g *Group) Pages() int { return pagesOf(len(g.services)) }
+
+// Key is the file of the nth page, from 1.
+func (g *Group) Key(n int) string {
+	if n == 1 {
+		return g.folder + "/" + g.Slug + ".html"
+	}
+	return fmt.Sprintf("%s/%s/page=%d.html", g.folder, g.Slug, n)
+}
+
+// JSON is the file with the group's first services.
+func (g *Group) JSON() string {
+	filter, value := "category", g.name
+	if g.network != nil {
+		filter, value = "network", g.network.Abbreviation
+	}
+	return site.Query{Route: site.ByName("services")}.With(filter, value).With("sort", site.OrderCheapest).Key()
+}
+
+// groupFigures is what is said of a group's services together.
+type groupFigures struct {
+	Services, Online int
+	From, To         *site.Decimal // the least and the most that a service's cheapest request costs; nil without a price
+	Uptime           *float64      // mean of the services' last 24 hours; nil without checks
+}
+
+// Range is the span of prices in words, "" without one.
+func (f groupFigures) Range() string {
+	switch {
+	case f.From == nil:
+		return ""
+	case f.From.Compare(*f.To) == 0:
+		return dollars(*f.From)
+	}
+	return dollars(*f.From) + " – " + dollars(*f.To)
+}
+
+// groupsOf sorts services into their categories, by name, and their networks, by abbreviation.
+func groupsOf(s *site.Snapshot) (categories, networks []*Group) {
+	byCategory, byNetwork := map[string][]*site.ServiceListItem{}, map[string][]*site.ServiceListItem{}
+	for i := range s.Services {
+		item := &s.Services[i].Item
+		if item.Category != "" {
+			byCategory[item.Category] = append(byCategory[item.Category], item)
+		}
+		for _, code := range item.Networks {
+			byNetwork[code] = append(byNetwork[code], item)
+		}
+	}
+	known := map[string]*site.Network{}
+	for i := range s.Networks {
+		known[s.Networks[i].Abbreviation] = &s.Networks[i]
+	}
+	for code := range byNetwork {
+		if known[code] == nil {
+			delete(byNetwork, code)
+		}
+	}
+	groups := func(folder string, by map[string][]*site.ServiceListItem) []*Group {
+		var names []string
+		for name := range by {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		slugs := site.GroupSlugs(names)
+		out := make([]*Group, len(names))
+		for i, name := range names {
+			g := &Group{folder: folder, Slug: slugs[name], name: name, services: by[name], figures: figuresOf(by[name])}
+			if folder == networksFolder {
+				g.network = known[name]
+				g.name = g.network.Name
+			}
+			site.Sort(g.services, site.OrderCheapest)
+			out[i] = g
+		}
+		return out
+	}
+	return groups(categoriesFolder, byCategory), groups(networksFolder, byNetwork)
+}
+
+func figuresOf(services []*site.ServiceListItem) groupFigures {
+	f := groupFigures{Services: len(services)}
+	sum, counted := 0.0, 0
+	for _, item := range services {
+		if item.Status == site.StatusOnline {
+			f.Online++
+		}
+		if item.Uptime24h != nil {
+			sum, counted = sum+*item.Uptime24h, counted+1
+		}
+		if p := item.MinPriceUSD; p != nil {
+			if f.From == nil || p.Compare(*f.From) < 0 {
+				f.From = p
+			}
+			if f.To == nil || p.Compare(*f.To) > 0 {
+				f.To = p
+			}
+		}
+	}
+	if counted > 0 {
+		f.Uptime = new(sum / float64(counted))
+	}
+	return f
+}
+
+// Groups are all of them: categories, then networks.
+func (e *Edition) Groups() []*Group { return append(slices.Clone(e.categories), e.networks...) }
+
+// groupRow is a group in a list of them.
+type groupRow struct {
+	groupFigures
+	Name, Slug, Title, Key string
+	Test                   bool // of networks: its money is worth nothing
+	Width                  int  // 0..100, of the largest
+}
+
+func (g *Group) row(largest int) groupRow {
+	r := groupRow{groupFigures: g.figures, Name: g.name, Slug: g.Slug, Key: g.Key(1)}
+	r.Width = max(1, 100*r.Services/max(1, largest))
+	if g.network != nil {
+		r.Title, r.Test = g.network.Abbreviation+", "+g.network.ID, !g.network.IsMainnet
+	}
+	return r
+}
+
+// bySize are rows of groups, the largest first.
+func bySize(groups []*Group) []groupRow {
+	largest := 0
+	for _, g := range groups {
+		largest = max(largest, g.figures.Services)
+	}
+	rows := make([]groupRow, len(groups))
+	for i, g := range groups {
+		rows[i] = g.row(largest)
+	}
+	slices.SortStableFunc(rows, func(a, b groupRow) int { return cmp.Compare(b.Services, a.Services) })
+	return rows
+}
+
+type groupsBody struct {
+	Rows        []groupRow
+	Title, Noun string
+	Intro       string
+}
+
+// CategoriesPage is categories.html.
+func (e *Edition) CategoriesPage() ([]byte, error) {
+	return e.groupsPage(categoriesRoute, "tags", e.categories, groupsBody{Title: "Categories", Noun: "Category",
+		Intro: "What services are listed under, with the range of their lowest prices and how they answered in the last 24 hours."})
+}
+
+// NetworksPage is networks.html.
+func (e *Edition) NetworksPage() ([]byte, error) {
+	return e.groupsPage(networksRoute, "networks", e.networks, groupsBody{Title: "Networks", Noun: "Network",
+		Intro: "Networks on which listed services take payment. A service that takes several is counted under each."})
+}
+
+func (e *Edition) groupsPage(route, data string, groups []*Group, body groupsBody) ([]byte, error) {
+	body.Rows = bySize(groups)
+	return e.render(page{Key: bareKey(route, ""), Kind: kindGroups, JSON: bareKey(data, ""), Title: body.Title, Description: body.Intro, Body: body})
+}
+
+type groupBody struct {
+	groupRow
+	listing
+	Up      string // key of the list of groups
+	UpTitle string
+	Network *site.Network
+}
+
+// GroupPage is the nth page of a group, from 1.
+func (e *Edition) GroupPage(g *Group, n int) ([]byte, error) {
+	meta := site.NewPaginationMeta(len(g.services), n, PageRows)
+	l, err := e.listing(g.services[(n-1)*PageRows:min(n*PageRows, len(g.services))], meta, g.Key)
+	if err != nil {
+		return nil, err
+	}
+	l.Caption = "Services, lowest price first"
+	b := groupBody{groupRow: g.row(0), listing: l, Network: g.network, Up: bareKey(categoriesRoute, ""), UpTitle: "Categories"}
+	title := name(g.name) + " services"
+	if g.network != nil {
+		b.Up, b.UpTitle = bareKey(networksRoute, ""), "Networks"
+		title = "Services paid on " + name(g.name)
+	}
+	if n > 1 {
+		title = fmt.Sprintf("%s, page %d of %d", title, n, meta.TotalPages)
+	}
+	about := plural(int64(g.figures.Services), "service", "services") + " that charge per request over HTTP 402"
+	if r := g.figures.Range(); r != "" {
+		about += ", from " + strings.Replace(r, " – ", " to ", 1)
+	}
+	return e.render(page{
+		Key: g.Key(n), Kind: kindGroup, JSON: g.JSON(), Title: words(title, maxTitle),
+		Description: about + ": " + words(title, maxName) + ", with status, price, uptime and response time.", Body: b,
+	})
+}

@@ -1,0 +1,98 @@
+package render
+
+import (
+	"fmt"
+	"html/template"
+	"math/big"
+	"strings"
+	"time"
+
+	"tollbook/site"
+)
+
+const pricesHeight = 60
+
+// prices is a chart of what a service asked in the last 90 days, from its lowest to its highest price, and the days on
+// which that moved as rows of a table. Nothing but numbers and dates is in it.
+type prices struct {
+	Width, Height int
+	Steps         template.HTML
+	Days          []pricesDay // oldest first
+	Most          string      // the highest price, the scale; "" without any
+	Summary       string
+}
+
+// pricesDay is a UTC day on which prices were set or moved.
+type pricesDay struct{ ISO, Date, From, To, Moves string }
+
+// newPrices draws a bar for each span of days with the same prices. Days before the first price are left blank.
+func newPrices(points []site.PricePoint, now site.Time) prices {
+	c := prices{Width: stripDays * stripStep, Height: pricesHeight, Summary: "No price in dollars is known."}
+	today := now.UTC().Truncate(24 * time.Hour)
+	first := today.AddDate(0, 0, 1-stripDays)
+	var spans []priceSpan
+	most := new(big.Rat)
+	moves := 0
+	for i := range points {
+		p := &points[i]
+		date, err := time.Parse(time.DateOnly, p.Date)
+		if err != nil || date.After(today) || p.MinPriceUSD == nil || p.MaxPriceUSD == nil {
+			continue
+		}
+		if date.Before(first) { // what was asked before is still asked when the chart begins
+			spans = []priceSpan{{0, p}}
+			continue
+		}
+		if n := len(spans); n == 1 && spans[0].day == 0 && spans[0].point.Date == p.Date {
+			continue
+		}
+		spans = append(spans, priceSpan{int(date.Sub(first) / (24 * time.Hour)), p})
+		moves += p.Changes
+		c.Days = append(c.Days, pricesDay{ISO: site.NewTime(date).String(), Date: date.Format(layoutDay), From: dollars(*p.MinPriceUSD), To: dollars(*p.MaxPriceUSD), Moves: number(int64(p.Changes))})
+	}
+	if len(spans) == 0 {
+		return c
+	}
+	top := spans[0].point.MaxPriceUSD
+	for _, s := range spans {
+		if v := rational(*s.point.MaxPriceUSD); v.Cmp(most) > 0 {
+			most, top = v, s.point.MaxPriceUSD
+		}
+	}
+	c.Most = dollars(*top)
+	var b strings.Builder
+	for i, s := range spans {
+		end := stripDays
+		if i+1 < len(spans) {
+			end = spans[i+1].day
+		}
+		if end > s.day {
+			s.draw(&b, first, end, most)
+		}
+	}
+	c.Steps = template.HTML(b.String())
+	c.Summary = "Now from " + dollars(*spans[len(spans)-1].point.MinPriceUSD) + "; moved " + plural(int64(moves), "time", "times") + " in the last 90 days."
+	return c
+}
+
+// priceSpan begins at a day of the chart.
+type priceSpan struct {
+	day   int
+	point *site.PricePoint
+}
+
+func (s priceSpan) draw(b *strings.Builder, first time.Time, end int, most *big.Rat) {
+	at := func(d site.Decimal) int { return pricesHeight * share100(rational(d), most) / barsHeight }
+	low, high := at(*s.point.MinPriceUSD), at(*s.point.MaxPriceUSD)
+	low = min(low, high-minBar)
+	text := dollars(*s.point.MinPriceUSD)
+	if s.point.MinPriceUSD.Compare(*s.point.MaxPriceUSD) != 0 {
+		text += " to " + dollars(*s.point.MaxPriceUSD)
+	}
+	days := first.AddDate(0, 0, s.day).Format(layoutDay)
+	if end-1 > s.day {
+		days += " to " + first.AddDate(0, 0, end-1).Format(layoutDay)
+	}
+	fmt.Fprintf(b, `<g><title>%s: %s</title><rect class="bar" x="%d" y="%d" width="%d" height="%d"/><rect class="touch" x="%d" width="%d" height="%d"/></g>`+"\n",
+		days, text, s.day*stripStep, pricesHeight-high, (end-s.day)*stripStep, high-low, s.day*stripStep, (end-s.day)*stripStep, pricesHeight)
+}

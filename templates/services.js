@@ -1,0 +1,141 @@
+// Search as you type and filters together, over /v1/services. Without this file the page's links do what can be done
+// without it. Rows are made as the page makes them; what services wrote is text and never markup.
+(() => {
+	"use strict";
+	const form = document.querySelector("form.find"), listing = document.querySelector(".listing");
+	if (!form || !listing || !window.fetch) return;
+	const body = listing.querySelector("tbody"), found = document.getElementById("found");
+	const first = [...body.childNodes], foundFirst = found.textContent;
+	const choices = document.querySelector("nav.choices");
+	let pager = listing.querySelector(".pager");
+	const pagerFirst = pager;
+	const networks = new Map([...form.elements.network.options].map((o) => [o.value, o.textContent]));
+	const categories = new Map([...form.elements.category.options].map((o) => [o.value, o.dataset.href]));
+	const perPage = 50, initialSort = form.elements.sort.value;
+	let page = 1, asked = null, timer = 0;
+
+	const make = (tag, attributes = {}, ...inside) => {
+		const e = document.createElement(tag);
+		for (const [name, value] of Object.entries(attributes)) e.setAttribute(name, value);
+		e.append(...inside);
+		return e;
+	};
+	// What is not seen, or turns others around, is left out, as render.words does.
+	const words = (text, limit) => {
+		const all = [...text.replace(/\s+/g, " ").replace(/[\p{Cc}\p{Co}\p{Cn}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu, "").trim()];
+		return all.length > limit ? all.slice(0, limit).join("").trimEnd() + "…" : all.join("");
+	};
+	const group = (digits) => digits.replace(/\B(?=(\d{3})+(?!\d))/g, ",");
+	const unknown = () => {
+		const e = make("span", { class: "none", title: "not known" });
+		e.append(make("span", { "aria-hidden": "true" }, "—"), make("span", { class: "hidden" }, "not known"));
+		return e;
+	};
+	const dollars = (price) => {
+		if (price === null) return unknown();
+		const [whole, frac] = String(price).split(".");
+		return "$" + group(whole) + (frac === undefined ? "" : "." + frac.padEnd(2, "0"));
+	};
+	const percent = (p) => {
+		if (p === null) return unknown();
+		const two = Math.round(p * 100) / 100;
+		return (two >= 100 && p < 100 ? 99.99 : two) + "\u00a0%";
+	};
+	const millis = (ms) => ms === null ? unknown() : ms < 10000 ? group(String(ms)) + "\u00a0ms" : (ms / 1000).toFixed(1) + "\u00a0s";
+	const state = (status) => {
+		const known = ["online", "degraded", "offline"].includes(status) ? status : "unknown";
+		const mark = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+		mark.setAttribute("class", "mark");
+		mark.setAttribute("aria-hidden", "true");
+		mark.appendChild(document.createElementNS("http://www.w3.org/2000/svg", "use")).setAttribute("href", "#mark-" + known);
+		return make("span", { class: "state state-" + known }, mark, known);
+	};
+	const row = (s) => {
+		const lead = make("th", { scope: "row", class: "lead" },
+			make("a", { href: form.dataset.services.replace("_.html", encodeURIComponent(s.slug) + ".html") }, make("bdi", {}, words(s.name, 100) || s.slug)), " ");
+		const href = categories.get(s.category);
+		lead.append(make(href ? "a" : "span", href ? { class: "tag", href } : { class: "tag" }, make("bdi", {}, words(s.category, 32))));
+		const blurb = words(s.description, 180);
+		if (blurb) lead.append(make("span", { class: "blurb" }, make("bdi", {}, blurb)));
+		const cell = (label, kind, value) => make("td", kind ? { "data-label": label, class: kind } : { "data-label": label }, value);
+		const chips = s.networks.length === 0 ? unknown() : make("ul", { class: "chips" }, ...s.networks.map((code) => make("li", { title: code }, networks.get(code) || code)));
+		return make("tr", {}, lead, cell("Status", "", state(s.status)), cell("Price from", "num price", dollars(s.min_price_usd)),
+			cell("Uptime 24 h", "num", percent(s.uptime_24h)), cell("Response", "num", millis(s.avg_response_time_ms)), cell("Networks", "wide", chips));
+	};
+
+	const wanted = () => {
+		const w = new URLSearchParams();
+		for (const [name, value] of new FormData(form)) if (value.trim() && !(name === "sort" && value === "newest")) w.set(name, value.trim());
+		if (page > 1) w.set("page", page);
+		return w;
+	};
+	const untouched = () => {
+		const w = wanted();
+		return w.size === 0 && initialSort === "newest" || w.size === 1 && w.get("sort") === initialSort;
+	};
+	const show = (nodes, text, pages) => {
+		body.replaceChildren(...nodes);
+		found.textContent = text;
+		if (pager) pager.remove();
+		pager = pages;
+		if (pager) listing.append(pager);
+	};
+	const turn = (label, to) => {
+		const b = make("button", { type: "button" }, label);
+		b.addEventListener("click", () => {
+			page = to;
+			ask();
+			listing.scrollIntoView();
+		});
+		return make("li", {}, b);
+	};
+	const ask = async () => {
+		if (asked) asked.abort();
+		const w = wanted();
+		history.replaceState(null, "", w.size ? "?" + w : location.pathname);
+		choices.hidden = !untouched();
+		if (untouched()) return show(first, foundFirst, pagerFirst);
+		const call = asked = new AbortController();
+		w.set("per_page", perPage);
+		try {
+			const answer = await fetch(form.getAttribute("action") + "?" + w, { signal: call.signal });
+			if (!answer.ok) throw new Error(answer.status);
+			const { data, meta } = await answer.json();
+			const from = (meta.page - 1) * meta.per_page;
+			let pages = null;
+			if (meta.total > meta.per_page) {
+				const list = make("ul");
+				if (meta.page > 1) list.append(turn("Previous", meta.page - 1));
+				list.append(make("li", { class: "gap" }, meta.page + " of " + meta.total_pages));
+				if (meta.page < meta.total_pages) list.append(turn("Next", meta.page + 1));
+				pages = make("nav", { class: "pager", "aria-label": "Pages" }, list);
+			}
+			const text = meta.total === 0 ? "No service is like that." :
+				(data.length ? group(String(from + 1)) + "–" + group(String(from + data.length)) + " of " : "none of ") + group(String(meta.total)) + (meta.total === 1 ? " service" : " services");
+			show(data.map(row), text, pages);
+		} catch (e) {
+			if (e.name === "AbortError") return;
+			choices.hidden = false;
+			show([], "The list can't be asked for that now. The links above lead to lists that are kept.", null);
+		}
+	};
+
+	form.addEventListener("submit", (e) => {
+		e.preventDefault();
+		page = 1;
+		ask();
+	});
+	form.addEventListener("input", (e) => {
+		page = 1;
+		clearTimeout(timer);
+		timer = setTimeout(ask, e.target.name === "q" ? 150 : 0);
+	});
+	const given = new URLSearchParams(location.search);
+	for (const e of form.elements) if (e.name && given.get(e.name)) e.value = given.get(e.name);
+	for (const e of form.querySelectorAll("select")) if (e.selectedIndex < 0) e.selectedIndex = 0;
+	form.hidden = false;
+	if ([...form.elements].some((e) => e.name && given.get(e.name))) {
+		page = Math.min(1000000, parseInt(given.get("page"), 10) || 1);
+		ask();
+	}
+})();
