@@ -404,6 +404,15 @@ func writePages(s *site.Snapshot, pages *render.Pages, edition *render.Edition, 
 	if err := put(bare("changes-page", "").Key(), changes, err); err != nil {
 		return err
 	}
+	twins, err := edition.Twins()
+	if err != nil {
+		return err
+	}
+	for _, f := range twins {
+		if err := add(f.Key, f.Bytes); err != nil {
+			return err
+		}
+	}
 	missing, err := edition.NotFound()
 	if err := put("404.html", missing, err); err != nil {
 		return err

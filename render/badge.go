@@ -10,7 +10,7 @@ import (
 // Keys of what stands beside a service's page.
 func badgeKey(slug, ext string) string { return "services/" + slug + "/badge" + ext }
 
-// ServiceFiles are the files that go with a service's page: its badge as a picture and as JSON, and its feeds.
+// ServiceFiles are the files that go with a service's page: its twin, its badge as a picture and as JSON, and its feeds.
 func (e *Edition) ServiceFiles(l *site.Listing) ([]Asset, error) {
 	b := badge(&l.Detail)
 	data, err := encode(b)
@@ -18,7 +18,7 @@ func (e *Edition) ServiceFiles(l *site.Listing) ([]Asset, error) {
 		return nil, err
 	}
 	feeds, err := e.ServiceFeeds(l)
-	return append([]Asset{{badgeKey(l.Detail.Slug, ".svg"), badgeSVG(b)}, {badgeKey(l.Detail.Slug, ".json"), data}}, feeds...), err
+	return append([]Asset{e.ServiceTwin(l), {badgeKey(l.Detail.Slug, ".svg"), badgeSVG(b)}, {badgeKey(l.Detail.Slug, ".json"), data}}, feeds...), err
 }
 
 // badgeColors are those of states on white; the stylesheet's light tokens.

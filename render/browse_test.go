@@ -148,7 +148,7 @@ func TestBadge(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got site.Badge
-		if err := json.Unmarshal(files[1].Bytes, &got); err != nil {
+		if err := json.Unmarshal(files[2].Bytes, &got); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
@@ -159,8 +159,8 @@ func TestBadge(t *testing.T) {
 			Title   string   `xml:"title"`
 			Texts   []string `xml:"g>text"`
 		}
-		if err := xml.Unmarshal(files[0].Bytes, &svg); err != nil {
-			t.Fatalf("%s: %v", files[0].Bytes, err)
+		if err := xml.Unmarshal(files[1].Bytes, &svg); err != nil {
+			t.Fatalf("%s: %v", files[1].Bytes, err)
 		}
 		if diff := cmp.Diff([]string{"x402", c.want.Message}, svg.Texts); diff != "" || svg.Title != "x402: "+c.want.Message {
 			t.Errorf("%s is titled %q (-want +got):\n%s", c.of.Item.Slug, svg.Title, diff)
@@ -195,4 +195,40 @@ func TestPayExamples(t *testing.T) {
 		Nth(".endpoint", 2, NotIn(".paid")))
 	expect(t, servicePage(book(t, world()), nasty()), NotIn(".paid"))
 	expect(t, servicePage(book(t, world()), thousand()), Count(".endpoint", 1000), Count(".paid", 50))
+}
+
+// TestTwins: a twin says what the page says; what a stranger wrote begins no markup and can't leave its quotes or its row.
+func TestTwins(t *testing.T) {
+	t.Parallel()
+	e := book(t, world())
+	for _, c := range []struct {
+		of   site.Listing
+		says []string
+	}{
+		{acme(), []string{"# “Acme Quotes”\n", "- State: online, checked 2026-11-20T23:41:01.000Z\n", "- Price from: $0.0025\n", ", not known in 90 days\n", "| “GET /quote” | $0.0025 | Base | “USDC” | “exact” | “" + payTo + "” |\n",
+			"| “POST /history/{symbol}” | up to $1,000,000 |", "| “GET /ping” | not known |", "price: “GET /quote” on “Base”: was “$0.002”, is “$0.0025”;", "- plain http (danger): “an endpoint"}},
+		{unchecked(), []string{"- State: unknown, checked not known\n", "No paid endpoint has answered yet.\n", "- Price from: not known\n"}},
+		{nasty(), []string{"\\<script\\>", "שלום"}},
+	} {
+		text := string(e.ServiceTwin(&c.of).Bytes)
+		for _, want := range c.says {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s lacks %q:\n%.3000s", c.of.Item.Slug, want, text)
+			}
+		}
+		if strings.Contains(text, "\x60") || strings.Contains(strings.ReplaceAll(text, "\\<", ""), "<") || strings.ContainsAny(text, "\u202e\u2066\u0000\u0007") || strings.Count(text, "“") != strings.Count(text, "”") {
+			t.Errorf("%s: markup of a stranger:\n%.3000s", c.of.Item.Slug, text)
+		}
+	}
+	files, err := e.Twins()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys []string
+	for _, f := range files {
+		keys = append(keys, f.Key)
+	}
+	if diff := cmp.Diff([]string{"services.md", "changes.md", "categories.md", "networks.md", "methodology.md"}, keys[:5]); diff != "" {
+		t.Errorf("twins (-want +got):\n%s", diff)
+	}
 }

@@ -191,7 +191,7 @@ func (e *Edition) NetworksPage() ([]byte, error) {
 
 func (e *Edition) groupsPage(route, data string, groups []*Group, body groupsBody) ([]byte, error) {
 	body.Rows = bySize(groups)
-	return e.render(page{Key: bareKey(route, ""), Kind: kindGroups, JSON: bareKey(data, ""), Title: body.Title, Description: body.Intro, Body: body})
+	return e.render(page{Key: bareKey(route, ""), Kind: kindGroups, JSON: bareKey(data, ""), Title: body.Title, Twin: true, Description: body.Intro, Body: body})
 }
 
 type groupBody struct {

@@ -49,7 +49,7 @@ type heading struct{ ID, Text string }
 func (e *Edition) GuidePages() ([]Asset, error) {
 	var files []Asset
 	for _, g := range e.pages.guides {
-		data, err := e.render(page{Key: g.Key, Kind: kindGuide, Title: g.Title, Description: g.Description, Body: g})
+		data, err := e.render(page{Key: g.Key, Kind: kindGuide, Twin: true, Title: g.Title, Description: g.Description, Body: g})
 		if err != nil {
 			return nil, err
 		}

@@ -182,6 +182,7 @@ type page struct {
 	Description string
 	JSON        string // key of the same as JSON, "" without
 	Atom, Feed  string // keys of its changes as Atom and as a JSON Feed, "" without
+	Twin        bool   // there is the same as Markdown
 	About       any    // the page in the words of schema.org, nil without
 	NoIndex     bool
 	Body        any // what the page's own template is given
@@ -192,6 +193,7 @@ type page struct {
 	Policy    string // ContentSecurityPolicy where it does not say
 	Script    string // key of the page's script, "" without
 	Canonical string
+	Markdown  string // key of the twin, "" without
 	Now, Next site.Time
 }
 
@@ -201,6 +203,9 @@ func (e *Edition) render(p page) ([]byte, error) {
 	p.Policy = cmp.Or(p.Policy, ContentSecurityPolicy)
 	p.Canonical = p.Site.BaseURL + strings.TrimPrefix(e.pages.href(p.Key), e.pages.prefix)
 	p.Now, p.Next = e.snapshot.Now, e.snapshot.Next
+	if p.Twin {
+		p.Markdown = twinKey(p.Key)
+	}
 	var b bytes.Buffer
 	if err := e.pages.kinds[p.Kind].ExecuteTemplate(&b, "layout", p); err != nil {
 		return nil, fmt.Errorf("render %s: %w", p.Key, err)

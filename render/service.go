@@ -104,7 +104,7 @@ func (e *Edition) ServicePage(l *site.Listing) ([]byte, error) {
 	s.More = len(l.Changes) - len(s.Changes)
 	return e.render(page{
 		Key: serviceKey(d.Slug), Kind: kindService, JSON: bareKey("service", d.Slug), Title: words(name(d.Name), maxTitle),
-		Description: describe(d), Atom: s.Atom, Feed: s.Feed, About: e.about(d, s.PageURL), Body: s,
+		Description: describe(d), Atom: s.Atom, Feed: s.Feed, About: e.about(d, s.PageURL), Twin: true, Body: s,
 	})
 }
 

@@ -109,7 +109,7 @@ func (e *Edition) ServicesPage(rows []*site.ServiceListItem, meta site.Paginatio
 		data = data.With("sort", order)
 	}
 	return e.render(page{
-		Key: orderedKey(order, meta.Page), Kind: kindServices, JSON: data.Key(), Title: title, Policy: submitPolicy, Script: e.pages.finder,
+		Key: orderedKey(order, meta.Page), Kind: kindServices, JSON: data.Key(), Title: title, Policy: submitPolicy, Script: e.pages.finder, Twin: order == site.OrderNewest && meta.Page == 1,
 		Description: fmt.Sprintf("%s that charge per request over HTTP 402, %s, with status, price, networks, uptime and response time.",
 			plural(int64(meta.Total), "service", "services"), label[1]),
 		Body: b,

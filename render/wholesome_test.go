@@ -109,6 +109,13 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 	for _, f := range feeds {
 		tree[f.Key] = f.Bytes
 	}
+	twins, err := e.Twins()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range twins {
+		tree[f.Key] = f.Bytes
+	}
 	page, err = e.StatusPage()
 	put("status.html", page, err)
 	page, err = e.FacilitatorsPage()
