@@ -83,7 +83,9 @@ func (c *Crawler) Close() {
 }
 
 // ProbeSubmissions probes the submissions whose probe is due, and answers how many.
-func (c *Crawler) ProbeSubmissions(ctx context.Context) (int, error) { return c.submissions.ProbeQueued(ctx) }
+func (c *Crawler) ProbeSubmissions(ctx context.Context) (int, error) {
+	return c.submissions.ProbeQueued(ctx)
+}
 
 // Report counts what a round of visits found.
 type Report struct {
