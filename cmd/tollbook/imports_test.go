@@ -24,6 +24,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	"site/postgres/postgrestest": {[]string{"site/postgres/private"}, []string{"github.com/jackc/pgx/v5", "golang.org/x/sys"}},
 	"site/serve":                 {[]string{"site", "render", "output"}, []string{"github.com/klauspost/compress"}},
 	"site/serve/edge":            {[]string{"site", "site/serve"}, nil},
+	"site/serve/edge/edgetest":   {nil, nil},
 	"site/serve/mcp":             {[]string{"site", "render"}, []string{"github.com/modelcontextprotocol/go-sdk"}},
 	"crawl":                      {[]string{"site", "site/x402", "site/postgres", "site/synthesis", "crawl/probe", "crawl/facts", "crawl/chain", "crawl/model"}, []string{"github.com/google/uuid", "github.com/pelletier/go-toml/v2", "golang.org/x/text"}},
 	"crawl/chain":                {[]string{"site/x402"}, []string{"golang.org/x/sync", "golang.org/x/crypto", "github.com/mr-tron/base58"}},

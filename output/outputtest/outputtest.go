@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -141,6 +142,19 @@ func (s *Server) Bucket(t testing.TB) string {
 		t.Fatal(err)
 	}
 	return "s3://" + name + "/some/where"
+}
+
+// Share lets everybody read the bucket that an address of Bucket names, and answers where it is, as an http address.
+func (s *Server) Share(t testing.TB, address string) string {
+	t.Helper()
+	name, _, _ := strings.Cut(strings.TrimPrefix(address, "s3://"), "/")
+	policy := fmt.Sprintf(`{"Version":"2012-10-17","Statement":[
+{"Effect":"Allow","Principal":"*","Action":"s3:ListBucket","Resource":"arn:aws:s3:::%[1]s"},
+{"Effect":"Allow","Principal":"*","Action":"s3:GetObject","Resource":"arn:aws:s3:::%[1]s/*"}]}`, name)
+	if err := s.client(t).SetBucketPolicy(context.Background(), name, policy); err != nil {
+		t.Fatal(err)
+	}
+	return "http://" + s.Address + "/" + name
 }
 
 // Env is what a program needs in its environment to use the server, or whatever stands before it at another address.

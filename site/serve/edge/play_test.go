@@ -4,21 +4,19 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
 	"net"
 	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
+
+	"tollbook/site/serve/edge/edgetest"
 )
 
 // answer is what a reader is told.
@@ -85,38 +83,6 @@ func ask(addr string, c call) (answer, error) {
 	return a, nil
 }
 
-// runProgram starts a program of testdata with node until the test ends, and reads its first line into said.
-func runProgram(t *testing.T, said any, args ...string) {
-	t.Helper()
-	if _, err := exec.LookPath("node"); err != nil {
-		missing(t, "node is missing; install Node.js 20 or newer (Debian: apt-get install nodejs)")
-	}
-	cmd := exec.CommandContext(t.Context(), "node", args...)
-	stderr := &bytes.Buffer{}
-	cmd.Stderr = stderr
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // its error is that it was killed
-		if t.Failed() {
-			t.Logf("node says: %.4000s", stderr)
-		}
-	})
-	line, err := bufio.NewReader(stdout).ReadBytes('\n')
-	if err != nil {
-		t.Fatalf("node %v did not start: %v\n%s", args, err, stderr)
-	}
-	if err := json.Unmarshal(line, said); err != nil {
-		t.Fatalf("it says %q: %v", line, err)
-	}
-}
-
 // startWorker runs the printed worker over a folder in place of a bucket.
 func startWorker(t *testing.T, root string) (addr string) {
 	t.Helper()
@@ -124,13 +90,7 @@ func startWorker(t *testing.T, root string) (addr string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "worker.mjs")
-	if err := os.WriteFile(file, program, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var said struct{ Port int }
-	runProgram(t, &said, "testdata/worker.mjs", file, root)
-	return fmt.Sprintf("127.0.0.1:%d", said.Port)
+	return edgetest.StartWorker(t, program, root)
 }
 
 // normalPath says whether a platform that takes out dot segments and turns backslashes leaves the path as it is.

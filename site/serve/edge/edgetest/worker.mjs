@@ -1,12 +1,12 @@
-// Runs a worker on a port of its own choice, over a folder in place of an R2 bucket. Arguments: the worker's program and
-// the folder. Its first line says the port.
+// Runs a worker on a port of its own choice, over a folder or another bucket in place of an R2 bucket. Arguments: the
+// worker's program, and the folder or the http address of a bucket that everybody may read. Its first line says the port.
 import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import { open, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-const [program, folder] = process.argv.slice(2);
+const [program, place] = process.argv.slice(2);
 const worker = (await import(pathToFileURL(program))).default;
 const counts = { head: 0, get: 0, bytes: 0, hits: 0, puts: 0 };
 
@@ -14,7 +14,7 @@ const etag = (s) => createHash("md5").update(`${s.ino}-${s.size}-${s.mtimeMs}`).
 
 async function find(key) {
   try {
-    const s = await stat(join(folder, key));
+    const s = await stat(join(place, key));
     return s.isFile() ? s : null;
   } catch (err) {
     if (err.code === "ENOENT") return null;
@@ -22,8 +22,8 @@ async function find(key) {
   }
 }
 
-// An R2 bucket's part that a worker reads with.
-const bucket = {
+// An R2 bucket's part that a worker reads with: over a folder.
+const folder = {
   async head(key) {
     counts.head++;
     const s = await find(key);
@@ -37,7 +37,7 @@ const bucket = {
     if (onlyIf?.etagMatches && onlyIf.etagMatches !== object.etag) return object;
     const { offset = 0, length = s.size - offset } = range ?? {};
     if (offset < 0 || offset + length > s.size) throw new Error(`get: The requested range is not satisfiable (10039)`);
-    const file = await open(join(folder, key));
+    const file = await open(join(place, key));
     try {
       const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, offset);
       if (bytesRead !== length) throw new Error("short read");
@@ -48,6 +48,39 @@ const bucket = {
     }
   },
 };
+
+// The same over a server that speaks S3.
+async function ask(method, key, headers) {
+  const response = await fetch(place + "/" + encodeURI(key), { method, headers: { "Accept-Encoding": "identity", ...headers } });
+  const { status } = response;
+  if (![200, 206].includes(status)) {
+    await response.arrayBuffer();
+    if (status === 404) return null;
+    if (status === 412) return { key }; // R2 gives the object without its body
+    throw new Error(`${method} ${key}: ${status}`);
+  }
+  const length = Number(response.headers.get("Content-Length"));
+  const size = status === 206 ? Number(response.headers.get("Content-Range").split("/")[1]) : length;
+  return { response, length, object: { key, size, etag: response.headers.get("ETag").replaceAll('"', "") } };
+}
+
+const remote = {
+  async head(key) {
+    counts.head++;
+    return (await ask("HEAD", key))?.object ?? null;
+  },
+  async get(key, { range, onlyIf } = {}) {
+    counts.get++;
+    const headers = {};
+    if (range) headers.Range = `bytes=${range.offset}-${range.length === undefined ? "" : range.offset + range.length - 1}`;
+    if (onlyIf?.etagMatches) headers["If-Match"] = `"${onlyIf.etagMatches}"`;
+    const found = await ask("GET", key, headers);
+    if (!found?.response) return found;
+    counts.bytes += found.length;
+    return { ...found.object, body: found.response.body, arrayBuffer: () => found.response.arrayBuffer() };
+  },
+};
+const bucket = place.startsWith("http://") ? remote : folder;
 
 const kept = new Map();
 globalThis.caches = {
