@@ -14,8 +14,15 @@ import (
 // twinEndpoints is how many endpoints a service's twin names.
 const twinEndpoints = 200
 
-// twinKey is the twin's name in the tree, beside the page's.
-func twinKey(page string) string { return strings.TrimSuffix(page, ".html") + ".md" }
+// twinKey is the twin's name in the tree, beside the page's. A service's lies below it: "/services/acme.md" would name a
+// service.
+func twinKey(page string) string {
+	stem := strings.TrimSuffix(page, ".html")
+	if strings.HasPrefix(page, "services/") {
+		return stem + "/page.md"
+	}
+	return stem + ".md"
+}
 
 // twin begins a twin.
 func (e *Edition) twin(title, page string) *strings.Builder {
@@ -46,7 +53,7 @@ func iso(t *site.Time) string {
 	return t.String()
 }
 
-// ServiceTwin is services/<slug>.md.
+// ServiceTwin is services/<slug>/page.md.
 func (e *Edition) ServiceTwin(l *site.Listing) Asset {
 	d := &l.Detail
 	b := e.twin(theirWords(name(d.Name), maxName), serviceKey(d.Slug))

@@ -24,6 +24,13 @@ func TestWholesome(t *testing.T) {
 		pages := newPages(t, render.Site{BaseURL: "https://tollbook.example/dir", Sample: true, Contact: "hello@tollbook.example"})
 		tree := treeOf(t, pages, s)
 		for key, page := range tree {
+			address, rawQuery, err := site.Request(key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if q, err := site.ParseRequest(address, rawQuery); err != nil || q.Key() != key {
+				t.Errorf("%s: nobody can ask for %s at %s: %v", name, key, address, err)
+			}
 			if !strings.HasSuffix(key, ".html") {
 				continue
 			}
