@@ -124,7 +124,7 @@ func (p *Publisher) Publish(ctx context.Context, from *Folder) (r Published, err
 	if err := Verify(ctx, tree, local.Digest); err != nil {
 		return r, fmt.Errorf("%s: %w", zip.file.Name(), err)
 	}
-	if err := p.checkSuccessor(t, local, tree); err != nil {
+	if err := p.checkSuccessor(t, from, local, tree); err != nil {
 		return r, err
 	}
 	// A crash here leaves nothing: all was only read.
@@ -224,7 +224,7 @@ func (p *Publisher) look(ctx context.Context) (t target, err error) {
 }
 
 // checkSuccessor says whether a snapshot may follow what is published.
-func (p *Publisher) checkSuccessor(t target, next Checkpoint, tree Tree) error {
+func (p *Publisher) checkSuccessor(t target, from *Folder, next Checkpoint, tree Tree) error {
 	if p.o.Force || t.checkpoint.Snapshot == "" || t.checkpoint.Digest == next.Digest {
 		return nil
 	}
@@ -236,17 +236,29 @@ func (p *Publisher) checkSuccessor(t target, next Checkpoint, tree Tree) error {
 	case p.o.Check == nil:
 		return nil
 	}
-	before, err := remoteZip(newBlocks(p.store, 0), snapshotName(t.checkpoint.Snapshot))
+	before, err := p.openPublished(t.checkpoint, from)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrDamaged) {
 		return nil // readers have nothing that they could lose
 	}
 	if err != nil {
 		return err
 	}
+	defer before.Close()
 	if err := p.o.Check(before, tree); err != nil {
 		return fmt.Errorf("%w of %s: %w", ErrSuccessor, t.checkpoint.Snapshot, err)
 	}
 	return nil
+}
+
+// openPublished opens what is published: from the folder, which mostly still has it, else from the store.
+func (p *Publisher) openPublished(c Checkpoint, from *Folder) (*ZipFile, error) {
+	if z, err := OpenZipFile(from.snapshotPath(c.Snapshot)); err == nil {
+		if z.Digest() == c.Digest {
+			return z, nil
+		}
+		z.Close()
+	}
+	return remoteZip(newBlocks(p.store, 0), snapshotName(c.Snapshot))
 }
 
 // packsAtOnce is how many packs are sent side by side.

@@ -48,11 +48,11 @@ func main() {
 	log.SetFlags(0)
 	services := flag.Int("services", 2000, "generated services")
 	runs := flag.Int("runs", 3, "runs of each")
-	peer := flag.Bool("peer", true, "run rclone too")
+	jobs := flag.String("jobs", "none,all,rclone", "what to run: publish --expand none, all, and the peer")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *services, *runs, *peer); err != nil {
+	if err := run(ctx, *services, *runs, strings.Split(*jobs, ",")); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -87,7 +87,7 @@ type traffic struct {
 	Received int64            `json:"bytes_received"`
 }
 
-func run(ctx context.Context, services, runs int, peer bool) error {
+func run(ctx context.Context, services, runs int, jobs []string) error {
 	base := "/dev/shm"
 	if _, err := os.Stat(base); err != nil {
 		base = ""
@@ -119,10 +119,10 @@ func run(ctx context.Context, services, runs int, peer bool) error {
 		return err
 	}
 	defer end()
-	return b.measure(ctx, services, runs, peer)
+	return b.measure(ctx, services, runs, jobs)
 }
 
-func (b *bench) measure(ctx context.Context, services, runs int, peer bool) error {
+func (b *bench) measure(ctx context.Context, services, runs int, jobs []string) error {
 	times := map[string][]float64{}
 	r := report{Services: services, Cores: runtime.NumCPU(), Runs: runs, Tree: map[string]float64{}, Seconds: map[string]spread{}, Ratios: map[string]spread{}, Traffic: map[string]traffic{}, Memory: map[string]float64{}}
 	files, size, err := treeSize(b.tree("second"))
@@ -131,19 +131,22 @@ func (b *bench) measure(ctx context.Context, services, runs int, peer bool) erro
 	}
 	r.Tree["files"], r.Tree["mb"] = float64(files), float64(size)/1e6
 	for range runs {
-		for _, expand := range []string{"none", "all"} {
-			if err := b.ours(ctx, expand, times, r.Memory); err != nil {
-				return err
+		for _, job := range jobs {
+			if job == "rclone" {
+				err = b.theirs(ctx, times)
+			} else {
+				err = b.ours(ctx, job, times, r.Memory)
 			}
-		}
-		if peer {
-			if err := b.theirs(ctx, times); err != nil {
+			if err != nil {
 				return err
 			}
 		}
 	}
-	for _, expand := range []string{"none", "all"} {
-		if err := b.count(ctx, expand, r.Traffic); err != nil {
+	for _, job := range jobs {
+		if job == "rclone" {
+			continue
+		}
+		if err := b.count(ctx, job, r.Traffic); err != nil {
 			return err
 		}
 	}
@@ -151,8 +154,11 @@ func (b *bench) measure(ctx context.Context, services, runs int, peer bool) erro
 		r.Seconds[name] = spreadOf(list)
 	}
 	for _, of := range []string{"first", "later"} {
-		for _, expand := range []string{"none", "all"} {
+		for _, expand := range jobs {
 			var ratios []float64
+			if expand == "rclone" {
+				continue
+			}
 			for i, theirs := range times["rclone "+of] {
 				ratios = append(ratios, theirs/times["publish "+expand+" "+of][i])
 			}
