@@ -131,8 +131,8 @@ func sumOf(data []byte) string {
 }
 
 // Publishers are killed with -9 at random moments, while readers walk pages through serve and through the Cloudflare
-// worker, and look at single objects: every walk is of one snapshot, every body has that snapshot's sum, every object is whole and of the old or the new one;
-// the next run finishes the work, and prune leaves nothing.
+// worker, and look at single objects: every walk is of one snapshot, every body has that snapshot's sum, every object is
+// whole and of the old or the new one; the next run finishes the work, and prune leaves nothing.
 func TestPublishKilled(t *testing.T) {
 	rounds := kills
 	if text := os.Getenv("TOLLBOOK_KILLS"); text != "" {
