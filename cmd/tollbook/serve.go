@@ -26,10 +26,12 @@ type serveOptions struct {
 	proxyOptions
 	dataOptions
 	freeHostOptions
-	From        string
-	Memory      int // MB
-	Submissions bool
-	Contact     string
+	From   string
+	Memory int // MB
+
+	DownloadRate int // MB a second
+	Submissions  bool
+	Contact      string
 }
 
 // AddFlags adds the flags of serve.
@@ -41,6 +43,7 @@ func (o *serveOptions) AddFlags(f *pflag.FlagSet) {
 	o.freeHostOptions.AddFlags(f)
 	f.BoolVar(&o.Submissions, "submissions", false, "take submissions of services; needs the database")
 	f.StringVar(&o.Contact, "contact", "https://tollbook.example/bot", "`address` that the user agent names for questions, where submissions are probed")
+	f.IntVar(&o.DownloadRate, "download-rate", 64, "`MB` a second that all who download snapshots and packs get together; 0 for any number")
 	f.IntVar(&o.Memory, "memory", 128, "`MB` of a bucket to keep in memory; a snapshot of a quarter of that is read whole, so that a bucket that is away for a while is not missed")
 }
 
@@ -58,7 +61,8 @@ back. A client is an IPv4 address or an IPv6 network of 64 bits. Behind a proxy 
 come through it share one limit.
 
 /checkpoint.json, /snapshots/<id>.zip and /packs/<hour>.zip are handed out as they are published, for whoever wants a copy
-of all: 8 at a time for a client and 32 for all, which the limit of the API does not count.
+of all: 8 at a time for a client and 32 for all, which the limit of the API does not count, and not faster than
+--download-rate, so that readers do not wait for them.
 
 A bucket is read by ranges, and asked every two seconds whether there is a newer snapshot. AWS_ENDPOINT_URL, AWS_REGION,
 AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN say where it is and who asks; without a key only what is
@@ -78,6 +82,9 @@ EXIT STATUS
 		PreRunE: func(*cobra.Command, []string) error {
 			if o.Memory < 16 || o.Memory > 1<<20 {
 				return usagef("--memory %d: it is 16 MB or more", o.Memory)
+			}
+			if o.DownloadRate < 0 || o.DownloadRate > 1<<20 {
+				return usagef("--download-rate %d: it is 0 MB a second or more", o.DownloadRate)
 			}
 			_, err := o.trusted()
 			return cmp.Or(o.validate(), err)
@@ -120,7 +127,7 @@ func runServe(ctx context.Context, o serveOptions, stdout io.Writer) error {
 	} else {
 		return err
 	}
-	options := serve.Options{Logger: logger, RateLimit: o.RateLimit, Trusted: trusted}
+	options := serve.Options{Logger: logger, RateLimit: o.RateLimit, DownloadRate: int64(o.DownloadRate) << 20, Trusted: trusted}
 	if o.Submissions {
 		stop, err := o.takeSubmissions(ctx, &options)
 		if err != nil {

@@ -120,7 +120,7 @@ func (h *handler) sendZip(w *reply, r *http.Request) error {
 	}
 	from := &content{ctx: r.Context(), of: d}
 	defer from.close()
-	to := &transfer{ResponseWriter: w, control: control, from: from, began: time.Now()}
+	to := &transfer{ResponseWriter: w, control: control, from: from, pace: h.pace, began: time.Now()}
 	http.ServeContent(to, r, "", d.Modified, from)
 	if to.refused {
 		return errRange
@@ -137,6 +137,7 @@ type transfer struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	from    *content
+	pace    *pace
 	began   time.Time
 	sent    int64
 	refused bool // no such range: nothing was written
@@ -161,7 +162,12 @@ func (t *transfer) Write(p []byte) (int, error) {
 	if t.refused {
 		return len(p), nil
 	}
+	came := time.Now()
+	if err := t.pace.wait(t.from.ctx, len(p)); err != nil {
+		return 0, err
+	}
 	now := time.Now()
+	t.began = t.began.Add(now.Sub(came)) // that was not the line's doing
 	t.sent += int64(len(p))
 	end := t.began.Add(stalled + time.Duration(t.sent/slowest)*time.Second)
 	if soon := now.Add(stalled); soon.Before(end) {

@@ -468,3 +468,36 @@ func TestDownloadsOfOneClientAreLimited(t *testing.T) {
 	cancel()
 	wg.Wait()
 }
+
+// What is let through together keeps to the rate, whoever asks; who goes away does not wait.
+func TestPace(t *testing.T) {
+	t.Parallel()
+	const rate, piece = 1 << 20, 16 << 10
+	p := newPace(rate)
+	began := time.Now()
+	var sent atomic.Int64
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 8 {
+				if err := p.wait(t.Context(), piece); err != nil {
+					t.Error(err)
+				}
+				sent.Add(piece)
+			}
+		})
+	}
+	wg.Wait()
+	least := time.Duration(sent.Load())*time.Second/rate - paceSlack
+	if took := time.Since(began); took < least {
+		t.Errorf("%d bytes took %s, at %d a second it is %s at least", sent.Load(), took, rate, least)
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := p.wait(gone, 1<<30); !errors.Is(err, context.Canceled) {
+		t.Errorf("who is gone: %v", err)
+	}
+	if err := newPace(0).wait(gone, 1<<30); err != nil {
+		t.Errorf("without a rate: %v", err)
+	}
+}

@@ -42,6 +42,8 @@ type Options struct {
 	Logger *slog.Logger     // hears of answers of status 500, and only of those
 	Now    func() time.Time // for the age that caches may give an answer, and the rate of clients; nil is time.Now
 
+	DownloadRate int64 // bytes a second of all zips together that are sent; 0 is any number
+
 	RateLimit int            // requests a minute that a client may send under /v1, /api and /discovery; 0 is any number
 	Trusted   []netip.Prefix // proxies whose word is taken for whom they forward
 	Metrics   *Metrics       // counts answers; nil for none
@@ -56,6 +58,7 @@ type handler struct {
 	cache   *cache
 	limiter *limiter // nil without a limit
 	gate    *gate    // of downloads
+	pace    *pace    // of downloads, nil without a limit
 	trusted []netip.Prefix
 	metrics *Metrics
 
@@ -78,7 +81,7 @@ func NewHandler(o Options) http.Handler {
 	}
 	h := &handler{
 		source: o.Source, logger: o.Logger, now: o.Now, cache: newCache(cacheBytes),
-		limiter: newLimiter(o.RateLimit, o.Now()), gate: newGate(), trusted: o.Trusted, metrics: o.Metrics,
+		limiter: newLimiter(o.RateLimit, o.Now()), gate: newGate(), pace: newPace(o.DownloadRate), trusted: o.Trusted, metrics: o.Metrics,
 		submitter: newSubmitter(o.Submit),
 	}
 	if o.Metrics != nil {
