@@ -26,9 +26,8 @@ type serveOptions struct {
 	proxyOptions
 	dataOptions
 	freeHostOptions
-	From   string
-	Memory int // MB
-
+	From         string
+	Memory       int // MB
 	DownloadRate int // MB a second
 	Submissions  bool
 	Contact      string
