@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -30,23 +31,35 @@ type PublicationLock struct {
 	target string
 }
 
-// LockPublication takes the lock of a place without waiting, or answers ErrLocked.
+// publicationPatience is how long a lock is waited for: as long as the server may need to notice that its holder was killed.
+const publicationPatience = 2 * time.Second
+
+// LockPublication takes the lock of a place, waiting for publicationPatience at most, or answers ErrLocked.
 func (db *DB) LockPublication(ctx context.Context, target string) (*PublicationLock, error) {
 	conn, err := db.pool.Acquire(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("lock publication %s: %w", target, err)
 	}
-	var locked bool
-	err = conn.QueryRow(ctx, `SELECT pg_try_advisory_lock(hashtextextended('publication ' || $1, 0))`, target).Scan(&locked)
-	if err == nil && !locked {
+	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { // the lock is the connection's and outlives the transaction
+		if _, err := tx.Exec(ctx, `SELECT set_config('lock_timeout', $1, true)`, fmt.Sprint(publicationPatience.Milliseconds())); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `SELECT pg_advisory_lock(hashtextextended('publication ' || $1, 0))`, target)
+		return err
+	})
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) && refused.Code == lockNotAvailable {
 		err = ErrLocked
 	}
 	if err != nil {
-		conn.Release()
+		(&PublicationLock{conn, target}).Release() // whatever it may hold
 		return nil, fmt.Errorf("lock publication %s: %w", target, err)
 	}
 	return &PublicationLock{conn, target}, nil
 }
+
+// lockNotAvailable is how Postgres says that lock_timeout has passed.
+const lockNotAvailable = "55P03"
 
 // Held says whether the lock still lies on its connection.
 func (l *PublicationLock) Held(ctx context.Context) error {
