@@ -66,7 +66,9 @@ type question struct {
 	// wide, or twice fails over it, gives a faultRange, upon which the caller asks for half. Else calls are independent, are
 	// sent and read some at a time, and fewer where a node fails.
 	whole bool
-	read  func(from int, calls []call) error // calls[0] is the question's call number from
+	// together: the calls are independent of any width, and are read together: what one node says of one moment.
+	together bool
+	read     func(from int, calls []call) error // calls[0] is the question's call number from
 }
 
 // newClient prepares to ask a network's addresses; nothing is sent yet.
@@ -146,7 +148,7 @@ func (c *client) askSome(ctx context.Context, q question, from, count int) (read
 				tries++ // it halves each time
 			}
 		case faultRange:
-			if q.whole || count == 1 {
+			if q.whole || q.together || count == 1 {
 				return 0, err
 			}
 			count /= 2
@@ -155,7 +157,7 @@ func (c *client) askSome(ctx context.Context, q question, from, count int) (read
 			if heavy++; heavy == 2 && q.whole {
 				return 0, &fault{faultRange, f.host, f.text, 0}
 			}
-			if !q.whole {
+			if !q.whole && !q.together {
 				count = max(count/2, 1)
 			}
 		}

@@ -390,3 +390,43 @@ func TestDecimal(t *testing.T) {
 		}
 	}
 }
+
+// TestTogetherStaysWhole: a question whose answers are read together is never cut, however often its node fails; one of
+// independent calls is.
+func TestTogetherStaysWhole(t *testing.T) {
+	t.Parallel()
+	for _, together := range []bool{true, false} {
+		asked := 0
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			if asked++; asked == 2 || asked == 3 { // the first asks which chain it is
+				fmt.Fprint(w, strings.Repeat("[", 100))
+				return
+			}
+			var all []json.RawMessage
+			if json.Unmarshal(body, &all) != nil {
+				all = []json.RawMessage{body}
+			}
+			for i, call := range all {
+				var c struct{ ID int64 }
+				_ = json.Unmarshal(call, &c)
+				all[i] = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"result":"0x1"}`, c.ID)
+			}
+			_ = json.NewEncoder(w).Encode(all)
+		}))
+		defer server.Close()
+		c, err := newClient(Network{ID: "eip155:1", RPC: []string{server.URL}}, Options{Logger: slog.New(slog.DiscardHandler)}.withDefaults())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var read []int
+		err = c.ask(t.Context(), question{calls: []call{blockCall(1, false), blockCall(2, false)}, together: together, read: func(_ int, calls []call) error {
+			read = append(read, len(calls))
+			return nil
+		}})
+		want := map[bool][]int{true: {2}, false: {1, 1}}[together]
+		if diff := cmp.Diff(want, read); diff != "" || err != nil {
+			t.Errorf("together %v: %v (-want +got):\n%s", together, err, diff)
+		}
+	}
+}

@@ -170,7 +170,8 @@ func (x *EVM) settleForks(ctx context.Context, newest header, report *Report) er
 // isPart says whether a committed end is part of the chain that holds the anchor.
 func (x *EVM) isPart(ctx context.Context, e RangeEnd) (same bool, err error) {
 	err = x.client.ask(ctx, question{
-		calls: []call{blockCall(e.Last, false), blockCall(x.anchor.number, false)},
+		calls:    []call{blockCall(e.Last, false), blockCall(x.anchor.number, false)},
+		together: true,
 		read: func(_ int, calls []call) error {
 			h, err := readNumbered(calls[0].result, e.Last)
 			if err != nil {
