@@ -181,7 +181,7 @@ func (x *EVM) locked(ctx context.Context, f func() error) error {
 // round brings every scan up to the confirmed head. When stop closes it goes no further than what is being read, so that the
 // head does not wait for fills.
 func (x *EVM) round(ctx context.Context, stop <-chan struct{}, report *Report) error {
-	confirmed, newest, err := x.askHead(ctx)
+	confirmed, newest, err := x.askConfirmed(ctx)
 	if err != nil {
 		return fmt.Errorf("ask for the head: %w", err)
 	}

@@ -36,6 +36,31 @@ func (x *EVM) askHead(ctx context.Context) (confirmed, newest header, err error)
 	return confirmed, newest, err
 }
 
+// askConfirmed is askHead with a confirmed block that has a child: a hash that no block after it names may be made up. Both
+// come in one answer, so that a node which lies now and then is asked again by the client.
+func (x *EVM) askConfirmed(ctx context.Context) (confirmed, newest header, err error) {
+	confirmed, newest, err = x.askHead(ctx)
+	if err != nil || newest.number <= confirmed.number {
+		return confirmed, newest, err
+	}
+	at := confirmed.number
+	err = x.client.ask(ctx, question{
+		calls:    []call{blockCall(at, false), blockCall(at+1, false)},
+		together: true,
+		read: func(_ int, calls []call) (err error) {
+			if confirmed, err = readNumbered(calls[0].result, at); err != nil {
+				return err
+			}
+			child, err := readNumbered(calls[1].result, at+1)
+			if err == nil && child.parent != confirmed.hash {
+				err = fmt.Errorf("block %d does not follow block %d", child.number, at)
+			}
+			return err
+		},
+	})
+	return confirmed, newest, err
+}
+
 // block asks for a header by number.
 func (x *EVM) block(ctx context.Context, number int64) (h header, err error) {
 	err = x.client.ask(ctx, question{calls: []call{blockCall(number, false)}, read: func(_ int, calls []call) error {

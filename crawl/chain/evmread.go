@@ -172,27 +172,33 @@ func blockCall(number int64, whole bool) call {
 	return call{method: "eth_getBlockByNumber", params: `["0x` + strconv.FormatInt(number, 16) + `",` + strconv.FormatBool(whole) + `]`}
 }
 
-// askEvents asks for the events, between the header of the last block and the same header again: had the chain changed in
-// between, or had another node answered, the two or the events would differ. The anchor's header comes last.
+// askEvents asks for the events, between the header of the last block and that of the block after it, whose parent it must
+// be: had the chain changed in between, had another node answered, or were the hash made up, they would not fit. Of the
+// anchor, whose child was seen when the round began, the same header is asked again. The anchor's header comes last.
 func (r *reading) askEvents(ctx context.Context) error {
 	filters := r.filters()
 	calls := []call{blockCall(r.first, false), blockCall(r.last, false)}
 	for i := range filters {
 		calls = append(calls, call{method: "eth_getLogs", params: filters[i].params(r.first, r.last)})
 	}
-	calls = append(calls, blockCall(r.last, false), blockCall(r.x.anchor.number, false))
+	after := min(r.last+1, r.x.anchor.number)
+	calls = append(calls, blockCall(after, false), blockCall(r.x.anchor.number, false))
 	return r.x.client.ask(ctx, question{calls: calls, whole: true, read: func(_ int, calls []call) (err error) {
 		var again, anchor header
 		for _, h := range []struct {
 			to     *header
 			number int64
 			result []byte
-		}{{&r.start, r.first, calls[0].result}, {&r.head, r.last, calls[1].result}, {&again, r.last, calls[len(calls)-2].result}, {&anchor, r.x.anchor.number, calls[len(calls)-1].result}} {
+		}{{&r.start, r.first, calls[0].result}, {&r.head, r.last, calls[1].result}, {&again, after, calls[len(calls)-2].result}, {&anchor, r.x.anchor.number, calls[len(calls)-1].result}} {
 			if *h.to, err = readNumbered(h.result, h.number); err != nil {
 				return err
 			}
 		}
-		if r.head.hash != again.hash || r.first == r.last && r.start.hash != r.head.hash {
+		same := again.hash
+		if after > r.last {
+			same = again.parent
+		}
+		if r.head.hash != same || r.first == r.last && r.start.hash != r.head.hash {
 			return fmt.Errorf("block %d changed while it was read", r.last)
 		}
 		if anchor.hash != r.x.anchor.hash {

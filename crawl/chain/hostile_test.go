@@ -183,6 +183,13 @@ var hostilities = []hostility{
 			return bytes.Replace(b, []byte(`"hash":"0x`), []byte(`"hash":"0x00`), 1)[:len(b)+2]
 		})
 	}},
+	{"another hash for every block", false, func(e *exchange) {
+		e.each("eth_getBlockByNumber", func(b []byte) []byte {
+			i := bytes.Index(b, []byte(`"hash":"0x`)) + len(`"hash":"0x`)
+			b[i] = "10"[min(int(b[i]-'0'), 1)&1]
+			return b
+		})
+	}},
 	{"another block than asked for", false, func(e *exchange) {
 		e.each("eth_getBlockByNumber", func(b []byte) []byte { return bytes.Replace(b, []byte(`"number":"0x`), []byte(`"number":"0x1`), 1) })
 	}},

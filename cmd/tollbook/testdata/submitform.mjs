@@ -7,6 +7,8 @@ import { join } from "node:path";
 const [chromium, page] = process.argv.slice(2);
 const profile = mkdtempSync(join(tmpdir(), "tollbook-submit-"));
 const browser = spawn(chromium, ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--remote-debugging-pipe", `--user-data-dir=${profile}`, "about:blank"], { stdio: ["ignore", "ignore", "pipe", "pipe", "pipe"] });
+// Its children outlive it by a moment, still write into the profile, and hold its standard error: close comes when all are gone.
+const gone = new Promise((resolve) => browser.on("close", resolve));
 try {
 	let ended, stderr = "";
 	const end = new Promise((_, reject) => { ended = reject; });
@@ -72,6 +74,6 @@ try {
 	browser.removeAllListeners("exit");
 	browser.on("error", () => {});
 	browser.kill("SIGKILL");
-	await new Promise((resolve) => browser.exitCode !== null || browser.signalCode ? resolve() : browser.once("exit", resolve));
-	rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+	await gone;
+	rmSync(profile, { recursive: true, force: true });
 }
