@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -123,7 +122,7 @@ func runBuild(ctx context.Context, o buildOptions, stdout io.Writer) error {
 		return err
 	}
 	if o.JSON {
-		return json.NewEncoder(stdout).Encode(struct {
+		return printJSON(stdout, struct {
 			build.Report
 			Seconds float64 `json:"seconds"`
 		}{report, report.Took.Seconds()})

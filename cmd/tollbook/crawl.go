@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -142,7 +141,7 @@ func printReport(w io.Writer, r crawl.Report, g crawl.Gathered, s *crawl.Synthes
 		if s != nil {
 			fields["synthesis"] = s
 		}
-		return json.NewEncoder(w).Encode(fields)
+		return printJSON(w, fields)
 	}
 	_, err := fmt.Fprintf(cmp.Or[io.Writer](w, os.Stdout), "%d visited in %.1f s: %d online, %d degraded, %d offline, %d inconclusive; %d changes\n"+
 		"%d sites looked at, nothing to be seen of %d: %d new endpoints; %d domains\n%s",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -52,6 +53,17 @@ func openDatabase(ctx context.Context, o dataOptions, say func(string)) (*databa
 		return nil, errors.Join(err, stopServer(server))
 	}
 	return &database{DB: db, server: server}, nil
+}
+
+// withDatabase opens the database for f.
+func withDatabase(ctx context.Context, o dataOptions, f func(*database) error) error {
+	logger := newLogger(slog.LevelInfo)
+	db, err := openDatabase(ctx, o, func(line string) { logger.Info(line) })
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return f(db)
 }
 
 // refuseSample keeps real services out of a demo's database: its pages say of everything that it is made up, and the demo

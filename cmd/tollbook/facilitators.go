@@ -2,13 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -89,18 +86,16 @@ func runFacilitatorsImport(ctx context.Context, o dataOptions, args []string, as
 	if err != nil {
 		return fmt.Errorf("nothing was imported:\n%w", err)
 	}
-	logger := newLogger(slog.LevelInfo)
-	db, err := openDatabase(ctx, o, func(line string) { logger.Info(line) })
-	if err != nil {
+	var report postgres.ImportReport
+	err = withDatabase(ctx, o, func(db *database) (err error) {
+		report, err = db.ImportFacilitators(ctx, list)
 		return err
-	}
-	defer db.Close()
-	report, err := db.ImportFacilitators(ctx, list)
+	})
 	if err != nil {
 		return fmt.Errorf("nothing was imported: %w", err)
 	}
 	if asJSON {
-		return json.NewEncoder(stdout).Encode(map[string]any{
+		return printJSON(stdout, map[string]any{
 			"added": orEmpty(report.Added), "changed": orEmpty(report.Changed), "left": orEmpty(report.Left),
 			"accounts_added": report.SettlersAdded, "accounts_removed": report.SettlersRemoved, "others": report.Others,
 		})
@@ -144,13 +139,11 @@ EXIT STATUS
 }
 
 func runFacilitatorsList(ctx context.Context, o dataOptions, asJSON bool, stdout io.Writer) error {
-	logger := newLogger(slog.LevelInfo)
-	db, err := openDatabase(ctx, o, func(line string) { logger.Info(line) })
-	if err != nil {
+	var list []postgres.Facilitator
+	err := withDatabase(ctx, o, func(db *database) (err error) {
+		list, err = db.Facilitators(ctx)
 		return err
-	}
-	defer db.Close()
-	list, err := db.Facilitators(ctx)
+	})
 	if err != nil {
 		return err
 	}
@@ -161,16 +154,15 @@ func runFacilitatorsList(ctx context.Context, o dataOptions, asJSON bool, stdout
 		_, err := fmt.Fprintln(stdout, "No facilitators are known: tollbook facilitators import")
 		return err
 	}
-	w := tabwriter.NewWriter(stdout, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tSTATUS\tTRUSTED\tACCOUNTS\tNAME\tWEBSITE")
+	t := newTable(stdout, "ID", "STATUS", "TRUSTED", "ACCOUNTS", "NAME", "WEBSITE")
 	for _, f := range list {
 		trusted := "no"
 		if f.Trusted {
 			trusted = "yes"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", f.ID, f.UpstreamStatus, trusted, len(f.Settlers), f.Name, f.WebsiteURL)
+		t.row(f.ID, f.UpstreamStatus, trusted, len(f.Settlers), f.Name, f.WebsiteURL)
 	}
-	return w.Flush()
+	return t.flush()
 }
 
 // printFacilitators writes the list with the names of an import's file.
@@ -202,24 +194,7 @@ func printFacilitators(w io.Writer, list []postgres.Facilitator) error {
 			}
 		}
 	}
-	if _, err := io.WriteString(w, "["); err != nil {
-		return err
-	}
-	for i, l := range lines { // one on each line, for those who read with line tools
-		data, err := json.Marshal(l)
-		if err != nil {
-			return err
-		}
-		before := ",\n"
-		if i == 0 {
-			before = "\n"
-		}
-		if _, err := fmt.Fprintf(w, "%s%s", before, data); err != nil {
-			return err
-		}
-	}
-	_, err := io.WriteString(w, "\n]\n")
-	return err
+	return printLines(w, lines)
 }
 
 func newFacilitatorsTrustCommand() *cobra.Command {
@@ -246,13 +221,8 @@ EXIT STATUS
 }
 
 func runFacilitatorsTrust(ctx context.Context, o dataOptions, id string, trusted bool, stdout io.Writer) error {
-	logger := newLogger(slog.LevelInfo)
-	db, err := openDatabase(ctx, o, func(line string) { logger.Info(line) })
+	err := withDatabase(ctx, o, func(db *database) error { return db.TrustFacilitator(ctx, id, trusted) })
 	if err != nil {
-		return err
-	}
-	defer db.Close()
-	if err := db.TrustFacilitator(ctx, id, trusted); err != nil {
 		return err
 	}
 	word := "counts"

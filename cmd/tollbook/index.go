@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -198,7 +197,7 @@ func printIndexReports(w io.Writer, list []chain.Report, asJSON bool) error {
 		for _, r := range list {
 			out.Networks = append(out.Networks, indexReport{r.Network, r.Blocks, r.Settlements, r.RolledBack, r.Calls, r.Errors, r.Took.Seconds()})
 		}
-		return json.NewEncoder(w).Encode(out)
+		return printJSON(w, out)
 	}
 	for _, r := range list {
 		name := r.Network

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/ed25519"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -198,7 +197,7 @@ func runPrune(ctx context.Context, o targetOptions, stdout io.Writer) error {
 			return err
 		}
 		if o.JSON {
-			return json.NewEncoder(stdout).Encode(struct {
+			return printJSON(stdout, struct {
 				Snapshots int `json:"snapshots"`
 				Packs     int `json:"packs"`
 			}{pruned.Snapshots, pruned.Packs})
@@ -211,7 +210,7 @@ func runPrune(ctx context.Context, o targetOptions, stdout io.Writer) error {
 // report prints what a publication did.
 func (o *targetOptions) report(stdout io.Writer, r output.Published) error {
 	if o.JSON {
-		return json.NewEncoder(stdout).Encode(r)
+		return printJSON(stdout, r)
 	}
 	_, err := fmt.Fprintf(stdout, "snapshot %s, generation %d: %d new packs, %d objects written, %d deleted, %d as they were, %.1f MB\n",
 		r.Checkpoint.Snapshot, r.Checkpoint.Generation, r.Packs, r.Written, r.Deleted, r.Unchanged, float64(r.Bytes)/1e6)

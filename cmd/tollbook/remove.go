@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -38,13 +37,7 @@ EXIT STATUS
 }
 
 func runServicesRemove(ctx context.Context, o dataOptions, slug string, stdout io.Writer) error {
-	logger := newLogger(slog.LevelInfo)
-	db, err := openDatabase(ctx, o, func(line string) { logger.Info(line) })
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	err = db.EraseService(ctx, slug, time.Now())
+	err := withDatabase(ctx, o, func(db *database) error { return db.EraseService(ctx, slug, time.Now()) })
 	if errors.Is(err, postgres.ErrNotFound) {
 		return fmt.Errorf("no service %q is listed; tollbook services list shows all", slug)
 	}

@@ -2,18 +2,17 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"tollbook/crawl"
 	"tollbook/site"
+	"tollbook/site/postgres"
 )
 
 func newServicesCommand() *cobra.Command {
@@ -115,13 +114,11 @@ EXIT STATUS
 }
 
 func runServicesList(ctx context.Context, o dataOptions, asJSON bool, stdout io.Writer) error {
-	logger := newLogger(slog.LevelInfo)
-	db, err := openDatabase(ctx, o, func(line string) { logger.Info(line) })
-	if err != nil {
+	var services []postgres.Service
+	err := withDatabase(ctx, o, func(db *database) (err error) {
+		services, err = db.Services(ctx)
 		return err
-	}
-	defer db.Close()
-	services, err := db.Services(ctx)
+	})
 	if err != nil {
 		return err
 	}
@@ -141,22 +138,19 @@ func runServicesList(ctx context.Context, o dataOptions, asJSON bool, stdout io.
 				lines[i].LastCheckedAt = site.TimeOrNull(*s.LastCheckedAt)
 			}
 		}
-		e := json.NewEncoder(stdout)
-		e.SetEscapeHTML(false)
-		return e.Encode(lines)
+		return printJSON(stdout, lines)
 	}
 	if len(services) == 0 {
 		_, err := fmt.Fprintln(stdout, "No services are listed: tollbook services import FILE")
 		return err
 	}
-	w := tabwriter.NewWriter(stdout, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "SLUG\tCATEGORY\tLAST CHECK\tADDRESS")
+	t := newTable(stdout, "SLUG", "CATEGORY", "LAST CHECK", "ADDRESS")
 	for _, s := range services {
 		last := "never"
 		if s.LastCheckedAt != nil {
 			last = s.LastCheckedAt.UTC().Format(time.DateTime)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", s.Slug, s.Category, last, s.BaseURL)
+		t.row(s.Slug, s.Category, last, s.BaseURL)
 	}
-	return w.Flush()
+	return t.flush()
 }

@@ -3,17 +3,13 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -113,16 +109,15 @@ func runSubmissionsList(ctx context.Context, o reviewOptions, stdout io.Writer) 
 		_, err := fmt.Fprintln(stdout, "No submissions.")
 		return err
 	}
-	w := tabwriter.NewWriter(stdout, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tRECEIVED\tSTATE\tPAID\tNAME\tADDRESS")
+	t := newTable(stdout, "ID", "RECEIVED", "STATE", "PAID", "NAME", "ADDRESS")
 	for _, s := range list {
 		found := "-"
 		if s.ProbeResult != nil {
 			found = fmt.Sprintf("%d/%d", s.ProbeResult.EndpointsFound, len(s.Endpoints))
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", s.ID, s.ReceivedAt.UTC().Format(time.DateTime), s.State, found, seen(s.ServiceName), seen(s.URL))
+		t.row(s.ID, s.ReceivedAt.UTC().Format(time.DateTime), s.State, found, s.ServiceName, s.URL)
 	}
-	return w.Flush()
+	return t.flush()
 }
 
 func newSubmissionsShowCommand() *cobra.Command {
@@ -215,10 +210,10 @@ func runSubmissionsShow(ctx context.Context, o reviewOptions, id string, stdout 
 	return r.print(stdout)
 }
 
-// print writes it for people. Whatever a stranger wrote is shown without what is not seen.
+// print writes it for people.
 func (r *reviewed) print(stdout io.Writer) error {
-	w := tabwriter.NewWriter(stdout, 0, 8, 2, ' ', 0)
-	line := func(name, value string) { fmt.Fprintf(w, "%s\t%s\n", name, seen(value)) }
+	t := newTable(stdout)
+	line := func(name, value string) { t.row(name, value) }
 	line("Submission", r.ID)
 	line("State", r.State)
 	line("Received", r.ReceivedAt.String())
@@ -240,7 +235,7 @@ func (r *reviewed) print(stdout io.Writer) error {
 	if r.Slug != nil {
 		line("Listed as", *r.Slug)
 	}
-	if err := w.Flush(); err != nil {
+	if err := t.flush(); err != nil {
 		return err
 	}
 	if p := r.Preview; p != nil {
@@ -254,15 +249,15 @@ func (r *reviewed) print(stdout io.Writer) error {
 		for _, e := range r.Endpoints {
 			line("  Endpoint", e)
 		}
-		if err := w.Flush(); err != nil {
+		if err := t.flush(); err != nil {
 			return err
 		}
 	}
-	for i, t := range r.Trail {
+	for i, e := range r.Trail {
 		if i == 0 {
 			fmt.Fprintln(stdout)
 		}
-		fmt.Fprintf(stdout, "%s %s: %s %s\n", t.At, seen(t.Actor), t.Action, seen(t.Detail))
+		fmt.Fprintf(stdout, "%s %s: %s %s\n", e.At, seen(e.Actor), e.Action, seen(e.Detail))
 	}
 	return nil
 }
@@ -397,31 +392,4 @@ func explainReview(err error, id string) error {
 		return fmt.Errorf("submission %s: its address is listed by now; reject it", id)
 	}
 	return err
-}
-
-// withDatabase opens the database for f.
-func withDatabase(ctx context.Context, o dataOptions, f func(*database) error) error {
-	logger := newLogger(slog.LevelInfo)
-	db, err := openDatabase(ctx, o, func(line string) { logger.Info(line) })
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	return f(db)
-}
-
-func printJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
-}
-
-// seen is a stranger's text without what a terminal would obey or hide.
-func seen(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
-			return -1
-		}
-		return r
-	}, s)
 }

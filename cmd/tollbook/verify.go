@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -89,7 +88,7 @@ func runVerify(ctx context.Context, o verifyOptions, place string, stdout io.Wri
 		return err
 	}
 	if o.JSON {
-		err = json.NewEncoder(stdout).Encode(struct {
+		err = printJSON(stdout, struct {
 			output.Verified
 			List []wrong `json:"list"`
 		}{found, list})

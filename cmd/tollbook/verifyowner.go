@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -137,9 +136,7 @@ func runServicesVerify(ctx context.Context, o verifyOwnerOptions, slugs []string
 func (f ownership) print(w io.Writer, asJSON bool) (err error) {
 	switch {
 	case asJSON:
-		e := json.NewEncoder(w)
-		e.SetEscapeHTML(false)
-		err = e.Encode(f)
+		err = printJSON(w, f)
 	case f.Verified:
 		_, err = fmt.Fprintf(w, "%s is verified, for 30 days from now\n", f.Slug)
 	default:
