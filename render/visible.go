@@ -6,6 +6,8 @@ import (
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"tollbook/site"
 )
 
 // Visible is JSON whose texts have U+FFFD for each character that is not seen, and for each combining mark beyond those
@@ -35,7 +37,7 @@ func Visible(data []byte) (out []byte, replaced int) {
 		default:
 			marks++
 		}
-		if r != '\n' && r != '\r' && r != '\t' && hidden(r) || marks > maxMarks {
+		if r != '\n' && r != '\r' && r != '\t' && hidden(r) || marks > site.MaxMarks {
 			b.WriteString("\uFFFD")
 			replaced++
 			continue

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"tollbook/site"
 )
 
 // Lengths in characters to which a service's own words are cut for display. The JSON has them whole.
@@ -17,39 +19,14 @@ const (
 	maxLine        = 300 // a path, an error, a piece of evidence
 )
 
-// maxMarks is how many combining marks may follow one letter; more of them are drawn over the lines around.
-const maxMarks = 3
-
 // words makes a service's own words fit to be shown: one line, at most limit characters, and nothing in it that is not
 // seen: no control, bidi, zero-width or tag characters. Markup is left to the template's escaping.
 func words(s string, limit int) string {
-	var b strings.Builder
-	n, marks, space := 0, 0, false
-	for _, r := range s {
-		if unicode.IsSpace(r) {
-			space = n > 0
-			continue
-		}
-		if hidden(r) {
-			continue
-		}
-		if marks++; !unicode.Is(unicode.M, r) {
-			marks = 0
-		}
-		if marks > maxMarks {
-			continue
-		}
-		if space {
-			b.WriteByte(' ')
-			n, space = n+1, false
-		}
-		if n >= limit {
-			return strings.TrimRight(b.String(), " ") + "…"
-		}
-		b.WriteRune(r)
-		n++
+	line, whole := site.Line(s, limit, hidden)
+	if !whole {
+		line += "…"
 	}
-	return b.String()
+	return line
 }
 
 // hidden says whether a character is not seen, or changes how others are. The joiners that emoji and Indic scripts are

@@ -10,9 +10,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"strings"
 	"unicode"
 
+	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/x402"
 )
@@ -156,39 +156,11 @@ func text(s *string) string {
 	return *s
 }
 
-// maxMarks is how many combining marks may follow one letter.
-const maxMarks = 3
-
 // plain is s in one line of at most limit characters, without anything that is not seen: no control, direction,
 // zero-width, tag, private or unassigned characters, in which an order could be hidden from people.
 func plain(s string, limit int) string {
-	var b strings.Builder
-	n, marks, space := 0, 0, false
-	for _, r := range s {
-		if unicode.IsSpace(r) {
-			space = n > 0
-			continue
-		}
-		if hidden(r) {
-			continue
-		}
-		if marks++; !unicode.Is(unicode.M, r) {
-			marks = 0
-		}
-		if marks > maxMarks {
-			continue
-		}
-		if n+1 > limit || space && n+2 > limit {
-			break
-		}
-		if space {
-			b.WriteByte(' ')
-			n, space = n+1, false
-		}
-		b.WriteRune(r) // of bytes that are no UTF-8, U+FFFD
-		n++
-	}
-	return b.String()
+	line, _ := site.Line(s, limit, hidden)
+	return line
 }
 
 // hidden says whether a character is not seen, or changes how others are.
