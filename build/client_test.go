@@ -3,9 +3,7 @@ package build_test
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
-	"fmt"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -15,73 +13,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tollbook/cmd/nodetest"
 	"tollbook/site"
 )
 
 const openapiTools = "testdata/openapi"
-
-// missing skips a test for want of a program, and says how to get it; where everything must be there it fails.
-func missing(t *testing.T, format string, args ...any) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatalf(format, args...)
-	}
-	t.Skipf(format, args...)
-}
-
-// tools answers a folder with the programs of testdata/openapi installed, which stays in the user's cache under a hash
-// of what is installed, so that the network is asked once.
-func tools(t *testing.T) string {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("programs of npm are left out in short tests")
-	}
-	npm, err := exec.LookPath("npm")
-	if err != nil {
-		missing(t, "npm is not here: install Node.js 20 or newer (Debian: apt-get install nodejs npm)")
-	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		missing(t, "no folder for caches: %v", err)
-	}
-	hash := sha256.New()
-	wanted := map[string][]byte{}
-	for _, name := range []string{"package.json", "package-lock.json"} {
-		data, err := os.ReadFile(filepath.Join(openapiTools, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		wanted[name] = data
-		hash.Write(data)
-	}
-	base := filepath.Join(cache, "tollbook-test")
-	dir := filepath.Join(base, fmt.Sprintf("%x", hash.Sum(nil)[:6]))
-	if _, err := os.Stat(filepath.Join(dir, "node_modules")); err == nil {
-		return dir
-	}
-	if err := os.MkdirAll(base, 0o755); err != nil {
-		missing(t, "no folder for caches: %v", err)
-	}
-	fresh, err := os.MkdirTemp(base, "installing-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(fresh)
-	for name, data := range wanted {
-		if err := os.WriteFile(filepath.Join(fresh, name), data, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if out, err := command(t, fresh, npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"); err != nil {
-		missing(t, "npm ci in %s: %v\n%s", openapiTools, err, out)
-	}
-	if err := os.Rename(fresh, dir); err != nil {
-		if _, other := os.Stat(filepath.Join(dir, "node_modules")); other != nil { // else another test was faster
-			t.Fatal(err)
-		}
-	}
-	return dir
-}
 
 // command runs a program that nobody reports on, and answers what it said.
 func command(t *testing.T, dir, name string, args ...string) ([]byte, error) {
@@ -102,18 +38,21 @@ func command(t *testing.T, dir, name string, args ...string) ([]byte, error) {
 // workshop is a folder with the description, the files of testdata/openapi and the installed programs.
 func (d *described) workshop(t *testing.T) (dir, bin string) {
 	t.Helper()
-	installed := tools(t)
+	if testing.Short() {
+		t.Skip("programs of npm are left out in short tests")
+	}
+	installed := nodetest.Install(t, openapiTools)
 	dir = scratch(t)
 	if err := os.CopyFS(dir, os.DirFS(openapiTools)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(filepath.Join(installed, "node_modules"), filepath.Join(dir, "node_modules")); err != nil {
+	if err := os.Symlink(installed, filepath.Join(dir, "node_modules")); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "openapi.json"), d.files[site.OpenAPIFile], 0o644); err != nil {
 		t.Fatal(err)
 	}
-	return dir, filepath.Join(installed, "node_modules", ".bin")
+	return dir, filepath.Join(installed, ".bin")
 }
 
 // testLinters: Spectral and Redocly, with the rules that they recommend, find nothing, not even a hint.

@@ -16,6 +16,7 @@ import (
 // the arrows of ARCHITECTURE.md; a package that is not named here may import nothing.
 var imports = map[string]struct{ ours, modules []string }{
 	"cmd/tollbook":               {[]string{"*"}, []string{"*"}},
+	"cmd/nodetest":               {nil, nil},
 	"site":                       {nil, []string{"golang.org/x/text"}},
 	"site/x402":                  {nil, []string{"golang.org/x/text", "golang.org/x/crypto", "github.com/mr-tron/base58", "github.com/btcsuite/btcd/btcutil"}},
 	"site/postgres":              {[]string{"site"}, []string{"github.com/jackc/pgx/v5", "github.com/jackc/tern/v2", "github.com/google/uuid"}},
@@ -35,7 +36,8 @@ var imports = map[string]struct{ ours, modules []string }{
 	"crawl/probe":                {[]string{"site/x402"}, []string{"golang.org/x/net"}},
 	"crawl/sample":               {[]string{"site", "site/x402", "site/postgres"}, []string{"github.com/google/uuid", "github.com/pelletier/go-toml/v2", "github.com/mr-tron/base58", "github.com/btcsuite/btcd/btcutil", "golang.org/x/crypto", "github.com/creachadair/jrpc2"}},
 	"build":                      {[]string{"site", "site/x402", "site/postgres", "site/synthesis", "render", "output"}, []string{"golang.org/x/sync"}},
-	"render":                     {[]string{"site", "templates"}, []string{"github.com/yuin/goldmark"}},
+	"render":                     {[]string{"site", "templates", "render/card"}, []string{"github.com/yuin/goldmark"}},
+	"render/card":                {nil, []string{"golang.org/x/image"}},
 	"render/htmlcheck":           {nil, []string{"golang.org/x/net", "github.com/PuerkitoBio/goquery", "github.com/andybalholm/cascadia"}},
 	"templates":                  {nil, nil},
 	"output":                     {nil, []string{"github.com/klauspost/compress", "github.com/minio/minio-go/v7", "golang.org/x/sys", "golang.org/x/sync"}},

@@ -18,6 +18,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"tollbook/cmd/nodetest"
 	"tollbook/site/postgres/postgrestest"
 )
 
@@ -227,7 +228,7 @@ func TestMCPNodeClient(t *testing.T) {
 	t.Parallel()
 	needPostgres(t)
 	const folder = "testdata/mcp"
-	modules := installNode(t, folder)
+	modules := nodetest.Install(t, folder, withoutPeers)
 	dir := t.TempDir()
 	program, err := os.ReadFile(filepath.Join(folder, "client.mjs"))
 	if err != nil {

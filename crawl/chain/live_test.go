@@ -20,6 +20,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tollbook/cmd/nodetest"
 	"tollbook/crawl/chain"
 )
 
@@ -39,7 +40,7 @@ func contracts(t *testing.T) (list map[string]struct{ Creation, Runtime string }
 // TestContractsAreTheirSource compiles the contracts again.
 func TestContractsAreTheirSource(t *testing.T) {
 	t.Parallel()
-	modules := installNode(t)
+	modules := nodetest.Install(t, "testdata/node")
 	program, err := filepath.Abs("testdata/contracts/compile.mjs")
 	if err != nil {
 		t.Fatal(err)

@@ -3,8 +3,6 @@ package chain_test
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -16,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tollbook/cmd/nodetest"
 )
 
 // missing skips a test whose component is not there, and under CI=true fails it.
@@ -41,76 +41,10 @@ func cacheDir(t *testing.T) string {
 	return dir
 }
 
-// installNode installs what testdata/node/package-lock.json pins, once, and gives the folder of modules.
-func installNode(t *testing.T) (modules string) {
-	t.Helper()
-	for _, program := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(program); err != nil {
-			missing(t, "%s is missing; install Node.js 20 or newer with npm (Debian: apt-get install nodejs npm; macOS: brew install node)", program)
-		}
-	}
-	hash := sha256.New()
-	files := map[string][]byte{}
-	for _, name := range []string{"package.json", "package-lock.json"} {
-		data, err := os.ReadFile(filepath.Join("testdata/node", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		files[name] = data
-		hash.Write(data)
-	}
-	cache := cacheDir(t)
-	final := filepath.Join(cache, "chain-"+hex.EncodeToString(hash.Sum(nil)[:8]))
-	modules = filepath.Join(final, "node_modules")
-	if _, err := os.Stat(modules); err == nil {
-		return modules
-	}
-	building, err := os.MkdirTemp(cache, "install-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(building) // nothing is left of it when it was renamed
-	for name, data := range files {
-		if err := os.WriteFile(filepath.Join(building, name), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	cmd := exec.CommandContext(t.Context(), "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
-	cmd.Dir = building
-	if out, err := cmd.CombinedOutput(); err != nil {
-		missing(t, "npm ci could not install testdata/node (%v); it needs a way to the npm registry once:\n%s", err, out)
-	}
-	if err := os.Rename(building, final); err != nil {
-		if _, there := os.Stat(modules); there != nil { // else another test process was faster
-			t.Fatal(err)
-		}
-	}
-	return modules
-}
-
 // TestNodeLockNamesNoRegistry: a lock holds versions and hashes; where packages come from is everybody's own setting.
 func TestNodeLockNamesNoRegistry(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile("testdata/node/package-lock.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var lock struct {
-		Packages map[string]struct{ Version, Resolved, Integrity string }
-	}
-	if err := json.Unmarshal(data, &lock); err != nil {
-		t.Fatal(err)
-	}
-	for name, want := range map[string]string{"@foundry-rs/anvil-linux-amd64": "1.7.1", "solc": "0.8.37"} {
-		if got := lock.Packages["node_modules/"+name].Version; got != want {
-			t.Errorf("the lock pins %s %q, want %s", name, got, want)
-		}
-	}
-	for name, p := range lock.Packages {
-		if p.Resolved != "" || name != "" && p.Integrity == "" {
-			t.Errorf("%s: resolved %q, integrity %q; want no address and a hash", name, p.Resolved, p.Integrity)
-		}
-	}
+	nodetest.CheckLock(t, "testdata/node", map[string]string{"@foundry-rs/anvil-linux-amd64": "1.7.1", "solc": "0.8.37"})
 }
 
 // liveNode is a real node, with the calls that tests make.
@@ -157,7 +91,7 @@ func freePort(t *testing.T) string {
 // startAnvil runs anvil, which mines when it is told to.
 func startAnvil(t *testing.T) *liveNode {
 	t.Helper()
-	program := filepath.Join(installNode(t), "@foundry-rs/anvil-linux-amd64/bin/anvil")
+	program := filepath.Join(nodetest.Install(t, "testdata/node"), "@foundry-rs/anvil-linux-amd64/bin/anvil")
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		var err error
 		if program, err = exec.LookPath("anvil"); err != nil {
