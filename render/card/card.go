@@ -1,0 +1,292 @@
+// Package card draws the pictures that stand for a page where others show it: a card of 1200×630 pixels for links that
+// are shared, and icons. The same value gives the same bytes.
+//
+// It knows shapes, letters and colours alone: not what a directory is, nor where its files lie.
+package card
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
+	"math"
+	"strings"
+	"sync"
+
+	"golang.org/x/image/font"
+	"golang.org/x/image/font/gofont/gobold"
+	"golang.org/x/image/font/gofont/gomono"
+	"golang.org/x/image/font/gofont/goregular"
+	"golang.org/x/image/font/opentype"
+	"golang.org/x/image/font/sfnt"
+	"golang.org/x/image/math/fixed"
+)
+
+// Width and Height of a card in pixels: what readers of Open Graph ask for.
+const Width, Height = 1200, 630
+
+// Card is what a picture says: the name and address of a directory, and what the page is about.
+type Card struct {
+	Site  string
+	Title string // large, over at most three lines
+	Line  string // below it, on one
+	Host  string
+	Note  string // a word of warning, "" for none
+
+	Colours Colours
+}
+
+// Colours are those of a card, each "#rrggbb".
+type Colours struct{ Ground, Paper, Rule, Ink, Muted, Accent string }
+
+// Of the ticket that fills a card, in pixels.
+const (
+	margin = 40  // around it
+	inset  = 72  // of what stands on it, from its edge
+	tear   = 478 // where its perforation runs
+	notch  = 24  // radius of the notches at its ends
+)
+
+// drawn keeps the cards that this process has drawn: a directory that is built every few seconds says the same on each.
+// When it is full it is begun anew.
+var drawn = struct {
+	sync.Mutex
+	cards map[Card][]byte
+}{cards: map[Card][]byte{}}
+
+// maxDrawn is how many cards are kept, some 20 KB each.
+const maxDrawn = 256
+
+// PNG is the picture. Its bytes must not be changed.
+func (c Card) PNG() ([]byte, error) {
+	drawn.Lock()
+	defer drawn.Unlock()
+	if data := drawn.cards[c]; data != nil {
+		return data, nil
+	}
+	data, err := c.draw()
+	if err != nil {
+		return nil, fmt.Errorf("draw card %q: %w", c.Title, err)
+	}
+	if len(drawn.cards) >= maxDrawn {
+		clear(drawn.cards)
+	}
+	drawn.cards[c] = data
+	return data, nil
+}
+
+func (c Card) draw() ([]byte, error) {
+	var inks [6]color.RGBA
+	for i, s := range []string{c.Colours.Ground, c.Colours.Paper, c.Colours.Rule, c.Colours.Ink, c.Colours.Muted, c.Colours.Accent} {
+		var err error
+		if inks[i], err = parseColour(s); err != nil {
+			return nil, err
+		}
+	}
+	ground, paper, rule, ink, muted, accent := inks[0], inks[1], inks[2], inks[3], inks[4], inks[5]
+	s := newSheet(Width, Height, ground)
+	s.rect(margin, margin, Width-margin, Height-margin, rule)
+	s.rect(margin+2, margin+2, Width-margin-2, Height-margin-2, paper)
+	s.fill(arc(nil, margin, tear, notch+2, -math.Pi/2, math.Pi), rule)
+	s.fill(arc(nil, margin, tear, notch, -math.Pi/2, math.Pi), ground)
+	s.fill(arc(nil, Width-margin, tear, notch+2, math.Pi/2, math.Pi), rule)
+	s.fill(arc(nil, Width-margin, tear, notch, math.Pi/2, math.Pi), ground)
+	for x := margin + notch + 16; x < Width-margin-notch-16; x += 16 {
+		s.rect(x, tear-1, x+8, tear+1, rule)
+	}
+	left, right := margin+inset, Width-margin-inset
+	s.fill(ticket(float32(left), 92, float32(left)+56, 132, 112, 8), accent)
+	for i, to := range []float32{40, 40, 28} {
+		y := 101 + float32(i)*10
+		s.fill(capsule(float32(left)+16, float32(left)+to, y, 2.2), paper)
+	}
+	note := c.Note
+	noteWidth := 0
+	if note != "" {
+		noteWidth = s.width(note, regular, 26) + 32
+		s.text(note, regular, 26, right-noteWidth+32, 122, accent)
+	}
+	s.text(s.cut(c.Site, bold, 34, right-left-76-noteWidth), bold, 34, left+76, 124, ink)
+	s.rect(left, 156, right, 160, ink)
+	s.rect(left, 164, right, 166, ink)
+
+	lines, size := s.fit(c.Title, right-left)
+	step := size * 112 / 100
+	y := 320 - (len(lines)-1)*step/2 // of the first base line
+	if c.Line == "" {
+		y += 28
+	}
+	for _, line := range lines {
+		s.text(line, bold, size, left, y, ink)
+		y += step
+	}
+	s.text(s.cut(c.Line, regular, 32, right-left), regular, 32, left, y-step+58, muted)
+
+	s.text("HTTP 402", mono, 28, right-s.width("HTTP 402", mono, 28), 545, muted)
+	s.text(s.cut(c.Host, mono, 28, right-left-200), mono, 28, left, 545, accent)
+	return s.png()
+}
+
+// sheet is a picture under way, and the faces that its letters are drawn with.
+type sheet struct {
+	*image.RGBA
+	faces map[faceKey]font.Face
+}
+
+type faceKey struct {
+	of   *sfnt.Font
+	size int
+}
+
+// The fonts are Go's own. They are whole, so that reading them can't fail.
+var regular, bold, mono = parse(goregular.TTF), parse(gobold.TTF), parse(gomono.TTF)
+
+func parse(ttf []byte) *sfnt.Font {
+	f, err := opentype.Parse(ttf)
+	if err != nil {
+		panic(err)
+	}
+	return f
+}
+
+// Can says whether there is a letter for each character of s.
+func Can(s string) bool {
+	var b sfnt.Buffer
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		i, err := bold.GlyphIndex(&b, r)
+		return i == 0 || err != nil
+	})
+}
+
+func newSheet(width, height int, ground color.RGBA) *sheet {
+	s := &sheet{image.NewRGBA(image.Rect(0, 0, width, height)), map[faceKey]font.Face{}}
+	draw.Draw(s.RGBA, s.Bounds(), image.NewUniform(ground), image.Point{}, draw.Src)
+	return s
+}
+
+func (s *sheet) face(of *sfnt.Font, size int) font.Face {
+	key := faceKey{of, size}
+	if s.faces[key] == nil {
+		face, err := opentype.NewFace(of, &opentype.FaceOptions{Size: float64(size), DPI: 72, Hinting: font.HintingNone})
+		if err != nil {
+			panic(err) // it never fails: the package says so
+		}
+		s.faces[key] = face
+	}
+	return s.faces[key]
+}
+
+func (s *sheet) width(text string, of *sfnt.Font, size int) int {
+	return font.MeasureString(s.face(of, size), text).Ceil()
+}
+
+// text writes a line from x on, on the base line y.
+func (s *sheet) text(text string, of *sfnt.Font, size, x, y int, ink color.RGBA) {
+	face, src := s.face(of, size), image.NewUniform(ink)
+	dot, last := fixed.P(x, y), rune(-1)
+	for _, r := range text {
+		if last >= 0 {
+			dot.X += face.Kern(last, r)
+		}
+		if to, mask, at, advance, ok := face.Glyph(dot, r); ok {
+			if m, ok := mask.(*image.Alpha); ok {
+				coarse(m)
+			}
+			draw.DrawMask(s.RGBA, to, src, image.Point{}, mask, at, draw.Over)
+			dot.X += advance
+		}
+		last = r
+	}
+}
+
+// titleSizes are tried in turn until a title has room.
+var titleSizes = []struct{ size, lines int }{{92, 1}, {72, 2}, {58, 3}, {46, 3}}
+
+// fit breaks a title into lines, as large as there is room for.
+func (s *sheet) fit(title string, width int) (lines []string, size int) {
+	for _, t := range titleSizes {
+		lines, size = s.wrap(title, t.size, width), t.size
+		if len(lines) <= t.lines {
+			return lines, size
+		}
+	}
+	lines = lines[:3]
+	lines[2] = s.cut(lines[2]+" …", bold, size, width)
+	return lines, size
+}
+
+// wrap breaks a text between words; a word that has no room on a line by itself is cut.
+func (s *sheet) wrap(text string, size, width int) []string {
+	lines := []string{""}
+	for word := range strings.FieldsSeq(text) {
+		last := &lines[len(lines)-1]
+		if whole := strings.TrimPrefix(*last+" "+word, " "); s.width(whole, bold, size) <= width {
+			*last = whole
+			continue
+		}
+		word = s.cut(word, bold, size, width)
+		if *last == "" {
+			*last = word
+		} else {
+			lines = append(lines, word)
+		}
+	}
+	return lines
+}
+
+// cut shortens a text to a width.
+func (s *sheet) cut(text string, of *sfnt.Font, size, width int) string {
+	if s.width(text, of, size) <= width {
+		return text
+	}
+	face, last := s.face(of, size), rune(-1)
+	room := fixed.I(width - s.width("…", of, size))
+	for i, r := range text {
+		if last >= 0 {
+			room -= face.Kern(last, r)
+		}
+		advance, _ := face.GlyphAdvance(r)
+		if room -= advance; room < 0 {
+			return strings.TrimRight(text[:i], " …") + "…"
+		}
+		last = r
+	}
+	return text
+}
+
+// png encodes the picture with a palette, which its few colours allow.
+func (s *sheet) png() ([]byte, error) {
+	var palette color.Palette
+	known := map[color.RGBA]uint8{}
+	flat := image.NewPaletted(s.Bounds(), nil)
+	var last color.RGBA // most pixels are as the one before
+	var at uint8
+	for i := range flat.Pix {
+		p := s.Pix[4*i : 4*i+4]
+		if c := (color.RGBA{p[0], p[1], p[2], p[3]}); c != last {
+			var ok bool
+			if at, ok = known[c]; !ok {
+				if len(palette) == 256 {
+					return encode(s.RGBA)
+				}
+				at = uint8(len(palette))
+				known[c], palette = at, append(palette, c)
+			}
+			last = c
+		}
+		flat.Pix[i] = at
+	}
+	flat.Palette = palette
+	return encode(flat)
+}
+
+func encode(m image.Image) ([]byte, error) {
+	var b bytes.Buffer
+	e := png.Encoder{}
+	if err := e.Encode(&b, m); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
