@@ -23,6 +23,7 @@ type Options struct {
 	Every     time.Duration // until the next build
 	LogDelay  time.Duration // after their time rows enter a log: longer than a visit takes to be told
 	Expand    output.Expand
+	Packed    bool // single files have a gzip body beside them
 	Site      render.Site
 	FreeHosts site.FreeHosts        // beside the shipped ones
 	Progress  func(done, total int) // services written so far; nil for none
@@ -50,7 +51,7 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 	if err := db.SealLogs(ctx, o.Now, o.LogDelay); err != nil {
 		return Report{}, err
 	}
-	b, err := folder.Begin(ctx, output.BuildOptions{Now: o.Now, Next: o.Now.Add(o.Every), Expand: o.Expand, Key: o.Key})
+	b, err := folder.Begin(ctx, output.BuildOptions{Now: o.Now, Next: o.Now.Add(o.Every), Expand: o.Expand, Packed: o.Packed, Key: o.Key})
 	if err != nil {
 		return Report{}, fmt.Errorf("begin snapshot: %w", err)
 	}

@@ -25,6 +25,7 @@ type BuildOptions struct {
 	Now    time.Time // when the facts were read
 	Next   time.Time // when the next build is due
 	Expand Expand
+	Packed bool               // single files have a gzip body beside them, name.gz, where packing pays
 	Full   bool               // compress everything, copy nothing from the snapshot before
 	Key    ed25519.PrivateKey // signs the checkpoint; its public half is a file of the snapshot. nil for none
 }

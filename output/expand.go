@@ -28,7 +28,7 @@ func (b *Build) expand(ctx context.Context, id string, r *Result) error {
 	if err := d.disk.remove(temp); err != nil {
 		return err
 	}
-	e := expansion{disk: d.disk, to: temp, before: b.treeBefore()}
+	e := expansion{disk: d.disk, to: temp, before: b.treeBefore(), packed: b.opts.Packed}
 	if err := e.folders(z.Names()); err != nil {
 		return err
 	}
@@ -63,6 +63,7 @@ type expansion struct {
 	disk            disk
 	to              string
 	before          *Dir
+	packed          bool // with a gzip body beside each file that the zip packs
 	written, linked atomic.Int64
 }
 
@@ -82,22 +83,39 @@ func (e *expansion) folders(names []string) error {
 	return nil
 }
 
-// file links or writes one file.
+// file links or writes one file, and its packed twin where there are some.
 func (e *expansion) file(m Member) error {
-	path := filepath.Join(e.to, filepath.FromSlash(m.Name))
+	var same bool
 	if e.before != nil {
-		if old, ok := e.before.Lookup(m.Name); ok && old.Sum == m.Sum && old.Size == m.Size {
-			err := e.disk.link(e.before.path(m.Name), path)
-			if err == nil {
-				e.linked.Add(1)
-				return nil
-			}
-			// Too many links, a file system without them, a file that someone removed: write it.
-			if err := e.disk.remove(path); err != nil {
-				return err
-			}
+		old, ok := e.before.Lookup(m.Name)
+		same = ok && old.Sum == m.Sum && old.Size == m.Size
+	}
+	linked, err := e.put(m.Name, same, func(w io.Writer) error { return m.CopyTo(w) })
+	if err != nil {
+		return err
+	}
+	if linked {
+		e.linked.Add(1)
+	} else {
+		e.written.Add(1)
+	}
+	if e.packed && m.IsDeflated() {
+		_, err = e.put(m.Name+".gz", same, func(w io.Writer) error { return m.copyPacked(w) })
+	}
+	return err
+}
+
+// put links a file to that of the tree before, where they are the same, or writes it.
+func (e *expansion) put(name string, same bool, fill func(io.Writer) error) (linked bool, err error) {
+	path := filepath.Join(e.to, filepath.FromSlash(name))
+	if same {
+		if err := e.disk.link(e.before.path(name), path); err == nil {
+			return true, nil
+		}
+		// Too many links, a file system without them, a file that someone removed: write it.
+		if err := e.disk.remove(path); err != nil {
+			return false, err
 		}
 	}
-	e.written.Add(1)
-	return e.disk.write(path, func(w io.Writer) error { return m.CopyTo(w) })
+	return false, e.disk.write(path, fill)
 }

@@ -1,12 +1,18 @@
 package output
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -298,4 +304,56 @@ func FuzzParseCheckpoint(f *testing.F) {
 			t.Fatalf("does not come back: %v, %+v, %+v", err, c, again)
 		}
 	})
+}
+
+// TestTwins: a file that packing makes smaller has its gzip body beside it, which is linked as the file is.
+func TestTwins(t *testing.T) {
+	t.Parallel()
+	d := openFolder(t, tempDir(t))
+	mustPublish(t, d, t0, tree(1))
+	if twins, _ := filepath.Glob(filepath.Join(d.Root(), "current", "v1", "*.gz")); len(twins) > 0 {
+		t.Errorf("unasked: %v", twins)
+	}
+	var inodes []fs.FileInfo
+	for i := range 2 {
+		if _, err := publishAs(d, BuildOptions{Now: t0.Add(time.Duration(i+1) * 15 * time.Minute), Packed: true}, tree(i+2)); err != nil {
+			t.Fatal(err)
+		}
+		if err := checkWhole(d.Root()); err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		for _, name := range slices.Collect(maps.Keys(tree(i + 2))) {
+			data, err := os.ReadFile(filepath.Join(d.Root(), "current", name+".gz"))
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			z, err := gzip.NewReader(bytes.NewReader(data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			plain, err := io.ReadAll(z)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got[name] = string(plain)
+		}
+		want := tree(i + 2)
+		delete(want, "index.html") // nothing is gained
+		delete(want, "v1/services/zeta.json")
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("twins (-want +got):\n%s", diff)
+		}
+		info, err := os.Stat(filepath.Join(d.Root(), "current", "v1/services/acme.json.gz"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		inodes = append(inodes, info)
+	}
+	if !os.SameFile(inodes[0], inodes[1]) {
+		t.Error("the twin of a file that did not change was written anew")
+	}
 }

@@ -44,7 +44,13 @@ func tree(n int) map[string]string {
 
 // publish builds and publishes files, with one pack.
 func publish(d *Folder, now time.Time, files map[string]string) (Result, error) {
-	b, err := d.Begin(context.Background(), BuildOptions{Now: now, Next: now.Add(15 * time.Minute)})
+	return publishAs(d, BuildOptions{Now: now}, files)
+}
+
+func publishAs(d *Folder, o BuildOptions, files map[string]string) (Result, error) {
+	now := o.Now
+	o.Next = now.Add(15 * time.Minute)
+	b, err := d.Begin(context.Background(), o)
 	if err != nil {
 		return Result{}, err
 	}

@@ -169,6 +169,22 @@ func (m Member) Deflated() (r io.ReadCloser, size int64, crc uint32, err error) 
 	return r, size, m.crc, err
 }
 
+// copyPacked writes the content as a gzip body, its bytes unchecked: whoever unpacks it finds it by its CRC.
+func (m Member) copyPacked(w io.Writer) error {
+	raw, _, crc, err := m.Deflated()
+	if err != nil {
+		return err
+	}
+	defer raw.Close()
+	to := &sink{w: w}
+	if _, err := io.Copy(to, io.MultiReader(bytes.NewReader(gzipHead), raw, bytes.NewReader(GzipTail(crc, m.Size)))); to.err != nil {
+		return fmt.Errorf("copy %s: %w", m.Name, to.err)
+	} else if err != nil {
+		return fmt.Errorf("read %s: %w", m.Name, damaged(err))
+	}
+	return nil
+}
+
 // IsDeflated says whether Deflated and Load give raw deflate.
 func (m Member) IsDeflated() bool { return m.deflated }
 

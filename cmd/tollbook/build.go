@@ -23,6 +23,7 @@ type buildOptions struct {
 	keyOptions
 	freeHostOptions
 	Expand string
+	Gzip   bool
 	Every  time.Duration
 	JSON   bool
 }
@@ -46,6 +47,7 @@ func (o *buildOptions) AddFlags(f *pflag.FlagSet) {
 	o.keyOptions.AddFlags(f)
 	o.freeHostOptions.AddFlags(f)
 	f.StringVar(&o.Expand, "expand", string(output.ExpandAll), "which files to write out singly beside the zip: all or none")
+	f.BoolVar(&o.Gzip, "gzip", false, "write name.gz beside each single file that packing makes smaller, for nginx's gzip_static")
 	f.DurationVar(&o.Every, "every", 15*time.Minute, "time to the next build, which readers may cache this one for")
 	f.BoolVar(&o.JSON, "json", false, "print the report as JSON")
 }
@@ -53,6 +55,9 @@ func (o *buildOptions) AddFlags(f *pflag.FlagSet) {
 func (o *buildOptions) validate() error {
 	if e := output.Expand(o.Expand); e != output.ExpandAll && e != output.ExpandNone {
 		return usagef("--expand %q: it is all or none", o.Expand)
+	}
+	if o.Gzip && o.Expand == string(output.ExpandNone) {
+		return usagef("--gzip packs the files that --expand all writes")
 	}
 	if o.Every < time.Second {
 		return usagef("--every %s: it is a second or more", o.Every)
@@ -111,7 +116,7 @@ func runBuild(ctx context.Context, o buildOptions, stdout io.Writer) error {
 	}
 	bar := newProgress("rendered")
 	report, err := build.Run(ctx, db.DB, folder, build.Options{
-		Now: time.Now(), Every: o.Every, LogDelay: logDelay, Expand: output.Expand(o.Expand), Key: key, Progress: bar.set, FreeHosts: free,
+		Now: time.Now(), Every: o.Every, LogDelay: logDelay, Expand: output.Expand(o.Expand), Packed: o.Gzip, Key: key, Progress: bar.set, FreeHosts: free,
 		Site: render.Site{Title: o.Title, BaseURL: o.BaseURL, Contact: o.SiteContact, Sample: source != ""},
 	})
 	bar.finish()

@@ -2,8 +2,11 @@ package edge
 
 import (
 	"bytes"
+	"compress/gzip"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -184,7 +187,63 @@ func testNginxAlone(t *testing.T, w *world) {
 			t.Errorf("%s: %d, want %d", header, a.Code, code)
 		}
 	}
+	testTwins(t, w, addr)
 	if a := get("/v1/services?q=fire", ""); a.Code != 503 || a.Header["Content-Type"] != "application/json; charset=utf-8" || !strings.Contains(a.Body, `"code":503,"type":"unavailable"`) {
 		t.Errorf("without serve: %d %v %s", a.Code, a.Header, a.Body)
+	}
+}
+
+// testTwins: nginx sends name.gz as it lies where a build wrote one, and packs by itself where none is.
+func testTwins(t *testing.T, w *world, addr string) {
+	t.Helper()
+	packed := func(target string) []byte {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+target, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Accept-Encoding", "gzip") // said by hand, Go's client leaves the body packed
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		if res.StatusCode != 200 || res.Header.Get("Content-Encoding") != "gzip" {
+			t.Fatalf("%s: %s, packed as %q", target, res.Status, res.Header.Get("Content-Encoding"))
+		}
+		body, err := io.ReadAll(res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return body
+	}
+	file := filepath.Join(w.root, "current", "v1", "services.json")
+	twin, err := os.ReadFile(file + ".gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := packed("/v1/services"); !bytes.Equal(got, twin) {
+		t.Errorf("%d bytes, not the %d of services.json.gz", len(got), len(twin))
+	}
+	if err := os.Rename(file+".gz", file+".away"); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := os.Rename(file+".away", file+".gz"); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, body := range [][]byte{twin, packed("/v1/services")} {
+		z, err := gzip.NewReader(bytes.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(z); err != nil || !bytes.Equal(got, plain) {
+			t.Errorf("%d bytes unpacked (%v), the file has %d", len(got), err, len(plain))
+		}
 	}
 }

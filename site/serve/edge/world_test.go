@@ -86,7 +86,7 @@ func newWorld(t *testing.T) *world {
 	for i := range 2 {
 		report, err := build.Run(t.Context(), db, folder, build.Options{
 			Now: moment.Add(time.Duration(i) * 15 * time.Minute), Every: 15 * time.Minute, LogDelay: 2 * time.Minute,
-			Expand: output.ExpandAll, Site: render.Site{BaseURL: "https://tollbook.example", Sample: true},
+			Expand: output.ExpandAll, Packed: true, Site: render.Site{BaseURL: "https://tollbook.example", Sample: true},
 		})
 		if err != nil {
 			t.Fatal(err)
