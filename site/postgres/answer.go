@@ -67,10 +67,10 @@ func queueAnswer(b *pgx.Batch, a Answer) {
 }
 
 // readAnswers gives each endpoint the answers that came after its envelope.
-func (r *Reader) readAnswers(ctx context.Context, endpoint func(uuid.UUID) *EndpointFacts) error {
+func (r *Reader) readAnswers(ctx context.Context, ids []uuid.UUID, by map[uuid.UUID]*EndpointFacts) error {
 	rows, err := r.tx.Query(ctx, `
 		SELECT endpoint_id, conclusive, received_at, method, url, status_code, header, body, truncated, tls_verified, exchange, sha256
-		FROM answers`)
+		FROM answers WHERE endpoint_id = ANY($1)`, ids)
 	if err != nil {
 		return fmt.Errorf("read answers: %w", err)
 	}
@@ -79,7 +79,7 @@ func (r *Reader) readAnswers(ctx context.Context, endpoint func(uuid.UUID) *Endp
 		return fmt.Errorf("read answers: %w", err)
 	}
 	for _, a := range kept {
-		if e := endpoint(a.EndpointID); a.Conclusive {
+		if e := by[a.EndpointID]; a.Conclusive {
 			e.Answer = a
 		} else {
 			e.Inconclusive = a

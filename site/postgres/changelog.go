@@ -138,12 +138,41 @@ func (l changeLogs) of(service int64, kind string) *ChangeLogFacts {
 	return l[k]
 }
 
-// readChangeLogs reads every log of change records, with rows before cutoff, and the rows that open blocks and newest
-// windows need.
-func (r *Reader) readChangeLogs(ctx context.Context, now, cutoff time.Time, f *Facts, at map[int64]*ServiceFacts) error {
+// readChangeLogs reads the logs of all services, and the rows that their open blocks and newest windows need.
+func (r *Reader) readChangeLogs(ctx context.Context, now, cutoff time.Time, f *Facts) (err error) {
 	logs := changeLogs{}
-	if err := r.readChangePlaces(ctx, now, logs); err != nil {
+	f.Changes, err = r.readChangeRows(ctx, now, cutoff, []int64{0}, logs)
+	for _, l := range logs {
+		f.ChangeLogs = append(f.ChangeLogs, *l)
+	}
+	sortChangeLogs(f.ChangeLogs)
+	return err
+}
+
+// readServiceChangeLogs reads the same of the logs of single services.
+func (r *Reader) readServiceChangeLogs(ctx context.Context, now, cutoff time.Time, at *places) error {
+	logs := changeLogs{}
+	rows, err := r.readChangeRows(ctx, now, cutoff, at.ids, logs)
+	if err != nil {
 		return err
+	}
+	for _, c := range rows {
+		at.services[c.ServiceID].Records = append(at.services[c.ServiceID].Records, c)
+	}
+	for k, l := range logs {
+		at.services[k.service].ChangeLogs = append(at.services[k.service].ChangeLogs, *l)
+	}
+	for _, s := range at.services {
+		sortChangeLogs(s.ChangeLogs)
+	}
+	return nil
+}
+
+// readChangeRows reads the logs of services, 0 being all of them, with rows before cutoff. It answers the rows that they
+// need, oldest first.
+func (r *Reader) readChangeRows(ctx context.Context, now, cutoff time.Time, ids []int64, logs changeLogs) ([]Change, error) {
+	if err := r.readChangePlaces(ctx, now, ids, logs); err != nil {
+		return nil, err
 	}
 	type placed struct {
 		Number *int64
@@ -151,45 +180,41 @@ func (r *Reader) readChangeLogs(ctx context.Context, now, cutoff time.Time, f *F
 	}
 	rows, err := r.tx.Query(ctx, `
 		SELECT number, service_id, type, observed_at, summary, old_snapshot, new_snapshot FROM changes JOIN (
-			SELECT id FROM changes WHERE number IS NULL AND observed_at < $1
+			SELECT id FROM changes WHERE number IS NULL AND observed_at < $1 AND (0 = ANY($4) OR service_id = ANY($4))
 			UNION SELECT change_id FROM change_positions p JOIN change_log l
 			ON l.service_id = p.service_id AND l.type = p.type AND l.number >= least(p.rows / $2 * $2, p.rows - $3)
+			WHERE p.service_id = ANY($4)
 		) wanted USING (id)
-		ORDER BY number NULLS LAST, observed_at, id`, cutoff, int64(site.BlockSize), int64(changeTail))
+		ORDER BY number NULLS LAST, observed_at, id`, cutoff, int64(site.BlockSize), int64(changeTail), ids)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[placed])
 	if err != nil {
-		return err
+		return nil, err
 	}
-	f.Changes = make([]Change, len(found))
+	changes := make([]Change, len(found))
 	for i, p := range found {
-		f.Changes[i] = p.Change
+		changes[i] = p.Change
 		if p.Number != nil {
 			continue
 		}
+		of := p.ServiceID
+		if ids[0] == 0 {
+			of = 0
+		}
 		day := p.ObservedAt.UTC().Truncate(24 * time.Hour)
-		for _, l := range []*ChangeLogFacts{logs.of(0, ""), logs.of(0, p.Type), logs.of(p.ServiceID, ""), logs.of(p.ServiceID, p.Type)} {
+		for _, l := range []*ChangeLogFacts{logs.of(of, ""), logs.of(of, p.Type)} {
 			if n := len(l.Days); n == 0 || l.Days[n-1].Day.Before(day) {
 				l.Days = append(l.Days, ChangeDay{day, l.Next})
 			}
 			l.Next++
 		}
 	}
-	for k, l := range logs {
+	for _, l := range logs {
 		l.From = max(0, min(l.Sealed/site.BlockSize*site.BlockSize, l.Sealed-changeTail))
-		if k.service == 0 {
-			f.ChangeLogs = append(f.ChangeLogs, *l)
-		} else if s := at[k.service]; s != nil {
-			s.ChangeLogs = append(s.ChangeLogs, *l)
-		}
 	}
-	sortChangeLogs(f.ChangeLogs)
-	for _, s := range at {
-		sortChangeLogs(s.ChangeLogs)
-	}
-	return nil
+	return changes, nil
 }
 
 // sortChangeLogs puts the log of all types first, the others in the order of site.ChangeTypes.
@@ -200,30 +225,31 @@ func sortChangeLogs(logs []ChangeLogFacts) {
 }
 
 // readChangePlaces fills in what is sealed: Sealed, Next, Blocks and Days.
-func (r *Reader) readChangePlaces(ctx context.Context, now time.Time, logs changeLogs) error {
+func (r *Reader) readChangePlaces(ctx context.Context, now time.Time, ids []int64, logs changeLogs) error {
 	var id, n int64
 	var kind string
 	var t time.Time
-	err := r.each(ctx, `SELECT service_id, type, rows FROM change_positions`, []any{&id, &kind, &n}, func() {
+	err := r.each(ctx, `SELECT service_id, type, rows FROM change_positions WHERE service_id = ANY($1)`, []any{&id, &kind, &n}, func() {
 		l := logs.of(id, kind)
 		l.Sealed, l.Next = n, n
-	})
+	}, ids)
 	if err != nil {
 		return err
 	}
-	err = r.each(ctx, `SELECT service_id, type, block, hour FROM change_blocks ORDER BY service_id, type, block`, []any{&id, &kind, &n, &t}, func() {
-		l := logs.of(id, kind)
-		l.Blocks = append(l.Blocks, LogBlock{n, t})
-	})
+	err = r.each(ctx, `SELECT service_id, type, block, hour FROM change_blocks WHERE service_id = ANY($1) ORDER BY service_id, type, block`,
+		[]any{&id, &kind, &n, &t}, func() {
+			l := logs.of(id, kind)
+			l.Blocks = append(l.Blocks, LogBlock{n, t})
+		}, ids)
 	if err != nil {
 		return err
 	}
 	oldest := now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-site.ChangeDays)
-	return r.each(ctx, `SELECT service_id, type, day::timestamptz, first FROM change_days WHERE day >= $1 ORDER BY service_id, type, day`,
+	return r.each(ctx, `SELECT service_id, type, day::timestamptz, first FROM change_days WHERE service_id = ANY($1) AND day >= $2 ORDER BY service_id, type, day`,
 		[]any{&id, &kind, &t, &n}, func() {
 			l := logs.of(id, kind)
 			l.Days = append(l.Days, ChangeDay{t, n})
-		}, oldest)
+		}, ids, oldest)
 }
 
 // ChangeBlock is one full block of change records of an hour's pack.

@@ -124,13 +124,7 @@ func readChangeLogs(t *testing.T, db *postgres.DB, now time.Time, packs map[stri
 		}
 		logs(0, facts.ChangeLogs, facts.Changes)
 		for _, s := range facts.Services {
-			var of []postgres.Change
-			for _, c := range facts.Changes {
-				if c.ServiceID == s.ID {
-					of = append(of, c)
-				}
-			}
-			logs(s.ID, s.ChangeLogs, of)
+			logs(s.ID, s.ChangeLogs, s.Records)
 		}
 		return nil
 	})

@@ -18,7 +18,7 @@ type Facts struct {
 	Services []ServiceFacts // by slug
 	Log      LogFacts       // of all services
 
-	Changes    []Change         // that some log's open block or newest window needs, oldest first
+	Changes    []Change         // that a log of all services needs for its open block or newest window, oldest first
 	ChangeLogs []ChangeLogFacts // of all services, that of all types first; none without records
 
 	Facilitators []FacilitatorFacts // by id
@@ -40,6 +40,7 @@ type ServiceFacts struct {
 	Synthesis  *SynthesisFacts  // nil without an answer; it need not belong to the service's present input
 	Changes    []Change         // the newest maxChanges, newest first
 	ChangeLogs []ChangeLogFacts // of its records, that of all types first; none without records
+	Records    []Change         // that one of ChangeLogs needs for its open block or newest window, oldest first
 	PriceSpans []PriceSpan      // by endpoint, then since
 	PriceDays  []PriceDay       // oldest first
 	DaySums    []DaySum         // oldest first
@@ -65,8 +66,19 @@ func (db *DB) Read(ctx context.Context, f func(*Reader) error) error {
 	return pgx.BeginTxFunc(ctx, db.pool, options, func(tx pgx.Tx) error { return f(&Reader{tx}) })
 }
 
-// Facts reads what a build as of now needs. Rows enter a log delay after their time.
+// Facts reads all that a build as of now needs into memory: the Directory with the Details of every service.
 func (r *Reader) Facts(ctx context.Context, now time.Time, delay time.Duration) (*Facts, error) {
+	f, err := r.Directory(ctx, now, delay)
+	if err != nil {
+		return nil, err
+	}
+	return f, r.Details(ctx, now, delay, f.Services)
+}
+
+// Directory reads what is to be known of all services before anything can be said of one. Of each service that is its row,
+// its endpoints with their prices and its hours; Details reads the rest, which is most. Rows enter a log delay after their
+// time.
+func (r *Reader) Directory(ctx context.Context, now time.Time, delay time.Duration) (*Facts, error) {
 	f := &Facts{}
 	err := r.tx.QueryRow(ctx, `SELECT value FROM settings WHERE name = 'source'`).Scan(&f.Source)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
@@ -77,33 +89,20 @@ func (r *Reader) Facts(ctx context.Context, now time.Time, delay time.Duration) 
 		return nil, err
 	}
 	f.Services = make([]ServiceFacts, len(listed))
-	at := make(map[int64]*ServiceFacts, len(listed))
 	for i, s := range listed {
 		f.Services[i].Service = s
-		at[s.ID] = &f.Services[i]
 	}
+	at := newPlaces(f.Services)
 	if err := r.readEndpoints(ctx, now, at); err != nil {
 		return nil, err
 	}
-	if err := r.readRollups(ctx, now, at); err != nil {
+	if err := r.readHours(ctx, now, at); err != nil {
 		return nil, err
 	}
-	if err := r.readSeries(ctx, at); err != nil {
-		return nil, err
-	}
-	if err := r.readSites(ctx, at); err != nil {
-		return nil, err
-	}
-	if err := r.readSyntheses(ctx, at); err != nil {
-		return nil, err
-	}
-	if err := r.readChanges(ctx, now.Add(-delay), at); err != nil {
-		return nil, err
-	}
-	if err := r.readChangeLogs(ctx, now, now.Add(-delay), f, at); err != nil {
+	if err := r.readChangeLogs(ctx, now, now.Add(-delay), f); err != nil {
 		return nil, fmt.Errorf("read changes: %w", err)
 	}
-	if err := r.readLogs(ctx, now.Add(-delay), f, at); err != nil {
+	if err := r.readLog(ctx, now.Add(-delay), f); err != nil {
 		return nil, fmt.Errorf("read logs: %w", err)
 	}
 	if f.Facilitators, err = r.readFacilitators(ctx, now); err != nil {
@@ -120,86 +119,148 @@ func (r *Reader) Facts(ctx context.Context, now time.Time, delay time.Duration) 
 	return f, nil
 }
 
-func (r *Reader) readEndpoints(ctx context.Context, now time.Time, at map[int64]*ServiceFacts) error {
+// Details reads what Directory left out of these services, some of its own.
+func (r *Reader) Details(ctx context.Context, now time.Time, delay time.Duration, services []ServiceFacts) error {
+	at := newPlaces(services)
+	if err := r.readTerms(ctx, at); err != nil {
+		return err
+	}
+	if err := r.readDays(ctx, now, at); err != nil {
+		return err
+	}
+	if err := r.readSeries(ctx, at); err != nil {
+		return err
+	}
+	if err := r.readSites(ctx, at); err != nil {
+		return err
+	}
+	if err := r.readSyntheses(ctx, at); err != nil {
+		return err
+	}
+	if err := r.readChanges(ctx, now.Add(-delay), at); err != nil {
+		return err
+	}
+	if err := r.readServiceChangeLogs(ctx, now, now.Add(-delay), at); err != nil {
+		return fmt.Errorf("read changes: %w", err)
+	}
+	if err := r.readServiceLogs(ctx, now.Add(-delay), at); err != nil {
+		return fmt.Errorf("read logs: %w", err)
+	}
+	return nil
+}
+
+// places finds services, and their endpoints, by id.
+type places struct {
+	ids      []int64
+	services map[int64]*ServiceFacts
+}
+
+func newPlaces(services []ServiceFacts) *places {
+	at := &places{make([]int64, len(services)), make(map[int64]*ServiceFacts, len(services))}
+	for i := range services {
+		at.ids[i] = services[i].ID
+		at.services[services[i].ID] = &services[i]
+	}
+	return at
+}
+
+// endpoints are those that the services have.
+func (at *places) endpoints() (ids []uuid.UUID, by map[uuid.UUID]*EndpointFacts) {
+	by = map[uuid.UUID]*EndpointFacts{}
+	for _, id := range at.ids {
+		of := at.services[id].Endpoints
+		for i := range of {
+			ids = append(ids, of[i].ID)
+			by[of[i].ID] = &of[i]
+		}
+	}
+	return ids, by
+}
+
+// readEndpoints reads endpoints with their prices.
+func (r *Reader) readEndpoints(ctx context.Context, now time.Time, at *places) error {
 	found, err := endpoints(ctx, r.tx, `SELECT `+endpointColumns+` FROM endpoints ORDER BY service_id, path, method, id`)
 	if err != nil {
 		return err
 	}
-	service := make(map[uuid.UUID]int64, len(found))
-	place := make(map[uuid.UUID]int, len(found))
 	for _, e := range found {
-		s := at[e.ServiceID]
-		service[e.ID], place[e.ID] = e.ServiceID, len(s.Endpoints)
+		s := at.services[e.ServiceID]
 		s.Endpoints = append(s.Endpoints, EndpointFacts{Endpoint: e})
 	}
-	paid, err := prices(ctx, r.tx, `
+	_, by := at.endpoints()
+	var p Price
+	err = r.each(ctx, `
 		SELECT `+priceColumns+` FROM prices WHERE until IS NULL OR until >= $1
-		ORDER BY endpoint_id, since, position`, now.AddDate(0, 0, -90))
+		ORDER BY endpoint_id, since, position`,
+		[]any{&p.EndpointID, &p.Since, &p.Position, &p.Until, &p.Scheme, &p.Network, &p.NetworkCAIP2, &p.Asset, &p.PayTo, &p.Amount,
+			&p.MaxTimeoutSeconds, &p.Extra, &p.X402Version},
+		func() { by[p.EndpointID].Prices = append(by[p.EndpointID].Prices, p) }, now.AddDate(0, 0, -90))
 	if err != nil {
-		return err
+		return fmt.Errorf("read prices: %w", err)
 	}
-	for _, p := range paid {
-		e := &at[service[p.EndpointID]].Endpoints[place[p.EndpointID]]
-		e.Prices = append(e.Prices, p)
-	}
-	kept, err := envelopes(ctx, r.tx, `SELECT `+envelopeColumns+` FROM envelopes`)
+	return nil
+}
+
+// readTerms reads what endpoints answered.
+func (r *Reader) readTerms(ctx context.Context, at *places) error {
+	ids, by := at.endpoints()
+	kept, err := envelopes(ctx, r.tx, `SELECT `+envelopeColumns+` FROM envelopes WHERE endpoint_id = ANY($1)`, ids)
 	if err != nil {
 		return err
 	}
 	for _, v := range kept {
-		at[service[v.EndpointID]].Endpoints[place[v.EndpointID]].Envelope = v
+		by[v.EndpointID].Envelope = v
 	}
-	return r.readAnswers(ctx, func(id uuid.UUID) *EndpointFacts { return &at[service[id]].Endpoints[place[id]] })
+	return r.readAnswers(ctx, ids, by)
 }
 
-func (r *Reader) readRollups(ctx context.Context, now time.Time, at map[int64]*ServiceFacts) error {
-	hours, err := r.rollups(ctx, `
-		SELECT service_id, hour, checks, counted, up, timed, response_ms, NULL::integer[] FROM check_hours
-		WHERE hour >= $1 AND service_id IN (SELECT id FROM services) ORDER BY service_id, hour`, now.UTC().Truncate(time.Hour).Add(-24*time.Hour))
+// readHours reads the roll-ups of 24 closed hours and the open one.
+func (r *Reader) readHours(ctx context.Context, now time.Time, at *places) error {
+	var h Rollup
+	err := r.each(ctx, `
+		SELECT service_id, hour, checks, counted, up, timed, response_ms FROM check_hours
+		WHERE hour >= $1 AND service_id IN (SELECT id FROM services) ORDER BY service_id, hour`,
+		[]any{&h.ServiceID, &h.Start, &h.Checks, &h.Counted, &h.Up, &h.Timed, &h.ResponseMS},
+		func() { at.services[h.ServiceID].Hours = append(at.services[h.ServiceID].Hours, h) }, now.UTC().Truncate(time.Hour).Add(-24*time.Hour))
 	if err != nil {
-		return err
+		return fmt.Errorf("read hours: %w", err)
 	}
-	for _, h := range hours {
-		at[h.ServiceID].Hours = append(at[h.ServiceID].Hours, h)
-	}
+	return nil
+}
+
+// readDays reads the roll-ups by day, all of them once: the windows, the series of all days, and the number of checks.
+func (r *Reader) readDays(ctx context.Context, now time.Time, at *places) error {
 	today := now.UTC().Truncate(24 * time.Hour)
-	days, err := r.rollups(ctx, `
+	window := today.AddDate(0, 0, 1-site.WindowDays["90d"])
+	var d Rollup
+	err := r.each(ctx, `
 		SELECT service_id, day::timestamptz, checks, counted, up, timed, response_ms, CASE WHEN day >= $2 THEN histogram END FROM check_days
-		WHERE day >= $1 ORDER BY service_id, day`, today.AddDate(0, 0, 1-site.WindowDays["90d"]), today.AddDate(0, 0, 1-site.WindowDays["7d"]))
+		WHERE service_id = ANY($1) ORDER BY service_id, day`,
+		[]any{&d.ServiceID, &d.Start, &d.Checks, &d.Counted, &d.Up, &d.Timed, &d.ResponseMS, &d.Histogram},
+		func() {
+			s := at.services[d.ServiceID]
+			s.TotalChecks += int64(d.Checks)
+			if d.Counted > 0 {
+				s.DaySums = append(s.DaySums, DaySum{d.Start, d.Counted, d.Up, d.Timed, d.ResponseMS})
+			}
+			if !d.Start.Before(window) {
+				s.Days = append(s.Days, d)
+			}
+			d.Histogram = nil
+		}, at.ids, today.AddDate(0, 0, 1-site.WindowDays["7d"]))
 	if err != nil {
-		return err
+		return fmt.Errorf("read days: %w", err)
 	}
-	for _, d := range days {
-		at[d.ServiceID].Days = append(at[d.ServiceID].Days, d)
-	}
-	rows, err := r.tx.Query(ctx, `SELECT service_id, sum(checks)::bigint FROM check_days GROUP BY service_id`)
-	if err != nil {
-		return fmt.Errorf("count checks: %w", err)
-	}
-	var id, n int64
-	_, err = pgx.ForEachRow(rows, []any{&id, &n}, func() error { at[id].TotalChecks = n; return nil })
-	return err
-}
-
-func (r *Reader) rollups(ctx context.Context, sql string, args ...any) ([]Rollup, error) {
-	rows, err := r.tx.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, fmt.Errorf("read roll-ups: %w", err)
-	}
-	sums, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Rollup])
-	if err != nil {
-		return nil, fmt.Errorf("read roll-ups: %w", err)
-	}
-	return sums, nil
+	return nil
 }
 
 // readChanges reads the newest records of each service before cutoff.
-func (r *Reader) readChanges(ctx context.Context, cutoff time.Time, at map[int64]*ServiceFacts) error {
+func (r *Reader) readChanges(ctx context.Context, cutoff time.Time, at *places) error {
 	rows, err := r.tx.Query(ctx, `
 		SELECT c.service_id, c.type, c.observed_at, c.summary, c.old_snapshot, c.new_snapshot FROM services s, LATERAL (
 			SELECT service_id, type, observed_at, summary, old_snapshot, new_snapshot, id FROM changes
 			WHERE service_id = s.id AND observed_at < $1 ORDER BY observed_at DESC, id DESC LIMIT $2
-		) c ORDER BY c.service_id, c.observed_at DESC, c.id DESC`, cutoff, maxChanges)
+		) c WHERE s.id = ANY($3) ORDER BY c.service_id, c.observed_at DESC, c.id DESC`, cutoff, maxChanges, at.ids)
 	if err != nil {
 		return fmt.Errorf("read changes: %w", err)
 	}
@@ -208,7 +269,7 @@ func (r *Reader) readChanges(ctx context.Context, cutoff time.Time, at map[int64
 		return fmt.Errorf("read changes: %w", err)
 	}
 	for _, c := range changes {
-		at[c.ServiceID].Changes = append(at[c.ServiceID].Changes, c)
+		at.services[c.ServiceID].Changes = append(at.services[c.ServiceID].Changes, c)
 	}
 	return nil
 }

@@ -34,26 +34,17 @@ const tailRows = 50
 const checkSelect = `service_id, checked_at, id, counted, status, is_up, status_code, response_time_ms, endpoints_found,
 	error_message, consecutive_failures`
 
-// readLogs reads the log of all services and of each, with rows before cutoff.
-func (r *Reader) readLogs(ctx context.Context, cutoff time.Time, f *Facts, at map[int64]*ServiceFacts) error {
-	var sealed, keptSince time.Time
-	err := r.tx.QueryRow(ctx, `SELECT through, kept_since FROM log_seal`).Scan(&sealed, &keptSince)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil // never a check
-	}
-	if err != nil {
+// readLog reads the log of all services, with rows before cutoff.
+func (r *Reader) readLog(ctx context.Context, cutoff time.Time, f *Facts) error {
+	sealed, keptSince, err := r.seal(ctx)
+	if err != nil || sealed.IsZero() {
 		return err
 	}
-	log := func(id int64) *LogFacts {
-		if id == 0 {
-			return &f.Log
-		}
-		if s := at[id]; s != nil {
-			return &s.Log
-		}
-		return nil
+	if err := r.readPlaces(ctx, keptSince, []int64{0}, func(int64) *LogFacts { return &f.Log }); err != nil {
+		return err
 	}
-	if err := r.readPlaces(ctx, keptSince, log); err != nil {
+	err = r.tx.QueryRow(ctx, `SELECT coalesce(sum(checks), 0) FROM check_days WHERE day < $1`, keptSince).Scan(&f.Log.First)
+	if err != nil {
 		return err
 	}
 	recent, err := r.checks(ctx, `SELECT `+checkSelect+` FROM checks WHERE checked_at >= $1 AND checked_at < $2 ORDER BY checked_at, id`, sealed, cutoff)
@@ -63,60 +54,69 @@ func (r *Reader) readLogs(ctx context.Context, cutoff time.Time, f *Facts, at ma
 	if f.Log.Tail, err = r.before(ctx, sealed, f.Log.Sealed%site.BlockSize+tailRows); err != nil {
 		return err
 	}
-	older, err := r.checks(ctx, `
-		SELECT c.* FROM services s LEFT JOIN log_positions p ON p.service_id = s.id, LATERAL (
-			SELECT `+checkSelect+` FROM checks WHERE service_id = s.id AND checked_at < $1
-			ORDER BY checked_at DESC, id DESC LIMIT coalesce(p.rows, 0) % $2 + $3
-		) c ORDER BY service_id, checked_at, id`, sealed, site.BlockSize, tailRows)
-	if err != nil {
-		return err
-	}
-	for _, c := range older {
-		l := log(c.ServiceID)
-		l.Tail = append(l.Tail, c)
-	}
 	f.Log.Tail = append(f.Log.Tail, recent...)
 	f.Log.Next += int64(len(recent))
-	for _, c := range recent {
-		if l := log(c.ServiceID); l != nil {
-			l.Tail = append(l.Tail, c)
-			l.Next++
-		}
-	}
 	return nil
 }
 
-// readPlaces fills First, Sealed, Next (as of the seal) and Blocks.
-func (r *Reader) readPlaces(ctx context.Context, keptSince time.Time, log func(int64) *LogFacts) error {
-	rows, err := r.tx.Query(ctx, `
-		SELECT p.service_id, p.rows, coalesce(d.rows, 0)::bigint FROM log_positions p LEFT JOIN (
-			SELECT coalesce(service_id, 0) AS service_id, sum(checks) AS rows FROM check_days WHERE day < $1
-			GROUP BY GROUPING SETS ((service_id), ())
-		) d USING (service_id)`, keptSince)
+// readServiceLogs reads the same of the logs of single services. Their days are read already: they say what is kept.
+func (r *Reader) readServiceLogs(ctx context.Context, cutoff time.Time, at *places) error {
+	sealed, keptSince, err := r.seal(ctx)
+	if err != nil || sealed.IsZero() {
+		return err
+	}
+	if err := r.readPlaces(ctx, keptSince, at.ids, func(id int64) *LogFacts { return &at.services[id].Log }); err != nil {
+		return err
+	}
+	rows, err := r.tx.Query(ctx, `SELECT service_id, sum(checks) FROM check_days WHERE service_id = ANY($1) AND day < $2 GROUP BY service_id`, at.ids, keptSince)
 	if err != nil {
 		return err
 	}
-	var id, sealed, first int64
-	if _, err := pgx.ForEachRow(rows, []any{&id, &sealed, &first}, func() error {
-		if l := log(id); l != nil {
-			l.First, l.Sealed, l.Next = first, sealed, sealed
-		}
-		return nil
-	}); err != nil {
+	var id, first int64
+	if _, err := pgx.ForEachRow(rows, []any{&id, &first}, func() error { at.services[id].Log.First = first; return nil }); err != nil {
 		return err
 	}
-	rows, err = r.tx.Query(ctx, `SELECT service_id, block, hour FROM log_blocks WHERE hour >= $1 ORDER BY service_id, block`, keptSince)
+	// The rows before the seal, then those after it.
+	var c Check
+	return r.each(ctx, `
+		SELECT c.* FROM services s LEFT JOIN log_positions p ON p.service_id = s.id, LATERAL (
+			(SELECT `+checkSelect+` FROM checks WHERE service_id = s.id AND checked_at < $1
+			ORDER BY checked_at DESC, id DESC LIMIT coalesce(p.rows, 0) % $3 + $4)
+			UNION ALL SELECT `+checkSelect+` FROM checks WHERE service_id = s.id AND checked_at >= $1 AND checked_at < $2
+		) c
+		WHERE s.id = ANY($5)
+		ORDER BY service_id, checked_at, id`,
+		[]any{&c.ServiceID, &c.CheckedAt, &c.ID, &c.Counted, &c.Status, &c.IsUp, &c.StatusCode, &c.ResponseTimeMS, &c.EndpointsFound,
+			&c.ErrorMessage, &c.ConsecutiveFailures},
+		func() {
+			l := &at.services[c.ServiceID].Log
+			l.Tail = append(l.Tail, c)
+			if !c.CheckedAt.Before(sealed) {
+				l.Next++
+			}
+		}, sealed, cutoff, site.BlockSize, tailRows, at.ids)
+}
+
+// seal is up to when hours are sealed, and since when checks are kept; zero before the first check.
+func (r *Reader) seal(ctx context.Context) (through, keptSince time.Time, err error) {
+	err = r.tx.QueryRow(ctx, `SELECT through, kept_since FROM log_seal`).Scan(&through, &keptSince)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return time.Time{}, time.Time{}, nil
+	}
+	return through, keptSince, err
+}
+
+// readPlaces fills Sealed, Next (as of the seal) and Blocks of the logs of these services, 0 being all of them.
+func (r *Reader) readPlaces(ctx context.Context, keptSince time.Time, ids []int64, log func(int64) *LogFacts) error {
+	var id, sealed int64
+	err := r.each(ctx, `SELECT service_id, rows FROM log_positions WHERE service_id = ANY($1)`, []any{&id, &sealed},
+		func() { log(id).Sealed, log(id).Next = sealed, sealed }, ids)
 	if err != nil {
 		return err
 	}
 	var b LogBlock
-	_, err = pgx.ForEachRow(rows, []any{&id, &b.Block, &b.Hour}, func() error {
-		if l := log(id); l != nil {
-			l.Blocks = append(l.Blocks, b)
-		}
-		return nil
-	})
-	return err
+	return r.each(ctx, `SELECT service_id, block, hour FROM log_blocks WHERE service_id = ANY($1) AND hour >= $2 ORDER BY service_id, block`,
+		[]any{&id, &b.Block, &b.Hour}, func() { log(id).Blocks = append(log(id).Blocks, b) }, ids, keptSince)
 }
 
 // before reads the newest n checks of all services before t, oldest first.

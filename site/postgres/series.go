@@ -36,18 +36,18 @@ type DaySum struct {
 	ResponseMS int64
 }
 
-// readSeries reads what the series of services are made of, all of their time.
-func (r *Reader) readSeries(ctx context.Context, at map[int64]*ServiceFacts) error {
+// readSeries reads what the series of prices are made of, all of their time.
+func (r *Reader) readSeries(ctx context.Context, at *places) error {
 	var id int64
 	var p PriceSpan
 	err := r.each(ctx, `
 		SELECT service_id, endpoint_id, network_caip2, asset, min(since), CASE WHEN bool_and(until IS NOT NULL) THEN max(until) END,
 			min(amount)::text, max(amount)::text
-		FROM prices JOIN endpoints ON endpoints.id = endpoint_id
+		FROM prices JOIN endpoints ON endpoints.id = endpoint_id WHERE service_id = ANY($1)
 		GROUP BY service_id, endpoint_id, network_caip2, asset, since::date, CASE WHEN until::date = since::date THEN NULL ELSE since END
 		ORDER BY service_id, endpoint_id, min(since), max(until), network_caip2, asset`,
 		[]any{&id, &p.EndpointID, &p.NetworkCAIP2, &p.Asset, &p.Since, &p.Until, &p.Lowest, &p.Highest},
-		func() { at[id].PriceSpans = append(at[id].PriceSpans, p) })
+		func() { at.services[id].PriceSpans = append(at.services[id].PriceSpans, p) }, at.ids)
 	if err != nil {
 		return fmt.Errorf("read price spans: %w", err)
 	}
@@ -59,7 +59,8 @@ func (r *Reader) readSeries(ctx context.Context, at map[int64]*ServiceFacts) err
 			FROM (
 				SELECT endpoint_id, since, scheme, network, asset, array_agg(amount ORDER BY amount) AS amounts,
 					dense_rank() OVER (PARTITION BY endpoint_id ORDER BY since) AS nth
-				FROM prices GROUP BY endpoint_id, since, scheme, network, asset
+				FROM prices WHERE endpoint_id IN (SELECT id FROM endpoints WHERE service_id = ANY($1))
+				GROUP BY endpoint_id, since, scheme, network, asset
 			) ways
 			WINDOW way AS (PARTITION BY endpoint_id, scheme, network, asset ORDER BY since)
 		) moves JOIN endpoints ON endpoints.id = endpoint_id
@@ -67,17 +68,9 @@ func (r *Reader) readSeries(ctx context.Context, at map[int64]*ServiceFacts) err
 		GROUP BY service_id, since::date
 		ORDER BY service_id, since::date`,
 		[]any{&id, &d.Day, &d.Moved},
-		func() { at[id].PriceDays = append(at[id].PriceDays, d) })
+		func() { at.services[id].PriceDays = append(at.services[id].PriceDays, d) }, at.ids)
 	if err != nil {
 		return fmt.Errorf("read price days: %w", err)
-	}
-	var s DaySum
-	err = r.each(ctx, `
-		SELECT service_id, day::timestamptz, counted, up, timed, response_ms FROM check_days WHERE counted > 0 ORDER BY service_id, day`,
-		[]any{&id, &s.Day, &s.Counted, &s.Up, &s.Timed, &s.ResponseMS},
-		func() { at[id].DaySums = append(at[id].DaySums, s) })
-	if err != nil {
-		return fmt.Errorf("read day sums: %w", err)
 	}
 	return nil
 }

@@ -278,11 +278,12 @@ func (db *DB) KeepBootstrap(ctx context.Context, body []byte, at time.Time) erro
 }
 
 // readSites gives each service what is known of its site and its domain.
-func (r *Reader) readSites(ctx context.Context, at map[int64]*ServiceFacts) error {
+func (r *Reader) readSites(ctx context.Context, at *places) error {
 	rows, err := r.tx.Query(ctx, `
 		SELECT f.service_id, f.checked_at, f.homepage, f.openapi, f.pricing, f.llms_txt, f.robots, f.terms, f.domain,
 			d.suffix, d.checked_at, d.registrar, d.created_at
-		FROM site_facts f LEFT JOIN domain_facts d ON d.domain = f.domain`)
+		FROM site_facts f LEFT JOIN domain_facts d ON d.domain = f.domain
+		WHERE f.service_id = ANY($1)`, at.ids)
 	if err != nil {
 		return fmt.Errorf("read site facts: %w", err)
 	}
@@ -294,11 +295,11 @@ func (r *Reader) readSites(ctx context.Context, at map[int64]*ServiceFacts) erro
 		&d.Suffix, &d.CheckedAt, &d.Registrar, &d.CreatedAt,
 	}, func() error {
 		site := s
-		at[id].Site = &site
+		at.services[id].Site = &site
 		if s.Domain != nil {
 			domain := d
 			domain.Domain = *s.Domain
-			at[id].Domain = &domain
+			at.services[id].Domain = &domain
 		}
 		return nil
 	})

@@ -244,15 +244,15 @@ func (db *DB) CategoriesInUse(ctx context.Context) ([]string, error) {
 }
 
 // readSyntheses gives each service the model's answer about it.
-func (r *Reader) readSyntheses(ctx context.Context, at map[int64]*ServiceFacts) error {
-	rows, err := r.tx.Query(ctx, `SELECT service_id, input_hash, model_id, prompt_version, asked_at, answer FROM syntheses`)
+func (r *Reader) readSyntheses(ctx context.Context, at *places) error {
+	rows, err := r.tx.Query(ctx, `SELECT service_id, input_hash, model_id, prompt_version, asked_at, answer FROM syntheses WHERE service_id = ANY($1)`, at.ids)
 	if err != nil {
 		return fmt.Errorf("read syntheses: %w", err)
 	}
 	var id int64
 	var s SynthesisFacts
 	_, err = pgx.ForEachRow(rows, []any{&id, &s.InputHash, &s.ModelID, &s.PromptVersion, &s.AskedAt, &s.Answer}, func() error {
-		at[id].Synthesis = new(s)
+		at.services[id].Synthesis = new(s)
 		s.Answer = site.Synthesis{} // its list is not shared
 		return nil
 	})
