@@ -3,23 +3,21 @@ package build
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 	"strconv"
-
-	"golang.org/x/sync/errgroup"
 
 	"tollbook/render"
 	"tollbook/site"
 )
 
-// Write renders every file of a snapshot, in an order that depends on the snapshot alone. Each service's row is encoded
-// once and its bytes reused in every list.
-func Write(ctx context.Context, s *site.Snapshot, pages *render.Pages, add func(name string, data []byte) error, progress func(done, total int)) error {
+// write renders every file of a snapshot, in an order that depends on the snapshot alone. Services come first, a few at a
+// time, since nothing else needs their details. Each service's row is encoded once and its bytes reused in every list.
+func write(ctx context.Context, j *judgment, details readDetails, pages *render.Pages, add func(name string, data []byte) error, progress func(done, total int)) error {
+	s := j.snapshot
 	edition := pages.Edition(s)
 	examples := edition.Examples()
 	add = watch(examples, add)
-	index := site.Index{Lists: map[string]int{}, Pages: pageCounts(len(s.Services)), Slugs: make([]string, len(s.Services))}
+	index := site.Index{Lists: map[string]int{}, Pages: pageCounts(len(s.Services), edition.Groups()), Slugs: make([]string, len(s.Services))}
 	for i := range s.Services {
 		index.Slugs[i] = s.Services[i].Item.Slug
 	}
@@ -27,9 +25,10 @@ func Write(ctx context.Context, s *site.Snapshot, pages *render.Pages, add func(
 	for i := range s.Facilitators {
 		index.Facilitators[i] = s.Facilitators[i].FacilitatorID
 	}
-	if err := writeServices(ctx, s, edition, add, progress); err != nil {
+	if err := writeServices(ctx, j, details, edition, index.Lists, add, progress); err != nil {
 		return err
 	}
+	j.aggregate()
 	if err := writeLists(s, index.Lists, add); err != nil {
 		return fmt.Errorf("write lists: %w", err)
 	}
@@ -61,123 +60,6 @@ func Write(ctx context.Context, s *site.Snapshot, pages *render.Pages, add func(
 		return fmt.Errorf("write documents: %w", err)
 	}
 	return nil
-}
-
-type file struct {
-	name string
-	data []byte
-}
-
-// batch is how many services are rendered before their files are added: enough to keep every core busy, few enough to
-// keep memory small.
-const batch = 256
-
-// writeServices renders the files of each service, on all cores, and adds them in the order of slugs.
-func writeServices(ctx context.Context, s *site.Snapshot, edition *render.Edition, add func(string, []byte) error, progress func(done, total int)) error {
-	total := len(s.Services)
-	for from := 0; from < total; from += batch {
-		part := s.Services[from:min(from+batch, total)]
-		files := make([][]file, len(part))
-		g, ctx := errgroup.WithContext(ctx)
-		g.SetLimit(runtime.GOMAXPROCS(0))
-		for i := range part {
-			g.Go(func() (err error) {
-				if err := ctx.Err(); err != nil {
-					return err
-				}
-				if files[i], err = serviceFiles(s, &part[i], edition); err != nil {
-					return fmt.Errorf("render service %s: %w", part[i].Item.Slug, err)
-				}
-				return nil
-			})
-		}
-		if err := g.Wait(); err != nil {
-			return err
-		}
-		for _, of := range files {
-			for _, f := range of {
-				if err := add(f.name, f.data); err != nil {
-					return err
-				}
-			}
-		}
-		if progress != nil {
-			progress(from+len(part), total)
-		}
-	}
-	return nil
-}
-
-// serviceFiles are the files of one service: detail, uptime by period, its logs, its series, its page and what goes with
-// that. Beside the logs of checks and changes, and feeds of these, they are at most 16.
-func serviceFiles(s *site.Snapshot, l *site.Listing, edition *render.Edition) (files []file, err error) {
-	slug := l.Item.Slug
-	put := func(name string, data []byte) error {
-		files = append(files, file{name, data})
-		return nil
-	}
-	detail, err := render.JSON(l.Detail)
-	if err != nil {
-		return nil, err
-	}
-	put(bare("service", slug).Key(), detail)
-	shown, err := render.JSON(l.Evidence)
-	if err != nil {
-		return nil, err
-	}
-	put(bare("evidence", slug).Key(), shown)
-	if err := uptimeFiles(s, l, put); err != nil {
-		return nil, err
-	}
-	if err := logFiles(bare("service-checks", slug), l.Checks, put); err != nil {
-		return nil, err
-	}
-	if len(l.ChangeLogs.Logs) > 0 {
-		if err := changeFiles(ofService(slug), l.ChangeLogs, put); err != nil {
-			return nil, err
-		}
-	}
-	if err := seriesFiles(l, put); err != nil {
-		return nil, err
-	}
-	page, err := edition.ServicePage(l)
-	if err != nil {
-		return nil, err
-	}
-	put(bare("service-page", slug).Key(), page)
-	beside, err := edition.ServiceFiles(l)
-	if err != nil {
-		return nil, err
-	}
-	for _, f := range beside {
-		put(f.Key, f.Bytes)
-	}
-	return files, nil
-}
-
-func uptimeFiles(s *site.Snapshot, l *site.Listing, put func(string, []byte) error) error {
-	q := bare("uptime", l.Item.Slug)
-	for _, period := range append([]string{""}, q.Route.Param("period").Values...) {
-		of := q
-		if period != "" {
-			of = q.With("period", period)
-		}
-		points := lastDays(l.Uptime, of.Text("period"), s.Now.Time)
-		if points == nil {
-			points = []site.UptimeDataPoint{}
-		}
-		data, err := render.JSON(points)
-		if err != nil {
-			return err
-		}
-		put(of.Key(), data)
-	}
-	return nil
-}
-
-// bare is the request for a route without parameters.
-func bare(route, slug string) site.Query {
-	return site.Query{Route: site.ByName(route), Slug: slug, Bare: true}
 }
 
 // selection is a set of filter values, "" for absent, and the services that pass it.
@@ -317,8 +199,12 @@ func writeAggregates(s *site.Snapshot, index site.Index, add func(string, []byte
 }
 
 // pageCounts are the pages that writePages writes of each list.
-func pageCounts(services int) map[string]int {
-	return map[string]int{bare("services-page", "").ListKey(): max(1, (services+render.PageRows-1)/render.PageRows)}
+func pageCounts(services int, groups []*render.Group) map[string]int {
+	counts := map[string]int{bare("services-page", "").ListKey(): max(1, (services+render.PageRows-1)/render.PageRows)}
+	for _, g := range groups {
+		counts[g.List()] = g.Pages()
+	}
+	return counts
 }
 
 // writeListPages writes the pages of the list in one order; the first page of the first order answers without parameters.
@@ -355,7 +241,12 @@ func writeGroups(edition *render.Edition, put func(string, []byte, error) error)
 	for _, g := range edition.Groups() {
 		for n := 1; n <= g.Pages(); n++ {
 			data, err := edition.GroupPage(g, n)
-			if err := put(g.Key(n), data, err); err != nil {
+			if n == 1 { // answers without parameters too
+				if err := put(g.Key(n), data, err); err != nil {
+					return err
+				}
+			}
+			if err := put(g.NumberedKey(n), data, err); err != nil {
 				return err
 			}
 		}
@@ -400,6 +291,10 @@ func writePages(s *site.Snapshot, pages *render.Pages, edition *render.Edition, 
 			return err
 		}
 	}
+	compare, err := edition.ComparePage()
+	if err := put(bare("compare-page", "").Key(), compare, err); err != nil {
+		return err
+	}
 	changes, err := edition.ChangesPage()
 	if err := put(bare("changes-page", "").Key(), changes, err); err != nil {
 		return err
@@ -417,7 +312,11 @@ func writePages(s *site.Snapshot, pages *render.Pages, edition *render.Edition, 
 	if err := put("404.html", missing, err); err != nil {
 		return err
 	}
-	for _, a := range pages.Assets() {
+	pictures, err := edition.Pictures()
+	if err != nil {
+		return err
+	}
+	for _, a := range append(pictures, pages.Assets()...) {
 		if err := add(a.Key, a.Bytes); err != nil {
 			return err
 		}

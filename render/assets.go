@@ -4,8 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-
-	"tollbook/templates"
 )
 
 // Asset is a file that pages refer to.
@@ -19,29 +17,55 @@ const FaviconKey = "favicon.svg"
 
 // readAssets reads the embedded files that are published as they are, by key. The stylesheet and the scripts carry a
 // digest in their names, so that they may be cached for ever.
-func readAssets() ([]Asset, error) {
-	css, err := templates.FS.ReadFile("site.css")
+func (p *Pages) readAssets() ([]Asset, error) {
+	css, err := p.read("site.css")
 	if err != nil {
 		return nil, fmt.Errorf("read stylesheet: %w", err)
 	}
-	script, err := templates.FS.ReadFile("submit.js")
-	if err != nil {
-		return nil, fmt.Errorf("read script: %w", err)
+	if css, err = recolour(css, p.site.Colours); err != nil {
+		return nil, err
 	}
-	list, err := templates.FS.ReadFile("services.js")
+	p.light, p.dark = schemes(css)
+	script, err := p.readScript("submit.js")
 	if err != nil {
-		return nil, fmt.Errorf("read script: %w", err)
+		return nil, err
 	}
-	icon, err := templates.FS.ReadFile("favicon.svg")
+	list, err := p.readScript("cells.js", "services.js")
 	if err != nil {
-		return nil, fmt.Errorf("read icon: %w", err)
+		return nil, err
 	}
-	return []Asset{
+	compare, err := p.readScript("cells.js", "compare.js")
+	if err != nil {
+		return nil, err
+	}
+	icons, err := p.readIcons()
+	if err != nil {
+		return nil, err
+	}
+	p.icons = map[string]bool{}
+	for _, icon := range icons {
+		p.icons[icon.Key] = true
+	}
+	return append([]Asset{
 		{Key: hashedKey("site", ".css", css), Bytes: css},
-		{Key: FaviconKey, Bytes: icon},
+		icons[0],
 		{Key: hashedKey("submit", ".js", script), Bytes: script},
 		{Key: hashedKey("services", ".js", list), Bytes: list},
-	}, nil
+		{Key: hashedKey("compare", ".js", compare), Bytes: compare},
+	}, icons[1:]...), nil
+}
+
+// readScript reads a page's script, which may be made of several files.
+func (p *Pages) readScript(files ...string) ([]byte, error) {
+	var script []byte
+	for _, file := range files {
+		data, err := p.read(file)
+		if err != nil {
+			return nil, fmt.Errorf("read script: %w", err)
+		}
+		script = append(script, data...)
+	}
+	return script, nil
 }
 
 func hashedKey(name, ext string, data []byte) string {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"slices"
+	"sort"
 	"sync"
 
 	"tollbook/site"
@@ -21,8 +22,10 @@ type Edition struct {
 	facilitators map[string]*site.FacilitatorDetail // by id
 
 	categories, networks []*Group
-	groupKeys            map[string]string // of a group's first page, by its category, or its network's abbreviation after a NUL
+	groupKeys            map[string]string   // of a group's first page, by its category, or its network's abbreviation after a NUL
+	places               map[string]standing // of services in their categories, by slug
 	lines                func() (map[string]template.HTML, error)
+	cards                func() (*drawing, error)
 }
 
 // Edition prepares the pages of a snapshot, which must not change while they are rendered.
@@ -36,6 +39,7 @@ func (p *Pages) Edition(s *site.Snapshot) *Edition {
 		e.facilitators[s.Facilitators[i].FacilitatorID] = &s.Facilitators[i]
 	}
 	e.categories, e.networks = groupsOf(s)
+	e.places = placesOf(e.categories)
 	e.groupKeys = map[string]string{}
 	for _, g := range e.categories {
 		e.groupKeys[g.name] = g.Key(1)
@@ -44,16 +48,18 @@ func (p *Pages) Edition(s *site.Snapshot) *Edition {
 		e.groupKeys["\x00"+g.network.Abbreviation] = g.Key(1)
 	}
 	e.lines = sync.OnceValues(e.renderLines)
+	e.cards = sync.OnceValues(e.draw)
 	return e
 }
 
 // service is the service with this slug, nil without.
 func (e *Edition) service(slug string) *site.Listing {
-	i, ok := slices.BinarySearchFunc(e.snapshot.Services, slug, func(l site.Listing, slug string) int { return cmp.Compare(l.Item.Slug, slug) })
-	if !ok {
+	all := e.snapshot.Services
+	i := sort.Search(len(all), func(i int) bool { return all[i].Item.Slug >= slug })
+	if i == len(all) || all[i].Item.Slug != slug {
 		return nil
 	}
-	return &e.snapshot.Services[i]
+	return &all[i]
 }
 
 // Of home: how many of each are shown.
@@ -95,31 +101,24 @@ func (e *Edition) Home() ([]byte, error) {
 	h.Networks, h.Categories = h.Networks[:min(homeShares, len(h.Networks))], h.Categories[:min(homeShares, len(h.Categories))]
 	return e.render(page{
 		Key: homeKey, Kind: kindHome, JSON: bareKey("stats", ""), Atom: FeedFile, Feed: JSONFeedFile, Title: e.pages.site.Title,
-		Description: "A directory of network services that charge per request over HTTP 402: prices, uptime and changes, measured.",
+		Description: e.pages.site.Description,
 		Body:        h,
 	})
 }
 
 // latestChanges are the newest records of all services.
 func (e *Edition) latestChanges(limit int) []change {
-	type found struct {
-		record  *site.ChangeRecord
-		listing *site.Listing
-	}
-	var all []found
-	for i := range e.snapshot.Services {
-		l := &e.snapshot.Services[i]
-		for j := range l.Changes[:min(limit, len(l.Changes))] {
-			all = append(all, found{&l.Changes[j], l})
-		}
-	}
-	slices.SortStableFunc(all, func(a, b found) int {
-		return cmp.Or(b.record.ObservedAt.Compare(a.record.ObservedAt.Time), cmp.Compare(a.record.Slug, b.record.Slug),
-			cmp.Compare(a.record.Type, b.record.Type))
+	all := slices.Clone(e.snapshot.Changes.Feed)
+	slices.SortStableFunc(all, func(a, b *site.ChangeRecord) int {
+		return cmp.Or(b.ObservedAt.Compare(a.ObservedAt.Time), cmp.Compare(a.Slug, b.Slug), cmp.Compare(a.Type, b.Type))
 	})
 	var changes []change
-	for _, f := range all[:min(limit, len(all))] {
-		changes = append(changes, e.change(f.record, unitsOf(&f.listing.Detail), homeChangeLines))
+	for _, r := range all[:min(limit, len(all))] {
+		var u units
+		if l := e.service(r.Slug); l != nil {
+			u = unitsOf(&l.Detail)
+		}
+		changes = append(changes, e.change(r, u, homeChangeLines))
 	}
 	return changes
 }
@@ -144,10 +143,13 @@ func (e *Edition) rows(items []*site.ServiceListItem) ([]template.HTML, error) {
 	return rows, nil
 }
 
+// serviceRow is the template of a row.
+const serviceRow = "service-row"
+
 // renderLines renders the row of each service, by slug: it stands in many lists, and its template is what they cost.
 func (e *Edition) renderLines() (map[string]template.HTML, error) {
 	lines := make(map[string]template.HTML, len(e.snapshot.Services))
-	t := e.pages.kinds[kindServices].Lookup("service-row")
+	t := e.pages.kinds[kindServices].Lookup(serviceRow)
 	var b bytes.Buffer
 	for i := range e.snapshot.Services {
 		item := &e.snapshot.Services[i].Item

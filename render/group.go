@@ -16,15 +16,15 @@ const (
 	categoriesRoute = "categories-page"
 	networksRoute   = "networks-page"
 
-	categoriesFolder = "categories"
-	networksFolder   = "networks"
+	categoryRoute = "category-page"
+	networkRoute  = "network-page"
 )
 
 // Group is the services of a category, or those paid on a network, on pages of their own.
 type Group struct {
 	Slug string
 
-	folder   string // of its pages in the tree, which are files and no route's
+	route    string // of its pages
 	name     string
 	network  *site.Network           // nil of a category
 	services []*site.ServiceListItem // cheapest first
@@ -34,13 +34,23 @@ type Group struct {
 // Pages is how many pages the group has.
 func (g *Group) Pages() int { return pagesOf(len(g.services)) }
 
+// List names the group's pages in the index.
+func (g *Group) List() string { return g.query().ListKey() }
+
+func (g *Group) query() site.Query {
+	return site.Query{Route: site.ByName(g.route), Slug: g.Slug, Bare: true}
+}
+
 // Key is the file of the nth page, from 1.
 func (g *Group) Key(n int) string {
 	if n == 1 {
-		return g.folder + "/" + g.Slug + ".html"
+		return g.query().Key()
 	}
-	return fmt.Sprintf("%s/%s/page=%d.html", g.folder, g.Slug, n)
+	return g.NumberedKey(n)
 }
+
+// NumberedKey is the file of the nth page for who asks for it by its number.
+func (g *Group) NumberedKey(n int) string { return g.query().With("page", fmt.Sprint(n)).Key() }
 
 // JSON is the file with the group's first services.
 func (g *Group) JSON() string {
@@ -90,7 +100,7 @@ func groupsOf(s *site.Snapshot) (categories, networks []*Group) {
 			delete(byNetwork, code)
 		}
 	}
-	groups := func(folder string, by map[string][]*site.ServiceListItem) []*Group {
+	groups := func(route string, by map[string][]*site.ServiceListItem) []*Group {
 		var names []string
 		for name := range by {
 			names = append(names, name)
@@ -99,8 +109,8 @@ func groupsOf(s *site.Snapshot) (categories, networks []*Group) {
 		slugs := site.GroupSlugs(names)
 		out := make([]*Group, len(names))
 		for i, name := range names {
-			g := &Group{folder: folder, Slug: slugs[name], name: name, services: by[name], figures: figuresOf(by[name])}
-			if folder == networksFolder {
+			g := &Group{route: route, Slug: slugs[name], name: name, services: by[name], figures: figuresOf(by[name])}
+			if route == networkRoute {
 				g.network = known[name]
 				g.name = g.network.Name
 			}
@@ -109,7 +119,7 @@ func groupsOf(s *site.Snapshot) (categories, networks []*Group) {
 		}
 		return out
 	}
-	return groups(categoriesFolder, byCategory), groups(networksFolder, byNetwork)
+	return groups(categoryRoute, byCategory), groups(networkRoute, byNetwork)
 }
 
 func figuresOf(services []*site.ServiceListItem) groupFigures {
@@ -211,9 +221,10 @@ func (e *Edition) GroupPage(g *Group, n int) ([]byte, error) {
 	}
 	l.Caption = "Services, lowest price first"
 	b := groupBody{groupRow: g.row(0), listing: l, Network: g.network, Up: bareKey(categoriesRoute, ""), UpTitle: "Categories"}
+	category := g.name
 	title := name(g.name) + " services"
 	if g.network != nil {
-		b.Up, b.UpTitle = bareKey(networksRoute, ""), "Networks"
+		b.Up, b.UpTitle, category = bareKey(networksRoute, ""), "Networks", ""
 		title = "Services paid on " + name(g.name)
 	}
 	if n > 1 {
@@ -224,7 +235,7 @@ func (e *Edition) GroupPage(g *Group, n int) ([]byte, error) {
 		about += ", from " + strings.Replace(r, " – ", " to ", 1)
 	}
 	return e.render(page{
-		Key: g.Key(n), Kind: kindGroup, JSON: g.JSON(), Title: words(title, maxTitle),
+		Key: g.Key(n), Kind: kindGroup, JSON: g.JSON(), Category: category, Title: words(title, maxTitle),
 		Description: about + ": " + words(title, maxName) + ", with status, price, uptime and response time.", Body: b,
 	})
 }

@@ -19,19 +19,22 @@ import (
 	"github.com/yuin/goldmark/util"
 
 	"tollbook/site"
-	"tollbook/templates"
 )
 
 // guides are the pages written in Markdown, each a file of package templates. A file begins with its title, a heading of
 // level 1, and a paragraph that says what it is about; headings of level 2 are its table of contents. A link to an address
 // of the directory ("/reference", "/methodology#risk") is written as a reader would type it.
 var guides = []struct{ route, file string }{
+	{aboutRoute, "pages/about.md"},
 	{methodologyRoute, "pages/methodology.md"},
 	{"verify-page", "pages/verify.md"},
 	{"hosting-page", "pages/hosting.md"},
 }
 
-const methodologyRoute = "methodology-page"
+const (
+	aboutRoute       = "about-page"
+	methodologyRoute = "methodology-page"
+)
 
 // guide is one of them, rendered.
 type guide struct {
@@ -61,9 +64,9 @@ func (e *Edition) GuidePages() ([]Asset, error) {
 // readGuides renders the guides; p links to the tree.
 func (p *Pages) readGuides() error {
 	for _, g := range guides {
-		source, err := templates.FS.ReadFile(g.file)
+		source, err := p.guideSource(g.file)
 		if err != nil {
-			return fmt.Errorf("read %s: %w", g.file, err)
+			return err
 		}
 		out, err := p.guide(source)
 		if err != nil {
@@ -73,6 +76,21 @@ func (p *Pages) readGuides() error {
 		p.guides = append(p.guides, out)
 	}
 	return nil
+}
+
+// guideSource reads the Markdown of a guide, and writes into it what is this directory's own: its {{title}}, its {{address}},
+// and a sentence on its {{operator}}.
+func (p *Pages) guideSource(file string) ([]byte, error) {
+	source, err := p.read(file)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", file, err)
+	}
+	title := markdown(p.site.Title, maxTitle)
+	operator := title + " is run by whoever publishes it at <" + p.site.BaseURL + "/>, who has left no address for letters here."
+	if contact := p.site.Contact; link(contact) != "" || strings.Contains(contact, "@") && !strings.ContainsAny(contact, "<> ") {
+		operator = "The operator of " + title + ", who publishes it at <" + p.site.BaseURL + "/>, is reached at <" + contact + ">."
+	}
+	return []byte(strings.NewReplacer("{{title}}", title, "{{address}}", p.site.BaseURL+"/", "{{operator}}", operator).Replace(string(source))), nil
 }
 
 // newMarkdown knows CommonMark with tables, and no HTML: what looks like a tag is text.
@@ -148,7 +166,7 @@ func (p *Pages) prepare(doc ast.Node, source []byte, g *guide) error {
 		case *ast.Link:
 			to, err := p.destination(string(n.Destination))
 			if err != nil {
-				return ast.WalkStop, err
+				return ast.WalkStop, fmt.Errorf("line %d: %w", lineOf(n, source), err)
 			}
 			n.Destination = []byte(to)
 		case *ast.Image:
@@ -175,6 +193,9 @@ func (p *Pages) destination(to string) (string, error) {
 		q, err := site.ParseRequest(path, "")
 		if err != nil {
 			return "", fmt.Errorf("link to %s: %w", to, err)
+		}
+		if key := q.Key(); strings.HasPrefix(key, "pages/") && !p.hasText(key) {
+			return "", fmt.Errorf("link to %s: there is no such page", to)
 		}
 		return p.href(q.Key()) + fragment, nil
 	case link(to) != "", strings.HasPrefix(to, "mailto:"):

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"html/template"
 	"net/url"
+	"slices"
 	"strings"
 
 	"tollbook/site"
-	"tollbook/templates"
 )
 
 // Site is what an operator says of a directory.
@@ -18,6 +18,12 @@ type Site struct {
 	BaseURL string // where the directory is reached, "https://tollbook.example"; a path in it goes before every link
 	Contact string // an e-mail address or an http(s) address; "" shows none
 	Sample  bool   // the data is made up, and every page says so
+
+	Description string            // of the directory, in a sentence; "" is ours
+	Colours     []string          // tokens of the stylesheet, "link=#7a1f5c", "dark.link=#ff9ad5"
+	Footer      string            // Markdown
+	Texts       []Text            // pages of the operator's own
+	Templates   map[string][]byte // files in place of ours, by TemplateNames
 }
 
 // ContentSecurityPolicy is what the pages need of a browser, and nothing more. Each page states it too, for hosts that
@@ -31,8 +37,15 @@ type Pages struct {
 	assets []Asset
 	script string // key of the submit page's
 	finder string // key of the list's
-	kinds  map[string]*template.Template
-	guides []*guide
+
+	comparer string // key of the comparison's
+	kinds    map[string]*template.Template
+	guides   []*guide
+	texts    []*guide // those of guides that the operator wrote
+	footer   template.HTML
+
+	light, dark scheme
+	icons       map[string]bool // keys of icons that there are
 }
 
 // kinds of pages: each is a file of package templates that defines "main".
@@ -56,31 +69,48 @@ func NewPages(s Site) (*Pages, error) {
 	if s.Title == "" {
 		s.Title = "Tollbook"
 	}
+	if s.Description == "" {
+		s.Description = "A directory of network services that charge per request over HTTP 402: prices, uptime and changes, measured."
+	}
 	s.BaseURL = strings.TrimRight(s.BaseURL, "/")
 	base, err := url.Parse(s.BaseURL)
 	if err != nil || link(s.BaseURL) == "" || base.RawQuery != "" || base.Fragment != "" {
 		return nil, fmt.Errorf("parse base address %.200q: not http://host or https://host with a path at most", s.BaseURL)
 	}
+	for name := range s.Templates {
+		if _, known := slices.BinarySearch(TemplateNames(), name); !known {
+			return nil, fmt.Errorf("template %.80q: there is none of this name to replace", name)
+		}
+	}
 	p := &Pages{site: s, prefix: base.EscapedPath(), kinds: map[string]*template.Template{}}
-	if p.assets, err = readAssets(); err != nil {
+	if p.assets, err = p.readAssets(); err != nil {
 		return nil, err
 	}
-	p.script, p.finder = p.assets[2].Key, p.assets[3].Key
-	layout, err := template.New("layout").Funcs(p.funcs()).ParseFS(templates.FS, "layout.html", "parts.html")
+	p.script, p.finder, p.comparer = p.assets[2].Key, p.assets[3].Key, p.assets[4].Key
+	layout, err := p.parse(template.New("").Funcs(p.funcs()), "layout.html", "parts.html")
 	if err != nil {
 		return nil, fmt.Errorf("parse layout: %w", err)
 	}
-	for _, kind := range []string{kindHome, kindServices, kindService, kindStatus, kindReference, kindGuide, kindFacilitators, kindFacilitator, kindCoverage, kindSubmit, kindGroups, kindGroup, kindChanges, kindNotFound} {
+	for _, kind := range []string{kindHome, kindServices, kindService, kindStatus, kindReference, kindGuide, kindFacilitators, kindFacilitator, kindCoverage, kindSubmit, kindGroups, kindGroup, kindChanges, kindCompare, kindNotFound} {
 		t, err := layout.Clone()
 		if err == nil {
-			t, err = t.ParseFS(templates.FS, kind+".html")
+			t, err = p.parse(t, kind+".html")
+		}
+		if err == nil && t.Lookup("main") == nil {
+			err = fmt.Errorf("%s.html does not define %q", kind, "main")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("parse page %s: %w", kind, err)
 		}
 		p.kinds[kind] = t
 	}
+	if layout.Lookup("layout") == nil || layout.Lookup(serviceRow) == nil {
+		return nil, fmt.Errorf("parse layout: layout.html does not define %q, or parts.html %q", "layout", serviceRow)
+	}
 	if err := p.readGuides(); err != nil {
+		return nil, err
+	}
+	if err := p.readTexts(); err != nil {
 		return nil, err
 	}
 	return p, nil
@@ -106,6 +136,7 @@ func (p *Pages) funcs() template.FuncMap {
 		"code":        func(s string) string { return words(s, maxCode) },
 		"line":        func(s string) string { return words(s, maxLine) },
 		"href":        p.href,
+		"address":     p.address,
 		"home":        func() string { return p.prefix + "/" },
 		"changes":     func() string { return p.href(bareKey(changesRoute, "")) },
 		"categories":  func() string { return p.href(bareKey(categoriesRoute, "")) },
@@ -121,6 +152,7 @@ func (p *Pages) funcs() template.FuncMap {
 			return "no"
 		},
 		"hundredths":  hundred,
+		"compare":     p.compared,
 		"service":     func(slug string) string { return p.href(serviceKey(slug)) },
 		"status":      func() string { return p.href(bareKey("status-page", "")) },
 		"json":        func(route string) string { return p.href(bareKey(route, "")) },
@@ -195,6 +227,15 @@ type page struct {
 	Canonical string
 	Markdown  string // key of the twin, "" without
 	Now, Next site.Time
+
+	Category string // whose picture stands for the page, "" for the directory's
+	Picture  picture
+	Touch    string // key of the icon for screens that show it among others, "" without
+	OldIcon  string // key of the icon for programs that know no SVG, "" without
+	Paper    string // grounds of the schemes, "" where the stylesheet does not say
+	Dark     string
+	Footer   template.HTML // the operator's
+	Texts    []*guide      // the operator's own pages
 }
 
 func (e *Edition) render(p page) ([]byte, error) {
@@ -203,6 +244,19 @@ func (e *Edition) render(p page) ([]byte, error) {
 	p.Policy = cmp.Or(p.Policy, ContentSecurityPolicy)
 	p.Canonical = p.Site.BaseURL + strings.TrimPrefix(e.pages.href(p.Key), e.pages.prefix)
 	p.Now, p.Next = e.snapshot.Now, e.snapshot.Next
+	cards, err := e.cards()
+	if err != nil {
+		return nil, err
+	}
+	p.Picture = cards.picture(p.Category)
+	if e.pages.icons[touchIconKey] {
+		p.Touch = touchIconKey
+	}
+	if e.pages.icons[oldIconKey] {
+		p.OldIcon = oldIconKey
+	}
+	p.Paper, p.Dark = e.pages.light["paper"], e.pages.dark["paper"]
+	p.Footer, p.Texts = e.pages.footer, e.pages.texts
 	if p.Twin {
 		p.Markdown = twinKey(p.Key)
 	}

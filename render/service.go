@@ -25,6 +25,8 @@ type service struct {
 	PageURL    string
 	Badged     string // Markdown that shows the badge
 	Category   string // key of the category's page, "" without
+	Beside     []compareSet
+	BesideAll  string // link to all of these beside it, "" with one of them
 	Atom, Feed string // keys
 	Rows       []endpoint
 	Open       bool
@@ -86,6 +88,7 @@ func (e *Edition) ServicePage(l *site.Listing) ([]byte, error) {
 		UptimeJSON: e.pages.href(bareKey("uptime", d.Slug)),
 		ChecksJSON: e.pages.href(bareKey("service-checks", d.Slug)),
 	}
+	s.Beside, s.BesideAll = e.comparisons(&l.Item)
 	s.Badged = "[![x402](" + s.Badge + ")](" + s.PageURL + ")"
 	for i := range d.Endpoints {
 		s.Rows = append(s.Rows, e.endpoint(d.BaseURL, &d.Endpoints[i]))
@@ -104,7 +107,7 @@ func (e *Edition) ServicePage(l *site.Listing) ([]byte, error) {
 	s.More = len(l.Changes) - len(s.Changes)
 	return e.render(page{
 		Key: serviceKey(d.Slug), Kind: kindService, JSON: bareKey("service", d.Slug), Title: words(name(d.Name), maxTitle),
-		Description: describe(d), Atom: s.Atom, Feed: s.Feed, About: e.about(d, s.PageURL), Twin: true, Body: s,
+		Description: describe(d), Atom: s.Atom, Feed: s.Feed, About: e.about(d, s.PageURL), Category: d.Category, Twin: true, Body: s,
 	})
 }
 

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"tollbook/site"
-	"tollbook/templates"
 )
 
 // A twin is a page as Markdown, for programs that read text: the same facts, without charts. What services wrote stands
@@ -148,11 +147,14 @@ func (e *Edition) Twins() ([]Asset, error) {
 	files := []Asset{e.listTwin(), e.changesTwin(),
 		e.groupsTwin("Categories", bareKey(categoriesRoute, ""), e.categories), e.groupsTwin("Networks", bareKey(networksRoute, ""), e.networks)}
 	for _, g := range guides {
-		source, err := templates.FS.ReadFile(g.file)
+		source, err := e.pages.guideSource(g.file)
 		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", g.file, err)
+			return nil, err
 		}
 		files = append(files, Asset{twinKey(bareKey(g.route, "")), source})
+	}
+	for _, t := range e.pages.site.Texts {
+		files = append(files, Asset{twinKey(textKey(t.Name)), t.Source})
 	}
 	return files, nil
 }

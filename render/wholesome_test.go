@@ -98,6 +98,7 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 		for n := 1; n <= g.Pages(); n++ {
 			page, err := e.GroupPage(g, n)
 			put(g.Key(n), page, err)
+			put(g.NumberedKey(n), page, err)
 		}
 		tree[g.JSON()] = nil
 	}
@@ -107,6 +108,8 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 	put("networks.html", page, err)
 	page, err = e.Home()
 	put("index.html", page, err)
+	page, err = e.ComparePage()
+	put("compare.html", page, err)
 	page, err = e.ChangesPage()
 	put("changes.html", page, err)
 	feeds, err := e.Feeds()
@@ -193,6 +196,7 @@ func faults(doc *goquery.Document, tree map[string][]byte) []string {
 	doc.Find("[href]").Each(func(_ int, s *goquery.Selection) {
 		href := s.AttrOr("href", "")
 		file, place, _ := strings.Cut(href, "#")
+		file, _, _ = strings.Cut(file, "?")
 		key, local := strings.CutPrefix(file, "/dir/")
 		if key == "" {
 			key = "index.html"

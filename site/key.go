@@ -173,14 +173,18 @@ type Index struct {
 	Facilitators []string `json:"facilitators"` // every one's id, sorted
 }
 
-// Has says whether there is what q's path names: a service, a facilitator, or nothing in particular.
+// Has says whether there is what q's path names: a service, a facilitator, a category or network with pages, or nothing in
+// particular.
 func (i *Index) Has(q Query) bool {
 	if q.Slug == "" {
 		return true
 	}
 	names := i.Slugs
-	if _, name, _ := q.Route.variable(); name == segmentFacilitator {
+	switch _, name, _ := q.Route.variable(); name {
+	case segmentFacilitator:
 		names = i.Facilitators
+	case segmentCategory, segmentNetwork:
+		return i.Pages[q.ListKey()] > 0
 	}
 	_, ok := slices.BinarySearch(names, q.Slug)
 	return ok

@@ -21,7 +21,7 @@ func (e *ParamError) Error() string { return "parameter " + e.Param + ": " + e.M
 // Query is a valid request: a route of the table with a value for each parameter that stands in its key.
 type Query struct {
 	Route *Route
-	Slug  string // of "/services/{slug}/…", or the id of "/facilitators/{facilitator}", "" elsewhere; not yet known to exist
+	Slug  string // of "/services/{slug}/…", the id of "/facilitators/{facilitator}" and so on, "" elsewhere; not yet known to exist
 	Item  string // what a look-up looks up, in normal form
 	Bare  bool   // no parameter of the route was given
 

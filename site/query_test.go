@@ -184,7 +184,7 @@ func TestRouteTable(t *testing.T) {
 			if p.About == "" {
 				t.Errorf("%s: nobody says what %s is", r.Name, p.Name)
 			}
-			path := strings.NewReplacer("{slug}", "acme", "{facilitator}", "x402.rs").Replace(r.Pattern)
+			path := strings.NewReplacer("{slug}", "acme", "{facilitator}", "x402.rs", "{category}", "ai", "{network}", "bse").Replace(r.Pattern)
 			if _, err := site.ParseRequest(path, p.Name+"="+url.QueryEscape(p.Default)); err != nil {
 				t.Errorf("%s: its own default is refused: %v", r.Name, err)
 			}

@@ -120,6 +120,8 @@ type Segment struct {
 var Segments = []Segment{
 	{"slug", "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", MaxSlug, "slug of a listed service"},
 	{segmentFacilitator, "^[A-Za-z0-9][A-Za-z0-9._-]*$", MaxFacilitatorID, "id of a facilitator"},
+	{segmentCategory, "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", MaxSlug, "slug of a category's pages"},
+	{segmentNetwork, "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", MaxSlug, "slug of a network's pages"},
 	{"id", "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$", 36, "id of a submission, as its answer told it"},
 	{"sha256", "^[0-9a-f]{64}$", 64, "sha256 of the address in normal form, in hex"},
 	{"caip2", "^[-a-z0-9]{3,8}:[-_a-zA-Z0-9]{1,32}$", 41, "CAIP-2 id of the network"},

@@ -46,7 +46,7 @@ type Param struct {
 // Route is one row of the table: a path pattern, its parameters in the order they take in a key, and its rule.
 type Route struct {
 	Name    string  `json:"name"`
-	Pattern string  `json:"pattern"` // "{slug}" or "{facilitator}" stands for one path segment
+	Pattern string  `json:"pattern"` // "{slug}", "{facilitator}" and the like stand for one path segment
 	Rule    Rule    `json:"rule"`
 	Ext     string  `json:"ext"` // how a key ends: ".json" or ".html"
 	Params  []Param `json:"params"`
@@ -124,13 +124,17 @@ var Routes = []Route{
 		paramPage,
 	}},
 	{Name: "service-page", Pattern: "/services/{slug}", Rule: RuleLiteral, Ext: ".html", About: "A service as a page."},
+	{Name: "compare-page", Pattern: "/compare", Rule: RuleLiteral, Ext: ".html", About: "Two to four services side by side, as a page; its script reads ?a=slug&b=slug&c=slug&d=slug."},
 	{Name: "categories-page", Pattern: "/categories", Rule: RuleLiteral, Ext: ".html", About: "Categories in use, with services, prices and uptime, as a page."},
+	{Name: "category-page", Pattern: "/categories/{category}", Rule: RuleLiteral, Ext: ".html", Params: []Param{paramPage}, About: "The services of a category as pages, lowest price first."},
 	{Name: "networks-page", Pattern: "/networks", Rule: RuleLiteral, Ext: ".html", About: "Networks on which services are paid, with prices and uptime, as a page."},
+	{Name: "network-page", Pattern: "/networks/{network}", Rule: RuleLiteral, Ext: ".html", Params: []Param{paramPage}, About: "The services paid on a network as pages, lowest price first."},
 	{Name: "changes-page", Pattern: "/changes", Rule: RuleLiteral, Ext: ".html", About: "The newest changes of prices, recipients and ways to pay, as a page."},
 	{Name: "facilitators-page", Pattern: "/facilitators", Rule: RuleLiteral, Ext: ".html", About: "Facilitators, ranked, as a page."},
 	{Name: "facilitator-page", Pattern: "/facilitators/{facilitator}", Rule: RuleLiteral, Ext: ".html", About: "A facilitator as a page."},
 	{Name: "coverage-page", Pattern: "/coverage", Rule: RuleLiteral, Ext: ".html", About: "What is measured on chain and what is not known, as a page."},
 	{Name: "reference-page", Pattern: "/reference", Rule: RuleLiteral, Ext: ".html", About: "The API for reading."},
+	{Name: "about-page", Pattern: "/about", Rule: RuleLiteral, Ext: ".html", About: "What the directory is, who runs it, and how to cite and correct it."},
 	{Name: "methodology-page", Pattern: "/methodology", Rule: RuleLiteral, Ext: ".html", About: "Every judgment with its formula, so that anybody can judge again."},
 	{Name: "verify-page", Pattern: "/verify", Rule: RuleLiteral, Ext: ".html", About: "How to check a snapshot's sums and signature, and compute a figure again."},
 	{Name: "hosting-page", Pattern: "/hosting", Rule: RuleLiteral, Ext: ".html", About: "How to bring a directory to its readers, and what each way costs."},
@@ -167,8 +171,13 @@ func (p *Param) largest() string {
 	return p.Values[len(p.Values)-1]
 }
 
-// segmentFacilitator names the variable part of a path that is the id of a facilitator.
-const segmentFacilitator = "facilitator"
+// Names of the variable parts of paths that are no slug of a service: the id of a facilitator, the slug of a category's or
+// a network's pages.
+const (
+	segmentFacilitator = "facilitator"
+	segmentCategory    = "category"
+	segmentNetwork     = "network"
+)
 
 // variable is the route's pattern before, in and behind the braces of its variable part; all of it is head without one.
 func (r *Route) variable() (head, name, tail string) {

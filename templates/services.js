@@ -14,42 +14,7 @@
 	const perPage = 50, initialSort = form.elements.sort.value;
 	let page = 1, asked = null, timer = 0;
 
-	const make = (tag, attributes = {}, ...inside) => {
-		const e = document.createElement(tag);
-		for (const [name, value] of Object.entries(attributes)) e.setAttribute(name, value);
-		e.append(...inside);
-		return e;
-	};
-	// What is not seen, or turns others around, is left out, as render.words does.
-	const words = (text, limit) => {
-		const all = [...text.replace(/\s+/g, " ").replace(/[\p{Cc}\p{Co}\p{Cn}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu, "").trim()];
-		return all.length > limit ? all.slice(0, limit).join("").trimEnd() + "…" : all.join("");
-	};
-	const group = (digits) => digits.replace(/\B(?=(\d{3})+(?!\d))/g, ",");
-	const unknown = () => {
-		const e = make("span", { class: "none", title: "not known" });
-		e.append(make("span", { "aria-hidden": "true" }, "—"), make("span", { class: "hidden" }, "not known"));
-		return e;
-	};
-	const dollars = (price) => {
-		if (price === null) return unknown();
-		const [whole, frac] = String(price).split(".");
-		return "$" + group(whole) + (frac === undefined ? "" : "." + frac.padEnd(2, "0"));
-	};
-	const percent = (p) => {
-		if (p === null) return unknown();
-		const two = Math.round(p * 100) / 100;
-		return (two >= 100 && p < 100 ? 99.99 : two) + "\u00a0%";
-	};
-	const millis = (ms) => ms === null ? unknown() : ms < 10000 ? group(String(ms)) + "\u00a0ms" : (ms / 1000).toFixed(1) + "\u00a0s";
-	const state = (status) => {
-		const known = ["online", "degraded", "offline"].includes(status) ? status : "unknown";
-		const mark = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-		mark.setAttribute("class", "mark");
-		mark.setAttribute("aria-hidden", "true");
-		mark.appendChild(document.createElementNS("http://www.w3.org/2000/svg", "use")).setAttribute("href", "#mark-" + known);
-		return make("span", { class: "state state-" + known }, mark, known);
-	};
+	const { make, words, group, dollars, percent, millis, state, chips } = cells;
 	const row = (s) => {
 		const lead = make("th", { scope: "row", class: "lead" },
 			make("a", { href: form.dataset.services.replace("_.html", encodeURIComponent(s.slug) + ".html") }, make("bdi", {}, words(s.name, 100) || s.slug)), " ");
@@ -58,9 +23,8 @@
 		const blurb = words(s.description, 180);
 		if (blurb) lead.append(make("span", { class: "blurb" }, make("bdi", {}, blurb)));
 		const cell = (label, kind, value) => make("td", kind ? { "data-label": label, class: kind } : { "data-label": label }, value);
-		const chips = s.networks.length === 0 ? unknown() : make("ul", { class: "chips" }, ...s.networks.map((code) => make("li", { title: code }, networks.get(code) || code)));
 		return make("tr", {}, lead, cell("Status", "", state(s.status)), cell("Price from", "num price", dollars(s.min_price_usd)),
-			cell("Uptime 24 h", "num", percent(s.uptime_24h)), cell("Response", "num", millis(s.avg_response_time_ms)), cell("Networks", "wide", chips));
+			cell("Uptime 24 h", "num", percent(s.uptime_24h)), cell("Response", "num", millis(s.avg_response_time_ms)), cell("Networks", "wide", chips(s.networks, networks)));
 	};
 
 	const wanted = () => {

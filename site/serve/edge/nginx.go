@@ -27,9 +27,14 @@ type Nginx struct {
 // plain is a path of at least one segment that needs no decoding; a segment does not begin with a dot.
 const plain = `(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)+`
 
+// slug is what the pages of services, categories and networks are called.
+var slug = fmt.Sprintf(`[a-z0-9](?:[a-z0-9-]{0,%d}[a-z0-9])?`, site.MaxSlug-2)
+
 // Patterns of what the variable part of a path names. Those with dots are left to serve, since they may be files.
 var segments = map[string]string{
-	"slug":        fmt.Sprintf(`[a-z0-9](?:[a-z0-9-]{0,%d}[a-z0-9])?`, site.MaxSlug-2),
+	"slug":        slug,
+	"category":    slug,
+	"network":     slug,
 	"facilitator": fmt.Sprintf(`[A-Za-z0-9][A-Za-z0-9_-]{0,%d}`, site.MaxFacilitatorID-1),
 }
 

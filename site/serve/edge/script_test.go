@@ -112,6 +112,9 @@ func (w *world) paths(t *testing.T, route *site.Route) []string {
 	if name == "facilitator" {
 		names = append(slices.Clone(w.index.Facilitators[:1]), "f.001", "nope", ".x", "UPPER", strings.Repeat("a", 65), "a.json")
 	}
+	if name == "category" || name == "network" {
+		names = []string{map[string]string{"category": "ai", "network": "bse"}[name], "odd-even", "nope", "-x", "AI", "Ai", strings.Repeat("a", 81), "ai.b", "constructor"}
+	}
 	if route.Rule == site.RuleLookup {
 		return []string{"/v1/lookup/url/" + strings.Repeat("0", 64)}
 	}

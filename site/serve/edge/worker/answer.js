@@ -59,7 +59,9 @@ async function findFile(r, snap, key) {
 
 function exists(index, q) {
   if (!q.slug) return true;
-  return (variable(q.route)[1] === "facilitator" ? index.facilitatorSet : index.slugSet).has(q.slug);
+  const name = variable(q.route)[1];
+  if (name === "category" || name === "network") return (index.pages[listKey(q)] ?? 0) > 0;
+  return (name === "facilitator" ? index.facilitatorSet : index.slugSet).has(q.slug);
 }
 
 function mustHave(index, q) {

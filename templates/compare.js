@@ -1,0 +1,176 @@
+// Two to four services side by side, from /v1/services/{slug}, in place. The address names them: ?a=slug&b=slug&c=slug&d=slug,
+// or ?services=slug,slug. Of each row the best value is marked with a word.
+(() => {
+	"use strict";
+	const { make, words, group, count, unknown, dollars, percent, millis, state, chips } = cells;
+	const form = document.querySelector("form.pick"), out = document.querySelector(".compared"), told = document.getElementById("told");
+	if (!form || !out || !window.fetch) return;
+	const most = 4, letters = ["a", "b", "c", "d"];
+	const networks = new Map([...document.querySelectorAll("#networks option")].map((o) => [o.value, o.textContent]));
+	const title = document.title, name = form.elements.q, found = form.querySelector(".found");
+	const records = new Map(); // by slug: a service, null for one that is not listed, undefined for one not asked for
+	let slugs = [], timer = 0, asked = null;
+
+	const known = (v) => v === null || v === undefined ? null : v;
+	const oneOf = (v, say) => known(v) === null ? unknown() : say(v);
+	const share = (v) => oneOf(v, (v) => percent(v * 100));
+	const text = (s, limit) => make("bdi", {}, words(s, limit));
+	const day = (at) => oneOf(at, (at) => make("time", { datetime: at }, new Date(at).toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" })));
+	const cents = (v) => oneOf(v, (v) => v === 0 || v >= .01 ? "$" + group(v.toFixed(2).split(".")[0]) + "." + v.toFixed(2).split(".")[1] : dollars(v));
+	const measured = (s, v) => s.assessment.traction.status === "measured" ? known(v) : null;
+	const facts = (s) => s.assessment.site, yes = { homepage: "home page", pricing: "prices", terms: "terms", openapi: "OpenAPI", llms_txt: "llms.txt", robots: "robots.txt" };
+	const offered = (s) => Object.entries(yes).filter(([k]) => facts(s)[k] === true).map(([, label]) => label);
+	const assets = (s) => [...new Set(s.endpoints.flatMap((e) => e.pricing.map((p) => p.asset_name)))].sort();
+
+	// A row is its label, what is shown of a service, and, where one value is better than another, the number that says so,
+	// with the word for the best: less than zero is for the lowest, more for the highest.
+	const rows = [
+		["Answers", [
+			["State", (s) => state(s.status)],
+			["Uptime, 24 hours", (s) => percent(known(s.uptime["24h"])), (s) => s.uptime["24h"], 1, "highest"],
+			["Uptime, 7 days", (s) => percent(known(s.uptime["7d"])), (s) => s.uptime["7d"], 1, "highest"],
+			["Uptime, 30 days", (s) => percent(known(s.uptime["30d"])), (s) => s.uptime["30d"], 1, "highest"],
+			["Uptime, 90 days", (s) => percent(known(s.uptime["90d"])), (s) => s.uptime["90d"], 1, "highest"],
+			["Days checked of 90", (s) => count(s.uptime.coverage["90d"].daysCovered), (s) => s.uptime.coverage["90d"].daysCovered, 1, "longest watched"],
+			["Response, 24 hours", (s) => millis(known(s.avg_response_time_ms)), (s) => s.avg_response_time_ms, -1, "fastest"],
+			["Response, 95 of 100 in 7 days", (s) => millis(known(s.assessment.reliability.response_p95_ms)), (s) => s.assessment.reliability.response_p95_ms, -1, "fastest"],
+		]],
+		["Price", [
+			["From", (s) => dollars(known(s.min_price_usd)), (s) => s.min_price_usd, -1, "lowest"],
+			["Up to", (s) => dollars(known(s.assessment.economics.price_max_usd)), (s) => s.assessment.economics.price_max_usd, -1, "lowest"],
+			["Pricing", (s) => words(s.assessment.economics.model, 32)],
+			["Stability, 30 days", (s) => share(s.assessment.economics.stability), (s) => s.assessment.economics.stability, 1, "steadiest"],
+			["Endpoints", (s) => count(s.endpoint_count), (s) => s.endpoint_count, 1, "most"],
+			["Networks", (s) => chips(s.networks, networks), (s) => s.networks.length, 1, "most"],
+			["Assets", (s) => assets(s).length ? text(assets(s).join(", "), 100) : unknown()],
+		]],
+		["Trust", [
+			["Conformance", (s) => s.assessment.compliance.checks.length ? (s.assessment.compliance.grade === "unknown" ? "" : words(s.assessment.compliance.grade, 32) + ", ") + s.assessment.compliance.passed + " of " + s.assessment.compliance.total : unknown(),
+				(s) => s.assessment.compliance.checks.length ? s.assessment.compliance.passed : null, 1, "most pass"],
+			["Risk", (s) => s.assessment.risk.flags.length ? make("ul", {}, ...s.assessment.risk.flags.map((f) => make("li", {}, words(f.code, 32).replaceAll("_", " ")))) : s.assessment.risk.level === "clean" ? "no flag" : unknown(),
+				(s) => s.assessment.risk.level === "clean" || s.assessment.risk.flags.length ? s.assessment.risk.flags.length : null, -1, "fewest flags"],
+			["Recipients moved", (s) => count(s.pay_to_changes.length), (s) => s.pay_to_changes.length, -1, "fewest"],
+			["Owner verified", (s) => s.verified ? "yes" : "no"],
+			["Domain's age", (s) => oneOf(s.assessment.domain.age_days, (n) => count(n) + (n === 1 ? " day" : " days")), (s) => s.assessment.domain.age_days, 1, "oldest"],
+			["On its site", (s) => facts(s).checked_at ? offered(s).join(", ") || "none of what is looked for" : unknown(), (s) => facts(s).checked_at ? offered(s).length : null, 1, "most"],
+		]],
+		["Settled on chain, 30 days", [
+			["Volume", (s) => cents(measured(s, s.assessment.traction.volume_usd_30d)), (s) => measured(s, s.assessment.traction.volume_usd_30d), 1, "most"],
+			["Settlements", (s) => oneOf(measured(s, s.assessment.traction.tx_count_30d), count), (s) => measured(s, s.assessment.traction.tx_count_30d), 1, "most"],
+			["Buyers", (s) => oneOf(measured(s, s.assessment.traction.unique_buyers_30d), count), (s) => measured(s, s.assessment.traction.unique_buyers_30d), 1, "most"],
+			["Largest buyer brings", (s) => share(measured(s, s.assessment.traction.top_buyer_share_30d)), (s) => measured(s, s.assessment.traction.top_buyer_share_30d), -1, "least"],
+		]],
+		["Listing", [
+			["Listed", (s) => day(s.created_at)],
+			["Last checked", (s) => day(s.last_checked_at)],
+		]],
+	];
+
+	// best are the places of the best values; none where nothing is known, or all are the same.
+	const best = (values, way) => {
+		const there = values.filter((v) => known(v) !== null);
+		const top = way < 0 ? Math.min(...there) : Math.max(...there);
+		return there.length > 1 && there.some((v) => v !== top) ? values.map((v) => v === top) : values.map(() => false);
+	};
+	const pageOf = (slug) => form.dataset.pages.replace("_.html", encodeURIComponent(slug) + ".html");
+	const draw = () => {
+		const shown = slugs.map((slug) => [slug, records.get(slug)]);
+		const services = shown.filter(([, s]) => s);
+		const head = make("tr", { role: "row" }, make("td", { role: "cell", class: "corner" }));
+		for (const [slug, s] of shown) {
+			const drop = make("button", { type: "button" }, "Remove", make("span", { class: "hidden" }, " " + (s ? words(s.name, 100) || slug : slug)));
+			drop.addEventListener("click", () => choose(slugs.filter((other) => other !== slug)));
+			const lead = s ? make("a", { href: pageOf(slug) }, text(s.name, 100)) : make("bdi", {}, slug);
+			if (s && !lead.textContent) lead.append(slug);
+			head.append(make("th", { role: "columnheader", scope: "col" }, lead, make("span", { class: "quiet" }, s ? text(s.category, 32) : s === null ? "is not listed here" : "can't be read now"), drop));
+		}
+		const table = make("table", { role: "table", class: "versus versus-" + shown.length }, make("caption", { class: "hidden" }, "Services side by side"), make("thead", { role: "rowgroup" }, head));
+		for (const [heading, lines] of services.length ? rows : []) {
+			const body = make("tbody", { role: "rowgroup" }, make("tr", { role: "row" }, make("th", { role: "rowheader", scope: "rowgroup", colspan: shown.length + 1, class: "part" }, heading)));
+			for (const [label, say, value, way, word] of lines) {
+				const marks = value ? best(shown.map(([, s]) => s ? value(s) : null), way) : [];
+				const line = make("tr", { role: "row" }, make("th", { role: "rowheader", scope: "row" }, label));
+				shown.forEach(([, s], i) => {
+					const cell = make("td", { role: "cell" }, s ? say(s) : unknown());
+					if (marks[i]) {
+						cell.classList.add("won");
+						cell.append(" ", make("span", { class: "best" }, word));
+					}
+					line.append(cell);
+				});
+				body.append(line);
+			}
+			table.append(body);
+		}
+		out.replaceChildren(...(shown.length ? [table] : []));
+		out.hidden = shown.length === 0;
+		document.title = services.length ? services.map(([slug, s]) => words(s.name, 48) || slug).join(", ") + " compared" : title;
+		const left = most - slugs.length;
+		form.querySelector("label").firstChild.data = slugs.length === 0 ? "Add a service by its name " : left ? "Add another by its name " : "Four is as many as fit; remove one to add another ";
+		name.disabled = left === 0;
+		told.textContent = slugs.length === 0 ? "" : slugs.length === 1 ? "One service; add another to put beside it." : count(slugs.length) + " services side by side.";
+	};
+	const read = async (slug) => {
+		try {
+			const answer = await fetch(form.dataset.records.replace("_.json", encodeURIComponent(slug) + ".json"));
+			if (answer.status === 404) records.set(slug, null);
+			else if (answer.ok) records.set(slug, (await answer.json()).data);
+		} catch {
+			// it stays unknown, and is asked for again with the next choice
+		}
+	};
+	const choose = async (wanted, keep) => {
+		slugs = [...new Set(wanted)].slice(0, most);
+		const query = slugs.map((slug, i) => letters[i] + "=" + encodeURIComponent(slug)).join("&");
+		if (!keep) history.replaceState(null, "", query ? "?" + query : location.pathname);
+		const now = slugs;
+		await Promise.all(now.filter((slug) => !records.get(slug)).map(read));
+		if (now === slugs) draw();
+	};
+
+	const search = async () => {
+		if (asked) asked.abort();
+		const q = name.value.trim(), call = asked = new AbortController();
+		if (!q) return found.replaceChildren();
+		try {
+			const answer = await fetch(form.getAttribute("action") + "?" + new URLSearchParams({ q, per_page: 8 }), { signal: call.signal });
+			if (!answer.ok) throw new Error(answer.status);
+			const { data } = await answer.json();
+			const offers = data.filter((s) => !slugs.includes(s.slug)).map((s) => {
+				const add = make("button", { type: "button" }, text(s.name, 100), " ", make("small", {}, text(s.category, 32)));
+				add.addEventListener("click", async () => {
+					name.value = "";
+					found.replaceChildren();
+					await choose([...slugs, s.slug]);
+					name.focus();
+				});
+				return make("li", {}, add);
+			});
+			found.replaceChildren(...(offers.length ? offers : [make("li", { class: "quiet" }, "No other service is called like that.")]));
+		} catch (e) {
+			if (e.name !== "AbortError") found.replaceChildren(make("li", { class: "quiet" }, "Names can't be looked up now. Each service's page has a link to compare it."));
+		}
+	};
+	form.addEventListener("submit", (e) => {
+		e.preventDefault();
+		clearTimeout(timer);
+		search();
+	});
+	name.addEventListener("input", () => {
+		clearTimeout(timer);
+		timer = setTimeout(search, 150);
+	});
+	for (const link of document.querySelectorAll(".sets a")) {
+		link.addEventListener("click", (e) => {
+			if (e.ctrlKey || e.metaKey || e.shiftKey || e.button) return;
+			e.preventDefault();
+			choose([...new URL(link.href).searchParams.values()]);
+			scrollTo(0, 0);
+		});
+	}
+	const given = new URLSearchParams(location.search);
+	const asks = [...letters.flatMap((l) => given.getAll(l)), ...(given.get("services") || "").split(",")].map((slug) => slug.trim());
+	for (const e of document.querySelectorAll(".scripted")) e.hidden = false;
+	document.querySelector(".unscripted").hidden = true;
+	choose(asks.filter((slug) => /^[a-z0-9]([a-z0-9-]{0,78}[a-z0-9])?$/.test(slug)), true);
+})();
