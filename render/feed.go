@@ -155,8 +155,10 @@ func (e *Edition) atom(feed feed, entries []atomEntry) ([]byte, error) {
 }
 
 func (e *Edition) feedEntry(r *site.ChangeRecord, known units) atomEntry {
-	if l := e.service(r.Slug); l != nil && known == nil {
-		known = unitsOf(&l.Detail)
+	if known == nil {
+		if l := e.service(r.Slug); l != nil {
+			known = unitsOf(&l.Detail)
+		}
 	}
 	c := e.change(r, known, feedLines)
 	name := words(r.Name, maxName)

@@ -105,8 +105,10 @@ func llmsPrice(item *site.ServiceListItem) string {
 }
 
 // address is the whole address of a file of the tree.
-func (e *Edition) address(key string) string {
-	return e.pages.site.BaseURL + strings.TrimPrefix(e.pages.href(key), e.pages.prefix)
+func (e *Edition) address(key string) string { return e.pages.address(key) }
+
+func (p *Pages) address(key string) string {
+	return p.site.BaseURL + strings.TrimPrefix(p.href(key), p.prefix)
 }
 
 // markdown makes a stranger's words plain text within a line of Markdown and within quotation marks: words, with each

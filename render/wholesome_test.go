@@ -3,8 +3,6 @@ package render_test
 import (
 	"bytes"
 	"fmt"
-	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +12,6 @@ import (
 
 	"tollbook/render"
 	"tollbook/site"
-	"tollbook/templates"
 )
 
 // TestWholesome demands of every page what a browser, a screen reader and a crawler count on.
@@ -56,7 +53,11 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 		tree[key] = page
 	}
 	e := p.Edition(s)
-	for _, a := range p.Assets() {
+	pictures, err := e.Pictures()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range append(pictures, p.Assets()...) {
 		tree[a.Key] = a.Bytes
 	}
 	for _, route := range site.Routes {
@@ -243,80 +244,4 @@ func faults(doc *goquery.Document, tree map[string][]byte) []string {
 		}
 	})
 	return found
-}
-
-// TestContrast holds the tokens of both schemes to WCAG AA: 4.5 for text, 3 for the bars of charts.
-func TestContrast(t *testing.T) {
-	t.Parallel()
-	css, err := templates.FS.ReadFile("site.css")
-	if err != nil {
-		t.Fatal(err)
-	}
-	light := tokens(css)
-	_, dark, ok := bytes.Cut(css, []byte("@media (prefers-color-scheme: dark)"))
-	if !ok {
-		t.Fatal("no dark scheme")
-	}
-	layout, err := templates.FS.ReadFile("layout.html")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for scheme, colour := range map[string]map[string]string{"light": light, "dark": tokens(dark)} {
-		for _, c := range []struct {
-			text, ground []string
-			least        float64
-		}{
-			{[]string{"ink", "ink-2", "link", "up", "degraded", "down", "unknown"}, []string{"paper", "sheet"}, 4.5},
-			{[]string{"ink", "ink-2"}, []string{"tint"}, 4.5},
-			{[]string{"sample-ink"}, []string{"sample"}, 4.5},
-			{[]string{"paper"}, []string{"link"}, 4.5},
-			{[]string{"up", "down", "rule-strong", "link"}, []string{"paper"}, 3},
-		} {
-			for _, text := range c.text {
-				for _, ground := range c.ground {
-					if got := contrast(t, colour[text], colour[ground]); got < c.least {
-						t.Errorf("%s: %s %s on %s %s has contrast %.2f, want %.1f", scheme, text, colour[text], ground, colour[ground], got, c.least)
-					}
-				}
-			}
-		}
-		if want := fmt.Sprintf(`content="%s" media="(prefers-color-scheme: %s)"`, colour["paper"], scheme); !bytes.Contains(layout, []byte(want)) {
-			t.Errorf("the layout's theme-color is not the paper of the %s scheme", scheme)
-		}
-	}
-}
-
-var token = regexp.MustCompile(`--([a-z0-9-]+): (#[0-9a-f]{6});`)
-
-// tokens are the first values of the colour tokens in a stylesheet.
-func tokens(css []byte) map[string]string {
-	found := map[string]string{}
-	for _, m := range token.FindAllSubmatch(css, -1) {
-		if name := string(m[1]); found[name] == "" {
-			found[name] = string(m[2])
-		}
-	}
-	return found
-}
-
-func contrast(t *testing.T, a, b string) float64 {
-	t.Helper()
-	x, y := luminance(t, a), luminance(t, b)
-	return (max(x, y) + .05) / (min(x, y) + .05)
-}
-
-func luminance(t *testing.T, colour string) float64 {
-	t.Helper()
-	n, err := strconv.ParseUint(strings.TrimPrefix(colour, "#"), 16, 24)
-	if err != nil {
-		t.Fatalf("colour %q: %v", colour, err)
-	}
-	linear := func(shift uint) float64 {
-		c := float64(n>>shift&0xff) / 255
-		if c <= .04045 {
-			return c / 12.92
-		}
-		return math.Pow((c+.055)/1.055, 2.4)
-	}
-	return .2126*linear(16) + .7152*linear(8) + .0722*linear(0)
 }

@@ -62,14 +62,17 @@ const maxDrawn = 256
 // PNG is the picture. Its bytes must not be changed.
 func (c Card) PNG() ([]byte, error) {
 	drawn.Lock()
-	defer drawn.Unlock()
-	if data := drawn.cards[c]; data != nil {
+	data := drawn.cards[c]
+	drawn.Unlock()
+	if data != nil {
 		return data, nil
 	}
 	data, err := c.draw()
 	if err != nil {
 		return nil, fmt.Errorf("draw card %q: %w", c.Title, err)
 	}
+	drawn.Lock()
+	defer drawn.Unlock()
 	if len(drawn.cards) >= maxDrawn {
 		clear(drawn.cards)
 	}

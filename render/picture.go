@@ -1,0 +1,156 @@
+package render
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+
+	"tollbook/render/card"
+	"tollbook/templates"
+)
+
+// picture is what stands for a page where a link to it is shared.
+type picture struct {
+	Key           string
+	Alt           string
+	Width, Height int
+}
+
+// Of icons: the side in pixels.
+const (
+	touchIconSize = 180
+	oldIconSize   = 32
+)
+
+// palette is the light scheme for what is drawn; a stylesheet without tokens leaves ours.
+func (p *Pages) palette() (card.Colours, error) {
+	css, err := templates.FS.ReadFile("site.css")
+	if err != nil {
+		return card.Colours{}, fmt.Errorf("read stylesheet: %w", err)
+	}
+	ours, _ := schemes(css)
+	of := func(token string) string { return cmp.Or(p.light[token], ours[token]) }
+	return card.Colours{Ground: of("tint"), Paper: of("paper"), Rule: of("rule"), Ink: of("ink"), Muted: of("ink-2"), Accent: of("link")}, nil
+}
+
+// readIcons are the icon of the pages, and the two that programs ask for which know no SVG: the operator's own, or drawn as
+// ours is. Who has an icon of his own and no others is not given ours.
+func (p *Pages) readIcons() ([]Asset, error) {
+	data, err := p.read(FaviconKey)
+	if err != nil {
+		return nil, fmt.Errorf("read icon: %w", err)
+	}
+	icons := []Asset{{FaviconKey, data}}
+	_, own := p.site.Templates[FaviconKey]
+	for _, key := range []string{touchIconKey, oldIconKey} {
+		if data, brought := p.site.Templates[key]; brought {
+			icons = append(icons, Asset{key, data})
+		}
+		own = own || p.site.Templates[key] != nil
+	}
+	if own {
+		return icons, nil
+	}
+	colours, err := p.palette()
+	if err != nil {
+		return nil, err
+	}
+	touch, err := card.Icon(touchIconSize, colours)
+	if err != nil {
+		return nil, fmt.Errorf("draw icon: %w", err)
+	}
+	old, err := card.Icon(oldIconSize, colours)
+	if err != nil {
+		return nil, fmt.Errorf("draw icon: %w", err)
+	}
+	return append(icons, Asset{touchIconKey, touch}, Asset{oldIconKey, card.ICO(oldIconSize, old)}), nil
+}
+
+// drawing is the cards of a directory: one for itself, and one for each category.
+type drawing struct {
+	whole    picture
+	category map[string]picture
+	files    []Asset
+}
+
+// picture stands for a page about a category, "" for any other. One whose name has characters that can't be drawn, or
+// that is in no list of categories, is shown as the directory is.
+func (d *drawing) picture(category string) picture {
+	if one, ok := d.category[category]; ok {
+		return one
+	}
+	return d.whole
+}
+
+// Pictures are the cards as files. A service has none of its own: its category's stands for it.
+func (e *Edition) Pictures() ([]Asset, error) {
+	d, err := e.cards()
+	if err != nil {
+		return nil, err
+	}
+	return d.files, nil
+}
+
+// draw draws the cards, on all cores.
+func (e *Edition) draw() (*drawing, error) {
+	s := &e.pages.site
+	colours, err := e.pages.palette()
+	if err != nil {
+		return nil, err
+	}
+	base, err := url.Parse(s.BaseURL)
+	if err != nil {
+		return nil, fmt.Errorf("parse base address: %w", err)
+	}
+	c := card.Card{Site: drawable(s.Title, "x402"), Title: drawable(s.Description, "What services that charge per request cost, and whether they answer"),
+		Host: base.Host + base.Path, Colours: colours}
+	if s.Sample {
+		c.Note = "Sample data"
+	}
+	cards, names, alts := []card.Card{c}, []string{""}, []string{s.Title + ": " + words(s.Description, maxBlurb)}
+	stems := []string{"card"}
+	for _, g := range e.categories {
+		of := c
+		if of.Title = drawable(g.name, ""); of.Title == "" {
+			continue
+		}
+		of.Title, of.Line = of.Title+" services", "Prices, uptime and changes of services that charge per request"
+		cards, names, stems = append(cards, of), append(names, g.name), append(stems, "card-"+g.Slug)
+		alts = append(alts, words(g.name, maxName)+" services in "+s.Title)
+	}
+	files := make([]Asset, len(cards))
+	faults := make([]error, len(cards))
+	var drawn sync.WaitGroup
+	for i := range cards {
+		drawn.Go(func() {
+			var data []byte
+			data, faults[i] = cards[i].PNG()
+			files[i] = Asset{hashedKey(stems[i], ".png", data), data}
+		})
+	}
+	drawn.Wait()
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
+	}
+	d := &drawing{category: map[string]picture{}, files: files}
+	for i, f := range files {
+		one := picture{f.Key, alts[i], card.Width, card.Height}
+		if i == 0 {
+			d.whole = one
+		} else {
+			d.category[names[i]] = one
+		}
+	}
+	return d, nil
+}
+
+// drawable is a text for a card, on one line; instead of one with characters that can't be drawn stands another.
+func drawable(s, instead string) string {
+	if s = words(s, maxBlurb); s == "" || !card.Can(strings.TrimSuffix(s, "…")) {
+		return instead
+	}
+	return s
+}
