@@ -32,9 +32,8 @@ func (m *mean) value() *float64 {
 	return &v
 }
 
-// aggregate judges what is said of all services together.
-func aggregate(s *site.Snapshot, f *postgres.Facts) {
-	s.Status = statusSummary(s.Services)
+// group judges which networks and categories there are, by the rows of services.
+func group(s *site.Snapshot) {
 	s.Networks = networks(s.Services)
 	s.Tags = tags(s.Services)
 	s.Categories = []string{}
@@ -42,7 +41,6 @@ func aggregate(s *site.Snapshot, f *postgres.Facts) {
 		s.Categories = append(s.Categories, t.Tag)
 	}
 	slices.Sort(s.Categories)
-	s.Stats = stats(s, f)
 }
 
 func statusSummary(services []site.Listing) site.StatusSummary {
@@ -115,7 +113,7 @@ func tags(services []site.Listing) []site.Tag {
 	return out
 }
 
-func stats(s *site.Snapshot, f *postgres.Facts) site.AggregateStats {
+func stats(s *site.Snapshot, checksPerHour float64) site.AggregateStats {
 	var up24, up7, response mean
 	var prices []site.Decimal
 	st := site.AggregateStats{TotalServices: len(s.Services), TotalNetworks: len(s.Networks), Networks: []site.StatsNetwork{}}
@@ -135,7 +133,7 @@ func stats(s *site.Snapshot, f *postgres.Facts) site.AggregateStats {
 		}
 	}
 	st.AvgUptime24h, st.AvgUptime7d, st.AvgResponseTimeMS = up24.value(), up7.value(), response.value()
-	st.ChecksPerHour = checksPerHour(f, s.Now)
+	st.ChecksPerHour = checksPerHour
 	st.Pricing = pricingStats(prices)
 	for _, n := range s.Networks {
 		st.Networks = append(st.Networks, site.StatsNetwork{Abbreviation: n.Abbreviation, ServiceCount: n.ServiceCount, AvgUptime: n.AvgUptime})

@@ -56,19 +56,25 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 		return Report{}, fmt.Errorf("begin snapshot: %w", err)
 	}
 	defer b.Abort()
-	var snapshot *site.Snapshot
+	pages, err := render.NewPages(o.Site)
+	if err != nil {
+		return Report{}, fmt.Errorf("prepare pages: %w", err)
+	}
+	published, err := earlier(folder, b)
+	if err != nil {
+		return Report{}, err
+	}
 	var taken *postgres.Takings
-	packs, needed := 0, []string(nil)
+	services, packs, needed := 0, 0, []string(nil)
 	err = db.Read(ctx, func(r *postgres.Reader) error {
-		facts, err := r.Facts(ctx, o.Now, o.LogDelay)
+		facts, err := r.Directory(ctx, o.Now, o.LogDelay)
 		if err != nil {
 			return err
 		}
 		if facts.Takings, err = takings(ctx, r, facts, o.Now); err != nil {
 			return err
 		}
-		taken = facts.Takings
-		snapshot = Judge(facts, o.Now, o.Now.Add(o.Every), o.Site.BaseURL, o.FreeHosts)
+		taken, services = facts.Takings, len(facts.Services)
 		removed, err := r.Removed(ctx)
 		if err == nil {
 			err = erasePacks(folder, b, removed)
@@ -76,8 +82,13 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 		if err != nil {
 			return err
 		}
-		packs, needed, err = writePacks(ctx, r, facts, folder, b)
-		return err
+		if packs, needed, err = writePacks(ctx, r, facts, folder, b); err != nil {
+			return err
+		}
+		j := newJudgment(facts, o.Now, o.Now.Add(o.Every), o.Site.BaseURL, o.FreeHosts)
+		j.snapshot.Earlier = published
+		details := func(of []postgres.ServiceFacts) error { return r.Details(ctx, o.Now, o.LogDelay, of) }
+		return writeSnapshot(ctx, j, details, pages, b.Add, o.Progress)
 	})
 	if err != nil {
 		return Report{}, err
@@ -85,22 +96,12 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 	if err := db.Pack(ctx, taken); err != nil { // for the next build
 		return Report{}, err
 	}
-	if snapshot.Earlier, err = earlier(folder, b); err != nil {
-		return Report{}, err
-	}
-	pages, err := render.NewPages(o.Site)
-	if err != nil {
-		return Report{}, fmt.Errorf("prepare pages: %w", err)
-	}
-	if err := Write(ctx, snapshot, pages, b.Add, o.Progress); err != nil {
-		return Report{}, err
-	}
 	done, err := b.Commit(ctx)
 	if err != nil {
 		return Report{}, fmt.Errorf("publish snapshot: %w", err)
 	}
 	return Report{
-		Snapshot: done.Checkpoint.Snapshot, Services: len(snapshot.Services), Packs: packs, Needed: needed,
+		Snapshot: done.Checkpoint.Snapshot, Services: services, Packs: packs, Needed: needed,
 		Files: done.Summary.Files, Bytes: done.Summary.Bytes, Zip: done.Summary.CompressedBytes, Took: time.Since(began),
 	}, nil
 }

@@ -32,17 +32,10 @@ func changeRecord(c postgres.Change, names map[int64]name) *site.ChangeRecord {
 	}
 }
 
-// judgeChanges fills in the logs of change records, those of all services and of each.
+// judgeChanges fills in the logs of change records of all services.
 func judgeChanges(s *site.Snapshot, f *postgres.Facts, now time.Time) {
 	records := changeRecords(f)
 	s.Changes = changeLogs(f.ChangeLogs, records)
-	of := make(map[int64][]*site.ChangeRecord, len(f.Services))
-	for i, c := range f.Changes {
-		of[c.ServiceID] = append(of[c.ServiceID], records[i])
-	}
-	for i := range f.Services {
-		s.Services[i].ChangeLogs = changeLogs(f.Services[i].ChangeLogs, of[f.Services[i].ID])
-	}
 	q := bare("changes", "")
 	window, meta := site.ChangeWindow(s.Changes.Index, q, now)
 	s.Changes.Meta, s.Changes.Page, s.Changes.Feed = meta, []*site.ChangeRecord{}, []*site.ChangeRecord{}
@@ -51,6 +44,16 @@ func judgeChanges(s *site.Snapshot, f *postgres.Facts, now time.Time) {
 	}
 	s.Changes.Page = s.Changes.Feed[:min(int64(q.Int("per_page")), window.Total())]
 	s.Changes.Feed = slices.DeleteFunc(slices.Clone(s.Changes.Feed), func(r *site.ChangeRecord) bool { return r.Slug == "" }) // erased
+}
+
+// serviceChangeLogs are the logs of one service's records.
+func serviceChangeLogs(f *postgres.ServiceFacts) site.Changes {
+	own := map[int64]name{f.ID: {f.Slug, f.Name}}
+	records := make([]*site.ChangeRecord, len(f.Records))
+	for i, c := range f.Records {
+		records[i] = changeRecord(c, own)
+	}
+	return changeLogs(f.ChangeLogs, records)
 }
 
 // changeLogs are the logs of a scope, all services or one, whose newest records are given, oldest first.
@@ -120,15 +123,10 @@ func changeFiles(q site.Query, c site.Changes, add func(string, []byte) error) e
 // ofService is the request for a service's change records.
 func ofService(slug string) site.Query { return bare("changes", "").With("service", slug) }
 
-// writeChanges writes the logs of all services, the default page and the feeds, and counts every log.
+// writeChanges writes the logs of all services, the default page and the feeds, and counts the log.
 func writeChanges(s *site.Snapshot, edition *render.Edition, totals map[string]int, add func(string, []byte) error) error {
 	q := bare("changes", "")
 	totals[q.ListKey()] = int(s.Changes.Index.Total())
-	for i := range s.Services {
-		if l := &s.Services[i]; len(l.ChangeLogs.Logs) > 0 {
-			totals[ofService(l.Item.Slug).ListKey()] = int(l.ChangeLogs.Index.Total())
-		}
-	}
 	if err := changeFiles(q, s.Changes, add); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"slices"
 	"time"
 
 	"tollbook/site"
@@ -16,29 +17,48 @@ const (
 
 // Judge makes a snapshot of facts: every judgment as of now. It is pure.
 func Judge(f *postgres.Facts, now, next time.Time, baseURL string, free site.FreeHosts) *site.Snapshot {
-	s := &site.Snapshot{Now: site.NewTime(now), Next: site.NewTime(next)}
-	s.Services = make([]site.Listing, len(f.Services))
-	offers := make([]offer, len(f.Services))
+	j := newJudgment(f, now, next, baseURL, free)
 	for i := range f.Services {
-		offers[i] = offerOf(&f.Services[i], now)
+		j.complete(i)
 	}
-	market, settled := newMarket(f.Services, offers), newTractions(f, now)
-	for i := range f.Services {
-		s.Services[i] = list(&f.Services[i], offers[i], market, settled.traction(i), now, f.Source, baseURL, free)
-		s.Services[i].Prices, s.Services[i].Scores = pricePoints(&f.Services[i]), scorePoints(&f.Services[i])
-		s.Services[i].Volume, s.Services[i].OlderVolume, s.Services[i].Buyers = settled.series(i)
-	}
-	s.Checks = globalLog(f, now)
-	judgeChanges(s, f, now)
-	aggregate(s, f)
-	s.Facilitators = facilitators(f.Facilitators, now)
-	settledFor(s)
-	s.Coverage = coverage(f, settled, now)
-	return s
+	j.aggregate()
+	return j.snapshot
 }
 
-// list judges one service.
-func list(f *postgres.ServiceFacts, o offer, m *market, t site.Traction, now time.Time, source, baseURL string, free site.FreeHosts) site.Listing {
+// judgment is a snapshot that is being made. A directory's details need not be in memory together: newJudgment takes what
+// all services must be known by, complete judges the rest of one, aggregate what is said of all of them in the end.
+type judgment struct {
+	facts    *postgres.Facts
+	snapshot *site.Snapshot
+	offers   []offer
+	market   *market
+	settled  *tractions
+	perHour  float64 // checks
+	now      time.Time
+	baseURL  string
+	free     site.FreeHosts
+}
+
+// newJudgment judges what needs no details: rows of lists, what services offer, what they took, and all that is not of a
+// service.
+func newJudgment(f *postgres.Facts, now, next time.Time, baseURL string, free site.FreeHosts) *judgment {
+	s := &site.Snapshot{Now: site.NewTime(now), Next: site.NewTime(next), Services: make([]site.Listing, len(f.Services))}
+	j := &judgment{facts: f, snapshot: s, offers: make([]offer, len(f.Services)), now: now, baseURL: baseURL, free: free}
+	for i := range f.Services {
+		j.offers[i] = offerOf(&f.Services[i], now)
+		s.Services[i] = list(&f.Services[i], &j.offers[i], now)
+	}
+	j.market, j.settled, j.perHour = newMarket(f.Services, j.offers), newTractions(f, now), checksPerHour(f, s.Now)
+	s.Checks = globalLog(f, now)
+	judgeChanges(s, f, now)
+	group(s)
+	s.Facilitators = facilitators(f.Facilitators, now)
+	s.Coverage = coverage(f, j.settled, now)
+	return j
+}
+
+// list judges a service by what is known of it without its details.
+func list(f *postgres.ServiceFacts, o *offer, now time.Time) site.Listing {
 	d := site.ServiceDetail{
 		Slug: f.Slug, Name: f.Name, Description: f.Description, BaseURL: f.BaseURL, WebsiteURL: f.WebsiteURL,
 		Category: f.Category, Source: f.Source, CreatedAt: site.NewTime(f.CreatedAt),
@@ -46,19 +66,16 @@ func list(f *postgres.ServiceFacts, o offer, m *market, t site.Traction, now tim
 		LastCheckedAt: timeOrNull(f.LastCheckedAt), LastSuccessAt: timeOrNull(f.LastSuccessAt),
 		ConsecutiveFailures:  f.ConsecutiveFailures,
 		CheckIntervalMinutes: max(1, int(f.CheckInterval/time.Minute)),
-		TotalChecks:          f.TotalChecks,
 		Endpoints:            o.endpoints, EndpointCount: len(o.endpoints),
 		MinPriceUSD: o.min, Networks: o.networks, NetworksCAIP2: o.networksCAIP2, Asset: o.asset,
-		PayToChanges: payToChanges(f),
-		Provenance:   provenance(f, source, baseURL),
 	}
 	d.Verified, d.VerifiedUntil = lasting(f.VerifiedAt, vouchedFor, now)
 	d.PaymentReady, d.PaymentReadyUntil = lasting(f.LastSuccessAt, readyFor, now)
-	d.Uptime = uptime(f, now)
-	d.Uptime24h = d.Uptime.H24
-	d.AvgResponseTimeMS = averageResponse(f.Hours)
-	shown := evidence(f, now)
-	d.Assessment = assess(f, &d, o, m, t, shown, now, free)
+	var today tally
+	for _, h := range f.Hours {
+		today.add(h)
+	}
+	d.Uptime24h, d.AvgResponseTimeMS = today.percent(), today.average()
 	return site.Listing{
 		Item: site.ServiceListItem{
 			Slug: d.Slug, Name: d.Name, Description: d.Description, BaseURL: d.BaseURL, WebsiteURL: d.WebsiteURL,
@@ -66,9 +83,41 @@ func list(f *postgres.ServiceFacts, o offer, m *market, t site.Traction, now tim
 			MinPriceUSD: d.MinPriceUSD, Networks: d.Networks, Uptime24h: d.Uptime24h, AvgResponseTimeMS: d.AvgResponseTimeMS,
 			LastCheckedAt: d.LastCheckedAt, CreatedAt: d.CreatedAt,
 		},
-		Detail: d, Uptime: uptimePoints(f, now), Checks: serviceLog(f, now), Changes: changes(f), Terms: termsOf(f, shown, now),
-		Evidence: evidenceOf(f, shown, now),
+		Detail: d,
 	}
+}
+
+// complete judges the rest of the ith service, whose details are there. Several may be completed at once.
+func (j *judgment) complete(i int) {
+	f, l, now := &j.facts.Services[i], &j.snapshot.Services[i], j.now
+	d := &l.Detail
+	d.TotalChecks, d.PayToChanges, d.Provenance, d.Uptime = f.TotalChecks, payToChanges(f), provenance(f, j.facts.Source, j.baseURL), uptime(f, now)
+	shown := evidence(f, now)
+	d.Assessment = assess(f, d, j.offers[i], j.market, j.settled.traction(i), shown, now, j.free)
+	l.Uptime, l.Checks, l.Changes, l.Terms, l.Evidence = uptimePoints(f, now), serviceLog(f, now), changes(f), termsOf(f, shown, now), evidenceOf(f, shown, now)
+	l.Prices, l.Scores = pricePoints(f), scorePoints(f)
+	l.Volume, l.OlderVolume, l.Buyers = j.settled.series(i)
+	l.ChangeLogs = serviceChangeLogs(f)
+}
+
+// release forgets the details of the ith service, facts and judgments, which nothing but its own files shows. What others
+// ask for meanwhile, its row and its names, it does not touch.
+func (j *judgment) release(i int) {
+	f, l := &j.facts.Services[i], &j.snapshot.Services[i]
+	f.Endpoints, f.Hours, f.Days, f.DaySums, f.Log = nil, nil, nil, nil, postgres.LogFacts{}
+	f.Site, f.Domain, f.Synthesis = nil, nil, nil
+	f.Changes, f.ChangeLogs, f.Records, f.PriceSpans, f.PriceDays = nil, nil, nil, nil, nil
+	l.Uptime, l.Checks, l.Evidence, l.ChangeLogs = nil, site.Log[site.CheckEntry]{}, site.Evidence{}, site.Changes{}
+	l.Prices, l.Scores, l.Volume, l.OlderVolume, l.Buyers = nil, nil, nil, nil, nil
+	l.Changes = slices.Clone(l.Changes[:min(1, len(l.Changes))])
+}
+
+// aggregate judges what is said of all services together.
+func (j *judgment) aggregate() {
+	s := j.snapshot
+	s.Status = statusSummary(s.Services)
+	s.Stats = stats(s, j.perHour)
+	settledFor(s)
 }
 
 // lasting is what holds for a span after it was last seen: whether it does now, and until when; null when it was never

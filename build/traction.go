@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"tollbook/site"
@@ -77,6 +78,7 @@ type tractions struct {
 	payouts  *payouts
 	earnings []earning
 	takings  map[int64]*postgres.ServiceTakings
+	mu       sync.Mutex       // of sharing
 	sharing  map[string][]int // services by the recipients that they share
 	dates    dayNames
 	now      time.Time
@@ -135,6 +137,8 @@ func (t *tractions) shared(i int) []int {
 			key.WriteString(c.network + " " + c.payTo + "\n")
 		}
 	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	all, known := t.sharing[key.String()] // of a recipient that thousands share, found once
 	if !known {
 		for _, r := range own {
