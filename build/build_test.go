@@ -118,8 +118,9 @@ func write(t *testing.T, facts *postgres.Facts, now time.Time) map[string][]byte
 		t.Fatal(err)
 	}
 	tree := map[string][]byte{}
-	snapshot := Judge(facts, now, now.Add(15*time.Minute), "https://tollbook.example", site.FreeHosts{})
-	err = Write(t.Context(), snapshot, pages, func(name string, data []byte) error {
+	j := newJudgment(facts, now, now.Add(15*time.Minute), "https://tollbook.example", site.FreeHosts{})
+	there := func([]postgres.ServiceFacts) error { return nil }
+	err = writeSnapshot(t.Context(), j, there, pages, func(name string, data []byte) error {
 		if _, twice := tree[name]; twice {
 			t.Errorf("%s is written twice", name)
 		}

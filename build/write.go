@@ -10,9 +10,9 @@ import (
 	"tollbook/site"
 )
 
-// write renders every file of a snapshot, in an order that depends on the snapshot alone. Services come first, a few at a
+// writeSnapshot renders every file of a snapshot, in an order that depends on the snapshot alone. Services come first, a few at a
 // time, since nothing else needs their details. Each service's row is encoded once and its bytes reused in every list.
-func write(ctx context.Context, j *judgment, details readDetails, pages *render.Pages, add func(name string, data []byte) error, progress func(done, total int)) error {
+func writeSnapshot(ctx context.Context, j *judgment, details readDetails, pages *render.Pages, add func(name string, data []byte) error, progress func(done, total int)) error {
 	s := j.snapshot
 	edition := pages.Edition(s)
 	examples := edition.Examples()
