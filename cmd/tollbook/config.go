@@ -28,7 +28,8 @@ type config struct {
 	Synthesis synthesisConfig `toml:"synthesis"`
 	Networks  []networkConfig `toml:"network"`
 
-	path string // of the file that was read, "" without one
+	path  string         // of the file that was read, "" without one
+	lines map[string]int // of its keys, such as serve.listen and network.2.rpc, counted from 1
 }
 
 type siteConfig struct {
@@ -135,22 +136,31 @@ func (c *config) configure(cmd *cobra.Command, getenv func(string) string) error
 		return usageError{err}
 	}
 	for _, s := range c.settings() {
-		f := s.flagOf(cmd)
-		if f == nil || f.Changed {
-			continue
+		if f := s.flagOf(cmd); f != nil {
+			if err := c.apply(s, f, getenv); err != nil {
+				return err
+			}
 		}
-		if v := getenv(s.variable); v != "" {
-			if err := f.Value.Set(v); err != nil {
-				return usagef("%s: invalid value for --%s: %w", s.variable, s.flag, err)
-			}
-		} else if list := s.texts(); s.value.Kind() == reflect.Slice && s.value.Len() > 0 {
-			if err := f.Value.(pflag.SliceValue).Replace(list); err != nil {
-				return usagef("%s: %s: %w", c.path, s.key, err)
-			}
-		} else if len(list) == 1 {
-			if err := f.Value.Set(list[0]); err != nil {
-				return usagef("%s: %s: %w", c.path, s.key, err)
-			}
+	}
+	return nil
+}
+
+// apply gives the flag of a setting its value, once: a list would have it twice.
+func (c *config) apply(s setting, f *pflag.Flag, getenv func(string) string) error {
+	if f.Changed {
+		return nil
+	}
+	if v := getenv(s.variable); v != "" {
+		if err := f.Value.Set(v); err != nil {
+			return usagef("%s: invalid value for --%s: %w", s.variable, s.flag, err)
+		}
+	} else if list := s.texts(); s.value.Kind() == reflect.Slice && s.value.Len() > 0 {
+		if err := f.Value.(pflag.SliceValue).Replace(list); err != nil {
+			return usagef("%s: %s: %w", c.path, s.key, err)
+		}
+	} else if len(list) == 1 {
+		if err := f.Value.Set(list[0]); err != nil {
+			return usagef("%s: %s: %w", c.path, s.key, err)
 		}
 	}
 	return nil
@@ -197,6 +207,7 @@ func readConfig(path string, data []byte) (config, error) {
 	case err != nil:
 		return config{}, fmt.Errorf("%s: %w", path, err)
 	}
+	c.lines = keyLines(data)
 	for i, file := range c.Crawl.FreeHosts {
 		if !filepath.IsAbs(file) {
 			c.Crawl.FreeHosts[i] = filepath.Join(filepath.Dir(path), file)

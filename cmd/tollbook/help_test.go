@@ -4,18 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
-
-// commands are all commands of ours, the root first.
-func commands(c *cobra.Command) []*cobra.Command {
-	list := []*cobra.Command{c}
-	for _, sub := range c.Commands() {
-		list = append(list, commands(sub)...)
-	}
-	return list
-}
 
 func TestEveryCommandExplainsItself(t *testing.T) {
 	t.Parallel()

@@ -66,6 +66,7 @@ EXIT STATUS
 		}
 		return c.configure(cmd, os.Getenv)
 	}
+	cmd.AddCommand(newConfigCommand(c, cmd))
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usagef("%w; see %s --help", err, cmd.CommandPath()) })
 	return cmd
 }
