@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -54,11 +53,11 @@ variable over the file. Secrets are read from variables only.
 EXIT STATUS
 
 0 when all went well, 1 when something failed, 2 for a command line that cannot be understood.`,
-		Version:           version(),
+		Version:           versionLine(),
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
-	}, newDemoCommand(), newServicesCommand(), newSubmissionsCommand(), newFacilitatorsCommand(), newCrawlCommand(), newIndexCommand(c), newBuildCommand(), newPublishCommand(), newRollbackCommand(), newPruneCommand(), newVerifyCommand(), newKeyCommand(), newServeCommand(), newMCPCommand(), newEdgeCommand(), newLintCommand())
+	}, newDemoCommand(), newServicesCommand(), newSubmissionsCommand(), newFacilitatorsCommand(), newCrawlCommand(), newIndexCommand(c), newBuildCommand(), newPublishCommand(), newRollbackCommand(), newPruneCommand(), newVerifyCommand(), newKeyCommand(), newServeCommand(), newMCPCommand(), newEdgeCommand(), newLintCommand(), newManualCommand(), newReadyCommand())
 	cmd.PersistentFlags().String("config", "", "configuration `file`; ./tollbook.toml when it is there (TOLLBOOK_CONFIG)")
 	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if cmd.HasSubCommands() {
@@ -67,6 +66,7 @@ EXIT STATUS
 		return c.configure(cmd, os.Getenv)
 	}
 	cmd.AddCommand(newConfigCommand(c, cmd))
+	complete(cmd)
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usagef("%w; see %s --help", err, cmd.CommandPath()) })
 	return cmd
 }
@@ -101,14 +101,6 @@ func arguments(names ...string) cobra.PositionalArgs {
 		}
 		return nil
 	}
-}
-
-// version is the module's, as the Go command recorded it.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "(devel)"
 }
 
 // userAgent names Tollbook to the services it visits.

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tollbook/site/x402"
+)
+
+// TestCompletion plays a shell that asks what may follow.
+func TestCompletion(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	kept := filepath.Join(data, "public", "snapshots")
+	if err := os.MkdirAll(kept, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"20261120T000000Z-0123ab.zip", "20261121T000000Z-0123ab.zip", ".tmp-snapshot.zip"} {
+		if err := os.WriteFile(filepath.Join(kept, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tt := range []struct {
+		args []string
+		want string // lines, the last one cobra's directive
+	}{
+		{[]string{"build", "--expand", ""}, "all none :4"},
+		{[]string{"publish", "--expand", "c"}, "all contract none :4"},
+		{[]string{"submissions", "list", "--state", ""}, "pending approved rejected all :4"},
+		{[]string{"index", "--data", ""}, ":16"},
+		{[]string{"rollback", "--data", data, ""}, "20261121T000000Z-0123ab 20261120T000000Z-0123ab :4"},
+		{[]string{"rollback", "--data", data, "20261121T000000Z-0123ab", ""}, ":4"},
+		{[]string{"services", "remove", "--data", data, ""}, ":4"}, // nothing is published there
+	} {
+		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
+			t.Parallel()
+			code, stdout, stderr := run(t, nil, append([]string{"__complete"}, tt.args...)...)
+			if code != 0 {
+				t.Errorf("exit %d: %s", code, stderr)
+			}
+			if diff := cmp.Diff(tt.want, strings.Join(strings.Fields(stdout), " ")); diff != "" {
+				t.Errorf("completions (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestNetworkCompletion: bash cuts words at colons, so networks are offered by name.
+func TestNetworkCompletion(t *testing.T) {
+	t.Parallel()
+	list := networkNames()
+	if !slices.Contains(list, "base\teip155:8453") {
+		t.Errorf("base is not offered: %q", list)
+	}
+	for _, line := range list {
+		name, id, _ := strings.Cut(line, "\t")
+		if got, known := x402.ResolveNetwork(name); !known || got != id || strings.Contains(name, ":") {
+			t.Errorf("%q is no name of %s without a colon", name, id)
+		}
+	}
+}

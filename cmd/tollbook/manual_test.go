@@ -1,0 +1,140 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+)
+
+// TestManual: each command that help shows has a page, which says what its help says, and the same bytes every time.
+func TestManual(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	root := newRootCommand()
+	if err := writeManual(root, dir, "2026-11-21"); err != nil {
+		t.Fatal(err)
+	}
+	again := t.TempDir()
+	if err := writeManual(newRootCommand(), again, "2026-11-21"); err != nil {
+		t.Fatal(err)
+	}
+	order := regexp.MustCompile(`^\.(TH|SH|PP|TP|nf|fi|in|nh|ad)\b`)
+	pages := map[string]bool{}
+	for _, c := range commands(root) {
+		if c.Hidden || c.Name() == "help" {
+			continue
+		}
+		name := pageName(c) + ".1"
+		pages[name] = true
+		page, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		second, err := os.ReadFile(filepath.Join(again, name))
+		if err != nil {
+			t.Error(err)
+		}
+		if diff := cmp.Diff(string(page), string(second)); diff != "" {
+			t.Errorf("%s differs when it is written again (-want +got):\n%s", name, diff)
+		}
+		for _, section := range []string{"NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS"} {
+			if !strings.Contains(string(page), "\n.SH "+section+"\n") {
+				t.Errorf("%s has no section %s", name, section)
+			}
+		}
+		for i, line := range strings.Split(string(page), "\n") {
+			if strings.HasPrefix(line, ".") && !order.MatchString(line) || strings.HasPrefix(line, "'") {
+				t.Errorf("%s:%d begins like an order: %s", name, i+1, line)
+			}
+		}
+		if diff := cmp.Diff(saidIn(c.Long), saidIn(plain(string(page)))); strings.Contains(diff, "\n-") {
+			t.Errorf("%s has lost words of the help (-want +got):\n%s", name, diff)
+		}
+	}
+	written, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range written {
+		if !pages[f.Name()] {
+			t.Errorf("%s is the page of no command", f.Name())
+		}
+	}
+}
+
+// plain takes the escapes out of a page.
+func plain(page string) string {
+	return strings.NewReplacer(`\fB`, "", `\fI`, "", `\fR`, "", `\&`, "", `\-`, "-", `\(aq`, "'", `\(ga`, "`", `\(ha`, "^", `\(ti`, "~", `\e`, `\`).Replace(page)
+}
+
+// saidIn are the words of a text.
+func saidIn(s string) map[string]bool {
+	m := map[string]bool{}
+	for _, w := range strings.Fields(strings.ReplaceAll(s, "…", "...")) {
+		m[w] = true
+	}
+	return m
+}
+
+func TestManualEscapes(t *testing.T) {
+	t.Parallel()
+	c := &cobra.Command{Use: "x", Short: "Try", RunE: func(*cobra.Command, []string) error { return nil },
+		Long: "First line\n.nf is no order, /snapshots/<id>.zip stays, it's *plain*.\n\n    typed --as 'is'\n    .dot \\n\n\nAfter.\n\nEXIT STATUS\n\n0 always."}
+	want := ".SH DESCRIPTION\n.PP\nFirst line\n\\&.nf is no order, /snapshots/<id>.zip stays, it\\(aqs *plain*.\n" +
+		".PP\n.in +4n\n.nf\ntyped \\-\\-as \\(aqis\\(aq\n\\&.dot \\en\n\n.fi\n.in\n.PP\nAfter.\n"
+	got := manualPage(c, "")
+	_, got, _ = strings.Cut(got, ".SH DESCRIPTION\n")
+	got, _, _ = strings.Cut(got, ".SH OPTIONS")
+	if diff := cmp.Diff(want, ".SH DESCRIPTION\n"+got); diff != "" {
+		t.Errorf("page (-want +got):\n%s", diff)
+	}
+}
+
+// TestReady: 200 is ready; anything else, a redirect too, is not.
+func TestReady(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		answer  string
+		status  int
+		want    string
+		address string
+	}{
+		{answer: "ok", status: 0, want: "ok\n"},
+		{answer: "503", status: 1, want: "answers 503 Service Unavailable"},
+		{answer: "redirect", status: 1, want: "answers 302 Found"},
+		{address: "127.0.0.1:4020", status: 2, want: `"127.0.0.1:4020" is no address such as http://`},
+	} {
+		t.Run(tt.answer+tt.address, func(t *testing.T) {
+			t.Parallel()
+			address := tt.address
+			if address == "" {
+				address = answering(t) + "/" + tt.answer
+			}
+			code, stdout, stderr := run(t, nil, "ready", address)
+			if code != tt.status || !strings.Contains(stdout+stderr, tt.want) {
+				t.Errorf("exit %d, %q; want %d, %q", code, stdout+stderr, tt.status, tt.want)
+			}
+		})
+	}
+}
+
+// answering is a server that is ready at /ok, and at no other path.
+func answering(t *testing.T) string {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.HandleFunc("/ok", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("/503", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
+	mux.Handle("/redirect", http.RedirectHandler("/ok", http.StatusFound))
+	s := httptest.NewServer(mux)
+	t.Cleanup(s.Close)
+	return s.URL
+}
