@@ -29,6 +29,7 @@ type Options struct {
 	Visited func(done, due int)    // after each visit, for a progress bar; nil for none
 	Rand    func() float64         // 0 <= r < 1, for jitter; math/rand's when nil
 	Changed func([]postgres.Visit) // after visits are kept, and without any after looks at sites; nil for none
+	Shared  bool                   // hosts are paced together with all other processes of the database
 
 	Bootstrap string // address of the list of RDAP servers; IANA's when empty
 	Synthesis Synthesis
@@ -45,6 +46,7 @@ type Crawler struct {
 	o       Options
 
 	submissions *Submissions
+	keeping     keeper
 }
 
 // New makes a crawler that asks through a prober with options p, completed by the crawler's own pace and clock: the same
@@ -63,6 +65,9 @@ func New(db *postgres.DB, o Options, p probe.Options) *Crawler {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	c := &Crawler{db: db, hosts: newPace(o.HostGap, o.Hourly), o: o}
+	if o.Shared {
+		c.hosts.share(db)
+	}
 	if p.Guard == nil {
 		p.Guard = &probe.Guard{}
 	}

@@ -144,7 +144,7 @@ func (c *Crawler) survey(ctx context.Context, s postgres.DueService) (*postgres.
 		}
 		return nil, err
 	}
-	c.logSite(s, seen, v)
+	c.logSite(ctx, s, seen, v)
 	if c.o.Changed != nil {
 		c.o.Changed(nil)
 	}
@@ -185,7 +185,7 @@ func (c *Crawler) templates(ctx context.Context, serviceID int64) (map[uuid.UUID
 }
 
 // logSite writes one line a look.
-func (c *Crawler) logSite(s postgres.DueService, seen facts.Site, v *postgres.SiteVisit) {
+func (c *Crawler) logSite(ctx context.Context, s postgres.DueService, seen facts.Site, v *postgres.SiteVisit) {
 	var has []string
 	for _, d := range []struct {
 		name string
@@ -195,7 +195,7 @@ func (c *Crawler) logSite(s postgres.DueService, seen facts.Site, v *postgres.Si
 			has = append(has, d.name)
 		}
 	}
-	c.o.Logger.Info("site", "service", s.Slug, "seen", v.Facts != nil, "has", strings.Join(has, " "),
+	c.o.Logger.InfoContext(ctx, "site", "service", s.Slug, "seen", v.Facts != nil, "has", strings.Join(has, " "),
 		"declared", len(seen.Endpoints), "added", len(v.Add))
 }
 
@@ -208,22 +208,29 @@ func (c *Crawler) gatherDomains(ctx context.Context, now time.Time, workers int,
 			return due, err
 		}
 		if servers, err = c.bootstrap(ctx); err != nil && ctx.Err() == nil {
-			c.o.Logger.Warn("no registry can be asked: the list of RDAP servers is not to be had", "error", err)
+			c.o.Logger.WarnContext(ctx, noServers, "error", err)
 			servers, err = facts.Bootstrap{}, nil
 		}
 		return due, err
 	}, func(ctx context.Context, domain string) error {
-		limited, cancel := context.WithTimeout(ctx, domainLimit)
-		defer cancel()
-		answer, next := c.register(limited, servers, domain)
-		if ctx.Err() != nil {
-			return nil
-		}
-		if answer != nil {
-			answered()
-		}
-		return c.db.RecordDomain(ctx, domain, answer, next)
+		return c.askRegistry(ctx, servers, domain, answered)
 	})
+}
+
+const noServers = "no registry can be asked: the list of RDAP servers is not to be had"
+
+// askRegistry asks a registry about one domain and keeps what it answers; nothing when ctx ends meanwhile.
+func (c *Crawler) askRegistry(ctx context.Context, servers facts.Bootstrap, domain string, answered func()) error {
+	limited, cancel := context.WithTimeout(ctx, domainLimit)
+	defer cancel()
+	answer, next := c.register(limited, servers, domain)
+	if ctx.Err() != nil {
+		return nil
+	}
+	if answer != nil {
+		answered()
+	}
+	return c.db.RecordDomain(ctx, domain, answer, next)
 }
 
 // bootstrap is the list of RDAP servers: the kept one for a week, or for longer while there is no other.
@@ -258,14 +265,14 @@ func (c *Crawler) register(ctx context.Context, servers facts.Bootstrap, domain 
 	next := now.Add(c.jitter(domainEvery))
 	server := servers.Server(domain)
 	if server == "" {
-		c.o.Logger.Info("domain", "domain", domain, "registry", "none")
+		c.o.Logger.InfoContext(ctx, "domain", "domain", domain, "registry", "none")
 		return answer, next
 	}
 	r, again, err := c.fetcher.Registration(ctx, server, domain)
 	switch {
 	case errors.Is(err, facts.ErrUnregistered):
 	case err != nil:
-		c.o.Logger.Info("domain", "domain", domain, "error", fmt.Sprintf("%.300s", err))
+		c.o.Logger.InfoContext(ctx, "domain", "domain", domain, "error", fmt.Sprintf("%.300s", err))
 		return nil, now.Add(max(again, c.jitter(domainAgain)))
 	}
 	attrs := []slog.Attr{slog.String("domain", domain)}

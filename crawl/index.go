@@ -69,6 +69,21 @@ func (x *Indexer) Once(ctx context.Context) ([]chain.Report, error) {
 	return reports, errors.Join(errs...)
 }
 
+// Networks are the ids of the networks, in the order they were given.
+func (x *Indexer) Networks() []string {
+	return convert(x.networks, func(n network) string { return n.id })
+}
+
+// OnceOf indexes one of the networks up to its confirmed head.
+func (x *Indexer) OnceOf(ctx context.Context, id string) (chain.Report, error) {
+	for _, n := range x.networks {
+		if n.id == id {
+			return n.reader.Once(ctx)
+		}
+	}
+	return chain.Report{}, fmt.Errorf("network %s is not indexed here", id)
+}
+
 // indexAgain is the time after which a network is tried anew whose indexer gave up: another one was at work on it, or
 // its nodes have nothing in common with what was committed.
 const indexAgain = 30 * time.Second

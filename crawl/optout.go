@@ -27,7 +27,7 @@ func (c *Crawler) askedOff(ctx context.Context, s postgres.DueService) func(path
 	kept, err := c.db.Robots(ctx, u.Scheme+"://"+u.Host)
 	if err != nil {
 		if ctx.Err() == nil {
-			c.o.Logger.Warn("visiting without what robots.txt says", "service", s.Slug, "error", err)
+			c.o.Logger.WarnContext(ctx, "visiting without what robots.txt says", "service", s.Slug, "error", err)
 		}
 		return none
 	}

@@ -4,12 +4,23 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/google/uuid"
+
+	"tollbook/site/postgres"
 )
 
 // pace keeps requests to a host a gap apart and their number in any hour within an allowance: each request has a slot,
 // and slots are given out in the order of asking. Half of the allowance may be used at once, as visits of many endpoints
 // do; the other half is regained evenly (the generic cell rate algorithm), so that no hour holds more than the whole.
+//
+// Where several processes visit, on one machine or many, the slots are rows in Postgres. Then a host is also held while it
+// is asked, and its gap begins when that ends. Within a process goroutines queue for the turn first, so that at most one of
+// them looks at a host's row.
 type pace struct {
+	rows   hostRows // nil where this process visits alone
+	holder uuid.UUID
+
 	gap    time.Duration
 	regain time.Duration // one request of the allowance comes back after this long; 0 for no allowance
 	burst  time.Duration // what the unused allowance may be ahead by
@@ -30,6 +41,24 @@ type turn struct {
 type slots struct {
 	next time.Time // by the gap
 	used time.Time // when all of the allowance used so far is regained
+}
+
+// hostRows are what the processes of a directory know of hosts together.
+type hostRows interface {
+	TakeHost(ctx context.Context, host string, holder uuid.UUID, r postgres.HostRules) (wait time.Duration, err error)
+	PaceHost(ctx context.Context, host string, holder uuid.UUID, gap time.Duration) error
+	LeaveHost(ctx context.Context, host string, holder uuid.UUID, gap time.Duration) error
+}
+
+var _ hostRows = (*postgres.DB)(nil)
+
+// hold is how long a host stays held for a process that died: longer than any request, after which the hold is renewed.
+const hold = 45 * time.Second
+
+// share makes the pace one with that of all processes that share rows.
+func (p *pace) share(rows hostRows) *pace {
+	p.rows, p.holder = rows, uuid.New()
+	return p
 }
 
 // newPace keeps no allowance when perHour is not positive.
@@ -86,17 +115,65 @@ func (p *pace) enter(ctx context.Context, host string) (leave func(), err error)
 		return nil, ctx.Err()
 	}
 	leave = func() { <-t.held; forget() }
-	if err := p.next(ctx, host); err != nil {
+	if p.rows == nil {
+		err = p.next(ctx, host)
+	} else if err = p.takeShared(ctx, host, hold); err == nil {
+		mine := leave
+		leave = func() {
+			// A host that is not left stays held for a while; whoever is told to stop still leaves it.
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveLimit)
+			defer cancel()
+			_ = p.rows.LeaveHost(ctx, host, p.holder, p.gap)
+			mine()
+		}
+	}
+	if err != nil {
 		leave()
 		return nil, err
 	}
 	return leave, nil
 }
 
-// next waits for the host's next slot.
+// leaveLimit bounds how long leaving a host may take.
+const leaveLimit = 5 * time.Second
+
+// takeShared waits for a host's row, and takes it.
+func (p *pace) takeShared(ctx context.Context, host string, hold time.Duration) error {
+	rules := postgres.HostRules{Gap: p.gap, Regain: p.regain, Burst: p.burst, Hold: hold}
+	for {
+		wait, err := p.rows.TakeHost(ctx, host, p.holder, rules)
+		if err != nil || wait == 0 {
+			return err
+		}
+		if err := sleep(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+// next waits for the host's next slot, in a turn that a request before it began. A redirect may lead to a host that is not
+// held: that one is asked at its slot, and not kept.
 func (p *pace) next(ctx context.Context, host string) error {
-	now := time.Now()
-	wait := time.NewTimer(p.take(host, now).Sub(now))
+	if p.rows == nil {
+		now := time.Now()
+		return sleep(ctx, p.take(host, now).Sub(now))
+	}
+	p.mu.Lock()
+	t := p.inUse[host]
+	ours := t != nil && len(t.held) > 0
+	p.mu.Unlock()
+	if !ours {
+		return p.takeShared(ctx, host, 0)
+	}
+	if err := p.rows.PaceHost(ctx, host, p.holder, p.gap); err != nil {
+		return err
+	}
+	return p.takeShared(ctx, host, hold)
+}
+
+// sleep waits, or answers why ctx ended before.
+func sleep(ctx context.Context, d time.Duration) error {
+	wait := time.NewTimer(d)
 	defer wait.Stop()
 	select {
 	case <-wait.C:

@@ -27,12 +27,17 @@ type SubmissionOptions struct {
 	Rest    time.Duration // between two looks at what is queued; 15 s when zero
 	Now     func() time.Time
 	Logger  *slog.Logger
+	Shared  bool // hosts are paced together with all other processes of the database
 }
 
 // NewSubmissions makes a prober of submissions that asks as one with options p would, but for those of its guard that let
 // private addresses through. Close it when done.
 func NewSubmissions(db *postgres.DB, o SubmissionOptions, p probe.Options) *Submissions {
-	return newSubmissions(db, o, p, newPace(cmp.Or(o.HostGap, time.Second), 600))
+	hosts := newPace(cmp.Or(o.HostGap, time.Second), 600)
+	if o.Shared {
+		hosts.share(db)
+	}
+	return newSubmissions(db, o, p, hosts)
 }
 
 func newSubmissions(db *postgres.DB, o SubmissionOptions, p probe.Options, hosts *pace) *Submissions {

@@ -40,7 +40,7 @@ func (c *Crawler) visit(ctx context.Context, s postgres.DueService) (postgres.Vi
 	defer cancel()
 	known, err := c.db.Envelopes(limited, s.ID)
 	if err != nil && ctx.Err() == nil {
-		c.o.Logger.Warn("visiting without what the endpoints declared before", "service", s.Slug, "error", err)
+		c.o.Logger.WarnContext(ctx, "visiting without what the endpoints declared before", "service", s.Slug, "error", err)
 	}
 	asked := c.askedOff(limited, s)
 	var answers []answer
@@ -65,7 +65,7 @@ func (c *Crawler) visit(ctx context.Context, s postgres.DueService) (postgres.Vi
 		return postgres.Visit{}, false
 	}
 	v := c.sum(ctx, s, answers, c.o.Now())
-	c.log(s, v)
+	c.log(ctx, s, v)
 	return v, true
 }
 
@@ -123,7 +123,7 @@ func target(base string, e *postgres.Endpoint, last *postgres.Envelope) probe.Ta
 
 // sum makes one check of a visit's answers.
 func (c *Crawler) sum(ctx context.Context, s postgres.DueService, answers []answer, now time.Time) postgres.Visit {
-	v := postgres.Visit{Check: postgres.Check{ServiceID: s.ID, CheckedAt: now, ID: uuid.New()}}
+	v := postgres.Visit{Check: postgres.Check{ServiceID: s.ID, CheckedAt: now, ID: uuid.New()}, Lease: s.NextCheckAt}
 	verdicts := map[uuid.UUID]string{} // the latest conclusive one of each active endpoint
 	for _, e := range s.Endpoints {
 		if e.Verdict != nil && site.Active(e.FirstSeenAt, e.LastPaidAt, now) {
@@ -133,7 +133,7 @@ func (c *Crawler) sum(ctx context.Context, s postgres.DueService, answers []answ
 	conclusive := false
 	for _, a := range answers {
 		if a.result.Verdict == probe.Refused {
-			c.o.Logger.Warn("refused by our own guard", "service", s.Slug, "path", a.endpoint.Path, "reason", a.result.Reason)
+			c.o.Logger.WarnContext(ctx, "refused by our own guard", "service", s.Slug, "path", a.endpoint.Path, "reason", a.result.Reason)
 		}
 		e := c.endpointVisit(a)
 		if e.Verdict != nil {
@@ -156,7 +156,7 @@ func (c *Crawler) sum(ctx context.Context, s postgres.DueService, answers []answ
 	}
 	v.NextCheckAt = now.Add(c.jitter(site.Interval(s.CheckInterval, v.FailingSince, now)))
 	if err := c.compare(ctx, s, &v, answers); err != nil {
-		c.o.Logger.Warn("changes not compared", "service", s.Slug, "error", err)
+		c.o.Logger.WarnContext(ctx, "changes not compared", "service", s.Slug, "error", err)
 		v.Changes, v.Told, v.Untold = nil, nil, s.LastCheckedAt
 	}
 	return v
@@ -315,7 +315,7 @@ func clean(s string, n int) string {
 }
 
 // log writes one line a check.
-func (c *Crawler) log(s postgres.DueService, v postgres.Visit) {
+func (c *Crawler) log(ctx context.Context, s postgres.DueService, v postgres.Visit) {
 	attrs := []slog.Attr{
 		slog.String("service", s.Slug), slog.Bool("counted", v.Check.Counted), slog.Bool("up", v.Check.IsUp),
 		slog.Int("paid", v.Check.EndpointsFound), slog.Int("asked", len(v.Endpoints)),
@@ -329,5 +329,5 @@ func (c *Crawler) log(s postgres.DueService, v postgres.Visit) {
 	if v.Check.ErrorMessage != nil {
 		attrs = append(attrs, slog.String("reason", *v.Check.ErrorMessage))
 	}
-	c.o.Logger.LogAttrs(context.Background(), slog.LevelInfo, "check", attrs...)
+	c.o.Logger.LogAttrs(ctx, slog.LevelInfo, "check", attrs...)
 }

@@ -34,7 +34,10 @@ type DB struct {
 }
 
 // Open connects and migrates. Two programs that open one database at once are safe: the second waits for the first.
-func Open(ctx context.Context, dsn string) (*DB, error) {
+func Open(ctx context.Context, dsn string) (*DB, error) { return OpenFor(ctx, dsn, 0) }
+
+// OpenFor opens a database for a program that uses up to so many connections at once, and some of them for long.
+func OpenFor(ctx context.Context, dsn string, connections int32) (*DB, error) {
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
 		// pgx redacts the password in its own errors, not in the text of a string that it could not read
@@ -42,6 +45,7 @@ func Open(ctx context.Context, dsn string) (*DB, error) {
 	}
 	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
 	config.ConnConfig.RuntimeParams["application_name"] = "tollbook"
+	config.MaxConns = max(config.MaxConns, connections)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
@@ -63,7 +67,10 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool) error {
 		return fmt.Errorf("connect to the database: %w", err)
 	}
 	defer conn.Release()
-	return MigrateTo(ctx, conn.Conn(), -1)
+	if err := MigrateTo(ctx, conn.Conn(), -1); err != nil {
+		return err
+	}
+	return migrateJobs(ctx, pool, conn.Conn())
 }
 
 // MigrateTo brings a database up or down to a version of the schema; -1 is the newest.

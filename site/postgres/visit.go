@@ -17,6 +17,7 @@ var ErrSealed = errors.New("the hour of the check is sealed")
 // Visit is everything that one visit to a service found.
 type Visit struct {
 	Check         Check
+	Lease         time.Time // until which the service was taken for this visit; zero for one that was not taken
 	NextCheckAt   time.Time
 	FailingSince  *time.Time // after this visit
 	LastSuccessAt *time.Time // nil leaves what is known
@@ -48,7 +49,7 @@ type EndpointVisit struct {
 
 // RecordVisits keeps visits: checks, their roll-ups, endpoints, envelopes, prices and changes, all in one transaction.
 // A visit whose check is already kept changes nothing, so that a visit may be told twice; one to a service that was erased
-// meanwhile is dropped. Commit does not wait for the disk: a check counts as kept after a second (a crash of the server
+// meanwhile, or taken by somebody else because this visitor was held for dead, is dropped. Commit does not wait for the disk: a check counts as kept after a second (a crash of the server
 // itself loses at most that, and the service is simply visited again).
 func (db *DB) RecordVisits(ctx context.Context, visits []Visit) error {
 	err := db.transact(ctx, func(tx pgx.Tx) error {
@@ -81,15 +82,27 @@ func (db *DB) RecordVisits(ctx context.Context, visits []Visit) error {
 	return nil
 }
 
-// visitsThatCount are the visits to services that are still there.
+// visitsThatCount are the visits to services that are still there and still taken for them. Their rows are locked: from here
+// nobody else can take them before this visit is kept. A visitor that is stopped here is cut off by the server.
 func visitsThatCount(ctx context.Context, tx pgx.Tx, visits []Visit) ([]Visit, error) {
-	ids := make([]int64, len(visits))
+	if _, err := tx.Exec(ctx, `SET LOCAL idle_in_transaction_session_timeout = '30s'`); err != nil {
+		return nil, err
+	}
+	ids, leases := make([]int64, len(visits)), make([]*time.Time, len(visits))
 	for i, v := range visits {
 		ids[i] = v.Check.ServiceID
+		if !v.Lease.IsZero() {
+			leases[i] = &v.Lease
+		}
 	}
-	there, err := holdServices(ctx, tx, ids)
+	there, err := column[int64](ctx, tx, `
+		SELECT s.id FROM services s
+		WHERE s.id = ANY($1) AND EXISTS (
+			SELECT FROM unnest($1::bigint[], $2::timestamptz[]) AS v (id, lease) WHERE v.id = s.id AND (lease IS NULL OR lease = s.next_check_at)
+		)
+		ORDER BY s.id FOR NO KEY UPDATE`, ids, leases)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("hold services: %w", err)
 	}
 	count := make([]Visit, 0, len(visits))
 	for _, v := range visits {

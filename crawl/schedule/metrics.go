@@ -1,0 +1,105 @@
+package schedule
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"tollbook/site/postgres"
+)
+
+// Metrics counts the jobs of a process by kind, and tells it with how the queues of all processes stand, in the text format
+// of Prometheus.
+type Metrics struct {
+	mu      sync.Mutex
+	kinds   map[string]*kindMetrics
+	rescues int64
+}
+
+type kindMetrics struct {
+	done, failed int64
+	seconds      float64 // of those that were done
+}
+
+// NewMetrics counts from nothing.
+func NewMetrics() *Metrics { return &Metrics{kinds: map[string]*kindMetrics{}} }
+
+func (m *Metrics) at(kind string, f func(*kindMetrics)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k := m.kinds[kind]
+	if k == nil {
+		k = &kindMetrics{}
+		m.kinds[kind] = k
+	}
+	f(k)
+}
+
+func (m *Metrics) done(kind string, took time.Duration) {
+	m.at(kind, func(k *kindMetrics) { k.done++; k.seconds += took.Seconds() })
+}
+
+func (m *Metrics) failed(kind string) { m.at(kind, func(k *kindMetrics) { k.failed++ }) }
+
+func (m *Metrics) rescued(n int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.rescues += n
+}
+
+// Write tells everything, in order. What the database does not tell now is left out: unknown is not zero.
+func (m *Metrics) Write(ctx context.Context, w io.Writer, db *postgres.DB, now time.Time) error {
+	b := bufio.NewWriter(w)
+	m.writeOwn(b)
+	head := func(name, kind, help string) { fmt.Fprintf(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind) }
+	if queues, err := db.JobFigures(ctx); err == nil {
+		const depth, oldest = "tollbook_jobs", "tollbook_jobs_oldest_due_seconds"
+		head(depth, "gauge", "Jobs that are not finished, of all processes, by queue and state.")
+		for _, q := range queues {
+			fmt.Fprintf(b, "%s{queue=%q,state=\"waiting\"} %d\n%s{queue=%q,state=\"running\"} %d\n%s{queue=%q,state=\"retrying\"} %d\n",
+				depth, q.Queue, q.Waiting, depth, q.Queue, q.Running, depth, q.Queue, q.Retrying)
+		}
+		head(oldest, "gauge", "How long the job that waits longest has been due, by queue.")
+		for _, q := range queues {
+			fmt.Fprintf(b, "%s{queue=%q} %g\n", oldest, q.Queue, q.OldestDue.Seconds())
+		}
+	}
+	if next, any, err := db.NextDue(ctx); err == nil && any {
+		const overdue = "tollbook_visit_overdue_seconds"
+		head(overdue, "gauge", "How long the service that waits longest for its visit has been due.")
+		fmt.Fprintf(b, "%s %g\n", overdue, max(now.Sub(next), 0).Seconds())
+	}
+	if steps, err := db.Steps(ctx); err == nil {
+		const ended = "tollbook_step_last_success_timestamp_seconds"
+		head(ended, "gauge", "When a step last succeeded, in seconds since 1970.")
+		for _, s := range steps {
+			if s.EndedAt != nil {
+				fmt.Fprintf(b, "%s{step=%q} %d\n", ended, s.Name, s.EndedAt.Unix())
+			}
+		}
+	}
+	return b.Flush()
+}
+
+// writeOwn tells what this process did.
+func (m *Metrics) writeOwn(w io.Writer) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	kinds := slices.Sorted(maps.Keys(m.kinds))
+	family := func(name, kind, help string, value func(*kindMetrics) float64) {
+		fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
+		for _, k := range kinds {
+			fmt.Fprintf(w, "%s{kind=%q} %g\n", name, k, value(m.kinds[k]))
+		}
+	}
+	family("tollbook_jobs_done_total", "counter", "Jobs that this process has done, by kind.", func(k *kindMetrics) float64 { return float64(k.done) })
+	family("tollbook_jobs_failed_total", "counter", "Jobs of this process that failed, by kind; they are tried again.", func(k *kindMetrics) float64 { return float64(k.failed) })
+	family("tollbook_job_seconds_total", "counter", "Time that this process took for the jobs that it has done, by kind.", func(k *kindMetrics) float64 { return k.seconds })
+	const rescued = "tollbook_jobs_rescued_total"
+	fmt.Fprintf(w, "# HELP %s Jobs of dead workers that this process, when it led, gave to others.\n# TYPE %s counter\n%s %d\n", rescued, rescued, rescued, m.rescues)
+}

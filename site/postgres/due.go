@@ -1,0 +1,112 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// DueServices are the ids of up to limit services whose visit is due, the longest overdue first. Nobody takes them by this.
+func (db *DB) DueServices(ctx context.Context, now time.Time, limit int) ([]int64, error) {
+	ids, err := column[int64](ctx, db.pool, `SELECT id FROM services WHERE next_check_at <= $1 ORDER BY next_check_at, id LIMIT $2`, now, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read due services: %w", err)
+	}
+	return ids, nil
+}
+
+// DueLooks are the ids of up to limit services whose documents are to be looked at, those never seen first. Nobody takes
+// them by this.
+func (db *DB) DueLooks(ctx context.Context, now time.Time, limit int) ([]int64, error) {
+	ids, err := column[int64](ctx, db.pool, `
+		SELECT s.id FROM services s LEFT JOIN site_facts f ON f.service_id = s.id
+		WHERE f.service_id IS NULL OR f.next_at <= $1
+		ORDER BY f.next_at NULLS FIRST, s.id
+		LIMIT $2`, now, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read due sites: %w", err)
+	}
+	return ids, nil
+}
+
+// DueNames are up to limit registrable domains that a registry is to be asked about. Nobody takes them by this.
+func (db *DB) DueNames(ctx context.Context, now time.Time, limit int) ([]string, error) {
+	names, err := column[string](ctx, db.pool, `
+		SELECT domain FROM domain_facts d
+		WHERE next_at <= $1 AND EXISTS (SELECT FROM site_facts s WHERE s.domain = d.domain)
+		ORDER BY next_at, domain LIMIT $2`, now, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read due domains: %w", err)
+	}
+	return names, nil
+}
+
+// TakeService takes one service as Due takes many, nil when it is not due: visited meanwhile, taken, or erased.
+func (db *DB) TakeService(ctx context.Context, id int64, now time.Time, lease time.Duration) (*DueService, error) {
+	return db.takeOne(ctx, id, `
+		UPDATE services SET next_check_at = $2::timestamptz + $3::interval WHERE id = $1 AND next_check_at <= $2
+		RETURNING `+serviceColumns, id, now, lease)
+}
+
+// TakeLook takes one service as DueSites takes many, nil when its documents are not to be looked at now.
+func (db *DB) TakeLook(ctx context.Context, id int64, now time.Time, lease time.Duration) (*DueService, error) {
+	return db.takeOne(ctx, id, `
+		WITH there AS (
+			SELECT id FROM services WHERE id = $1 FOR NO KEY UPDATE
+		), leased AS (
+			INSERT INTO site_facts (service_id, next_at) SELECT id, $2::timestamptz + $3::interval FROM there
+			ON CONFLICT (service_id) DO UPDATE SET next_at = excluded.next_at WHERE site_facts.next_at <= $2
+			RETURNING service_id
+		)
+		SELECT `+serviceColumns+` FROM services JOIN leased ON service_id = id`, id, now, lease)
+}
+
+// takeOne reads the service that a statement has taken, with its endpoints.
+func (db *DB) takeOne(ctx context.Context, id int64, sql string, args ...any) (taken *DueService, err error) {
+	err = db.transact(ctx, func(tx pgx.Tx) error {
+		found, err := services(ctx, tx, sql, args...)
+		if err != nil || len(found) == 0 {
+			return err
+		}
+		due, err := withEndpoints(ctx, tx, found)
+		if err != nil {
+			return err
+		}
+		taken = &due[0]
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("take service %d: %w", id, err)
+	}
+	return taken, nil
+}
+
+// ReleaseService makes a service that was taken until lease due again, for a visit that was given up. Of another's taking,
+// or a visit that was kept, nothing changes.
+func (db *DB) ReleaseService(ctx context.Context, id int64, lease, due time.Time) error {
+	_, err := db.pool.Exec(ctx, `UPDATE services SET next_check_at = $3 WHERE id = $1 AND next_check_at = $2`, id, lease, due)
+	if err != nil {
+		return fmt.Errorf("release service %d: %w", id, err)
+	}
+	return nil
+}
+
+// TakeDomain takes one domain as DueDomains takes many; false when no registry is to be asked about it now.
+func (db *DB) TakeDomain(ctx context.Context, domain string, now time.Time, lease time.Duration) (bool, error) {
+	tag, err := db.pool.Exec(ctx, `UPDATE domain_facts SET next_at = $2::timestamptz + $3::interval WHERE domain = $1 AND next_at <= $2`, domain, now, lease)
+	if err != nil {
+		return false, fmt.Errorf("take domain %s: %w", domain, err)
+	}
+	return tag.RowsAffected() > 0, nil
+}
+
+// column reads one column.
+func column[T any](ctx context.Context, q querier, sql string, args ...any) ([]T, error) {
+	rows, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[T])
+}

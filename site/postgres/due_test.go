@@ -1,0 +1,75 @@
+package postgres_test
+
+import (
+	"testing"
+	"time"
+
+	"tollbook/site/postgres"
+)
+
+// TestLateVisitIsDropped: who took a service and was held for dead may still tell what he found; only the visit of whoever
+// has the service now is kept, and that once.
+func TestLateVisitIsDropped(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	if err := db.AddListings(t.Context(), []postgres.Listing{listing("acme")}); err != nil {
+		t.Fatal(err)
+	}
+	all, err := db.Services(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, now := all[0].ID, all[0].NextCheckAt
+	take := func(at time.Time) *postgres.DueService {
+		t.Helper()
+		s, err := db.TakeService(t.Context(), id, at, time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	first := take(now)
+	if first == nil || take(now.Add(time.Second)) != nil {
+		t.Fatal("a due service is taken by one, until its lease is over")
+	}
+	second := take(now.Add(2 * time.Minute))
+	if second == nil {
+		t.Fatal("it is due again when the lease is over")
+	}
+	tell := func(s *postgres.DueService, at time.Time, want bool) {
+		t.Helper()
+		v := visit(*s, at)
+		v.Lease, v.NextCheckAt = s.NextCheckAt, at.Add(15*time.Minute)
+		if err := db.RecordVisits(t.Context(), []postgres.Visit{v}); err != nil {
+			t.Fatal(err)
+		}
+		after, err := db.Services(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept := after[0].LastCheckedAt != nil && after[0].LastCheckedAt.Equal(at)
+		if kept != want {
+			t.Errorf("the visit at %s is kept: %t, want %t", at, kept, want)
+		}
+	}
+	tell(first, now.Add(2*time.Minute), false)
+	tell(second, now.Add(3*time.Minute), true)
+	tell(first, now.Add(4*time.Minute), false)
+	tell(second, now.Add(5*time.Minute), false)
+	if take(now.Add(10*time.Minute)) != nil {
+		t.Error("it is due before its interval is over")
+	}
+	third := take(now.Add(20 * time.Minute))
+	if err := db.ReleaseService(t.Context(), id, second.NextCheckAt, now); err != nil { // a taking that is over
+		t.Fatal(err)
+	}
+	if take(now.Add(20*time.Minute)) != nil {
+		t.Error("who no longer has it released it")
+	}
+	if err := db.ReleaseService(t.Context(), id, third.NextCheckAt, now); err != nil {
+		t.Fatal(err)
+	}
+	if take(now.Add(20*time.Minute)) == nil {
+		t.Error("a released service is due at once")
+	}
+}

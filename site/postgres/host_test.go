@@ -1,0 +1,129 @@
+package postgres_test
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"tollbook/site/postgres"
+)
+
+// TestHostsAreTakenByOne: a host is asked by one at a time and then left alone for its gap, whoever asks; other hosts are
+// not touched by it.
+func TestHostsAreTakenByOne(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	rules := postgres.HostRules{Gap: time.Hour, Hold: time.Hour}
+	a, b := uuid.New(), uuid.New()
+	take := func(host string, who uuid.UUID, free bool) {
+		t.Helper()
+		wait, err := db.TakeHost(t.Context(), host, who, rules)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (wait == 0) != free {
+			t.Errorf("%s is taken in %s, want free %t", host, wait, free)
+		}
+	}
+	take("one:443", a, true)
+	take("one:443", b, false)
+	take("one", b, true)
+	rules.Gap = 0
+	if err := db.LeaveHost(t.Context(), "one:443", b, 0); err != nil { // it is not b's to leave
+		t.Fatal(err)
+	}
+	take("one:443", b, false)
+	if err := db.LeaveHost(t.Context(), "one:443", a, 0); err != nil {
+		t.Fatal(err)
+	}
+	take("one:443", b, true)
+	if err := db.PaceHost(t.Context(), "one:443", b, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	take("one:443", b, false)
+	if err := db.LeaveHost(t.Context(), "one:443", b, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	take("one:443", a, false)
+}
+
+// TestHostOfTheDead: what a process that died holds is free when its hold is over.
+func TestHostOfTheDead(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	dead, other := uuid.New(), uuid.New()
+	if wait, err := db.TakeHost(t.Context(), "h", dead, postgres.HostRules{Hold: 10 * time.Millisecond}); wait != 0 || err != nil {
+		t.Fatal(wait, err)
+	}
+	for {
+		wait, err := db.TakeHost(t.Context(), "h", other, postgres.HostRules{Hold: time.Hour})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if wait == 0 {
+			return
+		}
+		time.Sleep(wait)
+	}
+}
+
+// TestHostAllowance: no more requests than the allowance are let through, however long the gap.
+func TestHostAllowance(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	who := uuid.New()
+	rules := postgres.HostRules{Regain: time.Hour, Burst: 9 * time.Hour, Hold: time.Hour} // ten at once, then one an hour
+	for i := range 11 {
+		wait, err := db.TakeHost(t.Context(), "h", who, rules)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := wait == 0, i < 10; got != want {
+			t.Fatalf("request %d waits %s", i+1, wait)
+		}
+		if i == 10 && (wait < 59*time.Minute || wait > time.Hour) {
+			t.Errorf("the next is told to wait %s, want an hour", wait)
+		}
+	}
+}
+
+// TestHostRace: of many who want a host at the same moment one has it at a time.
+func TestHostRace(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	var inside, taken atomic.Int32
+	var g sync.WaitGroup
+	for range 8 {
+		g.Go(func() {
+			who := uuid.New()
+			for n := 0; n < 10; {
+				wait, err := db.TakeHost(t.Context(), "h", who, postgres.HostRules{Hold: time.Hour})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if wait > 0 {
+					time.Sleep(time.Millisecond)
+					continue
+				}
+				if inside.Add(1) != 1 {
+					t.Error("two hold the host")
+				}
+				n++
+				taken.Add(1)
+				inside.Add(-1)
+				if err := db.LeaveHost(t.Context(), "h", who, 0); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	g.Wait()
+	if taken.Load() != 80 {
+		t.Errorf("it was taken %d times, want 80", taken.Load())
+	}
+}

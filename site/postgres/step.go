@@ -1,0 +1,76 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Step is something that is done for the directory as a whole, again and again, by one process at a time.
+type Step struct {
+	Name    string
+	Every   time.Duration // from one begin to the next
+	Follows string        // step that must have ended since this one began; "" for none
+	BeganAt *time.Time    // of the last run that succeeded, nil before the first
+	EndedAt *time.Time
+}
+
+// offered is how long ago a step may have been offered to be due: whoever can do it says so every minute.
+const offered = 3 * time.Minute
+
+// OfferSteps says that this process can do some steps, and how often they are to be done.
+func (db *DB) OfferSteps(ctx context.Context, steps []Step, now time.Time) error {
+	b := &pgx.Batch{}
+	for _, s := range steps {
+		b.Queue(`
+			INSERT INTO steps (name, every, follows, offered_at) VALUES ($1, $2, $3, $4)
+			ON CONFLICT (name) DO UPDATE SET every = excluded.every, follows = excluded.follows, offered_at = excluded.offered_at`,
+			s.Name, s.Every, s.Follows, now)
+	}
+	if err := db.pool.SendBatch(ctx, b).Close(); err != nil {
+		return fmt.Errorf("offer steps: %w", err)
+	}
+	return nil
+}
+
+// DueSteps are the names of the offered steps whose time has come, in order.
+func (db *DB) DueSteps(ctx context.Context, now time.Time) ([]string, error) {
+	rows, err := db.pool.Query(ctx, `
+		SELECT s.name FROM steps s LEFT JOIN steps f ON f.name = s.follows
+		WHERE s.offered_at > $1::timestamptz - $2::interval AND (s.began_at IS NULL OR s.began_at + s.every <= $1)
+			AND (s.follows = '' OR f.ended_at IS NOT NULL AND (s.began_at IS NULL OR f.ended_at > s.began_at))
+		ORDER BY s.name`, now, offered)
+	if err != nil {
+		return nil, fmt.Errorf("read due steps: %w", err)
+	}
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("read due steps: %w", err)
+	}
+	return names, nil
+}
+
+// StepDone keeps that a step was done. Of two runs the one that began later counts.
+func (db *DB) StepDone(ctx context.Context, name string, began, ended time.Time) error {
+	_, err := db.pool.Exec(ctx, `
+		UPDATE steps SET began_at = $2, ended_at = $3 WHERE name = $1 AND (began_at IS NULL OR began_at < $2)`, name, began, ended)
+	if err != nil {
+		return fmt.Errorf("keep that step %s is done: %w", name, err)
+	}
+	return nil
+}
+
+// Steps reads all steps, by name.
+func (db *DB) Steps(ctx context.Context) ([]Step, error) {
+	rows, err := db.pool.Query(ctx, `SELECT name, every, follows, began_at, ended_at FROM steps ORDER BY name`)
+	if err != nil {
+		return nil, fmt.Errorf("read steps: %w", err)
+	}
+	steps, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Step])
+	if err != nil {
+		return nil, fmt.Errorf("read steps: %w", err)
+	}
+	return steps, nil
+}
