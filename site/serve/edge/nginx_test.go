@@ -1,85 +1,22 @@
 package edge
 
 import (
-	"bytes"
-	"compress/gzip"
-	"fmt"
-	"io"
-	"net"
-	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tollbook/site/serve/edge/edgetest"
 )
 
-// startNginx runs a configuration on a free port of loopback until the test ends.
+// startNginx runs a configuration on loopback until the test ends.
 func startNginx(t *testing.T, o Nginx, more string) (addr string) {
 	t.Helper()
-	program, err := exec.LookPath("nginx")
-	if err != nil {
-		if program, err = exec.LookPath("/usr/sbin/nginx"); err != nil {
-			missing(t, "nginx is missing; install it (Debian: apt-get install nginx-light; macOS: brew install nginx)")
-		}
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr = l.Addr().String()
-	l.Close() // nginx wants to bind it itself
-	o.Listen = addr
-	config, err := o.Config()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "tollbook.conf"), config, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var temp strings.Builder
-	for _, kind := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
-		fmt.Fprintf(&temp, "%s_temp_path %s;\n", kind, filepath.Join(dir, kind))
-	}
-	// One process, which is whoever runs the test: it may read what the test wrote.
-	whole := fmt.Sprintf("daemon off;\nmaster_process off;\npid %s;\nerror_log stderr warn;\nevents {}\nhttp {\naccess_log off;\n%s%s\ninclude tollbook.conf;\n}\n", filepath.Join(dir, "pid"), &temp, more)
-	main := filepath.Join(dir, "nginx.conf")
-	if err := os.WriteFile(main, []byte(whole), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), program, "-p", dir, "-c", main, "-e", "stderr")
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		<-ended
-		if t.Failed() {
-			t.Logf("nginx says: %.4000s", &stderr)
-		}
+	return edgetest.StartNginx(t, more, func(listen string) ([]byte, error) {
+		o.Listen = listen
+		return o.Config()
 	})
-	for {
-		conn, err := net.Dial("tcp", addr)
-		if err == nil {
-			conn.Close()
-			return addr
-		}
-		select {
-		case err := <-ended:
-			ended <- err
-			t.Fatalf("nginx did not start: %v\n%s", err, &stderr)
-		case <-time.After(20 * time.Millisecond): // until it listens
-		}
-	}
 }
 
 var (
@@ -187,63 +124,7 @@ func testNginxAlone(t *testing.T, w *world) {
 			t.Errorf("%s: %d, want %d", header, a.Code, code)
 		}
 	}
-	testTwins(t, w, addr)
 	if a := get("/v1/services?q=fire", ""); a.Code != 503 || a.Header["Content-Type"] != "application/json; charset=utf-8" || !strings.Contains(a.Body, `"code":503,"type":"unavailable"`) {
 		t.Errorf("without serve: %d %v %s", a.Code, a.Header, a.Body)
-	}
-}
-
-// testTwins: nginx sends name.gz as it lies where a build wrote one, and packs by itself where none is.
-func testTwins(t *testing.T, w *world, addr string) {
-	t.Helper()
-	packed := func(target string) []byte {
-		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+target, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Accept-Encoding", "gzip") // said by hand, Go's client leaves the body packed
-		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer res.Body.Close()
-		if res.StatusCode != 200 || res.Header.Get("Content-Encoding") != "gzip" {
-			t.Fatalf("%s: %s, packed as %q", target, res.Status, res.Header.Get("Content-Encoding"))
-		}
-		body, err := io.ReadAll(res.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return body
-	}
-	file := filepath.Join(w.root, "current", "v1", "services.json")
-	twin, err := os.ReadFile(file + ".gz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	plain, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := packed("/v1/services"); !bytes.Equal(got, twin) {
-		t.Errorf("%d bytes, not the %d of services.json.gz", len(got), len(twin))
-	}
-	if err := os.Rename(file+".gz", file+".away"); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := os.Rename(file+".away", file+".gz"); err != nil {
-			t.Error(err)
-		}
-	}()
-	for _, body := range [][]byte{twin, packed("/v1/services")} {
-		z, err := gzip.NewReader(bytes.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, err := io.ReadAll(z); err != nil || !bytes.Equal(got, plain) {
-			t.Errorf("%d bytes unpacked (%v), the file has %d", len(got), err, len(plain))
-		}
 	}
 }

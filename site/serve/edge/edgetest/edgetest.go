@@ -1,6 +1,7 @@
-// Package edgetest runs the Cloudflare worker under node, for tests: the platform's API stands in worker.mjs, once.
+// Package edgetest runs other servers with the rules that are printed for them, for tests: nginx, and the Cloudflare worker
+// under node, where the platform's API stands in worker.mjs, once.
 //
-// A test without node is skipped, or under CI=true fails. It knows nothing of what the worker answers.
+// A test without nginx or node is skipped, or under CI=true fails. It knows nothing of what they answer.
 package edgetest
 
 import (
@@ -23,11 +24,7 @@ var platform []byte
 func StartWorker(t testing.TB, worker []byte, bucket string) (addr string) {
 	t.Helper()
 	if _, err := exec.LookPath("node"); err != nil {
-		missing := t.Skipf
-		if os.Getenv("CI") == "true" {
-			missing = t.Fatalf
-		}
-		missing("node is missing; install Node.js 20 or newer (Debian: apt-get install nodejs)")
+		missing(t, "node is missing; install Node.js 20 or newer (Debian: apt-get install nodejs)")
 	}
 	dir := t.TempDir()
 	for name, data := range map[string][]byte{"platform.mjs": platform, "worker.mjs": worker} {
@@ -62,4 +59,13 @@ func StartWorker(t testing.TB, worker []byte, bucket string) (addr string) {
 		t.Fatalf("it says %q: %v", line, err)
 	}
 	return fmt.Sprintf("127.0.0.1:%d", said.Port)
+}
+
+// missing skips a test whose component is not there, and under CI=true fails it.
+func missing(t testing.TB, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf(format, args...)
 }
