@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/url"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,7 +12,6 @@ import (
 
 	"tollbook/build"
 	"tollbook/output"
-	"tollbook/render"
 )
 
 // buildOptions are the flags of build.
@@ -26,18 +24,6 @@ type buildOptions struct {
 	Gzip   bool
 	Every  time.Duration
 	JSON   bool
-}
-
-// siteOptions are what an operator says of the directory.
-type siteOptions struct {
-	Title, BaseURL, SiteContact string
-}
-
-// AddFlags adds what pages say of their directory.
-func (o *siteOptions) AddFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.Title, "title", "Tollbook", "name of the directory on its pages")
-	f.StringVar(&o.BaseURL, "base-url", "http://127.0.0.1:4020", "`address` at which readers reach the directory")
-	f.StringVar(&o.SiteContact, "site-contact", "", "e-mail or web `address` that pages name for questions")
 }
 
 // AddFlags adds the flags of build.
@@ -62,11 +48,7 @@ func (o *buildOptions) validate() error {
 	if o.Every < time.Second {
 		return usagef("--every %s: it is a second or more", o.Every)
 	}
-	u, err := url.Parse(o.BaseURL)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
-		return usagef("--base-url %q: it is an address such as https://tollbook.example", o.BaseURL)
-	}
-	return nil
+	return o.siteOptions.validate()
 }
 
 // logDelay is how long after their time checks enter the logs: longer than the longest visit takes to be kept.
@@ -79,6 +61,11 @@ func newBuildCommand() *cobra.Command {
 		Short: "Make a snapshot of what is known, and publish it to the folder",
 		Long: `Build reads Postgres at one moment, judges every service, writes every response and every page of the directory into one
 zip, and makes it the current snapshot of <data>/public. When it fails, or is killed, the last snapshot stays current.
+
+The directory has the operator's name, colours and words: --title, --description, --colours, --footer, and pages of his own
+in Markdown, --pages. Each file of --templates takes the place of ours of the same name, with our names for what it shows;
+an unknown name is refused, and a page or a template that is wrong fails the build with its file and line. What strangers
+wrote is escaped in them all the same.
 
 EXIT STATUS
 
@@ -100,6 +87,10 @@ func runBuild(ctx context.Context, o buildOptions, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
+	own, err := o.site(o.BaseURL)
+	if err != nil {
+		return err
+	}
 	logger := newLogger(slog.LevelInfo)
 	folder, err := openPublic(o.dataOptions)
 	if err != nil {
@@ -114,10 +105,11 @@ func runBuild(ctx context.Context, o buildOptions, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
+	own.Sample = source != ""
 	bar := newProgress("rendered")
 	report, err := build.Run(ctx, db.DB, folder, build.Options{
 		Now: time.Now(), Every: o.Every, LogDelay: logDelay, Expand: output.Expand(o.Expand), Packed: o.Gzip, Key: key, Progress: bar.set, FreeHosts: free,
-		Site: render.Site{Title: o.Title, BaseURL: o.BaseURL, Contact: o.SiteContact, Sample: source != ""},
+		Site: own,
 	})
 	bar.finish()
 	if err != nil {

@@ -36,6 +36,12 @@ type siteConfig struct {
 	Title   *string `toml:"title" flag:"title"`
 	BaseURL *string `toml:"base_url" flag:"base-url"`
 	Contact *string `toml:"contact" flag:"site-contact"`
+
+	Description *string  `toml:"description" flag:"description"`
+	Colours     []string `toml:"colours" flag:"colours"`
+	Footer      *string  `toml:"footer" flag:"footer"`
+	Pages       *string  `toml:"pages" flag:"pages"`         // a folder, beside the configuration file
+	Templates   *string  `toml:"templates" flag:"templates"` // the same
 }
 
 type crawlConfig struct {
@@ -208,9 +214,13 @@ func readConfig(path string, data []byte) (config, error) {
 		return config{}, fmt.Errorf("%s: %w", path, err)
 	}
 	c.lines = keyLines(data)
-	for i, file := range c.Crawl.FreeHosts {
-		if !filepath.IsAbs(file) {
-			c.Crawl.FreeHosts[i] = filepath.Join(filepath.Dir(path), file)
+	beside := []*string{c.Site.Pages, c.Site.Templates}
+	for i := range c.Crawl.FreeHosts {
+		beside = append(beside, &c.Crawl.FreeHosts[i])
+	}
+	for _, file := range beside {
+		if file != nil && *file != "" && !filepath.IsAbs(*file) {
+			*file = filepath.Join(filepath.Dir(path), *file)
 		}
 	}
 	return c, nil

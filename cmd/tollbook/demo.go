@@ -25,7 +25,6 @@ import (
 	"tollbook/crawl/probe"
 	"tollbook/crawl/sample"
 	"tollbook/output"
-	"tollbook/render"
 	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/serve"
@@ -35,6 +34,7 @@ import (
 type demoOptions struct {
 	dataOptions
 	listenOptions
+	lookOptions
 	Interval time.Duration
 
 	movable bool             // nobody chose the data folder: it may lie elsewhere where it can't be made
@@ -46,6 +46,7 @@ type demoOptions struct {
 func (o *demoOptions) AddFlags(f *pflag.FlagSet) {
 	o.dataOptions.AddFlags(f)
 	o.listenOptions.AddFlags(f, demoRateLimit)
+	o.lookOptions.AddFlags(f)
 	f.DurationVar(&o.Interval, "interval", 15*time.Second, "time between two visits to a sample service")
 }
 
@@ -82,6 +83,9 @@ goes on where the first ended.
 What it keeps lies in the data folder, which may be deleted when the demo does not run. Where the default folder can't be
 written, as in a read-only checkout, it lies in the user's cache folder; the demo says where.
 
+The pages take an operator's name, colours, words and templates as those of "tollbook build" do; the folders are read again
+for each build, so that the demo shows what is being written.
+
 EXIT STATUS
 
 0 when it was told to stop, 1 when something failed.`,
@@ -111,6 +115,9 @@ func runDemo(ctx context.Context, o demoOptions, stdout io.Writer) error {
 		return err
 	}
 	defer l.Close()
+	if _, err := o.site(reachable(l.Addr())); err != nil {
+		return err
+	}
 	if o.movable {
 		o.Data = writable(o.Data)
 	}
@@ -142,7 +149,7 @@ func runDemo(ctx context.Context, o demoOptions, stdout io.Writer) error {
 		return err
 	}
 	d := &demo{
-		db: db, folder: folder, base: reachable(l.Addr()), public: o.public(), interval: o.Interval, grace: cmp.Or(o.grace, demoGrace), limit: o.RateLimit,
+		db: db, folder: folder, look: o.lookOptions, base: reachable(l.Addr()), public: o.public(), interval: o.Interval, grace: cmp.Or(o.grace, demoGrace), limit: o.RateLimit,
 		logger: logger, say: say, changed: make(chan struct{}, 1),
 	}
 	return d.run(ctx, l, world)
@@ -180,6 +187,7 @@ func writable(folder string) string {
 type demo struct {
 	db       *database
 	folder   *output.Folder
+	look     lookOptions
 	base     string // of the pages' addresses
 	public   string
 	grace    time.Duration
@@ -191,10 +199,15 @@ type demo struct {
 }
 
 func (d *demo) build(ctx context.Context) (build.Report, error) {
+	own, err := d.look.site(d.base) // anew, so that who works at his templates sees what he does
+	if err != nil {
+		return build.Report{}, err
+	}
+	own.Sample = true
 	now := time.Now()
 	report, err := build.Run(ctx, d.db.DB, d.folder, build.Options{
 		Now: now, Every: demoBuildEvery, LogDelay: demoLogDelay, Expand: output.ExpandAll,
-		Site: render.Site{Title: "Tollbook", BaseURL: d.base, Sample: true},
+		Site: own,
 	})
 	if err != nil {
 		return report, err

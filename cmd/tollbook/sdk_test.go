@@ -74,7 +74,7 @@ func TestSDKServerFromImportToPage(t *testing.T) { // not parallel: DATABASE_URL
 	if !strings.Contains(report.String(), `"online":1`) {
 		t.Errorf("the crawl says %s, want one service online", report.String())
 	}
-	build := buildOptions{dataOptions: data, siteOptions: siteOptions{Title: "Tollbook", BaseURL: "http://127.0.0.1:4020"}, Expand: string(output.ExpandAll), Every: 15 * time.Minute}
+	build := buildOptions{dataOptions: data, siteOptions: siteOptions{lookOptions: lookOptions{Title: "Tollbook"}, BaseURL: "http://127.0.0.1:4020"}, Expand: string(output.ExpandAll), Every: 15 * time.Minute}
 	if err := runBuild(t.Context(), build, io.Discard); err != nil {
 		t.Fatal(err)
 	}
