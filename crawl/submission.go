@@ -51,7 +51,7 @@ func newSubmissions(db *postgres.DB, o SubmissionOptions, p probe.Options, hosts
 	}
 	strict := &probe.Guard{}
 	if p.Guard != nil {
-		strict.Resolver = p.Guard.Resolver
+		strict.Resolver, strict.Connect = p.Guard.Resolver, p.Guard.Connect
 	}
 	p.Guard, p.Pace, p.Now = strict, hosts.next, o.Now
 	return &Submissions{db: db, prober: probe.New(p), hosts: hosts, o: o}

@@ -29,6 +29,7 @@ type lintOptions struct {
 
 	gap    time.Duration // between two requests
 	routes []probe.Route // names that live in this process; for tests
+	guard  probe.Guard   // its resolver and dialer; for tests
 }
 
 // AddFlags adds the flags of lint.
@@ -90,7 +91,8 @@ In a pipeline, against a server that was started there; a plain server fails tra
 
 // runLint prints a report on one address. Its error says why the exit status is not 0.
 func runLint(ctx context.Context, o lintOptions, address string, stdout io.Writer) error {
-	guard := &probe.Guard{AllowPrivate: o.AllowPrivate}
+	guard := &o.guard
+	guard.AllowPrivate = o.AllowPrivate
 	if err := guard.Validate(); err != nil {
 		return usagef("%w", err)
 	}

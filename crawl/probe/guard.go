@@ -33,8 +33,8 @@ type Guard struct {
 	// Resolver looks names up, net.DefaultResolver when nil.
 	Resolver Resolver
 
-	// connect is what dials a checked address; tests put a counter in its place.
-	connect func(ctx context.Context, network string, addr netip.AddrPort) (net.Conn, error)
+	// Connect dials a checked address, a net.Dialer when nil; tests put a counter in its place.
+	Connect func(ctx context.Context, network string, addr netip.AddrPort) (net.Conn, error)
 }
 
 // Resolver is the part of net.Resolver that a Guard needs. Names end in a dot, so that no search list applies.
@@ -311,8 +311,8 @@ func (g *Guard) dialOne(ctx context.Context, network string, target netip.AddrPo
 		ctx, cancel = context.WithTimeout(ctx, time.Until(deadline)/time.Duration(left))
 		defer cancel()
 	}
-	if g.connect != nil {
-		return g.connect(ctx, network, target)
+	if g.Connect != nil {
+		return g.Connect(ctx, network, target)
 	}
 	var d net.Dialer
 	return d.DialContext(ctx, network, target.String())

@@ -60,7 +60,7 @@ func newAmbush(t *testing.T, origin http.Handler) *ambush {
 	}
 	trap.Start()
 	t.Cleanup(trap.Close)
-	a.guard = &Guard{Resolver: a, connect: func(ctx context.Context, network string, addr netip.AddrPort) (net.Conn, error) {
+	a.guard = &Guard{Resolver: a, Connect: func(ctx context.Context, network string, addr netip.AddrPort) (net.Conn, error) {
 		to := trap.Listener.Addr().String()
 		if addr.Addr() == good {
 			to = server.Listener.Addr().String()
@@ -342,9 +342,9 @@ func TestDialTriesEveryAddress(t *testing.T) {
 	t.Parallel()
 	a := newAmbush(t, http.HandlerFunc(redirector))
 	dead := netip.MustParseAddr("8.8.4.4")
-	inner := a.guard.connect
+	inner := a.guard.Connect
 	var dialled []string
-	a.guard.connect = func(ctx context.Context, network string, addr netip.AddrPort) (net.Conn, error) {
+	a.guard.Connect = func(ctx context.Context, network string, addr netip.AddrPort) (net.Conn, error) {
 		dialled = append(dialled, addr.String())
 		if addr.Addr() == dead {
 			return nil, errors.New("dead")

@@ -141,7 +141,7 @@ func TestSampleAuthority(t *testing.T) {
 	for _, name := range []string{"a.example.com", "a.notsample.test"} {
 		a.resolve(name, netip.MustParseAddr("8.8.8.8"))
 	}
-	a.guard.connect = func(ctx context.Context, network string, _ netip.AddrPort) (net.Conn, error) {
+	a.guard.Connect = func(ctx context.Context, network string, _ netip.AddrPort) (net.Conn, error) {
 		var d net.Dialer
 		return d.DialContext(ctx, network, server.Listener.Addr().String())
 	}
