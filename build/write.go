@@ -312,6 +312,10 @@ func writePages(s *site.Snapshot, pages *render.Pages, edition *render.Edition, 
 	if err := put("404.html", missing, err); err != nil {
 		return err
 	}
+	failure, err := edition.Failure()
+	if err := put("500.html", failure, err); err != nil {
+		return err
+	}
 	pictures, err := edition.Pictures()
 	if err != nil {
 		return err

@@ -101,7 +101,7 @@ func (e *Edition) Home() ([]byte, error) {
 	h.Networks, h.Categories = h.Networks[:min(homeShares, len(h.Networks))], h.Categories[:min(homeShares, len(h.Categories))]
 	return e.render(page{
 		Key: homeKey, Kind: kindHome, JSON: bareKey("stats", ""), Atom: FeedFile, Feed: JSONFeedFile, Title: e.pages.site.Title,
-		Description: e.pages.site.Description,
+		Description: e.pages.site.Description, About: e.aboutHome(), Twin: true,
 		Body:        h,
 	})
 }
@@ -187,6 +187,14 @@ func (e *Edition) network(id string) chip {
 	}
 	id = words(id, maxLine)
 	return chip{Label: short(id), Title: id}
+}
+
+// Failure is 500.html, which is shown where a page can't be made out of the snapshot.
+func (e *Edition) Failure() ([]byte, error) {
+	return e.render(page{
+		Key: "500.html", Kind: kindFailure, Title: "Something failed here", NoIndex: true,
+		Description: "This page could not be read. The fault is the directory's.",
+	})
 }
 
 // NotFound is 404.html.

@@ -55,6 +55,7 @@ const (
 	kindService  = "service"
 	kindStatus   = "status"
 	kindNotFound = "404"
+	kindFailure  = "500"
 	kindGuide    = "guide"
 
 	kindFacilitators = "facilitators"
@@ -91,7 +92,7 @@ func NewPages(s Site) (*Pages, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parse layout: %w", err)
 	}
-	for _, kind := range []string{kindHome, kindServices, kindService, kindStatus, kindReference, kindGuide, kindFacilitators, kindFacilitator, kindCoverage, kindSubmit, kindGroups, kindGroup, kindChanges, kindCompare, kindNotFound} {
+	for _, kind := range []string{kindHome, kindServices, kindService, kindStatus, kindReference, kindGuide, kindFacilitators, kindFacilitator, kindCoverage, kindSubmit, kindGroups, kindGroup, kindChanges, kindCompare, kindFailure, kindNotFound} {
 		t, err := layout.Clone()
 		if err == nil {
 			t, err = p.parse(t, kind+".html")
@@ -215,7 +216,8 @@ type page struct {
 	JSON        string // key of the same as JSON, "" without
 	Atom, Feed  string // keys of its changes as Atom and as a JSON Feed, "" without
 	Twin        bool   // there is the same as Markdown
-	About       any    // the page in the words of schema.org, nil without
+	About       []thing // what the page is about
+	Up          crumb   // the page above it, below the home page; none for those right below that
 	NoIndex     bool
 	Body        any // what the page's own template is given
 
@@ -228,6 +230,7 @@ type page struct {
 	Markdown  string // key of the twin, "" without
 	Now, Next site.Time
 
+	Linked   any    // About in the words of schema.org, nil for nothing
 	Category string // whose picture stands for the page, "" for the directory's
 	Picture  picture
 	Touch    string // key of the icon for screens that show it among others, "" without
@@ -248,7 +251,7 @@ func (e *Edition) render(p page) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Picture = cards.picture(p.Category)
+	p.Picture, p.Linked = cards.picture(p.Category), e.linked(&p)
 	if e.pages.icons[touchIconKey] {
 		p.Touch = touchIconKey
 	}

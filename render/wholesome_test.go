@@ -150,6 +150,8 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 	put("submit.html", page, err)
 	page, err = e.NotFound()
 	put("404.html", page, err)
+	page, err = e.Failure()
+	put("500.html", page, err)
 	api, err := e.API(examplesOf(t, e, s))
 	if err != nil {
 		t.Fatal(err)

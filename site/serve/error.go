@@ -84,12 +84,34 @@ func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 		header.Set("Cache-Control", "no-store")
 		header.Set("Retry-After", "5")
 	}
+	if e.Code == http.StatusInternalServerError && h.sendFailurePage(w, r) {
+		return
+	}
 	data, err := json.Marshal(site.ErrorBody{Error: e})
 	if err != nil {
 		panic(err) // strings and a number
 	}
 	header.Set("Content-Type", typeJSON)
 	writeBody(w, r, e.Code, append(data, '\n'))
+}
+
+// sendFailurePage tells who asked for a page that something failed, in the current snapshot's own page for that. It is false,
+// and nothing was sent, for programs, and where there is no such page or it is what failed.
+func (h *handler) sendFailurePage(w http.ResponseWriter, r *http.Request) bool {
+	if isAPI(r.URL.Path) || r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return false
+	}
+	snap, err := h.source.Current()
+	if err != nil {
+		return false
+	}
+	defer snap.Release()
+	page, ok := h.ownPage(snap, failurePage)
+	if !ok {
+		return false
+	}
+	gzipped := page.canGzip() && acceptsGzip(r.Header.Values("Accept-Encoding"))
+	return h.write(w, r, http.StatusInternalServerError, typeHTML, gzipped, page) == nil
 }
 
 // tellLimit says when to come back, where one submission too many is the fault.

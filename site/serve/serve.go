@@ -217,7 +217,7 @@ func (h *handler) get(w *reply, r *http.Request) {
 		err = h.reply(w, r, v, snap, q)
 	}
 	if errors.Is(err, site.ErrNotFound) && !isAPI(r.URL.Path) {
-		if page, ok := h.notFoundPage(snap); ok {
+		if page, ok := h.ownPage(snap, notFoundPage); ok {
 			h.sendError(w, r, http.StatusNotFound, page)
 			return
 		}
@@ -257,9 +257,15 @@ func isAPI(path string) bool {
 	return first == "v1" || first == "api" || first == "discovery"
 }
 
-// notFoundPage is the tree's own page for paths that it has not.
-func (h *handler) notFoundPage(snap *output.Snapshot) (*body, bool) {
-	m, ok := snap.Lookup("404.html")
+// The tree's own pages for paths that it has not, and for what fails inside.
+const (
+	notFoundPage = "404.html"
+	failurePage  = "500.html"
+)
+
+// ownPage is one of these.
+func (h *handler) ownPage(snap *output.Snapshot, key string) (*body, bool) {
+	m, ok := snap.Lookup(key)
 	if !ok {
 		return nil, false
 	}

@@ -28,6 +28,7 @@ async function get(r) {
         return write(r, 404, TYPES[".html"], bodyOfMember(page), "public, max-age=10");
       }
     }
+    if (!(err instanceof Told) && !isAPI(r)) r.trouble = await readMember(r, snap, "500.html").catch(() => null);
     throw err;
   }
 }

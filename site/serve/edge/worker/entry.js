@@ -147,6 +147,7 @@ function fail(r, err) {
     cache = "no-store";
     r.headers.set("Retry-After", "5");
   }
+  if (error.code === 500 && r.trouble) return write(r, 500, TYPES[".html"], bodyOfMember(r.trouble), cache);
   return answer(r, error.code, TABLE_JSON, errorBody(error), cache);
 }
 
