@@ -55,6 +55,7 @@ type nginxError struct {
 	Code    int
 	Headers []string
 	Body    string
+	Page    bool // for who asked for a page there is one
 }
 
 type nginxData struct {
@@ -329,7 +330,7 @@ func (d *nginxData) errors(m serve.Manners) error {
 		if err != nil {
 			return err
 		}
-		d.Errors = append(d.Errors, nginxError{e.codes, e.error.Code, e.headers, strings.ReplaceAll(string(body), "'", `\'`)})
+		d.Errors = append(d.Errors, nginxError{e.codes, e.error.Code, e.headers, strings.ReplaceAll(string(body), "'", `\'`), e.error.Code == unavailable.Code})
 	}
 	return nil
 }

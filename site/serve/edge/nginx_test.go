@@ -127,4 +127,7 @@ func testNginxAlone(t *testing.T, w *world) {
 	if a := get("/v1/services?q=fire", ""); a.Code != 503 || a.Header["Content-Type"] != "application/json; charset=utf-8" || !strings.Contains(a.Body, `"code":503,"type":"unavailable"`) {
 		t.Errorf("without serve: %d %v %s", a.Code, a.Header, a.Body)
 	}
+	if a := get("/services?page=%32", ""); a.Code != 503 || a.Header["Content-Type"] != "text/html; charset=utf-8" || a.Header["Cache-Control"] != "no-store" || a.Header["Content-Security-Policy"] == "" || !strings.Contains(a.Body, "Something failed here") {
+		t.Errorf("a page without serve: %d %v %.200s", a.Code, a.Header, a.Body)
+	}
 }
