@@ -12,6 +12,7 @@ import (
 
 	"tollbook/build"
 	"tollbook/output"
+	"tollbook/site/postgres"
 )
 
 // buildOptions are the flags of build.
@@ -79,19 +80,11 @@ EXIT STATUS
 }
 
 func runBuild(ctx context.Context, o buildOptions, stdout io.Writer) error {
-	free, err := o.freeHosts()
-	if err != nil {
-		return err
-	}
-	key, err := o.signingKey()
-	if err != nil {
-		return err
-	}
-	own, err := o.site(o.BaseURL)
-	if err != nil {
-		return err
-	}
 	logger := newLogger(slog.LevelInfo)
+	make, err := o.maker()
+	if err != nil {
+		return err
+	}
 	folder, err := openPublic(o.dataOptions)
 	if err != nil {
 		return err
@@ -101,21 +94,10 @@ func runBuild(ctx context.Context, o buildOptions, stdout io.Writer) error {
 		return err
 	}
 	defer db.Close()
-	source, err := db.Setting(ctx, "source")
-	if err != nil {
-		return err
-	}
-	own.Sample = source != ""
 	bar := newProgress("rendered")
-	report, err := build.Run(ctx, db.DB, folder, build.Options{
-		Now: time.Now(), Every: o.Every, LogDelay: logDelay, Expand: output.Expand(o.Expand), Packed: o.Gzip, Key: key, Progress: bar.set, FreeHosts: free,
-		Site: own,
-	})
+	report, err := make(ctx, db.DB, folder, bar.set)
 	bar.finish()
 	if err != nil {
-		return err
-	}
-	if _, err := prune(folder, time.Now(), report.Needed); err != nil {
 		return err
 	}
 	if o.JSON {
@@ -127,4 +109,40 @@ func runBuild(ctx context.Context, o buildOptions, stdout io.Writer) error {
 	_, err = fmt.Fprintf(stdout, "snapshot %s: %d services, %d files, %.1f MB, zip %.1f MB, %d new packs, %.2f s\n", report.Snapshot, report.Services,
 		report.Files, float64(report.Bytes)/1e6, float64(report.Zip)/1e6, report.Packs, report.Took.Seconds())
 	return err
+}
+
+// makeFunc makes a snapshot of what is known now, and drops what nobody can ask for any more.
+type makeFunc func(ctx context.Context, db *postgres.DB, folder *output.Folder, progress func(done, total int)) (build.Report, error)
+
+// maker reads what every build needs of files.
+func (o *buildOptions) maker() (makeFunc, error) {
+	free, err := o.freeHosts()
+	if err != nil {
+		return nil, err
+	}
+	key, err := o.signingKey()
+	if err != nil {
+		return nil, err
+	}
+	site, err := o.site(o.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, db *postgres.DB, folder *output.Folder, progress func(done, total int)) (build.Report, error) {
+		source, err := db.Setting(ctx, "source")
+		if err != nil {
+			return build.Report{}, err
+		}
+		site.Sample = source != ""
+		now := time.Now()
+		report, err := build.Run(ctx, db, folder, build.Options{
+			Now: now, Every: o.Every, LogDelay: logDelay, Expand: output.Expand(o.Expand), Packed: o.Gzip, Key: key, Progress: progress, FreeHosts: free,
+			Site: site,
+		})
+		if err != nil {
+			return report, err
+		}
+		_, err = prune(folder, now, report.Needed)
+		return report, err
+	}, nil
 }

@@ -25,6 +25,7 @@ type config struct {
 	Crawl     crawlConfig     `toml:"crawl"`
 	Serve     serveConfig     `toml:"serve"`
 	Publish   publishConfig   `toml:"publish"`
+	Schedule  scheduleConfig  `toml:"schedule"`
 	Synthesis synthesisConfig `toml:"synthesis"`
 	Networks  []networkConfig `toml:"network"`
 
@@ -46,23 +47,30 @@ type siteConfig struct {
 
 type crawlConfig struct {
 	HostGap      *string  `toml:"host_gap" flag:"host-gap"` // "1s"
-	Workers      *int     `toml:"workers" flag:"workers" of:"crawl"`
+	Workers      *int     `toml:"workers" flag:"workers" of:"crawl up work"`
 	Contact      *string  `toml:"contact" flag:"contact"`
 	AllowPrivate []string `toml:"allow_private" flag:"allow-private"`
 	FreeHosts    []string `toml:"free_hosts" flag:"free-hosts"` // files, beside the configuration file
 }
 
 type serveConfig struct {
-	Listen         *string  `toml:"listen" flag:"listen" of:"serve"`
-	RateLimit      *int     `toml:"rate_limit" flag:"rate-limit" of:"serve"`
-	TrustedProxies []string `toml:"trusted_proxies" flag:"trusted-proxies" of:"serve"`
-	Metrics        *string  `toml:"metrics" flag:"metrics" of:"serve"`
-	Submissions    *bool    `toml:"submissions" flag:"submissions" of:"serve"`
+	Listen         *string  `toml:"listen" flag:"listen" of:"serve up"`
+	RateLimit      *int     `toml:"rate_limit" flag:"rate-limit" of:"serve up"`
+	TrustedProxies []string `toml:"trusted_proxies" flag:"trusted-proxies" of:"serve up"`
+	Metrics        *string  `toml:"metrics" flag:"metrics" of:"serve up work"`
+	Submissions    *bool    `toml:"submissions" flag:"submissions" of:"serve up"`
 }
 
 type publishConfig struct {
 	To  *string `toml:"to" flag:"to"`
 	Key *string `toml:"key" flag:"signing-key"` // its file
+}
+
+type scheduleConfig struct {
+	Build     *string `toml:"build" flag:"schedule-build"` // "15m"
+	Publish   *string `toml:"publish" flag:"schedule-publish"`
+	Index     *string `toml:"index" flag:"schedule-index"`
+	Retention *string `toml:"retention" flag:"schedule-retention"`
 }
 
 type synthesisConfig struct {

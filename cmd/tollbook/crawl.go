@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -101,7 +102,7 @@ func runCrawl(ctx context.Context, o crawlOptions, stdout io.Writer) error {
 		return err
 	}
 	bar := newProgress("visited")
-	options := crawl.Options{Workers: o.Workers, HostGap: o.HostGap, Logger: logger, FreeHosts: free, Synthesis: o.synthesis()}
+	options := crawl.Options{Workers: o.Workers, HostGap: o.HostGap, Logger: logger, FreeHosts: free, Synthesis: o.synthesis(), Shared: true}
 	if bar != nil {
 		options.Logger, options.Visited = nil, bar.set
 	}
@@ -126,7 +127,7 @@ func runCrawl(ctx context.Context, o crawlOptions, stdout io.Writer) error {
 	if _, err := c.ProbeSubmissions(ctx); err != nil {
 		return err
 	}
-	if err := db.Retain(ctx, time.Now()); err != nil {
+	if err := errors.Join(db.Retain(ctx, time.Now()), db.ForgetHosts(ctx)); err != nil {
 		return err
 	}
 	return printReport(stdout, report, gathered, o.asked(asked), o.JSON)

@@ -37,8 +37,13 @@ type database struct {
 
 // openDatabase connects to DATABASE_URL, or starts the folder's private Postgres. say is told what takes long.
 func openDatabase(ctx context.Context, o dataOptions, say func(string)) (*database, error) {
+	return openDatabaseFor(ctx, o, 0, say)
+}
+
+// openDatabaseFor opens the database for a program that uses up to so many connections at once.
+func openDatabaseFor(ctx context.Context, o dataOptions, connections int32, say func(string)) (*database, error) {
 	if url := os.Getenv("DATABASE_URL"); url != "" {
-		db, err := postgres.Open(ctx, url)
+		db, err := postgres.OpenFor(ctx, url, connections)
 		if err != nil {
 			return nil, fmt.Errorf("open DATABASE_URL: %w", err)
 		}
@@ -48,7 +53,7 @@ func openDatabase(ctx context.Context, o dataOptions, say func(string)) (*databa
 	if err != nil {
 		return nil, fmt.Errorf("start private Postgres: %w", err)
 	}
-	db, err := postgres.Open(ctx, server.DSN())
+	db, err := postgres.OpenFor(ctx, server.DSN(), connections)
 	if err != nil {
 		return nil, errors.Join(err, stopServer(server))
 	}

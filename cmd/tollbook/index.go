@@ -122,7 +122,7 @@ func runIndex(ctx context.Context, o indexOptions, networks []measuredNetwork, s
 	if figures != nil {
 		served, stop := context.WithCancel(ctx)
 		done := make(chan error, 1)
-		go func() { done <- serve.Serve(served, figures, metricsHandler(metrics, time.Now), logger) }()
+		go func() { done <- serve.Serve(served, figures, metricsHandler(tellIndex(metrics)), logger) }()
 		defer func() {
 			stop()
 			<-done
@@ -162,13 +162,20 @@ func warnUnsettled(ctx context.Context, db *postgres.DB, networks []measuredNetw
 	return nil
 }
 
+// tellIndex tells what indexers do.
+func tellIndex(m *chain.Metrics) tellFunc {
+	return func(_ context.Context, w io.Writer) error { return m.Write(w, time.Now()) }
+}
+
 // metricsHandler answers /metrics and /healthz.
-func metricsHandler(m *chain.Metrics, now func() time.Time) http.Handler {
+func metricsHandler(tell ...tellFunc) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 		w.Header().Set("Cache-Control", "no-store")
-		_ = m.Write(w, now()) // whoever went away is not told about it
+		for _, t := range tell {
+			_ = t(r.Context(), w) // whoever went away is not told about it
+		}
 	})
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"net/netip"
 	"strings"
 	"syscall"
@@ -95,7 +97,8 @@ const lookEvery = time.Second
 // serveSource answers readers on l, and the operator on figures unless that is nil, until ctx ends or one of them fails.
 // It follows the publication also while nobody reads: else the first reader after a silence would be given what was
 // current when it began, and that snapshot's file could not go.
-func serveSource(ctx context.Context, l, figures net.Listener, source *output.Source, o serve.Options) error {
+// The operator is told more besides the figures of serving.
+func serveSource(ctx context.Context, l, figures net.Listener, source *output.Source, o serve.Options, more ...tellFunc) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	g, ctx := errgroup.WithContext(ctx)
@@ -106,13 +109,28 @@ func serveSource(ctx context.Context, l, figures net.Listener, source *output.So
 	o.Source, o.Metrics = source, serve.NewMetrics()
 	h := serve.NewHandler(o)
 	if figures != nil {
-		g.Go(func() error { return serve.Serve(ctx, figures, o.Metrics, o.Logger) })
+		g.Go(func() error { return serve.Serve(ctx, figures, alsoTell(o.Metrics, more), o.Logger) })
 	}
 	g.Go(func() error {
 		defer cancel() // an end without an error is one, too
 		return serve.Serve(ctx, l, h, o.Logger)
 	})
 	return g.Wait()
+}
+
+// tellFunc writes figures in the text format of Prometheus.
+type tellFunc func(ctx context.Context, w io.Writer) error
+
+// alsoTell adds figures to those that h answers at /metrics.
+func alsoTell(h http.Handler, more []tellFunc) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.ServeHTTP(w, r)
+		if r.Method == http.MethodGet && r.URL.Path == "/metrics" {
+			for _, tell := range more {
+				_ = tell(r.Context(), w) // whoever went away is not told about it
+			}
+		}
+	})
 }
 
 // follow looks at the pointer until ctx ends.

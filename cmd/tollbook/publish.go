@@ -219,16 +219,8 @@ func (o *targetOptions) report(stdout io.Writer, r output.Published) error {
 
 // with opens what a publisher needs, for as long as do takes.
 func (o *targetOptions) with(ctx context.Context, do func(*output.Publisher, *output.Folder) error) error {
-	key, err := o.signingKey()
-	if err != nil {
-		return err
-	}
 	if output.SameFolder(o.To, o.public()) {
 		return fmt.Errorf("publish to %s: it is where build publishes to already", o.To)
-	}
-	store, err := output.OpenStore(o.To, output.StoreOptions{Getenv: os.Getenv})
-	if err != nil {
-		return err
 	}
 	folder, err := openPublic(o.dataOptions)
 	if err != nil {
@@ -240,19 +232,36 @@ func (o *targetOptions) with(ctx context.Context, do func(*output.Publisher, *ou
 		return err
 	}
 	defer db.Close()
-	removed, err := db.RemovedServices(ctx)
+	bar := newTransfer()
+	defer bar.finish()
+	p, err := o.publisher(ctx, db.DB, bar.set)
 	if err != nil {
 		return err
 	}
-	bar := newTransfer()
-	defer bar.finish()
+	return do(p, folder)
+}
+
+// publisher is who changes the place, now.
+func (o *targetOptions) publisher(ctx context.Context, db *postgres.DB, progress func(output.Progress)) (*output.Publisher, error) {
+	key, err := o.signingKey()
+	if err != nil {
+		return nil, err
+	}
+	store, err := output.OpenStore(o.To, output.StoreOptions{Getenv: os.Getenv})
+	if err != nil {
+		return nil, err
+	}
+	removed, err := db.RemovedServices(ctx)
+	if err != nil {
+		return nil, err
+	}
 	now := time.Now()
-	return do(output.NewPublisher(store, &register{db.DB, store.String(), now}, output.PublishOptions{
+	return output.NewPublisher(store, &register{db, store.String(), now}, output.PublishOptions{
 		Now: now, Force: o.Force, Full: o.Full, Key: key, Expand: expansions[o.Expand], Phase: site.ExpandPhase, Header: objectHeader,
 		Check:    func(before, after output.Tree) error { return build.CheckSuccessor(before, after, removed) },
 		Listed:   build.Listed,
-		Progress: bar.set,
-	}), folder)
+		Progress: progress,
+	}), nil
 }
 
 // objectHeader is what readers of a single object are told. Caches ask again after a minute: nothing tells an object when

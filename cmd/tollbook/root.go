@@ -57,7 +57,7 @@ EXIT STATUS
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
-	}, newDemoCommand(), newServicesCommand(), newSubmissionsCommand(), newFacilitatorsCommand(), newCrawlCommand(), newIndexCommand(c), newBuildCommand(), newPublishCommand(), newRollbackCommand(), newPruneCommand(), newVerifyCommand(), newKeyCommand(), newServeCommand(), newMCPCommand(), newEdgeCommand(), newLintCommand(), newManualCommand(), newReadyCommand())
+	}, newDemoCommand(), newServicesCommand(), newSubmissionsCommand(), newFacilitatorsCommand(), newCrawlCommand(), newIndexCommand(c), newBuildCommand(), newPublishCommand(), newRollbackCommand(), newPruneCommand(), newVerifyCommand(), newKeyCommand(), newServeCommand(), newUpCommand(c), newWorkCommand(c), newMCPCommand(), newEdgeCommand(), newLintCommand(), newManualCommand(), newReadyCommand())
 	cmd.PersistentFlags().String("config", "", "configuration `file`; ./tollbook.toml when it is there (TOLLBOOK_CONFIG)")
 	cmd.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if cmd.HasSubCommands() {

@@ -26,7 +26,7 @@ func (o *serveOptions) takeSubmissions(ctx context.Context, to *serve.Options) (
 	if err := db.refuseSample(ctx); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	submissions := crawl.NewSubmissions(db.DB, crawl.SubmissionOptions{Logger: logger}, probe.Options{UserAgent: userAgent(o.Contact)})
+	submissions := crawl.NewSubmissions(db.DB, crawl.SubmissionOptions{Logger: logger, Shared: true}, probe.Options{UserAgent: userAgent(o.Contact)})
 	to.Submit = submitOptions(db, submissions, free)
 	ctx, cancel := context.WithCancel(ctx)
 	var parts sync.WaitGroup

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -58,6 +59,12 @@ func (m *Metrics) Write(ctx context.Context, w io.Writer, db *postgres.DB, now t
 	m.writeOwn(b)
 	head := func(name, kind, help string) { fmt.Fprintf(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind) }
 	if queues, err := db.JobFigures(ctx); err == nil {
+		for _, name := range []string{queueVisits, queueFacts, queueSteps, queueFeed} {
+			if !slices.ContainsFunc(queues, func(q postgres.JobFigures) bool { return q.Queue == name }) {
+				queues = append(queues, postgres.JobFigures{Queue: name})
+			}
+		}
+		slices.SortFunc(queues, func(a, b postgres.JobFigures) int { return strings.Compare(a.Queue, b.Queue) })
 		const depth, oldest = "tollbook_jobs", "tollbook_jobs_oldest_due_seconds"
 		head(depth, "gauge", "Jobs that are not finished, of all processes, by queue and state.")
 		for _, q := range queues {

@@ -41,6 +41,7 @@ type Step struct {
 	Every   time.Duration // from one begin to the next
 	Follows string        // step that must have ended since this one began; "" for none
 	Limit   time.Duration // of one run, after which ctx ends and another may begin
+	Goes    bool          // on where it was: a run that ran into its limit has done its part
 	Do      func(ctx context.Context) error
 }
 
@@ -199,12 +200,11 @@ func (w *Worker) offer(ctx context.Context) error {
 	return w.db.OfferSteps(ctx, steps, w.o.Now())
 }
 
-// step does a step and keeps that it is done. One that ran into its limit has done what it could: it is due again as if it
-// were done.
+// step does a step and keeps that it is done.
 func (w *Worker) step(ctx context.Context, s Step) error {
 	began := w.o.Now()
 	err := s.Do(ctx)
-	if ranOut := errors.Is(context.Cause(ctx), context.DeadlineExceeded); err != nil && !(ranOut && errors.Is(err, context.DeadlineExceeded)) {
+	if err != nil && !(s.Goes && errors.Is(context.Cause(ctx), context.DeadlineExceeded)) {
 		return err
 	}
 	return w.db.StepDone(context.WithoutCancel(ctx), s.Name, began, w.o.Now())

@@ -110,3 +110,11 @@ func column[T any](ctx context.Context, q querier, sql string, args ...any) ([]T
 	}
 	return pgx.CollectRows(rows, pgx.RowTo[T])
 }
+
+// CountUnvisited is how many services nobody has visited yet.
+func (db *DB) CountUnvisited(ctx context.Context) (n int, err error) {
+	if err := db.pool.QueryRow(ctx, `SELECT count(*) FROM services WHERE last_checked_at IS NULL`).Scan(&n); err != nil {
+		return 0, fmt.Errorf("count unvisited services: %w", err)
+	}
+	return n, nil
+}
