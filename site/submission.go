@@ -209,6 +209,8 @@ const (
 	SubmissionsPerHour = 10 // of a client
 	PendingPerDomain   = 3  // submissions of a registrable domain that wait for review
 	ProbesPerHour      = 3  // submissions of a registrable domain that are probed; more wait
+
+	MaxPending = 1000 // submissions that wait for review in all, unless the operator says otherwise
 )
 
 // Received is a submission with how it came.
@@ -219,6 +221,9 @@ type Received struct {
 	Key    string // of Idempotency-Key, "" without
 	At     time.Time
 	Probe  bool // whoever keeps it would probe it at once
+	// MaxPending is how many submissions may wait for review in all; 0 is any number. What arrives in the same moment may
+	// pass it: it guards reviewers and disks, which a few more do not hurt, and submitters do not wait for each other.
+	MaxPending int
 }
 
 // Receipt is what became of it.

@@ -59,6 +59,7 @@ type serveConfig struct {
 	TrustedProxies []string `toml:"trusted_proxies" flag:"trusted-proxies" of:"serve up"`
 	Metrics        *string  `toml:"metrics" flag:"metrics" of:"serve up work"`
 	Submissions    *bool    `toml:"submissions" flag:"submissions" of:"serve up"`
+	MaxPending     *int     `toml:"max_pending" flag:"max-pending" of:"serve up"`
 }
 
 type publishConfig struct {

@@ -30,6 +30,7 @@ type serveOptions struct {
 	Memory       int // MB
 	DownloadRate int // MB a second
 	Submissions  bool
+	MaxPending   int
 	Contact      string
 }
 
@@ -41,6 +42,7 @@ func (o *serveOptions) AddFlags(f *pflag.FlagSet) {
 	o.dataOptions.AddFlags(f)
 	o.freeHostOptions.AddFlags(f)
 	f.BoolVar(&o.Submissions, "submissions", false, "take submissions of services; needs the database")
+	f.IntVar(&o.MaxPending, "max-pending", site.MaxPending, "`submissions` that may wait for review in all, before more are refused; 0 for any number")
 	f.StringVar(&o.Contact, "contact", "https://tollbook.example/bot", "`address` that the user agent names for questions, where submissions are probed")
 	f.IntVar(&o.DownloadRate, "download-rate", 64, "`MB` a second that all who download snapshots and packs get together; 0 for any number")
 	f.IntVar(&o.Memory, "memory", 128, "`MB` of a bucket to keep in memory; a snapshot of a quarter of that is read whole, so that a bucket that is away for a while is not missed")
@@ -70,7 +72,8 @@ warning in /readyz.
 
 With --submissions it takes what owners send to POST /v1/submit, or with the form of /submit, and keeps it in Postgres
 (DATABASE_URL, or the private server of --data) before it asks the service's endpoints for their price. Nothing is listed
-before "tollbook submissions approve". The database is for submissions alone: while it is away readers notice nothing.
+before "tollbook submissions approve"; while --max-pending wait for that, more are refused with a 429. The database is for
+submissions alone: while it is away readers notice nothing.
 
 /healthz answers while the process is up, /readyz while a snapshot is open; /metrics only on the address of --metrics.
 
@@ -84,6 +87,9 @@ EXIT STATUS
 			}
 			if o.DownloadRate < 0 || o.DownloadRate > 1<<20 {
 				return usagef("--download-rate %d: it is 0 MB a second or more", o.DownloadRate)
+			}
+			if o.MaxPending < 0 {
+				return usagef("--max-pending %d: it is 0, for any number, or more", o.MaxPending)
 			}
 			_, err := o.trusted()
 			return cmp.Or(o.validate(), err)

@@ -28,6 +28,7 @@ func (o *serveOptions) takeSubmissions(ctx context.Context, to *serve.Options) (
 	}
 	submissions := crawl.NewSubmissions(db.DB, crawl.SubmissionOptions{Logger: logger, Shared: true}, probe.Options{UserAgent: userAgent(o.Contact)})
 	to.Submit = submitOptions(db, submissions, free)
+	to.Submit.MaxPending = o.MaxPending
 	ctx, cancel := context.WithCancel(ctx)
 	var parts sync.WaitGroup
 	parts.Go(func() { submissions.Run(ctx) })
@@ -48,5 +49,5 @@ func (o *serveOptions) takeSubmissions(ctx context.Context, to *serve.Options) (
 
 // submitOptions hold submissions to the strictest guard.
 func submitOptions(db *database, submissions *crawl.Submissions, free site.FreeHosts) *serve.SubmitOptions {
-	return &serve.SubmitOptions{Store: db.DB, Prober: submissions, FreeHosts: free, Address: (&probe.Guard{}).Canonical, Domain: probe.Domain}
+	return &serve.SubmitOptions{Store: db.DB, Prober: submissions, FreeHosts: free, Address: (&probe.Guard{}).Canonical, Domain: probe.Domain, MaxPending: site.MaxPending}
 }

@@ -76,6 +76,9 @@ func (db *DB) ReceiveSubmission(ctx context.Context, r site.Received) (site.Rece
 		if err := refuseDuplicate(ctx, tx, r); err != nil {
 			return err
 		}
+		if err := refuseFlood(ctx, tx, r.MaxPending); err != nil {
+			return err
+		}
 		receipt, err = insertSubmission(ctx, tx, client, sum[:], r)
 		return err
 	})
@@ -169,6 +172,22 @@ func refuseDuplicate(ctx context.Context, tx pgx.Tx, r site.Received) error {
 		}
 	}
 	return nil
+}
+
+// refuseFlood refuses one more where as many wait for review as may. It counts no further than that.
+func refuseFlood(ctx context.Context, tx pgx.Tx, most int) error {
+	if most == 0 {
+		return nil
+	}
+	var n int
+	err := tx.QueryRow(ctx, `SELECT count(*) FROM (SELECT FROM submissions WHERE state = 'pending' LIMIT $1) AS waiting`, most).Scan(&n)
+	if err == nil && n >= most {
+		err = &site.SubmissionLimitError{
+			Message:    fmt.Sprintf("%d submissions wait for review already; more are taken when some are decided", most),
+			RetryAfter: time.Hour,
+		}
+	}
+	return err
 }
 
 func insertSubmission(ctx context.Context, tx pgx.Tx, client, sum []byte, r site.Received) (site.Receipt, error) {

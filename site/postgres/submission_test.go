@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -43,6 +44,40 @@ func limit(t *testing.T, err error) string {
 		t.Error(err)
 	}
 	return ""
+}
+
+// TestReceiveSubmissionFlood: so many wait for review in all and no more, whoever sends them; a decision makes room, and what
+// came before is answered all the same.
+func TestReceiveSubmissionFlood(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	send := func(i int) (site.Receipt, error) {
+		r := received("api", fmt.Sprintf("flood%d.example", i), fmt.Sprint("client", i))
+		r.MaxPending, r.Key = 3, fmt.Sprint(i)
+		return db.ReceiveSubmission(t.Context(), r)
+	}
+	var first site.Receipt
+	for i := range 3 {
+		receipt, err := send(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			first = receipt
+		}
+	}
+	if _, err := send(3); limit(t, err) != "1h0m0s" || err == nil || !strings.Contains(err.Error(), "3 submissions wait for review already") {
+		t.Errorf("a fourth: %v", err)
+	}
+	if again, err := send(0); err != nil || again.ID != first.ID || !again.Again {
+		t.Errorf("the first sent again: %+v, %v", again, err)
+	}
+	if err := db.RejectSubmission(t.Context(), uuid.MustParse(first.ID), "ada", "no", start); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := send(3); err != nil {
+		t.Errorf("a fourth when one is decided: %v", err)
+	}
 }
 
 func TestReceiveSubmission(t *testing.T) {

@@ -42,6 +42,8 @@ type SubmitOptions struct {
 	Address   func(*url.URL) (*url.URL, error) // the form in which an address is visited, or why it never is
 	Domain    func(host string) string         // who owns a host
 	BodyTime  time.Duration                    // for a body to arrive; 10 s when zero
+
+	MaxPending int // submissions that may wait for review; 0 is any number
 }
 
 // Bounds of what submissions may use at once. Those over the first wait a little; those over the second are probed later.
@@ -208,7 +210,7 @@ func (h *handler) take(w *reply, r *http.Request, read func([]byte, site.Submiss
 	case <-ctx.Done():
 		return nil, errCrowded
 	}
-	receipt, submission, err := s.receive(ctx, body, read, site.Received{Client: clientName(clientAddr(r, h.trusted)), Key: key, At: h.now()})
+	receipt, submission, err := s.receive(ctx, body, read, site.Received{Client: clientName(clientAddr(r, h.trusted)), Key: key, At: h.now(), MaxPending: s.MaxPending})
 	<-s.receiving
 	if err != nil {
 		return nil, err
