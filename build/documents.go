@@ -32,7 +32,10 @@ func writeDocuments(edition *render.Edition, seen render.Examples, add func(stri
 	if err != nil {
 		return fmt.Errorf("describe the API: %w", err)
 	}
-	files := []render.Asset{{Key: render.LLMsFile, Bytes: edition.LLMs()}, {Key: render.RobotsFile, Bytes: edition.Robots()}}
+	files := []render.Asset{{Key: render.LLMsFile, Bytes: edition.LLMs()}, {Key: render.RobotsFile, Bytes: edition.Robots()}, api.Twin()}
+	if text := edition.Security(); text != nil {
+		files = append(files, render.Asset{Key: render.SecurityFile, Bytes: text})
+	}
 	sitemaps, err := edition.Sitemap()
 	if err != nil {
 		return err

@@ -93,7 +93,7 @@ func (e *Edition) CoveragePage() ([]byte, error) {
 	}
 	body.MoreGroups = len(c.Operators.Groups) - len(body.Groups)
 	return e.render(page{
-		Key: bareKey(coverageRoute, ""), Kind: kindCoverage, JSON: bareKey("coverage", ""), Title: "Coverage",
+		Key: bareKey(coverageRoute, ""), Kind: kindCoverage, JSON: bareKey("coverage", ""), Title: "Coverage", Twin: true,
 		Description: "What is measured on chain, up to when, and what is not known: unattributed payments, candidate settlers, volume that may show no trade.",
 		Body:        body,
 	})

@@ -78,6 +78,9 @@ type home struct {
 	Checks     []site.GlobalCheckEntry
 	Networks   []groupRow
 	Categories []groupRow
+	Risen      []volumeMover
+	Repriced   []priceMover
+	Settled    *site.Decimal // in 30 days; nil where nothing is measured
 }
 
 // Home is index.html: what the directory is, its figures, and what is new.
@@ -93,6 +96,10 @@ func (e *Edition) Home() ([]byte, error) {
 		items[i] = &s.Services[i].Item
 	}
 	site.Sort(items, site.OrderNewest)
+	h.Risen, h.Repriced = e.volumeMovers(), e.priceMovers()
+	if slices.ContainsFunc(s.Coverage.Networks, func(n site.NetworkCoverage) bool { return n.Measured }) {
+		h.Settled = &s.Coverage.Volume30d.Raw.VolumeUSD
+	}
 	var err error
 	if h.Newest, err = e.rows(items[:min(homeServices, len(items))]); err != nil {
 		return nil, err
@@ -102,7 +109,7 @@ func (e *Edition) Home() ([]byte, error) {
 	return e.render(page{
 		Key: homeKey, Kind: kindHome, JSON: bareKey("stats", ""), Atom: FeedFile, Feed: JSONFeedFile, Title: e.pages.site.Title,
 		Description: e.pages.site.Description, About: e.aboutHome(), Twin: true,
-		Body:        h,
+		Body: h,
 	})
 }
 

@@ -62,7 +62,7 @@ func (e *Edition) FacilitatorsPage() ([]byte, error) {
 	}
 	twin := site.Query{Route: site.ByName("facilitators")}.With("timeframe", site.Timeframe30d).With("include", site.IncludeTimeseries).With("per_page", fmt.Sprint(site.MaxPageSize))
 	return e.render(page{
-		Key: bareKey(facilitatorsRoute, ""), Kind: kindFacilitators, JSON: twin.Whole().Key(), Title: "Facilitators",
+		Key: bareKey(facilitatorsRoute, ""), Kind: kindFacilitators, JSON: twin.Whole().Key(), Title: "Facilitators", Twin: true, About: e.aboutFacilitators(),
 		Description: "Who settles x402 payments, ranked by the volume that was seen settled on chain.", Body: body,
 	})
 }
@@ -120,7 +120,7 @@ func (e *Edition) FacilitatorPage(f *site.FacilitatorDetail) ([]byte, error) {
 	body.MoreAccounts = len(f.Settlers) - len(body.Accounts)
 	name := cmp.Or(words(f.Name, maxTitle), f.FacilitatorID)
 	return e.render(page{
-		Key: facilitatorKey(f.FacilitatorID), Kind: kindFacilitator, JSON: bareKey("facilitator", f.FacilitatorID), Title: name,
+		Key: facilitatorKey(f.FacilitatorID), Kind: kindFacilitator, JSON: bareKey("facilitator", f.FacilitatorID), Title: name, Twin: true, Up: crumb{"Facilitators", bareKey(facilitatorsRoute, "")},
 		Description: name + ": what this facilitator was seen to settle on chain, on which networks, for whom.", Body: body,
 	})
 }

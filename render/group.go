@@ -201,7 +201,7 @@ func (e *Edition) NetworksPage() ([]byte, error) {
 
 func (e *Edition) groupsPage(route, data string, groups []*Group, body groupsBody) ([]byte, error) {
 	body.Rows = bySize(groups)
-	return e.render(page{Key: bareKey(route, ""), Kind: kindGroups, JSON: bareKey(data, ""), Title: body.Title, Twin: true, Description: body.Intro, Body: body})
+	return e.render(page{Key: bareKey(route, ""), Kind: kindGroups, JSON: bareKey(data, ""), Title: body.Title, Twin: true, About: aboutList(1, len(body.Rows), e.groupEntries(body.Rows)), Description: body.Intro, Body: body})
 }
 
 type groupBody struct {
@@ -235,7 +235,7 @@ func (e *Edition) GroupPage(g *Group, n int) ([]byte, error) {
 		about += ", from " + strings.Replace(r, " – ", " to ", 1)
 	}
 	return e.render(page{
-		Key: g.Key(n), Kind: kindGroup, JSON: g.JSON(), Category: category, Title: words(title, maxTitle),
+		Key: g.Key(n), Kind: kindGroup, JSON: g.JSON(), Category: category, Up: crumb{b.UpTitle, b.Up}, Twin: n == 1, About: aboutList(l.First, meta.Total, e.entries(g.services[l.First-1:l.Last])), Title: words(title, maxTitle),
 		Description: about + ": " + words(title, maxName) + ", with status, price, uptime and response time.", Body: b,
 	})
 }

@@ -120,11 +120,11 @@ func (p *Pages) guide(source []byte) (*guide, error) {
 	}
 	title, ok := doc.FirstChild().(*ast.Heading)
 	if !ok || title.Level != 1 {
-		return nil, errors.New("it does not begin with a heading of level 1")
+		return nil, errors.New("line 1: it does not begin with a heading of level 1")
 	}
 	intro, ok := title.NextSibling().(*ast.Paragraph)
 	if !ok {
-		return nil, errors.New("no paragraph follows its title")
+		return nil, errors.New("line 1: no paragraph follows its title")
 	}
 	g.Title, g.Description = plainText(title, source), plainText(intro, source)
 	doc.RemoveChild(doc, title)

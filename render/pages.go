@@ -213,9 +213,9 @@ type page struct {
 	Kind        string
 	Title       string
 	Description string
-	JSON        string // key of the same as JSON, "" without
-	Atom, Feed  string // keys of its changes as Atom and as a JSON Feed, "" without
-	Twin        bool   // there is the same as Markdown
+	JSON        string  // key of the same as JSON, "" without
+	Atom, Feed  string  // keys of its changes as Atom and as a JSON Feed, "" without
+	Twin        bool    // there is the same as Markdown
 	About       []thing // what the page is about
 	Up          crumb   // the page above it, below the home page; none for those right below that
 	NoIndex     bool

@@ -102,7 +102,7 @@ func (a *API) Reference() ([]byte, error) {
 	}
 	body.BadJSON = indent(bad)
 	return a.edition.render(page{
-		Key: bareKey(referenceRoute, ""), Kind: kindReference, Title: "API", JSON: openAPIKey,
+		Key: bareKey(referenceRoute, ""), Kind: kindReference, Title: "API", JSON: openAPIKey, Twin: true,
 		Description: "Every route of the API with parameters, examples and errors: services that charge per request over HTTP 402, as JSON.",
 		Body:        body,
 	})

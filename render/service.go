@@ -107,31 +107,8 @@ func (e *Edition) ServicePage(l *site.Listing) ([]byte, error) {
 	s.More = len(l.Changes) - len(s.Changes)
 	return e.render(page{
 		Key: serviceKey(d.Slug), Kind: kindService, JSON: bareKey("service", d.Slug), Title: words(name(d.Name), maxTitle),
-		Description: describe(d), Atom: s.Atom, Feed: s.Feed, About: e.about(d, s.PageURL), Category: d.Category, Twin: true, Body: s,
+		Description: describe(d), Atom: s.Atom, Feed: s.Feed, About: e.aboutService(d), Up: crumb{"Services", listKey(1)}, Category: d.Category, Twin: true, Body: s,
 	})
-}
-
-// about is a service for search engines, in the words of schema.org.
-func (e *Edition) about(d *site.ServiceDetail, page string) any {
-	type offer struct {
-		Type     string       `json:"@type"`
-		Price    site.Decimal `json:"price"`
-		Currency string       `json:"priceCurrency"`
-	}
-	var price *offer
-	if d.MinPriceUSD != nil {
-		price = &offer{"Offer", *d.MinPriceUSD, "USD"}
-	}
-	return struct {
-		Context     string `json:"@context"`
-		Type        string `json:"@type"`
-		Name        string `json:"name"`
-		Description string `json:"description"`
-		URL         string `json:"url"`
-		Category    string `json:"category,omitempty"`
-		SameAs      string `json:"sameAs,omitempty"`
-		Offers      *offer `json:"offers,omitempty"`
-	}{"https://schema.org", "WebAPI", name(d.Name), describe(d), page, words(d.Category, maxCode), link(d.BaseURL), price}
 }
 
 // describe is a service in a sentence for search engines: its own words, else what we know.

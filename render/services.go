@@ -112,7 +112,8 @@ func (e *Edition) ServicesPage(rows []*site.ServiceListItem, meta site.Paginatio
 		Key: orderedKey(order, meta.Page), Kind: kindServices, JSON: data.Key(), Title: title, Policy: submitPolicy, Script: e.pages.finder, Twin: order == site.OrderNewest && meta.Page == 1,
 		Description: fmt.Sprintf("%s that charge per request over HTTP 402, %s, with status, price, networks, uptime and response time.",
 			plural(int64(meta.Total), "service", "services"), label[1]),
-		Body: b,
+		About: aboutList(l.First, meta.Total, e.entries(rows)),
+		Body:  b,
 	})
 }
 
@@ -167,7 +168,7 @@ func (e *Edition) StatusPage() ([]byte, error) {
 		}
 	}
 	return e.render(page{
-		Key: bareKey("status-page", ""), Kind: kindStatus, JSON: bareKey("status", ""), Title: "Status",
+		Key: bareKey("status-page", ""), Kind: kindStatus, JSON: bareKey("status", ""), Title: "Status", Twin: true,
 		Description: fmt.Sprintf("%d of %s online, as of the last check of each.",
 			body.Online, plural(int64(body.Total), "service", "services")),
 		Body: body,

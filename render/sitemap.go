@@ -69,6 +69,9 @@ func (e *Edition) sitemapPages() []sitemapPage {
 			put(bareKey(r.Name, ""), now)
 		}
 	}
+	for _, t := range e.pages.texts {
+		put(t.Key, now)
+	}
 	for n := 2; (n-1)*PageRows < len(e.snapshot.Services); n++ {
 		put(listKey(n), now)
 	}

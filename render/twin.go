@@ -13,12 +13,15 @@ import (
 // twinEndpoints is how many endpoints a service's twin names.
 const twinEndpoints = 200
 
-// twinKey is the twin's name in the tree, beside the page's. A service's lies below it: "/services/acme.md" would name a
-// service.
+// twinKey is the twin's name in the tree, beside the page's. That of one thing among many lies below it: "/services/acme.md"
+// would name a service.
 func twinKey(page string) string {
 	stem := strings.TrimSuffix(page, ".html")
-	if strings.HasPrefix(page, "services/") {
-		return stem + "/page.md"
+	switch folder, _, _ := strings.Cut(stem, "/"); folder {
+	case "services", "facilitators", "categories", "networks":
+		if stem != folder {
+			return stem + "/page.md"
+		}
 	}
 	return stem + ".md"
 }
@@ -142,10 +145,17 @@ func (e *Edition) twinChange(b *strings.Builder, c change) {
 
 var markdownSyntax = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", `\<`, ">", `\>`, "#", `\#`, "|", `\|`, "~", `\~`, "&", `\&`, "!", `\!`)
 
-// Twins are those of pages that are not a service's: the list, newest first, categories, networks, changes, guides.
+// Twins are those of pages that are not a service's: the first page of each list in its own order, and what stands once.
+// What a page does rather than says, comparing and submitting, has none.
 func (e *Edition) Twins() ([]Asset, error) {
-	files := []Asset{e.listTwin(), e.changesTwin(),
+	files := []Asset{e.homeTwin(), e.listTwin(), e.changesTwin(), e.statusTwin(), e.facilitatorsTwin(), e.coverageTwin(),
 		e.groupsTwin("Categories", bareKey(categoriesRoute, ""), e.categories), e.groupsTwin("Networks", bareKey(networksRoute, ""), e.networks)}
+	for _, g := range e.Groups() {
+		files = append(files, e.groupTwin(g))
+	}
+	for i := range e.snapshot.Facilitators {
+		files = append(files, e.facilitatorTwin(&e.snapshot.Facilitators[i]))
+	}
 	for _, g := range guides {
 		source, err := e.pages.guideSource(g.file)
 		if err != nil {
@@ -169,8 +179,7 @@ func (e *Edition) listTwin() Asset {
 	site.Sort(items, site.OrderNewest)
 	fmt.Fprintf(b, "\n%s, of which these are the newest; all of them are at %s\n\n", plural(int64(len(items)), "service", "services"), e.address(bareKey("services", "")))
 	for _, item := range items[:min(PageRows, len(items))] {
-		fmt.Fprintf(b, "- [%s](%s) %s: %s, price from %s, uptime %s in 24 hours\n", item.Slug, e.address(twinKey(serviceKey(item.Slug))), theirWords(item.Name, maxName), stateOf(item.Status),
-			known(dollarsOrNull(item.MinPriceUSD)), known(percent(item.Uptime24h)))
+		e.twinLine(b, item)
 	}
 	return Asset{twinKey(listKey(1)), []byte(b.String())}
 }

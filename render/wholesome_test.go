@@ -158,6 +158,8 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 	}
 	page, err = api.Reference()
 	put("reference.html", page, err)
+	twin := api.Twin()
+	tree[twin.Key] = twin.Bytes
 	for _, key := range []string{"v1/openapi.json", "v1/routes.json", "llms.txt", "SHA256SUMS"} {
 		tree[key] = nil
 	}

@@ -1,0 +1,168 @@
+package render
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"tollbook/site"
+)
+
+// thing is something in the words of schema.org, for search engines. It stands on pages as data, which browsers do not
+// run; its names are written in order.
+type thing map[string]any
+
+// linked is what a page says of itself: the things that it is about, and the way that leads to it.
+func (e *Edition) linked(p *page) any {
+	things := p.About
+	if !p.NoIndex && p.Key != homeKey {
+		things = append(things, e.trail(p))
+	}
+	if len(things) == 0 {
+		return nil
+	}
+	return thing{"@context": "https://schema.org", "@graph": things}
+}
+
+// crumb is a page on the way to another.
+type crumb struct{ Name, Key string }
+
+// trail is the way from the home page to p, itself included.
+func (e *Edition) trail(p *page) thing {
+	crumbs := []crumb{{e.pages.site.Title, homeKey}}
+	if p.Up != (crumb{}) {
+		crumbs = append(crumbs, p.Up)
+	}
+	list := []thing{}
+	for i, c := range append(crumbs, crumb{p.Title, p.Key}) {
+		list = append(list, thing{"@type": "ListItem", "position": i + 1, "name": c.Name, "item": e.address(c.Key)})
+	}
+	return thing{"@type": "BreadcrumbList", "itemListElement": list}
+}
+
+// Ids of what pages refer to.
+const (
+	siteID = "#site"
+	dataID = "#data"
+)
+
+func (e *Edition) id(fragment string) string { return e.address(homeKey) + fragment }
+
+// aboutHome is the directory as a site that can be searched, and as data that can be had.
+func (e *Edition) aboutHome() []thing {
+	s := &e.pages.site
+	publisher := thing{"@type": "Organization", "name": s.Title, "url": e.address(homeKey)}
+	if contact := s.Contact; contact != "" {
+		point := thing{"@type": "ContactPoint"}
+		if to := link(contact); to != "" {
+			point["url"] = to
+		} else {
+			point["email"] = contact
+		}
+		publisher["contactPoint"] = point
+	}
+	download := func(name, key, kind string) thing {
+		return thing{"@type": "DataDownload", "name": name, "contentUrl": e.address(key), "encodingFormat": kind}
+	}
+	return []thing{
+		{"@type": "WebSite", "@id": e.id(siteID), "name": s.Title, "url": e.address(homeKey), "description": s.Description, "inLanguage": "en", "publisher": publisher,
+			"potentialAction": thing{"@type": "SearchAction", "query-input": "required name=q",
+				"target": thing{"@type": "EntryPoint", "urlTemplate": e.address(listKey(1)) + "?q={q}"}}},
+		{"@type": "Dataset", "@id": e.id(dataID), "name": "Services that charge per request over HTTP 402, as measured by " + s.Title, "url": e.address(homeKey),
+			"description": "Prices, uptime, response times, conformance, changes and settlements of network services that charge per request over HTTP 402 with the x402 protocol. " +
+				"Each service is asked for its price on a schedule, without paying. Unknown is null, never zero.",
+			"license": "https://creativecommons.org/licenses/by/4.0/", "isAccessibleForFree": true, "creator": publisher, "dateModified": e.snapshot.Now.String(),
+			"keywords":             []string{"x402", "HTTP 402", "micropayments", "API directory", "prices", "uptime"},
+			"measurementTechnique": e.address(bareKey(methodologyRoute, "")),
+			"variableMeasured":     []string{"price of a request in USD", "uptime", "response time", "conformance to x402", "settled volume"},
+			"distribution": []thing{
+				download("Services", bareKey("services", ""), "application/json"),
+				download("Changes", bareKey("changes", ""), "application/json"),
+				download("Facilitators", bareKey("facilitators", ""), "application/json"),
+				download("Description of the API", openAPIKey, "application/vnd.oai.openapi+json"),
+			}},
+	}
+}
+
+// aboutService is a service as an interface that is offered for a price.
+func (e *Edition) aboutService(d *site.ServiceDetail) []thing {
+	about := thing{"@type": "WebAPI", "name": name(d.Name), "description": describe(d), "url": e.address(serviceKey(d.Slug)), "isPartOf": thing{"@id": e.id(dataID)},
+		"subjectOf": thing{"@type": "DataDownload", "contentUrl": e.address(bareKey("service", d.Slug)), "encodingFormat": "application/json"}}
+	if category := words(d.Category, maxCode); category != "" {
+		about["category"] = category
+	}
+	if to := link(d.BaseURL); to != "" {
+		about["sameAs"] = to
+	}
+	if d.WebsiteURL != nil && link(*d.WebsiteURL) != "" {
+		about["documentation"] = *d.WebsiteURL
+	}
+	if d.LastCheckedAt != nil {
+		about["dateModified"] = d.LastCheckedAt.String()
+	}
+	if d.MinPriceUSD != nil && d.EndpointCount > 1 {
+		about["offers"] = thing{"@type": "AggregateOffer", "lowPrice": d.MinPriceUSD, "priceCurrency": "USD", "offerCount": d.EndpointCount}
+	} else if d.MinPriceUSD != nil {
+		about["offers"] = thing{"@type": "Offer", "price": d.MinPriceUSD, "priceCurrency": "USD"}
+	}
+	return []thing{about}
+}
+
+// aboutList is a list of pages; the first of them is number first.
+func aboutList(first, total int, entries []thing) []thing {
+	for i, entry := range entries {
+		entry["@type"], entry["position"] = "ListItem", first+i
+	}
+	return []thing{{"@type": "ItemList", "numberOfItems": total, "itemListElement": entries}}
+}
+
+// entries are services in a list of pages.
+func (e *Edition) entries(items []*site.ServiceListItem) []thing {
+	list := make([]thing, len(items))
+	for i, item := range items {
+		list[i] = thing{"name": name(item.Name), "url": e.address(serviceKey(item.Slug))}
+	}
+	return list
+}
+
+// groupEntries are categories or networks in a list of pages.
+func (e *Edition) groupEntries(rows []groupRow) []thing {
+	list := make([]thing, len(rows))
+	for i, r := range rows {
+		list[i] = thing{"name": name(r.Name), "url": e.address(r.Key)}
+	}
+	return list
+}
+
+// aboutFacilitators are all of them, by the volume of 30 days.
+func (e *Edition) aboutFacilitators() []thing {
+	items := make([]*site.FacilitatorListItem, len(e.snapshot.Facilitators))
+	for i := range items {
+		items[i] = &e.snapshot.Facilitators[i].FacilitatorListItem
+	}
+	site.SortFacilitators(items, site.Timeframe30d)
+	list := make([]thing, len(items))
+	for i, f := range items {
+		list[i] = thing{"name": cmp.Or(words(f.Name, maxName), f.FacilitatorID), "url": e.address(facilitatorKey(f.FacilitatorID))}
+	}
+	return aboutList(1, len(list), list)
+}
+
+// SecurityFile is where whoever finds a hole is told whom to write to (RFC 9116).
+const SecurityFile = ".well-known/security.txt"
+
+// Security is security.txt, of an operator who can be reached; nil without. It expires half a year after the first of this
+// month, so that builds of one month write the same.
+func (e *Edition) Security() []byte {
+	contact := e.pages.site.Contact
+	switch {
+	case link(contact) != "":
+	case strings.Contains(contact, "@") && !strings.ContainsAny(contact, "<>\r\n\t "):
+		contact = "mailto:" + contact
+	default:
+		return nil
+	}
+	now := e.snapshot.Now.UTC()
+	expires := site.NewTime(now.AddDate(0, 6, 1-now.Day()).Truncate(24 * time.Hour))
+	return []byte("Contact: " + contact + "\nExpires: " + expires.String() + "\nPreferred-Languages: en\nCanonical: " + e.address(SecurityFile) + "\n")
+}

@@ -1,0 +1,207 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tollbook/site"
+)
+
+// Of twins: how much of what grows without end is named; the rest is in the JSON.
+const (
+	twinServices = 500 // of the page of states
+	twinAccounts = 100 // of a facilitator, and candidates
+)
+
+// twinLine is a service in a list.
+func (e *Edition) twinLine(b *strings.Builder, item *site.ServiceListItem) {
+	fmt.Fprintf(b, "- [%s](%s) %s: %s, price from %s, uptime %s in 24 hours\n", item.Slug, e.address(twinKey(serviceKey(item.Slug))), theirWords(item.Name, maxName), stateOf(item.Status),
+		known(dollarsOrNull(item.MinPriceUSD)), known(percent(item.Uptime24h)))
+}
+
+// homeTwin is the figures of the directory, and the way to everything else.
+func (e *Edition) homeTwin() Asset {
+	s := e.snapshot
+	b := e.twin(markdown(e.pages.site.Title, maxTitle), homeKey)
+	fmt.Fprintf(b, "\n%s\n", markdown(e.pages.site.Description, maxDescription))
+	st := &s.Stats
+	fmt.Fprintf(b, "\n- Services: %d, of which %d online, %d degraded, %d offline and %d unknown\n- Endpoints: %d\n- Networks: %d\n- Price of a request: median %s, from %s to %s\n- Uptime: %s in 24 hours, %s in 7 days\n- As JSON: %s\n",
+		s.Status.Total, s.Status.Online, s.Status.Degraded, s.Status.Offline, s.Status.Unknown, st.TotalEndpoints, st.TotalNetworks, known(dollarsOrNull(st.Pricing.MedianPriceUSD)),
+		known(dollarsOrNull(st.Pricing.MinPriceUSD)), known(dollarsOrNull(st.Pricing.MaxPriceUSD)), known(percent(st.AvgUptime24h)), known(percent(st.AvgUptime7d)), e.address(bareKey("stats", "")))
+	b.WriteString("\n## Pages\n\n")
+	for _, l := range []struct{ name, page string }{
+		{"Services", listKey(1)}, {"Categories", bareKey(categoriesRoute, "")}, {"Networks", bareKey(networksRoute, "")}, {"Changes", bareKey(changesRoute, "")},
+		{"Status", bareKey("status-page", "")}, {"Facilitators", bareKey(facilitatorsRoute, "")}, {"Coverage", bareKey(coverageRoute, "")}, {"API", bareKey(referenceRoute, "")},
+	} {
+		fmt.Fprintf(b, "- [%s](%s)\n", l.name, e.address(twinKey(l.page)))
+	}
+	for _, g := range e.pages.guides {
+		fmt.Fprintf(b, "- [%s](%s): %s\n", g.Title, e.address(twinKey(g.Key)), g.Description)
+	}
+	return Asset{twinKey(homeKey), []byte(b.String())}
+}
+
+// statusTwin names the services that do not answer as they should; the others are counted.
+func (e *Edition) statusTwin() Asset {
+	key := bareKey("status-page", "")
+	b := e.twin("Status", key)
+	s := &e.snapshot.Status
+	fmt.Fprintf(b, "\n%d of %s online; each one's state is at %s\n", s.Online, plural(int64(s.Total), "service", "services"), e.address(bareKey("status", "")))
+	for _, state := range severity {
+		of := slices.DeleteFunc(slices.Clone(s.Services), func(service site.StatusService) bool { return stateOf(service.Status) != state })
+		if len(of) == 0 || state == site.StatusOnline {
+			continue
+		}
+		slices.SortFunc(of, func(a, b site.StatusService) int { return cmp.Compare(a.Slug, b.Slug) })
+		fmt.Fprintf(b, "\n## %s: %d\n\n", state, len(of))
+		for _, service := range of[:min(twinServices, len(of))] {
+			fmt.Fprintf(b, "- [%s](%s) %s: checked %s, uptime %s in 24 hours, failed %d times in a row\n", service.Slug, e.address(twinKey(serviceKey(service.Slug))),
+				theirWords(service.Name, maxName), known(iso(service.LastCheckedAt)), known(percent(service.Uptime24h)), service.ConsecutiveFailures)
+		}
+		twinMore(b, len(of)-twinServices)
+	}
+	return Asset{twinKey(key), []byte(b.String())}
+}
+
+// twinMore says how many are left out, if any are.
+func twinMore(b *strings.Builder, more int) {
+	if more > 0 {
+		fmt.Fprintf(b, "\nand %s more, in the JSON\n", number(int64(more)))
+	}
+}
+
+// groupTwin is the first page of a category or a network, cheapest first.
+func (e *Edition) groupTwin(g *Group) Asset {
+	b := e.twin(theirWords(g.name, maxName), g.Key(1))
+	f := g.figures
+	fmt.Fprintf(b, "\n%s, %d online, lowest prices %s, uptime %s in 24 hours. The cheapest are these; as JSON they are at %s\n\n", plural(int64(f.Services), "service", "services"), f.Online,
+		known(f.Range()), known(percent(f.Uptime)), e.address(g.JSON()))
+	for _, item := range g.services[:min(PageRows, len(g.services))] {
+		e.twinLine(b, item)
+	}
+	return Asset{twinKey(g.Key(1)), []byte(b.String())}
+}
+
+// facilitatorsTwin ranks facilitators by the volume of 30 days.
+func (e *Edition) facilitatorsTwin() Asset {
+	key := bareKey(facilitatorsRoute, "")
+	b := e.twin("Facilitators", key)
+	items := make([]*site.FacilitatorListItem, len(e.snapshot.Facilitators))
+	for i := range items {
+		items[i] = &e.snapshot.Facilitators[i].FacilitatorListItem
+	}
+	site.SortFacilitators(items, site.Timeframe30d)
+	fmt.Fprintf(b, "\n%s, by the volume of 30 days that was seen settled on chain. Every figure is a floor; as JSON they are at %s\n", plural(int64(len(items)), "facilitator", "facilitators"), e.address(bareKey("facilitators", "")))
+	b.WriteString("\n| Name | Volume 30 d | Settlements 30 d | Last seen | Verification |\n|---|---|---|---|---|\n")
+	for _, f := range items {
+		volume, count := dollars(f.VolumeUSD30d), number(f.TxCount30d)
+		if f.Verification != site.VerifiedOnChain || e.unread(e.facilitators[f.FacilitatorID]) {
+			volume, count = known(""), known("")
+		}
+		fmt.Fprintf(b, "| [%s](%s) | %s | %s | %s | %s |\n", markdown(cmp.Or(f.Name, f.FacilitatorID), maxName), e.address(twinKey(facilitatorKey(f.FacilitatorID))), volume, count,
+			known(iso(f.LastActivityAt)), markdown(f.Verification, maxCode))
+	}
+	return Asset{twinKey(key), []byte(b.String())}
+}
+
+// facilitatorTwin is a facilitator with its networks, accounts and services.
+func (e *Edition) facilitatorTwin(f *site.FacilitatorDetail) Asset {
+	key := facilitatorKey(f.FacilitatorID)
+	b := e.twin(markdown(cmp.Or(words(f.Name, maxTitle), f.FacilitatorID), maxTitle), key)
+	fmt.Fprintf(b, "\n- Verification: %s\n- Website: %s\n", markdown(f.Verification, maxCode), known(link(f.WebsiteURL)))
+	if f.Verification == site.VerifiedOnChain && !e.unread(f) {
+		fmt.Fprintf(b, "- Volume: %s in 24 hours, %s in 7 days, %s in 30 days, %s in all\n- Settlements: %s in 24 hours, %s in 7 days, %s in 30 days, %s in all\n",
+			dollars(f.VolumeUSD24h), dollars(f.VolumeUSD7d), dollars(f.VolumeUSD30d), dollars(f.VolumeUSDAll), number(f.TxCount24h), number(f.TxCount7d), number(f.TxCount30d), number(f.TxCountAll))
+	} else {
+		b.WriteString("- Volume: not known, since no network that it settles on is read, or its accounts are not known to be its own\n")
+	}
+	fmt.Fprintf(b, "- Last seen: %s\n- As JSON: %s\n", known(iso(f.LastActivityAt)), e.address(bareKey("facilitator", f.FacilitatorID)))
+	if len(f.Chains) > 0 {
+		b.WriteString("\n## Networks\n\n| Network | Asset | Volume 30 d | Settlements 30 d |\n|---|---|---|---|\n")
+		for _, c := range f.Chains {
+			fmt.Fprintf(b, "| %s | %s | %s | %s |\n", markdown(e.network(c.NetworkCAIP2).Label, maxLine), markdown(c.AssetName, maxCode), known(dollarsOrNull(c.VolumeUSD30d)), number(c.TxCount30d))
+		}
+	}
+	if len(f.Settlers) > 0 {
+		b.WriteString("\n## Accounts\n\n")
+		for _, s := range f.Settlers[:min(twinAccounts, len(f.Settlers))] {
+			fmt.Fprintf(b, "- %s on %s\n", markdown(s.Address, maxLine), markdown(e.network(s.NetworkCAIP2).Label, maxLine))
+		}
+		twinMore(b, len(f.Settlers)-twinAccounts)
+	}
+	if len(f.Services) > 0 {
+		b.WriteString("\n## Listed services that it settles for\n\n")
+		for _, s := range f.Services {
+			fmt.Fprintf(b, "- [%s](%s) %s\n", s.Slug, e.address(twinKey(serviceKey(s.Slug))), theirWords(s.Name, maxName))
+		}
+		twinMore(b, f.ServiceCount-len(f.Services))
+	}
+	return Asset{twinKey(key), []byte(b.String())}
+}
+
+// coverageTwin says what is measured on chain and what is not known.
+func (e *Edition) coverageTwin() Asset {
+	key := bareKey(coverageRoute, "")
+	b := e.twin("Coverage", key)
+	c := &e.snapshot.Coverage
+	fmt.Fprintf(b, "\nAll of it as JSON: %s\n\n## Networks\n\n| Network | Services | Measured since | Read up to |\n|---|---|---|---|\n", e.address(bareKey("coverage", "")))
+	for i := range c.Networks {
+		n := &c.Networks[i]
+		since, upTo := "not measured", ""
+		if n.Measured {
+			since = known(iso(n.MeasuredSince))
+		}
+		if n.Cursor != nil {
+			upTo = iso(n.Cursor.Time)
+		}
+		fmt.Fprintf(b, "| %s | %d | %s | %s |\n", markdown(n.Name, maxLine), n.ServiceCount, since, known(upTo))
+	}
+	b.WriteString("\n## Payments whose sender is not known, 30 days\n\n| Network | Asset | Payments | By known settlers | By others |\n|---|---|---|---|---|\n")
+	for i := range c.Networks {
+		for _, t := range c.Networks[i].Tokens {
+			fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", markdown(c.Networks[i].Name, maxLine), markdown(t.AssetName, maxCode), number(t.Authorizations30d), number(t.Attributed30d), number(t.Unattributed30d))
+		}
+	}
+	v := &c.Volume30d
+	b.WriteString("\n## Volume of 30 days\n\n")
+	for _, row := range []struct {
+		label string
+		sum   site.VolumeSum
+	}{{"As it was seen", v.Raw}, {"Payer and recipient are one account", v.SelfPayment}, {"Recipients that one payer keeps", v.SinglePayer}, {"Without both", v.Without}} {
+		fmt.Fprintf(b, "- %s: %s in %s\n", row.label, dollars(row.sum.VolumeUSD), plural(row.sum.TxCount, "settlement", "settlements"))
+	}
+	fmt.Fprintf(b, "\n%s\n\n## Operators\n\n%s of %s. %s\n", markdown(v.Rule, maxDescription), plural(int64(c.Operators.ServiceCount), "service", "services"),
+		plural(int64(c.Operators.OperatorCount), "operator", "operators"), markdown(c.Operators.Rule, maxDescription))
+	return Asset{twinKey(key), []byte(b.String())}
+}
+
+// Twin is reference.md: each route with its parameters. Types are in the OpenAPI document.
+func (a *API) Twin() Asset {
+	e := a.edition
+	key := bareKey(referenceRoute, "")
+	b := e.twin("API", key)
+	fmt.Fprintf(b, "\nEvery route, under %s. Types and examples are in %s\n", e.pages.site.BaseURL, e.address(openAPIKey))
+	for _, tag := range a.doc.Tags {
+		fmt.Fprintf(b, "\n## %s\n", tag.Name)
+		for _, p := range a.doc.Paths {
+			if p.Value.operation().Tags[0] != tag.Name {
+				continue
+			}
+			op := a.operation(p.Value.operation())
+			fmt.Fprintf(b, "\n### `%s %s`\n\n%s\n", op.Method, op.Path, op.Summary)
+			for i, param := range op.Params {
+				if i == 0 {
+					b.WriteByte('\n')
+				}
+				fmt.Fprintf(b, "- `%s`: %s May be %s.", param.Name, param.About, param.Allowed)
+				if param.Default != "" {
+					fmt.Fprintf(b, " Default: %s.", param.Default)
+				}
+				b.WriteByte('\n')
+			}
+		}
+	}
+	return Asset{twinKey(key), []byte(b.String())}
+}
