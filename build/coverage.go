@@ -46,7 +46,7 @@ func networkCoverage(f *postgres.Facts, t *tractions, now time.Time) []site.Netw
 	by := map[string]*site.NetworkCoverage{}
 	of := func(id string) *site.NetworkCoverage {
 		if by[id] == nil {
-			by[id] = &site.NetworkCoverage{Network: shortNetwork(id), NetworkCAIP2: id, Name: networkName(id), Tokens: []site.TokenCoverage{}}
+			by[id] = &site.NetworkCoverage{Network: shortNetwork(id), NetworkCAIP2: id, Name: networkName(id), Tokens: []site.TokenCoverage{}, Timeseries: []site.VolumePoint{}}
 			if n, ok := x402.NetworkByID(id); ok {
 				by[id].IsMainnet = &n.Mainnet
 			}
@@ -62,8 +62,13 @@ func networkCoverage(f *postgres.Facts, t *tractions, now time.Time) []site.Netw
 			}
 		}
 	}
+	settled := settledOn(f, now)
 	for i := range f.Chains {
-		readChain(of(f.Chains[i].Network), &f.Chains[i], now)
+		n := of(f.Chains[i].Network)
+		readChain(n, &f.Chains[i], now)
+		if n.Measured {
+			n.Timeseries = slices.DeleteFunc(series(settled[n.NetworkCAIP2], now), func(p site.VolumePoint) bool { return p.TxCount == 0 })
+		}
 	}
 	list := make([]site.NetworkCoverage, 0, len(by))
 	for _, n := range by {
@@ -76,6 +81,25 @@ func networkCoverage(f *postgres.Facts, t *tractions, now time.Time) []site.Netw
 		return cmp.Or(cmp.Compare(b.ServiceCount, a.ServiceCount), cmp.Compare(a.NetworkCAIP2, b.NetworkCAIP2))
 	})
 	return list
+}
+
+// settledOn is what all measured facilitators settled, by network. What is settled for nothing is in none.
+func settledOn(f *postgres.Facts, now time.Time) map[string]windows {
+	by := map[string]windows{}
+	for i := range f.Facilitators {
+		if !measured(&f.Facilitators[i]) {
+			continue
+		}
+		for _, flow := range f.Facilitators[i].Flows {
+			if n, known := x402.NetworkByID(flow.Network); known && !n.Mainnet {
+				continue
+			}
+			sum := by[flow.Network]
+			sum.add(flowWindows(flow, now))
+			by[flow.Network] = sum
+		}
+	}
+	return by
 }
 
 // readChain tells how far a network was read, and what was seen on it.

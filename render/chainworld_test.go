@@ -54,7 +54,7 @@ func coverage() site.CoverageReport {
 	return site.CoverageReport{
 		AsOf: site.NewTime(now),
 		Networks: []site.NetworkCoverage{
-			{Network: "BSE", NetworkCAIP2: base, Name: "Base", IsMainnet: ptr(true), ServiceCount: 41, Measured: true, MeasuredSince: ptr(ago(85 * dayTime)),
+			{Network: "BSE", NetworkCAIP2: base, Name: "Base", IsMainnet: ptr(true), ServiceCount: 41, Measured: true, MeasuredSince: ptr(ago(85 * dayTime)), Timeseries: volumes(85),
 				Cursor: &site.ChainCursor{Block: ptr(int64(23456789)), Time: ptr(ago(time.Minute)), AgeSeconds: ptr(int64(60))}, HeadBlock: ptr(int64(23456799)), HeadPolledAt: ptr(ago(time.Second)), Filling: ptr(int64(0)),
 				Tokens: []site.TokenCoverage{{TokenAddress: usdc, AssetName: "USDC", Authorizations30d: 1234567, Attributed30d: 1111111, Unattributed30d: 123456, UnattributedShare: ptr(.1)}}},
 			{Network: "SOL", NetworkCAIP2: solana, Name: "Solana", IsMainnet: ptr(true), ServiceCount: 12, Cursor: &site.ChainCursor{}, Filling: ptr(int64(4))},

@@ -25,16 +25,18 @@ type facilitatorRow struct {
 
 type facilitatorList struct {
 	Measured []facilitatorRow // by volume of 30 days
+	Idle     []facilitatorRow // measured, and never seen to settle; by id
 	Unread   []facilitatorRow // accounts are known, on networks that are not read; by id
 	Listed   []facilitatorRow // by id
 	Volume   site.VolumeSum   // of 30 days
 	Networks int              // measured ones
+	Days     multiples
 }
 
 // FacilitatorsPage is facilitators.html: who settles payments, ranked by the volume of 30 days.
 func (e *Edition) FacilitatorsPage() ([]byte, error) {
 	s := e.snapshot
-	body := facilitatorList{Volume: s.Coverage.Volume30d.Raw}
+	body := facilitatorList{Volume: s.Coverage.Volume30d.Raw, Days: e.multiples()}
 	items := make([]*site.FacilitatorListItem, len(s.Facilitators))
 	by := map[string]*site.FacilitatorDetail{}
 	for i := range s.Facilitators {
@@ -50,6 +52,10 @@ func (e *Edition) FacilitatorsPage() ([]byte, error) {
 		}
 		if e.unread(row.FacilitatorDetail) {
 			body.Unread = append(body.Unread, row)
+			continue
+		}
+		if item.TxCountAll == 0 {
+			body.Idle = append(body.Idle, row)
 			continue
 		}
 		row.Rank, row.Spark = len(body.Measured)+1, spark(item.Timeseries, s.Now)

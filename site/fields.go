@@ -429,6 +429,7 @@ var fields = map[string]Field{
 	"measured_since":                {About: "from when on; null while nothing is whole yet"},
 	"cursor":                        {About: "up to where it was read; null where it is not"},
 	"NetworkCoverage.tokens":        {About: "authorisations of 30 UTC days by token, by its address"},
+	"NetworkCoverage.timeseries":    {About: "what all measured facilitators settled on it, by UTC day of the last 90, today last; days without a settlement are left out, and all of them where it is not measured"},
 	"head_block":                    {About: "the chain's newest confirmed block when it was last asked"},
 	"head_polled_at":                {About: "when that was"},
 	"filling":                       {About: "blocks, or on Solana accounts, that are still to be read for what lies behind"},

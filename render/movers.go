@@ -1,0 +1,140 @@
+package render
+
+import (
+	"cmp"
+	"encoding/json"
+	"math"
+	"math/big"
+	"slices"
+	"time"
+
+	"tollbook/site"
+)
+
+// Of the home page's movers: how many are shown, over how long, and what is too little to tell a trend from chance.
+const (
+	homeMovers       = 5
+	moversDays       = 7
+	minMoverPayments = 20 // in 30 days
+)
+
+// volumeMover is a service whose daily volume of 7 days is another than that of 30.
+type volumeMover struct {
+	Slug, Name string
+	Volume     *site.Decimal // of 30 days
+	Way, Text  string
+	trend      float64
+}
+
+// priceMover is a price that is another than it was.
+type priceMover struct {
+	Slug, Name string
+	changeLine
+	Percent string // "+25 %"
+	ratio   float64
+}
+
+// volumeMovers are the services whose volume moved most, up or down, the largest move first.
+func (e *Edition) volumeMovers() []volumeMover {
+	var movers []volumeMover
+	for i := range e.snapshot.Services {
+		d := &e.snapshot.Services[i].Detail
+		t := &d.Assessment.Traction
+		if t.Status != site.TractionMeasured || t.Trend7dVs30d == nil || t.TxCount30d == nil || *t.TxCount30d < minMoverPayments {
+			continue
+		}
+		m := volumeMover{Slug: d.Slug, Name: d.Name, Volume: t.VolumeUSD30d, trend: *t.Trend7dVs30d}
+		if m.Way, m.Text = trendText(t.Trend7dVs30d); m.Way != "" {
+			movers = append(movers, m)
+		}
+	}
+	slices.SortStableFunc(movers, func(a, b volumeMover) int {
+		return cmp.Or(cmp.Compare(distance(b.trend), distance(a.trend)), cmp.Compare(a.Slug, b.Slug))
+	})
+	return movers[:min(homeMovers, len(movers))]
+}
+
+// distance is how far a ratio is from 1, up or down; nothing at all is the farthest.
+func distance(ratio float64) float64 {
+	if ratio <= 0 {
+		return math.MaxFloat64
+	}
+	return math.Abs(math.Log(ratio))
+}
+
+// priceMovers are the prices that moved most over the last days, one of each service, the largest move first. Moves of one
+// price there and back are told as what came of them.
+func (e *Edition) priceMovers() []priceMover {
+	type key struct{ slug, endpoint, network, asset string }
+	type span struct {
+		name     string
+		old, new string // atomic
+	}
+	spans := map[key]*span{}
+	var order []key
+	since := e.snapshot.Now.Add(-moversDays * 24 * time.Hour)
+	for _, r := range e.snapshot.Changes.Feed { // newest first
+		var s site.PriceSummary
+		if r.Type != site.PriceChanged || r.ObservedAt.Before(since) || json.Unmarshal(r.Summary, &s) != nil {
+			continue
+		}
+		for _, p := range s.PriceChanges {
+			k := key{r.Slug, p.Endpoint, p.Network, p.AssetName}
+			if spans[k] == nil {
+				spans[k] = &span{name: r.Name, new: p.NewPrice}
+				order = append(order, k)
+			}
+			spans[k].old = p.OldPrice
+		}
+	}
+	most := map[string]priceMover{} // by slug
+	for _, k := range order {
+		s := spans[k]
+		before, ok := atomic(s.old)
+		after, ok2 := atomic(s.new)
+		l := e.service(k.slug)
+		if !ok || !ok2 || l == nil || before.Sign() == 0 || after.Sign() == 0 || before.Cmp(after) == 0 {
+			continue
+		}
+		m := priceMover{Slug: k.slug, Name: s.name, changeLine: changeLine{What: words(k.endpoint, maxName), Network: e.network(k.network), Trend: trend(s.old, s.new)}}
+		ratio := new(big.Rat).SetFrac(after, before)
+		m.ratio, _ = ratio.Float64()
+		m.Percent = changeText(ratio)
+		u := unitsOf(&l.Detail)
+		m.Old, m.OldTitle = u.price(k.network, k.asset, s.old)
+		m.New, m.NewTitle = u.price(k.network, k.asset, s.new)
+		if other, ok := most[k.slug]; !ok || distance(m.ratio) > distance(other.ratio) {
+			most[k.slug] = m
+		}
+	}
+	movers := make([]priceMover, 0, len(most))
+	for _, m := range most {
+		movers = append(movers, m)
+	}
+	slices.SortFunc(movers, func(a, b priceMover) int {
+		return cmp.Or(cmp.Compare(distance(b.ratio), distance(a.ratio)), cmp.Compare(a.Slug, b.Slug))
+	})
+	return movers[:min(homeMovers, len(movers))]
+}
+
+// changeText is a change of a price: a percentage up to tenfold, then how many times.
+func changeText(ratio *big.Rat) string {
+	if ratio.Cmp(big.NewRat(10, 1)) >= 0 {
+		f, _ := ratio.Float64()
+		if f >= 1e6 {
+			return "more than a million times"
+		}
+		return number(int64(math.Round(f))) + nbsp + "×"
+	}
+	hundredths := new(big.Rat).Mul(new(big.Rat).Sub(ratio, big.NewRat(1, 1)), big.NewRat(100, 1))
+	text := hundredths.FloatString(0)
+	switch {
+	case text == "0" || text == "-0":
+		return "less than 1" + nbsp + "%"
+	case text == "-100":
+		return "more than −99" + nbsp + "%"
+	case ratio.Cmp(big.NewRat(1, 1)) < 0:
+		return "−" + text[1:] + nbsp + "%"
+	}
+	return "+" + text + nbsp + "%"
+}

@@ -1,0 +1,106 @@
+package render
+
+import (
+	"cmp"
+	"math/big"
+	"slices"
+	"time"
+
+	"tollbook/site"
+)
+
+// multiples is what all facilitators together settled by UTC day, and beside it the same by network: charts alike, one for
+// each network that is measured, with one table for all of them.
+type multiples struct {
+	Bars     bars // of all networks
+	Networks []multiple
+	Rows     []multiplesRow // days with a settlement, oldest first
+	Silent   []chip         // measured, and nothing settled in 90 days
+}
+
+// multiple is one network's chart.
+type multiple struct {
+	On     chip
+	Bars   bars
+	Volume site.Decimal // of the 90 days
+	Share  string       // of all networks' volume, in percent
+	Count  int64
+}
+
+// multiplesRow is a day of the table: the volume of each network, "" without any.
+type multiplesRow struct {
+	ISO, Date, Total string
+	Volumes          []string
+}
+
+// maxMultiples is how many networks have a chart; those with the least volume go without.
+const maxMultiples = 12
+
+// multiples lays out the charts of the networks that are measured, the largest volume first.
+func (e *Edition) multiples() multiples {
+	var m multiples
+	sums := map[string]site.VolumePoint{} // by date
+	var measured []string
+	all := new(big.Rat)
+	for i := range e.snapshot.Coverage.Networks {
+		n := &e.snapshot.Coverage.Networks[i]
+		if !n.Measured || n.IsMainnet != nil && !*n.IsMainnet {
+			continue
+		}
+		measured = append(measured, n.NetworkCAIP2)
+		if len(n.Timeseries) == 0 {
+			m.Silent = append(m.Silent, e.network(n.NetworkCAIP2))
+			continue
+		}
+		one, sum := multiple{On: e.network(n.NetworkCAIP2), Bars: newBars(n.Timeseries, e.snapshot.Now, n.MeasuredSince)}, new(big.Rat)
+		for _, p := range n.Timeseries {
+			sum.Add(sum, rational(p.VolumeUSD))
+			one.Count += p.TxCount
+			day := sums[p.Date]
+			sums[p.Date] = site.VolumePoint{Date: p.Date, VolumeUSD: decimalOf(new(big.Rat).Add(rational(cmp.Or(day.VolumeUSD, "0")), rational(p.VolumeUSD))), TxCount: day.TxCount + p.TxCount}
+		}
+		one.Volume = decimalOf(sum)
+		all.Add(all, sum)
+		m.Networks = append(m.Networks, one)
+	}
+	slices.SortStableFunc(m.Networks, func(a, b multiple) int {
+		return cmp.Or(b.Volume.Compare(a.Volume), cmp.Compare(a.On.Title, b.On.Title))
+	})
+	m.Networks = m.Networks[:min(len(m.Networks), maxMultiples)]
+	for i := range m.Networks {
+		if all.Sign() > 0 {
+			part, _ := new(big.Rat).Quo(rational(m.Networks[i].Volume), all).Float64()
+			m.Networks[i].Share = percent(new(100 * part))
+		}
+	}
+	points := make([]site.VolumePoint, 0, len(sums))
+	for _, p := range sums {
+		points = append(points, p)
+	}
+	slices.SortFunc(points, func(a, b site.VolumePoint) int { return cmp.Compare(a.Date, b.Date) })
+	m.Bars = newBars(points, e.snapshot.Now, e.measuredSince(measured))
+	m.rows(points)
+	return m
+}
+
+// rows are the days of all charts as a table.
+func (m *multiples) rows(points []site.VolumePoint) {
+	by := make([]map[string]string, len(m.Networks))
+	for i, n := range m.Networks {
+		by[i] = map[string]string{}
+		for _, d := range n.Bars.Days {
+			by[i][d.ISO] = d.Exact
+		}
+	}
+	for _, p := range points {
+		date, err := time.Parse(time.DateOnly, p.Date)
+		if err != nil {
+			continue
+		}
+		row := multiplesRow{ISO: site.NewTime(date).String(), Date: date.Format(layoutDay), Total: dollars(p.VolumeUSD)}
+		for i := range m.Networks {
+			row.Volumes = append(row.Volumes, by[i][row.ISO])
+		}
+		m.Rows = append(m.Rows, row)
+	}
+}
