@@ -157,22 +157,24 @@ func serviceFiles(s *site.Snapshot, l *site.Listing, edition *render.Edition) (f
 	return files, nil
 }
 
+// uptimeFiles are a service's days of each period; those of a shorter one are the newest of a longer.
 func uptimeFiles(s *site.Snapshot, l *site.Listing, put func(string, []byte) error) error {
+	rows := make([][]byte, len(l.Uptime))
+	for i := range l.Uptime {
+		row, err := render.Row(l.Uptime[i])
+		if err != nil {
+			return err
+		}
+		rows[i] = row
+	}
 	q := bare("uptime", l.Item.Slug)
 	for _, period := range append([]string{""}, q.Route.Param("period").Values...) {
 		of := q
 		if period != "" {
 			of = q.With("period", period)
 		}
-		points := lastDays(l.Uptime, of.Text("period"), s.Now.Time)
-		if points == nil {
-			points = []site.UptimeDataPoint{}
-		}
-		data, err := render.JSON(points)
-		if err != nil {
-			return err
-		}
-		put(of.Key(), data)
+		days := lastDays(l.Uptime, of.Text("period"), s.Now.Time)
+		put(of.Key(), render.List(rows[len(rows)-len(days):]))
 	}
 	return nil
 }
@@ -181,4 +183,3 @@ func uptimeFiles(s *site.Snapshot, l *site.Listing, put func(string, []byte) err
 func bare(route, slug string) site.Query {
 	return site.Query{Route: site.ByName(route), Slug: slug, Bare: true}
 }
-

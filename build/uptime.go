@@ -11,20 +11,21 @@ import (
 // A window of 24h is the last 24 closed UTC hours and the open one; of N days that many UTC days, today included. Uptime
 // is 100 × up / counted checks, to two decimals, null without checks.
 
-// tally sums roll-ups.
+// tally sums roll-ups, oldest first.
 type tally struct {
 	counted, up, timed, response int64
-	days                         map[time.Time]bool // UTC days with a counted check
+	days                         int       // UTC days with a counted check
+	last                         time.Time // of them
 }
 
 func (t *tally) add(r postgres.Rollup) {
 	if r.Counted == 0 {
 		return
 	}
-	if t.days == nil {
-		t.days = map[time.Time]bool{}
+	if day := r.Start.UTC().Truncate(24 * time.Hour); t.days == 0 || !day.Equal(t.last) {
+		t.days++
+		t.last = day
 	}
-	t.days[r.Start.UTC().Truncate(24*time.Hour)] = true
 	t.counted += int64(r.Counted)
 	t.up += int64(r.Up)
 	t.timed += int64(r.Timed)
@@ -50,7 +51,7 @@ func (t *tally) average() *int {
 }
 
 func (t *tally) coverage() site.CoverageWindow {
-	return site.CoverageWindow{DaysCovered: len(t.days), CheckCount: t.counted}
+	return site.CoverageWindow{DaysCovered: t.days, CheckCount: t.counted}
 }
 
 // uptime judges the four windows: 100 × up / counted checks of each.

@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
 // JSON is the body of a complete response: {"data":v} and a newline, with <, > and & as they are.
@@ -18,8 +19,27 @@ func JSON(v any) ([]byte, error) {
 	}{v})
 }
 
+// List is the body of a complete response whose data are rows of Row.
+func List(rows [][]byte) []byte {
+	size := len(`{"data":[]}`) + 1
+	for _, r := range rows {
+		size += len(r) + 1
+	}
+	b := append(make([]byte, 0, size), `{"data":[`...)
+	for i, r := range rows {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, r...)
+	}
+	return append(b, "]}\n"...)
+}
+
 // Row is v on one line, without the newline that ends it: a row of a list, which is cut by lines.
 func Row(v any) ([]byte, error) {
+	if b, ok := appendRow(make([]byte, 0, 192), v); ok {
+		return slices.Clip(b), nil
+	}
 	b, err := encode(v)
 	return bytes.TrimSuffix(b, []byte("\n")), err
 }

@@ -1,0 +1,50 @@
+package render
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"tollbook/site"
+)
+
+// TestRowsByHand: what is written by hand is what encoding/json writes.
+func TestRowsByHand(t *testing.T) {
+	t.Parallel()
+	instant := rapid.Custom(func(t *rapid.T) site.Time {
+		return site.NewTime(time.UnixMilli(rapid.Int64Range(-70e12, 300e12).Draw(t, "ms")))
+	})
+	count := rapid.Ptr(rapid.Int(), true)
+	float := rapid.OneOf(rapid.Float64Range(0, 100), rapid.Float64(), rapid.SampledFrom([]float64{0, 100, 99.99, 1e-6, 1e-7, 1e21}))
+	row := rapid.OneOf(
+		rapid.Custom(func(t *rapid.T) any {
+			return site.CheckEntry{
+				ID: rapid.OneOf(rapid.StringMatching(`[0-9a-f-]{36}`), rapid.String()).Draw(t, "id"), CheckedAt: instant.Draw(t, "at"), IsUp: rapid.Bool().Draw(t, "up"),
+				StatusCode: count.Draw(t, "status"), ResponseTimeMS: count.Draw(t, "ms"), EndpointsFound: rapid.Int().Draw(t, "found"),
+				ErrorMessage: rapid.Ptr(rapid.OneOf(rapid.String(), rapid.StringMatching(`[ -~]*`)), true).Draw(t, "error"),
+			}
+		}),
+		rapid.Custom(func(t *rapid.T) any {
+			return site.ScorePoint{
+				Date: rapid.OneOf(rapid.StringMatching(`[0-9]{4}-[0-9]{2}-[0-9]{2}`), rapid.String()).Draw(t, "date"), UptimePercentage: float.Draw(t, "uptime"),
+				AvgResponseTimeMS: count.Draw(t, "ms"), PriceStability: rapid.Ptr(float, true).Draw(t, "stability"),
+			}
+		}),
+		rapid.Custom(func(t *rapid.T) any {
+			return site.UptimeDataPoint{
+				PeriodStart: instant.Draw(t, "start"), PeriodEnd: instant.Draw(t, "end"), UptimePercentage: float.Draw(t, "uptime"),
+				AvgResponseTimeMS: count.Draw(t, "ms"), TotalChecks: rapid.Int64().Draw(t, "checks"), SuccessfulChecks: rapid.Int64().Draw(t, "successful"),
+			}
+		}),
+	)
+	rapid.Check(t, func(t *rapid.T) {
+		v := row.Draw(t, "row")
+		want, wantErr := encode(v)
+		got, err := Row(v)
+		if diff := cmp.Diff(string(want), string(got)+"\n"); wantErr == nil && diff != "" || (wantErr == nil) != (err == nil) {
+			t.Fatalf("%v, %v (-encoding/json +by hand):\n%s", wantErr, err, diff)
+		}
+	})
+}
