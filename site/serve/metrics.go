@@ -54,7 +54,7 @@ func NewMetrics() *Metrics {
 	for _, r := range site.Routes {
 		m.labels = append(m.labels, r.Name)
 	}
-	m.labels = append(m.labels, routeFile, routeHealth, routeNone, callSubmit, callSubmission)
+	m.labels = append(m.labels, routeFile, routeDownload, routeHealth, routeNone, callSubmit, callSubmission)
 	slices.Sort(m.labels)
 	for _, label := range m.labels {
 		m.routes[label] = &routeMetrics{}
