@@ -66,7 +66,7 @@ func New(db *postgres.DB, o Options, p probe.Options) *Crawler {
 	}
 	c := &Crawler{db: db, hosts: newPace(o.HostGap, o.Hourly), o: o}
 	if o.Shared {
-		c.hosts.share(db)
+		c.hosts.share(db, max(o.Visit, 5*time.Second))
 	}
 	if p.Guard == nil {
 		p.Guard = &probe.Guard{}

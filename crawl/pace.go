@@ -20,6 +20,7 @@ import (
 type pace struct {
 	rows   hostRows // nil where this process visits alone
 	holder uuid.UUID
+	hold   time.Duration
 
 	gap    time.Duration
 	regain time.Duration // one request of the allowance comes back after this long; 0 for no allowance
@@ -52,13 +53,13 @@ type hostRows interface {
 
 var _ hostRows = (*postgres.DB)(nil)
 
-// hold is how long a host stays held for a process that died: longer than any request, after which the hold is renewed.
-const hold = 45 * time.Second
+// holdLimit is how long a host stays held at most for a process that died: longer than any request, with each of which the
+// hold is renewed.
+const holdLimit = 45 * time.Second
 
-// share makes the pace one with that of all processes that share rows.
-func (p *pace) share(rows hostRows) *pace {
-	p.rows, p.holder = rows, uuid.New()
-	return p
+// share makes the pace one with that of all processes that share rows. No request takes longer than longest.
+func (p *pace) share(rows hostRows, longest time.Duration) {
+	p.rows, p.holder, p.hold = rows, uuid.New(), min(longest, holdLimit)
 }
 
 // newPace keeps no allowance when perHour is not positive.
@@ -117,7 +118,7 @@ func (p *pace) enter(ctx context.Context, host string) (leave func(), err error)
 	leave = func() { <-t.held; forget() }
 	if p.rows == nil {
 		err = p.next(ctx, host)
-	} else if err = p.takeShared(ctx, host, hold); err == nil {
+	} else if err = p.takeShared(ctx, host, p.hold); err == nil {
 		mine := leave
 		leave = func() {
 			// A host that is not left stays held for a while; whoever is told to stop still leaves it.
@@ -141,9 +142,13 @@ const leaveLimit = 5 * time.Second
 func (p *pace) takeShared(ctx context.Context, host string, hold time.Duration) error {
 	rules := postgres.HostRules{Gap: p.gap, Regain: p.regain, Burst: p.burst, Hold: hold}
 	for {
+		began := time.Now()
 		wait, err := p.rows.TakeHost(ctx, host, p.holder, rules)
-		if err != nil || wait == 0 {
+		if err != nil || wait == 0 && (hold == 0 || time.Since(began) < hold/2) {
 			return err
+		}
+		if wait == 0 {
+			continue // this process was stopped meanwhile, and somebody else may have the host by now
 		}
 		if err := sleep(ctx, wait); err != nil {
 			return err
@@ -168,7 +173,7 @@ func (p *pace) next(ctx context.Context, host string) error {
 	if err := p.rows.PaceHost(ctx, host, p.holder, p.gap); err != nil {
 		return err
 	}
-	return p.takeShared(ctx, host, hold)
+	return p.takeShared(ctx, host, p.hold)
 }
 
 // sleep waits, or answers why ctx ended before.

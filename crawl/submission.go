@@ -35,7 +35,7 @@ type SubmissionOptions struct {
 func NewSubmissions(db *postgres.DB, o SubmissionOptions, p probe.Options) *Submissions {
 	hosts := newPace(cmp.Or(o.HostGap, time.Second), 600)
 	if o.Shared {
-		hosts.share(db)
+		hosts.share(db, holdLimit)
 	}
 	return newSubmissions(db, o, p, hosts)
 }

@@ -70,7 +70,7 @@ const (
 
 const (
 	feedEvery   = 2 * time.Second
-	feedLimit   = 30 * time.Second
+	feedLimit   = 10 * time.Second
 	feedMost    = 4000 // jobs of a queue that wait at once; more are made when half of them are begun
 	factWorkers = 16   // looks and questions at once, at most
 	offerEvery  = time.Minute

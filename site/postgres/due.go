@@ -63,24 +63,21 @@ func (db *DB) TakeLook(ctx context.Context, id int64, now time.Time, lease time.
 		SELECT `+serviceColumns+` FROM services JOIN leased ON service_id = id`, id, now, lease)
 }
 
-// takeOne reads the service that a statement has taken, with its endpoints.
-func (db *DB) takeOne(ctx context.Context, id int64, sql string, args ...any) (taken *DueService, err error) {
-	err = db.transact(ctx, func(tx pgx.Tx) error {
-		found, err := services(ctx, tx, sql, args...)
-		if err != nil || len(found) == 0 {
-			return err
-		}
-		due, err := withEndpoints(ctx, tx, found)
-		if err != nil {
-			return err
-		}
-		taken = &due[0]
-		return nil
-	})
+// takeOne reads the service that a statement has taken, with its endpoints. Taking is committed first: a process that is
+// stopped here keeps no row locked.
+func (db *DB) takeOne(ctx context.Context, id int64, sql string, args ...any) (*DueService, error) {
+	taken, err := services(ctx, db.pool, sql, args...)
 	if err != nil {
 		return nil, fmt.Errorf("take service %d: %w", id, err)
 	}
-	return taken, nil
+	if len(taken) == 0 {
+		return nil, nil
+	}
+	due, err := withEndpoints(ctx, db.pool, taken)
+	if err != nil {
+		return nil, fmt.Errorf("take service %d: %w", id, err)
+	}
+	return &due[0], nil
 }
 
 // ReleaseService makes a service that was taken until lease due again, for a visit that was given up. Of another's taking,

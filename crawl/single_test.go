@@ -1,0 +1,147 @@
+package crawl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tollbook/crawl/probe"
+	"tollbook/site/postgres"
+)
+
+// TestSharedPace: processes that share rows ask a host one at a time, each a gap after the last one was done, also for the
+// further requests of one turn; other hosts are not held up.
+func TestSharedPace(t *testing.T) {
+	t.Parallel()
+	m := open(t)
+	const gap = 20 * time.Millisecond
+	type turn struct{ from, to time.Time }
+	var mu sync.Mutex
+	turns := map[string][]turn{}
+	ask := func(host string) {
+		from := time.Now()
+		mu.Lock()
+		defer mu.Unlock()
+		turns[host] = append(turns[host], turn{from, time.Now()})
+	}
+	var g sync.WaitGroup
+	for range 3 {
+		p := newPace(gap, 0)
+		p.share(m.DB, time.Minute)
+		for range 2 {
+			g.Go(func() {
+				for _, host := range []string{"a", "b", "a"} {
+					leave, err := p.enter(t.Context(), host)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					ask(host)
+					if err := p.next(t.Context(), host); err != nil {
+						t.Error(err)
+					}
+					ask(host)
+					leave()
+				}
+			})
+		}
+	}
+	g.Wait()
+	for host, want := range map[string]int{"a": 24, "b": 12} {
+		list := turns[host]
+		if len(list) != want {
+			t.Errorf("%s was asked %d times, want %d", host, len(list), want)
+		}
+		slices.SortFunc(list, func(a, b turn) int { return a.from.Compare(b.from) })
+		for i := 1; i < len(list); i++ {
+			if since := list[i].from.Sub(list[i-1].to); since < gap {
+				t.Errorf("%s was asked again %s after it, want %s or more", host, since, gap)
+			}
+		}
+	}
+}
+
+// TestVisitOne: however many are told that a service is due, it is visited once; not again before it is due; and one whose
+// visit was cut off is due again at once.
+func TestVisitOne(t *testing.T) {
+	t.Parallel()
+	m := open(t)
+	var asked atomic.Int32
+	base, o := local(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			asked.Add(1)
+		}
+		pay(w, challenge)
+	}))
+	const services = 12
+	for i := range services {
+		l := oneEndpoint(fmt.Sprintf("s%02d", i), fmt.Sprintf("%s/s%02d", base, i), "/pay")
+		l.CreatedAt = time.Now()
+		m.list(t, l)
+	}
+	c := crawler(t, m, Options{}, o)
+	ids, err := m.DueServices(t.Context(), time.Now(), 100)
+	if err != nil || len(ids) != services {
+		t.Fatal(ids, err)
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	if err := c.VisitOne(stopped, ids[0]); !errors.Is(err, context.Canceled) {
+		t.Errorf("a visit that is cut off answers %v", err)
+	}
+	var g sync.WaitGroup
+	for range 3 {
+		for _, id := range ids {
+			g.Go(func() {
+				if err := c.VisitOne(t.Context(), id); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	g.Wait()
+	if got := m.strings(t, `SELECT s.slug FROM services s JOIN checks c ON c.service_id = s.id ORDER BY s.slug`); len(got) != services || len(slices.Compact(got)) != services {
+		t.Errorf("checks are kept of %q, want one of each of %d services", got, services)
+	}
+	if asked.Load() != services {
+		t.Errorf("%d requests were sent, want %d", asked.Load(), services)
+	}
+}
+
+// TestOneThatCannotBeKept: of visits that end together, one that can't be kept does not take the others along.
+func TestOneThatCannotBeKept(t *testing.T) {
+	t.Parallel()
+	m := open(t)
+	m.list(t, oneEndpoint("good", "https://good.example", "/"), oneEndpoint("late", "https://late.example", "/"))
+	services, err := m.Services(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := crawler(t, m, Options{}, probe.Options{})
+	visit := func(s postgres.Service, at time.Time) postgres.Visit {
+		return c.sum(t.Context(), postgres.DueService{Service: s}, nil, at)
+	}
+	now := time.Now()
+	b := &batch{visits: []postgres.Visit{visit(services[0], now)}, kept: make(chan struct{})}
+	b.write(t.Context(), c)
+	if b.errs[0] != nil {
+		t.Fatal(b.errs)
+	}
+	if err := m.SealLogs(t.Context(), now.Add(24*time.Hour), 0); err != nil {
+		t.Fatal(err)
+	}
+	if services, err = m.Services(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b = &batch{visits: []postgres.Visit{visit(services[0], now.Add(25*time.Hour)), visit(services[1], now)}, kept: make(chan struct{})}
+	b.write(t.Context(), c)
+	if b.errs[0] != nil || !errors.Is(b.errs[1], postgres.ErrSealed) {
+		t.Errorf("the visits are kept with %v, want the first, and of the second ErrSealed", b.errs)
+	}
+}
