@@ -65,7 +65,7 @@ func (e *Edition) service(slug string) *site.Listing {
 // Of home: how many of each are shown.
 const (
 	homeServices = 6
-	homeChanges  = 8
+	homeChanges  = 6
 	homeChecks   = 10
 	homeShares   = 8
 )

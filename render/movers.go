@@ -44,7 +44,10 @@ func (e *Edition) volumeMovers() []volumeMover {
 			continue
 		}
 		m := volumeMover{Slug: d.Slug, Name: d.Name, Volume: t.VolumeUSD30d, trend: *t.Trend7dVs30d}
-		if m.Way, m.Text = trendText(t.Trend7dVs30d); m.Way != "" {
+		if m.Way, m.Text = trendText(t.Trend7dVs30d); m.trend <= 0 {
+			m.Text = "nothing in 7 days"
+		}
+		if m.Way != "" {
 			movers = append(movers, m)
 		}
 	}

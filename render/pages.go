@@ -154,6 +154,7 @@ func (p *Pages) funcs() template.FuncMap {
 		},
 		"hundredths":  hundred,
 		"compare":     p.compared,
+		"about":       func() string { return p.href(bareKey(aboutRoute, "")) },
 		"service":     func(slug string) string { return p.href(serviceKey(slug)) },
 		"status":      func() string { return p.href(bareKey("status-page", "")) },
 		"json":        func(route string) string { return p.href(bareKey(route, "")) },

@@ -7,7 +7,7 @@
 	if (!form || !out || !window.fetch) return;
 	const most = 4, letters = ["a", "b", "c", "d"];
 	const networks = new Map([...document.querySelectorAll("#networks option")].map((o) => [o.value, o.textContent]));
-	const title = document.title, name = form.elements.q, found = form.querySelector(".found");
+	const sets = document.querySelector(".sets"), title = document.title, name = form.elements.q, found = form.querySelector(".found");
 	const records = new Map(); // by slug: a service, null for one that is not listed, undefined for one not asked for
 	let slugs = [], timer = 0, asked = null;
 
@@ -104,6 +104,7 @@
 		}
 		out.replaceChildren(...(shown.length ? [table] : []));
 		out.hidden = shown.length === 0;
+		if (sets) sets.hidden = shown.length > 0;
 		document.title = services.length ? services.map(([slug, s]) => words(s.name, 48) || slug).join(", ") + " compared" : title;
 		const left = most - slugs.length;
 		form.querySelector("label").firstChild.data = slugs.length === 0 ? "Add a service by its name " : left ? "Add another by its name " : "Four is as many as fit; remove one to add another ";
@@ -171,6 +172,7 @@
 	const given = new URLSearchParams(location.search);
 	const asks = [...letters.flatMap((l) => given.getAll(l)), ...(given.get("services") || "").split(",")].map((slug) => slug.trim());
 	for (const e of document.querySelectorAll(".scripted")) e.hidden = false;
+	if (sets && asks.some(Boolean)) sets.hidden = true;
 	document.querySelector(".unscripted").hidden = true;
 	choose(asks.filter((slug) => /^[a-z0-9]([a-z0-9-]{0,78}[a-z0-9])?$/.test(slug)), true);
 })();
