@@ -1,6 +1,10 @@
 package render
 
-import "tollbook/site"
+import (
+	"html/template"
+
+	"tollbook/site"
+)
 
 // Of a service's page: how much of what grows without end is shown.
 const (
@@ -8,6 +12,9 @@ const (
 	serviceChecks  = 20
 	serviceMoves   = 25
 	openEndpoints  = 3 // endpoints up to this number are shown unfolded
+
+	fullEndpoints = 100  // endpoints with all that is known of them
+	pageEndpoints = 1000 // endpoints at all: those beyond the full ones have a row with their price
 )
 
 type service struct {
@@ -24,17 +31,22 @@ type service struct {
 	BadgeJSON  string
 	PageURL    string
 	Badged     string // Markdown that shows the badge
+	BadgedHTML string // HTML that does
+	BadgeData  string // address of the same for makers of badges
 	Category   string // key of the category's page, "" without
 	Beside     []compareSet
 	BesideAll  string // link to all of these beside it, "" with one of them
 	Atom, Feed string // keys
 	Rows       []endpoint
+	Further    []endpoint // beyond the full ones
+	MoreRows   int        // beyond these
 	Open       bool
 	Moves      []move
 	MoreMoves  int
 	Changes    []change
 	More       int // changes left out
 	Checks     []site.CheckEntry
+	CheckRows  template.HTML // the same as rows of the table
 	TotalCheck int64
 	UptimeJSON string
 	ChecksJSON string
@@ -88,9 +100,17 @@ func (e *Edition) ServicePage(l *site.Listing) ([]byte, error) {
 		UptimeJSON: e.pages.href(bareKey("uptime", d.Slug)),
 		ChecksJSON: e.pages.href(bareKey("service-checks", d.Slug)),
 	}
+	s.CheckRows = checkRows(s.Checks)
 	s.Beside, s.BesideAll = e.comparisons(&l.Item)
 	s.Badged = "[![x402](" + s.Badge + ")](" + s.PageURL + ")"
-	for i := range d.Endpoints {
+	s.BadgedHTML = `<a href="` + s.PageURL + `"><img src="` + s.Badge + `" alt="x402 badge" height="20"></a>`
+	s.BadgeData = e.address(badgeKey(d.Slug, ".json"))
+	s.MoreRows = max(0, len(d.Endpoints)-pageEndpoints)
+	for i := range d.Endpoints[:min(len(d.Endpoints), pageEndpoints)] {
+		if i >= fullEndpoints {
+			s.Further = append(s.Further, endpoint{Endpoint: &d.Endpoints[i], From: dollarsOrNull(d.Endpoints[i].MinPriceUSD)})
+			continue
+		}
 		s.Rows = append(s.Rows, e.endpoint(d.BaseURL, &d.Endpoints[i]))
 		if i < payExamples {
 			s.Rows[i].Pay = pay(d.BaseURL, &d.Endpoints[i])

@@ -106,16 +106,3 @@ func TestPageNumbers(t *testing.T) {
 		}
 	}
 }
-
-// TestNone: what Go writes for what is not known is what templates write.
-func TestNone(t *testing.T) {
-	t.Parallel()
-	p, err := NewPages(Site{BaseURL: "https://tollbook.example"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b strings.Builder
-	if err := p.kinds[kindService].ExecuteTemplate(&b, "none", nil); err != nil || b.String() != noneHTML {
-		t.Errorf("the template is %q (%v), Go writes %q", b.String(), err, noneHTML)
-	}
-}
