@@ -194,7 +194,7 @@ func TestPayExamples(t *testing.T) {
 		Nth(".endpoint", 1, In(".paid pre", HasText(`await pay("https://api.acme.test/%22);%20steal(process.env.KEY);%20(%22%60%5C%3C/pre%3E", { method: "POST"`))),
 		Nth(".endpoint", 2, NotIn(".paid")))
 	expect(t, servicePage(book(t, world()), nasty()), NotIn(".paid"))
-	expect(t, servicePage(book(t, world()), thousand()), Count(".endpoint", 1000), Count(".paid", 50))
+	expect(t, servicePage(book(t, world()), thousand()), Count(".endpoint", 100), Count(".paid", 50))
 }
 
 // TestTwins: a twin says what the page says; what a stranger wrote begins no markup and can't leave its quotes or its row.
