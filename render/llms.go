@@ -35,6 +35,7 @@ func (e *Edition) LLMs() []byte {
 	for _, g := range e.pages.guides {
 		e.llmsLink(&b, g.Title, g.Key, g.Description)
 	}
+	e.llmsLink(&b, "Markdown", twinKey(homeKey), "the pages as Markdown; each page names its own in `<link rel=\"alternate\" type=\"text/markdown\">`")
 	e.llmsLink(&b, "Changes", twinKey(bareKey(changesRoute, "")), "the newest changes of prices, recipients and ways to pay; each service's page as Markdown is /services/{slug}/page.md")
 	b.WriteString("\n## Endpoints\n\n")
 	for i := range site.Routes {

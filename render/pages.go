@@ -65,13 +65,16 @@ const (
 	kindReference = "reference"
 )
 
+// standardDescription is a directory in a sentence where its operator has none of his own.
+const standardDescription = "A directory of network services that charge per request over HTTP 402: prices, uptime and changes, measured."
+
 // NewPages parses the templates. It fails for a base address that is none.
 func NewPages(s Site) (*Pages, error) {
 	if s.Title == "" {
 		s.Title = "Tollbook"
 	}
 	if s.Description == "" {
-		s.Description = "A directory of network services that charge per request over HTTP 402: prices, uptime and changes, measured."
+		s.Description = standardDescription
 	}
 	s.BaseURL = strings.TrimRight(s.BaseURL, "/")
 	base, err := url.Parse(s.BaseURL)

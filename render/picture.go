@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 
@@ -94,6 +95,13 @@ func (e *Edition) Pictures() ([]Asset, error) {
 	return d.files, nil
 }
 
+// Of cards: how many categories have one of their own, the largest; and what the directory's says unless its operator has
+// better words.
+const (
+	mostCards     = 100
+	standardTitle = "What services that charge per request cost, and whether they answer"
+)
+
 // draw draws the cards, on all cores.
 func (e *Edition) draw() (*drawing, error) {
 	s := &e.pages.site
@@ -105,14 +113,18 @@ func (e *Edition) draw() (*drawing, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parse base address: %w", err)
 	}
-	c := card.Card{Site: drawable(s.Title, "x402"), Title: drawable(s.Description, "What services that charge per request cost, and whether they answer"),
-		Host: base.Host + base.Path, Colours: colours}
+	c := card.Card{Site: drawable(s.Title, "x402"), Title: standardTitle, Host: base.Host + base.Path, Colours: colours}
+	if s.Description != standardDescription {
+		c.Title = drawable(s.Description, standardTitle)
+	}
 	if s.Sample {
 		c.Note = "Sample data"
 	}
 	cards, names, alts := []card.Card{c}, []string{""}, []string{s.Title + ": " + words(s.Description, maxBlurb)}
 	stems := []string{"card"}
-	for _, g := range e.categories {
+	largest := slices.Clone(e.categories)
+	slices.SortStableFunc(largest, func(a, b *Group) int { return cmp.Compare(b.figures.Services, a.figures.Services) })
+	for _, g := range largest[:min(mostCards, len(largest))] {
 		of := c
 		if of.Title = drawable(g.name, ""); of.Title == "" {
 			continue
