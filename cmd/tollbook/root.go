@@ -65,6 +65,7 @@ EXIT STATUS
 		}
 		return c.configure(cmd, os.Getenv)
 	}
+	cmd.AddCommand(newDoctorCommand(c))
 	cmd.AddCommand(newConfigCommand(c, cmd))
 	complete(cmd)
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usagef("%w; see %s --help", err, cmd.CommandPath()) })

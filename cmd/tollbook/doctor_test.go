@@ -1,0 +1,260 @@
+package main
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+
+	"tollbook/crawl/chain/chaintest"
+	"tollbook/output"
+	"tollbook/output/outputtest"
+	"tollbook/site/postgres/postgrestest"
+)
+
+// examined runs doctor and gives the state of each check, and what it said.
+func examined(t *testing.T, dir string, env []string, args ...string) (states map[string]string, said string, code int) {
+	t.Helper()
+	p := command(t, env, append([]string{"doctor", "--json"}, args...)...)
+	p.Dir = dir
+	p.start(t)
+	code = p.status(t)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var list []finding
+	if err := json.Unmarshal(p.stdout.Bytes(), &list); err != nil {
+		t.Fatalf("%v:\n%s%s", err, p.stdout.String(), p.stderr.String())
+	}
+	states = map[string]string{}
+	for _, f := range list {
+		states[f.Check] = f.State
+		if (f.State == stateWrong || f.State == stateWarning) == (f.Do == "") {
+			t.Errorf("%s is %s: what to do is %q", f.Check, f.State, f.Do)
+		}
+	}
+	return states, p.stdout.String() + p.stderr.String(), code
+}
+
+// TestDoctor: a directory that is well, then one thing after the other broken for real; no secret is ever said.
+func TestDoctor(t *testing.T) {
+	t.Parallel()
+	dsn := postgrestest.NewDatabase(t)
+	dir := t.TempDir()
+	env := []string{"DATABASE_URL=" + dsn, "OPENAI_API_KEY=s3cret"}
+	key := filepath.Join(dir, "key.pem")
+	ran(t, env, "key", "new", key)
+	data := filepath.Join(dir, "tollbook-data")
+	ran(t, env, "build", "--data", data, "--signing-key", key)
+	node := chaintest.New(8453, time.Now().Add(-time.Hour))
+	node.Add(time.Now().Add(-time.Second))
+	nodes := httptest.NewServer(node)
+	defer nodes.Close()
+	serve := command(t, env, "serve", "--from", filepath.Join(data, "public"), "--listen", "127.0.0.1:0").start(t)
+	base := strings.TrimSuffix(strings.Fields(serve.await(t, "Serving "))[2], "/")
+	bucket := filepath.Join(dir, "bucket")
+	ran(t, env, "publish", "--data", data, "--to", bucket, "--signing-key", key)
+	write(t, filepath.Join(dir, "tollbook.toml"), `
+[site]
+base_url = "`+base+`"
+[publish]
+to = "`+bucket+`"
+key = "`+key+`"
+[[network]]
+caip2 = "eip155:8453"
+rpc = ["`+nodes.URL+`/v2/s3cret"]
+`)
+	well := map[string]string{"configuration": "ok", "database": "ok", "disk": "ok", "snapshot": "ok", "bucket": "ok", "published": "ok", "node eip155:8453 1": "ok", "readers": "ok"}
+	look := func(what string, worse map[string]string, env []string, want string, args ...string) {
+		t.Helper()
+		states, said, code := examined(t, dir, env, args...)
+		delete(states, "disk") // the machine's own
+		expect := map[string]string{}
+		wantCode := 0
+		for check, state := range well {
+			expect[check] = state
+		}
+		for check, state := range worse {
+			expect[check] = state
+			if state == stateWrong {
+				wantCode = 1
+			}
+			if state == "" {
+				delete(expect, check)
+			}
+		}
+		delete(expect, "disk")
+		if diff := cmp.Diff(expect, states); diff != "" || code != wantCode || !strings.Contains(said, want) {
+			t.Errorf("%s: exit %d, want %d, and %q (-want +got):\n%s%s", what, code, wantCode, want, diff, said)
+		}
+		if strings.Contains(said, "s3cret") {
+			t.Errorf("%s: a secret is said:\n%s", what, said)
+		}
+	}
+	look("all is well", nil, env, "keeps conditions")
+	if left, err := filepath.Glob(filepath.Join(bucket, "doctor-*")); err != nil || len(left) > 0 {
+		t.Errorf("left in the place: %v, %v", left, err)
+	}
+	look("an unknown variable", map[string]string{"configuration": "wrong"}, append(env, "TOLLBOOK_SERVE_LISTE=s3cret"), `did you mean \"TOLLBOOK_SERVE_LISTEN\"?`)
+	look("another key", map[string]string{"snapshot": "wrong", "published": "wrong"}, env, "is not signed with the signing key", "--signing-key", otherKey(t, env, dir))
+	look("a database that is away", map[string]string{"database": "wrong"}, []string{"DATABASE_URL=postgres://me:s3cret@" + freeAddress(t) + "/x"}, "look whether the server runs")
+	look("another chain", map[string]string{"node eip155:137 1": "wrong"}, env, "8453", "--rpc", "eip155:137="+nodes.URL+"/s3cret", "--timeout", "3s")
+	nodes.Config.Handler = chaintest.New(8453, time.Now().Add(-time.Hour))
+	look("a node that is behind", map[string]string{"node eip155:8453 1": "wrong"}, env, "behind")
+
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	well["node eip155:8453 1"] = "wrong"
+	if _, err := conn.Exec(t.Context(), `UPDATE schema_version SET version = version + 1000`); err != nil {
+		t.Fatal(err)
+	}
+	look("a newer schema", map[string]string{"database": "wrong", "node eip155:8453 1": "wrong"}, env, "use a newer tollbook")
+	if _, err := conn.Exec(t.Context(), `UPDATE schema_version SET version = version - 1000; ALTER TABLE settings RENAME TO hidden; CREATE VIEW settings AS SELECT name, value FROM hidden WHERE name <> '' LIMIT 1`); err != nil {
+		t.Fatal(err)
+	}
+	look("a table that can't be written to", map[string]string{"database": "wrong", "node eip155:8453 1": "wrong"}, env, "can't be written to")
+	well["database"] = "wrong"
+	write(t, filepath.Join(data, "public", "checkpoint.json"), "{")
+	look("a damaged pointer", map[string]string{"snapshot": "wrong", "database": "wrong"}, env, "tollbook verify")
+	serve.interrupt(t, os.Interrupt)
+	well["snapshot"] = "wrong"
+	look("no reader is answered", map[string]string{"readers": "wrong"}, env, "does not answer")
+	if err := os.RemoveAll(bucket); err != nil {
+		t.Fatal(err)
+	}
+	write(t, bucket, "a file in its place")
+	well["readers"] = "wrong"
+	look("a place that can't be written to", map[string]string{"bucket": "wrong", "published": ""}, env, "bucket")
+}
+
+func otherKey(t *testing.T, env []string, dir string) string {
+	t.Helper()
+	key := filepath.Join(dir, "other.pem")
+	ran(t, env, "key", "new", key)
+	return key
+}
+
+// TestDoctorNeverHangs: who takes a connection and says nothing costs the time of one check, and is told.
+func TestDoctorNeverHangs(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		var held []net.Conn
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				break
+			}
+			held = append(held, c)
+		}
+		for _, c := range held {
+			c.Close()
+		}
+	}()
+	silent := l.Addr().String()
+	env := []string{"DATABASE_URL=postgres://me:s3cret@" + silent + "/x?sslmode=disable", "AWS_ENDPOINT_URL=http://" + silent, "AWS_ACCESS_KEY_ID=s3cret", "AWS_SECRET_ACCESS_KEY=s3cret"}
+	states, said, code := examined(t, t.TempDir(), env, "--timeout", "1s", "--to", "s3://bucket/x", "--base-url", "https://"+silent, "--rpc", "eip155:8453=http://"+silent+"/s3cret", "--rpc", "solana=http://"+silent)
+	want := map[string]string{"configuration": "ok", "database": "wrong", "snapshot": "warning", "bucket": "wrong", "readers": "wrong", "node eip155:8453 1": "wrong", "node solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp 1": "wrong"}
+	delete(states, "disk")
+	if diff := cmp.Diff(want, states); diff != "" || code != 1 || strings.Contains(said, "s3cret") {
+		t.Errorf("exit %d (-want +got):\n%s%s", code, diff, said)
+	}
+}
+
+// TestDoctorOfABucket: a real server that speaks S3 is tried and left as it was; without the right to write it is told.
+func TestDoctorOfABucket(t *testing.T) {
+	t.Parallel()
+	server := outputtest.Versity(t)
+	address := server.Bucket(t) + "/prefix"
+	env := server.Env(server.Address)
+	states, said, _ := examined(t, t.TempDir(), env, "--to", address)
+	if states["bucket"] != "ok" || states["published"] != "warning" || !strings.Contains(said, "keeps conditions") {
+		t.Errorf("%v:\n%s", states, said)
+	}
+	store, err := output.OpenStore(address, output.StoreOptions{Getenv: server.Getenv})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left, err := store.List(t.Context(), ""); err != nil || len(left) > 0 {
+		t.Errorf("left in it: %v, %v", left, err)
+	}
+	states, said, code := examined(t, t.TempDir(), append(env, "AWS_SECRET_ACCESS_KEY=s3cret-and-wrong"), "--to", address)
+	if states["bucket"] != "wrong" || code != 1 || strings.Contains(said, "s3cret") {
+		t.Errorf("with a wrong key: exit %d, %v:\n%s", code, states, said)
+	}
+}
+
+// TestDoctorOfCertificates: a certificate that ends soon, that nobody vouches for, and one that is good.
+func TestDoctorOfCertificates(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, state, said string
+		lasts             time.Duration
+		trusted           bool
+	}{
+		{"good", "ok", "its certificate is good until", 90 * 24 * time.Hour, true},
+		{"ends soon", "wrong", "ends on", 5 * 24 * time.Hour, true},
+		{"over", "wrong", "expired", -time.Hour, true},
+		{"nobody vouches", "wrong", "unknown authority", 90 * 24 * time.Hour, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			certificate, text := certify(t, tt.lasts)
+			server := httptest.NewUnstartedServer(http.NotFoundHandler())
+			server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
+			server.StartTLS()
+			defer server.Close()
+			dir := t.TempDir()
+			var env []string
+			if tt.trusted {
+				write(t, filepath.Join(dir, "roots.pem"), text)
+				env = []string{"SSL_CERT_FILE=" + filepath.Join(dir, "roots.pem")}
+			}
+			states, said, _ := examined(t, dir, env, "--base-url", server.URL)
+			if states["readers"] != tt.state || !strings.Contains(said, tt.said) {
+				t.Errorf("%v, want %s:\n%s", states, tt.said, said)
+			}
+		})
+	}
+}
+
+// certify makes a certificate of 127.0.0.1 that vouches for itself.
+func certify(t *testing.T, lasts time.Duration) (tls.Certificate, string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "doctor"}, NotBefore: time.Now().Add(-24 * time.Hour), NotAfter: time.Now().Add(lasts),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+}

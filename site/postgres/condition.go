@@ -1,0 +1,80 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Condition is how a database is, for an operator.
+type Condition struct {
+	Server string // its version: "16.4"
+	Schema int32  // version of the schema, 0 where there is none yet
+	Newest int32  // that this program knows
+	Bytes  int64
+	Sample bool          // it holds a demo
+	Ahead  time.Duration // of the server's clock before ours
+	Fault  error         // why nothing can be written, nil where it can
+}
+
+// Inspect looks at a database and leaves it as it is: nothing is migrated, what is written to try is rolled back.
+func Inspect(ctx context.Context, dsn string) (c Condition, err error) {
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return c, errors.New("read the database's connection string: it is not a Postgres URL or keyword string")
+	}
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return c, fmt.Errorf("connect to the database: %w", err)
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	files, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		return c, fmt.Errorf("count migrations: %w", err)
+	}
+	c.Newest = int32(len(files))
+	var clock time.Time
+	var known bool
+	began := time.Now()
+	err = conn.QueryRow(ctx, `
+		SELECT split_part(current_setting('server_version'), ' ', 1), clock_timestamp(), pg_database_size(current_database()),
+			to_regclass('schema_version') IS NOT NULL`).Scan(&c.Server, &clock, &c.Bytes, &known)
+	if err != nil {
+		return c, fmt.Errorf("ask the database: %w", err)
+	}
+	c.Ahead = clock.Sub(began.Add(time.Since(began) / 2))
+	if known {
+		if err := conn.QueryRow(ctx, `SELECT version FROM schema_version`).Scan(&c.Schema); err != nil {
+			return c, fmt.Errorf("read schema version: %w", err)
+		}
+	}
+	if c.Schema > 0 {
+		if err := conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM settings WHERE name = 'source' AND value <> '')`).Scan(&c.Sample); err != nil {
+			return c, fmt.Errorf("read settings: %w", err)
+		}
+	}
+	c.Fault = tryWrite(ctx, conn, c.Schema > 0)
+	return c, ctx.Err()
+}
+
+// tryWrite writes a row, or without a schema makes a table, and rolls it back.
+func tryWrite(ctx context.Context, conn *pgx.Conn, migrated bool) error {
+	tx, err := conn.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback(context.WithoutCancel(ctx))
+	if _, err := tx.Exec(ctx, `SET LOCAL lock_timeout = '2s'`); err != nil {
+		return err
+	}
+	if migrated {
+		_, err = tx.Exec(ctx, `INSERT INTO settings (name, value) VALUES ('doctor', '') ON CONFLICT (name) DO UPDATE SET value = ''`)
+	} else {
+		_, err = tx.Exec(ctx, `CREATE TABLE doctor (one integer)`)
+	}
+	return err
+}
