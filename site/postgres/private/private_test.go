@@ -17,8 +17,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-
-	"tollbook/site/leaktest"
 )
 
 // A test that needs a second program, or one of another user, runs the test
@@ -29,7 +27,7 @@ func TestMain(m *testing.M) {
 	if order := os.Getenv(orderVariable); order != "" {
 		os.Exit(obey(order))
 	}
-	leaktest.Main(m)
+	os.Exit(m.Run())
 }
 
 // An order is what a helper program shall do: Start, say so, and Stop when its

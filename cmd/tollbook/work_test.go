@@ -1,0 +1,265 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tollbook/site/postgres"
+	"tollbook/site/postgres/postgrestest"
+)
+
+// Of the fleet in TestFleet: seconds stand for minutes.
+const (
+	fleetServices = 2000
+	fleetHosts    = 125
+	fleetGap      = 100 * time.Millisecond
+	fleetInterval = 20 * time.Second
+	fleetChecks   = 3 // of each service, at least, when the test has seen enough
+)
+
+// asked is one request to a host.
+type asked struct {
+	at, done time.Time
+	worker   string
+}
+
+// fleetWorld is the hosts that a fleet visits; each answers every path with a price, and knows who asked it when.
+type fleetWorld struct {
+	bases []string
+
+	mu     sync.Mutex
+	asked  [fleetHosts][]asked
+	trap   string      // worker whose next request is held, "" for none
+	caught chan string // path of the request that was held
+	free   chan struct{}
+}
+
+const fleetChallenge = `{"x402Version":1,"error":"pay","accepts":[{"scheme":"exact","network":"base","maxAmountRequired":"10000",` +
+	`"asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","maxTimeoutSeconds":60,"resource":"http://x","description":"d","mimeType":"application/json"}]}`
+
+func newFleetWorld(t *testing.T) *fleetWorld {
+	t.Helper()
+	w := &fleetWorld{caught: make(chan string), free: make(chan struct{})}
+	for i := range fleetHosts {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.answer(i, rw, r) }))
+		s.Listener.Close()
+		s.Listener = l
+		s.Start()
+		t.Cleanup(s.Close)
+		w.bases = append(w.bases, s.URL)
+	}
+	t.Cleanup(func() { close(w.free) }) // before the servers, which wait for what is held
+	return w
+}
+
+func (w *fleetWorld) answer(host int, rw http.ResponseWriter, r *http.Request) {
+	_, worker, _ := strings.Cut(r.UserAgent(), "worker-")
+	worker = strings.TrimSuffix(worker, ")")
+	w.mu.Lock()
+	at := len(w.asked[host])
+	w.asked[host] = append(w.asked[host], asked{at: time.Now(), worker: worker})
+	held := w.trap != "" && w.trap == worker
+	if held {
+		w.trap = ""
+	}
+	w.mu.Unlock()
+	if held {
+		w.caught <- r.URL.Path
+		<-w.free
+	}
+	w.mu.Lock()
+	w.asked[host][at].done = time.Now()
+	w.mu.Unlock()
+	rw.Header().Set("Content-Type", "application/json")
+	rw.WriteHeader(http.StatusPaymentRequired)
+	_, _ = io.WriteString(rw, fleetChallenge)
+}
+
+// catch waits until a worker asks something, which gets no answer, and gives the slug of the service.
+func (w *fleetWorld) catch(t *testing.T, p *program, worker string) string {
+	t.Helper()
+	w.mu.Lock()
+	w.trap = worker
+	w.mu.Unlock()
+	select {
+	case path := <-w.caught:
+		slug, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+		return slug
+	case <-time.After(patience):
+		t.Fatalf("worker %s asks nothing:\n%s", worker, p.said())
+		panic("not reached")
+	}
+}
+
+// TestFleet: three processes share two thousand services. One is killed with a visit under way, one is stopped with a visit
+// under way and goes on much later. All the same each service is checked in every interval, also those whose visit was cut
+// off; each check is stored once, also the one that both the stopped process and its successor made; and no host is asked by
+// two at once, or sooner after a request than the gap.
+func TestFleet(t *testing.T) {
+	dsn := postgrestest.NewDatabase(t)
+	db, err := postgres.Open(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close(context.Background()) })
+	world := newFleetWorld(t)
+	var listings []postgres.Listing
+	for i := range fleetServices {
+		slug := fmt.Sprintf("s%04d", i)
+		listings = append(listings, postgres.Listing{
+			Slug: slug, Name: slug, Description: "d", BaseURL: world.bases[i%fleetHosts] + "/" + slug, Category: "Data", Source: "imported:file",
+			CreatedAt: time.Now(), Interval: fleetInterval, Endpoints: []postgres.ListedEndpoint{{Method: "POST", Path: "/pay"}},
+		})
+	}
+	if err := db.AddListings(t.Context(), listings); err != nil {
+		t.Fatal(err)
+	}
+	// Looks at sites would ask the same hosts ten times as much.
+	if _, err := conn.Exec(t.Context(), `INSERT INTO site_facts (service_id, next_at) SELECT id, 'infinity' FROM services`); err != nil {
+		t.Fatal(err)
+	}
+	work := func(name string) *program {
+		p := command(t, []string{"DATABASE_URL=" + dsn}, "work", "--allow-private", "127.0.0.1", "--host-gap", fleetGap.String(),
+			"--visit-limit", "2s", "--workers", "16", "--contact", "worker-"+name)
+		p.Dir = t.TempDir()
+		return p.start(t)
+	}
+	a, b, c := work("a"), work("b"), work("c")
+	number := func(sql string, args ...any) (n int) {
+		t.Helper()
+		if err := conn.QueryRow(t.Context(), sql, args...).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	wait := func(what string, good func() bool) {
+		t.Helper()
+		tick := time.NewTicker(200 * time.Millisecond)
+		defer tick.Stop()
+		for deadline := time.After(2 * patience); !good(); {
+			select {
+			case <-tick.C:
+			case <-deadline:
+				t.Fatalf("it is not so that %s\na:\n%.3000s\nb:\n%.3000s\nc:\n%.3000s", what, a.said(), b.said(), c.said())
+			}
+		}
+	}
+	least := func(n int) func() bool {
+		return func() bool {
+			return number(`SELECT count(*) FROM services s WHERE (SELECT count(*) FROM checks c WHERE c.service_id = s.id) < $1`, n) == 0
+		}
+	}
+	of := func(slug string) int {
+		return number(`SELECT count(*) FROM checks c JOIN services s ON s.id = c.service_id WHERE slug = $1`, slug)
+	}
+	wait("each service was checked once", least(1))
+
+	cut := world.catch(t, a, "a")
+	before := of(cut)
+	if err := a.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-a.exited
+	late := world.catch(t, b, "b")
+	lateBefore := of(late)
+	if err := b.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	wait("the service whose visitor was killed is checked by another", func() bool { return of(cut) > before })
+	wait("the service whose visitor was stopped is checked by another", func() bool { return of(late) > lateBefore })
+	woken := time.Now()
+	if err := b.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	wait("the stopped process works again", func() bool {
+		world.mu.Lock()
+		defer world.mu.Unlock()
+		for _, list := range world.asked {
+			if n := len(list); n > 0 && list[n-1].worker == "b" && list[n-1].at.Sub(woken) > time.Second {
+				return true
+			}
+		}
+		return false
+	})
+	wait("each service was checked often enough", least(fleetChecks))
+	for _, p := range []*program{b, c} {
+		if err := p.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, p := range []*program{b, c} {
+		if code := p.status(t); code != 0 {
+			t.Errorf("told to stop, a worker exits %d:\n%s", code, p.said())
+		}
+	}
+
+	// Each check once: two of a service are an interval apart, but for its jitter.
+	if n := number(`
+		SELECT count(*) FROM (SELECT checked_at - lag(checked_at) OVER (PARTITION BY service_id ORDER BY checked_at) AS since FROM checks) c
+		WHERE since < $1`, fleetInterval*3/4); n != 0 {
+		t.Errorf("%d checks came before the service was due again", n)
+	}
+	if n, want := number(`SELECT coalesce(sum(checks), 0) FROM check_hours`), number(`SELECT count(*) FROM checks`); n != want {
+		t.Errorf("the hours count %d checks, %d are stored", n, want)
+	}
+	// In every interval: none is left behind while others go on, but those that had to be rescued.
+	if n := number(`
+		WITH n AS (SELECT s.id, (SELECT count(*) FROM checks c WHERE c.service_id = s.id) AS checks FROM services s)
+		SELECT count(*) FROM n WHERE checks < (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY checks) FROM n) - 1
+			AND id NOT IN (SELECT (args->>'service')::bigint FROM river_job WHERE kind = 'visit' AND errors IS NOT NULL)`); n > 0 {
+		t.Errorf("%d services were passed over while others were checked twice", n)
+	}
+	if n := number(`SELECT count(*) FROM river_job WHERE state = 'running'`); n != 0 {
+		t.Errorf("%d jobs are left running by nobody", n)
+	}
+	if failed := number(`SELECT count(*) FROM checks WHERE status <> 'online'`); failed > 0 {
+		t.Errorf("%d checks did not find a service that answers", failed)
+	}
+	world.checkGaps(t, woken)
+}
+
+// checkGaps holds every host to its gap. A process that was stopped between taking a host and asking it may ask late, when
+// it wakes; nobody can keep it from that.
+func (w *fleetWorld) checkGaps(t *testing.T, woken time.Time) {
+	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	requests := 0
+	for host, list := range w.asked {
+		requests += len(list)
+		for i := 1; i < len(list); i++ {
+			since := list[i].at.Sub(list[i-1].at)
+			if since >= fleetGap {
+				continue
+			}
+			if awoke := list[i].at.Sub(woken); awoke >= 0 && awoke < 2*time.Second && (list[i].worker == "b" || list[i-1].worker == "b") {
+				t.Logf("host %d was asked again after %s, by a process that was stopped before it asked", host, since)
+				continue
+			}
+			t.Errorf("host %d was asked by %s %s after it was by %s", host, list[i].worker, since, list[i-1].worker)
+		}
+	}
+	t.Logf("%d requests to %d hosts", requests, fleetHosts)
+}
