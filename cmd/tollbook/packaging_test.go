@@ -1,0 +1,203 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const (
+	dashboardFile = "../../packaging/grafana/tollbook.json"
+	rulesFile     = "../../packaging/prometheus/rules.yml"
+)
+
+// shownQuery is an expression of the dashboard, with the panel that shows it.
+type shownQuery struct{ panel, expr, legend string }
+
+// dashboardQueries are the queries of the panels, with values in place of Grafana's variables.
+func dashboardQueries(t *testing.T) []shownQuery {
+	t.Helper()
+	data, err := os.ReadFile(dashboardFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d struct {
+		UID    string
+		Panels []struct {
+			ID          int
+			Type, Title string
+			Description string
+			Datasource  struct{ Type, UID string }
+			GridPos     struct{ X, Y, W, H int }
+			Targets     []struct{ Expr, LegendFormat string }
+		}
+	}
+	if err := json.Unmarshal(data, &d); err != nil {
+		t.Fatal(err)
+	}
+	if d.UID == "" {
+		t.Error("the dashboard has no uid: each provisioning would make another one")
+	}
+	var list []shownQuery
+	ids, cells := map[int]bool{}, map[[2]int]string{}
+	for _, p := range d.Panels {
+		if ids[p.ID] {
+			t.Errorf("two panels have the id %d", p.ID)
+		}
+		ids[p.ID] = true
+		for x := range p.GridPos.W {
+			for y := range p.GridPos.H {
+				at := [2]int{p.GridPos.X + x, p.GridPos.Y + y}
+				if cells[at] != "" || at[0] >= 24 {
+					t.Errorf("panel %q lies over %q, or beyond the edge", p.Title, cells[at])
+				}
+				cells[at] = p.Title
+			}
+		}
+		if p.Type == "row" {
+			continue
+		}
+		if p.Description == "" || p.Datasource.UID != "${datasource}" || len(p.Targets) == 0 {
+			t.Errorf("panel %q says nothing of itself, names a data source, or asks nothing", p.Title)
+		}
+		for _, target := range p.Targets {
+			expr := strings.NewReplacer("$__rate_interval", "5m", "$job", ".*", "$instance", ".*").Replace(target.Expr)
+			if strings.Contains(expr, "$") {
+				t.Errorf("panel %q: a variable that nothing sets: %s", p.Title, expr)
+			}
+			list = append(list, shownQuery{p.Title, expr, target.LegendFormat})
+		}
+	}
+	return list
+}
+
+var (
+	metricName = regexp.MustCompile(`\b(?:tollbook|go|process)_[a-z0-9_]+\b`)
+	typeLine   = regexp.MustCompile(`(?m)^# TYPE (\S+) (\S+)$`)
+	sampleLine = regexp.MustCompile(`(?m)^([a-z0-9_]+)(?:\{(.*)\})? (\S+)$`)
+)
+
+// figuresOfUp are the figures of a directory at work: a service that is visited, a chain that is read, a snapshot that is read.
+func figuresOfUp(t *testing.T) string {
+	t.Helper()
+	n := newNodes(t)
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusPaymentRequired) }))
+	t.Cleanup(service.Close)
+	dir := t.TempDir()
+	list := filepath.Join(dir, "services.toml")
+	write(t, list, fmt.Sprintf("[[service]]\nservice_name = \"Acme\"\ndescription = \"Prices.\"\nurl = %q\nwebsite_url = %q\ncategory = \"Finance\"\nendpoints = [\"/quote\"]\n", service.URL, service.URL))
+	if code, _, stderr := run(t, n.env, "services", "import", list); code != 0 {
+		t.Fatal(stderr)
+	}
+	p := command(t, n.env, append([]string{"up", "--data", dir, "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--allow-private", "127.0.0.1", "--schedule-build", "2s", "--schedule-index", "1s"}, n.rpc...)...).start(t)
+	_, base, _ := strings.Cut(p.await(t, "Serving "), " on ")
+	base, _, _ = strings.Cut(base, " ")
+	figures := p.await(t, "Figures on ")
+	until(t, base+"v1/services", "snapshot", func(a answer) bool { return a.status == http.StatusOK })
+	a := until(t, figures, "figures of everything", func(a answer) bool {
+		for _, begin := range []string{"tollbook_index_lag_seconds{", "tollbook_http_requests_total{route=\"services\"", "tollbook_jobs_done_total{kind=\"visit\"}",
+			"tollbook_step_last_success_timestamp_seconds{step=\"build\"}", "tollbook_visit_overdue_seconds ", "tollbook_snapshot_age_seconds "} {
+			if !strings.Contains(a.body, "\n"+begin) {
+				return false
+			}
+		}
+		return true
+	})
+	return a.body
+}
+
+// TestWatching: dashboard and alerts ask for what a directory at work tells, and show all of it: each query of the dashboard
+// has an answer, and no figure is told that nobody looks at. What the alerts say of it is in rules_test.yml.
+func TestWatching(t *testing.T) {
+	t.Parallel()
+	needPostgres(t)
+	figures := figuresOfUp(t)
+	told := map[string]bool{}
+	for _, m := range typeLine.FindAllStringSubmatch(figures, -1) {
+		told[m[1]] = true
+		if m[2] == "histogram" {
+			told[m[1]+"_bucket"], told[m[1]+"_sum"], told[m[1]+"_count"] = true, true, true
+		}
+	}
+	if len(told) < 30 {
+		t.Fatalf("a directory at work tells %d figures:\n%s", len(told), figures)
+	}
+	queries := dashboardQueries(t)
+	rules, err := os.ReadFile(rulesFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := map[string]bool{}
+	for _, q := range queries {
+		for _, name := range metricName.FindAllString(q.expr, -1) {
+			shown[name] = true
+			if !told[name] {
+				t.Errorf("panel %q asks for %s, which nothing tells", q.panel, name)
+			}
+		}
+	}
+	for _, name := range metricName.FindAllString(string(rules), -1) {
+		if !told[name] {
+			t.Errorf("an alert asks for %s, which nothing tells", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(told)) {
+		if base := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(name, "_bucket"), "_sum"), "_count"); !shown[name] && !shown[base+"_bucket"] {
+			t.Errorf("no panel shows %s", name)
+		}
+	}
+	askPrometheus(t, figures, queries)
+}
+
+// askPrometheus has promtool work out every query from the figures, an hour of them, and fails where one has no answer: a
+// fault of syntax, a label that is not there.
+func askPrometheus(t *testing.T, figures string, queries []shownQuery) {
+	t.Helper()
+	promtool, err := exec.LookPath("promtool")
+	if err != nil {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			t.Fatal(err)
+		}
+		promtool = filepath.Join(cache, "tollbook", "bin", "promtool")
+		if _, err := os.Stat(promtool); err != nil {
+			missing(t, "no promtool: packaging/check fetches it")
+		}
+	}
+	var b strings.Builder
+	b.WriteString("evaluation_interval: 1m\ntests:\n  - interval: 1m\n    input_series:\n")
+	samples := sampleLine.FindAllStringSubmatch(figures, -1)
+	for _, s := range samples {
+		if _, err := strconv.ParseFloat(s[3], 64); err != nil {
+			t.Fatalf("no sample: %s", s[0])
+		}
+		labels := `job="tollbook",instance="a"`
+		if s[2] != "" {
+			labels += "," + s[2]
+		}
+		fmt.Fprintf(&b, "      - {series: '%s{%s}', values: '%sx60'}\n", s[1], strings.ReplaceAll(labels, "'", "''"), s[3])
+	}
+	b.WriteString("    promql_expr_test:\n")
+	for _, q := range queries {
+		if strings.Contains(q.expr, "tollbook_index_errors_total") {
+			continue // no node failed; its labels are held by the alert's test
+		}
+		fmt.Fprintf(&b, "      - expr: %q\n        eval_time: 1h\n        exp_samples: [{labels: '{}', value: 1}]\n", "count("+q.expr+") > bool 0")
+	}
+	file := filepath.Join(t.TempDir(), "test.yml")
+	write(t, file, b.String())
+	out, err := exec.CommandContext(t.Context(), promtool, "test", "rules", file).CombinedOutput()
+	if err != nil {
+		t.Errorf("promtool test rules: %v\n%.5000s", err, out)
+	}
+}
