@@ -294,6 +294,21 @@ func TestIcons(t *testing.T) {
 	}
 }
 
+// TestIconColours: the icons have the colour of links, of which the embedded one is a copy.
+func TestIconColours(t *testing.T) {
+	t.Parallel()
+	ours, own := newPages(t, render.Site{BaseURL: machinesBase}).Assets(), newPages(t, render.Site{BaseURL: machinesBase, Colours: []string{"link=#7a1f5c"}}).Assets()
+	for i := range ours {
+		icon := !strings.HasPrefix(ours[i].Key, "assets/")
+		if icon && (ours[i].Key != own[i].Key || bytes.Equal(ours[i].Bytes, own[i].Bytes)) {
+			t.Errorf("%s is the same in other colours", ours[i].Key)
+		}
+		if ours[i].Key == render.FaviconKey && (!bytes.Contains(ours[i].Bytes, []byte("#1d3f8f")) || !bytes.Contains(own[i].Bytes, []byte("#7a1f5c"))) {
+			t.Errorf("the icon is %s, then %s", ours[i].Bytes, own[i].Bytes)
+		}
+	}
+}
+
 // TestOwnTemplates: a file of an operator's takes the place of ours; what he shows of strangers is escaped all the same.
 func TestOwnTemplates(t *testing.T) {
 	t.Parallel()

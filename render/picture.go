@@ -1,6 +1,7 @@
 package render
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -26,6 +27,9 @@ const (
 	oldIconSize   = 32
 )
 
+// iconAccent is the colour that favicon.svg has.
+const iconAccent = "#1d3f8f"
+
 // palette is the light scheme for what is drawn; a stylesheet without tokens leaves ours.
 func (p *Pages) palette() (card.Colours, error) {
 	css, err := templates.FS.ReadFile("site.css")
@@ -44,8 +48,15 @@ func (p *Pages) readIcons() ([]Asset, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read icon: %w", err)
 	}
-	icons := []Asset{{FaviconKey, data}}
 	_, own := p.site.Templates[FaviconKey]
+	colours, err := p.palette()
+	if err != nil {
+		return nil, err
+	}
+	if !own {
+		data = bytes.ReplaceAll(data, []byte(iconAccent), []byte(colours.Accent))
+	}
+	icons := []Asset{{FaviconKey, data}}
 	for _, key := range []string{touchIconKey, oldIconKey} {
 		if data, brought := p.site.Templates[key]; brought {
 			icons = append(icons, Asset{key, data})
@@ -54,10 +65,6 @@ func (p *Pages) readIcons() ([]Asset, error) {
 	}
 	if own {
 		return icons, nil
-	}
-	colours, err := p.palette()
-	if err != nil {
-		return nil, err
 	}
 	touch, err := card.Icon(touchIconSize, colours)
 	if err != nil {
