@@ -68,7 +68,7 @@ func (e *Edition) CoveragePage() ([]byte, error) {
 			body.Unmeasured++
 		}
 		for _, t := range n.Tokens {
-			body.Tokens = append(body.Tokens, coverageToken{t, chip{Label: n.Name, Title: n.NetworkCAIP2}, hundred(t.UnattributedShare)})
+			body.Tokens = append(body.Tokens, coverageToken{t, chip{Label: name(n.Name), Title: words(n.NetworkCAIP2, maxLine)}, hundred(t.UnattributedShare)})
 		}
 	}
 	v := &c.Volume30d

@@ -179,7 +179,7 @@ type chip struct {
 func (e *Edition) chips(codes []string) []chip {
 	chips := make([]chip, len(codes))
 	for i, code := range codes {
-		chips[i] = chip{Label: code, Title: code}
+		chips[i] = chip{Label: words(code, maxCode), Title: words(code, maxCode)}
 		if n, ok := e.byCode[code]; ok {
 			chips[i] = chip{Label: n.Name, Title: code + ", " + n.ID, Key: e.groupKeys["\x00"+code]}
 		}
