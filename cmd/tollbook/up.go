@@ -17,6 +17,7 @@ import (
 	"tollbook/crawl"
 	"tollbook/crawl/probe"
 	"tollbook/output"
+	"tollbook/site"
 	"tollbook/site/serve"
 )
 
@@ -27,6 +28,7 @@ type upOptions struct {
 	proxyOptions
 	DownloadRate int // MB a second
 	Submissions  bool
+	MaxPending   int
 
 	ownAddress bool // nobody said how readers reach the directory: as we listen
 }
@@ -41,11 +43,15 @@ func (o *upOptions) AddFlags(f *pflag.FlagSet) {
 	o.proxyOptions.AddFlags(f)
 	f.IntVar(&o.DownloadRate, "download-rate", 64, "`MB` a second that all who download snapshots and packs get together; 0 for any number")
 	f.BoolVar(&o.Submissions, "submissions", false, "take submissions of services")
+	f.IntVar(&o.MaxPending, "max-pending", site.MaxPending, "`submissions` that may wait for review in all, before more are refused; 0 for any number")
 }
 
 func (o *upOptions) validate() error {
 	if o.DownloadRate < 0 || o.DownloadRate > 1<<20 {
 		return usagef("--download-rate %d: it is 0 MB a second or more", o.DownloadRate)
+	}
+	if o.MaxPending < 0 {
+		return usagef("--max-pending %d: it is 0, for any number, or more", o.MaxPending)
 	}
 	if len(o.AllowPrivate) > 0 && !onLoopback(o.Listen) {
 		return usagef("--allow-private together with --listen %s: what is let through for tests is not shown to others", o.Listen)
@@ -173,5 +179,6 @@ func (o *upOptions) serving(db *database, logger *slog.Logger) (options serve.Op
 	}
 	submissions := crawl.NewSubmissions(db.DB, crawl.SubmissionOptions{HostGap: o.HostGap, Logger: logger, Shared: true}, probe.Options{UserAgent: userAgent(o.Contact)})
 	options.Submit = submitOptions(db, submissions, free)
+	options.Submit.MaxPending = o.MaxPending
 	return options, submissions.Close, nil
 }
