@@ -14,7 +14,7 @@ import (
 
 // batch is how many services are read, rendered and added together: enough to keep every core busy, few enough to keep
 // memory small.
-const batch = 64
+const batch = 24
 
 // readDetails reads the details of services.
 type readDetails func([]postgres.ServiceFacts) error

@@ -228,7 +228,7 @@ func (s *sink) Write(p []byte) (n int, err error) {
 var (
 	inflaters = sync.Pool{New: func() any { return flate.NewReader(bytes.NewReader(nil)) }}
 	deflaters = sync.Pool{New: func() any {
-		w, err := flate.NewWriter(io.Discard, deflateLevel)
+		w, err := flate.NewWriter(io.Discard, DeflateLevel)
 		if err != nil {
 			panic(err) // the level is a constant
 		}

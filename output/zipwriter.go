@@ -15,11 +15,11 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// Figures of the writer; level 6 of klauspost is as small as the standard library's at twice its pace.
+// DeflateLevel and the other figures of the writer; level 6 of klauspost is as small as the standard library's at twice its pace.
 const (
-	deflateLevel = 6
+	DeflateLevel = 6
 	storeBelow   = 64       // bytes; smaller members are stored
-	inFlight     = 64 << 20 // bytes of members that wait to be written
+	inFlight     = 16 << 20 // bytes of members that wait to be written
 )
 
 // ZipOptions are what a zip's bytes depend on beside its members.

@@ -267,9 +267,11 @@ func (e *Edition) render(p page) ([]byte, error) {
 	if p.Twin {
 		p.Markdown = twinKey(p.Key)
 	}
-	var b bytes.Buffer
-	if err := e.pages.kinds[p.Kind].ExecuteTemplate(&b, "layout", p); err != nil {
+	b := drafts.Get().(*bytes.Buffer)
+	defer drafts.Put(b)
+	b.Reset()
+	if err := e.pages.kinds[p.Kind].ExecuteTemplate(b, "layout", p); err != nil {
 		return nil, fmt.Errorf("render %s: %w", p.Key, err)
 	}
-	return b.Bytes(), nil
+	return bytes.Clone(b.Bytes()), nil
 }

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 )
 
 // JSON is the body of a complete response: {"data":v} and a newline, with <, > and & as they are.
@@ -46,11 +47,17 @@ func Row(v any) ([]byte, error) {
 
 // encode fails only for a value that is not of the contract: a number that JSON cannot say, raw text that is not JSON.
 func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
+	b := drafts.Get().(*bytes.Buffer)
+	defer drafts.Put(b)
+	b.Reset()
+	e := json.NewEncoder(b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
 		return nil, fmt.Errorf("encode %T: %w", v, err)
 	}
-	return b.Bytes(), nil
+	return bytes.Clone(b.Bytes()), nil
 }
+
+// drafts are buffers in which files are written before they are copied at their size: growing one for each file costs
+// more than all else of it.
+var drafts = sync.Pool{New: func() any { return new(bytes.Buffer) }}
