@@ -78,15 +78,6 @@ func uptime(f *postgres.ServiceFacts, now time.Time) site.UptimeWindows {
 	}
 }
 
-// averageResponse is the mean response time of the counted checks of 24 hours, in whole milliseconds; null without one.
-func averageResponse(hours []postgres.Rollup) *int {
-	var t tally
-	for _, h := range hours {
-		t.add(h)
-	}
-	return t.average()
-}
-
 // responseP95 is the 95th percentile over 7 days, from the histograms: the middle of the bucket that holds the time of rank
 // ⌈0.95 × n⌉ (see site.HistogramQuantile); null without a time. The read holds the histograms of 7 days alone.
 func responseP95(days []postgres.Rollup) *int {
