@@ -21,12 +21,30 @@ type Imported struct {
 	Known     int // services that were
 	Endpoints int // new endpoints of those
 	Refused   int // services at addresses that are not visited, such as localhost
+
+	Fresh []postgres.Listing // those that were not listed before
+	Added []AddedEndpoints   // to each of those that were
+}
+
+// AddedEndpoints are endpoints that a listed service gets.
+type AddedEndpoints struct {
+	Slug      string
+	Endpoints []postgres.ListedEndpoint
 }
 
 // Import lists the services of an address: a list, when its path ends in .json or .toml, all of it or none; else a
 // facilitator's catalogue, whose services are added to what is listed. page hears of each page of a catalogue that was
 // read, with the entries so far and the total, -1 when it is not said; nil for nobody.
 func (c *Crawler) Import(ctx context.Context, address string, page func(items, total int)) (Imported, error) {
+	return c.importFrom(ctx, address, page, false)
+}
+
+// Preview is what Import would bring now. It changes nothing.
+func (c *Crawler) Preview(ctx context.Context, address string, page func(items, total int)) (Imported, error) {
+	return c.importFrom(ctx, address, page, true)
+}
+
+func (c *Crawler) importFrom(ctx context.Context, address string, page func(items, total int), dry bool) (Imported, error) {
 	u, err := site.WebAddress(address)
 	if err != nil {
 		return Imported{}, fmt.Errorf("the address %w", err)
@@ -41,17 +59,22 @@ func (c *Crawler) Import(ctx context.Context, address string, page func(items, t
 		if err != nil {
 			return Imported{}, err
 		}
-		return Imported{Listed: len(listings)}, c.db.AddListings(ctx, listings)
+		got := Imported{Listed: len(listings), Fresh: listings}
+		if dry {
+			return got, nil
+		}
+		return got, c.db.AddListings(ctx, listings)
 	}
 	items, err := c.fetcher.Catalogue(ctx, address, nil, page)
 	if err != nil {
 		return Imported{}, err
 	}
-	return c.addSellers(ctx, facts.Sellers(items), u.Hostname())
+	return c.addSellers(ctx, facts.Sellers(items), u.Hostname(), dry)
 }
 
-// addSellers lists sellers that no listed service is, and adds what a catalogue knows of the others.
-func (c *Crawler) addSellers(ctx context.Context, sellers []facts.Seller, from string) (Imported, error) {
+// addSellers lists sellers that no listed service is, and adds what a catalogue knows of the others; where it is dry it only
+// tells.
+func (c *Crawler) addSellers(ctx context.Context, sellers []facts.Seller, from string, dry bool) (Imported, error) {
 	listed, err := c.db.Services(ctx)
 	if err != nil {
 		return Imported{}, err
@@ -62,7 +85,6 @@ func (c *Crawler) addSellers(ctx context.Context, sellers []facts.Seller, from s
 		hosts[hostName(s.BaseURL)] = append(hosts[hostName(s.BaseURL)], s.BaseURL)
 	}
 	var got Imported
-	var fresh []postgres.Listing
 	for _, s := range sellers {
 		if u, err := url.Parse(s.BaseURL); err != nil || c.guard.CheckURL(u) != nil {
 			got.Refused++
@@ -71,20 +93,25 @@ func (c *Crawler) addSellers(ctx context.Context, sellers []facts.Seller, from s
 		if bases := hosts[hostName(s.BaseURL)]; len(bases) > 0 {
 			got.Known++
 			for _, base := range bases {
-				n, err := c.addDeclared(ctx, base, s)
+				added, err := c.addDeclared(ctx, base, s, dry)
 				if err != nil {
 					return got, err
 				}
-				got.Endpoints += n
+				got.Endpoints += len(added.Endpoints)
+				if len(added.Endpoints) > 0 {
+					got.Added = append(got.Added, added)
+				}
 			}
 			continue
 		}
-		fresh = append(fresh, listingOf(s, from, slugs, c.o.Now()))
+		got.Fresh = append(got.Fresh, listingOf(s, from, slugs, c.o.Now()))
 	}
-	if err := c.db.AddListings(ctx, fresh); err != nil {
-		return got, err
+	if !dry {
+		if err := c.db.AddListings(ctx, got.Fresh); err != nil {
+			return got, err
+		}
 	}
-	got.Listed = len(fresh)
+	got.Listed = len(got.Fresh)
 	return got, nil
 }
 
@@ -97,24 +124,25 @@ func hostName(base string) string {
 }
 
 // addDeclared adds the endpoints of a seller that lie below a listed base address.
-func (c *Crawler) addDeclared(ctx context.Context, base string, s facts.Seller) (int, error) {
+func (c *Crawler) addDeclared(ctx context.Context, base string, s facts.Seller, dry bool) (added AddedEndpoints, err error) {
 	known, err := c.db.ServiceAt(ctx, base)
 	if err != nil || known == nil {
-		return 0, err
+		return added, err
 	}
 	templates, err := c.templates(ctx, known.ID)
 	if err != nil {
-		return 0, err
+		return added, err
 	}
 	declared := make([]facts.Declared, len(s.Endpoints))
 	for i, e := range s.Endpoints {
 		declared[i] = e.Declared
 	}
 	add, _ := discover(known.Endpoints, facts.Below(base, declared), templates)
-	if len(add) == 0 {
-		return 0, nil
+	added = AddedEndpoints{known.Slug, add}
+	if len(add) == 0 || dry {
+		return added, nil
 	}
-	return len(add), c.db.AddEndpoints(ctx, known.ID, known.Slug, c.o.Now(), add)
+	return added, c.db.AddEndpoints(ctx, known.ID, known.Slug, c.o.Now(), add)
 }
 
 // listingOf makes a listing of a seller: its name from its entries or its host, its category the first of its tags that

@@ -273,9 +273,20 @@ func TestImport(t *testing.T) {
 	m.list(t, oneEndpoint("listed", "https://listed.com/v1", "/known"), oneEndpoint("seller-1", "https://elsewhere.com", "/x"))
 	c := crawler(t, m, Options{Now: func() time.Time { return dawn }}, o)
 	const address = "http://facilitator.com/discovery/resources"
+	preview, err := c.Preview(t.Context(), address, nil)
+	if rows := m.strings(t, `SELECT slug FROM services ORDER BY slug`); err != nil || !slices.Equal(rows, []string{"listed", "seller-1"}) {
+		t.Errorf("error %v, a preview lists %q", err, rows)
+	}
 	got, err := c.Import(t.Context(), address, nil)
-	if diff := cmp.Diff(Imported{Listed: 3, Known: 1, Endpoints: 2, Refused: 1}, got); err != nil || diff != "" {
-		t.Errorf("error %v (-want +got):\n%s", err, diff)
+	if diff := cmp.Diff(preview, got); err != nil || diff != "" {
+		t.Errorf("error %v (-preview +import):\n%s", err, diff)
+	}
+	if len(got.Fresh) != 3 || len(got.Added) != 1 || got.Added[0].Slug != "listed" || len(got.Added[0].Endpoints) != 2 {
+		t.Errorf("what it lists: %+v", got)
+	}
+	got.Fresh, got.Added = nil, nil
+	if diff := cmp.Diff(Imported{Listed: 3, Known: 1, Endpoints: 2, Refused: 1}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 	again, err := c.Import(t.Context(), address, nil)
 	if diff := cmp.Diff(Imported{Known: 4, Refused: 1}, again); err != nil || diff != "" {

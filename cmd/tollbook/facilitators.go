@@ -53,12 +53,7 @@ Volumes count for facilitators whose upstream_status begins with "merged", and f
 EXIT STATUS
 
 0 when the whole list is taken, 1 when none of it is.`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			return arguments("FILE")(cmd, args)
-		},
+		Args: optional("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runFacilitatorsImport(cmd.Context(), o, args, asJSON, cmd.OutOrStdout())
 		},

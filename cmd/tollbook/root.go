@@ -65,7 +65,7 @@ EXIT STATUS
 		}
 		return c.configure(cmd, os.Getenv)
 	}
-	cmd.AddCommand(newDoctorCommand(c))
+	cmd.AddCommand(newDoctorCommand(c), newExportCommand(), newImportCommand())
 	cmd.AddCommand(newConfigCommand(c, cmd))
 	complete(cmd)
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usagef("%w; see %s --help", err, cmd.CommandPath()) })

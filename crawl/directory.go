@@ -1,0 +1,375 @@
+package crawl
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/mail"
+	"slices"
+	"strings"
+	"time"
+
+	"tollbook/crawl/facts"
+	"tollbook/site"
+	"tollbook/site/postgres"
+)
+
+// A directory's file has a JSON object on each line, in this order, each with its kind:
+//
+//	{"kind":"tollbook-directory","version":1,"contacts":false}
+//	{"kind":"facilitator", …}   as facilitators import takes it, and whether the operator trusts it
+//	{"kind":"token", …}         a token that is measured
+//	{"kind":"service", …}       with its endpoints, ownership token and audit trail
+//	{"kind":"submission", …}    with its audit trail; without contacts, email and notes are empty
+//	{"kind":"erased", …}        a slug that is never given again
+//	{"kind":"end","lines":7}    lines before this one
+//
+// Same directory, same bytes: it holds no time of its own. A later version adds kinds and members; a reader refuses what it
+// does not know.
+const (
+	directoryKind    = "tollbook-directory"
+	directoryVersion = 1
+	maxDirectory     = 1 << 30 // bytes
+	maxDirectoryLine = 8 << 20
+)
+
+type directoryHead struct {
+	Kind     string `json:"kind"`
+	Version  int    `json:"version"`
+	Contacts bool   `json:"contacts"`
+}
+
+type directoryFacilitator struct {
+	Kind           string             `json:"kind"`
+	ID             string             `json:"id"`
+	Name           string             `json:"name"`
+	WebsiteURL     string             `json:"website_url"`
+	DocsURL        *string            `json:"docs_url"`
+	FacilitatorURL *string            `json:"facilitator_url"`
+	UpstreamStatus string             `json:"upstream_status"`
+	Trusted        bool               `json:"trusted"`
+	Addresses      []directoryAccount `json:"addresses"`
+}
+
+type directoryAccount struct {
+	Network    string   `json:"network"`
+	Address    string   `json:"address"`
+	Tokens     []string `json:"tokens"`
+	Since      *string  `json:"since"` // a day
+	Deprecated bool     `json:"deprecated"`
+}
+
+type directoryToken struct {
+	Kind     string `json:"kind"`
+	Network  string `json:"network"`
+	Address  string `json:"address"`
+	Symbol   string `json:"symbol"`
+	Decimals int    `json:"decimals"`
+	USD      bool   `json:"usd"`
+}
+
+type directoryService struct {
+	Kind string `json:"kind"`
+	postgres.DirectoryService
+}
+
+type directorySubmission struct {
+	Kind string `json:"kind"`
+	postgres.DirectorySubmission
+}
+
+type directoryErased struct {
+	Kind string `json:"kind"`
+	postgres.ErasedService
+}
+
+type directoryEnd struct {
+	Kind  string `json:"kind"`
+	Lines int    `json:"lines"`
+}
+
+// WriteDirectory writes a directory's file. Without contacts it leaves out what owners wrote for the operator alone: e-mail
+// addresses and notes.
+func WriteDirectory(w io.Writer, d postgres.Directory, contacts bool) error {
+	b := bufio.NewWriter(w)
+	e := json.NewEncoder(b)
+	e.SetEscapeHTML(false)
+	lines := 0
+	var failed error
+	line := func(v any) {
+		if failed == nil {
+			failed = e.Encode(v)
+			lines++
+		}
+	}
+	line(directoryHead{directoryKind, directoryVersion, contacts})
+	for _, f := range d.Facilitators {
+		one := directoryFacilitator{"facilitator", f.ID, f.Name, f.WebsiteURL, f.DocsURL, f.FacilitatorURL, f.UpstreamStatus, f.Trusted, []directoryAccount{}}
+		for _, s := range f.Settlers {
+			a := directoryAccount{s.Network, s.Address, s.Tokens, nil, s.Deprecated}
+			if s.Since != nil {
+				a.Since = new(s.Since.Format(time.DateOnly))
+			}
+			one.Addresses = append(one.Addresses, a)
+		}
+		line(one)
+	}
+	for _, t := range d.Tokens {
+		line(directoryToken{"token", t.Network, t.Address, t.Symbol, t.Decimals, t.USD})
+	}
+	for _, s := range d.Services {
+		line(directoryService{"service", s})
+	}
+	for _, s := range d.Submissions {
+		if !contacts {
+			s.Email, s.Notes = "", ""
+		}
+		line(directorySubmission{"submission", s})
+	}
+	for _, s := range d.Erased {
+		line(directoryErased{"erased", s})
+	}
+	line(directoryEnd{"end", lines})
+	if failed == nil {
+		failed = b.Flush()
+	}
+	if failed != nil {
+		return fmt.Errorf("write the directory: %w", failed)
+	}
+	return nil
+}
+
+// directoryReader reads a directory's file; faults are told of lines.
+type directoryReader struct {
+	name         string
+	d            postgres.Directory
+	facilitators []directoryFacilitator
+	slugs, bases map[string]int // lines
+	end          bool
+}
+
+// directoryKinds is the order of a file.
+var directoryKinds = []string{directoryKind, "facilitator", "token", "service", "submission", "erased", "end"}
+
+// ReadDirectory reads what WriteDirectory wrote, strictly: a line that is wrong, or not known, or a file that is cut, refuses
+// all of it. The error is a *ListingError with the line.
+func ReadDirectory(name string, r io.Reader) (postgres.Directory, error) {
+	in := &directoryReader{name: name, slugs: map[string]int{}, bases: map[string]int{}}
+	limited := &io.LimitedReader{R: r, N: maxDirectory}
+	scanner := bufio.NewScanner(limited)
+	scanner.Buffer(make([]byte, 64<<10), maxDirectoryLine)
+	last, n := 0, 0
+	for scanner.Scan() {
+		n++
+		var head struct {
+			Kind string `json:"kind"`
+		}
+		if err := json.Unmarshal(scanner.Bytes(), &head); err != nil {
+			return in.d, &ListingError{name, n, "is no JSON object"}
+		}
+		at := slices.Index(directoryKinds, head.Kind)
+		if at < 0 || n == 1 && at != 0 || n > 1 && at == 0 {
+			return in.d, &ListingError{name, n, fmt.Sprintf("kind %.40q is not what can stand here; a file begins with %s", head.Kind, directoryKind)}
+		}
+		if at < last || in.end {
+			return in.d, &ListingError{name, n, fmt.Sprintf("kind %s comes after kind %s", head.Kind, directoryKinds[last])}
+		}
+		last = at
+		if err := in.line(head.Kind, n, scanner.Bytes()); err != nil {
+			return in.d, &ListingError{name, n, strings.ReplaceAll(err.Error(), "\n", "; ")}
+		}
+	}
+	switch err := scanner.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return in.d, &ListingError{name, n + 1, fmt.Sprintf("is longer than %d MiB", maxDirectoryLine>>20)}
+	case err != nil:
+		return in.d, fmt.Errorf("read %s: %w", name, err)
+	case limited.N <= 0:
+		return in.d, &ListingError{name, 0, fmt.Sprintf("is larger than %d MiB", maxDirectory>>20)}
+	case !in.end:
+		return in.d, &ListingError{name, n, "the file ends too early: its last line is of kind end"}
+	}
+	return in.d, in.readFacilitators()
+}
+
+// line takes in one line.
+func (in *directoryReader) line(kind string, n int, data []byte) error {
+	switch kind {
+	case directoryKind:
+		var head directoryHead
+		if err := strictLine(data, &head); err != nil {
+			return err
+		}
+		if head.Version != directoryVersion {
+			return fmt.Errorf("version %d: this program reads version %d", head.Version, directoryVersion)
+		}
+	case "facilitator":
+		var f directoryFacilitator
+		if err := strictLine(data, &f); err != nil {
+			return err
+		}
+		in.facilitators = append(in.facilitators, f)
+	case "token":
+		var t directoryToken
+		if err := strictLine(data, &t); err != nil {
+			return err
+		}
+		if t.Network == "" || t.Address == "" || t.Symbol == "" || t.Decimals < 0 || t.Decimals > 36 {
+			return errors.New("a token has network, address, symbol, and decimals from 0 to 36")
+		}
+		in.d.Tokens = append(in.d.Tokens, postgres.Token{Network: t.Network, Address: t.Address, Symbol: t.Symbol, Decimals: t.Decimals, USD: t.USD})
+	case "service":
+		var s directoryService
+		if err := strictLine(data, &s); err != nil {
+			return err
+		}
+		if err := in.service(&s.DirectoryService, n); err != nil {
+			return err
+		}
+		in.d.Services = append(in.d.Services, s.DirectoryService)
+	case "submission":
+		var s directorySubmission
+		if err := strictLine(data, &s); err != nil {
+			return err
+		}
+		if err := in.submission(&s.DirectorySubmission); err != nil {
+			return err
+		}
+		in.d.Submissions = append(in.d.Submissions, s.DirectorySubmission)
+	case "erased":
+		var e directoryErased
+		if err := strictLine(data, &e); err != nil {
+			return err
+		}
+		if !site.ValidSlug(e.Slug) {
+			return fmt.Errorf("slug %.80q may have 1 to 80 of a-z, 0-9 and inner hyphens", e.Slug)
+		}
+		in.d.Erased = append(in.d.Erased, e.ErasedService)
+		return unique(in.slugs, "slug", e.Slug, n)
+	case "end":
+		var end directoryEnd
+		if err := strictLine(data, &end); err != nil {
+			return err
+		}
+		if end.Lines != n-1 {
+			return fmt.Errorf("%d lines come before this one, it says %d", n-1, end.Lines)
+		}
+		in.end = true
+	}
+	return nil
+}
+
+func strictLine(data []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	}
+	return nil
+}
+
+// service holds a service to the rules of a listing.
+func (in *directoryReader) service(s *postgres.DirectoryService, n int) error {
+	e := entry{URL: s.BaseURL, ServiceName: s.Name, Description: s.Description, Category: s.Category, Slug: s.Slug, Endpoints: []string{"/"}}
+	if s.WebsiteURL != nil {
+		e.WebsiteURL = *s.WebsiteURL
+	}
+	if _, err := e.listing(s.CreatedAt); err != nil {
+		return err
+	}
+	if s.Source != "submitted" && !strings.HasPrefix(s.Source, "imported:") || len(s.Source) > site.MaxName || site.CheckText(s.Source, site.MaxName) != nil {
+		return fmt.Errorf("source %.40q must be submitted or begin with imported:", s.Source)
+	}
+	if s.CheckSeconds < 1 || s.CheckSeconds > 366*24*3600 {
+		return fmt.Errorf("check_interval_seconds %d is no time between two visits", s.CheckSeconds)
+	}
+	if s.OwnershipToken != nil && site.CheckText(*s.OwnershipToken, site.MaxName) != nil {
+		return errors.New("ownership_token is none")
+	}
+	if len(s.Endpoints) > 10*facts.MaxEndpoints { // more than are tracked: some have come to their end
+		return fmt.Errorf("endpoints are %d, may be %d", len(s.Endpoints), 10*facts.MaxEndpoints)
+	}
+	for _, d := range s.Endpoints {
+		if _, err := site.DeclaredPaths([]string{strings.TrimSpace(d.Method + " " + d.Path)}); err != nil {
+			return fmt.Errorf("endpoints %w", err)
+		}
+	}
+	return errors.Join(unique(in.slugs, "slug", s.Slug, n), unique(in.bases, "base_url", s.BaseURL, n), checkAudit(s.Audit))
+}
+
+// submission holds a submission to what may be kept. Its words were checked when they came.
+func (in *directoryReader) submission(s *postgres.DirectorySubmission) error {
+	if _, err := site.BaseURL(s.URL); err != nil {
+		return fmt.Errorf("url %w", err)
+	}
+	if _, err := site.DeclaredPaths(s.Endpoints); err != nil {
+		return fmt.Errorf("endpoints %w", err)
+	}
+	if _, err := mail.ParseAddress(s.Email); s.Email != "" && err != nil {
+		return errors.New("email is no e-mail address")
+	}
+	decided := s.DecidedAt != nil
+	switch s.State {
+	case site.SubmissionPending:
+		if decided || s.Reason != nil || s.Slug != nil {
+			return errors.New("a pending submission has no decision")
+		}
+	case site.SubmissionApproved:
+		if !decided || s.Reason != nil || s.Slug == nil {
+			return errors.New("an approved submission has decided_at and slug")
+		}
+	case site.SubmissionRejected:
+		if !decided || s.Reason == nil || s.Slug != nil {
+			return errors.New("a rejected submission has decided_at and reason")
+		}
+	default:
+		return fmt.Errorf("state %.40q may be pending, approved or rejected", s.State)
+	}
+	if strings.ContainsRune(s.ServiceName+s.Description+s.Notes+s.WebsiteURL+s.Category+s.Domain, 0) {
+		return errors.New("a text holds NUL")
+	}
+	return checkAudit(s.Audit)
+}
+
+func checkAudit(lines []postgres.DirectoryAuditLine) error {
+	for _, a := range lines {
+		if strings.ContainsRune(a.Actor+a.Action+a.Detail, 0) || a.Actor == "" || a.Action == "" {
+			return errors.New("audit: a line has actor and action")
+		}
+	}
+	return nil
+}
+
+// readFacilitators holds them to the rules of a list of facilitators.
+func (in *directoryReader) readFacilitators() error {
+	if len(in.facilitators) == 0 {
+		return nil
+	}
+	type plain struct {
+		ID             string             `json:"id"`
+		Name           string             `json:"name"`
+		WebsiteURL     string             `json:"website_url"`
+		DocsURL        *string            `json:"docs_url"`
+		FacilitatorURL *string            `json:"facilitator_url"`
+		UpstreamStatus string             `json:"upstream_status"`
+		Addresses      []directoryAccount `json:"addresses"`
+	}
+	var list struct {
+		Facilitators []plain `json:"facilitators"`
+	}
+	for _, f := range in.facilitators {
+		list.Facilitators = append(list.Facilitators, plain{f.ID, f.Name, f.WebsiteURL, f.DocsURL, f.FacilitatorURL, f.UpstreamStatus, f.Addresses})
+	}
+	data, err := json.Marshal(list)
+	if err != nil {
+		return fmt.Errorf("read the facilitators of %s: %w", in.name, err)
+	}
+	in.d.Facilitators, err = ReadFacilitators(in.name, bytes.NewReader(data))
+	for i := range in.d.Facilitators {
+		in.d.Facilitators[i].Trusted = in.facilitators[i].Trusted
+	}
+	return err
+}

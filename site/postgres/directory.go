@@ -1,0 +1,300 @@
+package postgres
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"tollbook/site"
+)
+
+// ErrNotEmpty is a database that holds a directory already.
+var ErrNotEmpty = errors.New("the directory is not empty")
+
+// Directory is what people decided about a directory: what it lists, who settles, what was submitted, judged and erased. What
+// was measured is no part of it; a crawl and an index find that anew.
+type Directory struct {
+	Facilitators []Facilitator
+	Tokens       []Token
+	Services     []DirectoryService
+	Submissions  []DirectorySubmission
+	Erased       []ErasedService // in the order of their erasure
+}
+
+// DirectoryService is a listed service.
+type DirectoryService struct {
+	Slug           string               `json:"slug"`
+	Name           string               `json:"name"`
+	Description    string               `json:"description"`
+	BaseURL        string               `json:"base_url"`
+	WebsiteURL     *string              `json:"website_url"`
+	Category       string               `json:"category"`
+	Source         string               `json:"source"`
+	CreatedAt      time.Time            `json:"created_at"`
+	VerifiedAt     *time.Time           `json:"verified_at"`
+	CheckSeconds   int64                `json:"check_interval_seconds"`
+	OwnershipToken *string              `json:"ownership_token"`
+	Endpoints      []DirectoryEndpoint  `json:"endpoints"`
+	Audit          []DirectoryAuditLine `json:"audit"`
+}
+
+// DirectoryEndpoint is an endpoint as it was declared: Method is "" where nobody said it.
+type DirectoryEndpoint struct {
+	Method      string  `json:"method"`
+	Path        string  `json:"path"`
+	Description *string `json:"description"`
+	MimeType    *string `json:"mime_type"`
+	Origin      string  `json:"origin"`
+}
+
+// DirectorySubmission is what an owner sent, with what was done about it. Who sent it is not told: his address is kept as a
+// hash under a key that stays here.
+type DirectorySubmission struct {
+	ID         uuid.UUID `json:"id"`
+	ReceivedAt time.Time `json:"received_at"`
+	Domain     string    `json:"domain"`
+	site.Submission
+	State       string               `json:"state"`
+	DecidedAt   *time.Time           `json:"decided_at"`
+	Reason      *string              `json:"reason"`
+	Slug        *string              `json:"slug"` // of the service that came of it
+	ProbeResult *site.ProbeResult    `json:"probe_result"`
+	Audit       []DirectoryAuditLine `json:"audit"`
+}
+
+// DirectoryAuditLine says who did what when.
+type DirectoryAuditLine struct {
+	At     time.Time `json:"at"`
+	Actor  string    `json:"actor"`
+	Action string    `json:"action"`
+	Detail string    `json:"detail"`
+}
+
+// ErasedService is a slug that is never given again.
+type ErasedService struct {
+	Slug      string    `json:"slug"`
+	RemovedAt time.Time `json:"removed_at"`
+}
+
+// Directory reads all of it at one moment, each part in a total order.
+func (db *DB) Directory(ctx context.Context) (d Directory, err error) {
+	err = pgx.BeginTxFunc(ctx, db.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+		if d.Facilitators, err = facilitators(ctx, tx); err != nil {
+			return err
+		}
+		d.Tokens, err = collect(ctx, tx, pgx.RowToStructByPos[Token],
+			`SELECT network, address, symbol, decimals::integer, usd FROM tokens ORDER BY network COLLATE "C", address COLLATE "C"`)
+		if err != nil {
+			return err
+		}
+		d.Erased, err = collect(ctx, tx, pgx.RowToStructByPos[ErasedService], `SELECT slug, removed_at FROM removed_services ORDER BY id`)
+		if err != nil {
+			return err
+		}
+		if err := d.readServices(ctx, tx); err != nil {
+			return err
+		}
+		return d.readSubmissions(ctx, tx)
+	})
+	if err != nil {
+		return d, fmt.Errorf("read the directory: %w", err)
+	}
+	return d, nil
+}
+
+func collect[T any](ctx context.Context, tx pgx.Tx, scan pgx.RowToFunc[T], sql string) ([]T, error) {
+	rows, err := tx.Query(ctx, sql)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, scan)
+}
+
+func (d *Directory) readServices(ctx context.Context, tx pgx.Tx) (err error) {
+	at := map[int64]int{}
+	d.Services, err = collect(ctx, tx, func(row pgx.CollectableRow) (s DirectoryService, err error) {
+		var id int64
+		var every time.Duration
+		err = row.Scan(&id, &s.Slug, &s.Name, &s.Description, &s.BaseURL, &s.WebsiteURL, &s.Category, &s.Source, &s.CreatedAt, &s.VerifiedAt, &every, &s.OwnershipToken)
+		s.CheckSeconds, at[id] = int64(every/time.Second), len(at)
+		s.Endpoints, s.Audit = []DirectoryEndpoint{}, []DirectoryAuditLine{}
+		return s, err
+	}, `
+		SELECT id, slug, name, description, base_url, website_url, category, source, created_at, verified_at, check_interval, ownership_token
+		FROM services ORDER BY slug COLLATE "C"`)
+	if err != nil {
+		return err
+	}
+	var id int64
+	var e DirectoryEndpoint
+	rows, err := tx.Query(ctx, `
+		SELECT service_id, CASE WHEN method_declared THEN method ELSE '' END, path, description, mime_type, origin FROM endpoints
+		ORDER BY service_id, path COLLATE "C", method_declared, method COLLATE "C", id`)
+	if err != nil {
+		return err
+	}
+	_, err = pgx.ForEachRow(rows, []any{&id, &e.Method, &e.Path, &e.Description, &e.MimeType, &e.Origin}, func() error {
+		list := &d.Services[at[id]].Endpoints
+		if n := len(*list); n > 0 && (*list)[n-1].Method == e.Method && (*list)[n-1].Path == e.Path {
+			return nil // one path by two methods that answered, neither of which was declared
+		}
+		*list = append(*list, e)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return readAudit(ctx, tx, `SELECT service_id, at, actor, action, detail FROM audit WHERE service_id IS NOT NULL ORDER BY id`, &id, func(l DirectoryAuditLine) {
+		s := &d.Services[at[id]]
+		s.Audit = append(s.Audit, l)
+	})
+}
+
+func (d *Directory) readSubmissions(ctx context.Context, tx pgx.Tx) (err error) {
+	at := map[uuid.UUID]int{}
+	d.Submissions, err = collect(ctx, tx, func(row pgx.CollectableRow) (s DirectorySubmission, err error) {
+		err = row.Scan(&s.ID, &s.ReceivedAt, &s.Domain, &s.URL, &s.Email, &s.ServiceName, &s.Description, &s.WebsiteURL, &s.Category, &s.Endpoints, &s.Notes,
+			&s.State, &s.DecidedAt, &s.Reason, &s.Slug, &s.ProbeResult)
+		s.Audit = []DirectoryAuditLine{}
+		at[s.ID] = len(at)
+		return s, err
+	}, `
+		SELECT submissions.id, received_at, domain, url, email, service_name, submissions.description, submissions.website_url,
+			submissions.category, endpoints, notes, state, decided_at, reason, slug, probe_result
+		FROM submissions LEFT JOIN services ON services.id = service_id ORDER BY received_at, submissions.id`)
+	if err != nil {
+		return err
+	}
+	var id uuid.UUID
+	return readAudit(ctx, tx, `SELECT submission_id, at, actor, action, detail FROM audit WHERE submission_id IS NOT NULL ORDER BY id`, &id, func(l DirectoryAuditLine) {
+		s := &d.Submissions[at[id]]
+		s.Audit = append(s.Audit, l)
+	})
+}
+
+func readAudit(ctx context.Context, tx pgx.Tx, sql string, id any, each func(DirectoryAuditLine)) error {
+	rows, err := tx.Query(ctx, sql)
+	if err != nil {
+		return err
+	}
+	var l DirectoryAuditLine
+	_, err = pgx.ForEachRow(rows, []any{id, &l.At, &l.Actor, &l.Action, &l.Detail}, func() error {
+		each(l)
+		return nil
+	})
+	return err
+}
+
+// Restore makes the directory of an empty database, all of it or nothing. Its services are due at once, and their endpoints
+// count as seen for the first time now. It answers ErrNotEmpty where anything is listed, settles, waits or was erased.
+func (db *DB) Restore(ctx context.Context, d Directory, now time.Time) error {
+	err := db.transact(ctx, func(tx pgx.Tx) error {
+		// nobody lists, submits or decides anything meanwhile
+		if _, err := tx.Exec(ctx, `LOCK services, submissions, removed_services, facilitators, settlers, tokens IN SHARE ROW EXCLUSIVE MODE`); err != nil {
+			return err
+		}
+		var full bool
+		err := tx.QueryRow(ctx, `
+			SELECT EXISTS (SELECT FROM services) OR EXISTS (SELECT FROM submissions) OR EXISTS (SELECT FROM removed_services)
+				OR EXISTS (SELECT FROM facilitators) OR EXISTS (SELECT FROM tokens)`).Scan(&full)
+		if err != nil {
+			return err
+		}
+		if full {
+			return ErrNotEmpty
+		}
+		batch := &pgx.Batch{}
+		for _, f := range d.Facilitators {
+			queueFacilitator(batch, f)
+			batch.Queue(`UPDATE facilitators SET trusted = $2 WHERE id = $1`, f.ID, f.Trusted)
+		}
+		for _, t := range d.Tokens {
+			batch.Queue(`INSERT INTO tokens (network, address, symbol, decimals, usd) VALUES ($1, $2, $3, $4, $5)`, t.Network, t.Address, t.Symbol, t.Decimals, t.USD)
+		}
+		for _, e := range d.Erased {
+			batch.Queue(`INSERT INTO removed_services (slug, removed_at) VALUES ($1, $2)`, e.Slug, e.RemovedAt)
+		}
+		if err := tx.SendBatch(ctx, batch).Close(); err != nil {
+			return err
+		}
+		if err := putSettlers(ctx, tx, d.Facilitators); err != nil {
+			return err
+		}
+		for _, s := range d.Services {
+			if err := restoreService(ctx, tx, s, now); err != nil {
+				return fmt.Errorf("service %s: %w", s.Slug, err)
+			}
+		}
+		for _, s := range d.Submissions {
+			if err := restoreSubmission(ctx, tx, s, now); err != nil {
+				return fmt.Errorf("submission %s: %w", s.ID, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("restore the directory: %w", err)
+	}
+	return nil
+}
+
+func restoreService(ctx context.Context, tx pgx.Tx, s DirectoryService, now time.Time) error {
+	l := Listing{
+		Slug: s.Slug, Name: s.Name, Description: s.Description, BaseURL: s.BaseURL, WebsiteURL: s.WebsiteURL, Category: s.Category, Source: s.Source,
+		CreatedAt: now, VerifiedAt: s.VerifiedAt, Interval: time.Duration(s.CheckSeconds) * time.Second,
+	}
+	for _, e := range s.Endpoints {
+		l.Endpoints = append(l.Endpoints, ListedEndpoint(e))
+	}
+	if err := addListing(ctx, tx, l); err != nil {
+		return err
+	}
+	var id int64
+	err := tx.QueryRow(ctx, `UPDATE services SET created_at = $2, ownership_token = $3 WHERE slug = $1 RETURNING id`, s.Slug, s.CreatedAt, s.OwnershipToken).Scan(&id)
+	if err != nil {
+		return err
+	}
+	batch := &pgx.Batch{}
+	for _, a := range s.Audit {
+		batch.Queue(`INSERT INTO audit (at, actor, action, service_id, detail) VALUES ($1, $2, $3, $4, $5)`, a.At, a.Actor, a.Action, id, a.Detail)
+	}
+	return tx.SendBatch(ctx, batch).Close()
+}
+
+// restoreSubmission keeps a submission as it was. Its sender is unknown from here on, so that it counts for nobody, and a probe
+// that was never made is due.
+func restoreSubmission(ctx context.Context, tx pgx.Tx, s DirectorySubmission, now time.Time) error {
+	content, err := json.Marshal(s.Submission)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(content)
+	var due *time.Time
+	if s.State == site.SubmissionPending && s.ProbeResult == nil {
+		due = &now
+	}
+	tag, err := tx.Exec(ctx, `
+		INSERT INTO submissions (id, received_at, client, content_hash, url, domain, email, service_name, description, website_url, category,
+			endpoints, notes, state, decided_at, reason, service_id, probe_due_at, probe_result)
+		SELECT $1, $2, '', $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, (SELECT id FROM services WHERE slug = $16), $17, $18
+		WHERE $16::text IS NULL OR EXISTS (SELECT FROM services WHERE slug = $16)`,
+		s.ID, s.ReceivedAt, sum[:], s.URL, s.Domain, s.Email, s.ServiceName, s.Description, s.WebsiteURL, s.Category,
+		s.Endpoints, s.Notes, s.State, s.DecidedAt, s.Reason, s.Slug, due, s.ProbeResult)
+	if err == nil && tag.RowsAffected() == 0 {
+		err = fmt.Errorf("no service %q is in the list", *s.Slug)
+	}
+	if err != nil {
+		return err
+	}
+	batch := &pgx.Batch{}
+	for _, a := range s.Audit {
+		batch.Queue(`INSERT INTO audit (at, actor, action, submission_id, detail) VALUES ($1, $2, $3, $4, $5)`, a.At, a.Actor, a.Action, s.ID, a.Detail)
+	}
+	return tx.SendBatch(ctx, batch).Close()
+}
