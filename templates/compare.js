@@ -11,6 +11,7 @@
 	const records = new Map(); // by slug: a service, null for one that is not listed, undefined for one not asked for
 	let slugs = [], timer = 0, asked = null;
 
+	const list = (v) => v || [];
 	const known = (v) => v === null || v === undefined ? null : v;
 	const oneOf = (v, say) => known(v) === null ? unknown() : say(v);
 	const share = (v) => oneOf(v, (v) => percent(v * 100));
@@ -20,7 +21,7 @@
 	const measured = (s, v) => s.assessment.traction.status === "measured" ? known(v) : null;
 	const facts = (s) => s.assessment.site, yes = { homepage: "home page", pricing: "prices", terms: "terms", openapi: "OpenAPI", llms_txt: "llms.txt", robots: "robots.txt" };
 	const offered = (s) => Object.entries(yes).filter(([k]) => facts(s)[k] === true).map(([, label]) => label);
-	const assets = (s) => [...new Set(s.endpoints.flatMap((e) => e.pricing.map((p) => p.asset_name)))].sort();
+	const assets = (s) => [...new Set(list(s.endpoints).flatMap((e) => list(e.pricing).map((p) => p.asset_name)))].sort();
 
 	// A row is its label, what is shown of a service, and, where one value is better than another, the number that says so,
 	// with the word for the best: less than zero is for the lowest, more for the highest.
@@ -41,15 +42,15 @@
 			["Pricing", (s) => words(s.assessment.economics.model, 32)],
 			["Stability, 30 days", (s) => share(s.assessment.economics.stability), (s) => s.assessment.economics.stability, 1, "steadiest"],
 			["Endpoints", (s) => count(s.endpoint_count), (s) => s.endpoint_count, 1, "most"],
-			["Networks", (s) => chips(s.networks, networks), (s) => s.networks.length, 1, "most"],
+			["Networks", (s) => chips(list(s.networks), networks), (s) => list(s.networks).length, 1, "most"],
 			["Assets", (s) => assets(s).length ? text(assets(s).join(", "), 100) : unknown()],
 		]],
 		["Trust", [
-			["Conformance", (s) => s.assessment.compliance.checks.length ? (s.assessment.compliance.grade === "unknown" ? "" : words(s.assessment.compliance.grade, 32) + ", ") + s.assessment.compliance.passed + " of " + s.assessment.compliance.total : unknown(),
-				(s) => s.assessment.compliance.checks.length ? s.assessment.compliance.passed : null, 1, "most pass"],
-			["Risk", (s) => s.assessment.risk.flags.length ? make("ul", {}, ...s.assessment.risk.flags.map((f) => make("li", {}, words(f.code, 32).replaceAll("_", " ")))) : s.assessment.risk.level === "clean" ? "no flag" : unknown(),
-				(s) => s.assessment.risk.level === "clean" || s.assessment.risk.flags.length ? s.assessment.risk.flags.length : null, -1, "fewest flags"],
-			["Recipients moved", (s) => count(s.pay_to_changes.length), (s) => s.pay_to_changes.length, -1, "fewest"],
+			["Conformance", (s) => list(s.assessment.compliance.checks).length ? (s.assessment.compliance.grade === "unknown" ? "" : words(s.assessment.compliance.grade, 32) + ", ") + s.assessment.compliance.passed + " of " + s.assessment.compliance.total : unknown(),
+				(s) => list(s.assessment.compliance.checks).length ? s.assessment.compliance.passed : null, 1, "most pass"],
+			["Risk", (s) => list(s.assessment.risk.flags).length ? make("ul", {}, ...list(s.assessment.risk.flags).map((f) => make("li", {}, words(f.code, 32).replaceAll("_", " ")))) : s.assessment.risk.level === "clean" ? "no flag" : unknown(),
+				(s) => s.assessment.risk.level === "clean" || list(s.assessment.risk.flags).length ? list(s.assessment.risk.flags).length : null, -1, "fewest flags"],
+			["Recipients moved", (s) => count(list(s.pay_to_changes).length), (s) => list(s.pay_to_changes).length, -1, "fewest"],
 			["Owner verified", (s) => s.verified ? "yes" : "no"],
 			["Domain's age", (s) => oneOf(s.assessment.domain.age_days, (n) => count(n) + (n === 1 ? " day" : " days")), (s) => s.assessment.domain.age_days, 1, "oldest"],
 			["On its site", (s) => facts(s).checked_at ? offered(s).join(", ") || "none of what is looked for" : unknown(), (s) => facts(s).checked_at ? offered(s).length : null, 1, "most"],

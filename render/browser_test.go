@@ -1,0 +1,221 @@
+package render_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tollbook/render"
+	"tollbook/site"
+)
+
+// missing skips a test whose component is not there, and under CI=true fails it.
+func missing(t *testing.T, what string) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatal(what)
+	}
+	t.Skip(what)
+}
+
+// task is a page to open, and what to do there.
+type task struct {
+	URL    string `json:"url"`
+	Width  int    `json:"width"`
+	Script string `json:"script"`
+
+	asksInVain bool // the browser tells of something that is not there
+}
+
+// browse does tasks in a real browser and decodes what came of each; that the browser has complained of something is a fault.
+func browse[T any](t *testing.T, tasks []task) []T {
+	t.Helper()
+	node, err := exec.LookPath("node")
+	if err != nil {
+		missing(t, "no node to drive a browser with: install Node.js 20 or newer")
+	}
+	chromium, err := exec.LookPath("chromium")
+	if err != nil {
+		missing(t, "no chromium: apt-get install chromium")
+	}
+	input, err := json.Marshal(tasks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	var stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, node, filepath.Join("testdata", "browser.mjs"), chromium)
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(input), &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, stderr.String())
+	}
+	var said []struct {
+		Value  T        `json:"value"`
+		Faults []string `json:"faults"`
+	}
+	if err := json.Unmarshal(out, &said); err != nil || len(said) != len(tasks) {
+		t.Fatalf("%d of %d tasks, %v: %.2000s", len(said), len(tasks), err, out)
+	}
+	values := make([]T, len(said))
+	for i, s := range said {
+		values[i] = s.Value
+		for _, fault := range s.Faults {
+			if tasks[i].asksInVain && strings.Contains(fault, "404") {
+				continue
+			}
+			t.Errorf("%s at %d: %s", tasks[i].URL, tasks[i].Width, fault)
+		}
+	}
+	return values
+}
+
+// served is a directory's pages on a server of their own, with what scripts ask for.
+func served(t *testing.T, s *site.Snapshot) string {
+	t.Helper()
+	var tree map[string][]byte
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		data, ok := tree[strings.TrimPrefix(r.URL.Path, "/")]
+		if r.URL.Path == "/v1/services" { // every service, whatever is asked
+			var rows [][]byte
+			for i := range s.Services {
+				row, err := render.Row(s.Services[i].Item)
+				if err != nil {
+					t.Error(err)
+				}
+				rows = append(rows, row)
+			}
+			data, ok = render.Frame(rows, fmt.Appendf(nil, `{"total":%d,"page":1,"per_page":100,"total_pages":1}`, len(rows))), true
+		}
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", site.ContentTypes()[filepath.Ext(r.URL.Path)])
+		w.Write(data)
+	}))
+	t.Cleanup(server.Close)
+	tree = treeOf(t, newPages(t, render.Site{BaseURL: server.URL}), s)
+	for i := range s.Services {
+		d := s.Services[i].Detail
+		data, err := render.JSON(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tree["v1/services/"+d.Slug+".json"] = data
+	}
+	return server.URL
+}
+
+// TestBadInputInBrowser: words that never end, that run from right to left or reach over their line push no page wider than
+// the screen, and nothing of theirs runs.
+func TestBadInputInBrowser(t *testing.T) {
+	t.Parallel()
+	var tasks []task
+	for _, words := range []string{strings.Repeat("W", 500), strings.Repeat("שלוםעולם", 60), strings.Repeat("👨‍👩‍👧‍👦", 90), `</script><script>alert(1)</script><img src=x onerror=alert(1)>` + strings.Repeat("x", 400)} {
+		base := served(t, saying(words))
+		for _, page := range []string{"/index.html", "/services.html", "/services/said-a.html", "/status.html", "/changes.html", "/facilitators.html", "/facilitators/loud.rs.html", "/coverage.html", "/categories.html", "/compare.html?a=said-a&b=said-b&c=acme&d=nasty"} {
+			for _, width := range []int{320, 1280} {
+				tasks = append(tasks, task{URL: base + page, Width: width, Script: `
+					if (location.pathname === "/compare.html") await until(() => document.querySelectorAll(".versus thead th").length === 4);
+					for (const d of document.querySelectorAll("details")) d.open = true;
+					return document.documentElement.scrollWidth;`})
+			}
+		}
+	}
+	for i, wide := range browse[int](t, tasks) {
+		if wide > tasks[i].Width {
+			t.Errorf("%s is %d wide on a screen of %d", tasks[i].URL, wide, tasks[i].Width)
+		}
+	}
+}
+
+// compared is what a comparison shows.
+type compared struct {
+	Heads  []string
+	Rows   map[string][]string // by label
+	Told   string
+	Search string // of the address
+	Title  string
+}
+
+const tellCompared = `
+	const tell = () => ({
+		Heads: [...document.querySelectorAll(".versus thead th > :first-child")].map((e) => e.textContent),
+		Rows: Object.fromEntries([...document.querySelectorAll(".versus tbody tr")].filter((r) => r.querySelector("td")).map((r) => [r.querySelector("th").textContent, [...r.querySelectorAll("td")].map((c) => c.innerText.replace(/\s+/g, " ").trim())])),
+		Told: document.getElementById("told").textContent, Search: location.search, Title: document.title,
+	});
+	const heads = (n) => until(() => document.querySelectorAll(".versus thead th").length === n);`
+
+// TestCompare: services stand side by side as the address names them; the best of a row is marked with a word, where there is a
+// best; others can be found, added and removed.
+func TestCompare(t *testing.T) {
+	t.Parallel()
+	s := world()
+	base := served(t, s)
+	got := browse[compared](t, []task{
+		{URL: base + "/services/acme.html", Width: 390, Script: tellCompared + `return { Search: new URL(document.querySelector(".beside-it a").href).search };`},
+		{URL: base + "/compare.html?a=acme&b=fresh", Width: 390, Script: tellCompared + `await heads(2); return tell();`},
+		{URL: base + "/compare.html?services=acme,plain-04,gone,ACME,acme", Width: 1280, asksInVain: true, Script: tellCompared + `await heads(3); return tell();`},
+		{URL: base + "/compare.html?a=nasty", Width: 1280, Script: tellCompared + `
+			await heads(1);
+			const name = document.querySelector("form.pick input");
+			name.value = "fresh";
+			name.dispatchEvent(new Event("input"));
+			await until(() => document.querySelectorAll(".found button").length > 10);
+			[...document.querySelectorAll(".found button")].find((b) => b.textContent.startsWith("Fresh Listing")).click();
+			await heads(2);
+			document.querySelector(".versus thead button").click();
+			await heads(1);
+			return tell();`},
+		{URL: base + "/compare.html", Width: 390, Script: tellCompared + `
+			await until(() => !document.querySelector("form.pick").hidden);
+			const before = [document.querySelector(".unscripted").hidden, document.querySelector(".compared").hidden, document.querySelector(".sets").hidden];
+			document.querySelector(".sets a").click();
+			await heads(3);
+			return { ...tell(), Heads: before.map(String), Rows: null };`},
+	})
+	if got[0].Search == "" || !strings.HasPrefix(got[0].Search, "?a=acme&b=") {
+		t.Errorf("the page of a service leads to %q", got[0].Search)
+	}
+	pair := got[1]
+	for label, want := range map[string][]string{
+		"State": {"online", "unknown"}, "From": {"$0.0025", "— not known"}, "Uptime, 90 days": {"— not known", "— not known"}, "Networks": {"Base Solana most", "— not known"},
+		"Volume": {"$1,234.57", "— not known"}, "Conformance": {"A, 13 of 14", "— not known"}, "Risk": {"pay to changed plain http", "— not known"},
+	} {
+		if diff := cmp.Diff(want, pair.Rows[label]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", label, diff)
+		}
+	}
+	if want := []string{"Acme Quotes", "Fresh Listing"}; !cmp.Equal(pair.Heads, want) || pair.Told != "2 services side by side." || pair.Title != "Acme Quotes, Fresh Listing compared" {
+		t.Errorf("two: %+v", pair)
+	}
+	three := got[2]
+	if want := []string{"Acme Quotes", "Sentiment Desk", "gone"}; !cmp.Equal(three.Heads, want) {
+		t.Errorf("three of which one is not listed: %q", three.Heads)
+	}
+	if diff := cmp.Diff([]string{"$0.0025", "$0.0000001 lowest", "— not known"}, three.Rows["From"]); diff != "" {
+		t.Errorf("prices (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"703 ms", "484 ms fastest", "— not known"}, three.Rows["Response, 24 hours"]); diff != "" {
+		t.Errorf("response (-want +got):\n%s", diff)
+	}
+	if want := []string{"Fresh Listing"}; !cmp.Equal(got[3].Heads, want) || got[3].Search != "?a=fresh" {
+		t.Errorf("added and removed: %+v", got[3])
+	}
+	if want := []string{"true", "true", "false"}; !cmp.Equal(got[4].Heads, want) || got[4].Told != "3 services side by side." {
+		t.Errorf("a set: %+v", got[4])
+	}
+}
