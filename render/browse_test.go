@@ -176,7 +176,8 @@ func TestPricesOverTime(t *testing.T) {
 		return site.PricePoint{Date: date, MinPriceUSD: ptr(site.Decimal(low)), MaxPriceUSD: ptr(site.Decimal(high)), Changes: changes}
 	}
 	l.Prices = []site.PricePoint{point("2026-01-02", "0.0000001", "0.0000001", 0), {Date: "2026-10-01", Changes: 1}, point("2026-11-11", "0.5", "1000000", 2), point("2027-01-01", "7", "7", 1)}
-	expect(t, servicePage(book(t, world()), l), In("section[aria-labelledby=prices]", Count("svg.prices g", 2), In("figcaption", IsText("Now from $0.50; moved 2 times in the last 90 days.")),
+	l.Detail.MinPriceUSD = ptr(site.Decimal("0.75")) // since it moved today
+	expect(t, servicePage(book(t, world()), l), In("section[aria-labelledby=prices]", Count("svg.prices g", 2), In("figcaption", IsText("Now from $0.75; moved 2 times in the last 90 days.")),
 		Nth("svg.prices g", 0, In("title", IsText("23 Aug 2026 to 10 Nov 2026: $0.0000001")), In("rect", HasAttr("width", "800"))),
 		Nth("svg.prices g", 1, In("title", IsText("11 Nov 2026 to 20 Nov 2026: $0.50 to $1,000,000")), In("rect", HasAttr("x", "800"), HasAttr("width", "100"))),
 		Count("tbody tr", 1), In("tbody tr", HasText("11 Nov 2026 $0.50 $1,000,000 2"))))

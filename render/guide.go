@@ -146,7 +146,7 @@ func (p *Pages) guide(source []byte) (*guide, error) {
 // and links that are not http, https or mailto.
 func (p *Pages) prepare(doc ast.Node, source []byte, g *guide) error {
 	var images []ast.Node
-	under := ""
+	under, captions := "", map[string]int{}
 	err := ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
 			return ast.WalkContinue, nil
@@ -158,7 +158,12 @@ func (p *Pages) prepare(doc ast.Node, source []byte, g *guide) error {
 				g.Contents = append(g.Contents, heading{string(id.([]byte)), under})
 			}
 		case *extast.Table:
-			n.SetAttributeString("caption", []byte(under))
+			captions[under]++
+			caption := under
+			if again := captions[under]; again > 1 { // two boxes that scroll may not have one name
+				caption = fmt.Sprintf("%s, %d", under, again)
+			}
+			n.SetAttributeString("caption", []byte(caption))
 		case *extast.TableHeader:
 			for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 				c.SetAttributeString("scope", []byte("col"))

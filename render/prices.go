@@ -26,7 +26,8 @@ type prices struct {
 type pricesDay struct{ ISO, Date, From, To, Moves string }
 
 // newPrices draws a bar for each span of days with the same prices. Days before the first price are left blank.
-func newPrices(points []site.PricePoint, now site.Time) prices {
+// lowest is what is asked now, which a day's lowest price need not be.
+func newPrices(points []site.PricePoint, lowest *site.Decimal, now site.Time) prices {
 	c := prices{Width: stripDays * stripStep, Height: pricesHeight, Summary: "No price in dollars is known."}
 	today := now.UTC().Truncate(24 * time.Hour)
 	first := today.AddDate(0, 0, 1-stripDays)
@@ -71,7 +72,10 @@ func newPrices(points []site.PricePoint, now site.Time) prices {
 		}
 	}
 	c.Steps = template.HTML(b.String())
-	c.Summary = "Now from " + dollars(*spans[len(spans)-1].point.MinPriceUSD) + "; moved " + plural(int64(moves), "time", "times") + " in the last 90 days."
+	c.Summary = "Moved " + plural(int64(moves), "time", "times") + " in the last 90 days."
+	if lowest != nil {
+		c.Summary = "Now from " + dollars(*lowest) + "; moved " + plural(int64(moves), "time", "times") + " in the last 90 days."
+	}
 	return c
 }
 

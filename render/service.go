@@ -94,7 +94,7 @@ func (e *Edition) ServicePage(l *site.Listing) ([]byte, error) {
 		Open:       len(d.Endpoints) <= openEndpoints,
 		Checks:     l.Checks.Newest[:min(serviceChecks, len(l.Checks.Newest))],
 		TotalCheck: max(l.Checks.Index.Total(), int64(len(l.Checks.Newest))),
-		Prices:     newPrices(l.Prices, e.snapshot.Now), PricesJSON: e.pages.href(seriesKey("price", d.Slug)),
+		Prices:     newPrices(l.Prices, d.MinPriceUSD, e.snapshot.Now), PricesJSON: e.pages.href(seriesKey("price", d.Slug)),
 		Badge: e.address(badgeKey(d.Slug, ".svg")), BadgeKey: badgeKey(d.Slug, ".svg"), BadgeJSON: e.pages.href(badgeKey(d.Slug, ".json")), PageURL: e.address(serviceKey(d.Slug)),
 		Category: e.groupKeys[d.Category], Atom: serviceFeedKey(d.Slug, ".xml"), Feed: serviceFeedKey(d.Slug, ".json"),
 		UptimeJSON: e.pages.href(bareKey("uptime", d.Slug)),
