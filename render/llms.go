@@ -24,6 +24,9 @@ func (e *Edition) LLMs() []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n", markdown(s.Title, maxTitle))
 	b.WriteString("> A directory of network services that charge per request over HTTP 402, with the x402 protocol: prices, uptime, changes and conformance, measured by asking each service for its price without paying.\n\n")
+	if s.Description != standardDescription {
+		fmt.Fprintf(&b, "%s\n\n", markdown(s.Description, maxDescription))
+	}
 	fmt.Fprintf(&b, "Facts as of %s. ", e.snapshot.Now)
 	if s.Sample {
 		b.WriteString("This is sample data: every service, price and check is made up. ")

@@ -143,6 +143,22 @@ func TestOperatorFaults(t *testing.T) {
 	}
 }
 
+// TestOperatorVariable: what stands in the file may stand in a variable or behind a flag too, which are read alike.
+func TestOperatorVariable(t *testing.T) {
+	t.Parallel()
+	const colours = "link=#000000,dark.link=#000000"
+	for name, tt := range map[string]struct{ env, args []string }{
+		"a variable": {env: []string{"TOLLBOOK_SITE_COLOURS=" + colours}},
+		"a flag":     {args: []string{"--colours", colours}},
+	} {
+		env := append([]string{"DATABASE_URL=postgres://nobody@127.0.0.1:1/none"}, tt.env...)
+		code, _, stderr := run(t, env, append([]string{"build", "--data", filepath.Join(t.TempDir(), "data")}, tt.args...)...)
+		if want := "in the dark scheme link #000000 on paper"; code != 1 || !strings.Contains(stderr, want) {
+			t.Errorf("%s: exit %d, stderr\n%swant %s", name, code, stderr, want)
+		}
+	}
+}
+
 // TestOperatorBrokenPage: a template that parses and then asks for what there is not fails the build with its line; the
 // snapshot before it stays current.
 func TestOperatorBrokenPage(t *testing.T) {
