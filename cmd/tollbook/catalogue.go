@@ -20,6 +20,8 @@ type importOptions struct {
 	HostGap      time.Duration
 	AllowPrivate []string
 	Contact      string
+	DryRun       bool
+	JSON         bool
 }
 
 // AddFlags adds the flags of services import.
@@ -28,6 +30,8 @@ func (o *importOptions) AddFlags(f *pflag.FlagSet) {
 	f.DurationVar(&o.HostGap, "host-gap", time.Second, "time between two pages of a catalogue")
 	f.StringSliceVar(&o.AllowPrivate, "allow-private", nil, "`HOST[:PORT]` that may be asked although it is private; for tests")
 	f.StringVar(&o.Contact, "contact", "https://tollbook.example/bot", "`address` that the user agent names for questions")
+	f.BoolVar(&o.DryRun, "dry-run", false, "say what would change, and change nothing")
+	f.BoolVar(&o.JSON, "json", false, "print the report as JSON")
 }
 
 // isAddress says whether a list is at an address and not in a file.
@@ -56,10 +60,24 @@ func runServicesImportFrom(ctx context.Context, o importOptions, address string,
 	c := crawl.New(db.DB, crawl.Options{HostGap: o.HostGap, Logger: logger}, probe.Options{Guard: guard, UserAgent: userAgent(o.Contact)})
 	defer c.Close()
 	bar := newProgress("read")
-	got, err := c.Import(ctx, address, func(items, total int) { bar.set(items, max(items, total)) })
+	take := c.Import
+	if o.DryRun {
+		take = c.Preview
+	}
+	got, err := take(ctx, address, func(items, total int) { bar.set(items, max(items, total)) })
 	bar.finish()
 	if err != nil {
 		return fmt.Errorf("import %s: %w", address, err)
+	}
+	if o.DryRun {
+		before, err := db.Services(ctx)
+		if err != nil {
+			return err
+		}
+		return newImportPlan(got, before).print(stdout, o.JSON)
+	}
+	if o.JSON {
+		return printJSON(stdout, map[string]int{"listed": got.Listed, "known": got.Known, "endpoints": got.Endpoints, "refused": got.Refused})
 	}
 	_, err = fmt.Fprintf(stdout, "%d services listed, %d were listed already and got %d new endpoints, %d at addresses that are not visited; tollbook crawl visits them\n",
 		got.Listed, got.Known, got.Endpoints, got.Refused)

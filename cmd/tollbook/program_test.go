@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -62,7 +63,9 @@ func (p *program) start(t *testing.T) *program {
 		t.Fatal(err)
 	}
 	go func() {
-		for s := bufio.NewScanner(stdout); s.Scan(); {
+		s := bufio.NewScanner(stdout)
+		s.Buffer(nil, 64<<20) // else a longer line would stop the program, which waits for us to read on
+		for s.Scan() {
 			p.mu.Lock()
 			fmt.Fprintln(&p.stdout, s.Text())
 			p.mu.Unlock()
@@ -116,6 +119,8 @@ func (p *program) status(t *testing.T) int {
 	case <-p.exited:
 		return p.ProcessState.ExitCode()
 	case <-time.After(patience):
+		_ = p.Process.Signal(syscall.SIGQUIT) // upon which it says what all its goroutines do
+		<-p.exited
 		t.Fatalf("the program does not end:\n%s", p.said())
 		panic("not reached")
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"time"
 
@@ -18,13 +17,13 @@ import (
 func newServicesCommand() *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "services",
-		Short: "Import, list, verify and remove the services of the directory",
+		Short: "Import, list, show, verify and remove the services of the directory",
 		Long: `Services changes and shows which services the directory lists.
 
 EXIT STATUS
 
 That of the command that is given: 0 done, 1 failed, 2 for a command line that cannot be understood.`,
-	}, newServicesImportCommand(), newServicesListCommand(), newServicesVerifyCommand(), newServicesRemoveCommand())
+	}, newServicesImportCommand(), newServicesListCommand(), newServicesShowCommand(), newServicesVerifyCommand(), newServicesRemoveCommand())
 }
 
 func newServicesImportCommand() *cobra.Command {
@@ -51,22 +50,25 @@ https://facilitator.example/discovery/resources: it is read page after page and 
 listed already get the endpoints that they lack, and nothing that is listed is ever changed otherwise or removed, so that
 an import may be repeated.
 
+With --dry-run nothing is changed: each line says what would be, "+" a service or an endpoint that comes, "!" one that keeps a
+file from being imported, since its slug or address is listed already, and in what it differs from what is listed.
+
 EXIT STATUS
 
-0 when every service is listed, 1 when none is.`,
+0 when every service is listed, or with --dry-run would be; 1 when none is.`,
 		Args: arguments("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if isAddress(args[0]) {
 				return runServicesImportFrom(cmd.Context(), o, args[0], cmd.OutOrStdout())
 			}
-			return runServicesImport(cmd.Context(), o.dataOptions, args[0], cmd.OutOrStdout())
+			return runServicesImport(cmd.Context(), o, args[0], cmd.OutOrStdout())
 		},
 	}
 	o.AddFlags(cmd.Flags())
 	return cmd
 }
 
-func runServicesImport(ctx context.Context, o dataOptions, path string, stdout io.Writer) error {
+func runServicesImport(ctx context.Context, o importOptions, path string, stdout io.Writer) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("import: %w", err)
@@ -76,17 +78,25 @@ func runServicesImport(ctx context.Context, o dataOptions, path string, stdout i
 	if err != nil {
 		return fmt.Errorf("nothing was imported:\n%w", err)
 	}
-	logger := newLogger(slog.LevelInfo)
-	db, err := openDatabase(ctx, o, func(line string) { logger.Info(line) })
-	if err != nil {
+	var before []postgres.Service
+	err = withDatabase(ctx, o.dataOptions, func(db *database) error {
+		if err := db.refuseSample(ctx); err != nil {
+			return err
+		}
+		if !o.DryRun {
+			return db.AddListings(ctx, listings)
+		}
+		before, err = db.Services(ctx)
 		return err
-	}
-	defer db.Close()
-	if err := db.refuseSample(ctx); err != nil {
+	})
+	if err != nil {
 		return fmt.Errorf("nothing was imported: %w", err)
 	}
-	if err := db.AddListings(ctx, listings); err != nil {
-		return fmt.Errorf("nothing was imported: %w", err)
+	if o.DryRun {
+		return newImportPlan(crawl.Imported{Fresh: listings}, before).print(stdout, o.JSON)
+	}
+	if o.JSON {
+		return printJSON(stdout, map[string]int{"listed": len(listings)})
 	}
 	_, err = fmt.Fprintf(stdout, "%d services listed; tollbook crawl visits them\n", len(listings))
 	return err
@@ -138,7 +148,7 @@ func runServicesList(ctx context.Context, o dataOptions, asJSON bool, stdout io.
 				lines[i].LastCheckedAt = site.TimeOrNull(*s.LastCheckedAt)
 			}
 		}
-		return printJSON(stdout, lines)
+		return printLines(stdout, lines)
 	}
 	if len(services) == 0 {
 		_, err := fmt.Fprintln(stdout, "No services are listed: tollbook services import FILE")

@@ -103,7 +103,7 @@ func runSubmissionsList(ctx context.Context, o reviewOptions, stdout io.Writer) 
 		for i := range list {
 			lines[i] = newReviewed(&list[i])
 		}
-		return printJSON(stdout, lines)
+		return printLines(stdout, lines)
 	}
 	if len(list) == 0 {
 		_, err := fmt.Fprintln(stdout, "No submissions.")

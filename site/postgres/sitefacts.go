@@ -162,7 +162,16 @@ func (db *DB) AddEndpoints(ctx context.Context, serviceID int64, slug string, no
 
 // ServiceAt is the listed service of a base address with its endpoints, nil when there is none.
 func (db *DB) ServiceAt(ctx context.Context, baseURL string) (*DueService, error) {
-	found, err := services(ctx, db.pool, `SELECT `+serviceColumns+` FROM services WHERE base_url = $1`, baseURL)
+	return db.oneService(ctx, `SELECT `+serviceColumns+` FROM services WHERE base_url = $1`, baseURL)
+}
+
+// ServiceOf reads the service with a slug, with its endpoints; nil without one.
+func (db *DB) ServiceOf(ctx context.Context, slug string) (*DueService, error) {
+	return db.oneService(ctx, `SELECT `+serviceColumns+` FROM services WHERE slug = $1`, slug)
+}
+
+func (db *DB) oneService(ctx context.Context, sql string, args ...any) (*DueService, error) {
+	found, err := services(ctx, db.pool, sql, args...)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
