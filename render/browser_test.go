@@ -124,7 +124,7 @@ func served(t *testing.T, s *site.Snapshot) string {
 func TestBadInputInBrowser(t *testing.T) {
 	t.Parallel()
 	var tasks []task
-	for _, words := range []string{strings.Repeat("W", 500), strings.Repeat("שלוםעולם", 60), strings.Repeat("👨‍👩‍👧‍👦", 90), `</script><script>alert(1)</script><img src=x onerror=alert(1)>` + strings.Repeat("x", 400)} {
+	for _, words := range []string{`</script><script>alert(1)</script><img src=x onerror=alert(1)>` + strings.Repeat("W", 500), strings.Repeat("👨‍👩‍👧‍👦", 20) + strings.Repeat("שלוםעולם", 60)} {
 		base := served(t, saying(words))
 		for _, page := range []string{"/index.html", "/services.html", "/services/said-a.html", "/status.html", "/changes.html", "/facilitators.html", "/facilitators/loud.rs.html", "/coverage.html", "/categories.html", "/compare.html?a=said-a&b=said-b&c=acme&d=nasty"} {
 			for _, width := range []int{320, 1280} {
@@ -164,6 +164,10 @@ const tellCompared = `
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	s := world()
+	s.Services = s.Services[:8]
+	for i := range s.Services[3:5] {
+		s.Services[3+i].Item.Category, s.Services[3+i].Detail.Category = "Finance", "Finance" // as acme's
+	}
 	base := served(t, s)
 	got := browse[compared](t, []task{
 		{URL: base + "/services/acme.html", Width: 390, Script: tellCompared + `return { Search: new URL(document.querySelector(".beside-it a").href).search };`},
@@ -174,7 +178,7 @@ func TestCompare(t *testing.T) {
 			const name = document.querySelector("form.pick input");
 			name.value = "fresh";
 			name.dispatchEvent(new Event("input"));
-			await until(() => document.querySelectorAll(".found button").length > 10);
+			await until(() => document.querySelectorAll(".found button").length > 5);
 			[...document.querySelectorAll(".found button")].find((b) => b.textContent.startsWith("Fresh Listing")).click();
 			await heads(2);
 			document.querySelector(".versus thead button").click();
@@ -183,7 +187,7 @@ func TestCompare(t *testing.T) {
 		{URL: base + "/compare.html", Width: 390, Script: tellCompared + `
 			await until(() => !document.querySelector("form.pick").hidden);
 			const before = [document.querySelector(".unscripted").hidden, document.querySelector(".compared").hidden, document.querySelector(".sets").hidden];
-			document.querySelector(".sets a").click();
+			[...document.querySelectorAll(".sets a")].find((a) => a.textContent === "Finance").click();
 			await heads(3);
 			return { ...tell(), Heads: before.map(String), Rows: null };`},
 	})
