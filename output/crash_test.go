@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tollbook/site/leaktest"
 )
 
 // Every operation of a publication fails both ways: it was not done, and it was done all the same. Whatever happens, what
@@ -152,7 +154,7 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(killed); dir != "" {
 		publishForever(dir)
 	}
-	os.Exit(m.Run())
+	leaktest.Main(m)
 }
 
 // publishForever publishes one snapshot after another and says on stdout how long each took.

@@ -100,7 +100,7 @@ func readItem(raw json.RawMessage) (Item, bool) {
 	}
 	item.Tags = item.Tags[:min(len(item.Tags), 20)]
 	u, err := url.Parse(item.URL)
-	return item, err == nil && u.Host != "" && u.User == nil && (u.Scheme == "http" || u.Scheme == "https") && len(item.URL) <= 2048
+	return item, err == nil && strings.Trim(u.Hostname(), ".") != "" && u.User == nil && (u.Scheme == "http" || u.Scheme == "https") && len(item.URL) <= 2048
 }
 
 // Seller is a service that a catalogue lists: the resources of one origin.

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -32,10 +33,11 @@ func FuzzDocuments(f *testing.F) {
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		api, _ := ReadOpenAPI(doc, address)
 		known, _ := ReadWellKnown(doc, address)
-		if len(api) > MaxEndpoints || len(known) > MaxEndpoints {
-			t.Errorf("%d and %d endpoints of one document", len(api), len(known))
+		other, _ := ReadMPP(doc, address)
+		if len(api) > MaxEndpoints || len(known) > MaxEndpoints || len(other) > MaxEndpoints {
+			t.Errorf("%d, %d and %d endpoints of one document", len(api), len(known), len(other))
 		}
-		for _, e := range Below("https://api.example.com", append(api, known...)) {
+		for _, e := range Below("https://api.example.com", slices.Concat(api, known, other)) {
 			checkEndpoint(t, e)
 		}
 		if p, err := ReadCatalogue(doc); err == nil {

@@ -138,8 +138,12 @@ func TestSlowBody(t *testing.T) {
 	}
 	// the connection of one that is well is good for more, however long its probe takes
 	res, err := http.Post(server.URL+"/v1/submit", "application/json", strings.NewReader(acme("a")))
-	if err != nil || res.StatusCode != 201 {
-		t.Errorf("one that is well: %v, %v", res, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != 201 {
+		t.Errorf("one that is well: %v", res)
 	}
 }
 
@@ -160,6 +164,7 @@ func TestProbeOutlastsTheBodysTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
 	if want := `{"data":{"submission_id":"1","status":"pending","probe_result":{"endpoints_found":1,"errors":[]}}}` + "\n"; string(body) != want || err != nil {
 		t.Errorf("%s, %v", body, err)

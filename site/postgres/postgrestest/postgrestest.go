@@ -24,21 +24,15 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"tollbook/site/leaktest"
 	"tollbook/site/postgres/private"
 )
 
 // prefix begins the names of the servers' folders; the user's id follows.
 const prefix = "tollbook-test-"
 
-// Main runs the tests, stops the server if one was started, and exits.
-func Main(m *testing.M) {
-	code := m.Run()
-	if err := server.stop(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = max(code, 1)
-	}
-	os.Exit(code)
-}
+// Main runs the tests, stops the server if one was started, and exits. A goroutine that outlives the tests is a failure.
+func Main(m *testing.M) { leaktest.Main(m, server.stop) }
 
 // NewDatabase makes an empty database for the test, dropped at its end, and
 // gives its URL. Without Postgres programs the test is skipped, or under

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"tollbook/site/leaktest"
 )
 
 // A test that needs a second program, or one of another user, runs the test
@@ -27,7 +29,7 @@ func TestMain(m *testing.M) {
 	if order := os.Getenv(orderVariable); order != "" {
 		os.Exit(obey(order))
 	}
-	os.Exit(m.Run())
+	leaktest.Main(m)
 }
 
 // An order is what a helper program shall do: Start, say so, and Stop when its
