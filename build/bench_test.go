@@ -190,7 +190,7 @@ func cpuTime(t *testing.T) time.Duration {
 }
 
 // resetPeak gives memory back and forgets how much was resident before (Linux).
-func resetPeak(t *testing.T) {
+func resetPeak(t testing.TB) {
 	t.Helper()
 	debug.FreeOSMemory()
 	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
@@ -199,7 +199,7 @@ func resetPeak(t *testing.T) {
 }
 
 // peak is the most that was resident since, 0 where the system does not say.
-func peak(t *testing.T) int64 {
+func peak(t testing.TB) int64 {
 	t.Helper()
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -230,6 +230,7 @@ func BenchmarkBuild(b *testing.B) {
 		for _, kind := range []string{"from nothing", "a minute later"} {
 			b.Run(fmt.Sprintf("expand %s/%s", expand, kind), func(b *testing.B) {
 				var last build.Report
+				resetPeak(b)
 				for i := range b.N {
 					dir := filepath.Join(base, fmt.Sprintf("%s-%d", expand, i))
 					if kind == "from nothing" {
@@ -241,6 +242,7 @@ func BenchmarkBuild(b *testing.B) {
 					o.Expand = expand
 					last = run(b, db, dir, o)
 				}
+				b.ReportMetric(float64(peak(b)>>20), "peakMiB")
 				b.ReportMetric(float64(last.Files), "files")
 				b.ReportMetric(float64(last.Bytes)/1e6, "MB")
 				b.ReportMetric(float64(last.Zip)/1e6, "zipMB")

@@ -189,16 +189,35 @@ func (r *Reader) readEndpoints(ctx context.Context, now time.Time, at *places) e
 	}
 	_, by := at.endpoints()
 	var p Price
+	texts := once{}
 	err = r.each(ctx, `
 		SELECT `+priceColumns+` FROM prices WHERE until IS NULL OR until >= $1
 		ORDER BY endpoint_id, since, position`,
 		[]any{&p.EndpointID, &p.Since, &p.Position, &p.Until, &p.Scheme, &p.Network, &p.NetworkCAIP2, &p.Asset, &p.PayTo, &p.Amount,
 			&p.MaxTimeoutSeconds, &p.Extra, &p.X402Version},
-		func() { by[p.EndpointID].Prices = append(by[p.EndpointID].Prices, p) }, now.AddDate(0, 0, -90))
+		func() {
+			p.Scheme, p.Network, p.Asset, p.PayTo, p.Amount = texts.of(p.Scheme), texts.of(p.Network), texts.of(p.Asset), texts.of(p.PayTo), texts.of(p.Amount)
+			if p.NetworkCAIP2 != nil {
+				*p.NetworkCAIP2 = texts.of(*p.NetworkCAIP2)
+			}
+			e := by[p.EndpointID]
+			e.Prices = append(e.Prices, p)
+		}, now.AddDate(0, 0, -90))
 	if err != nil {
 		return fmt.Errorf("read prices: %w", err)
 	}
 	return nil
+}
+
+// once keeps one copy of each text: what services ask repeats itself.
+type once map[string]string
+
+func (o once) of(s string) string {
+	if t, known := o[s]; known {
+		return t
+	}
+	o[s] = s
+	return s
 }
 
 // readTerms reads what endpoints answered.
