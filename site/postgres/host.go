@@ -18,8 +18,8 @@ type HostRules struct {
 	Hold   time.Duration // after which whoever holds a host is believed dead: longer than any request; 0 to ask without holding it
 }
 
-// heldPoll is how often a host is looked at while somebody asks it: when he will be done nobody knows.
-const heldPoll = 50 * time.Millisecond
+// heldPoll is how often at most a host is looked at while somebody asks it: when he will be done nobody knows.
+const heldPoll = 250 * time.Millisecond
 
 // TakeHost takes a host for a holder if its turn has come: from now on nobody else may ask it, until LeaveHost. Else it
 // answers how long to wait before trying again, more than nothing. Time is the database's, so that the clocks of machines
@@ -54,7 +54,7 @@ func (db *DB) TakeHost(ctx context.Context, host string, holder uuid.UUID, r Hos
 		return 0, fmt.Errorf("wait for host %s: %w", host, err)
 	}
 	if held {
-		ready = max(ready, heldPoll)
+		ready = max(ready, min(r.Gap/4, heldPoll))
 	}
 	return max(ready, time.Millisecond), nil
 }
