@@ -1,8 +1,12 @@
 package postgres_test
 
 import (
+	"fmt"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/uuid"
 
 	"tollbook/site/postgres"
 )
@@ -72,4 +76,44 @@ func TestLateVisitIsDropped(t *testing.T) {
 	if take(now.Add(20*time.Minute)) == nil {
 		t.Error("a released service is due at once")
 	}
+}
+
+// TestVisitsAndLooksTogether: a visit and a look that write the same endpoints at once wait for each other, and never for good.
+func TestVisitsAndLooksTogether(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	l := listing("acme")
+	for i := range 30 {
+		l.Endpoints = append(l.Endpoints, postgres.ListedEndpoint{Method: "GET", Path: fmt.Sprintf("/%02d", i)})
+	}
+	if err := db.AddListings(t.Context(), []postgres.Listing{l}); err != nil {
+		t.Fatal(err)
+	}
+	s := dueSites(t, db, start)[0]
+	var g sync.WaitGroup
+	const rounds = 40
+	g.Go(func() {
+		for i := range rounds {
+			v := visit(s, start.Add(time.Duration(i)*time.Second))
+			for j := range s.Endpoints {
+				e := s.Endpoints[len(s.Endpoints)-1-j]
+				v.Endpoints = append(v.Endpoints, postgres.EndpointVisit{ID: e.ID, ProbedAt: v.Check.CheckedAt, Class: "paid", Reason: "r"})
+			}
+			if err := db.RecordVisits(t.Context(), []postgres.Visit{v}); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	g.Go(func() {
+		for i := range rounds {
+			v := postgres.SiteVisit{ServiceID: s.ID, Slug: s.Slug, At: start, NextAt: start, Declared: map[uuid.UUID]postgres.DeclaredPrice{}}
+			for _, e := range s.Endpoints {
+				v.Declared[e.ID] = postgres.DeclaredPrice{Amount: fmt.Sprint(i)}
+			}
+			if err := db.RecordSite(t.Context(), v); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	g.Wait()
 }

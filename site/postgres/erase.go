@@ -64,9 +64,10 @@ func (r *Reader) Removed(ctx context.Context) ([]RemovedService, error) {
 }
 
 // holdServices answers which services are there, in order, and keeps them until the transaction ends: an erasure under way is
-// waited for, one that comes waits.
+// waited for, one that comes waits. So does whoever else writes what is known of them, a visit or a look: two that changed
+// the same endpoints in another order would wait for each other for good.
 func holdServices(ctx context.Context, tx pgx.Tx, ids []int64) ([]int64, error) {
-	rows, err := tx.Query(ctx, `SELECT id FROM services WHERE id = ANY($1) ORDER BY id FOR KEY SHARE`, ids)
+	rows, err := tx.Query(ctx, `SELECT id FROM services WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE`, ids)
 	if err != nil {
 		return nil, fmt.Errorf("hold services: %w", err)
 	}
