@@ -122,10 +122,14 @@ func (r *Reader) Directory(ctx context.Context, now time.Time, delay time.Durati
 // Details reads what Directory left out of these services, some of its own.
 func (r *Reader) Details(ctx context.Context, now time.Time, delay time.Duration, services []ServiceFacts) error {
 	at := newPlaces(services)
+	sealed, keptSince, err := r.seal(ctx)
+	if err != nil {
+		return fmt.Errorf("read logs: %w", err)
+	}
 	if err := r.readTerms(ctx, at); err != nil {
 		return err
 	}
-	if err := r.readDays(ctx, now, at); err != nil {
+	if err := r.readDays(ctx, now, keptSince, at); err != nil {
 		return err
 	}
 	if err := r.readSeries(ctx, at); err != nil {
@@ -143,7 +147,7 @@ func (r *Reader) Details(ctx context.Context, now time.Time, delay time.Duration
 	if err := r.readServiceChangeLogs(ctx, now, now.Add(-delay), at); err != nil {
 		return fmt.Errorf("read changes: %w", err)
 	}
-	if err := r.readServiceLogs(ctx, now.Add(-delay), at); err != nil {
+	if err := r.readServiceLogs(ctx, now.Add(-delay), sealed, keptSince, at); err != nil {
 		return fmt.Errorf("read logs: %w", err)
 	}
 	return nil
@@ -247,8 +251,9 @@ func (r *Reader) readHours(ctx context.Context, now time.Time, at *places) error
 	return nil
 }
 
-// readDays reads the roll-ups by day, all of them once: the windows, the series of all days, and the number of checks.
-func (r *Reader) readDays(ctx context.Context, now time.Time, at *places) error {
+// readDays reads the roll-ups by day, all of them once: the windows, the series of all days, the number of checks, and how
+// many of them came before those that are kept.
+func (r *Reader) readDays(ctx context.Context, now, keptSince time.Time, at *places) error {
 	today := now.UTC().Truncate(24 * time.Hour)
 	window := today.AddDate(0, 0, 1-site.WindowDays["90d"])
 	var d Rollup
@@ -259,6 +264,9 @@ func (r *Reader) readDays(ctx context.Context, now time.Time, at *places) error 
 		func() {
 			s := at.services[d.ServiceID]
 			s.TotalChecks += int64(d.Checks)
+			if d.Start.Before(keptSince) {
+				s.Log.First += int64(d.Checks)
+			}
 			if d.Counted > 0 {
 				s.DaySums = append(s.DaySums, DaySum{d.Start, d.Counted, d.Up, d.Timed, d.ResponseMS})
 			}

@@ -59,21 +59,12 @@ func (r *Reader) readLog(ctx context.Context, cutoff time.Time, f *Facts) error 
 	return nil
 }
 
-// readServiceLogs reads the same of the logs of single services. Their days are read already: they say what is kept.
-func (r *Reader) readServiceLogs(ctx context.Context, cutoff time.Time, at *places) error {
-	sealed, keptSince, err := r.seal(ctx)
-	if err != nil || sealed.IsZero() {
-		return err
+// readServiceLogs reads the same of the logs of single services, but for First, which their days say.
+func (r *Reader) readServiceLogs(ctx context.Context, cutoff, sealed, keptSince time.Time, at *places) error {
+	if sealed.IsZero() {
+		return nil
 	}
 	if err := r.readPlaces(ctx, keptSince, at.ids, func(id int64) *LogFacts { return &at.services[id].Log }); err != nil {
-		return err
-	}
-	rows, err := r.tx.Query(ctx, `SELECT service_id, sum(checks) FROM check_days WHERE service_id = ANY($1) AND day < $2 GROUP BY service_id`, at.ids, keptSince)
-	if err != nil {
-		return err
-	}
-	var id, first int64
-	if _, err := pgx.ForEachRow(rows, []any{&id, &first}, func() error { at.services[id].Log.First = first; return nil }); err != nil {
 		return err
 	}
 	// The rows before the seal, then those after it.
