@@ -35,6 +35,7 @@ const settlerOnBase = "0xa0000000000000000000000000000000000000a1"
 type nodes struct {
 	base          *chaintest.Chain
 	rpc           []string // --rpc of both
+	list          string   // file of the facilitators
 	env           []string
 	mu            sync.Mutex
 	down          map[string]bool
@@ -74,7 +75,7 @@ func newNodes(t *testing.T) *nodes {
 	write(t, file, fmt.Sprintf(`{"facilitators": [{"id": "acme", "name": "Acme", "facilitator_url": "https://acme.test/x402", "upstream_status": "merged", "addresses": [
 		{"network": "eip155:8453", "address": %q, "tokens": ["0x833589fcd6edb6e08f4c7c32d4f71b54bda02913"]}, {"network": %q, "address": %q, "tokens": [%q]}]}]}`,
 		settlerOnBase, chaintest.SolanaID, settlerOnSolana, chaintest.SolanaUSDC))
-	n.env = n.directory(t, file)
+	n.list, n.env = file, n.directory(t, file)
 	return n
 }
 

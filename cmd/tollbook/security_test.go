@@ -1,0 +1,55 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestSecurityNamesWhatIsThere: every file, test and identifier that SECURITY.md names is in the tree.
+func TestSecurityNamesWhatIsThere(t *testing.T) {
+	t.Parallel()
+	const root = "../.."
+	page, err := os.ReadFile(root + "/SECURITY.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	function, defined := regexp.MustCompile(`(?m)^func (?:\([^)]*\) )?(\w+)\(`), map[string]bool{}
+	err = filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(file, ".go") {
+			return err
+		}
+		data, err := os.ReadFile(file)
+		for _, m := range function.FindAllSubmatch(data, -1) {
+			defined[string(m[1])] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := regexp.MustCompile(`^[A-Za-z._][\w./-]*$`)
+	name := regexp.MustCompile(`^(?:[A-Z]\w*\.)?[A-Z]\w+$`)
+	files, names := 0, 0
+	for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(string(page), -1) {
+		switch token := m[1]; {
+		case name.MatchString(token):
+			names++
+			last := token[strings.LastIndexByte(token, '.')+1:]
+			if !defined[last] {
+				t.Errorf("SECURITY.md names %s, which no file defines", token)
+			}
+		case strings.Contains(token, "/") && path.MatchString(token) || strings.HasSuffix(token, ".md"):
+			files++
+			if _, err := os.Stat(filepath.Join(root, token)); err != nil {
+				t.Errorf("SECURITY.md names %s: %v", token, err)
+			}
+		}
+	}
+	if files < 20 || names < 20 {
+		t.Errorf("%d files and %d names were found on the page", files, names)
+	}
+}
