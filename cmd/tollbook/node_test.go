@@ -24,6 +24,7 @@ var nodePins = map[string][2]string{
 	"testdata/peers/express-v1": {"x402-express", "1.2.0"},
 	"testdata/peers/mppx":       {"mppx", "0.11.0"},
 	"testdata/mcp":              {"@modelcontextprotocol/sdk", "1.32.2"},
+	"testdata/browser":          {"playwright-core", "1.65.1"},
 }
 
 // withoutPeers leaves out peers that an SDK names but a server does not need: a paywall for browsers.

@@ -16,7 +16,6 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -519,46 +518,5 @@ func TestServicesVerify(t *testing.T) {
 	detail, err := snap.ReadFile("v1/services/acme.json")
 	if err != nil || !strings.Contains(string(detail), `"verified":true,"verified_until":"20`) {
 		t.Errorf("as it is published: %.400s, %v", detail, err)
-	}
-}
-
-// In a browser the script sends the form as JSON and shows the answer in place, within the page's policy.
-func TestSubmissionScript(t *testing.T) {
-	t.Parallel()
-	node, err := exec.LookPath("node")
-	if err != nil {
-		missing(t, "no node for the submit page's script: install Node.js 20 or newer")
-	}
-	chromium, err := exec.LookPath("chromium")
-	if err != nil {
-		missing(t, "no chromium for the submit page's script: apt-get install chromium")
-	}
-	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
-	data := t.TempDir()
-	ran(t, env, "build", "--data", data)
-	base, _ := serving(t, env, data)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	var stderr bytes.Buffer
-	cmd := exec.CommandContext(ctx, node, filepath.Join("testdata", "submitform.mjs"), chromium, base+"/submit")
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, stderr.String())
-	}
-	var said struct {
-		Fault, Stays, Taken, Hidden string
-		Others                      int
-		Probe, Faults               []string
-	}
-	if err := json.Unmarshal(out, &said); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	if !strings.Contains(said.Fault, "private address") || said.Others != 2 || said.Stays != "/submit" || !strings.HasPrefix(said.Taken, "/v1/submissions/") ||
-		!slices.Equal(said.Probe, []string{"/quote", "POST /search"}) || said.Hidden != "none" || len(said.Faults) != 0 {
-		t.Errorf("the page shows %s", out)
-	}
-	if a := get(t, base+said.Taken); a.status != 200 {
-		t.Errorf("what it took: %d %s", a.status, a.body)
 	}
 }

@@ -1,0 +1,236 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"tollbook/cmd/nodetest"
+	"tollbook/site/postgres/postgrestest"
+	"tollbook/site/serve/edge/edgetest"
+)
+
+// browserScripts is the folder of what drives a browser, and of what judges pages.
+const browserScripts = "testdata/browser"
+
+// browsed is what the scripts are told to look at.
+type browsed struct {
+	Chromium    string   `json:"chromium"`
+	Serve       string   `json:"serve"` // the sample world, by serve
+	Nginx       string   `json:"nginx"` // the same by nginx, with serve behind it
+	Odd         string   `json:"odd"`   // a directory of services that wish it ill
+	Pages       []string `json:"pages"` // two of each kind, all of what there is one of
+	OddPages    []string `json:"oddPages"`
+	First       []string `json:"first"` // pages that readers see first
+	Forms       []string `json:"forms"` // that Lighthouse plays
+	Service     string   `json:"service"`
+	Compared    []string `json:"compared"`
+	Category    string   `json:"category"`
+	Network     string   `json:"network"`
+	NetworkName string   `json:"networkName"`
+}
+
+// TestPagesInBrowser shows every kind of page to a real browser, uses them as readers do, and has them judged.
+func TestPagesInBrowser(t *testing.T) { // not beside others: it wants the machine
+	needPostgres(t)
+	chromium, err := exec.LookPath("chromium")
+	if err != nil {
+		missing(t, "chromium is missing; install it (Debian: apt-get install chromium)")
+	}
+	modules := nodetest.Install(t, browserScripts)
+	b := &browsed{Chromium: chromium, Category: "Finance", Network: "BSE", NetworkName: "Base", Forms: []string{"mobile"}}
+	b.sample(t)
+	b.odd(t)
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(browserScripts)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(modules, filepath.Join(dir, "node_modules")); err != nil {
+		t.Fatal(err)
+	}
+	for _, script := range []string{"pages", "use", "html", "links", "lighthouse"} {
+		t.Run(script, func(t *testing.T) { b.run(t, dir, script+".mjs") })
+	}
+}
+
+// sample makes a snapshot of the sample world with a demo that ends, and has it served twice.
+func (b *browsed) sample(t *testing.T) {
+	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
+	data := filepath.Join(t.TempDir(), "data")
+	demo := command(t, env, "demo", "--data", data, "--listen", "127.0.0.1:0", "--interval", "1h").start(t)
+	demo.await(t, "Pages ")
+	if err := demo.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := demo.status(t); code != 0 {
+		t.Fatalf("the demo exits %d:\n%s", code, demo.said())
+	}
+	public := filepath.Join(data, "public")
+	env = []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)} // what is submitted is real, and has no place among samples
+	b.Serve, _ = serving(t, env, data, "--rate-limit", "0", "--trusted-proxies", "127.0.0.1")
+	b.Nginx = "http://" + edgetest.StartNginx(t, "", func(listen string) ([]byte, error) {
+		config := ran(t, nil, "edge", "nginx", "--root", public, "--listen", listen, "--upstream", strings.TrimPrefix(b.Serve, "http://"), "--rate-limit", "1000000")
+		return []byte(config), nil
+	})
+	b.Pages = kinds(t, filepath.Join(public, "current"))
+	service := func(slug string) string { return "/services/" + slug }
+	b.Compared = []string{"firefly-embeddings", "lanternfish-chat", "attic-archive", "almanac-places"}
+	b.Service = service(b.Compared[0])
+	b.First = []string{"/", "/services", b.Service}
+	b.Pages = append(b.Pages, b.Service, "/services?q=fire", "/compare?a="+strings.Join(b.Compared[:2], "&b="),
+		fmt.Sprintf("/compare?a=%s&b=%s&c=%s&d=%s", b.Compared[0], b.Compared[1], b.Compared[2], b.Compared[3]))
+}
+
+// kinds are the addresses of pages in an expanded tree: of each folder the smallest and the largest.
+func kinds(t *testing.T, tree string) (paths []string) {
+	t.Helper()
+	type page struct {
+		path string
+		size int64
+	}
+	folders := map[string][]page{}
+	root, err := filepath.EvalSymlinks(tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(file) != ".html" {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, file)
+		if err != nil || slices.Contains([]string{"404.html", "500.html"}, rel) { // shown with a status of their own
+			return err
+		}
+		path := "/" + filepath.ToSlash(rel)
+		folder := path // at the top each is of its own kind
+		if parts := strings.Split(path, "/"); len(parts) > 2 {
+			folder = fmt.Sprint(parts[1], len(parts))
+		}
+		if !strings.Contains(path, "=") { // a part of a list has its file's name alone
+			path = strings.TrimSuffix(strings.TrimSuffix(path, ".html"), "index")
+		}
+		folders[folder] = append(folders[folder], page{path, info.Size()})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range slices.Sorted(maps.Keys(folders)) {
+		pages := folders[folder]
+		slices.SortFunc(pages, func(a, b page) int { return int(a.size - b.size) })
+		paths = append(paths, pages[0].path)
+		if last := pages[len(pages)-1].path; last != pages[0].path {
+			paths = append(paths, last)
+		}
+	}
+	return paths
+}
+
+// odd lists services whose owners try what can be tried, visits them once, and serves what comes of it.
+func (b *browsed) odd(t *testing.T) {
+	shop := httptest.NewServer(http.HandlerFunc(charge))
+	t.Cleanup(shop.Close)
+	type entry struct {
+		Name        string   `json:"service_name"`
+		Description string   `json:"description"`
+		URL         string   `json:"url"`
+		Website     string   `json:"website_url,omitempty"`
+		Category    string   `json:"category"`
+		Endpoints   []string `json:"endpoints"`
+	}
+	var many []string
+	for i := range 25 {
+		many = append(many, fmt.Sprintf("/%s/%d", strings.Repeat("deep", 5*i+1), i))
+	}
+	list := []entry{
+		{"Prices of all sizes", "From a ten-millionth to a million.", shop.URL, "", "Data", many},
+		{`<script>alert(1)</script><img src=x onerror=alert(2)>`, `"><svg onload=alert(3)> & </textarea></title><b>bold</b> {{.}} javascript:alert(4)`, "https://markup.example", "https://markup.example/?a=<b>&c=\"d\"", "Data", []string{"/a?b=<i>"}},
+		{strings.Repeat("Longname", 12), strings.Repeat("w", 500) + " " + strings.Repeat("https://never.ends.example/", 40), "https://" + strings.Repeat("long-label.", 20) + "example", "", "Data", []string{"/" + strings.Repeat("path", 120)}},
+		{"مكتبة الأسعار \u202eecirp\u202c", "خدمة تطلب الدفع لكل طلب 402 HTTP، مع أسعار $1.50.", "https://rtl.example", "", "Data", []string{"/أ"}},
+		{"🦊🔥 Emoji 👩‍👩‍👧‍👦 ½", "🎲🎲🎲 " + strings.Repeat("🧾", 200), "https://emoji.example", "", "Data", []string{"/🎲"}},
+		{"A", "B", "https://a.example", "", "Data", []string{"/"}},
+	}
+	data, err := json.Marshal(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
+	folder := t.TempDir()
+	ran(t, env, "services", "import", writeFile(t, "odd.json", data))
+	ran(t, env, "crawl", "--once", "--allow-private", strings.TrimPrefix(shop.URL, "http://"), "--host-gap", "1ms")
+	ran(t, env, "build", "--data", folder)
+	b.Odd, _ = serving(t, env, folder)
+	tree := filepath.Join(folder, "public", "current", "services")
+	pages, err := filepath.Glob(filepath.Join(tree, "*.html"))
+	if err != nil || len(pages) < len(list) {
+		t.Fatalf("%d pages of %d odd services, %v", len(pages), len(list), err)
+	}
+	b.OddPages = []string{"/", "/services", "/status", "/changes"}
+	for _, p := range pages {
+		b.OddPages = append(b.OddPages, "/services/"+strings.TrimSuffix(filepath.Base(p), ".html"))
+	}
+}
+
+// charge asks for a ten-millionth of a dollar, for a million, and for what lies between, by the path's last number.
+func charge(w http.ResponseWriter, r *http.Request) {
+	_, last, _ := strings.Cut(r.URL.Path[1:], "/")
+	amounts := []string{"1", "999999", "1000000", "1000000000000", "123456789", "50000"}
+	amount := amounts[len(last)%len(amounts)]
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusPaymentRequired)
+	fmt.Fprintf(w, `{"x402Version":1,"error":"payment required","accepts":[{"scheme":"exact","network":"base","maxAmountRequired":%q,"resource":"http://%s%s","description":%q,"mimeType":"application/json","payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","maxTimeoutSeconds":60,"asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","extra":{"name":"USD Coin","version":"2"}}]}`,
+		amount, r.Host, r.URL.Path, strings.Repeat("words ", 100))
+}
+
+// run runs a script, whose faults are the test's.
+func (b *browsed) run(t *testing.T, dir, script string) {
+	told, err := json.Marshal(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "node", script, string(told))
+	cmd.Dir = dir
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it takes its browser with it
+	cmd.WaitDelay = 10 * time.Second
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	var said struct {
+		Faults  []string       `json:"faults"`
+		Figures map[string]any `json:"figures"`
+	}
+	if jsonErr := json.Unmarshal(out, &said); err != nil || jsonErr != nil {
+		t.Fatalf("%s: %v, %v\n%.2000s\n%.4000s", script, err, jsonErr, out, &stderr)
+	}
+	for _, name := range slices.Sorted(maps.Keys(said.Figures)) {
+		t.Logf("%s: %v", name, said.Figures[name])
+	}
+	for i, fault := range said.Faults {
+		if i == 100 {
+			t.Errorf("… and %d more", len(said.Faults)-i)
+			break
+		}
+		t.Errorf("%.1500s", fault)
+	}
+}

@@ -1,0 +1,11 @@
+// Every link within the site leads somewhere.
+import { LinkChecker } from "linkinator";
+import { fault, figures, given, told } from "./browser.mjs";
+
+const checker = new LinkChecker();
+const { links } = await checker.check({ path: given.serve + "/", recurse: true, concurrency: 16, timeout: 60000, linksToSkip: async (link) => !link.startsWith(given.serve + "/") });
+const asked = links.filter((l) => l.state !== "SKIPPED");
+figures.links = asked.length;
+for (const l of asked) if (l.state === "BROKEN") fault(l.url, l.status, `linked from ${l.parent}`);
+if (asked.length < 500) fault(`${asked.length} links were found, want hundreds`);
+told();
