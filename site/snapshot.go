@@ -21,7 +21,9 @@ type Snapshot struct {
 	Coverage     CoverageReport      // v1/coverage.json
 }
 
-// Listing is one service's part of a snapshot.
+// Listing is one service's part of a snapshot. A build makes its parts when it renders the service's own files, and keeps
+// Item, Detail, Terms and the newest of Changes alone for those that come after: memory holds no more of a large directory.
+// Before, there are Item, and of Detail what its row and its endpoints say; so no service's own file may show another's.
 type Listing struct {
 	Item    ServiceListItem   // a row of each list that the service belongs to
 	Detail  ServiceDetail     // v1/services/{slug}.json
