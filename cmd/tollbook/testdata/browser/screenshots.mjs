@@ -15,7 +15,7 @@ const pictures = [
 ];
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
 for (const [name, path, colorScheme] of pictures) {
-	const context = await browser.newContext({ viewport: { width: 1120, height: 760 }, colorScheme });
+	const context = await browser.newContext({ viewport: { width: 1120, height: 700 }, colorScheme });
 	const page = await context.newPage();
 	await page.goto(base + path, { waitUntil: "networkidle" });
 	await page.screenshot({ path: join(folder, name + ".png") });
