@@ -109,10 +109,11 @@ func testWorkerDamage(t *testing.T, w *world) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := []byte("v1/openapi.json")
-	at := bytes.Index(data, name) + len(name) + 2000 // into its deflated bytes
-	for i := range 40 {
-		data[at+i] ^= 0x55
+	for _, name := range []string{"v1/openapi.json", "status.html"} {
+		at := bytes.Index(data, []byte(name)) + len(name) + 2000 // into its deflated bytes
+		for i := range 40 {
+			data[at+i] ^= 0x55
+		}
 	}
 	if err := os.WriteFile(zip, data, 0o600); err != nil {
 		t.Fatal(err)
@@ -120,6 +121,9 @@ func testWorkerDamage(t *testing.T, w *world) {
 	addr := startWorker(t, w.root)
 	if a := mustAsk(t, addr, call{"GET", "/v1/openapi.json", "Accept-Encoding: gzip\r\n"}); a.Code != 500 || a.Header["Cache-Control"] != "no-store" || !strings.Contains(a.Body, `"message":"internal error"`) {
 		t.Errorf("damaged: %d %v %.200s", a.Code, a.Header, a.Body)
+	}
+	if a := mustAsk(t, addr, call{"GET", "/status", ""}); a.Code != 500 || a.Header["Cache-Control"] != "no-store" || a.Header["Content-Type"] != "text/html; charset=utf-8" || a.Header["Content-Security-Policy"] == "" || !strings.Contains(a.Body, "Something failed here") {
+		t.Errorf("a damaged page: %d %v %.200s", a.Code, a.Header, a.Body)
 	}
 	if a := mustAsk(t, addr, call{"GET", "/v1/stats", ""}); a.Code != 200 {
 		t.Errorf("beside the damage: %d %s", a.Code, a.Body)
