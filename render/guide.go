@@ -29,6 +29,7 @@ var guides = []struct{ route, file string }{
 	{methodologyRoute, "pages/methodology.md"},
 	{"verify-page", "pages/verify.md"},
 	{"hosting-page", "pages/hosting.md"},
+	{"operations-page", "pages/operations.md"},
 }
 
 const (

@@ -74,7 +74,7 @@ func TestMachines(t *testing.T) {
 			pictures[picture] = true
 			for _, kind := range []string{"application/json", "text/markdown"} {
 				numbered := strings.Contains(key, "page=")
-				without := key == "compare.html" || key == "submit.html" || kind == "application/json" && (strings.HasPrefix(key, "pages/") || slices.Contains([]string{"about.html", "methodology.html", "verify.html", "hosting.html"}, key)) || kind == "text/markdown" && numbered
+				without := key == "compare.html" || key == "submit.html" || kind == "application/json" && (strings.HasPrefix(key, "pages/") || slices.Contains([]string{"about.html", "methodology.html", "verify.html", "hosting.html", "operations.html"}, key)) || kind == "text/markdown" && numbered
 				if href := attr(doc, "link[rel=alternate][type='"+kind+"']", "href"); (href == "") && !without {
 					t.Errorf("%s %s has no %s of itself", name, key, kind)
 				} else if _, there := tree[strings.TrimPrefix(href, "/dir/")]; href != "" && !there {

@@ -138,6 +138,7 @@ var Routes = []Route{
 	{Name: "methodology-page", Pattern: "/methodology", Rule: RuleLiteral, Ext: ".html", About: "Every judgment with its formula, so that anybody can judge again."},
 	{Name: "verify-page", Pattern: "/verify", Rule: RuleLiteral, Ext: ".html", About: "How to check a snapshot's sums and signature, and compute a figure again."},
 	{Name: "hosting-page", Pattern: "/hosting", Rule: RuleLiteral, Ext: ".html", About: "How to bring a directory to its readers, and what each way costs."},
+	{Name: "operations-page", Pattern: "/operations", Rule: RuleLiteral, Ext: ".html", About: "How to look after a directory: health, back-up and restore, moving it, floods."},
 	{Name: "submit-page", Pattern: "/submit", Rule: RuleLiteral, Ext: ".html", About: "Submitting a service for listing."},
 	{Name: "status-page", Pattern: "/status", Rule: RuleLiteral, Ext: ".html", About: "The state of every service as a page."},
 }

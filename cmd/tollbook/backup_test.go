@@ -1,0 +1,152 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"tollbook/build"
+	"tollbook/crawl/sample"
+	"tollbook/output"
+	"tollbook/render"
+	"tollbook/site/postgres"
+	"tollbook/site/postgres/postgrestest"
+)
+
+// backupMoment is when each directory of these tests is built.
+var backupMoment = time.Date(2026, 11, 20, 12, 30, 0, 0, time.UTC)
+
+// builtAt builds a directory into a folder and gives the snapshot's digest.
+func builtAt(t *testing.T, db *postgres.DB, dir string, now time.Time) string {
+	t.Helper()
+	folder, err := output.OpenFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = build.Run(t.Context(), db, folder, build.Options{
+		Now: now, Every: 15 * time.Minute, LogDelay: 2 * time.Minute, Site: render.Site{Title: "Back-up", BaseURL: "https://tollbook.example", Sample: true},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pointer, err := output.ParseCheckpoint([]byte(readFile(t, filepath.Join(dir, "checkpoint.json"))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pointer.Digest
+}
+
+// fillSample gives a directory ninety days of past, with facilitators and an erased service.
+func fillSample(t *testing.T, db *postgres.DB) {
+	t.Helper()
+	listings := sample.Listings(backupMoment, 15*time.Minute)[:8]
+	var histories []postgres.History
+	for _, h := range sample.Histories(backupMoment) {
+		if slices.ContainsFunc(listings, func(l postgres.Listing) bool { return l.Slug == h.Slug }) {
+			histories = append(histories, h)
+		}
+	}
+	if err := db.AddSample(t.Context(), "A back-up's sample.", listings, histories); err != nil {
+		t.Fatal(err)
+	}
+	if err := importShipped(t.Context(), db); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.EraseService(t.Context(), listings[len(listings)-1].Slug, backupMoment); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tool runs a program that must succeed.
+func tool(t *testing.T, name string, args ...string) {
+	t.Helper()
+	if out, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", name, err, out)
+	}
+}
+
+// restored dumps a database as /operations says, restores it into an empty one, and opens that.
+func restored(t *testing.T, dsn string) *postgres.DB {
+	t.Helper()
+	for _, name := range []string{"pg_dump", "pg_restore"} {
+		if _, err := exec.LookPath(name); err != nil {
+			missing(t, "no %s for a back-up: apt-get install postgresql-client", name)
+		}
+	}
+	dump, empty := filepath.Join(memoryDir(t), "tollbook.dump"), postgrestest.NewDatabase(t)
+	tool(t, "pg_dump", "--format=custom", "--file="+dump, dsn)
+	tool(t, "pg_restore", "--exit-on-error", "--no-owner", "--dbname="+empty, dump)
+	db, err := postgres.Open(t.Context(), empty)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	return db
+}
+
+// TestBackup: what is restored from a dump builds the same snapshot, byte for byte; also from a dump of a directory that was
+// built before, whose logs are numbered on.
+func TestBackup(t *testing.T) {
+	t.Parallel()
+	dsn := postgrestest.NewDatabase(t)
+	db, err := postgres.Open(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	fillSample(t, db)
+	copied := restored(t, dsn)
+	dir, other := memoryDir(t), memoryDir(t)
+	first := builtAt(t, db, dir, backupMoment)
+	if got := builtAt(t, copied, other, backupMoment); got != first {
+		t.Errorf("restored, its digest is %s, want %s", got, first)
+	}
+	copied = restored(t, dsn)
+	if err := os.RemoveAll(other); err != nil {
+		t.Fatal(err)
+	}
+	tool(t, "cp", "-a", dir, other)
+	later := backupMoment.Add(time.Hour)
+	want := builtAt(t, db, dir, later)
+	if got := builtAt(t, copied, other, later); got != want || got == first {
+		t.Errorf("restored and built an hour later, its digest is %s, want %s; before it was %s", got, want, first)
+	}
+}
+
+// TestPrivateBackup: the folder of a private Postgres, packed while nothing uses it, is the same directory under another
+// --data.
+func TestPrivateBackup(t *testing.T) {
+	needPostgres(t)
+	t.Setenv("DATABASE_URL", "")
+	if _, err := exec.LookPath("tar"); err != nil {
+		missing(t, "no tar for a back-up")
+	}
+	ctx := t.Context()
+	mine, other := dataOptions{memoryDir(t)}, dataOptions{memoryDir(t)}
+	in := func(o dataOptions, f func(*postgres.DB)) {
+		t.Helper()
+		db, err := openDatabase(ctx, o, func(line string) { t.Log(line) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		f(db.DB)
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in(mine, func(db *postgres.DB) { fillSample(t, db) })
+	packed := filepath.Join(memoryDir(t), "postgres.tar")
+	tool(t, "tar", "--create", "--dereference", "--file="+packed, "--directory="+mine.Data, "postgres")
+	tool(t, "tar", "--extract", "--file="+packed, "--directory="+other.Data)
+	var want, got string
+	in(mine, func(db *postgres.DB) { want = builtAt(t, db, mine.public(), backupMoment) })
+	in(other, func(db *postgres.DB) { got = builtAt(t, db, other.public(), backupMoment) })
+	if got != want {
+		t.Errorf("unpacked, its digest is %s, want %s", got, want)
+	}
+}
