@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"math/big"
 	"strconv"
 	"time"
@@ -301,7 +302,7 @@ func readReceipt(result []byte, transaction, block hash) ([]event, error) {
 		return nil, fmt.Errorf("the receipt of %v is another's, or of another block", transaction)
 	}
 	for i, e := range list {
-		if e.transaction != transaction || e.blockHash != block || i > 0 && e.index <= list[i-1].index {
+		if e.transaction != transaction || e.blockHash != block || e.index > math.MaxInt32 || i > 0 && e.index <= list[i-1].index {
 			return nil, fmt.Errorf("the receipt of %v holds what is not its own", transaction)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -147,7 +148,7 @@ func (f *filter) params(first, last int64) string {
 
 // holds says whether an event is what the filter asks for.
 func (f *filter) holds(e *event, first, last int64) bool {
-	return e.block >= first && e.block <= last && e.index >= 0 && slices.Contains(f.contracts, e.contract) &&
+	return e.block >= first && e.block <= last && e.index >= 0 && e.index <= math.MaxInt32 && slices.Contains(f.contracts, e.contract) &&
 		e.topicCount > 0 && slices.Contains(f.topics, e.topics[0]) &&
 		(len(f.third) == 0 || e.topicCount > 2 && slices.Contains(f.third, e.topics[2]))
 }
