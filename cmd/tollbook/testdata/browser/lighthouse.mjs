@@ -1,5 +1,7 @@
 // Lighthouse on the pages that readers see first. What it measures depends on the machine, so that speed is a figure and not
-// a fault; what it judges is.
+// a fault; what it judges is. To measure, give it a machine that does nothing else:
+//
+//     node lighthouse.mjs '{"chromium":"/usr/bin/chromium","serve":"http://127.0.0.1:4020","first":["/","/services"],"forms":["mobile","desktop"]}'
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
