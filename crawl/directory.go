@@ -281,7 +281,7 @@ func (in *directoryReader) service(s *postgres.DirectoryService, n int) error {
 		return err
 	}
 	if s.Source != "submitted" && !strings.HasPrefix(s.Source, "imported:") || len(s.Source) > site.MaxName || site.CheckText(s.Source, site.MaxName) != nil {
-		return fmt.Errorf("source %.40q must be submitted or begin with imported:", s.Source)
+		return fmt.Errorf("source %.40q is neither submitted nor imported:ORIGIN", s.Source)
 	}
 	if s.CheckSeconds < 1 || s.CheckSeconds > 366*24*3600 {
 		return fmt.Errorf("check_interval_seconds %d is no time between two visits", s.CheckSeconds)
