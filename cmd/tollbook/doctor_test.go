@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -64,7 +65,9 @@ func TestDoctor(t *testing.T) {
 	ran(t, env, "build", "--data", data, "--signing-key", key)
 	node := chaintest.New(8453, time.Now().Add(-time.Hour))
 	node.Add(time.Now().Add(-time.Second))
-	nodes := httptest.NewServer(node)
+	var current atomic.Pointer[chaintest.Chain]
+	current.Store(node)
+	nodes := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { current.Load().ServeHTTP(w, r) }))
 	defer nodes.Close()
 	serve := command(t, env, "serve", "--from", filepath.Join(data, "public"), "--listen", "127.0.0.1:0").start(t)
 	base := strings.TrimSuffix(strings.Fields(serve.await(t, "Serving "))[2], "/")
@@ -115,7 +118,7 @@ rpc = ["`+nodes.URL+`/v2/s3cret"]
 	look("another key", map[string]string{"snapshot": "wrong", "published": "wrong"}, env, "is not signed with the signing key", "--signing-key", otherKey(t, env, dir))
 	look("a database that is away", map[string]string{"database": "wrong"}, []string{"DATABASE_URL=postgres://me:s3cret@" + freeAddress(t) + "/x"}, "look whether the server runs")
 	look("another chain", map[string]string{"node eip155:137 1": "wrong"}, env, "8453", "--rpc", "eip155:137="+nodes.URL+"/s3cret", "--timeout", "3s")
-	nodes.Config.Handler = chaintest.New(8453, time.Now().Add(-time.Hour))
+	current.Store(chaintest.New(8453, time.Now().Add(-time.Hour)))
 	look("a node that is behind", map[string]string{"node eip155:8453 1": "wrong"}, env, "behind")
 
 	conn, err := pgx.Connect(t.Context(), dsn)
