@@ -46,7 +46,8 @@ func init() {
 			head_block integer|null
 			head_polled_at date-time|null
 			filling integer|null
-			tokens TokenCoverage[]`,
+			tokens TokenCoverage[]
+			timeseries VolumePoint[]`,
 		"ChainCursor": `
 			block integer|null
 			time date-time|null

@@ -20,6 +20,10 @@ func printJSON(w io.Writer, v any) error {
 
 // printLines writes a JSON list with one entry on each line, for those who read with line tools.
 func printLines[T any](w io.Writer, list []T) error {
+	if len(list) == 0 {
+		_, err := io.WriteString(w, "[]\n")
+		return err
+	}
 	before := "[\n"
 	for _, v := range list {
 		if _, err := io.WriteString(w, before); err != nil {
@@ -34,11 +38,7 @@ func printLines[T any](w io.Writer, list []T) error {
 		}
 		before = ",\n"
 	}
-	end := "\n]\n"
-	if len(list) == 0 {
-		end = "[\n]\n"
-	}
-	_, err := io.WriteString(w, end)
+	_, err := io.WriteString(w, "\n]\n")
 	return err
 }
 
