@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+)
+
+// installPeer brings ab where it is missing.
+func installPeer(ctx context.Context) error {
+	if _, err := exec.LookPath("ab"); err == nil {
+		return nil
+	}
+	cmd := exec.CommandContext(ctx, "apt-get", "install", "-y", "apache2-utils")
+	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("install ab: apt-get install apache2-utils: %w", err)
+	}
+	return nil
+}
+
+var (
+	abRate   = regexp.MustCompile(`Requests per second:\s+([0-9.]+)`)
+	abNot2xx = regexp.MustCompile(`Non-2xx responses:\s+([0-9]+)`)
+	abFailed = regexp.MustCompile(`Failed requests:\s+([0-9]+)`)
+)
+
+// peer is ab: as many requests as there are services, each on a connection of its own.
+func (b *bench) peer(ctx context.Context) (float64, error) {
+	before, err := b.target.count(ctx)
+	if err != nil {
+		return 0, err
+	}
+	cmd := exec.CommandContext(ctx, "ab", "-q", "-n", fmt.Sprint(b.services), "-c", fmt.Sprint(b.senders),
+		"-H", "Accept: application/json", "-H", "Accept-Encoding: gzip", "-H", "Cache-Control: no-cache", "https://"+b.target.Address+"/quote")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return 0, fmt.Errorf("ab: %w\n%s", err, out)
+	}
+	after, err := b.target.count(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if n := after.Requests - before.Requests; n != int64(b.services) || said(abNot2xx, out) != float64(b.services) || said(abFailed, out) != 0 {
+		return 0, fmt.Errorf("ab sent %d requests of %d\n%s", n, b.services, out)
+	}
+	usage := cmd.ProcessState
+	log.Printf("    ab: CPU %.2f s, %.2f s of the server, %d connections, %d resumed", (usage.UserTime() + usage.SystemTime()).Seconds(), after.CPU-before.CPU,
+		after.Handshakes-before.Handshakes, after.Resumed-before.Resumed)
+	rate := said(abRate, out)
+	if rate <= 0 {
+		return 0, fmt.Errorf("ab tells no rate:\n%s", out)
+	}
+	return rate, nil
+}
+
+// said is a number of ab's report, -1 where it is not there.
+func said(what *regexp.Regexp, out []byte) float64 {
+	m := what.FindSubmatch(out)
+	if m == nil {
+		return -1
+	}
+	n, err := strconv.ParseFloat(string(m[1]), 64)
+	if err != nil {
+		return -1
+	}
+	return n
+}
