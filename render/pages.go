@@ -231,8 +231,9 @@ type page struct {
 	Policy    string // ContentSecurityPolicy where it does not say
 	Script    string // key of the page's script, "" without
 	Canonical string
-	Markdown  string // key of the twin, "" without
-	Now, Next site.Time
+	Markdown  string    // key of the twin, "" without
+	Now       site.Time // when the page's facts were so: the build's moment unless the page says otherwise
+	Next      site.Time // when they may change; zero where nobody knows
 
 	Linked   any    // About in the words of schema.org, nil for nothing
 	Category string // whose picture stands for the page, "" for the directory's
@@ -250,7 +251,9 @@ func (e *Edition) render(p page) ([]byte, error) {
 	p.Sheet, p.Icon = e.pages.assets[0].Key, FaviconKey
 	p.Policy = cmp.Or(p.Policy, ContentSecurityPolicy)
 	p.Canonical = p.Site.BaseURL + strings.TrimPrefix(e.pages.href(p.Key), e.pages.prefix)
-	p.Now, p.Next = e.snapshot.Now, e.snapshot.Next
+	if p.Now.IsZero() {
+		p.Now, p.Next = e.snapshot.Now, e.snapshot.Next
+	}
 	cards, err := e.cards()
 	if err != nil {
 		return nil, err

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"tollbook/render"
 	. "tollbook/render/htmlcheck"
@@ -18,7 +21,7 @@ func book(t *testing.T, s *site.Snapshot) *render.Edition {
 	return newPages(t, render.Site{BaseURL: "https://tollbook.example", Contact: "hello@tollbook.example"}).Edition(s)
 }
 
-func newPages(t *testing.T, s render.Site) *render.Pages {
+func newPages(t testing.TB, s render.Site) *render.Pages {
 	t.Helper()
 	p, err := render.NewPages(s)
 	if err != nil {
@@ -74,6 +77,38 @@ func TestFooter(t *testing.T) {
 			In("a[href='mailto:hello@tollbook.example']")))
 	none := newPages(t, render.Site{BaseURL: "https://tollbook.example"}).Edition(&site.Snapshot{Now: site.NewTime(now)})
 	expect(t, none.Home, In("footer", NoText("next build"), NoText("Corrections")))
+}
+
+// TestServiceKeepsItsBytes renders a service of which nothing new is known in two builds of one day: neither its page nor
+// what lies beside it tells them apart.
+func TestServiceKeepsItsBytes(t *testing.T) {
+	t.Parallel()
+	for _, l := range []site.Listing{acme(), unchecked(), nasty()} {
+		files := func(at time.Time) map[string]string {
+			s := world()
+			s.Now, s.Next = site.NewTime(at), site.NewTime(at.Add(5*time.Minute))
+			e := book(t, s)
+			page, err := e.ServicePage(&l)
+			if err != nil {
+				t.Fatal(err)
+			}
+			beside, err := e.ServiceFiles(&l)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out := map[string]string{"page": string(page)}
+			for _, f := range beside {
+				out[f.Key] = string(f.Bytes)
+			}
+			return out
+		}
+		if diff := cmp.Diff(files(now), files(now.Add(14*time.Minute))); diff != "" {
+			t.Errorf("%s a quarter of an hour later (-first +second):\n%s", l.Item.Slug, diff)
+		}
+	}
+	l := acme()
+	l.Detail.Assessment.UpdatedAt = ptr(ago(3 * time.Minute))
+	expect(t, servicePage(book(t, world()), l), In("footer", HasText("Facts as of 20 Nov 2026, 23:42 UTC"), NoText("next build")))
 }
 
 func TestSample(t *testing.T) {
@@ -346,22 +381,6 @@ func TestTogether(t *testing.T) {
 		})
 	}
 	wait.Wait()
-}
-
-func BenchmarkServicePage(b *testing.B) {
-	p, err := render.NewPages(render.Site{BaseURL: "https://tollbook.example"})
-	if err != nil {
-		b.Fatal(err)
-	}
-	l := acme()
-	e := p.Edition(world())
-	for b.Loop() {
-		page, err := e.ServicePage(&l)
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.SetBytes(int64(len(page)))
-	}
 }
 
 func TestAssets(t *testing.T) {

@@ -127,8 +127,17 @@ func (e *Edition) ServicePage(l *site.Listing) ([]byte, error) {
 	s.More = len(l.Changes) - len(s.Changes)
 	return e.render(page{
 		Key: serviceKey(d.Slug), Kind: kindService, JSON: bareKey("service", d.Slug), Title: words(name(d.Name), maxTitle),
-		Description: describe(d), Atom: s.Atom, Feed: s.Feed, About: e.aboutService(d), Up: crumb{"Services", listKey(1)}, Category: d.Category, Twin: true, Body: s,
+		Description: describe(d), Atom: s.Atom, Feed: s.Feed, About: e.aboutService(d), Up: crumb{"Services", listKey(1)}, Category: d.Category, Twin: true, Now: newest(d), Body: s,
 	})
+}
+
+// newest is the time of the newest fact of a service. Its page and what lies beside it tell this and not the build's moment,
+// so that a build writes them anew only for a service of which something new is known, or on a new day.
+func newest(d *site.ServiceDetail) site.Time {
+	if at := d.Assessment.UpdatedAt; at != nil && at.After(d.CreatedAt.Time) {
+		return *at
+	}
+	return d.CreatedAt
 }
 
 // describe is a service in a sentence for search engines: its own words, else what we know.
