@@ -98,6 +98,53 @@ func (d *database) watch(ctx context.Context) error {
 	}
 }
 
+// How long a private server that has ended is waited for before the next attempt to start it, at first and at most.
+const (
+	reviveFirst = 200 * time.Millisecond
+	reviveMost  = 10 * time.Second
+)
+
+// revive starts the private server again whenever it ends, until ctx does: for a program that has something else to do than to
+// end with it. What fails meanwhile fails; connections are made anew.
+func (d *database) revive(ctx context.Context, o dataOptions, logger *slog.Logger) {
+	for wait := reviveFirst; ; {
+		if err := d.watch(ctx); err == nil {
+			return
+		} else if wait == reviveFirst {
+			logger.Error("the private Postgres is started again", "err", err)
+		}
+		if err := d.restart(ctx, o); err == nil {
+			logger.Info("the private Postgres answers again")
+			wait = reviveFirst
+			continue
+		} else if ctx.Err() == nil {
+			logger.Error("the private Postgres can't be started; it is tried again", "err", err)
+		}
+		select {
+		case <-time.After(wait):
+			wait = min(2*wait, reviveMost)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// restart puts a server in the place of the one that has ended, at the same address, which the connections know.
+func (d *database) restart(ctx context.Context, o dataOptions) error {
+	if err := stopServer(d.server); err != nil { // it lets go of the folder
+		return err
+	}
+	server, err := private.Start(ctx, private.Options{Dir: filepath.Join(o.Data, "postgres")})
+	if err != nil {
+		return fmt.Errorf("start private Postgres: %w", err)
+	}
+	if old := d.server.DSN(); server.DSN() != old {
+		return errors.Join(fmt.Errorf("start private Postgres: it is at %s now, not at %s", server.DSN(), old), stopServer(server))
+	}
+	d.server = server
+	return nil
+}
+
 // because is the end of the private server where that is why a query failed with err: whoever asks the server may notice
 // before watch does.
 func (d *database) because(err error) error {

@@ -21,6 +21,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
+	"tollbook/site"
 	"tollbook/site/postgres/private"
 )
 
@@ -59,7 +60,8 @@ func TestKilledAnywhere(t *testing.T) {
 		d.holds(t)
 	}
 	d.finish(t, n, want)
-	t.Logf("%d kills: %v; %d submissions acknowledged, %d checks kept for a second, %d changes", rounds, d.kills, len(d.submitted), d.checks, d.changes)
+	t.Logf("figures: %d kills survived %v; of %d submissions acknowledged, %d checks and %d changes kept for a second 0 lost, 0 doubled; snapshots verified %d times",
+		rounds, d.kills, len(d.submitted), d.checks, d.changes, rounds+1)
 }
 
 func newKilledDirectory(t *testing.T, n *nodes) *killedDirectory {
@@ -113,8 +115,9 @@ func (d *killedDirectory) query(t *testing.T, f func(*pgx.Conn)) {
 	f(conn)
 }
 
-// kill ends a program with -9: alone, or its Postgres alone, or everything at once.
-func (d *killedDirectory) kill(t *testing.T, name string, p *program) {
+// kill ends a program with -9: alone, or its Postgres alone, or everything at once. What goes on without its Postgres does what
+// shows that it has it again, and is killed after that.
+func (d *killedDirectory) kill(t *testing.T, name string, p *program, again func()) {
 	t.Helper()
 	below := descendants(p.Process.Pid)
 	how := rand.IntN(3)
@@ -129,10 +132,16 @@ func (d *killedDirectory) kill(t *testing.T, name string, p *program) {
 		for _, pid := range below {
 			kill(t, pid)
 		}
+		if again != nil {
+			again()
+			kill(t, p.Process.Pid)
+			break
+		}
 		select {
 		case <-p.exited: // there was nothing left for it to do
-		case <-time.After(time.Second):
-			kill(t, p.Process.Pid) // serve answers readers without it
+		case <-time.After(patience):
+			t.Errorf("%s died, and it goes on:\n%s", name, p.said())
+			kill(t, p.Process.Pid)
 		}
 	case 2:
 		name += " and its Postgres"
@@ -195,7 +204,7 @@ func (d *killedDirectory) crawl(t *testing.T, _ []string) {
 	}
 	soon(4 * time.Second)
 	began := time.Now()
-	d.kill(t, "crawl", p)
+	d.kill(t, "crawl", p, nil)
 	cancel()
 	<-seen
 	for _, s := range samples {
@@ -225,11 +234,13 @@ func (d *killedDirectory) join(t *testing.T, p *program) *pgx.Conn {
 // submit has a server take submissions and is killed among them.
 func (d *killedDirectory) submit(t *testing.T, _ []string) {
 	d.servers++
-	base, p := serving(t, nil, d.data, "--data", d.data, "--trusted-proxies", "127.0.0.1", "--rate-limit", "0")
+	base, p := serving(t, nil, d.data, "--data", d.data, "--trusted-proxies", "127.0.0.1", "--rate-limit", "0", "--max-pending", "0")
 	taken := make(chan string, 10_000)
 	var senders sync.WaitGroup
 	for n := range 8 {
-		senders.Go(func() { submitUntilKilled(t, base, fmt.Sprintf("n%d-%d", d.servers, n), n, taken) })
+		senders.Go(func() {
+			submitUntilKilled(t, base, fmt.Sprintf("n%d-%d", d.servers, n), fmt.Sprintf("2001:db8:%x:%x", d.servers, n), taken)
+		})
 	}
 	if rand.IntN(4) > 0 {
 		select {
@@ -240,7 +251,20 @@ func (d *killedDirectory) submit(t *testing.T, _ []string) {
 		}
 	}
 	soon(2 * time.Second)
-	d.kill(t, "serve", p)
+	d.kill(t, "serve", p, func() {
+		for deadline, i := time.Now().Add(patience), 0; ; i++ { // another each time: one that got no answer may be kept
+			code, id, err := submit(base, fmt.Sprintf("n%d-again%d", d.servers, i), fmt.Sprintf("2001:db8:%x:8%03x::1", d.servers, i/site.SubmissionsPerHour))
+			if err == nil && code == http.StatusCreated {
+				taken <- id
+				return
+			}
+			if err != nil || code < 500 || time.Now().After(deadline) {
+				t.Errorf("its Postgres was killed, and serve takes no submission again: %d, %v\n%s", code, err, p.said())
+				return
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+	})
 	senders.Wait()
 	close(taken)
 	for id := range taken {
@@ -248,31 +272,16 @@ func (d *killedDirectory) submit(t *testing.T, _ []string) {
 	}
 }
 
-// submitUntilKilled sends one submission after the other and tells the ids of those that were acknowledged.
-func submitUntilKilled(t *testing.T, base, name string, client int, taken chan<- string) {
+// submitUntilKilled sends one submission after the other, a few from each client of a network, and tells the ids of those that
+// were acknowledged.
+func submitUntilKilled(t *testing.T, base, name, network string, taken chan<- string) {
 	for i := 0; ; i++ {
-		r, err := http.NewRequest(http.MethodPost, base+"/v1/submit", strings.NewReader(submission(fmt.Sprintf("%s-%d", name, i))))
-		if err != nil {
-			panic(err)
-		}
-		r.Header.Set("Content-Type", jsonBody)
-		r.Header.Set("X-Forwarded-For", fmt.Sprintf("198.51.%d.%d", client, i%200+1))
-		res, err := http.DefaultClient.Do(r)
-		if err != nil {
-			return // killed
-		}
-		var got struct {
-			Data struct {
-				ID string `json:"submission_id"`
-			}
-		}
-		err = json.NewDecoder(res.Body).Decode(&got)
-		res.Body.Close()
+		code, id, err := submit(base, fmt.Sprintf("%s-%d", name, i), fmt.Sprintf("%s%03x::1", network, i/site.SubmissionsPerHour))
 		switch {
-		case err == nil && res.StatusCode == http.StatusCreated:
-			taken <- got.Data.ID
-		case err == nil && res.StatusCode < 500:
-			t.Errorf("submit: %d", res.StatusCode)
+		case err == nil && code == http.StatusCreated:
+			taken <- id
+		case err == nil && code < 500:
+			t.Errorf("submit: %d", code)
 			return
 		default:
 			return // it, or its Postgres, was killed
@@ -280,18 +289,40 @@ func submitUntilKilled(t *testing.T, base, name string, client int, taken chan<-
 	}
 }
 
+// submit sends a submission for a client, and answers its id when it is acknowledged.
+func submit(base, name, client string) (code int, id string, err error) {
+	r, err := http.NewRequest(http.MethodPost, base+"/v1/submit", strings.NewReader(submission(name)))
+	if err != nil {
+		panic(err)
+	}
+	r.Header.Set("Content-Type", jsonBody)
+	r.Header.Set("X-Forwarded-For", client)
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, "", err
+	}
+	defer res.Body.Close()
+	var got struct {
+		Data struct {
+			ID string `json:"submission_id"`
+		}
+	}
+	err = json.NewDecoder(res.Body).Decode(&got)
+	return res.StatusCode, got.Data.ID, err
+}
+
 // build makes a snapshot and is killed on the way.
 func (d *killedDirectory) build(t *testing.T, _ []string) {
 	p := command(t, nil, "build", "--data", d.data).start(t)
 	soon(3 * time.Second)
-	d.kill(t, "build", p)
+	d.kill(t, "build", p, nil)
 }
 
 // index reads both chains and is killed on the way.
 func (d *killedDirectory) index(t *testing.T, rpc []string) {
 	p := command(t, nil, append([]string{"index", "--once", "--data", d.data}, rpc...)...).start(t)
 	soon(3 * time.Second)
-	d.kill(t, "index", p)
+	d.kill(t, "index", p, nil)
 }
 
 // holds is what must be true after each kill.

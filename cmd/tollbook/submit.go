@@ -32,11 +32,7 @@ func (o *serveOptions) takeSubmissions(ctx context.Context, to *serve.Options) (
 	ctx, cancel := context.WithCancel(ctx)
 	var parts sync.WaitGroup
 	parts.Go(func() { submissions.Run(ctx) })
-	parts.Go(func() {
-		if err := db.watch(ctx); err != nil {
-			logger.Error("no more submissions can be taken", "err", err)
-		}
-	})
+	parts.Go(func() { db.revive(ctx, o.dataOptions, logger) })
 	return func() {
 		cancel()
 		parts.Wait()
