@@ -1,7 +1,6 @@
 package render
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"html/template"
@@ -156,15 +155,14 @@ const serviceRow = "service-row"
 // renderLines renders the row of each service, by slug: it stands in many lists, and its template is what they cost.
 func (e *Edition) renderLines() (map[string]template.HTML, error) {
 	lines := make(map[string]template.HTML, len(e.snapshot.Services))
-	t := e.pages.kinds[kindServices].Lookup(serviceRow)
-	var b bytes.Buffer
+	var b []byte
 	for i := range e.snapshot.Services {
 		item := &e.snapshot.Services[i].Item
-		b.Reset()
-		if err := t.Execute(&b, row{item, e.chips(item.Networks), e.groupKeys[item.Category]}); err != nil {
+		var err error
+		if b, err = e.pages.row.Append(b[:0], row{item, e.chips(item.Networks), e.groupKeys[item.Category]}); err != nil {
 			return nil, fmt.Errorf("render row of %s: %w", item.Slug, err)
 		}
-		lines[item.Slug] = template.HTML(b.String())
+		lines[item.Slug] = template.HTML(b)
 	}
 	return lines, nil
 }

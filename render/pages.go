@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"tollbook/render/compiled"
 	"tollbook/site"
 )
 
@@ -39,7 +40,8 @@ type Pages struct {
 	finder string // key of the list's
 
 	comparer string // key of the comparison's
-	kinds    map[string]*template.Template
+	kinds    map[string]*compiled.Template
+	row      *compiled.Template // of a list of services
 	guides   []*guide
 	texts    []*guide // those of guides that the operator wrote
 	footer   template.HTML
@@ -86,12 +88,13 @@ func NewPages(s Site) (*Pages, error) {
 			return nil, fmt.Errorf("template %.80q: there is none of this name to replace", name)
 		}
 	}
-	p := &Pages{site: s, prefix: base.EscapedPath(), kinds: map[string]*template.Template{}}
+	p := &Pages{site: s, prefix: base.EscapedPath(), kinds: map[string]*compiled.Template{}}
 	if p.assets, err = p.readAssets(); err != nil {
 		return nil, err
 	}
 	p.script, p.finder, p.comparer = p.assets[2].Key, p.assets[3].Key, p.assets[4].Key
-	layout, err := p.parse(template.New("").Funcs(p.funcs()), "layout.html", "parts.html")
+	funcs := p.funcs()
+	layout, err := p.parse(template.New("").Funcs(funcs), "layout.html", "parts.html")
 	if err != nil {
 		return nil, fmt.Errorf("parse layout: %w", err)
 	}
@@ -103,13 +106,15 @@ func NewPages(s Site) (*Pages, error) {
 		if err == nil && t.Lookup("main") == nil {
 			err = fmt.Errorf("%s.html does not define %q", kind, "main")
 		}
+		if err == nil {
+			p.kinds[kind], err = compiled.Compile(t, "layout", funcs)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("parse page %s: %w", kind, err)
 		}
-		p.kinds[kind] = t
 	}
-	if layout.Lookup("layout") == nil || layout.Lookup(serviceRow) == nil {
-		return nil, fmt.Errorf("parse layout: layout.html does not define %q, or parts.html %q", "layout", serviceRow)
+	if p.row, err = compiled.Compile(layout, serviceRow, funcs); err != nil {
+		return nil, fmt.Errorf("parse layout: %w", err)
 	}
 	if err := p.readGuides(); err != nil {
 		return nil, err
@@ -273,8 +278,10 @@ func (e *Edition) render(p page) ([]byte, error) {
 	b := drafts.Get().(*bytes.Buffer)
 	defer drafts.Put(b)
 	b.Reset()
-	if err := e.pages.kinds[p.Kind].ExecuteTemplate(b, "layout", p); err != nil {
+	page, err := e.pages.kinds[p.Kind].Append(b.AvailableBuffer(), p)
+	if err != nil {
 		return nil, fmt.Errorf("render %s: %w", p.Key, err)
 	}
-	return bytes.Clone(b.Bytes()), nil
+	b.Write(page) // gives the buffer the room for the next
+	return bytes.Clone(page), nil
 }
