@@ -2,22 +2,19 @@ package output
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 )
 
 // Dir is a tree of single files in a folder.
 type Dir struct {
-	root    string
-	members map[string]Member
-	names   []string
-	digest  string
+	root   string
+	files  directory
+	digest string
 }
 
 // OpenDir reads the SHA256SUMS of an expanded tree. It looks at no other file: one that is missing is an error when it
@@ -27,21 +24,17 @@ func OpenDir(root string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := os.ReadFile(filepath.Join(root, SumsFile))
+	f, err := os.Open(filepath.Join(root, SumsFile))
 	if err != nil {
 		return nil, err
 	}
-	lines, err := parseSums(data)
+	defer f.Close()
+	d := &Dir{root: root}
+	digest, err := d.files.addSums(f)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", root, err)
 	}
-	digest := Sum(sha256.Sum256(data))
-	d := &Dir{root: root, members: make(map[string]Member, len(lines)+1), digest: digest.String()}
-	for _, l := range append(lines, named{SumsFile, digest}) {
-		d.members[l.name] = Member{Name: l.name, Sum: l.sum}
-		d.names = append(d.names, l.name)
-	}
-	slices.Sort(d.names)
+	d.digest = digest.String()
 	return d, nil
 }
 
@@ -49,26 +42,28 @@ func (d *Dir) path(name string) string { return filepath.Join(d.root, filepath.F
 
 // Lookup implements Tree. A file that is listed but missing is found; reading it fails.
 func (d *Dir) Lookup(name string) (Member, bool) {
-	m, ok := d.members[name]
+	i, ok := find(&d.files, name)
 	if !ok {
 		return Member{}, false
 	}
-	path := d.path(name)
-	if info, err := os.Stat(path); err == nil {
+	m := Member{Name: name, Sum: d.files.files[i].sum, from: d}
+	if info, err := os.Stat(d.path(name)); err == nil {
 		m.Size = info.Size()
-	}
-	m.section = func() (io.ReadCloser, int64, error) {
-		f, err := os.Open(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, 0, fmt.Errorf("read %s: %w: %w", name, ErrDamaged, err)
-		}
-		return f, m.Size, err
 	}
 	return m, true
 }
 
+// section implements source.
+func (d *Dir) section(m *Member) (io.ReadCloser, int64, error) {
+	f, err := os.Open(d.path(m.Name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, fmt.Errorf("read %s: %w: %w", m.Name, ErrDamaged, err)
+	}
+	return f, m.Size, err
+}
+
 // Names implements Tree.
-func (d *Dir) Names() []string { return d.names }
+func (d *Dir) Names() []string { return d.files.list() }
 
 // Digest implements Tree.
 func (d *Dir) Digest() string { return d.digest }

@@ -208,17 +208,13 @@ func parseExpanded(data []byte) (map[string]Sum, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
-	text, err := io.ReadAll(io.LimitReader(z, maxExpanded))
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
-	}
 	sums := map[string]Sum{}
-	for line := range strings.Lines(string(text)) {
-		l, err := parseSum(strings.TrimSuffix(line, "\n"))
-		if err != nil {
-			return nil, err
-		}
-		sums[l.name] = l.sum
+	err = eachSum(io.LimitReader(z, maxExpanded), func(name []byte, sum Sum) error {
+		sums[string(name)] = sum
+		return nil
+	})
+	if err != nil {
+		return nil, damaged(err)
 	}
 	return sums, nil
 }

@@ -41,18 +41,24 @@ const (
 )
 
 // CheckName says what is wrong with a member's name. Names are relative slash-separated paths of printable ASCII.
-func CheckName(name string) error {
-	if name == "" || len(name) > maxName {
+func CheckName(name string) error { return checkName(name) }
+
+func checkName[T string | []byte](name T) error {
+	if len(name) == 0 || len(name) > maxName {
 		return fmt.Errorf("%w: %.40q has %d bytes, may have 1 to %d", ErrName, name, len(name), maxName)
 	}
-	for i := range len(name) {
-		if c := name[i]; c <= ' ' || c >= 0x7f || c == '\\' {
-			return fmt.Errorf("%w: %.80q has a byte outside printable ASCII, or a backslash", ErrName, name)
+	begins := 0
+	for i := range len(name) + 1 {
+		if i < len(name) && name[i] != '/' {
+			if c := name[i]; c <= ' ' || c >= 0x7f || c == '\\' {
+				return fmt.Errorf("%w: %.80q has a byte outside printable ASCII, or a backslash", ErrName, name)
+			}
+			continue
 		}
-	}
-	for part := range strings.SplitSeq(name, "/") {
+		part := name[begins:i]
+		begins = i + 1
 		switch {
-		case part == "" || part == "." || part == "..":
+		case len(part) == 0, string(part) == ".", string(part) == "..":
 			return fmt.Errorf("%w: %.80q is no plain relative path", ErrName, name)
 		case len(part) > maxSegment:
 			return fmt.Errorf("%w: a segment of %.80q has %d bytes, may have %d", ErrName, name, len(part), maxSegment)

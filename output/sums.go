@@ -1,10 +1,12 @@
 package output
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 )
@@ -36,36 +38,79 @@ func formatSums(lines []named) []byte {
 // parseSums is the inverse of formatSums. It takes nothing that formatSums would not write.
 func parseSums(data []byte) ([]named, error) {
 	lines := make([]named, 0, bytes.Count(data, []byte{'\n'}))
-	text, last := string(data), ""
-	for n := 1; text != ""; n++ {
-		line, rest, ended := strings.Cut(text, "\n")
-		if !ended {
-			return nil, fmt.Errorf("%s line %d: %w: it does not end", SumsFile, n, ErrDamaged)
+	err := eachSum(bytes.NewReader(data), func(name []byte, sum Sum) error {
+		if string(name) == SumsFile {
+			return errOwnSum
 		}
-		l, err := parseSum(line)
-		if err != nil {
-			return nil, fmt.Errorf("%s line %d: %w", SumsFile, n, err)
-		}
-		if l.name <= last || l.name == SumsFile {
-			return nil, fmt.Errorf("%s line %d: %w: names are not sorted and distinct", SumsFile, n, ErrDamaged)
-		}
-		lines, text, last = append(lines, l), rest, l.name
-	}
-	return lines, nil
+		lines = append(lines, named{string(name), sum})
+		return nil
+	})
+	return lines, err
 }
 
-// parseSum reads one line without its end.
-func parseSum(line string) (l named, err error) {
-	const head = 2*sha256.Size + 2
-	if len(line) <= head || line[head-2:head] != "  " {
-		return l, fmt.Errorf("%w: not a sum and a name", ErrDamaged)
+// errOwnSum is the answer to sums that have their own among them.
+var errOwnSum = fmt.Errorf("%w: %s has a sum in itself", ErrDamaged, SumsFile)
+
+// longestLine is a line of SHA256SUMS with the longest name and its end.
+const longestLine = sumHead + maxName + 1
+
+// eachSum reads lines one after the other, of which the names are sorted and distinct. A name is only good until do answers.
+func eachSum(from io.Reader, do func(name []byte, sum Sum) error) error {
+	r := bufio.NewReaderSize(from, 64<<10)
+	last := make([]byte, 0, maxName)
+	for n := 1; ; n++ {
+		line, err := r.ReadSlice('\n')
+		switch {
+		case err == io.EOF && len(line) == 0:
+			return nil
+		case err == io.EOF, err == nil && len(line) > longestLine, err == bufio.ErrBufferFull:
+			return fmt.Errorf("%s line %d: %w: it does not end", SumsFile, n, ErrDamaged)
+		case err != nil:
+			return err
+		}
+		name, sum, err := parseSum(line[:len(line)-1])
+		if err != nil {
+			return fmt.Errorf("%s line %d: %w", SumsFile, n, err)
+		}
+		if bytes.Compare(name, last) <= 0 {
+			return fmt.Errorf("%s line %d: %w: names are not sorted and distinct", SumsFile, n, ErrDamaged)
+		}
+		if err := do(name, sum); err != nil {
+			return err
+		}
+		last = append(last[:0], name...)
 	}
-	l.name = line[head:]
-	if _, err := hex.Decode(l.sum[:], []byte(line[:head-2])); err != nil || strings.ToLower(line[:head-2]) != line[:head-2] {
-		return l, fmt.Errorf("%w: not a sum", ErrDamaged)
-	}
-	if err := CheckName(l.name); err != nil {
-		return l, fmt.Errorf("%w: %w", ErrDamaged, err)
-	}
-	return l, nil
 }
+
+// sumHead is how much stands before a name.
+const sumHead = 2*sha256.Size + 2
+
+// parseSum reads one line without its end; name is a part of it.
+func parseSum(line []byte) (name []byte, sum Sum, err error) {
+	if len(line) <= sumHead || string(line[sumHead-2:sumHead]) != "  " {
+		return nil, sum, fmt.Errorf("%w: not a sum and a name", ErrDamaged)
+	}
+	for i := range sum {
+		high, low := hexValue[line[2*i]], hexValue[line[2*i+1]]
+		if high|low > 15 {
+			return nil, sum, fmt.Errorf("%w: not a sum", ErrDamaged)
+		}
+		sum[i] = high<<4 | low
+	}
+	name = line[sumHead:]
+	if err := checkName(name); err != nil {
+		return nil, sum, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return name, sum, nil
+}
+
+// hexValue is what a small hexadecimal digit stands for, more than 15 for every other byte.
+var hexValue = func() (of [256]byte) {
+	for i := range of {
+		of[i] = 255
+	}
+	for i, c := range []byte("0123456789abcdef") {
+		of[c] = byte(i)
+	}
+	return of
+}()

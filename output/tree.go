@@ -35,8 +35,16 @@ type Member struct {
 
 	crc      uint32 // of the content; where known, that is in a zip
 	checkCRC bool
-	deflated bool // section gives raw deflate
-	section  func() (io.ReadCloser, int64, error)
+	deflated bool   // section gives raw deflate
+	at       int64  // in a zip, of its local header
+	packed   uint32 // in a zip, bytes
+	from     source
+}
+
+// source is what a member is read from.
+type source interface {
+	// section opens the member's bytes as they are kept, and tells their number.
+	section(m *Member) (io.ReadCloser, int64, error)
 }
 
 // Content is a file read whole and found right.
@@ -68,30 +76,34 @@ func (c Content) Gzip() []byte {
 // Load reads the file whole.
 func (m Member) Load() (Content, error) {
 	c := Content{CRC32: m.crc}
-	section, size, err := m.section()
+	raw, err := m.raw()
 	if err != nil {
 		return Content{}, err
 	}
-	defer section.Close()
-	var r io.Reader = section
 	if m.deflated {
-		if c.Deflate, err = m.readRaw(r, size); err != nil {
-			return Content{}, err
-		}
-		r = bytes.NewReader(c.Deflate)
+		c.Deflate = raw
 	}
 	var b bytes.Buffer
 	b.Grow(int(m.Size))
-	if err := m.decode(&b, r); err != nil {
+	if err := m.decode(&b, bytes.NewReader(raw)); err != nil {
 		return Content{}, err
 	}
 	c.Plain = b.Bytes()
 	return c, nil
 }
 
-func (m Member) readRaw(r io.Reader, size int64) ([]byte, error) {
+// raw reads the member's bytes as they are kept.
+func (m *Member) raw() ([]byte, error) {
+	if z, ok := m.from.(*Zip); ok {
+		return z.raw(m)
+	}
+	section, size, err := m.from.section(m)
+	if err != nil {
+		return nil, err
+	}
+	defer section.Close()
 	raw := make([]byte, size)
-	if _, err := io.ReadFull(r, raw); err != nil {
+	if _, err := io.ReadFull(section, raw); err != nil {
 		return nil, fmt.Errorf("read %s: %w", m.Name, damaged(err))
 	}
 	return raw, nil
@@ -107,12 +119,7 @@ func damaged(err error) error {
 
 // deflateOf answers the raw deflate bytes if they are those of data. No sum is needed to tell.
 func (m Member) deflateOf(data []byte) ([]byte, error) {
-	section, size, err := m.section()
-	if err != nil {
-		return nil, err
-	}
-	defer section.Close()
-	raw, err := m.readRaw(section, size)
+	raw, err := m.raw()
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +158,7 @@ func (m Member) Read() ([]byte, error) {
 
 // CopyTo writes the content to w in pieces. What was written is only known to be right when it answers nil.
 func (m Member) CopyTo(w io.Writer) error {
-	section, _, err := m.section()
+	section, _, err := m.from.section(&m)
 	if err != nil {
 		return err
 	}
@@ -165,7 +172,7 @@ func (m Member) Deflated() (r io.ReadCloser, size int64, crc uint32, err error) 
 	if !m.deflated {
 		return nil, 0, 0, nil
 	}
-	r, size, err = m.section()
+	r, size, err = m.from.section(&m)
 	return r, size, m.crc, err
 }
 

@@ -1,127 +1,182 @@
 package output
 
 import (
-	"archive/zip"
 	"bytes"
-	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
-	"slices"
+
+	"github.com/klauspost/compress/flate"
 )
 
 // Zip is a tree read in place from a zip that ZipWriter wrote.
 type Zip struct {
-	r       io.ReaderAt
-	size    int64
-	zip     *zip.Reader
-	members map[string]Member
-	names   []string
-	digest  string
+	r      io.ReaderAt
+	size   int64
+	files  directory
+	digest string
 }
 
 // OpenZip reads the directory and SHA256SUMS of a zip of size bytes. It fails with ErrDamaged unless the two list the
 // same files.
 func OpenZip(r io.ReaderAt, size int64) (*Zip, error) {
-	zr, err := zip.NewReader(r, size)
-	if err != nil {
-		return nil, fmt.Errorf("open zip: %w", damaged(err))
-	}
-	if len(zr.File) == 0 || zr.File[len(zr.File)-1].Name != SumsFile {
-		return nil, fmt.Errorf("open zip: %w: its last member is not %s", ErrDamaged, SumsFile)
-	}
-	z := &Zip{r: r, size: size, zip: zr, members: make(map[string]Member, len(zr.File)), names: make([]string, 0, len(zr.File))}
-	sums, err := z.readSums(zr.File[len(zr.File)-1])
-	if err != nil {
-		return nil, fmt.Errorf("open zip: %w", err)
-	}
-	if err := z.list(zr.File, sums); err != nil {
+	z := &Zip{r: r, size: size}
+	if err := z.open(); err != nil {
 		return nil, fmt.Errorf("open zip: %w", err)
 	}
 	return z, nil
 }
 
-// readSums reads the one member whose sum stands outside the zip, by its CRC.
-func (z *Zip) readSums(f *zip.File) ([]byte, error) {
-	if err := z.checkSize(f); err != nil {
-		return nil, err
-	}
-	r, err := f.Open()
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", SumsFile, damaged(err))
-	}
-	defer r.Close()
-	data, err := io.ReadAll(r)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", SumsFile, damaged(err))
-	}
-	return data, nil
-}
-
-func (z *Zip) list(files []*zip.File, sums []byte) error {
-	lines, err := parseSums(sums)
+func (z *Zip) open() error {
+	end, err := readZipEnd(z.r, z.size)
 	if err != nil {
 		return err
 	}
-	if len(lines) != len(files)-1 {
-		return fmt.Errorf("%w: %d files, %d sums", ErrDamaged, len(files)-1, len(lines))
+	last, err := lastRecord(z.r, end)
+	if err != nil {
+		return err
 	}
-	digest := Sum(sha256.Sum256(sums))
+	if err := z.readSums(last, int(end.records)); err != nil {
+		return fmt.Errorf("read %s: %w", SumsFile, err)
+	}
+	if int64(len(z.files.files)) != end.records {
+		return fmt.Errorf("%w: %d files, %d sums", ErrDamaged, end.records-1, len(z.files.files)-1)
+	}
+	// As many records as sums, of which each finds a sum that no other found: so each sum is found.
+	c := cursor{of: &z.files}
+	return eachRecord(z.r, end, func(rec record) error {
+		i, ok := c.follow(rec.name)
+		if !ok {
+			return fmt.Errorf("%w: %.80q is there but not summed", ErrDamaged, rec.name)
+		}
+		return z.place(&z.files.files[i], rec)
+	})
+}
+
+// readSums reads the one member whose sum stands outside the zip, by its CRC, and takes names and sums from it.
+func (z *Zip) readSums(rec record, records int) error {
+	var e entry
+	if err := z.place(&e, rec); err != nil {
+		return err
+	}
+	body, _, err := z.section(&Member{Name: SumsFile, at: e.at(), packed: e.packed})
+	if err != nil {
+		return err
+	}
+	if e.high&entryDeflated != 0 {
+		in := inflaters.Get().(io.ReadCloser)
+		defer inflaters.Put(in)
+		if err := in.(flate.Resetter).Reset(body, nil); err != nil {
+			return damaged(err)
+		}
+		body = in
+	}
+	z.files.grow(records)
+	crc := crc32.NewIEEE()
+	count := &countedReader{r: io.LimitReader(body, int64(rec.size)+1)}
+	digest, err := z.files.addSums(io.TeeReader(count, crc))
+	switch {
+	case err != nil:
+		return damaged(err)
+	case count.n != int64(rec.size) || crc.Sum32() != rec.crc:
+		return fmt.Errorf("%w: its bytes do not have their sum", ErrDamaged)
+	}
 	z.digest = digest.String()
-	byName := make(map[string]*zip.File, len(files))
-	for _, f := range files {
-		byName[f.Name] = f
-	}
-	for _, l := range append(lines, named{SumsFile, digest}) {
-		f := byName[l.name]
-		if f == nil {
-			return fmt.Errorf("%w: %s is summed but not there", ErrDamaged, l.name)
-		}
-		if f.Method != zip.Store && f.Method != zip.Deflate {
-			return fmt.Errorf("%w: %s has method %d", ErrDamaged, l.name, f.Method)
-		}
-		if err := z.checkSize(f); err != nil {
-			return err
-		}
-		z.members[l.name] = z.member(f, l.sum)
-		z.names = append(z.names, l.name)
-	}
-	slices.Sort(z.names)
 	return nil
 }
 
-// checkSize refuses sizes that can't be true, before anybody makes room for them.
-func (z *Zip) checkSize(f *zip.File) error {
-	if body, most := f.CompressedSize64, uint64(z.size); body > most || f.UncompressedSize64 > 1032*body+64 {
-		return fmt.Errorf("%w: %s can't have %d bytes in %d", ErrDamaged, f.Name, f.UncompressedSize64, body)
+// countedReader counts what is read.
+type countedReader struct {
+	r io.Reader
+	n int64
+}
+
+func (c *countedReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// place notes where a file lies. It refuses sizes that can't be true, before anybody makes room for them.
+func (z *Zip) place(e *entry, rec record) error {
+	switch most := uint64(z.size); {
+	case e.high&entryPlaced != 0:
+		return fmt.Errorf("%w: %.80q is there twice", ErrDamaged, rec.name)
+	case rec.method != methodStore && rec.method != methodDeflate:
+		return fmt.Errorf("%w: %.80q has method %d", ErrDamaged, rec.name, rec.method)
+	case rec.packed > most || rec.size > 1032*rec.packed+64 || rec.size >= 1<<32 || rec.packed >= 1<<32:
+		return fmt.Errorf("%w: %.80q can't have %d bytes in %d", ErrDamaged, rec.name, rec.size, rec.packed)
+	case rec.at > most || rec.at+localHead+uint64(len(rec.name))+rec.packed > most:
+		return fmt.Errorf("%w: %.80q does not end within the zip", ErrDamaged, rec.name)
+	}
+	e.crc, e.packed, e.size = rec.crc, uint32(rec.packed), uint32(rec.size)
+	e.low, e.high = uint32(rec.at), uint32(rec.at>>32)|entryPlaced
+	if rec.method == methodDeflate {
+		e.high |= entryDeflated
 	}
 	return nil
 }
 
-func (z *Zip) member(f *zip.File, sum Sum) Member {
-	return Member{
-		Name: f.Name, Size: int64(f.UncompressedSize64), Sum: sum,
-		crc: f.CRC32, checkCRC: true, deflated: f.Method == zip.Deflate,
-		section: func() (io.ReadCloser, int64, error) {
-			at, err := f.DataOffset()
-			if err != nil {
-				return nil, 0, fmt.Errorf("read %s: %w", f.Name, damaged(err))
-			}
-			size := int64(f.CompressedSize64)
-			return io.NopCloser(io.NewSectionReader(z.r, at, size)), size, nil
-		},
+// section implements source.
+func (z *Zip) section(m *Member) (io.ReadCloser, int64, error) {
+	head := make([]byte, localHead)
+	if err := readFullAt(z.r, head, m.at); err != nil {
+		return nil, 0, fmt.Errorf("read %s: %w", m.Name, err)
 	}
+	skip, err := bodyAfter(head)
+	if err != nil {
+		return nil, 0, fmt.Errorf("read %s: %w", m.Name, err)
+	}
+	return io.NopCloser(io.NewSectionReader(z.r, m.at+skip, int64(m.packed))), int64(m.packed), nil
+}
+
+// raw reads a member as it lies in the zip, with its local header at once: of a bucket that is one request.
+func (z *Zip) raw(m *Member) ([]byte, error) {
+	b := make([]byte, localHead+len(m.Name)+int(m.packed))
+	if err := readFullAt(z.r, b, m.at); err != nil {
+		return nil, fmt.Errorf("read %s: %w", m.Name, err)
+	}
+	skip, err := bodyAfter(b)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", m.Name, err)
+	}
+	if skip == int64(len(b))-int64(m.packed) {
+		return b[skip:], nil
+	}
+	b = b[:m.packed]
+	if err := readFullAt(z.r, b, m.at+skip); err != nil {
+		return nil, fmt.Errorf("read %s: %w", m.Name, err)
+	}
+	return b, nil
+}
+
+// bodyAfter is how far behind the beginning of a local header the member's bytes begin.
+func bodyAfter(head []byte) (int64, error) {
+	le := binary.LittleEndian
+	if le.Uint32(head) != localMark {
+		return 0, fmt.Errorf("%w: it has no header", ErrDamaged)
+	}
+	return localHead + int64(le.Uint16(head[26:])) + int64(le.Uint16(head[28:])), nil
 }
 
 // Lookup implements Tree.
 func (z *Zip) Lookup(name string) (Member, bool) {
-	m, ok := z.members[name]
-	return m, ok
+	i, ok := find(&z.files, name)
+	if !ok {
+		return Member{}, false
+	}
+	e := &z.files.files[i]
+	return Member{
+		Name: name, Size: int64(e.size), Sum: e.sum, crc: e.crc, checkCRC: true, deflated: e.high&entryDeflated != 0,
+		at: e.at(), packed: e.packed, from: z,
+	}, true
 }
 
 // Names implements Tree.
-func (z *Zip) Names() []string { return z.names }
+func (z *Zip) Names() []string { return z.files.list() }
 
 // Digest implements Tree.
 func (z *Zip) Digest() string { return z.digest }
@@ -131,23 +186,18 @@ func (z *Zip) ReadFile(name string) ([]byte, error) { return readFile(z, name) }
 
 // Open implements fs.FS. A file is read and checked whole before the first byte is given out.
 func (z *Zip) Open(name string) (fs.File, error) {
-	m, ok := z.members[name]
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	}
+	m, ok := z.Lookup(name)
 	if !ok {
-		f, err := z.zip.Open(name) // folders, and every error
-		if err != nil {
-			return nil, err
-		}
-		return f, nil
+		return z.files.open(name)
 	}
 	data, err := m.Read()
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
-	info, err := fs.Stat(z.zip, name)
-	if err != nil {
-		return nil, err
-	}
-	return &readMember{Reader: bytes.NewReader(data), info: info}, nil
+	return &readMember{Reader: bytes.NewReader(data), info: fileInfo{name, int64(len(data)), 0o444}}, nil
 }
 
 // readMember is an open file whose content is in memory.

@@ -1,0 +1,173 @@
+package output
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+)
+
+// Of the format of zips, as PKWARE's APPNOTE.TXT has it.
+const (
+	localHead     = 30 // bytes, before name and extra
+	recordHead    = 46 // of a record of the directory, before name, extra and comment
+	endHead       = 22
+	end64Locator  = 20
+	end64Head     = 56
+	localMark     = 0x04034b50
+	recordMark    = 0x02014b50
+	endMark       = 0x06054b50
+	end64LocMark  = 0x07064b50
+	end64Mark     = 0x06064b50
+	extra64       = 1 // id of the extra field with sizes and places beyond 32 bits
+	methodStore   = 0
+	methodDeflate = 8
+)
+
+// zipEnd is where the directory of a zip lies.
+type zipEnd struct{ records, at, size int64 }
+
+// readZipEnd reads the end of a zip that ZipWriter wrote: no comment, and nothing between directory and end.
+func readZipEnd(r io.ReaderAt, size int64) (zipEnd, error) {
+	tail := make([]byte, min(size, endHead+end64Locator+end64Head))
+	if err := readFullAt(r, tail, size-int64(len(tail))); err != nil {
+		return zipEnd{}, err
+	}
+	le := binary.LittleEndian
+	if len(tail) < endHead || le.Uint32(tail[len(tail)-endHead:]) != endMark {
+		return zipEnd{}, fmt.Errorf("%w: it has no end", ErrDamaged)
+	}
+	b := tail[len(tail)-endHead:]
+	e := zipEnd{records: int64(le.Uint16(b[10:])), size: int64(le.Uint32(b[12:])), at: int64(le.Uint32(b[16:]))}
+	one := le.Uint32(b[4:]) == 0 && int64(le.Uint16(b[8:])) == e.records && le.Uint16(b[20:]) == 0
+	ends := size - endHead
+	if e.records == math.MaxUint16 || e.size == math.MaxUint32 || e.at == math.MaxUint32 {
+		ends -= end64Locator + end64Head
+		if ends < 0 {
+			return zipEnd{}, fmt.Errorf("%w: it has half an end", ErrDamaged)
+		}
+		locator := tail[end64Head:]
+		one = one && le.Uint32(tail) == end64Mark && le.Uint32(locator) == end64LocMark && le.Uint64(locator[8:]) == uint64(ends) &&
+			le.Uint64(tail[24:]) == le.Uint64(tail[32:])
+		e = zipEnd{records: int64(le.Uint64(tail[32:])), size: int64(le.Uint64(tail[40:])), at: int64(le.Uint64(tail[48:]))}
+	}
+	if !one || e.at < 0 || e.size < 0 || e.at > ends || e.size != ends-e.at || e.records < 0 || e.records > e.size/recordHead {
+		return zipEnd{}, fmt.Errorf("%w: its end does not fit it", ErrDamaged)
+	}
+	return e, nil
+}
+
+// record is a file as the directory of a zip tells of it.
+type record struct {
+	name         []byte
+	method       uint16
+	crc          uint32
+	packed, size uint64
+	at           uint64 // of its local header
+}
+
+// errShort is the answer to a piece of a directory that ends within a record.
+var errShort = errors.New("the directory ends within a record")
+
+// parseRecord reads the record at the beginning of b, and answers how long it is. It keeps parts of b.
+func parseRecord(b []byte) (rec record, length int, err error) {
+	le := binary.LittleEndian
+	if len(b) < recordHead {
+		return rec, 0, errShort
+	}
+	if le.Uint32(b) != recordMark {
+		return rec, 0, fmt.Errorf("%w: no record where one should be", ErrDamaged)
+	}
+	name, extra, comment := int(le.Uint16(b[28:])), int(le.Uint16(b[30:])), int(le.Uint16(b[32:]))
+	if length = recordHead + name + extra + comment; len(b) < length {
+		return rec, 0, errShort
+	}
+	rec = record{
+		name: b[recordHead : recordHead+name], method: le.Uint16(b[10:]), crc: le.Uint32(b[16:]),
+		packed: uint64(le.Uint32(b[20:])), size: uint64(le.Uint32(b[24:])), at: uint64(le.Uint32(b[42:])),
+	}
+	for x := b[recordHead+name : recordHead+name+extra]; len(x) >= 4; {
+		id, size := le.Uint16(x), int(le.Uint16(x[2:]))
+		if x = x[4:]; size > len(x) {
+			return rec, 0, fmt.Errorf("%w: a field of %.80q does not end", ErrDamaged, rec.name)
+		}
+		if id == extra64 {
+			rec.widen(x[:size])
+		}
+		x = x[size:]
+	}
+	return rec, length, nil
+}
+
+// widen takes from the field for them what 32 bits do not hold.
+func (r *record) widen(field []byte) {
+	for _, v := range []*uint64{&r.size, &r.packed, &r.at} {
+		if *v == math.MaxUint32 && len(field) >= 8 {
+			*v, field = binary.LittleEndian.Uint64(field), field[8:]
+		}
+	}
+}
+
+// pieceSize is how much of a directory is read at once. No record is longer.
+const pieceSize = 1 << 20
+
+// eachRecord reads a directory from its beginning to its end.
+func eachRecord(r io.ReaderAt, end zipEnd, do func(record) error) error {
+	buf := make([]byte, 0, min(pieceSize, end.size))
+	at, count := end.at, int64(0)
+	for rest := end.size; rest > 0 || len(buf) > 0; {
+		n := int(min(int64(cap(buf)-len(buf)), rest))
+		if err := readFullAt(r, buf[len(buf):len(buf)+n], at); err != nil {
+			return err
+		}
+		buf, at, rest = buf[:len(buf)+n], at+int64(n), rest-int64(n)
+		used := 0
+		for used < len(buf) {
+			rec, length, err := parseRecord(buf[used:])
+			if err == errShort && rest > 0 {
+				break
+			}
+			if err != nil {
+				return damaged(err)
+			}
+			if err := do(rec); err != nil {
+				return err
+			}
+			used, count = used+length, count+1
+		}
+		buf = buf[:copy(buf, buf[used:])]
+	}
+	if count != end.records {
+		return fmt.Errorf("%w: %d files in its directory, %d by its end", ErrDamaged, count, end.records)
+	}
+	return nil
+}
+
+// lastRecord finds the last record of a directory, which is that of SHA256SUMS, from behind.
+func lastRecord(r io.ReaderAt, end zipEnd) (record, error) {
+	tail := make([]byte, min(end.size, 128))
+	if err := readFullAt(r, tail, end.at+end.size-int64(len(tail))); err != nil {
+		return record{}, err
+	}
+	for from := len(tail) - recordHead - len(SumsFile); from >= 0; from-- {
+		if binary.LittleEndian.Uint32(tail[from:]) != recordMark {
+			continue
+		}
+		if rec, length, err := parseRecord(tail[from:]); err == nil && from+length == len(tail) && string(rec.name) == SumsFile {
+			return rec, nil
+		}
+	}
+	return record{}, fmt.Errorf("%w: its last member is not %s", ErrDamaged, SumsFile)
+}
+
+// readFullAt fills b.
+func readFullAt(r io.ReaderAt, b []byte, at int64) error {
+	if n, err := r.ReadAt(b, at); n < len(b) {
+		if err == nil || err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		return damaged(err)
+	}
+	return nil
+}
