@@ -23,7 +23,9 @@ func FuzzArguments(f *testing.F) {
 		for i := range tools {
 			values, wrong := tools[i].values(json.RawMessage(raw))
 			if wrong != nil {
-				var e struct{ Error struct{ Message, Type string } }
+				var e struct {
+					Error struct{ Message, Type string }
+				}
 				if err := json.Unmarshal(wrong.body.Bytes(), &e); err != nil || e.Error.Message == "" || wrong.code != 400 {
 					t.Errorf("%s refuses %q with %d %q", tools[i].name, raw, wrong.code, wrong.body.String())
 				}
