@@ -67,41 +67,6 @@ func checkName[T string | []byte](name T) error {
 	return nil
 }
 
-// names is the set of names of one tree. No name is there twice, and none is the folder of another: file systems
-// refuse that, and so do some object stores.
-type names struct {
-	files   map[string]struct{}
-	folders map[string]struct{}
-}
-
-func newNames() *names {
-	return &names{files: map[string]struct{}{}, folders: map[string]struct{}{}}
-}
-
-func (n *names) add(name string) error {
-	if err := CheckName(name); err != nil {
-		return err
-	}
-	if _, ok := n.files[name]; ok {
-		return fmt.Errorf("%w: %s is there twice", ErrName, name)
-	}
-	if _, ok := n.folders[name]; ok {
-		return fmt.Errorf("%w: %s is the folder of another file", ErrName, name)
-	}
-	for at := strings.LastIndexByte(name, '/'); at > 0; at = strings.LastIndexByte(name[:at], '/') {
-		folder := name[:at]
-		if _, ok := n.folders[folder]; ok {
-			break // and so are its parents
-		}
-		if _, ok := n.files[folder]; ok {
-			return fmt.Errorf("%w: the folder of %s is a file", ErrName, name)
-		}
-		n.folders[folder] = struct{}{}
-	}
-	n.files[name] = struct{}{}
-	return nil
-}
-
 // printable bounds and cleans text of another process before it stands in a message.
 func printable(b []byte) string {
 	s := strings.TrimSpace(string(b[:min(len(b), 200)]))

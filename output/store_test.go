@@ -105,7 +105,7 @@ func mustGet(t testing.TB, s Store, name string, o GetOptions) (Object, string) 
 }
 
 func testPutGet(t *testing.T, s Store) {
-	packed, err := deflate([]byte(strings.Repeat("bytes that look packed", 100)))
+	packed, err := deflaters.Get().(*deflater).deflate([]byte(strings.Repeat("bytes that look packed", 100)))
 	if err != nil {
 		t.Fatal(err)
 	}

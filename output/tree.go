@@ -232,16 +232,7 @@ func (s *sink) Write(p []byte) (n int, err error) {
 	return n, s.err
 }
 
-var (
-	inflaters = sync.Pool{New: func() any { return flate.NewReader(bytes.NewReader(nil)) }}
-	deflaters = sync.Pool{New: func() any {
-		w, err := flate.NewWriter(io.Discard, DeflateLevel)
-		if err != nil {
-			panic(err) // the level is a constant
-		}
-		return w
-	}}
-)
+var inflaters = sync.Pool{New: func() any { return flate.NewReader(bytes.NewReader(nil)) }}
 
 // readFile is ReadFile of any tree.
 func readFile(t Tree, name string) ([]byte, error) {

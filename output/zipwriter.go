@@ -1,8 +1,6 @@
 package output
 
 import (
-	"archive/zip"
-	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"errors"
@@ -11,16 +9,17 @@ import (
 	"io"
 	"runtime"
 	"time"
-
-	"github.com/klauspost/compress/flate"
 )
 
-// DeflateLevel and the other figures of the writer; level 6 of klauspost is as small as the standard library's at twice its pace.
 const (
 	DeflateLevel = 6
 	storeBelow   = 64       // bytes; smaller members are stored
 	inFlight     = 16 << 20 // bytes of members that wait to be written
+	remembered   = 8 << 20  // packed bytes of members that were written, for others with the same contents
 )
+
+// ErrTooLarge marks a file that no member may hold.
+var ErrTooLarge = errors.New("too large")
 
 // ZipOptions are what a zip's bytes depend on beside its members.
 type ZipOptions struct {
@@ -41,35 +40,29 @@ type Summary struct {
 // It is for one goroutine.
 type ZipWriter struct {
 	opts  ZipOptions
-	zip   *zip.Writer
-	buf   *bufio.Writer
+	zip   *zipFile
 	names *names
-	sums  []named
 	sum   Summary
 
-	queue []*member // in the order of Add
-	bytes int64     // of the queue's contents
-	slots chan struct{}
-	err   error // the first; every later call answers it
+	queue  []*member // in the order of Add
+	bytes  int64     // of the queue's contents
+	slots  chan struct{}
+	bodies bodies
+	err    error // the first; every later call answers it
 }
 
 // member is one file on its way into the zip.
 type member struct {
-	header *zip.FileHeader // apart, since the zip's directory keeps it until Close, and must not keep the rest
-	data   []byte
-	body   []byte // as it will lie in the zip
-	sum    Sum
-	copied bool
-	err    error
-	done   chan struct{}
+	data []byte
+	body *body // set before done is closed
+	done chan struct{}
 }
 
 // NewZipWriter writes a zip to w.
 func NewZipWriter(w io.Writer, opts ZipOptions) *ZipWriter {
-	buf := bufio.NewWriterSize(w, 1<<20)
 	return &ZipWriter{
-		opts: opts, buf: buf, zip: zip.NewWriter(buf), names: newNames(),
-		slots: make(chan struct{}, runtime.GOMAXPROCS(0)),
+		opts: opts, zip: newZipFile(w, opts.Modified), names: newNames(),
+		slots: make(chan struct{}, runtime.GOMAXPROCS(0)), bodies: bodies{bySum: map[Sum]*body{}},
 	}
 }
 
@@ -97,18 +90,59 @@ func (z *ZipWriter) Close() (Summary, error) {
 	for len(z.queue) > 0 {
 		z.pop()
 	}
-	sums := formatSums(z.sums)
-	z.push(SumsFile, sums)
-	z.pop()
 	if z.err == nil {
-		z.err = errors.Join(z.zip.Close(), z.buf.Flush())
+		z.err = z.finish()
 	}
 	if z.err != nil {
 		return Summary{}, fmt.Errorf("write zip: %w", z.err)
 	}
 	z.err = errors.New("zip is closed")
-	z.sum.Digest = Sum(sha256.Sum256(sums)).String()
 	return z.sum, nil
+}
+
+func (z *ZipWriter) finish() error {
+	sums, err := z.packSums()
+	if err != nil {
+		return fmt.Errorf("compress %s: %w", SumsFile, err)
+	}
+	if err := z.names.add(SumsFile); err != nil {
+		return err
+	}
+	if err := z.write(sums); err != nil {
+		return err
+	}
+	z.sum.Digest = sums.sum.String()
+	return z.zip.close(z.names.name)
+}
+
+// packSums makes the body of SHA256SUMS, which is the largest member: its text is never in memory as a whole, unless it is
+// so short that packing does not pay.
+func (z *ZipWriter) packSums() (*body, error) {
+	d := deflaters.Get().(*deflater)
+	defer deflaters.Put(d)
+	d.reset()
+	b, sum, crc := &body{deflated: true}, sha256.New(), crc32.NewIEEE()
+	var count byteCount
+	if err := errors.Join(z.zip.writeSums(io.MultiWriter(sum, crc, &count, d.w), z.names.name), d.w.Close()); err != nil {
+		return nil, err
+	}
+	b.sum, b.crc, b.size = Sum(sum.Sum(nil)), crc.Sum32(), int(count)
+	if b.packed = bytes.Clone(d.b.Bytes()); len(b.packed) < b.size && b.size >= storeBelow {
+		return b, nil
+	}
+	var text bytes.Buffer
+	b.deflated = false
+	err := z.zip.writeSums(&text, z.names.name)
+	b.packed = text.Bytes()
+	return b, err
+}
+
+// byteCount counts what is written to it.
+type byteCount int
+
+func (n *byteCount) Write(p []byte) (int, error) {
+	*n += byteCount(len(p))
+	return len(p), nil
 }
 
 // Abort waits for the compressors, which hold files open, and gives up.
@@ -122,20 +156,12 @@ func (z *ZipWriter) Abort() {
 // push gives a member to the compressors.
 func (z *ZipWriter) push(name string, data []byte) {
 	m := &member{data: data, done: make(chan struct{})}
-	m.header = &zip.FileHeader{
-		Name:           name,
-		CreatorVersion: 3<<8 | 20, // made on Unix: the mode stands in ExternalAttrs
-		ReaderVersion:  20,
-		ExternalAttrs:  0o100644 << 16,
-	}
-	//lint:ignore SA1019 CreateRaw writes the fields that only this sets, not Modified.
-	m.header.SetModTime(z.opts.Modified)
 	z.queue = append(z.queue, m)
 	z.bytes += int64(len(data))
 	z.slots <- struct{}{}
 	go func() {
 		defer func() { <-z.slots; close(m.done) }()
-		m.pack(z.opts.Previous)
+		m.body = z.bodies.of(data, func(b *body) { b.pack(name, data, z.opts.Previous) })
 	}()
 }
 
@@ -147,78 +173,25 @@ func (z *ZipWriter) pop() {
 	<-m.done
 	z.bytes -= int64(len(m.data))
 	if z.err == nil {
-		z.err = z.write(m)
+		z.err = z.write(m.body)
 	}
+	z.bodies.written(m.body)
 }
 
-func (z *ZipWriter) write(m *member) error {
-	if m.err != nil {
-		return fmt.Errorf("compress %s: %w", m.header.Name, m.err)
+// write appends the next member: names come in the order of members.
+func (z *ZipWriter) write(b *body) error {
+	name := z.names.name(z.zip.count)
+	if b.err != nil {
+		return fmt.Errorf("compress %s: %w", name, b.err)
 	}
-	w, err := z.zip.CreateRaw(m.header)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", m.header.Name, err)
-	}
-	if _, err := w.Write(m.body); err != nil {
-		return fmt.Errorf("write %s: %w", m.header.Name, err)
-	}
-	if m.header.Name != SumsFile {
-		z.sums = append(z.sums, named{m.header.Name, m.sum})
+	if err := z.zip.add(name, b); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
 	}
 	z.sum.Files++
-	z.sum.Bytes += int64(len(m.data))
-	z.sum.CompressedBytes += int64(len(m.body))
-	if m.copied {
+	z.sum.Bytes += int64(b.size)
+	z.sum.CompressedBytes += int64(len(b.packed))
+	if b.copied {
 		z.sum.Copied++
 	}
 	return nil
-}
-
-// pack makes the member's body: the previous zip's where the contents are the same, else a new one.
-func (m *member) pack(previous *Zip) {
-	m.sum = sha256.Sum256(m.data)
-	m.header.CRC32 = crc32.ChecksumIEEE(m.data)
-	m.header.UncompressedSize64 = uint64(len(m.data))
-	m.header.Method, m.body = zip.Store, m.data
-	if len(m.data) >= storeBelow && !m.copyFrom(previous) {
-		var deflated []byte
-		if deflated, m.err = deflate(m.data); len(deflated) < len(m.data) {
-			m.header.Method, m.body = zip.Deflate, deflated
-		}
-	}
-	m.header.CompressedSize64 = uint64(len(m.body))
-}
-
-// copyFrom takes the body out of an earlier zip. It is decoded and compared, which costs a fifth of compressing, so that
-// damage on disk never spreads from one snapshot to the next.
-func (m *member) copyFrom(previous *Zip) bool {
-	if previous == nil {
-		return false
-	}
-	old, ok := previous.Lookup(m.header.Name)
-	if !ok || old.Sum != m.sum || !old.deflated {
-		return false
-	}
-	body, err := old.deflateOf(m.data)
-	if err != nil {
-		return false
-	}
-	m.header.Method, m.body, m.copied = zip.Deflate, body, true
-	return true
-}
-
-// deflate compresses with a compressor of the pool.
-func deflate(data []byte) ([]byte, error) {
-	w := deflaters.Get().(*flate.Writer)
-	defer deflaters.Put(w)
-	var b bytes.Buffer
-	b.Grow(len(data)/4 + 64)
-	w.Reset(&b)
-	if _, err := w.Write(data); err != nil {
-		return nil, err
-	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
 }

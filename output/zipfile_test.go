@@ -1,0 +1,132 @@
+package output
+
+import (
+	"archive/zip"
+	"bytes"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestZipIsWrittenAsByArchiveZip holds the writer to the standard library's, to the byte: also of so many members that the end has
+// its form for large zips.
+func TestZipIsWrittenAsByArchiveZip(t *testing.T) {
+	t.Parallel()
+	for _, count := range []int{1, 7, 66_000} {
+		files := map[string]string{}
+		for i := range count {
+			files[fmt.Sprintf("v1/%05d.json", i)] = strings.Repeat("a", i%200)
+		}
+		got, _ := makeZip(t, files, ZipOptions{Modified: t0})
+		z := openZip(t, got)
+
+		var want bytes.Buffer
+		w := zip.NewWriter(&want)
+		for i := range count + 1 {
+			name := SumsFile
+			if i < count {
+				name = fmt.Sprintf("v1/%05d.json", i)
+			}
+			m, ok := z.Lookup(name)
+			if !ok {
+				t.Fatalf("%s is not there", name)
+			}
+			c, err := m.Load()
+			if err != nil {
+				t.Fatal(err)
+			}
+			h := &zip.FileHeader{
+				Name: name, CreatorVersion: 3<<8 | 20, ReaderVersion: 20, ExternalAttrs: 0o100644 << 16,
+				CRC32: crc32.ChecksumIEEE(c.Plain), UncompressedSize64: uint64(len(c.Plain)), CompressedSize64: uint64(len(c.Plain)),
+			}
+			body := c.Plain
+			if c.Deflate != nil {
+				h.Method, h.CompressedSize64, body = zip.Deflate, uint64(len(c.Deflate)), c.Deflate
+			}
+			//lint:ignore SA1019 CreateRaw writes the fields that only this sets, not Modified.
+			h.SetModTime(t0)
+			part, err := w.CreateRaw(h)
+			if err == nil {
+				_, err = part.Write(body)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want.Bytes()) {
+			t.Errorf("%d members: %d bytes are not the %d of archive/zip", count, len(got), want.Len())
+		}
+	}
+}
+
+// TestZipBeyond4GiB reads back what the directory says of a member that lies beyond what 32 bits hold.
+func TestZipBeyond4GiB(t *testing.T) {
+	t.Parallel()
+	for _, at := range []uint64{0, math.MaxUint32 - 1, math.MaxUint32, 5 << 32} {
+		z := newZipFile(nil, t0)
+		e := entry{crc: 1, packed: 2, size: 3, low: uint32(at), high: uint32(at>>32) | entryDeflated}
+		b := z.appendRecord(nil, &e, []byte("v1/a.json"))
+		got, n, err := parseRecord(b)
+		if err != nil || n != len(b) {
+			t.Fatalf("read %d of %d bytes: %v", n, len(b), err)
+		}
+		want := record{name: []byte("v1/a.json"), method: methodDeflate, crc: 1, packed: 2, size: 3, at: at}
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(record{})); diff != "" {
+			t.Errorf("a member at %d (-want +got):\n%s", at, diff)
+		}
+	}
+}
+
+// TestZipPacksContentsOnce gives many members the same contents: all have the same body, however long ago it was written.
+func TestZipPacksContentsOnce(t *testing.T) {
+	t.Parallel()
+	files := manyFiles(60)
+	for name, text := range manyFiles(60) {
+		files["again/"+name] = text
+		files["later/"+name] = text
+	}
+	data, sum := makeZip(t, files, ZipOptions{Modified: t0})
+	z := openZip(t, data)
+	for name, want := range files {
+		got, err := z.ReadFile(name)
+		if err != nil || string(got) != want {
+			t.Errorf("%s has %d bytes (%v), want %d", name, len(got), err, len(want))
+		}
+	}
+	if sum.Files != len(files)+1 || sum.Copied != 0 {
+		t.Errorf("%d files, %d copied; want %d and none", sum.Files, sum.Copied, len(files)+1)
+	}
+}
+
+// TestBodiesForget keeps no more packed bytes than it may, and still finds what was written last.
+func TestBodiesForget(t *testing.T) {
+	t.Parallel()
+	s := bodies{bySum: map[Sum]*body{}}
+	made := 0
+	get := func(i int) *body {
+		data := bytes.Repeat([]byte{byte(i), byte(i >> 8)}, 64)
+		return s.of(data, func(b *body) { made++; b.packed = make([]byte, remembered/16) })
+	}
+	for i := range 100 {
+		s.written(get(i))
+	}
+	if s.bytes > remembered || len(s.order) != 16 || len(s.bySum) != 16 || made != 100 {
+		t.Errorf("%d bytes of %d bodies, %d by their sums, are kept of %d", s.bytes, len(s.order), len(s.bySum), made)
+	}
+	for i := range 16 {
+		s.written(get(84 + i))
+	}
+	if made != 100 {
+		t.Errorf("%d of the last 16 were made again", made-100)
+	}
+	if get(0); made != 101 {
+		t.Error("what was forgotten was not made again")
+	}
+}
