@@ -34,9 +34,8 @@ func (c *Crawler) compare(ctx context.Context, s postgres.DueService, v *postgre
 	if !slices.ContainsFunc(s.Endpoints, hasShown) {
 		return nil
 	}
-	marks, err := c.db.ChangeMarks(ctx, s.ID)
-	if err != nil || len(replaced) == 0 && len(marks) == 0 {
-		return err
+	if len(replaced) == 0 && len(s.Marks) == 0 {
+		return nil
 	}
 	current, err := c.db.CurrentPrices(ctx, s.ID)
 	if err != nil {
@@ -60,7 +59,7 @@ func (c *Crawler) compare(ctx context.Context, s postgres.DueService, v *postgre
 	}
 	for _, kind := range site.ChangeTypes {
 		told := current
-		through, marked := marks[kind]
+		through, marked := s.Marks[kind]
 		if marked {
 			if v.Check.CheckedAt.Sub(through) < changeRate {
 				continue // held back

@@ -20,6 +20,9 @@ const (
 // says is what was last read; visits do not ask for it.
 func (c *Crawler) askedOff(ctx context.Context, s postgres.DueService) func(path string) bool {
 	none := func(string) bool { return false }
+	if !s.Robots {
+		return none
+	}
 	u, err := url.Parse(s.BaseURL)
 	if err != nil {
 		return none

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -38,10 +39,13 @@ func (c *Crawler) visit(ctx context.Context, s postgres.DueService) (postgres.Vi
 	began := c.o.Now()
 	limited, cancel := context.WithTimeout(ctx, c.o.Visit)
 	defer cancel()
-	known, err := c.db.Envelopes(limited, s.ID)
-	if err != nil && ctx.Err() == nil {
-		c.o.Logger.WarnContext(ctx, "visiting without what the endpoints declared before", "service", s.Slug, "error", err)
-	}
+	known := sync.OnceValue(func() map[uuid.UUID]*postgres.Envelope {
+		envelopes, err := c.db.Envelopes(limited, s.ID)
+		if err != nil && ctx.Err() == nil {
+			c.o.Logger.WarnContext(ctx, "visiting without what the endpoints declared before", "service", s.Slug, "error", err)
+		}
+		return envelopes
+	})
 	asked := c.askedOff(limited, s)
 	var answers []answer
 	for _, e := range toVisit(s.Endpoints, began) {
@@ -53,7 +57,7 @@ func (c *Crawler) visit(ctx context.Context, s postgres.DueService) (postgres.Vi
 		if err != nil {
 			break
 		}
-		r := c.prober.Probe(limited, target(s.BaseURL, e, known[e.ID]))
+		r := c.prober.Probe(limited, target(s.BaseURL, e, known))
 		leave()
 		if limited.Err() != nil {
 			break // cut off by us: what it says is about our time, not about the service
@@ -104,19 +108,28 @@ func timeOr(t *time.Time) time.Time {
 	return *t
 }
 
-// target asks an endpoint as it was declared, by what it said of itself last time where nobody else did.
-func target(base string, e *postgres.Endpoint, last *postgres.Envelope) probe.Target {
+// target asks an endpoint as it was declared, by what it said of itself last time where nobody else did. Most endpoints do
+// without the latter, which is read when it is asked for.
+func target(base string, e *postgres.Endpoint, known func() map[uuid.UUID]*postgres.Envelope) probe.Target {
 	t := probe.Target{URL: base + e.Path}
 	if e.MethodDeclared {
 		t.Method = e.Method
 	} else {
 		t.MethodHint = e.Method
 	}
-	if last != nil {
+	if e.Fingerprint == nil {
+		return t // it never answered with an envelope
+	}
+	t.Discovery = func() *x402.Discovery {
+		last := known()[e.ID]
+		if last == nil {
+			return nil
+		}
 		a := x402.Answer{Status: last.StatusCode, Header: last.Header, Body: last.Body, Truncated: last.Truncated, URL: last.URL}
 		if envelope := x402.Capture(a).Envelope; envelope != nil {
-			t.Discovery = envelope.Discovery
+			return envelope.Discovery
 		}
+		return nil
 	}
 	return t
 }

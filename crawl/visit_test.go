@@ -159,12 +159,18 @@ func TestTarget(t *testing.T) {
 			t.Errorf("%+v (-want +got):\n%s", test.in, diff)
 		}
 	}
+	declared := func(last *postgres.Envelope) *x402.Discovery {
+		e := &postgres.Endpoint{Path: "/x", Fingerprint: new("f")}
+		return target("https://a.test", e, func() map[uuid.UUID]*postgres.Envelope { return map[uuid.UUID]*postgres.Envelope{e.ID: last} }).Discovery()
+	}
 	last := &postgres.Envelope{StatusCode: 402, Body: []byte(`{"x402Version":2,"accepts":[],"extensions":{"bazaar":{"info":{"input":{"type":"http","method":"POST","bodyType":"json","body":{"q":"x"}}}}}}`)}
-	if d := target("https://a.test", &postgres.Endpoint{Path: "/x"}, last).Discovery; d == nil || d.Method != "POST" {
+	if d := declared(last); d == nil || d.Method != "POST" {
 		t.Errorf("what the endpoint declared of itself is not asked for: %+v", d)
 	}
-	if d := target("https://a.test", &postgres.Endpoint{Path: "/x"}, &postgres.Envelope{StatusCode: 402, Body: []byte("\x00")}).Discovery; d != nil {
-		t.Errorf("an answer that says nothing declares %+v", d)
+	for _, last := range []*postgres.Envelope{nil, {StatusCode: 402, Body: []byte("\x00")}} {
+		if d := declared(last); d != nil {
+			t.Errorf("an answer that says nothing declares %+v", d)
+		}
 	}
 	for base, want := range map[string]string{"https://a.test": "a.test", "http://a.test:8080/v1": "a.test:8080", "http://[::1]:80": "[::1]:80", "http://%zz": "http://%zz"} {
 		if got := host(base); got != want {

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"sync"
 
 	"tollbook/site/x402"
 )
@@ -41,9 +43,9 @@ type plan struct {
 	url         *url.URL
 	methods     []string // in the order of trying
 	declared    bool     // the first was declared, not guessed or remembered
-	body        []byte
+	body        []byte   // declared by whoever asks, nil without
 	contentType string
-	query       json.RawMessage // sample parameters, nil without
+	last        func() x402.Discovery // what the endpoint declared before; zero without
 }
 
 // maxSample bounds a declared sample body: what is larger is not sent.
@@ -53,21 +55,17 @@ const maxSample = 64 << 10
 // unasked: the other methods may change things, and HEAD is answered unpaid by most sellers.
 func newPlan(t Target, u *url.URL) plan {
 	pl := plan{url: u, body: t.Body, contentType: t.ContentType}
+	pl.last = sync.OnceValue(func() (none x402.Discovery) {
+		if t.Discovery != nil {
+			if d := t.Discovery(); d != nil && !d.MCP {
+				return *d
+			}
+		}
+		return none
+	})
 	method := declarable(t.Method)
-	if d := t.Discovery; d != nil && !d.MCP {
-		if method == "" {
-			method = declarable(d.Method)
-		}
-		if pl.body == nil {
-			pl.body, pl.contentType = d.Body, ""
-		}
-		pl.query = d.QueryParams
-	}
-	if len(pl.body) == 0 || len(pl.body) > maxSample {
-		pl.body, pl.contentType = []byte("{}"), ""
-	}
-	if pl.contentType == "" {
-		pl.contentType = "application/json"
+	if method == "" {
+		method = declarable(pl.last().Method)
 	}
 	pl.declared = method != ""
 	if hint := declarable(t.MethodHint); method == "" && (hint == http.MethodGet || hint == http.MethodPost) {
@@ -144,9 +142,17 @@ func allows(allow, method string) bool {
 
 func (pl plan) call(method string) call {
 	c := call{method: method, url: pl.url}
-	if hasBody(method) {
-		c.body, c.contentType = pl.body, pl.contentType
+	if !hasBody(method) {
+		return c
 	}
+	c.body, c.contentType = pl.body, pl.contentType
+	if c.body == nil {
+		c.body, c.contentType = pl.last().Body, ""
+	}
+	if len(c.body) == 0 || len(c.body) > maxSample {
+		c.body, c.contentType = []byte("{}"), ""
+	}
+	c.contentType = cmp.Or(c.contentType, "application/json")
 	return c
 }
 
@@ -157,7 +163,7 @@ func hasBody(method string) bool {
 // sample repeats a call that wanted input, with the sample that the answer's own envelope declares or that is known
 // from before; false when there is none, or it was sent already.
 func (pl plan) sample(last try) (call, bool) {
-	body, query := json.RawMessage(nil), pl.query
+	body, query := json.RawMessage(nil), pl.last().QueryParams
 	for _, e := range last.captured.Others { // the status is no 402, so none was chosen
 		if d := e.Discovery; d != nil && !d.MCP {
 			body = d.Body

@@ -80,20 +80,20 @@ func TestPlan(t *testing.T) {
 
 		{"declared sample at once", Target{Method: "POST", Body: []byte(`{"q":1}`)}, script{`POST {"q":1}`: ClassPaidOK}, nil, `*POST {"q":1}`},
 		{"declared sample did not help", Target{Method: "POST", Body: []byte(`{"q":1}`)}, script{`POST {"q":1}`: ClassNeedsInput}, nil, `*POST {"q":1}`},
-		{"sample of the last envelope", Target{Discovery: discovery("POST", `{"q":2}`, "")}, script{`POST {"q":2}`: ClassPaidOK}, nil, `*POST {"q":2}`},
+		{"sample of the last envelope", Target{Discovery: known(discovery("POST", `{"q":2}`, ""))}, script{`POST {"q":2}`: ClassPaidOK}, nil, `*POST {"q":2}`},
 		{"sample of the answer's envelope", Target{Method: "POST"}, script{"POST {}": ClassNeedsInput, `POST {"q":3}`: ClassPaidOK},
 			map[string]x402.Captured{"POST {}": declares(`{"q":3}`, "")}, `POST {}, *POST {"q":3}`},
 		{"sample that does not help", Target{Method: "POST"}, script{"POST {}": ClassNeedsInput, `POST {"q":3}`: ClassNeedsInput},
 			map[string]x402.Captured{"POST {}": declares(`{"q":3}`, ""), `POST {"q":3}`: declares(`{"q":4}`, "")}, `POST {}, *POST {"q":3}`},
 		{"sample that was accepted, and failed", Target{Method: "POST"}, script{"POST {}": ClassNeedsInput, `POST {"q":3}`: ClassServerError},
 			map[string]x402.Captured{"POST {}": declares(`{"q":3}`, "")}, `POST {}, *POST {"q":3}`},
-		{"sample query", Target{Discovery: discovery("GET", "", `{"city":"Oslo","n":3}`)}, script{"GET": ClassNeedsInput, "GET ?city=Oslo&n=3": ClassPaidOK}, nil, "GET, *GET ?city=Oslo&n=3"},
-		{"sample query, then POST", Target{Discovery: discovery("", "", `{"q":"x"}`)}, script{"GET": ClassNeedsInput, "GET ?q=x": ClassNeedsInput, "POST {}": ClassPaidOK}, nil, "GET, GET ?q=x, *POST {}"},
+		{"sample query", Target{Discovery: known(discovery("GET", "", `{"city":"Oslo","n":3}`))}, script{"GET": ClassNeedsInput, "GET ?city=Oslo&n=3": ClassPaidOK}, nil, "GET, *GET ?city=Oslo&n=3"},
+		{"sample query, then POST", Target{Discovery: known(discovery("", "", `{"q":"x"}`))}, script{"GET": ClassNeedsInput, "GET ?q=x": ClassNeedsInput, "POST {}": ClassPaidOK}, nil, "GET, GET ?q=x, *POST {}"},
 		{"GET wants input, POST paid", Target{}, script{"GET": ClassNeedsInput, "POST {}": ClassPaidOK}, nil, "GET, *POST {}"},
-		{"never more than three", Target{Discovery: discovery("", "", `{"q":"x"}`)},
+		{"never more than three", Target{Discovery: known(discovery("", "", `{"q":"x"}`))},
 			script{"GET": ClassNeedsInput, "GET ?q=x": ClassNeedsInput, "POST {}": ClassNeedsInput},
 			map[string]x402.Captured{"POST {}": declares(`{"q":3}`, "")}, "GET, *GET ?q=x, POST {}"},
-		{"an MCP tool's sample is not sent", Target{Discovery: &x402.Discovery{MCP: true, Method: "PUT", Body: json.RawMessage(`{"tool":1}`)}},
+		{"an MCP tool's sample is not sent", Target{Discovery: known(&x402.Discovery{MCP: true, Method: "PUT", Body: json.RawMessage(`{"tool":1}`)})},
 			script{"GET": ClassNeedsInput, "POST {}": ClassNeedsInput}, nil, "*GET, POST {}"},
 		{"a giant sample is not sent", Target{Method: "POST", Body: []byte(strings.Repeat(" ", maxSample+1))}, script{"POST {}": ClassPaidOK}, nil, "*POST {}"},
 	}
@@ -132,6 +132,8 @@ func TestPlan(t *testing.T) {
 		}
 	}
 }
+
+func known(d *x402.Discovery) func() *x402.Discovery { return func() *x402.Discovery { return d } }
 
 func discovery(method, body, query string) *x402.Discovery {
 	d := &x402.Discovery{Method: method}

@@ -54,9 +54,9 @@ type Target struct {
 	Body        []byte // declared sample body for POST, PUT and PATCH; nil: "{}"
 	ContentType string // of Body; "" means application/json
 
-	// Discovery is that of the last envelope seen here, nil without: method, sample body and sample query come from
-	// it where the fields above say nothing.
-	Discovery *x402.Discovery
+	// Discovery answers that of the last envelope seen here, nil without: method, sample body and sample query come from
+	// it where the fields above say nothing. It is asked at most once, and only then; nil is as if it answered nil.
+	Discovery func() *x402.Discovery
 }
 
 // Result is what one probe found.

@@ -44,20 +44,27 @@ func queueMarks(b *pgx.Batch, v Visit) {
 	}
 }
 
-// ChangeMarks reads, for each marked type of a service, when what was asked was told last. What changed since is not told
-// yet, and may be told changeRate later.
-func (db *DB) ChangeMarks(ctx context.Context, serviceID int64) (map[string]time.Time, error) {
-	rows, err := db.pool.Query(ctx, `SELECT type, through FROM change_marks WHERE service_id = $1`, serviceID)
+// addMarks gives services, which are ordered by id, their marks.
+func addMarks(ctx context.Context, q querier, due []DueService) error {
+	rows, err := q.Query(ctx, `SELECT service_id, type, through FROM change_marks WHERE service_id = ANY($1)`, serviceIDs(due))
 	if err != nil {
-		return nil, fmt.Errorf("read change marks: %w", err)
+		return fmt.Errorf("read change marks: %w", err)
 	}
-	marks := map[string]time.Time{}
+	var id int64
 	var kind string
 	var through time.Time
-	if _, err := pgx.ForEachRow(rows, []any{&kind, &through}, func() error { marks[kind] = through; return nil }); err != nil {
-		return nil, fmt.Errorf("read change marks: %w", err)
+	_, err = pgx.ForEachRow(rows, []any{&id, &kind, &through}, func() error {
+		s := serviceOf(due, id)
+		if s.Marks == nil {
+			s.Marks = map[string]time.Time{}
+		}
+		s.Marks[kind] = through
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("read change marks: %w", err)
 	}
-	return marks, nil
+	return nil
 }
 
 // PricesAt reads the ways to pay that a service's endpoints asked at a time, by endpoint and position. An endpoint that

@@ -368,12 +368,12 @@ func TestChangeMarks(t *testing.T) {
 		if err := db.RecordVisits(ctx, []postgres.Visit{v}); err != nil {
 			t.Fatal(err)
 		}
-		marks, err := db.ChangeMarks(ctx, s.ID)
-		if err != nil {
-			t.Fatal(err)
+		due, err := db.TakeService(ctx, s.ID, v.NextCheckAt, time.Second)
+		if err != nil || due == nil {
+			t.Fatalf("take it for the next visit: %v, error %v", due, err)
 		}
 		got := map[string]time.Duration{}
-		for kind, through := range marks {
+		for kind, through := range due.Marks {
 			got[kind] = through.Sub(start)
 		}
 		if diff := cmp.Diff(step.want, got); diff != "" {

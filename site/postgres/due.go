@@ -63,7 +63,7 @@ func (db *DB) TakeLook(ctx context.Context, id int64, now time.Time, lease time.
 		SELECT `+serviceColumns+` FROM services JOIN leased ON service_id = id`, id, now, lease)
 }
 
-// takeOne reads the service that a statement has taken, with its endpoints. Taking is committed first: a process that is
+// takeOne reads the service that a statement has taken, with what a visit wants to know. Taking is committed first: a process that is
 // stopped here keeps no row locked.
 func (db *DB) takeOne(ctx context.Context, id int64, sql string, args ...any) (*DueService, error) {
 	taken, err := services(ctx, db.pool, sql, args...)
@@ -73,7 +73,7 @@ func (db *DB) takeOne(ctx context.Context, id int64, sql string, args ...any) (*
 	if len(taken) == 0 {
 		return nil, nil
 	}
-	due, err := withEndpoints(ctx, db.pool, taken)
+	due, err := forVisits(ctx, db.pool, taken)
 	if err != nil {
 		return nil, fmt.Errorf("take service %d: %w", id, err)
 	}

@@ -1,9 +1,11 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -99,6 +101,10 @@ func endpoints(ctx context.Context, q querier, sql string, args ...any) ([]Endpo
 type DueService struct {
 	Service
 	Endpoints []Endpoint
+
+	// What a visit wants to know beside, read together for many: empty where a service was not taken for a visit.
+	Marks  map[string]time.Time // for each marked type of change, when what was asked was told last: what changed since may be told an hour later
+	Robots bool                 // its origin has a robots.txt
 }
 
 // Due takes up to limit services whose time has come, the longest overdue first, and puts each off by lease, so that no
@@ -122,13 +128,39 @@ func (db *DB) Due(ctx context.Context, now time.Time, lease time.Duration, limit
 		if err != nil {
 			return err
 		}
-		due, err = withEndpoints(ctx, tx, taken)
+		due, err = forVisits(ctx, tx, taken)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("take due services: %w", err)
 	}
 	return due, nil
+}
+
+// forVisits reads what visits to services, which are ordered by id, want to know of them.
+func forVisits(ctx context.Context, q querier, taken []Service) ([]DueService, error) {
+	due, err := withEndpoints(ctx, q, taken)
+	if err != nil || len(due) == 0 {
+		return due, err
+	}
+	if err := addMarks(ctx, q, due); err != nil {
+		return nil, err
+	}
+	return due, addRobots(ctx, q, due)
+}
+
+func serviceIDs(due []DueService) []int64 {
+	ids := make([]int64, len(due))
+	for i := range due {
+		ids[i] = due[i].ID
+	}
+	return ids
+}
+
+// serviceOf is the one with an id among services that are ordered by it.
+func serviceOf(due []DueService, id int64) *DueService {
+	i, _ := slices.BinarySearchFunc(due, id, func(s DueService, id int64) int { return cmp.Compare(s.ID, id) })
+	return &due[i]
 }
 
 // CountDue is how many services are due now.

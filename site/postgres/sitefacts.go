@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"time"
 
 	"github.com/google/uuid"
@@ -248,6 +249,25 @@ func (db *DB) Robots(ctx context.Context, origin string) (*Robots, error) {
 		return nil, fmt.Errorf("read robots.txt of %s: %w", origin, err)
 	}
 	return r, nil
+}
+
+// addRobots says of services, which are ordered by id, whose origin has a robots.txt.
+func addRobots(ctx context.Context, q querier, due []DueService) error {
+	ids, origins := serviceIDs(due), make([]string, len(due))
+	for i, s := range due {
+		if u, err := url.Parse(s.BaseURL); err == nil {
+			origins[i] = u.Scheme + "://" + u.Host
+		}
+	}
+	have, err := column[int64](ctx, q, `
+		SELECT id FROM unnest($1::bigint[], $2::text[]) AS s (id, origin) JOIN robots USING (origin) WHERE state = 'document'`, ids, origins)
+	if err != nil {
+		return fmt.Errorf("look for robots.txt: %w", err)
+	}
+	for _, id := range have {
+		serviceOf(due, id).Robots = true
+	}
+	return nil
 }
 
 // KeepRobots keeps what an origin answered, and forgets what others answered more than a week before.
