@@ -1,0 +1,163 @@
+package crowd
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"tollbook/site"
+	"tollbook/site/postgres"
+)
+
+// trouble is a time in which a service did not do well.
+type trouble struct {
+	from, to time.Time
+	status   string // "" for one in which nobody could tell
+}
+
+// past walks through the visits to a service, from the first day of history to the moment, as a crawler would have made
+// them, and keeps their sums, or the checks themselves.
+func (s *service) past() {
+	c, r := s.c, s.c.random(ofPast, s.k)
+	times := s.times(r)
+	troubles := s.troubles(r)
+	flaky := []float64{0, 0.0005, 0.005, 0.03}[chosen(r, []float64{45, 35, 15, 5})]
+	at := s.created.Add(time.Duration(r.IntN(60_000)) * time.Millisecond)
+	if at.Before(c.first) {
+		at = c.first.Add(time.Duration(r.IntN(900_000)) * time.Millisecond)
+	}
+	last, up, fails := (*string)(nil), false, 0
+	var since, success *time.Time
+	if s.fate != well && s.since.Before(at) { // it began before history does
+		success = &s.since
+		if s.fate == down {
+			since, fails = &s.since, 1+int(at.Sub(s.since)/day)
+		}
+	}
+	calm := c.o.Moment.Add(-time.Hour) // from here on all is as it ends
+	for next := 0; !at.After(c.o.Moment); {
+		status := site.StatusOnline
+		for next < len(troubles) && !at.Before(troubles[next].to) {
+			next++
+		}
+		switch {
+		case next < len(troubles) && !at.Before(troubles[next].from):
+			status = troubles[next].status
+		case at.Before(calm) && r.Float64() < flaky:
+			status = []string{site.StatusOffline, site.StatusDegraded, ""}[r.IntN(3)]
+		}
+		if last == nil && status == "" {
+			status = site.StatusOnline // the first visit tells
+		}
+		check := postgres.Check{ServiceID: s.is.ID, CheckedAt: at, Counted: status != ""}
+		t := times[r.IntN(len(times))]
+		switch status {
+		case site.StatusOnline:
+			check.EndpointsFound = len(s.endpoints)
+		case site.StatusDegraded:
+			check.EndpointsFound = len(s.endpoints) - 1
+		}
+		switch status {
+		case "":
+			status = *last // as it was
+		case site.StatusOffline:
+			if up = false; fails == 0 {
+				since = &check.CheckedAt
+			}
+			fails++
+		default:
+			up, fails, since = true, 0, nil
+		}
+		last = &status
+		if check.EndpointsFound > 0 {
+			success = &check.CheckedAt
+		}
+		check.Status, check.IsUp, check.ConsecutiveFailures = last, up, fails
+		if check.Counted && up {
+			check.ResponseTimeMS = new(t)
+		}
+		s.keep(&check, r)
+		s.is.LastCheckedAt = &check.CheckedAt
+		if check.Counted {
+			s.is.LastStatus = last
+		}
+		at = at.Add(time.Duration(float64(site.Interval(s.is.CheckInterval, since, at)) * (0.8 + 0.4*r.Float64())).Truncate(time.Millisecond))
+	}
+	s.is.LastSuccessAt, s.is.ConsecutiveFailures, s.is.FailingSince, s.is.NextCheckAt = success, fails, since, at
+}
+
+// times are what answers of the service take, in the proportions in which they do.
+func (s *service) times(r *rand.Rand) []int {
+	times := make([]int, 64)
+	for i := range times {
+		times[i] = max(4, int(float64(s.latency)*math.Exp(0.22*r.NormFloat64())))
+	}
+	times[0] *= 3 // now and then one takes its time
+	return times
+}
+
+// troubles are those of the whole history, in order: some short ones, and the one that it ends with.
+func (s *service) troubles(r *rand.Rand) []trouble {
+	var list []trouble
+	begin := s.c.first
+	if s.created.After(begin) {
+		begin = s.created
+	}
+	end := s.c.o.Moment.Add(-time.Hour)
+	if s.fate != well {
+		end = s.since
+	}
+	if span := end.Sub(begin); span > day {
+		for range chosen(r, []float64{55, 25, 12, 5, 3}) {
+			from := begin.Add(time.Duration(r.Float64() * float64(span)))
+			list = append(list, trouble{from, from.Add(time.Duration(r.ExpFloat64() * float64(2*time.Hour))), pick(r, []string{site.StatusOffline, site.StatusDegraded, ""})})
+		}
+	}
+	slices.SortFunc(list, func(a, b trouble) int { return a.from.Compare(b.from) })
+	for i := range list {
+		if list[i].to.After(end) {
+			list[i].to = end
+		}
+	}
+	forever := s.c.o.Moment.Add(time.Hour)
+	switch s.fate {
+	case down:
+		list = append(list, trouble{s.since, forever, site.StatusOffline})
+	case partly:
+		list = append(list, trouble{s.since, forever, site.StatusDegraded})
+	default:
+		list = append(list, trouble{forever, forever, ""})
+	}
+	return list
+}
+
+// keep keeps a check, by itself or in its day's sum.
+func (s *service) keep(check *postgres.Check, r *rand.Rand) {
+	if check.CheckedAt.Before(s.c.raw) {
+		start := check.CheckedAt.Truncate(day)
+		if n := len(s.is.Days); n == 0 || !s.is.Days[n-1].Start.Equal(start) {
+			s.is.Days = append(s.is.Days, postgres.Rollup{ServiceID: s.is.ID, Start: start, Histogram: make([]int64, site.HistogramBuckets)})
+		}
+		s.is.Days[len(s.is.Days)-1].Add(*check)
+		return
+	}
+	for i := range 2 {
+		u := r.Uint64()
+		for j := range 8 {
+			check.ID[8*i+j] = byte(u >> (8 * j))
+		}
+	}
+	check.ID[6], check.ID[8] = check.ID[6]&0x0f|0x40, check.ID[8]&0x3f|0x80
+	switch {
+	case !check.Counted:
+		check.StatusCode, check.ErrorMessage = new(429), new("answers 429 Too Many Requests")
+	case *check.Status == site.StatusOffline:
+		check.ErrorMessage = new("connection refused")
+	case *check.Status == site.StatusDegraded:
+		check.StatusCode, check.ErrorMessage = new(200), new("answers 200 OK without asking for payment")
+	default:
+		check.StatusCode = new(402)
+	}
+	s.is.Checks = append(s.is.Checks, *check)
+}

@@ -1,0 +1,212 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// copyTo is one COPY of rows that fill writes into its argument.
+func copyTo[T any](ctx context.Context, tx pgx.Tx, table, columns string, list []T, fill func(row []any, of *T)) error {
+	if len(list) == 0 {
+		return nil
+	}
+	names := strings.Split(columns, " ")
+	row := make([]any, len(names))
+	_, err := tx.CopyFrom(ctx, pgx.Identifier{table}, names, pgx.CopyFromSlice(len(list), func(i int) ([]any, error) {
+		fill(row, &list[i])
+		return row, nil
+	}))
+	if err != nil {
+		return fmt.Errorf("copy to %s: %w", table, err)
+	}
+	return nil
+}
+
+// put fills a row.
+func put(row []any, values ...any) { copy(row, values) }
+
+// gather lists what each service has of something.
+func gather[T any](list []Loaded, of func(*Loaded) []T) []T {
+	var all []T
+	for i := range list {
+		all = append(all, of(&list[i])...)
+	}
+	return all
+}
+
+func loadServices(ctx context.Context, tx pgx.Tx, list []Loaded) (rows int64, err error) {
+	endpoints := gather(list, func(s *Loaded) []Endpoint { return s.Endpoints })
+	envelopes := gather(list, func(s *Loaded) []Envelope { return s.Envelopes })
+	answers := gather(list, func(s *Loaded) []Answer { return s.Answers })
+	prices := gather(list, func(s *Loaded) []Price { return s.Prices })
+	var sites []*Loaded
+	var domains []DomainFacts
+	type numbered struct {
+		id int64
+		Change
+	}
+	var changes []numbered
+	for i := range list {
+		s := &list[i]
+		if len(s.Changes) > loadedChanges {
+			return 0, fmt.Errorf("%s has %d changes, more than %d", s.Slug, len(s.Changes), loadedChanges)
+		}
+		for n, c := range s.Changes {
+			changes = append(changes, numbered{s.ID*loadedChanges + int64(n), c})
+		}
+		if s.Site != nil {
+			sites = append(sites, s)
+		}
+		if s.Domain != nil {
+			domains = append(domains, *s.Domain)
+		}
+	}
+	for _, copied := range []func() error{
+		func() error {
+			return copyTo(ctx, tx, "services", strings.Join(strings.Fields(strings.ReplaceAll(serviceColumns, ",", " ")), " "), list, func(row []any, s *Loaded) {
+				put(row, s.ID, s.Slug, s.Name, s.Description, s.BaseURL, s.WebsiteURL, s.Category, s.Source, s.CreatedAt, s.VerifiedAt, s.CheckInterval,
+					s.NextCheckAt, s.LastCheckedAt, s.LastStatus, s.LastSuccessAt, s.ConsecutiveFailures, s.FailingSince)
+			})
+		},
+		func() error {
+			return copyTo(ctx, tx, "endpoints", strings.Join(strings.Fields(strings.ReplaceAll(endpointColumns, ",", " ")), " "), endpoints, func(row []any, e *Endpoint) {
+				put(row, e.ID, e.ServiceID, e.Method, e.MethodDeclared, e.Path, e.Description, e.MimeType, e.Origin, e.FirstSeenAt, e.LastPaidAt, e.LastProbedAt,
+					e.Verdict, e.VerdictAt, e.Class, e.Reason, e.ResponseTimeMS, e.Fingerprint, e.HeadAt, e.HeadFree, e.DeclaredPrice)
+			})
+		},
+		func() error {
+			return copyTo(ctx, tx, "envelopes", "endpoint_id received_at method url status_code header body truncated tls_verified sha256 exchange", envelopes,
+				func(row []any, e *Envelope) {
+					put(row, e.EndpointID, e.ReceivedAt, e.Method, e.URL, e.StatusCode, e.Header, e.Body, e.Truncated, e.TLSVerified, e.SHA256, e.Exchange)
+				})
+		},
+		func() error {
+			return copyTo(ctx, tx, "answers", "endpoint_id conclusive received_at method url status_code header body truncated tls_verified exchange sha256", answers,
+				func(row []any, a *Answer) {
+					put(row, a.EndpointID, a.Conclusive, a.ReceivedAt, a.Method, a.URL, a.StatusCode, a.Header, a.Body, a.Truncated, a.TLSVerified, a.Exchange, a.SHA256)
+				})
+		},
+		func() error {
+			return copyTo(ctx, tx, "prices", "endpoint_id since position until scheme network network_caip2 asset pay_to amount max_timeout_seconds extra x402_version",
+				prices, func(row []any, p *Price) {
+					value, _ := parseAmount(p.Amount)
+					put(row, p.EndpointID, p.Since, p.Position, p.Until, p.Scheme, p.Network, p.NetworkCAIP2, p.Asset, p.PayTo, value.value(), p.MaxTimeoutSeconds,
+						p.Extra, p.X402Version)
+				})
+		},
+		func() error {
+			return copyTo(ctx, tx, "changes", "id service_id type observed_at summary old_snapshot new_snapshot", changes, func(row []any, c *numbered) {
+				put(row, c.id, c.ServiceID, c.Type, c.ObservedAt, c.Summary, c.OldSnapshot, c.NewSnapshot)
+			})
+		},
+		func() error {
+			return copyTo(ctx, tx, "site_facts", "service_id next_at checked_at homepage openapi pricing llms_txt robots terms domain", sites, func(row []any, s **Loaded) {
+				f := (*s).Site
+				put(row, (*s).ID, f.CheckedAt.AddDate(0, 0, 1), f.CheckedAt, f.Homepage, f.OpenAPI, f.Pricing, f.LLMsTxt, f.Robots, f.Terms, f.Domain)
+			})
+		},
+		func() error {
+			return copyTo(ctx, tx, "domain_facts", "domain next_at suffix checked_at registrar created_at", domains, func(row []any, d *DomainFacts) {
+				put(row, d.Domain, d.CheckedAt.AddDate(0, 0, 7), d.Suffix, d.CheckedAt, d.Registrar, d.CreatedAt)
+			})
+		},
+	} {
+		if err := copied(); err != nil {
+			return 0, err
+		}
+	}
+	return int64(len(list) + len(endpoints) + len(envelopes) + len(answers) + len(prices) + len(changes) + len(sites) + len(domains)), nil
+}
+
+// loadChecks writes days, and checks with the sums that the ingest makes of them.
+func (l *Loader) loadChecks(ctx context.Context, tx pgx.Tx, list []Loaded) (rows int64, err error) {
+	checks := gather(list, func(s *Loaded) []Check { return s.Checks })
+	for i := range checks {
+		if checks[i].CheckedAt.Before(l.since) {
+			return 0, fmt.Errorf("check %s is from before %s", checks[i].ID, l.since.Format(time.DateOnly))
+		}
+	}
+	days := append(gather(list, func(s *Loaded) []Rollup { return s.Days }), rollUp(checks, 24*time.Hour)...)
+	hours := slices.DeleteFunc(rollUp(checks, time.Hour), func(h Rollup) bool { return h.Start.Before(l.now.Add(-HourRetention)) })
+	for _, t := range []struct {
+		rollupTable
+		rows []Rollup
+	}{{dayRollups, days}, {hourRollups, hours}} {
+		err := copyTo(ctx, tx, t.name, "service_id "+t.start+" checks counted up timed response_ms histogram", t.rows, func(row []any, r *Rollup) {
+			put(row, r.ServiceID, r.Start, r.Checks, r.Counted, r.Up, r.Timed, r.ResponseMS, r.Histogram)
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	err = copyTo(ctx, tx, "checks", strings.Join(checkColumns, " "), checks, func(row []any, c *Check) {
+		put(row, c.ServiceID, c.CheckedAt, c.ID, c.Counted, c.Status, c.IsUp, c.StatusCode, c.ResponseTimeMS, c.EndpointsFound, c.ErrorMessage, c.ConsecutiveFailures)
+	})
+	return int64(len(days) + len(hours) + len(checks)), err
+}
+
+func loadAccounts(ctx context.Context, tx pgx.Tx, list []LoadedAccount) error {
+	return copyTo(ctx, tx, "accounts", "id address", list, func(row []any, a *LoadedAccount) { put(row, a.ID, a.Address) })
+}
+
+// loadSettlements writes settlements with the roll-ups of their payees; those of flows are summed until the end.
+func (l *Loader) loadSettlements(ctx context.Context, tx pgx.Tx, list []LoadedSettlement) (rows int64, err error) {
+	if len(list) == 0 {
+		return 0, nil
+	}
+	entries := make([]entry, len(list))
+	t := newTally(len(list))
+	for i := range list {
+		s := &list[i]
+		f := l.flows[s.Flow]
+		entries[i] = entry{chain: f.chain, flow: f.id, settler: s.Settler, payer: s.Payer, payee: s.Payee, block: s.Block, log: s.LogIndex, at: s.Time,
+			transaction: s.Transaction, hash: s.BlockHash, method: s.Method, token: f.token, amount: amount{small: s.Amount}}
+		t.add(&entries[i])
+	}
+	slices.SortFunc(entries, compareEntries)
+	if err := copySettlements(ctx, tx, entries, nil); err != nil {
+		return 0, err
+	}
+	batch := &pgx.Batch{}
+	t.queuePayees(batch)
+	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
+		return 0, fmt.Errorf("add to roll-ups: %w", err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.whole.merge(t, l.now.Add(-HourRetention))
+	return int64(len(list) + len(t.payees) + len(t.payers) + len(t.amounts)), nil
+}
+
+// merge adds what flows settled and what was seen, of hours those that are not before since.
+func (t *tally) merge(o *tally, since time.Time) {
+	for k, s := range o.hours {
+		if k.hour*3600 >= since.Unix() {
+			old := t.hours[k]
+			t.hours[k] = sum{old.n + s.n, old.amount.plus(s.amount)}
+		}
+	}
+	for k, s := range o.flows {
+		f := t.flows[k]
+		if f == nil {
+			t.flows[k] = s
+			continue
+		}
+		f.n, f.amount = f.n+s.n, f.amount.plus(s.amount)
+		f.self = sum{f.self.n + s.self.n, f.self.amount.plus(s.self.amount)}
+		if s.first.Before(f.first) {
+			f.first = s.first
+		}
+		if s.last.After(f.last) {
+			f.last = s.last
+		}
+	}
+	for k, n := range o.seen {
+		t.seen[k] += n
+	}
+}
