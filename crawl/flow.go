@@ -17,12 +17,16 @@ type flow struct {
 	work     chan postgres.DueService // taken, and not yet under way
 	finished chan struct{}            // a word for each that is no longer taken
 	kept     chan struct{}            // word that visits were kept, whose services have a new time
+	followed time.Time                // when it was last looked whether the clock went back
 }
 
 // Round visits every service that is due when it starts, and returns when none is left. It ends early when ctx does:
 // visits under way are given up, finished ones are kept.
 func (c *Crawler) Round(ctx context.Context) (Report, error) {
 	began := c.o.Now()
+	if err := c.db.FollowClock(ctx, began); err != nil {
+		return Report{}, err
+	}
 	due, err := c.db.CountDue(ctx, began)
 	if err != nil {
 		return Report{}, err
@@ -132,9 +136,18 @@ func (f *flow) feed(ctx context.Context, until func() time.Time, rest func(conte
 // idle is the longest rest: a service listed meanwhile is found after it.
 const idle = 5 * time.Second
 
+// followEvery is how often it is looked whether the clock went back.
+const followEvery = time.Minute
+
 // rest waits until a service may be due again: for the time of the next one, or for visits to be kept, which gives their
 // services new times.
 func (f *flow) rest(ctx context.Context) (more bool, err error) {
+	if time.Since(f.followed) >= followEvery {
+		if err := f.c.db.FollowClock(ctx, f.c.o.Now()); err != nil && ctx.Err() == nil {
+			return false, err
+		}
+		f.followed = time.Now()
+	}
 	wait := idle
 	next, any, err := f.c.db.NextDue(ctx)
 	if err != nil && ctx.Err() == nil {

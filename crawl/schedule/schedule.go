@@ -155,7 +155,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		return err
 	}
 	defer func() { presence.Leave() }()
-	if err := w.offer(ctx); err != nil {
+	if err := errors.Join(w.db.FollowClock(ctx, w.o.Now()), w.offer(ctx)); err != nil {
 		return err
 	}
 	if err := w.client.Start(context.WithoutCancel(ctx)); err != nil {
@@ -177,7 +177,7 @@ func (w *Worker) Run(ctx context.Context) error {
 				}
 			}
 		case <-again.C:
-			if err := w.offer(ctx); err != nil && ctx.Err() == nil {
+			if err := errors.Join(w.db.FollowClock(ctx, w.o.Now()), w.offer(ctx)); err != nil && ctx.Err() == nil {
 				w.o.Logger.Warn("steps can't be offered now", "error", err)
 			}
 		}

@@ -32,11 +32,14 @@ func recordChecks(ctx context.Context, tx pgx.Tx, checks []Check) (fresh map[uui
 	} else if err != nil {
 		return nil, fmt.Errorf("read log seal: %w", err)
 	}
-	if err := makePartitions(ctx, tx, checks); err != nil {
-		return nil, err
-	}
 	known, err := knownChecks(ctx, tx, checks)
 	if err != nil {
+		return nil, err
+	}
+	if checks, err = catchUp(ctx, tx, checks, sealed, known); err != nil {
+		return nil, err
+	}
+	if err := makePartitions(ctx, tx, checks); err != nil {
 		return nil, err
 	}
 	fresh = make(map[uuid.UUID]bool, len(checks))
@@ -44,9 +47,6 @@ func recordChecks(ctx context.Context, tx pgx.Tx, checks []Check) (fresh map[uui
 	for _, c := range checks {
 		if known[c.ID] || fresh[c.ID] {
 			continue
-		}
-		if c.CheckedAt.Before(sealed) {
-			return nil, fmt.Errorf("check %s of %s: %w", c.ID, c.CheckedAt.UTC().Format(time.RFC3339), ErrSealed)
 		}
 		fresh[c.ID] = true
 		kept = append(kept, c)
@@ -63,6 +63,35 @@ func recordChecks(ctx context.Context, tx pgx.Tx, checks []Check) (fresh map[uui
 		return nil, err
 	}
 	return fresh, addRollups(ctx, tx, dayRollups, rollUp(kept, 24*time.Hour))
+}
+
+// catchUp gives checks of hours that are sealed the first time that is not: they came hours late, or the clock went back after
+// it was ahead. Their hours take no more rows, and what was seen is not lost. What is known of them, under a later time, it adds.
+func catchUp(ctx context.Context, tx pgx.Tx, checks []Check, sealed time.Time, known map[uuid.UUID]bool) ([]Check, error) {
+	var ids []uuid.UUID
+	var services []int64
+	oldest := sealed
+	checks = slices.Clone(checks)
+	for i := range checks {
+		if c := &checks[i]; c.CheckedAt.Before(sealed) && !known[c.ID] {
+			ids, services = append(ids, c.ID), append(services, c.ServiceID)
+			if c.CheckedAt.Before(oldest) {
+				oldest = c.CheckedAt
+			}
+			c.CheckedAt = sealed
+		}
+	}
+	if len(ids) == 0 {
+		return checks, nil
+	}
+	again, err := column[uuid.UUID](ctx, tx, `SELECT id FROM checks WHERE service_id = ANY($1) AND id = ANY($2) AND checked_at >= $3`, services, ids, oldest)
+	if err != nil {
+		return nil, fmt.Errorf("find known checks: %w", err)
+	}
+	for _, id := range again {
+		known[id] = true
+	}
+	return checks, nil
 }
 
 // knownChecks finds which of the checks are kept already: a visitor that was cut off after its commit tells them again.

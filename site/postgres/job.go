@@ -86,14 +86,14 @@ func (p *Presence) Leave() {
 }
 
 // RescueJobs gives the jobs of processes that are gone to others, and answers how many: those that run and whose worker
-// holds no lock, after a grace in which one that lost its connection takes it again. Jobs of a process that hangs are
+// holds no lock, after a grace in which one that lost its connection takes it again (or before, by a clock that went back). Jobs of a process that hangs are
 // River's to rescue, when they have taken too long.
 func (db *DB) RescueJobs(ctx context.Context, grace time.Duration) (int64, error) {
 	tag, err := db.pool.Exec(ctx, `
 		UPDATE river_job SET state = 'available', scheduled_at = now()
 		WHERE id IN (
 			SELECT id FROM river_job
-			WHERE state = 'running' AND attempted_at < now() - $2::interval AND NOT EXISTS (
+			WHERE state = 'running' AND (attempted_at < now() - $2::interval OR attempted_at > now() + $2::interval) AND NOT EXISTS (
 				SELECT FROM pg_locks
 				WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 					AND classid::bigint = $1 AND objid::bigint = hashtext(attempted_by[array_length(attempted_by, 1)])::bigint & 4294967295

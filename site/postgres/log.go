@@ -58,6 +58,14 @@ func (db *DB) SealLogs(ctx context.Context, now time.Time, delay time.Duration) 
 		if err != nil {
 			return err
 		}
+		// Not further than there are checks: a clock that is far ahead does not number what is still to come.
+		var newest *time.Time
+		if err := tx.QueryRow(ctx, `SELECT max(hour) FROM check_hours WHERE hour >= $1`, through).Scan(&newest); err != nil || newest == nil {
+			return err
+		}
+		if end := newest.UTC().Add(time.Hour); end.Before(upTo) {
+			upTo = end
+		}
 		_, err = tx.Exec(ctx, `
 			WITH hours AS (
 				SELECT service_id, hour, checks FROM check_hours WHERE hour >= $1 AND hour < $2

@@ -167,10 +167,6 @@ func TestLogNumbers(t *testing.T) {
 	if err := db.SealLogs(ctx, now, time.Second); err != nil {
 		t.Fatal(err)
 	}
-	late := visit(due[0], start.Add(time.Second))
-	if err := db.RecordVisits(ctx, []postgres.Visit{late}); !errors.Is(err, postgres.ErrSealed) {
-		t.Errorf("a check of a sealed hour = %v, want ErrSealed", err)
-	}
 	var facts *postgres.Facts
 	packed := map[int64]map[int64][]postgres.Check{}
 	err = db.Read(ctx, func(r *postgres.Reader) error {

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -10,9 +9,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 )
-
-// ErrSealed is a check whose hour is already numbered in the logs: it came hours late.
-var ErrSealed = errors.New("the hour of the check is sealed")
 
 // Visit is everything that one visit to a service found.
 type Visit struct {
