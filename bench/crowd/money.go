@@ -67,7 +67,7 @@ func (t *trade) of(s *service) {
 	}
 	for _, rail := range s.rails[:s.states[0].rails] {
 		flows := t.flowsOn(rail.id)
-		if len(flows) == 0 {
+		if len(flows) == 0 || rail.asset.Decimals != 6 { // of 18 no word holds ten dollars
 			continue
 		}
 		usual := flows[r.IntN(min(len(flows), 1+r.IntN(len(flows))))]
@@ -122,9 +122,6 @@ func (t *trade) pay(r *rand.Rand, s *service, rail rail, flow int, at time.Time)
 		}
 	}
 	micros := max(1, s.endpoints[r.IntN(len(s.endpoints))].micros*st.percent/100)
-	for range rail.asset.Decimals - 6 {
-		micros *= 10
-	}
 	sum := digest(seed, "transaction", s.k<<20|len(t.list)%maxPayments)
 	binary.BigEndian.PutUint64(sum[:8], r.Uint64())
 	p := postgres.LoadedSettlement{

@@ -38,6 +38,8 @@ var imports = map[string]struct{ ours, modules []string }{
 	"crawl/schedule":             {[]string{"site/postgres"}, []string{"github.com/google/uuid", "github.com/jackc/pgx/v5", "github.com/riverqueue/river"}},
 	"crawl/sample":               {[]string{"site", "site/x402", "site/postgres"}, []string{"github.com/google/uuid", "github.com/pelletier/go-toml/v2", "github.com/mr-tron/base58", "github.com/btcsuite/btcd/btcutil", "golang.org/x/crypto", "github.com/creachadair/jrpc2"}},
 	"bench/probe":                {[]string{"bench/turns", "crawl", "crawl/probe", "site/postgres", "site/postgres/private"}, []string{"github.com/jackc/pgx/v5"}},
+	"bench/crowd":                {[]string{"crawl", "crawl/probe", "site", "site/postgres", "site/x402"}, []string{"github.com/google/uuid", "github.com/mr-tron/base58", "golang.org/x/sync"}},
+	"bench/generate":             {[]string{"bench/crowd", "site/postgres"}, []string{"github.com/schollz/progressbar/v3", "golang.org/x/term"}},
 	"bench/turns":                {nil, nil},
 	"build":                      {[]string{"site", "site/x402", "site/postgres", "site/synthesis", "render", "output"}, []string{"golang.org/x/sync"}},
 	"render":                     {[]string{"site", "templates", "render/card", "render/compiled"}, []string{"github.com/yuin/goldmark"}},
