@@ -72,7 +72,7 @@ func TestPagesInBrowser(t *testing.T) { // not beside others: it wants the machi
 func (b *browsed) sample(t *testing.T) {
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
 	data := filepath.Join(t.TempDir(), "data")
-	demo := command(t, env, "demo", "--data", data, "--listen", "127.0.0.1:0", "--interval", "1h").start(t)
+	demo := command(t, env, "demo", "--data", data, "--listen", "127.0.0.1:0", "--interval", "1h").shipped(t).start(t)
 	demo.await(t, "Pages ")
 	if err := demo.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)

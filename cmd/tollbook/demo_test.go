@@ -34,6 +34,13 @@ func startDemo(t *testing.T, data string, more ...string) (*program, string) {
 	return p, strings.TrimSuffix(p.await(t, "Pages "), "/")
 }
 
+// startShippedDemo is startDemo of the program as it is shipped.
+func startShippedDemo(t *testing.T, data string) (*program, string) {
+	t.Helper()
+	p := command(t, nil, "demo", "--data", data, "--listen", "127.0.0.1:0", "--interval", "2s").shipped(t).start(t)
+	return p, strings.TrimSuffix(p.await(t, "Pages "), "/")
+}
+
 // TestDemo is what a newcomer sees: it starts from nothing, everything is there, it moves, and it stops.
 func TestDemo(t *testing.T) { // not beside others: each demo wants the machine
 	needPostgres(t)
@@ -61,7 +68,7 @@ func TestDemo(t *testing.T) { // not beside others: each demo wants the machine
 		checkEmpty(t, other)
 	})
 	t.Run("side by side", func(t *testing.T) {
-		second, address := startDemo(t, filepath.Join(t.TempDir(), "data"))
+		second, address := startShippedDemo(t, filepath.Join(t.TempDir(), "data"))
 		for _, b := range []string{base, address} {
 			if a := get(t, b+"/v1/stats"); a.status != 200 {
 				t.Errorf("GET %s/v1/stats: %d %s", b, a.status, a.body)
@@ -203,7 +210,7 @@ func readHistory(t *testing.T, base string) (h history, checks int64) {
 func TestDemoGoesOn(t *testing.T) { // not beside others: each demo wants the machine
 	needPostgres(t)
 	data := filepath.Join(t.TempDir(), "data")
-	p, base := startDemo(t, data)
+	p, base := startShippedDemo(t, data)
 	want, checks := readHistory(t, base)
 	if len(want.Addresses) < 40 || checks < 1000 {
 		t.Fatalf("%d services with %d checks", len(want.Addresses), checks)
@@ -223,7 +230,7 @@ func TestDemoGoesOn(t *testing.T) { // not beside others: each demo wants the ma
 	} {
 		snapshot := get(t, base+"/v1/stats").header.Get("X-Snapshot")
 		tt.end(t, p)
-		p, base = startDemo(t, data)
+		p, base = startShippedDemo(t, data)
 		t.Run(tt.name, func(t *testing.T) {
 			if said := p.said(); !strings.Contains(said, "Going on with the sample data that is there") || strings.Contains(said, "Writing ninety days") {
 				t.Errorf("the next demo says\n%s", said)
@@ -316,7 +323,7 @@ func pagesLine(t *testing.T, said io.Reader) string {
 // TestDemoEndsWithItsPostgres: a demo whose Postgres dies says so and fails, instead of showing the past for ever.
 func TestDemoEndsWithItsPostgres(t *testing.T) { // not beside others: each demo wants the machine
 	needPostgres(t)
-	p, _ := startDemo(t, filepath.Join(t.TempDir(), "data"))
+	p, _ := startShippedDemo(t, filepath.Join(t.TempDir(), "data"))
 	children := descendants(p.Process.Pid)
 	if len(children) == 0 {
 		t.Skip("how to find a process's children is known for Linux only")
@@ -334,7 +341,7 @@ func TestDemoInterruptedEarly(t *testing.T) { // not beside others: each demo wa
 	needPostgres(t)
 	data := filepath.Join(t.TempDir(), "data")
 	for _, line := range []string{"Starting Postgres", "making a database", "Writing ninety days"} {
-		p := command(t, nil, "demo", "--data", data, "--listen", "127.0.0.1:0").start(t)
+		p := command(t, nil, "demo", "--data", data, "--listen", "127.0.0.1:0").shipped(t).start(t)
 		p.await(t, line)
 		p.interrupt(t, os.Interrupt)
 		if strings.Contains(p.said(), "tollbook:") {
@@ -349,7 +356,7 @@ func TestDemoInterruptedEarly(t *testing.T) { // not beside others: each demo wa
 			}
 		}
 	}
-	p, base := startDemo(t, data)
+	p, base := startShippedDemo(t, data)
 	checkWorld(t, base)
 	p.interrupt(t, os.Interrupt)
 }

@@ -253,7 +253,7 @@ func TestSampleAndRealStayApart(t *testing.T) { // not beside others: each demo 
 	}
 
 	sample := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
-	demo := command(t, sample, "demo", "--data", t.TempDir(), "--listen", "127.0.0.1:0").start(t)
+	demo := command(t, sample, "demo", "--data", t.TempDir(), "--listen", "127.0.0.1:0").shipped(t).start(t)
 	demo.await(t, "Pages ")
 	demo.interrupt(t, os.Interrupt)
 	fails(t, sample, "this database holds the sample services of a demo", "services", "import", list)
@@ -391,11 +391,11 @@ func ordinaryUser(t *testing.T) account {
 	if os.Geteuid() == 0 {
 		a.id = nobody
 	}
-	self, err := os.Executable()
+	shipped, err := shippedProgram()
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := os.ReadFile(self)
+	program, err := os.ReadFile(shipped)
 	if err != nil {
 		t.Fatal(err)
 	}

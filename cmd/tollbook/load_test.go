@@ -25,11 +25,15 @@ import (
 // loadVariable is how long TestLoad lasts.
 const loadVariable = "TOLLBOOK_TEST_LOAD"
 
-// sumsBySnapshot are the sums of the snapshots that answers named, read once each.
+// swapEvery is how often TestLoad brings a new snapshot.
+const swapEvery = 10 * time.Second
+
+// sumsBySnapshot are the sums of the snapshots that answers named, read once each, and when each was first named.
 type sumsBySnapshot struct {
-	base string
-	mu   sync.Mutex
-	of   map[string]map[string]string
+	base  string
+	mu    sync.Mutex
+	of    map[string]map[string]string
+	first map[string]time.Time
 }
 
 func (s *sumsBySnapshot) read(c *http.Client, id string) (map[string]string, error) {
@@ -38,6 +42,7 @@ func (s *sumsBySnapshot) read(c *http.Client, id string) (map[string]string, err
 	if sums := s.of[id]; sums != nil {
 		return sums, nil
 	}
+	s.first[id] = time.Now()
 	res, err := c.Get(s.base + "/SHA256SUMS?snapshot=" + id)
 	if err != nil {
 		return nil, err
@@ -51,8 +56,51 @@ func (s *sumsBySnapshot) read(c *http.Client, id string) (map[string]string, err
 	return s.of[id], nil
 }
 
-// TestLoad asks a server as fast as a few clients can while one snapshot replaces another, and holds every body to the sums of
-// the snapshot that its answer names. It prints how long answers took, and what the server took of memory.
+// loadAnswer is when an answer was asked for, since the load began, and what it took.
+type loadAnswer struct{ at, took time.Duration }
+
+// loadClient asks for what a snapshot holds, one after the other, until it is told to stop.
+type loadClient struct {
+	all     *sumsBySnapshot
+	names   []string // of files, each its own address
+	began   time.Time
+	answers []loadAnswer
+	bytes   int64
+}
+
+func (l *loadClient) run(stop *atomic.Bool) error {
+	c := &http.Client{Transport: &http.Transport{}, Timeout: patience}
+	defer c.CloseIdleConnections()
+	for !stop.Load() {
+		name := l.names[rand.IntN(len(l.names))]
+		address := l.all.base + "/" + (&url.URL{Path: name}).EscapedPath()
+		asked := time.Now()
+		res, err := c.Get(address)
+		if err != nil {
+			return err
+		}
+		body, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		l.answers = append(l.answers, loadAnswer{asked.Sub(l.began), time.Since(asked)})
+		l.bytes += int64(len(body))
+		id := res.Header.Get("X-Snapshot")
+		if err != nil || res.StatusCode != http.StatusOK {
+			return fmt.Errorf("GET %s: %d, %w", address, res.StatusCode, err)
+		}
+		sums, err := l.all.read(c, id)
+		if err != nil {
+			return err
+		}
+		if sumOf(body) != sums[name] {
+			return fmt.Errorf("GET %s: a body of %d bytes is not that of %s", address, len(body), id)
+		}
+	}
+	return nil
+}
+
+// TestLoad asks a server as fast as some clients can while every ten seconds one snapshot replaces another, and holds every body
+// to the sums of the snapshot that its answer names. It tells how long answers took, in all and while a new snapshot was on
+// its way to readers, and what the server took of memory.
 func TestLoad(t *testing.T) {
 	lasts := 5 * time.Second
 	if d, err := time.ParseDuration(os.Getenv(loadVariable)); err == nil {
@@ -65,15 +113,14 @@ func TestLoad(t *testing.T) {
 	server := command(t, nil, "serve", "--from", filepath.Join(data, "public"), "--listen", "127.0.0.1:0", "--rate-limit", "0").start(t)
 	base := strings.TrimSuffix(strings.Fields(server.await(t, "Serving "))[2], "/")
 
-	all := &sumsBySnapshot{base: base, of: map[string]map[string]string{}}
+	all := &sumsBySnapshot{base: base, of: map[string]map[string]string{}, first: map[string]time.Time{}}
 	setup := &http.Client{Transport: &http.Transport{}}
 	defer setup.CloseIdleConnections()
-	first := get(t, base+"/v1/stats").header.Get("X-Snapshot")
-	sums, err := all.read(setup, first)
+	sums, err := all.read(setup, get(t, base+"/v1/stats").header.Get("X-Snapshot"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var names []string // each is its own address
+	var names []string
 	for name := range sums {
 		if strings.HasSuffix(name, ".json") && strings.HasPrefix(name, "v1/") && !strings.HasPrefix(name, "v1/search") && !strings.HasPrefix(name, "v1/lookup") {
 			names = append(names, name)
@@ -81,80 +128,104 @@ func TestLoad(t *testing.T) {
 	}
 	slices.Sort(names)
 
-	const clients = 4
+	clients := make([]*loadClient, max(4, 2*runtime.NumCPU()))
+	began := time.Now()
 	var stop atomic.Bool
 	var wg sync.WaitGroup
-	took := make([][]time.Duration, clients)
-	snapshots := make([]map[string]bool, clients)
 	for n := range clients {
-		snapshots[n] = map[string]bool{}
+		clients[n] = &loadClient{all: all, names: names, began: began}
 		wg.Go(func() {
-			c := &http.Client{Transport: &http.Transport{}, Timeout: patience}
-			defer c.CloseIdleConnections()
-			for !stop.Load() {
-				name := names[rand.IntN(len(names))]
-				address := base + "/" + (&url.URL{Path: name}).EscapedPath()
-				began := time.Now()
-				res, err := c.Get(address)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				body, err := io.ReadAll(res.Body)
-				res.Body.Close()
-				took[n] = append(took[n], time.Since(began))
-				id := res.Header.Get("X-Snapshot")
-				if err != nil || res.StatusCode != http.StatusOK {
-					t.Errorf("GET %s: %d, %v", address, res.StatusCode, err)
-					return
-				}
-				sums, err := all.read(c, id)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				if sumOf(body) != sums[name] {
-					t.Errorf("GET %s: a body of %d bytes is not that of %s", address, len(body), id)
-					return
-				}
-				snapshots[n][id] = true
+			if err := clients[n].run(&stop); err != nil {
+				t.Error(err)
 			}
 		})
 	}
-	peak := 0
-	swaps := 0
-	for end := time.Now().Add(lasts); time.Now().Before(end) || swaps == 0; {
+	moved := map[string]time.Time{} // when pointers moved
+	var resident []int              // KiB after each swap
+	tick := time.NewTicker(min(swapEvery, lasts/4))
+	defer tick.Stop()
+	for {
 		query(t, dsn, `UPDATE services SET description = description || '.'`)
 		ran(t, env, "build", "--data", data)
-		swaps++
-		peak = max(peak, residentKiB(server.Process.Pid))
+		pointer, err := os.Stat(filepath.Join(data, "public", "checkpoint.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := published(t, data)
+		moved[last] = pointer.ModTime()
+		until(t, base+"/v1/stats", "the last snapshot", func(a answer) bool { return a.header.Get("X-Snapshot") == last })
+		resident = append(resident, memoryKiB(server.Process.Pid, "VmRSS:"))
+		if time.Since(began) >= lasts {
+			break
+		}
+		<-tick.C
 	}
-	last := published(t, data)
-	until(t, base+"/v1/stats", "the last snapshot", func(a answer) bool { return a.header.Get("X-Snapshot") == last })
 	stop.Store(true)
 	wg.Wait()
-	every, seen := slices.Concat(took...), map[string]bool{}
-	for _, s := range snapshots {
-		for id := range s {
-			seen[id] = true
-		}
+	took := time.Since(began)
+	swapping, every, bytes := all.during(clients, moved)
+	if len(every) == 0 || len(all.first) < 2 {
+		t.Fatalf("%d answers of %d snapshots: nothing was tested", len(every), len(all.first))
 	}
-	if len(every) == 0 || len(seen) < 2 {
-		t.Fatalf("%d answers of %d snapshots: nothing was tested", len(every), len(seen))
+	third := len(resident) / 3
+	if third >= 3 && mean(resident[len(resident)-third:]) > 3*mean(resident[:third])/2 {
+		t.Errorf("memory grows: KiB after each swap %v", resident)
 	}
-	slices.Sort(every)
-	at := func(share float64) time.Duration { return every[int(share*float64(len(every)-1))] }
-	t.Logf("%d answers to %d clients on %d processors, %d snapshots swapped in, %d seen: p50 %s, p99 %s, longest %s; the server's memory peaked at %d MiB",
-		len(every), clients, runtime.NumCPU(), swaps, len(seen), at(0.5), at(0.99), at(1), peak>>10)
+	t.Logf("figures: load: %.0f s, %d clients on %d processors: %d answers, %.0f a second, %.1f MB a second, 0 errors, 0 wrong bodies; %d snapshots swapped in, %d seen; "+
+		"all: p50 %s, p99 %s, longest %s; %d asked for during swaps: p50 %s, p99 %s, longest %s; the server's memory: %d MiB after the first swap, %d after the last, %d at most",
+		took.Seconds(), len(clients), runtime.NumCPU(), len(every), float64(len(every))/took.Seconds(), float64(bytes)/1e6/took.Seconds(), len(moved), len(all.first),
+		share(every, 0.5), share(every, 0.99), share(every, 1), len(swapping), share(swapping, 0.5), share(swapping, 0.99), share(swapping, 1),
+		resident[0]>>10, resident[len(resident)-1]>>10, memoryKiB(server.Process.Pid, "VmHWM:")>>10)
 }
 
-// residentKiB is the most that a process ever had in memory, 0 where that is not told.
-func residentKiB(pid int) int {
+// during sorts what answers took: of those that were under way between a pointer's move and half a second after the first
+// answer of its snapshot, and of all.
+func (s *sumsBySnapshot) during(clients []*loadClient, moved map[string]time.Time) (swapping, every []time.Duration, bytes int64) {
+	for _, c := range clients {
+		var from, to []time.Duration
+		for id, at := range moved {
+			if first, ok := s.first[id]; ok {
+				from, to = append(from, at.Sub(c.began)), append(to, first.Sub(c.began)+500*time.Millisecond)
+			}
+		}
+		bytes += c.bytes
+		for _, a := range c.answers {
+			every = append(every, a.took)
+			for i := range from {
+				if a.at+a.took > from[i] && a.at < to[i] {
+					swapping = append(swapping, a.took)
+					break
+				}
+			}
+		}
+	}
+	slices.Sort(swapping)
+	slices.Sort(every)
+	return swapping, every, bytes
+}
+
+// share is the time within which so many of sorted ones lie, 0 of none.
+func share(sorted []time.Duration, of float64) time.Duration {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[int(of*float64(len(sorted)-1))]
+}
+
+func mean(list []int) (sum int) {
+	for _, n := range list {
+		sum += n
+	}
+	return sum / len(list)
+}
+
+// memoryKiB is what /proc tells of a process's memory, 0 where it does not: VmRSS now, VmHWM the most that it ever had.
+func memoryKiB(pid int, field string) int {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0
 	}
-	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	_, rest, _ := strings.Cut(string(status), field)
 	n, _ := strconv.Atoi(strings.Fields(rest + " 0")[0])
 	return n
 }

@@ -19,5 +19,5 @@ func TestMain(m *testing.M) {
 	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() && os.Getenv("TMPDIR") == "" {
 		os.Setenv("TMPDIR", "/dev/shm") // a disk would make the tests wait for it, and the programs that they start
 	}
-	postgrestest.Main(m)
+	postgrestest.Main(m, removeShipped)
 }

@@ -31,8 +31,9 @@ import (
 // prefix begins the names of the servers' folders; the user's id follows.
 const prefix = "tollbook-test-"
 
-// Main runs the tests, stops the server if one was started, and exits. A goroutine that outlives the tests is a failure.
-func Main(m *testing.M) { leaktest.Main(m, server.stop) }
+// Main runs the tests, then each of after, stops the server if one was started, and exits. A goroutine that outlives the tests
+// is a failure.
+func Main(m *testing.M, after ...func() error) { leaktest.Main(m, append(after, server.stop)...) }
 
 // NewDatabase makes an empty database for the test, dropped at its end, and
 // gives its URL. Without Postgres programs the test is skipped, or under
