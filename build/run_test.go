@@ -8,18 +8,16 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/uuid"
 
+	"tollbook/bench/crowd"
 	"tollbook/build"
 	"tollbook/crawl/sample"
 	"tollbook/output"
 	"tollbook/render"
-	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/postgrestest"
 )
@@ -162,54 +160,10 @@ func TestCanceledBuild(t *testing.T) {
 	}
 }
 
-// generate lists n services with a day of checks and ninety days of roll-ups each.
+// generate fills the database with n services.
 func generate(t testing.TB, db *postgres.DB, n int) {
 	t.Helper()
-	networks := []string{"eip155:8453", "eip155:137", "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp", "eip155:42161"}
-	assets := []string{"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", "0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359",
-		"EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v", "0xaf88d065e77c8cC2239327C5EDb3A432268e5831"}
-	listings, histories := make([]postgres.Listing, n), make([]postgres.History, n)
-	for i := range n {
-		slug := fmt.Sprintf("service-%05d", i)
-		created := moment.Add(-time.Duration(i)*time.Minute).AddDate(0, 0, -90)
-		l := postgres.Listing{
-			Slug: slug, Name: fmt.Sprintf("Service %d", i), Description: "Generated to measure a build: " + strings.Repeat("words ", 12),
-			BaseURL: "https://" + slug + ".test", Category: site.Categories[i%len(site.Categories)], Source: "imported:generated", CreatedAt: created,
-		}
-		h := postgres.History{Slug: slug}
-		for e := range 1 + i%6 {
-			path := fmt.Sprintf("/v1/tool-%d", e)
-			l.Endpoints = append(l.Endpoints, postgres.ListedEndpoint{Method: "GET", Path: path})
-			last := moment.Add(-time.Minute)
-			h.Endpoints = append(h.Endpoints, postgres.EndpointHistory{Method: "GET", Path: path, FirstSeenAt: created, LastPaidAt: &last})
-			for p := range 1 + i%3 {
-				network := (i + p) % len(networks)
-				h.Prices = append(h.Prices, postgres.Price{
-					EndpointID: postgres.EndpointID(slug, "GET", path), Since: created, Position: p, Scheme: "exact", Network: networks[network],
-					NetworkCAIP2: &networks[network], Asset: assets[network], PayTo: "0x209693Bc6afc0C5328bA36FaF03C514EF312287C",
-					Amount: fmt.Sprint(100 * (1 + i%977)), X402Version: 2,
-				})
-			}
-		}
-		today := moment.Truncate(24 * time.Hour)
-		for d := range 89 {
-			day := postgres.Rollup{Start: today.AddDate(0, 0, d-89), Checks: 96, Counted: 96, Up: 96 - (i+d)%3, Timed: 96, ResponseMS: int64(96 * (80 + i%400)), Histogram: make([]int64, site.HistogramBuckets)}
-			day.Histogram[site.HistogramBucket(80+i%400)] = 96
-			h.Days = append(h.Days, day)
-		}
-		status := site.StatusOnline
-		if i%11 == 0 {
-			status = site.StatusDegraded
-		}
-		for at := today; at.Before(moment); at = at.Add(15 * time.Minute) {
-			h.Checks = append(h.Checks, postgres.Check{
-				CheckedAt: at.Add(time.Duration(i) * time.Millisecond), ID: uuid.NewSHA1(uuid.Nil, []byte(slug+at.String())), Counted: true, Status: &status, IsUp: true,
-				StatusCode: new(402), ResponseTimeMS: new(80 + i%400), EndpointsFound: 1 + i%6,
-			})
-		}
-		listings[i], histories[i] = l, h
-	}
-	if err := db.AddSample(t.Context(), "generated", listings, histories); err != nil {
+	if _, err := crowd.Load(t.Context(), db, crowd.Options{Services: n, Seed: 1, Moment: moment, Days: 90}); err != nil {
 		t.Fatal(err)
 	}
 }
