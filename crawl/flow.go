@@ -167,50 +167,60 @@ func (f *flow) rest(ctx context.Context) (more bool, err error) {
 // flushEvery bounds how long a finished visit waits to be kept.
 const flushEvery = 500 * time.Millisecond
 
-// maxBatch bounds how many visits are kept in one transaction.
-const maxBatch = 500
+// enough is how many finished visits are kept without waiting longer; MaxBatch bounds how many are kept in one transaction. While
+// one is under way, those that end wait for the next: the more there are, the less each costs, and when a batch is full their
+// workers wait.
+const (
+	enough   = 500
+	MaxBatch = 5000
+)
 
 // keep collects finished visits and writes them in batches.
 func (f *flow) keep(ctx context.Context, visits <-chan postgres.Visit, due int) (r Report, err error) {
-	var batch []postgres.Visit
-	flush := func() error {
-		if len(batch) == 0 {
-			return nil
-		}
-		if err := f.c.db.RecordVisits(ctx, batch); err != nil {
-			return err
-		}
-		if f.c.o.Changed != nil {
-			f.c.o.Changed(batch)
-		}
-		batch = nil
-		select {
-		case f.kept <- struct{}{}:
-		default: // there is word already
-		}
-		return nil
-	}
+	var batch, under []postgres.Visit // waiting; being written
+	written := make(chan error, 1)
 	tick := time.NewTicker(flushEvery)
 	defer tick.Stop()
-	for {
+	for visits != nil || len(under) > 0 {
+		from, flush := visits, false
+		if len(batch) == MaxBatch {
+			from = nil
+		}
 		select {
-		case v, ok := <-visits:
-			if !ok {
-				return r, flush()
+		case v, more := <-from:
+			if !more {
+				visits = nil
+				break
 			}
 			batch = append(batch, v)
 			r.count(v)
 			if f.c.o.Visited != nil {
 				f.c.o.Visited(r.Visits, max(due, r.Visits))
 			}
-			if len(batch) >= maxBatch {
-				err = flush()
-			}
 		case <-tick.C:
-			err = flush()
+			flush = true
+		case err := <-written:
+			if err != nil {
+				return r, err
+			}
+			f.tell(under)
+			under = nil
 		}
-		if err != nil {
-			return r, err
+		if len(under) == 0 && len(batch) > 0 && (flush || visits == nil || len(batch) >= enough) {
+			under, batch = batch, nil
+			go func(list []postgres.Visit) { written <- f.c.db.RecordVisits(ctx, list) }(under)
 		}
+	}
+	return r, nil
+}
+
+// tell says that visits are kept.
+func (f *flow) tell(visits []postgres.Visit) {
+	if f.c.o.Changed != nil {
+		f.c.o.Changed(visits)
+	}
+	select {
+	case f.kept <- struct{}{}:
+	default: // there is word already
 	}
 }

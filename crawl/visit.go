@@ -258,7 +258,7 @@ func (c *Crawler) endpointVisit(a answer) postgres.EndpointVisit {
 		e.Verdict, e.Paid = &verdict, r.Verdict == probe.Paid
 	}
 	if r.Verdict == probe.Paid || r.Verdict == probe.Broken {
-		if !a.endpoint.MethodDeclared {
+		if !a.endpoint.MethodDeclared && a.endpoint.Method != r.Method {
 			e.Method = r.Method
 		}
 	}

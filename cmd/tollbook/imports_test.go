@@ -37,6 +37,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	"crawl/probe":                {[]string{"site/x402"}, []string{"golang.org/x/net"}},
 	"crawl/schedule":             {[]string{"site/postgres"}, []string{"github.com/google/uuid", "github.com/jackc/pgx/v5", "github.com/riverqueue/river"}},
 	"crawl/sample":               {[]string{"site", "site/x402", "site/postgres"}, []string{"github.com/google/uuid", "github.com/pelletier/go-toml/v2", "github.com/mr-tron/base58", "github.com/btcsuite/btcd/btcutil", "golang.org/x/crypto", "github.com/creachadair/jrpc2"}},
+	"bench/ingest":               {[]string{"bench/turns", "crawl", "site", "site/postgres", "site/postgres/private"}, []string{"github.com/jackc/pgx/v5", "github.com/google/uuid"}},
 	"bench/probe":                {[]string{"bench/turns", "crawl", "crawl/probe", "site/postgres", "site/postgres/private"}, []string{"github.com/jackc/pgx/v5"}},
 	"bench/crowd":                {[]string{"crawl", "crawl/probe", "site", "site/postgres", "site/x402"}, []string{"github.com/google/uuid", "github.com/mr-tron/base58", "golang.org/x/sync"}},
 	"bench/generate":             {[]string{"bench/crowd", "site/postgres"}, []string{"github.com/schollz/progressbar/v3", "golang.org/x/term"}},

@@ -64,13 +64,13 @@ func (db *DB) RecordVisits(ctx context.Context, visits []Visit) error {
 		if err != nil {
 			return err
 		}
-		batch := &pgx.Batch{}
-		for _, v := range visits {
-			if fresh[v.Check.ID] {
-				queueVisit(batch, v)
-			}
-		}
-		return tx.SendBatch(ctx, batch).Close()
+		told := make(map[uuid.UUID]bool, len(fresh))
+		visits = slices.DeleteFunc(visits, func(v Visit) bool {
+			again := !fresh[v.Check.ID] || told[v.Check.ID]
+			told[v.Check.ID] = true
+			return again
+		})
+		return recordFindings(ctx, tx, visits)
 	})
 	if err != nil {
 		return fmt.Errorf("record %d visits: %w", len(visits), err)
@@ -107,68 +107,6 @@ func visitsThatCount(ctx context.Context, tx pgx.Tx, visits []Visit) ([]Visit, e
 		}
 	}
 	return count, nil
-}
-
-func queueVisit(b *pgx.Batch, v Visit) {
-	var status *string // an inconclusive visit leaves the last conclusive status
-	if v.Check.Counted {
-		status = v.Check.Status
-	}
-	b.Queue(`
-		UPDATE services SET last_checked_at = $2, next_check_at = $3, last_status = coalesce($4, last_status),
-			last_success_at = coalesce($5, last_success_at), consecutive_failures = $6, failing_since = $7
-		WHERE id = $1`,
-		v.Check.ServiceID, v.Check.CheckedAt, v.NextCheckAt, status, v.LastSuccessAt, v.Check.ConsecutiveFailures, v.FailingSince)
-	for _, e := range v.Endpoints {
-		queueEndpoint(b, e)
-	}
-	for _, c := range v.Changes {
-		queueChange(b, v.Check.ServiceID, c)
-	}
-	queueMarks(b, v)
-}
-
-func queueEndpoint(b *pgx.Batch, e EndpointVisit) {
-	b.Queue(`
-		UPDATE endpoints e SET last_probed_at = $2,
-			method = CASE WHEN $3 = '' OR EXISTS (
-				SELECT FROM endpoints o WHERE o.service_id = e.service_id AND o.path = e.path AND o.method = $3
-			) THEN method ELSE $3 END,
-			verdict = coalesce($4, verdict), verdict_at = CASE WHEN $4::text IS NULL THEN verdict_at ELSE $2 END,
-			class = $5, reason = $6, response_time_ms = $7,
-			last_paid_at = CASE WHEN $8 THEN $2 ELSE last_paid_at END,
-			description = coalesce($9, description), mime_type = coalesce($10, mime_type),
-			fingerprint = coalesce($11, fingerprint), head_at = coalesce($12, head_at), head_free = coalesce($13, head_free)
-		WHERE id = $1`,
-		e.ID, e.ProbedAt, e.Method, e.Verdict, e.Class, e.Reason, e.ResponseTimeMS, e.Paid, e.Description, e.MimeType, e.Fingerprint,
-		e.HeadAt, e.HeadFree)
-	if e.Envelope != nil {
-		queueEnvelope(b, *e.Envelope)
-	}
-	if e.Answer != nil {
-		queueAnswer(b, *e.Answer)
-	}
-	if e.Repriced {
-		b.Queue(`UPDATE prices SET until = $2 WHERE endpoint_id = $1 AND until IS NULL`, e.ID, e.ProbedAt)
-		for _, p := range e.Prices {
-			queuePrice(b, p)
-		}
-	}
-}
-
-// queueEnvelope keeps an answer. One that says the same as the kept one only renews its time and its exchange. What was
-// answered before it without an envelope stands behind no verdict any more.
-func queueEnvelope(b *pgx.Batch, e Envelope) {
-	b.Queue(`
-		WITH older AS (DELETE FROM answers WHERE endpoint_id = $1)
-		INSERT INTO envelopes AS old (endpoint_id, received_at, method, url, status_code, header, body, truncated, tls_verified, sha256, exchange)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
-		ON CONFLICT (endpoint_id) DO UPDATE SET received_at = excluded.received_at, method = excluded.method, url = excluded.url,
-			status_code = excluded.status_code, tls_verified = excluded.tls_verified, sha256 = excluded.sha256,
-			header = CASE WHEN old.sha256 = excluded.sha256 THEN old.header ELSE excluded.header END,
-			body = CASE WHEN old.sha256 = excluded.sha256 THEN old.body ELSE excluded.body END,
-			truncated = excluded.truncated, exchange = excluded.exchange`,
-		e.EndpointID, e.ReceivedAt, e.Method, e.URL, e.StatusCode, e.Header, e.Body, e.Truncated, e.TLSVerified, e.SHA256, e.Exchange)
 }
 
 func queuePrice(b *pgx.Batch, p Price) {

@@ -1,0 +1,181 @@
+// Command ingest measures how checks are kept, with their roll-ups and what they make of their services, beside psql's \copy
+// of the same rows, which makes nothing of them:
+//
+//	go run ./bench/ingest -services 20000 -rounds 50 -runs 5
+//
+// Ours is postgres.RecordVisits in the batches that a flooded crawler tells: checks into their day's partition, hours and
+// days of each service, the service's status, time and failures. The peer copies a CSV file of the same rows into the same
+// table, with the same indexes, partitions and settings, synchronous_commit off as ours has it, and nothing else. Each run
+// begins with a copy of one database that has the services and the partitions. Afterwards the rows must be equal on both
+// sides, and ours' roll-ups and services what SQL makes of the rows.
+//
+// Rows come in two orders. As crawled: round by round, each service once a round, so that no two checks of a batch share a
+// roll-up. As told late: service by service, as an import or a backlog of one machine tells them.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime/pprof"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tollbook/bench/turns"
+	"tollbook/crawl"
+	"tollbook/site/postgres"
+	"tollbook/site/postgres/private"
+)
+
+func main() {
+	log.SetFlags(0)
+	var b bench
+	flag.IntVar(&b.services, "services", 20_000, "services")
+	flag.IntVar(&b.rounds, "rounds", 50, "checks of each, a quarter of an hour apart")
+	flag.IntVar(&b.batch, "batch", crawl.MaxBatch, "visits told at once")
+	flag.IntVar(&b.runs, "runs", 5, "runs of each side and order")
+	flag.StringVar(&b.profile, "profile", "", "file for a CPU profile of our last run")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := b.run(ctx); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// bench is what the sides share.
+type bench struct {
+	services, rounds, batch, runs int
+	profile                       string
+
+	dir    string
+	server *private.Server
+	ids    []int64 // of the services
+	rows   string  // what the rows add up to, once known
+}
+
+func (b *bench) run(ctx context.Context) (err error) {
+	if _, err := exec.LookPath("psql"); err != nil {
+		return errors.New("psql is missing: apt-get install postgresql-client")
+	}
+	memory := "/dev/shm"
+	if _, err := os.Stat(memory); err != nil {
+		memory = ""
+	}
+	if b.dir, err = os.MkdirTemp(memory, "tollbook-bench-"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(b.dir)
+	if b.server, err = private.Start(ctx, private.Options{Dir: filepath.Join(b.dir, "postgres")}); err != nil {
+		return err
+	}
+	defer b.server.Stop(context.WithoutCancel(ctx))
+	if err := b.prepare(ctx); err != nil {
+		return fmt.Errorf("prepare: %w", err)
+	}
+	report := turns.New(strings.Join(append([]string{"go run ./bench/ingest"}, os.Args[1:]...), " "), b.runs)
+	for _, o := range []order{{"as crawled", b.crawled}, {"as told late", b.told}} {
+		if err := b.write(o); err != nil {
+			return err
+		}
+		given, err := turns.Take(ctx, b.runs, b.ours(o), b.peer(o))
+		if err != nil {
+			return fmt.Errorf("%s: %w", o.name, err)
+		}
+		report.Compare(fmt.Sprintf("checks with roll-ups, %s, %d at once", o.name, b.batch), `psql \copy`, "checks/s", given[0], given[1], turns.Bound{Target: 1, Hoped: 1.5})
+	}
+	return report.Print()
+}
+
+// ours tells all checks as visits, batch by batch.
+func (b *bench) ours(o order) turns.Side {
+	return func(ctx context.Context) (float64, error) {
+		const name = "ours"
+		if err := b.database(ctx, name); err != nil {
+			return 0, err
+		}
+		db, err := postgres.Open(ctx, b.server.DSNFor(name))
+		if err != nil {
+			return 0, err
+		}
+		defer db.Close()
+		if b.profile != "" {
+			f, err := os.Create(b.profile)
+			if err != nil {
+				return 0, err
+			}
+			defer f.Close()
+			if err := pprof.StartCPUProfile(f); err != nil {
+				return 0, err
+			}
+			defer pprof.StopCPUProfile()
+		}
+		n := b.services * b.rounds
+		began, before := time.Now(), cpu()
+		for first := 0; first < n; first += b.batch {
+			visits := make([]postgres.Visit, min(b.batch, n-first))
+			for i := range visits {
+				visits[i] = b.visit(o, first+i)
+			}
+			if err := db.RecordVisits(ctx, visits); err != nil {
+				return 0, err
+			}
+		}
+		took := time.Since(began).Seconds()
+		log.Printf("    ours: %.2f s, CPU %.2f s of the client", took, cpu()-before)
+		if err := b.same(ctx, name); err != nil {
+			return 0, fmt.Errorf("ours: %w", err)
+		}
+		return float64(n) / took, b.rollups(ctx, name)
+	}
+}
+
+// peer copies the same rows.
+func (b *bench) peer(o order) turns.Side {
+	return func(ctx context.Context) (float64, error) {
+		const name = "theirs"
+		if err := b.database(ctx, name); err != nil {
+			return 0, err
+		}
+		cmd := exec.CommandContext(ctx, "psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", b.server.DSNFor(name), "-c", "SET synchronous_commit = off",
+			"-c", fmt.Sprintf(`\copy checks (%s) FROM '%s' (FORMAT csv)`, columns, b.file(o)))
+		began := time.Now()
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return 0, fmt.Errorf("psql: %w\n%s", err, out)
+		}
+		took := time.Since(began).Seconds()
+		log.Printf("    psql: %.2f s, CPU %.2f s of the client", took, (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds())
+		if err := b.same(ctx, name); err != nil {
+			return 0, fmt.Errorf("psql: %w", err)
+		}
+		return float64(b.services*b.rounds) / took, nil
+	}
+}
+
+// cpu is what this process has used, in seconds.
+func cpu() float64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
+}
+
+// on runs f on a connection to a database.
+func (b *bench) on(ctx context.Context, database string, f func(*pgx.Conn) error) error {
+	conn, err := pgx.Connect(ctx, b.server.DSNFor(database))
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	return f(conn)
+}
