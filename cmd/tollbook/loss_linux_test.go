@@ -1,0 +1,206 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"tollbook/site/postgres/postgrestest"
+)
+
+// lossyDatabase is the variable by which TestLossyNetwork tells itself, in a network of its own, which database to use.
+const lossyDatabase = "TOLLBOOK_TEST_LOSSY_DATABASE"
+
+// loss is the share of packets that are lost, in each direction.
+const loss = 0.3
+
+// TestLossyNetwork crawls through a network that loses three packets of ten: each visit ends, each service has its check in each
+// round, what was read is exact, and when the network is well again all are online, without a change that was none.
+func TestLossyNetwork(t *testing.T) {
+	t.Parallel()
+	if dsn := os.Getenv(lossyDatabase); dsn != "" {
+		os.Unsetenv(lossyDatabase) // the program knows no such variable
+		crawlThroughLoss(t, dsn)
+		return
+	}
+	needPostgres(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, "-test.run=^TestLossyNetwork$", "-test.v")
+	cmd.Env = append(os.Environ(), lossyDatabase+"="+postgrestest.NewDatabase(t))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
+	if os.Geteuid() != 0 {
+		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
+		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
+		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
+	}
+	out, err := cmd.CombinedOutput()
+	switch {
+	case errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSPC):
+		missing(t, "a network of one's own (unshare --net) needs root with CAP_SYS_ADMIN, or user namespaces: %v", err)
+	case err != nil:
+		t.Fatalf("%v\n%s", err, out)
+	case strings.Contains(string(out), "--- SKIP"):
+		t.Skipf("%s", out)
+	}
+	for line := range strings.Lines(string(out)) {
+		if _, figures, ok := strings.Cut(line, "figures: "); ok {
+			t.Logf("figures: %s", strings.TrimSpace(figures))
+			return
+		}
+	}
+	t.Errorf("the crawl through a lossy network says nothing:\n%s", out)
+}
+
+// crawlThroughLoss is the test within its own network.
+func crawlThroughLoss(t *testing.T, dsn string) {
+	n := newLossyNetwork(t)
+	const shops, rounds = 12, 2
+	padding := strings.Repeat("x", 8<<10) // a body of several packets
+	var list []string
+	for i := range shops {
+		l, err := net.Listen("tcp", lossyHere+":0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusPaymentRequired)
+			fmt.Fprintf(w, `{"x402Version":1,"error":%q,"accepts":[{"scheme":"exact","network":"base","maxAmountRequired":"%d","asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+				"payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","maxTimeoutSeconds":60,"resource":"http://x","description":"d","extra":{"name":"USD Coin","version":"2"}}]}`, padding, 1000+i)
+		})}
+		go server.Serve(l)
+		t.Cleanup(func() { server.Close() })
+		list = append(list, fmt.Sprintf(`{"service_name":"S%02d","description":"d","url":"http://%s:%d","category":"AI","endpoints":["GET /x"]}`, i, lossyThere, l.Addr().(*net.TCPAddr).Port))
+	}
+	env := []string{"DATABASE_URL=" + dsn}
+	ran(t, env, "services", "import", writeFile(t, "list.json", []byte("["+strings.Join(list, ",")+"]")))
+	round := func() {
+		query(t, dsn, `UPDATE services SET next_check_at = now()`)
+		ran(t, env, "crawl", "--once", "--allow-private", lossyThere, "--host-gap", "1ms")
+	}
+	for range rounds {
+		round()
+	}
+	online := query(t, dsn, `SELECT count(*)::text FROM checks WHERE status = 'online'`)
+	if online == "0" {
+		t.Error("no visit came through")
+	}
+	lost, all := n.lost.Load(), n.packets.Load()
+	if lost == 0 || lost == all {
+		t.Errorf("%d packets of %d were lost", lost, all)
+	}
+	n.well.Store(true)
+	round()
+	for _, tt := range []struct{ what, sql, want string }{
+		{"checks", `SELECT count(*)::text FROM checks`, fmt.Sprint((rounds + 1) * shops)},
+		{"services with another number of checks than rounds", fmt.Sprintf(`SELECT count(*)::text FROM (SELECT FROM checks GROUP BY service_id HAVING count(*) <> %d) AS c`, rounds+1), "0"},
+		{"services online when nothing is lost", `SELECT count(*)::text FROM services WHERE last_status = 'online'`, fmt.Sprint(shops)},
+		{"prices", `SELECT count(*)::text FROM prices`, fmt.Sprint(shops)},
+		{"prices that are not asked", `SELECT count(*)::text FROM prices p JOIN endpoints e ON e.id = p.endpoint_id JOIN services s ON s.id = e.service_id WHERE amount <> 1000 + substr(s.name, 2)::int`, "0"},
+		{"changes", `SELECT count(*)::text FROM changes`, "0"},
+	} {
+		if got := query(t, dsn, tt.sql); got != tt.want {
+			t.Errorf("%s %s, want %s", got, tt.what, tt.want)
+		}
+	}
+	t.Logf("figures: %d of %d packets lost; %d visits in %d rounds, each ended, %s found the service online; all %d when nothing was lost any more; 0 wrong prices",
+		lost, all, rounds*shops, rounds, online, shops)
+}
+
+// Addresses of the lossy network: who listens here is asked there.
+const (
+	lossyHere  = "10.64.0.1"
+	lossyThere = "10.64.0.2"
+)
+
+// lossyNetwork is a device whose packets come back with their ends exchanged, so that a request to there is answered here, but
+// for those that are lost.
+type lossyNetwork struct {
+	well          atomic.Bool // nothing is lost
+	packets, lost atomic.Int64
+}
+
+func newLossyNetwork(t *testing.T) *lossyNetwork {
+	t.Helper()
+	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		missing(t, "a network that loses packets needs /dev/net/tun: %v", err)
+	}
+	device := ifreq(t, "lossy0")
+	device.SetUint16(unix.IFF_TUN | unix.IFF_NO_PI)
+	if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, device); err != nil {
+		t.Fatalf("make a device: %v", err)
+	}
+	s, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(s)
+	set := func(name string, request uint, fill func(*unix.Ifreq) error) {
+		t.Helper()
+		r := ifreq(t, name)
+		if err := errors.Join(fill(r), unix.IoctlIfreq(s, request, r)); err != nil {
+			t.Fatalf("set up %s: %v", name, err)
+		}
+	}
+	up := func(r *unix.Ifreq) error { r.SetUint16(unix.IFF_UP | unix.IFF_RUNNING); return nil }
+	set("lo", unix.SIOCSIFFLAGS, up)
+	set("lossy0", unix.SIOCSIFADDR, func(r *unix.Ifreq) error { return r.SetInet4Addr(net.ParseIP(lossyHere).To4()) })
+	set("lossy0", unix.SIOCSIFNETMASK, func(r *unix.Ifreq) error { return r.SetInet4Addr([]byte{255, 255, 255, 0}) })
+	set("lossy0", unix.SIOCSIFFLAGS, up)
+	if err := unix.SetNonblock(fd, true); err != nil {
+		t.Fatal(err)
+	}
+	tun, n, over := os.NewFile(uintptr(fd), "/dev/net/tun"), &lossyNetwork{}, make(chan struct{})
+	go func() {
+		defer close(over)
+		n.carry(tun)
+	}()
+	t.Cleanup(func() { tun.Close(); <-over })
+	return n
+}
+
+func ifreq(t *testing.T, name string) *unix.Ifreq {
+	t.Helper()
+	r, err := unix.NewIfreq(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// carry sends packets back, or loses them, until the device is closed. Sums stay right: what is exchanged is summed.
+func (n *lossyNetwork) carry(tun *os.File) {
+	packet := make([]byte, 64<<10)
+	for {
+		size, err := tun.Read(packet)
+		if err != nil {
+			return
+		}
+		if size < 20 || packet[0]>>4 != 4 {
+			continue
+		}
+		n.packets.Add(1)
+		if !n.well.Load() && rand.Float64() < loss {
+			n.lost.Add(1)
+			continue
+		}
+		for i := range 4 { // source and destination
+			packet[12+i], packet[16+i] = packet[16+i], packet[12+i]
+		}
+		_, _ = tun.Write(packet[:size])
+	}
+}
