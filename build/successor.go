@@ -73,7 +73,8 @@ func checkLog(before, after output.Tree, key string) error {
 func checkTotals(before, after output.Tree, slugs []string) error {
 	for _, slug := range slugs {
 		key := bare("service", slug).Key()
-		if _, ok := after.Lookup(key); !ok {
+		old, _ := before.Lookup(key)
+		if m, ok := after.Lookup(key); !ok || m.Sum == old.Sum {
 			continue
 		}
 		was, err := totalChecks(before, key)

@@ -26,8 +26,8 @@ const (
 )
 
 // Bucket is a store in a bucket of any server that speaks S3. A Put that answers nil is as durable as the server says; one
-// of a large body is sent in parts, side by side, and shows when all are there. The server checks each part against its
-// MD5, and a condition only for bodies of one part.
+// of a large body is sent in parts, side by side, and shows when all are there. The server checks the
+// sha256 of each part, which is signed with its request, and a condition only for bodies of one part.
 type Bucket struct {
 	core   minio.Core
 	bucket string

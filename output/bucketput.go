@@ -1,10 +1,9 @@
 package output
 
 import (
-	"bytes"
 	"context"
-	"crypto/md5"
-	"encoding/base64"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -17,7 +16,7 @@ import (
 // Of bodies that are sent in parts. A bucket takes 10,000 parts: 160 GB.
 const (
 	partSize  = 16 << 20
-	partsBusy = 4 // at a time; each is read into memory once for its MD5 and once for the wire, from the page cache
+	partsBusy = 4 // at a time; each is read once for its sum and once for the wire, from the page cache
 )
 
 // Put implements Store.
@@ -49,12 +48,12 @@ func (b *Bucket) Put(ctx context.Context, name string, body Body, o PutOptions) 
 }
 
 func (b *Bucket) putWhole(ctx context.Context, key string, body Body, opts minio.PutObjectOptions) (string, error) {
-	data := make([]byte, body.Size())
-	if _, err := body.ReadAt(data, 0); err != nil && err != io.EOF {
+	sum := sha256.New()
+	if _, err := io.Copy(sum, io.NewSectionReader(body, 0, body.Size())); err != nil {
 		return "", err
 	}
-	sum := md5.Sum(data)
-	info, err := b.core.PutObject(ctx, b.bucket, key, bytes.NewReader(data), int64(len(data)), base64.StdEncoding.EncodeToString(sum[:]), "", opts)
+	data := io.NewSectionReader(body, 0, body.Size())
+	info, err := b.core.PutObject(ctx, b.bucket, key, data, body.Size(), "", hex.EncodeToString(sum.Sum(nil)), opts)
 	return info.ETag, err
 }
 
@@ -81,15 +80,15 @@ func (b *Bucket) putParts(ctx context.Context, key string, body Body, opts minio
 			}
 			at := int64(i) * partSize
 			section := io.NewSectionReader(body, at, min(partSize, body.Size()-at))
-			h := md5.New()
-			if _, err := io.Copy(h, section); err != nil {
+			sum := sha256.New()
+			if _, err := io.Copy(sum, section); err != nil {
 				return err
 			}
 			if _, err := section.Seek(0, io.SeekStart); err != nil {
 				return err
 			}
 			part, err := b.core.PutObjectPart(gctx, b.bucket, key, id, i+1, section, section.Size(), minio.PutObjectPartOptions{
-				Md5Base64: base64.StdEncoding.EncodeToString(h.Sum(nil)), DisableContentSha256: true,
+				Sha256Hex: hex.EncodeToString(sum.Sum(nil)), DisableContentSha256: true,
 			})
 			parts[i] = minio.CompletePart{PartNumber: i + 1, ETag: part.ETag}
 			return err

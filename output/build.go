@@ -248,6 +248,11 @@ func (b *Build) publish(ctx context.Context) (Result, error) {
 	// The same.
 
 	b.orphan = id
+	if err := d.seal(id, b.sent); err != nil {
+		return r, err
+	}
+	// A crash here leaves the sum of a zip that is not there; the next build of the same id writes it anew, Prune removes it.
+
 	if err := d.disk.rename(b.file.Name(), d.snapshotPath(id)); err != nil {
 		return r, err
 	}
@@ -365,6 +370,7 @@ func (b *Build) discard() {
 		return
 	}
 	_ = d.disk.remove(d.snapshotPath(b.orphan))
+	_ = d.disk.remove(d.sealPath(b.orphan))
 	if d.treeID() != b.orphan {
 		_ = d.removeTree(b.orphan)
 	}

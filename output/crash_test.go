@@ -94,7 +94,7 @@ func checkPruned(t *testing.T, root string, c Checkpoint) {
 	}
 	want := []string{".lock", "checkpoint.json", "current", "packs", "packs/2026112023.zip", "snapshots"}
 	for _, id := range []string{*c.Previous, c.Snapshot} {
-		want = append(want, "snapshots/"+id+".zip")
+		want = append(want, "snapshots/"+id+".zip", "snapshots/"+id+sealExt)
 	}
 	want = append(want, "tree")
 	for _, id := range []string{*c.Previous, c.Snapshot} {

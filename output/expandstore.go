@@ -165,18 +165,15 @@ func (p *Publisher) writeObjects(ctx context.Context, tree Tree, names []string)
 				return err
 			}
 			m, _ := tree.Lookup(name)
-			c, err := m.Load()
-			if err != nil {
-				return err
-			}
 			o := PutOptions{Relaxed: true}
 			if p.o.Header != nil {
 				o.Header = p.o.Header(name)
 			}
-			body := c.Plain
-			if p.store.KeepsHeader() && c.Deflate != nil {
-				body, o.Encoding = c.Gzip(), "gzip"
+			body, encoding, err := p.objectBody(&m)
+			if err != nil {
+				return err
 			}
+			o.Encoding = encoding
 			if _, err := p.store.Put(gctx, name, bytes.NewReader(body), o); err != nil {
 				return err
 			}
@@ -185,6 +182,24 @@ func (p *Publisher) writeObjects(ctx context.Context, tree Tree, names []string)
 		})
 	}
 	return g.Wait()
+}
+
+// objectBody is what an object of a file holds: its packed bytes where the store tells readers that they are packed. Those of
+// a sealed zip are not unpacked to see whether they are right.
+func (p *Publisher) objectBody(m *Member) (body []byte, encoding string, err error) {
+	packed := p.store.KeepsHeader() && m.deflated
+	if z, ok := m.from.(*Zip); ok && packed && p.sealed {
+		body, err = z.gzip(m)
+		return body, "gzip", err
+	}
+	c, err := m.Load()
+	if err != nil {
+		return nil, "", err
+	}
+	if packed {
+		return c.Gzip(), "gzip", nil
+	}
+	return c.Plain, "", nil
 }
 
 // readExpanded reads the list, empty where there is none: then it is not listed.

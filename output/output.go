@@ -5,6 +5,7 @@
 //
 //	checkpoint.json      the pointer to the current snapshot; its rename is the moment of publication
 //	snapshots/<id>.zip   every file of a snapshot, with SHA256SUMS as the last member
+//	snapshots/<id>.zip.sha256  the sum of the zip, by which it is published
 //	packs/<hour>.zip     files that outlive snapshots; written once
 //	tree/<id>/…          a snapshot expanded into single files
 //	current -> tree/<id> the expanded snapshot that a plain file server shows

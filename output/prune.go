@@ -111,6 +111,18 @@ func (d *Folder) prune(now time.Time, packsBefore string, needed []string, p *Pr
 		}
 		p.Snapshots++
 	}
+	seals, err := d.list(snapshotsDir, sealExt, isID)
+	if err != nil {
+		return err
+	}
+	for _, id := range seals {
+		if slices.Contains(kept, id) {
+			continue
+		}
+		if err := d.disk.remove(d.sealPath(id)); err != nil {
+			return err
+		}
+	}
 	trees, err := d.list(treeDir, "", isID)
 	if err != nil {
 		return err

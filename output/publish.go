@@ -2,12 +2,14 @@ package output
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -71,6 +73,7 @@ type Publisher struct {
 	register Register
 	o        PublishOptions
 	progress progress
+	sealed   bool // all bytes of the zip that is published were found to be those that were built
 }
 
 // NewPublisher publishes to a store of which register keeps the record.
@@ -114,19 +117,13 @@ func (p *Publisher) Publish(ctx context.Context, from *Folder) (r Published, err
 	defer release()
 	// A crash here leaves nothing: the lock goes with its connection.
 
-	if err := p.store.Sweep(ctx); err != nil {
+	whole, gctx := errgroup.WithContext(ctx) // while the store is asked, all of the zip is read
+	whole.Go(func() error { return from.checkSealed(gctx, local, zip, tree) })
+	t, err := p.prepare(ctx, from, local, tree)
+	if err := cmp.Or(whole.Wait(), err); err != nil {
 		return r, err
 	}
-	t, err := p.look(ctx)
-	if err != nil {
-		return r, err
-	}
-	if err := Verify(ctx, tree, local.Digest); err != nil {
-		return r, fmt.Errorf("%s: %w", zip.file.Name(), err)
-	}
-	if err := p.checkSuccessor(t, from, local, tree); err != nil {
-		return r, err
-	}
+	p.sealed = true
 	// A crash here leaves nothing: all was only read.
 
 	if r.Packs, err = p.uploadPacks(ctx, from, local.Erased > t.checkpoint.Erased); err != nil {
@@ -150,6 +147,18 @@ func (p *Publisher) Publish(ctx context.Context, from *Folder) (r Published, err
 	err = p.expand(ctx, tree, t.etag == "" && t.record.Generation == 0, &r)
 	r.Bytes = p.progress.sent()
 	return r, err
+}
+
+// prepare finds out what is published, and whether a snapshot may follow it.
+func (p *Publisher) prepare(ctx context.Context, from *Folder, local Checkpoint, tree Tree) (target, error) {
+	if err := p.store.Sweep(ctx); err != nil {
+		return target{}, err
+	}
+	t, err := p.look(ctx)
+	if err != nil {
+		return t, err
+	}
+	return t, p.checkSuccessor(t, from, local, tree)
 }
 
 // Rollback makes an earlier snapshot, which the store still has, the current one, by the same steps. What it takes back
@@ -335,41 +344,57 @@ func (p *Publisher) upload(ctx context.Context, name string, body Body) error {
 	return nil
 }
 
-// compare reads an object and holds it to what it was made of.
-func (p *Publisher) compare(ctx context.Context, name string, body Body) (err error) {
+// compare reads an object, several parts of a large one side by side, and holds it to what it was made of.
+func (p *Publisher) compare(ctx context.Context, name string, body Body) error {
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(partsBusy)
+	for at := int64(0); at == 0 || at < body.Size(); at += partSize {
+		g.Go(func() error { return p.comparePart(gctx, name, body, at) })
+	}
+	return g.Wait()
+}
+
+func (p *Publisher) comparePart(ctx context.Context, name string, body Body, at int64) (err error) {
 	for range fetchTries {
-		if err = p.compareOnce(ctx, name, body); err == nil || !errors.Is(err, ErrUnreachable) {
+		if err = p.comparePartOnce(ctx, name, body, at); err == nil || !errors.Is(err, ErrUnreachable) {
 			return err
 		}
 	}
 	return err
 }
 
-func (p *Publisher) compareOnce(ctx context.Context, name string, body Body) error {
-	_, r, err := p.store.Get(ctx, name, GetOptions{})
+func (p *Publisher) comparePartOnce(ctx context.Context, name string, body Body, at int64) error {
+	var o GetOptions
+	length := min(partSize, body.Size()-at)
+	if length < body.Size() {
+		o.Offset, o.Length = at, length
+	}
+	obj, r, err := p.store.Get(ctx, name, o)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	want := io.NewSectionReader(body, 0, body.Size())
-	a, b := make([]byte, 64<<10), make([]byte, 64<<10)
-	for {
-		n, err := io.ReadFull(r, a)
-		if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+	same := obj.Size == body.Size()
+	got, want := compareBuffers.Get().([]byte), compareBuffers.Get().([]byte)
+	defer compareBuffers.Put(got)
+	defer compareBuffers.Put(want)
+	for end := at + length; same && at < end; {
+		n := int(min(int64(len(got)), end-at))
+		if _, err := io.ReadFull(r, got[:n]); err != nil {
 			return fmt.Errorf("read %s back: %w", name, err)
 		}
-		m, wantErr := io.ReadFull(want, b)
-		if wantErr != nil && wantErr != io.EOF && wantErr != io.ErrUnexpectedEOF {
-			return wantErr
+		if err := readFullAt(body, want[:n], at); err != nil {
+			return err
 		}
-		if !bytes.Equal(a[:n], b[:m]) {
-			return fmt.Errorf("read %s back: %w: it is not what was sent", name, ErrDamaged)
-		}
-		if n < len(a) {
-			return nil
-		}
+		same, at = bytes.Equal(got[:n], want[:n]), at+int64(n)
 	}
+	if !same {
+		return fmt.Errorf("read %s back: %w: it is not what was sent", name, ErrDamaged)
+	}
+	return nil
 }
+
+var compareBuffers = sync.Pool{New: func() any { return make([]byte, 256<<10) }}
 
 // name makes a snapshot the one that register and pointer name. What names it already stays.
 func (p *Publisher) name(ctx context.Context, held func(context.Context) error, t target, c Checkpoint) (Checkpoint, bool, error) {

@@ -101,7 +101,7 @@ func TestFolderRollbackOfZips(t *testing.T) {
 	if _, _, err := d.Rollback(t.Context(), ids[0], nil); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{".lock", "checkpoint.json", "packs", "snapshots", "snapshots/" + ids[0] + ".zip", "snapshots/" + ids[1] + ".zip", "tree"}
+	want := []string{".lock", "checkpoint.json", "packs", "snapshots", "snapshots/" + ids[0] + ".zip", "snapshots/" + ids[0] + sealExt, "snapshots/" + ids[1] + ".zip", "snapshots/" + ids[1] + sealExt, "tree"}
 	if diff := cmp.Diff(want, listing(t, d.Root())); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}

@@ -23,7 +23,9 @@ func newTransport(stall time.Duration) *transport {
 			MaxIdleConns:        connections,
 			MaxIdleConnsPerHost: connections,
 			IdleConnTimeout:     time.Minute,
-			DisableCompression:  true, // what is stored packed is wanted packed
+			DisableCompression:  true,     // what is stored packed is wanted packed
+			WriteBufferSize:     32 << 10, // a small object goes out with its request's head at once
+			ReadBufferSize:      32 << 10,
 		},
 		stall: stall,
 	}

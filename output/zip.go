@@ -135,19 +135,39 @@ func (z *Zip) section(m *Member) (io.ReadCloser, int64, error) {
 
 // raw reads a member as it lies in the zip, with its local header at once: of a bucket that is one request.
 func (z *Zip) raw(m *Member) ([]byte, error) {
-	b := make([]byte, localHead+len(m.Name)+int(m.packed))
-	if err := readFullAt(z.r, b, m.at); err != nil {
-		return nil, fmt.Errorf("read %s: %w", m.Name, err)
+	b, err := z.read(m, 0)
+	if err != nil {
+		return nil, err
 	}
-	skip, err := bodyAfter(b)
+	return b[len(b)-int(m.packed):], nil
+}
+
+// gzip makes a gzip body of a deflated member, its bytes unchecked. What is gzip's own takes the place of what stands around
+// the member in the zip.
+func (z *Zip) gzip(m *Member) ([]byte, error) {
+	const tail = 8
+	b, err := z.read(m, tail)
+	if err != nil {
+		return nil, err
+	}
+	b = b[len(b)-int(m.packed)-len(gzipHead):]
+	copy(b, gzipHead)
+	return append(b, GzipTail(m.crc, m.Size)...), nil
+}
+
+// read reads a member with at least its local header in front of it, and room for some bytes behind it.
+func (z *Zip) read(m *Member, room int) ([]byte, error) {
+	n := localHead + len(m.Name) + int(m.packed)
+	b := make([]byte, n, n+room)
+	err := readFullAt(z.r, b, m.at)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", m.Name, err)
 	}
-	if skip == int64(len(b))-int64(m.packed) {
-		return b[skip:], nil
+	skip, err := bodyAfter(b)
+	if err == nil && skip != int64(n)-int64(m.packed) { // there is an extra field, which we write none of
+		err = readFullAt(z.r, b[n-int(m.packed):], m.at+skip)
 	}
-	b = b[:m.packed]
-	if err := readFullAt(z.r, b, m.at+skip); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", m.Name, err)
 	}
 	return b, nil

@@ -82,7 +82,7 @@ func TestHostingCosts(t *testing.T) {
 			parts = math.Ceil(zip/(16<<20)) + 1
 		}
 		writes, objects := builds*(5+parts)+730, builds*(5+parts+2+files)+730
-		reads := float64(builds*10 + polls)
+		reads := builds*(10+parts) + polls
 		sum := func(writes, copies float64) float64 {
 			return writes/1e6*price["write"] + reads/1e6*price["read"] + copies*zip/1e9*price["storage"]
 		}

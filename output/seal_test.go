@@ -1,0 +1,150 @@
+package output
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// What changed on the disk since it was built is not published, by its seal or, where that says nothing, by the sums of its
+// files; a seal that is missing or another's keeps nothing whole back.
+func TestPublishSealed(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		about     string
+		flipped   bool // a byte of a file
+		seal      func(path string) error
+		published bool
+	}{
+		{about: "as it was built", published: true},
+		{about: "a byte of a file", flipped: true},
+		{about: "a byte of a file, without a seal", flipped: true, seal: os.Remove},
+		{about: "no seal", seal: os.Remove, published: true},
+		{about: "another's seal", seal: func(path string) error {
+			return os.WriteFile(path, []byte(strings.Repeat("0", 64)+"  x.zip\n"), 0o644)
+		}, published: true},
+	} {
+		d, store := openFolder(t, t.TempDir()), openStoreDir(t, t.TempDir())
+		c := mustPublish(t, d, t0, tree(1)).Checkpoint
+		if test.flipped {
+			flipByteOf(t, d.snapshotPath(c.Snapshot), "v1/services.json")
+		}
+		if test.seal != nil {
+			if err := test.seal(d.sealPath(c.Snapshot)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := publishTo(store, &memoryRegister{}, d)
+		if test.published && err != nil || !test.published && !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: %v", test.about, err)
+		}
+		if _, statErr := store.Stat(t.Context(), checkpointFile); (statErr == nil) != test.published {
+			t.Errorf("%s: the pointer: %v", test.about, statErr)
+		}
+	}
+}
+
+// A byte between the files, which no sum of theirs covers, shows by the seal; then every file is looked at, and all are whole.
+func TestSealCoversTheZip(t *testing.T) {
+	t.Parallel()
+	d := openFolder(t, t.TempDir())
+	c := mustPublish(t, d, t0, tree(1)).Checkpoint
+	path := d.snapshotPath(c.Snapshot)
+	check := func() (read int64, err error) {
+		zip, err := openBody(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer zip.Close()
+		counted := &countedBody{Body: zip}
+		z, err := OpenZip(counted, counted.Size())
+		if err != nil {
+			t.Fatal(err)
+		}
+		counted.n.Store(0)
+		err = d.checkSealed(t.Context(), c, counted, z)
+		return counted.n.Load(), err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := check(); err != nil || n != info.Size() {
+		t.Errorf("with its seal %d bytes of %d are read: %v", n, info.Size(), err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[10] ^= 1 // a time
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := check(); err != nil || n <= info.Size() {
+		t.Errorf("with another time %d bytes of %d are read: %v", n, info.Size(), err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := d.checkSealed(ctx, c, bytes.NewReader(data), openZip(t, data)); !errors.Is(err, context.Canceled) {
+		t.Errorf("told to stop: %v", err)
+	}
+}
+
+// countedBody counts what is read.
+type countedBody struct {
+	Body
+	n atomic.Int64
+}
+
+func (c *countedBody) ReadAt(p []byte, off int64) (int, error) {
+	n, err := c.Body.ReadAt(p, off)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+func openStoreDir(t *testing.T, root string) *StoreDir {
+	t.Helper()
+	s, err := OpenStoreDir(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// flipByteOf changes a byte of a member of a zip.
+func flipByteOf(t *testing.T, path, member string) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, _ := openZip(t, data).Lookup(member)
+	data[m.at+localHead+int64(len(member))+2] ^= 0x10
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A gzip body that takes the place of what stands around a member is the one that is made of its parts.
+func TestZipGzip(t *testing.T) {
+	t.Parallel()
+	data, _ := makeZip(t, manyFiles(20), ZipOptions{Modified: t0})
+	z := openZip(t, data)
+	for _, name := range z.Names() {
+		m, _ := z.Lookup(name)
+		if !m.IsDeflated() {
+			continue
+		}
+		c, err := m.Load()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := z.gzip(&m); err != nil || !bytes.Equal(got, c.Gzip()) {
+			t.Errorf("%s: another body, %v", name, err)
+		}
+	}
+}
