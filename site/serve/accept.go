@@ -51,7 +51,11 @@ func notModified(header http.Header, tag string, built time.Time) bool {
 	if tags := header.Values("If-None-Match"); len(tags) > 0 {
 		return matches(tags, tag)
 	}
-	since, err := http.ParseTime(header.Get("If-Modified-Since"))
+	text := header.Get("If-Modified-Since")
+	if text == "" {
+		return false
+	}
+	since, err := http.ParseTime(text)
 	return err == nil && !built.Truncate(time.Second).After(since)
 }
 

@@ -101,7 +101,7 @@ func (h *handler) byRule(v *view, snap *output.Snapshot, q site.Query, key strin
 		}
 		return nil, site.ErrNotFound
 	}
-	return cached(h.cache, cacheKey{snapshot: snap.ID, name: trimName(q, key)}, (*body).size, func() (*body, error) {
+	return h.body(cacheKey{snapshot: snap.ID, name: trimName(q, key)}, func() (*body, error) {
 		data, err := cut()
 		if err != nil {
 			return nil, err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"strconv"
 	"sync"
 
 	"github.com/klauspost/compress/gzip"
@@ -24,17 +25,20 @@ type body struct {
 	length int            // of plain, kept or not
 	member *output.Member // a large file, sent piece by piece; plain and gzip are nil
 
-	plainTag, gzipTag []string // the strong validators of both forms, as header values
+	plainTag, gzipTag   []string // the strong validators of both forms, as header values
+	plainSize, gzipSize []string // the lengths of what is in memory, too
+	kept                cacheKey // where the cache has it; zero where it can't be asked for
 
 	counting sync.Once // of total
 	total    int       // rows of the list of which this is a part
 	totalErr error
 }
 
-// named gives a body the tags that its sum makes.
+// named gives a body what its header says of it: the tags that its sum makes, and its lengths.
 func (b *body) named(sum output.Sum) *body {
 	b.plainTag = []string{fmt.Sprintf(`"%x"`, sum[:tagBytes])}
 	b.gzipTag = []string{fmt.Sprintf(`"%x-gz"`, sum[:tagBytes])}
+	b.plainSize, b.gzipSize = []string{strconv.Itoa(b.length)}, []string{strconv.Itoa(len(b.gzip))}
 	return b
 }
 
@@ -53,7 +57,7 @@ func (h *handler) literal(m output.Member) (*body, error) {
 	if m.Size > maxInMemory {
 		return h.large(m)
 	}
-	return cached(h.cache, cacheKey{sum: m.Sum}, (*body).size, func() (*body, error) {
+	return h.body(cacheKey{sum: m.Sum}, func() (*body, error) {
 		c, err := m.Load()
 		if err != nil {
 			return nil, err
@@ -62,6 +66,17 @@ func (h *handler) literal(m output.Member) (*body, error) {
 			return newBody(m.Sum, c.Plain)
 		}
 		return (&body{gzip: c.Gzip(), length: len(c.Plain)}).named(m.Sum), nil
+	})
+}
+
+// body is one that the cache keeps, made if need be.
+func (h *handler) body(key cacheKey, make func() (*body, error)) (*body, error) {
+	return cached(h.cache, key, (*body).size, func() (*body, error) {
+		b, err := make()
+		if err == nil {
+			b.kept = key
+		}
+		return b, err
 	})
 }
 
@@ -84,9 +99,9 @@ var gzippers = sync.Pool{New: func() any {
 
 // newBody is a body of bytes that lie nowhere deflated.
 func newBody(sum output.Sum, data []byte) (*body, error) {
-	b := (&body{plain: data, length: len(data)}).named(sum)
+	b := &body{plain: data, length: len(data)}
 	if len(data) <= gzipAbove {
-		return b, nil
+		return b.named(sum), nil
 	}
 	z := gzippers.Get().(*gzip.Writer)
 	defer gzippers.Put(z)
@@ -101,7 +116,7 @@ func newBody(sum output.Sum, data []byte) (*body, error) {
 	if buf.Len() < len(data) {
 		b.plain, b.gzip = nil, buf.Bytes()
 	}
-	return b, nil
+	return b.named(sum), nil
 }
 
 var gunzippers = sync.Pool{New: func() any { return new(gzip.Reader) }}

@@ -17,12 +17,17 @@ type cache struct {
 	byKey map[cacheKey]*list.Element
 }
 
-// cacheKey names a file by its sum, or something cut by its snapshot or pack and its name there.
+// cacheKey names a file by its sum, something cut by its snapshot or pack and its name there, or what an address names by
+// its snapshot and itself.
 type cacheKey struct {
 	sum      output.Sum
 	snapshot string
 	name     string
+	address
 }
+
+// address is the part of a request that says what it asks for.
+type address struct{ path, rawPath, query string }
 
 type entry struct {
 	key   cacheKey
@@ -58,6 +63,18 @@ func (c *cache) get(key cacheKey) (any, bool) {
 	}
 	c.order.MoveToFront(e)
 	return e.Value.(*entry).value, true
+}
+
+// known is what the cache has for an address in a snapshot.
+func (c *cache) known(snapshot string, path, query []byte) (*known, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.byKey[cacheKey{snapshot: snapshot, address: address{path: string(path), query: string(query)}}]
+	if !ok {
+		return nil, false
+	}
+	k, ok := e.Value.(*entry).value.(*known)
+	return k, ok
 }
 
 // usage is the bytes that are kept, and how many may be.

@@ -11,8 +11,8 @@ import (
 	"tollbook/site"
 )
 
-// linkNext names the request for the next page, of this snapshot, where there is one.
-func (h *handler) linkNext(w http.ResponseWriter, r *http.Request, v *view, snap *output.Snapshot, q site.Query, b *body) error {
+// linkNext is the header that names the request for the next page, of this snapshot; nil where there is none.
+func linkNext(r *http.Request, v *view, snap *output.Snapshot, q site.Query, b *body) ([]string, error) {
 	address := r.URL.EscapedPath()
 	if q.Route == nil { // a page of a list under the name of its file
 		if key := q.Key(); path.Ext(key) == ".json" {
@@ -20,19 +20,18 @@ func (h *handler) linkNext(w http.ResponseWriter, r *http.Request, v *view, snap
 		}
 	}
 	if !q.Paged() {
-		return nil
+		return nil, nil
 	}
 	total, err := pagedTotal(v, snap, q, b)
 	if err != nil {
-		return fmt.Errorf("page %s: %w", q.Key(), err)
+		return nil, fmt.Errorf("page %s: %w", q.Key(), err)
 	}
 	next, ok := q.Next(total)
 	if !ok {
-		return nil
+		return nil, nil
 	}
 	next.Snapshot = snap.ID
-	w.Header()["Link"] = []string{"<" + address + "?" + next.RawQuery() + `>; rel="next"`}
-	return nil
+	return []string{"<" + address + "?" + next.RawQuery() + `>; rel="next"`}, nil
 }
 
 // queryOf is the request that a key spells, and its path; without a route for one that no request has.

@@ -2,7 +2,9 @@ package serve
 
 import (
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -25,11 +27,21 @@ var (
 	headerVary    = []string{"Accept-Encoding"}
 	headerExpose  = []string{"ETag, Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, X-Snapshot, X-Snapshot-Warning"}
 	headerPinned  = []string{"public, max-age=86400, immutable"}
+	headerForever = []string{"public, max-age=31536000, immutable"}
 	headerNoStore = []string{"no-store"}
 	headerPolicy  = []string{contentPolicy}
 	headerGzip    = []string{"gzip"}
 	headerStale   = []string{"stale"} // a newer snapshot can't be opened, or not even looked for
 )
+
+// headerTypes are the types of all files as header values.
+var headerTypes = func() map[string][]string {
+	types := map[string][]string{}
+	for _, t := range append(slices.Collect(maps.Values(site.ContentTypes())), site.ContentType("")) {
+		types[t] = []string{t}
+	}
+	return types
+}()
 
 // send answers a request with b. An error comes before anything was written.
 func (h *handler) send(w http.ResponseWriter, r *http.Request, v *view, pinned bool, key string, b *body) error {
@@ -40,7 +52,7 @@ func (h *handler) send(w http.ResponseWriter, r *http.Request, v *view, pinned b
 	header["Last-Modified"] = v.lastModified
 	header["Cache-Control"] = headerPinned
 	if !pinned {
-		header.Set("Cache-Control", h.cacheControl(key, v.next))
+		header["Cache-Control"] = h.cacheControl(key, v)
 	}
 	if notModified(r.Header, tag[0], v.built) {
 		w.WriteHeader(http.StatusNotModified)
@@ -64,15 +76,18 @@ func (h *handler) write(w http.ResponseWriter, r *http.Request, code int, mime s
 	if b.member != nil {
 		return h.stream(w, r, code, mime, gzipped, b)
 	}
-	data := b.gzip
+	data, size := b.gzip, b.gzipSize
 	if !gzipped {
 		var err error
 		if data, err = b.unzipped(); err != nil {
 			return err
 		}
+		size = b.plainSize
 	}
-	setType(w.Header(), mime, gzipped)
-	writeBody(w, r, code, data)
+	header := w.Header()
+	setType(header, mime, gzipped)
+	header["Content-Length"] = size
+	writeSized(w, r, code, data)
 	return nil
 }
 
@@ -95,7 +110,7 @@ func (h *handler) stream(w http.ResponseWriter, r *http.Request, code int, mime 
 }
 
 func setType(header http.Header, mime string, gzipped bool) {
-	header.Set("Content-Type", mime)
+	header["Content-Type"] = headerTypes[mime]
 	if mime == typeHTML {
 		header["Content-Security-Policy"] = headerPolicy
 	}
@@ -107,6 +122,11 @@ func setType(header http.Header, mime string, gzipped bool) {
 // writeBody sends what is in memory; HEAD gets the same header alone. Whoever went away is not told about it.
 func writeBody(w http.ResponseWriter, r *http.Request, code int, data []byte) {
 	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
+	writeSized(w, r, code, data)
+}
+
+// writeSized is writeBody where the header has the length.
+func writeSized(w http.ResponseWriter, r *http.Request, code int, data []byte) {
 	w.WriteHeader(code)
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(data)
@@ -116,10 +136,15 @@ func writeBody(w http.ResponseWriter, r *http.Request, code int, data []byte) {
 func (b *body) canGzip() bool { return b.gzip != nil || b.member != nil && b.member.IsDeflated() }
 
 // cacheControl lets caches keep an answer until the next build is due, and what its own name has the hash of for good.
-func (h *handler) cacheControl(key string, next time.Time) string {
+func (h *handler) cacheControl(key string, v *view) []string {
 	if site.IsHashed(key) {
-		return "public, max-age=31536000, immutable"
+		return headerForever
 	}
-	age := max(1, int64(next.Sub(h.now())/time.Second))
-	return "public, max-age=" + strconv.FormatInt(age, 10) + ", stale-while-revalidate=30, stale-if-error=86400"
+	age := max(1, int64(v.next.Sub(h.now())/time.Second))
+	told := v.told.Load()
+	if told == nil || told.age != age {
+		told = &freshness{age, []string{"public, max-age=" + strconv.FormatInt(age, 10) + ", stale-while-revalidate=30, stale-if-error=86400"}}
+		v.told.Store(told)
+	}
+	return told.value
 }

@@ -99,6 +99,8 @@ type reply struct {
 	route string
 }
 
+var replies = sync.Pool{New: func() any { return new(reply) }}
+
 // WriteHeader implements http.ResponseWriter.
 func (w *reply) WriteHeader(code int) {
 	w.code = code
@@ -110,13 +112,16 @@ func (w *reply) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // ServeHTTP implements http.Handler.
 func (h *handler) ServeHTTP(to http.ResponseWriter, r *http.Request) {
-	w := &reply{ResponseWriter: to, route: routeNone}
+	w := replies.Get().(*reply)
+	*w = reply{ResponseWriter: to, route: routeNone}
 	began := time.Now()
 	defer func() {
 		if fault := recover(); fault != nil {
 			h.recovered(w, r, fault)
 		}
 		h.metrics.count(w.route, w.code, time.Since(began))
+		*w = reply{}
+		replies.Put(w)
 	}()
 	header := w.Header()
 	header["X-Content-Type-Options"] = headerNosniff
@@ -199,6 +204,9 @@ func (h *handler) recovered(w *reply, r *http.Request, fault any) {
 
 // get answers from the current snapshot, or from the one that the request names.
 func (h *handler) get(w *reply, r *http.Request) {
+	if h.again(w, r) {
+		return
+	}
 	q, err := site.ParseRequest(r.URL.EscapedPath(), r.URL.RawQuery)
 	snap, noneOpen := h.open(q.Snapshot)
 	if noneOpen != nil {
@@ -207,12 +215,7 @@ func (h *handler) get(w *reply, r *http.Request) {
 	}
 	defer snap.Release()
 	v := h.view(snap)
-	header := w.Header()
-	header["Vary"] = headerVary
-	header["X-Snapshot"] = v.name
-	if q.Snapshot == "" && h.source.Err() != nil {
-		header["X-Snapshot-Warning"] = headerStale
-	}
+	h.tellSnapshot(w.Header(), v, q.Snapshot != "")
 	if err == nil {
 		err = h.reply(w, r, v, snap, q)
 	}
@@ -224,6 +227,15 @@ func (h *handler) get(w *reply, r *http.Request) {
 	}
 	if err != nil {
 		h.fail(w, r, err)
+	}
+}
+
+// tellSnapshot says where the answer is from.
+func (h *handler) tellSnapshot(header http.Header, v *view, pinned bool) {
+	header["Vary"] = headerVary
+	header["X-Snapshot"] = v.name
+	if !pinned && h.source.Err() != nil {
+		header["X-Snapshot-Warning"] = headerStale
 	}
 }
 
@@ -245,9 +257,14 @@ func (h *handler) reply(w *reply, r *http.Request, v *view, snap *output.Snapsho
 	if q.Route != nil {
 		w.route = q.Route.Name
 	}
-	if err := h.linkNext(w, r, v, snap, q, b); err != nil {
+	link, err := linkNext(r, v, snap, q, b)
+	if err != nil {
 		return err
 	}
+	if link != nil {
+		w.Header()["Link"] = link
+	}
+	h.remember(r, snap, q, &known{key: key, route: w.route, link: link, body: b.kept})
 	return h.send(w, r, v, q.Snapshot != "", key, b)
 }
 

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 )
 
@@ -31,11 +32,14 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, logger *slog.Log
 		MaxHeaderBytes:    maxHeader,
 		// OPTIONS * is answered as any other.
 		DisableGeneralOptionsHandler: true,
+		ConnState:                    connState,
 
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(readable{l}) }()
+	direct := readable{Listener: l, direct: new(atomic.Int64)}
+	direct.handler, _ = h.(knower)
+	go func() { failed <- server.Serve(direct) }()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serve %s: %w", l.Addr(), err)
@@ -43,7 +47,11 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, logger *slog.Log
 	}
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
-	if err := server.Shutdown(drain); err != nil {
+	err := server.Shutdown(drain)
+	for direct.direct.Load() > 0 && drain.Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	if err != nil {
 		server.Close()
 		if !errors.Is(err, context.DeadlineExceeded) {
 			return fmt.Errorf("stop serving %s: %w", l.Addr(), err)

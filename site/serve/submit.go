@@ -91,9 +91,11 @@ const submitAllowed = "POST, OPTIONS"
 
 var errNoSubmissions = &methodError{allowed: allowed, note: "; this server takes no submissions"}
 
+var aliases = site.Table().Aliases
+
 // callOf says which call a path is, "" for none, and the id of the submission that it names.
 func callOf(path string) (call, id string) {
-	for _, alias := range site.Table().Aliases {
+	for _, alias := range aliases {
 		if rest, ok := strings.CutPrefix(path, alias.From); ok {
 			path = alias.To + rest
 		}

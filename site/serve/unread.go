@@ -7,6 +7,9 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"tollbook/site"
 )
@@ -15,7 +18,11 @@ import (
 // path that does not decode, a header that is too large, a missing Host. It has no hook for that, but it writes such an
 // answer in one piece straight onto the connection. readable listens with connections that put the contract's error in
 // its place. Should net/http change what it writes, its own text goes through; TestUnreadable says so.
-type readable struct{ net.Listener }
+type readable struct {
+	net.Listener
+	handler knower        // answers what is plain on the connection itself; nil for none
+	direct  *atomic.Int64 // such answers under way
+}
 
 // Accept implements net.Listener.
 func (l readable) Accept() (net.Conn, error) {
@@ -23,10 +30,72 @@ func (l readable) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &readableConn{c}, nil
+	return &readableConn{Conn: c, handler: l.handler, direct: l.direct}, nil
 }
 
-type readableConn struct{ net.Conn }
+type readableConn struct {
+	net.Conn
+	handler knower
+	direct  *atomic.Int64
+	waiting bool      // net/http waits for the next request, of which it has nothing yet
+	renewed time.Time // when the deadlines were, last
+	remote  string
+
+	mu        sync.Mutex
+	answering bool // by itself
+	closed    bool // by net/http, meanwhile
+}
+
+// connState is the hook of http.Server by which a connection learns that it waits.
+func connState(c net.Conn, state http.ConnState) {
+	if c, ok := c.(*readableConn); ok {
+		c.waiting = state == http.StateIdle && c.handler != nil
+	}
+}
+
+// SetReadDeadline implements net.Conn. net/http takes the deadline of its wait away once it has the beginning of a request.
+func (c *readableConn) SetReadDeadline(t time.Time) error {
+	if t.IsZero() {
+		c.waiting = false
+	}
+	return c.Conn.SetReadDeadline(t)
+}
+
+// Read implements net.Conn.
+func (c *readableConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	for err == nil && len(p) == readSize && c.waiting && c.serveDirectly(p[:n]) {
+		n, err = c.Conn.Read(p)
+	}
+	return n, err
+}
+
+// Close implements net.Conn. An answer of which net/http knows nothing is sent to its end first.
+func (c *readableConn) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed = true; !c.answering {
+		return c.Conn.Close()
+	}
+	return c.Conn.SetWriteDeadline(time.Now().Add(drainTimeout))
+}
+
+// begin says that an answer is under way. It is false where the connection was closed before.
+func (c *readableConn) begin() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.answering = !c.closed
+	return c.answering
+}
+
+// end says that there is none any more.
+func (c *readableConn) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.answering = false; c.closed {
+		_ = c.Conn.Close()
+	}
+}
 
 // CloseWrite ends what is sent, so that the client reads an error before the connection breaks.
 func (c *readableConn) CloseWrite() error {

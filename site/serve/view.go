@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tollbook/output"
@@ -17,9 +18,16 @@ type view struct {
 	name         []string // its id, as a header value
 	built, next  time.Time
 	lastModified []string
+	told         atomic.Pointer[freshness] // last
 
 	mu    sync.Mutex // held while the index is read
 	index *site.Index
+}
+
+// freshness is what the answers of a second tell caches.
+type freshness struct {
+	age   int64 // seconds that they may keep one
+	value []string
 }
 
 // maxViews is how many snapshots are known at once: as many as a source keeps open, those that readers named among them,

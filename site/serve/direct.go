@@ -1,0 +1,319 @@
+package serve
+
+import (
+	"bytes"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// net/http costs several times what an answer from memory does. So a connection answers the plainest of requests itself,
+// while net/http waits on it for the next one: a GET in one piece, with a header of which nothing needs a decision beyond
+// what the handler makes, for an address that is known (known.go). It calls the same handler. All others, the first of each
+// connection among them, go to net/http, byte by byte as they came. TestDirect holds the two to the same answers.
+
+// knower is a handler that says beforehand what it can answer at once.
+type knower interface {
+	http.Handler
+	// find is what an address, as it stands in a request line, is known to name.
+	find(path, query []byte) (*known, bool)
+}
+
+// readSize is the buffer that net/http reads a connection by: a read of less has something in it already.
+const readSize = 4 << 10
+
+// renewEvery is how old the deadlines of a connection may be.
+const renewEvery = time.Second
+
+// plain is a request that is answered directly.
+type plain struct {
+	path, query []byte
+	header      [len(heard)][]byte // values, nil where absent
+}
+
+// heard are the header fields that an answer depends on.
+var heard = [...]string{"Accept-Encoding", "If-None-Match", "If-Modified-Since", "X-Forwarded-For", "Forwarded"}
+
+// unheard are those that it does not. A request with any other field goes to net/http, which knows what it means.
+var unheard = []string{"user-agent", "accept", "accept-language", "referer", "origin", "cookie", "dnt", "priority", "cache-control", "pragma",
+	"upgrade-insecure-requests", "sec-fetch-dest", "sec-fetch-mode", "sec-fetch-site", "sec-fetch-user", "sec-ch-ua", "sec-ch-ua-mobile",
+	"sec-ch-ua-platform", "sec-gpc"}
+
+// parse reads a request, all of which must be in b. It is false for any that is not plain.
+func (r *plain) parse(b []byte) bool {
+	*r = plain{}
+	b, ok := bytes.CutPrefix(b, []byte("GET "))
+	if !ok || len(b) == 0 || b[0] != '/' {
+		return false
+	}
+	end := bytes.IndexByte(b, '\r')
+	if end < 0 {
+		return false
+	}
+	target, ok := bytes.CutSuffix(b[:end], []byte(" HTTP/1.1"))
+	if !ok {
+		return false
+	}
+	target = target[:len(target):len(target)]
+	r.path, r.query, _ = bytes.Cut(target, []byte{'?'})
+	for _, c := range r.path {
+		if !inPath[c] {
+			return false
+		}
+	}
+	for _, c := range r.query {
+		if c <= ' ' || c >= 0x7f || c == '#' {
+			return false
+		}
+	}
+	host := false
+	for b = b[end:]; ; {
+		b, ok = bytes.CutPrefix(b, []byte("\r\n"))
+		if !ok {
+			return false
+		}
+		if len(b) == 2 {
+			return host && b[0] == '\r' && b[1] == '\n'
+		}
+		end, colon := 0, -1
+		for ; end < len(b) && b[end] != '\r'; end++ {
+			switch c := b[end]; {
+			case c == ':' && colon < 0:
+				colon = end
+			case c < ' ' || c >= 0x7f:
+				return false
+			}
+		}
+		if colon < 0 {
+			return false
+		}
+		name, value := b[:colon], bytes.Trim(b[colon+1:end], " ")
+		if isName(name, "host") {
+			if host || !isHost(value) {
+				return false
+			}
+			host = true
+		} else if !r.hear(name, value) {
+			return false
+		}
+		b = b[end:]
+	}
+}
+
+// hear takes a field in. It is false for one that may mean something else.
+func (r *plain) hear(name, value []byte) bool {
+	for i, h := range heard {
+		if isName(name, h) {
+			first := r.header[i] == nil
+			r.header[i] = value[:len(value):len(value)]
+			return first && len(value) > 0
+		}
+	}
+	if isName(name, "connection") {
+		return isName(value, "keep-alive")
+	}
+	return slices.ContainsFunc(unheard, func(u string) bool { return isName(name, u) })
+}
+
+// isName compares without regard to case; both are ASCII.
+func isName(b []byte, name string) bool {
+	if len(b) != len(name) {
+		return false
+	}
+	for i := range b {
+		if lower(b[i]) != lower(name[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func lower(c byte) byte {
+	if c >= 'A' && c <= 'Z' {
+		c += 'a' - 'A'
+	}
+	return c
+}
+
+// inPath are the bytes that stand for themselves in a path, however it is read.
+var inPath = func() (in [256]bool) {
+	for _, c := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~/=") {
+		in[c] = true
+	}
+	return in
+}()
+
+// isHost says whether a Host is a plain one, with a port or without.
+func isHost(b []byte) bool {
+	for _, c := range b {
+		if !inPath[c] && c != ':' && c != '[' && c != ']' || c == '/' || c == '=' || c == '~' {
+			return false
+		}
+	}
+	return len(b) > 0
+}
+
+// direct is what answering a request needs. Its parts are used again.
+type direct struct {
+	plain
+	request http.Request
+	url     url.URL
+	sent    http.Header // of the request
+	heard   [len(heard)][]string
+	answer  directAnswer
+}
+
+var directs = sync.Pool{New: func() any {
+	d := &direct{sent: http.Header{}, answer: directAnswer{header: http.Header{}}}
+	for i := range d.heard {
+		d.heard[i] = []string{""}
+	}
+	d.request = http.Request{Method: http.MethodGet, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, URL: &d.url, Header: d.sent, Body: http.NoBody}
+	return d
+}}
+
+// serveDirectly answers what a read brought, if it is a plain request for a known address. It is false, and nothing was sent,
+// for any other.
+func (c *readableConn) serveDirectly(read []byte) bool {
+	d := directs.Get().(*direct)
+	defer directs.Put(d)
+	if !d.parse(read) {
+		return false
+	}
+	k, ok := c.handler.find(d.path, d.query)
+	if !ok {
+		return false
+	}
+	c.direct.Add(1)
+	defer c.direct.Add(-1)
+	if !c.begin() {
+		return false
+	}
+	defer c.end()
+	if now := time.Now(); now.Sub(c.renewed) > renewEvery {
+		c.renewed = now
+		if c.Conn.SetReadDeadline(now.Add(idleTimeout)) != nil || c.Conn.SetWriteDeadline(now.Add(answerTimeout)) != nil {
+			return false
+		}
+	}
+	if c.remote == "" {
+		c.remote = c.RemoteAddr().String()
+	}
+	d.url = url.URL{Path: k.address.path, RawQuery: k.address.query}
+	d.request.RemoteAddr = c.remote
+	clear(d.sent)
+	for i, value := range d.header {
+		if value == nil {
+			continue
+		}
+		if d.heard[i][0] != string(value) { // most say the same
+			d.heard[i] = []string{string(value)}
+		}
+		d.sent[heard[i]] = d.heard[i]
+	}
+	clear(d.answer.header)
+	d.answer.begin(c)
+	c.handler.ServeHTTP(&d.answer, &d.request)
+	d.answer.conn = nil
+	return true
+}
+
+// directAnswer writes an answer straight onto its connection.
+type directAnswer struct {
+	header http.Header
+	conn   *readableConn
+	names  []string
+	out    []byte // the head, and what is sent with it
+	begun  bool
+	code   int
+}
+
+func (a *directAnswer) begin(c *readableConn) {
+	a.conn, a.begun, a.code, a.out = c, false, 0, a.out[:0]
+}
+
+// Header implements http.ResponseWriter.
+func (a *directAnswer) Header() http.Header { return a.header }
+
+// WriteHeader implements http.ResponseWriter. What has no body is sent at once, other heads with the first of theirs.
+func (a *directAnswer) WriteHeader(code int) {
+	if a.code != 0 {
+		return
+	}
+	a.code = code
+	a.out = append(strconv.AppendInt(append(a.out, statusPrefix...), int64(code), 10), ' ')
+	a.out = append(append(a.out, http.StatusText(code)...), "\r\n"...)
+	a.names = a.names[:0]
+	for name := range a.header {
+		a.names = append(a.names, name)
+	}
+	slices.Sort(a.names)
+	for _, name := range a.names {
+		if code == http.StatusNotModified && name == "Content-Length" {
+			continue
+		}
+		for _, value := range a.header[name] {
+			a.out = append(append(append(append(a.out, name...), ": "...), value...), "\r\n"...)
+		}
+	}
+	a.out = append(append(append(a.out, "Date: "...), httpDate(time.Now())...), "\r\n\r\n"...)
+	if size := a.header["Content-Length"]; code == http.StatusNotModified || len(size) == 1 && size[0] == "0" {
+		_, _ = a.Write(nil)
+	}
+}
+
+// atOnce is how many bytes of a body are copied behind the head, so that both are sent by one call.
+const atOnce = 64 << 10
+
+// Write implements http.ResponseWriter.
+func (a *directAnswer) Write(p []byte) (int, error) {
+	if a.begun {
+		return a.conn.Conn.Write(p)
+	}
+	if a.code == 0 {
+		a.WriteHeader(http.StatusOK)
+	}
+	a.begun = true
+	if len(p) > atOnce {
+		if _, err := a.conn.Conn.Write(a.out); err != nil {
+			return 0, err
+		}
+		return a.conn.Conn.Write(p)
+	}
+	a.out = append(a.out, p...)
+	_, err := a.conn.Conn.Write(a.out)
+	return len(p), err
+}
+
+// date is a second in the form of a header.
+type date struct {
+	second int64
+	text   string
+}
+
+var lastDate atomic.Pointer[date]
+
+// httpDate is the time as Date tells it, put into words once a second.
+func httpDate(now time.Time) string {
+	second := now.Unix()
+	d := lastDate.Load()
+	if d == nil || d.second != second {
+		d = &date{second, now.UTC().Format(http.TimeFormat)}
+		lastDate.Store(d)
+	}
+	return d.text
+}
+
+// find implements knower.
+func (h *handler) find(path, query []byte) (*known, bool) {
+	snap, err := h.source.Current()
+	if err != nil {
+		return nil, false
+	}
+	defer snap.Release()
+	return h.cache.known(snap.ID, path, query)
+}

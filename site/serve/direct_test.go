@@ -1,0 +1,312 @@
+package serve
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// watched counts what a handler lets its connections answer themselves.
+type watched struct {
+	*handler
+	direct atomic.Int64
+}
+
+func (w *watched) find(path, query []byte) (*known, bool) {
+	k, ok := w.handler.find(path, query)
+	if ok {
+		w.direct.Add(1)
+	}
+	return k, ok
+}
+
+// listenTo serves a handler on a loopback port until the test ends.
+func listenTo(t testing.TB, h http.Handler) (addr string, stop func()) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- Serve(ctx, l, h, slog.New(slog.DiscardHandler)) }()
+	stop = func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		done <- nil
+	}
+	t.Cleanup(stop)
+	return l.Addr().String(), stop
+}
+
+// said is an answer as it came.
+type said struct {
+	Status string
+	Header http.Header
+	Body   string
+}
+
+func ask(t testing.TB, c net.Conn, in *bufio.Reader, request string) said {
+	t.Helper()
+	if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(c, request); err != nil {
+		t.Fatal(err)
+	}
+	method, _, _ := strings.Cut(request, " ")
+	resp, err := http.ReadResponse(in, &http.Request{Method: method})
+	if err != nil {
+		t.Fatalf("%q: %v", request, err)
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatalf("%q: %v", request, err)
+	}
+	if resp.StatusCode == http.StatusOK && resp.Header.Get("Date") == "" {
+		t.Errorf("%q: no Date", request)
+	}
+	resp.Header.Del("Date")
+	return said{resp.Status, resp.Header, string(body)}
+}
+
+func dial(t testing.TB, addr string) (net.Conn, *bufio.Reader) {
+	t.Helper()
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c, bufio.NewReader(c)
+}
+
+// What a connection answers itself is what net/http answers, which has the first request of every connection.
+func TestDirect(t *testing.T) {
+	t.Parallel()
+	world := newWorld(t, 120)
+	w := &watched{handler: NewHandler(Options{
+		Source: openSource(t, publish(t, world.files).Root()), Now: func() time.Time { return now }, Metrics: NewMetrics(),
+	}).(*handler)}
+	addr, _ := listenTo(t, w)
+	const end = "\r\n\r\n"
+	get := func(target string, fields ...string) string {
+		return "GET " + target + " HTTP/1.1\r\nHost: tollbook.example\r\n" + strings.Join(append(fields, ""), "\r\n") + "\r\n"
+	}
+	tag := ask2(t, addr, get("/v1/services")).Header.Get("Etag")
+	for _, test := range []struct {
+		about, request string
+		direct         bool
+	}{
+		{"a list", get("/v1/services"), true},
+		{"packed", get("/v1/services", "Accept-Encoding: gzip, deflate, br"), true},
+		{"a browser's fields", get("/v1/services", "user-agent: Mozilla/5.0 (X11)", "ACCEPT: */*", "Sec-Fetch-Mode: cors", "connection: keep-alive"), true},
+		{"a page, with the link to the next", get("/v1/services?page=2&per_page=25", "Accept-Encoding: gzip"), true},
+		{"a window", get("/v1/services?page=2&per_page=7"), true},
+		{"a file", get("/v1/services.json"), true},
+		{"a document", get("/"), true},
+		{"what is known already", get("/v1/services", "If-None-Match: "+tag), true},
+		{"what was known before", get("/v1/services", `If-None-Match: "x"`), true},
+		{"unchanged since", get("/v1/services", "If-Modified-Since: Fri, 20 Nov 2026 23:45:01 GMT"), true},
+		{"changed since", get("/v1/services", "If-Modified-Since: Fri, 20 Nov 2026 23:45:00 GMT"), true},
+
+		{"HEAD", strings.Replace(get("/v1/stats"), "GET", "HEAD", 1), false},
+		{"another method", strings.Replace(get("/v1/services"), "GET", "POST", 1), false},
+		{"nothing is there", get("/v1/none"), false},
+		{"a wrong parameter", get("/v1/services?page=x"), false},
+		{"an escape", get("/v1/%73ervices"), false},
+		{"a range", get("/v1/services", "Range: bytes=0-3"), false},
+		{"two packings", get("/v1/services", "Accept-Encoding: gzip", "Accept-Encoding: br"), false},
+		{"an empty field", get("/v1/services", "Accept-Encoding:"), false},
+		{"a body", get("/v1/services", "Content-Length: 1") + "x", false},
+		{"a body in pieces", get("/v1/services", "Transfer-Encoding: chunked") + "0" + end, false},
+		{"the last one", get("/v1/services", "Connection: close"), false},
+		{"an unknown field", get("/v1/services", "X-Something: else"), false},
+		{"two hosts", get("/v1/services", "Host: other.example"), false},
+		{"no host", "GET /v1/services HTTP/1.1" + end, false},
+		{"a host that is none", "GET /v1/services HTTP/1.1\r\nHost: a/b" + end, false},
+		{"an older protocol", "GET /v1/services HTTP/1.0\r\nHost: a" + end, false},
+		{"a folded field", get("/v1/services", "Accept: a", " b"), false},
+		{"a field without name", get("/v1/services", "nothing"), false},
+		{"bare ends of lines", "GET /v1/services HTTP/1.1\nHost: a\n\n", false},
+	} {
+		want := ask2(t, addr, test.request) // makes the address known, too
+		c, in := dial(t, addr)
+		ask(t, c, in, get("/v1/stats"))
+		before := w.direct.Load()
+		got := ask(t, c, in, test.request)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-net/http +direct):\n%s", test.about, diff)
+		}
+		if direct := w.direct.Load() > before; direct != test.direct {
+			t.Errorf("%s: answered by the connection itself: %v", test.about, direct)
+		}
+	}
+}
+
+// ask2 asks on a connection of its own.
+func ask2(t testing.TB, addr, request string) said {
+	t.Helper()
+	c, in := dial(t, addr)
+	defer c.Close()
+	return ask(t, c, in, request)
+}
+
+// Requests that come in pieces, or several at once, are answered in order, whoever answers them.
+func TestDirectInPieces(t *testing.T) {
+	t.Parallel()
+	world := newWorld(t, 120)
+	h := handlerOf(t, publish(t, world.files), t.Output())
+	addr, _ := listenTo(t, h)
+	text := ""
+	var want []string
+	for _, page := range []int{1, 2, 3, 1, 3, 2, 2, 1} {
+		target := fmt.Sprintf("/v1/services?page=%d", page)
+		text += "GET " + target + " HTTP/1.1\r\nHost: a\r\n\r\n"
+		rec := httptest.NewRecorder()
+		h.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, target, nil))
+		want = append(want, rec.Body.String())
+	}
+	for size := 1; size <= len(text); size = size*3/2 + 1 {
+		c, in := dial(t, addr)
+		if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			for part := range slices.Chunk([]byte(text), size) {
+				if _, err := c.Write(part); err != nil {
+					return // the reader says so
+				}
+			}
+		}()
+		for i := range want {
+			resp, err := http.ReadResponse(in, nil)
+			if err != nil {
+				t.Fatalf("pieces of %d bytes: answer %d: %v", size, i, err)
+			}
+			body, err := io.ReadAll(resp.Body)
+			if err != nil || string(body) != want[i] {
+				t.Fatalf("pieces of %d bytes: answer %d: %v (-want +got):\n%s", size, i, err, cmp.Diff(want[i], string(body)))
+			}
+		}
+		c.Close()
+	}
+}
+
+// A client who is over his rate is told so on a connection that answers itself, too.
+func TestDirectIsLimited(t *testing.T) {
+	t.Parallel()
+	world := newWorld(t, 30)
+	w := &watched{handler: NewHandler(Options{
+		Source: openSource(t, publish(t, world.files).Root()), Now: func() time.Time { return now }, RateLimit: 3,
+	}).(*handler)}
+	addr, _ := listenTo(t, w)
+	c, in := dial(t, addr)
+	var got []string
+	for range 5 {
+		answer := ask(t, c, in, "GET /v1/services HTTP/1.1\r\nHost: a\r\n\r\n")
+		got = append(got, answer.Status+" "+answer.Header.Get("Ratelimit"))
+	}
+	want := []string{`200 OK "api";r=2;t=60`, `200 OK "api";r=1;t=60`, `200 OK "api";r=0;t=60`, `429 Too Many Requests "api";r=0;t=60`, `429 Too Many Requests "api";r=0;t=60`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if n := w.direct.Load(); n != 4 {
+		t.Errorf("%d of the last four were answered by the connection itself", n)
+	}
+}
+
+// Told to stop, a server sends what is under way to its end.
+func TestDirectStops(t *testing.T) {
+	t.Parallel()
+	world := newWorld(t, 120)
+	w := &slow{handler: handlerOf(t, publish(t, world.files), t.Output()).(*handler), entered: make(chan bool), leave: make(chan bool)}
+	addr, stop := listenTo(t, w)
+	c, in := dial(t, addr)
+	const request = "GET /v1/services HTTP/1.1\r\nHost: a\r\n\r\n"
+	want := ask(t, c, in, request)
+	answered := make(chan said)
+	go func() { answered <- ask(t, c, in, request) }()
+	<-w.entered
+	stopped := make(chan bool)
+	go func() {
+		stop()
+		close(stopped)
+	}()
+	for d, err := net.Dial("tcp", addr); err == nil; d, err = net.Dial("tcp", addr) { // it still listens
+		d.Close()
+	}
+	close(w.leave)
+	if diff := cmp.Diff(want, <-answered); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if _, err := in.ReadByte(); err != io.EOF {
+		t.Errorf("after the last answer: %v", err)
+	}
+	<-stopped
+}
+
+// slow is a handler whose direct answers wait.
+type slow struct {
+	*handler
+	entered, leave chan bool
+}
+
+func (s *slow) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if _, direct := w.(*directAnswer); direct {
+		s.entered <- true
+		<-s.leave
+	}
+	s.handler.ServeHTTP(w, r)
+}
+
+// FuzzPlain holds what is taken for a plain request to what net/http reads in it.
+func FuzzPlain(f *testing.F) {
+	for _, seed := range []string{
+		"GET /v1/services?page=2 HTTP/1.1\r\nHost: a.example:4020\r\nAccept-Encoding: gzip\r\n\r\n",
+		"GET / HTTP/1.1\r\nhost: [::1]:1\r\nIf-None-Match:  \"x\", W/\"y\" \r\nUser-Agent: a: b\r\n\r\n",
+		"GET //a/b? HTTP/1.1\r\nHost: a\r\nForwarded: for=1.1.1.1\r\n\r\n", "GET /a HTTP/1.1\r\nHost: a\r\n\r\nGET /b HTTP/1.1\r\nHost: a\r\n\r\n",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var p plain
+		if !p.parse(b) {
+			return
+		}
+		in := bufio.NewReader(bytes.NewReader(b))
+		r, err := http.ReadRequest(in)
+		if err != nil {
+			t.Fatalf("%q: %v", b, err)
+		}
+		if _, err := in.ReadByte(); err != io.EOF || r.Body != http.NoBody || r.Close || r.Method != http.MethodGet || !r.ProtoAtLeast(1, 1) {
+			t.Fatalf("%q is more than a plain request: %v, %+v", b, err, r)
+		}
+		if want, got := (address{r.URL.Path, r.URL.RawPath, r.URL.RawQuery}), (address{string(p.path), "", string(p.query)}); want != got {
+			t.Fatalf("%q: %+v, want %+v", b, got, want)
+		}
+		for i, name := range heard {
+			var want []string
+			if p.header[i] != nil {
+				want = []string{string(p.header[i])}
+			}
+			if diff := cmp.Diff(want, r.Header[name]); diff != "" {
+				t.Fatalf("%q: %s (-got +net/http):\n%s", b, name, diff)
+			}
+		}
+	})
+}
