@@ -1,6 +1,7 @@
 package build_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -8,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"testing"
 	"time"
 
@@ -33,9 +35,23 @@ var template = postgrestest.New(func(ctx context.Context, dsn string) error {
 	return nil
 })
 
-func open(t testing.TB) *postgres.DB {
+func open(t testing.TB) *postgres.DB { return openCopy(t, template) }
+
+// sampled holds the sample services with the ninety days before moment.
+var sampled = postgrestest.New(func(ctx context.Context, dsn string) error {
+	db, err := postgres.Open(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return db.AddSample(ctx, sample.Notice, sample.Listings(moment, 0), sample.Histories(moment))
+})
+
+func openSample(t testing.TB) *postgres.DB { return openCopy(t, sampled) }
+
+func openCopy(t testing.TB, of *postgrestest.Template) *postgres.DB {
 	t.Helper()
-	db, err := postgres.Open(t.Context(), template.Database(t))
+	db, err := postgres.Open(t.Context(), of.Database(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,10 +120,7 @@ func digests(t *testing.T, dir string) map[string]string {
 // whose members it may copy: every file is the same but the list of earlier snapshots.
 func TestSameFactsSameBytes(t *testing.T) {
 	t.Parallel()
-	db := open(t)
-	if err := db.AddSample(t.Context(), sample.Notice, sample.Listings(moment, 0), sample.Histories(moment)); err != nil {
-		t.Fatal(err)
-	}
+	db := openSample(t)
 	one, two, three := scratch(t), scratch(t), scratch(t)
 	first := run(t, db, one, options(moment.Add(time.Minute)))
 	run(t, db, two, options(moment.Add(time.Minute)))
@@ -135,10 +148,7 @@ func TestSameFactsSameBytes(t *testing.T) {
 // TestCanceledBuild ends a build in its middle: the snapshot before stays current and whole.
 func TestCanceledBuild(t *testing.T) {
 	t.Parallel()
-	db := open(t)
-	if err := db.AddSample(t.Context(), sample.Notice, sample.Listings(moment, 0), sample.Histories(moment)); err != nil {
-		t.Fatal(err)
-	}
+	db := openSample(t)
 	dir := scratch(t)
 	first := run(t, db, dir, options(moment))
 	folder, err := output.OpenFolder(dir)
@@ -204,4 +214,29 @@ func BenchmarkBuild(b *testing.B) {
 			})
 		}
 	}
+}
+
+// resetPeak gives memory back and forgets how much was resident before (Linux).
+func resetPeak(t testing.TB) {
+	t.Helper()
+	debug.FreeOSMemory()
+	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
+		t.Logf("the peak is that of the whole process: %v", err)
+	}
+}
+
+// peak is the most that was resident since, 0 where the system does not say.
+func peak(t testing.TB) int64 {
+	t.Helper()
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	for line := range bytes.Lines(status) {
+		var kib int64
+		if n, err := fmt.Sscanf(string(line), "VmHWM: %d kB", &kib); n == 1 && err == nil {
+			return kib << 10
+		}
+	}
+	return 0
 }

@@ -242,6 +242,9 @@ func TestLoad(t *testing.T) {
 	if built.Services != 200 || built.Packs == 0 {
 		t.Errorf("built %+v", built)
 	}
+	if visited, err := Visit(t.Context(), db, 200, 1, Moment.Add(time.Minute)); err != nil || visited < 10 || visited > 14 {
+		t.Errorf("visited %d of 200: %v", visited, err)
+	}
 	z, err := output.OpenZipFile(filepath.Join(dir, "snapshots", built.Snapshot+".zip"))
 	if err != nil {
 		t.Fatal(err)

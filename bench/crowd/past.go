@@ -1,10 +1,13 @@
 package crowd
 
 import (
+	"encoding/binary"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/google/uuid"
 
 	"tollbook/site"
 	"tollbook/site/postgres"
@@ -142,13 +145,7 @@ func (s *service) keep(check *postgres.Check, r *rand.Rand) {
 		s.is.Days[len(s.is.Days)-1].Add(*check)
 		return
 	}
-	for i := range 2 {
-		u := r.Uint64()
-		for j := range 8 {
-			check.ID[8*i+j] = byte(u >> (8 * j))
-		}
-	}
-	check.ID[6], check.ID[8] = check.ID[6]&0x0f|0x40, check.ID[8]&0x3f|0x80
+	check.ID = checkID(r)
 	switch {
 	case !check.Counted:
 		check.StatusCode, check.ErrorMessage = new(429), new("answers 429 Too Many Requests")
@@ -160,4 +157,12 @@ func (s *service) keep(check *postgres.Check, r *rand.Rand) {
 		check.StatusCode = new(402)
 	}
 	s.is.Checks = append(s.is.Checks, *check)
+}
+
+// checkID is what a check is known by.
+func checkID(r *rand.Rand) (id uuid.UUID) {
+	binary.BigEndian.PutUint64(id[:8], r.Uint64())
+	binary.BigEndian.PutUint64(id[8:], r.Uint64())
+	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80 // version 4, as of random ones
+	return id
 }

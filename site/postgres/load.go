@@ -191,11 +191,21 @@ func (l *Loader) Finish(ctx context.Context, delay time.Duration) error {
 	if err != nil {
 		return fmt.Errorf("sum what was loaded: %w", err)
 	}
-	// Without them the planner of the first build knows nothing.
+	// Without statistics the planner takes what was loaded for nothing, of what is read to number it and of all else.
+	if err := l.analyze(ctx); err != nil {
+		return err
+	}
+	if err := l.db.SealLogs(ctx, l.now, delay); err != nil {
+		return err
+	}
+	return l.analyze(ctx)
+}
+
+func (l *Loader) analyze(ctx context.Context) error {
 	if _, err := l.db.pool.Exec(ctx, `ANALYZE`); err != nil {
 		return fmt.Errorf("analyze what was loaded: %w", err)
 	}
-	return l.db.SealLogs(ctx, l.now, delay)
+	return nil
 }
 
 // Seen are the authorisations among what was loaded, by network: those of known settlers.
@@ -211,4 +221,12 @@ func (l *Loader) Seen(ctx context.Context, network string) ([]SeenDay, error) {
 		}
 	}
 	return days, nil
+}
+
+// Size is how many bytes the database takes.
+func (db *DB) Size(ctx context.Context) (n int64, err error) {
+	if err := db.pool.QueryRow(ctx, `SELECT pg_database_size(current_database())`).Scan(&n); err != nil {
+		return 0, fmt.Errorf("ask for the size of the database: %w", err)
+	}
+	return n, nil
 }

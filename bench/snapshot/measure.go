@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"time"
+
+	"tollbook/bench/crowd"
+	"tollbook/bench/turns"
+	"tollbook/site/postgres"
+)
+
+// measured is what the runs gave, a value a run.
+type measured struct {
+	full, deflate, distinct, rebuild, again, cpu, peak []float64
+	last                                               built
+	bytes                                              int64 // of files, before they were deflated
+	visited                                            int
+}
+
+// inTurn measures one directory, runs times.
+func inTurn(ctx context.Context, o options, dir string) (err error) {
+	d, err := fill(ctx, o, dir, o.services)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.close()) }()
+	var m measured
+	for i := range o.runs {
+		if err := m.run(ctx, o, d, filepath.Join(dir, "public"), i); err != nil {
+			return err
+		}
+		log.Printf("run %d of %d: whole %.2f s, deflate %.2f s, rebuild %.2f s, again whole %.2f s, %.0f MB", i+1, o.runs,
+			m.full[i], m.deflate[i], m.rebuild[i], m.again[i], m.peak[i])
+	}
+	r := turns.New(fmt.Sprintf("go run ./bench/snapshot -services %d -runs %d", o.services, o.runs), o.runs)
+	r.Compare("a whole build", "deflating the same", "s", m.full, m.deflate, turns.Bound{Target: 2, Hoped: 1.3, Most: true})
+	r.Compare("a whole build", "deflating each content once", "s", m.full, m.distinct, turns.Bound{})
+	r.Compare("a build after 1 in 15 changed", "the same from nothing", "s", m.rebuild, m.again, turns.Bound{Target: 0.65, Hoped: 0.4, Most: true})
+	ones := make([]float64, o.runs)
+	for i := range ones {
+		ones[i] = 1
+	}
+	r.Compare("most memory of a whole build", "one MB", "MB", m.peak, ones, turns.Bound{Target: 512, Hoped: 256, Most: true})
+	r.Tell("processor time of a whole build, without Postgres", "s", m.cpu...)
+	r.Tell("of a service", "ms", each(m.cpu, 1e3/float64(o.services))...)
+	m.last.tell(r, d, o.services, m.bytes)
+	r.Tell("services visited between two builds", "", float64(m.visited))
+	return r.Print()
+}
+
+// each is every value times a factor.
+func each(values []float64, factor float64) []float64 {
+	list := make([]float64, len(values))
+	for i, v := range values {
+		list[i] = v * factor
+	}
+	return list
+}
+
+// tell adds what a directory of services takes.
+func (b *built) tell(r *turns.Report, d *database, services int, bytes int64) {
+	of := func(what string) string { return fmt.Sprintf("%s, %d services", what, services) }
+	r.Tell(of("files"), "", float64(b.Files))
+	if bytes > 0 {
+		r.Tell(of("contents of snapshot and packs"), "MB", float64(bytes)/1e6)
+	}
+	r.Tell(of("snapshot"), "MB", float64(b.Zip)/1e6)
+	r.Tell(of("packs"), "MB", float64(b.Packed)/1e6)
+	r.Tell(of("database"), "MB", float64(d.bytes)/1e6)
+	r.Tell(of("rows made a second"), "", float64(d.report.Rows)/d.report.Took.Seconds())
+	r.Tell(of("making them"), "s", d.report.Took.Seconds())
+}
+
+// run is one run: a whole build and the peer, a build beside it after some visits, and the same whole.
+func (m *measured) run(ctx context.Context, o options, d *database, public string, i int) error {
+	fresh := func() error { return os.RemoveAll(public) }
+	if err := fresh(); err != nil {
+		return err
+	}
+	var profiles []string
+	if i == o.runs-1 {
+		profiles = []string{"-cpuprofile=" + o.cpu, "-memprofile=" + o.heap}
+	}
+	full, err := buildIn(ctx, d, public, 2*i, profiles...)
+	if err != nil {
+		return err
+	}
+	var peer deflated
+	if err := child(ctx, &peer, "-role=deflate", "-dir="+public); err != nil {
+		return err
+	}
+	db, err := postgres.OpenFor(ctx, d.server.DSN(), crowd.Connections())
+	if err != nil {
+		return err
+	}
+	m.visited, err = crowd.Visit(ctx, db, o.services, i, crowd.Moment.Add(time.Duration(2*i+1)*time.Minute))
+	db.Close()
+	if err != nil {
+		return err
+	}
+	rebuild, err := buildIn(ctx, d, public, 2*i+1)
+	if err != nil {
+		return err
+	}
+	if err := fresh(); err != nil {
+		return err
+	}
+	again, err := buildIn(ctx, d, public, 2*i+1)
+	if err != nil {
+		return err
+	}
+	if rebuild.Files != again.Files { // their bytes differ by the list of earlier snapshots
+		return fmt.Errorf("beside a snapshot %d files were built, from nothing %d", rebuild.Files, again.Files)
+	}
+	m.full, m.cpu, m.peak = append(m.full, full.Seconds), append(m.cpu, full.CPU), append(m.peak, float64(full.Peak)/1e6)
+	m.deflate, m.distinct = append(m.deflate, peer.Seconds), append(m.distinct, peer.Distinct)
+	m.rebuild, m.again = append(m.rebuild, rebuild.Seconds), append(m.again, again.Seconds)
+	m.last, m.bytes = full, peer.Bytes
+	return nil
+}
+
+// scale builds a directory of each size once.
+func scale(ctx context.Context, o options, dir string) error {
+	sizes, err := o.sizes()
+	if err != nil {
+		return err
+	}
+	r := turns.New("go run ./bench/snapshot -scale "+o.scale, 1)
+	var before built
+	for i, services := range sizes {
+		b, err := one(ctx, o, r, dir, services)
+		if err != nil {
+			return err
+		}
+		if i > 0 {
+			growth := fmt.Sprintf("%d services", sizes[i-1])
+			bound := turns.Bound{Target: 1.1 * float64(services) / float64(sizes[i-1]), Hoped: float64(services) / float64(sizes[i-1]), Most: true}
+			r.Compare(fmt.Sprintf("time of a build of %d", services), growth, "s", []float64{b.Seconds}, []float64{before.Seconds}, bound)
+			r.Compare("processor time of it, without Postgres", growth, "s", []float64{b.CPU}, []float64{before.CPU}, bound)
+			r.Compare("most memory of it", growth, "MB", []float64{float64(b.Peak) / 1e6}, []float64{float64(before.Peak) / 1e6}, bound)
+		}
+		before = b
+	}
+	return r.Print()
+}
+
+// one fills a database, builds of it once and forgets it.
+func one(ctx context.Context, o options, r *turns.Report, dir string, services int) (b built, err error) {
+	d, err := fill(ctx, o, dir, services)
+	if err != nil {
+		return b, err
+	}
+	defer func() { err = errors.Join(err, d.close()) }()
+	public := filepath.Join(dir, "public")
+	defer os.RemoveAll(public)
+	if b, err = buildIn(ctx, d, public, 0, "-cpuprofile="+o.cpu, "-memprofile="+o.heap); err != nil {
+		return b, err
+	}
+	log.Printf("%d services: %.1f s, %.1f s of processor, %.0f MB of memory", services, b.Seconds, b.CPU, float64(b.Peak)/1e6)
+	r.Tell(fmt.Sprintf("time of a build, %d services", services), "s", b.Seconds)
+	r.Tell(fmt.Sprintf("processor time of a service, %d services", services), "ms", b.CPU*1e3/float64(services))
+	r.Tell(fmt.Sprintf("memory of a service, %d services", services), "kB", float64(b.Peak)/1e3/float64(services))
+	b.tell(r, d, services, 0)
+	return b, nil
+}
