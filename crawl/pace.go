@@ -21,6 +21,8 @@ type pace struct {
 	rows   hostRows // nil where this process visits alone
 	holder uuid.UUID
 	hold   time.Duration
+	taking together[string, time.Duration] // hosts that workers want at the same time, in one statement
+	leave  together[string, struct{}]
 
 	gap    time.Duration
 	regain time.Duration // one request of the allowance comes back after this long; 0 for no allowance
@@ -48,7 +50,8 @@ type slots struct {
 type hostRows interface {
 	TakeHost(ctx context.Context, host string, holder uuid.UUID, r postgres.HostRules) (wait time.Duration, err error)
 	PaceHost(ctx context.Context, host string, holder uuid.UUID, gap time.Duration) error
-	LeaveHost(ctx context.Context, host string, holder uuid.UUID, gap time.Duration) error
+	TakeHosts(ctx context.Context, hosts []string, holder uuid.UUID, r postgres.HostRules) (waits []time.Duration, err error)
+	LeaveHosts(ctx context.Context, hosts []string, holder uuid.UUID, gap time.Duration) error
 }
 
 var _ hostRows = (*postgres.DB)(nil)
@@ -60,6 +63,21 @@ const holdLimit = 45 * time.Second
 // share makes the pace one with that of all processes that share rows. No request takes longer than longest.
 func (p *pace) share(rows hostRows, longest time.Duration) {
 	p.rows, p.holder, p.hold = rows, uuid.New(), min(longest, holdLimit)
+	p.taking.do = func(hosts []string) ([]time.Duration, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), leaveLimit)
+		defer cancel()
+		return rows.TakeHosts(ctx, hosts, p.holder, p.rules(p.hold))
+	}
+	// A host that is not left stays held for a while; whoever is told to stop still leaves it.
+	p.leave.do = func(hosts []string) ([]struct{}, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), leaveLimit)
+		defer cancel()
+		return make([]struct{}, len(hosts)), rows.LeaveHosts(ctx, hosts, p.holder, p.gap)
+	}
+}
+
+func (p *pace) rules(hold time.Duration) postgres.HostRules {
+	return postgres.HostRules{Gap: p.gap, Regain: p.regain, Burst: p.burst, Hold: hold}
 }
 
 // newPace keeps no allowance when perHour is not positive.
@@ -121,10 +139,7 @@ func (p *pace) enter(ctx context.Context, host string) (leave func(), err error)
 	} else if err = p.takeShared(ctx, host, p.hold); err == nil {
 		mine := leave
 		leave = func() {
-			// A host that is not left stays held for a while; whoever is told to stop still leaves it.
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveLimit)
-			defer cancel()
-			_ = p.rows.LeaveHost(ctx, host, p.holder, p.gap)
+			_, _ = p.leave.call(host)
 			mine()
 		}
 	}
@@ -135,15 +150,20 @@ func (p *pace) enter(ctx context.Context, host string) (leave func(), err error)
 	return leave, nil
 }
 
-// leaveLimit bounds how long leaving a host may take.
+// leaveLimit bounds how long taking or leaving hosts may take, their turns aside.
 const leaveLimit = 5 * time.Second
 
 // takeShared waits for a host's row, and takes it.
 func (p *pace) takeShared(ctx context.Context, host string, hold time.Duration) error {
-	rules := postgres.HostRules{Gap: p.gap, Regain: p.regain, Burst: p.burst, Hold: hold}
-	for {
+	for ctx.Err() == nil {
 		began := time.Now()
-		wait, err := p.rows.TakeHost(ctx, host, p.holder, rules)
+		var wait time.Duration
+		var err error
+		if hold == p.hold {
+			wait, err = p.taking.call(host)
+		} else {
+			wait, err = p.rows.TakeHost(ctx, host, p.holder, p.rules(hold))
+		}
 		if err != nil || wait == 0 && (hold == 0 || time.Since(began) < hold/2) {
 			return err
 		}
@@ -154,6 +174,7 @@ func (p *pace) takeShared(ctx context.Context, host string, hold time.Duration) 
 			return err
 		}
 	}
+	return ctx.Err()
 }
 
 // next waits for the host's next slot, in a turn that a request before it began. A redirect may lead to a host that is not

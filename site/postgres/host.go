@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -21,42 +20,74 @@ type HostRules struct {
 // heldPoll is how often at most a host is looked at while somebody asks it: when he will be done nobody knows.
 const heldPoll = 250 * time.Millisecond
 
-// TakeHost takes a host for a holder if its turn has come: from now on nobody else may ask it, until LeaveHost. Else it
+// TakeHost takes a host for a holder if its turn has come: from now on nobody else may ask it, until LeaveHosts. Else it
 // answers how long to wait before trying again, more than nothing. Time is the database's, so that the clocks of machines
 // need not agree.
 //
 // This and what follows are single statements, so that a process that is stopped in between keeps no row locked. They do
 // not wait for the disk: a crash of the server itself loses a second of pauses.
 func (db *DB) TakeHost(ctx context.Context, host string, holder uuid.UUID, r HostRules) (wait time.Duration, err error) {
-	// Of two who come at once, one waits for the other's row and judges what it says then.
-	tag, err := db.pool.Exec(ctx, `
+	waits, err := db.TakeHosts(ctx, []string{host}, holder, r)
+	if err != nil {
+		return 0, err
+	}
+	return waits[0], nil
+}
+
+// TakeHosts is TakeHost for several hosts in one statement: it answers how long to wait for each. Of two who ask for one host the
+// first gets it.
+func (db *DB) TakeHosts(ctx context.Context, hosts []string, holder uuid.UUID, r HostRules) (waits []time.Duration, err error) {
+	// Of two who come at once, one waits for the other's row and judges what it says then. Rows are taken in the order of their
+	// names, so that neither waits for the other's.
+	taken, err := column[string](ctx, db.pool, `
 		INSERT INTO hosts AS h (host, next_at, regained_at, held_by, held_until)
-		SELECT $1, now + $3::interval, now + $4::interval, $2, now + $6::interval
-		FROM clock_timestamp() AS now, set_config('synchronous_commit', 'off', true)
+		SELECT DISTINCT asked, now + $3::interval, now + $4::interval, $2::uuid, now + $6::interval
+		FROM unnest($1::text[]) AS asked, clock_timestamp() AS now, set_config('synchronous_commit', 'off', true)
+		ORDER BY asked
 		ON CONFLICT (host) DO UPDATE SET next_at = clock_timestamp() + $3::interval,
 			regained_at = greatest(h.regained_at, clock_timestamp()) + $4::interval,
 			held_by = $2, held_until = clock_timestamp() + $6::interval
 		WHERE h.next_at <= clock_timestamp() AND h.regained_at <= clock_timestamp() + $5::interval
-			AND (h.held_by IS NULL OR h.held_by = $2 OR h.held_until <= clock_timestamp())`,
-		host, holder, r.Gap, r.Regain, max(r.Burst, 0), r.Hold)
+			AND (h.held_by IS NULL OR h.held_by = $2 OR h.held_until <= clock_timestamp())
+		RETURNING host`,
+		hosts, holder, r.Gap, r.Regain, max(r.Burst, 0), r.Hold)
 	if err != nil {
-		return 0, fmt.Errorf("take host %s: %w", host, err)
+		return nil, fmt.Errorf("take %d hosts: %w", len(hosts), err)
 	}
-	if tag.RowsAffected() > 0 {
-		return 0, nil
+	waits = make([]time.Duration, len(hosts))
+	if len(taken) == len(hosts) {
+		return waits, nil
 	}
+	mine, left := make(map[string]bool, len(taken)), map[string]time.Duration{}
+	for _, host := range taken {
+		mine[host] = true
+	}
+	rows, err := db.pool.Query(ctx, `
+		SELECT host, greatest(next_at, regained_at - $3::interval) - clock_timestamp(), coalesce(held_by <> $2, false) AND held_until > clock_timestamp()
+		FROM hosts WHERE host = ANY($1)`, hosts, holder, max(r.Burst, 0))
+	if err != nil {
+		return nil, fmt.Errorf("wait for hosts: %w", err)
+	}
+	var host string
 	var ready time.Duration
 	var held bool
-	err = db.pool.QueryRow(ctx, `
-		SELECT greatest(next_at, regained_at - $3::interval) - clock_timestamp(), coalesce(held_by <> $2, false) AND held_until > clock_timestamp()
-		FROM hosts WHERE host = $1`, host, holder, max(r.Burst, 0)).Scan(&ready, &held)
-	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return 0, fmt.Errorf("wait for host %s: %w", host, err)
+	_, err = pgx.ForEachRow(rows, []any{&host, &ready, &held}, func() error {
+		if held {
+			ready = max(ready, min(r.Gap/4, heldPoll))
+		}
+		left[host] = ready
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("wait for hosts: %w", err)
 	}
-	if held {
-		ready = max(ready, min(r.Gap/4, heldPoll))
+	for i, host := range hosts {
+		if !mine[host] {
+			waits[i] = max(left[host], time.Millisecond) // one that was forgotten meanwhile is free
+		}
+		mine[host] = false
 	}
-	return max(ready, time.Millisecond), nil
+	return waits, nil
 }
 
 // PaceHost says that the request under way has ended, and that its holder, who keeps the host, asks again after the gap.
@@ -70,13 +101,14 @@ func (db *DB) PaceHost(ctx context.Context, host string, holder uuid.UUID, gap t
 	return nil
 }
 
-// LeaveHost lets others have a host, a gap from now. What somebody else took meanwhile stays his.
-func (db *DB) LeaveHost(ctx context.Context, host string, holder uuid.UUID, gap time.Duration) error {
+// LeaveHosts lets others have hosts, a gap from now. What somebody else took meanwhile stays his.
+func (db *DB) LeaveHosts(ctx context.Context, hosts []string, holder uuid.UUID, gap time.Duration) error {
 	_, err := db.pool.Exec(ctx, `
-		UPDATE hosts SET next_at = clock_timestamp() + $3::interval, held_by = NULL FROM set_config('synchronous_commit', 'off', true)
-		WHERE host = $1 AND held_by = $2`, host, holder, gap)
+		WITH mine AS MATERIALIZED (SELECT host FROM hosts WHERE host = ANY($1) AND held_by = $2 ORDER BY host FOR NO KEY UPDATE)
+		UPDATE hosts h SET next_at = clock_timestamp() + $3::interval, held_by = NULL FROM mine, set_config('synchronous_commit', 'off', true)
+		WHERE h.host = mine.host`, hosts, holder, gap)
 	if err != nil {
-		return fmt.Errorf("leave host %s: %w", host, err)
+		return fmt.Errorf("leave %d hosts: %w", len(hosts), err)
 	}
 	return nil
 }

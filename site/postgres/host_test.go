@@ -1,12 +1,15 @@
 package postgres_test
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
 
 	"tollbook/site/postgres"
 )
@@ -32,11 +35,11 @@ func TestHostsAreTakenByOne(t *testing.T) {
 	take("one:443", b, false)
 	take("one", b, true)
 	rules.Gap = 0
-	if err := db.LeaveHost(t.Context(), "one:443", b, 0); err != nil { // it is not b's to leave
+	if err := db.LeaveHosts(t.Context(), []string{"one:443"}, b, 0); err != nil { // it is not b's to leave
 		t.Fatal(err)
 	}
 	take("one:443", b, false)
-	if err := db.LeaveHost(t.Context(), "one:443", a, 0); err != nil {
+	if err := db.LeaveHosts(t.Context(), []string{"one:443"}, a, 0); err != nil {
 		t.Fatal(err)
 	}
 	take("one:443", b, true)
@@ -44,7 +47,7 @@ func TestHostsAreTakenByOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	take("one:443", b, false)
-	if err := db.LeaveHost(t.Context(), "one:443", b, time.Hour); err != nil {
+	if err := db.LeaveHosts(t.Context(), []string{"one:443"}, b, time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	take("one:443", a, false)
@@ -115,7 +118,7 @@ func TestHostRace(t *testing.T) {
 				n++
 				taken.Add(1)
 				inside.Add(-1)
-				if err := db.LeaveHost(t.Context(), "h", who, 0); err != nil {
+				if err := db.LeaveHosts(t.Context(), []string{"h"}, who, 0); err != nil {
 					t.Error(err)
 					return
 				}
@@ -125,5 +128,57 @@ func TestHostRace(t *testing.T) {
 	g.Wait()
 	if taken.Load() != 80 {
 		t.Errorf("it was taken %d times, want 80", taken.Load())
+	}
+}
+
+// TestHostsTogether: hosts are taken and left in one statement as they are one by one, and whoever does it for the same hosts in
+// another order meanwhile is not in the way.
+func TestHostsTogether(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	ctx, a, b := t.Context(), uuid.New(), uuid.New()
+	rules := postgres.HostRules{Gap: time.Hour, Hold: time.Hour}
+	free := func(who uuid.UUID, hosts ...string) (free []bool) {
+		t.Helper()
+		waits, err := db.TakeHosts(ctx, hosts, who, rules)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range waits {
+			free = append(free, w == 0)
+		}
+		return free
+	}
+	if diff := cmp.Diff([]bool{true, true, false}, free(a, "two", "one", "two")); diff != "" {
+		t.Errorf("taken by the first (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]bool{false, true, false}, free(b, "one", "three", "two")); diff != "" {
+		t.Errorf("taken by the second (-want +got):\n%s", diff)
+	}
+	if err := db.LeaveHosts(ctx, []string{"three", "two", "one"}, a, 0); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]bool{true, true, false}, free(b, "one", "two", "three")); diff != "" {
+		t.Errorf("taken by the second after the first left his (-want +got):\n%s", diff)
+	}
+	var asking errgroup.Group
+	names := []string{"p", "q", "r", "s", "t", "u"}
+	for i := range 8 {
+		asking.Go(func() error {
+			who := uuid.New()
+			hosts := slices.Concat(names[i%6:], names[:i%6])
+			for range 50 {
+				if _, err := db.TakeHosts(ctx, hosts, who, postgres.HostRules{Hold: time.Hour}); err != nil {
+					return err
+				}
+				if err := db.LeaveHosts(ctx, hosts, who, 0); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := asking.Wait(); err != nil {
+		t.Errorf("all at once: %v", err)
 	}
 }
