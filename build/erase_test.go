@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tollbook/build"
-	"tollbook/crawl/sample"
 	"tollbook/output"
 	"tollbook/render"
 	"tollbook/site"
@@ -53,10 +52,7 @@ func packBlocks(t *testing.T, dir string) map[string][][]byte {
 // every other row its bytes; the checkpoint says so, once.
 func TestErasedService(t *testing.T) {
 	t.Parallel()
-	db, dir := open(t), scratch(t)
-	if err := db.AddSample(t.Context(), sample.Notice, sample.Listings(moment, 0), sample.Histories(moment)); err != nil {
-		t.Fatal(err)
-	}
+	db, dir := openSample(t), scratch(t)
 	before := run(t, db, dir, options(moment))
 	was := packBlocks(t, dir)
 

@@ -16,7 +16,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tollbook/crawl/sample"
 	"tollbook/output"
 	"tollbook/site"
 	"tollbook/site/serve"
@@ -51,10 +50,7 @@ func (r reader) get(target string, v any) (int, []byte) {
 // name, by its addresses and by its recipients, and walks the catalogue.
 func TestFound(t *testing.T) {
 	t.Parallel()
-	db := open(t)
-	if err := db.AddSample(t.Context(), sample.Notice, sample.Listings(moment, 0), sample.Histories(moment)); err != nil {
-		t.Fatal(err)
-	}
+	db := openSample(t)
 	dir := scratch(t)
 	run(t, db, dir, options(moment.Add(time.Minute)))
 	source, err := output.OpenSource(dir, slog.New(slog.DiscardHandler))

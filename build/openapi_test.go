@@ -21,7 +21,6 @@ import (
 	"pgregory.net/rapid"
 
 	"tollbook/build"
-	"tollbook/crawl/sample"
 	"tollbook/output"
 	"tollbook/site"
 	"tollbook/site/serve"
@@ -58,10 +57,7 @@ func TestOpenAPI(t *testing.T) {
 
 func describe(t *testing.T) *described {
 	t.Helper()
-	db := open(t)
-	if err := db.AddSample(t.Context(), sample.Notice, sample.Listings(moment, 0), sample.Histories(moment)); err != nil {
-		t.Fatal(err)
-	}
+	db := openSample(t)
 	settle(t, db)
 	d := &described{root: scratch(t), files: map[string][]byte{}}
 	o := options(moment)

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"tollbook/crawl/sample"
 	"tollbook/output"
 	"tollbook/site"
 )
@@ -14,10 +13,7 @@ import (
 // What the page about checking says of an uptime holds for every service: it is what its days sum up to.
 func TestUptimeIsWhatItsDaysSumUpTo(t *testing.T) {
 	t.Parallel()
-	db, dir := open(t), scratch(t)
-	if err := db.AddSample(t.Context(), sample.Notice, sample.Listings(moment, 0), sample.Histories(moment)); err != nil {
-		t.Fatal(err)
-	}
+	db, dir := openSample(t), scratch(t)
 	z, err := output.OpenZipFile(filepath.Join(dir, "snapshots", run(t, db, dir, options(moment)).Snapshot+".zip"))
 	if err != nil {
 		t.Fatal(err)
