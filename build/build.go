@@ -87,6 +87,9 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 		}
 		j := newJudgment(facts, o.Now, o.Now.Add(o.Every), o.Site.BaseURL, o.FreeHosts)
 		j.snapshot.Earlier = published
+		for i := range facts.Services {
+			facts.Services[i].Hours = nil // summed by now
+		}
 		details := func(of []postgres.ServiceFacts) error { return r.Details(ctx, o.Now, o.LogDelay, of) }
 		return writeSnapshot(ctx, j, details, pages, b.Add, o.Progress)
 	})

@@ -185,7 +185,8 @@ func TestUptimeWindows(t *testing.T) {
 			sum(today, 3, 3),
 		},
 	}
-	got := uptime(f, now)
+	day := sumOf(f.Hours)
+	got := uptime(f, &day, now)
 	want := site.UptimeWindows{
 		H24: new(50.0), D7: new(92.31), D30: new(73.91), D90: new(51.16),
 		Coverage: site.Coverage{
@@ -196,7 +197,7 @@ func TestUptimeWindows(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("windows (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(site.UptimeWindows{}, uptime(&postgres.ServiceFacts{}, now)); diff != "" {
+	if diff := cmp.Diff(site.UptimeWindows{}, uptime(&postgres.ServiceFacts{}, &tally{}, now)); diff != "" {
 		t.Errorf("windows without checks (-want +got):\n%s", diff)
 	}
 	var days []string

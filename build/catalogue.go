@@ -12,39 +12,40 @@ const (
 	catalogueTimeout = 60 // seconds, where a seller says none: what the protocol's reference server sets
 )
 
-// writeCatalogue writes /discovery/resources: each active endpoint with a price, by service and in its order there.
+// writeCatalogue writes /discovery/resources: each active endpoint with a price, by service and in its order there. Rows are
+// encoded a file at a time.
 func writeCatalogue(s *site.Snapshot, totals map[string]int, add func(string, []byte) error) error {
-	lines := [][]byte{}
+	var all []place
 	for i := range s.Services {
-		l := &s.Services[i]
-		for j := range l.Detail.Endpoints {
-			item := catalogueItem(l, &l.Detail.Endpoints[j], &l.Terms[j])
-			if len(item.Accepts) == 0 {
-				continue
+		for j := range s.Services[i].Detail.Endpoints {
+			if p := (place{i, j}); len(catalogueItem(p.of(s)).Accepts) > 0 {
+				all = append(all, p)
 			}
-			line, err := render.Row(item)
-			if err != nil {
-				return err
-			}
-			lines = append(lines, line)
 		}
 	}
 	q := bare("discovery", "")
-	totals[q.ListKey()] = len(lines)
-	for file := 0; file == 0 || file*site.MaxPageSize < len(lines); file++ {
-		of := q.Hundred(file)
-		if err := writeWindow(of, lines, add); err != nil {
+	totals[q.ListKey()] = len(all)
+	for file := 0; file == 0 || file*site.MaxPageSize < len(all); file++ {
+		if err := writeWindow(q.Hundred(file), s, all, add); err != nil {
 			return err
 		}
 	}
-	return writeWindow(q, lines, add)
+	return writeWindow(q, s, all, add)
 }
 
-// writeWindow writes the window of rows that q asks for under q's key.
-func writeWindow(q site.Query, lines [][]byte, add func(string, []byte) error) error {
+// writeWindow writes the window of endpoints that q asks for under q's key.
+func writeWindow(q site.Query, s *site.Snapshot, all []place, add func(string, []byte) error) error {
 	offset, limit := q.Window()
-	from := min(offset, len(lines))
-	return addList(q.Key(), q.Route.Framing, lines[from:min(from+limit, len(lines))], site.WindowMeta(q, len(lines)), add)
+	from := min(offset, len(all))
+	lines := [][]byte{}
+	for _, p := range all[from:min(from+limit, len(all))] {
+		line, err := render.Row(catalogueItem(p.of(s)))
+		if err != nil {
+			return err
+		}
+		lines = append(lines, line)
+	}
+	return addList(q.Key(), q.Route.Framing, lines, site.WindowMeta(q, len(all)), add)
 }
 
 // catalogueItem has those prices that version 2 of the protocol can say.

@@ -31,6 +31,7 @@ type judgment struct {
 	facts    *postgres.Facts
 	snapshot *site.Snapshot
 	offers   []offer
+	day      []tally // of each service, its window of 24h
 	market   *market
 	settled  *tractions
 	perHour  float64 // checks
@@ -43,10 +44,13 @@ type judgment struct {
 // service.
 func newJudgment(f *postgres.Facts, now, next time.Time, baseURL string, free site.FreeHosts) *judgment {
 	s := &site.Snapshot{Now: site.NewTime(now), Next: site.NewTime(next), Services: make([]site.Listing, len(f.Services))}
-	j := &judgment{facts: f, snapshot: s, offers: make([]offer, len(f.Services)), now: now, baseURL: baseURL, free: free}
+	j := &judgment{
+		facts: f, snapshot: s, offers: make([]offer, len(f.Services)), day: make([]tally, len(f.Services)), now: now, baseURL: baseURL, free: free,
+	}
 	for i := range f.Services {
 		j.offers[i] = offerOf(&f.Services[i], now)
-		s.Services[i] = list(&f.Services[i], &j.offers[i], now)
+		j.day[i] = sumOf(f.Services[i].Hours)
+		s.Services[i] = list(&f.Services[i], &j.offers[i], &j.day[i], now)
 	}
 	j.market, j.settled, j.perHour = newMarket(f.Services, j.offers), newTractions(f, now), checksPerHour(f, s.Now)
 	s.Checks = globalLog(f, now)
@@ -58,7 +62,7 @@ func newJudgment(f *postgres.Facts, now, next time.Time, baseURL string, free si
 }
 
 // list judges a service by what is known of it without its details.
-func list(f *postgres.ServiceFacts, o *offer, now time.Time) site.Listing {
+func list(f *postgres.ServiceFacts, o *offer, day *tally, now time.Time) site.Listing {
 	d := site.ServiceDetail{
 		Slug: f.Slug, Name: f.Name, Description: f.Description, BaseURL: f.BaseURL, WebsiteURL: f.WebsiteURL,
 		Category: f.Category, Source: f.Source, CreatedAt: site.NewTime(f.CreatedAt),
@@ -71,11 +75,7 @@ func list(f *postgres.ServiceFacts, o *offer, now time.Time) site.Listing {
 	}
 	d.Verified, d.VerifiedUntil = lasting(f.VerifiedAt, vouchedFor, now)
 	d.PaymentReady, d.PaymentReadyUntil = lasting(f.LastSuccessAt, readyFor, now)
-	var today tally
-	for _, h := range f.Hours {
-		today.add(h)
-	}
-	d.Uptime24h, d.AvgResponseTimeMS = today.percent(), today.average()
+	d.Uptime24h, d.AvgResponseTimeMS = day.percent(), day.average()
 	return site.Listing{
 		Item: site.ServiceListItem{
 			Slug: d.Slug, Name: d.Name, Description: d.Description, BaseURL: d.BaseURL, WebsiteURL: d.WebsiteURL,
@@ -91,7 +91,7 @@ func list(f *postgres.ServiceFacts, o *offer, now time.Time) site.Listing {
 func (j *judgment) complete(i int) {
 	f, l, now := &j.facts.Services[i], &j.snapshot.Services[i], j.now
 	d := &l.Detail
-	d.TotalChecks, d.PayToChanges, d.Provenance, d.Uptime = f.TotalChecks, payToChanges(f), provenance(f, j.facts.Source, j.baseURL), uptime(f, now)
+	d.TotalChecks, d.PayToChanges, d.Provenance, d.Uptime = f.TotalChecks, payToChanges(f), provenance(f, j.facts.Source, j.baseURL), uptime(f, &j.day[i], now)
 	shown := evidence(f, now)
 	d.Assessment = assess(f, d, j.offers[i], j.market, j.settled.traction(i), shown, now, j.free)
 	l.Uptime, l.Checks, l.Changes, l.Terms, l.Evidence = uptimePoints(f, now), serviceLog(f, now), changes(f), termsOf(f, shown, now), evidenceOf(f, shown, now)

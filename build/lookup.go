@@ -21,29 +21,21 @@ const (
 )
 
 // writeLookups writes the shards of both look-ups, and how many rows each has.
-func writeLookups(s *site.Snapshot, add func(string, []byte) error) error {
-	addresses, err := addressRows(s)
-	if err != nil {
+func writeLookups(s *site.Snapshot, add func(string, []byte) error) (err error) {
+	var index site.LookupIndex
+	if index.URL, err = writeShards(site.ByName("lookup-url"), addressRows(s), add); err != nil {
 		return fmt.Errorf("look up addresses: %w", err)
 	}
-	recipients, err := recipientRows(s)
-	if err != nil {
+	if index.PayTo, err = writeShards(site.ByName("lookup-pay-to"), recipientRows(s), add); err != nil {
 		return fmt.Errorf("look up recipients: %w", err)
-	}
-	var index site.LookupIndex
-	if index.URL, err = writeShards(site.ByName("lookup-url"), addresses, add); err != nil {
-		return err
-	}
-	if index.PayTo, err = writeShards(site.ByName("lookup-pay-to"), recipients, add); err != nil {
-		return err
 	}
 	return addLine(site.LookupFile, index, add)
 }
 
-// hashed is an encoded row of a shard.
+// hashed is a row of a shard. It is encoded with its shard: all rows together are more than what else is known by then.
 type hashed struct {
-	hash string
-	row  []byte
+	hash   string
+	encode func() ([]byte, error)
 }
 
 // writeShards writes rows into shards by the first two digits of their hashes, and counts them.
@@ -54,7 +46,11 @@ func writeShards(route *site.Route, rows []hashed, add func(string, []byte) erro
 		digits := rows[0].hash[:2]
 		var lines [][]byte
 		for len(rows) > 0 && rows[0].hash[:2] == digits {
-			lines, rows = append(lines, rows[0].row), rows[1:]
+			line, err := rows[0].encode()
+			if err != nil {
+				return nil, err
+			}
+			lines, rows = append(lines, line), rows[1:]
 		}
 		sizes[digits] = len(lines)
 		if err := addList(site.LookupShardKey(route, digits), site.Framing{}, lines, site.TotalMeta{Total: int64(len(lines))}, add); err != nil {
@@ -73,7 +69,7 @@ func (p place) of(s *site.Snapshot) (*site.Listing, *site.Endpoint, *site.Terms)
 }
 
 // addressRows has a row for each address with an endpoint.
-func addressRows(s *site.Snapshot) ([]hashed, error) {
+func addressRows(s *site.Snapshot) []hashed {
 	by := map[string][]place{}
 	var normals []string
 	for i := range s.Services {
@@ -90,16 +86,19 @@ func addressRows(s *site.Snapshot) ([]hashed, error) {
 	}
 	rows := make([]hashed, len(normals))
 	for i, normal := range normals {
-		data := addressLookup(s, normal, by[normal])
-		row, err := fit(site.Hash(normal), data, func() bool {
-			return dropLast(&data.Prices, &data.Clipped) || dropLast(&data.AlsoListed, &data.Clipped)
-		})
-		if err != nil {
-			return nil, fmt.Errorf("address %.100s: %w", normal, err)
-		}
-		rows[i] = row
+		hash, at := site.Hash(normal), by[normal]
+		rows[i] = hashed{hash, func() ([]byte, error) {
+			data := addressLookup(s, normal, at)
+			row, err := fit(hash, data, func() bool {
+				return dropLast(&data.Prices, &data.Clipped) || dropLast(&data.AlsoListed, &data.Clipped)
+			})
+			if err != nil {
+				return nil, fmt.Errorf("address %.100s: %w", normal, err)
+			}
+			return row, nil
+		}}
 	}
-	return rows, nil
+	return rows
 }
 
 // addressLookup tells of the first service at an address, by slug, and names the others.
@@ -148,7 +147,7 @@ func lookupService(l *site.Listing, clipped *bool) site.LookupService {
 
 // recipientRows has a row for each recipient that some endpoint names now. Of addresses that differ in case alone the
 // first is told.
-func recipientRows(s *site.Snapshot) ([]hashed, error) {
+func recipientRows(s *site.Snapshot) []hashed {
 	by := map[string]*site.RecipientLookup{}
 	var normals []string
 	for i := range s.Services {
@@ -171,17 +170,19 @@ func recipientRows(s *site.Snapshot) ([]hashed, error) {
 	}
 	rows := make([]hashed, len(normals))
 	for i, normal := range normals {
-		data := by[normal]
-		data.Network, data.PayTo = clip(data.Network, lookupNameBytes, &data.Clipped), clip(data.PayTo, lookupURLBytes, &data.Clipped)
-		data.ServiceCount = len(data.Services)
-		data.Services = atMost(data.Services, lookupServices, &data.Clipped)
-		row, err := fit(site.Hash(normal), data, func() bool { return dropLast(&data.Services, &data.Clipped) })
-		if err != nil {
-			return nil, fmt.Errorf("recipient %.100s: %w", normal, err)
-		}
-		rows[i] = row
+		hash, data := site.Hash(normal), by[normal]
+		rows[i] = hashed{hash, func() ([]byte, error) {
+			data.Network, data.PayTo = clip(data.Network, lookupNameBytes, &data.Clipped), clip(data.PayTo, lookupURLBytes, &data.Clipped)
+			data.ServiceCount = len(data.Services)
+			data.Services = atMost(data.Services, lookupServices, &data.Clipped)
+			row, err := fit(hash, data, func() bool { return dropLast(&data.Services, &data.Clipped) })
+			if err != nil {
+				return nil, fmt.Errorf("recipient %.100s: %w", normal, err)
+			}
+			return row, nil
+		}}
 	}
-	return rows, nil
+	return rows
 }
 
 // tellRecipient adds one price of an endpoint to what is told of its recipient; again says that the endpoint itself is
@@ -206,18 +207,18 @@ func tellRecipient(r *site.RecipientLookup, l *site.Listing, e *site.Endpoint, p
 }
 
 // fit encodes a row, dropping parts of its data until its answer has less than site.MaxLookup bytes.
-func fit(hash string, data any, drop func() bool) (hashed, error) {
+func fit(hash string, data any, drop func() bool) ([]byte, error) {
 	for {
 		row, err := render.Row(site.LookupRow{Hash: hash, Data: data})
 		if err != nil {
-			return hashed{}, err
+			return nil, err
 		}
 		size := len(site.LookupAnswer(row))
 		if size < site.MaxLookup {
-			return hashed{hash, row}, nil
+			return row, nil
 		}
 		if !drop() {
-			return hashed{}, fmt.Errorf("its row has %d bytes when all is dropped that may be", size)
+			return nil, fmt.Errorf("its row has %d bytes when all is dropped that may be", size)
 		}
 	}
 }

@@ -27,16 +27,23 @@ type offer struct {
 
 // offerOf judges a service's active endpoints.
 func offerOf(f *postgres.ServiceFacts, now time.Time) offer {
-	o := offer{endpoints: []site.Endpoint{}, networks: []string{}, networksCAIP2: []string{}}
+	active := 0
+	for i := range f.Endpoints {
+		if e := &f.Endpoints[i]; site.Active(e.FirstSeenAt, e.LastPaidAt, now) {
+			active++
+		}
+	}
+	o := offer{endpoints: make([]site.Endpoint, 0, active), networks: []string{}, networksCAIP2: []string{}}
 	expected := usualPayTo(f, now)
-	prices := map[site.Decimal]bool{}
+	amounts := map[site.Decimal]bool{}
 	rows, variable, test := 0, 0, 0
 	for _, e := range f.Endpoints {
 		if !site.Active(e.FirstSeenAt, e.LastPaidAt, now) {
 			continue
 		}
-		out := endpoint(e)
-		for _, p := range current(e.Prices) {
+		out, prices := endpoint(e), current(e.Prices)
+		out.Pricing = make([]site.PricingEntry, 0, len(prices))
+		for _, p := range prices {
 			r := requirement(p)
 			rows++
 			if r.Variable() {
@@ -61,7 +68,7 @@ func offerOf(f *postgres.ServiceFacts, now time.Time) offer {
 			if err != nil {
 				continue // PriceUSD answers plain decimals only
 			}
-			prices[usd] = true
+			amounts[usd] = true
 			out.MinPriceUSD = lower(out.MinPriceUSD, usd)
 			if o.min == nil || usd.Compare(*o.min) < 0 {
 				o.min, o.atomic, o.asset = &usd, &entry.Price, &entry.AssetName
@@ -76,7 +83,7 @@ func offerOf(f *postgres.ServiceFacts, now time.Time) offer {
 		}
 		o.endpoints = append(o.endpoints, out)
 	}
-	o.distinct, o.variable, o.testnet = len(prices), rows > 0 && variable == rows, rows > 0 && test == rows
+	o.distinct, o.variable, o.testnet = len(amounts), rows > 0 && variable == rows, rows > 0 && test == rows
 	return o
 }
 
@@ -92,7 +99,7 @@ func endpoint(e postgres.EndpointFacts) site.Endpoint {
 	return site.Endpoint{
 		ID: e.ID.String(), Method: method, Path: e.Path, Description: e.Description, MimeType: e.MimeType, IsActive: true,
 		FirstSeenAt: site.NewTime(e.FirstSeenAt), LastSeenAt: site.NewTime(last),
-		Networks: []string{}, Pricing: []site.PricingEntry{},
+		Networks: []string{},
 	}
 }
 
@@ -101,8 +108,8 @@ func pricing(r x402.Requirement) site.PricingEntry {
 		Scheme: r.Scheme, Network: r.Network, AssetAddress: r.Asset, AssetAddressNorm: r.AssetNorm, AssetName: r.AssetName,
 		Price: r.Amount, PayTo: r.PayTo, MaxTimeoutSeconds: r.MaxTimeoutSeconds,
 	}
-	if r.NetworkCAIP2 != "" {
-		p.Network, p.NetworkCAIP2 = r.NetworkCAIP2, &r.NetworkCAIP2
+	if id := r.NetworkCAIP2; id != "" { // a copy: its address must not keep the whole requirement
+		p.Network, p.NetworkCAIP2 = id, &id
 	}
 	if usd, ok := r.PriceUSD(); ok {
 		p.PriceUSD = &usd

@@ -79,3 +79,29 @@ func TestScorePoints(t *testing.T) {
 		t.Errorf("points (-want +got):\n%s", diff)
 	}
 }
+
+// TestTodayEndsWithTheLastVisit ends today's point where the directory last looked, so that a build without news changes
+// nothing; never beyond the snapshot's time, and days before at their midnight.
+func TestTodayEndsWithTheLastVisit(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 20, 12, 30, 0, 0, time.UTC)
+	today := now.Truncate(24 * time.Hour)
+	for _, test := range []struct {
+		about string
+		last  *time.Time
+		want  time.Time
+	}{
+		{"visited an hour ago", new(now.Add(-time.Hour)), now.Add(-time.Hour)},
+		{"visited while the build reads", new(now.Add(time.Second)), now},
+		{"no visit is known", nil, now},
+	} {
+		f := &postgres.ServiceFacts{Days: []postgres.Rollup{
+			{Start: today.AddDate(0, 0, -1), Counted: 1, Up: 1}, {Start: today, Counted: 1, Up: 1},
+		}}
+		f.LastCheckedAt = test.last
+		got := uptimePoints(f, now)
+		if len(got) != 2 || !got[0].PeriodEnd.Equal(today) || !got[1].PeriodEnd.Equal(test.want) {
+			t.Errorf("%s: %+v, want the ends %v and %v", test.about, got, today, test.want)
+		}
+	}
+}

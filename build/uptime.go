@@ -32,6 +32,13 @@ func (t *tally) add(r postgres.Rollup) {
 	t.response += r.ResponseMS
 }
 
+func sumOf(rollups []postgres.Rollup) (t tally) {
+	for _, r := range rollups {
+		t.add(r)
+	}
+	return t
+}
+
 // percent is 100 × up / counted, nil without a counted check.
 func (t *tally) percent() *float64 {
 	if t.counted == 0 {
@@ -54,12 +61,9 @@ func (t *tally) coverage() site.CoverageWindow {
 	return site.CoverageWindow{DaysCovered: t.days, CheckCount: t.counted}
 }
 
-// uptime judges the four windows: 100 × up / counted checks of each.
-func uptime(f *postgres.ServiceFacts, now time.Time) site.UptimeWindows {
-	var h24, d7, d30, d90 tally
-	for _, h := range f.Hours {
-		h24.add(h)
-	}
+// uptime judges the four windows, of which the shortest is summed already: 100 × up / counted checks of each.
+func uptime(f *postgres.ServiceFacts, h24 *tally, now time.Time) site.UptimeWindows {
+	var d7, d30, d90 tally
 	today := now.UTC().Truncate(24 * time.Hour)
 	for _, d := range f.Days {
 		age := int(today.Sub(d.Start.UTC()) / (24 * time.Hour))
@@ -96,7 +100,8 @@ func responseP95(days []postgres.Rollup) *int {
 	return &ms
 }
 
-// uptimePoints is a point a UTC day with a counted check, oldest first; today's ends at now.
+// uptimePoints is a point a UTC day with a counted check, oldest first; today's ends with the last visit, so that nothing
+// changes while nobody looks.
 func uptimePoints(f *postgres.ServiceFacts, now time.Time) []site.UptimeDataPoint {
 	points := []site.UptimeDataPoint{}
 	for _, d := range f.Days {
@@ -109,6 +114,9 @@ func uptimePoints(f *postgres.ServiceFacts, now time.Time) []site.UptimeDataPoin
 		end := start.Add(24 * time.Hour)
 		if end.After(now) {
 			end = now
+			if last := f.LastCheckedAt; last != nil && last.Before(end) && last.After(start) {
+				end = *last
+			}
 		}
 		points = append(points, site.UptimeDataPoint{
 			PeriodStart: site.NewTime(start), PeriodEnd: site.NewTime(end), UptimePercentage: *t.percent(),

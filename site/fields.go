@@ -87,7 +87,7 @@ var fields = map[string]Field{
 	"cite_as":                              {About: "public page to cite", Format: uri},
 	"Provenance.source":                    {About: "how the facts were found"},
 	"period_start":                         {About: "begin of the UTC day"},
-	"period_end":                           {About: "its end; of today, the time of the snapshot"},
+	"period_end":                           {About: "its end; of today, the time of the last visit"},
 	"uptime_percentage":                    {About: "percent of the day's counted checks that were up", Max: 100},
 	"successful_checks":                    {About: "counted checks that were up"},
 	"checked_at":                           {About: "when the check began"},

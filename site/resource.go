@@ -138,7 +138,7 @@ type Provenance struct {
 // UptimeDataPoint is a UTC day with at least one counted check.
 type UptimeDataPoint struct {
 	PeriodStart       Time    `json:"period_start"`
-	PeriodEnd         Time    `json:"period_end"` // of today: the snapshot's time
+	PeriodEnd         Time    `json:"period_end"` // of today: the last visit
 	UptimePercentage  float64 `json:"uptime_percentage"`
 	AvgResponseTimeMS *int    `json:"avg_response_time_ms"`
 	TotalChecks       int64   `json:"total_checks"`
