@@ -38,6 +38,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	"crawl/schedule":             {[]string{"site/postgres"}, []string{"github.com/google/uuid", "github.com/jackc/pgx/v5", "github.com/riverqueue/river"}},
 	"crawl/sample":               {[]string{"site", "site/x402", "site/postgres"}, []string{"github.com/google/uuid", "github.com/pelletier/go-toml/v2", "github.com/mr-tron/base58", "github.com/btcsuite/btcd/btcutil", "golang.org/x/crypto", "github.com/creachadair/jrpc2"}},
 	"bench/chain":                {[]string{"bench/turns", "crawl", "crawl/chain", "crawl/chain/chaintest", "site/postgres", "site/postgres/private"}, []string{"github.com/jackc/pgx/v5"}},
+	"bench/html":                 {[]string{"bench/turns", "render", "site"}, []string{"github.com/PuerkitoBio/goquery", "golang.org/x/net", "golang.org/x/sync"}},
 	"bench/ingest":               {[]string{"bench/turns", "crawl", "site", "site/postgres", "site/postgres/private"}, []string{"github.com/jackc/pgx/v5", "github.com/google/uuid"}},
 	"bench/probe":                {[]string{"bench/turns", "crawl", "crawl/probe", "site/postgres", "site/postgres/private"}, []string{"github.com/jackc/pgx/v5"}},
 	"bench/crowd":                {[]string{"crawl", "crawl/probe", "site", "site/postgres", "site/x402"}, []string{"github.com/google/uuid", "github.com/mr-tron/base58", "golang.org/x/sync"}},

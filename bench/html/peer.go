@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log"
+	"math/big"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/PuerkitoBio/goquery"
+	"golang.org/x/sync/errgroup"
+
+	"tollbook/render"
+	"tollbook/site"
+)
+
+const hugoModule = "github.com/gohugoio/hugo@v0.160.0"
+
+// installHugo builds hugo into the user's cache where it is missing.
+func installHugo(ctx context.Context) (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(cache, "tollbook", "bin")
+	program := filepath.Join(dir, "hugo")
+	if out, err := exec.CommandContext(ctx, program, "version").Output(); err == nil && bytes.Contains(out, []byte("v0.160.0")) {
+		return program, nil
+	}
+	log.Printf("building %s, once", hugoModule)
+	cmd := exec.CommandContext(ctx, "go", "install", hugoModule)
+	cmd.Env, cmd.Dir = append(os.Environ(), "GOBIN="+dir, "GOFLAGS="), os.TempDir()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("install hugo: %w\n%s", err, out)
+	}
+	return program, nil
+}
+
+// write writes the facts, completed for the peer by what our pages show.
+func (b *bench) write() error {
+	records := make([]*record, b.services)
+	items := make([]site.ServiceListItem, b.services)
+	for i := range records {
+		records[i] = service(i)
+		items[i] = item(&records[i].Detail)
+	}
+	edition, err := newEdition(items)
+	if err != nil {
+		return err
+	}
+	b.edition, b.items = edition, items
+	lines := make([][]byte, len(records))
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i, r := range records {
+		g.Go(func() error {
+			if err := r.complete(edition); err != nil {
+				return fmt.Errorf("make service %d: %w", i, err)
+			}
+			records[i] = nil
+			var err error
+			lines[i], err = json.Marshal(r)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	all := append(append([]byte("[\n"), bytes.Join(lines, []byte(",\n"))...), "\n]\n"...)
+	if err := os.WriteFile(recordsFile(b.dir), all, 0o644); err != nil {
+		return err
+	}
+	rows, err := json.Marshal(items)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(itemsFile(b.dir), rows, 0o644)
+}
+
+// complete reads off our page what the peer is given ready.
+func (r *record) complete(edition *render.Edition) error {
+	l, err := r.listing()
+	if err != nil {
+		return err
+	}
+	page, err := edition.ServicePage(l)
+	if err != nil {
+		return err
+	}
+	doc, err := goquery.NewDocumentFromReader(bytes.NewReader(page))
+	if err != nil {
+		return err
+	}
+	g := &r.Given
+	for i, code := range r.Detail.Networks {
+		n := networkOf(r.Detail.NetworksCAIP2[i])
+		g.Chips = append(g.Chips, chip{n.Name, n.Name, code + ", " + n.ID})
+	}
+	n := networkOf(r.Detail.NetworksCAIP2[0])
+	g.First = chip{n.Name, n.Name, n.ID}
+	programs := doc.Find(".endpoint")
+	for i, e := range r.Detail.Endpoints {
+		s := shown{Pay: programs.Eq(i).Find(".paid pre").Text()}
+		for _, p := range e.Pricing {
+			n := networkOf(p.Network)
+			s.On = append(s.On, chip{n.Name, n.Name, n.ID})
+		}
+		g.Endpoints = append(g.Endpoints, s)
+	}
+	doc.Find(".beside-it a").Each(func(_ int, s *goquery.Selection) {
+		g.Beside = append(g.Beside, link{s.Text(), s.AttrOr("href", "")})
+	})
+	caption := func(section string) string {
+		return doc.Find("section[aria-labelledby=" + section + "] figcaption").Text()
+	}
+	g.Prices, g.Uptime, g.Settled = caption("prices"), caption("uptime"), caption("settled")
+	doc.Find("svg.prices g").Each(func(_ int, s *goquery.Selection) {
+		bar := s.Find("rect.bar")
+		g.Steps = append(g.Steps, step{s.Find("title").Text(), bar.AttrOr("x", "0"), bar.AttrOr("y", "0"), bar.AttrOr("width", ""), bar.AttrOr("height", "")})
+	})
+	g.Most = json.Number(strings.TrimPrefix(doc.Find("section[aria-labelledby=prices] .axis span").Eq(1).Text(), "up to $"))
+	for _, p := range r.Uptime {
+		g.Slowest = max(g.Slowest, *p.AvgResponseTimeMS)
+	}
+	most := new(big.Rat)
+	for _, v := range r.Volume {
+		if x, ok := new(big.Rat).SetString(string(v.VolumeUSD)); ok && x.Cmp(most) > 0 {
+			most, g.MostVolume = x, json.Number(v.VolumeUSD)
+		}
+	}
+	g.Linked = doc.Find("script[type='application/ld+json']").Text()
+	return nil
+}
+
+func networkOf(id string) *site.Network {
+	for i := range networks {
+		if networks[i].ID == id {
+			return &networks[i]
+		}
+	}
+	return &site.Network{ID: id, Name: id}
+}
