@@ -28,6 +28,7 @@ type built struct {
 	CPU     float64 `json:"cpu"`         // seconds of this process
 	Peak    int64   `json:"peak"`        // most resident bytes of this process
 	Packed  int64   `json:"packs_bytes"` // of all packs
+	Server  float64 `json:"-"`           // seconds of processor that Postgres used meanwhile
 }
 
 // child runs a role of ours in a process of its own and reads what it tells.
@@ -49,7 +50,17 @@ func child(ctx context.Context, told any, args ...string) error {
 
 // buildIn builds into dir as of some minutes after the moment, in a process of its own.
 func buildIn(ctx context.Context, d *database, dir string, minute int, more ...string) (b built, err error) {
-	return b, child(ctx, &b, append([]string{"-role=build", "-database=" + d.server.DSN(), "-dir=" + dir, "-minute=" + strconv.Itoa(minute)}, more...)...)
+	before, err := d.cpu()
+	if err == nil {
+		err = child(ctx, &b, append([]string{"-role=build", "-database=" + d.server.DSN(), "-dir=" + dir, "-minute=" + strconv.Itoa(minute)}, more...)...)
+	}
+	after := before
+	for tries := 0; err == nil && after == before && tries < 100; tries++ { // the server sees a moment later that the connections are closed
+		time.Sleep(10 * time.Millisecond)
+		after, err = d.cpu()
+	}
+	b.Server = after - before
+	return b, err
 }
 
 // buildOnce is the process that builds.

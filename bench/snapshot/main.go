@@ -160,3 +160,31 @@ func (d *database) close() (err error) {
 	}
 	return errors.Join(err, os.RemoveAll(d.dir))
 }
+
+// cpu is the processor time that the server has used so far, in seconds: of connections that are closed, which Linux adds to
+// the process that made them.
+func (d *database) cpu() (float64, error) {
+	text, err := os.ReadFile(filepath.Join(d.dir, "server", "data", "postmaster.pid"))
+	if err != nil {
+		return 0, err
+	}
+	pid, _, _ := strings.Cut(string(text), "\n")
+	stat, err := os.ReadFile(filepath.Join("/proc", strings.TrimSpace(pid), "stat"))
+	if err != nil {
+		return 0, err
+	}
+	_, after, _ := strings.Cut(string(stat), ") ") // the name may hold anything
+	fields := strings.Fields(after)
+	if len(fields) < 15 {
+		return 0, fmt.Errorf("/proc/%s/stat ends early", pid)
+	}
+	var ticks int64
+	for _, field := range fields[13:15] { // cutime and cstime
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return 0, err
+		}
+		ticks += n
+	}
+	return float64(ticks) / 100, nil // USER_HZ
+}

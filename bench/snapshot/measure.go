@@ -16,10 +16,10 @@ import (
 
 // measured is what the runs gave, a value a run.
 type measured struct {
-	full, deflate, distinct, rebuild, again, cpu, peak []float64
-	last                                               built
-	bytes                                              int64 // of files, before they were deflated
-	visited                                            int
+	full, deflate, distinct, rebuild, again, cpu, server, peak []float64
+	last                                                       built
+	bytes                                                      int64 // of files, before they were deflated
+	visited                                                    int
 }
 
 // inTurn measures one directory, runs times.
@@ -47,7 +47,8 @@ func inTurn(ctx context.Context, o options, dir string) (err error) {
 	}
 	r.Compare("most memory of a whole build", "one MB", "MB", m.peak, ones, turns.Bound{Target: 512, Hoped: 256, Most: true})
 	r.Tell("processor time of a whole build, without Postgres", "s", m.cpu...)
-	r.Tell("of a service", "ms", each(m.cpu, 1e3/float64(o.services))...)
+	r.Tell("the same of a service", "ms", each(m.cpu, 1e3/float64(o.services))...)
+	r.Tell("processor time of Postgres meanwhile, of a service", "ms", each(m.server, 1e3/float64(o.services))...)
 	m.last.tell(r, d, o.services, m.bytes)
 	r.Tell("services visited between two builds", "", float64(m.visited))
 	return r.Print()
@@ -120,6 +121,7 @@ func (m *measured) run(ctx context.Context, o options, d *database, public strin
 	m.full, m.cpu, m.peak = append(m.full, full.Seconds), append(m.cpu, full.CPU), append(m.peak, float64(full.Peak)/1e6)
 	m.deflate, m.distinct = append(m.deflate, peer.Seconds), append(m.distinct, peer.Distinct)
 	m.rebuild, m.again = append(m.rebuild, rebuild.Seconds), append(m.again, again.Seconds)
+	m.server = append(m.server, full.Server)
 	m.last, m.bytes = full, peer.Bytes
 	return nil
 }
@@ -164,6 +166,7 @@ func one(ctx context.Context, o options, r *turns.Report, dir string, services i
 	log.Printf("%d services: %.1f s, %.1f s of processor, %.0f MB of memory", services, b.Seconds, b.CPU, float64(b.Peak)/1e6)
 	r.Tell(fmt.Sprintf("time of a build, %d services", services), "s", b.Seconds)
 	r.Tell(fmt.Sprintf("processor time of a service, %d services", services), "ms", b.CPU*1e3/float64(services))
+	r.Tell(fmt.Sprintf("processor time of Postgres, of a service, %d services", services), "ms", b.Server*1e3/float64(services))
 	r.Tell(fmt.Sprintf("memory of a service, %d services", services), "kB", float64(b.Peak)/1e3/float64(services))
 	b.tell(r, d, services, 0)
 	return b, nil

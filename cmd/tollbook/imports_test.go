@@ -41,6 +41,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	"bench/html":                 {[]string{"bench/turns", "render", "site"}, []string{"github.com/PuerkitoBio/goquery", "golang.org/x/net", "golang.org/x/sync"}},
 	"bench/ingest":               {[]string{"bench/turns", "crawl", "site", "site/postgres", "site/postgres/private"}, []string{"github.com/jackc/pgx/v5", "github.com/google/uuid"}},
 	"bench/probe":                {[]string{"bench/turns", "crawl", "crawl/probe", "site/postgres", "site/postgres/private"}, []string{"github.com/jackc/pgx/v5"}},
+	"bench/capacity":             {nil, nil},
 	"bench/crowd":                {[]string{"crawl", "crawl/probe", "site", "site/postgres", "site/x402"}, []string{"github.com/google/uuid", "github.com/mr-tron/base58", "golang.org/x/sync"}},
 	"bench/generate":             {[]string{"bench/crowd", "site/postgres"}, []string{"github.com/schollz/progressbar/v3", "golang.org/x/term"}},
 	"bench/snapshot":             {[]string{"bench/crowd", "bench/turns", "build", "output", "render", "site/postgres", "site/postgres/private"}, []string{"github.com/klauspost/compress", "golang.org/x/sync"}},
