@@ -122,7 +122,7 @@ func TestSubmissionFlood(t *testing.T) {
 	var ids []string
 	report := func(what string, f flood, began time.Time) {
 		ids = append(ids, f.taken...)
-		t.Logf("%s: %d in %.1f s, answers %v, median %s, p99 %s; peak memory of serve %s", what, n, time.Since(began).Seconds(), f.statuses, f.quantile(.5), f.quantile(.99), peakMemory(server.Process.Pid))
+		t.Logf("figures: %s: %d submissions in %.1f s, answers %v, median %s, p99 %s; peak memory of serve %d MiB", what, n, time.Since(began).Seconds(), f.statuses, f.quantile(.5), f.quantile(.99), memoryKiB(server.Process.Pid, "VmHWM:")>>10)
 	}
 
 	began := time.Now()
@@ -173,17 +173,3 @@ func TestSubmissionFlood(t *testing.T) {
 
 // many2 are other addresses than those that have sent before.
 func many2(i int) string { return fmt.Sprintf("2001:db8:%x:%x::1", i>>16, i&0xffff) }
-
-// peakMemory is the most that a process ever had in memory, "unknown" where nothing tells.
-func peakMemory(pid int) string {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return "unknown"
-	}
-	for line := range strings.Lines(string(status)) {
-		if size, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			return strings.TrimSpace(size)
-		}
-	}
-	return "unknown"
-}

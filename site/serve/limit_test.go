@@ -82,6 +82,7 @@ func TestLimiterIsBounded(t *testing.T) {
 	if n := l.clients(); n != 100_000 {
 		t.Errorf("%d clients are counted a minute later, want those who came since", n)
 	}
+	t.Logf("figures: the rate limit was asked by %d addresses within a minute and kept no more than %d of them", many, maxClients)
 }
 
 func TestLimiterIsExactUnderLoad(t *testing.T) {
