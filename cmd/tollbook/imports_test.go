@@ -46,6 +46,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	"bench/generate":             {[]string{"bench/crowd", "site/postgres"}, []string{"github.com/schollz/progressbar/v3", "golang.org/x/term"}},
 	"bench/snapshot":             {[]string{"bench/crowd", "bench/turns", "build", "output", "render", "site/postgres", "site/postgres/private"}, []string{"github.com/klauspost/compress", "golang.org/x/sync"}},
 	"bench/read":                 {[]string{"bench/turns", "bench/crowd", "output", "site", "site/postgres", "site/postgres/private"}, []string{"golang.org/x/sync"}},
+	"bench/publish":              {[]string{"bench/crowd", "bench/turns", "output", "site/postgres", "site/postgres/private"}, []string{"github.com/minio/minio-go/v7"}},
 	"bench/turns":                {nil, nil},
 	"build":                      {[]string{"site", "site/x402", "site/postgres", "site/synthesis", "render", "output"}, []string{"golang.org/x/sync"}},
 	"render":                     {[]string{"site", "templates", "render/card", "render/compiled"}, []string{"github.com/yuin/goldmark"}},
