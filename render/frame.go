@@ -51,6 +51,12 @@ func FrameAs(f site.Framing, rows [][]byte, meta []byte) []byte {
 	return append(b, frameTail...)
 }
 
+// Ends is what FrameAs writes before the first row and behind the last one and its newline. meta is compact JSON.
+func Ends(f site.Framing, meta []byte) (head, tail []byte) {
+	frameHead, frameMeta := frame(f)
+	return []byte(frameHead), append(append([]byte(frameMeta), meta...), frameTail...)
+}
+
 // Rows is the inverse of Frame. Rows and meta are parts of file. It looks at lines alone: what a row holds is not
 // parsed.
 func Rows(file []byte) (rows [][]byte, meta []byte, err error) { return RowsAs(site.Framing{}, file) }

@@ -171,14 +171,15 @@ func windows(r *rand.Rand, index *site.Index) []string {
 				per++
 			}
 			line := fmt.Sprintf("/v1/services?sort=%s&per_page=%d", site.Orders[r.IntN(len(site.Orders))], per)
-			total := index.Lists["v1/services"]
+			total, depth := index.Lists["v1/services"], 20.0
 			if len(filters) > 0 && r.IntN(2) == 0 {
 				filter := filters[r.IntN(len(filters))]
 				if q, err := site.ParseRequest("/v1/services", filter); err == nil && filter != "" {
-					line, total = line+"&"+filter, index.Lists[q.ListKey()]
+					line, total, depth = line+"&"+filter, index.Lists[q.ListKey()], 4
 				}
 			}
-			lines[i] = fmt.Sprintf("%s&page=%d", line, 1+r.IntN(max(1, min(site.MaxPage, total/per))))
+			page := min(1+int(depth*r.ExpFloat64()), site.MaxPage, max(1, total/per)) // few read far
+			lines[i] = fmt.Sprintf("%s&page=%d", line, page)
 		}
 	}
 	return lines

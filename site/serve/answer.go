@@ -78,6 +78,12 @@ func (h *handler) byRule(v *view, snap *output.Snapshot, q site.Query, key strin
 	if !index.Has(q) {
 		return nil, site.ErrNotFound
 	}
+	name := trimName(q, key)
+	if q.Rule() == site.RuleWindow && !q.Trimmed() {
+		return h.body(cacheKey{snapshot: snap.ID, name: name}, func() (*body, error) {
+			return h.window(snap, q, index.Lists[q.ListKey()])
+		})
+	}
 	var cut func() ([]byte, error)
 	switch q.Rule() {
 	case site.RuleSearch:
@@ -85,7 +91,7 @@ func (h *handler) byRule(v *view, snap *output.Snapshot, q site.Query, key strin
 	case site.RuleLookup:
 		cut = func() ([]byte, error) { return h.lookup(snap, q) }
 	case site.RuleWindow:
-		cut = func() ([]byte, error) { return h.window(snap, q, index.Lists[q.ListKey()]) }
+		cut = func() ([]byte, error) { return h.trimmedWindow(snap, q, index.Lists[q.ListKey()]) }
 	case site.RuleLog:
 		if q.Route.Param("days") != nil {
 			_, listed := index.Lists[q.Scope().ListKey()]
@@ -101,7 +107,7 @@ func (h *handler) byRule(v *view, snap *output.Snapshot, q site.Query, key strin
 		}
 		return nil, site.ErrNotFound
 	}
-	return h.body(cacheKey{snapshot: snap.ID, name: trimName(q, key)}, func() (*body, error) {
+	return h.body(cacheKey{snapshot: snap.ID, name: name}, func() (*body, error) {
 		data, err := cut()
 		if err != nil {
 			return nil, err
@@ -111,19 +117,56 @@ func (h *handler) byRule(v *view, snap *output.Snapshot, q site.Query, key strin
 }
 
 // window cuts a page out of at most two neighbouring files of 100 rows.
-func (h *handler) window(snap *output.Snapshot, q site.Query, total int) ([]byte, error) {
-	var rows [][]byte
-	for _, span := range site.PageSpans(q, total) {
-		file, err := h.rows(snap, span.Key, q.Route.Framing)
+func (h *handler) window(snap *output.Snapshot, q site.Query, total int) (*body, error) {
+	spans, err := h.spans(snap, q, total)
+	if err != nil {
+		return nil, err
+	}
+	meta, err := json.Marshal(site.WindowMeta(q, total))
+	if err != nil {
+		return nil, err
+	}
+	b, sum, err := pack(q.Route.Framing, spans, meta)
+	if err != nil {
+		return nil, err
+	}
+	if b.length > gzipAbove {
+		return b.named(sum), nil
+	}
+	plain, err := b.unzipped()
+	if err != nil {
+		return nil, err
+	}
+	return newBody(sum, plain)
+}
+
+// spans are the rows that q wants of a list of total rows.
+func (h *handler) spans(snap *output.Snapshot, q site.Query, total int) ([]span, error) {
+	var spans []span
+	for _, s := range site.PageSpans(q, total) {
+		file, err := h.rows(snap, s.Key, q.Route.Framing)
 		if err != nil {
 			return nil, err
 		}
-		if span.To > len(file) {
-			return nil, fmt.Errorf("file %s: %w: it has %d rows, the list's total %d wants %d", span.Key, output.ErrDamaged, len(file), total, span.To)
+		if s.To > len(file.rows) {
+			return nil, fmt.Errorf("file %s: %w: it has %d rows, the list's total %d wants %d", s.Key, output.ErrDamaged, len(file.rows), total, s.To)
 		}
-		rows = append(rows, file[span.From:span.To]...)
+		spans = append(spans, span{file, s.From, s.To})
 	}
-	rows, err := trimRows(q, rows)
+	return spans, nil
+}
+
+// trimmedWindow is a window of rows that are shortened.
+func (h *handler) trimmedWindow(snap *output.Snapshot, q site.Query, total int) ([]byte, error) {
+	spans, err := h.spans(snap, q, total)
+	if err != nil {
+		return nil, err
+	}
+	var rows [][]byte
+	for _, s := range spans {
+		rows = append(rows, s.of.rows[s.from:s.to]...)
+	}
+	rows, err = trimRows(q, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -135,13 +178,12 @@ func (h *handler) window(snap *output.Snapshot, q site.Query, total int) ([]byte
 }
 
 // rows reads a framed file of the snapshot.
-func (h *handler) rows(snap *output.Snapshot, key string, framing site.Framing) ([][]byte, error) {
+func (h *handler) rows(snap *output.Snapshot, key string, framing site.Framing) (*packedRows, error) {
 	m, ok := snap.Lookup(key)
 	if !ok {
 		return nil, fmt.Errorf("file %s: %w", key, errMissing)
 	}
-	size := func(rows [][]byte) int { return int(m.Size) + 24*len(rows) }
-	return cached(h.cache, cacheKey{sum: m.Sum, name: "rows"}, size, func() ([][]byte, error) {
+	return cached(h.cache, cacheKey{sum: m.Sum, name: "rows"}, (*packedRows).size, func() (*packedRows, error) {
 		data, err := m.Read()
 		if err != nil {
 			return nil, err
@@ -150,6 +192,6 @@ func (h *handler) rows(snap *output.Snapshot, key string, framing site.Framing) 
 		if err != nil {
 			return nil, fmt.Errorf("file %s: %w", key, err)
 		}
-		return rows, nil
+		return newPackedRows(rows), nil
 	})
 }

@@ -86,10 +86,11 @@ func (h *handler) lookup(snap *output.Snapshot, q site.Query) ([]byte, error) {
 	if !ok {
 		return nil, site.ErrNotFound
 	}
-	rows, err := h.rows(snap, key, site.Framing{})
+	shard, err := h.rows(snap, key, site.Framing{})
 	if err != nil {
 		return nil, err
 	}
+	rows := shard.rows
 	if len(rows) != n {
 		return nil, fmt.Errorf("file %s: %w: it has %d rows, %s wants %d", key, output.ErrDamaged, len(rows), site.LookupFile, n)
 	}

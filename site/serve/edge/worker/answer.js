@@ -95,7 +95,9 @@ async function byRule(r, snap, q, key) {
     default:
       throw mustHave(index, q) ? missing(key) : notFound();
   }
-  return bodyOfBytes(encode(cut));
+  const body = await bodyOfBytes(encode(cut));
+  body.isWindow = ruleOf(q) === "window" && !trimmed(q);
+  return body;
 }
 
 async function indexOf(r, snap) {
