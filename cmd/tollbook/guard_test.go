@@ -352,7 +352,7 @@ func TestNoDoorLeadsInside(t *testing.T) {
 				try(way)
 			}
 			s.caught(t)
-			t.Logf("%d lures, %d ways to them, %d connections", len(all), len(ways), s.reached.Load())
+			t.Logf("figures: %s: %d lures, %d ways to them, %d connections", door.name, len(all), len(ways), s.reached.Load())
 		})
 	}
 }
@@ -456,7 +456,7 @@ func TestNoListingLeadsInside(t *testing.T) {
 		}
 	}
 	s.caught(t)
-	t.Logf("%d services listed by a list and %d by a catalogue, %d requests to the server that sends inside, %d connections", len(listings), len(services), s.asked.Load(), s.reached.Load())
+	t.Logf("figures: listings: %d services listed by a list and %d by a catalogue, %d requests to the server that sends inside, %d connections", len(listings), len(services), s.asked.Load(), s.reached.Load())
 }
 
 // TestCommandsGoNowhereInside has the commands themselves, with no hand in their network, asked for a server that counts on
@@ -517,8 +517,9 @@ func TestCommandsGoNowhereInside(t *testing.T) {
 		}
 	}
 	ran(t, env, "crawl", "--once")
-	if n := reached.Load(); n != 0 {
-		t.Errorf("%d connections, want 0", n)
+	count := reached.Load()
+	if count != 0 {
+		t.Errorf("%d connections, want 0", count)
 	}
 	if conn, err := net.Dial("tcp", "127.0.0.1:"+port); err != nil {
 		t.Error(err)
@@ -530,5 +531,5 @@ func TestCommandsGoNowhereInside(t *testing.T) {
 			t.Fatal(errors.New("the server does not count"))
 		}
 	}
-	t.Logf("%d spellings, %d of them listed and crawled", len(hosts), len(list))
+	t.Logf("figures: commands: %d spellings, %d of them listed and crawled; %d connections", len(hosts), len(list), count)
 }

@@ -409,7 +409,7 @@ func TestThousandHostileServers(t *testing.T) {
 			t.Errorf("visit %d: class %q after %d requests", i, r.Class, r.Requests)
 		}
 	}
-	t.Logf("peak heap %d MiB with %d visits at once, of which the longest took %s", peak>>20, visitors, slices.Max(took))
+	t.Logf("figures: peak heap %d MiB with %d visits at once, of which the longest took %s", peak>>20, visitors, slices.Max(took))
 	if limit := uint64(visitors * 2 << 20); peak > limit {
 		t.Errorf("peak heap %d MiB, want at most %d", peak>>20, limit>>20)
 	}

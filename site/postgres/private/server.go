@@ -130,7 +130,7 @@ func (s *Server) awaitReady(ctx context.Context, o Options) error {
 	long := time.NewTimer(3 * time.Second)
 	defer long.Stop()
 	for {
-		if pid, state := pidFile(s.place.data); state == "ready" && pid == s.cmd.Process.Pid {
+		if pid, state := pidFile(s.place.data); (state == "ready" || state == "standby") && pid == s.cmd.Process.Pid {
 			return s.makeDatabase(ctx)
 		}
 		select {

@@ -1,0 +1,104 @@
+package build_test
+
+import (
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"tollbook/build"
+	"tollbook/site"
+	"tollbook/site/postgres"
+)
+
+// TestChangeLogsAtAnyMoment reads and judges again and again while records come, from clocks that go back too, while hours are
+// sealed by clocks that differ, and services erased: what is read at one moment holds every row that the logs count.
+func TestChangeLogsAtAnyMoment(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	ctx := t.Context()
+	var listings []postgres.Listing
+	for i := range 6 {
+		slug := "s" + strconv.Itoa(i)
+		listings = append(listings, postgres.Listing{Slug: slug, Name: slug, Description: "d", BaseURL: "https://" + slug + ".test", Category: "AI",
+			Source: "imported:file", CreatedAt: moment, Endpoints: []postgres.ListedEndpoint{{Method: "GET", Path: "/a"}}})
+	}
+	if err := db.AddListings(ctx, listings); err != nil {
+		t.Fatal(err)
+	}
+	due, err := db.Due(ctx, moment, time.Minute, len(listings))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const hours = 120
+	seed := rand.Uint64()
+	visits, seals := rand.New(rand.NewPCG(seed, 1)), rand.New(rand.NewPCG(seed, 2))
+	told := make(chan time.Time)
+	var writers sync.WaitGroup
+	writers.Go(func() {
+		defer close(told)
+		for hour := range hours {
+			at := moment.Add(time.Duration(hour)*time.Hour + time.Duration(visits.IntN(180)-120)*time.Minute)
+			var batch []postgres.Visit
+			for i, s := range due {
+				at := at.Add(time.Duration(i) * time.Second)
+				v := postgres.Visit{Check: postgres.Check{ServiceID: s.ID, CheckedAt: at, ID: uuid.New(), Counted: true, Status: new("online"), IsUp: true}, NextCheckAt: at.Add(time.Minute)}
+				for _, kind := range site.ChangeTypes {
+					if visits.IntN(3) > 0 {
+						v.Changes = append(v.Changes, postgres.Change{ServiceID: s.ID, Type: kind, ObservedAt: at, Summary: json.RawMessage(`{}`), OldSnapshot: json.RawMessage(`[]`), NewSnapshot: json.RawMessage(`[]`)})
+					}
+				}
+				batch = append(batch, v)
+			}
+			if err := db.RecordVisits(ctx, batch); err != nil {
+				t.Errorf("seed %d: %v", seed, err)
+				return
+			}
+			if hour%50 == 49 {
+				if err := db.EraseService(ctx, "s"+strconv.Itoa(hour/50), at); err != nil && !errors.Is(err, postgres.ErrNotFound) {
+					t.Errorf("seed %d: %v", seed, err)
+				}
+			}
+			told <- at
+		}
+	})
+	sealing := make(chan time.Time, hours)
+	writers.Go(func() {
+		for at := range sealing {
+			if err := db.SealLogs(ctx, at.Add(time.Duration(seals.IntN(300)-150)*time.Minute), time.Duration(seals.IntN(120))*time.Second); err != nil {
+				t.Errorf("seed %d: %v", seed, err)
+			}
+		}
+	})
+	defer writers.Wait()
+	defer close(sealing)
+	read, rows := 0, int64(0)
+	for at := range told {
+		sealing <- at
+		now := at.Add(time.Duration(read%5-2) * 30 * time.Minute)
+		var facts *postgres.Facts
+		err := db.Read(ctx, func(r *postgres.Reader) (err error) {
+			facts, err = r.Facts(ctx, now, 2*time.Minute)
+			return err
+		})
+		if err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+			continue
+		}
+		s := build.Judge(facts, now, now.Add(time.Minute), "https://tollbook.example", site.FreeHosts{}) // it panics where a row is missing
+		if total := s.Changes.Index.Total(); total >= rows-int64(len(due)*len(site.ChangeTypes)*8) {     // now goes back, too
+			rows = max(rows, total)
+		} else {
+			t.Errorf("seed %d: the log has %d rows after %d", seed, total, rows)
+		}
+		read++
+	}
+	if read != hours && !t.Failed() || rows < hours {
+		t.Errorf("seed %d: %d reads, %d rows", seed, read, rows)
+	}
+}
