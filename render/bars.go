@@ -30,38 +30,38 @@ type bars struct {
 
 type barsDay struct{ ISO, Date, Volume, Exact, Count string }
 
-// newBars lays out the days up to now's. Days before since are not measured and drawn as gaps; nil is no such day.
-func newBars(points []site.VolumePoint, now site.Time, since *site.Time) bars {
-	by := pointsByDate(points)
-	today := now.UTC().Truncate(24 * time.Hour)
+// newBars lays out the days of a calendar. Days before since are not measured and drawn as gaps; nil is no such day.
+func newBars(points []site.VolumePoint, cal *calendar, since *site.Time) bars {
 	c := bars{Width: barsDays * stripStep, Height: barsHeight}
+	by, values := cal.place(points)
 	most, total, mostOn := new(big.Rat), new(big.Rat), ""
-	for i := range barsDays {
-		if p, ok := by[today.AddDate(0, 0, i+1-barsDays).Format(time.DateOnly)]; ok {
-			v := rational(p.VolumeUSD)
-			total.Add(total, v)
-			if v.Cmp(most) > 0 {
-				most, mostOn = v, today.AddDate(0, 0, i+1-barsDays).Format(layoutDay)
-			}
+	for i, v := range values {
+		if v == nil {
+			continue
+		}
+		total.Add(total, v)
+		if v.Cmp(most) > 0 {
+			most, mostOn = v, cal.days[i].Date
 		}
 	}
-	var b strings.Builder
-	for i := range barsDays {
-		date := today.AddDate(0, 0, i+1-barsDays)
-		p, ok := by[date.Format(time.DateOnly)]
+	first := cal.days[0].at
+	if since != nil {
+		first = since.UTC().Truncate(24 * time.Hour)
+	}
+	var b []byte
+	for i, p := range by {
+		day := &cal.days[i]
 		switch {
-		case ok && p.TxCount > 0:
-			d := barsDay{ISO: site.NewTime(date).String(), Date: date.Format(layoutDay), Volume: cents(p.VolumeUSD), Exact: dollars(p.VolumeUSD), Count: plural(p.TxCount, "settlement", "settlements")}
+		case p != nil && p.TxCount > 0:
+			d := barsDay{ISO: day.ISO, Date: day.Date, Volume: cents(p.VolumeUSD), Exact: dollars(p.VolumeUSD), Count: plural(p.TxCount, "settlement", "settlements")}
 			c.Days = append(c.Days, d)
-			height := share100(rational(p.VolumeUSD), most)
-			fmt.Fprintf(&b, `<g><title>%s: %s in %s</title><rect class="bar" x="%d" y="%d" width="%d" height="%d"/><rect class="touch" x="%d" width="%d" height="%d"/></g>`+"\n",
-				d.Date, d.Volume, d.Count, i*stripStep, barsHeight-height, stripBar, height, i*stripStep, stripBar, barsHeight)
-		case since != nil && date.Before(since.UTC().Truncate(24*time.Hour)):
-			fmt.Fprintf(&b, `<g><title>%s: not measured</title><rect class="gap" x="%d" y="%d" width="%d" height="%d"/><rect class="touch" x="%d" width="%d" height="%d"/></g>`+"\n",
-				date.Format(layoutDay), i*stripStep, barsHeight-gapHeight, stripBar, gapHeight, i*stripStep, stripBar, barsHeight)
+			height := share100(values[i], most)
+			b = drawBar(texts(b, "<g><title>", d.Date, ": ", d.Volume, " in ", d.Count, "</title>"), "bar", i, height)
+		case day.at.Before(first):
+			b = drawBar(texts(b, "<g><title>", day.Date, ": not measured</title>"), "gap", i, gapHeight)
 		}
 	}
-	c.Columns = template.HTML(b.String())
+	c.Columns = template.HTML(b)
 	c.Summary = "No settlement in the last 90 days."
 	if len(c.Days) > 0 {
 		c.Summary = fmt.Sprintf("%s on %s of the last 90 days", cents(decimalOf(total)), plural(int64(len(c.Days)), "day", "days"))
@@ -71,18 +71,29 @@ func newBars(points []site.VolumePoint, now site.Time, since *site.Time) bars {
 		}
 		c.Summary += "."
 	}
-	if first := today.AddDate(0, 0, 1-barsDays); since != nil && first.Before(since.UTC().Truncate(24*time.Hour)) {
+	if cal.days[0].at.Before(first) {
 		c.Summary += " Measured since " + since.UTC().Format(layoutDay) + "; what came before is not known."
 	}
 	return c
 }
 
-func pointsByDate(points []site.VolumePoint) map[string]*site.VolumePoint {
-	by := make(map[string]*site.VolumePoint, len(points))
+// drawBar ends a day's part of a chart of volume: its bar, and something to hover over.
+func drawBar(b []byte, class string, day, height int) []byte {
+	b = append(b, `<rect class="`...)
+	b = attribute(attribute(texts(b, class, `"`), "x", day*stripStep), "y", barsHeight-height)
+	b = attribute(attribute(b, "width", stripBar), "height", height)
+	b = attribute(append(b, `/><rect class="touch"`...), "x", day*stripStep)
+	return append(attribute(attribute(b, "width", stripBar), "height", barsHeight), "/></g>\n"...)
+}
+
+// place puts points at their days, with their volumes; nil is a day without one. Of two of a day the later counts.
+func (c *calendar) place(points []site.VolumePoint) (by [stripDays]*site.VolumePoint, values [stripDays]*big.Rat) {
 	for i := range points {
-		by[points[i].Date] = &points[i]
+		if day, ok := c.index[points[i].Date]; ok {
+			by[day], values[day] = &points[i], rational(points[i].VolumeUSD)
+		}
 	}
-	return by
+	return by, values
 }
 
 // Of a small chart in a row of a table.
@@ -92,24 +103,20 @@ const (
 )
 
 // spark is the columns of a small chart of volume, as the data of one path; "" where nothing was settled.
-func spark(points []site.VolumePoint, now site.Time) string {
-	by := pointsByDate(points)
-	today := now.UTC().Truncate(24 * time.Hour)
+func spark(points []site.VolumePoint, cal *calendar) string {
+	by, values := cal.place(points)
 	most := new(big.Rat)
-	for i := range barsDays {
-		if p, ok := by[today.AddDate(0, 0, i+1-barsDays).Format(time.DateOnly)]; ok {
-			if v := rational(p.VolumeUSD); v.Cmp(most) > 0 {
-				most = v
-			}
+	for _, v := range values {
+		if v != nil && v.Cmp(most) > 0 {
+			most = v
 		}
 	}
 	var b strings.Builder
-	for i := range barsDays {
-		p, ok := by[today.AddDate(0, 0, i+1-barsDays).Format(time.DateOnly)]
-		if !ok || p.TxCount == 0 {
+	for i, p := range by {
+		if p == nil || p.TxCount == 0 {
 			continue
 		}
-		height := max(1, share100(rational(p.VolumeUSD), most)*sparkHeight/barsHeight)
+		height := max(1, share100(values[i], most)*sparkHeight/barsHeight)
 		b.WriteString("M" + strconv.Itoa(i*sparkStep) + " " + strconv.Itoa(sparkHeight) + "v-" + strconv.Itoa(height) + "h" + strconv.Itoa(sparkStep) + "v" + strconv.Itoa(height) + "z")
 	}
 	return b.String()

@@ -19,6 +19,7 @@ type Edition struct {
 	byCode   map[string]site.Network // by abbreviation
 
 	facilitators map[string]*site.FacilitatorDetail // by id
+	calendar     *calendar
 
 	categories, networks []*Group
 	groupKeys            map[string]string   // of a group's first page, by its category, or its network's abbreviation after a NUL
@@ -33,6 +34,7 @@ func (p *Pages) Edition(s *site.Snapshot) *Edition {
 	for _, n := range s.Networks {
 		e.byID[n.ID], e.byCode[n.Abbreviation] = n, n
 	}
+	e.calendar = newCalendar(s.Now)
 	e.facilitators = make(map[string]*site.FacilitatorDetail, len(s.Facilitators))
 	for i := range s.Facilitators {
 		e.facilitators[s.Facilitators[i].FacilitatorID] = &s.Facilitators[i]

@@ -58,7 +58,7 @@ func (e *Edition) FacilitatorsPage() ([]byte, error) {
 			body.Idle = append(body.Idle, row)
 			continue
 		}
-		row.Rank, row.Spark = len(body.Measured)+1, spark(item.Timeseries, s.Now)
+		row.Rank, row.Spark = len(body.Measured)+1, spark(item.Timeseries, e.calendar)
 		body.Measured = append(body.Measured, row)
 	}
 	for _, n := range s.Coverage.Networks {
@@ -119,7 +119,7 @@ func (e *Edition) FacilitatorPage(f *site.FacilitatorDetail) ([]byte, error) {
 		}
 		body.Rows, networks = append(body.Rows, row), append(networks, c.NetworkCAIP2)
 	}
-	body.Bars = newBars(f.Timeseries, e.snapshot.Now, e.measuredSince(networks))
+	body.Bars = newBars(f.Timeseries, e.calendar, e.measuredSince(networks))
 	for _, s := range f.Settlers[:min(len(f.Settlers), facilitatorSettlers)] {
 		body.Accounts = append(body.Accounts, facilitatorSettler{s, e.network(s.NetworkCAIP2)})
 	}

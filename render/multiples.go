@@ -52,7 +52,7 @@ func (e *Edition) multiples() multiples {
 			m.Silent = append(m.Silent, e.network(n.NetworkCAIP2))
 			continue
 		}
-		one, sum := multiple{On: e.network(n.NetworkCAIP2), Bars: newBars(n.Timeseries, e.snapshot.Now, n.MeasuredSince)}, new(big.Rat)
+		one, sum := multiple{On: e.network(n.NetworkCAIP2), Bars: newBars(n.Timeseries, e.calendar, n.MeasuredSince)}, new(big.Rat)
 		for _, p := range n.Timeseries {
 			sum.Add(sum, rational(p.VolumeUSD))
 			one.Count += p.TxCount
@@ -78,7 +78,7 @@ func (e *Edition) multiples() multiples {
 		points = append(points, p)
 	}
 	slices.SortFunc(points, func(a, b site.VolumePoint) int { return cmp.Compare(a.Date, b.Date) })
-	m.Bars = newBars(points, e.snapshot.Now, e.measuredSince(measured))
+	m.Bars = newBars(points, e.calendar, e.measuredSince(measured))
 	m.rows(points)
 	return m
 }

@@ -89,7 +89,7 @@ type move struct {
 func (e *Edition) ServicePage(l *site.Listing) ([]byte, error) {
 	d := &l.Detail
 	s := service{
-		ServiceDetail: *d, Chips: e.chips(d.Networks), Windows: windows(&d.Uptime), Strip: newStrip(l.Uptime, e.snapshot.Now),
+		ServiceDetail: *d, Chips: e.chips(d.Networks), Windows: windows(&d.Uptime), Strip: newStrip(l.Uptime, e.calendar),
 		Grounds: e.grounds(l), Settled: e.settled(l),
 		Open:       len(d.Endpoints) <= openEndpoints,
 		Checks:     l.Checks.Newest[:min(serviceChecks, len(l.Checks.Newest))],

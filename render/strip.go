@@ -40,10 +40,10 @@ type stripDay struct {
 	ISO, Date, Uptime, Checks, Response string
 }
 
-// newStrip lays out the days up to now's; a point of another day is left out.
-func newStrip(points []site.UptimeDataPoint, now site.Time) strip {
+// newStrip lays out the days of a calendar; a point of another day is left out.
+func newStrip(points []site.UptimeDataPoint, c *calendar) strip {
 	const dayLength = 24 * time.Hour
-	today := now.UTC().Truncate(dayLength)
+	today := c.days[stripDays-1].at
 	var byDay [stripDays]*site.UptimeDataPoint
 	slowest := 0
 	s := strip{Width: stripDays * stripStep, Height: stripHeight, SpeedHeight: speedHeight, Days: make([]stripDay, stripDays)}
@@ -69,8 +69,7 @@ func newStrip(points []site.UptimeDataPoint, now site.Time) strip {
 	var worst stripDay
 	lowest := 100.0
 	for i := range stripDays {
-		date := today.Add(-time.Duration(stripDays-1-i) * dayLength)
-		d := stripDay{ISO: site.NewTime(date).String(), Date: date.Format(layoutDay)}
+		d := stripDay{ISO: c.days[i].ISO, Date: c.days[i].Date}
 		p := byDay[i]
 		if p == nil {
 			uptime = drawGap(uptime, i*stripStep, d)

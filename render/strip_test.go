@@ -30,7 +30,7 @@ func TestStrip(t *testing.T) {
 		point(1, 0, 0, nil), // a day without a check is a gap, not 0 %
 		point(0, 48, 96, ms(1)),
 		point(-1, 1, 1, ms(9000)), // after now
-	}, now)
+	}, newCalendar(now))
 
 	uptime, speed := strings.Split(string(s.Uptime), "\n"), strings.Split(string(s.Speed), "\n")
 	if len(uptime) != 91 || len(speed) != 4 || len(s.Days) != 90 {
@@ -78,11 +78,11 @@ func TestStrip(t *testing.T) {
 func TestStripSummary(t *testing.T) {
 	t.Parallel()
 	now := site.NewTime(time.Date(2026, 11, 20, 23, 45, 0, 0, time.UTC))
-	if s := newStrip(nil, now); s.Covered != 0 || len(s.Days) != 90 || s.Slowest != "" || s.Speed != "" || s.Summary != "No check in the last 90 days." {
+	if s := newStrip(nil, newCalendar(now)); s.Covered != 0 || len(s.Days) != 90 || s.Slowest != "" || s.Speed != "" || s.Summary != "No check in the last 90 days." {
 		t.Errorf("without points: %d covered, %d days, %q", s.Covered, len(s.Days), s.Summary)
 	}
 	whole := []site.UptimeDataPoint{{PeriodStart: now, UptimePercentage: 100, TotalChecks: 1, SuccessfulChecks: 1}}
-	if s := newStrip(whole, now); s.Summary != "1\u00a0day with checks, 89 without; no check failed." {
+	if s := newStrip(whole, newCalendar(now)); s.Summary != "1\u00a0day with checks, 89 without; no check failed." {
 		t.Errorf("a whole day: %q", s.Summary)
 	}
 }

@@ -45,7 +45,7 @@ func (e *Edition) settled(l *site.Listing) settled {
 		return s
 	}
 	s.Any = t.TxCountAllTime != nil && *t.TxCountAllTime > 0
-	s.Bars = newBars(l.Volume, e.snapshot.Now, e.measuredSince(t.MeasuredNetworks))
+	s.Bars = newBars(l.Volume, e.calendar, e.measuredSince(t.MeasuredNetworks))
 	s.Top, s.Top3 = hundred(t.TopBuyerShare30d), hundred(t.Top3BuyersShare30d)
 	s.Trend, s.TrendText = trendText(t.Trend7dVs30d)
 	for _, v := range t.SettledViaDetail[:min(len(t.SettledViaDetail), tractionVia)] {

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"tollbook/site"
 )
 
 func TestWords(t *testing.T) {
@@ -41,10 +43,19 @@ func TestWords(t *testing.T) {
 func FuzzWords(f *testing.F) {
 	f.Add("a\u202e b")
 	f.Add(strings.Repeat("W", 500))
+	f.Add("plain words")
+	f.Add("two  blanks ")
 	f.Fuzz(func(t *testing.T, s string) {
 		got := words(s, 40)
 		if !utf8.ValidString(got) || utf8.RuneCountInString(got) > 41 || strings.ContainsFunc(got, hidden) {
 			t.Errorf("words(%q) = %q", s, got)
+		}
+		want, whole := site.Line(s, 40, hidden)
+		if !whole {
+			want += "…"
+		}
+		if got != want {
+			t.Errorf("words(%q) = %q, want %q", s, got, want)
 		}
 	})
 }
