@@ -76,14 +76,14 @@ func (d *Folder) Begin(ctx context.Context, opts BuildOptions) (*Build, error) {
 		return nil, fmt.Errorf("begin build: %w", err)
 	}
 	b := &Build{folder: d, opts: opts, lock: lock}
-	if err := b.start(); err != nil {
+	if err := b.start(ctx); err != nil {
 		b.Abort()
 		return nil, fmt.Errorf("begin build: %w", err)
 	}
 	return b, nil
 }
 
-func (b *Build) start() error {
+func (b *Build) start(ctx context.Context) error {
 	d := b.folder
 	if err := d.sweep(); err != nil {
 		return err
@@ -98,6 +98,9 @@ func (b *Build) start() error {
 		// What can't be read of the snapshot before is only not copied.
 		if b.prior, err = OpenZipFile(d.snapshotPath(before.Snapshot)); err == nil {
 			zipOpts.Previous = b.prior.Zip
+			if zipOpts.Sealed, err = d.isSealed(ctx, before.Snapshot, b.prior.r, b.prior.size); err != nil && ctx.Err() != nil {
+				return err
+			}
 		}
 	}
 	if b.file, err = d.disk.create(filepath.Join(d.root, snapshotsDir, tempPrefix+"snapshot.zip")); err != nil {

@@ -31,20 +31,27 @@ func (d *Folder) seal(id string, sum hash.Hash) error {
 // unpacked and held to its own sum.
 func (d *Folder) checkSealed(ctx context.Context, c Checkpoint, zip Body, tree Tree) error {
 	if tree.Digest() == c.Digest {
-		if seal, err := os.ReadFile(d.sealPath(c.Snapshot)); err == nil {
-			sum := sha256.New()
-			if _, err := io.Copy(sum, &untilDone{ctx, io.NewSectionReader(zip, 0, zip.Size())}); err != nil {
-				return fmt.Errorf("%s: %w", d.snapshotPath(c.Snapshot), err)
-			}
-			if string(seal) == string(sealOf(c.Snapshot, sum)) {
-				return nil
-			}
+		if held, err := d.isSealed(ctx, c.Snapshot, zip, zip.Size()); err != nil || held {
+			return err
 		}
 	}
 	if err := Verify(ctx, tree, c.Digest); err != nil {
 		return fmt.Errorf("%s: %w", d.snapshotPath(c.Snapshot), err)
 	}
 	return nil
+}
+
+// isSealed reads all of a snapshot's zip and says whether it is what its seal says; it is not where there is no seal.
+func (d *Folder) isSealed(ctx context.Context, id string, zip io.ReaderAt, size int64) (bool, error) {
+	seal, err := os.ReadFile(d.sealPath(id))
+	if err != nil {
+		return false, nil
+	}
+	sum := sha256.New()
+	if _, err := io.Copy(sum, &untilDone{ctx, io.NewSectionReader(zip, 0, size)}); err != nil {
+		return false, fmt.Errorf("%s: %w", d.snapshotPath(id), err)
+	}
+	return string(seal) == string(sealOf(id, sum)), nil
 }
 
 // untilDone reads until a context is done.

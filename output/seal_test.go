@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // What changed on the disk since it was built is not published, by its seal or, where that says nothing, by the sums of its
@@ -148,3 +149,43 @@ func TestZipGzip(t *testing.T) {
 		}
 	}
 }
+
+// TestDamageIsNotCopied builds beside a snapshot whose zip, or seal, changed on the disk: what is copied from it is looked at
+// then, and the new snapshot is whole.
+func TestDamageIsNotCopied(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		about  string
+		change func(t *testing.T, d *Folder, id string)
+		copied bool // all that is packed
+	}{
+		{"as it was built", func(*testing.T, *Folder, string) {}, true},
+		{"no seal", func(t *testing.T, d *Folder, id string) {
+			if err := os.Remove(d.sealPath(id)); err != nil {
+				t.Fatal(err)
+			}
+		}, true},
+		{"a byte of a file", func(t *testing.T, d *Folder, id string) {
+			flipByteOf(t, d.snapshotPath(id), bigFile)
+		}, false},
+	} {
+		files := map[string]string{"index.html": "a page", bigFile: strings.Repeat("all work and no play ", 500)}
+		d := openFolder(t, tempDir(t))
+		first := mustPublish(t, d, t0, files)
+		test.change(t, d, first.Checkpoint.Snapshot)
+		next := mustPublish(t, d, t0.Add(time.Minute), files)
+		if copied := next.Summary.Copied == 1; copied != test.copied {
+			t.Errorf("%s: %d files were copied", test.about, next.Summary.Copied)
+		}
+		z, err := OpenZipFile(d.snapshotPath(next.Checkpoint.Snapshot))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Verify(t.Context(), z, next.Checkpoint.Digest); err != nil {
+			t.Errorf("%s: the next snapshot: %v", test.about, err)
+		}
+		z.Close()
+	}
+}
+
+const bigFile = "v1/big.json"

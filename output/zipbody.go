@@ -74,9 +74,9 @@ func (s *bodies) written(b *body) {
 }
 
 // pack makes the body: the previous zip's where the contents are the same, else a new one.
-func (b *body) pack(name string, data []byte, previous *Zip) {
+func (b *body) pack(name string, data []byte, opts *ZipOptions) {
 	b.crc, b.size, b.packed = crc32.ChecksumIEEE(data), len(data), data
-	if len(data) < storeBelow || b.copyFrom(previous, name, data) {
+	if len(data) < storeBelow || b.copyFrom(opts, name, data) {
 		return
 	}
 	d := deflaters.Get().(*deflater)
@@ -87,17 +87,23 @@ func (b *body) pack(name string, data []byte, previous *Zip) {
 	}
 }
 
-// copyFrom takes the body out of an earlier zip. It is decoded and compared, which costs a fifth of compressing, so that
-// damage on disk never spreads from one snapshot to the next.
-func (b *body) copyFrom(previous *Zip, name string, data []byte) bool {
-	if previous == nil {
+// copyFrom takes the body out of an earlier zip. Unless that is known to be as it was written the body is decoded and
+// compared, which costs a fifth of compressing, so that damage on disk never spreads from one snapshot to the next.
+func (b *body) copyFrom(opts *ZipOptions, name string, data []byte) bool {
+	if opts.Previous == nil {
 		return false
 	}
-	old, ok := previous.Lookup(name)
+	old, ok := opts.Previous.Lookup(name)
 	if !ok || old.Sum != b.sum || !old.deflated {
 		return false
 	}
-	packed, err := old.deflateOf(data)
+	var packed []byte
+	var err error
+	if opts.Sealed {
+		packed, err = old.raw()
+	} else {
+		packed, err = old.deflateOf(data)
+	}
 	if err != nil {
 		return false
 	}

@@ -25,6 +25,7 @@ var ErrTooLarge = errors.New("too large")
 type ZipOptions struct {
 	Modified time.Time // of every member
 	Previous *Zip      // members with the same name and bytes are copied from it as they are; may be nil
+	Sealed   bool      // Previous is known to be as it was written: what is copied is not unpacked to see
 }
 
 // Summary counts a finished zip.
@@ -161,7 +162,7 @@ func (z *ZipWriter) push(name string, data []byte) {
 	z.slots <- struct{}{}
 	go func() {
 		defer func() { <-z.slots; close(m.done) }()
-		m.body = z.bodies.of(data, func(b *body) { b.pack(name, data, z.opts.Previous) })
+		m.body = z.bodies.of(data, func(b *body) { b.pack(name, data, &z.opts) })
 	}()
 }
 
