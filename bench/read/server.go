@@ -86,7 +86,6 @@ func (b *bench) startServe(ctx context.Context) (*server, error) {
 // them kept, connections kept.
 const nginxConf = `%s
 worker_processes %d;
-worker_rlimit_nofile 65536;
 daemon off;
 pid nginx.pid;
 error_log stderr error;
@@ -98,7 +97,7 @@ http {
 	tcp_nodelay on;
 	keepalive_timeout 120s;
 	keepalive_requests 1000000000;
-	open_file_cache max=60000 inactive=10m;
+	open_file_cache max=10000 inactive=10m;
 	open_file_cache_valid 10m;
 	open_file_cache_min_uses 1;
 	gzip_static always;

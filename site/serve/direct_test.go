@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tollbook/site"
 )
 
 // watched counts what a handler lets its connections answer themselves.
@@ -310,3 +312,48 @@ func FuzzPlain(f *testing.F) {
 		}
 	})
 }
+
+// BenchmarkDirect is what a connection that answers itself costs beside its two system calls.
+func BenchmarkDirect(b *testing.B) {
+	world := newWorld(b, 2000)
+	h := NewHandler(Options{Source: openSource(b, publish(b, world.files).Root()), Metrics: NewMetrics()}).(*handler)
+	c := &readableConn{Conn: nowhere{}, handler: h, direct: new(atomic.Int64), remote: "192.0.2.1:4020"}
+	for _, target := range []string{"/v1/services", "/v1/services?page=2", "/v1/services/service-0100", "/v1/services.json"} {
+		b.Run(target, func(b *testing.B) {
+			if got := get(h, target, "Accept-Encoding", "gzip"); got.Code != http.StatusOK {
+				b.Fatal(got.Code)
+			}
+			request := []byte("GET " + target + " HTTP/1.1\r\nHost: 127.0.0.1:4020\r\nAccept-Encoding: gzip\r\n\r\n")
+			b.ReportAllocs()
+			for b.Loop() {
+				if !c.serveDirectly(request) {
+					b.Fatal("it is not known")
+				}
+			}
+		})
+	}
+	b.Run("window cut anew", func(b *testing.B) {
+		q, err := site.ParseRequest("/v1/services", "per_page=50&page=3")
+		if err != nil {
+			b.Fatal(err)
+		}
+		snap, err := h.source.Current()
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer snap.Release()
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := h.window(snap, q, len(world.services)); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// nowhere is a connection on which all that is written is gone.
+type nowhere struct{ net.Conn }
+
+func (nowhere) Write(p []byte) (int, error)      { return len(p), nil }
+func (nowhere) SetReadDeadline(time.Time) error  { return nil }
+func (nowhere) SetWriteDeadline(time.Time) error { return nil }

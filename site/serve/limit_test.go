@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -83,6 +84,33 @@ func TestLimiterIsBounded(t *testing.T) {
 		t.Errorf("%d clients are counted a minute later, want those who came since", n)
 	}
 	t.Logf("figures: the rate limit was asked by %d addresses within a minute and kept no more than %d of them", many, maxClients)
+}
+
+// What is kept of a client takes little, and of a flood of them no more than fits.
+func TestLimiterMemory(t *testing.T) { // not beside others, whose memory would count
+	var before, after runtime.MemStats
+	for _, test := range []struct{ clients, most int }{{100_000, 16 << 20}, {1_000_000, 32 << 20}} {
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		l := newLimiter(200, now)
+		peak := uint64(0)
+		for i := range test.clients {
+			l.take(client(i), now.Add(time.Duration(i)*time.Microsecond))
+			if i%10_000 == 0 || i == test.clients-1 {
+				runtime.ReadMemStats(&after)
+				peak = max(peak, after.HeapAlloc)
+			}
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		kept, most := int(after.HeapAlloc)-int(before.HeapAlloc), int(peak)-int(before.HeapAlloc)
+		t.Logf("%d clients, %d of them counted: %.1f MB, %d bytes each; %.1f MB at most, with what is not collected yet",
+			test.clients, l.clients(), float64(kept)/1e6, kept/l.clients(), float64(most)/1e6)
+		if kept > test.most {
+			t.Errorf("%d clients take %d bytes, want %d at most", test.clients, kept, test.most)
+		}
+		runtime.KeepAlive(l)
+	}
 }
 
 func TestLimiterIsExactUnderLoad(t *testing.T) {
