@@ -25,6 +25,9 @@ func number(n int64) string {
 
 // group puts a comma before every third digit from the right.
 func group(digits string) string {
+	if len(digits) <= 3 {
+		return digits
+	}
 	first := len(digits) % 3
 	if first == 0 {
 		first = min(3, len(digits))

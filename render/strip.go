@@ -65,7 +65,7 @@ func newStrip(points []site.UptimeDataPoint, c *calendar) strip {
 	if slowest > 0 {
 		s.Slowest = millis(&slowest)
 	}
-	uptime, speed, rows := make([]byte, 0, 10<<10), make([]byte, 0, 10<<10), make([]byte, 0, 20<<10)
+	uptime, speed, rows := make([]byte, 0, 14<<10), make([]byte, 0, 12<<10), make([]byte, 0, 20<<10)
 	var worst stripDay
 	lowest := 100.0
 	for i := range stripDays {
