@@ -22,7 +22,7 @@ import (
 )
 
 // patience is how long a test waits for what must come: long enough for a loaded machine under the race detector.
-const patience = 2 * time.Minute
+const patience = 3 * time.Minute
 
 // program is the command line as a process of its own.
 type program struct {
