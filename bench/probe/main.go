@@ -188,7 +188,7 @@ func (b *bench) round(ctx context.Context, n int) (float64, error) {
 		return 0, fmt.Errorf("round %d: %d requests and %d services online, want %d of each", n, got, r.Online, b.services)
 	}
 	handshakes, resumed := after.Handshakes-before.Handshakes, after.Resumed-before.Resumed
-	log.Printf("    round %d: %.2f s, CPU %.2f s of the crawler, %.2f s of the server, %d connections, %d resumed", n, r.Seconds, r.CPU, after.CPU-before.CPU, handshakes, resumed)
+	log.Printf("    round %d: %.2f s, CPU %.2f s of the crawler (%d MB), %.2f s of the server, %d connections, %d resumed", n, r.Seconds, r.CPU, r.Memory, after.CPU-before.CPU, handshakes, resumed)
 	if n == 2 {
 		b.sessions = append(b.sessions, 100*float64(resumed)/float64(handshakes))
 	}

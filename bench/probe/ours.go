@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"runtime/debug"
 	"runtime/pprof"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 type round struct {
 	Online       int
 	Seconds, CPU float64
+	Memory       int64 // most that was resident, in MB
 }
 
 // public is what the names of all services resolve to: an address that the guard lets through.
@@ -37,6 +39,7 @@ func (names) LookupNetIP(context.Context, string, string) ([]netip.Addr, error) 
 
 // ours lists the services, then makes a round for each line that it is given.
 func ours(ctx context.Context, o options) error {
+	debug.SetGCPercent(crawl.GCPercent)
 	db, err := postgres.Open(ctx, os.Getenv("DATABASE_URL"))
 	if err != nil {
 		return err
@@ -68,7 +71,7 @@ func ours(ctx context.Context, o options) error {
 		if err != nil {
 			return err
 		}
-		r := round{Online: report.Online, Seconds: time.Since(began).Seconds(), CPU: cpu() - before}
+		r := round{Online: report.Online, Seconds: time.Since(began).Seconds(), CPU: cpu() - before, Memory: resident()}
 		if err := json.NewEncoder(os.Stdout).Encode(r); err != nil {
 			return err
 		}

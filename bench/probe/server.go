@@ -116,6 +116,15 @@ func certify() (tls.Certificate, string, error) {
 	return tls.Certificate{Certificate: [][]byte{made}, PrivateKey: key}, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: authority})), nil
 }
 
+// resident is the most memory that this process has had, in MB.
+func resident() int64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return u.Maxrss >> 10
+}
+
 // cpu is what this process has used, in seconds.
 func cpu() float64 {
 	var u syscall.Rusage

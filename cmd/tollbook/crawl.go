@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -100,6 +101,9 @@ func runCrawl(ctx context.Context, o crawlOptions, stdout io.Writer) error {
 	defer db.Close()
 	if err := db.refuseSample(ctx); err != nil {
 		return err
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(crawl.GCPercent)
 	}
 	bar := newProgress("visited")
 	options := crawl.Options{Workers: o.Workers, HostGap: o.HostGap, Logger: logger, FreeHosts: free, Synthesis: o.synthesis(), Shared: true}

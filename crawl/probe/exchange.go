@@ -202,9 +202,10 @@ func redirectFault(err error) *fault {
 // readBody reads at most MaxBody bytes, after decompression; of a compressed body at most maxWire bytes are taken,
 // so that one that never yields anything ends too.
 func readBody(resp *http.Response) (body []byte, truncated bool, err error) {
-	wire := bufio.NewReader(io.LimitReader(resp.Body, maxWire))
-	var r io.Reader = wire
+	r := io.LimitReader(resp.Body, maxWire)
 	if encoding := strings.ToLower(resp.Header.Get("Content-Encoding")); encoding == "gzip" || encoding == "x-gzip" {
+		wire := bufio.NewReader(r)
+		r = wire
 		// Some say gzip and send plain text; the first two bytes know better.
 		if magic, _ := wire.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
 			gz, err := gzip.NewReader(wire)

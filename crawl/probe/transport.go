@@ -53,9 +53,9 @@ func (p *Prober) newTransport(dial dialFunc, roots *x509.CertPool) *http.Transpo
 	}
 }
 
-// sessions is how many TLS sessions are kept. A round that asks more hosts than that finds none of them again, since the one
-// that was used longest ago goes first.
-const sessions = 32 << 10
+// sessions is how many TLS sessions are kept, with their certificates some 8 KB each. A round that asks more hosts than that
+// finds none of them again, since the one that was used longest ago goes first.
+const sessions = 16 << 10
 
 type dialFunc func(ctx context.Context, network, addr string) (net.Conn, error)
 
