@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -375,9 +374,8 @@ func (p *Publisher) comparePartOnce(ctx context.Context, name string, body Body,
 	}
 	defer r.Close()
 	same := obj.Size == body.Size()
-	got, want := compareBuffers.Get().([]byte), compareBuffers.Get().([]byte)
-	defer compareBuffers.Put(got)
-	defer compareBuffers.Put(want)
+	got := make([]byte, min(length, compareAtOnce))
+	want := make([]byte, len(got))
 	for end := at + length; same && at < end; {
 		n := int(min(int64(len(got)), end-at))
 		if _, err := io.ReadFull(r, got[:n]); err != nil {
@@ -394,7 +392,8 @@ func (p *Publisher) comparePartOnce(ctx context.Context, name string, body Body,
 	return nil
 }
 
-var compareBuffers = sync.Pool{New: func() any { return make([]byte, 256<<10) }}
+// compareAtOnce is how many bytes are compared at once.
+const compareAtOnce = 256 << 10
 
 // name makes a snapshot the one that register and pointer name. What names it already stays.
 func (p *Publisher) name(ctx context.Context, held func(context.Context) error, t target, c Checkpoint) (Checkpoint, bool, error) {

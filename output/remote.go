@@ -19,12 +19,12 @@ func remoteZip(b *blocks, name string) (*ZipFile, error) {
 	if err != nil {
 		return nil, unreachable(err)
 	}
-	r := &remote{blocks: b, obj: obj, opening: map[int64][]byte{}}
+	r := &remote{blocks: b, obj: obj, opening: map[int64]*chunk{}}
 	z, err := OpenZip(r, obj.Size)
+	r.opened() // waits for what is on its way
 	if err != nil {
 		return nil, fmt.Errorf("%s in %s: %w", name, b.store, err)
 	}
-	r.opened()
 	return &ZipFile{z, io.NopCloser(nil)}, nil
 }
 
@@ -36,14 +36,24 @@ func unreachable(err error) error {
 	return err
 }
 
-// remote reads an object by ranges: while its zip is opened in large chunks of its own, then through the blocks that all
-// share.
+// chunksAhead is how many chunks are asked for before they are wanted: a directory is read from its beginning to its end.
+const chunksAhead = 3
+
+// remote reads an object by ranges: while its zip is opened, by one goroutine, in large chunks of its own, then through the
+// blocks that all share.
 type remote struct {
 	blocks *blocks
 	obj    Object
 
 	mu      sync.Mutex
-	opening map[int64][]byte // nil once it is open
+	opening map[int64]*chunk // nil once it is open
+}
+
+// chunk is a piece of an object on its way; data and err are there when ready is closed.
+type chunk struct {
+	ready chan struct{}
+	data  []byte
+	err   error
 }
 
 // ReadAt implements io.ReaderAt.
@@ -54,30 +64,50 @@ func (r *remote) ReadAt(p []byte, off int64) (n int, err error) {
 		return r.blocks.readAt(r.obj, p, off)
 	}
 	defer r.mu.Unlock()
-	for n < len(p) {
-		if off < 0 || off >= r.obj.Size {
-			return n, io.EOF
+	if off < 0 || off >= r.obj.Size {
+		return 0, io.EOF
+	}
+	first, last := off/chunkSize, (r.obj.Size-1)/chunkSize
+	r.ask(first, min(last, (off+int64(len(p))-1)/chunkSize+chunksAhead))
+	for n < len(p) && off < r.obj.Size {
+		c := r.opening[off/chunkSize]
+		if <-c.ready; c.err != nil {
+			return n, c.err
 		}
-		chunk, err := r.chunk(off / chunkSize)
-		if err != nil {
-			return n, err
-		}
-		copied := copy(p[n:], chunk[off%chunkSize:])
+		copied := copy(p[n:], c.data[off%chunkSize:])
 		n, off = n+copied, off+int64(copied)
+	}
+	if !r.isWarm() {
+		for i := range r.opening { // what was read is not read again, but for the end
+			if i < first && i < last {
+				<-r.opening[i].ready
+				delete(r.opening, i)
+			}
+		}
+	}
+	if n < len(p) {
+		return n, io.EOF
 	}
 	return n, nil
 }
 
-func (r *remote) chunk(i int64) ([]byte, error) {
-	if data, ok := r.opening[i]; ok {
-		return data, nil
+// ask asks for chunks side by side. It needs mu.
+func (r *remote) ask(first, last int64) {
+	for i := first; i <= last; i++ {
+		if r.opening[i] != nil {
+			continue
+		}
+		c := &chunk{ready: make(chan struct{})}
+		r.opening[i] = c
+		go func() {
+			defer close(c.ready)
+			c.data, c.err = fetchRange(r.blocks.store, r.obj, i*chunkSize, min(chunkSize, r.obj.Size-i*chunkSize))
+		}()
 	}
-	data, err := fetchRange(r.blocks.store, r.obj, i*chunkSize, min(chunkSize, r.obj.Size-i*chunkSize))
-	if err == nil {
-		r.opening[i] = data
-	}
-	return data, err
 }
+
+// isWarm says whether all of the object is kept in memory.
+func (r *remote) isWarm() bool { return r.obj.Size <= int64(r.blocks.limit)*blockSize/4 }
 
 // opened goes over to blocks. Chunks of a small zip are kept: then all of it is in memory, and a store that is away is
 // missed by nobody. Of a large one they are mostly its directory, which nobody reads again.
@@ -86,12 +116,13 @@ func (r *remote) opened() {
 	defer r.mu.Unlock()
 	chunks := r.opening
 	r.opening = nil
-	warm := int64(r.blocks.limit) * blockSize / 4
-	if r.obj.Size > warm {
-		return
+	for i, c := range chunks {
+		if <-c.ready; c.err == nil && r.isWarm() {
+			r.blocks.put(r.obj, i*chunkSize, c.data)
+		}
 	}
-	for i, data := range chunks {
-		r.blocks.put(r.obj, i*chunkSize, data)
+	if !r.isWarm() {
+		return
 	}
 	go func() { // the rest, as long as it can be had: an error here is met again by who needs the bytes
 		buf := make([]byte, chunkSize)

@@ -156,8 +156,18 @@ func (m Member) Read() ([]byte, error) {
 	return c.Plain, err
 }
 
+// smallMember is what is read at once where the whole is not wanted in memory, in bytes.
+const smallMember = 1 << 20
+
 // CopyTo writes the content to w in pieces. What was written is only known to be right when it answers nil.
 func (m Member) CopyTo(w io.Writer) error {
+	if z, ok := m.from.(*Zip); ok && m.packed <= smallMember { // unpacked from memory it takes a third less time
+		raw, err := z.raw(&m)
+		if err != nil {
+			return err
+		}
+		return m.decode(w, bytes.NewReader(raw))
+	}
 	section, _, err := m.from.section(&m)
 	if err != nil {
 		return err

@@ -62,17 +62,20 @@ func (z *Zip) readSums(rec record, records int) error {
 	if err := z.place(&e, rec); err != nil {
 		return err
 	}
-	body, _, err := z.section(&Member{Name: SumsFile, at: e.at(), packed: e.packed})
+	raw, err := z.raw(&Member{Name: SumsFile, at: e.at(), packed: e.packed})
 	if err != nil {
 		return err
 	}
+	var body io.Reader = bytes.NewReader(raw)
 	if e.high&entryDeflated != 0 {
 		in := inflaters.Get().(io.ReadCloser)
 		defer inflaters.Put(in)
 		if err := in.(flate.Resetter).Reset(body, nil); err != nil {
 			return damaged(err)
 		}
-		body = in
+		unpacked := readAhead(in)
+		defer unpacked.stop()
+		body = unpacked
 	}
 	z.files.grow(records)
 	crc := crc32.NewIEEE()
