@@ -185,12 +185,16 @@ func (r *Rollup) add(c Check) {
 	}
 }
 
-// rollupTable is one of the two tables of roll-ups, with the column that says when a row's period starts.
-type rollupTable struct{ name, start string }
+// rollupTable is one of the two tables of roll-ups, with the column that says when a row's period starts. Of hours nobody wants
+// to know how response times spread.
+type rollupTable struct {
+	name, start string
+	histogram   bool
+}
 
 var (
-	hourRollups = rollupTable{"check_hours", "hour"}
-	dayRollups  = rollupTable{"check_days", "day"}
+	hourRollups = rollupTable{"check_hours", "hour", false}
+	dayRollups  = rollupTable{"check_days", "day", true}
 )
 
 // addRollups adds sums to those that are kept, in one statement. Its rows come sorted, so that two writers lock them in
@@ -200,22 +204,30 @@ func addRollups(ctx context.Context, tx pgx.Tx, t rollupTable, sums []Rollup) er
 		return nil
 	}
 	n := len(sums)
-	services, starts, histograms := make([]int64, n), make([]time.Time, n), make([]string, n)
+	services, starts := make([]int64, n), make([]time.Time, n)
 	checks, counted, up, timed, response := make([]int, n), make([]int, n), make([]int, n), make([]int, n), make([]int64, n)
 	for i, s := range sums {
-		services[i], starts[i], histograms[i] = s.ServiceID, s.Start, arrayText(s.Histogram)
+		services[i], starts[i] = s.ServiceID, s.Start
 		checks[i], counted[i], up[i], timed[i], response[i] = s.Checks, s.Counted, s.Up, s.Timed, s.ResponseMS
 	}
+	args := []any{services, starts, checks, counted, up, timed, response}
+	column, param, value, add, name := "", "", "", "", ""
+	if t.histogram {
+		histograms := make([]string, n)
+		for i, s := range sums {
+			histograms[i] = arrayText(s.Histogram)
+		}
+		args = append(args, histograms)
+		column, param, name, value = ", histogram", ", $8::text[]", ", h", ", h::integer[]"
+		add = ", histogram = histogram_add(old.histogram, excluded.histogram)"
+	}
 	_, err := tx.Exec(ctx, fmt.Sprintf(`
-		INSERT INTO %[1]s AS old (service_id, %[2]s, checks, counted, up, timed, response_ms, histogram)
-		SELECT s, t, c, n, u, m, r, h::integer[]
-		FROM unnest($1::bigint[], $2::timestamptz[], $3::int[], $4::int[], $5::int[], $6::int[], $7::bigint[], $8::text[])
-			AS new (s, t, c, n, u, m, r, h)
+		INSERT INTO %[1]s AS old (service_id, %[2]s, checks, counted, up, timed, response_ms%[3]s)
+		SELECT s, t, c, n, u, m, r%[4]s
+		FROM unnest($1::bigint[], $2::timestamptz[], $3::int[], $4::int[], $5::int[], $6::int[], $7::bigint[]%[5]s) AS new (s, t, c, n, u, m, r%[7]s)
 		ON CONFLICT (service_id, %[2]s) DO UPDATE SET checks = old.checks + excluded.checks,
 			counted = old.counted + excluded.counted, up = old.up + excluded.up, timed = old.timed + excluded.timed,
-			response_ms = old.response_ms + excluded.response_ms,
-			histogram = histogram_add(old.histogram, excluded.histogram)`, t.name, t.start),
-		services, starts, checks, counted, up, timed, response, histograms)
+			response_ms = old.response_ms + excluded.response_ms%[6]s`, t.name, t.start, column, value, param, add, name), args...)
 	if err != nil {
 		return fmt.Errorf("add to %s: %w", t.name, err)
 	}

@@ -137,8 +137,15 @@ func (l *Loader) loadChecks(ctx context.Context, tx pgx.Tx, list []Loaded) (rows
 		rollupTable
 		rows []Rollup
 	}{{dayRollups, days}, {hourRollups, hours}} {
-		err := copyTo(ctx, tx, t.name, "service_id "+t.start+" checks counted up timed response_ms histogram", t.rows, func(row []any, r *Rollup) {
-			put(row, r.ServiceID, r.Start, r.Checks, r.Counted, r.Up, r.Timed, r.ResponseMS, r.Histogram)
+		columns := "service_id " + t.start + " checks counted up timed response_ms"
+		if t.histogram {
+			columns += " histogram"
+		}
+		err := copyTo(ctx, tx, t.name, columns, t.rows, func(row []any, r *Rollup) {
+			put(row, r.ServiceID, r.Start, r.Checks, r.Counted, r.Up, r.Timed, r.ResponseMS)
+			if t.histogram {
+				put(row[7:], r.Histogram)
+			}
 		})
 		if err != nil {
 			return 0, err
