@@ -187,9 +187,17 @@ func (r *Reader) readEndpoints(ctx context.Context, now time.Time, at *places) e
 	if err != nil {
 		return err
 	}
-	for _, e := range found {
-		s := at.services[e.ServiceID]
-		s.Endpoints = append(s.Endpoints, EndpointFacts{Endpoint: e})
+	for len(found) > 0 {
+		s := at.services[found[0].ServiceID]
+		n := 1
+		for n < len(found) && found[n].ServiceID == s.ID {
+			n++
+		}
+		s.Endpoints = make([]EndpointFacts, n)
+		for i := range s.Endpoints {
+			s.Endpoints[i].Endpoint = found[i]
+		}
+		found = found[n:]
 	}
 	_, by := at.endpoints()
 	var p Price
