@@ -155,7 +155,9 @@ func windows(r *rand.Rand, index *site.Index) []string {
 			values.Del("sort")
 			values.Del("per_page")
 			values.Del("page")
-			filters = append(filters, values.Encode())
+			if len(values) < 2 { // who filters, filters by one thing
+				filters = append(filters, values.Encode())
+			}
 		}
 	}
 	lines := make([]string, cutLines)

@@ -131,7 +131,7 @@ func (h *handler) window(snap *output.Snapshot, q site.Query, total int) (*body,
 		return nil, err
 	}
 	if b.length > gzipAbove {
-		return b.named(sum), nil
+		return b.named(sum).counted(total), nil
 	}
 	plain, err := b.unzipped()
 	if err != nil {

@@ -81,21 +81,22 @@ type block struct {
 
 // block reads a block of a log from a pack, or from the snapshot where pack is "".
 func (h *handler) block(snap *output.Snapshot, key, pack string) (*block, error) {
-	if pack != "" {
-		size := func(b *block) int { return b.bytes }
-		return cached(h.cache, cacheKey{snapshot: snap.PackVersion(pack), name: key}, size, func() (*block, error) {
-			data, err := snap.ReadPack(pack, key)
-			if err != nil {
-				return nil, err
-			}
-			return parseBlock(key, data)
-		})
+	at, read := cacheKey{snapshot: snap.PackVersion(pack), name: key}, func() ([]byte, error) { return snap.ReadPack(pack, key) }
+	if pack == "" {
+		m, ok := snap.Lookup(key)
+		if !ok {
+			return nil, fmt.Errorf("block %s: %w", key, errMissing)
+		}
+		at, read = cacheKey{sum: m.Sum, name: "block"}, m.Read
 	}
-	data, err := snap.ReadFile(key)
-	if err != nil {
-		return nil, err
-	}
-	return parseBlock(key, data)
+	size := func(b *block) int { return b.bytes }
+	return cached(h.cache, at, size, func() (*block, error) {
+		data, err := read()
+		if err != nil {
+			return nil, err
+		}
+		return parseBlock(key, data)
+	})
 }
 
 func parseBlock(key string, data []byte) (*block, error) {

@@ -65,6 +65,12 @@ func (b *body) rows(f site.Framing) (int, error) {
 	return b.total, b.totalErr
 }
 
+// counted is a body of a list whose number of rows is known.
+func (b *body) counted(total int) *body {
+	b.counting.Do(func() { b.total = total })
+	return b
+}
+
 func (b *body) countRows(f site.Framing) (int, error) {
 	read := b.unzipped
 	if b.member != nil {
