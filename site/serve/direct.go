@@ -218,6 +218,9 @@ func (c *readableConn) serveDirectly(read []byte) bool {
 	clear(d.answer.header)
 	d.answer.begin(c)
 	c.handler.ServeHTTP(&d.answer, &d.request)
+	if !d.answer.isWhole() { // the next one would be read as its rest
+		_ = c.Conn.Close()
+	}
 	d.answer.conn = nil
 	return true
 }
@@ -230,10 +233,21 @@ type directAnswer struct {
 	out    []byte // the head, and what is sent with it
 	begun  bool
 	code   int
+	sent   int // bytes of the body
+	err    error
 }
 
 func (a *directAnswer) begin(c *readableConn) {
-	a.conn, a.begun, a.code, a.out = c, false, 0, a.out[:0]
+	a.conn, a.begun, a.code, a.out, a.sent, a.err = c, false, 0, a.out[:0], 0, nil
+}
+
+// isWhole says whether all was sent that the head tells of.
+func (a *directAnswer) isWhole() bool {
+	if a.err != nil || !a.begun {
+		return false
+	}
+	size, err := strconv.Atoi(a.header.Get("Content-Length"))
+	return a.code == http.StatusNotModified || err == nil && size == a.sent
 }
 
 // Header implements http.ResponseWriter.
@@ -271,22 +285,29 @@ const atOnce = 64 << 10
 
 // Write implements http.ResponseWriter.
 func (a *directAnswer) Write(p []byte) (int, error) {
-	if a.begun {
-		return a.conn.Conn.Write(p)
-	}
 	if a.code == 0 {
 		a.WriteHeader(http.StatusOK)
 	}
-	a.begun = true
-	if len(p) > atOnce {
-		if _, err := a.conn.Conn.Write(a.out); err != nil {
-			return 0, err
+	if !a.begun {
+		a.begun = true
+		if len(p) <= atOnce {
+			a.out = append(a.out, p...)
+			a.put(a.out)
+			a.sent += len(p)
+			return len(p), a.err
 		}
-		return a.conn.Conn.Write(p)
+		a.put(a.out)
 	}
-	a.out = append(a.out, p...)
-	_, err := a.conn.Conn.Write(a.out)
-	return len(p), err
+	a.put(p)
+	a.sent += len(p)
+	return len(p), a.err
+}
+
+// put sends bytes, unless earlier ones could not be.
+func (a *directAnswer) put(p []byte) {
+	if a.err == nil {
+		_, a.err = a.conn.Conn.Write(p)
+	}
 }
 
 // date is a second in the form of a header.

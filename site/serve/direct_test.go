@@ -276,6 +276,60 @@ func (s *slow) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.handler.ServeHTTP(w, r)
 }
 
+// After an answer that could not be sent whole the connection is closed: what followed would be taken for its rest.
+func TestDirectBrokenOff(t *testing.T) {
+	t.Parallel()
+	world := newWorld(t, 30)
+	h := handlerOf(t, publish(t, world.files), t.Output()).(*handler)
+	get(h, "/v1/services") // known now
+	for about, test := range map[string]struct {
+		fails  bool
+		size   string // declared by a handler that sends five bytes
+		closed bool
+	}{
+		"whole": {}, "the line is cut": {fails: true, closed: true}, "the handler sends less": {size: "7", closed: true}, "the handler sends all": {size: "5"},
+	} {
+		line := &brittle{fails: test.fails}
+		c := &readableConn{Conn: line, handler: &short{h, test.size}, direct: new(atomic.Int64), remote: "192.0.2.1:4020"}
+		if !c.serveDirectly([]byte("GET /v1/services HTTP/1.1\r\nHost: a\r\n\r\n")) || line.closed != test.closed {
+			t.Errorf("%s: closed is %v, want %v", about, line.closed, test.closed)
+		}
+	}
+}
+
+// brittle is a connection that may fail.
+type brittle struct {
+	nowhere
+	fails, closed bool
+}
+
+func (b *brittle) Write(p []byte) (int, error) {
+	if b.fails {
+		return 0, io.ErrClosedPipe
+	}
+	return len(p), nil
+}
+
+func (b *brittle) Close() error {
+	b.closed = true
+	return nil
+}
+
+// short is a handler that declares a size, unless it is "", and sends five bytes.
+type short struct {
+	*handler
+	size string
+}
+
+func (s *short) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.size == "" {
+		s.handler.ServeHTTP(w, r)
+		return
+	}
+	w.Header().Set("Content-Length", s.size)
+	_, _ = w.Write([]byte("bytes"))
+}
+
 // FuzzPlain holds what is taken for a plain request to what net/http reads in it.
 func FuzzPlain(f *testing.F) {
 	for _, seed := range []string{

@@ -141,12 +141,12 @@ func TestDamage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 150)
 	for _, test := range []struct{ zip, member, target string }{
-		{"snapshots/*", "v1/services/service-0007.json", "/v1/services/service-0007"},
-		{"snapshots/*", "v1/services/sort=uptime/per_page=100/page=1.json", "/v1/services?sort=uptime&per_page=7"},
-		{"snapshots/*", "v1/checks/block=8.json", "/v1/checks?limit=3&offset=10"},
-		{"snapshots/*", "v1/checks/log.json", "/v1/checks?limit=3"},
-		{"snapshots/*", "v1/index.json", "/v1/services?per_page=3"},
-		{"packs/2026112007*", "v1/checks/block=2.json", "/v1/checks?limit=3&offset=640"},
+		{"snapshots/*.zip", "v1/services/service-0007.json", "/v1/services/service-0007"},
+		{"snapshots/*.zip", "v1/services/sort=uptime/per_page=100/page=1.json", "/v1/services?sort=uptime&per_page=7"},
+		{"snapshots/*.zip", "v1/checks/block=8.json", "/v1/checks?limit=3&offset=10"},
+		{"snapshots/*.zip", "v1/checks/log.json", "/v1/checks?limit=3"},
+		{"snapshots/*.zip", "v1/index.json", "/v1/services?per_page=3"},
+		{"packs/2026112007*.zip", "v1/checks/block=2.json", "/v1/checks?limit=3&offset=640"},
 	} {
 		t.Run(test.member, func(t *testing.T) {
 			t.Parallel()
