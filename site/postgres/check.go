@@ -53,7 +53,7 @@ func recordChecks(ctx context.Context, tx pgx.Tx, checks []Check) (fresh map[uui
 	}
 	_, err = tx.CopyFrom(ctx, pgx.Identifier{"checks"}, checkColumns, pgx.CopyFromSlice(len(kept), func(i int) ([]any, error) {
 		c := kept[i]
-		return []any{c.ServiceID, c.CheckedAt, c.ID, c.Counted, c.Status, c.IsUp, c.StatusCode, c.ResponseTimeMS,
+		return []any{c.ServiceID, c.CheckedAt, [16]byte(c.ID), c.Counted, c.Status, c.IsUp, c.StatusCode, c.ResponseTimeMS,
 			c.EndpointsFound, c.ErrorMessage, c.ConsecutiveFailures}, nil
 	}))
 	if err != nil {
@@ -96,7 +96,7 @@ func catchUp(ctx context.Context, tx pgx.Tx, checks []Check, sealed time.Time, k
 
 // knownChecks finds which of the checks are kept already: a visitor that was cut off after its commit tells them again.
 func knownChecks(ctx context.Context, tx pgx.Tx, checks []Check) (map[uuid.UUID]bool, error) {
-	ids, services := make([]uuid.UUID, len(checks)), make([]int64, len(checks))
+	ids, services := make([][16]byte, len(checks)), make([]int64, len(checks)) // pgx would write a uuid.UUID as text
 	times := make([]time.Time, len(checks))
 	for i, c := range checks {
 		ids[i], services[i], times[i] = c.ID, c.ServiceID, c.CheckedAt
