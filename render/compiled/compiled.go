@@ -5,7 +5,7 @@
 // It decides nothing about escaping: which escapers a value passes stands in the tree. What it does not know (an escaper, a
 // builtin, a break) leaves a template to html/template, and so does whatever fails while it runs: then html/template runs
 // again from the start and tells the fault in its own words. The same template and data give the same bytes either way;
-// TestPages of package render and FuzzCompiled hold it to that.
+// TestCompiled of package render and FuzzCompiled hold it to that.
 //
 // It must never know what a page is.
 package compiled
