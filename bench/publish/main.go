@@ -27,6 +27,7 @@ import (
 	"syscall"
 
 	"tollbook/bench/turns"
+	"tollbook/site/postgres"
 	"tollbook/site/postgres/private"
 )
 
@@ -78,6 +79,11 @@ func run(ctx context.Context, services, runs int, zipOnly bool) (err error) {
 	}
 	defer func() { err = errors.Join(err, register.Stop(context.WithoutCancel(ctx))) }()
 	b.dsn = register.DSN()
+	db, err := postgres.OpenFor(ctx, b.dsn, 1) // its tables are made before anybody is timed
+	if err != nil {
+		return err
+	}
+	db.Close()
 	if b.store, err = startStore(ctx, filepath.Join(dir, "minio")); err != nil {
 		return err
 	}
