@@ -62,9 +62,6 @@ func (n *names) add(name string) error {
 	return nil
 }
 
-// len is the number of files.
-func (n *names) len() int { return len(n.files) }
-
 // name is that of the ith file.
 func (n *names) name(i int) []byte { return n.at(n.files[i]) }
 
