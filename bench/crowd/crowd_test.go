@@ -23,7 +23,7 @@ import (
 func TestMain(m *testing.M) { postgrestest.Main(m) }
 
 func options(services int) Options {
-	return Options{Services: services, Seed: 7, Moment: Moment, Days: 20, Raw: 2}
+	return Options{Services: services, Seed: 7, Moment: Moment, Days: 10, Raw: 1}
 }
 
 func crowdOf(t *testing.T, o Options) *crowd {
@@ -44,7 +44,7 @@ func TestSameService(t *testing.T) {
 	other.Seed++
 	another := crowdOf(t, other)
 	same := 0
-	for k := range 200 {
+	for k := range 2 * block {
 		one, two := small.trade(known), large.trade(known)
 		a, b := small.make(k), large.make(k)
 		one.of(a)
@@ -67,7 +67,7 @@ func TestSameService(t *testing.T) {
 // TestShapes holds the crowd to the proportions that it follows, and every answer to the reader of answers.
 func TestShapes(t *testing.T) {
 	t.Parallel()
-	const n = 2000
+	const n = 1000
 	c := crowdOf(t, Options{Services: n, Seed: 1, Moment: Moment, Days: 3})
 	slugs, status, networks, endpoints := map[string]bool{}, map[string]int{}, map[string]int{}, 0
 	for k := range n {

@@ -25,11 +25,10 @@ func (r rail) step() time.Duration {
 
 // trade is what the services of a block were paid, with the accounts that this takes.
 type trade struct {
-	c           *crowd
-	settlers    []string
-	list        []postgres.LoadedSettlement
-	used        map[int64]string
-	transaction uint64
+	c        *crowd
+	settlers []string
+	list     []postgres.LoadedSettlement
+	used     map[int64]string
 }
 
 func (c *crowd) trade(settlers []string) *trade {
