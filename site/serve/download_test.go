@@ -345,6 +345,7 @@ func TestDownloadOutlastsReadTimeout(t *testing.T) {
 	server := httptest.NewUnstartedServer(h)
 	const timeout = 50 * time.Millisecond
 	server.Config.ReadTimeout = timeout
+	server.Config.IdleTimeout = time.Minute // else the read timeout is also that of a connection between two requests
 	server.Start()
 	defer server.Close()
 	if a, err := server.Client().Get(server.URL + "/checkpoint.json"); err != nil || a.Body.Close() != nil || a.StatusCode != 200 {
