@@ -36,14 +36,14 @@ func (c costs) demands(n float64) []demand {
 		{"visits", "cores", visits * c.of("endpoints of a service") * c.of("probe core-ms") / 1e3, cores, "River workers on more machines: hosts and leases are rows"},
 		{"ingest of visits", "cores", visits * c.of("ingest core-ms of a check") / 1e3, cores, "Citus: tables by service_id"},
 		{"database", "GB of disk", stored / 1e9, disk, "Citus: tables by service_id"},
-		{"build, all cores", "core-s", n * c.of("build core-ms") / 1e3 * c.of("rebuild ratio"), period * cores, "a snapshot for each range of slug hashes, lists merged"},
-		{"build, the one reader", "s", n * c.of("read ms") / 1e3, period, "likewise: a reader for each range, next to its shard"},
-		{"build, memory", "GB", (c.of("build MB")*1e6 + n*c.of("build kB")*1e3) / 1e9, memory, "likewise"},
-		{"publish, the zip", "s", n * c.of("snapshot kB") / 1e3 / c.of("publish MB/s"), period, "each range sends its own zip"},
+		{"build, all cores", "core-s", n * c.of("build core-ms") / 1e3 * c.of("rebuild ratio"), period * cores, "ranges of slug hashes: a builder each, lists merged"},
+		{"build, the one reader", "s", n * c.of("read ms") / 1e3, period, "ranges of slug hashes: a reader each, beside its shard"},
+		{"build, memory", "GB", (c.of("build MB")*1e6 + n*c.of("build kB")*1e3) / 1e9, memory, "ranges of slug hashes: a builder each, lists merged"},
+		{"publish, the zip", "s", n * c.of("snapshot kB") / 1e3 / c.of("publish MB/s"), period, "ranges of slug hashes: a zip each"},
 		{"publish, single files", "s", n * c.of("files") * c.of("changed files") / c.of("objects/s"), period, "--expand contract or none: serve cuts from the zip, behind a CDN"},
 		{"serve, memory", "GB", n * c.of("serve kB") / 1e6, memory, "more of serve; each opens the ranges that it answers for"},
 		{"serve, requests", "cores", c.of("requests/s") * c.of("request core-ms") / 1e3, cores, "the CDN, then more of serve: files never change"},
-		{"serve, searches", "cores", c.of("q/s") * n / 1e3 * c.of("q core-ms of 1000 services") / 1e3, cores, "likewise; each range searches its own"},
+		{"serve, searches", "cores", c.of("q/s") * n / 1e3 * c.of("q core-ms of 1000 services") / 1e3, cores, "more of serve; each range searches its own"},
 	}
 	slices.SortStableFunc(list, func(a, b demand) int { return cmp.Compare(b.share(), a.share()) })
 	return list
