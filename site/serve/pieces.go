@@ -109,13 +109,26 @@ type packing struct {
 	rows   int
 }
 
-// stored appends content as it is.
+// maxStored is the most that deflate keeps in one block as it is (RFC 1951, 3.2.4).
+const maxStored = 0xffff
+
+// stored appends content as it is. The last of its blocks is marked so.
 func (p *packing) stored(content []byte, last byte) {
-	p.out = append(p.out, last)
-	p.out = binary.LittleEndian.AppendUint16(p.out, uint16(len(content)))
-	p.out = binary.LittleEndian.AppendUint16(p.out, ^uint16(len(content)))
-	p.out = append(p.out, content...)
 	p.count(content)
+	for {
+		block, final := content, last
+		if len(content) > maxStored {
+			block, final = content[:maxStored], 0
+		}
+		content = content[len(block):]
+		p.out = append(p.out, final)
+		p.out = binary.LittleEndian.AppendUint16(p.out, uint16(len(block)))
+		p.out = binary.LittleEndian.AppendUint16(p.out, ^uint16(len(block)))
+		p.out = append(p.out, block...)
+		if len(content) == 0 {
+			return
+		}
+	}
 }
 
 func (p *packing) count(content []byte) {

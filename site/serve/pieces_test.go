@@ -66,3 +66,24 @@ func TestPack(t *testing.T) {
 		t.Errorf("%v, %v, %v, %v", across, whole, err, err2)
 	}
 }
+
+// What surrounds the rows may be longer than a block of deflate.
+func TestPackLongEnds(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{maxStored - 1, maxStored, maxStored + 1, 3*maxStored + 7} {
+		meta := fmt.Appendf(nil, `{"total":1,"note":%q}`, strings.Repeat("x", size))
+		rows := [][]byte{[]byte(`{"slug":"a"}`)}
+		b, _, err := pack(site.Framing{}, []span{{newPackedRows(rows), 0, 1}}, meta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		z, err := gzip.NewReader(bytes.NewReader(b.gzip))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(z)
+		if want := render.FrameAs(site.Framing{}, rows, meta); err != nil || !bytes.Equal(want, got) {
+			t.Errorf("meta of %d bytes: %d bytes, want %d; %v", len(meta), len(got), len(want), err)
+		}
+	}
+}
