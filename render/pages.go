@@ -98,6 +98,9 @@ func NewPages(s Site) (*Pages, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parse layout: %w", err)
 	}
+	if layout.Lookup("layout") == nil || layout.Lookup(serviceRow) == nil {
+		return nil, fmt.Errorf("parse layout: layout.html does not define %q, or parts.html %q", "layout", serviceRow)
+	}
 	for _, kind := range []string{kindHome, kindServices, kindService, kindStatus, kindReference, kindGuide, kindFacilitators, kindFacilitator, kindCoverage, kindSubmit, kindGroups, kindGroup, kindChanges, kindCompare, kindFailure, kindNotFound} {
 		t, err := layout.Clone()
 		if err == nil {
