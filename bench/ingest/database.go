@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"log"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -130,5 +131,30 @@ func (b *bench) rollups(ctx context.Context, name string) error {
 			}
 		}
 		return nil
+	})
+}
+
+// forget begins to count statements anew.
+func (b *bench) forget(ctx context.Context) error {
+	return b.on(ctx, "postgres", func(conn *pgx.Conn) error {
+		_, err := conn.Exec(ctx, `CREATE EXTENSION IF NOT EXISTS pg_stat_statements; SELECT pg_stat_statements_reset()`)
+		return err
+	})
+}
+
+// tell prints how long the server took for the statements of a database, by check; those that triggers run are in others too.
+func (b *bench) tell(ctx context.Context, database string, checks int) error {
+	return b.on(ctx, "postgres", func(conn *pgx.Conn) error {
+		rows, err := conn.Query(ctx, `
+			SELECT round((1000 * total_exec_time / $2)::numeric, 2)::text || E' µs\t' || calls || E'\t' || left(regexp_replace(query, '\s+', ' ', 'g'), 100)
+			FROM pg_stat_statements WHERE dbid = (SELECT oid FROM pg_database WHERE datname = $1) ORDER BY total_exec_time DESC LIMIT 12`, database, checks)
+		if err != nil {
+			return err
+		}
+		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		for _, line := range lines {
+			log.Printf("        %s", line)
+		}
+		return err
 	})
 }

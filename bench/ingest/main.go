@@ -44,6 +44,7 @@ func main() {
 	flag.IntVar(&b.batch, "batch", crawl.MaxBatch, "visits told at once")
 	flag.IntVar(&b.runs, "runs", 5, "runs of each side and order")
 	flag.StringVar(&b.profile, "profile", "", "file for a CPU profile of our last run")
+	flag.BoolVar(&b.statements, "statements", false, "tell how long the server takes for each statement of ours, with pg_stat_statements")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -56,6 +57,7 @@ func main() {
 type bench struct {
 	services, rounds, batch, runs int
 	profile                       string
+	statements                    bool
 
 	dir    string
 	server *private.Server
@@ -75,7 +77,11 @@ func (b *bench) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer os.RemoveAll(b.dir)
-	if b.server, err = private.Start(ctx, private.Options{Dir: filepath.Join(b.dir, "postgres")}); err != nil {
+	options := private.Options{Dir: filepath.Join(b.dir, "postgres")}
+	if b.statements {
+		options.Settings = []string{"shared_preload_libraries=pg_stat_statements", "pg_stat_statements.track=all"}
+	}
+	if b.server, err = private.Start(ctx, options); err != nil {
 		return err
 	}
 	defer b.server.Stop(context.WithoutCancel(ctx))
@@ -119,6 +125,11 @@ func (b *bench) ours(o order) turns.Side {
 			}
 			defer pprof.StopCPUProfile()
 		}
+		if b.statements {
+			if err := b.forget(ctx); err != nil {
+				return 0, err
+			}
+		}
 		n := b.services * b.rounds
 		began, before := time.Now(), cpu()
 		for first := 0; first < n; first += b.batch {
@@ -132,6 +143,11 @@ func (b *bench) ours(o order) turns.Side {
 		}
 		took := time.Since(began).Seconds()
 		log.Printf("    ours: %.2f s, CPU %.2f s of the client", took, cpu()-before)
+		if b.statements {
+			if err := b.tell(ctx, name, n); err != nil {
+				return 0, err
+			}
+		}
 		if err := b.same(ctx, name); err != nil {
 			return 0, fmt.Errorf("ours: %w", err)
 		}
