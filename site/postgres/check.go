@@ -1,24 +1,21 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-
-	"tollbook/site"
 )
 
-var checkColumns = []string{"service_id", "checked_at", "id", "counted", "status", "is_up", "status_code",
-	"response_time_ms", "endpoints_found", "error_message", "consecutive_failures"}
+// checkColumns are the columns of checks in the order of Check's fields.
+const checkColumns = `service_id, checked_at, id, counted, status, is_up, status_code, response_time_ms, endpoints_found, error_message, consecutive_failures`
 
-// recordChecks copies checks into their days' partitions and rolls up those that were not there yet, which it answers.
-func recordChecks(ctx context.Context, tx pgx.Tx, checks []Check) (fresh map[uuid.UUID]bool, err error) {
+// recordChecks copies checks into their days' partitions and rolls up those that were not there yet. It answers which are,
+// and takes the list: those that come too late get another time, and then it is sorted.
+func recordChecks(ctx context.Context, tx pgx.Tx, checks []Check) (fresh []bool, err error) {
 	if len(checks) == 0 {
 		return nil, nil
 	}
@@ -36,42 +33,71 @@ func recordChecks(ctx context.Context, tx pgx.Tx, checks []Check) (fresh map[uui
 	if err != nil {
 		return nil, err
 	}
-	if checks, err = catchUp(ctx, tx, checks, sealed, known); err != nil {
+	if err := catchUp(ctx, tx, checks, sealed, known); err != nil {
 		return nil, err
 	}
 	if err := makePartitions(ctx, tx, checks); err != nil {
 		return nil, err
 	}
-	fresh = make(map[uuid.UUID]bool, len(checks))
-	kept := make([]Check, 0, len(checks))
-	for _, c := range checks {
-		if known[c.ID] || fresh[c.ID] {
+	checks, fresh = unknown(checks, known)
+	return fresh, keepChecks(ctx, tx, checks)
+}
+
+// unknown are the checks that are not known yet, each once, sorted, and which of the list those are.
+func unknown(checks []Check, known map[uuid.UUID]bool) ([]Check, []bool) {
+	fresh := make([]bool, len(checks))
+	told := make(map[uuid.UUID]bool, len(checks))
+	kept := checks[:0]
+	for i, c := range checks {
+		if known[c.ID] || told[c.ID] {
 			continue
 		}
-		fresh[c.ID] = true
+		told[c.ID], fresh[i] = true, true
 		kept = append(kept, c)
 	}
-	_, err = tx.CopyFrom(ctx, pgx.Identifier{"checks"}, checkColumns, pgx.CopyFromSlice(len(kept), func(i int) ([]any, error) {
-		c := kept[i]
-		return []any{c.ServiceID, c.CheckedAt, [16]byte(c.ID), c.Counted, c.Status, c.IsUp, c.StatusCode, c.ResponseTimeMS,
-			c.EndpointsFound, c.ErrorMessage, c.ConsecutiveFailures}, nil
-	}))
-	if err != nil {
-		return nil, fmt.Errorf("copy checks: %w", err)
+	if !slices.IsSortedFunc(kept, compareChecks) {
+		slices.SortStableFunc(kept, compareChecks)
 	}
-	if err := addRollups(ctx, tx, hourRollups, rollUp(kept, time.Hour)); err != nil {
-		return nil, err
+	return kept, fresh
+}
+
+// keepChecks copies sorted checks, sums them up meanwhile, and adds the sums to those that are kept.
+func keepChecks(ctx context.Context, tx pgx.Tx, checks []Check) error {
+	copied := make(chan error, 1)
+	go func() { copied <- copyChecks(ctx, tx, checks) }()
+	hours, days := hourRollups.rollUp(checks), dayRollups.rollUp(checks)
+	if err := <-copied; err != nil {
+		return err
 	}
-	return fresh, addRollups(ctx, tx, dayRollups, rollUp(kept, 24*time.Hour))
+	if err := addRollups(ctx, tx, hourRollups, hours); err != nil {
+		return err
+	}
+	return addRollups(ctx, tx, dayRollups, days)
+}
+
+func copyChecks(ctx context.Context, tx pgx.Tx, checks []Check) error {
+	return copyBinary(ctx, tx, "checks", checkColumns, len(checks), func(w *binaryRow, i int) {
+		c := &checks[i]
+		w.bigint(c.ServiceID)
+		w.timestamptz(c.CheckedAt)
+		w.uuid(c.ID)
+		w.boolean(c.Counted)
+		w.maybeText(c.Status)
+		w.boolean(c.IsUp)
+		w.maybeInteger(c.StatusCode)
+		w.maybeInteger(c.ResponseTimeMS)
+		w.integer(c.EndpointsFound)
+		w.maybeText(c.ErrorMessage)
+		w.integer(c.ConsecutiveFailures)
+	})
 }
 
 // catchUp gives checks of hours that are sealed the first time that is not: they came hours late, or the clock went back after
 // it was ahead. Their hours take no more rows, and what was seen is not lost. What is known of them, under a later time, it adds.
-func catchUp(ctx context.Context, tx pgx.Tx, checks []Check, sealed time.Time, known map[uuid.UUID]bool) ([]Check, error) {
+func catchUp(ctx context.Context, tx pgx.Tx, checks []Check, sealed time.Time, known map[uuid.UUID]bool) error {
 	var ids []uuid.UUID
 	var services []int64
 	oldest := sealed
-	checks = slices.Clone(checks)
 	for i := range checks {
 		if c := &checks[i]; c.CheckedAt.Before(sealed) && !known[c.ID] {
 			ids, services = append(ids, c.ID), append(services, c.ServiceID)
@@ -82,45 +108,82 @@ func catchUp(ctx context.Context, tx pgx.Tx, checks []Check, sealed time.Time, k
 		}
 	}
 	if len(ids) == 0 {
-		return checks, nil
+		return nil
 	}
 	again, err := column[uuid.UUID](ctx, tx, `SELECT id FROM checks WHERE service_id = ANY($1) AND id = ANY($2) AND checked_at >= $3`, services, ids, oldest)
 	if err != nil {
-		return nil, fmt.Errorf("find known checks: %w", err)
+		return fmt.Errorf("find known checks: %w", err)
 	}
 	for _, id := range again {
 		known[id] = true
 	}
-	return checks, nil
+	return nil
 }
 
-// knownChecks finds which of the checks are kept already: a visitor that was cut off after its commit tells them again.
+// knownChecks finds which of the checks are kept already: a visitor that was cut off after its commit tells them again. Most
+// have nothing of their service between its first and last: a look for each service, not for each check.
 func knownChecks(ctx context.Context, tx pgx.Tx, checks []Check) (map[uuid.UUID]bool, error) {
-	ids, services := make([][16]byte, len(checks)), make([]int64, len(checks)) // pgx would write a uuid.UUID as text
-	times := make([]time.Time, len(checks))
-	for i, c := range checks {
-		ids[i], services[i], times[i] = c.ID, c.ServiceID, c.CheckedAt
+	var services []int64
+	var first, last []time.Time
+	at := make(map[int64]int, len(checks))
+	for i := range checks {
+		c := &checks[i]
+		n, again := at[c.ServiceID]
+		switch {
+		case !again:
+			at[c.ServiceID] = len(services)
+			services, first, last = append(services, c.ServiceID), append(first, c.CheckedAt), append(last, c.CheckedAt)
+		case c.CheckedAt.Before(first[n]):
+			first[n] = c.CheckedAt
+		case c.CheckedAt.After(last[n]):
+			last[n] = c.CheckedAt
+		}
 	}
-	rows, err := tx.Query(ctx, `
+	from, to := slices.MinFunc(first, time.Time.Compare), slices.MaxFunc(last, time.Time.Compare)
+	suspect, err := column[int64](ctx, tx, `
+		SELECT service_id FROM unnest($1::bigint[], $2::timestamptz[], $3::timestamptz[]) AS new (service_id, first, last) WHERE EXISTS (
+			SELECT FROM checks c WHERE c.service_id = new.service_id AND c.checked_at BETWEEN new.first AND new.last AND c.checked_at BETWEEN $4 AND $5
+		)`, services, first, last, from, to)
+	if err != nil || len(suspect) == 0 {
+		return map[uuid.UUID]bool{}, err
+	}
+	return sameChecks(ctx, tx, checks, suspect, from, to)
+}
+
+// sameChecks finds which checks of some services, and of a time, are kept already.
+func sameChecks(ctx context.Context, tx pgx.Tx, checks []Check, of []int64, from, to time.Time) (map[uuid.UUID]bool, error) {
+	slices.Sort(of)
+	var ids [][16]byte // pgx would write a uuid.UUID as text
+	var services []int64
+	var times []time.Time
+	for i := range checks {
+		c := &checks[i]
+		if _, ok := slices.BinarySearch(of, c.ServiceID); ok {
+			ids, services, times = append(ids, c.ID), append(services, c.ServiceID), append(times, c.CheckedAt)
+		}
+	}
+	found, err := column[uuid.UUID](ctx, tx, `
 		SELECT c.id FROM unnest($1::bigint[], $2::timestamptz[], $3::uuid[]) AS new (service_id, checked_at, id)
 		JOIN checks c ON c.service_id = new.service_id AND c.checked_at = new.checked_at AND c.id = new.id
-		WHERE c.checked_at BETWEEN $4 AND $5`, services, times, ids, slices.MinFunc(times, time.Time.Compare), slices.MaxFunc(times, time.Time.Compare))
+		WHERE c.checked_at BETWEEN $4 AND $5`, services, times, ids, from, to)
 	if err != nil {
 		return nil, fmt.Errorf("find known checks: %w", err)
 	}
-	known := map[uuid.UUID]bool{}
-	found, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	known := make(map[uuid.UUID]bool, len(found))
 	for _, id := range found {
 		known[id] = true
 	}
-	return known, err
+	return known, nil
 }
 
 // makePartitions makes the partitions of the checks' UTC days where they are missing.
 func makePartitions(ctx context.Context, tx pgx.Tx, checks []Check) error {
 	days := map[time.Time]bool{}
-	for _, c := range checks {
-		days[c.CheckedAt.UTC().Truncate(24*time.Hour)] = true
+	var last time.Time // most come after one of their day
+	for i := range checks {
+		if day := checks[i].CheckedAt.UTC().Truncate(24 * time.Hour); !day.Equal(last) {
+			days[day], last = true, day
+		}
 	}
 	for day := range days {
 		name := "checks_" + day.Format("20060102")
@@ -141,107 +204,4 @@ func makePartitions(ctx context.Context, tx pgx.Tx, checks []Check) error {
 		}
 	}
 	return nil
-}
-
-// rollUp sums checks by service and period, in the order of service and start.
-func rollUp(checks []Check, period time.Duration) []Rollup {
-	type key struct {
-		service int64
-		start   time.Time
-	}
-	sums := map[key]*Rollup{}
-	for _, c := range checks {
-		k := key{c.ServiceID, c.CheckedAt.UTC().Truncate(period)}
-		r := sums[k]
-		if r == nil {
-			r = &Rollup{ServiceID: k.service, Start: k.start, Histogram: make([]int64, site.HistogramBuckets)}
-			sums[k] = r
-		}
-		r.add(c)
-	}
-	out := make([]Rollup, 0, len(sums))
-	for _, r := range sums {
-		out = append(out, *r)
-	}
-	slices.SortFunc(out, func(a, b Rollup) int {
-		return cmp.Or(cmp.Compare(a.ServiceID, b.ServiceID), a.Start.Compare(b.Start))
-	})
-	return out
-}
-
-func (r *Rollup) add(c Check) {
-	r.Checks++
-	if !c.Counted {
-		return
-	}
-	r.Counted++
-	if c.IsUp {
-		r.Up++
-	}
-	if c.ResponseTimeMS != nil {
-		r.Timed++
-		r.ResponseMS += int64(*c.ResponseTimeMS)
-		r.Histogram[site.HistogramBucket(*c.ResponseTimeMS)]++
-	}
-}
-
-// rollupTable is one of the two tables of roll-ups, with the column that says when a row's period starts. Of hours nobody wants
-// to know how response times spread.
-type rollupTable struct {
-	name, start string
-	histogram   bool
-}
-
-var (
-	hourRollups = rollupTable{"check_hours", "hour", false}
-	dayRollups  = rollupTable{"check_days", "day", true}
-)
-
-// addRollups adds sums to those that are kept, in one statement. Its rows come sorted, so that two writers lock them in
-// the same order.
-func addRollups(ctx context.Context, tx pgx.Tx, t rollupTable, sums []Rollup) error {
-	if len(sums) == 0 {
-		return nil
-	}
-	n := len(sums)
-	services, starts := make([]int64, n), make([]time.Time, n)
-	checks, counted, up, timed, response := make([]int, n), make([]int, n), make([]int, n), make([]int, n), make([]int64, n)
-	for i, s := range sums {
-		services[i], starts[i] = s.ServiceID, s.Start
-		checks[i], counted[i], up[i], timed[i], response[i] = s.Checks, s.Counted, s.Up, s.Timed, s.ResponseMS
-	}
-	args := []any{services, starts, checks, counted, up, timed, response}
-	column, param, value, add, name := "", "", "", "", ""
-	if t.histogram {
-		histograms := make([]string, n)
-		for i, s := range sums {
-			histograms[i] = arrayText(s.Histogram)
-		}
-		args = append(args, histograms)
-		column, param, name, value = ", histogram", ", $8::text[]", ", h", ", h::integer[]"
-		add = ", histogram = histogram_add(old.histogram, excluded.histogram)"
-	}
-	_, err := tx.Exec(ctx, fmt.Sprintf(`
-		INSERT INTO %[1]s AS old (service_id, %[2]s, checks, counted, up, timed, response_ms%[3]s)
-		SELECT s, t, c, n, u, m, r%[4]s
-		FROM unnest($1::bigint[], $2::timestamptz[], $3::int[], $4::int[], $5::int[], $6::int[], $7::bigint[]%[5]s) AS new (s, t, c, n, u, m, r%[7]s)
-		ON CONFLICT (service_id, %[2]s) DO UPDATE SET checks = old.checks + excluded.checks,
-			counted = old.counted + excluded.counted, up = old.up + excluded.up, timed = old.timed + excluded.timed,
-			response_ms = old.response_ms + excluded.response_ms%[6]s`, t.name, t.start, column, value, param, add, name), args...)
-	if err != nil {
-		return fmt.Errorf("add to %s: %w", t.name, err)
-	}
-	return nil
-}
-
-// arrayText writes counts as Postgres reads an array: unnest would flatten an array of arrays.
-func arrayText(counts []int64) string {
-	b := []byte{'{'}
-	for i, n := range counts {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendInt(b, n, 10)
-	}
-	return string(append(b, '}'))
 }

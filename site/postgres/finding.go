@@ -19,6 +19,7 @@ func recordFindings(ctx context.Context, tx pgx.Tx, visits []Visit) error {
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
 		return fmt.Errorf("keep the states of services: %w", err)
 	}
+	visits = found(visits)
 	for len(visits) > 0 {
 		var wave, later []Visit // of one statement's rows no two may be one service's
 		seen := make(map[int64]bool, len(visits))
@@ -36,6 +37,16 @@ func recordFindings(ctx context.Context, tx pgx.Tx, visits []Visit) error {
 		visits = later
 	}
 	return nil
+}
+
+// found are the visits that found more than a state of their service.
+func found(visits []Visit) (list []Visit) {
+	for i := range visits {
+		if v := &visits[i]; len(v.Endpoints)+len(v.Changes)+len(v.Told) > 0 || v.Untold != nil {
+			list = append(list, *v)
+		}
+	}
+	return list
 }
 
 // recordWave keeps the findings of visits to different services.
@@ -81,7 +92,8 @@ func queueStates(b *pgx.Batch, visits []Visit) {
 	var statuses []*string
 	var succeeded, failing []*time.Time
 	var failures []int
-	for _, v := range visits {
+	for n := range visits {
+		v := &visits[n]
 		i, again := at[v.Check.ServiceID]
 		if !again {
 			i = len(ids)

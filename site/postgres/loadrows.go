@@ -131,30 +131,18 @@ func (l *Loader) loadChecks(ctx context.Context, tx pgx.Tx, list []Loaded) (rows
 			return 0, fmt.Errorf("check %s is from before %s", checks[i].ID, l.since.Format(time.DateOnly))
 		}
 	}
-	days := append(gather(list, func(s *Loaded) []Rollup { return s.Days }), rollUp(checks, 24*time.Hour)...)
-	hours := slices.DeleteFunc(rollUp(checks, time.Hour), func(h Rollup) bool { return h.Start.Before(l.now.Add(-HourRetention)) })
+	slices.SortStableFunc(checks, compareChecks)
+	days := append(gather(list, func(s *Loaded) []Rollup { return s.Days }), dayRollups.rollUp(checks)...)
+	hours := slices.DeleteFunc(hourRollups.rollUp(checks), func(h Rollup) bool { return h.Start.Before(l.now.Add(-HourRetention)) })
 	for _, t := range []struct {
 		rollupTable
 		rows []Rollup
 	}{{dayRollups, days}, {hourRollups, hours}} {
-		columns := "service_id " + t.start + " checks counted up timed response_ms"
-		if t.histogram {
-			columns += " histogram"
-		}
-		err := copyTo(ctx, tx, t.name, columns, t.rows, func(row []any, r *Rollup) {
-			put(row, r.ServiceID, r.Start, r.Checks, r.Counted, r.Up, r.Timed, r.ResponseMS)
-			if t.histogram {
-				put(row[7:], r.Histogram)
-			}
-		})
-		if err != nil {
+		if err := t.copy(ctx, tx, len(t.rows), func(i int) *Rollup { return &t.rows[i] }); err != nil {
 			return 0, err
 		}
 	}
-	err = copyTo(ctx, tx, "checks", strings.Join(checkColumns, " "), checks, func(row []any, c *Check) {
-		put(row, c.ServiceID, c.CheckedAt, c.ID, c.Counted, c.Status, c.IsUp, c.StatusCode, c.ResponseTimeMS, c.EndpointsFound, c.ErrorMessage, c.ConsecutiveFailures)
-	})
-	return int64(len(days) + len(hours) + len(checks)), err
+	return int64(len(days) + len(hours) + len(checks)), copyChecks(ctx, tx, checks)
 }
 
 func loadAccounts(ctx context.Context, tx pgx.Tx, list []LoadedAccount) error {

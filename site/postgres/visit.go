@@ -57,19 +57,22 @@ func (db *DB) RecordVisits(ctx context.Context, visits []Visit) error {
 			return err
 		}
 		checks := make([]Check, len(visits))
-		for i, v := range visits {
-			checks[i] = v.Check
+		for i := range visits {
+			checks[i] = visits[i].Check
 		}
 		fresh, err := recordChecks(ctx, tx, checks)
 		if err != nil {
 			return err
 		}
-		told := make(map[uuid.UUID]bool, len(fresh))
-		visits = slices.DeleteFunc(visits, func(v Visit) bool {
-			again := !fresh[v.Check.ID] || told[v.Check.ID]
-			told[v.Check.ID] = true
-			return again
-		})
+		if slices.Contains(fresh, false) {
+			var list []Visit
+			for i, v := range visits {
+				if fresh[i] {
+					list = append(list, v)
+				}
+			}
+			visits = list
+		}
 		return recordFindings(ctx, tx, visits)
 	})
 	if err != nil {
@@ -84,21 +87,35 @@ func visitsThatCount(ctx context.Context, tx pgx.Tx, visits []Visit) ([]Visit, e
 	if _, err := tx.Exec(ctx, `SET LOCAL idle_in_transaction_session_timeout = '30s'`); err != nil {
 		return nil, err
 	}
-	ids, leases := make([]int64, len(visits)), make([]*time.Time, len(visits))
-	for i, v := range visits {
-		ids[i] = v.Check.ServiceID
+	type taken struct {
+		id    int64
+		lease time.Time
+	}
+	var ids []int64
+	var leases []*time.Time
+	seen := make(map[taken]bool, len(visits))
+	services := make(map[int64]bool, len(visits))
+	for i := range visits {
+		v := &visits[i]
+		t := taken{v.Check.ServiceID, v.Lease}
+		if seen[t] {
+			continue
+		}
+		seen[t], services[t.id] = true, true
+		ids, leases = append(ids, t.id), append(leases, nil)
 		if !v.Lease.IsZero() {
-			leases[i] = &v.Lease
+			leases[len(ids)-1] = &v.Lease
 		}
 	}
 	there, err := column[int64](ctx, tx, `
-		SELECT s.id FROM services s
-		WHERE s.id = ANY($1) AND EXISTS (
-			SELECT FROM unnest($1::bigint[], $2::timestamptz[]) AS v (id, lease) WHERE v.id = s.id AND (lease IS NULL OR lease = s.next_check_at)
-		)
-		ORDER BY s.id FOR NO KEY UPDATE`, ids, leases)
+		SELECT s.id FROM unnest($1::bigint[], $2::timestamptz[]) AS v (id, lease) JOIN services s ON s.id = v.id
+		WHERE v.lease IS NULL OR v.lease = s.next_check_at
+		ORDER BY s.id FOR NO KEY UPDATE OF s`, ids, leases)
 	if err != nil {
 		return nil, fmt.Errorf("hold services: %w", err)
+	}
+	if there = slices.Compact(there); len(there) == len(services) {
+		return visits, nil
 	}
 	count := make([]Visit, 0, len(visits))
 	for _, v := range visits {
