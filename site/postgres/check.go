@@ -20,20 +20,27 @@ func recordChecks(ctx context.Context, tx pgx.Tx, checks []Check) (fresh []bool,
 		return nil, nil
 	}
 	// The lock keeps a seal from passing over an hour while its checks are on their way.
-	var sealed time.Time
-	err = tx.QueryRow(ctx, `SELECT through FROM log_seal FOR SHARE`).Scan(&sealed)
-	if err == pgx.ErrNoRows {
+	var sealed *time.Time
+	b := &pgx.Batch{}
+	b.Queue(`SELECT through FROM log_seal FOR SHARE`).Query(func(rows pgx.Rows) error {
+		_, err := pgx.ForEachRow(rows, []any{&sealed}, func() error { return nil })
+		return err
+	})
+	suspect := queueSuspects(b, checks)
+	if err := tx.SendBatch(ctx, b).Close(); err != nil {
+		return nil, fmt.Errorf("read log seal, and services with checks of the time: %w", err)
+	}
+	if sealed == nil {
 		if err := startLogs(ctx, tx, checks); err != nil {
 			return nil, err
 		}
-	} else if err != nil {
-		return nil, fmt.Errorf("read log seal: %w", err)
+		sealed = new(time.Time)
 	}
-	known, err := knownChecks(ctx, tx, checks)
+	known, err := knownChecks(ctx, tx, checks, suspect())
 	if err != nil {
 		return nil, err
 	}
-	if err := catchUp(ctx, tx, checks, sealed, known); err != nil {
+	if err := catchUp(ctx, tx, checks, *sealed, known); err != nil {
 		return nil, err
 	}
 	if err := makePartitions(ctx, tx, checks); err != nil {
@@ -69,10 +76,7 @@ func keepChecks(ctx context.Context, tx pgx.Tx, checks []Check) error {
 	if err := <-copied; err != nil {
 		return err
 	}
-	if err := addRollups(ctx, tx, hourRollups, hours); err != nil {
-		return err
-	}
-	return addRollups(ctx, tx, dayRollups, days)
+	return addRollups(ctx, tx, rollups{hourRollups, hours}, rollups{dayRollups, days})
 }
 
 func copyChecks(ctx context.Context, tx pgx.Tx, checks []Check) error {
@@ -120,38 +124,38 @@ func catchUp(ctx context.Context, tx pgx.Tx, checks []Check, sealed time.Time, k
 	return nil
 }
 
-// knownChecks finds which of the checks are kept already: a visitor that was cut off after its commit tells them again. Most
-// have nothing of their service between its first and last: a look for each service, not for each check.
-func knownChecks(ctx context.Context, tx pgx.Tx, checks []Check) (map[uuid.UUID]bool, error) {
-	var services []int64
-	var first, last []time.Time
-	at := make(map[int64]int, len(checks))
+// queueSuspects asks which services have checks between the first and the last of them in the list: hardly any. It is a look for
+// each service, not for each check.
+func queueSuspects(b *pgx.Batch, checks []Check) (answer func() []int64) {
+	ids, of := servicesOf(len(checks), func(i int) int64 { return checks[i].ServiceID })
+	first, last := make([]time.Time, len(ids)), make([]time.Time, len(ids))
 	for i := range checks {
-		c := &checks[i]
-		n, again := at[c.ServiceID]
-		switch {
-		case !again:
-			at[c.ServiceID] = len(services)
-			services, first, last = append(services, c.ServiceID), append(first, c.CheckedAt), append(last, c.CheckedAt)
-		case c.CheckedAt.Before(first[n]):
-			first[n] = c.CheckedAt
-		case c.CheckedAt.After(last[n]):
-			last[n] = c.CheckedAt
+		n, at := of[i], checks[i].CheckedAt
+		if first[n].IsZero() || at.Before(first[n]) {
+			first[n] = at
+		}
+		if at.After(last[n]) {
+			last[n] = at
 		}
 	}
-	from, to := slices.MinFunc(first, time.Time.Compare), slices.MaxFunc(last, time.Time.Compare)
-	suspect, err := column[int64](ctx, tx, `
+	var suspect []int64
+	b.Queue(`
 		SELECT service_id FROM unnest($1::bigint[], $2::timestamptz[], $3::timestamptz[]) AS new (service_id, first, last) WHERE EXISTS (
 			SELECT FROM checks c WHERE c.service_id = new.service_id AND c.checked_at BETWEEN new.first AND new.last AND c.checked_at BETWEEN $4 AND $5
-		)`, services, first, last, from, to)
-	if err != nil || len(suspect) == 0 {
-		return map[uuid.UUID]bool{}, err
-	}
-	return sameChecks(ctx, tx, checks, suspect, from, to)
+		)`, ids, first, last, slices.MinFunc(first, time.Time.Compare), slices.MaxFunc(last, time.Time.Compare)).Query(func(rows pgx.Rows) (err error) {
+		suspect, err = pgx.CollectRows(rows, pgx.RowTo[int64])
+		return err
+	})
+	return func() []int64 { return suspect }
 }
 
-// sameChecks finds which checks of some services, and of a time, are kept already.
-func sameChecks(ctx context.Context, tx pgx.Tx, checks []Check, of []int64, from, to time.Time) (map[uuid.UUID]bool, error) {
+// knownChecks finds which of the checks are kept already, among those of suspect services: a visitor that was cut off after its
+// commit tells them again.
+func knownChecks(ctx context.Context, tx pgx.Tx, checks []Check, of []int64) (map[uuid.UUID]bool, error) {
+	known := map[uuid.UUID]bool{}
+	if len(of) == 0 {
+		return known, nil
+	}
 	slices.Sort(of)
 	var ids [][16]byte // pgx would write a uuid.UUID as text
 	var services []int64
@@ -165,11 +169,10 @@ func sameChecks(ctx context.Context, tx pgx.Tx, checks []Check, of []int64, from
 	found, err := column[uuid.UUID](ctx, tx, `
 		SELECT c.id FROM unnest($1::bigint[], $2::timestamptz[], $3::uuid[]) AS new (service_id, checked_at, id)
 		JOIN checks c ON c.service_id = new.service_id AND c.checked_at = new.checked_at AND c.id = new.id
-		WHERE c.checked_at BETWEEN $4 AND $5`, services, times, ids, from, to)
+		WHERE c.checked_at BETWEEN $4 AND $5`, services, times, ids, slices.MinFunc(times, time.Time.Compare), slices.MaxFunc(times, time.Time.Compare))
 	if err != nil {
 		return nil, fmt.Errorf("find known checks: %w", err)
 	}
-	known := make(map[uuid.UUID]bool, len(found))
 	for _, id := range found {
 		known[id] = true
 	}

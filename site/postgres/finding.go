@@ -86,22 +86,13 @@ func recordWave(ctx context.Context, tx pgx.Tx, visits []Visit) error {
 
 // queueStates keeps what visits make of their services. An inconclusive visit leaves the last conclusive status.
 func queueStates(b *pgx.Batch, visits []Visit) {
-	at := make(map[int64]int, len(visits))
-	var ids []int64
-	var checked, next []time.Time
-	var statuses []*string
-	var succeeded, failing []*time.Time
-	var failures []int
-	for n := range visits {
-		v := &visits[n]
-		i, again := at[v.Check.ServiceID]
-		if !again {
-			i = len(ids)
-			at[v.Check.ServiceID] = i
-			ids, checked, next, failures = append(ids, v.Check.ServiceID), append(checked, time.Time{}), append(next, time.Time{}), append(failures, 0)
-			statuses, succeeded, failing = append(statuses, nil), append(succeeded, nil), append(failing, nil)
-		}
-		checked[i], next[i], failures[i], failing[i] = v.Check.CheckedAt, v.NextCheckAt, v.Check.ConsecutiveFailures, v.FailingSince
+	ids, of := servicesOf(len(visits), func(i int) int64 { return visits[i].Check.ServiceID })
+	n := len(ids)
+	checked, next, statuses := make([]time.Time, n), make([]time.Time, n), make([]*string, n)
+	succeeded, failing, failures := make([]*time.Time, n), make([]*time.Time, n), make([]int32, n)
+	for k := range visits {
+		i, v := of[k], &visits[k]
+		checked[i], next[i], failures[i], failing[i] = v.Check.CheckedAt, v.NextCheckAt, int32(v.Check.ConsecutiveFailures), v.FailingSince
 		if v.Check.Counted {
 			statuses[i] = v.Check.Status
 		}

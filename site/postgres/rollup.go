@@ -76,32 +76,40 @@ var (
 	dayRollups  = rollupTable{"check_days", "day", 24 * time.Hour, true}
 )
 
+// rollups are sums for a table.
+type rollups struct {
+	rollupTable
+	sums []Rollup
+}
+
 // addRollups adds sums to those that are kept, and keeps those that are new. Whoever keeps them holds the rows of their
 // services, so that nobody else does between.
-func addRollups(ctx context.Context, tx pgx.Tx, t rollupTable, sums []Rollup) error {
-	if len(sums) == 0 {
-		return nil
-	}
-	there := make([]bool, len(sums))
-	for _, add := range t.additions(sums) {
-		if len(add.of) == 0 {
-			continue
-		}
-		found, err := add.to(ctx, tx, t, sums)
-		if err != nil {
-			return fmt.Errorf("add to %s: %w", t.name, err)
-		}
-		for _, i := range found {
-			there[i] = true
+func addRollups(ctx context.Context, tx pgx.Tx, tables ...rollups) error {
+	b := &pgx.Batch{}
+	there := make([][]bool, len(tables))
+	for i, t := range tables {
+		there[i] = make([]bool, len(t.sums))
+		for _, add := range t.additions(t.sums) {
+			if len(add.of) > 0 {
+				add.queue(b, t, there[i])
+			}
 		}
 	}
-	fresh := make([]*Rollup, 0, len(sums))
-	for i := range sums {
-		if !there[i] {
-			fresh = append(fresh, &sums[i])
+	if err := tx.SendBatch(ctx, b).Close(); err != nil {
+		return fmt.Errorf("add to roll-ups: %w", err)
+	}
+	for i, t := range tables {
+		fresh := make([]*Rollup, 0, len(t.sums))
+		for n := range t.sums {
+			if !there[i][n] {
+				fresh = append(fresh, &t.sums[n])
+			}
+		}
+		if err := t.copy(ctx, tx, len(fresh), func(i int) *Rollup { return fresh[i] }); err != nil {
+			return err
 		}
 	}
-	return t.copy(ctx, tx, len(fresh), func(i int) *Rollup { return fresh[i] })
+	return nil
 }
 
 // copy keeps so many sums of which there was nothing.
@@ -166,13 +174,13 @@ func indexes(n int) []int32 {
 	return list
 }
 
-// to adds to the sums that are there, and answers which those are.
-func (a addition) to(ctx context.Context, tx pgx.Tx, t rollupTable, sums []Rollup) (found []int32, err error) {
+// queue adds to the sums that are there, and marks those.
+func (a addition) queue(b *pgx.Batch, t rollups, there []bool) {
 	n := len(a.of)
 	services, starts := make([]int64, n), make([]time.Time, n)
 	checks, counted, up, timed, response := make([]int32, n), make([]int32, n), make([]int32, n), make([]int32, n), make([]int64, n)
 	for i, at := range a.of {
-		s := &sums[at]
+		s := &t.sums[at]
 		services[i], starts[i] = s.ServiceID, s.Start
 		checks[i], counted[i], up[i], timed[i], response[i] = int32(s.Checks), int32(s.Counted), int32(s.Up), int32(s.Timed), s.ResponseMS
 	}
@@ -186,10 +194,17 @@ func (a addition) to(ctx context.Context, tx pgx.Tx, t rollupTable, sums []Rollu
 	if t.period >= 24*time.Hour {
 		kind = "date"
 	}
-	return column[int32](ctx, tx, fmt.Sprintf(`
+	b.Queue(fmt.Sprintf(`
 		UPDATE %[1]s o SET checks = o.checks + n.c, counted = o.counted + n.n, up = o.up + n.u, timed = o.timed + n.m, response_ms = o.response_ms + n.r%[3]s
 		FROM unnest($1::int[], $2::bigint[], $3::%[4]s[], $4::int[], $5::int[], $6::int[], $7::int[], $8::bigint[]%[5]s) AS n (i, s, t, c, n, u, m, r%[6]s)
-		WHERE o.service_id = n.s AND o.%[2]s = n.t RETURNING n.i`, t.name, t.start, a.set, kind, param, name), args...)
+		WHERE o.service_id = n.s AND o.%[2]s = n.t RETURNING n.i`, t.name, t.start, a.set, kind, param, name), args...).Query(func(rows pgx.Rows) error {
+		var i int32
+		_, err := pgx.ForEachRow(rows, []any{&i}, func() error {
+			there[i] = true
+			return nil
+		})
+		return err
+	})
 }
 
 // arrayText writes counts as Postgres reads an array: unnest would flatten an array of arrays.

@@ -29,7 +29,7 @@ func (db *DB) AddSample(ctx context.Context, source string, listings []Listing, 
 			for i := range h.Days {
 				h.Days[i].ServiceID = id
 			}
-			if err := addRollups(ctx, tx, dayRollups, h.Days); err != nil {
+			if err := addRollups(ctx, tx, rollups{dayRollups, h.Days}); err != nil {
 				return err
 			}
 			for _, c := range h.Checks {

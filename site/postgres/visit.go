@@ -49,9 +49,6 @@ type EndpointVisit struct {
 // itself loses at most that, and the service is simply visited again).
 func (db *DB) RecordVisits(ctx context.Context, visits []Visit) error {
 	err := db.transact(ctx, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `SET LOCAL synchronous_commit = off`); err != nil {
-			return err
-		}
 		visits, err := visitsThatCount(ctx, tx, visits)
 		if err != nil {
 			return err
@@ -81,40 +78,60 @@ func (db *DB) RecordVisits(ctx context.Context, visits []Visit) error {
 	return nil
 }
 
-// visitsThatCount are the visits to services that are still there and still taken for them. Their rows are locked: from here
-// nobody else can take them before this visit is kept. A visitor that is stopped here is cut off by the server.
-func visitsThatCount(ctx context.Context, tx pgx.Tx, visits []Visit) ([]Visit, error) {
-	if _, err := tx.Exec(ctx, `SET LOCAL idle_in_transaction_session_timeout = '30s'`); err != nil {
-		return nil, err
-	}
-	type taken struct {
-		id    int64
-		lease time.Time
-	}
-	var ids []int64
-	var leases []*time.Time
-	seen := make(map[taken]bool, len(visits))
-	services := make(map[int64]bool, len(visits))
-	for i := range visits {
-		v := &visits[i]
-		t := taken{v.Check.ServiceID, v.Lease}
-		if seen[t] {
+// servicesOf lists the services of so many rows, each once, and which of the list each row's is.
+func servicesOf(rows int, service func(i int) int64) (ids []int64, of []int32) {
+	of = make([]int32, rows)
+	at := make(map[int64]int32)
+	for i := range of {
+		id := service(i)
+		if i > 0 && id == service(i-1) {
+			of[i] = of[i-1]
 			continue
 		}
-		seen[t], services[t.id] = true, true
-		ids, leases = append(ids, t.id), append(leases, nil)
-		if !v.Lease.IsZero() {
-			leases[len(ids)-1] = &v.Lease
+		n, again := at[id]
+		if !again {
+			n = int32(len(ids))
+			at[id], ids = n, append(ids, id)
+		}
+		of[i] = n
+	}
+	return ids, of
+}
+
+// visitsThatCount are the visits to services that are still there and still taken for them. Their rows are locked: from here
+// nobody else can take them before this visit is kept. A visitor that is stopped here is cut off by the server. The
+// transaction's commit will not wait for the disk.
+func visitsThatCount(ctx context.Context, tx pgx.Tx, visits []Visit) ([]Visit, error) {
+	ids, of := servicesOf(len(visits), func(i int) int64 { return visits[i].Check.ServiceID })
+	services := len(ids)
+	leases, leased := make([]*time.Time, services), make([]bool, services)
+	for i := range visits {
+		n, lease := of[i], &visits[i].Lease
+		if lease.IsZero() {
+			lease = nil
+		}
+		switch last := leases[n]; {
+		case !leased[n]:
+			leases[n], leased[n] = lease, true
+		case (last == nil) != (lease == nil) || last != nil && !last.Equal(*lease):
+			ids, leases = append(ids, ids[n]), append(leases, lease)
 		}
 	}
-	there, err := column[int64](ctx, tx, `
+	var there []int64
+	b := &pgx.Batch{}
+	b.Queue(`SET LOCAL synchronous_commit = off`)
+	b.Queue(`SET LOCAL idle_in_transaction_session_timeout = '30s'`)
+	b.Queue(`
 		SELECT s.id FROM unnest($1::bigint[], $2::timestamptz[]) AS v (id, lease) JOIN services s ON s.id = v.id
 		WHERE v.lease IS NULL OR v.lease = s.next_check_at
-		ORDER BY s.id FOR NO KEY UPDATE OF s`, ids, leases)
-	if err != nil {
+		ORDER BY s.id FOR NO KEY UPDATE OF s`, ids, leases).Query(func(rows pgx.Rows) (err error) {
+		there, err = pgx.CollectRows(rows, pgx.RowTo[int64])
+		return err
+	})
+	if err := tx.SendBatch(ctx, b).Close(); err != nil {
 		return nil, fmt.Errorf("hold services: %w", err)
 	}
-	if there = slices.Compact(there); len(there) == len(services) {
+	if there = slices.Compact(there); len(there) == services {
 		return visits, nil
 	}
 	count := make([]Visit, 0, len(visits))
