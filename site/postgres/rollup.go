@@ -143,6 +143,7 @@ type addition struct {
 	set        string  // the histogram, of old row o and new n
 	histograms any     // what it takes of each
 	arrayOf    string  // type of those
+	value      string  // what n.h is made of one
 }
 
 // additions are the statements that add sums: one for those of which a single bucket grows, which are most, and one for those
@@ -161,8 +162,8 @@ func (t rollupTable) additions(sums []Rollup) []addition {
 			many.of, histograms = append(many.of, int32(i)), append(histograms, arrayText(sums[i].Histogram))
 		}
 	}
-	one.set, one.histograms, one.arrayOf = `, histogram[n.h] = o.histogram[n.h] + n.m`, buckets, "int[]"
-	many.set, many.histograms, many.arrayOf = `, histogram = histogram_add(o.histogram, n.h::int[])`, histograms, "text[]"
+	one.set, one.histograms, one.arrayOf, one.value = `, histogram[n.h] = o.histogram[n.h] + n.m`, buckets, "int[]", ", h"
+	many.set, many.histograms, many.arrayOf, many.value = `, histogram = histogram_add(o.histogram, n.h)`, histograms, "text[]", ", h::int[] AS h"
 	return []addition{one, many}
 }
 
@@ -196,8 +197,12 @@ func (a addition) queue(b *pgx.Batch, t rollups, there []bool) {
 	}
 	b.Queue(fmt.Sprintf(`
 		UPDATE %[1]s o SET checks = o.checks + n.c, counted = o.counted + n.n, up = o.up + n.u, timed = o.timed + n.m, response_ms = o.response_ms + n.r%[3]s
-		FROM unnest($1::int[], $2::bigint[], $3::%[4]s[], $4::int[], $5::int[], $6::int[], $7::int[], $8::bigint[]%[5]s) AS n (i, s, t, c, n, u, m, r%[6]s)
-		WHERE o.service_id = n.s AND o.%[2]s = n.t RETURNING n.i`, t.name, t.start, a.set, kind, param, name), args...).Query(func(rows pgx.Rows) error {
+		FROM (
+			SELECT i, s, t, c, n, u, m, r%[7]s
+			FROM unnest($1::int[], $2::bigint[], $3::%[4]s[], $4::int[], $5::int[], $6::int[], $7::int[], $8::bigint[]%[5]s) AS n (i, s, t, c, n, u, m, r%[6]s)
+			OFFSET 0 -- else each of the buckets is read out of the text anew
+		) n
+		WHERE o.service_id = n.s AND o.%[2]s = n.t RETURNING n.i`, t.name, t.start, a.set, kind, param, name, a.value), args...).Query(func(rows pgx.Rows) error {
 		var i int32
 		_, err := pgx.ForEachRow(rows, []any{&i}, func() error {
 			there[i] = true
