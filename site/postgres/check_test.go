@@ -1,0 +1,188 @@
+package postgres_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"tollbook/site"
+	"tollbook/site/postgres"
+)
+
+// texts is the one column of text of a query.
+func texts(t *testing.T, conn *pgx.Conn, query string, args ...any) []string {
+	t.Helper()
+	rows, err := conn.Query(t.Context(), query, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// What is copied in binary is what a plain INSERT of the same values keeps, every kind of value at its ends.
+func TestChecksAreKeptAsTheyAre(t *testing.T) {
+	t.Parallel()
+	db, dsn := openNamed(t)
+	ctx := t.Context()
+	if err := db.AddListings(ctx, []postgres.Listing{listing("acme")}); err != nil {
+		t.Fatal(err)
+	}
+	due, err := db.Due(ctx, start, time.Minute, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	if _, err := conn.Exec(ctx, `CREATE TEMP TABLE inserted (LIKE checks)`); err != nil {
+		t.Fatal(err)
+	}
+	var visits []postgres.Visit
+	for i, change := range []func(*postgres.Check){
+		func(*postgres.Check) {},
+		func(c *postgres.Check) { c.Counted, c.Status, c.StatusCode, c.ResponseTimeMS = false, nil, nil, nil },
+		func(c *postgres.Check) { c.Status, c.ErrorMessage, c.IsUp = new("offline"), new(""), false },
+		func(c *postgres.Check) {
+			c.ErrorMessage = new("ändert \\N\t\"sich\",\n✓" + strings.Repeat("x", 100_000))
+		}, // more than is sent at once
+		func(c *postgres.Check) { c.StatusCode, c.ResponseTimeMS = new(math.MaxInt32), new(0) },
+		func(c *postgres.Check) { c.StatusCode, c.EndpointsFound = new(math.MinInt32), math.MaxInt32 },
+		func(c *postgres.Check) { c.ConsecutiveFailures = math.MaxInt32; c.ID = uuid.Max },
+		func(c *postgres.Check) { c.CheckedAt = c.CheckedAt.Add(999_999_999 * time.Nanosecond) },
+		func(c *postgres.Check) { c.CheckedAt = c.CheckedAt.In(time.FixedZone("", 9*60*60)) },
+		func(c *postgres.Check) { c.CheckedAt = time.Date(1999, 12, 31, 23, 59, 59, 1000, time.UTC) },
+	} {
+		v := visit(due[0], start.Add(time.Duration(i)*time.Minute))
+		change(&v.Check)
+		visits = append(visits, v)
+		c := v.Check
+		if _, err := conn.Exec(ctx, `INSERT INTO inserted VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`, c.ServiceID, c.CheckedAt, c.ID, c.Counted,
+			c.Status, c.IsUp, c.StatusCode, c.ResponseTimeMS, c.EndpointsFound, c.ErrorMessage, c.ConsecutiveFailures); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.RecordVisits(ctx, visits); err != nil {
+		t.Fatal(err)
+	}
+	want, got := texts(t, conn, `SELECT i::text FROM inserted i ORDER BY checked_at`), texts(t, conn, `SELECT c::text FROM checks c ORDER BY checked_at`)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("checks (-want +got):\n%s", diff)
+	}
+
+	// What a column cannot hold is an error, and nothing of its batch is kept.
+	late := []postgres.Visit{visit(due[0], start.Add(time.Hour)), visit(due[0], start.Add(2*time.Hour))}
+	late[1].Check.StatusCode = new(math.MaxInt32 + 1)
+	if err := db.RecordVisits(ctx, late); err == nil || !strings.Contains(err.Error(), "out of range: 2147483648") {
+		t.Errorf("keeping status code 2147483648: %v", err)
+	}
+	if got := texts(t, conn, `SELECT c::text FROM checks c ORDER BY checked_at`); len(got) != len(visits) {
+		t.Errorf("%d checks are kept after a batch that is none, want %d", len(got), len(visits))
+	}
+}
+
+// However checks are told, in any order, a few or many at once, again, and twice in one batch: each counts once, and hours and
+// days are their sums.
+func TestRollupsAreSumsOfChecks(t *testing.T) {
+	t.Parallel()
+	db, dsn := openNamed(t)
+	ctx := t.Context()
+	if err := db.AddListings(ctx, []postgres.Listing{listing("acme"), listing("bolt"), listing("cask")}); err != nil {
+		t.Fatal(err)
+	}
+	due, err := db.Due(ctx, start, time.Minute, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(4020, 402))
+	var visits []postgres.Visit
+	const rounds = 200
+	for i := range rounds {
+		for _, s := range due {
+			v := visit(s, start.Add(time.Duration(i)*15*time.Minute+time.Duration(r.IntN(1000))*time.Microsecond))
+			v.Check.ResponseTimeMS = new(100 + r.IntN(3)*r.IntN(2000))
+			switch r.IntN(10) {
+			case 0:
+				v.Check.Counted = false
+			case 1:
+				v.Check.IsUp, v.Check.ResponseTimeMS = false, nil
+			}
+			visits = append(visits, v)
+		}
+	}
+	// The first of all starts the logs: what is before would get another time, and with it another place among the sums.
+	if err := db.RecordVisits(ctx, visits[:1]); err != nil {
+		t.Fatal(err)
+	}
+	told := append(append([]postgres.Visit{}, visits...), visits[:100]...)
+	r.Shuffle(len(told), func(i, j int) { told[i], told[j] = told[j], told[i] })
+	for len(told) > 0 {
+		n := min(1+r.IntN(120), len(told))
+		batch := told[:n]
+		if r.IntN(2) == 0 {
+			batch = append(append([]postgres.Visit{}, batch...), batch[r.IntN(n)])
+		}
+		if err := db.RecordVisits(ctx, batch); err != nil {
+			t.Fatal(err)
+		}
+		told = told[n:]
+	}
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	if got := texts(t, conn, `SELECT count(*) || ' of ' || count(DISTINCT id) FROM checks`); got[0] != fmt.Sprintf("%d of %[1]d", len(visits)) {
+		t.Errorf("%s checks are kept, want %d", got[0], len(visits))
+	}
+	const sums = `count(*), count(*) FILTER (WHERE counted), count(*) FILTER (WHERE counted AND is_up),
+		count(response_time_ms) FILTER (WHERE counted), coalesce(sum(response_time_ms) FILTER (WHERE counted), 0)`
+	for _, period := range []struct{ name, table, rows string }{
+		{"hour", "check_hours", `(service_id, hour, checks, counted, up, timed, response_ms)`},
+		{"day", "check_days", `(service_id, day::timestamptz, checks, counted, up, timed, response_ms)`},
+	} {
+		want := texts(t, conn, `SELECT (service_id, date_trunc($1, checked_at), `+sums+`)::text FROM checks GROUP BY service_id, date_trunc($1, checked_at) ORDER BY 1`, period.name)
+		got := texts(t, conn, `SELECT `+period.rows+`::text FROM `+period.table+` ORDER BY 1`)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("sums by %s (-want +got):\n%s", period.name, diff)
+		}
+	}
+	want := map[string][]int64{}
+	for _, v := range visits {
+		key := fmt.Sprintf("%d %s", v.Check.ServiceID, v.Check.CheckedAt.Format(time.DateOnly))
+		if want[key] == nil {
+			want[key] = make([]int64, site.HistogramBuckets)
+		}
+		if v.Check.Counted && v.Check.ResponseTimeMS != nil {
+			want[key][site.HistogramBucket(*v.Check.ResponseTimeMS)]++
+		}
+	}
+	got := map[string][]int64{}
+	rows, err := conn.Query(ctx, `SELECT service_id || ' ' || day, histogram FROM check_days`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var key string
+	var histogram []int64
+	if _, err := pgx.ForEachRow(rows, []any{&key, &histogram}, func() error {
+		got[key] = append([]int64{}, histogram...)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("histograms of days (-want +got):\n%s", diff)
+	}
+}
