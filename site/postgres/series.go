@@ -1,8 +1,11 @@
 package postgres
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -36,43 +39,190 @@ type DaySum struct {
 	ResponseMS int64
 }
 
-// readSeries reads what the series of prices are made of, all of their time.
+// asked is a row of prices as the series need it.
+type asked struct {
+	endpoint                       uuid.UUID
+	since                          time.Time
+	until                          *time.Time
+	scheme, network, asset, amount string
+	caip2                          *string
+}
+
+// readSeries reads what the series of prices are made of, all of their time. The rows come as they are: Postgres takes
+// three times as long to group them.
 func (r *Reader) readSeries(ctx context.Context, at *places) error {
-	var id int64
-	var p PriceSpan
+	ids, by := at.endpoints()
+	var p asked
+	texts, rows := once{}, map[int64][]asked{}
 	err := r.each(ctx, `
-		SELECT service_id, endpoint_id, network_caip2, asset, min(since), CASE WHEN bool_and(until IS NOT NULL) THEN max(until) END,
-			min(amount)::text, max(amount)::text
-		FROM prices JOIN endpoints ON endpoints.id = endpoint_id WHERE service_id = ANY($1)
-		GROUP BY service_id, endpoint_id, network_caip2, asset, since::date, CASE WHEN until::date = since::date THEN NULL ELSE since END
-		ORDER BY service_id, endpoint_id, min(since), max(until), network_caip2, asset`,
-		[]any{&id, &p.EndpointID, &p.NetworkCAIP2, &p.Asset, &p.Since, &p.Until, &p.Lowest, &p.Highest},
-		func() { at.services[id].PriceSpans = append(at.services[id].PriceSpans, p) }, at.ids)
+		SELECT endpoint_id, since, until, scheme, network, asset, amount::text, network_caip2 FROM prices
+		WHERE endpoint_id = ANY($1) ORDER BY endpoint_id, since`,
+		[]any{(*[16]byte)(&p.endpoint), &p.since, &p.until, &p.scheme, &p.network, &p.asset, &p.amount, &p.caip2},
+		func() {
+			p.scheme, p.network, p.asset = texts.of(p.scheme), texts.of(p.network), texts.of(p.asset)
+			id := by[p.endpoint].ServiceID
+			rows[id] = append(rows[id], p)
+		}, ids)
 	if err != nil {
-		return fmt.Errorf("read price spans: %w", err)
+		return fmt.Errorf("read series of prices: %w", err)
 	}
-	var d PriceDay
-	err = r.each(ctx, `
-		SELECT service_id, since::date::timestamptz, count(DISTINCT (endpoint_id, since)) FILTER (WHERE before IS NOT NULL)
-		FROM (
-			SELECT endpoint_id, since, amounts, CASE WHEN lag(nth) OVER way = nth - 1 THEN lag(amounts) OVER way END AS before
-			FROM (
-				SELECT endpoint_id, since, scheme, network, asset, array_agg(amount ORDER BY amount) AS amounts,
-					dense_rank() OVER (PARTITION BY endpoint_id ORDER BY since) AS nth
-				FROM prices WHERE endpoint_id IN (SELECT id FROM endpoints WHERE service_id = ANY($1))
-				GROUP BY endpoint_id, since, scheme, network, asset
-			) ways
-			WINDOW way AS (PARTITION BY endpoint_id, scheme, network, asset ORDER BY since)
-		) moves JOIN endpoints ON endpoints.id = endpoint_id
-		WHERE amounts IS DISTINCT FROM before
-		GROUP BY service_id, since::date
-		ORDER BY service_id, since::date`,
-		[]any{&id, &d.Day, &d.Moved},
-		func() { at.services[id].PriceDays = append(at.services[id].PriceDays, d) }, at.ids)
-	if err != nil {
-		return fmt.Errorf("read price days: %w", err)
+	for id, of := range rows {
+		s := at.services[id]
+		s.PriceSpans, s.PriceDays = priceSpans(of), priceDays(of)
 	}
 	return nil
+}
+
+// priceSpans are the spans of a service's rows, which are ordered by endpoint and since.
+func priceSpans(rows []asked) []PriceSpan {
+	type key struct {
+		endpoint     uuid.UUID
+		caip2, asset string
+		since        time.Time // of what came and went within a UTC day, that day
+		within       bool
+	}
+	type span struct {
+		PriceSpan
+		last time.Time // greatest Until of its rows; zero without
+	}
+	at := make(map[key]int, len(rows))
+	spans := make([]span, 0, len(rows))
+	for _, p := range rows {
+		k := key{endpoint: p.endpoint, asset: p.asset, since: p.since}
+		if p.caip2 != nil {
+			k.caip2 = *p.caip2
+		}
+		if day := dayOf(p.since); p.until != nil && day.Equal(dayOf(*p.until)) {
+			k.since, k.within = day, true
+		}
+		i, known := at[k]
+		if !known {
+			at[k] = len(spans)
+			s := span{PriceSpan: PriceSpan{p.endpoint, p.caip2, p.asset, p.since, p.until, p.amount, p.amount}}
+			if p.until != nil {
+				s.last = *p.until
+			}
+			spans = append(spans, s)
+			continue
+		}
+		s := &spans[i] // p.since is not before its Since
+		if p.until != nil && p.until.After(s.last) {
+			s.last = *p.until
+		}
+		if s.Until == nil || p.until == nil {
+			s.Until = nil
+		} else if p.until.After(*s.Until) {
+			s.Until = p.until
+		}
+		s.Lowest, s.Highest = lesser(s.Lowest, p.amount), greater(s.Highest, p.amount)
+	}
+	slices.SortFunc(spans, func(a, b span) int {
+		return cmp.Or(bytes.Compare(a.EndpointID[:], b.EndpointID[:]), a.Since.Compare(b.Since), untilLast(a.last, b.last),
+			nullsLast(a.NetworkCAIP2, b.NetworkCAIP2), cmp.Compare(a.Asset, b.Asset))
+	})
+	out := make([]PriceSpan, len(spans))
+	for i := range spans {
+		out[i] = spans[i].PriceSpan
+	}
+	return out
+}
+
+// priceDays are the days of a service's rows, which are ordered by endpoint and since. It orders each set further.
+func priceDays(rows []asked) []PriceDay {
+	days := []PriceDay{}
+	var before []asked // the endpoint's set before
+	for len(rows) > 0 {
+		n := 1
+		for n < len(rows) && rows[n].endpoint == rows[0].endpoint && rows[n].since.Equal(rows[0].since) {
+			n++
+		}
+		set := rows[:n:n]
+		rows = rows[n:]
+		slices.SortFunc(set, func(a, b asked) int { return cmp.Or(sameWay(a, b), cmp.Compare(a.amount, b.amount)) })
+		if len(before) > 0 && before[0].endpoint != set[0].endpoint {
+			before = nil
+		}
+		if differs, moved := compareSets(before, set); differs {
+			day := dayOf(set[0].since)
+			i, found := slices.BinarySearchFunc(days, day, func(d PriceDay, t time.Time) int { return d.Day.Compare(t) })
+			if !found {
+				days = slices.Insert(days, i, PriceDay{Day: day})
+			}
+			if moved {
+				days[i].Moved++
+			}
+		}
+		before = set
+	}
+	return days
+}
+
+// compareSets says whether a set asks for anything that the one before did not, and whether for the same that one asked
+// other amounts. Both are ordered by way and amount.
+func compareSets(before, set []asked) (differs, moved bool) {
+	for len(set) > 0 {
+		now := wayOf(set, set[0])
+		i := slices.IndexFunc(before, func(p asked) bool { return sameWay(p, set[0]) == 0 })
+		if i < 0 {
+			differs = true
+		} else if !slices.EqualFunc(wayOf(before[i:], set[0]), now, func(a, b asked) bool { return a.amount == b.amount }) {
+			return true, true
+		}
+		set = set[len(now):]
+	}
+	return differs, false
+}
+
+// wayOf are the first rows that ask for what p does.
+func wayOf(rows []asked, p asked) []asked {
+	n := 0
+	for n < len(rows) && sameWay(rows[n], p) == 0 {
+		n++
+	}
+	return rows[:n]
+}
+
+func sameWay(a, b asked) int {
+	return cmp.Or(cmp.Compare(a.scheme, b.scheme), cmp.Compare(a.network, b.network), cmp.Compare(a.asset, b.asset))
+}
+
+func dayOf(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
+
+// compareAmounts compares integers in decimal text without zeros before them.
+func compareAmounts(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
+
+func lesser(a, b string) string {
+	if compareAmounts(b, a) < 0 {
+		return b
+	}
+	return a
+}
+
+func greater(a, b string) string {
+	if compareAmounts(b, a) > 0 {
+		return b
+	}
+	return a
+}
+
+// untilLast orders times, the zero one last.
+func untilLast(a, b time.Time) int {
+	if a.IsZero() != b.IsZero() {
+		return -a.Compare(b)
+	}
+	return a.Compare(b)
+}
+
+func nullsLast(a, b *string) int {
+	switch {
+	case a == nil && b == nil:
+		return 0
+	case a == nil:
+		return 1
+	case b == nil:
+		return -1
+	}
+	return cmp.Compare(*a, *b)
 }
 
 // each scans every row of a query and does what is to be done with it.
