@@ -34,6 +34,12 @@ const tailRows = 50
 const checkSelect = `service_id, checked_at, id, counted, status, is_up, status_code, response_time_ms, endpoints_found,
 	error_message, consecutive_failures`
 
+// scan is where the columns of checkSelect go. An id goes in as its bytes: it would be written as text and read again.
+func (c *Check) scan() []any {
+	return []any{&c.ServiceID, &c.CheckedAt, (*[16]byte)(&c.ID), &c.Counted, &c.Status, &c.IsUp, &c.StatusCode, &c.ResponseTimeMS, &c.EndpointsFound,
+		&c.ErrorMessage, &c.ConsecutiveFailures}
+}
+
 // readLog reads the log of all services, with rows before cutoff.
 func (r *Reader) readLog(ctx context.Context, cutoff time.Time, f *Facts) error {
 	sealed, keptSince, err := r.seal(ctx)
@@ -51,7 +57,7 @@ func (r *Reader) readLog(ctx context.Context, cutoff time.Time, f *Facts) error 
 	if err != nil {
 		return err
 	}
-	if f.Log.Tail, err = r.before(ctx, sealed, f.Log.Sealed%site.BlockSize+tailRows); err != nil {
+	if f.Log.Tail, err = r.newest(ctx, sealed, 0, f.Log.Sealed%site.BlockSize+tailRows); err != nil {
 		return err
 	}
 	f.Log.Tail = append(f.Log.Tail, recent...)
@@ -77,8 +83,7 @@ func (r *Reader) readServiceLogs(ctx context.Context, cutoff, sealed, keptSince 
 		) c
 		WHERE s.id = ANY($5)
 		ORDER BY service_id, checked_at, id`,
-		[]any{&c.ServiceID, &c.CheckedAt, &c.ID, &c.Counted, &c.Status, &c.IsUp, &c.StatusCode, &c.ResponseTimeMS, &c.EndpointsFound,
-			&c.ErrorMessage, &c.ConsecutiveFailures},
+		c.scan(),
 		func() {
 			l := &at.services[c.ServiceID].Log
 			l.Tail = append(l.Tail, c)
@@ -110,23 +115,29 @@ func (r *Reader) readPlaces(ctx context.Context, keptSince time.Time, ids []int6
 		[]any{&id, &b.Block, &b.Hour}, func() { log(id).Blocks = append(log(id).Blocks, b) }, ids, keptSince)
 }
 
-// before reads the newest n checks of all services before t, oldest first.
-func (r *Reader) before(ctx context.Context, t time.Time, n int64) ([]Check, error) {
-	c, err := r.checks(ctx, `SELECT `+checkSelect+` FROM checks WHERE checked_at < $1 ORDER BY checked_at DESC, id DESC LIMIT $2`, t, n)
-	slices.Reverse(c)
-	return c, err
+// newest reads n checks of all services before t, oldest first: the newest but for some. No index has them in order, so
+// that it looks into the last hour or so first, then further back.
+func (r *Reader) newest(ctx context.Context, t time.Time, but, n int64) ([]Check, error) {
+	for back := 75 * time.Minute; ; back *= 4 {
+		since, all := t.Add(-back), back > 2*site.LogDays*24*time.Hour
+		if all {
+			since = time.Time{}
+		}
+		c, err := r.checks(ctx, `SELECT `+checkSelect+` FROM checks WHERE checked_at >= $1 AND checked_at < $2
+			ORDER BY checked_at DESC, id DESC OFFSET $3 LIMIT $4`, since, t, but, n)
+		if err != nil || all || int64(len(c)) == n {
+			slices.Reverse(c)
+			return c, err
+		}
+	}
 }
 
-func (r *Reader) checks(ctx context.Context, sql string, args ...any) ([]Check, error) {
-	rows, err := r.tx.Query(ctx, sql, args...)
-	if err != nil {
+func (r *Reader) checks(ctx context.Context, sql string, args ...any) (list []Check, err error) {
+	var c Check
+	if err := r.each(ctx, sql, c.scan(), func() { list = append(list, c) }, args...); err != nil {
 		return nil, fmt.Errorf("read checks: %w", err)
 	}
-	c, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Check])
-	if err != nil {
-		return nil, fmt.Errorf("read checks: %w", err)
-	}
-	return c, nil
+	return list, nil
 }
 
 // PackBlock is one full block of an hour's pack.
@@ -162,12 +173,10 @@ func (r *Reader) globalBlocks(ctx context.Context, hour time.Time) ([]PackBlock,
 	if err != nil {
 		return nil, err
 	}
-	rows, err := r.checks(ctx, `SELECT `+checkSelect+` FROM checks WHERE checked_at < $1
-		ORDER BY checked_at DESC, id DESC OFFSET $2 LIMIT $3`, hour.Add(time.Hour), after, (last-first+1)*site.BlockSize)
+	rows, err := r.newest(ctx, hour.Add(time.Hour), after, (last-first+1)*site.BlockSize)
 	if err != nil {
 		return nil, err
 	}
-	slices.Reverse(rows)
 	oldest := (last+1)*site.BlockSize - int64(len(rows)) // number of rows[0]
 	var blocks []PackBlock
 	for block := first; block <= last; block++ {
@@ -181,36 +190,28 @@ func (r *Reader) globalBlocks(ctx context.Context, hour time.Time) ([]PackBlock,
 
 // serviceBlocks reads the hour's blocks of the services' own logs.
 func (r *Reader) serviceBlocks(ctx context.Context, hour time.Time) ([]PackBlock, error) {
-	rows, err := r.tx.Query(ctx, `
+	var blocks []PackBlock
+	var block int64
+	var c Check
+	err := r.each(ctx, `
 		SELECT b.block, c.* FROM log_blocks b, LATERAL (
 			SELECT `+checkSelect+` FROM checks WHERE service_id = b.service_id AND checked_at < $2
 			ORDER BY checked_at DESC, id DESC OFFSET b.rows_after LIMIT $3
 		) c
 		WHERE b.hour = $1 AND b.service_id <> 0
-		ORDER BY b.service_id, b.block, c.checked_at, c.id`, hour, hour.Add(time.Hour), site.BlockSize)
-	if err != nil {
-		return nil, err
-	}
-	type placed struct {
-		Block int64
-		Check
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[placed])
-	if err != nil {
-		return nil, err
-	}
-	var blocks []PackBlock
-	for _, p := range found {
-		n := len(blocks)
-		if n == 0 || blocks[n-1].ServiceID != p.ServiceID || blocks[n-1].Block != p.Block {
-			blocks = append(blocks, PackBlock{ServiceID: p.ServiceID, Block: p.Block})
-			n++
-		}
-		b := &blocks[n-1]
-		b.Rows = append(b.Rows, p.Check)
-		b.First = (b.Block+1)*site.BlockSize - int64(len(b.Rows))
-	}
-	return blocks, nil
+		ORDER BY b.service_id, b.block, c.checked_at, c.id`,
+		append([]any{&block}, c.scan()...),
+		func() {
+			n := len(blocks)
+			if n == 0 || blocks[n-1].ServiceID != c.ServiceID || blocks[n-1].Block != block {
+				blocks = append(blocks, PackBlock{ServiceID: c.ServiceID, Block: block})
+				n++
+			}
+			b := &blocks[n-1]
+			b.Rows = append(b.Rows, c)
+			b.First = (block+1)*site.BlockSize - int64(len(b.Rows))
+		}, hour, hour.Add(time.Hour), site.BlockSize)
+	return blocks, err
 }
 
 // PackHours lists the hours that have full blocks and are kept, oldest first. Those of change records are kept for good.
