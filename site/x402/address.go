@@ -16,7 +16,6 @@ var (
 
 // Forms that more than one rule needs. Lengths are bounded before any of them is tried.
 var (
-	evmForm       = regexp.MustCompile(`^0x[0-9a-fA-F]{40}$`)
 	hexForm       = regexp.MustCompile(`^0x[0-9a-fA-F]{1,64}$`)
 	hex32Form     = regexp.MustCompile(`^0x[0-9a-fA-F]{64}$`)
 	moveTypeForm  = regexp.MustCompile(`^0x[0-9a-fA-F]{1,64}::[A-Za-z_][A-Za-z0-9_]*::[A-Za-z_][A-Za-z0-9_]*$`)
@@ -203,7 +202,7 @@ func NormalizeAddress(networkCAIP2, address string) string {
 	}
 	switch namespace(networkCAIP2) {
 	case "eip155":
-		if evmForm.MatchString(address) {
+		if evmForm(address) {
 			return strings.ToLower(address)
 		}
 	case "aptos":

@@ -78,8 +78,8 @@ func stacksAddress(s string) error {
 // nearAccount accepts named accounts, implicit ones of 64 hex digits and Ethereum-like ones.
 func nearAccount(s string) error {
 	s = strings.ToLower(s)
-	if evmForm.MatchString(s) {
-		return nonZeroHex(s, evmForm)
+	if evmForm(s) {
+		return nonZeroHex(s, hexForm)
 	}
 	if len(s) < 2 || len(s) > 64 {
 		return ErrShape

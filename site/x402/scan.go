@@ -2,6 +2,7 @@ package x402
 
 import (
 	"encoding/json"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -57,6 +58,9 @@ func members(text json.RawMessage) ([]member, bool) {
 		}
 		i = skipSpace(text, i+1)
 		end = skipValue(text, i)
+		if list == nil {
+			list = make([]member, 0, 8) // most have fewer, and growing would take as much
+		}
 		list = append(list, member{Key: key, Value: json.RawMessage(text[i:end:end])})
 		i = skipSpace(text, end)
 		if i >= len(text) || text[i] != ',' {
@@ -99,12 +103,10 @@ func duplicateKey(text json.RawMessage, levels int) string {
 	}
 	values, _, _ := elements(text, maxRows)
 	if list, ok := members(text); ok {
-		seen := make(map[string]bool, len(list))
+		if key := repeated(list); key != "" {
+			return key
+		}
 		for _, m := range list {
-			if seen[m.Key] {
-				return m.Key
-			}
-			seen[m.Key] = true
 			values = append(values, m.Value)
 		}
 	}
@@ -112,6 +114,27 @@ func duplicateKey(text json.RawMessage, levels int) string {
 		if key := duplicateKey(value, levels-1); key != "" {
 			return key
 		}
+	}
+	return ""
+}
+
+// repeated returns the first key that an earlier member has, "" without. Few members, as of most objects, are compared one
+// by one.
+func repeated(list []member) string {
+	if len(list) <= 16 {
+		for i, m := range list {
+			if slices.ContainsFunc(list[:i], func(o member) bool { return o.Key == m.Key }) {
+				return m.Key
+			}
+		}
+		return ""
+	}
+	seen := make(map[string]bool, len(list))
+	for _, m := range list {
+		if seen[m.Key] {
+			return m.Key
+		}
+		seen[m.Key] = true
 	}
 	return ""
 }

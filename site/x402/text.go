@@ -18,12 +18,31 @@ const (
 // cleanText makes a service's words fit to be shown: entities decoded once, doubly encoded UTF-8 repaired, control,
 // invisible and direction characters out, blanks collapsed. Markup stays: whoever prints the text escapes it.
 func cleanText(s string) string {
+	if plain(s) {
+		return s
+	}
 	if len(s) > 16*maxText { // the rest would be clipped anyway; entities and repairs only shorten
 		s = s[:16*maxText]
 	}
 	s = dropInvisible(repairMojibake(html.UnescapeString(strings.ToValidUTF8(s, "\ufffd"))))
 	s = dropInvisible(repairMojibake(s)) // an invisible character may have kept the first repair from working
 	return strings.Join(strings.Fields(s), " ")
+}
+
+// plain says whether cleanText leaves s as it is: words of ASCII with one blank between them and no entity.
+func plain(s string) bool {
+	if len(s) > 16*maxText {
+		return false
+	}
+	blank := true // before the first character
+	for i := range len(s) {
+		c := s[i]
+		if c < ' ' || c > '~' || c == '&' || c == ' ' && blank {
+			return false
+		}
+		blank = c == ' '
+	}
+	return !blank || s == ""
 }
 
 // dropInvisible takes out what shows nothing and makes every blank a plain one.
@@ -42,7 +61,7 @@ func dropInvisible(s string) string {
 // invisible says whether a character shows nothing but changes how text is read: controls, direction marks, joiners
 // (except the one that emoji need), private and unassigned ones.
 func invisible(r rune) bool {
-	if r == '\u200d' {
+	if r >= ' ' && r <= '~' || r == '\u200d' {
 		return false
 	}
 	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Cs) || r == '\ufeff' || r == '\u2028' || r == '\u2029'
