@@ -6,7 +6,6 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/postgres"
-	"tollbook/site/x402"
 )
 
 // market is what the services of each category ask, to place one among the others.
@@ -130,12 +129,11 @@ func amountsMoved(before, after []postgres.Price) bool {
 	return false
 }
 
-// compliance judges by the 14 checks what each active endpoint has shown.
-func compliance(f *postgres.ServiceFacts, shown []x402.Evidence, now time.Time) site.Compliance {
-	got := x402.Assess(judged(f, shown))
+// compliance tells what the 14 checks say.
+func compliance(f *postgres.ServiceFacts, got verdict, now time.Time) site.Compliance {
 	c := site.Compliance{
 		Grade: got.Grade, Passed: got.Passed, Total: got.Total, Checks: []site.ComplianceCheck{},
-		Staleness: staleness(f, len(shown) == 0, now),
+		Staleness: staleness(f, got.noneActive, now),
 	}
 	for _, k := range got.Checks {
 		c.Checks = append(c.Checks, site.ComplianceCheck{ID: k.ID, Label: k.Label, Pass: k.Pass})

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -59,26 +60,31 @@ func methodOf(e *postgres.EndpointFacts) string {
 	return e.Method
 }
 
-// judged is what a service is judged by: what its active endpoints have shown or, where none is active, all of them, since
-// then all are asked.
-func judged(f *postgres.ServiceFacts, active []x402.Evidence) []x402.Evidence {
-	if len(active) > 0 {
-		return active
-	}
-	var all []x402.Evidence
-	for i := range f.Endpoints {
-		all = append(all, shownBy(f, &f.Endpoints[i]))
-	}
-	return all
+// verdict is what the 14 checks say of a service.
+type verdict struct {
+	x402.Compliance
+	shown      []x402.Evidence // that it is judged by
+	noneActive bool
 }
 
-// evidenceOf is what stands behind a service's verdicts and its grade; active is what its active endpoints have shown.
-func evidenceOf(f *postgres.ServiceFacts, active []x402.Evidence, now time.Time) site.Evidence {
-	shown := judged(f, active)
-	got := x402.Assess(shown)
+// judge judges a service by what its active endpoints have shown or, where none is active, all of them, since then all are
+// asked.
+func judge(f *postgres.ServiceFacts, active []x402.Evidence) verdict {
+	v := verdict{shown: active, noneActive: len(active) == 0}
+	if v.noneActive {
+		for i := range f.Endpoints {
+			v.shown = append(v.shown, shownBy(f, &f.Endpoints[i]))
+		}
+	}
+	v.Compliance = x402.Assess(v.shown)
+	return v
+}
+
+// evidenceOf is what stands behind a service's verdicts and its grade.
+func evidenceOf(f *postgres.ServiceFacts, got verdict, now time.Time) site.Evidence {
 	out := site.Evidence{
 		Slug: f.Slug, Grade: got.Grade, Passed: got.Passed, Total: got.Total,
-		Checks:    EvidenceChecks(got.Checks, slices.ContainsFunc(shown, hasTerms)),
+		Checks:    EvidenceChecks(got.Checks, slices.ContainsFunc(got.shown, hasTerms)),
 		Warnings:  EvidenceWarnings(got.Warnings[:min(len(got.Warnings), site.EvidenceWarnings)]),
 		Endpoints: []site.EndpointEvidence{}, WarningCount: len(got.Warnings),
 	}
@@ -86,10 +92,10 @@ func evidenceOf(f *postgres.ServiceFacts, active []x402.Evidence, now time.Time)
 	for i := range f.Endpoints {
 		e := &f.Endpoints[i]
 		isActive := site.Active(e.FirstSeenAt, e.LastPaidAt, now)
-		if asked := isActive || len(active) == 0; asked || cannotBeProbed(e) {
+		if asked := isActive || got.noneActive; asked || cannotBeProbed(e) {
 			var row x402.Evidence
 			if asked {
-				row, next = shown[next], next+1
+				row, next = got.shown[next], next+1
 			} else {
 				row = shownBy(f, e)
 			}
@@ -291,7 +297,7 @@ func whole(b []byte) []byte {
 func visible(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
-		case r == '\n' || r == '\r' || r == '\t':
+		case r >= ' ' && r <= '~', r == '\n' || r == '\r' || r == '\t': // most of all, and the tables would be slow
 			return r
 		case unicode.IsControl(r), unicode.In(r, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp):
 			return utf8.RuneError
@@ -303,16 +309,37 @@ func visible(s string) string {
 // moot says whether a failure of a check means nothing where there are no terms: it fails for want of them.
 func moot(id string) bool { return id != "payload_captured" && id != "transport_https" }
 
+// What the codes of evidence mean, put together once.
+var (
+	rules = sync.OnceValue(func() map[string]x402.Rule {
+		by := map[string]x402.Rule{}
+		for _, r := range x402.Rules() {
+			by[r.ID] = r
+		}
+		return by
+	})
+	warningMeanings = sync.OnceValue(func() map[string]string {
+		by := map[string]string{}
+		for _, c := range x402.WarningCodes() {
+			by[c.Code] = c.Meaning
+		}
+		return by
+	})
+	defectMeanings = sync.OnceValue(func() map[string]string {
+		by := map[string]string{}
+		for _, c := range x402.DefectCodes() {
+			by[c.Code] = c.Meaning
+		}
+		return by
+	})
+)
+
 // EvidenceChecks tells results, and of failures what the rules ask for and how they are mended. terms says whether any
 // were captured.
 func EvidenceChecks(checks []x402.Check, terms bool) []site.EvidenceCheck {
 	out := make([]site.EvidenceCheck, len(checks))
-	rules := map[string]x402.Rule{}
-	for _, r := range x402.Rules() {
-		rules[r.ID] = r
-	}
 	for i, c := range checks {
-		r := rules[c.ID]
+		r := rules()[c.ID]
 		out[i] = site.EvidenceCheck{ID: c.ID, Label: c.Label, Pass: c.Pass, Reason: textOrNull(c.Reason)}
 		if !c.Pass {
 			out[i].Expected = &r.Expected
@@ -327,12 +354,8 @@ func EvidenceChecks(checks []x402.Check, terms bool) []site.EvidenceCheck {
 // EvidenceWarnings tells warnings with what they mean.
 func EvidenceWarnings(warnings []x402.Warning) []site.EvidenceWarning {
 	out := make([]site.EvidenceWarning, len(warnings))
-	meanings := map[string]string{}
-	for _, c := range x402.WarningCodes() {
-		meanings[c.Code] = c.Meaning
-	}
 	for i, w := range warnings {
-		out[i] = site.EvidenceWarning{Code: w.Code, Meaning: meanings[w.Code], Endpoint: textOrNull(w.Endpoint), Row: w.Row, Detail: textOrNull(w.Detail)}
+		out[i] = site.EvidenceWarning{Code: w.Code, Meaning: warningMeanings()[w.Code], Endpoint: textOrNull(w.Endpoint), Row: w.Row, Detail: textOrNull(w.Detail)}
 	}
 	return out
 }
@@ -340,12 +363,8 @@ func EvidenceWarnings(warnings []x402.Warning) []site.EvidenceWarning {
 // EvidenceDefects tells leniencies with what they mean.
 func EvidenceDefects(defects []x402.Defect) []site.EvidenceDefect {
 	out := make([]site.EvidenceDefect, len(defects))
-	meanings := map[string]string{}
-	for _, c := range x402.DefectCodes() {
-		meanings[c.Code] = c.Meaning
-	}
 	for i, d := range defects {
-		out[i] = site.EvidenceDefect{Code: d.Code, Meaning: meanings[d.Code], Row: d.Row, Detail: textOrNull(d.Detail)}
+		out[i] = site.EvidenceDefect{Code: d.Code, Meaning: defectMeanings()[d.Code], Row: d.Row, Detail: textOrNull(d.Detail)}
 	}
 	return out
 }

@@ -93,8 +93,9 @@ func (j *judgment) complete(i int) {
 	d := &l.Detail
 	d.TotalChecks, d.PayToChanges, d.Provenance, d.Uptime = f.TotalChecks, payToChanges(f), provenance(f, j.facts.Source, j.baseURL), uptime(f, &j.day[i], now)
 	shown := evidence(f, now)
-	d.Assessment = assess(f, d, j.offers[i], j.market, j.settled.traction(i), shown, now, j.free)
-	l.Uptime, l.Checks, l.Changes, l.Terms, l.Evidence = uptimePoints(f, now), serviceLog(f, now), changes(f), termsOf(f, shown, now), evidenceOf(f, shown, now)
+	got := judge(f, shown)
+	d.Assessment = assess(f, d, j.offers[i], j.market, j.settled.traction(i), shown, got, now, j.free)
+	l.Uptime, l.Checks, l.Changes, l.Terms, l.Evidence = uptimePoints(f, now), serviceLog(f, now), changes(f), termsOf(f, shown, now), evidenceOf(f, got, now)
 	l.Prices, l.Scores = pricePoints(f), scorePoints(f)
 	l.Volume, l.OlderVolume, l.Buyers = j.settled.series(i)
 	l.ChangeLogs = serviceChangeLogs(f)
@@ -160,7 +161,7 @@ func statusAfter(check string, consecutiveFailures int) string {
 }
 
 // assess puts the parts of an assessment together. Its time is that of the newest fact behind it.
-func assess(f *postgres.ServiceFacts, d *site.ServiceDetail, o offer, m *market, t site.Traction, shown []x402.Evidence, now time.Time, free site.FreeHosts) site.Assessment {
+func assess(f *postgres.ServiceFacts, d *site.ServiceDetail, o offer, m *market, t site.Traction, shown []x402.Evidence, got verdict, now time.Time, free site.FreeHosts) site.Assessment {
 	a := site.Assessment{
 		UpdatedAt: timeOrNull(newestFact(f, &t)),
 		Reliability: site.Reliability{
@@ -168,7 +169,7 @@ func assess(f *postgres.ServiceFacts, d *site.ServiceDetail, o offer, m *market,
 			ResponseP95MS: responseP95(f.Days), AvgResponseMS: d.AvgResponseTimeMS,
 			LastCheckedAt: d.LastCheckedAt, ConsecutiveFailures: d.ConsecutiveFailures, TotalChecks: d.TotalChecks,
 		},
-		Compliance: compliance(f, shown, now),
+		Compliance: compliance(f, got, now),
 		Site:       siteFacts(f),
 		Domain:     domainFacts(f, now, free),
 		Economics:  m.economics(f, o, now),

@@ -1,8 +1,8 @@
 package build
 
 import (
+	"bytes"
 	"encoding/json"
-	"slices"
 	"time"
 
 	"tollbook/site"
@@ -47,11 +47,14 @@ func termsOf(f *postgres.ServiceFacts, shown []x402.Evidence, now time.Time) []s
 
 // extra is what a price says beyond its columns, as received, where that is an object.
 func extra(p postgres.Price) json.RawMessage {
-	var object map[string]json.RawMessage
-	if p.Extra == nil || json.Unmarshal([]byte(*p.Extra), &object) != nil || len(object) == 0 {
+	if p.Extra == nil {
 		return nil
 	}
-	return json.RawMessage(*p.Extra)
+	text := json.RawMessage(*p.Extra)
+	if inside, is := bytes.CutPrefix(bytes.TrimSpace(text), []byte("{")); !is || bytes.HasPrefix(bytes.TrimSpace(inside), []byte("}")) || !json.Valid(text) {
+		return nil
+	}
+	return text
 }
 
 // unsignable says what keeps a standard client from signing a payment for an endpoint, which it names; "" for nothing.
@@ -64,10 +67,5 @@ func unsignable(e postgres.EndpointFacts, shown x402.Evidence) string {
 	case len(current(e.Prices)) == 0:
 		return shown.Endpoint + ": no price is known"
 	}
-	for _, c := range x402.Assess([]x402.Evidence{shown}).Checks {
-		if !c.Pass && slices.Contains(signing, c.ID) {
-			return c.Reason
-		}
-	}
-	return ""
+	return x402.FirstFailure(shown, signing)
 }

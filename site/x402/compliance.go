@@ -1,8 +1,8 @@
 package x402
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 )
 
 // Evidence is what one endpoint has shown: its newest captured answer and how it was reached.
@@ -40,7 +40,7 @@ type Check struct {
 // left out as long as another did, so that one route behind another protocol does not spoil the rest.
 func Assess(rows []Evidence) Compliance {
 	exhibits := examine(rows)
-	c := Compliance{Total: len(rules), Warnings: warnings(exhibits)}
+	c := Compliance{Total: len(rules), Warnings: warnings(exhibits), Checks: make([]Check, 0, len(rules))}
 	failed := map[string]bool{}
 	for _, r := range rules {
 		check := Check{ID: r.ID, Label: r.Label}
@@ -59,6 +59,19 @@ func Assess(rows []Evidence) Compliance {
 		c.Grade = "unknown"
 	}
 	return c
+}
+
+// FirstFailure is the reason of the first of some rules that what one endpoint has shown fails, "" when it passes them all.
+func FirstFailure(e Evidence, ids []string) string {
+	exhibits := examine([]Evidence{e})
+	for _, r := range rules {
+		if slices.Contains(ids, r.ID) {
+			if reason := r.test(exhibits); reason != "" {
+				return reason
+			}
+		}
+	}
+	return ""
 }
 
 func conclusive(e Evidence) bool { return !e.Inconclusive }
@@ -117,7 +130,7 @@ func examine(list []Evidence) []exhibit {
 			e.top, _ = members(env.Raw)
 			for i, r := range env.Accepts {
 				row, _ := members(r.Raw)
-				e.rows = append(e.rows, exhibitRow{r, row, env.Version, fmt.Sprintf("%s, row %d", ev.Endpoint, i+1)})
+				e.rows = append(e.rows, exhibitRow{r, row, env.Version, ev.Endpoint + ", row " + strconv.Itoa(i+1)})
 			}
 			captured = append(captured, e)
 		}
