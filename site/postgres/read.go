@@ -205,7 +205,7 @@ func (r *Reader) readEndpoints(ctx context.Context, now time.Time, at *places) e
 	err = r.each(ctx, `
 		SELECT `+priceColumns+` FROM prices WHERE until IS NULL OR until >= $1
 		ORDER BY endpoint_id, since, position`,
-		[]any{&p.EndpointID, &p.Since, &p.Position, &p.Until, &p.Scheme, &p.Network, &p.NetworkCAIP2, &p.Asset, &p.PayTo, &p.Amount,
+		[]any{(*[16]byte)(&p.EndpointID), &p.Since, &p.Position, &p.Until, &p.Scheme, &p.Network, &p.NetworkCAIP2, &p.Asset, &p.PayTo, &p.Amount,
 			&p.MaxTimeoutSeconds, &p.Extra, &p.X402Version},
 		func() {
 			p.Scheme, p.Network, p.Asset, p.PayTo, p.Amount = texts.of(p.Scheme), texts.of(p.Network), texts.of(p.Asset), texts.of(p.PayTo), texts.of(p.Amount)
