@@ -16,6 +16,10 @@ import (
 // memory small.
 const batch = 24
 
+// ahead is how many services are read at once, whose facts are small beside their files: a statement costs Postgres as much
+// as some hundred rows.
+const ahead = 4 * batch
+
 // readDetails reads the details of services.
 type readDetails func([]postgres.ServiceFacts) error
 
@@ -32,7 +36,7 @@ type rendered struct {
 }
 
 // writeServices reads, judges and renders services on all cores and adds their files in the order of slugs. While a batch
-// is rendered the next one is read and the one before added, so that three are in memory. It counts each service's log of
+// is rendered the next ones are read and the one before is added: files of two are in memory. It counts each service's log of
 // changes in totals.
 func writeServices(ctx context.Context, j *judgment, details readDetails, edition *render.Edition, totals map[string]int, add func(string, []byte) error, progress func(done, total int)) error {
 	total := len(j.snapshot.Services)
@@ -41,8 +45,10 @@ func writeServices(ctx context.Context, j *judgment, details readDetails, editio
 	g.Go(func() error {
 		defer close(read)
 		for from := 0; from < total; from += batch {
-			if err := details(j.facts.Services[from:min(from+batch, total)]); err != nil {
-				return err
+			if from%ahead == 0 {
+				if err := details(j.facts.Services[from:min(from+ahead, total)]); err != nil {
+					return err
+				}
 			}
 			select {
 			case read <- from:
