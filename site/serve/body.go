@@ -139,6 +139,15 @@ func (b *body) unzipped() ([]byte, error) {
 	return data, nil
 }
 
+// form is one of those of a body in memory, and its length.
+func (b *body) form(gzipped bool) (data []byte, size []string, err error) {
+	if gzipped {
+		return b.gzip, b.gzipSize, nil
+	}
+	data, err = b.unzipped()
+	return data, b.plainSize, err
+}
+
 // open gives the bytes of one form of a large file and their number.
 func (b *body) open(gzipped bool) (io.ReadCloser, int64, error) {
 	if !gzipped {

@@ -73,6 +73,7 @@ func (c *cache) known(snapshot string, path, query []byte) (*known, bool) {
 	if !ok {
 		return nil, false
 	}
+	c.order.MoveToFront(e)
 	k, ok := e.Value.(*entry).value.(*known)
 	return k, ok
 }

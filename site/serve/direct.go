@@ -21,6 +21,8 @@ type knower interface {
 	http.Handler
 	// find is what an address, as it stands in a request line, is known to name.
 	find(path, query []byte) (*known, bool)
+	// repeat answers a request for it. It is false, and nothing was sent, where ServeHTTP has to.
+	repeat(a *directAnswer, r *http.Request, k *known, began time.Time) bool
 }
 
 // readSize is the buffer that net/http reads a connection by: a read of less has something in it already.
@@ -194,7 +196,8 @@ func (c *readableConn) serveDirectly(read []byte) bool {
 		return false
 	}
 	defer c.end()
-	if now := time.Now(); now.Sub(c.renewed) > renewEvery {
+	now := time.Now()
+	if now.Sub(c.renewed) > renewEvery {
 		c.renewed = now
 		if c.Conn.SetReadDeadline(now.Add(idleTimeout)) != nil || c.Conn.SetWriteDeadline(now.Add(answerTimeout)) != nil {
 			return false
@@ -215,10 +218,17 @@ func (c *readableConn) serveDirectly(read []byte) bool {
 		}
 		d.sent[heard[i]] = d.heard[i]
 	}
-	clear(d.answer.header)
 	d.answer.begin(c)
-	c.handler.ServeHTTP(&d.answer, &d.request)
-	if !d.answer.isWhole() { // the next one would be read as its rest
+	whole := false
+	if c.handler.repeat(&d.answer, &d.request, k, now) {
+		whole = d.answer.err == nil
+	} else {
+		d.answer.begin(c)
+		clear(d.answer.header)
+		c.handler.ServeHTTP(&d.answer, &d.request)
+		whole = d.answer.isWhole()
+	}
+	if !whole { // the next one would be read as its rest
 		_ = c.Conn.Close()
 	}
 	d.answer.conn = nil
@@ -258,9 +268,7 @@ func (a *directAnswer) WriteHeader(code int) {
 	if a.code != 0 {
 		return
 	}
-	a.code = code
-	a.out = append(strconv.AppendInt(append(a.out, statusPrefix...), int64(code), 10), ' ')
-	a.out = append(append(a.out, http.StatusText(code)...), "\r\n"...)
+	a.status(code)
 	a.names = a.names[:0]
 	for name := range a.header {
 		a.names = append(a.names, name)
@@ -271,10 +279,10 @@ func (a *directAnswer) WriteHeader(code int) {
 			continue
 		}
 		for _, value := range a.header[name] {
-			a.out = append(append(append(append(a.out, name...), ": "...), value...), "\r\n"...)
+			a.field(name, value)
 		}
 	}
-	a.out = append(append(append(a.out, "Date: "...), httpDate(time.Now())...), "\r\n\r\n"...)
+	a.endHead(time.Now())
 	if size := a.header["Content-Length"]; code == http.StatusNotModified || len(size) == 1 && size[0] == "0" {
 		_, _ = a.Write(nil)
 	}
@@ -288,19 +296,25 @@ func (a *directAnswer) Write(p []byte) (int, error) {
 	if a.code == 0 {
 		a.WriteHeader(http.StatusOK)
 	}
-	if !a.begun {
+	if a.begun {
+		a.put(p)
+	} else {
 		a.begun = true
-		if len(p) <= atOnce {
-			a.out = append(a.out, p...)
-			a.put(a.out)
-			a.sent += len(p)
-			return len(p), a.err
-		}
-		a.put(a.out)
+		a.send(p)
 	}
-	a.put(p)
 	a.sent += len(p)
 	return len(p), a.err
+}
+
+// send sends the head, and the first of the body.
+func (a *directAnswer) send(p []byte) {
+	if len(p) <= atOnce {
+		a.out = append(a.out, p...)
+		a.put(a.out)
+		return
+	}
+	a.put(a.out)
+	a.put(p)
 }
 
 // put sends bytes, unless earlier ones could not be.

@@ -219,9 +219,15 @@ func TestDirectIsLimited(t *testing.T) {
 	addr, _ := listenTo(t, w)
 	c, in := dial(t, addr)
 	var got []string
+	var answers []said
 	for range 5 {
 		answer := ask(t, c, in, "GET /v1/services HTTP/1.1\r\nHost: a\r\n\r\n")
 		got = append(got, answer.Status+" "+answer.Header.Get("Ratelimit"))
+		answer.Header.Del("Ratelimit")
+		answers = append(answers, answer)
+	}
+	if diff := cmp.Diff(answers[0], answers[1]); diff != "" {
+		t.Errorf("with a limit (-net/http +direct):\n%s", diff)
 	}
 	want := []string{`200 OK "api";r=2;t=60`, `200 OK "api";r=1;t=60`, `200 OK "api";r=0;t=60`, `429 Too Many Requests "api";r=0;t=60`, `429 Too Many Requests "api";r=0;t=60`}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -268,12 +274,10 @@ type slow struct {
 	entered, leave chan bool
 }
 
-func (s *slow) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if _, direct := w.(*directAnswer); direct {
-		s.entered <- true
-		<-s.leave
-	}
-	s.handler.ServeHTTP(w, r)
+func (s *slow) repeat(a *directAnswer, r *http.Request, k *known, began time.Time) bool {
+	s.entered <- true
+	<-s.leave
+	return s.handler.repeat(a, r, k, began)
 }
 
 // After an answer that could not be sent whole the connection is closed: what followed would be taken for its rest.
@@ -319,6 +323,10 @@ func (b *brittle) Close() error {
 type short struct {
 	*handler
 	size string
+}
+
+func (s *short) repeat(a *directAnswer, r *http.Request, k *known, began time.Time) bool {
+	return s.size == "" && s.handler.repeat(a, r, k, began)
 }
 
 func (s *short) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -11,10 +11,12 @@ import (
 // anything up, or a single allocation.
 type known struct {
 	address
-	key   string   // of the file that answers
-	route string   // as it is counted
-	link  []string // to the next page, nil where there is none
-	body  cacheKey
+	origin *origin
+	key    string   // of the file that answers
+	mime   string   // of that, too
+	route  string   // as it is counted
+	link   []string // to the next page, nil where there is none
+	body   cacheKey
 }
 
 // maxAddress is the length in bytes of the longest address that is remembered: what readers write is shorter by far.
@@ -59,12 +61,11 @@ func (h *handler) again(w *reply, r *http.Request) bool {
 	if !ok {
 		return false
 	}
-	v := h.view(snap)
 	header := w.Header()
-	h.tellSnapshot(header, v, false)
+	h.tellSnapshot(header, k.origin, false)
 	if k.link != nil {
 		header["Link"] = k.link
 	}
 	w.route = k.route
-	return h.send(w, r, v, false, k.key, content.(*body)) == nil
+	return h.send(w, r, k.origin, false, k.key, content.(*body)) == nil
 }

@@ -44,7 +44,7 @@ var headerTypes = func() map[string][]string {
 }()
 
 // send answers a request with b. An error comes before anything was written.
-func (h *handler) send(w http.ResponseWriter, r *http.Request, v *view, pinned bool, key string, b *body) error {
+func (h *handler) send(w http.ResponseWriter, r *http.Request, v *origin, pinned bool, key string, b *body) error {
 	gzipped := b.canGzip() && acceptsGzip(r.Header.Values("Accept-Encoding"))
 	header := w.Header()
 	tag := b.tag(gzipped)
@@ -76,13 +76,9 @@ func (h *handler) write(w http.ResponseWriter, r *http.Request, code int, mime s
 	if b.member != nil {
 		return h.stream(w, r, code, mime, gzipped, b)
 	}
-	data, size := b.gzip, b.gzipSize
-	if !gzipped {
-		var err error
-		if data, err = b.unzipped(); err != nil {
-			return err
-		}
-		size = b.plainSize
+	data, size, err := b.form(gzipped)
+	if err != nil {
+		return err
 	}
 	header := w.Header()
 	setType(header, mime, gzipped)
@@ -136,7 +132,7 @@ func writeSized(w http.ResponseWriter, r *http.Request, code int, data []byte) {
 func (b *body) canGzip() bool { return b.gzip != nil || b.member != nil && b.member.IsDeflated() }
 
 // cacheControl lets caches keep an answer until the next build is due, and what its own name has the hash of for good.
-func (h *handler) cacheControl(key string, v *view) []string {
+func (h *handler) cacheControl(key string, v *origin) []string {
 	if site.IsHashed(key) {
 		return headerForever
 	}

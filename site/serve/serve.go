@@ -215,7 +215,7 @@ func (h *handler) get(w *reply, r *http.Request) {
 	}
 	defer snap.Release()
 	v := h.view(snap)
-	h.tellSnapshot(w.Header(), v, q.Snapshot != "")
+	h.tellSnapshot(w.Header(), v.origin, q.Snapshot != "")
 	if err == nil {
 		err = h.reply(w, r, v, snap, q)
 	}
@@ -231,7 +231,7 @@ func (h *handler) get(w *reply, r *http.Request) {
 }
 
 // tellSnapshot says where the answer is from.
-func (h *handler) tellSnapshot(header http.Header, v *view, pinned bool) {
+func (h *handler) tellSnapshot(header http.Header, v *origin, pinned bool) {
 	header["Vary"] = headerVary
 	header["X-Snapshot"] = v.name
 	if !pinned && h.source.Err() != nil {
@@ -264,8 +264,8 @@ func (h *handler) reply(w *reply, r *http.Request, v *view, snap *output.Snapsho
 	if link != nil {
 		w.Header()["Link"] = link
 	}
-	h.remember(r, snap, q, &known{key: key, route: w.route, link: link, body: b.kept})
-	return h.send(w, r, v, q.Snapshot != "", key, b)
+	h.remember(r, snap, q, &known{origin: v.origin, key: key, mime: site.ContentType(key), route: w.route, link: link, body: b.kept})
+	return h.send(w, r, v.origin, q.Snapshot != "", key, b)
 }
 
 // isAPI says whether who asks for this path reads JSON.

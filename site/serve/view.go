@@ -15,13 +15,18 @@ import (
 
 // view is what the handler knows of a snapshot beside its files.
 type view struct {
+	*origin
+
+	mu    sync.Mutex // held while the index is read
+	index *site.Index
+}
+
+// origin is what answers tell of the snapshot that they are from.
+type origin struct {
 	name         []string // its id, as a header value
 	built, next  time.Time
 	lastModified []string
 	told         atomic.Pointer[freshness] // last
-
-	mu    sync.Mutex // held while the index is read
-	index *site.Index
 }
 
 // freshness is what the answers of a second tell caches.
@@ -46,10 +51,10 @@ func (h *handler) view(snap *output.Snapshot) *view {
 		return v
 	}
 	built := snap.Checkpoint.Built()
-	v := &view{
+	v := &view{origin: &origin{
 		name: []string{snap.ID}, built: built, next: snap.Checkpoint.Next(),
 		lastModified: []string{built.Format(http.TimeFormat)},
-	}
+	}}
 	h.views = slices.Insert(h.views, 0, v)
 	h.views = h.views[:min(len(h.views), maxViews)]
 	return v
