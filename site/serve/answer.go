@@ -80,7 +80,7 @@ func (h *handler) byRule(v *view, snap *output.Snapshot, q site.Query, key strin
 	}
 	name := trimName(q, key)
 	if q.Rule() == site.RuleWindow && !q.Trimmed() {
-		return h.body(cacheKey{snapshot: snap.ID, name: name}, func() (*body, error) {
+		return h.cut(cacheKey{snapshot: snap.ID, name: name}, func() (*body, error) {
 			return h.window(snap, q, index.Lists[q.ListKey()])
 		})
 	}
@@ -107,12 +107,16 @@ func (h *handler) byRule(v *view, snap *output.Snapshot, q site.Query, key strin
 		}
 		return nil, site.ErrNotFound
 	}
-	return h.body(cacheKey{snapshot: snap.ID, name: name}, func() (*body, error) {
+	return h.cut(cacheKey{snapshot: snap.ID, name: name}, func() (*body, error) {
 		data, err := cut()
 		if err != nil {
 			return nil, err
 		}
-		return newBody(sha256.Sum256(data), data)
+		b, err := newBody(sha256.Sum256(data), data)
+		if err == nil && q.Paged() { // while it is not packed yet
+			b.counting.Do(func() { b.total, b.totalErr = rowsIn(q.Route.Framing, data) })
+		}
+		return b, err
 	})
 }
 
@@ -130,7 +134,7 @@ func (h *handler) window(snap *output.Snapshot, q site.Query, total int) (*body,
 	if err != nil {
 		return nil, err
 	}
-	if b.length > gzipAbove {
+	if b.length > gzipAbove && 3*len(b.gzip) < 2*b.length { // where most rows are in no piece, it is worth packing them as one
 		return b.named(sum).counted(total), nil
 	}
 	plain, err := b.unzipped()

@@ -80,6 +80,15 @@ func (h *handler) body(key cacheKey, make func() (*body, error)) (*body, error) 
 	})
 }
 
+// cut is a body made of parts of files. It is kept from the second time on that it is asked for: of the many that readers can
+// ask for most are not, and would drive out the rows that all are made of.
+func (h *handler) cut(key cacheKey, make func() (*body, error)) (*body, error) {
+	if h.asked.again(key) {
+		return h.body(key, make)
+	}
+	return make()
+}
+
 // large checks a large file once; later requests send it without reading it twice.
 func (h *handler) large(m output.Member) (*body, error) {
 	nothing := func(bool) int { return 0 }

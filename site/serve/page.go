@@ -80,6 +80,11 @@ func (b *body) countRows(f site.Framing) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	return rowsIn(f, data)
+}
+
+// rowsIn is the number that the meta of a list tells.
+func rowsIn(f site.Framing, data []byte) (int, error) {
 	meta, err := render.MetaAs(f, data)
 	if err != nil {
 		return 0, err

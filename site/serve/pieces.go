@@ -19,11 +19,12 @@ import (
 
 // Deflating a window costs many times what cutting it does. But deflate allows to put packed pieces one behind another, if
 // each ends with a whole byte and none looks back into the one before. So the rows of a file are packed in groups of ten,
-// each when a window first needs it, and rows at the ends of a window, which are no whole group, one by one. Most readers ask
-// for 10, 20 or 50 rows: those are whole groups. Of others the answer is a third longer than if it was packed in one.
+// each when a window first needs it, and rows at the ends of a window, which are no whole group, in halves of one. The
+// few rows that are left are sent as they are: a row alone would lose but a third, for the most work. Most readers ask for 10,
+// 20 or 50 rows: those are whole groups. Of others the answer is longer than if it was packed in one.
 
-// groupRows is how many rows a piece has.
-const groupRows = 10
+// pieceRows is how many rows a piece has, the most first.
+var pieceRows = [...]int{10, 5}
 
 // pieceLevel pays, since a piece is sent again and again.
 const pieceLevel = 5
@@ -35,19 +36,32 @@ const pieceLevel = 5
 // packedRows are the rows of a file, and those pieces and sums that some window needed.
 type packedRows struct {
 	rows   [][]byte
-	sums   []atomic.Pointer[output.Sum] // of each row
-	single []atomic.Pointer[[]byte]     // of each row
-	groups []atomic.Pointer[[]byte]     // of each groupRows
+	sums   []atomic.Pointer[output.Sum]             // of each row
+	pieces [len(pieceRows)][]atomic.Pointer[[]byte] // of each so many rows
 }
 
 func newPackedRows(rows [][]byte) *packedRows {
-	n := len(rows)
-	return &packedRows{rows, make([]atomic.Pointer[output.Sum], n), make([]atomic.Pointer[[]byte], n), make([]atomic.Pointer[[]byte], n/groupRows)}
+	p := &packedRows{rows: rows, sums: make([]atomic.Pointer[output.Sum], len(rows))}
+	for i, n := range pieceRows {
+		p.pieces[i] = make([]atomic.Pointer[[]byte], len(rows)/n)
+	}
+	return p
+}
+
+// pieceAt is the largest piece that begins with a row and ends before another, and its number of rows; nil for a row
+// that is sent as it is.
+func (p *packedRows) pieceAt(row, before int) (*atomic.Pointer[[]byte], int) {
+	for i, n := range pieceRows {
+		if row%n == 0 && row+n <= before {
+			return &p.pieces[i][row/n], n
+		}
+	}
+	return nil, 1
 }
 
 // packedRowBytes is what a row costs in memory beside its bytes, and packedPart the part of these that its pieces take at most.
 const (
-	packedRowBytes = 24 + 8 + 8 + 32 + 24
+	packedRowBytes = 24 + 8 + 32 + 10
 	packedPart     = 0.75
 )
 
@@ -136,10 +150,15 @@ func (p *packing) count(content []byte) {
 	p.length += len(content)
 }
 
-// add appends rows from packed as one piece.
+// add appends rows as one piece, or one row as it is.
 func (p *packing) add(kept *atomic.Pointer[[]byte], rows [][]byte) error {
 	if p.rows > 0 {
 		p.stored([]byte(rowEnd), 0)
+	}
+	if kept == nil {
+		p.stored(rows[0], 0)
+		p.rows++
+		return nil
 	}
 	packed, err := piece(kept, rows)
 	if err != nil {
@@ -174,10 +193,7 @@ func pack(f site.Framing, spans []span, meta []byte) (*body, output.Sum, error) 
 			sums = append(sums, s.of.sum(row)...)
 		}
 		for at := s.from; at < s.to; {
-			kept, n := &s.of.single[at], 1
-			if at%groupRows == 0 && at+groupRows <= s.to {
-				kept, n = &s.of.groups[at/groupRows], groupRows
-			}
+			kept, n := s.of.pieceAt(at, s.to)
 			if err := p.add(kept, s.of.rows[at:at+n]); err != nil {
 				return nil, output.Sum{}, err
 			}

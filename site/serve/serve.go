@@ -56,6 +56,7 @@ type handler struct {
 	logger  *slog.Logger
 	now     func() time.Time
 	cache   *cache
+	asked   *asked   // for what is cut
 	limiter *limiter // nil without a limit
 	gate    *gate    // of downloads
 	pace    *pace    // of downloads, nil without a limit
@@ -80,7 +81,7 @@ func NewHandler(o Options) http.Handler {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	h := &handler{
-		source: o.Source, logger: o.Logger, now: o.Now, cache: newCache(cacheBytes),
+		source: o.Source, logger: o.Logger, now: o.Now, cache: newCache(cacheBytes), asked: newAsked(),
 		limiter: newLimiter(o.RateLimit, o.Now()), gate: newGate(), pace: newPace(o.DownloadRate), trusted: o.Trusted, metrics: o.Metrics,
 		submitter: newSubmitter(o.Submit),
 	}
