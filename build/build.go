@@ -90,6 +90,7 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 		for i := range facts.Services {
 			facts.Services[i].Hours = nil // summed by now
 		}
+		facts.Takings.Payees = nil // divided by now
 		details := func(of []postgres.ServiceFacts) error { return r.Details(ctx, o.Now, o.LogDelay, of) }
 		return writeSnapshot(ctx, j, details, pages, b.Add, o.Progress)
 	})

@@ -1,7 +1,6 @@
 package build
 
 import (
-	"slices"
 	"time"
 
 	"tollbook/site"
@@ -102,7 +101,8 @@ func (j *judgment) complete(i int) {
 }
 
 // release forgets the details of the ith service, facts and judgments, which nothing but its own files shows. What others
-// ask for meanwhile, its row and its names, it does not touch.
+// ask for meanwhile, its row and its names, it does not touch; of the rest it leaves what aggregate, look-ups, the catalogue
+// and lists of movers ask for afterwards.
 func (j *judgment) release(i int) {
 	f, l := &j.facts.Services[i], &j.snapshot.Services[i]
 	f.Endpoints, f.Hours, f.Days, f.DaySums, f.Log = nil, nil, nil, nil, postgres.LogFacts{}
@@ -110,7 +110,20 @@ func (j *judgment) release(i int) {
 	f.Changes, f.ChangeLogs, f.Records, f.PriceSpans, f.PriceDays = nil, nil, nil, nil, nil
 	l.Uptime, l.Checks, l.Evidence, l.ChangeLogs = nil, site.Log[site.CheckEntry]{}, site.Evidence{}, site.Changes{}
 	l.Prices, l.Scores, l.Volume, l.OlderVolume, l.Buyers = nil, nil, nil, nil, nil
-	l.Changes = slices.Clone(l.Changes[:min(1, len(l.Changes))])
+	if len(l.Changes) > 0 {
+		l.Changes = []site.ChangeRecord{{Type: l.Changes[0].Type, ObservedAt: l.Changes[0].ObservedAt}}
+	}
+	d := &l.Detail
+	d.PayToChanges, d.NetworksCAIP2, d.Provenance = nil, nil, site.Provenance{}
+	t := &d.Assessment.Traction
+	d.Assessment = site.Assessment{
+		Risk: site.Risk{Level: d.Assessment.Risk.Level},
+		Traction: site.Traction{
+			Status: t.Status, VolumeUSD30d: t.VolumeUSD30d, TxCount30d: t.TxCount30d, Trend7dVs30d: t.Trend7dVs30d, SettledViaDetail: t.SettledViaDetail,
+		},
+	}
+	j.offers[i] = offer{}
+	j.settled.release(i)
 }
 
 // aggregate judges what is said of all services together.

@@ -196,6 +196,15 @@ func (t *tractions) traction(i int) site.Traction {
 	return out
 }
 
+// release forgets what the ith service took and from whom, but for the numbers that its traction points to.
+func (t *tractions) release(i int) {
+	e := &t.earnings[i]
+	e.via, e.days, e.past = nil, nil, nil
+	if of := t.takings[t.services[i].ID]; of != nil {
+		of.TopUSD, of.TopBuyers, of.BuyerDays, of.Amounts = nil, nil, nil, nil
+	}
+}
+
 // trend is the daily rate of 7 UTC days over that of 30, today included in both: (v7 / 7) / (v30 / 30). It is null when
 // nothing was settled in 30 days.
 func trend(v7, v30 usd) *float64 { return ratio(30, v7, v30.times(7)) }
