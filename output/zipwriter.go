@@ -13,9 +13,9 @@ import (
 
 const (
 	DeflateLevel = 6
-	storeBelow   = 64       // bytes; smaller members are stored
-	inFlight     = 16 << 20 // bytes of members that wait to be written
-	remembered   = 8 << 20  // packed bytes of members that were written, for others with the same contents
+	storeBelow   = 64      // bytes; smaller members are stored
+	inFlight     = 4 << 20 // bytes of members that wait to be written
+	remembered   = 8 << 20 // packed bytes of members that were written, for others with the same contents
 )
 
 // ErrTooLarge marks a file that no member may hold.
@@ -54,7 +54,7 @@ type ZipWriter struct {
 
 // member is one file on its way into the zip.
 type member struct {
-	data []byte
+	size int64 // of its contents, which only its compressor keeps
 	body *body // set before done is closed
 	done chan struct{}
 }
@@ -156,9 +156,9 @@ func (z *ZipWriter) Abort() {
 
 // push gives a member to the compressors.
 func (z *ZipWriter) push(name string, data []byte) {
-	m := &member{data: data, done: make(chan struct{})}
+	m := &member{size: int64(len(data)), done: make(chan struct{})}
 	z.queue = append(z.queue, m)
-	z.bytes += int64(len(data))
+	z.bytes += m.size
 	z.slots <- struct{}{}
 	go func() {
 		defer func() { <-z.slots; close(m.done) }()
@@ -172,7 +172,7 @@ func (z *ZipWriter) pop() {
 	z.queue[0] = nil
 	z.queue = z.queue[1:]
 	<-m.done
-	z.bytes -= int64(len(m.data))
+	z.bytes -= m.size
 	if z.err == nil {
 		z.err = z.write(m.body)
 	}
