@@ -197,13 +197,9 @@ func blockFile[T any](b site.Block[T]) ([]byte, error) {
 
 // listFile frames rows with their meta.
 func listFile[T any](rows []T, meta any) ([]byte, error) {
-	lines := make([][]byte, len(rows))
-	for i := range rows {
-		line, err := render.Row(rows[i])
-		if err != nil {
-			return nil, err
-		}
-		lines[i] = line
+	lines, err := render.RowsOf(rows)
+	if err != nil {
+		return nil, err
 	}
 	m, err := render.Row(meta)
 	if err != nil {

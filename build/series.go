@@ -122,13 +122,9 @@ func seriesFiles(l *site.Listing, put func(string, []byte) error) error {
 
 func seriesFile[T any](route, slug string, points []T, caveat string, put func(string, []byte) error) error {
 	q := bare(route, slug).Whole()
-	lines := make([][]byte, len(points))
-	for i := range points {
-		line, err := render.Row(points[i])
-		if err != nil {
-			return err
-		}
-		lines[i] = line
+	lines, err := render.RowsOf(points)
+	if err != nil {
+		return err
 	}
 	c, err := render.Row(caveat)
 	if err != nil {

@@ -165,13 +165,9 @@ func serviceFiles(s *site.Snapshot, l *site.Listing, edition *render.Edition) (f
 
 // uptimeFiles are a service's days of each period; those of a shorter one are the newest of a longer.
 func uptimeFiles(s *site.Snapshot, l *site.Listing, put func(string, []byte) error) error {
-	rows := make([][]byte, len(l.Uptime))
-	for i := range l.Uptime {
-		row, err := render.Row(l.Uptime[i])
-		if err != nil {
-			return err
-		}
-		rows[i] = row
+	rows, err := render.RowsOf(l.Uptime)
+	if err != nil {
+		return err
 	}
 	q := bare("uptime", l.Item.Slug)
 	for _, period := range append([]string{""}, q.Route.Param("period").Values...) {

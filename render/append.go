@@ -14,12 +14,14 @@ import (
 // appendRow appends a row of such a kind; false of any other.
 func appendRow(b []byte, v any) ([]byte, bool) {
 	switch v := v.(type) {
-	case site.CheckEntry:
-		return appendCheck(b, &v)
-	case site.ScorePoint:
-		return appendScore(b, &v)
-	case site.UptimeDataPoint:
-		return appendUptime(b, &v)
+	case *site.CheckEntry:
+		return appendCheck(b, v)
+	case *site.GlobalCheckEntry:
+		return appendGlobalCheck(b, v)
+	case *site.ScorePoint:
+		return appendScore(b, v)
+	case *site.UptimeDataPoint:
+		return appendUptime(b, v)
 	}
 	return b, false
 }
@@ -38,6 +40,19 @@ func appendCheck(b []byte, c *site.CheckEntry) (_ []byte, ok bool) {
 		return append(b, `,"error_message":null}`...), true
 	}
 	return texts(b, `,"error_message":"`, *c.ErrorMessage, `"}`), true
+}
+
+func appendGlobalCheck(b []byte, c *site.GlobalCheckEntry) (_ []byte, ok bool) {
+	if !isSimple(c.ID) || !isSimple(c.ServiceSlug) || !isSimple(c.ServiceName) || !isSimple(c.ServiceStatus) {
+		return b, false
+	}
+	b = texts(b, `{"id":"`, c.ID, `","checked_at":`)
+	b = appendTime(b, c.CheckedAt)
+	b = strconv.AppendBool(append(b, `,"is_up":`...), c.IsUp)
+	b = appendInt(append(b, `,"status_code":`...), c.StatusCode)
+	b = appendInt(append(b, `,"response_time_ms":`...), c.ResponseTimeMS)
+	b = strconv.AppendInt(append(b, `,"endpoints_found":`...), int64(c.EndpointsFound), 10)
+	return texts(b, `,"service_slug":"`, c.ServiceSlug, `","service_name":"`, c.ServiceName, `","service_status":"`, c.ServiceStatus, `"}`), true
 }
 
 func appendScore(b []byte, p *site.ScorePoint) (_ []byte, ok bool) {

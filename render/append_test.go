@@ -1,6 +1,8 @@
 package render
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,32 +20,52 @@ func TestRowsByHand(t *testing.T) {
 	})
 	count := rapid.Ptr(rapid.Int(), true)
 	float := rapid.OneOf(rapid.Float64Range(0, 100), rapid.Float64(), rapid.SampledFrom([]float64{0, 100, 99.99, 1e-6, 1e-7, 1e21}))
-	row := rapid.OneOf(
-		rapid.Custom(func(t *rapid.T) any {
-			return site.CheckEntry{
-				ID: rapid.OneOf(rapid.StringMatching(`[0-9a-f-]{36}`), rapid.String()).Draw(t, "id"), CheckedAt: instant.Draw(t, "at"), IsUp: rapid.Bool().Draw(t, "up"),
-				StatusCode: count.Draw(t, "status"), ResponseTimeMS: count.Draw(t, "ms"), EndpointsFound: rapid.Int().Draw(t, "found"),
-				ErrorMessage: rapid.Ptr(rapid.OneOf(rapid.String(), rapid.StringMatching(`[ -~]*`)), true).Draw(t, "error"),
-			}
-		}),
-		rapid.Custom(func(t *rapid.T) any {
-			return site.ScorePoint{
-				Date: rapid.OneOf(rapid.StringMatching(`[0-9]{4}-[0-9]{2}-[0-9]{2}`), rapid.String()).Draw(t, "date"), UptimePercentage: float.Draw(t, "uptime"),
-				AvgResponseTimeMS: count.Draw(t, "ms"), PriceStability: rapid.Ptr(float, true).Draw(t, "stability"),
-			}
-		}),
-		rapid.Custom(func(t *rapid.T) any {
-			return site.UptimeDataPoint{
-				PeriodStart: instant.Draw(t, "start"), PeriodEnd: instant.Draw(t, "end"), UptimePercentage: float.Draw(t, "uptime"),
-				AvgResponseTimeMS: count.Draw(t, "ms"), TotalChecks: rapid.Int64().Draw(t, "checks"), SuccessfulChecks: rapid.Int64().Draw(t, "successful"),
-			}
-		}),
-	)
+	sameRows(t, func(t *rapid.T) site.CheckEntry {
+		return site.CheckEntry{
+			ID: rapid.OneOf(rapid.StringMatching(`[0-9a-f-]{36}`), rapid.String()).Draw(t, "id"), CheckedAt: instant.Draw(t, "at"), IsUp: rapid.Bool().Draw(t, "up"),
+			StatusCode: count.Draw(t, "status"), ResponseTimeMS: count.Draw(t, "ms"), EndpointsFound: rapid.Int().Draw(t, "found"),
+			ErrorMessage: rapid.Ptr(rapid.OneOf(rapid.String(), rapid.StringMatching(`[ -~]*`)), true).Draw(t, "error"),
+		}
+	})
+	text := rapid.OneOf(rapid.StringMatching(`[ -~]*`), rapid.String())
+	sameRows(t, func(t *rapid.T) site.GlobalCheckEntry {
+		return site.GlobalCheckEntry{
+			ID: rapid.OneOf(rapid.StringMatching(`[0-9a-f-]{36}`), rapid.String()).Draw(t, "id"), CheckedAt: instant.Draw(t, "at"), IsUp: rapid.Bool().Draw(t, "up"),
+			StatusCode: count.Draw(t, "status"), ResponseTimeMS: count.Draw(t, "ms"), EndpointsFound: rapid.Int().Draw(t, "found"),
+			ServiceSlug: text.Draw(t, "slug"), ServiceName: text.Draw(t, "name"), ServiceStatus: text.Draw(t, "service status"),
+		}
+	})
+	sameRows(t, func(t *rapid.T) site.ScorePoint {
+		return site.ScorePoint{
+			Date: rapid.OneOf(rapid.StringMatching(`[0-9]{4}-[0-9]{2}-[0-9]{2}`), rapid.String()).Draw(t, "date"), UptimePercentage: float.Draw(t, "uptime"),
+			AvgResponseTimeMS: count.Draw(t, "ms"), PriceStability: rapid.Ptr(float, true).Draw(t, "stability"),
+		}
+	})
+	sameRows(t, func(t *rapid.T) site.UptimeDataPoint {
+		return site.UptimeDataPoint{
+			PeriodStart: instant.Draw(t, "start"), PeriodEnd: instant.Draw(t, "end"), UptimePercentage: float.Draw(t, "uptime"),
+			AvgResponseTimeMS: count.Draw(t, "ms"), TotalChecks: rapid.Int64().Draw(t, "checks"), SuccessfulChecks: rapid.Int64().Draw(t, "successful"),
+		}
+	})
+}
+
+// sameRows holds RowsOf to encoding/json.
+func sameRows[T any](t *testing.T, draw func(*rapid.T) T) {
+	t.Helper()
 	rapid.Check(t, func(t *rapid.T) {
-		v := row.Draw(t, "row")
-		want, wantErr := encode(v)
-		got, err := Row(v)
-		if diff := cmp.Diff(string(want), string(got)+"\n"); wantErr == nil && diff != "" || (wantErr == nil) != (err == nil) {
+		list := rapid.SliceOfN(rapid.Custom(draw), 0, 4).Draw(t, "rows")
+		var want, got []string
+		var wantErr error
+		for _, v := range list {
+			b, err := encode(v)
+			wantErr = errors.Join(wantErr, err)
+			want = append(want, strings.TrimSuffix(string(b), "\n"))
+		}
+		rows, err := RowsOf(list)
+		for _, row := range rows {
+			got = append(got, string(row))
+		}
+		if diff := cmp.Diff(want, got); wantErr == nil && diff != "" || (wantErr == nil) != (err == nil) {
 			t.Fatalf("%v, %v (-encoding/json +by hand):\n%s", wantErr, err, diff)
 		}
 	})

@@ -38,12 +38,34 @@ func List(rows [][]byte) []byte {
 
 // Row is v on one line, without the newline that ends it: a row of a list, which is cut by lines.
 func Row(v any) ([]byte, error) {
-	if b, ok := appendRow(make([]byte, 0, 192), v); ok {
-		return slices.Clip(b), nil
-	}
 	b, err := encode(v)
 	return bytes.TrimSuffix(b, []byte("\n")), err
 }
+
+// RowsOf is Row of each of a list, side by side in one piece of memory, which is made by what the first of them takes.
+func RowsOf[T any](list []T) ([][]byte, error) {
+	rows := make([][]byte, len(list))
+	var b []byte
+	for i := range list {
+		from := len(b)
+		var ok bool
+		if b, ok = appendRow(b, &list[i]); !ok {
+			row, err := Row(&list[i])
+			if err != nil {
+				return nil, err
+			}
+			b = append(b[:from], row...)
+		}
+		if i == 0 {
+			b = slices.Grow(b, (len(b)+rowSlack)*(len(list)-1))
+		}
+		rows[i] = b[from:len(b):len(b)]
+	}
+	return rows, nil
+}
+
+// rowSlack is how many bytes longer than the first row of a list the others are taken to be.
+const rowSlack = 8
 
 // encode fails only for a value that is not of the contract: a number that JSON cannot say, raw text that is not JSON.
 func encode(v any) ([]byte, error) {
