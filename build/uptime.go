@@ -103,7 +103,7 @@ func responseP95(days []postgres.Rollup) *int {
 // uptimePoints is a point a UTC day with a counted check, oldest first; today's ends with the last visit, so that nothing
 // changes while nobody looks.
 func uptimePoints(f *postgres.ServiceFacts, now time.Time) []site.UptimeDataPoint {
-	points := []site.UptimeDataPoint{}
+	points := make([]site.UptimeDataPoint, 0, len(f.Days))
 	for _, d := range f.Days {
 		var t tally
 		t.add(d)

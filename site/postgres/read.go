@@ -271,6 +271,9 @@ func (r *Reader) readDays(ctx context.Context, now, keptSince time.Time, at *pla
 		[]any{&d.ServiceID, &d.Start, &d.Checks, &d.Counted, &d.Up, &d.Timed, &d.ResponseMS, &d.Histogram},
 		func() {
 			s := at.services[d.ServiceID]
+			if s.Days == nil { // most services have a day for each
+				s.Days, s.DaySums = make([]Rollup, 0, site.WindowDays["90d"]), make([]DaySum, 0, site.WindowDays["90d"])
+			}
 			s.TotalChecks += int64(d.Checks)
 			if d.Start.Before(keptSince) {
 				s.Log.First += int64(d.Checks)

@@ -209,7 +209,7 @@ func (r *Reader) serviceBlocks(ctx context.Context, hour time.Time) ([]PackBlock
 		func() {
 			n := len(blocks)
 			if n == 0 || blocks[n-1].ServiceID != c.ServiceID || blocks[n-1].Block != block {
-				blocks = append(blocks, PackBlock{ServiceID: c.ServiceID, Block: block})
+				blocks = append(blocks, PackBlock{ServiceID: c.ServiceID, Block: block, Rows: make([]Check, 0, site.BlockSize)})
 				n++
 			}
 			b := &blocks[n-1]
