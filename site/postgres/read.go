@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -181,54 +182,87 @@ func (at *places) endpoints() (ids []uuid.UUID, by map[uuid.UUID]*EndpointFacts)
 	return ids, by
 }
 
-// readEndpoints reads endpoints with their prices.
+// readEndpoints reads endpoints with their prices. A directory has many of both, of which a few texts repeat themselves.
 func (r *Reader) readEndpoints(ctx context.Context, now time.Time, at *places) error {
-	found, err := endpoints(ctx, r.tx, `SELECT `+endpointColumns+` FROM endpoints ORDER BY service_id, path, method, id`)
+	texts := once{}
+	var e EndpointFacts
+	var of []EndpointFacts // of one service
+	keep := func() {
+		if len(of) > 0 {
+			at.services[of[0].ServiceID].Endpoints = slices.Clone(of)
+			of = of[:0]
+		}
+	}
+	err := r.each(ctx, `SELECT `+endpointColumns+` FROM endpoints ORDER BY service_id, path, method, id`,
+		[]any{&e.ID, &e.ServiceID, &e.Method, &e.MethodDeclared, &e.Path, &e.Description, &e.MimeType, &e.Origin, &e.FirstSeenAt, &e.LastPaidAt, &e.LastProbedAt,
+			&e.Verdict, &e.VerdictAt, &e.Class, &e.Reason, &e.ResponseTimeMS, &e.Fingerprint, &e.HeadAt, &e.HeadFree, &e.DeclaredPrice},
+		func() {
+			if len(of) > 0 && of[0].ServiceID != e.ServiceID {
+				keep()
+			}
+			e.Method, e.Origin = texts.of(e.Method), texts.of(e.Origin)
+			e.MimeType, e.Verdict, e.Class, e.Reason = texts.orNil(e.MimeType), texts.orNil(e.Verdict), texts.orNil(e.Class), texts.orNil(e.Reason)
+			of = append(of, e)
+			e = EndpointFacts{}
+		})
 	if err != nil {
-		return err
+		return fmt.Errorf("read endpoints: %w", err)
 	}
-	for len(found) > 0 {
-		s := at.services[found[0].ServiceID]
-		n := 1
-		for n < len(found) && found[n].ServiceID == s.ID {
-			n++
-		}
-		s.Endpoints = make([]EndpointFacts, n)
-		for i := range s.Endpoints {
-			s.Endpoints[i].Endpoint = found[i]
-		}
-		found = found[n:]
-	}
+	keep()
+	return r.readPrices(ctx, now, at, texts)
+}
+
+// readPrices reads the prices of the last 90 days.
+func (r *Reader) readPrices(ctx context.Context, now time.Time, at *places, texts once) error {
 	_, by := at.endpoints()
 	var p Price
-	texts := once{}
-	err = r.each(ctx, `
+	var of []Price // of one endpoint
+	keep := func() {
+		if len(of) > 0 {
+			by[of[0].EndpointID].Prices = slices.Clone(of)
+			of = of[:0]
+		}
+	}
+	err := r.each(ctx, `
 		SELECT `+priceColumns+` FROM prices WHERE until IS NULL OR until >= $1
 		ORDER BY endpoint_id, since, position`,
 		[]any{(*[16]byte)(&p.EndpointID), &p.Since, &p.Position, &p.Until, &p.Scheme, &p.Network, &p.NetworkCAIP2, &p.Asset, &p.PayTo, &p.Amount,
 			&p.MaxTimeoutSeconds, &p.Extra, &p.X402Version},
 		func() {
-			p.Scheme, p.Network, p.Asset, p.PayTo, p.Amount = texts.of(p.Scheme), texts.of(p.Network), texts.of(p.Asset), texts.of(p.PayTo), texts.of(p.Amount)
-			if p.NetworkCAIP2 != nil {
-				*p.NetworkCAIP2 = texts.of(*p.NetworkCAIP2)
+			if len(of) > 0 && of[0].EndpointID != p.EndpointID {
+				keep()
 			}
-			e := by[p.EndpointID]
-			e.Prices = append(e.Prices, p)
+			p.Scheme, p.Network, p.Asset, p.PayTo, p.Amount = texts.of(p.Scheme), texts.of(p.Network), texts.of(p.Asset), texts.of(p.PayTo), texts.of(p.Amount)
+			p.NetworkCAIP2, p.Extra = texts.orNil(p.NetworkCAIP2), texts.orNil(p.Extra)
+			of = append(of, p)
 		}, now.AddDate(0, 0, -90))
 	if err != nil {
 		return fmt.Errorf("read prices: %w", err)
 	}
+	keep()
 	return nil
 }
 
-// once keeps one copy of each text: what services ask repeats itself.
-type once map[string]string
+// once keeps one copy of each text: what services ask repeats itself. Nobody changes what it points to.
+type once map[string]*string
 
 func (o once) of(s string) string {
-	if t, known := o[s]; known {
+	t, known := o[s]
+	if !known {
+		t = new(s)
+		o[s] = t
+	}
+	return *t
+}
+
+func (o once) orNil(s *string) *string {
+	if s == nil {
+		return nil
+	}
+	if t, known := o[*s]; known {
 		return t
 	}
-	o[s] = s
+	o[*s] = s
 	return s
 }
 
