@@ -10,27 +10,28 @@ type cost struct {
 // costs are named by what demands.go asks for.
 type costs struct{ list []cost }
 
-// measured are the costs as the benches gave them; "assumed" stands before those that wait for a quiet run. Rates are of one core where the name says so.
+// measured are the costs as the benches gave them on two quiet cores; "assumed" stands before the one that was not measured. Rates are
+// of one core where the name says so.
 func measured() costs {
 	return costs{[]cost{
 		{"endpoints of a service", 3.3, "bench/crowd"},
 		{"period s", 900, "site.Interval: a visit and a build every 15 minutes"},
 
-		{"probe core-ms", 2, "assumed until bench/probe: cores / (probes/s), second round"},
-		{"ingest core-ms of a check", 0.05, "assumed until bench/ingest: cores / (checks/s)"},
-		{"build core-ms", 8.4, "bench/snapshot: processor time of a whole build and of Postgres / services"},
-		{"read ms", 2.6, "bench/snapshot: of it, Postgres: one connection reads, on one core"},
-		{"rebuild ratio", 0.65, "assumed until bench/snapshot: after 1 in 15 changed"},
+		{"probe core-ms", 1, "bench/probe: cores / (probes/s), second round"},
+		{"ingest core-ms of a check", 0.09, "bench/ingest: cores / (checks/s), as crawled"},
+		{"build core-ms", 5.5, "bench/snapshot: processor time of a whole build and of Postgres / services"},
+		{"read ms", 1.5, "bench/snapshot: of it, Postgres: one connection reads, on one core"},
+		{"rebuild ratio", 0.79, "bench/snapshot: after 1 in 15 changed"},
 		{"build MB", 60, "assumed until bench/snapshot -scale: memory that does not grow"},
-		{"build kB", 12, "assumed until bench/snapshot -scale: memory of a service"},
-		{"snapshot kB", 34, "bench/snapshot: snapshot / services"},
-		{"files", 25, "bench/snapshot: files / services"},
-		{"publish MB/s", 100, "assumed until bench/publish: the zip"},
-		{"objects/s", 1000, "assumed until bench/publish: single files"},
-		{"changed files", 0.5, "assumed until bench/publish: of all files, after 1 in 15 changed"},
-		{"serve kB", 4, "assumed until bench/read: most memory of serve / services"},
-		{"request core-ms", 0.05, "assumed until bench/read: CPU of a literal request"},
-		{"q core-ms of 1000 services", 0.05, "assumed until bench/read: CPU of a query / thousands of services"},
+		{"build kB", 34, "bench/snapshot: most memory, but for what is assumed not to grow, / services"},
+		{"snapshot kB", 32, "bench/snapshot: snapshot / services"},
+		{"files", 23, "bench/snapshot: files / services"},
+		{"publish MB/s", 104, "bench/publish: the zip"},
+		{"objects/s", 2550, "bench/publish: all expanded, first"},
+		{"changed files", 0.2, "bench/publish: seconds of all expanded, later / first"},
+		{"serve kB", 15, "bench/read: most memory of serve / services"},
+		{"request core-ms", 0.011, "bench/read: CPU of a literal request"},
+		{"q core-ms of 1000 services", 0.0094, "bench/read: CPU of a query / thousands of services"},
 
 		{"service kB", 13, "bench/generate: tables of what is kept once"},
 		{"check B", 131, "bench/generate: table checks and its indexes"},
