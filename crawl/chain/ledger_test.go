@@ -139,6 +139,16 @@ func (l *ledger) RangeEnds(context.Context, string) (list []chain.RangeEnd, err 
 	return list, nil
 }
 
+// end is the newest block that was committed, 0 before.
+func (l *ledger) end() (last int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, r := range l.ranges {
+		last = max(last, r.Last)
+	}
+	return last
+}
+
 func (l *ledger) RollBack(_ context.Context, _ string, ancestor int64) (removed int64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
