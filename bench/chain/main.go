@@ -68,11 +68,7 @@ type bench struct {
 
 func (b *bench) run(ctx context.Context) (err error) {
 	if b.dir == "" {
-		memory := "/dev/shm"
-		if _, err := os.Stat(memory); err != nil {
-			memory = ""
-		}
-		if b.dir, err = os.MkdirTemp(memory, "tollbook-bench-"); err != nil {
+		if b.dir, err = turns.Folder(); err != nil {
 			return err
 		}
 		defer os.RemoveAll(b.dir)

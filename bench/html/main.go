@@ -88,7 +88,7 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp(memory(), "tollbook-bench-html-")
+	dir, err := turns.Folder()
 	if err != nil {
 		return err
 	}
@@ -109,15 +109,6 @@ func run(ctx context.Context, o options) error {
 	report.Compare("memory at its peak", "hugo 0.160", "MB", b.peaks["ours"], b.peaks["hugo"], turns.Bound{})
 	report.Compare("CPU", "hugo 0.160", "s", b.cpu["ours"], b.cpu["hugo"], turns.Bound{})
 	return report.Print()
-}
-
-// memory is a folder of a file system in memory, "" where there is none.
-func memory() string {
-	const dir = "/dev/shm"
-	if _, err := os.Stat(dir); err != nil {
-		return ""
-	}
-	return dir
 }
 
 // prepare writes hugo's site and the facts.

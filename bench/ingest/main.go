@@ -15,7 +15,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"log"
@@ -68,14 +67,10 @@ type bench struct {
 }
 
 func (b *bench) run(ctx context.Context) (err error) {
-	if _, err := exec.LookPath("psql"); err != nil {
-		return errors.New("psql is missing: apt-get install postgresql-client")
+	if err := turns.Install(ctx, turns.Peer{Program: "psql", Package: "postgresql-client"}); err != nil {
+		return err
 	}
-	memory := "/dev/shm"
-	if _, err := os.Stat(memory); err != nil {
-		memory = ""
-	}
-	if b.dir, err = os.MkdirTemp(memory, "tollbook-bench-"); err != nil {
+	if b.dir, err = turns.Folder(); err != nil {
 		return err
 	}
 	defer os.RemoveAll(b.dir)

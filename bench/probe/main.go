@@ -83,10 +83,10 @@ type bench struct {
 }
 
 func run(ctx context.Context, o options) error {
-	if err := installPeer(ctx); err != nil {
+	if err := turns.Install(ctx, turns.Peer{Program: "ab", Package: "apache2-utils"}); err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp(memory(), "tollbook-bench-")
+	dir, err := turns.Folder()
 	if err != nil {
 		return err
 	}
@@ -125,15 +125,6 @@ func run(ctx context.Context, o options) error {
 	report.Compare("second round: TLS sessions known", peer, "probes/s", given[1], given[2], bound)
 	report.Tell("second round: handshakes that resumed a session", "%", b.sessions...)
 	return report.Print()
-}
-
-// memory is a folder of a file system in memory, "" where there is none.
-func memory() string {
-	const dir = "/dev/shm"
-	if _, err := os.Stat(dir); err != nil {
-		return ""
-	}
-	return dir
 }
 
 // first is a round over services that nobody has visited before, in a new process with a new database.

@@ -4,24 +4,10 @@ import (
 	"context"
 	"fmt"
 	"log"
-	"os"
 	"os/exec"
 	"regexp"
 	"strconv"
 )
-
-// installPeer brings ab where it is missing.
-func installPeer(ctx context.Context) error {
-	if _, err := exec.LookPath("ab"); err == nil {
-		return nil
-	}
-	cmd := exec.CommandContext(ctx, "apt-get", "install", "-y", "apache2-utils")
-	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("install ab: apt-get install apache2-utils: %w", err)
-	}
-	return nil
-}
 
 var (
 	abRate   = regexp.MustCompile(`Requests per second:\s+([0-9.]+)`)

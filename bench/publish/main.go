@@ -61,7 +61,7 @@ func run(ctx context.Context, services, runs int, zipOnly bool) (err error) {
 	if err := installPeers(ctx); err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp(inMemory(), "tollbook-bench-")
+	dir, err := turns.Folder()
 	if err != nil {
 		return err
 	}
@@ -144,13 +144,4 @@ func (b *bench) pace(what string) (values []float64) {
 func (b *bench) took(what string, seconds float64) {
 	b.seconds[what] = append(b.seconds[what], seconds)
 	log.Printf("%-30s %8.3f s", what, seconds)
-}
-
-// inMemory is a folder of a file system in memory, "" where there is none.
-func inMemory() string {
-	const dir = "/dev/shm"
-	if _, err := os.Stat(dir); err != nil {
-		return ""
-	}
-	return dir
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"tollbook/bench/turns"
 )
 
 // theirs copies both trees to an empty bucket by rclone, and gives files a second of the first.
@@ -44,10 +46,8 @@ const minioModule = "github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c"
 
 // installPeers brings rclone and minio where they are missing.
 func installPeers(ctx context.Context) error {
-	if _, err := exec.LookPath("rclone"); err != nil {
-		if _, err := command(ctx, nil, "apt-get", "install", "-y", "--no-install-recommends", "rclone"); err != nil {
-			return err
-		}
+	if err := turns.Install(ctx, turns.Peer{Program: "rclone", Package: "rclone"}); err != nil {
+		return err
 	}
 	path, err := minioProgram()
 	if err != nil {

@@ -65,10 +65,10 @@ type bench struct {
 }
 
 func run(ctx context.Context, o options) error {
-	if err := installPeers(ctx); err != nil {
+	if err := turns.Install(ctx, turns.Peer{Program: "nginx", Package: "nginx-light"}, turns.Peer{Program: "wrk", Package: "wrk"}); err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp(memory(), "tollbook-bench-")
+	dir, err := turns.Folder()
 	if err != nil {
 		return err
 	}
@@ -185,12 +185,3 @@ func (b *bench) of(side string, figure func(load) float64) (values []float64) {
 
 // threads are those of wrk: half of the cores, since the server needs the others.
 func threads() int { return max(1, runtime.GOMAXPROCS(0)/2) }
-
-// memory is a folder of a file system in memory, "" where there is none.
-func memory() string {
-	const dir = "/dev/shm"
-	if _, err := os.Stat(dir); err != nil {
-		return ""
-	}
-	return dir
-}

@@ -45,20 +45,6 @@ func stoppable(cmd *exec.Cmd) *exec.Cmd {
 	return cmd
 }
 
-// installPeers brings nginx and wrk where they are missing.
-func installPeers(ctx context.Context) error {
-	var missing []string
-	for program, pkg := range map[string]string{"nginx": "nginx-light", "wrk": "wrk"} {
-		if _, err := exec.LookPath(program); err != nil {
-			missing = append(missing, pkg)
-		}
-	}
-	if len(missing) == 0 {
-		return nil
-	}
-	return command(ctx, nil, "apt-get", append([]string{"install", "-y", "--no-install-recommends"}, missing...)...)
-}
-
 var serving = regexp.MustCompile(`on http://([0-9.:]+)/`)
 
 // startServe starts tollbook serve, without a limit for the one client that there is.

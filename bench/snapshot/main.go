@@ -28,6 +28,7 @@ import (
 	"syscall"
 
 	"tollbook/bench/crowd"
+	"tollbook/bench/turns"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/private"
 )
@@ -95,11 +96,7 @@ func run(ctx context.Context, o options) error {
 	if o.runs < 1 || o.services < crowd.Every || o.days < 1 {
 		return errors.New("-runs, -services or -days is too small")
 	}
-	memory := os.TempDir()
-	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
-		memory = "/dev/shm"
-	}
-	dir, err := os.MkdirTemp(memory, "tollbook-bench-")
+	dir, err := turns.Folder()
 	if err != nil {
 		return err
 	}

@@ -53,16 +53,16 @@ func Of(values []float64) Spread {
 
 func (s Spread) String() string { return fmt.Sprintf("%.4g / %.4g / %.4g", s.Min, s.Median, s.Max) }
 
-// Bound is what a ratio is held to: at least so much, or at most where less is better; nothing where it is zero.
+// Bound is what a ratio, or a figure, is held to: at least so much, or at most where less is better; nothing where it is zero.
 type Bound struct {
 	Target float64 `json:"target,omitempty"`
 	Hoped  float64 `json:"hoped,omitempty"`
 	Most   bool    `json:"at_most,omitempty"`
 }
 
-// verdict judges the median ratio.
-func (b Bound) verdict(ratio float64) string {
-	reached := func(bound float64) bool { return b.Most && ratio <= bound || !b.Most && ratio >= bound }
+// verdict judges a median.
+func (b Bound) verdict(median float64) string {
+	reached := func(bound float64) bool { return b.Most && median <= bound || !b.Most && median >= bound }
 	switch {
 	case b.Target == 0:
 		return ""
@@ -88,9 +88,11 @@ type Comparison struct {
 
 // Figure is a number that is told without a peer.
 type Figure struct {
-	What   string `json:"what"`
-	Unit   string `json:"unit"`
-	Spread Spread `json:"values"`
+	What    string `json:"what"`
+	Unit    string `json:"unit"`
+	Spread  Spread `json:"values"`
+	Bound   Bound  `json:"bound"`
+	Verdict string `json:"verdict,omitempty"`
 }
 
 // Report is what a bench prints.
@@ -135,8 +137,12 @@ func (r *Report) Compare(what, peer, unit string, ours, theirs []float64, bound 
 }
 
 // Tell adds numbers that have no peer.
-func (r *Report) Tell(what, unit string, values ...float64) {
-	r.Figures = append(r.Figures, Figure{what, unit, Of(values)})
+func (r *Report) Tell(what, unit string, values ...float64) { r.Hold(what, unit, Bound{}, values...) }
+
+// Hold is Tell of numbers that are held to something by themselves.
+func (r *Report) Hold(what, unit string, bound Bound, values ...float64) {
+	spread := Of(values)
+	r.Figures = append(r.Figures, Figure{what, unit, spread, bound, bound.verdict(spread.Median)})
 }
 
 // Print writes the report as text to stderr and as JSON to stdout.
@@ -153,22 +159,26 @@ func (r *Report) text(to io.Writer) error {
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "\n$ %s\n%s, commit %s, %s, %d cores, %d runs; minimum / median / maximum\n", r.Command, r.When.Format(time.DateTime), r.Commit, r.Go, r.Cores, r.Runs)
 	for _, c := range r.Comparisons {
-		fmt.Fprintf(w, "%s\tours %v %s\t%s %v\tratio %v\t%s\n", c.What, c.Ours, c.Unit, c.Peer, c.Theirs, c.Ratio, c.held())
+		fmt.Fprintf(w, "%s\tours %v %s\t%s %v\tratio %v\t%s\n", c.What, c.Ours, c.Unit, c.Peer, c.Theirs, c.Ratio, c.Bound.held(c.Verdict))
 	}
 	for _, f := range r.Figures {
-		fmt.Fprintf(w, "%s\t%v %s\n", f.What, f.Spread, f.Unit)
+		fmt.Fprintf(w, "%s\t%v %s", f.What, f.Spread, f.Unit)
+		if f.Verdict != "" {
+			fmt.Fprintf(w, "\t%s", f.Bound.held(f.Verdict))
+		}
+		fmt.Fprintln(w)
 	}
 	return w.Flush()
 }
 
-// held says what the ratio was held to, and what came of it.
-func (c Comparison) held() string {
-	if c.Verdict == "" {
+// held says what is held to a bound, and what came of it.
+func (b Bound) held(verdict string) string {
+	if verdict == "" {
 		return ""
 	}
 	word := "at least"
-	if c.Bound.Most {
+	if b.Most {
 		word = "at most"
 	}
-	return fmt.Sprintf("%s %g, hoped %g: %s", word, c.Bound.Target, c.Bound.Hoped, c.Verdict)
+	return fmt.Sprintf("%s %g, hoped %g: %s", word, b.Target, b.Hoped, verdict)
 }

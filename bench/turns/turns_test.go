@@ -42,7 +42,8 @@ func TestReport(t *testing.T) {
 	r := &Report{Command: "go run ./bench/read", Commit: "abc", When: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), Go: "go1.26", Cores: 2, Runs: 3}
 	r.Compare("literal file", "nginx", "requests/s", []float64{90, 100, 120}, []float64{100, 50, 240}, Bound{Target: 0.9, Hoped: 1.1})
 	r.Compare("whole build", "deflate", "s", []float64{6, 4, 5}, []float64{2, 2, 2}, Bound{Target: 2, Hoped: 1.3, Most: true})
-	r.Tell("most memory", "MB", 3, 1, 2)
+	r.Hold("most memory", "MB", Bound{Target: 2, Hoped: 1, Most: true}, 3, 1, 2)
+	r.Tell("files", "", 7)
 	var text bytes.Buffer
 	if err := r.text(&text); err != nil {
 		t.Fatal(err)
@@ -52,7 +53,8 @@ $ go run ./bench/read
 2026-11-21 09:00:00, commit abc, go1.26, 2 cores, 3 runs; minimum / median / maximum
 literal file  ours 90 / 100 / 120 requests/s  nginx 50 / 100 / 240  ratio 0.5 / 0.9 / 2  at least 0.9, hoped 1.1: met
 whole build   ours 4 / 5 / 6 s                deflate 2 / 2 / 2     ratio 2 / 2.5 / 3    at most 2, hoped 1.3: missed
-most memory   1 / 2 / 3 MB
+most memory   1 / 2 / 3 MB                    at most 2, hoped 1: met
+files         7 / 7 / 7 
 `
 	if diff := cmp.Diff(strings.TrimSpace(want), strings.TrimSpace(text.String())); diff != "" {
 		t.Errorf("text (-want +got):\n%s", diff)

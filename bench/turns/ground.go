@@ -1,0 +1,41 @@
+package turns
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+)
+
+// Folder makes a temporary folder, in memory where there is such a file system: a disk would be what is measured. The caller
+// removes it.
+func Folder() (string, error) {
+	memory := "/dev/shm"
+	if info, err := os.Stat(memory); err != nil || !info.IsDir() {
+		memory = ""
+	}
+	return os.MkdirTemp(memory, "tollbook-bench-")
+}
+
+// Peer is a program that a bench needs, and the package of Debian that brings it.
+type Peer struct{ Program, Package string }
+
+// Install brings those peers that are missing.
+func Install(ctx context.Context, peers ...Peer) error {
+	args := []string{"install", "-y", "--no-install-recommends"}
+	for _, p := range peers {
+		if _, err := exec.LookPath(p.Program); err != nil {
+			args = append(args, p.Package)
+		}
+	}
+	if len(args) == 3 {
+		return nil
+	}
+	cmd := exec.CommandContext(ctx, "apt-get", args...)
+	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("apt-get %s: %w", strings.Join(args, " "), err)
+	}
+	return nil
+}
