@@ -50,15 +50,14 @@ func child(ctx context.Context, told any, args ...string) error {
 
 // buildIn builds into dir as of some minutes after the moment, in a process of its own.
 func buildIn(ctx context.Context, d *database, dir string, minute int, more ...string) (b built, err error) {
-	before, err := d.cpu()
+	before, err := d.cpu(ctx)
 	if err == nil {
 		err = child(ctx, &b, append([]string{"-role=build", "-database=" + d.server.DSN(), "-dir=" + dir, "-minute=" + strconv.Itoa(minute)}, more...)...)
 	}
-	after := before
-	for tries := 0; err == nil && after == before && tries < 100; tries++ { // the server sees a moment later that the connections are closed
-		time.Sleep(10 * time.Millisecond)
-		after, err = d.cpu()
+	if err != nil {
+		return b, err
 	}
+	after, err := d.cpu(ctx)
 	b.Server = after - before
 	return b, err
 }

@@ -26,6 +26,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"tollbook/bench/crowd"
 	"tollbook/bench/turns"
@@ -158,22 +159,36 @@ func (d *database) close() (err error) {
 	return errors.Join(err, os.RemoveAll(d.dir))
 }
 
-// cpu is the processor time that the server has used so far, in seconds: of connections that are closed, which Linux adds to
-// the process that made them.
-func (d *database) cpu() (float64, error) {
+// cpu is the processor time that the server has used so far, in seconds: of processes that have ended, which Linux adds to the
+// one that made them. It waits until the server has seen that every connection is closed: what filled the database would
+// count as the build's.
+func (d *database) cpu(ctx context.Context) (float64, error) {
 	text, err := os.ReadFile(filepath.Join(d.dir, "server", "data", "postmaster.pid"))
 	if err != nil {
 		return 0, err
 	}
 	pid, _, _ := strings.Cut(string(text), "\n")
-	stat, err := os.ReadFile(filepath.Join("/proc", strings.TrimSpace(pid), "stat"))
+	process := filepath.Join("/proc", strings.TrimSpace(pid))
+	for {
+		if open, err := connections(process); err != nil {
+			return 0, err
+		} else if open == 0 {
+			break
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+	stat, err := os.ReadFile(filepath.Join(process, "stat"))
 	if err != nil {
 		return 0, err
 	}
 	_, after, _ := strings.Cut(string(stat), ") ") // the name may hold anything
 	fields := strings.Fields(after)
 	if len(fields) < 15 {
-		return 0, fmt.Errorf("/proc/%s/stat ends early", pid)
+		return 0, fmt.Errorf("%s/stat ends early", process)
 	}
 	var ticks int64
 	for _, field := range fields[13:15] { // cutime and cstime
@@ -184,4 +199,22 @@ func (d *database) cpu() (float64, error) {
 		ticks += n
 	}
 	return float64(ticks) / 100, nil // USER_HZ
+}
+
+// connections counts the processes of a server that each serve one of its clients, by what they call themselves.
+func connections(server string) (n int, err error) {
+	children, err := os.ReadFile(filepath.Join(server, "task", filepath.Base(server), "children"))
+	if err != nil {
+		return 0, err
+	}
+	for _, pid := range strings.Fields(string(children)) {
+		title, err := os.ReadFile(filepath.Join("/proc", pid, "cmdline"))
+		if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, syscall.ESRCH) {
+			return 0, err
+		}
+		if strings.Contains(string(title), "[local]") || len(title) == 0 { // one that ends has no name any more
+			n++
+		}
+	}
+	return n, nil
 }
