@@ -41,7 +41,7 @@ var changeLabels = map[string]string{
 }
 
 // change words a record. A summary that does not read leaves a record without lines: that it changed is still true.
-func (e *Edition) change(r *site.ChangeRecord, u units, limit int) change {
+func (e *Surroundings) change(r *site.ChangeRecord, u units, limit int) change {
 	c := change{Slug: r.Slug, Name: r.Name, ObservedAt: r.ObservedAt, Label: "Changed"}
 	if label := changeLabels[r.Type]; label != "" {
 		c.Kind, c.Label = r.Type, label
@@ -61,7 +61,7 @@ func (e *Edition) change(r *site.ChangeRecord, u units, limit int) change {
 	return c
 }
 
-func (e *Edition) priceLines(summary json.RawMessage, u units) []changeLine {
+func (e *Surroundings) priceLines(summary json.RawMessage, u units) []changeLine {
 	var s site.PriceSummary
 	if json.Unmarshal(summary, &s) != nil {
 		return nil
@@ -109,7 +109,7 @@ func recipientLines(summary json.RawMessage) []changeLine {
 	return lines
 }
 
-func (e *Edition) schemaLines(summary json.RawMessage) []changeLine {
+func (e *Surroundings) schemaLines(summary json.RawMessage) []changeLine {
 	var s site.SchemaSummary
 	if json.Unmarshal(summary, &s) != nil {
 		return nil
@@ -134,7 +134,7 @@ func (e *Edition) schemaLines(summary json.RawMessage) []changeLine {
 }
 
 // schemaLine reads "<METHOD> <path> <scheme> <network> <asset> <assetName> …" into a line whose Old says the way to pay.
-func (e *Edition) schemaLine(s string) changeLine {
+func (e *Surroundings) schemaLine(s string) changeLine {
 	f := strings.SplitN(s, " ", 7)
 	if len(f) < 6 {
 		return changeLine{Old: words(s, maxName)}

@@ -27,10 +27,7 @@ func (e *Edition) ChangesPage() ([]byte, error) {
 	c := e.snapshot.Changes
 	body := changesBody{Counts: c.Meta.TypeCounts, Total: c.Meta.WindowTotal, Shown: len(c.Feed), Atom: FeedFile, JSON: JSONFeedFile}
 	for _, r := range c.Feed {
-		var u units
-		if l := e.service(r.Slug); l != nil {
-			u = unitsOf(&l.Detail)
-		}
+		u := e.unitsOf(r.Slug)
 		date := r.ObservedAt.UTC().Format(layoutDay)
 		if n := len(body.Days); n == 0 || body.Days[n-1].At.UTC().Format(layoutDay) != date {
 			body.Days = append(body.Days, changeDay{At: r.ObservedAt})

@@ -62,18 +62,21 @@ func (p *Pages) compared(slugs ...string) string {
 	return b.String()
 }
 
-// peers are the services of the same category whose prices stand next to a service's, the nearest first.
-func (e *Edition) peers(item *site.ServiceListItem) []*site.ServiceListItem {
+// Peer is a service to compare another with.
+type Peer struct{ Slug, Name string }
+
+// Peers are the services of the same category whose prices stand next to a service's, the nearest first.
+func (e *Edition) Peers(item *site.ServiceListItem) []Peer {
 	at, ok := e.places[item.Slug]
 	if !ok {
 		return nil
 	}
 	services := at.group.services
-	var near []*site.ServiceListItem
+	var near []Peer
 	for step := 1; len(near) < comparePeers && (at.place-step >= 0 || at.place+step < len(services)); step++ {
 		for _, i := range []int{at.place + step, at.place - step} {
 			if i >= 0 && i < len(services) && len(near) < comparePeers {
-				near = append(near, services[i])
+				near = append(near, Peer{services[i].Slug, services[i].Name})
 			}
 		}
 	}
@@ -98,10 +101,10 @@ func placesOf(categories []*Group) map[string]standing {
 }
 
 // comparisons are the links of a service's page to others beside it: each by itself, then all of them.
-func (e *Edition) comparisons(item *site.ServiceListItem) (each []compareSet, all string) {
-	slugs := []string{item.Slug}
-	for _, peer := range e.peers(item) {
-		each = append(each, compareSet{peer.Name, e.pages.compared(item.Slug, peer.Slug)})
+func (e *Surroundings) comparisons(slug string, peers []Peer) (each []compareSet, all string) {
+	slugs := []string{slug}
+	for _, peer := range peers {
+		each = append(each, compareSet{peer.Name, e.pages.compared(slug, peer.Slug)})
 		slugs = append(slugs, peer.Slug)
 	}
 	if len(each) > 1 {

@@ -13,43 +13,25 @@ import (
 
 // Edition is the pages of one snapshot: what all of them repeat is prepared once. It may be used by several goroutines.
 type Edition struct {
-	pages    *Pages
-	snapshot *site.Snapshot
-	byID     map[string]site.Network // by CAIP-2 id
-	byCode   map[string]site.Network // by abbreviation
-
+	*Surroundings
+	snapshot     *site.Snapshot
 	facilitators map[string]*site.FacilitatorDetail // by id
-	calendar     *calendar
 
 	categories, networks []*Group
-	groupKeys            map[string]string   // of a group's first page, by its category, or its network's abbreviation after a NUL
 	places               map[string]standing // of services in their categories, by slug
 	lines                func() (map[string]template.HTML, error)
-	cards                func() (*drawing, error)
 }
 
 // Edition prepares the pages of a snapshot, which must not change while they are rendered.
 func (p *Pages) Edition(s *site.Snapshot) *Edition {
-	e := &Edition{pages: p, snapshot: s, byID: map[string]site.Network{}, byCode: map[string]site.Network{}}
-	for _, n := range s.Networks {
-		e.byID[n.ID], e.byCode[n.Abbreviation] = n, n
-	}
-	e.calendar = newCalendar(s.Now)
-	e.facilitators = make(map[string]*site.FacilitatorDetail, len(s.Facilitators))
+	e := &Edition{snapshot: s, facilitators: make(map[string]*site.FacilitatorDetail, len(s.Facilitators))}
 	for i := range s.Facilitators {
 		e.facilitators[s.Facilitators[i].FacilitatorID] = &s.Facilitators[i]
 	}
 	e.categories, e.networks = groupsOf(s)
 	e.places = placesOf(e.categories)
-	e.groupKeys = map[string]string{}
-	for _, g := range e.categories {
-		e.groupKeys[g.name] = g.Key(1)
-	}
-	for _, g := range e.networks {
-		e.groupKeys["\x00"+g.network.Abbreviation] = g.Key(1)
-	}
+	e.Surroundings = p.surroundings(e)
 	e.lines = sync.OnceValues(e.renderLines)
-	e.cards = sync.OnceValues(e.draw)
 	return e
 }
 
@@ -122,10 +104,7 @@ func (e *Edition) latestChanges(limit int) []change {
 	})
 	var changes []change
 	for _, r := range all[:min(limit, len(all))] {
-		var u units
-		if l := e.service(r.Slug); l != nil {
-			u = unitsOf(&l.Detail)
-		}
+		u := e.unitsOf(r.Slug)
 		changes = append(changes, e.change(r, u, homeChangeLines))
 	}
 	return changes
@@ -161,7 +140,7 @@ func (e *Edition) renderLines() (map[string]template.HTML, error) {
 	for i := range e.snapshot.Services {
 		item := &e.snapshot.Services[i].Item
 		var err error
-		if b, err = e.pages.row.Append(b[:0], row{item, e.chips(item.Networks), e.groupKeys[item.Category]}); err != nil {
+		if b, err = e.pages.row.Append(b[:0], row{item, e.chips(item.Networks), e.shown.GroupKeys[item.Category]}); err != nil {
 			return nil, fmt.Errorf("render row of %s: %w", item.Slug, err)
 		}
 		lines[item.Slug] = template.HTML(b)
@@ -176,21 +155,21 @@ type chip struct {
 }
 
 // chips names networks by their abbreviations.
-func (e *Edition) chips(codes []string) []chip {
+func (e *Surroundings) chips(codes []string) []chip {
 	chips := make([]chip, len(codes))
 	for i, code := range codes {
 		chips[i] = chip{Label: words(code, maxCode), Title: words(code, maxCode)}
-		if n, ok := e.byCode[code]; ok {
-			chips[i] = chip{Label: n.Name, Title: code + ", " + n.ID, Key: e.groupKeys["\x00"+code]}
+		if n, ok := e.shown.Codes[code]; ok {
+			chips[i] = chip{Label: n.Name, Title: code + ", " + n.ID, Key: e.shown.GroupKeys["\x00"+code]}
 		}
 	}
 	return chips
 }
 
 // network names a network by its CAIP-2 id; one that is not of the table keeps its id.
-func (e *Edition) network(id string) chip {
-	if n, ok := e.byID[id]; ok {
-		return chip{Label: n.Name, Title: n.ID, Key: e.groupKeys["\x00"+n.Abbreviation]}
+func (e *Surroundings) network(id string) chip {
+	if n, ok := e.shown.Networks[id]; ok {
+		return chip{Label: n.Name, Title: n.ID, Key: e.shown.GroupKeys["\x00"+n.Code]}
 	}
 	id = words(id, maxLine)
 	return chip{Label: short(id), Title: id}

@@ -132,14 +132,11 @@ func (e *Edition) FacilitatorPage(f *site.FacilitatorDetail) ([]byte, error) {
 }
 
 // measuredSince is when the first of some networks began to be measured, nil without any.
-func (e *Edition) measuredSince(networks []string) *site.Time {
+func (e *Surroundings) measuredSince(networks []string) *site.Time {
 	var since *site.Time
 	for _, id := range networks {
-		for i := range e.snapshot.Coverage.Networks {
-			n := &e.snapshot.Coverage.Networks[i]
-			if n.NetworkCAIP2 == id && n.MeasuredSince != nil && (since == nil || n.MeasuredSince.Before(since.Time)) {
-				since = n.MeasuredSince
-			}
+		if at, measured := e.shown.Since[id]; measured && (since == nil || at.Before(since.Time)) {
+			since = &at
 		}
 	}
 	return since

@@ -70,7 +70,7 @@ type feed struct {
 	Page, Data   string // the same for readers, and as JSON: addresses
 	Since        string // what Updated is without a record
 	Records      []*site.ChangeRecord
-	known        units // of one service; of each record's where it is nil
+	units        func(slug string) units // of a record's service
 }
 
 // Feeds are the newest change records of all services, as Atom and as a JSON Feed. An entry's id depends on the record
@@ -79,18 +79,27 @@ func (e *Edition) Feeds() ([]Asset, error) {
 	s := e.pages.site
 	return e.feeds(feed{
 		Title: s.Title + ": changes", About: "Changed prices, recipients and ways to pay of the services in this directory.", Atom: FeedFile, JSON: JSONFeedFile,
-		Page: s.BaseURL + "/", Data: s.BaseURL + "/v1/changes", Since: e.snapshot.Now.String(), Records: e.snapshot.Changes.Feed,
+		Page: s.BaseURL + "/", Data: s.BaseURL + "/v1/changes", Since: e.snapshot.Now.String(), Records: e.snapshot.Changes.Feed, units: e.unitsOf,
 	})
 }
 
+// unitsOf are those of a service, by its slug.
+func (e *Edition) unitsOf(slug string) units {
+	if l := e.service(slug); l != nil {
+		return unitsOf(&l.Detail)
+	}
+	return nil
+}
+
 // ServiceFeeds are the same of one service; there are always two, so that one can subscribe before anything has changed.
-func (e *Edition) ServiceFeeds(l *site.Listing) ([]Asset, error) {
+func (e *Surroundings) ServiceFeeds(l *site.Listing) ([]Asset, error) {
 	d := &l.Detail
 	s := e.pages.site
+	own := unitsOf(d)
 	f := feed{
 		Title: quoted(name(words(d.Name, maxName))) + " in " + s.Title + ": changes", About: "Changed prices, recipients and ways to pay of one service.",
 		Atom: serviceFeedKey(d.Slug, ".xml"), JSON: serviceFeedKey(d.Slug, ".json"),
-		Page: e.address(serviceKey(d.Slug)), Data: s.BaseURL + "/v1/changes?service=" + url.QueryEscape(d.Slug), Since: d.CreatedAt.String(), known: unitsOf(d),
+		Page: e.address(serviceKey(d.Slug)), Data: s.BaseURL + "/v1/changes?service=" + url.QueryEscape(d.Slug), Since: d.CreatedAt.String(), units: func(string) units { return own },
 	}
 	for i := range l.Changes[:min(serviceFeedEntries, len(l.Changes))] {
 		f.Records = append(f.Records, &l.Changes[i])
@@ -100,14 +109,14 @@ func (e *Edition) ServiceFeeds(l *site.Listing) ([]Asset, error) {
 
 func serviceFeedKey(slug, ext string) string { return "services/" + slug + "/changes" + ext }
 
-func (e *Edition) feeds(f feed) ([]Asset, error) {
+func (e *Surroundings) feeds(f feed) ([]Asset, error) {
 	f.About += " Text in “quotation marks” is what services say of themselves."
 	if e.pages.site.Sample {
 		f.About += " All of it is sample data."
 	}
 	entries := make([]atomEntry, len(f.Records))
 	for i, r := range f.Records {
-		entries[i] = e.feedEntry(r, f.known)
+		entries[i] = e.feedEntry(r, f.units(r.Slug))
 	}
 	atom, err := e.atom(f, entries)
 	if err != nil {
@@ -117,7 +126,7 @@ func (e *Edition) feeds(f feed) ([]Asset, error) {
 	return []Asset{{f.Atom, atom}, {f.JSON, out}}, err
 }
 
-func (e *Edition) jsonFeed(f feed, entries []atomEntry) site.Feed {
+func (e *Surroundings) jsonFeed(f feed, entries []atomEntry) site.Feed {
 	s := e.pages.site
 	out := site.Feed{Version: site.FeedVersion, Title: f.Title, Description: f.About, HomePageURL: f.Page, FeedURL: e.address(f.JSON),
 		Language: "en", Authors: []site.FeedAuthor{{Name: s.Title, URL: s.BaseURL + "/"}}, Items: []site.FeedItem{}}
@@ -128,7 +137,7 @@ func (e *Edition) jsonFeed(f feed, entries []atomEntry) site.Feed {
 	return out
 }
 
-func (e *Edition) atom(feed feed, entries []atomEntry) ([]byte, error) {
+func (e *Surroundings) atom(feed feed, entries []atomEntry) ([]byte, error) {
 	s := e.pages.site
 	f := atomFeed{
 		ID: e.address(feed.Atom), Title: feed.Title, Subtitle: feed.About, Updated: feed.Since,
@@ -154,12 +163,7 @@ func (e *Edition) atom(feed feed, entries []atomEntry) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-func (e *Edition) feedEntry(r *site.ChangeRecord, known units) atomEntry {
-	if known == nil {
-		if l := e.service(r.Slug); l != nil {
-			known = unitsOf(&l.Detail)
-		}
-	}
+func (e *Surroundings) feedEntry(r *site.ChangeRecord, known units) atomEntry {
 	c := e.change(r, known, feedLines)
 	name := words(r.Name, maxName)
 	if name == "" {

@@ -24,7 +24,7 @@ type ground struct {
 	Reason, Mend *string
 }
 
-func (e *Edition) grounds(l *site.Listing) grounds {
+func (e *Surroundings) grounds(l *site.Listing) grounds {
 	g := grounds{JSON: e.pages.href(bareKey("evidence", l.Detail.Slug))}
 	by := map[string]site.EvidenceCheck{}
 	for _, c := range l.Evidence.Checks {

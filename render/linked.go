@@ -13,7 +13,7 @@ import (
 type thing map[string]any
 
 // linked is what a page says of itself: the things that it is about, and the way that leads to it.
-func (e *Edition) linked(p *page) any {
+func (e *Surroundings) linked(p *page) any {
 	things := p.About
 	if !p.NoIndex && p.Key != homeKey {
 		things = append(things, e.trail(p))
@@ -28,7 +28,7 @@ func (e *Edition) linked(p *page) any {
 type crumb struct{ Name, Key string }
 
 // trail is the way from the home page to p, itself included.
-func (e *Edition) trail(p *page) thing {
+func (e *Surroundings) trail(p *page) thing {
 	crumbs := []crumb{{e.pages.site.Title, homeKey}}
 	if p.Up != (crumb{}) {
 		crumbs = append(crumbs, p.Up)
@@ -46,7 +46,7 @@ const (
 	dataID = "#data"
 )
 
-func (e *Edition) id(fragment string) string { return e.address(homeKey) + fragment }
+func (e *Surroundings) id(fragment string) string { return e.address(homeKey) + fragment }
 
 // aboutHome is the directory as a site that can be searched, and as data that can be had.
 func (e *Edition) aboutHome() []thing {
@@ -85,7 +85,7 @@ func (e *Edition) aboutHome() []thing {
 }
 
 // aboutService is a service as an interface that is offered for a price.
-func (e *Edition) aboutService(d *site.ServiceDetail) []thing {
+func (e *Surroundings) aboutService(d *site.ServiceDetail) []thing {
 	about := thing{"@type": "WebAPI", "name": name(d.Name), "description": describe(d), "url": e.address(serviceKey(d.Slug)), "isPartOf": thing{"@id": e.id(dataID)},
 		"subjectOf": thing{"@type": "DataDownload", "contentUrl": e.address(bareKey("service", d.Slug)), "encodingFormat": "application/json"}}
 	if category := words(d.Category, maxCode); category != "" {

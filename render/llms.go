@@ -109,7 +109,7 @@ func llmsPrice(item *site.ServiceListItem) string {
 }
 
 // address is the whole address of a file of the tree.
-func (e *Edition) address(key string) string { return e.pages.address(key) }
+func (e *Surroundings) address(key string) string { return e.pages.address(key) }
 
 func (p *Pages) address(key string) string {
 	return p.site.BaseURL + strings.TrimPrefix(p.href(key), p.prefix)

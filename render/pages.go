@@ -254,14 +254,20 @@ type page struct {
 	Texts    []*guide      // the operator's own pages
 }
 
+// render makes a page of the edition, whose facts are of the build's moment unless it says otherwise.
 func (e *Edition) render(p page) ([]byte, error) {
+	if p.Now.IsZero() {
+		p.Now, p.Next = e.snapshot.Now, e.snapshot.Next
+	}
+	return e.Surroundings.render(p)
+}
+
+// render makes a page that tells itself when its facts were so.
+func (e *Surroundings) render(p page) ([]byte, error) {
 	p.Site = e.pages.site
 	p.Sheet, p.Icon = e.pages.assets[0].Key, FaviconKey
 	p.Policy = cmp.Or(p.Policy, ContentSecurityPolicy)
 	p.Canonical = p.Site.BaseURL + strings.TrimPrefix(e.pages.href(p.Key), e.pages.prefix)
-	if p.Now.IsZero() {
-		p.Now, p.Next = e.snapshot.Now, e.snapshot.Next
-	}
 	cards, err := e.cards()
 	if err != nil {
 		return nil, err

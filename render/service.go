@@ -87,6 +87,11 @@ type move struct {
 
 // ServicePage is services/<slug>.html.
 func (e *Edition) ServicePage(l *site.Listing) ([]byte, error) {
+	return e.Surroundings.ServicePage(l, e.Peers(&l.Item))
+}
+
+// ServicePage is services/<slug>.html, with links to its peers.
+func (e *Surroundings) ServicePage(l *site.Listing, peers []Peer) ([]byte, error) {
 	d := &l.Detail
 	s := service{
 		ServiceDetail: *d, Chips: e.chips(d.Networks), Windows: windows(&d.Uptime), Strip: newStrip(l.Uptime, e.calendar),
@@ -94,14 +99,14 @@ func (e *Edition) ServicePage(l *site.Listing) ([]byte, error) {
 		Open:       len(d.Endpoints) <= openEndpoints,
 		Checks:     l.Checks.Newest[:min(serviceChecks, len(l.Checks.Newest))],
 		TotalCheck: max(l.Checks.Index.Total(), int64(len(l.Checks.Newest))),
-		Prices:     newPrices(l.Prices, d.MinPriceUSD, e.snapshot.Now), PricesJSON: e.pages.href(seriesKey("price", d.Slug)),
+		Prices:     newPrices(l.Prices, d.MinPriceUSD, e.shown.Day), PricesJSON: e.pages.href(seriesKey("price", d.Slug)),
 		Badge: e.address(badgeKey(d.Slug, ".svg")), BadgeKey: badgeKey(d.Slug, ".svg"), BadgeJSON: e.pages.href(badgeKey(d.Slug, ".json")), PageURL: e.address(serviceKey(d.Slug)),
-		Category: e.groupKeys[d.Category], Atom: serviceFeedKey(d.Slug, ".xml"), Feed: serviceFeedKey(d.Slug, ".json"),
+		Category: e.shown.GroupKeys[d.Category], Atom: serviceFeedKey(d.Slug, ".xml"), Feed: serviceFeedKey(d.Slug, ".json"),
 		UptimeJSON: e.pages.href(bareKey("uptime", d.Slug)),
 		ChecksJSON: e.pages.href(bareKey("service-checks", d.Slug)),
 	}
 	s.CheckRows = checkRows(s.Checks)
-	s.Beside, s.BesideAll = e.comparisons(&l.Item)
+	s.Beside, s.BesideAll = e.comparisons(l.Item.Slug, peers)
 	s.Badged = "[![x402](" + s.Badge + ")](" + s.PageURL + ")"
 	s.BadgedHTML = `<a href="` + s.PageURL + `"><img src="` + s.Badge + `" alt="x402 badge" height="20"></a>`
 	s.BadgeData = e.address(badgeKey(d.Slug, ".json"))
@@ -157,7 +162,7 @@ func windows(u *site.UptimeWindows) []window {
 	}
 }
 
-func (e *Edition) endpoint(base string, p *site.Endpoint) endpoint {
+func (e *Surroundings) endpoint(base string, p *site.Endpoint) endpoint {
 	r := endpoint{Endpoint: p, From: dollarsOrNull(p.MinPriceUSD), Curl: curl(base, p), Address: endpointURL(base, p.Path)}
 	for _, entry := range p.Pricing {
 		r.Prices = append(r.Prices, e.price(entry, p.VariableAmount))
@@ -165,7 +170,7 @@ func (e *Edition) endpoint(base string, p *site.Endpoint) endpoint {
 	return r
 }
 
-func (e *Edition) price(entry site.PricingEntry, variable bool) price {
+func (e *Surroundings) price(entry site.PricingEntry, variable bool) price {
 	p := price{PricingEntry: entry, On: e.network(entry.Network), Most: variable && entry.Scheme != "exact"}
 	if entry.NetworkCAIP2 != nil {
 		p.On = e.network(*entry.NetworkCAIP2)

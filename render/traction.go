@@ -35,7 +35,7 @@ type settledVia struct {
 }
 
 // settled prepares what was settled for a service.
-func (e *Edition) settled(l *site.Listing) settled {
+func (e *Surroundings) settled(l *site.Listing) settled {
 	t := &l.Detail.Assessment.Traction
 	s := settled{
 		Traction: t, Measured: t.Status == site.TractionMeasured,
@@ -50,8 +50,8 @@ func (e *Edition) settled(l *site.Listing) settled {
 	s.Trend, s.TrendText = trendText(t.Trend7dVs30d)
 	for _, v := range t.SettledViaDetail[:min(len(t.SettledViaDetail), tractionVia)] {
 		row := settledVia{SettledVia: v, Name: v.ID}
-		if f := e.facilitators[v.ID]; f != nil {
-			row.Name, row.Key = name(f.Name), facilitatorKey(v.ID)
+		if said, known := e.shown.Facilitators[v.ID]; known {
+			row.Name, row.Key = name(said), facilitatorKey(v.ID)
 		}
 		s.Via = append(s.Via, row)
 	}

@@ -31,7 +31,7 @@ func (e *Edition) twin(title, page string) *strings.Builder {
 	return e.twinAsOf(title, page, e.snapshot.Now)
 }
 
-func (e *Edition) twinAsOf(title, page string, now site.Time) *strings.Builder {
+func (e *Surroundings) twinAsOf(title, page string, now site.Time) *strings.Builder {
 	b := new(strings.Builder)
 	fmt.Fprintf(b, "# %s\n\n", title)
 	if e.pages.site.Sample {
@@ -60,7 +60,7 @@ func iso(t *site.Time) string {
 }
 
 // ServiceTwin is services/<slug>/page.md.
-func (e *Edition) ServiceTwin(l *site.Listing) Asset {
+func (e *Surroundings) ServiceTwin(l *site.Listing) Asset {
 	d := &l.Detail
 	b := e.twinAsOf(theirWords(name(d.Name), maxName), serviceKey(d.Slug), newest(d))
 	if d.Description != "" {
@@ -83,7 +83,7 @@ func (e *Edition) ServiceTwin(l *site.Listing) Asset {
 	return Asset{twinKey(serviceKey(d.Slug)), []byte(b.String())}
 }
 
-func (e *Edition) twinEndpoints(b *strings.Builder, d *site.ServiceDetail) {
+func (e *Surroundings) twinEndpoints(b *strings.Builder, d *site.ServiceDetail) {
 	b.WriteString("\n## Endpoints and prices\n\n")
 	if len(d.Endpoints) == 0 {
 		b.WriteString("No paid endpoint has answered yet.\n")
@@ -111,7 +111,7 @@ func (e *Edition) twinEndpoints(b *strings.Builder, d *site.ServiceDetail) {
 }
 
 // twinVerdicts says which checks fail and why, and what flags are raised.
-func (e *Edition) twinVerdicts(b *strings.Builder, l *site.Listing) {
+func (e *Surroundings) twinVerdicts(b *strings.Builder, l *site.Listing) {
 	failed := false
 	for _, c := range e.grounds(l).Checks {
 		if c.Pass {
@@ -138,7 +138,7 @@ func (e *Edition) twinVerdicts(b *strings.Builder, l *site.Listing) {
 	}
 }
 
-func (e *Edition) twinChange(b *strings.Builder, c change) {
+func (e *Surroundings) twinChange(b *strings.Builder, c change) {
 	fmt.Fprintf(b, "- %s, %s: ", c.ObservedAt, strings.ToLower(c.Label))
 	var lines []string
 	for line := range strings.SplitSeq(c.text(), "\n") {
@@ -192,10 +192,7 @@ func (e *Edition) changesTwin() Asset {
 	b := e.twin("Changes", bareKey(changesRoute, ""))
 	fmt.Fprintf(b, "\n%s in the last 90 days; all of them are at %s\n\n", plural(e.snapshot.Changes.Meta.WindowTotal, "change", "changes"), e.address(bareKey("changes", "")))
 	for _, r := range e.snapshot.Changes.Feed {
-		var u units
-		if l := e.service(r.Slug); l != nil {
-			u = unitsOf(&l.Detail)
-		}
+		u := e.unitsOf(r.Slug)
 		fmt.Fprintf(b, "- [%s](%s) %s\n  ", r.Slug, e.address(twinKey(serviceKey(r.Slug))), theirWords(r.Name, maxName))
 		e.twinChange(b, e.change(r, u, serviceChangeLines))
 	}
