@@ -92,7 +92,7 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 		}
 		facts.Takings.Payees = nil // divided by now
 		details := func(of []postgres.ServiceFacts) error { return r.Details(ctx, o.Now, o.LogDelay, of) }
-		return writeSnapshot(ctx, j, details, pages, b.Add, o.Progress)
+		return writeSnapshot(ctx, j, details, pages, b, o.Progress)
 	})
 	if err != nil {
 		return Report{}, err

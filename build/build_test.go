@@ -1,6 +1,7 @@
 package build
 
 import (
+	"bytes"
 	"encoding/json"
 	"flag"
 	"maps"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
+	"tollbook/output"
 	"tollbook/render"
 	"tollbook/site"
 	"tollbook/site/postgres"
@@ -117,18 +119,28 @@ func write(t *testing.T, facts *postgres.Facts, now time.Time) map[string][]byte
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree := map[string][]byte{}
+	var b bytes.Buffer
+	zip := output.NewZipWriter(&b, output.ZipOptions{Modified: now})
 	j := newJudgment(facts, now, now.Add(15*time.Minute), "https://tollbook.example", site.FreeHosts{})
 	there := func([]postgres.ServiceFacts) error { return nil }
-	err = writeSnapshot(t.Context(), j, there, pages, func(name string, data []byte) error {
-		if _, twice := tree[name]; twice {
-			t.Errorf("%s is written twice", name)
-		}
-		tree[name] = data
-		return nil
-	}, nil)
+	if err := writeSnapshot(t.Context(), j, there, pages, zip, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := zip.Close(); err != nil {
+		t.Fatal(err)
+	}
+	written, err := output.OpenZip(bytes.NewReader(b.Bytes()), int64(b.Len()))
 	if err != nil {
 		t.Fatal(err)
+	}
+	tree := map[string][]byte{}
+	for _, name := range written.Names() {
+		if name == output.SumsFile {
+			continue
+		}
+		if tree[name], err = written.ReadFile(name); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return tree
 }

@@ -1,20 +1,42 @@
 package build
 
 import (
+	"bytes"
 	"fmt"
+	"sync"
 
+	"tollbook/output"
 	"tollbook/render"
 	"tollbook/site"
 )
 
-// watch keeps, of the files that are added, those that examples are made of.
-func watch(x render.Examples, add func(string, []byte) error) func(string, []byte) error {
-	keys := x.Keys()
-	return func(name string, data []byte) error {
-		if keys[name] {
-			x.Bodies[name] = data
-		}
-		return add(name, data)
+// watched keeps, of the files that go into a tree, those that examples are made of.
+type watched struct {
+	tree
+	keys map[string]bool
+	mu   sync.Mutex
+	x    render.Examples
+}
+
+func watch(x render.Examples, to tree) *watched { return &watched{tree: to, keys: x.Keys(), x: x} }
+
+// Add adds a file.
+func (w *watched) Add(name string, data []byte) error {
+	w.see(name, data)
+	return w.tree.Add(name, data)
+}
+
+// Pack packs a file.
+func (w *watched) Pack(name string, data []byte) output.Packed {
+	w.see(name, data)
+	return w.tree.Pack(name, data)
+}
+
+func (w *watched) see(name string, data []byte) {
+	if w.keys[name] {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.x.Bodies[name] = bytes.Clone(data)
 	}
 }
 

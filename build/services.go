@@ -7,87 +7,107 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"tollbook/output"
 	"tollbook/render"
 	"tollbook/site"
 	"tollbook/site/postgres"
 )
 
-// batch is how many services are read, rendered and added together: enough to keep every core busy, few enough to keep
-// memory small.
-const batch = 24
-
 // ahead is how many services are read at once, whose facts are small beside their files: a statement costs Postgres as much
 // as some hundred rows.
-const ahead = 4 * batch
+const ahead = 96
+
+// waiting is how many services a worker may have behind it that wait for the one before them.
+const waiting = 8
 
 // readDetails reads the details of services.
 type readDetails func([]postgres.ServiceFacts) error
 
-// file is a name with its content.
+// tree is where the files of a snapshot go, in the order of calls. Pack keeps nothing of data, and several goroutines may
+// call it at once.
+type tree interface {
+	Add(name string, data []byte) error
+	Pack(name string, data []byte) output.Packed
+	AddPacked(name string, p output.Packed) error
+}
+
+// file is a name with its packed contents.
 type file struct {
 	name string
-	data []byte
+	output.Packed
 }
 
-// rendered is the files of consecutive services, the first of them the from-th.
-type rendered struct {
-	from  int
-	files [][]file
+// turn is a service on its way into the tree: its place in the snapshot, and its files once done is closed.
+type turn struct {
+	place int
+	files []file
+	done  chan struct{}
 }
 
-// writeServices reads, judges and renders services on all cores and adds their files in the order of slugs. While a batch
-// is rendered the next ones are read and the one before is added: files of two are in memory. It counts each service's log of
-// changes in totals.
-func writeServices(ctx context.Context, j *judgment, details readDetails, edition *render.Edition, totals map[string]int, add func(string, []byte) error, progress func(done, total int)) error {
-	total := len(j.snapshot.Services)
+// writeServices reads, judges, renders and packs services on all cores, a service a worker, and adds their files in the order
+// of slugs. Whoever writes a file packs it at once, so that few are in memory unpacked. It counts each service's log of changes
+// in totals.
+func writeServices(ctx context.Context, j *judgment, details readDetails, edition *render.Edition, totals map[string]int, to tree, progress func(done, total int)) error {
+	total, workers := len(j.snapshot.Services), runtime.GOMAXPROCS(0)
 	g, ctx := errgroup.WithContext(ctx)
-	read, done := make(chan int), make(chan rendered)
+	read, todo, turns := make(chan [2]int), make(chan *turn), make(chan *turn, waiting*workers)
 	g.Go(func() error {
 		defer close(read)
-		for from := 0; from < total; from += batch {
-			if from%ahead == 0 {
-				if err := details(j.facts.Services[from:min(from+ahead, total)]); err != nil {
+		for from := 0; from < total; from += ahead {
+			part := [2]int{from, min(from+ahead, total)}
+			if err := details(j.facts.Services[part[0]:part[1]]); err != nil {
+				return err
+			}
+			if err := send(ctx, read, part); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	g.Go(func() error {
+		defer close(todo)
+		defer close(turns)
+		for part := range read {
+			for i := part[0]; i < part[1]; i++ {
+				t := &turn{place: i, done: make(chan struct{})}
+				if err := send(ctx, turns, t); err != nil {
+					return err
+				}
+				if err := send(ctx, todo, t); err != nil {
 					return err
 				}
 			}
-			select {
-			case read <- from:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
 		}
 		return nil
 	})
-	g.Go(func() error {
-		defer close(done)
-		for from := range read {
-			files, err := renderServices(ctx, j, from, min(from+batch, total), edition)
-			if err != nil {
-				return err
+	for range workers {
+		g.Go(func() error {
+			for t := range todo {
+				if err := j.render(t, edition, to.Pack); err != nil {
+					return err
+				}
 			}
+			return nil
+		})
+	}
+	g.Go(func() error {
+		for t := range turns {
 			select {
-			case done <- rendered{from, files}:
+			case <-t.done:
 			case <-ctx.Done():
 				return ctx.Err()
 			}
-		}
-		return nil
-	})
-	g.Go(func() error {
-		for part := range done {
-			for i, files := range part.files {
-				for _, f := range files {
-					if err := add(f.name, f.data); err != nil {
-						return err
-					}
+			for _, f := range t.files {
+				if err := to.AddPacked(f.name, f.Packed); err != nil {
+					return err
 				}
-				if l := &j.snapshot.Services[part.from+i]; len(l.ChangeLogs.Logs) > 0 {
-					totals[ofService(l.Item.Slug).ListKey()] = int(l.ChangeLogs.Index.Total())
-				}
-				j.release(part.from + i)
 			}
+			if l := &j.snapshot.Services[t.place]; len(l.ChangeLogs.Logs) > 0 {
+				totals[ofService(l.Item.Slug).ListKey()] = int(l.ChangeLogs.Index.Total())
+			}
+			j.release(t.place)
 			if progress != nil {
-				progress(part.from+len(part.files), total)
+				progress(t.place+1, total)
 			}
 		}
 		return ctx.Err()
@@ -95,72 +115,78 @@ func writeServices(ctx context.Context, j *judgment, details readDetails, editio
 	return g.Wait()
 }
 
-// renderServices judges and renders the services from one to before another.
-func renderServices(ctx context.Context, j *judgment, from, to int, edition *render.Edition) ([][]file, error) {
-	files := make([][]file, to-from)
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(runtime.GOMAXPROCS(0))
-	for i := range files {
-		g.Go(func() (err error) {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			j.complete(from + i)
-			l := &j.snapshot.Services[from+i]
-			if files[i], err = serviceFiles(j.snapshot, l, edition); err != nil {
-				return fmt.Errorf("render service %s: %w", l.Item.Slug, err)
-			}
-			return nil
-		})
+// send sends v unless ctx ends first.
+func send[T any](ctx context.Context, to chan<- T, v T) error {
+	select {
+	case to <- v:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-	return files, g.Wait()
+}
+
+// render judges a service and packs its files.
+func (j *judgment) render(t *turn, edition *render.Edition, pack func(string, []byte) output.Packed) error {
+	defer close(t.done)
+	j.complete(t.place)
+	l := &j.snapshot.Services[t.place]
+	put := func(name string, data []byte) error {
+		t.files = append(t.files, file{name, pack(name, data)})
+		return nil
+	}
+	if err := serviceFiles(j.snapshot, l, edition, put); err != nil {
+		return fmt.Errorf("render service %s: %w", l.Item.Slug, err)
+	}
+	return nil
 }
 
 // serviceFiles are the files of one service: detail, uptime by period, its logs, its series, its page and what goes with
 // that. Beside the logs of checks and changes, and feeds of these, they are at most 16.
-func serviceFiles(s *site.Snapshot, l *site.Listing, edition *render.Edition) (files []file, err error) {
+func serviceFiles(s *site.Snapshot, l *site.Listing, edition *render.Edition, put func(string, []byte) error) error {
 	slug := l.Item.Slug
-	put := func(name string, data []byte) error {
-		files = append(files, file{name, data})
-		return nil
+	for _, f := range []struct {
+		route string
+		data  any
+	}{{"service", l.Detail}, {"evidence", l.Evidence}} {
+		data, err := render.JSON(f.data)
+		if err == nil {
+			err = put(bare(f.route, slug).Key(), data)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	detail, err := render.JSON(l.Detail)
-	if err != nil {
-		return nil, err
-	}
-	put(bare("service", slug).Key(), detail)
-	shown, err := render.JSON(l.Evidence)
-	if err != nil {
-		return nil, err
-	}
-	put(bare("evidence", slug).Key(), shown)
 	if err := uptimeFiles(s, l, put); err != nil {
-		return nil, err
+		return err
 	}
 	if err := logFiles(bare("service-checks", slug), l.Checks, put); err != nil {
-		return nil, err
+		return err
 	}
 	if len(l.ChangeLogs.Logs) > 0 {
 		if err := changeFiles(ofService(slug), l.ChangeLogs, put); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if err := seriesFiles(l, put); err != nil {
-		return nil, err
+		return err
 	}
 	page, err := edition.ServicePage(l)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = put(bare("service-page", slug).Key(), page)
 	}
-	put(bare("service-page", slug).Key(), page)
+	if err != nil {
+		return err
+	}
 	beside, err := edition.ServiceFiles(l)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, f := range beside {
-		put(f.Key, f.Bytes)
+		if err := put(f.Key, f.Bytes); err != nil {
+			return err
+		}
 	}
-	return files, nil
+	return nil
 }
 
 // uptimeFiles are a service's days of each period; those of a shorter one are the newest of a longer.
@@ -176,7 +202,9 @@ func uptimeFiles(s *site.Snapshot, l *site.Listing, put func(string, []byte) err
 			of = q.With("period", period)
 		}
 		days := lastDays(l.Uptime, of.Text("period"), s.Now.Time)
-		put(of.Key(), render.List(rows[len(rows)-len(days):]))
+		if err := put(of.Key(), render.List(rows[len(rows)-len(days):])); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -12,11 +12,12 @@ import (
 
 // writeSnapshot renders every file of a snapshot, in an order that depends on the snapshot alone. Services come first, a few at a
 // time, since nothing else needs their details. Each service's row is encoded once and its bytes reused in every list.
-func writeSnapshot(ctx context.Context, j *judgment, details readDetails, pages *render.Pages, add func(name string, data []byte) error, progress func(done, total int)) error {
+func writeSnapshot(ctx context.Context, j *judgment, details readDetails, pages *render.Pages, to tree, progress func(done, total int)) error {
 	s := j.snapshot
 	edition := pages.Edition(s)
 	examples := edition.Examples()
-	add = watch(examples, add)
+	to = watch(examples, to)
+	add := to.Add
 	index := site.Index{Lists: map[string]int{}, Pages: pageCounts(len(s.Services), edition.Groups()), Slugs: make([]string, len(s.Services))}
 	for i := range s.Services {
 		index.Slugs[i] = s.Services[i].Item.Slug
@@ -25,7 +26,7 @@ func writeSnapshot(ctx context.Context, j *judgment, details readDetails, pages 
 	for i := range s.Facilitators {
 		index.Facilitators[i] = s.Facilitators[i].FacilitatorID
 	}
-	if err := writeServices(ctx, j, details, edition, index.Lists, add, progress); err != nil {
+	if err := writeServices(ctx, j, details, edition, index.Lists, to, progress); err != nil {
 		return err
 	}
 	j.aggregate()

@@ -33,8 +33,8 @@ type BuildOptions struct {
 	Key    ed25519.PrivateKey // signs the checkpoint; its public half is a file of the snapshot. nil for none
 }
 
-// Build is a snapshot on its way to publication. It holds the folder's lock until Commit or Abort. It is for one
-// goroutine.
+// Build is a snapshot on its way to publication. It holds the folder's lock until Commit or Abort. But for Pack it is for
+// one goroutine.
 type Build struct {
 	folder *Folder
 	opts   BuildOptions
@@ -114,6 +114,17 @@ func (b *Build) start(ctx context.Context) error {
 // Add appends a file to the snapshot. The caller must not change data afterwards.
 func (b *Build) Add(name string, data []byte) error {
 	if err := b.zip.Add(name, data); err != nil {
+		return fmt.Errorf("%s: %w", b.file.Name(), err)
+	}
+	return nil
+}
+
+// Pack packs the contents of a file that AddPacked will add, and keeps nothing of data. Several goroutines may pack at once.
+func (b *Build) Pack(name string, data []byte) Packed { return b.zip.Pack(name, data) }
+
+// AddPacked appends a file whose contents Pack packed.
+func (b *Build) AddPacked(name string, p Packed) error {
+	if err := b.zip.AddPacked(name, p); err != nil {
 		return fmt.Errorf("%s: %w", b.file.Name(), err)
 	}
 	return nil

@@ -73,18 +73,26 @@ func (s *bodies) written(b *body) {
 	}
 }
 
-// pack makes the body: the previous zip's where the contents are the same, else a new one.
+// pack makes the body: the previous zip's where the contents are the same, else a new one. It keeps nothing of data.
 func (b *body) pack(name string, data []byte, opts *ZipOptions) {
-	b.crc, b.size, b.packed = crc32.ChecksumIEEE(data), len(data), data
-	if len(data) < storeBelow || b.copyFrom(opts, name, data) {
+	b.crc, b.size = crc32.ChecksumIEEE(data), len(data)
+	if len(data) < storeBelow {
+		b.packed = bytes.Clone(data)
+		return
+	}
+	if b.copyFrom(opts, name, data) {
 		return
 	}
 	d := deflaters.Get().(*deflater)
 	defer deflaters.Put(d)
 	var deflated []byte
-	if deflated, b.err = d.deflate(data); b.err == nil && len(deflated) < len(data) {
-		b.packed, b.deflated = bytes.Clone(deflated), true
+	if deflated, b.err = d.deflate(data); b.err != nil {
+		return
 	}
+	if b.deflated = len(deflated) < len(data); !b.deflated {
+		deflated = data
+	}
+	b.packed = bytes.Clone(deflated)
 }
 
 // copyFrom takes the body out of an earlier zip. Unless that is known to be as it was written the body is decoded and

@@ -38,7 +38,7 @@ type Summary struct {
 }
 
 // ZipWriter writes members in the order of Add while all cores compress: same options and same adds, same bytes.
-// It is for one goroutine.
+// But for Pack it is for one goroutine.
 type ZipWriter struct {
 	opts  ZipOptions
 	zip   *zipFile
@@ -59,6 +59,9 @@ type member struct {
 	done chan struct{}
 }
 
+// Packed is contents as they will lie in the zip whose Pack made it.
+type Packed struct{ body *body }
+
 // NewZipWriter writes a zip to w.
 func NewZipWriter(w io.Writer, opts ZipOptions) *ZipWriter {
 	return &ZipWriter{
@@ -70,6 +73,18 @@ func NewZipWriter(w io.Writer, opts ZipOptions) *ZipWriter {
 // Add appends a member. The zip keeps data until it is written: the caller must not change it. A write that failed is
 // told by a later Add or by Close.
 func (z *ZipWriter) Add(name string, data []byte) error {
+	if err := z.begin(name); err != nil {
+		return err
+	}
+	z.push(name, data)
+	for z.bytes > inFlight || len(z.queue) > 1024 {
+		z.pop()
+	}
+	return z.err
+}
+
+// begin takes the name of the next member.
+func (z *ZipWriter) begin(name string) error {
 	if z.err != nil {
 		return z.err
 	}
@@ -79,10 +94,23 @@ func (z *ZipWriter) Add(name string, data []byte) error {
 	if err := z.names.add(name); err != nil {
 		return fmt.Errorf("add to zip: %w", err)
 	}
-	z.push(name, data)
-	for z.bytes > inFlight || len(z.queue) > 1024 {
+	return nil
+}
+
+// Pack packs the contents of a member that AddPacked will add, and keeps nothing of data. Several goroutines may pack at once.
+func (z *ZipWriter) Pack(name string, data []byte) Packed {
+	return Packed{z.bodies.of(data, func(b *body) { b.pack(name, data, &z.opts) })}
+}
+
+// AddPacked appends a member of packed contents, behind all that wait.
+func (z *ZipWriter) AddPacked(name string, p Packed) error {
+	for len(z.queue) > 0 {
 		z.pop()
 	}
+	if err := z.begin(name); err != nil {
+		return err
+	}
+	z.put(p.body)
 	return z.err
 }
 
@@ -162,7 +190,7 @@ func (z *ZipWriter) push(name string, data []byte) {
 	z.slots <- struct{}{}
 	go func() {
 		defer func() { <-z.slots; close(m.done) }()
-		m.body = z.bodies.of(data, func(b *body) { b.pack(name, data, &z.opts) })
+		m.body = z.Pack(name, data).body
 	}()
 }
 
@@ -173,10 +201,15 @@ func (z *ZipWriter) pop() {
 	z.queue = z.queue[1:]
 	<-m.done
 	z.bytes -= m.size
+	z.put(m.body)
+}
+
+// put writes a member unless an earlier one failed.
+func (z *ZipWriter) put(b *body) {
 	if z.err == nil {
-		z.err = z.write(m.body)
+		z.err = z.write(b)
 	}
-	z.bodies.written(m.body)
+	z.bodies.written(b)
 }
 
 // write appends the next member: names come in the order of members.
