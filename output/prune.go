@@ -15,22 +15,23 @@ const (
 	keepNewest  = 10 // of the last keepRecent
 	keepRecent  = 2 * time.Hour
 	keepHourly  = 24 * time.Hour
-	keepDaily   = 365 * 24 * time.Hour
+	keepDays    = 365
 	keepPins    = time.Hour // after another took its place, for readers whose walk began while it was current
 	maxPins     = 60        // so many at most: with builds less than a minute apart, less than an hour
 	packsLayout = "2006010215"
 )
 
 // Keep answers which of ids stay, oldest first: the current and the previous, what was current within the last hour (the
-// newest 60 of these), the newest 10 of the last 2 hours, the newest of each UTC hour for a day and of each UTC day for
-// a year. What is no id is never among them. Keeping again what was kept changes nothing until time passes.
+// newest 60 of these), the newest 10 of the last 2 hours, the newest of each UTC hour for a day and of each of the last 365 UTC days
+// that have one: a clock that is a year ahead leaves the days. What is no id is never among them. Keeping again what was
+// kept changes nothing until time passes.
 func Keep(ids []string, now time.Time, current, previous string) []string {
 	ids = slices.Clone(ids)
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
 	slices.Reverse(ids)
 	var kept []string
-	recent, pins, hour, day := 0, 0, "", ""
+	recent, pins, days, hour, day := 0, 0, 0, "", ""
 	replaced := now // when the next newer one was built
 	for _, id := range ids {
 		built, ok := ParseSnapshotID(id)
@@ -49,8 +50,8 @@ func Keep(ids []string, now time.Time, current, previous string) []string {
 		if h := id[:len("20060102T15")]; age <= keepHourly && h != hour {
 			keep, hour = true, h
 		}
-		if d := id[:len("20060102")]; age <= keepDaily && d != day {
-			keep, day = true, d
+		if d := id[:len("20060102")]; days < keepDays && d != day {
+			keep, day, days = true, d, days+1
 		}
 		if keep {
 			kept = append(kept, id)

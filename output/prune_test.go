@@ -60,14 +60,18 @@ func TestKeep(t *testing.T) {
 			want:  minutes(24*hour, 23*hour, 22*hour, 21*hour, 20*hour), // a quarter to each hour
 		},
 		{
-			about: "days of a year",
-			ids:   minutes(367*day, 366*day, 365*day+30, 365*day, 364*day+10, 364*day, 2*day+hour, 2*day),
-			want:  minutes(365*day, 364*day, 2*day),
+			about: "days of a year: the newest of each",
+			ids:   minutes(append(every(370*day, 2*day, day), every(370*day+hour, 2*day+hour, day)...)...),
+			want:  minutes(every(366*day, 2*day, day)...),
 		},
 		{
 			about: "current and previous stay whatever their age",
 			ids:   minutes(400*day, 399*day, 398*day, 0), current: idAt(now, 399*day*time.Minute), previous: idAt(now, 400*day*time.Minute),
 			want: minutes(400*day, 399*day, 398*day, 0), // the last was current until just now
+		},
+		{
+			about: "a clock that is a year ahead: days stay",
+			ids:   minutes(500*day+10, 500*day, 400*day+10, 400*day, 0), current: idAt(now, 0), want: minutes(500*day, 400*day, 0),
 		},
 		{about: "a clock that was ahead", ids: minutes(-30, -90), want: minutes(-30, -90)},
 		{about: "order does not matter", ids: minutes(0, 15, 0, 30), want: minutes(30, 15, 0)},

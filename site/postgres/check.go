@@ -179,6 +179,9 @@ func knownChecks(ctx context.Context, tx pgx.Tx, checks []Check, of []int64) (ma
 	return known, nil
 }
 
+// checkPartition names the partition of a UTC day's checks.
+func checkPartition(day time.Time) string { return "checks_" + day.Format("20060102") }
+
 // makePartitions makes the partitions of the checks' UTC days where they are missing.
 func makePartitions(ctx context.Context, tx pgx.Tx, checks []Check) error {
 	days := map[time.Time]bool{}
@@ -189,7 +192,7 @@ func makePartitions(ctx context.Context, tx pgx.Tx, checks []Check) error {
 		}
 	}
 	for day := range days {
-		name := "checks_" + day.Format("20060102")
+		name := checkPartition(day)
 		var exists bool
 		if err := tx.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, name).Scan(&exists); err != nil {
 			return fmt.Errorf("look for partition %s: %w", name, err)

@@ -100,40 +100,67 @@ func (db *DB) SealLogs(ctx context.Context, now time.Time, delay time.Duration) 
 
 // Retain drops the checks of days more than site.LogDays ago, by whole partitions, the roll-ups by hour that are older than
 // HourRetention, and those by day of which only the last 30 are read when they are more than 90 days old. All others by day
-// stay. It works once a day.
+// stay. Checks go once a day.
+//
+// A clock alone drops nothing: what goes is followed by as many days that have checks, or by settlements as much later, so that one
+// that is a year ahead takes no more than the days that it really saw end.
 func (db *DB) Retain(ctx context.Context, now time.Time) error {
-	keep := now.UTC().Truncate(24*time.Hour).AddDate(0, 0, -site.LogDays)
 	err := db.transact(ctx, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, `UPDATE log_seal SET kept_since = $1 WHERE kept_since < $1`, keep)
-		if err != nil || tag.RowsAffected() == 0 {
+		if err := retainChecks(ctx, tx, now); err != nil {
 			return err
 		}
-		rows, err := tx.Query(ctx, `
-			SELECT inhrelid::regclass::text FROM pg_inherits
-			WHERE inhparent = 'checks'::regclass AND inhrelid::regclass::text < 'checks_' || to_char($1::date, 'YYYYMMDD')`, keep)
-		if err != nil {
-			return err
-		}
-		old, err := pgx.CollectRows(rows, pgx.RowTo[string])
-		if err != nil {
-			return err
-		}
-		for _, name := range old {
-			if _, err := tx.Exec(ctx, `DROP TABLE `+pgx.Identifier{name}.Sanitize()); err != nil {
+		return retainSettled(ctx, tx, now) // last: indexers wait from here on
+	})
+	if err != nil {
+		return fmt.Errorf("drop what is old on %s: %w", now.UTC().Format(time.DateOnly), err)
+	}
+	return nil
+}
+
+func retainChecks(ctx context.Context, tx pgx.Tx, now time.Time) error {
+	today := now.UTC().Truncate(24 * time.Hour)
+	days, err := daysWithChecks(ctx, tx, today)
+	if err != nil || len(days) <= site.LogDays {
+		return err
+	}
+	keep := earlier(today.AddDate(0, 0, -site.LogDays), days[site.LogDays])
+	tag, err := tx.Exec(ctx, `UPDATE log_seal SET kept_since = $1 WHERE kept_since < $1`, keep)
+	if err != nil || tag.RowsAffected() == 0 {
+		return err
+	}
+	for _, day := range days {
+		if day.Before(keep) {
+			if _, err := tx.Exec(ctx, `DROP TABLE `+pgx.Identifier{checkPartition(day)}.Sanitize()); err != nil {
 				return err
 			}
 		}
-		if _, err := tx.Exec(ctx, `DELETE FROM log_blocks WHERE hour < $1`, keep); err != nil {
-			return err
-		}
-		if err := retainSettled(ctx, tx, now); err != nil {
-			return err
-		}
-		_, err = tx.Exec(ctx, `DELETE FROM check_hours WHERE hour < $1 AND hour < (SELECT through FROM log_seal)`, now.Add(-HourRetention))
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("drop checks before %s: %w", keep.Format(time.DateOnly), err)
 	}
-	return nil
+	if _, err := tx.Exec(ctx, `DELETE FROM log_blocks WHERE hour < $1`, keep); err != nil {
+		return err
+	}
+	hours := earlier(now.Add(-HourRetention), days[HourRetention/(24*time.Hour)].AddDate(0, 0, 1))
+	_, err = tx.Exec(ctx, `DELETE FROM check_hours WHERE hour < $1 AND hour < (SELECT through FROM log_seal)`, hours)
+	return err
+}
+
+// daysWithChecks are the UTC days up to today that have a partition, the newest first.
+func daysWithChecks(ctx context.Context, tx pgx.Tx, today time.Time) ([]time.Time, error) {
+	rows, err := tx.Query(ctx, `
+		SELECT day FROM (SELECT to_date(right(inhrelid::regclass::text, 8), 'YYYYMMDD') AS day FROM pg_inherits WHERE inhparent = 'checks'::regclass) AS p
+		WHERE day <= $1 ORDER BY day DESC`, today)
+	if err != nil {
+		return nil, fmt.Errorf("list days with checks: %w", err)
+	}
+	days, err := pgx.CollectRows(rows, pgx.RowTo[time.Time])
+	if err != nil {
+		return nil, fmt.Errorf("list days with checks: %w", err)
+	}
+	return days, nil
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }

@@ -238,6 +238,61 @@ func TestLogNumbers(t *testing.T) {
 	}
 }
 
+// TestRetainUnderAWrongClock: checks of as many days as are kept stay, and their hours, whatever a clock says and whatever
+// is told under it.
+func TestRetainUnderAWrongClock(t *testing.T) {
+	t.Parallel()
+	const days = 40
+	db, m := openMemory(t)
+	ctx := t.Context()
+	if err := db.AddListings(ctx, []postgres.Listing{listing("acme")}); err != nil {
+		t.Fatal(err)
+	}
+	due, err := db.Due(ctx, start, time.Minute, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	visits := func(days ...int) {
+		t.Helper()
+		var list []postgres.Visit
+		for _, day := range days {
+			list = append(list, visit(due[0], start.AddDate(0, 0, day)), visit(due[0], start.AddDate(0, 0, day).Add(time.Hour)))
+		}
+		if err := db.RecordVisits(ctx, list); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for day := range days {
+		visits(day)
+	}
+	for _, tt := range []struct {
+		about        string
+		visited      []int // days after the start
+		now          int   // likewise
+		checks, hour string
+	}{
+		{"a year ahead, and nothing is seen", nil, days + 365, "31 from 2026-11-10", "2026-12-03"},
+		{"a year ahead, and it is again an hour later", nil, days + 365, "31 from 2026-11-10", "2026-12-03"},
+		{"a year ahead, and services are visited", []int{days + 365}, days + 365, "31 from 2026-11-11", "2026-12-04"},
+		{"set right: what is seen now counts at the end of what was numbered", []int{days}, days, "31 from 2026-11-11", "2026-12-04"},
+	} {
+		visits(tt.visited...)
+		now := start.AddDate(0, 0, tt.now).Add(2 * time.Hour)
+		if err := db.SealLogs(ctx, now, 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Retain(ctx, now); err != nil {
+			t.Fatal(err)
+		}
+		if got := m(`SELECT count(DISTINCT checked_at::date) || ' from ' || min(checked_at)::date FROM checks`); fmt.Sprint(got) != "["+tt.checks+"]" {
+			t.Errorf("%s: days of checks %s, want %s", tt.about, got, tt.checks)
+		}
+		if got := m(`SELECT min(hour)::date::text FROM check_hours`); fmt.Sprint(got) != "["+tt.hour+"]" {
+			t.Errorf("%s: hours since %s, want %s", tt.about, got, tt.hour)
+		}
+	}
+}
+
 func TestRetain(t *testing.T) {
 	t.Parallel()
 	db := open(t)

@@ -258,11 +258,20 @@ func copySettlements(ctx context.Context, tx pgx.Tx, entries []entry, scan *int3
 }
 
 // retainSettled drops what is not read any more of single hours, of prices and of senders. No roll-back of a chain with a
-// block a minute reaches so far, and one that does finds nothing to take back.
+// block a minute reaches so far, and one that does finds nothing to take back. A day after the newest settlement is the latest that it
+// counts from, whatever now is: chains have a clock of their own.
 func retainSettled(ctx context.Context, tx pgx.Tx, now time.Time) error {
 	if _, err := tx.Exec(ctx, `SELECT FROM chains ORDER BY id FOR NO KEY UPDATE`); err != nil { // as writers wait for each other
 		return fmt.Errorf("wait for indexers: %w", err)
 	}
+	var newest *time.Time
+	if err := tx.QueryRow(ctx, `SELECT max(hour) FROM flow_hours`).Scan(&newest); err != nil {
+		return fmt.Errorf("read the newest settlement: %w", err)
+	}
+	if newest == nil {
+		return nil
+	}
+	now = earlier(now, newest.Add(24*time.Hour))
 	days := now.UTC().Truncate(24*time.Hour).AddDate(0, 0, -site.WindowDays["90d"])
 	for _, old := range []struct {
 		sql  string
