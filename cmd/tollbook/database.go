@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -32,7 +33,16 @@ func (o *dataOptions) public() string { return filepath.Join(o.Data, "public") }
 // database is an open database, with the private server behind it where there is one.
 type database struct {
 	*postgres.DB
+
+	mu     sync.Mutex
 	server *private.Server // nil with DATABASE_URL
+}
+
+// running is the private server, which revive replaces; nil with DATABASE_URL.
+func (d *database) running() *private.Server {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.server
 }
 
 // openDatabase connects to DATABASE_URL, or starts the folder's private Postgres. say is told what takes long.
@@ -86,15 +96,16 @@ func (d *database) refuseSample(ctx context.Context) error {
 
 // watch waits until ctx ends, or answers why the private server ended before.
 func (d *database) watch(ctx context.Context) error {
-	if d.server == nil {
+	server := d.running()
+	if server == nil {
 		<-ctx.Done()
 		return nil
 	}
 	select {
 	case <-ctx.Done():
 		return nil
-	case <-d.server.Done():
-		return fmt.Errorf("private Postgres: %w", d.server.Err())
+	case <-server.Done():
+		return fmt.Errorf("private Postgres: %w", server.Err())
 	}
 }
 
@@ -103,6 +114,35 @@ const (
 	reviveFirst = 200 * time.Millisecond
 	reviveMost  = 10 * time.Second
 )
+
+// outlast has work begun again that could not begin because the private server had just ended, which revive starts meanwhile.
+func (d *database) outlast(ctx context.Context, begin func(context.Context) error) error {
+	for {
+		err := begin(ctx)
+		if err == nil || !d.away() || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-time.After(reviveFirst):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// away says whether the private server has ended, or ends within a moment: whoever asks it may notice before anybody else.
+func (d *database) away() bool {
+	server := d.running()
+	if server == nil {
+		return false
+	}
+	select {
+	case <-server.Done():
+		return true
+	case <-time.After(stopGrace):
+		return false
+	}
+}
 
 // revive starts the private server again whenever it ends, until ctx does: for a program that has something else to do than to
 // end with it. What fails meanwhile fails; connections are made anew.
@@ -131,32 +171,29 @@ func (d *database) revive(ctx context.Context, o dataOptions, logger *slog.Logge
 
 // restart puts a server in the place of the one that has ended, at the same address, which the connections know.
 func (d *database) restart(ctx context.Context, o dataOptions) error {
-	if err := stopServer(d.server); err != nil { // it lets go of the folder
+	before := d.running()
+	if err := stopServer(before); err != nil { // it lets go of the folder
 		return err
 	}
 	server, err := private.Start(ctx, private.Options{Dir: filepath.Join(o.Data, "postgres")})
 	if err != nil {
 		return fmt.Errorf("start private Postgres: %w", err)
 	}
-	if old := d.server.DSN(); server.DSN() != old {
+	if old := before.DSN(); server.DSN() != old {
 		return errors.Join(fmt.Errorf("start private Postgres: it is at %s now, not at %s", server.DSN(), old), stopServer(server))
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.server = server
 	return nil
 }
 
-// because is the end of the private server where that is why a query failed with err: whoever asks the server may notice
-// before watch does.
+// because is the end of the private server where that is why a query failed with err.
 func (d *database) because(err error) error {
-	if d.server == nil {
+	if !d.away() {
 		return err
 	}
-	select {
-	case <-d.server.Done():
-		return fmt.Errorf("private Postgres: %w", d.server.Err())
-	case <-time.After(stopGrace):
-		return err
-	}
+	return fmt.Errorf("private Postgres: %w", d.running().Err())
 }
 
 // What an end may take, so that Ctrl-C is over within five seconds on the slowest disk.
@@ -167,7 +204,8 @@ const (
 
 // Close closes the connections and stops the private server.
 func (d *database) Close() error {
-	if d.server == nil {
+	server := d.running()
+	if server == nil {
 		d.DB.Close()
 		return nil
 	}
@@ -180,7 +218,7 @@ func (d *database) Close() error {
 	case <-closed:
 	case <-time.After(closeGrace): // the server cuts what is left
 	}
-	return stopServer(d.server)
+	return stopServer(server)
 }
 
 func stopServer(s *private.Server) error {

@@ -83,8 +83,8 @@ its name do: crawl, index, build, publish, prune, serve, services verify --all.
 Services come from "tollbook services import" and, with --submissions, from their owners; with a private Postgres import
 them before, or set DATABASE_URL.
 
-Ctrl-C stops all of it; a second start goes on where the first ended. More workers on the same DATABASE_URL, "tollbook
-work", share what is visited.
+When the private Postgres ends, up starts it again by itself and goes on; readers notice nothing. Ctrl-C stops all of it; a
+second start goes on where the first ended. More workers on the same DATABASE_URL, "tollbook work", share what is visited.
 
 EXIT STATUS
 
@@ -154,13 +154,10 @@ func runUp(ctx context.Context, o upOptions, networks []measuredNetwork, stdout 
 		fmt.Fprintf(stdout, "Figures on http://%s/metrics\n", figures.Addr())
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return db.watch(ctx) })
-	g.Go(func() error { return d.worker.Run(ctx) })
+	g.Go(func() error { db.revive(ctx, o.dataOptions, logger); return nil })
+	g.Go(func() error { return db.outlast(ctx, d.worker.Run) })
 	g.Go(func() error { return serveSource(ctx, l, figures, source, options, d.figures...) })
-	if err := g.Wait(); err != nil {
-		return db.because(err)
-	}
-	return nil
+	return g.Wait()
 }
 
 // serving is how readers are answered; stop drops kept connections.

@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -10,7 +12,8 @@ import (
 )
 
 // TestUp: one process starts its own Postgres, visits what is imported, builds, publishes, answers readers and tells how it
-// does; builds follow each other; Ctrl-C ends it well; and the next start goes on where it ended, also after a kill.
+// does; builds follow each other, also when its Postgres was killed; Ctrl-C ends it well; and the next start goes on where it
+// ended, also after a kill.
 func TestUp(t *testing.T) {
 	t.Parallel()
 	needPostgres(t)
@@ -39,7 +42,7 @@ func TestUp(t *testing.T) {
 	}
 	var last string
 	for _, start := range []string{"first", "second", "third"} {
-		p := at("up", "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0")
+		p := at("up", "--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--rate-limit", "0")
 		base := strings.Fields(p.await(t, "Serving tollbook-data/public on "))[0]
 		figures := p.await(t, "Figures on ")
 		if last != "" {
@@ -75,6 +78,11 @@ func TestUp(t *testing.T) {
 			<-p.exited
 			continue
 		}
+		for _, pid := range descendants(p.Process.Pid) { // nobody else sees to it
+			kill(t, pid)
+		}
+		shown = get(t, base+"v1/services").header.Get("X-Snapshot")
+		last = until(t, base+"v1/services", "build after its Postgres was killed", func(a answer) bool { return a.header.Get("X-Snapshot") > shown }).header.Get("X-Snapshot")
 		if err := p.Process.Signal(os.Interrupt); err != nil {
 			t.Fatal(err)
 		}
