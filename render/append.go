@@ -3,7 +3,6 @@ package render
 import (
 	"math"
 	"strconv"
-	"time"
 
 	"tollbook/site"
 )
@@ -92,25 +91,7 @@ func appendInt(b []byte, n *int) []byte {
 
 // appendTime appends an instant in site.TimeLayout, in quotation marks.
 func appendTime(b []byte, at site.Time) []byte {
-	t := at.UTC()
-	year, month, day := t.Date()
-	if year < 1000 || year > 9999 {
-		return append(t.AppendFormat(append(b, '"'), site.TimeLayout), '"')
-	}
-	hour, minute, second := t.Clock()
-	b = strconv.AppendInt(append(b, '"'), int64(year), 10)
-	b = two(b, '-', int(month))
-	b = two(b, '-', day)
-	b = two(b, 'T', hour)
-	b = two(b, ':', minute)
-	b = two(b, ':', second)
-	ms := t.Nanosecond() / int(time.Millisecond)
-	b = append(b, '.', '0'+byte(ms/100))
-	return append(b, '0'+byte(ms/10%10), '0'+byte(ms%10), 'Z', '"')
-}
-
-func two(b []byte, before byte, n int) []byte {
-	return append(b, before, '0'+byte(n/10), '0'+byte(n%10))
+	return append(at.Append(append(b, '"')), '"')
 }
 
 // isSimple says whether a text stands in JSON as it is.

@@ -56,9 +56,9 @@ func newBars(points []site.VolumePoint, cal *calendar, since *site.Time) bars {
 			d := barsDay{ISO: day.ISO, Date: day.Date, Volume: cents(p.VolumeUSD), Exact: dollars(p.VolumeUSD), Count: plural(p.TxCount, "settlement", "settlements")}
 			c.Days = append(c.Days, d)
 			height := share100(values[i], most)
-			b = drawBar(texts(b, "<g><title>", d.Date, ": ", d.Volume, " in ", d.Count, "</title>"), "bar", i, height)
+			b = drawBar(texts(b, day.title, d.Volume, " in ", d.Count, "</title>"), "bar", i, height)
 		case day.at.Before(first):
-			b = drawBar(texts(b, "<g><title>", day.Date, ": not measured</title>"), "gap", i, gapHeight)
+			b = drawBar(texts(b, day.title, "not measured</title>"), "gap", i, gapHeight)
 		}
 	}
 	c.Columns = template.HTML(b)

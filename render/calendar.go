@@ -18,6 +18,10 @@ type calendarDay struct {
 	Key  string // "2026-11-20", as series have it
 	ISO  string // for machines
 	Date string // for readers
+
+	title string // of a bar, up to what is told of the day
+	whole string // what follows it in a strip, where all checks of the day answered
+	row   string // of a strip's table, its beginning
 }
 
 func newCalendar(now site.Time) *calendar {
@@ -25,8 +29,10 @@ func newCalendar(now site.Time) *calendar {
 	today := now.UTC().Truncate(24 * time.Hour)
 	for i := range c.days {
 		at := today.AddDate(0, 0, i+1-stripDays)
-		c.days[i] = calendarDay{at, at.Format(time.DateOnly), site.NewTime(at).String(), at.Format(layoutDay)}
-		c.index[c.days[i].Key] = i
+		d := calendarDay{at: at, Key: at.Format(time.DateOnly), ISO: site.NewTime(at).String(), Date: at.Format(layoutDay)}
+		d.title, d.whole = "<g><title>"+d.Date+": ", string(drawWhole(nil, i*stripStep))
+		d.row = `<tr><th scope="row"><time datetime="` + d.ISO + `">` + d.Date + `</time></th>`
+		c.days[i], c.index[d.Key] = d, i
 	}
 	return c
 }

@@ -29,7 +29,7 @@ func checkRows(checks []site.CheckEntry) template.HTML {
 			code = strconv.Itoa(*c.StatusCode)
 		}
 		b = append(b, `<tr><td class="nowrap"><time datetime="`...)
-		b = append(c.CheckedAt.UTC().AppendFormat(b, site.TimeLayout), `">`...)
+		b = append(c.CheckedAt.Append(b), `">`...)
 		b = c.CheckedAt.UTC().AppendFormat(b, layoutSecond)
 		b = texts(b, `</time></td><td>`, answered, `</td><td class="num">`, code)
 		b = texts(b, `</td><td class="num">`, cmp.Or(millis(c.ResponseTimeMS), noneHTML), `</td><td class="num">`, number(int64(c.EndpointsFound)), `</td><td class="error">`)

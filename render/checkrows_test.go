@@ -44,9 +44,20 @@ func TestRowsByGo(t *testing.T) {
 	if diff := cmp.Diff(want, string(checkRows(checks))); diff != "" {
 		t.Errorf("checks (-html/template +Go):\n%s", diff)
 	}
-	s := newStrip([]site.UptimeDataPoint{{PeriodStart: at, UptimePercentage: 50, TotalChecks: 2, SuccessfulChecks: 1, AvgResponseTimeMS: new(7)}, {PeriodStart: site.NewTime(at.AddDate(0, 0, -1)), TotalChecks: 1}}, newCalendar(at))
-	want = made(`{{range .Days}}<tr><th scope="row"><time datetime="{{.ISO}}">{{.Date}}</time></th>{{if .Checks}}<td class="num">{{.Uptime}}</td><td class="num">{{.Checks}}</td><td class="num">{{if .Response}}{{.Response}}{{else}}{{template "none"}}{{end}}</td>{{else}}<td class="num quiet" colspan="3">no check</td>{{end}}</tr>
-{{end}}`, s)
+	points := []site.UptimeDataPoint{{PeriodStart: at, UptimePercentage: 50, TotalChecks: 2, SuccessfulChecks: 1, AvgResponseTimeMS: new(7)}, {PeriodStart: site.NewTime(at.AddDate(0, 0, -1)), TotalChecks: 1}}
+	cal := newCalendar(at)
+	s := newStrip(points, cal)
+	type row struct{ ISO, Date, Uptime, Checks, Response string }
+	rows := make([]row, stripDays)
+	for i, d := range cal.days {
+		rows[i] = row{ISO: d.ISO, Date: d.Date}
+	}
+	for i, p := range points {
+		r := &rows[stripDays-1-i]
+		r.Uptime, r.Checks, r.Response = percent(&p.UptimePercentage), plural(p.TotalChecks, "check", "checks"), millis(p.AvgResponseTimeMS)
+	}
+	want = made(`{{range .}}<tr><th scope="row"><time datetime="{{.ISO}}">{{.Date}}</time></th>{{if .Checks}}<td class="num">{{.Uptime}}</td><td class="num">{{.Checks}}</td><td class="num">{{if .Response}}{{.Response}}{{else}}{{template "none"}}{{end}}</td>{{else}}<td class="num quiet" colspan="3">no check</td>{{end}}</tr>
+{{end}}`, rows)
 	if diff := cmp.Diff(want, string(s.Rows)); diff != "" {
 		t.Errorf("days (-html/template +Go):\n%s", diff)
 	}

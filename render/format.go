@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"tollbook/site"
@@ -81,8 +82,22 @@ func percent(f *float64) string {
 	if v >= 100 && *f < 100 {
 		v = 99.99
 	}
-	return strconv.FormatFloat(v, 'f', -1, 64) + nbsp + "%"
+	if h := int(math.Round(v * 100)); h >= 0 && h <= 100_00 && math.Float64bits(v) == math.Float64bits(float64(h)/100) {
+		return percents()[h]
+	}
+	return formatPercent(v)
 }
+
+func formatPercent(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) + nbsp + "%" }
+
+// percents are 0 % to 100 % by hundredths: pages repeat them more than anything.
+var percents = sync.OnceValue(func() []string {
+	list := make([]string, 100_00+1)
+	for h := range list {
+		list[h] = formatPercent(float64(h) / 100)
+	}
+	return list
+})
 
 // sure is a model's confidence, from 0 to 1, in percent.
 func sure(confidence float64) string { return percent(new(100 * confidence)) }
@@ -113,6 +128,17 @@ func plural(n int64, one, many string) string {
 		return "1" + nbsp + one
 	}
 	return number(n) + nbsp + many
+}
+
+// appendPlural is plural into b.
+func appendPlural(b []byte, n int64, one, many string) []byte {
+	switch {
+	case n == 1:
+		return append(append(b, "1"+nbsp...), one...)
+	case n >= 0 && n < 1000:
+		return append(append(strconv.AppendInt(b, n, 10), nbsp...), many...)
+	}
+	return append(b, plural(n, one, many)...)
 }
 
 // Moment is an instant for machines and for readers.

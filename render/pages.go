@@ -134,10 +134,10 @@ func (p *Pages) Assets() []Asset { return p.assets }
 // funcs are what templates may ask for: formats and links, no data.
 func (p *Pages) funcs() template.FuncMap {
 	return template.FuncMap{
-		"at": at, "day": day, "second": second, "when": when,
+		"at": instant(at), "day": instant(day), "second": instant(second), "when": instant(when),
 		"count":   func(n int) string { return number(int64(n)) },
 		"count64": number,
-		"dollars": dollarsOrNull, "millis": millis, "percent": percent, "sure": sure, "rate": rate,
+		"dollars": func(v any) (string, error) { return formatDecimal(v, dollars) }, "millis": millis, "percent": percent, "sure": sure, "rate": rate,
 		"plural":   func(n int, one, many string) string { return plural(int64(n), one, many) },
 		"plural64": plural,
 		"add":      func(a, b int) int { return a + b },
@@ -183,6 +183,11 @@ func (p *Pages) funcs() template.FuncMap {
 		"coverage":     func() string { return p.href(bareKey(coverageRoute, "")) },
 		"dict":         dict,
 	}
+}
+
+// instant is a format of instants of a type that package compiled calls without reflect.
+func instant(format func(any) (*Moment, error)) func(any) (any, error) {
+	return func(v any) (any, error) { return format(v) }
 }
 
 // href is the link to a file of the tree. Pages link to files by their own names, so that they work wherever the tree

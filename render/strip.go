@@ -1,10 +1,10 @@
 package render
 
 import (
-	"cmp"
 	"html/template"
 	"math"
 	"strconv"
+	"sync"
 	"time"
 
 	"tollbook/site"
@@ -27,17 +27,11 @@ const (
 // them.
 type strip struct {
 	Width, Height, SpeedHeight int
-	Uptime, Speed              template.HTML // columns of the charts
-	Days                       []stripDay    // oldest first
+	Uptime, Speed              template.HTML // columns of the charts, oldest first
 	Rows                       template.HTML // of the table
 	Covered                    int           // days with a check
 	Slowest                    string        // the slowest day's average, the scale of the second chart; "" without any
 	Summary                    string        // what the first chart shows, in words
-}
-
-// stripDay is a row; a day without a check has only its date.
-type stripDay struct {
-	ISO, Date, Uptime, Checks, Response string
 }
 
 // newStrip lays out the days of a calendar; a point of another day is left out.
@@ -46,7 +40,7 @@ func newStrip(points []site.UptimeDataPoint, c *calendar) strip {
 	today := c.days[stripDays-1].at
 	var byDay [stripDays]*site.UptimeDataPoint
 	slowest := 0
-	s := strip{Width: stripDays * stripStep, Height: stripHeight, SpeedHeight: speedHeight, Days: make([]stripDay, stripDays)}
+	s := strip{Width: stripDays * stripStep, Height: stripHeight, SpeedHeight: speedHeight}
 	for i := range points {
 		p := &points[i]
 		date := p.PeriodStart.UTC().Truncate(dayLength)
@@ -65,37 +59,45 @@ func newStrip(points []site.UptimeDataPoint, c *calendar) strip {
 	if slowest > 0 {
 		s.Slowest = millis(&slowest)
 	}
-	uptime, speed, rows := make([]byte, 0, 14<<10), make([]byte, 0, 12<<10), make([]byte, 0, 20<<10)
-	var worst stripDay
-	lowest := 100.0
-	for i := range stripDays {
-		d := stripDay{ISO: c.days[i].ISO, Date: c.days[i].Date}
-		p := byDay[i]
-		if p == nil {
-			uptime = drawGap(uptime, i*stripStep, d)
-		} else {
-			d.Uptime, d.Checks, d.Response = percent(&p.UptimePercentage), plural(p.TotalChecks, "check", "checks"), millis(p.AvgResponseTimeMS)
-			uptime = drawUptime(uptime, i*stripStep, d, p)
-			speed = drawSpeed(speed, i*stripStep, d, p.AvgResponseTimeMS, slowest)
-			if p.UptimePercentage < lowest {
-				worst, lowest = d, p.UptimePercentage
-			}
+	d := stripDrafts.Get().(*stripDraft)
+	defer stripDrafts.Put(d)
+	d.uptime, d.speed, d.rows = d.uptime[:0], d.speed[:0], d.rows[:0]
+	var worst *site.UptimeDataPoint
+	worstOn := ""
+	for i, p := range byDay {
+		if d.add(&c.days[i], i*stripStep, p, slowest); p != nil && p.UptimePercentage < 100 && (worst == nil || p.UptimePercentage < worst.UptimePercentage) {
+			worst, worstOn = p, c.days[i].Date
 		}
-		s.Days[i] = d
-		rows = d.row(rows)
 	}
-	s.Uptime, s.Speed, s.Rows = template.HTML(uptime), template.HTML(speed), template.HTML(rows)
-	s.Summary = s.summary(worst)
+	s.Uptime, s.Speed, s.Rows = template.HTML(d.uptime), template.HTML(d.speed), template.HTML(d.rows)
+	s.Summary = s.summary(worst, worstOn)
 	return s
 }
 
-// row is a day as a row of the table.
-func (d *stripDay) row(b []byte) []byte {
-	b = texts(b, `<tr><th scope="row"><time datetime="`, d.ISO, `">`, d.Date, `</time></th>`)
-	if d.Checks == "" {
-		return append(b, `<td class="num quiet" colspan="3">no check</td></tr>`+"\n"...)
+// stripDraft is the three parts of a strip as they are written; what they were written in is used again.
+type stripDraft struct{ uptime, speed, rows, words []byte }
+
+var stripDrafts = sync.Pool{New: func() any { return new(stripDraft) }}
+
+// add writes a day with its point, nil for a day without a check.
+func (s *stripDraft) add(d *calendarDay, x int, p *site.UptimeDataPoint, slowest int) {
+	s.rows = append(s.rows, d.row...)
+	if p == nil {
+		s.uptime = drawGap(s.uptime, x, d)
+		s.rows = append(s.rows, `<td class="num quiet" colspan="3">no check</td></tr>`+"\n"...)
+		return
 	}
-	return texts(b, `<td class="num">`, d.Uptime, `</td><td class="num">`, d.Checks, `</td><td class="num">`, cmp.Or(d.Response, noneHTML), "</td></tr>\n")
+	uptime, response := percent(&p.UptimePercentage), noneHTML
+	s.words = appendPlural(s.words[:0], p.TotalChecks, "check", "checks")
+	checks := s.words
+	s.uptime = drawUptime(s.uptime, x, d, p, uptime, checks)
+	if p.AvgResponseTimeMS != nil {
+		response = millis(p.AvgResponseTimeMS)
+		s.speed = drawSpeed(s.speed, x, d, *p.AvgResponseTimeMS, slowest, response)
+	}
+	s.rows = texts(s.rows, `<td class="num">`, uptime, `</td><td class="num">`)
+	s.rows = append(s.rows, checks...)
+	s.rows = texts(s.rows, `</td><td class="num">`, response, "</td></tr>\n")
 }
 
 // noneHTML is the template "none".
@@ -128,44 +130,51 @@ func rect(b []byte, class string, x, y, width, height int) []byte {
 }
 
 // drawUptime draws what answered from the bottom up, and what failed above it.
-func drawUptime(b []byte, x int, d stripDay, p *site.UptimeDataPoint) []byte {
+func drawUptime(b []byte, x int, d *calendarDay, p *site.UptimeDataPoint, uptime string, checks []byte) []byte {
 	down := int(math.Round((1 - max(0, min(1, p.UptimePercentage/100))) * stripHeight))
 	if p.SuccessfulChecks < p.TotalChecks {
 		down = max(down, minDown)
 	}
-	b = texts(b, "<g><title>", d.Date, ": ", d.Uptime, " of ", d.Checks, "</title>")
-	if down > 0 {
-		b = append(rect(b, "down", x, -1, stripBar, down), "/>"...)
+	b = append(texts(b, d.title, uptime, " of "), checks...)
+	if down == 0 {
+		return append(b, d.whole...)
 	}
+	b = append(rect(append(b, "</title>"...), "down", x, -1, stripBar, down), "/>"...)
 	if down < stripHeight {
 		b = append(rect(b, "up", x, down, stripBar, stripHeight-down), "/>"...)
 	}
 	return append(b, "</g>\n"...)
 }
 
+// drawWhole draws a day on which all answered, behind the words of its title.
+func drawWhole(b []byte, x int) []byte {
+	return append(rect(append(b, "</title>"...), "up", x, 0, stripBar, stripHeight), "/></g>\n"...)
+}
+
 // drawGap draws a day without a check: a mark at the foot, and something to hover over.
-func drawGap(b []byte, x int, d stripDay) []byte {
-	b = rect(texts(b, "<g><title>", d.Date, ": no check</title>"), "gap", x, stripHeight-gapHeight, stripBar, gapHeight)
+func drawGap(b []byte, x int, d *calendarDay) []byte {
+	b = rect(texts(b, d.title, "no check</title>"), "gap", x, stripHeight-gapHeight, stripBar, gapHeight)
 	return append(rect(append(b, "/>"...), "touch", x, -1, stripBar, stripHeight), "/></g>\n"...)
 }
 
-// drawSpeed draws a day's average response time against the slowest day's; a day without one is left blank.
-func drawSpeed(b []byte, x int, d stripDay, ms *int, slowest int) []byte {
-	if ms == nil || slowest <= 0 {
+// drawSpeed draws a day's average response time against the slowest day's.
+func drawSpeed(b []byte, x int, d *calendarDay, ms, slowest int, response string) []byte {
+	if slowest <= 0 {
 		return b
 	}
-	height := max(minSpeed, int(speedHeight*int64(*ms)/int64(slowest)))
-	return texts(rect(b, "", x, speedHeight-height, stripBar, height), "><title>", d.Date, ": ", d.Response, "</title></rect>\n")
+	height := max(minSpeed, int(speedHeight*int64(ms)/int64(slowest)))
+	return texts(rect(b, "", x, speedHeight-height, stripBar, height), "><title>", d.Date, ": ", response, "</title></rect>\n")
 }
 
-// summary says in words what the first chart shows.
-func (s *strip) summary(worst stripDay) string {
+// summary says in words what the first chart shows; worst is the first of the days with the lowest uptime, nil where no
+// check failed.
+func (s *strip) summary(worst *site.UptimeDataPoint, on string) string {
 	if s.Covered == 0 {
 		return "No check in the last 90 days."
 	}
 	text := plural(int64(s.Covered), "day", "days") + " with checks, " + number(int64(stripDays-s.Covered)) + " without"
-	if worst.Date == "" {
+	if worst == nil {
 		return text + "; no check failed."
 	}
-	return text + "; lowest " + worst.Uptime + " on " + worst.Date + "."
+	return text + "; lowest " + percent(&worst.UptimePercentage) + " on " + on + "."
 }

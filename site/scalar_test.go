@@ -56,6 +56,17 @@ func TestTimeIsReadStrictly(t *testing.T) {
 	}
 }
 
+// TestTimeByHand: an instant is written as package time writes it.
+func TestTimeByHand(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		at := time.UnixMilli(rapid.Int64Range(-70e12, 300e12).Draw(t, "ms")).Add(time.Duration(rapid.IntRange(0, 999_999).Draw(t, "ns")))
+		if got, want := (site.Time{Time: at}).String(), at.UTC().Format(site.TimeLayout); got != want {
+			t.Fatalf("%s, want %s", got, want)
+		}
+	})
+}
+
 // TestTimesSortAsText is why the layout has a fixed width.
 func TestTimesSortAsText(t *testing.T) {
 	t.Parallel()

@@ -79,25 +79,34 @@ func (c *compiler) argument(n parse.Node, t reflect.Type) (expr, error) {
 
 // call calls a function without reflect where its type is a common one.
 func call(f any, fn reflect.Value, args []expr) evaluate {
+	arg := func(s *state, i int) value { return args[i].eval(s) }
 	switch f := f.(type) {
+	case func() string:
+		return func(*state) value { return value{text: f(), isText: true} }
 	case func(string) string:
-		arg := args[0].eval
-		return func(s *state) value { return value{text: f(asText(arg(s))), isText: true} }
+		return func(s *state) value { return value{text: f(asText(arg(s, 0))), isText: true} }
 	case func(int) string:
-		arg := args[0].eval
-		return func(s *state) value { return value{text: f(as[int](arg(s))), isText: true} }
+		return func(s *state) value { return value{text: f(asInt(arg(s, 0))), isText: true} }
 	case func(int64) string:
-		arg := args[0].eval
-		return func(s *state) value { return value{text: f(as[int64](arg(s))), isText: true} }
-	case func(any) (any, error):
-		arg := args[0].eval
+		return func(s *state) value { return value{text: f(asInt64(arg(s, 0))), isText: true} }
+	case func(*int) string:
+		return func(s *state) value { return value{text: f(as[*int](arg(s, 0))), isText: true} }
+	case func(*bool) string:
+		return func(s *state) value { return value{text: f(as[*bool](arg(s, 0))), isText: true} }
+	case func(*float64) string:
+		return func(s *state) value { return value{text: f(as[*float64](arg(s, 0))), isText: true} }
+	case func(int, string, string) string:
 		return func(s *state) value {
-			v, err := f(arg(s).boxed())
-			if err != nil {
-				panic(err)
-			}
-			return valueOf(reflect.ValueOf(v))
+			return value{text: f(asInt(arg(s, 0)), asText(arg(s, 1)), asText(arg(s, 2))), isText: true}
 		}
+	case func(int64, string, string) string:
+		return func(s *state) value {
+			return value{text: f(asInt64(arg(s, 0)), asText(arg(s, 1)), asText(arg(s, 2))), isText: true}
+		}
+	case func(any) (string, error):
+		return func(s *state) value { return value{text: must(f(arg(s, 0).boxed())), isText: true} }
+	case func(any) (any, error):
+		return func(s *state) value { return valueOf(reflect.ValueOf(must(f(arg(s, 0).boxed())))) }
 	}
 	t := fn.Type()
 	return func(s *state) value {
@@ -107,6 +116,30 @@ func call(f any, fn reflect.Value, args []expr) evaluate {
 		}
 		return results(fn.Call(in))
 	}
+}
+
+// must is what a function gives that may fail.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// asInt is an argument of type int.
+func asInt(v value) int {
+	if !v.isText && v.any.IsValid() && v.any.Type() == intType {
+		return int(v.any.Int())
+	}
+	return as[int](v)
+}
+
+// asInt64 is an argument of type int64.
+func asInt64(v value) int64 {
+	if !v.isText && v.any.IsValid() && v.any.Type() == int64T {
+		return v.any.Int()
+	}
+	return as[int64](v)
 }
 
 // asText is an argument of type string.

@@ -1,7 +1,9 @@
 package compiled
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"html/template"
 	"strings"
 	"testing"
@@ -28,7 +30,21 @@ type things struct {
 	List    []inner
 	Many    []any
 	Map     map[string]any
+	Part    *float64
+	Sure    *bool
+	Size    *int
+	Own     marshaler
+	Nobody  map[string]int
+	Raw     []byte
 	embedded
+}
+
+// marshaler says itself what it is in JSON.
+type marshaler []string
+
+func (m marshaler) MarshalJSON() ([]byte, error) {
+	text, err := json.Marshal(m[0])
+	return []byte(`{"</script>": ` + string(text) + `, " ": "<!--"}`), err
 }
 
 type named string
@@ -43,7 +59,7 @@ func (n named) String() string         { return "named " + string(n) }
 func dataOf(text string, n int) *things {
 	return &things{Text: text, Named: named(text), Markup: template.HTML("<b>" + template.HTMLEscapeString(text) + "</b>"), Address: "x:y", Number: n, Long: int64(n), Share: float64(n) / 8, Yes: n%2 == 0,
 		Some: &text, Any: text, Texts: []string{text, "", "b"}, Inner: inner{text}, Pointer: &inner{text}, List: []inner{{text}, {"last"}}, Many: []any{text, n, nil, inner{text}},
-		Map: map[string]any{"key": text, "inner": inner{text}}, embedded: embedded{Deep: text}}
+		Map: map[string]any{"key": text, "inner": inner{text}}, Part: new(float64(n) / 8), Sure: new(true), Size: &n, Own: marshaler{text}, Raw: []byte(text), embedded: embedded{Deep: text}}
 }
 
 type embedded struct{ Deep string }
@@ -54,8 +70,10 @@ var funcs = template.FuncMap{
 	"link": func(s string) string { return s }, "any": func(v any) (any, error) { return v, nil }, "nothing": func() string { return "nothing" },
 	"fails": func(s string) (string, error) { return "", errors.New("it fails") }, "panics": func() string { panic("it does") },
 	"plural": func(n int64, one, many string) string { return one + many },
-	"list":   func(s ...string) []string { return s },
-	"dict":   func(pairs ...any) map[string]any { return map[string]any{pairs[0].(string): pairs[1]} },
+	"few":    func(n int, one, many string) string { return strings.Repeat(one, n&3) + many }, "share": func(f *float64) string { return fmt.Sprint(*f) }, "three": func(b *bool) string { return fmt.Sprint(b != nil) },
+	"size": func(n *int) string { return strings.Repeat("-", *n&7) }, "told": func(v any) (string, error) { return fmt.Sprint(v), nil }, "instant": func(v any) (any, error) { return (*inner)(nil), nil },
+	"list": func(s ...string) []string { return s },
+	"dict": func(pairs ...any) map[string]any { return map[string]any{pairs[0].(string): pairs[1]} },
 }
 
 // sources are templates that between them use all that is compiled, and what is not.
@@ -76,6 +94,8 @@ var sources = []string{
 	`{{double .Text}}{{.Text | double | double}}{{count .Number}}{{count64 .Long}}{{len .Texts | count}}{{ptr .Some}}{{any .Inner}}{{nothing}}{{plural 3 "a" "b"}}{{plural .Long .Text "x"}}`,
 	`{{double .Some}}{{double .Any}}{{range list "a" .Text}}{{.}}{{end}}{{(dict "x" .Text).x}}{{with dict "y" 1}}{{.y}}{{end}}{{print .Text 1}}{{printf "%d %s" .Number .Text}}`,
 	`a{{fails .Text}}b`, `a{{panics}}b`, `a{{.Missing}}b`, `a{{.None.Missing}}b`, `a{{.Inner.Fails}}b`, `a{{count .Text}}b`, `a{{ptr .None}}b`, `{{.Inner.Repeat 2}}`,
+	`{{few 3 "a" .Text}}{{few .Number .Text "b"}}{{share .Part}}{{three .Sure}}{{size .Size}}{{told .Text}}{{told .Inner}}{{with instant .Text}}a{{else}}b{{end}}`, `a{{size .None}}b`, `a{{told nil}}b`, `a{{share nil}}b`,
+	`<script>var x = {{.Texts}}/{{.Own}}/{{.Raw}}; y = {{.Nobody}}in{{.Any}}</script><script type="application/ld+json">{{.Own}}{{.Many}}</script><p title="{{.Own}}">{{.Own}}`,
 	`{{range .Texts}}{{if eq . ""}}{{continue}}{{end}}{{.}}{{break}}{{end}}`, `{{range 3}}{{.}}{{end}}{{range $k, $v := .Map}}{{$k}}{{end}}`,
 	`{{define "again"}}{{.}}{{if .}}{{template "again" ""}}{{end}}{{end}}{{template "again" .Text}}`, `{{define "ever"}}{{template "ever" .}}{{end}}{{if .Missing}}{{template "ever" 1}}{{end}}`,
 	`{{html .Text}}{{.Text | urlquery}}{{js .Text}}{{block "b" .}}{{.Text}}{{end}}{{"a<b"}}{{1.5}}{{'x'}}{{0x10}}{{true}}`,

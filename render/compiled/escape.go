@@ -1,6 +1,7 @@
 package compiled
 
 import (
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"reflect"
@@ -108,12 +109,32 @@ func escape(cmds []*parse.CommandNode) (func(*state, value), error) {
 var script = template.Must(template.New("").Parse(`<script>{{.}}</script>`))
 
 func escapeScript(s *state, v value) {
+	if text, ok := scriptOf(v); ok {
+		s.out = append(s.out, text...)
+		return
+	}
 	var b strings.Builder
 	if err := script.Execute(&b, v.boxed()); err != nil {
 		panic(err)
 	}
 	s.out = append(s.out, strings.TrimSuffix(strings.TrimPrefix(b.String(), "<script>"), "</script>")...)
 }
+
+// scriptOf is what that escaper makes of a list or an object: encoding/json's words, which hold no character that ends a
+// script, and which no blank need keep from its neighbours.
+func scriptOf(v value) ([]byte, bool) {
+	if v.isText || !v.any.IsValid() || !v.any.CanInterface() {
+		return nil, false
+	}
+	t := v.any.Type()
+	if k := t.Kind(); k != reflect.Map && k != reflect.Slice || t.NumMethod() > 0 && !t.Implements(marshalerType) {
+		return nil, false
+	}
+	text, err := json.Marshal(v.any.Interface())
+	return text, err == nil && (text[0] == '{' || text[0] == '[')
+}
+
+var marshalerType = reflect.TypeFor[json.Marshaler]()
 
 // textOf is what a value reads as.
 func textOf(v value) (string, kind) {
