@@ -198,7 +198,7 @@ func TestUptimeWindows(t *testing.T) {
 		},
 	}
 	day := sumOf(f.Hours)
-	got := uptime(f, &day, now)
+	got := uptime(f, &day, at(now))
 	want := site.UptimeWindows{
 		H24: new(50.0), D7: new(92.31), D30: new(73.91), D90: new(51.16),
 		Coverage: site.Coverage{
@@ -209,12 +209,12 @@ func TestUptimeWindows(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("windows (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(site.UptimeWindows{}, uptime(&postgres.ServiceFacts{}, &tally{}, now)); diff != "" {
+	if diff := cmp.Diff(site.UptimeWindows{}, uptime(&postgres.ServiceFacts{}, &tally{}, at(now))); diff != "" {
 		t.Errorf("windows without checks (-want +got):\n%s", diff)
 	}
 	var days []string
 	for _, period := range site.Windows {
-		for _, p := range lastDays(uptimePoints(f, now), period, now) {
+		for _, p := range lastDays(uptimePoints(f, at(now)), period, midnight(now)) {
 			days = append(days, period+" "+p.PeriodStart.Format("0102")+" "+p.PeriodEnd.Format("0102 15:04"))
 		}
 	}
@@ -295,7 +295,7 @@ func TestStability(t *testing.T) {
 			price("200", bob, *ago(3 * day), nil), price("100", bob, *ago(3 * day), nil))), new(1.0)},
 		{"another recipient is no other price", service(priced(price("100", alice, *ago(60 * day), ago(3*day)), price("100", bob, *ago(3 * day), nil))), new(1.0)},
 	} {
-		if diff := cmp.Diff(c.want, stability(c.f, now)); diff != "" {
+		if diff := cmp.Diff(c.want, stability(c.f, at(now))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}

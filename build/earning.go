@@ -248,24 +248,30 @@ func mergeDays(a, b []dayPart) []dayPart {
 
 // volume is a point for each UTC day from the first on with a settlement, oldest first; older makes the points before
 // them, which are as many as history has days.
-func (e *earning) volume(first int, names dayNames) (points []site.VolumePoint, older func() ([]site.VolumePoint, error)) {
+func (e *earning) volume(first int, names dayNames) (points []site.VolumePoint, older olderVolume) {
 	n, _ := slices.BinarySearchFunc(e.days, first, func(d dayPart, first int) int { return cmp.Compare(d.day, first) })
-	points = volumePoints(e.days[n:], names)
-	if n == 0 && len(e.past) == 0 {
-		return points, nil
-	}
-	days, parts := slices.Clone(e.days[:n]), e.past
-	return points, func() ([]site.VolumePoint, error) {
-		all := days
-		for _, p := range parts {
-			part, err := p.days()
-			if err != nil {
-				return nil, err
-			}
-			all = mergeDays(all, part)
+	return volumePoints(e.days[n:], names), olderVolume{slices.Clone(e.days[:n]), e.past}
+}
+
+// olderVolume is what the days before those of a series are made of.
+type olderVolume struct {
+	days []dayPart
+	past []pastPart
+}
+
+func (o olderVolume) any() bool { return len(o.days) > 0 || len(o.past) > 0 }
+
+// points are as many as history has days.
+func (o olderVolume) points() ([]site.VolumePoint, error) {
+	all := o.days
+	for _, p := range o.past {
+		part, err := p.days()
+		if err != nil {
+			return nil, err
 		}
-		return volumePoints(all, names), nil
+		all = mergeDays(all, part)
 	}
+	return volumePoints(all, nil), nil
 }
 
 func volumePoints(days []dayPart, names dayNames) []site.VolumePoint {

@@ -40,21 +40,31 @@ func percentile(sorted []site.Decimal, price *site.Decimal) *float64 {
 	return &p
 }
 
+// standing is where a service's prices stand among those of its category.
+type standing struct {
+	Percentile, PercentileMax *float64
+	Outlier                   *site.RiskFlag
+}
+
+func (m *market) standing(category string, o *offer) standing {
+	return standing{
+		percentile(m.lowest[category], o.min), percentile(m.highest[category], o.max), flagOutlier(m.lowest[category], o.min, category),
+	}
+}
+
 // economics places a service's prices in its category. Prices are those in dollars of usable rows of active endpoints:
 // price_usd is the lowest, price_max_usd the highest, distinct_price_count how many different ones there are.
-func (m *market) economics(f *postgres.ServiceFacts, o offer, now time.Time) site.Economics {
+func economics(f *postgres.ServiceFacts, o *offer, s standing, c *clock) site.Economics {
 	return site.Economics{
 		PriceUSD: o.min, PriceAtomic: o.atomic, PriceMaxUSD: o.max, EndpointCount: len(o.endpoints), DistinctPriceCount: o.distinct,
-		CategoryPercentile:    percentile(m.lowest[f.Category], o.min),
-		CategoryPercentileMax: percentile(m.highest[f.Category], o.max),
-		Stability:             stability(f, now),
-		Model:                 model(o, free(f, now)),
+		CategoryPercentile: s.Percentile, CategoryPercentileMax: s.PercentileMax,
+		Stability: stability(f, c), Model: model(o, free(f, c)),
 	}
 }
 
 // model is per-token where the amount of every row is a maximum; else tiered with several prices, flat with one; free
 // without a price where every active endpoint is served without payment; else unknown.
-func model(o offer, free bool) string {
+func model(o *offer, free bool) string {
 	switch {
 	case o.variable:
 		return "per-token"
@@ -69,10 +79,11 @@ func model(o offer, free bool) string {
 }
 
 // free says whether there are active endpoints, and the latest conclusive answer of each was served without payment.
-func free(f *postgres.ServiceFacts, now time.Time) bool {
+func free(f *postgres.ServiceFacts, c *clock) bool {
 	open := 0
-	for _, e := range f.Endpoints {
-		if !site.Active(e.FirstSeenAt, e.LastPaidAt, now) {
+	for i := range f.Endpoints {
+		e := &f.Endpoints[i]
+		if !c.active(e) {
 			continue
 		}
 		if e.Verdict == nil || *e.Verdict != "open" {
@@ -88,8 +99,8 @@ const stabilityDays = 30
 
 // stability is the share of the last 30 UTC days on which no price of the service moved; null without prices. A price
 // moves when the amount asked by one scheme, network and asset of an endpoint differs from the one before.
-func stability(f *postgres.ServiceFacts, now time.Time) *float64 {
-	from := now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-stabilityDays)
+func stability(f *postgres.ServiceFacts, c *clock) *float64 {
+	from := c.today().AddDate(0, 0, 1-stabilityDays)
 	moved := map[time.Time]bool{}
 	priced := false
 	for _, e := range f.Endpoints {
@@ -130,7 +141,7 @@ func amountsMoved(before, after []postgres.Price) bool {
 }
 
 // compliance tells what the 14 checks say.
-func compliance(f *postgres.ServiceFacts, got verdict, now time.Time) site.Compliance {
+func compliance(f *postgres.ServiceFacts, got verdict, now *clock) site.Compliance {
 	c := site.Compliance{
 		Grade: got.Grade, Passed: got.Passed, Total: got.Total, Checks: []site.ComplianceCheck{},
 		Staleness: staleness(f, got.noneActive, now),
@@ -146,10 +157,11 @@ func compliance(f *postgres.ServiceFacts, got verdict, now time.Time) site.Compl
 
 // staleness is how old the judged answers are: captured when the oldest of the active endpoints' newest terms (of all
 // endpoints' where none is active) was received; failing while the last conclusive visit was offline.
-func staleness(f *postgres.ServiceFacts, noneActive bool, now time.Time) site.Staleness {
+func staleness(f *postgres.ServiceFacts, noneActive bool, c *clock) site.Staleness {
 	var captured *time.Time
-	for _, e := range f.Endpoints {
-		if v := e.Envelope; v != nil && (noneActive || site.Active(e.FirstSeenAt, e.LastPaidAt, now)) && (captured == nil || v.ReceivedAt.Before(*captured)) {
+	for i := range f.Endpoints {
+		e := &f.Endpoints[i]
+		if v := e.Envelope; v != nil && (noneActive || c.active(e)) && (captured == nil || v.ReceivedAt.Before(*captured)) {
 			captured = &v.ReceivedAt
 		}
 	}

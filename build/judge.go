@@ -18,14 +18,15 @@ const (
 func Judge(f *postgres.Facts, now, next time.Time, baseURL string, free site.FreeHosts) *site.Snapshot {
 	j := newJudgment(f, now, next, baseURL, free)
 	for i := range f.Services {
-		j.complete(i)
+		s := &j.snapshot.Services[i]
+		*s = complete(j.basis(i), at(now))
 	}
 	j.aggregate()
 	return j.snapshot
 }
 
 // judgment is a snapshot that is being made. A directory's details need not be in memory together: newJudgment takes what
-// all services must be known by, complete judges the rest of one, aggregate what is said of all of them in the end.
+// all services must be known by, complete judges the rest of one by its basis, aggregate what is said of all of them in the end.
 type judgment struct {
 	facts    *postgres.Facts
 	snapshot *site.Snapshot
@@ -86,42 +87,48 @@ func list(f *postgres.ServiceFacts, o *offer, day *tally, now time.Time) site.Li
 	}
 }
 
-// complete judges the rest of the ith service, whose details are there. Several may be completed at once.
-func (j *judgment) complete(i int) {
-	f, l, now := &j.facts.Services[i], &j.snapshot.Services[i], j.now
-	d := &l.Detail
-	d.TotalChecks, d.PayToChanges, d.Provenance, d.Uptime = f.TotalChecks, payToChanges(f), provenance(f, j.facts.Source, j.baseURL), uptime(f, &j.day[i], now)
-	shown := evidence(f, now)
-	got := judge(f, shown)
-	d.Assessment = assess(f, d, j.offers[i], j.market, j.settled.traction(i), shown, got, now, j.free)
-	l.Uptime, l.Checks, l.Changes, l.Terms, l.Evidence = uptimePoints(f, now), serviceLog(f, now), changes(f), termsOf(f, shown, now), evidenceOf(f, got, now)
-	l.Prices, l.Scores = pricePoints(f), scorePoints(f)
-	l.Volume, l.OlderVolume, l.Buyers = j.settled.series(i)
-	l.ChangeLogs = serviceChangeLogs(f)
+// remains are what aggregate, look-ups, the catalogue and lists of movers ask of a service's details once its own files are
+// made.
+type remains struct {
+	H24, D7 *float64           // uptime
+	Risk    string             // its level
+	Reasons []string           // of each active endpoint, what keeps a standard client from paying it
+	Change  *site.LookupChange // the newest
+	Changes int                // records that its log has
 }
 
-// release forgets the details of the ith service, facts and judgments, which nothing but its own files shows. What others
-// ask for meanwhile, its row and its names, it does not touch; of the rest it leaves what aggregate, look-ups, the catalogue
-// and lists of movers ask for afterwards.
-func (j *judgment) release(i int) {
+func remainsOf(l *site.Listing) remains {
+	r := remains{H24: l.Detail.Uptime.H24, D7: l.Detail.Uptime.D7, Risk: l.Detail.Assessment.Risk.Level}
+	for i := range l.Terms {
+		r.Reasons = append(r.Reasons, l.Terms[i].Reason)
+	}
+	if len(l.Changes) > 0 {
+		r.Change = &site.LookupChange{Type: l.Changes[0].Type, ObservedAt: l.Changes[0].ObservedAt}
+	}
+	if len(l.ChangeLogs.Logs) > 0 {
+		r.Changes = int(l.ChangeLogs.Index.Total())
+	}
+	return r
+}
+
+// release forgets the details of a service, facts and judgments, which nothing but its own files shows, but for what
+// remains of them. What others ask for meanwhile, its row and its names, it does not touch.
+func (j *judgment) release(done *turn) {
+	i, r, t := done.place, &done.remains, &done.traction
 	f, l := &j.facts.Services[i], &j.snapshot.Services[i]
+	l.Terms = termsOf(f, r.Reasons, at(j.now))
+	if r.Change != nil {
+		l.Changes = []site.ChangeRecord{{Type: r.Change.Type, ObservedAt: r.Change.ObservedAt}}
+	}
+	d := &l.Detail
+	d.NetworksCAIP2, d.Uptime.H24, d.Uptime.D7 = nil, r.H24, r.D7
+	d.Assessment.Risk.Level = r.Risk
+	d.Assessment.Traction = site.Traction{
+		Status: t.Status, VolumeUSD30d: t.VolumeUSD30d, TxCount30d: t.TxCount30d, Trend7dVs30d: t.Trend7dVs30d, SettledViaDetail: t.SettledViaDetail,
+	}
 	f.Endpoints, f.Hours, f.Days, f.DaySums, f.Log = nil, nil, nil, nil, postgres.LogFacts{}
 	f.Site, f.Domain, f.Synthesis = nil, nil, nil
 	f.Changes, f.ChangeLogs, f.Records, f.PriceSpans, f.PriceDays = nil, nil, nil, nil, nil
-	l.Uptime, l.Checks, l.Evidence, l.ChangeLogs = nil, site.Log[site.CheckEntry]{}, site.Evidence{}, site.Changes{}
-	l.Prices, l.Scores, l.Volume, l.OlderVolume, l.Buyers = nil, nil, nil, nil, nil
-	if len(l.Changes) > 0 {
-		l.Changes = []site.ChangeRecord{{Type: l.Changes[0].Type, ObservedAt: l.Changes[0].ObservedAt}}
-	}
-	d := &l.Detail
-	d.PayToChanges, d.NetworksCAIP2, d.Provenance = nil, nil, site.Provenance{}
-	t := &d.Assessment.Traction
-	d.Assessment = site.Assessment{
-		Risk: site.Risk{Level: d.Assessment.Risk.Level},
-		Traction: site.Traction{
-			Status: t.Status, VolumeUSD30d: t.VolumeUSD30d, TxCount30d: t.TxCount30d, Trend7dVs30d: t.Trend7dVs30d, SettledViaDetail: t.SettledViaDetail,
-		},
-	}
 	j.offers[i] = offer{}
 	j.settled.release(i)
 }
@@ -174,22 +181,23 @@ func statusAfter(check string, consecutiveFailures int) string {
 }
 
 // assess puts the parts of an assessment together. Its time is that of the newest fact behind it.
-func assess(f *postgres.ServiceFacts, d *site.ServiceDetail, o offer, m *market, t site.Traction, shown []x402.Evidence, got verdict, now time.Time, free site.FreeHosts) site.Assessment {
+func assess(b *basis, d *site.ServiceDetail, shown []x402.Evidence, got verdict, c *clock) site.Assessment {
+	f := b.Facts
 	a := site.Assessment{
-		UpdatedAt: timeOrNull(newestFact(f, &t)),
+		UpdatedAt: timeOrNull(newestFact(f, &b.Traction)),
 		Reliability: site.Reliability{
 			Uptime:        site.ReliabilityUptime{H24: d.Uptime.H24, D7: d.Uptime.D7, D30: d.Uptime.D30, D90: d.Uptime.D90},
 			ResponseP95MS: responseP95(f.Days), AvgResponseMS: d.AvgResponseTimeMS,
 			LastCheckedAt: d.LastCheckedAt, ConsecutiveFailures: d.ConsecutiveFailures, TotalChecks: d.TotalChecks,
 		},
-		Compliance: compliance(f, got, now),
+		Compliance: compliance(f, got, c),
 		Site:       siteFacts(f),
-		Domain:     domainFacts(f, now, free),
-		Economics:  m.economics(f, o, now),
-		Traction:   t,
+		Domain:     domainFacts(f, b.FreeHost, c),
+		Economics:  economics(f, b.Offer, b.Standing, c),
+		Traction:   b.Traction,
 	}
-	synthesize(f, &a, shown, now)
-	a.Risk = risk(f, d, a, m, o, now)
+	synthesize(f, &a, shown, c)
+	a.Risk = risk(b, d, a, c)
 	return a
 }
 

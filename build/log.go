@@ -20,7 +20,7 @@ var (
 )
 
 // serviceLog is the part of a service's log that lies in the snapshot.
-func serviceLog(f *postgres.ServiceFacts, now time.Time) site.Log[site.CheckEntry] {
+func serviceLog(f *postgres.ServiceFacts) site.Log[site.CheckEntry] {
 	rows := make([]site.CheckEntry, len(f.Log.Tail))
 	for i, c := range f.Log.Tail {
 		rows[i] = checkEntry(c)

@@ -190,7 +190,7 @@ func TestSigning(t *testing.T) {
 		if e.Verdict = &verdict; verdict == "" {
 			e.Verdict = nil
 		}
-		if got := unsignable(e, x402.Evidence{Endpoint: "GET /x"}); got != want {
+		if got := unsignable(&e, x402.Evidence{Endpoint: "GET /x"}); got != want {
 			t.Errorf("verdict %q: %q, want %q", verdict, got, want)
 		}
 	}

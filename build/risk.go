@@ -7,21 +7,20 @@ import (
 	"time"
 
 	"tollbook/site"
-	"tollbook/site/postgres"
 )
 
 // risk collects reasons for care; the level is the worst among them. A flag of level clean is a hint that weighs nothing.
-func risk(f *postgres.ServiceFacts, d *site.ServiceDetail, a site.Assessment, m *market, o offer, now time.Time) site.Risk {
+func risk(b *basis, d *site.ServiceDetail, a site.Assessment, c *clock) site.Risk {
 	r := site.Risk{Level: site.RiskClean, Flags: []site.RiskFlag{}}
 	for _, flag := range []*site.RiskFlag{
-		flagPayToChanged(d.PayToChanges, now), flagDivergence(d.Endpoints), flagOutlier(m.lowest[f.Category], o.min, f.Category),
-		flagFailing(d), flagPlainHTTP(f.BaseURL), flagTestnet(o), flagConcentrated(&a.Traction),
+		flagPayToChanged(d.PayToChanges, c), flagDivergence(d.Endpoints), b.Standing.Outlier,
+		flagFailing(d), flagPlainHTTP(b.Facts.BaseURL), flagTestnet(b.Offer), flagConcentrated(&a.Traction),
 	} {
 		if flag != nil {
 			r.Flags = append(r.Flags, *flag)
 		}
 	}
-	r.Flags = append(r.Flags, domainFlags(f, a.Domain)...)
+	r.Flags = append(r.Flags, domainFlags(b.Facts, a.Domain)...)
 	for _, g := range r.Flags {
 		if g.Level == site.RiskDanger || r.Level == site.RiskClean {
 			r.Level = g.Level
@@ -42,15 +41,15 @@ const (
 
 // flagPayToChanged: a recipient of an endpoint on a network became another one, of late. The newest move, which is the
 // first, is told.
-func flagPayToChanged(moves []site.PayToChange, now time.Time) *site.RiskFlag {
+func flagPayToChanged(moves []site.PayToChange, now *clock) *site.RiskFlag {
 	if len(moves) == 0 {
 		return nil
 	}
 	level, c := site.RiskDanger, moves[0]
-	switch age := now.Sub(c.ObservedAt.Time); {
-	case age >= movedWarning*24*time.Hour:
+	switch {
+	case now.reached(c.ObservedAt.Add(movedWarning * 24 * time.Hour)):
 		return nil
-	case age >= movedDanger*24*time.Hour:
+	case now.reached(c.ObservedAt.Add(movedDanger * 24 * time.Hour)):
 		level = site.RiskWarning
 	}
 	return raise(level, "pay_to_changed", "%s is paid at %s since %s, before at %s", c.Endpoint, c.NewPayTo, c.ObservedAt, c.OldPayTo)
@@ -110,7 +109,7 @@ func flagPlainHTTP(base string) *site.RiskFlag {
 }
 
 // flagTestnet: there are prices, and all of them are on test networks.
-func flagTestnet(o offer) *site.RiskFlag {
+func flagTestnet(o *offer) *site.RiskFlag {
 	if !o.testnet {
 		return nil
 	}

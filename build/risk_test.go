@@ -23,12 +23,12 @@ func TestFlags(t *testing.T) {
 		got  *site.RiskFlag
 		want string // level and code, "" for none
 	}{
-		{"no move", flagPayToChanged(nil, now), ""},
-		{"moved just now", flagPayToChanged(moved(0), now), "danger pay_to_changed"},
-		{"moved within 7 days", flagPayToChanged(moved(7*day-time.Second), now), "danger pay_to_changed"},
-		{"moved 7 days ago", flagPayToChanged(moved(7*day), now), "warning pay_to_changed"},
-		{"moved within 30 days", flagPayToChanged(moved(30*day-time.Second), now), "warning pay_to_changed"},
-		{"moved 30 days ago", flagPayToChanged(moved(30*day), now), ""},
+		{"no move", flagPayToChanged(nil, at(now)), ""},
+		{"moved just now", flagPayToChanged(moved(0), at(now)), "danger pay_to_changed"},
+		{"moved within 7 days", flagPayToChanged(moved(7*day-time.Second), at(now)), "danger pay_to_changed"},
+		{"moved 7 days ago", flagPayToChanged(moved(7*day), at(now)), "warning pay_to_changed"},
+		{"moved within 30 days", flagPayToChanged(moved(30*day-time.Second), at(now)), "warning pay_to_changed"},
+		{"moved 30 days ago", flagPayToChanged(moved(30*day), at(now)), ""},
 		{"paid alike", flagDivergence([]site.Endpoint{{}}), ""},
 		{"paid elsewhere", flagDivergence([]site.Endpoint{{}, {PayToDivergence: &site.PayToDivergence{Expected: []string{"a"}, Observed: []string{"b"}}}}), "warning pay_to_divergence"},
 		{"no price", flagOutlier(five, nil, "AI"), ""},
@@ -41,8 +41,8 @@ func TestFlags(t *testing.T) {
 		{"offline", flagFailing(&site.ServiceDetail{Status: site.StatusOffline, ConsecutiveFailures: 3}), "warning probe_failing"},
 		{"https", flagPlainHTTP("https://acme.test"), ""},
 		{"http", flagPlainHTTP("http://acme.test"), "warning plain_http"},
-		{"some money", flagTestnet(offer{}), ""},
-		{"play money", flagTestnet(offer{testnet: true}), "warning testnet_only"},
+		{"some money", flagTestnet(&offer{}), ""},
+		{"play money", flagTestnet(&offer{testnet: true}), "warning testnet_only"},
 	} {
 		got := ""
 		if test.got != nil {
@@ -69,7 +69,7 @@ func TestModel(t *testing.T) {
 		{offer{}, true, "free"},
 		{offer{}, false, "unknown"},
 	} {
-		if got := model(test.offer, test.free); got != test.want {
+		if got := model(&test.offer, test.free); got != test.want {
 			t.Errorf("%+v, free %v: %s, want %s", test.offer, test.free, got, test.want)
 		}
 	}

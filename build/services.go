@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -37,11 +38,14 @@ type file struct {
 	output.Packed
 }
 
-// turn is a service on its way into the tree: its place in the snapshot, and its files once done is closed.
+// turn is a service on its way into the tree: its place in the snapshot and, once done is closed, its files and what is kept
+// beside them.
 type turn struct {
-	place int
-	files []file
-	done  chan struct{}
+	place    int
+	files    []file
+	remains  remains
+	traction site.Traction
+	done     chan struct{}
 }
 
 // writeServices reads, judges, renders and packs services on all cores, a service a worker, and adds their files in the order
@@ -102,10 +106,10 @@ func writeServices(ctx context.Context, j *judgment, details readDetails, editio
 					return err
 				}
 			}
-			if l := &j.snapshot.Services[t.place]; len(l.ChangeLogs.Logs) > 0 {
-				totals[ofService(l.Item.Slug).ListKey()] = int(l.ChangeLogs.Index.Total())
+			if n := t.remains.Changes; n > 0 {
+				totals[ofService(j.facts.Services[t.place].Slug).ListKey()] = n
 			}
-			j.release(t.place)
+			j.release(t)
 			if progress != nil {
 				progress(t.place+1, total)
 			}
@@ -128,13 +132,15 @@ func send[T any](ctx context.Context, to chan<- T, v T) error {
 // render judges a service and packs its files.
 func (j *judgment) render(t *turn, edition *render.Edition, pack func(string, []byte) output.Packed) error {
 	defer close(t.done)
-	j.complete(t.place)
-	l := &j.snapshot.Services[t.place]
+	b, c := j.basis(t.place), at(j.now)
+	b.Peers = edition.Peers(&b.Item)
+	l := complete(b, c)
+	t.remains, t.traction = remainsOf(&l), b.Traction
 	put := func(name string, data []byte) error {
 		t.files = append(t.files, file{name, pack(name, data)})
 		return nil
 	}
-	if err := serviceFiles(j.snapshot, l, edition, put); err != nil {
+	if err := serviceFiles(&l, b.Peers, c.today(), edition.Surroundings, put); err != nil {
 		return fmt.Errorf("render service %s: %w", l.Item.Slug, err)
 	}
 	return nil
@@ -142,7 +148,7 @@ func (j *judgment) render(t *turn, edition *render.Edition, pack func(string, []
 
 // serviceFiles are the files of one service: detail, uptime by period, its logs, its series, its page and what goes with
 // that. Beside the logs of checks and changes, and feeds of these, they are at most 16.
-func serviceFiles(s *site.Snapshot, l *site.Listing, edition *render.Edition, put func(string, []byte) error) error {
+func serviceFiles(l *site.Listing, peers []render.Peer, today time.Time, in *render.Surroundings, put func(string, []byte) error) error {
 	slug := l.Item.Slug
 	for _, f := range []struct {
 		route string
@@ -156,7 +162,7 @@ func serviceFiles(s *site.Snapshot, l *site.Listing, edition *render.Edition, pu
 			return err
 		}
 	}
-	if err := uptimeFiles(s, l, put); err != nil {
+	if err := uptimeFiles(l, today, put); err != nil {
 		return err
 	}
 	if err := logFiles(bare("service-checks", slug), l.Checks, put); err != nil {
@@ -170,14 +176,14 @@ func serviceFiles(s *site.Snapshot, l *site.Listing, edition *render.Edition, pu
 	if err := seriesFiles(l, put); err != nil {
 		return err
 	}
-	page, err := edition.ServicePage(l)
+	page, err := in.ServicePage(l, peers)
 	if err == nil {
 		err = put(bare("service-page", slug).Key(), page)
 	}
 	if err != nil {
 		return err
 	}
-	beside, err := edition.ServiceFiles(l)
+	beside, err := in.ServiceFiles(l)
 	if err != nil {
 		return err
 	}
@@ -190,7 +196,7 @@ func serviceFiles(s *site.Snapshot, l *site.Listing, edition *render.Edition, pu
 }
 
 // uptimeFiles are a service's days of each period; those of a shorter one are the newest of a longer.
-func uptimeFiles(s *site.Snapshot, l *site.Listing, put func(string, []byte) error) error {
+func uptimeFiles(l *site.Listing, today time.Time, put func(string, []byte) error) error {
 	rows, err := render.RowsOf(l.Uptime)
 	if err != nil {
 		return err
@@ -201,7 +207,7 @@ func uptimeFiles(s *site.Snapshot, l *site.Listing, put func(string, []byte) err
 		if period != "" {
 			of = q.With("period", period)
 		}
-		days := lastDays(l.Uptime, of.Text("period"), s.Now.Time)
+		days := lastDays(l.Uptime, of.Text("period"), today)
 		if err := put(of.Key(), render.List(rows[len(rows)-len(days):])); err != nil {
 			return err
 		}

@@ -22,14 +22,14 @@ func siteFacts(f *postgres.ServiceFacts) site.SiteFacts {
 
 // domainFacts are what the registry of a service's domain said. Of a name on a free host nothing is known: the domain's age
 // is the host's. An age is whole days.
-func domainFacts(f *postgres.ServiceFacts, now time.Time, free site.FreeHosts) site.DomainFacts {
-	d := site.DomainFacts{FreeHost: free.Has(hostOf(f.BaseURL))}
+func domainFacts(f *postgres.ServiceFacts, freeHost bool, c *clock) site.DomainFacts {
+	d := site.DomainFacts{FreeHost: freeHost}
 	if f.Domain == nil || f.Domain.Suffix != nil || d.FreeHost {
 		return d
 	}
 	d.Registrar, d.CreatedDate, d.CheckedAt = f.Domain.Registrar, timeOrNull(f.Domain.CreatedAt), timeOrNull(f.Domain.CheckedAt)
 	if f.Domain.CreatedAt != nil {
-		d.AgeDays = new(max(0, int(now.Sub(*f.Domain.CreatedAt)/(24*time.Hour))))
+		d.AgeDays = new(c.days(*f.Domain.CreatedAt))
 	}
 	return d
 }

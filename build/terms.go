@@ -3,7 +3,6 @@ package build
 import (
 	"bytes"
 	"encoding/json"
-	"time"
 
 	"tollbook/site"
 	"tollbook/site/postgres"
@@ -17,25 +16,36 @@ var signing = []string{
 }
 
 // evidence is what each active endpoint has shown, read again from what was kept.
-func evidence(f *postgres.ServiceFacts, now time.Time) []x402.Evidence {
+func evidence(f *postgres.ServiceFacts, c *clock) []x402.Evidence {
 	var rows []x402.Evidence
-	for _, e := range f.Endpoints {
-		if !site.Active(e.FirstSeenAt, e.LastPaidAt, now) {
-			continue
+	for i := range f.Endpoints {
+		if e := &f.Endpoints[i]; c.active(e) {
+			rows = append(rows, shownBy(f, e))
 		}
-		rows = append(rows, shownBy(f, &e))
 	}
 	return rows
 }
 
-// termsOf is what is known of each active endpoint beyond the contract; shown is their evidence.
-func termsOf(f *postgres.ServiceFacts, shown []x402.Evidence, now time.Time) []site.Terms {
+// reasons say of each active endpoint what keeps a standard client from paying it, "" for nothing; shown is their evidence.
+func reasons(f *postgres.ServiceFacts, shown []x402.Evidence, c *clock) []string {
+	list := make([]string, 0, len(shown))
+	for i := range f.Endpoints {
+		if e := &f.Endpoints[i]; c.active(e) {
+			list = append(list, unsignable(e, shown[len(list)]))
+		}
+	}
+	return list
+}
+
+// termsOf is what is known of each active endpoint beyond the contract.
+func termsOf(f *postgres.ServiceFacts, reasons []string, c *clock) []site.Terms {
 	terms := []site.Terms{}
-	for _, e := range f.Endpoints {
-		if !site.Active(e.FirstSeenAt, e.LastPaidAt, now) {
+	for i := range f.Endpoints {
+		e := &f.Endpoints[i]
+		if !c.active(e) {
 			continue
 		}
-		t := site.Terms{Reason: unsignable(e, shown[len(terms)])}
+		t := site.Terms{Reason: reasons[len(terms)]}
 		t.Signable = t.Reason == ""
 		for _, p := range current(e.Prices) {
 			t.Prices = append(t.Prices, site.PricingTerms{Since: site.NewTime(p.Since), Extra: extra(p)})
@@ -58,7 +68,7 @@ func extra(p postgres.Price) json.RawMessage {
 }
 
 // unsignable says what keeps a standard client from signing a payment for an endpoint, which it names; "" for nothing.
-func unsignable(e postgres.EndpointFacts, shown x402.Evidence) string {
+func unsignable(e *postgres.EndpointFacts, shown x402.Evidence) string {
 	switch {
 	case e.Verdict == nil:
 		return shown.Endpoint + ": not asked yet"

@@ -280,10 +280,10 @@ func hundredths(share float64) string {
 
 // series are a point for each UTC day with a settlement, oldest first: site.SeriesDays of volume, what makes the points of
 // all days before them, and site.BuyersDays of buyers. All are empty unless the service is measured.
-func (t *tractions) series(i int) (volume []site.VolumePoint, older func() ([]site.VolumePoint, error), buyers []site.BuyersPoint) {
+func (t *tractions) series(i int) (volume []site.VolumePoint, older olderVolume, buyers []site.BuyersPoint) {
 	buyers = []site.BuyersPoint{}
 	if status, _, _ := t.status(i); status != site.TractionMeasured {
-		return []site.VolumePoint{}, nil, buyers
+		return []site.VolumePoint{}, older, buyers
 	}
 	if of := t.takings[t.services[i].ID]; of != nil {
 		for _, d := range of.BuyerDays {

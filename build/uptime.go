@@ -62,9 +62,9 @@ func (t *tally) coverage() site.CoverageWindow {
 }
 
 // uptime judges the four windows, of which the shortest is summed already: 100 × up / counted checks of each.
-func uptime(f *postgres.ServiceFacts, h24 *tally, now time.Time) site.UptimeWindows {
+func uptime(f *postgres.ServiceFacts, h24 *tally, c *clock) site.UptimeWindows {
 	var d7, d30, d90 tally
-	today := now.UTC().Truncate(24 * time.Hour)
+	today := c.today()
 	for _, d := range f.Days {
 		age := int(today.Sub(d.Start.UTC()) / (24 * time.Hour))
 		for _, w := range []struct {
@@ -102,7 +102,7 @@ func responseP95(days []postgres.Rollup) *int {
 
 // uptimePoints is a point a UTC day with a counted check, oldest first; today's ends with the last visit, so that nothing
 // changes while nobody looks.
-func uptimePoints(f *postgres.ServiceFacts, now time.Time) []site.UptimeDataPoint {
+func uptimePoints(f *postgres.ServiceFacts, c *clock) []site.UptimeDataPoint {
 	points := make([]site.UptimeDataPoint, 0, len(f.Days))
 	for _, d := range f.Days {
 		var t tally
@@ -112,10 +112,11 @@ func uptimePoints(f *postgres.ServiceFacts, now time.Time) []site.UptimeDataPoin
 		}
 		start := d.Start.UTC()
 		end := start.Add(24 * time.Hour)
-		if end.After(now) {
-			end = now
-			if last := f.LastCheckedAt; last != nil && last.Before(end) && last.After(start) {
+		if !c.reached(end) {
+			if last := f.LastCheckedAt; last != nil && last.After(start) && c.reached(*last) {
 				end = *last
+			} else {
+				end = c.instant()
 			}
 		}
 		points = append(points, site.UptimeDataPoint{
@@ -126,11 +127,11 @@ func uptimePoints(f *postgres.ServiceFacts, now time.Time) []site.UptimeDataPoin
 	return points
 }
 
-// lastDays keeps the points of a period: of 24h the UTC days that the last 24 hours touch.
-func lastDays(points []site.UptimeDataPoint, period string, now time.Time) []site.UptimeDataPoint {
-	from := now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-site.WindowDays[period])
+// lastDays keeps the points of a period: of 24h the UTC days that the last 24 hours touch, today and the day before.
+func lastDays(points []site.UptimeDataPoint, period string, today time.Time) []site.UptimeDataPoint {
+	from := today.AddDate(0, 0, 1-site.WindowDays[period])
 	if period == "24h" {
-		from = now.UTC().Truncate(time.Hour).Add(-24 * time.Hour).Truncate(24 * time.Hour)
+		from = today.AddDate(0, 0, -1)
 	}
 	for i, p := range points {
 		if !p.PeriodStart.Before(from) {
