@@ -88,11 +88,7 @@ func changeLogs(facts []postgres.ChangeLogFacts, newest []*site.ChangeRecord) si
 // changeFiles are the files of a scope's logs in the snapshot: the index, and the blocks of each log. Each record is
 // encoded once.
 func changeFiles(q site.Query, c site.Changes, add func(string, []byte) error) error {
-	index, err := render.Row(c.Index)
-	if err != nil {
-		return err
-	}
-	if err := add(q.LogKey(), append(slices.Clip(index), '\n')); err != nil {
+	if err := addLine(q.LogKey(), c.Index, add); err != nil {
 		return err
 	}
 	rows := map[*site.ChangeRecord][]byte{}
@@ -102,17 +98,15 @@ func changeFiles(q site.Query, c site.Changes, add func(string, []byte) error) e
 			lines := make([][]byte, len(b.Rows))
 			for i, r := range b.Rows {
 				if rows[r] == nil {
-					if rows[r], err = render.Row(r); err != nil {
+					row, err := render.Row(r)
+					if err != nil {
 						return err
 					}
+					rows[r] = row
 				}
 				lines[i] = rows[r]
 			}
-			meta, err := render.Row(site.BlockMeta{First: b.First})
-			if err == nil {
-				err = add(of.BlockKey(b.Number), render.Frame(lines, meta))
-			}
-			if err != nil {
+			if err := addList(of.BlockKey(b.Number), site.Framing{}, lines, site.BlockMeta{First: b.First}, add); err != nil {
 				return err
 			}
 		}
@@ -130,11 +124,7 @@ func writeChanges(s *site.Snapshot, edition *render.Edition, totals map[string]i
 	if err := changeFiles(q, s.Changes, add); err != nil {
 		return err
 	}
-	page, err := listFile(s.Changes.Page, s.Changes.Meta)
-	if err == nil {
-		err = add(q.Key(), page)
-	}
-	if err != nil {
+	if err := listFile(q.Key(), s.Changes.Page, s.Changes.Meta, add); err != nil {
 		return err
 	}
 	feeds, err := edition.Feeds()
@@ -149,13 +139,13 @@ func writeChanges(s *site.Snapshot, edition *render.Edition, totals map[string]i
 	return nil
 }
 
-// changeBlock renders a full block of a pack; one of a service that is listed no more has no key.
-func changeBlock(p postgres.ChangeBlock, names map[int64]name) (key string, file []byte, err error) {
+// changeBlock renders a full block of a pack; one of a service that is listed no more is left out.
+func changeBlock(p postgres.ChangeBlock, names map[int64]name, add func(string, []byte) error) error {
 	q := bare("changes", "")
 	if p.ServiceID != 0 {
 		n, listed := names[p.ServiceID]
 		if !listed {
-			return "", nil, nil
+			return nil
 		}
 		q = ofService(n.slug)
 	}
@@ -163,6 +153,6 @@ func changeBlock(p postgres.ChangeBlock, names map[int64]name) (key string, file
 	for i, c := range p.Rows {
 		rows[i] = changeRecord(c, names)
 	}
-	file, err = blockFile(site.Block[*site.ChangeRecord]{Number: p.Block, First: p.Block * site.BlockSize, Rows: rows})
-	return q.With("type", p.Type).BlockKey(p.Block), file, err
+	block := site.Block[*site.ChangeRecord]{Number: p.Block, First: p.Block * site.BlockSize, Rows: rows}
+	return blockFile(q.With("type", p.Type).BlockKey(p.Block), block, add)
 }

@@ -309,10 +309,6 @@ func facilitatorRows(items []*site.FacilitatorListItem, q site.Query) (map[strin
 
 // addPage adds the page of a list that q asks for.
 func addPage(q site.Query, key string, lines [][]byte, add func(string, []byte) error) error {
-	meta, err := render.Row(site.WindowMeta(q, len(lines)))
-	if err != nil {
-		return err
-	}
 	from, limit := q.Window()
-	return add(key, render.Frame(lines[min(from, len(lines)):min(from+limit, len(lines))], meta))
+	return addList(key, site.Framing{}, lines[min(from, len(lines)):min(from+limit, len(lines))], site.WindowMeta(q, len(lines)), add)
 }

@@ -42,7 +42,7 @@ func TestFacilitatorFiles(t *testing.T) {
 			if files[name] != nil {
 				t.Errorf("%s is written twice", name)
 			}
-			files[name] = data
+			files[name] = bytes.Clone(data)
 			return nil
 		}); err != nil {
 			t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
 	"tollbook/output"
@@ -142,20 +141,12 @@ func writePacks(ctx context.Context, r *postgres.Reader, f *postgres.Facts, fold
 		}
 		err = b.AddPack(id, func(add func(string, []byte) error) error {
 			for _, p := range blocks {
-				key, file, err := packBlock(p, names)
-				if err == nil && key != "" {
-					err = add(key, file)
-				}
-				if err != nil {
+				if err := packBlock(p, names, add); err != nil {
 					return err
 				}
 			}
 			for _, p := range changes {
-				key, file, err := changeBlock(p, names)
-				if err == nil && key != "" {
-					err = add(key, file)
-				}
-				if err != nil {
+				if err := changeBlock(p, names, add); err != nil {
 					return err
 				}
 			}
@@ -169,67 +160,45 @@ func writePacks(ctx context.Context, r *postgres.Reader, f *postgres.Facts, fold
 	return written, needed, nil
 }
 
-// packBlock renders a full block; one of a service that is listed no more has no key.
-func packBlock(p postgres.PackBlock, names map[int64]name) (key string, file []byte, err error) {
+// packBlock renders a full block; one of a service that is listed no more is left out.
+func packBlock(p postgres.PackBlock, names map[int64]name, add func(string, []byte) error) error {
 	if p.ServiceID == 0 {
 		rows := make([]site.GlobalCheckEntry, len(p.Rows))
 		for i, c := range p.Rows {
 			rows[i] = globalCheckEntry(c, names)
 		}
-		file, err = blockFile(site.Block[site.GlobalCheckEntry]{Number: p.Block, First: p.First, Rows: rows})
-		return site.Query{Route: allChecks}.BlockKey(p.Block), file, err
+		return blockFile(site.Query{Route: allChecks}.BlockKey(p.Block), site.Block[site.GlobalCheckEntry]{Number: p.Block, First: p.First, Rows: rows}, add)
 	}
 	n, listed := names[p.ServiceID]
 	if !listed {
-		return "", nil, nil
+		return nil
 	}
 	rows := make([]site.CheckEntry, len(p.Rows))
 	for i, c := range p.Rows {
 		rows[i] = checkEntry(c)
 	}
-	file, err = blockFile(site.Block[site.CheckEntry]{Number: p.Block, First: p.First, Rows: rows})
-	return site.Query{Route: serviceChecks, Slug: n.slug}.BlockKey(p.Block), file, err
+	return blockFile(site.Query{Route: serviceChecks, Slug: n.slug}.BlockKey(p.Block), site.Block[site.CheckEntry]{Number: p.Block, First: p.First, Rows: rows}, add)
 }
 
-func blockFile[T any](b site.Block[T]) ([]byte, error) {
-	return listFile(b.Rows, site.BlockMeta{First: b.First})
+func blockFile[T any](key string, b site.Block[T], add func(string, []byte) error) error {
+	return listFile(key, b.Rows, site.BlockMeta{First: b.First}, add)
 }
 
 // listFile frames rows with their meta.
-func listFile[T any](rows []T, meta any) ([]byte, error) {
-	lines, err := render.RowsOf(rows)
-	if err != nil {
-		return nil, err
-	}
-	m, err := render.Row(meta)
-	if err != nil {
-		return nil, err
-	}
-	return render.Frame(lines, m), nil
+func listFile[T any](key string, rows []T, meta any, add func(string, []byte) error) error {
+	return writeFile(key, add, func(b []byte) ([]byte, error) { return render.AppendFrameOf(b, site.Framing{}, rows, meta) })
 }
 
 // logFiles are the files of a log in the snapshot: its index, its blocks and its default window.
 func logFiles[T any](q site.Query, l site.Log[T], add func(string, []byte) error) error {
-	index, err := render.Row(l.Index)
-	if err != nil {
-		return err
-	}
-	if err := add(q.LogKey(), append(slices.Clip(index), '\n')); err != nil {
+	if err := addLine(q.LogKey(), l.Index, add); err != nil {
 		return err
 	}
 	for _, b := range l.Blocks {
-		file, err := blockFile(b)
-		if err == nil {
-			err = add(q.BlockKey(b.Number), file)
-		}
-		if err != nil {
+		if err := blockFile(q.BlockKey(b.Number), b, add); err != nil {
 			return err
 		}
 	}
-	file, err := listFile(l.Newest, site.TotalMeta{Total: l.Index.Total()})
-	if err != nil {
-		return err
-	}
 	q.Bare = true
-	return add(q.Key(), file)
+	return listFile(q.Key(), l.Newest, site.TotalMeta{Total: l.Index.Total()}, add)
 }

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -61,7 +62,7 @@ func TestLookupsAreSmall(t *testing.T) {
 			}
 		}
 		tree := map[string][]byte{}
-		if err := writeLookups(s, func(name string, data []byte) error { tree[name] = data; return nil }); err != nil {
+		if err := writeLookups(s, func(name string, data []byte) error { tree[name] = bytes.Clone(data); return nil }); err != nil {
 			t.Fatal(err)
 		}
 		var index site.LookupIndex

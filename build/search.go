@@ -1,11 +1,9 @@
 package build
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
-	"tollbook/render"
 	"tollbook/site"
 )
 
@@ -27,22 +25,4 @@ func writeSearch(items []*site.ServiceListItem, rows map[string][]byte, add func
 		}
 	}
 	return addLine(site.SearchFile, index, add)
-}
-
-// addList adds a list of encoded rows.
-func addList(key string, framing site.Framing, lines [][]byte, meta any, add func(string, []byte) error) error {
-	m, err := render.Row(meta)
-	if err != nil {
-		return fmt.Errorf("render meta of %s: %w", key, err)
-	}
-	return add(key, render.FrameAs(framing, lines, m))
-}
-
-// addLine adds a file of one line of JSON without an envelope.
-func addLine(key string, v any, add func(string, []byte) error) error {
-	line, err := render.Row(v)
-	if err != nil {
-		return fmt.Errorf("render %s: %w", key, err)
-	}
-	return add(key, append(slices.Clip(line), '\n'))
 }

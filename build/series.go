@@ -122,13 +122,5 @@ func seriesFiles(l *site.Listing, put func(string, []byte) error) error {
 
 func seriesFile[T any](route, slug string, points []T, caveat string, put func(string, []byte) error) error {
 	q := bare(route, slug).Whole()
-	lines, err := render.RowsOf(points)
-	if err != nil {
-		return err
-	}
-	c, err := render.Row(caveat)
-	if err != nil {
-		return err
-	}
-	return put(q.Key(), render.FrameAs(q.Route.Framing, lines, c))
+	return writeFile(q.Key(), put, func(b []byte) ([]byte, error) { return render.AppendFrameOf(b, q.Route.Framing, points, caveat) })
 }

@@ -150,17 +150,11 @@ func (j *judgment) render(t *turn, edition *render.Edition, pack func(string, []
 // that. Beside the logs of checks and changes, and feeds of these, they are at most 16.
 func serviceFiles(l *site.Listing, peers []render.Peer, today time.Time, in *render.Surroundings, put func(string, []byte) error) error {
 	slug := l.Item.Slug
-	for _, f := range []struct {
-		route string
-		data  any
-	}{{"service", l.Detail}, {"evidence", l.Evidence}} {
-		data, err := render.JSON(f.data)
-		if err == nil {
-			err = put(bare(f.route, slug).Key(), data)
-		}
-		if err != nil {
-			return err
-		}
+	if err := writeJSON(bare("service", slug).Key(), &l.Detail, put); err != nil {
+		return err
+	}
+	if err := writeJSON(bare("evidence", slug).Key(), &l.Evidence, put); err != nil {
+		return err
 	}
 	if err := uptimeFiles(l, today, put); err != nil {
 		return err
@@ -176,11 +170,8 @@ func serviceFiles(l *site.Listing, peers []render.Peer, today time.Time, in *ren
 	if err := seriesFiles(l, put); err != nil {
 		return err
 	}
-	page, err := in.ServicePage(l, peers)
-	if err == nil {
-		err = put(bare("service-page", slug).Key(), page)
-	}
-	if err != nil {
+	page := func(b []byte) ([]byte, error) { return in.AppendServicePage(b, l, peers) }
+	if err := writeFile(bare("service-page", slug).Key(), put, page); err != nil {
 		return err
 	}
 	beside, err := in.ServiceFiles(l)
@@ -197,10 +188,13 @@ func serviceFiles(l *site.Listing, peers []render.Peer, today time.Time, in *ren
 
 // uptimeFiles are a service's days of each period; those of a shorter one are the newest of a longer.
 func uptimeFiles(l *site.Listing, today time.Time, put func(string, []byte) error) error {
-	rows, err := render.RowsOf(l.Uptime)
+	sheet := sheets.Get().(*[]byte)
+	defer sheets.Put(sheet)
+	rows, used, err := render.RowsOf((*sheet)[:0], l.Uptime)
 	if err != nil {
 		return err
 	}
+	*sheet = used
 	q := bare("uptime", l.Item.Slug)
 	for _, period := range append([]string{""}, q.Route.Param("period").Values...) {
 		of := q
@@ -208,7 +202,8 @@ func uptimeFiles(l *site.Listing, today time.Time, put func(string, []byte) erro
 			of = q.With("period", period)
 		}
 		days := lastDays(l.Uptime, of.Text("period"), today)
-		if err := put(of.Key(), render.List(rows[len(rows)-len(days):])); err != nil {
+		shown := rows[len(rows)-len(days):]
+		if err := writeFile(of.Key(), put, func(b []byte) ([]byte, error) { return render.AppendList(b, shown), nil }); err != nil {
 			return err
 		}
 	}

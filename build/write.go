@@ -137,11 +137,7 @@ func writeLists(s *site.Snapshot, totals map[string]int, add func(string, []byte
 				}
 			}
 			if q.Bare && order == site.OrderNewest {
-				data, err := pageFile(lines, 1, site.PageSize)
-				if err == nil {
-					err = add(q.Key(), data)
-				}
-				if err != nil {
+				if err := writeListPage(q.Key(), lines, 1, site.PageSize, add); err != nil {
 					return err
 				}
 			}
@@ -153,24 +149,16 @@ func writeLists(s *site.Snapshot, totals map[string]int, add func(string, []byte
 // writeList writes every page of a list; one without rows has its first page all the same.
 func writeList(q site.Query, lines [][]byte, size int, add func(string, []byte) error) error {
 	for page := 1; page == 1 || (page-1)*size < len(lines); page++ {
-		data, err := pageFile(lines, page, size)
-		if err != nil {
-			return err
-		}
-		if err := add(q.With("page", strconv.Itoa(page)).Key(), data); err != nil {
+		if err := writeListPage(q.With("page", strconv.Itoa(page)).Key(), lines, page, size, add); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func pageFile(lines [][]byte, page, size int) ([]byte, error) {
-	meta, err := render.Row(site.NewPaginationMeta(len(lines), page, size))
-	if err != nil {
-		return nil, err
-	}
+func writeListPage(key string, lines [][]byte, page, size int, add func(string, []byte) error) error {
 	from := (page - 1) * size
-	return render.Frame(lines[from:min(from+size, len(lines))], meta), nil
+	return addList(key, site.Framing{}, lines[from:min(from+size, len(lines))], site.NewPaginationMeta(len(lines), page, size), add)
 }
 
 // writeAggregates writes what is said of all services together, and the index.
@@ -181,22 +169,14 @@ func writeAggregates(s *site.Snapshot, index site.Index, add func(string, []byte
 	}{
 		{"status", s.Status}, {"networks", s.Networks}, {"tags", s.Tags}, {"stats", s.Stats}, {"categories", s.Categories}, {"snapshots", append([]site.PublishedSnapshot{}, s.Earlier...)},
 	} {
-		data, err := render.JSON(a.data)
-		if err == nil {
-			err = add(bare(a.route, "").Key(), data)
-		}
-		if err != nil {
+		if err := writeJSON(bare(a.route, "").Key(), a.data, add); err != nil {
 			return err
 		}
 	}
 	if err := logFiles(bare("checks", ""), s.Checks, add); err != nil {
 		return err
 	}
-	data, err := render.Row(index) // maps of it encode in the order of their keys
-	if err != nil {
-		return err
-	}
-	return add(site.IndexFile, append(slices.Clip(data), '\n'))
+	return addLine(site.IndexFile, index, add) // maps of it encode in the order of their keys
 }
 
 // pageCounts are the pages that writePages writes of each list.

@@ -111,7 +111,7 @@ func (b *Build) start(ctx context.Context) error {
 	return nil
 }
 
-// Add appends a file to the snapshot. The caller must not change data afterwards.
+// Add appends a file to the snapshot, and keeps nothing of data.
 func (b *Build) Add(name string, data []byte) error {
 	if err := b.zip.Add(name, data); err != nil {
 		return fmt.Errorf("%s: %w", b.file.Name(), err)

@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"io"
 	"runtime"
+	"sync"
 	"time"
 )
 
@@ -54,7 +55,7 @@ type ZipWriter struct {
 
 // member is one file on its way into the zip.
 type member struct {
-	size int64 // of its contents, which only its compressor keeps
+	size int64 // of its contents
 	body *body // set before done is closed
 	done chan struct{}
 }
@@ -70,8 +71,7 @@ func NewZipWriter(w io.Writer, opts ZipOptions) *ZipWriter {
 	}
 }
 
-// Add appends a member. The zip keeps data until it is written: the caller must not change it. A write that failed is
-// told by a later Add or by Close.
+// Add appends a member, and keeps nothing of data. A write that failed is told by a later Add or by Close.
 func (z *ZipWriter) Add(name string, data []byte) error {
 	if err := z.begin(name); err != nil {
 		return err
@@ -188,11 +188,16 @@ func (z *ZipWriter) push(name string, data []byte) {
 	z.queue = append(z.queue, m)
 	z.bytes += m.size
 	z.slots <- struct{}{}
+	own := copies.Get().(*[]byte)
+	*own = append((*own)[:0], data...)
 	go func() {
-		defer func() { <-z.slots; close(m.done) }()
-		m.body = z.Pack(name, data).body
+		defer func() { copies.Put(own); <-z.slots; close(m.done) }()
+		m.body = z.Pack(name, *own).body
 	}()
 }
+
+// copies are contents that wait to be packed: no more than there are slots.
+var copies = sync.Pool{New: func() any { return new([]byte) }}
 
 // pop writes the oldest member; after an error it only empties the queue.
 func (z *ZipWriter) pop() {

@@ -49,7 +49,7 @@ func TestRowsByHand(t *testing.T) {
 	})
 }
 
-// sameRows holds RowsOf to encoding/json.
+// sameRows holds RowsOf to encoding/json, and AppendFrameOf to both.
 func sameRows[T any](t *testing.T, draw func(*rapid.T) T) {
 	t.Helper()
 	rapid.Check(t, func(t *rapid.T) {
@@ -61,12 +61,25 @@ func sameRows[T any](t *testing.T, draw func(*rapid.T) T) {
 			wantErr = errors.Join(wantErr, err)
 			want = append(want, strings.TrimSuffix(string(b), "\n"))
 		}
-		rows, err := RowsOf(list)
+		rows, _, err := RowsOf(nil, list)
 		for _, row := range rows {
 			got = append(got, string(row))
 		}
 		if diff := cmp.Diff(want, got); wantErr == nil && diff != "" || (wantErr == nil) != (err == nil) {
 			t.Fatalf("%v, %v (-encoding/json +by hand):\n%s", wantErr, err, diff)
+		}
+		meta := site.BlockMeta{First: int64(len(list))}
+		framed, err := AppendFrameOf([]byte("before"), site.Framing{}, list, meta)
+		if wantErr != nil {
+			if err == nil {
+				t.Fatalf("a list with %v is framed", wantErr)
+			}
+			return
+		}
+		tail, err2 := Row(meta)
+		whole := append([]byte("before"), Frame(rows, tail)...)
+		if diff := cmp.Diff(string(whole), string(framed)); err != nil || err2 != nil || diff != "" {
+			t.Fatalf("framed at once: %v, %v (-want +got):\n%s", err, err2, diff)
 		}
 	})
 }

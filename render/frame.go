@@ -37,7 +37,12 @@ func FrameAs(f site.Framing, rows [][]byte, meta []byte) []byte {
 	for _, r := range rows {
 		size += len(r) + 2
 	}
-	b := make([]byte, 0, size)
+	return AppendFrame(make([]byte, 0, size), f, rows, meta)
+}
+
+// AppendFrame appends what FrameAs answers.
+func AppendFrame(b []byte, f site.Framing, rows [][]byte, meta []byte) []byte {
+	frameHead, frameMeta := frame(f)
 	b = append(b, frameHead...)
 	for i, r := range rows {
 		b = append(b, r...)
@@ -49,6 +54,26 @@ func FrameAs(f site.Framing, rows [][]byte, meta []byte) []byte {
 	b = append(b, frameMeta...)
 	b = append(b, meta...)
 	return append(b, frameTail...)
+}
+
+// AppendFrameOf appends what FrameAs answers of a list whose rows and meta are not encoded yet.
+func AppendFrameOf[T any](b []byte, f site.Framing, list []T, meta any) (_ []byte, err error) {
+	frameHead, frameMeta := frame(f)
+	b = append(b, frameHead...)
+	for i := range list {
+		if b, err = AppendRow(b, &list[i]); err != nil {
+			return b, err
+		}
+		if i < len(list)-1 {
+			b = append(b, ',')
+		}
+		b = append(b, '\n')
+	}
+	b = append(b, frameMeta...)
+	if b, err = AppendRow(b, &meta); err != nil {
+		return b, err
+	}
+	return append(b, frameTail...), nil
 }
 
 // Ends is what FrameAs writes before the first row and behind the last one and its newline. meta is compact JSON.

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 
 	"tollbook/render/compiled"
 	"tollbook/site"
@@ -269,13 +270,29 @@ func (e *Edition) render(p page) ([]byte, error) {
 
 // render makes a page that tells itself when its facts were so.
 func (e *Surroundings) render(p page) ([]byte, error) {
+	b := drafts.Get().(*[]byte)
+	defer drafts.Put(b)
+	page, err := e.append((*b)[:0], p)
+	if err != nil {
+		return nil, err
+	}
+	*b = page
+	return bytes.Clone(page), nil
+}
+
+// drafts are buffers in which pages are written before they are copied at their size: growing one for each costs more than
+// all else of it.
+var drafts = sync.Pool{New: func() any { return new([]byte) }}
+
+// append appends what render answers.
+func (e *Surroundings) append(b []byte, p page) ([]byte, error) {
 	p.Site = e.pages.site
 	p.Sheet, p.Icon = e.pages.assets[0].Key, FaviconKey
 	p.Policy = cmp.Or(p.Policy, ContentSecurityPolicy)
 	p.Canonical = p.Site.BaseURL + strings.TrimPrefix(e.pages.href(p.Key), e.pages.prefix)
 	cards, err := e.cards()
 	if err != nil {
-		return nil, err
+		return b, err
 	}
 	p.Picture, p.Linked = cards.picture(p.Category), e.linked(&p)
 	if e.pages.icons[touchIconKey] {
@@ -289,13 +306,9 @@ func (e *Surroundings) render(p page) ([]byte, error) {
 	if p.Twin {
 		p.Markdown = twinKey(p.Key)
 	}
-	b := drafts.Get().(*bytes.Buffer)
-	defer drafts.Put(b)
-	b.Reset()
-	page, err := e.pages.kinds[p.Kind].Append(b.AvailableBuffer(), p)
+	b, err = e.pages.kinds[p.Kind].Append(b, p)
 	if err != nil {
-		return nil, fmt.Errorf("render %s: %w", p.Key, err)
+		return b, fmt.Errorf("render %s: %w", p.Key, err)
 	}
-	b.Write(page) // gives the buffer the room for the next
-	return bytes.Clone(page), nil
+	return b, nil
 }

@@ -10,23 +10,21 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"sync"
 )
 
 // JSON is the body of a complete response: {"data":v} and a newline, with <, > and & as they are.
-func JSON(v any) ([]byte, error) {
-	return encode(struct {
+func JSON(v any) ([]byte, error) { return AppendJSON(nil, v) }
+
+// AppendJSON appends what JSON answers.
+func AppendJSON(b []byte, v any) ([]byte, error) {
+	return appendEncoded(b, struct {
 		Data any `json:"data"`
 	}{v})
 }
 
-// List is the body of a complete response whose data are rows of Row.
-func List(rows [][]byte) []byte {
-	size := len(`{"data":[]}`) + 1
-	for _, r := range rows {
-		size += len(r) + 1
-	}
-	b := append(make([]byte, 0, size), `{"data":[`...)
+// AppendList appends the body of a complete response whose data are rows of Row.
+func AppendList(b []byte, rows [][]byte) []byte {
+	b = append(b, `{"data":[`...)
 	for i, r := range rows {
 		if i > 0 {
 			b = append(b, ',')
@@ -42,44 +40,51 @@ func Row(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b, []byte("\n")), err
 }
 
-// RowsOf is Row of each of a list, side by side in one piece of memory, which is made by what the first of them takes.
-func RowsOf[T any](list []T) ([][]byte, error) {
-	rows := make([][]byte, len(list))
-	var b []byte
+// AppendRow appends what Row answers.
+func AppendRow[T any](b []byte, v *T) ([]byte, error) {
+	if b, ok := appendRow(b, v); ok {
+		return b, nil
+	}
+	b, err := appendEncoded(b, v)
+	return bytes.TrimSuffix(b, []byte("\n")), err
+}
+
+// RowsOf is Row of each of a list, side by side in one piece of memory, which is made by what the first of them takes unless b
+// has the room.
+func RowsOf[T any](b []byte, list []T) (rows [][]byte, used []byte, err error) {
+	rows = make([][]byte, len(list))
 	for i := range list {
 		from := len(b)
-		var ok bool
-		if b, ok = appendRow(b, &list[i]); !ok {
-			row, err := Row(&list[i])
-			if err != nil {
-				return nil, err
-			}
-			b = append(b[:from], row...)
+		if b, err = AppendRow(b, &list[i]); err != nil {
+			return nil, b, err
 		}
 		if i == 0 {
-			b = slices.Grow(b, (len(b)+rowSlack)*(len(list)-1))
+			b = slices.Grow(b, (len(b)-from+rowSlack)*(len(list)-1))
 		}
 		rows[i] = b[from:len(b):len(b)]
 	}
-	return rows, nil
+	return rows, b, nil
 }
 
 // rowSlack is how many bytes longer than the first row of a list the others are taken to be.
 const rowSlack = 8
 
 // encode fails only for a value that is not of the contract: a number that JSON cannot say, raw text that is not JSON.
-func encode(v any) ([]byte, error) {
-	b := drafts.Get().(*bytes.Buffer)
-	defer drafts.Put(b)
-	b.Reset()
-	e := json.NewEncoder(b)
+func encode(v any) ([]byte, error) { return appendEncoded(nil, v) }
+
+func appendEncoded(b []byte, v any) ([]byte, error) {
+	e := json.NewEncoder((*written)(&b))
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		return nil, fmt.Errorf("encode %T: %w", v, err)
+		return b, fmt.Errorf("encode %T: %w", v, err)
 	}
-	return bytes.Clone(b.Bytes()), nil
+	return b, nil
 }
 
-// drafts are buffers in which files are written before they are copied at their size: growing one for each file costs
-// more than all else of it.
-var drafts = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+// written is bytes that a writer appends to.
+type written []byte
+
+func (w *written) Write(p []byte) (int, error) {
+	*w = append(*w, p...)
+	return len(p), nil
+}

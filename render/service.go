@@ -92,6 +92,15 @@ func (e *Edition) ServicePage(l *site.Listing) ([]byte, error) {
 
 // ServicePage is services/<slug>.html, with links to its peers.
 func (e *Surroundings) ServicePage(l *site.Listing, peers []Peer) ([]byte, error) {
+	return e.render(e.servicePage(l, peers))
+}
+
+// AppendServicePage appends what ServicePage answers.
+func (e *Surroundings) AppendServicePage(b []byte, l *site.Listing, peers []Peer) ([]byte, error) {
+	return e.append(b, e.servicePage(l, peers))
+}
+
+func (e *Surroundings) servicePage(l *site.Listing, peers []Peer) page {
 	d := &l.Detail
 	s := service{
 		ServiceDetail: *d, Chips: e.chips(d.Networks), Windows: windows(&d.Uptime), Strip: newStrip(l.Uptime, e.calendar),
@@ -130,10 +139,10 @@ func (e *Surroundings) ServicePage(l *site.Listing, peers []Peer) ([]byte, error
 		s.Changes = append(s.Changes, e.change(&l.Changes[i], u, serviceChangeLines))
 	}
 	s.More = len(l.Changes) - len(s.Changes)
-	return e.render(page{
+	return page{
 		Key: serviceKey(d.Slug), Kind: kindService, JSON: bareKey("service", d.Slug), Title: words(name(d.Name), maxTitle),
 		Description: describe(d), Atom: s.Atom, Feed: s.Feed, About: e.aboutService(d), Up: crumb{"Services", listKey(1)}, Category: d.Category, Twin: true, Now: newest(d), Body: s,
-	})
+	}
 }
 
 // newest is the time of the newest fact of a service. Its page and what lies beside it tell this and not the build's moment,
