@@ -89,7 +89,7 @@ func TestAFlowWithoutDatabase(t *testing.T) {
 	base, o := local(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { pay(w, challenge) }))
 	m := open(t)
 	m.list(t, oneEndpoint("acme", base, "/x"))
-	if _, err := m.conn.Exec(t.Context(), `ALTER TABLE services RENAME COLUMN next_check_at TO gone`); err != nil {
+	if _, err := m.conn.Exec(t.Context(), `ALTER TABLE service_states RENAME COLUMN next_check_at TO gone`); err != nil {
 		t.Fatal(err)
 	}
 	err := crawler(t, m, Options{}, o).runVisits(t.Context())

@@ -101,7 +101,7 @@ func TestRoundsThroughTheSampleWorld(t *testing.T) {
 		checkFirstVisit(t, l, first[l.Slug])
 	}
 
-	if _, err := m.conn.Exec(t.Context(), `UPDATE services SET next_check_at = $1 WHERE slug = $2`, dawn.Add(24*time.Hour), silent); err != nil {
+	if _, err := m.conn.Exec(t.Context(), `UPDATE service_states SET next_check_at = $1 FROM services WHERE id = service_id AND slug = $2`, dawn.Add(24*time.Hour), silent); err != nil {
 		t.Fatal(err) // it has been waited for once
 	}
 
@@ -337,11 +337,11 @@ func TestACrawlThatIsCutOff(t *testing.T) {
 	if got := m.strings(t, `SELECT slug FROM checks JOIN services s ON s.id = service_id`); !slices.Equal(got, []string{"quick"}) {
 		t.Errorf("checks kept of %q, want quick alone", got)
 	}
-	if due := m.strings(t, `SELECT slug FROM services WHERE next_check_at <= $1 ORDER BY 1`, dawn); len(due) != 0 {
+	if due := m.strings(t, `SELECT slug FROM services JOIN service_states ON service_id = id WHERE next_check_at <= $1 ORDER BY 1`, dawn); len(due) != 0 {
 		t.Errorf("due while the lease lasts: %q", due)
 	}
 	lease := dawn.Add(c.lease())
-	if due := m.strings(t, `SELECT slug FROM services WHERE next_check_at <= $1 ORDER BY 1`, lease); !slices.Equal(due, []string{"slow"}) {
+	if due := m.strings(t, `SELECT slug FROM services JOIN service_states ON service_id = id WHERE next_check_at <= $1 ORDER BY 1`, lease); !slices.Equal(due, []string{"slow"}) {
 		t.Errorf("due when the lease is over: %q, want slow", due)
 	}
 }
@@ -370,7 +370,7 @@ func TestALongVisit(t *testing.T) {
 	if n := m.strings(t, `SELECT count(*)::text FROM checks`); n[0] != "1" {
 		t.Errorf("%s checks are kept, want the one that asked something", n[0])
 	}
-	if due := m.strings(t, `SELECT slug FROM services WHERE next_check_at <= $1`, now.Now().Add(c.lease())); !slices.Equal(due, []string{"acme"}) {
+	if due := m.strings(t, `SELECT slug FROM services JOIN service_states ON service_id = id WHERE next_check_at <= $1`, now.Now().Add(c.lease())); !slices.Equal(due, []string{"acme"}) {
 		t.Errorf("due when the lease is over: %q", due)
 	}
 }

@@ -73,7 +73,7 @@ func newAsker(t *testing.T, answer func(modeltest.Request) modeltest.Reply, name
 func (a *asker) visited(t *testing.T, slug string) {
 	t.Helper()
 	for _, sql := range []string{
-		`UPDATE services SET last_checked_at = created_at WHERE slug = $1`,
+		`UPDATE service_states SET last_checked_at = created_at FROM services WHERE id = service_id AND slug = $1`,
 		`INSERT INTO site_facts (service_id, next_at, checked_at) SELECT id, created_at + interval '1 day', created_at FROM services WHERE slug = $1`,
 	} {
 		if _, err := a.conn.Exec(t.Context(), sql, slug); err != nil {
@@ -368,7 +368,7 @@ func TestSynthesizeWaits(t *testing.T) {
 		want int
 	}{
 		{`SELECT`, dawn, 0},
-		{`UPDATE services SET last_checked_at = created_at`, dawn, 0},
+		{`UPDATE service_states SET last_checked_at = created_at FROM services WHERE id = service_id`, dawn, 0},
 		{`INSERT INTO site_facts (service_id, next_at) SELECT id, created_at FROM services`, dawn, 0},
 		{`SELECT`, dawn.Add(2 * time.Hour), 1},
 	} {

@@ -121,15 +121,15 @@ var agree = map[string]string{
 	"check_days": `
 		SELECT count(*) FROM (
 			SELECT service_id, checked_at::date, count(*), count(*) FILTER (WHERE counted), count(*) FILTER (WHERE counted AND is_up),
-				count(response_time_ms) FILTER (WHERE counted), coalesce(sum(response_time_ms) FILTER (WHERE counted), 0) FROM checks GROUP BY 1, 2
+				count(response_time_ms) FILTER (WHERE counted), coalesce(sum(response_time_ms) FILTER (WHERE counted), 0) FROM checks WHERE checked_at < (SELECT through FROM log_seal) GROUP BY 1, 2
 			EXCEPT SELECT service_id, day, checks, counted, up, timed, response_ms FROM check_days) x`,
 	"check_hours": `
 		SELECT count(*) FROM (
-			SELECT service_id, date_trunc('hour', checked_at), count(*), count(*) FILTER (WHERE counted), count(*) FILTER (WHERE counted AND is_up) FROM checks GROUP BY 1, 2
+			SELECT service_id, date_trunc('hour', checked_at), count(*), count(*) FILTER (WHERE counted), count(*) FILTER (WHERE counted AND is_up) FROM checks WHERE checked_at < (SELECT through FROM log_seal) GROUP BY 1, 2
 			EXCEPT SELECT service_id, hour, checks, counted, up FROM check_hours) x`,
 	"histograms": `SELECT count(*) FROM check_days WHERE timed <> (SELECT sum(n) FROM unnest(histogram) n) OR array_length(histogram, 1) <> 64`,
 	"last visits": `
-		SELECT count(*) FROM services s WHERE last_checked_at IS DISTINCT FROM (SELECT max(checked_at) FROM checks WHERE service_id = s.id)
+		SELECT count(*) FROM service_states s WHERE last_checked_at IS DISTINCT FROM (SELECT max(checked_at) FROM checks WHERE service_id = s.service_id)
 			AND last_checked_at >= (SELECT kept_since FROM log_seal)`,
 	"positions": `
 		SELECT count(*) FROM log_positions p WHERE rows <> (
@@ -185,6 +185,10 @@ var agree = map[string]string{
 		SELECT (SELECT count(*) FROM endpoints WHERE service_id NOT IN (SELECT id FROM services)) + (SELECT count(*) FROM prices WHERE endpoint_id NOT IN (SELECT id FROM endpoints))
 			+ (SELECT count(*) FROM envelopes WHERE endpoint_id NOT IN (SELECT id FROM endpoints)) + (SELECT count(*) FROM answers WHERE endpoint_id NOT IN (SELECT id FROM endpoints))
 			+ (SELECT count(*) FROM check_days WHERE service_id NOT IN (SELECT id FROM services)) + (SELECT count(*) FROM change_log WHERE change_id NOT IN (SELECT id FROM changes))`,
+	"open hours": `SELECT count(*) FROM check_hours WHERE hour >= (SELECT through FROM log_seal)`,
+	"newest checks": `
+		SELECT count(*) FROM service_states s WHERE newest_check_at < (SELECT max(checked_at) FROM checks WHERE service_id = s.service_id)`,
+	"states":  `SELECT count(*) FROM services FULL JOIN service_states ON service_id = id WHERE id IS NULL OR service_id IS NULL`,
 	"numbers": `SELECT count(*) FROM (SELECT nextval(pg_get_serial_sequence('services', 'id')) AS id) n WHERE id <= (SELECT max(id) FROM services)`,
 }
 

@@ -56,7 +56,7 @@ func Load(ctx context.Context, db *postgres.DB, o Options) (Report, error) {
 	if report.Rows, err = c.fill(ctx, l); err != nil {
 		return Report{}, err
 	}
-	if err := l.Finish(ctx, LogDelay); err != nil {
+	if err := l.Finish(ctx); err != nil {
 		return Report{}, err
 	}
 	if err := c.index(ctx, db, l); err != nil {
@@ -72,7 +72,7 @@ func (c *crowd) load(ctx context.Context, db *postgres.DB) (*postgres.Loader, er
 	for i, f := range c.flows {
 		flows[i] = f.LoadedFlow
 	}
-	l, err := db.Load(ctx, c.o.Moment, c.raw, flows)
+	l, err := db.Load(ctx, c.o.Moment, c.raw, LogDelay, flows)
 	if err != nil {
 		return nil, err
 	}

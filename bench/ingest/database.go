@@ -118,9 +118,9 @@ func (b *bench) rollups(ctx context.Context, name string) error {
 					SELECT service_id, checked_at::date AS day, greatest(width_bucket(response_time_ms, $1::int[]) - 1, 0)::bigint AS bucket, count(*) AS count
 					FROM checks WHERE counted AND response_time_ms IS NOT NULL GROUP BY 1, 2, 3
 				) SELECT count(*) FROM got FULL JOIN want USING (service_id, day, bucket) WHERE got.count IS DISTINCT FROM want.count`, []any{limits}},
-			{"services", `SELECT count(*) FROM (SELECT DISTINCT ON (service_id) * FROM checks ORDER BY service_id, checked_at DESC) c FULL JOIN services s ON s.id = c.service_id
+			{"services", `SELECT count(*) FROM (SELECT DISTINCT ON (service_id) * FROM checks ORDER BY service_id, checked_at DESC) c FULL JOIN service_states s ON s.service_id = c.service_id
 				WHERE (s.last_checked_at, s.consecutive_failures, s.next_check_at) IS DISTINCT FROM (c.checked_at, c.consecutive_failures, c.checked_at + interval '15 minutes')
-					OR s.last_status IS DISTINCT FROM (SELECT status FROM checks l WHERE l.service_id = s.id AND counted ORDER BY checked_at DESC LIMIT 1)`, nil},
+					OR s.last_status IS DISTINCT FROM (SELECT status FROM checks l WHERE l.service_id = s.service_id AND counted ORDER BY checked_at DESC LIMIT 1)`, nil},
 		} {
 			var n int
 			if err := conn.QueryRow(ctx, differ.sql, differ.args...).Scan(&n); err != nil {

@@ -3,8 +3,8 @@
 //
 //	go run ./bench/ingest -services 20000 -rounds 50 -runs 5
 //
-// Ours is postgres.RecordVisits in the batches that a flooded crawler tells: checks into their day's partition, hours and
-// days of each service, the service's status, time and failures. The peer copies a CSV file of the same rows into the same
+// Ours is postgres.RecordVisits in the batches that a flooded crawler tells: checks into their day's partition, the service's
+// status, time and failures; and postgres.SealLogs, which makes hours and days of them. The peer copies a CSV file of the same rows into the same
 // table, with the same indexes, partitions and settings, synchronous_commit off as ours has it, and nothing else. Each run
 // begins with a copy of one database that has the services and the partitions. Afterwards the rows must be equal on both
 // sides, and ours' roll-ups and services what SQL makes of the rows.
@@ -86,7 +86,7 @@ func (b *bench) run(ctx context.Context) (err error) {
 		return fmt.Errorf("prepare: %w", err)
 	}
 	report := turns.New(strings.Join(append([]string{"go run ./bench/ingest"}, os.Args[1:]...), " "), b.runs)
-	for _, o := range []order{{"as crawled", b.crawled}, {"as told late", b.told}} {
+	for _, o := range []order{{name: "as crawled", row: b.crawled}, {name: "as told late", row: b.told, late: true}} {
 		if err := b.write(o); err != nil {
 			return err
 		}
@@ -129,6 +129,7 @@ func (b *bench) ours(o order) turns.Side {
 		}
 		n := b.services * b.rounds
 		var took, used float64
+		sealed := start
 		visits := make([]postgres.Visit, b.batch)
 		for first := 0; first < n; first += b.batch {
 			visits = visits[:min(b.batch, n-first)]
@@ -137,6 +138,9 @@ func (b *bench) ours(o order) turns.Side {
 			}
 			began, before := time.Now(), cpu() // visits are ready, as the peer's file is
 			if err := db.RecordVisits(ctx, visits); err != nil {
+				return 0, err
+			}
+			if err := o.seal(ctx, db, &sealed, visits[len(visits)-1].Check.CheckedAt, first+len(visits) == n); err != nil {
 				return 0, err
 			}
 			took, used = took+time.Since(began).Seconds(), used+cpu()-before
@@ -152,6 +156,19 @@ func (b *bench) ours(o order) turns.Side {
 		}
 		return float64(n) / took, b.rollups(ctx, name)
 	}
+}
+
+// seal has the hours summed that are over, as a build does: as crawled with the first check after them, as told late in the end.
+// Its time is part of ours.
+func (o order) seal(ctx context.Context, db *postgres.DB, sealed *time.Time, now time.Time, last bool) error {
+	switch {
+	case last:
+		now = now.Add(time.Hour)
+	case o.late || now.Before(sealed.Add(time.Hour)):
+		return nil
+	}
+	*sealed = now.Truncate(time.Hour)
+	return db.SealLogs(ctx, now, 0)
 }
 
 // peer copies the same rows.

@@ -28,6 +28,7 @@ const period = 15 * time.Minute
 type order struct {
 	name string
 	row  func(n int) (service, round int)
+	late bool // checks of an hour come after those of later ones
 }
 
 func (b *bench) crawled(n int) (service, round int) { return n % b.services, n / b.services }

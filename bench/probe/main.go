@@ -198,7 +198,7 @@ func (b *bench) check(ctx context.Context, n int) error {
 		count     int
 	}{
 		{"checks", `SELECT count(*) FROM checks WHERE counted AND status = 'online' AND status_code = 402 AND endpoints_found = 1`, n * b.services},
-		{"checks in roll-ups of days", `SELECT coalesce(sum(up), 0) FROM check_days`, n * b.services},
+		{"services that are known to be online", `SELECT count(*) FROM service_states WHERE last_status = 'online' AND next_check_at > last_checked_at`, b.services},
 		{"envelopes", `SELECT count(*) FROM envelopes WHERE status_code = 402 AND tls_verified AND header ? 'Payment-Required'`, b.services},
 		{"prices", `SELECT count(*) FROM prices WHERE until IS NULL AND amount = 10000`, b.services},
 	} {

@@ -76,7 +76,7 @@ func ours(ctx context.Context, o options) error {
 			return err
 		}
 		c.Close() // the connections that are kept; it goes on being of use
-		if err := sql(ctx, `UPDATE services SET next_check_at = now() - interval '1 minute'`, `VACUUM ANALYZE`); err != nil {
+		if err := sql(ctx, `UPDATE service_states SET next_check_at = now() - interval '1 minute'`, `VACUUM ANALYZE`); err != nil {
 			return err
 		}
 	}

@@ -176,7 +176,7 @@ func (d *steppedDirectory) holds(t *testing.T) {
 		{"endpoints with two prices at once", `SELECT count(*)::text FROM (SELECT FROM prices WHERE until IS NULL GROUP BY endpoint_id HAVING count(*) <> 1) AS p`, "0"},
 		{"changes without a number", `SELECT count(*)::text FROM changes WHERE number IS NULL`, "0"},
 		{"changes beyond those that have numbers", `SELECT (count(*) - (SELECT rows FROM change_positions WHERE service_id = 0 AND type = ''))::text FROM changes`, "0"},
-		{"services that are put off", `SELECT count(*)::text FROM services WHERE next_check_at > last_checked_at + interval '15 minutes'`, "0"},
+		{"services that are put off", `SELECT count(*)::text FROM service_states WHERE next_check_at > last_checked_at + interval '15 minutes'`, "0"},
 	} {
 		if got := query(t, d.dsn, tt.sql); got != tt.want {
 			t.Errorf("%s %s, want %s", got, tt.what, tt.want)

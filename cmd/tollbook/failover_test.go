@@ -74,7 +74,7 @@ func TestPostgresFailover(t *testing.T) {
 	visits := func(s *server, what string) {
 		t.Helper()
 		before := count(s, `SELECT count(*)::text FROM checks`)
-		query(t, s.DSN(), `UPDATE services SET next_check_at = now()`)
+		query(t, s.DSN(), `UPDATE service_states SET next_check_at = now()`)
 		for deadline := time.Now().Add(patience); count(s, `SELECT count(*)::text FROM checks`) < before+len(list); time.Sleep(50 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatalf("%s not all services are visited:\n%s", what, work.said())

@@ -161,7 +161,7 @@ func soon(most time.Duration) { time.Sleep(rand.N(most)) }
 // crawl visits all services, and is killed when some of the visits are kept.
 func (d *killedDirectory) crawl(t *testing.T, _ []string) {
 	d.query(t, func(conn *pgx.Conn) { // the leases of killed crawls are over, and a quarter of an hour has passed
-		for _, sql := range []string{`UPDATE services SET next_check_at = now()`, `DELETE FROM hosts`} {
+		for _, sql := range []string{`UPDATE service_states SET next_check_at = now()`, `DELETE FROM hosts`} {
 			if _, err := conn.Exec(t.Context(), sql); err != nil {
 				t.Fatal(err)
 			}
@@ -345,7 +345,7 @@ func (d *killedDirectory) holds(t *testing.T) {
 		}
 		for what, sql := range map[string]string{
 			"checks that stand twice":                     `SELECT count(*) - count(DISTINCT id) FROM checks`,
-			"services whose sums are not those of checks": `SELECT count(*) FROM (SELECT service_id, count(*) n FROM checks GROUP BY 1) c FULL JOIN (SELECT service_id, sum(checks) n FROM check_hours GROUP BY 1) h USING (service_id) WHERE c.n IS DISTINCT FROM h.n`,
+			"services whose sums are not those of checks": `SELECT count(*) FROM (SELECT service_id, count(*) n FROM checks WHERE checked_at < (SELECT through FROM log_seal) GROUP BY 1) c FULL JOIN (SELECT service_id, sum(checks) n FROM check_hours GROUP BY 1) h USING (service_id) WHERE c.n IS DISTINCT FROM h.n`,
 			"changes that do not follow the one before":   `SELECT count(*) FROM (SELECT old_snapshot, lag(new_snapshot) OVER (PARTITION BY service_id ORDER BY id) was FROM changes WHERE type = 'price_changed') c WHERE was IS NOT NULL AND was <> old_snapshot`,
 			"changes that stand twice":                    `SELECT count(*) - count(DISTINCT (service_id, type, observed_at)) FROM changes`,
 			"services with too few or too many changes":   `SELECT count(*) FROM (SELECT e.service_id, count(DISTINCT since) - 1 n FROM prices p JOIN endpoints e ON e.id = p.endpoint_id GROUP BY 1) p LEFT JOIN (SELECT service_id, count(*) n FROM changes WHERE type = 'price_changed' GROUP BY 1) c USING (service_id) WHERE coalesce(c.n, 0) NOT BETWEEN least(p.n, 1) AND p.n`, // one an hour is told at most

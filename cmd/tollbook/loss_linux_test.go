@@ -88,7 +88,7 @@ func crawlThroughLoss(t *testing.T, dsn string) {
 	env := []string{"DATABASE_URL=" + dsn}
 	ran(t, env, "services", "import", writeFile(t, "list.json", []byte("["+strings.Join(list, ",")+"]")))
 	round := func() {
-		query(t, dsn, `UPDATE services SET next_check_at = now()`)
+		query(t, dsn, `UPDATE service_states SET next_check_at = now()`)
 		ran(t, env, "crawl", "--once", "--allow-private", lossyThere, "--host-gap", "1ms")
 	}
 	for range rounds {
@@ -107,7 +107,7 @@ func crawlThroughLoss(t *testing.T, dsn string) {
 	for _, tt := range []struct{ what, sql, want string }{
 		{"checks", `SELECT count(*)::text FROM checks`, fmt.Sprint((rounds + 1) * shops)},
 		{"services with another number of checks than rounds", fmt.Sprintf(`SELECT count(*)::text FROM (SELECT FROM checks GROUP BY service_id HAVING count(*) <> %d) AS c`, rounds+1), "0"},
-		{"services online when nothing is lost", `SELECT count(*)::text FROM services WHERE last_status = 'online'`, fmt.Sprint(shops)},
+		{"services online when nothing is lost", `SELECT count(*)::text FROM service_states WHERE last_status = 'online'`, fmt.Sprint(shops)},
 		{"prices", `SELECT count(*)::text FROM prices`, fmt.Sprint(shops)},
 		{"prices that are not asked", `SELECT count(*)::text FROM prices p JOIN endpoints e ON e.id = p.endpoint_id JOIN services s ON s.id = e.service_id WHERE amount <> 1000 + substr(s.name, 2)::int`, "0"},
 		{"changes", `SELECT count(*)::text FROM changes`, "0"},

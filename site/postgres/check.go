@@ -13,23 +13,19 @@ import (
 // checkColumns are the columns of checks in the order of Check's fields.
 const checkColumns = `service_id, checked_at, id, counted, status, is_up, status_code, response_time_ms, endpoints_found, error_message, consecutive_failures`
 
-// recordChecks copies checks into their days' partitions and rolls up those that were not there yet. It answers which are,
-// and takes the list: those that come too late get another time, and then it is sorted.
+// recordChecks copies those checks into their days' partitions that were not there yet, and answers which. It
+// takes the list: those that come too late get another time, and then it is sorted.
 func recordChecks(ctx context.Context, tx pgx.Tx, checks []Check) (fresh []bool, err error) {
 	if len(checks) == 0 {
 		return nil, nil
 	}
-	// The lock keeps a seal from passing over an hour while its checks are on their way.
-	var sealed *time.Time
 	b := &pgx.Batch{}
-	b.Queue(`SELECT through FROM log_seal FOR SHARE`).Query(func(rows pgx.Rows) error {
-		_, err := pgx.ForEachRow(rows, []any{&sealed}, func() error { return nil })
-		return err
-	})
+	through := queueSealed(b)
 	suspect := queueSuspects(b, checks)
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
 		return nil, fmt.Errorf("read log seal, and services with checks of the time: %w", err)
 	}
+	sealed := through()
 	if sealed == nil {
 		if err := startLogs(ctx, tx, checks); err != nil {
 			return nil, err
@@ -47,7 +43,18 @@ func recordChecks(ctx context.Context, tx pgx.Tx, checks []Check) (fresh []bool,
 		return nil, err
 	}
 	checks, fresh = unknown(checks, known)
-	return fresh, keepChecks(ctx, tx, checks)
+	return fresh, copyChecks(ctx, tx, checks)
+}
+
+// queueSealed asks up to when hours are sealed, nil before the first check. From here no seal passes over an hour while its checks
+// are on their way.
+func queueSealed(b *pgx.Batch) (answer func() *time.Time) {
+	var sealed *time.Time
+	b.Queue(`SELECT through FROM log_seal FOR SHARE`).Query(func(rows pgx.Rows) error {
+		_, err := pgx.ForEachRow(rows, []any{&sealed}, func() error { return nil })
+		return err
+	})
+	return func() *time.Time { return sealed }
 }
 
 // unknown are the checks that are not known yet, each once, sorted, and which of the list those are.
@@ -66,17 +73,6 @@ func unknown(checks []Check, known map[uuid.UUID]bool) ([]Check, []bool) {
 		slices.SortStableFunc(kept, compareChecks)
 	}
 	return kept, fresh
-}
-
-// keepChecks copies sorted checks, sums them up meanwhile, and adds the sums to those that are kept.
-func keepChecks(ctx context.Context, tx pgx.Tx, checks []Check) error {
-	copied := make(chan error, 1)
-	go func() { copied <- copyChecks(ctx, tx, checks) }()
-	hours, days := hourRollups.rollUp(checks), dayRollups.rollUp(checks)
-	if err := <-copied; err != nil {
-		return err
-	}
-	return addRollups(ctx, tx, rollups{hourRollups, hours}, rollups{dayRollups, days})
 }
 
 func copyChecks(ctx context.Context, tx pgx.Tx, checks []Check) error {
@@ -179,34 +175,50 @@ func knownChecks(ctx context.Context, tx pgx.Tx, checks []Check, of []int64) (ma
 	return known, nil
 }
 
+// queueMissingDays asks for which UTC days of checks there is no partition yet.
+func queueMissingDays(b *pgx.Batch, checks []Check) (answer func() []time.Time) {
+	var days []time.Time
+	var last time.Time // most come after one of their day
+	for i := range checks {
+		if day := checks[i].CheckedAt.UTC().Truncate(24 * time.Hour); !day.Equal(last) && !slices.ContainsFunc(days, day.Equal) {
+			days, last = append(days, day), day
+		}
+	}
+	names := make([]string, len(days))
+	for i, day := range days {
+		names[i] = checkPartition(day)
+	}
+	var missing []time.Time
+	b.Queue(`SELECT day FROM unnest($1::text[], $2::timestamptz[]) AS p (name, day) WHERE to_regclass(name) IS NULL`, names, days).Query(func(rows pgx.Rows) (err error) {
+		missing, err = pgx.CollectRows(rows, pgx.RowTo[time.Time])
+		return err
+	})
+	return func() []time.Time { return missing }
+}
+
 // checkPartition names the partition of a UTC day's checks.
-func checkPartition(day time.Time) string { return "checks_" + day.Format("20060102") }
+func checkPartition(day time.Time) string { return "checks_" + day.UTC().Format("20060102") }
 
 // makePartitions makes the partitions of the checks' UTC days where they are missing.
 func makePartitions(ctx context.Context, tx pgx.Tx, checks []Check) error {
-	days := map[time.Time]bool{}
-	var last time.Time // most come after one of their day
-	for i := range checks {
-		if day := checks[i].CheckedAt.UTC().Truncate(24 * time.Hour); !day.Equal(last) {
-			days[day], last = true, day
-		}
+	b := &pgx.Batch{}
+	missing := queueMissingDays(b, checks)
+	if err := tx.SendBatch(ctx, b).Close(); err != nil {
+		return fmt.Errorf("look for partitions: %w", err)
 	}
-	for day := range days {
-		name := checkPartition(day)
-		var exists bool
-		if err := tx.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, name).Scan(&exists); err != nil {
-			return fmt.Errorf("look for partition %s: %w", name, err)
-		}
-		if exists {
-			continue
-		}
+	return makeDays(ctx, tx, missing())
+}
+
+// makeDays makes the partitions of UTC days.
+func makeDays(ctx context.Context, tx pgx.Tx, days []time.Time) error {
+	for _, day := range days {
 		_, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('tollbook partition'))`)
 		if err == nil {
 			_, err = tx.Exec(ctx, fmt.Sprintf(`CREATE TABLE IF NOT EXISTS %s PARTITION OF checks FOR VALUES FROM ('%s') TO ('%s')`,
-				pgx.Identifier{name}.Sanitize(), day.Format(time.RFC3339), day.Add(24*time.Hour).Format(time.RFC3339)))
+				pgx.Identifier{checkPartition(day)}.Sanitize(), day.UTC().Format(time.RFC3339), day.UTC().Add(24*time.Hour).Format(time.RFC3339)))
 		}
 		if err != nil {
-			return fmt.Errorf("make partition %s: %w", name, err)
+			return fmt.Errorf("make partition %s: %w", checkPartition(day), err)
 		}
 	}
 	return nil

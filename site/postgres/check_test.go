@@ -139,6 +139,15 @@ func TestRollupsAreSumsOfChecks(t *testing.T) {
 		}
 		told = told[n:]
 	}
+	open := sumsRead(t, db)
+	for _, hours := range []int{7, 24, rounds} { // in parts, the last of which is over before the last check
+		if err := db.SealLogs(ctx, start.Add(time.Duration(hours)*time.Hour), 0); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(open, sumsRead(t, db)); diff != "" {
+			t.Errorf("what a reader sees, all hours open and %d hours sealed (-want +got):\n%s", hours, diff)
+		}
+	}
 	conn, err := pgx.Connect(ctx, dsn)
 	if err != nil {
 		t.Fatal(err)
@@ -169,8 +178,115 @@ func TestRollupsAreSumsOfChecks(t *testing.T) {
 			want[key][site.HistogramBucket(*v.Check.ResponseTimeMS)]++
 		}
 	}
+	if diff := cmp.Diff(want, histograms(t, conn)); diff != "" {
+		t.Errorf("histograms of days (-want +got):\n%s", diff)
+	}
+}
+
+// sumsRead is what a build reads of roll-ups two days after start.
+func sumsRead(t *testing.T, db *postgres.DB) (sums []postgres.ServiceFacts) {
+	t.Helper()
+	err := db.Read(t.Context(), func(r *postgres.Reader) error {
+		f, err := r.Facts(t.Context(), start.Add(50*time.Hour), time.Minute)
+		if err != nil {
+			return err
+		}
+		for _, s := range f.Services {
+			sums = append(sums, postgres.ServiceFacts{Hours: s.Hours, Days: s.Days, DaySums: s.DaySums, TotalChecks: s.TotalChecks})
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sums
+}
+
+// TestMigrateSums: a program of before finds hours and days summed with each check, and the states of services in their rows; what it
+// leaves is taken over, so that nothing is summed twice when its hours are sealed.
+func TestMigrateSums(t *testing.T) {
+	t.Parallel()
+	db, dsn := openNamed(t)
+	ctx := t.Context()
+	if err := db.AddListings(ctx, []postgres.Listing{listing("acme"), listing("bolt"), listing("cask")}); err != nil {
+		t.Fatal(err)
+	}
+	due, err := db.Due(ctx, start, time.Minute, 2) // cask is never visited
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(20, 402))
+	for i := range 130 {
+		v := visit(due[i%2], start.Add(time.Duration(i)*15*time.Minute))
+		v.Check.ResponseTimeMS, v.Check.Counted = new(r.IntN(3)*r.IntN(40000)), r.IntN(9) > 0
+		if err := db.RecordVisits(ctx, []postgres.Visit{v}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.SealLogs(ctx, start.Add(26*time.Hour), 0); err != nil { // in the middle of the second day
+		t.Fatal(err)
+	}
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	const now = `SELECT 'hour ' || h::text FROM check_hours h UNION ALL SELECT 'day ' || d::text FROM check_days d UNION ALL SELECT 'state ' || s::text FROM service_states s ORDER BY 1`
+	before, read := texts(t, conn, now), sumsRead(t, db)
+
+	if err := postgres.MigrateTo(ctx, conn, 19); err != nil {
+		t.Fatal(err)
+	}
+	const sums = `count(*), count(*) FILTER (WHERE counted), count(*) FILTER (WHERE counted AND is_up), count(response_time_ms) FILTER (WHERE counted),
+		coalesce(sum(response_time_ms) FILTER (WHERE counted), 0)`
+	for _, same := range []struct{ what, want, got string }{
+		{"hours", `SELECT (service_id, date_trunc('hour', checked_at), ` + sums + `)::text FROM checks GROUP BY service_id, date_trunc('hour', checked_at) ORDER BY 1`,
+			`SELECT (service_id, hour, checks, counted, up, timed, response_ms)::text FROM check_hours ORDER BY 1`},
+		{"days", `SELECT (service_id, checked_at::date, ` + sums + `)::text FROM checks GROUP BY service_id, checked_at::date ORDER BY 1`,
+			`SELECT (service_id, day, checks, counted, up, timed, response_ms)::text FROM check_days ORDER BY 1`},
+		{"last checks", `SELECT (service_id, max(checked_at))::text FROM checks GROUP BY service_id ORDER BY 1`,
+			`SELECT (id, last_checked_at)::text FROM services WHERE last_checked_at IS NOT NULL ORDER BY 1`},
+	} {
+		if diff := cmp.Diff(texts(t, conn, same.want), texts(t, conn, same.got)); diff != "" {
+			t.Errorf("%s of a program of before (-want +got):\n%s", same.what, diff)
+		}
+	}
+	want := map[string][]int64{}
+	rows, err := conn.Query(ctx, `SELECT service_id || ' ' || checked_at::date, response_time_ms FROM checks WHERE counted`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var key string
+	var ms int
+	if _, err := pgx.ForEachRow(rows, []any{&key, &ms}, func() error {
+		if want[key] == nil {
+			want[key] = make([]int64, site.HistogramBuckets)
+		}
+		want[key][site.HistogramBucket(ms)]++
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, histograms(t, conn)); diff != "" {
+		t.Errorf("histograms of a program of before (-want +got):\n%s", diff)
+	}
+
+	if err := postgres.MigrateTo(ctx, conn, -1); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, texts(t, conn, now)); diff != "" {
+		t.Errorf("rows that are taken over (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(read, sumsRead(t, db)); diff != "" {
+		t.Errorf("what a reader sees of rows that were taken over (-want +got):\n%s", diff)
+	}
+}
+
+// histograms are those of days, by service and day.
+func histograms(t *testing.T, conn *pgx.Conn) map[string][]int64 {
+	t.Helper()
 	got := map[string][]int64{}
-	rows, err := conn.Query(ctx, `SELECT service_id || ' ' || day, histogram FROM check_days`)
+	rows, err := conn.Query(t.Context(), `SELECT service_id || ' ' || day, histogram FROM check_days`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +298,5 @@ func TestRollupsAreSumsOfChecks(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("histograms of days (-want +got):\n%s", diff)
-	}
+	return got
 }

@@ -24,10 +24,10 @@ func (db *DB) FollowClock(ctx context.Context, now time.Time) error {
 	b := &pgx.Batch{}
 	b.Queue(`
 		WITH late AS (
-			SELECT id FROM services WHERE last_checked_at > $1::timestamptz + $2::interval AND next_check_at > last_checked_at
-			ORDER BY id FOR NO KEY UPDATE
+			SELECT service_id FROM service_states WHERE last_checked_at > $1::timestamptz + $2::interval AND next_check_at > last_checked_at
+			ORDER BY service_id FOR NO KEY UPDATE
 		)
-		UPDATE services SET next_check_at = $1::timestamptz + (next_check_at - last_checked_at) FROM late WHERE late.id = services.id`, now, ahead)
+		UPDATE service_states s SET next_check_at = $1::timestamptz + (next_check_at - last_checked_at) FROM late WHERE late.service_id = s.service_id`, now, ahead)
 	b.Queue(`
 		UPDATE steps SET began_at = least(began_at, $1), ended_at = least(ended_at, $1)
 		WHERE greatest(began_at, ended_at) > $1::timestamptz + $2::interval`, now, ahead)

@@ -128,10 +128,10 @@ func TestFollowClock(t *testing.T) {
 	}
 	at := func(d time.Duration) string { return start.Add(d).Format("'2006-01-02 15:04:05Z'") }
 	for _, sql := range []string{
-		`UPDATE services SET last_checked_at = ` + at(time.Hour) + `, next_check_at = ` + at(75*time.Minute) + ` WHERE slug = 'acme'`,
-		`UPDATE services SET last_checked_at = ` + at(-time.Minute) + `, next_check_at = ` + at(24*time.Hour) + ` WHERE slug = 'bolt'`, // seldom asked
-		`UPDATE services SET last_checked_at = ` + at(time.Hour) + `, next_check_at = ` + at(2*time.Minute) + ` WHERE slug = 'cove'`,   // taken since
-		`UPDATE services SET next_check_at = ` + at(3*time.Minute) + ` WHERE slug = 'dome'`,                                            // never visited
+		`UPDATE service_states SET last_checked_at = ` + at(time.Hour) + `, next_check_at = ` + at(75*time.Minute) + ` FROM services WHERE id = service_id AND slug = 'acme'`,
+		`UPDATE service_states SET last_checked_at = ` + at(-time.Minute) + `, next_check_at = ` + at(24*time.Hour) + ` FROM services WHERE id = service_id AND slug = 'bolt'`, // seldom asked
+		`UPDATE service_states SET last_checked_at = ` + at(time.Hour) + `, next_check_at = ` + at(2*time.Minute) + ` FROM services WHERE id = service_id AND slug = 'cove'`,   // taken since
+		`UPDATE service_states SET next_check_at = ` + at(3*time.Minute) + ` FROM services WHERE id = service_id AND slug = 'dome'`,                                            // never visited
 		`INSERT INTO hosts (host, next_at, regained_at, held_by, held_until) VALUES ('ahead', now() + interval '1 hour', now(), NULL, now()), ('now', now() + interval '1 second', now() + interval '1 hour', NULL, now())`,
 		`INSERT INTO river_job (id, args, kind, max_attempts, queue, state, scheduled_at) VALUES (1, '{}', 'visit', 3, 'q', 'available', now() + interval '1 hour'), (2, '{}', 'visit', 3, 'q', 'retryable', now() + interval '5 minutes')`,
 		`INSERT INTO river_leader (name, leader_id, elected_at, expires_at) VALUES ('default', 'gone', now() + interval '1 hour', now() + interval '61 minutes')`,
@@ -144,7 +144,7 @@ func TestFollowClock(t *testing.T) {
 		}
 	}
 	got := m(`
-		SELECT slug || ' ' || extract(epoch FROM next_check_at - ` + at(0) + `::timestamptz)::int / 60 FROM services
+		SELECT slug || ' ' || extract(epoch FROM next_check_at - ` + at(0) + `::timestamptz)::int / 60 FROM services JOIN service_states ON service_id = id
 		UNION ALL SELECT name || ' ' || extract(epoch FROM began_at - ` + at(0) + `::timestamptz)::int / 60 FROM steps
 		UNION ALL SELECT 'host ' || host FROM hosts
 		UNION ALL SELECT 'job ' || id || CASE WHEN scheduled_at > now() THEN ' later' ELSE ' now' END FROM river_job

@@ -10,7 +10,7 @@ import (
 
 // DueServices are the ids of up to limit services whose visit is due, the longest overdue first. Nobody takes them by this.
 func (db *DB) DueServices(ctx context.Context, now time.Time, limit int) ([]int64, error) {
-	ids, err := column[int64](ctx, db.pool, `SELECT id FROM services WHERE next_check_at <= $1 ORDER BY next_check_at, id LIMIT $2`, now, limit)
+	ids, err := column[int64](ctx, db.pool, `SELECT service_id FROM service_states WHERE next_check_at <= $1 ORDER BY next_check_at, service_id LIMIT $2`, now, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read due services: %w", err)
 	}
@@ -46,8 +46,11 @@ func (db *DB) DueNames(ctx context.Context, now time.Time, limit int) ([]string,
 // TakeService takes one service as Due takes many, nil when it is not due: visited meanwhile, taken, or erased.
 func (db *DB) TakeService(ctx context.Context, id int64, now time.Time, lease time.Duration) (*DueService, error) {
 	return db.takeOne(ctx, id, `
-		UPDATE services SET next_check_at = $2::timestamptz + $3::interval WHERE id = $1 AND next_check_at <= $2
-		RETURNING `+serviceColumns, id, now, lease)
+		WITH leased AS (
+			UPDATE service_states SET next_check_at = $2::timestamptz + $3::interval WHERE service_id = $1 AND next_check_at <= $2
+			RETURNING *
+		)
+		SELECT `+serviceColumns+` FROM services JOIN leased ON leased.service_id = id`, id, now, lease)
 }
 
 // TakeLook takes one service as DueSites takes many, nil when its documents are not to be looked at now.
@@ -60,7 +63,7 @@ func (db *DB) TakeLook(ctx context.Context, id int64, now time.Time, lease time.
 			ON CONFLICT (service_id) DO UPDATE SET next_at = excluded.next_at WHERE site_facts.next_at <= $2
 			RETURNING service_id
 		)
-		SELECT `+serviceColumns+` FROM services JOIN leased ON service_id = id`, id, now, lease)
+		SELECT `+serviceColumns+` FROM `+serviceRows+` JOIN leased ON leased.service_id = id`, id, now, lease)
 }
 
 // takeOne reads the service that a statement has taken, with what a visit wants to know. Taking is committed first: a process that is
@@ -83,7 +86,7 @@ func (db *DB) takeOne(ctx context.Context, id int64, sql string, args ...any) (*
 // ReleaseService makes a service that was taken until lease due again, for a visit that was given up. Of another's taking,
 // or a visit that was kept, nothing changes.
 func (db *DB) ReleaseService(ctx context.Context, id int64, lease, due time.Time) error {
-	_, err := db.pool.Exec(ctx, `UPDATE services SET next_check_at = $3 WHERE id = $1 AND next_check_at = $2`, id, lease, due)
+	_, err := db.pool.Exec(ctx, `UPDATE service_states SET next_check_at = $3 WHERE service_id = $1 AND next_check_at = $2`, id, lease, due)
 	if err != nil {
 		return fmt.Errorf("release service %d: %w", id, err)
 	}
@@ -110,7 +113,7 @@ func column[T any](ctx context.Context, q querier, sql string, args ...any) ([]T
 
 // CountUnvisited is how many services nobody has visited yet.
 func (db *DB) CountUnvisited(ctx context.Context) (n int, err error) {
-	if err := db.pool.QueryRow(ctx, `SELECT count(*) FROM services WHERE last_checked_at IS NULL`).Scan(&n); err != nil {
+	if err := db.pool.QueryRow(ctx, `SELECT count(*) FROM service_states WHERE last_checked_at IS NULL`).Scan(&n); err != nil {
 		return 0, fmt.Errorf("count unvisited services: %w", err)
 	}
 	return n, nil

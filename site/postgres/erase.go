@@ -19,8 +19,12 @@ type RemovedService struct {
 // ErrNotFound. Rows of the common logs keep their places without content. Listed again it is another service.
 func (db *DB) EraseService(ctx context.Context, slug string, now time.Time) error {
 	err := db.transact(ctx, func(tx pgx.Tx) error {
+		// Nobody seals meanwhile, who would sum its checks up again; the row that visits and looks hold is held before any that they write.
+		if _, err := tx.Exec(ctx, `SELECT FROM log_seal FOR SHARE`); err != nil {
+			return err
+		}
 		var id int64
-		err := tx.QueryRow(ctx, `SELECT id FROM services WHERE slug = $1 FOR UPDATE`, slug).Scan(&id)
+		err := tx.QueryRow(ctx, `SELECT service_id FROM service_states WHERE service_id = (SELECT id FROM services WHERE slug = $1) FOR UPDATE`, slug).Scan(&id)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return ErrNotFound
 		}
@@ -30,7 +34,7 @@ func (db *DB) EraseService(ctx context.Context, slug string, now time.Time) erro
 		for _, statement := range []string{
 			`UPDATE checks SET error_message = NULL WHERE service_id = $1`,
 			`UPDATE changes SET summary = '{}', old_snapshot = '[]', new_snapshot = '[]' WHERE service_id = $1`,
-			`DELETE FROM check_hours WHERE service_id = $1 AND hour < (SELECT through FROM log_seal)`,
+			`DELETE FROM check_hours WHERE service_id = $1`,
 			`DELETE FROM check_days WHERE service_id = $1`,
 			`DELETE FROM services WHERE id = $1`, // and with it all that refers to it
 		} {
@@ -67,7 +71,7 @@ func (r *Reader) Removed(ctx context.Context) ([]RemovedService, error) {
 // waited for, one that comes waits. So does whoever else writes what is known of them, a visit or a look: two that changed
 // the same endpoints in another order would wait for each other for good.
 func holdServices(ctx context.Context, tx pgx.Tx, ids []int64) ([]int64, error) {
-	rows, err := tx.Query(ctx, `SELECT id FROM services WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE`, ids)
+	rows, err := tx.Query(ctx, `SELECT service_id FROM service_states WHERE service_id = ANY($1) ORDER BY service_id FOR NO KEY UPDATE`, ids)
 	if err != nil {
 		return nil, fmt.Errorf("hold services: %w", err)
 	}

@@ -74,6 +74,9 @@ func TestVisitOfErasedService(t *testing.T) {
 	if err := db.RecordSite(ctx, look); err != nil {
 		t.Fatal(err)
 	}
+	if err := db.SealLogs(ctx, start.Add(2*time.Hour), 0); err != nil {
+		t.Fatal(err)
+	}
 	want := []int64{due[0].ID, due[2].ID}
 	for _, table := range []string{"checks", "check_hours", "check_days", "changes"} {
 		if diff := cmp.Diff(want, numbers(t, dsn, "SELECT service_id FROM "+table+" ORDER BY 1")); diff != "" {
@@ -120,6 +123,9 @@ func TestEraseAmongVisits(t *testing.T) {
 		}
 	}
 	if err := <-erased; err != nil {
+		t.Fatal(err)
+	}
+	if err := db.SealLogs(ctx, start.Add(2*time.Hour), 0); err != nil {
 		t.Fatal(err)
 	}
 	if got := numbers(t, dsn, `SELECT sum(checks)::bigint FROM check_days`); got[0] != n/2*rounds {

@@ -12,13 +12,8 @@ import (
 // What visits found is kept a statement a table, not a row: a statement costs more than its row. Whoever keeps it holds the
 // rows of the services, without which nobody writes what belongs to them, so the order of rows within a statement is free.
 
-// recordFindings keeps what visits found beside their checks. Of two visits to one service the later one in the list counts.
+// recordFindings keeps what visits found beside their checks and states. Of two visits to one service the later one in the list counts.
 func recordFindings(ctx context.Context, tx pgx.Tx, visits []Visit) error {
-	b := &pgx.Batch{}
-	queueStates(b, visits)
-	if err := tx.SendBatch(ctx, b).Close(); err != nil {
-		return fmt.Errorf("keep the states of services: %w", err)
-	}
 	visits = found(visits)
 	for len(visits) > 0 {
 		var wave, later []Visit // of one statement's rows no two may be one service's
@@ -82,30 +77,6 @@ func recordWave(ctx context.Context, tx pgx.Tx, visits []Visit) error {
 		return fmt.Errorf("keep what endpoints answered: %w", err)
 	}
 	return nil
-}
-
-// queueStates keeps what visits make of their services. An inconclusive visit leaves the last conclusive status.
-func queueStates(b *pgx.Batch, visits []Visit) {
-	ids, of := servicesOf(len(visits), func(i int) int64 { return visits[i].Check.ServiceID })
-	n := len(ids)
-	checked, next, statuses := make([]time.Time, n), make([]time.Time, n), make([]*string, n)
-	succeeded, failing, failures := make([]*time.Time, n), make([]*time.Time, n), make([]int32, n)
-	for k := range visits {
-		i, v := of[k], &visits[k]
-		checked[i], next[i], failures[i], failing[i] = v.Check.CheckedAt, v.NextCheckAt, int32(v.Check.ConsecutiveFailures), v.FailingSince
-		if v.Check.Counted {
-			statuses[i] = v.Check.Status
-		}
-		if v.LastSuccessAt != nil {
-			succeeded[i] = v.LastSuccessAt
-		}
-	}
-	b.Queue(`
-		UPDATE services s SET last_checked_at = v.checked, next_check_at = v.next, last_status = coalesce(v.status, s.last_status),
-			last_success_at = coalesce(v.succeeded, s.last_success_at), consecutive_failures = v.failures, failing_since = v.failing
-		FROM unnest($1::bigint[], $2::timestamptz[], $3::timestamptz[], $4::text[], $5::timestamptz[], $6::integer[], $7::timestamptz[])
-			AS v (id, checked, next, status, succeeded, failures, failing)
-		WHERE s.id = v.id`, ids, checked, next, statuses, succeeded, failures, failing)
 }
 
 // queueFound keeps what endpoints answered, all but their methods.

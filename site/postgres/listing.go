@@ -14,9 +14,14 @@ import (
 // ErrListed is a slug or a base address that the directory already has.
 var ErrListed = errors.New("already listed")
 
-// serviceColumns are the columns of services in the order of Service's fields.
-const serviceColumns = `id, slug, name, description, base_url, website_url, category, source, created_at, verified_at,
-	check_interval, next_check_at, last_checked_at, last_status, last_success_at, consecutive_failures, failing_since`
+// listedColumns are the columns of services in the order of Service's fields, stateColumns those of service_states, which is what
+// visits change.
+const (
+	listedColumns  = `id, slug, name, description, base_url, website_url, category, source, created_at, verified_at, check_interval`
+	stateColumns   = `next_check_at, last_checked_at, last_status, last_success_at, consecutive_failures, failing_since`
+	serviceColumns = listedColumns + `, ` + stateColumns
+	serviceRows    = `services JOIN service_states state ON state.service_id = services.id`
+)
 
 // endpointColumns are the columns of endpoints in the order of Endpoint's fields.
 const endpointColumns = `id, service_id, method, method_declared, path, description, mime_type, origin, first_seen_at, last_paid_at,
@@ -42,10 +47,12 @@ func addListing(ctx context.Context, tx pgx.Tx, l Listing) error {
 	}
 	var id int64
 	err := tx.QueryRow(ctx, `
-		INSERT INTO services (slug, name, description, base_url, website_url, category, source, created_at, verified_at,
-			check_interval, next_check_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $8)
-		RETURNING id`,
+		WITH listed AS (
+			INSERT INTO services (slug, name, description, base_url, website_url, category, source, created_at, verified_at, check_interval)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+			RETURNING id
+		)
+		INSERT INTO service_states (service_id, next_check_at) SELECT id, $8 FROM listed RETURNING service_id`,
 		l.Slug, l.Name, l.Description, l.BaseURL, l.WebsiteURL, l.Category, l.Source, l.CreatedAt, l.VerifiedAt, interval,
 	).Scan(&id)
 	if duplicateOf(err) != "" {
@@ -65,7 +72,7 @@ func addListing(ctx context.Context, tx pgx.Tx, l Listing) error {
 
 // Services reads every listed service, by slug.
 func (db *DB) Services(ctx context.Context) ([]Service, error) {
-	return services(ctx, db.pool, `SELECT `+serviceColumns+` FROM services ORDER BY slug`)
+	return services(ctx, db.pool, `SELECT `+serviceColumns+` FROM `+serviceRows+` ORDER BY slug`)
 }
 
 // querier is what a pool and a transaction share.
@@ -114,17 +121,17 @@ func (db *DB) Due(ctx context.Context, now time.Time, lease time.Duration, limit
 	err := db.transact(ctx, func(tx pgx.Tx) error {
 		taken, err := services(ctx, tx, `
 			WITH due AS (
-				SELECT id FROM services
+				SELECT service_id FROM service_states
 				WHERE next_check_at <= $1
-				ORDER BY next_check_at, id
+				ORDER BY next_check_at, service_id
 				LIMIT $2
-				FOR UPDATE SKIP LOCKED
+				FOR NO KEY UPDATE SKIP LOCKED
 			), leased AS (
-				UPDATE services SET next_check_at = $1::timestamptz + $3::interval
-				FROM due WHERE services.id = due.id
-				RETURNING services.*
+				UPDATE service_states s SET next_check_at = $1::timestamptz + $3::interval
+				FROM due WHERE s.service_id = due.service_id
+				RETURNING s.*
 			)
-			SELECT `+serviceColumns+` FROM leased ORDER BY id`, now, limit, lease)
+			SELECT `+serviceColumns+` FROM services JOIN leased ON leased.service_id = id ORDER BY id`, now, limit, lease)
 		if err != nil {
 			return err
 		}
@@ -165,7 +172,7 @@ func serviceOf(due []DueService, id int64) *DueService {
 
 // CountDue is how many services are due now.
 func (db *DB) CountDue(ctx context.Context, now time.Time) (n int, err error) {
-	err = db.pool.QueryRow(ctx, `SELECT count(*) FROM services WHERE next_check_at <= $1`, now).Scan(&n)
+	err = db.pool.QueryRow(ctx, `SELECT count(*) FROM service_states WHERE next_check_at <= $1`, now).Scan(&n)
 	if err != nil {
 		return 0, fmt.Errorf("count due services: %w", err)
 	}
@@ -175,7 +182,7 @@ func (db *DB) CountDue(ctx context.Context, now time.Time) (n int, err error) {
 // NextDue is when the next service is due; false when nothing is listed.
 func (db *DB) NextDue(ctx context.Context) (time.Time, bool, error) {
 	var t *time.Time
-	if err := db.pool.QueryRow(ctx, `SELECT min(next_check_at) FROM services`).Scan(&t); err != nil {
+	if err := db.pool.QueryRow(ctx, `SELECT min(next_check_at) FROM service_states`).Scan(&t); err != nil {
 		return time.Time{}, false, fmt.Errorf("read next due time: %w", err)
 	}
 	if t == nil {

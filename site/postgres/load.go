@@ -58,6 +58,7 @@ type Loader struct {
 	db      *DB
 	now     time.Time
 	since   time.Time // first UTC day whose checks are loaded one by one
+	upTo    time.Time // hours before are numbered, and their checks are summed
 	trusted bool      // foreign keys need no look, since the role may say so
 	flows   []loadedFlow
 
@@ -71,9 +72,10 @@ type loadedFlow struct {
 	token string
 }
 
-// Load prepares an empty database to be filled as of now. Facilitators of the flows are imported already.
-func (db *DB) Load(ctx context.Context, now, since time.Time, flows []LoadedFlow) (*Loader, error) {
-	l := &Loader{db: db, now: now.UTC(), since: since.UTC().Truncate(24 * time.Hour), whole: newTally(0)}
+// Load prepares an empty database to be filled as of now, with the logs of all hours numbered that were over delay before.
+// Facilitators of the flows are imported already.
+func (db *DB) Load(ctx context.Context, now, since time.Time, delay time.Duration, flows []LoadedFlow) (*Loader, error) {
+	l := &Loader{db: db, now: now.UTC(), since: since.UTC().Truncate(24 * time.Hour), upTo: now.Add(-delay).UTC().Truncate(time.Hour), whole: newTally(0)}
 	for _, f := range flows {
 		chain, err := db.chain(ctx, f.Network)
 		if err != nil {
@@ -164,9 +166,8 @@ func (l *Loader) transact(ctx context.Context, f func(pgx.Tx) error) error {
 	})
 }
 
-// Finish writes what is summed over all services, sets the sequences behind the numbers that were given, and numbers the
-// logs of all hours that were over delay before now.
-func (l *Loader) Finish(ctx context.Context, delay time.Duration) error {
+// Finish writes what is summed over all services, sets the sequences behind the numbers that were given, and numbers the logs.
+func (l *Loader) Finish(ctx context.Context) error {
 	err := l.transact(ctx, func(tx pgx.Tx) error {
 		batch := &pgx.Batch{}
 		batch.Queue(`
@@ -195,10 +196,32 @@ func (l *Loader) Finish(ctx context.Context, delay time.Duration) error {
 	if err := l.analyze(ctx); err != nil {
 		return err
 	}
-	if err := l.db.SealLogs(ctx, l.now, delay); err != nil {
+	if err := l.number(ctx); err != nil {
 		return err
 	}
 	return l.analyze(ctx)
+}
+
+// number numbers the logs, not further than there are checks.
+func (l *Loader) number(ctx context.Context) error {
+	err := l.transact(ctx, func(tx pgx.Tx) error {
+		var newest *time.Time
+		if err := tx.QueryRow(ctx, `SELECT max(checked_at) FROM checks`).Scan(&newest); err != nil || newest == nil {
+			return err
+		}
+		upTo := l.upTo
+		if end := newest.UTC().Truncate(time.Hour).Add(time.Hour); end.Before(upTo) {
+			upTo = end
+		}
+		if !upTo.After(l.since) {
+			return nil
+		}
+		return number(ctx, tx, l.since, upTo)
+	})
+	if err != nil {
+		return fmt.Errorf("number what was loaded: %w", err)
+	}
+	return nil
 }
 
 func (l *Loader) analyze(ctx context.Context) error {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 )
 
 // copyTo is one COPY of rows that fill writes into its argument.
@@ -68,9 +69,17 @@ func loadServices(ctx context.Context, tx pgx.Tx, list []Loaded) (rows int64, er
 	}
 	for _, copied := range []func() error{
 		func() error {
-			return copyTo(ctx, tx, "services", strings.Join(strings.Fields(strings.ReplaceAll(serviceColumns, ",", " ")), " "), list, func(row []any, s *Loaded) {
-				put(row, s.ID, s.Slug, s.Name, s.Description, s.BaseURL, s.WebsiteURL, s.Category, s.Source, s.CreatedAt, s.VerifiedAt, s.CheckInterval,
-					s.NextCheckAt, s.LastCheckedAt, s.LastStatus, s.LastSuccessAt, s.ConsecutiveFailures, s.FailingSince)
+			return copyTo(ctx, tx, "services", strings.Join(strings.Fields(strings.ReplaceAll(listedColumns, ",", " ")), " "), list, func(row []any, s *Loaded) {
+				put(row, s.ID, s.Slug, s.Name, s.Description, s.BaseURL, s.WebsiteURL, s.Category, s.Source, s.CreatedAt, s.VerifiedAt, s.CheckInterval)
+			})
+		},
+		func() error {
+			return copyTo(ctx, tx, "service_states", "service_id newest_check_at "+strings.Join(strings.Fields(strings.ReplaceAll(stateColumns, ",", " ")), " "), list, func(row []any, s *Loaded) {
+				newest := pgtype.Timestamptz{InfinityModifier: pgtype.NegativeInfinity, Valid: true}
+				if s.LastCheckedAt != nil {
+					newest = pgtype.Timestamptz{Time: *s.LastCheckedAt, Valid: true}
+				}
+				put(row, s.ID, newest, s.NextCheckAt, s.LastCheckedAt, s.LastStatus, s.LastSuccessAt, s.ConsecutiveFailures, s.FailingSince)
 			})
 		},
 		func() error {
@@ -120,7 +129,7 @@ func loadServices(ctx context.Context, tx pgx.Tx, list []Loaded) (rows int64, er
 			return 0, err
 		}
 	}
-	return int64(len(list) + len(endpoints) + len(envelopes) + len(answers) + len(prices) + len(changes) + len(sites) + len(domains)), nil
+	return int64(2*len(list) + len(endpoints) + len(envelopes) + len(answers) + len(prices) + len(changes) + len(sites) + len(domains)), nil
 }
 
 // loadChecks writes days, and checks with the sums that the ingest makes of them.
@@ -132,8 +141,17 @@ func (l *Loader) loadChecks(ctx context.Context, tx pgx.Tx, list []Loaded) (rows
 		}
 	}
 	slices.SortStableFunc(checks, compareChecks)
-	days := append(gather(list, func(s *Loaded) []Rollup { return s.Days }), dayRollups.rollUp(checks)...)
-	hours := slices.DeleteFunc(hourRollups.rollUp(checks), func(h Rollup) bool { return h.Start.Before(l.now.Add(-HourRetention)) })
+	days := gather(list, func(s *Loaded) []Rollup { return s.Days })
+	var hours []Rollup
+	for _, c := range checks {
+		if !c.CheckedAt.Before(l.upTo) {
+			continue // its hour is open
+		}
+		days = dayRollups.add(days, c)
+		if hour := c.CheckedAt.Truncate(time.Hour); !hour.Before(l.now.Add(-HourRetention)) {
+			hours = hourRollups.add(hours, c)
+		}
+	}
 	for _, t := range []struct {
 		rollupTable
 		rows []Rollup

@@ -44,58 +44,81 @@ func startLogs(ctx context.Context, tx pgx.Tx, checks []Check) error {
 	return nil
 }
 
-// SealLogs numbers the checks and changes of every hour that ended at least delay ago and gives each block that they
-// fill its place.
-// A crash leaves what was: hours are sealed in one transaction, and sealing again goes on from there.
+// sealHours is how many hours are sealed in one transaction at most, within a UTC day: visits wait for it.
+const sealHours = 6
+
+// SealLogs sums the checks of every hour that ended at least delay ago, numbers them and the changes of these hours, and gives
+// each block that they fill its place.
+// A crash leaves what was: hours are sealed a few in one transaction, and sealing again goes on from there.
 func (db *DB) SealLogs(ctx context.Context, now time.Time, delay time.Duration) error {
 	upTo := now.Add(-delay).UTC().Truncate(time.Hour)
-	err := db.transact(ctx, func(tx pgx.Tx) error {
-		var through time.Time
-		err := tx.QueryRow(ctx, `SELECT through FROM log_seal FOR UPDATE`).Scan(&through)
-		if errors.Is(err, pgx.ErrNoRows) || err == nil && !through.Before(upTo) {
-			return nil
-		}
+	for more := true; more; {
+		err := db.transact(ctx, func(tx pgx.Tx) (err error) {
+			more, err = sealHoursOf(ctx, tx, upTo)
+			return err
+		})
 		if err != nil {
-			return err
+			return fmt.Errorf("seal logs up to %s: %w", upTo.Format(time.RFC3339), err)
 		}
-		// Not further than there are checks: a clock that is far ahead does not number what is still to come.
-		var newest *time.Time
-		if err := tx.QueryRow(ctx, `SELECT max(hour) FROM check_hours WHERE hour >= $1`, through).Scan(&newest); err != nil || newest == nil {
-			return err
-		}
-		if end := newest.UTC().Add(time.Hour); end.Before(upTo) {
-			upTo = end
-		}
-		_, err = tx.Exec(ctx, `
-			WITH hours AS (
-				SELECT service_id, hour, checks FROM check_hours WHERE hour >= $1 AND hour < $2
-				UNION ALL
-				SELECT 0, hour, sum(checks) FROM check_hours WHERE hour >= $1 AND hour < $2 GROUP BY hour
-			), ends AS (
-				SELECT service_id, hour, checks,
-					coalesce(p.rows, 0) + sum(checks) OVER (PARTITION BY service_id ORDER BY hour) AS rows
-				FROM hours LEFT JOIN log_positions p USING (service_id)
-			), filled AS (
-				INSERT INTO log_blocks (service_id, block, hour, rows_after)
-				SELECT service_id, block, hour, rows - (block + 1) * $3
-				FROM ends, generate_series(div(rows - checks, $3)::bigint, div(rows, $3)::bigint - 1) AS block
-			)
-			INSERT INTO log_positions (service_id, rows)
-			SELECT service_id, max(rows) FROM ends GROUP BY service_id
-			ON CONFLICT (service_id) DO UPDATE SET rows = excluded.rows`, through, upTo, site.BlockSize)
-		if err != nil {
-			return err
-		}
-		if err := sealChanges(ctx, tx, through, upTo); err != nil {
-			return err
-		}
-		_, err = tx.Exec(ctx, `UPDATE log_seal SET through = $1`, upTo)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("seal logs up to %s: %w", upTo.Format(time.RFC3339), err)
 	}
 	return nil
+}
+
+// sealHoursOf seals the first of the open hours before upTo, and says whether there may be more of them.
+func sealHoursOf(ctx context.Context, tx pgx.Tx, upTo time.Time) (more bool, err error) {
+	var through time.Time
+	err = tx.QueryRow(ctx, `SELECT through FROM log_seal FOR UPDATE`).Scan(&through)
+	if errors.Is(err, pgx.ErrNoRows) || err == nil && !through.Before(upTo) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	// Not further than there are checks: a clock that is far ahead does not number what is still to come.
+	var oldest, newest *time.Time
+	err = tx.QueryRow(ctx, `SELECT min(checked_at), max(checked_at) FROM checks WHERE checked_at >= $1`, through).Scan(&oldest, &newest)
+	if err != nil || newest == nil {
+		return false, err
+	}
+	if end := newest.UTC().Truncate(time.Hour).Add(time.Hour); end.Before(upTo) {
+		upTo = end
+	}
+	if end := oldest.UTC().Truncate(sealHours * time.Hour).Add(sealHours * time.Hour); end.Before(upTo) {
+		upTo, more = end, true
+	}
+	if err := rollUpOpen(ctx, tx, through, upTo); err != nil {
+		return false, err
+	}
+	return more, number(ctx, tx, through, upTo)
+}
+
+// number gives the rows of hours whose checks are summed their numbers, and seals these hours.
+func number(ctx context.Context, tx pgx.Tx, through, upTo time.Time) error {
+	_, err := tx.Exec(ctx, `
+		WITH hours AS (
+			SELECT service_id, hour, checks FROM check_hours WHERE hour >= $1 AND hour < $2
+			UNION ALL
+			SELECT 0, hour, sum(checks) FROM check_hours WHERE hour >= $1 AND hour < $2 GROUP BY hour
+		), ends AS (
+			SELECT service_id, hour, checks,
+				coalesce(p.rows, 0) + sum(checks) OVER (PARTITION BY service_id ORDER BY hour) AS rows
+			FROM hours LEFT JOIN log_positions p USING (service_id)
+		), filled AS (
+			INSERT INTO log_blocks (service_id, block, hour, rows_after)
+			SELECT service_id, block, hour, rows - (block + 1) * $3
+			FROM ends, generate_series(div(rows - checks, $3)::bigint, div(rows, $3)::bigint - 1) AS block
+		)
+		INSERT INTO log_positions (service_id, rows)
+		SELECT service_id, max(rows) FROM ends GROUP BY service_id
+		ON CONFLICT (service_id) DO UPDATE SET rows = excluded.rows`, through, upTo, site.BlockSize)
+	if err != nil {
+		return err
+	}
+	if err := sealChanges(ctx, tx, through, upTo); err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `UPDATE log_seal SET through = $1`, upTo)
+	return err
 }
 
 // Retain drops the checks of days more than site.LogDays ago, by whole partitions, the roll-ups by hour that are older than
@@ -123,7 +146,12 @@ func retainChecks(ctx context.Context, tx pgx.Tx, now time.Time) error {
 	if err != nil || len(days) <= site.LogDays {
 		return err
 	}
+	var through time.Time
+	if err := tx.QueryRow(ctx, `SELECT through FROM log_seal`).Scan(&through); err != nil {
+		return fmt.Errorf("read the seal: %w", err)
+	}
 	keep := earlier(today.AddDate(0, 0, -site.LogDays), days[site.LogDays])
+	keep = earlier(keep, through.UTC().Truncate(24*time.Hour)) // what is not summed yet stays
 	tag, err := tx.Exec(ctx, `UPDATE log_seal SET kept_since = $1 WHERE kept_since < $1`, keep)
 	if err != nil || tag.RowsAffected() == 0 {
 		return err

@@ -85,7 +85,7 @@ func (r *Reader) Directory(ctx context.Context, now time.Time, delay time.Durati
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return nil, fmt.Errorf("read source: %w", err)
 	}
-	listed, err := services(ctx, r.tx, `SELECT `+serviceColumns+` FROM services ORDER BY slug`)
+	listed, err := services(ctx, r.tx, `SELECT `+serviceColumns+` FROM `+serviceRows+` ORDER BY slug`)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,11 @@ func (r *Reader) Directory(ctx context.Context, now time.Time, delay time.Durati
 	if err := r.readEndpoints(ctx, now, at); err != nil {
 		return nil, err
 	}
-	if err := r.readHours(ctx, now, at); err != nil {
+	sealed, _, err := r.seal(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read logs: %w", err)
+	}
+	if err := r.readHours(ctx, now, sealed, at); err != nil {
 		return nil, err
 	}
 	if err := r.readChangeLogs(ctx, now, now.Add(-delay), f); err != nil {
@@ -148,7 +152,7 @@ func (r *Reader) Details(ctx context.Context, now time.Time, delay time.Duration
 	if err := r.readServiceChangeLogs(ctx, now, now.Add(-delay), at); err != nil {
 		return fmt.Errorf("read changes: %w", err)
 	}
-	if err := r.readServiceLogs(ctx, now.Add(-delay), sealed, keptSince, at); err != nil {
+	if err := r.readServiceLogs(ctx, now, now.Add(-delay), sealed, keptSince, at); err != nil {
 		return fmt.Errorf("read logs: %w", err)
 	}
 	return nil
@@ -279,25 +283,28 @@ func (r *Reader) readTerms(ctx context.Context, at *places) error {
 	return r.readAnswers(ctx, ids, by)
 }
 
-// readHours reads the roll-ups of 24 closed hours and the open one.
-func (r *Reader) readHours(ctx context.Context, now time.Time, at *places) error {
+// readHours reads the roll-ups of 24 closed hours and the open one: of sealed hours, and of the checks since.
+func (r *Reader) readHours(ctx context.Context, now, sealed time.Time, at *places) error {
 	var h Rollup
 	err := r.each(ctx, `
 		SELECT service_id, hour, checks, counted, up, timed, response_ms FROM check_hours
-		WHERE hour >= $1 AND service_id IN (SELECT id FROM services) ORDER BY service_id, hour`,
+		WHERE hour >= $1 AND service_id IN (SELECT id FROM services)
+		UNION ALL
+		SELECT service_id, date_trunc('hour', checked_at, 'UTC'), count(*), count(*) FILTER (WHERE counted), count(*) FILTER (WHERE counted AND is_up),
+			count(response_time_ms) FILTER (WHERE counted), coalesce(sum(response_time_ms) FILTER (WHERE counted), 0) FROM checks
+		WHERE checked_at >= greatest($1, $2::timestamptz) AND service_id IN (SELECT id FROM services) GROUP BY 1, 2
+		ORDER BY 1, 2`,
 		[]any{&h.ServiceID, &h.Start, &h.Checks, &h.Counted, &h.Up, &h.Timed, &h.ResponseMS},
-		func() { at.services[h.ServiceID].Hours = append(at.services[h.ServiceID].Hours, h) }, now.UTC().Truncate(time.Hour).Add(-24*time.Hour))
+		func() { at.services[h.ServiceID].Hours = append(at.services[h.ServiceID].Hours, h) }, now.UTC().Truncate(time.Hour).Add(-24*time.Hour), sealed)
 	if err != nil {
 		return fmt.Errorf("read hours: %w", err)
 	}
 	return nil
 }
 
-// readDays reads the roll-ups by day, all of them once: the windows, the series of all days, the number of checks, and how
-// many of them came before those that are kept.
+// readDays reads the roll-ups of sealed hours by day, all of them once: the windows, the series of all days, the number of checks,
+// and how many of them came before those that are kept. Of open hours readServiceLogs reads the checks.
 func (r *Reader) readDays(ctx context.Context, now, keptSince time.Time, at *places) error {
-	today := now.UTC().Truncate(24 * time.Hour)
-	window := today.AddDate(0, 0, 1-site.WindowDays["90d"])
 	var d Rollup
 	err := r.each(ctx, `
 		SELECT service_id, day::timestamptz, checks, counted, up, timed, response_ms, CASE WHEN day >= $2 THEN histogram END FROM check_days
@@ -308,22 +315,45 @@ func (r *Reader) readDays(ctx context.Context, now, keptSince time.Time, at *pla
 			if s.Days == nil { // most services have a day for each
 				s.Days, s.DaySums = make([]Rollup, 0, site.WindowDays["90d"]), make([]DaySum, 0, site.WindowDays["90d"])
 			}
-			s.TotalChecks += int64(d.Checks)
 			if d.Start.Before(keptSince) {
 				s.Log.First += int64(d.Checks)
 			}
-			if d.Counted > 0 {
-				s.DaySums = append(s.DaySums, DaySum{d.Start, d.Counted, d.Up, d.Timed, d.ResponseMS})
-			}
-			if !d.Start.Before(window) {
-				s.Days = append(s.Days, d)
-			}
+			s.addDay(now, d)
 			d.Histogram = nil
-		}, at.ids, today.AddDate(0, 0, 1-site.WindowDays["7d"]))
+		}, at.ids, daysSince(now, "7d"))
 	if err != nil {
 		return fmt.Errorf("read days: %w", err)
 	}
 	return nil
+}
+
+// daysSince is the first day of a window that ends today.
+func daysSince(now time.Time, window string) time.Time {
+	return now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-site.WindowDays[window])
+}
+
+// addDay adds a day after all others, or what the open hours of the last one add up to.
+func (s *ServiceFacts) addDay(now time.Time, d Rollup) {
+	s.TotalChecks += int64(d.Checks)
+	if d.Counted > 0 {
+		if n := len(s.DaySums); n > 0 && s.DaySums[n-1].Day.Equal(d.Start) {
+			l := &s.DaySums[n-1]
+			*l = DaySum{l.Day, l.Counted + d.Counted, l.Up + d.Up, l.Timed + d.Timed, l.ResponseMS + d.ResponseMS}
+		} else {
+			s.DaySums = append(s.DaySums, DaySum{d.Start, d.Counted, d.Up, d.Timed, d.ResponseMS})
+		}
+	}
+	if d.Start.Before(daysSince(now, "90d")) {
+		return
+	}
+	if d.Start.Before(daysSince(now, "7d")) {
+		d.Histogram = nil
+	}
+	if n := len(s.Days); n > 0 && s.Days[n-1].Start.Equal(d.Start) {
+		s.Days[n-1].plus(d)
+	} else {
+		s.Days = append(s.Days, d)
+	}
 }
 
 // readChanges reads the newest records of each service before cutoff.

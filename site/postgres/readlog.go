@@ -65,8 +65,9 @@ func (r *Reader) readLog(ctx context.Context, cutoff time.Time, f *Facts) error 
 	return nil
 }
 
-// readServiceLogs reads the same of the logs of single services, but for First, which their days say.
-func (r *Reader) readServiceLogs(ctx context.Context, cutoff, sealed, keptSince time.Time, at *places) error {
+// readServiceLogs reads the same of the logs of single services, but for First, which their days say. Checks of open hours are in no
+// roll-up, so that it adds them to the days, which are read before: those too that are not in a log yet.
+func (r *Reader) readServiceLogs(ctx context.Context, now, cutoff, sealed, keptSince time.Time, at *places) error {
 	if sealed.IsZero() {
 		return nil
 	}
@@ -75,22 +76,43 @@ func (r *Reader) readServiceLogs(ctx context.Context, cutoff, sealed, keptSince 
 	}
 	// The rows before the seal, then those after it.
 	var c Check
-	return r.each(ctx, `
+	var open []Rollup // days of one service
+	keep := func() {
+		for _, d := range open {
+			at.services[d.ServiceID].addDay(now, d)
+		}
+		open = open[:0]
+	}
+	err := r.each(ctx, `
 		SELECT c.* FROM services s LEFT JOIN log_positions p ON p.service_id = s.id, LATERAL (
 			(SELECT `+checkSelect+` FROM checks WHERE service_id = s.id AND checked_at < $1
-			ORDER BY checked_at DESC, id DESC LIMIT coalesce(p.rows, 0) % $3 + $4)
-			UNION ALL SELECT `+checkSelect+` FROM checks WHERE service_id = s.id AND checked_at >= $1 AND checked_at < $2
+			ORDER BY checked_at DESC, id DESC LIMIT coalesce(p.rows, 0) % $2 + $3)
+			UNION ALL SELECT `+checkSelect+` FROM checks WHERE service_id = s.id AND checked_at >= $1
 		) c
-		WHERE s.id = ANY($5)
+		WHERE s.id = ANY($4)
 		ORDER BY service_id, checked_at, id`,
 		c.scan(),
 		func() {
 			l := &at.services[c.ServiceID].Log
-			l.Tail = append(l.Tail, c)
-			if !c.CheckedAt.Before(sealed) {
+			if c.CheckedAt.Before(cutoff) {
+				l.Tail = append(l.Tail, c)
+			}
+			if c.CheckedAt.Before(sealed) {
+				return
+			}
+			if c.CheckedAt.Before(cutoff) {
 				l.Next++
 			}
-		}, sealed, cutoff, site.BlockSize, tailRows, at.ids)
+			if len(open) > 0 && open[0].ServiceID != c.ServiceID {
+				keep()
+			}
+			open = dayRollups.add(open, c)
+		}, sealed, site.BlockSize, tailRows, at.ids)
+	if err != nil {
+		return err
+	}
+	keep()
+	return nil
 }
 
 // seal is up to when hours are sealed, and since when checks are kept; zero before the first check.

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
-	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -18,21 +16,16 @@ func compareChecks(a, b Check) int {
 	return cmp.Or(cmp.Compare(a.ServiceID, b.ServiceID), a.CheckedAt.Compare(b.CheckedAt))
 }
 
-// rollUp sums checks, which are sorted by compareChecks, by service and period, in this order.
-func (t rollupTable) rollUp(checks []Check) []Rollup {
-	var sums []Rollup
-	var end time.Time // of the last sum's period
-	for _, c := range checks {
-		if n := len(sums); n == 0 || sums[n-1].ServiceID != c.ServiceID || !c.CheckedAt.Before(end) {
-			start := c.CheckedAt.UTC().Truncate(t.period)
-			end = start.Add(t.period)
-			sums = append(sums, Rollup{ServiceID: c.ServiceID, Start: start})
-			if t.histogram {
-				sums[n].Histogram = make([]int64, site.HistogramBuckets)
-			}
+// add adds a check to the last of sums, or begins another: sums are of checks that are sorted by compareChecks.
+func (t rollupTable) add(sums []Rollup, c Check) []Rollup {
+	n := len(sums)
+	if n == 0 || sums[n-1].ServiceID != c.ServiceID || c.CheckedAt.Sub(sums[n-1].Start) >= t.period {
+		sums = append(sums, Rollup{ServiceID: c.ServiceID, Start: c.CheckedAt.UTC().Truncate(t.period)})
+		if n++; t.histogram {
+			sums[n-1].Histogram = make([]int64, site.HistogramBuckets)
 		}
-		sums[len(sums)-1].add(c)
 	}
+	sums[n-1].add(c)
 	return sums
 }
 
@@ -54,13 +47,12 @@ func (r *Rollup) add(c Check) {
 	}
 }
 
-// bucket is the bucket that holds all timed checks, where one does.
-func (r *Rollup) bucket() (int, bool) {
-	if r.Timed == 0 {
-		return 0, true
+// plus adds what other checks of the same period add up to.
+func (r *Rollup) plus(o Rollup) {
+	r.Checks, r.Counted, r.Up, r.Timed, r.ResponseMS = r.Checks+o.Checks, r.Counted+o.Counted, r.Up+o.Up, r.Timed+o.Timed, r.ResponseMS+o.ResponseMS
+	for i, n := range o.Histogram {
+		r.Histogram[i] += n
 	}
-	i := slices.IndexFunc(r.Histogram, func(n int64) bool { return n != 0 })
-	return i, i >= 0 && r.Histogram[i] == int64(r.Timed)
 }
 
 // rollupTable is one of the two tables of roll-ups, with the column that says when a row's period starts. Of hours nobody wants
@@ -76,40 +68,53 @@ var (
 	dayRollups  = rollupTable{"check_days", "day", 24 * time.Hour, true}
 )
 
-// rollups are sums for a table.
-type rollups struct {
-	rollupTable
-	sums []Rollup
+// openSums reads checks of open hours, and answers what they add up to by hour and day. Days are those of services that are
+// still listed.
+func openSums(ctx context.Context, tx pgx.Tx, from, to time.Time) (hours, days []Rollup, err error) {
+	var c Check
+	var listed bool
+	err = (&Reader{tx}).each(ctx, `
+		SELECT c.service_id, c.checked_at, c.counted, c.is_up, c.response_time_ms, s.id IS NOT NULL
+		FROM checks c LEFT JOIN services s ON s.id = c.service_id
+		WHERE c.checked_at >= $1 AND c.checked_at < $2 ORDER BY c.service_id, c.checked_at`,
+		[]any{&c.ServiceID, &c.CheckedAt, &c.Counted, &c.IsUp, &c.ResponseTimeMS, &listed},
+		func() {
+			hours = hourRollups.add(hours, c)
+			if listed {
+				days = dayRollups.add(days, c)
+			}
+		}, from, to)
+	return hours, days, err
 }
 
-// addRollups adds sums to those that are kept, and keeps those that are new. Whoever keeps them holds the rows of their
-// services, so that nobody else does between.
-func addRollups(ctx context.Context, tx pgx.Tx, tables ...rollups) error {
+// rollUpOpen sums the checks of hours that are about to be sealed. Whoever seals keeps everybody from these hours, and from erasing.
+func rollUpOpen(ctx context.Context, tx pgx.Tx, from, to time.Time) error {
+	hours, days, err := openSums(ctx, tx, from, to)
+	if err != nil {
+		return fmt.Errorf("sum checks: %w", err)
+	}
+	if err := hourRollups.copy(ctx, tx, len(hours), func(i int) *Rollup { return &hours[i] }); err != nil {
+		return err
+	}
+	return sumDays(ctx, tx, days)
+}
+
+// sumDays adds sums by day to those that are kept, and keeps those that are new. Nobody else does between: whoever sums holds the
+// seal of the logs.
+func sumDays(ctx context.Context, tx pgx.Tx, sums []Rollup) error {
 	b := &pgx.Batch{}
-	there := make([][]bool, len(tables))
-	for i, t := range tables {
-		there[i] = make([]bool, len(t.sums))
-		for _, add := range t.additions(t.sums) {
-			if len(add.of) > 0 {
-				add.queue(b, t, there[i])
-			}
-		}
-	}
+	there := make([]bool, len(sums))
+	queueDays(b, sums, there)
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
-		return fmt.Errorf("add to roll-ups: %w", err)
+		return fmt.Errorf("add to days: %w", err)
 	}
-	for i, t := range tables {
-		fresh := make([]*Rollup, 0, len(t.sums))
-		for n := range t.sums {
-			if !there[i][n] {
-				fresh = append(fresh, &t.sums[n])
-			}
-		}
-		if err := t.copy(ctx, tx, len(fresh), func(i int) *Rollup { return fresh[i] }); err != nil {
-			return err
+	fresh := make([]*Rollup, 0, len(sums))
+	for n := range sums {
+		if !there[n] {
+			fresh = append(fresh, &sums[n])
 		}
 	}
-	return nil
+	return dayRollups.copy(ctx, tx, len(fresh), func(i int) *Rollup { return fresh[i] })
 }
 
 // copy keeps so many sums of which there was nothing.
@@ -137,89 +142,35 @@ func (t rollupTable) copy(ctx context.Context, tx pgx.Tx, n int, of func(i int) 
 	})
 }
 
-// addition is a statement that adds sums to a table.
-type addition struct {
-	of         []int32 // indexes of the sums
-	set        string  // the histogram, of old row o and new n
-	histograms any     // what it takes of each
-	arrayOf    string  // type of those
-	value      string  // what n.h is made of one
-}
-
-// additions are the statements that add sums: one for those of which a single bucket grows, which are most, and one for those
-// of which many do.
-func (t rollupTable) additions(sums []Rollup) []addition {
-	if !t.histogram {
-		return []addition{{of: indexes(len(sums))}}
-	}
-	var one, many addition
-	var buckets []int32
-	var histograms []string
+// queueDays adds to the sums that are there, and marks those.
+func queueDays(b *pgx.Batch, sums []Rollup, there []bool) {
+	n := len(sums)
+	services, days := make([]int64, n), make([]time.Time, n)
+	checks, counted, up, timed, response := make([]int32, n), make([]int32, n), make([]int32, n), make([]int32, n), make([]int64, n)
+	histograms := make([]int32, 0, n*site.HistogramBuckets) // one after another
 	for i := range sums {
-		if bucket, single := sums[i].bucket(); single {
-			one.of, buckets = append(one.of, int32(i)), append(buckets, int32(bucket+1))
-		} else {
-			many.of, histograms = append(many.of, int32(i)), append(histograms, arrayText(sums[i].Histogram))
+		s := &sums[i]
+		services[i], days[i] = s.ServiceID, s.Start
+		checks[i], counted[i], up[i], timed[i], response[i] = int32(s.Checks), int32(s.Counted), int32(s.Up), int32(s.Timed), s.ResponseMS
+		for _, n := range s.Histogram {
+			histograms = append(histograms, int32(n))
 		}
 	}
-	one.set, one.histograms, one.arrayOf, one.value = `, histogram[n.h] = o.histogram[n.h] + n.m`, buckets, "int[]", ", h"
-	many.set, many.histograms, many.arrayOf, many.value = `, histogram = histogram_add(o.histogram, n.h)`, histograms, "text[]", ", h::int[] AS h"
-	return []addition{one, many}
-}
-
-func indexes(n int) []int32 {
-	list := make([]int32, n)
-	for i := range list {
-		list[i] = int32(i)
-	}
-	return list
-}
-
-// queue adds to the sums that are there, and marks those.
-func (a addition) queue(b *pgx.Batch, t rollups, there []bool) {
-	n := len(a.of)
-	services, starts := make([]int64, n), make([]time.Time, n)
-	checks, counted, up, timed, response := make([]int32, n), make([]int32, n), make([]int32, n), make([]int32, n), make([]int64, n)
-	for i, at := range a.of {
-		s := &t.sums[at]
-		services[i], starts[i] = s.ServiceID, s.Start
-		checks[i], counted[i], up[i], timed[i], response[i] = int32(s.Checks), int32(s.Counted), int32(s.Up), int32(s.Timed), s.ResponseMS
-	}
-	args := []any{a.of, services, starts, checks, counted, up, timed, response}
-	param, name := "", ""
-	if t.histogram {
-		args = append(args, a.histograms)
-		param, name = ", $9::"+a.arrayOf, ", h"
-	}
-	kind := "timestamptz"
-	if t.period >= 24*time.Hour {
-		kind = "date"
-	}
-	b.Queue(fmt.Sprintf(`
-		UPDATE %[1]s o SET checks = o.checks + n.c, counted = o.counted + n.n, up = o.up + n.u, timed = o.timed + n.m, response_ms = o.response_ms + n.r%[3]s
+	b.Queue(`
+		UPDATE check_days o SET checks = o.checks + n.c, counted = o.counted + n.n, up = o.up + n.u, timed = o.timed + n.m, response_ms = o.response_ms + n.r,
+			histogram = histogram_add(o.histogram, n.h)
 		FROM (
-			SELECT i, s, t, c, n, u, m, r%[7]s
-			FROM unnest($1::int[], $2::bigint[], $3::%[4]s[], $4::int[], $5::int[], $6::int[], $7::int[], $8::bigint[]%[5]s) AS n (i, s, t, c, n, u, m, r%[6]s)
-			OFFSET 0 -- else each of the buckets is read out of the text anew
+			SELECT i, s, t, c, n, u, m, r, ($8::int[])[(i - 1) * $9::int + 1 : i * $9::int] AS h
+			FROM unnest($1::bigint[], $2::date[], $3::int[], $4::int[], $5::int[], $6::int[], $7::bigint[]) WITH ORDINALITY AS n (s, t, c, n, u, m, r, i)
+			OFFSET 0 -- else a histogram is cut out anew for each of its buckets
 		) n
-		WHERE o.service_id = n.s AND o.%[2]s = n.t RETURNING n.i`, t.name, t.start, a.set, kind, param, name, a.value), args...).Query(func(rows pgx.Rows) error {
-		var i int32
+		WHERE o.service_id = n.s AND o.day = n.t RETURNING n.i`,
+		services, days, checks, counted, up, timed, response, histograms, site.HistogramBuckets).Query(func(rows pgx.Rows) error {
+		var i int64
 		_, err := pgx.ForEachRow(rows, []any{&i}, func() error {
-			there[i] = true
+			there[i-1] = true
 			return nil
 		})
 		return err
 	})
-}
-
-// arrayText writes counts as Postgres reads an array: unnest would flatten an array of arrays.
-func arrayText(counts []int64) string {
-	b := []byte{'{'}
-	for i, n := range counts {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendInt(b, n, 10)
-	}
-	return string(append(b, '}'))
 }

@@ -29,7 +29,7 @@ func (db *DB) AddSample(ctx context.Context, source string, listings []Listing, 
 			for i := range h.Days {
 				h.Days[i].ServiceID = id
 			}
-			if err := addRollups(ctx, tx, rollups{dayRollups, h.Days}); err != nil {
+			if err := sumDays(ctx, tx, h.Days); err != nil {
 				return err
 			}
 			for _, c := range h.Checks {
@@ -77,10 +77,10 @@ func addHistory(ctx context.Context, tx pgx.Tx, id int64, h History) error {
 		last, since := h.Checks[n-1], failingSince(h.Checks)
 		longer := since != nil && since.Equal(h.Checks[0].CheckedAt) // it failed before the first of these checks
 		b.Queue(`
-			UPDATE services SET last_checked_at = $2, last_status = $3, consecutive_failures = $4, last_success_at = paid.at,
+			UPDATE service_states SET last_checked_at = $2, newest_check_at = $2, last_status = $3, consecutive_failures = $4, last_success_at = paid.at,
 				failing_since = least($5, CASE WHEN $6 THEN paid.at END)
 			FROM (SELECT max(last_paid_at) AS at FROM endpoints WHERE service_id = $1) paid
-			WHERE id = $1`, id, last.CheckedAt, last.Status, last.ConsecutiveFailures, since, longer)
+			WHERE service_id = $1`, id, last.CheckedAt, last.Status, last.ConsecutiveFailures, since, longer)
 	}
 	return tx.SendBatch(ctx, b).Close()
 }

@@ -66,7 +66,7 @@ func (db *DB) DueSites(ctx context.Context, now time.Time, lease time.Duration, 
 				ON CONFLICT (service_id) DO UPDATE SET next_at = excluded.next_at WHERE site_facts.next_at <= $1
 				RETURNING service_id
 			)
-			SELECT `+serviceColumns+` FROM services JOIN leased ON service_id = id ORDER BY id`, now, limit, lease)
+			SELECT `+serviceColumns+` FROM `+serviceRows+` JOIN leased ON leased.service_id = id ORDER BY id`, now, limit, lease)
 		if err != nil {
 			return err
 		}
@@ -163,12 +163,12 @@ func (db *DB) AddEndpoints(ctx context.Context, serviceID int64, slug string, no
 
 // ServiceAt is the listed service of a base address with its endpoints, nil when there is none.
 func (db *DB) ServiceAt(ctx context.Context, baseURL string) (*DueService, error) {
-	return db.oneService(ctx, `SELECT `+serviceColumns+` FROM services WHERE base_url = $1`, baseURL)
+	return db.oneService(ctx, `SELECT `+serviceColumns+` FROM `+serviceRows+` WHERE base_url = $1`, baseURL)
 }
 
 // ServiceOf reads the service with a slug, with its endpoints; nil without one.
 func (db *DB) ServiceOf(ctx context.Context, slug string) (*DueService, error) {
-	return db.oneService(ctx, `SELECT `+serviceColumns+` FROM services WHERE slug = $1`, slug)
+	return db.oneService(ctx, `SELECT `+serviceColumns+` FROM `+serviceRows+` WHERE slug = $1`, slug)
 }
 
 func (db *DB) oneService(ctx context.Context, sql string, args ...any) (*DueService, error) {

@@ -37,8 +37,8 @@ func (db *DB) DueInputs(ctx context.Context, now time.Time, lease time.Duration,
 	err := db.transact(ctx, func(tx pgx.Tx) error {
 		taken, err := services(ctx, tx, `
 			WITH due AS (
-				SELECT s.id FROM services s LEFT JOIN synthesis_inputs i ON i.service_id = s.id
-				WHERE (i.service_id IS NULL OR i.look_at <= $1) AND s.last_checked_at IS NOT NULL AND EXISTS (
+				SELECT s.id FROM services s JOIN service_states state ON state.service_id = s.id LEFT JOIN synthesis_inputs i ON i.service_id = s.id
+				WHERE (i.service_id IS NULL OR i.look_at <= $1) AND state.last_checked_at IS NOT NULL AND EXISTS (
 					SELECT FROM site_facts f
 					WHERE f.service_id = s.id AND (f.checked_at IS NOT NULL OR f.domain IS NOT NULL OR s.created_at <= $1 - interval '1 hour'))
 				ORDER BY i.look_at NULLS FIRST, s.id
@@ -49,7 +49,7 @@ func (db *DB) DueInputs(ctx context.Context, now time.Time, lease time.Duration,
 				ON CONFLICT (service_id) DO UPDATE SET look_at = excluded.look_at WHERE old.look_at <= $1
 				RETURNING service_id
 			)
-			SELECT `+serviceColumns+` FROM services JOIN leased ON service_id = id ORDER BY id`, now, limit, lease)
+			SELECT `+serviceColumns+` FROM `+serviceRows+` JOIN leased ON leased.service_id = id ORDER BY id`, now, limit, lease)
 		if err != nil {
 			return err
 		}
@@ -135,7 +135,7 @@ func (db *DB) TakeQuestion(ctx context.Context, now time.Time, model, prompt str
 			return err
 		}
 		found, err := services(ctx, tx, `
-			SELECT `+serviceColumns+` FROM services JOIN synthesis_inputs i ON i.service_id = id
+			SELECT `+serviceColumns+` FROM `+serviceRows+` JOIN synthesis_inputs i ON i.service_id = id
 			WHERE i.input_hash IS NOT NULL AND (i.ask_at IS NULL OR i.ask_at <= $1)
 				AND NOT EXISTS (SELECT FROM syntheses a
 					WHERE a.service_id = id AND a.input_hash = i.input_hash AND a.model_id = $2 AND a.prompt_version = $3)

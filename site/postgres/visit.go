@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -43,39 +44,96 @@ type EndpointVisit struct {
 	HeadFree       *bool      // nil leaves what is known
 }
 
-// RecordVisits keeps visits: checks, their roll-ups, endpoints, envelopes, prices and changes, all in one transaction.
+// errNotNew is a visit that is not later than all that is kept of its service, or that may not count.
+var errNotNew = errors.New("visits are not all new")
+
+// RecordVisits keeps visits: checks, states, endpoints, envelopes, prices and changes, all in one transaction.
 // A visit whose check is already kept changes nothing, so that a visit may be told twice; one to a service that was erased
 // meanwhile, or taken by somebody else because this visitor was held for dead, is dropped. Commit does not wait for the disk: a check counts as kept after a second (a crash of the server
 // itself loses at most that, and the service is simply visited again).
 func (db *DB) RecordVisits(ctx context.Context, visits []Visit) error {
-	err := db.transact(ctx, func(tx pgx.Tx) error {
-		visits, err := visitsThatCount(ctx, tx, visits)
-		if err != nil {
-			return err
-		}
-		checks := make([]Check, len(visits))
-		for i := range visits {
-			checks[i] = visits[i].Check
-		}
-		fresh, err := recordChecks(ctx, tx, checks)
-		if err != nil {
-			return err
-		}
-		if slices.Contains(fresh, false) {
-			var list []Visit
-			for i, v := range visits {
-				if fresh[i] {
-					list = append(list, v)
-				}
-			}
-			visits = list
-		}
-		return recordFindings(ctx, tx, visits)
-	})
+	err := errNotNew
+	if s := statesOf(visits); s.oneLease {
+		err = db.transact(ctx, func(tx pgx.Tx) error { return recordNew(ctx, tx, visits, s) })
+	}
+	if errors.Is(err, errNotNew) {
+		err = db.transact(ctx, func(tx pgx.Tx) error { return recordAny(ctx, tx, visits) })
+	}
 	if err != nil {
 		return fmt.Errorf("record %d visits: %w", len(visits), err)
 	}
 	return nil
+}
+
+// recordNew keeps visits that are later than all that is kept of their services, and that still have their leases: the one statement
+// that changes the states of services sees to that, and holds them. That is so of nearly all; else nothing is kept.
+func recordNew(ctx context.Context, tx pgx.Tx, visits []Visit, s states) error {
+	checks := checksOf(visits)
+	b := &pgx.Batch{}
+	queueBrief(b)
+	sealed := queueSealed(b)
+	missing := queueMissingDays(b, checks)
+	held := s.queue(b, `AND (v.lease IS NULL OR v.lease = s.next_check_at) AND s.newest_check_at < v.first`)
+	if err := tx.SendBatch(ctx, b).Close(); err != nil {
+		return fmt.Errorf("keep the states of services: %w", err)
+	}
+	if sealed() == nil || *held != int64(len(s.ids)) || slices.ContainsFunc(checks, func(c Check) bool { return c.CheckedAt.Before(*sealed()) }) {
+		return errNotNew
+	}
+	if err := makeDays(ctx, tx, missing()); err != nil {
+		return err
+	}
+	checks, fresh := unknown(checks, nil)
+	if err := copyChecks(ctx, tx, checks); err != nil {
+		return err
+	}
+	return recordFindings(ctx, tx, only(visits, fresh))
+}
+
+// recordAny keeps what is new among visits.
+func recordAny(ctx context.Context, tx pgx.Tx, visits []Visit) error {
+	visits, err := visitsThatCount(ctx, tx, visits)
+	if err != nil {
+		return err
+	}
+	fresh, err := recordChecks(ctx, tx, checksOf(visits))
+	if err != nil {
+		return err
+	}
+	visits = only(visits, fresh)
+	b := &pgx.Batch{}
+	statesOf(visits).queue(b, ``)
+	if err := tx.SendBatch(ctx, b).Close(); err != nil {
+		return fmt.Errorf("keep the states of services: %w", err)
+	}
+	return recordFindings(ctx, tx, visits)
+}
+
+func checksOf(visits []Visit) []Check {
+	checks := make([]Check, len(visits))
+	for i := range visits {
+		checks[i] = visits[i].Check
+	}
+	return checks
+}
+
+// only are the visits that are marked.
+func only(visits []Visit, marked []bool) (list []Visit) {
+	if !slices.Contains(marked, false) {
+		return visits
+	}
+	for i, v := range visits {
+		if marked[i] {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+// queueBrief has the commit not wait for the disk, and a visitor that is stopped before it cut off by the server.
+func queueBrief(b *pgx.Batch) {
+	b.Queue(`SET LOCAL synchronous_commit = off`)
+	b.Queue(`SET LOCAL idle_in_transaction_session_timeout = '30s'`)
 }
 
 // servicesOf lists the services of so many rows, each once, and which of the list each row's is.
@@ -98,33 +156,29 @@ func servicesOf(rows int, service func(i int) int64) (ids []int64, of []int32) {
 	return ids, of
 }
 
-// visitsThatCount are the visits to services that are still there and still taken for them. Their rows are locked: from here
-// nobody else can take them before this visit is kept. A visitor that is stopped here is cut off by the server. The
-// transaction's commit will not wait for the disk.
+// visitsThatCount are the visits to services that are still there and still taken for them. Their states are locked: from here
+// nobody else can take them before this visit is kept. So are the logs: no hour is sealed meanwhile.
 func visitsThatCount(ctx context.Context, tx pgx.Tx, visits []Visit) ([]Visit, error) {
 	ids, of := servicesOf(len(visits), func(i int) int64 { return visits[i].Check.ServiceID })
 	services := len(ids)
 	leases, leased := make([]*time.Time, services), make([]bool, services)
 	for i := range visits {
-		n, lease := of[i], &visits[i].Lease
-		if lease.IsZero() {
-			lease = nil
-		}
+		n, lease := of[i], visits[i].lease()
 		switch last := leases[n]; {
 		case !leased[n]:
 			leases[n], leased[n] = lease, true
-		case (last == nil) != (lease == nil) || last != nil && !last.Equal(*lease):
+		case !sameLease(last, lease):
 			ids, leases = append(ids, ids[n]), append(leases, lease)
 		}
 	}
 	var there []int64
 	b := &pgx.Batch{}
-	b.Queue(`SET LOCAL synchronous_commit = off`)
-	b.Queue(`SET LOCAL idle_in_transaction_session_timeout = '30s'`)
+	queueBrief(b)
+	queueSealed(b)
 	b.Queue(`
-		SELECT s.id FROM unnest($1::bigint[], $2::timestamptz[]) AS v (id, lease) JOIN services s ON s.id = v.id
+		SELECT s.service_id FROM unnest($1::bigint[], $2::timestamptz[]) AS v (id, lease) JOIN service_states s ON s.service_id = v.id
 		WHERE v.lease IS NULL OR v.lease = s.next_check_at
-		ORDER BY s.id FOR NO KEY UPDATE OF s`, ids, leases).Query(func(rows pgx.Rows) (err error) {
+		ORDER BY s.service_id FOR NO KEY UPDATE OF s`, ids, leases).Query(func(rows pgx.Rows) (err error) {
 		there, err = pgx.CollectRows(rows, pgx.RowTo[int64])
 		return err
 	})
@@ -141,6 +195,18 @@ func visitsThatCount(ctx context.Context, tx pgx.Tx, visits []Visit) ([]Visit, e
 		}
 	}
 	return count, nil
+}
+
+// lease is nil for a visit whose service was not taken.
+func (v *Visit) lease() *time.Time {
+	if v.Lease.IsZero() {
+		return nil
+	}
+	return &v.Lease
+}
+
+func sameLease(a, b *time.Time) bool {
+	return a == nil && b == nil || a != nil && b != nil && a.Equal(*b)
 }
 
 func queuePrice(b *pgx.Batch, p Price) {

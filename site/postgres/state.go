@@ -1,0 +1,76 @@
+package postgres
+
+import (
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// states are what visits make of their services, one of each, by column. Of two visits to one service the later one in the list
+// counts. An inconclusive visit leaves the last conclusive status.
+type states struct {
+	ids           []int64
+	leases        []*time.Time // nil where the service was not taken
+	oneLease      bool         // no service was taken twice
+	first, newest []time.Time  // of the service's checks
+	checked, next []time.Time
+	statuses      []*string // nil leaves what is known
+	succeeded     []*time.Time
+	failures      []int32
+	failing       []*time.Time
+}
+
+// statesOf are in the order of ids, for whoever changes several holds them in this order.
+func statesOf(visits []Visit) states {
+	ids, of := servicesOf(len(visits), func(i int) int64 { return visits[i].Check.ServiceID })
+	n := len(ids)
+	sorted := slices.Sorted(slices.Values(ids))
+	place := make([]int32, n) // of a service in the list, in the order
+	for i, id := range ids {
+		at, _ := slices.BinarySearch(sorted, id)
+		place[i] = int32(at)
+	}
+	s := states{ids: sorted, leases: make([]*time.Time, n), oneLease: true, first: make([]time.Time, n), newest: make([]time.Time, n), checked: make([]time.Time, n),
+		next: make([]time.Time, n), statuses: make([]*string, n), succeeded: make([]*time.Time, n), failures: make([]int32, n), failing: make([]*time.Time, n)}
+	for k := range visits {
+		i, v := place[of[k]], &visits[k]
+		at := v.Check.CheckedAt
+		if s.first[i].IsZero() {
+			s.leases[i], s.first[i] = v.lease(), at
+		}
+		s.oneLease = s.oneLease && sameLease(s.leases[i], v.lease())
+		if at.Before(s.first[i]) {
+			s.first[i] = at
+		}
+		if at.After(s.newest[i]) {
+			s.newest[i] = at
+		}
+		s.checked[i], s.next[i], s.failures[i], s.failing[i] = at, v.NextCheckAt, int32(v.Check.ConsecutiveFailures), v.FailingSince
+		if v.Check.Counted {
+			s.statuses[i] = v.Check.Status
+		}
+		if v.LastSuccessAt != nil {
+			s.succeeded[i] = v.LastSuccessAt
+		}
+	}
+	return s
+}
+
+// queue keeps the states of services s of which a condition on them and their visits v holds, and answers of how many.
+func (s states) queue(b *pgx.Batch, condition string) (kept *int64) {
+	kept = new(int64)
+	b.Queue(`
+		UPDATE service_states s SET last_checked_at = v.checked, next_check_at = v.next, last_status = coalesce(v.status, s.last_status),
+			last_success_at = coalesce(v.succeeded, s.last_success_at), consecutive_failures = v.failures, failing_since = v.failing,
+			newest_check_at = greatest(s.newest_check_at, v.newest, (SELECT through FROM log_seal)) -- where a check that is late goes
+		FROM unnest($1::bigint[], $2::timestamptz[], $3::timestamptz[], $4::timestamptz[], $5::timestamptz[], $6::timestamptz[], $7::text[], $8::timestamptz[],
+			$9::integer[], $10::timestamptz[]) AS v (id, lease, first, newest, checked, next, status, succeeded, failures, failing)
+		WHERE s.service_id = v.id `+condition,
+		s.ids, s.leases, s.first, s.newest, s.checked, s.next, s.statuses, s.succeeded, s.failures, s.failing).Exec(func(tag pgconn.CommandTag) error {
+		*kept = tag.RowsAffected()
+		return nil
+	})
+	return kept
+}
