@@ -45,7 +45,7 @@ func complete(b *basis, c *clock) site.Listing {
 	d.Assessment = assess(b, &d, shown, got, c)
 	l := site.Listing{
 		Item: b.Item, Detail: d,
-		Uptime: uptimePoints(f, c), Checks: serviceLog(f), Changes: changes(f), Terms: termsOf(f, reasons(f, shown, c), c), Evidence: evidenceOf(f, got, c),
+		Uptime: uptimePoints(f, c), Checks: serviceLog(f), Changes: changes(f), Terms: termsOf(f, reasons(f, shown, got, c), c), Evidence: evidenceOf(f, got, c),
 		Prices: pricePoints(f), Scores: scorePoints(f), Volume: b.Volume, Buyers: b.Buyers, ChangeLogs: serviceChangeLogs(f),
 	}
 	if b.Older.any() {

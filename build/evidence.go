@@ -294,9 +294,16 @@ func whole(b []byte) []byte {
 
 // visible replaces what shows nothing, or turns the direction of what does, by U+FFFD. Line breaks and tabs stay.
 func visible(s string) string {
+	plain := true // as most are, and the tables would be slow
+	for i := 0; i < len(s) && plain; i++ {
+		plain = printed(rune(s[i]))
+	}
+	if plain {
+		return s
+	}
 	return strings.Map(func(r rune) rune {
 		switch {
-		case r >= ' ' && r <= '~', r == '\n' || r == '\r' || r == '\t': // most of all, and the tables would be slow
+		case printed(r):
 			return r
 		case unicode.IsControl(r), unicode.In(r, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp):
 			return utf8.RuneError
@@ -304,6 +311,9 @@ func visible(s string) string {
 		return r
 	}, s)
 }
+
+// printed says whether a character is one that ASCII prints, a line break or a tab.
+func printed(r rune) bool { return r >= ' ' && r <= '~' || r == '\n' || r == '\r' || r == '\t' }
 
 // moot says whether a failure of a check means nothing where there are no terms: it fails for want of them.
 func moot(id string) bool { return id != "payload_captured" && id != "transport_https" }

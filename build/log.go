@@ -98,12 +98,11 @@ func namesOf(f *postgres.Facts) map[int64]name {
 	return names
 }
 
-// changes are a service's change records in the contract's words.
+// changes are a service's change records in the contract's words, as its page tells them: without the snapshots.
 func changes(f *postgres.ServiceFacts) []site.ChangeRecord {
 	records := make([]site.ChangeRecord, len(f.Changes))
 	for i, c := range f.Changes {
 		records[i] = site.ChangeRecord{Slug: f.Slug, Name: f.Name, Type: c.Type, ObservedAt: site.NewTime(c.ObservedAt), Summary: c.Summary}
-		records[i].OldSnapshot, records[i].NewSnapshot = entries(c.OldSnapshot), entries(c.NewSnapshot)
 	}
 	return records
 }

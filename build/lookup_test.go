@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -191,8 +192,19 @@ func TestSigning(t *testing.T) {
 		if e.Verdict = &verdict; verdict == "" {
 			e.Verdict = nil
 		}
-		if got := unsignable(&e, x402.Evidence{Endpoint: "GET /x"}); got != want {
+		if got := unsignable(&e, &x402.Evidence{Endpoint: "GET /x"}, true); got != want {
 			t.Errorf("verdict %q: %q, want %q", verdict, got, want)
+		}
+	}
+	// What all pass together each passes that has terms, and no other.
+	e, verdict := priced(price("100", alice, *ago(time.Hour), nil)), "paid"
+	e.Verdict = &verdict
+	for body, want := range map[string]string{
+		`{"x402Version":1,"accepts":[{"scheme":"exact"}]}`: "", `{"x402Version":1,"accepts":[]}`: "GET /x: ", `{}`: "GET /x: ",
+	} {
+		shown := &x402.Evidence{Endpoint: "GET /x", Captured: x402.Capture(x402.Answer{Status: 402, Body: []byte(body)})}
+		if got := unsignable(&e, shown, true); !strings.HasPrefix(got, want) || want == "" && got != "" {
+			t.Errorf("%s: %q, want %q", body, got, want)
 		}
 	}
 }

@@ -78,12 +78,12 @@ func inUSD(p postgres.PriceSpan, amount string) (site.Decimal, bool) {
 
 // scorePoints are a service's days with a counted check, oldest first.
 func scorePoints(f *postgres.ServiceFacts) []site.ScorePoint {
-	points := make([]site.ScorePoint, len(f.DaySums))
+	points, times := make([]site.ScorePoint, len(f.DaySums)), make([]int, len(f.DaySums))
 	first, last, moved := 0, 0, 0 // f.PriceDays[first:last] are those of the 30 days; on `moved` of them a price moved
 	for i, d := range f.DaySums {
 		var t tally
 		t.add(postgres.Rollup{Start: d.Day, Counted: d.Counted, Up: d.Up, Timed: d.Timed, ResponseMS: d.ResponseMS})
-		points[i] = site.ScorePoint{Date: d.Day.UTC().Format(time.DateOnly), UptimePercentage: *t.percent(), AvgResponseTimeMS: t.average()}
+		points[i] = site.ScorePoint{Date: site.NewTime(d.Day).Day(), UptimePercentage: t.share(), AvgResponseTimeMS: t.averageIn(&times[i])}
 		for ; last < len(f.PriceDays) && !f.PriceDays[last].Day.After(d.Day); last++ {
 			moved += min(1, f.PriceDays[last].Moved)
 		}
@@ -92,7 +92,11 @@ func scorePoints(f *postgres.ServiceFacts) []site.ScorePoint {
 		}
 		if last > 0 {
 			s := site.Round2(float64(stabilityDays-moved) / stabilityDays)
-			points[i].PriceStability = &s
+			if i > 0 && points[i-1].PriceStability != nil && *points[i-1].PriceStability == s {
+				points[i].PriceStability = points[i-1].PriceStability
+			} else {
+				points[i].PriceStability = &s
+			}
 		}
 	}
 	return points

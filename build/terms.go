@@ -3,6 +3,7 @@ package build
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 
 	"tollbook/site"
 	"tollbook/site/postgres"
@@ -26,12 +27,14 @@ func evidence(f *postgres.ServiceFacts, c *clock) []x402.Evidence {
 	return rows
 }
 
-// reasons say of each active endpoint what keeps a standard client from paying it, "" for nothing; shown is their evidence.
-func reasons(f *postgres.ServiceFacts, shown []x402.Evidence, c *clock) []string {
+// reasons say of each active endpoint what keeps a standard client from paying it, "" for nothing; shown is their evidence,
+// got what it says of them together.
+func reasons(f *postgres.ServiceFacts, shown []x402.Evidence, got verdict, c *clock) []string {
+	signs := !slices.ContainsFunc(got.Checks, func(c x402.Check) bool { return !c.Pass && slices.Contains(signing, c.ID) })
 	list := make([]string, 0, len(shown))
 	for i := range f.Endpoints {
 		if e := &f.Endpoints[i]; c.active(e) {
-			list = append(list, unsignable(e, shown[len(list)]))
+			list = append(list, unsignable(e, &shown[len(list)], signs))
 		}
 	}
 	return list
@@ -68,7 +71,8 @@ func extra(p postgres.Price) json.RawMessage {
 }
 
 // unsignable says what keeps a standard client from signing a payment for an endpoint, which it names; "" for nothing.
-func unsignable(e *postgres.EndpointFacts, shown x402.Evidence) string {
+// signs says that all endpoints together pass signing.
+func unsignable(e *postgres.EndpointFacts, shown *x402.Evidence, signs bool) string {
 	switch {
 	case e.Verdict == nil:
 		return shown.Endpoint + ": not asked yet"
@@ -77,5 +81,8 @@ func unsignable(e *postgres.EndpointFacts, shown x402.Evidence) string {
 	case len(current(e.Prices)) == 0:
 		return shown.Endpoint + ": no price is known"
 	}
-	return x402.FirstFailure(shown, signing)
+	if v := shown.Captured.Envelope; signs && v != nil && len(v.Accepts) > 0 {
+		return "" // rules look at each endpoint by itself, and none failed
+	}
+	return x402.FirstFailure(*shown, signing)
 }

@@ -44,17 +44,25 @@ func (t *tally) percent() *float64 {
 	if t.counted == 0 {
 		return nil
 	}
-	p := site.Round2(100 * float64(t.up) / float64(t.counted))
+	p := t.share()
 	return &p
 }
 
+// share is percent where a check counted.
+func (t *tally) share() float64 { return site.Round2(100 * float64(t.up) / float64(t.counted)) }
+
 // average is the mean response time in whole milliseconds, nil without one.
 func (t *tally) average() *int {
+	return t.averageIn(new(int))
+}
+
+// averageIn is average, kept at ms.
+func (t *tally) averageIn(ms *int) *int {
 	if t.timed == 0 {
 		return nil
 	}
-	ms := int(math.Round(float64(t.response) / float64(t.timed)))
-	return &ms
+	*ms = int(math.Round(float64(t.response) / float64(t.timed)))
+	return ms
 }
 
 func (t *tally) coverage() site.CoverageWindow {
@@ -103,8 +111,8 @@ func responseP95(days []postgres.Rollup) *int {
 // uptimePoints is a point a UTC day with a counted check, oldest first; today's ends with the last visit, so that nothing
 // changes while nobody looks.
 func uptimePoints(f *postgres.ServiceFacts, c *clock) []site.UptimeDataPoint {
-	points := make([]site.UptimeDataPoint, 0, len(f.Days))
-	for _, d := range f.Days {
+	points, times := make([]site.UptimeDataPoint, 0, len(f.Days)), make([]int, len(f.Days))
+	for i, d := range f.Days {
 		var t tally
 		t.add(d)
 		if t.counted == 0 {
@@ -120,8 +128,8 @@ func uptimePoints(f *postgres.ServiceFacts, c *clock) []site.UptimeDataPoint {
 			}
 		}
 		points = append(points, site.UptimeDataPoint{
-			PeriodStart: site.NewTime(start), PeriodEnd: site.NewTime(end), UptimePercentage: *t.percent(),
-			AvgResponseTimeMS: t.average(), TotalChecks: t.counted, SuccessfulChecks: t.up,
+			PeriodStart: site.NewTime(start), PeriodEnd: site.NewTime(end), UptimePercentage: t.share(),
+			AvgResponseTimeMS: t.averageIn(&times[i]), TotalChecks: t.counted, SuccessfulChecks: t.up,
 		})
 	}
 	return points

@@ -22,26 +22,11 @@ const (
 // words makes a service's own words fit to be shown: one line, at most limit characters, and nothing in it that is not
 // seen: no control, bidi, zero-width or tag characters. Markup is left to the template's escaping.
 func words(s string, limit int) string {
-	if isWords(s, limit) {
-		return s
-	}
 	line, whole := site.Line(s, limit, hidden)
 	if !whole {
 		line += "…"
 	}
 	return line
-}
-
-// isWords says at a glance that words has nothing to do: it is short, and of ASCII's letters with single spaces between.
-func isWords(s string, limit int) bool {
-	before := byte(' ')
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c >= 0x7f || c == ' ' && before == ' ' {
-			return false
-		}
-		before = s[i]
-	}
-	return len(s) <= limit && (before != ' ' || s == "")
 }
 
 // hidden says whether a character is not seen, or changes how others are. The joiners that emoji and Indic scripts are

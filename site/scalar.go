@@ -1,6 +1,7 @@
 package site
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"math"
@@ -29,6 +30,13 @@ func TimeOrNull(t time.Time) *Time {
 func (t Time) String() string {
 	var b [len(TimeLayout)]byte
 	return string(t.Append(b[:0]))
+}
+
+// Day is the instant's UTC day in time.DateOnly.
+func (t Time) Day() string {
+	var b [len(TimeLayout)]byte
+	text, _, _ := bytes.Cut(t.Append(b[:0]), []byte("T"))
+	return string(text)
 }
 
 // MarshalJSON writes the instant in TimeLayout.

@@ -105,6 +105,12 @@ func writeObject(b *bytes.Buffer, list []member) {
 
 // writeString writes a JSON string without escaping what only HTML needs.
 func writeString(b *bytes.Buffer, s string) {
+	if isPrinted(s) && !strings.ContainsAny(s, `"\`) {
+		b.WriteByte('"')
+		b.WriteString(s)
+		b.WriteByte('"')
+		return
+	}
 	s = strings.ReplaceAll(s, "\x00", "\ufffd")
 	encoder := json.NewEncoder(b)
 	encoder.SetEscapeHTML(false)

@@ -114,13 +114,14 @@ func decodeValue(value string) (d decoded, ok bool) {
 }
 
 func finish(d decoded, value string, steps []string) (decoded, bool) {
-	if depth([]byte(value)) > maxDepth || !json.Valid([]byte(value)) {
+	text := json.RawMessage(value)
+	if depth(text) > maxDepth || !json.Valid(text) {
 		return decoded{}, false
 	}
 	if !utf8.ValidString(value) {
 		d.leniency = append(d.leniency, invalidUTF8)
 	}
-	d.text = json.RawMessage(value)
+	d.text = text
 	d.variant = strings.Join(steps, "+")
 	return d, true
 }

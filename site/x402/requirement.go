@@ -56,6 +56,9 @@ func scalar(raw json.RawMessage) string {
 // cut keeps at most n bytes of s, never part of a character, as text that a database takes and a page can show: blanks
 // become plain ones, and characters that show nothing become U+FFFD, so that an address with one stays a wrong address.
 func cut(s string, n int) string {
+	if len(s) <= n && isPrinted(s) {
+		return s
+	}
 	if len(s) > n {
 		s = s[:n]
 	}

@@ -45,6 +45,16 @@ func plain(s string) bool {
 	return !blank || s == ""
 }
 
+// isPrinted says whether s is of characters that ASCII prints.
+func isPrinted(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
 // dropInvisible takes out what shows nothing and makes every blank a plain one.
 func dropInvisible(s string) string {
 	return strings.Map(func(r rune) rune {
@@ -81,6 +91,9 @@ func repairMojibake(s string) string {
 
 // cleanURL keeps an address as it is written but for characters that no address holds.
 func cleanURL(s string) string {
+	if len(s) <= maxURL && isPrinted(s) && !strings.Contains(s, " ") {
+		return s
+	}
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || r == utf8.RuneError || invisible(r) {
 			return -1
