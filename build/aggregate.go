@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"tollbook/site"
-	"tollbook/site/postgres"
 	"tollbook/site/x402"
 )
 
@@ -140,20 +139,6 @@ func stats(s *site.Snapshot, checksPerHour float64) site.AggregateStats {
 	}
 	slices.SortFunc(st.Networks, func(a, b site.StatsNetwork) int { return cmp.Compare(a.Abbreviation, b.Abbreviation) })
 	return st
-}
-
-// checksPerHour is the number of counted checks in the last 24 closed hours, divided by 24.
-func checksPerHour(f *postgres.Facts, now site.Time) float64 {
-	open := site.PackHour(now.Time)
-	counted := 0
-	for _, s := range f.Services {
-		for _, h := range s.Hours {
-			if site.PackHour(h.Start) != open {
-				counted += h.Counted
-			}
-		}
-	}
-	return site.Round2(float64(counted) / 24)
 }
 
 // pricingStats are exact but for the average, which is cut to nine decimals.

@@ -29,7 +29,7 @@ type basis struct {
 func (j *judgment) basis(i int) *basis {
 	f, l := &j.facts.Services[i], &j.snapshot.Services[i]
 	b := &basis{
-		Source: j.facts.Source, BaseURL: j.baseURL, Facts: f, Item: l.Item, Detail: l.Detail, Day: &j.day[i], Offer: &j.offers[i],
+		Source: j.facts.Source, BaseURL: j.baseURL, Facts: f, Item: l.Item, Detail: l.Detail, Day: &j.hours.days[i], Offer: &j.offers[i],
 		Standing: j.market.standing(f.Category, &j.offers[i]), FreeHost: j.free.Has(hostOf(f.BaseURL)), Traction: j.settled.traction(i),
 	}
 	b.Volume, b.Older, b.Buyers = j.settled.series(i)

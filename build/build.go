@@ -71,6 +71,10 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 		if err != nil {
 			return err
 		}
+		sums := sumHours(facts, o.Now)
+		for i := range facts.Services {
+			facts.Services[i].Hours = nil
+		}
 		if facts.Takings, err = takings(ctx, r, facts, o.Now); err != nil {
 			return err
 		}
@@ -85,11 +89,8 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 		if packs, needed, err = writePacks(ctx, r, facts, folder, b); err != nil {
 			return err
 		}
-		j := newJudgment(facts, o.Now, o.Now.Add(o.Every), o.Site.BaseURL, o.FreeHosts)
+		j := newJudgment(facts, sums, o.Now, o.Now.Add(o.Every), o.Site.BaseURL, o.FreeHosts)
 		j.snapshot.Earlier = published
-		for i := range facts.Services {
-			facts.Services[i].Hours = nil // summed by now
-		}
 		facts.Takings.Payees = nil // divided by now
 		details := func(of []postgres.ServiceFacts) error { return r.Details(ctx, o.Now, o.LogDelay, of) }
 		return writeSnapshot(ctx, j, details, pages, b, o.Progress)

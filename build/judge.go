@@ -16,7 +16,7 @@ const (
 
 // Judge makes a snapshot of facts: every judgment as of now. It is pure.
 func Judge(f *postgres.Facts, now, next time.Time, baseURL string, free site.FreeHosts) *site.Snapshot {
-	j := newJudgment(f, now, next, baseURL, free)
+	j := newJudgment(f, sumHours(f, now), now, next, baseURL, free)
 	for i := range f.Services {
 		s := &j.snapshot.Services[i]
 		*s = complete(j.basis(i), at(now))
@@ -31,10 +31,9 @@ type judgment struct {
 	facts    *postgres.Facts
 	snapshot *site.Snapshot
 	offers   []offer
-	day      []tally // of each service, its window of 24h
+	hours    hours
 	market   *market
 	settled  *tractions
-	perHour  float64 // checks
 	now      time.Time
 	baseURL  string
 	free     site.FreeHosts
@@ -42,17 +41,16 @@ type judgment struct {
 
 // newJudgment judges what needs no details: rows of lists, what services offer, what they took, and all that is not of a
 // service.
-func newJudgment(f *postgres.Facts, now, next time.Time, baseURL string, free site.FreeHosts) *judgment {
+func newJudgment(f *postgres.Facts, h hours, now, next time.Time, baseURL string, free site.FreeHosts) *judgment {
 	s := &site.Snapshot{Now: site.NewTime(now), Next: site.NewTime(next), Services: make([]site.Listing, len(f.Services))}
 	j := &judgment{
-		facts: f, snapshot: s, offers: make([]offer, len(f.Services)), day: make([]tally, len(f.Services)), now: now, baseURL: baseURL, free: free,
+		facts: f, snapshot: s, offers: make([]offer, len(f.Services)), hours: h, now: now, baseURL: baseURL, free: free,
 	}
 	for i := range f.Services {
 		j.offers[i] = offerOf(&f.Services[i], now)
-		j.day[i] = sumOf(f.Services[i].Hours)
-		s.Services[i] = list(&f.Services[i], &j.offers[i], &j.day[i], now)
+		s.Services[i] = list(&f.Services[i], &j.offers[i], &h.days[i], now)
 	}
-	j.market, j.settled, j.perHour = newMarket(f.Services, j.offers), newTractions(f, now), checksPerHour(f, s.Now)
+	j.market, j.settled = newMarket(f.Services, j.offers), newTractions(f, now)
 	s.Checks = globalLog(f, now)
 	judgeChanges(s, f, now)
 	group(s)
@@ -123,6 +121,9 @@ func (j *judgment) release(done *turn) {
 	d := &l.Detail
 	d.NetworksCAIP2, d.Uptime.H24, d.Uptime.D7 = nil, r.H24, r.D7
 	d.Assessment.Risk.Level = r.Risk
+	if t.TxCount30d != nil {
+		t.TxCount30d = new(*t.TxCount30d) // a pointer to one number keeps all that lies beside it
+	}
 	d.Assessment.Traction = site.Traction{
 		Status: t.Status, VolumeUSD30d: t.VolumeUSD30d, TxCount30d: t.TxCount30d, Trend7dVs30d: t.Trend7dVs30d, SettledViaDetail: t.SettledViaDetail,
 	}
@@ -133,11 +134,20 @@ func (j *judgment) release(done *turn) {
 	j.settled.release(i)
 }
 
+// forget forgets what only services' own files are made of. After it there is aggregate.
+func (j *judgment) forget() {
+	j.facts.Services = nil
+	if j.facts.Takings != nil {
+		j.facts.Takings.Services = nil
+	}
+	j.offers, j.hours.days, j.market, j.settled = nil, nil, nil, nil
+}
+
 // aggregate judges what is said of all services together.
 func (j *judgment) aggregate() {
 	s := j.snapshot
 	s.Status = statusSummary(s.Services)
-	s.Stats = stats(s, j.perHour)
+	s.Stats = stats(s, j.hours.checks)
 	settledFor(s)
 }
 

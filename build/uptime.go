@@ -39,6 +39,28 @@ func sumOf(rollups []postgres.Rollup) (t tally) {
 	return t
 }
 
+// hours is what the hours of all services come to. They are the most of what is known of all, and of no use once they are
+// summed.
+type hours struct {
+	days   []tally // of each service, its window of 24h
+	checks float64 // counted ones of the last 24 closed hours, divided by 24
+}
+
+func sumHours(f *postgres.Facts, now time.Time) hours {
+	h := hours{days: make([]tally, len(f.Services))}
+	open, counted := now.UTC().Truncate(time.Hour), 0
+	for i := range f.Services {
+		h.days[i] = sumOf(f.Services[i].Hours)
+		for _, r := range f.Services[i].Hours {
+			if !r.Start.UTC().Truncate(time.Hour).Equal(open) {
+				counted += r.Counted
+			}
+		}
+	}
+	h.checks = site.Round2(float64(counted) / 24)
+	return h
+}
+
 // percent is 100 × up / counted, nil without a counted check.
 func (t *tally) percent() *float64 {
 	if t.counted == 0 {

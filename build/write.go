@@ -29,6 +29,7 @@ func writeSnapshot(ctx context.Context, j *judgment, details readDetails, pages 
 	if err := writeServices(ctx, j, details, edition, index.Lists, to, progress); err != nil {
 		return err
 	}
+	j.forget()
 	j.aggregate()
 	if err := writeLists(s, index.Lists, add); err != nil {
 		return fmt.Errorf("write lists: %w", err)

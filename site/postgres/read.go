@@ -295,7 +295,13 @@ func (r *Reader) readHours(ctx context.Context, now, sealed time.Time, at *place
 		WHERE checked_at >= greatest($1, $2::timestamptz) AND service_id IN (SELECT id FROM services) GROUP BY 1, 2
 		ORDER BY 1, 2`,
 		[]any{&h.ServiceID, &h.Start, &h.Checks, &h.Counted, &h.Up, &h.Timed, &h.ResponseMS},
-		func() { at.services[h.ServiceID].Hours = append(at.services[h.ServiceID].Hours, h) }, now.UTC().Truncate(time.Hour).Add(-24*time.Hour), sealed)
+		func() {
+			s := at.services[h.ServiceID]
+			if s.Hours == nil { // most services have one for each
+				s.Hours = make([]Rollup, 0, 25)
+			}
+			s.Hours = append(s.Hours, h)
+		}, now.UTC().Truncate(time.Hour).Add(-24*time.Hour), sealed)
 	if err != nil {
 		return fmt.Errorf("read hours: %w", err)
 	}
