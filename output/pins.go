@@ -1,7 +1,6 @@
 package output
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -122,7 +121,5 @@ func releaseAfter(list []*Snapshot, n int) []*Snapshot {
 // Err says why the newest snapshot could not be opened, or not even be looked for, while the one before is served; nil
 // where it could.
 func (s *Source) Err() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return cmp.Or(s.away, s.err)
+	return s.told.Load().err
 }

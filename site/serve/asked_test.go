@@ -10,7 +10,7 @@ func TestAskedAgain(t *testing.T) {
 		h.cache.mu.Lock()
 		defer h.cache.mu.Unlock()
 		for _, e := range h.cache.byKey {
-			if b, ok := e.Value.(*entry).value.(*body); ok && b.kept.snapshot != "" {
+			if b, ok := (*e.Value.(*entry).value.Load()).(*body); ok && b.kept.snapshot != "" {
 				n++
 			}
 		}

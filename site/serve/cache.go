@@ -3,6 +3,7 @@ package serve
 import (
 	"container/list"
 	"sync"
+	"sync/atomic"
 
 	"tollbook/output"
 )
@@ -31,8 +32,21 @@ type address struct{ path, rawPath, query string }
 
 type entry struct {
 	key   cacheKey
-	value any
+	value atomic.Pointer[any] // nil once it was dropped
 	bytes int
+	used  atomic.Bool // by who did not move it to the front
+}
+
+// use is the value for who has kept its entry, which needs no lock. It is false once the cache has dropped it.
+func (e *entry) use() (any, bool) {
+	v := e.value.Load()
+	if v == nil {
+		return nil, false
+	}
+	if !e.used.Load() {
+		e.used.Store(true)
+	}
+	return *v, true
 }
 
 func newCache(limit int) *cache {
@@ -55,6 +69,19 @@ func cached[T any](c *cache, key cacheKey, size func(T) int, make func() (T, err
 }
 
 func (c *cache) get(key cacheKey) (any, bool) {
+	e, ok := c.entry(key)
+	if !ok {
+		return nil, false
+	}
+	v := e.value.Load()
+	if v == nil {
+		return nil, false
+	}
+	return *v, true
+}
+
+// entry is that of a key.
+func (c *cache) entry(key cacheKey) (*entry, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e, ok := c.byKey[key]
@@ -62,20 +89,7 @@ func (c *cache) get(key cacheKey) (any, bool) {
 		return nil, false
 	}
 	c.order.MoveToFront(e)
-	return e.Value.(*entry).value, true
-}
-
-// known is what the cache has for an address in a snapshot.
-func (c *cache) known(snapshot string, path, query []byte) (*known, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e, ok := c.byKey[cacheKey{snapshot: snapshot, address: address{path: string(path), query: string(query)}}]
-	if !ok {
-		return nil, false
-	}
-	c.order.MoveToFront(e)
-	k, ok := e.Value.(*entry).value.(*known)
-	return k, ok
+	return e.Value.(*entry), true
 }
 
 // usage is the bytes that are kept, and how many may be.
@@ -85,21 +99,33 @@ func (c *cache) usage() (used, limit int) {
 	return c.bytes, c.limit
 }
 
-// put keeps a value, unless it alone would take a sixteenth of the cache.
+// put keeps a value in place of an earlier one, unless it alone would take a sixteenth of the cache.
 func (c *cache) put(key cacheKey, value any, bytes int) {
 	if bytes > c.limit/16 {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, ok := c.byKey[key]; ok {
-		return
+	if old, ok := c.byKey[key]; ok {
+		c.drop(old)
 	}
-	c.byKey[key] = c.order.PushFront(&entry{key, value, bytes})
+	e := &entry{key: key, bytes: bytes}
+	e.value.Store(&value)
+	c.byKey[key] = c.order.PushFront(e)
 	for c.bytes += bytes; c.bytes > c.limit; {
 		last := c.order.Back()
-		e := c.order.Remove(last).(*entry)
-		delete(c.byKey, e.key)
-		c.bytes -= e.bytes
+		if last.Value.(*entry).used.Swap(false) {
+			c.order.MoveToFront(last)
+			continue
+		}
+		c.drop(last)
 	}
+}
+
+// drop forgets an entry. It needs mu.
+func (c *cache) drop(at *list.Element) {
+	e := c.order.Remove(at).(*entry)
+	delete(c.byKey, e.key)
+	c.bytes -= e.bytes
+	e.value.Store(nil)
 }

@@ -19,11 +19,15 @@ func clientAddr(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	if err != nil {
 		return netip.Addr{}
 	}
-	addr := peer.Addr().Unmap().WithZone("")
+	return behind(peer.Addr(), r.Header["X-Forwarded-For"], r.Header["Forwarded"], trusted)
+}
+
+// behind is clientAddr of a peer and what his request says that it was forwarded for.
+func behind(peer netip.Addr, listed, forwarded []string, trusted []netip.Prefix) netip.Addr {
+	addr := peer.Unmap().WithZone("")
 	if len(trusted) == 0 || !isTrusted(addr, trusted) {
 		return addr
 	}
-	listed, forwarded := r.Header["X-Forwarded-For"], r.Header["Forwarded"]
 	switch {
 	case len(listed) > 0 && len(forwarded) > 0:
 		if a := lastUntrusted(addr, listed, listedHop, trusted); a == lastUntrusted(addr, forwarded, forwardedHop, trusted) {

@@ -3,6 +3,7 @@ package serve
 import (
 	"bytes"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -19,10 +20,10 @@ import (
 // knower is a handler that says beforehand what it can answer at once.
 type knower interface {
 	http.Handler
-	// find is what an address, as it stands in a request line, is known to name.
-	find(path, query []byte) (*known, bool)
+	// find is what a request's address is known to name.
+	find(r *plain, now time.Time) (*known, bool)
 	// repeat answers a request for it. It is false, and nothing was sent, where ServeHTTP has to.
-	repeat(a *directAnswer, r *http.Request, k *known, began time.Time) bool
+	repeat(a *directAnswer, r *plain, k *known, began time.Time) bool
 }
 
 // readSize is the buffer that net/http reads a connection by: a read of less has something in it already.
@@ -33,12 +34,24 @@ const renewEvery = time.Second
 
 // plain is a request that is answered directly.
 type plain struct {
+	target      []byte // path, and query behind a question mark
 	path, query []byte
 	header      [len(heard)][]byte // values, nil where absent
 }
 
 // heard are the header fields that an answer depends on.
-var heard = [...]string{"Accept-Encoding", "If-None-Match", "If-Modified-Since", "X-Forwarded-For", "Forwarded"}
+var heard = [...]string{
+	heardAcceptEncoding: "Accept-Encoding", heardIfNoneMatch: "If-None-Match", heardIfModifiedSince: "If-Modified-Since",
+	heardListed: "X-Forwarded-For", heardForwarded: "Forwarded",
+}
+
+const (
+	heardAcceptEncoding = iota
+	heardIfNoneMatch
+	heardIfModifiedSince
+	heardListed
+	heardForwarded
+)
 
 // unheard are those that it does not. A request with any other field goes to net/http, which knows what it means.
 var unheard = []string{"user-agent", "accept", "accept-language", "referer", "origin", "cookie", "dnt", "priority", "cache-control", "pragma",
@@ -60,8 +73,8 @@ func (r *plain) parse(b []byte) bool {
 	if !ok {
 		return false
 	}
-	target = target[:len(target):len(target)]
-	r.path, r.query, _ = bytes.Cut(target, []byte{'?'})
+	r.target = target[:len(target):len(target)]
+	r.path, r.query, _ = bytes.Cut(r.target, []byte{'?'})
 	for _, c := range r.path {
 		if !inPath[c] {
 			return false
@@ -165,18 +178,64 @@ type direct struct {
 	request http.Request
 	url     url.URL
 	sent    http.Header // of the request
-	heard   [len(heard)][]string
 	answer  directAnswer
 }
 
 var directs = sync.Pool{New: func() any {
 	d := &direct{sent: http.Header{}, answer: directAnswer{header: http.Header{}}}
-	for i := range d.heard {
-		d.heard[i] = []string{""}
-	}
 	d.request = http.Request{Method: http.MethodGet, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, URL: &d.url, Header: d.sent, Body: http.NoBody}
 	return d
 }}
+
+// has says whether a field is there.
+func (r *plain) has(field int) bool { return r.header[field] != nil }
+
+// values are those of a field as net/http has them.
+func (r *plain) values(field int) []string {
+	if r.header[field] == nil {
+		return nil
+	}
+	return []string{string(r.header[field])}
+}
+
+// acceptsGzip is what the client of c can read: he mostly says the same.
+func (r *plain) acceptsGzip(c *readableConn) bool {
+	if said := r.header[heardAcceptEncoding]; string(said) != c.accepts {
+		c.accepts, c.gzip = string(said), acceptsGzip(r.values(heardAcceptEncoding))
+	}
+	return c.gzip
+}
+
+// notModified says whether the client already has what has this tag.
+func (r *plain) notModified(tag string, built time.Time) bool {
+	return notModified(http.Header{
+		"If-None-Match": r.values(heardIfNoneMatch), "If-Modified-Since": r.values(heardIfModifiedSince),
+	}, tag, built)
+}
+
+// client is who sent a request over c.
+func (r *plain) client(c *readableConn, trusted []netip.Prefix) netip.Addr {
+	if !c.peer.IsValid() {
+		c.peer = clientAddr(&http.Request{RemoteAddr: c.remote}, nil)
+	}
+	if len(trusted) == 0 {
+		return c.peer
+	}
+	return behind(c.peer, r.values(heardListed), r.values(heardForwarded), trusted)
+}
+
+// forHandler is the request for a handler. Its parts are used again.
+func (d *direct) forHandler(k *known, remote string) *http.Request {
+	d.url = url.URL{Path: k.address.path, RawQuery: k.address.query}
+	d.request.RemoteAddr = remote
+	clear(d.sent)
+	for i := range heard {
+		if d.has(i) {
+			d.sent[heard[i]] = d.values(i)
+		}
+	}
+	return &d.request
+}
 
 // serveDirectly answers what a read brought, if it is a plain request for a known address. It is false, and nothing was sent,
 // for any other.
@@ -186,17 +245,12 @@ func (c *readableConn) serveDirectly(read []byte) bool {
 	if !d.parse(read) {
 		return false
 	}
-	k, ok := c.handler.find(d.path, d.query)
-	if !ok {
-		return false
-	}
-	c.direct.Add(1)
-	defer c.direct.Add(-1)
-	if !c.begin() {
+	now := time.Now()
+	k, ok := c.handler.find(&d.plain, now)
+	if !ok || !c.begin() {
 		return false
 	}
 	defer c.end()
-	now := time.Now()
 	if now.Sub(c.renewed) > renewEvery {
 		c.renewed = now
 		if c.Conn.SetReadDeadline(now.Add(idleTimeout)) != nil || c.Conn.SetWriteDeadline(now.Add(answerTimeout)) != nil {
@@ -206,26 +260,14 @@ func (c *readableConn) serveDirectly(read []byte) bool {
 	if c.remote == "" {
 		c.remote = c.RemoteAddr().String()
 	}
-	d.url = url.URL{Path: k.address.path, RawQuery: k.address.query}
-	d.request.RemoteAddr = c.remote
-	clear(d.sent)
-	for i, value := range d.header {
-		if value == nil {
-			continue
-		}
-		if d.heard[i][0] != string(value) { // most say the same
-			d.heard[i] = []string{string(value)}
-		}
-		d.sent[heard[i]] = d.heard[i]
-	}
 	d.answer.begin(c)
 	whole := false
-	if c.handler.repeat(&d.answer, &d.request, k, now) {
+	if c.handler.repeat(&d.answer, &d.plain, k, now) {
 		whole = d.answer.err == nil
 	} else {
 		d.answer.begin(c)
 		clear(d.answer.header)
-		c.handler.ServeHTTP(&d.answer, &d.request)
+		c.handler.ServeHTTP(&d.answer, d.forHandler(k, c.remote))
 		whole = d.answer.isWhole()
 	}
 	if !whole { // the next one would be read as its rest
@@ -268,7 +310,7 @@ func (a *directAnswer) WriteHeader(code int) {
 	if a.code != 0 {
 		return
 	}
-	a.status(code)
+	a.code, a.out = code, appendStatus(a.out[:0], code)
 	a.names = a.names[:0]
 	for name := range a.header {
 		a.names = append(a.names, name)
@@ -282,7 +324,8 @@ func (a *directAnswer) WriteHeader(code int) {
 			a.field(name, value)
 		}
 	}
-	a.endHead(time.Now())
+	a.field("Date", httpDate(time.Now()))
+	a.out = append(a.out, "\r\n"...)
 	if size := a.header["Content-Length"]; code == http.StatusNotModified || len(size) == 1 && size[0] == "0" {
 		_, _ = a.Write(nil)
 	}
@@ -344,11 +387,15 @@ func httpDate(now time.Time) string {
 }
 
 // find implements knower.
-func (h *handler) find(path, query []byte) (*known, bool) {
-	snap, err := h.source.Current()
-	if err != nil {
+func (h *handler) find(r *plain, now time.Time) (*known, bool) {
+	id := h.source.ID(now)
+	if k, ok := h.lately.find(id, r.target); ok {
+		return k, true
+	}
+	e, ok := h.cache.entry(cacheKey{snapshot: id, address: address{path: string(r.path), query: string(r.query)}})
+	if !ok {
 		return nil, false
 	}
-	defer snap.Release()
-	return h.cache.known(snap.ID, path, query)
+	h.lately.put(r.target, e)
+	return h.lately.find(id, r.target)
 }

@@ -27,8 +27,8 @@ type watched struct {
 	direct atomic.Int64
 }
 
-func (w *watched) find(path, query []byte) (*known, bool) {
-	k, ok := w.handler.find(path, query)
+func (w *watched) find(r *plain, now time.Time) (*known, bool) {
+	k, ok := w.handler.find(r, now)
 	if ok {
 		w.direct.Add(1)
 	}
@@ -279,7 +279,7 @@ type slow struct {
 	entered, leave chan bool
 }
 
-func (s *slow) repeat(a *directAnswer, r *http.Request, k *known, began time.Time) bool {
+func (s *slow) repeat(a *directAnswer, r *plain, k *known, began time.Time) bool {
 	s.entered <- true
 	<-s.leave
 	return s.handler.repeat(a, r, k, began)
@@ -330,7 +330,7 @@ type short struct {
 	size string
 }
 
-func (s *short) repeat(a *directAnswer, r *http.Request, k *known, began time.Time) bool {
+func (s *short) repeat(a *directAnswer, r *plain, k *known, began time.Time) bool {
 	return s.size == "" && s.handler.repeat(a, r, k, began)
 }
 

@@ -125,11 +125,14 @@ func (l *limiter) clients() (n int) {
 
 // rateLimit is the value of the header field: requests left, and seconds until all are there again.
 func rateLimit(left int, ends time.Duration) string {
-	b := make([]byte, 0, 32)
-	b = append(b, `"api";r=`...)
-	b = strconv.AppendInt(b, int64(left), 10)
-	b = append(b, `;t=`...)
-	return string(strconv.AppendInt(b, ceilSeconds(ends), 10))
+	return string(appendRateLimit(make([]byte, 0, 32), left, ends))
+}
+
+func appendRateLimit(to []byte, left int, ends time.Duration) []byte {
+	to = append(to, `"api";r=`...)
+	to = strconv.AppendInt(to, int64(left), 10)
+	to = append(to, `;t=`...)
+	return strconv.AppendInt(to, ceilSeconds(ends), 10)
 }
 
 // ceilSeconds is a span in whole seconds, one at least.

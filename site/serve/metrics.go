@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"runtime/metrics"
 	"slices"
@@ -48,6 +49,13 @@ var codes = [...]int{200, 201, 204, 304, 400, 404, 405, 429, 500, 503}
 // buckets are upper bounds of durations in seconds: an answer from memory takes microseconds, a cold one milliseconds.
 var buckets = [...]float64{.00005, .0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10}
 
+var bounds = func() (of [len(buckets)]time.Duration) {
+	for i, b := range buckets {
+		of[i] = time.Duration(math.Round(b * float64(time.Second)))
+	}
+	return of
+}()
+
 // NewMetrics counts for one handler, to which Options give it.
 func NewMetrics() *Metrics {
 	m := &Metrics{routes: map[string]*routeMetrics{}, started: time.Now()}
@@ -62,21 +70,31 @@ func NewMetrics() *Metrics {
 	return m
 }
 
-// count takes in one answer.
-func (m *Metrics) count(route string, code int, took time.Duration) {
+// of is what is counted of a route.
+func (m *Metrics) of(route string) *routeMetrics {
 	if m == nil {
-		return
+		return nil
 	}
-	r := m.routes[route]
+	if r := m.routes[route]; r != nil {
+		return r
+	}
+	return m.routes[routeNone]
+}
+
+// count takes in one answer.
+func (r *routeMetrics) count(code int, took time.Duration) {
 	if r == nil {
-		r = m.routes[routeNone]
+		return
 	}
 	i := slices.Index(codes[:], code)
 	if i < 0 {
 		i = len(codes)
 	}
 	r.codes[i].Add(1)
-	b, _ := slices.BinarySearch(buckets[:], took.Seconds())
+	b := 0 // most are of the first
+	for b < len(bounds) && took > bounds[b] {
+		b++
+	}
 	r.buckets[b].Add(1)
 	r.nanos.Add(int64(took))
 }

@@ -2,86 +2,85 @@ package serve
 
 import (
 	"net/http"
-	"strconv"
 	"time"
 )
 
 // What is known and lies ready in memory is most of what readers ask for. It is answered here without the handler's general
-// path: fields are written where they belong, instead of being put into a map, sorted and taken out again. TestDirect holds
-// the two to the same answers.
+// path: all that stays the same of its head is ready, too. TestDirect holds the two to the same answers.
 
-// everyAnswer are the fields that all answers from a snapshot have.
-var everyAnswer = "Access-Control-Allow-Origin: " + headerAny[0] + "\r\nAccess-Control-Expose-Headers: " + headerExpose[0] +
-	"\r\nVary: " + headerVary[0] + "\r\nX-Content-Type-Options: " + headerNosniff[0] + "\r\n"
-
-// repeat answers r with what is known, and counts it. It is false, and nothing was sent, where that is not ready, or the client
-// has no requests left.
-func (h *handler) repeat(a *directAnswer, r *http.Request, k *known, began time.Time) bool {
-	content, ok := h.cache.get(k.body)
+// repeat answers r, which c brought, with what is known, and counts it. It is false, and nothing was sent, where that is not
+// ready, or the client has no requests left.
+func (h *handler) repeat(a *directAnswer, r *plain, k *known, began time.Time) bool {
+	content, ok := k.body.use()
 	if !ok {
 		return false
 	}
 	b := content.(*body)
-	gzipped := b.canGzip() && acceptsGzip(r.Header["Accept-Encoding"])
-	data, size, err := b.form(gzipped)
+	gzipped := b.canGzip() && r.acceptsGzip(a.conn)
+	data, _, err := b.form(gzipped)
 	if err != nil {
 		return false
 	}
-	tag := b.tag(gzipped)[0]
-	code := http.StatusOK
-	if notModified(r.Header, tag, k.origin.built) {
-		code, data = http.StatusNotModified, nil
+	now := began
+	if !h.steady {
+		now = h.now()
 	}
-	a.status(code)
-	a.out = append(a.out, everyAnswer...)
-	if h.limiter != nil && isAPI(k.path) {
-		left, ends, ok := h.limiter.take(clientOf(clientAddr(r, h.trusted)), h.now())
+	a.code = http.StatusOK
+	if r.has(heardIfNoneMatch) || r.has(heardIfModifiedSince) {
+		if r.notModified(b.tag(gzipped)[0], k.origin.built) {
+			a.code, data = http.StatusNotModified, nil
+		}
+	}
+	if a.code == http.StatusOK && gzipped {
+		a.out = append(a.out[:0], k.heads[1]...)
+	} else if a.code == http.StatusOK {
+		a.out = append(a.out[:0], k.heads[0]...)
+	} else {
+		a.out = k.appendHead(a.out[:0], a.code, gzipped, b)
+	}
+	if h.limiter != nil && k.api {
+		left, ends, ok := h.limiter.take(clientOf(r.client(a.conn, h.trusted)), now)
 		if !ok {
 			return false
 		}
 		a.field("Ratelimit-Policy", h.limiter.policy[0])
-		a.field("Ratelimit", rateLimit(left, ends))
+		a.out = append(a.out, "Ratelimit: "...)
+		a.out = append(appendRateLimit(a.out, left, ends), "\r\n"...)
 	}
-	a.field("X-Snapshot", k.origin.name[0])
 	if h.source.Err() != nil {
 		a.field("X-Snapshot-Warning", headerStale[0])
 	}
-	for _, link := range k.link {
-		a.field("Link", link)
-	}
-	a.field("Etag", tag)
-	a.field("Last-Modified", k.origin.lastModified[0])
-	a.field("Cache-Control", h.cacheControl(k.key, k.origin)[0])
-	if code == http.StatusOK {
-		a.field("Content-Type", k.mime)
-		if k.mime == typeHTML {
-			a.field("Content-Security-Policy", contentPolicy)
-		}
-		if gzipped {
-			a.field("Content-Encoding", headerGzip[0])
-		}
-		a.field("Content-Length", size[0])
-	}
-	a.endHead(began)
+	a.out = append(a.out, k.origin.ending(k.keeps, now, began)...)
 	a.send(data)
-	h.metrics.count(k.route, code, time.Since(began))
+	k.counts.count(a.code, time.Since(began))
 	return true
 }
 
-// status begins a head.
-func (a *directAnswer) status(code int) {
-	a.code = code
-	a.out = append(strconv.AppendInt(append(a.out[:0], statusPrefix...), int64(code), 10), ' ')
-	a.out = append(append(a.out, http.StatusText(code)...), "\r\n"...)
+// ending is how the heads of a second end.
+type ending struct {
+	age, second int64
+	text        string
+}
+
+// ending is what a head ends with: how long caches may keep the answer, for good or by the age it has now, and the date.
+func (v *origin) ending(forever bool, now, date time.Time) string {
+	last, age := &v.endings[0], int64(0)
+	if forever {
+		last = &v.endings[1]
+	} else {
+		age = v.age(now)
+	}
+	e := last.Load()
+	if second := date.Unix(); e == nil || e.age != age || e.second != second {
+		policy := headerForever[0]
+		if !forever {
+			policy = freshFor(age)
+		}
+		e = &ending{age, second, "Cache-Control: " + policy + "\r\nDate: " + httpDate(date) + "\r\n\r\n"}
+		last.Store(e)
+	}
+	return e.text
 }
 
 // field appends one to the head.
-func (a *directAnswer) field(name, value string) {
-	a.out = append(append(append(append(a.out, name...), ": "...), value...), "\r\n"...)
-}
-
-// endHead appends the last field, and the end of the head.
-func (a *directAnswer) endHead(now time.Time) {
-	a.field("Date", httpDate(now))
-	a.out = append(a.out, "\r\n"...)
-}
+func (a *directAnswer) field(name, value string) { a.out = appendField(a.out, name, value) }

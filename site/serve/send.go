@@ -136,11 +136,18 @@ func (h *handler) cacheControl(key string, v *origin) []string {
 	if site.IsHashed(key) {
 		return headerForever
 	}
-	age := max(1, int64(v.next.Sub(h.now())/time.Second))
+	age := v.age(h.now())
 	told := v.told.Load()
 	if told == nil || told.age != age {
-		told = &freshness{age, []string{"public, max-age=" + strconv.FormatInt(age, 10) + ", stale-while-revalidate=30, stale-if-error=86400"}}
+		told = &freshness{age, []string{freshFor(age)}}
 		v.told.Store(told)
 	}
 	return told.value
+}
+
+// age is for how many seconds caches may keep an answer.
+func (v *origin) age(now time.Time) int64 { return max(1, int64(v.next.Sub(now)/time.Second)) }
+
+func freshFor(age int64) string {
+	return "public, max-age=" + strconv.FormatInt(age, 10) + ", stale-while-revalidate=30, stale-if-error=86400"
 }

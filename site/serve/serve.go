@@ -28,6 +28,8 @@ import (
 type Source interface {
 	// Current answers the current snapshot, which the caller releases, or output.ErrEmpty.
 	Current() (*output.Snapshot, error)
+	// ID answers the id of what Current answers, without a lock; "" where there is none.
+	ID(now time.Time) string
 	// Pinned answers the snapshot with this id, which the caller releases, or output.ErrNotKept.
 	Pinned(id string) (*output.Snapshot, error)
 	// Download finds a zip of the publication, or answers fs.ErrNotExist.
@@ -55,8 +57,10 @@ type handler struct {
 	source  Source
 	logger  *slog.Logger
 	now     func() time.Time
+	steady  bool // now is time.Now
 	cache   *cache
 	asked   *asked   // for what is cut
+	lately  *lately  // asked for
 	limiter *limiter // nil without a limit
 	gate    *gate    // of downloads
 	pace    *pace    // of downloads, nil without a limit
@@ -74,14 +78,15 @@ const cacheBytes = 64 << 20
 
 // NewHandler answers every route of the table from the snapshots of a source.
 func NewHandler(o Options) http.Handler {
-	if o.Now == nil {
+	steady := o.Now == nil
+	if steady {
 		o.Now = time.Now
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	h := &handler{
-		source: o.Source, logger: o.Logger, now: o.Now, cache: newCache(cacheBytes), asked: newAsked(),
+		source: o.Source, logger: o.Logger, now: o.Now, steady: steady, cache: newCache(cacheBytes), asked: newAsked(), lately: newLately(),
 		limiter: newLimiter(o.RateLimit, o.Now()), gate: newGate(), pace: newPace(o.DownloadRate), trusted: o.Trusted, metrics: o.Metrics,
 		submitter: newSubmitter(o.Submit),
 	}
@@ -120,7 +125,7 @@ func (h *handler) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 		if fault := recover(); fault != nil {
 			h.recovered(w, r, fault)
 		}
-		h.metrics.count(w.route, w.code, time.Since(began))
+		h.metrics.of(w.route).count(w.code, time.Since(began))
 		*w = reply{}
 		replies.Put(w)
 	}()
@@ -265,7 +270,7 @@ func (h *handler) reply(w *reply, r *http.Request, v *view, snap *output.Snapsho
 	if link != nil {
 		w.Header()["Link"] = link
 	}
-	h.remember(r, snap, q, &known{origin: v.origin, key: key, mime: site.ContentType(key), route: w.route, link: link, body: b.kept})
+	h.remember(r, snap, q, b, &known{origin: v.origin, key: key, route: w.route, link: link})
 	return h.send(w, r, v.origin, q.Snapshot != "", key, b)
 }
 

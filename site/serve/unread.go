@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -21,7 +21,7 @@ import (
 type readable struct {
 	net.Listener
 	handler knower        // answers what is plain on the connection itself; nil for none
-	direct  *atomic.Int64 // such answers under way
+	direct  *atomic.Int64 // such answers under way on connections that net/http has closed
 }
 
 // Accept implements net.Listener.
@@ -40,11 +40,20 @@ type readableConn struct {
 	waiting bool      // net/http waits for the next request, of which it has nothing yet
 	renewed time.Time // when the deadlines were, last
 	remote  string
+	peer    netip.Addr // the same; zero where no one asked
+	accepts string     // how the client said last what he can read
+	gzip    bool       // what of it was made
 
-	mu        sync.Mutex
-	answering bool // by itself
-	closed    bool // by net/http, meanwhile
+	state atomic.Int32
 }
+
+// States of a connection, as net/http does not see them.
+const (
+	connFree      = iota
+	connAnswering // by itself
+	connClosing   // by net/http, after the answer that is under way
+	connClosed
+)
 
 // connState is the hook of http.Server by which a connection learns that it waits.
 func connState(c net.Conn, state http.ConnState) {
@@ -72,28 +81,31 @@ func (c *readableConn) Read(p []byte) (int, error) {
 
 // Close implements net.Conn. An answer of which net/http knows nothing is sent to its end first.
 func (c *readableConn) Close() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed = true; !c.answering {
-		return c.Conn.Close()
+	for {
+		switch was := c.state.Load(); was {
+		case connAnswering:
+			if c.state.CompareAndSwap(was, connClosing) {
+				c.direct.Add(1)
+			}
+		case connClosing:
+			return c.Conn.SetWriteDeadline(time.Now().Add(drainTimeout))
+		default:
+			if c.state.CompareAndSwap(was, connClosed) {
+				return c.Conn.Close()
+			}
+		}
 	}
-	return c.Conn.SetWriteDeadline(time.Now().Add(drainTimeout))
 }
 
 // begin says that an answer is under way. It is false where the connection was closed before.
-func (c *readableConn) begin() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.answering = !c.closed
-	return c.answering
-}
+func (c *readableConn) begin() bool { return c.state.CompareAndSwap(connFree, connAnswering) }
 
 // end says that there is none any more.
 func (c *readableConn) end() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.answering = false; c.closed {
+	if !c.state.CompareAndSwap(connAnswering, connFree) {
+		c.state.Store(connClosed)
 		_ = c.Conn.Close()
+		c.direct.Add(-1)
 	}
 }
 

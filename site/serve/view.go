@@ -27,6 +27,7 @@ type origin struct {
 	built, next  time.Time
 	lastModified []string
 	told         atomic.Pointer[freshness] // last
+	endings      [2]atomic.Pointer[ending] // last, of what caches may keep for a while, and for good
 }
 
 // freshness is what the answers of a second tell caches.
