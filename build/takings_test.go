@@ -89,7 +89,7 @@ func settle(t testing.TB, db *postgres.DB) []postgres.Settlement {
 			r.Seen = []postgres.SeenDay{{Token: chainUSDC, Day: moment.Truncate(24 * time.Hour), Authorizations: 1_000_000}}
 			r.Senders = []postgres.SenderDay{{Sender: account("c", 1), Day: moment.Truncate(24 * time.Hour), Token: chainUSDC, Payments: 7, Amount: "7000000", Recipients: 2}}
 		}
-		_, err := db.CommitRange(ctx, r)
+		_, err := db.CommitRanges(ctx, r)
 		check(err)
 	}
 	check(db.SetHead(ctx, postgres.Head{Network: chainBase, Block: 100_012, Time: moment, PolledAt: moment}))

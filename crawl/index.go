@@ -149,12 +149,14 @@ func (s indexStore) Scans(ctx context.Context, network string) ([]chain.Scan, er
 	}), err
 }
 
-func (s indexStore) CommitRange(ctx context.Context, r chain.Range) (int64, error) {
-	fresh, err := s.db.CommitRange(ctx, postgres.Range{
-		Scan: r.Scan, Network: r.Network, First: r.First, Last: r.Last, Hash: r.Hash, Time: r.Time, Settlements: settlements(r.Settlements),
-		Seen:    convert(r.Seen, func(d chain.SeenDay) postgres.SeenDay { return postgres.SeenDay(d) }),
-		Senders: convert(r.Senders, func(d chain.SenderDay) postgres.SenderDay { return postgres.SenderDay(d) }),
-	})
+func (s indexStore) CommitRanges(ctx context.Context, ranges ...chain.Range) (int64, error) {
+	fresh, err := s.db.CommitRanges(ctx, convert(ranges, func(r chain.Range) postgres.Range {
+		return postgres.Range{
+			Scan: r.Scan, Network: r.Network, First: r.First, Last: r.Last, Hash: r.Hash, Time: r.Time, Settlements: settlements(r.Settlements),
+			Seen:    convert(r.Seen, func(d chain.SeenDay) postgres.SeenDay { return postgres.SeenDay(d) }),
+			Senders: convert(r.Senders, func(d chain.SenderDay) postgres.SenderDay { return postgres.SenderDay(d) }),
+		}
+	})...)
 	return fresh, moved(err)
 }
 

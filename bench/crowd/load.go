@@ -208,7 +208,7 @@ func (c *crowd) scan(ctx context.Context, db *postgres.DB, l *postgres.Loader, n
 		if s.End != nil {
 			r.Last, r.Seen = *s.End-1, seen
 		}
-		if _, err := db.CommitRange(ctx, r); err != nil {
+		if _, err := db.CommitRanges(ctx, r); err != nil {
 			return err
 		}
 	}

@@ -121,7 +121,7 @@ func writeScanned(ctx context.Context, db *postgres.DB, past postgres.Range, gen
 	for _, s := range scans {
 		if s.Counts && s.Next == past.First {
 			past.Scan = s.ID
-			_, err := db.CommitRange(ctx, past)
+			_, err := db.CommitRanges(ctx, past)
 			return err
 		}
 	}

@@ -153,7 +153,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 			}
 			return nil
 		}
-		x := indexer(t, l, chain.Options{Concurrency: 1 + r.IntN(4)}, url)
+		x := indexer(t, l, chain.Options{Concurrency: 1 + r.IntN(4), Together: 1 + r.IntN(4)}, url)
 		_, err := x.Once(ctx)
 		kill()
 		if err == nil {

@@ -98,7 +98,7 @@ func (l *ledger) Scans(context.Context, string) (list []chain.Scan, err error) {
 	return list, nil
 }
 
-func (l *ledger) CommitRange(ctx context.Context, r chain.Range) (fresh int64, err error) {
+func (l *ledger) CommitRanges(ctx context.Context, ranges ...chain.Range) (fresh int64, err error) {
 	l.mu.Lock()
 	l.commits++
 	n, hook := l.commits, l.onCommit
@@ -113,17 +113,23 @@ func (l *ledger) CommitRange(ctx context.Context, r chain.Range) (fresh int64, e
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := &l.scans[r.Scan-1]
-	if s.Next != r.First || r.Last < r.First || s.End != nil && r.Last >= *s.End {
-		return 0, chain.ErrMoved
+	s := &l.scans[ranges[0].Scan-1]
+	next := s.Next
+	for _, r := range ranges {
+		if r.Scan != ranges[0].Scan || next != r.First || r.Last < r.First || s.End != nil && r.Last >= *s.End {
+			return 0, chain.ErrMoved
+		}
+		next = r.Last + 1
 	}
-	s.Next = r.Last + 1
-	l.ranges = append(l.ranges, r)
-	for _, row := range r.Settlements {
-		key := fmt.Sprintf("%s/%d", row.Transaction, row.LogIndex)
-		if _, there := l.rows[key]; !there {
-			l.rows[key] = row
-			fresh++
+	s.Next = next
+	l.ranges = append(l.ranges, ranges...)
+	for _, r := range ranges {
+		for _, row := range r.Settlements {
+			key := fmt.Sprintf("%s/%d", row.Transaction, row.LogIndex)
+			if _, there := l.rows[key]; !there {
+				l.rows[key] = row
+				fresh++
+			}
 		}
 	}
 	return fresh, nil

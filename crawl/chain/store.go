@@ -116,8 +116,9 @@ type Store interface {
 	OpenScans(ctx context.Context, network string, settlers []ScanSettler, first int64, firstTime time.Time, head int64) error
 	// Scans are the open ones, the head scan first.
 	Scans(ctx context.Context, network string) ([]Scan, error)
-	// CommitRange keeps a range and moves its scan behind it, or answers ErrMoved. fresh counts settlements that were new.
-	CommitRange(ctx context.Context, r Range) (fresh int64, err error)
+	// CommitRanges keeps ranges of a scan that follow each other and moves the scan behind them, or answers ErrMoved. fresh
+	// counts settlements that were new.
+	CommitRanges(ctx context.Context, ranges ...Range) (fresh int64, err error)
 	// RangeEnds are the kept ends of every scan's ranges, newest first.
 	RangeEnds(ctx context.Context, network string) ([]RangeEnd, error)
 	// RollBack takes back all that was found above a block, and moves the scans back to the block after it.

@@ -209,7 +209,7 @@ func (m *indexModel) compare(ctx context.Context, t fataler) bool {
 	return true
 }
 
-// step commits one range of one of the open scans; false when there is nothing to do.
+// step commits a range of one of the open scans, or several in one; false when there is nothing to do.
 func (m *indexModel) step(ctx context.Context, t fataler, pick, size int) bool {
 	t.Helper()
 	scans, err := m.db.Scans(ctx, base)
@@ -225,16 +225,23 @@ func (m *indexModel) step(ctx context.Context, t fataler, pick, size int) bool {
 	if s.End != nil {
 		last = min(last, *s.End-1)
 	}
-	r := m.chain.read(s, s.Next, last)
-	fresh, err := m.db.CommitRange(ctx, r)
+	var ranges []postgres.Range
+	var found int64
+	for first := s.Next; first <= last; {
+		to := min(first+int64(size/3), last)
+		ranges = append(ranges, m.chain.read(s, first, to))
+		found += int64(len(ranges[len(ranges)-1].Settlements))
+		first = to + 1
+	}
+	fresh, err := m.db.CommitRanges(ctx, ranges...)
 	if errors.Is(err, postgres.ErrMoved) { // by another writer
 		return true
 	}
-	if err != nil || fresh > int64(len(r.Settlements)) {
-		t.Fatalf("%d of %d new, error %v", fresh, len(r.Settlements), err)
+	if err != nil || fresh > found {
+		t.Fatalf("%d of %d new, error %v", fresh, found, err)
 	}
-	if _, err := m.db.CommitRange(ctx, r); !errors.Is(err, postgres.ErrMoved) {
-		t.Fatalf("the same range again: error %v, want ErrMoved", err)
+	if _, err := m.db.CommitRanges(ctx, ranges...); !errors.Is(err, postgres.ErrMoved) {
+		t.Fatalf("the same again: error %v, want ErrMoved", err)
 	}
 	return true
 }

@@ -44,9 +44,9 @@ func (t *traffic) settlements(n int) []postgres.Settlement {
 
 const rangeSize = 5000
 
-// BenchmarkCommitRange commits ranges of 5,000 settlements with all their roll-ups, as an indexer does; in the worst case
+// BenchmarkCommitRanges commits ranges of 5,000 settlements with all their roll-ups, as an indexer does; in the worst case
 // no payer meets a payee twice a day. BenchmarkCopySettlements is what the rows alone cost.
-func BenchmarkCommitRange(b *testing.B) {
+func BenchmarkCommitRanges(b *testing.B) {
 	for _, meeting := range []int{1, 5, 50} {
 		b.Run(fmt.Sprintf("meeting=%d", meeting), func(b *testing.B) {
 			db, err := postgres.Open(b.Context(), template.Database(b))
@@ -77,7 +77,7 @@ func BenchmarkCommitRange(b *testing.B) {
 				last := list[rangeSize-1].Block
 				wasServer, wasClient := serverTime(), selfTime(b)
 				b.StartTimer()
-				n, err := db.CommitRange(b.Context(), postgres.Range{Scan: scans[0].ID, Network: base, First: next, Last: last, Hash: "0x", Time: start, Settlements: list,
+				n, err := db.CommitRanges(b.Context(), postgres.Range{Scan: scans[0].ID, Network: base, First: next, Last: last, Hash: "0x", Time: start, Settlements: list,
 					Seen: []postgres.SeenDay{{Token: list[0].Token, Day: start, Authorizations: 6000}}})
 				if err != nil || n != rangeSize {
 					b.Fatalf("%d new, error %v", n, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -228,100 +229,164 @@ func (db *DB) Scans(ctx context.Context, network string) ([]Scan, error) {
 	return list, nil
 }
 
-// CommitRange keeps a range with its roll-ups and moves its scan behind it, all in one transaction, or answers ErrMoved.
-// fresh counts the settlements that were not kept already.
-func (db *DB) CommitRange(ctx context.Context, r Range) (fresh int64, err error) {
-	if r.Last < r.First {
-		return 0, fmt.Errorf("commit blocks %d to %d of %s: there is none", r.First, r.Last, r.Network)
+// CommitRanges keeps ranges of a scan that follow each other, with their roll-ups, and moves the scan behind them, all in one
+// transaction, or answers ErrMoved. Tables say the same as when each was kept by itself. fresh counts the settlements that were
+// not kept already.
+func (db *DB) CommitRanges(ctx context.Context, ranges ...Range) (fresh int64, err error) {
+	if len(ranges) == 0 {
+		return 0, nil
 	}
-	chain, err := db.chain(ctx, r.Network)
-	var entries []entry
-	if err == nil {
-		entries, err = db.entries(ctx, r.Settlements)
-	}
-	if err == nil {
-		err = r.check(entries, chain)
-	}
-	if err == nil {
-		err = db.transact(ctx, func(tx pgx.Tx) error {
-			if err := lock(ctx, tx, chain); err != nil {
-				return err
-			}
-			fresh, err = commitRange(ctx, tx, chain, r, entries)
-			return err
-		})
+	first, last := &ranges[0], &ranges[len(ranges)-1]
+	if err = checkRanges(ranges); err == nil {
+		fresh, err = db.commitRanges(ctx, ranges)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("commit blocks %d to %d of %s: %w", r.First, r.Last, r.Network, err)
+		return 0, fmt.Errorf("commit blocks %d to %d of %s: %w", first.First, last.Last, first.Network, err)
 	}
 	return fresh, nil
 }
 
-// check refuses what lies outside the range: it could not be rolled back with it.
-func (r *Range) check(entries []entry, chain int16) error {
-	for i := range entries {
-		if e := &entries[i]; e.chain != chain || e.block < r.First || e.block > r.Last {
-			return fmt.Errorf("a settlement of block %d is not of these", e.block)
+// checkRanges refuses ranges that are not one piece, and what lies outside of its range: it could not be rolled back with it.
+func checkRanges(ranges []Range) error {
+	for i := range ranges {
+		r := &ranges[i]
+		if r.Last < r.First {
+			return fmt.Errorf("blocks %d to %d: there is none", r.First, r.Last)
 		}
-	}
-	for _, s := range r.Senders {
-		if _, ok := parseAmount(s.Amount); !ok {
-			return fmt.Errorf("sender %.80q: amount %.80q is no decimal integer", s.Sender, s.Amount)
+		if i > 0 && (r.First != ranges[i-1].Last+1 || r.Scan != ranges[0].Scan || r.Network != ranges[0].Network) {
+			return fmt.Errorf("blocks %d to %d do not follow those before", r.First, r.Last)
+		}
+		for j := range r.Settlements {
+			if s := &r.Settlements[j]; s.Network != r.Network || s.Block < r.First || s.Block > r.Last {
+				return fmt.Errorf("a settlement of block %d is not of blocks %d to %d", s.Block, r.First, r.Last)
+			}
+		}
+		for _, s := range r.Senders {
+			if _, ok := parseAmount(s.Amount); !ok {
+				return fmt.Errorf("sender %.80q: amount %.80q is no decimal integer", s.Sender, s.Amount)
+			}
 		}
 	}
 	return nil
 }
 
-func commitRange(ctx context.Context, tx pgx.Tx, chain int16, r Range, entries []entry) (int64, error) {
-	var scan int32
-	var counts bool
-	err := tx.QueryRow(ctx, `
-		UPDATE scans SET next = $4 + 1 WHERE chain_id = $1 AND ticket = $2 AND next = $3 AND (until IS NULL OR $4 < until) RETURNING id, counts`,
-		chain, r.Scan, r.First, r.Last).Scan(&scan, &counts)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return 0, ErrMoved
-	}
+func (db *DB) commitRanges(ctx context.Context, ranges []Range) (fresh int64, err error) {
+	chain, err := db.chain(ctx, ranges[0].Network)
 	if err != nil {
 		return 0, err
 	}
-	if !counts && len(r.Seen)+len(r.Senders) > 0 {
-		return 0, errors.New("a scan that does not count has counted")
+	lists := make([][]Settlement, len(ranges))
+	for i := range ranges {
+		lists[i] = ranges[i].Settlements
 	}
-	batch := &pgx.Batch{}
-	batch.Queue(`INSERT INTO ranges (chain_id, scan_id, first, last, hash, at) VALUES ($1, $2, $3, $4, $5, $6)`,
-		chain, scan, r.First, r.Last, r.Hash, r.Time)
-	for _, s := range r.Seen {
-		if s.Authorizations == 0 {
-			continue
+	entries, err := db.entries(ctx, lists...)
+	if err != nil {
+		return 0, err
+	}
+	err = db.transact(ctx, func(tx pgx.Tx) error {
+		if err := lock(ctx, tx, chain); err != nil {
+			return err
 		}
-		batch.Queue(`
-			INSERT INTO range_seen AS old (range_id, token, day, authorizations)
-			SELECT id, $3, $4, $5 FROM ranges WHERE scan_id = $1 AND last = $2
-			ON CONFLICT (range_id, token, day) DO UPDATE SET authorizations = old.authorizations + excluded.authorizations`,
-			scan, r.Last, s.Token, s.Day, s.Authorizations)
-		batch.Queue(addSeen, chain, s.Token, s.Day, s.Authorizations, 0)
-	}
-	for _, s := range r.Senders {
-		if s.Payments == 0 {
-			continue
+		scan, counts, err := moveScan(ctx, tx, chain, ranges)
+		if err != nil {
+			return err
 		}
-		queueSender(batch, chain, scan, r.Last, s)
-	}
-	queuePrune(batch, chain)
-	return keep(ctx, tx, entries, &scan, batch)
+		if !counts && slices.ContainsFunc(ranges, func(r Range) bool { return len(r.Seen)+len(r.Senders) > 0 }) {
+			return errors.New("a scan that does not count has counted")
+		}
+		batch := &pgx.Batch{}
+		queueRanges(batch, chain, scan, ranges)
+		queueSeen(batch, chain, scan, ranges)
+		queueSenders(batch, chain, scan, ranges)
+		queuePrune(batch, chain)
+		fresh, err = keep(ctx, tx, entries, &scan, batch)
+		return err
+	})
+	return fresh, err
 }
 
-func queueSender(b *pgx.Batch, chain int16, scan int32, last int64, s SenderDay) {
-	const merge = `payments = old.payments + excluded.payments, amount = old.amount + excluded.amount, recipients = greatest(old.recipients, excluded.recipients)`
+// moveScan moves the scan from the first block of the ranges behind their last, and says what scan it is.
+func moveScan(ctx context.Context, tx pgx.Tx, chain int16, ranges []Range) (scan int32, counts bool, err error) {
+	err = tx.QueryRow(ctx, `
+		UPDATE scans SET next = $4 + 1 WHERE chain_id = $1 AND ticket = $2 AND next = $3 AND (until IS NULL OR $4 < until) RETURNING id, counts`,
+		chain, ranges[0].Scan, ranges[0].First, ranges[len(ranges)-1].Last).Scan(&scan, &counts)
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = ErrMoved
+	}
+	return scan, counts, err
+}
+
+func queueRanges(b *pgx.Batch, chain int16, scan int32, ranges []Range) {
+	var firsts, lasts []int64
+	var hashes []string
+	var times []time.Time
+	for i := range ranges {
+		r := &ranges[i]
+		firsts, lasts, hashes, times = append(firsts, r.First), append(lasts, r.Last), append(hashes, r.Hash), append(times, r.Time)
+	}
 	b.Queue(`
-		INSERT INTO range_senders AS old (range_id, day, sender, token, payments, amount, recipients)
-		SELECT id, $3, $4, $5, $6, $7::text::numeric, $8 FROM ranges WHERE scan_id = $1 AND last = $2
-		ON CONFLICT (range_id, day, sender, token) DO UPDATE SET `+merge,
-		scan, last, s.Day, s.Sender, s.Token, s.Payments, s.Amount, s.Recipients)
+		INSERT INTO ranges (chain_id, scan_id, first, last, hash, at)
+		SELECT $1, $2, u.* FROM unnest($3::bigint[], $4::bigint[], $5::text[], $6::timestamptz[]) u`, chain, scan, firsts, lasts, hashes, times)
+}
+
+// queueSeen keeps what each range has seen, to be taken back with it, and the sums of all.
+func queueSeen(b *pgx.Batch, chain int16, scan int32, ranges []Range) {
+	var lasts, counts []int64
+	var tokens []string
+	var days []time.Time
+	for i := range ranges {
+		for _, s := range ranges[i].Seen {
+			if s.Authorizations != 0 {
+				lasts, tokens = append(lasts, ranges[i].Last), append(tokens, s.Token)
+				days, counts = append(days, s.Day), append(counts, s.Authorizations)
+			}
+		}
+	}
+	if len(lasts) == 0 {
+		return
+	}
+	const u = `unnest($2::bigint[], $3::text[], $4::date[], $5::bigint[]) u (last, token, day, n)`
 	b.Queue(`
-		INSERT INTO sender_days AS old (chain_id, day, sender, token, payments, amount, recipients) VALUES ($1, $2, $3, $4, $5, $6::text::numeric, $7)
-		ON CONFLICT (chain_id, day, sender, token) DO UPDATE SET `+merge,
-		chain, s.Day, s.Sender, s.Token, s.Payments, s.Amount, s.Recipients)
+		INSERT INTO range_seen (range_id, token, day, authorizations)
+		SELECT r.id, token, day, sum(n) FROM `+u+` JOIN ranges r ON r.scan_id = $1 AND r.last = u.last GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
+		scan, lasts, tokens, days, counts)
+	b.Queue(`
+		INSERT INTO seen_days AS old (chain_id, token, day, authorizations)
+		SELECT $1, token, day, sum(n) FROM `+u+` GROUP BY 2, 3 ORDER BY 3, 2
+		ON CONFLICT (chain_id, day, token) DO UPDATE SET authorizations = old.authorizations + excluded.authorizations`,
+		chain, lasts, tokens, days, counts)
+}
+
+// queueSenders keeps what each range has found of senders in no list, to be taken back with it, and the sums of all.
+func queueSenders(b *pgx.Batch, chain int16, scan int32, ranges []Range) {
+	var lasts, payments, recipients []int64
+	var senders, tokens, amounts []string
+	var days []time.Time
+	for i := range ranges {
+		for _, s := range ranges[i].Senders {
+			if s.Payments != 0 {
+				lasts, days = append(lasts, ranges[i].Last), append(days, s.Day)
+				senders, tokens, amounts = append(senders, s.Sender), append(tokens, s.Token), append(amounts, s.Amount)
+				payments, recipients = append(payments, s.Payments), append(recipients, s.Recipients)
+			}
+		}
+	}
+	if len(lasts) == 0 {
+		return
+	}
+	const u = `unnest($2::bigint[], $3::date[], $4::text[], $5::text[], $6::bigint[], $7::text[]::numeric[], $8::bigint[])
+		u (last, day, sender, token, payments, amount, recipients)`
+	b.Queue(`
+		INSERT INTO range_senders (range_id, day, sender, token, payments, amount, recipients)
+		SELECT r.id, day, sender, token, sum(payments), sum(amount), max(recipients) FROM `+u+` JOIN ranges r ON r.scan_id = $1 AND r.last = u.last
+		GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`,
+		scan, lasts, days, senders, tokens, payments, amounts, recipients)
+	b.Queue(`
+		INSERT INTO sender_days AS old (chain_id, day, sender, token, payments, amount, recipients)
+		SELECT $1, day, sender, token, sum(payments), sum(amount), max(recipients) FROM `+u+` GROUP BY 2, 3, 4 ORDER BY 2, 3, 4
+		ON CONFLICT (chain_id, day, sender, token) DO UPDATE SET payments = old.payments + excluded.payments, amount = old.amount + excluded.amount,
+			recipients = greatest(old.recipients, excluded.recipients)`,
+		chain, lasts, days, senders, tokens, payments, amounts, recipients)
 }
 
 // queuePrune forgets the ranges that lie too far below the head to be rolled back, and fills that are done and have none

@@ -19,7 +19,7 @@ func commit(t *testing.T, db *postgres.DB, s postgres.Scan, last int64, edit fun
 	if edit != nil {
 		edit(&r)
 	}
-	fresh, err := db.CommitRange(t.Context(), r)
+	fresh, err := db.CommitRanges(t.Context(), r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestOpenScans(t *testing.T) {
 	commit(t, db, before, 119, nil)
 	register(list("0xs0", "0xs1"), 80, 119)
 	expect("a settler that begins within what is counted", "120-head true 0xs0 0xs1", "50-100 true 0xs0", "80-120 false 0xs1")
-	if _, err := db.CommitRange(t.Context(), postgres.Range{Scan: before.ID, Network: base, First: 120, Last: 120, Hash: "0x"}); !errors.Is(err, postgres.ErrMoved) {
+	if _, err := db.CommitRanges(t.Context(), postgres.Range{Scan: before.ID, Network: base, First: 120, Last: 120, Hash: "0x"}); !errors.Is(err, postgres.ErrMoved) {
 		t.Errorf("what was found without the new settler: %v, want ErrMoved", err)
 	}
 	register(list("0xs0", "0xs1", "0xs2"), 10, 119)
@@ -196,7 +196,7 @@ func TestSeenAndCandidates(t *testing.T) {
 		r.Settlements = []postgres.Settlement{settlement("0xs1", 1, 2), settlement("0xs1", 9, 3)}
 	})
 	expect("with the candidate listed", []postgres.SeenFacts{{Token: "usdc", Authorizations: 7, Attributed: 3}}, z)
-	if _, err := db.CommitRange(t.Context(), postgres.Range{Scan: scans(t, db)[0].ID, Network: base, First: 10, Last: 10, Hash: "0x", Time: now,
+	if _, err := db.CommitRanges(t.Context(), postgres.Range{Scan: scans(t, db)[0].ID, Network: base, First: 10, Last: 10, Hash: "0x", Time: now,
 		Settlements: []postgres.Settlement{settlement("0xs0", 9, 9)}}); err == nil || !strings.Contains(err.Error(), "block 9 is not of these") {
 		t.Errorf("a settlement outside its range: %v", err)
 	}
@@ -413,5 +413,56 @@ func TestRecipients(t *testing.T) {
 	}
 	if diff := gocmp.Diff([]string{"0xab", "0xcd"}, got); diff != "" {
 		t.Errorf("recipients (-want +got):\n%s", diff)
+	}
+}
+
+// TestRangesThatDoNotFollow: what is committed together is one piece of one scan, each range with its own settlements, else
+// nothing of it is kept.
+func TestRangesThatDoNotFollow(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	if _, err := db.ImportFacilitators(t.Context(), []postgres.Facilitator{facilitator("acme", "0xs0")}); err != nil {
+		t.Fatal(err)
+	}
+	fresh, err := db.NewSettlers(t.Context(), base)
+	if err == nil {
+		err = db.OpenScans(t.Context(), base, fresh, 0, blockTime(0), 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := scans(t, db)
+	of := func(first, last int64) postgres.Range {
+		return postgres.Range{Scan: before[0].ID, Network: base, First: first, Last: last, Hash: fmt.Sprintf("0x%d", last), Time: blockTime(last)}
+	}
+	with := func(r postgres.Range, block int64) postgres.Range {
+		r.Settlements = []postgres.Settlement{{Network: base, Block: block, Time: blockTime(block), Transaction: "0x1", Facilitator: "acme", Settler: "0xs0", Token: "usdc", Payer: "0xa", Payee: "0xb", Amount: "1"}}
+		return r
+	}
+	another, elsewhere := of(10, 19), of(10, 19)
+	another.Scan++
+	elsewhere.Network = "eip155:137"
+	for _, c := range []struct {
+		name   string
+		ranges []postgres.Range
+	}{
+		{"a gap", []postgres.Range{of(0, 9), of(11, 19)}},
+		{"one block twice", []postgres.Range{of(0, 9), of(9, 19)}},
+		{"the wrong way round", []postgres.Range{of(10, 19), of(0, 9)}},
+		{"no block", []postgres.Range{of(0, 9), of(10, 9)}},
+		{"of another scan", []postgres.Range{of(0, 9), another}},
+		{"of another network", []postgres.Range{of(0, 9), elsewhere}},
+		{"a settlement of the next range", []postgres.Range{with(of(0, 9), 10), of(10, 19)}},
+		{"a settlement of the range before", []postgres.Range{of(0, 9), with(of(10, 19), 9)}},
+	} {
+		if n, err := db.CommitRanges(t.Context(), c.ranges...); err == nil || errors.Is(err, postgres.ErrMoved) || n != 0 {
+			t.Errorf("%s: %d new, error %v", c.name, n, err)
+		}
+	}
+	if diff := gocmp.Diff(before, scans(t, db)); diff != "" {
+		t.Errorf("scans after nothing was kept (-want +got):\n%s", diff)
+	}
+	if n, err := db.CommitRanges(t.Context(), with(of(0, 9), 9), with(of(10, 19), 10)); err != nil || n != 2 {
+		t.Errorf("two that follow: %d new, error %v", n, err)
 	}
 }

@@ -78,37 +78,47 @@ func compareEntries(a, b entry) int {
 	return cmp.Or(cmp.Compare(a.chain, b.chain), cmp.Compare(a.block, b.block), bytes.Compare(a.transaction, b.transaction), cmp.Compare(a.log, b.log))
 }
 
-// entries numbers a list, in the order of the table's key and each of them once.
-func (db *DB) entries(ctx context.Context, list []Settlement) ([]entry, error) {
-	accounts := make(map[string]int64, len(list))
-	entries := make([]entry, len(list))
-	for i := range list {
-		s := &list[i]
-		value, ok := parseAmount(s.Amount)
-		if !ok {
-			return nil, fmt.Errorf("settlement %s/%d: amount %.80q is no decimal integer", s.Transaction, s.LogIndex, s.Amount)
+// entries numbers lists, in the order of the table's key and each settlement once.
+func (db *DB) entries(ctx context.Context, lists ...[]Settlement) ([]entry, error) {
+	n := 0
+	for _, list := range lists {
+		n += len(list)
+	}
+	accounts := make(map[string]int64, n)
+	entries := make([]entry, 0, n)
+	for _, list := range lists {
+		for i := range list {
+			s := &list[i]
+			value, ok := parseAmount(s.Amount)
+			if !ok {
+				return nil, fmt.Errorf("settlement %s/%d: amount %.80q is no decimal integer", s.Transaction, s.LogIndex, s.Amount)
+			}
+			if s.LogIndex < 0 || s.LogIndex > 1<<31-1 {
+				return nil, fmt.Errorf("settlement %s/%d: no such log index", s.Transaction, s.LogIndex)
+			}
+			accounts[s.Settler], accounts[s.Payer], accounts[s.Payee] = 0, 0, 0
+			chain, err := db.chain(ctx, s.Network)
+			if err != nil {
+				return nil, err
+			}
+			flow, err := db.flow(ctx, flowName{chain, s.Facilitator, s.Token})
+			if err != nil {
+				return nil, err
+			}
+			entries = append(entries, entry{chain: chain, flow: flow, block: s.Block, log: int32(s.LogIndex), at: s.Time, method: s.Method, token: s.Token,
+				amount: value, transaction: shortForm(s.Transaction), hash: shortForm(s.BlockHash)})
 		}
-		if s.LogIndex < 0 || s.LogIndex > 1<<31-1 {
-			return nil, fmt.Errorf("settlement %s/%d: no such log index", s.Transaction, s.LogIndex)
-		}
-		accounts[s.Settler], accounts[s.Payer], accounts[s.Payee] = 0, 0, 0
-		chain, err := db.chain(ctx, s.Network)
-		if err != nil {
-			return nil, err
-		}
-		flow, err := db.flow(ctx, flowName{chain, s.Facilitator, s.Token})
-		if err != nil {
-			return nil, err
-		}
-		entries[i] = entry{chain: chain, flow: flow, block: s.Block, log: int32(s.LogIndex), at: s.Time, method: s.Method, token: s.Token, amount: value,
-			transaction: shortForm(s.Transaction), hash: shortForm(s.BlockHash)}
 	}
 	if err := db.accountIDs(ctx, accounts); err != nil {
 		return nil, err
 	}
-	for i := range list {
-		e := &entries[i]
-		e.settler, e.payer, e.payee = accounts[list[i].Settler], accounts[list[i].Payer], accounts[list[i].Payee]
+	at := 0
+	for _, list := range lists {
+		for i := range list {
+			e := &entries[at]
+			e.settler, e.payer, e.payee = accounts[list[i].Settler], accounts[list[i].Payer], accounts[list[i].Payee]
+			at++
+		}
 	}
 	if !slices.IsSortedFunc(entries, compareEntries) {
 		slices.SortStableFunc(entries, compareEntries)
