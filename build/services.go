@@ -170,11 +170,12 @@ func serviceFiles(l *site.Listing, peers []render.Peer, today time.Time, in *ren
 	if err := seriesFiles(l, put); err != nil {
 		return err
 	}
-	page := func(b []byte) ([]byte, error) { return in.AppendServicePage(b, l, peers) }
+	told := in.Tell(l)
+	page := func(b []byte) ([]byte, error) { return in.AppendServicePage(b, told, peers) }
 	if err := writeFile(bare("service-page", slug).Key(), put, page); err != nil {
 		return err
 	}
-	beside, err := in.ServiceFiles(l)
+	beside, err := in.ServiceFiles(told)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 func badgeKey(slug, ext string) string { return "services/" + slug + "/badge" + ext }
 
 // ServiceFiles are the files that go with a service's page: its twin, its badge as a picture and as JSON, and its feeds.
-func (e *Surroundings) ServiceFiles(l *site.Listing) ([]Asset, error) {
+func (e *Surroundings) ServiceFiles(l *Told) ([]Asset, error) {
 	b := badge(&l.Detail)
 	data, err := encode(b)
 	if err != nil {

@@ -41,7 +41,7 @@ func BenchmarkPage(b *testing.B) {
 	}
 	b.Run("beside a service", func(b *testing.B) {
 		measure(b, func() error {
-			_, err := e.ServiceFiles(&full)
+			_, err := e.ServiceFiles(e.Tell(&full))
 			return err
 		})
 	})

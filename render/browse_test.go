@@ -100,7 +100,7 @@ func TestServiceFeeds(t *testing.T) {
 	t.Parallel()
 	e := book(t, world())
 	for _, l := range []site.Listing{acme(), nasty(), unchecked()} {
-		files, err := e.ServiceFeeds(&l)
+		files, err := e.ServiceFeeds(e.Tell(&l))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +143,7 @@ func TestBadge(t *testing.T) {
 		{nasty(), site.Badge{SchemaVersion: 1, Label: "x402", Message: "degraded", Color: "#8f5600"}},
 		{unchecked(), site.Badge{SchemaVersion: 1, Label: "x402", Message: "unknown", Color: "#646a75"}},
 	} {
-		files, err := e.ServiceFiles(&c.of)
+		files, err := e.ServiceFiles(e.Tell(&c.of))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -211,7 +211,7 @@ func TestTwins(t *testing.T) {
 		{unchecked(), []string{"- State: unknown, checked not known\n", "No paid endpoint has answered yet.\n", "- Price from: not known\n"}},
 		{nasty(), []string{"\\<script\\>", "שלום"}},
 	} {
-		text := string(e.ServiceTwin(&c.of).Bytes)
+		text := string(e.ServiceTwin(e.Tell(&c.of)).Bytes)
 		for _, want := range c.says {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s lacks %q:\n%.3000s", c.of.Item.Slug, want, text)

@@ -41,7 +41,7 @@ var changeLabels = map[string]string{
 }
 
 // change words a record. A summary that does not read leaves a record without lines: that it changed is still true.
-func (e *Surroundings) change(r *site.ChangeRecord, u units, limit int) change {
+func (e *Surroundings) change(r *site.ChangeRecord, u units) change {
 	c := change{Slug: r.Slug, Name: r.Name, ObservedAt: r.ObservedAt, Label: "Changed"}
 	if label := changeLabels[r.Type]; label != "" {
 		c.Kind, c.Label = r.Type, label
@@ -54,9 +54,13 @@ func (e *Surroundings) change(r *site.ChangeRecord, u units, limit int) change {
 	case site.SchemaChanged:
 		c.Lines = e.schemaLines(r.Summary)
 	}
+	return c
+}
+
+// short is the change with so many of its lines at most.
+func (c change) short(limit int) change {
 	if len(c.Lines) > limit {
-		c.More = len(c.Lines) - limit
-		c.Lines = c.Lines[:limit]
+		c.Lines, c.More = c.Lines[:limit], len(c.Lines)-limit
 	}
 	return c
 }

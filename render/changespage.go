@@ -33,7 +33,7 @@ func (e *Edition) ChangesPage() ([]byte, error) {
 			body.Days = append(body.Days, changeDay{At: r.ObservedAt})
 		}
 		d := &body.Days[len(body.Days)-1]
-		d.Changes = append(d.Changes, e.change(r, u, serviceChangeLines))
+		d.Changes = append(d.Changes, e.change(r, u).short(serviceChangeLines))
 	}
 	return e.render(page{Key: bareKey(changesRoute, ""), Kind: kindChanges, JSON: bareKey("changes", ""), Title: "Changes", Atom: FeedFile, Feed: JSONFeedFile, Twin: true,
 		Description: "The newest changes of prices, recipients and ways to pay of services that charge per request over HTTP 402.", Body: body})

@@ -105,7 +105,7 @@ func (e *Edition) latestChanges(limit int) []change {
 	var changes []change
 	for _, r := range all[:min(limit, len(all))] {
 		u := e.unitsOf(r.Slug)
-		changes = append(changes, e.change(r, u, homeChangeLines))
+		changes = append(changes, e.change(r, u).short(homeChangeLines))
 	}
 	return changes
 }

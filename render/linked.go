@@ -21,7 +21,9 @@ type fact struct {
 }
 
 // MarshalJSON implements json.Marshaler: an object, as encoding/json writes a map.
-func (t thing) MarshalJSON() ([]byte, error) { return appendFact(nil, t) }
+func (t thing) MarshalJSON() ([]byte, error) {
+	return appendFact(make([]byte, 0, 1536), t) // what most pages take
+}
 
 // appendFact appends a value of a thing.
 func appendFact(b []byte, v any) (_ []byte, err error) {

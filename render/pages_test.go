@@ -92,7 +92,7 @@ func TestServiceKeepsItsBytes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			beside, err := e.ServiceFiles(&l)
+			beside, err := e.ServiceFiles(e.Tell(&l))
 			if err != nil {
 				t.Fatal(err)
 			}

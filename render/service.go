@@ -87,24 +87,37 @@ type move struct {
 
 // ServicePage is services/<slug>.html.
 func (e *Edition) ServicePage(l *site.Listing) ([]byte, error) {
-	return e.Surroundings.ServicePage(l, e.Peers(&l.Item))
+	return e.render(e.servicePage(e.Tell(l), e.Peers(&l.Item)))
 }
 
-// ServicePage is services/<slug>.html, with links to its peers.
-func (e *Surroundings) ServicePage(l *site.Listing, peers []Peer) ([]byte, error) {
-	return e.render(e.servicePage(l, peers))
+// Told is a service with what its page, its twin and its feeds all tell, worded once.
+type Told struct {
+	*site.Listing
+	changes []change // the newest, with all their lines
+	grounds grounds
 }
 
-// AppendServicePage appends what ServicePage answers.
-func (e *Surroundings) AppendServicePage(b []byte, l *site.Listing, peers []Peer) ([]byte, error) {
-	return e.append(b, e.servicePage(l, peers))
+// Tell words a service.
+func (e *Surroundings) Tell(l *site.Listing) *Told {
+	t := &Told{Listing: l, grounds: e.grounds(l)}
+	u := unitsOf(&l.Detail)
+	t.changes = make([]change, min(max(serviceChanges, serviceFeedEntries), len(l.Changes)))
+	for i := range t.changes {
+		t.changes[i] = e.change(&l.Changes[i], u)
+	}
+	return t
 }
 
-func (e *Surroundings) servicePage(l *site.Listing, peers []Peer) page {
+// AppendServicePage appends services/<slug>.html, with links to its peers.
+func (e *Surroundings) AppendServicePage(b []byte, t *Told, peers []Peer) ([]byte, error) {
+	return e.append(b, e.servicePage(t, peers))
+}
+
+func (e *Surroundings) servicePage(l *Told, peers []Peer) page {
 	d := &l.Detail
 	s := service{
 		ServiceDetail: *d, Chips: e.chips(d.Networks), Windows: windows(&d.Uptime), Strip: newStrip(l.Uptime, e.calendar),
-		Grounds: e.grounds(l), Settled: e.settled(l),
+		Grounds: l.grounds, Settled: e.settled(l.Listing),
 		Open:       len(d.Endpoints) <= openEndpoints,
 		Checks:     l.Checks.Newest[:min(serviceChecks, len(l.Checks.Newest))],
 		TotalCheck: max(l.Checks.Index.Total(), int64(len(l.Checks.Newest))),
@@ -134,9 +147,8 @@ func (e *Surroundings) servicePage(l *site.Listing, peers []Peer) page {
 		s.Moves = append(s.Moves, move{c, e.network(c.NetworkCAIP2)})
 	}
 	s.MoreMoves = len(d.PayToChanges) - len(s.Moves)
-	u := unitsOf(d)
-	for i := range l.Changes[:min(serviceChanges, len(l.Changes))] {
-		s.Changes = append(s.Changes, e.change(&l.Changes[i], u, serviceChangeLines))
+	for _, c := range l.changes[:min(serviceChanges, len(l.changes))] {
+		s.Changes = append(s.Changes, c.short(serviceChangeLines))
 	}
 	s.More = len(l.Changes) - len(s.Changes)
 	return page{

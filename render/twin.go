@@ -60,7 +60,7 @@ func iso(t *site.Time) string {
 }
 
 // ServiceTwin is services/<slug>/page.md.
-func (e *Surroundings) ServiceTwin(l *site.Listing) Asset {
+func (e *Surroundings) ServiceTwin(l *Told) Asset {
 	d := &l.Detail
 	b := e.twinAsOf(theirWords(name(d.Name), maxName), serviceKey(d.Slug), newest(d))
 	if d.Description != "" {
@@ -74,9 +74,8 @@ func (e *Surroundings) ServiceTwin(l *site.Listing) Asset {
 	e.twinVerdicts(b, l)
 	if len(l.Changes) > 0 {
 		b.WriteString("\n## Changes\n\n")
-		u := unitsOf(d)
-		for i := range l.Changes[:min(serviceChanges, len(l.Changes))] {
-			e.twinChange(b, e.change(&l.Changes[i], u, serviceChangeLines))
+		for _, c := range l.changes[:min(serviceChanges, len(l.changes))] {
+			e.twinChange(b, c.short(serviceChangeLines))
 		}
 	}
 	fmt.Fprintf(b, "\n## Source\n\n%s. Cite as %s\n", markdown(d.Provenance.Attribution, maxLine), theirWords(d.Provenance.CiteAs, maxLine))
@@ -111,9 +110,9 @@ func (e *Surroundings) twinEndpoints(b *strings.Builder, d *site.ServiceDetail) 
 }
 
 // twinVerdicts says which checks fail and why, and what flags are raised.
-func (e *Surroundings) twinVerdicts(b *strings.Builder, l *site.Listing) {
+func (e *Surroundings) twinVerdicts(b *strings.Builder, l *Told) {
 	failed := false
-	for _, c := range e.grounds(l).Checks {
+	for _, c := range l.grounds.Checks {
 		if c.Pass {
 			continue
 		}
@@ -194,7 +193,7 @@ func (e *Edition) changesTwin() Asset {
 	for _, r := range e.snapshot.Changes.Feed {
 		u := e.unitsOf(r.Slug)
 		fmt.Fprintf(b, "- [%s](%s) %s\n  ", r.Slug, e.address(twinKey(serviceKey(r.Slug))), theirWords(r.Name, maxName))
-		e.twinChange(b, e.change(r, u, serviceChangeLines))
+		e.twinChange(b, e.change(r, u).short(serviceChangeLines))
 	}
 	return Asset{twinKey(bareKey(changesRoute, "")), []byte(b.String())}
 }

@@ -71,7 +71,7 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 		rows = append(rows, &l.Item)
 		page, err := e.ServicePage(l)
 		put("services/"+l.Item.Slug+".html", page, err)
-		beside, err := e.ServiceFiles(l)
+		beside, err := e.ServiceFiles(e.Tell(l))
 		if err != nil {
 			t.Fatal(err)
 		}
