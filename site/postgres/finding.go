@@ -131,9 +131,7 @@ func queueRepriced(b *pgx.Batch, found []EndpointVisit) {
 	b.Queue(`
 		UPDATE prices p SET until = v.at FROM unnest($1::uuid[], $2::timestamptz[]) AS v (id, at)
 		WHERE p.endpoint_id = v.id AND p.until IS NULL`, ids, ended)
-	for _, p := range begun {
-		queuePrice(b, p)
-	}
+	queuePrices(b, begun)
 }
 
 // envelopeChunk is how many bytes of bodies one statement takes: strangers say how long they are.

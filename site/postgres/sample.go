@@ -67,9 +67,7 @@ func addHistory(ctx context.Context, tx pgx.Tx, id int64, h History) error {
 			WHERE id = $1`,
 			EndpointID(h.Slug, e.Method, e.Path), e.FirstSeenAt, e.LastPaidAt, e.Fingerprint)
 	}
-	for _, p := range h.Prices {
-		queuePrice(b, p)
-	}
+	queuePrices(b, h.Prices)
 	for _, c := range h.Changes { // oldest first: each leaves the mark of its type
 		queueChange(b, id, c)
 	}

@@ -209,14 +209,26 @@ func sameLease(a, b *time.Time) bool {
 	return a == nil && b == nil || a != nil && b != nil && a.Equal(*b)
 }
 
-func queuePrice(b *pgx.Batch, p Price) {
+// queuePrices keeps ways to pay that are not kept yet.
+func queuePrices(b *pgx.Batch, list []Price) {
+	n := len(list)
+	if n == 0 {
+		return
+	}
+	ids, since, positions, until := make([][16]byte, n), make([]time.Time, n), make([]int, n), make([]*time.Time, n) // pgx would write a uuid.UUID as text
+	schemes, networks, names, assets := make([]string, n), make([]string, n), make([]*string, n), make([]string, n)
+	payees, amounts, timeouts, extras, versions := make([]string, n), make([]string, n), make([]*int, n), make([]*string, n), make([]int, n)
+	for i, p := range list {
+		ids[i], since[i], positions[i], until[i], schemes[i], networks[i], names[i] = p.EndpointID, p.Since, p.Position, p.Until, p.Scheme, p.Network, p.NetworkCAIP2
+		assets[i], payees[i], amounts[i], timeouts[i], extras[i], versions[i] = p.Asset, p.PayTo, p.Amount, p.MaxTimeoutSeconds, p.Extra, p.X402Version
+	}
 	b.Queue(`
-		INSERT INTO prices (endpoint_id, since, position, until, scheme, network, network_caip2, asset, pay_to, amount,
-			max_timeout_seconds, extra, x402_version)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10::text::numeric, $11, $12, $13)
+		INSERT INTO prices (endpoint_id, since, position, until, scheme, network, network_caip2, asset, pay_to, amount, max_timeout_seconds, extra, x402_version)
+		SELECT id, since, position, until, scheme, network, caip2, asset, payee, amount::numeric, timeout, extra, version
+		FROM unnest($1::uuid[], $2::timestamptz[], $3::integer[], $4::timestamptz[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[],
+			$11::integer[], $12::text[], $13::integer[]) AS v (id, since, position, until, scheme, network, caip2, asset, payee, amount, timeout, extra, version)
 		ON CONFLICT (endpoint_id, since, position) DO NOTHING`,
-		p.EndpointID, p.Since, p.Position, p.Until, p.Scheme, p.Network, p.NetworkCAIP2, p.Asset, p.PayTo, p.Amount,
-		p.MaxTimeoutSeconds, p.Extra, p.X402Version)
+		ids, since, positions, until, schemes, networks, names, assets, payees, amounts, timeouts, extras, versions)
 }
 
 // CurrentPrices reads the ways to pay that a service's endpoints ask now, by endpoint and position.
