@@ -137,7 +137,7 @@ func (r *Reader) Details(ctx context.Context, now time.Time, delay time.Duration
 	if err := r.readDays(ctx, now, keptSince, at); err != nil {
 		return err
 	}
-	if err := r.readSeries(ctx, at); err != nil {
+	if err := r.readSeries(ctx, now, at); err != nil {
 		return err
 	}
 	if err := r.readSites(ctx, at); err != nil {
@@ -239,7 +239,7 @@ func (r *Reader) readPrices(ctx context.Context, now time.Time, at *places, text
 			p.Scheme, p.Network, p.Asset, p.PayTo, p.Amount = texts.of(p.Scheme), texts.of(p.Network), texts.of(p.Asset), texts.of(p.PayTo), texts.of(p.Amount)
 			p.NetworkCAIP2, p.Extra = texts.orNil(p.NetworkCAIP2), texts.orNil(p.Extra)
 			of = append(of, p)
-		}, now.AddDate(0, 0, -90))
+		}, oldestPrice(now))
 	if err != nil {
 		return fmt.Errorf("read prices: %w", err)
 	}

@@ -57,7 +57,7 @@ func (r *Reader) readLog(ctx context.Context, cutoff time.Time, f *Facts) error 
 	if err != nil {
 		return err
 	}
-	if f.Log.Tail, err = r.newest(ctx, sealed, keptSince, 0, f.Log.Sealed%site.BlockSize+tailRows); err != nil {
+	if f.Log.Tail, err = r.newest(ctx, sealed, keptSince, time.Minute, 0, f.Log.Sealed%site.BlockSize+tailRows); err != nil {
 		return err
 	}
 	f.Log.Tail = append(f.Log.Tail, recent...)
@@ -138,9 +138,9 @@ func (r *Reader) readPlaces(ctx context.Context, keptSince time.Time, ids []int6
 }
 
 // newest reads n checks of all services before t, oldest first: the newest but for some. No index has them in order, so
-// that it looks into the last hour or so first, then further back, until keptSince.
-func (r *Reader) newest(ctx context.Context, t, keptSince time.Time, but, n int64) ([]Check, error) {
-	for back := 75 * time.Minute; ; back *= 4 {
+// that it looks back as far as they may be expected first, then further, until keptSince.
+func (r *Reader) newest(ctx context.Context, t, keptSince time.Time, back time.Duration, but, n int64) ([]Check, error) {
+	for ; ; back *= 4 {
 		since := t.Add(-back)
 		all := !since.After(keptSince)
 		if all {
@@ -200,7 +200,7 @@ func (r *Reader) globalBlocks(ctx context.Context, hour time.Time) ([]PackBlock,
 	if err != nil {
 		return nil, err
 	}
-	rows, err := r.newest(ctx, hour.Add(time.Hour), keptSince, after, (last-first+1)*site.BlockSize)
+	rows, err := r.newest(ctx, hour.Add(time.Hour), keptSince, 75*time.Minute, after, (last-first+1)*site.BlockSize)
 	if err != nil {
 		return nil, err
 	}

@@ -48,29 +48,50 @@ type asked struct {
 	caip2                          *string
 }
 
-// readSeries reads what the series of prices are made of, all of their time. The rows come as they are: Postgres takes
-// three times as long to group them.
-func (r *Reader) readSeries(ctx context.Context, at *places) error {
-	ids, by := at.endpoints()
+// readSeries makes the series of prices, all of their time: of those of the last 90 days, which the endpoints hold, and of what
+// was asked before, which it reads. The rows come as they are: Postgres takes three times as long to group them.
+func (r *Reader) readSeries(ctx context.Context, now time.Time, at *places) error {
+	ids, _ := at.endpoints()
 	var p asked
-	texts, rows := once{}, map[int64][]asked{}
+	texts, old := once{}, map[uuid.UUID][]asked{}
 	err := r.each(ctx, `
 		SELECT endpoint_id, since, until, scheme, network, asset, amount::text, network_caip2 FROM prices
-		WHERE endpoint_id = ANY($1) ORDER BY endpoint_id, since`,
+		WHERE endpoint_id = ANY($1) AND until < $2 ORDER BY endpoint_id, since, position`,
 		[]any{(*[16]byte)(&p.endpoint), &p.since, &p.until, &p.scheme, &p.network, &p.asset, &p.amount, &p.caip2},
 		func() {
 			p.scheme, p.network, p.asset = texts.of(p.scheme), texts.of(p.network), texts.of(p.asset)
-			id := by[p.endpoint].ServiceID
-			rows[id] = append(rows[id], p)
-		}, ids)
+			old[p.endpoint] = append(old[p.endpoint], p)
+		}, ids, oldestPrice(now))
 	if err != nil {
 		return fmt.Errorf("read series of prices: %w", err)
 	}
-	for id, of := range rows {
+	var rows []asked
+	for _, id := range at.ids {
 		s := at.services[id]
-		s.PriceSpans, s.PriceDays = priceSpans(of), priceDays(of)
+		rows = rows[:0]
+		for i := range s.Endpoints {
+			rows = append(rows, askedOf(&s.Endpoints[i], old[s.Endpoints[i].ID])...)
+		}
+		if len(rows) > 0 {
+			s.PriceSpans, s.PriceDays = priceSpans(rows), priceDays(rows)
+		}
 	}
 	return nil
+}
+
+// oldestPrice is when a price must have been asked last to be read with its endpoint.
+func oldestPrice(now time.Time) time.Time { return now.AddDate(0, 0, -90) }
+
+// askedOf adds an endpoint's prices to its older ones, by since.
+func askedOf(e *EndpointFacts, rows []asked) []asked {
+	older := len(rows)
+	for _, p := range e.Prices {
+		rows = append(rows, asked{p.EndpointID, p.Since, p.Until, p.Scheme, p.Network, p.Asset, p.Amount, p.NetworkCAIP2})
+	}
+	if older > 0 {
+		slices.SortStableFunc(rows, func(a, b asked) int { return a.since.Compare(b.since) })
+	}
+	return rows
 }
 
 // priceSpans are the spans of a service's rows, which are ordered by endpoint and since.
