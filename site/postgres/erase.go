@@ -36,7 +36,8 @@ func (db *DB) EraseService(ctx context.Context, slug string, now time.Time) erro
 			`UPDATE changes SET summary = '{}', old_snapshot = '[]', new_snapshot = '[]' WHERE service_id = $1`,
 			`DELETE FROM check_hours WHERE service_id = $1`,
 			`DELETE FROM check_days WHERE service_id = $1`,
-			`DELETE FROM services WHERE id = $1`, // and with it all that refers to it
+			`DELETE FROM services WHERE id = $1`,          // and with it all that refers to it
+			`DELETE FROM day_packs WHERE service_id = $1`, // last, as whoever packs holds the service before
 		} {
 			if _, err := tx.Exec(ctx, statement, id); err != nil {
 				return err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -166,13 +167,15 @@ func (l *Loader) transact(ctx context.Context, f func(pgx.Tx) error) error {
 	})
 }
 
-// Finish writes what is summed over all services, sets the sequences behind the numbers that were given, and numbers the logs.
+// Finish writes what is summed over all services, sets the sequences behind the numbers that were given, numbers the logs, and packs
+// what is over.
 func (l *Loader) Finish(ctx context.Context) error {
 	err := l.transact(ctx, func(tx pgx.Tx) error {
 		batch := &pgx.Batch{}
 		batch.Queue(`
 			INSERT INTO log_positions (service_id, rows)
 			SELECT coalesce(service_id, 0), sum(checks) FROM check_days WHERE day < $1 GROUP BY GROUPING SETS ((service_id), ()) HAVING count(*) > 0`, l.since)
+		batch.Queue(`UPDATE log_seal SET first_kept = (SELECT coalesce(sum(checks), 0) FROM check_days WHERE day < kept_since)`)
 		if len(l.whole.flows) > 0 {
 			l.whole.queueFlows(batch)
 			batch.Queue(`INSERT INTO flow_payers (flow_id, payer_id, last_day) SELECT flow_id, payer_id, max(day) FROM payer_days GROUP BY flow_id, payer_id`)
@@ -199,7 +202,38 @@ func (l *Loader) Finish(ctx context.Context) error {
 	if err := l.number(ctx); err != nil {
 		return err
 	}
+	if err := l.pack(ctx); err != nil {
+		return err
+	}
 	return l.analyze(ctx)
+}
+
+// pack packs the days that are over, as the builds of these days would have.
+func (l *Loader) pack(ctx context.Context) error {
+	err := l.db.Read(ctx, func(r *Reader) error {
+		sealed, keptSince, err := r.seal(ctx)
+		if err != nil {
+			return err
+		}
+		ids, err := column[int64](ctx, r.tx, `SELECT id FROM services ORDER BY id`)
+		if err != nil {
+			return err
+		}
+		for of := range slices.Chunk(ids, packAtOnce) {
+			services := make([]ServiceFacts, len(of))
+			for i, id := range of {
+				services[i].ID = id
+			}
+			if err := r.readDays(ctx, l.now, sealed, keptSince, newPlaces(services)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("pack what was loaded: %w", err)
+	}
+	return nil
 }
 
 // number numbers the logs, not further than there are checks.

@@ -27,7 +27,8 @@ func startLogs(ctx context.Context, tx pgx.Tx, checks []Check) error {
 		}
 	}
 	tag, err := tx.Exec(ctx, `
-		INSERT INTO log_seal (through, kept_since) VALUES ($1, $2) ON CONFLICT DO NOTHING`,
+		INSERT INTO log_seal (through, kept_since, first_kept)
+		VALUES ($1, $2::timestamptz, (SELECT coalesce(sum(checks), 0) FROM check_days WHERE day < $2::timestamptz)) ON CONFLICT DO NOTHING`,
 		oldest.UTC().Truncate(time.Hour), oldest.UTC().Truncate(24*time.Hour))
 	if err != nil {
 		return fmt.Errorf("start logs: %w", err)
@@ -157,10 +158,15 @@ func retainChecks(ctx context.Context, tx pgx.Tx, now time.Time) error {
 		return err
 	}
 	for _, day := range days {
-		if day.Before(keep) {
-			if _, err := tx.Exec(ctx, `DROP TABLE `+pgx.Identifier{checkPartition(day)}.Sanitize()); err != nil {
-				return err
-			}
+		if !day.Before(keep) {
+			continue
+		}
+		table := pgx.Identifier{checkPartition(day)}.Sanitize()
+		if _, err := tx.Exec(ctx, `UPDATE log_seal SET first_kept = first_kept + (SELECT count(*) FROM `+table+`)`); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `DROP TABLE `+table); err != nil {
+			return err
 		}
 	}
 	if _, err := tx.Exec(ctx, `DELETE FROM log_blocks WHERE hour < $1`, keep); err != nil {

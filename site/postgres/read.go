@@ -59,12 +59,25 @@ type EndpointFacts struct {
 const maxChanges = 20
 
 // Reader is a consistent read: everything it answers is of one moment.
-type Reader struct{ tx pgx.Tx }
+type Reader struct {
+	db *DB
+	tx pgx.Tx
 
-// Read runs f in one REPEATABLE READ, READ ONLY transaction.
+	packed []dayPack // to be kept, for the next reader
+}
+
+// Read runs f in one REPEATABLE READ, READ ONLY transaction. Beside it what f found loose of days that are over is packed.
 func (db *DB) Read(ctx context.Context, f func(*Reader) error) error {
 	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
-	return pgx.BeginTxFunc(ctx, db.pool, options, func(tx pgx.Tx) error { return f(&Reader{tx}) })
+	r := &Reader{db: db}
+	err := pgx.BeginTxFunc(ctx, db.pool, options, func(tx pgx.Tx) error {
+		r.tx = tx
+		return f(r)
+	})
+	if err != nil || len(r.packed) == 0 {
+		return err
+	}
+	return db.keepDayPacks(ctx, r.packed)
 }
 
 // Facts reads all that a build as of now needs into memory: the Directory with the Details of every service.
@@ -134,7 +147,7 @@ func (r *Reader) Details(ctx context.Context, now time.Time, delay time.Duration
 	if err := r.readTerms(ctx, at); err != nil {
 		return err
 	}
-	if err := r.readDays(ctx, now, keptSince, at); err != nil {
+	if err := r.readDays(ctx, now, sealed, keptSince, at); err != nil {
 		return err
 	}
 	if err := r.readSeries(ctx, now, at); err != nil {
@@ -309,28 +322,50 @@ func (r *Reader) readHours(ctx context.Context, now, sealed time.Time, at *place
 }
 
 // readDays reads the roll-ups of sealed hours by day, all of them once: the windows, the series of all days, the number of checks,
-// and how many of them came before those that are kept. Of open hours readServiceLogs reads the checks.
-func (r *Reader) readDays(ctx context.Context, now, keptSince time.Time, at *places) error {
+// and how many of them came before those that are kept. Days that are over come packed, but for those that are over since the
+// last reader, which it packs. Of open hours readServiceLogs reads the checks.
+func (r *Reader) readDays(ctx context.Context, now, sealed, keptSince time.Time, at *places) error {
+	week, over := dayNumber(daysSince(now, "7d")), int32(noDay)
+	if !sealed.IsZero() {
+		over = dayNumber(sealed) - 1
+	}
+	add := func(d Rollup) {
+		s := at.services[d.ServiceID]
+		if s.Days == nil { // most services have a day for each
+			s.Days, s.DaySums = make([]Rollup, 0, site.WindowDays["90d"]), make([]DaySum, 0, site.WindowDays["90d"])
+		}
+		if d.Start.Before(keptSince) {
+			s.Log.First += int64(d.Checks)
+		}
+		s.addDay(now, d)
+	}
+	packs, err := r.readDayPacks(ctx, at, week, add)
+	if err != nil {
+		return fmt.Errorf("read packed days: %w", err)
+	}
+	after := make([]int32, len(packs))
+	for i := range packs {
+		after[i] = packs[i].through
+	}
 	var d Rollup
-	err := r.each(ctx, `
-		SELECT service_id, day::timestamptz, checks, counted, up, timed, response_ms, CASE WHEN day >= $2 THEN histogram END FROM check_days
-		WHERE service_id = ANY($1) ORDER BY service_id, day`,
+	loose := map[int64][]Rollup{} // by service, of days that are over
+	err = r.each(ctx, `
+		SELECT service_id, day::timestamptz, checks, counted, up, timed, response_ms, CASE WHEN day >= $3 THEN histogram END
+		FROM unnest($1::bigint[], $2::integer[]) u (service, after), LATERAL (
+			SELECT * FROM check_days d WHERE d.service_id = u.service AND d.day > date '1970-01-01' + u.after ORDER BY d.day OFFSET 0
+		) d`,
 		[]any{&d.ServiceID, &d.Start, &d.Checks, &d.Counted, &d.Up, &d.Timed, &d.ResponseMS, &d.Histogram},
 		func() {
-			s := at.services[d.ServiceID]
-			if s.Days == nil { // most services have a day for each
-				s.Days, s.DaySums = make([]Rollup, 0, site.WindowDays["90d"]), make([]DaySum, 0, site.WindowDays["90d"])
+			add(d)
+			if dayNumber(d.Start) <= over {
+				loose[d.ServiceID] = append(loose[d.ServiceID], d)
 			}
-			if d.Start.Before(keptSince) {
-				s.Log.First += int64(d.Checks)
-			}
-			s.addDay(now, d)
 			d.Histogram = nil
-		}, at.ids, daysSince(now, "7d"))
+		}, at.ids, after, dayTime(week))
 	if err != nil {
 		return fmt.Errorf("read days: %w", err)
 	}
-	return nil
+	return r.packDays(ctx, packs, loose, over, week)
 }
 
 // daysSince is the first day of a window that ends today.

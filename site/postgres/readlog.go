@@ -49,8 +49,7 @@ func (r *Reader) readLog(ctx context.Context, cutoff time.Time, f *Facts) error 
 	if err := r.readPlaces(ctx, keptSince, []int64{0}, func(int64) *LogFacts { return &f.Log }); err != nil {
 		return err
 	}
-	err = r.tx.QueryRow(ctx, `SELECT coalesce(sum(checks), 0) FROM check_days WHERE day < $1`, keptSince).Scan(&f.Log.First)
-	if err != nil {
+	if err := r.tx.QueryRow(ctx, `SELECT first_kept FROM log_seal`).Scan(&f.Log.First); err != nil {
 		return err
 	}
 	recent, err := r.checks(ctx, `SELECT `+checkSelect+` FROM checks WHERE checked_at >= $1 AND checked_at < $2 ORDER BY checked_at, id`, sealed, cutoff)

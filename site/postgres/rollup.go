@@ -73,7 +73,7 @@ var (
 func openSums(ctx context.Context, tx pgx.Tx, from, to time.Time) (hours, days []Rollup, err error) {
 	var c Check
 	var listed bool
-	err = (&Reader{tx}).each(ctx, `
+	err = (&Reader{tx: tx}).each(ctx, `
 		SELECT c.service_id, c.checked_at, c.counted, c.is_up, c.response_time_ms, s.id IS NOT NULL
 		FROM checks c LEFT JOIN services s ON s.id = c.service_id
 		WHERE c.checked_at >= $1 AND c.checked_at < $2 ORDER BY c.service_id, c.checked_at`,

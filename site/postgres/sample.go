@@ -32,6 +32,9 @@ func (db *DB) AddSample(ctx context.Context, source string, listings []Listing, 
 			if err := sumDays(ctx, tx, h.Days); err != nil {
 				return err
 			}
+			if _, err := tx.Exec(ctx, `DELETE FROM day_packs WHERE service_id = $1`, id); err != nil { // of a service that was listed before
+				return fmt.Errorf("drop packed days of %s: %w", h.Slug, err)
+			}
 			for _, c := range h.Checks {
 				c.ServiceID = id
 				checks = append(checks, c)
