@@ -168,7 +168,9 @@ func (h *handler) trimmedWindow(snap *output.Snapshot, q site.Query, total int) 
 	}
 	var rows [][]byte
 	for _, s := range spans {
-		rows = append(rows, s.of.rows[s.from:s.to]...)
+		for _, row := range s.of.rows[s.from:s.to] {
+			rows = append(rows, row.bytes)
+		}
 	}
 	rows, err = trimRows(q, rows)
 	if err != nil {
@@ -196,6 +198,6 @@ func (h *handler) rows(snap *output.Snapshot, key string, framing site.Framing) 
 		if err != nil {
 			return nil, fmt.Errorf("file %s: %w", key, err)
 		}
-		return newPackedRows(rows), nil
+		return newPackedRows(h.cache.rows.share(rows)), nil
 	})
 }

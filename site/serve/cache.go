@@ -16,6 +16,7 @@ type cache struct {
 	bytes int
 	order *list.List // of *entry, the last used first
 	byKey map[cacheKey]*list.Element
+	rows  sharedRows // of the *packedRows in it, counted too
 }
 
 // cacheKey names a file by its sum, something cut by its snapshot or pack and its name there, or what an address names by
@@ -50,7 +51,7 @@ func (e *entry) use() (any, bool) {
 }
 
 func newCache(limit int) *cache {
-	return &cache{limit: limit, order: list.New(), byKey: map[cacheKey]*list.Element{}}
+	return &cache{limit: limit, order: list.New(), byKey: map[cacheKey]*list.Element{}, rows: sharedRows{bySum: map[output.Sum]*sharedRow{}}}
 }
 
 // entryBytes is what an entry costs beside its value.
@@ -96,12 +97,13 @@ func (c *cache) entry(key cacheKey) (*entry, bool) {
 func (c *cache) usage() (used, limit int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.bytes, c.limit
+	return c.bytes + c.rows.size(), c.limit
 }
 
 // put keeps a value in place of an earlier one, unless it alone would take a sixteenth of the cache.
 func (c *cache) put(key cacheKey, value any, bytes int) {
 	if bytes > c.limit/16 {
+		c.release(value)
 		return
 	}
 	c.mu.Lock()
@@ -112,7 +114,8 @@ func (c *cache) put(key cacheKey, value any, bytes int) {
 	e := &entry{key: key, bytes: bytes}
 	e.value.Store(&value)
 	c.byKey[key] = c.order.PushFront(e)
-	for c.bytes += bytes; c.bytes > c.limit; {
+	c.bytes += bytes
+	for c.bytes+c.rows.size() > c.limit && len(c.byKey) > 0 {
 		last := c.order.Back()
 		if last.Value.(*entry).used.Swap(false) {
 			c.order.MoveToFront(last)
@@ -127,5 +130,12 @@ func (c *cache) drop(at *list.Element) {
 	e := c.order.Remove(at).(*entry)
 	delete(c.byKey, e.key)
 	c.bytes -= e.bytes
-	e.value.Store(nil)
+	c.release(*e.value.Swap(nil))
+}
+
+// release lets go of what a value that is not kept shares with others.
+func (c *cache) release(value any) {
+	if p, ok := value.(*packedRows); ok {
+		c.rows.release(p.rows)
+	}
 }

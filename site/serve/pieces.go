@@ -30,18 +30,16 @@ var pieceRows = [...]int{10, 5}
 const pieceLevel = 5
 
 //
-// The tag of a window is made of the sums of its lines, without their commas, for a like reason: each is known after the first
-// time.
+// The tag of a window is made of the sums of its lines, without their commas, for a like reason: those of rows are known.
 
-// packedRows are the rows of a file, and those pieces and sums that some window needed.
+// packedRows are the rows of a file, and those pieces that some window needed.
 type packedRows struct {
-	rows   [][]byte
-	sums   []atomic.Pointer[output.Sum]             // of each row
+	rows   []*sharedRow
 	pieces [len(pieceRows)][]atomic.Pointer[[]byte] // of each so many rows
 }
 
-func newPackedRows(rows [][]byte) *packedRows {
-	p := &packedRows{rows: rows, sums: make([]atomic.Pointer[output.Sum], len(rows))}
+func newPackedRows(rows []*sharedRow) *packedRows {
+	p := &packedRows{rows: rows}
 	for i, n := range pieceRows {
 		p.pieces[i] = make([]atomic.Pointer[[]byte], len(rows)/n)
 	}
@@ -59,29 +57,19 @@ func (p *packedRows) pieceAt(row, before int) (*atomic.Pointer[[]byte], int) {
 	return nil, 1
 }
 
-// packedRowBytes is what a row costs in memory beside its bytes, and packedPart the part of these that its pieces take at most.
+// packedRowBytes is what a row costs a file in memory, and packedPart the part of its bytes that pieces take at most: those of
+// ten rows a quarter, those of five some more.
 const (
-	packedRowBytes = 24 + 8 + 32 + 10
-	packedPart     = 0.75
+	packedRowBytes = 8 + 20
+	packedPart     = 0.6
 )
-
-// sum is that of a row.
-func (p *packedRows) sum(row int) []byte {
-	s := p.sums[row].Load()
-	if s == nil {
-		s = new(output.Sum)
-		*s = sha256.Sum256(p.rows[row])
-		p.sums[row].Store(s)
-	}
-	return s[:]
-}
 
 func (p *packedRows) size() int {
 	n := 0
 	for _, r := range p.rows {
-		n += len(r)
+		n += len(r.bytes)
 	}
-	return n + int(packedPart*float64(n)) + packedRowBytes*len(p.rows)
+	return int(packedPart*float64(n)) + packedRowBytes*len(p.rows)
 }
 
 var flaters = sync.Pool{New: func() any {
@@ -95,7 +83,7 @@ var flaters = sync.Pool{New: func() any {
 const rowEnd = ",\n" // between two rows
 
 // piece is rows packed by themselves, made if need be. Two who miss at once both make it.
-func piece(kept *atomic.Pointer[[]byte], rows [][]byte) ([]byte, error) {
+func piece(kept *atomic.Pointer[[]byte], rows []*sharedRow) ([]byte, error) {
 	if p := kept.Load(); p != nil {
 		return *p, nil
 	}
@@ -103,7 +91,15 @@ func piece(kept *atomic.Pointer[[]byte], rows [][]byte) ([]byte, error) {
 	defer flaters.Put(z)
 	var buf bytes.Buffer
 	z.Reset(&buf)
-	_, err := z.Write(bytes.Join(rows, []byte(rowEnd)))
+	var err error
+	for i, r := range rows {
+		if i > 0 && err == nil {
+			_, err = io.WriteString(z, rowEnd)
+		}
+		if err == nil {
+			_, err = z.Write(r.bytes)
+		}
+	}
 	if err == nil {
 		err = z.Flush() // ends with a whole byte
 	}
@@ -151,12 +147,12 @@ func (p *packing) count(content []byte) {
 }
 
 // add appends rows as one piece, or one row as it is.
-func (p *packing) add(kept *atomic.Pointer[[]byte], rows [][]byte) error {
+func (p *packing) add(kept *atomic.Pointer[[]byte], rows []*sharedRow) error {
 	if p.rows > 0 {
 		p.stored([]byte(rowEnd), 0)
 	}
 	if kept == nil {
-		p.stored(rows[0], 0)
+		p.stored(rows[0].bytes, 0)
 		p.rows++
 		return nil
 	}
@@ -169,7 +165,7 @@ func (p *packing) add(kept *atomic.Pointer[[]byte], rows [][]byte) error {
 		if i > 0 {
 			p.count([]byte(rowEnd))
 		}
-		p.count(r)
+		p.count(r.bytes)
 	}
 	p.rows += len(rows)
 	return nil
@@ -189,8 +185,8 @@ func pack(f site.Framing, spans []span, meta []byte) (*body, output.Sum, error) 
 	p := packing{out: append(make([]byte, 0, 8<<10), output.GzipHead()...)}
 	p.stored(head, 0)
 	for _, s := range spans {
-		for row := s.from; row < s.to; row++ {
-			sums = append(sums, s.of.sum(row)...)
+		for _, row := range s.of.rows[s.from:s.to] {
+			sums = append(sums, row.sum[:]...)
 		}
 		for at := s.from; at < s.to; {
 			kept, n := s.of.pieceAt(at, s.to)

@@ -86,11 +86,10 @@ func (h *handler) lookup(snap *output.Snapshot, q site.Query) ([]byte, error) {
 	if !ok {
 		return nil, site.ErrNotFound
 	}
-	shard, err := h.rows(snap, key, site.Framing{})
+	rows, err := h.lookupRows(snap, key)
 	if err != nil {
 		return nil, err
 	}
-	rows := shard.rows
 	if len(rows) != n {
 		return nil, fmt.Errorf("file %s: %w: it has %d rows, %s wants %d", key, output.ErrDamaged, len(rows), site.LookupFile, n)
 	}
@@ -107,6 +106,26 @@ func (h *handler) lookup(snap *output.Snapshot, q site.Query) ([]byte, error) {
 		return nil, site.ErrNotFound
 	}
 	return site.LookupAnswer(rows[i]), nil
+}
+
+// lookupRows reads a shard of look-ups.
+func (h *handler) lookupRows(snap *output.Snapshot, key string) ([][]byte, error) {
+	m, ok := snap.Lookup(key)
+	if !ok {
+		return nil, fmt.Errorf("file %s: %w", key, errMissing)
+	}
+	size := func(rows [][]byte) int { return int(m.Size) + 24*len(rows) }
+	return cached(h.cache, cacheKey{sum: m.Sum, name: "lookup"}, size, func() ([][]byte, error) {
+		data, err := m.Read()
+		if err != nil {
+			return nil, err
+		}
+		rows, _, err := render.Rows(data)
+		if err != nil {
+			return nil, fmt.Errorf("file %s: %w", key, err)
+		}
+		return rows, nil
+	})
 }
 
 // parsed is a JSON file that every snapshot must have, read once.

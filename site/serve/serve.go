@@ -74,7 +74,7 @@ type handler struct {
 }
 
 // cacheBytes bounds the answers and rows that are kept ready in memory.
-const cacheBytes = 64 << 20
+const cacheBytes = 96 << 20
 
 // NewHandler answers every route of the table from the snapshots of a source.
 func NewHandler(o Options) http.Handler {
