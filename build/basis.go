@@ -28,10 +28,12 @@ type basis struct {
 // basis collects what the files of the ith service are made of, whose details are there. Its peers are the edition's to tell.
 func (j *judgment) basis(i int) *basis {
 	f, l := &j.facts.Services[i], &j.snapshot.Services[i]
+	o := offerOf(f, j.now)
 	b := &basis{
-		Source: j.facts.Source, BaseURL: j.baseURL, Facts: f, Item: l.Item, Detail: l.Detail, Day: &j.hours.days[i], Offer: &j.offers[i],
-		Standing: j.market.standing(f.Category, &j.offers[i]), FreeHost: j.free.Has(hostOf(f.BaseURL)), Traction: j.settled.traction(i),
+		Source: j.facts.Source, BaseURL: j.baseURL, Facts: f, Item: l.Item, Detail: l.Detail, Day: &j.hours.days[i], Offer: &o,
+		Standing: j.market.standing(f.Category, &o), FreeHost: j.free.Has(hostOf(f.BaseURL)), Traction: j.settled.traction(i),
 	}
+	b.Detail.Endpoints = o.endpoints
 	b.Volume, b.Older, b.Buyers = j.settled.series(i)
 	return b
 }

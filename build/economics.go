@@ -13,20 +13,21 @@ type market struct {
 	lowest, highest map[string][]site.Decimal // by category, ascending
 }
 
-func newMarket(services []postgres.ServiceFacts, offers []offer) *market {
-	m := &market{map[string][]site.Decimal{}, map[string][]site.Decimal{}}
-	for i, s := range services {
-		if offers[i].min != nil {
-			m.lowest[s.Category] = append(m.lowest[s.Category], *offers[i].min)
-			m.highest[s.Category] = append(m.highest[s.Category], *offers[i].max)
-		}
+func newMarket() *market { return &market{map[string][]site.Decimal{}, map[string][]site.Decimal{}} }
+
+func (m *market) add(category string, o *offer) {
+	if o.min != nil {
+		m.lowest[category] = append(m.lowest[category], *o.min)
+		m.highest[category] = append(m.highest[category], *o.max)
 	}
+}
+
+func (m *market) sort() {
 	for _, by := range []map[string][]site.Decimal{m.lowest, m.highest} {
 		for _, prices := range by {
 			slices.SortFunc(prices, site.Decimal.Compare)
 		}
 	}
-	return m
 }
 
 // percentile is 100 × the number of services whose price is strictly lower / the number of other services, to two decimals:

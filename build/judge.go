@@ -30,7 +30,6 @@ func Judge(f *postgres.Facts, now, next time.Time, baseURL string, free site.Fre
 type judgment struct {
 	facts    *postgres.Facts
 	snapshot *site.Snapshot
-	offers   []offer
 	hours    hours
 	market   *market
 	settled  *tractions
@@ -44,13 +43,16 @@ type judgment struct {
 func newJudgment(f *postgres.Facts, h hours, now, next time.Time, baseURL string, free site.FreeHosts) *judgment {
 	s := &site.Snapshot{Now: site.NewTime(now), Next: site.NewTime(next), Services: make([]site.Listing, len(f.Services))}
 	j := &judgment{
-		facts: f, snapshot: s, offers: make([]offer, len(f.Services)), hours: h, now: now, baseURL: baseURL, free: free,
+		facts: f, snapshot: s, hours: h, market: newMarket(), now: now, baseURL: baseURL, free: free,
 	}
 	for i := range f.Services {
-		j.offers[i] = offerOf(&f.Services[i], now)
-		s.Services[i] = list(&f.Services[i], &j.offers[i], &h.days[i], now)
+		o := offerOf(&f.Services[i], now)
+		s.Services[i] = list(&f.Services[i], &o, &h.days[i], now)
+		s.Services[i].Detail.Endpoints = nil // the most of it, and made again with the details
+		j.market.add(f.Services[i].Category, &o)
 	}
-	j.market, j.settled = newMarket(f.Services, j.offers), newTractions(f, now)
+	j.market.sort()
+	j.settled = newTractions(f, now)
 	s.Checks = globalLog(f, now)
 	judgeChanges(s, f, now)
 	group(s)
@@ -119,7 +121,7 @@ func (j *judgment) release(done *turn) {
 		l.Changes = []site.ChangeRecord{{Type: r.Change.Type, ObservedAt: r.Change.ObservedAt}}
 	}
 	d := &l.Detail
-	d.NetworksCAIP2, d.Uptime.H24, d.Uptime.D7 = nil, r.H24, r.D7
+	d.Endpoints, d.NetworksCAIP2, d.Uptime.H24, d.Uptime.D7 = done.endpoints, nil, r.H24, r.D7
 	d.Assessment.Risk.Level = r.Risk
 	if t.TxCount30d != nil {
 		t.TxCount30d = new(*t.TxCount30d) // a pointer to one number keeps all that lies beside it
@@ -130,7 +132,6 @@ func (j *judgment) release(done *turn) {
 	f.Endpoints, f.Hours, f.Days, f.DaySums, f.Log = nil, nil, nil, nil, postgres.LogFacts{}
 	f.Site, f.Domain, f.Synthesis = nil, nil, nil
 	f.Changes, f.ChangeLogs, f.Records, f.PriceSpans, f.PriceDays = nil, nil, nil, nil, nil
-	j.offers[i] = offer{}
 	j.settled.release(i)
 }
 
@@ -140,7 +141,7 @@ func (j *judgment) forget() {
 	if j.facts.Takings != nil {
 		j.facts.Takings.Services = nil
 	}
-	j.offers, j.hours.days, j.market, j.settled = nil, nil, nil, nil
+	j.hours.days, j.market, j.settled = nil, nil, nil
 }
 
 // aggregate judges what is said of all services together.

@@ -59,7 +59,7 @@ func offerOf(f *postgres.ServiceFacts, now time.Time) offer {
 			o.networksCAIP2 = insert(o.networksCAIP2, r.NetworkCAIP2)
 			o.payTo = insert(o.payTo, p.PayTo)
 			if o.asset == nil {
-				o.asset = &entry.AssetName
+				o.asset = new(entry.AssetName)
 			}
 			if entry.PriceUSD == nil {
 				continue
@@ -71,7 +71,7 @@ func offerOf(f *postgres.ServiceFacts, now time.Time) offer {
 			amounts[usd] = true
 			out.MinPriceUSD = lower(out.MinPriceUSD, usd)
 			if o.min == nil || usd.Compare(*o.min) < 0 {
-				o.min, o.atomic, o.asset = &usd, &entry.Price, &entry.AssetName
+				o.min, o.atomic, o.asset = &usd, new(entry.Price), new(entry.AssetName)
 			}
 			if o.max == nil || usd.Compare(*o.max) > 0 {
 				o.max = &usd

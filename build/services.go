@@ -41,11 +41,12 @@ type file struct {
 // turn is a service on its way into the tree: its place in the snapshot and, once done is closed, its files and what is kept
 // beside them.
 type turn struct {
-	place    int
-	files    []file
-	remains  remains
-	traction site.Traction
-	done     chan struct{}
+	place     int
+	files     []file
+	endpoints []site.Endpoint
+	remains   remains
+	traction  site.Traction
+	done      chan struct{}
 }
 
 // writeServices reads, judges, renders and packs services on all cores, a service a worker, and adds their files in the order
@@ -135,7 +136,7 @@ func (j *judgment) render(t *turn, edition *render.Edition, pack func(string, []
 	b, c := j.basis(t.place), at(j.now)
 	b.Peers = edition.Peers(&b.Item)
 	l := complete(b, c)
-	t.remains, t.traction = remainsOf(&l), b.Traction
+	t.endpoints, t.remains, t.traction = b.Detail.Endpoints, remainsOf(&l), b.Traction
 	put := func(name string, data []byte) error {
 		t.files = append(t.files, file{name, pack(name, data)})
 		return nil

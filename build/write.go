@@ -15,7 +15,7 @@ import (
 func writeSnapshot(ctx context.Context, j *judgment, details readDetails, pages *render.Pages, to tree, progress func(done, total int)) error {
 	s := j.snapshot
 	edition := pages.Edition(s)
-	examples := edition.Examples()
+	examples := edition.Examples(func(place int) []site.Endpoint { return offerOf(&j.facts.Services[place], j.now).endpoints })
 	to = watch(examples, to)
 	add := to.Add
 	index := site.Index{Lists: map[string]int{}, Pages: pageCounts(len(s.Services), edition.Groups()), Slugs: make([]string, len(s.Services))}

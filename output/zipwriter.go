@@ -16,7 +16,7 @@ const (
 	DeflateLevel = 6
 	storeBelow   = 64      // bytes; smaller members are stored
 	inFlight     = 4 << 20 // bytes of members that wait to be written
-	remembered   = 8 << 20 // packed bytes of members that were written, for others with the same contents
+	remembered   = 1 << 20 // packed bytes of members that were written, for others with the same contents: most come next
 )
 
 // ErrTooLarge marks a file that no member may hold.

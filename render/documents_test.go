@@ -18,7 +18,7 @@ import (
 // examplesOf renders the answers that examples are made of, as a build does.
 func examplesOf(t *testing.T, e *render.Edition, s *site.Snapshot) render.Examples {
 	t.Helper()
-	x := e.Examples()
+	x := e.Examples(func(place int) []site.Endpoint { return s.Services[place].Detail.Endpoints })
 	bodies := map[string]any{"v1/stats.json": s.Stats, "v1/status.json": s.Status, "v1/networks.json": s.Networks, "v1/routes.json": site.Table()}
 	for i := range s.Services {
 		bodies["v1/services/"+s.Services[i].Item.Slug+".json"] = s.Services[i].Detail

@@ -16,7 +16,8 @@ type Examples struct {
 }
 
 // Examples chooses the service that examples are about: the first by slug that is online and has a price, else the first.
-func (e *Edition) Examples() Examples {
+// endpoints are those of the service at a place in the snapshot, which need not have them yet.
+func (e *Edition) Examples(endpoints func(place int) []site.Endpoint) Examples {
 	x := Examples{Segments: map[string]string{}, Bodies: map[string][]byte{}}
 	for _, f := range e.snapshot.Facilitators {
 		if measured := f.Verification == site.VerifiedOnChain; measured || x.Segments["facilitator"] == "" {
@@ -27,10 +28,11 @@ func (e *Edition) Examples() Examples {
 		}
 	}
 	var chosen *site.ServiceDetail
+	place := 0
 	for i := range e.snapshot.Services {
 		d := &e.snapshot.Services[i].Detail
 		if priced := d.Status == site.StatusOnline && d.MinPriceUSD != nil; priced || chosen == nil {
-			chosen = d
+			chosen, place = d, i
 			if priced {
 				break
 			}
@@ -40,8 +42,7 @@ func (e *Edition) Examples() Examples {
 		return x
 	}
 	x.Segments["slug"] = chosen.Slug
-	for i := range chosen.Endpoints {
-		p := &chosen.Endpoints[i]
+	for _, p := range endpoints(place) {
 		address, err := site.NormalAddress(chosen.BaseURL + p.Path)
 		if err != nil || len(p.Pricing) == 0 || p.Pricing[0].NetworkCAIP2 == nil {
 			continue
