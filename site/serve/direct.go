@@ -14,7 +14,7 @@ import (
 
 // net/http costs several times what an answer from memory does. So a connection answers the plainest of requests itself,
 // while net/http waits on it for the next one: a GET in one piece, with a header of which nothing needs a decision beyond
-// what the handler makes, for an address that is known (known.go). It calls the same handler. All others, the first of each
+// what the handler makes, for an address that is known (known.go) or that names data of the snapshot. It calls the same handler. All others, the first of each
 // connection among them, go to net/http, byte by byte as they came. TestDirect holds the two to the same answers.
 
 // knower is a handler that says beforehand what it can answer at once.
@@ -22,7 +22,9 @@ type knower interface {
 	http.Handler
 	// find is what a request's address is known to name.
 	find(r *plain, now time.Time) (*known, bool)
-	// repeat answers a request for it. It is false, and nothing was sent, where ServeHTTP has to.
+	// reads says whether what a path names is read in the snapshot alone, which needs nothing of net/http.
+	reads(path string) bool
+	// repeat answers a request for what is known. It is false, and nothing was sent, where ServeHTTP has to.
 	repeat(a *directAnswer, r *plain, k *known, began time.Time) bool
 }
 
@@ -225,8 +227,8 @@ func (r *plain) client(c *readableConn, trusted []netip.Prefix) netip.Addr {
 }
 
 // forHandler is the request for a handler. Its parts are used again.
-func (d *direct) forHandler(k *known, remote string) *http.Request {
-	d.url = url.URL{Path: k.address.path, RawQuery: k.address.query}
+func (d *direct) forHandler(remote string) *http.Request {
+	d.url = url.URL{Path: string(d.path), RawQuery: string(d.query)} // which may be remembered
 	d.request.RemoteAddr = remote
 	clear(d.sent)
 	for i := range heard {
@@ -237,8 +239,8 @@ func (d *direct) forHandler(k *known, remote string) *http.Request {
 	return &d.request
 }
 
-// serveDirectly answers what a read brought, if it is a plain request for a known address. It is false, and nothing was sent,
-// for any other.
+// serveDirectly answers what a read brought, if it is a plain request for a known address or for data. It is false, and
+// nothing was sent, for any other.
 func (c *readableConn) serveDirectly(read []byte) bool {
 	d := directs.Get().(*direct)
 	defer directs.Put(d)
@@ -246,8 +248,8 @@ func (c *readableConn) serveDirectly(read []byte) bool {
 		return false
 	}
 	now := time.Now()
-	k, ok := c.handler.find(&d.plain, now)
-	if !ok || !c.begin() {
+	k, known := c.handler.find(&d.plain, now)
+	if !known && !c.handler.reads(string(d.path)) || !c.begin() {
 		return false
 	}
 	defer c.end()
@@ -262,12 +264,12 @@ func (c *readableConn) serveDirectly(read []byte) bool {
 	}
 	d.answer.begin(c)
 	whole := false
-	if c.handler.repeat(&d.answer, &d.plain, k, now) {
+	if known && c.handler.repeat(&d.answer, &d.plain, k, now) {
 		whole = d.answer.err == nil
 	} else {
 		d.answer.begin(c)
 		clear(d.answer.header)
-		c.handler.ServeHTTP(&d.answer, d.forHandler(k, c.remote))
+		c.handler.ServeHTTP(&d.answer, d.forHandler(c.remote))
 		whole = d.answer.isWhole()
 	}
 	if !whole { // the next one would be read as its rest
@@ -398,4 +400,10 @@ func (h *handler) find(r *plain, now time.Time) (*known, bool) {
 	}
 	h.lately.put(r.target, e)
 	return h.lately.find(id, r.target)
+}
+
+// reads implements knower.
+func (h *handler) reads(path string) bool {
+	call, _ := callOf(path)
+	return call == "" && isAPI(path)
 }

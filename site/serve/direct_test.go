@@ -35,6 +35,14 @@ func (w *watched) find(r *plain, now time.Time) (*known, bool) {
 	return k, ok
 }
 
+func (w *watched) reads(path string) bool {
+	ok := w.handler.reads(path)
+	if ok {
+		w.direct.Add(1)
+	}
+	return ok
+}
+
 // listenTo serves a handler on a loopback port until the test ends.
 func listenTo(t testing.TB, h http.Handler) (addr string, stop func()) {
 	t.Helper()
@@ -119,6 +127,15 @@ func TestDirect(t *testing.T) {
 		{"a browser's fields", get("/v1/services", "user-agent: Mozilla/5.0 (X11)", "ACCEPT: */*", "Sec-Fetch-Mode: cors", "connection: keep-alive"), true},
 		{"a page, with the link to the next", get("/v1/services?page=2&per_page=25", "Accept-Encoding: gzip"), true},
 		{"a window", get("/v1/services?page=2&per_page=7"), true},
+		{"a window that nobody asked for twice", get("/v1/services?page=3&per_page=8", "Accept-Encoding: gzip"), true},
+		{"a window of few rows", get("/v1/services?page=9&per_page=2"), true},
+		{"a page past the end", get("/v1/services?page=900"), true},
+		{"another name of a route", get("/api/v1/services?page=4&per_page=9"), true},
+		{"an earlier snapshot that is not kept", get("/v1/services?snapshot=20200101T000000Z-000000"), true},
+		{"a log", get("/v1/checks?limit=7&offset=3", "Accept-Encoding: gzip"), true},
+		{"no data is there", get("/v1/none"), true},
+		{"a wrong parameter", get("/v1/services?page=x", "Accept-Encoding: gzip"), true},
+		{"a parameter that can't be read", get("/v1/services?page=%zz"), true},
 		{"a file", get("/v1/services.json"), true},
 		{"a document", get("/"), true},
 		{"what is known already", get("/v1/services", "If-None-Match: "+tag), true},
@@ -128,8 +145,9 @@ func TestDirect(t *testing.T) {
 
 		{"HEAD", strings.Replace(get("/v1/stats"), "GET", "HEAD", 1), false},
 		{"another method", strings.Replace(get("/v1/services"), "GET", "POST", 1), false},
-		{"nothing is there", get("/v1/none"), false},
-		{"a wrong parameter", get("/v1/services?page=x"), false},
+		{"no page is there", get("/none"), false},
+		{"a submission", get("/v1/submissions/none"), false},
+		{"the pointer", get("/checkpoint.json"), false},
 		{"an escape", get("/v1/%73ervices"), false},
 		{"a range", get("/v1/services", "Range: bytes=0-3"), false},
 		{"two packings", get("/v1/services", "Accept-Encoding: gzip", "Accept-Encoding: br"), false},
