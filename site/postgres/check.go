@@ -27,10 +27,9 @@ func recordChecks(ctx context.Context, tx pgx.Tx, checks []Check) (fresh []bool,
 	}
 	sealed := through()
 	if sealed == nil {
-		if err := startLogs(ctx, tx, checks); err != nil {
+		if sealed, err = startLogs(ctx, tx, checks); err != nil {
 			return nil, err
 		}
-		sealed = new(time.Time)
 	}
 	known, err := knownChecks(ctx, tx, checks, suspect())
 	if err != nil {

@@ -1,9 +1,11 @@
 package postgres_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -299,4 +301,52 @@ func histograms(t *testing.T, conn *pgx.Conn) map[string][]int64 {
 		t.Fatal(err)
 	}
 	return got
+}
+
+// TestLogsStartOnce: of two who keep the first checks ever at once, the one who comes second gives checks from before the start of the
+// logs the first time that is open, as all that come late.
+func TestLogsStartOnce(t *testing.T) {
+	t.Parallel()
+	db, dsn := openNamed(t)
+	ctx := t.Context()
+	if err := db.AddListings(ctx, []postgres.Listing{listing("acme")}); err != nil {
+		t.Fatal(err)
+	}
+	due, err := db.Due(ctx, start, time.Minute, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close(context.WithoutCancel(ctx))
+	through := start.Truncate(time.Hour).Add(3 * time.Hour)
+	tx, err := first.Begin(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(ctx, `INSERT INTO log_seal (through, kept_since) VALUES ($1, $2)`, through, start.Truncate(24*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	told := make(chan error, 1)
+	go func() { told <- db.RecordVisits(ctx, []postgres.Visit{visit(due[0], start)}) }()
+	for waits, until := false, time.Now().Add(time.Minute); !waits; {
+		if err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND transactionid IS NOT NULL AND pid <> pg_backend_pid()
+			AND pid IN (SELECT pid FROM pg_stat_activity WHERE datname = current_database()))`).Scan(&waits); err != nil {
+			t.Fatal(err)
+		}
+		if time.Now().After(until) {
+			t.Fatal("the second does not wait for the first")
+		}
+	}
+	if err := tx.Commit(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-told; err != nil {
+		t.Fatal(err)
+	}
+	if got, want := texts(t, first, `SELECT (extract(epoch FROM checked_at)::bigint)::text FROM checks`), []string{fmt.Sprint(through.Unix())}; !slices.Equal(got, want) {
+		t.Errorf("the check is kept at %s, want %s, where the logs begin", got, want)
+	}
 }

@@ -14,11 +14,11 @@ import (
 // HourRetention is how long roll-ups by hour are kept; those by day stay for good.
 const HourRetention = 8 * 24 * time.Hour
 
-// startLogs begins the numbering before the oldest of the first checks ever. What was rolled up before has its numbers
-// too, though its rows are not kept.
-func startLogs(ctx context.Context, tx pgx.Tx, checks []Check) error {
+// startLogs begins the numbering before the oldest of the first checks ever, if nobody else did meanwhile, and answers where it
+// begins. What was rolled up before has its numbers too, though its rows are not kept.
+func startLogs(ctx context.Context, tx pgx.Tx, checks []Check) (through *time.Time, err error) {
 	if len(checks) == 0 {
-		return nil
+		return nil, nil
 	}
 	oldest := checks[0].CheckedAt
 	for _, c := range checks {
@@ -31,18 +31,21 @@ func startLogs(ctx context.Context, tx pgx.Tx, checks []Check) error {
 		VALUES ($1, $2::timestamptz, (SELECT coalesce(sum(checks), 0) FROM check_days WHERE day < $2::timestamptz)) ON CONFLICT DO NOTHING`,
 		oldest.UTC().Truncate(time.Hour), oldest.UTC().Truncate(24*time.Hour))
 	if err != nil {
-		return fmt.Errorf("start logs: %w", err)
+		return nil, fmt.Errorf("start logs: %w", err)
+	}
+	if err := tx.QueryRow(ctx, `SELECT through FROM log_seal FOR SHARE`).Scan(&through); err != nil {
+		return nil, fmt.Errorf("start logs: %w", err)
 	}
 	if tag.RowsAffected() == 0 {
-		return nil // another writer was first
+		return through, nil // another writer was first
 	}
 	_, err = tx.Exec(ctx, `
 		INSERT INTO log_positions (service_id, rows)
 		SELECT coalesce(service_id, 0), sum(checks) FROM check_days GROUP BY GROUPING SETS ((service_id), ()) HAVING count(*) > 0`)
 	if err != nil {
-		return fmt.Errorf("start log positions: %w", err)
+		return nil, fmt.Errorf("start log positions: %w", err)
 	}
-	return nil
+	return through, nil
 }
 
 // sealHours is how many hours are sealed in one transaction at most, within a UTC day: visits wait for it.

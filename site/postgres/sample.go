@@ -41,7 +41,7 @@ func (db *DB) AddSample(ctx context.Context, source string, listings []Listing, 
 			}
 		}
 		slices.SortFunc(checks, func(a, b Check) int { return a.CheckedAt.Compare(b.CheckedAt) })
-		if err := startLogs(ctx, tx, checks); err != nil {
+		if _, err := startLogs(ctx, tx, checks); err != nil {
 			return err
 		}
 		if _, err := recordChecks(ctx, tx, checks); err != nil {

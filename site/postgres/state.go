@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -26,16 +25,10 @@ type states struct {
 func statesOf(visits []Visit) states {
 	ids, of := servicesOf(len(visits), func(i int) int64 { return visits[i].Check.ServiceID })
 	n := len(ids)
-	sorted := slices.Sorted(slices.Values(ids))
-	place := make([]int32, n) // of a service in the list, in the order
-	for i, id := range ids {
-		at, _ := slices.BinarySearch(sorted, id)
-		place[i] = int32(at)
-	}
-	s := states{ids: sorted, leases: make([]*time.Time, n), oneLease: true, first: make([]time.Time, n), newest: make([]time.Time, n), checked: make([]time.Time, n),
+	s := states{ids: ids, leases: make([]*time.Time, n), oneLease: true, first: make([]time.Time, n), newest: make([]time.Time, n), checked: make([]time.Time, n),
 		next: make([]time.Time, n), statuses: make([]*string, n), succeeded: make([]*time.Time, n), failures: make([]int32, n), failing: make([]*time.Time, n)}
 	for k := range visits {
-		i, v := place[of[k]], &visits[k]
+		i, v := of[k], &visits[k]
 		at := v.Check.CheckedAt
 		if s.first[i].IsZero() {
 			s.leases[i], s.first[i] = v.lease(), at

@@ -136,7 +136,7 @@ func queueBrief(b *pgx.Batch) {
 	b.Queue(`SET LOCAL idle_in_transaction_session_timeout = '30s'`)
 }
 
-// servicesOf lists the services of so many rows, each once, and which of the list each row's is.
+// servicesOf lists the services of so many rows, each once and in order, and which of the list each row's is.
 func servicesOf(rows int, service func(i int) int64) (ids []int64, of []int32) {
 	of = make([]int32, rows)
 	at := make(map[int64]int32)
@@ -152,6 +152,17 @@ func servicesOf(rows int, service func(i int) int64) (ids []int64, of []int32) {
 			at[id], ids = n, append(ids, id)
 		}
 		of[i] = n
+	}
+	if slices.IsSorted(ids) {
+		return ids, of
+	}
+	place := make([]int32, len(ids)) // of those that came first, second and so on
+	slices.Sort(ids)
+	for i, id := range ids {
+		place[at[id]] = int32(i)
+	}
+	for i := range of {
+		of[i] = place[of[i]]
 	}
 	return ids, of
 }
