@@ -197,7 +197,7 @@ func TestSeenAndCandidates(t *testing.T) {
 	})
 	expect("with the candidate listed", []postgres.SeenFacts{{Token: "usdc", Authorizations: 7, Attributed: 3}}, z)
 	if _, err := db.CommitRanges(t.Context(), postgres.Range{Scan: scans(t, db)[0].ID, Network: base, First: 10, Last: 10, Hash: "0x", Time: now,
-		Settlements: []postgres.Settlement{settlement("0xs0", 9, 9)}}); err == nil || !strings.Contains(err.Error(), "block 9 is not of these") {
+		Settlements: []postgres.Settlement{settlement("0xs0", 9, 9)}}); err == nil || !strings.Contains(err.Error(), "block 9 is not of blocks 10 to 10") {
 		t.Errorf("a settlement outside its range: %v", err)
 	}
 
