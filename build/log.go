@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"tollbook/output"
 	"tollbook/render"
 	"tollbook/site"
@@ -116,47 +118,76 @@ func entries(text json.RawMessage) []site.SnapshotEntry {
 	return out
 }
 
-// writePacks writes the pack of every sealed hour that has full blocks and that the folder does not have yet. needed are
-// the packs that the snapshot's logs name, old ones with records of changes among them.
+// hourPack is what the pack of an hour is made of.
+type hourPack struct {
+	id      string
+	blocks  []postgres.PackBlock
+	changes []postgres.ChangeBlock
+}
+
+// writePacks writes the pack of every sealed hour that has full blocks and that the folder does not have yet; while one is
+// packed the next is read. needed are the packs that the snapshot's logs name, old ones with records of changes among them.
 func writePacks(ctx context.Context, r *postgres.Reader, f *postgres.Facts, folder *output.Folder, b *output.Build) (written int, needed []string, err error) {
 	hours, err := r.PackHours(ctx)
 	if err != nil {
 		return 0, nil, err
 	}
-	names := namesOf(f)
+	var fresh []time.Time
 	for _, hour := range hours {
 		id := site.PackHour(hour)
-		needed = append(needed, id)
-		if folder.HasPack(id) {
-			continue
+		if needed = append(needed, id); !folder.HasPack(id) {
+			fresh = append(fresh, hour)
 		}
-		blocks, err := r.Pack(ctx, hour)
-		if err != nil {
-			return written, nil, err
-		}
-		changes, err := r.ChangePack(ctx, hour)
-		if err != nil {
-			return written, nil, err
-		}
-		err = b.AddPack(id, func(add func(string, []byte) error) error {
-			for _, p := range blocks {
-				if err := packBlock(p, names, add); err != nil {
-					return err
-				}
-			}
-			for _, p := range changes {
-				if err := changeBlock(p, names, add); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return written, nil, fmt.Errorf("write pack %s: %w", id, err)
-		}
-		written++
 	}
-	return written, needed, nil
+	names := namesOf(f)
+	g, ctx := errgroup.WithContext(ctx)
+	read := make(chan hourPack)
+	g.Go(func() error {
+		defer close(read)
+		for _, hour := range fresh {
+			p, err := readPack(ctx, r, hour)
+			if err == nil {
+				err = send(ctx, read, p)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	g.Go(func() error {
+		for p := range read {
+			if err := b.AddPack(p.id, func(add func(string, []byte) error) error { return p.write(names, add) }); err != nil {
+				return fmt.Errorf("write pack %s: %w", p.id, err)
+			}
+			written++
+		}
+		return ctx.Err()
+	})
+	err = g.Wait()
+	return written, needed, err
+}
+
+func readPack(ctx context.Context, r *postgres.Reader, hour time.Time) (p hourPack, err error) {
+	p.id = site.PackHour(hour)
+	if p.blocks, err = r.Pack(ctx, hour); err == nil {
+		p.changes, err = r.ChangePack(ctx, hour)
+	}
+	return p, err
+}
+
+func (p *hourPack) write(names map[int64]name, add func(string, []byte) error) error {
+	for _, block := range p.blocks {
+		if err := packBlock(block, names, add); err != nil {
+			return err
+		}
+	}
+	for _, block := range p.changes {
+		if err := changeBlock(block, names, add); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // packBlock renders a full block; one of a service that is listed no more is left out.
