@@ -153,6 +153,9 @@ func (p *pace) enter(ctx context.Context, host string) (leave func(), err error)
 // leaveLimit bounds how long taking or leaving hosts may take, their turns aside.
 const leaveLimit = 5 * time.Second
 
+// sharedLook is how long a host's row is waited for at most before it is looked at again: the database's clock may be set meanwhile.
+const sharedLook = 5 * time.Second
+
 // takeShared waits for a host's row, and takes it.
 func (p *pace) takeShared(ctx context.Context, host string, hold time.Duration) error {
 	for ctx.Err() == nil {
@@ -170,7 +173,7 @@ func (p *pace) takeShared(ctx context.Context, host string, hold time.Duration) 
 		if wait == 0 {
 			continue // this process was stopped meanwhile, and somebody else may have the host by now
 		}
-		if err := sleep(ctx, wait); err != nil {
+		if err := sleep(ctx, min(wait, sharedLook)); err != nil {
 			return err
 		}
 	}

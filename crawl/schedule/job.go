@@ -137,6 +137,15 @@ func insert[T any](ctx context.Context, w *Worker, due []T, args func(T) river.J
 	return nil
 }
 
+// dueNow has jobs that are made be due at once by the database's clock, which they are taken by: River gives them the time of
+// their process, and where that is ahead they would wait for it to come.
+func dueNow(ctx context.Context, jobs []*rivertype.JobInsertParams, insert func(context.Context) ([]*rivertype.JobInsertResult, error)) ([]*rivertype.JobInsertResult, error) {
+	for _, j := range jobs {
+		j.ScheduledAt = new(time.Time) // which the driver takes for now()
+	}
+	return insert(ctx)
+}
+
 // jobKey is the key of a job's row in its context.
 type jobKey struct{}
 

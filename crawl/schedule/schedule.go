@@ -113,7 +113,7 @@ func New(db *postgres.DB, o Options) (*Worker, error) {
 		// A job whose process hangs is rescued when nothing of it can be kept any more; steps when their own limit is over.
 		JobTimeout: limit, RescueStuckJobsAfter: limit + time.Second, RetryPolicy: backoff{now: o.Now},
 		SoftStopTimeout: max(o.Drain, time.Millisecond), CompletedJobRetentionPeriod: keepDone, DiscardedJobRetentionPeriod: keepFailed,
-		ErrorHandler: failures{o.Logger, o.Metrics}, Middleware: []rivertype.Middleware{river.WorkerMiddlewareFunc(w.count)},
+		ErrorHandler: failures{o.Logger, o.Metrics}, Middleware: []rivertype.Middleware{river.WorkerMiddlewareFunc(w.count), river.JobInsertMiddlewareFunc(dueNow)},
 		Logger: slog.New(atLeast{o.Logger.Handler(), slog.LevelWarn}),
 	})
 	if err != nil {
@@ -164,12 +164,26 @@ func (w *Worker) Run(ctx context.Context) error {
 	again, check := time.NewTicker(offerEvery), time.NewTicker(comeback/2)
 	defer again.Stop()
 	defer check.Stop()
+	follow := func() {
+		if err := errors.Join(w.db.FollowClock(ctx, w.o.Now()), w.offer(ctx)); err != nil && ctx.Err() == nil {
+			w.o.Logger.Warn("steps can't be offered now", "error", err)
+		}
+	}
+	var looked clocks
+	if now, err := presence.Check(ctx); err == nil {
+		looked.set(w.o.Now(), now)
+	}
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
 		case <-check.C:
 			// Without the sign others would soon take our jobs: visits would be made twice, and one of two be dropped.
-			if err := presence.Check(ctx); err != nil && ctx.Err() == nil {
+			now, err := presence.Check(ctx)
+			if err == nil && looked.set(w.o.Now(), now) {
+				w.o.Logger.Warn("a clock was set: what waits for it goes on", "own", looked.own, "database", now)
+				follow()
+			}
+			if err != nil && ctx.Err() == nil {
 				w.o.Logger.Warn("the connection to the database was lost", "error", err)
 				if fresh, err := w.db.Appear(ctx, w.id); err == nil {
 					presence.Leave()
@@ -177,9 +191,7 @@ func (w *Worker) Run(ctx context.Context) error {
 				}
 			}
 		case <-again.C:
-			if err := errors.Join(w.db.FollowClock(ctx, w.o.Now()), w.offer(ctx)); err != nil && ctx.Err() == nil {
-				w.o.Logger.Warn("steps can't be offered now", "error", err)
-			}
+			follow()
 		}
 	}
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.o.Drain+stopGrace)

@@ -69,12 +69,12 @@ func (db *DB) Appear(ctx context.Context, id string) (*Presence, error) {
 	return &Presence{conn}, nil
 }
 
-// Check answers an error when the lock is lost.
-func (p *Presence) Check(ctx context.Context) error {
-	if err := p.conn.Ping(ctx); err != nil {
-		return fmt.Errorf("the sign of this worker is lost: %w", err)
+// Check answers the database's clock, or an error when the lock is lost.
+func (p *Presence) Check(ctx context.Context) (now time.Time, err error) {
+	if err := p.conn.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&now); err != nil {
+		return now, fmt.Errorf("the sign of this worker is lost: %w", err)
 	}
-	return nil
+	return now, nil
 }
 
 // Leave closes the connection, and so lets go of the lock whatever its state.

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"tollbook/site/postgres/postgrestest"
+	"tollbook/site/postgres/private"
+)
+
+// TestDatabaseClockSteps: the clock of a real Postgres is set an hour forth or back, also over a day's end, under a server that takes
+// submissions and a worker that visits and builds. Both go on without a hand, and so does a worker that is started then; each
+// service has one check of each round, what was acknowledged is there, and no host or job is put off until the clock is there again.
+func TestDatabaseClockSteps(t *testing.T) {
+	t.Parallel()
+	needPostgres(t)
+	library, _ := filepath.Glob("/usr/lib/*/faketime/libfaketime.so.1")
+	if len(library) == 0 {
+		missing(t, "no library to set the clock of a program by: apt-get install libfaketime")
+	}
+	today := time.Now().UTC().Truncate(24 * time.Hour)
+	for _, tt := range []struct {
+		name  string
+		begin time.Time // zero: as the machine's
+		steps []time.Duration
+	}{
+		{"forth", time.Time{}, []time.Duration{step}},
+		{"back", time.Time{}, []time.Duration{-step}},
+		{"forth over a day's end and back", today.Add(23*time.Hour + 30*time.Minute), []time.Duration{step, -step}},
+		{"back over a day's end", today.Add(30 * time.Minute), []time.Duration{-step}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d := newClockedDirectory(t, library[0], tt.begin)
+			d.goesOn(t, "before any step")
+			for _, by := range tt.steps {
+				d.step(t, by)
+				d.goesOn(t, fmt.Sprintf("%s after the clock was set by %s", d.now(t).Format(time.TimeOnly), by))
+			}
+			d.work.interrupt(t, os.Interrupt)
+			d.work = d.worker(t)
+			d.goesOn(t, "with a worker that was started then")
+			d.holds(t)
+		})
+	}
+}
+
+// clockedDirectory is a directory on a Postgres whose clock is set.
+type clockedDirectory struct {
+	dsn, data, shop string
+	clock           string        // file of the library that answers for the clock
+	ahead           time.Duration // of the machine's
+	base            string
+	serve, work     *program
+	rounds          int
+	ids             []string
+}
+
+func newClockedDirectory(t *testing.T, library string, begin time.Time) *clockedDirectory {
+	t.Helper()
+	shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "free") }))
+	t.Cleanup(shop.Close)
+	dir := memoryDir(t)
+	if err := os.Chmod(dir, 0o755); err != nil { // the server's user reads the clock
+		t.Fatal(err)
+	}
+	d := &clockedDirectory{data: filepath.Join(dir, "data"), shop: shop.Listener.Addr().String(), clock: filepath.Join(dir, "clock")}
+	if !begin.IsZero() {
+		d.ahead = time.Until(begin)
+	}
+	d.set(t)
+	s, err := private.Start(t.Context(), private.Options{Dir: filepath.Join(dir, "server"), Bin: d.programs(t, dir, library), Throwaway: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Stop(context.Background()) })
+	d.dsn = s.DSN()
+	var list []string
+	for i := range services {
+		list = append(list, fmt.Sprintf(`{"service_name":"S%d","description":"d","url":"http://%s/s%d","category":"AI","endpoints":["GET /x"]}`, i, d.shop, i))
+	}
+	ran(t, d.env(), "services", "import", writeFile(t, "list.json", []byte("["+strings.Join(list, ",")+"]")))
+	ran(t, d.env(), "build", "--data", d.data)
+	d.base, d.serve = serving(t, d.env(), d.data, "--trusted-proxies", "127.0.0.1", "--rate-limit", "0", "--max-pending", "0")
+	d.work = d.worker(t)
+	return d
+}
+
+// programs makes a folder of server programs which ask the library, not the machine, what time it is. It is asked for the file at
+// each look at the clock, so that a step is one for all processes at once.
+func (d *clockedDirectory) programs(t *testing.T, dir, library string) string {
+	t.Helper()
+	real := query(t, postgrestest.NewDatabase(t), `SELECT setting FROM pg_config WHERE name = 'BINDIR'`)
+	bin := filepath.Join(dir, "bin")
+	if err := os.Mkdir(bin, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, env := range map[string]string{
+		"initdb":   "",
+		"postgres": "LD_PRELOAD=" + library + " FAKETIME_TIMESTAMP_FILE=" + d.clock + " FAKETIME_NO_CACHE=1 FAKETIME_DISABLE_SHM=1 FAKETIME_DONT_FAKE_MONOTONIC=1 NO_FAKE_STAT=1 ",
+	} {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+env+"exec "+filepath.Join(real, name)+` "$@"`+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return bin
+}
+
+func (d *clockedDirectory) env() []string { return []string{"DATABASE_URL=" + d.dsn} }
+
+// worker starts a worker that does everything every second.
+func (d *clockedDirectory) worker(t *testing.T) *program {
+	t.Helper()
+	p := command(t, d.env(), "work", "--build", "--data", d.data, "--allow-private", d.shop, "--host-gap", "1ms", "--schedule-build", "1s").start(t)
+	p.await(t, "Working")
+	return p
+}
+
+// set writes the clock, whole.
+func (d *clockedDirectory) set(t *testing.T) {
+	t.Helper()
+	if err := os.WriteFile(d.clock+".new", []byte(fmt.Sprintf("%+d\n", int(d.ahead.Seconds()))), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(d.clock+".new", d.clock); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// now is the database's clock.
+func (d *clockedDirectory) now(t *testing.T) time.Time {
+	t.Helper()
+	now, err := time.Parse(time.RFC3339Nano, query(t, d.dsn, `SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return now
+}
+
+// step sets the clock, and sees that it is set.
+func (d *clockedDirectory) step(t *testing.T, by time.Duration) {
+	t.Helper()
+	before := time.Now()
+	was := d.now(t)
+	d.ahead += by
+	d.set(t)
+	if got := d.now(t).Sub(was); got < by-time.Second || got > by+time.Since(before)+time.Second {
+		t.Fatalf("set by %s, the database's clock went on by %s", by, got)
+	}
+}
+
+// goesOn wants a submission to be taken, every service to be visited and a snapshot to be built.
+func (d *clockedDirectory) goesOn(t *testing.T, when string) {
+	t.Helper()
+	code, id, err := submit(d.base, fmt.Sprintf("n%d", d.rounds), fmt.Sprintf("2001:db8:1:%x::1", d.rounds))
+	if err != nil || code != http.StatusCreated {
+		t.Fatalf("%s no submission is taken: %d, %v\n%s", when, code, err, d.serve.said())
+	}
+	d.ids = append(d.ids, id)
+	d.rounds++
+	query(t, d.dsn, fmt.Sprintf(`UPDATE services SET next_check_at = '%s'`, time.Now().UTC().Format(time.RFC3339Nano))) // services go by the programs' clock
+	d.until(t, when+" not all services are visited", `SELECT (count(*) = `+strconv.Itoa(d.rounds*services)+`)::text FROM checks`)
+	d.until(t, when+" a submission is not probed", `SELECT (count(*) = `+strconv.Itoa(d.rounds)+`)::text FROM submissions WHERE probe_due_at IS NULL`)
+	built := published(t, d.data)
+	for deadline := time.Now().Add(patience); published(t, d.data) == built; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s nothing is built:\n%s", when, d.work.said())
+		}
+	}
+}
+
+// until waits for a query to answer true.
+func (d *clockedDirectory) until(t *testing.T, what, sql string) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); query(t, d.dsn, sql) != "true"; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s:\n%s\n%s", what, d.work.said(), d.serve.said())
+		}
+	}
+}
+
+// holds is what must be true in the end.
+func (d *clockedDirectory) holds(t *testing.T) {
+	t.Helper()
+	d.until(t, "hosts are put off beyond a pause", `SELECT (count(*) = 0)::text FROM hosts WHERE greatest(next_at, held_until) > clock_timestamp() + interval '10 minutes'`)
+	d.until(t, "jobs are put off beyond a pause", `SELECT (count(*) = 0)::text FROM river_job
+		WHERE state IN ('available', 'retryable', 'scheduled') AND scheduled_at > now() + interval '10 minutes'`)
+	for _, tt := range []struct{ what, sql, want string }{
+		{"services with another number of checks than rounds", fmt.Sprintf(`SELECT count(*)::text FROM (SELECT FROM checks GROUP BY service_id HAVING count(*) <> %d) AS c`, d.rounds), "0"},
+		{"checks rolled up", `SELECT sum(checks)::text FROM check_days`, strconv.Itoa(d.rounds * services)},
+		{"submissions of those acknowledged", fmt.Sprintf(`SELECT count(*)::text FROM submissions WHERE id::text = ANY ('{%s}')`, strings.Join(d.ids, ",")), strconv.Itoa(len(d.ids))},
+	} {
+		if got := query(t, d.dsn, tt.sql); got != tt.want {
+			t.Errorf("%s %s, want %s", got, tt.what, tt.want)
+		}
+	}
+	for name, p := range map[string]*program{"serve": d.serve, "work": d.work} {
+		select {
+		case <-p.exited:
+			t.Errorf("%s ended:\n%s", name, p.said())
+		default:
+			p.interrupt(t, os.Interrupt)
+		}
+	}
+	if !t.Failed() {
+		t.Logf("figures: the clock of Postgres set %s: %d visits and %d submissions, 0 lost, doubled or stuck", strings.TrimPrefix(t.Name(), "TestDatabaseClockSteps/"), d.rounds*services, len(d.ids))
+	}
+}
