@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/big"
 	"strings"
 	"time"
 
@@ -144,6 +145,42 @@ func (w *binaryRow) timestamptz(v time.Time) { w.bigint(v.UnixMicro() - epoch.Un
 // date takes the start of a UTC day.
 func (w *binaryRow) date(v time.Time) {
 	w.integer(int((v.Unix() - epoch.Unix()) / (24 * 60 * 60)))
+}
+
+func (w *binaryRow) smallint(v int16) {
+	w.length(2)
+	w.b = binary.BigEndian.AppendUint16(w.b, uint16(v))
+}
+
+func (w *binaryRow) bytea(v []byte) {
+	w.length(len(v))
+	w.b = append(w.b, v...)
+}
+
+// numeric takes a whole number: its digits to the base of 10,000, the first of weight n - 1.
+func (w *binaryRow) numeric(a amount) {
+	const base = 10_000
+	var digits [maxDigits]uint16 // the last one first
+	n := 0
+	if a.large == nil {
+		for v := a.small; v > 0; v /= base {
+			digits[n] = uint16(v % base)
+			n++
+		}
+	} else {
+		v, digit, by := new(big.Int).Set(a.large), new(big.Int), big.NewInt(base)
+		for ; v.Sign() > 0 && n < len(digits); n++ {
+			v.QuoRem(v, by, digit)
+			digits[n] = uint16(digit.Uint64())
+		}
+	}
+	w.length(8 + 2*n)
+	for _, v := range [...]uint16{uint16(n), uint16(max(n-1, 0)), 0, 0} { // digits, weight, sign, digits behind the point
+		w.b = binary.BigEndian.AppendUint16(w.b, v)
+	}
+	for i := n - 1; i >= 0; i-- {
+		w.b = binary.BigEndian.AppendUint16(w.b, digits[i])
+	}
 }
 
 // integers takes an array of integer.

@@ -250,21 +250,29 @@ func newOfChain(ctx context.Context, tx pgx.Tx, part []entry, scan *int32) ([]en
 	return fresh, nil
 }
 
-var settlementColumns = []string{"settled_at", "block", "settler_id", "payer_id", "payee_id", "flow_id", "log_index", "scan_id", "chain_id",
-	"transaction", "block_hash", "method", "amount"}
+const settlementColumns = "settled_at, block, settler_id, payer_id, payee_id, flow_id, log_index, scan_id, chain_id, transaction, block_hash, method, amount"
 
 func copySettlements(ctx context.Context, tx pgx.Tx, entries []entry, scan *int32) error {
-	row := make([]any, len(settlementColumns))
-	_, err := tx.CopyFrom(ctx, pgx.Identifier{"settlements"}, settlementColumns, pgx.CopyFromSlice(len(entries), func(i int) ([]any, error) {
+	return copyBinary(ctx, tx, "settlements", settlementColumns, len(entries), func(w *binaryRow, i int) {
 		e := &entries[i]
-		row[0], row[1], row[2], row[3], row[4], row[5], row[6] = e.at, e.block, e.settler, e.payer, e.payee, e.flow, e.log
-		row[7], row[8], row[9], row[10], row[11], row[12] = scan, e.chain, e.transaction, e.hash, e.method, e.amount.value()
-		return row, nil
-	}))
-	if err != nil {
-		return fmt.Errorf("copy settlements: %w", err)
-	}
-	return nil
+		w.timestamptz(e.at)
+		w.bigint(e.block)
+		w.bigint(e.settler)
+		w.bigint(e.payer)
+		w.bigint(e.payee)
+		w.integer(int(e.flow))
+		w.integer(int(e.log))
+		if scan == nil {
+			w.null()
+		} else {
+			w.integer(int(*scan))
+		}
+		w.smallint(e.chain)
+		w.bytea(e.transaction)
+		w.bytea(e.hash)
+		w.maybeText(&e.method)
+		w.numeric(e.amount)
+	})
 }
 
 // retainSettled drops what is not read any more of single hours, of prices and of senders. No roll-back of a chain with a

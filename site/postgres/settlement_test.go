@@ -407,3 +407,42 @@ func TestRetainSettled(t *testing.T) {
 		t.Errorf("after a roll-back below what was dropped (-fresh +got):\n%s", diff)
 	}
 }
+
+// TestAmountsAreExact: whatever a chain can write as an amount is kept to the unit.
+func TestAmountsAreExact(t *testing.T) {
+	t.Parallel()
+	dsn := template.Database(t)
+	db, err := postgres.Open(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ImportFacilitators(t.Context(), []postgres.Facilitator{facilitator("acme")}); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"0", "1", "9999", "10000", "10001", "99999999", "100000000", "120000000", "9223372036854775807", "9223372036854775808", "18446744073709551616",
+		"115792089237316195423570985008687907853269984665640564039457584007913129639935", "1" + strings.Repeat("0", 99), strings.Repeat("9", 100)}
+	var list []postgres.Settlement
+	for i, amount := range want {
+		list = append(list, postgres.Settlement{Network: base, Block: int64(i), Time: start, Transaction: "0x1", Facilitator: "acme", Settler: "s", Token: "usdc", Payer: "p", Payee: "q", Amount: amount})
+	}
+	if n, err := db.RecordSettlements(t.Context(), list); err != nil || n != int64(len(list)) {
+		t.Fatalf("%d new, error %v", n, err)
+	}
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	rows, err := conn.Query(t.Context(), `SELECT amount::text FROM settlements ORDER BY block`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("amounts (-want +got):\n%s", diff)
+	}
+}
