@@ -9,13 +9,12 @@ import (
 )
 
 // readDiscovery reads how to call the resource: the bazaar extension of version 2 or the outputSchema of version 1.
-func readDiscovery(top object, rows []json.RawMessage, version int, d *defects) *Discovery {
+func readDiscovery(top object, rows []object, version int, d *defects) *Discovery {
 	if raw := bazaar(top, rows); raw != nil {
 		return readBazaar(raw, d)
 	}
-	for _, raw := range rows {
-		row, _ := members(raw)
-		if input := object(row).child("outputSchema").child("input"); input != nil {
+	for _, row := range rows {
+		if input := row.child("outputSchema").child("input"); input != nil {
 			return &Discovery{
 				Method:      methodName(input.text("method")),
 				Body:        sampleFields(input.get("bodyFields")),
@@ -28,13 +27,12 @@ func readDiscovery(top object, rows []json.RawMessage, version int, d *defects) 
 }
 
 // bazaar returns the bazaar extension of the envelope, or of the first row that has one.
-func bazaar(top object, rows []json.RawMessage) json.RawMessage {
+func bazaar(top object, rows []object) json.RawMessage {
 	if raw := top.child("extensions").get("bazaar"); !absent(raw) {
 		return raw
 	}
 	for _, row := range rows {
-		list, _ := members(row)
-		if raw := object(list).child("extensions").get("bazaar"); !absent(raw) {
+		if raw := row.child("extensions").get("bazaar"); !absent(raw) {
 			return raw
 		}
 	}

@@ -20,7 +20,11 @@ func readEnvelope(text json.RawMessage, channel Channel, decode string) (Envelop
 	if key := duplicateKey(text, 4); key != "" {
 		d.add(duplicateMember, key)
 	}
-	e.Version = readVersion(top, rows, channel, &d)
+	objects := make([]object, len(rows)) // nil for what is none
+	for i, row := range rows {
+		objects[i], _ = members(row)
+	}
+	e.Version = readVersion(top, objects, channel, &d)
 	switch inHeader := channel == ChannelHeader; {
 	case e.Version >= 2 && !inHeader:
 		d.add(v2OutsideHeader)
@@ -29,17 +33,16 @@ func readEnvelope(text json.RawMessage, channel Channel, decode string) (Envelop
 	}
 	e.Error = clip(cleanText(top.text("error")), maxText)
 	for i, row := range rows {
-		row, isObject := members(row)
 		d.row = &i
-		if !isObject {
+		if kind(row) != '{' {
 			d.add(rowNotObject)
 			continue
 		}
-		e.Accepts = append(e.Accepts, readRequirement(row, rows[i], top, e.Version, &d))
+		e.Accepts = append(e.Accepts, readRequirement(objects[i], row, top, e.Version, &d))
 	}
 	d.row = nil
-	e.Resource = readResource(top, rows, e.Version, &d)
-	e.Discovery = readDiscovery(top, rows, e.Version, &d)
+	e.Resource = readResource(top, objects, e.Version, &d)
+	e.Discovery = readDiscovery(top, objects, e.Version, &d)
 	e.Defects = d.list
 	return e, true
 }
@@ -108,7 +111,7 @@ func firstOf(o object, keys []string) (string, json.RawMessage) {
 }
 
 // readVersion returns x402Version, or what the envelope's shape says when it is missing or senseless.
-func readVersion(top object, rows []json.RawMessage, channel Channel, d *defects) int {
+func readVersion(top object, rows []object, channel Channel, d *defects) int {
 	raw := top.get("x402Version")
 	switch text, isText := stringValue(raw); {
 	case absent(raw):
@@ -132,9 +135,7 @@ func readVersion(top object, rows []json.RawMessage, channel Channel, d *defects
 	if channel == ChannelHeader || channel == ChannelAlias {
 		return 2
 	}
-	for _, raw := range rows {
-		list, _ := members(raw)
-		row := object(list)
+	for _, row := range rows {
 		if network := row.text("network"); row.get("amount") != nil || caip2.MatchString(network) {
 			return 2
 		}
@@ -149,12 +150,10 @@ func versionNumber(text string) (int, bool) {
 }
 
 // readResource reads what is paid for, from where either version has it.
-func readResource(top object, rows []json.RawMessage, version int, d *defects) Resource {
+func readResource(top object, rows []object, version int, d *defects) Resource {
 	from, source := top.get("resource"), top
 	if absent(from) {
-		for i, raw := range rows {
-			list, _ := members(raw)
-			row := object(list)
+		for i, row := range rows {
 			if value := row.get("resource"); !absent(value) {
 				if from, source = value, row; version >= 2 {
 					d.row = &i
