@@ -60,10 +60,13 @@ type bench struct {
 	alone        bool
 
 	self    string
+	node    *exec.Cmd
 	rpc     string // address of the node
 	server  *private.Server
 	project string // ponder's folder
 	sum     string // of all amounts, once known
+
+	cpu, nodeCPU []float64 // seconds of processor of our runs, and of the node meanwhile
 }
 
 func (b *bench) run(ctx context.Context) (err error) {
@@ -86,11 +89,10 @@ func (b *bench) run(ctx context.Context) (err error) {
 	if b.self, err = os.Executable(); err != nil {
 		return err
 	}
-	node, err := b.startNode(ctx)
-	if err != nil {
+	if b.node, err = b.startNode(ctx); err != nil {
 		return err
 	}
-	defer func() { _ = node.Process.Kill(); _ = node.Wait() }()
+	defer func() { _ = b.node.Process.Kill(); _ = b.node.Wait() }()
 	events, settlements := expected(b.blocks)
 	log.Printf("%d blocks, %d events, %d settlements", b.blocks, events, settlements)
 	sides := []turns.Side{b.ours, b.peer}
@@ -107,6 +109,8 @@ func (b *bench) run(ctx context.Context) (err error) {
 	} else {
 		report.Compare("settlements of a chain, stored and summed", "ponder 1.0.0", "events/s", given[0], given[1], turns.Bound{Target: 20, Hoped: 100})
 	}
+	report.Tell("processor time of ours, without Postgres", "s", b.cpu...)
+	report.Tell("processor time of the node meanwhile", "s", b.nodeCPU...)
 	return report.Print()
 }
 
