@@ -67,23 +67,23 @@ func queueAnswer(b *pgx.Batch, a Answer) {
 }
 
 // readAnswers gives each endpoint the answers that came after its envelope.
-func (r *Reader) readAnswers(ctx context.Context, ids []uuid.UUID, by map[uuid.UUID]*EndpointFacts) error {
-	rows, err := r.tx.Query(ctx, `
+func (r *Reader) readAnswers(ctx context.Context, ids [][16]byte, by map[uuid.UUID]*EndpointFacts) error {
+	var a Answer
+	err := r.each(ctx, `
 		SELECT endpoint_id, conclusive, received_at, method, url, status_code, header, body, truncated, tls_verified, exchange, sha256
-		FROM answers WHERE endpoint_id = ANY($1)`, ids)
+		FROM answers WHERE endpoint_id = ANY($1)`,
+		[]any{(*[16]byte)(&a.EndpointID), &a.Conclusive, &a.ReceivedAt, &a.Method, &a.URL, &a.StatusCode, &a.Header, &a.Body, &a.Truncated, &a.TLSVerified, &a.Exchange, &a.SHA256},
+		func() {
+			kept := a
+			if e := by[a.EndpointID]; a.Conclusive {
+				e.Answer = &kept
+			} else {
+				e.Inconclusive = &kept
+			}
+			a = Answer{}
+		}, ids)
 	if err != nil {
 		return fmt.Errorf("read answers: %w", err)
-	}
-	kept, err := pgx.CollectRows(rows, pgx.RowToAddrOfStructByPos[Answer])
-	if err != nil {
-		return fmt.Errorf("read answers: %w", err)
-	}
-	for _, a := range kept {
-		if e := by[a.EndpointID]; a.Conclusive {
-			e.Answer = a
-		} else {
-			e.Inconclusive = a
-		}
 	}
 	return nil
 }

@@ -129,6 +129,11 @@ type ChangeDay struct {
 // changeTail is how many of the newest rows of each log are read at least: the feed's.
 const changeTail = site.FeedEntries
 
+// scan is where the columns of a record go. Documents go in as they come: as JSON they would be read twice before they are copied.
+func (c *Change) scan() []any {
+	return []any{&c.ServiceID, &c.Type, &c.ObservedAt, (*[]byte)(&c.Summary), (*[]byte)(&c.OldSnapshot), (*[]byte)(&c.NewSnapshot)}
+}
+
 // changeLogs finds the facts of a log as it is read.
 type changeLogs map[changeLogKey]*ChangeLogFacts
 
@@ -143,6 +148,17 @@ func (l changeLogs) of(service int64, kind string) *ChangeLogFacts {
 		l[k] = &ChangeLogFacts{Type: kind}
 	}
 	return l[k]
+}
+
+// open adds a record that has no number yet to the log of a service, or of all, and to that of its type.
+func (l changeLogs) open(of int64, c Change) {
+	day := c.ObservedAt.UTC().Truncate(24 * time.Hour)
+	for _, f := range []*ChangeLogFacts{l.of(of, ""), l.of(of, c.Type)} {
+		if n := len(f.Days); n == 0 || f.Days[n-1].Day.Before(day) {
+			f.Days = append(f.Days, ChangeDay{day, f.Next})
+		}
+		f.Next++
+	}
 }
 
 // readChangeLogs reads the logs of all services, and the rows that their open blocks and newest windows need.
@@ -181,42 +197,29 @@ func (r *Reader) readChangeRows(ctx context.Context, now, cutoff time.Time, ids 
 	if err := r.readChangePlaces(ctx, now, ids, logs); err != nil {
 		return nil, err
 	}
-	type placed struct {
-		Number *int64
-		Change
-	}
-	rows, err := r.tx.Query(ctx, `
+	var changes []Change
+	var number *int64
+	var c Change
+	err := r.each(ctx, `
 		SELECT number, service_id, type, observed_at, summary, old_snapshot, new_snapshot FROM changes JOIN (
 			SELECT id FROM changes WHERE number IS NULL AND observed_at < $1 AND (0 = ANY($4) OR service_id = ANY($4))
 			UNION SELECT change_id FROM change_positions p JOIN change_log l
 			ON l.service_id = p.service_id AND l.type = p.type AND l.number >= least(p.rows / $2 * $2, p.rows - $3)
 			WHERE p.service_id = ANY($4)
 		) wanted USING (id)
-		ORDER BY number NULLS LAST, observed_at, id`, cutoff, int64(site.BlockSize), int64(changeTail), ids)
-	if err != nil {
-		return nil, err
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[placed])
-	if err != nil {
-		return nil, err
-	}
-	changes := make([]Change, len(found))
-	for i, p := range found {
-		changes[i] = p.Change
-		if p.Number != nil {
-			continue
-		}
-		of := p.ServiceID
-		if ids[0] == 0 {
-			of = 0
-		}
-		day := p.ObservedAt.UTC().Truncate(24 * time.Hour)
-		for _, l := range []*ChangeLogFacts{logs.of(of, ""), logs.of(of, p.Type)} {
-			if n := len(l.Days); n == 0 || l.Days[n-1].Day.Before(day) {
-				l.Days = append(l.Days, ChangeDay{day, l.Next})
+		ORDER BY number NULLS LAST, observed_at, id`, append([]any{&number}, c.scan()...),
+		func() {
+			changes = append(changes, c)
+			if number == nil {
+				of := c.ServiceID
+				if ids[0] == 0 {
+					of = 0
+				}
+				logs.open(of, c)
 			}
-			l.Next++
-		}
+		}, cutoff, int64(site.BlockSize), int64(changeTail), ids)
+	if err != nil {
+		return nil, err
 	}
 	for _, l := range logs {
 		l.From = max(0, min(l.Sealed/site.BlockSize*site.BlockSize, l.Sealed-changeTail))
@@ -269,34 +272,27 @@ type ChangeBlock struct {
 
 // ChangePack reads the blocks of change records that belong into a sealed hour's pack, by service, type and block.
 func (r *Reader) ChangePack(ctx context.Context, hour time.Time) ([]ChangeBlock, error) {
-	rows, err := r.tx.Query(ctx, `
+	var blocks []ChangeBlock
+	var log, block int64
+	var kind string
+	var c Change
+	err := r.each(ctx, `
 		SELECT b.service_id, b.type, b.block, c.service_id, c.type, c.observed_at, c.summary, c.old_snapshot, c.new_snapshot
 		FROM change_blocks b
 		JOIN change_log l ON l.service_id = b.service_id AND l.type = b.type AND l.number >= b.block * $2 AND l.number < (b.block + 1) * $2
 		JOIN changes c ON c.id = l.change_id
 		WHERE b.hour = $1
-		ORDER BY b.service_id, b.type, b.block, l.number`, hour, int64(site.BlockSize))
+		ORDER BY b.service_id, b.type, b.block, l.number`, append([]any{&log, &kind, &block}, c.scan()...),
+		func() {
+			n := len(blocks)
+			if n == 0 || blocks[n-1].ServiceID != log || blocks[n-1].Type != kind || blocks[n-1].Block != block {
+				blocks = append(blocks, ChangeBlock{ServiceID: log, Type: kind, Block: block})
+				n++
+			}
+			blocks[n-1].Rows = append(blocks[n-1].Rows, c)
+		}, hour, int64(site.BlockSize))
 	if err != nil {
 		return nil, fmt.Errorf("read changes of pack %s: %w", site.PackHour(hour), err)
-	}
-	type placed struct {
-		Log   int64
-		Kind  string
-		Block int64
-		Change
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[placed])
-	if err != nil {
-		return nil, fmt.Errorf("read changes of pack %s: %w", site.PackHour(hour), err)
-	}
-	var blocks []ChangeBlock
-	for _, p := range found {
-		n := len(blocks)
-		if n == 0 || blocks[n-1].ServiceID != p.Log || blocks[n-1].Type != p.Kind || blocks[n-1].Block != p.Block {
-			blocks = append(blocks, ChangeBlock{ServiceID: p.Log, Type: p.Kind, Block: p.Block})
-			n++
-		}
-		blocks[n-1].Rows = append(blocks[n-1].Rows, p.Change)
 	}
 	return blocks, nil
 }

@@ -186,8 +186,8 @@ func newPlaces(services []ServiceFacts) *places {
 	return at
 }
 
-// endpoints are those that the services have.
-func (at *places) endpoints() (ids []uuid.UUID, by map[uuid.UUID]*EndpointFacts) {
+// endpoints are those that the services have. Ids are bytes: pgx would write a uuid.UUID as text.
+func (at *places) endpoints() (ids [][16]byte, by map[uuid.UUID]*EndpointFacts) {
 	by = map[uuid.UUID]*EndpointFacts{}
 	for _, id := range at.ids {
 		of := at.services[id].Endpoints
@@ -399,20 +399,15 @@ func (s *ServiceFacts) addDay(now time.Time, d Rollup) {
 
 // readChanges reads the newest records of each service before cutoff.
 func (r *Reader) readChanges(ctx context.Context, cutoff time.Time, at *places) error {
-	rows, err := r.tx.Query(ctx, `
+	var c Change
+	err := r.each(ctx, `
 		SELECT c.service_id, c.type, c.observed_at, c.summary, c.old_snapshot, c.new_snapshot FROM services s, LATERAL (
 			SELECT service_id, type, observed_at, summary, old_snapshot, new_snapshot, id FROM changes
 			WHERE service_id = s.id AND observed_at < $1 ORDER BY observed_at DESC, id DESC LIMIT $2
-		) c WHERE s.id = ANY($3) ORDER BY c.service_id, c.observed_at DESC, c.id DESC`, cutoff, maxChanges, at.ids)
+		) c WHERE s.id = ANY($3) ORDER BY c.service_id, c.observed_at DESC, c.id DESC`, c.scan(),
+		func() { at.services[c.ServiceID].Changes = append(at.services[c.ServiceID].Changes, c) }, cutoff, maxChanges, at.ids)
 	if err != nil {
 		return fmt.Errorf("read changes: %w", err)
-	}
-	changes, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Change])
-	if err != nil {
-		return fmt.Errorf("read changes: %w", err)
-	}
-	for _, c := range changes {
-		at.services[c.ServiceID].Changes = append(at.services[c.ServiceID].Changes, c)
 	}
 	return nil
 }

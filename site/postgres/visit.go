@@ -264,16 +264,23 @@ func (db *DB) Envelopes(ctx context.Context, serviceID int64) (map[uuid.UUID]*En
 // envelopeColumns are the columns of envelopes in the order of Envelope's fields.
 const envelopeColumns = `endpoint_id, received_at, envelopes.method, url, status_code, header, body, truncated, tls_verified, sha256, exchange`
 
-func envelopes(ctx context.Context, q querier, sql string, args ...any) ([]*Envelope, error) {
+func envelopes(ctx context.Context, q querier, sql string, args ...any) (list []*Envelope, err error) {
 	rows, err := q.Query(ctx, sql, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read envelopes: %w", err)
 	}
-	e, err := pgx.CollectRows(rows, pgx.RowToAddrOfStructByPos[Envelope])
+	var e Envelope
+	_, err = pgx.ForEachRow(rows, []any{(*[16]byte)(&e.EndpointID), &e.ReceivedAt, &e.Method, &e.URL, &e.StatusCode, &e.Header, &e.Body, &e.Truncated, &e.TLSVerified, &e.SHA256, &e.Exchange},
+		func() error {
+			kept := e
+			list = append(list, &kept)
+			e = Envelope{} // nothing of one row goes into the next
+			return nil
+		})
 	if err != nil {
 		return nil, fmt.Errorf("read envelopes: %w", err)
 	}
-	return e, nil
+	return list, nil
 }
 
 // priceColumns are the columns of prices in the order of Price's fields.
