@@ -63,6 +63,7 @@ type Reader struct {
 	db *DB
 	tx pgx.Tx
 
+	open   []Check   // of hours that are not sealed, by service; nil before they were read
 	packed []dayPack // to be kept, for the next reader
 }
 
@@ -298,25 +299,29 @@ func (r *Reader) readTerms(ctx context.Context, at *places) error {
 
 // readHours reads the roll-ups of 24 closed hours and the open one: of sealed hours, and of the checks since.
 func (r *Reader) readHours(ctx context.Context, now, sealed time.Time, at *places) error {
+	first := now.UTC().Truncate(time.Hour).Add(-24 * time.Hour)
 	var h Rollup
 	err := r.each(ctx, `
 		SELECT service_id, hour, checks, counted, up, timed, response_ms FROM check_hours
-		WHERE hour >= $1 AND service_id IN (SELECT id FROM services)
-		UNION ALL
-		SELECT service_id, date_trunc('hour', checked_at, 'UTC'), count(*), count(*) FILTER (WHERE counted), count(*) FILTER (WHERE counted AND is_up),
-			count(response_time_ms) FILTER (WHERE counted), coalesce(sum(response_time_ms) FILTER (WHERE counted), 0) FROM checks
-		WHERE checked_at >= greatest($1, $2::timestamptz) AND service_id IN (SELECT id FROM services) GROUP BY 1, 2
-		ORDER BY 1, 2`,
+		WHERE hour >= $1 AND service_id IN (SELECT id FROM services) ORDER BY service_id, hour`,
 		[]any{&h.ServiceID, &h.Start, &h.Checks, &h.Counted, &h.Up, &h.Timed, &h.ResponseMS},
-		func() {
-			s := at.services[h.ServiceID]
-			if s.Hours == nil { // most services have one for each
-				s.Hours = make([]Rollup, 0, 25)
-			}
-			s.Hours = append(s.Hours, h)
-		}, now.UTC().Truncate(time.Hour).Add(-24*time.Hour), sealed)
+		func() { at.services[h.ServiceID].Hours = append(at.services[h.ServiceID].Hours, h) }, first)
 	if err != nil {
 		return fmt.Errorf("read hours: %w", err)
+	}
+	open, err := r.openChecks(ctx, sealed)
+	if err != nil {
+		return fmt.Errorf("read open hours: %w", err)
+	}
+	var hours []Rollup
+	for _, c := range open {
+		if at.services[c.ServiceID] != nil && !c.CheckedAt.Before(first) {
+			hours = hourRollups.add(hours, c)
+		}
+	}
+	for _, h := range hours {
+		s := at.services[h.ServiceID]
+		s.Hours = append(s.Hours, h)
 	}
 	return nil
 }

@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,10 +54,17 @@ func (r *Reader) readLog(ctx context.Context, cutoff time.Time, f *Facts) error 
 	if err := r.tx.QueryRow(ctx, `SELECT first_kept FROM log_seal`).Scan(&f.Log.First); err != nil {
 		return err
 	}
-	recent, err := r.checks(ctx, `SELECT `+checkSelect+` FROM checks WHERE checked_at >= $1 AND checked_at < $2 ORDER BY checked_at, id`, sealed, cutoff)
+	open, err := r.openChecks(ctx, sealed)
 	if err != nil {
 		return err
 	}
+	var recent []Check
+	for _, c := range open {
+		if c.CheckedAt.Before(cutoff) {
+			recent = append(recent, c)
+		}
+	}
+	slices.SortFunc(recent, compareRows)
 	if f.Log.Tail, err = r.newest(ctx, sealed, keptSince, time.Minute, 0, f.Log.Sealed%site.BlockSize+tailRows); err != nil {
 		return err
 	}
@@ -73,45 +82,78 @@ func (r *Reader) readServiceLogs(ctx context.Context, now, cutoff, sealed, keptS
 	if err := r.readPlaces(ctx, keptSince, at.ids, func(id int64) *LogFacts { return &at.services[id].Log }); err != nil {
 		return err
 	}
-	// The rows before the seal, then those after it.
-	var c Check
-	var open []Rollup // days of one service
-	keep := func() {
-		for _, d := range open {
-			at.services[d.ServiceID].addDay(now, d)
-		}
-		open = open[:0]
+	if err := r.readSealedTails(ctx, cutoff, sealed, at); err != nil {
+		return err
 	}
-	err := r.each(ctx, `
-		SELECT c.* FROM services s LEFT JOIN log_positions p ON p.service_id = s.id, LATERAL (
-			(SELECT `+checkSelect+` FROM checks WHERE service_id = s.id AND checked_at < $1
-			ORDER BY checked_at DESC, id DESC LIMIT coalesce(p.rows, 0) % $2 + $3)
-			UNION ALL SELECT `+checkSelect+` FROM checks WHERE service_id = s.id AND checked_at >= $1
-		) c
-		WHERE s.id = ANY($4)
-		ORDER BY service_id, checked_at, id`,
-		c.scan(),
-		func() {
-			l := &at.services[c.ServiceID].Log
-			if c.CheckedAt.Before(cutoff) {
-				l.Tail = append(l.Tail, c)
-			}
-			if c.CheckedAt.Before(sealed) {
-				return
-			}
-			if c.CheckedAt.Before(cutoff) {
-				l.Next++
-			}
-			if len(open) > 0 && open[0].ServiceID != c.ServiceID {
-				keep()
-			}
-			open = dayRollups.add(open, c)
-		}, sealed, site.BlockSize, tailRows, at.ids)
+	open, err := r.openChecks(ctx, sealed)
 	if err != nil {
 		return err
 	}
-	keep()
+	for _, id := range at.ids {
+		s := at.services[id]
+		var days []Rollup
+		for _, c := range openOf(open, id) {
+			if c.CheckedAt.Before(cutoff) {
+				s.Log.Tail = append(s.Log.Tail, c)
+				s.Log.Next++
+			}
+			days = dayRollups.add(days, c)
+		}
+		for _, d := range days {
+			s.addDay(now, d)
+		}
+	}
 	return nil
+}
+
+// readSealedTails reads the rows of sealed hours that the logs of services need, the newest first of each.
+func (r *Reader) readSealedTails(ctx context.Context, cutoff, sealed time.Time, at *places) error {
+	rows := make([]int64, len(at.ids))
+	for i, id := range at.ids {
+		rows[i] = at.services[id].Log.Sealed%site.BlockSize + tailRows
+	}
+	var c Check
+	err := r.each(ctx, `
+		SELECT c.* FROM unnest($1::bigint[], $2::bigint[]) u (service, rows), LATERAL (
+			SELECT `+checkSelect+` FROM checks WHERE service_id = u.service AND checked_at < $3 ORDER BY checked_at DESC, id DESC LIMIT u.rows
+		) c`, c.scan(),
+		func() {
+			if c.CheckedAt.Before(cutoff) {
+				l := &at.services[c.ServiceID].Log
+				l.Tail = append(l.Tail, c)
+			}
+		}, at.ids, rows, sealed)
+	for _, id := range at.ids {
+		slices.Reverse(at.services[id].Log.Tail)
+	}
+	return err
+}
+
+// openChecks are the checks of hours that are not sealed, by service, read once.
+func (r *Reader) openChecks(ctx context.Context, sealed time.Time) ([]Check, error) {
+	if r.open == nil && !sealed.IsZero() {
+		open, err := r.checks(ctx, `SELECT `+checkSelect+` FROM checks WHERE checked_at >= $1`, sealed)
+		if err != nil {
+			return nil, err
+		}
+		slices.SortFunc(open, func(a, b Check) int { return cmp.Or(cmp.Compare(a.ServiceID, b.ServiceID), compareRows(a, b)) })
+		r.open = append([]Check{}, open...) // at its length, and not nil: there may be none
+	}
+	return r.open, nil
+}
+
+// openOf are those of a service among checks by service.
+func openOf(list []Check, service int64) []Check {
+	find := func(of int64) int {
+		n, _ := slices.BinarySearchFunc(list, of, func(c Check, of int64) int { return cmp.Compare(c.ServiceID, of) })
+		return n
+	}
+	return list[find(service):find(service+1)]
+}
+
+// compareRows orders checks as logs do.
+func compareRows(a, b Check) int {
+	return cmp.Or(a.CheckedAt.Compare(b.CheckedAt), bytes.Compare(a.ID[:], b.ID[:]))
 }
 
 // seal is up to when hours are sealed, and since when checks are kept; zero before the first check.
