@@ -51,7 +51,7 @@ func TestRescueJobs(t *testing.T) {
 		}
 	}
 	rescue(1, "alive running, dead available, new running")
-	if err := sign.Check(t.Context()); err != nil {
+	if _, err := sign.Check(t.Context()); err != nil {
 		t.Error(err)
 	}
 	sign.Leave()
