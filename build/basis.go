@@ -46,9 +46,11 @@ func complete(b *basis, c *clock) site.Listing {
 	got := judge(f, shown)
 	d.Assessment = assess(b, &d, shown, got, c)
 	l := site.Listing{
-		Item: b.Item, Detail: d,
-		Uptime: uptimePoints(f, c), Checks: serviceLog(f), Changes: changes(f), Terms: termsOf(f, reasons(f, shown, got, c), c), Evidence: evidenceOf(f, got, c),
-		Prices: pricePoints(f), Scores: scorePoints(f), Volume: b.Volume, Buyers: b.Buyers, ChangeLogs: serviceChangeLogs(f),
+		Item: b.Item, Detail: d, Changes: changes(f), Terms: termsOf(f, reasons(f, shown, got, c), c),
+		Own: &site.Own{
+			Uptime: uptimePoints(f, c), Checks: serviceLog(f), Evidence: evidenceOf(f, got, c), ChangeLogs: serviceChangeLogs(f),
+			Prices: pricePoints(f), Scores: scorePoints(f), Volume: b.Volume, Buyers: b.Buyers,
+		},
 	}
 	if b.Older.any() {
 		l.OlderVolume = b.Older.points

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"encoding/json"
 	"strings"
 
 	"tollbook/render"
@@ -67,7 +68,7 @@ func catalogueItem(l *site.Listing, e *site.Endpoint, t *site.Terms) site.Catalo
 		}
 		accept := site.CatalogueAccept{
 			Scheme: p.Scheme, Network: *p.NetworkCAIP2, Amount: p.Price, Asset: p.AssetAddress, PayTo: p.PayTo,
-			MaxTimeoutSeconds: catalogueTimeout, Extra: t.Prices[k].Extra,
+			MaxTimeoutSeconds: catalogueTimeout, Extra: json.RawMessage(t.Prices[k].Extra),
 		}
 		if p.MaxTimeoutSeconds != nil && *p.MaxTimeoutSeconds > 0 {
 			accept.MaxTimeoutSeconds = *p.MaxTimeoutSeconds

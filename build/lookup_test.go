@@ -132,7 +132,7 @@ func TestCatalogueIsReadable(t *testing.T) {
 				{Scheme: "exact", Network: "my-chain", AssetAddress: "0xabc", Price: "7", PayTo: "someone"},
 			},
 		}}},
-		Terms: []site.Terms{{Prices: []site.PricingTerms{{Extra: json.RawMessage(`{"name":"USD Coin","version":"2"}`)}, {}, {}}}},
+		Terms: []site.Terms{{Prices: []site.PricingTerms{{Extra: `{"name":"USD Coin","version":"2"}`}, {}, {}}}},
 	}
 	row, err := render.Row(catalogueItem(&l, &l.Detail.Endpoints[0], &l.Terms[0]))
 	if err != nil {

@@ -1,9 +1,9 @@
 package build
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"tollbook/site"
 	"tollbook/site/postgres"
@@ -59,15 +59,14 @@ func termsOf(f *postgres.ServiceFacts, reasons []string, c *clock) []site.Terms 
 }
 
 // extra is what a price says beyond its columns, as received, where that is an object.
-func extra(p postgres.Price) json.RawMessage {
+func extra(p postgres.Price) string {
 	if p.Extra == nil {
-		return nil
+		return ""
 	}
-	text := json.RawMessage(*p.Extra)
-	if inside, is := bytes.CutPrefix(bytes.TrimSpace(text), []byte("{")); !is || bytes.HasPrefix(bytes.TrimSpace(inside), []byte("}")) || !json.Valid(text) {
-		return nil
+	if inside, is := strings.CutPrefix(strings.TrimSpace(*p.Extra), "{"); !is || strings.HasPrefix(strings.TrimSpace(inside), "}") || !json.Valid([]byte(*p.Extra)) {
+		return ""
 	}
-	return text
+	return *p.Extra
 }
 
 // unsignable says what keeps a standard client from signing a payment for an endpoint, which it names; "" for nothing.

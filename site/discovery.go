@@ -131,5 +131,5 @@ type Terms struct {
 // PricingTerms is what the directory knows of a price beyond the contract's PricingEntry.
 type PricingTerms struct {
 	Since Time
-	Extra json.RawMessage // as received; nil without
+	Extra string // as received; "" without
 }

@@ -21,18 +21,22 @@ type Snapshot struct {
 	Coverage     CoverageReport      // v1/coverage.json
 }
 
-// Listing is one service's part of a snapshot. A build makes its parts when it renders the service's own files, and keeps
-// Item, Detail, Terms and the newest of Changes alone for those that come after: memory holds no more of a large directory.
-// Before, there are Item, and of Detail what its row and its endpoints say; so no service's own file may show another's.
+// Listing is one service's part of a snapshot. A build makes Own and all of Detail when it renders the service's own files, and
+// keeps what the fields beside Own say for those that come after: memory holds no more of a large directory. Before, there are
+// Item, and of Detail what its row says; so no service's own file may show another's.
 type Listing struct {
-	Item    ServiceListItem   // a row of each list that the service belongs to
-	Detail  ServiceDetail     // v1/services/{slug}.json
-	Uptime  []UptimeDataPoint // v1/services/{slug}/uptime…, 90 days, oldest first
-	Checks  Log[CheckEntry]   // v1/services/{slug}/checks…
-	Changes []ChangeRecord    // on the service's page, newest first
-	Terms   []Terms           // of each of Detail.Endpoints: v1/lookup/… and discovery/resources…
+	Item    ServiceListItem // a row of each list that the service belongs to
+	Detail  ServiceDetail   // v1/services/{slug}.json
+	Changes []ChangeRecord  // on the service's page, newest first
+	Terms   []Terms         // of each of Detail.Endpoints: v1/lookup/… and discovery/resources…
+	*Own                    // nil but while the service's own files are rendered
+}
 
-	Evidence Evidence // v1/services/{slug}/evidence.json, and on the service's page
+// Own is what only a service's own files show.
+type Own struct {
+	Uptime   []UptimeDataPoint // v1/services/{slug}/uptime…, 90 days, oldest first
+	Checks   Log[CheckEntry]   // v1/services/{slug}/checks…
+	Evidence Evidence          // v1/services/{slug}/evidence.json, and on the service's page
 
 	ChangeLogs Changes      // v1/changes/service={slug}/…; without logs where there is no record
 	Prices     []PricePoint // v1/services/{slug}/price…, all history, oldest first

@@ -39,7 +39,7 @@ func newEdition(items []site.ServiceListItem) (*render.Edition, error) {
 
 // listing is a record as a build knows it.
 func (r *record) listing() (*site.Listing, error) {
-	l := &site.Listing{Item: item(&r.Detail), Detail: r.Detail, Evidence: r.Evidence, Uptime: r.Uptime, Prices: r.Prices}
+	l := &site.Listing{Item: item(&r.Detail), Detail: r.Detail, Own: &site.Own{Evidence: r.Evidence, Uptime: r.Uptime, Prices: r.Prices}}
 	l.Checks.Newest, l.Checks.Index.Next = r.Checks, r.Kept
 	for i := range r.Changes {
 		c := r.Changes[i].ChangeRecord
