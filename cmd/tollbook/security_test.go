@@ -53,3 +53,32 @@ func TestSecurityNamesWhatIsThere(t *testing.T) {
 		t.Errorf("%d files and %d names were found on the page", files, names)
 	}
 }
+
+// TestEveryPackageIsHeldToItsGoroutines: no package with tests goes without the look for goroutines that outlive them.
+func TestEveryPackageIsHeldToItsGoroutines(t *testing.T) {
+	t.Parallel()
+	held := map[string]bool{} // by folder
+	err := filepath.WalkDir("../..", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || !strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		data, err := os.ReadFile(name)
+		dir := filepath.Dir(name)
+		held[dir] = held[dir] || leakMain.Match(data)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(held) < 20 {
+		t.Errorf("%d packages with tests are found", len(held))
+	}
+	for dir, ok := range held {
+		if !ok {
+			t.Errorf("%s has tests, and no TestMain that looks for what they leave", dir)
+		}
+	}
+}
+
+// leakMain is a TestMain that ends in leaktest, by itself or through postgrestest.
+var leakMain = regexp.MustCompile(`(?s)func TestMain\(m \*testing\.M\) \{.*\b(leaktest\.|postgrestest\.|)Main\(m\b`)
