@@ -25,6 +25,7 @@ type Options struct {
 	Expand    output.Expand
 	Packed    bool // single files have a gzip body beside them
 	Site      render.Site
+	Program   string                // which program this is: what another has made is made anew; "" takes nothing over
 	FreeHosts site.FreeHosts        // beside the shipped ones
 	Progress  func(done, total int) // services written so far; nil for none
 
@@ -35,6 +36,7 @@ type Options struct {
 type Report struct {
 	Snapshot string        `json:"snapshot"`
 	Services int           `json:"services"`
+	Carried  int           `json:"carried"` // of these, whose files were taken over from the snapshot before
 	Files    int           `json:"files"`
 	Bytes    int64         `json:"bytes"`
 	Zip      int64         `json:"zip_bytes"`
@@ -65,7 +67,7 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 		return Report{}, err
 	}
 	var taken *postgres.Takings
-	services, packs, needed := 0, 0, []string(nil)
+	services, carried, packs, needed := 0, 0, 0, []string(nil)
 	err = db.Read(ctx, func(r *postgres.Reader) error {
 		facts, err := r.Directory(ctx, o.Now, o.LogDelay)
 		if err != nil {
@@ -91,9 +93,22 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 		}
 		j := newJudgment(facts, sums, o.Now, o.Now.Add(o.Every), o.Site.BaseURL, o.FreeHosts)
 		j.snapshot.Earlier = published
+		for i := range facts.Services {
+			facts.Services[i].NextCheckAt = time.Time{} // the crawler's alone: no file may tell
+		}
 		facts.Takings.Payees = nil // divided by now
 		details := func(of []postgres.ServiceFacts) error { return r.Details(ctx, o.Now, o.LogDelay, of) }
-		return writeSnapshot(ctx, j, details, pages, b, o.Progress)
+		edition := pages.Edition(j.snapshot)
+		c, err := newCarry(b, o.Program, edition.Surroundings)
+		if err != nil {
+			return err
+		}
+		defer c.close()
+		if err := writeSnapshot(ctx, j, details, edition, c, b, o.Progress); err != nil {
+			return err
+		}
+		carried = c.carried()
+		return nil
 	})
 	if err != nil {
 		return Report{}, err
@@ -106,7 +121,7 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 		return Report{}, fmt.Errorf("publish snapshot: %w", err)
 	}
 	return Report{
-		Snapshot: done.Checkpoint.Snapshot, Services: services, Packs: packs, Needed: needed,
+		Snapshot: done.Checkpoint.Snapshot, Services: services, Carried: carried, Packs: packs, Needed: needed,
 		Files: done.Summary.Files, Bytes: done.Summary.Bytes, Zip: done.Summary.CompressedBytes, Took: time.Since(began),
 	}, nil
 }

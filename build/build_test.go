@@ -123,7 +123,7 @@ func write(t *testing.T, facts *postgres.Facts, now time.Time) map[string][]byte
 	zip := output.NewZipWriter(&b, output.ZipOptions{Modified: now})
 	j := newJudgment(facts, sumHours(facts, now), now, now.Add(15*time.Minute), "https://tollbook.example", site.FreeHosts{})
 	there := func([]postgres.ServiceFacts) error { return nil }
-	if err := writeSnapshot(t.Context(), j, there, pages, zip, nil); err != nil {
+	if err := writeSnapshot(t.Context(), j, there, pages.Edition(j.snapshot), nil, zip, nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := zip.Close(); err != nil {

@@ -32,6 +32,20 @@ func (w *watched) Pack(name string, data []byte) output.Packed {
 	return w.tree.Pack(name, data)
 }
 
+// TakeOver answers a file of the snapshot before.
+func (w *watched) TakeOver(name string) (output.Packed, bool) {
+	p, ok := w.tree.TakeOver(name)
+	if !ok || !w.keys[name] {
+		return p, ok
+	}
+	data, err := p.Contents()
+	if err != nil {
+		return p, false
+	}
+	w.see(name, data)
+	return p, true
+}
+
 func (w *watched) see(name string, data []byte) {
 	if w.keys[name] {
 		w.mu.Lock()

@@ -196,9 +196,9 @@ type past struct {
 	payee   postgres.PayeeFacts
 	holders int
 
-	once sync.Once
-	sums *stretch
-	err  error
+	once sync.Once `digest:"-"`
+	sums *stretch  `digest:"-"`
+	err  error     `digest:"-"`
 }
 
 // pastPart is one holder's.

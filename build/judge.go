@@ -114,7 +114,7 @@ func remainsOf(l *site.Listing) remains {
 // release forgets the details of a service, facts and judgments, which nothing but its own files shows, but for what
 // remains of them. What others ask for meanwhile, its row and its names, it does not touch.
 func (j *judgment) release(done *turn) {
-	i, r, t := done.place, &done.remains, &done.traction
+	i, r, t := done.place, &done.note.Remains, &done.traction
 	f, l := &j.facts.Services[i], &j.snapshot.Services[i]
 	l.Terms = termsOf(f, r.Reasons, at(j.now))
 	if r.Change != nil {

@@ -30,6 +30,7 @@ type tree interface {
 	Add(name string, data []byte) error
 	Pack(name string, data []byte) output.Packed
 	AddPacked(name string, p output.Packed) error
+	TakeOver(name string) (output.Packed, bool)
 }
 
 // file is a name with its packed contents.
@@ -42,17 +43,19 @@ type file struct {
 // beside them.
 type turn struct {
 	place     int
+	before    *note // of the build before, nil without
 	files     []file
+	note      note
+	taken     bool // its files were taken over
 	endpoints []site.Endpoint
-	remains   remains
 	traction  site.Traction
 	done      chan struct{}
 }
 
 // writeServices reads, judges, renders and packs services on all cores, a service a worker, and adds their files in the order
-// of slugs. Whoever writes a file packs it at once, so that few are in memory unpacked. It counts each service's log of changes
-// in totals.
-func writeServices(ctx context.Context, j *judgment, details readDetails, edition *render.Edition, totals map[string]int, to tree, progress func(done, total int)) error {
+// of slugs. Whoever writes a file packs it at once, so that few are in memory unpacked. A service whose files would be those
+// that the snapshot before has is not judged and rendered again. It counts each service's log of changes in totals.
+func writeServices(ctx context.Context, j *judgment, details readDetails, edition *render.Edition, c *carry, totals map[string]int, to tree, progress func(done, total int)) error {
 	total, workers := len(j.snapshot.Services), runtime.GOMAXPROCS(0)
 	g, ctx := errgroup.WithContext(ctx)
 	read, todo, turns := make(chan [2]int), make(chan *turn), make(chan *turn, waiting*workers)
@@ -74,7 +77,7 @@ func writeServices(ctx context.Context, j *judgment, details readDetails, editio
 		defer close(turns)
 		for part := range read {
 			for i := part[0]; i < part[1]; i++ {
-				t := &turn{place: i, done: make(chan struct{})}
+				t := &turn{place: i, before: c.of(j.facts.Services[i].Slug), done: make(chan struct{})}
 				if err := send(ctx, turns, t); err != nil {
 					return err
 				}
@@ -88,7 +91,7 @@ func writeServices(ctx context.Context, j *judgment, details readDetails, editio
 	for range workers {
 		g.Go(func() error {
 			for t := range todo {
-				if err := j.render(t, edition, to.Pack); err != nil {
+				if err := j.make(t, edition, c, to); err != nil {
 					return err
 				}
 			}
@@ -107,8 +110,11 @@ func writeServices(ctx context.Context, j *judgment, details readDetails, editio
 					return err
 				}
 			}
-			if n := t.remains.Changes; n > 0 {
+			if n := t.note.Remains.Changes; n > 0 {
 				totals[ofService(j.facts.Services[t.place].Slug).ListKey()] = n
+			}
+			if err := c.keep(t); err != nil {
+				return err
 			}
 			j.release(t)
 			if progress != nil {
@@ -117,7 +123,10 @@ func writeServices(ctx context.Context, j *judgment, details readDetails, editio
 		}
 		return ctx.Err()
 	})
-	return g.Wait()
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	return c.end()
 }
 
 // send sends v unless ctx ends first.
@@ -130,20 +139,36 @@ func send[T any](ctx context.Context, to chan<- T, v T) error {
 	}
 }
 
-// render judges a service and packs its files.
-func (j *judgment) render(t *turn, edition *render.Edition, pack func(string, []byte) output.Packed) error {
+// make packs the files of a service: those of the snapshot before, where they would be the same.
+func (j *judgment) make(t *turn, edition *render.Edition, c *carry, to tree) error {
 	defer close(t.done)
-	b, c := j.basis(t.place), at(j.now)
+	b := j.basis(t.place)
 	b.Peers = edition.Peers(&b.Item)
-	l := complete(b, c)
-	t.endpoints, t.remains, t.traction = b.Detail.Endpoints, remainsOf(&l), b.Traction
+	t.endpoints, t.traction, t.note.Slug = b.Detail.Endpoints, b.Traction, b.Item.Slug
+	if c != nil {
+		t.note.Digest = digest(c.seed, b)
+	}
+	if c != nil && t.before.holds(t.note.Digest, j.now) {
+		if t.files, t.taken = t.before.take(to); t.taken {
+			t.note = *t.before
+			return nil
+		}
+	}
+	return t.render(b, at(j.now), edition.Surroundings, to.Pack)
+}
+
+// render judges a service and packs its files.
+func (t *turn) render(b *basis, now *clock, in *render.Surroundings, pack func(string, []byte) output.Packed) error {
+	l := complete(b, now)
 	put := func(name string, data []byte) error {
 		t.files = append(t.files, file{name, pack(name, data)})
+		t.note.Files = append(t.note.Files, name)
 		return nil
 	}
-	if err := serviceFiles(&l, b.Peers, c.today(), edition.Surroundings, put); err != nil {
-		return fmt.Errorf("render service %s: %w", l.Item.Slug, err)
+	if err := serviceFiles(&l, b.Peers, now.today(), in, put); err != nil {
+		return fmt.Errorf("render service %s: %w", b.Item.Slug, err)
 	}
+	t.note.From, t.note.Until, t.note.Remains = now.now, now.until, remainsOf(&l)
 	return nil
 }
 

@@ -12,9 +12,8 @@ import (
 
 // writeSnapshot renders every file of a snapshot, in an order that depends on the snapshot alone. Services come first, a few at a
 // time, since nothing else needs their details. Each service's row is encoded once and its bytes reused in every list.
-func writeSnapshot(ctx context.Context, j *judgment, details readDetails, pages *render.Pages, to tree, progress func(done, total int)) error {
+func writeSnapshot(ctx context.Context, j *judgment, details readDetails, edition *render.Edition, c *carry, to tree, progress func(done, total int)) error {
 	s := j.snapshot
-	edition := pages.Edition(s)
 	examples := edition.Examples(func(place int) []site.Endpoint { return offerOf(&j.facts.Services[place], j.now).endpoints })
 	to = watch(examples, to)
 	add := to.Add
@@ -26,7 +25,7 @@ func writeSnapshot(ctx context.Context, j *judgment, details readDetails, pages 
 	for i := range s.Facilitators {
 		index.Facilitators[i] = s.Facilitators[i].FacilitatorID
 	}
-	if err := writeServices(ctx, j, details, edition, index.Lists, to, progress); err != nil {
+	if err := writeServices(ctx, j, details, edition, c, index.Lists, to, progress); err != nil {
 		return err
 	}
 	j.forget()
@@ -55,7 +54,7 @@ func writeSnapshot(ctx context.Context, j *judgment, details readDetails, pages 
 	if err := writeAggregates(s, index, add); err != nil {
 		return fmt.Errorf("write aggregates: %w", err)
 	}
-	if err := writePages(s, pages, edition, add); err != nil {
+	if err := writePages(s, edition, add); err != nil {
 		return fmt.Errorf("write pages: %w", err)
 	}
 	if err := writeDocuments(edition, examples, add); err != nil {
@@ -237,7 +236,7 @@ func writeGroups(edition *render.Edition, put func(string, []byte, error) error)
 }
 
 // writePages writes the pages that are not a service's own.
-func writePages(s *site.Snapshot, pages *render.Pages, edition *render.Edition, add func(string, []byte) error) error {
+func writePages(s *site.Snapshot, edition *render.Edition, add func(string, []byte) error) error {
 	put := func(key string, data []byte, err error) error {
 		if err != nil {
 			return fmt.Errorf("render %s: %w", key, err)
@@ -302,7 +301,7 @@ func writePages(s *site.Snapshot, pages *render.Pages, edition *render.Edition, 
 	if err != nil {
 		return err
 	}
-	for _, a := range append(pictures, pages.Assets()...) {
+	for _, a := range append(pictures, edition.Assets()...) {
 		if err := add(a.Key, a.Bytes); err != nil {
 			return err
 		}

@@ -44,6 +44,7 @@ type Build struct {
 	file   *os.File   // the zip under its temporary name
 	sent   hash.Hash  // of what was written to file
 	zip    *ZipWriter
+	notes  *notes   // nil while there are none
 	packs  []string // hours whose packs lie under temporary names
 	erased int64    // of the checkpoint; 0 where it is as before
 	orphan string   // id of a snapshot that has its name but no checkpoint yet
@@ -129,6 +130,10 @@ func (b *Build) AddPacked(name string, p Packed) error {
 	}
 	return nil
 }
+
+// TakeOver answers a file of the snapshot before as it lies there, packed; false without one whose zip is held to its seal.
+// Several goroutines may call it at once.
+func (b *Build) TakeOver(name string) (Packed, bool) { return b.zip.TakeOver(name) }
 
 // AddPack writes the pack of an hour that is published with the snapshot. A pack that is there already is kept as it is
 // and fill is not called.
@@ -297,6 +302,11 @@ func (b *Build) publish(ctx context.Context) (Result, error) {
 		// A crash here leaves current one snapshot ahead of the checkpoint, both whole.
 	}
 
+	if err := b.keepNotes(b.sent); err != nil {
+		return r, err
+	}
+	// A crash here leaves notes that belong to no current snapshot: the next build takes nothing over.
+
 	if b.before.Snapshot == id {
 		return r, nil // published already, under the same name with the same bytes
 	}
@@ -366,6 +376,9 @@ func (b *Build) Abort() {
 	}
 	if b.file != nil {
 		b.file.Close()
+	}
+	if b.notes != nil {
+		b.notes.file.Close()
 	}
 	b.discard()
 	unlockFile(b.lock)

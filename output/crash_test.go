@@ -92,7 +92,7 @@ func checkPruned(t *testing.T, root string, c Checkpoint) {
 	if _, err := openFolder(t, root).Prune(t0.AddDate(10, 0, 0), ""); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{".lock", "checkpoint.json", "current", "packs", "packs/2026112023.zip", "snapshots"}
+	want := []string{".lock", ".notes", "checkpoint.json", "current", "packs", "packs/2026112023.zip", "snapshots"}
 	for _, id := range []string{*c.Previous, c.Snapshot} {
 		want = append(want, "snapshots/"+id+".zip", "snapshots/"+id+sealExt)
 	}

@@ -35,7 +35,7 @@ func TestPublish(t *testing.T) {
 	}
 
 	want := []string{
-		".lock", "checkpoint.json", "current", "packs", "packs/2026112023.zip", "packs/2026112100.zip", "snapshots",
+		".lock", ".notes", "checkpoint.json", "current", "packs", "packs/2026112023.zip", "packs/2026112100.zip", "snapshots",
 		"snapshots/" + first.Checkpoint.Snapshot + ".zip", "snapshots/" + first.Checkpoint.Snapshot + sealExt,
 		"snapshots/" + second.Checkpoint.Snapshot + ".zip", "snapshots/" + second.Checkpoint.Snapshot + sealExt,
 		"tree", "tree/" + first.Checkpoint.Snapshot, "tree/" + second.Checkpoint.Snapshot,

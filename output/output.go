@@ -9,6 +9,7 @@
 //	packs/<hour>.zip     files that outlive snapshots; written once
 //	tree/<id>/…          a snapshot expanded into single files
 //	current -> tree/<id> the expanded snapshot that a plain file server shows
+//	.notes               what the last build noted for the next
 //	.lock                held by the one publisher
 //
 // It carries bytes. It must never know what is in them: no service, no route, no parameter.

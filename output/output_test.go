@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"os"
@@ -42,7 +43,7 @@ func tree(n int) map[string]string {
 	}
 }
 
-// publish builds and publishes files, with one pack.
+// publish builds and publishes files, with one pack and notes of the time.
 func publish(d *Folder, now time.Time, files map[string]string) (Result, error) {
 	return publishAs(d, BuildOptions{Now: now}, files)
 }
@@ -60,6 +61,13 @@ func publishAs(d *Folder, o BuildOptions, files map[string]string) (Result, erro
 			return Result{}, err
 		}
 	}
+	notes, err := b.Notes()
+	if err == nil {
+		_, err = io.WriteString(notes, notesOf(now))
+	}
+	if err != nil {
+		return Result{}, err
+	}
 	hour := now.UTC().Format(packsLayout)
 	if !d.HasPack(hour) {
 		err = b.AddPack(hour, func(add func(string, []byte) error) error {
@@ -71,6 +79,8 @@ func publishAs(d *Folder, o BuildOptions, files map[string]string) (Result, erro
 	}
 	return b.Commit(context.Background())
 }
+
+func notesOf(now time.Time) string { return "of " + now.UTC().Format(TimeLayout) }
 
 func mustPublish(t testing.TB, d *Folder, now time.Time, files map[string]string) Result {
 	t.Helper()
@@ -91,7 +101,7 @@ func openFolder(t testing.TB, dir string) *Folder {
 }
 
 // checkWhole is what must hold of a publication at every moment: the checkpoint names a snapshot that verifies, current
-// points to a whole tree, every pack is whole.
+// points to a whole tree, every pack is whole, and notes that are held to belong to the snapshot are its own.
 func checkWhole(root string) error {
 	d, err := OpenFolder(root)
 	if err != nil {
@@ -110,6 +120,9 @@ func checkWhole(root string) error {
 		defer z.Close()
 		if err := Verify(context.Background(), z, c.Digest); err != nil {
 			return err
+		}
+		if notes := readNotes(d, c.Snapshot); notes != "" && notes != notesOf(c.Built()) {
+			return fmt.Errorf("notes %q of another snapshot than %s", notes, c.Snapshot)
 		}
 	}
 	if _, err := os.Lstat(filepath.Join(root, currentLink)); err == nil {
@@ -136,6 +149,24 @@ func checkWhole(root string) error {
 		}
 	}
 	return nil
+}
+
+// readNotes is what is held to be noted with a snapshot, "" for nothing.
+func readNotes(d *Folder, id string) string {
+	f, err := os.Open(d.notesPath())
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	size, err := checkNotes(f, d.sealPath(id))
+	if err != nil {
+		return ""
+	}
+	text := make([]byte, size)
+	if _, err := f.ReadAt(text, 0); err != nil {
+		return ""
+	}
+	return string(text)
 }
 
 // listing is every name under root, without what is below trees.

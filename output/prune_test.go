@@ -149,7 +149,7 @@ func TestPrune(t *testing.T) {
 	}
 	id := func(i int) string { return results[i].Checkpoint.Snapshot }
 	want := []string{
-		".lock", "checkpoint.json", "current", "packs", "packs/2026112021.zip", "packs/2026112023.zip", "packs/2026112099.zip",
+		".lock", ".notes", "checkpoint.json", "current", "packs", "packs/2026112021.zip", "packs/2026112023.zip", "packs/2026112099.zip",
 		"snapshots", "snapshots/" + id(2) + ".zip", "snapshots/" + id(2) + sealExt, "snapshots/" + id(3) + ".zip", "snapshots/" + id(3) + sealExt, "snapshots/notes.txt",
 		"tree", "tree/" + id(2), "tree/" + id(3), "tree/mine",
 	}

@@ -102,6 +102,35 @@ func (z *ZipWriter) Pack(name string, data []byte) Packed {
 	return Packed{z.bodies.of(data, func(b *body) { b.pack(name, data, &z.opts) })}
 }
 
+// TakeOver answers what AddPacked will add: a member of the previous zip as it lies there. It is false where there is none, or
+// where that zip is not known to be as it was written. Several goroutines may call it at once.
+func (z *ZipWriter) TakeOver(name string) (Packed, bool) {
+	if z.opts.Previous == nil || !z.opts.Sealed {
+		return Packed{}, false
+	}
+	m, ok := z.opts.Previous.Lookup(name)
+	if !ok {
+		return Packed{}, false
+	}
+	raw, err := m.raw()
+	if err != nil {
+		return Packed{}, false
+	}
+	return Packed{&body{sum: m.Sum, crc: m.crc, size: int(m.Size), packed: raw, deflated: m.deflated, copied: true}}, true
+}
+
+// Contents unpacks.
+func (p Packed) Contents() ([]byte, error) {
+	b := p.body
+	if !b.deflated {
+		return b.packed, b.err
+	}
+	m := Member{Size: int64(b.size), Sum: b.sum, deflated: true}
+	var data bytes.Buffer
+	err := m.decode(&data, bytes.NewReader(b.packed))
+	return data.Bytes(), err
+}
+
 // AddPacked appends a member of packed contents, behind all that wait.
 func (z *ZipWriter) AddPacked(name string, p Packed) error {
 	for len(z.queue) > 0 {

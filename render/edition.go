@@ -35,6 +35,9 @@ func (p *Pages) Edition(s *site.Snapshot) *Edition {
 	return e
 }
 
+// Assets are the files that pages refer to, by key.
+func (e *Edition) Assets() []Asset { return e.pages.assets }
+
 // service is the service with this slug, nil without.
 func (e *Edition) service(slug string) *site.Listing {
 	all := e.snapshot.Services

@@ -88,7 +88,7 @@ func buildOnce(ctx context.Context, o options) error {
 	var b built
 	b.Report, err = build.Run(ctx, db, folder, build.Options{
 		Now: crowd.Moment.Add(time.Duration(o.minute) * time.Minute), Every: 15 * time.Minute, LogDelay: crowd.LogDelay, Expand: output.ExpandNone,
-		Site: render.Site{BaseURL: "https://tollbook.example"},
+		Site: render.Site{BaseURL: "https://tollbook.example"}, Program: "bench",
 	})
 	if err != nil {
 		return err

@@ -106,8 +106,8 @@ func runBuild(ctx context.Context, o buildOptions, stdout io.Writer) error {
 			Seconds float64 `json:"seconds"`
 		}{report, report.Took.Seconds()})
 	}
-	_, err = fmt.Fprintf(stdout, "snapshot %s: %d services, %d files, %.1f MB, zip %.1f MB, %d new packs, %.2f s\n", report.Snapshot, report.Services,
-		report.Files, float64(report.Bytes)/1e6, float64(report.Zip)/1e6, report.Packs, report.Took.Seconds())
+	_, err = fmt.Fprintf(stdout, "snapshot %s: %d services, %d of them as before, %d files, %.1f MB, zip %.1f MB, %d new packs, %.2f s\n", report.Snapshot,
+		report.Services, report.Carried, report.Files, float64(report.Bytes)/1e6, float64(report.Zip)/1e6, report.Packs, report.Took.Seconds())
 	return err
 }
 
@@ -137,7 +137,7 @@ func (o *buildOptions) maker() (makeFunc, error) {
 		now := time.Now()
 		report, err := build.Run(ctx, db, folder, build.Options{
 			Now: now, Every: o.Every, LogDelay: logDelay, Expand: output.Expand(o.Expand), Packed: o.Gzip, Key: key, Progress: progress, FreeHosts: free,
-			Site: site,
+			Site: site, Program: programSum(),
 		})
 		if err != nil {
 			return report, err

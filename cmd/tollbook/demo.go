@@ -207,7 +207,7 @@ func (d *demo) build(ctx context.Context) (build.Report, error) {
 	now := time.Now()
 	report, err := build.Run(ctx, d.db.DB, d.folder, build.Options{
 		Now: now, Every: demoBuildEvery, LogDelay: demoLogDelay, Expand: output.ExpandAll,
-		Site: own,
+		Site: own, Program: programSum(),
 	})
 	if err != nil {
 		return report, err

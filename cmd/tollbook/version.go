@@ -2,9 +2,14 @@ package main
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"io"
+	"os"
 	"runtime"
 	"runtime/debug"
+	"sync"
 )
 
 // What packaging/release tells the linker. A build without it knows what the Go command recorded, if it did.
@@ -47,6 +52,27 @@ func commit() string {
 	}
 	return revision + modified
 }
+
+// programSum is the sha256 of the program that runs, "" where it can't be read: two of one version may be made of other sources.
+// Where the system tells it is the file that was started, whatever took its place on the disk since.
+var programSum = sync.OnceValue(func() string {
+	path := "/proc/self/exe"
+	if _, err := os.Stat(path); err != nil {
+		if path, err = os.Executable(); err != nil {
+			return ""
+		}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return ""
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+})
 
 // versionLine is what --version says behind the name.
 func versionLine() string {

@@ -1,0 +1,226 @@
+package build_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tollbook/bench/crowd"
+	"tollbook/build"
+	"tollbook/output"
+	"tollbook/site"
+	"tollbook/site/postgres"
+	"tollbook/site/postgres/postgrestest"
+)
+
+// crowded holds a made-up directory, small and with something of every kind.
+var crowded = postgrestest.New(func(ctx context.Context, dsn string) error {
+	db, err := postgres.Open(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	_, err = crowd.Load(ctx, db, crowd.Options{Services: 60, Seed: 3, Moment: moment, Days: 40})
+	return err
+})
+
+// twins are two folders in which the same directory is built side by side: in one services are taken over where they may be,
+// in the other each is made anew.
+type twins struct {
+	t             *testing.T
+	db            *postgres.DB
+	conn          *pgx.Conn
+	carried, anew string
+	o             build.Options
+	last          map[string]string // sums of the last snapshot's files
+}
+
+func newTwins(t *testing.T) *twins {
+	dsn := crowded.Database(t)
+	db, err := postgres.Open(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close(context.Background()) })
+	o := options(moment.Add(time.Minute))
+	o.Expand, o.Program = output.ExpandNone, "this one"
+	return &twins{t: t, db: db, conn: conn, carried: scratch(t), anew: scratch(t), o: o}
+}
+
+// build builds both a minute later. Their zips must be the same to the byte.
+func (w *twins) build(about string) (r build.Report, changed func(slug string) bool) {
+	w.t.Helper()
+	w.o.Now = w.o.Now.Add(time.Minute)
+	o := w.o
+	o.Program = ""
+	want := run(w.t, w.db, w.anew, o)
+	got := run(w.t, w.db, w.carried, w.o)
+	if want.Carried != 0 {
+		w.t.Fatalf("%s: %d services were taken over by a program that is not known", about, want.Carried)
+	}
+	a, b := sums(w.t, w.anew, want.Snapshot), sums(w.t, w.carried, got.Snapshot)
+	for name, sum := range a {
+		if b[name] != sum {
+			w.t.Errorf("%s: %s is another than made anew", about, name)
+		}
+	}
+	if len(a) != len(b) || !bytes.Equal(w.zip(w.anew, want), w.zip(w.carried, got)) {
+		w.t.Fatalf("%s: the snapshots %s and %s differ", about, want.Snapshot, got.Snapshot)
+	}
+	before := w.last
+	w.last = b
+	return got, func(slug string) bool {
+		own := func(files map[string]string) map[string]string {
+			files = maps.Clone(files)
+			maps.DeleteFunc(files, func(name, _ string) bool {
+				return !strings.HasPrefix(name, "services/"+slug) && !strings.HasPrefix(name, "v1/services/"+slug)
+			})
+			return files
+		}
+		return !maps.Equal(own(before), own(b))
+	}
+}
+
+func (w *twins) zip(dir string, r build.Report) []byte {
+	w.t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, "snapshots", r.Snapshot+".zip"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return data
+}
+
+// victim is a service of which there is a fact of every kind, but for changes.
+type victim struct {
+	ID   int64
+	Slug string
+}
+
+// victims are so many, of different domains, those with changes first.
+func (w *twins) victims(n int) []victim {
+	w.t.Helper()
+	rows, err := w.conn.Query(w.t.Context(), `
+		SELECT min(s.id), min(s.slug) FROM services s JOIN site_facts f ON f.service_id = s.id JOIN domain_facts USING (domain)
+		WHERE EXISTS (SELECT FROM endpoints e JOIN prices p ON p.endpoint_id = e.id JOIN envelopes v ON v.endpoint_id = e.id WHERE e.service_id = s.id AND p.until IS NULL)
+		GROUP BY domain HAVING count(*) = 1
+		ORDER BY min((SELECT count(*) FROM changes WHERE service_id = s.id)) DESC, domain LIMIT $1`, n)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[victim])
+	if err != nil || len(list) < n {
+		w.t.Fatalf("%d services have facts of every kind, want %d: %v", len(list), n, err)
+	}
+	return list
+}
+
+// TestCarried changes each kind of fact, of one service each, then one thing after the other, and builds beside the snapshot
+// before: what comes out is what is made from nothing, the service's own files show the change, and other services are taken
+// over unless the change is of all.
+func TestCarried(t *testing.T) {
+	t.Parallel()
+	w := newTwins(t)
+	if r, _ := w.build("the first"); r.Carried != 0 {
+		t.Errorf("the first build took over %d services", r.Carried)
+	}
+	services, _ := w.build("a minute later")
+	if services.Carried != services.Services {
+		t.Errorf("a minute later %d services of %d were taken over", services.Carried, services.Services)
+	}
+	const endpoint = `(SELECT e.id FROM endpoints e JOIN prices p ON p.endpoint_id = e.id AND until IS NULL JOIN envelopes v ON v.endpoint_id = e.id
+		WHERE service_id = $1 ORDER BY e.id LIMIT 1)`
+	facts := []struct{ about, sql string }{
+		{"a change", `UPDATE changes SET summary = '{}' WHERE service_id = $1`},
+		{"a name", `UPDATE services SET name = name || ' II' WHERE id = $1`},
+		{"a description", `UPDATE services SET description = 'Other words.' WHERE id = $1`},
+		{"a website", `UPDATE services SET website_url = 'https://other.example' WHERE id = $1`},
+		{"a proof of control", `UPDATE services SET verified_at = '2026-11-20 12:00Z' WHERE id = $1`},
+		{"what an endpoint is for", `UPDATE endpoints SET description = 'Another purpose.' WHERE id = ` + endpoint},
+		{"a verdict", `UPDATE endpoints SET verdict = 'broken' WHERE id = ` + endpoint},
+		{"when an endpoint was paid last", `UPDATE endpoints SET last_paid_at = last_paid_at - interval '1 hour' WHERE id = ` + endpoint},
+		{"a price", `UPDATE prices SET amount = amount + 7 WHERE until IS NULL AND endpoint_id = ` + endpoint},
+		{"an answer", `UPDATE envelopes SET status_code = 200 WHERE endpoint_id = ` + endpoint},
+		{"checks of a day", `UPDATE check_days SET up = up - 1 WHERE service_id = $1 AND day = '2026-11-12'`},
+		{"a check", `UPDATE checks SET response_time_ms = response_time_ms + 1 WHERE service_id = $1 AND checked_at = (SELECT max(checked_at) FROM checks WHERE service_id = $1)`},
+		{"a document", `UPDATE site_facts SET robots = NOT coalesce(robots, false) WHERE service_id = $1`},
+		{"a registrar", `UPDATE domain_facts SET registrar = 'Another' WHERE domain = (SELECT domain FROM site_facts WHERE service_id = $1)`},
+		{"a domain's age", `UPDATE domain_facts SET created_at = created_at - interval '30 hours' WHERE domain = (SELECT domain FROM site_facts WHERE service_id = $1)`},
+		{"a category", `UPDATE services SET category = (SELECT max(category) FROM services WHERE category <> (SELECT category FROM services WHERE id = $1)) WHERE id = $1`},
+	}
+	of := w.victims(len(facts))
+	for i, fact := range facts {
+		done, err := w.conn.Exec(t.Context(), fact.sql, of[i].ID)
+		if err != nil || done.RowsAffected() == 0 {
+			t.Fatalf("%s: %d rows changed, %v", fact.about, done.RowsAffected(), err)
+		}
+	}
+	r, changed := w.build("facts")
+	if r.Carried == 0 || r.Carried > r.Services-len(facts) {
+		t.Errorf("after %d facts %d services of %d were taken over", len(facts), r.Carried, r.Services)
+	}
+	for i, fact := range facts {
+		if !changed(of[i].Slug) {
+			t.Errorf("%s: no file of %s shows it", fact.about, of[i].Slug)
+		}
+	}
+
+	sql := func(text string) func() error {
+		return func() error {
+			done, err := w.conn.Exec(t.Context(), text)
+			if err == nil && done.RowsAffected() == 0 {
+				err = errors.New("no row changed")
+			}
+			return err
+		}
+	}
+	for _, test := range []struct {
+		about  string
+		change func() error
+		all    bool // of all services, none of which is as it was
+	}{
+		{"visits", func() error {
+			_, err := crowd.Visit(t.Context(), w.db, 60, 1, w.o.Now)
+			return err
+		}, false},
+		{"settlements", sql(`UPDATE payee_days SET settlements = settlements + 1`), false},
+		{"buyers", sql(`DELETE FROM payer_days WHERE day > '2026-11-01'`), false},
+		{"a new service", func() error {
+			return w.db.AddListings(t.Context(), []postgres.Listing{{Slug: "acme", Name: "Acme", Description: "d", BaseURL: "https://acme.test", Category: "Other", Source: "imported:file",
+				CreatedAt: w.o.Now, Endpoints: []postgres.ListedEndpoint{{Method: "GET", Path: "/a"}}}})
+		}, false},
+		{"an erased service", func() error { return w.db.EraseService(t.Context(), of[0].Slug, w.o.Now) }, false},
+		{"facilitators' names", sql(`UPDATE facilitators SET name = name || ' & Co'`), true},
+		{"the title", func() error { w.o.Site.Title = "Another"; return nil }, true},
+		{"the program", func() error { w.o.Program = "another"; return nil }, true},
+		{"free hosts and the time to the next build", func() (err error) {
+			w.o.Every = time.Hour
+			w.o.FreeHosts, err = site.FreeHosts{}.With([]byte("acme.test\n"))
+			return err
+		}, false},
+		{"an hour", func() error { w.o.Now = w.o.Now.Add(time.Hour); return nil }, false},
+		{"another day", func() error { w.o.Now = w.o.Now.Add(12 * time.Hour); return nil }, true},
+		{"a clock that was set back", func() error { w.o.Now = w.o.Now.Add(-3 * time.Minute); return nil }, true},
+		{"weeks", func() error { w.o.Now = w.o.Now.AddDate(0, 0, 15); return nil }, true},
+	} {
+		if err := test.change(); err != nil {
+			t.Fatalf("%s: %v", test.about, err)
+		}
+		r, _ := w.build(test.about)
+		if test.all && r.Carried > 0 || !test.all && (r.Carried == 0 || r.Carried == r.Services) {
+			t.Errorf("%s: %d services of %d were taken over", test.about, r.Carried, r.Services)
+		}
+	}
+}

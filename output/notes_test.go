@@ -1,0 +1,148 @@
+package output
+
+import (
+	"io"
+	"os"
+	"testing"
+	"time"
+)
+
+// What was noted with a snapshot is told to the next build, and its files can be taken over, unless the notes, the zip or its
+// seal are not as they were written, or belong to another snapshot; then nothing is.
+func TestNotes(t *testing.T) {
+	t.Parallel()
+	remove := func(path string) func(*testing.T) {
+		return func(t *testing.T) {
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, test := range []struct {
+		about  string
+		change func(d *Folder, ids []string) func(*testing.T)
+		full   bool
+		told   bool
+	}{
+		{about: "as it was built", told: true},
+		{about: "all anew", full: true},
+		{about: "no notes", change: func(d *Folder, _ []string) func(*testing.T) { return remove(d.notesPath()) }},
+		{about: "no seal", change: func(d *Folder, ids []string) func(*testing.T) { return remove(d.sealPath(ids[1])) }},
+		{about: "a byte of a file", change: func(d *Folder, ids []string) func(*testing.T) {
+			return func(t *testing.T) { flipByteOf(t, d.snapshotPath(ids[1]), "index.html") }
+		}},
+		{about: "a byte of the notes", change: func(d *Folder, _ []string) func(*testing.T) {
+			return func(t *testing.T) {
+				data, err := os.ReadFile(d.notesPath())
+				if err == nil {
+					data[3] ^= 1
+					err = os.WriteFile(d.notesPath(), data, 0o644)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		}},
+		{about: "notes that were cut", change: func(d *Folder, _ []string) func(*testing.T) {
+			return func(t *testing.T) {
+				if err := os.Truncate(d.notesPath(), notesTail-1); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}},
+		{about: "the snapshot before is current again", change: func(d *Folder, ids []string) func(*testing.T) {
+			return func(t *testing.T) {
+				if _, _, err := d.Rollback(t.Context(), ids[0], nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}},
+	} {
+		t.Run(test.about, func(t *testing.T) {
+			t.Parallel()
+			d := openFolder(t, tempDir(t))
+			var ids []string
+			for i := range 2 {
+				ids = append(ids, mustPublish(t, d, t0.Add(time.Duration(i)*time.Minute), tree(i)).Checkpoint.Snapshot)
+			}
+			if test.change != nil {
+				test.change(d, ids)(t)
+			}
+			b, err := d.Begin(t.Context(), BuildOptions{Now: t0.Add(time.Hour), Next: t0.Add(2 * time.Hour), Full: test.full})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer b.Abort()
+			told := b.NotesBefore()
+			if told != nil {
+				defer told.Close()
+			}
+			if (told != nil) != test.told {
+				t.Fatalf("there are notes: %v", told != nil)
+			}
+			if !test.told {
+				return
+			}
+			text, err := io.ReadAll(told)
+			if err != nil || string(text) != notesOf(t0.Add(time.Minute)) {
+				t.Errorf("notes %q, %v", text, err)
+			}
+			for name, want := range tree(1) {
+				p, ok := b.TakeOver(name)
+				if !ok {
+					t.Errorf("%s can't be taken over", name)
+					continue
+				}
+				if got, err := p.Contents(); err != nil || string(got) != want {
+					t.Errorf("%s: %d bytes, %v", name, len(got), err)
+				}
+				if err := b.AddPacked(name, p); err != nil {
+					t.Error(err)
+				}
+			}
+			if _, ok := b.TakeOver("v1/none.json"); ok {
+				t.Error("what is not there was taken over")
+			}
+			r, err := b.Commit(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			z, err := OpenZipFile(d.snapshotPath(r.Checkpoint.Snapshot))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer z.Close()
+			if err := Verify(t.Context(), z, r.Checkpoint.Digest); err != nil || r.Summary.Copied != len(tree(1)) {
+				t.Errorf("the next snapshot: %v, %d files of %d were taken over", err, r.Summary.Copied, len(tree(1)))
+			}
+		})
+	}
+}
+
+// A build that fails leaves no notes behind, nor those before as its own.
+func TestNotesOfAFailedBuild(t *testing.T) {
+	t.Parallel()
+	d := openFolder(t, tempDir(t))
+	id := mustPublish(t, d, t0, tree(1)).Checkpoint.Snapshot
+	b, err := d.Begin(t.Context(), BuildOptions{Now: t0.Add(time.Minute), Next: t0.Add(time.Hour)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes, err := b.Notes()
+	if err == nil {
+		_, err = io.WriteString(notes, "of what was never published")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Notes(); err == nil {
+		t.Error("notes can be begun twice")
+	}
+	b.Abort()
+	if got := readNotes(d, id); got != notesOf(t0) {
+		t.Errorf("notes %q", got)
+	}
+	if err := checkWhole(d.Root()); err != nil {
+		t.Error(err)
+	}
+}
