@@ -54,7 +54,7 @@ type inner struct{ Name string }
 func (i inner) Shout() string          { return strings.ToUpper(i.Name) }
 func (i *inner) Whisper() string       { return strings.ToLower(i.Name) }
 func (i inner) Fails() (string, error) { return "", errors.New("it fails") }
-func (i inner) Repeat(n int) string    { return strings.Repeat(i.Name, n) }
+func (i inner) Repeat(n int) string    { return strings.Repeat(i.Name, min(n, 64)) } // negative: panics
 func (n named) String() string         { return "named " + string(n) }
 func dataOf(text string, n int) *things {
 	return &things{Text: text, Named: named(text), Markup: template.HTML("<b>" + template.HTMLEscapeString(text) + "</b>"), Address: "x:y", Number: n, Long: int64(n), Share: float64(n) / 8, Yes: n%2 == 0,
