@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -37,7 +38,7 @@ type killedDirectory struct {
 	kills     map[string]int
 }
 
-// TestKilledAnywhere kills crawl, index, build, serve with submissions, and the private Postgres below them, with -9 at random
+// TestKilledAnywhere kills crawl, index, build, serve with submissions, up, mcp, and the private Postgres below them, with -9 at random
 // moments. Each time the next program starts without a hand, what is published verifies, and nothing that was
 // acknowledged is lost or doubled. Publishers are killed by TestPublishKilled. TOLLBOOK_KILLS says how many are wanted.
 func TestKilledAnywhere(t *testing.T) {
@@ -54,7 +55,7 @@ func TestKilledAnywhere(t *testing.T) {
 		return sums(t, n.env)
 	}()
 	d := newKilledDirectory(t, n)
-	victims := []func(*testing.T, []string){d.crawl, d.submit, d.build, d.index}
+	victims := []func(*testing.T, []string){d.crawl, d.submit, d.build, d.index, d.up, d.mcp}
 	for i := range rounds {
 		victims[i%len(victims)](t, n.rpc)
 		d.holds(t)
@@ -325,6 +326,69 @@ func (d *killedDirectory) index(t *testing.T, rpc []string) {
 	p := command(t, nil, append([]string{"index", "--once", "--data", d.data}, rpc...)...).start(t)
 	soon(3 * time.Second)
 	d.kill(t, "index", p, nil)
+}
+
+// up does all of it at once, and is killed among it.
+func (d *killedDirectory) up(t *testing.T, rpc []string) {
+	d.query(t, func(conn *pgx.Conn) {
+		for _, sql := range []string{`UPDATE service_states SET next_check_at = now()`, `DELETE FROM hosts`} {
+			if _, err := conn.Exec(t.Context(), sql); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	d.servers++
+	p := command(t, nil, append([]string{"up", "--data", d.data, "--listen", "127.0.0.1:0", "--submissions", "--trusted-proxies", "127.0.0.1", "--rate-limit", "0", "--max-pending", "0",
+		"--allow-private", d.shop, "--host-gap", "50ms", "--schedule-build", "1s", "--schedule-index", "1s"}, rpc...)...).start(t)
+	base := strings.TrimSuffix(strings.Fields(p.await(t, "Serving "))[2], "/")
+	taken := make(chan string, 10_000)
+	var sender sync.WaitGroup
+	sender.Go(func() {
+		submitUntilKilled(t, base, fmt.Sprintf("n%d-up", d.servers), fmt.Sprintf("2001:db8:%x:0", d.servers), taken)
+	})
+	soon(4 * time.Second)
+	d.kill(t, "up", p, func() {
+		shown := get(t, base+"/v1/stats").header.Get("X-Snapshot")
+		until(t, base+"/v1/stats", "build after its Postgres was killed", func(a answer) bool { return a.header.Get("X-Snapshot") > shown })
+	})
+	sender.Wait()
+	close(taken)
+	for id := range taken {
+		d.submitted = append(d.submitted, id)
+	}
+}
+
+// mcp answers agents, and is killed among it.
+func (d *killedDirectory) mcp(t *testing.T, _ []string) {
+	p := command(t, nil, "mcp", "--http", "--listen", "127.0.0.1:0", "--rate-limit", "0", "--from", filepath.Join(d.data, "public")).start(t)
+	address, _, _ := strings.Cut(p.await(t, "MCP on "), " ")
+	var asker sync.WaitGroup
+	asker.Go(func() {
+		for {
+			r, err := http.NewRequest(http.MethodPost, address, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"health","arguments":{}}}`))
+			if err != nil {
+				panic(err)
+			}
+			r.Header.Set("Content-Type", jsonBody)
+			r.Header.Set("Accept", jsonBody+", text/event-stream")
+			res, err := http.DefaultClient.Do(r)
+			if err != nil {
+				return // it was killed
+			}
+			_, err = io.Copy(io.Discard, res.Body)
+			res.Body.Close()
+			if err != nil {
+				return
+			}
+			if res.StatusCode != http.StatusOK {
+				t.Errorf("mcp answers %d", res.StatusCode)
+				return
+			}
+		}
+	})
+	soon(time.Second)
+	d.kill(t, "mcp", p, nil)
+	asker.Wait()
 }
 
 // holds is what must be true after each kill.
