@@ -69,6 +69,10 @@ type question struct {
 	// together: the calls are independent of any width, and are read together: what one node says of one moment.
 	together bool
 	read     func(from int, calls []call) error // calls[0] is the question's call number from
+	// of told what the question follows from; nil: from nothing. Where an answer does not fit, one of the two is wrong: whoever
+	// answers is blamed once another node's answer fits, of once no node's does.
+	of *node
+	by **node // where to keep who answered; nil: it does not matter
 }
 
 // newClient prepares to ask a network's addresses; nothing is sent yet.
@@ -124,13 +128,20 @@ func (c *client) ask(ctx context.Context, q question) error {
 // askSome puts count calls of a question, or fewer where nodes fail over them and they are independent, and says how many.
 func (c *client) askSome(ctx context.Context, q question, from, count int) (read int, err error) {
 	heavy := 0 // faults that a narrower range may mend
+	doubtful := map[*node]*fault{}
 	for tries := triesPerNode * len(c.nodes); tries > 0; tries-- {
-		n, pickErr := c.pick(ctx, nil)
+		n, pickErr := c.pick(ctx, func(n *node) bool { return doubtful[n] == nil })
 		if pickErr != nil {
 			return 0, errors.Join(pickErr, err)
 		}
 		if err = c.put(ctx, n, q, from, count); err == nil {
 			n.succeeded()
+			for other, f := range doubtful {
+				c.failed(other, f)
+			}
+			if q.by != nil {
+				*q.by = n
+			}
 			return count, nil
 		}
 		var f *fault
@@ -138,6 +149,16 @@ func (c *client) askSome(ctx context.Context, q question, from, count int) (read
 			return 0, ctx.Err()
 		} else if !errors.As(err, &f) {
 			return 0, err
+		}
+		if q.of != nil && (f.kind == faultLie || f.kind == faultBehind) {
+			if doubtful[n] = f; len(doubtful) == len(c.nodes) {
+				c.failed(q.of, doubtful[q.of])
+				if f = doubtful[q.of]; f.kind == faultLie { // it contradicts itself
+					return 0, f
+				}
+				clear(doubtful) // it may only be behind
+			}
+			continue
 		}
 		c.failed(n, f)
 		switch f.kind {
@@ -175,7 +196,7 @@ func (n *node) batchSize() int {
 func (c *client) askEach(ctx context.Context, q question) (answered int, err error) {
 	for _, n := range c.nodes {
 		for range triesPerNode {
-			if _, err := c.pick(ctx, n); err != nil {
+			if _, err := c.pick(ctx, func(one *node) bool { return one == n }); err != nil {
 				break
 			}
 			err := c.put(ctx, n, q, 0, len(q.calls))
@@ -195,15 +216,15 @@ func (c *client) askEach(ctx context.Context, q question) (answered int, err err
 	return answered, nil
 }
 
-// pick gives the address that has done best lately, or only, waiting until it may be asked.
-func (c *client) pick(ctx context.Context, only *node) (*node, error) {
+// pick gives the address that has done best lately, of those that may be asked, waiting until it is to be asked again.
+func (c *client) pick(ctx context.Context, may func(*node) bool) (*node, error) {
 	for {
 		now := c.o.Now()
 		var best, soonest *node
 		var fails int
 		var until time.Time
 		for _, n := range c.nodes {
-			if only != nil && n != only {
+			if !may(n) {
 				continue
 			}
 			n.mu.Lock()

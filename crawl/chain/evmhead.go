@@ -114,27 +114,42 @@ func (x *EVM) openScans(ctx context.Context, confirmed header) error {
 }
 
 // firstBlock finds the first block of a day, or the oldest that nodes still know. Where the chain is younger, it is its
-// first; where the day is to come, it is the confirmed head.
+// first; where the day is to come, it is the confirmed head. What nodes say they have forgotten is asked for again when later
+// blocks were found: a node that failed for a moment would cost all the history before.
 func (x *EVM) firstBlock(ctx context.Context, day time.Time, confirmed header) (header, error) {
-	low, high := int64(0), confirmed // of low and all before it nothing is known; high is not before the day
 	if confirmed.time.Before(day) {
 		return confirmed, nil
 	}
+	for range maxRounds {
+		first, oldest, err := x.halve(ctx, day, confirmed)
+		if err != nil || !oldest {
+			return first, err
+		}
+		if _, forgotten, err := x.blockIfKept(ctx, first.number-1); forgotten || err != nil {
+			return first, err
+		}
+	}
+	return header{}, fmt.Errorf("find the first block of %s: nodes know blocks that they did not know before", day.Format(time.DateOnly))
+}
+
+// halve is one search of firstBlock. oldest says that the block before is of the day, too, as far as is known, but forgotten.
+func (x *EVM) halve(ctx context.Context, day time.Time, confirmed header) (first header, oldest bool, err error) {
+	low, high := int64(0), confirmed // of low and all before it nothing is known; high is not before the day
 	for low < high.number {
 		middle := low + (high.number-low)/2
 		h, forgotten, err := x.blockIfKept(ctx, middle)
 		switch {
 		case forgotten:
-			low = middle + 1
+			low, oldest = middle+1, true
 		case err != nil:
-			return h, err
+			return h, false, err
 		case h.time.Before(day):
-			low = middle + 1
+			low, oldest = middle+1, false
 		default:
 			high = h
 		}
 	}
-	return high, nil
+	return high, oldest, nil
 }
 
 // blockIfKept asks for a header that nodes may have forgotten.

@@ -82,6 +82,7 @@ type reading struct {
 	plan        *plan
 	first, last int64
 	wide        bool    // all transfers were asked for, and no receipts are needed
+	teller      *node   // of the events
 	events      []event // by block and index
 	head, start header  // of blocks last and first
 	blocks      []blockRun
@@ -184,7 +185,7 @@ func (r *reading) askEvents(ctx context.Context) error {
 	}
 	after := min(r.last+1, r.x.anchor.number)
 	calls = append(calls, blockCall(after, false), blockCall(r.x.anchor.number, false))
-	return r.x.client.ask(ctx, question{calls: calls, whole: true, read: func(_ int, calls []call) (err error) {
+	return r.x.client.ask(ctx, question{calls: calls, whole: true, by: &r.teller, read: func(_ int, calls []call) (err error) {
 		var again, anchor header
 		for _, h := range []struct {
 			to     *header
@@ -281,7 +282,7 @@ func compareHashes(a, b hash) int { return slices.Compare(a[:], b[:]) }
 // transaction, whichever is less. Headers of some blocks without events come with them, to look at their blooms.
 func (r *reading) askSenders(ctx context.Context) error {
 	r.senders = map[hash]address{}
-	q := question{}
+	q := question{of: r.teller}
 	var readers []func(result []byte) error
 	for b := range r.blocks {
 		run := &r.blocks[b]
