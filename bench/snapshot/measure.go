@@ -140,7 +140,7 @@ func scale(ctx context.Context, o options, dir string) error {
 		}
 		if i > 0 {
 			growth := fmt.Sprintf("%d services", sizes[i-1])
-			bound := turns.Bound{Target: 1.1 * float64(services) / float64(sizes[i-1]), Hoped: float64(services) / float64(sizes[i-1]), Most: true}
+			bound := turns.Bound{Target: 11 * float64(services) / float64(10*sizes[i-1]), Hoped: float64(services) / float64(sizes[i-1]), Most: true}
 			r.Compare(fmt.Sprintf("time of a build of %d", services), growth, "s", []float64{b.Seconds}, []float64{before.Seconds}, bound)
 			r.Compare("processor time of it, without Postgres", growth, "s", []float64{b.CPU}, []float64{before.CPU}, bound)
 			r.Compare("most memory of it", growth, "MB", []float64{float64(b.Peak) / 1e6}, []float64{float64(before.Peak) / 1e6}, bound)
