@@ -167,8 +167,10 @@ func TestLoad(t *testing.T) {
 	if len(every) == 0 || len(all.first) < 2 {
 		t.Fatalf("%d answers of %d snapshots: nothing was tested", len(every), len(all.first))
 	}
-	third := len(resident) / 3
-	if third >= 3 && mean(resident[len(resident)-third:]) > 3*mean(resident[:third])/2 {
+	// First the cache fills, with rows of snapshots that nobody asks for any more too, until it drops the oldest.
+	const filling = 30
+	full := resident[min(filling, len(resident)):]
+	if third := len(full) / 3; third >= 3 && mean(full[len(full)-third:]) > 5*mean(full[:third])/4 {
 		t.Errorf("memory grows: KiB after each swap %v", resident)
 	}
 	t.Logf("figures: load: %.0f s, %d clients on %d processors: %d answers, %.0f a second, %.1f MB a second, 0 errors, 0 wrong bodies; %d snapshots swapped in, %d seen; "+
