@@ -10,8 +10,7 @@ type cost struct {
 // costs are named by what demands.go asks for.
 type costs struct{ list []cost }
 
-// measured are the costs as the benches gave them on two quiet cores; "assumed" stands before the one that was not measured. Rates are
-// of one core where the name says so.
+// measured are the costs as the benches gave them on two quiet cores. Rates are of one core where the name says so.
 func measured() costs {
 	return costs{[]cost{
 		{"endpoints of a service", 3.3, "bench/crowd"},
@@ -20,10 +19,10 @@ func measured() costs {
 		{"probe core-ms", 1, "bench/probe: cores / (probes/s), second round"},
 		{"ingest core-ms of a check", 0.04, "bench/ingest: cores / (checks/s), as crawled"},
 		{"build core-ms", 4.1, "bench/snapshot: processor time of a whole build and of Postgres / services"},
-		{"read ms", 0.35, "bench/snapshot: of it, Postgres: one connection reads, on one core"},
+		{"read ms", 0.45, "bench/snapshot -scale: Postgres: one connection reads, on one core"},
 		{"rebuild ratio", 0.5, "bench/snapshot: after 1 in 15 changed"},
-		{"build MB", 60, "assumed until bench/snapshot -scale: memory that does not grow"},
-		{"build kB", 34, "bench/snapshot: most memory, but for what is assumed not to grow, / services"},
+		{"build MB", 55, "bench/snapshot -scale 5000,50000: memory that does not grow"},
+		{"build kB", 35, "likewise: memory of each further service"},
 		{"snapshot kB", 32, "bench/snapshot: snapshot / services"},
 		{"files", 23, "bench/snapshot: files / services"},
 		{"publish MB/s", 104, "bench/publish: the zip"},
