@@ -77,9 +77,18 @@ func (p *program) start(t *testing.T) *program {
 	}()
 	t.Cleanup(func() {
 		_ = p.Process.Kill()
+		p.unread()
 		<-p.exited
 	})
 	return p
+}
+
+// unread drops what await was not asked for: a program that says more than lines holds would wait for its reader for ever.
+func (p *program) unread() {
+	go func() {
+		for range p.lines { // closed when the program ends
+		}
+	}()
 }
 
 type writer func([]byte)
@@ -115,6 +124,7 @@ func (p *program) await(t *testing.T, prefix string) string {
 // status waits for the program's end and gives its exit status.
 func (p *program) status(t *testing.T) int {
 	t.Helper()
+	p.unread()
 	select {
 	case <-p.exited:
 		return p.ProcessState.ExitCode()
