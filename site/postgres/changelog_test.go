@@ -329,13 +329,7 @@ func TestChangeMarks(t *testing.T) {
 	t.Parallel()
 	db := open(t)
 	ctx := t.Context()
-	if err := db.AddListings(ctx, []postgres.Listing{listing("acme")}); err != nil {
-		t.Fatal(err)
-	}
-	due, err := db.Due(ctx, start, time.Minute, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	due := acme(t, db)
 	s := due[0]
 	for _, step := range []struct {
 		about  string

@@ -37,13 +37,7 @@ func TestChecksAreKeptAsTheyAre(t *testing.T) {
 	t.Parallel()
 	db, dsn := openNamed(t)
 	ctx := t.Context()
-	if err := db.AddListings(ctx, []postgres.Listing{listing("acme")}); err != nil {
-		t.Fatal(err)
-	}
-	due, err := db.Due(ctx, start, time.Minute, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	due := acme(t, db)
 	conn, err := pgx.Connect(ctx, dsn)
 	if err != nil {
 		t.Fatal(err)
@@ -309,13 +303,7 @@ func TestLogsStartOnce(t *testing.T) {
 	t.Parallel()
 	db, dsn := openNamed(t)
 	ctx := t.Context()
-	if err := db.AddListings(ctx, []postgres.Listing{listing("acme")}); err != nil {
-		t.Fatal(err)
-	}
-	due, err := db.Due(ctx, start, time.Minute, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	due := acme(t, db)
 	first, err := pgx.Connect(ctx, dsn)
 	if err != nil {
 		t.Fatal(err)

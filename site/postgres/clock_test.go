@@ -46,13 +46,7 @@ func TestLateChecks(t *testing.T) {
 	t.Parallel()
 	db, m := openMemory(t)
 	ctx := t.Context()
-	if err := db.AddListings(ctx, []postgres.Listing{listing("acme")}); err != nil {
-		t.Fatal(err)
-	}
-	due, err := db.Due(ctx, start, time.Minute, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	due := acme(t, db)
 	tell := func(visits ...postgres.Visit) {
 		t.Helper()
 		if err := db.RecordVisits(ctx, visits); err != nil {
@@ -88,13 +82,7 @@ func TestSealNoFurtherThanChecks(t *testing.T) {
 	t.Parallel()
 	db, m := openMemory(t)
 	ctx := t.Context()
-	if err := db.AddListings(ctx, []postgres.Listing{listing("acme")}); err != nil {
-		t.Fatal(err)
-	}
-	due, err := db.Due(ctx, start, time.Minute, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	due := acme(t, db)
 	if err := db.RecordVisits(ctx, []postgres.Visit{visit(due[0], start)}); err != nil {
 		t.Fatal(err)
 	}

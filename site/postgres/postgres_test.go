@@ -46,6 +46,19 @@ func listing(slug string) postgres.Listing {
 	}
 }
 
+// acme lists one service, and takes it for a visit at the start.
+func acme(t *testing.T, db *postgres.DB) []postgres.DueService {
+	t.Helper()
+	if err := db.AddListings(t.Context(), []postgres.Listing{listing("acme")}); err != nil {
+		t.Fatal(err)
+	}
+	due, err := db.Due(t.Context(), start, time.Minute, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return due
+}
+
 func visit(service postgres.DueService, at time.Time) postgres.Visit {
 	online, ms := "online", 120
 	return postgres.Visit{
@@ -245,13 +258,7 @@ func TestRetainUnderAWrongClock(t *testing.T) {
 	const days = 40
 	db, m := openMemory(t)
 	ctx := t.Context()
-	if err := db.AddListings(ctx, []postgres.Listing{listing("acme")}); err != nil {
-		t.Fatal(err)
-	}
-	due, err := db.Due(ctx, start, time.Minute, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	due := acme(t, db)
 	visits := func(days ...int) {
 		t.Helper()
 		var list []postgres.Visit
@@ -297,13 +304,7 @@ func TestRetain(t *testing.T) {
 	t.Parallel()
 	db := open(t)
 	ctx := t.Context()
-	if err := db.AddListings(ctx, []postgres.Listing{listing("acme")}); err != nil {
-		t.Fatal(err)
-	}
-	due, err := db.Due(ctx, start, time.Minute, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	due := acme(t, db)
 	var visits []postgres.Visit
 	for i := range 40 * 24 {
 		visits = append(visits, visit(due[0], start.Add(time.Duration(i)*time.Hour)))

@@ -264,10 +264,9 @@ func TestRollBackOfWhatTwoScansFound(t *testing.T) {
 	back(83, 1, "80-head true 0xs0 0xs1")
 }
 
-// Ranges far below the head are forgotten, and no reorganisation is taken back below them: it says so and changes nothing.
-func TestRangesAreForgotten(t *testing.T) {
-	t.Parallel()
-	db := open(t)
+// openFirst opens the scan of one settler, from block 0.
+func openFirst(t *testing.T, db *postgres.DB) {
+	t.Helper()
 	if _, err := db.ImportFacilitators(t.Context(), []postgres.Facilitator{facilitator("acme", "0xs0")}); err != nil {
 		t.Fatal(err)
 	}
@@ -278,6 +277,13 @@ func TestRangesAreForgotten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Ranges far below the head are forgotten, and no reorganisation is taken back below them: it says so and changes nothing.
+func TestRangesAreForgotten(t *testing.T) {
+	t.Parallel()
+	db := open(t)
+	openFirst(t, db)
 	for _, last := range []int64{9, 99, 50_000, 100_050} {
 		commit(t, db, scans(t, db)[0], last, func(r *postgres.Range) {
 			r.Senders = []postgres.SenderDay{{Sender: "0xz", Day: start, Token: "usdc", Payments: 1, Amount: "1", Recipients: 100_000 - last/2}}
@@ -421,16 +427,7 @@ func TestRecipients(t *testing.T) {
 func TestRangesThatDoNotFollow(t *testing.T) {
 	t.Parallel()
 	db := open(t)
-	if _, err := db.ImportFacilitators(t.Context(), []postgres.Facilitator{facilitator("acme", "0xs0")}); err != nil {
-		t.Fatal(err)
-	}
-	fresh, err := db.NewSettlers(t.Context(), base)
-	if err == nil {
-		err = db.OpenScans(t.Context(), base, fresh, 0, blockTime(0), 0)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	openFirst(t, db)
 	before := scans(t, db)
 	of := func(first, last int64) postgres.Range {
 		return postgres.Range{Scan: before[0].ID, Network: base, First: first, Last: last, Hash: fmt.Sprintf("0x%d", last), Time: blockTime(last)}
