@@ -59,14 +59,15 @@ type bench struct {
 	dir, profile string
 	alone        bool
 
-	self    string
-	node    *exec.Cmd
-	rpc     string // address of the node
-	server  *private.Server
-	project string // ponder's folder
-	sum     string // of all amounts, once known
+	self       string
+	node       *exec.Cmd
+	rpc        string // address of the node
+	server     *private.Server
+	postmaster int    // process of the server
+	project    string // ponder's folder
+	sum        string // of all amounts, once known
 
-	cpu, nodeCPU []float64 // seconds of processor of our runs, and of the node meanwhile
+	cpu, nodeCPU, serverCPU []float64 // seconds of processor of our runs, and of the node and Postgres meanwhile
 }
 
 func (b *bench) run(ctx context.Context) (err error) {
@@ -80,6 +81,9 @@ func (b *bench) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer b.server.Stop(context.WithoutCancel(ctx))
+	if b.postmaster, err = postmaster(filepath.Join(b.dir, "postgres")); err != nil {
+		return err
+	}
 	b.project = filepath.Join(b.dir, "ponder")
 	if !b.alone {
 		if err := install(ctx, b.project); err != nil {
@@ -111,6 +115,7 @@ func (b *bench) run(ctx context.Context) (err error) {
 	}
 	report.Tell("processor time of ours, without Postgres", "s", b.cpu...)
 	report.Tell("processor time of the node meanwhile", "s", b.nodeCPU...)
+	report.Tell("processor time of Postgres meanwhile", "s", b.serverCPU...)
 	return report.Print()
 }
 

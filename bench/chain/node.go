@@ -49,9 +49,10 @@ func word(a chaintest.Address) (h chaintest.Hash) {
 	return h
 }
 
-// serve makes the chain and answers until it is killed.
+// serve makes the chain, encodes it once, and answers until it is killed.
 func serve(blocks int64) error {
 	c := chaintest.New(8453, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	c.Keep = true // both sides read from it, and none is to wait for it
 	token, used, moved := parse[chaintest.Address](usdc), parse[chaintest.Hash](authorization), parse[chaintest.Hash](transfer)
 	for n := range blocks {
 		txs := make([]chaintest.Tx, txsOf(n))

@@ -6,8 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime/pprof"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -23,41 +21,30 @@ func (b *bench) ours(ctx context.Context) (float64, error) {
 		cmd := exec.CommandContext(ctx, b.self, "-role", "ours", "-profile", b.profile)
 		cmd.Env = append(os.Environ(), "DATABASE_URL="+dsn, "RPC="+b.rpc)
 		cmd.Stderr = os.Stderr
-		before, err := b.nodeTime()
+		before, err := b.meanwhile()
 		if err == nil {
 			err = cmd.Run()
 		}
 		if err != nil {
 			return err
 		}
-		after, err := b.nodeTime()
+		after, err := b.meanwhile()
 		b.cpu = append(b.cpu, (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds())
-		b.nodeCPU = append(b.nodeCPU, after-before)
+		b.nodeCPU = append(b.nodeCPU, after.node-before.node)
+		b.serverCPU = append(b.serverCPU, after.server-before.server)
 		return err
 	})
 }
 
-// nodeTime is the processor time that the node has used so far, in seconds.
-func (b *bench) nodeTime() (float64, error) {
-	name := fmt.Sprintf("/proc/%d/stat", b.node.Process.Pid)
-	stat, err := os.ReadFile(name)
-	if err != nil {
-		return 0, err
+// used is the processor time that the node and Postgres have taken so far, in seconds.
+type used struct{ node, server float64 }
+
+func (b *bench) meanwhile() (u used, err error) {
+	if u.node, err = processTime(b.node.Process.Pid); err != nil {
+		return u, err
 	}
-	_, after, _ := strings.Cut(string(stat), ") ") // the name may hold anything
-	fields := strings.Fields(after)
-	if len(fields) < 13 {
-		return 0, fmt.Errorf("%s ends early", name)
-	}
-	var ticks int64
-	for _, field := range fields[11:13] { // utime and stime
-		n, err := strconv.ParseInt(field, 10, 64)
-		if err != nil {
-			return 0, fmt.Errorf("read %s: %w", name, err)
-		}
-		ticks += n
-	}
-	return float64(ticks) / 100, nil // USER_HZ
+	u.server, err = processTime(b.postmaster)
+	return u, err
 }
 
 // index reads the chain once, into an empty database.

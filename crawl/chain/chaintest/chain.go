@@ -42,12 +42,15 @@ type Block struct {
 	Txs    []Tx
 	Bloom  [256]byte
 	Logs   int // of all transactions
+
+	kept *kept // nil: encoded anew for each answer
 }
 
 // Chain is the chain. Any number of goroutines may use it.
 type Chain struct {
 	ID        int64
 	Finality  int64 // blocks behind the newest that are called finalized; negative: there is no such tag
+	Keep      bool  // the JSON of blocks that are added from now on: whoever measures a reader does not want to measure the node
 	mu        sync.RWMutex
 	blocks    []*Block
 	forks     byte // how often the chain was cut, so that what follows differs
@@ -98,6 +101,9 @@ func (c *Chain) Add(at time.Time, txs ...Tx) *Block {
 		}
 	}
 	h.Sum(b.Hash[:0])
+	if c.Keep {
+		b.kept = keep(b)
+	}
 	c.blocks = append(c.blocks, b)
 	return b
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"sync"
 )
 
 // Call is one request.
@@ -37,9 +38,15 @@ func (c *Chain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
+	spare := buffers.Get().(*[]byte)
+	defer buffers.Put(spare)
+	*spare = c.AppendAnswers((*spare)[:0], calls, batch)
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(c.AppendAnswers(nil, calls, batch)) // whoever went away is not told
+	w.Header().Set("Content-Length", strconv.Itoa(len(*spare)))
+	_, _ = w.Write(*spare) // whoever went away is not told
 }
+
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // Decode reads a request or a batch.
 func Decode(body []byte) (calls []Call, batch bool, err error) {
@@ -98,7 +105,7 @@ func (c *Chain) Answer(b []byte, call Call) ([]byte, *Error) {
 			return b, err
 		}
 		whole := len(call.Params) > 1 && string(call.Params[1]) == "true"
-		return c.appendBlock(b, c.at(number), whole), nil
+		return appendBlock(b, c.at(number), whole), nil
 	case "eth_getTransactionByHash":
 		p, block := c.find(param(0))
 		if block == nil {
@@ -219,7 +226,11 @@ func (c *Chain) logs(b []byte, raw json.RawMessage) ([]byte, *Error) {
 					if len(b) > empty {
 						b = append(b, ',')
 					}
-					b = appendLog(b, block, t, l, index)
+					if block.kept != nil {
+						b = append(b, block.kept.logs[index]...)
+					} else {
+						b = appendLog(b, block, t, l, index)
+					}
 				}
 				index++
 			}
@@ -291,9 +302,30 @@ const (
 		`"v":"0x1","r":` + zero32 + `,"s":` + zero32 + `,"yParity":"0x1"}`
 )
 
-func (c *Chain) appendBlock(b []byte, block *Block, whole bool) []byte {
-	if block == nil {
+// kept is a block in JSON.
+type kept struct {
+	short, whole []byte   // with the hashes of its transactions, and with all of them
+	logs         [][]byte // by index
+}
+
+func keep(b *Block) *kept {
+	k := &kept{short: appendBlock(nil, b, false), whole: appendBlock(nil, b, true)}
+	for t := range b.Txs {
+		for l := range b.Txs[t].Logs {
+			k.logs = append(k.logs, appendLog(nil, b, t, l, len(k.logs)))
+		}
+	}
+	return k
+}
+
+func appendBlock(b []byte, block *Block, whole bool) []byte {
+	switch {
+	case block == nil:
 		return append(b, "null"...)
+	case block.kept != nil && whole:
+		return append(b, block.kept.whole...)
+	case block.kept != nil:
+		return append(b, block.kept.short...)
 	}
 	b = append(b, `{"number":`...)
 	b = quantity(b, block.Number)

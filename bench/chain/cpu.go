@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// ticks of a second in /proc.
+const ticks = 100
+
+// processTime is the processor time that a process has used so far, with that of its children, those that have ended too, in seconds.
+func processTime(pid int) (float64, error) {
+	sum, err := readTicks(pid, 11, 15) // utime, stime, cutime, cstime
+	if err != nil {
+		return 0, err
+	}
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", pid))
+	if err != nil {
+		return 0, err
+	}
+	for _, field := range strings.Fields(string(children)) {
+		child, err := strconv.Atoi(field)
+		if err != nil {
+			return 0, fmt.Errorf("read the children of process %d: %w", pid, err)
+		}
+		if n, err := readTicks(child, 11, 13); err == nil { // who has ended since is in cutime the next time
+			sum += n
+		}
+	}
+	return float64(sum) / ticks, nil
+}
+
+// readTicks sums fields of a process' stat, counted behind its name.
+func readTicks(pid, from, to int) (sum int64, err error) {
+	name := fmt.Sprintf("/proc/%d/stat", pid)
+	stat, err := os.ReadFile(name)
+	if err != nil {
+		return 0, err
+	}
+	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:])) // the name may hold anything
+	if len(fields) < to {
+		return 0, fmt.Errorf("%s ends early", name)
+	}
+	for _, field := range fields[from:to] {
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("read %s: %w", name, err)
+		}
+		sum += n
+	}
+	return sum, nil
+}
+
+// postmaster is the process of the server whose folder this is.
+func postmaster(dir string) (int, error) {
+	b, err := os.ReadFile(filepath.Join(dir, "data", "postmaster.pid"))
+	if err != nil {
+		return 0, err
+	}
+	first, _, _ := strings.Cut(string(b), "\n")
+	pid, err := strconv.Atoi(first)
+	if err != nil {
+		return 0, fmt.Errorf("read postmaster.pid: %w", err)
+	}
+	return pid, nil
+}
