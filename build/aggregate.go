@@ -42,26 +42,25 @@ func group(s *site.Snapshot) {
 	slices.Sort(s.Categories)
 }
 
-func statusSummary(services []site.Listing) site.StatusSummary {
-	sum := site.StatusSummary{Total: len(services), Services: make([]site.StatusService, len(services))}
-	for i, l := range services {
-		d := &l.Detail
-		switch d.Status {
-		case site.StatusOnline:
-			sum.Online++
-		case site.StatusDegraded:
-			sum.Degraded++
-		case site.StatusOffline:
-			sum.Offline++
-		default:
-			sum.Unknown++
-		}
-		sum.Services[i] = site.StatusService{
-			Slug: d.Slug, Name: d.Name, Status: d.Status, LastCheckedAt: d.LastCheckedAt,
-			ConsecutiveFailures: d.ConsecutiveFailures, Uptime24h: d.Uptime24h, AvgResponseTimeMS: d.AvgResponseTimeMS,
-		}
+// statusSummary counts services by their states.
+type statusSummary struct{ site.StatusSummary }
+
+func (s *statusSummary) add(l *site.Listing) {
+	d := &l.Detail
+	switch d.Status {
+	case site.StatusOnline:
+		s.Online++
+	case site.StatusDegraded:
+		s.Degraded++
+	case site.StatusOffline:
+		s.Offline++
+	default:
+		s.Unknown++
 	}
-	return sum
+	s.Services = append(s.Services, site.StatusService{
+		Slug: d.Slug, Name: d.Name, Status: d.Status, LastCheckedAt: d.LastCheckedAt,
+		ConsecutiveFailures: d.ConsecutiveFailures, Uptime24h: d.Uptime24h, AvgResponseTimeMS: d.AvgResponseTimeMS,
+	})
 }
 
 // networks are those of the table on which a listed service takes payment.
@@ -112,28 +111,34 @@ func tags(services []site.Listing) []site.Tag {
 	return out
 }
 
-func stats(s *site.Snapshot, checksPerHour float64) site.AggregateStats {
-	var up24, up7, response mean
-	var prices []site.Decimal
-	st := site.AggregateStats{TotalServices: len(s.Services), TotalNetworks: len(s.Networks), Networks: []site.StatsNetwork{}}
-	for i := range s.Services {
-		d := &s.Services[i].Detail
-		st.TotalEndpoints += d.EndpointCount
-		up24.add(d.Uptime.H24)
-		up7.add(d.Uptime.D7)
-		if d.AvgResponseTimeMS != nil {
-			ms := float64(*d.AvgResponseTimeMS)
-			response.add(&ms)
-		}
-		for _, e := range d.Endpoints {
-			if e.MinPriceUSD != nil {
-				prices = append(prices, *e.MinPriceUSD)
-			}
+// aggregates are what the figures of all services are made of.
+type aggregates struct {
+	up24, up7, response mean
+	endpoints           int
+	prices              []site.Decimal
+}
+
+func (a *aggregates) add(l *site.Listing) {
+	d := &l.Detail
+	a.endpoints += d.EndpointCount
+	a.up24.add(d.Uptime.H24)
+	a.up7.add(d.Uptime.D7)
+	if d.AvgResponseTimeMS != nil {
+		ms := float64(*d.AvgResponseTimeMS)
+		a.response.add(&ms)
+	}
+	for _, e := range d.Endpoints {
+		if e.MinPriceUSD != nil {
+			a.prices = append(a.prices, *e.MinPriceUSD)
 		}
 	}
-	st.AvgUptime24h, st.AvgUptime7d, st.AvgResponseTimeMS = up24.value(), up7.value(), response.value()
-	st.ChecksPerHour = checksPerHour
-	st.Pricing = pricingStats(prices)
+}
+
+func (a *aggregates) stats(s *site.Snapshot, checksPerHour float64) site.AggregateStats {
+	st := site.AggregateStats{
+		TotalServices: len(s.Services), TotalNetworks: len(s.Networks), TotalEndpoints: a.endpoints, Networks: []site.StatsNetwork{},
+		AvgUptime24h: a.up24.value(), AvgUptime7d: a.up7.value(), AvgResponseTimeMS: a.response.value(), ChecksPerHour: checksPerHour, Pricing: pricingStats(a.prices),
+	}
 	for _, n := range s.Networks {
 		st.Networks = append(st.Networks, site.StatsNetwork{Abbreviation: n.Abbreviation, ServiceCount: n.ServiceCount, AvgUptime: n.AvgUptime})
 	}

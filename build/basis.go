@@ -27,13 +27,13 @@ type basis struct {
 
 // basis collects what the files of the ith service are made of, whose details are there. Its peers are the edition's to tell.
 func (j *judgment) basis(i int) *basis {
-	f, l := &j.facts.Services[i], &j.snapshot.Services[i]
+	f := &j.facts.Services[i]
 	o := offerOf(f, j.now)
 	b := &basis{
-		Source: j.facts.Source, BaseURL: j.baseURL, Facts: f, Item: l.Item, Detail: l.Detail, Day: &j.hours.days[i], Offer: &o,
+		Source: j.facts.Source, BaseURL: j.baseURL, Facts: f, Day: &j.hours.days[i], Offer: &o,
 		Standing: j.market.standing(f.Category, &o), FreeHost: j.free.Has(hostOf(f.BaseURL)), Traction: j.settled.traction(i),
 	}
-	b.Detail.Endpoints = o.endpoints
+	b.Item, b.Detail = list(f, &o, &j.hours.days[i], j.now)
 	b.Volume, b.Older, b.Buyers = j.settled.series(i)
 	return b
 }
@@ -45,13 +45,13 @@ func complete(b *basis, c *clock) site.Listing {
 	shown := evidence(f, c)
 	got := judge(f, shown)
 	d.Assessment = assess(b, &d, shown, got, c)
-	l := site.Listing{
-		Item: b.Item, Detail: d, Changes: changes(f), Terms: termsOf(f, reasons(f, shown, got, c), c),
+	l := site.Listing{Item: b.Item, Known: &site.Known{
+		Detail: d, Changes: changes(f), Terms: termsOf(f, reasons(f, shown, got, c), c),
 		Own: &site.Own{
 			Uptime: uptimePoints(f, c), Checks: serviceLog(f), Evidence: evidenceOf(f, got, c), ChangeLogs: serviceChangeLogs(f),
 			Prices: pricePoints(f), Scores: scorePoints(f), Volume: b.Volume, Buyers: b.Buyers,
 		},
-	}
+	}}
 	if b.Older.any() {
 		l.OlderVolume = b.Older.points
 	}

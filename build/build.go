@@ -77,7 +77,11 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 		for i := range facts.Services {
 			facts.Services[i].Hours = nil
 		}
-		if facts.Takings, err = takings(ctx, r, facts, o.Now); err != nil {
+		j := beginJudgment(facts, sums, o.Now, o.Now.Add(o.Every), o.Site.BaseURL, o.FreeHosts)
+		if err := j.readEndpoints(ctx, r); err != nil {
+			return err
+		}
+		if facts.Takings, err = takings(ctx, r, facts, j.claims, o.Now); err != nil {
 			return err
 		}
 		taken, services = facts.Takings, len(facts.Services)
@@ -91,7 +95,7 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 		if packs, needed, err = writePacks(ctx, r, facts, folder, b); err != nil {
 			return err
 		}
-		j := newJudgment(facts, sums, o.Now, o.Now.Add(o.Every), o.Site.BaseURL, o.FreeHosts)
+		j.conclude()
 		j.snapshot.Earlier = published
 		for i := range facts.Services {
 			facts.Services[i].NextCheckAt = time.Time{} // the crawler's alone: no file may tell

@@ -18,8 +18,9 @@ const (
 func writeCatalogue(s *site.Snapshot, totals map[string]int, add func(string, []byte) error) error {
 	var all []place
 	for i := range s.Services {
-		for j := range s.Services[i].Detail.Endpoints {
-			if p := (place{i, j}); len(catalogueItem(p.of(s)).Accepts) > 0 {
+		l := s.Listing(i)
+		for j := range l.Detail.Endpoints {
+			if p := (place{i, j}); len(catalogueItem(l, &l.Detail.Endpoints[j], &l.Terms[j]).Accepts) > 0 {
 				all = append(all, p)
 			}
 		}

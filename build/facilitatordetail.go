@@ -39,21 +39,27 @@ func facilitatorDetail(f *postgres.FacilitatorFacts, now time.Time) site.Facilit
 }
 
 // settledFor tells each facilitator whose payments it settled, by what the services' traction says.
-func settledFor(s *site.Snapshot) {
-	at := map[string]*site.FacilitatorDetail{}
+type settledFor map[string]*site.FacilitatorDetail // by id
+
+func newSettledFor(s *site.Snapshot) settledFor {
+	at := settledFor{}
 	for i := range s.Facilitators {
 		at[s.Facilitators[i].FacilitatorID] = &s.Facilitators[i]
 	}
-	for i := range s.Services {
-		d := &s.Services[i].Detail
-		for _, v := range d.Assessment.Traction.SettledViaDetail {
-			if f := at[v.ID]; f != nil {
-				f.Services = append(f.Services, site.FacilitatorService{Slug: d.Slug, Name: d.Name, VolumeUSD30d: v.VolumeUSD30d, TxCount30d: v.TxCount30d})
-			}
+	return at
+}
+
+func (at settledFor) add(l *site.Listing) {
+	d := &l.Detail
+	for _, v := range d.Assessment.Traction.SettledViaDetail {
+		if f := at[v.ID]; f != nil {
+			f.Services = append(f.Services, site.FacilitatorService{Slug: d.Slug, Name: d.Name, VolumeUSD30d: v.VolumeUSD30d, TxCount30d: v.TxCount30d})
 		}
 	}
-	for i := range s.Facilitators {
-		f := &s.Facilitators[i]
+}
+
+func (at settledFor) end() {
+	for _, f := range at {
 		f.ServiceCount = len(f.Services)
 		slices.SortFunc(f.Services, func(a, b site.FacilitatorService) int {
 			return cmp.Or(b.VolumeUSD30d.Compare(a.VolumeUSD30d), cmp.Compare(b.TxCount30d, a.TxCount30d), cmp.Compare(a.Slug, b.Slug))

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"context"
 	"time"
 
 	"tollbook/site"
@@ -25,44 +26,115 @@ func Judge(f *postgres.Facts, now, next time.Time, baseURL string, free site.Fre
 	return j.snapshot
 }
 
-// judgment is a snapshot that is being made. A directory's details need not be in memory together: newJudgment takes what
-// all services must be known by, complete judges the rest of one by its basis, aggregate what is said of all of them in the end.
+// judgment is a snapshot that is being made. A directory's details need not be in memory together: survey takes, of some
+// services after the others, what all must be known by, conclude says what needs no details, complete judges the rest of one by
+// its basis, aggregate what is said of all of them in the end.
 type judgment struct {
-	facts    *postgres.Facts
-	snapshot *site.Snapshot
-	hours    hours
-	market   *market
-	settled  *tractions
-	now      time.Time
-	baseURL  string
-	free     site.FreeHosts
+	facts     *postgres.Facts
+	snapshot  *site.Snapshot
+	hours     hours
+	market    *market
+	claims    [][]claim
+	settled   *tractions
+	endpoints *shelf[[]postgres.EndpointFacts] // of services that are surveyed; nil where the facts keep them
+	known     *shelf[site.Known]               // of services whose files are made
+	now       time.Time
+	baseURL   string
+	free      site.FreeHosts
 }
 
 // newJudgment judges what needs no details: rows of lists, what services offer, what they took, and all that is not of a
 // service.
 func newJudgment(f *postgres.Facts, h hours, now, next time.Time, baseURL string, free site.FreeHosts) *judgment {
-	s := &site.Snapshot{Now: site.NewTime(now), Next: site.NewTime(next), Services: make([]site.Listing, len(f.Services))}
-	j := &judgment{
-		facts: f, snapshot: s, hours: h, market: newMarket(), now: now, baseURL: baseURL, free: free,
-	}
-	for i := range f.Services {
-		o := offerOf(&f.Services[i], now)
-		s.Services[i] = list(&f.Services[i], &o, &h.days[i], now)
-		s.Services[i].Detail.Endpoints = nil // the most of it, and made again with the details
-		j.market.add(f.Services[i].Category, &o)
-	}
-	j.market.sort()
-	j.settled = newTractions(f, now)
-	s.Checks = globalLog(f, now)
-	judgeChanges(s, f, now)
-	group(s)
-	s.Facilitators = facilitators(f.Facilitators, now)
-	s.Coverage = coverage(f, j.settled, now)
+	j := beginJudgment(f, h, now, next, baseURL, free)
+	j.survey(0, len(f.Services))
+	j.conclude()
 	return j
 }
 
+func beginJudgment(f *postgres.Facts, h hours, now, next time.Time, baseURL string, free site.FreeHosts) *judgment {
+	s := &site.Snapshot{Now: site.NewTime(now), Next: site.NewTime(next), Services: make([]site.Listing, len(f.Services))}
+	j := &judgment{
+		facts: f, snapshot: s, hours: h, market: newMarket(), claims: make([][]claim, len(f.Services)), known: newShelf[site.Known](len(f.Services)),
+		now: now, baseURL: baseURL, free: free,
+	}
+	s.Recall = j.recall
+	return j
+}
+
+// survey judges services by their endpoints: their rows, their prices among those of others, and who is paid.
+func (j *judgment) survey(from, to int) {
+	for i := from; i < to; i++ {
+		f := &j.facts.Services[i]
+		o := offerOf(f, j.now)
+		j.snapshot.Services[i].Item, _ = list(f, &o, &j.hours.days[i], j.now)
+		j.market.add(f.Category, &o)
+		j.claims[i] = claimsOf(f, j.now)
+	}
+}
+
+// surveyed is how many services are surveyed at once, whose endpoints are then in memory.
+const surveyed = 1000
+
+// readEndpoints surveys all services, some after the others.
+func (j *judgment) readEndpoints(ctx context.Context, r *postgres.Reader) error {
+	for from := 0; from < len(j.facts.Services); from += surveyed {
+		to := min(from+surveyed, len(j.facts.Services))
+		if err := r.Endpoints(ctx, j.now, j.facts.Services[from:to]); err != nil {
+			return err
+		}
+		j.survey(from, to)
+		j.shelve(from, to)
+	}
+	return nil
+}
+
+// shelve puts the endpoints of services that are surveyed away, until their files are made.
+func (j *judgment) shelve(from, to int) {
+	if j.endpoints == nil {
+		j.endpoints = newShelf[[]postgres.EndpointFacts](len(j.facts.Services))
+	}
+	for i := from; i < to; i++ {
+		f := &j.facts.Services[i]
+		j.endpoints.put(i, &f.Endpoints)
+		f.Endpoints = nil
+	}
+}
+
+// fetch gives services the endpoints that were put away.
+func (j *judgment) fetch(from, to int) {
+	if j.endpoints == nil {
+		return
+	}
+	for i := from; i < to; i++ {
+		j.facts.Services[i].Endpoints = j.endpoints.get(i)
+		j.endpoints.drop(i)
+	}
+}
+
+// offered is what the endpoints of a service are, which may be put away.
+func (j *judgment) offered(i int) []site.Endpoint {
+	f := j.facts.Services[i]
+	if j.endpoints != nil {
+		f.Endpoints = j.endpoints.get(i)
+	}
+	return offerOf(&f, j.now).endpoints
+}
+
+// conclude judges what is known once all services are surveyed, and what they took.
+func (j *judgment) conclude() {
+	s, f := j.snapshot, j.facts
+	j.market.sort()
+	j.settled = newTractions(f, j.claims, j.now)
+	s.Checks = globalLog(f, j.now)
+	judgeChanges(s, f, j.now)
+	group(s)
+	s.Facilitators = facilitators(f.Facilitators, j.now)
+	s.Coverage = coverage(f, j.settled, j.now)
+}
+
 // list judges a service by what is known of it without its details.
-func list(f *postgres.ServiceFacts, o *offer, day *tally, now time.Time) site.Listing {
+func list(f *postgres.ServiceFacts, o *offer, day *tally, now time.Time) (site.ServiceListItem, site.ServiceDetail) {
 	d := site.ServiceDetail{
 		Slug: f.Slug, Name: f.Name, Description: f.Description, BaseURL: f.BaseURL, WebsiteURL: f.WebsiteURL,
 		Category: f.Category, Source: f.Source, CreatedAt: site.NewTime(f.CreatedAt),
@@ -76,15 +148,12 @@ func list(f *postgres.ServiceFacts, o *offer, day *tally, now time.Time) site.Li
 	d.Verified, d.VerifiedUntil = lasting(f.VerifiedAt, vouchedFor, now)
 	d.PaymentReady, d.PaymentReadyUntil = lasting(f.LastSuccessAt, readyFor, now)
 	d.Uptime24h, d.AvgResponseTimeMS = day.percent(), day.average()
-	return site.Listing{
-		Item: site.ServiceListItem{
-			Slug: d.Slug, Name: d.Name, Description: d.Description, BaseURL: d.BaseURL, WebsiteURL: d.WebsiteURL,
-			Category: d.Category, Status: d.Status, Verified: d.Verified, EndpointCount: d.EndpointCount,
-			MinPriceUSD: d.MinPriceUSD, Networks: d.Networks, Uptime24h: d.Uptime24h, AvgResponseTimeMS: d.AvgResponseTimeMS,
-			LastCheckedAt: d.LastCheckedAt, CreatedAt: d.CreatedAt,
-		},
-		Detail: d,
-	}
+	return site.ServiceListItem{
+		Slug: d.Slug, Name: d.Name, Description: d.Description, BaseURL: d.BaseURL, WebsiteURL: d.WebsiteURL,
+		Category: d.Category, Status: d.Status, Verified: d.Verified, EndpointCount: d.EndpointCount,
+		MinPriceUSD: d.MinPriceUSD, Networks: d.Networks, Uptime24h: d.Uptime24h, AvgResponseTimeMS: d.AvgResponseTimeMS,
+		LastCheckedAt: d.LastCheckedAt, CreatedAt: d.CreatedAt,
+	}, d
 }
 
 // remains are what aggregate, look-ups, the catalogue and lists of movers ask of a service's details once its own files are
@@ -115,24 +184,30 @@ func remainsOf(l *site.Listing) remains {
 // remains of them. What others ask for meanwhile, its row and its names, it does not touch.
 func (j *judgment) release(done *turn) {
 	i, r, t := done.place, &done.note.Remains, &done.traction
-	f, l := &j.facts.Services[i], &j.snapshot.Services[i]
-	l.Terms = termsOf(f, r.Reasons, at(j.now))
+	f := &j.facts.Services[i]
+	k := site.Known{Terms: termsOf(f, r.Reasons, at(j.now))}
 	if r.Change != nil {
-		l.Changes = []site.ChangeRecord{{Type: r.Change.Type, ObservedAt: r.Change.ObservedAt}}
+		k.Changes = []site.ChangeRecord{{Type: r.Change.Type, ObservedAt: r.Change.ObservedAt}}
 	}
-	d := &l.Detail
-	d.Endpoints, d.NetworksCAIP2, d.Uptime.H24, d.Uptime.D7 = done.endpoints, nil, r.H24, r.D7
-	d.Assessment.Risk.Level = r.Risk
-	if t.TxCount30d != nil {
-		t.TxCount30d = new(*t.TxCount30d) // a pointer to one number keeps all that lies beside it
-	}
+	d := &k.Detail
+	d.Endpoints, d.ConsecutiveFailures, d.Uptime.H24, d.Uptime.D7, d.Assessment.Risk.Level = done.endpoints, f.ConsecutiveFailures, r.H24, r.D7, r.Risk
 	d.Assessment.Traction = site.Traction{
 		Status: t.Status, VolumeUSD30d: t.VolumeUSD30d, TxCount30d: t.TxCount30d, Trend7dVs30d: t.Trend7dVs30d, SettledViaDetail: t.SettledViaDetail,
 	}
+	j.known.put(i, &k)
 	f.Endpoints, f.Hours, f.Days, f.DaySums, f.Log = nil, nil, nil, nil, postgres.LogFacts{}
 	f.Site, f.Domain, f.Synthesis = nil, nil, nil
 	f.Changes, f.ChangeLogs, f.Records, f.PriceSpans, f.PriceDays = nil, nil, nil, nil, nil
 	j.settled.release(i)
+}
+
+// recall is what release kept of a service, with what its row says.
+func (j *judgment) recall(i int) *site.Known {
+	k, item := j.known.get(i), &j.snapshot.Services[i].Item
+	d := &k.Detail
+	d.Slug, d.Name, d.BaseURL, d.Category, d.Status, d.Verified = item.Slug, item.Name, item.BaseURL, item.Category, item.Status, item.Verified
+	d.EndpointCount, d.LastCheckedAt, d.Uptime24h, d.AvgResponseTimeMS = item.EndpointCount, item.LastCheckedAt, item.Uptime24h, item.AvgResponseTimeMS
+	return &k
 }
 
 // forget forgets what only services' own files are made of. After it there is aggregate.
@@ -141,15 +216,21 @@ func (j *judgment) forget() {
 	if j.facts.Takings != nil {
 		j.facts.Takings.Services = nil
 	}
-	j.hours.days, j.market, j.settled = nil, nil, nil
+	j.hours.days, j.market, j.claims, j.settled, j.endpoints = nil, nil, nil, nil, nil
 }
 
 // aggregate judges what is said of all services together.
 func (j *judgment) aggregate() {
 	s := j.snapshot
-	s.Status = statusSummary(s.Services)
-	s.Stats = stats(s, j.hours.checks)
-	settledFor(s)
+	sum, st, settled := statusSummary{site.StatusSummary{Total: len(s.Services), Services: make([]site.StatusService, 0, len(s.Services))}}, aggregates{}, newSettledFor(s)
+	for i := range s.Services {
+		l := s.Listing(i)
+		sum.add(l)
+		st.add(l)
+		settled.add(l)
+	}
+	s.Status, s.Stats = sum.StatusSummary, st.stats(s, j.hours.checks)
+	settled.end()
 }
 
 // lasting is what holds for a span after it was last seen: whether it does now, and until when; null when it was never

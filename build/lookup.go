@@ -64,7 +64,7 @@ func writeShards(route *site.Route, rows []hashed, add func(string, []byte) erro
 type place struct{ service, endpoint int }
 
 func (p place) of(s *site.Snapshot) (*site.Listing, *site.Endpoint, *site.Terms) {
-	l := &s.Services[p.service]
+	l := s.Listing(p.service)
 	return l, &l.Detail.Endpoints[p.endpoint], &l.Terms[p.endpoint]
 }
 
@@ -73,8 +73,9 @@ func addressRows(s *site.Snapshot) []hashed {
 	by := map[string][]place{}
 	var normals []string
 	for i := range s.Services {
-		for j, e := range s.Services[i].Detail.Endpoints {
-			normal, err := site.NormalAddress(s.Services[i].Detail.BaseURL + e.Path)
+		l := s.Listing(i)
+		for j, e := range l.Detail.Endpoints {
+			normal, err := site.NormalAddress(l.Detail.BaseURL + e.Path)
 			if err != nil {
 				continue // no client can ask for it either
 			}
@@ -109,7 +110,7 @@ func addressLookup(s *site.Snapshot, normal string, at []place) *site.AddressLoo
 	a.Service = lookupService(first, &a.Clipped)
 	for _, p := range at {
 		l, e, t := p.of(s)
-		if l != first {
+		if p.service != at[0].service {
 			if n := len(a.AlsoListed); n == 0 || a.AlsoListed[n-1] != l.Item.Slug {
 				a.AlsoListed = append(a.AlsoListed, l.Item.Slug)
 			}
@@ -151,7 +152,7 @@ func recipientRows(s *site.Snapshot) []hashed {
 	by := map[string]*site.RecipientLookup{}
 	var normals []string
 	for i := range s.Services {
-		l := &s.Services[i]
+		l := s.Listing(i)
 		for j := range l.Detail.Endpoints {
 			e, seen := &l.Detail.Endpoints[j], map[string]bool{}
 			for _, p := range e.Pricing {

@@ -22,7 +22,7 @@ func shop(slug string) *rapid.Generator[site.Listing] {
 	return rapid.Custom(func(t *rapid.T) site.Listing {
 		long := rapid.Map(rapid.IntRange(0, 9), func(n int) string { return strings.Repeat("long \"text\"\x01 and 東京 ", n*n) })
 		l := site.Listing{Item: site.ServiceListItem{Slug: slug}}
-		l.Detail = site.ServiceDetail{Slug: slug, Name: long.Draw(t, "name"), BaseURL: "https://api.acme.test", Status: site.StatusOnline}
+		l.Known = &site.Known{Detail: site.ServiceDetail{Slug: slug, Name: long.Draw(t, "name"), BaseURL: "https://api.acme.test", Status: site.StatusOnline}}
 		for range rapid.IntRange(0, 6).Draw(t, "endpoints") {
 			e := site.Endpoint{Method: "GET", Path: "/" + rapid.SampledFrom([]string{"a", "b"}).Draw(t, "path") + strings.Repeat("/deep", rapid.IntRange(0, 300).Draw(t, "depth"))}
 			terms := site.Terms{Reason: long.Draw(t, "reason")}
@@ -123,7 +123,7 @@ func TestClip(t *testing.T) {
 func TestCatalogueIsReadable(t *testing.T) {
 	t.Parallel()
 	base, solana := "eip155:8453", "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp"
-	l := site.Listing{
+	l := site.Listing{Known: &site.Known{
 		Detail: site.ServiceDetail{Name: "A name of more than thirty-two letters", Category: "気象", BaseURL: "https://api.acme.test", Endpoints: []site.Endpoint{{
 			Method: "POST", Path: "/quote", Description: new("One <quote>"), LastSeenAt: site.NewTime(now),
 			Pricing: []site.PricingEntry{
@@ -133,7 +133,7 @@ func TestCatalogueIsReadable(t *testing.T) {
 			},
 		}}},
 		Terms: []site.Terms{{Prices: []site.PricingTerms{{Extra: `{"name":"USD Coin","version":"2"}`}, {}, {}}}},
-	}
+	}}
 	row, err := render.Row(catalogueItem(&l, &l.Detail.Endpoints[0], &l.Terms[0]))
 	if err != nil {
 		t.Fatal(err)

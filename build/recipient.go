@@ -92,12 +92,11 @@ type held struct {
 	until   time.Time // as of a claim
 }
 
-// newPayouts finds who shares recipients. Services are by slug.
-func newPayouts(services []postgres.ServiceFacts, measured map[string]bool, now time.Time) *payouts {
-	p := &payouts{claims: make([][]claim, len(services)), unresponsive: make([]bool, len(services)), holders: map[recipient][]held{}}
+// newPayouts finds who shares recipients. Services are by slug, and so are their claims.
+func newPayouts(services []postgres.ServiceFacts, claims [][]claim, measured map[string]bool, now time.Time) *payouts {
+	p := &payouts{claims: claims, unresponsive: make([]bool, len(services)), holders: map[recipient][]held{}}
 	named := map[recipient]int{}
 	for i := range services {
-		p.claims[i] = claimsOf(&services[i], now)
 		for _, c := range p.claims[i] {
 			if c.last && measured[c.network] {
 				named[c.recipient]++

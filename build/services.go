@@ -63,6 +63,7 @@ func writeServices(ctx context.Context, j *judgment, details readDetails, editio
 		defer close(read)
 		for from := 0; from < total; from += ahead {
 			part := [2]int{from, min(from+ahead, total)}
+			j.fetch(part[0], part[1])
 			if err := details(j.facts.Services[part[0]:part[1]]); err != nil {
 				return err
 			}

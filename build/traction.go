@@ -47,9 +47,9 @@ func countedFlows(facilitators []postgres.FacilitatorFacts) []postgres.CountedFl
 }
 
 // takings reads what the recipients of listed services took, in the counted flows.
-func takings(ctx context.Context, r *postgres.Reader, f *postgres.Facts, now time.Time) (*postgres.Takings, error) {
+func takings(ctx context.Context, r *postgres.Reader, f *postgres.Facts, claims [][]claim, now time.Time) (*postgres.Takings, error) {
 	measured := measuredNetworks(f.Chains)
-	return r.Takings(ctx, now, newPayouts(f.Services, measured, now).asked(f.Services, measured), countedFlows(f.Facilitators))
+	return r.Takings(ctx, now, newPayouts(f.Services, claims, measured, now).asked(f.Services, measured), countedFlows(f.Facilitators))
 }
 
 // asked are the recipients whose takings a build wants to know.
@@ -84,7 +84,7 @@ type tractions struct {
 	now      time.Time
 }
 
-func newTractions(f *postgres.Facts, now time.Time) *tractions {
+func newTractions(f *postgres.Facts, claims [][]claim, now time.Time) *tractions {
 	t := &tractions{
 		services: f.Services, chains: map[string]postgres.ChainFacts{}, measured: measuredNetworks(f.Chains), takings: map[int64]*postgres.ServiceTakings{},
 		sharing: map[string][]int{}, dates: newDayNames(now), now: now,
@@ -92,7 +92,7 @@ func newTractions(f *postgres.Facts, now time.Time) *tractions {
 	for _, c := range f.Chains {
 		t.chains[c.Network] = c
 	}
-	t.payouts = newPayouts(f.Services, t.measured, now)
+	t.payouts = newPayouts(f.Services, claims, t.measured, now)
 	t.earnings = t.payouts.earnings(f.Takings, len(f.Services), now)
 	if f.Takings != nil {
 		for i := range f.Takings.Services {

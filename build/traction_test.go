@@ -271,7 +271,11 @@ func BenchmarkTractions(b *testing.B) {
 		f.Takings.Payees = append(f.Takings.Payees, payee)
 	}
 	for b.Loop() {
-		t := newTractions(f, now)
+		claims := make([][]claim, len(f.Services))
+		for i := range claims {
+			claims[i] = claimsOf(&f.Services[i], now)
+		}
+		t := newTractions(f, claims, now)
 		total := &big.Int{}
 		for i := range f.Services {
 			judged := t.traction(i)

@@ -14,7 +14,7 @@ import (
 // time, since nothing else needs their details. Each service's row is encoded once and its bytes reused in every list.
 func writeSnapshot(ctx context.Context, j *judgment, details readDetails, edition *render.Edition, c *carry, to tree, progress func(done, total int)) error {
 	s := j.snapshot
-	examples := edition.Examples(func(place int) []site.Endpoint { return offerOf(&j.facts.Services[place], j.now).endpoints })
+	examples := edition.Examples(j.offered)
 	to = watch(examples, to)
 	add := to.Add
 	index := site.Index{Lists: map[string]int{}, Pages: pageCounts(len(s.Services), edition.Groups()), Slugs: make([]string, len(s.Services))}

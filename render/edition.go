@@ -45,7 +45,7 @@ func (e *Edition) service(slug string) *site.Listing {
 	if i == len(all) || all[i].Item.Slug != slug {
 		return nil
 	}
-	return &all[i]
+	return e.snapshot.Listing(i)
 }
 
 // Of home: how many of each are shown.

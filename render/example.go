@@ -27,10 +27,10 @@ func (e *Edition) Examples(endpoints func(place int) []site.Endpoint) Examples {
 			}
 		}
 	}
-	var chosen *site.ServiceDetail
+	var chosen *site.ServiceListItem
 	place := 0
 	for i := range e.snapshot.Services {
-		d := &e.snapshot.Services[i].Detail
+		d := &e.snapshot.Services[i].Item
 		if priced := d.Status == site.StatusOnline && d.MinPriceUSD != nil; priced || chosen == nil {
 			chosen, place = d, i
 			if priced {

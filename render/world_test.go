@@ -113,7 +113,7 @@ func acme() site.Listing {
 		SettledViaDetail:   []site.SettledVia{{ID: "acme-pay", VolumeUSD30d: "1234.5", TxCount30d: 6000}, {ID: "gone", VolumeUSD30d: "0.067891", TxCount30d: 12}},
 		SharedWithServices: []site.SharedWithItem{{Name: "Quote Ledger", Slug: "plain-00"}}, ProQuotaShare: .5, Caveat: "A floor.", AllTimeCaveat: "Since then.",
 	}
-	l := site.Listing{Item: itemOf(&d), Detail: d, Own: &site.Own{Uptime: history(3), Volume: volumes(80)}}
+	l := site.Listing{Item: itemOf(&d), Known: &site.Known{Detail: d, Own: &site.Own{Uptime: history(3), Volume: volumes(80)}}}
 	l.Evidence = site.Evidence{
 		Checks: []site.EvidenceCheck{{ID: "payload_captured", Pass: true},
 			{ID: "price_sane", Reason: ptr("GET /quote, row 1: amount \"0.01\" is no whole number"), Expected: ptr("Digits."), Mend: ptr("Write digits.")}},
@@ -169,7 +169,7 @@ func unchecked() site.Listing {
 	d := site.ServiceDetail{Slug: "fresh", Name: "Fresh Listing", BaseURL: "https://fresh.test", Category: "Other", Status: site.StatusUnknown,
 		CreatedAt: ago(time.Minute), CheckIntervalMinutes: 15, Source: "submitted"}
 	d.Assessment.Compliance = site.Compliance{Grade: "unknown", Total: 14}
-	return site.Listing{Item: itemOf(&d), Detail: d, Own: &site.Own{}}
+	return site.Listing{Item: itemOf(&d), Known: &site.Known{Detail: d, Own: &site.Own{}}}
 }
 
 // nasty wrote what it should not wherever it could.
@@ -185,7 +185,7 @@ func nasty() site.Listing {
 	}
 	d.Assessment.Risk = site.Risk{Level: site.RiskDanger, Flags: []site.RiskFlag{{Level: "danger", Code: "price_outlier", Evidence: hostile}}}
 	d.Assessment.Compliance = site.Compliance{Grade: "F", Total: 14, Checks: []site.ComplianceCheck{{ID: "price_sane", Label: hostile}}}
-	l := site.Listing{Item: itemOf(&d), Detail: d, Own: &site.Own{}}
+	l := site.Listing{Item: itemOf(&d), Known: &site.Known{Detail: d, Own: &site.Own{}}}
 	l.Evidence = site.Evidence{
 		Checks:   []site.EvidenceCheck{{ID: "price_sane", Reason: &hostile, Mend: &hostile}},
 		Warnings: []site.EvidenceWarning{{Code: hostile, Meaning: hostile, Endpoint: &hostile, Detail: &hostile}},
@@ -210,7 +210,7 @@ func plain(slug, name, status string, i int) site.Listing {
 	if status == site.StatusOffline {
 		d.Uptime24h, d.AvgResponseTimeMS, d.ConsecutiveFailures = ptr(0.0), nil, 96
 	}
-	l := site.Listing{Item: itemOf(&d), Detail: d, Own: &site.Own{Uptime: history(i)}}
+	l := site.Listing{Item: itemOf(&d), Known: &site.Known{Detail: d, Own: &site.Own{Uptime: history(i)}}}
 	l.Checks.Newest = []site.CheckEntry{{ID: slug, CheckedAt: ago(time.Duration(i) * time.Minute), IsUp: status != site.StatusOffline, StatusCode: ptr(402), ResponseTimeMS: d.AvgResponseTimeMS}}
 	return l
 }

@@ -9,6 +9,7 @@ type Snapshot struct {
 	Earlier []PublishedSnapshot // v1/snapshots.json, newest first
 
 	Services   []Listing             // by slug: v1/services.json and v1/services/…
+	Recall     func(i int) *Known    // what is known of a service whose Known is nil
 	Status     StatusSummary         // v1/status.json
 	Networks   []Network             // v1/networks.json, by service count, then id
 	Tags       []Tag                 // v1/tags.json, by service count, then tag
@@ -21,15 +22,28 @@ type Snapshot struct {
 	Coverage     CoverageReport      // v1/coverage.json
 }
 
-// Listing is one service's part of a snapshot. A build makes Own and all of Detail when it renders the service's own files, and
-// keeps what the fields beside Own say for those that come after: memory holds no more of a large directory. Before, there are
-// Item, and of Detail what its row says; so no service's own file may show another's.
+// Listing is one service's part of a snapshot.
 type Listing struct {
-	Item    ServiceListItem // a row of each list that the service belongs to
-	Detail  ServiceDetail   // v1/services/{slug}.json
-	Changes []ChangeRecord  // on the service's page, newest first
-	Terms   []Terms         // of each of Detail.Endpoints: v1/lookup/… and discovery/resources…
-	*Own                    // nil but while the service's own files are rendered
+	Item   ServiceListItem // a row of each list that the service belongs to
+	*Known                 // nil where the snapshot recalls it
+}
+
+// Known is what a snapshot knows of a service beyond its row. A build makes Own and all of Detail when it renders the service's own
+// files, and recalls what the fields beside Own say for those that come after: memory holds no more of a large directory.
+// Before, nothing is known; so no service's own file may show another's.
+type Known struct {
+	Detail  ServiceDetail  // v1/services/{slug}.json
+	Changes []ChangeRecord // on the service's page, newest first
+	Terms   []Terms        // of each of Detail.Endpoints: v1/lookup/… and discovery/resources…
+	*Own                   // nil but while the service's own files are rendered
+}
+
+// Listing is the ith service with what is known of it, which is made anew where it is recalled.
+func (s *Snapshot) Listing(i int) *Listing {
+	if l := &s.Services[i]; l.Known != nil {
+		return l
+	}
+	return &Listing{s.Services[i].Item, s.Recall(i)}
 }
 
 // Own is what only a service's own files show.

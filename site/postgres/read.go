@@ -81,18 +81,20 @@ func (db *DB) Read(ctx context.Context, f func(*Reader) error) error {
 	return db.keepDayPacks(ctx, r.packed)
 }
 
-// Facts reads all that a build as of now needs into memory: the Directory with the Details of every service.
+// Facts reads all that a build as of now needs into memory: the Directory with the Endpoints and Details of every service.
 func (r *Reader) Facts(ctx context.Context, now time.Time, delay time.Duration) (*Facts, error) {
 	f, err := r.Directory(ctx, now, delay)
+	if err == nil {
+		err = r.Endpoints(ctx, now, f.Services)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return f, r.Details(ctx, now, delay, f.Services)
 }
 
-// Directory reads what is to be known of all services before anything can be said of one. Of each service that is its row,
-// its endpoints with their prices and its hours; Details reads the rest, which is most. Rows enter a log delay after their
-// time.
+// Directory reads what is to be known of all services before anything can be said of one. Of each service that is its row
+// and its hours; Endpoints and Details read the rest, which is most. Rows enter a log delay after their time.
 func (r *Reader) Directory(ctx context.Context, now time.Time, delay time.Duration) (*Facts, error) {
 	f := &Facts{}
 	err := r.tx.QueryRow(ctx, `SELECT value FROM settings WHERE name = 'source'`).Scan(&f.Source)
@@ -108,9 +110,6 @@ func (r *Reader) Directory(ctx context.Context, now time.Time, delay time.Durati
 		f.Services[i].Service = s
 	}
 	at := newPlaces(f.Services)
-	if err := r.readEndpoints(ctx, now, at); err != nil {
-		return nil, err
-	}
 	sealed, _, err := r.seal(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read logs: %w", err)
@@ -138,7 +137,7 @@ func (r *Reader) Directory(ctx context.Context, now time.Time, delay time.Durati
 	return f, nil
 }
 
-// Details reads what Directory left out of these services, some of its own.
+// Details reads what Directory and Endpoints left out of these services, some of Directory's own.
 func (r *Reader) Details(ctx context.Context, now time.Time, delay time.Duration, services []ServiceFacts) error {
 	at := newPlaces(services)
 	sealed, keptSince, err := r.seal(ctx)
@@ -200,9 +199,10 @@ func (at *places) endpoints() (ids [][16]byte, by map[uuid.UUID]*EndpointFacts) 
 	return ids, by
 }
 
-// readEndpoints reads endpoints with their prices. A directory has many of both, of which a few texts repeat themselves.
-func (r *Reader) readEndpoints(ctx context.Context, now time.Time, at *places) error {
-	texts := once{}
+// Endpoints reads the endpoints of these services, some of Directory's, with their prices. There are many of both, of which a
+// few texts repeat themselves.
+func (r *Reader) Endpoints(ctx context.Context, now time.Time, services []ServiceFacts) error {
+	at, texts := newPlaces(services), once{}
 	var e EndpointFacts
 	var of []EndpointFacts // of one service
 	keep := func() {
@@ -211,7 +211,7 @@ func (r *Reader) readEndpoints(ctx context.Context, now time.Time, at *places) e
 			of = of[:0]
 		}
 	}
-	err := r.each(ctx, `SELECT `+endpointColumns+` FROM endpoints ORDER BY service_id, path, method, id`,
+	err := r.each(ctx, `SELECT `+endpointColumns+` FROM endpoints WHERE service_id = ANY($1) ORDER BY service_id, path, method, id`,
 		[]any{&e.ID, &e.ServiceID, &e.Method, &e.MethodDeclared, &e.Path, &e.Description, &e.MimeType, &e.Origin, &e.FirstSeenAt, &e.LastPaidAt, &e.LastProbedAt,
 			&e.Verdict, &e.VerdictAt, &e.Class, &e.Reason, &e.ResponseTimeMS, &e.Fingerprint, &e.HeadAt, &e.HeadFree, &e.DeclaredPrice},
 		func() {
@@ -222,7 +222,7 @@ func (r *Reader) readEndpoints(ctx context.Context, now time.Time, at *places) e
 			e.MimeType, e.Verdict, e.Class, e.Reason = texts.orNil(e.MimeType), texts.orNil(e.Verdict), texts.orNil(e.Class), texts.orNil(e.Reason)
 			of = append(of, e)
 			e = EndpointFacts{}
-		})
+		}, at.ids)
 	if err != nil {
 		return fmt.Errorf("read endpoints: %w", err)
 	}
@@ -232,7 +232,7 @@ func (r *Reader) readEndpoints(ctx context.Context, now time.Time, at *places) e
 
 // readPrices reads the prices of the last 90 days.
 func (r *Reader) readPrices(ctx context.Context, now time.Time, at *places, texts once) error {
-	_, by := at.endpoints()
+	ids, by := at.endpoints()
 	var p Price
 	var of []Price // of one endpoint
 	keep := func() {
@@ -242,7 +242,7 @@ func (r *Reader) readPrices(ctx context.Context, now time.Time, at *places, text
 		}
 	}
 	err := r.each(ctx, `
-		SELECT `+priceColumns+` FROM prices WHERE until IS NULL OR until >= $1
+		SELECT `+priceColumns+` FROM prices WHERE endpoint_id = ANY($2) AND (until IS NULL OR until >= $1)
 		ORDER BY endpoint_id, since, position`,
 		[]any{(*[16]byte)(&p.EndpointID), &p.Since, &p.Position, &p.Until, &p.Scheme, &p.Network, &p.NetworkCAIP2, &p.Asset, &p.PayTo, &p.Amount,
 			&p.MaxTimeoutSeconds, &p.Extra, &p.X402Version},
@@ -253,7 +253,7 @@ func (r *Reader) readPrices(ctx context.Context, now time.Time, at *places, text
 			p.Scheme, p.Network, p.Asset, p.PayTo, p.Amount = texts.of(p.Scheme), texts.of(p.Network), texts.of(p.Asset), texts.of(p.PayTo), texts.of(p.Amount)
 			p.NetworkCAIP2, p.Extra = texts.orNil(p.NetworkCAIP2), texts.orNil(p.Extra)
 			of = append(of, p)
-		}, oldestPrice(now))
+		}, oldestPrice(now), ids)
 	if err != nil {
 		return fmt.Errorf("read prices: %w", err)
 	}
