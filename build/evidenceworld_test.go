@@ -36,7 +36,7 @@ func TestEvidenceSufficesToJudge(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := crawl.New(db, crawl.Options{HostGap: time.Microsecond, Hourly: -1}, probe.Options{
-		UserAgent: "Tollbook/test (+https://tollbook.example/bot)", RequestTimeout: 3 * time.Second,
+		UserAgent: "Tollbook/test (+https://tollbook.example/bot)", RequestTimeout: 10 * time.Second,
 		Routes: []probe.Route{{Domain: sample.Domain, Dial: world.Dial, RootCAs: world.RootCAs()}},
 	})
 	t.Cleanup(c.Close)

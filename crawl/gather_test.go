@@ -211,7 +211,7 @@ func TestGatherTheSampleWorld(t *testing.T) {
 	})
 	c.fetcher.Close()
 	c.fetcher = facts.New(facts.Options{ // the silent service costs its timeout
-		Enter: c.hosts.enter, Robots: robotsStore{m.DB}, Now: c.o.Now, Timeout: time.Second,
+		Enter: c.hosts.enter, Robots: robotsStore{m.DB}, Now: c.o.Now, Timeout: 10 * time.Second,
 		Routes: []probe.Route{{Domain: sample.Domain, Dial: world.Dial, RootCAs: world.RootCAs()}},
 	})
 	g := gather(t, c)

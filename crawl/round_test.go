@@ -43,7 +43,7 @@ func sampleCrawl(t *testing.T) (*memory, *Crawler, *sample.World, *clock) {
 	m := open(t)
 	m.list(t, sampleListings()...)
 	c := crawler(t, m, Options{Now: now.Now, Rand: func() float64 { return 0.5 }}, probe.Options{
-		RequestTimeout: 3 * time.Second, // the silent service costs as much
+		RequestTimeout: 10 * time.Second, // the silent service costs as much
 		Routes:         []probe.Route{{Domain: sample.Domain, Dial: world.Dial, RootCAs: world.RootCAs()}},
 	})
 	return m, c, world, now

@@ -176,7 +176,7 @@ func TestSynthesizeRefuses(t *testing.T) {
 			a := newAsker(t, func(modeltest.Request) modeltest.Reply { return tt.reply }, "acme")
 			timeout := 20 * time.Second
 			if tt.want == "timeout" {
-				timeout = 200 * time.Millisecond
+				timeout = 2 * time.Second // each question has to come that far
 			}
 			c := a.crawler(t, 100, timeout)
 			got := synthesize(t, c)

@@ -462,7 +462,7 @@ func TestBucketUnreachable(t *testing.T) {
 		asked.Store(0)
 		server := httptest.NewServer(handler)
 		defer server.Close()
-		b, err := OpenBucket("bucket/x", StoreOptions{Attempts: 2, Stall: time.Second, Getenv: outputtest.Getenv([]string{"AWS_ENDPOINT_URL=" + server.URL, "AWS_ACCESS_KEY_ID=a", "AWS_SECRET_ACCESS_KEY=c0ffee-s3cr3t"})})
+		b, err := OpenBucket("bucket/x", StoreOptions{Attempts: 2, Stall: 3 * time.Second, Getenv: outputtest.Getenv([]string{"AWS_ENDPOINT_URL=" + server.URL, "AWS_ACCESS_KEY_ID=a", "AWS_SECRET_ACCESS_KEY=c0ffee-s3cr3t"})})
 		if err != nil {
 			t.Fatal(err)
 		}

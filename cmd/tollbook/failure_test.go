@@ -103,7 +103,7 @@ func TestDatabaseFaults(t *testing.T) {
 	query(t, newer, `UPDATE schema_version SET version = version + 1`)
 
 	for _, tt := range []struct{ name, url, want string }{
-		{"down", "postgres://tollbook:s3cret@" + freeAddress(t) + "/tollbook", "connection refused"},
+		{"down", "postgres://tollbook:s3cret@127.0.0.1:1/tollbook", "connection refused"},
 		{"no socket", "postgres:///tollbook?host=/nowhere&user=u&password=s3cret", "no such file or directory"},
 		{"newer schema", newer, "the database has a newer schema than this program knows"},
 		{"no database", strings.Replace(good, "/test", "/nothing", 1), `database "nothing`},

@@ -45,7 +45,7 @@ type nodes struct {
 
 func newNodes(t *testing.T) *nodes {
 	t.Helper()
-	n := &nodes{base: chaintest.New(8453, time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC)), down: map[string]bool{}, waiting: make(chan struct{}, 100)}
+	n := &nodes{base: chaintest.New(8453, time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC)), down: map[string]bool{}}
 	n.base.Finality = 5
 	n.pay(60)
 	history, settlerOnSolana := chaintest.SolanaHistory(100)
@@ -53,7 +53,7 @@ func newNodes(t *testing.T) *nodes {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			n.mu.Lock()
 			n.asked++
-			down, wait := n.down[network], n.enough > 0 && n.asked > n.enough
+			down, wait, waiting := n.down[network], n.enough > 0 && n.asked > n.enough, n.waiting
 			n.mu.Unlock()
 			switch {
 			case r.URL.Path != "/"+nodeKey || r.URL.Query().Get("apikey") != nodeKey:
@@ -62,7 +62,7 @@ func newNodes(t *testing.T) *nodes {
 				http.Error(w, "down for maintenance", http.StatusServiceUnavailable)
 			case wait:
 				_, _ = io.Copy(io.Discard, r.Body) // only then is it seen that who asked has gone away
-				n.waiting <- struct{}{}
+				waiting <- struct{}{}
 				<-r.Context().Done()
 			default:
 				h.ServeHTTP(w, r)
@@ -205,10 +205,11 @@ func TestIndexInterrupted(t *testing.T) {
 	t.Parallel()
 	n := newNodes(t)
 	for _, requests := range []int{3, 6, 9} {
-		n.set(func() { n.asked, n.enough = 0, requests })
+		waiting := make(chan struct{}, 100) // its own: what an index asked last may come when it has ended
+		n.set(func() { n.asked, n.enough, n.waiting = 0, requests, waiting })
 		p := command(t, n.env, append([]string{"index", "--once"}, n.rpc...)...).start(t)
 		select {
-		case <-n.waiting:
+		case <-waiting:
 		case <-time.After(patience):
 			t.Fatalf("it asks nothing:\n%s", p.said())
 		}
@@ -217,9 +218,6 @@ func TestIndexInterrupted(t *testing.T) {
 		}
 		if code := p.status(t); code != 1 || !strings.Contains(p.said(), "tollbook: interrupted\n") {
 			t.Errorf("interrupted after %d requests: exit %d\n%s", requests, code, p.said())
-		}
-		for len(n.waiting) > 0 {
-			<-n.waiting
 		}
 	}
 	n.set(func() { n.enough = 0 })

@@ -56,6 +56,22 @@ func (s *sumsBySnapshot) read(c *http.Client, id string) (map[string]string, err
 	return s.of[id], nil
 }
 
+// seen waits until some client was answered from a snapshot.
+func (s *sumsBySnapshot) seen(t *testing.T, id string) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		s.mu.Lock()
+		_, ok := s.first[id]
+		s.mu.Unlock()
+		if ok {
+			return
+		}
+		if t.Failed() || time.Now().After(deadline) {
+			t.Fatalf("no client is answered from %s", id)
+		}
+	}
+}
+
 // loadAnswer is when an answer was asked for, since the load began, and what it took.
 type loadAnswer struct{ at, took time.Duration }
 
@@ -154,6 +170,7 @@ func TestLoad(t *testing.T) {
 		last := published(t, data)
 		moved[last] = pointer.ModTime()
 		until(t, base+"/v1/stats", "the last snapshot", func(a answer) bool { return a.header.Get("X-Snapshot") == last })
+		all.seen(t, last)
 		resident = append(resident, memoryKiB(server.Process.Pid, "VmRSS:"))
 		if time.Since(began) >= lasts {
 			break

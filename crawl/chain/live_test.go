@@ -174,7 +174,7 @@ func (m *market) receipt(id string) (r *receipt) {
 		if err == nil {
 			return r
 		}
-		if !strings.Contains(err.Error(), "indexing is in progress") || time.Since(begun) > 30*time.Second { // geth's word for: wait
+		if !strings.Contains(err.Error(), "indexing is in progress") || time.Since(begun) > patience { // geth's word for: wait
 			m.t.Fatalf("ask for a receipt: %v", err)
 		}
 	}
@@ -432,7 +432,7 @@ func (m *market) mined() {
 		if r := m.receipt(m.sent[len(m.sent)-1].id); r != nil && r.BlockNumber != "" {
 			return
 		}
-		if time.Since(begun) > 30*time.Second {
+		if time.Since(begun) > patience {
 			m.t.Fatalf("transaction %s is not mined", m.sent[len(m.sent)-1].id)
 		}
 	}

@@ -5,13 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -55,37 +56,70 @@ type liveNode struct {
 	dev     key // has money from the start
 }
 
-// startProgram runs a node until the test ends, and waits until it answers.
-func startProgram(t *testing.T, program string, args ...string) {
+// patience is how long a test waits for what must come.
+const patience = 3 * time.Minute
+
+// words is what a program says, and the first of it that was waited for.
+type words struct {
+	mu    sync.Mutex
+	all   bytes.Buffer
+	until *regexp.Regexp // nil when it has come
+	came  chan string    // its group
+}
+
+func (w *words) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.all.Write(p)
+	if w.until != nil {
+		if m := w.until.FindSubmatch(w.all.Bytes()); m != nil {
+			w.until = nil
+			w.came <- string(m[1])
+		}
+	}
+	return len(p), nil
+}
+
+// last is the end of it.
+func (w *words) last() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return string(w.all.Bytes()[max(0, w.all.Len()-2000):])
+}
+
+// startProgram runs a node until the test ends, and gives the address that it says it listens on: a port that it was given by the
+// system, for one that is free now need not be when it asks for it.
+func startProgram(t *testing.T, listens, program string, args ...string) (address string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = t.TempDir()
-	var log bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &log, &log
+	said := &words{until: regexp.MustCompile(listens), came: make(chan string, 1)}
+	cmd.Stdout, cmd.Stderr = said, said
 	if err := cmd.Start(); err != nil {
 		cancel()
 		t.Fatalf("start %s: %v", program, err)
 	}
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait() // its error is that it was killed
+		close(ended)
+	}()
 	t.Cleanup(func() {
 		cancel()
-		_ = cmd.Wait() // its error is that it was killed
+		<-ended
 		if t.Failed() {
-			t.Logf("%s says at last:\n%s", filepath.Base(program), log.Bytes()[max(0, log.Len()-2000):])
+			t.Logf("%s says at last:\n%s", filepath.Base(program), said.last())
 		}
 	})
-}
-
-// freePort is one that nobody listens on.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	select {
+	case address = <-said.came:
+	case <-ended:
+		t.Fatalf("%s ended:\n%s", program, said.last())
+	case <-time.After(patience):
+		t.Fatalf("%s does not listen:\n%s", program, said.last())
 	}
-	defer l.Close()
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	return port
+	return address
 }
 
 // startAnvil runs anvil, which mines when it is told to.
@@ -98,9 +132,8 @@ func startAnvil(t *testing.T) *liveNode {
 			missing(t, "anvil is missing: npm has it for Linux on amd64, Foundry for others")
 		}
 	}
-	port := freePort(t)
-	startProgram(t, program, "--port", port, "--no-mining", "--chain-id", "8453", "--silent", "--gas-limit", "300000000")
-	n := &liveNode{t: t, url: "http://127.0.0.1:" + port, dev: parseKey("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")}
+	address := startProgram(t, `Listening on (\S+)\n`, program, "--port", "0", "--no-mining", "--chain-id", "8453", "--gas-limit", "300000000")
+	n := &liveNode{t: t, url: "http://" + address, dev: parseKey("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")}
 	n.wait()
 	return n
 }
@@ -115,10 +148,9 @@ func startGeth(t *testing.T) *liveNode {
 			missing(t, "geth is missing; install it with GOBIN=%s go install github.com/ethereum/go-ethereum/cmd/geth@v1.16.9", bin)
 		}
 	}
-	port := freePort(t)
-	startProgram(t, program, "--dev", "--dev.gaslimit", "300000000", "--http", "--http.addr", "127.0.0.1", "--http.port", port,
-		"--http.api", "eth,net,web3,debug,dev", "--ipcdisable", "--authrpc.addr", "127.0.0.1", "--authrpc.port", freePort(t), "--nodiscover", "--maxpeers", "0", "--nat", "none", "--port", "0")
-	n := &liveNode{t: t, url: "http://127.0.0.1:" + port, dev: parseKey("b71c71a67e1177ad4e901695e1b4b9ee17ae16c6668d313eac2f96dbcda3f291")}
+	address := startProgram(t, `HTTP server started +endpoint=(\S+) auth=false`, program, "--dev", "--dev.gaslimit", "300000000", "--http", "--http.addr", "127.0.0.1", "--http.port", "0",
+		"--http.api", "eth,net,web3,debug,dev", "--ipcdisable", "--authrpc.addr", "127.0.0.1", "--authrpc.port", "0", "--nodiscover", "--maxpeers", "0", "--nat", "none", "--port", "0")
+	n := &liveNode{t: t, url: "http://" + address, dev: parseKey("b71c71a67e1177ad4e901695e1b4b9ee17ae16c6668d313eac2f96dbcda3f291")}
 	n.wait()
 	return n
 }
@@ -135,7 +167,7 @@ func (n *liveNode) wait() {
 			}
 			return
 		}
-		if time.Since(begun) > 30*time.Second {
+		if time.Since(begun) > patience {
 			n.t.Fatalf("%s does not answer: %v", n.url, err)
 		}
 	}

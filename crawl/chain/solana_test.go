@@ -29,7 +29,7 @@ func solanaIndexer(t *testing.T, s chain.Store, log *bytes.Buffer, nodes ...*sol
 	for _, node := range nodes {
 		n.RPC = append(n.RPC, node.url)
 	}
-	o := chain.Options{Backoff: 100 * time.Microsecond, Timeout: 5 * time.Second, HTTP: &http.Client{}}
+	o := chain.Options{Backoff: 100 * time.Microsecond, Timeout: time.Minute, HTTP: &http.Client{}}
 	if log != nil {
 		o.Logger = slog.New(slog.NewTextHandler(log, nil))
 	}

@@ -75,12 +75,12 @@ func TestFaults(t *testing.T) {
 func TestConnectTimeouts(t *testing.T) {
 	t.Parallel()
 	silent := "https" + raw(t, true, hang)[len("http"):]
-	p := New(Options{Guard: &Guard{AllowPrivate: []string{"127.0.0.1"}}, ConnectTimeout: 100 * time.Millisecond})
+	p := New(Options{Guard: &Guard{AllowPrivate: []string{"127.0.0.1"}}, ConnectTimeout: time.Second})
 	t.Cleanup(p.Close)
 	if got := p.Probe(t.Context(), Target{URL: silent}); got.Reason != "TLS: handshake timed out" {
 		t.Errorf("TLS: %s (%s)", got.Class, got.Reason)
 	}
-	stuck := New(Options{ConnectTimeout: 100 * time.Millisecond, Routes: []Route{{
+	stuck := New(Options{ConnectTimeout: time.Second, Routes: []Route{{
 		Domain: "sample.test",
 		Dial: func(ctx context.Context, _, _ string) (net.Conn, bool, error) {
 			<-ctx.Done()
@@ -88,7 +88,7 @@ func TestConnectTimeouts(t *testing.T) {
 		},
 	}}})
 	t.Cleanup(stuck.Close)
-	if got := stuck.Probe(t.Context(), Target{URL: "http://a.sample.test/"}); got.Reason != "connecting timed out after 0.1 s" {
+	if got := stuck.Probe(t.Context(), Target{URL: "http://a.sample.test/"}); got.Reason != "connecting timed out after 1 s" {
 		t.Errorf("TCP: %s (%s)", got.Class, got.Reason)
 	}
 }

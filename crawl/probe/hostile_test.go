@@ -123,21 +123,21 @@ const asked = "HTTP/1.1 402 Payment Required\r\nPayment-Required: "
 
 func hostile() []hostileCase {
 	head := asked + envelopeHeader("") + "\r\n"
-	limits := 400 * time.Millisecond
+	limits := 2 * time.Second
 	return []hostileCase{
-		{name: "42 silence", speak: hang, class: ClassUnreachable, reason: "timed out after 0.4 s", limit: limits},
+		{name: "42 silence", speak: hang, class: ClassUnreachable, reason: "timed out after 2 s", limit: limits},
 		{name: "slow status line", speak: func(c net.Conn) {
 			io.WriteString(c, "HTTP/1.1 402 ")
 			untilClosed(c, []byte("X"), 20*time.Millisecond)
-		}, class: ClassUnreachable, reason: "timed out after 0.4 s", limit: limits},
+		}, class: ClassUnreachable, reason: "timed out after 2 s", limit: limits},
 		{name: "slow header lines", speak: func(c net.Conn) {
 			io.WriteString(c, "HTTP/1.1 402 X\r\n")
 			untilClosed(c, []byte("X: y\r\n"), 20*time.Millisecond)
-		}, class: ClassUnreachable, reason: "timed out after 0.4 s", limit: limits},
+		}, class: ClassUnreachable, reason: "timed out after 2 s", limit: limits},
 		{name: "slow body", speak: func(c net.Conn) {
 			io.WriteString(c, "HTTP/1.1 402 X\r\nContent-Length: 100000\r\n\r\n{")
 			untilClosed(c, []byte(" "), 20*time.Millisecond)
-		}, class: ClassUnreachable, reason: "timed out after 0.4 s", limit: limits},
+		}, class: ClassUnreachable, reason: "timed out after 2 s", limit: limits},
 		{name: "slow body after a good header", speak: func(c net.Conn) {
 			io.WriteString(c, head+"Content-Length: 100000\r\n\r\n{")
 			untilClosed(c, []byte(" "), 20*time.Millisecond)
@@ -329,13 +329,17 @@ func TestHostileHTTP2(t *testing.T) {
 			untilClosed(w, bytes.Repeat([]byte("x"), 32<<10), 0)
 		}, ClassPaidOK, "asks for payment"},
 		{"abort", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, ClassInvalidHTTP, "the answer is not valid HTTP"},
-		{"silence", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, ClassUnreachable, "timed out after 1 s"},
+		{"silence", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, ClassUnreachable, "timed out after 2 s"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			server := startTLS(t, &tls.Config{Certificates: []tls.Certificate{ca.issue(t, "a.sample.test", -time.Hour, time.Hour)}}, tt.service)
-			p := New(Options{Routes: []Route{sampleRoute(server.Listener.Addr().String(), ca.pool)}, RequestTimeout: time.Second})
+			o := Options{Routes: []Route{sampleRoute(server.Listener.Addr().String(), ca.pool)}}
+			if tt.class == ClassUnreachable {
+				o.RequestTimeout = 2 * time.Second
+			}
+			p := New(o)
 			t.Cleanup(p.Close)
 			got := p.Probe(t.Context(), Target{URL: "https://a.sample.test/", Method: "GET"})
 			if got.Class != tt.class || got.Reason != tt.reason || len(got.Answer.Body) > x402.MaxBody {
@@ -348,15 +352,9 @@ func TestHostileHTTP2(t *testing.T) {
 // TestUnreachable has nobody listen.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	l.Close()
 	p := New(Options{Guard: &Guard{AllowPrivate: []string{"127.0.0.1"}}})
 	t.Cleanup(p.Close)
-	got := p.Probe(t.Context(), Target{URL: "http://" + addr})
+	got := p.Probe(t.Context(), Target{URL: "http://127.0.0.1:1"})
 	if got.Verdict != Failed || got.Class != ClassUnreachable || got.Reason != "connection refused" || got.Attempts != 1 {
 		t.Errorf("%s %s (%s) after %d attempts", got.Verdict, got.Class, got.Reason, got.Attempts)
 	}

@@ -60,7 +60,7 @@ func serve(t *testing.T, h http.HandlerFunc) (*Prober, *recorder, string) {
 	service := &recorder{Handler: h}
 	server := httptest.NewServer(service)
 	t.Cleanup(server.Close)
-	p := New(Options{Guard: &Guard{AllowPrivate: []string{"127.0.0.1"}}, RequestTimeout: 5 * time.Second})
+	p := New(Options{Guard: &Guard{AllowPrivate: []string{"127.0.0.1"}}, RequestTimeout: time.Minute})
 	t.Cleanup(p.Close)
 	return p, service, server.URL
 }
@@ -240,7 +240,7 @@ func sampleWorld(t *testing.T, services map[string]http.HandlerFunc) *Prober {
 		services[r.Host](w, r)
 	}))
 	t.Cleanup(server.Close)
-	p := New(Options{RequestTimeout: 5 * time.Second, Routes: []Route{{
+	p := New(Options{RequestTimeout: time.Minute, Routes: []Route{{
 		Domain: "sample.test",
 		Dial: func(ctx context.Context, network, addr string) (net.Conn, bool, error) {
 			host, _, _ := strings.Cut(addr, ":")

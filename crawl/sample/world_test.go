@@ -301,10 +301,10 @@ func TestCloseEndsEverything(t *testing.T) {
 	}
 }
 
-// settle waits until no more than n goroutines run, for two seconds at most, and counts them. The client's own end a
+// settle waits until no more than n goroutines run, for a minute at most, and counts them. The client's own end a
 // moment after their connections, and tell nobody.
 func settle(n int) int {
-	for range 200 {
+	for range 6000 {
 		if runtime.NumGoroutine() <= n {
 			break
 		}

@@ -117,8 +117,14 @@ func TestSteps(t *testing.T) {
 			}
 			defer inside.Add(-1)
 			logger.InfoContext(ctx, "building")
+			known, err := f.Steps(ctx)
+			for _, s := range known {
+				if s.Name == "build" && s.BeganAt != nil && time.Since(*s.BeganAt) < time.Second {
+					t.Errorf("a build comes %s after the last one began, want a second or more", time.Since(*s.BeganAt))
+				}
+			}
 			built <- time.Now()
-			return nil
+			return err
 		}},
 		{Name: "publish", Every: time.Second, Follows: "build", Limit: time.Minute, Do: func(context.Context) error { published <- time.Now(); return nil }},
 		{Name: "index:eip155:8453", Every: time.Hour, Limit: time.Minute, Do: func(context.Context) error {
@@ -136,9 +142,7 @@ func TestSteps(t *testing.T) {
 	if after := receive(t, published, "publication"); after.Before(first) {
 		t.Error("what follows a build came before it")
 	}
-	if since := receive(t, built, "second build").Sub(first); since < time.Second {
-		t.Errorf("the second build came %s after the first, want a second or more", since)
-	}
+	receive(t, built, "second build")
 	receive(t, mended, "second try of what failed")
 	for _, want := range []string{"msg=building job=", `msg="job failed" job=`, "kind=step:index:eip155:8453", "the node is away"} {
 		if !strings.Contains(log.String(), want) {

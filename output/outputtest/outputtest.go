@@ -89,16 +89,28 @@ func start(t testing.TB, env []string, command func(address, dir string) *exec.C
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	l, err := net.Listen("tcp", "127.0.0.1:0") // a port that was free a moment ago
-	if err != nil {
-		t.Fatal(err)
+	for { // a server binds by itself, and another program may have been faster at a port that was free
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &Server{Address: l.Addr().String(), Dir: dir}
+		l.Close()
+		cmd := command(s.Address, dir)
+		cmd.Env = append(os.Environ(), env...)
+		if said, ok := s.run(t, cmd); ok {
+			return s
+		} else if !strings.Contains(said, "already in use") {
+			t.Fatalf("%s ended: %s", cmd.Path, said)
+		}
 	}
-	s := &Server{Address: l.Addr().String(), Dir: dir}
-	l.Close()
-	cmd := command(s.Address, dir)
-	cmd.Env = append(os.Environ(), env...)
-	var said output
-	cmd.Stdout, cmd.Stderr = &said, &said
+}
+
+// run answers when the server does, or has ended.
+func (s *Server) run(t testing.TB, cmd *exec.Cmd) (said string, ok bool) {
+	t.Helper()
+	var all output
+	cmd.Stdout, cmd.Stderr = &all, &all
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -111,15 +123,15 @@ func start(t testing.TB, env []string, command func(address, dir string) *exec.C
 		_ = cmd.Process.Kill()
 		<-ended
 	})
-	for deadline := time.After(time.Minute); ; {
+	for deadline := time.After(3 * time.Minute); ; {
 		if _, err := s.client(t).ListBuckets(t.Context()); err == nil {
-			return s
+			return "", true
 		}
 		select {
 		case <-ended:
-			t.Fatalf("%s ended: %s", cmd.Path, &said)
+			return all.String(), false
 		case <-deadline:
-			t.Fatalf("%s does not answer: %s", cmd.Path, &said)
+			t.Fatalf("%s does not answer: %s", cmd.Path, &all)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

@@ -319,7 +319,7 @@ func TestLogsStartOnce(t *testing.T) {
 	}
 	told := make(chan error, 1)
 	go func() { told <- db.RecordVisits(ctx, []postgres.Visit{visit(due[0], start)}) }()
-	for waits, until := false, time.Now().Add(time.Minute); !waits; {
+	for waits, until := false, time.Now().Add(3*time.Minute); !waits; {
 		if err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND transactionid IS NOT NULL AND pid <> pg_backend_pid()
 			AND pid IN (SELECT pid FROM pg_stat_activity WHERE datname = current_database()))`).Scan(&waits); err != nil {
 			t.Fatal(err)

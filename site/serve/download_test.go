@@ -343,7 +343,7 @@ func TestDownloadOutlastsReadTimeout(t *testing.T) {
 	t.Parallel()
 	f, h, name, zip := flakyHandler(t, t.Output())
 	server := httptest.NewUnstartedServer(h)
-	const timeout = 50 * time.Millisecond
+	const timeout = 2 * time.Second // in which a request has to come
 	server.Config.ReadTimeout = timeout
 	server.Config.IdleTimeout = time.Minute // else the read timeout is also that of a connection between two requests
 	server.Start()
@@ -354,7 +354,7 @@ func TestDownloadOutlastsReadTimeout(t *testing.T) {
 	f.get = func(ctx context.Context) {
 		select {
 		case <-ctx.Done(): // what must not come
-		case <-time.After(4 * timeout):
+		case <-time.After(timeout + timeout/2):
 		}
 	}
 	res, err := server.Client().Get(server.URL + "/" + name)

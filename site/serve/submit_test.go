@@ -101,8 +101,9 @@ func submitTo(h http.Handler, body string) *httptest.ResponseRecorder {
 func TestSlowBody(t *testing.T) {
 	t.Parallel()
 	s := &shelf{}
-	server := httptest.NewServer(submitting(t, s, nothingFound, 200*time.Millisecond, io.Discard))
+	server := httptest.NewServer(submitting(t, s, nothingFound, 2*time.Second, io.Discard))
 	defer server.Close()
+	var all sync.WaitGroup // beside each other: each takes its time
 	head := "POST /v1/submit HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
 	for _, tt := range []struct {
 		name, sent string
@@ -115,24 +116,29 @@ func TestSlowBody(t *testing.T) {
 		{"too large without a word", head + "Transfer-Encoding: chunked\r\n\r\n" + strings.Repeat("1000\r\n"+strings.Repeat(" ", 0x1000)+"\r\n", 9), 413},
 		{"broken chunks", head + "Transfer-Encoding: chunked\r\n\r\nzz\r\n{", 400},
 	} {
-		conn, err := net.Dial("tcp", server.Listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		if _, err := io.WriteString(conn, tt.sent); err != nil {
-			t.Fatal(err)
-		}
-		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
-		if err != nil {
-			t.Errorf("%s: %v", tt.name, err)
-			continue
-		}
-		body, _ := io.ReadAll(res.Body)
-		if res.StatusCode != tt.status || !res.Close || !strings.Contains(string(body), `"error"`) {
-			t.Errorf("%s: %d, closed %t: %s", tt.name, res.StatusCode, res.Close, body)
-		}
+		all.Go(func() {
+			conn, err := net.Dial("tcp", server.Listener.Addr().String())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			if _, err := io.WriteString(conn, tt.sent); err != nil {
+				t.Errorf("%s: %v", tt.name, err)
+				return
+			}
+			res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Errorf("%s: %v", tt.name, err)
+				return
+			}
+			body, _ := io.ReadAll(res.Body)
+			if res.StatusCode != tt.status || !res.Close || !strings.Contains(string(body), `"error"`) {
+				t.Errorf("%s: %d, closed %t: %s", tt.name, res.StatusCode, res.Close, body)
+			}
+		})
 	}
+	all.Wait()
 	if len(s.received) > 0 {
 		t.Errorf("received %v", s.received)
 	}
@@ -153,12 +159,12 @@ func TestProbeOutlastsTheBodysTime(t *testing.T) {
 	s := &shelf{}
 	slow := probing(func(ctx context.Context, _ string, _ []string) site.ProbeResult {
 		select {
-		case <-time.After(300 * time.Millisecond):
+		case <-time.After(3 * time.Second):
 		case <-ctx.Done():
 		}
 		return site.ProbeResult{EndpointsFound: 1, Errors: []string{}}
 	})
-	server := httptest.NewServer(submitting(t, s, slow, 100*time.Millisecond, io.Discard))
+	server := httptest.NewServer(submitting(t, s, slow, 2*time.Second, io.Discard))
 	defer server.Close()
 	res, err := http.Post(server.URL+"/v1/submit", "application/json", strings.NewReader(acme("a")))
 	if err != nil {

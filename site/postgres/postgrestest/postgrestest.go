@@ -194,7 +194,7 @@ func (p *process) stop() error {
 	if p.srv == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	if err := p.srv.Stop(ctx); err != nil {
 		return err

@@ -150,19 +150,27 @@ func TestCancel(t *testing.T) {
 	}{
 		{"before", func(_ *testing.T, _ string, cancel func()) { cancel() }},
 		{"while initdb runs", func(t *testing.T, dir string, cancel func()) {
-			go awaitFile(t, filepath.Join(dir, newCluster+"*", "global"), cancel)
+			go awaitFile(t, cancel, filepath.Join(dir, newCluster+"*", "global"))
 		}},
 		{"while the server starts", func(t *testing.T, dir string, cancel func()) {
-			go awaitFile(t, filepath.Join(dir, "data", "postmaster.pid"), cancel)
+			go awaitFile(t, cancel, filepath.Join(dir, "data", "postmaster.pid"))
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			dir := filepath.Join(tempDir(t), "postgres")
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			tt.when(t, dir, cancel)
-			_, err := Start(ctx, Options{Dir: dir, Throwaway: true})
+			var dir string
+			var err error
+			for range 100 { // until it is cancelled in time
+				dir = filepath.Join(tempDir(t), "postgres")
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				tt.when(t, dir, cancel)
+				var s *Server
+				if s, err = Start(ctx, Options{Dir: dir, Throwaway: true}); err != nil {
+					break
+				}
+				mustStop(t, s)
+			}
 			if !errors.Is(err, context.Canceled) {
 				t.Fatalf("start answers %v", err)
 			}
@@ -185,10 +193,20 @@ func TestKilledInitdb(t *testing.T) {
 		t.Run(fmt.Sprint(noDeathSignal), func(t *testing.T) {
 			t.Parallel()
 			dir := filepath.Join(tempDir(t), "postgres")
-			h := startHelper(t, self(t), nil, order{Dir: dir, NoDeathSignal: noDeathSignal})
-			awaitFile(t, filepath.Join(dir, newCluster+"*", "global"), h.kill)
-			if _, err := os.Stat(filepath.Join(dir, "data")); !errors.Is(err, os.ErrNotExist) {
-				t.Errorf("a half-made cluster has its name: %v", err)
+			for { // until it is killed in time
+				h := startHelper(t, self(t), nil, order{Dir: dir, NoDeathSignal: noDeathSignal})
+				awaitFile(t, h.kill, filepath.Join(dir, newCluster+"*", "global"), filepath.Join(dir, "data"))
+				_, err := os.Stat(filepath.Join(dir, "data"))
+				if errors.Is(err, os.ErrNotExist) {
+					break
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				mustStop(t, mustStart(t, Options{Dir: dir, Throwaway: true})) // what has its name is whole
+				if err := os.RemoveAll(dir); err != nil {
+					t.Fatal(err)
+				}
 			}
 			s := mustStart(t, Options{Dir: dir, Throwaway: true})
 			if left := entries(t, dir, newCluster); len(left) > 0 {
@@ -199,14 +217,16 @@ func TestKilledInitdb(t *testing.T) {
 	}
 }
 
-// awaitFile does what it is told as soon as a file is there.
-func awaitFile(t *testing.T, pattern string, do func()) {
+// awaitFile does what it is told as soon as a file of one of the patterns is there.
+func awaitFile(t *testing.T, do func(), patterns ...string) {
 	poll := time.NewTicker(time.Millisecond)
 	defer poll.Stop()
 	for t.Context().Err() == nil {
-		if found, _ := filepath.Glob(pattern); len(found) > 0 {
-			do()
-			return
+		for _, p := range patterns {
+			if found, _ := filepath.Glob(p); len(found) > 0 {
+				do()
+				return
+			}
 		}
 		<-poll.C
 	}

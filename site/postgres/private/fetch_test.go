@@ -135,7 +135,7 @@ func TestFetchFails(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			if tt.is == context.Canceled {
-				go awaitFile(t, filepath.Join(cache, "fetch-*", "hangs"), cancel)
+				go awaitFile(t, cancel, filepath.Join(cache, "fetch-*", "hangs"))
 			}
 			_, err := fetchPrograms(ctx, Options{hooks: hooks{cacheDir: cache}})
 			if !errors.Is(err, tt.is) {

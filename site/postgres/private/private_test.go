@@ -288,7 +288,7 @@ func awaitGone(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := awaitNoStrays(t.Context(), data, 20*time.Second); err != nil {
+	if err := awaitNoStrays(t.Context(), data, 2*time.Minute); err != nil {
 		t.Fatalf("the server in %s: %v", dir, err)
 	}
 }

@@ -284,7 +284,7 @@ func testHealthAndSwap(t *testing.T, w *world) {
 		t.Error(err)
 	}
 	second := w.build(t, moment.Add(15*time.Minute))
-	for deadline := time.Now().Add(time.Minute); health().Ready.Snapshot != second; { // a source looks once a second
+	for deadline := time.Now().Add(3 * time.Minute); health().Ready.Snapshot != second; { // a source looks once a second
 		if time.Now().After(deadline) {
 			t.Fatal("the new snapshot is not taken up")
 		}
