@@ -30,7 +30,7 @@ func writeSnapshot(ctx context.Context, j *judgment, details readDetails, editio
 	}
 	j.forget()
 	j.aggregate()
-	if err := writeLists(s, index.Lists, add); err != nil {
+	if err := writeLists(s, index.Lists, to); err != nil {
 		return fmt.Errorf("write lists: %w", err)
 	}
 	if err := writeChanges(s, edition, index.Lists, add); err != nil {
@@ -110,7 +110,7 @@ func (s selection) query() site.Query {
 }
 
 // writeLists writes, for every selection, each order with every page of 25 and of 100.
-func writeLists(s *site.Snapshot, totals map[string]int, add func(string, []byte) error) error {
+func writeLists(s *site.Snapshot, totals map[string]int, to tree) error {
 	items := make([]*site.ServiceListItem, len(s.Services))
 	rows := make(map[string][]byte, len(items))
 	for i := range s.Services {
@@ -131,34 +131,20 @@ func writeLists(s *site.Snapshot, totals map[string]int, add func(string, []byte
 			for i, item := range ordered {
 				lines[i] = rows[item.Slug]
 			}
+			l := newPagedList(lines)
 			for _, size := range []int{site.PageSize, site.MaxPageSize} {
-				if err := writeList(q.With("sort", order).With("per_page", strconv.Itoa(size)), lines, size, add); err != nil {
+				if err := l.write(q.With("sort", order).With("per_page", strconv.Itoa(size)), size, to); err != nil {
 					return err
 				}
 			}
 			if q.Bare && order == site.OrderNewest {
-				if err := writeListPage(q.Key(), lines, 1, site.PageSize, add); err != nil {
+				if err := l.writePage(q.Key(), 1, site.PageSize, to); err != nil {
 					return err
 				}
 			}
 		}
 	}
-	return writeSearch(items, rows, add)
-}
-
-// writeList writes every page of a list; one without rows has its first page all the same.
-func writeList(q site.Query, lines [][]byte, size int, add func(string, []byte) error) error {
-	for page := 1; page == 1 || (page-1)*size < len(lines); page++ {
-		if err := writeListPage(q.With("page", strconv.Itoa(page)).Key(), lines, page, size, add); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func writeListPage(key string, lines [][]byte, page, size int, add func(string, []byte) error) error {
-	from := (page - 1) * size
-	return addList(key, site.Framing{}, lines[from:min(from+size, len(lines))], site.NewPaginationMeta(len(lines), page, size), add)
+	return writeSearch(items, rows, to.Add)
 }
 
 // writeAggregates writes what is said of all services together, and the index.

@@ -73,10 +73,18 @@ func NewZipWriter(w io.Writer, opts ZipOptions) *ZipWriter {
 
 // Add appends a member, and keeps nothing of data. A write that failed is told by a later Add or by Close.
 func (z *ZipWriter) Add(name string, data []byte) error {
+	return z.queueUp(name, nil, func(own []byte) []byte { return append(own, data...) })
+}
+
+// AddPieces appends a member that is made of pieces. What they are made of may not change until Close.
+func (z *ZipWriter) AddPieces(name string, p *Pieced) error { return z.queueUp(name, p, p.AppendTo) }
+
+// queueUp appends a member whose contents fill appends; they are of p, nil for any other contents.
+func (z *ZipWriter) queueUp(name string, p *Pieced, fill func([]byte) []byte) error {
 	if err := z.begin(name); err != nil {
 		return err
 	}
-	z.push(name, data)
+	z.push(name, p, fill)
 	for z.bytes > inFlight || len(z.queue) > 1024 {
 		z.pop()
 	}
@@ -98,8 +106,10 @@ func (z *ZipWriter) begin(name string) error {
 }
 
 // Pack packs the contents of a member that AddPacked will add, and keeps nothing of data. Several goroutines may pack at once.
-func (z *ZipWriter) Pack(name string, data []byte) Packed {
-	return Packed{z.bodies.of(data, func(b *body) { b.pack(name, data, &z.opts) })}
+func (z *ZipWriter) Pack(name string, data []byte) Packed { return Packed{z.pack(name, data, nil)} }
+
+func (z *ZipWriter) pack(name string, data []byte, p *Pieced) *body {
+	return z.bodies.of(data, func(b *body) { b.pack(name, data, p, &z.opts) })
 }
 
 // TakeOver answers what AddPacked will add: a member of the previous zip as it lies there. It is false where there is none, or
@@ -212,16 +222,16 @@ func (z *ZipWriter) Abort() {
 }
 
 // push gives a member to the compressors.
-func (z *ZipWriter) push(name string, data []byte) {
-	m := &member{size: int64(len(data)), done: make(chan struct{})}
-	z.queue = append(z.queue, m)
-	z.bytes += m.size
+func (z *ZipWriter) push(name string, p *Pieced, fill func([]byte) []byte) {
 	z.slots <- struct{}{}
 	own := copies.Get().(*[]byte)
-	*own = append((*own)[:0], data...)
+	*own = fill((*own)[:0])
+	m := &member{size: int64(len(*own)), done: make(chan struct{})}
+	z.queue = append(z.queue, m)
+	z.bytes += m.size
 	go func() {
 		defer func() { copies.Put(own); <-z.slots; close(m.done) }()
-		m.body = z.Pack(name, *own).body
+		m.body = z.pack(name, *own, p)
 	}()
 }
 
