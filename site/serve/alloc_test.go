@@ -12,7 +12,7 @@ func TestDirectAllocatesNothing(t *testing.T) {
 	world := newWorld(t, 120)
 	h := NewHandler(Options{Source: openSource(t, publish(t, world.files).Root()), Metrics: NewMetrics(), RateLimit: 1 << 30}).(*handler)
 	c := &readableConn{Conn: nowhere{}, handler: h, direct: new(atomic.Int64), remote: "192.0.2.1:4020"}
-	for _, target := range []string{"/v1/services", "/v1/services?page=2", "/v1/services/service-0100", "/"} {
+	for _, target := range []string{"/v1/services", "/v1/services?page=2", "/v1/services/service-0100", "/", "/v1/services?per_page=50&page=2"} {
 		get(h, target)
 		request := []byte("GET " + target + " HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\nUser-Agent: b\r\n\r\n")
 		const answers = 1000

@@ -84,6 +84,15 @@ func (h *handler) byRule(v *view, snap *output.Snapshot, q site.Query, key strin
 			return h.window(snap, q, index.Lists[q.ListKey()])
 		})
 	}
+	if q.Rule() == site.RuleLog {
+		return h.cut(cacheKey{snapshot: snap.ID, name: name}, func() (*body, error) {
+			if q.Route.Param("days") == nil {
+				return h.log(snap, q)
+			}
+			_, listed := index.Lists[q.Scope().ListKey()]
+			return h.changes(snap, q, v.built, listed)
+		})
+	}
 	var cut func() ([]byte, error)
 	switch q.Rule() {
 	case site.RuleSearch:
@@ -92,13 +101,6 @@ func (h *handler) byRule(v *view, snap *output.Snapshot, q site.Query, key strin
 		cut = func() ([]byte, error) { return h.lookup(snap, q) }
 	case site.RuleWindow:
 		cut = func() ([]byte, error) { return h.trimmedWindow(snap, q, index.Lists[q.ListKey()]) }
-	case site.RuleLog:
-		if q.Route.Param("days") != nil {
-			_, listed := index.Lists[q.Scope().ListKey()]
-			cut = func() ([]byte, error) { return h.changes(snap, q, v.built, listed) }
-		} else {
-			cut = func() ([]byte, error) { return h.log(snap, q) }
-		}
 	case site.RuleTrim:
 		cut = func() ([]byte, error) { return h.trim(snap, q, v.built) }
 	default:
@@ -130,18 +132,7 @@ func (h *handler) window(snap *output.Snapshot, q site.Query, total int) (*body,
 	if err != nil {
 		return nil, err
 	}
-	b, sum, err := pack(q.Route.Framing, spans, meta)
-	if err != nil {
-		return nil, err
-	}
-	if b.length > gzipAbove && 3*len(b.gzip) < 2*b.length { // where most rows are in no piece, it is worth packing them as one
-		return b.named(sum).counted(total), nil
-	}
-	plain, err := b.unzipped()
-	if err != nil {
-		return nil, err
-	}
-	return newBody(sum, plain)
+	return newCutting(q.Route.Framing, spans, meta).body(total, nil)
 }
 
 // spans are the rows that q wants of a list of total rows.
@@ -189,7 +180,8 @@ func (h *handler) rows(snap *output.Snapshot, key string, framing site.Framing) 
 	if !ok {
 		return nil, fmt.Errorf("file %s: %w", key, errMissing)
 	}
-	return cached(h.cache, cacheKey{sum: m.Sum, name: "rows"}, (*packedRows).size, func() (*packedRows, error) {
+	at := cacheKey{sum: m.Sum, name: "rows"}
+	return cached(h.cache, at, (*packedRows).size, func() (*packedRows, error) {
 		data, err := m.Read()
 		if err != nil {
 			return nil, err
@@ -198,6 +190,6 @@ func (h *handler) rows(snap *output.Snapshot, key string, framing site.Framing) 
 		if err != nil {
 			return nil, fmt.Errorf("file %s: %w", key, err)
 		}
-		return newPackedRows(h.cache.rows.share(rows)), nil
+		return h.pack(at, rows)
 	})
 }

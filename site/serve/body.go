@@ -29,6 +29,8 @@ type body struct {
 	plainSize, gzipSize []string // the lengths of what is in memory, too
 	kept                cacheKey // where the cache has it; zero where it can't be asked for
 
+	part *part // of its list, nil for others
+
 	counting sync.Once // of total
 	total    int       // rows of the list of which this is a part
 	totalErr error
@@ -36,8 +38,8 @@ type body struct {
 
 // named gives a body what its header says of it: the tags that its sum makes, and its lengths.
 func (b *body) named(sum output.Sum) *body {
-	b.plainTag = []string{fmt.Sprintf(`"%x"`, sum[:tagBytes])}
-	b.gzipTag = []string{fmt.Sprintf(`"%x-gz"`, sum[:tagBytes])}
+	b.plainTag = []string{string(appendTag(nil, sum, false))}
+	b.gzipTag = []string{string(appendTag(nil, sum, true))}
 	b.plainSize, b.gzipSize = []string{strconv.Itoa(b.length)}, []string{strconv.Itoa(len(b.gzip))}
 	return b
 }

@@ -5,13 +5,12 @@ import (
 	"time"
 
 	"tollbook/output"
-	"tollbook/render"
 	"tollbook/site"
 )
 
 // changes cuts a page of change records out of at most two blocks. The window of days ends on the day of the snapshot.
 // listed is whether v1/index.json has a log of q's scope: a service without records, or that nobody knows, has none.
-func (h *handler) changes(snap *output.Snapshot, q site.Query, built time.Time, listed bool) ([]byte, error) {
+func (h *handler) changes(snap *output.Snapshot, q site.Query, built time.Time, listed bool) (*body, error) {
 	index := &site.LogIndex{}
 	if listed {
 		var err error
@@ -20,7 +19,7 @@ func (h *handler) changes(snap *output.Snapshot, q site.Query, built time.Time, 
 		}
 	}
 	window, of := site.ChangeWindow(*index, q, built)
-	rows, err := h.newest(snap, q, site.ChangeSpans(window, q))
+	spans, err := h.newest(snap, q, site.ChangeSpans(window, q))
 	if err != nil {
 		return nil, err
 	}
@@ -28,5 +27,5 @@ func (h *handler) changes(snap *output.Snapshot, q site.Query, built time.Time, 
 	if err != nil {
 		return nil, err
 	}
-	return render.Frame(rows, meta), nil
+	return newCutting(q.Route.Framing, spans, meta).body(of.Total, &window)
 }

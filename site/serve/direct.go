@@ -20,12 +20,14 @@ import (
 // knower is a handler that says beforehand what it can answer at once.
 type knower interface {
 	http.Handler
-	// find is what a request's address is known to name.
-	find(r *plain, now time.Time) (*known, bool)
+	// find is what a request's address is known to name, or what is known of the pages of which it names one.
+	find(r *plain, t *turn, now time.Time) (*known, *paging)
 	// reads says whether what a path names is read in the snapshot alone, which needs nothing of net/http.
 	reads(path string) bool
 	// repeat answers a request for what is known. It is false, and nothing was sent, where ServeHTTP has to.
 	repeat(a *directAnswer, r *plain, k *known, began time.Time) bool
+	// turn is the like for a page.
+	turn(a *directAnswer, r *plain, t *turn, p *paging, began time.Time) bool
 }
 
 // readSize is the buffer that net/http reads a connection by: a read of less has something in it already.
@@ -177,6 +179,7 @@ func isHost(b []byte) bool {
 // direct is what answering a request needs. Its parts are used again.
 type direct struct {
 	plain
+	turn    turn
 	request http.Request
 	url     url.URL
 	sent    http.Header // of the request
@@ -248,8 +251,8 @@ func (c *readableConn) serveDirectly(read []byte) bool {
 		return false
 	}
 	now := time.Now()
-	k, known := c.handler.find(&d.plain, now)
-	if !known && !c.handler.reads(string(d.path)) || !c.begin() {
+	k, p := c.handler.find(&d.plain, &d.turn, now)
+	if k == nil && p == nil && !c.handler.reads(string(d.path)) || !c.begin() {
 		return false
 	}
 	defer c.end()
@@ -264,7 +267,7 @@ func (c *readableConn) serveDirectly(read []byte) bool {
 	}
 	d.answer.begin(c)
 	whole := false
-	if known && c.handler.repeat(&d.answer, &d.plain, k, now) {
+	if k != nil && c.handler.repeat(&d.answer, &d.plain, k, now) || p != nil && c.handler.turn(&d.answer, &d.plain, &d.turn, p, now) {
 		whole = d.answer.err == nil
 	} else {
 		d.answer.begin(c)
@@ -289,6 +292,9 @@ type directAnswer struct {
 	code   int
 	sent   int // bytes of the body
 	err    error
+
+	cutting     cutting // of a page
+	summed, tag []byte  // what makes its tag
 }
 
 func (a *directAnswer) begin(c *readableConn) {
@@ -389,17 +395,21 @@ func httpDate(now time.Time) string {
 }
 
 // find implements knower.
-func (h *handler) find(r *plain, now time.Time) (*known, bool) {
+func (h *handler) find(r *plain, t *turn, now time.Time) (*known, *paging) {
 	id := h.source.ID(now)
 	if k, ok := h.lately.find(id, r.target); ok {
-		return k, true
+		return k, nil
+	}
+	if p, ok := h.findPaging(r, t, id); ok {
+		return nil, p
 	}
 	e, ok := h.cache.entry(cacheKey{snapshot: id, address: address{path: string(r.path), query: string(r.query)}})
 	if !ok {
-		return nil, false
+		return nil, nil
 	}
 	h.lately.put(r.target, e)
-	return h.lately.find(id, r.target)
+	k, _ := h.lately.find(id, r.target)
+	return k, nil
 }
 
 // reads implements knower.

@@ -27,12 +27,12 @@ type watched struct {
 	direct atomic.Int64
 }
 
-func (w *watched) find(r *plain, now time.Time) (*known, bool) {
-	k, ok := w.handler.find(r, now)
-	if ok {
+func (w *watched) find(r *plain, t *turn, now time.Time) (*known, *paging) {
+	k, p := w.handler.find(r, t, now)
+	if k != nil || p != nil {
 		w.direct.Add(1)
 	}
-	return k, ok
+	return k, p
 }
 
 func (w *watched) reads(path string) bool {
@@ -418,6 +418,17 @@ func BenchmarkDirect(b *testing.B) {
 		})
 	}
 	b.Run("window cut anew", func(b *testing.B) {
+		const target = "/v1/services?per_page=50&page="
+		get(h, target+"3")
+		request := []byte("GET " + target + "4 HTTP/1.1\r\nHost: 127.0.0.1:4020\r\nAccept-Encoding: gzip\r\n\r\n")
+		b.ReportAllocs()
+		for b.Loop() {
+			if !c.serveDirectly(request) {
+				b.Fatal("it is not answered")
+			}
+		}
+	})
+	b.Run("window of an unknown list", func(b *testing.B) {
 		q, err := site.ParseRequest("/v1/services", "per_page=50&page=3")
 		if err != nil {
 			b.Fatal(err)
@@ -434,6 +445,22 @@ func BenchmarkDirect(b *testing.B) {
 			}
 		}
 	})
+}
+
+// BenchmarkPack packs the rows of a file.
+func BenchmarkPack(b *testing.B) {
+	world := newWorld(b, site.MaxPageSize)
+	var rows [][]byte
+	for _, s := range world.services {
+		rows = append(rows, []byte(s.row()))
+	}
+	shared := newCache(1 << 20).rows.share(rows)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := pack(shared); err != nil {
+			b.Fatal(err)
+		}
+	}
 }
 
 // nowhere is a connection on which all that is written is gone.

@@ -64,28 +64,46 @@ var everyAnswer = "Access-Control-Allow-Origin: " + headerAny[0] + "\r\nAccess-C
 
 // appendHead appends a status line and those fields that all answers with one form of b have.
 func (k *known) appendHead(to []byte, code int, gzipped bool, b *body) []byte {
-	to = append(appendStatus(to, code), everyAnswer...)
-	to = appendField(to, "X-Snapshot", k.origin.name[0])
+	to = k.origin.appendOrigin(to, code)
 	for _, link := range k.link {
 		to = appendField(to, "Link", link)
 	}
-	to = appendField(to, "Etag", b.tag(gzipped)[0])
-	to = appendField(to, "Last-Modified", k.origin.lastModified[0])
+	to = k.origin.appendValidators(to, []byte(b.tag(gzipped)[0]))
 	if code != http.StatusOK {
 		return to
 	}
-	mime := site.ContentType(k.key)
+	size := b.length
+	if gzipped {
+		size = len(b.gzip)
+	}
+	return appendContent(to, site.ContentType(k.key), gzipped, size)
+}
+
+// appendOrigin begins the head of an answer from a snapshot.
+func (v *origin) appendOrigin(to []byte, code int) []byte {
+	return appendField(append(appendStatus(to, code), everyAnswer...), "X-Snapshot", v.name[0])
+}
+
+// appendValidators appends those of an answer with this tag.
+func (v *origin) appendValidators(to, tag []byte) []byte {
+	to = append(append(append(to, "Etag: "...), tag...), "\r\n"...)
+	return appendField(to, "Last-Modified", v.lastModified[0])
+}
+
+// appendContent appends what a head says of the content.
+func appendContent(to []byte, mime string, gzipped bool, size int) []byte {
 	to = appendField(to, "Content-Type", mime)
 	if mime == typeHTML {
 		to = appendField(to, "Content-Security-Policy", contentPolicy)
 	}
-	size := b.plainSize
 	if gzipped {
 		to = appendField(to, "Content-Encoding", headerGzip[0])
-		size = b.gzipSize
 	}
-	return appendField(to, "Content-Length", size[0])
+	return append(strconv.AppendInt(append(to, "Content-Length: "...), int64(size), 10), "\r\n"...)
 }
+
+// snapshot implements remembered.
+func (k *known) snapshot() string { return k.origin.name[0] }
 
 // appendStatus begins a head.
 func appendStatus(to []byte, code int) []byte {

@@ -12,12 +12,12 @@ import (
 )
 
 // log cuts a window, counted from the newest row, out of at most two blocks.
-func (h *handler) log(snap *output.Snapshot, q site.Query) ([]byte, error) {
+func (h *handler) log(snap *output.Snapshot, q site.Query) (*body, error) {
 	index, err := h.logIndex(snap, q.LogKey())
 	if err != nil {
 		return nil, err
 	}
-	rows, err := h.newest(snap, q, site.LogSpans(*index, int64(q.Int("limit")), int64(q.Int("offset"))))
+	spans, err := h.newest(snap, q, site.LogSpans(*index, int64(q.Int("limit")), int64(q.Int("offset"))))
 	if err != nil {
 		return nil, err
 	}
@@ -25,28 +25,25 @@ func (h *handler) log(snap *output.Snapshot, q site.Query) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return render.Frame(rows, meta), nil
+	return newCutting(q.Route.Framing, spans, meta).body(int(index.Total()), index)
 }
 
 // newest reads spans of q's log, which name the newest rows first.
-func (h *handler) newest(snap *output.Snapshot, q site.Query, spans []site.BlockSpan) ([][]byte, error) {
-	var rows [][]byte
-	for _, span := range spans {
-		key := q.BlockKey(span.Block)
-		b, err := h.block(snap, key, span.Pack)
+func (h *handler) newest(snap *output.Snapshot, q site.Query, blocks []site.BlockSpan) ([]span, error) {
+	var spans []span
+	for _, s := range blocks {
+		key := q.BlockKey(s.Block)
+		of, err := h.block(snap, key, s.Pack)
 		if err != nil {
 			return nil, err
 		}
-		from, to := span.From-b.first, span.To-b.first
-		if from < 0 || to > int64(len(b.rows)) {
-			return nil, fmt.Errorf("block %s: %w: it has rows %d to %d, the log wants %d to %d", key, output.ErrDamaged,
-				b.first, b.first+int64(len(b.rows)), span.From, span.To)
+		end := of.first + int64(len(of.rows))
+		if s.From < of.first || s.To > end {
+			return nil, fmt.Errorf("block %s: %w: it has rows %d to %d, the log wants %d to %d", key, output.ErrDamaged, of.first, end, s.From, s.To)
 		}
-		part := slices.Clone(b.rows[from:to])
-		slices.Reverse(part)
-		rows = append(rows, part...)
+		spans = append(spans, span{of, int(end - s.To), int(end - s.From)})
 	}
-	return rows, nil
+	return spans, nil
 }
 
 // logIndex reads the index of a log. Every service has its logs, empty ones too.
@@ -72,15 +69,8 @@ func (h *handler) logIndex(snap *output.Snapshot, key string) (*site.LogIndex, e
 	})
 }
 
-// block is the rows of one block's file.
-type block struct {
-	first int64 // number of rows[0]
-	rows  [][]byte
-	bytes int
-}
-
-// block reads a block of a log from a pack, or from the snapshot where pack is "".
-func (h *handler) block(snap *output.Snapshot, key, pack string) (*block, error) {
+// block reads a block of a log, its newest row first, from a pack, or from the snapshot where pack is "".
+func (h *handler) block(snap *output.Snapshot, key, pack string) (*packedRows, error) {
 	at, read := cacheKey{snapshot: snap.PackVersion(pack), name: key}, func() ([]byte, error) { return snap.ReadPack(pack, key) }
 	if pack == "" {
 		m, ok := snap.Lookup(key)
@@ -89,17 +79,25 @@ func (h *handler) block(snap *output.Snapshot, key, pack string) (*block, error)
 		}
 		at, read = cacheKey{sum: m.Sum, name: "block"}, m.Read
 	}
-	size := func(b *block) int { return b.bytes }
-	return cached(h.cache, at, size, func() (*block, error) {
+	return cached(h.cache, at, (*packedRows).size, func() (*packedRows, error) {
 		data, err := read()
 		if err != nil {
 			return nil, err
 		}
-		return parseBlock(key, data)
+		rows, first, err := parseBlock(key, data)
+		if err != nil {
+			return nil, err
+		}
+		p, err := h.pack(at, rows)
+		if err == nil {
+			p.first = first
+		}
+		return p, err
 	})
 }
 
-func parseBlock(key string, data []byte) (*block, error) {
+// parseBlock is the rows of a block, the newest first, and the number of the oldest.
+func parseBlock(key string, data []byte) (rows [][]byte, first int64, err error) {
 	rows, meta, err := render.Rows(data)
 	var m site.BlockMeta
 	if err == nil {
@@ -109,7 +107,8 @@ func parseBlock(key string, data []byte) (*block, error) {
 		err = errors.New("its first row has a negative number")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("block %s: %w: %w", key, output.ErrDamaged, err)
+		return nil, 0, fmt.Errorf("block %s: %w: %w", key, output.ErrDamaged, err)
 	}
-	return &block{first: m.First, rows: rows, bytes: len(data) + 24*len(rows)}, nil
+	slices.Reverse(rows)
+	return rows, m.First, nil
 }

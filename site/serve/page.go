@@ -31,7 +31,12 @@ func linkNext(r *http.Request, v *view, snap *output.Snapshot, q site.Query, b *
 		return nil, nil
 	}
 	next.Snapshot = snap.ID
-	return []string{"<" + address + "?" + next.RawQuery() + `>; rel="next"`}, nil
+	return []string{linkHeader(address, next)}, nil
+}
+
+// linkHeader names the request for a next page.
+func linkHeader(path string, next site.Query) string {
+	return "<" + path + "?" + next.RawQuery() + `>; rel="next"`
 }
 
 // queryOf is the request that a key spells, and its path; without a route for one that no request has.

@@ -4,90 +4,138 @@ import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
-	"tollbook/output"
 	"tollbook/render"
 	"tollbook/site"
 )
 
-func packed(rows [][]byte) *packedRows { return newPackedRows(newCache(1 << 20).rows.share(rows)) }
+func packed(t *testing.T, rows [][]byte) *packedRows {
+	t.Helper()
+	p, err := pack(newCache(1 << 20).rows.share(rows))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
 
-// What is put together of pieces unpacks to what would have been written at once, whatever the spans, and has a tag that
-// tells its rows apart, and nothing else.
-func TestPack(t *testing.T) {
+// gunzip is what the standard library finds in a gzip body, of which it checks the CRC.
+func gunzip(t *testing.T, body []byte) string {
+	t.Helper()
+	z, err := gzip.NewReader(bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+// spansOf are the rows from one to before another of files of so many rows.
+func spansOf(files []*packedRows, per, from, to int) (spans []span) {
+	for at := from; at < to; {
+		end := min(to, at/per*per+per)
+		spans = append(spans, span{files[at/per], at % per, end - at/per*per})
+		at = end
+	}
+	return spans
+}
+
+// What is put together of pieces unpacks to what would have been written at once, whatever the rows, has the length that was
+// told beforehand, and a sum that tells its rows apart, and nothing else.
+func TestCutting(t *testing.T) {
 	t.Parallel()
 	var rows [][]byte
 	for i := range 200 {
-		rows = append(rows, fmt.Appendf(nil, `{"slug":"service-%d","text":%q}`, i, strings.Repeat("ab,", i%7)))
-	}
-	first, second := packed(rows[:100]), packed(rows[100:])
-	meta := []byte(`{"total":200}`)
-	seen := map[output.Sum]string{}
-	for from := range 51 {
-		for _, n := range []int{0, 1, 9, 10, 11, 50, 99} {
-			at := from * 2
-			spans := []span{{first, min(at, 100), min(at+n, 100)}, {second, max(at-100, 0), max(at+n-100, 0)}}
-			for _, f := range []site.Framing{{}, site.Catalogue} {
-				b, sum, err := pack(f, spans, meta)
-				if err != nil {
-					t.Fatal(err)
-				}
-				z, err := gzip.NewReader(bytes.NewReader(b.gzip))
-				if err != nil {
-					t.Fatal(err)
-				}
-				got, err := io.ReadAll(z)
-				if err != nil {
-					t.Fatalf("rows %d to %d: %v", at, at+n, err)
-				}
-				want := string(render.FrameAs(f, rows[at:at+n], meta))
-				if diff := cmp.Diff(want, string(got)); diff != "" || b.length != len(want) {
-					t.Fatalf("rows %d to %d, length %d (-want +got):\n%s", at, at+n, b.length, diff)
-				}
-				if other, ok := seen[sum]; ok && other != want {
-					t.Fatalf("one tag for\n%s\nand\n%s", other, want)
-				}
-				seen[sum] = want
-			}
+		row := fmt.Appendf(nil, `{"slug":"service-%d","text":%q}`, i, strings.Repeat("ab,", i%7))
+		if i%31 == 0 { // longer than deflate looks back, and than a block that is kept as it is
+			row = fmt.Appendf(nil, `{"slug":"service-%d","text":%q}`, i, strings.Repeat(fmt.Sprint(i, "x"), i*500))
 		}
+		rows = append(rows, row)
 	}
-	_, of, err := pack(site.Framing{}, []span{{packed(slices.Clone(rows[:100])), 4, 54}}, meta)
-	if err != nil || seen[of] == "" {
-		t.Errorf("the same rows of another file have another tag: %v", err)
+	files := []*packedRows{packed(t, rows[:100]), packed(t, rows[100:])}
+	seen := map[string]string{}
+	rapid.Check(t, func(r *rapid.T) {
+		from := rapid.IntRange(0, len(rows)).Draw(r, "from")
+		to := min(len(rows), from+rapid.IntRange(0, 100).Draw(r, "rows"))
+		f := rapid.SampledFrom([]site.Framing{{}, site.Catalogue}).Draw(r, "framing")
+		meta := fmt.Appendf(nil, `{"total":%q}`, strings.Repeat("x", rapid.SampledFrom([]int{0, 1, maxStored - 40, maxStored, 3*maxStored + 7}).Draw(r, "meta")))
+		c := newCutting(f, spansOf(files, 100, from, to), meta)
+		want := string(render.FrameAs(f, rows[from:to], meta))
+		if got := string(c.appendPlain(nil)); got != want || c.length() != len(want) {
+			r.Fatalf("length %d (-want +got):\n%s", c.length(), cmp.Diff(want, got))
+		}
+		body := c.appendPacked([]byte("head"))[len("head"):]
+		if got := gunzip(t, body); got != want || c.packedLength() != len(body) {
+			r.Fatalf("packed length %d of %d (-want +got):\n%s", c.packedLength(), len(body), cmp.Diff(want, got))
+		}
+		sum := string(c.appendSummed(nil))
+		if other, ok := seen[sum]; ok && other != want {
+			r.Fatalf("one tag for\n%s\nand\n%s", other, want)
+		}
+		seen[sum] = want
+	})
+}
+
+// The same rows have the same tag wherever they lie.
+func TestCuttingIsTaggedByRows(t *testing.T) {
+	t.Parallel()
+	var rows [][]byte
+	for i := range 100 {
+		rows = append(rows, fmt.Appendf(nil, `{"slug":"service-%d"}`, i))
 	}
-	// A window that lies across two files has the tag of the same rows from one.
-	_, across, err := pack(site.Framing{}, []span{{packed(rows[:50]), 40, 50}, {packed(rows[50:]), 0, 10}}, meta)
-	_, whole, err2 := pack(site.Framing{}, []span{{packed(rows), 40, 60}}, meta)
-	if err != nil || err2 != nil || across != whole {
-		t.Errorf("%v, %v, %v, %v", across, whole, err, err2)
+	whole, parts := packed(t, rows), []*packedRows{packed(t, rows[:50]), packed(t, rows[50:])}
+	meta := []byte(`{"total":100}`)
+	for _, at := range []int{0, 5, 20, 45, 49, 50} {
+		a, b := newCutting(site.Framing{}, spansOf([]*packedRows{whole}, 100, at, at+30), meta), newCutting(site.Framing{}, spansOf(parts, 50, at, at+30), meta)
+		if !bytes.Equal(a.appendSummed(nil), b.appendSummed(nil)) {
+			t.Errorf("rows from %d have another tag in another file", at)
+		}
 	}
 }
 
-// What surrounds the rows may be longer than a block of deflate.
-func TestPackLongEnds(t *testing.T) {
+// Packed pieces are the same bytes for the same rows, whatever was packed before: a tag tells these, too.
+func TestPackIsTheSameAgain(t *testing.T) {
 	t.Parallel()
-	for _, size := range []int{maxStored - 1, maxStored, maxStored + 1, 3*maxStored + 7} {
-		meta := fmt.Appendf(nil, `{"total":1,"note":%q}`, strings.Repeat("x", size))
-		rows := [][]byte{[]byte(`{"slug":"a"}`)}
-		b, _, err := pack(site.Framing{}, []span{{packed(rows), 0, 1}}, meta)
-		if err != nil {
-			t.Fatal(err)
+	rows := func(n int) (rows [][]byte) {
+		for i := range 60 {
+			rows = append(rows, fmt.Appendf(nil, `{"slug":"service-%d","text":%q}`, i*n, strings.Repeat("ab,", i*n%97)))
 		}
-		z, err := gzip.NewReader(bytes.NewReader(b.gzip))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := io.ReadAll(z)
-		if want := render.FrameAs(site.Framing{}, rows, meta); err != nil || !bytes.Equal(want, got) {
-			t.Errorf("meta of %d bytes: %d bytes, want %d; %v", len(meta), len(got), len(want), err)
+		return rows
+	}
+	var want []*packedRows
+	for round := range 3 {
+		for n := range 20 {
+			got := packed(t, rows(n))
+			if round == 0 {
+				want = append(want, got)
+			} else if !bytes.Equal(want[n].single, got.single) || !bytes.Equal(want[n].fives, got.fives) {
+				t.Fatalf("round %d: %d is packed otherwise", round, n)
+			}
 		}
 	}
+}
+
+// The CRC of what is put together is that of the whole.
+func TestCRCBehind(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := rapid.SliceOf(rapid.Byte()).Draw(t, "a"), rapid.SliceOf(rapid.Byte()).Draw(t, "b")
+		b = bytes.Repeat(b, rapid.SampledFrom([]int{1, 2, 999}).Draw(t, "times"))
+		want := crc32.ChecksumIEEE(slices.Concat(a, b))
+		if got := crcBehind(crc32.ChecksumIEEE(a), uint32(len(b))) ^ crc32.ChecksumIEEE(b); got != want {
+			t.Fatalf("%x, want %x", got, want)
+		}
+	})
 }
 
 // Rows of several files are kept once, as long as the cache has one of these, and are counted as long.
@@ -103,7 +151,7 @@ func TestSharedRows(t *testing.T) {
 		for i := range 100 {
 			rows = append(rows, row((i*(1+file%7)+file/9)%1000))
 		}
-		p, err := cached(c, cacheKey{name: fmt.Sprint(file)}, (*packedRows).size, func() (*packedRows, error) { return newPackedRows(c.rows.share(rows)), nil })
+		p, err := cached(c, cacheKey{name: fmt.Sprint(file)}, (*packedRows).size, func() (*packedRows, error) { return pack(c.rows.share(rows)) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +175,11 @@ func TestSharedRows(t *testing.T) {
 	if users != 100*len(c.byKey) || bytes != c.rows.size() {
 		t.Errorf("%d users in %d files, %d bytes counted as %d", users, len(c.byKey), bytes, c.rows.size())
 	}
-	c.put(cacheKey{name: "large"}, newPackedRows(c.rows.share([][]byte{make([]byte, limit)})), limit)
+	large, err := pack(c.rows.share([][]byte{make([]byte, limit)}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.put(cacheKey{name: "large"}, large, limit)
 	for at := c.order.Back(); at != nil; at = c.order.Back() {
 		c.drop(at)
 	}

@@ -38,7 +38,17 @@ func (h *handler) repeat(a *directAnswer, r *plain, k *known, began time.Time) b
 	} else {
 		a.out = k.appendHead(a.out[:0], a.code, gzipped, b)
 	}
-	if h.limiter != nil && k.api {
+	if !h.appendEnd(a, r, k.origin, k.api, k.keeps, now, began) {
+		return false
+	}
+	a.send(data)
+	k.counts.count(a.code, time.Since(began))
+	return true
+}
+
+// appendEnd appends what a head ends with. It is false where the client has no requests left.
+func (h *handler) appendEnd(a *directAnswer, r *plain, from *origin, api, forever bool, now, began time.Time) bool {
+	if h.limiter != nil && api {
 		left, ends, ok := h.limiter.take(clientOf(r.client(a.conn, h.trusted)), now)
 		if !ok {
 			return false
@@ -50,9 +60,7 @@ func (h *handler) repeat(a *directAnswer, r *plain, k *known, began time.Time) b
 	if h.source.Err() != nil {
 		a.field("X-Snapshot-Warning", headerStale[0])
 	}
-	a.out = append(a.out, k.origin.ending(k.keeps, now, began)...)
-	a.send(data)
-	k.counts.count(a.code, time.Since(began))
+	a.out = append(a.out, from.ending(forever, now, began)...)
 	return true
 }
 

@@ -59,8 +59,9 @@ type handler struct {
 	now     func() time.Time
 	steady  bool // now is time.Now
 	cache   *cache
-	asked   *asked   // for what is cut
-	lately  *lately  // asked for
+	asked   *asked          // for what is cut
+	lately  *lately[*known] // asked for
+	pagings *lately[*paging]
 	limiter *limiter // nil without a limit
 	gate    *gate    // of downloads
 	pace    *pace    // of downloads, nil without a limit
@@ -86,7 +87,7 @@ func NewHandler(o Options) http.Handler {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	h := &handler{
-		source: o.Source, logger: o.Logger, now: o.Now, steady: steady, cache: newCache(cacheBytes), asked: newAsked(), lately: newLately(),
+		source: o.Source, logger: o.Logger, now: o.Now, steady: steady, cache: newCache(cacheBytes), asked: newAsked(), lately: newLately[*known](), pagings: newLately[*paging](),
 		limiter: newLimiter(o.RateLimit, o.Now()), gate: newGate(), pace: newPace(o.DownloadRate), trusted: o.Trusted, metrics: o.Metrics,
 		submitter: newSubmitter(o.Submit),
 	}
@@ -269,6 +270,9 @@ func (h *handler) reply(w *reply, r *http.Request, v *view, snap *output.Snapsho
 	}
 	if link != nil {
 		w.Header()["Link"] = link
+	}
+	if b.part != nil {
+		h.learn(r, v, q, b.part, link)
 	}
 	h.remember(r, snap, q, b, &known{origin: v.origin, key: key, route: w.route, link: link})
 	return h.send(w, r, v.origin, q.Snapshot != "", key, b)
