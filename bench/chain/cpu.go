@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -13,24 +14,42 @@ const ticks = 100
 
 // processTime is the processor time that a process has used so far, with that of its children, those that have ended too, in seconds.
 func processTime(pid int) (float64, error) {
-	sum, err := readTicks(pid, 11, 15) // utime, stime, cutime, cstime
-	if err != nil {
-		return 0, err
+	for {
+		children, err := childrenOf(pid)
+		if err != nil {
+			return 0, err
+		}
+		sum, err := readTicks(pid, 11, 15) // utime, stime, cutime, cstime
+		if err != nil {
+			return 0, err
+		}
+		for _, child := range children {
+			n, err := readTicks(child, 11, 13)
+			if err != nil {
+				break // it has ended since
+			}
+			sum += n
+		}
+		if after, err := childrenOf(pid); err != nil || slices.Equal(after, children) { // else the time of some is twice in the sum, or not at all
+			return float64(sum) / ticks, err
+		}
 	}
-	children, err := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", pid))
+}
+
+func childrenOf(pid int) (list []int, err error) {
+	name := fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", pid)
+	children, err := os.ReadFile(name)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	for _, field := range strings.Fields(string(children)) {
 		child, err := strconv.Atoi(field)
 		if err != nil {
-			return 0, fmt.Errorf("read the children of process %d: %w", pid, err)
+			return nil, fmt.Errorf("read %s: %w", name, err)
 		}
-		if n, err := readTicks(child, 11, 13); err == nil { // who has ended since is in cutime the next time
-			sum += n
-		}
+		list = append(list, child)
 	}
-	return float64(sum) / ticks, nil
+	return list, nil
 }
 
 // readTicks sums fields of a process' stat, counted behind its name.

@@ -76,6 +76,7 @@ const (
 	usualPerBlock    = 150
 	usualReceipt     = 2500
 	logSize          = 650
+	leastLog         = 500
 	probeEvery       = 16
 )
 
@@ -171,4 +172,28 @@ func (c *cost) release(list []event) {
 	if list != nil && len(c.spare) < 8 && cap(list) < 64<<10 {
 		c.spare = append(c.spare, list)
 	}
+}
+
+// topicLimit is how many recipients nodes take in a filter.
+type topicLimit struct {
+	mu sync.Mutex
+	n  int
+}
+
+func (l *topicLimit) at() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.n == 0 {
+		l.n = topicsAtOnce
+	}
+	return l.n
+}
+
+// narrow halves the number, and says whether that was possible.
+func (l *topicLimit) narrow() bool {
+	n := l.at()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.n = max(1, n/2)
+	return n > 1
 }

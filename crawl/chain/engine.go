@@ -47,7 +47,7 @@ type Options struct {
 	Progress    func(Progress) // told after every commit, never twice at once
 	Metrics     *Metrics       // nil: nothing is counted
 	Concurrency int            // ranges of a scan that are fetched at once; 4 when zero
-	Together    int            // ranges of a scan that are committed at once, at most; 16 when zero
+	Together    int            // ranges of a scan that are committed at once, at most; 64 when zero
 	HTTP        *http.Client   // nil: one of our own
 	Now         func() time.Time
 	Timeout     time.Duration // of one request with its body; 30 s when zero
@@ -68,7 +68,7 @@ func (o Options) withDefaults() Options {
 		o.Now = time.Now
 	}
 	o.Concurrency = cmp.Or(max(o.Concurrency, 0), 4)
-	o.Together = cmp.Or(max(o.Together, 0), 16)
+	o.Together = cmp.Or(max(o.Together, 0), 64)
 	o.Timeout = cmp.Or(max(o.Timeout, 0), 30*time.Second)
 	o.Backoff = cmp.Or(max(o.Backoff, 0), 250*time.Millisecond)
 	return o

@@ -15,8 +15,14 @@ type (
 	address [20]byte
 )
 
-func (h hash) String() string    { return "0x" + hex.EncodeToString(h[:]) }
-func (a address) String() string { return "0x" + hex.EncodeToString(a[:]) }
+func (h hash) String() string    { return hexText(h[:]) }
+func (a address) String() string { return hexText(a[:]) }
+
+// hexText writes up to 32 bytes.
+func hexText(raw []byte) string {
+	var b [2 + 64]byte
+	return string(hex.AppendEncode(append(b[:0], "0x"...), raw))
+}
 
 // word is an address as a topic has it.
 func (a address) word() (h hash) {

@@ -21,30 +21,19 @@ func (r *reading) judge(ctx context.Context) (found, error) {
 	f := found{parent: r.start.parent, events: len(r.events)}
 	f.Range = Range{Scan: r.plan.scan.ID, Network: r.x.network.ID, First: r.first, Last: r.last, Hash: r.head.hash.String(), Time: r.head.time}
 	sums := newTally()
-	var open []transactionRun // whose receipts are needed
-	settlers := 0             // transactions that they sent
+	var own []transactionRun // that settlers sent
+	events := 0              // of these
 	for b := range r.blocks {
 		run := &r.blocks[b]
-		for from := run.from; from < run.to; {
-			t := transactionRun{from: from, to: from + 1, block: run}
-			for t.to < run.to && r.events[t.to].transaction == r.events[from].transaction {
-				t.to++
-			}
-			from = t.to
-			sender, known := r.senders[r.events[t.from].transaction]
-			if !known {
-				continue // nothing of interest in it
-			}
-			t.sender, t.settler = sender, r.plan.settlers[sender]
+		for i := range run.senders {
+			s := &run.senders[i]
+			t := transactionRun{from: s.first, to: r.sameTransaction(s.first, run.to), block: run, sender: s.from, settler: r.plan.settlers[s.from]}
 			if r.plan.scan.Counts {
 				r.count(sums, &t)
 			}
-			if t.settler == nil {
-				continue
-			}
-			settlers++
-			if !r.settleDirectly(&f, &t) {
-				open = append(open, t)
+			if t.settler != nil {
+				own = append(own, t)
+				events += t.to - t.from
 			}
 		}
 	}
@@ -55,7 +44,15 @@ func (r *reading) judge(ctx context.Context) (found, error) {
 				transfers++
 			}
 		}
-		r.x.cost.transfers(transfers, settlers)
+		r.x.cost.transfers(transfers, len(own))
+		events /= 2 // a settlement is an authorisation and its transfer
+	}
+	f.Settlements = slices.Grow(f.Settlements, events)
+	open := own[:0] // whose receipts are needed
+	for i := range own {
+		if t := own[i]; !r.settleDirectly(&f, &t) {
+			open = append(open, t)
+		}
 	}
 	if err := r.settleByReceipt(ctx, &f, open); err != nil {
 		return found{}, err
@@ -82,9 +79,8 @@ func (r *reading) count(sums *tally, t *transactionRun) {
 // settleDirectly settles a transaction by the events at hand, or says that they do not suffice.
 func (r *reading) settleDirectly(f *found, t *transactionRun) bool {
 	events := r.events[t.from:t.to]
-	proxy := slices.ContainsFunc(events, func(e event) bool { return e.settled() })
-	authorized := slices.ContainsFunc(events, func(e event) bool { return e.authorization() })
-	if !proxy && !authorized {
+	proxy := anyOf(events, (*event).settled)
+	if !proxy && !anyOf(events, (*event).authorization) {
 		return true // a transfer of its own
 	}
 	if proxy || !r.wide {
@@ -100,7 +96,7 @@ func (r *reading) settleDirectly(f *found, t *transactionRun) bool {
 
 func (r *reading) keep(f *found, t *transactionRun, pairs []pair) {
 	for _, p := range pairs {
-		if row, counts := r.x.settlement(p, t.settler, &t.block.header); counts {
+		if row, counts := r.x.settlement(p, t.settler, t.block); counts {
 			f.Settlements = append(f.Settlements, row)
 		}
 	}

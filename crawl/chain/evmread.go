@@ -9,9 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-
-	"golang.org/x/crypto/sha3"
 )
 
 // What a range is asked with.
@@ -86,13 +83,14 @@ type reading struct {
 	events      []event // by block and index
 	head, start header  // of blocks last and first
 	blocks      []blockRun
-	senders     map[hash]address // of each transaction among events
 }
 
 // blockRun is a block's part of events.
 type blockRun struct {
 	from, to int
 	header   header
+	hash     string   // of the header, once a settlement names it
+	senders  []sender // of the transactions of which it matters, in their order
 }
 
 func (x *EVM) fetchWhole(ctx context.Context, p *plan, first, last int64) (found, error) {
@@ -216,7 +214,7 @@ func (r *reading) readFilters(filters []filter, calls []call) error {
 	for i := range filters {
 		s := &scanner{data: calls[i].result}
 		from := len(r.events)
-		r.events = readEvents(s, r.events)
+		r.events = readEvents(s, slices.Grow(r.events, len(s.data)/leastLog))
 		if err := s.end(); err != nil {
 			return fmt.Errorf("read logs: %w", err)
 		}
@@ -235,11 +233,15 @@ func (r *reading) readFilters(filters []filter, calls []call) error {
 
 // order sorts the events and splits them by block. No log may be told twice, and a block has one hash.
 func (r *reading) order() error {
-	byPlace := func(a, b event) int { return cmp.Or(cmp.Compare(a.block, b.block), cmp.Compare(a.index, b.index)) }
-	if !slices.IsSortedFunc(r.events, byPlace) {
-		slices.SortStableFunc(r.events, byPlace)
+	sorted := true
+	for i := 1; i < len(r.events) && sorted; i++ {
+		a, b := &r.events[i-1], &r.events[i]
+		sorted = a.block < b.block || a.block == b.block && a.index <= b.index
 	}
-	r.blocks = r.blocks[:0]
+	if !sorted { // a node that asks its indexes out of order, or a second filter
+		slices.SortStableFunc(r.events, func(a, b event) int { return cmp.Or(cmp.Compare(a.block, b.block), cmp.Compare(a.index, b.index)) })
+	}
+	r.blocks = slices.Grow(r.blocks[:0], int(min(r.last-r.first+1, int64(len(r.events)))))
 	for i := range r.events {
 		e := &r.events[i]
 		if i == 0 || e.block != r.events[i-1].block {
@@ -261,240 +263,4 @@ func (r *reading) order() error {
 		}
 	}
 	return nil
-}
-
-// wanted says whether it matters who sent an event's transaction.
-func (r *reading) wanted(e *event) bool {
-	if e.authorization() || e.settled() {
-		return true
-	}
-	return r.plan.scan.Counts && e.transfer() && e.amount != (hash{}) && r.toRecipient(e)
-}
-
-func (r *reading) toRecipient(e *event) bool {
-	_, known := slices.BinarySearchFunc(r.plan.recipients, e.topics[2], compareHashes)
-	return known
-}
-
-func compareHashes(a, b hash) int { return slices.Compare(a[:], b[:]) }
-
-// askSenders asks who sent the transactions, and for the headers of their blocks: by whole block, or by header and
-// transaction, whichever is less. Headers of some blocks without events come with them, to look at their blooms.
-func (r *reading) askSenders(ctx context.Context) error {
-	r.senders = map[hash]address{}
-	q := question{of: r.teller}
-	var readers []func(result []byte) error
-	for b := range r.blocks {
-		run := &r.blocks[b]
-		events := r.events[run.from:run.to]
-		var transactions []hash
-		for i := range events {
-			if t := events[i].transaction; r.wanted(&events[i]) && (len(transactions) == 0 || transactions[len(transactions)-1] != t) {
-				transactions = append(transactions, t)
-			}
-		}
-		if len(transactions) == 0 {
-			continue
-		}
-		whole := r.x.cost.whole(len(transactions))
-		for _, t := range transactions {
-			r.senders[t] = address{}
-		}
-		q.calls = append(q.calls, blockCall(events[0].block, whole))
-		readers = append(readers, func(result []byte) error { return r.readBlock(run, result, whole, len(transactions)) })
-		if whole {
-			continue
-		}
-		for _, t := range transactions {
-			q.calls = append(q.calls, call{method: "eth_getTransactionByHash", params: `["` + t.String() + `"]`})
-			readers = append(readers, func(result []byte) error { return r.readSender(t, events[0].blockHash, result) })
-		}
-	}
-	var doubtful []int64
-	for _, number := range r.emptyBlocks() {
-		q.calls = append(q.calls, blockCall(number, false))
-		readers = append(readers, func(result []byte) error {
-			h, err := readNumbered(result, number)
-			if err == nil && r.x.mayHold(&h) {
-				doubtful = append(doubtful, number)
-			}
-			return err
-		})
-	}
-	if len(q.calls) == 0 {
-		return nil
-	}
-	q.read = func(from int, calls []call) error {
-		for i := range calls {
-			if err := readers[from+i](calls[i].result); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if err := r.x.client.ask(ctx, q); err != nil {
-		return err
-	}
-	return r.checkEmpty(ctx, doubtful)
-}
-
-// readBlock reads the header of a block with events, and who sent its transactions where those came with it.
-func (r *reading) readBlock(run *blockRun, result []byte, whole bool, want int) error {
-	e := &r.events[run.from]
-	transactions, got := 0, 0
-	var each func(sent)
-	if whole {
-		each = func(t sent) {
-			transactions++
-			if _, asked := r.senders[t.transaction]; asked {
-				r.senders[t.transaction] = t.from
-				got++
-			}
-		}
-	}
-	h, size, err := readHeader(result, each)
-	if err != nil {
-		return err
-	}
-	if h.number != e.block || h.hash != e.blockHash {
-		return fmt.Errorf("block %d is not the one that its logs are of", e.block)
-	}
-	if whole && got != want {
-		return fmt.Errorf("block %d lacks transactions that its logs are of", e.block)
-	}
-	run.header = h
-	r.x.cost.saw(whole, size, transactions)
-	return nil
-}
-
-func (r *reading) readSender(transaction, block hash, result []byte) error {
-	s := &scanner{data: result}
-	if s.null() {
-		return errNull
-	}
-	t, in := readSent(s)
-	if err := s.end(); err != nil {
-		return fmt.Errorf("read a transaction: %w", err)
-	}
-	if t.transaction != transaction || in != block {
-		return fmt.Errorf("transaction %v is another, or in another block", transaction)
-	}
-	r.senders[transaction] = t.from
-	return nil
-}
-
-// emptyBlocks are blocks of the range that gave no events: all of a short range, of a long one some, spread evenly.
-func (r *reading) emptyBlocks() (list []int64) {
-	count := r.last - r.first + 1
-	step := max(1, count/bloomChecks)
-	for number := r.last; number >= r.first && len(list) < bloomChecks; number -= step {
-		_, hit := slices.BinarySearchFunc(r.blocks, number, func(b blockRun, n int64) int { return cmp.Compare(r.events[b.from].block, n) })
-		if !hit {
-			list = append(list, number)
-		}
-	}
-	return list
-}
-
-// checkEmpty asks by itself for each block that gave nothing and whose bloom says that it might. A log that shows now was
-// missing from the range's answer: a node that cuts answers short without a word is found out by it.
-func (r *reading) checkEmpty(ctx context.Context, blocks []int64) error {
-	if len(blocks) == 0 || r.first == r.last {
-		return nil
-	}
-	filters := []filter{
-		{contracts: r.x.contracts, topics: []hash{topicAuthorizationUsed}},
-		{contracts: permit2Proxies, topics: []hash{topicSettled, topicSettledWithPermit}},
-	}
-	q := question{}
-	for _, number := range blocks {
-		for i := range filters {
-			q.calls = append(q.calls, call{method: "eth_getLogs", params: filters[i].params(number, number)})
-		}
-	}
-	missing := false
-	q.read = func(from int, calls []call) error {
-		for i := range calls {
-			s := &scanner{data: calls[i].result}
-			list := readEvents(s, nil)
-			if err := s.end(); err != nil {
-				return err
-			}
-			for j := range list {
-				number := blocks[(from+i)/len(filters)]
-				if !filters[(from+i)%len(filters)].holds(&list[j], number, number) {
-					return errors.New("a log was not asked for")
-				}
-			}
-			missing = missing || len(list) > 0
-		}
-		return nil
-	}
-	if err := r.x.client.ask(ctx, q); err != nil {
-		return err
-	}
-	if missing {
-		r.x.options.Metrics.failure(r.x.network.ID, string(faultLie))
-		return errCut
-	}
-	return nil
-}
-
-// marks are what an event of a contract leaves in blooms.
-type marks struct {
-	topics, contracts []bloomBits
-}
-
-func marksOf(topics []hash, contracts []address) (m marks) {
-	for _, t := range topics {
-		m.topics = append(m.topics, bloomOf(t[:]))
-	}
-	for _, c := range contracts {
-		m.contracts = append(m.contracts, bloomOf(c[:]))
-	}
-	return m
-}
-
-func (m *marks) in(bloom *[256]byte) bool {
-	in := func(b bloomBits) bool { return b.in(bloom) }
-	return slices.ContainsFunc(m.topics, in) && slices.ContainsFunc(m.contracts, in)
-}
-
-// mayHold says whether a block may hold an event that settles.
-func (x *EVM) mayHold(h *header) bool {
-	return x.tokenMarks.in(&h.bloom) || x.proxyMarks.in(&h.bloom)
-}
-
-func bloomOf(item []byte) (b bloomBits) {
-	k := sha3.NewLegacyKeccak256()
-	k.Write(item)
-	sum := k.Sum(nil)
-	for i := range b {
-		b[i] = (uint16(sum[2*i])<<8 | uint16(sum[2*i+1])) & 2047
-	}
-	return b
-}
-
-// topicLimit is how many recipients nodes take in a filter.
-type topicLimit struct {
-	mu sync.Mutex
-	n  int
-}
-
-func (l *topicLimit) at() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.n == 0 {
-		l.n = topicsAtOnce
-	}
-	return l.n
-}
-
-// narrow halves the number, and says whether that was possible.
-func (l *topicLimit) narrow() bool {
-	n := l.at()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.n = max(1, n/2)
-	return n > 1
 }

@@ -22,7 +22,11 @@ type pair struct {
 //   - An event of a Permit2 proxy settles with the nearest Transfer of any token before it, down to the proxy event before;
 //     if that is no measured token, or belongs to an authorisation, it is no payment here.
 func settle(events []event, measured map[address]*token) (pairs []pair, orphans int) {
-	taken := make([]bool, len(events))
+	var few [16]bool // so that most transactions need no memory
+	taken := few[:]
+	if len(events) > len(few) {
+		taken = make([]bool, len(events))
+	}
 	for i := range events {
 		a := &events[i]
 		if !a.authorization() || measured[a.contract] == nil {
@@ -66,14 +70,17 @@ func settle(events []event, measured map[address]*token) (pairs []pair, orphans 
 
 // settlement makes a row of a pair, or says that it counts for nobody: nothing was paid, or the settler moved its own money,
 // or it was not yet a settler. A payment to oneself is a fact, and kept; whoever sums leaves it out.
-func (x *EVM) settlement(p pair, s *settler, h *header) (Settlement, bool) {
-	t := p.transfer
+func (x *EVM) settlement(p pair, s *settler, b *blockRun) (Settlement, bool) {
+	t, h := p.transfer, &b.header
 	payer := addressOf(t.topics[1])
 	if t.amount == (hash{}) || payer == s.address || s.Since != nil && h.time.Before(dayOf(*s.Since)) {
 		return Settlement{}, false
 	}
+	if b.hash == "" {
+		b.hash = h.hash.String()
+	}
 	return Settlement{
-		Network: x.network.ID, Block: t.block, BlockHash: h.hash.String(), Time: h.time,
+		Network: x.network.ID, Block: t.block, BlockHash: b.hash, Time: h.time,
 		Transaction: t.transaction.String(), LogIndex: int(t.index), Method: p.method,
 		Facilitator: s.Facilitator, Settler: s.Address, Token: x.tokens[t.contract].text,
 		Payer: payer.String(), Payee: addressOf(t.topics[2]).String(), Amount: decimal(t.amount),

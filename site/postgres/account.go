@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,35 +90,35 @@ func unknownFacilitator(err error) error {
 	return err
 }
 
-// accountIDs are the numbers of addresses; those that are new get one. They go in sorted, so that two writers wait for
-// each other and never in a circle.
-func (db *DB) accountIDs(ctx context.Context, addresses map[string]int64) error {
+// accountIDs are the numbers of addresses, each of which is given once; those that are new get one. They go in sorted, so that two
+// writers wait for each other and never in a circle.
+func (db *DB) accountIDs(ctx context.Context, addresses []string) ([]int64, error) {
 	n := &db.numbers
+	ids := make([]int64, len(addresses))
 	var unknown []string
 	n.mu.Lock()
-	for address := range addresses {
-		if id, known := n.accounts[address]; known {
-			addresses[address] = id
-		} else {
+	for i, address := range addresses {
+		id, known := n.accounts[address]
+		if ids[i] = id; !known {
 			unknown = append(unknown, address)
 		}
 	}
 	n.mu.Unlock()
 	if len(unknown) == 0 {
-		return nil
+		return ids, nil
 	}
-	slices.SortFunc(unknown, cmp.Compare[string])
+	slices.Sort(unknown)
 	found := make(map[string]int64, len(unknown))
 	if err := readAccounts(ctx, db.pool, unknown, found); err != nil {
-		return err
+		return nil, err
 	}
 	if len(found) < len(unknown) {
 		missing := slices.DeleteFunc(slices.Clone(unknown), func(a string) bool { _, known := found[a]; return known })
 		if _, err := db.pool.Exec(ctx, `INSERT INTO accounts (address) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING`, missing); err != nil {
-			return fmt.Errorf("number %d accounts: %w", len(missing), err)
+			return nil, fmt.Errorf("number %d accounts: %w", len(missing), err)
 		}
 		if err := readAccounts(ctx, db.pool, missing, found); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	n.mu.Lock()
@@ -127,14 +126,14 @@ func (db *DB) accountIDs(ctx context.Context, addresses map[string]int64) error 
 	if n.accounts == nil || len(n.accounts)+len(found) > maxAccounts {
 		n.accounts = make(map[string]int64, len(found))
 	}
-	for _, address := range unknown {
-		id, known := found[address]
-		if !known {
-			return fmt.Errorf("number account %.80q: it is not there", address)
+	for i, address := range addresses {
+		if id, fresh := found[address]; fresh {
+			ids[i], n.accounts[address] = id, id
+		} else if ids[i] == 0 {
+			return nil, fmt.Errorf("number account %.80q: it is not there", address)
 		}
-		addresses[address], n.accounts[address] = id, id
 	}
-	return nil
+	return ids, nil
 }
 
 func readAccounts(ctx context.Context, q querier, addresses []string, into map[string]int64) error {

@@ -65,6 +65,13 @@ func (a amount) int() *big.Int {
 	return new(big.Int).SetUint64(a.small)
 }
 
+func (a amount) compare(b amount) int {
+	if a.large == nil && b.large == nil {
+		return cmp.Compare(a.small, b.small)
+	}
+	return a.int().Cmp(b.int())
+}
+
 func (a amount) String() string {
 	if a.large != nil {
 		return a.large.String()
@@ -111,11 +118,11 @@ func (m money) plus(o money) money {
 }
 
 func (m money) compare(o money) int {
-	if m.scale == o.scale && m.units.large == nil && o.units.large == nil {
-		return cmp.Compare(m.units.small, o.units.small)
+	if m.scale == o.scale {
+		return m.units.compare(o.units)
 	}
 	a, b := m.plus(money{scale: o.scale}), o.plus(money{scale: m.scale})
-	return a.units.int().Cmp(b.units.int())
+	return a.units.compare(b.units)
 }
 
 // String is the shortest exact decimal.

@@ -84,8 +84,18 @@ func (db *DB) entries(ctx context.Context, lists ...[]Settlement) ([]entry, erro
 	for _, list := range lists {
 		n += len(list)
 	}
-	accounts := make(map[string]int64, n)
 	entries := make([]entry, 0, n)
+	names, place := []string(nil), map[string]int64{} // of accounts, by the order in which they are first named
+	account := func(address string) int64 {
+		at, known := place[address]
+		if !known {
+			at = int64(len(names))
+			place[address] = at
+			names = append(names, address)
+		}
+		return at
+	}
+	short := make([]byte, 0, 40*n)
 	for _, list := range lists {
 		for i := range list {
 			s := &list[i]
@@ -96,7 +106,6 @@ func (db *DB) entries(ctx context.Context, lists ...[]Settlement) ([]entry, erro
 			if s.LogIndex < 0 || s.LogIndex > 1<<31-1 {
 				return nil, fmt.Errorf("settlement %s/%d: no such log index", s.Transaction, s.LogIndex)
 			}
-			accounts[s.Settler], accounts[s.Payer], accounts[s.Payee] = 0, 0, 0
 			chain, err := db.chain(ctx, s.Network)
 			if err != nil {
 				return nil, err
@@ -105,20 +114,24 @@ func (db *DB) entries(ctx context.Context, lists ...[]Settlement) ([]entry, erro
 			if err != nil {
 				return nil, err
 			}
-			entries = append(entries, entry{chain: chain, flow: flow, block: s.Block, log: int32(s.LogIndex), at: s.Time, method: s.Method, token: s.Token,
-				amount: value, transaction: shortForm(s.Transaction), hash: shortForm(s.BlockHash)})
+			e := entry{chain: chain, flow: flow, block: s.Block, log: int32(s.LogIndex), at: s.Time, method: s.Method, token: s.Token, amount: value,
+				settler: account(s.Settler), payer: account(s.Payer), payee: account(s.Payee)}
+			e.transaction, short = appendShort(short, s.Transaction)
+			if i > 0 && s.BlockHash == list[i-1].BlockHash {
+				e.hash = entries[len(entries)-1].hash
+			} else {
+				e.hash, short = appendShort(short, s.BlockHash)
+			}
+			entries = append(entries, e)
 		}
 	}
-	if err := db.accountIDs(ctx, accounts); err != nil {
+	ids, err := db.accountIDs(ctx, names)
+	if err != nil {
 		return nil, err
 	}
-	at := 0
-	for _, list := range lists {
-		for i := range list {
-			e := &entries[at]
-			e.settler, e.payer, e.payee = accounts[list[i].Settler], accounts[list[i].Payer], accounts[list[i].Payee]
-			at++
-		}
+	for i := range entries {
+		e := &entries[i]
+		e.settler, e.payer, e.payee = ids[e.settler], ids[e.payer], ids[e.payee]
 	}
 	if !slices.IsSortedFunc(entries, compareEntries) {
 		slices.SortStableFunc(entries, compareEntries)
@@ -126,14 +139,17 @@ func (db *DB) entries(ctx context.Context, lists ...[]Settlement) ([]entry, erro
 	return slices.CompactFunc(entries, func(a, b entry) bool { return compareEntries(a, b) == 0 }), nil
 }
 
-// shortForm is a hash in hex as its 32 bytes, any other name as its text.
-func shortForm(name string) []byte {
+// appendShort adds the short form of a name to b, where it stays: of a hash in hex its 32 bytes, of any other name its text.
+func appendShort(b []byte, name string) (short, after []byte) {
+	from := len(b)
+	after = append(b, name...)
 	if digits, ok := strings.CutPrefix(name, "0x"); ok && len(digits) == 64 {
-		if b, err := hex.DecodeString(digits); err == nil {
-			return b
+		var raw [32]byte
+		if _, err := hex.Decode(raw[:], after[from+2:]); err == nil {
+			after = append(after[:from], raw[:]...)
 		}
 	}
-	return []byte(name)
+	return after[from:len(after):len(after)], after
 }
 
 // lockChains makes whoever writes what was settled on a network wait for its turn: beyond it no two writers meet on a
@@ -165,19 +181,30 @@ func keep(ctx context.Context, tx pgx.Tx, entries []entry, scan *int32, batch *p
 	if err != nil {
 		return 0, err
 	}
+	var fresh []*newRows
 	if len(entries) > 0 {
-		if err := copySettlements(ctx, tx, entries, scan); err != nil {
+		summed := make(chan struct{})
+		go func() { // while the server takes the settlements
+			defer close(summed)
+			t := newTally(len(entries))
+			for i := range entries {
+				t.add(&entries[i])
+			}
+			fresh = t.queue(batch)
+		}()
+		err := copySettlements(ctx, tx, entries, scan)
+		if <-summed; err != nil {
 			return 0, err
 		}
-		t := newTally(len(entries))
-		for i := range entries {
-			t.add(&entries[i])
-		}
-		t.queue(batch)
 	}
 	if batch.Len() > 0 {
 		if err := tx.SendBatch(ctx, batch).Close(); err != nil {
 			return 0, fmt.Errorf("add to roll-ups: %w", err)
+		}
+	}
+	for _, r := range fresh {
+		if err := r.copy(ctx, tx); err != nil {
+			return 0, err
 		}
 	}
 	return int64(len(entries)), nil

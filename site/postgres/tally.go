@@ -136,9 +136,10 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
-// queue adds every roll-up's statement to a batch. Rows go in by their tables' keys, so that neighbours are written
-// together. Whoever runs the batch holds the lock of the chains, so that no row of these flows changes meanwhile.
-func (t *tally) queue(b *pgx.Batch) {
+// queue adds every roll-up's statement to a batch, and gives what is to be copied when that was sent. Rows go in by their tables'
+// keys, so that neighbours are written together. Whoever runs the batch holds the lock of the chains, so that no row of these flows
+// changes meanwhile.
+func (t *tally) queue(b *pgx.Batch) []*newRows {
 	t.queueFlows(b)
 	t.queuePayees(b)
 	t.queuePairs(b)
@@ -147,6 +148,7 @@ func (t *tally) queue(b *pgx.Batch) {
 	}) {
 		b.Queue(addSeen, k.chain, k.token, dayTime(k.day), 0, t.seen[k])
 	}
+	return []*newRows{t.queuePayers(b), t.queueAmounts(b)}
 }
 
 // addSeen adds to what is known of a token's authorisations on a day: all of them, and those by known settlers.
@@ -240,40 +242,73 @@ func (t *tally) queuePayees(b *pgx.Batch) {
 		ON CONFLICT (payee_id, flow_id) DO UPDATE SET settlements = old.settlements + excluded.settlements,
 			amount = old.amount + excluded.amount, first_at = least(old.first_at, excluded.first_at), last_at = greatest(old.last_at, excluded.last_at)`,
 		c.payees, c.flows, c.days, c.counts, c.amounts, c.firsts, c.lasts)
-	c = columns{}
-	for _, k := range sortedKeys(t.payers, func(a, b payerKey) int {
+}
+
+// queuePayers adds to who paid whom on a day, and gives what is new of it.
+func (t *tally) queuePayers(b *pgx.Batch) *newRows {
+	keys := sortedKeys(t.payers, func(a, b payerKey) int {
 		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.payee, b.payee), cmp.Compare(a.payer, b.payer), cmp.Compare(a.flow, b.flow))
-	}) {
+	})
+	var c columns
+	for _, k := range keys {
 		s := t.payers[k]
 		c.days, c.flows, c.payees, c.payers = append(c.days, k.day), append(c.flows, k.flow), append(c.payees, k.payee), append(c.payers, k.payer)
 		c.counts, c.amounts = append(c.counts, s.n), append(c.amounts, s.amount.String())
 	}
+	r := newRowsOf("payer_days", "day, flow_id, payee_id, payer_id, settlements, amount", len(keys), func(w *binaryRow, i int) {
+		s := t.payers[keys[i]]
+		w.day(keys[i].day)
+		w.integer(int(keys[i].flow))
+		w.bigint(keys[i].payee)
+		w.bigint(keys[i].payer)
+		w.bigint(s.n)
+		w.numeric(s.amount)
+	})
 	b.Queue(`
-		INSERT INTO payer_days AS old (day, flow_id, payee_id, payer_id, settlements, amount)
-		SELECT date '1970-01-01' + day, flow, payee, payer, n, amount
-		FROM unnest($1::integer[], $2::integer[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[]::numeric[]) u (day, flow, payee, payer, n, amount)
-		ON CONFLICT (day, payee_id, payer_id, flow_id) DO UPDATE SET settlements = old.settlements + excluded.settlements,
-			amount = old.amount + excluded.amount`,
-		c.days, c.flows, c.payees, c.payers, c.counts, c.amounts)
-	c = columns{}
-	for _, k := range sortedKeys(t.amounts, func(a, b amountKey) int {
-		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.payee, b.payee), cmp.Compare(a.flow, b.flow), cmp.Compare(a.amount, b.amount))
-	}) {
-		c.days, c.flows, c.payees = append(c.days, k.day), append(c.flows, k.flow), append(c.payees, k.payee)
-		c.counts, c.amounts = append(c.counts, t.amounts[k]), append(c.amounts, amount{small: k.amount}.String())
+		UPDATE payer_days o SET settlements = o.settlements + u.n, amount = o.amount + u.amount
+		FROM unnest($1::integer[], $2::integer[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[]::numeric[]) WITH ORDINALITY u (day, flow, payee, payer, n, amount, i)
+		WHERE o.day = date '1970-01-01' + u.day AND o.payee_id = u.payee AND o.payer_id = u.payer AND o.flow_id = u.flow RETURNING u.i`,
+		c.days, c.flows, c.payees, c.payers, c.counts, c.amounts).Query(r.mark)
+	return r
+}
+
+// queueAmounts adds to how often each amount was paid on a day, and gives what is new of it.
+func (t *tally) queueAmounts(b *pgx.Batch) *newRows {
+	type row struct {
+		flow, day int32
+		payee     int64
+		amount    amount
+		n         int64
 	}
-	for _, k := range sortedKeys(t.larges, func(a, b largeKey) int {
-		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.payee, b.payee), cmp.Compare(a.flow, b.flow), cmp.Compare(a.amount, b.amount))
-	}) {
-		c.days, c.flows, c.payees = append(c.days, k.day), append(c.flows, k.flow), append(c.payees, k.payee)
-		c.counts, c.amounts = append(c.counts, t.larges[k]), append(c.amounts, k.amount)
+	rows := make([]row, 0, len(t.amounts)+len(t.larges))
+	for k, n := range t.amounts {
+		rows = append(rows, row{k.flow, k.day, k.payee, amount{small: k.amount}, n})
 	}
+	for k, n := range t.larges {
+		large, _ := parseAmount(k.amount) // it is one's text
+		rows = append(rows, row{k.flow, k.day, k.payee, large, n})
+	}
+	slices.SortFunc(rows, func(a, b row) int {
+		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.payee, b.payee), cmp.Compare(a.flow, b.flow), a.amount.compare(b.amount))
+	})
+	var c columns
+	for i := range rows {
+		c.days, c.flows, c.payees = append(c.days, rows[i].day), append(c.flows, rows[i].flow), append(c.payees, rows[i].payee)
+		c.counts, c.amounts = append(c.counts, rows[i].n), append(c.amounts, rows[i].amount.String())
+	}
+	r := newRowsOf("amount_days", "day, flow_id, payee_id, amount, settlements", len(rows), func(w *binaryRow, i int) {
+		w.day(rows[i].day)
+		w.integer(int(rows[i].flow))
+		w.bigint(rows[i].payee)
+		w.numeric(rows[i].amount)
+		w.bigint(rows[i].n)
+	})
 	b.Queue(`
-		INSERT INTO amount_days AS old (day, flow_id, payee_id, amount, settlements)
-		SELECT date '1970-01-01' + day, flow, payee, amount, n
-		FROM unnest($1::integer[], $2::integer[], $3::bigint[], $4::text[]::numeric[], $5::bigint[]) u (day, flow, payee, amount, n)
-		ON CONFLICT (day, payee_id, flow_id, amount) DO UPDATE SET settlements = old.settlements + excluded.settlements`,
-		c.days, c.flows, c.payees, c.amounts, c.counts)
+		UPDATE amount_days o SET settlements = o.settlements + u.n
+		FROM unnest($1::integer[], $2::integer[], $3::bigint[], $4::text[]::numeric[], $5::bigint[]) WITH ORDINALITY u (day, flow, payee, amount, n, i)
+		WHERE o.day = date '1970-01-01' + u.day AND o.payee_id = u.payee AND o.flow_id = u.flow AND o.amount = u.amount RETURNING u.i`,
+		c.days, c.flows, c.payees, c.amounts, c.counts).Query(r.mark)
+	return r
 }
 
 // queuePairs keeps each payer's last day. Most have paid on it before, and nothing of them is written.
