@@ -40,8 +40,13 @@ func writeWindow(q site.Query, s *site.Snapshot, all []place, add func(string, [
 	offset, limit := q.Window()
 	from := min(offset, len(all))
 	lines := [][]byte{}
+	var l *site.Listing
+	of := -1 // the service that l is
 	for _, p := range all[from:min(from+limit, len(all))] {
-		line, err := render.Row(catalogueItem(p.of(s)))
+		if p.service != of {
+			l, of = s.Listing(p.service), p.service
+		}
+		line, err := render.Row(catalogueItem(l, &l.Detail.Endpoints[p.endpoint], &l.Terms[p.endpoint]))
 		if err != nil {
 			return err
 		}

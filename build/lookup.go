@@ -63,11 +63,6 @@ func writeShards(route *site.Route, rows []hashed, add func(string, []byte) erro
 // place is an endpoint in a snapshot.
 type place struct{ service, endpoint int }
 
-func (p place) of(s *site.Snapshot) (*site.Listing, *site.Endpoint, *site.Terms) {
-	l := s.Listing(p.service)
-	return l, &l.Detail.Endpoints[p.endpoint], &l.Terms[p.endpoint]
-}
-
 // addressRows has a row for each address with an endpoint.
 func addressRows(s *site.Snapshot) []hashed {
 	by := map[string][]place{}
@@ -104,18 +99,19 @@ func addressRows(s *site.Snapshot) []hashed {
 
 // addressLookup tells of the first service at an address, by slug, and names the others.
 func addressLookup(s *site.Snapshot, normal string, at []place) *site.AddressLookup {
-	first, _, _ := at[0].of(s)
+	l := s.Listing(at[0].service)
 	a := &site.AddressLookup{Signable: true, Prices: []site.LookupPrice{}, AlsoListed: []string{}}
 	a.URL = clip(normal, lookupURLBytes, &a.Clipped)
-	a.Service = lookupService(first, &a.Clipped)
+	a.Service = lookupService(l, &a.Clipped)
 	for _, p := range at {
-		l, e, t := p.of(s)
 		if p.service != at[0].service {
-			if n := len(a.AlsoListed); n == 0 || a.AlsoListed[n-1] != l.Item.Slug {
-				a.AlsoListed = append(a.AlsoListed, l.Item.Slug)
+			slug := s.Services[p.service].Item.Slug
+			if n := len(a.AlsoListed); n == 0 || a.AlsoListed[n-1] != slug {
+				a.AlsoListed = append(a.AlsoListed, slug)
 			}
 			continue
 		}
+		e, t := &l.Detail.Endpoints[p.endpoint], &l.Terms[p.endpoint]
 		if a.LastSeenAt == nil || e.LastSeenAt.After(a.LastSeenAt.Time) {
 			a.LastSeenAt = &e.LastSeenAt
 		}
