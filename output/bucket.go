@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -27,12 +28,14 @@ const (
 
 // Bucket is a store in a bucket of any server that speaks S3. A Put that answers nil is as durable as the server says; one
 // of a large body is sent in parts, side by side, and shows when all are there. The server checks the
-// sha256 of each part, which is signed with its request, and a condition only for bodies of one part.
+// sha256 of what it gets, which is signed with its request, but for parts that are read back anyway and that go by TLS or over
+// loopback: there the request alone is signed. It checks a condition only for bodies of one part.
 type Bucket struct {
 	core   minio.Core
 	bucket string
 	prefix string // "" or with a slash at its end
 	where  string
+	closed bool // the way to the server: nobody can change what is on it
 }
 
 // OpenBucket opens "bucket/prefix". Without credentials it asks as anybody, which reads what is public.
@@ -63,10 +66,16 @@ func OpenBucket(path string, o StoreOptions) (*Bucket, error) {
 		return nil, fmt.Errorf("open bucket %s: %w", b.where, err)
 	}
 	b.core = minio.Core{Client: client}
+	b.closed = endpoint.Scheme == "https" || isLoopback(endpoint.Hostname())
 	if err := checkBucketName(name); err != nil {
 		return nil, fmt.Errorf("open bucket %.80q: %w", path, err)
 	}
 	return b, nil
+}
+
+func isLoopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
 func checkBucketName(name string) error {

@@ -16,7 +16,7 @@ import (
 // Of bodies that are sent in parts. A bucket takes 10,000 parts: 160 GB.
 const (
 	partSize  = 16 << 20
-	partsBusy = 4 // at a time; each is read once for its sum and once for the wire, from the page cache
+	partsBusy = 4 // at a time; each is read for its sum, where it has one, and for the wire, from the page cache
 )
 
 // Put implements Store.
@@ -37,8 +37,8 @@ func (b *Bucket) Put(ctx context.Context, name string, body Body, o PutOptions) 
 		opts.SetMatchETagExcept("*")
 	}
 	if body.Size() > partSize {
-		etag, err = b.putParts(ctx, key, body, opts)
-	} else {
+		etag, err = b.putParts(ctx, key, body, &o, opts)
+	} else if err = o.wait(ctx); err == nil {
 		etag, err = b.putWhole(ctx, key, body, opts)
 	}
 	if err != nil {
@@ -48,17 +48,27 @@ func (b *Bucket) Put(ctx context.Context, name string, body Body, o PutOptions) 
 }
 
 func (b *Bucket) putWhole(ctx context.Context, key string, body Body, opts minio.PutObjectOptions) (string, error) {
-	sum := sha256.New()
-	if _, err := io.Copy(sum, io.NewSectionReader(body, 0, body.Size())); err != nil {
+	data := io.NewSectionReader(body, 0, body.Size())
+	sum, err := sumOf(data)
+	if err != nil {
 		return "", err
 	}
-	data := io.NewSectionReader(body, 0, body.Size())
-	info, err := b.core.PutObject(ctx, b.bucket, key, data, body.Size(), "", hex.EncodeToString(sum.Sum(nil)), opts)
+	info, err := b.core.PutObject(ctx, b.bucket, key, data, body.Size(), "", sum, opts)
 	return info.ETag, err
 }
 
+// sumOf is the sha256 of what a reader gives, in hex; then it is at its beginning again.
+func sumOf(data io.ReadSeeker) (string, error) {
+	sum := sha256.New()
+	if _, err := io.Copy(sum, data); err != nil {
+		return "", err
+	}
+	_, err := data.Seek(0, io.SeekStart)
+	return hex.EncodeToString(sum.Sum(nil)), err
+}
+
 // putParts sends a large body. A crash leaves parts that no name shows; Sweep takes them away.
-func (b *Bucket) putParts(ctx context.Context, key string, body Body, opts minio.PutObjectOptions) (etag string, err error) {
+func (b *Bucket) putParts(ctx context.Context, key string, body Body, o *PutOptions, opts minio.PutObjectOptions) (etag string, err error) {
 	id, err := b.core.NewMultipartUpload(ctx, b.bucket, key, opts)
 	if err != nil {
 		return "", err
@@ -80,21 +90,24 @@ func (b *Bucket) putParts(ctx context.Context, key string, body Body, opts minio
 			}
 			at := int64(i) * partSize
 			section := io.NewSectionReader(body, at, min(partSize, body.Size()-at))
-			sum := sha256.New()
-			if _, err := io.Copy(sum, section); err != nil {
-				return err
-			}
-			if _, err := section.Seek(0, io.SeekStart); err != nil {
-				return err
+			sum := "" // without one the body is not signed
+			if !o.ReadBack || !b.closed {
+				var err error
+				if sum, err = sumOf(section); err != nil {
+					return err
+				}
 			}
 			part, err := b.core.PutObjectPart(gctx, b.bucket, key, id, i+1, section, section.Size(), minio.PutObjectPartOptions{
-				Sha256Hex: hex.EncodeToString(sum.Sum(nil)), DisableContentSha256: true,
+				Sha256Hex: sum, DisableContentSha256: true,
 			})
 			parts[i] = minio.CompletePart{PartNumber: i + 1, ETag: part.ETag}
 			return err
 		})
 	}
 	if err := g.Wait(); err != nil {
+		return "", err
+	}
+	if err := o.wait(ctx); err != nil {
 		return "", err
 	}
 	info, err := b.core.CompleteMultipartUpload(ctx, b.bucket, key, id, parts, minio.PutObjectOptions{})

@@ -104,16 +104,18 @@ func TestPublishRequests(t *testing.T) {
 	step("first without objects", fixedWrites, none)
 	mustPublish(t, d, t0.Add(2*time.Minute), tree(1))
 	step("next without objects", fixedWrites, none)
-	r := rand.NewChaCha8([32]byte{})
-	large := tree(2)
-	for i := range 3 {
-		data := make([]byte, 14<<20)
-		if _, err := r.Read(data); err != nil {
-			t.Fatal(err)
-		}
-		large[fmt.Sprintf("v1/large-%d.bin", i)] = string(data)
-	}
-	mustPublish(t, d, t0.Add(3*time.Minute), large)
+	mustPublish(t, d, t0.Add(3*time.Minute), largeTree())
 	parts = 3
 	step("in parts", fixedWrites-1+partWrites+parts, none)
+}
+
+// largeTree is a tree whose zip is sent in three parts.
+func largeTree() map[string]string {
+	r, large := rand.NewChaCha8([32]byte{}), tree(2)
+	for i := range 3 {
+		data := make([]byte, 14<<20)
+		r.Read(data)
+		large[fmt.Sprintf("v1/large-%d.bin", i)] = string(data)
+	}
+	return large
 }

@@ -2,7 +2,6 @@ package output
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/ed25519"
 	"errors"
@@ -105,10 +104,6 @@ func (p *Publisher) Publish(ctx context.Context, from *Folder) (r Published, err
 		return r, err
 	}
 	defer zip.Close()
-	tree, err := OpenZip(zip, zip.Size())
-	if err != nil {
-		return r, fmt.Errorf("%s: %w", zip.file.Name(), err)
-	}
 	held, release, err := p.register.Lock(ctx)
 	if err != nil {
 		return r, err
@@ -116,25 +111,32 @@ func (p *Publisher) Publish(ctx context.Context, from *Folder) (r Published, err
 	defer release()
 	// A crash here leaves nothing: the lock goes with its connection.
 
-	whole, gctx := errgroup.WithContext(ctx) // while the store is asked, all of the zip is read
-	whole.Go(func() error { return from.checkSealed(gctx, local, zip, tree) })
-	t, err := p.prepare(ctx, from, local, tree)
-	if err := cmp.Or(whole.Wait(), err); err != nil {
+	if err := p.store.Sweep(ctx); err != nil {
 		return r, err
 	}
-	p.sealed = true
-	// A crash here leaves nothing: all was only read.
-
-	if r.Packs, err = p.uploadPacks(ctx, from, local.Erased > t.checkpoint.Erased); err != nil {
+	t, err := p.look(ctx)
+	if err != nil {
 		return r, err
 	}
-	// A crash here leaves packs before the snapshot that names them. The next run finds and keeps them.
-
-	if err := p.uploadSnapshot(ctx, t, local, zip); err != nil {
+	var tree *Zip
+	checked := make(chan struct{}) // closed when the zip may show, which is sent meanwhile
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() (err error) {
+		if tree, err = p.check(gctx, t, from, local, zip); err != nil {
+			return err
+		}
+		if r.Packs, err = p.uploadPacks(gctx, from, local.Erased > t.checkpoint.Erased); err != nil {
+			return err
+		}
+		close(checked)
+		return nil
+	})
+	g.Go(func() error { return p.uploadSnapshot(gctx, t, local, zip, checked) })
+	if err := g.Wait(); err != nil {
 		return r, err
 	}
-	// A crash here leaves a whole zip that nothing names, or parts of one that nobody sees. The next run finds the one and
-	// sweeps the other; Prune removes what no run comes for.
+	// A crash before leaves packs before the snapshot that names them, a whole zip that nothing names, or parts of one that
+	// nobody sees. The next run finds and keeps the former, and sweeps the parts; Prune removes what no run comes for.
 
 	r.Checkpoint, r.Moved, err = p.name(ctx, held, t, local)
 	if err != nil {
@@ -148,16 +150,30 @@ func (p *Publisher) Publish(ctx context.Context, from *Folder) (r Published, err
 	return r, err
 }
 
-// prepare finds out what is published, and whether a snapshot may follow it.
-func (p *Publisher) prepare(ctx context.Context, from *Folder, local Checkpoint, tree Tree) (target, error) {
-	if err := p.store.Sweep(ctx); err != nil {
-		return target{}, err
+// check opens the zip of a snapshot, when all of it is as it was built and may follow what is published.
+func (p *Publisher) check(ctx context.Context, t target, from *Folder, next Checkpoint, zip Body) (tree *Zip, err error) {
+	sealed := false
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() (err error) {
+		sealed, err = from.isSealed(gctx, next.Snapshot, zip, zip.Size())
+		return err
+	})
+	g.Go(func() (err error) {
+		if tree, err = OpenZip(zip, zip.Size()); err != nil {
+			return fmt.Errorf("%s: %w", from.snapshotPath(next.Snapshot), err)
+		}
+		return p.checkSuccessor(t, from, next, tree)
+	})
+	if err := g.Wait(); err != nil {
+		return nil, err
 	}
-	t, err := p.look(ctx)
-	if err != nil {
-		return t, err
+	if !sealed || tree.Digest() != next.Digest {
+		if err := Verify(ctx, tree, next.Digest); err != nil {
+			return nil, fmt.Errorf("%s: %w", from.snapshotPath(next.Snapshot), err)
+		}
 	}
-	return t, p.checkSuccessor(t, from, local, tree)
+	p.sealed = true
+	return tree, nil
 }
 
 // Rollback makes an earlier snapshot, which the store still has, the current one, by the same steps. What it takes back
@@ -301,15 +317,15 @@ func (p *Publisher) uploadPacks(ctx context.Context, from *Folder, erased bool) 
 		uploaded++
 		g.Go(func() error {
 			defer body.Close()
-			return p.upload(gctx, packName(hour), body)
+			return p.upload(gctx, packName(hour), body, nil)
 		})
 	}
 	return uploaded, g.Wait()
 }
 
-// uploadSnapshot sends the zip, unless the store has the same files under its name, and reads it back. What the pointer
-// names was read back before it did.
-func (p *Publisher) uploadSnapshot(ctx context.Context, t target, c Checkpoint, zip Body) error {
+// uploadSnapshot sends the zip, unless the store has the same files under its name, lets it show when it is checked, and reads
+// it back. What the pointer names was read back before it did.
+func (p *Publisher) uploadSnapshot(ctx context.Context, t target, c Checkpoint, zip Body, checked <-chan struct{}) error {
 	name := snapshotName(c.Snapshot)
 	obj, err := p.store.Stat(ctx, name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -327,18 +343,23 @@ func (p *Publisher) uploadSnapshot(ctx context.Context, t target, c Checkpoint, 
 			return nil // the same files, packed otherwise
 		}
 	}
-	return p.upload(ctx, name, zip)
+	return p.upload(ctx, name, zip, checked)
 }
 
-// upload puts an immutable object and reads it back.
-func (p *Publisher) upload(ctx context.Context, name string, body Body) error {
+// upload puts an immutable object, which shows after a channel is closed, and reads it back.
+func (p *Publisher) upload(ctx context.Context, name string, body Body, after <-chan struct{}) error {
 	p.progress.expect(1, body.Size())
-	if _, err := p.store.Put(ctx, name, body, PutOptions{Header: immutableHeader}); err != nil {
+	if _, err := p.store.Put(ctx, name, body, PutOptions{Header: immutableHeader, After: after, ReadBack: true}); err != nil {
 		return err
 	}
 	if err := p.compare(ctx, name, body); err != nil {
+		if errors.Is(err, ErrDamaged) { // else the next run would keep a pack of the right size
+			err = errors.Join(err, p.store.Delete(ctx, []string{name}))
+		}
 		return err
 	}
+	// A crash before leaves an object that nobody has looked at: the next run compares a zip, and keeps a pack by its size.
+
 	p.progress.done(1, body.Size())
 	return nil
 }

@@ -1,6 +1,7 @@
 package output
 
 import (
+	"bytes"
 	"compress/gzip"
 	"context"
 	"crypto/ed25519"
@@ -14,6 +15,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -396,7 +398,13 @@ func TestTwoPublishers(t *testing.T) {
 			var n atomic.Int64
 			var wonErr error
 			intruded := false
-			hook := func(_, _ string, do func() error) error {
+			var one sync.Mutex // what a publisher does side by side is done in turn, but for sending the zip, which waits for the rest
+			hook := func(op, name string, do func() error) error {
+				one.Lock()
+				sends := op == "put" && strings.HasPrefix(name, snapshotsDir)
+				if !sends {
+					defer one.Unlock()
+				}
 				if n.Add(1)-1 == int64(i) {
 					intruded = true
 					reg.unlock() // the first one's connection was cut
@@ -409,6 +417,9 @@ func TestTwoPublishers(t *testing.T) {
 						reg.record = Record{Generation: won.Checkpoint.Generation, Snapshot: won.Checkpoint.Snapshot, Digest: won.Checkpoint.Digest}
 						reg.mu.Unlock()
 					}
+				}
+				if sends {
+					one.Unlock()
 				}
 				return do()
 			}
@@ -718,6 +729,93 @@ func TestPublishThroughFaultyProxy(t *testing.T) {
 			verifyWhole(t, direct)
 		})
 	}
+}
+
+// A zip is sent while it is checked: one that turns out damaged, or no successor, leaves neither an object nor its parts.
+func TestRefusedLeavesNothing(t *testing.T) {
+	t.Parallel()
+	stores(t, func(t *testing.T, open func(testing.TB) Store) {
+		s, reg, d := open(t), &memoryRegister{}, openFolder(t, tempDir(t))
+		mustPublish(t, d, t0, tree(1))
+		first := mustPublishTo(t, s, reg, d).Checkpoint
+		before := namesIn(t, s)
+		next := mustPublish(t, d, t0.Add(time.Minute), largeTree()).Checkpoint
+		unlike := errors.New("unlike the one before")
+		_, err := publishTo(s, reg, d, func(o *PublishOptions) { o.Check = func(_, _ Tree) error { return unlike } })
+		if !errors.Is(err, ErrSuccessor) || !errors.Is(err, unlike) {
+			t.Errorf("no successor: %v", err)
+		}
+		flipByteOf(t, d.snapshotPath(next.Snapshot), "v1/large-1.bin")
+		if _, err := publishTo(s, reg, d); !errors.Is(err, ErrDamaged) {
+			t.Errorf("damaged: %v", err)
+		}
+		if diff := cmp.Diff(before, namesIn(t, s)); diff != "" {
+			t.Errorf("objects (-want +got):\n%s", diff)
+		}
+		if b, ok := s.(*Bucket); ok {
+			for up := range b.core.ListIncompleteUploads(t.Context(), b.bucket, "", true) {
+				t.Errorf("parts of %s are left, %v", up.Key, up.Err)
+			}
+		}
+		if v := verifyWhole(t, s); v.Snapshot != first.Snapshot {
+			t.Errorf("%s is current", v.Snapshot)
+		}
+	})
+}
+
+// A store that keeps something else than it was sent, and says that all is well, is found out before its pointer moves.
+func TestLyingStore(t *testing.T) {
+	t.Parallel()
+	d := openFolder(t, tempDir(t))
+	first := mustPublish(t, d, t0, tree(1)).Checkpoint
+	old := openFolder(t, tempDir(t))
+	mustPublish(t, old, t0, tree(1))
+	folders := map[string][]string{"in one piece": {snapshotsDir, packsDir}, "in parts": {snapshotsDir}}
+	for about, files := range map[string]map[string]string{"in one piece": tree(2), "in parts": largeTree()} {
+		mustPublish(t, d, t0.Add(time.Hour), files)
+		for what, keep := range map[string]func([]byte) []byte{
+			"the first byte": func(b []byte) []byte { b[0] ^= 1; return b },
+			"a byte":         func(b []byte) []byte { b[len(b)/2] ^= 1; return b },
+			"the last byte":  func(b []byte) []byte { b[len(b)-1] ^= 1; return b },
+			"the end":        func(b []byte) []byte { return b[:len(b)-1] },
+			"the size":       func(b []byte) []byte { return append(b, 0) },
+		} {
+			for _, folder := range folders[about] {
+				s, reg := openStoreDir(t, tempDir(t)), &memoryRegister{}
+				mustPublishTo(t, s, reg, old)
+				if _, err := publishTo(&lyingStore{s, folder, keep}, reg, d); !errors.Is(err, ErrDamaged) && !errors.Is(err, io.ErrUnexpectedEOF) {
+					t.Errorf("%s, %s of %s is other: %v, want %v", about, what, folder, err, ErrDamaged)
+				}
+				if c, err := ParseCheckpoint(readFileOf(t, s, checkpointFile)); err != nil || c.Snapshot != first.Snapshot {
+					t.Errorf("%s, %s of %s: the pointer names %s, %v", about, what, folder, c.Snapshot, err)
+				}
+				mustPublishTo(t, s, reg, d)
+				verifyWhole(t, s)
+				hour := t0.Add(time.Hour).Format(packsLayout)
+				if want, err := os.ReadFile(d.packPath(hour)); err != nil || !bytes.Equal(readFileOf(t, s, packName(hour)), want) {
+					t.Errorf("%s, %s of %s: the next run leaves another pack, %v", about, what, folder, err)
+				}
+			}
+		}
+	}
+}
+
+// lyingStore keeps what keep makes of objects in a folder.
+type lyingStore struct {
+	Store
+	folder string
+	keep   func([]byte) []byte
+}
+
+func (s *lyingStore) Put(ctx context.Context, name string, body Body, o PutOptions) (string, error) {
+	if !strings.HasPrefix(name, s.folder+"/") {
+		return s.Store.Put(ctx, name, body, o)
+	}
+	data := make([]byte, body.Size())
+	if _, err := body.ReadAt(data, 0); err != nil && err != io.EOF {
+		return "", err
+	}
+	return s.Store.Put(ctx, name, bytes.NewReader(s.keep(data)), o)
 }
 
 // A pack that was written anew, because a service was erased, takes the place of the old one in the store, and readers that

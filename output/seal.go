@@ -27,20 +27,6 @@ func (d *Folder) seal(id string, sum hash.Hash) error {
 	return d.disk.replace(d.sealPath(id), filepath.Join(d.root, tempPrefix+id+sealExt), sealOf(id, sum))
 }
 
-// checkSealed reads all of a snapshot's zip and holds it to its seal. Where there is none, or another, every file of it is
-// unpacked and held to its own sum.
-func (d *Folder) checkSealed(ctx context.Context, c Checkpoint, zip Body, tree Tree) error {
-	if tree.Digest() == c.Digest {
-		if held, err := d.isSealed(ctx, c.Snapshot, zip, zip.Size()); err != nil || held {
-			return err
-		}
-	}
-	if err := Verify(ctx, tree, c.Digest); err != nil {
-		return fmt.Errorf("%s: %w", d.snapshotPath(c.Snapshot), err)
-	}
-	return nil
-}
-
 // isSealed reads all of a snapshot's zip and says whether it is what its seal says; it is not where there is no seal.
 func (d *Folder) isSealed(ctx context.Context, id string, zip io.ReaderAt, size int64) (bool, error) {
 	seal, err := os.ReadFile(d.sealPath(id))

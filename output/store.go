@@ -73,6 +73,25 @@ type PutOptions struct {
 	IfMatch string // only in place of the object with this ETag
 	IfNone  bool   // only where there is none
 	Relaxed bool   // it is durable only when a later Put that is not relaxed is
+
+	// After is closed when the object may show; a Put whose context ends before leaves none. nil is at once.
+	After <-chan struct{}
+	// ReadBack says that whoever puts the object reads all of it back, so that no sum need go with its bytes where nobody
+	// can change them on their way.
+	ReadBack bool
+}
+
+// wait waits until the object may show.
+func (o *PutOptions) wait(ctx context.Context) error {
+	if o.After == nil {
+		return nil
+	}
+	select {
+	case <-o.After:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // GetOptions say what is wanted of an object.

@@ -69,6 +69,7 @@ func TestStore(t *testing.T) {
 				{"one of many wins", testRace},
 				{"a replaced object is the old or the new", testReplace},
 				{"a large object", testLarge},
+				{"an object that waits", testAfter},
 				{"lists are complete and in order", testList},
 				{"deleting", testDelete},
 				{"sweeping", testSweep},
@@ -276,6 +277,52 @@ func testLarge(t *testing.T, s Store) {
 	if _, got := mustGet(t, s, "snapshots/large.zip", GetOptions{Offset: at, Length: 7, IfMatch: etag}); got != string(data[at:at+7]) {
 		t.Errorf("a range over parts: %x, want %x", got, data[at:at+7])
 	}
+}
+
+// testAfter: what is sent beforehand shows when it may, and a Put that is told to stop while it waits leaves nothing.
+func testAfter(t *testing.T, s Store) {
+	data := make([]byte, 2*partSize+12345)
+	rand.NewChaCha8([32]byte{2}).Read(data)
+	for _, may := range []bool{false, true} {
+		name := fmt.Sprintf("snapshots/waits-%v.zip", may)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		after := make(chan struct{})
+		_, err := s.Put(ctx, name, &endedBody{Body: bytes.NewReader(data), ended: func() {
+			if _, err := s.Stat(t.Context(), name); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%s shows before it may: %v", name, err)
+			}
+			if may {
+				close(after)
+			} else {
+				cancel()
+			}
+		}}, PutOptions{After: after, ReadBack: true})
+		if may {
+			if _, got := mustGet(t, s, name, GetOptions{}); err != nil || got != string(data) {
+				t.Errorf("%s: other bytes, %v", name, err)
+			}
+			continue
+		}
+		if _, statErr := s.Stat(t.Context(), name); !errors.Is(err, context.Canceled) || !errors.Is(statErr, fs.ErrNotExist) {
+			t.Errorf("%s: %v; then %v", name, err, statErr)
+		}
+	}
+}
+
+// endedBody says once that its last byte was read.
+type endedBody struct {
+	Body
+	once  sync.Once
+	ended func()
+}
+
+func (b *endedBody) ReadAt(p []byte, off int64) (int, error) {
+	n, err := b.Body.ReadAt(p, off)
+	if off+int64(n) == b.Size() {
+		b.once.Do(b.ended)
+	}
+	return n, err
 }
 
 func testList(t *testing.T, s Store) {

@@ -70,7 +70,7 @@ func (d *StoreDir) Put(ctx context.Context, name string, body Body, o PutOptions
 		}
 	}
 	if err == nil {
-		err = d.write(path, body, o.Relaxed)
+		err = d.write(ctx, path, body, &o)
 	}
 	if err != nil {
 		return "", fmt.Errorf("put %s: %w", name, err)
@@ -108,11 +108,11 @@ func (d *StoreDir) hold(path, name string, o PutOptions) (unlock func(), err err
 }
 
 // write puts a body at path by rename.
-func (d *StoreDir) write(path string, body Body, relaxed bool) error {
+func (d *StoreDir) write(ctx context.Context, path string, body Body, o *PutOptions) error {
 	if err := d.mkdir(filepath.Dir(path)); err != nil {
 		return err
 	}
-	if !relaxed && d.relaxed.Swap(false) {
+	if !o.Relaxed && d.relaxed.Swap(false) {
 		if err := syncFiles(d.root); err != nil {
 			d.relaxed.Store(true)
 			return err
@@ -124,16 +124,19 @@ func (d *StoreDir) write(path string, body Body, relaxed bool) error {
 		return err
 	}
 	_, err = io.Copy(f, io.NewSectionReader(body, 0, body.Size()))
-	if err == nil && !relaxed {
+	if err == nil && !o.Relaxed {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
+		err = o.wait(ctx)
+	}
+	if err == nil {
 		err = os.Rename(temp, path)
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(temp))
 	}
-	if relaxed {
+	if o.Relaxed {
 		d.relaxed.Store(true)
 		return nil
 	}
