@@ -118,15 +118,20 @@ func entries(text json.RawMessage) []site.SnapshotEntry {
 	return out
 }
 
-// hourPack is what the pack of an hour is made of.
+// hourPack is the pack of an hour, with what it is made of as it is read.
 type hourPack struct {
-	id      string
-	blocks  []postgres.PackBlock
-	changes []postgres.ChangeBlock
+	id     string
+	blocks chan writeBlock
 }
 
-// writePacks writes the pack of every sealed hour that has full blocks and that the folder does not have yet; while one is
-// packed the next is read. needed are the packs that the snapshot's logs name, old ones with records of changes among them.
+// writeBlock writes one block.
+type writeBlock func(names map[int64]name, add func(string, []byte) error) error
+
+// packBlocks are blocks that wait to be packed while the next are read.
+const packBlocks = 64
+
+// writePacks writes the pack of every sealed hour that has full blocks and that the folder does not have yet, block after block as
+// they are read. needed are the packs that the snapshot's logs name, old ones with records of changes among them.
 func writePacks(ctx context.Context, r *postgres.Reader, f *postgres.Facts, folder *output.Folder, b *output.Build) (written int, needed []string, err error) {
 	hours, err := r.PackHours(ctx)
 	if err != nil {
@@ -141,13 +146,14 @@ func writePacks(ctx context.Context, r *postgres.Reader, f *postgres.Facts, fold
 	}
 	names := namesOf(f)
 	g, ctx := errgroup.WithContext(ctx)
-	read := make(chan hourPack)
+	begun := make(chan *hourPack)
 	g.Go(func() error {
-		defer close(read)
+		defer close(begun)
 		for _, hour := range fresh {
-			p, err := readPack(ctx, r, hour)
+			p := &hourPack{site.PackHour(hour), make(chan writeBlock, packBlocks)}
+			err := send(ctx, begun, p)
 			if err == nil {
-				err = send(ctx, read, p)
+				err = p.read(ctx, r, hour)
 			}
 			if err != nil {
 				return err
@@ -156,8 +162,8 @@ func writePacks(ctx context.Context, r *postgres.Reader, f *postgres.Facts, fold
 		return nil
 	})
 	g.Go(func() error {
-		for p := range read {
-			if err := b.AddPack(p.id, func(add func(string, []byte) error) error { return p.write(names, add) }); err != nil {
+		for p := range begun {
+			if err := b.AddPack(p.id, func(add func(string, []byte) error) error { return p.write(ctx, names, add) }); err != nil {
 				return fmt.Errorf("write pack %s: %w", p.id, err)
 			}
 			written++
@@ -168,26 +174,44 @@ func writePacks(ctx context.Context, r *postgres.Reader, f *postgres.Facts, fold
 	return written, needed, err
 }
 
-func readPack(ctx context.Context, r *postgres.Reader, hour time.Time) (p hourPack, err error) {
-	p.id = site.PackHour(hour)
-	if p.blocks, err = r.Pack(ctx, hour); err == nil {
-		p.changes, err = r.ChangePack(ctx, hour)
+// read reads the blocks. They end only where all are read.
+func (p *hourPack) read(ctx context.Context, r *postgres.Reader, hour time.Time) error {
+	err := r.Pack(ctx, hour, func(block postgres.PackBlock) error {
+		return send(ctx, p.blocks, func(names map[int64]name, add func(string, []byte) error) error { return packBlock(block, names, add) })
+	})
+	if err != nil {
+		return err
 	}
-	return p, err
+	changes, err := r.ChangePack(ctx, hour)
+	if err != nil {
+		return err
+	}
+	for _, block := range changes {
+		err := send(ctx, p.blocks, func(names map[int64]name, add func(string, []byte) error) error {
+			return changeBlock(block, names, add)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	close(p.blocks)
+	return nil
 }
 
-func (p *hourPack) write(names map[int64]name, add func(string, []byte) error) error {
-	for _, block := range p.blocks {
-		if err := packBlock(block, names, add); err != nil {
-			return err
+func (p *hourPack) write(ctx context.Context, names map[int64]name, add func(string, []byte) error) error {
+	for {
+		select {
+		case block, more := <-p.blocks:
+			if !more {
+				return nil
+			}
+			if err := block(names, add); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
-	for _, block := range p.changes {
-		if err := changeBlock(block, names, add); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // packBlock renders a full block; one of a service that is listed no more is left out.

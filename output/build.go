@@ -42,6 +42,7 @@ type Build struct {
 	before Checkpoint // zero for the first publication
 	prior  *ZipFile   // the snapshot it names, nil without a readable one
 	file   *os.File   // the zip under its temporary name
+	aside  *os.File   // what its writer puts aside
 	sent   hash.Hash  // of what was written to file
 	zip    *ZipWriter
 	notes  *notes   // nil while there are none
@@ -107,9 +108,19 @@ func (b *Build) start(ctx context.Context) error {
 	if b.file, err = d.disk.create(filepath.Join(d.root, snapshotsDir, tempPrefix+"snapshot.zip")); err != nil {
 		return err
 	}
+	if b.aside, err = d.disk.create(filepath.Join(d.root, snapshotsDir, tempPrefix+"members")); err != nil {
+		return err
+	}
+	zipOpts.Aside = aside{d.disk.writer(b.aside), b.aside}
 	b.sent = sha256.New()
 	b.zip = NewZipWriter(io.MultiWriter(d.disk.writer(b.file), b.sent), zipOpts)
 	return nil
+}
+
+// aside is a file by the operations of a disk.
+type aside struct {
+	io.Writer
+	io.ReaderAt
 }
 
 // Add appends a file to the snapshot, and keeps nothing of data.
@@ -262,6 +273,9 @@ func (b *Build) publish(ctx context.Context) (Result, error) {
 	if err := errors.Join(err, d.disk.seal(b.file)); err != nil {
 		return r, fmt.Errorf("%s: %w", b.file.Name(), err)
 	}
+	if err := errors.Join(b.aside.Close(), d.disk.remove(b.aside.Name())); err != nil {
+		return r, err
+	}
 	id := SnapshotID(b.opts.Now, sum.Digest)
 	if b.before.Snapshot == id && b.before.Digest != sum.Digest {
 		return r, fmt.Errorf("snapshot %s exists with digest %s, the new one has %s: build a second later", id, b.before.Digest, sum.Digest)
@@ -384,6 +398,9 @@ func (b *Build) Abort() {
 	}
 	if b.file != nil {
 		b.file.Close()
+	}
+	if b.aside != nil {
+		b.aside.Close()
 	}
 	if b.notes != nil {
 		b.notes.file.Close()

@@ -112,15 +112,15 @@ func plan(there, want map[string]Sum, full bool) (w work) {
 			w.write = append(w.write, name)
 		}
 	}
-	wanted := newNames()
+	wanted := newClaims()
 	for name := range want {
-		_ = wanted.add(name) // the names of one tree: none is another's folder
+		_ = wanted.take(name) // the names of one tree: none is another's folder
 	}
 	for name := range there {
 		if _, ok := want[name]; ok {
 			continue
 		}
-		if wanted.add(name) != nil {
+		if wanted.take(name) != nil {
 			w.first = append(w.first, name)
 		}
 		w.delete = append(w.delete, name)

@@ -243,9 +243,9 @@ func TestNamesInOneTree(t *testing.T) {
 		{[]string{"a/b/c", "a/b"}, "a/b"},
 		{[]string{"a/b/c", "a/b/d", "a/d"}, ""},
 	} {
-		n, got := newNames(), ""
+		n, got := newClaims(), ""
 		for _, name := range test.names {
-			if err := n.add(name); err != nil {
+			if err := n.take(name); err != nil {
 				got = name
 				break
 			}

@@ -2,28 +2,22 @@ package output
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"time"
 )
 
-// zipFile writes the bytes of a zip: members as they come, then its directory. Of each member it keeps what the directory
-// and SHA256SUMS will say, without a pointer that the garbage collector would follow.
+// zipFile writes the bytes of a zip: members as they come, then its directory.
 type zipFile struct {
 	out     *bufio.Writer
 	at      int64 // bytes written
 	stamp   uint32
-	members []*[membersPage]entry // in the order of writing
-	count   int
+	members *members
 	head    []byte // a header on its way
 }
-
-const membersPage = 4096 // as many entries are made at once
 
 // Of members: what they need of a reader, and that they are plain files that their owner may write, made on Unix.
 const (
@@ -33,8 +27,8 @@ const (
 	needsVersion64 = 45
 )
 
-func newZipFile(w io.Writer, modified time.Time) *zipFile {
-	return &zipFile{out: bufio.NewWriterSize(w, 1<<20), stamp: dosTime(modified)}
+func newZipFile(w io.Writer, modified time.Time, aside Aside) *zipFile {
+	return &zipFile{out: bufio.NewWriterSize(w, 256<<10), stamp: dosTime(modified), members: newMembers(aside)}
 }
 
 // dosTime is a time as zips have it: two seconds fine, the date in the upper half.
@@ -44,11 +38,8 @@ func dosTime(t time.Time) uint32 {
 	return uint32(date)<<16 | uint32(t.Second()/2|t.Minute()<<5|t.Hour()<<11)
 }
 
-// member is the ith that was written.
-func (z *zipFile) member(i int) *entry { return &z.members[i/membersPage][i%membersPage] }
-
 // add writes a member with its header.
-func (z *zipFile) add(name []byte, b *body) error {
+func (z *zipFile) add(name string, b *body) error {
 	if uint64(b.size) >= math.MaxUint32 || uint64(len(b.packed)) >= math.MaxUint32 {
 		return fmt.Errorf("%w: %s has %d bytes", ErrTooLarge, name, b.size)
 	}
@@ -56,21 +47,18 @@ func (z *zipFile) add(name []byte, b *body) error {
 	if b.deflated {
 		e.high |= entryDeflated
 	}
-	if z.count%membersPage == 0 {
-		z.members = append(z.members, new([membersPage]entry))
+	if err := z.members.add(name, &e); err != nil {
+		return err
 	}
-	z.count++
-	*z.member(z.count - 1) = e
-
 	h := binary.LittleEndian.AppendUint32(z.head[:0], localMark)
-	h = z.appendCommon(h, &e, uint32(e.packed), uint32(e.size), name, 0)
+	h = z.appendCommon(h, &e, e.packed, e.size, len(name), 0)
 	h = append(h, name...)
 	z.head = h
 	return z.write(h, b.packed)
 }
 
 // appendCommon appends what a local header and a record of the directory both have, from the version to the extra's length.
-func (z *zipFile) appendCommon(h []byte, e *entry, packed, size uint32, name []byte, extra int) []byte {
+func (z *zipFile) appendCommon(h []byte, e *entry, packed, size uint32, name, extra int) []byte {
 	le := binary.LittleEndian
 	method := uint16(methodStore)
 	if e.high&entryDeflated != 0 {
@@ -83,7 +71,7 @@ func (z *zipFile) appendCommon(h []byte, e *entry, packed, size uint32, name []b
 	h = le.AppendUint32(h, e.crc)
 	h = le.AppendUint32(h, packed)
 	h = le.AppendUint32(h, size)
-	h = le.AppendUint16(h, uint16(len(name)))
+	h = le.AppendUint16(h, uint16(name))
 	return le.AppendUint16(h, uint16(extra))
 }
 
@@ -98,16 +86,17 @@ func (z *zipFile) write(parts ...[]byte) error {
 	return nil
 }
 
-// close writes the directory, name giving the names of members, and the end.
-func (z *zipFile) close(name func(i int) []byte) error {
+// close writes the directory, of all members as they were told, and the end.
+func (z *zipFile) close(all *told) error {
 	begins := z.at
-	for i := range z.count {
-		z.head = z.appendRecord(z.head[:0], z.member(i), name(i))
+	for _, at := range all.begin {
+		e := all.entry(at)
+		z.head = z.appendRecord(z.head[:0], &e, all.name(at))
 		if err := z.write(z.head); err != nil {
 			return err
 		}
 	}
-	if err := z.write(appendEnd(z.head[:0], zipEnd{records: int64(z.count), at: begins, size: z.at - begins})); err != nil {
+	if err := z.write(appendEnd(z.head[:0], zipEnd{records: int64(len(all.begin)), at: begins, size: z.at - begins})); err != nil {
 		return err
 	}
 	return z.out.Flush()
@@ -122,7 +111,7 @@ func (z *zipFile) appendRecord(h []byte, e *entry, name []byte) []byte {
 	}
 	h = le.AppendUint32(h, recordMark)
 	h = le.AppendUint16(h, madeByUnix)
-	h = z.appendCommon(h, e, packed, size, name, extra)
+	h = z.appendCommon(h, e, packed, size, len(name), extra)
 	h = append(h, 0, 0, 0, 0, 0, 0) // no comment; the first disk; no inner attributes
 	h = le.AppendUint32(h, plainFile)
 	h = le.AppendUint32(h, at)
@@ -166,19 +155,15 @@ func appendEnd(h []byte, e zipEnd) []byte {
 	return append(h, 0, 0) // no comment
 }
 
-// writeSums writes the lines of SHA256SUMS of all members.
-func (z *zipFile) writeSums(w io.Writer, name func(i int) []byte) error {
-	order := make([]uint32, z.count)
-	for i := range order {
-		order[i] = uint32(i)
-	}
-	slices.SortFunc(order, func(a, b uint32) int { return bytes.Compare(name(int(a)), name(int(b))) })
+// writeSums writes the lines of SHA256SUMS of members in their order.
+func (t *told) writeSums(w io.Writer, order []uint64) error {
 	lines := bufio.NewWriterSize(w, 64<<10)
 	line := make([]byte, 0, longestLine)
-	for _, i := range order {
-		line = hex.AppendEncode(line[:0], z.member(int(i)).sum[:])
+	for _, at := range order {
+		e := t.entry(at)
+		line = hex.AppendEncode(line[:0], e.sum[:])
 		line = append(line, ' ', ' ')
-		line = append(line, name(int(i))...)
+		line = append(line, t.name(at)...)
 		if _, err := lines.Write(append(line, '\n')); err != nil {
 			return err
 		}

@@ -74,7 +74,7 @@ func TestZipIsWrittenAsByArchiveZip(t *testing.T) {
 func TestZipBeyond4GiB(t *testing.T) {
 	t.Parallel()
 	for _, at := range []uint64{0, math.MaxUint32 - 1, math.MaxUint32, 5 << 32} {
-		z := newZipFile(nil, t0)
+		z := newZipFile(nil, t0, nil)
 		e := entry{crc: 1, packed: 2, size: 3, low: uint32(at), high: uint32(at>>32) | entryDeflated}
 		b := z.appendRecord(nil, &e, []byte("v1/a.json"))
 		got, n, err := parseRecord(b)

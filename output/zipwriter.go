@@ -27,6 +27,7 @@ type ZipOptions struct {
 	Modified time.Time // of every member
 	Previous *Zip      // members with the same name and bytes are copied from it as they are; may be nil
 	Sealed   bool      // Previous is known to be as it was written: what is copied is not unpacked to see
+	Aside    Aside     // where the directory waits for Close; nil for memory
 }
 
 // Summary counts a finished zip.
@@ -41,10 +42,10 @@ type Summary struct {
 // ZipWriter writes members in the order of Add while all cores compress: same options and same adds, same bytes.
 // But for Pack it is for one goroutine.
 type ZipWriter struct {
-	opts  ZipOptions
-	zip   *zipFile
-	names *names
-	sum   Summary
+	opts   ZipOptions
+	zip    *zipFile
+	claims *claims
+	sum    Summary
 
 	queue  []*member // in the order of Add
 	bytes  int64     // of the queue's contents
@@ -55,6 +56,7 @@ type ZipWriter struct {
 
 // member is one file on its way into the zip.
 type member struct {
+	name string
 	size int64 // of its contents
 	body *body // set before done is closed
 	done chan struct{}
@@ -66,7 +68,7 @@ type Packed struct{ body *body }
 // NewZipWriter writes a zip to w.
 func NewZipWriter(w io.Writer, opts ZipOptions) *ZipWriter {
 	return &ZipWriter{
-		opts: opts, zip: newZipFile(w, opts.Modified), names: newNames(),
+		opts: opts, zip: newZipFile(w, opts.Modified, opts.Aside), claims: newClaims(),
 		slots: make(chan struct{}, runtime.GOMAXPROCS(0)), bodies: bodies{bySum: map[Sum]*body{}},
 	}
 }
@@ -99,7 +101,7 @@ func (z *ZipWriter) begin(name string) error {
 	if name == SumsFile {
 		return fmt.Errorf("add to zip: %w: %s is written by Close", ErrName, name)
 	}
-	if err := z.names.add(name); err != nil {
+	if err := z.claims.take(name); err != nil {
 		return fmt.Errorf("add to zip: %w", err)
 	}
 	return nil
@@ -149,7 +151,7 @@ func (z *ZipWriter) AddPacked(name string, p Packed) error {
 	if err := z.begin(name); err != nil {
 		return err
 	}
-	z.put(p.body)
+	z.put(name, p.body)
 	return z.err
 }
 
@@ -169,29 +171,32 @@ func (z *ZipWriter) Close() (Summary, error) {
 }
 
 func (z *ZipWriter) finish() error {
-	sums, err := z.packSums()
+	z.claims = nil
+	all, err := z.zip.members.read()
+	if err != nil {
+		return err
+	}
+	sums, err := packSums(all)
 	if err != nil {
 		return fmt.Errorf("compress %s: %w", SumsFile, err)
 	}
-	if err := z.names.add(SumsFile); err != nil {
-		return err
-	}
-	if err := z.write(sums); err != nil {
+	if err := z.write(SumsFile, sums); err != nil {
 		return err
 	}
 	z.sum.Digest = sums.sum.String()
-	return z.zip.close(z.names.name)
+	all.add(z.zip.members.line)
+	return z.zip.close(all)
 }
 
 // packSums makes the body of SHA256SUMS, which is the largest member: its text is never in memory as a whole, unless it is
 // so short that packing does not pay.
-func (z *ZipWriter) packSums() (*body, error) {
+func packSums(all *told) (*body, error) {
 	d := deflaters.Get().(*deflater)
 	defer deflaters.Put(d)
 	d.reset()
-	b, sum, crc := &body{deflated: true}, sha256.New(), crc32.NewIEEE()
+	b, sum, crc, order := &body{deflated: true}, sha256.New(), crc32.NewIEEE(), all.sorted()
 	var count byteCount
-	if err := errors.Join(z.zip.writeSums(io.MultiWriter(sum, crc, &count, d.w), z.names.name), d.w.Close()); err != nil {
+	if err := errors.Join(all.writeSums(io.MultiWriter(sum, crc, &count, d.w), order), d.w.Close()); err != nil {
 		return nil, err
 	}
 	b.sum, b.crc, b.size = Sum(sum.Sum(nil)), crc.Sum32(), int(count)
@@ -200,7 +205,7 @@ func (z *ZipWriter) packSums() (*body, error) {
 	}
 	var text bytes.Buffer
 	b.deflated = false
-	err := z.zip.writeSums(&text, z.names.name)
+	err := all.writeSums(&text, order)
 	b.packed = text.Bytes()
 	return b, err
 }
@@ -226,7 +231,7 @@ func (z *ZipWriter) push(name string, p *Pieced, fill func([]byte) []byte) {
 	z.slots <- struct{}{}
 	own := copies.Get().(*[]byte)
 	*own = fill((*own)[:0])
-	m := &member{size: int64(len(*own)), done: make(chan struct{})}
+	m := &member{name: name, size: int64(len(*own)), done: make(chan struct{})}
 	z.queue = append(z.queue, m)
 	z.bytes += m.size
 	go func() {
@@ -245,20 +250,19 @@ func (z *ZipWriter) pop() {
 	z.queue = z.queue[1:]
 	<-m.done
 	z.bytes -= m.size
-	z.put(m.body)
+	z.put(m.name, m.body)
 }
 
 // put writes a member unless an earlier one failed.
-func (z *ZipWriter) put(b *body) {
+func (z *ZipWriter) put(name string, b *body) {
 	if z.err == nil {
-		z.err = z.write(b)
+		z.err = z.write(name, b)
 	}
 	z.bodies.written(b)
 }
 
-// write appends the next member: names come in the order of members.
-func (z *ZipWriter) write(b *body) error {
-	name := z.names.name(z.zip.count)
+// write appends the next member.
+func (z *ZipWriter) write(name string, b *body) error {
 	if b.err != nil {
 		return fmt.Errorf("compress %s: %w", name, b.err)
 	}

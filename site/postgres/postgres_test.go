@@ -191,15 +191,15 @@ func TestLogNumbers(t *testing.T) {
 			return err
 		}
 		for _, h := range hours {
-			blocks, err := r.Pack(ctx, h)
-			if err != nil {
-				return err
-			}
-			for _, b := range blocks {
+			err := r.Pack(ctx, h, func(b postgres.PackBlock) error {
 				if packed[b.ServiceID] == nil {
 					packed[b.ServiceID] = map[int64][]postgres.Check{}
 				}
 				packed[b.ServiceID][b.Block] = b.Rows
+				return nil
+			})
+			if err != nil {
+				return err
 			}
 		}
 		return nil

@@ -212,74 +212,86 @@ type PackBlock struct {
 	Rows      []Check // oldest first
 }
 
-// Pack reads the blocks that the checks of a sealed hour filled, by service and block.
-func (r *Reader) Pack(ctx context.Context, hour time.Time) ([]PackBlock, error) {
-	all, err := r.globalBlocks(ctx, hour)
-	if err != nil {
-		return nil, fmt.Errorf("read pack %s: %w", site.PackHour(hour), err)
+// Pack reads the blocks that the checks of a sealed hour filled, by service and block, and does with each what is to be done:
+// all of them are more than else is in memory.
+func (r *Reader) Pack(ctx context.Context, hour time.Time, do func(PackBlock) error) error {
+	if err := r.globalBlocks(ctx, hour, do); err != nil {
+		return fmt.Errorf("read pack %s: %w", site.PackHour(hour), err)
 	}
-	each, err := r.serviceBlocks(ctx, hour)
-	if err != nil {
-		return nil, fmt.Errorf("read pack %s: %w", site.PackHour(hour), err)
+	if err := r.serviceBlocks(ctx, hour, do); err != nil {
+		return fmt.Errorf("read pack %s: %w", site.PackHour(hour), err)
 	}
-	return append(all, each...), nil
+	return nil
 }
 
 // globalBlocks reads the hour's blocks of the log of all services: they follow one another.
-func (r *Reader) globalBlocks(ctx context.Context, hour time.Time) ([]PackBlock, error) {
+func (r *Reader) globalBlocks(ctx context.Context, hour time.Time, do func(PackBlock) error) error {
 	var first, last, after int64
 	err := r.tx.QueryRow(ctx, `
 		SELECT min(block), max(block), min(rows_after) FROM log_blocks WHERE hour = $1 AND service_id = 0 HAVING count(*) > 0`, hour,
 	).Scan(&first, &last, &after)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil
+		return nil
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	_, keptSince, err := r.seal(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	rows, err := r.newest(ctx, hour.Add(time.Hour), keptSince, 75*time.Minute, after, (last-first+1)*site.BlockSize)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	oldest := (last+1)*site.BlockSize - int64(len(rows)) // number of rows[0]
-	var blocks []PackBlock
 	for block := first; block <= last; block++ {
 		from := max(block*site.BlockSize, oldest)
 		if end := (block + 1) * site.BlockSize; from < end {
-			blocks = append(blocks, PackBlock{Block: block, First: from, Rows: rows[from-oldest : end-oldest]})
+			if err := do(PackBlock{Block: block, First: from, Rows: rows[from-oldest : end-oldest]}); err != nil {
+				return err
+			}
 		}
 	}
-	return blocks, nil
+	return nil
 }
 
 // serviceBlocks reads the hour's blocks of the services' own logs.
-func (r *Reader) serviceBlocks(ctx context.Context, hour time.Time) ([]PackBlock, error) {
-	var blocks []PackBlock
+func (r *Reader) serviceBlocks(ctx context.Context, hour time.Time, do func(PackBlock) error) error {
+	var b PackBlock
 	var block int64
 	var c Check
-	err := r.each(ctx, `
+	rows, err := r.tx.Query(ctx, `
 		SELECT b.block, c.* FROM log_blocks b, LATERAL (
 			SELECT `+checkSelect+` FROM checks WHERE service_id = b.service_id AND checked_at < $2
 			ORDER BY checked_at DESC, id DESC OFFSET b.rows_after LIMIT $3
 		) c
 		WHERE b.hour = $1 AND b.service_id <> 0
-		ORDER BY b.service_id, b.block, c.checked_at, c.id`,
-		append([]any{&block}, c.scan()...),
-		func() {
-			n := len(blocks)
-			if n == 0 || blocks[n-1].ServiceID != c.ServiceID || blocks[n-1].Block != block {
-				blocks = append(blocks, PackBlock{ServiceID: c.ServiceID, Block: block, Rows: make([]Check, 0, site.BlockSize)})
-				n++
+		ORDER BY b.service_id, b.block, c.checked_at, c.id`, hour, hour.Add(time.Hour), site.BlockSize)
+	if err != nil {
+		return err
+	}
+	done := func() error {
+		if len(b.Rows) == 0 {
+			return nil
+		}
+		b.First = (b.Block+1)*site.BlockSize - int64(len(b.Rows))
+		return do(b)
+	}
+	_, err = pgx.ForEachRow(rows, append([]any{&block}, c.scan()...), func() error {
+		if b.ServiceID != c.ServiceID || b.Block != block {
+			if err := done(); err != nil {
+				return err
 			}
-			b := &blocks[n-1]
-			b.Rows = append(b.Rows, c)
-			b.First = (block+1)*site.BlockSize - int64(len(b.Rows))
-		}, hour, hour.Add(time.Hour), site.BlockSize)
-	return blocks, err
+			b = PackBlock{ServiceID: c.ServiceID, Block: block, Rows: make([]Check, 0, site.BlockSize)}
+		}
+		b.Rows = append(b.Rows, c)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return done()
 }
 
 // PackHours lists the hours that have full blocks and are kept, oldest first. Those of change records are kept for good.
