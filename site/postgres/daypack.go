@@ -18,6 +18,7 @@ type dayPack struct {
 	service int64
 	through int32 // all days up to here are in; noDay for none
 	days    []byte
+	instead []byte // of a damaged one, in whose place this comes
 }
 
 var errDamagedDayPack = errors.New("packed days of checks are damaged")
@@ -121,8 +122,8 @@ func unpackRollups(service int64, b []byte, histograms int32, take func(Rollup))
 				r.skipHistogram()
 			}
 		}
-		if r.bad {
-			break
+		if r.bad || day != int64(int32(day)) {
+			return false, errDamagedDayPack
 		}
 		take(d)
 	}
@@ -139,7 +140,8 @@ func (r *packReader) skipHistogram() {
 }
 
 // readDayPacks takes each packed day of services, with the histograms from a day on, and answers the packs in the order of the
-// services. One without a pack, or with one that has not got these histograms, has one that ends before all days.
+// services. One without a pack, with one that has not got these histograms, or with a damaged one, has one that ends before all
+// days, for these lie as rows too.
 func (r *Reader) readDayPacks(ctx context.Context, at *places, histograms int32, take func(Rollup)) ([]dayPack, error) {
 	found := make(map[int64]dayPack, len(at.ids))
 	var p dayPack
@@ -148,6 +150,7 @@ func (r *Reader) readDayPacks(ctx context.Context, at *places, histograms int32,
 	if err != nil {
 		return nil, err
 	}
+	var days []Rollup
 	packs := make([]dayPack, len(at.ids))
 	for i, id := range at.ids {
 		packs[i] = dayPack{service: id, through: noDay}
@@ -155,12 +158,16 @@ func (r *Reader) readDayPacks(ctx context.Context, at *places, histograms int32,
 		if !packed {
 			continue
 		}
-		whole, err := unpackRollups(id, p.days, histograms, take)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", at.services[id].Slug, err)
-		}
-		if whole {
+		days = days[:0] // nothing is taken of what turns out to be damaged behind it
+		whole, err := unpackRollups(id, p.days, histograms, func(d Rollup) { days = append(days, d) })
+		switch n := len(days); {
+		case err != nil || whole && (n == 0 || dayNumber(days[n-1].Start) > p.through):
+			packs[i].instead = p.days
+		case whole:
 			packs[i] = p
+			for _, d := range days {
+				take(d)
+			}
 		}
 	}
 	return packs, nil
@@ -179,7 +186,7 @@ func (r *Reader) packDays(ctx context.Context, packs []dayPack, loose map[int64]
 				return err // taken before
 			}
 		}
-		r.packed = append(r.packed, dayPack{p.service, over, packRollups(append(days, fresh...), histograms)})
+		r.packed = append(r.packed, dayPack{p.service, over, packRollups(append(days, fresh...), histograms), p.instead})
 	}
 	if len(r.packed) < packAtOnce {
 		return nil
@@ -190,14 +197,26 @@ func (r *Reader) packDays(ctx context.Context, packs []dayPack, loose map[int64]
 }
 
 // keepDayPacks keeps what was packed of services that are still there, so that the next reader finds it. What a reader of an
-// earlier moment packed does not replace what is there. Killed before, days lie as rows alone and are packed later.
+// earlier moment packed does not replace what is there, but for what is damaged. Killed before, days lie as rows alone and are
+// packed later.
 func (db *DB) keepDayPacks(ctx context.Context, packs []dayPack) error {
 	slices.SortFunc(packs, func(a, b dayPack) int { return int(a.service - b.service) })
 	ids, through, days := make([]int64, len(packs)), make([]time.Time, len(packs)), make([][]byte, len(packs))
+	var damaged []int64
+	var as [][]byte
 	for i, p := range packs {
 		ids[i], through[i], days[i] = p.service, dayTime(p.through), p.days
+		if p.instead != nil {
+			damaged, as = append(damaged, p.service), append(as, p.instead)
+		}
 	}
 	err := db.transact(ctx, func(tx pgx.Tx) error {
+		if len(damaged) > 0 {
+			if _, err := tx.Exec(ctx, `
+				DELETE FROM day_packs p USING unnest($1::bigint[], $2::bytea[]) u (service, days) WHERE p.service_id = u.service AND p.days = u.days`, damaged, as); err != nil {
+				return err
+			}
+		}
 		_, err := tx.Exec(ctx, `
 			INSERT INTO day_packs AS old (service_id, through, days)
 			SELECT s.id, u.through, u.days FROM unnest($1::bigint[], $2::date[], $3::bytea[]) u (service, through, days) JOIN services s ON s.id = u.service

@@ -1,15 +1,18 @@
 package postgres_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
 
 	"tollbook/site/postgres"
 )
 
-// Days that are over are packed by whoever reads them first; packed, at any moment, they are what they were as rows.
+// Days that are over are packed by whoever reads them first; packed, at any moment, they are what they were as rows, and a pack that
+// is damaged is made anew from those.
 func TestDaysArePacked(t *testing.T) {
 	t.Parallel()
 	db, dsn := openNamed(t)
@@ -82,6 +85,23 @@ func TestDaysArePacked(t *testing.T) {
 	}
 	if diff := cmp.Diff([]int64{9, 9, 9}, packs()); diff != "" {
 		t.Errorf("days of November up to which days are packed (-want +got):\n%s", diff)
+	}
+	now := midnight.AddDate(0, 0, 9).Add(24*time.Hour + 5*time.Minute)
+	want := read(now)
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	whole := texts(t, conn, `SELECT encode(days, 'hex') FROM day_packs ORDER BY service_id`)
+	for _, days := range []string{`substring(days FOR length(days) - 1)`, `days || '\xff'`, `'\x01'`, `'\x01ffffffffffffffffff'`, `''`, `'\x00feff0300000000000000'`} {
+		exec(t, dsn, `UPDATE day_packs SET days = `+days)
+		if diff := cmp.Diff(want, read(now)); diff != "" {
+			t.Errorf("from packs damaged to %s (-want +got):\n%s", days, diff)
+		}
+		if diff := cmp.Diff(whole, texts(t, conn, `SELECT encode(days, 'hex') FROM day_packs ORDER BY service_id`)); diff != "" {
+			t.Errorf("packs damaged to %s are made anew (-want +got):\n%s", days, diff)
+		}
 	}
 	if err := db.EraseService(ctx, "bolt", start); err != nil {
 		t.Fatal(err)

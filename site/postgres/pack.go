@@ -65,7 +65,7 @@ func pack(days []payeeDay) []byte {
 	return b
 }
 
-var errDamagedPack = errors.New("packed days are damaged")
+var errDamagedPack = errors.New("packed days are damaged: after DELETE FROM payee_packs they are packed anew from their rows")
 
 // unpack adds what pack wrote to a list.
 func unpack(b []byte, days []payeeDay) ([]payeeDay, error) {
