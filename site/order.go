@@ -3,6 +3,7 @@ package site
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // The four orders of the list of services.
@@ -21,19 +22,26 @@ func Sort(items []*ServiceListItem, order string) {
 	slices.SortFunc(items, Compared(order))
 }
 
+var compared = map[string]func(a, b *ServiceListItem) int{
+	OrderNewest: func(a, b *ServiceListItem) int { return b.CreatedAt.Compare(a.CreatedAt.Time) },
+	OrderUptime: func(a, b *ServiceListItem) int {
+		return nullsLast(b.Uptime24h, a.Uptime24h, cmp.Compare[float64], true)
+	},
+	OrderCheapest: func(a, b *ServiceListItem) int {
+		return nullsLast(a.MinPriceUSD, b.MinPriceUSD, Decimal.Compare, false)
+	},
+	OrderEndpoints: func(a, b *ServiceListItem) int { return cmp.Compare(b.EndpointCount, a.EndpointCount) },
+}
+
 // Compared compares two items by one of the four orders. Every order is total: ties go by slug, nulls last.
 func Compared(order string) func(a, b *ServiceListItem) int {
-	compare := map[string]func(a, b *ServiceListItem) int{
-		OrderNewest: func(a, b *ServiceListItem) int { return b.CreatedAt.Compare(a.CreatedAt.Time) },
-		OrderUptime: func(a, b *ServiceListItem) int {
-			return nullsLast(b.Uptime24h, a.Uptime24h, cmp.Compare[float64], true)
-		},
-		OrderCheapest: func(a, b *ServiceListItem) int {
-			return nullsLast(a.MinPriceUSD, b.MinPriceUSD, Decimal.Compare, false)
-		},
-		OrderEndpoints: func(a, b *ServiceListItem) int { return cmp.Compare(b.EndpointCount, a.EndpointCount) },
-	}[order]
-	return func(a, b *ServiceListItem) int { return cmp.Or(compare(a, b), cmp.Compare(a.Slug, b.Slug)) }
+	compare := compared[order]
+	return func(a, b *ServiceListItem) int {
+		if c := compare(a, b); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Slug, b.Slug)
+	}
 }
 
 // nullsLast compares two values either of which may be null; swapped says that the caller exchanged them to descend.

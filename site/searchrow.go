@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 )
 
@@ -179,19 +180,16 @@ func valueEnd(b []byte) int {
 	return -1
 }
 
-// Passes says whether a service passes the filters of q; a filter that is absent lets every service pass.
-func (i *ServiceListItem) Passes(q Query) bool {
-	network, status, category := q.Text("network"), q.Text("status"), q.Text("category")
-	if status != "" && status != i.Status || category != "" && category != i.Category {
-		return false
-	}
-	if network == "" {
-		return true
-	}
-	for _, n := range i.Networks {
-		if n == network {
-			return true
-		}
-	}
-	return false
+// Filter is what a request for services chooses by, beside words.
+type Filter struct{ network, status, category string }
+
+// Filter is that of q, which lists services.
+func (q Query) Filter() Filter {
+	return Filter{q.Text("network"), q.Text("status"), q.Text("category")}
+}
+
+// Passes says whether a service passes; a filter that is absent lets every service pass.
+func (f Filter) Passes(i *ServiceListItem) bool {
+	return (f.status == "" || f.status == i.Status) && (f.category == "" || f.category == i.Category) &&
+		(f.network == "" || slices.Contains(i.Networks, f.network))
 }

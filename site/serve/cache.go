@@ -16,7 +16,7 @@ type cache struct {
 	bytes int
 	order *list.List // of *entry, the last used first
 	byKey map[cacheKey]*list.Element
-	rows  sharedRows // of the *packedRows in it, counted too
+	rows  sharedRows // of what is sharing in it, counted too
 }
 
 // cacheKey names a file by its sum, something cut by its snapshot or pack and its name there, or what an address names by
@@ -135,7 +135,7 @@ func (c *cache) drop(at *list.Element) {
 
 // release lets go of what a value that is not kept shares with others.
 func (c *cache) release(value any) {
-	if p, ok := value.(*packedRows); ok {
-		c.rows.release(p.rows)
+	if v, ok := value.(sharing); ok {
+		c.rows.release(v.shared())
 	}
 }

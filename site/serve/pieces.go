@@ -41,6 +41,9 @@ type mark struct {
 	single, fives uint32 // bytes of theirs; of fives only known where five begin
 }
 
+// shared implements sharing.
+func (p *packedRows) shared() []*sharedRow { return p.rows }
+
 func (p *packedRows) size() int {
 	const pointer = 8
 	return (pointer+tagBytes)*len(p.rows) + 16*len(p.marks) + len(p.single) + len(p.fives)
@@ -89,11 +92,14 @@ func pack(rows []*sharedRow) (*packedRows, error) {
 
 // pack packs rows for the cache, which has them at a key.
 func (h *handler) pack(at cacheKey, rows [][]byte) (*packedRows, error) {
-	p, err := pack(h.cache.rows.share(rows))
-	if err == nil {
-		p.kept = at
+	shared := h.cache.rows.share(rows)
+	p, err := pack(shared)
+	if err != nil {
+		h.cache.rows.release(shared)
+		return nil, err
 	}
-	return p, err
+	p.kept = at
+	return p, nil
 }
 
 // packPiece appends rows as they follow another.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"tollbook/output"
 	"tollbook/render"
@@ -18,44 +19,69 @@ func (h *handler) search(snap *output.Snapshot, q site.Query) ([]byte, error) {
 		return nil, err
 	}
 	s := site.NewSearch(q.Text("q"))
-	var found []*site.SearchRow
+	offset, limit := q.Window()
+	var rows [][]byte
+	found := 0
 	if letters, ok := s.Shard(*index); ok {
-		rows, err := h.searchRows(snap, site.ShardKey(letters), index.Shards[letters])
+		of, err := h.shard(snap, site.ShardKey(letters), index.Shards[letters])
 		if err != nil {
 			return nil, err
 		}
-		for i := range rows {
-			if rows[i].Item.Passes(q) && s.Matches(rows[i].Words) {
-				found = append(found, &rows[i])
+		filter := q.Filter()
+		for _, row := range of.by(q.Text("sort")) {
+			if !s.Matches(row.Words) || !filter.Passes(&row.Item) {
+				continue
 			}
+			if found >= offset && found-offset < limit {
+				rows = append(rows, row.Raw)
+			}
+			found++
 		}
 	}
-	compare := site.Compared(q.Text("sort"))
-	slices.SortFunc(found, func(a, b *site.SearchRow) int { return compare(&a.Item, &b.Item) })
-	offset, limit := q.Window()
-	from := min(offset, len(found))
-	var rows [][]byte
-	for _, r := range found[from:min(from+limit, len(found))] {
-		rows = append(rows, r.Raw)
-	}
-	meta, err := json.Marshal(site.WindowMeta(q, len(found)))
+	meta, err := json.Marshal(site.WindowMeta(q, found))
 	if err != nil {
 		return nil, err
 	}
 	return render.FrameAs(q.Route.Framing, rows, meta), nil
 }
 
-// searchRowBytes is what a row costs in memory beside its bytes.
-const searchRowBytes = 500
+// searchRowBytes is what search knows of a row costs in memory.
+const searchRowBytes = 600
 
-// searchRows reads a shard, which must have n rows.
-func (h *handler) searchRows(snap *output.Snapshot, key string, n int) ([]site.SearchRow, error) {
+// shard is the rows of a shard, which are ready for search. A service has some six, in which its row is the same.
+type shard struct {
+	rows   []*sharedRow
+	orders sync.Map // of []*site.SearchRow, by the order that they are in
+}
+
+// shared implements sharing.
+func (s *shard) shared() []*sharedRow { return s.rows }
+
+// size counts what all orders take, too.
+func (s *shard) size() int { return 8 * (1 + len(site.Orders)) * len(s.rows) }
+
+// by is the rows in an order, sorted once.
+func (s *shard) by(order string) []*site.SearchRow {
+	if rows, ok := s.orders.Load(order); ok {
+		return rows.([]*site.SearchRow)
+	}
+	rows := make([]*site.SearchRow, len(s.rows))
+	for i, row := range s.rows {
+		rows[i] = row.search.Load()
+	}
+	compare := site.Compared(order)
+	slices.SortFunc(rows, func(a, b *site.SearchRow) int { return compare(&a.Item, &b.Item) })
+	s.orders.Store(order, rows)
+	return rows
+}
+
+// shard reads a shard, which must have n rows.
+func (h *handler) shard(snap *output.Snapshot, key string, n int) (*shard, error) {
 	m, ok := snap.Lookup(key)
 	if !ok {
 		return nil, fmt.Errorf("file %s: %w", key, errMissing)
 	}
-	size := func(rows []site.SearchRow) int { return int(m.Size) + searchRowBytes*len(rows) }
-	return cached(h.cache, cacheKey{sum: m.Sum, name: "search"}, size, func() ([]site.SearchRow, error) {
+	return cached(h.cache, cacheKey{sum: m.Sum, name: "search"}, (*shard).size, func() (*shard, error) {
 		data, err := m.Read()
 		if err != nil {
 			return nil, err
@@ -64,14 +90,17 @@ func (h *handler) searchRows(snap *output.Snapshot, key string, n int) ([]site.S
 		if err == nil && len(lines) != n {
 			err = fmt.Errorf("it has %d rows, %s wants %d", len(lines), site.SearchFile, n)
 		}
-		rows := make([]site.SearchRow, len(lines))
-		for i := 0; i < len(lines) && err == nil; i++ {
-			rows[i], err = site.ParseSearchRow(lines[i])
+		var rows []*sharedRow
+		if err == nil {
+			rows = h.cache.rows.share(lines)
+			if err = h.cache.rows.read(rows); err != nil {
+				h.cache.rows.release(rows)
+			}
 		}
 		if err != nil {
 			return nil, fmt.Errorf("file %s: %w: %w", key, output.ErrDamaged, err)
 		}
-		return rows, nil
+		return &shard{rows: rows}, nil
 	})
 }
 

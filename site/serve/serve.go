@@ -211,7 +211,7 @@ func (h *handler) recovered(w *reply, r *http.Request, fault any) {
 
 // get answers from the current snapshot, or from the one that the request names.
 func (h *handler) get(w *reply, r *http.Request) {
-	if h.again(w, r) {
+	if _, looked := w.ResponseWriter.(*directAnswer); !looked && h.again(w, r) {
 		return
 	}
 	q, err := site.ParseRequest(r.URL.EscapedPath(), r.URL.RawQuery)
