@@ -17,7 +17,8 @@ type flow struct {
 	work     chan postgres.DueService // taken, and not yet under way
 	finished chan struct{}            // a word for each that is no longer taken
 	kept     chan struct{}            // word that visits were kept, whose services have a new time
-	followed time.Time                // when it was last looked whether the clock went back
+	clocks   postgres.Clocks          // as they were at the last rest
+	followed time.Time                // when FollowClock was last done
 }
 
 // Round visits every service that is due when it starts, and returns when none is left. It ends early when ctx does:
@@ -136,24 +137,28 @@ func (f *flow) feed(ctx context.Context, until func() time.Time, rest func(conte
 // idle is the longest rest: a service listed meanwhile is found after it.
 const idle = 5 * time.Second
 
-// followEvery is how often it is looked whether the clock went back.
+// followEvery is how often clocks are followed, whether they were seen to be set or not.
 const followEvery = time.Minute
 
 // rest waits until a service may be due again: for the time of the next one, or for visits to be kept, which gives their
 // services new times.
 func (f *flow) rest(ctx context.Context) (more bool, err error) {
-	if time.Since(f.followed) >= followEvery {
-		if err := f.c.db.FollowClock(ctx, f.c.o.Now()); err != nil && ctx.Err() == nil {
+	next, database, err := f.c.db.NextDue(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			return false, err
+		}
+		return true, nil
+	}
+	if now := f.c.o.Now(); f.clocks.Set(now, database) || time.Since(f.followed) >= followEvery {
+		if err := f.c.db.FollowClock(ctx, now); err != nil && ctx.Err() == nil {
 			return false, err
 		}
 		f.followed = time.Now()
+		return true, nil
 	}
 	wait := idle
-	next, any, err := f.c.db.NextDue(ctx)
-	if err != nil && ctx.Err() == nil {
-		return false, err
-	}
-	if any {
+	if next != nil {
 		wait = min(idle, max(next.Sub(f.c.o.Now()), 10*time.Millisecond))
 	}
 	select {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -52,6 +53,45 @@ func TestASlowServiceDelaysNobody(t *testing.T) {
 	for v := range kept {
 		if v.Check.ServiceID == slowly {
 			break
+		}
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("a crawl that was told to stop: %v", err)
+	}
+}
+
+// TestARunningCrawlFollowsItsClock: when its clock is set back, services are visited when they are due from then on, before the look
+// that comes once a minute in any case.
+func TestARunningCrawlFollowsItsClock(t *testing.T) {
+	t.Parallel()
+	base, o := local(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { pay(w, challenge) }))
+	m := open(t)
+	l := oneEndpoint("acme", base, "/x")
+	l.CreatedAt, l.Interval = time.Now(), 10*time.Millisecond
+	m.list(t, l)
+	var ahead atomic.Int64
+	ahead.Store(int64(time.Hour))
+	kept := make(chan []postgres.Visit, 1000)
+	c := crawler(t, m, Options{
+		Now:     func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) },
+		Changed: func(v []postgres.Visit) { kept <- v },
+	}, o)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- c.runVisits(ctx) }()
+	for range 3 {
+		<-kept
+	}
+	ahead.Store(0)
+	set := time.After(followEvery * 3 / 4)
+	for now := false; !now; {
+		select {
+		case list := <-kept:
+			now = list[0].Check.CheckedAt.Before(time.Now().Add(time.Minute))
+		case <-set:
+			t.Fatal("no visit after the clock was set back")
 		}
 	}
 	cancel()

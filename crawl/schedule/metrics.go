@@ -76,10 +76,10 @@ func (m *Metrics) Write(ctx context.Context, w io.Writer, db *postgres.DB, now t
 			fmt.Fprintf(b, "%s{queue=%q} %g\n", oldest, q.Queue, q.OldestDue.Seconds())
 		}
 	}
-	if next, any, err := db.NextDue(ctx); err == nil && any {
+	if next, _, err := db.NextDue(ctx); err == nil && next != nil {
 		const overdue = "tollbook_visit_overdue_seconds"
 		head(overdue, "gauge", "How long the service that waits longest for its visit has been due.")
-		fmt.Fprintf(b, "%s %g\n", overdue, max(now.Sub(next), 0).Seconds())
+		fmt.Fprintf(b, "%s %g\n", overdue, max(now.Sub(*next), 0).Seconds())
 	}
 	if steps, err := db.Steps(ctx); err == nil {
 		const ended = "tollbook_step_last_success_timestamp_seconds"

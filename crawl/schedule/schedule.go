@@ -169,9 +169,9 @@ func (w *Worker) Run(ctx context.Context) error {
 			w.o.Logger.Warn("steps can't be offered now", "error", err)
 		}
 	}
-	var looked clocks
+	var looked postgres.Clocks
 	if now, err := presence.Check(ctx); err == nil {
-		looked.set(w.o.Now(), now)
+		looked.Set(w.o.Now(), now)
 	}
 	for ctx.Err() == nil {
 		select {
@@ -179,8 +179,8 @@ func (w *Worker) Run(ctx context.Context) error {
 		case <-check.C:
 			// Without the sign others would soon take our jobs: visits would be made twice, and one of two be dropped.
 			now, err := presence.Check(ctx)
-			if err == nil && looked.set(w.o.Now(), now) {
-				w.o.Logger.Warn("a clock was set: what waits for it goes on", "own", looked.own, "database", now)
+			if own := w.o.Now(); err == nil && looked.Set(own, now) {
+				w.o.Logger.Warn("a clock was set: what waits for it goes on", "own", own, "database", now)
 				follow()
 			}
 			if err != nil && ctx.Err() == nil {

@@ -46,3 +46,23 @@ func (db *DB) FollowClock(ctx context.Context, now time.Time) error {
 	}
 	return nil
 }
+
+// setBy is by how much a clock may differ from how time went on before it counts as set: clocks are corrected by less.
+const setBy = time.Minute
+
+// Clocks are those of a process and of the database, as they were last looked at.
+type Clocks struct {
+	at            time.Time // by the clock that nobody sets
+	own, database time.Time
+}
+
+// Set looks at the clocks, and answers whether one of them was set since the last look: then FollowClock can't wait.
+func (c *Clocks) Set(own, database time.Time) bool {
+	before := *c
+	*c = Clocks{time.Now(), own.Round(0), database.Round(0)}
+	if before.at.IsZero() {
+		return false
+	}
+	passed := c.at.Sub(before.at)
+	return (c.own.Sub(before.own)-passed).Abs() > setBy || (c.database.Sub(before.database)-passed).Abs() > setBy
+}

@@ -179,14 +179,10 @@ func (db *DB) CountDue(ctx context.Context, now time.Time) (n int, err error) {
 	return n, nil
 }
 
-// NextDue is when the next service is due; false when nothing is listed.
-func (db *DB) NextDue(ctx context.Context) (time.Time, bool, error) {
-	var t *time.Time
-	if err := db.pool.QueryRow(ctx, `SELECT min(next_check_at) FROM service_states`).Scan(&t); err != nil {
-		return time.Time{}, false, fmt.Errorf("read next due time: %w", err)
+// NextDue is when the next service is due, nil when nothing is listed, and what the database's clock shows.
+func (db *DB) NextDue(ctx context.Context) (next *time.Time, now time.Time, err error) {
+	if err := db.pool.QueryRow(ctx, `SELECT min(next_check_at), clock_timestamp() FROM service_states`).Scan(&next, &now); err != nil {
+		return nil, now, fmt.Errorf("read next due time: %w", err)
 	}
-	if t == nil {
-		return time.Time{}, false, nil
-	}
-	return *t, true, nil
+	return next, now, nil
 }
