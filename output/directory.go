@@ -1,12 +1,13 @@
 package output
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"math"
+	"math/bits"
 	"slices"
 )
 
@@ -179,28 +180,39 @@ func (c *cursor) next() (i int, name []byte, ok bool) {
 	return c.i - 1, c.name, true
 }
 
-// seek goes to an index.
-func (c *cursor) seek(i int) {
-	c.i = i / runNames * runNames
-	c.at, c.name = len(c.of.names), c.name[:0]
-	if run := i / runNames; run < len(c.of.runs) {
-		c.at = int(c.of.runs[run])
-	}
-	for c.i < i {
-		c.next()
-	}
+// hashed finds the names of a directory in one look each, while a zip is opened, whose files lie in another order than their
+// names. A name that is not there is taken for one that is by a chance of one in 2^64: nobody knows the seed.
+type hashed struct {
+	seed   maphash.Seed
+	hashes []uint64 // of the names, in their order
+	slots  []uint32 // indexes and 1, 0 for none, each where its hash says or behind; a power of two of them
 }
 
-// follow answers the index of a name that mostly is the one after the last that was followed.
-func (c *cursor) follow(name []byte) (int, bool) {
-	if i, next, ok := c.next(); ok && bytes.Equal(next, name) {
-		return i, true
+func newHashed(d *directory) *hashed {
+	h := &hashed{seed: maphash.MakeSeed(), hashes: make([]uint64, len(d.files)), slots: make([]uint32, 2<<bits.Len(uint(len(d.files))))}
+	c := cursor{of: d}
+	for i, name, ok := c.next(); ok; i, name, ok = c.next() {
+		h.hashes[i] = maphash.Bytes(h.seed, name)
+		at := h.slot(h.hashes[i])
+		for h.slots[at] != 0 {
+			at = h.slot(uint64(at) + 1)
+		}
+		h.slots[at] = uint32(i) + 1
 	}
-	i, ok := find(c.of, name)
-	if ok {
-		c.seek(i + 1)
+	return h
+}
+
+func (h *hashed) slot(hash uint64) int { return int(hash & uint64(len(h.slots)-1)) }
+
+// find answers the index of a name.
+func (h *hashed) find(name []byte) (int, bool) {
+	hash := maphash.Bytes(h.seed, name)
+	for at := h.slot(hash); h.slots[at] != 0; at = h.slot(uint64(at) + 1) {
+		if i := int(h.slots[at]) - 1; h.hashes[i] == hash {
+			return i, true
+		}
 	}
-	return i, ok
+	return 0, false
 }
 
 // list makes every name, in order.

@@ -42,14 +42,14 @@ func TestDirectoryFindsItsNames(t *testing.T) {
 		if diff := cmp.Diff(want, d.list()); diff != "" {
 			t.Fatalf("names (-want +got):\n%s", diff)
 		}
-		c := cursor{of: d}
+		h := newHashed(d)
 		asked := append(rapid.SliceOf(few).Draw(t, "others"), rapid.Permutation(want).Draw(t, "order")...)
 		for _, name := range asked {
 			at, isThere := slices.BinarySearch(want, name)
 			i, ok := find(d, name)
-			j, okFollowed := c.follow([]byte(name))
-			if ok != isThere || okFollowed != isThere || isThere && (i != at || j != at) {
-				t.Fatalf("%s is found at %d (%v), followed to %d (%v), and is at %d (%v)", name, i, ok, j, okFollowed, at, isThere)
+			j, okHashed := h.find([]byte(name))
+			if ok != isThere || okHashed != isThere || isThere && (i != at || j != at) {
+				t.Fatalf("%s is found at %d (%v), by its hash at %d (%v), and is at %d (%v)", name, i, ok, j, okHashed, at, isThere)
 			}
 		}
 	})

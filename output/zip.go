@@ -46,9 +46,9 @@ func (z *Zip) open() error {
 		return fmt.Errorf("%w: %d files, %d sums", ErrDamaged, end.records-1, len(z.files.files)-1)
 	}
 	// As many records as sums, of which each finds a sum that no other found: so each sum is found.
-	c := cursor{of: &z.files}
+	names := newHashed(&z.files)
 	return eachRecord(z.r, end, func(rec record) error {
-		i, ok := c.follow(rec.name)
+		i, ok := names.find(rec.name)
 		if !ok {
 			return fmt.Errorf("%w: %.80q is there but not summed", ErrDamaged, rec.name)
 		}

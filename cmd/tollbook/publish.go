@@ -49,17 +49,17 @@ func (o *targetOptions) validate() error {
 	if o.To == "" {
 		return usagef("--to is missing: s3://bucket/prefix, or a folder")
 	}
-	if o.Expand != "" && expansions[o.Expand] == nil {
+	if _, known := expansions[o.Expand]; o.Expand != "" && !known {
 		return usagef("--expand %q: it is all, contract or none", o.Expand)
 	}
 	return nil
 }
 
-// expansions choose files; what none chooses nobody asks.
+// expansions choose files, nil none.
 var expansions = map[string]func(string) bool{
 	"all":      func(string) bool { return true },
 	"contract": func(key string) bool { return site.IsContract(key) || key == output.KeyFile },
-	"none":     func(string) bool { return false },
+	"none":     nil,
 }
 
 const bucketHelp = `A bucket is found by AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, as by every

@@ -89,7 +89,7 @@ func (o *directoryOptions) validate() error {
 	if o.VisitLimit < time.Second {
 		return usagef("--visit-limit %s: it is a second or more", o.VisitLimit)
 	}
-	if expansions[o.Expand] == nil {
+	if _, known := expansions[o.Expand]; !known {
 		return usagef("--expand %q: it is all, contract or none", o.Expand)
 	}
 	if o.To != "" && output.SameFolder(o.To, o.public()) {
