@@ -100,7 +100,8 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 		for i := range facts.Services {
 			facts.Services[i].NextCheckAt = time.Time{} // the crawler's alone: no file may tell
 		}
-		facts.Takings.Payees, facts.Log, facts.Changes = nil, postgres.LogFacts{}, nil // judged by now
+		facts.Takings.Payees, facts.Log, facts.Changes, facts.ChangeLogs = nil, postgres.LogFacts{}, nil, nil // judged by now
+		facts.Facilitators, facts.Chains = nil, nil
 		details := func(of []postgres.ServiceFacts) error { return r.Details(ctx, o.Now, o.LogDelay, of) }
 		edition := pages.Edition(j.snapshot)
 		c, err := newCarry(b, o.Program, edition.Surroundings)

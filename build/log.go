@@ -128,7 +128,7 @@ type hourPack struct {
 type writeBlock func(names map[int64]name, add func(string, []byte) error) error
 
 // packBlocks are blocks that wait to be packed while the next are read.
-const packBlocks = 64
+const packBlocks = 8
 
 // writePacks writes the pack of every sealed hour that has full blocks and that the folder does not have yet, block after block as
 // they are read. needed are the packs that the snapshot's logs name, old ones with records of changes among them.
@@ -182,17 +182,11 @@ func (p *hourPack) read(ctx context.Context, r *postgres.Reader, hour time.Time)
 	if err != nil {
 		return err
 	}
-	changes, err := r.ChangePack(ctx, hour)
+	err = r.ChangePack(ctx, hour, func(block postgres.ChangeBlock) error {
+		return send(ctx, p.blocks, func(names map[int64]name, add func(string, []byte) error) error { return changeBlock(block, names, add) })
+	})
 	if err != nil {
 		return err
-	}
-	for _, block := range changes {
-		err := send(ctx, p.blocks, func(names map[int64]name, add func(string, []byte) error) error {
-			return changeBlock(block, names, add)
-		})
-		if err != nil {
-			return err
-		}
 	}
 	close(p.blocks)
 	return nil

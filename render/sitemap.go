@@ -97,12 +97,12 @@ func (e *Edition) sitemapPages() []sitemapPage {
 func sitemapXML[T any](root string, entries []T) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(xml.Header + "<" + root + ` xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">` + "\n")
+	to := xml.NewEncoder(&b)
 	for _, entry := range entries {
-		line, err := xml.Marshal(entry)
-		if err != nil {
+		if err := to.Encode(entry); err != nil {
 			return nil, fmt.Errorf("encode sitemap: %w", err)
 		}
-		b.Write(append(line, '\n'))
+		b.WriteByte('\n')
 	}
 	b.WriteString("</" + root + ">\n")
 	return b.Bytes(), nil

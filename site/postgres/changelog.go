@@ -270,29 +270,43 @@ type ChangeBlock struct {
 	Rows      []Change // oldest first: site.BlockSize of them
 }
 
-// ChangePack reads the blocks of change records that belong into a sealed hour's pack, by service, type and block.
-func (r *Reader) ChangePack(ctx context.Context, hour time.Time) ([]ChangeBlock, error) {
-	var blocks []ChangeBlock
+// ChangePack reads the blocks of change records that belong into a sealed hour's pack, by service, type and block, and does with
+// each what is to be done.
+func (r *Reader) ChangePack(ctx context.Context, hour time.Time, do func(ChangeBlock) error) error {
+	var b ChangeBlock
 	var log, block int64
 	var kind string
 	var c Change
-	err := r.each(ctx, `
+	rows, err := r.tx.Query(ctx, `
 		SELECT b.service_id, b.type, b.block, c.service_id, c.type, c.observed_at, c.summary, c.old_snapshot, c.new_snapshot
 		FROM change_blocks b
 		JOIN change_log l ON l.service_id = b.service_id AND l.type = b.type AND l.number >= b.block * $2 AND l.number < (b.block + 1) * $2
 		JOIN changes c ON c.id = l.change_id
 		WHERE b.hour = $1
-		ORDER BY b.service_id, b.type, b.block, l.number`, append([]any{&log, &kind, &block}, c.scan()...),
-		func() {
-			n := len(blocks)
-			if n == 0 || blocks[n-1].ServiceID != log || blocks[n-1].Type != kind || blocks[n-1].Block != block {
-				blocks = append(blocks, ChangeBlock{ServiceID: log, Type: kind, Block: block})
-				n++
-			}
-			blocks[n-1].Rows = append(blocks[n-1].Rows, c)
-		}, hour, int64(site.BlockSize))
-	if err != nil {
-		return nil, fmt.Errorf("read changes of pack %s: %w", site.PackHour(hour), err)
+		ORDER BY b.service_id, b.type, b.block, l.number`, hour, int64(site.BlockSize))
+	done := func() error {
+		if len(b.Rows) == 0 {
+			return nil
+		}
+		return do(b)
 	}
-	return blocks, nil
+	if err == nil {
+		_, err = pgx.ForEachRow(rows, append([]any{&log, &kind, &block}, c.scan()...), func() error {
+			if b.ServiceID != log || b.Type != kind || b.Block != block {
+				if err := done(); err != nil {
+					return err
+				}
+				b = ChangeBlock{ServiceID: log, Type: kind, Block: block}
+			}
+			b.Rows = append(b.Rows, c)
+			return nil
+		})
+	}
+	if err == nil {
+		err = done()
+	}
+	if err != nil {
+		return fmt.Errorf("read changes of pack %s: %w", site.PackHour(hour), err)
+	}
+	return nil
 }

@@ -55,7 +55,8 @@ func readChangeLogs(t *testing.T, db *postgres.DB, now time.Time, packs map[stri
 			return err
 		}
 		for _, h := range hours {
-			blocks, err := r.ChangePack(t.Context(), h)
+			var blocks []postgres.ChangeBlock
+			err := r.ChangePack(t.Context(), h, func(b postgres.ChangeBlock) error { blocks = append(blocks, b); return nil })
 			if err != nil {
 				return err
 			}

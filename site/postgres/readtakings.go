@@ -38,11 +38,13 @@ func (r *Reader) Takings(ctx context.Context, now time.Time, recipients []Recipi
 			return nil, fmt.Errorf("read takings: %s: %w", part.what, err)
 		}
 	}
+	out := t.takings // a pointer into the reader would keep all of it
+	out.Services = make([]ServiceTakings, 0, len(t.services))
 	for _, s := range t.services {
-		t.takings.Services = append(t.takings.Services, *s)
+		out.Services = append(out.Services, *s)
 	}
-	slices.SortFunc(t.takings.Services, func(a, b ServiceTakings) int { return cmp.Compare(a.ServiceID, b.ServiceID) })
-	return &t.takings, nil
+	slices.SortFunc(out.Services, func(a, b ServiceTakings) int { return cmp.Compare(a.ServiceID, b.ServiceID) })
+	return &out, nil
 }
 
 type takingsReader struct {
