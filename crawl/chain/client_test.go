@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -255,6 +256,30 @@ func TestScannerReadsWhatEncodingJSONReads(t *testing.T) {
 		s.value()
 		if s.end() == nil {
 			t.Errorf("value of %q: no error", in)
+		}
+	}
+}
+
+// TestHexIsReadAsTheStandardLibraryDoes, of every pair of bytes, in whatever surroundings.
+func TestHexIsReadAsTheStandardLibraryDoes(t *testing.T) {
+	t.Parallel()
+	for pair := range 1 << 16 {
+		digits := string([]byte{'0', 'F', byte(pair >> 8), byte(pair), '9', 'a'})
+		want, err := hex.DecodeString(digits)
+		var got [3]byte
+		if ok := decodeHex(got[:], []byte("0x"+digits)); ok != (err == nil) || ok && !bytes.Equal(got[:], want) {
+			t.Fatalf("%q: %x, %v; want %x, %v", digits, got, ok, want, err)
+		}
+	}
+	for in, reads := range map[string]bool{
+		`"0x0a0b"`: true, ` "0x0A0B" `: true, `"\u0030x0a0b"`: true, `"0x0a\u0030b"`: true,
+		`"0x0a0b`: false, `"0x0a0b0"`: false, `"0x0a0"`: false, `"0x0a0b"1`: false, `"0x0a"b"`: false, `"0X0a0b"`: false, `"000a0b"`: false, `"0x"`: false, `null`: false, ``: false, `"`: false,
+	} {
+		var got [2]byte
+		s := &scanner{data: []byte(in)}
+		s.bytes(got[:])
+		if err := s.end(); reads != (err == nil) || reads && got != [2]byte{0x0a, 0x0b} {
+			t.Errorf("%s: %x, %v", in, got, err)
 		}
 	}
 }

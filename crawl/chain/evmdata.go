@@ -156,9 +156,7 @@ func readEvent(s *scanner, e *event) {
 			seen |= hasTopics
 		case "data":
 			if data := s.text(); len(data) == 2+64 {
-				_, err := hex.Decode(e.amount[:], data[2:])
-				e.oneWord = err == nil && data[0] == '0' && data[1] == 'x'
-				if !e.oneWord {
+				if e.oneWord = decodeHex(e.amount[:], data); !e.oneWord {
 					s.fail(fmt.Errorf("%.80q is no hex", data))
 				}
 			}

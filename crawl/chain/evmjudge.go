@@ -21,8 +21,8 @@ func (r *reading) judge(ctx context.Context) (found, error) {
 	f := found{parent: r.start.parent, events: len(r.events)}
 	f.Range = Range{Scan: r.plan.scan.ID, Network: r.x.network.ID, First: r.first, Last: r.last, Hash: r.head.hash.String(), Time: r.head.time}
 	sums := newTally()
-	var own []transactionRun // that settlers sent
-	events := 0              // of these
+	own := make([]transactionRun, 0, r.senders) // that settlers sent
+	events := 0                                 // of these
 	for b := range r.blocks {
 		run := &r.blocks[b]
 		for i := range run.senders {

@@ -83,6 +83,7 @@ type reading struct {
 	events      []event // by block and index
 	head, start header  // of blocks last and first
 	blocks      []blockRun
+	senders     int // of all blocks
 }
 
 // blockRun is a block's part of events.

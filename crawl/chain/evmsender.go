@@ -80,6 +80,7 @@ func (r *reading) askSenders(ctx context.Context) error {
 			readers = append(readers, func(result []byte) error { return s.read(result, first.blockHash) })
 		}
 	}
+	r.senders = len(senders)
 	var doubtful []int64
 	for _, number := range r.emptyBlocks() {
 		q.calls = append(q.calls, blockCall(number, false))

@@ -237,6 +237,14 @@ var hostilities = []hostility{
 			return append(b[:bytes.Index(b, []byte(`"transactions":[`))], `"transactions":[]}`...)
 		})
 	}},
+	{"blocks with one transaction many times", false, func(e *exchange) {
+		e.transactions(func(list []json.RawMessage) {
+			for i := range list {
+				list[i] = list[0]
+			}
+		})
+	}},
+	{"transactions in another order", true, func(e *exchange) { e.transactions(slices.Reverse[[]json.RawMessage]) }},
 	{"receipts without logs", false, func(e *exchange) {
 		e.each("eth_getTransactionReceipt", func(b []byte) []byte { return append(b[:bytes.Index(b, []byte(`"logs":[`))], `"logs":[]}`...) })
 	}},
@@ -304,6 +312,20 @@ var hostilities = []hostility{
 	{"no receipts of blocks, no finalized tag, nulls in logs", true, func(e *exchange) {
 		e.send(200, "application/json", strings.ReplaceAll(e.honest(), `"removed":false`, `"removed":null,"blockTimestamp":null,"extra":{"a":[1,{"b":"}]\""}]}`))
 	}},
+}
+
+// transactions answers honestly but for the transactions of blocks.
+func (e *exchange) transactions(change func(list []json.RawMessage)) {
+	e.each("eth_getBlockByNumber", func(b []byte) []byte {
+		from := bytes.Index(b, []byte(`"transactions":[`)) + len(`"transactions":`)
+		var list []json.RawMessage
+		if err := json.Unmarshal(b[from:len(b)-1], &list); err != nil || len(list) == 0 {
+			return b
+		}
+		change(list)
+		out, _ := json.Marshal(list) // of raw messages
+		return append(append(b[:from:from], out...), '}')
+	})
 }
 
 // belowMiddle leaves the logs of the lower half of what was asked for.

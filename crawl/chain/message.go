@@ -69,7 +69,11 @@ func (c *client) send(ctx context.Context, n *node, calls []call, results ...*[]
 
 // encode writes requests, numbered from 1: several as a batch, one as it is, since some nodes take no batches.
 func encode(calls []call) []byte {
-	var b []byte
+	size := 2
+	for i := range calls {
+		size += 64 + len(calls[i].method) + len(calls[i].params)
+	}
+	b := make([]byte, 0, size)
 	for i, c := range calls {
 		if i == 0 {
 			b = append(b, '[')

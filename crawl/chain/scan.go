@@ -2,11 +2,11 @@ package chain
 
 import (
 	"bytes"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
+	"unicode"
 )
 
 // maxDepth is how deep values may nest. Nothing that is read here nests deeper than six.
@@ -258,15 +258,42 @@ func (s *scanner) bytes(dst []byte) {
 		s.fail(fmt.Errorf("%.40q is no hex of %d bytes", s.data[s.at:], len(dst)))
 		return
 	}
+	end := s.at + len(`"0x`) + 2*len(dst)
+	if end < len(s.data) && s.data[end] == '"' && decodeHex(dst, s.data[s.at+1:end]) { // a text as it should be need not be looked through for its end
+		s.at = end + 1
+		return
+	}
 	raw := s.text()
-	if s.err != nil {
-		return
-	}
-	if len(raw) != 2+2*len(dst) || raw[0] != '0' || raw[1] != 'x' {
-		s.fail(fmt.Errorf("%.80q is no hex of %d bytes", raw, len(dst)))
-		return
-	}
-	if _, err := hex.Decode(dst, raw[2:]); err != nil {
+	if s.err == nil && !decodeHex(dst, raw) {
 		s.fail(fmt.Errorf("%.80q is no hex of %d bytes", raw, len(dst)))
 	}
+}
+
+// hexDigits are the values of digits, notHex for what is none.
+var hexDigits = func() (values [256]byte) {
+	for c := range values {
+		values[c] = notHex
+	}
+	for i, c := range "0123456789abcdef" {
+		values[c], values[unicode.ToUpper(c)] = byte(i), byte(i)
+	}
+	return values
+}()
+
+const notHex = 0xff
+
+// decodeHex reads 0x and two digits for each byte of dst, or says that text is something else. Most of what nodes answer is hex:
+// to judge all digits at the end takes half as long as hex.Decode, which looks at each.
+func decodeHex(dst, text []byte) bool {
+	if len(text) != 2+2*len(dst) || text[0] != '0' || text[1] != 'x' {
+		return false
+	}
+	text = text[2:]
+	var seen byte
+	for i := range dst {
+		high, low := hexDigits[text[2*i]], hexDigits[text[2*i+1]]
+		seen |= high | low
+		dst[i] = high<<4 | low
+	}
+	return seen <= 0xf
 }
