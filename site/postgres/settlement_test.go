@@ -445,4 +445,23 @@ func TestAmountsAreExact(t *testing.T) {
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("amounts (-want +got):\n%s", diff)
 	}
+	for i := range list { // what was new is there now
+		list[i].Block += 100
+	}
+	if n, err := db.RecordSettlements(t.Context(), list); err != nil || n != int64(len(list)) {
+		t.Fatalf("again: %d new, error %v", n, err)
+	}
+	for _, roll := range []struct{ table, sum, of string }{
+		{"amount_days", `SELECT string_agg(amount || ' x ' || settlements, ', ' ORDER BY amount) FROM amount_days`,
+			`SELECT string_agg(amount || ' x ' || n, ', ' ORDER BY amount) FROM (SELECT amount, count(*) AS n FROM settlements GROUP BY amount) s`},
+		{"payer_days", `SELECT settlements || ' of ' || amount FROM payer_days`, `SELECT count(*) || ' of ' || sum(amount) FROM settlements`},
+	} {
+		var want, got string
+		if err := conn.QueryRow(t.Context(), `SELECT (`+roll.of+`), (`+roll.sum+`)`).Scan(&want, &got); err != nil {
+			t.Fatal(err)
+		}
+		if diff := gocmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", roll.table, diff)
+		}
+	}
 }
