@@ -190,6 +190,6 @@ func (h *handler) rows(snap *output.Snapshot, key string, framing site.Framing) 
 		if err != nil {
 			return nil, fmt.Errorf("file %s: %w", key, err)
 		}
-		return h.pack(at, rows)
+		return h.pack(at, rows), nil
 	})
 }

@@ -78,8 +78,10 @@ var betweenRows = []byte(rowEnd)
 func (c *cutting) packedLength() int {
 	n := len(output.GzipHead()) + storedLength(len(c.lineEnd())+len(c.tail)) + gzipTailBytes
 	for i, s := range c.spans {
-		single, fives, rest := s.of.run(s.from+1, s.to)
-		n += storedLength(len(c.lead(i))+len(s.of.rows[s.from].bytes)) + len(single) + len(fives) + len(rest)
+		n += storedLength(len(c.lead(i)) + len(s.of.rows[s.from].bytes))
+		if bits := s.of.runBits(s.from+1, s.to); bits > 0 { // and what begins the next block is behind them
+			n += int(bits+storedHeadBits+7)/8 - 1
+		}
 	}
 	if len(c.spans) == 0 {
 		n += storedLength(len(c.head))
@@ -91,49 +93,71 @@ const gzipTailBytes = 8
 
 // appendPacked appends the content as a gzip body.
 func (c *cutting) appendPacked(to []byte) []byte {
-	to = append(to, output.GzipHead()...)
+	w := bitWriter{out: append(to, output.GzipHead()...)}
 	var crc uint32
 	if len(c.spans) == 0 {
-		to, crc = appendStored(to, 0, crc, c.head, nil)
+		crc = w.addStored(crc, c.head, nil, false)
 	}
 	for i, s := range c.spans {
-		to, crc = appendStored(to, 0, crc, c.lead(i), s.of.rows[s.from].bytes)
-		single, fives, rest := s.of.run(s.from+1, s.to)
-		to = append(append(append(to, single...), fives...), rest...)
+		crc = w.addStored(crc, c.lead(i), s.of.rows[s.from].bytes, false)
+		w.addRun(s.of.block, s.from+1, s.to)
 		from, end := &s.of.marks[s.from+1], &s.of.marks[s.to]
 		crc = crcBehind(crc^from.crc, end.length-from.length) ^ end.crc
 	}
-	to, crc = appendStored(to, 1, crc, c.lineEnd(), c.tail)
-	to = binary.LittleEndian.AppendUint32(to, crc)
+	crc = w.addStored(crc, c.lineEnd(), c.tail, true)
+	to = binary.LittleEndian.AppendUint32(w.out, crc)
 	return binary.LittleEndian.AppendUint32(to, uint32(c.length()))
+}
+
+// runBits is how many addRun adds.
+func (b *block) runBits(from, to int) uint32 {
+	if from == to {
+		return 0
+	}
+	return b.headBits + b.begins[to] - b.begins[from] + b.endBits
+}
+
+// addRun adds the rows from one to before another, of which the first follows the one before it.
+func (w *bitWriter) addRun(b *block, from, to int) {
+	if from == to {
+		return
+	}
+	w.copy(b.head, 0, b.headBits)
+	w.copy(b.bits, b.begins[from], b.begins[to])
+	w.add(b.end, uint(b.endBits))
 }
 
 // maxStored is the most that deflate keeps in one block as it is (RFC 1951, 3.2.4).
 const maxStored = 0xffff
 
-const storedHead = 5 // bytes of such a block's
+// What begins such a block: bits, up to the end of their byte, and its length twice.
+const (
+	storedHeadBits = 3
+	storedHead     = 5
+)
 
 // storedLength is how long n bytes are that are kept as they are.
 func storedLength(n int) int { return n + storedHead*max(1, (n+maxStored-1)/maxStored) }
 
-// appendStored appends a and b as they are, and takes them into a CRC. The last of their blocks is marked so.
-func appendStored(to []byte, last byte, crc uint32, a, b []byte) ([]byte, uint32) {
+// addStored adds a and b as they are, and takes them into a CRC. The last block of all is marked so.
+func (w *bitWriter) addStored(crc uint32, a, b []byte, last bool) uint32 {
 	for {
-		block := min(len(a)+len(b), maxStored)
-		final := last
-		if len(a)+len(b) > block {
-			final = 0
+		n := min(len(a)+len(b), maxStored)
+		head := uint64(0)
+		if last && len(a)+len(b) == n {
+			head = 1
 		}
-		to = append(to, final)
-		to = binary.LittleEndian.AppendUint16(to, uint16(block))
-		to = binary.LittleEndian.AppendUint16(to, ^uint16(block))
-		content := len(to)
-		n := min(len(a), block)
-		to = append(append(to, a[:n]...), b[:block-n]...)
-		a, b = a[n:], b[block-n:]
-		crc = crc32.Update(crc, crc32.IEEETable, to[content:])
+		w.add(head, storedHeadBits)
+		w.align()
+		w.out = binary.LittleEndian.AppendUint16(w.out, uint16(n))
+		w.out = binary.LittleEndian.AppendUint16(w.out, ^uint16(n))
+		content := len(w.out)
+		of := min(len(a), n)
+		w.out = append(append(w.out, a[:of]...), b[:n-of]...)
+		a, b = a[of:], b[n-of:]
+		crc = crc32.Update(crc, crc32.IEEETable, w.out[content:])
 		if len(a)+len(b) == 0 {
-			return to, crc
+			return crc
 		}
 	}
 }

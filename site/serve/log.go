@@ -88,11 +88,9 @@ func (h *handler) block(snap *output.Snapshot, key, pack string) (*packedRows, e
 		if err != nil {
 			return nil, err
 		}
-		p, err := h.pack(at, rows)
-		if err == nil {
-			p.first = first
-		}
-		return p, err
+		p := h.pack(at, rows)
+		p.first = first
+		return p, nil
 	})
 }
 

@@ -19,11 +19,7 @@ import (
 
 func packed(t *testing.T, rows [][]byte) *packedRows {
 	t.Helper()
-	p, err := pack(newCache(1 << 20).rows.share(rows))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return pack(newCache(1 << 20).rows.share(rows))
 }
 
 // gunzip is what the standard library finds in a gzip body, of which it checks the CRC.
@@ -118,7 +114,7 @@ func TestPackIsTheSameAgain(t *testing.T) {
 			got := packed(t, rows(n))
 			if round == 0 {
 				want = append(want, got)
-			} else if !bytes.Equal(want[n].single, got.single) || !bytes.Equal(want[n].fives, got.fives) {
+			} else if !bytes.Equal(want[n].head, got.head) || !bytes.Equal(want[n].bits, got.bits) {
 				t.Fatalf("round %d: %d is packed otherwise", round, n)
 			}
 		}
@@ -151,7 +147,7 @@ func TestSharedRows(t *testing.T) {
 		for i := range 100 {
 			rows = append(rows, row((i*(1+file%7)+file/9)%1000))
 		}
-		p, err := cached(c, cacheKey{name: fmt.Sprint(file)}, (*packedRows).size, func() (*packedRows, error) { return pack(c.rows.share(rows)) })
+		p, err := cached(c, cacheKey{name: fmt.Sprint(file)}, (*packedRows).size, func() (*packedRows, error) { return pack(c.rows.share(rows)), nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,11 +171,7 @@ func TestSharedRows(t *testing.T) {
 	if users != 100*len(c.byKey) || bytes != c.rows.size() {
 		t.Errorf("%d users in %d files, %d bytes counted as %d", users, len(c.byKey), bytes, c.rows.size())
 	}
-	large, err := pack(c.rows.share([][]byte{make([]byte, limit)}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.put(cacheKey{name: "large"}, large, limit)
+	c.put(cacheKey{name: "large"}, pack(c.rows.share([][]byte{make([]byte, limit)})), limit)
 	for at := c.order.Back(); at != nil; at = c.order.Back() {
 		c.drop(at)
 	}
