@@ -187,8 +187,14 @@ func (l *Loader) loadSettlements(ctx context.Context, tx pgx.Tx, list []LoadedSe
 	}
 	batch := &pgx.Batch{}
 	t.queuePayees(batch)
+	fresh := []*newRows{t.queuePayers(batch), t.queueAmounts(batch)}
 	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
 		return 0, fmt.Errorf("add to roll-ups: %w", err)
+	}
+	for _, r := range fresh {
+		if err := r.copy(ctx, tx); err != nil {
+			return 0, err
+		}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
