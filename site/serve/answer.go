@@ -78,48 +78,39 @@ func (h *handler) byRule(v *view, snap *output.Snapshot, q site.Query, key strin
 	if !index.Has(q) {
 		return nil, site.ErrNotFound
 	}
-	name := trimName(q, key)
-	if q.Rule() == site.RuleWindow && !q.Trimmed() {
-		return h.cut(cacheKey{snapshot: snap.ID, name: name}, func() (*body, error) {
-			return h.window(snap, q, index.Lists[q.ListKey()])
-		})
-	}
-	if q.Rule() == site.RuleLog {
-		return h.cut(cacheKey{snapshot: snap.ID, name: name}, func() (*body, error) {
-			if q.Route.Param("days") == nil {
-				return h.log(snap, q)
-			}
-			_, listed := index.Lists[q.Scope().ListKey()]
-			return h.changes(snap, q, v.built, listed)
-		})
-	}
-	var cut func() ([]byte, error)
+	total := index.Lists[q.ListKey()]
+	var cut func() (*body, error)
 	switch q.Rule() {
-	case site.RuleSearch:
-		cut = func() ([]byte, error) { return h.search(snap, q) }
-	case site.RuleLookup:
-		cut = func() ([]byte, error) { return h.lookup(snap, q) }
 	case site.RuleWindow:
-		cut = func() ([]byte, error) { return h.trimmedWindow(snap, q, index.Lists[q.ListKey()]) }
+		if cut = func() (*body, error) { return h.window(snap, q, total) }; q.Trimmed() {
+			cut = func() (*body, error) { return h.trimmedWindow(snap, q, total) }
+		}
+	case site.RuleLog:
+		if cut = func() (*body, error) { return h.log(snap, q) }; q.Route.Param("days") != nil {
+			_, listed := index.Lists[q.Scope().ListKey()]
+			cut = func() (*body, error) { return h.changes(snap, q, v.built, listed) }
+		}
+	case site.RuleSearch:
+		cut = func() (*body, error) { return h.search(snap, q) }
+	case site.RuleLookup:
+		cut = func() (*body, error) { return summed(h.lookup(snap, q)) }
 	case site.RuleTrim:
-		cut = func() ([]byte, error) { return h.trim(snap, q, v.built) }
+		cut = func() (*body, error) { return summed(h.trim(snap, q, v.built)) }
 	default:
 		if mustHave(index, q) {
 			return nil, fmt.Errorf("file %s: %w", key, errMissing)
 		}
 		return nil, site.ErrNotFound
 	}
-	return h.cut(cacheKey{snapshot: snap.ID, name: name}, func() (*body, error) {
-		data, err := cut()
-		if err != nil {
-			return nil, err
-		}
-		b, err := newBody(sha256.Sum256(data), data)
-		if err == nil && q.Paged() { // while it is not packed yet
-			b.counting.Do(func() { b.total, b.totalErr = rowsIn(q.Route.Framing, data) })
-		}
-		return b, err
-	})
+	return h.cut(cacheKey{snapshot: snap.ID, name: trimName(q, key)}, cut)
+}
+
+// summed is a body of what a rule has cut.
+func summed(data []byte, err error) (*body, error) {
+	if err != nil {
+		return nil, err
+	}
+	return newBody(sha256.Sum256(data), data)
 }
 
 // window cuts a page out of at most two neighbouring files of 100 rows.
@@ -152,7 +143,7 @@ func (h *handler) spans(snap *output.Snapshot, q site.Query, total int) ([]span,
 }
 
 // trimmedWindow is a window of rows that are shortened.
-func (h *handler) trimmedWindow(snap *output.Snapshot, q site.Query, total int) ([]byte, error) {
+func (h *handler) trimmedWindow(snap *output.Snapshot, q site.Query, total int) (*body, error) {
 	spans, err := h.spans(snap, q, total)
 	if err != nil {
 		return nil, err
@@ -171,7 +162,11 @@ func (h *handler) trimmedWindow(snap *output.Snapshot, q site.Query, total int) 
 	if err != nil {
 		return nil, err
 	}
-	return render.FrameAs(q.Route.Framing, rows, meta), nil
+	b, err := summed(render.FrameAs(q.Route.Framing, rows, meta), nil)
+	if err != nil {
+		return nil, err
+	}
+	return b.counted(total), nil
 }
 
 // rows reads a framed file of the snapshot.

@@ -1,6 +1,9 @@
 package serve
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // bitWriter appends bits, the lowest first, as deflate has them.
 type bitWriter struct {
@@ -30,20 +33,21 @@ const slack = 8
 
 // copy appends the bits of from that begin at one and end before another.
 func (w *bitWriter) copy(from []byte, begin, end uint32) {
-	const step = 56 // of which a word has all, wherever in a byte they begin
-	at, shift := begin/8, begin%8
-	left := end - begin
-	room := len(w.out)
-	for w.out = append(w.out, make([]byte, left/8+slack)...); left >= step; left -= step {
-		w.acc |= binary.LittleEndian.Uint64(from[at:]) >> shift & (1<<step - 1) << w.n
-		binary.LittleEndian.PutUint64(w.out[room:], w.acc)
-		w.acc >>= step
-		at, room = at+step/8, room+step/8
+	few := func(k uint32) {
+		w.add(binary.LittleEndian.Uint64(from[begin/8:])>>(begin%8)&(1<<k-1), uint(k))
+		begin += k
 	}
-	w.out = w.out[:room]
-	for ; left > 0; left -= min(left, 32) {
-		k := min(left, 32)
-		w.add(binary.LittleEndian.Uint64(from[at:])>>shift&(1<<k-1), uint(k))
-		at += 4
+	few(min(uint32(8-w.n)%8, end-begin)) // up to a whole byte
+	if words := int(end-begin) / 64; words > 0 {
+		src, shift := from[begin/8:], begin%8
+		at := len(w.out)
+		w.out = slices.Grow(w.out, 8*words)[:at+8*words]
+		for dst := w.out[at:]; len(dst) >= 8; src, dst = src[8:], dst[8:] {
+			binary.LittleEndian.PutUint64(dst, binary.LittleEndian.Uint64(src)>>shift|uint64(src[8])<<(64-shift))
+		}
+		begin += uint32(64 * words)
+	}
+	for begin < end {
+		few(min(end-begin, 32))
 	}
 }

@@ -53,8 +53,9 @@ func (h *handler) learn(r *http.Request, v *view, q site.Query, of *part, link [
 	if q.Snapshot != "" || of.total == 0 || r.URL.RawPath != "" || !t.read([]byte(r.URL.Path), []byte(r.URL.RawQuery)) || len(t.list) > maxAddress {
 		return
 	}
-	at := pagingKey(v.name[0], t.list)
-	if _, ok := h.cache.get(at); ok {
+	at := cacheKey{snapshot: v.name[0], name: "paging", address: address{query: string(t.list)}}
+	if e, ok := h.cache.entry(at); ok { // another list took its place
+		h.pagings.put(t.list, e)
 		return
 	}
 	p := &paging{origin: v.origin, query: q, counts: h.metrics.of(q.Route.Name), api: isAPI(r.URL.Path), total: of.total, log: of.log, head: of.head}
@@ -63,10 +64,9 @@ func (h *handler) learn(r *http.Request, v *view, q site.Query, of *part, link [
 	}
 	p.files = make([]atomic.Pointer[entry], min(maxPagingFiles, p.total/site.MaxPageSize+2))
 	h.cache.put(at, p, p.bytes()+entryBytes)
-}
-
-func pagingKey(snapshot string, list []byte) cacheKey {
-	return cacheKey{snapshot: snapshot, name: "paging", address: address{query: string(list)}}
+	if e, ok := h.cache.entry(at); ok {
+		h.pagings.put(t.list, e)
+	}
 }
 
 // bytes is what it takes in memory, about.
@@ -193,14 +193,6 @@ func (h *handler) findPaging(r *plain, t *turn, id string) (*paging, bool) {
 	if len(r.query) == 0 || !t.read(r.path, r.query) {
 		return nil, false
 	}
-	if p, ok := h.pagings.find(id, t.list); ok {
-		return p, true
-	}
-	e, ok := h.cache.entry(pagingKey(id, t.list))
-	if !ok {
-		return nil, false
-	}
-	h.pagings.put(t.list, e)
 	return h.pagings.find(id, t.list)
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // search answers a query by words: the rows of its smallest shard that match, filtered, ordered and cut.
-func (h *handler) search(snap *output.Snapshot, q site.Query) ([]byte, error) {
+func (h *handler) search(snap *output.Snapshot, q site.Query) (*body, error) {
 	index, err := parsed[site.SearchIndex](h, snap, site.SearchFile)
 	if err != nil {
 		return nil, err
@@ -42,7 +42,11 @@ func (h *handler) search(snap *output.Snapshot, q site.Query) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return render.FrameAs(q.Route.Framing, rows, meta), nil
+	b, err := summed(render.FrameAs(q.Route.Framing, rows, meta), nil)
+	if err != nil {
+		return nil, err
+	}
+	return b.counted(found), nil
 }
 
 // searchRowBytes is what search knows of a row costs in memory.
