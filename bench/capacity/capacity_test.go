@@ -44,7 +44,7 @@ func TestDemands(t *testing.T) {
 	want := map[string]float64{
 		"visits, cores":            1,    // 1000 visits a second of one endpoint, a millisecond each
 		"ingest of visits, cores":  1,    // 1000 checks a second
-		"database, GB of disk":     4.6,  // a million times 1000 + 86.4·31 + 192 + 365 + 365 bytes
+		"database, GB of disk":     4.4,  // a million times 1000 + 86.4·31 + 365 + 365 bytes
 		"build, all cores, core-s": 1000, // a million milliseconds
 		"build, the one reader, s": 1000,
 		"build, memory, GB":        1,

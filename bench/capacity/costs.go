@@ -33,8 +33,7 @@ func measured() costs {
 		{"q core-ms of 1000 services", 0.0063, "bench/read: CPU of a query / thousands of services"},
 
 		{"service kB", 12, "bench/generate: tables of what is kept once"},
-		{"check B", 137, "bench/generate: table checks and its indexes"},
-		{"hour B", 102, "bench/generate: check_hours"},
+		{"check B", 67, "bench/generate -checks: check_packs and its indexes / checks"},
 		{"day B", 388, "bench/generate: check_days"},
 		{"settlement B", 740, "bench/generate: settlements and their roll-ups"},
 		{"settlements of a service a day", 0.12, "bench/crowd"},

@@ -21,7 +21,6 @@ func (d demand) parts() int { return max(1, int(math.Ceil(d.share()/0.7))) }
 // What is kept, in days.
 const (
 	checkDays = 31 // the raw ones, today's too
-	hourDays  = 8
 	dayDays   = 365 // of years that a directory has run
 )
 
@@ -30,7 +29,7 @@ func (c costs) demands(n float64) []demand {
 	period, cores, memory, disk := c.of("period s"), c.of("machine cores"), c.of("machine GB"), c.of("machine disk GB")
 	visits := n / period
 	perDay := 86_400 / period
-	stored := n * (1e3*c.of("service kB") + perDay*checkDays*c.of("check B") + 24*hourDays*c.of("hour B") + dayDays*c.of("day B") +
+	stored := n * (1e3*c.of("service kB") + perDay*checkDays*c.of("check B") + dayDays*c.of("day B") +
 		dayDays*c.of("settlements of a service a day")*c.of("settlement B"))
 	list := []demand{
 		{"visits", "cores", visits * c.of("endpoints of a service") * c.of("probe core-ms") / 1e3, cores, "River workers on more machines: hosts and leases are rows"},

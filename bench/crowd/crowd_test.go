@@ -121,7 +121,7 @@ var agree = map[string]string{
 	"check_days": `
 		SELECT count(*) FROM (
 			SELECT service_id, checked_at::date, count(*), count(*) FILTER (WHERE counted), count(*) FILTER (WHERE counted AND is_up),
-				count(response_time_ms) FILTER (WHERE counted), coalesce(sum(response_time_ms) FILTER (WHERE counted), 0) FROM checks WHERE checked_at < (SELECT through FROM log_seal) GROUP BY 1, 2
+				count(response_time_ms) FILTER (WHERE counted), coalesce(sum(response_time_ms) FILTER (WHERE counted), 0) FROM checks WHERE checked_at < (SELECT through::date FROM log_seal) GROUP BY 1, 2
 			EXCEPT SELECT service_id, day, checks, counted, up, timed, response_ms FROM check_days) x`,
 	"check_hours": `
 		SELECT count(*) FROM (

@@ -4,6 +4,12 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -15,7 +21,7 @@ import (
 // template is the database that each run begins with a copy of.
 const template = "prepared"
 
-// prepare lists the services and makes the partitions.
+// prepare lists the services and makes the peer's table.
 func (b *bench) prepare(ctx context.Context) error {
 	err := b.on(ctx, "postgres", func(conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, `CREATE DATABASE `+template)
@@ -41,12 +47,8 @@ func (b *bench) prepare(ctx context.Context) error {
 		return err
 	}
 	return b.on(ctx, template, func(conn *pgx.Conn) error {
-		for day := start; day.Before(start.Add(time.Duration(b.rounds) * period)); day = day.AddDate(0, 0, 1) {
-			_, err := conn.Exec(ctx, fmt.Sprintf(`CREATE TABLE checks_%s PARTITION OF checks FOR VALUES FROM ('%s') TO ('%s')`,
-				day.Format("20060102"), day.Format(time.RFC3339), day.AddDate(0, 0, 1).Format(time.RFC3339)))
-			if err != nil {
-				return err
-			}
+		if err := b.plain(ctx, conn); err != nil {
+			return err
 		}
 		rows, err := conn.Query(ctx, `SELECT id FROM services ORDER BY slug`)
 		if err != nil {
@@ -58,6 +60,31 @@ func (b *bench) prepare(ctx context.Context) error {
 		_, err = conn.Exec(ctx, `VACUUM ANALYZE`)
 		return err
 	})
+}
+
+// plain makes a table of a row a check, with what is needed to find those of a service or a time: as ours was before it packed them.
+func (b *bench) plain(ctx context.Context, conn *pgx.Conn) error {
+	_, err := conn.Exec(ctx, `
+		CREATE TABLE plain_checks (
+			service_id       bigint NOT NULL,
+			checked_at       timestamptz NOT NULL,
+			id               uuid NOT NULL,
+			counted          boolean NOT NULL,
+			status           text,
+			is_up            boolean NOT NULL,
+			status_code      integer,
+			response_time_ms integer,
+			endpoints_found  integer NOT NULL,
+			error_message    text,
+			consecutive_failures integer NOT NULL
+		) PARTITION BY RANGE (checked_at);
+		CREATE INDEX ON plain_checks USING brin (checked_at) WITH (pages_per_range = 16);
+		CREATE INDEX ON plain_checks (service_id, checked_at)`)
+	for day := start; err == nil && day.Before(start.Add(time.Duration(b.rounds)*period)); day = day.AddDate(0, 0, 1) {
+		_, err = conn.Exec(ctx, fmt.Sprintf(`CREATE TABLE plain_checks_%s PARTITION OF plain_checks FOR VALUES FROM ('%s') TO ('%s')`,
+			day.Format("20060102"), day.Format(time.RFC3339), day.AddDate(0, 0, 1).Format(time.RFC3339)))
+	}
+	return err
 }
 
 // database makes a copy of the template.
@@ -73,10 +100,10 @@ func (b *bench) database(ctx context.Context, name string) error {
 }
 
 // same holds the rows of a database to those of all before.
-func (b *bench) same(ctx context.Context, name string) error {
+func (b *bench) same(ctx context.Context, name, table string) error {
 	return b.on(ctx, name, func(conn *pgx.Conn) error {
 		var rows string
-		err := conn.QueryRow(ctx, `SELECT format('%s rows, sum of hashes %s', count(*), sum(hashtextextended(c::text, 402)::numeric)) FROM checks c`).Scan(&rows)
+		err := conn.QueryRow(ctx, `SELECT format('%s rows, sum of hashes %s', count(*), sum(hashtextextended(c::text, 402)::numeric)) FROM `+table+` c`).Scan(&rows)
 		if err != nil {
 			return err
 		}
@@ -90,40 +117,31 @@ func (b *bench) same(ctx context.Context, name string) error {
 	})
 }
 
-// rollups holds hours, days and services to what SQL makes of the rows.
+// rollups holds hours and services to what SQL makes of the rows, and days as a build reads them.
 func (b *bench) rollups(ctx context.Context, name string) error {
-	limits := make([]int32, site.HistogramBuckets) // the least time of each bucket; of those that no whole millisecond falls into, the next one's
-	for bucket, ms := 0, 0; bucket < site.HistogramBuckets; bucket++ {
-		for site.HistogramBucket(ms) < bucket {
-			ms++
+	err := b.on(ctx, name, func(conn *pgx.Conn) error {
+		if _, err := conn.Exec(ctx, `CREATE TEMP TABLE rows AS SELECT * FROM checks`); err != nil { // a look at the view unpacks all
+			return err
 		}
-		limits[bucket] = int32(ms)
-	}
-	sums := func(period string) string {
-		return `SELECT service_id, date_trunc('` + period + `', checked_at) AS at, count(*) AS checks, count(*) FILTER (WHERE counted) AS counted, count(*) FILTER (WHERE counted AND is_up) AS up,
-			count(response_time_ms) FILTER (WHERE counted) AS timed, coalesce(sum(response_time_ms) FILTER (WHERE counted), 0)::bigint AS response_ms FROM checks GROUP BY 1, 2`
-	}
-	return b.on(ctx, name, func(conn *pgx.Conn) error {
-		for _, differ := range []struct {
-			what, sql string
-			args      []any
-		}{
-			{"hours", `SELECT count(*) FROM (` + sums("hour") + `) want FULL JOIN check_hours got ON want.service_id = got.service_id AND at = hour
-				WHERE (want.checks, want.counted, want.up, want.timed, want.response_ms) IS DISTINCT FROM (got.checks, got.counted, got.up, got.timed, got.response_ms)`, nil},
-			{"days", `SELECT count(*) FROM (` + sums("day") + `) want FULL JOIN check_days got ON want.service_id = got.service_id AND at = day
-				WHERE (want.checks, want.counted, want.up, want.timed, want.response_ms) IS DISTINCT FROM (got.checks, got.counted, got.up, got.timed, got.response_ms)`, nil},
-			{"buckets of days", `WITH got AS (
-					SELECT service_id, day, n - 1 AS bucket, x::bigint AS count FROM check_days, unnest(histogram) WITH ORDINALITY AS h (x, n) WHERE x <> 0
-				), want AS (
-					SELECT service_id, checked_at::date AS day, greatest(width_bucket(response_time_ms, $1::int[]) - 1, 0)::bigint AS bucket, count(*) AS count
-					FROM checks WHERE counted AND response_time_ms IS NOT NULL GROUP BY 1, 2, 3
-				) SELECT count(*) FROM got FULL JOIN want USING (service_id, day, bucket) WHERE got.count IS DISTINCT FROM want.count`, []any{limits}},
-			{"services", `SELECT count(*) FROM (SELECT DISTINCT ON (service_id) * FROM checks ORDER BY service_id, checked_at DESC) c FULL JOIN service_states s ON s.service_id = c.service_id
+		for _, differ := range []struct{ what, sql string }{
+			{"hours", `SELECT count(*) FROM (
+					SELECT service_id, date_trunc('hour', checked_at) AS at, count(*) AS checks, count(*) FILTER (WHERE counted) AS counted, count(*) FILTER (WHERE counted AND is_up) AS up,
+						count(response_time_ms) FILTER (WHERE counted) AS timed, coalesce(sum(response_time_ms) FILTER (WHERE counted), 0)::bigint AS response_ms FROM rows GROUP BY 1, 2
+				) want FULL JOIN check_hours got ON want.service_id = got.service_id AND at = hour
+				WHERE (want.checks, want.counted, want.up, want.timed, want.response_ms) IS DISTINCT FROM (got.checks, got.counted, got.up, got.timed, got.response_ms)`},
+			{"numbers of logs", `SELECT count(*) FROM (SELECT coalesce(service_id, 0) AS service_id, count(*) AS n FROM rows GROUP BY GROUPING SETS ((service_id), ())) want
+				FULL JOIN log_positions got USING (service_id) WHERE n IS DISTINCT FROM got.rows`},
+			{"services", `SELECT count(*) FROM (SELECT DISTINCT ON (service_id) * FROM rows ORDER BY service_id, checked_at DESC) c FULL JOIN service_states s ON s.service_id = c.service_id
 				WHERE (s.last_checked_at, s.consecutive_failures, s.next_check_at) IS DISTINCT FROM (c.checked_at, c.consecutive_failures, c.checked_at + interval '15 minutes')
-					OR s.last_status IS DISTINCT FROM (SELECT status FROM checks l WHERE l.service_id = s.service_id AND counted ORDER BY checked_at DESC LIMIT 1)`, nil},
+					OR s.last_status IS DISTINCT FROM (SELECT DISTINCT ON (service_id) status FROM rows l WHERE l.service_id = s.service_id AND counted ORDER BY service_id, checked_at DESC)`},
 		} {
+			if differ.what == "services" {
+				if _, err := conn.Exec(ctx, `CREATE INDEX ON rows (service_id, checked_at)`); err != nil {
+					return err
+				}
+			}
 			var n int
-			if err := conn.QueryRow(ctx, differ.sql, differ.args...).Scan(&n); err != nil {
+			if err := conn.QueryRow(ctx, differ.sql).Scan(&n); err != nil {
 				return fmt.Errorf("compare %s: %w", differ.what, err)
 			}
 			if n != 0 {
@@ -132,6 +150,85 @@ func (b *bench) rollups(ctx context.Context, name string) error {
 		}
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	return b.days(ctx, name)
+}
+
+// days holds the days of each service, as a build reads them, to its rows.
+func (b *bench) days(ctx context.Context, name string) error {
+	type day struct {
+		service int64
+		start   string
+	}
+	want := map[day]*postgres.Rollup{}
+	for service := range b.services {
+		for round := range b.rounds {
+			c := b.check(service, round)
+			k := day{c.ServiceID, c.CheckedAt.Format(time.DateOnly)}
+			if want[k] == nil {
+				want[k] = &postgres.Rollup{ServiceID: c.ServiceID, Start: c.CheckedAt.Truncate(24 * time.Hour), Histogram: make([]int64, site.HistogramBuckets)}
+			}
+			want[k].Add(c)
+		}
+	}
+	db, err := postgres.Open(ctx, b.server.DSNFor(name))
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	now := start.Add(time.Duration(b.rounds) * period)
+	return db.Read(ctx, func(r *postgres.Reader) error {
+		f, err := r.Directory(ctx, now, 0)
+		if err != nil {
+			return err
+		}
+		for services := range slices.Chunk(f.Services, 100) {
+			if err := r.Details(ctx, now, 0, services); err != nil {
+				return err
+			}
+			for _, s := range services {
+				for _, got := range s.Days {
+					k := day{s.ID, got.Start.Format(time.DateOnly)}
+					got.Start = got.Start.UTC()
+					if w := want[k]; w == nil || !reflect.DeepEqual(*w, got) {
+						return fmt.Errorf("%s of %s is %+v, and its rows say %+v", k.start, s.Slug, got, w)
+					}
+					delete(want, k)
+				}
+			}
+			clear(services)
+		}
+		if len(want) > 0 {
+			return fmt.Errorf("%d days of services are missing", len(want))
+		}
+		return nil
+	})
+}
+
+// server is the processor time of Postgres, in seconds; 0 where that is not to be had.
+func server() (sum float64) {
+	parents := map[string]bool{strconv.Itoa(os.Getpid()): true}
+	for range 2 { // the server is a child, its connections are its children
+		stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+		for _, name := range stats {
+			data, err := os.ReadFile(name)
+			if err != nil {
+				continue // it has ended
+			}
+			name, rest, _ := strings.Cut(string(data), ") ")
+			id, name, _ := strings.Cut(name, " (")
+			if fields := strings.Fields(rest); len(fields) > 14 && name == "postgres" && parents[fields[1]] && !parents[id] {
+				parents[id] = true
+				for _, field := range fields[11:15] { // its own, and that of children that have ended
+					ticks, _ := strconv.Atoi(field)
+					sum += float64(ticks) / 100
+				}
+			}
+		}
+	}
+	return sum
 }
 
 // forget begins to count statements anew.

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 )
 
@@ -137,23 +136,6 @@ func (w *binaryRow) element(v int64) {
 	w.b = binary.BigEndian.AppendUint32(w.b, uint32(v))
 }
 
-func (w *binaryRow) maybeInteger(v *int) {
-	if v == nil {
-		w.null()
-		return
-	}
-	w.integer(*v)
-}
-
-func (w *binaryRow) boolean(v bool) {
-	w.length(1)
-	if v {
-		w.b = append(w.b, 1)
-		return
-	}
-	w.b = append(w.b, 0)
-}
-
 func (w *binaryRow) maybeText(v *string) {
 	if v == nil {
 		w.null()
@@ -161,11 +143,6 @@ func (w *binaryRow) maybeText(v *string) {
 	}
 	w.length(len(*v))
 	w.b = append(w.b, *v...)
-}
-
-func (w *binaryRow) uuid(v uuid.UUID) {
-	w.length(len(v))
-	w.b = append(w.b, v[:]...)
 }
 
 // epoch is what Postgres counts from.
@@ -228,5 +205,26 @@ func (w *binaryRow) integers(list []int64) {
 	for _, v := range list {
 		w.b = binary.BigEndian.AppendUint32(w.b, 4)
 		w.element(v)
+	}
+}
+
+// maybeTexts takes an array of text; null where there is none.
+func (w *binaryRow) maybeTexts(list []string) {
+	if len(list) == 0 {
+		w.null()
+		return
+	}
+	const oid = 25 // of text
+	size := 20 + 4*len(list)
+	for _, v := range list {
+		size += len(v)
+	}
+	w.length(size)
+	for _, v := range [...]uint32{1, 0, oid, uint32(len(list)), 1} {
+		w.b = binary.BigEndian.AppendUint32(w.b, v)
+	}
+	for _, v := range list {
+		w.b = binary.BigEndian.AppendUint32(w.b, uint32(len(v)))
+		w.b = append(w.b, v...)
 	}
 }

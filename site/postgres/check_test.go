@@ -154,11 +154,17 @@ func TestRollupsAreSumsOfChecks(t *testing.T) {
 	}
 	const sums = `count(*), count(*) FILTER (WHERE counted), count(*) FILTER (WHERE counted AND is_up),
 		count(response_time_ms) FILTER (WHERE counted), coalesce(sum(response_time_ms) FILTER (WHERE counted), 0)`
-	for _, period := range []struct{ name, table, rows string }{
-		{"hour", "check_hours", `(service_id, hour, checks, counted, up, timed, response_ms)`},
-		{"day", "check_days", `(service_id, day::timestamptz, checks, counted, up, timed, response_ms)`},
+	end := start.Add(rounds * 15 * time.Minute)
+	today := end.Truncate(24 * time.Hour) // is not over: it is the sum of its packs
+	for _, period := range []struct {
+		name, table, rows string
+		to                time.Time
+	}{
+		{"hour", "check_hours", `(service_id, hour, checks, counted, up, timed, response_ms)`, end},
+		{"day", "check_days", `(service_id, day::timestamptz, checks, counted, up, timed, response_ms)`, today},
 	} {
-		want := texts(t, conn, `SELECT (service_id, date_trunc($1, checked_at), `+sums+`)::text FROM checks GROUP BY service_id, date_trunc($1, checked_at) ORDER BY 1`, period.name)
+		want := texts(t, conn, `SELECT (service_id, date_trunc($1, checked_at), `+sums+`)::text FROM checks WHERE checked_at < $2 GROUP BY service_id, date_trunc($1, checked_at) ORDER BY 1`,
+			period.name, period.to)
 		got := texts(t, conn, `SELECT `+period.rows+`::text FROM `+period.table+` ORDER BY 1`)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("sums by %s (-want +got):\n%s", period.name, diff)
@@ -166,6 +172,9 @@ func TestRollupsAreSumsOfChecks(t *testing.T) {
 	}
 	want := map[string][]int64{}
 	for _, v := range visits {
+		if !v.Check.CheckedAt.Before(today) {
+			continue
+		}
 		key := fmt.Sprintf("%d %s", v.Check.ServiceID, v.Check.CheckedAt.Format(time.DateOnly))
 		if want[key] == nil {
 			want[key] = make([]int64, site.HistogramBuckets)
@@ -176,6 +185,101 @@ func TestRollupsAreSumsOfChecks(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, histograms(t, conn)); diff != "" {
 		t.Errorf("histograms of days (-want +got):\n%s", diff)
+	}
+}
+
+// Many visits told at once are kept in parts: each once, whether it is told again, among new ones, or twice in one list; and those to
+// a service that is gone are dropped.
+func TestManyVisits(t *testing.T) {
+	t.Parallel()
+	db, dsn := openNamed(t)
+	ctx := t.Context()
+	names := []string{"acme", "bolt", "cask", "dome", "echo", "fern", "gone"}
+	var listings []postgres.Listing
+	for _, name := range names {
+		listings = append(listings, listing(name))
+	}
+	if err := db.AddListings(ctx, listings); err != nil {
+		t.Fatal(err)
+	}
+	due, err := db.Due(ctx, start, time.Minute, len(names))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.EraseService(ctx, "gone", start); err != nil {
+		t.Fatal(err)
+	}
+	const rounds = 120
+	var visits []postgres.Visit
+	for i := range rounds {
+		for _, s := range due {
+			visits = append(visits, visit(s, start.Add(time.Duration(i)*20*time.Minute)))
+		}
+	}
+	r := rand.New(rand.NewPCG(4, 2))
+	first := visits[:90*len(names)]
+	again := append(append([]postgres.Visit{}, visits[10*len(names):]...), visits[100*len(names):]...) // some known, some new, and some of these twice
+	r.Shuffle(len(again), func(i, j int) { again[i], again[j] = again[j], again[i] })
+	for _, list := range [][]postgres.Visit{first, again, visits} {
+		if err := db.RecordVisits(ctx, list); err != nil {
+			t.Fatal(err)
+		}
+	}
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	kept := func(when string) {
+		t.Helper()
+		var want []string
+		for _, s := range due {
+			if s.Slug != "gone" {
+				want = append(want, fmt.Sprintf("%d %d %d", s.ID, rounds, rounds))
+			}
+		}
+		got := texts(t, conn, `SELECT service_id || ' ' || count(*) || ' ' || count(DISTINCT id) FROM checks GROUP BY service_id ORDER BY service_id`)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("service, checks and different ones, %s (-want +got):\n%s", when, diff)
+		}
+	}
+	kept("all hours open")
+	if err := db.SealLogs(ctx, start.Add(20*time.Hour), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.RecordVisits(ctx, visits); err != nil {
+		t.Fatal(err)
+	}
+	kept("told again after half of the hours are sealed")
+}
+
+// What can't be unpacked is an error, not fewer checks.
+func TestDamagedPacks(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ about, sql, want string }{
+		{"a batch that ends early", `UPDATE check_batches SET checks = substring(checks FROM 2)`, "81 bytes of 2 services' checks"},
+		{"a batch without a service", `UPDATE check_batches SET services = services[:1]`, "82 bytes of 1 services' checks"},
+		{"a text that is not there", `UPDATE check_batches SET checks = set_byte(checks, 24, 9)`, "word 9 of 0 texts"},
+		{"a pack that ends early", `UPDATE check_packs SET checks = substring(checks FROM 2)`, "40 bytes"},
+		{"a text of a pack that is not there", `UPDATE check_packs SET checks = set_byte(checks, 22, 4)`, "word 4 of 0 texts"},
+	} {
+		db, dsn := openNamed(t)
+		due := acme(t, db)
+		visits := []postgres.Visit{visit(due[0], start), visit(due[0], start.Add(time.Hour)), visit(due[0], start.Add(time.Hour+time.Minute))}
+		if err := db.RecordVisits(t.Context(), visits); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.SealLogs(t.Context(), start.Add(time.Hour), 0); err != nil {
+			t.Fatal(err)
+		}
+		exec(t, dsn, tt.sql)
+		err := db.Read(t.Context(), func(r *postgres.Reader) error {
+			_, err := r.Facts(t.Context(), start.Add(time.Hour), 0)
+			return err
+		})
+		if err == nil || !strings.Contains(err.Error(), "packed checks are damaged: "+tt.want) {
+			t.Errorf("%s: error %v, want %s", tt.about, err, tt.want)
+		}
 	}
 }
 
@@ -215,6 +319,9 @@ func TestMigrateSums(t *testing.T) {
 	for i := range 130 {
 		v := visit(due[i%2], start.Add(time.Duration(i)*15*time.Minute))
 		v.Check.ResponseTimeMS, v.Check.Counted = new(r.IntN(3)*r.IntN(40000)), r.IntN(9) > 0
+		if i%7 == 0 {
+			v.Check.Status, v.Check.StatusCode, v.Check.ErrorMessage = nil, new(-i), new("error "+strings.Repeat("✓", i%3))
+		}
 		if err := db.RecordVisits(ctx, []postgres.Visit{v}); err != nil {
 			t.Fatal(err)
 		}
@@ -227,7 +334,7 @@ func TestMigrateSums(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close(ctx)
-	const now = `SELECT 'hour ' || h::text FROM check_hours h UNION ALL SELECT 'day ' || d::text FROM check_days d UNION ALL SELECT 'state ' || s::text FROM service_states s ORDER BY 1`
+	const now = `SELECT 'check ' || c::text FROM checks c UNION ALL SELECT 'log ' || p::text FROM log_positions p UNION ALL SELECT 'hour ' || h::text FROM check_hours h UNION ALL SELECT 'day ' || d::text FROM check_days d UNION ALL SELECT 'state ' || s::text FROM service_states s ORDER BY 1`
 	before, read := texts(t, conn, now), sumsRead(t, db)
 
 	if err := postgres.MigrateTo(ctx, conn, 19); err != nil {

@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -78,7 +79,7 @@ func TestVisitOfErasedService(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []int64{due[0].ID, due[2].ID}
-	for _, table := range []string{"checks", "check_hours", "check_days", "changes"} {
+	for _, table := range []string{"checks", "check_hours", "changes"} {
 		if diff := cmp.Diff(want, numbers(t, dsn, "SELECT service_id FROM "+table+" ORDER BY 1")); diff != "" {
 			t.Errorf("services in %s (-want +got):\n%s", table, diff)
 		}
@@ -128,7 +129,52 @@ func TestEraseAmongVisits(t *testing.T) {
 	if err := db.SealLogs(ctx, start.Add(2*time.Hour), 0); err != nil {
 		t.Fatal(err)
 	}
-	if got := numbers(t, dsn, `SELECT sum(checks)::bigint FROM check_days`); got[0] != n/2*rounds {
+	if got := numbers(t, dsn, `SELECT sum(checks)::bigint FROM check_hours`); got[0] != n/2*rounds {
 		t.Errorf("%d checks of services that stayed, want %d", got[0], n/2*rounds)
+	}
+}
+
+// What went wrong with a service leaves with it: from open hours and sealed ones, and other services' errors stay.
+func TestEraseErrors(t *testing.T) {
+	t.Parallel()
+	db, dsn := openNamed(t)
+	ctx := t.Context()
+	if err := db.AddListings(ctx, []postgres.Listing{listing("acme"), listing("bolt")}); err != nil {
+		t.Fatal(err)
+	}
+	due, err := db.Due(ctx, start, time.Minute, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var visits []postgres.Visit
+	for hour := range 3 {
+		for i, s := range due {
+			for n, message := range []string{"of both", "of " + s.Slug} {
+				v := visit(s, start.Add(time.Duration(hour)*time.Hour+time.Duration(2*i+n)*time.Minute))
+				v.Check.ErrorMessage = &message
+				visits = append(visits, v)
+			}
+		}
+	}
+	if err := db.RecordVisits(ctx, visits); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.SealLogs(ctx, start.Add(time.Hour), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.EraseService(ctx, "bolt", start); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(ctx)
+	want := []string{"1 of acme", "1 of acme", "1 of acme", "1 of both", "1 of both", "1 of both", "2", "2", "2", "2", "2", "2"}
+	if diff := cmp.Diff(want, texts(t, conn, `SELECT service_id || coalesce(' ' || error_message, '') FROM checks ORDER BY 1`)); diff != "" {
+		t.Errorf("errors (-want +got):\n%s", diff)
+	}
+	if got := texts(t, conn, `SELECT t FROM (SELECT unnest(texts) FROM check_batches UNION SELECT unnest(texts) FROM check_packs) AS u (t) ORDER BY 1`); fmt.Sprint(got) != "[of acme of both]" {
+		t.Errorf("texts that are kept: %s", got)
 	}
 }

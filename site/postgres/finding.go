@@ -13,8 +13,8 @@ import (
 // rows of the services, without which nobody writes what belongs to them, so the order of rows within a statement is free.
 
 // recordFindings keeps what visits found beside their checks and states. Of two visits to one service the later one in the list counts.
-func recordFindings(ctx context.Context, tx pgx.Tx, visits []Visit) error {
-	visits = found(visits)
+func recordFindings(ctx context.Context, tx pgx.Tx, kept []*Visit) error {
+	visits := found(kept)
 	for len(visits) > 0 {
 		var wave, later []Visit // of one statement's rows no two may be one service's
 		seen := make(map[int64]bool, len(visits))
@@ -35,9 +35,9 @@ func recordFindings(ctx context.Context, tx pgx.Tx, visits []Visit) error {
 }
 
 // found are the visits that found more than a state of their service.
-func found(visits []Visit) (list []Visit) {
-	for i := range visits {
-		if v := &visits[i]; len(v.Endpoints)+len(v.Changes)+len(v.Told) > 0 || v.Untold != nil {
+func found(visits []*Visit) (list []Visit) {
+	for _, v := range visits {
+		if len(v.Endpoints)+len(v.Changes)+len(v.Told) > 0 || v.Untold != nil {
 			list = append(list, *v)
 		}
 	}

@@ -63,8 +63,10 @@ type Loader struct {
 	trusted bool      // foreign keys need no look, since the role may say so
 	flows   []loadedFlow
 
-	mu    sync.Mutex // guards all below
-	whole *tally     // what is summed over all services: hours, flows, authorisations
+	mu     sync.Mutex // guards all below
+	whole  *tally     // what is summed over all services: hours, flows, authorisations
+	places logPlaces
+	hours  map[time.Time]int // checks of all services in each hour that is sealed
 }
 
 type loadedFlow struct {
@@ -76,7 +78,8 @@ type loadedFlow struct {
 // Load prepares an empty database to be filled as of now, with the logs of all hours numbered that were over delay before.
 // Facilitators of the flows are imported already.
 func (db *DB) Load(ctx context.Context, now, since time.Time, delay time.Duration, flows []LoadedFlow) (*Loader, error) {
-	l := &Loader{db: db, now: now.UTC(), since: since.UTC().Truncate(24 * time.Hour), upTo: now.Add(-delay).UTC().Truncate(time.Hour), whole: newTally(0)}
+	l := &Loader{db: db, now: now.UTC(), since: since.UTC().Truncate(24 * time.Hour), upTo: now.Add(-delay).UTC().Truncate(time.Hour), whole: newTally(0),
+		places: logPlaces{}, hours: map[time.Time]int{}}
 	for _, f := range flows {
 		chain, err := db.chain(ctx, f.Network)
 		if err != nil {
@@ -92,14 +95,12 @@ func (db *DB) Load(ctx context.Context, now, since time.Time, delay time.Duratio
 		if err := tx.QueryRow(ctx, `SELECT rolsuper FROM pg_roles WHERE rolname = current_user`).Scan(&l.trusted); err != nil {
 			return err
 		}
-		var days []Check
-		for day := l.since; !day.After(l.now); day = day.AddDate(0, 0, 1) {
-			days = append(days, Check{CheckedAt: day})
+		for day := l.since; day.Before(l.upTo); day = day.AddDate(0, 0, 1) {
+			if err := makePartition(ctx, tx, day); err != nil {
+				return err
+			}
 		}
-		if err := makePartitions(ctx, tx, days); err != nil {
-			return err
-		}
-		_, err := tx.Exec(ctx, `INSERT INTO log_seal (through, kept_since) VALUES ($1, $1)`, l.since)
+		_, err := tx.Exec(ctx, `INSERT INTO log_seal (through, kept_since) VALUES ($1, $2)`, later(l.since, l.upTo), l.since)
 		return err
 	})
 	if err != nil {
@@ -172,9 +173,6 @@ func (l *Loader) transact(ctx context.Context, f func(pgx.Tx) error) error {
 func (l *Loader) Finish(ctx context.Context) error {
 	err := l.transact(ctx, func(tx pgx.Tx) error {
 		batch := &pgx.Batch{}
-		batch.Queue(`
-			INSERT INTO log_positions (service_id, rows)
-			SELECT coalesce(service_id, 0), sum(checks) FROM check_days WHERE day < $1 GROUP BY GROUPING SETS ((service_id), ()) HAVING count(*) > 0`, l.since)
 		batch.Queue(`UPDATE log_seal SET first_kept = (SELECT coalesce(sum(checks), 0) FROM check_days WHERE day < kept_since)`)
 		if len(l.whole.flows) > 0 {
 			l.whole.queueFlows(batch)
@@ -199,8 +197,8 @@ func (l *Loader) Finish(ctx context.Context) error {
 	if err := l.analyze(ctx); err != nil {
 		return err
 	}
-	if err := l.number(ctx); err != nil {
-		return err
+	if err := l.transact(ctx, func(tx pgx.Tx) error { return l.number(ctx, tx) }); err != nil {
+		return fmt.Errorf("number what was loaded: %w", err)
 	}
 	if err := l.pack(ctx); err != nil {
 		return err
@@ -236,26 +234,26 @@ func (l *Loader) pack(ctx context.Context) error {
 	return nil
 }
 
-// number numbers the logs, not further than there are checks.
-func (l *Loader) number(ctx context.Context) error {
-	err := l.transact(ctx, func(tx pgx.Tx) error {
-		var newest *time.Time
-		if err := tx.QueryRow(ctx, `SELECT max(checked_at) FROM checks`).Scan(&newest); err != nil || newest == nil {
-			return err
-		}
-		upTo := l.upTo
-		if end := newest.UTC().Truncate(time.Hour).Add(time.Hour); end.Before(upTo) {
-			upTo = end
-		}
-		if !upTo.After(l.since) {
-			return nil
-		}
-		return number(ctx, tx, l.since, upTo)
-	})
-	if err != nil {
-		return fmt.Errorf("number what was loaded: %w", err)
+// number numbers the log of all services, where those of single ones were numbered as they came, and the changes of sealed hours.
+func (l *Loader) number(ctx context.Context, tx pgx.Tx) error {
+	var full []filled
+	for _, hour := range sortedKeys(l.hours, time.Time.Compare) {
+		full = l.places.number(full, 0, hour, l.hours[hour])
 	}
-	return nil
+	if err := copyBlocks(ctx, tx, full); err != nil {
+		return err
+	}
+	if err := l.places.keep(ctx, tx); err != nil {
+		return err
+	}
+	return sealChanges(ctx, tx, l.since, later(l.since, l.upTo))
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
 }
 
 func (l *Loader) analyze(ctx context.Context) error {

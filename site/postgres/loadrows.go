@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -132,7 +133,7 @@ func loadServices(ctx context.Context, tx pgx.Tx, list []Loaded) (rows int64, er
 	return int64(2*len(list) + len(endpoints) + len(envelopes) + len(answers) + len(prices) + len(changes) + len(sites) + len(domains)), nil
 }
 
-// loadChecks writes days, and checks with the sums that the ingest makes of them.
+// loadChecks writes days, and checks as they lie at the moment of the load: packed and numbered where their hours are over.
 func (l *Loader) loadChecks(ctx context.Context, tx pgx.Tx, list []Loaded) (rows int64, err error) {
 	checks := gather(list, func(s *Loaded) []Check { return s.Checks })
 	for i := range checks {
@@ -140,27 +141,64 @@ func (l *Loader) loadChecks(ctx context.Context, tx pgx.Tx, list []Loaded) (rows
 			return 0, fmt.Errorf("check %s is from before %s", checks[i].ID, l.since.Format(time.DateOnly))
 		}
 	}
-	slices.SortStableFunc(checks, compareChecks)
+	slices.SortFunc(checks, func(a, b Check) int { return cmp.Or(cmp.Compare(a.ServiceID, b.ServiceID), compareRows(a, b)) })
 	days := gather(list, func(s *Loaded) []Rollup { return s.Days })
-	var hours []Rollup
-	for _, c := range checks {
+	before := len(days)
+	var open []*Check
+	var sealed []checkPack
+	known := map[string]int{}
+	for i := range checks {
+		c := &checks[i]
 		if !c.CheckedAt.Before(l.upTo) {
-			continue // its hour is open
+			open = append(open, c)
+			continue
 		}
-		days = dayRollups.add(days, c)
-		if hour := c.CheckedAt.Truncate(time.Hour); !hour.Before(l.now.Add(-HourRetention)) {
-			hours = hourRollups.add(hours, c)
+		if c.CheckedAt.Before(l.upTo.Truncate(24 * time.Hour)) {
+			days = dayRollups.add(days, *c)
 		}
-	}
-	for _, t := range []struct {
-		rollupTable
-		rows []Rollup
-	}{{dayRollups, days}, {hourRollups, hours}} {
-		if err := t.copy(ctx, tx, len(t.rows), func(i int) *Rollup { return &t.rows[i] }); err != nil {
+		n, hour := len(sealed), hourOf(c.CheckedAt)
+		if n == 0 || sealed[n-1].service != c.ServiceID || !sealed[n-1].hour.Equal(hour) {
+			sealed = append(sealed, checkPack{hour: hour, service: c.ServiceID})
+			clear(known)
+			n++
+		}
+		if err := sealed[n-1].add(c, known); err != nil {
 			return 0, err
 		}
 	}
-	return int64(len(days) + len(hours) + len(checks)), copyChecks(ctx, tx, checks)
+	if err := copyDays(ctx, tx, len(days), func(i int) *Rollup { return &days[i] }); err != nil {
+		return 0, err
+	}
+	if err := copyPacks(ctx, tx, len(sealed), func(i int) *checkPack { return &sealed[i] }); err != nil {
+		return 0, err
+	}
+	if err := copyBlocks(ctx, tx, l.numbered(days[:before], sealed)); err != nil {
+		return 0, err
+	}
+	b := &pgx.Batch{}
+	if err := queueChecks(b, open); err != nil {
+		return 0, err
+	}
+	if err := tx.SendBatch(ctx, b).Close(); err != nil {
+		return 0, fmt.Errorf("keep checks of open hours: %w", err)
+	}
+	return int64(len(days) + len(sealed) + len(open)), nil
+}
+
+// numbered numbers the rows of packs behind those that days count, and answers which blocks they fill.
+func (l *Loader) numbered(days []Rollup, sealed []checkPack) (full []filled) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, d := range days {
+		*l.places.of(d.ServiceID) += int64(d.Checks)
+		*l.places.of(0) += int64(d.Checks)
+	}
+	for i := range sealed {
+		p := &sealed[i]
+		full = l.places.number(full, p.service, p.hour, p.len())
+		l.hours[p.hour] += p.len()
+	}
+	return full
 }
 
 func loadAccounts(ctx context.Context, tx pgx.Tx, list []LoadedAccount) error {

@@ -297,17 +297,20 @@ func (r *Reader) readTerms(ctx context.Context, at *places) error {
 	return r.readAnswers(ctx, ids, by)
 }
 
-// readHours reads the roll-ups of 24 closed hours and the open one: of sealed hours, and of the checks since.
+// readHours sums 24 closed hours and the open one: the packs of sealed hours, and the checks since.
 func (r *Reader) readHours(ctx context.Context, now, sealed time.Time, at *places) error {
 	first := now.UTC().Truncate(time.Hour).Add(-24 * time.Hour)
-	var h Rollup
-	err := r.each(ctx, `
-		SELECT service_id, hour, checks, counted, up, timed, response_ms FROM check_hours
-		WHERE hour >= $1 AND service_id IN (SELECT id FROM services) ORDER BY service_id, hour`,
-		[]any{&h.ServiceID, &h.Start, &h.Checks, &h.Counted, &h.Up, &h.Timed, &h.ResponseMS},
-		func() { at.services[h.ServiceID].Hours = append(at.services[h.ServiceID].Hours, h) }, first)
+	err := servicePacks(ctx, r.tx, `SELECT service_id, hour, checks, NULL::text[] FROM check_packs WHERE hour >= $1`, func(p *checkPack) error {
+		if s := at.services[p.service]; s != nil {
+			s.Hours = hourRollups.addPack(s.Hours, p)
+		}
+		return nil
+	}, first)
 	if err != nil {
 		return fmt.Errorf("read hours: %w", err)
+	}
+	for _, s := range at.services {
+		slices.SortFunc(s.Hours, func(a, b Rollup) int { return a.Start.Compare(b.Start) })
 	}
 	open, err := r.openChecks(ctx, sealed)
 	if err != nil {
@@ -326,9 +329,9 @@ func (r *Reader) readHours(ctx context.Context, now, sealed time.Time, at *place
 	return nil
 }
 
-// readDays reads the roll-ups of sealed hours by day, all of them once: the windows, the series of all days, the number of checks,
-// and how many of them came before those that are kept. Days that are over come packed, but for those that are over since the
-// last reader, which it packs. Of open hours readServiceLogs reads the checks.
+// readDays reads the roll-ups of days that are over, all of them once: the windows, the series of all days, the number of checks,
+// and how many of them came before those that are kept. They come packed, but for those that are over since the
+// last reader, which it packs. Of the day that is open readServiceLogs reads the checks.
 func (r *Reader) readDays(ctx context.Context, now, sealed, keptSince time.Time, at *places) error {
 	week, over := dayNumber(daysSince(now, "7d")), int32(noDay)
 	if !sealed.IsZero() {

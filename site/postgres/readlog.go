@@ -32,16 +32,6 @@ type LogBlock struct {
 // tailRows is the longest default window of a log of checks.
 const tailRows = 50
 
-// checkSelect are the columns of checks in the order of Check's fields.
-const checkSelect = `service_id, checked_at, id, counted, status, is_up, status_code, response_time_ms, endpoints_found,
-	error_message, consecutive_failures`
-
-// scan is where the columns of checkSelect go. An id goes in as its bytes: it would be written as text and read again.
-func (c *Check) scan() []any {
-	return []any{&c.ServiceID, &c.CheckedAt, (*[16]byte)(&c.ID), &c.Counted, &c.Status, &c.IsUp, &c.StatusCode, &c.ResponseTimeMS, &c.EndpointsFound,
-		&c.ErrorMessage, &c.ConsecutiveFailures}
-}
-
 // readLog reads the log of all services, with rows before cutoff.
 func (r *Reader) readLog(ctx context.Context, cutoff time.Time, f *Facts) error {
 	sealed, keptSince, err := r.seal(ctx)
@@ -65,7 +55,7 @@ func (r *Reader) readLog(ctx context.Context, cutoff time.Time, f *Facts) error 
 		}
 	}
 	slices.SortFunc(recent, compareRows)
-	if f.Log.Tail, err = r.newest(ctx, sealed, keptSince, time.Minute, 0, f.Log.Sealed%site.BlockSize+tailRows); err != nil {
+	if f.Log.Tail, err = r.newest(ctx, sealed, keptSince, time.Minute, 0, f.Log.tailRows()); err != nil {
 		return err
 	}
 	f.Log.Tail = append(f.Log.Tail, recent...)
@@ -82,7 +72,7 @@ func (r *Reader) readServiceLogs(ctx context.Context, now, cutoff, sealed, keptS
 	if err := r.readPlaces(ctx, keptSince, at.ids, func(id int64) *LogFacts { return &at.services[id].Log }); err != nil {
 		return err
 	}
-	if err := r.readSealedTails(ctx, cutoff, sealed, at); err != nil {
+	if err := r.readSealed(ctx, now, cutoff, sealed, at); err != nil {
 		return err
 	}
 	open, err := r.openChecks(ctx, sealed)
@@ -106,35 +96,76 @@ func (r *Reader) readServiceLogs(ctx context.Context, now, cutoff, sealed, keptS
 	return nil
 }
 
-// readSealedTails reads the rows of sealed hours that the logs of services need, the newest first of each.
-func (r *Reader) readSealedTails(ctx context.Context, cutoff, sealed time.Time, at *places) error {
-	rows := make([]int64, len(at.ids))
+// readSealed reads of the sealed hours of services what their logs need, and adds up those of the day that is open.
+func (r *Reader) readSealed(ctx context.Context, now, cutoff, sealed time.Time, at *places) error {
+	today := sealed.UTC().Truncate(24 * time.Hour)
+	since := make([]time.Time, len(at.ids))
 	for i, id := range at.ids {
-		rows[i] = at.services[id].Log.Sealed%site.BlockSize + tailRows
+		if since[i] = at.services[id].Log.tailSince(); today.Before(since[i]) {
+			since[i] = today
+		}
 	}
-	var c Check
-	err := r.each(ctx, `
-		SELECT c.* FROM unnest($1::bigint[], $2::bigint[]) u (service, rows), LATERAL (
-			SELECT `+checkSelect+` FROM checks WHERE service_id = u.service AND checked_at < $3 ORDER BY checked_at DESC, id DESC LIMIT u.rows
-		) c`, c.scan(),
-		func() {
-			if c.CheckedAt.Before(cutoff) {
-				l := &at.services[c.ServiceID].Log
-				l.Tail = append(l.Tail, c)
+	u := unpacker{once{}}
+	var tail []Check
+	var days []Rollup
+	var of int64
+	keep := func() {
+		if len(tail) > 0 {
+			l := &at.services[of].Log
+			tail = tail[max(0, len(tail)-int(l.tailRows())):]
+			for len(tail) > 0 && !tail[len(tail)-1].CheckedAt.Before(cutoff) {
+				tail = tail[:len(tail)-1]
 			}
-		}, at.ids, rows, sealed)
-	for _, id := range at.ids {
-		slices.Reverse(at.services[id].Log.Tail)
+			l.Tail = slices.Clone(tail)
+			tail = tail[:0]
+		}
+		for _, d := range days {
+			at.services[of].addDay(now, d)
+		}
+		days = days[:0]
 	}
+	err := servicePacks(ctx, r.tx, servicesSince, func(p *checkPack) error {
+		if p.service != of {
+			keep()
+			of = p.service
+		}
+		if !p.hour.Before(today) {
+			days = dayRollups.addPack(days, p)
+		}
+		return u.each(p, func(c Check) { tail = append(tail, c) })
+	}, at.ids, since, sealed)
+	keep()
 	return err
+}
+
+// servicesSince chooses the packs of services, each since its own hour, before an hour: of one service after another, by hour.
+const servicesSince = `
+	SELECT p.service_id, p.hour, p.checks, p.texts FROM unnest($1::bigint[], $2::timestamptz[]) u (service, since), LATERAL (
+		SELECT * FROM check_packs WHERE service_id = u.service AND hour >= u.since AND hour < $3 ORDER BY hour OFFSET 0
+	) p`
+
+// tailRows is how many of the newest rows of sealed hours a log needs.
+func (l *LogFacts) tailRows() int64 { return l.Sealed%site.BlockSize + tailRows }
+
+// tailSince is an hour before which there is none of these rows: the last row of the block before the last full one is not among
+// them. It is zero where none is told of.
+func (l *LogFacts) tailSince() time.Time {
+	if n := len(l.Blocks); n > 1 {
+		return l.Blocks[n-2].Hour
+	}
+	return time.Time{}
 }
 
 // openChecks are the checks of hours that are not sealed, by service, read once.
 func (r *Reader) openChecks(ctx context.Context, sealed time.Time) ([]Check, error) {
 	if r.open == nil && !sealed.IsZero() {
-		open, err := r.checks(ctx, `SELECT `+checkSelect+` FROM checks WHERE checked_at >= $1`, sealed)
+		var open []Check
+		u := unpacker{once{}}
+		err := batches(ctx, r.tx, `WHERE hour >= $1`, func(p *checkPack) error {
+			return u.each(p, func(c Check) { open = append(open, c) })
+		}, sealed)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("read checks: %w", err)
 		}
 		slices.SortFunc(open, func(a, b Check) int { return cmp.Or(cmp.Compare(a.ServiceID, b.ServiceID), compareRows(a, b)) })
 		r.open = append([]Check{}, open...) // at its length, and not nil: there may be none
@@ -167,41 +198,55 @@ func (r *Reader) seal(ctx context.Context) (through, keptSince time.Time, err er
 
 // readPlaces fills Sealed, Next (as of the seal) and Blocks of the logs of these services, 0 being all of them.
 func (r *Reader) readPlaces(ctx context.Context, keptSince time.Time, ids []int64, log func(int64) *LogFacts) error {
-	var id, sealed int64
-	err := r.each(ctx, `SELECT service_id, rows FROM log_positions WHERE service_id = ANY($1)`, []any{&id, &sealed},
-		func() { log(id).Sealed, log(id).Next = sealed, sealed }, ids)
-	if err != nil {
+	places := logPlaces{}
+	if err := places.read(ctx, r.tx, ids); err != nil {
 		return err
 	}
+	for _, id := range ids {
+		l := log(id)
+		l.Sealed = *places.of(id)
+		l.Next = l.Sealed
+	}
+	var id int64
 	var b LogBlock
 	return r.each(ctx, `SELECT service_id, block, hour FROM log_blocks WHERE service_id = ANY($1) AND hour >= $2 ORDER BY service_id, block`,
 		[]any{&id, &b.Block, &b.Hour}, func() { log(id).Blocks = append(log(id).Blocks, b) }, ids, keptSince)
 }
 
-// newest reads n checks of all services before t, oldest first: the newest but for some. No index has them in order, so
-// that it looks back as far as they may be expected first, then further, until keptSince.
+// newest reads n checks of all services before t, the end of an hour, oldest first: the newest but for some. Nothing has them in order,
+// so that it looks back as far as they may be expected first, then further, until keptSince.
 func (r *Reader) newest(ctx context.Context, t, keptSince time.Time, back time.Duration, but, n int64) ([]Check, error) {
+	u := unpacker{once{}}
 	for ; ; back *= 4 {
 		since := t.Add(-back)
 		all := !since.After(keptSince)
 		if all {
 			since = time.Time{}
 		}
-		c, err := r.checks(ctx, `SELECT `+checkSelect+` FROM checks WHERE checked_at >= $1 AND checked_at < $2
-			ORDER BY checked_at DESC, id DESC OFFSET $3 LIMIT $4`, since, t, but, n)
-		if err != nil || all || int64(len(c)) == n {
-			slices.Reverse(c)
-			return c, err
+		var found []Check
+		err := servicePacks(ctx, r.tx, `SELECT service_id, hour, checks, texts FROM check_packs WHERE hour >= $1 AND hour < $2`, func(p *checkPack) error {
+			for i := range p.len() {
+				if p.hour.Add(p.at(i).after()).Before(since) {
+					continue
+				}
+				c, err := u.check(p, i)
+				if err != nil {
+					return err
+				}
+				found = append(found, c)
+			}
+			return nil
+		}, hourOf(since), t)
+		if err != nil {
+			return nil, fmt.Errorf("read checks: %w", err)
 		}
+		if !all && int64(len(found)) < but+n {
+			continue
+		}
+		slices.SortFunc(found, compareRows)
+		end := max(0, int64(len(found))-but)
+		return slices.Clone(found[max(0, end-n):end]), nil
 	}
-}
-
-func (r *Reader) checks(ctx context.Context, sql string, args ...any) (list []Check, err error) {
-	var c Check
-	if err := r.each(ctx, sql, c.scan(), func() { list = append(list, c) }, args...); err != nil {
-		return nil, fmt.Errorf("read checks: %w", err)
-	}
-	return list, nil
 }
 
 // PackBlock is one full block of an hour's pack.
@@ -258,36 +303,58 @@ func (r *Reader) globalBlocks(ctx context.Context, hour time.Time, do func(PackB
 
 // serviceBlocks reads the hour's blocks of the services' own logs.
 func (r *Reader) serviceBlocks(ctx context.Context, hour time.Time, do func(PackBlock) error) error {
-	var b PackBlock
-	var block int64
-	var c Check
-	rows, err := r.tx.Query(ctx, `
-		SELECT b.block, c.* FROM log_blocks b, LATERAL (
-			SELECT `+checkSelect+` FROM checks WHERE service_id = b.service_id AND checked_at < $2
-			ORDER BY checked_at DESC, id DESC OFFSET b.rows_after LIMIT $3
-		) c
-		WHERE b.hour = $1 AND b.service_id <> 0
-		ORDER BY b.service_id, b.block, c.checked_at, c.id`, hour, hour.Add(time.Hour), site.BlockSize)
+	type placed struct {
+		block int64
+		after int // rows of the hour after it
+	}
+	blocks := map[int64][]placed{}
+	var ids []int64
+	var since []time.Time // hour of the last row of the block before, where it is kept
+	var service int64
+	var f placed
+	var before *time.Time
+	err := r.each(ctx, `
+		SELECT b.service_id, b.block, b.rows_after, before.hour FROM log_blocks b
+		LEFT JOIN log_blocks before ON before.service_id = b.service_id AND before.block = b.block - 1
+		WHERE b.hour = $1 AND b.service_id <> 0 ORDER BY b.service_id, b.block`,
+		[]any{&service, &f.block, &f.after, &before}, func() {
+			if before == nil {
+				before = new(time.Time)
+			}
+			if blocks[service] == nil {
+				ids, since = append(ids, service), append(since, *before)
+			}
+			blocks[service] = append(blocks[service], f)
+		}, hour)
 	if err != nil {
 		return err
 	}
+	u := unpacker{once{}}
+	var rows []Check // of one service
 	done := func() error {
-		if len(b.Rows) == 0 {
-			return nil
+		for _, f := range blocks[service] {
+			end := len(rows) - f.after
+			if end <= 0 {
+				continue
+			}
+			of := rows[max(0, end-site.BlockSize):end:end]
+			if err := do(PackBlock{ServiceID: service, Block: f.block, First: (f.block+1)*site.BlockSize - int64(len(of)), Rows: of}); err != nil {
+				return err
+			}
 		}
-		b.First = (b.Block+1)*site.BlockSize - int64(len(b.Rows))
-		return do(b)
+		rows = nil
+		return nil
 	}
-	_, err = pgx.ForEachRow(rows, append([]any{&block}, c.scan()...), func() error {
-		if b.ServiceID != c.ServiceID || b.Block != block {
+	service = 0
+	err = servicePacks(ctx, r.tx, servicesSince, func(p *checkPack) error {
+		if p.service != service {
 			if err := done(); err != nil {
 				return err
 			}
-			b = PackBlock{ServiceID: c.ServiceID, Block: block, Rows: make([]Check, 0, site.BlockSize)}
+			service = p.service
 		}
-		b.Rows = append(b.Rows, c)
-		return nil
-	})
+		return u.each(p, func(c Check) { rows = append(rows, c) })
+	}, ids, since, hour.Add(time.Hour))
 	if err != nil {
 		return err
 	}

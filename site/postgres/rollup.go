@@ -11,38 +11,64 @@ import (
 	"tollbook/site"
 )
 
-// compareChecks orders checks by service and time, as their index and their roll-ups are.
-func compareChecks(a, b Check) int {
+// compareChecks orders checks by service and time, as their packs and their roll-ups are.
+func compareChecks(a, b *Check) int {
 	return cmp.Or(cmp.Compare(a.ServiceID, b.ServiceID), a.CheckedAt.Compare(b.CheckedAt))
 }
 
-// add adds a check to the last of sums, or begins another: sums are of checks that are sorted by compareChecks.
-func (t rollupTable) add(sums []Rollup, c Check) []Rollup {
+// of is the last of sums where a time of a service is in its period, else another: sums are asked for in the order of compareChecks.
+func (p rollupPeriod) of(sums []Rollup, service int64, at time.Time) []Rollup {
 	n := len(sums)
-	if n == 0 || sums[n-1].ServiceID != c.ServiceID || c.CheckedAt.Sub(sums[n-1].Start) >= t.period {
-		sums = append(sums, Rollup{ServiceID: c.ServiceID, Start: c.CheckedAt.UTC().Truncate(t.period)})
-		if n++; t.histogram {
-			sums[n-1].Histogram = make([]int64, site.HistogramBuckets)
+	if n == 0 || sums[n-1].ServiceID != service || at.Sub(sums[n-1].Start) >= p.length {
+		sums = append(sums, Rollup{ServiceID: service, Start: at.UTC().Truncate(p.length)})
+		if p.histogram {
+			sums[n].Histogram = make([]int64, site.HistogramBuckets)
 		}
 	}
-	sums[n-1].add(c)
+	return sums
+}
+
+// add adds a check to sums: it comes after those that are in, by compareChecks.
+func (p rollupPeriod) add(sums []Rollup, c Check) []Rollup {
+	sums = p.of(sums, c.ServiceID, c.CheckedAt)
+	sums[len(sums)-1].add(c)
+	return sums
+}
+
+// addPack adds the checks of a service's pack.
+func (p rollupPeriod) addPack(sums []Rollup, pack *checkPack) []Rollup {
+	sums = p.of(sums, pack.service, pack.hour)
+	r := &sums[len(sums)-1]
+	for i := range pack.len() {
+		c := pack.at(i)
+		r.count(c.has(flagCounted), c.has(flagUp), c.has(flagTimed), c.integer(packedResponse))
+	}
 	return sums
 }
 
 func (r *Rollup) add(c Check) {
+	ms := 0
+	if c.ResponseTimeMS != nil {
+		ms = *c.ResponseTimeMS
+	}
+	r.count(c.Counted, c.IsUp, c.ResponseTimeMS != nil, ms)
+}
+
+// count counts a check, with the milliseconds that it took where it was timed.
+func (r *Rollup) count(counted, up, timed bool, ms int) {
 	r.Checks++
-	if !c.Counted {
+	if !counted {
 		return
 	}
 	r.Counted++
-	if c.IsUp {
+	if up {
 		r.Up++
 	}
-	if c.ResponseTimeMS != nil {
+	if timed {
 		r.Timed++
-		r.ResponseMS += int64(*c.ResponseTimeMS)
+		r.ResponseMS += int64(ms)
 		if r.Histogram != nil {
-			r.Histogram[site.HistogramBucket(*c.ResponseTimeMS)]++
+			r.Histogram[site.HistogramBucket(ms)]++
 		}
 	}
 }
@@ -55,46 +81,30 @@ func (r *Rollup) plus(o Rollup) {
 	}
 }
 
-// rollupTable is one of the two tables of roll-ups, with the column that says when a row's period starts. Of hours nobody wants
-// to know how response times spread.
-type rollupTable struct {
-	name, start string
-	period      time.Duration
-	histogram   bool
+// rollupPeriod is what checks are summed over. Of hours nobody wants to know how response times spread.
+type rollupPeriod struct {
+	length    time.Duration
+	histogram bool
 }
 
 var (
-	hourRollups = rollupTable{"check_hours", "hour", time.Hour, false}
-	dayRollups  = rollupTable{"check_days", "day", 24 * time.Hour, true}
+	hourRollups = rollupPeriod{time.Hour, false}
+	dayRollups  = rollupPeriod{24 * time.Hour, true}
 )
 
-// openSums reads checks of open hours, and answers what they add up to by hour and day. Days are those of services that are
-// still listed.
-func openSums(ctx context.Context, tx pgx.Tx, from, to time.Time) (hours, days []Rollup, err error) {
-	var c Check
-	var listed bool
-	err = (&Reader{tx: tx}).each(ctx, `
-		SELECT c.service_id, c.checked_at, c.counted, c.is_up, c.response_time_ms, s.id IS NOT NULL
-		FROM checks c LEFT JOIN services s ON s.id = c.service_id
-		WHERE c.checked_at >= $1 AND c.checked_at < $2 ORDER BY c.service_id, c.checked_at`,
-		[]any{&c.ServiceID, &c.CheckedAt, &c.Counted, &c.IsUp, &c.ResponseTimeMS, &listed},
-		func() {
-			hours = hourRollups.add(hours, c)
-			if listed {
-				days = dayRollups.add(days, c)
-			}
+// closeDays sums the sealed hours of the days that are over, of services that are still listed. Whoever seals keeps everybody from
+// these hours, and from erasing.
+func closeDays(ctx context.Context, tx pgx.Tx, from, to time.Time) error {
+	var days []Rollup
+	err := servicePacks(ctx, tx, `
+		SELECT service_id, hour, checks, NULL::text[] FROM check_packs
+		WHERE hour >= $1 AND hour < $2 AND service_id IN (SELECT id FROM services) ORDER BY service_id, hour`,
+		func(p *checkPack) error {
+			days = dayRollups.addPack(days, p)
+			return nil
 		}, from, to)
-	return hours, days, err
-}
-
-// rollUpOpen sums the checks of hours that are about to be sealed. Whoever seals keeps everybody from these hours, and from erasing.
-func rollUpOpen(ctx context.Context, tx pgx.Tx, from, to time.Time) error {
-	hours, days, err := openSums(ctx, tx, from, to)
 	if err != nil {
 		return fmt.Errorf("sum checks: %w", err)
-	}
-	if err := hourRollups.copy(ctx, tx, len(hours), func(i int) *Rollup { return &hours[i] }); err != nil {
-		return err
 	}
 	return sumDays(ctx, tx, days)
 }
@@ -114,31 +124,21 @@ func sumDays(ctx context.Context, tx pgx.Tx, sums []Rollup) error {
 			fresh = append(fresh, &sums[n])
 		}
 	}
-	return dayRollups.copy(ctx, tx, len(fresh), func(i int) *Rollup { return fresh[i] })
+	return copyDays(ctx, tx, len(fresh), func(i int) *Rollup { return fresh[i] })
 }
 
-// copy keeps so many sums of which there was nothing.
-func (t rollupTable) copy(ctx context.Context, tx pgx.Tx, n int, of func(i int) *Rollup) error {
-	columns := "service_id, " + t.start + ", checks, counted, up, timed, response_ms"
-	if t.histogram {
-		columns += ", histogram"
-	}
-	return copyBinary(ctx, tx, t.name, columns, n, func(w *binaryRow, i int) {
+// copyDays keeps so many sums of which there was nothing.
+func copyDays(ctx context.Context, tx pgx.Tx, n int, of func(i int) *Rollup) error {
+	return copyBinary(ctx, tx, "check_days", "service_id, day, checks, counted, up, timed, response_ms, histogram", n, func(w *binaryRow, i int) {
 		s := of(i)
 		w.bigint(s.ServiceID)
-		if t.period < 24*time.Hour {
-			w.timestamptz(s.Start)
-		} else {
-			w.date(s.Start)
-		}
+		w.date(s.Start)
 		w.integer(s.Checks)
 		w.integer(s.Counted)
 		w.integer(s.Up)
 		w.integer(s.Timed)
 		w.bigint(s.ResponseMS)
-		if t.histogram {
-			w.integers(s.Histogram)
-		}
+		w.integers(s.Histogram)
 	})
 }
 

@@ -18,7 +18,7 @@ func (db *DB) AddSample(ctx context.Context, source string, listings []Listing, 
 				return fmt.Errorf("list %s: %w", l.Slug, err)
 			}
 		}
-		var checks []Check
+		var checks []*Check
 		ids := map[string]int64{}
 		for _, h := range histories {
 			var id int64
@@ -37,10 +37,10 @@ func (db *DB) AddSample(ctx context.Context, source string, listings []Listing, 
 			}
 			for _, c := range h.Checks {
 				c.ServiceID = id
-				checks = append(checks, c)
+				checks = append(checks, &c)
 			}
 		}
-		slices.SortFunc(checks, func(a, b Check) int { return a.CheckedAt.Compare(b.CheckedAt) })
+		slices.SortFunc(checks, func(a, b *Check) int { return a.CheckedAt.Compare(b.CheckedAt) })
 		if _, err := startLogs(ctx, tx, checks); err != nil {
 			return err
 		}

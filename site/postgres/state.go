@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -22,13 +23,13 @@ type states struct {
 }
 
 // statesOf are in the order of ids, for whoever changes several holds them in this order.
-func statesOf(visits []Visit) states {
+func statesOf(visits []*Visit) states {
 	ids, of := servicesOf(len(visits), func(i int) int64 { return visits[i].Check.ServiceID })
 	n := len(ids)
 	s := states{ids: ids, leases: make([]*time.Time, n), oneLease: true, first: make([]time.Time, n), newest: make([]time.Time, n), checked: make([]time.Time, n),
 		next: make([]time.Time, n), statuses: make([]*string, n), succeeded: make([]*time.Time, n), failures: make([]int32, n), failing: make([]*time.Time, n)}
-	for k := range visits {
-		i, v := of[k], &visits[k]
+	for k, v := range visits {
+		i := of[k]
 		at := v.Check.CheckedAt
 		if s.first[i].IsZero() {
 			s.leases[i], s.first[i] = v.lease(), at
@@ -54,14 +55,24 @@ func statesOf(visits []Visit) states {
 // queue keeps the states of services s of which a condition on them and their visits v holds, and answers of how many.
 func (s states) queue(b *pgx.Batch, condition string) (kept *int64) {
 	kept = new(int64)
+	leases, first, newest := s.leases, s.first, s.newest // what says nothing is left out: of most batches each service has one visit
+	if !slices.ContainsFunc(leases, func(t *time.Time) bool { return t != nil }) {
+		leases = nil
+	}
+	if slices.Equal(first, s.checked) {
+		first = nil
+	}
+	if slices.Equal(newest, s.checked) {
+		newest = nil
+	}
 	b.Queue(`
 		UPDATE service_states s SET last_checked_at = v.checked, next_check_at = v.next, last_status = coalesce(v.status, s.last_status),
 			last_success_at = coalesce(v.succeeded, s.last_success_at), consecutive_failures = v.failures, failing_since = v.failing,
-			newest_check_at = greatest(s.newest_check_at, v.newest, (SELECT through FROM log_seal)) -- where a check that is late goes
+			newest_check_at = greatest(s.newest_check_at, coalesce(v.newest, v.checked), (SELECT through FROM log_seal)) -- where a check that is late goes
 		FROM unnest($1::bigint[], $2::timestamptz[], $3::timestamptz[], $4::timestamptz[], $5::timestamptz[], $6::timestamptz[], $7::text[], $8::timestamptz[],
 			$9::integer[], $10::timestamptz[]) AS v (id, lease, first, newest, checked, next, status, succeeded, failures, failing)
 		WHERE s.service_id = v.id `+condition,
-		s.ids, s.leases, s.first, s.newest, s.checked, s.next, s.statuses, s.succeeded, s.failures, s.failing).Exec(func(tag pgconn.CommandTag) error {
+		s.ids, leases, first, newest, s.checked, s.next, s.statuses, s.succeeded, s.failures, s.failing).Exec(func(tag pgconn.CommandTag) error {
 		*kept = tag.RowsAffected()
 		return nil
 	})

@@ -1,10 +1,13 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -47,17 +50,29 @@ type EndpointVisit struct {
 // errNotNew is a visit that is not later than all that is kept of its service, or that may not count.
 var errNotNew = errors.New("visits are not all new")
 
-// RecordVisits keeps visits: checks, states, endpoints, envelopes, prices and changes, all in one transaction.
+// RecordVisits keeps visits: checks, states, endpoints, envelopes, prices and changes, each visit whole or not at all.
 // A visit whose check is already kept changes nothing, so that a visit may be told twice; one to a service that was erased
 // meanwhile, or taken by somebody else because this visitor was held for dead, is dropped. Commit does not wait for the disk: a check counts as kept after a second (a crash of the server
 // itself loses at most that, and the service is simply visited again).
+//
+// Many are kept in two transactions side by side, for one keeps a core of the server busy. What is in doubt comes after, in one.
 func (db *DB) RecordVisits(ctx context.Context, visits []Visit) error {
-	err := errNotNew
-	if s := statesOf(visits); s.oneLease {
-		err = db.transact(ctx, func(tx pgx.Tx) error { return recordNew(ctx, tx, visits, s) })
+	parts := partsOf(visits)
+	errs := make([]error, len(parts))
+	var wg sync.WaitGroup
+	for i, part := range parts {
+		wg.Go(func() { errs[i] = db.recordPart(ctx, part) })
 	}
-	if errors.Is(err, errNotNew) {
-		err = db.transact(ctx, func(tx pgx.Tx) error { return recordAny(ctx, tx, visits) })
+	wg.Wait()
+	var doubtful []*Visit
+	for i, err := range errs {
+		if errors.Is(err, errNotNew) {
+			doubtful, errs[i] = append(doubtful, parts[i]...), nil
+		}
+	}
+	err := cmp.Or(errs...)
+	if err == nil && len(doubtful) > 0 {
+		err = db.transact(ctx, func(tx pgx.Tx) error { return recordAny(ctx, tx, doubtful) })
 	}
 	if err != nil {
 		return fmt.Errorf("record %d visits: %w", len(visits), err)
@@ -65,33 +80,64 @@ func (db *DB) RecordVisits(ctx context.Context, visits []Visit) error {
 	return nil
 }
 
+// splitFrom is how many visits are worth a second connection.
+const splitFrom = 500
+
+// partsOf are visits in one part or two: all of a service in one, in their order, and neighbours together, as they lie in tables.
+func partsOf(visits []Visit) [][]*Visit {
+	middle := int64(math.MaxInt64)
+	if len(visits) >= splitFrom {
+		first, last := visits[0].Check.ServiceID, visits[0].Check.ServiceID
+		for i := range visits {
+			first, last = min(first, visits[i].Check.ServiceID), max(last, visits[i].Check.ServiceID)
+		}
+		middle = first + (last-first)/2
+	}
+	parts := [][]*Visit{make([]*Visit, 0, len(visits)), nil}
+	for i := range visits {
+		n := 0
+		if visits[i].Check.ServiceID > middle {
+			n = 1
+		}
+		parts[n] = append(parts[n], &visits[i])
+	}
+	return slices.DeleteFunc(parts, func(part []*Visit) bool { return len(part) == 0 })
+}
+
+// recordPart keeps visits that are all new, else errNotNew.
+func (db *DB) recordPart(ctx context.Context, visits []*Visit) error {
+	s := statesOf(visits)
+	if !s.oneLease {
+		return errNotNew
+	}
+	return db.transact(ctx, func(tx pgx.Tx) error { return recordNew(ctx, tx, visits, s) })
+}
+
 // recordNew keeps visits that are later than all that is kept of their services, and that still have their leases: the one statement
 // that changes the states of services sees to that, and holds them. That is so of nearly all; else nothing is kept.
-func recordNew(ctx context.Context, tx pgx.Tx, visits []Visit, s states) error {
-	checks := checksOf(visits)
+func recordNew(ctx context.Context, tx pgx.Tx, visits []*Visit, s states) error {
 	b := &pgx.Batch{}
 	queueBrief(b)
 	sealed := queueSealed(b)
-	missing := queueMissingDays(b, checks)
-	held := s.queue(b, `AND (v.lease IS NULL OR v.lease = s.next_check_at) AND s.newest_check_at < v.first`)
+	held := s.queue(b, `AND (v.lease IS NULL OR v.lease = s.next_check_at) AND s.newest_check_at < coalesce(v.first, v.checked)`)
+	kept, fresh := checksOf(visits), []bool(nil)
+	if len(s.ids) < len(visits) { // one may be told twice
+		kept, fresh = unknown(kept, nil)
+	}
+	if err := queueChecks(b, kept); err != nil {
+		return err
+	}
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
-		return fmt.Errorf("keep the states of services: %w", err)
+		return fmt.Errorf("keep checks and the states of services: %w", err)
 	}
-	if sealed() == nil || *held != int64(len(s.ids)) || slices.ContainsFunc(checks, func(c Check) bool { return c.CheckedAt.Before(*sealed()) }) {
+	if sealed() == nil || *held != int64(len(s.ids)) || slices.ContainsFunc(kept, func(c *Check) bool { return c.CheckedAt.Before(*sealed()) }) {
 		return errNotNew
-	}
-	if err := makeDays(ctx, tx, missing()); err != nil {
-		return err
-	}
-	checks, fresh := unknown(checks, nil)
-	if err := copyChecks(ctx, tx, checks); err != nil {
-		return err
 	}
 	return recordFindings(ctx, tx, only(visits, fresh))
 }
 
 // recordAny keeps what is new among visits.
-func recordAny(ctx context.Context, tx pgx.Tx, visits []Visit) error {
+func recordAny(ctx context.Context, tx pgx.Tx, visits []*Visit) error {
 	visits, err := visitsThatCount(ctx, tx, visits)
 	if err != nil {
 		return err
@@ -109,16 +155,16 @@ func recordAny(ctx context.Context, tx pgx.Tx, visits []Visit) error {
 	return recordFindings(ctx, tx, visits)
 }
 
-func checksOf(visits []Visit) []Check {
-	checks := make([]Check, len(visits))
+func checksOf(visits []*Visit) []*Check {
+	checks := make([]*Check, len(visits))
 	for i := range visits {
-		checks[i] = visits[i].Check
+		checks[i] = &visits[i].Check
 	}
 	return checks
 }
 
 // only are the visits that are marked.
-func only(visits []Visit, marked []bool) (list []Visit) {
+func only(visits []*Visit, marked []bool) (list []*Visit) {
 	if !slices.Contains(marked, false) {
 		return visits
 	}
@@ -169,7 +215,7 @@ func servicesOf(rows int, service func(i int) int64) (ids []int64, of []int32) {
 
 // visitsThatCount are the visits to services that are still there and still taken for them. Their states are locked: from here
 // nobody else can take them before this visit is kept. So are the logs: no hour is sealed meanwhile.
-func visitsThatCount(ctx context.Context, tx pgx.Tx, visits []Visit) ([]Visit, error) {
+func visitsThatCount(ctx context.Context, tx pgx.Tx, visits []*Visit) ([]*Visit, error) {
 	ids, of := servicesOf(len(visits), func(i int) int64 { return visits[i].Check.ServiceID })
 	services := len(ids)
 	leases, leased := make([]*time.Time, services), make([]bool, services)
@@ -199,7 +245,7 @@ func visitsThatCount(ctx context.Context, tx pgx.Tx, visits []Visit) ([]Visit, e
 	if there = slices.Compact(there); len(there) == services {
 		return visits, nil
 	}
-	count := make([]Visit, 0, len(visits))
+	count := make([]*Visit, 0, len(visits))
 	for _, v := range visits {
 		if _, ok := slices.BinarySearch(there, v.Check.ServiceID); ok {
 			count = append(count, v)
