@@ -183,7 +183,9 @@ func (p *hourPack) read(ctx context.Context, r *postgres.Reader, hour time.Time)
 		return err
 	}
 	err = r.ChangePack(ctx, hour, func(block postgres.ChangeBlock) error {
-		return send(ctx, p.blocks, func(names map[int64]name, add func(string, []byte) error) error { return changeBlock(block, names, add) })
+		return send(ctx, p.blocks, func(names map[int64]name, add func(string, []byte) error) error {
+			return changeBlock(block, names, add)
+		})
 	})
 	if err != nil {
 		return err

@@ -20,7 +20,7 @@ func (d demand) parts() int { return max(1, int(math.Ceil(d.share()/0.7))) }
 
 // What is kept, in days.
 const (
-	checkDays = 31 // the raw ones, today's too
+	checkDays = 31  // the raw ones, today's too
 	dayDays   = 365 // of years that a directory has run
 )
 
