@@ -8,12 +8,12 @@ import (
 )
 
 // writeSearch writes a shard for each letter, and each two, that begin a word of some name, and says how many rows each
-// has. Items come by slug; rows are theirs in every list, by slug.
-func writeSearch(items []*site.ServiceListItem, rows map[string][]byte, add func(string, []byte) error) error {
+// has. Items come by slug; rows are theirs in every list.
+func writeSearch(items []*site.ServiceListItem, rows [][]byte, add func(string, []byte) error) error {
 	shards := map[string][][]byte{}
-	for _, item := range items {
+	for i, item := range items {
 		for _, letters := range site.ShardsOf(item.Name) {
-			shards[letters] = append(shards[letters], rows[item.Slug])
+			shards[letters] = append(shards[letters], rows[i])
 		}
 	}
 	index := site.SearchIndex{Shards: map[string]int{}}

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -63,18 +64,18 @@ func writeSnapshot(ctx context.Context, j *judgment, details readDetails, editio
 	return nil
 }
 
-// selection is a set of filter values, "" for absent, and the services that pass it.
+// selection is a set of filter values, "" for absent, and the services that pass it, by their places.
 type selection struct {
 	network, status, category string
-	services                  []*site.ServiceListItem
+	services                  []int32
 }
 
 // selections are every combination of network, status and category that some service has, in a total order, the one
 // without filters first.
 func selections(items []*site.ServiceListItem) []selection {
 	type key struct{ network, status, category string }
-	by := map[key][]*site.ServiceListItem{{}: nil}
-	for _, item := range items {
+	by := map[key][]int32{{}: nil}
+	for i, item := range items {
 		statuses := []string{""}
 		if item.Status != site.StatusUnknown {
 			statuses = append(statuses, item.Status)
@@ -83,7 +84,7 @@ func selections(items []*site.ServiceListItem) []selection {
 			for _, st := range statuses {
 				for _, c := range []string{"", item.Category} {
 					k := key{n, st, c}
-					by[k] = append(by[k], item)
+					by[k] = append(by[k], int32(i))
 				}
 			}
 		}
@@ -109,27 +110,46 @@ func (s selection) query() site.Query {
 	return q
 }
 
+// ranks are the place of each item in each order: all are sorted once, then any of them by numbers.
+func ranks(items []*site.ServiceListItem) map[string][]int32 {
+	by := map[string][]int32{}
+	order := make([]int32, len(items))
+	for _, name := range site.Orders {
+		for i := range order {
+			order[i] = int32(i)
+		}
+		compare := site.Compared(name)
+		slices.SortFunc(order, func(a, b int32) int { return compare(items[a], items[b]) })
+		rank := make([]int32, len(items))
+		for i, place := range order {
+			rank[place] = int32(i)
+		}
+		by[name] = rank
+	}
+	return by
+}
+
 // writeLists writes, for every selection, each order with every page of 25 and of 100.
 func writeLists(s *site.Snapshot, totals map[string]int, to tree) error {
 	items := make([]*site.ServiceListItem, len(s.Services))
-	rows := make(map[string][]byte, len(items))
+	rows := make([][]byte, len(items))
 	for i := range s.Services {
 		items[i] = &s.Services[i].Item
-		row, err := render.Row(items[i])
-		if err != nil {
+		var err error
+		if rows[i], err = render.Row(items[i]); err != nil {
 			return fmt.Errorf("render row of %s: %w", items[i].Slug, err)
 		}
-		rows[items[i].Slug] = row
 	}
+	rank := ranks(items)
 	for _, sel := range selections(items) {
 		q := sel.query()
 		totals[q.ListKey()] = len(sel.services)
 		for _, order := range q.Route.Param("sort").Values {
-			ordered := slices.Clone(sel.services)
-			site.Sort(ordered, order)
-			lines := make([][]byte, len(ordered))
-			for i, item := range ordered {
-				lines[i] = rows[item.Slug]
+			by := rank[order]
+			slices.SortFunc(sel.services, func(a, b int32) int { return cmp.Compare(by[a], by[b]) })
+			lines := make([][]byte, len(sel.services))
+			for i, place := range sel.services {
+				lines[i] = rows[place]
 			}
 			l := newPagedList(lines)
 			for _, size := range []int{site.PageSize, site.MaxPageSize} {
