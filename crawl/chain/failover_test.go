@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -53,6 +54,52 @@ func TestWhoFailedLeastIsAskedFirst(t *testing.T) {
 		err := c.ask(t.Context(), question{calls: []call{{method: "eth_blockNumber", params: "[]"}}, read: func(int, []call) error { return nil }})
 		if diff := cmp.Diff(tt.want, asked); diff != "" || (err == nil) != strings.HasSuffix(tt.outcomes, ".") {
 			t.Errorf("question %d: %v (-want +got):\n%s", i+1, err, diff)
+		}
+	}
+}
+
+// TestWhoContradictsIsBlamed: where an answer does not fit what another address told, it counts against whoever answered once
+// somebody else's fits, and against the teller where nobody's does.
+func TestWhoContradictsIsBlamed(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		answers string // of the three addresses; the last one told what they are held to
+		fails   []int
+		fits    bool
+	}{
+		{"x..", []int{1, 0, 0}, true},
+		{"xx.", []int{1, 1, 0}, true},
+		{"xxx", []int{0, 0, 1}, false},
+	} {
+		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		var addresses []string
+		for _, answer := range tt.answers {
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				result := "0x1"
+				if body, _ := io.ReadAll(r.Body); answer == 'x' && !strings.Contains(string(body), "eth_chainId") {
+					result = "0x2"
+				}
+				fmt.Fprintf(w, `{"jsonrpc":"2.0","id":1,"result":%q}`, result)
+			}))
+			defer s.Close()
+			addresses = append(addresses, s.URL)
+		}
+		c, err := newClient(Network{ID: "eip155:1", RPC: addresses}, Options{Now: func() time.Time { return now }}.withDefaults())
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = c.ask(t.Context(), question{calls: []call{{method: "eth_blockNumber", params: "[]"}}, of: c.nodes[2], read: func(_ int, calls []call) error {
+			if s := (&scanner{data: calls[0].result}); s.quantity() != 1 {
+				return errors.New("it does not fit")
+			}
+			return nil
+		}})
+		fails := make([]int, len(c.nodes))
+		for i, n := range c.nodes {
+			fails[i] = n.fails
+		}
+		if diff := cmp.Diff(tt.fails, fails); diff != "" || (err == nil) != tt.fits {
+			t.Errorf("%s: %v (-want +got):\n%s", tt.answers, err, diff)
 		}
 	}
 }
