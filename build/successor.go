@@ -22,7 +22,7 @@ const (
 
 // CheckSuccessor says why a snapshot may not follow another: services vanish that the operator did not remove, or what
 // only grows has fallen, as it does when a build has read another database, or half of one.
-func CheckSuccessor(before, after output.Tree, removed []string) error {
+func CheckSuccessor(before, after output.Files, removed []string) error {
 	was, err := readJSON[site.Index](before, site.IndexFile)
 	if err != nil {
 		return fmt.Errorf("the snapshot before: %w", err)
@@ -51,7 +51,7 @@ func CheckSuccessor(before, after output.Tree, removed []string) error {
 }
 
 // checkLog holds the numbers of a log's rows, which are never given twice.
-func checkLog(before, after output.Tree, key string) error {
+func checkLog(before, after output.Files, key string) error {
 	if _, ok := before.Lookup(key); !ok {
 		return nil
 	}
@@ -70,11 +70,11 @@ func checkLog(before, after output.Tree, key string) error {
 }
 
 // checkTotals holds total_checks of every service that stays.
-func checkTotals(before, after output.Tree, slugs []string) error {
+func checkTotals(before, after output.Files, slugs []string) error {
 	for _, slug := range slugs {
 		key := bare("service", slug).Key()
 		old, _ := before.Lookup(key)
-		if m, ok := after.Lookup(key); !ok || m.Sum == old.Sum {
+		if m, ok := after.Lookup(key); !ok || m.Same(old) {
 			continue
 		}
 		was, err := totalChecks(before, key)
@@ -94,7 +94,7 @@ func checkTotals(before, after output.Tree, slugs []string) error {
 
 // totalChecks cuts one number out of a detail, which we wrote ourselves: to parse twenty thousand of them takes seconds. The
 // field's first occurrence is the service's own: what others say of themselves is quoted.
-func totalChecks(t output.Tree, key string) (int64, error) {
+func totalChecks(t output.Files, key string) (int64, error) {
 	data, err := t.ReadFile(key)
 	if err != nil {
 		return 0, err
@@ -109,7 +109,7 @@ func totalChecks(t output.Tree, key string) (int64, error) {
 	return n, nil
 }
 
-func readJSON[T any](t output.Tree, key string) (v T, err error) {
+func readJSON[T any](t output.Files, key string) (v T, err error) {
 	data, err := t.ReadFile(key)
 	if err != nil {
 		return v, err

@@ -180,26 +180,36 @@ func (c *cursor) next() (i int, name []byte, ok bool) {
 	return c.i - 1, c.name, true
 }
 
-// hashed finds the names of a directory in one look each, while a zip is opened, whose files lie in another order than their
-// names. A name that is not there is taken for one that is by a chance of one in 2^64: nobody knows the seed.
+// hashed finds names in one look each, while a zip is opened, whose files lie in another order than their names. A name that is not there is taken for one that is by a chance of one in 2^64: nobody knows the seed.
 type hashed struct {
 	seed   maphash.Seed
 	hashes []uint64 // of the names, in their order
 	slots  []uint32 // indexes and 1, 0 for none, each where its hash says or behind; a power of two of them
 }
 
-func newHashed(d *directory) *hashed {
-	h := &hashed{seed: maphash.MakeSeed(), hashes: make([]uint64, len(d.files)), slots: make([]uint32, 2<<bits.Len(uint(len(d.files))))}
-	c := cursor{of: d}
-	for i, name, ok := c.next(); ok; i, name, ok = c.next() {
-		h.hashes[i] = maphash.Bytes(h.seed, name)
-		at := h.slot(h.hashes[i])
-		for h.slots[at] != 0 {
-			at = h.slot(uint64(at) + 1)
-		}
-		h.slots[at] = uint32(i) + 1
+// newHashed makes room for n names.
+func newHashed(n int) *hashed {
+	return &hashed{seed: maphash.MakeSeed(), hashes: make([]uint64, 0, n), slots: make([]uint32, 2<<bits.Len(uint(n)))}
+}
+
+// hashNames are the names of a directory.
+func hashNames(d *directory) *hashed {
+	h, c := newHashed(len(d.files)), cursor{of: d}
+	for _, name, ok := c.next(); ok; _, name, ok = c.next() {
+		h.add(name)
 	}
 	return h
+}
+
+// add gives a name the next index.
+func (h *hashed) add(name []byte) {
+	hash := maphash.Bytes(h.seed, name)
+	h.hashes = append(h.hashes, hash)
+	at := h.slot(hash)
+	for h.slots[at] != 0 {
+		at = h.slot(uint64(at) + 1)
+	}
+	h.slots[at] = uint32(len(h.hashes))
 }
 
 func (h *hashed) slot(hash uint64) int { return int(hash & uint64(len(h.slots)-1)) }

@@ -42,7 +42,7 @@ func TestDirectoryFindsItsNames(t *testing.T) {
 		if diff := cmp.Diff(want, d.list()); diff != "" {
 			t.Fatalf("names (-want +got):\n%s", diff)
 		}
-		h := newHashed(d)
+		h := hashNames(d)
 		asked := append(rapid.SliceOf(few).Draw(t, "others"), rapid.Permutation(want).Draw(t, "order")...)
 		for _, name := range asked {
 			at, isThere := slices.BinarySearch(want, name)

@@ -42,15 +42,15 @@ type Register interface {
 // PublishOptions are what a publication depends on beside its files.
 type PublishOptions struct {
 	Now      time.Time
-	Check    func(before, after Tree) error // whether after may follow before; nil is always
-	Listed   func(Tree) ([]string, error)   // ids of the earlier snapshots that a tree says are kept; nil is none
-	Force    bool                           // publish what is no legal successor, too
-	Key      ed25519.PrivateKey             // signs the checkpoint; nil for no signature
-	Expand   func(name string) bool         // which files are objects of their own, too; nil is none
-	Phase    func(name string) int          // expanded objects of a lower one are written before those of a higher; nil is one for all
-	Header   func(name string) Header       // type and cache policy of an expanded object
-	Full     bool                           // write every expanded object, whatever the store is said to hold
-	Progress func(Progress)                 // called from several goroutines; nil for none
+	Check    func(before, after Files) error // whether after may follow before; nil is always
+	Listed   func(Tree) ([]string, error)    // ids of the earlier snapshots that a tree says are kept; nil is none
+	Force    bool                            // publish what is no legal successor, too
+	Key      ed25519.PrivateKey              // signs the checkpoint; nil for no signature
+	Expand   func(name string) bool          // which files are objects of their own, too; nil is none
+	Phase    func(name string) int           // expanded objects of a lower one are written before those of a higher; nil is one for all
+	Header   func(name string) Header        // type and cache policy of an expanded object
+	Full     bool                            // write every expanded object, whatever the store is said to hold
+	Progress func(Progress)                  // called from several goroutines; nil for none
 }
 
 // Published says what a publication did.
@@ -275,12 +275,9 @@ func (p *Publisher) checkSuccessor(t target, from *Folder, next Checkpoint, tree
 }
 
 // openPublished opens what is published: from the folder, which mostly still has it, else from the store.
-func (p *Publisher) openPublished(c Checkpoint, from *Folder) (*ZipFile, error) {
-	if z, err := OpenZipFile(from.snapshotPath(c.Snapshot)); err == nil {
-		if z.Digest() == c.Digest {
-			return z, nil
-		}
-		z.Close()
+func (p *Publisher) openPublished(c Checkpoint, from *Folder) (openFiles, error) {
+	if z, err := glanceAt(from.snapshotPath(c.Snapshot)); err == nil { // an id has a part of the digest in it
+		return z, nil
 	}
 	return remoteZip(newBlocks(p.store, 0), snapshotName(c.Snapshot))
 }

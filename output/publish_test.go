@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/ed25519"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -492,9 +493,10 @@ func TestPublishSuccessor(t *testing.T) {
 	here := namesIn(t, s)
 	var before string
 	refuse := func(o *PublishOptions) {
-		o.Check = func(a, b Tree) error {
-			before = a.Digest()
-			return errors.New("half of it vanishes")
+		o.Check = func(a, b Files) error {
+			sums, err := a.ReadFile(SumsFile)
+			before = fmt.Sprintf("%x", sha256.Sum256(sums))
+			return errors.Join(errors.New("half of it vanishes"), err)
 		}
 	}
 	if _, err := publishTo(s, reg, d, refuse); !errors.Is(err, ErrSuccessor) || !strings.Contains(err.Error(), "half of it vanishes") || before != first.Digest {
@@ -741,7 +743,7 @@ func TestRefusedLeavesNothing(t *testing.T) {
 		before := namesIn(t, s)
 		next := mustPublish(t, d, t0.Add(time.Minute), largeTree()).Checkpoint
 		unlike := errors.New("unlike the one before")
-		_, err := publishTo(s, reg, d, func(o *PublishOptions) { o.Check = func(_, _ Tree) error { return unlike } })
+		_, err := publishTo(s, reg, d, func(o *PublishOptions) { o.Check = func(_, _ Files) error { return unlike } })
 		if !errors.Is(err, ErrSuccessor) || !errors.Is(err, unlike) {
 			t.Errorf("no successor: %v", err)
 		}

@@ -46,7 +46,7 @@ func (z *Zip) open() error {
 		return fmt.Errorf("%w: %d files, %d sums", ErrDamaged, end.records-1, len(z.files.files)-1)
 	}
 	// As many records as sums, of which each finds a sum that no other found: so each sum is found.
-	names := newHashed(&z.files)
+	names := hashNames(&z.files)
 	return eachRecord(z.r, end, func(rec record) error {
 		i, ok := names.find(rec.name)
 		if !ok {
@@ -191,11 +191,15 @@ func (z *Zip) Lookup(name string) (Member, bool) {
 	if !ok {
 		return Member{}, false
 	}
-	e := &z.files.files[i]
+	return z.files.files[i].member(name, z), true
+}
+
+// member is a file of a zip.
+func (e *entry) member(name string, z *Zip) Member {
 	return Member{
 		Name: name, Size: int64(e.size), Sum: e.sum, crc: e.crc, checkCRC: true, deflated: e.high&entryDeflated != 0,
 		at: e.at(), packed: e.packed, from: z,
-	}, true
+	}
 }
 
 // Names implements Tree.

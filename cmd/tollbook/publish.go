@@ -258,7 +258,7 @@ func (o *targetOptions) publisher(ctx context.Context, db *postgres.DB, progress
 	now := time.Now()
 	return output.NewPublisher(store, &register{db, store.String(), now}, output.PublishOptions{
 		Now: now, Force: o.Force, Full: o.Full, Key: key, Expand: expansions[o.Expand], Phase: site.ExpandPhase, Header: objectHeader,
-		Check:    func(before, after output.Tree) error { return build.CheckSuccessor(before, after, removed) },
+		Check:    func(before, after output.Files) error { return build.CheckSuccessor(before, after, removed) },
 		Listed:   build.Listed,
 		Progress: progress,
 	}), nil
