@@ -10,9 +10,9 @@
 // is asked of both: status, Content-Encoding, Content-Length and body must be equal.
 //
 // Then ours alone: the same files under the addresses that readers use (?page=2), windows that are no files, and searches. The
-// windows are more than fit into its memory and come round in one order, so each is cut anew from what it knows of their lists; of searches there are a few
-// hundred, as people ask again what others asked, and as many different ones as of windows. -swap has a new snapshot every two
-// seconds under the same load.
+// windows are more than fit into its memory and come round in one order, so each is cut anew, from what serve knows of its list; of
+// searches there are a few hundred, as people ask again what others asked, and as many different ones as of windows. -swap has a
+// new snapshot every two seconds under the same load.
 package main
 
 import (

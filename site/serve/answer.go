@@ -185,6 +185,6 @@ func (h *handler) rows(snap *output.Snapshot, key string, framing site.Framing) 
 		if err != nil {
 			return nil, fmt.Errorf("file %s: %w", key, err)
 		}
-		return h.pack(at, rows), nil
+		return h.pack(at, key, rows)
 	})
 }

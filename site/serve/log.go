@@ -88,9 +88,11 @@ func (h *handler) block(snap *output.Snapshot, key, pack string) (*packedRows, e
 		if err != nil {
 			return nil, err
 		}
-		p := h.pack(at, rows)
-		p.first = first
-		return p, nil
+		p, err := h.pack(at, key, rows)
+		if err == nil {
+			p.first = first
+		}
+		return p, err
 	})
 }
 

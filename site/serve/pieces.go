@@ -1,6 +1,11 @@
 package serve
 
-import "hash/crc32"
+import (
+	"fmt"
+	"hash/crc32"
+
+	"tollbook/output"
+)
 
 // Deflating a window costs many times what cutting it does. But deflate allows to put packed pieces one behind another, if
 // each looks back only into what surely stands before it. So each row of a file is packed once, as what follows the row
@@ -44,9 +49,19 @@ func pack(rows []*sharedRow) *packedRows {
 	return p
 }
 
-// pack packs rows for the cache, which has them at a key.
-func (h *handler) pack(at cacheKey, rows [][]byte) *packedRows {
+// maxRows is the most bytes of a file of rows that is packed, far more than any has.
+const maxRows = 64 << 20
+
+// pack packs the rows of a file for the cache, which has them at a key.
+func (h *handler) pack(at cacheKey, name string, rows [][]byte) (*packedRows, error) {
+	n := 0
+	for _, row := range rows {
+		n += len(row)
+	}
+	if n > maxRows {
+		return nil, fmt.Errorf("file %s: %w: its rows have %d bytes, may have %d", name, output.ErrDamaged, n, maxRows)
+	}
 	p := pack(h.cache.rows.share(rows))
 	p.kept = at
-	return p
+	return p, nil
 }

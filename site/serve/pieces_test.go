@@ -3,6 +3,7 @@ package serve
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"tollbook/output"
 	"tollbook/render"
 	"tollbook/site"
 )
@@ -132,6 +134,19 @@ func TestCRCBehind(t *testing.T) {
 			t.Fatalf("%x, want %x", got, want)
 		}
 	})
+}
+
+// What is too large to be rows of ours is not packed.
+func TestPackIsBounded(t *testing.T) {
+	t.Parallel()
+	h := NewHandler(Options{Source: openSource(t, tempDir(t))}).(*handler)
+	row := make([]byte, 1<<20)
+	if _, err := h.pack(cacheKey{}, "v1/rows.json", slices.Repeat([][]byte{row}, maxRows/len(row)+1)); !errors.Is(err, output.ErrDamaged) || !strings.Contains(err.Error(), "v1/rows.json") {
+		t.Error(err)
+	}
+	if used, _ := h.cache.usage(); used != 0 {
+		t.Errorf("%d bytes are kept", used)
+	}
 }
 
 // Rows of several files are kept once, as long as the cache has one of these, and are counted as long.
