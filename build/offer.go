@@ -117,8 +117,12 @@ func pricing(r x402.Requirement) site.PricingEntry {
 	return p
 }
 
-// current are the prices that still hold.
+// current are the prices that still hold: mostly all of them, which are not copied. Nobody changes them.
 func current(prices []postgres.Price) []postgres.Price {
+	over := func(p postgres.Price) bool { return p.Until != nil }
+	if !slices.ContainsFunc(prices, over) {
+		return prices
+	}
 	var now []postgres.Price
 	for _, p := range prices {
 		if p.Until == nil {

@@ -48,7 +48,9 @@ func newBars(points []site.VolumePoint, cal *calendar, since *site.Time) bars {
 	if since != nil {
 		first = since.UTC().Truncate(24 * time.Hour)
 	}
-	var b []byte
+	draft := drafts.Get().(*[]byte)
+	defer drafts.Put(draft)
+	b := (*draft)[:0]
 	for i, p := range by {
 		day := &cal.days[i]
 		switch {
@@ -61,7 +63,7 @@ func newBars(points []site.VolumePoint, cal *calendar, since *site.Time) bars {
 			b = drawBar(texts(b, day.title, "not measured</title>"), "gap", i, gapHeight)
 		}
 	}
-	c.Columns = template.HTML(b)
+	*draft, c.Columns = b, template.HTML(b)
 	c.Summary = "No settlement in the last 90 days."
 	if len(c.Days) > 0 {
 		c.Summary = fmt.Sprintf("%s on %s of the last 90 days", cents(decimalOf(total)), plural(int64(len(c.Days)), "day", "days"))

@@ -17,7 +17,9 @@ const (
 // checkRows are the newest checks as rows of a table, written here for the reason that strip has. Of what services say
 // they hold an error alone, which is escaped.
 func checkRows(checks []site.CheckEntry) template.HTML {
-	b := make([]byte, 0, 600*len(checks))
+	draft := drafts.Get().(*[]byte)
+	defer drafts.Put(draft)
+	b := (*draft)[:0]
 	for i := range checks {
 		c := &checks[i]
 		answered := downHTML
@@ -38,5 +40,6 @@ func checkRows(checks []site.CheckEntry) template.HTML {
 		}
 		b = append(b, "</td></tr>\n"...)
 	}
+	*draft = b
 	return template.HTML(b)
 }

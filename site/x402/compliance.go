@@ -123,11 +123,12 @@ func (e exhibit) captured() bool { return e.Captured.Envelope != nil }
 
 // examine takes evidence apart, leaving out endpoints without an envelope when others have one.
 func examine(list []Evidence) []exhibit {
-	var all, captured []exhibit
+	all, captured := make([]exhibit, 0, len(list)), make([]exhibit, 0, len(list))
 	for _, ev := range list {
 		e := exhibit{Evidence: ev}
 		if env := ev.Captured.Envelope; env != nil {
 			e.top, _ = members(env.Raw)
+			e.rows = make([]exhibitRow, 0, len(env.Accepts))
 			for i, r := range env.Accepts {
 				row, _ := members(r.Raw)
 				e.rows = append(e.rows, exhibitRow{r, row, env.Version, ev.Endpoint + ", row " + strconv.Itoa(i+1)})

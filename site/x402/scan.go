@@ -37,14 +37,19 @@ func depth(text []byte) int {
 	return deepest
 }
 
+// fewMembers is what there is room for at first.
+const fewMembers = 8
+
 // members splits a valid JSON object into its members, at most maxMembers. It returns false for anything that is not
 // an object.
-func members(text json.RawMessage) ([]member, bool) {
+func members(text json.RawMessage) ([]member, bool) { return appendMembers(nil, text) }
+
+// appendMembers is members in memory that is there. Most objects have few, and growing would take as much.
+func appendMembers(list []member, text json.RawMessage) ([]member, bool) {
 	i := skipSpace(text, 0)
 	if i >= len(text) || text[i] != '{' {
 		return nil, false
 	}
-	var list []member
 	for i++; i < len(text) && len(list) < maxMembers; i++ {
 		i = skipSpace(text, i)
 		if i >= len(text) || text[i] != '"' {
@@ -59,7 +64,7 @@ func members(text json.RawMessage) ([]member, bool) {
 		i = skipSpace(text, i+1)
 		end = skipValue(text, i)
 		if list == nil {
-			list = make([]member, 0, 8) // most have fewer, and growing would take as much
+			list = make([]member, 0, fewMembers)
 		}
 		list = append(list, member{Key: key, Value: json.RawMessage(text[i:end:end])})
 		i = skipSpace(text, end)
@@ -101,15 +106,19 @@ func duplicateKey(text json.RawMessage, levels int) string {
 	if levels == 0 {
 		return ""
 	}
-	values, _, _ := elements(text, maxRows)
-	if list, ok := members(text); ok {
+	var room [fewMembers]member
+	if list, ok := appendMembers(room[:0], text); ok {
 		if key := repeated(list); key != "" {
 			return key
 		}
-		for _, m := range list {
-			values = append(values, m.Value)
+		for i := range list {
+			if key := duplicateKey(list[i].Value, levels-1); key != "" {
+				return key
+			}
 		}
+		return ""
 	}
+	values, _, _ := elements(text, maxRows)
 	for _, value := range values {
 		if key := duplicateKey(value, levels-1); key != "" {
 			return key
