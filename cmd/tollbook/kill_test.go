@@ -38,12 +38,12 @@ type killedDirectory struct {
 	kills     map[string]int
 }
 
-// TestKilledAnywhere kills crawl, index, build, serve with submissions, up, mcp, and the private Postgres below them, with -9 at random
+// TestKilledAnywhere kills crawl, index, build, serve with submissions, up, work, mcp, and the private Postgres below them, with -9 at random
 // moments. Each time the next program starts without a hand, what is published verifies, and nothing that was
 // acknowledged is lost or doubled. Publishers are killed by TestPublishKilled. TOLLBOOK_KILLS says how many are wanted.
 func TestKilledAnywhere(t *testing.T) {
 	needPostgres(t)
-	rounds := 12 // TestPublishKilled has its own
+	rounds := 14 // TestPublishKilled has its own
 	if n, err := strconv.Atoi(os.Getenv("TOLLBOOK_KILLS")); err == nil {
 		rounds = n
 	}
@@ -55,7 +55,7 @@ func TestKilledAnywhere(t *testing.T) {
 		return sums(t, n.env)
 	}()
 	d := newKilledDirectory(t, n)
-	victims := []func(*testing.T, []string){d.crawl, d.submit, d.build, d.index, d.up, d.mcp}
+	victims := []func(*testing.T, []string){d.crawl, d.submit, d.build, d.index, d.up, d.work, d.mcp}
 	for i := range rounds {
 		victims[i%len(victims)](t, n.rpc)
 		d.holds(t)
@@ -159,62 +159,136 @@ func (d *killedDirectory) kill(t *testing.T, name string, p *program, again func
 // soon waits for a random part of a time.
 func soon(most time.Duration) { time.Sleep(rand.N(most)) }
 
-// crawl visits all services, and is killed when some of the visits are kept.
-func (d *killedDirectory) crawl(t *testing.T, _ []string) {
-	d.query(t, func(conn *pgx.Conn) { // the leases of killed crawls are over, and a quarter of an hour has passed
-		for _, sql := range []string{`UPDATE service_states SET next_check_at = now()`, `DELETE FROM hosts`} {
-			if _, err := conn.Exec(t.Context(), sql); err != nil {
-				t.Fatal(err)
-			}
+// due lets a quarter of an hour pass, and the leases of whoever was killed.
+func (d *killedDirectory) due(t *testing.T) {
+	t.Helper()
+	d.query(t, func(conn *pgx.Conn) { setDue(t, conn) })
+}
+
+func setDue(t *testing.T, conn *pgx.Conn) {
+	t.Helper()
+	for _, sql := range []string{`UPDATE service_states SET next_check_at = now()`, `DELETE FROM hosts`} {
+		if _, err := conn.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
 		}
-	})
-	p := command(t, nil, "crawl", "--data", d.data, "--allow-private", d.shop, "--host-gap", "50ms").start(t)
-	seen := make(chan struct{})
-	conn := d.join(t, p)
-	if conn == nil {
-		t.Fatalf("no Postgres of a crawl:\n%s", p.said())
 	}
-	defer conn.Close(context.Background())
+}
+
+// watch notes what is kept while a program visits. more is closed when visits are kept that were not there before; over, told when
+// somebody was killed, remembers what was a second old then.
+func (d *killedDirectory) watch(conn *pgx.Conn) (more <-chan struct{}, over func(killed time.Time)) {
 	stop, cancel := context.WithCancel(context.Background())
 	type sample struct {
 		at              time.Time
 		checks, changes int
 	}
 	var samples []sample
-	more := make(chan struct{}) // visits of this crawl are kept
-	first := more
+	seen, kept := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(seen)
-		for stop.Err() == nil {
+		for known := false; stop.Err() == nil; time.Sleep(50 * time.Millisecond) {
 			s := sample{at: time.Now()}
 			if conn.QueryRow(stop, `SELECT (SELECT count(*) FROM checks), (SELECT count(*) FROM changes)`).Scan(&s.checks, &s.changes) != nil {
 				return
 			}
-			if samples = append(samples, s); s.checks > samples[0].checks && more != nil {
-				close(more)
-				more = nil
+			if samples = append(samples, s); s.checks > samples[0].checks && !known {
+				close(kept)
+				known = true
 			}
-			time.Sleep(50 * time.Millisecond)
 		}
 	}()
+	return kept, func(killed time.Time) {
+		cancel()
+		<-seen
+		for _, s := range samples {
+			if killed.Sub(s.at) > time.Second {
+				d.checks, d.changes = max(d.checks, s.checks), max(d.changes, s.changes)
+			}
+		}
+	}
+}
+
+// crawl visits all services, and is killed when some of the visits are kept.
+func (d *killedDirectory) crawl(t *testing.T, _ []string) {
+	d.due(t)
+	p := command(t, nil, "crawl", "--data", d.data, "--allow-private", d.shop, "--host-gap", "50ms").start(t)
+	conn := d.join(t, p)
+	if conn == nil {
+		t.Fatalf("no Postgres of a crawl:\n%s", p.said())
+	}
+	defer conn.Close(context.Background())
+	more, over := d.watch(conn)
 	if rand.IntN(4) > 0 {
 		select {
-		case <-first:
+		case <-more:
 		case <-p.exited:
 		case <-time.After(patience):
 			t.Fatalf("no visit is kept:\n%s", p.said())
 		}
 	}
 	soon(4 * time.Second)
-	began := time.Now()
+	killed := time.Now()
 	d.kill(t, "crawl", p, nil)
-	cancel()
-	<-seen
-	for _, s := range samples {
-		if began.Sub(s.at) > time.Second {
-			d.checks, d.changes = max(d.checks, s.checks), max(d.changes, s.changes)
+	over(killed)
+}
+
+// work visits all services, reads the chains and builds, on a Postgres that is not its own, and is killed, or that is, or both.
+func (d *killedDirectory) work(t *testing.T, rpc []string) {
+	d.due(t)
+	ctx := context.Background()
+	start := func() (*private.Server, *pgx.Conn) {
+		s, err := private.Start(ctx, private.Options{Dir: filepath.Join(d.data, "postgres")})
+		if err != nil {
+			t.Fatalf("what a killed program left needs a hand: %v", err)
 		}
+		conn, err := pgx.Connect(ctx, s.DSN())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s, conn
 	}
+	s, conn := start()
+	defer func() { _ = s.Stop(ctx) }() // it may have been killed
+	p := command(t, []string{"DATABASE_URL=" + s.DSN()}, append([]string{"work", "--build", "--data", d.data, "--allow-private", d.shop, "--host-gap", "50ms",
+		"--schedule-build", "1s", "--schedule-index", "1s"}, rpc...)...).start(t)
+	more, over := d.watch(conn)
+	select {
+	case <-more:
+	case <-p.exited:
+		t.Fatalf("work ended:\n%s", p.said())
+	case <-time.After(patience):
+		t.Fatalf("no visit is kept:\n%s", p.said())
+	}
+	soon(4 * time.Second)
+	killed, name := time.Now(), "work"
+	how := rand.IntN(3)
+	if how > 0 {
+		(&server{Server: s, dir: filepath.Join(d.data, "postgres")}).kill(t)
+		name += []string{"", "'s Postgres", " and its Postgres"}[how]
+	}
+	if how != 1 {
+		kill(t, p.Process.Pid)
+	}
+	over(killed)
+	conn.Close(ctx)
+	if how == 1 { // it goes on as soon as it can
+		_ = s.Stop(ctx) // lets go of the folder
+		s, conn = start()
+		setDue(t, conn)
+		more, over := d.watch(conn)
+		select {
+		case <-more:
+		case <-p.exited:
+			t.Errorf("its Postgres was killed, and work ended:\n%s", p.said())
+		case <-time.After(patience):
+			t.Errorf("its Postgres was killed, and work visits nobody again:\n%s", p.said())
+		}
+		over(time.Now())
+		conn.Close(ctx)
+		kill(t, p.Process.Pid)
+	}
+	p.status(t)
+	d.kills[name]++
 }
 
 // join connects to the Postgres of a program, as soon as it takes connections; nil when the program ends before.
@@ -330,13 +404,7 @@ func (d *killedDirectory) index(t *testing.T, rpc []string) {
 
 // up does all of it at once, and is killed among it.
 func (d *killedDirectory) up(t *testing.T, rpc []string) {
-	d.query(t, func(conn *pgx.Conn) {
-		for _, sql := range []string{`UPDATE service_states SET next_check_at = now()`, `DELETE FROM hosts`} {
-			if _, err := conn.Exec(t.Context(), sql); err != nil {
-				t.Fatal(err)
-			}
-		}
-	})
+	d.due(t)
 	d.servers++
 	p := command(t, nil, append([]string{"up", "--data", d.data, "--listen", "127.0.0.1:0", "--submissions", "--trusted-proxies", "127.0.0.1", "--rate-limit", "0", "--max-pending", "0",
 		"--allow-private", d.shop, "--host-gap", "50ms", "--schedule-build", "1s", "--schedule-index", "1s"}, rpc...)...).start(t)
