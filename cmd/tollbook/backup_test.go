@@ -3,12 +3,13 @@
 package main
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"tollbook/build"
 	"tollbook/crawl/sample"
@@ -41,8 +42,8 @@ func builtAt(t *testing.T, db *postgres.DB, dir string, now time.Time) string {
 	return pointer.Digest
 }
 
-// fillSample gives a directory ninety days of past, with facilitators and an erased service.
-func fillSample(t *testing.T, db *postgres.DB) {
+// fillSample gives a directory ninety days of past, with facilitators; one of its services can be erased.
+func fillSample(t *testing.T, db *postgres.DB) (slug string) {
 	t.Helper()
 	listings := sample.Listings(backupMoment, 15*time.Minute)[:8]
 	var histories []postgres.History
@@ -57,7 +58,12 @@ func fillSample(t *testing.T, db *postgres.DB) {
 	if err := importShipped(t.Context(), db); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.EraseService(t.Context(), listings[len(listings)-1].Slug, backupMoment); err != nil {
+	return listings[len(listings)-1].Slug
+}
+
+func erase(t *testing.T, db *postgres.DB, slug string) {
+	t.Helper()
+	if err := db.EraseService(t.Context(), slug, backupMoment); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -70,8 +76,9 @@ func tool(t *testing.T, name string, args ...string) {
 	}
 }
 
-// restored dumps a database as /operations says, restores it into an empty one, and opens that.
-func restored(t *testing.T, dsn string) *postgres.DB {
+// restored dumps a database as /operations says, restores it into an empty one, and opens that. Before, it is taken back to a
+// migration, 0 for none: so that it is what an older program would have left.
+func restored(t *testing.T, dsn string, migration int32) *postgres.DB {
 	t.Helper()
 	for _, name := range []string{"pg_dump", "pg_restore"} {
 		if _, err := exec.LookPath(name); err != nil {
@@ -81,6 +88,16 @@ func restored(t *testing.T, dsn string) *postgres.DB {
 	dump, empty := filepath.Join(memoryDir(t), "tollbook.dump"), postgrestest.NewDatabase(t)
 	tool(t, "pg_dump", "--format=custom", "--file="+dump, dsn)
 	tool(t, "pg_restore", "--exit-on-error", "--no-owner", "--dbname="+empty, dump)
+	if migration > 0 {
+		conn, err := pgx.Connect(t.Context(), empty)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close(t.Context())
+		if err := postgres.MigrateTo(t.Context(), conn, migration); err != nil {
+			t.Fatal(err)
+		}
+	}
 	db, err := postgres.Open(t.Context(), empty)
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +107,7 @@ func restored(t *testing.T, dsn string) *postgres.DB {
 }
 
 // TestBackup: what is restored from a dump builds the same snapshot, byte for byte; also from a dump of a directory that was
-// built before, whose logs are numbered on.
+// built before, whose logs are numbered on; and so does what an older program left, once it is upgraded.
 func TestBackup(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.NewDatabase(t)
@@ -99,22 +116,28 @@ func TestBackup(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	fillSample(t, db)
-	copied := restored(t, dsn)
+	slug := fillSample(t, db)
+	older := restored(t, dsn, 20)
+	erase(t, db, slug)
+	erase(t, older, slug)
+	copied := restored(t, dsn, 0)
 	dir, other := memoryDir(t), memoryDir(t)
 	first := builtAt(t, db, dir, backupMoment)
 	if got := builtAt(t, copied, other, backupMoment); got != first {
 		t.Errorf("restored, its digest is %s, want %s", got, first)
 	}
-	copied = restored(t, dsn)
-	if err := os.RemoveAll(other); err != nil {
-		t.Fatal(err)
+	copies := map[string]*postgres.DB{"restored": restored(t, dsn, 0), "left by a program of migration 20": older}
+	dirs := map[string]string{}
+	for what := range copies {
+		dirs[what] = filepath.Join(memoryDir(t), "public")
+		tool(t, "cp", "-a", dir, dirs[what])
 	}
-	tool(t, "cp", "-a", dir, other)
 	later := backupMoment.Add(time.Hour)
 	want := builtAt(t, db, dir, later)
-	if got := builtAt(t, copied, other, later); got != want || got == first {
-		t.Errorf("restored and built an hour later, its digest is %s, want %s; before it was %s", got, want, first)
+	for what, copied := range copies {
+		if got := builtAt(t, copied, dirs[what], later); got != want || got == first {
+			t.Errorf("%s and built an hour later, its digest is %s, want %s; before it was %s", what, got, want, first)
+		}
 	}
 }
 
@@ -139,7 +162,7 @@ func TestPrivateBackup(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	in(mine, func(db *postgres.DB) { fillSample(t, db) })
+	in(mine, func(db *postgres.DB) { erase(t, db, fillSample(t, db)) })
 	packed := filepath.Join(memoryDir(t), "postgres.tar")
 	tool(t, "tar", "--create", "--dereference", "--file="+packed, "--directory="+mine.Data, "postgres")
 	tool(t, "tar", "--extract", "--file="+packed, "--directory="+other.Data)
