@@ -96,7 +96,7 @@ async function byRule(r, snap, q, key) {
       throw mustHave(index, q) ? missing(key) : notFound();
   }
   const body = await bodyOfBytes(encode(cut));
-  body.isWindow = ruleOf(q) === "window" && !trimmed(q);
+  body.isWindow = ["window", "log"].includes(ruleOf(q)) && !trimmed(q);
   return body;
 }
 

@@ -30,13 +30,15 @@ async function bodyOfBytes(plain) {
   return { plain, gzip: gzip.length < plain.length ? gzip : null };
 }
 
-// The sum of a window is that of the sums of its lines, without their commas.
+// The sum of a window is that of its first line, its last, and the first half of the sum of each line between, without commas.
 async function sumOf(body) {
   if (!body.isWindow) return sha256(body.plain);
-  const lines = decode(body.plain).split("\n").slice(0, -1);
-  const sums = await Promise.all(lines.map((line) => sha256(encode(line.replace(/,$/, "")))));
-  const all = new Uint8Array(32 * sums.length);
-  sums.forEach((sum, i) => all.set(new Uint8Array(sum), 32 * i));
+  const lines = decode(body.plain).split("\n");
+  const ends = encode(`${lines[0]}\n${lines.at(-2)}\n`);
+  const sums = await Promise.all(lines.slice(1, -2).map((line) => sha256(encode(line.replace(/,$/, "")))));
+  const all = new Uint8Array(ends.length + 16 * sums.length);
+  all.set(ends);
+  sums.forEach((sum, i) => all.set(new Uint8Array(sum, 0, 16), ends.length + 16 * i));
   return sha256(all);
 }
 
