@@ -154,10 +154,10 @@ func (p *program) interrupt(t *testing.T, sig os.Signal) {
 	}
 }
 
-// run runs the program, as it is shipped, to its end.
+// run runs the program to its end.
 func run(t *testing.T, env []string, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
-	p := command(t, env, args...).shipped(t).start(t)
+	p := command(t, env, args...).start(t)
 	status = p.status(t)
 	p.mu.Lock()
 	defer p.mu.Unlock()

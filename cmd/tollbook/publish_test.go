@@ -224,7 +224,7 @@ func TestPublishKilled(t *testing.T) {
 		sums = next
 		allow(false, next)
 		begun := time.Now()
-		publisher := command(t, p.env, "publish", "--data", p.data, "--to", p.to).shipped(t).start(t)
+		publisher := command(t, p.env, "publish", "--data", p.data, "--to", p.to).start(t)
 		select {
 		case <-time.After(rand.N(took)): // the moment is what is tested
 			_ = publisher.Process.Kill()
