@@ -15,7 +15,9 @@ import (
 // TestPieces: a member that is made of pieces holds them as anybody's reader of zips unpacks them, whatever is between them.
 func TestPieces(t *testing.T) {
 	t.Parallel()
-	row := func(i int) []byte { return fmt.Appendf(nil, `{"slug":"service-%d","description":"%s"}`, i, strings.Repeat("word ", i%9)) }
+	row := func(i int) []byte {
+		return fmt.Appendf(nil, `{"slug":"service-%d","description":"%s"}`, i, strings.Repeat("word ", i%9))
+	}
 	run := func(from, to int) *Piece {
 		var parts [][]byte
 		for i := from; i < to; i++ {
