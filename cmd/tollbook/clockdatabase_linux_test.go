@@ -89,6 +89,7 @@ func newClockedDirectory(t *testing.T, library string, begin time.Time) *clocked
 	}
 	ran(t, d.env(), "services", "import", writeFile(t, "list.json", []byte("["+strings.Join(list, ",")+"]")))
 	ran(t, d.env(), "build", "--data", d.data)
+	d.due(t, 10*time.Minute) // a worker that finds them due visits them once more than goesOn counts
 	d.base, d.serve = serving(t, d.env(), d.data, "--trusted-proxies", "127.0.0.1", "--rate-limit", "0", "--max-pending", "0")
 	d.work = d.worker(t)
 	return d
@@ -166,7 +167,7 @@ func (d *clockedDirectory) goesOn(t *testing.T, when string) {
 	}
 	d.ids = append(d.ids, id)
 	d.rounds++
-	query(t, d.dsn, fmt.Sprintf(`UPDATE service_states SET next_check_at = '%s'`, time.Now().UTC().Format(time.RFC3339Nano))) // services go by the programs' clock
+	d.due(t, 0)
 	d.until(t, when+" not all services are visited", `SELECT (count(*) = `+strconv.Itoa(d.rounds*services)+`)::text FROM checks`)
 	d.until(t, when+" a submission is not probed", `SELECT (count(*) = `+strconv.Itoa(d.rounds)+`)::text FROM submissions WHERE probe_due_at IS NULL`)
 	built := published(t, d.data)
@@ -175,6 +176,12 @@ func (d *clockedDirectory) goesOn(t *testing.T, when string) {
 			t.Fatalf("%s nothing is built:\n%s", when, d.work.said())
 		}
 	}
+}
+
+// due says when all services are visited next: by the clock of programs, which services go by.
+func (d *clockedDirectory) due(t *testing.T, in time.Duration) {
+	t.Helper()
+	query(t, d.dsn, fmt.Sprintf(`UPDATE service_states SET next_check_at = '%s'`, time.Now().Add(in).UTC().Format(time.RFC3339Nano)))
 }
 
 // until waits for a query to answer true.
