@@ -16,17 +16,14 @@ type pagedList struct {
 	runs  []*output.Piece // of site.PageSize rows each, the last of those that are left
 }
 
-// rowEnd is between two rows of a list.
-var rowEnd = []byte(",\n")
-
 func newPagedList(lines [][]byte) *pagedList {
 	l := &pagedList{total: len(lines)}
-	parts := make([][]byte, 0, 2*len(lines))
+	parts, between := make([][]byte, 0, 2*len(lines)), []byte(render.RowEnd)
 	for from := 0; from < len(lines); from += site.PageSize {
 		first := len(parts)
 		for i, line := range lines[from:min(from+site.PageSize, len(lines))] {
 			if i > 0 {
-				parts = append(parts, rowEnd)
+				parts = append(parts, between)
 			}
 			parts = append(parts, line)
 		}
@@ -51,7 +48,7 @@ func (l *pagedList) writePage(key string, page, size int, to tree) error {
 	if err != nil {
 		return fmt.Errorf("render meta of %s: %w", key, err)
 	}
-	p := &output.Pieced{Between: rowEnd}
+	p := &output.Pieced{Between: []byte(render.RowEnd)}
 	if p.Head, p.Tail = render.Ends(site.Framing{}, m); l.total > 0 {
 		p.Tail = append([]byte{'\n'}, p.Tail...)
 		first := (page - 1) * size / site.PageSize

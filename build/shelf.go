@@ -13,7 +13,8 @@ import (
 
 // shelf keeps a value of each service that is asked for later, as bytes: a directory of structs, with a pointer for each of
 // their texts, takes three times the memory, and all of it is walked whenever garbage is collected. What is put there goes by
-// its type, so that a field that is added is kept, too. One goroutine puts, or several get.
+// its type, so that a field that is added is kept, too. encoding/gob would make nil of an empty list, which JSON tells apart,
+// and takes each text as often as it comes. One goroutine puts, or several get.
 type shelf[T any] struct {
 	code   codec
 	texts  texts

@@ -136,3 +136,21 @@ func TestRoundWithoutDatabase(t *testing.T) {
 		t.Errorf("a round whose visits cannot be kept: %v", err)
 	}
 }
+
+// TestRoundThatTakesNothing: a round that is told that services are due, and can't take them, says so; it is none that found nothing to do.
+func TestRoundThatTakesNothing(t *testing.T) {
+	t.Parallel()
+	_, o := local(t, http.NotFoundHandler())
+	m := open(t)
+	m.list(t, oneEndpoint("acme", "http://127.0.0.1:1", "/x"))
+	if _, err := m.conn.Exec(t.Context(), `
+		CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE ''nothing is taken''; END';
+		CREATE TRIGGER refuse BEFORE UPDATE ON service_states FOR EACH ROW EXECUTE FUNCTION refuse()`); err != nil {
+		t.Fatal(err)
+	}
+	now := &clock{now: dawn}
+	report, err := crawler(t, m, Options{Now: now.Now}, o).Round(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "nothing is taken") {
+		t.Errorf("a round that can't take what is due: %+v, %v", report, err)
+	}
+}

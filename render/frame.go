@@ -11,6 +11,9 @@ import (
 // A list is written with a row a line, so that cutting a window out of it is splitting lines, not parsing.
 const frameTail = "}\n"
 
+// RowEnd is between two rows.
+const RowEnd = ",\n"
+
 // frame is the pieces of a framed file before the rows and before its meta. No route's names need escapes.
 func frame(f site.Framing) (head, meta string) {
 	if f == (site.Framing{}) {
@@ -35,7 +38,7 @@ func FrameAs(f site.Framing, rows [][]byte, meta []byte) []byte {
 	frameHead, frameMeta := frame(f)
 	size := len(frameHead) + len(frameMeta) + len(meta) + len(frameTail)
 	for _, r := range rows {
-		size += len(r) + 2
+		size += len(r) + len(RowEnd)
 	}
 	return AppendFrame(make([]byte, 0, size), f, rows, meta)
 }

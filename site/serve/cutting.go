@@ -35,7 +35,7 @@ func (c *cutting) length() int {
 		n += int(s.of.marks[s.to].length - s.of.marks[s.from].length)
 	}
 	if len(c.spans) > 0 {
-		n += len("\n") - len(rowEnd)
+		n += len("\n") - len(render.RowEnd)
 	}
 	return n
 }
@@ -46,7 +46,7 @@ func (c *cutting) appendPlain(to []byte) []byte {
 	for i, s := range c.spans {
 		for j, row := range s.of.rows[s.from:s.to] {
 			if i+j > 0 {
-				to = append(to, rowEnd...)
+				to = append(to, render.RowEnd...)
 			}
 			to = append(to, row.bytes...)
 		}
@@ -72,7 +72,7 @@ func (c *cutting) lead(span int) []byte {
 	return betweenRows
 }
 
-var betweenRows = []byte(rowEnd)
+var betweenRows = []byte(render.RowEnd)
 
 // packedLength is that of what appendPacked appends.
 func (c *cutting) packedLength() int {

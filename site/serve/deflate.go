@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"sync"
+
+	"tollbook/render"
 )
 
 // Deflate of rows by the row before. No library has it: theirs give a block for each piece, with a code and an end of its
@@ -134,7 +136,7 @@ func (m *matcher) read(rows []*sharedRow) {
 	for i, row := range rows {
 		begin := len(m.text)
 		if i > 0 {
-			m.text = append(m.text, rowEnd...)
+			m.text = append(m.text, render.RowEnd...)
 		}
 		own := len(m.text)
 		m.text = append(m.text, row.bytes...)

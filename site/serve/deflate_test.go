@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"tollbook/render"
 )
 
 // Any run of rows is, behind the row before it, what the standard library reads these rows in.
@@ -35,7 +37,7 @@ func TestDeflate(t *testing.T) {
 		}
 		var want []byte
 		for _, line := range lines[from:to] {
-			want = append(append(want, rowEnd...), line...)
+			want = append(append(want, render.RowEnd...), line...)
 		}
 		if !bytes.Equal(want, got) {
 			t.Fatalf("rows %d to %d: %q, want %q", from, to, got, want)

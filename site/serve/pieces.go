@@ -5,14 +5,13 @@ import (
 	"hash/crc32"
 
 	"tollbook/output"
+	"tollbook/render"
 )
 
 // Deflating a window costs many times what cutting it does. But deflate allows to put packed pieces one behind another, if
 // each looks back only into what surely stands before it. So each row of a file is packed once, as what follows the row
 // before (deflate.go). A window is then its first row, as it is, and behind it a run of bits as they lie here. Its CRC
 // comes from those of the rows' ends. It is longer by a fifth than if it were packed in one.
-
-const rowEnd = ",\n" // between two rows
 
 // packedRows are the rows of a file, in the order in which they are sent.
 type packedRows struct {
@@ -24,7 +23,7 @@ type packedRows struct {
 	*block
 }
 
-// mark is what the rows before one have, each with rowEnd before it.
+// mark is what the rows before one have, each with render.RowEnd before it.
 type mark struct{ length, crc uint32 }
 
 // shared implements sharing.
@@ -42,8 +41,8 @@ func pack(rows []*sharedRow) *packedRows {
 	for _, row := range rows {
 		p.marks = append(p.marks, at)
 		p.sums = append(p.sums, row.sum[:tagBytes]...)
-		at.crc = crc32.Update(crc32.Update(at.crc, crc32.IEEETable, []byte(rowEnd)), crc32.IEEETable, row.bytes)
-		at.length += uint32(len(rowEnd) + len(row.bytes))
+		at.crc = crc32.Update(crc32.Update(at.crc, crc32.IEEETable, betweenRows), crc32.IEEETable, row.bytes)
+		at.length += uint32(len(render.RowEnd) + len(row.bytes))
 	}
 	p.marks = append(p.marks, at)
 	return p
