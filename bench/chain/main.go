@@ -23,6 +23,7 @@ import (
 	"syscall"
 
 	"tollbook/bench/turns"
+	"tollbook/bench/usage"
 	"tollbook/site/postgres/private"
 )
 
@@ -81,7 +82,7 @@ func (b *bench) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer b.server.Stop(context.WithoutCancel(ctx))
-	if b.postmaster, err = postmaster(filepath.Join(b.dir, "postgres")); err != nil {
+	if b.postmaster, err = usage.Postmaster(filepath.Join(b.dir, "postgres")); err != nil {
 		return err
 	}
 	b.project = filepath.Join(b.dir, "ponder")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"tollbook/bench/usage"
 	"tollbook/crawl"
 	"tollbook/crawl/chain"
 	"tollbook/site/postgres"
@@ -40,10 +41,10 @@ func (b *bench) ours(ctx context.Context) (float64, error) {
 type used struct{ node, server float64 }
 
 func (b *bench) meanwhile() (u used, err error) {
-	if u.node, err = processTime(b.node.Process.Pid); err != nil {
+	if u.node, err = usage.CPU(b.node.Process.Pid); err != nil {
 		return u, err
 	}
-	u.server, err = processTime(b.postmaster)
+	u.server, err = usage.CPU(b.postmaster)
 	return u, err
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -12,11 +11,10 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"tollbook/bench/turns"
+	"tollbook/bench/usage"
 	"tollbook/output"
 )
 
@@ -210,17 +208,4 @@ func (s *server) get(ctx context.Context, path string) ([]byte, error) {
 }
 
 // memory is a figure of the process in MB.
-func (s *server) memory(field string) (float64, error) {
-	data, err := os.ReadFile(filepath.Join("/proc", fmt.Sprint(s.cmd.Process.Pid), "status"))
-	if err != nil {
-		return 0, err
-	}
-	for line := range strings.Lines(string(data)) {
-		if rest, ok := strings.CutPrefix(line, field+":"); ok {
-			var kb float64
-			_, err := fmt.Sscan(rest, &kb)
-			return kb / 1000, err
-		}
-	}
-	return 0, errors.New("the system does not tell " + field)
-}
+func (s *server) memory(field string) (float64, error) { return usage.Memory(s.cmd.Process.Pid, field) }

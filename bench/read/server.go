@@ -3,9 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -13,10 +11,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"tollbook/bench/usage"
 )
 
 // server is a process that answers readers.
@@ -171,51 +170,8 @@ func request(ctx context.Context, url string) (*http.Response, error) {
 	return client.Do(r)
 }
 
-// ticks of a second in /proc.
-const ticks = 100
-
 // cpu is the seconds that the server and its workers have used.
-func (s *server) cpu() (seconds float64, err error) {
-	pids := []string{strconv.Itoa(s.cmd.Process.Pid)}
-	children, err := os.ReadFile(fmt.Sprintf("/proc/%[1]s/task/%[1]s/children", pids[0]))
-	if err != nil {
-		return 0, err
-	}
-	for _, pid := range append(pids, strings.Fields(string(children))...) {
-		stat, err := os.ReadFile("/proc/" + pid + "/stat")
-		if err != nil {
-			return 0, err
-		}
-		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-		if len(fields) < 13 {
-			return 0, errors.New("/proc/" + pid + "/stat is short")
-		}
-		for _, f := range fields[11:13] { // in user and system mode
-			n, err := strconv.Atoi(f)
-			if err != nil {
-				return 0, err
-			}
-			seconds += float64(n) / ticks
-		}
-	}
-	return seconds, nil
-}
+func (s *server) cpu() (float64, error) { return usage.CPU(s.cmd.Process.Pid) }
 
 // mostMemory is the most that the server had in memory, in MB.
-func (s *server) mostMemory() (float64, error) {
-	f, err := os.Open(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(f)
-	if err != nil {
-		return 0, err
-	}
-	_, rest, _ := strings.Cut(string(text), "VmHWM:")
-	var kb float64
-	if _, err := fmt.Sscan(rest, &kb); err != nil {
-		return 0, fmt.Errorf("read VmHWM: %w", err)
-	}
-	return kb / 1024, nil
-}
+func (s *server) mostMemory() (float64, error) { return usage.Memory(s.cmd.Process.Pid, "VmHWM") }

@@ -1,4 +1,5 @@
-package main
+// Package usage tells what a process takes of the machine, as Linux says it in /proc. It knows no bench.
+package usage
 
 import (
 	"fmt"
@@ -12,8 +13,8 @@ import (
 // ticks of a second in /proc.
 const ticks = 100
 
-// processTime is the processor time that a process has used so far, with that of its children, those that have ended too, in seconds.
-func processTime(pid int) (float64, error) {
+// CPU is the processor time that a process has used so far, with that of its children, those that have ended too, in seconds.
+func CPU(pid int) (float64, error) {
 	for {
 		children, err := childrenOf(pid)
 		if err != nil {
@@ -73,8 +74,8 @@ func readTicks(pid, from, to int) (sum int64, err error) {
 	return sum, nil
 }
 
-// postmaster is the process of the server whose folder this is.
-func postmaster(dir string) (int, error) {
+// Postmaster is the process of the server whose folder this is.
+func Postmaster(dir string) (int, error) {
 	b, err := os.ReadFile(filepath.Join(dir, "data", "postmaster.pid"))
 	if err != nil {
 		return 0, err
@@ -85,4 +86,23 @@ func postmaster(dir string) (int, error) {
 		return 0, fmt.Errorf("read postmaster.pid: %w", err)
 	}
 	return pid, nil
+}
+
+// Memory is a figure of a process' status, such as VmHWM, the most that was resident, in MB.
+func Memory(pid int, field string) (float64, error) {
+	name := fmt.Sprintf("/proc/%d/status", pid)
+	status, err := os.ReadFile(name)
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(status)) {
+		if rest, ok := strings.CutPrefix(line, field+":"); ok {
+			var kib float64
+			if _, err := fmt.Sscan(rest, &kib); err != nil {
+				return 0, fmt.Errorf("read %s of %s: %w", field, name, err)
+			}
+			return kib * 1024 / 1e6, nil
+		}
+	}
+	return 0, fmt.Errorf("%s does not tell %s", name, field)
 }
