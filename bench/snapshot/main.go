@@ -9,9 +9,9 @@
 // else: reading is not timed. Contents that stand under several names are deflated under each; what it would take without
 // them is told, too. Postgres, which has its own processes, runs on the same cores.
 //
-//	go run ./bench/snapshot -scale 20000,200000
+//	go run ./bench/snapshot -scale 20000,200000 -runs 2
 //
-// builds one directory of each size once, and tells how time and memory grow.
+// builds a directory of each size in turn, and tells how time and memory grow, and how deflating alone does.
 package main
 
 import (
@@ -52,7 +52,7 @@ func main() {
 	flag.IntVar(&o.services, "services", 20_000, "how many `services`")
 	flag.IntVar(&o.runs, "runs", 5, "`runs` of each")
 	flag.IntVar(&o.days, "days", 90, "UTC `days` of history")
-	flag.StringVar(&o.scale, "scale", "", "`sizes` that are built once each, the smallest first: 20000,200000")
+	flag.StringVar(&o.scale, "scale", "", "`sizes` that are built in turn, the smallest first: 20000,200000")
 	flag.StringVar(&o.data, "data", "", "`folder` for the database; default in memory")
 	flag.StringVar(&o.cpu, "cpuprofile", "", "`file` for a CPU profile of our last whole build")
 	flag.StringVar(&o.heap, "memprofile", "", "`file` for a heap profile at its end")
