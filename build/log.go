@@ -76,7 +76,8 @@ func checkEntry(c postgres.Check) site.CheckEntry {
 // globalCheckEntry judges the service's state right after the check; its name is the one of today.
 // One of a service that was erased says nothing more.
 func globalCheckEntry(c postgres.Check, names map[int64]name) site.GlobalCheckEntry {
-	if names[c.ServiceID].slug == "" {
+	service := names[c.ServiceID]
+	if service.slug == "" {
 		return checkTombstone(c.ID.String(), site.NewTime(c.CheckedAt))
 	}
 	status := site.StatusUnknown
@@ -86,7 +87,7 @@ func globalCheckEntry(c postgres.Check, names map[int64]name) site.GlobalCheckEn
 	return site.GlobalCheckEntry{
 		ID: c.ID.String(), CheckedAt: site.NewTime(c.CheckedAt), IsUp: c.IsUp, StatusCode: c.StatusCode,
 		ResponseTimeMS: c.ResponseTimeMS, EndpointsFound: c.EndpointsFound,
-		ServiceSlug: names[c.ServiceID].slug, ServiceName: names[c.ServiceID].name, ServiceStatus: status,
+		ServiceSlug: service.slug, ServiceName: service.name, ServiceStatus: status,
 	}
 }
 
@@ -125,7 +126,15 @@ type hourPack struct {
 }
 
 // writeBlock writes one block.
-type writeBlock func(names map[int64]name, add func(string, []byte) error) error
+type writeBlock func(*packing) error
+
+// packing is what the blocks of packs are written with, one after another: nothing is kept of their rows.
+type packing struct {
+	names map[int64]name
+	add   func(string, []byte) error
+	all   []site.GlobalCheckEntry
+	own   []site.CheckEntry
+}
 
 // packBlocks are blocks that wait to be packed while the next are read.
 const packBlocks = 8
@@ -144,7 +153,7 @@ func writePacks(ctx context.Context, r *postgres.Reader, f *postgres.Facts, fold
 			fresh = append(fresh, hour)
 		}
 	}
-	names := namesOf(f)
+	w := &packing{names: namesOf(f)}
 	g, ctx := errgroup.WithContext(ctx)
 	begun := make(chan *hourPack)
 	g.Go(func() error {
@@ -163,7 +172,11 @@ func writePacks(ctx context.Context, r *postgres.Reader, f *postgres.Facts, fold
 	})
 	g.Go(func() error {
 		for p := range begun {
-			if err := b.AddPack(p.id, func(add func(string, []byte) error) error { return p.write(ctx, names, add) }); err != nil {
+			err := b.AddPack(p.id, func(add func(string, []byte) error) error {
+				w.add = add
+				return p.write(ctx, w)
+			})
+			if err != nil {
 				return fmt.Errorf("write pack %s: %w", p.id, err)
 			}
 			written++
@@ -177,15 +190,13 @@ func writePacks(ctx context.Context, r *postgres.Reader, f *postgres.Facts, fold
 // read reads the blocks. They end only where all are read.
 func (p *hourPack) read(ctx context.Context, r *postgres.Reader, hour time.Time) error {
 	err := r.Pack(ctx, hour, func(block postgres.PackBlock) error {
-		return send(ctx, p.blocks, func(names map[int64]name, add func(string, []byte) error) error { return packBlock(block, names, add) })
+		return send(ctx, p.blocks, func(w *packing) error { return w.checks(block) })
 	})
 	if err != nil {
 		return err
 	}
 	err = r.ChangePack(ctx, hour, func(block postgres.ChangeBlock) error {
-		return send(ctx, p.blocks, func(names map[int64]name, add func(string, []byte) error) error {
-			return changeBlock(block, names, add)
-		})
+		return send(ctx, p.blocks, func(w *packing) error { return changeBlock(block, w.names, w.add) })
 	})
 	if err != nil {
 		return err
@@ -194,14 +205,14 @@ func (p *hourPack) read(ctx context.Context, r *postgres.Reader, hour time.Time)
 	return nil
 }
 
-func (p *hourPack) write(ctx context.Context, names map[int64]name, add func(string, []byte) error) error {
+func (p *hourPack) write(ctx context.Context, w *packing) error {
 	for {
 		select {
 		case block, more := <-p.blocks:
 			if !more {
 				return nil
 			}
-			if err := block(names, add); err != nil {
+			if err := block(w); err != nil {
 				return err
 			}
 		case <-ctx.Done():
@@ -210,24 +221,24 @@ func (p *hourPack) write(ctx context.Context, names map[int64]name, add func(str
 	}
 }
 
-// packBlock renders a full block; one of a service that is listed no more is left out.
-func packBlock(p postgres.PackBlock, names map[int64]name, add func(string, []byte) error) error {
-	if p.ServiceID == 0 {
-		rows := make([]site.GlobalCheckEntry, len(p.Rows))
-		for i, c := range p.Rows {
-			rows[i] = globalCheckEntry(c, names)
+// checks renders a full block of checks; one of a service that is listed no more is left out.
+func (w *packing) checks(b postgres.PackBlock) error {
+	if b.ServiceID == 0 {
+		w.all = w.all[:0]
+		for _, c := range b.Rows {
+			w.all = append(w.all, globalCheckEntry(c, w.names))
 		}
-		return blockFile(site.Query{Route: allChecks}.BlockKey(p.Block), site.Block[site.GlobalCheckEntry]{Number: p.Block, First: p.First, Rows: rows}, add)
+		return blockFile(site.Query{Route: allChecks}.BlockKey(b.Block), site.Block[site.GlobalCheckEntry]{Number: b.Block, First: b.First, Rows: w.all}, w.add)
 	}
-	n, listed := names[p.ServiceID]
+	n, listed := w.names[b.ServiceID]
 	if !listed {
 		return nil
 	}
-	rows := make([]site.CheckEntry, len(p.Rows))
-	for i, c := range p.Rows {
-		rows[i] = checkEntry(c)
+	w.own = w.own[:0]
+	for _, c := range b.Rows {
+		w.own = append(w.own, checkEntry(c))
 	}
-	return blockFile(site.Query{Route: serviceChecks, Slug: n.slug}.BlockKey(p.Block), site.Block[site.CheckEntry]{Number: p.Block, First: p.First, Rows: rows}, add)
+	return blockFile(site.Query{Route: serviceChecks, Slug: n.slug}.BlockKey(b.Block), site.Block[site.CheckEntry]{Number: b.Block, First: b.First, Rows: w.own}, w.add)
 }
 
 func blockFile[T any](key string, b site.Block[T], add func(string, []byte) error) error {

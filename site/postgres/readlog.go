@@ -48,17 +48,21 @@ func (r *Reader) readLog(ctx context.Context, cutoff time.Time, f *Facts) error 
 	if err != nil {
 		return err
 	}
-	var recent []Check
-	for _, c := range open {
-		if c.CheckedAt.Before(cutoff) {
-			recent = append(recent, c)
-		}
-	}
-	slices.SortFunc(recent, compareRows)
-	if f.Log.Tail, err = r.newest(ctx, sealed, keptSince, time.Minute, 0, f.Log.tailRows()); err != nil {
+	newest, err := r.newest(ctx, sealed, keptSince, time.Minute, f.Log.tailRows())
+	if err != nil {
 		return err
 	}
-	f.Log.Tail = append(f.Log.Tail, recent...)
+	n := min(len(newest.rows), int(f.Log.tailRows()))
+	if f.Log.Tail, err = newest.unpack(len(newest.rows)-n, n, len(open)); err != nil {
+		return err
+	}
+	for _, c := range open {
+		if c.CheckedAt.Before(cutoff) {
+			f.Log.Tail = append(f.Log.Tail, c)
+		}
+	}
+	recent := f.Log.Tail[n:]
+	slices.SortFunc(recent, compareRows)
 	f.Log.Next += int64(len(recent))
 	return nil
 }
@@ -213,42 +217,6 @@ func (r *Reader) readPlaces(ctx context.Context, keptSince time.Time, ids []int6
 		[]any{&id, &b.Block, &b.Hour}, func() { log(id).Blocks = append(log(id).Blocks, b) }, ids, keptSince)
 }
 
-// newest reads n checks of all services before t, the end of an hour, oldest first: the newest but for some. Nothing has them in order,
-// so that it looks back as far as they may be expected first, then further, until keptSince.
-func (r *Reader) newest(ctx context.Context, t, keptSince time.Time, back time.Duration, but, n int64) ([]Check, error) {
-	u := unpacker{once{}}
-	for ; ; back *= 4 {
-		since := t.Add(-back)
-		all := !since.After(keptSince)
-		if all {
-			since = time.Time{}
-		}
-		var found []Check
-		err := servicePacks(ctx, r.tx, `SELECT service_id, hour, checks, texts FROM check_packs WHERE hour >= $1 AND hour < $2`, func(p *checkPack) error {
-			for i := range p.len() {
-				if p.hour.Add(p.at(i).after()).Before(since) {
-					continue
-				}
-				c, err := u.check(p, i)
-				if err != nil {
-					return err
-				}
-				found = append(found, c)
-			}
-			return nil
-		}, hourOf(since), t)
-		if err != nil {
-			return nil, fmt.Errorf("read checks: %w", err)
-		}
-		if !all && int64(len(found)) < but+n {
-			continue
-		}
-		slices.SortFunc(found, compareRows)
-		end := max(0, int64(len(found))-but)
-		return slices.Clone(found[max(0, end-n):end]), nil
-	}
-}
-
 // PackBlock is one full block of an hour's pack.
 type PackBlock struct {
 	ServiceID int64 // 0 for the log of all services
@@ -285,15 +253,20 @@ func (r *Reader) globalBlocks(ctx context.Context, hour time.Time, do func(PackB
 	if err != nil {
 		return err
 	}
-	rows, err := r.newest(ctx, hour.Add(time.Hour), keptSince, 75*time.Minute, after, (last-first+1)*site.BlockSize)
+	wanted := (last-first+1)*site.BlockSize + after
+	newest, err := r.newest(ctx, hour.Add(time.Hour), keptSince, 61*time.Minute, wanted) // the hour, and some rows of the one before
 	if err != nil {
 		return err
 	}
-	oldest := (last+1)*site.BlockSize - int64(len(rows)) // number of rows[0]
+	oldest := (last+1)*site.BlockSize + after - int64(len(newest.rows)) // number of newest.rows[0]
 	for block := first; block <= last; block++ {
 		from := max(block*site.BlockSize, oldest)
 		if end := (block + 1) * site.BlockSize; from < end {
-			if err := do(PackBlock{Block: block, First: from, Rows: rows[from-oldest : end-oldest]}); err != nil {
+			rows, err := newest.unpack(int(from-oldest), int(end-from), 0)
+			if err != nil {
+				return err
+			}
+			if err := do(PackBlock{Block: block, First: from, Rows: rows}); err != nil {
 				return err
 			}
 		}
@@ -337,12 +310,12 @@ func (r *Reader) serviceBlocks(ctx context.Context, hour time.Time, do func(Pack
 			if end <= 0 {
 				continue
 			}
-			of := rows[max(0, end-site.BlockSize):end:end]
+			of := slices.Clone(rows[max(0, end-site.BlockSize):end])
 			if err := do(PackBlock{ServiceID: service, Block: f.block, First: (f.block+1)*site.BlockSize - int64(len(of)), Rows: of}); err != nil {
 				return err
 			}
 		}
-		rows = nil
+		rows = rows[:0]
 		return nil
 	}
 	service = 0
