@@ -19,40 +19,41 @@ func digest(seed []byte, v any) []byte {
 	d := digesters.Get().(*digester)
 	defer digesters.Put(d)
 	d.sum.Reset()
-	d.b = append(d.b[:0], seed...)
 	p := reflect.ValueOf(v)
-	encoderOf(p.Type().Elem())(d, p.Elem())
-	d.sum.Write(d.b)
+	d.room = encoderOf(p.Type().Elem())(d, append(d.room[:0], seed...), p.Elem())
+	d.sum.Write(d.room)
 	return d.sum.Sum(nil)
 }
 
-// digester is a sum with the bytes that wait for it.
+// digester is a sum, and room for the bytes that wait for it.
 type digester struct {
-	sum hash.Hash
-	b   []byte
+	sum  hash.Hash
+	room []byte
 }
 
-var digesters = sync.Pool{New: func() any { return &digester{sum: sha256.New(), b: make([]byte, 0, 2*digestPiece)} }}
+var digesters = sync.Pool{New: func() any { return &digester{sum: sha256.New(), room: make([]byte, 0, 2*digestPiece)} }}
 
 const digestPiece = 4096 // bytes that are summed at once
 
-func (d *digester) word(n uint64) { d.b = binary.LittleEndian.AppendUint64(d.b, n) }
-
-func (d *digester) bytes(p []byte) {
-	d.word(uint64(len(p)))
-	d.b = append(d.b, p...)
-	d.flush()
-}
-
-func (d *digester) flush() {
-	if len(d.b) >= digestPiece {
-		d.sum.Write(d.b)
-		d.b = d.b[:0]
+// flush sums b once it is large, and gives its room back.
+func (d *digester) flush(b []byte) []byte {
+	if len(b) < digestPiece {
+		return b
 	}
+	d.sum.Write(b)
+	return b[:0]
 }
 
-// encoder appends a value of one type, which can be addressed, to a digest.
-type encoder func(d *digester, v reflect.Value)
+// appendList appends how many a list has, and tells one that is nil from one that is empty: JSON does.
+func appendList(b []byte, n int, isNil bool) []byte {
+	if isNil {
+		return append(b, 0)
+	}
+	return binary.AppendUvarint(b, uint64(n)+1)
+}
+
+// encoder appends a value of one type, which can be addressed, to what waits to be summed.
+type encoder func(d *digester, b []byte, v reflect.Value) []byte
 
 var encoders sync.Map // by reflect.Type
 
@@ -71,25 +72,24 @@ var timeType = reflect.TypeFor[time.Time]()
 func makeEncoder(t reflect.Type) encoder {
 	switch t.Kind() {
 	case reflect.Bool:
-		return func(d *digester, v reflect.Value) {
+		return func(_ *digester, b []byte, v reflect.Value) []byte {
 			if v.Bool() {
-				d.b = append(d.b, 1)
-			} else {
-				d.b = append(d.b, 0)
+				return append(b, 1)
 			}
+			return append(b, 0)
 		}
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return func(d *digester, v reflect.Value) { d.word(uint64(v.Int())) }
+		return func(_ *digester, b []byte, v reflect.Value) []byte { return binary.AppendVarint(b, v.Int()) }
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return func(d *digester, v reflect.Value) { d.word(v.Uint()) }
+		return func(_ *digester, b []byte, v reflect.Value) []byte { return binary.AppendUvarint(b, v.Uint()) }
 	case reflect.Float64:
-		return func(d *digester, v reflect.Value) { d.word(math.Float64bits(v.Float())) }
+		return func(_ *digester, b []byte, v reflect.Value) []byte {
+			return binary.LittleEndian.AppendUint64(b, math.Float64bits(v.Float()))
+		}
 	case reflect.String:
-		return func(d *digester, v reflect.Value) {
+		return func(d *digester, b []byte, v reflect.Value) []byte {
 			s := v.String()
-			d.word(uint64(len(s)))
-			d.b = append(d.b, s...)
-			d.flush()
+			return d.flush(append(binary.AppendUvarint(b, uint64(len(s))), s...))
 		}
 	case reflect.Pointer:
 		return pointerEncoder(t)
@@ -99,10 +99,9 @@ func makeEncoder(t reflect.Type) encoder {
 		return mapEncoder(t)
 	case reflect.Struct:
 		if t == timeType {
-			return func(d *digester, v reflect.Value) {
+			return func(_ *digester, b []byte, v reflect.Value) []byte {
 				at := (*time.Time)(v.Addr().UnsafePointer()) // also of a field that is not exported
-				d.word(uint64(at.Unix()))
-				d.word(uint64(at.Nanosecond()))
+				return binary.AppendUvarint(binary.AppendVarint(b, at.Unix()), uint64(at.Nanosecond()))
 			}
 		}
 		return structEncoder(t)
@@ -112,38 +111,30 @@ func makeEncoder(t reflect.Type) encoder {
 
 func pointerEncoder(t reflect.Type) encoder {
 	of := sync.OnceValue(func() encoder { return encoderOf(t.Elem()) })
-	return func(d *digester, v reflect.Value) {
+	return func(d *digester, b []byte, v reflect.Value) []byte {
 		if v.IsNil() {
-			d.b = append(d.b, 0)
-			return
+			return append(b, 0)
 		}
-		d.b = append(d.b, 1)
-		of()(d, v.Elem())
+		return of()(d, append(b, 1), v.Elem())
 	}
 }
 
-// listEncoder tells a list that is nil from one that is empty: JSON does.
 func listEncoder(t reflect.Type) encoder {
 	slice := t.Kind() == reflect.Slice
 	if t.Elem().Kind() == reflect.Uint8 {
-		return func(d *digester, v reflect.Value) {
-			if slice && v.IsNil() {
-				d.word(math.MaxUint64)
-				return
-			}
-			d.bytes(v.Bytes())
+		return func(d *digester, b []byte, v reflect.Value) []byte {
+			p := v.Bytes()
+			return d.flush(append(appendList(b, len(p), slice && p == nil), p...))
 		}
 	}
 	of := sync.OnceValue(func() encoder { return encoderOf(t.Elem()) })
-	return func(d *digester, v reflect.Value) {
-		if slice && v.IsNil() {
-			d.word(math.MaxUint64)
-			return
+	return func(d *digester, b []byte, v reflect.Value) []byte {
+		n, of := v.Len(), of()
+		b = appendList(b, n, slice && v.IsNil())
+		for i := range n {
+			b = of(d, b, v.Index(i))
 		}
-		d.word(uint64(v.Len()))
-		for i := range v.Len() {
-			of()(d, v.Index(i))
-		}
+		return b
 	}
 }
 
@@ -153,20 +144,18 @@ func mapEncoder(t reflect.Type) encoder {
 		panic(fmt.Sprintf("digest of a %s: its keys have no order", t))
 	}
 	of := sync.OnceValue(func() encoder { return encoderOf(t.Elem()) })
-	return func(d *digester, v reflect.Value) {
-		if v.IsNil() {
-			d.word(math.MaxUint64)
-			return
-		}
+	return func(d *digester, b []byte, v reflect.Value) []byte {
 		keys := v.MapKeys()
 		slices.SortFunc(keys, func(a, b reflect.Value) int { return cmp.Compare(a.String(), b.String()) })
-		d.word(uint64(len(keys)))
+		b = appendList(b, len(keys), v.IsNil())
 		value := reflect.New(t.Elem()).Elem()
 		for _, k := range keys {
-			d.bytes([]byte(k.String()))
+			key := k.String()
+			b = append(binary.AppendUvarint(b, uint64(len(key))), key...)
 			value.Set(v.MapIndex(k))
-			of()(d, value)
+			b = of()(d, b, value)
 		}
+		return b
 	}
 }
 
@@ -184,10 +173,10 @@ func structEncoder(t reflect.Type) encoder {
 		}
 		return list
 	})
-	return func(d *digester, v reflect.Value) {
+	return func(d *digester, b []byte, v reflect.Value) []byte {
 		for _, p := range parts() {
-			p.of(d, v.Field(p.i))
+			b = p.of(d, b, v.Field(p.i))
 		}
-		d.flush()
+		return d.flush(b)
 	}
 }

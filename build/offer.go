@@ -13,11 +13,11 @@ import (
 
 // offer is what a service sells now: its active endpoints and how they are paid.
 type offer struct {
-	endpoints     []site.Endpoint
-	networks      []string // abbreviations, sorted
-	networksCAIP2 []string // sorted
-	payTo         []string // recipients, sorted
-	asset         *string  // of the lowest price, else of the first row
+	endpoints     []site.Endpoint `digest:"-"` // Detail has them
+	networks      []string        // abbreviations, sorted
+	networksCAIP2 []string        // sorted
+	payTo         []string        // recipients, sorted
+	asset         *string         // of the lowest price, else of the first row
 	min, max      *site.Decimal
 	atomic        *string // of min
 	distinct      int     // prices in USD
