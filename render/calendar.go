@@ -21,6 +21,7 @@ type calendarDay struct {
 
 	title string // of a bar, up to what is told of the day
 	whole string // what follows it in a strip, where all checks of the day answered
+	gap   string // the whole of a day without a check
 	row   string // of a strip's table, its beginning
 }
 
@@ -31,6 +32,7 @@ func newCalendar(now site.Time) *calendar {
 		at := today.AddDate(0, 0, i+1-stripDays)
 		d := calendarDay{at: at, Key: at.Format(time.DateOnly), ISO: site.NewTime(at).String(), Date: at.Format(layoutDay)}
 		d.title, d.whole = "<g><title>"+d.Date+": ", string(drawWhole(nil, i*stripStep))
+		d.gap = d.title + string(drawGap(nil, i*stripStep))
 		d.row = `<tr><th scope="row"><time datetime="` + d.ISO + `">` + d.Date + `</time></th>`
 		c.days[i], c.index[d.Key] = d, i
 	}

@@ -2,7 +2,6 @@ package render
 
 import (
 	"encoding/json"
-	"math/big"
 	"strings"
 
 	"tollbook/site"
@@ -85,9 +84,9 @@ func trend(older, newer string) string {
 	o, ok := atomic(older)
 	n, ok2 := atomic(newer)
 	switch {
-	case !ok || !ok2 || o.Cmp(n) == 0:
+	case !ok || !ok2 || o == n:
 		return ""
-	case o.Cmp(n) < 0:
+	case o.Compare(n) < 0:
 		return "up"
 	default:
 		return "down"
@@ -186,7 +185,7 @@ func scale(p site.PricingEntry) (int, bool) {
 	if err != nil || digits == "" || !ok {
 		return 0, false
 	}
-	zeros, found := strings.CutPrefix(amount.String(), digits)
+	zeros, found := strings.CutPrefix(string(amount), digits)
 	decimals := len(zeros) + len(frac)
 	if !found || strings.Trim(zeros, "0") != "" || decimals > maxDecimals {
 		return 0, false
@@ -200,7 +199,7 @@ func (u units) price(network, asset, amount string) (text, title string) {
 	if !ok {
 		return words(amount, maxCode), ""
 	}
-	title = group(n.String()) + " atomic units of " + words(asset, maxCode)
+	title = group(string(n)) + " atomic units of " + words(asset, maxCode)
 	decimals, ok := u[[2]string{network, asset}]
 	if !ok {
 		return title, ""
@@ -211,23 +210,25 @@ func (u units) price(network, asset, amount string) (text, title string) {
 // maxAmount is the length of the largest amount, 2^256.
 const maxAmount = 78
 
-func atomic(s string) (*big.Int, bool) {
-	if s == "" || len(s) > maxAmount || strings.Trim(s, "0123456789") != "" {
-		return nil, false
+// atomic is an amount in atomic units, which are whole.
+func atomic(s string) (site.Decimal, bool) {
+	if len(s) > maxAmount || strings.Contains(s, ".") {
+		return "", false
 	}
-	return new(big.Int).SetString(s, 10)
+	n, err := site.ParseDecimal(s)
+	return n, err == nil
 }
 
 // shift is n / 10^decimals.
-func shift(n *big.Int, decimals int) site.Decimal {
-	digits := n.String()
+func shift(n site.Decimal, decimals int) site.Decimal {
+	digits := string(n)
 	if pad := decimals + 1 - len(digits); pad > 0 {
 		digits = strings.Repeat("0", pad) + digits
 	}
 	at := len(digits) - decimals
 	d, err := site.ParseDecimal(digits[:at] + "." + digits[at:])
 	if err != nil {
-		panic("render: digits of a big.Int are no digits") // cannot be
+		panic("render: digits of a decimal are no digits") // cannot be
 	}
 	return d
 }

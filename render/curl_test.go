@@ -28,10 +28,16 @@ func TestCurl(t *testing.T) {
 		{"no web address", "javascript:alert(1)", "GET", "/", ""},
 		{"credentials", "https://u:p@acme.test", "GET", "/", ""},
 	} {
-		if got := curl(c.base, &site.Endpoint{Method: c.method, Path: c.path}); got != c.want {
+		if got := command(c.base, c.method, c.path); got != c.want {
 			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
 		}
 	}
+}
+
+// command is the one that a page shows of an endpoint.
+func command(base, method, path string) string {
+	var e Surroundings
+	return e.endpoint(base, &site.Endpoint{Method: method, Path: path}, false).Curl
 }
 
 // A shell reads what curl answers as one command with whole arguments, whatever the path is.
@@ -39,7 +45,7 @@ func FuzzCurl(f *testing.F) {
 	f.Add("/'$(id)'")
 	f.Add("/\n;`id`")
 	f.Fuzz(func(t *testing.T, path string) {
-		command := curl("https://acme.test", &site.Endpoint{Method: "GET", Path: path})
+		command := command("https://acme.test", "GET", path)
 		if command == "" {
 			return
 		}
@@ -57,7 +63,7 @@ func TestCurlInShell(t *testing.T) {
 	if err != nil {
 		t.Skip("no shell to ask")
 	}
-	command := curl("https://acme.test", &site.Endpoint{Method: "POST", Path: "/'; echo evil; $(echo evil) `echo evil`"})
+	command := command("https://acme.test", "POST", "/'; echo evil; $(echo evil) `echo evil`")
 	out, err := exec.Command(sh, "-c", "curl() { for a; do printf '<%s>' \"$a\"; done; }; "+command).CombinedOutput()
 	want := "<-i><-X><POST><https://acme.test/%27;%20echo%20evil;%20$(echo%20evil)%20%60echo%20evil%60><-H><content-type: application/json><-d><{}>"
 	if err != nil || string(out) != want {

@@ -107,12 +107,26 @@ func millis(ms *int) string {
 	switch {
 	case ms == nil:
 		return ""
-	case *ms < 10_000:
+	case *ms < 0:
 		return number(int64(*ms)) + nbsp + "ms"
+	case *ms < slowMillis:
+		return quickTimes()[*ms]
 	default:
 		return strconv.FormatFloat(float64(*ms)/1000, 'f', 1, 64) + nbsp + "s"
 	}
 }
+
+// slowMillis is the response time from which seconds are told.
+const slowMillis = 10_000
+
+// quickTimes are those below it, which pages repeat as often as percents.
+var quickTimes = sync.OnceValue(func() []string {
+	list := make([]string, slowMillis)
+	for ms := range list {
+		list[ms] = number(int64(ms)) + nbsp + "ms"
+	}
+	return list
+})
 
 // rate is a count an hour, with a decimal where it is small.
 func rate(f float64) string {

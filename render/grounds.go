@@ -1,6 +1,10 @@
 package render
 
-import "tollbook/site"
+import (
+	"slices"
+
+	"tollbook/site"
+)
 
 // Of the grounds for a grade: how many are shown; the evidence has the rest.
 const (
@@ -26,14 +30,11 @@ type ground struct {
 
 func (e *Surroundings) grounds(l *site.Listing) grounds {
 	g := grounds{JSON: e.pages.href(bareKey("evidence", l.Detail.Slug))}
-	by := map[string]site.EvidenceCheck{}
-	for _, c := range l.Evidence.Checks {
-		by[c.ID] = c
-	}
 	for _, c := range l.Detail.Assessment.Compliance.Checks {
 		row := ground{ComplianceCheck: c}
-		if why := by[c.ID]; !c.Pass {
-			row.Reason, row.Mend = why.Reason, why.Mend
+		at := slices.IndexFunc(l.Evidence.Checks, func(e site.EvidenceCheck) bool { return e.ID == c.ID })
+		if at >= 0 && !c.Pass {
+			row.Reason, row.Mend = l.Evidence.Checks[at].Reason, l.Evidence.Checks[at].Mend
 		}
 		g.Checks = append(g.Checks, row)
 	}

@@ -22,14 +22,17 @@ type fact struct {
 
 // MarshalJSON implements json.Marshaler: an object, as encoding/json writes a map.
 func (t thing) MarshalJSON() ([]byte, error) {
-	return appendFact(make([]byte, 0, 1536), t) // what most pages take
+	return appendFact(nil, t)
 }
+
+// AppendJSON implements compiled.Script.
+func (t thing) AppendJSON(b []byte) ([]byte, error) { return appendFact(b, t) }
 
 // appendFact appends a value of a thing.
 func appendFact(b []byte, v any) (_ []byte, err error) {
 	switch v := v.(type) {
 	case string:
-		if isSimple(v) {
+		if isSimple(v) && !strings.ContainsAny(v, "<>&") { // which could end a script
 			return texts(b, `"`, v, `"`), nil
 		}
 	case int:

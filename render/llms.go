@@ -118,8 +118,10 @@ func (p *Pages) address(key string) string {
 // markdown makes a stranger's words plain text within a line of Markdown and within quotation marks: words, with each
 // character that could begin markup escaped and double quotes made single.
 func markdown(s string, limit int) string {
+	line := words(s, limit)
 	var b strings.Builder
-	for _, r := range words(s, limit) {
+	b.Grow(len(line))
+	for _, r := range line {
 		switch r {
 		case '"', '“', '”', '„', '«', '»', '＂':
 			r = '\''

@@ -96,11 +96,11 @@ func (e *Edition) priceMovers() []priceMover {
 		before, ok := atomic(s.old)
 		after, ok2 := atomic(s.new)
 		l := e.service(k.slug)
-		if !ok || !ok2 || l == nil || before.Sign() == 0 || after.Sign() == 0 || before.Cmp(after) == 0 {
+		if !ok || !ok2 || l == nil || before == "0" || after == "0" || before == after {
 			continue
 		}
 		m := priceMover{Slug: k.slug, Name: s.name, changeLine: changeLine{What: words(k.endpoint, maxName), Network: e.network(k.network), Trend: trend(s.old, s.new)}}
-		ratio := new(big.Rat).SetFrac(after, before)
+		ratio := new(big.Rat).Quo(rational(after), rational(before))
 		m.ratio, _ = ratio.Float64()
 		m.Percent = changeText(ratio)
 		u := unitsOf(&l.Detail)

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"html/template"
 	"math/big"
-	"strings"
-	"time"
 
 	"tollbook/site"
 )
@@ -25,31 +23,29 @@ type prices struct {
 // pricesDay is a UTC day on which prices were set or moved.
 type pricesDay struct{ ISO, Date, From, To, Moves string }
 
-// newPrices draws a bar for each span of days with the same prices. Days before the first price are left blank.
+// newPrices draws a bar for each span of a calendar's days with the same prices. Days before the first price are left blank.
 // lowest is what is asked now, which a day's lowest price need not be.
-func newPrices(points []site.PricePoint, lowest *site.Decimal, now site.Time) prices {
+func newPrices(points []site.PricePoint, lowest *site.Decimal, cal *calendar) prices {
 	c := prices{Width: stripDays * stripStep, Height: pricesHeight, Summary: "No price in dollars is known."}
-	today := now.UTC().Truncate(24 * time.Hour)
-	first := today.AddDate(0, 0, 1-stripDays)
 	var spans []priceSpan
 	most := new(big.Rat)
 	moves := 0
 	for i := range points {
 		p := &points[i]
-		date, err := time.Parse(time.DateOnly, p.Date)
-		if err != nil || date.After(today) || p.MinPriceUSD == nil || p.MaxPriceUSD == nil {
+		at, shown := cal.index[p.Date]
+		if !shown && p.Date > cal.days[0].Key || p.MinPriceUSD == nil || p.MaxPriceUSD == nil {
 			continue
 		}
-		if date.Before(first) { // what was asked before is still asked when the chart begins
+		if !shown { // what was asked before is still asked when the chart begins
 			spans = []priceSpan{{0, p}}
 			continue
 		}
 		if n := len(spans); n == 1 && spans[0].day == 0 && spans[0].point.Date == p.Date {
 			continue
 		}
-		spans = append(spans, priceSpan{int(date.Sub(first) / (24 * time.Hour)), p})
+		spans = append(spans, priceSpan{at, p})
 		moves += p.Changes
-		c.Days = append(c.Days, pricesDay{ISO: site.NewTime(date).String(), Date: date.Format(layoutDay), From: dollars(*p.MinPriceUSD), To: dollars(*p.MaxPriceUSD), Moves: number(int64(p.Changes))})
+		c.Days = append(c.Days, pricesDay{ISO: cal.days[at].ISO, Date: cal.days[at].Date, From: dollars(*p.MinPriceUSD), To: dollars(*p.MaxPriceUSD), Moves: number(int64(p.Changes))})
 	}
 	if len(spans) == 0 {
 		return c
@@ -61,17 +57,17 @@ func newPrices(points []site.PricePoint, lowest *site.Decimal, now site.Time) pr
 		}
 	}
 	c.Most = dollars(*top)
-	var b strings.Builder
+	var b []byte
 	for i, s := range spans {
 		end := stripDays
 		if i+1 < len(spans) {
 			end = spans[i+1].day
 		}
 		if end > s.day {
-			s.draw(&b, first, end, most)
+			b = s.draw(b, cal, end, most)
 		}
 	}
-	c.Steps = template.HTML(b.String())
+	c.Steps = template.HTML(b)
 	c.Summary = "Moved " + plural(int64(moves), "time", "times") + " in the last 90 days."
 	if lowest != nil {
 		c.Summary = "Now from " + dollars(*lowest) + "; moved " + plural(int64(moves), "time", "times") + " in the last 90 days."
@@ -85,7 +81,7 @@ type priceSpan struct {
 	point *site.PricePoint
 }
 
-func (s priceSpan) draw(b *strings.Builder, first time.Time, end int, most *big.Rat) {
+func (s priceSpan) draw(b []byte, cal *calendar, end int, most *big.Rat) []byte {
 	at := func(d site.Decimal) int { return pricesHeight * share100(rational(d), most) / barsHeight }
 	low, high := at(*s.point.MinPriceUSD), at(*s.point.MaxPriceUSD)
 	low = min(low, high-minBar)
@@ -93,10 +89,10 @@ func (s priceSpan) draw(b *strings.Builder, first time.Time, end int, most *big.
 	if s.point.MinPriceUSD.Compare(*s.point.MaxPriceUSD) != 0 {
 		text += " to " + dollars(*s.point.MaxPriceUSD)
 	}
-	days := first.AddDate(0, 0, s.day).Format(layoutDay)
+	days := cal.days[s.day].Date
 	if end-1 > s.day {
-		days += " to " + first.AddDate(0, 0, end-1).Format(layoutDay)
+		days += " to " + cal.days[end-1].Date
 	}
-	fmt.Fprintf(b, `<g><title>%s: %s</title><rect class="bar" x="%d" y="%d" width="%d" height="%d"/><rect class="touch" x="%d" width="%d" height="%d"/></g>`+"\n",
+	return fmt.Appendf(b, `<g><title>%s: %s</title><rect class="bar" x="%d" y="%d" width="%d" height="%d"/><rect class="touch" x="%d" width="%d" height="%d"/></g>`+"\n",
 		days, text, s.day*stripStep, pricesHeight-high, (end-s.day)*stripStep, high-low, s.day*stripStep, (end-s.day)*stripStep, pricesHeight)
 }

@@ -63,11 +63,10 @@ type window struct {
 // endpoint is an endpoint for reading.
 type endpoint struct {
 	*site.Endpoint
-	From    string // lowest price, "" unknown
-	Prices  []price
-	Curl    string
-	Pay     string // a program that pays
-	Address string
+	From   string // lowest price, "" unknown
+	Prices []price
+	Curl   string
+	Pay    string // a program that pays
 }
 
 // price is one way to pay for an endpoint.
@@ -121,7 +120,7 @@ func (e *Surroundings) servicePage(l *Told, peers []Peer) page {
 		Open:       len(d.Endpoints) <= openEndpoints,
 		Checks:     l.Checks.Newest[:min(serviceChecks, len(l.Checks.Newest))],
 		TotalCheck: max(l.Checks.Index.Total(), int64(len(l.Checks.Newest))),
-		Prices:     newPrices(l.Prices, d.MinPriceUSD, e.shown.Day), PricesJSON: e.pages.href(seriesKey("price", d.Slug)),
+		Prices:     newPrices(l.Prices, d.MinPriceUSD, e.calendar), PricesJSON: e.pages.href(seriesKey("price", d.Slug)),
 		Badge: e.address(badgeKey(d.Slug, ".svg")), BadgeKey: badgeKey(d.Slug, ".svg"), BadgeJSON: e.pages.href(badgeKey(d.Slug, ".json")), PageURL: e.address(serviceKey(d.Slug)),
 		Category: e.shown.GroupKeys[d.Category], Atom: serviceFeedKey(d.Slug, ".xml"), Feed: serviceFeedKey(d.Slug, ".json"),
 		UptimeJSON: e.pages.href(bareKey("uptime", d.Slug)),
@@ -138,10 +137,7 @@ func (e *Surroundings) servicePage(l *Told, peers []Peer) page {
 			s.Further = append(s.Further, endpoint{Endpoint: &d.Endpoints[i], From: dollarsOrNull(d.Endpoints[i].MinPriceUSD)})
 			continue
 		}
-		s.Rows = append(s.Rows, e.endpoint(d.BaseURL, &d.Endpoints[i]))
-		if i < payExamples {
-			s.Rows[i].Pay = pay(d.BaseURL, &d.Endpoints[i])
-		}
+		s.Rows = append(s.Rows, e.endpoint(d.BaseURL, &d.Endpoints[i], i < payExamples))
 	}
 	for _, c := range d.PayToChanges[:min(serviceMoves, len(d.PayToChanges))] {
 		s.Moves = append(s.Moves, move{c, e.network(c.NetworkCAIP2)})
@@ -183,8 +179,14 @@ func windows(u *site.UptimeWindows) []window {
 	}
 }
 
-func (e *Surroundings) endpoint(base string, p *site.Endpoint) endpoint {
-	r := endpoint{Endpoint: p, From: dollarsOrNull(p.MinPriceUSD), Curl: curl(base, p), Address: endpointURL(base, p.Path)}
+func (e *Surroundings) endpoint(base string, p *site.Endpoint, payable bool) endpoint {
+	r := endpoint{Endpoint: p, From: dollarsOrNull(p.MinPriceUSD)}
+	if address := commanded(base, p); address != "" {
+		r.Curl = curl(p.Method, address)
+		if payable && paidOnEVM(p) {
+			r.Pay = pay(p.Method, address)
+		}
+	}
 	for _, entry := range p.Pricing {
 		r.Prices = append(r.Prices, e.price(entry, p.VariableAmount))
 	}
@@ -197,7 +199,7 @@ func (e *Surroundings) price(entry site.PricingEntry, variable bool) price {
 		p.On = e.network(*entry.NetworkCAIP2)
 	}
 	if n, ok := atomic(entry.Price); ok {
-		p.Exact = group(n.String()) + " atomic units"
+		p.Exact = group(string(n)) + " atomic units"
 	}
 	if entry.PriceUSD != nil {
 		if usd, err := site.ParseDecimal(*entry.PriceUSD); err == nil {

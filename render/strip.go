@@ -83,7 +83,7 @@ var stripDrafts = sync.Pool{New: func() any { return new(stripDraft) }}
 func (s *stripDraft) add(d *calendarDay, x int, p *site.UptimeDataPoint, slowest int) {
 	s.rows = append(s.rows, d.row...)
 	if p == nil {
-		s.uptime = drawGap(s.uptime, x, d)
+		s.uptime = append(s.uptime, d.gap...)
 		s.rows = append(s.rows, `<td class="num quiet" colspan="3">no check</td></tr>`+"\n"...)
 		return
 	}
@@ -151,9 +151,9 @@ func drawWhole(b []byte, x int) []byte {
 	return append(rect(append(b, "</title>"...), "up", x, 0, stripBar, stripHeight), "/></g>\n"...)
 }
 
-// drawGap draws a day without a check: a mark at the foot, and something to hover over.
-func drawGap(b []byte, x int, d *calendarDay) []byte {
-	b = rect(texts(b, d.title, "no check</title>"), "gap", x, stripHeight-gapHeight, stripBar, gapHeight)
+// drawGap draws a day without a check, behind the beginning of its title: a mark at the foot, and something to hover over.
+func drawGap(b []byte, x int) []byte {
+	b = rect(append(b, "no check</title>"...), "gap", x, stripHeight-gapHeight, stripBar, gapHeight)
 	return append(rect(append(b, "/>"...), "touch", x, -1, stripBar, stripHeight), "/></g>\n"...)
 }
 

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -27,12 +28,12 @@ func twinKey(page string) string {
 }
 
 // twin begins a twin of a page that changes with every build.
-func (e *Edition) twin(title, page string) *strings.Builder {
+func (e *Edition) twin(title, page string) *bytes.Buffer {
 	return e.twinAsOf(title, page, e.snapshot.Now)
 }
 
-func (e *Surroundings) twinAsOf(title, page string, now site.Time) *strings.Builder {
-	b := new(strings.Builder)
+func (e *Surroundings) twinAsOf(title, page string, now site.Time) *bytes.Buffer {
+	b := new(bytes.Buffer)
 	fmt.Fprintf(b, "# %s\n\n", title)
 	if e.pages.site.Sample {
 		b.WriteString("This is sample data: every service, price and check is made up.\n\n")
@@ -79,10 +80,10 @@ func (e *Surroundings) ServiceTwin(l *Told) Asset {
 		}
 	}
 	fmt.Fprintf(b, "\n## Source\n\n%s. Cite as %s\n", markdown(d.Provenance.Attribution, maxLine), theirWords(d.Provenance.CiteAs, maxLine))
-	return Asset{twinKey(serviceKey(d.Slug)), []byte(b.String())}
+	return Asset{twinKey(serviceKey(d.Slug)), b.Bytes()}
 }
 
-func (e *Surroundings) twinEndpoints(b *strings.Builder, d *site.ServiceDetail) {
+func (e *Surroundings) twinEndpoints(b *bytes.Buffer, d *site.ServiceDetail) {
 	b.WriteString("\n## Endpoints and prices\n\n")
 	if len(d.Endpoints) == 0 {
 		b.WriteString("No paid endpoint has answered yet.\n")
@@ -110,7 +111,7 @@ func (e *Surroundings) twinEndpoints(b *strings.Builder, d *site.ServiceDetail) 
 }
 
 // twinVerdicts says which checks fail and why, and what flags are raised.
-func (e *Surroundings) twinVerdicts(b *strings.Builder, l *Told) {
+func (e *Surroundings) twinVerdicts(b *bytes.Buffer, l *Told) {
 	failed := false
 	for _, c := range l.grounds.Checks {
 		if c.Pass {
@@ -137,7 +138,7 @@ func (e *Surroundings) twinVerdicts(b *strings.Builder, l *Told) {
 	}
 }
 
-func (e *Surroundings) twinChange(b *strings.Builder, c change) {
+func (e *Surroundings) twinChange(b *bytes.Buffer, c change) {
 	fmt.Fprintf(b, "- %s, %s: ", c.ObservedAt, strings.ToLower(c.Label))
 	var lines []string
 	for line := range strings.SplitSeq(c.text(), "\n") {
@@ -184,7 +185,7 @@ func (e *Edition) listTwin() Asset {
 	for _, item := range items[:min(PageRows, len(items))] {
 		e.twinLine(b, item)
 	}
-	return Asset{twinKey(listKey(1)), []byte(b.String())}
+	return Asset{twinKey(listKey(1)), b.Bytes()}
 }
 
 func (e *Edition) changesTwin() Asset {
@@ -195,7 +196,7 @@ func (e *Edition) changesTwin() Asset {
 		fmt.Fprintf(b, "- [%s](%s) %s\n  ", r.Slug, e.address(twinKey(serviceKey(r.Slug))), theirWords(r.Name, maxName))
 		e.twinChange(b, e.change(r, u).short(serviceChangeLines))
 	}
-	return Asset{twinKey(bareKey(changesRoute, "")), []byte(b.String())}
+	return Asset{twinKey(bareKey(changesRoute, "")), b.Bytes()}
 }
 
 func (e *Edition) groupsTwin(title, key string, groups []*Group) Asset {
@@ -204,5 +205,5 @@ func (e *Edition) groupsTwin(title, key string, groups []*Group) Asset {
 	for _, r := range bySize(groups) {
 		fmt.Fprintf(b, "| [%s](%s) | %d | %d | %s | %s |\n", markdown(r.Name, maxName), e.address(r.Key), r.Services, r.Online, known(r.Range()), known(percent(r.Uptime)))
 	}
-	return Asset{twinKey(key), []byte(b.String())}
+	return Asset{twinKey(key), b.Bytes()}
 }

@@ -1,10 +1,10 @@
 package render
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"tollbook/site"
 )
@@ -16,7 +16,7 @@ const (
 )
 
 // twinLine is a service in a list.
-func (e *Edition) twinLine(b *strings.Builder, item *site.ServiceListItem) {
+func (e *Edition) twinLine(b *bytes.Buffer, item *site.ServiceListItem) {
 	fmt.Fprintf(b, "- [%s](%s) %s: %s, price from %s, uptime %s in 24 hours\n", item.Slug, e.address(twinKey(serviceKey(item.Slug))), theirWords(item.Name, maxName), stateOf(item.Status),
 		known(dollarsOrNull(item.MinPriceUSD)), known(percent(item.Uptime24h)))
 }
@@ -40,7 +40,7 @@ func (e *Edition) homeTwin() Asset {
 	for _, g := range e.pages.guides {
 		fmt.Fprintf(b, "- [%s](%s): %s\n", g.Title, e.address(twinKey(g.Key)), g.Description)
 	}
-	return Asset{twinKey(homeKey), []byte(b.String())}
+	return Asset{twinKey(homeKey), b.Bytes()}
 }
 
 // statusTwin names the services that do not answer as they should; the others are counted.
@@ -62,11 +62,11 @@ func (e *Edition) statusTwin() Asset {
 		}
 		twinMore(b, len(of)-twinServices)
 	}
-	return Asset{twinKey(key), []byte(b.String())}
+	return Asset{twinKey(key), b.Bytes()}
 }
 
 // twinMore says how many are left out, if any are.
-func twinMore(b *strings.Builder, more int) {
+func twinMore(b *bytes.Buffer, more int) {
 	if more > 0 {
 		fmt.Fprintf(b, "\nand %s more, in the JSON\n", number(int64(more)))
 	}
@@ -81,7 +81,7 @@ func (e *Edition) groupTwin(g *Group) Asset {
 	for _, item := range g.services[:min(PageRows, len(g.services))] {
 		e.twinLine(b, item)
 	}
-	return Asset{twinKey(g.Key(1)), []byte(b.String())}
+	return Asset{twinKey(g.Key(1)), b.Bytes()}
 }
 
 // facilitatorsTwin ranks facilitators by the volume of 30 days.
@@ -103,7 +103,7 @@ func (e *Edition) facilitatorsTwin() Asset {
 		fmt.Fprintf(b, "| [%s](%s) | %s | %s | %s | %s |\n", markdown(cmp.Or(f.Name, f.FacilitatorID), maxName), e.address(twinKey(facilitatorKey(f.FacilitatorID))), volume, count,
 			known(iso(f.LastActivityAt)), markdown(f.Verification, maxCode))
 	}
-	return Asset{twinKey(key), []byte(b.String())}
+	return Asset{twinKey(key), b.Bytes()}
 }
 
 // facilitatorTwin is a facilitator with its networks, accounts and services.
@@ -138,7 +138,7 @@ func (e *Edition) facilitatorTwin(f *site.FacilitatorDetail) Asset {
 		}
 		twinMore(b, f.ServiceCount-len(f.Services))
 	}
-	return Asset{twinKey(key), []byte(b.String())}
+	return Asset{twinKey(key), b.Bytes()}
 }
 
 // coverageTwin says what is measured on chain and what is not known.
@@ -174,7 +174,7 @@ func (e *Edition) coverageTwin() Asset {
 	}
 	fmt.Fprintf(b, "\n%s\n\n## Operators\n\n%s of %s. %s\n", markdown(v.Rule, maxDescription), plural(int64(c.Operators.ServiceCount), "service", "services"),
 		plural(int64(c.Operators.OperatorCount), "operator", "operators"), markdown(c.Operators.Rule, maxDescription))
-	return Asset{twinKey(key), []byte(b.String())}
+	return Asset{twinKey(key), b.Bytes()}
 }
 
 // Twin is reference.md: each route with its parameters. Types are in the OpenAPI document.
@@ -203,5 +203,5 @@ func (a *API) Twin() Asset {
 			}
 		}
 	}
-	return Asset{twinKey(key), []byte(b.String())}
+	return Asset{twinKey(key), b.Bytes()}
 }

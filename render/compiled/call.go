@@ -185,28 +185,20 @@ func convert(v value, t reflect.Type) reflect.Value {
 	panic(fmt.Errorf("%s for %s", r.Type(), t))
 }
 
-// builtin is a function on values as they are.
-type builtin func(args []value) value
+// builtin is a function on one value or two as they are; of more it is asked with the first and each other, until one holds.
+type builtin func(a, b value) value
 
 // builtins are those of text/template that are known here.
 var builtins = map[string]any{
-	"not": builtin(func(a []value) value { return truth(!a[0].truth()) }),
-	"eq": builtin(func(a []value) value {
-		for _, b := range a[1:] {
-			if order(a[0], b, true) == 0 {
-				return truth(true)
-			}
-		}
-		return truth(false)
-	}),
-	"ne": builtin(func(a []value) value { return truth(order(a[0], a[1], true) != 0) }),
-	"lt": builtin(func(a []value) value { return truth(order(a[0], a[1], false) < 0) }),
-	"le": builtin(func(a []value) value { return truth(order(a[0], a[1], false) <= 0) }),
-	"gt": builtin(func(a []value) value { return truth(order(a[0], a[1], false) > 0) }),
-	"ge": builtin(func(a []value) value { return truth(order(a[0], a[1], false) >= 0) }),
-	"len": builtin(func(a []value) value {
-		return value{any: reflect.ValueOf(length(a[0]))}
-	}),
+	"not": builtin(func(a, _ value) value { return truth(!a.truth()) }),
+	"eq":  builtin(func(a, b value) value { return truth(order(a, b, true) == 0) }),
+	"ne":  builtin(func(a, b value) value { return truth(order(a, b, true) != 0) }),
+	"lt":  builtin(func(a, b value) value { return truth(order(a, b, false) < 0) }),
+	"le":  builtin(func(a, b value) value { return truth(order(a, b, false) <= 0) }),
+	"gt":  builtin(func(a, b value) value { return truth(order(a, b, false) > 0) }),
+	"ge":  builtin(func(a, b value) value { return truth(order(a, b, false) >= 0) }),
+	"len": builtin(func(a, _ value) value { return value{any: reflect.ValueOf(length(a))} }),
+
 	"and":   builtin(nil), // they end early
 	"or":    builtin(nil),
 	"print": fmt.Sprint, "printf": fmt.Sprintf, "println": fmt.Sprintln,
@@ -237,13 +229,18 @@ func (c *compiler) builtin(name string, f builtin, nodes []parse.Node, last *exp
 	if f == nil {
 		return fold(expr{shortCircuit(args, name == "or"), constant}), nil
 	}
+	if len(args) == 1 {
+		return fold(expr{func(s *state) value { return f(args[0].eval(s), value{}) }, constant}), nil
+	}
 	return fold(expr{func(s *state) value {
-		var few [4]value
-		in := few[:0]
-		for i := range args {
-			in = append(in, args[i].eval(s))
+		a := args[0].eval(s)
+		v := f(a, args[1].eval(s))
+		for _, e := range args[2:] {
+			if b := e.eval(s); !v.truth() {
+				v = f(a, b)
+			}
 		}
-		return f(in)
+		return v
 	}, constant}), nil
 }
 

@@ -296,8 +296,6 @@ func (c *compiler) commands(cmds []*parse.CommandNode) (expr, error) {
 		if err != nil {
 			return expr{}, err
 		}
-		inner := e.eval
-		e.eval = func(s *state) value { return inner(s).inside() }
 		last = &e
 	}
 	if last == nil {

@@ -37,6 +37,7 @@ type things struct {
 	Sure    *bool
 	Size    *int
 	Own     marshaler
+	Writes  appender
 	Nobody  map[string]int
 	Raw     []byte
 	embedded
@@ -50,6 +51,19 @@ func (m marshaler) MarshalJSON() ([]byte, error) {
 	return []byte(`{"</script>": ` + string(text) + `, " ": "<!--"}`), err
 }
 
+// appender says the same where it stands.
+type appender []string
+
+func (a appender) AppendJSON(b []byte) ([]byte, error) {
+	text, err := json.Marshal(a[0])
+	if a[0] == "" {
+		return nil, errors.New("it fails")
+	}
+	return append(b, `["\u003c/script\u003e",`+string(text)+`]`...), err
+}
+
+func (a appender) MarshalJSON() ([]byte, error) { return a.AppendJSON(nil) }
+
 type named string
 
 type inner struct{ Name string }
@@ -62,7 +76,7 @@ func (n named) String() string         { return "named " + string(n) }
 func dataOf(text string, n int) *things {
 	return &things{Text: text, Named: named(text), Markup: template.HTML("<b>" + template.HTMLEscapeString(text) + "</b>"), Address: "x:y", Number: n, Long: int64(n), Share: float64(n) / 8, Yes: n%2 == 0,
 		Some: &text, Any: text, Texts: []string{text, "", "b"}, Inner: inner{text}, Pointer: &inner{text}, List: []inner{{text}, {"last"}}, Many: []any{text, n, nil, inner{text}},
-		Map: map[string]any{"key": text, "inner": inner{text}}, Part: new(float64(n) / 8), Sure: new(true), Size: &n, Own: marshaler{text}, Raw: []byte(text), embedded: embedded{Deep: text}}
+		Map: map[string]any{"key": text, "inner": inner{text}}, Part: new(float64(n) / 8), Sure: new(true), Size: &n, Own: marshaler{text}, Writes: appender{text}, Raw: []byte(text), embedded: embedded{Deep: text}}
 }
 
 type embedded struct{ Deep string }
@@ -98,7 +112,7 @@ var sources = []string{
 	`{{double .Some}}{{double .Any}}{{range list "a" .Text}}{{.}}{{end}}{{(dict "x" .Text).x}}{{with dict "y" 1}}{{.y}}{{end}}{{print .Text 1}}{{printf "%d %s" .Number .Text}}`,
 	`a{{fails .Text}}b`, `a{{panics}}b`, `a{{.Missing}}b`, `a{{.None.Missing}}b`, `a{{.Inner.Fails}}b`, `a{{count .Text}}b`, `a{{ptr .None}}b`, `{{.Inner.Repeat 2}}`,
 	`{{few 3 "a" .Text}}{{few .Number .Text "b"}}{{share .Part}}{{three .Sure}}{{size .Size}}{{told .Text}}{{told .Inner}}{{with instant .Text}}a{{else}}b{{end}}`, `a{{size .None}}b`, `a{{told nil}}b`, `a{{share nil}}b`,
-	`<script>var x = {{.Texts}}/{{.Own}}/{{.Raw}}; y = {{.Nobody}}in{{.Any}}</script><script type="application/ld+json">{{.Own}}{{.Many}}</script><p title="{{.Own}}">{{.Own}}`,
+	`<script>var x = {{.Texts}}/{{.Own}}/{{.Raw}}; y = {{.Nobody}}in{{.Any}}</script><script type="application/ld+json">{{.Own}}{{.Many}}</script><script type="application/ld+json">{{.Writes}}</script><p>{{.Writes}}</p><p title="{{.Own}}">{{.Own}}`,
 	`{{range .Texts}}{{if eq . ""}}{{continue}}{{end}}{{.}}{{break}}{{end}}`, `{{range 3}}{{.}}{{end}}{{range $k, $v := .Map}}{{$k}}{{end}}`,
 	`{{define "again"}}{{.}}{{if .}}{{template "again" ""}}{{end}}{{end}}{{template "again" .Text}}`, `{{define "ever"}}{{template "ever" .}}{{end}}{{if .Missing}}{{template "ever" 1}}{{end}}`,
 	`{{html .Text}}{{.Text | urlquery}}{{js .Text}}{{block "b" .}}{{.Text}}{{end}}{{"a<b"}}{{1.5}}{{'x'}}{{0x10}}{{true}}`,

@@ -108,7 +108,18 @@ func escape(cmds []*parse.CommandNode) (func(*state, value), error) {
 // script is html/template's own escaper of values in scripts.
 var script = template.Must(template.New("").Parse(`<script>{{.}}</script>`))
 
+// Script is a list or an object that appends what json.Marshal makes of it.
+type Script interface {
+	AppendJSON(b []byte) ([]byte, error)
+}
+
 func escapeScript(s *state, v value) {
+	if !v.isText && v.any.IsValid() && v.any.CanInterface() {
+		if own, ok := v.any.Interface().(Script); ok {
+			s.out = must(own.AppendJSON(s.out))
+			return
+		}
+	}
 	if text, ok := scriptOf(v); ok {
 		s.out = append(s.out, text...)
 		return
@@ -204,20 +215,30 @@ func percent(text string, whole bool) string {
 	var b []byte
 	written := 0
 	for i := range len(text) {
-		switch c := text[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("-._~", c) >= 0,
-			whole && strings.IndexByte("!#$&*+,/:;=?@[]", c) >= 0,
-			whole && c == '%' && i+2 < len(text) && isHex(text[i+1]) && isHex(text[i+2]):
+		c := text[i]
+		if isOfURL[c] || whole && (isBetween[c] || c == '%' && i+2 < len(text) && isHex(text[i+1]) && isHex(text[i+2])) {
 			continue
-		default:
-			b = fmt.Appendf(append(b, text[written:i]...), "%%%02x", c)
-			written = i + 1
 		}
+		b = fmt.Appendf(append(b, text[written:i]...), "%%%02x", c)
+		written = i + 1
 	}
 	if written == 0 {
 		return text
 	}
 	return string(append(b, text[written:]...))
+}
+
+// What stands in any part of a URL as it is, and what between its parts.
+var (
+	isOfURL   = setOf("-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+	isBetween = setOf("!#$&*+,/:;=?@[]")
+)
+
+func setOf(chars string) (set [256]bool) {
+	for i := range len(chars) {
+		set[chars[i]] = true
+	}
+	return set
 }
 
 func isHex(c byte) bool {

@@ -20,20 +20,15 @@ var (
 	errNil    = errors.New("nothing is there")
 )
 
-// valueOf is a value that was read from another.
+// valueOf is a value that was read from another: of an empty interface what it holds.
 func valueOf(v reflect.Value) value {
+	if v.Kind() == reflect.Interface && v.NumMethod() == 0 {
+		v = v.Elem()
+	}
 	if v.Kind() == reflect.String && v.Type() == textType {
 		return value{text: v.String(), isText: true}
 	}
 	return value{any: v}
-}
-
-// inside is what an empty interface holds.
-func (v value) inside() value {
-	if !v.isText && v.any.Kind() == reflect.Interface && v.any.NumMethod() == 0 {
-		return valueOf(v.any.Elem())
-	}
-	return v
 }
 
 // concrete is what any interface holds.
@@ -135,6 +130,7 @@ type place struct {
 	index     []int // of a field, through those that it is embedded in
 	method    int   // where index is nil
 	text      bool  // the field is a string
+	empty     bool  // it is an empty interface
 }
 
 func (f *field) read(v value) value {
@@ -171,8 +167,11 @@ func (f *field) read(v value) value {
 		}
 		r = r.Field(n)
 	}
-	if at.text {
+	switch {
+	case at.text:
 		return value{text: r.String(), isText: true}
+	case at.empty:
+		return valueOf(r)
 	}
 	return value{any: r}
 }
@@ -199,6 +198,7 @@ func (f *field) find(r reflect.Value) *place {
 		panic(fmt.Errorf("%s of %s", f.name, r.Type()))
 	}
 	at.index, at.text = field.Index, field.Type == textType
+	at.empty = field.Type.Kind() == reflect.Interface && field.Type.NumMethod() == 0
 	return at
 }
 
