@@ -37,7 +37,7 @@ type judgment struct {
 	claims    [][]claim
 	settled   *tractions
 	endpoints *shelf[[]postgres.EndpointFacts] // of services that are surveyed; nil where the facts keep them
-	known     *shelf[site.Known]               // of services whose files are made
+	known     *known                           // of services whose files are made
 	now       time.Time
 	baseURL   string
 	free      site.FreeHosts
@@ -55,10 +55,8 @@ func newJudgment(f *postgres.Facts, h hours, now, next time.Time, baseURL string
 func beginJudgment(f *postgres.Facts, h hours, now, next time.Time, baseURL string, free site.FreeHosts) *judgment {
 	s := &site.Snapshot{Now: site.NewTime(now), Next: site.NewTime(next), Services: make([]site.Listing, len(f.Services))}
 	j := &judgment{
-		facts: f, snapshot: s, hours: h, market: newMarket(), claims: make([][]claim, len(f.Services)), known: newShelf[site.Known](len(f.Services)),
-		now: now, baseURL: baseURL, free: free,
+		facts: f, snapshot: s, hours: h, market: newMarket(), claims: make([][]claim, len(f.Services)), now: now, baseURL: baseURL, free: free,
 	}
-	s.Recall = j.recall
 	return j
 }
 
@@ -131,6 +129,8 @@ func (j *judgment) conclude() {
 	group(s)
 	s.Facilitators = facilitators(f.Facilitators, j.now)
 	s.Coverage = coverage(f, j.settled, j.now)
+	j.known = newKnown(s)
+	s.Recall = j.known
 }
 
 // list judges a service by what is known of it without its details.
@@ -185,29 +185,20 @@ func remainsOf(l *site.Listing) remains {
 func (j *judgment) release(done *turn) {
 	i, r, t := done.place, &done.note.Remains, &done.traction
 	f := &j.facts.Services[i]
-	k := site.Known{Terms: termsOf(f, r.Reasons, at(j.now))}
+	var k site.Known
 	if r.Change != nil {
 		k.Changes = []site.ChangeRecord{{Type: r.Change.Type, ObservedAt: r.Change.ObservedAt}}
 	}
 	d := &k.Detail
-	d.Endpoints, d.ConsecutiveFailures, d.Uptime.H24, d.Uptime.D7, d.Assessment.Risk.Level = done.endpoints, f.ConsecutiveFailures, r.H24, r.D7, r.Risk
+	d.ConsecutiveFailures, d.Uptime.H24, d.Uptime.D7, d.Assessment.Risk.Level = f.ConsecutiveFailures, r.H24, r.D7, r.Risk
 	d.Assessment.Traction = site.Traction{
 		Status: t.Status, VolumeUSD30d: t.VolumeUSD30d, TxCount30d: t.TxCount30d, Trend7dVs30d: t.Trend7dVs30d, SettledViaDetail: t.SettledViaDetail,
 	}
-	j.known.put(i, &k)
+	j.known.put(i, &k, done.endpoints, termsOf(f, r.Reasons, at(j.now)))
 	f.Endpoints, f.Hours, f.Days, f.DaySums, f.Log = nil, nil, nil, nil, postgres.LogFacts{}
 	f.Site, f.Domain, f.Synthesis = nil, nil, nil
 	f.Changes, f.ChangeLogs, f.Records, f.PriceSpans, f.PriceDays = nil, nil, nil, nil, nil
 	j.settled.release(i)
-}
-
-// recall is what release kept of a service, with what its row says.
-func (j *judgment) recall(i int) *site.Known {
-	k, item := j.known.get(i), &j.snapshot.Services[i].Item
-	d := &k.Detail
-	d.Slug, d.Name, d.BaseURL, d.Category, d.Status, d.Verified = item.Slug, item.Name, item.BaseURL, item.Category, item.Status, item.Verified
-	d.EndpointCount, d.LastCheckedAt, d.Uptime24h, d.AvgResponseTimeMS = item.EndpointCount, item.LastCheckedAt, item.Uptime24h, item.AvgResponseTimeMS
-	return &k
 }
 
 // forget forgets what only services' own files are made of. After it there is aggregate.

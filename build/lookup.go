@@ -99,7 +99,7 @@ func addressRows(s *site.Snapshot) []hashed {
 
 // addressLookup tells of the first service at an address, by slug, and names the others.
 func addressLookup(s *site.Snapshot, normal string, at []place) *site.AddressLookup {
-	l := s.Listing(at[0].service)
+	l := s.Brief(at[0].service)
 	a := &site.AddressLookup{Signable: true, Prices: []site.LookupPrice{}, AlsoListed: []string{}}
 	a.URL = clip(normal, lookupURLBytes, &a.Clipped)
 	a.Service = lookupService(l, &a.Clipped)
@@ -111,7 +111,7 @@ func addressLookup(s *site.Snapshot, normal string, at []place) *site.AddressLoo
 			}
 			continue
 		}
-		e, t := &l.Detail.Endpoints[p.endpoint], &l.Terms[p.endpoint]
+		e, t := s.Endpoint(p.service, p.endpoint)
 		if a.LastSeenAt == nil || e.LastSeenAt.After(a.LastSeenAt.Time) {
 			a.LastSeenAt = &e.LastSeenAt
 		}

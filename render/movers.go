@@ -38,7 +38,7 @@ type priceMover struct {
 func (e *Edition) volumeMovers() []volumeMover {
 	var movers []volumeMover
 	for i := range e.snapshot.Services {
-		d := &e.snapshot.Listing(i).Detail
+		d := &e.snapshot.Brief(i).Detail
 		t := &d.Assessment.Traction
 		if t.Status != site.TractionMeasured || t.Trend7dVs30d == nil || t.TxCount30d == nil || *t.TxCount30d < minMoverPayments {
 			continue

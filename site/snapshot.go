@@ -9,7 +9,7 @@ type Snapshot struct {
 	Earlier []PublishedSnapshot // v1/snapshots.json, newest first
 
 	Services   []Listing             // by slug: v1/services.json and v1/services/…
-	Recall     func(i int) *Known    // what is known of a service whose Known is nil
+	Recall     Recall                // what is known of services whose Known is nil
 	Status     StatusSummary         // v1/status.json
 	Networks   []Network             // v1/networks.json, by service count, then id
 	Tags       []Tag                 // v1/tags.json, by service count, then tag
@@ -38,12 +38,39 @@ type Known struct {
 	*Own                   // nil but while the service's own files are rendered
 }
 
-// Listing is the ith service with what is known of it, which is made anew where it is recalled.
-func (s *Snapshot) Listing(i int) *Listing {
+// Recall makes anew what is known of a service, and of its endpoints one by one: most of what is known is of them.
+type Recall interface {
+	Service(i int) *Known // without its endpoints
+	Endpoint(i, j int) (Endpoint, Terms)
+}
+
+// Brief is the ith service with what is known of it but for its endpoints, which are there where they need not be recalled.
+func (s *Snapshot) Brief(i int) *Listing {
 	if l := &s.Services[i]; l.Known != nil {
 		return l
 	}
-	return &Listing{s.Services[i].Item, s.Recall(i)}
+	return &Listing{s.Services[i].Item, s.Recall.Service(i)}
+}
+
+// Listing is the ith service with all that is known of it.
+func (s *Snapshot) Listing(i int) *Listing {
+	l := s.Brief(i)
+	if s.Services[i].Known == nil {
+		n := l.Item.EndpointCount
+		l.Detail.Endpoints, l.Terms = make([]Endpoint, n), make([]Terms, n)
+		for j := range n {
+			l.Detail.Endpoints[j], l.Terms[j] = s.Recall.Endpoint(i, j)
+		}
+	}
+	return l
+}
+
+// Endpoint is the jth endpoint of the ith service.
+func (s *Snapshot) Endpoint(i, j int) (Endpoint, Terms) {
+	if l := &s.Services[i]; l.Known != nil {
+		return l.Detail.Endpoints[j], l.Terms[j]
+	}
+	return s.Recall.Endpoint(i, j)
 }
 
 // Own is what only a service's own files show.
