@@ -2,7 +2,6 @@ package build
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -45,7 +44,7 @@ func defaultLimit(r *site.Route) int {
 
 // logOf cuts the newest rows into blocks: those that no pack holds, the open one last.
 func logOf[T any](f postgres.LogFacts, tail []T, limit int) site.Log[T] {
-	l := site.Log[T]{Index: site.LogIndex{First: f.First, Next: f.Next, Packs: []site.LogPack{}}, Newest: []T{}}
+	l := site.Log[T]{Index: site.LogIndex{First: f.First, Next: f.Next, Packs: []site.LogPack{}}, Newest: make([]T, 0, min(limit, len(tail)))}
 	for _, b := range f.Blocks {
 		hour := site.PackHour(b.Hour)
 		if n := len(l.Index.Packs); n > 0 && l.Index.Packs[n-1].Pack == hour {
@@ -108,15 +107,6 @@ func changes(f *postgres.ServiceFacts) []site.ChangeRecord {
 		records[i] = site.ChangeRecord{Slug: f.Slug, Name: f.Name, Type: c.Type, ObservedAt: site.NewTime(c.ObservedAt), Summary: c.Summary}
 	}
 	return records
-}
-
-// entries reads a snapshot column, which only this program writes; what it can't read is left out.
-func entries(text json.RawMessage) []site.SnapshotEntry {
-	out := []site.SnapshotEntry{}
-	if json.Unmarshal(text, &out) != nil || out == nil {
-		return []site.SnapshotEntry{}
-	}
-	return out
 }
 
 // hourPack is the pack of an hour, with what it is made of as it is read.

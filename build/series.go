@@ -45,9 +45,9 @@ func pricePoints(f *postgres.ServiceFacts) []site.PricePoint {
 // usdSpans are the spans whose amounts are worth something in USD. One that still holds ends when its endpoint became
 // inactive.
 func usdSpans(f *postgres.ServiceFacts) []usdSpan {
-	endpoints := map[string]*postgres.EndpointFacts{}
+	endpoints := make(map[[16]byte]*postgres.EndpointFacts, len(f.Endpoints))
 	for i := range f.Endpoints {
-		endpoints[f.Endpoints[i].ID.String()] = &f.Endpoints[i]
+		endpoints[f.Endpoints[i].ID] = &f.Endpoints[i]
 	}
 	var spans []usdSpan
 	for _, p := range f.PriceSpans {
@@ -59,7 +59,7 @@ func usdSpans(f *postgres.ServiceFacts) []usdSpan {
 		s := usdSpan{since: p.Since, lowest: lowest, highest: highest}
 		if p.Until != nil {
 			s.until = *p.Until
-		} else if e := endpoints[p.EndpointID.String()]; e != nil {
+		} else if e := endpoints[p.EndpointID]; e != nil {
 			s.until = site.ActiveUntil(e.FirstSeenAt, e.LastPaidAt)
 		}
 		spans = append(spans, s)

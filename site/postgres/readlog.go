@@ -76,11 +76,11 @@ func (r *Reader) readServiceLogs(ctx context.Context, now, cutoff, sealed, keptS
 	if err := r.readPlaces(ctx, keptSince, at.ids, func(id int64) *LogFacts { return &at.services[id].Log }); err != nil {
 		return err
 	}
-	if err := r.readSealed(ctx, now, cutoff, sealed, at); err != nil {
-		return err
-	}
 	open, err := r.openChecks(ctx, sealed)
 	if err != nil {
+		return err
+	}
+	if err := r.readSealed(ctx, now, cutoff, sealed, open, at); err != nil {
 		return err
 	}
 	for _, id := range at.ids {
@@ -100,8 +100,9 @@ func (r *Reader) readServiceLogs(ctx context.Context, now, cutoff, sealed, keptS
 	return nil
 }
 
-// readSealed reads of the sealed hours of services what their logs need, and adds up those of the day that is open.
-func (r *Reader) readSealed(ctx context.Context, now, cutoff, sealed time.Time, at *places) error {
+// readSealed reads of the sealed hours of services what their logs need, leaves room for their open checks behind it, and adds up those
+// of the day that is open.
+func (r *Reader) readSealed(ctx context.Context, now, cutoff, sealed time.Time, open []Check, at *places) error {
 	today := sealed.UTC().Truncate(24 * time.Hour)
 	since := make([]time.Time, len(at.ids))
 	for i, id := range at.ids {
@@ -120,7 +121,7 @@ func (r *Reader) readSealed(ctx context.Context, now, cutoff, sealed time.Time, 
 			for len(tail) > 0 && !tail[len(tail)-1].CheckedAt.Before(cutoff) {
 				tail = tail[:len(tail)-1]
 			}
-			l.Tail = slices.Clone(tail)
+			l.Tail = append(make([]Check, 0, len(tail)+len(openOf(open, of))), tail...)
 			tail = tail[:0]
 		}
 		for _, d := range days {
