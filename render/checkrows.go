@@ -14,14 +14,13 @@ const (
 	downHTML = `<span class="state state-offline"><svg class="mark" aria-hidden="true"><use href="#mark-offline"/></svg>down</span>`
 )
 
-// checkRows are the newest checks as rows of a table, written here for the reason that strip has. Of what services say
+// checkRows are the newest checks as rows of a table, drawn here for the reason that strip has. Of what services say
 // they hold an error alone, which is escaped.
-func checkRows(checks []site.CheckEntry) template.HTML {
-	draft := drafts.Get().(*[]byte)
-	defer drafts.Put(draft)
-	b := (*draft)[:0]
-	for i := range checks {
-		c := &checks[i]
+type checkRows []site.CheckEntry
+
+func (rows checkRows) draw(b []byte) []byte {
+	for i := range rows {
+		c := &rows[i]
 		answered := downHTML
 		if c.IsUp {
 			answered = upHTML
@@ -40,6 +39,5 @@ func checkRows(checks []site.CheckEntry) template.HTML {
 		}
 		b = append(b, "</td></tr>\n"...)
 	}
-	*draft = b
-	return template.HTML(b)
+	return b
 }

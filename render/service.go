@@ -1,8 +1,7 @@
 package render
 
 import (
-	"html/template"
-
+	"tollbook/render/compiled"
 	"tollbook/site"
 )
 
@@ -21,7 +20,7 @@ type service struct {
 	site.ServiceDetail
 	Chips      []chip
 	Windows    []window
-	Strip      strip
+	Strip      *strip
 	Grounds    grounds
 	Settled    settled
 	Prices     prices
@@ -46,7 +45,7 @@ type service struct {
 	Changes    []change
 	More       int // changes left out
 	Checks     []site.CheckEntry
-	CheckRows  template.HTML // the same as rows of the table
+	CheckRows  compiled.Drawing // the same as rows of the table
 	TotalCheck int64
 	UptimeJSON string
 	ChecksJSON string
@@ -126,7 +125,7 @@ func (e *Surroundings) servicePage(l *Told, peers []Peer) page {
 		UptimeJSON: e.pages.href(bareKey("uptime", d.Slug)),
 		ChecksJSON: e.pages.href(bareKey("service-checks", d.Slug)),
 	}
-	s.CheckRows = checkRows(s.Checks)
+	s.CheckRows = checkRows(s.Checks).draw
 	s.Beside, s.BesideAll = e.comparisons(l.Item.Slug, peers)
 	s.Badged = "[![x402](" + s.Badge + ")](" + s.PageURL + ")"
 	s.BadgedHTML = `<a href="` + s.PageURL + `"><img src="` + s.Badge + `" alt="x402 badge" height="20"></a>`

@@ -1,12 +1,12 @@
 package render
 
 import (
-	"html/template"
+	"cmp"
 	"math"
 	"strconv"
-	"sync"
 	"time"
 
+	"tollbook/render/compiled"
 	"tollbook/site"
 )
 
@@ -22,25 +22,27 @@ const (
 	minSpeed    = 2
 )
 
-// strip is the charts of a service's last 90 days, and the same as rows of a table. All are written here and not by a
+// strip is the charts of a service's last 90 days, and the same as rows of a table. All are drawn here and not by a
 // template, which takes ten times as long, because a directory has thousands of them; nothing but numbers and dates is in
 // them.
 type strip struct {
 	Width, Height, SpeedHeight int
-	Uptime, Speed              template.HTML // columns of the charts, oldest first
-	Rows                       template.HTML // of the table
-	Covered                    int           // days with a check
-	Slowest                    string        // the slowest day's average, the scale of the second chart; "" without any
-	Summary                    string        // what the first chart shows, in words
+	Uptime, Speed              compiled.Drawing // columns of the charts, oldest first
+	Rows                       compiled.Drawing // of the table
+	Covered                    int              // days with a check
+	Slowest                    string           // the slowest day's average, the scale of the second chart; "" without any
+	Summary                    string           // what the first chart shows, in words
+
+	calendar *calendar
+	byDay    [stripDays]*site.UptimeDataPoint // nil for a day without a check
+	slowest  int                              // in milliseconds
 }
 
 // newStrip lays out the days of a calendar; a point of another day is left out.
-func newStrip(points []site.UptimeDataPoint, c *calendar) strip {
+func newStrip(points []site.UptimeDataPoint, c *calendar) *strip {
 	const dayLength = 24 * time.Hour
 	today := c.days[stripDays-1].at
-	var byDay [stripDays]*site.UptimeDataPoint
-	slowest := 0
-	s := strip{Width: stripDays * stripStep, Height: stripHeight, SpeedHeight: speedHeight}
+	s := &strip{Width: stripDays * stripStep, Height: stripHeight, SpeedHeight: speedHeight, calendar: c}
 	for i := range points {
 		p := &points[i]
 		date := p.PeriodStart.UTC().Truncate(dayLength)
@@ -48,56 +50,54 @@ func newStrip(points []site.UptimeDataPoint, c *calendar) strip {
 			continue
 		}
 		day := stripDays - 1 - int(today.Sub(date)/dayLength)
-		if byDay[day] == nil {
+		if s.byDay[day] == nil {
 			s.Covered++
 		}
-		byDay[day] = p
+		s.byDay[day] = p
 		if p.AvgResponseTimeMS != nil {
-			slowest = max(slowest, *p.AvgResponseTimeMS)
+			s.slowest = max(s.slowest, *p.AvgResponseTimeMS)
 		}
 	}
-	if slowest > 0 {
-		s.Slowest = millis(&slowest)
+	if s.slowest > 0 {
+		s.Slowest = millis(&s.slowest)
 	}
-	d := stripDrafts.Get().(*stripDraft)
-	defer stripDrafts.Put(d)
-	d.uptime, d.speed, d.rows = d.uptime[:0], d.speed[:0], d.rows[:0]
-	var worst *site.UptimeDataPoint
-	worstOn := ""
-	for i, p := range byDay {
-		if d.add(&c.days[i], i*stripStep, p, slowest); p != nil && p.UptimePercentage < 100 && (worst == nil || p.UptimePercentage < worst.UptimePercentage) {
-			worst, worstOn = p, c.days[i].Date
-		}
-	}
-	s.Uptime, s.Speed, s.Rows = template.HTML(d.uptime), template.HTML(d.speed), template.HTML(d.rows)
-	s.Summary = s.summary(worst, worstOn)
+	s.Uptime, s.Speed, s.Rows = s.drawUptimes, s.drawSpeeds, s.drawRows
+	s.Summary = s.summary()
 	return s
 }
 
-// stripDraft is the three parts of a strip as they are written; what they were written in is used again.
-type stripDraft struct{ uptime, speed, rows, words []byte }
-
-var stripDrafts = sync.Pool{New: func() any { return new(stripDraft) }}
-
-// add writes a day with its point, nil for a day without a check.
-func (s *stripDraft) add(d *calendarDay, x int, p *site.UptimeDataPoint, slowest int) {
-	s.rows = append(s.rows, d.row...)
-	if p == nil {
-		s.uptime = append(s.uptime, d.gap...)
-		s.rows = append(s.rows, `<td class="num quiet" colspan="3">no check</td></tr>`+"\n"...)
-		return
+func (s *strip) drawUptimes(b []byte) []byte {
+	for i, p := range s.byDay {
+		if d := &s.calendar.days[i]; p == nil {
+			b = append(b, d.gap...)
+		} else {
+			b = drawUptime(b, i*stripStep, d, p)
+		}
 	}
-	uptime, response := percent(&p.UptimePercentage), noneHTML
-	s.words = appendPlural(s.words[:0], p.TotalChecks, "check", "checks")
-	checks := s.words
-	s.uptime = drawUptime(s.uptime, x, d, p, uptime, checks)
-	if p.AvgResponseTimeMS != nil {
-		response = millis(p.AvgResponseTimeMS)
-		s.speed = drawSpeed(s.speed, x, d, *p.AvgResponseTimeMS, slowest, response)
+	return b
+}
+
+func (s *strip) drawSpeeds(b []byte) []byte {
+	for i, p := range s.byDay {
+		if p != nil && p.AvgResponseTimeMS != nil && s.slowest > 0 {
+			b = drawSpeed(b, i*stripStep, &s.calendar.days[i], *p.AvgResponseTimeMS, s.slowest)
+		}
 	}
-	s.rows = texts(s.rows, `<td class="num">`, uptime, `</td><td class="num">`)
-	s.rows = append(s.rows, checks...)
-	s.rows = texts(s.rows, `</td><td class="num">`, response, "</td></tr>\n")
+	return b
+}
+
+func (s *strip) drawRows(b []byte) []byte {
+	for i, p := range s.byDay {
+		b = append(b, s.calendar.days[i].row...)
+		if p == nil {
+			b = append(b, `<td class="num quiet" colspan="3">no check</td></tr>`+"\n"...)
+			continue
+		}
+		b = texts(b, `<td class="num">`, percent(&p.UptimePercentage), `</td><td class="num">`)
+		b = appendPlural(b, p.TotalChecks, "check", "checks")
+		b = texts(b, `</td><td class="num">`, cmp.Or(millis(p.AvgResponseTimeMS), noneHTML), "</td></tr>\n")
+	}
+	return b
 }
 
 // noneHTML is the template "none".
@@ -130,12 +130,12 @@ func rect(b []byte, class string, x, y, width, height int) []byte {
 }
 
 // drawUptime draws what answered from the bottom up, and what failed above it.
-func drawUptime(b []byte, x int, d *calendarDay, p *site.UptimeDataPoint, uptime string, checks []byte) []byte {
+func drawUptime(b []byte, x int, d *calendarDay, p *site.UptimeDataPoint) []byte {
 	down := int(math.Round((1 - max(0, min(1, p.UptimePercentage/100))) * stripHeight))
 	if p.SuccessfulChecks < p.TotalChecks {
 		down = max(down, minDown)
 	}
-	b = append(texts(b, d.title, uptime, " of "), checks...)
+	b = appendPlural(texts(b, d.title, percent(&p.UptimePercentage), " of "), p.TotalChecks, "check", "checks")
 	if down == 0 {
 		return append(b, d.whole...)
 	}
@@ -158,21 +158,24 @@ func drawGap(b []byte, x int) []byte {
 }
 
 // drawSpeed draws a day's average response time against the slowest day's.
-func drawSpeed(b []byte, x int, d *calendarDay, ms, slowest int, response string) []byte {
-	if slowest <= 0 {
-		return b
-	}
+func drawSpeed(b []byte, x int, d *calendarDay, ms, slowest int) []byte {
 	height := max(minSpeed, int(speedHeight*int64(ms)/int64(slowest)))
-	return texts(rect(b, "", x, speedHeight-height, stripBar, height), "><title>", d.Date, ": ", response, "</title></rect>\n")
+	return texts(rect(b, "", x, speedHeight-height, stripBar, height), "><title>", d.Date, ": ", millis(&ms), "</title></rect>\n")
 }
 
-// summary says in words what the first chart shows; worst is the first of the days with the lowest uptime, nil where no
-// check failed.
-func (s *strip) summary(worst *site.UptimeDataPoint, on string) string {
+// summary says in words what the first chart shows, and the first of the days with the lowest uptime, if a check failed.
+func (s *strip) summary() string {
 	if s.Covered == 0 {
 		return "No check in the last 90 days."
 	}
 	text := plural(int64(s.Covered), "day", "days") + " with checks, " + number(int64(stripDays-s.Covered)) + " without"
+	var worst *site.UptimeDataPoint
+	on := ""
+	for i, p := range s.byDay {
+		if p != nil && p.UptimePercentage < 100 && (worst == nil || p.UptimePercentage < worst.UptimePercentage) {
+			worst, on = p, s.calendar.days[i].Date
+		}
+	}
 	if worst == nil {
 		return text + "; no check failed."
 	}

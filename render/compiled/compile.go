@@ -137,8 +137,27 @@ func (c *compiler) action(p *program, n *parse.ActionNode) error {
 			return nil
 		}
 	}
+	if of, ok := drawn(cmds); ok {
+		p.add(func(s *state) {
+			if draw, ok := of.eval(s).drawing(); ok {
+				s.out = draw(s.out)
+			} else {
+				write(s, e.eval(s))
+			}
+		})
+		return nil
+	}
 	p.add(func(s *state) { write(s, e.eval(s)) })
 	return nil
+}
+
+// drawn is what may be a drawing in an action that is but {{.Chart.HTML}}, where HTML stands as it is.
+func drawn(cmds []*parse.CommandNode) (expr, bool) {
+	n, ok := cmds[0].Args[0].(*parse.FieldNode)
+	if !ok || len(cmds) != 2 || cmds[1].String() != prefix+"htmlescaper" || len(n.Ident) < 2 || n.Ident[len(n.Ident)-1] != "HTML" {
+		return expr{}, false
+	}
+	return chain(expr{eval: func(s *state) value { return s.dot }}, n.Ident[:len(n.Ident)-1]), true
 }
 
 // branch is an if or a with.

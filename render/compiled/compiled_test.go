@@ -38,6 +38,8 @@ type things struct {
 	Size    *int
 	Own     marshaler
 	Writes  appender
+	Chart   Drawing
+	NoChart Drawing
 	Nobody  map[string]int
 	Raw     []byte
 	embedded
@@ -64,10 +66,15 @@ func (a appender) AppendJSON(b []byte) ([]byte, error) {
 
 func (a appender) MarshalJSON() ([]byte, error) { return a.AppendJSON(nil) }
 
+func draw(text string) Drawing {
+	return func(b []byte) []byte { return append(append(b, "<b>"...), template.HTMLEscapeString(text)...) }
+}
+
 type named string
 
 type inner struct{ Name string }
 
+func (i inner) HTML() template.HTML    { return template.HTML("<i>" + template.HTMLEscapeString(i.Name)) }
 func (i inner) Shout() string          { return strings.ToUpper(i.Name) }
 func (i *inner) Whisper() string       { return strings.ToLower(i.Name) }
 func (i inner) Fails() (string, error) { return "", errors.New("it fails") }
@@ -76,7 +83,7 @@ func (n named) String() string         { return "named " + string(n) }
 func dataOf(text string, n int) *things {
 	return &things{Text: text, Named: named(text), Markup: template.HTML("<b>" + template.HTMLEscapeString(text) + "</b>"), Address: "x:y", Number: n, Long: int64(n), Share: float64(n) / 8, Yes: n%2 == 0,
 		Some: &text, Any: text, Texts: []string{text, "", "b"}, Inner: inner{text}, Pointer: &inner{text}, List: []inner{{text}, {"last"}}, Many: []any{text, n, nil, inner{text}},
-		Map: map[string]any{"key": text, "inner": inner{text}}, Part: new(float64(n) / 8), Sure: new(true), Size: &n, Own: marshaler{text}, Writes: appender{text}, Raw: []byte(text), embedded: embedded{Deep: text}}
+		Map: map[string]any{"key": text, "inner": inner{text}}, Part: new(float64(n) / 8), Sure: new(true), Size: &n, Own: marshaler{text}, Writes: appender{text}, Chart: draw(text), Raw: []byte(text), embedded: embedded{Deep: text}}
 }
 
 type embedded struct{ Deep string }
@@ -113,6 +120,7 @@ var sources = []string{
 	`a{{fails .Text}}b`, `a{{panics}}b`, `a{{.Missing}}b`, `a{{.None.Missing}}b`, `a{{.Inner.Fails}}b`, `a{{count .Text}}b`, `a{{ptr .None}}b`, `{{.Inner.Repeat 2}}`,
 	`{{few 3 "a" .Text}}{{few .Number .Text "b"}}{{share .Part}}{{three .Sure}}{{size .Size}}{{told .Text}}{{told .Inner}}{{with instant .Text}}a{{else}}b{{end}}`, `a{{size .None}}b`, `a{{told nil}}b`, `a{{share nil}}b`,
 	`<script>var x = {{.Texts}}/{{.Own}}/{{.Raw}}; y = {{.Nobody}}in{{.Any}}</script><script type="application/ld+json">{{.Own}}{{.Many}}</script><script type="application/ld+json">{{.Writes}}</script><p>{{.Writes}}</p><p title="{{.Own}}">{{.Own}}`,
+	`{{.Chart.HTML}}{{with .Chart}}{{.HTML}}{{end}}{{$.Chart.HTML}}{{if .Chart.HTML}}a{{end}}<p title="{{.Named}}{{len .Chart.HTML}}">{{.Pointer.HTML}}`, `<p title="{{.Chart.HTML}}">`, `a{{.NoChart.HTML}}b`, `a{{.Chart}}`, `<title>{{.Chart.HTML}}</title><a href="{{.Chart.HTML}}">`,
 	`{{range .Texts}}{{if eq . ""}}{{continue}}{{end}}{{.}}{{break}}{{end}}`, `{{range 3}}{{.}}{{end}}{{range $k, $v := .Map}}{{$k}}{{end}}`,
 	`{{define "again"}}{{.}}{{if .}}{{template "again" ""}}{{end}}{{end}}{{template "again" .Text}}`, `{{define "ever"}}{{template "ever" .}}{{end}}{{if .Missing}}{{template "ever" 1}}{{end}}`,
 	`{{html .Text}}{{.Text | urlquery}}{{js .Text}}{{block "b" .}}{{.Text}}{{end}}{{"a<b"}}{{1.5}}{{'x'}}{{0x10}}{{true}}`,
@@ -187,7 +195,7 @@ func TestCompiles(t *testing.T) {
 		{`{{.Text}}`, true}, {`<a href="/x?q={{.Text}}" title="{{.Number}}">{{.Text | double}}</a>`, true}, {`<title>{{.Text}}</title><script>var x = {{.Text}}</script>`, true},
 		{`{{range $i, $t := .Texts}}{{$i}}{{$t}}{{end}}{{with $x := .Inner}}{{$x.Shout}}{{end}}`, true}, {`{{define "p"}}{{.}}{{end}}{{template "p" .Text}}`, true},
 		{`{{and .Text .Yes | not}}`, true}, {`{{(dict "x" .Text).x}}{{plural 3 "a" "b"}}{{ptr nil}}`, true},
-		{`{{range .Texts}}{{break}}{{end}}`, false}, {`<style>{{.Text}}</style>`, false}, {`{{index .Texts 0}}`, false}, {`{{define "p"}}{{.}}{{end}}<a title="{{template "p" .Text}}">`, false}, {`{{html .Text}}`, false},
+		{`{{range .Texts}}{{break}}{{end}}`, false}, {`<style>{{.Text}}</style>`, false}, {`{{index .Texts 0}}`, false}, {`{{define "p"}}{{.}}{{end}}<a title="{{template "p" .Text}}">`, false}, {`{{.Chart.HTML}}`, true}, {`{{html .Text}}`, false},
 	} {
 		c, err := Compile(template.Must(template.New("t").Funcs(funcs).Parse(tt.source)), "t", funcs)
 		if err != nil {

@@ -3,6 +3,7 @@ package compiled
 import (
 	"errors"
 	"fmt"
+	"html/template"
 	"reflect"
 	"sync/atomic"
 )
@@ -15,9 +16,10 @@ type value struct {
 }
 
 var (
-	textType  = reflect.TypeFor[string]()
-	errorType = reflect.TypeFor[error]()
-	errNil    = errors.New("nothing is there")
+	textType    = reflect.TypeFor[string]()
+	errorType   = reflect.TypeFor[error]()
+	drawingType = reflect.TypeFor[Drawing]()
+	errNil      = errors.New("nothing is there")
 )
 
 // valueOf is a value that was read from another: of an empty interface what it holds.
@@ -56,6 +58,21 @@ func (v value) boxed() any {
 		return nil
 	}
 	return v.any.Interface()
+}
+
+// Drawing is markup that appends itself: in an action that is {{.Chart.HTML}} it does so where it stands.
+type Drawing func(b []byte) []byte
+
+// HTML is the markup by itself.
+func (d Drawing) HTML() template.HTML { return template.HTML(d(nil)) }
+
+// drawing is the value if it is one.
+func (v value) drawing() (Drawing, bool) {
+	if v.isText || !v.any.IsValid() || v.any.Type() != drawingType {
+		return nil, false
+	}
+	draw, ok := v.any.Interface().(Drawing)
+	return draw, ok && draw != nil
 }
 
 // truth is what if and with make of a value.
