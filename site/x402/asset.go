@@ -45,8 +45,13 @@ func Assets() []Asset { return append([]Asset(nil), assets().list...) }
 
 // LookupAsset returns the row of a token; the address may be written in any form its chain takes.
 func LookupAsset(networkCAIP2, address string) (Asset, bool) {
+	return assetAt(networkCAIP2, NormalizeAddress(networkCAIP2, address))
+}
+
+// assetAt is LookupAsset of an address in its one form.
+func assetAt(networkCAIP2, normal string) (Asset, bool) {
 	t := assets()
-	i, ok := t.byKey[[2]string{networkCAIP2, NormalizeAddress(networkCAIP2, address)}]
+	i, ok := t.byKey[[2]string{networkCAIP2, normal}]
 	if !ok {
 		return Asset{}, false
 	}
@@ -59,7 +64,7 @@ const UnknownAsset = "UNKNOWN"
 // assetOf returns the table's row for a requirement. On the XRP Ledger anyone may issue a currency code, so there the
 // issuer must be the table's too.
 func (r Requirement) assetOf() (Asset, bool) {
-	a, ok := LookupAsset(r.NetworkCAIP2, r.AssetNorm)
+	a, ok := assetAt(r.NetworkCAIP2, r.AssetNorm)
 	if ok && a.Issuer != "" && object(r.extra()).text("issuer") != a.Issuer {
 		return Asset{}, false
 	}

@@ -55,7 +55,7 @@ func Assess(rows []Evidence) Compliance {
 	}
 	c.PayToSource, c.PayToLocation = recipientFound(exhibits)
 	c.Grade = grade(c.Passed, c.Total, failed)
-	if captured := slices.ContainsFunc(exhibits, exhibit.captured); !captured && !slices.ContainsFunc(rows, conclusive) {
+	if captured := slices.ContainsFunc(exhibits, func(e exhibit) bool { return e.captured() }); !captured && !slices.ContainsFunc(rows, conclusive) {
 		c.Grade = "unknown"
 	}
 	return c
@@ -114,12 +114,13 @@ type exhibit struct {
 // exhibitRow is one requirement with the members as received.
 type exhibitRow struct {
 	Requirement
-	members object
-	version int
-	where   string // "GET /x, row 1"
+	members, extra         object
+	payToFault, assetFault error // of PayTo and Asset on their network
+	version                int
+	where                  string // "GET /x, row 1"
 }
 
-func (e exhibit) captured() bool { return e.Captured.Envelope != nil }
+func (e *exhibit) captured() bool { return e.Captured.Envelope != nil }
 
 // examine takes evidence apart, leaving out endpoints without an envelope when others have one.
 func examine(list []Evidence) []exhibit {
@@ -127,11 +128,16 @@ func examine(list []Evidence) []exhibit {
 	for _, ev := range list {
 		e := exhibit{Evidence: ev}
 		if env := ev.Captured.Envelope; env != nil {
-			e.top, _ = members(env.Raw)
-			e.rows = make([]exhibitRow, 0, len(env.Accepts))
+			if e.top = env.top; e.top == nil {
+				e.top, _ = members(env.Raw)
+			}
+			e.rows = make([]exhibitRow, len(env.Accepts))
 			for i, r := range env.Accepts {
-				row, _ := members(r.Raw)
-				e.rows = append(e.rows, exhibitRow{r, row, env.Version, ev.Endpoint + ", row " + strconv.Itoa(i+1)})
+				e.rows[i] = exhibitRow{
+					Requirement: r, members: r.members, extra: r.extra(),
+					payToFault: CheckAddress(r.NetworkCAIP2, r.PayTo), assetFault: CheckAsset(r.NetworkCAIP2, r.Asset),
+					version: env.Version, where: ev.Endpoint + ", row " + strconv.Itoa(i+1),
+				}
 			}
 			captured = append(captured, e)
 		}

@@ -43,7 +43,7 @@ func readEnvelope(text json.RawMessage, channel Channel, decode string) (Envelop
 	d.row = nil
 	e.Resource = readResource(top, objects, e.Version, &d)
 	e.Discovery = readDiscovery(top, objects, e.Version, &d)
-	e.Defects = d.list
+	e.Defects, e.top = d.list, top
 	return e, true
 }
 

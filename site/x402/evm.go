@@ -34,9 +34,10 @@ func evmAddress(s string) error {
 }
 
 func evmRecipient(s string) error {
-	switch strings.ToLower(s) {
-	case "0x0000000000000000000000000000000000000000", "0x000000000000000000000000000000000000dead":
-		return ErrBurn
+	for _, burn := range []string{"0x0000000000000000000000000000000000000000", "0x000000000000000000000000000000000000dead"} {
+		if strings.EqualFold(s, burn) {
+			return ErrBurn
+		}
 	}
 	return evmAddress(s)
 }

@@ -24,7 +24,7 @@ const maxHeaderValues = 8
 func headerValues(h http.Header, name string) []string {
 	var names []string
 	for key := range h {
-		if strings.EqualFold(key, name) {
+		if len(key) == len(name) && strings.EqualFold(key, name) {
 			names = append(names, key)
 		}
 	}

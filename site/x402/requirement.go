@@ -19,7 +19,7 @@ const maxScalar = 512
 
 // readRequirement reads one row of accepts. It never fails: what cannot be read is left empty, with a defect.
 func readRequirement(row object, raw json.RawMessage, top object, version int, d *defects) Requirement {
-	r := Requirement{Raw: raw, Scheme: scalar(row.get("scheme"))}
+	r := Requirement{Raw: raw, members: row, Scheme: scalar(row.get("scheme"))}
 	if r.Scheme == "" {
 		d.add(schemeMissing)
 	}

@@ -85,14 +85,14 @@ var rules = []Rule{
 const nothingCaptured = "nothing was captured"
 
 // everyEndpoint makes a rule of a test that each endpoint must pass; without endpoints it fails.
-func everyEndpoint(test func(exhibit) string) func([]exhibit) string {
+func everyEndpoint(test func(*exhibit) string) func([]exhibit) string {
 	return func(list []exhibit) string {
 		if len(list) == 0 {
 			return nothingCaptured
 		}
-		for _, e := range list {
-			if reason := test(e); reason != "" {
-				return e.Endpoint + ": " + reason
+		for i := range list {
+			if reason := test(&list[i]); reason != "" {
+				return list[i].Endpoint + ": " + reason
 			}
 		}
 		return ""
@@ -100,7 +100,7 @@ func everyEndpoint(test func(exhibit) string) func([]exhibit) string {
 }
 
 // everyRow makes a rule of a test that each row must pass; without rows it fails.
-func everyRow(test func(exhibitRow) string) func([]exhibit) string {
+func everyRow(test func(*exhibitRow) string) func([]exhibit) string {
 	return func(list []exhibit) string {
 		if !slices.ContainsFunc(list, func(e exhibit) bool { return len(e.rows) > 0 }) {
 			return "no row of requirements was captured"
@@ -110,12 +110,13 @@ func everyRow(test func(exhibitRow) string) func([]exhibit) string {
 }
 
 // everyRowIfAny is everyRow for rules that pass where there is nothing to judge.
-func everyRowIfAny(test func(exhibitRow) string) func([]exhibit) string {
+func everyRowIfAny(test func(*exhibitRow) string) func([]exhibit) string {
 	return func(list []exhibit) string {
-		for _, e := range list {
-			for _, r := range e.rows {
-				if reason := test(r); reason != "" {
-					return r.where + ": " + reason
+		for i := range list {
+			rows := list[i].rows
+			for k := range rows {
+				if reason := test(&rows[k]); reason != "" {
+					return rows[k].where + ": " + reason
 				}
 			}
 		}
@@ -123,7 +124,7 @@ func everyRowIfAny(test func(exhibitRow) string) func([]exhibit) string {
 	}
 }
 
-func payloadCaptured(e exhibit) string {
+func payloadCaptured(e *exhibit) string {
 	broken := slices.ContainsFunc(e.Captured.Defects, func(d Defect) bool { return d.Code == headerUndecodable })
 	switch {
 	case !e.captured() && broken:
@@ -140,7 +141,7 @@ func payloadCaptured(e exhibit) string {
 	return ""
 }
 
-func acceptsPresent(e exhibit) string {
+func acceptsPresent(e *exhibit) string {
 	if !e.captured() {
 		return nothingCaptured
 	}
@@ -157,14 +158,14 @@ func acceptsPresent(e exhibit) string {
 	return "accepts is no list: " + show(accepts)
 }
 
-func payToRecoverable(r exhibitRow) string {
+func payToRecoverable(r *exhibitRow) string {
 	if r.PayTo == "" {
 		return "no recipient under any known name"
 	}
 	return ""
 }
 
-func payToConformant(r exhibitRow) string {
+func payToConformant(r *exhibitRow) string {
 	raw := r.members.get("payTo")
 	switch text, isText := stringValue(raw); {
 	case absent(raw) && r.PayTo != "":
@@ -179,12 +180,12 @@ func payToConformant(r exhibitRow) string {
 	return ""
 }
 
-func payToShape(r exhibitRow) string {
+func payToShape(r *exhibitRow) string {
 	if r.PayTo == "" {
 		return "there is no recipient"
 	}
-	if err := CheckAddress(r.NetworkCAIP2, r.PayTo); err != nil {
-		return err.Error()
+	if r.payToFault != nil {
+		return r.payToFault.Error()
 	}
 	if r.PayToNorm == r.AssetNorm && namespace(r.NetworkCAIP2) != "cloudflare" {
 		return "the recipient is the asset itself"
@@ -194,11 +195,11 @@ func payToShape(r exhibitRow) string {
 
 // creditRail says whether a row is batch settlement on Cloudflare's credit rail, which may leave the price out for
 // agents that it does not recognise.
-func (r exhibitRow) creditRail() bool {
+func (r *exhibitRow) creditRail() bool {
 	return r.Scheme == "batch-settlement" && r.NetworkCAIP2 == "cloudflare:402"
 }
 
-func pricePresent(r exhibitRow) string {
+func pricePresent(r *exhibitRow) string {
 	key := amountKeyOf(r.version)
 	raw := r.members.get(key)
 	switch text, isText := stringValue(raw); {
@@ -220,7 +221,7 @@ const maxSaneUSD = "1000"
 
 var saneAmount = regexp.MustCompile(`^[1-9][0-9]{0,38}$`)
 
-func priceSane(r exhibitRow) string {
+func priceSane(r *exhibitRow) string {
 	key, raw := firstOf(r.members, amountKeys)
 	if raw == nil && r.creditRail() {
 		return ""
@@ -244,7 +245,7 @@ func priceSane(r exhibitRow) string {
 	return ""
 }
 
-func assetDeclared(r exhibitRow) string {
+func assetDeclared(r *exhibitRow) string {
 	raw := r.members.get("asset")
 	text, isText := stringValue(raw)
 	switch {
@@ -253,13 +254,17 @@ func assetDeclared(r exhibitRow) string {
 	case !isText:
 		return "asset is no text: " + show(raw)
 	}
-	if err := CheckAsset(r.NetworkCAIP2, text); err != nil && !isChecksum(err) {
-		return err.Error()
+	fault := r.assetFault
+	if text != r.Asset { // with blanks around it
+		fault = CheckAsset(r.NetworkCAIP2, text)
+	}
+	if fault != nil && !isChecksum(fault) {
+		return fault.Error()
 	}
 	return ""
 }
 
-func networkCAIP2(r exhibitRow) string {
+func networkCAIP2(r *exhibitRow) string {
 	text, isText := stringValue(r.members.get("network"))
 	switch {
 	case !isText || text == "":
@@ -272,7 +277,7 @@ func networkCAIP2(r exhibitRow) string {
 	return ""
 }
 
-func schemeDeclared(r exhibitRow) string {
+func schemeDeclared(r *exhibitRow) string {
 	raw := r.members.get("scheme")
 	text, isText := stringValue(raw)
 	switch strings.ToLower(strings.TrimSpace(text)) {
@@ -287,7 +292,7 @@ func schemeDeclared(r exhibitRow) string {
 	return ""
 }
 
-func transportHTTPS(e exhibit) string {
+func transportHTTPS(e *exhibit) string {
 	for _, address := range append([]string{e.URL}, e.Hops...) {
 		u, err := url.Parse(address)
 		if err != nil || !strings.EqualFold(u.Scheme, "https") {
@@ -300,7 +305,7 @@ func transportHTTPS(e exhibit) string {
 	return ""
 }
 
-func versionCurrent(e exhibit) string {
+func versionCurrent(e *exhibit) string {
 	if !e.captured() {
 		return nothingCaptured
 	}
@@ -320,12 +325,12 @@ var domainSchemes = []string{"exact", "upto", "batch-settlement", "auth-capture"
 // gatewayName is the domain of Circle's Gateway wallet, which is not the token's.
 const gatewayName = "GatewayWalletBatched"
 
-func domainExtra(r exhibitRow) string {
+func domainExtra(r *exhibitRow) string {
 	if namespace(r.NetworkCAIP2) != "eip155" || !slices.Contains(domainSchemes, r.Scheme) {
 		return ""
 	}
 	asset, known := r.assetOf()
-	extra := r.extra()
+	extra := r.extra
 	method := extra.text("assetTransferMethod")
 	if method != "" && method != "eip3009" || method == "" && known && asset.Permit2 {
 		return "" // permit2 and erc7710 sign under other domains
@@ -351,7 +356,7 @@ func domainExtra(r exhibitRow) string {
 // decodes to nothing.
 var channelFaults = []string{headerUndecodable, headerOversize, headerRepeated, versionConflict}
 
-func channelCoherent(e exhibit) string {
+func channelCoherent(e *exhibit) string {
 	env := e.Captured.Envelope
 	if env == nil {
 		return nothingCaptured

@@ -51,10 +51,11 @@ func WarningCodes() []WarningCode { return slices.Clone(warningCodes) }
 // warnings collects them over all endpoints, in the order of code, endpoint and row.
 func warnings(list []exhibit) []Warning {
 	out := []Warning{}
-	for _, e := range list {
+	for k := range list {
+		e := &list[k]
 		out = append(out, endpointWarnings(e)...)
-		for i, r := range e.rows {
-			for _, w := range rowWarnings(r, e.DeclaredUSD) {
+		for i := range e.rows {
+			for _, w := range rowWarnings(&e.rows[i], e.DeclaredUSD) {
 				w.Endpoint, w.Row = e.Endpoint, &i
 				out = append(out, w)
 			}
@@ -76,7 +77,7 @@ func rowOf(w Warning) int {
 	return *w.Row
 }
 
-func endpointWarnings(e exhibit) []Warning {
+func endpointWarnings(e *exhibit) []Warning {
 	var out []Warning
 	add := func(code, detail string) {
 		out = append(out, Warning{Code: code, Endpoint: e.Endpoint, Detail: clip(cleanText(detail), 200)})
@@ -99,7 +100,7 @@ func endpointWarnings(e exhibit) []Warning {
 }
 
 // lastURL is the address that answered.
-func (e exhibit) lastURL() string {
+func (e *exhibit) lastURL() string {
 	if n := len(e.Hops); n > 0 {
 		return e.Hops[n-1]
 	}
@@ -122,12 +123,12 @@ func sameResource(a, b string) bool {
 }
 
 // rowWarnings compares prices with the one that the OpenAPI document declares, where there is one.
-func rowWarnings(r exhibitRow, declaredUSD string) []Warning {
+func rowWarnings(r *exhibitRow, declaredUSD string) []Warning {
 	var out []Warning
 	add := func(code, detail string) {
 		out = append(out, Warning{Code: code, Detail: clip(cleanText(detail), 200)})
 	}
-	extra := r.extra()
+	extra := r.extra
 	if r.Scheme == "exact" && namespace(r.NetworkCAIP2) == "solana" && extra.text("feePayer") == "" {
 		add(svmFeePayerMissing, "")
 	}
@@ -137,13 +138,15 @@ func rowWarnings(r exhibitRow, declaredUSD string) []Warning {
 	if t := r.MaxTimeoutSeconds; t != nil && (*t < 5 || *t > 3600) && r.Scheme != "batch-settlement" && extra.text("name") != gatewayName {
 		add(timeoutOutOfRange, fmt.Sprint(*t))
 	}
-	if price, ok := r.PriceUSD(); ok && declaredAmount(declaredUSD) != "" && !r.Variable() && !lessOrEqual(price, declaredAmount(declaredUSD)) {
-		add(priceAboveOpenAPI, "$"+price+" instead of $"+declaredUSD)
+	if declared := declaredAmount(declaredUSD); declared != "" && !r.Variable() {
+		if price, ok := r.PriceUSD(); ok && !lessOrEqual(price, declared) {
+			add(priceAboveOpenAPI, "$"+price+" instead of $"+declaredUSD)
+		}
 	}
-	if isChecksum(CheckAddress(r.NetworkCAIP2, r.PayTo)) {
+	if isChecksum(r.payToFault) {
 		add(checksumBad, "payTo "+r.PayTo)
 	}
-	if isChecksum(CheckAsset(r.NetworkCAIP2, r.Asset)) {
+	if isChecksum(r.assetFault) {
 		add(checksumBad, "asset "+r.Asset)
 	}
 	return out

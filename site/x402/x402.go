@@ -86,6 +86,8 @@ type Envelope struct {
 	Accepts   []Requirement
 	Discovery *Discovery // bazaar extension (v2) or outputSchema (v1), nil without
 	Defects   []Defect   // what reading this envelope took; Captured.Defects has those of the chosen one
+
+	top object // its members, nil where requirements stood alone
 }
 
 // Resource describes what is paid for, in the service's own words (cleaned of control characters, clipped).
@@ -121,4 +123,6 @@ type Requirement struct {
 	MaxTimeoutSeconds *int
 	Extra             json.RawMessage // nil when absent or null
 	Raw               json.RawMessage // the row as received
+
+	members object // of Raw
 }
