@@ -139,10 +139,10 @@ func (r *packReader) skipHistogram() {
 	}
 }
 
-// readDayPacks takes each packed day of services, with the histograms from a day on, and answers the packs in the order of the
+// readDayPacks takes the packed days of each service, with the histograms from a day on, and answers the packs in the order of the
 // services. One without a pack, with one that has not got these histograms, or with a damaged one, has one that ends before all
 // days, for these lie as rows too.
-func (r *Reader) readDayPacks(ctx context.Context, at *places, histograms int32, take func(Rollup)) ([]dayPack, error) {
+func (r *Reader) readDayPacks(ctx context.Context, at *places, histograms int32, take func([]Rollup)) ([]dayPack, error) {
 	found := make(map[int64]dayPack, len(at.ids))
 	var p dayPack
 	err := r.each(ctx, `SELECT service_id, through - date '1970-01-01', days FROM day_packs WHERE service_id = ANY($1)`,
@@ -165,9 +165,7 @@ func (r *Reader) readDayPacks(ctx context.Context, at *places, histograms int32,
 			packs[i].instead = p.days
 		case whole:
 			packs[i] = p
-			for _, d := range days {
-				take(d)
-			}
+			take(days)
 		}
 	}
 	return packs, nil

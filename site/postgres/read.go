@@ -110,11 +110,11 @@ func (r *Reader) Directory(ctx context.Context, now time.Time, delay time.Durati
 		f.Services[i].Service = s
 	}
 	at := newPlaces(f.Services)
-	sealed, _, err := r.seal(ctx)
+	sealed, keptSince, err := r.seal(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read logs: %w", err)
 	}
-	if err := r.readHours(ctx, now, sealed, at); err != nil {
+	if err := r.readHours(ctx, now, sealed, keptSince, at); err != nil {
 		return nil, err
 	}
 	if err := r.readChangeLogs(ctx, now, now.Add(-delay), f); err != nil {
@@ -298,10 +298,17 @@ func (r *Reader) readTerms(ctx context.Context, at *places) error {
 }
 
 // readHours sums 24 closed hours and the open one: the packs of sealed hours, and the checks since.
-func (r *Reader) readHours(ctx context.Context, now, sealed time.Time, at *places) error {
+func (r *Reader) readHours(ctx context.Context, now, sealed, keptSince time.Time, at *places) error {
 	first := now.UTC().Truncate(time.Hour).Add(-24 * time.Hour)
+	most := 25
+	if first.Before(keptSince) {
+		most = max(1, int(now.Sub(keptSince)/time.Hour)+1)
+	}
 	err := servicePacks(ctx, r.tx, `SELECT service_id, hour, checks, NULL::text[] FROM check_packs WHERE hour >= $1`, func(p *checkPack) error {
 		if s := at.services[p.service]; s != nil {
+			if s.Hours == nil {
+				s.Hours = make([]Rollup, 0, most)
+			}
 			s.Hours = hourRollups.addPack(s.Hours, p)
 		}
 		return nil
@@ -339,15 +346,18 @@ func (r *Reader) readDays(ctx context.Context, now, sealed, keptSince time.Time,
 	}
 	add := func(d Rollup) {
 		s := at.services[d.ServiceID]
-		if s.Days == nil { // most services have a day for each
-			s.Days, s.DaySums = make([]Rollup, 0, site.WindowDays["90d"]), make([]DaySum, 0, site.WindowDays["90d"])
-		}
 		if d.Start.Before(keptSince) {
 			s.Log.First += int64(d.Checks)
 		}
 		s.addDay(now, d)
 	}
-	packs, err := r.readDayPacks(ctx, at, week, add)
+	packs, err := r.readDayPacks(ctx, at, week, func(days []Rollup) {
+		s, most := at.services[days[0].ServiceID], len(days)+2 // one that is over since, and the open one
+		s.Days, s.DaySums = make([]Rollup, 0, min(most, site.WindowDays["90d"])), make([]DaySum, 0, most)
+		for _, d := range days {
+			add(d)
+		}
+	})
 	if err != nil {
 		return fmt.Errorf("read packed days: %w", err)
 	}

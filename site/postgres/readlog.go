@@ -150,7 +150,7 @@ const servicesSince = `
 	) p`
 
 // tailRows is how many of the newest rows of sealed hours a log needs.
-func (l *LogFacts) tailRows() int64 { return l.Sealed%site.BlockSize + tailRows }
+func (l *LogFacts) tailRows() int64 { return max(l.Sealed%site.BlockSize, tailRows) }
 
 // tailSince is an hour before which there is none of these rows: the last row of the block before the last full one is not among
 // them. It is zero where none is told of.
