@@ -2,6 +2,7 @@ package build
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"tollbook/render"
@@ -13,18 +14,23 @@ const (
 	catalogueTimeout = 60 // seconds, where a seller says none: what the protocol's reference server sets
 )
 
-// writeCatalogue writes /discovery/resources: each active endpoint with a price, by service and in its order there. Rows are
-// encoded a file at a time.
-func writeCatalogue(s *site.Snapshot, totals map[string]int, add func(string, []byte) error) error {
-	var all []place
-	for i := range s.Services {
-		l := s.Listing(i)
-		for j := range l.Detail.Endpoints {
-			if p := (place{i, j}); len(catalogueItem(l, &l.Detail.Endpoints[j], &l.Terms[j]).Accepts) > 0 {
-				all = append(all, p)
-			}
+// catalogue is /discovery/resources: each active endpoint with a price, by service and in its order there.
+type catalogue []place
+
+// add tells of the ith service. They come by slug.
+func (c *catalogue) add(i int, l *site.Listing) {
+	for j := range l.Detail.Endpoints {
+		if slices.ContainsFunc(l.Detail.Endpoints[j].Pricing, inCatalogue) {
+			*c = append(*c, place{i, j})
 		}
 	}
+}
+
+// inCatalogue says whether version 2 of the protocol can say a price.
+func inCatalogue(p site.PricingEntry) bool { return p.NetworkCAIP2 != nil }
+
+// write writes the catalogue, whose rows are encoded a file at a time.
+func (all catalogue) write(s *site.Snapshot, totals map[string]int, add func(string, []byte) error) error {
 	q := bare("discovery", "")
 	totals[q.ListKey()] = len(all)
 	for file := 0; file == 0 || file*site.MaxPageSize < len(all); file++ {
@@ -36,7 +42,7 @@ func writeCatalogue(s *site.Snapshot, totals map[string]int, add func(string, []
 }
 
 // writeWindow writes the window of endpoints that q asks for under q's key.
-func writeWindow(q site.Query, s *site.Snapshot, all []place, add func(string, []byte) error) error {
+func writeWindow(q site.Query, s *site.Snapshot, all catalogue, add func(string, []byte) error) error {
 	offset, limit := q.Window()
 	from := min(offset, len(all))
 	lines := [][]byte{}
@@ -69,7 +75,7 @@ func catalogueItem(l *site.Listing, e *site.Endpoint, t *site.Terms) site.Catalo
 		item.Tags = append(item.Tags, tag)
 	}
 	for k, p := range e.Pricing {
-		if p.NetworkCAIP2 == nil {
+		if !inCatalogue(p) {
 			continue
 		}
 		accept := site.CatalogueAccept{

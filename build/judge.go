@@ -210,8 +210,8 @@ func (j *judgment) forget() {
 	j.hours.days, j.market, j.claims, j.settled, j.endpoints = nil, nil, nil, nil, nil
 }
 
-// aggregate judges what is said of all services together.
-func (j *judgment) aggregate() {
+// aggregate judges what is said of all services together, and tells others of each, by slug.
+func (j *judgment) aggregate(tell ...func(i int, l *site.Listing)) {
 	s := j.snapshot
 	sum, st, settled := statusSummary{site.StatusSummary{Total: len(s.Services), Services: make([]site.StatusService, 0, len(s.Services))}}, aggregates{}, newSettledFor(s)
 	for i := range s.Services {
@@ -219,6 +219,9 @@ func (j *judgment) aggregate() {
 		sum.add(l)
 		st.add(l)
 		settled.add(l)
+		for _, to := range tell {
+			to(i, l)
+		}
 	}
 	s.Status, s.Stats = sum.StatusSummary, st.stats(s, j.hours.checks)
 	settled.end()

@@ -20,37 +20,86 @@ const (
 	lookupServices    = 8
 )
 
-// writeLookups writes the shards of both look-ups, and how many rows each has.
-func writeLookups(s *site.Snapshot, add func(string, []byte) error) (err error) {
+// lookups are what both look-ups tell of. Rows are encoded with their shards: all together are more than what else is known by then.
+type lookups struct {
+	snapshot   *site.Snapshot
+	places     map[string][]place // of each address with an endpoint
+	recipients map[string]*site.RecipientLookup
+}
+
+// place is an endpoint in a snapshot.
+type place struct{ service, endpoint int }
+
+func newLookups(s *site.Snapshot) *lookups {
+	return &lookups{snapshot: s, places: map[string][]place{}, recipients: map[string]*site.RecipientLookup{}}
+}
+
+// add tells of the ith service. They come by slug.
+func (x *lookups) add(i int, l *site.Listing) {
+	for j := range l.Detail.Endpoints {
+		e := &l.Detail.Endpoints[j]
+		x.addPrices(l, e, l.Terms[j].Signable)
+		if normal, err := site.NormalAddress(l.Detail.BaseURL + e.Path); err == nil { // else no client can ask for it either
+			x.places[normal] = append(x.places[normal], place{i, j})
+		}
+	}
+}
+
+// addPrices tells each recipient that an endpoint names now. Of addresses that differ in case alone the first is told.
+func (x *lookups) addPrices(l *site.Listing, e *site.Endpoint, signable bool) {
+	seen := map[string]bool{}
+	for _, p := range e.Pricing {
+		if p.NetworkCAIP2 == nil {
+			continue
+		}
+		normal := site.NormalRecipient(*p.NetworkCAIP2, p.PayTo)
+		r := x.recipients[normal]
+		if r == nil {
+			r = &site.RecipientLookup{Network: *p.NetworkCAIP2, PayTo: p.PayTo}
+			x.recipients[normal] = r
+		}
+		tellRecipient(r, l, e, p, signable, seen[normal])
+		seen[normal] = true
+	}
+}
+
+// write writes the shards of both look-ups, and how many rows each has.
+func (x *lookups) write(add func(string, []byte) error) (err error) {
 	var index site.LookupIndex
-	if index.URL, err = writeShards(site.ByName("lookup-url"), addressRows(s), add); err != nil {
+	if index.URL, err = writeShards(site.ByName("lookup-url"), hashes(x.places), x.addressRow, add); err != nil {
 		return fmt.Errorf("look up addresses: %w", err)
 	}
-	if index.PayTo, err = writeShards(site.ByName("lookup-pay-to"), recipientRows(s), add); err != nil {
+	if index.PayTo, err = writeShards(site.ByName("lookup-pay-to"), hashes(x.recipients), x.recipientRow, add); err != nil {
 		return fmt.Errorf("look up recipients: %w", err)
 	}
 	return addLine(site.LookupFile, index, add)
 }
 
-// hashed is a row of a shard. It is encoded with its shard: all rows together are more than what else is known by then.
-type hashed struct {
-	hash   string
-	encode func() ([]byte, error)
+// hashed is what a row is asked for by.
+type hashed struct{ hash, normal string }
+
+// hashes are those of all keys, in their order.
+func hashes[T any](of map[string]T) []hashed {
+	keys := make([]hashed, 0, len(of))
+	for normal := range of {
+		keys = append(keys, hashed{site.Hash(normal), normal})
+	}
+	slices.SortFunc(keys, func(a, b hashed) int { return cmp.Compare(a.hash, b.hash) })
+	return keys
 }
 
 // writeShards writes rows into shards by the first two digits of their hashes, and counts them.
-func writeShards(route *site.Route, rows []hashed, add func(string, []byte) error) (map[string]int, error) {
-	slices.SortFunc(rows, func(a, b hashed) int { return cmp.Compare(a.hash, b.hash) })
+func writeShards(route *site.Route, keys []hashed, row func(hashed) ([]byte, error), add func(string, []byte) error) (map[string]int, error) {
 	sizes := map[string]int{}
-	for len(rows) > 0 {
-		digits := rows[0].hash[:2]
+	for len(keys) > 0 {
+		digits := keys[0].hash[:2]
 		var lines [][]byte
-		for len(rows) > 0 && rows[0].hash[:2] == digits {
-			line, err := rows[0].encode()
+		for len(keys) > 0 && keys[0].hash[:2] == digits {
+			line, err := row(keys[0])
 			if err != nil {
-				return nil, err
+				return nil, fmt.Errorf("%.100s: %w", keys[0].normal, err)
 			}
-			lines, rows = append(lines, line), rows[1:]
+			lines, keys = append(lines, line), keys[1:]
 		}
 		sizes[digits] = len(lines)
 		if err := addList(site.LookupShardKey(route, digits), site.Framing{}, lines, site.TotalMeta{Total: int64(len(lines))}, add); err != nil {
@@ -60,41 +109,19 @@ func writeShards(route *site.Route, rows []hashed, add func(string, []byte) erro
 	return sizes, nil
 }
 
-// place is an endpoint in a snapshot.
-type place struct{ service, endpoint int }
+func (x *lookups) addressRow(of hashed) ([]byte, error) {
+	data := addressLookup(x.snapshot, of.normal, x.places[of.normal])
+	return fit(of.hash, data, func() bool {
+		return dropLast(&data.Prices, &data.Clipped) || dropLast(&data.AlsoListed, &data.Clipped)
+	})
+}
 
-// addressRows has a row for each address with an endpoint.
-func addressRows(s *site.Snapshot) []hashed {
-	by := map[string][]place{}
-	var normals []string
-	for i := range s.Services {
-		l := s.Listing(i)
-		for j, e := range l.Detail.Endpoints {
-			normal, err := site.NormalAddress(l.Detail.BaseURL + e.Path)
-			if err != nil {
-				continue // no client can ask for it either
-			}
-			if by[normal] == nil {
-				normals = append(normals, normal)
-			}
-			by[normal] = append(by[normal], place{i, j})
-		}
-	}
-	rows := make([]hashed, len(normals))
-	for i, normal := range normals {
-		hash, at := site.Hash(normal), by[normal]
-		rows[i] = hashed{hash, func() ([]byte, error) {
-			data := addressLookup(s, normal, at)
-			row, err := fit(hash, data, func() bool {
-				return dropLast(&data.Prices, &data.Clipped) || dropLast(&data.AlsoListed, &data.Clipped)
-			})
-			if err != nil {
-				return nil, fmt.Errorf("address %.100s: %w", normal, err)
-			}
-			return row, nil
-		}}
-	}
-	return rows
+func (x *lookups) recipientRow(of hashed) ([]byte, error) {
+	data := x.recipients[of.normal]
+	data.Network, data.PayTo = clip(data.Network, lookupNameBytes, &data.Clipped), clip(data.PayTo, lookupURLBytes, &data.Clipped)
+	data.ServiceCount = len(data.Services)
+	data.Services = atMost(data.Services, lookupServices, &data.Clipped)
+	return fit(of.hash, data, func() bool { return dropLast(&data.Services, &data.Clipped) })
 }
 
 // addressLookup tells of the first service at an address, by slug, and names the others.
@@ -140,46 +167,6 @@ func lookupService(l *site.Listing, clipped *bool) site.LookupService {
 		of.LastChange = &site.LookupChange{Type: l.Changes[0].Type, ObservedAt: l.Changes[0].ObservedAt}
 	}
 	return of
-}
-
-// recipientRows has a row for each recipient that some endpoint names now. Of addresses that differ in case alone the
-// first is told.
-func recipientRows(s *site.Snapshot) []hashed {
-	by := map[string]*site.RecipientLookup{}
-	var normals []string
-	for i := range s.Services {
-		l := s.Listing(i)
-		for j := range l.Detail.Endpoints {
-			e, seen := &l.Detail.Endpoints[j], map[string]bool{}
-			for _, p := range e.Pricing {
-				if p.NetworkCAIP2 == nil {
-					continue
-				}
-				normal := site.NormalRecipient(*p.NetworkCAIP2, p.PayTo)
-				if by[normal] == nil {
-					normals = append(normals, normal)
-					by[normal] = &site.RecipientLookup{Network: *p.NetworkCAIP2, PayTo: p.PayTo}
-				}
-				tellRecipient(by[normal], l, e, p, l.Terms[j].Signable, seen[normal])
-				seen[normal] = true
-			}
-		}
-	}
-	rows := make([]hashed, len(normals))
-	for i, normal := range normals {
-		hash, data := site.Hash(normal), by[normal]
-		rows[i] = hashed{hash, func() ([]byte, error) {
-			data.Network, data.PayTo = clip(data.Network, lookupNameBytes, &data.Clipped), clip(data.PayTo, lookupURLBytes, &data.Clipped)
-			data.ServiceCount = len(data.Services)
-			data.Services = atMost(data.Services, lookupServices, &data.Clipped)
-			row, err := fit(hash, data, func() bool { return dropLast(&data.Services, &data.Clipped) })
-			if err != nil {
-				return nil, fmt.Errorf("recipient %.100s: %w", normal, err)
-			}
-			return row, nil
-		}}
-	}
-	return rows
 }
 
 // tellRecipient adds one price of an endpoint to what is told of its recipient; again says that the endpoint itself is

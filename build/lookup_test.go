@@ -62,8 +62,11 @@ func TestLookupsAreSmall(t *testing.T) {
 				}
 			}
 		}
-		tree := map[string][]byte{}
-		if err := writeLookups(s, func(name string, data []byte) error { tree[name] = bytes.Clone(data); return nil }); err != nil {
+		tree, rows := map[string][]byte{}, newLookups(s)
+		for i := range s.Services {
+			rows.add(i, s.Listing(i))
+		}
+		if err := rows.write(func(name string, data []byte) error { tree[name] = bytes.Clone(data); return nil }); err != nil {
 			t.Fatal(err)
 		}
 		var index site.LookupIndex

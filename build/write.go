@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"sync"
 
 	"tollbook/render"
 	"tollbook/site"
@@ -30,17 +31,21 @@ func writeSnapshot(ctx context.Context, j *judgment, details readDetails, editio
 		return err
 	}
 	j.forget()
-	j.aggregate()
-	if err := writeLists(s, index.Lists, to); err != nil {
+	found, listed := newLookups(s), catalogue{}
+	var judged sync.WaitGroup
+	judged.Go(func() { j.aggregate(found.add, listed.add) }) // beside lists, which show rows alone
+	err := writeLists(s, index.Lists, to)
+	judged.Wait()
+	if err != nil {
 		return fmt.Errorf("write lists: %w", err)
 	}
 	if err := writeChanges(s, edition, index.Lists, add); err != nil {
 		return fmt.Errorf("write changes: %w", err)
 	}
-	if err := writeLookups(s, add); err != nil {
+	if err := found.write(add); err != nil {
 		return fmt.Errorf("write look-ups: %w", err)
 	}
-	if err := writeCatalogue(s, index.Lists, add); err != nil {
+	if err := listed.write(s, index.Lists, add); err != nil {
 		return fmt.Errorf("write catalogue: %w", err)
 	}
 	if err := writeFacilitators(s, index.Lists, add); err != nil {
