@@ -229,23 +229,33 @@ func TestUptimeWindows(t *testing.T) {
 	}
 }
 
+// asked are prices that services ask.
+func asked(list ...site.Decimal) *prices {
+	p := newPrices()
+	for _, price := range list {
+		p.add(price)
+	}
+	p.sort()
+	return p
+}
+
 func TestPercentile(t *testing.T) {
 	t.Parallel()
-	prices := []site.Decimal{"0.001", "0.01", "0.01", "0.5", "2"}
+	five := asked("0.5", "0.01", "2", "0.001", "0.01")
 	for _, c := range []struct {
 		price site.Decimal
 		want  *float64
 	}{
 		{"0.001", new(0.0)}, {"0.01", new(25.0)}, {"0.5", new(75.0)}, {"2", new(100.0)},
 	} {
-		if diff := cmp.Diff(c.want, percentile(prices, &c.price)); diff != "" {
+		if diff := cmp.Diff(c.want, five.percentile(&c.price)); diff != "" {
 			t.Errorf("percentile of %s (-want +got):\n%s", c.price, diff)
 		}
 	}
-	if got := percentile(prices[:1], &prices[0]); got != nil {
+	if got := asked("0.01").percentile(new(site.Decimal("0.01"))); got != nil {
 		t.Errorf("percentile of the only price = %v, want null", *got)
 	}
-	if got := percentile(prices, nil); got != nil {
+	if got := five.percentile(nil); got != nil {
 		t.Errorf("percentile of no price = %v, want null", *got)
 	}
 }

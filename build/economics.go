@@ -1,6 +1,7 @@
 package build
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -10,35 +11,72 @@ import (
 
 // market is what the services of each category ask, to place one among the others.
 type market struct {
-	lowest, highest map[string][]site.Decimal // by category, ascending
+	lowest, highest map[string]*prices // by category
 }
 
-func newMarket() *market { return &market{map[string][]site.Decimal{}, map[string][]site.Decimal{}} }
+func newMarket() *market { return &market{map[string]*prices{}, map[string]*prices{}} }
 
 func (m *market) add(category string, o *offer) {
-	if o.min != nil {
-		m.lowest[category] = append(m.lowest[category], *o.min)
-		m.highest[category] = append(m.highest[category], *o.max)
+	if o.min == nil {
+		return
 	}
+	if m.lowest[category] == nil {
+		m.lowest[category], m.highest[category] = newPrices(), newPrices()
+	}
+	m.lowest[category].add(*o.min)
+	m.highest[category].add(*o.max)
 }
 
 func (m *market) sort() {
-	for _, by := range []map[string][]site.Decimal{m.lowest, m.highest} {
-		for _, prices := range by {
-			slices.SortFunc(prices, site.Decimal.Compare)
+	for _, by := range []map[string]*prices{m.lowest, m.highest} {
+		for _, p := range by {
+			p.sort()
 		}
 	}
 }
 
+// prices are what services ask: many ask the same.
+type prices struct {
+	asked    map[site.Decimal]int // by how many services
+	services int
+
+	// Once they are sorted:
+	sorted []site.Decimal // ascending, each once
+	below  []int          // services that ask less than each
+	median site.Decimal   // of an even number the upper of the two in the middle
+	far    site.Decimal   // outlierFactor times that
+}
+
+func newPrices() *prices { return &prices{asked: map[site.Decimal]int{}} }
+
+func (p *prices) add(price site.Decimal) {
+	p.asked[price]++
+	p.services++
+}
+
+func (p *prices) sort() {
+	p.sorted = slices.SortedFunc(maps.Keys(p.asked), site.Decimal.Compare)
+	p.below = make([]int, len(p.sorted))
+	below := 0
+	for i, price := range p.sorted {
+		p.below[i] = below
+		if below <= p.services/2 {
+			p.median = price
+		}
+		below += p.asked[price]
+	}
+	p.far = times(p.median, outlierFactor)
+}
+
 // percentile is 100 × the number of services whose price is strictly lower / the number of other services, to two decimals:
-// 0 for the cheapest; null without a price or another service. The price is itself among the sorted ones.
-func percentile(sorted []site.Decimal, price *site.Decimal) *float64 {
-	if price == nil || len(sorted) < 2 {
+// 0 for the cheapest; null without a price or another service. The price is itself among them.
+func (p *prices) percentile(price *site.Decimal) *float64 {
+	if price == nil || p.services < 2 {
 		return nil
 	}
-	below, _ := slices.BinarySearchFunc(sorted, *price, site.Decimal.Compare)
-	p := site.Round2(100 * float64(below) / float64(len(sorted)-1))
-	return &p
+	i, _ := slices.BinarySearchFunc(p.sorted, *price, site.Decimal.Compare)
+	share := site.Round2(100 * float64(p.below[i]) / float64(p.services-1))
+	return &share
 }
 
 // standing is where a service's prices stand among those of its category.
@@ -48,9 +86,11 @@ type standing struct {
 }
 
 func (m *market) standing(category string, o *offer) standing {
-	return standing{
-		percentile(m.lowest[category], o.min), percentile(m.highest[category], o.max), flagOutlier(m.lowest[category], o.min, category),
+	if o.min == nil {
+		return standing{}
 	}
+	low, high := m.lowest[category], m.highest[category]
+	return standing{low.percentile(o.min), high.percentile(o.max), flagOutlier(low, o.min, category)}
 }
 
 // economics places a service's prices in its category. Prices are those in dollars of usable rows of active endpoints:

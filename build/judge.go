@@ -309,7 +309,7 @@ func timeOrNull(t *time.Time) *site.Time {
 }
 
 // requirement is a kept price as the protocol's reader would answer it.
-func requirement(p postgres.Price) x402.Requirement {
+func requirement(p *postgres.Price) x402.Requirement {
 	r := x402.Requirement{
 		Scheme: p.Scheme, Network: p.Network, Asset: p.Asset, AssetNorm: p.Asset, AssetName: "UNKNOWN",
 		Amount: p.Amount, AmountRaw: p.Amount, PayTo: p.PayTo, MaxTimeoutSeconds: p.MaxTimeoutSeconds,

@@ -37,13 +37,15 @@ func offerOf(f *postgres.ServiceFacts, now time.Time) offer {
 	expected := usualPayTo(f, now)
 	amounts := map[site.Decimal]bool{}
 	rows, variable, test := 0, 0, 0
-	for _, e := range f.Endpoints {
+	for i := range f.Endpoints {
+		e := &f.Endpoints[i]
 		if !site.Active(e.FirstSeenAt, e.LastPaidAt, now) {
 			continue
 		}
 		out, prices := endpoint(e), current(e.Prices)
 		out.Pricing = make([]site.PricingEntry, 0, len(prices))
-		for _, p := range prices {
+		for i := range prices {
+			p := &prices[i]
 			r := requirement(p)
 			rows++
 			if r.Variable() {
@@ -87,7 +89,7 @@ func offerOf(f *postgres.ServiceFacts, now time.Time) offer {
 	return o
 }
 
-func endpoint(e postgres.EndpointFacts) site.Endpoint {
+func endpoint(e *postgres.EndpointFacts) site.Endpoint {
 	last := e.FirstSeenAt
 	if e.LastPaidAt != nil {
 		last = *e.LastPaidAt
@@ -154,8 +156,8 @@ type recipient struct{ network, payTo string }
 // recipients are who an endpoint's prices pay, sorted, each once.
 func recipients(prices []postgres.Price) []recipient {
 	var out []recipient
-	for _, p := range prices {
-		if p.NetworkCAIP2 != nil {
+	for i := range prices {
+		if p := &prices[i]; p.NetworkCAIP2 != nil {
 			out = append(out, recipient{*p.NetworkCAIP2, x402.NormalizeAddress(*p.NetworkCAIP2, p.PayTo)})
 		}
 	}
@@ -167,8 +169,12 @@ func recipients(prices []postgres.Price) []recipient {
 
 // usualPayTo finds, for each network, the recipient that more than half of the active endpoints there name.
 func usualPayTo(f *postgres.ServiceFacts, now time.Time) map[string]string {
+	if len(f.Endpoints) <= 2 {
+		return nil
+	}
 	votes, endpoints := map[recipient]int{}, map[string]int{}
-	for _, e := range f.Endpoints {
+	for i := range f.Endpoints {
+		e := &f.Endpoints[i]
 		if !site.Active(e.FirstSeenAt, e.LastPaidAt, now) {
 			continue
 		}
@@ -191,7 +197,10 @@ func usualPayTo(f *postgres.ServiceFacts, now time.Time) map[string]string {
 }
 
 // divergence tells that an endpoint is paid elsewhere than most of its siblings.
-func divergence(e postgres.EndpointFacts, usual map[string]string) *site.PayToDivergence {
+func divergence(e *postgres.EndpointFacts, usual map[string]string) *site.PayToDivergence {
+	if len(usual) == 0 {
+		return nil
+	}
 	now := current(e.Prices)
 	observed := map[string][]string{}
 	var networks []string

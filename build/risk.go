@@ -72,24 +72,27 @@ const (
 	outlierServices = 5
 )
 
-// flagOutlier: the lowest price is outlierFactor times the median of the category's lowest prices or more. The median of an
-// even number is the upper of the two in the middle. sorted holds the lowest price of each service of the category.
-func flagOutlier(sorted []site.Decimal, lowest *site.Decimal, category string) *site.RiskFlag {
-	if lowest == nil || len(sorted) < outlierServices {
+// flagOutlier: the lowest price is outlierFactor times the median of the category's lowest prices or more. Nothing is so many
+// times nothing.
+func flagOutlier(of *prices, lowest *site.Decimal, category string) *site.RiskFlag {
+	if lowest == nil || of.services < outlierServices || of.median == "0" || lowest.Compare(of.far) < 0 {
 		return nil
 	}
-	median := sorted[len(sorted)/2]
-	if !timesAtLeast(*lowest, median, outlierFactor) {
-		return nil
-	}
-	return raise(site.RiskWarning, "price_outlier", "the lowest price is $%s, the median of %s is $%s", *lowest, category, median)
+	return raise(site.RiskWarning, "price_outlier", "the lowest price is $%s, the median of %s is $%s", *lowest, category, of.median)
 }
 
-// timesAtLeast says whether a is n times b or more; nothing is so many times nothing.
-func timesAtLeast(a, b site.Decimal, n int64) bool {
-	x, ok := new(big.Rat).SetString(string(a))
-	y, ok2 := new(big.Rat).SetString(string(b))
-	return ok && ok2 && y.Sign() > 0 && x.Cmp(y.Mul(y, new(big.Rat).SetInt64(n))) >= 0
+// times is n times d, exactly; "" where d is no number.
+func times(d site.Decimal, n int64) site.Decimal {
+	r, ok := new(big.Rat).SetString(string(d))
+	if !ok {
+		return ""
+	}
+	_, frac, _ := strings.Cut(string(d), ".")
+	product, err := site.ParseDecimal(r.Mul(r, new(big.Rat).SetInt64(n)).FloatString(len(frac)))
+	if err != nil {
+		return "" // never of what is not negative
+	}
+	return product
 }
 
 // flagFailing: the service is offline (see status).

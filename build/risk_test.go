@@ -15,9 +15,8 @@ func TestFlags(t *testing.T) {
 	moved := func(ago time.Duration) []site.PayToChange {
 		return []site.PayToChange{{Endpoint: "GET /x", ObservedAt: site.NewTime(now.Add(-ago))}, {Endpoint: "GET /y", ObservedAt: site.NewTime(now.Add(-ago - day))}}
 	}
-	prices := func(texts ...site.Decimal) []site.Decimal { return texts }
 	price := func(d site.Decimal) *site.Decimal { return &d }
-	five := prices("0.01", "0.01", "0.02", "0.03", "1")
+	five := asked("0.01", "0.01", "0.02", "0.03", "1")
 	for _, test := range []struct {
 		name string
 		got  *site.RiskFlag
@@ -34,9 +33,9 @@ func TestFlags(t *testing.T) {
 		{"no price", flagOutlier(five, nil, "AI"), ""},
 		{"49 times the median", flagOutlier(five, price("0.999999"), "AI"), ""},
 		{"50 times the median", flagOutlier(five, price("1"), "AI"), "warning price_outlier"},
-		{"50 times the upper of two medians", flagOutlier(prices("0.01", "0.01", "0.01", "0.02", "0.02", "1"), price("1"), "AI"), "warning price_outlier"},
-		{"among four", flagOutlier(five[1:], price("1000"), "AI"), ""},
-		{"a median of nothing", flagOutlier(prices("0", "0", "0", "0", "1"), price("1"), "AI"), ""},
+		{"50 times the upper of two medians", flagOutlier(asked("0.01", "0.01", "0.01", "0.02", "0.02", "1"), price("1"), "AI"), "warning price_outlier"},
+		{"among four", flagOutlier(asked("0.01", "0.02", "0.03", "1"), price("1000"), "AI"), ""},
+		{"a median of nothing", flagOutlier(asked("0", "0", "0", "0", "1"), price("1"), "AI"), ""},
 		{"degraded", flagFailing(&site.ServiceDetail{Status: site.StatusDegraded, ConsecutiveFailures: 2}), ""},
 		{"offline", flagFailing(&site.ServiceDetail{Status: site.StatusOffline, ConsecutiveFailures: 3}), "warning probe_failing"},
 		{"https", flagPlainHTTP("https://acme.test"), ""},

@@ -68,7 +68,7 @@ func usdSpans(f *postgres.ServiceFacts) []usdSpan {
 }
 
 func inUSD(p postgres.PriceSpan, amount string) (site.Decimal, bool) {
-	usd, ok := requirement(postgres.Price{NetworkCAIP2: p.NetworkCAIP2, Asset: p.Asset, Amount: amount}).PriceUSD()
+	usd, ok := requirement(&postgres.Price{NetworkCAIP2: p.NetworkCAIP2, Asset: p.Asset, Amount: amount}).PriceUSD()
 	if !ok {
 		return "", false
 	}
