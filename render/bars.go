@@ -82,10 +82,10 @@ func newBars(points []site.VolumePoint, cal *calendar, since *site.Time) bars {
 // drawBar ends a day's part of a chart of volume: its bar, and something to hover over.
 func drawBar(b []byte, class string, day, height int) []byte {
 	b = append(b, `<rect class="`...)
-	b = attribute(attribute(texts(b, class, `"`), "x", day*stripStep), "y", barsHeight-height)
-	b = attribute(attribute(b, "width", stripBar), "height", height)
-	b = attribute(append(b, `/><rect class="touch"`...), "x", day*stripStep)
-	return append(attribute(attribute(b, "width", stripBar), "height", barsHeight), "/></g>\n"...)
+	b = attribute(attribute(texts(b, class, `"`), ` x="`, day*stripStep), ` y="`, barsHeight-height)
+	b = attribute(attribute(b, ` width="`, stripBar), ` height="`, height)
+	b = attribute(append(b, `/><rect class="touch"`...), ` x="`, day*stripStep)
+	return append(attribute(attribute(b, ` width="`, stripBar), ` height="`, barsHeight), "/></g>\n"...)
 }
 
 // place puts points at their days, with their volumes; nil is a day without one. Of two of a day the later counts.

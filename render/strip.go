@@ -46,10 +46,10 @@ func newStrip(points []site.UptimeDataPoint, c *calendar) *strip {
 	for i := range points {
 		p := &points[i]
 		date := p.PeriodStart.UTC().Truncate(dayLength)
-		if date.After(today) || !date.After(today.Add(-stripDays*dayLength)) || p.TotalChecks <= 0 {
+		day := stripDays - 1 - int(today.Sub(date)/dayLength)
+		if day < 0 || day >= stripDays || p.TotalChecks <= 0 {
 			continue
 		}
-		day := stripDays - 1 - int(today.Sub(date)/dayLength)
 		if s.byDay[day] == nil {
 			s.Covered++
 		}
@@ -111,9 +111,9 @@ func texts(b []byte, parts ...string) []byte {
 	return b
 }
 
-// attribute appends a number as an attribute.
-func attribute(b []byte, name string, n int) []byte {
-	return append(strconv.AppendInt(texts(b, " ", name, `="`), int64(n), 10), '"')
+// attribute appends a number as an attribute; begin is what stands before it.
+func attribute(b []byte, begin string, n int) []byte {
+	return append(strconv.AppendInt(append(b, begin...), int64(n), 10), '"')
 }
 
 // rect appends an SVG rectangle without its end.
@@ -122,11 +122,11 @@ func rect(b []byte, class string, x, y, width, height int) []byte {
 	if class != "" {
 		b = texts(b, ` class="`, class, `"`)
 	}
-	b = attribute(b, "x", x)
+	b = attribute(b, ` x="`, x)
 	if y >= 0 {
-		b = attribute(b, "y", y)
+		b = attribute(b, ` y="`, y)
 	}
-	return attribute(attribute(b, "width", width), "height", height)
+	return attribute(attribute(b, ` width="`, width), ` height="`, height)
 }
 
 // drawUptime draws what answered from the bottom up, and what failed above it.

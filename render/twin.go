@@ -33,7 +33,7 @@ func (e *Edition) twin(title, page string) *bytes.Buffer {
 }
 
 func (e *Surroundings) twinAsOf(title, page string, now site.Time) *bytes.Buffer {
-	b := new(bytes.Buffer)
+	b := bytes.NewBuffer(make([]byte, 0, 2<<10)) // what most services take
 	fmt.Fprintf(b, "# %s\n\n", title)
 	if e.pages.site.Sample {
 		b.WriteString("This is sample data: every service, price and check is made up.\n\n")

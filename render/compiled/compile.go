@@ -157,7 +157,7 @@ func drawn(cmds []*parse.CommandNode) (expr, bool) {
 	if !ok || len(cmds) != 2 || cmds[1].String() != prefix+"htmlescaper" || len(n.Ident) < 2 || n.Ident[len(n.Ident)-1] != "HTML" {
 		return expr{}, false
 	}
-	return chain(expr{eval: func(s *state) value { return s.dot }}, n.Ident[:len(n.Ident)-1]), true
+	return ofDot(n.Ident[:len(n.Ident)-1]), true
 }
 
 // branch is an if or a with.
@@ -339,7 +339,7 @@ func (c *compiler) operand(n parse.Node) (expr, error) {
 	case *parse.DotNode:
 		return expr{eval: func(s *state) value { return s.dot }}, nil
 	case *parse.FieldNode:
-		return chain(expr{eval: func(s *state) value { return s.dot }}, n.Ident), nil
+		return ofDot(n.Ident), nil
 	case *parse.VariableNode:
 		at, err := c.place(n.Ident[0])
 		return chain(expr{eval: func(s *state) value { return s.vars[s.base+at] }}, n.Ident[1:]), err

@@ -125,11 +125,20 @@ func (v value) list() reflect.Value {
 	panic(fmt.Errorf("a loop over %s", r.Type()))
 }
 
+// ofDot is a chain that begins with a field of the dot.
+func ofDot(names []string) expr {
+	f := &field{name: names[0]}
+	return chain(expr{eval: func(s *state) value { return f.read(&s.dot) }}, names[1:])
+}
+
 // chain is a field of a field, or a method that takes nothing.
 func chain(e expr, names []string) expr {
 	for _, name := range names {
 		f, of := &field{name: name}, e.eval
-		e = expr{eval: func(s *state) value { return f.read(of(s)) }}
+		e = expr{eval: func(s *state) value {
+			v := of(s)
+			return f.read(&v)
+		}}
 	}
 	return e
 }
@@ -150,7 +159,7 @@ type place struct {
 	empty     bool  // it is an empty interface
 }
 
-func (f *field) read(v value) value {
+func (f *field) read(v *value) value {
 	if v.isText {
 		panic(fmt.Errorf("%s of a text", f.name))
 	}
