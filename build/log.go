@@ -145,7 +145,7 @@ func writePacks(ctx context.Context, r *postgres.Reader, f *postgres.Facts, fold
 	}
 	w := &packing{names: namesOf(f)}
 	g, ctx := errgroup.WithContext(ctx)
-	begun := make(chan *hourPack)
+	begun := make(chan *hourPack, 1) // an hour is read while the one before is written
 	g.Go(func() error {
 		defer close(begun)
 		for _, hour := range fresh {

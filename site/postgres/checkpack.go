@@ -193,13 +193,20 @@ func (c packed) integer(at int) int         { return int(int32(binary.BigEndian.
 func (c packed) number(at int) uint16       { return binary.BigEndian.Uint16(c[at:]) }
 func (c packed) setNumber(at int, n uint16) { binary.BigEndian.PutUint16(c[at:], n) }
 
-// codes are the numbers that a status code may be: checks share them, and nobody changes them.
-var codes = func() (n [600]int) {
+// integers are those that most checks tell: checks share them, and nobody changes them.
+var integers = func() (n [1024]int) {
 	for i := range n {
 		n[i] = i
 	}
 	return n
 }()
+
+func shared(n int) *int {
+	if n >= 0 && n < len(integers) {
+		return &integers[n]
+	}
+	return new(n)
+}
 
 // unpacker unpacks checks of one pack after another, of which a few texts repeat themselves.
 type unpacker struct{ texts once }
@@ -210,14 +217,10 @@ func (u unpacker) check(p *checkPack, i int) (c Check, err error) {
 	c = Check{ServiceID: p.serviceOf(i), CheckedAt: p.hour.Add(b.after()), ID: b.id(), Counted: b.has(flagCounted), IsUp: b.has(flagUp),
 		EndpointsFound: b.integer(packedEndpoints), ConsecutiveFailures: b.integer(packedFailures)}
 	if b.has(flagCode) {
-		if n := b.integer(packedCode); n >= 0 && n < len(codes) {
-			c.StatusCode = &codes[n]
-		} else {
-			c.StatusCode = &n
-		}
+		c.StatusCode = shared(b.integer(packedCode))
 	}
 	if b.has(flagTimed) {
-		c.ResponseTimeMS = new(b.integer(packedResponse))
+		c.ResponseTimeMS = shared(b.integer(packedResponse))
 	}
 	if c.Status, err = u.word(p, b.number(packedStatus)); err == nil {
 		c.ErrorMessage, err = u.word(p, b.number(packedError))

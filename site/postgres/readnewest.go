@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"time"
@@ -33,10 +34,15 @@ func (r *Reader) newest(ctx context.Context, t, keptSince time.Time, back time.D
 			since = time.Time{}
 		}
 		n := &newestRows{rows: make([]newestRow, 0, wanted+wanted/16), unpacker: unpacker{once{}}}
-		err := servicePacks(ctx, r.tx, `SELECT service_id, hour, checks, texts FROM check_packs WHERE hour >= $1 AND hour < $2`, func(p *checkPack) error {
-			n.add(p, since.UnixMicro())
-			return nil
-		}, hourOf(since), t)
+		hour := hourOf(since)
+		after := binary.BigEndian.AppendUint32(nil, uint32(since.Sub(hour).Microseconds()))
+		err := servicePacks(ctx, r.tx, `
+			SELECT service_id, hour, checks, texts FROM check_packs
+			WHERE hour >= $1 AND hour < $2 AND (hour > $1 OR substring(checks FROM length(checks) - $3 FOR 4) >= $4) -- of a pack's last check`,
+			func(p *checkPack) error {
+				n.add(p, since.UnixMicro())
+				return nil
+			}, hour, t, packedSize-packedAfter-1, after)
 		if err != nil {
 			return nil, fmt.Errorf("read checks: %w", err)
 		}
