@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"crypto/ed25519"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"os"
 	"path/filepath"
@@ -43,7 +41,7 @@ type Build struct {
 	prior  *ZipFile   // the snapshot it names, nil without a readable one
 	file   *os.File   // the zip under its temporary name
 	aside  *os.File   // what its writer puts aside
-	sent   hash.Hash  // of what was written to file
+	sent   *sent      // to file
 	zip    *ZipWriter
 	notes  *notes   // nil while there are none
 	packs  []string // hours whose packs lie under temporary names
@@ -112,7 +110,7 @@ func (b *Build) start(ctx context.Context) error {
 		return err
 	}
 	zipOpts.Aside = aside{d.disk.writer(b.aside), b.aside}
-	b.sent = sha256.New()
+	b.sent = newSent()
 	b.zip = NewZipWriter(io.MultiWriter(d.disk.writer(b.file), b.sent), zipOpts)
 	return nil
 }
@@ -174,7 +172,7 @@ func (b *Build) writePack(hour string, fill func(add func(name string, data []by
 	if err != nil {
 		return fmt.Errorf("add pack: %w", err)
 	}
-	sent := sha256.New()
+	sent := newSent()
 	z := NewZipWriter(io.MultiWriter(d.disk.writer(f), sent), ZipOptions{Modified: b.opts.Now})
 	err = fill(z.Add)
 	if err == nil {
@@ -185,7 +183,7 @@ func (b *Build) writePack(hour string, fill func(add func(name string, data []by
 	if err := errors.Join(err, d.disk.seal(f)); err != nil {
 		return fmt.Errorf("add pack %s: %w", f.Name(), err)
 	}
-	if err := readBack(f.Name(), sent); err != nil {
+	if err := sent.readBack(f.Name()); err != nil {
 		return fmt.Errorf("add pack: %w", err)
 	}
 	b.packs = append(b.packs, hour)
@@ -283,7 +281,7 @@ func (b *Build) publish(ctx context.Context) (Result, error) {
 	r.Summary, r.Checkpoint = sum, b.next(id, sum.Digest)
 	// A crash here leaves a temporary zip; the next Begin removes it.
 
-	if err := readBack(b.file.Name(), b.sent); err != nil {
+	if err := b.sent.readBack(b.file.Name()); err != nil {
 		return r, err
 	}
 	// The same.
@@ -351,24 +349,6 @@ func (b *Build) next(id, digest string) Checkpoint {
 		c = c.Sign(b.opts.Key)
 	}
 	return c
-}
-
-// readBack reads a zip that was written and sealed: its bytes must be those that were sent. What they decode to is what was
-// added, for that is what was compressed, or compared where it was copied.
-func readBack(path string, sent hash.Hash) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	got := sha256.New()
-	if _, err := io.Copy(got, f); err != nil {
-		return fmt.Errorf("read back %s: %w", path, damaged(err))
-	}
-	if !bytes.Equal(got.Sum(nil), sent.Sum(nil)) {
-		return fmt.Errorf("read back %s: %w: it does not hold what was written", path, ErrDamaged)
-	}
-	return nil
 }
 
 // moveCurrent points the link at the tree of id.

@@ -13,6 +13,7 @@ type claims struct {
 	seed  maphash.Seed
 	table []uint64 // hashes of names and of their folders, the next free place where another is; 0 is free
 	used  int      // of the table
+	last  string   // folder of the name that came last: most have the same
 }
 
 const claimedFolder = 1 // lowest bit of a folder's hash
@@ -33,7 +34,11 @@ func (c *claims) take(name string) error {
 	default:
 		c.put(slot, hash)
 	}
-	for end := strings.LastIndexByte(name, '/'); end > 0; end = strings.LastIndexByte(name[:end], '/') {
+	folder := name[:max(0, strings.LastIndexByte(name, '/'))]
+	if folder == c.last {
+		return nil
+	}
+	for end := len(folder); end > 0; end = strings.LastIndexByte(name[:end], '/') {
 		hash := c.hash(name[:end])
 		slot, known := c.find(hash)
 		if known && c.table[slot] == hash {
@@ -44,6 +49,7 @@ func (c *claims) take(name string) error {
 		}
 		c.put(slot, hash|claimedFolder)
 	}
+	c.last = folder
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
+	"slices"
 	"sync"
 )
 
@@ -25,9 +26,20 @@ type Pieced struct {
 	Pieces              []*Piece
 }
 
+// size is how many bytes the contents have.
+func (p *Pieced) size() int {
+	n := len(p.Head) + max(0, len(p.Pieces)-1)*len(p.Between) + len(p.Tail)
+	for _, piece := range p.Pieces {
+		for _, part := range piece.parts {
+			n += len(part)
+		}
+	}
+	return n
+}
+
 // AppendTo appends the contents.
 func (p *Pieced) AppendTo(b []byte) []byte {
-	b = append(b, p.Head...)
+	b = append(slices.Grow(b, p.size()), p.Head...)
 	for i, piece := range p.Pieces {
 		if i > 0 {
 			b = append(b, p.Between...)

@@ -74,19 +74,17 @@ func NewZipWriter(w io.Writer, opts ZipOptions) *ZipWriter {
 }
 
 // Add appends a member, and keeps nothing of data. A write that failed is told by a later Add or by Close.
-func (z *ZipWriter) Add(name string, data []byte) error {
-	return z.queueUp(name, nil, func(own []byte) []byte { return append(own, data...) })
-}
+func (z *ZipWriter) Add(name string, data []byte) error { return z.queueUp(name, data, nil) }
 
 // AddPieces appends a member that is made of pieces. What they are made of may not change until Close.
-func (z *ZipWriter) AddPieces(name string, p *Pieced) error { return z.queueUp(name, p, p.AppendTo) }
+func (z *ZipWriter) AddPieces(name string, p *Pieced) error { return z.queueUp(name, nil, p) }
 
-// queueUp appends a member whose contents fill appends; they are of p, nil for any other contents.
-func (z *ZipWriter) queueUp(name string, p *Pieced, fill func([]byte) []byte) error {
+// queueUp appends a member of data or, where they are not nil, of pieces.
+func (z *ZipWriter) queueUp(name string, data []byte, p *Pieced) error {
 	if err := z.begin(name); err != nil {
 		return err
 	}
-	z.push(name, p, fill)
+	z.push(name, data, p)
 	for z.bytes > inFlight || len(z.queue) > 1024 {
 		z.pop()
 	}
@@ -227,15 +225,22 @@ func (z *ZipWriter) Abort() {
 }
 
 // push gives a member to the compressors.
-func (z *ZipWriter) push(name string, p *Pieced, fill func([]byte) []byte) {
+func (z *ZipWriter) push(name string, data []byte, p *Pieced) {
 	z.slots <- struct{}{}
 	own := copies.Get().(*[]byte)
-	*own = fill((*own)[:0])
-	m := &member{name: name, size: int64(len(*own)), done: make(chan struct{})}
+	m := &member{name: name, size: int64(len(data)), done: make(chan struct{})}
+	if p == nil {
+		*own = append((*own)[:0], data...)
+	} else {
+		m.size = int64(p.size())
+	}
 	z.queue = append(z.queue, m)
 	z.bytes += m.size
 	go func() {
 		defer func() { copies.Put(own); <-z.slots; close(m.done) }()
+		if p != nil {
+			*own = p.AppendTo((*own)[:0])
+		}
 		m.body = z.pack(name, *own, p)
 	}()
 }
