@@ -78,7 +78,7 @@ func trendText(trend *float64) (way, text string) {
 
 // seriesKey is the file of a whole series.
 func seriesKey(route, slug string) string {
-	return site.Query{Route: site.ByName(route), Slug: slug, Bare: true}.Whole().Key()
+	return site.Query{Route: site.ByName(route), Slug: slug}.Key()
 }
 
 // SharedText says with how many others recipients are shared.
