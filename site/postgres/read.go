@@ -340,7 +340,8 @@ func (r *Reader) readHours(ctx context.Context, now, sealed, keptSince time.Time
 // and how many of them came before those that are kept. They come packed, but for those that are over since the
 // last reader, which it packs. Of the day that is open readServiceLogs reads the checks.
 func (r *Reader) readDays(ctx context.Context, now, sealed, keptSince time.Time, at *places) error {
-	week, over := dayNumber(daysSince(now, "7d")), int32(noDay)
+	windows := windowsOf(now)
+	week, over := dayNumber(windows.histograms), int32(noDay)
 	if !sealed.IsZero() {
 		over = dayNumber(sealed) - 1
 	}
@@ -349,7 +350,7 @@ func (r *Reader) readDays(ctx context.Context, now, sealed, keptSince time.Time,
 		if d.Start.Before(keptSince) {
 			s.Log.First += int64(d.Checks)
 		}
-		s.addDay(now, d)
+		s.addDay(windows, d)
 	}
 	packs, err := r.readDayPacks(ctx, at, week, func(days []Rollup) {
 		s, most := at.services[days[0].ServiceID], len(days)+2 // one that is over since, and the open one
@@ -386,13 +387,16 @@ func (r *Reader) readDays(ctx context.Context, now, sealed, keptSince time.Time,
 	return r.packDays(ctx, packs, loose, over, week)
 }
 
-// daysSince is the first day of a window that ends today.
-func daysSince(now time.Time, window string) time.Time {
-	return now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-site.WindowDays[window])
+// dayWindows are the first days of two windows that end today: of the one days are facts, of the other their histograms too.
+type dayWindows struct{ days, histograms time.Time }
+
+func windowsOf(now time.Time) dayWindows {
+	tomorrow := now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1)
+	return dayWindows{tomorrow.AddDate(0, 0, -site.WindowDays["90d"]), tomorrow.AddDate(0, 0, -site.WindowDays["7d"])}
 }
 
 // addDay adds a day after all others, or what the open hours of the last one add up to.
-func (s *ServiceFacts) addDay(now time.Time, d Rollup) {
+func (s *ServiceFacts) addDay(w dayWindows, d Rollup) {
 	s.TotalChecks += int64(d.Checks)
 	if d.Counted > 0 {
 		if n := len(s.DaySums); n > 0 && s.DaySums[n-1].Day.Equal(d.Start) {
@@ -402,10 +406,10 @@ func (s *ServiceFacts) addDay(now time.Time, d Rollup) {
 			s.DaySums = append(s.DaySums, DaySum{d.Start, d.Counted, d.Up, d.Timed, d.ResponseMS})
 		}
 	}
-	if d.Start.Before(daysSince(now, "90d")) {
+	if d.Start.Before(w.days) {
 		return
 	}
-	if d.Start.Before(daysSince(now, "7d")) {
+	if d.Start.Before(w.histograms) {
 		d.Histogram = nil
 	}
 	if n := len(s.Days); n > 0 && s.Days[n-1].Start.Equal(d.Start) {

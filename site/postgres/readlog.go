@@ -80,7 +80,8 @@ func (r *Reader) readServiceLogs(ctx context.Context, now, cutoff, sealed, keptS
 	if err != nil {
 		return err
 	}
-	if err := r.readSealed(ctx, now, cutoff, sealed, open, at); err != nil {
+	windows := windowsOf(now)
+	if err := r.readSealed(ctx, windows, cutoff, sealed, open, at); err != nil {
 		return err
 	}
 	for _, id := range at.ids {
@@ -94,7 +95,7 @@ func (r *Reader) readServiceLogs(ctx context.Context, now, cutoff, sealed, keptS
 			days = dayRollups.add(days, c)
 		}
 		for _, d := range days {
-			s.addDay(now, d)
+			s.addDay(windows, d)
 		}
 	}
 	return nil
@@ -102,7 +103,7 @@ func (r *Reader) readServiceLogs(ctx context.Context, now, cutoff, sealed, keptS
 
 // readSealed reads of the sealed hours of services what their logs need, leaves room for their open checks behind it, and adds up those
 // of the day that is open.
-func (r *Reader) readSealed(ctx context.Context, now, cutoff, sealed time.Time, open []Check, at *places) error {
+func (r *Reader) readSealed(ctx context.Context, windows dayWindows, cutoff, sealed time.Time, open []Check, at *places) error {
 	today := sealed.UTC().Truncate(24 * time.Hour)
 	since := make([]time.Time, len(at.ids))
 	for i, id := range at.ids {
@@ -125,7 +126,7 @@ func (r *Reader) readSealed(ctx context.Context, now, cutoff, sealed time.Time, 
 			tail = tail[:0]
 		}
 		for _, d := range days {
-			at.services[of].addDay(now, d)
+			at.services[of].addDay(windows, d)
 		}
 		days = days[:0]
 	}
