@@ -348,12 +348,13 @@ var (
 func EvidenceChecks(checks []x402.Check, terms bool) []site.EvidenceCheck {
 	out := make([]site.EvidenceCheck, len(checks))
 	for i, c := range checks {
-		r := rules()[c.ID]
 		out[i] = site.EvidenceCheck{ID: c.ID, Label: c.Label, Pass: c.Pass, Reason: textOrNull(c.Reason)}
-		if !c.Pass {
-			out[i].Expected = &r.Expected
+		if c.Pass {
+			continue
 		}
-		if !c.Pass && (terms || !moot(c.ID)) {
+		r := rules()[c.ID]
+		out[i].Expected = &r.Expected
+		if terms || !moot(c.ID) {
 			out[i].Mend = &r.Mend
 		}
 	}

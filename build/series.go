@@ -82,7 +82,7 @@ func scorePoints(f *postgres.ServiceFacts) []site.ScorePoint {
 	first, last, moved := 0, 0, 0 // f.PriceDays[first:last] are those of the 30 days; on `moved` of them a price moved
 	for i, d := range f.DaySums {
 		var t tally
-		t.add(postgres.Rollup{Start: d.Day, Counted: d.Counted, Up: d.Up, Timed: d.Timed, ResponseMS: d.ResponseMS})
+		t.add(&postgres.Rollup{Start: d.Day, Counted: d.Counted, Up: d.Up, Timed: d.Timed, ResponseMS: d.ResponseMS})
 		points[i] = site.ScorePoint{Date: site.NewTime(d.Day).Day(), UptimePercentage: t.share(), AvgResponseTimeMS: t.averageIn(&times[i])}
 		for ; last < len(f.PriceDays) && !f.PriceDays[last].Day.After(d.Day); last++ {
 			moved += min(1, f.PriceDays[last].Moved)

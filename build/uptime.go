@@ -14,15 +14,15 @@ import (
 // tally sums roll-ups, oldest first.
 type tally struct {
 	counted, up, timed, response int64
-	days                         int       // UTC days with a counted check
-	last                         time.Time // of them
+	days                         int // UTC days with a counted check
+	last                         int // of them, as dayNumber has it
 }
 
-func (t *tally) add(r postgres.Rollup) {
+func (t *tally) add(r *postgres.Rollup) {
 	if r.Counted == 0 {
 		return
 	}
-	if day := r.Start.UTC().Truncate(24 * time.Hour); t.days == 0 || !day.Equal(t.last) {
+	if day := dayNumber(r.Start); t.days == 0 || day != t.last {
 		t.days++
 		t.last = day
 	}
@@ -33,8 +33,8 @@ func (t *tally) add(r postgres.Rollup) {
 }
 
 func sumOf(rollups []postgres.Rollup) (t tally) {
-	for _, r := range rollups {
-		t.add(r)
+	for i := range rollups {
+		t.add(&rollups[i])
 	}
 	return t
 }
@@ -94,13 +94,15 @@ func (t *tally) coverage() site.CoverageWindow {
 // uptime judges the four windows, of which the shortest is summed already: 100 × up / counted checks of each.
 func uptime(f *postgres.ServiceFacts, h24 *tally, c *clock) site.UptimeWindows {
 	var d7, d30, d90 tally
-	today := c.today()
-	for _, d := range f.Days {
-		age := int(today.Sub(d.Start.UTC()) / (24 * time.Hour))
-		for _, w := range []struct {
-			days int
-			sum  *tally
-		}{{site.WindowDays["7d"], &d7}, {site.WindowDays["30d"], &d30}, {site.WindowDays["90d"], &d90}} {
+	windows := []struct {
+		days int
+		sum  *tally
+	}{{site.WindowDays["7d"], &d7}, {site.WindowDays["30d"], &d30}, {site.WindowDays["90d"], &d90}}
+	today := dayNumber(c.now)
+	for i := range f.Days {
+		d := &f.Days[i]
+		age := today - dayNumber(d.Start)
+		for _, w := range windows {
 			if age < w.days {
 				w.sum.add(d)
 			}
@@ -134,8 +136,9 @@ func responseP95(days []postgres.Rollup) *int {
 // changes while nobody looks.
 func uptimePoints(f *postgres.ServiceFacts, c *clock) []site.UptimeDataPoint {
 	points, times := make([]site.UptimeDataPoint, 0, len(f.Days)), make([]int, len(f.Days))
-	for i, d := range f.Days {
+	for i := range f.Days {
 		var t tally
+		d := &f.Days[i]
 		t.add(d)
 		if t.counted == 0 {
 			continue

@@ -94,7 +94,7 @@ func addNested(raw json.RawMessage, variant string, add func(json.RawMessage, st
 
 // contentType returns the media type of an answer in lower case, without parameters.
 func contentType(a Answer) string {
-	for _, value := range headerValues(a.Header, "Content-Type") {
+	for _, value := range a.Header.Values("Content-Type") {
 		if mediaType, _, err := mime.ParseMediaType(value); err == nil {
 			return mediaType
 		}

@@ -3,6 +3,7 @@ package x402
 import (
 	"bytes"
 	"encoding/json"
+	"net/http"
 	"slices"
 	"strings"
 )
@@ -16,10 +17,9 @@ func Capture(a Answer) Captured {
 		a.Body, a.Truncated = a.Body[:MaxBody], true
 	}
 	a.Body = bytes.Clone(a.Body) // what is kept must not change with the caller's buffer
+	a.Header = canonicalHeader(a.Header)
 	var d defects
-	var found []Envelope
-	found = append(found, headerEnvelopes(a.Header, &d)...)
-	found = append(found, bodyEnvelopes(a, &d)...)
+	found := append(headerEnvelopes(a.Header, &d), bodyEnvelopes(a, &d)...)
 
 	c := Captured{}
 	c.Protocols, c.MPP = protocols(a, &d)
@@ -66,14 +66,14 @@ func Reread(raw json.RawMessage, channel Channel, decode string) (Envelope, bool
 
 // headerEnvelopes reads PAYMENT-REQUIRED and its aliases, each value by itself. Where none can be read, a proxy may have
 // split one value at its commas or joined several by commas.
-func headerEnvelopes(h map[string][]string, d *defects) []Envelope {
+func headerEnvelopes(h http.Header, d *defects) []Envelope {
 	var found []Envelope
-	for i, name := range append([]string{headerName}, headerAliases...) {
+	for i, name := range headerNames {
 		channel := ChannelHeader
 		if i > 0 {
 			channel = ChannelAlias
 		}
-		values := headerValues(h, name)
+		values := h[headerKeys[i]]
 		if len(values) > 1 && channel == ChannelHeader {
 			d.add(headerRepeated)
 		}

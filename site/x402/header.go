@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -14,26 +15,31 @@ import (
 // headerName is where version 2 has its envelope.
 const headerName = "PAYMENT-REQUIRED"
 
-// headerAliases are other names seen in the wild, in order of preference.
-var headerAliases = []string{"X-PAYMENT-REQUIRED", "X-PAYMENT-REQUIREMENTS", "PAYMENT-REQUIREMENTS"}
+// headerNames are that, and other names seen in the wild, in order of preference; headerKeys are they as net/http has them.
+var (
+	headerNames = []string{headerName, "X-PAYMENT-REQUIRED", "X-PAYMENT-REQUIREMENTS", "PAYMENT-REQUIREMENTS"}
+	headerKeys  = []string{"Payment-Required", "X-Payment-Required", "X-Payment-Requirements", "Payment-Requirements"}
+)
 
 // maxHeaderValues bounds how many values of one header are tried.
 const maxHeaderValues = 8
 
-// headerValues returns the values of a header whatever the case of its name, in a fixed order.
-func headerValues(h http.Header, name string) []string {
-	var names []string
-	for key := range h {
-		if len(key) == len(name) && strings.EqualFold(key, name) {
-			names = append(names, key)
-		}
+// canonicalHeader returns headers under the one form of their names, as nearly all come; values of one name that was written in
+// several cases are in a fixed order.
+func canonicalHeader(h http.Header) http.Header {
+	same := true
+	for name := range h {
+		same = same && http.CanonicalHeaderKey(name) == name
 	}
-	slices.Sort(names)
-	var values []string
-	for _, key := range names {
-		values = append(values, h[key]...)
+	if same {
+		return h
 	}
-	return values
+	out := make(http.Header, len(h))
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		key := http.CanonicalHeaderKey(name)
+		out[key] = append(out[key], h[name]...)
+	}
+	return out
 }
 
 // decoded is JSON text as it came out of a header or body, with what decoding took.

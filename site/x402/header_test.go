@@ -119,3 +119,33 @@ func TestChallenges(t *testing.T) {
 		}
 	}
 }
+
+// TestHeaderNamesOfAnyCase reads a header whatever the case of its name; one that stands under two is repeated, and the first in
+// order counts.
+func TestHeaderNamesOfAnyCase(t *testing.T) {
+	t.Parallel()
+	value := func(amount string) string {
+		text, err := json.Marshal(envelopeWith(2, rowWith(map[string]any{"amount": amount})))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return stdBase64(text)
+	}
+	for _, test := range []struct {
+		header   http.Header
+		amount   string
+		repeated bool
+	}{
+		{http.Header{"Payment-Required": {value("1")}}, "1", false},
+		{http.Header{"payment-required": {value("2")}}, "2", false},
+		{http.Header{"payment-required": {value("3")}, "PAYMENT-REQUIRED": {value("4")}, "content-type": {"text/html"}}, "4", true},
+	} {
+		c := Capture(Answer{Status: 402, Header: test.header})
+		if c.Envelope == nil || len(c.Envelope.Accepts) != 1 || c.Envelope.Accepts[0].Amount != test.amount {
+			t.Errorf("%v: %+v, want the amount %s", test.header, c.Envelope, test.amount)
+		}
+		if got := hasDefect(c, headerRepeated); got != test.repeated {
+			t.Errorf("%v: repeated is %v, want %v", test.header, got, test.repeated)
+		}
+	}
+}

@@ -21,7 +21,7 @@ const maxChallenges = 16
 
 // protocols returns the other payment protocols that an answer hints at, sorted, and its MPP challenges.
 func protocols(a Answer, d *defects) (names []string, mpp []Challenge) {
-	for _, value := range headerValues(a.Header, "WWW-Authenticate") {
+	for _, value := range a.Header.Values("Www-Authenticate") {
 		if len(value) > MaxHeader {
 			d.add(headerOversize, "WWW-Authenticate")
 			continue
@@ -40,7 +40,7 @@ func protocols(a Answer, d *defects) (names []string, mpp []Challenge) {
 			}
 		}
 	}
-	if len(headerValues(a.Header, "Crawler-Price")) > 0 {
+	if len(a.Header.Values("Crawler-Price")) > 0 {
 		names = append(names, "crawler-price")
 	}
 	if contentType(a) == "application/problem+json" && bytes.Contains(a.Body, []byte("paymentauth.org/problems/")) {
@@ -148,7 +148,7 @@ func platformPage(a Answer) bool {
 	if a.Status != 402 {
 		return false
 	}
-	if len(headerValues(a.Header, "X-Vercel-Error")) > 0 {
+	if len(a.Header.Values("X-Vercel-Error")) > 0 {
 		return true
 	}
 	for _, mark := range platformMarks {
