@@ -194,7 +194,7 @@ func (j *judgment) release(done *turn) {
 	d.Assessment.Traction = site.Traction{
 		Status: t.Status, VolumeUSD30d: t.VolumeUSD30d, TxCount30d: t.TxCount30d, Trend7dVs30d: t.Trend7dVs30d, SettledViaDetail: t.SettledViaDetail,
 	}
-	j.known.put(i, &k, done.endpoints, termsOf(f, r.Reasons, at(j.now)))
+	j.known.put(i, &k, done.endpoints, done.terms)
 	f.Endpoints, f.Hours, f.Days, f.DaySums, f.Log = nil, nil, nil, nil, postgres.LogFacts{}
 	f.Site, f.Domain, f.Synthesis = nil, nil, nil
 	f.Changes, f.ChangeLogs, f.Records, f.PriceSpans, f.PriceDays = nil, nil, nil, nil, nil

@@ -49,6 +49,7 @@ type turn struct {
 	note      note
 	taken     bool // its files were taken over
 	endpoints []site.Endpoint
+	terms     []site.Terms
 	traction  site.Traction
 	done      chan struct{}
 }
@@ -153,6 +154,7 @@ func (j *judgment) make(t *turn, edition *render.Edition, c *carry, to tree) err
 	if c != nil && t.before.holds(t.note.Digest, j.now) {
 		if t.files, t.taken = t.before.take(to); t.taken {
 			t.note = *t.before
+			t.terms = termsOf(b.Facts, t.note.Remains.Reasons, at(j.now))
 			return nil
 		}
 	}
@@ -170,6 +172,7 @@ func (t *turn) render(b *basis, now *clock, in *render.Surroundings, pack func(s
 	if err := serviceFiles(&l, b.Peers, now.today(), in, put); err != nil {
 		return fmt.Errorf("render service %s: %w", b.Item.Slug, err)
 	}
+	t.terms = l.Terms
 	t.note.From, t.note.Until, t.note.Remains = now.now, now.until, remainsOf(&l)
 	return nil
 }
