@@ -58,7 +58,7 @@ func TestRowsByGo(t *testing.T) {
 	}
 	want = made(`{{range .}}<tr><th scope="row"><time datetime="{{.ISO}}">{{.Date}}</time></th>{{if .Checks}}<td class="num">{{.Uptime}}</td><td class="num">{{.Checks}}</td><td class="num">{{if .Response}}{{.Response}}{{else}}{{template "none"}}{{end}}</td>{{else}}<td class="num quiet" colspan="3">no check</td>{{end}}</tr>
 {{end}}`, rows)
-	if diff := cmp.Diff(want, string(s.Rows.HTML())); diff != "" {
+	if diff := cmp.Diff(want, string(s.DaysTable.HTML())); diff != "" {
 		t.Errorf("days (-html/template +Go):\n%s", diff)
 	}
 }

@@ -27,8 +27,8 @@ const (
 // them.
 type strip struct {
 	Width, Height, SpeedHeight int
-	Uptime, Speed              compiled.Drawing // columns of the charts, oldest first
-	Rows                       compiled.Drawing // of the table
+	Uptimes, Speeds            compiled.Drawing // columns of the charts, oldest first
+	DaysTable                  compiled.Drawing // rows of the table
 	Covered                    int              // days with a check
 	Slowest                    string           // the slowest day's average, the scale of the second chart; "" without any
 	Summary                    string           // what the first chart shows, in words
@@ -61,7 +61,7 @@ func newStrip(points []site.UptimeDataPoint, c *calendar) *strip {
 	if s.slowest > 0 {
 		s.Slowest = millis(&s.slowest)
 	}
-	s.Uptime, s.Speed, s.Rows = s.drawUptimes, s.drawSpeeds, s.drawRows
+	s.Uptimes, s.Speeds, s.DaysTable = s.drawUptimes, s.drawSpeeds, s.drawRows
 	s.Summary = s.summary()
 	return s
 }

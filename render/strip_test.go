@@ -32,7 +32,7 @@ func TestStrip(t *testing.T) {
 		point(-1, 1, 1, ms(9000)), // after now
 	}, newCalendar(now))
 
-	uptime, speed, rows := strings.Split(string(s.Uptime.HTML()), "\n"), strings.Split(string(s.Speed.HTML()), "\n"), strings.Split(string(s.Rows.HTML()), "\n")
+	uptime, speed, rows := strings.Split(string(s.Uptimes.HTML()), "\n"), strings.Split(string(s.Speeds.HTML()), "\n"), strings.Split(string(s.DaysTable.HTML()), "\n")
 	if len(uptime) != 91 || len(speed) != 4 || len(rows) != 91 {
 		t.Fatalf("%d, %d and %d lines", len(uptime), len(speed), len(rows))
 	}
@@ -77,8 +77,8 @@ func TestStrip(t *testing.T) {
 func TestStripSummary(t *testing.T) {
 	t.Parallel()
 	now := site.NewTime(time.Date(2026, 11, 20, 23, 45, 0, 0, time.UTC))
-	if s := newStrip(nil, newCalendar(now)); s.Covered != 0 || strings.Count(string(s.Rows.HTML()), "no check") != 90 || s.Slowest != "" || s.Speed.HTML() != "" || s.Summary != "No check in the last 90 days." {
-		t.Errorf("without points: %d covered, %s, %q", s.Covered, s.Rows.HTML(), s.Summary)
+	if s := newStrip(nil, newCalendar(now)); s.Covered != 0 || strings.Count(string(s.DaysTable.HTML()), "no check") != 90 || s.Slowest != "" || s.Speeds.HTML() != "" || s.Summary != "No check in the last 90 days." {
+		t.Errorf("without points: %d covered, %s, %q", s.Covered, s.DaysTable.HTML(), s.Summary)
 	}
 	whole := []site.UptimeDataPoint{{PeriodStart: now, UptimePercentage: 100, TotalChecks: 1, SuccessfulChecks: 1}}
 	if s := newStrip(whole, newCalendar(now)); s.Summary != "1\u00a0day with checks, 89 without; no check failed." {
