@@ -238,6 +238,20 @@ func TestLogNumbers(t *testing.T) {
 			t.Errorf("%s: rows of packs and tail (-want +got):\n%s", c.name, diff)
 		}
 	}
+	var back *postgres.Facts
+	err = db.Read(ctx, func(r *postgres.Reader) error {
+		back, err = r.Facts(ctx, now.Add(-3*time.Hour), time.Second) // a clock was put back: what is sealed keeps its numbers
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, row := range back.Services[0].Log.Tail {
+		number := back.Services[0].Log.Next - int64(len(back.Services[0].Log.Tail)) + int64(i)
+		if want := visits[2*number].Check.ID; row.ID != want {
+			t.Errorf("before the seal: row %d is %s, want %s", number, row.ID, want)
+		}
+	}
 	acme := facts.Services[0]
 	if acme.TotalChecks != n {
 		t.Errorf("total checks = %d, want %d", acme.TotalChecks, n)

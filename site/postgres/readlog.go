@@ -81,7 +81,7 @@ func (r *Reader) readServiceLogs(ctx context.Context, now, cutoff, sealed, keptS
 		return err
 	}
 	windows := windowsOf(now)
-	if err := r.readSealed(ctx, windows, cutoff, sealed, open, at); err != nil {
+	if err := r.readSealed(ctx, windows, sealed, open, at); err != nil {
 		return err
 	}
 	for _, id := range at.ids {
@@ -102,8 +102,8 @@ func (r *Reader) readServiceLogs(ctx context.Context, now, cutoff, sealed, keptS
 }
 
 // readSealed reads of the sealed hours of services what their logs need, leaves room for their open checks behind it, and adds up those
-// of the day that is open.
-func (r *Reader) readSealed(ctx context.Context, windows dayWindows, cutoff, sealed time.Time, open []Check, at *places) error {
+// of the day that is open. What is sealed is in the log, also where a clock was put back since.
+func (r *Reader) readSealed(ctx context.Context, windows dayWindows, sealed time.Time, open []Check, at *places) error {
 	today := sealed.UTC().Truncate(24 * time.Hour)
 	since := make([]time.Time, len(at.ids))
 	for i, id := range at.ids {
@@ -119,9 +119,6 @@ func (r *Reader) readSealed(ctx context.Context, windows dayWindows, cutoff, sea
 		if len(tail) > 0 {
 			l := &at.services[of].Log
 			tail = tail[max(0, len(tail)-int(l.tailRows())):]
-			for len(tail) > 0 && !tail[len(tail)-1].CheckedAt.Before(cutoff) {
-				tail = tail[:len(tail)-1]
-			}
 			l.Tail = append(make([]Check, 0, len(tail)+len(openOf(open, of))), tail...)
 			tail = tail[:0]
 		}
