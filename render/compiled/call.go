@@ -44,7 +44,7 @@ func (c *compiler) function(name string, nodes []parse.Node, last *expr) (expr, 
 		constant = constant && e.constant
 		args = append(args, e)
 	}
-	return fold(expr{call(f, fn, args), constant}), nil
+	return fold(expr{eval: call(f, fn, args), constant: constant}), nil
 }
 
 // parameter is the type of the ith argument.
@@ -227,12 +227,12 @@ func (c *compiler) builtin(name string, f builtin, nodes []parse.Node, last *exp
 		return expr{}, fmt.Errorf("function %s with %d arguments", name, len(args))
 	}
 	if f == nil {
-		return fold(expr{shortCircuit(args, name == "or"), constant}), nil
+		return fold(expr{eval: shortCircuit(args, name == "or"), constant: constant}), nil
 	}
 	if len(args) == 1 {
-		return fold(expr{func(s *state) value { return f(args[0].eval(s), value{}) }, constant}), nil
+		return fold(expr{eval: func(s *state) value { return f(args[0].eval(s), value{}) }, constant: constant}), nil
 	}
-	return fold(expr{func(s *state) value {
+	return fold(expr{eval: func(s *state) value {
 		a := args[0].eval(s)
 		v := f(a, args[1].eval(s))
 		for _, e := range args[2:] {
@@ -241,7 +241,7 @@ func (c *compiler) builtin(name string, f builtin, nodes []parse.Node, last *exp
 			}
 		}
 		return v
-	}, constant}), nil
+	}, constant: constant}), nil
 }
 
 // shortCircuit is and, or: the first argument that decides, else the last.

@@ -22,7 +22,8 @@ type compiler struct {
 // expr gives a value.
 type expr struct {
 	eval     evaluate
-	constant bool // the same in every run
+	constant bool   // the same in every run
+	last     *field // of a chain; nil for any other
 }
 
 func (c *compiler) template(name string) (*body, error) {
@@ -314,6 +315,11 @@ func (c *compiler) commands(cmds []*parse.CommandNode) (expr, error) {
 		e, err := c.command(cmd, last)
 		if err != nil {
 			return expr{}, err
+		}
+		if e.last != nil {
+			e.last.ends = true
+		} else if of := e.eval; !e.constant {
+			e.eval = func(s *state) value { return of(s).held() }
 		}
 		last = &e
 	}

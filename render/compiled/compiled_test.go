@@ -27,6 +27,7 @@ type things struct {
 	None    *string
 	Some    *string
 	Any     any
+	Nil     any
 	Texts   []string
 	Inner   inner
 	Pointer *inner
@@ -83,7 +84,7 @@ func (n named) String() string         { return "named " + string(n) }
 func dataOf(text string, n int) *things {
 	return &things{Text: text, Named: named(text), Markup: template.HTML("<b>" + template.HTMLEscapeString(text) + "</b>"), Address: "x:y", Number: n, Long: int64(n), Share: float64(n) / 8, Yes: n%2 == 0,
 		Some: &text, Any: text, Texts: []string{text, "", "b"}, Inner: inner{text}, Pointer: &inner{text}, List: []inner{{text}, {"last"}}, Many: []any{text, n, nil, inner{text}},
-		Map: map[string]any{"key": text, "inner": inner{text}}, Part: new(float64(n) / 8), Sure: new(true), Size: &n, Own: marshaler{text}, Writes: appender{text}, Chart: draw(text), Raw: []byte(text), embedded: embedded{Deep: text}}
+		Map: map[string]any{"key": text, "inner": inner{text}, "nil": nil}, Part: new(float64(n) / 8), Sure: new(true), Size: &n, Own: marshaler{text}, Writes: appender{text}, Chart: draw(text), Raw: []byte(text), embedded: embedded{Deep: text}}
 }
 
 type embedded struct{ Deep string }
@@ -123,6 +124,9 @@ var sources = []string{
 	`{{.Chart.HTML}}{{with .Chart}}{{.HTML}}{{end}}{{$.Chart.HTML}}{{if .Chart.HTML}}a{{end}}<p title="{{.Named}}{{len .Chart.HTML}}">{{.Pointer.HTML}}`, `<p title="{{.Chart.HTML}}">`, `a{{.NoChart.HTML}}b`, `a{{.Chart}}`, `<title>{{.Chart.HTML}}</title><a href="{{.Chart.HTML}}">`,
 	`{{range .Texts}}{{if eq . ""}}{{continue}}{{end}}{{.}}{{break}}{{end}}`, `{{range 3}}{{.}}{{end}}{{range $k, $v := .Map}}{{$k}}{{end}}`,
 	`{{define "again"}}{{.}}{{if .}}{{template "again" ""}}{{end}}{{end}}{{template "again" .Text}}`, `{{define "ever"}}{{template "ever" .}}{{end}}{{if .Missing}}{{template "ever" 1}}{{end}}`,
+	`a{{.Nil}}{{if .Nil}}b{{end}}{{with .Nil}}c{{else}}d{{end}}{{told .Nil}}{{.Nil | told}}{{(.Nil).Missing}}{{with $x := .Map}}{{$x.nil}}{{$x.none.more}}{{end}}{{len .Many}}{{eq .Nil .Nil}}`,
+	`a{{.Nil.Missing}}b`, `a{{.Nil.Missing.More}}b`, `a{{.Map.nil.Missing}}b`, `a{{range .Many}}{{.Missing}}{{end}}b`, `a{{range $x := .Many}}{{$x}}{{with $y := $x}}{{$y}}{{end}}{{$x.Missing}}{{end}}b`, `a{{ptr .Nil}}b`, `a{{three .Nil}}b`,
+	`a{{with $x := .Nil}}{{else}}{{$x.Missing}}{{end}}b`, `{{define "p"}}{{.Missing}}{{end}}a{{template "p" .Nil}}b`, `a{{range .Many}}{{template "q" .}}{{end}}b{{define "q"}}{{.}}{{end}}`, `a{{double .Nil}}b`, `a{{len .Nil}}b`, `a{{range .Nil}}c{{end}}b`, `a{{not .Nil}}{{and .Nil 1}}{{or .Nil 2}}b`,
 	`{{html .Text}}{{.Text | urlquery}}{{js .Text}}{{block "b" .}}{{.Text}}{{end}}{{"a<b"}}{{1.5}}{{'x'}}{{0x10}}{{true}}`,
 	`<{{.Text}}><a {{.Text}}="x" b={{.Text}}><!-- {{.Text}} --><img srcset="{{.Text}}">`, `<a title='{{.Text}}' href='{{.Text}}'>` + "`{{.Text}}`",
 }

@@ -22,15 +22,24 @@ var (
 	errNil      = errors.New("nothing is there")
 )
 
-// valueOf is a value that was read from another: of an empty interface what it holds.
+// valueOf is a value that was read from another: of an empty interface what it holds. One that holds nothing stays what it is: it has
+// no fields and fits no parameter, where nothing at all has any field, and nil for a pointer.
 func valueOf(v reflect.Value) value {
-	if v.Kind() == reflect.Interface && v.NumMethod() == 0 {
+	if v.Kind() == reflect.Interface && v.NumMethod() == 0 && !v.IsNil() {
 		v = v.Elem()
 	}
 	if v.Kind() == reflect.String && v.Type() == textType {
 		return value{text: v.String(), isText: true}
 	}
 	return value{any: v}
+}
+
+// held is the value at the end of a command, where an empty interface that holds nothing is nothing.
+func (v value) held() value {
+	if !v.isText && v.any.Kind() == reflect.Interface && v.any.NumMethod() == 0 {
+		return value{}
+	}
+	return v
 }
 
 // concrete is what any interface holds.
@@ -128,7 +137,7 @@ func (v value) list() reflect.Value {
 // ofDot is a chain that begins with a field of the dot.
 func ofDot(names []string) expr {
 	f := &field{name: names[0]}
-	return chain(expr{eval: func(s *state) value { return f.read(&s.dot) }}, names[1:])
+	return chain(expr{eval: func(s *state) value { return f.read(&s.dot) }, last: f}, names[1:])
 }
 
 // chain is a field of a field, or a method that takes nothing.
@@ -138,7 +147,7 @@ func chain(e expr, names []string) expr {
 		e = expr{eval: func(s *state) value {
 			v := of(s)
 			return f.read(&v)
-		}}
+		}, last: f}
 	}
 	return e
 }
@@ -146,6 +155,7 @@ func chain(e expr, names []string) expr {
 // field reads a name of whatever has it. It remembers where it found the name last: a template is mostly given the same type.
 type field struct {
 	name  string
+	ends  bool // a command
 	found atomic.Pointer[place]
 }
 
@@ -185,7 +195,7 @@ func (f *field) read(v *value) value {
 		if at.addressed {
 			r = r.Addr()
 		}
-		return results(r.Method(at.method).Call(nil))
+		return f.give(results(r.Method(at.method).Call(nil)))
 	}
 	for i, n := range at.index {
 		if i > 0 && r.Kind() == reflect.Pointer {
@@ -197,9 +207,16 @@ func (f *field) read(v *value) value {
 	case at.text:
 		return value{text: r.String(), isText: true}
 	case at.empty:
-		return valueOf(r)
+		return f.give(valueOf(r))
 	}
 	return value{any: r}
+}
+
+func (f *field) give(v value) value {
+	if f.ends {
+		return v.held()
+	}
+	return v
 }
 
 // find looks a name up as html/template does: methods first, of the pointer where there is one.
@@ -233,7 +250,7 @@ func (f *field) entry(m reflect.Value) value {
 	if m.NumMethod() > 0 || m.CanAddr() || !textType.AssignableTo(m.Type().Key()) {
 		panic(fmt.Errorf("%s of %s", f.name, m.Type()))
 	}
-	return valueOf(m.MapIndex(reflect.ValueOf(f.name)))
+	return f.give(valueOf(m.MapIndex(reflect.ValueOf(f.name))))
 }
 
 // results are those of a call: one value, and an error maybe.
