@@ -71,6 +71,7 @@ type market struct {
 	stranger                           key
 	nonces                             map[[20]byte]int64
 	sent                               []sentTx
+	lost                               []sentTx // a reorganisation took them; geth may mine them again when it likes
 	count                              int
 	mine                               func()
 	r                                  *rand.Rand
@@ -192,11 +193,11 @@ func (m *market) trade() {
 	amount := func() int64 { return 1 + m.r.Int64N(900_000) }
 
 	a := m.authorize(buyer.address, seller, amount())
-	single := a.input(m.chainID, m.token, buyer)
-	m.send(settler, m.token[:], single, []livePayment{{1, chain.MethodEIP3009, settler.address, a.from, a.to, a.value}})
+	single, pays := a.input(m.chainID, m.token, buyer), []livePayment{{1, chain.MethodEIP3009, settler.address, a.from, a.to, a.value}}
+	m.send(settler, m.token[:], single, pays)
 
 	// The same again is refused by the token: the transaction fails, and settles nothing.
-	m.send(settler, m.token[:], single, nil)
+	m.send(settler, m.token[:], single, pays)
 	m.sent[len(m.sent)-1].fails = true
 
 	// A batch with a fee leg at its end.
@@ -251,13 +252,16 @@ func (m *market) listed() (list []chain.ScanSettler) {
 func (m *market) settled(last int64) (list []chain.Settlement) {
 	m.t.Helper()
 	listed := m.listed()
-	for _, s := range m.sent {
+	for n, s := range slices.Concat(m.sent, m.lost) {
 		r := m.receipt(s.id)
 		if r == nil || r.BlockNumber == "" {
 			continue // a reorganisation took it
 		}
-		if want := map[bool]string{false: "0x1", true: "0x0"}[s.fails]; r.Status != want {
+		if want := map[bool]string{false: "0x1", true: "0x0"}[s.fails]; n < len(m.sent) && r.Status != want {
 			m.t.Fatalf("transaction %s has status %s, want %s", s.id, r.Status, want)
+		}
+		if r.Status == "0x0" {
+			continue
 		}
 		var block struct{ Number, Hash, Timestamp string }
 		m.call(&block, "eth_getBlockByNumber", r.BlockNumber, false)
@@ -438,10 +442,18 @@ func (m *market) mined() {
 	}
 }
 
-// forget drops what a reorganisation took, and counts from what the chain has.
+// forget sets aside what a reorganisation took, and counts from what the chain has.
 func (m *market) forget() {
 	m.t.Helper()
-	m.sent = slices.DeleteFunc(m.sent, func(s sentTx) bool { return m.receipt(s.id) == nil })
+	kept := m.sent[:0]
+	for _, s := range m.sent {
+		if m.receipt(s.id) == nil {
+			m.lost = append(m.lost, s)
+		} else {
+			kept = append(kept, s)
+		}
+	}
+	m.sent = kept
 	for who := range m.nonces {
 		var count string
 		m.call(&count, "eth_getTransactionCount", hexOf(who[:]), "latest")
