@@ -95,8 +95,9 @@ func writeServices(ctx context.Context, j *judgment, details readDetails, editio
 		g.Go(func() error {
 			for t := range todo {
 				if err := j.make(t, edition, c, to); err != nil {
-					return err
+					return err // nobody adds what is not whole
 				}
+				close(t.done)
 			}
 			return nil
 		})
@@ -144,7 +145,6 @@ func send[T any](ctx context.Context, to chan<- T, v T) error {
 
 // make packs the files of a service: those of the snapshot before, where they would be the same.
 func (j *judgment) make(t *turn, edition *render.Edition, c *carry, to tree) error {
-	defer close(t.done)
 	b := j.basis(t.place)
 	b.Peers = edition.Peers(&b.Item)
 	t.endpoints, t.traction, t.note.Slug = b.Detail.Endpoints, b.Traction, b.Item.Slug

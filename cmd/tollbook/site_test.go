@@ -175,3 +175,18 @@ func TestOperatorBrokenPage(t *testing.T) {
 		t.Errorf("snapshot %s took the place of %s", after, before)
 	}
 }
+
+// TestOperatorBrokenService: the same of a page that every service has, which are made side by side: the first that fails ends the build.
+func TestOperatorBrokenService(t *testing.T) {
+	t.Parallel()
+	own := t.TempDir()
+	if err := os.WriteFile(filepath.Join(own, "service.html"), []byte("{{define \"main\"}}\n{{.Body.Nothing}}{{end}}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		code, _, stderr := run(t, nil, "demo", "--data", filepath.Join(t.TempDir(), "data"), "--templates", own, "--listen", "127.0.0.1:0")
+		if code != 1 || !strings.Contains(stderr, "service.html:2:") || strings.Contains(stderr, "panic") {
+			t.Errorf("exit %d, want 1; stderr\n%swant service.html:2:", code, stderr)
+		}
+	}
+}
