@@ -15,48 +15,201 @@ import (
 // imports says what each package may import: packages of ours, and modules beyond the standard library. The rules are
 // the arrows of ARCHITECTURE.md; a package that is not named here may import nothing.
 var imports = map[string]struct{ ours, modules []string }{
-	"cmd/tollbook":               {[]string{"*"}, []string{"*"}},
-	"cmd/nodetest":               {nil, nil},
-	"site":                       {nil, []string{"golang.org/x/text"}},
-	"site/x402":                  {nil, []string{"golang.org/x/text", "golang.org/x/crypto", "github.com/mr-tron/base58", "github.com/btcsuite/btcd/btcutil"}},
-	"site/postgres":              {[]string{"site"}, []string{"github.com/jackc/pgx/v5", "github.com/jackc/tern/v2", "github.com/google/uuid", "github.com/riverqueue/river"}},
-	"site/synthesis":             {[]string{"site", "site/x402", "site/postgres"}, []string{"golang.org/x/text"}},
-	"site/postgres/private":      {nil, []string{"github.com/jackc/pgx/v5", "golang.org/x/sys"}},
-	"site/leaktest":              {nil, []string{"go.uber.org/goleak"}},
-	"site/postgres/postgrestest": {[]string{"site/leaktest", "site/postgres/private"}, []string{"github.com/jackc/pgx/v5", "golang.org/x/sys"}},
-	"site/serve":                 {[]string{"site", "render", "output"}, []string{"github.com/klauspost/compress"}},
-	"site/serve/edge":            {[]string{"site", "site/serve"}, nil},
-	"site/serve/edge/edgetest":   {nil, nil},
-	"site/serve/mcp":             {[]string{"site", "render"}, []string{"github.com/modelcontextprotocol/go-sdk"}},
-	"crawl":                      {[]string{"site", "site/x402", "site/postgres", "site/synthesis", "crawl/probe", "crawl/facts", "crawl/chain", "crawl/model"}, []string{"github.com/google/uuid", "github.com/pelletier/go-toml/v2", "golang.org/x/text"}},
-	"crawl/chain":                {[]string{"site/x402"}, []string{"golang.org/x/sync", "golang.org/x/crypto", "github.com/mr-tron/base58"}},
-	"crawl/chain/chaintest":      {nil, []string{"golang.org/x/crypto", "github.com/mr-tron/base58"}},
-	"crawl/facts":                {[]string{"site/x402", "crawl/probe"}, []string{"golang.org/x/net"}},
-	"crawl/model":                {nil, []string{"github.com/openai/openai-go/v3"}},
-	"crawl/model/modeltest":      {nil, nil},
-	"crawl/probe":                {[]string{"site/x402"}, []string{"golang.org/x/net"}},
-	"crawl/schedule":             {[]string{"site/postgres"}, []string{"github.com/google/uuid", "github.com/jackc/pgx/v5", "github.com/riverqueue/river"}},
-	"crawl/sample":               {[]string{"site", "site/x402", "site/postgres"}, []string{"github.com/google/uuid", "github.com/pelletier/go-toml/v2", "github.com/mr-tron/base58", "github.com/btcsuite/btcd/btcutil", "golang.org/x/crypto", "github.com/creachadair/jrpc2"}},
-	"bench/chain":                {[]string{"bench/turns", "bench/usage", "crawl", "crawl/chain", "crawl/chain/chaintest", "site/postgres", "site/postgres/private"}, []string{"github.com/jackc/pgx/v5"}},
-	"bench/html":                 {[]string{"bench/turns", "render", "site"}, []string{"github.com/PuerkitoBio/goquery", "golang.org/x/net", "golang.org/x/sync"}},
-	"bench/ingest":               {[]string{"bench/turns", "crawl", "site", "site/postgres", "site/postgres/private"}, []string{"github.com/jackc/pgx/v5", "github.com/google/uuid"}},
-	"bench/probe":                {[]string{"bench/turns", "crawl", "crawl/probe", "site/postgres", "site/postgres/private"}, []string{"github.com/jackc/pgx/v5"}},
-	"bench/capacity":             {nil, nil},
-	"bench/crowd":                {[]string{"crawl", "crawl/probe", "site", "site/postgres", "site/x402"}, []string{"github.com/google/uuid", "github.com/mr-tron/base58", "golang.org/x/sync"}},
-	"bench/generate":             {[]string{"bench/crowd", "site/postgres"}, []string{"github.com/schollz/progressbar/v3", "golang.org/x/term"}},
-	"bench/snapshot":             {[]string{"bench/crowd", "bench/turns", "build", "output", "render", "site/postgres", "site/postgres/private"}, []string{"github.com/klauspost/compress", "golang.org/x/sync"}},
-	"bench/read":                 {[]string{"bench/turns", "bench/usage", "bench/crowd", "output", "site", "site/postgres", "site/postgres/private"}, []string{"golang.org/x/sync"}},
-	"bench/publish":              {[]string{"bench/crowd", "bench/turns", "bench/usage", "output", "site/postgres", "site/postgres/private"}, []string{"github.com/minio/minio-go/v7"}},
-	"bench/turns":                {nil, nil},
-	"bench/usage":                {nil, nil},
-	"build":                      {[]string{"site", "site/x402", "site/postgres", "site/synthesis", "render", "output"}, []string{"golang.org/x/sync"}},
-	"render":                     {[]string{"site", "templates", "render/card", "render/compiled"}, []string{"github.com/yuin/goldmark"}},
-	"render/card":                {nil, []string{"golang.org/x/image"}},
-	"render/compiled":            {nil, nil},
-	"render/htmlcheck":           {nil, []string{"golang.org/x/net", "github.com/PuerkitoBio/goquery", "github.com/andybalholm/cascadia"}},
-	"templates":                  {nil, nil},
-	"output":                     {nil, []string{"github.com/klauspost/compress", "github.com/minio/minio-go/v7", "golang.org/x/sys", "golang.org/x/sync"}},
-	"output/outputtest":          {nil, []string{"github.com/minio/minio-go/v7"}},
+	"cmd/tollbook": {
+		ours:    []string{"*"},
+		modules: []string{"*"},
+	},
+	"cmd/nodetest": {},
+	"site": {
+		modules: []string{"golang.org/x/text"},
+	},
+	"site/x402": {
+		modules: []string{
+			"golang.org/x/text",
+			"golang.org/x/crypto",
+			"github.com/mr-tron/base58",
+			"github.com/btcsuite/btcd/btcutil",
+		},
+	},
+	"site/postgres": {
+		ours: []string{"site"},
+		modules: []string{
+			"github.com/jackc/pgx/v5",
+			"github.com/jackc/tern/v2",
+			"github.com/google/uuid",
+			"github.com/riverqueue/river",
+		},
+	},
+	"site/synthesis": {
+		ours:    []string{"site", "site/x402", "site/postgres"},
+		modules: []string{"golang.org/x/text"},
+	},
+	"site/postgres/private": {
+		modules: []string{"github.com/jackc/pgx/v5", "golang.org/x/sys"},
+	},
+	"site/leaktest": {
+		modules: []string{"go.uber.org/goleak"},
+	},
+	"site/postgres/postgrestest": {
+		ours:    []string{"site/leaktest", "site/postgres/private"},
+		modules: []string{"github.com/jackc/pgx/v5", "golang.org/x/sys"},
+	},
+	"site/serve": {
+		ours:    []string{"site", "render", "output"},
+		modules: []string{"github.com/klauspost/compress"},
+	},
+	"site/serve/edge": {
+		ours: []string{"site", "site/serve"},
+	},
+	"site/serve/edge/edgetest": {},
+	"site/serve/mcp": {
+		ours:    []string{"site", "render"},
+		modules: []string{"github.com/modelcontextprotocol/go-sdk"},
+	},
+	"crawl": {
+		ours: []string{
+			"site",
+			"site/x402",
+			"site/postgres",
+			"site/synthesis",
+			"crawl/probe",
+			"crawl/facts",
+			"crawl/chain",
+			"crawl/model",
+		},
+		modules: []string{"github.com/google/uuid", "github.com/pelletier/go-toml/v2", "golang.org/x/text"},
+	},
+	"crawl/chain": {
+		ours:    []string{"site/x402"},
+		modules: []string{"golang.org/x/sync", "golang.org/x/crypto", "github.com/mr-tron/base58"},
+	},
+	"crawl/chain/chaintest": {
+		modules: []string{"golang.org/x/crypto", "github.com/mr-tron/base58"},
+	},
+	"crawl/facts": {
+		ours:    []string{"site/x402", "crawl/probe"},
+		modules: []string{"golang.org/x/net"},
+	},
+	"crawl/model": {
+		modules: []string{"github.com/openai/openai-go/v3"},
+	},
+	"crawl/model/modeltest": {},
+	"crawl/probe": {
+		ours:    []string{"site/x402"},
+		modules: []string{"golang.org/x/net"},
+	},
+	"crawl/schedule": {
+		ours:    []string{"site/postgres"},
+		modules: []string{"github.com/google/uuid", "github.com/jackc/pgx/v5", "github.com/riverqueue/river"},
+	},
+	"crawl/sample": {
+		ours: []string{"site", "site/x402", "site/postgres"},
+		modules: []string{
+			"github.com/google/uuid",
+			"github.com/pelletier/go-toml/v2",
+			"github.com/mr-tron/base58",
+			"github.com/btcsuite/btcd/btcutil",
+			"golang.org/x/crypto",
+			"github.com/creachadair/jrpc2",
+		},
+	},
+	"bench/chain": {
+		ours: []string{
+			"bench/turns",
+			"bench/usage",
+			"crawl",
+			"crawl/chain",
+			"crawl/chain/chaintest",
+			"site/postgres",
+			"site/postgres/private",
+		},
+		modules: []string{"github.com/jackc/pgx/v5"},
+	},
+	"bench/html": {
+		ours:    []string{"bench/turns", "render", "site"},
+		modules: []string{"github.com/PuerkitoBio/goquery", "golang.org/x/net", "golang.org/x/sync"},
+	},
+	"bench/ingest": {
+		ours:    []string{"bench/turns", "crawl", "site", "site/postgres", "site/postgres/private"},
+		modules: []string{"github.com/jackc/pgx/v5", "github.com/google/uuid"},
+	},
+	"bench/probe": {
+		ours:    []string{"bench/turns", "crawl", "crawl/probe", "site/postgres", "site/postgres/private"},
+		modules: []string{"github.com/jackc/pgx/v5"},
+	},
+	"bench/capacity": {},
+	"bench/crowd": {
+		ours:    []string{"crawl", "crawl/probe", "site", "site/postgres", "site/x402"},
+		modules: []string{"github.com/google/uuid", "github.com/mr-tron/base58", "golang.org/x/sync"},
+	},
+	"bench/generate": {
+		ours:    []string{"bench/crowd", "site/postgres"},
+		modules: []string{"github.com/schollz/progressbar/v3", "golang.org/x/term"},
+	},
+	"bench/snapshot": {
+		ours: []string{
+			"bench/crowd",
+			"bench/turns",
+			"build",
+			"output",
+			"render",
+			"site/postgres",
+			"site/postgres/private",
+		},
+		modules: []string{"github.com/klauspost/compress", "golang.org/x/sync"},
+	},
+	"bench/read": {
+		ours: []string{
+			"bench/turns",
+			"bench/usage",
+			"bench/crowd",
+			"output",
+			"site",
+			"site/postgres",
+			"site/postgres/private",
+		},
+		modules: []string{"golang.org/x/sync"},
+	},
+	"bench/publish": {
+		ours: []string{
+			"bench/crowd",
+			"bench/turns",
+			"bench/usage",
+			"output",
+			"site/postgres",
+			"site/postgres/private",
+		},
+		modules: []string{"github.com/minio/minio-go/v7"},
+	},
+	"bench/turns": {},
+	"bench/usage": {},
+	"build": {
+		ours:    []string{"site", "site/x402", "site/postgres", "site/synthesis", "render", "output"},
+		modules: []string{"golang.org/x/sync"},
+	},
+	"render": {
+		ours:    []string{"site", "templates", "render/card", "render/compiled"},
+		modules: []string{"github.com/yuin/goldmark"},
+	},
+	"render/card": {
+		modules: []string{"golang.org/x/image"},
+	},
+	"render/compiled": {},
+	"render/htmlcheck": {
+		modules: []string{"golang.org/x/net", "github.com/PuerkitoBio/goquery", "github.com/andybalholm/cascadia"},
+	},
+	"templates": {},
+	"output": {
+		modules: []string{
+			"github.com/klauspost/compress",
+			"github.com/minio/minio-go/v7",
+			"golang.org/x/sys",
+			"golang.org/x/sync",
+		},
+	},
+	"output/outputtest": {
+		modules: []string{"github.com/minio/minio-go/v7"},
+	},
 }
 
 // TestImports holds the packages to the direction that ARCHITECTURE.md draws. If a rule hurts, the design is asking a
