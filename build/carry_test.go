@@ -13,8 +13,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"tollbook/bench/crowd"
 	"tollbook/build"
+	"tollbook/cmd/bench/crowd"
 	"tollbook/output"
 	"tollbook/site"
 	"tollbook/site/postgres"

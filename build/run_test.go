@@ -15,8 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tollbook/bench/crowd"
 	"tollbook/build"
+	"tollbook/cmd/bench/crowd"
 	"tollbook/crawl/sample"
 	"tollbook/output"
 	"tollbook/render"

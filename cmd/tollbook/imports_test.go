@@ -113,10 +113,10 @@ var imports = map[string]struct{ ours, modules []string }{
 			"github.com/creachadair/jrpc2",
 		},
 	},
-	"bench/chain": {
+	"cmd/bench/chain": {
 		ours: []string{
-			"bench/turns",
-			"bench/usage",
+			"cmd/bench/turns",
+			"cmd/bench/usage",
 			"crawl",
 			"crawl/chain",
 			"crawl/chain/chaintest",
@@ -125,31 +125,31 @@ var imports = map[string]struct{ ours, modules []string }{
 		},
 		modules: []string{"github.com/jackc/pgx/v5"},
 	},
-	"bench/html": {
-		ours:    []string{"bench/turns", "render", "site"},
+	"cmd/bench/html": {
+		ours:    []string{"cmd/bench/turns", "render", "site"},
 		modules: []string{"github.com/PuerkitoBio/goquery", "golang.org/x/net", "golang.org/x/sync"},
 	},
-	"bench/ingest": {
-		ours:    []string{"bench/turns", "crawl", "site", "site/postgres", "site/postgres/private"},
+	"cmd/bench/ingest": {
+		ours:    []string{"cmd/bench/turns", "crawl", "site", "site/postgres", "site/postgres/private"},
 		modules: []string{"github.com/jackc/pgx/v5", "github.com/google/uuid"},
 	},
-	"bench/probe": {
-		ours:    []string{"bench/turns", "crawl", "crawl/probe", "site/postgres", "site/postgres/private"},
+	"cmd/bench/probe": {
+		ours:    []string{"cmd/bench/turns", "crawl", "crawl/probe", "site/postgres", "site/postgres/private"},
 		modules: []string{"github.com/jackc/pgx/v5"},
 	},
-	"bench/capacity": {},
-	"bench/crowd": {
+	"cmd/bench/capacity": {},
+	"cmd/bench/crowd": {
 		ours:    []string{"crawl", "crawl/probe", "site", "site/postgres", "site/x402"},
 		modules: []string{"github.com/google/uuid", "github.com/mr-tron/base58", "golang.org/x/sync"},
 	},
-	"bench/generate": {
-		ours:    []string{"bench/crowd", "site/postgres"},
+	"cmd/bench/generate": {
+		ours:    []string{"cmd/bench/crowd", "site/postgres"},
 		modules: []string{"github.com/schollz/progressbar/v3", "golang.org/x/term"},
 	},
-	"bench/snapshot": {
+	"cmd/bench/snapshot": {
 		ours: []string{
-			"bench/crowd",
-			"bench/turns",
+			"cmd/bench/crowd",
+			"cmd/bench/turns",
 			"build",
 			"output",
 			"render",
@@ -158,11 +158,11 @@ var imports = map[string]struct{ ours, modules []string }{
 		},
 		modules: []string{"github.com/klauspost/compress", "golang.org/x/sync"},
 	},
-	"bench/read": {
+	"cmd/bench/read": {
 		ours: []string{
-			"bench/turns",
-			"bench/usage",
-			"bench/crowd",
+			"cmd/bench/turns",
+			"cmd/bench/usage",
+			"cmd/bench/crowd",
 			"output",
 			"site",
 			"site/postgres",
@@ -170,19 +170,19 @@ var imports = map[string]struct{ ours, modules []string }{
 		},
 		modules: []string{"golang.org/x/sync"},
 	},
-	"bench/publish": {
+	"cmd/bench/publish": {
 		ours: []string{
-			"bench/crowd",
-			"bench/turns",
-			"bench/usage",
+			"cmd/bench/crowd",
+			"cmd/bench/turns",
+			"cmd/bench/usage",
 			"output",
 			"site/postgres",
 			"site/postgres/private",
 		},
 		modules: []string{"github.com/minio/minio-go/v7"},
 	},
-	"bench/turns": {},
-	"bench/usage": {},
+	"cmd/bench/turns": {},
+	"cmd/bench/usage": {},
 	"build": {
 		ours:    []string{"site", "site/x402", "site/postgres", "site/synthesis", "render", "output"},
 		modules: []string{"golang.org/x/sync"},

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	dashboardFile = "../../packaging/grafana/tollbook.json"
-	rulesFile     = "../../packaging/prometheus/rules.yml"
+	dashboardFile = "packaging/grafana/tollbook.json"
+	rulesFile     = "packaging/prometheus/rules.yml"
 )
 
 // shownQuery is an expression of the dashboard, with the panel that shows it.
@@ -171,7 +171,7 @@ func askPrometheus(t *testing.T, figures string, queries []shownQuery) {
 		}
 		promtool = filepath.Join(cache, "tollbook", "bin", "promtool")
 		if _, err := os.Stat(promtool); err != nil {
-			missing(t, "no promtool: packaging/check fetches it")
+			missing(t, "no promtool: cmd/tollbook/packaging/check fetches it")
 		}
 	}
 	var b strings.Builder

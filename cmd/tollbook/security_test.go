@@ -13,7 +13,7 @@ import (
 func TestSecurityNamesWhatIsThere(t *testing.T) {
 	t.Parallel()
 	const root = "../.."
-	page, err := os.ReadFile(root + "/SECURITY.md")
+	page, err := os.ReadFile(root + "/.github/SECURITY.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// What packaging/release tells the linker. A build without it knows what the Go command recorded, if it did.
+// What packaging/release passes to the linker. A build without it knows what the Go command recorded, if it did.
 var (
 	linkedVersion string // "v1.2.0"
 	linkedCommit  string

@@ -1,0 +1,144 @@
+// Command chain measures Tollbook's reader of EVM chains beside ponder 1.0.0, in turn, on one machine, from one node into one
+// Postgres:
+//
+//	go run ./cmd/bench/chain -blocks 5000 -runs 5
+//
+// The node is crawl/chain/chaintest in a process of its own: blocks with eight to twelve transactions of two logs each, an authorisation
+// and its transfer, most of them sent by listed settlers. The job is the same: every settlement as a row, with its sums by
+// facilitator and day; Tollbook keeps its sums by hour, payee and payer too. Each run begins with an empty database, and
+// its time goes from the start of the process until every row is committed. Rows and sums must be equal.
+package main
+
+import (
+	"bufio"
+	"context"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"tollbook/cmd/bench/turns"
+	"tollbook/cmd/bench/usage"
+	"tollbook/site/postgres/private"
+)
+
+func main() {
+	log.SetFlags(0)
+	var b bench
+	flag.Int64Var(&b.blocks, "blocks", 5000, "blocks of the chain, with some 20 logs each")
+	flag.IntVar(&b.runs, "runs", 5, "runs of each side")
+	flag.StringVar(&b.dir, "dir", "", "folder for Postgres and ponder; a temporary one in memory where there is none")
+	flag.BoolVar(&b.alone, "alone", false, "run ours only")
+	flag.StringVar(&b.profile, "profile", "", "file for a CPU profile of our last run")
+	role := flag.String("role", "", "of the processes that the bench starts itself")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var err error
+	switch *role {
+	case "node":
+		err = serve(b.blocks)
+	case "ours":
+		err = index(ctx, b.profile)
+	default:
+		err = b.run(ctx)
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// bench is what the sides share.
+type bench struct {
+	blocks       int64
+	runs         int
+	dir, profile string
+	alone        bool
+
+	self       string
+	node       *exec.Cmd
+	rpc        string // address of the node
+	server     *private.Server
+	postmaster int    // process of the server
+	project    string // ponder's folder
+	sum        string // of all amounts, once known
+
+	cpu, nodeCPU, serverCPU []float64 // seconds of processor of our runs, and of the node and Postgres meanwhile
+}
+
+func (b *bench) run(ctx context.Context) (err error) {
+	if b.dir == "" {
+		if b.dir, err = turns.Folder(); err != nil {
+			return err
+		}
+		defer os.RemoveAll(b.dir)
+	}
+	if b.server, err = private.Start(ctx, private.Options{Dir: filepath.Join(b.dir, "postgres")}); err != nil {
+		return err
+	}
+	defer b.server.Stop(context.WithoutCancel(ctx))
+	if b.postmaster, err = usage.Postmaster(filepath.Join(b.dir, "postgres")); err != nil {
+		return err
+	}
+	b.project = filepath.Join(b.dir, "ponder")
+	if !b.alone {
+		if err := install(ctx, b.project); err != nil {
+			return fmt.Errorf("install ponder: %w", err)
+		}
+	}
+	if b.self, err = os.Executable(); err != nil {
+		return err
+	}
+	if b.node, err = b.startNode(ctx); err != nil {
+		return err
+	}
+	defer func() { _ = b.node.Process.Kill(); _ = b.node.Wait() }()
+	events, settlements := expected(b.blocks)
+	log.Printf("%d blocks, %d events, %d settlements", b.blocks, events, settlements)
+	sides := []turns.Side{b.ours, b.peer}
+	if b.alone {
+		sides = sides[:1]
+	}
+	given, err := turns.Take(ctx, b.runs, sides...)
+	if err != nil {
+		return err
+	}
+	report := turns.New(strings.Join(append([]string{"go run ./cmd/bench/chain"}, os.Args[1:]...), " "), b.runs)
+	if b.alone {
+		report.Tell("settlements of a chain, stored and summed", "events/s", given[0]...)
+	} else {
+		report.Compare("settlements of a chain, stored and summed", "ponder 1.0.0", "events/s", given[0], given[1], turns.Bound{Target: 20, Hoped: 100})
+	}
+	report.Tell("processor time of ours, without Postgres", "s", b.cpu...)
+	report.Tell("processor time of the node meanwhile", "s", b.nodeCPU...)
+	report.Tell("processor time of Postgres meanwhile", "s", b.serverCPU...)
+	return report.Print()
+}
+
+// startNode starts the node in a process of its own.
+func (b *bench) startNode(ctx context.Context) (*exec.Cmd, error) {
+	node := exec.CommandContext(ctx, b.self, "-role", "node", "-blocks", fmt.Sprint(b.blocks))
+	if _, err := node.StdinPipe(); err != nil { // its end is the node's
+		return nil, err
+	}
+	out, err := node.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := node.Start(); err != nil {
+		return nil, err
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		_ = node.Process.Kill()
+		_ = node.Wait()
+		return nil, fmt.Errorf("start the node: %w", err)
+	}
+	b.rpc = strings.TrimSpace(line)
+	return node, nil
+}

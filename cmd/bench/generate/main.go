@@ -1,0 +1,145 @@
+// Command generate fills an empty database with a made-up directory of any size, to measure with or to try Tollbook on:
+//
+//	go run ./cmd/bench/generate -services 20000 -database postgres://…
+//
+// It migrates the database and writes straight into its tables by COPY, on all cores, in a memory that does not grow with the
+// size. The same seed and moment give the same directory; a service of it is the same however many others there are. A
+// database that holds a directory is refused. Ctrl-C leaves one that is to be dropped and made again.
+//
+// Exit status: 0 when the directory is whole, 1 when something failed, 2 for a command line that cannot be understood.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+
+	"tollbook/cmd/bench/crowd"
+	"tollbook/site/postgres"
+)
+
+type options struct {
+	database string
+	json     bool
+	crowd    crowd.Options
+}
+
+func main() {
+	log.SetFlags(0)
+	o := options{crowd: crowd.Options{Moment: crowd.Moment}}
+	flag.StringVar(&o.database, "database", os.Getenv("DATABASE_URL"), "`URL` of the database; default DATABASE_URL")
+	flag.IntVar(&o.crowd.Services, "services", 20_000, "how many `services`, up to a million")
+	flag.Uint64Var(&o.crowd.Seed, "seed", 1, "another `number` gives another directory")
+	flag.IntVar(&o.crowd.Days, "days", 90, "UTC `days` of history, the last one included")
+	flag.IntVar(&o.crowd.Raw, "checks", 0, "`days` before the last one whose checks are kept one by one, too; at most 30")
+	flag.Func("moment", "`time` at which everything ends, as 2026-11-20T12:30:00Z; default that one", func(s string) (err error) {
+		o.crowd.Moment, err = time.Parse(time.RFC3339, s)
+		return err
+	})
+	flag.BoolVar(&o.json, "json", false, "print what was written as JSON")
+	flag.Parse()
+	if err := o.check(flag.Args()); err != nil {
+		log.Print(err)
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, o); err != nil {
+		if ctx.Err() != nil {
+			err = errors.New("interrupted: the database holds a part of a directory, drop it")
+		}
+		log.Fatal(err)
+	}
+}
+
+func (o *options) check(args []string) error {
+	switch {
+	case len(args) > 0:
+		return fmt.Errorf("unexpected argument %q", args[0])
+	case o.database == "":
+		return errors.New("-database is missing, and DATABASE_URL is not set")
+	case o.crowd.Services < 1 || o.crowd.Services > 1_000_000:
+		return fmt.Errorf("-services %d is not 1 to 1000000", o.crowd.Services)
+	case o.crowd.Days < 1 || o.crowd.Days > 3650:
+		return fmt.Errorf("-days %d is not 1 to 3650", o.crowd.Days)
+	case o.crowd.Raw < 0 || o.crowd.Raw > 30:
+		return fmt.Errorf("-checks %d is not 0 to 30", o.crowd.Raw)
+	}
+	return nil
+}
+
+func run(ctx context.Context, o options) error {
+	db, err := postgres.OpenFor(ctx, o.database, crowd.Connections())
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	p := newProgress(o.crowd.Services)
+	o.crowd.Progress = p.set
+	report, err := crowd.Load(ctx, db, o.crowd)
+	p.finish()
+	if errors.Is(err, postgres.ErrNotEmpty) {
+		return fmt.Errorf("nothing was written: %w; give another database", err)
+	}
+	if err != nil {
+		return err
+	}
+	perSecond := float64(report.Rows) / report.Took.Seconds()
+	if o.json {
+		return json.NewEncoder(os.Stdout).Encode(struct {
+			crowd.Report
+			Seconds float64 `json:"seconds"`
+			Rate    float64 `json:"rows_per_second"`
+		}{report, report.Took.Seconds(), perSecond})
+	}
+	fmt.Printf("%d services, %d rows in %.1f s: %.0f rows/s\n", report.Services, report.Rows, report.Took.Seconds(), perSecond)
+	return nil
+}
+
+// progress is a bar on a terminal, elsewhere a line now and then.
+type progress struct {
+	bar *progressbar.ProgressBar
+
+	mu   sync.Mutex
+	told time.Time
+}
+
+func newProgress(total int) *progress {
+	if !term.IsTerminal(int(os.Stderr.Fd())) {
+		return &progress{told: time.Now()}
+	}
+	return &progress{bar: progressbar.NewOptions(total,
+		progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetDescription("written"), progressbar.OptionShowCount(), progressbar.OptionShowIts(),
+		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish(),
+		progressbar.OptionFullWidth())}
+}
+
+func (p *progress) set(done, total int) {
+	if p.bar != nil {
+		_ = p.bar.Set(done) // a bar that can't be drawn is no reason to stop
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if time.Since(p.told) >= 10*time.Second {
+		p.told = time.Now()
+		log.Printf("%d of %d services written", done, total)
+	}
+}
+
+func (p *progress) finish() {
+	if p.bar != nil {
+		_ = p.bar.Finish()
+	}
+}

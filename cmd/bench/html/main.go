@@ -1,0 +1,179 @@
+// Command html measures pages beside hugo, the site generator that is known to be fast:
+//
+//	go run ./cmd/bench/html -services 2000 -runs 5
+//
+// Both sides read the same made-up services as JSON and write the same pages as files in memory, on all cores: a page a
+// service, the list in its first order, and the pages of categories and networks, fifty services each. A run is a process
+// from its start to its end. Ours goes through package render as a build does; Postgres and the zip are on neither side.
+// Hugo is version 0.160.0 with a content adapter and templates (site/) that carry the same information: of some pages every
+// text, time, title and chart of ours is looked for in its page, and what lacks fails the bench.
+//
+// Where it differs, it is in hugo's favour: names of networks, programs that pay, sentences above charts, the chart of
+// prices, neighbours by price and JSON-LD are given to it ready, where ours works them out; its pages link no icons or
+// pictures, its lists no forms. Charts of uptime, response and volume, tables and every number are made by its templates.
+//
+// Exit status: 0 when both sides wrote every page, 1 when something failed.
+package main
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"log"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"tollbook/cmd/bench/turns"
+	"tollbook/render"
+	"tollbook/site"
+)
+
+type options struct {
+	services, runs int
+	role, facts    string // of the process that the bench starts itself
+	to, profile    string
+}
+
+func main() {
+	log.SetFlags(0)
+	var o options
+	flag.IntVar(&o.services, "services", 2000, "how many `services`; hugo takes half a megabyte of memory for each")
+	flag.IntVar(&o.runs, "runs", 5, "`runs` of each side")
+	flag.StringVar(&o.profile, "profile", "", "`file` for a CPU profile of our last run")
+	flag.StringVar(&o.role, "role", "", "of the process that the bench starts itself")
+	flag.StringVar(&o.facts, "facts", "", "`folder` that such a process reads")
+	flag.StringVar(&o.to, "to", "", "`folder` that it writes")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	run := run
+	if o.role == "ours" {
+		run = ours
+	}
+	if err := run(ctx, o); err != nil {
+		log.Fatal(err)
+	}
+}
+
+//go:embed all:site
+var hugoSite embed.FS
+
+// bench is what the sides share.
+type bench struct {
+	options
+	self, hugo, dir string
+	peaks, cpu      map[string][]float64 // by side
+	pages           map[string]int
+	edition         *render.Edition
+	items           []site.ServiceListItem
+}
+
+func run(ctx context.Context, o options) error {
+	if o.services < 100 || o.runs < 1 {
+		return errors.New("it takes 100 services and a run at least")
+	}
+	hugo, err := installHugo(ctx)
+	if err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	dir, err := turns.Folder()
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	b := &bench{options: o, self: self, hugo: hugo, dir: dir, peaks: map[string][]float64{}, cpu: map[string][]float64{}, pages: map[string]int{}}
+	if err := b.prepare(); err != nil {
+		return err
+	}
+	if err := b.same(ctx); err != nil {
+		return err
+	}
+	given, err := turns.Take(ctx, o.runs, b.ours, b.peer)
+	if err != nil {
+		return err
+	}
+	report := turns.New(strings.Join(append([]string{"go run ./cmd/bench/html"}, os.Args[1:]...), " "), o.runs)
+	report.Compare(fmt.Sprintf("%d pages of %d services", b.pages["ours"], o.services), "hugo 0.160", "pages/s", given[0], given[1], turns.Bound{Target: 4, Hoped: 10})
+	report.Compare("memory at its peak", "hugo 0.160", "MB", b.peaks["ours"], b.peaks["hugo"], turns.Bound{})
+	report.Compare("CPU", "hugo 0.160", "s", b.cpu["ours"], b.cpu["hugo"], turns.Bound{})
+	return report.Print()
+}
+
+// prepare writes hugo's site and the facts.
+func (b *bench) prepare() error {
+	files, err := fs.Sub(hugoSite, "site")
+	if err != nil {
+		return err
+	}
+	if err := os.CopyFS(b.dir, files); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(b.dir, "assets"), 0o755); err != nil {
+		return err
+	}
+	log.Printf("writing facts of %d services", b.services)
+	return b.write()
+}
+
+func (b *bench) ours(ctx context.Context) (float64, error) {
+	return b.side(ctx, "ours", exec.CommandContext(ctx, b.self, "-role", "ours", "-facts", b.dir, "-to", b.out("ours"), "-profile", b.profile))
+}
+
+func (b *bench) peer(ctx context.Context) (float64, error) {
+	cmd := exec.CommandContext(ctx, b.hugo, "--source", b.dir, "--destination", b.out("hugo"), "--quiet", "--noBuildLock", "--cacheDir", filepath.Join(b.dir, "cache"))
+	return b.side(ctx, "hugo", cmd)
+}
+
+func (b *bench) out(side string) string { return filepath.Join(b.dir, "out-"+side) }
+
+// side runs a process and gives its pages a second.
+func (b *bench) side(ctx context.Context, name string, cmd *exec.Cmd) (float64, error) {
+	for _, side := range []string{"ours", "hugo"} {
+		if err := os.RemoveAll(b.out(side)); err != nil {
+			return 0, err
+		}
+	}
+	if err := os.MkdirAll(b.out(name), 0o755); err != nil {
+		return 0, err
+	}
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
+	began := time.Now()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return 0, fmt.Errorf("%s: %w\n%s", name, errors.Join(err, ctx.Err()), out)
+	}
+	took := time.Since(began).Seconds()
+	pages := 0
+	err := filepath.WalkDir(b.out(name), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, ".html") {
+			pages++
+		}
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	b.pages[name] = pages
+	if ours, theirs := b.pages["ours"], b.pages["hugo"]; ours > 0 && theirs > 0 && ours != theirs || pages < b.services {
+		return 0, fmt.Errorf("ours are %d pages, hugo's %d", ours, theirs)
+	}
+	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return 0, errors.New("the system does not tell what a process used")
+	}
+	b.peaks[name] = append(b.peaks[name], float64(usage.Maxrss)/1024)
+	b.cpu[name] = append(b.cpu[name], (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds())
+	return float64(pages) / took, nil
+}

@@ -1,0 +1,215 @@
+// Command ingest measures how checks are kept, with their roll-ups and what they make of their services, beside psql's \copy
+// of the same rows, which makes nothing of them:
+//
+//	go run ./cmd/bench/ingest -services 20000 -rounds 50 -runs 5
+//
+// Ours is postgres.RecordVisits in the batches that a flooded crawler tells: checks packed, the service's
+// status, time and failures; and postgres.SealLogs, which packs them by service and hour, numbers them and sums the days that are over.
+// The peer copies a CSV file of the same rows into a table with a column for each value, an index of times and one of services, in
+// partitions by day, synchronous_commit off as ours has it, and nothing else. Each run
+// begins with a copy of one database that has the services and that table. Afterwards the rows must be equal on both
+// sides, ours read through the view of checks, and hours, days, numbers and services what the rows make.
+//
+// Rows come in two orders. As crawled: round by round, each service once a round, so that no two checks of a batch share a
+// roll-up. As told late: service by service, as an import or a backlog of one machine tells them.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"runtime/pprof"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tollbook/cmd/bench/turns"
+	"tollbook/crawl"
+	"tollbook/site/postgres"
+	"tollbook/site/postgres/private"
+)
+
+func main() {
+	log.SetFlags(0)
+	var b bench
+	flag.IntVar(&b.services, "services", 20_000, "services")
+	flag.IntVar(&b.rounds, "rounds", 50, "checks of each, a quarter of an hour apart")
+	flag.IntVar(&b.batch, "batch", crawl.MaxBatch, "visits told at once")
+	flag.IntVar(&b.runs, "runs", 5, "runs of each side and order")
+	flag.StringVar(&b.profile, "profile", "", "file for a CPU profile of our last run")
+	flag.BoolVar(&b.statements, "statements", false, "tell how long the server takes for each statement of ours, with pg_stat_statements")
+	flag.Parse()
+	debug.SetGCPercent(crawl.GCPercent)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := b.run(ctx); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// bench is what the sides share.
+type bench struct {
+	services, rounds, batch, runs int
+	profile                       string
+	statements                    bool
+
+	dir    string
+	server *private.Server
+	ids    []int64 // of the services
+	rows   string  // what the rows add up to, once known
+}
+
+func (b *bench) run(ctx context.Context) (err error) {
+	if err := turns.Install(ctx, turns.Peer{Program: "psql", Package: "postgresql-client"}); err != nil {
+		return err
+	}
+	if b.dir, err = turns.Folder(); err != nil {
+		return err
+	}
+	defer os.RemoveAll(b.dir)
+	options := private.Options{Dir: filepath.Join(b.dir, "postgres")}
+	if b.statements {
+		options.Settings = []string{"shared_preload_libraries=pg_stat_statements", "pg_stat_statements.track=all"}
+	}
+	if b.server, err = private.Start(ctx, options); err != nil {
+		return err
+	}
+	defer b.server.Stop(context.WithoutCancel(ctx))
+	if err := b.prepare(ctx); err != nil {
+		return fmt.Errorf("prepare: %w", err)
+	}
+	report := turns.New(strings.Join(append([]string{"go run ./cmd/bench/ingest"}, os.Args[1:]...), " "), b.runs)
+	for _, o := range []order{{name: "as crawled", row: b.crawled}, {name: "as told late", row: b.told, late: true}} {
+		if err := b.write(o); err != nil {
+			return err
+		}
+		given, err := turns.Take(ctx, b.runs, b.ours(o), b.peer(o))
+		if err != nil {
+			return fmt.Errorf("%s: %w", o.name, err)
+		}
+		report.Compare(fmt.Sprintf("checks with roll-ups, %s, %d at once", o.name, b.batch), `psql \copy`, "checks/s", given[0], given[1], turns.Bound{Target: 1, Hoped: 1.5})
+	}
+	return report.Print()
+}
+
+// ours tells all checks as visits, batch by batch.
+func (b *bench) ours(o order) turns.Side {
+	return func(ctx context.Context) (float64, error) {
+		const name = "ours"
+		if err := b.database(ctx, name); err != nil {
+			return 0, err
+		}
+		db, err := postgres.Open(ctx, b.server.DSNFor(name))
+		if err != nil {
+			return 0, err
+		}
+		defer db.Close()
+		if b.profile != "" {
+			f, err := os.Create(b.profile)
+			if err != nil {
+				return 0, err
+			}
+			defer f.Close()
+			if err := pprof.StartCPUProfile(f); err != nil {
+				return 0, err
+			}
+			defer pprof.StopCPUProfile()
+		}
+		if b.statements {
+			if err := b.forget(ctx); err != nil {
+				return 0, err
+			}
+		}
+		n := b.services * b.rounds
+		var took, used float64
+		idle := server()
+		sealed := start
+		visits := make([]postgres.Visit, b.batch)
+		for first := 0; first < n; first += b.batch {
+			visits = visits[:min(b.batch, n-first)]
+			for i := range visits {
+				visits[i] = b.visit(o, first+i)
+			}
+			began, before := time.Now(), cpu() // visits are ready, as the peer's file is
+			if err := db.RecordVisits(ctx, visits); err != nil {
+				return 0, err
+			}
+			if err := o.seal(ctx, db, &sealed, visits[len(visits)-1].Check.CheckedAt, first+len(visits) == n); err != nil {
+				return 0, err
+			}
+			took, used = took+time.Since(began).Seconds(), used+cpu()-before
+		}
+		log.Printf("    ours: %.2f s, CPU %.2f s of the client and %.2f s of the server", took, used, server()-idle)
+		if b.statements {
+			if err := b.tell(ctx, name, n); err != nil {
+				return 0, err
+			}
+		}
+		if err := b.same(ctx, name, "checks"); err != nil {
+			return 0, fmt.Errorf("ours: %w", err)
+		}
+		return float64(n) / took, b.rollups(ctx, name)
+	}
+}
+
+// seal has the hours summed that are over, as a build does: as crawled with the first check after them, as told late in the end.
+// Its time is part of ours.
+func (o order) seal(ctx context.Context, db *postgres.DB, sealed *time.Time, now time.Time, last bool) error {
+	switch {
+	case last:
+		now = now.Add(time.Hour)
+	case o.late || now.Before(sealed.Add(time.Hour)):
+		return nil
+	}
+	*sealed = now.Truncate(time.Hour)
+	return db.SealLogs(ctx, now, 0)
+}
+
+// peer copies the same rows.
+func (b *bench) peer(o order) turns.Side {
+	return func(ctx context.Context) (float64, error) {
+		const name = "theirs"
+		if err := b.database(ctx, name); err != nil {
+			return 0, err
+		}
+		cmd := exec.CommandContext(ctx, "psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", b.server.DSNFor(name), "-c", "SET synchronous_commit = off",
+			"-c", fmt.Sprintf(`\copy plain_checks (%s) FROM '%s' (FORMAT csv)`, columns, b.file(o)))
+		began, idle := time.Now(), server()
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return 0, fmt.Errorf("psql: %w\n%s", err, out)
+		}
+		took := time.Since(began).Seconds()
+		log.Printf("    psql: %.2f s, CPU %.2f s of the client and %.2f s of the server", took, (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(), server()-idle)
+		if err := b.same(ctx, name, "plain_checks"); err != nil {
+			return 0, fmt.Errorf("psql: %w", err)
+		}
+		return float64(b.services*b.rounds) / took, nil
+	}
+}
+
+// cpu is what this process has used, in seconds.
+func cpu() float64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
+}
+
+// on runs f on a connection to a database.
+func (b *bench) on(ctx context.Context, database string, f func(*pgx.Conn) error) error {
+	conn, err := pgx.Connect(ctx, b.server.DSNFor(database))
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(ctx))
+	return f(conn)
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"time"
+
+	"tollbook/cmd/bench/crowd"
+	"tollbook/cmd/bench/turns"
+	"tollbook/site/postgres"
+)
+
+// measured is what the runs gave, a value a run.
+type measured struct {
+	full, deflate, distinct, rebuild, again, cpu, server, peak []float64
+	rebuildCPU, againCPU                                       []float64 // of us and Postgres together
+	last                                                       built
+	bytes                                                      int64 // of files, before they were deflated
+	visited                                                    int
+}
+
+// inTurn measures one directory, runs times.
+func inTurn(ctx context.Context, o options, dir string) (err error) {
+	d, err := fill(ctx, o, dir, o.services)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.close()) }()
+	var m measured
+	for i := range o.runs {
+		if err := m.run(ctx, o, d, filepath.Join(dir, "public"), i); err != nil {
+			return err
+		}
+		log.Printf("run %d of %d: whole %.2f s, deflate %.2f s, rebuild %.2f s, again whole %.2f s, %.0f MB", i+1, o.runs,
+			m.full[i], m.deflate[i], m.rebuild[i], m.again[i], m.peak[i])
+	}
+	r := turns.New(fmt.Sprintf("go run ./cmd/bench/snapshot -services %d -runs %d", o.services, o.runs), o.runs)
+	r.Compare("a whole build", "deflating the same", "s", m.full, m.deflate, turns.Bound{Target: 2, Hoped: 1.3, Most: true})
+	r.Compare("a whole build", "deflating each content once", "s", m.full, m.distinct, turns.Bound{})
+	r.Compare("a build after 1 in 15 changed", "the same from nothing", "s", m.rebuild, m.again, turns.Bound{Target: 0.65, Hoped: 0.4, Most: true})
+	r.Compare("processor time of it, with Postgres", "the same from nothing", "s", m.rebuildCPU, m.againCPU, turns.Bound{Target: 0.65, Hoped: 0.4, Most: true})
+	r.Hold("most memory of a whole build", "MB", turns.Bound{Target: 512, Hoped: 256, Most: true}, m.peak...)
+	r.Tell("processor time of a whole build, without Postgres", "s", m.cpu...)
+	r.Tell("the same of a service", "ms", each(m.cpu, 1e3/float64(o.services))...)
+	r.Tell("processor time of Postgres meanwhile, of a service", "ms", each(m.server, 1e3/float64(o.services))...)
+	m.last.tell(r, d, o.services, m.bytes)
+	r.Tell("services visited between two builds", "", float64(m.visited))
+	return r.Print()
+}
+
+// each is every value times a factor.
+func each(values []float64, factor float64) []float64 {
+	list := make([]float64, len(values))
+	for i, v := range values {
+		list[i] = v * factor
+	}
+	return list
+}
+
+// tell adds what a directory of services takes.
+func (b *built) tell(r *turns.Report, d *database, services int, bytes int64) {
+	of := func(what string) string { return fmt.Sprintf("%s, %d services", what, services) }
+	r.Tell(of("files"), "", float64(b.Files))
+	if bytes > 0 {
+		r.Tell(of("contents of snapshot and packs"), "MB", float64(bytes)/1e6)
+	}
+	r.Tell(of("snapshot"), "MB", float64(b.Zip)/1e6)
+	r.Tell(of("packs"), "MB", float64(b.Packed)/1e6)
+	r.Tell(of("database"), "MB", float64(d.bytes)/1e6)
+	r.Tell(of("rows made a second"), "", float64(d.report.Rows)/d.report.Took.Seconds())
+	r.Tell(of("making them"), "s", d.report.Took.Seconds())
+}
+
+// run is one run: a whole build and the peer, a build beside it after some visits, and the same whole.
+func (m *measured) run(ctx context.Context, o options, d *database, public string, i int) error {
+	fresh := func() error { return os.RemoveAll(public) }
+	if err := fresh(); err != nil {
+		return err
+	}
+	var profiles []string
+	if i == o.runs-1 {
+		profiles = []string{"-cpuprofile=" + o.cpu, "-memprofile=" + o.heap}
+	}
+	full, err := buildIn(ctx, d, public, 2*i, profiles...)
+	if err != nil {
+		return err
+	}
+	var peer deflated
+	if err := child(ctx, &peer, "-role=deflate", "-dir="+public); err != nil {
+		return err
+	}
+	db, err := postgres.OpenFor(ctx, d.server.DSN(), crowd.Connections())
+	if err != nil {
+		return err
+	}
+	m.visited, err = crowd.Visit(ctx, db, o.services, i, crowd.Moment.Add(time.Duration(2*i+1)*time.Minute))
+	db.Close()
+	if err != nil {
+		return err
+	}
+	rebuild, err := buildIn(ctx, d, public, 2*i+1)
+	if err != nil {
+		return err
+	}
+	if err := fresh(); err != nil {
+		return err
+	}
+	again, err := buildIn(ctx, d, public, 2*i+1)
+	if err != nil {
+		return err
+	}
+	if rebuild.Files != again.Files { // their bytes differ by the list of earlier snapshots
+		return fmt.Errorf("beside a snapshot %d files were built, from nothing %d", rebuild.Files, again.Files)
+	}
+	m.full, m.cpu, m.peak = append(m.full, full.Seconds), append(m.cpu, full.CPU), append(m.peak, float64(full.Peak)/1e6)
+	m.deflate, m.distinct = append(m.deflate, peer.Seconds), append(m.distinct, peer.Distinct)
+	m.rebuild, m.again = append(m.rebuild, rebuild.Seconds), append(m.again, again.Seconds)
+	m.rebuildCPU, m.againCPU = append(m.rebuildCPU, rebuild.CPU+rebuild.Server), append(m.againCPU, again.CPU+again.Server)
+	m.server = append(m.server, full.Server)
+	m.last, m.bytes = full, peer.Bytes
+	return nil
+}

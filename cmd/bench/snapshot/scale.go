@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+
+	"tollbook/cmd/bench/turns"
+)
+
+// grown is what builds of a directory of one size took, a value a run.
+type grown struct {
+	services                            int
+	database                            *database
+	seconds, cpu, server, peak, deflate []float64
+	last                                built
+	bytes                               int64 // of files, before they were deflated
+}
+
+// scale builds a directory of each size in turn, runs times, each beside all cores that only deflate what it wrote.
+func scale(ctx context.Context, o options, dir string) (err error) {
+	sizes, err := o.sizes()
+	if err != nil {
+		return err
+	}
+	list := make([]*grown, len(sizes))
+	for i, services := range sizes {
+		d, err := fill(ctx, o, dir, services)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, d.close()) }()
+		list[i] = &grown{services: services, database: d}
+	}
+	if err := touch(dir, int64(sizes[len(sizes)-1])*perService); err != nil {
+		return err
+	}
+	for i := range o.runs {
+		for _, g := range list {
+			if err := g.run(ctx, o, filepath.Join(dir, "public"), i); err != nil {
+				return err
+			}
+		}
+	}
+	r := turns.New(fmt.Sprintf("go run ./cmd/bench/snapshot -scale %s -runs %d", o.scale, o.runs), o.runs)
+	for i, g := range list[1:] {
+		g.compare(r, list[i])
+	}
+	for _, g := range list {
+		g.tell(r)
+	}
+	return r.Print()
+}
+
+// run builds once, and deflates what that wrote.
+func (g *grown) run(ctx context.Context, o options, public string, i int) error {
+	defer os.RemoveAll(public)
+	b, err := buildIn(ctx, g.database, public, i, "-cpuprofile="+o.cpu, "-memprofile="+o.heap)
+	if err != nil {
+		return err
+	}
+	var peer deflated
+	if err := child(ctx, &peer, "-role=deflate", "-dir="+public); err != nil {
+		return err
+	}
+	log.Printf("%d services: %.1f s, %.1f s of processor, %.0f MB of memory; deflating %.1f s", g.services, b.Seconds, b.CPU, float64(b.Peak)/1e6, peer.Seconds)
+	g.seconds, g.cpu, g.server = append(g.seconds, b.Seconds), append(g.cpu, b.CPU), append(g.server, b.Server)
+	g.peak, g.deflate = append(g.peak, float64(b.Peak)/1e6), append(g.deflate, peer.Seconds)
+	g.last, g.bytes = b, peer.Bytes
+	return nil
+}
+
+// compare tells what grew from a smaller size. Ten times the services may take eleven times as much.
+func (g *grown) compare(r *turns.Report, from *grown) {
+	times := float64(g.services) / float64(from.services)
+	bound, peer := turns.Bound{Target: 1.1 * times, Hoped: times, Most: true}, fmt.Sprintf("%d services", from.services)
+	r.Compare(fmt.Sprintf("time of a build of %d", g.services), peer, "s", g.seconds, from.seconds, bound)
+	r.Compare("most memory of it", peer, "MB", g.peak, from.peak, bound)
+	r.Compare("processor time of it, without Postgres", peer, "s", g.cpu, from.cpu, turns.Bound{})
+	r.Compare("deflating the same", peer, "s", g.deflate, from.deflate, turns.Bound{})
+}
+
+func (g *grown) tell(r *turns.Report) {
+	each := func(values []float64, factor float64) []float64 { return each(values, factor/float64(g.services)) }
+	r.Tell(fmt.Sprintf("processor time of a service, %d services", g.services), "ms", each(g.cpu, 1e3)...)
+	r.Tell(fmt.Sprintf("processor time of Postgres, of a service, %d services", g.services), "ms", each(g.server, 1e3)...)
+	r.Tell(fmt.Sprintf("memory of a service, %d services", g.services), "kB", each(g.peak, 1e3)...)
+	g.last.tell(r, g.database, g.services, g.bytes)
+}
+
+// perService is about what a build takes of memory for a service: its files' share of a snapshot, and its own.
+const perService = 50_000 // bytes
+
+// touch writes so many bytes and removes them. A machine that is virtual gets its memory from its host when it touches it for
+// the first time, which takes several times as long as to write it again: the largest directory would pay for all of that.
+func touch(dir string, size int64) error {
+	name := filepath.Join(dir, "touched")
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(name)
+	zeros := make([]byte, 1<<20)
+	for ; size > 0; size -= int64(len(zeros)) {
+		if _, err := f.Write(zeros); err != nil {
+			return errors.Join(fmt.Errorf("touch %s: %w", name, err), f.Close())
+		}
+	}
+	return f.Close()
+}

@@ -1,0 +1,62 @@
+package turns
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestTurns holds the sides to their order: neighbours in time are what is compared.
+func TestTurns(t *testing.T) {
+	var order []string
+	side := func(name string, value float64) Side {
+		return func(context.Context) (float64, error) {
+			order = append(order, name)
+			value++
+			return value, nil
+		}
+	}
+	given, err := Take(t.Context(), 3, side("ours", 10), side("theirs", 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"ours", "theirs", "ours", "theirs", "ours", "theirs"}, order); diff != "" {
+		t.Errorf("order of the runs (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([][]float64{{11, 12, 13}, {1, 2, 3}}, given); diff != "" {
+		t.Errorf("what the sides gave (-want +got):\n%s", diff)
+	}
+	broken := errors.New("peer is not installed")
+	if _, err := Take(t.Context(), 1, func(context.Context) (float64, error) { return 0, broken }); !errors.Is(err, broken) {
+		t.Errorf("a side that fails: %v", err)
+	}
+}
+
+// TestReport shows what a bench prints: ratios run by run, not of the medians.
+func TestReport(t *testing.T) {
+	r := &Report{Command: "go run ./cmd/bench/read", Commit: "abc", When: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), Go: "go1.26", Cores: 2, Runs: 3}
+	r.Compare("literal file", "nginx", "requests/s", []float64{90, 100, 120}, []float64{100, 50, 240}, Bound{Target: 0.9, Hoped: 1.1})
+	r.Compare("whole build", "deflate", "s", []float64{6, 4, 5}, []float64{2, 2, 2}, Bound{Target: 2, Hoped: 1.3, Most: true})
+	r.Hold("most memory", "MB", Bound{Target: 2, Hoped: 1, Most: true}, 3, 1, 2)
+	r.Tell("files", "", 7)
+	var text bytes.Buffer
+	if err := r.text(&text); err != nil {
+		t.Fatal(err)
+	}
+	want := `
+$ go run ./cmd/bench/read
+2026-11-21 09:00:00, commit abc, go1.26, 2 cores, 3 runs; minimum / median / maximum
+literal file  ours 90 / 100 / 120 requests/s  nginx 50 / 100 / 240  ratio 0.5 / 0.9 / 2  at least 0.9, hoped 1.1: met
+whole build   ours 4 / 5 / 6 s                deflate 2 / 2 / 2     ratio 2 / 2.5 / 3    at most 2, hoped 1.3: missed
+most memory   1 / 2 / 3 MB                    at most 2, hoped 1: met
+files         7 / 7 / 7 
+`
+	if diff := cmp.Diff(strings.TrimSpace(want), strings.TrimSpace(text.String())); diff != "" {
+		t.Errorf("text (-want +got):\n%s", diff)
+	}
+}
