@@ -26,14 +26,6 @@ func (w *watched) Add(name string, data []byte) error {
 	return w.tree.Add(name, data)
 }
 
-// AddPieces adds a file that is made of pieces.
-func (w *watched) AddPieces(name string, p *output.Pieced) error {
-	if w.keys[name] {
-		w.see(name, p.AppendTo(nil))
-	}
-	return w.tree.AddPieces(name, p)
-}
-
 // Pack packs a file.
 func (w *watched) Pack(name string, data []byte) output.Packed {
 	w.see(name, data)

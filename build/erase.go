@@ -47,7 +47,7 @@ func eraseBlock(name string, data []byte, slugs map[string]bool) ([]byte, error)
 			}
 		}
 	}
-	rows, meta, err := render.Rows(data)
+	rows, meta, err := site.Framing{}.Split(data)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func eraseBlock(name string, data []byte, slugs map[string]bool) ([]byte, error)
 			return nil, err
 		}
 	}
-	return render.Frame(rows, meta), nil
+	return site.Framing{}.List(rows, meta), nil
 }
 
 // eraseRow leaves the bytes of other rows as they are.

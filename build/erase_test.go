@@ -12,7 +12,6 @@ import (
 
 	"tollbook/build"
 	"tollbook/output"
-	"tollbook/render"
 	"tollbook/site"
 )
 
@@ -38,7 +37,7 @@ func packBlocks(t *testing.T, dir string) map[string][][]byte {
 			if err != nil {
 				t.Fatal(err)
 			}
-			rows, _, err := render.Rows(data)
+			rows, _, err := site.Framing{}.Split(data)
 			if err != nil {
 				t.Fatal(err)
 			}

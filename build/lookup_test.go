@@ -80,7 +80,7 @@ func TestLookupsAreSmall(t *testing.T) {
 			r := site.ByName(of.route)
 			got := map[string]bool{}
 			for digits, n := range index.Shards(r) {
-				rows, _, err := render.Rows(tree[site.LookupShardKey(r, digits)])
+				rows, _, err := site.Framing{}.Split(tree[site.LookupShardKey(r, digits)])
 				if err != nil || len(rows) != n || !slices.IsSortedFunc(rows, func(a, b []byte) int { return strings.Compare(site.LookupHash(a), site.LookupHash(b)) }) {
 					t.Fatalf("shard %s: %d rows, %v, in another order than their hashes", digits, len(rows), err)
 				}

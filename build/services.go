@@ -28,7 +28,6 @@ type readDetails func([]postgres.ServiceFacts) error
 // call it at once.
 type tree interface {
 	Add(name string, data []byte) error
-	AddPieces(name string, p *output.Pieced) error
 	Pack(name string, data []byte) output.Packed
 	AddPacked(name string, p output.Packed) error
 	TakeOver(name string) (output.Packed, bool)

@@ -34,7 +34,7 @@ func addList(key string, framing site.Framing, lines [][]byte, meta any, add fun
 	if err != nil {
 		return fmt.Errorf("render meta of %s: %w", key, err)
 	}
-	return writeFile(key, add, func(b []byte) ([]byte, error) { return render.AppendFrame(b, framing, lines, m), nil })
+	return writeFile(key, add, func(b []byte) ([]byte, error) { return framing.AppendList(b, lines, m), nil })
 }
 
 // addLine adds a file of one line of JSON without an envelope.

@@ -34,7 +34,7 @@ func writeSnapshot(ctx context.Context, j *judgment, details readDetails, editio
 	found, listed := newLookups(s), catalogue{}
 	var judged sync.WaitGroup
 	judged.Go(func() { j.aggregate(found.add, listed.add) }) // beside lists, which show rows alone
-	err := writeLists(s, index.Lists, to)
+	err := writeLists(s, index.Lists, add)
 	judged.Wait()
 	if err != nil {
 		return fmt.Errorf("write lists: %w", err)
@@ -135,7 +135,7 @@ func ranks(items []*site.ServiceListItem) map[string][]int32 {
 }
 
 // writeLists writes, for every selection, each order with every page of 25 and of 100.
-func writeLists(s *site.Snapshot, totals map[string]int, to tree) error {
+func writeLists(s *site.Snapshot, totals map[string]int, add func(string, []byte) error) error {
 	items := make([]*site.ServiceListItem, len(s.Services))
 	rows := make([][]byte, len(items))
 	for i := range s.Services {
@@ -156,20 +156,36 @@ func writeLists(s *site.Snapshot, totals map[string]int, to tree) error {
 			for i, place := range sel.services {
 				lines[i] = rows[place]
 			}
-			l := newPagedList(lines)
 			for _, size := range []int{site.PageSize, site.MaxPageSize} {
-				if err := l.write(q.With("sort", order).With("per_page", strconv.Itoa(size)), size, to); err != nil {
+				if err := writePagesOf(q.With("sort", order).With("per_page", strconv.Itoa(size)), lines, add); err != nil {
 					return err
 				}
 			}
 			if q.Bare && order == site.OrderNewest {
-				if err := l.writePage(q.Key(), 1, site.PageSize, to); err != nil {
+				if err := writePageOf(q, lines, add); err != nil {
 					return err
 				}
 			}
 		}
 	}
-	return writeSearch(items, rows, to.Add)
+	return writeSearch(items, rows, add)
+}
+
+// writePagesOf writes every page of a list; a list without rows has its first page all the same.
+func writePagesOf(q site.Query, lines [][]byte, add func(string, []byte) error) error {
+	for page := 1; page == 1 || (page-1)*q.Int("per_page") < len(lines); page++ {
+		if err := writePageOf(q.With("page", strconv.Itoa(page)), lines, add); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writePageOf writes the page of a list that q asks for.
+func writePageOf(q site.Query, lines [][]byte, add func(string, []byte) error) error {
+	offset, limit := q.Window()
+	from, to := min(offset, len(lines)), min(offset+limit, len(lines))
+	return addList(q.Key(), q.Route.Framing, lines[from:to], site.WindowMeta(q, len(lines)), add)
 }
 
 // writeAggregates writes what is said of all services together, and the index.

@@ -129,14 +129,6 @@ func (b *Build) Add(name string, data []byte) error {
 	return nil
 }
 
-// AddPieces appends a file that is made of pieces, which may not change until Commit.
-func (b *Build) AddPieces(name string, p *Pieced) error {
-	if err := b.zip.AddPieces(name, p); err != nil {
-		return fmt.Errorf("%s: %w", b.file.Name(), err)
-	}
-	return nil
-}
-
 // Pack packs the contents of a file that AddPacked will add, and keeps nothing of data. Several goroutines may pack at once.
 func (b *Build) Pack(name string, data []byte) Packed { return b.zip.Pack(name, data) }
 

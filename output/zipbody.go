@@ -73,9 +73,8 @@ func (s *bodies) written(b *body) {
 	}
 }
 
-// pack makes the body: the previous zip's where the contents are the same, else a new one, out of pieces where data are theirs. It
-// keeps nothing of data.
-func (b *body) pack(name string, data []byte, p *Pieced, opts *ZipOptions) {
+// pack makes the body: the previous zip's where the contents are the same, else a new one. It keeps nothing of data.
+func (b *body) pack(name string, data []byte, opts *ZipOptions) {
 	b.crc, b.size = crc32.ChecksumIEEE(data), len(data)
 	if len(data) < storeBelow {
 		b.packed = bytes.Clone(data)
@@ -83,13 +82,6 @@ func (b *body) pack(name string, data []byte, p *Pieced, opts *ZipOptions) {
 	}
 	if b.copyFrom(opts, name, data) {
 		return
-	}
-	if p != nil {
-		var ok bool
-		if b.packed, ok, b.err = p.deflate(); b.err != nil || ok && len(b.packed) < len(data) {
-			b.deflated = true
-			return
-		}
 	}
 	d := deflaters.Get().(*deflater)
 	defer deflaters.Put(d)

@@ -73,18 +73,12 @@ func NewZipWriter(w io.Writer, opts ZipOptions) *ZipWriter {
 	}
 }
 
-// Add appends a member, and keeps nothing of data. A write that failed is told by a later Add or by Close.
-func (z *ZipWriter) Add(name string, data []byte) error { return z.queueUp(name, data, nil) }
-
-// AddPieces appends a member that is made of pieces. What they are made of may not change until Close.
-func (z *ZipWriter) AddPieces(name string, p *Pieced) error { return z.queueUp(name, nil, p) }
-
-// queueUp appends a member of data or, where they are not nil, of pieces.
-func (z *ZipWriter) queueUp(name string, data []byte, p *Pieced) error {
+// Add appends a member and keeps nothing of data. A later Add, or Close, returns the error of a failed write.
+func (z *ZipWriter) Add(name string, data []byte) error {
 	if err := z.begin(name); err != nil {
 		return err
 	}
-	z.push(name, data, p)
+	z.push(name, data)
 	for z.bytes > inFlight || len(z.queue) > 1024 {
 		z.pop()
 	}
@@ -106,10 +100,10 @@ func (z *ZipWriter) begin(name string) error {
 }
 
 // Pack packs the contents of a member that AddPacked will add, and keeps nothing of data. Several goroutines may pack at once.
-func (z *ZipWriter) Pack(name string, data []byte) Packed { return Packed{z.pack(name, data, nil)} }
+func (z *ZipWriter) Pack(name string, data []byte) Packed { return Packed{z.pack(name, data)} }
 
-func (z *ZipWriter) pack(name string, data []byte, p *Pieced) *body {
-	return z.bodies.of(data, func(b *body) { b.pack(name, data, p, &z.opts) })
+func (z *ZipWriter) pack(name string, data []byte) *body {
+	return z.bodies.of(data, func(b *body) { b.pack(name, data, &z.opts) })
 }
 
 // TakeOver answers what AddPacked will add: a member of the previous zip as it lies there. It is false where there is none, or
@@ -225,23 +219,16 @@ func (z *ZipWriter) Abort() {
 }
 
 // push gives a member to the compressors.
-func (z *ZipWriter) push(name string, data []byte, p *Pieced) {
+func (z *ZipWriter) push(name string, data []byte) {
 	z.slots <- struct{}{}
 	own := copies.Get().(*[]byte)
 	m := &member{name: name, size: int64(len(data)), done: make(chan struct{})}
-	if p == nil {
-		*own = append((*own)[:0], data...)
-	} else {
-		m.size = int64(p.size())
-	}
+	*own = append((*own)[:0], data...)
 	z.queue = append(z.queue, m)
 	z.bytes += m.size
 	go func() {
 		defer func() { copies.Put(own); <-z.slots; close(m.done) }()
-		if p != nil {
-			*own = p.AppendTo((*own)[:0])
-		}
-		m.body = z.pack(name, *own, p)
+		m.body = z.pack(name, *own)
 	}()
 }
 

@@ -77,7 +77,7 @@ func sameRows[T any](t *testing.T, draw func(*rapid.T) T) {
 			return
 		}
 		tail, err2 := Row(meta)
-		whole := append([]byte("before"), Frame(rows, tail)...)
+		whole := append([]byte("before"), site.Framing{}.List(rows, tail)...)
 		if diff := cmp.Diff(string(whole), string(framed)); err != nil || err2 != nil || diff != "" {
 			t.Fatalf("framed at once: %v, %v (-want +got):\n%s", err, err2, diff)
 		}

@@ -97,7 +97,7 @@ func served(t *testing.T, s *site.Snapshot) string {
 				}
 				rows = append(rows, row)
 			}
-			data, ok = render.Frame(rows, fmt.Appendf(nil, `{"total":%d,"page":1,"per_page":100,"total_pages":1}`, len(rows))), true
+			data, ok = site.Framing{}.List(rows, fmt.Appendf(nil, `{"total":%d,"page":1,"per_page":100,"total_pages":1}`, len(rows))), true
 		}
 		if !ok {
 			http.NotFound(w, r)

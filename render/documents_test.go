@@ -42,7 +42,7 @@ func examplesOf(t *testing.T, e *render.Edition, s *site.Snapshot) render.Exampl
 		}
 		rows = append(rows, row)
 	}
-	x.Bodies["v1/services.json"] = render.Frame(rows, []byte(`{"total":53,"page":1,"per_page":25,"total_pages":3}`))
+	x.Bodies["v1/services.json"] = site.Framing{}.List(rows, []byte(`{"total":53,"page":1,"per_page":25,"total_pages":3}`))
 	return x
 }
 

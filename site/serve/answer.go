@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"tollbook/output"
-	"tollbook/render"
 	"tollbook/site"
 )
 
@@ -162,7 +161,7 @@ func (h *handler) trimmedWindow(snap *output.Snapshot, q site.Query, total int) 
 	if err != nil {
 		return nil, err
 	}
-	b, err := summed(render.FrameAs(q.Route.Framing, rows, meta), nil)
+	b, err := summed(q.Route.Framing.List(rows, meta), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +180,7 @@ func (h *handler) rows(snap *output.Snapshot, key string, framing site.Framing) 
 		if err != nil {
 			return nil, err
 		}
-		rows, _, err := render.RowsAs(framing, data)
+		rows, _, err := framing.Split(data)
 		if err != nil {
 			return nil, fmt.Errorf("file %s: %w", key, err)
 		}

@@ -14,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"tollbook/render"
 	"tollbook/site"
 )
 
@@ -120,7 +119,7 @@ func (w *changeWorld) scope(t testing.TB, service string) {
 				x.Packs = append(x.Packs, site.LogPack{Pack: hour, First: block, Last: block})
 				name = "pack/" + hour + "/" + name
 			}
-			w.files[name] = render.Frame(lines, []byte(fmt.Sprintf(`{"first":%d}`, at)))
+			w.files[name] = site.Framing{}.List(lines, []byte(fmt.Sprintf(`{"first":%d}`, at)))
 		}
 		if kind == "" {
 			index = x
@@ -258,8 +257,8 @@ func seriesWorld(t testing.TB, ages []int) map[string][]byte {
 	}
 	return map[string][]byte{
 		site.IndexFile: []byte(`{"lists":{},"slugs":["acme","bare"]}`), "404.html": []byte("<p>Not here"),
-		q.Key(): render.FrameAs(site.Series, rows, []byte(`"not the whole truth"`)),
-		parse(t, "/v1/services/bare/price", "period=all").Key(): render.FrameAs(site.Series, nil, []byte(`""`)),
+		q.Key(): site.Series.List(rows, []byte(`"not the whole truth"`)),
+		parse(t, "/v1/services/bare/price", "period=all").Key(): site.Series.List(nil, []byte(`""`)),
 	}
 }
 
@@ -305,7 +304,7 @@ func TestSeriesRequests(t *testing.T) {
 		for _, age := range points {
 			rows = append(rows, []byte(point(age)))
 		}
-		return string(render.FrameAs(site.Series, rows, []byte(`"not the whole truth"`)))
+		return string(site.Series.List(rows, []byte(`"not the whole truth"`)))
 	}
 	for _, test := range []struct {
 		target string

@@ -6,7 +6,6 @@ import (
 	"hash/crc32"
 
 	"tollbook/output"
-	"tollbook/render"
 	"tollbook/site"
 )
 
@@ -24,7 +23,8 @@ type span struct {
 
 func newCutting(f site.Framing, spans []span, meta []byte) *cutting {
 	c := &cutting{spans: spans}
-	c.head, c.tail = render.Ends(f, meta)
+	beforeRows, beforeMeta := f.Around()
+	c.head, c.tail = []byte(beforeRows), site.AppendListEnd(append([]byte(beforeMeta), meta...))
 	return c
 }
 
@@ -35,7 +35,7 @@ func (c *cutting) length() int {
 		n += int(s.of.marks[s.to].length - s.of.marks[s.from].length)
 	}
 	if len(c.spans) > 0 {
-		n += len("\n") - len(render.RowEnd)
+		n += len("\n") - len(rowEnd)
 	}
 	return n
 }
@@ -46,7 +46,7 @@ func (c *cutting) appendPlain(to []byte) []byte {
 	for i, s := range c.spans {
 		for j, row := range s.of.rows[s.from:s.to] {
 			if i+j > 0 {
-				to = append(to, render.RowEnd...)
+				to = append(to, rowEnd...)
 			}
 			to = append(to, row.bytes...)
 		}
@@ -64,6 +64,8 @@ func (c *cutting) lineEnd() []byte {
 
 var newline = []byte{'\n'}
 
+const rowEnd = ",\n"
+
 // lead is what stands before the first row of a span.
 func (c *cutting) lead(span int) []byte {
 	if span == 0 {
@@ -72,7 +74,7 @@ func (c *cutting) lead(span int) []byte {
 	return betweenRows
 }
 
-var betweenRows = []byte(render.RowEnd)
+var betweenRows = []byte(rowEnd)
 
 // packedLength is that of what appendPacked appends.
 func (c *cutting) packedLength() int {

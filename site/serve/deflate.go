@@ -4,8 +4,6 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"sync"
-
-	"tollbook/render"
 )
 
 // Deflate of rows by the row before. No library has it: theirs give a block for each piece, with a code and an end of its
@@ -136,7 +134,7 @@ func (m *matcher) read(rows []*sharedRow) {
 	for i, row := range rows {
 		begin := len(m.text)
 		if i > 0 {
-			m.text = append(m.text, render.RowEnd...)
+			m.text = append(m.text, rowEnd...)
 		}
 		own := len(m.text)
 		m.text = append(m.text, row.bytes...)

@@ -10,8 +10,6 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
-
-	"tollbook/render"
 )
 
 // Any run of rows is, behind the row before it, what the standard library reads these rows in.
@@ -37,7 +35,7 @@ func TestDeflate(t *testing.T) {
 		}
 		var want []byte
 		for _, line := range lines[from:to] {
-			want = append(append(want, render.RowEnd...), line...)
+			want = append(append(want, rowEnd...), line...)
 		}
 		if !bytes.Equal(want, got) {
 			t.Fatalf("rows %d to %d: %q, want %q", from, to, got, want)

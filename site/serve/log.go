@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"tollbook/output"
-	"tollbook/render"
 	"tollbook/site"
 )
 
@@ -98,7 +97,7 @@ func (h *handler) block(snap *output.Snapshot, key, pack string) (*packedRows, e
 
 // parseBlock is the rows of a block, the newest first, and the number of the oldest.
 func parseBlock(key string, data []byte) (rows [][]byte, first int64, err error) {
-	rows, meta, err := render.Rows(data)
+	rows, meta, err := site.Framing{}.Split(data)
 	var m site.BlockMeta
 	if err == nil {
 		err = json.Unmarshal(meta, &m)

@@ -7,7 +7,6 @@ import (
 	"path"
 
 	"tollbook/output"
-	"tollbook/render"
 	"tollbook/site"
 )
 
@@ -90,7 +89,7 @@ func (b *body) countRows(f site.Framing) (int, error) {
 
 // rowsIn is the number that the meta of a list tells.
 func rowsIn(f site.Framing, data []byte) (int, error) {
-	meta, err := render.MetaAs(f, data)
+	meta, err := f.FindMeta(data)
 	if err != nil {
 		return 0, err
 	}

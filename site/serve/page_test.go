@@ -16,7 +16,6 @@ import (
 	"pgregory.net/rapid"
 
 	"tollbook/output"
-	"tollbook/render"
 	"tollbook/site"
 )
 
@@ -56,7 +55,7 @@ func walk(t reporter, h http.Handler, target string, framing site.Framing) (rows
 			return nil, nil
 		}
 		snapshots[got.Header().Get("X-Snapshot")] = true
-		lines, _, err := render.RowsAs(framing, got.Body.Bytes())
+		lines, _, err := framing.Split(got.Body.Bytes())
 		if err != nil {
 			t.Errorf("%s: %v", target, err)
 			return nil, nil

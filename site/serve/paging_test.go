@@ -20,7 +20,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"tollbook/render"
 	"tollbook/site"
 )
 
@@ -71,7 +70,7 @@ func pageWorld(t testing.TB) (files map[string][]byte, paths []string) {
 			rows = append(rows, []byte(fmt.Sprintf(`{"resource":"https://api.acme.test/%d"}`, i)))
 		}
 		meta := rowOf(t, site.WindowMeta(q.Hundred(file), total))
-		files[q.Hundred(file).Key()] = render.FrameAs(site.Catalogue, rows, meta)
+		files[q.Hundred(file).Key()] = site.Catalogue.List(rows, meta)
 	}
 	index.Lists[q.ListKey()] = total
 	files[site.IndexFile] = rowOf(t, index)

@@ -5,7 +5,6 @@ import (
 	"hash/crc32"
 
 	"tollbook/output"
-	"tollbook/render"
 )
 
 // Deflating a window costs many times what cutting it does. But deflate allows to put packed pieces one behind another, if
@@ -23,7 +22,7 @@ type packedRows struct {
 	*block
 }
 
-// mark is what the rows before one have, each with render.RowEnd before it.
+// mark is what the rows before one have, each with rowEnd before it.
 type mark struct{ length, crc uint32 }
 
 // shared implements sharing.
@@ -42,7 +41,7 @@ func pack(rows []*sharedRow) *packedRows {
 		p.marks = append(p.marks, at)
 		p.sums = append(p.sums, row.sum[:tagBytes]...)
 		at.crc = crc32.Update(crc32.Update(at.crc, crc32.IEEETable, betweenRows), crc32.IEEETable, row.bytes)
-		at.length += uint32(len(render.RowEnd) + len(row.bytes))
+		at.length += uint32(len(rowEnd) + len(row.bytes))
 	}
 	p.marks = append(p.marks, at)
 	return p

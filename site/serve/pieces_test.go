@@ -15,7 +15,6 @@ import (
 	"pgregory.net/rapid"
 
 	"tollbook/output"
-	"tollbook/render"
 	"tollbook/site"
 )
 
@@ -68,7 +67,7 @@ func TestCutting(t *testing.T) {
 		f := rapid.SampledFrom([]site.Framing{{}, site.Catalogue}).Draw(r, "framing")
 		meta := fmt.Appendf(nil, `{"total":%q}`, strings.Repeat("x", rapid.SampledFrom([]int{0, 1, maxStored - 40, maxStored, 3*maxStored + 7}).Draw(r, "meta")))
 		c := newCutting(f, spansOf(files, 100, from, to), meta)
-		want := string(render.FrameAs(f, rows[from:to], meta))
+		want := string(f.List(rows[from:to], meta))
 		if got := string(c.appendPlain(nil)); got != want || c.length() != len(want) {
 			r.Fatalf("length %d (-want +got):\n%s", c.length(), cmp.Diff(want, got))
 		}

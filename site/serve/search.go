@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"tollbook/output"
-	"tollbook/render"
 	"tollbook/site"
 )
 
@@ -42,7 +41,7 @@ func (h *handler) search(snap *output.Snapshot, q site.Query) (*body, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := summed(render.FrameAs(q.Route.Framing, rows, meta), nil)
+	b, err := summed(q.Route.Framing.List(rows, meta), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +89,7 @@ func (h *handler) shard(snap *output.Snapshot, key string, n int) (*shard, error
 		if err != nil {
 			return nil, err
 		}
-		lines, _, err := render.Rows(data)
+		lines, _, err := site.Framing{}.Split(data)
 		if err == nil && len(lines) != n {
 			err = fmt.Errorf("it has %d rows, %s wants %d", len(lines), site.SearchFile, n)
 		}
@@ -153,7 +152,7 @@ func (h *handler) lookupRows(snap *output.Snapshot, key string) ([][]byte, error
 		if err != nil {
 			return nil, err
 		}
-		rows, _, err := render.Rows(data)
+		rows, _, err := site.Framing{}.Split(data)
 		if err != nil {
 			return nil, fmt.Errorf("file %s: %w", key, err)
 		}

@@ -81,7 +81,7 @@ func searchFiles(t testing.TB, items []site.ServiceListItem) map[string][]byte {
 	files := map[string][]byte{}
 	for letters, rows := range shards {
 		index.Shards[letters] = len(rows)
-		files[site.ShardKey(letters)] = render.Frame(rows, []byte(fmt.Sprintf(`{"total":%d}`, len(rows))))
+		files[site.ShardKey(letters)] = site.Framing{}.List(rows, []byte(fmt.Sprintf(`{"total":%d}`, len(rows))))
 	}
 	files[site.SearchFile] = rowOf(t, index)
 	slugs := site.Index{Lists: map[string]int{}, Slugs: []string{}}
@@ -185,10 +185,10 @@ func TestSearchDamage(t *testing.T) {
 		{"shard missing", func(f map[string][]byte) { delete(f, "v1/search/ac.json") }, "/v1/services?q=acme", 500},
 		{"shard missing, asked for by itself", func(f map[string][]byte) { delete(f, "v1/search/ac.json") }, "/v1/search/ac.json", 500},
 		{"no such shard", func(map[string][]byte) {}, "/v1/search/zz.json", 404},
-		{"shard of other rows", func(f map[string][]byte) { f["v1/search/ac.json"] = render.Frame(nil, []byte("{}")) }, "/v1/services?q=acme", 500},
+		{"shard of other rows", func(f map[string][]byte) { f["v1/search/ac.json"] = site.Framing{}.List(nil, []byte("{}")) }, "/v1/services?q=acme", 500},
 		{"shard that is no list", func(f map[string][]byte) { f["v1/search/ac.json"] = []byte("{}") }, "/v1/services?q=acme", 500},
 		{"rows that are no services", func(f map[string][]byte) {
-			f["v1/search/ac.json"] = render.Frame([][]byte{[]byte(`{"slug":7}`)}, []byte("{}"))
+			f["v1/search/ac.json"] = site.Framing{}.List([][]byte{[]byte(`{"slug":7}`)}, []byte("{}"))
 			f[site.SearchFile] = []byte(`{"shards":{"ac":1}}`)
 		}, "/v1/services?q=acme", 500},
 		{"no list of shards", func(f map[string][]byte) { delete(f, site.SearchFile) }, "/v1/services?q=acme", 500},
@@ -219,7 +219,7 @@ func lookupFiles(t testing.TB, addresses, recipients []string) map[string][]byte
 		sizes := map[string]int{}
 		for digits, of := range rows {
 			sizes[digits] = len(of)
-			files[site.LookupShardKey(site.ByName(route), digits)] = render.Frame(of, []byte("{}"))
+			files[site.LookupShardKey(site.ByName(route), digits)] = site.Framing{}.List(of, []byte("{}"))
 		}
 		return sizes
 	}

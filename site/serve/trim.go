@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"tollbook/output"
-	"tollbook/render"
 	"tollbook/site"
 )
 
@@ -26,7 +25,7 @@ func (h *handler) trim(snap *output.Snapshot, q site.Query, built time.Time) ([]
 	if err != nil {
 		return nil, err
 	}
-	return render.FrameAs(q.Route.Framing, s.since(site.PeriodStart(q.Text("period"), built)), s.caveat), nil
+	return q.Route.Framing.List(s.since(site.PeriodStart(q.Text("period"), built)), s.caveat), nil
 }
 
 // since are the points of day ("2026-11-20") and after it.
@@ -48,7 +47,7 @@ func (h *handler) series(snap *output.Snapshot, whole site.Query) (*series, erro
 		if err != nil {
 			return nil, err
 		}
-		points, caveat, err := render.RowsAs(whole.Route.Framing, data)
+		points, caveat, err := whole.Route.Framing.Split(data)
 		for _, p := range points {
 			if err == nil && !bytes.HasPrefix(p, []byte(datePrefix)) {
 				err = output.ErrDamaged

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"tollbook/render"
 	"tollbook/site"
 )
 
@@ -162,7 +161,7 @@ func (w *world) writeLog(t testing.TB, path string, first, next int64, packed in
 			x.Packs = append(x.Packs, site.LogPack{Pack: hour, First: block, Last: block})
 			name, packed = "pack/"+hour+"/"+name, packed-1
 		}
-		w.files[name] = render.Frame(rows, []byte(fmt.Sprintf(`{"first":%d}`, from)))
+		w.files[name] = site.Framing{}.List(rows, []byte(fmt.Sprintf(`{"first":%d}`, from)))
 	}
 	data, err := json.Marshal(x)
 	if err != nil {

@@ -1,4 +1,4 @@
-package render
+package site
 
 import (
 	"bytes"
@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"tollbook/site"
 )
 
 func byteRows(rows ...string) (b [][]byte) {
@@ -29,14 +27,14 @@ func TestFrame(t *testing.T) {
 		{byteRows(`{"a":1}`), `{}`, "{\"data\":[\n{\"a\":1}\n],\"meta\":{}}\n"},
 		{byteRows(`{"a":1}`, `{"b":"],\"meta\":,"}`, `[]`), `{"total":3}`, "{\"data\":[\n{\"a\":1},\n{\"b\":\"],\\\"meta\\\":,\"},\n[]\n],\"meta\":{\"total\":3}}\n"},
 	} {
-		got := Frame(test.rows, []byte(test.meta))
+		got := Framing{}.List(test.rows, []byte(test.meta))
 		if diff := cmp.Diff(test.want, string(got)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 		if !json.Valid(got) {
 			t.Errorf("not JSON: %s", got)
 		}
-		rows, meta, err := Rows(got)
+		rows, meta, err := Framing{}.Split(got)
 		if err != nil || string(meta) != test.meta || !cmp.Equal(rows, test.rows) {
 			t.Errorf("%s comes back as %q, %s, %v", got, rows, meta, err)
 		}
@@ -47,18 +45,18 @@ func TestFrame(t *testing.T) {
 func TestFrameAs(t *testing.T) {
 	t.Parallel()
 	rows, meta := byteRows(`{"a":1}`, `{"b":2}`), []byte(`{"total":2}`)
-	got := FrameAs(site.Catalogue, rows, meta)
+	got := Catalogue.List(rows, meta)
 	if diff := cmp.Diff("{\"x402Version\":2,\"items\":[\n{\"a\":1},\n{\"b\":2}\n],\"pagination\":{\"total\":2}}\n", string(got)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	back, m, err := RowsAs(site.Catalogue, got)
+	back, m, err := Catalogue.Split(got)
 	if err != nil || !cmp.Equal(back, rows) || string(m) != string(meta) {
 		t.Errorf("comes back as %q, %s, %v", back, m, err)
 	}
-	if _, _, err := Rows(got); !errors.Is(err, ErrFrame) {
+	if _, _, err := (Framing{}).Split(got); !errors.Is(err, ErrFrame) {
 		t.Errorf("read as data and meta: %v", err)
 	}
-	if _, _, err := RowsAs(site.Catalogue, Frame(rows, meta)); !errors.Is(err, ErrFrame) {
+	if _, _, err := Catalogue.Split((Framing{}).List(rows, meta)); !errors.Is(err, ErrFrame) {
 		t.Errorf("data and meta read as a catalogue: %v", err)
 	}
 }
@@ -77,7 +75,7 @@ func TestRowsRefuses(t *testing.T) {
 		"comma alone":      "{\"data\":[\n{},\n,\n{}\n],\"meta\":{}}\n",
 		"no meta":          "{\"data\":[\n],\"meta\":}\n",
 	} {
-		if rows, meta, err := Rows([]byte(file)); !errors.Is(err, ErrFrame) {
+		if rows, meta, err := (Framing{}).Split([]byte(file)); !errors.Is(err, ErrFrame) {
 			t.Errorf("%s: %q, %q, %v", about, rows, meta, err)
 		}
 	}
@@ -86,8 +84,8 @@ func TestRowsRefuses(t *testing.T) {
 func FuzzRows(f *testing.F) {
 	f.Add([]byte("{\"data\":[\n{\"a\":1},\n{}\n],\"meta\":{}}\n"))
 	f.Fuzz(func(t *testing.T, file []byte) {
-		rows, meta, err := Rows(file)
-		if err == nil && !bytes.Equal(Frame(rows, meta), file) {
+		rows, meta, err := Framing{}.Split(file)
+		if err == nil && !bytes.Equal((Framing{}).List(rows, meta), file) {
 			t.Fatalf("%q does not come back from %q and %q", file, rows, meta)
 		}
 	})
