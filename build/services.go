@@ -201,8 +201,11 @@ func serviceFiles(l *site.Listing, peers []render.Peer, today time.Time, in *ren
 		return err
 	}
 	told := in.Tell(l)
-	page := func(b []byte) ([]byte, error) { return in.AppendServicePage(b, told, peers) }
-	if err := writeFile(bare("service-page", slug).Key(), put, page); err != nil {
+	page, err := in.ServicePage(told, peers)
+	if err != nil {
+		return err
+	}
+	if err := put(bare("service-page", slug).Key(), page); err != nil {
 		return err
 	}
 	beside, err := in.ServiceFiles(told)

@@ -94,6 +94,14 @@ func appendTime(b []byte, at site.Time) []byte {
 	return append(at.Append(append(b, '"')), '"')
 }
 
+// texts appends every part.
+func texts(b []byte, parts ...string) []byte {
+	for _, p := range parts {
+		b = append(b, p...)
+	}
+	return b
+}
+
 // isSimple says whether a text stands in JSON as it is.
 func isSimple(s string) bool {
 	for i := range len(s) {

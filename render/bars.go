@@ -18,8 +18,7 @@ const (
 	minBar     = 2 // height of the smallest volume, so that it is seen
 )
 
-// bars is a chart of volume by UTC day, and the same as rows of a table. It is drawn here and not by a template because a
-// directory has thousands of them; nothing but numbers and dates is in it.
+// bars is a chart of volume by UTC day, and the same as rows of a table. Nothing but numbers and dates is in it.
 type bars struct {
 	Width, Height int
 	Columns       template.HTML
@@ -48,9 +47,7 @@ func newBars(points []site.VolumePoint, cal *calendar, since *site.Time) bars {
 	if since != nil {
 		first = since.UTC().Truncate(24 * time.Hour)
 	}
-	draft := drafts.Get().(*[]byte)
-	defer drafts.Put(draft)
-	b := (*draft)[:0]
+	var m markup
 	for i, p := range by {
 		day := &cal.days[i]
 		switch {
@@ -58,12 +55,14 @@ func newBars(points []site.VolumePoint, cal *calendar, since *site.Time) bars {
 			d := barsDay{ISO: day.ISO, Date: day.Date, Volume: cents(p.VolumeUSD), Exact: dollars(p.VolumeUSD), Count: plural(p.TxCount, "settlement", "settlements")}
 			c.Days = append(c.Days, d)
 			height := share100(values[i], most)
-			b = drawBar(texts(b, day.title, d.Volume, " in ", d.Count, "</title>"), "bar", i, height)
+			m.barTitle(day).text(d.Volume).raw(" in ").text(d.Count)
+			m.bar("bar", i, height)
 		case day.at.Before(first):
-			b = drawBar(texts(b, day.title, "not measured</title>"), "gap", i, gapHeight)
+			m.barTitle(day).raw("not measured")
+			m.bar("gap", i, gapHeight)
 		}
 	}
-	*draft, c.Columns = b, template.HTML(b)
+	c.Columns = m.html()
 	c.Summary = "No settlement in the last 90 days."
 	if len(c.Days) > 0 {
 		c.Summary = fmt.Sprintf("%s on %s of the last 90 days", cents(decimalOf(total)), plural(int64(len(c.Days)), "day", "days"))
@@ -79,13 +78,15 @@ func newBars(points []site.VolumePoint, cal *calendar, since *site.Time) bars {
 	return c
 }
 
-// drawBar ends a day's part of a chart of volume: its bar, and something to hover over.
-func drawBar(b []byte, class string, day, height int) []byte {
-	b = append(b, `<rect class="`...)
-	b = attribute(attribute(texts(b, class, `"`), ` x="`, day*stripStep), ` y="`, barsHeight-height)
-	b = attribute(attribute(b, ` width="`, stripBar), ` height="`, height)
-	b = attribute(append(b, `/><rect class="touch"`...), ` x="`, day*stripStep)
-	return append(attribute(attribute(b, ` width="`, stripBar), ` height="`, barsHeight), "/></g>\n"...)
+// barTitle begins a day's part of a chart of volume, whose title says what happened on the day.
+func (m *markup) barTitle(day *calendarDay) *markup {
+	return m.raw("<g><title>").text(day.Date).raw(": ")
+}
+
+// bar ends it: a bar, and something to hover over.
+func (m *markup) bar(class literal, day, height int) {
+	m.raw("</title>").rect(class, day*stripStep, barsHeight-height, stripBar, height)
+	m.rect("touch", day*stripStep, noY, stripBar, barsHeight).raw("</g>\n")
 }
 
 // place puts points at their days, with their volumes; nil is a day without one. Of two of a day the later counts.

@@ -22,8 +22,8 @@ func BenchmarkPage(b *testing.B) {
 		name   string
 		render func() ([]byte, error)
 	}{
-		{"service", func() ([]byte, error) { return e.ServicePage(&full) }},
-		{"ordinary service", func() ([]byte, error) { return e.ServicePage(&ordinary) }},
+		{"service", func() ([]byte, error) { return e.ServicePage(e.Tell(&full), e.Peers(&full.Item)) }},
+		{"ordinary service", func() ([]byte, error) { return e.ServicePage(e.Tell(&ordinary), e.Peers(&ordinary.Item)) }},
 		{"services", func() ([]byte, error) { return e.ServicesPage(items, meta, site.OrderNewest) }},
 		{"group", func() ([]byte, error) { return e.GroupPage(e.Groups()[0], 1) }},
 		{"facilitator", func() ([]byte, error) { return e.FacilitatorPage(&s.Facilitators[0]) }},

@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"slices"
 	"sort"
+	"strings"
 	"sync"
 
 	"tollbook/site"
@@ -139,14 +140,14 @@ const serviceRow = "service-row"
 // renderLines renders the row of each service, by slug: it stands in many lists, and its template is what they cost.
 func (e *Edition) renderLines() (map[string]template.HTML, error) {
 	lines := make(map[string]template.HTML, len(e.snapshot.Services))
-	var b []byte
+	var b strings.Builder
 	for i := range e.snapshot.Services {
 		item := &e.snapshot.Services[i].Item
-		var err error
-		if b, err = e.pages.row.Append(b[:0], row{item, e.chips(item.Networks), e.shown.GroupKeys[item.Category]}); err != nil {
+		b.Reset()
+		if err := e.pages.parts.ExecuteTemplate(&b, serviceRow, row{item, e.chips(item.Networks), e.shown.GroupKeys[item.Category]}); err != nil {
 			return nil, fmt.Errorf("render row of %s: %w", item.Slug, err)
 		}
-		lines[item.Slug] = template.HTML(b)
+		lines[item.Slug] = template.HTML(b.String()) // escaped by the template
 	}
 	return lines, nil
 }

@@ -80,8 +80,12 @@ func (e *Surroundings) feeds(f feed) ([]Asset, error) {
 	if e.pages.site.Sample {
 		f.About += " All of it is sample data."
 	}
+	atom, err := e.atom(f)
+	if err != nil {
+		return nil, err
+	}
 	out, err := encode(e.jsonFeed(f))
-	return []Asset{{f.Atom, e.atom(f)}, {f.JSON, out}}, err
+	return []Asset{{f.Atom, atom}, {f.JSON, out}}, err
 }
 
 func (e *Surroundings) jsonFeed(f feed) site.Feed {
@@ -95,52 +99,65 @@ func (e *Surroundings) jsonFeed(f feed) site.Feed {
 	return out
 }
 
-// atom is the feed as Atom (RFC 4287), to the byte as encoding/xml writes it, in a fraction of its time.
-func (e *Surroundings) atom(f feed) []byte {
+// Elements of Atom (RFC 4287).
+type (
+	atomFeed struct {
+		XMLName  xml.Name    `xml:"http://www.w3.org/2005/Atom feed"`
+		ID       string      `xml:"id"`
+		Title    string      `xml:"title"`
+		Subtitle string      `xml:"subtitle"`
+		Updated  string      `xml:"updated"`
+		Author   atomAuthor  `xml:"author"`
+		Links    []atomLink  `xml:"link"`
+		Rights   string      `xml:"rights"`
+		Entries  []atomEntry `xml:"entry"`
+	}
+	atomAuthor struct {
+		Name string `xml:"name"`
+		URI  string `xml:"uri"`
+	}
+	atomLink struct {
+		Rel  string `xml:"rel,attr"`
+		Type string `xml:"type,attr"`
+		Href string `xml:"href,attr"`
+	}
+	atomEntry struct {
+		ID        string       `xml:"id"`
+		Title     string       `xml:"title"`
+		Published string       `xml:"published"`
+		Updated   string       `xml:"updated"`
+		Links     []atomLink   `xml:"link"`
+		Category  atomCategory `xml:"category"`
+		Content   atomContent  `xml:"content"`
+	}
+	atomCategory struct {
+		Term string `xml:"term,attr"`
+	}
+	atomContent struct {
+		Type string `xml:"type,attr"`
+		Text string `xml:",chardata"`
+	}
+)
+
+func (e *Surroundings) atom(f feed) ([]byte, error) {
 	s := e.pages.site
-	b := append(make([]byte, 0, 2048+1536*len(f.Entries)), xml.Header+`<feed xmlns="http://www.w3.org/2005/Atom">`...)
+	out := atomFeed{ID: e.address(f.Atom), Title: f.Title, Subtitle: f.About, Updated: f.Since, Author: atomAuthor{s.Title, s.BaseURL + "/"},
+		Links:  []atomLink{{"self", "application/atom+xml", e.address(f.Atom)}, {"alternate", "text/html", f.Page}, {"alternate", "application/json", f.Data}},
+		Rights: "CC BY 4.0, attribution required"}
 	if len(f.Entries) > 0 {
-		f.Since = f.Entries[0].At
+		out.Updated = f.Entries[0].At
 	}
-	b = element(b, "\n ", "id", e.address(f.Atom))
-	b = element(b, "\n ", "title", f.Title)
-	b = element(b, "\n ", "subtitle", f.About)
-	b = element(b, "\n ", "updated", f.Since)
-	b = element(append(b, "\n <author>"...), "\n  ", "name", s.Title)
-	b = append(element(b, "\n  ", "uri", s.BaseURL+"/"), "\n </author>"...)
-	b = atomLink(b, "\n ", "self", "application/atom+xml", e.address(f.Atom))
-	b = atomLink(b, "\n ", "alternate", "text/html", f.Page)
-	b = atomLink(b, "\n ", "alternate", "application/json", f.Data)
-	b = element(b, "\n ", "rights", "CC BY 4.0, attribution required")
 	for _, entry := range f.Entries {
-		b = element(append(b, "\n <entry>"...), "\n  ", "id", entry.ID)
-		b = element(b, "\n  ", "title", entry.Title)
-		b = element(b, "\n  ", "published", entry.At)
-		b = element(b, "\n  ", "updated", entry.At)
-		b = atomLink(b, "\n  ", "alternate", "text/html", entry.Page)
-		b = atomLink(b, "\n  ", "alternate", "application/json", entry.Data)
-		b = texts(escapeXML(append(b, "\n  <category term=\""...), entry.Tag), `"></category>`)
-		b = texts(escapeXML(append(b, "\n  <content type=\"text\">"...), entry.Text), "</content>\n </entry>")
+		out.Entries = append(out.Entries, atomEntry{
+			ID: entry.ID, Title: entry.Title, Published: entry.At, Updated: entry.At, Category: atomCategory{entry.Tag}, Content: atomContent{"text", entry.Text},
+			Links: []atomLink{{"alternate", "text/html", entry.Page}, {"alternate", "application/json", entry.Data}},
+		})
 	}
-	return append(b, "\n</feed>\n"...)
-}
-
-// element appends an element that holds a text.
-func element(b []byte, before, name, text string) []byte {
-	return texts(escapeXML(texts(b, before, "<", name, ">"), text), "</", name, ">")
-}
-
-func atomLink(b []byte, before, rel, media, to string) []byte {
-	return texts(escapeXML(texts(b, before, `<link rel="`, rel, `" type="`, media, `" href="`), to), `"></link>`)
-}
-
-// escapeXML appends a text as it stands in an element or an attribute.
-func escapeXML(b []byte, s string) []byte {
-	if isSimple(s) && !strings.ContainsAny(s, `'&<>`) {
-		return append(b, s...)
+	data, err := xml.MarshalIndent(out, "", " ")
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", f.Atom, err)
 	}
-	_ = xml.EscapeText((*written)(&b), []byte(s)) // that writer takes everything
-	return b
+	return append([]byte(xml.Header), append(data, '\n')...), nil
 }
 
 func (e *Surroundings) feedEntry(r *site.ChangeRecord, c change) feedEntry {

@@ -5,7 +5,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"tollbook/site"
@@ -82,22 +81,8 @@ func percent(f *float64) string {
 	if v >= 100 && *f < 100 {
 		v = 99.99
 	}
-	if h := int(math.Round(v * 100)); h >= 0 && h <= 100_00 && math.Float64bits(v) == math.Float64bits(float64(h)/100) {
-		return percents()[h]
-	}
-	return formatPercent(v)
+	return strconv.FormatFloat(v, 'f', -1, 64) + nbsp + "%"
 }
-
-func formatPercent(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) + nbsp + "%" }
-
-// percents are 0 % to 100 % by hundredths: pages repeat them more than anything.
-var percents = sync.OnceValue(func() []string {
-	list := make([]string, 100_00+1)
-	for h := range list {
-		list[h] = formatPercent(float64(h) / 100)
-	}
-	return list
-})
 
 // sure is a model's confidence, from 0 to 1, in percent.
 func sure(confidence float64) string { return percent(new(100 * confidence)) }
@@ -107,26 +92,12 @@ func millis(ms *int) string {
 	switch {
 	case ms == nil:
 		return ""
-	case *ms < 0:
+	case *ms < 10_000:
 		return number(int64(*ms)) + nbsp + "ms"
-	case *ms < slowMillis:
-		return quickTimes()[*ms]
 	default:
 		return strconv.FormatFloat(float64(*ms)/1000, 'f', 1, 64) + nbsp + "s"
 	}
 }
-
-// slowMillis is the response time from which seconds are told.
-const slowMillis = 10_000
-
-// quickTimes are those below it, which pages repeat as often as percents.
-var quickTimes = sync.OnceValue(func() []string {
-	list := make([]string, slowMillis)
-	for ms := range list {
-		list[ms] = number(int64(ms)) + nbsp + "ms"
-	}
-	return list
-})
 
 // rate is a count an hour, with a decimal where it is small.
 func rate(f float64) string {
@@ -142,17 +113,6 @@ func plural(n int64, one, many string) string {
 		return "1" + nbsp + one
 	}
 	return number(n) + nbsp + many
-}
-
-// appendPlural is plural into b.
-func appendPlural(b []byte, n int64, one, many string) []byte {
-	switch {
-	case n == 1:
-		return append(append(b, "1"+nbsp...), one...)
-	case n >= 0 && n < 1000:
-		return append(append(strconv.AppendInt(b, n, 10), nbsp...), many...)
-	}
-	return append(b, plural(n, one, many)...)
 }
 
 // Moment is an instant for machines and for readers.

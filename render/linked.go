@@ -2,68 +2,14 @@ package render
 
 import (
 	"cmp"
-	"encoding/json"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"tollbook/site"
 )
 
-// thing is something in the words of schema.org, for search engines. It stands on pages as data, which browsers do not
-// run; its names are written in order. Each service's page has seven, which as maps would take a tenth of the page's time.
-type thing []fact
-
-type fact struct {
-	name  string
-	value any
-}
-
-// MarshalJSON implements json.Marshaler: an object, as encoding/json writes a map.
-func (t thing) MarshalJSON() ([]byte, error) {
-	return appendFact(nil, t)
-}
-
-// AppendJSON implements compiled.Script.
-func (t thing) AppendJSON(b []byte) ([]byte, error) { return appendFact(b, t) }
-
-// appendFact appends a value of a thing.
-func appendFact(b []byte, v any) (_ []byte, err error) {
-	switch v := v.(type) {
-	case string:
-		if isSimple(v) && !strings.ContainsAny(v, "<>&") { // which could end a script
-			return texts(b, `"`, v, `"`), nil
-		}
-	case int:
-		return strconv.AppendInt(b, int64(v), 10), nil
-	case thing:
-		slices.SortFunc(v, func(a, b fact) int { return cmp.Compare(a.name, b.name) })
-		b = append(b, '{')
-		for i, f := range v {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			if b, err = appendFact(texts(b, `"`, f.name, `":`), f.value); err != nil {
-				return nil, err
-			}
-		}
-		return append(b, '}'), nil
-	case []thing:
-		b = append(b, '[')
-		for i, t := range v {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			if b, err = appendFact(b, t); err != nil {
-				return nil, err
-			}
-		}
-		return append(b, ']'), nil
-	}
-	text, err := json.Marshal(v)
-	return append(b, text...), err
-}
+// thing is something in the words of schema.org, for search engines. It stands on pages as data, which browsers do not run.
+type thing map[string]any
 
 // linked is what a page says of itself: the things that it is about, and the way that leads to it.
 func (e *Surroundings) linked(p *page) any {
@@ -74,7 +20,7 @@ func (e *Surroundings) linked(p *page) any {
 	if len(things) == 0 {
 		return nil
 	}
-	return thing{{"@context", "https://schema.org"}, {"@graph", things}}
+	return thing{"@context": "https://schema.org", "@graph": things}
 }
 
 // crumb is a page on the way to another.
@@ -88,9 +34,9 @@ func (e *Surroundings) trail(p *page) thing {
 	}
 	list := []thing{}
 	for i, c := range append(crumbs, crumb{p.Title, p.Key}) {
-		list = append(list, thing{{"@type", "ListItem"}, {"position", i + 1}, {"name", c.Name}, {"item", e.address(c.Key)}})
+		list = append(list, thing{"@type": "ListItem", "position": i + 1, "name": c.Name, "item": e.address(c.Key)})
 	}
-	return thing{{"@type", "BreadcrumbList"}, {"itemListElement", list}}
+	return thing{"@type": "BreadcrumbList", "itemListElement": list}
 }
 
 // Ids of what pages refer to.
@@ -104,59 +50,59 @@ func (e *Surroundings) id(fragment string) string { return e.address(homeKey) + 
 // aboutHome is the directory as a site that can be searched, and as data that can be had.
 func (e *Edition) aboutHome() []thing {
 	s := &e.pages.site
-	publisher := thing{{"@type", "Organization"}, {"name", s.Title}, {"url", e.address(homeKey)}}
+	publisher := thing{"@type": "Organization", "name": s.Title, "url": e.address(homeKey)}
 	if contact := s.Contact; contact != "" {
-		point := thing{{"@type", "ContactPoint"}}
+		point := thing{"@type": "ContactPoint"}
 		if to := link(contact); to != "" {
-			point = append(point, fact{"url", to})
+			point["url"] = to
 		} else {
-			point = append(point, fact{"email", contact})
+			point["email"] = contact
 		}
-		publisher = append(publisher, fact{"contactPoint", point})
+		publisher["contactPoint"] = point
 	}
 	download := func(name, key, kind string) thing {
-		return thing{{"@type", "DataDownload"}, {"name", name}, {"contentUrl", e.address(key)}, {"encodingFormat", kind}}
+		return thing{"@type": "DataDownload", "name": name, "contentUrl": e.address(key), "encodingFormat": kind}
 	}
 	return []thing{
-		{{"@type", "WebSite"}, {"@id", e.id(siteID)}, {"name", s.Title}, {"url", e.address(homeKey)}, {"description", s.Description}, {"inLanguage", "en"}, {"publisher", publisher},
-			{"potentialAction", thing{{"@type", "SearchAction"}, {"query-input", "required name=q"},
-				{"target", thing{{"@type", "EntryPoint"}, {"urlTemplate", e.address(listKey(1)) + "?q={q}"}}}}}},
-		{{"@type", "Dataset"}, {"@id", e.id(dataID)}, {"name", "Services that charge per request over HTTP 402, as measured by " + s.Title}, {"url", e.address(homeKey)},
-			{"description", "Prices, uptime, response times, conformance, changes and settlements of network services that charge per request over HTTP 402 with the x402 protocol. " +
-				"Each service is asked for its price on a schedule, without paying. Unknown is null, never zero."},
-			{"license", "https://creativecommons.org/licenses/by/4.0/"}, {"isAccessibleForFree", true}, {"creator", publisher}, {"dateModified", e.snapshot.Now.String()},
-			{"keywords", []string{"x402", "HTTP 402", "micropayments", "API directory", "prices", "uptime"}},
-			{"measurementTechnique", e.address(bareKey(methodologyRoute, ""))},
-			{"variableMeasured", []string{"price of a request in USD", "uptime", "response time", "conformance to x402", "settled volume"}},
-			{"distribution", []thing{
+		{"@type": "WebSite", "@id": e.id(siteID), "name": s.Title, "url": e.address(homeKey), "description": s.Description, "inLanguage": "en", "publisher": publisher,
+			"potentialAction": thing{"@type": "SearchAction", "query-input": "required name=q",
+				"target": thing{"@type": "EntryPoint", "urlTemplate": e.address(listKey(1)) + "?q={q}"}}},
+		{"@type": "Dataset", "@id": e.id(dataID), "name": "Services that charge per request over HTTP 402, as measured by " + s.Title, "url": e.address(homeKey),
+			"description": "Prices, uptime, response times, conformance, changes and settlements of network services that charge per request over HTTP 402 with the x402 protocol. " +
+				"Each service is asked for its price on a schedule, without paying. Unknown is null, never zero.",
+			"license": "https://creativecommons.org/licenses/by/4.0/", "isAccessibleForFree": true, "creator": publisher, "dateModified": e.snapshot.Now.String(),
+			"keywords":             []string{"x402", "HTTP 402", "micropayments", "API directory", "prices", "uptime"},
+			"measurementTechnique": e.address(bareKey(methodologyRoute, "")),
+			"variableMeasured":     []string{"price of a request in USD", "uptime", "response time", "conformance to x402", "settled volume"},
+			"distribution": []thing{
 				download("Services", bareKey("services", ""), "application/json"),
 				download("Changes", bareKey("changes", ""), "application/json"),
 				download("Facilitators", bareKey("facilitators", ""), "application/json"),
 				download("Description of the API", openAPIKey, "application/vnd.oai.openapi+json"),
-			}}},
+			}},
 	}
 }
 
 // aboutService is a service as an interface that is offered for a price.
 func (e *Surroundings) aboutService(d *site.ServiceDetail) []thing {
-	about := thing{{"@type", "WebAPI"}, {"name", name(d.Name)}, {"description", describe(d)}, {"url", e.address(serviceKey(d.Slug))}, {"isPartOf", thing{{"@id", e.id(dataID)}}},
-		{"subjectOf", thing{{"@type", "DataDownload"}, {"contentUrl", e.address(bareKey("service", d.Slug))}, {"encodingFormat", "application/json"}}}}
+	about := thing{"@type": "WebAPI", "name": name(d.Name), "description": describe(d), "url": e.address(serviceKey(d.Slug)), "isPartOf": thing{"@id": e.id(dataID)},
+		"subjectOf": thing{"@type": "DataDownload", "contentUrl": e.address(bareKey("service", d.Slug)), "encodingFormat": "application/json"}}
 	if category := words(d.Category, maxCode); category != "" {
-		about = append(about, fact{"category", category})
+		about["category"] = category
 	}
 	if to := link(d.BaseURL); to != "" {
-		about = append(about, fact{"sameAs", to})
+		about["sameAs"] = to
 	}
 	if d.WebsiteURL != nil && link(*d.WebsiteURL) != "" {
-		about = append(about, fact{"documentation", *d.WebsiteURL})
+		about["documentation"] = *d.WebsiteURL
 	}
 	if d.LastCheckedAt != nil {
-		about = append(about, fact{"dateModified", d.LastCheckedAt.String()})
+		about["dateModified"] = d.LastCheckedAt.String()
 	}
 	if d.MinPriceUSD != nil && d.EndpointCount > 1 {
-		about = append(about, fact{"offers", thing{{"@type", "AggregateOffer"}, {"lowPrice", d.MinPriceUSD}, {"priceCurrency", "USD"}, {"offerCount", d.EndpointCount}}})
+		about["offers"] = thing{"@type": "AggregateOffer", "lowPrice": d.MinPriceUSD, "priceCurrency": "USD", "offerCount": d.EndpointCount}
 	} else if d.MinPriceUSD != nil {
-		about = append(about, fact{"offers", thing{{"@type", "Offer"}, {"price", d.MinPriceUSD}, {"priceCurrency", "USD"}}})
+		about["offers"] = thing{"@type": "Offer", "price": d.MinPriceUSD, "priceCurrency": "USD"}
 	}
 	return []thing{about}
 }
@@ -164,16 +110,16 @@ func (e *Surroundings) aboutService(d *site.ServiceDetail) []thing {
 // aboutList is a list of pages; the first of them is number first.
 func aboutList(first, total int, entries []thing) []thing {
 	for i, entry := range entries {
-		entries[i] = append(entry, fact{"@type", "ListItem"}, fact{"position", first + i})
+		entry["@type"], entry["position"] = "ListItem", first+i
 	}
-	return []thing{{{"@type", "ItemList"}, {"numberOfItems", total}, {"itemListElement", entries}}}
+	return []thing{{"@type": "ItemList", "numberOfItems": total, "itemListElement": entries}}
 }
 
 // entries are services in a list of pages.
 func (e *Edition) entries(items []*site.ServiceListItem) []thing {
 	list := make([]thing, len(items))
 	for i, item := range items {
-		list[i] = thing{{"name", name(item.Name)}, {"url", e.address(serviceKey(item.Slug))}}
+		list[i] = thing{"name": name(item.Name), "url": e.address(serviceKey(item.Slug))}
 	}
 	return list
 }
@@ -182,7 +128,7 @@ func (e *Edition) entries(items []*site.ServiceListItem) []thing {
 func (e *Edition) groupEntries(rows []groupRow) []thing {
 	list := make([]thing, len(rows))
 	for i, r := range rows {
-		list[i] = thing{{"name", name(r.Name)}, {"url", e.address(r.Key)}}
+		list[i] = thing{"name": name(r.Name), "url": e.address(r.Key)}
 	}
 	return list
 }
@@ -196,7 +142,7 @@ func (e *Edition) aboutFacilitators() []thing {
 	site.SortFacilitators(items, site.Timeframe30d)
 	list := make([]thing, len(items))
 	for i, f := range items {
-		list[i] = thing{{"name", cmp.Or(words(f.Name, maxName), f.FacilitatorID)}, {"url", e.address(facilitatorKey(f.FacilitatorID))}}
+		list[i] = thing{"name": cmp.Or(words(f.Name, maxName), f.FacilitatorID), "url": e.address(facilitatorKey(f.FacilitatorID))}
 	}
 	return aboutList(1, len(list), list)
 }

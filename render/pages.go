@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 
-	"tollbook/render/compiled"
 	"tollbook/site"
 )
 
@@ -40,9 +39,9 @@ type Pages struct {
 	script string // key of the submit page's
 	finder string // key of the list's
 
-	comparer string // key of the comparison's
-	kinds    map[string]*compiled.Template
-	row      *compiled.Template // of a list of services
+	comparer string                        // key of the comparison's
+	kinds    map[string]*template.Template // by kind of page
+	parts    *template.Template            // layout.html and parts.html
 	guides   []*guide
 	texts    []*guide // those of guides that the operator wrote
 	footer   template.HTML
@@ -89,13 +88,12 @@ func NewPages(s Site) (*Pages, error) {
 			return nil, fmt.Errorf("template %.80q: there is none of this name to replace", name)
 		}
 	}
-	p := &Pages{site: s, prefix: base.EscapedPath(), kinds: map[string]*compiled.Template{}}
+	p := &Pages{site: s, prefix: base.EscapedPath(), kinds: map[string]*template.Template{}}
 	if p.assets, err = p.readAssets(); err != nil {
 		return nil, err
 	}
 	p.script, p.finder, p.comparer = p.assets[2].Key, p.assets[3].Key, p.assets[4].Key
-	funcs := p.funcs()
-	layout, err := p.parse(template.New("").Funcs(funcs), "layout.html", "parts.html")
+	layout, err := p.parse(template.New("").Funcs(p.funcs()), "layout.html", "parts.html")
 	if err != nil {
 		return nil, fmt.Errorf("parse layout: %w", err)
 	}
@@ -110,16 +108,12 @@ func NewPages(s Site) (*Pages, error) {
 		if err == nil && t.Lookup("main") == nil {
 			err = fmt.Errorf("%s.html does not define %q", kind, "main")
 		}
-		if err == nil {
-			p.kinds[kind], err = compiled.Compile(t, "layout", funcs)
-		}
 		if err != nil {
 			return nil, fmt.Errorf("parse page %s: %w", kind, err)
 		}
+		p.kinds[kind] = t
 	}
-	if p.row, err = compiled.Compile(layout, serviceRow, funcs); err != nil {
-		return nil, fmt.Errorf("parse layout: %w", err)
-	}
+	p.parts = layout
 	if err := p.readGuides(); err != nil {
 		return nil, err
 	}
@@ -135,7 +129,7 @@ func (p *Pages) Assets() []Asset { return p.assets }
 // funcs are what templates may ask for: formats and links, no data.
 func (p *Pages) funcs() template.FuncMap {
 	return template.FuncMap{
-		"at": instant(at), "day": instant(day), "second": instant(second), "when": instant(when),
+		"at": at, "day": day, "second": second, "when": when,
 		"count":   func(n int) string { return number(int64(n)) },
 		"count64": number,
 		"dollars": func(v any) (string, error) { return formatDecimal(v, dollars) }, "millis": millis, "percent": percent, "sure": sure, "rate": rate,
@@ -184,11 +178,6 @@ func (p *Pages) funcs() template.FuncMap {
 		"coverage":     func() string { return p.href(bareKey(coverageRoute, "")) },
 		"dict":         dict,
 	}
-}
-
-// instant is a format of instants of a type that package compiled calls without reflect.
-func instant(format func(any) (*Moment, error)) func(any) (any, error) {
-	return func(v any) (any, error) { return format(v) }
 }
 
 // href is the link to a file of the tree. Pages link to files by their own names, so that they work wherever the tree
@@ -268,31 +257,15 @@ func (e *Edition) render(p page) ([]byte, error) {
 	return e.Surroundings.render(p)
 }
 
-// render makes a page that tells itself when its facts were so.
+// render makes a page that says itself when its facts were so.
 func (e *Surroundings) render(p page) ([]byte, error) {
-	b := drafts.Get().(*[]byte)
-	defer drafts.Put(b)
-	page, err := e.append((*b)[:0], p)
-	if err != nil {
-		return nil, err
-	}
-	*b = page
-	return bytes.Clone(page), nil
-}
-
-// drafts are buffers in which pages are written before they are copied at their size: growing one for each costs more than
-// all else of it.
-var drafts = sync.Pool{New: func() any { return new([]byte) }}
-
-// append appends what render answers.
-func (e *Surroundings) append(b []byte, p page) ([]byte, error) {
 	p.Site = e.pages.site
 	p.Sheet, p.Icon = e.pages.assets[0].Key, FaviconKey
 	p.Policy = cmp.Or(p.Policy, ContentSecurityPolicy)
 	p.Canonical = p.Site.BaseURL + strings.TrimPrefix(e.pages.href(p.Key), e.pages.prefix)
 	cards, err := e.cards()
 	if err != nil {
-		return b, err
+		return nil, err
 	}
 	p.Picture, p.Linked = cards.picture(p.Category), e.linked(&p)
 	if e.pages.icons[touchIconKey] {
@@ -306,9 +279,14 @@ func (e *Surroundings) append(b []byte, p page) ([]byte, error) {
 	if p.Twin {
 		p.Markdown = twinKey(p.Key)
 	}
-	b, err = e.pages.kinds[p.Kind].Append(b, p)
-	if err != nil {
-		return b, fmt.Errorf("render %s: %w", p.Key, err)
+	b := pageBuffers.Get().(*bytes.Buffer)
+	defer pageBuffers.Put(b)
+	b.Reset()
+	if err := e.pages.kinds[p.Kind].ExecuteTemplate(b, "layout", p); err != nil {
+		return nil, fmt.Errorf("render %s: %w", p.Key, err)
 	}
-	return b, nil
+	return bytes.Clone(b.Bytes()), nil
 }
+
+// pageBuffers are reused: growing a buffer for each page takes a tenth of the page's time.
+var pageBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}

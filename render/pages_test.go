@@ -43,7 +43,7 @@ func expect(t *testing.T, f func() ([]byte, error), checks ...Checker) {
 }
 
 func servicePage(e *render.Edition, l site.Listing) func() ([]byte, error) {
-	return func() ([]byte, error) { return e.ServicePage(&l) }
+	return func() ([]byte, error) { return e.ServicePage(e.Tell(&l), e.Peers(&l.Item)) }
 }
 
 func TestHead(t *testing.T) {
@@ -88,7 +88,7 @@ func TestServiceKeepsItsBytes(t *testing.T) {
 			s := world()
 			s.Now, s.Next = site.NewTime(at), site.NewTime(at.Add(5*time.Minute))
 			e := book(t, s)
-			page, err := e.ServicePage(&l)
+			page, err := e.ServicePage(e.Tell(&l), e.Peers(&l.Item))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -325,7 +325,8 @@ func TestHostile(t *testing.T) {
 		In("section[aria-labelledby=provenance]", HasText("javascript:alert(1)"), NotIn("a")))
 	expect(t, e.Home, NotIn("script:not([type='application/ld+json'])"), NotIn("img"))
 	expect(t, e.StatusPage, NotIn("script:not([type='application/ld+json'])"), NotIn("img"))
-	page, err := e.ServicePage(&[]site.Listing{nasty()}[0])
+	l := nasty()
+	page, err := e.ServicePage(e.Tell(&l), e.Peers(&l.Item))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -371,7 +372,7 @@ func TestTogether(t *testing.T) {
 	for range 4 {
 		wait.Go(func() {
 			for i := range s.Services[:6] {
-				if _, err := e.ServicePage(&s.Services[i]); err != nil {
+				if _, err := e.ServicePage(e.Tell(&s.Services[i]), e.Peers(&s.Services[i].Item)); err != nil {
 					t.Error(err)
 				}
 			}

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"fmt"
 	"html/template"
 	"math/big"
 
@@ -57,17 +56,17 @@ func newPrices(points []site.PricePoint, lowest *site.Decimal, cal *calendar) pr
 		}
 	}
 	c.Most = dollars(*top)
-	var b []byte
+	var m markup
 	for i, s := range spans {
 		end := stripDays
 		if i+1 < len(spans) {
 			end = spans[i+1].day
 		}
 		if end > s.day {
-			b = s.draw(b, cal, end, most)
+			s.draw(&m, cal, end, most)
 		}
 	}
-	c.Steps = template.HTML(b)
+	c.Steps = m.html()
 	c.Summary = "Moved " + plural(int64(moves), "time", "times") + " in the last 90 days."
 	if lowest != nil {
 		c.Summary = "Now from " + dollars(*lowest) + "; moved " + plural(int64(moves), "time", "times") + " in the last 90 days."
@@ -81,18 +80,20 @@ type priceSpan struct {
 	point *site.PricePoint
 }
 
-func (s priceSpan) draw(b []byte, cal *calendar, end int, most *big.Rat) []byte {
+// draw draws the bar of a span, which goes up to the day end, against the highest price.
+func (s priceSpan) draw(m *markup, cal *calendar, end int, most *big.Rat) {
 	at := func(d site.Decimal) int { return pricesHeight * share100(rational(d), most) / barsHeight }
 	low, high := at(*s.point.MinPriceUSD), at(*s.point.MaxPriceUSD)
 	low = min(low, high-minBar)
-	text := dollars(*s.point.MinPriceUSD)
-	if s.point.MinPriceUSD.Compare(*s.point.MaxPriceUSD) != 0 {
-		text += " to " + dollars(*s.point.MaxPriceUSD)
-	}
-	days := cal.days[s.day].Date
+	m.raw("<g><title>").text(cal.days[s.day].Date)
 	if end-1 > s.day {
-		days += " to " + cal.days[end-1].Date
+		m.raw(" to ").text(cal.days[end-1].Date)
 	}
-	return fmt.Appendf(b, `<g><title>%s: %s</title><rect class="bar" x="%d" y="%d" width="%d" height="%d"/><rect class="touch" x="%d" width="%d" height="%d"/></g>`+"\n",
-		days, text, s.day*stripStep, pricesHeight-high, (end-s.day)*stripStep, high-low, s.day*stripStep, (end-s.day)*stripStep, pricesHeight)
+	m.raw(": ").text(dollars(*s.point.MinPriceUSD))
+	if s.point.MinPriceUSD.Compare(*s.point.MaxPriceUSD) != 0 {
+		m.raw(" to ").text(dollars(*s.point.MaxPriceUSD))
+	}
+	x, width := s.day*stripStep, (end-s.day)*stripStep
+	m.raw("</title>").rect("bar", x, pricesHeight-high, width, high-low)
+	m.rect("touch", x, noY, width, pricesHeight).raw("</g>\n")
 }

@@ -1,7 +1,8 @@
 package render
 
 import (
-	"tollbook/render/compiled"
+	"html/template"
+
 	"tollbook/site"
 )
 
@@ -18,37 +19,37 @@ const (
 
 type service struct {
 	site.ServiceDetail
-	Chips       []chip
-	Windows     []window
-	Strip       *strip
-	Grounds     grounds
-	Settled     settled
-	Prices      prices
-	PricesJSON  string
-	Badge       string // address of the picture
-	BadgeKey    string
-	BadgeJSON   string
-	PageURL     string
-	Badged      string // Markdown that shows the badge
-	BadgedHTML  string // HTML that does
-	BadgeData   string // address of the same for makers of badges
-	Category    string // key of the category's page, "" without
-	Beside      []compareSet
-	BesideAll   string // link to all of these beside it, "" with one of them
-	Atom, Feed  string // keys
-	Rows        []endpoint
-	Further     []endpoint // beyond the full ones
-	MoreRows    int        // beyond these
-	Open        bool
-	Moves       []move
-	MoreMoves   int
-	Changes     []change
-	More        int // changes left out
-	Checks      []site.CheckEntry
-	ChecksTable compiled.Drawing // the same as rows of the table
-	TotalCheck  int64
-	UptimeJSON  string
-	ChecksJSON  string
+	Chips      []chip
+	Windows    []window
+	Strip      *strip
+	Grounds    grounds
+	Settled    settled
+	Prices     prices
+	PricesJSON string
+	Badge      string // address of the picture
+	BadgeKey   string
+	BadgeJSON  string
+	PageURL    string
+	Badged     string // Markdown that shows the badge
+	BadgedHTML string // HTML that does
+	BadgeData  string // address of the same for makers of badges
+	Category   string // key of the category's page, "" without
+	Beside     []compareSet
+	BesideAll  string // link to all of these beside it, "" with one of them
+	Atom, Feed string // keys
+	Rows       []endpoint
+	Further    []endpoint // beyond the full ones
+	MoreRows   int        // beyond these
+	Open       bool
+	Moves      []move
+	MoreMoves  int
+	Changes    []change
+	More       int // changes left out
+	Checks     []site.CheckEntry
+	CheckRows  template.HTML // the same as rows of the table
+	TotalCheck int64
+	UptimeJSON string
+	ChecksJSON string
 }
 
 // window is an uptime window with what stands behind it.
@@ -83,11 +84,6 @@ type move struct {
 	On chip
 }
 
-// ServicePage is services/<slug>.html.
-func (e *Edition) ServicePage(l *site.Listing) ([]byte, error) {
-	return e.render(e.servicePage(e.Tell(l), e.Peers(&l.Item)))
-}
-
 // Told is a service with what its page, its twin and its feeds all tell, worded once.
 type Told struct {
 	*site.Listing
@@ -106,9 +102,9 @@ func (e *Surroundings) Tell(l *site.Listing) *Told {
 	return t
 }
 
-// AppendServicePage appends services/<slug>.html, with links to its peers.
-func (e *Surroundings) AppendServicePage(b []byte, t *Told, peers []Peer) ([]byte, error) {
-	return e.append(b, e.servicePage(t, peers))
+// ServicePage returns services/<slug>.html, with links to its peers.
+func (e *Surroundings) ServicePage(t *Told, peers []Peer) ([]byte, error) {
+	return e.render(e.servicePage(t, peers))
 }
 
 func (e *Surroundings) servicePage(l *Told, peers []Peer) page {
@@ -125,7 +121,7 @@ func (e *Surroundings) servicePage(l *Told, peers []Peer) page {
 		UptimeJSON: e.pages.href(bareKey("uptime", d.Slug)),
 		ChecksJSON: e.pages.href(bareKey("service-checks", d.Slug)),
 	}
-	s.ChecksTable = checkRows(s.Checks).draw
+	s.CheckRows = checkRows(s.Checks)
 	s.Beside, s.BesideAll = e.comparisons(l.Item.Slug, peers)
 	s.Badged = "[![x402](" + s.Badge + ")](" + s.PageURL + ")"
 	s.BadgedHTML = `<a href="` + s.PageURL + `"><img src="` + s.Badge + `" alt="x402 badge" height="20"></a>`

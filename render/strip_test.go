@@ -32,7 +32,7 @@ func TestStrip(t *testing.T) {
 		point(-1, 1, 1, ms(9000)), // after now
 	}, newCalendar(now))
 
-	uptime, speed, rows := strings.Split(string(s.Uptimes.HTML()), "\n"), strings.Split(string(s.Speeds.HTML()), "\n"), strings.Split(string(s.DaysTable.HTML()), "\n")
+	uptime, speed, rows := strings.Split(string(s.Uptime), "\n"), strings.Split(string(s.Speed), "\n"), strings.Split(string(s.Rows), "\n")
 	if len(uptime) != 91 || len(speed) != 4 || len(rows) != 91 {
 		t.Fatalf("%d, %d and %d lines", len(uptime), len(speed), len(rows))
 	}
@@ -59,7 +59,7 @@ func TestStrip(t *testing.T) {
 	}
 	for i, want := range map[int]string{
 		86: `<tr><th scope="row"><time datetime="2026-11-17T00:00:00.000Z">17 Nov 2026</time></th><td class="num">98.96` + "\u00a0" + `%</td><td class="num">96` + "\u00a0" + `checks</td><td class="num">1,000` + "\u00a0ms</td></tr>",
-		87: `<tr><th scope="row"><time datetime="2026-11-18T00:00:00.000Z">18 Nov 2026</time></th><td class="num">0` + "\u00a0" + `%</td><td class="num">1` + "\u00a0" + `check</td><td class="num">` + noneHTML + "</td></tr>",
+		87: `<tr><th scope="row"><time datetime="2026-11-18T00:00:00.000Z">18 Nov 2026</time></th><td class="num">0` + "\u00a0" + `%</td><td class="num">1` + "\u00a0" + `check</td><td class="num">` + string(noneHTML) + "</td></tr>",
 		88: `<tr><th scope="row"><time datetime="2026-11-19T00:00:00.000Z">19 Nov 2026</time></th><td class="num quiet" colspan="3">no check</td></tr>`,
 	} {
 		if diff := cmp.Diff(want, rows[i]); diff != "" {
@@ -77,8 +77,8 @@ func TestStrip(t *testing.T) {
 func TestStripSummary(t *testing.T) {
 	t.Parallel()
 	now := site.NewTime(time.Date(2026, 11, 20, 23, 45, 0, 0, time.UTC))
-	if s := newStrip(nil, newCalendar(now)); s.Covered != 0 || strings.Count(string(s.DaysTable.HTML()), "no check") != 90 || s.Slowest != "" || s.Speeds.HTML() != "" || s.Summary != "No check in the last 90 days." {
-		t.Errorf("without points: %d covered, %s, %q", s.Covered, s.DaysTable.HTML(), s.Summary)
+	if s := newStrip(nil, newCalendar(now)); s.Covered != 0 || strings.Count(string(s.Rows), "no check") != 90 || s.Slowest != "" || s.Speed != "" || s.Summary != "No check in the last 90 days." {
+		t.Errorf("without points: %d covered, %s, %q", s.Covered, s.Rows, s.Summary)
 	}
 	whole := []site.UptimeDataPoint{{PeriodStart: now, UptimePercentage: 100, TotalChecks: 1, SuccessfulChecks: 1}}
 	if s := newStrip(whole, newCalendar(now)); s.Summary != "1\u00a0day with checks, 89 without; no check failed." {

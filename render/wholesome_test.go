@@ -69,7 +69,7 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 	for i := range s.Services {
 		l := &s.Services[i]
 		rows = append(rows, &l.Item)
-		page, err := e.ServicePage(l)
+		page, err := e.ServicePage(e.Tell(l), e.Peers(&l.Item))
 		put("services/"+l.Item.Slug+".html", page, err)
 		beside, err := e.ServiceFiles(e.Tell(l))
 		if err != nil {

@@ -188,13 +188,12 @@ var imports = map[string]struct{ ours, modules []string }{
 		modules: []string{"golang.org/x/sync"},
 	},
 	"render": {
-		ours:    []string{"site", "templates", "render/card", "render/compiled"},
+		ours:    []string{"site", "templates", "render/card"},
 		modules: []string{"github.com/yuin/goldmark"},
 	},
 	"render/card": {
 		modules: []string{"golang.org/x/image"},
 	},
-	"render/compiled": {},
 	"render/htmlcheck": {
 		modules: []string{"golang.org/x/net", "github.com/PuerkitoBio/goquery", "github.com/andybalholm/cascadia"},
 	},

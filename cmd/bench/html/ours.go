@@ -129,7 +129,7 @@ func writeService(edition *render.Edition, line []byte, to string) error {
 	if err != nil {
 		return err
 	}
-	return write(to, "services/"+r.Detail.Slug+".html", func() ([]byte, error) { return edition.ServicePage(l) })
+	return write(to, "services/"+r.Detail.Slug+".html", func() ([]byte, error) { return edition.ServicePage(edition.Tell(l), edition.Peers(&l.Item)) })
 }
 
 // lists are the pages of the list in its first order, and of categories and networks.

@@ -89,7 +89,7 @@ func (r *record) complete(edition *render.Edition) error {
 	if err != nil {
 		return err
 	}
-	page, err := edition.ServicePage(l)
+	page, err := edition.ServicePage(edition.Tell(l), edition.Peers(&l.Item))
 	if err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ func (b *bench) same(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		page, err := b.edition.ServicePage(l)
+		page, err := b.edition.ServicePage(b.edition.Tell(l), b.edition.Peers(&l.Item))
 		look("services/"+r.Detail.Slug+"/index.html", page, err, "title", "meta[name=description]", "main", "footer", "script")
 	}
 	ordered := make([]*site.ServiceListItem, len(b.items))
