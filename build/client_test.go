@@ -38,9 +38,6 @@ func command(t *testing.T, dir, name string, args ...string) ([]byte, error) {
 // workshop is a folder with the description, the files of testdata/openapi and the installed programs.
 func (d *described) workshop(t *testing.T) (dir, bin string) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("programs of npm are left out in short tests")
-	}
 	installed := nodetest.Install(t, openapiTools)
 	dir = scratch(t)
 	if err := os.CopyFS(dir, os.DirFS(openapiTools)); err != nil {

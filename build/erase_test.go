@@ -13,6 +13,7 @@ import (
 	"tollbook/build"
 	"tollbook/output"
 	"tollbook/site"
+	"tollbook/site/testgate"
 )
 
 // packBlocks are the rows of every block in every pack, by pack and name.
@@ -51,6 +52,7 @@ func packBlocks(t *testing.T, dir string) map[string][][]byte {
 // every other row its bytes; the checkpoint says so, once.
 func TestErasedService(t *testing.T) {
 	t.Parallel()
+	testgate.NotShort(t)
 	db, dir := openSample(t), scratch(t)
 	before := run(t, db, dir, options(moment))
 	was := packBlocks(t, dir)

@@ -17,6 +17,7 @@ import (
 	"tollbook/crawl/probe"
 	"tollbook/crawl/sample"
 	"tollbook/site"
+	"tollbook/site/testgate"
 	"tollbook/site/x402"
 )
 
@@ -24,6 +25,7 @@ import (
 // check with its reason, every warning and the grade come out the same.
 func TestEvidenceSufficesToJudge(t *testing.T) {
 	t.Parallel()
+	testgate.NotShort(t)
 	db := open(t)
 	world, err := sample.Start(t.Context(), sample.Options{Pace: 1e-6})
 	if err != nil {

@@ -22,6 +22,7 @@ import (
 	"tollbook/render"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/postgrestest"
+	"tollbook/site/testgate"
 )
 
 func TestMain(m *testing.M) { postgrestest.Main(m) }
@@ -120,6 +121,7 @@ func digests(t *testing.T, dir string) map[string]string {
 // whose members it may copy: every file is the same but the list of earlier snapshots.
 func TestSameFactsSameBytes(t *testing.T) {
 	t.Parallel()
+	testgate.NotShort(t)
 	db := openSample(t)
 	one, two, three := scratch(t), scratch(t), scratch(t)
 	first := run(t, db, one, options(moment.Add(time.Minute)))

@@ -9,11 +9,13 @@ import (
 	"time"
 
 	"tollbook/site/postgres"
+	"tollbook/site/testgate"
 )
 
 // TestASlowServiceDelaysNobody: while one visit is under way, others end, are kept, and begin again when they are due.
 func TestASlowServiceDelaysNobody(t *testing.T) {
 	t.Parallel()
+	testgate.NotShort(t)
 	hit, release := make(chan struct{}, 10), make(chan struct{})
 	slow, o := local(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		hit <- struct{}{}

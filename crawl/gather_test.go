@@ -20,6 +20,7 @@ import (
 	"tollbook/crawl/probe"
 	"tollbook/crawl/sample"
 	"tollbook/site/postgres"
+	"tollbook/site/testgate"
 )
 
 // town serves hosts by name on loopback; every name is routed to it.
@@ -192,6 +193,7 @@ func TestAskedOff(t *testing.T) {
 // were listed with a part of their endpoints get the others.
 func TestGatherTheSampleWorld(t *testing.T) {
 	t.Parallel()
+	testgate.NotShort(t)
 	world, err := sample.Start(t.Context(), sample.Options{Now: func() time.Time { return dawn }, Pace: 1e-6})
 	if err != nil {
 		t.Fatal(err)

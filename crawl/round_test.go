@@ -21,6 +21,7 @@ import (
 	"tollbook/crawl/sample"
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/testgate"
 	"tollbook/site/x402"
 )
 
@@ -73,6 +74,7 @@ var troubled = map[string]string{
 // stays the same is written once, a price that rises and a recipient that moves each make one change record.
 func TestRoundsThroughTheSampleWorld(t *testing.T) {
 	t.Parallel()
+	testgate.NotShort(t)
 	m, c, world, now := sampleCrawl(t)
 	listings := sampleListings()
 

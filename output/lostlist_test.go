@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tollbook/site/testgate"
 )
 
 // Where the list of expanded objects is lost, the next publication finds what no snapshot wants, and leaves what is not ours.
@@ -83,6 +85,7 @@ func TestPublishListsOnce(t *testing.T) {
 // had from the store, the newest of each day of the last year among them.
 func TestListedIsKept(t *testing.T) {
 	t.Parallel()
+	testgate.NotShort(t)
 	s, reg, d := openStore(t, tempDir(t), nil), &memoryRegister{}, openFolder(t, tempDir(t))
 	end := t0.AddDate(1, 1, 0)
 	var times []time.Time

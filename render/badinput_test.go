@@ -16,6 +16,7 @@ import (
 	"tollbook/render"
 	. "tollbook/render/htmlcheck"
 	"tollbook/site"
+	"tollbook/site/testgate"
 	"tollbook/templates"
 )
 
@@ -214,7 +215,7 @@ func TestCells(t *testing.T) {
 	t.Parallel()
 	node, err := exec.LookPath("node")
 	if err != nil {
-		missing(t, "node is missing; install Node.js")
+		testgate.Missing(t, "node is missing; install Node.js")
 	}
 	script, err := templates.FS.ReadFile("cells.js")
 	if err != nil {

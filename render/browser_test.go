@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -18,16 +17,8 @@ import (
 
 	"tollbook/render"
 	"tollbook/site"
+	"tollbook/site/testgate"
 )
-
-// missing skips a test whose component is not there, and under CI=true fails it.
-func missing(t *testing.T, what string) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatal(what)
-	}
-	t.Skip(what)
-}
 
 // task is a page to open, and what to do there.
 type task struct {
@@ -43,11 +34,11 @@ func browse[T any](t *testing.T, tasks []task) []T {
 	t.Helper()
 	node, err := exec.LookPath("node")
 	if err != nil {
-		missing(t, "no node to drive a browser with: install Node.js 20 or newer")
+		testgate.Missing(t, "no node to drive a browser with: install Node.js 20 or newer")
 	}
 	chromium, err := exec.LookPath("chromium")
 	if err != nil {
-		missing(t, "no chromium: apt-get install chromium")
+		testgate.Missing(t, "no chromium: apt-get install chromium")
 	}
 	input, err := json.Marshal(tasks)
 	if err != nil {

@@ -13,14 +13,18 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"tollbook/site/testgate"
 )
 
 // Install installs what a folder's package-lock.json pins and gives the folder of modules. Scripts of packages do not run.
+// The test is one of those that testgate.All skips.
 func Install(t testing.TB, folder string, more ...string) (modules string) {
 	t.Helper()
+	testgate.All(t)
 	for _, program := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(program); err != nil {
-			missing(t, "%s is missing; install Node.js 20 or newer with npm (Debian: apt-get install nodejs npm; macOS: brew install node)", program)
+			testgate.Missing(t, "%s is missing; install Node.js 20 or newer with npm (Debian: apt-get install nodejs npm; macOS: brew install node)", program)
 		}
 	}
 	hash := sha256.New()
@@ -59,7 +63,7 @@ func Install(t testing.TB, folder string, more ...string) (modules string) {
 	cmd := exec.CommandContext(t.Context(), "npm", append([]string{"ci", "--ignore-scripts", "--no-audit", "--no-fund"}, more...)...)
 	cmd.Dir = building
 	if out, err := cmd.CombinedOutput(); err != nil {
-		missing(t, "npm ci could not install %s (%v); it needs a way to the npm registry once:\n%s", folder, err, out)
+		testgate.Missing(t, "npm ci could not install %s (%v); it needs a way to the npm registry once:\n%s", folder, err, out)
 	}
 	if err := os.Rename(building, final); err != nil {
 		if _, there := os.Stat(modules); there != nil { // else another test process was faster
@@ -93,13 +97,4 @@ func CheckLock(t testing.TB, folder string, pins map[string]string) {
 			t.Errorf("%s: %s: resolved %q, integrity %q; want no address and a hash", folder, name, p.Resolved, p.Integrity)
 		}
 	}
-}
-
-// missing skips a test whose component is not there, and under CI=true fails it.
-func missing(t testing.TB, format string, args ...any) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatalf(format, args...)
-	}
-	t.Skipf(format, args...)
 }

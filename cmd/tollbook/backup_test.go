@@ -17,6 +17,7 @@ import (
 	"tollbook/render"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/postgrestest"
+	"tollbook/site/testgate"
 )
 
 // backupMoment is when each directory of these tests is built.
@@ -82,7 +83,7 @@ func restored(t *testing.T, dsn string, migration int32) *postgres.DB {
 	t.Helper()
 	for _, name := range []string{"pg_dump", "pg_restore"} {
 		if _, err := exec.LookPath(name); err != nil {
-			missing(t, "no %s for a back-up: apt-get install postgresql-client", name)
+			testgate.Missing(t, "no %s for a back-up: apt-get install postgresql-client", name)
 		}
 	}
 	dump, empty := filepath.Join(memoryDir(t), "tollbook.dump"), postgrestest.NewDatabase(t)
@@ -110,6 +111,7 @@ func restored(t *testing.T, dsn string, migration int32) *postgres.DB {
 // built before, whose logs are numbered on; and so does what an older program left, once it is upgraded.
 func TestBackup(t *testing.T) {
 	t.Parallel()
+	testgate.All(t)
 	dsn := postgrestest.NewDatabase(t)
 	db, err := postgres.Open(t.Context(), dsn)
 	if err != nil {
@@ -147,7 +149,7 @@ func TestPrivateBackup(t *testing.T) {
 	needPostgres(t)
 	t.Setenv("DATABASE_URL", "")
 	if _, err := exec.LookPath("tar"); err != nil {
-		missing(t, "no tar for a back-up")
+		testgate.Missing(t, "no tar for a back-up")
 	}
 	ctx := t.Context()
 	mine, other := dataOptions{memoryDir(t)}, dataOptions{memoryDir(t)}

@@ -23,6 +23,7 @@ import (
 	"tollbook/cmd/nodetest"
 	"tollbook/site/postgres/postgrestest"
 	"tollbook/site/serve/edge/edgetest"
+	"tollbook/site/testgate"
 )
 
 // browserScripts is the folder of what drives a browser, and of what judges pages.
@@ -47,10 +48,11 @@ type browsed struct {
 
 // TestPagesInBrowser shows every kind of page to a real browser, uses them as readers do, and has them judged.
 func TestPagesInBrowser(t *testing.T) { // not beside others: it wants the machine
+	testgate.All(t)
 	needPostgres(t)
 	chromium, err := exec.LookPath("chromium")
 	if err != nil {
-		missing(t, "chromium is missing; install it (Debian: apt-get install chromium)")
+		testgate.Missing(t, "chromium is missing; install it (Debian: apt-get install chromium)")
 	}
 	modules := nodetest.Install(t, browserScripts)
 	b := &browsed{Chromium: chromium, Category: "Finance", Network: "BSE", NetworkName: "Base", Forms: []string{"mobile"}}

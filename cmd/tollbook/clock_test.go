@@ -19,6 +19,7 @@ import (
 	"tollbook/render"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/postgrestest"
+	"tollbook/site/testgate"
 )
 
 // step is how far clocks are set: not quite an hour, so that no moment comes twice to the microsecond.
@@ -28,6 +29,7 @@ const step = time.Hour - 7*time.Second
 // visiting every quarter of an hour, builds and prunes; no check and no change is lost or stands twice, and each has a number.
 func TestClockSteps(t *testing.T) {
 	t.Parallel()
+	testgate.All(t)
 	noon, midnight := time.Date(2026, 11, 20, 12, 20, 0, 0, time.UTC), time.Date(2026, 11, 20, 23, 20, 0, 0, time.UTC)
 	for _, tt := range []struct {
 		name  string

@@ -14,6 +14,7 @@ import (
 
 	"tollbook/site/postgres/postgrestest"
 	"tollbook/site/postgres/private"
+	"tollbook/site/testgate"
 )
 
 // TestDatabaseClockSteps: the clock of a real Postgres is set an hour forth or back, also over a day's end, under a server that takes
@@ -21,10 +22,11 @@ import (
 // service has one check of each round, what was acknowledged is there, and no host or job is put off until the clock is there again.
 func TestDatabaseClockSteps(t *testing.T) {
 	t.Parallel()
+	testgate.All(t)
 	needPostgres(t)
 	library, _ := filepath.Glob("/usr/lib/*/faketime/libfaketime.so.1")
 	if len(library) == 0 {
-		missing(t, "no library to set the clock of a program by: apt-get install libfaketime")
+		testgate.Missing(t, "no library to set the clock of a program by: apt-get install libfaketime")
 	}
 	today := time.Now().UTC().Truncate(24 * time.Hour)
 	for _, tt := range []struct {

@@ -25,6 +25,7 @@ import (
 
 	"tollbook/output"
 	"tollbook/site"
+	"tollbook/site/testgate"
 )
 
 // startDemo runs the demo on a free port until its first page is there, and gives the address of the pages, without a
@@ -44,6 +45,7 @@ func startShippedDemo(t *testing.T, data string) (*program, string) {
 
 // TestDemo is what a newcomer sees: it starts from nothing, everything is there, it moves, and it stops.
 func TestDemo(t *testing.T) { // not beside others: each demo wants the machine
+	testgate.NotShort(t)
 	needPostgres(t)
 	data := filepath.Join(t.TempDir(), "data")
 	p, base := startDemo(t, data)
@@ -219,6 +221,7 @@ func secondOf(t *testing.T, snapshot string) time.Time {
 
 // TestDemoGoesOn: a demo that is stopped, or killed, alone or with its Postgres, goes on where it was.
 func TestDemoGoesOn(t *testing.T) { // not beside others: each demo wants the machine
+	testgate.All(t)
 	needPostgres(t)
 	data := filepath.Join(t.TempDir(), "data")
 	p, base := startShippedDemo(t, data)
@@ -269,6 +272,7 @@ func TestDemoGoesOn(t *testing.T) { // not beside others: each demo wants the ma
 // TestDemoFollowsPrices moves the sample services' clock to the next step of the service that raises its price: the new
 // price must arrive in the API and on the page.
 func TestDemoFollowsPrices(t *testing.T) { // not beside others: each demo wants the machine
+	testgate.All(t)
 	needPostgres(t)
 	const slug = "firefly-embeddings"
 	var ahead atomic.Int64
@@ -333,6 +337,7 @@ func pagesLine(t *testing.T, said io.Reader) string {
 
 // TestDemoEndsWithItsPostgres: a demo whose Postgres dies says so and fails, instead of showing the past for ever.
 func TestDemoEndsWithItsPostgres(t *testing.T) { // not beside others: each demo wants the machine
+	testgate.All(t)
 	needPostgres(t)
 	p, _ := startShippedDemo(t, filepath.Join(t.TempDir(), "data"))
 	children := descendants(p.Process.Pid)
@@ -349,6 +354,7 @@ func TestDemoEndsWithItsPostgres(t *testing.T) { // not beside others: each demo
 
 // TestDemoInterruptedEarly: Ctrl-C while it still starts is no error either, and leaves nothing that stops the next start.
 func TestDemoInterruptedEarly(t *testing.T) { // not beside others: each demo wants the machine
+	testgate.All(t)
 	needPostgres(t)
 	data := filepath.Join(t.TempDir(), "data")
 	for _, line := range []string{"Starting Postgres", "making a database", "Writing ninety days"} {
@@ -457,6 +463,7 @@ func descendants(pid int) (list []int) {
 // TestDemoFromReadOnlyFolder: the first command of the README works in a checkout that can't be written: what it keeps
 // goes to the user's own folder, and nothing to the checkout.
 func TestDemoFromReadOnlyFolder(t *testing.T) { // not beside others: each demo wants the machine
+	testgate.All(t)
 	needPostgres(t)
 	user := ordinaryUser(t)
 	checkout := filepath.Join(user.dir, "checkout")

@@ -13,6 +13,7 @@ import (
 	"tollbook/crawl/sample"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/postgrestest"
+	"tollbook/site/testgate"
 	"tollbook/site/x402"
 )
 
@@ -98,6 +99,7 @@ func recipientsOn(services []postgres.ServiceFacts, network string) []postgres.R
 // TestSampleChainIsIndexed writes the sample past, lets the real indexer go on from it, through a reorganisation, and holds
 // what it has against a fresh index of the whole chain.
 func TestSampleChainIsIndexed(t *testing.T) {
+	testgate.All(t)
 	needPostgres(t)
 	began := time.Date(2026, 11, 21, 14, 30, 0, 0, time.UTC)
 	var clock atomic.Int64

@@ -13,11 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tollbook/site/postgres/postgrestest"
+	"tollbook/site/testgate"
 )
 
 // TestSnapshotAfterSilence: the first reader after a silence gets what is current, not what was when the last one came.
 func TestSnapshotAfterSilence(t *testing.T) {
 	t.Parallel()
+	testgate.All(t)
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
 	data := t.TempDir()
 	build := func() (id string) {
@@ -70,6 +72,7 @@ func holdsOpen(t *testing.T, pid int, path string) bool {
 // and the message names the file.
 func TestDiskFullWhileBuilding(t *testing.T) {
 	t.Parallel()
+	testgate.All(t)
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
 	data := smallDisk(t, 48<<20)
 	list := writeFile(t, "services.json", directory(100, "Sums of all kinds."))
@@ -122,6 +125,7 @@ func TestDiskFullWhileBuilding(t *testing.T) {
 // room again.
 func TestDiskFullUnderPostgres(t *testing.T) {
 	t.Parallel()
+	testgate.All(t)
 	needPostgres(t)
 	data := smallDisk(t, 256<<20)
 	if code, _, stderr := run(t, nil, "services", "list", "--data", data); code != 0 {

@@ -28,6 +28,7 @@ import (
 	"tollbook/output"
 	"tollbook/output/outputtest"
 	"tollbook/site/postgres/postgrestest"
+	"tollbook/site/testgate"
 )
 
 // examined runs doctor and gives the state of each check, and what it said.
@@ -159,6 +160,7 @@ func otherKey(t *testing.T, env []string, dir string) string {
 // TestDoctorNeverHangs: who takes a connection and says nothing costs the time of one check, and is told.
 func TestDoctorNeverHangs(t *testing.T) {
 	t.Parallel()
+	testgate.All(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -190,6 +192,7 @@ func TestDoctorNeverHangs(t *testing.T) {
 // TestDoctorOfABucket: a real server that speaks S3 is tried and left as it was; without the right to write it is told.
 func TestDoctorOfABucket(t *testing.T) {
 	t.Parallel()
+	testgate.All(t)
 	server := outputtest.Versity(t)
 	address := server.Bucket(t) + "/prefix"
 	env := server.Env(server.Address)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"tollbook/site/postgres/private"
+	"tollbook/site/testgate"
 )
 
 // TestPostgresFailover: a primary is killed, its synchronous standby promoted, and later started again, under a server that takes
@@ -24,6 +25,7 @@ import (
 // there, once; readers notice nothing.
 func TestPostgresFailover(t *testing.T) {
 	t.Parallel()
+	testgate.All(t)
 	needPostgres(t)
 	ctx := t.Context()
 	shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "free") }))

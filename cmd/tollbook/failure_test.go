@@ -18,6 +18,7 @@ import (
 
 	"tollbook/output"
 	"tollbook/site/postgres/postgrestest"
+	"tollbook/site/testgate"
 )
 
 // directory is a list of n services that nobody will visit.
@@ -241,6 +242,7 @@ endpoints    = ["/quote", "POST /search"]
 
 // TestSampleAndRealStayApart: real services and a demo's never share a database.
 func TestSampleAndRealStayApart(t *testing.T) { // not beside others: each demo wants the machine
+	testgate.All(t)
 	list := writeFile(t, "services.json", directory(1, "Sums."))
 
 	real := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
@@ -359,6 +361,7 @@ func TestFolderNotWritable(t *testing.T) {
 
 // TestDemoAsOrdinaryUser: the demo needs no rights, and writes nowhere but in its data folder and the user's own.
 func TestDemoAsOrdinaryUser(t *testing.T) { // not beside others: each demo wants the machine
+	testgate.All(t)
 	needPostgres(t)
 	user := ordinaryUser(t)
 	data := filepath.Join(user.home, "data")

@@ -13,12 +13,14 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tollbook/site/postgres/private"
+	"tollbook/site/testgate"
 )
 
 // TestPostgresFaultsUnderACrawl: a Postgres that is read-only, has no connection left, or is started again fails a crawl with its
 // reason; what was due stays due, and the next crawl visits all of it once.
 func TestPostgresFaultsUnderACrawl(t *testing.T) {
 	t.Parallel()
+	testgate.All(t)
 	needPostgres(t)
 	shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "free") }))
 	t.Cleanup(shop.Close)

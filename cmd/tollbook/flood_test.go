@@ -19,6 +19,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/postgres/postgrestest"
+	"tollbook/site/testgate"
 )
 
 // floodVariable is how many submissions TestSubmissionFlood sends of each kind: 10000 for what an attacker sends in a minute.
@@ -107,6 +108,7 @@ func (f *flood) quantile(share float64) time.Duration {
 // wait for review; every id that was ever answered is found afterwards, and readers are answered meanwhile.
 func TestSubmissionFlood(t *testing.T) {
 	t.Parallel()
+	testgate.All(t)
 	n, most := 300, 100
 	if text := os.Getenv(floodVariable); text != "" {
 		var err error

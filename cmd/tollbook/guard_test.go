@@ -29,6 +29,7 @@ import (
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/postgrestest"
 	"tollbook/site/serve"
+	"tollbook/site/testgate"
 )
 
 // A lure is an address that nobody may be sent to: forbidden as it is written, or by what its name resolves to.
@@ -402,6 +403,7 @@ func openTestDatabase(t *testing.T) *database {
 // catalogue name them too; then visits all and looks at their documents, registries and queued submissions.
 func TestNoListingLeadsInside(t *testing.T) {
 	t.Parallel()
+	testgate.All(t)
 	s := newSnare(t, fewer(t))
 	db := openTestDatabase(t)
 	c := crawl.New(db.DB, crawl.Options{HostGap: 1, Hourly: -1, Bootstrap: "http://to.t0.example/"}, probe.Options{Guard: &s.guard})
@@ -463,6 +465,7 @@ func TestNoListingLeadsInside(t *testing.T) {
 // this very machine, in every spelling of it.
 func TestCommandsGoNowhereInside(t *testing.T) {
 	t.Parallel()
+	testgate.All(t)
 	var reached atomic.Int64
 	l, err := net.Listen("tcp", "0.0.0.0:0")
 	if err != nil {

@@ -19,7 +19,9 @@ var imports = map[string]struct{ ours, modules []string }{
 		ours:    []string{"*"},
 		modules: []string{"*"},
 	},
-	"cmd/nodetest": {},
+	"cmd/nodetest": {
+		ours: []string{"site/testgate"},
+	},
 	"site": {
 		modules: []string{"golang.org/x/text"},
 	},
@@ -50,8 +52,9 @@ var imports = map[string]struct{ ours, modules []string }{
 	"site/leaktest": {
 		modules: []string{"go.uber.org/goleak"},
 	},
+	"site/testgate": {},
 	"site/postgres/postgrestest": {
-		ours:    []string{"site/leaktest", "site/postgres/private"},
+		ours:    []string{"site/leaktest", "site/postgres/private", "site/testgate"},
 		modules: []string{"github.com/jackc/pgx/v5", "golang.org/x/sys"},
 	},
 	"site/serve": {
@@ -61,7 +64,9 @@ var imports = map[string]struct{ ours, modules []string }{
 	"site/serve/edge": {
 		ours: []string{"site", "site/serve"},
 	},
-	"site/serve/edge/edgetest": {},
+	"site/serve/edge/edgetest": {
+		ours: []string{"site/testgate"},
+	},
 	"site/serve/mcp": {
 		ours:    []string{"site", "render"},
 		modules: []string{"github.com/modelcontextprotocol/go-sdk"},
@@ -207,6 +212,7 @@ var imports = map[string]struct{ ours, modules []string }{
 		},
 	},
 	"output/outputtest": {
+		ours:    []string{"site/testgate"},
 		modules: []string{"github.com/minio/minio-go/v7"},
 	},
 }

@@ -24,6 +24,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/postgres/private"
+	"tollbook/site/testgate"
 )
 
 // killedDirectory is a directory on its own private Postgres whose programs are killed one after the other, and what they had
@@ -42,6 +43,7 @@ type killedDirectory struct {
 // moments. Each time the next program starts without a hand, what is published verifies, and nothing that was
 // acknowledged is lost or doubled. Publishers are killed by TestPublishKilled. TOLLBOOK_KILLS says how many are wanted.
 func TestKilledAnywhere(t *testing.T) {
+	testgate.All(t)
 	needPostgres(t)
 	rounds := 14 // TestPublishKilled has its own
 	if n, err := strconv.Atoi(os.Getenv("TOLLBOOK_KILLS")); err == nil {

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"tollbook/site/postgres/postgrestest"
+	"tollbook/site/testgate"
 )
 
 // loadVariable is how long TestLoad lasts.
@@ -118,6 +119,7 @@ func (l *loadClient) run(stop *atomic.Bool) error {
 // to the sums of the snapshot that its answer names. It tells how long answers took, in all and while a new snapshot was on
 // its way to readers, and what the server took of memory.
 func TestLoad(t *testing.T) {
+	testgate.All(t)
 	lasts := 5 * time.Second
 	if d, err := time.ParseDuration(os.Getenv(loadVariable)); err == nil {
 		lasts = d

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tollbook/site/postgres/postgrestest"
+	"tollbook/site/testgate"
 )
 
 // lossyDatabase is the variable by which TestLossyNetwork tells itself, in a network of its own, which database to use.
@@ -28,6 +29,7 @@ const loss = 0.3
 // round, what was read is exact, and when the network is well again all are online, without a change that was none.
 func TestLossyNetwork(t *testing.T) {
 	t.Parallel()
+	testgate.All(t)
 	if dsn := os.Getenv(lossyDatabase); dsn != "" {
 		os.Unsetenv(lossyDatabase) // the program knows no such variable
 		crawlThroughLoss(t, dsn)
@@ -49,7 +51,7 @@ func TestLossyNetwork(t *testing.T) {
 	out, err := cmd.CombinedOutput()
 	switch {
 	case errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSPC):
-		missing(t, "a network of one's own (unshare --net) needs root with CAP_SYS_ADMIN, or user namespaces: %v", err)
+		testgate.Missing(t, "a network of one's own (unshare --net) needs root with CAP_SYS_ADMIN, or user namespaces: %v", err)
 	case err != nil:
 		t.Fatalf("%v\n%s", err, out)
 	case strings.Contains(string(out), "--- SKIP"):
@@ -137,7 +139,7 @@ func newLossyNetwork(t *testing.T) *lossyNetwork {
 	t.Helper()
 	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
-		missing(t, "a network that loses packets needs /dev/net/tun: %v", err)
+		testgate.Missing(t, "a network that loses packets needs /dev/net/tun: %v", err)
 	}
 	device := ifreq(t, "lossy0")
 	device.SetUint16(unix.IFF_TUN | unix.IFF_NO_PI)

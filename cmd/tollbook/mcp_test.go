@@ -20,6 +20,7 @@ import (
 
 	"tollbook/cmd/nodetest"
 	"tollbook/site/postgres/postgrestest"
+	"tollbook/site/testgate"
 )
 
 // agency is a directory of a few services, built, and what it takes to build it again.
@@ -186,6 +187,7 @@ func TestMCPOverPipes(t *testing.T) {
 // TestMCPFromBucket: a bucket is read by ranges, and needs nothing on disk.
 func TestMCPFromBucket(t *testing.T) {
 	t.Parallel()
+	testgate.All(t)
 	p := newPlace(t, 5)
 	p.build(t)
 	snapshot := p.publish(t).Checkpoint.Snapshot
@@ -226,6 +228,7 @@ func TestMCPLimit(t *testing.T) {
 // TestMCPNodeClient: the official client for JavaScript understands every answer, over both transports.
 func TestMCPNodeClient(t *testing.T) {
 	t.Parallel()
+	testgate.All(t)
 	needPostgres(t)
 	const folder = "testdata/mcp"
 	modules := nodetest.Install(t, folder, withoutPeers)

@@ -67,15 +67,6 @@ func startNode(t *testing.T, folder string, said any) {
 	}
 }
 
-// missing skips a test whose component is not there, and under CI=true fails it.
-func missing(t *testing.T, format string, args ...any) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatalf(format, args...)
-	}
-	t.Skipf(format, args...)
-}
-
 // TestNodeLocksNameNoRegistry: a lock holds versions and hashes; where packages come from is everybody's own setting.
 func TestNodeLocksNameNoRegistry(t *testing.T) {
 	t.Parallel()

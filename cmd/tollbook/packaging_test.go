@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"tollbook/site/testgate"
 )
 
 const (
@@ -120,6 +122,7 @@ func figuresOfUp(t *testing.T) string {
 // has an answer, and no figure is told that nobody looks at. What the alerts say of it is in rules_test.yml.
 func TestWatching(t *testing.T) {
 	t.Parallel()
+	testgate.All(t)
 	needPostgres(t)
 	figures := figuresOfUp(t)
 	told := map[string]bool{}
@@ -171,7 +174,7 @@ func askPrometheus(t *testing.T, figures string, queries []shownQuery) {
 		}
 		promtool = filepath.Join(cache, "tollbook", "bin", "promtool")
 		if _, err := os.Stat(promtool); err != nil {
-			missing(t, "no promtool: cmd/tollbook/packaging/check fetches it")
+			testgate.Missing(t, "no promtool: cmd/tollbook/packaging/check fetches it")
 		}
 	}
 	var b strings.Builder

@@ -14,6 +14,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"tollbook/crawl/probe"
+	"tollbook/site/testgate"
 )
 
 // TestPeers lints sellers made of real SDKs, by themselves and behind a proxy that adds https, as most are deployed. The
@@ -32,6 +33,7 @@ import (
 // resource_url_mismatch, seen in the wild on every fortieth service. Express answers HEAD behind the paywall's back: head_free.
 func TestPeers(t *testing.T) {
 	t.Parallel()
+	testgate.All(t)
 	noTerms := []string{"payload_captured", "accepts_present", "payto_recoverable", "payto_conformant", "payto_shape", "price_present",
 		"price_sane", "asset_declared", "network_caip2", "scheme_declared", "x402_version_current", "version_channel_coherent"}
 	withTransport := append(append([]string{}, noTerms[:10]...), "transport_https", noTerms[10], noTerms[11])

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"tollbook/site/postgres/private"
+	"tollbook/site/testgate"
 )
 
 // patience is how long a test waits for what must come: long enough for a loaded machine under the race detector.
@@ -168,7 +169,7 @@ func run(t *testing.T, env []string, args ...string) (status int, stdout, stderr
 func needPostgres(t *testing.T) {
 	t.Helper()
 	if err := startsPostgres(); errors.Is(err, private.ErrNoPrograms) {
-		missing(t, "%v", err)
+		testgate.Missing(t, "%v", err)
 	} else if err != nil {
 		t.Fatal(err)
 	}

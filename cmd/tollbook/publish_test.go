@@ -34,6 +34,7 @@ import (
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/postgrestest"
 	"tollbook/site/serve/edge/edgetest"
+	"tollbook/site/testgate"
 	"tollbook/templates"
 )
 
@@ -134,6 +135,7 @@ func sumOf(data []byte) string {
 // worker, and look at single objects: every walk is of one snapshot, every body has that snapshot's sum, every object is
 // whole and of the old or the new one; the next run finishes the work, and prune leaves nothing.
 func TestPublishKilled(t *testing.T) {
+	testgate.All(t)
 	rounds := kills
 	if text := os.Getenv("TOLLBOOK_KILLS"); text != "" {
 		var err error
@@ -508,6 +510,7 @@ func TestPublishSigned(t *testing.T) {
 // Serve goes on while the bucket is away, says so, and follows it when it is back.
 func TestServeWhileBucketIsAway(t *testing.T) {
 	t.Parallel()
+	testgate.All(t)
 	p := newPlace(t, 5)
 	p.build(t)
 	first := p.publish(t).Checkpoint.Snapshot
@@ -566,9 +569,10 @@ func TestServeWhileBucketIsAway(t *testing.T) {
 // The commands of the page that says how to check a snapshot do what it says, on a folder that was published.
 func TestVerifyPage(t *testing.T) {
 	t.Parallel()
+	testgate.All(t)
 	for _, program := range []string{"curl", "jq", "unzip", "openssl", "sha256sum"} {
 		if _, err := exec.LookPath(program); err != nil {
-			missing(t, "%s is missing; install it (Debian: apt-get install curl jq unzip openssl coreutils)", program)
+			testgate.Missing(t, "%s is missing; install it (Debian: apt-get install curl jq unzip openssl coreutils)", program)
 		}
 	}
 	page, err := templates.FS.ReadFile("pages/verify.md")

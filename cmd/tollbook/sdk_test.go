@@ -22,6 +22,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/postgres/postgrestest"
 	"tollbook/site/serve"
+	"tollbook/site/testgate"
 )
 
 // seller is what the server of testdata/sdk says of itself: its port, and what the official SDK makes of its routes.
@@ -42,6 +43,7 @@ type seller struct {
 // TestSDKServerFromImportToPage puts a seller made of the official x402 SDK through the whole line: it is imported, crawled,
 // built and read back, and what its own SDK declares must arrive.
 func TestSDKServerFromImportToPage(t *testing.T) { // not parallel: DATABASE_URL is the process's
+	testgate.All(t)
 	var peer seller
 	startNode(t, "testdata/sdk", &peer)
 	t.Setenv("DATABASE_URL", postgrestest.NewDatabase(t))

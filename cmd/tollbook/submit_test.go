@@ -35,6 +35,7 @@ import (
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/postgrestest"
 	"tollbook/site/serve"
+	"tollbook/site/testgate"
 )
 
 // post sends a body as a submitter would.
@@ -308,6 +309,7 @@ func TestSubmissionForm(t *testing.T) {
 // Killed after a submission is kept and before its probe is, a server has lost nothing: the next one makes the probe.
 func TestSubmissionSurvivesAKill(t *testing.T) {
 	t.Parallel()
+	testgate.All(t)
 	dsn := postgrestest.NewDatabase(t)
 	env := []string{"DATABASE_URL=" + dsn}
 	data := t.TempDir()
@@ -368,6 +370,7 @@ func TestSubmissionSurvivesAKill(t *testing.T) {
 // memory nor probes at once grow with their number.
 func TestManySubmissions(t *testing.T) {
 	t.Parallel()
+	testgate.All(t)
 	db, err := postgres.Open(t.Context(), postgrestest.NewDatabase(t))
 	if err != nil {
 		t.Fatal(err)

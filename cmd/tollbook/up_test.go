@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tollbook/site/testgate"
 )
 
 // TestUp: one process starts its own Postgres, visits what is imported, builds, publishes, answers readers and tells how it
@@ -16,6 +18,7 @@ import (
 // ended, also after a kill.
 func TestUp(t *testing.T) {
 	t.Parallel()
+	testgate.NotShort(t)
 	needPostgres(t)
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

@@ -20,6 +20,7 @@ import (
 
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/postgrestest"
+	"tollbook/site/testgate"
 )
 
 // Of the fleet in TestFleet: seconds stand for minutes.
@@ -114,6 +115,7 @@ func (w *fleetWorld) catch(t *testing.T, p *program, worker string) string {
 // off; each check is stored once, also the one that both the stopped process and its successor made; and no host is asked by
 // two at once, or sooner after a request than the gap.
 func TestFleet(t *testing.T) {
+	testgate.All(t)
 	dsn := postgrestest.NewDatabase(t)
 	db, err := postgres.Open(t.Context(), dsn)
 	if err != nil {

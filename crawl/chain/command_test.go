@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tollbook/site/testgate"
 )
 
 // TestAnvilByCommand: the whole command against a live chain, configured by a file: from empty, again, what is new, and
@@ -18,7 +20,7 @@ import (
 func TestAnvilByCommand(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("go"); err != nil {
-		missing(t, "go is not in PATH, and builds the command")
+		testgate.Missing(t, "go is not in PATH, and builds the command")
 	}
 	n := startAnvil(t)
 	n.call(nil, "anvil_setCode", text(exact), "0x"+contracts(t)["Proxy"].Runtime)

@@ -22,6 +22,7 @@ import (
 
 	"tollbook/cmd/nodetest"
 	"tollbook/crawl/chain"
+	"tollbook/site/testgate"
 )
 
 // contracts are the compiled ones of testdata/contracts.
@@ -402,6 +403,7 @@ func TestAnvil(t *testing.T) {
 // TestGeth is the second opinion: another node, another way to reorganise.
 func TestGeth(t *testing.T) {
 	t.Parallel()
+	testgate.All(t)
 	n := startGeth(t)
 	m := newMarket(t, n, nil)
 	l := newLedger(m.listed()...)

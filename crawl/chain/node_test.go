@@ -17,16 +17,8 @@ import (
 	"time"
 
 	"tollbook/cmd/nodetest"
+	"tollbook/site/testgate"
 )
-
-// missing skips a test whose component is not there, and under CI=true fails it.
-func missing(t *testing.T, format string, args ...any) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatalf(format, args...)
-	}
-	t.Skipf(format, args...)
-}
 
 // cacheDir is where tests keep what they install, outside the repository.
 func cacheDir(t *testing.T) string {
@@ -129,7 +121,7 @@ func startAnvil(t *testing.T) *liveNode {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
 		var err error
 		if program, err = exec.LookPath("anvil"); err != nil {
-			missing(t, "anvil is missing: npm has it for Linux on amd64, Foundry for others")
+			testgate.Missing(t, "anvil is missing: npm has it for Linux on amd64, Foundry for others")
 		}
 	}
 	address := startProgram(t, `Listening on (\S+)\n`, program, "--port", "0", "--no-mining", "--chain-id", "8453", "--gas-limit", "300000000")
@@ -145,7 +137,7 @@ func startGeth(t *testing.T) *liveNode {
 	program := filepath.Join(bin, "geth")
 	if _, err := os.Stat(program); err != nil {
 		if program, err = exec.LookPath("geth"); err != nil {
-			missing(t, "geth is missing; install it with GOBIN=%s go install github.com/ethereum/go-ethereum/cmd/geth@v1.16.9", bin)
+			testgate.Missing(t, "geth is missing; install it with GOBIN=%s go install github.com/ethereum/go-ethereum/cmd/geth@v1.16.9", bin)
 		}
 	}
 	address := startProgram(t, `HTTP server started +endpoint=(\S+) auth=false`, program, "--dev", "--dev.gaslimit", "300000000", "--http", "--http.addr", "127.0.0.1", "--http.port", "0",

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"tollbook/site/testgate"
 	"tollbook/site/x402"
 )
 
@@ -362,9 +363,7 @@ func TestUnreachable(t *testing.T) {
 
 // TestThousandHostileServers visits a thousand of them at once: each visit ends, and what they make us hold is bounded.
 func TestThousandHostileServers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a thousand connections")
-	}
+	testgate.All(t)
 	cases := hostile()
 	var bases []string
 	for _, c := range cases {

@@ -21,6 +21,8 @@ import (
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"tollbook/site/testgate"
 )
 
 // Who may do all, on every server here.
@@ -48,6 +50,7 @@ func Versity(t testing.TB) *Server {
 // MinIO starts a server of one folder.
 func MinIO(t testing.TB) *Server {
 	t.Helper()
+	testgate.All(t)
 	program := find(t, "minio", "github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c")
 	env := []string{"MINIO_ROOT_USER=" + accessKey, "MINIO_ROOT_PASSWORD=" + secretKey, "MINIO_BROWSER=off", "MINIO_UPDATE=off"}
 	return start(t, env, func(address, dir string) *exec.Cmd {
@@ -70,11 +73,7 @@ func find(t testing.TB, name, module string) string {
 	if _, err := os.Stat(path); err == nil {
 		return path
 	}
-	missing := t.Skipf
-	if os.Getenv("CI") == "true" {
-		missing = t.Fatalf
-	}
-	missing("%s is missing; GOBIN=%s go install %s", name, bin, module)
+	testgate.Missing(t, "%s is missing; GOBIN=%s go install %s", name, bin, module)
 	return ""
 }
 

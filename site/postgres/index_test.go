@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tollbook/site/postgres"
+	"tollbook/site/testgate"
 )
 
 const base = "eip155:8453"
@@ -350,6 +351,7 @@ func unfolded(t fataler, takings *postgres.Takings) []postgres.PayeeFacts {
 // portions: in the end the tables are, row by row, those of an index made afresh of the chain as it is.
 func TestIndexEqualsFreshIndex(t *testing.T) {
 	t.Parallel()
+	testgate.NotShort(t)
 	ctx := t.Context()
 	dsn, freshDSN := template.Database(t), template.Database(t)
 	rapid.Check(t, func(t *rapid.T) {

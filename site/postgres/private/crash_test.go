@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"tollbook/site/testgate"
 )
 
 // TestKilledProgram kills a program that runs a server, in every way that
@@ -97,7 +99,7 @@ func TestStalePid(t *testing.T) {
 	needPrograms(t)
 	sleep, err := exec.LookPath("sleep")
 	if err != nil {
-		lack(t, "no program sleep")
+		testgate.Missing(t, "no program sleep")
 	}
 	impostor := filepath.Join(tempDir(t), "postgres") // as another folder's server
 	copyFile(t, sleep, impostor)

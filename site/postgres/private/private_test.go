@@ -19,6 +19,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tollbook/site/leaktest"
+	"tollbook/site/testgate"
 )
 
 // A test that needs a second program, or one of another user, runs the test
@@ -161,19 +162,10 @@ func self(t *testing.T) string {
 	return path
 }
 
-// lack is how a test ends that misses something: skipped, but not on CI.
-func lack(t *testing.T, format string, args ...any) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatalf(format, args...)
-	}
-	t.Skipf(format, args...)
-}
-
 func needRoot(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		lack(t, "run this test as root")
+		testgate.Missing(t, "run this test as root")
 	}
 }
 
@@ -182,7 +174,7 @@ func needPrograms(t *testing.T) programs {
 	t.Helper()
 	p, err := findPrograms(t.Context(), Options{}, 0)
 	if err != nil {
-		lack(t, "no Postgres to test with: %v", err)
+		testgate.Missing(t, "no Postgres to test with: %v", err)
 	}
 	return p
 }

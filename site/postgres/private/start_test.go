@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"tollbook/site/testgate"
 )
 
 // TestStartTwice starts, writes, stops and starts again under every identity
@@ -397,7 +399,7 @@ func mountSmall(t *testing.T, dir, size string) (unmount func()) {
 	t.Helper()
 	needRoot(t)
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "mode=0700,size="+size, "tmpfs", dir).CombinedOutput(); err != nil {
-		lack(t, "this system lets no tmpfs be mounted: %v: %s", err, out)
+		testgate.Missing(t, "this system lets no tmpfs be mounted: %v: %s", err, out)
 	}
 	var once sync.Once
 	unmount = func() {

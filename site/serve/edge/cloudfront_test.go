@@ -12,13 +12,14 @@ import (
 	"testing"
 
 	"tollbook/site"
+	"tollbook/site/testgate"
 )
 
 // rewritten asks the function, under node, where each request of a script goes: the new address, or "" for serve.
 func rewritten(t *testing.T, o CloudFront, script []call) []string {
 	t.Helper()
 	if _, err := exec.LookPath("node"); err != nil {
-		missing(t, "node is missing; install Node.js 20 or newer (Debian: apt-get install nodejs)")
+		testgate.Missing(t, "node is missing; install Node.js 20 or newer (Debian: apt-get install nodejs)")
 	}
 	program, err := o.Function()
 	if err != nil {

@@ -26,15 +26,6 @@ func TestMain(m *testing.M) { postgrestest.Main(m) }
 
 var moment = time.Date(2026, 11, 20, 12, 30, 0, 0, time.UTC)
 
-// missing skips a test whose component is not there, and under CI=true fails it.
-func missing(t *testing.T, format string, args ...any) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatalf(format, args...)
-	}
-	t.Skipf(format, args...)
-}
-
 // world is a directory with all that there is to ask for, published twice, and the Go reader over it.
 type world struct {
 	root  string // of the publication

@@ -14,6 +14,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"tollbook/site/testgate"
 )
 
 //go:embed worker.mjs
@@ -24,7 +26,7 @@ var platform []byte
 func StartWorker(t testing.TB, worker []byte, bucket string) (addr string) {
 	t.Helper()
 	if _, err := exec.LookPath("node"); err != nil {
-		missing(t, "node is missing; install Node.js 20 or newer (Debian: apt-get install nodejs)")
+		testgate.Missing(t, "node is missing; install Node.js 20 or newer (Debian: apt-get install nodejs)")
 	}
 	dir := t.TempDir()
 	for name, data := range map[string][]byte{"platform.mjs": platform, "worker.mjs": worker} {
@@ -59,13 +61,4 @@ func StartWorker(t testing.TB, worker []byte, bucket string) (addr string) {
 		t.Fatalf("it says %q: %v", line, err)
 	}
 	return fmt.Sprintf("127.0.0.1:%d", said.Port)
-}
-
-// missing skips a test whose component is not there, and under CI=true fails it.
-func missing(t testing.TB, format string, args ...any) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatalf(format, args...)
-	}
-	t.Skipf(format, args...)
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tollbook/site/testgate"
 )
 
 // StartNginx runs what config makes for an address of loopback until the test ends, with more lines in the context http.
@@ -18,7 +20,7 @@ func StartNginx(t testing.TB, more string, config func(listen string) ([]byte, e
 	program, err := exec.LookPath("nginx")
 	if err != nil {
 		if program, err = exec.LookPath("/usr/sbin/nginx"); err != nil {
-			missing(t, "nginx is missing; install it (Debian: apt-get install nginx-light; macOS: brew install nginx)")
+			testgate.Missing(t, "nginx is missing; install it (Debian: apt-get install nginx-light; macOS: brew install nginx)")
 		}
 	}
 	for { // nginx binds by itself, and another program may have been faster at a port that was free
