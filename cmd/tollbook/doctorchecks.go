@@ -20,6 +20,7 @@ import (
 	"sync"
 	"time"
 
+	"tollbook/crawl"
 	"tollbook/crawl/chain"
 	"tollbook/output"
 	"tollbook/site/postgres"
@@ -340,7 +341,7 @@ func (o *doctorOptions) lookAtPublished(ctx context.Context, store output.Store,
 
 func lookAtNode(ctx context.Context, network, address string) finding {
 	host := schemeAndHost(address)
-	h, err := chain.Inspect(ctx, network, address, chain.Options{Timeout: 10 * time.Second})
+	h, err := crawl.InspectNode(ctx, network, address, chain.Options{Timeout: 10 * time.Second})
 	if err != nil {
 		return wrongly("try another address of this network: rpc of its [[network]]", "%s", oneLine(err))
 	}

@@ -80,13 +80,25 @@ var imports = map[string]struct{ ours, modules []string }{
 			"crawl/probe",
 			"crawl/facts",
 			"crawl/chain",
+			"crawl/chain/evm",
+			"crawl/chain/solana",
 			"crawl/model",
 		},
 		modules: []string{"github.com/google/uuid", "github.com/pelletier/go-toml/v2", "golang.org/x/text"},
 	},
 	"crawl/chain": {
-		ours:    []string{"site/x402"},
-		modules: []string{"golang.org/x/sync", "golang.org/x/crypto", "github.com/mr-tron/base58"},
+		ours: []string{"site/x402"},
+	},
+	"crawl/chain/jsonrpc": {
+		ours: []string{"crawl/chain"},
+	},
+	"crawl/chain/evm": {
+		ours:    []string{"crawl/chain", "crawl/chain/jsonrpc", "site/postgres"},
+		modules: []string{"golang.org/x/crypto"},
+	},
+	"crawl/chain/solana": {
+		ours:    []string{"crawl/chain", "crawl/chain/jsonrpc", "site/postgres", "site/x402"},
+		modules: []string{"golang.org/x/sync", "github.com/mr-tron/base58"},
 	},
 	"crawl/chain/chaintest": {
 		modules: []string{"golang.org/x/crypto", "github.com/mr-tron/base58"},

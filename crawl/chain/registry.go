@@ -2,6 +2,7 @@ package chain
 
 import (
 	"bytes"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +17,35 @@ import (
 
 	"tollbook/site/x402"
 )
+
+// Facilitator is who settles payments for others, as a list says it.
+type Facilitator struct {
+	ID             string
+	Name           string
+	WebsiteURL     string // of a list without one, the origin of FacilitatorURL
+	DocsURL        string // "" when unknown
+	FacilitatorURL string // "" when unknown
+	UpstreamStatus string // how sure the list's source is of it: merged, merged_after_snapshot, pull_request, …
+	Settlers       []Settler
+}
+
+// Settler is an account that a facilitator sends settlements from.
+type Settler struct {
+	Network    string   // CAIP-2, of the network table where it is known there
+	Address    string   // in normal form
+	Tokens     []string // that it settles, in normal form, as the list orders them
+	Since      *time.Time
+	Deprecated bool // the facilitator has gone over to other accounts; what it settled stays
+}
+
+//go:embed facilitators.json
+var shipped []byte
+
+// ShippedName is what faults of the shipped list are told under.
+const ShippedName = "facilitators.json"
+
+// Shipped is the list of facilitators that comes with Tollbook.
+func Shipped() ([]Facilitator, error) { return ReadFacilitators(ShippedName, bytes.NewReader(shipped)) }
 
 // Limits of a list.
 const (

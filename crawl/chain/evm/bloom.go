@@ -1,0 +1,104 @@
+package evm
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"tollbook/crawl/chain/jsonrpc"
+
+	"golang.org/x/crypto/sha3"
+)
+
+// emptyBlocks are blocks of the range that gave no events: all of a short range, of a long one some, spread evenly.
+func (r *rangeReader) emptyBlocks() (list []int64) {
+	count := r.last - r.first + 1
+	step := max(1, count/bloomChecks)
+	for number := r.last; number >= r.first && len(list) < bloomChecks; number -= step {
+		_, hit := slices.BinarySearchFunc(r.blocks, number, func(b blockEvents, n int64) int { return cmp.Compare(r.events[b.from].block, n) })
+		if !hit {
+			list = append(list, number)
+		}
+	}
+	return list
+}
+
+// checkEmpty asks by itself for each block that gave nothing and whose bloom says that it might. A log that shows now was
+// missing from the range's answer: a node that cuts answers short without a word is found out by it.
+func (r *rangeReader) checkEmpty(ctx context.Context, blocks []int64) error {
+	if len(blocks) == 0 || r.first == r.last {
+		return nil
+	}
+	filters := []filter{
+		{contracts: r.x.contracts, topics: []hash{topicAuthorizationUsed}},
+		{contracts: permit2Proxies, topics: []hash{topicSettled, topicSettledWithPermit}},
+	}
+	q := jsonrpc.Question{}
+	for _, number := range blocks {
+		for i := range filters {
+			q.Calls = append(q.Calls, jsonrpc.Call{Method: "eth_getLogs", Params: filters[i].params(number, number)})
+		}
+	}
+	missing := false
+	q.Read = func(from int, calls []jsonrpc.Call) error {
+		for i := range calls {
+			s := jsonrpc.NewScanner(calls[i].Result)
+			list := readEvents(s, nil)
+			if err := s.End(); err != nil {
+				return err
+			}
+			for j := range list {
+				number := blocks[(from+i)/len(filters)]
+				if !filters[(from+i)%len(filters)].holds(&list[j], number, number) {
+					return errors.New("a log was not asked for")
+				}
+			}
+			missing = missing || len(list) > 0
+		}
+		return nil
+	}
+	if err := r.x.client.Ask(ctx, q); err != nil {
+		return err
+	}
+	if missing {
+		r.x.options.Metrics.Failure(r.x.network.ID, string(jsonrpc.KindLie))
+		return errCut
+	}
+	return nil
+}
+
+// marks are what an event of a contract leaves in blooms.
+type eventBlooms struct {
+	topics, contracts []bloomBits
+}
+
+func newEventBlooms(topics []hash, contracts []address) (m eventBlooms) {
+	for _, t := range topics {
+		m.topics = append(m.topics, bloomOf(t[:]))
+	}
+	for _, c := range contracts {
+		m.contracts = append(m.contracts, bloomOf(c[:]))
+	}
+	return m
+}
+
+func (m *eventBlooms) mayBeIn(bloom *[256]byte) bool {
+	in := func(b bloomBits) bool { return b.in(bloom) }
+	return slices.ContainsFunc(m.topics, in) && slices.ContainsFunc(m.contracts, in)
+}
+
+// mayHold says whether a block may hold an event that settles.
+func (x *Reader) mayContainEvents(h *header) bool {
+	return x.tokenBlooms.mayBeIn(&h.bloom) || x.proxyBlooms.mayBeIn(&h.bloom)
+}
+
+func bloomOf(item []byte) (b bloomBits) {
+	k := sha3.NewLegacyKeccak256()
+	k.Write(item)
+	sum := k.Sum(nil)
+	for i := range b {
+		b[i] = (uint16(sum[2*i])<<8 | uint16(sum[2*i+1])) & 2047
+	}
+	return b
+}

@@ -1,0 +1,328 @@
+package evm
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"strconv"
+	"time"
+
+	"tollbook/crawl/chain/jsonrpc"
+)
+
+type (
+	hash    [32]byte
+	address [20]byte
+)
+
+func (h hash) String() string    { return hexText(h[:]) }
+func (a address) String() string { return hexText(a[:]) }
+
+// hexText writes up to 32 bytes.
+func hexText(raw []byte) string {
+	var b [2 + 64]byte
+	return string(hex.AppendEncode(append(b[:0], "0x"...), raw))
+}
+
+// word is an address as a topic has it.
+func (a address) word() (h hash) {
+	copy(h[12:], a[:])
+	return h
+}
+
+// addressOf reads a topic that holds an address.
+func addressOf(topic hash) (a address) {
+	copy(a[:], topic[12:])
+	return a
+}
+
+// parseAddress reads an address in normal form.
+func parseAddress(s string) (a address, err error) {
+	if len(s) != 42 || s[:2] != "0x" {
+		return a, fmt.Errorf("%.60q is no address", s)
+	}
+	if _, err := hex.Decode(a[:], []byte(s[2:])); err != nil {
+		return a, fmt.Errorf("%.60q is no address", s)
+	}
+	return a, nil
+}
+
+func mustHash(s string) (h hash) {
+	if n, err := hex.Decode(h[:], []byte(s[2:])); err != nil || n != len(h) {
+		panic("no hash: " + s) // a constant of ours
+	}
+	return h
+}
+
+func mustAddress(s string) address {
+	a, err := parseAddress(s)
+	if err != nil {
+		panic(err) // a constant of ours
+	}
+	return a
+}
+
+// Events that settlements leave, by their first topic.
+var (
+	topicTransfer          = mustHash("0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef") // Transfer(address indexed from, address indexed to, uint256 value)
+	topicAuthorizationUsed = mustHash("0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5") // AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)
+	topicSettled           = mustHash("0x97088ec3606cfe8cc112180570d03fcde05f9b8e1bfef8e27784eaf5dd5691b6") // Settled()
+	topicSettledWithPermit = mustHash("0xde5b89d10fc800c459329c382fabfcad0be0ed7e5328e01fae04e507b09ef5d8") // SettledWithPermit()
+)
+
+// permit2Proxies are x402ExactPermit2Proxy and x402UptoPermit2Proxy, at the same addresses on every network.
+var permit2Proxies = []address{
+	mustAddress("0x402085c248eea27d92e8b30b2c58ed07f9e20001"),
+	mustAddress("0x4020a4f3b7b90cca423b9fabcc0ce57c6c240002"),
+}
+
+// event is a log of a contract.
+type event struct {
+	block, index int64
+	blockHash    hash
+	transaction  hash
+	contract     address
+	topics       [4]hash
+	topicCount   int
+	amount       hash // the data, where that is one word
+	oneWord      bool
+}
+
+// transfer says whether an event is a Transfer as ERC-20 has it.
+func (e *event) transfer() bool {
+	return e.topicCount == 3 && e.topics[0] == topicTransfer && e.oneWord
+}
+
+func (e *event) authorization() bool {
+	return e.topicCount == 3 && e.topics[0] == topicAuthorizationUsed
+}
+
+func (e *event) settled() bool {
+	return e.topicCount == 1 && (e.topics[0] == topicSettled || e.topics[0] == topicSettledWithPermit) &&
+		(e.contract == permit2Proxies[0] || e.contract == permit2Proxies[1])
+}
+
+// decimal writes a 256-bit number.
+func decimal(word hash) string {
+	for _, b := range word[:24] {
+		if b != 0 {
+			return new(big.Int).SetBytes(word[:]).String()
+		}
+	}
+	var n uint64
+	for _, b := range word[24:] {
+		n = n<<8 | uint64(b)
+	}
+	return strconv.FormatUint(n, 10)
+}
+
+// readEvents reads an array of logs and adds them to list.
+func readEvents(s *jsonrpc.Scanner, list []event) []event {
+	for range s.Elements {
+		list = append(list, event{})
+		readEvent(s, &list[len(list)-1])
+	}
+	return list
+}
+
+// eventMembers are what a log must have, a bit each.
+const (
+	hasAddress = 1 << iota
+	hasTopics
+	hasData
+	hasBlock
+	hasBlockHash
+	hasTransaction
+	hasIndex
+	hasAll = 1<<iota - 1
+)
+
+func readEvent(s *jsonrpc.Scanner, e *event) {
+	seen := 0
+	for key := range s.Members {
+		switch string(key) {
+		case "address":
+			s.Bytes(e.contract[:])
+			seen |= hasAddress
+		case "topics":
+			for i := range s.Elements {
+				if i == len(e.topics) {
+					s.Fail(errors.New("a log has more than four topics"))
+					return
+				}
+				s.Bytes(e.topics[i][:])
+				e.topicCount = i + 1
+			}
+			seen |= hasTopics
+		case "data":
+			if data := s.Text(); len(data) == 2+64 {
+				if e.oneWord = jsonrpc.DecodeHex(e.amount[:], data); !e.oneWord {
+					s.Fail(fmt.Errorf("%.80q is no hex", data))
+				}
+			}
+			seen |= hasData
+		case "blockNumber":
+			e.block = s.Quantity()
+			seen |= hasBlock
+		case "blockHash":
+			s.Bytes(e.blockHash[:])
+			seen |= hasBlockHash
+		case "transactionHash":
+			s.Bytes(e.transaction[:])
+			seen |= hasTransaction
+		case "logIndex":
+			e.index = s.Quantity()
+			seen |= hasIndex
+		case "removed":
+			if !s.Null() && s.Bool() {
+				s.Fail(errors.New("a log was removed"))
+			}
+		default:
+			s.Value()
+		}
+	}
+	if s.Err == nil && seen != hasAll {
+		s.Fail(errors.New("a log lacks a member"))
+	}
+}
+
+// header is a block without what it holds.
+type header struct {
+	number int64
+	hash   hash
+	parent hash
+	time   time.Time
+	bloom  [256]byte // all ones where the node gives none: anything may be in it
+}
+
+// sent is a transaction of a block, and who sent it.
+type sent struct {
+	transaction hash
+	from        address
+}
+
+// errNull is a null where a block or a transaction should be: the node is behind, or has forgotten.
+var errNull = &jsonrpc.Fault{Kind: jsonrpc.KindBehind, Text: "null instead of what was asked for"}
+
+// readHeader reads a block. Of its transactions, where they are whole, it calls each.
+func readHeader(result []byte, each func(sent)) (h header, bytes int, err error) {
+	s := jsonrpc.NewScanner(result)
+	if s.Null() {
+		return h, 0, errNull
+	}
+	for i := range h.bloom {
+		h.bloom[i] = 0xff
+	}
+	var hasNumber, hasHash, hasParent, hasTime bool
+	for key := range s.Members {
+		switch string(key) {
+		case "number":
+			h.number = s.Quantity()
+			hasNumber = true
+		case "hash":
+			s.Bytes(h.hash[:])
+			hasHash = true
+		case "parentHash":
+			s.Bytes(h.parent[:])
+			hasParent = true
+		case "timestamp":
+			h.time = time.Unix(s.Quantity(), 0).UTC()
+			hasTime = true
+		case "logsBloom":
+			if !s.Null() {
+				s.Bytes(h.bloom[:])
+			}
+		case "transactions":
+			if each == nil {
+				s.Value()
+				continue
+			}
+			for range s.Elements {
+				t, _ := readSent(s)
+				each(t)
+			}
+		default:
+			s.Value()
+		}
+	}
+	if err := s.End(); err != nil {
+		return h, 0, fmt.Errorf("read a block: %w", err)
+	}
+	if !hasNumber || !hasHash || !hasParent || !hasTime {
+		return h, 0, errors.New("a block lacks a member")
+	}
+	return h, len(result), nil
+}
+
+// readSent reads a transaction, and the hash of its block.
+func readSent(s *jsonrpc.Scanner) (t sent, block hash) {
+	var hasHash, hasFrom bool
+	for key := range s.Members {
+		switch string(key) {
+		case "hash":
+			s.Bytes(t.transaction[:])
+			hasHash = true
+		case "from":
+			s.Bytes(t.from[:])
+			hasFrom = true
+		case "blockHash":
+			if !s.Null() {
+				s.Bytes(block[:])
+			}
+		default:
+			s.Value()
+		}
+	}
+	if s.Err == nil && (!hasHash || !hasFrom) {
+		s.Fail(errors.New("a transaction lacks a member"))
+	}
+	return t, block
+}
+
+// readReceipt reads the events of a transaction that is in a block, in their order.
+func readReceipt(result []byte, transaction, block hash) ([]event, error) {
+	s := jsonrpc.NewScanner(result)
+	if s.Null() {
+		return nil, errNull
+	}
+	var gotTransaction, gotBlock hash
+	var list []event
+	for key := range s.Members {
+		switch string(key) {
+		case "transactionHash":
+			s.Bytes(gotTransaction[:])
+		case "blockHash":
+			s.Bytes(gotBlock[:])
+		case "logs":
+			list = readEvents(s, nil)
+		default:
+			s.Value()
+		}
+	}
+	if err := s.End(); err != nil {
+		return nil, fmt.Errorf("read a receipt: %w", err)
+	}
+	if gotTransaction != transaction || gotBlock != block {
+		return nil, fmt.Errorf("the receipt of %v is another's, or of another block", transaction)
+	}
+	for i, e := range list {
+		if e.transaction != transaction || e.blockHash != block || e.index > math.MaxInt32 || i > 0 && e.index <= list[i-1].index {
+			return nil, fmt.Errorf("the receipt of %v holds what is not its own", transaction)
+		}
+	}
+	return list, nil
+}
+
+// bloomBits are the places in a header's bloom at which an item leaves ones.
+type bloomBits [3]uint16
+
+func (b bloomBits) in(bloom *[256]byte) bool {
+	for _, bit := range b {
+		if bloom[255-bit/8]&(1<<(bit%8)) == 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,262 @@
+package evm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+	"time"
+
+	"tollbook/crawl/chain"
+	"tollbook/crawl/chain/jsonrpc"
+	"tollbook/site/postgres"
+)
+
+func sortHashes(list *[]hash) {
+	slices.SortFunc(*list, compareHashes)
+	*list = slices.Compact(*list)
+}
+
+// askHead asks for the newest block, and for the newest that counts as confirmed.
+func (x *Reader) askHead(ctx context.Context) (confirmed, newest header, err error) {
+	if newest, err = x.blockAt(ctx, `"latest"`); err != nil {
+		return confirmed, newest, err
+	}
+	depth := int64(x.network.Confirmations)
+	if depth <= 0 && !x.noFinalized {
+		confirmed, err = x.blockAt(ctx, `"finalized"`)
+		var f *jsonrpc.Fault
+		if !errors.As(err, &f) || f.Kind != jsonrpc.KindUnsupported && f.Kind != jsonrpc.KindBehind {
+			return confirmed, newest, err
+		}
+		x.noFinalized = f.Kind == jsonrpc.KindUnsupported
+		x.options.Logger.Info("a node tells no finalized block; going by confirmations", "network", x.network.ID, "confirmations", usualConfirmations)
+	}
+	if depth <= 0 {
+		depth = usualConfirmations
+	}
+	confirmed, err = x.block(ctx, max(0, newest.number-depth))
+	return confirmed, newest, err
+}
+
+// askConfirmed is askHead with a confirmed block that has a child: a hash that no block after it names may be made up. Both
+// come in one answer, so that a node which lies now and then is asked again by the client.
+func (x *Reader) askConfirmed(ctx context.Context) (confirmed, newest header, err error) {
+	confirmed, newest, err = x.askHead(ctx)
+	if err != nil || newest.number <= confirmed.number {
+		return confirmed, newest, err
+	}
+	at := confirmed.number
+	err = x.client.Ask(ctx, jsonrpc.Question{
+		Calls:  []jsonrpc.Call{blockCall(at, false), blockCall(at+1, false)},
+		Atomic: true,
+		Read: func(_ int, calls []jsonrpc.Call) (err error) {
+			if confirmed, err = readNumbered(calls[0].Result, at); err != nil {
+				return err
+			}
+			child, err := readNumbered(calls[1].Result, at+1)
+			if err == nil && child.parent != confirmed.hash {
+				err = fmt.Errorf("block %d does not follow block %d", child.number, at)
+			}
+			return err
+		},
+	})
+	return confirmed, newest, err
+}
+
+// block asks for a header by number.
+func (x *Reader) block(ctx context.Context, number int64) (h header, err error) {
+	err = x.client.Ask(ctx, jsonrpc.Question{Calls: []jsonrpc.Call{blockCall(number, false)}, Read: func(_ int, calls []jsonrpc.Call) error {
+		h, err = readNumbered(calls[0].Result, number)
+		return err
+	}})
+	return h, err
+}
+
+// readNumbered reads the header of a block that was asked for by its number.
+func readNumbered(result []byte, number int64) (header, error) {
+	h, _, err := readHeader(result, nil)
+	if err == nil && h.number != number {
+		err = fmt.Errorf("asked for block %d, got %d", number, h.number)
+	}
+	return h, err
+}
+
+func (x *Reader) blockAt(ctx context.Context, at string) (h header, err error) {
+	err = x.client.Ask(ctx, jsonrpc.Question{
+		Calls: []jsonrpc.Call{{Method: "eth_getBlockByNumber", Params: `[` + at + `,false]`}},
+		Read: func(_ int, calls []jsonrpc.Call) error {
+			h, _, err = readHeader(calls[0].Result, nil)
+			return err
+		},
+	})
+	return h, err
+}
+
+// openScans looks for settlers that no scan knows, and opens scans for them.
+func (x *Reader) openScans(ctx context.Context, confirmed header) error {
+	settlers, err := x.store.NewSettlers(ctx, x.network.ID)
+	if err != nil || len(settlers) == 0 {
+		return err
+	}
+	var from time.Time // the first day that is looked at
+	for i, s := range settlers {
+		day := x.network.Start
+		if s.Since != nil && s.Since.After(day) {
+			day = *s.Since
+		}
+		if i == 0 || day.Before(from) {
+			from = day
+		}
+	}
+	first, err := x.firstBlock(ctx, dayOf(from), confirmed)
+	if err != nil {
+		return fmt.Errorf("find the first block of %s: %w", from.Format(time.DateOnly), err)
+	}
+	return x.store.OpenScans(ctx, x.network.ID, settlers, first.number, first.time, confirmed.number)
+}
+
+// firstBlock finds the first block of a day, or the oldest that nodes still know. Where the chain is younger, it is its
+// first; where the day is to come, it is the confirmed head. What nodes say they have forgotten is asked for again when later
+// blocks were found: a node that failed for a moment would cost all the history before.
+func (x *Reader) firstBlock(ctx context.Context, day time.Time, confirmed header) (header, error) {
+	if confirmed.time.Before(day) {
+		return confirmed, nil
+	}
+	for range maxRounds {
+		first, oldest, err := x.searchDay(ctx, day, confirmed)
+		if err != nil || !oldest {
+			return first, err
+		}
+		if _, forgotten, err := x.blockIfKept(ctx, first.number-1); forgotten || err != nil {
+			return first, err
+		}
+	}
+	return header{}, fmt.Errorf("find the first block of %s: nodes know blocks that they did not know before", day.Format(time.DateOnly))
+}
+
+// halve is one search of firstBlock. oldest says that the block before is of the day, too, as far as is known, but forgotten.
+func (x *Reader) searchDay(ctx context.Context, day time.Time, confirmed header) (first header, oldest bool, err error) {
+	low, high := int64(0), confirmed // of low and all before it nothing is known; high is not before the day
+	for low < high.number {
+		middle := low + (high.number-low)/2
+		h, forgotten, err := x.blockIfKept(ctx, middle)
+		switch {
+		case forgotten:
+			low, oldest = middle+1, true
+		case err != nil:
+			return h, false, err
+		case h.time.Before(day):
+			low, oldest = middle+1, false
+		default:
+			high = h
+		}
+	}
+	return high, oldest, nil
+}
+
+// blockIfKept asks for a header that nodes may have forgotten.
+func (x *Reader) blockIfKept(ctx context.Context, number int64) (h header, forgotten bool, err error) {
+	h, err = x.block(ctx, number)
+	var f *jsonrpc.Fault
+	if errors.As(err, &f) && f.Kind == jsonrpc.KindBehind {
+		return h, true, nil
+	}
+	return h, false, err
+}
+
+// rollBackForks compares the newest end that was committed, and that the chain reaches, with the chain. Where they differ it
+// finds the newest kept end that is still part of the chain and rolls back to it.
+func (x *Reader) rollBackForks(ctx context.Context, newest header, report *chain.Report) error {
+	ends, err := x.store.RangeEnds(ctx, x.network.ID)
+	if err != nil {
+		return err
+	}
+	for len(ends) > 0 && ends[0].Last > newest.number { // the node is behind, or the chain is shorter now: it will show
+		ends = ends[1:]
+	}
+	if len(ends) == 0 {
+		return nil
+	}
+	same, err := x.isOnChain(ctx, ends[0])
+	if err != nil || same {
+		return err
+	}
+	if err := x.confirmFork(ctx, ends[0], newest.number); err != nil {
+		return err
+	}
+	var failed error
+	i := sort.Search(len(ends), func(i int) bool {
+		if failed != nil {
+			return true
+		}
+		same, err := x.isOnChain(ctx, ends[i])
+		failed = err
+		return same
+	})
+	if failed != nil {
+		return failed
+	}
+	if i == len(ends) {
+		return fmt.Errorf("%w: of %d ends kept, blocks %d to %d", ErrNoAncestor, len(ends), ends[i-1].Last, ends[0].Last)
+	}
+	removed, err := x.store.RollBack(ctx, x.network.ID, ends[i].Last)
+	if err != nil {
+		return fmt.Errorf("roll back to block %d: %w", ends[i].Last, err)
+	}
+	report.RolledBack += removed
+	x.options.Metrics.Update(x.network.ID, func(n *chain.NetworkMetrics) { n.RollBacks++; n.RolledBack += removed })
+	x.options.Logger.Info("rolled back a reorganisation", "network", x.network.ID, "ancestor", ends[i].Last, "settlements", removed)
+	return nil
+}
+
+// isPart says whether a committed end is part of the chain that holds the anchor.
+func (x *Reader) isOnChain(ctx context.Context, e postgres.RangeEnd) (same bool, err error) {
+	err = x.client.Ask(ctx, jsonrpc.Question{
+		Calls:  []jsonrpc.Call{blockCall(e.Last, false), blockCall(x.anchor.number, false)},
+		Atomic: true,
+		Read: func(_ int, calls []jsonrpc.Call) error {
+			h, err := readNumbered(calls[0].Result, e.Last)
+			if err != nil {
+				return err
+			}
+			anchor, err := readNumbered(calls[1].Result, x.anchor.number)
+			if err == nil && anchor.hash != x.anchor.hash {
+				err = errForked
+			}
+			same = h.hash.String() == e.Hash
+			return err
+		},
+	})
+	if err != nil {
+		return false, fmt.Errorf("compare block %d: %w", e.Last, err)
+	}
+	return same, nil
+}
+
+// agreed asks every address before anything is rolled back. One that has come as far as the others and still knows the
+// committed block makes it a disagreement, which only time settles.
+func (x *Reader) confirmFork(ctx context.Context, e postgres.RangeEnd, newest int64) error {
+	if x.client.Nodes() < 2 {
+		return nil
+	}
+	known := false
+	_, err := x.client.AskEach(ctx, jsonrpc.Question{
+		Calls: []jsonrpc.Call{blockCall(e.Last, false), {Method: "eth_blockNumber", Params: "[]"}},
+		Read: func(_ int, calls []jsonrpc.Call) error {
+			h, err := readNumbered(calls[0].Result, e.Last)
+			if err != nil {
+				return err
+			}
+			s := jsonrpc.NewScanner(calls[1].Result)
+			at := s.Quantity()
+			known = known || s.Err == nil && at >= newest && h.hash.String() == e.Hash
+			return s.Err
+		},
+	})
+	if err == nil && known {
+		return fmt.Errorf("block %d: %w", e.Last, errDisagree)
+	}
+	return err
+}

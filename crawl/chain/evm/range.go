@@ -1,0 +1,269 @@
+package evm
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tollbook/crawl/chain/jsonrpc"
+	"tollbook/site/postgres"
+)
+
+// What a range is asked with.
+const (
+	topicsAtOnce = 200 // recipients in a filter
+	bloomChecks  = 16  // blocks without events whose bloom is looked at
+)
+
+// roundCounts are numbers of logs at which nodes are known to cut an answer without saying so. An answer of such a length
+// is asked for again in halves.
+var roundCounts = []int{500, 1000, 2000, 2500, 3000, 5000, 10_000, 15_000, 20_000, 25_000, 30_000, 50_000, 100_000, 150_000}
+
+// errCut says that a node's answers contradict each other: some of a range's events are missing.
+var errCut = errors.New("events are missing from the answer")
+
+// found is what a range holds, ready to be committed.
+type rangeResult struct {
+	postgres.Range
+	parent hash // of block First
+	events int
+}
+
+// plan is a scan as one round sees it.
+type scanPlan struct {
+	scan       postgres.Scan
+	settlers   map[address]*settler
+	recipients []hash // of a counting scan, as topics
+	width      *rangeWidth
+}
+
+type settler struct {
+	postgres.ScanSettler
+	address address
+}
+
+// fetch reads a range, in halves where a node gives no more at once. What it gives covers the range without gaps, in order.
+func (x *Reader) fetch(ctx context.Context, p *scanPlan, first, last int64) ([]rangeResult, error) {
+	one, err := x.fetchWhole(ctx, p, first, last)
+	if err == nil {
+		p.width.answered(last-first+1, one.events)
+		return []rangeResult{one}, nil
+	}
+	var f *jsonrpc.Fault
+	tooMuch := errors.As(err, &f) && f.Kind == jsonrpc.KindRange
+	cut := errors.Is(err, errCut) || errors.As(err, &f) && f.Kind == jsonrpc.KindLie // no node could agree with what was read
+	if ctx.Err() != nil || !tooMuch && !cut {
+		return nil, err
+	}
+	if first == last {
+		if tooMuch && len(p.recipients) > 0 && x.topics.halve() {
+			return x.fetch(ctx, p, first, last)
+		}
+		return nil, fmt.Errorf("read block %d: %w", first, err)
+	}
+	p.width.tooWide(last - first + 1)
+	middle := first + (last-first)/2
+	list, err := x.fetch(ctx, p, first, middle)
+	if err != nil {
+		return nil, err
+	}
+	rest, err := x.fetch(ctx, p, middle+1, last)
+	return append(list, rest...), err
+}
+
+// reading is a range while it is being read.
+type rangeReader struct {
+	x           *Reader
+	plan        *scanPlan
+	first, last int64
+	transfers   bool          // all transfers were asked for, and no receipts are needed
+	answeredBy  *jsonrpc.Node // of the events
+	events      []event       // by block and index
+	head, start header        // of blocks last and first
+	blocks      []blockEvents
+	senders     int // of all blocks
+}
+
+// blockRun is a block's part of events.
+type blockEvents struct {
+	from, to int
+	header   header
+	hash     string   // of the header, once a settlement names it
+	senders  []sender // of the transactions of which it matters, in their order
+}
+
+func (x *Reader) fetchWhole(ctx context.Context, p *scanPlan, first, last int64) (rangeResult, error) {
+	r := &rangeReader{x: x, plan: p, first: first, last: last, transfers: x.costs.transfersAreLighter()}
+	if err := r.askEvents(ctx); err != nil {
+		return rangeResult{}, fmt.Errorf("read events of blocks %d to %d: %w", first, last, err)
+	}
+	if err := r.askSenders(ctx); err != nil {
+		return rangeResult{}, fmt.Errorf("read senders in blocks %d to %d: %w", first, last, err)
+	}
+	f, err := r.findSettlements(ctx)
+	if err != nil {
+		return rangeResult{}, fmt.Errorf("read transactions of blocks %d to %d: %w", first, last, err)
+	}
+	return f, nil
+}
+
+// filter is an eth_getLogs with what its answer must keep to.
+type filter struct {
+	contracts []address
+	topics    []hash // any of them first
+	third     []hash // any of them third; none: any
+}
+
+func (f *filter) params(first, last int64) string {
+	var b strings.Builder
+	b.WriteString(`[{"fromBlock":"0x` + strconv.FormatInt(first, 16) + `","toBlock":"0x` + strconv.FormatInt(last, 16) + `","address":[`)
+	for i, c := range f.contracts {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(`"` + c.String() + `"`)
+	}
+	b.WriteString(`],"topics":[`)
+	list := func(topics []hash) {
+		b.WriteByte('[')
+		for i, t := range topics {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			b.WriteString(`"` + t.String() + `"`)
+		}
+		b.WriteByte(']')
+	}
+	list(f.topics)
+	if len(f.third) > 0 {
+		b.WriteString(`,null,`)
+		list(f.third)
+	}
+	b.WriteString(`]}]`)
+	return b.String()
+}
+
+// holds says whether an event is what the filter asks for.
+func (f *filter) holds(e *event, first, last int64) bool {
+	return e.block >= first && e.block <= last && e.index >= 0 && e.index <= math.MaxInt32 && slices.Contains(f.contracts, e.contract) &&
+		e.topicCount > 0 && slices.Contains(f.topics, e.topics[0]) &&
+		(len(f.third) == 0 || e.topicCount > 2 && slices.Contains(f.third, e.topics[2]))
+}
+
+// filters are the questions of a range.
+func (r *rangeReader) filters() []filter {
+	tokens := r.x.contracts
+	own := filter{contracts: tokens, topics: []hash{topicAuthorizationUsed}}
+	if r.transfers {
+		own.topics = append(own.topics, topicTransfer)
+	}
+	list := []filter{own, {contracts: permit2Proxies, topics: []hash{topicSettled, topicSettledWithPermit}}}
+	if r.plan.scan.Counts && !r.transfers {
+		for part := range slices.Chunk(r.plan.recipients, r.x.topics.current()) {
+			list = append(list, filter{tokens, []hash{topicTransfer}, part})
+		}
+	}
+	return list
+}
+
+func blockCall(number int64, whole bool) jsonrpc.Call {
+	return jsonrpc.Call{Method: "eth_getBlockByNumber", Params: `["0x` + strconv.FormatInt(number, 16) + `",` + strconv.FormatBool(whole) + `]`}
+}
+
+// askEvents asks for the events, between the header of the last block and that of the block after it, whose parent it must
+// be: had the chain changed in between, had another node answered, or were the hash made up, they would not fit. Of the
+// anchor, whose child was seen when the round began, the same header is asked again. The anchor's header comes last.
+func (r *rangeReader) askEvents(ctx context.Context) error {
+	filters := r.filters()
+	calls := []jsonrpc.Call{blockCall(r.first, false), blockCall(r.last, false)}
+	for i := range filters {
+		calls = append(calls, jsonrpc.Call{Method: "eth_getLogs", Params: filters[i].params(r.first, r.last)})
+	}
+	after := min(r.last+1, r.x.anchor.number)
+	calls = append(calls, blockCall(after, false), blockCall(r.x.anchor.number, false))
+	return r.x.client.Ask(ctx, jsonrpc.Question{Calls: calls, Range: true, AnsweredBy: &r.answeredBy, Read: func(_ int, calls []jsonrpc.Call) (err error) {
+		var again, anchor header
+		for _, h := range []struct {
+			to     *header
+			number int64
+			result []byte
+		}{{&r.start, r.first, calls[0].Result}, {&r.head, r.last, calls[1].Result}, {&again, after, calls[len(calls)-2].Result}, {&anchor, r.x.anchor.number, calls[len(calls)-1].Result}} {
+			if *h.to, err = readNumbered(h.result, h.number); err != nil {
+				return err
+			}
+		}
+		same := again.hash
+		if after > r.last {
+			same = again.parent
+		}
+		if r.head.hash != same || r.first == r.last && r.start.hash != r.head.hash {
+			return fmt.Errorf("block %d changed while it was read", r.last)
+		}
+		if anchor.hash != r.x.anchor.hash {
+			return errForked
+		}
+		r.x.costs.addBlock(false, len(calls[1].Result), 0)
+		return r.readFilters(filters, calls[2:len(calls)-2])
+	}})
+}
+
+func (r *rangeReader) readFilters(filters []filter, calls []jsonrpc.Call) error {
+	r.events = r.events[:0]
+	for i := range filters {
+		s := jsonrpc.NewScanner(calls[i].Result)
+		from := len(r.events)
+		r.events = readEvents(s, slices.Grow(r.events, s.Len()/smallestLog))
+		if err := s.End(); err != nil {
+			return fmt.Errorf("read logs: %w", err)
+		}
+		got := r.events[from:]
+		if r.last > r.first && slices.Contains(roundCounts, len(got)) {
+			return &jsonrpc.Fault{Kind: jsonrpc.KindRange, Text: fmt.Sprintf("%d logs, as many as a node that cuts would give", len(got))}
+		}
+		for j := range got {
+			if !filters[i].holds(&got[j], r.first, r.last) {
+				return fmt.Errorf("a log of block %d, contract %v was not asked for", got[j].block, got[j].contract)
+			}
+		}
+	}
+	return r.order()
+}
+
+// order sorts the events and splits them by block. No log may be told twice, and a block has one hash.
+func (r *rangeReader) order() error {
+	sorted := true
+	for i := 1; i < len(r.events) && sorted; i++ {
+		a, b := &r.events[i-1], &r.events[i]
+		sorted = a.block < b.block || a.block == b.block && a.index <= b.index
+	}
+	if !sorted { // a node that asks its indexes out of order, or a second filter
+		slices.SortStableFunc(r.events, func(a, b event) int { return cmp.Or(cmp.Compare(a.block, b.block), cmp.Compare(a.index, b.index)) })
+	}
+	r.blocks = slices.Grow(r.blocks[:0], int(min(r.last-r.first+1, int64(len(r.events)))))
+	for i := range r.events {
+		e := &r.events[i]
+		if i == 0 || e.block != r.events[i-1].block {
+			r.blocks = append(r.blocks, blockEvents{from: i, to: i + 1})
+			continue
+		}
+		before := &r.events[i-1]
+		if e.index == before.index || e.blockHash != before.blockHash {
+			return fmt.Errorf("block %d has two logs at one place, or two hashes", e.block)
+		}
+		r.blocks[len(r.blocks)-1].to = i + 1
+	}
+	if n := len(r.blocks); n > 0 {
+		if e := r.events[r.blocks[n-1].from]; e.block == r.last && e.blockHash != r.head.hash {
+			return fmt.Errorf("logs of block %d are of another block", r.last)
+		}
+		if e := r.events[r.blocks[0].from]; e.block == r.first && e.blockHash != r.start.hash {
+			return fmt.Errorf("logs of block %d are of another block", r.first)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,341 @@
+// Package evm reads settlements from EVM networks.
+//
+// A settlement is a payment in a transaction that a settler sent. It is recognised by the events of measured tokens alone,
+// never by a function's selector, so that direct calls, batches and wallets of any kind are one case (settle.go pairs events):
+//
+//   - an AuthorizationUsed with the Transfer of the same token from the authoriser that follows it (method eip3009);
+//   - the event of one of x402's two Permit2 proxies with the Transfer that comes before it (permit2).
+//
+// Nothing else that such a transaction moves is a settlement: no top-up, refund or fee leg, and no payment to a known recipient
+// without authorisation. Nor is a payment of nothing, of the settler's own money, or from before the settler's first day. A
+// payment to oneself is a settlement; the row shows it, and the build leaves it out.
+//
+// Nothing that one node says alone is accepted. A range's logs are asked for between two looks at its last block, with the head
+// that the round began with. They must be of the blocks that headers and receipts are of, in the range, of the contracts and
+// topics that were asked for, each exactly once. Ranges are linked by their blocks' parents. Blocks without events are
+// sampled, and asked for by themselves where their bloom says that they might contain some. A contradiction is a fault of
+// the node: the question is sent again later, another node is asked at once, and less is asked for at a time. In the end the
+// scan waits where it is. It never skips a range.
+//
+// The package owns no rows: a Store keeps what it finds, a range with its settlements in one transaction. It must never know
+// what a service is.
+package evm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"tollbook/crawl/chain"
+	"tollbook/crawl/chain/jsonrpc"
+	"tollbook/site/postgres"
+)
+
+// ErrNoAncestor is the error of a chain that has nothing in common with what was committed of it: it was reorganised deeper
+// than ends of ranges are kept, or another chain answers. Nothing was changed.
+var ErrNoAncestor = errors.New("no block that was committed is part of the chain any more")
+
+// errForked ends a round in which the chain was seen to change; the next one finds out how.
+var errForked = &jsonrpc.Fault{Kind: jsonrpc.KindForked, Text: "the chain was reorganised while it was read"}
+
+// hasMoved reports whether a round ended because the chain or a scan moved meanwhile, so that another round is due.
+func hasMoved(err error) bool {
+	var f *jsonrpc.Fault
+	return errors.Is(err, postgres.ErrMoved) || errors.As(err, &f) && f.Kind == jsonrpc.KindForked
+}
+
+// errDisagree ends a round in which the nodes serve different chains.
+var errDisagree = errors.New("the addresses disagree about the chain")
+
+const (
+	usualConfirmations = 128 // for a node that knows no finalized tag
+	maxRounds          = 12  // that Once begins anew because something moved
+)
+
+// Reader reads one EVM network. One goroutine drives it: a round does its work concurrently, and everything that moves a scan
+// back happens between rounds.
+type Reader struct {
+	network     chain.Network
+	store       Store
+	options     chain.Options
+	client      *jsonrpc.Client
+	tokens      map[address]*token
+	contracts   []address // of tokens, in the order of the network's
+	tokenBlooms eventBlooms
+	proxyBlooms eventBlooms
+	costs       costs
+	topics      topicLimit
+	widths      map[int64]*rangeWidth // by scan
+	noFinalized bool                  // the nodes know no such tag
+
+	// anchor is the confirmed head as this round began. Every range is read from a chain that contains it, so that all
+	// committed ranges are of one chain, and a binary search finds those that have left the chain.
+	anchor header
+
+	mu          sync.Mutex // of what follows
+	head        int64
+	read        int64 // newest block committed
+	behind      int64
+	settlements int64
+}
+
+var _ chain.Reader = (*Reader)(nil)
+
+type token struct {
+	chain.Token
+	text string
+}
+
+const defaultPoll = 5 * time.Second
+
+// New returns a reader of an EVM network that keeps what it finds in s. It asks nothing yet.
+func New(n chain.Network, s Store, o chain.Options) (*Reader, error) {
+	n, err := n.WithDefaults("eip155", defaultPoll)
+	if err != nil {
+		return nil, err
+	}
+	x := &Reader{
+		network: n, store: s, options: o.WithDefaults(), tokens: map[address]*token{}, widths: map[int64]*rangeWidth{},
+		proxyBlooms: newEventBlooms([]hash{topicSettled, topicSettledWithPermit}, permit2Proxies),
+	}
+	for _, t := range n.Tokens {
+		a, err := parseAddress(t.Address)
+		if err != nil {
+			return nil, fmt.Errorf("index %s: token %w", n.ID, err)
+		}
+		if x.tokens[a] != nil {
+			continue
+		}
+		x.tokens[a] = &token{t, a.String()}
+		x.contracts = append(x.contracts, a)
+	}
+	x.tokenBlooms = newEventBlooms([]hash{topicAuthorizationUsed}, x.contracts)
+	x.client, err = jsonrpc.New(n, identity(), x.options)
+	return x, err
+}
+
+// Inspect asks one address of a network for its newest block, after the address said which chain it serves: another chain
+// is an error. Errors name the address by scheme and host alone.
+func Inspect(ctx context.Context, network, address string, o chain.Options) (postgres.Head, error) {
+	n := chain.Network{ID: network, RPC: []string{address}}
+	o = o.WithDefaults()
+	head := postgres.Head{Network: network}
+	c, err := jsonrpc.New(n, identity(), o)
+	if err != nil {
+		return head, err
+	}
+	x := &Reader{network: n, client: c, options: o}
+	newest, err := x.blockAt(ctx, `"latest"`)
+	if err != nil {
+		return head, fmt.Errorf("ask a node of %s for its newest block: %w", network, err)
+	}
+	head.Block, head.Time, head.PolledAt = newest.number, newest.time, o.Now()
+	return head, nil
+}
+
+// identity asks a node for its chain's id.
+func identity() jsonrpc.Identity {
+	return jsonrpc.Identity{
+		Call: jsonrpc.Call{Method: "eth_chainId", Params: "[]"},
+		Network: func(result []byte) (string, error) {
+			s := jsonrpc.NewScanner(result)
+			id := s.Quantity()
+			return "eip155:" + strconv.FormatInt(id, 10), s.Err
+		},
+	}
+}
+
+// Once reads up to the confirmed head as of now, fills included.
+func (x *Reader) Once(ctx context.Context) (chain.Report, error) {
+	report := chain.Report{Network: x.network.ID}
+	begun := x.options.Now()
+	calls, failures := x.options.Metrics.Sums(x.network.ID)
+	err := x.locked(ctx, func() error {
+		var err error
+		for range maxRounds {
+			if err = x.round(ctx, nil, &report); !hasMoved(err) {
+				break
+			}
+			pause(ctx, x.options.Backoff)
+		}
+		return err
+	})
+	report.Took = x.options.Now().Sub(begun)
+	report.Calls, report.Errors = x.options.Metrics.Sums(x.network.ID)
+	report.Calls, report.Errors = report.Calls-calls, report.Errors-failures
+	return report, x.wrap(err)
+}
+
+// Run reads until the context ends, and returns the context's error. It logs what goes wrong and tries again at the next poll;
+// only ErrBusy and ErrNoAncestor end it before.
+func (x *Reader) Run(ctx context.Context) error {
+	return x.wrap(x.locked(ctx, func() error {
+		for {
+			poll := make(chan struct{})
+			timer := time.AfterFunc(x.network.Poll, func() { close(poll) })
+			err := x.round(ctx, poll, &chain.Report{})
+			switch {
+			case ctx.Err() != nil:
+				timer.Stop()
+				return ctx.Err()
+			case errors.Is(err, ErrNoAncestor):
+				timer.Stop()
+				return err
+			case hasMoved(err):
+				timer.Stop()
+				pause(ctx, x.options.Backoff)
+				continue
+			case err != nil:
+				x.options.Logger.Warn("indexing waits", "network", x.network.ID, "error", err.Error())
+			}
+			select {
+			case <-ctx.Done():
+			case <-poll:
+			}
+		}
+	}))
+}
+
+// pause waits, or until the context ends.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// wrap adds the network to an error.
+func (x *Reader) wrap(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("index %s: %w", x.network.ID, err)
+}
+
+// locked runs f while no other process reads the network.
+func (x *Reader) locked(ctx context.Context, f func() error) error {
+	release, err := chain.Lock(ctx, x.store, x.network.ID)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return f()
+}
+
+// round brings every scan up to the confirmed head. When stop closes it goes no further than what is being read, so that the
+// head does not wait for fills.
+func (x *Reader) round(ctx context.Context, stop <-chan struct{}, report *chain.Report) error {
+	confirmed, newest, err := x.askConfirmed(ctx)
+	if err != nil {
+		return fmt.Errorf("ask for the head: %w", err)
+	}
+	x.anchor = confirmed
+	if err := x.store.SetHead(ctx, postgres.Head{
+		Network: x.network.ID, Block: confirmed.number, Time: confirmed.time, PolledAt: x.options.Now(),
+	}); err != nil {
+		return err
+	}
+	if err := x.rollBackForks(ctx, newest, report); err != nil {
+		return err
+	}
+	if err := x.openScans(ctx, confirmed); err != nil {
+		return err
+	}
+	scans, err := x.store.Scans(ctx, x.network.ID)
+	if err != nil {
+		return err
+	}
+	ends, err := x.store.RangeEnds(ctx, x.network.ID)
+	if err != nil {
+		return err
+	}
+	known := map[int64]string{} // hashes of committed ends
+	for _, e := range ends {
+		known[e.Last] = e.Hash
+	}
+	return x.runScans(ctx, scans, known, stop, report)
+}
+
+func (x *Reader) runScans(ctx context.Context, scans []postgres.Scan, known map[int64]string, stop <-chan struct{}, report *chain.Report) error {
+	head := x.anchor.number
+	var plans []*scanPlan
+	live := map[int64]*rangeWidth{}
+	var behind int64
+	for _, s := range scans {
+		p, err := x.planScan(ctx, s)
+		if err != nil {
+			return err
+		}
+		if p.width = x.widths[s.ID]; p.width == nil {
+			p.width = newRangeWidth()
+		}
+		live[s.ID] = p.width
+		plans = append(plans, p)
+		behind += max(0, lastBlock(s, head)-s.Next+1)
+	}
+	x.widths = live
+	x.mu.Lock()
+	x.head, x.behind = head, behind
+	x.mu.Unlock()
+	x.options.Metrics.Update(x.network.ID, func(n *chain.NetworkMetrics) { n.Head, n.Behind = head, behind })
+
+	// A scan that fails does not hold up the others; one that finds that something moved ends the round.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	failed := make([]error, len(plans))
+	var group sync.WaitGroup
+	for i, p := range plans {
+		group.Go(func() {
+			if failed[i] = x.runScan(ctx, p, lastBlock(p.scan, head), known, stop, report); hasMoved(failed[i]) {
+				cancel()
+			}
+		})
+	}
+	group.Wait()
+	for _, err := range failed { // before what it made the others end with
+		if hasMoved(err) {
+			return err
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// lastBlock returns the last block that a scan may read now.
+func lastBlock(s postgres.Scan, head int64) int64 {
+	if s.End != nil && *s.End-1 < head {
+		return *s.End - 1
+	}
+	return head
+}
+
+// planScan prepares a scan for one round.
+func (x *Reader) planScan(ctx context.Context, s postgres.Scan) (*scanPlan, error) {
+	p := &scanPlan{scan: s, settlers: map[address]*settler{}}
+	for _, one := range s.Settlers {
+		a, err := parseAddress(one.Address)
+		if err != nil {
+			return nil, fmt.Errorf("settler of %s: %w", one.Facilitator, err)
+		}
+		one.Address = a.String()
+		p.settlers[a] = &settler{one, a}
+	}
+	if !s.Counts {
+		return p, nil
+	}
+	list, err := x.store.Recipients(ctx, x.network.ID)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range list {
+		if a, err := parseAddress(r); err == nil { // a service may ask for anything
+			p.recipients = append(p.recipients, a.word())
+		}
+	}
+	sortHashes(&p.recipients)
+	return p, nil
+}

@@ -1,0 +1,167 @@
+package evm
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+
+	"tollbook/crawl/chain/jsonrpc"
+)
+
+// sender is who sent a transaction, once an answer told.
+type sender struct {
+	sent
+	known bool
+	first int // of its events
+}
+
+// wanted says whether it matters who sent an event's transaction.
+func (r *rangeReader) needsSender(e *event) bool {
+	if e.authorization() || e.settled() {
+		return true
+	}
+	return r.plan.scan.Counts && e.transfer() && e.amount != (hash{}) && r.toRecipient(e)
+}
+
+func (r *rangeReader) toRecipient(e *event) bool {
+	_, known := slices.BinarySearchFunc(r.plan.recipients, e.topics[2], compareHashes)
+	return known
+}
+
+// anyOf says whether something is so of any event, which are too large to be handed on one by one.
+func anyOf(events []event, is func(*event) bool) bool {
+	for i := range events {
+		if is(&events[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+func compareHashes(a, b hash) int { return bytes.Compare(a[:], b[:]) }
+
+// sameTransaction is the end of the events, from one of them up to a limit, that are of its transaction.
+func (r *rangeReader) sameTransaction(from, limit int) int {
+	to := from + 1
+	for to < limit && r.events[to].transaction == r.events[from].transaction {
+		to++
+	}
+	return to
+}
+
+// askSenders asks who sent the transactions, and for the headers of their blocks: by whole block, or by header and
+// transaction, whichever is less. Headers of some blocks without events come with them, to look at their blooms.
+func (r *rangeReader) askSenders(ctx context.Context) error {
+	q := jsonrpc.Question{Source: r.answeredBy}
+	var readers []func(result []byte) error
+	senders := make([]sender, 0, len(r.events)/2+1) // of all blocks, so that none needs memory of its own
+	for b := range r.blocks {
+		run := &r.blocks[b]
+		first := &r.events[run.from]
+		before := len(senders)
+		for from, to := run.from, 0; from < run.to; from = to {
+			to = r.sameTransaction(from, run.to)
+			if anyOf(r.events[from:to], r.needsSender) {
+				senders = append(senders, sender{sent: sent{transaction: r.events[from].transaction}, first: from})
+			}
+		}
+		run.senders = senders[before:]
+		if len(run.senders) == 0 {
+			continue
+		}
+		whole := r.x.costs.blockIsLighter(len(run.senders))
+		q.Calls = append(q.Calls, blockCall(first.block, whole))
+		readers = append(readers, func(result []byte) error { return r.readBlock(run, result, whole) })
+		if whole {
+			continue
+		}
+		for i := range run.senders {
+			s := &run.senders[i]
+			q.Calls = append(q.Calls, jsonrpc.Call{Method: "eth_getTransactionByHash", Params: `["` + s.transaction.String() + `"]`})
+			readers = append(readers, func(result []byte) error { return s.read(result, first.blockHash) })
+		}
+	}
+	r.senders = len(senders)
+	var doubtful []int64
+	for _, number := range r.emptyBlocks() {
+		q.Calls = append(q.Calls, blockCall(number, false))
+		readers = append(readers, func(result []byte) error {
+			h, err := readNumbered(result, number)
+			if err == nil && r.x.mayContainEvents(&h) {
+				doubtful = append(doubtful, number)
+			}
+			return err
+		})
+	}
+	if len(q.Calls) == 0 {
+		return nil
+	}
+	q.Read = func(from int, calls []jsonrpc.Call) error {
+		for i := range calls {
+			if err := readers[from+i](calls[i].Result); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := r.x.client.Ask(ctx, q); err != nil {
+		return err
+	}
+	return r.checkEmpty(ctx, doubtful)
+}
+
+// readBlock reads the header of a block with events, and who sent its transactions where those came with it.
+func (r *rangeReader) readBlock(run *blockEvents, result []byte, whole bool) error {
+	e := &r.events[run.from]
+	transactions, next, missing := 0, 0, 0
+	var each func(sent)
+	if whole {
+		for i := range run.senders {
+			run.senders[i].known = false // another node's word
+		}
+		missing = len(run.senders)
+		each = func(t sent) {
+			transactions++
+			for range run.senders { // the next one, wherever transactions stand in their order
+				s := &run.senders[next%len(run.senders)]
+				next++
+				if s.transaction == t.transaction && !s.known {
+					s.sent, s.known = t, true
+					missing--
+					return
+				}
+			}
+		}
+	}
+	h, size, err := readHeader(result, each)
+	if err != nil {
+		return err
+	}
+	if h.number != e.block || h.hash != e.blockHash {
+		return fmt.Errorf("block %d is not the one that its logs are of", e.block)
+	}
+	if missing > 0 {
+		return fmt.Errorf("block %d lacks transactions that its logs are of", e.block)
+	}
+	run.header = h
+	r.x.costs.addBlock(whole, size, transactions)
+	return nil
+}
+
+// read reads a transaction by itself, of a block.
+func (s *sender) read(result []byte, block hash) error {
+	in := jsonrpc.NewScanner(result)
+	if in.Null() {
+		return errNull
+	}
+	t, of := readSent(in)
+	if err := in.End(); err != nil {
+		return fmt.Errorf("read a transaction: %w", err)
+	}
+	if t.transaction != s.transaction || of != block {
+		return fmt.Errorf("transaction %v is another, or in another block", s.transaction)
+	}
+	s.sent, s.known = t, true
+	return nil
+}

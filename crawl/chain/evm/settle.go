@@ -1,0 +1,163 @@
+package evm
+
+import (
+	"math/big"
+	"slices"
+	"strings"
+	"time"
+
+	"tollbook/site/postgres"
+)
+
+// pair is a Transfer that a transaction settles a payment with.
+type payment struct {
+	transfer *event
+	method   string
+}
+
+// settle finds the payments among the events of one transaction, which stand in their order. orphans counts
+// authorisations of measured tokens without a Transfer: either there was none, or events are missing.
+//
+//   - An authorisation settles with the nearest Transfer after it of the same token from the authoriser, as long as no other
+//     authorisation of that authoriser comes between. So a batch of a hundred is a hundred payments, and what a transaction
+//     moves beside them (fees, splits, top-ups) is none.
+//   - An event of a Permit2 proxy settles with the nearest Transfer of any token before it, down to the proxy event before;
+//     if that is no measured token, or belongs to an authorisation, it is no payment here.
+func settle(events []event, measured map[address]*token) (payments []payment, orphans int) {
+	var few [16]bool // so that most transactions need no memory
+	taken := few[:]
+	if len(events) > len(few) {
+		taken = make([]bool, len(events))
+	}
+	for i := range events {
+		a := &events[i]
+		if !a.authorization() || measured[a.contract] == nil {
+			continue
+		}
+		found := false
+		for j := i + 1; j < len(events); j++ {
+			t := &events[j]
+			if t.contract != a.contract || t.topicCount < 2 || t.topics[1] != a.topics[1] {
+				continue
+			}
+			if t.authorization() {
+				break
+			}
+			if t.transfer() && !taken[j] {
+				taken[j], found = true, true
+				payments = append(payments, payment{t, methodEIP3009})
+				break
+			}
+		}
+		if !found {
+			orphans++
+		}
+	}
+	for i := range events {
+		if !events[i].settled() {
+			continue
+		}
+		for j := i - 1; j >= 0 && !events[j].settled(); j-- {
+			if t := &events[j]; t.transfer() {
+				if measured[t.contract] != nil && !taken[j] {
+					taken[j] = true
+					payments = append(payments, payment{t, methodPermit2})
+				}
+				break
+			}
+		}
+	}
+	return payments, orphans
+}
+
+// settlement makes a row of a pair, or says that it counts for nobody: nothing was paid, or the settler moved its own money,
+// or it was not yet a settler. A payment to oneself is a fact, and kept; whoever sums leaves it out.
+func (x *Reader) settlement(p payment, s *settler, b *blockEvents) (postgres.Settlement, bool) {
+	t, h := p.transfer, &b.header
+	payer := addressOf(t.topics[1])
+	if t.amount == (hash{}) || payer == s.address || s.Since != nil && h.time.Before(dayOf(*s.Since)) {
+		return postgres.Settlement{}, false
+	}
+	if b.hash == "" {
+		b.hash = h.hash.String()
+	}
+	return postgres.Settlement{
+		Network: x.network.ID, Block: t.block, BlockHash: b.hash, Time: h.time,
+		Transaction: t.transaction.String(), LogIndex: int(t.index), Method: p.method,
+		Facilitator: s.Facilitator, Settler: s.Address, Token: x.tokens[t.contract].text,
+		Payer: payer.String(), Payee: addressOf(t.topics[2]).String(), Amount: decimal(t.amount),
+	}, true
+}
+
+// dayOf is the UTC day of a time.
+func dayOf(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
+
+// tally sums what a counting scan sees.
+type dayCounter struct {
+	seen    map[seenKey]int64
+	senders map[senderKey]*senderSum
+}
+
+type seenKey struct {
+	token address
+	day   int64
+}
+
+type senderKey struct {
+	sender, token address
+	day           int64
+}
+
+type senderSum struct {
+	payments   int64
+	amount     big.Int
+	recipients map[address]struct{}
+}
+
+func newDayCounter() *dayCounter {
+	return &dayCounter{seen: map[seenKey]int64{}, senders: map[senderKey]*senderSum{}}
+}
+
+// payment adds what somebody moved to a known recipient.
+func (c *dayCounter) addPayment(sender address, t *event, day int64) {
+	key := senderKey{sender, t.contract, day}
+	sum := c.senders[key]
+	if sum == nil {
+		sum = &senderSum{recipients: map[address]struct{}{}}
+		c.senders[key] = sum
+	}
+	sum.payments++
+	sum.amount.Add(&sum.amount, new(big.Int).SetBytes(t.amount[:]))
+	sum.recipients[addressOf(t.topics[2])] = struct{}{}
+}
+
+// rows gives the sums in their order.
+func (c *dayCounter) rows(tokens map[address]*token) (seen []postgres.SeenDay, senders []postgres.SenderDay) {
+	for key, n := range c.seen {
+		seen = append(seen, postgres.SeenDay{
+			Token: tokens[key.token].text, Day: time.Unix(key.day, 0).UTC(), Authorizations: n,
+		})
+	}
+	slices.SortFunc(seen, func(a, b postgres.SeenDay) int {
+		if c := strings.Compare(a.Token, b.Token); c != 0 {
+			return c
+		}
+		return a.Day.Compare(b.Day)
+	})
+	for key, sum := range c.senders {
+		senders = append(senders, postgres.SenderDay{
+			Sender: key.sender.String(), Day: time.Unix(key.day, 0).UTC(), Token: tokens[key.token].text,
+			Payments: sum.payments, Amount: sum.amount.String(), Recipients: int64(len(sum.recipients)),
+		})
+	}
+	slices.SortFunc(senders, func(a, b postgres.SenderDay) int {
+		if c := strings.Compare(a.Sender, b.Sender); c != 0 {
+			return c
+		}
+		if c := a.Day.Compare(b.Day); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Token, b.Token)
+	})
+	return seen, senders
+}

@@ -1,0 +1,191 @@
+package evm
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"tollbook/crawl/chain/jsonrpc"
+	"tollbook/site/postgres"
+)
+
+// transactionRun is a transaction's part of events.
+type transactionEvents struct {
+	from, to int
+	block    *blockEvents
+	settler  *settler // nil: no known one sent it
+	sender   address
+}
+
+// judge turns the events into rows. Where the transfers of settlers' transactions are not at hand, their receipts are asked
+// for; so they are where an authorisation lacks its transfer, and where a Permit2 proxy was used, since its transfer may
+// be of any token.
+func (r *rangeReader) findSettlements(ctx context.Context) (rangeResult, error) {
+	f := rangeResult{parent: r.start.parent, events: len(r.events)}
+	f.Range = postgres.Range{Scan: r.plan.scan.ID, Network: r.x.network.ID, First: r.first, Last: r.last, Hash: r.head.hash.String(), Time: r.head.time}
+	sums := newDayCounter()
+	own := make([]transactionEvents, 0, r.senders) // that settlers sent
+	events := 0                                    // of these
+	for b := range r.blocks {
+		run := &r.blocks[b]
+		for i := range run.senders {
+			s := &run.senders[i]
+			t := transactionEvents{from: s.first, to: r.sameTransaction(s.first, run.to), block: run, sender: s.from, settler: r.plan.settlers[s.from]}
+			if r.plan.scan.Counts {
+				r.count(sums, &t)
+			}
+			if t.settler != nil {
+				own = append(own, t)
+				events += t.to - t.from
+			}
+		}
+	}
+	if r.transfers {
+		transfers := 0
+		for i := range r.events {
+			if r.events[i].transfer() {
+				transfers++
+			}
+		}
+		r.x.costs.addTransfers(transfers, len(own))
+		events /= 2 // a settlement is an authorisation and its transfer
+	}
+	f.Settlements = slices.Grow(f.Settlements, events)
+	open := own[:0] // whose receipts are needed
+	for i := range own {
+		if t := own[i]; !r.settleDirectly(&f, &t) {
+			open = append(open, t)
+		}
+	}
+	if err := r.settleByReceipt(ctx, &f, open); err != nil {
+		return rangeResult{}, err
+	}
+	if r.plan.scan.Counts {
+		f.Seen, f.Senders = sums.rows(r.x.tokens)
+	}
+	return f, nil
+}
+
+// count adds a transaction to what a counting scan sees.
+func (r *rangeReader) count(sums *dayCounter, t *transactionEvents) {
+	day := dayOf(t.block.header.time).Unix()
+	for i := t.from; i < t.to; i++ {
+		switch e := &r.events[i]; {
+		case e.authorization():
+			sums.seen[seenKey{e.contract, day}]++
+		case t.settler == nil && e.transfer() && e.amount != (hash{}) && addressOf(e.topics[1]) != t.sender && r.toRecipient(e):
+			sums.addPayment(t.sender, e, day)
+		}
+	}
+}
+
+// settleDirectly settles a transaction by the events at hand, or says that they do not suffice.
+func (r *rangeReader) settleDirectly(f *rangeResult, t *transactionEvents) bool {
+	events := r.events[t.from:t.to]
+	proxy := anyOf(events, (*event).settled)
+	if !proxy && !anyOf(events, (*event).authorization) {
+		return true // a transfer of its own
+	}
+	if proxy || !r.transfers {
+		return false
+	}
+	payments, orphans := settle(events, r.x.tokens)
+	if orphans > 0 {
+		return false
+	}
+	r.keep(f, t, payments)
+	return true
+}
+
+func (r *rangeReader) keep(f *rangeResult, t *transactionEvents, payments []payment) {
+	for _, p := range payments {
+		if row, counts := r.x.settlement(p, t.settler, t.block); counts {
+			f.Settlements = append(f.Settlements, row)
+		}
+	}
+}
+
+// settleByReceipt asks for receipts, which hold every event of a transaction. One that holds measured events which the range
+// did not, or lacks one that it did, convicts the range's answer.
+func (r *rangeReader) settleByReceipt(ctx context.Context, f *rangeResult, open []transactionEvents) error {
+	if len(open) == 0 {
+		return nil
+	}
+	q := jsonrpc.Question{}
+	for _, t := range open {
+		q.Calls = append(q.Calls, jsonrpc.Call{Method: "eth_getTransactionReceipt", Params: `["` + r.events[t.from].transaction.String() + `"]`})
+	}
+	last := &open[len(open)-1]
+	if !r.transfers && r.x.costs.measureDue() { // all transfers of one block too, to learn which way is the lighter one
+		f := filter{contracts: r.x.contracts, topics: []hash{topicTransfer}}
+		number := r.events[last.from].block
+		q.Calls = append(q.Calls, jsonrpc.Call{Method: "eth_getLogs", Params: f.params(number, number)})
+	}
+	receipts := make([][]event, len(open))
+	q.Read = func(from int, calls []jsonrpc.Call) (err error) {
+		for i := range calls {
+			if from+i == len(open) {
+				return r.readProbe(calls[i].Result, open)
+			}
+			t := &open[from+i]
+			e := &r.events[t.from]
+			if receipts[from+i], err = readReceipt(calls[i].Result, e.transaction, e.blockHash); err != nil {
+				return err
+			}
+			if !r.agree(r.events[t.from:t.to], receipts[from+i]) {
+				return fmt.Errorf("the receipt of %v and its block's logs differ", e.transaction)
+			}
+			r.x.costs.addReceipt(len(calls[i].Result))
+		}
+		return nil
+	}
+	if err := r.x.client.Ask(ctx, q); err != nil {
+		return err
+	}
+	for i := range open {
+		payments, _ := settle(receipts[i], r.x.tokens)
+		r.keep(f, &open[i], payments)
+	}
+	slices.SortStableFunc(f.Settlements, func(a, b postgres.Settlement) int {
+		if a.Block != b.Block {
+			return int(a.Block - b.Block)
+		}
+		return a.LogIndex - b.LogIndex
+	})
+	return nil
+}
+
+// readProbe learns from the transfers of the last of the transactions' blocks.
+func (r *rangeReader) readProbe(result []byte, open []transactionEvents) error {
+	s := jsonrpc.NewScanner(result)
+	transfers, own := len(readEvents(s, nil)), 0
+	for i := range open {
+		if open[i].block == open[len(open)-1].block {
+			own++
+		}
+	}
+	if err := s.End(); err != nil {
+		return err
+	}
+	r.x.costs.addTransfers(transfers, own)
+	return nil
+}
+
+// agree says whether the range's answer holds what of a receipt it was asked for, and nothing else.
+func (r *rangeReader) agree(got, receipt []event) bool {
+	asked := func(e *event) bool {
+		return e.settled() || r.x.tokens[e.contract] != nil && (e.authorization() || r.transfers && e.transfer())
+	}
+	var want, have []int64
+	for i := range receipt {
+		if asked(&receipt[i]) {
+			want = append(want, receipt[i].index)
+		}
+	}
+	for i := range got {
+		if asked(&got[i]) {
+			have = append(have, got[i].index)
+		}
+	}
+	return slices.Equal(want, have)
+}

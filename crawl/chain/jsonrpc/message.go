@@ -1,0 +1,230 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// releaseBuffer gives a buffer back, unless it is one of the rare large ones.
+func releaseBuffer(b *bytes.Buffer) {
+	if b.Cap() <= 16<<20 {
+		buffers.Put(b)
+	}
+}
+
+// send sends one body and points results into the answer's, which the caller releases.
+func (c *Client) send(ctx context.Context, n *Node, calls []Call, results ...*[]byte) (*bytes.Buffer, error) {
+	select {
+	case c.slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer func() { <-c.slots }()
+	ctx, cancel := context.WithTimeout(ctx, c.o.Timeout)
+	defer cancel()
+	c.o.Metrics.Call(c.network)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, n.url, bytes.NewReader(encode(calls)))
+	if err != nil {
+		return nil, &Fault{KindRefused, n.host, "the address can't be asked", 0}
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json")
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, n.transport(err)
+	}
+	defer resp.Body.Close()
+	body := buffers.Get().(*bytes.Buffer)
+	body.Reset()
+	if n := resp.ContentLength; n > 0 && n <= maxAnswer {
+		body.Grow(int(n) + bytes.MinRead)
+	}
+	read, err := body.ReadFrom(io.LimitReader(resp.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		err = n.transport(err)
+	case read > maxAnswer:
+		err = &Fault{KindRange, n.host, fmt.Sprintf("the answer has more than %d MiB", maxAnswer>>20), 0}
+	default:
+		err = n.answers(resp, body.Bytes(), results)
+	}
+	if err != nil {
+		releaseBuffer(body)
+		return nil, err
+	}
+	return body, nil
+}
+
+// encode writes requests, numbered from 1: several as a batch, one as it is, since some nodes take no batches.
+func encode(calls []Call) []byte {
+	size := 2
+	for i := range calls {
+		size += 64 + len(calls[i].Method) + len(calls[i].Params)
+	}
+	b := make([]byte, 0, size)
+	for i, c := range calls {
+		if i == 0 {
+			b = append(b, '[')
+		} else {
+			b = append(b, ',')
+		}
+		b = append(b, `{"jsonrpc":"2.0","id":`...)
+		b = strconv.AppendInt(b, int64(i+1), 10)
+		b = append(b, `,"method":"`...)
+		b = append(b, c.Method...)
+		b = append(b, `","params":`...)
+		b = append(b, c.Params...)
+		b = append(b, '}')
+	}
+	if len(calls) == 1 {
+		return b[1:]
+	}
+	return append(b, ']')
+}
+
+// transport words a request that got no answer, without the address, which net/http's own error would tell.
+func (n *Node) transport(err error) *Fault {
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err
+	}
+	k := KindServer
+	var timeout net.Error
+	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout() {
+		k = KindTimeout
+	} else if errors.Is(err, io.ErrUnexpectedEOF) {
+		k = KindMalformed
+	}
+	return &Fault{k, n.host, err.Error(), 0}
+}
+
+// answers reads a body. What an error in it says goes before the status.
+func (n *Node) answers(resp *http.Response, body []byte, results []*[]byte) error {
+	wait := retryAfter(resp.Header.Get("Retry-After"))
+	refused, err := readAnswers(body, results)
+	switch {
+	case refused != nil:
+		f := &Fault{refused.kindOf(), n.host, fmt.Sprintf("%d %.200s %.200s", refused.code, refused.message, refused.data), wait}
+		if f.Kind == KindServer && resp.StatusCode != http.StatusOK {
+			f.Kind = kindOfStatus(resp.StatusCode)
+		}
+		return f
+	case resp.StatusCode != http.StatusOK:
+		return &Fault{kindOfStatus(resp.StatusCode), n.host, resp.Status, wait}
+	case err != nil:
+		return &Fault{KindMalformed, n.host, err.Error(), wait}
+	}
+	return nil
+}
+
+// retryAfter reads the header's seconds; a date is read as no word, since clocks differ.
+func retryAfter(header string) time.Duration {
+	seconds, err := strconv.Atoi(strings.TrimSpace(header))
+	if err != nil || seconds < 0 {
+		return 0
+	}
+	return min(time.Duration(seconds)*time.Second, maxWait)
+}
+
+// readAnswers finds the results of requests 1 to len(results), in whatever order a body has them, or the error of one.
+func readAnswers(body []byte, results []*[]byte) (*rpcError, error) {
+	s := NewScanner(body)
+	for _, r := range results {
+		*r = nil
+	}
+	var refused *rpcError
+	one := func() {
+		id, result, e := readAnswer(s)
+		switch {
+		case s.Err != nil:
+		case e != nil:
+			if refused == nil {
+				refused = e
+			}
+		case id < 1 || id > int64(len(results)) || *results[id-1] != nil:
+			s.Fail(fmt.Errorf("an answer has id %d, of which there is none", id))
+		case result == nil:
+			s.Fail(errors.New("an answer has neither result nor error"))
+		default:
+			*results[id-1] = result
+		}
+	}
+	if s.Peek() == '[' {
+		for range s.Elements {
+			one()
+		}
+	} else {
+		one()
+	}
+	if err := s.End(); err != nil {
+		if len(body) == 0 {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, err
+	}
+	if refused != nil {
+		return refused, nil
+	}
+	for i, r := range results {
+		if *r == nil {
+			return nil, fmt.Errorf("request %d of %d has no answer", i+1, len(results))
+		}
+	}
+	return nil, nil
+}
+
+func readAnswer(s *Scanner) (id int64, result []byte, e *rpcError) {
+	for key := range s.Members {
+		switch string(key) {
+		case "id":
+			if !s.Null() { // of an error whose request the node could not read
+				id = s.Integer()
+			}
+		case "result":
+			s.Peek()
+			result = s.Value()
+		case "error":
+			if !s.Null() {
+				e = readError(s)
+			}
+		default:
+			s.Value()
+		}
+	}
+	return id, result, e
+}
+
+func readError(s *Scanner) *rpcError {
+	e := &rpcError{}
+	if s.Peek() == '"' { // some gateways' form
+		e.message = string(s.Text())
+		return e
+	}
+	for key := range s.Members {
+		switch {
+		case string(key) == "code" && s.Peek() != '"' && s.Peek() != 'n':
+			raw := s.Value()
+			code, _ := strconv.ParseFloat(string(raw), 64) // its words count more
+			e.code = int64(code)
+		case string(key) == "message" && s.Peek() == '"':
+			e.message = string(s.Text())
+		case string(key) == "data":
+			e.data = string(s.Value())
+		default:
+			s.Value()
+		}
+	}
+	return e
+}
