@@ -1,8 +1,8 @@
-// Package chain holds what the readers of all chains share: who settles payments on chain, what a reader is told, what it
-// reports, and its metrics. Its subpackages evm and solana read the chains; jsonrpc asks their nodes.
+// Package chain holds what the readers of all chains share: who settles payments on chain, what a reader is told, what
+// it reports, and its metrics. Its subpackages evm and solana read the chains; jsonrpc asks their nodes.
 //
-// A settlement is recognised by who sent it, so the list of settlers is the measuring instrument. Shipped is the list that
-// comes with Tollbook, data collected from public repositories; ReadFacilitators reads a list of the same form.
+// A settlement is recognised by who sent it, so the list of settlers is the measuring instrument. Shipped is the list
+// that comes with Tollbook, data collected from public repositories; ReadFacilitators reads a list of the same form.
 //
 // The package must never know what a service is, nor what a volume says of anyone.
 package chain
@@ -24,8 +24,8 @@ import (
 type Reader interface {
 	// Once reads up to the confirmed head as of now.
 	Once(ctx context.Context) (Report, error)
-	// Run reads until the context ends, and returns the context's error. It logs what goes wrong and tries again at the next
-	// poll; ErrBusy ends it before.
+	// Run reads until the context ends, and returns the context's error. It logs what goes wrong and tries again at the
+	// next poll; ErrBusy ends it before.
 	Run(ctx context.Context) error
 }
 
@@ -56,8 +56,8 @@ type Network struct {
 	Poll          time.Duration
 }
 
-// WithDefaults checks that a network is of a namespace of CAIP-2 and returns it with the tokens and the pause between polls
-// that it does not name itself.
+// WithDefaults checks that a network is of a namespace of CAIP-2 and returns it with the tokens and the pause between
+// polls that it does not name itself.
 func (n Network) WithDefaults(namespace string, poll time.Duration) (Network, error) {
 	if !strings.HasPrefix(n.ID, namespace+":") {
 		return n, fmt.Errorf("index %s: want a network of namespace %s", n.ID, namespace)

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Metrics counts what readers do, by network, and writes it in the text format of Prometheus. Any number of readers may share
-// it.
+// Metrics counts what readers do, by network, and writes it in the text format of Prometheus. Any number of readers may
+// share it.
 type Metrics struct {
 	mu       sync.Mutex
 	networks map[string]*NetworkMetrics
@@ -62,8 +62,8 @@ func (m *Metrics) Sums(network string) (calls, errors int64) {
 	return calls, errors
 }
 
-// Write writes everything, networks and kinds in their order. A network whose head scan has committed nothing has no lag in
-// seconds: unknown is not zero.
+// Write writes everything, networks and kinds in their order. A network whose head scan has committed nothing has no
+// lag in seconds: unknown is not zero.
 func (m *Metrics) Write(w io.Writer, now time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -80,15 +80,22 @@ func (m *Metrics) Write(w io.Writer, now time.Time) error {
 	count := func(get func(*NetworkMetrics) int64) func(*NetworkMetrics) (float64, bool) {
 		return func(n *NetworkMetrics) (float64, bool) { return float64(get(n)), true }
 	}
-	family("tollbook_index_head_block", "gauge", "Newest confirmed block of the chain.", count(func(n *NetworkMetrics) int64 { return n.Head }))
-	family("tollbook_index_lag_blocks", "gauge", "Blocks to go, fills included.", count(func(n *NetworkMetrics) int64 { return n.Behind }))
-	family("tollbook_index_lag_seconds", "gauge", "Age of the newest block that the head scan has committed.", func(n *NetworkMetrics) (float64, bool) {
-		return now.Sub(n.BlockTime).Seconds(), !n.BlockTime.IsZero()
-	})
-	family("tollbook_index_calls_total", "counter", "Requests to nodes.", count(func(n *NetworkMetrics) int64 { return n.calls }))
-	family("tollbook_index_settlements_total", "counter", "Settlements found that were new.", count(func(n *NetworkMetrics) int64 { return n.Settlements }))
-	family("tollbook_index_rollbacks_total", "counter", "Reorganisations rolled back.", count(func(n *NetworkMetrics) int64 { return n.RollBacks }))
-	family("tollbook_index_rolled_back_settlements_total", "counter", "Settlements that reorganisations took back.", count(func(n *NetworkMetrics) int64 { return n.RolledBack }))
+	family("tollbook_index_head_block", "gauge", "Newest confirmed block of the chain.",
+		count(func(n *NetworkMetrics) int64 { return n.Head }))
+	family("tollbook_index_lag_blocks", "gauge", "Blocks to go, fills included.",
+		count(func(n *NetworkMetrics) int64 { return n.Behind }))
+	family("tollbook_index_lag_seconds", "gauge", "Age of the newest block that the head scan has committed.",
+		func(n *NetworkMetrics) (float64, bool) {
+			return now.Sub(n.BlockTime).Seconds(), !n.BlockTime.IsZero()
+		})
+	family("tollbook_index_calls_total", "counter", "Requests to nodes.",
+		count(func(n *NetworkMetrics) int64 { return n.calls }))
+	family("tollbook_index_settlements_total", "counter", "Settlements found that were new.",
+		count(func(n *NetworkMetrics) int64 { return n.Settlements }))
+	family("tollbook_index_rollbacks_total", "counter", "Reorganisations rolled back.",
+		count(func(n *NetworkMetrics) int64 { return n.RollBacks }))
+	family("tollbook_index_rolled_back_settlements_total", "counter", "Settlements that reorganisations took back.",
+		count(func(n *NetworkMetrics) int64 { return n.RolledBack }))
 	const errs = "tollbook_index_errors_total"
 	fmt.Fprintf(b, "# HELP %s Requests to nodes that failed, by kind.\n# TYPE %s counter\n", errs, errs)
 	for _, id := range ids {

@@ -114,7 +114,8 @@ type (
 )
 
 // ReadFacilitators reads a list: {"facilitators": [{id, name, website_url, facilitator_url, upstream_status, addresses:
-// [{network, address, tokens, since}]}]}. One wrong entry refuses the whole list; every fault found is told, each a *Fault.
+// [{network, address, tokens, since}]}]}. One wrong entry refuses the whole list; every fault found is told, each a
+// *Fault.
 func ReadFacilitators(name string, r io.Reader) ([]Facilitator, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxList+1))
 	if err != nil {
@@ -193,8 +194,9 @@ func (e entry) facilitator() (Facilitator, []string) {
 	var faults []string
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	f := Facilitator{
-		ID: e.ID, Name: e.Name, WebsiteURL: e.WebsiteURL, DocsURL: e.DocsURL, FacilitatorURL: e.FacilitatorURL, UpstreamStatus: e.UpstreamStatus,
-		Settlers: make([]Settler, 0, len(e.Addresses)),
+		ID: e.ID, Name: e.Name, WebsiteURL: e.WebsiteURL, DocsURL: e.DocsURL, FacilitatorURL: e.FacilitatorURL,
+		UpstreamStatus: e.UpstreamStatus,
+		Settlers:       make([]Settler, 0, len(e.Addresses)),
 	}
 	if !idForm.MatchString(e.ID) {
 		fault("id %.80q may have 1 to 64 letters, digits, dots, hyphens and underscores", e.ID)
@@ -321,11 +323,15 @@ func collisions(name string, list []Facilitator) (faults []error) {
 			other, claimed := owner[key]
 			switch {
 			case tokens[key]:
-				faults = append(faults, &Fault{name, f.ID, fmt.Sprintf("address %q on %s is a token of this list, which settles nothing", s.Address, s.Network)})
+				faults = append(faults, &Fault{name, f.ID,
+					fmt.Sprintf("address %q on %s is a token of this list, which settles nothing", s.Address,
+						s.Network)})
 			case claimed && other == f.ID:
-				faults = append(faults, &Fault{name, f.ID, fmt.Sprintf("address %q stands twice on %s", s.Address, s.Network)})
+				faults = append(faults, &Fault{name, f.ID,
+					fmt.Sprintf("address %q stands twice on %s", s.Address, s.Network)})
 			case claimed:
-				faults = append(faults, &Fault{name, f.ID, fmt.Sprintf("address %q on %s is claimed by facilitator %s too", s.Address, s.Network, other)})
+				faults = append(faults, &Fault{name, f.ID,
+					fmt.Sprintf("address %q on %s is claimed by facilitator %s too", s.Address, s.Network, other)})
 			}
 			owner[key] = f.ID
 		}

@@ -46,8 +46,10 @@ func TestShipped(t *testing.T) {
 	}
 }
 
-const acme = `{"id": "acme", "name": "Acme", "website_url": "https://acme.test", "upstream_status": "merged", "addresses": [` + account + `]}`
-const account = `{"network": "eip155:8453", "address": "0x73B2B8df52fbe7c40fe78db52e3dffdd5db5ad07", "tokens": ["0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"], "since": "2025-10-29"}`
+const acme = `{"id": "acme", "name": "Acme", "website_url": "https://acme.test", "upstream_status": "merged", ` +
+	`"addresses": [` + account + `]}`
+const account = `{"network": "eip155:8453", "address": "0x73B2B8df52fbe7c40fe78db52e3dffdd5db5ad07", "tokens": ` +
+	`["0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"], "since": "2025-10-29"}`
 
 func list(entries ...string) string {
 	return `{"facilitators": [` + strings.Join(entries, ",\n") + `]}`
@@ -55,19 +57,22 @@ func list(entries ...string) string {
 
 func TestRead(t *testing.T) {
 	t.Parallel()
-	bolt := `{"id": "bolt", "name": "Bolt", "facilitator_url": "https://pay.bolt.test:8443/x402?a=b", "upstream_status": "pull_request", "addresses": []}`
+	bolt := `{"id": "bolt", "name": "Bolt", "facilitator_url": "https://pay.bolt.test:8443/x402?a=b", ` +
+		`"upstream_status": "pull_request", "addresses": []}`
 	got, err := chain.ReadFacilitators("x.json", strings.NewReader(list(acme, bolt)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	since := time.Date(2025, 10, 29, 0, 0, 0, 0, time.UTC)
 	want := []chain.Facilitator{
-		{ID: "acme", Name: "Acme", WebsiteURL: "https://acme.test", UpstreamStatus: "merged", Settlers: []chain.Settler{{
-			Network: "eip155:8453", Address: "0x73b2b8df52fbe7c40fe78db52e3dffdd5db5ad07",
-			Tokens: []string{"0x833589fcd6edb6e08f4c7c32d4f71b54bda02913"}, Since: &since,
-		}}},
+		{ID: "acme", Name: "Acme", WebsiteURL: "https://acme.test", UpstreamStatus: "merged",
+			Settlers: []chain.Settler{{
+				Network: "eip155:8453", Address: "0x73b2b8df52fbe7c40fe78db52e3dffdd5db5ad07",
+				Tokens: []string{"0x833589fcd6edb6e08f4c7c32d4f71b54bda02913"}, Since: &since,
+			}}},
 		{
-			ID: "bolt", Name: "Bolt", WebsiteURL: "https://pay.bolt.test:8443", FacilitatorURL: "https://pay.bolt.test:8443/x402?a=b",
+			ID: "bolt", Name: "Bolt", WebsiteURL: "https://pay.bolt.test:8443",
+			FacilitatorURL: "https://pay.bolt.test:8443/x402?a=b",
 			UpstreamStatus: "pull_request", Settlers: []chain.Settler{},
 		},
 	}
@@ -85,7 +90,8 @@ func TestFaults(t *testing.T) {
 		}
 		return list(strings.Replace(acme, old, new, 1))
 	}
-	solana := `{"network": "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp", "address": "L5CnrVzFtLpYfsMsQBHsHqzYpqRmGrNCW9mF1sEnPCW", "tokens": ["EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"]}`
+	solana := `{"network": "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp", "address": ` +
+		`"L5CnrVzFtLpYfsMsQBHsHqzYpqRmGrNCW9mF1sEnPCW", "tokens": ["EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"]}`
 	for _, c := range []struct{ name, text, want string }{
 		{"empty", "", "line 1: unexpected end of JSON input"},
 		{"no list", "{}", "holds no facilitators"},
@@ -103,24 +109,36 @@ func TestFaults(t *testing.T) {
 		{"long name", edit(`"Acme"`, `"`+strings.Repeat("é", 101)+`"`), "name has 101 characters"},
 		{"control characters", edit(`"Acme"`, `"a\u0007"`), "name holds control characters"},
 		{"no status", edit(`"merged"`, `""`), "facilitator acme: upstream_status"},
-		{"no website", edit(`"website_url": "https://acme.test", `, ""), "facilitator acme: has no website_url, and no facilitator_url"},
+		{"no website", edit(`"website_url": "https://acme.test", `, ""),
+			"facilitator acme: has no website_url, and no facilitator_url"},
 		{"website by ftp", edit("https://acme.test", "ftp://acme.test"), "facilitator acme: website_url"},
 		{"website with a password", edit("https://acme.test", "https://a:b@acme.test"), "must hold no user name"},
 		{"no CAIP-2", edit("eip155:8453", "base"), `network "base" is no CAIP-2 id`},
 		{"short address", edit("5ad07", "5ad0"), "not an address of this network"},
 		{"address of another chain", edit("eip155:8453", "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp"), "not an address"},
-		{"burn address", edit("0x73B2B8df52fbe7c40fe78db52e3dffdd5db5ad07", "0x0000000000000000000000000000000000000000"), "nobody can spend"},
-		{"the token as settler", edit("0x73B2B8df52fbe7c40fe78db52e3dffdd5db5ad07", "0x833589fcd6edb6e08f4c7c32d4f71b54bda02913"), "is a token"},
+		{"burn address", edit("0x73B2B8df52fbe7c40fe78db52e3dffdd5db5ad07",
+			"0x0000000000000000000000000000000000000000"), "nobody can spend"},
+		{"the token as settler", edit("0x73B2B8df52fbe7c40fe78db52e3dffdd5db5ad07",
+			"0x833589fcd6edb6e08f4c7c32d4f71b54bda02913"), "is a token"},
 		{"no tokens", edit(`["0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"]`, "[]"), "has 0 tokens"},
 		{"bad token", edit(`["0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"]`, `["USDC"]`), `token "USDC"`},
 		{"a token twice", edit(`02913"]`, `02913", "0x833589fcd6edb6e08f4c7c32d4f71b54bda02913"]`), "stands twice"},
 		{"no day", edit("2025-10-29", "2025-13-29"), `since "2025-13-29"`},
 		{"before there were chains", edit("2025-10-29", "0001-01-01"), `since "0001-01-01"`},
 		{"an id twice", list(acme, strings.Replace(acme, account, solana, 1)), "facilitator acme: stands twice"},
-		{"an address twice, cased otherwise", list(strings.Replace(acme, account, account+","+strings.Replace(account, "73B2B8", "73b2b8", 1), 1)), "stands twice on eip155:8453"},
-		{"claimed by two", list(acme, strings.NewReplacer(`"acme"`, `"bolt"`, "73B2B8", "73b2b8").Replace(acme)), "facilitator bolt: address \"0x73b2b8df52fbe7c40fe78db52e3dffdd5db5ad07\" on eip155:8453 is claimed by facilitator acme too"},
-		{"another's token as settler", list(acme, strings.NewReplacer(`"acme"`, `"bolt"`, "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", "0x73B2B8df52fbe7c40fe78db52e3dffdd5db5ad07",
-			"0x73B2B8df52fbe7c40fe78db52e3dffdd5db5ad07", "0x209693Bc6afc0C5328bA36FaF03C514EF312287C").Replace(acme)), "facilitator acme: address \"0x73b2b8df52fbe7c40fe78db52e3dffdd5db5ad07\" on eip155:8453 is a token of this list"},
+		{"an address twice, cased otherwise",
+			list(strings.Replace(acme, account, account+","+strings.Replace(account, "73B2B8", "73b2b8", 1), 1)),
+			"stands twice on eip155:8453"},
+		{"claimed by two", list(acme, strings.NewReplacer(`"acme"`, `"bolt"`, "73B2B8", "73b2b8").Replace(acme)),
+			"facilitator bolt: address \"0x73b2b8df52fbe7c40fe78db52e3dffdd5db5ad07\" on eip155:8453 is claimed by " +
+				"facilitator acme too"},
+		{"another's token as settler",
+			list(acme, strings.NewReplacer(`"acme"`, `"bolt"`, "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+				"0x73B2B8df52fbe7c40fe78db52e3dffdd5db5ad07",
+				"0x73B2B8df52fbe7c40fe78db52e3dffdd5db5ad07",
+				"0x209693Bc6afc0C5328bA36FaF03C514EF312287C").Replace(acme)),
+			"facilitator acme: address \"0x73b2b8df52fbe7c40fe78db52e3dffdd5db5ad07\" on eip155:8453 is a " +
+				"token of this list"},
 	} {
 		got, err := chain.ReadFacilitators("x.json", strings.NewReader(c.text))
 		if err == nil {
@@ -128,12 +146,14 @@ func TestFaults(t *testing.T) {
 			continue
 		}
 		var fault *chain.Fault
-		if !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "x.json: ") || !errors.As(err, &fault) {
+		if !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "x.json: ") ||
+			!errors.As(err, &fault) {
 			t.Errorf("%s: %v, want %s", c.name, err, c.want)
 		}
 	}
 	both := strings.Replace(strings.Replace(acme, `"Acme"`, `""`, 1), `"merged"`, `"?"`, 1)
-	if _, err := chain.ReadFacilitators("x.json", strings.NewReader(list(both))); strings.Count(err.Error(), "\n") != 1 {
+	if _, err := chain.ReadFacilitators("x.json", strings.NewReader(list(both))); strings.Count(err.Error(),
+		"\n") != 1 {
 		t.Errorf("two faults are told as: %v", err)
 	}
 }

@@ -1,6 +1,6 @@
-// Package chaintest is an EVM chain in memory that answers JSON-RPC: as many blocks as a test wants, the same ones each time,
-// reorganised when a test says so. It is quick enough to measure readers with. It knows blocks, transactions and logs, and
-// must never know what a settlement is.
+// Package chaintest is an EVM chain in memory that answers JSON-RPC: as many blocks as a test wants, the same ones each
+// time, reorganised when a test says so. It is quick enough to measure readers with. It knows blocks, transactions and
+// logs, and must never know what a settlement is.
 package chaintest
 
 import (
@@ -48,9 +48,10 @@ type Block struct {
 
 // Chain is the chain. Any number of goroutines may use it.
 type Chain struct {
-	ID        int64
-	Finality  int64 // blocks behind the newest that are called finalized; negative: there is no such tag
-	Keep      bool  // the JSON of blocks that are added from now on: whoever measures a reader does not want to measure the node
+	ID       int64
+	Finality int64 // blocks behind the newest that are called finalized; negative: there is no such tag
+	// the JSON of blocks that are added from now on: whoever measures a reader does not want to measure the node
+	Keep      bool
 	mu        sync.RWMutex
 	blocks    []*Block
 	forks     byte // how often the chain was cut, so that what follows differs

@@ -295,10 +295,13 @@ const (
 	zero32     = `"0x0000000000000000000000000000000000000000000000000000000000000000"`
 	emptyRoot  = `"0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421"`
 	emptyUncle = `"0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347"`
-	blockRest  = `,"nonce":"0x0000000000000000","sha3Uncles":` + emptyUncle + `,"transactionsRoot":` + emptyRoot + `,"stateRoot":` + emptyRoot + `,"receiptsRoot":` + emptyRoot +
-		`,"miner":"0x4200000000000000000000000000000000000011","difficulty":"0x0","totalDifficulty":"0x0","extraData":"0x","size":"0x1000","gasLimit":"0x11e1a300","gasUsed":"0x5208",` +
+	blockRest  = `,"nonce":"0x0000000000000000","sha3Uncles":` + emptyUncle + `,"transactionsRoot":` + emptyRoot +
+		`,"stateRoot":` + emptyRoot + `,"receiptsRoot":` + emptyRoot +
+		`,"miner":"0x4200000000000000000000000000000000000011","difficulty":"0x0","totalDifficulty":"0x0",` +
+		`"extraData":"0x","size":"0x1000","gasLimit":"0x11e1a300","gasUsed":"0x5208",` +
 		`"baseFeePerGas":"0x7","mixHash":` + zero32 + `,"uncles":[]`
-	txRest = `,"type":"0x2","value":"0x0","gas":"0x186a0","gasPrice":"0xf4240","maxFeePerGas":"0xf4240","maxPriorityFeePerGas":"0xf4240","accessList":[],` +
+	txRest = `,"type":"0x2","value":"0x0","gas":"0x186a0","gasPrice":"0xf4240","maxFeePerGas":"0xf4240",` +
+		`"maxPriorityFeePerGas":"0xf4240","accessList":[],` +
 		`"v":"0x1","r":` + zero32 + `,"s":` + zero32 + `,"yParity":"0x1"}`
 )
 
@@ -375,7 +378,8 @@ func appendTx(b []byte, block *Block, index int) []byte {
 
 func appendReceipt(b []byte, block *Block, index int) []byte {
 	t := &block.Txs[index]
-	b = append(b, `{"status":"0x1","type":"0x2","contractAddress":null,"cumulativeGasUsed":"0x5208","gasUsed":"0x5208","effectiveGasPrice":"0x7","logsBloom":`...)
+	b = append(b, `{"status":"0x1","type":"0x2","contractAddress":null,"cumulativeGasUsed":"0x5208",`+
+		`"gasUsed":"0x5208","effectiveGasPrice":"0x7","logsBloom":`...)
 	b = text(b, block.Bloom[:])
 	b = append(b, `,"transactionHash":`...)
 	b = text(b, t.Hash[:])

@@ -21,9 +21,9 @@ const (
 // SolanaStart is a minute before the first transaction of SolanaHistory.
 var SolanaStart = time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC)
 
-// Solana replays answers of getTransaction, and answers about them as a node does: in particular, one that does
-// not know the signature to go on from answers an empty page, and one that does not know where to end goes on to the end
-// of what it has. Tests spoil single answers.
+// Solana replays answers of getTransaction, and answers about them as a node does: in particular, one that does not
+// know the signature to go on from answers an empty page, and one that does not know where to end goes on to the end of
+// what it has. Tests spoil single answers.
 type Solana struct {
 	Pruned int                 // of the oldest transactions, how many the node has forgotten
 	Spoil  func(c *SolanaCall) // changes an answer before it is sent
@@ -186,14 +186,16 @@ func (n *Solana) Answer(c *SolanaCall) {
 		values := make([]any, len(list))
 		for i, s := range list {
 			if at := find(s); at >= 0 && c.options().SearchTransactionHistory {
-				values[i] = map[string]any{"slot": has[at].Slot, "confirmations": nil, "err": has[at].Err, "status": map[string]any{"Ok": nil}, "confirmationStatus": "finalized"}
+				values[i] = map[string]any{"slot": has[at].Slot, "confirmations": nil, "err": has[at].Err,
+					"status": map[string]any{"Ok": nil}, "confirmationStatus": "finalized"}
 			}
 		}
 		c.Result = map[string]any{"context": map[string]any{"slot": n.head(), "apiVersion": "2.1.9"}, "value": values}
 	case "getSignaturesForAddress":
 		o := c.options()
 		if o.MinContextSlot > n.head() {
-			c.Fault = map[string]any{"code": -32016, "message": "Minimum context slot has not been reached", "data": map[string]any{"contextSlot": n.head()}}
+			c.Fault = map[string]any{"code": -32016, "message": "Minimum context slot has not been reached",
+				"data": map[string]any{"contextSlot": n.head()}}
 			return
 		}
 		from := 0
@@ -210,7 +212,8 @@ func (n *Solana) Answer(c *SolanaCall) {
 				break
 			}
 			if slices.Contains(e.Accounts, text) {
-				page = append(page, map[string]any{"signature": e.Signature, "slot": e.Slot, "blockTime": e.Time, "err": e.Err, "memo": nil, "confirmationStatus": "finalized"})
+				page = append(page, map[string]any{"signature": e.Signature, "slot": e.Slot, "blockTime": e.Time,
+					"err": e.Err, "memo": nil, "confirmationStatus": "finalized"})
 			}
 		}
 		c.Result = page
@@ -258,15 +261,16 @@ func ReadSolana(result []byte) (SolanaTransaction, error) {
 	if err := json.Unmarshal(result, &v); err != nil {
 		return SolanaTransaction{}, fmt.Errorf("read a recorded transaction: %w", err)
 	}
-	e := SolanaTransaction{Signature: v.Transaction.Signatures[0], Slot: v.Slot, Time: v.BlockTime, Err: v.Meta.Err, Result: result}
+	e := SolanaTransaction{Signature: v.Transaction.Signatures[0], Slot: v.Slot, Time: v.BlockTime, Err: v.Meta.Err,
+		Result: result}
 	for _, k := range v.Transaction.Message.AccountKeys {
 		e.Accounts = append(e.Accounts, k.Pubkey)
 	}
 	return e, nil
 }
 
-// SolanaHistory is n transactions whose fee one account pays, oldest first, each of one transfer whose amount is its number. Every
-// fifth has failed; two follow each other in a slot.
+// SolanaHistory is n transactions whose fee one account pays, oldest first, each of one transfer whose amount is its
+// number. Every fifth has failed; two follow each other in a slot.
 func SolanaHistory(n int) (list []SolanaTransaction, settler string) {
 	address := func(kind, number int) string {
 		b := make([]byte, 32)
@@ -278,7 +282,8 @@ func SolanaHistory(n int) (list []SolanaTransaction, settler string) {
 	for i := 1; i <= n; i++ {
 		b := make([]byte, 64)
 		b[0], b[61], b[62], b[63] = 7, byte(i>>16), byte(i>>8), byte(i)
-		e := SolanaTransaction{Signature: base58.Encode(b), Slot: 400_000_000 + int64(i/2), Time: SolanaStart.Unix() + int64(i*60), Err: json.RawMessage("null"), Accounts: []string{settler}}
+		e := SolanaTransaction{Signature: base58.Encode(b), Slot: 400_000_000 + int64(i/2),
+			Time: SolanaStart.Unix() + int64(i*60), Err: json.RawMessage("null"), Accounts: []string{settler}}
 		if i%5 == 0 {
 			e.Err = json.RawMessage(`{"InstructionError":[0,{"Custom":1}]}`)
 		}

@@ -11,12 +11,13 @@ import (
 	"golang.org/x/crypto/sha3"
 )
 
-// emptyBlocks are blocks of the range that gave no events: all of a short range, of a long one some, spread evenly.
+// emptyBlocks returns blocks of the range without events: all of a short range, some of a long one, spread evenly.
 func (r *rangeReader) emptyBlocks() (list []int64) {
 	count := r.last - r.first + 1
 	step := max(1, count/bloomChecks)
 	for number := r.last; number >= r.first && len(list) < bloomChecks; number -= step {
-		_, hit := slices.BinarySearchFunc(r.blocks, number, func(b blockEvents, n int64) int { return cmp.Compare(r.events[b.from].block, n) })
+		_, hit := slices.BinarySearchFunc(r.blocks, number,
+			func(b blockEvents, n int64) int { return cmp.Compare(r.events[b.from].block, n) })
 		if !hit {
 			list = append(list, number)
 		}
@@ -24,8 +25,8 @@ func (r *rangeReader) emptyBlocks() (list []int64) {
 	return list
 }
 
-// checkEmpty asks by itself for each block that gave nothing and whose bloom says that it might. A log that shows now was
-// missing from the range's answer: a node that cuts answers short without a word is found out by it.
+// checkEmpty asks for each block by itself that had no events though its bloom says that it might. A log that shows now
+// was missing from the range's answer: so a node that truncates answers silently is detected.
 func (r *rangeReader) checkEmpty(ctx context.Context, blocks []int64) error {
 	if len(blocks) == 0 || r.first == r.last {
 		return nil
@@ -50,7 +51,7 @@ func (r *rangeReader) checkEmpty(ctx context.Context, blocks []int64) error {
 			}
 			for j := range list {
 				number := blocks[(from+i)/len(filters)]
-				if !filters[(from+i)%len(filters)].holds(&list[j], number, number) {
+				if !filters[(from+i)%len(filters)].matches(&list[j], number, number) {
 					return errors.New("a log was not asked for")
 				}
 			}
@@ -68,7 +69,7 @@ func (r *rangeReader) checkEmpty(ctx context.Context, blocks []int64) error {
 	return nil
 }
 
-// marks are what an event of a contract leaves in blooms.
+// eventBlooms are the bits that events of some contracts leave in blooms.
 type eventBlooms struct {
 	topics, contracts []bloomBits
 }
@@ -88,7 +89,7 @@ func (m *eventBlooms) mayBeIn(bloom *[256]byte) bool {
 	return slices.ContainsFunc(m.topics, in) && slices.ContainsFunc(m.contracts, in)
 }
 
-// mayHold says whether a block may hold an event that settles.
+// mayContainEvents reports whether a block may contain an event that settles.
 func (x *Reader) mayContainEvents(h *header) bool {
 	return x.tokenBlooms.mayBeIn(&h.bloom) || x.proxyBlooms.mayBeIn(&h.bloom)
 }

@@ -33,10 +33,12 @@ func TestAnvilByCommand(t *testing.T) {
 	d := newDirectory(t, settlers, network)
 	dir := t.TempDir()
 	program := filepath.Join(dir, "tollbook")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "tollbook/cmd/tollbook").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program,
+		"tollbook/cmd/tollbook").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
-	file := fmt.Sprintf("[[network]]\ncaip2 = %q\nrpc = [%q]\nconfirmations = 1\n[[network.token]]\naddress = %q\nsymbol = \"OWN\"\ndecimals = 6\nusd = true\n", network, n.url, hexOf(m.token[:]))
+	file := fmt.Sprintf("[[network]]\ncaip2 = %q\nrpc = [%q]\nconfirmations = 1\n[[network.token]]\naddress = "+
+		"%q\nsymbol = \"OWN\"\ndecimals = 6\nusd = true\n", network, n.url, hexOf(m.token[:]))
 	if err := os.WriteFile(filepath.Join(dir, "tollbook.toml"), []byte(file), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -66,10 +66,13 @@ func mustAddress(s string) address {
 
 // Events that settlements leave, by their first topic.
 var (
-	topicTransfer          = mustHash("0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef") // Transfer(address indexed from, address indexed to, uint256 value)
-	topicAuthorizationUsed = mustHash("0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5") // AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)
+	// Transfer(address indexed from, address indexed to, uint256 value)
+	topicTransfer = mustHash("0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef")
+	// AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)
+	topicAuthorizationUsed = mustHash("0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5")
 	topicSettled           = mustHash("0x97088ec3606cfe8cc112180570d03fcde05f9b8e1bfef8e27784eaf5dd5691b6") // Settled()
-	topicSettledWithPermit = mustHash("0xde5b89d10fc800c459329c382fabfcad0be0ed7e5328e01fae04e507b09ef5d8") // SettledWithPermit()
+	// SettledWithPermit()
+	topicSettledWithPermit = mustHash("0xde5b89d10fc800c459329c382fabfcad0be0ed7e5328e01fae04e507b09ef5d8")
 )
 
 // permit2Proxies are x402ExactPermit2Proxy and x402UptoPermit2Proxy, at the same addresses on every network.
@@ -90,7 +93,7 @@ type event struct {
 	oneWord      bool
 }
 
-// transfer says whether an event is a Transfer as ERC-20 has it.
+// transfer reports whether an event is a Transfer of ERC-20.
 func (e *event) transfer() bool {
 	return e.topicCount == 3 && e.topics[0] == topicTransfer && e.oneWord
 }
@@ -127,7 +130,7 @@ func readEvents(s *jsonrpc.Scanner, list []event) []event {
 	return list
 }
 
-// eventMembers are what a log must have, a bit each.
+// Members that a log must have, a bit each.
 const (
 	hasAddress = 1 << iota
 	hasTopics
@@ -197,13 +200,13 @@ type header struct {
 	bloom  [256]byte // all ones where the node gives none: anything may be in it
 }
 
-// sent is a transaction of a block, and who sent it.
+// sent is a transaction of a block, and the account that sent it.
 type sent struct {
 	transaction hash
 	from        address
 }
 
-// errNull is a null where a block or a transaction should be: the node is behind, or has forgotten.
+// errNull is a null instead of a block or a transaction: the node is behind, or no longer has it.
 var errNull = &jsonrpc.Fault{Kind: jsonrpc.KindBehind, Text: "null instead of what was asked for"}
 
 // readHeader reads a block. Of its transactions, where they are whole, it calls each.
@@ -308,7 +311,8 @@ func readReceipt(result []byte, transaction, block hash) ([]event, error) {
 		return nil, fmt.Errorf("the receipt of %v is another's, or of another block", transaction)
 	}
 	for i, e := range list {
-		if e.transaction != transaction || e.blockHash != block || e.index > math.MaxInt32 || i > 0 && e.index <= list[i-1].index {
+		if e.transaction != transaction || e.blockHash != block || e.index > math.MaxInt32 || i > 0 &&
+			e.index <= list[i-1].index {
 			return nil, fmt.Errorf("the receipt of %v holds what is not its own", transaction)
 		}
 	}

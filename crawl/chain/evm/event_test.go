@@ -9,7 +9,8 @@ import (
 	"tollbook/crawl/chain/jsonrpc"
 )
 
-// TestBloom: an item is in a bloom when all three of its bits are. That the bits are the right ones is for live nodes to say.
+// TestBloom: an item is in a bloom when all three of its bits are. That the bits are the right ones is for live nodes
+// to say.
 func TestBloom(t *testing.T) {
 	t.Parallel()
 	a := mustAddress("0x833589fcd6edb6e08f4c7c32d4f71b54bda02913")
@@ -40,8 +41,11 @@ func TestDecimal(t *testing.T) {
 		in   hash
 		want string
 	}{
-		{hash{}, "0"}, {hash{31: 7}, "7"}, {hash{24: 0xff, 25: 0xff, 26: 0xff, 27: 0xff, 28: 0xff, 29: 0xff, 30: 0xff, 31: 0xff}, "18446744073709551615"},
-		{hash{23: 1}, "18446744073709551616"}, {most, "115792089237316195423570985008687907853269984665640564039457584007913129639935"},
+		{hash{}, "0"}, {hash{31: 7}, "7"},
+		{hash{24: 0xff, 25: 0xff, 26: 0xff, 27: 0xff, 28: 0xff, 29: 0xff, 30: 0xff, 31: 0xff},
+			"18446744073709551615"},
+		{hash{23: 1}, "18446744073709551616"},
+		{most, "115792089237316195423570985008687907853269984665640564039457584007913129639935"},
 	} {
 		if got := decimal(tt.in); got != tt.want {
 			t.Errorf("decimal(%v) = %s, want %s", tt.in, got, tt.want)
@@ -51,8 +55,11 @@ func TestDecimal(t *testing.T) {
 
 // FuzzEvents: the logs that are read are those that encoding/json reads.
 func FuzzEvents(f *testing.F) {
-	one := `{"address":"0x833589fcd6edb6e08f4c7c32d4f71b54bda02913","topics":["0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5"],"data":"0x","blockNumber":"0x1b4","transactionHash":"0x` +
-		strings.Repeat("ab", 32) + `","blockHash":"0x` + strings.Repeat("cd", 32) + `","logIndex":"0x7","removed":false}`
+	one := `{"address":"0x833589fcd6edb6e08f4c7c32d4f71b54bda02913",` +
+		`"topics":["0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5"],"data":"0x",` +
+		`"blockNumber":"0x1b4","transactionHash":"0x` +
+		strings.Repeat("ab", 32) + `","blockHash":"0x` + strings.Repeat("cd", 32) +
+		`","logIndex":"0x7","removed":false}`
 	f.Add([]byte("[" + one + "]"))
 	f.Add([]byte("[" + one + "," + strings.Replace(one, `"0x"`, `"0x`+strings.Repeat("00", 32)+`"`, 1) + "]"))
 	f.Add([]byte(strings.Replace("["+one+"]", `"logIndex"`, `"log\u0049ndex"`, 1)))
@@ -72,7 +79,8 @@ func FuzzEvents(f *testing.F) {
 		}
 		for i, e := range got {
 			text := map[string]any{
-				"address": e.contract.String(), "transactionHash": e.transaction.String(), "blockHash": e.blockHash.String(),
+				"address": e.contract.String(), "transactionHash": e.transaction.String(),
+				"blockHash": e.blockHash.String(),
 			}
 			for key, value := range text {
 				if w, _ := want[i][key].(string); !strings.EqualFold(w, value.(string)) {

@@ -135,7 +135,8 @@ func TestDeeperThanAllThatIsKept(t *testing.T) {
 	}
 }
 
-// TestKilledAtAnyMoment: what an indexer leaves when it ends before, in or after a commit is where the next one goes on.
+// TestKilledAtAnyMoment: what an indexer leaves when it ends before, in or after a commit is where the next one goes
+// on.
 func TestKilledAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	w := newWorld(5)
@@ -209,7 +210,8 @@ func TestStart(t *testing.T) {
 	w.grow(7300, 1)
 	midnight := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 	l := newLedger(worldSettlers(3)...)
-	x, err := evm.New(chain.Network{ID: network, RPC: []string{serve(t, w)}, Confirmations: 2, Start: midnight}, l, chain.Options{})
+	x, err := evm.New(chain.Network{ID: network, RPC: []string{serve(t, w)}, Confirmations: 2, Start: midnight}, l,
+		chain.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +245,8 @@ func TestFinalized(t *testing.T) {
 			w.Finality = tt.finality
 			w.grow(200, 2)
 			l := newLedger(worldSettlers(3)...)
-			x, err := evm.New(chain.Network{ID: network, RPC: []string{serve(t, w)}}, l, chain.Options{Backoff: time.Millisecond})
+			x, err := evm.New(chain.Network{ID: network, RPC: []string{serve(t, w)}}, l,
+				chain.Options{Backoff: time.Millisecond})
 			if err != nil {
 				t.Fatal(err)
 			}

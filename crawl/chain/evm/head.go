@@ -18,7 +18,7 @@ func sortHashes(list *[]hash) {
 	*list = slices.Compact(*list)
 }
 
-// askHead asks for the newest block, and for the newest that counts as confirmed.
+// askHead asks for the newest block, and for the newest confirmed block.
 func (x *Reader) askHead(ctx context.Context) (confirmed, newest header, err error) {
 	if newest, err = x.blockAt(ctx, `"latest"`); err != nil {
 		return confirmed, newest, err
@@ -31,7 +31,8 @@ func (x *Reader) askHead(ctx context.Context) (confirmed, newest header, err err
 			return confirmed, newest, err
 		}
 		x.noFinalized = f.Kind == jsonrpc.KindUnsupported
-		x.options.Logger.Info("a node tells no finalized block; going by confirmations", "network", x.network.ID, "confirmations", usualConfirmations)
+		x.options.Logger.Info("a node tells no finalized block; going by confirmations", "network", x.network.ID,
+			"confirmations", usualConfirmations)
 	}
 	if depth <= 0 {
 		depth = usualConfirmations
@@ -40,8 +41,8 @@ func (x *Reader) askHead(ctx context.Context) (confirmed, newest header, err err
 	return confirmed, newest, err
 }
 
-// askConfirmed is askHead with a confirmed block that has a child: a hash that no block after it names may be made up. Both
-// come in one answer, so that a node which lies now and then is asked again by the client.
+// askConfirmed is askHead with a confirmed block that has a child: a hash that no later block names may be made up.
+// Both blocks come in one answer, so that the client asks again if a node contradicts itself.
 func (x *Reader) askConfirmed(ctx context.Context) (confirmed, newest header, err error) {
 	confirmed, newest, err = x.askHead(ctx)
 	if err != nil || newest.number <= confirmed.number {
@@ -67,10 +68,11 @@ func (x *Reader) askConfirmed(ctx context.Context) (confirmed, newest header, er
 
 // block asks for a header by number.
 func (x *Reader) block(ctx context.Context, number int64) (h header, err error) {
-	err = x.client.Ask(ctx, jsonrpc.Question{Calls: []jsonrpc.Call{blockCall(number, false)}, Read: func(_ int, calls []jsonrpc.Call) error {
-		h, err = readNumbered(calls[0].Result, number)
-		return err
-	}})
+	err = x.client.Ask(ctx, jsonrpc.Question{Calls: []jsonrpc.Call{blockCall(number, false)},
+		Read: func(_ int, calls []jsonrpc.Call) error {
+			h, err = readNumbered(calls[0].Result, number)
+			return err
+		}})
 	return h, err
 }
 
@@ -94,7 +96,7 @@ func (x *Reader) blockAt(ctx context.Context, at string) (h header, err error) {
 	return h, err
 }
 
-// openScans looks for settlers that no scan knows, and opens scans for them.
+// openScans opens scans for settlers that no scan looks for yet.
 func (x *Reader) openScans(ctx context.Context, confirmed header) error {
 	settlers, err := x.store.NewSettlers(ctx, x.network.ID)
 	if err != nil || len(settlers) == 0 {
@@ -117,9 +119,9 @@ func (x *Reader) openScans(ctx context.Context, confirmed header) error {
 	return x.store.OpenScans(ctx, x.network.ID, settlers, first.number, first.time, confirmed.number)
 }
 
-// firstBlock finds the first block of a day, or the oldest that nodes still know. Where the chain is younger, it is its
-// first; where the day is to come, it is the confirmed head. What nodes say they have forgotten is asked for again when later
-// blocks were found: a node that failed for a moment would cost all the history before.
+// firstBlock returns the first block of a day, or the oldest that nodes still have: the first block of a younger chain,
+// the confirmed head if the day is in the future. A block that nodes said they no longer have is asked for again once
+// later blocks were found: a node that failed for a moment would cost all the history before.
 func (x *Reader) firstBlock(ctx context.Context, day time.Time, confirmed header) (header, error) {
 	if confirmed.time.Before(day) {
 		return confirmed, nil
@@ -133,11 +135,14 @@ func (x *Reader) firstBlock(ctx context.Context, day time.Time, confirmed header
 			return first, err
 		}
 	}
-	return header{}, fmt.Errorf("find the first block of %s: nodes know blocks that they did not know before", day.Format(time.DateOnly))
+	return header{}, fmt.Errorf("find the first block of %s: nodes know blocks that they did not know before",
+		day.Format(time.DateOnly))
 }
 
-// halve is one search of firstBlock. oldest says that the block before is of the day, too, as far as is known, but forgotten.
-func (x *Reader) searchDay(ctx context.Context, day time.Time, confirmed header) (first header, oldest bool, err error) {
+// searchDay is one binary search of firstBlock. oldest says that the block before may be of the day too, but that no
+// node has it any more.
+func (x *Reader) searchDay(ctx context.Context, day time.Time, confirmed header) (first header, oldest bool,
+	err error) {
 	low, high := int64(0), confirmed // of low and all before it nothing is known; high is not before the day
 	for low < high.number {
 		middle := low + (high.number-low)/2
@@ -156,7 +161,7 @@ func (x *Reader) searchDay(ctx context.Context, day time.Time, confirmed header)
 	return high, oldest, nil
 }
 
-// blockIfKept asks for a header that nodes may have forgotten.
+// blockIfKept asks for a header that nodes may no longer have.
 func (x *Reader) blockIfKept(ctx context.Context, number int64) (h header, forgotten bool, err error) {
 	h, err = x.block(ctx, number)
 	var f *jsonrpc.Fault
@@ -166,8 +171,8 @@ func (x *Reader) blockIfKept(ctx context.Context, number int64) (h header, forgo
 	return h, false, err
 }
 
-// rollBackForks compares the newest end that was committed, and that the chain reaches, with the chain. Where they differ it
-// finds the newest kept end that is still part of the chain and rolls back to it.
+// rollBackForks compares the newest end that was committed, and that the chain reaches, with the chain. Where they
+// differ it finds the newest kept end that is still part of the chain and rolls back to it.
 func (x *Reader) rollBackForks(ctx context.Context, newest header, report *chain.Report) error {
 	ends, err := x.store.RangeEnds(ctx, x.network.ID)
 	if err != nil {
@@ -199,7 +204,8 @@ func (x *Reader) rollBackForks(ctx context.Context, newest header, report *chain
 		return failed
 	}
 	if i == len(ends) {
-		return fmt.Errorf("%w: of %d ends kept, blocks %d to %d", ErrNoAncestor, len(ends), ends[i-1].Last, ends[0].Last)
+		return fmt.Errorf("%w: of %d ends kept, blocks %d to %d", ErrNoAncestor, len(ends), ends[i-1].Last,
+			ends[0].Last)
 	}
 	removed, err := x.store.RollBack(ctx, x.network.ID, ends[i].Last)
 	if err != nil {
@@ -207,11 +213,12 @@ func (x *Reader) rollBackForks(ctx context.Context, newest header, report *chain
 	}
 	report.RolledBack += removed
 	x.options.Metrics.Update(x.network.ID, func(n *chain.NetworkMetrics) { n.RollBacks++; n.RolledBack += removed })
-	x.options.Logger.Info("rolled back a reorganisation", "network", x.network.ID, "ancestor", ends[i].Last, "settlements", removed)
+	x.options.Logger.Info("rolled back a reorganisation", "network", x.network.ID, "ancestor", ends[i].Last,
+		"settlements", removed)
 	return nil
 }
 
-// isPart says whether a committed end is part of the chain that holds the anchor.
+// isOnChain reports whether a committed end is part of the chain that contains the anchor.
 func (x *Reader) isOnChain(ctx context.Context, e postgres.RangeEnd) (same bool, err error) {
 	err = x.client.Ask(ctx, jsonrpc.Question{
 		Calls:  []jsonrpc.Call{blockCall(e.Last, false), blockCall(x.anchor.number, false)},
@@ -235,8 +242,8 @@ func (x *Reader) isOnChain(ctx context.Context, e postgres.RangeEnd) (same bool,
 	return same, nil
 }
 
-// agreed asks every address before anything is rolled back. One that has come as far as the others and still knows the
-// committed block makes it a disagreement, which only time settles.
+// confirmFork asks every node before anything is rolled back. A node that is as far as the others and still has the
+// committed block makes it a disagreement, which only time resolves.
 func (x *Reader) confirmFork(ctx context.Context, e postgres.RangeEnd, newest int64) error {
 	if x.client.Nodes() < 2 {
 		return nil

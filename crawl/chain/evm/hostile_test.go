@@ -137,7 +137,11 @@ var hostilities = []hostility{
 	{"no body", false, func(e *exchange) { e.send(200, "application/json", "") }},
 	{"a null", false, func(e *exchange) { e.send(200, "application/json", "null") }},
 	{"something else", false, func(e *exchange) { e.send(200, "application/json", `{"result":"0x1"}`) }},
-	{"half a body", false, func(e *exchange) { body := e.honest(); e.send(200, "application/json", body[:len(body)/2]) }},
+	{"half a body", false, func(e *exchange) {
+		body := e.honest()
+		e.send(200, "application/json",
+			body[:len(body)/2])
+	}},
 	{"a body that ends early", false, func(e *exchange) {
 		body := e.honest()
 		e.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
@@ -162,11 +166,17 @@ var hostilities = []hostility{
 		<-e.gone
 	}},
 	{"nesting without end", false, func(e *exchange) { e.send(200, "application/json", strings.Repeat(`[`, 1<<20)) }},
-	{"too many requests", false, func(e *exchange) { e.w.Header().Set("Retry-After", "0"); e.send(429, "text/plain", "slow down") }},
-	{"too many requests, in JSON", false, func(e *exchange) { e.refuse(429, -32005, "daily request count exceeded, request rate limited") }},
+	{"too many requests", false, func(e *exchange) {
+		e.w.Header().Set("Retry-After", "0")
+		e.send(429, "text/plain",
+			"slow down")
+	}},
+	{"too many requests, in JSON", false,
+		func(e *exchange) { e.refuse(429, -32005, "daily request count exceeded, request rate limited") }},
 	{"an internal error", false, func(e *exchange) { e.refuse(200, -32603, "internal error") }},
 	{"an error for a batch as one", false, func(e *exchange) {
-		e.send(200, "application/json", `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"backend unavailable"}}`)
+		e.send(200, "application/json",
+			`{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"backend unavailable"}}`)
 	}},
 	{"a header not found", false, func(e *exchange) { e.refuse(200, -32000, "header not found") }},
 	{"null blocks", false, func(e *exchange) {
@@ -192,20 +202,24 @@ var hostilities = []hostility{
 		})
 	}},
 	{"another block than asked for", false, func(e *exchange) {
-		e.each("eth_getBlockByNumber", func(b []byte) []byte { return bytes.Replace(b, []byte(`"number":"0x`), []byte(`"number":"0x1`), 1) })
+		e.each("eth_getBlockByNumber",
+			func(b []byte) []byte { return bytes.Replace(b, []byte(`"number":"0x`), []byte(`"number":"0x1`), 1) })
 	}},
 	{"a block without its time", false, func(e *exchange) {
-		e.each("eth_getBlockByNumber", func(b []byte) []byte { return bytes.Replace(b, []byte(`"timestamp"`), []byte(`"timestmap"`), 1) })
+		e.each("eth_getBlockByNumber",
+			func(b []byte) []byte { return bytes.Replace(b, []byte(`"timestamp"`), []byte(`"timestmap"`), 1) })
 	}},
 	{"numbers as decimals", false, func(e *exchange) {
-		e.each("eth_getBlockByNumber", func(b []byte) []byte { return bytes.Replace(b, []byte(`"number":"0x`), []byte(`"number":"`), 1) })
+		e.each("eth_getBlockByNumber",
+			func(b []byte) []byte { return bytes.Replace(b, []byte(`"number":"0x`), []byte(`"number":"`), 1) })
 	}},
 	{"numbers as numbers", false, member("logIndex", "7")},
 	{"numbers that are no numbers", false, member("blockNumber", `"0x-1"`)},
 	{"a number beyond all bounds", false, member("blockNumber", `"0xffffffffffffffffffff"`)},
 	{"a log of another contract", false, member("address", `"0x0000000000000000000000000000000000000bad"`)},
 	{"a log of another event", false, member("topics", `["0x`+strings.Repeat("ab", 32)+`"]`)},
-	{"a log with five topics", false, member("topics", `["0x`+strings.Repeat(strings.Repeat("ab", 32)+`","0x`, 4)+strings.Repeat("ab", 32)+`"]`)},
+	{"a log with five topics", false,
+		member("topics", `["0x`+strings.Repeat(strings.Repeat("ab", 32)+`","0x`, 4)+strings.Repeat("ab", 32)+`"]`)},
 	{"a log of another range", false, member("blockNumber", `"0xfffff"`)},
 	{"a log of another fork", false, member("blockHash", `"0x`+strings.Repeat("ab", 32)+`"`)},
 	{"a log of another transaction", false, member("transactionHash", `"0x`+strings.Repeat("ab", 32)+`"`)},
@@ -230,7 +244,8 @@ var hostilities = []hostility{
 		e.send(200, "application/json", strings.ReplaceAll(e.honest(), `"id":2,`, `"id":1,`))
 	}},
 	{"senders that are no addresses", false, func(e *exchange) {
-		e.each("eth_getTransactionByHash", func(b []byte) []byte { return bytes.Replace(b, []byte(`"from":"0x`), []byte(`"from":"0`), 1) })
+		e.each("eth_getTransactionByHash",
+			func(b []byte) []byte { return bytes.Replace(b, []byte(`"from":"0x`), []byte(`"from":"0`), 1) })
 	}},
 	{"blocks without their transactions", false, func(e *exchange) {
 		e.each("eth_getBlockByNumber", func(b []byte) []byte {
@@ -246,7 +261,8 @@ var hostilities = []hostility{
 	}},
 	{"transactions in another order", true, func(e *exchange) { e.transactions(slices.Reverse[[]json.RawMessage]) }},
 	{"receipts without logs", false, func(e *exchange) {
-		e.each("eth_getTransactionReceipt", func(b []byte) []byte { return append(b[:bytes.Index(b, []byte(`"logs":[`))], `"logs":[]}`...) })
+		e.each("eth_getTransactionReceipt",
+			func(b []byte) []byte { return append(b[:bytes.Index(b, []byte(`"logs":[`))], `"logs":[]}`...) })
 	}},
 	{"the lower half of a range", false, func(e *exchange) {
 		e.logs(func(list []json.RawMessage) []json.RawMessage { return belowMiddle(e, list) })
@@ -262,7 +278,8 @@ var hostilities = []hostility{
 		e.send(200, "application/json", e.honest())
 	}},
 	{"a limit of 40 logs", true, func(e *exchange) {
-		if body := e.honest(); strings.Count(body, `"logIndex"`) > 40 && slices.ContainsFunc(e.calls, func(c chaintest.Call) bool { return width(c) > 1 }) {
+		if body := e.honest(); strings.Count(body, `"logIndex"`) > 40 &&
+			slices.ContainsFunc(e.calls, func(c chaintest.Call) bool { return width(c) > 1 }) {
 			e.refuse(200, -32005, "query returned more than 40 results")
 			return
 		}
@@ -287,14 +304,16 @@ var hostilities = []hostility{
 	}},
 	{"no batches", true, func(e *exchange) {
 		if e.batch {
-			e.send(400, "application/json", `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batch requests are not supported"}}`)
+			e.send(400, "application/json",
+				`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batch requests are not supported"}}`)
 			return
 		}
 		e.send(200, "application/json", e.honest())
 	}},
 	{"batches of three", true, func(e *exchange) {
 		if len(e.calls) > 3 {
-			e.send(200, "application/json", `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batch too large, the limit is 3"}}`)
+			e.send(200, "application/json",
+				`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batch too large, the limit is 3"}}`)
 			return
 		}
 		e.send(200, "application/json", e.honest())
@@ -310,7 +329,9 @@ var hostilities = []hostility{
 		}
 	}},
 	{"no receipts of blocks, no finalized tag, nulls in logs", true, func(e *exchange) {
-		e.send(200, "application/json", strings.ReplaceAll(e.honest(), `"removed":false`, `"removed":null,"blockTimestamp":null,"extra":{"a":[1,{"b":"}]\""}]}`))
+		e.send(200, "application/json",
+			strings.ReplaceAll(e.honest(), `"removed":false`,
+				`"removed":null,"blockTimestamp":null,"extra":{"a":[1,{"b":"}]\""}]}`))
 	}},
 }
 
@@ -354,8 +375,8 @@ func belowMiddle(e *exchange, list []json.RawMessage) []json.RawMessage {
 	})
 }
 
-// handler is a server that is hostile to one request of so many, by chance, for a reader in step with every nth might meet it
-// for ever; to no more than two in a row, for who asks often enough is to be answered.
+// handler is a server that is hostile to one request of so many, by chance, for a reader in step with every nth might
+// meet it for ever; to no more than two in a row, for who asks often enough is to be answered.
 func (h hostility) handler(c *chaintest.Chain, every int64) http.Handler {
 	var spoilt, row atomic.Int64
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -400,7 +421,8 @@ func TestHostileNodes(t *testing.T) {
 				l.recipients = someRecipients(4)
 				x := indexer(t, l, o, rpc...)
 				var err error
-				// What fails is tried again at the next poll; polls follow each other at once, and nodes are left alone by the clock.
+				// What fails is tried again at the next poll; polls follow each other at once, and nodes are left alone
+				// by the clock.
 				for began := time.Now(); time.Since(began) < patience; {
 					if _, err = x.Once(t.Context()); err == nil {
 						break
@@ -428,7 +450,8 @@ func TestHistoryIsNotForgottenInAMoment(t *testing.T) {
 		if len(e.calls) == 1 && e.calls[0].Method == "eth_getBlockByNumber" {
 			block = strings.Trim(string(e.calls[0].Params[0]), `"`)
 		}
-		if n, err := strconv.ParseInt(strings.TrimPrefix(block, "0x"), 16, 64); err == nil && n < 100 && old.Add(1) <= 4 {
+		if n, err := strconv.ParseInt(strings.TrimPrefix(block, "0x"), 16, 64); err == nil && n < 100 &&
+			old.Add(1) <= 4 {
 			e.refuse(200, -32000, "header not found")
 			return
 		}

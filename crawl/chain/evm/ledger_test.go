@@ -36,7 +36,8 @@ type ledger struct {
 }
 
 func newLedger(settlers ...postgres.ScanSettler) *ledger {
-	return &ledger{settlers: settlers, known: map[string]bool{}, own: map[int64]map[string]bool{}, rows: map[string]postgres.Settlement{}}
+	return &ledger{settlers: settlers, known: map[string]bool{}, own: map[int64]map[string]bool{},
+		rows: map[string]postgres.Settlement{}}
 }
 
 func (l *ledger) NewSettlers(context.Context, string) (list []postgres.ScanSettler, err error) {
@@ -50,7 +51,8 @@ func (l *ledger) NewSettlers(context.Context, string) (list []postgres.ScanSettl
 	return list, nil
 }
 
-func (l *ledger) OpenScans(_ context.Context, network string, settlers []postgres.ScanSettler, first int64, _ time.Time, head int64) error {
+func (l *ledger) OpenScans(_ context.Context, network string, settlers []postgres.ScanSettler, first int64, _ time.Time,
+	head int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	mine := map[string]bool{}
@@ -176,7 +178,8 @@ func (l *ledger) RollBack(_ context.Context, _ string, ancestor int64) (removed 
 			*s.End = max(min(*s.End, ancestor+1), s.Next)
 		}
 	}
-	for _, r := range l.ranges { // what a range that reaches over the ancestor has counted can't be divided: read it again
+	// what a range that reaches over the ancestor has counted can't be divided: read it again
+	for _, r := range l.ranges {
 		if r.Last > ancestor {
 			l.scans[r.Scan-1].Next = min(l.scans[r.Scan-1].Next, r.First)
 		}

@@ -61,11 +61,13 @@ func TestContractsAreTheirSource(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Error("contracts.json is not what Contracts.sol compiles to: in testdata/contracts, with solc below node_modules, run node compile.mjs >contracts.json")
+		t.Error("contracts.json is not what Contracts.sol compiles to: in testdata/contracts, with solc below " +
+			"node_modules, run node compile.mjs >contracts.json")
 	}
 }
 
-// market is a token with its buyers, sellers and settlers on a live node. It knows what each transaction that it sent settles.
+// market is a token with its buyers, sellers and settlers on a live node. It knows what each transaction that it sent
+// settles.
 type market struct {
 	*liveNode
 	token, other, batch, wallet, proxy [20]byte
@@ -100,7 +102,8 @@ func hexOf(b []byte) string { return "0x" + hex.EncodeToString(b) }
 // newMarket makes a market; mine makes a block, nil where the node does so in its own time.
 func newMarket(t *testing.T, n *liveNode, mine func()) *market {
 	t.Helper()
-	m := &market{liveNode: n, nonces: map[[20]byte]int64{}, mine: mine, r: rand.New(rand.NewPCG(1, 2)), stranger: seededKey('x', 0)}
+	m := &market{liveNode: n, nonces: map[[20]byte]int64{}, mine: mine, r: rand.New(rand.NewPCG(1, 2)),
+		stranger: seededKey('x', 0)}
 	if mine == nil {
 		m.mine = m.mined
 	}
@@ -150,7 +153,8 @@ func (m *market) give(to [20]byte) {
 	fields := [][]byte{number(nonce), number(20_000_000_000), number(21_000), to[:], big.NewInt(1e18).Bytes(), nil}
 	digest := keccak(rlpList(append(fields, number(m.chainID), nil, nil)...))
 	r, s, parity := m.dev.sign(digest)
-	raw := rlpList(append(fields, number(m.chainID*2+35+int64(parity)), bytes.TrimLeft(r, "\x00"), bytes.TrimLeft(s, "\x00"))...)
+	raw := rlpList(append(fields, number(m.chainID*2+35+int64(parity)), bytes.TrimLeft(r, "\x00"),
+		bytes.TrimLeft(s, "\x00"))...)
 	m.call(nil, "eth_sendRawTransaction", hexOf(raw))
 }
 
@@ -178,7 +182,8 @@ func (m *market) receipt(id string) (r *receipt) {
 		if err == nil {
 			return r
 		}
-		if !strings.Contains(err.Error(), "indexing is in progress") || time.Since(begun) > patience { // geth's word for: wait
+		// geth's word for: wait
+		if !strings.Contains(err.Error(), "indexing is in progress") || time.Since(begun) > patience {
 			m.t.Fatalf("ask for a receipt: %v", err)
 		}
 	}
@@ -186,7 +191,8 @@ func (m *market) receipt(id string) (r *receipt) {
 
 func (m *market) authorize(from, to [20]byte, amount int64) authorization {
 	m.count++
-	return authorization{from, to, amount, keccak(binary.BigEndian.AppendUint64([]byte{byte(m.r.IntN(256))}, uint64(m.count)))}
+	return authorization{from, to, amount,
+		keccak(binary.BigEndian.AppendUint64([]byte{byte(m.r.IntN(256))}, uint64(m.count)))}
 }
 
 // trade sends a transaction of each kind.
@@ -196,7 +202,8 @@ func (m *market) trade() {
 	amount := func() int64 { return 1 + m.r.Int64N(900_000) }
 
 	a := m.authorize(buyer.address, seller, amount())
-	single, pays := a.input(m.chainID, m.token, buyer), []livePayment{{1, "eip3009", settler.address, a.from, a.to, a.value}}
+	single, pays := a.input(m.chainID, m.token, buyer),
+		[]livePayment{{1, "eip3009", settler.address, a.from, a.to, a.value}}
 	m.send(settler, m.token[:], single, pays)
 
 	// The same again is refused by the token: the transaction fails, and settles nothing.
@@ -216,10 +223,12 @@ func (m *market) trade() {
 
 	// A wallet that is a contract: its owner signs, it judges.
 	a = m.authorize(m.wallet, seller, amount())
-	m.send(settler, m.token[:], a.bytesInput(m.chainID, m.token, m.buyers[0]), []livePayment{{1, "eip3009", settler.address, m.wallet, a.to, a.value}})
+	m.send(settler, m.token[:], a.bytesInput(m.chainID, m.token, m.buyers[0]),
+		[]livePayment{{1, "eip3009", settler.address, m.wallet, a.to, a.value}})
 
 	a = m.authorize(buyer.address, buyer.address, amount()) // to oneself
-	m.send(settler, m.token[:], a.input(m.chainID, m.token, buyer), []livePayment{{1, "eip3009", settler.address, a.from, a.to, a.value}})
+	m.send(settler, m.token[:], a.input(m.chainID, m.token, buyer),
+		[]livePayment{{1, "eip3009", settler.address, a.from, a.to, a.value}})
 
 	a = m.authorize(settler.address, seller, amount()) // the settler's own money
 	m.send(settler, m.token[:], a.input(m.chainID, m.token, settler), nil)
@@ -240,13 +249,15 @@ func (m *market) tradePermit2() {
 	value := 1 + m.r.Int64N(1000)
 	m.send(buyer, m.token[:], abi("approve(address,uint256)", m.proxy[:], number(value)), nil)
 	m.mine()
-	m.send(settler, m.proxy[:], abi("settle(address,address,address,uint256)", m.token[:], buyer.address[:], seller[:], number(value)),
+	m.send(settler, m.proxy[:], abi("settle(address,address,address,uint256)", m.token[:], buyer.address[:], seller[:],
+		number(value)),
 		[]livePayment{{0, "permit2", settler.address, buyer.address, seller, value}})
 }
 
 func (m *market) listed() (list []postgres.ScanSettler) {
 	for i, s := range m.settlers {
-		list = append(list, postgres.ScanSettler{Address: hexOf(s.address[:]), Facilitator: fmt.Sprintf("facilitator-%d", i)})
+		list = append(list, postgres.ScanSettler{Address: hexOf(s.address[:]),
+			Facilitator: fmt.Sprintf("facilitator-%d", i)})
 	}
 	return list
 }
@@ -272,7 +283,8 @@ func (m *market) settled(last int64) (list []postgres.Settlement) {
 			for _, p := range s.paid {
 				i := slices.IndexFunc(m.settlers, func(k key) bool { return k.address == p.settler })
 				list = append(list, postgres.Settlement{
-					Network: fmt.Sprintf("eip155:%d", m.chainID), Block: at, BlockHash: block.Hash, Time: time.Unix(parse(block.Timestamp), 0).UTC(),
+					Network: fmt.Sprintf("eip155:%d", m.chainID), Block: at, BlockHash: block.Hash,
+					Time:        time.Unix(parse(block.Timestamp), 0).UTC(),
 					Transaction: s.id, LogIndex: int(parse(r.Logs[p.log].LogIndex)), Method: p.method,
 					Facilitator: listed[i].Facilitator, Settler: listed[i].Address, Token: hexOf(m.token[:]),
 					Payer: hexOf(p.payer[:]), Payee: hexOf(p.payee[:]), Amount: fmt.Sprint(p.amount),
@@ -304,8 +316,8 @@ func (m *market) indexer(s evm.Store, o chain.Options) *evm.Reader {
 	return x
 }
 
-// check indexes, and holds the index to what was sent and to a fresh one. A node that mines in its own time may do so between
-// the two: then both are made once more.
+// check indexes, and holds the index to what was sent and to a fresh one. A node that mines in its own time may do so
+// between the two: then both are made once more.
 func (m *market) check(what string, l *ledger) {
 	m.t.Helper()
 	var fresh *ledger
@@ -351,7 +363,8 @@ func TestAnvil(t *testing.T) {
 	round(3)
 	m.check("from empty", l)
 
-	for i, depth := range []int{1, 4, 9} { // back to a snapshot, and on with other blocks, to the same height and beyond it
+	// back to a snapshot, and on with other blocks, to the same height and beyond it
+	for i, depth := range []int{1, 4, 9} {
 		var snapshot string
 		n.call(&snapshot, "evm_snapshot")
 		nonces := map[[20]byte]int64{}
@@ -421,7 +434,8 @@ func TestGeth(t *testing.T) {
 			t.Fatalf("head %d after debug_setHead, want %d", n.head(), target)
 		}
 		m.forget()
-		for done := 0; done < 2 || n.head() <= was; done++ { // into as few blocks as it likes; a shorter chain than was read is waited for
+		// into as few blocks as it likes; a shorter chain than was read is waited for
+		for done := 0; done < 2 || n.head() <= was; done++ {
 			m.trade()
 			m.trade()
 			m.mine()

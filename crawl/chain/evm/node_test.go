@@ -37,7 +37,8 @@ func cacheDir(t *testing.T) string {
 // TestNodeLockNamesNoRegistry: a lock holds versions and hashes; where packages come from is everybody's own setting.
 func TestNodeLockNamesNoRegistry(t *testing.T) {
 	t.Parallel()
-	nodetest.CheckLock(t, "testdata/node", map[string]string{"@foundry-rs/anvil-linux-amd64": "1.7.1", "solc": "0.8.37"})
+	nodetest.CheckLock(t, "testdata/node",
+		map[string]string{"@foundry-rs/anvil-linux-amd64": "1.7.1", "solc": "0.8.37"})
 }
 
 // liveNode is a real node, with the calls that tests make.
@@ -79,8 +80,8 @@ func (w *words) last() string {
 	return string(w.all.Bytes()[max(0, w.all.Len()-2000):])
 }
 
-// startProgram runs a node until the test ends, and gives the address that it says it listens on: a port that it was given by the
-// system, for one that is free now need not be when it asks for it.
+// startProgram runs a node until the test ends, and gives the address that it says it listens on: a port that it was
+// given by the system, for one that is free now need not be when it asks for it.
 func startProgram(t *testing.T, listens, program string, args ...string) (address string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -124,8 +125,10 @@ func startAnvil(t *testing.T) *liveNode {
 			testgate.Missing(t, "anvil is missing: npm has it for Linux on amd64, Foundry for others")
 		}
 	}
-	address := startProgram(t, `Listening on (\S+)\n`, program, "--port", "0", "--no-mining", "--chain-id", "8453", "--gas-limit", "300000000")
-	n := &liveNode{t: t, url: "http://" + address, dev: parseKey("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")}
+	address := startProgram(t, `Listening on (\S+)\n`, program, "--port", "0", "--no-mining", "--chain-id", "8453",
+		"--gas-limit", "300000000")
+	n := &liveNode{t: t, url: "http://" + address,
+		dev: parseKey("ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80")}
 	n.wait()
 	return n
 }
@@ -137,12 +140,16 @@ func startGeth(t *testing.T) *liveNode {
 	program := filepath.Join(bin, "geth")
 	if _, err := os.Stat(program); err != nil {
 		if program, err = exec.LookPath("geth"); err != nil {
-			testgate.Missing(t, "geth is missing; install it with GOBIN=%s go install github.com/ethereum/go-ethereum/cmd/geth@v1.16.9", bin)
+			testgate.Missing(t, "geth is missing; install it with GOBIN=%s "+
+				"go install github.com/ethereum/go-ethereum/cmd/geth@v1.16.9", bin)
 		}
 	}
-	address := startProgram(t, `HTTP server started +endpoint=(\S+) auth=false`, program, "--dev", "--dev.gaslimit", "300000000", "--http", "--http.addr", "127.0.0.1", "--http.port", "0",
-		"--http.api", "eth,net,web3,debug,dev", "--ipcdisable", "--authrpc.addr", "127.0.0.1", "--authrpc.port", "0", "--nodiscover", "--maxpeers", "0", "--nat", "none", "--port", "0")
-	n := &liveNode{t: t, url: "http://" + address, dev: parseKey("b71c71a67e1177ad4e901695e1b4b9ee17ae16c6668d313eac2f96dbcda3f291")}
+	address := startProgram(t, `HTTP server started +endpoint=(\S+) auth=false`, program, "--dev", "--dev.gaslimit",
+		"300000000", "--http", "--http.addr", "127.0.0.1", "--http.port", "0",
+		"--http.api", "eth,net,web3,debug,dev", "--ipcdisable", "--authrpc.addr", "127.0.0.1", "--authrpc.port", "0",
+		"--nodiscover", "--maxpeers", "0", "--nat", "none", "--port", "0")
+	n := &liveNode{t: t, url: "http://" + address,
+		dev: parseKey("b71c71a67e1177ad4e901695e1b4b9ee17ae16c6668d313eac2f96dbcda3f291")}
 	n.wait()
 	return n
 }

@@ -36,8 +36,9 @@ func newDirectory(t *testing.T, settlers []postgres.ScanSettler, network string)
 	var list []postgres.Facilitator
 	for _, s := range settlers {
 		list = append(list, postgres.Facilitator{
-			ID: s.Facilitator, Name: s.Facilitator, WebsiteURL: "https://" + s.Facilitator + ".test", UpstreamStatus: "merged",
-			Settlers: []postgres.Settler{{Network: network, Address: s.Address, Tokens: s.Tokens}},
+			ID: s.Facilitator, Name: s.Facilitator, WebsiteURL: "https://" + s.Facilitator + ".test",
+			UpstreamStatus: "merged",
+			Settlers:       []postgres.Settler{{Network: network, Address: s.Address, Tokens: s.Tokens}},
 		})
 	}
 	if _, err := db.ImportFacilitators(t.Context(), list); err != nil {

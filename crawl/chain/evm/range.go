@@ -14,27 +14,28 @@ import (
 	"tollbook/site/postgres"
 )
 
-// What a range is asked with.
+// Limits of what is asked for a range.
 const (
 	topicsAtOnce = 200 // recipients in a filter
 	bloomChecks  = 16  // blocks without events whose bloom is looked at
 )
 
-// roundCounts are numbers of logs at which nodes are known to cut an answer without saying so. An answer of such a length
-// is asked for again in halves.
-var roundCounts = []int{500, 1000, 2000, 2500, 3000, 5000, 10_000, 15_000, 20_000, 25_000, 30_000, 50_000, 100_000, 150_000}
+// roundCounts are numbers of logs at which nodes are known to truncate an answer silently. A range with an answer of
+// such a length is asked for again in halves.
+var roundCounts = []int{500, 1000, 2000, 2500, 3000, 5000, 10_000, 15_000, 20_000, 25_000, 30_000, 50_000, 100_000,
+	150_000}
 
-// errCut says that a node's answers contradict each other: some of a range's events are missing.
+// errCut is the error of a node's answers that contradict each other: some of a range's events are missing.
 var errCut = errors.New("events are missing from the answer")
 
-// found is what a range holds, ready to be committed.
+// rangeResult is a range with its settlements, ready to be committed.
 type rangeResult struct {
 	postgres.Range
 	parent hash // of block First
 	events int
 }
 
-// plan is a scan as one round sees it.
+// scanPlan is a scan as one round sees it.
 type scanPlan struct {
 	scan       postgres.Scan
 	settlers   map[address]*settler
@@ -47,7 +48,7 @@ type settler struct {
 	address address
 }
 
-// fetch reads a range, in halves where a node gives no more at once. What it gives covers the range without gaps, in order.
+// fetch reads a range, in halves if a node gives no more at once. Its results cover the range without gaps, in order.
 func (x *Reader) fetch(ctx context.Context, p *scanPlan, first, last int64) ([]rangeResult, error) {
 	one, err := x.fetchWhole(ctx, p, first, last)
 	if err == nil {
@@ -56,7 +57,8 @@ func (x *Reader) fetch(ctx context.Context, p *scanPlan, first, last int64) ([]r
 	}
 	var f *jsonrpc.Fault
 	tooMuch := errors.As(err, &f) && f.Kind == jsonrpc.KindRange
-	cut := errors.Is(err, errCut) || errors.As(err, &f) && f.Kind == jsonrpc.KindLie // no node could agree with what was read
+	// no node could agree with what was read
+	cut := errors.Is(err, errCut) || errors.As(err, &f) && f.Kind == jsonrpc.KindLie
 	if ctx.Err() != nil || !tooMuch && !cut {
 		return nil, err
 	}
@@ -76,7 +78,7 @@ func (x *Reader) fetch(ctx context.Context, p *scanPlan, first, last int64) ([]r
 	return append(list, rest...), err
 }
 
-// reading is a range while it is being read.
+// rangeReader reads one range.
 type rangeReader struct {
 	x           *Reader
 	plan        *scanPlan
@@ -89,7 +91,7 @@ type rangeReader struct {
 	senders     int // of all blocks
 }
 
-// blockRun is a block's part of events.
+// blockEvents is the part of a range's events that are of one block.
 type blockEvents struct {
 	from, to int
 	header   header
@@ -112,7 +114,7 @@ func (x *Reader) fetchWhole(ctx context.Context, p *scanPlan, first, last int64)
 	return f, nil
 }
 
-// filter is an eth_getLogs with what its answer must keep to.
+// filter is an eth_getLogs and the rules that its answer must keep.
 type filter struct {
 	contracts []address
 	topics    []hash // any of them first
@@ -121,7 +123,8 @@ type filter struct {
 
 func (f *filter) params(first, last int64) string {
 	var b strings.Builder
-	b.WriteString(`[{"fromBlock":"0x` + strconv.FormatInt(first, 16) + `","toBlock":"0x` + strconv.FormatInt(last, 16) + `","address":[`)
+	b.WriteString(`[{"fromBlock":"0x` + strconv.FormatInt(first, 16) + `","toBlock":"0x` + strconv.FormatInt(last, 16) +
+		`","address":[`)
 	for i, c := range f.contracts {
 		if i > 0 {
 			b.WriteByte(',')
@@ -148,14 +151,15 @@ func (f *filter) params(first, last int64) string {
 	return b.String()
 }
 
-// holds says whether an event is what the filter asks for.
-func (f *filter) holds(e *event, first, last int64) bool {
-	return e.block >= first && e.block <= last && e.index >= 0 && e.index <= math.MaxInt32 && slices.Contains(f.contracts, e.contract) &&
+// matches reports whether an event is what the filter asks for.
+func (f *filter) matches(e *event, first, last int64) bool {
+	return e.block >= first && e.block <= last && e.index >= 0 && e.index <= math.MaxInt32 &&
+		slices.Contains(f.contracts, e.contract) &&
 		e.topicCount > 0 && slices.Contains(f.topics, e.topics[0]) &&
 		(len(f.third) == 0 || e.topicCount > 2 && slices.Contains(f.third, e.topics[2]))
 }
 
-// filters are the questions of a range.
+// filters returns the questions of a range.
 func (r *rangeReader) filters() []filter {
 	tokens := r.x.contracts
 	own := filter{contracts: tokens, topics: []hash{topicAuthorizationUsed}}
@@ -172,12 +176,14 @@ func (r *rangeReader) filters() []filter {
 }
 
 func blockCall(number int64, whole bool) jsonrpc.Call {
-	return jsonrpc.Call{Method: "eth_getBlockByNumber", Params: `["0x` + strconv.FormatInt(number, 16) + `",` + strconv.FormatBool(whole) + `]`}
+	return jsonrpc.Call{Method: "eth_getBlockByNumber",
+		Params: `["0x` + strconv.FormatInt(number, 16) + `",` + strconv.FormatBool(whole) + `]`}
 }
 
-// askEvents asks for the events, between the header of the last block and that of the block after it, whose parent it must
-// be: had the chain changed in between, had another node answered, or were the hash made up, they would not fit. Of the
-// anchor, whose child was seen when the round began, the same header is asked again. The anchor's header comes last.
+// askEvents asks for the events, between the header of the last block and that of the block after it, whose parent it
+// must be: had the chain changed in between, had another node answered, or were the hash made up, they would not fit.
+// Of the anchor, whose child was seen when the round began, the same header is asked again. The anchor's header comes
+// last.
 func (r *rangeReader) askEvents(ctx context.Context) error {
 	filters := r.filters()
 	calls := []jsonrpc.Call{blockCall(r.first, false), blockCall(r.last, false)}
@@ -186,30 +192,32 @@ func (r *rangeReader) askEvents(ctx context.Context) error {
 	}
 	after := min(r.last+1, r.x.anchor.number)
 	calls = append(calls, blockCall(after, false), blockCall(r.x.anchor.number, false))
-	return r.x.client.Ask(ctx, jsonrpc.Question{Calls: calls, Range: true, AnsweredBy: &r.answeredBy, Read: func(_ int, calls []jsonrpc.Call) (err error) {
-		var again, anchor header
-		for _, h := range []struct {
-			to     *header
-			number int64
-			result []byte
-		}{{&r.start, r.first, calls[0].Result}, {&r.head, r.last, calls[1].Result}, {&again, after, calls[len(calls)-2].Result}, {&anchor, r.x.anchor.number, calls[len(calls)-1].Result}} {
-			if *h.to, err = readNumbered(h.result, h.number); err != nil {
-				return err
+	return r.x.client.Ask(ctx, jsonrpc.Question{Calls: calls, Range: true, AnsweredBy: &r.answeredBy,
+		Read: func(_ int, calls []jsonrpc.Call) (err error) {
+			var again, anchor header
+			for _, h := range []struct {
+				to     *header
+				number int64
+				result []byte
+			}{{&r.start, r.first, calls[0].Result}, {&r.head, r.last, calls[1].Result},
+				{&again, after, calls[len(calls)-2].Result}, {&anchor, r.x.anchor.number, calls[len(calls)-1].Result}} {
+				if *h.to, err = readNumbered(h.result, h.number); err != nil {
+					return err
+				}
 			}
-		}
-		same := again.hash
-		if after > r.last {
-			same = again.parent
-		}
-		if r.head.hash != same || r.first == r.last && r.start.hash != r.head.hash {
-			return fmt.Errorf("block %d changed while it was read", r.last)
-		}
-		if anchor.hash != r.x.anchor.hash {
-			return errForked
-		}
-		r.x.costs.addBlock(false, len(calls[1].Result), 0)
-		return r.readFilters(filters, calls[2:len(calls)-2])
-	}})
+			same := again.hash
+			if after > r.last {
+				same = again.parent
+			}
+			if r.head.hash != same || r.first == r.last && r.start.hash != r.head.hash {
+				return fmt.Errorf("block %d changed while it was read", r.last)
+			}
+			if anchor.hash != r.x.anchor.hash {
+				return errForked
+			}
+			r.x.costs.addBlock(false, len(calls[1].Result), 0)
+			return r.readFilters(filters, calls[2:len(calls)-2])
+		}})
 }
 
 func (r *rangeReader) readFilters(filters []filter, calls []jsonrpc.Call) error {
@@ -223,10 +231,11 @@ func (r *rangeReader) readFilters(filters []filter, calls []jsonrpc.Call) error 
 		}
 		got := r.events[from:]
 		if r.last > r.first && slices.Contains(roundCounts, len(got)) {
-			return &jsonrpc.Fault{Kind: jsonrpc.KindRange, Text: fmt.Sprintf("%d logs, as many as a node that cuts would give", len(got))}
+			return &jsonrpc.Fault{Kind: jsonrpc.KindRange,
+				Text: fmt.Sprintf("%d logs, as many as a node that cuts would give", len(got))}
 		}
 		for j := range got {
-			if !filters[i].holds(&got[j], r.first, r.last) {
+			if !filters[i].matches(&got[j], r.first, r.last) {
 				return fmt.Errorf("a log of block %d, contract %v was not asked for", got[j].block, got[j].contract)
 			}
 		}
@@ -234,7 +243,7 @@ func (r *rangeReader) readFilters(filters []filter, calls []jsonrpc.Call) error 
 	return r.order()
 }
 
-// order sorts the events and splits them by block. No log may be told twice, and a block has one hash.
+// order sorts the events and splits them by block. No log may come twice, and a block has one hash.
 func (r *rangeReader) order() error {
 	sorted := true
 	for i := 1; i < len(r.events) && sorted; i++ {
@@ -242,7 +251,8 @@ func (r *rangeReader) order() error {
 		sorted = a.block < b.block || a.block == b.block && a.index <= b.index
 	}
 	if !sorted { // a node that asks its indexes out of order, or a second filter
-		slices.SortStableFunc(r.events, func(a, b event) int { return cmp.Or(cmp.Compare(a.block, b.block), cmp.Compare(a.index, b.index)) })
+		slices.SortStableFunc(r.events,
+			func(a, b event) int { return cmp.Or(cmp.Compare(a.block, b.block), cmp.Compare(a.index, b.index)) })
 	}
 	r.blocks = slices.Grow(r.blocks[:0], int(min(r.last-r.first+1, int64(len(r.events)))))
 	for i := range r.events {

@@ -1,24 +1,25 @@
 // Package evm reads settlements from EVM networks.
 //
-// A settlement is a payment in a transaction that a settler sent. It is recognised by the events of measured tokens alone,
-// never by a function's selector, so that direct calls, batches and wallets of any kind are one case (settle.go pairs events):
+// A settlement is a payment in a transaction that a settler sent. It is recognised by the events of measured tokens
+// alone, never by a function's selector, so that direct calls, batches and wallets of any kind are one case (settle.go
+// pairs events):
 //
 //   - an AuthorizationUsed with the Transfer of the same token from the authoriser that follows it (method eip3009);
 //   - the event of one of x402's two Permit2 proxies with the Transfer that comes before it (permit2).
 //
-// Nothing else that such a transaction moves is a settlement: no top-up, refund or fee leg, and no payment to a known recipient
-// without authorisation. Nor is a payment of nothing, of the settler's own money, or from before the settler's first day. A
-// payment to oneself is a settlement; the row shows it, and the build leaves it out.
+// Nothing else that such a transaction moves is a settlement: no top-up, refund or fee leg, and no payment to a known
+// recipient without authorisation. Nor is a payment of nothing, of the settler's own money, or from before the
+// settler's first day. A payment to oneself is a settlement; the row shows it, and the build leaves it out.
 //
-// Nothing that one node says alone is accepted. A range's logs are asked for between two looks at its last block, with the head
-// that the round began with. They must be of the blocks that headers and receipts are of, in the range, of the contracts and
-// topics that were asked for, each exactly once. Ranges are linked by their blocks' parents. Blocks without events are
-// sampled, and asked for by themselves where their bloom says that they might contain some. A contradiction is a fault of
-// the node: the question is sent again later, another node is asked at once, and less is asked for at a time. In the end the
-// scan waits where it is. It never skips a range.
+// Nothing that one node says alone is accepted. A range's logs are asked for between two looks at its last block, with
+// the head that the round began with. They must be of the blocks that headers and receipts are of, in the range, of the
+// contracts and topics that were asked for, each exactly once. Ranges are linked by their blocks' parents. Blocks
+// without events are sampled, and asked for by themselves where their bloom says that they might contain some. A
+// contradiction is a fault of the node: the question is sent again later, another node is asked at once, and less is
+// asked for at a time. In the end the scan waits where it is. It never skips a range.
 //
-// The package owns no rows: a Store keeps what it finds, a range with its settlements in one transaction. It must never know
-// what a service is.
+// The package owns no rows: a Store keeps what it finds, a range with its settlements in one transaction. It must never
+// know what a service is.
 package evm
 
 import (
@@ -34,8 +35,8 @@ import (
 	"tollbook/site/postgres"
 )
 
-// ErrNoAncestor is the error of a chain that has nothing in common with what was committed of it: it was reorganised deeper
-// than ends of ranges are kept, or another chain answers. Nothing was changed.
+// ErrNoAncestor is the error of a chain that has nothing in common with what was committed of it: it was reorganised
+// deeper than ends of ranges are kept, or another chain answers. Nothing was changed.
 var ErrNoAncestor = errors.New("no block that was committed is part of the chain any more")
 
 // errForked ends a round in which the chain was seen to change; the next one finds out how.
@@ -55,8 +56,8 @@ const (
 	maxRounds          = 12  // that Once begins anew because something moved
 )
 
-// Reader reads one EVM network. One goroutine drives it: a round does its work concurrently, and everything that moves a scan
-// back happens between rounds.
+// Reader reads one EVM network. One goroutine drives it: a round does its work concurrently, and everything that moves
+// a scan back happens between rounds.
 type Reader struct {
 	network     chain.Network
 	store       Store
@@ -117,8 +118,8 @@ func New(n chain.Network, s Store, o chain.Options) (*Reader, error) {
 	return x, err
 }
 
-// Inspect asks one address of a network for its newest block, after the address said which chain it serves: another chain
-// is an error. Errors name the address by scheme and host alone.
+// Inspect asks one address of a network for its newest block, after the address said which chain it serves: another
+// chain is an error. Errors name the address by scheme and host alone.
 func Inspect(ctx context.Context, network, address string, o chain.Options) (postgres.Head, error) {
 	n := chain.Network{ID: network, RPC: []string{address}}
 	o = o.WithDefaults()
@@ -169,8 +170,8 @@ func (x *Reader) Once(ctx context.Context) (chain.Report, error) {
 	return report, x.wrap(err)
 }
 
-// Run reads until the context ends, and returns the context's error. It logs what goes wrong and tries again at the next poll;
-// only ErrBusy and ErrNoAncestor end it before.
+// Run reads until the context ends, and returns the context's error. It logs what goes wrong and tries again at the
+// next poll; only ErrBusy and ErrNoAncestor end it before.
 func (x *Reader) Run(ctx context.Context) error {
 	return x.wrap(x.locked(ctx, func() error {
 		for {
@@ -227,8 +228,8 @@ func (x *Reader) locked(ctx context.Context, f func() error) error {
 	return f()
 }
 
-// round brings every scan up to the confirmed head. When stop closes it goes no further than what is being read, so that the
-// head does not wait for fills.
+// round brings every scan up to the confirmed head. When stop closes, it finishes the ranges that are being read and
+// starts no others, so that the head does not wait for fills.
 func (x *Reader) round(ctx context.Context, stop <-chan struct{}, report *chain.Report) error {
 	confirmed, newest, err := x.askConfirmed(ctx)
 	if err != nil {
@@ -261,7 +262,8 @@ func (x *Reader) round(ctx context.Context, stop <-chan struct{}, report *chain.
 	return x.runScans(ctx, scans, known, stop, report)
 }
 
-func (x *Reader) runScans(ctx context.Context, scans []postgres.Scan, known map[int64]string, stop <-chan struct{}, report *chain.Report) error {
+func (x *Reader) runScans(ctx context.Context, scans []postgres.Scan, known map[int64]string, stop <-chan struct{},
+	report *chain.Report) error {
 	head := x.anchor.number
 	var plans []*scanPlan
 	live := map[int64]*rangeWidth{}

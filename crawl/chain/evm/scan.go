@@ -11,29 +11,30 @@ import (
 	"tollbook/site/postgres"
 )
 
-// Ranges are committed together, so that what they sum by day, payee and payer is written once: as many as are read within a
-// second, or until there are enough. While they are, some more are read.
+// Ranges are committed in batches, so that their sums by day, payee and payer are written once: a batch is what was
+// read within a second, or enough settlements. The next ranges are read meanwhile.
 const (
 	commitEvery       = time.Second
 	commitSettlements = 50_000
 	rangesAhead       = 8
 )
 
-// job is a range under way.
+// job is a range that is being read.
 type job struct {
 	done chan struct{}
 	list []rangeResult
 	err  error
 }
 
-// ready is a range that was read, or why there is none.
+// readRange is a range that was read, or the error.
 type readRange struct {
 	postgres.Range
 	err error
 }
 
 // runScan reads a scan's ranges, several at once, and commits them in order.
-func (x *Reader) runScan(ctx context.Context, p *scanPlan, last int64, known map[int64]string, stop <-chan struct{}, report *chain.Report) error {
+func (x *Reader) runScan(ctx context.Context, p *scanPlan, last int64, known map[int64]string, stop <-chan struct{},
+	report *chain.Report) error {
 	ctx, cancel := context.WithCancel(ctx)
 	jobs := make(chan *job, x.options.Concurrency-1)
 	ranges := make(chan readRange, rangesAhead)
@@ -70,7 +71,8 @@ func (x *Reader) runScan(ctx context.Context, p *scanPlan, last int64, known map
 	for open := true; open; {
 		var list []postgres.Range
 		var err error
-		if list, open, err = nextBatch(ctx, ranges, x.options.Batch); len(list) > 0 { // what was read before an error counts
+		// what was read before an error counts
+		if list, open, err = nextBatch(ctx, ranges, x.options.Batch); len(list) > 0 {
 			err = cmp.Or(x.commit(ctx, p, list, report), err)
 		}
 		if err != nil {
@@ -80,7 +82,7 @@ func (x *Reader) runScan(ctx context.Context, p *scanPlan, last int64, known map
 	return ctx.Err()
 }
 
-// follow gives the ranges of jobs in their order, each of which begins where the one before ended, until one fails.
+// orderRanges sends the ranges of jobs in their order, each of which must continue the one before, until one fails.
 func orderRanges(ctx context.Context, jobs <-chan *job, before string, to chan<- readRange) {
 	give := func(r readRange) bool {
 		select {
@@ -113,8 +115,8 @@ func orderRanges(ctx context.Context, jobs <-chan *job, before string, to chan<-
 	}
 }
 
-// take gives the ranges of a commit: those that are read by the time when one is due, one at least, at most so many. open is false
-// when they were the last.
+// nextBatch returns the ranges of a commit: those that were read when a commit is due, at least one, at most so many.
+// open is false when they were the last.
 func nextBatch(ctx context.Context, from <-chan readRange, most int) (list []postgres.Range, open bool, err error) {
 	timer := time.NewTimer(commitEvery)
 	defer timer.Stop()
@@ -157,6 +159,7 @@ func (x *Reader) commit(ctx context.Context, p *scanPlan, ranges []postgres.Rang
 			n.BlockTime = f.Time
 		}
 	})
-	x.options.Progress(chain.Progress{Network: x.network.ID, Block: x.read, Head: x.head, Behind: x.behind, Settlements: x.settlements})
+	x.options.Progress(chain.Progress{Network: x.network.ID, Block: x.read, Head: x.head, Behind: x.behind,
+		Settlements: x.settlements})
 	return nil
 }

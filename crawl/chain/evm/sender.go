@@ -9,14 +9,14 @@ import (
 	"tollbook/crawl/chain/jsonrpc"
 )
 
-// sender is who sent a transaction, once an answer told.
+// sender is the account that sent a transaction, once an answer said so.
 type sender struct {
 	sent
 	known bool
 	first int // of its events
 }
 
-// wanted says whether it matters who sent an event's transaction.
+// needsSender reports whether it matters who sent an event's transaction.
 func (r *rangeReader) needsSender(e *event) bool {
 	if e.authorization() || e.settled() {
 		return true
@@ -29,7 +29,7 @@ func (r *rangeReader) toRecipient(e *event) bool {
 	return known
 }
 
-// anyOf says whether something is so of any event, which are too large to be handed on one by one.
+// anyOf reports whether a condition holds for any event. Events are too large to be passed by value.
 func anyOf(events []event, is func(*event) bool) bool {
 	for i := range events {
 		if is(&events[i]) {
@@ -41,7 +41,7 @@ func anyOf(events []event, is func(*event) bool) bool {
 
 func compareHashes(a, b hash) int { return bytes.Compare(a[:], b[:]) }
 
-// sameTransaction is the end of the events, from one of them up to a limit, that are of its transaction.
+// sameTransaction returns the end of the events that are of the same transaction as event from, at most limit.
 func (r *rangeReader) sameTransaction(from, limit int) int {
 	to := from + 1
 	for to < limit && r.events[to].transaction == r.events[from].transaction {
@@ -51,7 +51,7 @@ func (r *rangeReader) sameTransaction(from, limit int) int {
 }
 
 // askSenders asks who sent the transactions, and for the headers of their blocks: by whole block, or by header and
-// transaction, whichever is less. Headers of some blocks without events come with them, to look at their blooms.
+// transaction, whichever is smaller. It also asks for headers of some blocks without events, to check their blooms.
 func (r *rangeReader) askSenders(ctx context.Context) error {
 	q := jsonrpc.Question{Source: r.answeredBy}
 	var readers []func(result []byte) error
@@ -78,7 +78,8 @@ func (r *rangeReader) askSenders(ctx context.Context) error {
 		}
 		for i := range run.senders {
 			s := &run.senders[i]
-			q.Calls = append(q.Calls, jsonrpc.Call{Method: "eth_getTransactionByHash", Params: `["` + s.transaction.String() + `"]`})
+			q.Calls = append(q.Calls, jsonrpc.Call{Method: "eth_getTransactionByHash",
+				Params: `["` + s.transaction.String() + `"]`})
 			readers = append(readers, func(result []byte) error { return s.read(result, first.blockHash) })
 		}
 	}
@@ -111,14 +112,14 @@ func (r *rangeReader) askSenders(ctx context.Context) error {
 	return r.checkEmpty(ctx, doubtful)
 }
 
-// readBlock reads the header of a block with events, and who sent its transactions where those came with it.
+// readBlock reads the header of a block with events, and who sent its transactions if those came with it.
 func (r *rangeReader) readBlock(run *blockEvents, result []byte, whole bool) error {
 	e := &r.events[run.from]
 	transactions, next, missing := 0, 0, 0
 	var each func(sent)
 	if whole {
 		for i := range run.senders {
-			run.senders[i].known = false // another node's word
+			run.senders[i].known = false // of another node
 		}
 		missing = len(run.senders)
 		each = func(t sent) {

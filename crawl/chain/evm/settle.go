@@ -9,20 +9,20 @@ import (
 	"tollbook/site/postgres"
 )
 
-// pair is a Transfer that a transaction settles a payment with.
+// payment is a Transfer that settles a payment.
 type payment struct {
 	transfer *event
 	method   string
 }
 
-// settle finds the payments among the events of one transaction, which stand in their order. orphans counts
+// settle returns the payments among the events of one transaction, which are in their order. orphans counts
 // authorisations of measured tokens without a Transfer: either there was none, or events are missing.
 //
-//   - An authorisation settles with the nearest Transfer after it of the same token from the authoriser, as long as no other
-//     authorisation of that authoriser comes between. So a batch of a hundred is a hundred payments, and what a transaction
-//     moves beside them (fees, splits, top-ups) is none.
-//   - An event of a Permit2 proxy settles with the nearest Transfer of any token before it, down to the proxy event before;
-//     if that is no measured token, or belongs to an authorisation, it is no payment here.
+//   - An authorisation settles with the nearest Transfer after it of the same token from the authoriser, as long as no
+//     other authorisation of that authoriser comes between. So a batch of a hundred is a hundred payments, and what a
+//     transaction moves beside them (fees, splits, top-ups) is none.
+//   - An event of a Permit2 proxy settles with the nearest Transfer of any token before it, down to the proxy event
+//     before; if that is no measured token, or belongs to an authorisation, it is no payment here.
 func settle(events []event, measured map[address]*token) (payments []payment, orphans int) {
 	var few [16]bool // so that most transactions need no memory
 	taken := few[:]
@@ -70,8 +70,8 @@ func settle(events []event, measured map[address]*token) (payments []payment, or
 	return payments, orphans
 }
 
-// settlement makes a row of a pair, or says that it counts for nobody: nothing was paid, or the settler moved its own money,
-// or it was not yet a settler. A payment to oneself is a fact, and kept; whoever sums leaves it out.
+// settlement returns the row of a payment, or false if it counts for nobody: nothing was paid, the settler moved its
+// own money, or it was not yet a settler. A payment to oneself is stored; the sums leave it out.
 func (x *Reader) settlement(p payment, s *settler, b *blockEvents) (postgres.Settlement, bool) {
 	t, h := p.transfer, &b.header
 	payer := addressOf(t.topics[1])
@@ -92,7 +92,7 @@ func (x *Reader) settlement(p payment, s *settler, b *blockEvents) (postgres.Set
 // dayOf is the UTC day of a time.
 func dayOf(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
-// tally sums what a counting scan sees.
+// dayCounter sums by UTC day what a counting scan sees.
 type dayCounter struct {
 	seen    map[seenKey]int64
 	senders map[senderKey]*senderSum
@@ -118,7 +118,7 @@ func newDayCounter() *dayCounter {
 	return &dayCounter{seen: map[seenKey]int64{}, senders: map[senderKey]*senderSum{}}
 }
 
-// payment adds what somebody moved to a known recipient.
+// addPayment adds what somebody moved to a known recipient.
 func (c *dayCounter) addPayment(sender address, t *event, day int64) {
 	key := senderKey{sender, t.contract, day}
 	sum := c.senders[key]
@@ -131,7 +131,7 @@ func (c *dayCounter) addPayment(sender address, t *event, day int64) {
 	sum.recipients[addressOf(t.topics[2])] = struct{}{}
 }
 
-// rows gives the sums in their order.
+// rows returns the sums in their order.
 func (c *dayCounter) rows(tokens map[address]*token) (seen []postgres.SeenDay, senders []postgres.SenderDay) {
 	for key, n := range c.seen {
 		seen = append(seen, postgres.SeenDay{

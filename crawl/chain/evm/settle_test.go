@@ -10,14 +10,16 @@ import (
 // TestSettle holds the rules of pairing to single transactions.
 func TestSettle(t *testing.T) {
 	t.Parallel()
-	usdc, other := mustAddress("0x833589fcd6edb6e08f4c7c32d4f71b54bda02913"), mustAddress("0x0000000000000000000000000000000000000001")
+	usdc, other := mustAddress("0x833589fcd6edb6e08f4c7c32d4f71b54bda02913"),
+		mustAddress("0x0000000000000000000000000000000000000001")
 	measured := map[address]*token{usdc: {}}
 	who := func(name byte) (h hash) { h[31] = name; return h }
 	used := func(contract address, by byte) event {
 		return event{contract: contract, topics: [4]hash{topicAuthorizationUsed, who(by), {}}, topicCount: 3}
 	}
 	moved := func(contract address, from, to byte) event {
-		return event{contract: contract, topics: [4]hash{topicTransfer, who(from), who(to)}, topicCount: 3, oneWord: true, amount: who(1)}
+		return event{contract: contract, topics: [4]hash{topicTransfer, who(from), who(to)}, topicCount: 3,
+			oneWord: true, amount: who(1)}
 	}
 	proxy := event{contract: permit2Proxies[1], topics: [4]hash{topicSettled}, topicCount: 1}
 	nft := event{contract: usdc, topics: [4]hash{topicTransfer, who('a'), who('z'), who(1)}, topicCount: 4}
@@ -28,23 +30,34 @@ func TestSettle(t *testing.T) {
 		orphans int
 	}{
 		{"one payment", []event{used(usdc, 'a'), moved(usdc, 'a', 'z')}, []string{"1 eip3009"}, 0},
-		{"a batch", []event{used(usdc, 'a'), moved(usdc, 'a', 'z'), used(usdc, 'b'), moved(usdc, 'b', 'z')}, []string{"1 eip3009", "3 eip3009"}, 0},
-		{"authorisations first, then transfers", []event{used(usdc, 'a'), used(usdc, 'b'), moved(usdc, 'a', 'z'), moved(usdc, 'b', 'z')}, []string{"2 eip3009", "3 eip3009"}, 0},
+		{"a batch", []event{used(usdc, 'a'), moved(usdc, 'a', 'z'), used(usdc, 'b'), moved(usdc, 'b', 'z')},
+			[]string{"1 eip3009", "3 eip3009"}, 0},
+		{"authorisations first, then transfers",
+			[]event{used(usdc, 'a'), used(usdc, 'b'), moved(usdc, 'a', 'z'), moved(usdc, 'b', 'z')},
+			[]string{"2 eip3009", "3 eip3009"}, 0},
 		{"a fee leg", []event{used(usdc, 'a'), moved(usdc, 'a', 'z'), moved(usdc, 'a', 'f')}, []string{"1 eip3009"}, 0},
-		{"a transfer before", []event{moved(usdc, 'a', 'f'), used(usdc, 'a'), moved(usdc, 'a', 'z')}, []string{"2 eip3009"}, 0},
-		{"another's transfer between", []event{used(usdc, 'a'), moved(usdc, 'b', 'f'), moved(usdc, 'a', 'z')}, []string{"2 eip3009"}, 0},
-		{"another token's transfer between", []event{used(usdc, 'a'), moved(other, 'a', 'f'), moved(usdc, 'a', 'z')}, []string{"2 eip3009"}, 0},
-		{"one that moved nothing, then one that did", []event{used(usdc, 'a'), used(usdc, 'a'), moved(usdc, 'a', 'z')}, []string{"2 eip3009"}, 1},
+		{"a transfer before", []event{moved(usdc, 'a', 'f'), used(usdc, 'a'), moved(usdc, 'a', 'z')},
+			[]string{"2 eip3009"}, 0},
+		{"another's transfer between", []event{used(usdc, 'a'), moved(usdc, 'b', 'f'), moved(usdc, 'a', 'z')},
+			[]string{"2 eip3009"}, 0},
+		{"another token's transfer between", []event{used(usdc, 'a'), moved(other, 'a', 'f'), moved(usdc, 'a', 'z')},
+			[]string{"2 eip3009"}, 0},
+		{"one that moved nothing, then one that did", []event{used(usdc, 'a'), used(usdc, 'a'), moved(usdc, 'a', 'z')},
+			[]string{"2 eip3009"}, 1},
 		{"none", []event{used(usdc, 'a')}, nil, 1},
 		{"another token", []event{used(other, 'a'), moved(other, 'a', 'z')}, nil, 0},
 		{"a transfer alone", []event{moved(usdc, 'a', 'z')}, nil, 0},
 		{"a thing of its own that moved", []event{used(usdc, 'a'), nft}, nil, 1},
 		{"Permit2", []event{moved(usdc, 'a', 'z'), proxy}, []string{"0 permit2"}, 0},
-		{"Permit2 with a fee leg before and after", []event{moved(usdc, 'a', 'f'), moved(usdc, 'a', 'z'), proxy, moved(usdc, 'z', 'f')}, []string{"1 permit2"}, 0},
-		{"Permit2 twice", []event{moved(usdc, 'a', 'z'), proxy, moved(usdc, 'b', 'z'), proxy}, []string{"0 permit2", "2 permit2"}, 0},
+		{"Permit2 with a fee leg before and after",
+			[]event{moved(usdc, 'a', 'f'), moved(usdc, 'a', 'z'), proxy, moved(usdc, 'z', 'f')}, []string{"1 permit2"},
+			0},
+		{"Permit2 twice", []event{moved(usdc, 'a', 'z'), proxy, moved(usdc, 'b', 'z'), proxy},
+			[]string{"0 permit2", "2 permit2"}, 0},
 		{"Permit2 without a second transfer", []event{moved(usdc, 'a', 'z'), proxy, proxy}, []string{"0 permit2"}, 0},
 		{"Permit2 of another token", []event{moved(usdc, 'a', 'f'), moved(other, 'a', 'z'), proxy}, nil, 0},
-		{"Permit2 after an authorisation", []event{used(usdc, 'a'), moved(usdc, 'a', 'z'), proxy}, []string{"1 eip3009"}, 0},
+		{"Permit2 after an authorisation", []event{used(usdc, 'a'), moved(usdc, 'a', 'z'), proxy},
+			[]string{"1 eip3009"}, 0},
 	} {
 		for i := range tt.events {
 			tt.events[i].index = int64(i)

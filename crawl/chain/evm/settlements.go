@@ -9,7 +9,7 @@ import (
 	"tollbook/site/postgres"
 )
 
-// transactionRun is a transaction's part of events.
+// transactionEvents is the part of a range's events that are of one transaction.
 type transactionEvents struct {
 	from, to int
 	block    *blockEvents
@@ -17,12 +17,12 @@ type transactionEvents struct {
 	sender   address
 }
 
-// judge turns the events into rows. Where the transfers of settlers' transactions are not at hand, their receipts are asked
-// for; so they are where an authorisation lacks its transfer, and where a Permit2 proxy was used, since its transfer may
-// be of any token.
+// findSettlements turns the events into rows. Receipts are asked for if the range was read without transfers, if an
+// authorisation lacks its transfer, and if a Permit2 proxy was used, whose transfer may be of any token.
 func (r *rangeReader) findSettlements(ctx context.Context) (rangeResult, error) {
 	f := rangeResult{parent: r.start.parent, events: len(r.events)}
-	f.Range = postgres.Range{Scan: r.plan.scan.ID, Network: r.x.network.ID, First: r.first, Last: r.last, Hash: r.head.hash.String(), Time: r.head.time}
+	f.Range = postgres.Range{Scan: r.plan.scan.ID, Network: r.x.network.ID, First: r.first, Last: r.last,
+		Hash: r.head.hash.String(), Time: r.head.time}
 	sums := newDayCounter()
 	own := make([]transactionEvents, 0, r.senders) // that settlers sent
 	events := 0                                    // of these
@@ -30,7 +30,8 @@ func (r *rangeReader) findSettlements(ctx context.Context) (rangeResult, error) 
 		run := &r.blocks[b]
 		for i := range run.senders {
 			s := &run.senders[i]
-			t := transactionEvents{from: s.first, to: r.sameTransaction(s.first, run.to), block: run, sender: s.from, settler: r.plan.settlers[s.from]}
+			t := transactionEvents{from: s.first, to: r.sameTransaction(s.first, run.to), block: run, sender: s.from,
+				settler: r.plan.settlers[s.from]}
 			if r.plan.scan.Counts {
 				r.count(sums, &t)
 			}
@@ -73,13 +74,15 @@ func (r *rangeReader) count(sums *dayCounter, t *transactionEvents) {
 		switch e := &r.events[i]; {
 		case e.authorization():
 			sums.seen[seenKey{e.contract, day}]++
-		case t.settler == nil && e.transfer() && e.amount != (hash{}) && addressOf(e.topics[1]) != t.sender && r.toRecipient(e):
+		case t.settler == nil && e.transfer() && e.amount != (hash{}) && addressOf(e.topics[1]) != t.sender &&
+			r.toRecipient(e):
 			sums.addPayment(t.sender, e, day)
 		}
 	}
 }
 
-// settleDirectly settles a transaction by the events at hand, or says that they do not suffice.
+// settleDirectly finds the settlements of a transaction in the range's events, or returns false if those do not
+// suffice.
 func (r *rangeReader) settleDirectly(f *rangeResult, t *transactionEvents) bool {
 	events := r.events[t.from:t.to]
 	proxy := anyOf(events, (*event).settled)
@@ -105,15 +108,16 @@ func (r *rangeReader) keep(f *rangeResult, t *transactionEvents, payments []paym
 	}
 }
 
-// settleByReceipt asks for receipts, which hold every event of a transaction. One that holds measured events which the range
-// did not, or lacks one that it did, convicts the range's answer.
+// settleByReceipt asks for receipts, which contain every event of a transaction. A receipt whose measured events differ
+// from the range's shows that the range's answer was wrong.
 func (r *rangeReader) settleByReceipt(ctx context.Context, f *rangeResult, open []transactionEvents) error {
 	if len(open) == 0 {
 		return nil
 	}
 	q := jsonrpc.Question{}
 	for _, t := range open {
-		q.Calls = append(q.Calls, jsonrpc.Call{Method: "eth_getTransactionReceipt", Params: `["` + r.events[t.from].transaction.String() + `"]`})
+		q.Calls = append(q.Calls, jsonrpc.Call{Method: "eth_getTransactionReceipt",
+			Params: `["` + r.events[t.from].transaction.String() + `"]`})
 	}
 	last := &open[len(open)-1]
 	if !r.transfers && r.x.costs.measureDue() { // all transfers of one block too, to learn which way is the lighter one
@@ -125,7 +129,7 @@ func (r *rangeReader) settleByReceipt(ctx context.Context, f *rangeResult, open 
 	q.Read = func(from int, calls []jsonrpc.Call) (err error) {
 		for i := range calls {
 			if from+i == len(open) {
-				return r.readProbe(calls[i].Result, open)
+				return r.readSample(calls[i].Result, open)
 			}
 			t := &open[from+i]
 			e := &r.events[t.from]
@@ -155,8 +159,8 @@ func (r *rangeReader) settleByReceipt(ctx context.Context, f *rangeResult, open 
 	return nil
 }
 
-// readProbe learns from the transfers of the last of the transactions' blocks.
-func (r *rangeReader) readProbe(result []byte, open []transactionEvents) error {
+// readSample measures the ratio of transfers by the block of the last transaction.
+func (r *rangeReader) readSample(result []byte, open []transactionEvents) error {
 	s := jsonrpc.NewScanner(result)
 	transfers, own := len(readEvents(s, nil)), 0
 	for i := range open {
@@ -171,7 +175,7 @@ func (r *rangeReader) readProbe(result []byte, open []transactionEvents) error {
 	return nil
 }
 
-// agree says whether the range's answer holds what of a receipt it was asked for, and nothing else.
+// agree reports whether the range's answer contains exactly the events of a receipt that it was asked for.
 func (r *rangeReader) agree(got, receipt []event) bool {
 	asked := func(e *event) bool {
 		return e.settled() || r.x.tokens[e.contract] != nil && (e.authorization() || r.transfers && e.transfer())

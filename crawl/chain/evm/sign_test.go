@@ -78,7 +78,8 @@ func (k key) transaction(chainID, nonce, gas int64, to, input []byte) (raw []byt
 	fields := [][]byte{number(nonce), number(20_000_000_000), number(gas), to, nil, input}
 	digest := keccak(rlpList(append(fields, number(chainID), nil, nil)...))
 	r, s, parity := k.sign(digest)
-	raw = rlpList(append(fields, number(chainID*2+35+int64(parity)), bytes.TrimLeft(r, "\x00"), bytes.TrimLeft(s, "\x00"))...)
+	raw = rlpList(append(fields, number(chainID*2+35+int64(parity)), bytes.TrimLeft(r, "\x00"),
+		bytes.TrimLeft(s, "\x00"))...)
 	return raw, keccak(raw)
 }
 
@@ -110,16 +111,18 @@ type authorization struct {
 
 var (
 	domainType   = keccak([]byte("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"))
-	transferType = keccak([]byte("TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"))
-	domainName   = keccak([]byte("USD Coin"))
-	domainVer    = keccak([]byte("2"))
-	noEnd        = number(1 << 40)
+	transferType = keccak([]byte("TransferWithAuthorization(address from,address to,uint256 value,uint256 " +
+		"validAfter,uint256 validBefore,bytes32 nonce)"))
+	domainName = keccak([]byte("USD Coin"))
+	domainVer  = keccak([]byte("2"))
+	noEnd      = number(1 << 40)
 )
 
 // digest is what of an authorisation is signed, after EIP-712.
 func (a authorization) digest(chainID int64, token [20]byte) [32]byte {
 	domain := keccak(domainType[:], domainName[:], domainVer[:], pad(number(chainID)), pad(token[:]))
-	message := keccak(transferType[:], pad(a.from[:]), pad(a.to[:]), pad(number(a.value)), pad(nil), pad(noEnd), a.nonce[:])
+	message := keccak(transferType[:], pad(a.from[:]), pad(a.to[:]), pad(number(a.value)), pad(nil), pad(noEnd),
+		a.nonce[:])
 	return keccak([]byte("\x19\x01"), domain[:], message[:])
 }
 

@@ -8,14 +8,14 @@ import (
 	"tollbook/site/postgres"
 )
 
-// Store keeps what a reader finds; *postgres.DB is one. Every method is one transaction; a crash between two of them loses
-// nothing.
+// Store keeps what a reader finds; *postgres.DB is one. Every method is one transaction; a crash between two of them
+// loses nothing.
 type Store interface {
 	chain.Locker
 	// NewSettlers returns the settlers that no scan looks for yet.
 	NewSettlers(ctx context.Context, network string) ([]postgres.ScanSettler, error)
-	// OpenScans registers settlers: the head scan begins at head, or goes on for them too, and a fill covers the blocks behind
-	// it, from first on. A repeated call changes nothing.
+	// OpenScans registers settlers: the head scan begins at head, or goes on for them too, and a fill covers the blocks
+	// behind it, from first on. A repeated call changes nothing.
 	OpenScans(ctx context.Context, network string, settlers []postgres.ScanSettler, first int64, firstTime time.Time,
 		head int64) error
 	// Scans returns the open scans, the head scan first.

@@ -10,8 +10,8 @@ const (
 	patience    = 16   // ranges that fit below a ceiling before a wider one is tried
 )
 
-// rangeWidth is the number of blocks of a scan that are asked for at once. It grows while answers are small, and halves when
-// a node finds a range too wide. A width that was too wide once is tried again, rarely.
+// rangeWidth is the number of blocks of a scan that are asked for at once. It grows while answers are small, and halves
+// when a node finds a range too wide. A width that was too wide once is tried again, rarely.
 type rangeWidth struct {
 	mu      sync.Mutex
 	width   int64

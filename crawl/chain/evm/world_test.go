@@ -67,12 +67,14 @@ func word(a chaintest.Address) (h chaintest.Hash) {
 func data(amount *big.Int) []byte { return amount.FillBytes(make([]byte, 32)) }
 
 func transfer(token, from, to chaintest.Address, amount int64) chaintest.Log {
-	return chaintest.Log{Contract: token, Topics: []chaintest.Hash{transferTopic, word(from), word(to)}, Data: data(big.NewInt(amount))}
+	return chaintest.Log{Contract: token, Topics: []chaintest.Hash{transferTopic, word(from), word(to)},
+		Data: data(big.NewInt(amount))}
 }
 
 // authorized are the two events of a transferWithAuthorization.
 func authorized(token, from, to chaintest.Address, amount int64) []chaintest.Log {
-	used := chaintest.Log{Contract: token, Topics: []chaintest.Hash{authorizationTopic, word(from), word(person('n', int(amount)))}}
+	used := chaintest.Log{Contract: token,
+		Topics: []chaintest.Hash{authorizationTopic, word(from), word(person('n', int(amount)))}}
 	return []chaintest.Log{used, transfer(token, from, to, amount)}
 }
 
@@ -101,7 +103,8 @@ func newWorld(seed uint64) *world {
 // settlers of the world: the first three are on the lists.
 func worldSettlers(n int) (list []postgres.ScanSettler) {
 	for i := range n {
-		list = append(list, postgres.ScanSettler{Address: text(person('s', i)), Facilitator: fmt.Sprintf("facilitator-%d", i%2), Tokens: []string{text(usdc)}, Deprecated: i == 2})
+		list = append(list, postgres.ScanSettler{Address: text(person('s', i)),
+			Facilitator: fmt.Sprintf("facilitator-%d", i%2), Tokens: []string{text(usdc)}, Deprecated: i == 2})
 	}
 	return list
 }
@@ -139,13 +142,16 @@ func (w *world) random() (chaintest.Tx, []payment) {
 		one.log = 3
 		return tx, []payment{one}
 	case 4: // Permit2: approval, transfer, proxy event, fee leg
-		approval := chaintest.Log{Contract: usdc, Topics: []chaintest.Hash{approvalTopic, word(buyer), word(exact)}, Data: data(big.NewInt(amount))}
+		approval := chaintest.Log{Contract: usdc, Topics: []chaintest.Hash{approvalTopic, word(buyer), word(exact)},
+			Data: data(big.NewInt(amount))}
 		proxy := chaintest.Log{Contract: exact, Topics: []chaintest.Hash{withPermitTopic}}
-		tx.Logs = []chaintest.Log{approval, transfer(usdc, buyer, seller, amount), proxy, transfer(usdc, seller, settler, 3)}
+		tx.Logs = []chaintest.Log{approval, transfer(usdc, buyer, seller, amount), proxy,
+			transfer(usdc, seller, settler, 3)}
 		one.method = "permit2"
 		return tx, []payment{one}
 	case 5: // Permit2, of a token that is not measured
-		tx.Logs = []chaintest.Log{transfer(usdc, buyer, settler, 5), transfer(lookAlike, buyer, seller, amount), {Contract: upto, Topics: []chaintest.Hash{settledTopic}}}
+		tx.Logs = []chaintest.Log{transfer(usdc, buyer, settler, 5), transfer(lookAlike, buyer, seller, amount),
+			{Contract: upto, Topics: []chaintest.Hash{settledTopic}}}
 		return tx, nil
 	case 6: // the settler's own money
 		tx.Logs = authorized(usdc, settler, seller, amount)
@@ -194,7 +200,8 @@ func (w *world) settled(last int64, settlers []postgres.ScanSettler) (list []pos
 		place := 0
 		for _, t := range b.Txs {
 			for _, p := range w.paid[t.Hash] {
-				i := slices.IndexFunc(settlers, func(s postgres.ScanSettler) bool { return s.Address == text(p.settler) })
+				i := slices.IndexFunc(settlers,
+					func(s postgres.ScanSettler) bool { return s.Address == text(p.settler) })
 				if i < 0 || settlers[i].Since != nil && b.Time.Before(*settlers[i].Since) {
 					continue
 				}
@@ -219,7 +226,8 @@ func (w *world) tallied(last int64, settlers []postgres.ScanSettler, recipients 
 	for _, b := range w.Blocks(0, last) {
 		day := b.Time.Format(time.DateOnly)
 		for _, t := range b.Txs {
-			listed := slices.ContainsFunc(settlers, func(s postgres.ScanSettler) bool { return s.Address == text(t.From) })
+			listed := slices.ContainsFunc(settlers,
+				func(s postgres.ScanSettler) bool { return s.Address == text(t.From) })
 			for _, l := range t.Logs {
 				if l.Contract != usdc {
 					continue
@@ -263,7 +271,8 @@ func indexer(t testing.TB, s evm.Store, o chain.Options, rpc ...string) *evm.Rea
 	if o.Backoff == 0 {
 		o.Backoff = time.Millisecond
 	}
-	x, err := evm.New(chain.Network{ID: network, RPC: rpc, Confirmations: 2, Tokens: []chain.Token{{Address: text(usdc), Symbol: "USDC", Decimals: 6}}, Poll: 20 * time.Millisecond}, s, o)
+	x, err := evm.New(chain.Network{ID: network, RPC: rpc, Confirmations: 2,
+		Tokens: []chain.Token{{Address: text(usdc), Symbol: "USDC", Decimals: 6}}, Poll: 20 * time.Millisecond}, s, o)
 	if err != nil {
 		t.Fatal(err)
 	}

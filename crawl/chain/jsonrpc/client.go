@@ -1,10 +1,10 @@
-// Package jsonrpc asks the nodes of a chain over JSON-RPC: batches, retries, other nodes when one fails, and the meaning of
-// what nodes say when they refuse.
+// Package jsonrpc asks the nodes of a chain over JSON-RPC: batches, retries, other nodes when one fails, and the
+// meaning of what nodes say when they refuse.
 //
-// The kept library (creachadair/jrpc2) does not suffice. It drops the body of every answer but 200, in which providers say
-// that a range was too wide, and the header that says how long to wait. Its channel ends for good with the first page of
-// HTML. An answer without an id is waited for until the context ends. A request under way can't be cancelled. Results are
-// parsed three times, which here is most of the work.
+// The kept library (creachadair/jrpc2) does not suffice. It drops the body of every answer but 200, in which providers
+// say that a range was too wide, and the header that says how long to wait. Its channel ends for good with the first
+// page of HTML. An answer without an id is waited for until the context ends. A request under way can't be cancelled.
+// Results are parsed three times, which here is most of the work.
 //
 // Errors and logs name an address by scheme and host alone: the rest may hold a key. The package must never know what a
 // block or a settlement is.
@@ -57,28 +57,30 @@ type Call struct {
 
 // Question is a list of calls with the function that reads their results.
 //
-// Without Range or Atomic the calls are independent: they are sent and read some at a time, and fewer at a time after a node
-// failed.
+// Without Range or Atomic the calls are independent: they are sent and read some at a time, and fewer at a time after a
+// node failed.
 type Question struct {
 	Calls []Call
-	// Range says that the calls ask one node for one range of blocks, in one body if the node accepts so many calls. If a node
-	// finds the range too wide, or fails twice, Ask returns a fault of KindRange, and the caller asks for half of the range.
+	// Range says that the calls ask one node for one range of blocks, in one body if the node accepts so many calls. If
+	// a node finds the range too wide, or fails twice, Ask returns a fault of KindRange, and the caller asks for half
+	// of the range.
 	Range bool
-	// Atomic says that one node must answer all calls, so that the results are of one moment. They are never cut in parts.
+	// Atomic says that one node must answer all calls, so that the results are of one moment. They are never cut in
+	// parts.
 	Atomic bool
-	// Read checks and reads results; calls[0] is call number from of the question. An error of Read counts as a fault of the
-	// node, and the next node is asked, so Read may be called more than once for the same calls.
+	// Read checks and reads results; calls[0] is call number from of the question. An error of Read counts as a fault
+	// of the node, and the next node is asked, so Read may be called more than once for the same calls.
 	Read func(from int, calls []Call) error
-	// Source is the node whose earlier answer the question follows from; nil if there is none. When an answer contradicts
-	// it, one of the two nodes is wrong: the answering node is blamed once another node's answer fits, and Source is blamed
-	// when no node's answer fits.
+	// Source is the node whose earlier answer the question follows from; nil if there is none. When an answer
+	// contradicts it, one of the two nodes is wrong: the answering node is blamed once another node's answer fits, and
+	// Source is blamed when no node's answer fits.
 	Source *Node
 	// AnsweredBy, unless nil, receives the node that answered.
 	AnsweredBy **Node
 }
 
-// New returns a client for the addresses of a network. It sends nothing yet. An address that is no http or https URL is an
-// error, which does not contain the address.
+// New returns a client for the addresses of a network. It sends nothing yet. An address that is no http or https URL is
+// an error, which does not contain the address.
 func New(n chain.Network, identity Identity, o chain.Options) (*Client, error) {
 	c := &Client{network: n.ID, identity: identity, http: o.HTTP, slots: make(chan struct{}, maxRequests), o: o}
 	if c.http == nil {
@@ -97,7 +99,8 @@ func New(n chain.Network, identity Identity, o chain.Options) (*Client, error) {
 	for i, address := range n.RPC {
 		u, err := url.Parse(address)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			return nil, fmt.Errorf("index %s: RPC address number %d must begin with https:// or http:// and a host", n.ID, i+1)
+			return nil, fmt.Errorf("index %s: RPC address number %d must begin with https:// or http:// and a host",
+				n.ID, i+1)
 		}
 		c.nodes = append(c.nodes, &Node{url: address, host: u.Scheme + "://" + u.Host, batch: maxBatch})
 	}
@@ -107,8 +110,8 @@ func New(n chain.Network, identity Identity, o chain.Options) (*Client, error) {
 	return c, nil
 }
 
-// ask puts a question until it is answered well. Its error is a *Fault when every node has failed often enough, or when less
-// must be asked for.
+// Ask sends a question until it is answered well. Its error is a *Fault when every node has failed often enough, or
+// when the caller must ask for less.
 func (c *Client) Ask(ctx context.Context, q Question) error {
 	if q.Range {
 		_, err := c.askSome(ctx, q, 0, len(q.Calls))
@@ -128,9 +131,10 @@ func (c *Client) Ask(ctx context.Context, q Question) error {
 	return nil
 }
 
-// askSome sends count calls of a question, or fewer if the calls are independent and nodes fail. It returns how many were read.
+// askSome sends count calls of a question, or fewer if the calls are independent and nodes fail. It returns how many
+// were read.
 func (c *Client) askSome(ctx context.Context, q Question, from, count int) (read int, err error) {
-	heavy := 0 // faults that a narrower range may mend
+	heavy := 0 // faults that a narrower range may avoid
 	doubtful := map[*Node]*Fault{}
 	for tries := triesPerNode * len(c.nodes); tries > 0; tries-- {
 		n, pickErr := c.pick(ctx, func(n *Node) bool { return doubtful[n] == nil })

@@ -33,20 +33,28 @@ func askOnce(ctx context.Context, o chain.Options, addresses ...string) error {
 	if err != nil {
 		return err
 	}
-	return c.Ask(ctx, Question{Calls: []Call{{Method: "eth_blockNumber", Params: "[]"}}, Read: func(_ int, calls []Call) error {
-		s := NewScanner(calls[0].Result)
-		s.Quantity()
-		return s.End()
-	}})
+	return c.Ask(ctx, Question{Calls: []Call{{Method: "eth_blockNumber", Params: "[]"}},
+		Read: func(_ int, calls []Call) error {
+			s := NewScanner(calls[0].Result)
+			s.Quantity()
+			return s.End()
+		}})
 }
 
-// TestKeysAreNotTold: an address may hold a key in its path, query or user; no error and no log tells it, nor is it sent on.
+// TestKeysAreNotTold: an address may hold a key in its path, query or user; no error and no log tells it, nor is it
+// sent on.
 func TestKeysAreNotTold(t *testing.T) {
 	t.Parallel()
-	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a redirect was followed") }))
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter,
+		*http.Request) {
+		t.Error("a redirect was followed")
+	}))
 	defer elsewhere.Close()
 	for name, h := range map[string]http.HandlerFunc{
-		"an error": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusInternalServerError) },
+		"an error": func(w http.ResponseWriter,
+			_ *http.Request) {
+			http.Error(w, "no", http.StatusInternalServerError)
+		},
 		"a redirect": func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, elsewhere.URL+r.URL.Path, http.StatusTemporaryRedirect)
 		},
@@ -57,7 +65,8 @@ func TestKeysAreNotTold(t *testing.T) {
 	} {
 		s := httptest.NewServer(h)
 		var log bytes.Buffer
-		o := chain.Options{Backoff: time.Microsecond, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+		o := chain.Options{Backoff: time.Microsecond,
+			Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 		address := strings.Replace(s.URL, "http://", "http://user:hunter2@", 1) + "/v2/hunter2?key=hunter2"
 		err := askOnce(t.Context(), o, address)
 		s.Close()
@@ -69,7 +78,8 @@ func TestKeysAreNotTold(t *testing.T) {
 			t.Errorf("%s: the key is told:\n%s", name, told)
 		}
 	}
-	if _, err := New(chain.Network{ID: "eip155:1", RPC: []string{"ftp://hunter2"}}, identity(), chain.Options{}.WithDefaults()); err == nil || strings.Contains(err.Error(), "hunter2") {
+	if _, err := New(chain.Network{ID: "eip155:1", RPC: []string{"ftp://hunter2"}}, identity(),
+		chain.Options{}.WithDefaults()); err == nil || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("a wrong address: %v", err)
 	}
 }
@@ -89,11 +99,13 @@ func TestRetryAfter(t *testing.T) {
 		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":"0x1"}`)
 	}))
 	defer free.Close()
-	c, err := New(chain.Network{ID: "eip155:1", RPC: []string{busy.URL, free.URL}}, identity(), chain.Options{Now: func() time.Time { return now }}.WithDefaults())
+	c, err := New(chain.Network{ID: "eip155:1", RPC: []string{busy.URL, free.URL}}, identity(),
+		chain.Options{Now: func() time.Time { return now }}.WithDefaults())
 	if err != nil {
 		t.Fatal(err)
 	}
-	q := Question{Calls: []Call{{Method: "eth_blockNumber", Params: "[]"}}, Read: func(int, []Call) error { return nil }}
+	q := Question{Calls: []Call{{Method: "eth_blockNumber", Params: "[]"}},
+		Read: func(int, []Call) error { return nil }}
 	ask := func(want int) {
 		t.Helper()
 		if err := c.Ask(t.Context(), q); err != nil {
@@ -110,7 +122,8 @@ func TestRetryAfter(t *testing.T) {
 	now = now.Add(2 * time.Second)
 	ask(2)
 
-	alone, err := New(chain.Network{ID: "eip155:1", RPC: []string{busy.URL}}, identity(), chain.Options{Now: func() time.Time { return now }}.WithDefaults())
+	alone, err := New(chain.Network{ID: "eip155:1", RPC: []string{busy.URL}}, identity(),
+		chain.Options{Now: func() time.Time { return now }}.WithDefaults())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,12 +157,14 @@ func TestAtomicStaysWhole(t *testing.T) {
 			_ = json.NewEncoder(w).Encode(all)
 		}))
 		defer server.Close()
-		c, err := New(chain.Network{ID: "eip155:1", RPC: []string{server.URL}}, identity(), chain.Options{Logger: slog.New(slog.DiscardHandler)}.WithDefaults())
+		c, err := New(chain.Network{ID: "eip155:1", RPC: []string{server.URL}}, identity(),
+			chain.Options{Logger: slog.New(slog.DiscardHandler)}.WithDefaults())
 		if err != nil {
 			t.Fatal(err)
 		}
 		var read []int
-		err = c.Ask(t.Context(), Question{Calls: []Call{{Method: "eth_blockNumber", Params: "[]"}, {Method: "eth_blockNumber", Params: "[]"}}, Atomic: atomic, Read: func(_ int, calls []Call) error {
+		err = c.Ask(t.Context(), Question{Calls: []Call{{Method: "eth_blockNumber", Params: "[]"},
+			{Method: "eth_blockNumber", Params: "[]"}}, Atomic: atomic, Read: func(_ int, calls []Call) error {
 			read = append(read, len(calls))
 			return nil
 		}})

@@ -37,10 +37,11 @@ func TestWhoFailedLeastIsAskedFirst(t *testing.T) {
 		return s.URL
 	}
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	c, err := New(chain.Network{ID: "eip155:1", RPC: []string{start("a"), start("b")}}, identity(), chain.Options{Now: func() time.Time {
-		now = now.Add(time.Hour) // nobody is left alone for so long
-		return now
-	}}.WithDefaults())
+	c, err := New(chain.Network{ID: "eip155:1", RPC: []string{start("a"), start("b")}}, identity(),
+		chain.Options{Now: func() time.Time {
+			now = now.Add(time.Hour) // nobody is left alone for so long
+			return now
+		}}.WithDefaults())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,15 +54,16 @@ func TestWhoFailedLeastIsAskedFirst(t *testing.T) {
 		{"xxxxxxxx", "aaababab"}, // as often as there are tries
 	} {
 		asked, outcomes = "", tt.outcomes
-		err := c.Ask(t.Context(), Question{Calls: []Call{{Method: "eth_blockNumber", Params: "[]"}}, Read: func(int, []Call) error { return nil }})
+		err := c.Ask(t.Context(), Question{Calls: []Call{{Method: "eth_blockNumber", Params: "[]"}},
+			Read: func(int, []Call) error { return nil }})
 		if diff := cmp.Diff(tt.want, asked); diff != "" || (err == nil) != strings.HasSuffix(tt.outcomes, ".") {
 			t.Errorf("question %d: %v (-want +got):\n%s", i+1, err, diff)
 		}
 	}
 }
 
-// TestWhoContradictsIsBlamed: where an answer does not fit what another address told, it counts against whoever answered once
-// somebody else's fits, and against the teller where nobody's does.
+// TestWhoContradictsIsBlamed: where an answer does not fit what another address told, it counts against whoever
+// answered once somebody else's fits, and against the teller where nobody's does.
 func TestWhoContradictsIsBlamed(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -86,16 +88,18 @@ func TestWhoContradictsIsBlamed(t *testing.T) {
 			defer s.Close()
 			addresses = append(addresses, s.URL)
 		}
-		c, err := New(chain.Network{ID: "eip155:1", RPC: addresses}, identity(), chain.Options{Now: func() time.Time { return now }}.WithDefaults())
+		c, err := New(chain.Network{ID: "eip155:1", RPC: addresses}, identity(),
+			chain.Options{Now: func() time.Time { return now }}.WithDefaults())
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = c.Ask(t.Context(), Question{Calls: []Call{{Method: "eth_blockNumber", Params: "[]"}}, Source: c.nodes[2], Read: func(_ int, calls []Call) error {
-			if s := (NewScanner(calls[0].Result)); s.Quantity() != 1 {
-				return errors.New("it does not fit")
-			}
-			return nil
-		}})
+		err = c.Ask(t.Context(), Question{Calls: []Call{{Method: "eth_blockNumber", Params: "[]"}}, Source: c.nodes[2],
+			Read: func(_ int, calls []Call) error {
+				if s := (NewScanner(calls[0].Result)); s.Quantity() != 1 {
+					return errors.New("it does not fit")
+				}
+				return nil
+			}})
 		fails := make([]int, len(c.nodes))
 		for i, n := range c.nodes {
 			fails[i] = n.fails

@@ -41,21 +41,37 @@ type rpcError struct {
 	data    string
 }
 
-// wordings find the kind of an error by its words, in lower case; the first match counts. Codes say little: -32005, -32000 and -32602
-// mean something else at each provider. testdata/faults.txt holds what providers really say.
+// wordings find the kind of an error by its words, in lower case; the first match counts. Codes say little: -32005,
+// -32000 and -32602 mean something else at each provider. testdata/faults.txt holds what providers really say.
 var wordings = []struct {
 	kind Kind
 	like *regexp.Regexp
 }{
-	{KindUnsupported, regexp.MustCompile(`(finalized|safe)\W* (block|tag)`)},
-	{KindBehind, regexp.MustCompile(`beyond (the )?(current head|latest|head)|(after|past|above) (the )?(last accepted|latest|head)|greater than (the )?latest|not (yet )?(synced|available)|is syncing|header not found|unknown block|block not found|history (is |has been )?(pruned|unavailable|not available)|missing trie node|pruned|archive`)},
-	{KindBatch, regexp.MustCompile(`batch`)},
-	{KindRange, regexp.MustCompile(`range|more than [\d,]+ (results|logs)|too many (results|logs|blocks|events)|(max|maximum|allowed) (number of )?(results|logs|requested blocks)|requested blocks is|logs matched|blocks distance|response (size|is too|too|exceed)|too (large|big) (a )?(response|result)|(larger|smaller) than (size|the limit)|limited to [\d,.]+ block|at most [\d,.]+ blocks|block (limit|span)|too many addresses or topics|content length too large|exceed(s|ed)? max (results|topics|addresses)|query (exceeds|is too)|result set`)},
-	{KindTimeout, regexp.MustCompile(`timed? ?-?out|deadline|took too long|canceled|cancelled`)},
-	{KindRate, regexp.MustCompile(`\brate\b|rate ?limit|too many requests|request limit|limit exceeded|exceeded.*(quota|limit|capacity|compute units)|throughput|capacity|credits|quota|slow down|throttl|free ?tier|daily`)},
-	{KindUnsupported, regexp.MustCompile(`method .*(not|n't)|not (supported|found|implemented|whitelisted)|unsupported|does not exist|unknown (method|tag)|invalid block (tag|number)|hex string without 0x|cannot unmarshal`)},
-	{KindRefused, regexp.MustCompile(`unauthori[sz]ed|forbidden|api[- ]?key|project id|personal token|denied|authenticat`)},
+	{KindUnsupported, anyOf(`(finalized|safe)\W* (block|tag)`)},
+	{KindBehind, anyOf(`beyond (the )?(current head|latest|head)`,
+		`(after|past|above) (the )?(last accepted|latest|head)`, `greater than (the )?latest`,
+		`not (yet )?(synced|available)`, `is syncing`, `header not found`, `unknown block`, `block not found`,
+		`history (is |has been )?(pruned|unavailable|not available)`, `missing trie node`, `pruned`, `archive`)},
+	{KindBatch, anyOf(`batch`)},
+	{KindRange, anyOf(`range`, `more than [\d,]+ (results|logs)`, `too many (results|logs|blocks|events)`,
+		`(max|maximum|allowed) (number of )?(results|logs|requested blocks)`, `requested blocks is`, `logs matched`,
+		`blocks distance`, `response (size|is too|too|exceed)`, `too (large|big) (a )?(response|result)`,
+		`(larger|smaller) than (size|the limit)`, `limited to [\d,.]+ block`, `at most [\d,.]+ blocks`,
+		`block (limit|span)`, `too many addresses or topics`, `content length too large`,
+		`exceed(s|ed)? max (results|topics|addresses)`, `query (exceeds|is too)`, `result set`)},
+	{KindTimeout, anyOf(`timed? ?-?out`, `deadline`, `took too long`, `canceled`, `cancelled`)},
+	{KindRate, anyOf(`\brate\b`, `rate ?limit`, `too many requests`, `request limit`, `limit exceeded`,
+		`exceeded.*(quota|limit|capacity|compute units)`, `throughput`, `capacity`, `credits`, `quota`, `slow down`,
+		`throttl`, `free ?tier`, `daily`)},
+	{KindUnsupported, anyOf(`method .*(not|n't)`, `not (supported|found|implemented|whitelisted)`, `unsupported`,
+		`does not exist`, `unknown (method|tag)`, `invalid block (tag|number)`, `hex string without 0x`,
+		`cannot unmarshal`)},
+	{KindRefused, anyOf(`unauthori[sz]ed`, `forbidden`, `api[- ]?key`, `project id`, `personal token`, `denied`,
+		`authenticat`)},
 }
+
+// anyOf returns an expression that matches what one of several matches.
+func anyOf(list ...string) *regexp.Regexp { return regexp.MustCompile(strings.Join(list, "|")) }
 
 // kindOf returns what an error means.
 func (e *rpcError) kindOf() Kind {

@@ -116,7 +116,8 @@ func (n *Node) answers(resp *http.Response, body []byte, results []*[]byte) erro
 	refused, err := readAnswers(body, results)
 	switch {
 	case refused != nil:
-		f := &Fault{refused.kindOf(), n.host, fmt.Sprintf("%d %.200s %.200s", refused.code, refused.message, refused.data), wait}
+		f := &Fault{refused.kindOf(), n.host,
+			fmt.Sprintf("%d %.200s %.200s", refused.code, refused.message, refused.data), wait}
 		if f.Kind == KindServer && resp.StatusCode != http.StatusOK {
 			f.Kind = kindOfStatus(resp.StatusCode)
 		}

@@ -28,8 +28,8 @@ func (n *Node) batchSize() int {
 	return n.batch
 }
 
-// pick returns the node with the fewest recent failures of those that may be asked. It waits while all of them are to be left
-// alone.
+// pick returns the node with the fewest recent failures of those that may be asked. It waits while all of them are to
+// be left alone.
 func (c *Client) pick(ctx context.Context, may func(*Node) bool) (*Node, error) {
 	for {
 		now := c.o.Now()
@@ -72,7 +72,8 @@ func (n *Node) succeeded() {
 	n.mu.Unlock()
 }
 
-// failed counts a fault and leaves the node alone for a while: as long as the node asks for, else twice as long each time.
+// failed counts a fault and leaves the node alone for a while: as long as the node asks for, else twice as long each
+// time.
 func (c *Client) failed(n *Node, f *Fault) {
 	c.o.Metrics.Failure(c.network, string(f.Kind))
 	c.o.Logger.Debug("a node failed", "network", c.network, "node", f.Host, "kind", string(f.Kind), "text", f.Text)

@@ -14,8 +14,8 @@ const maxDepth = 64
 
 var errJSON = errors.New("no valid JSON")
 
-// Scanner reads JSON from memory in one pass, without copying what the caller does not keep. Skipped values are checked for
-// balanced brackets only. After its first error, Err, every method returns a zero value, and loops end.
+// Scanner reads JSON from memory in one pass, without copying what the caller does not keep. Skipped values are checked
+// for balanced brackets only. After its first error, Err, every method returns a zero value, and loops end.
 type Scanner struct {
 	Err error
 
@@ -267,7 +267,8 @@ func (s *Scanner) Bytes(dst []byte) {
 		return
 	}
 	end := s.at + len(`"0x`) + 2*len(dst)
-	if end < len(s.data) && s.data[end] == '"' && DecodeHex(dst, s.data[s.at+1:end]) { // a text as it should be need not be looked through for its end
+	// a text as it should be need not be looked through for its end
+	if end < len(s.data) && s.data[end] == '"' && DecodeHex(dst, s.data[s.at+1:end]) {
 		s.at = end + 1
 		return
 	}
@@ -290,8 +291,8 @@ var hexDigits = func() (values [256]byte) {
 
 const notHex = 0xff
 
-// X that text is something else. Most of what nodes answer is hex:
-// to judge all digits at the end takes half as long as hex.Decode, which looks at each.
+// DecodeHex reads 0x and two digits for each byte of dst, and reports whether text is exactly that. Most of what nodes
+// answer is hex: one check of all digits at the end takes half the time of hex.Decode, which checks each.
 func DecodeHex(dst, text []byte) bool {
 	if len(text) != 2+2*len(dst) || text[0] != '0' || text[1] != 'x' {
 		return false

@@ -25,7 +25,8 @@ func TestScannerReadsWhatEncodingJSONReads(t *testing.T) {
 			t.Errorf("value of %s: %q, %v", in, got, s.Err)
 		}
 	}
-	for _, in := range []string{``, `"`, `"\`, `"\"`, `{`, `{"a":1,}x`, `[1,2`, `]`, `}`, `[}`, `{"a":[}]`, `1 2`, `,`, `:`, strings.Repeat("[", 65) + strings.Repeat("]", 65)} {
+	for _, in := range []string{``, `"`, `"\`, `"\"`, `{`, `{"a":1,}x`, `[1,2`, `]`, `}`, `[}`, `{"a":[}]`, `1 2`, `,`,
+		`:`, strings.Repeat("[", 65) + strings.Repeat("]", 65)} {
 		s := NewScanner([]byte(in))
 		s.Value()
 		if s.End() == nil {
@@ -47,7 +48,8 @@ func TestHexIsReadAsTheStandardLibraryDoes(t *testing.T) {
 	}
 	for in, reads := range map[string]bool{
 		`"0x0a0b"`: true, ` "0x0A0B" `: true, `"\u0030x0a0b"`: true, `"0x0a\u0030b"`: true,
-		`"0x0a0b`: false, `"0x0a0b0"`: false, `"0x0a0"`: false, `"0x0a0b"1`: false, `"0x0a"b"`: false, `"0X0a0b"`: false, `"000a0b"`: false, `"0x"`: false, `null`: false, ``: false, `"`: false,
+		`"0x0a0b`: false, `"0x0a0b0"`: false, `"0x0a0"`: false, `"0x0a0b"1`: false, `"0x0a"b"`: false,
+		`"0X0a0b"`: false, `"000a0b"`: false, `"0x"`: false, `null`: false, ``: false, `"`: false,
 	} {
 		var got [2]byte
 		s := NewScanner([]byte(in))

@@ -94,8 +94,9 @@ func upTo(until string, entries []signatureEntry) page {
 	return page{entries: entries}
 }
 
-// askPage asks for the page that follows a walk's place. Only the first page of a walk is asked for with the boundary as
-// its end: a short page may have been cut by the node, so that the boundary counts as met only when it is seen to follow.
+// askPage asks for the page that follows a walk's place. Only the first page of a walk is asked for with the boundary
+// as its end: a short page may have been cut by the node, so that the boundary counts as met only when it is seen to
+// follow.
 func (x *Reader) askPage(ctx context.Context, w postgres.Walk, limit int) (page, error) {
 	begins, until := w.Newest == "", ""
 	if begins {
@@ -154,12 +155,14 @@ func (x *Reader) askEnd(ctx context.Context, w postgres.Walk) (page, error) {
 	case len(found) > 0:
 		return upTo(w.Until, found), nil
 	case answered < x.client.Nodes():
-		return page{}, fmt.Errorf("%d of %d nodes can't be asked whether the history goes on", x.client.Nodes()-answered, x.client.Nodes())
+		return page{}, fmt.Errorf("%d of %d nodes can't be asked whether the history goes on",
+			x.client.Nodes()-answered, x.client.Nodes())
 	case knowing == 0:
 		return page{forgotten: true}, nil
 	}
 	if w.Until != "" {
-		x.options.Logger.Warn("no node has the history back to where the last walk began: settlements between may be missing",
+		x.options.Logger.Warn("no node has the history back to where the last walk began: settlements between may "+
+			"be missing",
 			"network", x.network.ID, "settler", w.Settler.Address, "after", w.Until, "before", w.Before)
 	}
 	return page{last: true}, nil
@@ -200,8 +203,9 @@ func (x *Reader) askTime(ctx context.Context, slot int64) (at time.Time, err err
 	return at, err
 }
 
-// askHistory asks every node how far back it knows, and gives when the longest history begins; nil when it has everything.
-// One that does not tell is taken to know nothing from before now: what may be missing is not called measured.
+// askHistory asks every node how far back it knows, and gives when the longest history begins; nil when it has
+// everything. One that does not tell is taken to know nothing from before now: what may be missing is not called
+// measured.
 func (x *Reader) askHistory(ctx context.Context) (*time.Time, error) {
 	first, told := int64(math.MaxInt64), false
 	_, err := x.client.AskEach(ctx, jsonrpc.Question{
@@ -229,7 +233,8 @@ func (x *Reader) askHistory(ctx context.Context) (*time.Time, error) {
 }
 
 // askSettlements fetches the transactions of a page that succeeded and reads their settlements, in the page's order.
-func (x *Reader) askSettlements(ctx context.Context, s postgres.ScanSettler, entries []signatureEntry) ([]postgres.Settlement, error) {
+func (x *Reader) askSettlements(ctx context.Context, s postgres.ScanSettler,
+	entries []signatureEntry) ([]postgres.Settlement, error) {
 	var succeeded []signatureEntry
 	for _, e := range entries {
 		if bytes.Equal(e.Err, []byte("null")) {
@@ -263,7 +268,8 @@ func (x *Reader) askSettlements(ctx context.Context, s postgres.ScanSettler, ent
 	return list, nil
 }
 
-func (x *Reader) askTransactions(ctx context.Context, s postgres.ScanSettler, entries []signatureEntry) (list []postgres.Settlement, err error) {
+func (x *Reader) askTransactions(ctx context.Context, s postgres.ScanSettler,
+	entries []signatureEntry) (list []postgres.Settlement, err error) {
 	q := jsonrpc.Question{Read: func(from int, calls []jsonrpc.Call) error {
 		var part []postgres.Settlement
 		for i, c := range calls {

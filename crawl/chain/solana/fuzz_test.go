@@ -11,8 +11,8 @@ import (
 	"tollbook/site/x402"
 )
 
-// FuzzSolana: whatever a node says of a transaction or of a page of signatures, reading it ends, and what is taken for a
-// settlement has addresses of the network, an amount, a time and a place of its own.
+// FuzzSolana: whatever a node says of a transaction or of a page of signatures, reading it ends, and what is taken for
+// a settlement has addresses of the network, an amount, a time and a place of its own.
 func FuzzSolana(f *testing.F) {
 	const (
 		id      = "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp"
@@ -32,9 +32,12 @@ func FuzzSolana(f *testing.F) {
 	f.Add(whole(transfer("transfer", `{"source":"`+splToken+`","destination":"`+token2022+`","multisigAuthority":"`+usdc+`","amount":"18446744073709551615"}`)))
 	f.Add(whole(`{"programId":"` + splToken + `","accounts":["a","b","c"],"data":"3DbEuZHcyqBD"}`))
 	f.Add(whole(`{"programId":"` + splToken + `","parsed":"memo"}`))
-	f.Add([]byte(`[{"signature":"` + signature + `","slot":7,"err":null,"blockTime":1790000000,"confirmationStatus":"finalized"}]`))
-	f.Add([]byte(`{"transaction":{"signatures":[""],"message":{"accountKeys":[{"signer":true}]}},"meta":{"err":null,"innerInstructions":[{"index":-1}],"preTokenBalances":[{"accountIndex":-1}]}}`))
-	x, err := New(chain.Network{ID: id, RPC: []string{"http://127.0.0.1:1"}, Tokens: []chain.Token{{Address: usdc, Symbol: "USDC", Decimals: 6}}}, nil, chain.Options{})
+	f.Add([]byte(`[{"signature":"` + signature +
+		`","slot":7,"err":null,"blockTime":1790000000,"confirmationStatus":"finalized"}]`))
+	f.Add([]byte(`{"transaction":{"signatures":[""],"message":{"accountKeys":[{"signer":true}]}},"meta":{"err":null,` +
+		`"innerInstructions":[{"index":-1}],"preTokenBalances":[{"accountIndex":-1}]}}`))
+	x, err := New(chain.Network{ID: id, RPC: []string{"http://127.0.0.1:1"},
+		Tokens: []chain.Token{{Address: usdc, Symbol: "USDC", Decimals: 6}}}, nil, chain.Options{})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -64,7 +67,8 @@ func FuzzSolana(f *testing.F) {
 					t.Errorf("address %q: %v", a, fault)
 				}
 			}
-			if n, err := strconv.ParseUint(m.Amount, 10, 64); err != nil || n == 0 || m.Token != usdc || m.Payer == s.Address {
+			if n, err := strconv.ParseUint(m.Amount, 10, 64); err != nil || n == 0 || m.Token != usdc ||
+				m.Payer == s.Address {
 				t.Errorf("settlement %+v", m)
 			}
 			if m.Time.Before(time.Unix(1, 0)) || places[m.LogIndex] || m.LogIndex < 0 {

@@ -35,7 +35,8 @@ func newSolanaNode(t *testing.T, transactions []chaintest.SolanaTransaction) *so
 
 // recordedSolana are the transactions of testdata/solana.txtar, oldest first, the names of files by signature, and of
 // accounts by address.
-func recordedSolana(t *testing.T) (entries []chaintest.SolanaTransaction, files map[string]string, names map[string]string) {
+func recordedSolana(t *testing.T) (entries []chaintest.SolanaTransaction, files map[string]string,
+	names map[string]string) {
 	t.Helper()
 	archive, err := txtar.ParseFile("testdata/solana.txtar")
 	if err != nil {
@@ -94,7 +95,8 @@ func (s *walkStore) Walks(context.Context, string) (list []postgres.Walk, err er
 	return list, nil
 }
 
-func (s *walkStore) CommitWalk(ctx context.Context, _ string, was, is postgres.Walk, list []postgres.Settlement) (fresh int64, err error) {
+func (s *walkStore) CommitWalk(ctx context.Context, _ string, was, is postgres.Walk,
+	list []postgres.Settlement) (fresh int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := ctx.Err(); err != nil {

@@ -1,7 +1,7 @@
 // Package solana reads settlements from Solana: transfers of measured tokens in transactions whose fee a settler paid.
 //
-// It owns no rows: a Store keeps what it finds, a page of signatures with its settlements in one transaction. It must never
-// know what a service is.
+// It owns no rows: a Store keeps what it finds, a page of signatures with its settlements in one transaction. It must
+// never know what a service is.
 package solana
 
 import (
@@ -21,10 +21,11 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Reader reads the settlements of one Solana network, settler by settler. A walk goes through the signatures of a settler from
-// the newest to the one at which the walk before began. Each page is committed with the walk's place, so that a new process
-// goes on where a killed one was. Only finalised transactions are read, and nothing takes those back. In its reports a
-// signature takes the place of a block: Report.Blocks counts signatures, Progress.Behind settlers to go.
+// Reader reads the settlements of one Solana network, settler by settler. A walk goes through the signatures of a
+// settler from the newest to the one at which the walk before began. Each page is committed with the walk's place, so
+// that a new process goes on where a killed one was. Only finalised transactions are read, and nothing takes those
+// back. In its reports a signature takes the place of a block: Report.Blocks counts signatures, Progress.Behind
+// settlers to go.
 type Reader struct {
 	network  chain.Network
 	store    Store
@@ -70,8 +71,8 @@ func New(n chain.Network, s Store, o chain.Options) (*Reader, error) {
 	return x, err
 }
 
-// Inspect asks one address of a network for its newest finalised slot, after the address said which chain it serves: another
-// chain is an error. Errors name the address by scheme and host alone.
+// Inspect asks one address of a network for its newest finalised slot, after the address said which chain it serves:
+// another chain is an error. Errors name the address by scheme and host alone.
 func Inspect(ctx context.Context, network, address string, o chain.Options) (postgres.Head, error) {
 	n := chain.Network{ID: network, RPC: []string{address}}
 	o = o.WithDefaults()
@@ -140,7 +141,8 @@ func (x *Reader) round(ctx context.Context) (chain.Report, error) {
 	for tries := 1; errors.Is(err, postgres.ErrMoved) && tries < maxRounds; tries++ {
 		err = x.walks(ctx) // the lists have changed meanwhile
 	}
-	r := chain.Report{Network: x.network.ID, Blocks: x.read - read, Settlements: x.progress.Settlements - settlements, Took: x.options.Now().Sub(began)}
+	r := chain.Report{Network: x.network.ID, Blocks: x.read - read, Settlements: x.progress.Settlements - settlements,
+		Took: x.options.Now().Sub(began)}
 	r.Calls, r.Errors = x.options.Metrics.Sums(x.network.ID)
 	r.Calls, r.Errors = r.Calls-calls, r.Errors-failed
 	if err != nil {
@@ -191,7 +193,8 @@ func (x *Reader) walks(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	failed := slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil || errors.Is(err, postgres.ErrMoved) })
+	failed := slices.DeleteFunc(slices.Clone(errs),
+		func(err error) bool { return err == nil || errors.Is(err, postgres.ErrMoved) })
 	if len(failed) > 0 {
 		return fmt.Errorf("%d of %d settlers: %w", len(failed), len(walks), failed[0])
 	}
@@ -208,7 +211,8 @@ func (x *Reader) tell(change func(*chain.Progress)) {
 	defer x.mu.Unlock()
 	change(&x.progress)
 	x.options.Progress(x.progress)
-	x.options.Metrics.Update(x.network.ID, func(n *chain.NetworkMetrics) { n.Head, n.Behind = x.progress.Head, x.progress.Behind })
+	x.options.Metrics.Update(x.network.ID,
+		func(n *chain.NetworkMetrics) { n.Head, n.Behind = x.progress.Head, x.progress.Behind })
 }
 
 // unfinished says that no walk of the settler has come to its end yet.
@@ -241,7 +245,8 @@ func (x *Reader) walk(ctx context.Context, w postgres.Walk, head postgres.Head, 
 // step reads the next page of a walk and commits it with the walk's place after it. The boundary moves only here, when
 // the walk is done: it has met the boundary before, or the day since which the settler is looked for, or the end of the
 // history that every node has.
-func (x *Reader) step(ctx context.Context, was postgres.Walk, head postgres.Head, history *time.Time, limit int) (is postgres.Walk, read int, done bool, err error) {
+func (x *Reader) step(ctx context.Context, was postgres.Walk, head postgres.Head, history *time.Time,
+	limit int) (is postgres.Walk, read int, done bool, err error) {
 	is = was
 	if was.Newest == "" {
 		is.NewestSlot, is.NewestTime = head.Block, &head.Time // as of which the walk will have seen all

@@ -27,7 +27,9 @@ import (
 // solanaIndexer indexes a store from nodes, without waiting long between tries.
 func solanaIndexer(t *testing.T, s solana.Store, log *bytes.Buffer, nodes ...*solanaNode) *solana.Reader {
 	t.Helper()
-	n := chain.Network{ID: chaintest.SolanaID, Tokens: []chain.Token{{Address: chaintest.SolanaUSDC, Symbol: "USDC", Decimals: 6}, {Address: ausdMint, Symbol: "AUSD", Decimals: 6}}}
+	n := chain.Network{ID: chaintest.SolanaID,
+		Tokens: []chain.Token{{Address: chaintest.SolanaUSDC, Symbol: "USDC", Decimals: 6},
+			{Address: ausdMint, Symbol: "AUSD", Decimals: 6}}}
 	for _, node := range nodes {
 		n.RPC = append(n.RPC, node.url)
 	}
@@ -63,7 +65,8 @@ func TestSolanaSettlements(t *testing.T) {
 			settler = address
 		}
 	}
-	s := newWalkStore(postgres.ScanSettler{Address: settler, Facilitator: "acme", Tokens: []string{chaintest.SolanaUSDC}})
+	s := newWalkStore(postgres.ScanSettler{Address: settler, Facilitator: "acme",
+		Tokens: []string{chaintest.SolanaUSDC}})
 	report, err := solanaIndexer(t, s, nil, node).Once(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -77,10 +80,13 @@ func TestSolanaSettlements(t *testing.T) {
 			return address
 		}
 		token := map[string]string{chaintest.SolanaUSDC: "USDC", ausdMint: "AUSD"}[x.Token]
-		got[files[x.Transaction]] = append(got[files[x.Transaction]], fmt.Sprintf("%5d %s pays %s %s %s", x.LogIndex, name(x.Payer), name(x.Payee), x.Amount, token))
-		e := entries[slices.IndexFunc(entries, func(e chaintest.SolanaTransaction) bool { return e.Signature == x.Transaction })]
+		got[files[x.Transaction]] = append(got[files[x.Transaction]],
+			fmt.Sprintf("%5d %s pays %s %s %s", x.LogIndex, name(x.Payer), name(x.Payee), x.Amount, token))
+		e := entries[slices.IndexFunc(entries,
+			func(e chaintest.SolanaTransaction) bool { return e.Signature == x.Transaction })]
 		x.Payer, x.Payee, x.Amount, x.Token, x.LogIndex, x.Transaction = "", "", "", "", 0, ""
-		want := postgres.Settlement{Network: chaintest.SolanaID, Block: e.Slot, Time: time.Unix(e.Time, 0).UTC(), Method: "spl", Facilitator: "acme", Settler: settler}
+		want := postgres.Settlement{Network: chaintest.SolanaID, Block: e.Slot, Time: time.Unix(e.Time, 0).UTC(),
+			Method: "spl", Facilitator: "acme", Settler: settler}
 		if diff := cmp.Diff(want, x); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", files[e.Signature], diff)
 		}
@@ -119,16 +125,20 @@ func TestSolanaWalks(t *testing.T) {
 		node := newSolanaNode(t, all[:n])
 		s := newWalkStore(postgres.ScanSettler{Address: settler, Facilitator: "acme"})
 		x := solanaIndexer(t, s, nil, node)
-		for _, round := range []struct{ have, fresh int }{{n, len(successes(0, n))}, {n, 0}, {n + 3, len(successes(n, n+3))}, {n + 3, 0}} {
+		for _, round := range []struct{ have, fresh int }{{n, len(successes(0, n))}, {n, 0},
+			{n + 3, len(successes(n, n+3))}, {n + 3, 0}} {
 			node.Grow(all[:round.have])
 			report, err := x.Once(t.Context())
 			if err != nil || report.Settlements != int64(round.fresh) {
-				t.Fatalf("%d signatures of %d: %d settlements, %v; want %d", round.have, n, report.Settlements, err, round.fresh)
+				t.Fatalf("%d signatures of %d: %d settlements, %v; want %d", round.have, n, report.Settlements, err,
+					round.fresh)
 			}
 			if got := node.Count("getTransaction"); got != round.fresh {
-				t.Errorf("%d signatures of %d: %d transactions were asked for, want %d", round.have, n, got, round.fresh)
+				t.Errorf("%d signatures of %d: %d transactions were asked for, want %d", round.have, n, got,
+					round.fresh)
 			}
-			want := postgres.Walk{Settler: postgres.ScanSettler{Address: settler, Facilitator: "acme"}, NewestSlot: s.head.Block, NewestTime: &s.head.Time}
+			want := postgres.Walk{Settler: postgres.ScanSettler{Address: settler, Facilitator: "acme"},
+				NewestSlot: s.head.Block, NewestTime: &s.head.Time}
 			if round.have > 0 {
 				want.Until = all[round.have-1].Signature
 			}
@@ -180,15 +190,18 @@ func TestSolanaResumes(t *testing.T) {
 	if got := s.walks[settler].Until; got != all[3499].Signature {
 		t.Errorf("the boundary is at %s", got)
 	}
-	if want := len(successes(500, 1200)) + len(successes(3200, 3500)); node.Count("getTransaction") != want || report.Settlements != int64(want) {
-		t.Errorf("%d transactions were asked for, %d settlements; want %d", node.Count("getTransaction"), report.Settlements, want)
+	if want := len(successes(500, 1200)) + len(successes(3200, 3500)); node.Count("getTransaction") != want ||
+		report.Settlements != int64(want) {
+		t.Errorf("%d transactions were asked for, %d settlements; want %d", node.Count("getTransaction"),
+			report.Settlements, want)
 	}
 	if diff := cmp.Diff(successes(0, 3500), s.amounts()); diff != "" {
 		t.Errorf("amounts (-want +got):\n%s", diff)
 	}
 }
 
-// What a settler did before its day, or that of the network, is nobody's, and the walk goes no further back than it must.
+// What a settler did before its day, or that of the network, is nobody's, and the walk goes no further back than it
+// must.
 func TestSolanaSince(t *testing.T) {
 	t.Parallel()
 	all, settler := chaintest.SolanaHistory(3000) // one a minute: two days
@@ -208,7 +221,8 @@ func TestSolanaSince(t *testing.T) {
 	} {
 		node := newSolanaNode(t, all)
 		s := newWalkStore(postgres.ScanSettler{Address: settler, Facilitator: "acme", Since: c.since})
-		x, err := solana.New(chain.Network{ID: chaintest.SolanaID, RPC: []string{node.url}, Start: c.start}, s, chain.Options{})
+		x, err := solana.New(chain.Network{ID: chaintest.SolanaID, RPC: []string{node.url}, Start: c.start}, s,
+			chain.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -244,7 +258,8 @@ func TestSolanaMoved(t *testing.T) {
 			return nil
 		}
 		_, err := solanaIndexer(t, s, nil, node).Once(t.Context())
-		if errors.Is(err, postgres.ErrMoved) != c.fails || !c.fails && (err != nil || len(s.settlements) != len(successes(0, 20))) {
+		if errors.Is(err, postgres.ErrMoved) != c.fails || !c.fails &&
+			(err != nil || len(s.settlements) != len(successes(0, 20))) {
 			t.Errorf("%v, %d settlements", err, len(s.settlements))
 		}
 	}
@@ -275,7 +290,8 @@ func asJSON(edit func(text string) string) func(c *chaintest.SolanaCall) {
 
 // solanaFaults are ways in which a node answers badly.
 func solanaFaults() map[string]func(times int) (spoil func(*chaintest.SolanaCall), before http.HandlerFunc) {
-	call := func(method string, wrong func(c *chaintest.SolanaCall)) func(int) (func(*chaintest.SolanaCall), http.HandlerFunc) {
+	call := func(method string, wrong func(c *chaintest.SolanaCall)) func(int) (func(*chaintest.SolanaCall),
+		http.HandlerFunc) {
 		return func(times int) (func(*chaintest.SolanaCall), http.HandlerFunc) {
 			return spoilt(method, times, wrong), nil
 		}
@@ -294,36 +310,54 @@ func solanaFaults() map[string]func(times int) (spoil func(*chaintest.SolanaCall
 		return asJSON(func(text string) string { return strings.ReplaceAll(text, old, new) })
 	}
 	return map[string]func(int) (func(*chaintest.SolanaCall), http.HandlerFunc){
-		"null for a transaction":  call("getTransaction", func(c *chaintest.SolanaCall) { c.Result = nil }),
-		"another transaction":     call("getTransaction", replace(`"slot":4`, `"slot":5`)),
-		"a transaction cut short": call("getTransaction", replace(`"innerInstructions":[]`, `"innerInstructions":null`)),
-		"a slot as a string":      call("getTransaction", asJSON(func(s string) string { return strings.Replace(s, `"slot":400`, `"slot":"400`, 1) })),
+		"null for a transaction": call("getTransaction", func(c *chaintest.SolanaCall) { c.Result = nil }),
+		"another transaction":    call("getTransaction", replace(`"slot":4`, `"slot":5`)),
+		"a transaction cut short": call("getTransaction",
+			replace(`"innerInstructions":[]`, `"innerInstructions":null`)),
+		"a slot as a string": call("getTransaction",
+			asJSON(func(s string) string { return strings.Replace(s, `"slot":400`, `"slot":"400`, 1) })),
 		"an amount as a number": call("getTransaction", asJSON(func(s string) string {
 			return strings.ReplaceAll(strings.ReplaceAll(s, `"amount":"`, `"amount":1`), `"}}}}]`, `}}}}]`)
 		})),
 		"an amount that is none": call("getTransaction", replace(`"amount":"`, `"amount":"-`)),
 		"no success told":        call("getTransaction", replace(`"err":null`, `"er":null`)),
 		"another form":           call("getTransaction", replace(`{"pubkey":`, `{"pubkeys":`)),
-		"an error in a batch":    call("getTransaction", func(c *chaintest.SolanaCall) { c.Fault = map[string]any{"code": -32603, "message": "Internal error"} }),
-		"an answer dropped":      call("getTransaction", func(c *chaintest.SolanaCall) { c.Drop = true }),
-		"only confirmed":         call("getSignaturesForAddress", replace("finalized", "confirmed")),
-		"a page out of order":    call("getSignaturesForAddress", func(c *chaintest.SolanaCall) { list, _ := c.Result.([]any); c.Result = reversed(list) }),
-		"a page twice over":      call("getSignaturesForAddress", func(c *chaintest.SolanaCall) { list, _ := c.Result.([]any); c.Result = slices.Concat(list, list) }),
-		"no signature":           call("getSignaturesForAddress", replace(`"signature":"`, `"signature":"0`)),
+		"an error in a batch": call("getTransaction",
+			func(c *chaintest.SolanaCall) { c.Fault = map[string]any{"code": -32603, "message": "Internal error"} }),
+		"an answer dropped": call("getTransaction", func(c *chaintest.SolanaCall) { c.Drop = true }),
+		"only confirmed":    call("getSignaturesForAddress", replace("finalized", "confirmed")),
+		"a page out of order": call("getSignaturesForAddress",
+			func(c *chaintest.SolanaCall) { list, _ := c.Result.([]any); c.Result = reversed(list) }),
+		"a page twice over": call("getSignaturesForAddress",
+			func(c *chaintest.SolanaCall) { list, _ := c.Result.([]any); c.Result = slices.Concat(list, list) }),
+		"no signature": call("getSignaturesForAddress", replace(`"signature":"`, `"signature":"0`)),
 		"a node that is behind": call("getSignaturesForAddress", func(c *chaintest.SolanaCall) {
 			c.Fault = map[string]any{"code": -32005, "message": "Node is behind by 150 slots"}
 		}),
-		"another chain":       call("getGenesisHash", func(c *chaintest.SolanaCall) { c.Result = "EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG" }),
+		"another chain": call("getGenesisHash",
+			func(c *chaintest.SolanaCall) { c.Result = "EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG" }),
 		"no time of the head": call("getBlockTime", func(c *chaintest.SolanaCall) { c.Result = nil }),
 		"a slot that is text": call("getSlot", func(c *chaintest.SolanaCall) { c.Result = "0x17d7" }),
-		"a page of HTML":      whole(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html><title>Just a moment…</title>") }),
-		"too many requests":   whole(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTooManyRequests) }),
-		"a broken gateway":    whole(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }),
+		"a page of HTML": whole(func(w http.ResponseWriter,
+			_ *http.Request) {
+			fmt.Fprint(w, "<html><title>Just a moment…</title>")
+		}),
+		"too many requests": whole(func(w http.ResponseWriter,
+			_ *http.Request) {
+			w.WriteHeader(http.StatusTooManyRequests)
+		}),
+		"a broken gateway": whole(func(w http.ResponseWriter,
+			_ *http.Request) {
+			w.WriteHeader(http.StatusBadGateway)
+		}),
 		"half an answer": whole(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "1000")
 			fmt.Fprint(w, `[{"jsonrpc":"2.0","id":1,`)
 		}),
-		"an empty answer":           whole(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }),
+		"an empty answer": whole(func(w http.ResponseWriter,
+			_ *http.Request) {
+			w.WriteHeader(http.StatusOK)
+		}),
 		"a connection that is shut": whole(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }),
 	}
 }
@@ -348,7 +382,8 @@ func TestSolanaFaults(t *testing.T) {
 			s := newWalkStore(postgres.ScanSettler{Address: settler, Facilitator: "acme"})
 			report, err := solanaIndexer(t, s, nil, once).Once(t.Context())
 			if name == "another chain" { // is left alone for minutes
-				if err == nil || !strings.Contains(err.Error(), "serves solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1") || len(s.commits) > 0 {
+				if err == nil || !strings.Contains(err.Error(), "serves solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1") ||
+					len(s.commits) > 0 {
 					t.Errorf("a node of another chain: %v", err)
 				}
 			} else if diff := cmp.Diff(want, s.amounts()); diff != "" || err != nil || report.Errors == 0 {
@@ -416,7 +451,8 @@ func TestSolanaPlaceIgnored(t *testing.T) {
 	})
 	s := newWalkStore(postgres.ScanSettler{Address: settler, Facilitator: "acme"})
 	_, err := solanaIndexer(t, s, nil, node).Once(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "comes twice") || len(s.commits) != 1 || s.walks[settler].Until != "" {
+	if err == nil || !strings.Contains(err.Error(), "comes twice") || len(s.commits) != 1 ||
+		s.walks[settler].Until != "" {
 		t.Errorf("%v, walk %+v", err, s.walks[settler])
 	}
 }
@@ -435,13 +471,20 @@ func TestSolanaHistories(t *testing.T) {
 		err    string // of the first round; the second goes well
 		logged string
 	}{
-		{name: "the end of the only history", pruned: []int{700}, floor: 700, walk: postgres.Walk{Settler: acme}, want: successes(700, 1200)},
-		{name: "the longer history", pruned: []int{700, 200}, floor: 200, walk: postgres.Walk{Settler: acme}, want: successes(200, 1200)},
-		{name: "a history that ends above the boundary", pruned: []int{700}, walk: postgres.Walk{Settler: acme, Until: all[599].Signature},
+		{name: "the end of the only history", pruned: []int{700}, floor: 700, walk: postgres.Walk{Settler: acme},
+			want: successes(700, 1200)},
+		{name: "the longer history", pruned: []int{700, 200}, floor: 200, walk: postgres.Walk{Settler: acme},
+			want: successes(200, 1200)},
+		{name: "a history that ends above the boundary", pruned: []int{700},
+			walk: postgres.Walk{Settler: acme, Until: all[599].Signature},
 			want: successes(700, 1200), logged: "settlements between may be missing"},
-		{name: "another history that does not", pruned: []int{700, 100}, walk: postgres.Walk{Settler: acme, Until: all[599].Signature}, want: successes(600, 1200)},
-		{name: "a place that only one node knows", pruned: []int{700, 0}, walk: postgres.Walk{Settler: acme, Newest: all[1199].Signature, Before: all[500].Signature}, want: successes(0, 500)},
-		{name: "a place that no node knows", pruned: []int{700}, floor: 700, walk: postgres.Walk{Settler: acme, Newest: all[1199].Signature, Before: all[500].Signature},
+		{name: "another history that does not", pruned: []int{700, 100},
+			walk: postgres.Walk{Settler: acme, Until: all[599].Signature}, want: successes(600, 1200)},
+		{name: "a place that only one node knows", pruned: []int{700, 0},
+			walk: postgres.Walk{Settler: acme, Newest: all[1199].Signature, Before: all[500].Signature},
+			want: successes(0, 500)},
+		{name: "a place that no node knows", pruned: []int{700}, floor: 700,
+			walk: postgres.Walk{Settler: acme, Newest: all[1199].Signature, Before: all[500].Signature},
 			want: successes(700, 1200), err: "no node knows the signature where the walk stood"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"tollbook/site/postgres"
 )
 
-// Store keeps what a reader finds; *postgres.DB is one. Every method is one transaction; a crash between two of them loses
-// nothing.
+// Store keeps what a reader finds; *postgres.DB is one. Every method is one transaction; a crash between two of them
+// loses nothing.
 type Store interface {
 	chain.Locker
 	// SetHead stores the newest finalised slot, which shows how far behind the walks are.

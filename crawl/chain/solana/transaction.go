@@ -84,7 +84,8 @@ type tokenTransfer struct {
 // transfer out of the settler's own account is its own money, and no settlement.
 //
 // An answer that can't be what the chain holds is an error, so that another node is asked.
-func (x *Reader) settlements(t *solanaTransaction, of signatureEntry, s postgres.ScanSettler) ([]postgres.Settlement, error) {
+func (x *Reader) settlements(t *solanaTransaction, of signatureEntry, s postgres.ScanSettler) ([]postgres.Settlement,
+	error) {
 	switch keys := t.Transaction.Message.AccountKeys; {
 	case len(t.Transaction.Signatures) == 0 || t.Transaction.Signatures[0] != of.Signature || t.Slot != of.Slot:
 		return nil, errors.New("is another transaction than was asked for")
@@ -123,7 +124,8 @@ func (x *Reader) settlements(t *solanaTransaction, of signatureEntry, s postgres
 	var list []postgres.Settlement
 	for _, m := range transfers {
 		from, to := accounts[m.source], accounts[m.destination]
-		mint := firstOf(m.mint, from.mint, to.mint) // accounts that lived only within the transaction have no balance to tell it
+		// accounts that lived only within the transaction have no balance to tell it
+		mint := firstOf(m.mint, from.mint, to.mint)
 		payer, payee := firstOf(from.owner, m.authority), firstOf(to.owner, m.destination)
 		if !x.measured[mint] || m.amount == 0 || payer == s.Address {
 			continue
@@ -134,7 +136,8 @@ func (x *Reader) settlements(t *solanaTransaction, of signatureEntry, s postgres
 			}
 		}
 		list = append(list, postgres.Settlement{
-			Network: x.network.ID, Block: t.Slot, Time: at, Transaction: of.Signature, LogIndex: m.index, Facilitator: s.Facilitator, Settler: s.Address,
+			Network: x.network.ID, Block: t.Slot, Time: at, Transaction: of.Signature, LogIndex: m.index,
+			Facilitator: s.Facilitator, Settler: s.Address,
 			Token: mint, Payer: payer, Payee: payee, Amount: strconv.FormatUint(m.amount, 10), Method: "spl",
 		})
 	}
@@ -171,8 +174,10 @@ func (t *solanaTransaction) transfers(accounts map[string]tokenAccount) ([]token
 	outer := t.Transaction.Message.Instructions
 	inner := make(map[int][]solanaInstruction, len(t.Meta.InnerInstructions))
 	for _, group := range t.Meta.InnerInstructions {
-		if _, twice := inner[group.Index]; twice || group.Index < 0 || group.Index >= len(outer) || len(group.Instructions) > 999 {
-			return nil, fmt.Errorf("has %d instructions within number %d of %d, or has them twice", len(group.Instructions), group.Index, len(outer))
+		if _, twice := inner[group.Index]; twice || group.Index < 0 || group.Index >= len(outer) ||
+			len(group.Instructions) > 999 {
+			return nil, fmt.Errorf("has %d instructions within number %d of %d, or has them twice",
+				len(group.Instructions), group.Index, len(outer))
 		}
 		inner[group.Index] = group.Instructions
 	}
@@ -233,9 +238,11 @@ func (i *solanaInstruction) read(accounts map[string]tokenAccount) (*tokenTransf
 	}
 	n, err := strconv.ParseUint(amount, 10, 64)
 	if err != nil || info.Source == "" || info.Destination == "" {
-		return nil, fmt.Errorf("read %s: amount %.40q from %.60q to %.60q", parsed.Type, amount, info.Source, info.Destination)
+		return nil, fmt.Errorf("read %s: amount %.40q from %.60q to %.60q", parsed.Type, amount, info.Source,
+			info.Destination)
 	}
-	return &tokenTransfer{source: info.Source, destination: info.Destination, authority: firstOf(info.Authority, info.MultisigAuthority), mint: info.Mint, amount: n}, nil
+	return &tokenTransfer{source: info.Source, destination: info.Destination,
+		authority: firstOf(info.Authority, info.MultisigAuthority), mint: info.Mint, amount: n}, nil
 }
 
 // The first byte of a token instruction's data, which says what it is.
@@ -256,9 +263,11 @@ func (i *solanaInstruction) decode() (*tokenTransfer, error) {
 	a := i.Accounts
 	switch {
 	case len(data) == 9 && data[0] == opTransfer && len(a) >= 3:
-		return &tokenTransfer{source: a[0], destination: a[1], authority: a[2], amount: binary.LittleEndian.Uint64(data[1:])}, nil
+		return &tokenTransfer{source: a[0], destination: a[1], authority: a[2],
+			amount: binary.LittleEndian.Uint64(data[1:])}, nil
 	case len(data) == 10 && data[0] == opTransferChecked && len(a) >= 4:
-		return &tokenTransfer{source: a[0], mint: a[1], destination: a[2], authority: a[3], amount: binary.LittleEndian.Uint64(data[1:])}, nil
+		return &tokenTransfer{source: a[0], mint: a[1], destination: a[2], authority: a[3],
+			amount: binary.LittleEndian.Uint64(data[1:])}, nil
 	case len(data) == 0 || data[0] == opTransfer || data[0] == opTransferChecked:
 		return nil, fmt.Errorf("a transfer of %d bytes and %d accounts", len(data), len(a))
 	}
