@@ -147,26 +147,46 @@ var imports = map[string]struct{ ours, modules []string }{
 		modules: []string{"github.com/PuerkitoBio/goquery", "golang.org/x/net", "golang.org/x/sync"},
 	},
 	"cmd/bench/ingest": {
-		ours:    []string{"cmd/bench/turns", "crawl", "site", "site/postgres", "site/postgres/private"},
+		ours:    []string{"cmd/bench/turns", "cmd/bench/usage", "crawl", "site", "site/postgres", "site/postgres/private"},
 		modules: []string{"github.com/jackc/pgx/v5", "github.com/google/uuid"},
 	},
 	"cmd/bench/probe": {
-		ours:    []string{"cmd/bench/turns", "crawl", "crawl/probe", "site/postgres", "site/postgres/private"},
+		ours: []string{
+			"cmd/bench/turns",
+			"cmd/bench/usage",
+			"crawl",
+			"crawl/probe",
+			"site/postgres",
+			"site/postgres/private",
+		},
 		modules: []string{"github.com/jackc/pgx/v5"},
 	},
-	"cmd/bench/capacity": {},
+	"cmd/bench": {
+		ours: []string{
+			"cmd/bench/chain",
+			"cmd/bench/generate",
+			"cmd/bench/html",
+			"cmd/bench/ingest",
+			"cmd/bench/probe",
+			"cmd/bench/publish",
+			"cmd/bench/read",
+			"cmd/bench/snapshot",
+			"cmd/bench/turns",
+		},
+	},
 	"cmd/bench/crowd": {
 		ours:    []string{"crawl", "crawl/probe", "site", "site/postgres", "site/x402"},
 		modules: []string{"github.com/google/uuid", "github.com/mr-tron/base58", "golang.org/x/sync"},
 	},
 	"cmd/bench/generate": {
-		ours:    []string{"cmd/bench/crowd", "site/postgres"},
+		ours:    []string{"cmd/bench/crowd", "cmd/bench/turns", "site/postgres"},
 		modules: []string{"github.com/schollz/progressbar/v3", "golang.org/x/term"},
 	},
 	"cmd/bench/snapshot": {
 		ours: []string{
 			"cmd/bench/crowd",
 			"cmd/bench/turns",
+			"cmd/bench/usage",
 			"build",
 			"output",
 			"render",

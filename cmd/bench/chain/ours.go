@@ -1,15 +1,14 @@
-package main
+package chain
 
 import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
-	"runtime/pprof"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"tollbook/cmd/bench/turns"
 	"tollbook/cmd/bench/usage"
 	"tollbook/crawl"
 	"tollbook/crawl/chain"
@@ -19,9 +18,10 @@ import (
 // ours is a process that indexes the chain.
 func (b *bench) ours(ctx context.Context) (float64, error) {
 	return b.measure(ctx, "ours", `SELECT count(*), sum(amount)::text FROM settlements`, func(dsn string) error {
-		cmd := exec.CommandContext(ctx, b.self, "-role", "ours", "-profile", b.profile)
-		cmd.Env = append(os.Environ(), "DATABASE_URL="+dsn, "RPC="+b.rpc)
-		cmd.Stderr = os.Stderr
+		cmd, err := turns.Role(ctx, []string{"DATABASE_URL=" + dsn, "RPC=" + b.rpc}, "-role", "ours", "-profile", b.profile)
+		if err != nil {
+			return err
+		}
 		before, err := b.meanwhile()
 		if err == nil {
 			err = cmd.Run()
@@ -50,17 +50,11 @@ func (b *bench) meanwhile() (u used, err error) {
 
 // index reads the chain once, into an empty database.
 func index(ctx context.Context, profile string) error {
-	if profile != "" {
-		f, err := os.Create(profile)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		if err := pprof.StartCPUProfile(f); err != nil {
-			return err
-		}
-		defer pprof.StopCPUProfile()
+	stop, err := turns.Profile(profile)
+	if err != nil {
+		return err
 	}
+	defer stop()
 	db, err := postgres.Open(ctx, os.Getenv("DATABASE_URL"))
 	if err != nil {
 		return err

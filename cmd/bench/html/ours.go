@@ -1,4 +1,4 @@
-package main
+package html
 
 import (
 	"bufio"
@@ -9,10 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"runtime/pprof"
 
 	"golang.org/x/sync/errgroup"
 
+	"tollbook/cmd/bench/turns"
 	"tollbook/render"
 	"tollbook/site"
 )
@@ -57,18 +57,11 @@ func (r *record) listing() (*site.Listing, error) {
 
 // ours is our side's process.
 func ours(ctx context.Context, o options) error {
-	if o.profile == "" {
-		return renderOurs(ctx, o.facts, o.to)
-	}
-	file, err := os.Create(o.profile)
+	stop, err := turns.Profile(o.profile)
 	if err != nil {
 		return err
 	}
-	defer file.Close()
-	if err := pprof.StartCPUProfile(file); err != nil {
-		return err
-	}
-	defer pprof.StopCPUProfile()
+	defer stop()
 	return renderOurs(ctx, o.facts, o.to)
 }
 

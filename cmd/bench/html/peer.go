@@ -1,15 +1,11 @@
-package main
+package html
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
-	"log"
 	"math/big"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 
@@ -21,26 +17,6 @@ import (
 )
 
 const hugoModule = "github.com/gohugoio/hugo@v0.160.0"
-
-// installHugo builds hugo into the user's cache where it is missing.
-func installHugo(ctx context.Context) (string, error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", err
-	}
-	dir := filepath.Join(cache, "tollbook", "bin")
-	program := filepath.Join(dir, "hugo")
-	if out, err := exec.CommandContext(ctx, program, "version").Output(); err == nil && bytes.Contains(out, []byte("v0.160.0")) {
-		return program, nil
-	}
-	log.Printf("building %s, once", hugoModule)
-	cmd := exec.CommandContext(ctx, "go", "install", hugoModule)
-	cmd.Env, cmd.Dir = append(os.Environ(), "GOBIN="+dir, "GOFLAGS="), os.TempDir()
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("install hugo: %w\n%s", err, out)
-	}
-	return program, nil
-}
 
 // write writes the facts, completed for the peer by what our pages show.
 func (b *bench) write() error {

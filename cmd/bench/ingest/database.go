@@ -1,15 +1,11 @@
-package main
+package ingest
 
 import (
 	"context"
 	"fmt"
 	"log"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -205,30 +201,6 @@ func (b *bench) days(ctx context.Context, name string) error {
 		}
 		return nil
 	})
-}
-
-// server is the processor time of Postgres, in seconds; 0 where that is not to be had.
-func server() (sum float64) {
-	parents := map[string]bool{strconv.Itoa(os.Getpid()): true}
-	for range 2 { // the server is a child, its connections are its children
-		stats, _ := filepath.Glob("/proc/[0-9]*/stat")
-		for _, name := range stats {
-			data, err := os.ReadFile(name)
-			if err != nil {
-				continue // it has ended
-			}
-			name, rest, _ := strings.Cut(string(data), ") ")
-			id, name, _ := strings.Cut(name, " (")
-			if fields := strings.Fields(rest); len(fields) > 14 && name == "postgres" && parents[fields[1]] && !parents[id] {
-				parents[id] = true
-				for _, field := range fields[11:15] { // its own, and that of children that have ended
-					ticks, _ := strconv.Atoi(field)
-					sum += float64(ticks) / 100
-				}
-			}
-		}
-	}
-	return sum
 }
 
 // forget begins to count statements anew.

@@ -1,4 +1,4 @@
-package main
+package probe
 
 import (
 	"bufio"
@@ -10,11 +10,12 @@ import (
 	"net/netip"
 	"os"
 	"runtime/debug"
-	"runtime/pprof"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"tollbook/cmd/bench/turns"
+	"tollbook/cmd/bench/usage"
 	"tollbook/crawl"
 	"tollbook/crawl/probe"
 	"tollbook/site/postgres"
@@ -24,7 +25,7 @@ import (
 type round struct {
 	Online       int
 	Seconds, CPU float64
-	Memory       int64 // most that was resident, in MB
+	Memory       float64 // most that was resident, in MB
 }
 
 // public is what the names of all services resolve to: an address that the guard lets through.
@@ -54,24 +55,21 @@ func ours(ctx context.Context, o options) error {
 	}}
 	c := crawl.New(db, crawl.Options{Workers: o.senders, HostGap: time.Nanosecond, Shared: true}, probe.Options{Guard: guard})
 	defer c.Close()
-	if o.profile != "" {
-		f, err := os.Create(o.profile)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		if err := pprof.StartCPUProfile(f); err != nil {
-			return err
-		}
-		defer pprof.StopCPUProfile()
+	stop, err := turns.Profile(o.profile)
+	if err != nil {
+		return err
 	}
+	defer stop()
 	for orders := bufio.NewScanner(os.Stdin); orders.Scan(); {
-		before, began := cpu(), time.Now()
+		before, began := usage.Self(), time.Now()
 		report, err := c.Round(ctx)
 		if err != nil {
 			return err
 		}
-		r := round{Online: report.Online, Seconds: time.Since(began).Seconds(), CPU: cpu() - before, Memory: resident()}
+		r := round{Online: report.Online, Seconds: time.Since(began).Seconds(), CPU: usage.Self() - before}
+		if r.Memory, err = usage.Memory(os.Getpid(), "VmHWM"); err != nil {
+			return err
+		}
 		if err := json.NewEncoder(os.Stdout).Encode(r); err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package main
+package probe
 
 import (
 	"crypto/ecdsa"
@@ -17,8 +17,9 @@ import (
 	"net/http"
 	"os"
 	"sync/atomic"
-	"syscall"
 	"time"
+
+	"tollbook/cmd/bench/usage"
 )
 
 // domain is above the names of all services.
@@ -72,7 +73,7 @@ func serve(http2 bool) error {
 	}
 	go func() {
 		_ = http.Serve(control, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			_ = json.NewEncoder(w).Encode(counts{requests.Load(), handshakes.Load(), resumed.Load(), cpu()})
+			_ = json.NewEncoder(w).Encode(counts{requests.Load(), handshakes.Load(), resumed.Load(), usage.Self()})
 		}))
 	}()
 	go func() { // whoever started us is gone
@@ -114,22 +115,4 @@ func certify() (tls.Certificate, string, error) {
 		return tls.Certificate{}, "", err
 	}
 	return tls.Certificate{Certificate: [][]byte{made}, PrivateKey: key}, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: authority})), nil
-}
-
-// resident is the most memory that this process has had, in MB.
-func resident() int64 {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return u.Maxrss >> 10
-}
-
-// cpu is what this process has used, in seconds.
-func cpu() float64 {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
 }

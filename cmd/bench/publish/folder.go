@@ -1,4 +1,4 @@
-package main
+package publish
 
 import (
 	"context"
@@ -51,7 +51,7 @@ func (b *bench) build(ctx context.Context) (err error) {
 			}
 		}
 		env := []string{"DATABASE_URL=" + server.DSN()}
-		if _, err := command(ctx, env, b.program, "build", "--base-url", "https://tollbook.example", "--data", b.data(), "--expand", "all"); err != nil {
+		if err := turns.Run(ctx, env, b.program, "build", "--base-url", "https://tollbook.example", "--data", b.data(), "--expand", "all"); err != nil {
 			return err
 		}
 		if b.tree.ids[i], err = b.keepPointer(i); err != nil {

@@ -1,4 +1,4 @@
-package main
+package publish
 
 import (
 	"bytes"
@@ -23,7 +23,7 @@ func (b *bench) publish(ctx context.Context, endpoint, to, expand string, i int)
 	if err := b.point(i); err != nil {
 		return 0, 0, err
 	}
-	cmd := program(ctx, b.env(endpoint), b.program, "publish", "--data", b.data(), "--to", to, "--expand", expand, "--json")
+	cmd := turns.Program(ctx, b.env(endpoint), b.program, "publish", "--data", b.data(), "--to", to, "--expand", expand, "--json")
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	began := time.Now()
@@ -124,7 +124,7 @@ func (b *bench) serve(ctx context.Context, from string) (*server, float64, error
 	}
 	address := l.Addr().String()
 	l.Close()
-	s := &server{cmd: program(ctx, b.env(b.store.endpoint), b.program, "serve", "--from", from, "--listen", address, "--rate-limit", "0"), base: "http://" + address}
+	s := &server{cmd: turns.Program(ctx, b.env(b.store.endpoint), b.program, "serve", "--from", from, "--listen", address, "--rate-limit", "0"), base: "http://" + address}
 	s.cmd.Stderr = os.Stderr
 	began := time.Now()
 	if err := s.cmd.Start(); err != nil {

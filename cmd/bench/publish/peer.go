@@ -1,15 +1,10 @@
-package main
+package publish
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"tollbook/cmd/bench/turns"
@@ -31,7 +26,7 @@ func (b *bench) theirs(ctx context.Context) (float64, error) {
 	} {
 		args = append(args, "--transfers", "64", "--checkers", "64", b.treeOf(i)+"/", remote)
 		began := time.Now()
-		if _, err := command(ctx, env, "rclone", args...); err != nil {
+		if err := turns.Run(ctx, env, "rclone", args...); err != nil {
 			return 0, err
 		}
 		seconds := time.Since(began).Seconds()
@@ -43,59 +38,6 @@ func (b *bench) theirs(ctx context.Context) (float64, error) {
 
 // minioModule is the server that both publish to.
 const minioModule = "github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c"
-
-// installPeers brings rclone and minio where they are missing.
-func installPeers(ctx context.Context) error {
-	if err := turns.Install(ctx, turns.Peer{Program: "rclone", Package: "rclone"}); err != nil {
-		return err
-	}
-	path, err := minioProgram()
-	if err != nil {
-		return err
-	}
-	if _, err := os.Stat(path); err != nil {
-		_, err = command(ctx, []string{"GOBIN=" + filepath.Dir(path)}, "go", "install", minioModule)
-		return err
-	}
-	return nil
-}
-
-// minioProgram is where minio is, or will be.
-func minioProgram() (string, error) {
-	if path, err := exec.LookPath("minio"); err == nil {
-		return path, nil
-	}
-	cache, err := os.UserCacheDir()
-	return filepath.Join(cache, "tollbook", "bin", "minio"), err
-}
-
-// stopTimeout is how long a process that is told to stop may take.
-const stopTimeout = 10 * time.Second
-
-// program is a command that is told to stop when its context ends. Of the environment it gets nothing that names a bucket.
-func program(ctx context.Context, env []string, name string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = stopTimeout
-	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, "AWS_") && !strings.HasPrefix(v, "TOLLBOOK_") {
-			cmd.Env = append(cmd.Env, v)
-		}
-	}
-	cmd.Env = append(cmd.Env, env...)
-	return cmd
-}
-
-// command runs a program to its end.
-func command(ctx context.Context, env []string, name string, args ...string) (string, error) {
-	cmd := program(ctx, env, name, args...)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("%s %s: %w\n%s", filepath.Base(name), strings.Join(args, " "), err, &out)
-	}
-	return out.String(), nil
-}
 
 // env is what ours needs to know of register and store.
 func (b *bench) env(endpoint string) []string {

@@ -1,4 +1,4 @@
-package main
+package publish
 
 import (
 	"bytes"
@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"tollbook/cmd/bench/turns"
+
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 )
@@ -28,11 +30,7 @@ type store struct {
 	buckets  int
 }
 
-func startStore(ctx context.Context, dir string) (*store, error) {
-	path, err := minioProgram()
-	if err != nil {
-		return nil, err
-	}
+func startStore(ctx context.Context, program, dir string) (*store, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -40,7 +38,7 @@ func startStore(ctx context.Context, dir string) (*store, error) {
 	s := &store{endpoint: l.Addr().String()}
 	l.Close()
 	env := []string{"MINIO_ROOT_USER=" + key, "MINIO_ROOT_PASSWORD=" + secret, "MINIO_BROWSER=off", "MINIO_UPDATE=off"}
-	s.cmd = program(ctx, env, path, "server", "--quiet", "--address", s.endpoint, "--console-address", "127.0.0.1:0", dir)
+	s.cmd = turns.Program(ctx, env, program, "server", "--quiet", "--address", s.endpoint, "--console-address", "127.0.0.1:0", dir)
 	if err := s.cmd.Start(); err != nil {
 		return nil, err
 	}

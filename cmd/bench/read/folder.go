@@ -1,4 +1,4 @@
-package main
+package read
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tollbook/cmd/bench/crowd"
+	"tollbook/cmd/bench/turns"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/private"
 )
@@ -31,7 +32,7 @@ func (b *bench) generate(ctx context.Context) error {
 	}
 	for i, flags := range expand {
 		args := append([]string{"build", "--base-url", "https://tollbook.example", "--data", filepath.Dir(b.public)}, flags...)
-		if err := command(ctx, []string{"DATABASE_URL=" + server.DSN()}, b.program, args...); err != nil {
+		if err := turns.Run(ctx, []string{"DATABASE_URL=" + server.DSN()}, b.program, args...); err != nil {
 			return err
 		}
 		if !b.swap {

@@ -1,4 +1,4 @@
-package main
+package read
 
 import (
 	"context"
@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"log"
 	"os"
-	"os/exec"
 	"strconv"
+
+	"tollbook/cmd/bench/turns"
 )
 
 // script plays a list of addresses, each thread from another place on, and prints what came of it as JSON.
@@ -29,21 +30,22 @@ function request()
 end
 function done(summary, latency)
 	local e = summary.errors
-	io.write(string.format('{"requests":%d,"micros":%d,"bytes":%d,"failed":%d,"p50":%d,"p99":%d,"max":%d}\n', summary.requests, summary.duration,
-		summary.bytes, e.connect + e.read + e.write + e.status + e.timeout, latency:percentile(50), latency:percentile(99), latency.max))
+	io.write(string.format('{"requests":%d,"micros":%d,"bytes":%d,"failed":%d,"p50":%d,"p95":%d,"p99":%d,"max":%d}\n', summary.requests, summary.duration,
+		summary.bytes, e.connect + e.read + e.write + e.status + e.timeout, latency:percentile(50), latency:percentile(95), latency:percentile(99), latency.max))
 end
 `
 
 // load is what came of one.
 type load struct {
 	Requests, Micros, Bytes, Failed float64
-	P50, P99, Max                   float64 // µs
+	P50, P95, P99, Max              float64 // µs
 	CPU                             float64 // seconds of the server
 }
 
 func (l load) perSecond() float64 { return l.Requests / l.Micros * 1e6 }
 func (l load) cpuMicros() float64 { return l.CPU / l.Requests * 1e6 }
 func (l load) p50() float64       { return l.P50 / 1e3 }
+func (l load) p95() float64       { return l.P95 / 1e3 }
 func (l load) p99() float64       { return l.P99 / 1e3 }
 func (l load) max() float64       { return l.Max / 1e3 }
 
@@ -53,8 +55,8 @@ func (b *bench) load(ctx context.Context, s *server, list string) (load, error) 
 	if err != nil {
 		return load{}, err
 	}
-	cmd := stoppable(exec.CommandContext(ctx, "wrk", "-t", strconv.Itoa(threads()), "-c", strconv.Itoa(b.connections), "-d", strconv.Itoa(b.seconds)+"s",
-		"-H", "Accept-Encoding: gzip", "-s", b.loader, "http://"+s.address+"/", "--", list))
+	cmd := turns.Program(ctx, nil, "wrk", "-t", strconv.Itoa(threads()), "-c", strconv.Itoa(b.connections), "-d", strconv.Itoa(b.seconds)+"s",
+		"-H", "Accept-Encoding: gzip", "-s", b.loader, "http://"+s.address+"/", "--", list)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {

@@ -1,4 +1,4 @@
-package main
+package read
 
 import (
 	"bytes"
@@ -30,6 +30,7 @@ type mixes struct {
 	files     string // literal files, under their own names
 	addresses string // the same as readers ask for them
 	windows   string
+	again     string // few windows, which come again
 	searches  string // few, so that they come again
 	others    string // each another
 
@@ -37,11 +38,11 @@ type mixes struct {
 }
 
 const (
-	mixLines    = 10_000 // of files
-	mixDetails  = 2_000  // different ones among them
-	mixDeeper   = 1_000
-	cutLines    = 40_000 // of windows: some 150 MB of answers, more than serve keeps
-	mixSearches = 400
+	mixLines   = 10_000 // of files
+	mixDetails = 2_000  // different ones among them
+	mixDeeper  = 1_000
+	cutLines   = 40_000 // of windows: some 150 MB of answers, more than serve keeps
+	fewLines   = 400    // of windows or searches that come again
 )
 
 // defaultPages are what most readers ask for: the first page of each list.
@@ -84,11 +85,12 @@ func newMixes(public, dir string) (*mixes, error) {
 	if err != nil {
 		return nil, err
 	}
+	cuts := windows(r, index)
 	words, err := readWords(snap, index)
 	if err != nil {
 		return nil, err
 	}
-	few := make([]string, mixSearches)
+	few := make([]string, fewLines)
 	for i := range few {
 		few[i] = search(r, words)
 	}
@@ -101,7 +103,7 @@ func newMixes(public, dir string) (*mixes, error) {
 		to    *string
 		lines []string
 	}{
-		{"files", &m.files, files}, {"addresses", &m.addresses, addresses}, {"windows", &m.windows, windows(r, index)},
+		{"files", &m.files, files}, {"addresses", &m.addresses, addresses}, {"windows", &m.windows, cuts}, {"again", &m.again, cuts[:fewLines]},
 		{"searches", &m.searches, few}, {"others", &m.others, others},
 	} {
 		*list.to = filepath.Join(dir, list.name+".txt")

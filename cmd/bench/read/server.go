@@ -1,4 +1,4 @@
-package main
+package read
 
 import (
 	"bufio"
@@ -11,10 +11,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"strings"
 	"syscall"
 	"time"
 
+	"tollbook/cmd/bench/turns"
 	"tollbook/cmd/bench/usage"
 )
 
@@ -24,31 +24,11 @@ type server struct {
 	address string // host:port
 }
 
-// stopTimeout is how long a process that is told to stop may take.
-const stopTimeout = 10 * time.Second
-
-// command runs a program to its end.
-func command(ctx context.Context, env []string, name string, args ...string) error {
-	cmd := stoppable(exec.CommandContext(ctx, name, args...))
-	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), env...), os.Stderr, os.Stderr
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("%s %s: %w", name, strings.Join(args, " "), err)
-	}
-	return nil
-}
-
-// stoppable ends with its context, as a program that was told to: nginx takes its workers along.
-func stoppable(cmd *exec.Cmd) *exec.Cmd {
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = stopTimeout
-	return cmd
-}
-
 var serving = regexp.MustCompile(`on http://([0-9.:]+)/`)
 
 // startServe starts tollbook serve, without a limit for the one client that there is.
 func (b *bench) startServe(ctx context.Context) (*server, error) {
-	cmd := stoppable(exec.CommandContext(ctx, b.program, "serve", "--from", b.public, "--listen", "127.0.0.1:0", "--rate-limit", "0", "--metrics", "127.0.0.1:0"))
+	cmd := turns.Program(ctx, nil, b.program, "serve", "--from", b.public, "--listen", "127.0.0.1:0", "--rate-limit", "0", "--metrics", "127.0.0.1:0")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -121,7 +101,7 @@ func (b *bench) startNginx(ctx context.Context) (*server, error) {
 	if err := os.WriteFile(conf, []byte(text), 0o600); err != nil {
 		return nil, err
 	}
-	cmd := stoppable(exec.CommandContext(ctx, "nginx", "-p", b.dir, "-c", conf))
+	cmd := turns.Program(ctx, nil, "nginx", "-p", b.dir, "-c", conf)
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		return nil, err

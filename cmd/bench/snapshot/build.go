@@ -1,21 +1,20 @@
-package main
+package snapshot
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"runtime"
 	"runtime/pprof"
 	"strconv"
-	"syscall"
 	"time"
 
 	"tollbook/build"
 	"tollbook/cmd/bench/crowd"
+	"tollbook/cmd/bench/turns"
+	"tollbook/cmd/bench/usage"
 	"tollbook/output"
 	"tollbook/render"
 	"tollbook/site/postgres"
@@ -26,21 +25,17 @@ type built struct {
 	build.Report
 	Seconds float64 `json:"seconds"`
 	CPU     float64 `json:"cpu"`         // seconds of this process
-	Peak    int64   `json:"peak"`        // most resident bytes of this process
+	Peak    float64 `json:"peak"`        // most that was resident of this process, in MB
 	Packed  int64   `json:"packs_bytes"` // of all packs
 	Server  float64 `json:"-"`           // seconds of processor that Postgres used meanwhile
 }
 
 // child runs a role of ours in a process of its own and reads what it tells.
 func child(ctx context.Context, told any, args ...string) error {
-	self, err := os.Executable()
+	cmd, err := turns.Role(ctx, nil, args...)
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, self, args...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = time.Minute
-	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
 		return fmt.Errorf("%s: %w", args[0], err)
@@ -50,14 +45,14 @@ func child(ctx context.Context, told any, args ...string) error {
 
 // buildIn builds into dir as of some minutes after the moment, in a process of its own.
 func buildIn(ctx context.Context, d *database, dir string, minute int, more ...string) (b built, err error) {
-	before, err := d.cpu(ctx)
+	before, err := d.cpu()
 	if err == nil {
 		err = child(ctx, &b, append([]string{"-role=build", "-database=" + d.server.DSN(), "-dir=" + dir, "-minute=" + strconv.Itoa(minute)}, more...)...)
 	}
 	if err != nil {
 		return b, err
 	}
-	after, err := d.cpu(ctx)
+	after, err := d.cpu()
 	b.Server = after - before
 	return b, err
 }
@@ -73,17 +68,11 @@ func buildOnce(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	if o.cpu != "" {
-		f, err := os.Create(o.cpu)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		if err := pprof.StartCPUProfile(f); err != nil {
-			return err
-		}
-		defer pprof.StopCPUProfile()
+	stop, err := turns.Profile(o.cpu)
+	if err != nil {
+		return err
 	}
+	defer stop()
 	began := time.Now()
 	var b built
 	b.Report, err = build.Run(ctx, db, folder, build.Options{
@@ -94,12 +83,8 @@ func buildOnce(ctx context.Context, o options) error {
 		return err
 	}
 	b.Seconds = time.Since(began).Seconds()
-	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		return err
-	}
-	b.CPU = time.Duration(used.Utime.Nano() + used.Stime.Nano()).Seconds()
-	if b.Peak, err = peak(); err != nil {
+	b.CPU = usage.Self()
+	if b.Peak, err = usage.Memory(os.Getpid(), "VmHWM"); err != nil {
 		return err
 	}
 	if b.Packed, err = packed(o.dir); err != nil {
@@ -116,20 +101,4 @@ func buildOnce(ctx context.Context, o options) error {
 		}
 	}
 	return json.NewEncoder(os.Stdout).Encode(b)
-}
-
-// peak is the most that was resident of this process, as Linux tells it: what Getrusage says counts that of the process
-// which started it, too.
-func peak() (int64, error) {
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0, err
-	}
-	for line := range bytes.Lines(status) {
-		var kib int64
-		if n, err := fmt.Sscanf(string(line), "VmHWM: %d kB", &kib); n == 1 && err == nil {
-			return kib << 10, nil
-		}
-	}
-	return 0, errors.New("/proc/self/status has no VmHWM")
 }

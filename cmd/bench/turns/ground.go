@@ -3,8 +3,10 @@ package turns
 import (
 	"context"
 	"fmt"
+	"log"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 )
 
@@ -38,4 +40,21 @@ func Install(ctx context.Context, peers ...Peer) error {
 		return fmt.Errorf("apt-get %s: %w", strings.Join(args, " "), err)
 	}
 	return nil
+}
+
+// GoInstall returns the path of a program that a Go module holds, at a version: "example.org/program@v1.2.3". It compiles the
+// program into the user's cache if it is not there.
+func GoInstall(ctx context.Context, module string) (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	name, version, _ := strings.Cut(module, "@")
+	dir := filepath.Join(cache, "tollbook", "bin", version)
+	program := filepath.Join(dir, filepath.Base(name))
+	if _, err := os.Stat(program); err == nil {
+		return program, nil
+	}
+	log.Printf("compiling %s, once", module)
+	return program, Run(ctx, []string{"GOBIN=" + dir, "GOFLAGS="}, "go", "install", module)
 }

@@ -108,8 +108,8 @@ type Report struct {
 }
 
 // New begins a report of so many runs.
-func New(command string, runs int) *Report {
-	return &Report{Command: command, Commit: commit(), When: time.Now().UTC().Truncate(time.Second), Go: runtime.Version(), Cores: runtime.GOMAXPROCS(0), Runs: runs}
+func New(runs int) *Report {
+	return &Report{Command: commandLine(), Commit: commit(), When: time.Now().UTC().Truncate(time.Second), Go: runtime.Version(), Cores: runtime.GOMAXPROCS(0), Runs: runs}
 }
 
 // commit is what git says of the folder that the bench runs in, nothing where it is no clone.

@@ -1,6 +1,6 @@
-// Command html measures pages beside hugo, the site generator that is known to be fast:
+// Package html measures pages beside hugo, the site generator that is known to be fast:
 //
-//	go run ./cmd/bench/html -services 2000 -runs 5
+//	go run ./cmd/bench html -services 2000 -runs 5
 //
 // Both sides read the same made-up services as JSON and write the same pages as files in memory, on all cores: a page a
 // service, the list in its first order, and the pages of categories and networks, fifty services each. A run is a process
@@ -11,9 +11,7 @@
 // Where it differs, it is in hugo's favour: names of networks, programs that pay, sentences above charts, the chart of
 // prices, neighbours by price and JSON-LD are given to it ready, where ours works them out; its pages link no icons or
 // pictures, its lists no forms. Charts of uptime, response and volume, tables and every number are made by its templates.
-//
-// Exit status: 0 when both sides wrote every page, 1 when something failed.
-package main
+package html
 
 import (
 	"context"
@@ -25,7 +23,6 @@ import (
 	"log"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -42,26 +39,22 @@ type options struct {
 	to, profile    string
 }
 
-func main() {
-	log.SetFlags(0)
+// Command is the bench.
+var Command = turns.Command{Name: "html", Short: "pages, beside hugo", Flags: func(flags *flag.FlagSet) func(context.Context) error {
 	var o options
-	flag.IntVar(&o.services, "services", 2000, "how many `services`; hugo takes half a megabyte of memory for each")
-	flag.IntVar(&o.runs, "runs", 5, "`runs` of each side")
-	flag.StringVar(&o.profile, "profile", "", "`file` for a CPU profile of our last run")
-	flag.StringVar(&o.role, "role", "", "of the process that the bench starts itself")
-	flag.StringVar(&o.facts, "facts", "", "`folder` that such a process reads")
-	flag.StringVar(&o.to, "to", "", "`folder` that it writes")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	run := run
-	if o.role == "ours" {
-		run = ours
+	flags.IntVar(&o.services, "services", 2000, "how many `services`; hugo takes half a megabyte of memory for each")
+	flags.IntVar(&o.runs, "runs", 5, "`runs` of each side")
+	flags.StringVar(&o.profile, "profile", "", "`file` for a CPU profile of our last run")
+	flags.StringVar(&o.role, "role", "", "of the process that the bench starts itself")
+	flags.StringVar(&o.facts, "facts", "", "`folder` that such a process reads")
+	flags.StringVar(&o.to, "to", "", "`folder` that it writes")
+	return func(ctx context.Context) error {
+		if o.role == "ours" {
+			return ours(ctx, o)
+		}
+		return run(ctx, o)
 	}
-	if err := run(ctx, o); err != nil {
-		log.Fatal(err)
-	}
-}
+}}
 
 //go:embed all:site
 var hugoSite embed.FS
@@ -69,22 +62,18 @@ var hugoSite embed.FS
 // bench is what the sides share.
 type bench struct {
 	options
-	self, hugo, dir string
-	peaks, cpu      map[string][]float64 // by side
-	pages           map[string]int
-	edition         *render.Edition
-	items           []site.ServiceListItem
+	hugo, dir  string
+	peaks, cpu map[string][]float64 // by side
+	pages      map[string]int
+	edition    *render.Edition
+	items      []site.ServiceListItem
 }
 
 func run(ctx context.Context, o options) error {
 	if o.services < 100 || o.runs < 1 {
 		return errors.New("it takes 100 services and a run at least")
 	}
-	hugo, err := installHugo(ctx)
-	if err != nil {
-		return err
-	}
-	self, err := os.Executable()
+	hugo, err := turns.GoInstall(ctx, hugoModule)
 	if err != nil {
 		return err
 	}
@@ -93,7 +82,7 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	b := &bench{options: o, self: self, hugo: hugo, dir: dir, peaks: map[string][]float64{}, cpu: map[string][]float64{}, pages: map[string]int{}}
+	b := &bench{options: o, hugo: hugo, dir: dir, peaks: map[string][]float64{}, cpu: map[string][]float64{}, pages: map[string]int{}}
 	if err := b.prepare(); err != nil {
 		return err
 	}
@@ -104,8 +93,8 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	report := turns.New(strings.Join(append([]string{"go run ./cmd/bench/html"}, os.Args[1:]...), " "), o.runs)
-	report.Compare(fmt.Sprintf("%d pages of %d services", b.pages["ours"], o.services), "hugo 0.160", "pages/s", given[0], given[1], turns.Bound{Target: 4, Hoped: 10})
+	report := turns.New(o.runs)
+	report.Compare(fmt.Sprintf("%d pages of %d services", b.pages["ours"], o.services), "hugo 0.160", "pages/s", given[0], given[1], turns.Bound{Target: 4, Hoped: 6})
 	report.Compare("memory at its peak", "hugo 0.160", "MB", b.peaks["ours"], b.peaks["hugo"], turns.Bound{})
 	report.Compare("CPU", "hugo 0.160", "s", b.cpu["ours"], b.cpu["hugo"], turns.Bound{})
 	return report.Print()
@@ -128,11 +117,16 @@ func (b *bench) prepare() error {
 }
 
 func (b *bench) ours(ctx context.Context) (float64, error) {
-	return b.side(ctx, "ours", exec.CommandContext(ctx, b.self, "-role", "ours", "-facts", b.dir, "-to", b.out("ours"), "-profile", b.profile))
+	cmd, err := turns.Role(ctx, nil, "-role", "ours", "-facts", b.dir, "-to", b.out("ours"), "-profile", b.profile)
+	if err != nil {
+		return 0, err
+	}
+	cmd.Stderr = nil // the error holds it
+	return b.side(ctx, "ours", cmd)
 }
 
 func (b *bench) peer(ctx context.Context) (float64, error) {
-	cmd := exec.CommandContext(ctx, b.hugo, "--source", b.dir, "--destination", b.out("hugo"), "--quiet", "--noBuildLock", "--cacheDir", filepath.Join(b.dir, "cache"))
+	cmd := turns.Program(ctx, nil, b.hugo, "--source", b.dir, "--destination", b.out("hugo"), "--quiet", "--noBuildLock", "--cacheDir", filepath.Join(b.dir, "cache"))
 	return b.side(ctx, "hugo", cmd)
 }
 
@@ -148,8 +142,6 @@ func (b *bench) side(ctx context.Context, name string, cmd *exec.Cmd) (float64, 
 	if err := os.MkdirAll(b.out(name), 0o755); err != nil {
 		return 0, err
 	}
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = 10 * time.Second
 	began := time.Now()
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return 0, fmt.Errorf("%s: %w\n%s", name, errors.Join(err, ctx.Err()), out)

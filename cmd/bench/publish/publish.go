@@ -1,6 +1,6 @@
-// Command publish measures tollbook publish beside rclone, in turn, on one machine, into one MinIO whose data lie in memory:
+// Package publish measures tollbook publish beside rclone, in turn, on one machine, into one MinIO whose data lie in memory:
 //
-//	go run ./cmd/bench/publish -services 2000 -runs 3
+//	go run ./cmd/bench publish -services 2000 -runs 3
 //
 // Both bring the same generated directory to a bucket: first all of it, then the snapshot after, for which one service in
 // fifteen was visited again. Ours is the whole command, a process with its database; --expand none sends the zip, --expand all
@@ -13,7 +13,7 @@
 // turns of their own, through a proxy that is not timed, without the expanded objects: these are a request each.
 //
 // It installs rclone (Debian) and minio (a Go module) where they are missing. 20,000 services take 20 GB of memory.
-package main
+package publish
 
 import (
 	"context"
@@ -21,28 +21,20 @@ import (
 	"flag"
 	"log"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"strings"
-	"syscall"
 
 	"tollbook/cmd/bench/turns"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/private"
 )
 
-func main() {
-	log.SetFlags(0)
-	services := flag.Int("services", 2000, "generated services")
-	runs := flag.Int("runs", 3, "runs of each side")
-	zipOnly := flag.Bool("zip", false, "leave out the expanded objects, which take most of the time")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, *services, *runs, *zipOnly); err != nil {
-		log.Fatal(err)
-	}
-}
+// Command is the bench.
+var Command = turns.Command{Name: "publish", Short: "a snapshot brought to a bucket, beside rclone", Flags: func(flags *flag.FlagSet) func(context.Context) error {
+	services := flags.Int("services", 2000, "generated services")
+	runs := flags.Int("runs", 3, "runs of each side")
+	zipOnly := flags.Bool("zip", false, "leave out the expanded objects, which take most of the time")
+	return func(ctx context.Context) error { return run(ctx, *services, *runs, *zipOnly) }
+}}
 
 // bench is what the sides share.
 type bench struct {
@@ -58,7 +50,11 @@ type bench struct {
 }
 
 func run(ctx context.Context, services, runs int, zipOnly bool) (err error) {
-	if err := installPeers(ctx); err != nil {
+	if err := turns.Install(ctx, turns.Peer{Program: "rclone", Package: "rclone"}); err != nil {
+		return err
+	}
+	minioProgram, err := turns.GoInstall(ctx, minioModule)
+	if err != nil {
 		return err
 	}
 	dir, err := turns.Folder()
@@ -66,8 +62,8 @@ func run(ctx context.Context, services, runs int, zipOnly bool) (err error) {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	b := &bench{dir: dir, services: services, program: filepath.Join(dir, "tollbook"), seconds: map[string][]float64{}, memory: map[string][]float64{}}
-	if _, err := command(ctx, nil, "go", "build", "-o", b.program, "./cmd/tollbook"); err != nil {
+	b := &bench{dir: dir, services: services, seconds: map[string][]float64{}, memory: map[string][]float64{}}
+	if b.program, err = turns.BuildTollbook(ctx, dir); err != nil {
 		return err
 	}
 	if err := b.build(ctx); err != nil {
@@ -84,14 +80,14 @@ func run(ctx context.Context, services, runs int, zipOnly bool) (err error) {
 		return err
 	}
 	db.Close()
-	if b.store, err = startStore(ctx, filepath.Join(dir, "minio")); err != nil {
+	if b.store, err = startStore(ctx, minioProgram, filepath.Join(dir, "minio")); err != nil {
 		return err
 	}
 	defer b.store.end()
 	return b.measure(ctx, runs, zipOnly)
 }
 
-// Bounds of the issue: of ratios of files a second.
+// Bounds of ratios of files a second.
 var (
 	zipBound    = turns.Bound{Target: 25, Hoped: 40}
 	expandBound = turns.Bound{Target: 1, Hoped: 1.3}
@@ -105,7 +101,7 @@ func (b *bench) measure(ctx context.Context, runs int, zipOnly bool) error {
 	if _, err := turns.Take(ctx, runs, sides...); err != nil {
 		return err
 	}
-	report := turns.New(strings.Join(append([]string{"go run ./cmd/bench/publish"}, os.Args[1:]...), " "), runs)
+	report := turns.New(runs)
 	for _, which := range []string{"first", "later"} {
 		theirs := b.pace("rclone " + which)
 		report.Compare("the zip, "+which, "rclone, 64 transfers", "files/s", b.pace("none "+which), theirs, zipBound)

@@ -1,13 +1,11 @@
-// Command generate fills an empty database with a made-up directory of any size, to measure with or to try Tollbook on:
+// Package generate fills an empty database with a made-up directory of any size, to measure with or to try Tollbook on:
 //
-//	go run ./cmd/bench/generate -services 20000 -database postgres://…
+//	go run ./cmd/bench generate -services 20000 -database postgres://…
 //
 // It migrates the database and writes straight into its tables by COPY, on all cores, in a memory that does not grow with the
 // size. The same seed and moment give the same directory; a service of it is the same however many others there are. A
 // database that holds a directory is refused. Ctrl-C leaves one that is to be dropped and made again.
-//
-// Exit status: 0 when the directory is whole, 1 when something failed, 2 for a command line that cannot be understood.
-package main
+package generate
 
 import (
 	"context"
@@ -17,15 +15,14 @@ import (
 	"fmt"
 	"log"
 	"os"
-	"os/signal"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
 	"tollbook/cmd/bench/crowd"
+	"tollbook/cmd/bench/turns"
 	"tollbook/site/postgres"
 )
 
@@ -35,38 +32,33 @@ type options struct {
 	crowd    crowd.Options
 }
 
-func main() {
-	log.SetFlags(0)
+// Command is the generator.
+var Command = turns.Command{Name: "generate", Short: "fill a database with a made-up directory of any size", Flags: func(flags *flag.FlagSet) func(context.Context) error {
 	o := options{crowd: crowd.Options{Moment: crowd.Moment}}
-	flag.StringVar(&o.database, "database", os.Getenv("DATABASE_URL"), "`URL` of the database; default DATABASE_URL")
-	flag.IntVar(&o.crowd.Services, "services", 20_000, "how many `services`, up to a million")
-	flag.Uint64Var(&o.crowd.Seed, "seed", 1, "another `number` gives another directory")
-	flag.IntVar(&o.crowd.Days, "days", 90, "UTC `days` of history, the last one included")
-	flag.IntVar(&o.crowd.Raw, "checks", 0, "`days` before the last one whose checks are kept one by one, too; at most 30")
-	flag.Func("moment", "`time` at which everything ends, as 2026-11-20T12:30:00Z; default that one", func(s string) (err error) {
+	flags.StringVar(&o.database, "database", os.Getenv("DATABASE_URL"), "`URL` of the database; default DATABASE_URL")
+	flags.IntVar(&o.crowd.Services, "services", 20_000, "how many `services`, up to a million")
+	flags.Uint64Var(&o.crowd.Seed, "seed", 1, "another `number` gives another directory")
+	flags.IntVar(&o.crowd.Days, "days", 90, "UTC `days` of history, the last one included")
+	flags.IntVar(&o.crowd.Raw, "checks", 0, "`days` before the last one whose checks are kept one by one, too; at most 30")
+	flags.Func("moment", "`time` at which everything ends, as 2026-11-20T12:30:00Z; default that one", func(s string) (err error) {
 		o.crowd.Moment, err = time.Parse(time.RFC3339, s)
 		return err
 	})
-	flag.BoolVar(&o.json, "json", false, "print what was written as JSON")
-	flag.Parse()
-	if err := o.check(flag.Args()); err != nil {
-		log.Print(err)
-		os.Exit(2)
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, o); err != nil {
-		if ctx.Err() != nil {
-			err = errors.New("interrupted: the database holds a part of a directory, drop it")
+	flags.BoolVar(&o.json, "json", false, "print what was written as JSON")
+	return func(ctx context.Context) error {
+		if err := o.check(); err != nil {
+			return fmt.Errorf("%w: %w", turns.ErrUsage, err)
 		}
-		log.Fatal(err)
+		err := run(ctx, o)
+		if err != nil && ctx.Err() != nil {
+			err = errors.New("the database holds a part of a directory, drop it")
+		}
+		return err
 	}
-}
+}}
 
-func (o *options) check(args []string) error {
+func (o *options) check() error {
 	switch {
-	case len(args) > 0:
-		return fmt.Errorf("unexpected argument %q", args[0])
 	case o.database == "":
 		return errors.New("-database is missing, and DATABASE_URL is not set")
 	case o.crowd.Services < 1 || o.crowd.Services > 1_000_000:

@@ -1,13 +1,13 @@
-// Command chain measures Tollbook's reader of EVM chains beside ponder 1.0.0, in turn, on one machine, from one node into one
+// Package chain measures Tollbook's reader of EVM chains beside ponder 1.0.0, in turn, on one machine, from one node into one
 // Postgres:
 //
-//	go run ./cmd/bench/chain -blocks 5000 -runs 5
+//	go run ./cmd/bench chain -blocks 5000 -runs 5
 //
 // The node is crawl/chain/chaintest in a process of its own: blocks with eight to twelve transactions of two logs each, an authorisation
 // and its transfer, most of them sent by listed settlers. The job is the same: every settlement as a row, with its sums by
 // facilitator and day; Tollbook keeps its sums by hour, payee and payer too. Each run begins with an empty database, and
 // its time goes from the start of the process until every row is committed. Rows and sums must be equal.
-package main
+package chain
 
 import (
 	"bufio"
@@ -17,41 +17,33 @@ import (
 	"log"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"tollbook/cmd/bench/turns"
 	"tollbook/cmd/bench/usage"
 	"tollbook/site/postgres/private"
 )
 
-func main() {
-	log.SetFlags(0)
+// Command is the bench.
+var Command = turns.Command{Name: "chain", Short: "settlements of an EVM chain, beside ponder", Flags: func(flags *flag.FlagSet) func(context.Context) error {
 	var b bench
-	flag.Int64Var(&b.blocks, "blocks", 5000, "blocks of the chain, with some 20 logs each")
-	flag.IntVar(&b.runs, "runs", 5, "runs of each side")
-	flag.StringVar(&b.dir, "dir", "", "folder for Postgres and ponder; a temporary one in memory where there is none")
-	flag.BoolVar(&b.alone, "alone", false, "run ours only")
-	flag.StringVar(&b.profile, "profile", "", "file for a CPU profile of our last run")
-	role := flag.String("role", "", "of the processes that the bench starts itself")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	var err error
-	switch *role {
-	case "node":
-		err = serve(b.blocks)
-	case "ours":
-		err = index(ctx, b.profile)
-	default:
-		err = b.run(ctx)
+	flags.Int64Var(&b.blocks, "blocks", 5000, "blocks of the chain, with some 20 logs each")
+	flags.IntVar(&b.runs, "runs", 5, "runs of each side")
+	flags.StringVar(&b.dir, "dir", "", "folder for Postgres and ponder; a temporary one in memory where there is none")
+	flags.BoolVar(&b.alone, "alone", false, "run ours only")
+	flags.StringVar(&b.profile, "profile", "", "file for a CPU profile of our last run")
+	role := flags.String("role", "", "of the processes that the bench starts itself")
+	return func(ctx context.Context) error {
+		switch *role {
+		case "node":
+			return serve(b.blocks)
+		case "ours":
+			return index(ctx, b.profile)
+		}
+		return b.run(ctx)
 	}
-	if err != nil {
-		log.Fatal(err)
-	}
-}
+}}
 
 // bench is what the sides share.
 type bench struct {
@@ -60,7 +52,6 @@ type bench struct {
 	dir, profile string
 	alone        bool
 
-	self       string
 	node       *exec.Cmd
 	rpc        string // address of the node
 	server     *private.Server
@@ -91,9 +82,6 @@ func (b *bench) run(ctx context.Context) (err error) {
 			return fmt.Errorf("install ponder: %w", err)
 		}
 	}
-	if b.self, err = os.Executable(); err != nil {
-		return err
-	}
 	if b.node, err = b.startNode(ctx); err != nil {
 		return err
 	}
@@ -108,7 +96,7 @@ func (b *bench) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	report := turns.New(strings.Join(append([]string{"go run ./cmd/bench/chain"}, os.Args[1:]...), " "), b.runs)
+	report := turns.New(b.runs)
 	if b.alone {
 		report.Tell("settlements of a chain, stored and summed", "events/s", given[0]...)
 	} else {
@@ -122,7 +110,10 @@ func (b *bench) run(ctx context.Context) (err error) {
 
 // startNode starts the node in a process of its own.
 func (b *bench) startNode(ctx context.Context) (*exec.Cmd, error) {
-	node := exec.CommandContext(ctx, b.self, "-role", "node", "-blocks", fmt.Sprint(b.blocks))
+	node, err := turns.Role(ctx, nil, "-role", "node", "-blocks", fmt.Sprint(b.blocks))
+	if err != nil {
+		return nil, err
+	}
 	if _, err := node.StdinPipe(); err != nil { // its end is the node's
 		return nil, err
 	}

@@ -1,7 +1,7 @@
-// Command snapshot measures builds of a crowd beside the least that they could take, in turn, on one machine, with the files
+// Package snapshot measures builds of a crowd beside the least that they could take, in turn, on one machine, with the files
 // and the database in memory:
 //
-//	go run ./cmd/bench/snapshot -services 20000 -runs 5
+//	go run ./cmd/bench snapshot -services 20000 -runs 5
 //
 // Each build is a process of its own, whose memory and processor time are its own: first from nothing, then, after a visit to
 // one service in fifteen, beside the snapshot before, then the same again from nothing. What a whole build is held to is the
@@ -9,10 +9,10 @@
 // else: reading is not timed. Contents that stand under several names are deflated under each; what it would take without
 // them is told, too. Postgres, which has its own processes, runs on the same cores.
 //
-//	go run ./cmd/bench/snapshot -scale 20000,200000 -runs 2
+//	go run ./cmd/bench snapshot -scale 20000,200000 -runs 2
 //
 // builds a directory of each size in turn, and tells how time and memory grow, and how deflating alone does.
-package main
+package snapshot
 
 import (
 	"context"
@@ -21,15 +21,13 @@ import (
 	"fmt"
 	"log"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
-	"time"
 
 	"tollbook/cmd/bench/crowd"
 	"tollbook/cmd/bench/turns"
+	"tollbook/cmd/bench/usage"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/private"
 )
@@ -46,39 +44,30 @@ type options struct {
 	minute        int
 }
 
-func main() {
-	log.SetFlags(0)
+// Command is the bench.
+var Command = turns.Command{Name: "snapshot", Short: "builds, beside deflating what they wrote", Flags: func(flags *flag.FlagSet) func(context.Context) error {
 	var o options
-	flag.IntVar(&o.services, "services", 20_000, "how many `services`")
-	flag.IntVar(&o.runs, "runs", 5, "`runs` of each")
-	flag.IntVar(&o.days, "days", 90, "UTC `days` of history")
-	flag.StringVar(&o.scale, "scale", "", "`sizes` that are built in turn, the smallest first: 20000,200000")
-	flag.StringVar(&o.data, "data", "", "`folder` for the database; default in memory")
-	flag.StringVar(&o.cpu, "cpuprofile", "", "`file` for a CPU profile of our last whole build")
-	flag.StringVar(&o.heap, "memprofile", "", "`file` for a heap profile at its end")
-	flag.StringVar(&o.role, "role", "", "of the processes that the bench starts itself")
-	flag.StringVar(&o.database, "database", "", "likewise")
-	flag.StringVar(&o.dir, "dir", "", "likewise")
-	flag.IntVar(&o.minute, "minute", 0, "likewise")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	var err error
-	switch o.role {
-	case "build":
-		err = buildOnce(ctx, o)
-	case "deflate":
-		err = deflateOnce(o.dir)
-	default:
-		err = run(ctx, o)
-	}
-	if err != nil {
-		if ctx.Err() != nil {
-			err = errors.New("interrupted")
+	flags.IntVar(&o.services, "services", 20_000, "how many `services`")
+	flags.IntVar(&o.runs, "runs", 5, "`runs` of each")
+	flags.IntVar(&o.days, "days", 90, "UTC `days` of history")
+	flags.StringVar(&o.scale, "scale", "", "`sizes` that are built in turn, the smallest first: 20000,200000")
+	flags.StringVar(&o.data, "data", "", "`folder` for the database; default in memory")
+	flags.StringVar(&o.cpu, "cpuprofile", "", "`file` for a CPU profile of our last whole build")
+	flags.StringVar(&o.heap, "memprofile", "", "`file` for a heap profile at its end")
+	flags.StringVar(&o.role, "role", "", "of the processes that the bench starts itself")
+	flags.StringVar(&o.database, "database", "", "likewise")
+	flags.StringVar(&o.dir, "dir", "", "likewise")
+	flags.IntVar(&o.minute, "minute", 0, "likewise")
+	return func(ctx context.Context) error {
+		switch o.role {
+		case "build":
+			return buildOnce(ctx, o)
+		case "deflate":
+			return deflateOnce(o.dir)
 		}
-		log.Fatal(err)
+		return run(ctx, o)
 	}
-}
+}}
 
 // sizes are those of -scale.
 func (o *options) sizes() ([]int, error) {
@@ -159,62 +148,11 @@ func (d *database) close() (err error) {
 	return errors.Join(err, os.RemoveAll(d.dir))
 }
 
-// cpu is the processor time that the server has used so far, in seconds: of processes that have ended, which Linux adds to the
-// one that made them. It waits until the server has seen that every connection is closed: what filled the database would
-// count as the build's.
-func (d *database) cpu(ctx context.Context) (float64, error) {
-	text, err := os.ReadFile(filepath.Join(d.dir, "server", "data", "postmaster.pid"))
+// cpu is the processor time that the server and its connections have used so far, in seconds.
+func (d *database) cpu() (float64, error) {
+	pid, err := usage.Postmaster(filepath.Join(d.dir, "server"))
 	if err != nil {
 		return 0, err
 	}
-	pid, _, _ := strings.Cut(string(text), "\n")
-	process := filepath.Join("/proc", strings.TrimSpace(pid))
-	for {
-		if open, err := connections(process); err != nil {
-			return 0, err
-		} else if open == 0 {
-			break
-		}
-		select {
-		case <-time.After(10 * time.Millisecond):
-		case <-ctx.Done():
-			return 0, ctx.Err()
-		}
-	}
-	stat, err := os.ReadFile(filepath.Join(process, "stat"))
-	if err != nil {
-		return 0, err
-	}
-	_, after, _ := strings.Cut(string(stat), ") ") // the name may hold anything
-	fields := strings.Fields(after)
-	if len(fields) < 15 {
-		return 0, fmt.Errorf("%s/stat ends early", process)
-	}
-	var ticks int64
-	for _, field := range fields[13:15] { // cutime and cstime
-		n, err := strconv.ParseInt(field, 10, 64)
-		if err != nil {
-			return 0, err
-		}
-		ticks += n
-	}
-	return float64(ticks) / 100, nil // USER_HZ
-}
-
-// connections counts the processes of a server that each serve one of its clients, by what they call themselves.
-func connections(server string) (n int, err error) {
-	children, err := os.ReadFile(filepath.Join(server, "task", filepath.Base(server), "children"))
-	if err != nil {
-		return 0, err
-	}
-	for _, pid := range strings.Fields(string(children)) {
-		title, err := os.ReadFile(filepath.Join("/proc", pid, "cmdline"))
-		if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, syscall.ESRCH) {
-			return 0, err
-		}
-		if strings.Contains(string(title), "[local]") || len(title) == 0 { // one that ends has no name any more
-			n++
-		}
-	}
-	return n, nil
+	return usage.CPU(pid)
 }
