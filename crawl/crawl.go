@@ -50,7 +50,7 @@ type Crawler struct {
 	o       Options
 
 	submissions *Submissions
-	keeping     keeper
+	recorder    coalescer[postgres.Visit, error] // visits that end at the same time are stored in one transaction
 }
 
 // New makes a crawler that asks through a prober with options p, completed by the crawler's own pace and clock: the same
@@ -69,6 +69,7 @@ func New(db *postgres.DB, o Options, p probe.Options) *Crawler {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	c := &Crawler{db: db, hosts: newPace(o.HostGap, o.Hourly), o: o}
+	c.recorder.do = c.recordTogether
 	if o.Shared {
 		c.hosts.share(db, max(o.Visit, 5*time.Second))
 	}

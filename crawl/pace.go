@@ -21,8 +21,8 @@ type pace struct {
 	rows   hostRows // nil where this process visits alone
 	holder uuid.UUID
 	hold   time.Duration
-	taking together[string, time.Duration] // hosts that workers want at the same time, in one statement
-	leave  together[string, struct{}]
+	taking coalescer[string, time.Duration] // hosts that workers want at the same time, in one statement
+	leave  coalescer[string, struct{}]
 
 	gap    time.Duration
 	regain time.Duration // one request of the allowance comes back after this long; 0 for no allowance

@@ -1,8 +1,8 @@
 package crawl
 
 import (
+	"cmp"
 	"context"
-	"sync"
 	"time"
 
 	"tollbook/site/postgres"
@@ -15,7 +15,7 @@ import (
 // leaves the service due again after that.
 func (c *Crawler) Lease() time.Duration { return c.o.Visit + keepLimit }
 
-// keepLimit is what may pass between the end of a visit and its commit.
+// keepLimit is the longest time from the end of a visit to its commit.
 const keepLimit = 10 * time.Second
 
 // LookLimit and AskLimit bound one look at a site, and one question about a domain, with what is kept of them.
@@ -33,7 +33,8 @@ func (c *Crawler) VisitOne(ctx context.Context, id int64) error {
 	}
 	v, ok := c.visit(ctx, *s)
 	if ok {
-		return c.keeping.keep(ctx, c, v)
+		failed, err := c.recorder.call(v)
+		return cmp.Or(err, failed)
 	}
 	if ctx.Err() == nil {
 		return nil // its host's turn did not come; it is due again when the lease is over
@@ -72,59 +73,22 @@ func (c *Crawler) AskOne(ctx context.Context, domain string) error {
 	return c.askRegistry(ctx, servers, domain, func() {})
 }
 
-// keeper keeps visits that end at the same time in one transaction: while one is under way, those that come wait for the
-// next. None waits for others to come.
-type keeper struct {
-	mu      sync.Mutex
-	next    *batch
-	writing sync.Mutex
-}
-
-// batch is the visits of one transaction.
-type batch struct {
-	visits []postgres.Visit
-	errs   []error
-	kept   chan struct{}
-}
-
-// keep returns when the visit is committed, also when ctx ends meanwhile.
-func (k *keeper) keep(ctx context.Context, c *Crawler, v postgres.Visit) error {
-	k.mu.Lock()
-	b, first := k.next, k.next == nil
-	if first {
-		b = &batch{kept: make(chan struct{})}
-		k.next = b
-	}
-	at := len(b.visits)
-	b.visits = append(b.visits, v)
-	k.mu.Unlock()
-	if first {
-		k.writing.Lock()
-		k.mu.Lock()
-		k.next = nil
-		k.mu.Unlock()
-		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepLimit)
-		b.write(limited, c)
-		cancel()
-		k.writing.Unlock()
-		close(b.kept)
-	}
-	<-b.kept
-	return b.errs[at]
-}
-
-// write keeps the visits together, or each by itself where one of them can't be kept.
-func (b *batch) write(ctx context.Context, c *Crawler) {
-	b.errs = make([]error, len(b.visits))
-	if err := c.db.RecordVisits(ctx, b.visits); err != nil {
-		b.errs[0] = err
-		for i := range b.visits {
-			if len(b.visits) > 1 {
-				b.errs[i] = c.db.RecordVisits(ctx, b.visits[i:i+1])
+// recordTogether stores visits in one transaction, or each by itself where one of them can't be stored. It returns the error
+// of each visit. The shutdown of the worker does not interrupt it.
+func (c *Crawler) recordTogether(visits []postgres.Visit) ([]error, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), keepLimit)
+	defer cancel()
+	errs := make([]error, len(visits))
+	if err := c.db.RecordVisits(ctx, visits); err != nil {
+		errs[0] = err
+		for i := range visits {
+			if len(visits) > 1 {
+				errs[i] = c.db.RecordVisits(ctx, visits[i:i+1])
 			}
 		}
 	}
 	if c.o.Changed != nil {
-		c.o.Changed(b.visits)
+		c.o.Changed(visits)
 	}
+	return errs, nil
 }

@@ -128,19 +128,16 @@ func TestOneThatCannotBeKept(t *testing.T) {
 		return c.sum(t.Context(), postgres.DueService{Service: s}, nil, at)
 	}
 	now := time.Now()
-	b := &batch{visits: []postgres.Visit{visit(services[0], now)}, kept: make(chan struct{})}
-	b.write(t.Context(), c)
-	if b.errs[0] != nil {
-		t.Fatal(b.errs)
+	if errs, err := c.recordTogether([]postgres.Visit{visit(services[0], now)}); err != nil || errs[0] != nil {
+		t.Fatal(errs, err)
 	}
 	if services, err = m.Services(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	spoilt, nul := visit(services[1], now), "\x00" // which no text in Postgres holds
 	spoilt.Check.ErrorMessage = &nul
-	b = &batch{visits: []postgres.Visit{visit(services[0], now.Add(time.Hour)), spoilt}, kept: make(chan struct{})}
-	b.write(t.Context(), c)
-	if b.errs[0] != nil || b.errs[1] == nil {
-		t.Errorf("the visits are kept with %v, want the first alone", b.errs)
+	errs, err := c.recordTogether([]postgres.Visit{visit(services[0], now.Add(time.Hour)), spoilt})
+	if err != nil || errs[0] != nil || errs[1] == nil {
+		t.Errorf("the visits are stored with %v, %v, want the first alone", errs, err)
 	}
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestTogether: calls that come while one is under way become one, and each gets its own answer.
-func TestTogether(t *testing.T) {
+// TestCoalescer: calls that come while one is under way become one, and each gets its own answer.
+func TestCoalescer(t *testing.T) {
 	t.Parallel()
 	sizes := make(chan int, 2)
 	began, goOn := make(chan struct{}), make(chan struct{})
-	var joint together[int, int]
-	joint.do = func(list []int) ([]int, error) {
+	var calls coalescer[int, int]
+	calls.do = func(list []int) ([]int, error) {
 		sizes <- len(list)
 		if len(list) == 1 {
 			close(began)
@@ -27,10 +27,10 @@ func TestTogether(t *testing.T) {
 		}
 		return out, nil
 	}
-	var calls sync.WaitGroup
+	var waits sync.WaitGroup
 	call := func(n int) {
-		calls.Go(func() {
-			if got, err := joint.call(n); got != n*n || err != nil {
+		waits.Go(func() {
+			if got, err := calls.call(n); got != n*n || err != nil {
 				t.Errorf("call of %d = %d, %v", n, got, err)
 			}
 		})
@@ -42,21 +42,21 @@ func TestTogether(t *testing.T) {
 		call(n + 2)
 	}
 	for waiting := 0; waiting < more; { // all of them have come
-		joint.mu.Lock()
-		if joint.next != nil {
-			waiting = len(joint.next.asked)
+		calls.mu.Lock()
+		if calls.next != nil {
+			waiting = len(calls.next.arguments)
 		}
-		joint.mu.Unlock()
+		calls.mu.Unlock()
 		runtime.Gosched()
 	}
 	close(goOn)
-	calls.Wait()
+	waits.Wait()
 	if diff := cmp.Diff([]int{1, more}, []int{<-sizes, <-sizes}); diff != "" {
 		t.Errorf("how many calls became one (-want +got):\n%s", diff)
 	}
 	broken := errors.New("broken")
-	joint.do = func([]int) ([]int, error) { return nil, broken }
-	if _, err := joint.call(1); !errors.Is(err, broken) {
+	calls.do = func([]int) ([]int, error) { return nil, broken }
+	if _, err := calls.call(1); !errors.Is(err, broken) {
 		t.Errorf("a call that fails: %v", err)
 	}
 }
