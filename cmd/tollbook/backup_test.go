@@ -155,7 +155,7 @@ func TestPrivateBackup(t *testing.T) {
 	mine, other := dataOptions{memoryDir(t)}, dataOptions{memoryDir(t)}
 	in := func(o dataOptions, f func(*postgres.DB)) {
 		t.Helper()
-		db, err := openDatabase(ctx, o, func(line string) { t.Log(line) })
+		db, err := connectDatabase(ctx, o, 0, func(line string) { t.Log(line) })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -89,7 +89,7 @@ func runBuild(ctx context.Context, o buildOptions, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	db, err := openDatabase(ctx, o.dataOptions, func(line string) { logger.Info(line) })
+	db, err := openDatabase(ctx, o.dataOptions, logger)
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func runServicesImportFrom(ctx context.Context, o importOptions, address string,
 		return usagef("--host-gap %s: the time between two requests is more than nothing", o.HostGap)
 	}
 	logger := newLogger(slog.LevelInfo)
-	db, err := openDatabase(ctx, o.dataOptions, func(line string) { logger.Info(line) })
+	db, err := openDatabase(ctx, o.dataOptions, logger)
 	if err != nil {
 		return err
 	}

@@ -94,14 +94,11 @@ func runCrawl(ctx context.Context, o crawlOptions, stdout io.Writer) error {
 		return err
 	}
 	logger := newLogger(slog.LevelInfo)
-	db, err := openDatabase(ctx, o.dataOptions, func(line string) { logger.Info(line) })
+	db, err := openDirectory(ctx, o.dataOptions, 0, logger)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	if err := db.refuseSample(ctx); err != nil {
-		return err
-	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(crawl.GCPercent)
 	}

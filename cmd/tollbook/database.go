@@ -45,13 +45,26 @@ func (d *database) running() *private.Server {
 	return d.server
 }
 
-// openDatabase connects to DATABASE_URL, or starts the folder's private Postgres. say is told what takes long.
-func openDatabase(ctx context.Context, o dataOptions, say func(string)) (*database, error) {
-	return openDatabaseFor(ctx, o, 0, say)
+// openDatabase opens the database and logs what takes long.
+func openDatabase(ctx context.Context, o dataOptions, logger *slog.Logger) (*database, error) {
+	return connectDatabase(ctx, o, 0, func(line string) { logger.Info(line) })
 }
 
-// openDatabaseFor opens the database for a program that uses up to so many connections at once.
-func openDatabaseFor(ctx context.Context, o dataOptions, connections int32, say func(string)) (*database, error) {
+// openDirectory opens the database of a real directory: that of a demo is refused. The program uses up to so many
+// connections at once; 0 is the default.
+func openDirectory(ctx context.Context, o dataOptions, connections int32, logger *slog.Logger) (*database, error) {
+	db, err := connectDatabase(ctx, o, connections, func(line string) { logger.Info(line) })
+	if err != nil {
+		return nil, err
+	}
+	if err := db.refuseSample(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// connectDatabase connects to DATABASE_URL, or starts the folder's private Postgres. say is called with what takes long.
+func connectDatabase(ctx context.Context, o dataOptions, connections int32, say func(string)) (*database, error) {
 	if url := os.Getenv("DATABASE_URL"); url != "" {
 		db, err := postgres.OpenFor(ctx, url, connections)
 		if err != nil {
@@ -72,8 +85,7 @@ func openDatabaseFor(ctx context.Context, o dataOptions, connections int32, say 
 
 // withDatabase opens the database for f.
 func withDatabase(ctx context.Context, o dataOptions, f func(*database) error) error {
-	logger := newLogger(slog.LevelInfo)
-	db, err := openDatabase(ctx, o, func(line string) { logger.Info(line) })
+	db, err := openDatabase(ctx, o, newLogger(slog.LevelInfo))
 	if err != nil {
 		return err
 	}

@@ -126,7 +126,7 @@ func runDemo(ctx context.Context, o demoOptions, stdout io.Writer) error {
 		return err
 	}
 	say("Starting Postgres in %s …", o.Data)
-	db, err := openDatabase(ctx, o.dataOptions, func(line string) { say("  %s", line) })
+	db, err := connectDatabase(ctx, o.dataOptions, 0, func(line string) { say("  %s", line) })
 	if err != nil {
 		return err
 	}
@@ -345,7 +345,7 @@ func (d *demo) serve(ctx context.Context, l net.Listener, world *sample.World) e
 	defer source.Close()
 	submissions := crawl.NewSubmissions(d.db.DB, crawl.SubmissionOptions{HostGap: demoHostGap, Logger: d.logger}, d.asking(world))
 	defer submissions.Close()
-	return serveSource(ctx, l, nil, source, serve.Options{Logger: d.logger, RateLimit: d.limit, Submit: submitOptions(d.db, submissions, site.FreeHosts{})})
+	return serveSource(ctx, l, &metricsPort{}, source, serve.Options{Logger: d.logger, RateLimit: d.limit, Submit: submitOptions(d.db, submissions, site.FreeHosts{})})
 }
 
 // demoHostGap is the time between two requests to a sample service.

@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
-	"net/http"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -16,7 +13,6 @@ import (
 	"tollbook/crawl"
 	"tollbook/crawl/chain"
 	"tollbook/site/postgres"
-	"tollbook/site/serve"
 	"tollbook/site/x402"
 )
 
@@ -87,22 +83,16 @@ to stop before; 2 for a command line or configuration that is wrong.`,
 
 func runIndex(ctx context.Context, o indexOptions, networks []measuredNetwork, stdout io.Writer) error {
 	logger := newLogger(slog.LevelInfo)
-	var figures net.Listener
-	if o.Metrics != "" {
-		var err error
-		if figures, err = listen("--metrics", o.Metrics); err != nil {
-			return err
-		}
-		defer figures.Close()
+	port, err := openMetrics(o.Metrics)
+	if err != nil {
+		return err
 	}
-	db, err := openDatabase(ctx, o.dataOptions, func(line string) { logger.Info(line) })
+	defer port.Close()
+	db, err := openDirectory(ctx, o.dataOptions, 0, logger)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	if err := db.refuseSample(ctx); err != nil {
-		return err
-	}
 	chains := make([]chain.Network, len(networks))
 	for i, n := range networks {
 		chains[i] = n.Network
@@ -119,16 +109,14 @@ func runIndex(ctx context.Context, o indexOptions, networks []measuredNetwork, s
 	if err != nil {
 		return err
 	}
-	if figures != nil {
-		served, stop := context.WithCancel(ctx)
-		done := make(chan error, 1)
-		go func() { done <- serve.Serve(served, figures, metricsHandler(tellIndex(metrics)), logger) }()
-		defer func() {
-			stop()
-			<-done
-		}()
-		fmt.Fprintf(stdout, "Figures on http://%s/metrics\n", figures.Addr())
-	}
+	served, stop := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() { done <- port.serve(served, metricsHandler(indexMetrics(metrics)), logger) }()
+	defer func() {
+		stop()
+		<-done
+	}()
+	port.announce(stdout)
 	if !o.Once {
 		err := x.Run(ctx)
 		told.finish()
@@ -160,29 +148,6 @@ func warnUnsettled(ctx context.Context, db *postgres.DB, networks []measuredNetw
 		}
 	}
 	return nil
-}
-
-// tellIndex tells what indexers do.
-func tellIndex(m *chain.Metrics) tellFunc {
-	return func(_ context.Context, w io.Writer) error { return m.Write(w, time.Now()) }
-}
-
-// metricsHandler answers /metrics and /healthz.
-func metricsHandler(tell ...tellFunc) http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-		w.Header().Set("Cache-Control", "no-store")
-		for _, t := range tell {
-			_ = t(r.Context(), w) // whoever went away is not told about it
-		}
-	})
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("Cache-Control", "no-store")
-		fmt.Fprintln(w, `{"status":"ok"}`)
-	})
-	return mux
 }
 
 // indexReport is a network's part of the report of --once.

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"net/netip"
 	"strings"
 	"syscall"
@@ -94,11 +92,11 @@ func (o *proxyOptions) trusted() ([]netip.Prefix, error) {
 // lookEvery is how old the pointer to the current snapshot is at most when a reader comes after a silence.
 const lookEvery = time.Second
 
-// serveSource answers readers on l, and the operator on figures unless that is nil, until ctx ends or one of them fails.
+// serveSource answers readers on l, and the operator on port, until ctx ends or one of them fails.
 // It follows the publication also while nobody reads: else the first reader after a silence would be given what was
 // current when it began, and that snapshot's file could not go.
-// The operator is told more besides the figures of serving.
-func serveSource(ctx context.Context, l, figures net.Listener, source *output.Source, o serve.Options, more ...tellFunc) error {
+// more is written at /metrics beside the metrics of serving.
+func serveSource(ctx context.Context, l net.Listener, port *metricsPort, source *output.Source, o serve.Options, more ...metricsWriter) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	g, ctx := errgroup.WithContext(ctx)
@@ -108,29 +106,12 @@ func serveSource(ctx context.Context, l, figures net.Listener, source *output.So
 	})
 	o.Source, o.Metrics = source, serve.NewMetrics()
 	h := serve.NewHandler(o)
-	if figures != nil {
-		g.Go(func() error { return serve.Serve(ctx, figures, alsoTell(o.Metrics, more), o.Logger) })
-	}
+	g.Go(func() error { return port.serve(ctx, withMetrics(o.Metrics, more), o.Logger) })
 	g.Go(func() error {
 		defer cancel() // an end without an error is one, too
 		return serve.Serve(ctx, l, h, o.Logger)
 	})
 	return g.Wait()
-}
-
-// tellFunc writes figures in the text format of Prometheus.
-type tellFunc func(ctx context.Context, w io.Writer) error
-
-// alsoTell adds figures to those that h answers at /metrics.
-func alsoTell(h http.Handler, more []tellFunc) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.ServeHTTP(w, r)
-		if r.Method == http.MethodGet && r.URL.Path == "/metrics" {
-			for _, tell := range more {
-				_ = tell(r.Context(), w) // whoever went away is not told about it
-			}
-		}
-	})
 }
 
 // follow looks at the pointer until ctx ends.

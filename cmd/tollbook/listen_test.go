@@ -64,7 +64,7 @@ func TestServeWithManners(t *testing.T) {
 	go func() {
 		err := runServe(ctx, serveOptions{
 			listenOptions: listenOptions{Listen: "127.0.0.1:0", RateLimit: 2},
-			proxyOptions:  proxyOptions{TrustedProxies: []string{"127.0.0.1"}, Metrics: "127.0.0.1:0"}, From: dir,
+			proxyOptions:  proxyOptions{TrustedProxies: []string{"127.0.0.1"}, Metrics: "127.0.0.1:0"}, fromOptions: fromOptions{From: dir},
 		}, said)
 		said.Close()
 		ended <- err

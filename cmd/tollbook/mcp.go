@@ -3,21 +3,18 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/netip"
 	"os"
-	"path/filepath"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
-	"tollbook/output"
 	"tollbook/site/serve"
 	"tollbook/site/serve/mcp"
 )
@@ -26,10 +23,9 @@ import (
 type mcpOptions struct {
 	listenOptions
 	proxyOptions
-	HTTP   bool
-	Hosts  []string
-	From   string
-	Memory int // MB
+	HTTP  bool
+	Hosts []string
+	fromOptions
 }
 
 // AddFlags adds the flags of mcp.
@@ -39,15 +35,11 @@ func (o *mcpOptions) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.Listen, "listen", "127.0.0.1:4021", "`address` to answer on with --http")
 	f.StringSliceVar(&o.Hosts, "hosts", nil, "`names` (with commas) that clients may ask by beside this machine's own, localhost and 127.0.0.1; with --http")
 	f.IntVar(&o.RateLimit, "rate-limit", rateLimit, "`requests` a minute that a client may send with --http; 0 is any number")
-	f.StringVar(&o.From, "from", filepath.Join("tollbook-data", "public"), "`folder` that snapshots are published to, or one expanded tree, or s3://bucket/prefix")
-	f.IntVar(&o.Memory, "memory", 128, "`MB` of a bucket to keep in memory")
+	o.fromOptions.AddFlags(f)
 }
 
 // validate refuses what can't be meant. An address that others reach needs the names by which they ask.
 func (o *mcpOptions) validate() error {
-	if o.Memory < 16 || o.Memory > 1<<20 {
-		return usagef("--memory %d: it is 16 MB or more", o.Memory)
-	}
 	host, _, err := net.SplitHostPort(o.Listen)
 	if o.HTTP && err == nil && len(o.Hosts) == 0 {
 		if addr, err := netip.ParseAddr(host); host != "localhost" && (err != nil || !addr.IsLoopback()) {
@@ -55,7 +47,7 @@ func (o *mcpOptions) validate() error {
 		}
 	}
 	_, err = o.trusted()
-	return cmp.Or(o.listenOptions.validate(), err)
+	return cmp.Or(o.fromOptions.validate(), o.listenOptions.validate(), err)
 }
 
 func newMCPCommand() *cobra.Command {
@@ -101,19 +93,18 @@ func runMCP(ctx context.Context, o mcpOptions, stdin io.ReadCloser, stdout io.Wr
 	if err != nil {
 		return err
 	}
-	var l, figures net.Listener
+	var l net.Listener
 	if o.HTTP {
 		if l, err = o.listen(); err != nil {
 			return err
 		}
 		defer l.Close()
 	}
-	if o.Metrics != "" {
-		if figures, err = listen("--metrics", o.Metrics); err != nil {
-			return err
-		}
-		defer figures.Close()
+	port, err := openMetrics(o.Metrics)
+	if err != nil {
+		return err
 	}
+	defer port.Close()
 	source, err := o.open(logger)
 	if err != nil {
 		return err
@@ -132,9 +123,7 @@ func runMCP(ctx context.Context, o mcpOptions, stdin io.ReadCloser, stdout io.Wr
 		follow(ctx, source)
 		return nil
 	})
-	if figures != nil {
-		g.Go(func() error { return serve.Serve(ctx, figures, metrics, logger) })
-	}
+	g.Go(func() error { return port.serve(ctx, metrics, logger) })
 	g.Go(func() error {
 		defer cancel() // an end without an error is one, too
 		if l == nil {
@@ -145,27 +134,6 @@ func runMCP(ctx context.Context, o mcpOptions, stdin io.ReadCloser, stdout io.Wr
 		return serve.Serve(ctx, l, h, logger)
 	})
 	return g.Wait()
-}
-
-// open follows a folder or a bucket, as serve does. What is not there yet may come.
-func (o *mcpOptions) open(logger *slog.Logger) (*output.Source, error) {
-	source, err := (&serveOptions{From: o.From, Memory: o.Memory}).open(logger)
-	if err != nil {
-		return nil, err
-	}
-	s, err := source.Current()
-	switch {
-	case err == nil:
-		s.Release()
-	case errors.Is(err, output.ErrEmpty):
-		logger.Warn("nothing is published yet: run tollbook build", "from", o.From)
-	case errors.Is(err, output.ErrUnreachable):
-		logger.Error("the bucket can't be reached; it is tried again", "from", o.From, "err", err)
-	default:
-		source.Close()
-		return nil, err
-	}
-	return source, nil
 }
 
 // speak answers one client, until it closes stdin or ctx ends.

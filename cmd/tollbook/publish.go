@@ -227,7 +227,7 @@ func (o *targetOptions) with(ctx context.Context, do func(*output.Publisher, *ou
 		return err
 	}
 	logger := newLogger(slog.LevelInfo)
-	db, err := openDatabase(ctx, o.dataOptions, func(line string) { logger.Info(line) })
+	db, err := openDatabase(ctx, o.dataOptions, logger)
 	if err != nil {
 		return err
 	}

@@ -129,7 +129,7 @@ const (
 type operation struct {
 	crawler *crawl.Crawler
 	worker  *schedule.Worker
-	figures []tellFunc
+	metrics []metricsWriter
 }
 
 // Close drops kept connections.
@@ -168,7 +168,7 @@ func (o *directoryOptions) direct(ctx context.Context, db *database, networks []
 		c.Close()
 		return nil, err
 	}
-	d.figures = append(d.figures, func(ctx context.Context, w io.Writer) error { return metrics.Write(ctx, w, db.DB, time.Now()) })
+	d.metrics = append(d.metrics, func(ctx context.Context, w io.Writer) error { return metrics.Write(ctx, w, db.DB, time.Now()) })
 	return d, nil
 }
 
@@ -214,7 +214,7 @@ func (o *directoryOptions) steps(ctx context.Context, db *database, c *crawl.Cra
 	if err != nil {
 		return nil, err
 	}
-	d.figures = append(d.figures, tellIndex(metrics))
+	d.metrics = append(d.metrics, indexMetrics(metrics))
 	for _, id := range x.Networks() {
 		steps = append(steps, schedule.Step{Name: "index:" + id, Every: o.Index, Limit: indexLimit, Goes: true, Do: func(ctx context.Context) error {
 			_, err := x.OnceOf(ctx, id)

@@ -3,13 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,8 +22,7 @@ type serveOptions struct {
 	proxyOptions
 	dataOptions
 	freeHostOptions
-	From         string
-	Memory       int // MB
+	fromOptions
 	DownloadRate int // MB a second
 	Submissions  bool
 	MaxPending   int
@@ -38,14 +33,13 @@ type serveOptions struct {
 func (o *serveOptions) AddFlags(f *pflag.FlagSet) {
 	o.listenOptions.AddFlags(f, rateLimit)
 	o.proxyOptions.AddFlags(f)
-	f.StringVar(&o.From, "from", filepath.Join("tollbook-data", "public"), "`folder` that snapshots are published to, or one expanded tree, or s3://bucket/prefix")
+	o.fromOptions.AddFlags(f)
 	o.dataOptions.AddFlags(f)
 	o.freeHostOptions.AddFlags(f)
 	f.BoolVar(&o.Submissions, "submissions", false, "take submissions of services; needs the database")
 	f.IntVar(&o.MaxPending, "max-pending", site.MaxPending, "`submissions` that may wait for review in all, before more are refused; 0 for any number")
 	f.StringVar(&o.Contact, "contact", "https://tollbook.example/bot", "`address` that the user agent names for questions, where submissions are probed")
 	f.IntVar(&o.DownloadRate, "download-rate", 64, "`MB` a second that all who download snapshots and packs get together; 0 for any number")
-	f.IntVar(&o.Memory, "memory", 128, "`MB` of a bucket to keep in memory; a snapshot of a quarter of that is read whole, so that a bucket that is away for a while is not missed")
 }
 
 func newServeCommand() *cobra.Command {
@@ -82,9 +76,6 @@ EXIT STATUS
 0 when it was told to stop, 1 when it could not listen or read.`,
 		Args: arguments(),
 		PreRunE: func(*cobra.Command, []string) error {
-			if o.Memory < 16 || o.Memory > 1<<20 {
-				return usagef("--memory %d: it is 16 MB or more", o.Memory)
-			}
 			if o.DownloadRate < 0 || o.DownloadRate > 1<<20 {
 				return usagef("--download-rate %d: it is 0 MB a second or more", o.DownloadRate)
 			}
@@ -92,7 +83,7 @@ EXIT STATUS
 				return usagef("--max-pending %d: it is 0, for any number, or more", o.MaxPending)
 			}
 			_, err := o.trusted()
-			return cmp.Or(o.validate(), err)
+			return cmp.Or(o.fromOptions.validate(), o.listenOptions.validate(), err)
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return runServe(cmd.Context(), o, cmd.OutOrStdout()) },
 	}
@@ -107,13 +98,11 @@ func runServe(ctx context.Context, o serveOptions, stdout io.Writer) error {
 		return err
 	}
 	defer l.Close()
-	var figures net.Listener
-	if o.Metrics != "" {
-		if figures, err = listen("--metrics", o.Metrics); err != nil {
-			return err
-		}
-		defer figures.Close()
+	port, err := openMetrics(o.Metrics)
+	if err != nil {
+		return err
 	}
+	defer port.Close()
 	trusted, err := o.trusted()
 	if err != nil {
 		return err
@@ -123,15 +112,6 @@ func runServe(ctx context.Context, o serveOptions, stdout io.Writer) error {
 		return err
 	}
 	defer source.Close()
-	if s, err := source.Current(); err == nil {
-		s.Release()
-	} else if errors.Is(err, output.ErrEmpty) {
-		logger.Warn("nothing is published yet: run tollbook build", "from", o.From)
-	} else if errors.Is(err, output.ErrUnreachable) {
-		logger.Error("the bucket can't be reached; it is tried again", "from", o.From, "err", err)
-	} else {
-		return err
-	}
 	options := serve.Options{Logger: logger, RateLimit: o.RateLimit, DownloadRate: int64(o.DownloadRate) << 20, Trusted: trusted}
 	if o.Submissions {
 		stop, err := o.takeSubmissions(ctx, &options)
@@ -141,25 +121,8 @@ func runServe(ctx context.Context, o serveOptions, stdout io.Writer) error {
 		defer stop()
 	}
 	fmt.Fprintf(stdout, "Serving %s on http://%s/ (Ctrl-C stops)\n", o.From, l.Addr())
-	if figures != nil {
-		fmt.Fprintf(stdout, "Figures on http://%s/metrics\n", figures.Addr())
-	}
-	return serveSource(ctx, l, figures, source, options)
-}
-
-// readAttempts is how often a request to a bucket is made for a reader, who waits for it.
-const readAttempts = 3
-
-// open follows a folder or a bucket.
-func (o *serveOptions) open(logger *slog.Logger) (*output.Source, error) {
-	if !output.IsBucket(o.From) {
-		return output.OpenSource(o.From, logger)
-	}
-	store, err := output.OpenStore(o.From, output.StoreOptions{Getenv: os.Getenv, Attempts: readAttempts})
-	if err != nil {
-		return nil, err
-	}
-	return output.OpenStoreSource(store, int64(o.Memory)<<20, logger), nil
+	port.announce(stdout)
+	return serveSource(ctx, l, port, source, options)
 }
 
 // prune drops snapshots and packs that nobody can ask for any more.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	"tollbook/crawl"
@@ -19,12 +18,9 @@ func (o *serveOptions) takeSubmissions(ctx context.Context, to *serve.Options) (
 		return nil, err
 	}
 	logger := to.Logger
-	db, err := openDatabase(ctx, o.dataOptions, func(line string) { logger.Info(line) })
+	db, err := openDirectory(ctx, o.dataOptions, 0, logger)
 	if err != nil {
 		return nil, err
-	}
-	if err := db.refuseSample(ctx); err != nil {
-		return nil, errors.Join(err, db.Close())
 	}
 	submissions := crawl.NewSubmissions(db.DB, crawl.SubmissionOptions{Logger: logger, Shared: true}, probe.Options{UserAgent: userAgent(o.Contact)})
 	to.Submit = submitOptions(db, submissions, free)

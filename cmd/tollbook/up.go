@@ -116,24 +116,19 @@ func runUp(ctx context.Context, o upOptions, networks []measuredNetwork, stdout 
 		return err
 	}
 	defer l.Close()
-	var figures net.Listener
-	if o.Metrics != "" {
-		if figures, err = listen("--metrics", o.Metrics); err != nil {
-			return err
-		}
-		defer figures.Close()
+	port, err := openMetrics(o.Metrics)
+	if err != nil {
+		return err
 	}
+	defer port.Close()
 	if o.ownAddress {
 		o.BaseURL = reachable(l.Addr())
 	}
-	db, err := openDatabaseFor(ctx, o.dataOptions, o.connections(len(networks)), func(line string) { logger.Info(line) })
+	db, err := openDirectory(ctx, o.dataOptions, o.connections(len(networks)), logger)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	if err := db.refuseSample(ctx); err != nil {
-		return err
-	}
 	d, err := o.direct(ctx, db, networks, true, upDrain, logger)
 	if err != nil {
 		return err
@@ -150,13 +145,11 @@ func runUp(ctx context.Context, o upOptions, networks []measuredNetwork, stdout 
 	}
 	defer stop()
 	fmt.Fprintf(stdout, "Serving %s on http://%s/ (Ctrl-C stops)\n", o.public(), l.Addr())
-	if figures != nil {
-		fmt.Fprintf(stdout, "Figures on http://%s/metrics\n", figures.Addr())
-	}
+	port.announce(stdout)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { db.revive(ctx, o.dataOptions, logger); return nil })
 	g.Go(func() error { return db.outlast(ctx, d.worker.Run) })
-	g.Go(func() error { return serveSource(ctx, l, figures, source, options, d.figures...) })
+	g.Go(func() error { return serveSource(ctx, l, port, source, options, d.metrics...) })
 	return g.Wait()
 }
 

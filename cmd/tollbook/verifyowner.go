@@ -80,7 +80,7 @@ func runServicesVerify(ctx context.Context, o verifyOwnerOptions, slugs []string
 		return usagef("%w", err)
 	}
 	logger := newLogger(slog.LevelInfo)
-	db, err := openDatabase(ctx, o.dataOptions, func(line string) { logger.Info(line) })
+	db, err := openDatabase(ctx, o.dataOptions, logger)
 	if err != nil {
 		return err
 	}

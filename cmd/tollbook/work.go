@@ -5,15 +5,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
-
-	"tollbook/site/serve"
 )
 
 // workOptions are the flags of work.
@@ -80,32 +77,24 @@ EXIT STATUS
 
 func runWork(ctx context.Context, o workOptions, networks []measuredNetwork, stdout io.Writer) error {
 	logger := newLogger(slog.LevelInfo)
-	var figures net.Listener
-	if o.Metrics != "" {
-		var err error
-		if figures, err = listen("--metrics", o.Metrics); err != nil {
-			return err
-		}
-		defer figures.Close()
+	port, err := openMetrics(o.Metrics)
+	if err != nil {
+		return err
 	}
-	db, err := openDatabaseFor(ctx, o.dataOptions, o.connections(len(networks)), func(line string) { logger.Info(line) })
+	defer port.Close()
+	db, err := openDirectory(ctx, o.dataOptions, o.connections(len(networks)), logger)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	if err := db.refuseSample(ctx); err != nil {
-		return err
-	}
 	d, err := o.direct(ctx, db, networks, o.Build, o.Drain, logger)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
+	port.announce(stdout)
 	g, ctx := errgroup.WithContext(ctx)
-	if figures != nil {
-		fmt.Fprintf(stdout, "Figures on http://%s/metrics\n", figures.Addr())
-		g.Go(func() error { return serve.Serve(ctx, figures, metricsHandler(d.figures...), logger) })
-	}
+	g.Go(func() error { return port.serve(ctx, metricsHandler(d.metrics...), logger) })
 	fmt.Fprintln(stdout, "Working (Ctrl-C stops)")
 	g.Go(func() error { return d.worker.Run(ctx) })
 	return g.Wait()

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/pflag"
+
+	"tollbook/output"
+)
+
+// fromOptions say which publication readers are answered from.
+type fromOptions struct {
+	From   string
+	Memory int // MB
+}
+
+// AddFlags adds --from and --memory.
+func (o *fromOptions) AddFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.From, "from", filepath.Join("tollbook-data", "public"), "`folder` that snapshots are published to, or one expanded tree, or s3://bucket/prefix")
+	f.IntVar(&o.Memory, "memory", 128, "`MB` of a bucket to keep in memory; a snapshot of a quarter of that is read whole, so that a bucket that is away for a while is not missed")
+}
+
+func (o *fromOptions) validate() error {
+	if o.Memory < 16 || o.Memory > 1<<20 {
+		return usagef("--memory %d: it is 16 MB or more", o.Memory)
+	}
+	return nil
+}
+
+// readAttempts is how often a request to a bucket is made for a reader, who waits for it.
+const readAttempts = 3
+
+// open follows a folder or a bucket. A snapshot that is not there yet may come.
+func (o *fromOptions) open(logger *slog.Logger) (*output.Source, error) {
+	source, err := o.openSource(logger)
+	if err != nil {
+		return nil, err
+	}
+	s, err := source.Current()
+	switch {
+	case err == nil:
+		s.Release()
+	case errors.Is(err, output.ErrEmpty):
+		logger.Warn("nothing is published yet: run tollbook build", "from", o.From)
+	case errors.Is(err, output.ErrUnreachable):
+		logger.Error("the bucket can't be reached; it is tried again", "from", o.From, "err", err)
+	default:
+		source.Close()
+		return nil, err
+	}
+	return source, nil
+}
+
+func (o *fromOptions) openSource(logger *slog.Logger) (*output.Source, error) {
+	if !output.IsBucket(o.From) {
+		return output.OpenSource(o.From, logger)
+	}
+	store, err := output.OpenStore(o.From, output.StoreOptions{Getenv: os.Getenv, Attempts: readAttempts})
+	if err != nil {
+		return nil, err
+	}
+	return output.OpenStoreSource(store, int64(o.Memory)<<20, logger), nil
+}
