@@ -74,7 +74,7 @@ func checkTotals(before, after output.Files, slugs []string) error {
 	for _, slug := range slugs {
 		key := bare("service", slug).Key()
 		old, _ := before.Lookup(key)
-		if m, ok := after.Lookup(key); !ok || m.Same(old) {
+		if m, ok := after.Lookup(key); !ok || m.Sum == old.Sum {
 			continue
 		}
 		was, err := totalChecks(before, key)

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"crypto/ed25519"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"os"
 	"path/filepath"
@@ -40,10 +42,10 @@ type Build struct {
 	before Checkpoint // zero for the first publication
 	prior  *ZipFile   // the snapshot it names, nil without a readable one
 	file   *os.File   // the zip under its temporary name
-	aside  *os.File   // what its writer puts aside
-	sent   *sent      // to file
+	sum    hash.Hash  // of what is written to file
 	zip    *ZipWriter
 	notes  *notes   // nil while there are none
+	sealed bool     // prior is what its seal says
 	packs  []string // hours whose packs lie under temporary names
 	erased int64    // of the checkpoint; 0 where it is as before
 	orphan string   // id of a snapshot that has its name but no checkpoint yet
@@ -98,7 +100,7 @@ func (b *Build) start(ctx context.Context) error {
 		// What can't be read of the snapshot before is only not copied.
 		if b.prior, err = OpenZipFile(d.snapshotPath(before.Snapshot)); err == nil {
 			zipOpts.Previous = b.prior.Zip
-			if zipOpts.Sealed, err = d.isSealed(ctx, before.Snapshot, b.prior.r, b.prior.size); err != nil && ctx.Err() != nil {
+			if b.sealed, err = d.isSealed(ctx, before.Snapshot, b.prior.r, b.prior.size); err != nil && ctx.Err() != nil {
 				return err
 			}
 		}
@@ -106,19 +108,9 @@ func (b *Build) start(ctx context.Context) error {
 	if b.file, err = d.disk.create(filepath.Join(d.root, snapshotsDir, tempPrefix+"snapshot.zip")); err != nil {
 		return err
 	}
-	if b.aside, err = d.disk.create(filepath.Join(d.root, snapshotsDir, tempPrefix+"members")); err != nil {
-		return err
-	}
-	zipOpts.Aside = aside{d.disk.writer(b.aside), b.aside}
-	b.sent = newSent()
-	b.zip = NewZipWriter(io.MultiWriter(d.disk.writer(b.file), b.sent), zipOpts)
+	b.sum = sha256.New()
+	b.zip = NewZipWriter(io.MultiWriter(d.disk.writer(b.file), b.sum), zipOpts)
 	return nil
-}
-
-// aside is a file by the operations of a disk.
-type aside struct {
-	io.Writer
-	io.ReaderAt
 }
 
 // Add appends a file to the snapshot, and keeps nothing of data.
@@ -140,8 +132,7 @@ func (b *Build) AddPacked(name string, p Packed) error {
 	return nil
 }
 
-// TakeOver answers a file of the snapshot before as it lies there, packed; false without one whose zip is held to its seal.
-// Several goroutines may call it at once.
+// TakeOver returns a file of the snapshot before packed, and false where that has none, or a damaged one. Several goroutines may call it at once.
 func (b *Build) TakeOver(name string) (Packed, bool) { return b.zip.TakeOver(name) }
 
 // AddPack writes the pack of an hour that is published with the snapshot. A pack that is there already is kept as it is
@@ -164,8 +155,8 @@ func (b *Build) writePack(hour string, fill func(add func(name string, data []by
 	if err != nil {
 		return fmt.Errorf("add pack: %w", err)
 	}
-	sent := newSent()
-	z := NewZipWriter(io.MultiWriter(d.disk.writer(f), sent), ZipOptions{Modified: b.opts.Now})
+	sum := sha256.New()
+	z := NewZipWriter(io.MultiWriter(d.disk.writer(f), sum), ZipOptions{Modified: b.opts.Now})
 	err = fill(z.Add)
 	if err == nil {
 		_, err = z.Close()
@@ -175,7 +166,7 @@ func (b *Build) writePack(hour string, fill func(add func(name string, data []by
 	if err := errors.Join(err, d.disk.seal(f)); err != nil {
 		return fmt.Errorf("add pack %s: %w", f.Name(), err)
 	}
-	if err := sent.readBack(f.Name()); err != nil {
+	if err := readBack(f.Name(), sum); err != nil {
 		return fmt.Errorf("add pack: %w", err)
 	}
 	b.packs = append(b.packs, hour)
@@ -223,6 +214,24 @@ func (b *Build) RewritePack(hour string, change func(name string, data []byte) (
 	})
 }
 
+// readBack reads a file that was written and synced, and fails with ErrDamaged unless its bytes have the sum of those that
+// were written.
+func readBack(path string, written hash.Hash) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return fmt.Errorf("read back %s: %w", path, err)
+	}
+	if !bytes.Equal(sum.Sum(nil), written.Sum(nil)) {
+		return fmt.Errorf("read back %s: %w: its bytes are not those that were written", path, ErrDamaged)
+	}
+	return nil
+}
+
 // file is a name with its content.
 type file struct {
 	name string
@@ -263,9 +272,6 @@ func (b *Build) publish(ctx context.Context) (Result, error) {
 	if err := errors.Join(err, d.disk.seal(b.file)); err != nil {
 		return r, fmt.Errorf("%s: %w", b.file.Name(), err)
 	}
-	if err := errors.Join(b.aside.Close(), d.disk.remove(b.aside.Name())); err != nil {
-		return r, err
-	}
 	id := SnapshotID(b.opts.Now, sum.Digest)
 	if b.before.Snapshot == id && b.before.Digest != sum.Digest {
 		return r, fmt.Errorf("snapshot %s exists with digest %s, the new one has %s: build a second later", id, b.before.Digest, sum.Digest)
@@ -273,13 +279,13 @@ func (b *Build) publish(ctx context.Context) (Result, error) {
 	r.Summary, r.Checkpoint = sum, b.next(id, sum.Digest)
 	// A crash here leaves a temporary zip; the next Begin removes it.
 
-	if err := b.sent.readBack(b.file.Name()); err != nil {
+	if err := readBack(b.file.Name(), b.sum); err != nil {
 		return r, err
 	}
 	// The same.
 
 	b.orphan = id
-	if err := d.seal(id, b.sent); err != nil {
+	if err := d.seal(id, b.sum); err != nil {
 		return r, err
 	}
 	// A crash here leaves the sum of a zip that is not there; the next build of the same id writes it anew, Prune removes it.
@@ -314,7 +320,7 @@ func (b *Build) publish(ctx context.Context) (Result, error) {
 		// A crash here leaves current one snapshot ahead of the checkpoint, both whole.
 	}
 
-	if err := b.keepNotes(b.sent); err != nil {
+	if err := b.keepNotes(b.sum); err != nil {
 		return r, err
 	}
 	// A crash here leaves notes that belong to no current snapshot: the next build takes nothing over.
@@ -370,9 +376,6 @@ func (b *Build) Abort() {
 	}
 	if b.file != nil {
 		b.file.Close()
-	}
-	if b.aside != nil {
-		b.aside.Close()
 	}
 	if b.notes != nil {
 		b.notes.file.Close()

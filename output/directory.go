@@ -4,10 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"hash/maphash"
 	"io"
 	"math"
-	"math/bits"
 	"slices"
 )
 
@@ -178,51 +176,6 @@ func (c *cursor) next() (i int, name []byte, ok bool) {
 	c.name = append(c.name[:shared], own...)
 	c.at, c.i = end, c.i+1
 	return c.i - 1, c.name, true
-}
-
-// hashed finds names in one look each, while a zip is opened, whose files lie in another order than their names. A name that is not there is taken for one that is by a chance of one in 2^64: nobody knows the seed.
-type hashed struct {
-	seed   maphash.Seed
-	hashes []uint64 // of the names, in their order
-	slots  []uint32 // indexes and 1, 0 for none, each where its hash says or behind; a power of two of them
-}
-
-// newHashed makes room for n names.
-func newHashed(n int) *hashed {
-	return &hashed{seed: maphash.MakeSeed(), hashes: make([]uint64, 0, n), slots: make([]uint32, 2<<bits.Len(uint(n)))}
-}
-
-// hashNames are the names of a directory.
-func hashNames(d *directory) *hashed {
-	h, c := newHashed(len(d.files)), cursor{of: d}
-	for _, name, ok := c.next(); ok; _, name, ok = c.next() {
-		h.add(name)
-	}
-	return h
-}
-
-// add gives a name the next index.
-func (h *hashed) add(name []byte) {
-	hash := maphash.Bytes(h.seed, name)
-	h.hashes = append(h.hashes, hash)
-	at := h.slot(hash)
-	for h.slots[at] != 0 {
-		at = h.slot(uint64(at) + 1)
-	}
-	h.slots[at] = uint32(len(h.hashes))
-}
-
-func (h *hashed) slot(hash uint64) int { return int(hash & uint64(len(h.slots)-1)) }
-
-// find answers the index of a name.
-func (h *hashed) find(name []byte) (int, bool) {
-	hash := maphash.Bytes(h.seed, name)
-	for at := h.slot(hash); h.slots[at] != 0; at = h.slot(uint64(at) + 1) {
-		if i := int(h.slots[at]) - 1; h.hashes[i] == hash {
-			return i, true
-		}
-	}
-	return 0, false
 }
 
 // list makes every name, in order.

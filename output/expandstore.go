@@ -112,15 +112,15 @@ func plan(there, want map[string]Sum, full bool) (w work) {
 			w.write = append(w.write, name)
 		}
 	}
-	wanted := newClaims()
+	wanted := nameSet{}
 	for name := range want {
-		_ = wanted.take(name) // the names of one tree: none is another's folder
+		_ = wanted.add(name) // the names of one tree: none is another's folder
 	}
 	for name := range there {
 		if _, ok := want[name]; ok {
 			continue
 		}
-		if wanted.take(name) != nil {
+		if wanted.add(name) != nil {
 			w.first = append(w.first, name)
 		}
 		w.delete = append(w.delete, name)
@@ -184,19 +184,13 @@ func (p *Publisher) writeObjects(ctx context.Context, tree Tree, names []string)
 	return g.Wait()
 }
 
-// objectBody is what an object of a file holds: its packed bytes where the store tells readers that they are packed. Those of
-// a sealed zip are not unpacked to see whether they are right.
+// objectBody returns the bytes of a file's object: packed where the store tells readers that they are packed.
 func (p *Publisher) objectBody(m *Member) (body []byte, encoding string, err error) {
-	packed := p.store.KeepsHeader() && m.deflated
-	if z, ok := m.from.(*Zip); ok && packed && p.sealed {
-		body, err = z.gzip(m)
-		return body, "gzip", err
-	}
 	c, err := m.Load()
 	if err != nil {
 		return nil, "", err
 	}
-	if packed {
+	if p.store.KeepsHeader() && c.Deflate != nil {
 		return c.Gzip(), "gzip", nil
 	}
 	return c.Plain, "", nil

@@ -25,7 +25,7 @@ func (d *Folder) notesPath() string { return filepath.Join(d.root, notesFile) }
 // NotesBefore opens what was noted with the snapshot that this one is to replace. It answers nil where nothing can be taken
 // over from that: without notes, without a seal that its zip is held to, or where nothing shall be (Full).
 func (b *Build) NotesBefore() io.ReadCloser {
-	if b.prior == nil || !b.zip.opts.Sealed {
+	if b.prior == nil || !b.sealed {
 		return nil
 	}
 	f, err := os.Open(b.folder.notesPath())

@@ -243,9 +243,9 @@ func TestNamesInOneTree(t *testing.T) {
 		{[]string{"a/b/c", "a/b"}, "a/b"},
 		{[]string{"a/b/c", "a/b/d", "a/d"}, ""},
 	} {
-		n, got := newClaims(), ""
+		n, got := nameSet{}, ""
 		for _, name := range test.names {
-			if err := n.take(name); err != nil {
+			if err := n.add(name); err != nil {
 				got = name
 				break
 			}

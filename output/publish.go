@@ -70,7 +70,6 @@ type Publisher struct {
 	register Register
 	o        PublishOptions
 	progress progress
-	sealed   bool // all bytes of the zip that is published were found to be those that were built
 }
 
 // NewPublisher publishes to a store of which register keeps the record.
@@ -171,7 +170,6 @@ func (p *Publisher) check(ctx context.Context, t target, from *Folder, next Chec
 			return nil, fmt.Errorf("%s: %w", from.snapshotPath(next.Snapshot), err)
 		}
 	}
-	p.sealed = true
 	return tree, nil
 }
 
@@ -274,8 +272,8 @@ func (p *Publisher) checkSuccessor(t target, from *Folder, next Checkpoint, tree
 }
 
 // openPublished opens what is published: from the folder, which mostly still has it, else from the store.
-func (p *Publisher) openPublished(c Checkpoint, from *Folder) (openFiles, error) {
-	if z, err := glanceAt(from.snapshotPath(c.Snapshot)); err == nil { // an id has a part of the digest in it
+func (p *Publisher) openPublished(c Checkpoint, from *Folder) (*ZipFile, error) {
+	if z, err := OpenZipFile(from.snapshotPath(c.Snapshot)); err == nil { // an id has a part of the digest in it
 		return z, nil
 	}
 	return remoteZip(newBlocks(p.store, 0), snapshotName(c.Snapshot))

@@ -130,26 +130,6 @@ func flipByteOf(t *testing.T, path, member string) {
 	}
 }
 
-// A gzip body that takes the place of what stands around a member is the one that is made of its parts.
-func TestZipGzip(t *testing.T) {
-	t.Parallel()
-	data, _ := makeZip(t, manyFiles(20), ZipOptions{Modified: t0})
-	z := openZip(t, data)
-	for _, name := range z.Names() {
-		m, _ := z.Lookup(name)
-		if !m.IsDeflated() {
-			continue
-		}
-		c, err := m.Load()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, err := z.gzip(&m); err != nil || !bytes.Equal(got, c.Gzip()) {
-			t.Errorf("%s: another body, %v", name, err)
-		}
-	}
-}
-
 // TestDamageIsNotCopied builds beside a snapshot whose zip, or seal, changed on the disk: what is copied from it is looked at
 // then, and the new snapshot is whole.
 func TestDamageIsNotCopied(t *testing.T) {

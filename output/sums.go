@@ -22,16 +22,26 @@ type named struct {
 	sum  Sum
 }
 
-// formatSums sorts the lines by name and writes them as sha256sum does: the sum, two spaces, the name.
-func formatSums(lines []named) []byte {
+// writeSums sorts the lines by name and writes them as sha256sum does: the sum, two spaces, the name.
+func writeSums(w io.Writer, lines []named) error {
 	slices.SortFunc(lines, func(a, b named) int { return strings.Compare(a.name, b.name) })
-	var b bytes.Buffer
+	out := bufio.NewWriterSize(w, 64<<10)
+	line := make([]byte, 0, longestLine)
 	for _, l := range lines {
-		b.WriteString(hex.EncodeToString(l.sum[:]))
-		b.WriteString("  ")
-		b.WriteString(l.name)
-		b.WriteByte('\n')
+		line = hex.AppendEncode(line[:0], l.sum[:])
+		line = append(line, "  "...)
+		line = append(line, l.name...)
+		if _, err := out.Write(append(line, '\n')); err != nil {
+			return err
+		}
 	}
+	return out.Flush()
+}
+
+// formatSums returns the text that writeSums writes.
+func formatSums(lines []named) []byte {
+	var b bytes.Buffer
+	_ = writeSums(&b, lines) // a buffer returns no error
 	return b.Bytes()
 }
 

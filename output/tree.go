@@ -27,6 +27,12 @@ type Tree interface {
 	Digest() string
 }
 
+// Files are files of a tree, by name.
+type Files interface {
+	Lookup(name string) (Member, bool)
+	ReadFile(name string) ([]byte, error)
+}
+
 // Member is one file of a tree. It can be read as long as its tree is open.
 type Member struct {
 	Name string
@@ -35,7 +41,6 @@ type Member struct {
 
 	crc      uint32 // of the content; where known, that is in a zip
 	checkCRC bool
-	unsummed bool   // Sum is not known: the CRC alone is held to
 	deflated bool   // section gives raw deflate
 	at       int64  // in a zip, of its local header
 	packed   uint32 // in a zip, bytes
@@ -118,39 +123,6 @@ func damaged(err error) error {
 	return fmt.Errorf("%w: %w", ErrDamaged, err)
 }
 
-// deflateOf answers the raw deflate bytes if they are those of data. No sum is needed to tell.
-func (m Member) deflateOf(data []byte) ([]byte, error) {
-	raw, err := m.raw()
-	if err != nil {
-		return nil, err
-	}
-	in := inflaters.Get().(io.ReadCloser)
-	defer inflaters.Put(in)
-	rest := expected(data)
-	err = in.(flate.Resetter).Reset(bytes.NewReader(raw), nil)
-	if err == nil {
-		_, err = io.Copy(&rest, in)
-	}
-	if err == nil && len(rest) > 0 {
-		err = io.ErrUnexpectedEOF
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", m.Name, damaged(err))
-	}
-	return raw, nil
-}
-
-// expected is what must still be written to it.
-type expected []byte
-
-func (e *expected) Write(p []byte) (int, error) {
-	if !bytes.HasPrefix(*e, p) {
-		return 0, errors.New("other bytes than expected")
-	}
-	*e = (*e)[len(p):]
-	return len(p), nil
-}
-
 // Read is Load for those who want the content alone.
 func (m Member) Read() ([]byte, error) {
 	c, err := m.Load()
@@ -203,14 +175,6 @@ func (m Member) copyPacked(w io.Writer) error {
 	return nil
 }
 
-// Same says whether two files have the same content: by their sums, or where one's is not known, by CRC and size.
-func (m Member) Same(o Member) bool {
-	if m.unsummed || o.unsummed {
-		return m.checkCRC && o.checkCRC && m.crc == o.crc && m.Size == o.Size
-	}
-	return m.Sum == o.Sum
-}
-
 // IsDeflated says whether Deflated and Load give raw deflate.
 func (m Member) IsDeflated() bool { return m.deflated }
 
@@ -234,7 +198,7 @@ func (m Member) decode(w io.Writer, r io.Reader) error {
 		return fmt.Errorf("read %s: %w", m.Name, damaged(err))
 	case n != m.Size:
 		return fmt.Errorf("read %s: %w: its size is not %d", m.Name, ErrDamaged, m.Size)
-	case !m.unsummed && Sum(sum.Sum(nil)) != m.Sum || m.checkCRC && crc.Sum32() != m.crc:
+	case Sum(sum.Sum(nil)) != m.Sum || m.checkCRC && crc.Sum32() != m.crc:
 		return fmt.Errorf("read %s: %w: its bytes do not have their sum", m.Name, ErrDamaged)
 	}
 	return nil

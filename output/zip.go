@@ -45,10 +45,9 @@ func (z *Zip) open() error {
 	if int64(len(z.files.files)) != end.records {
 		return fmt.Errorf("%w: %d files, %d sums", ErrDamaged, end.records-1, len(z.files.files)-1)
 	}
-	// As many records as sums, of which each finds a sum that no other found: so each sum is found.
-	names := hashNames(&z.files)
+	// As many records as sums, each found among these and none twice: so no sum is without a record.
 	return eachRecord(z.r, end, func(rec record) error {
-		i, ok := names.find(rec.name)
+		i, ok := find(&z.files, rec.name)
 		if !ok {
 			return fmt.Errorf("%w: %.80q is there but not summed", ErrDamaged, rec.name)
 		}
@@ -73,9 +72,7 @@ func (z *Zip) readSums(rec record, records int) error {
 		if err := in.(flate.Resetter).Reset(body, nil); err != nil {
 			return damaged(err)
 		}
-		unpacked := readAhead(in)
-		defer unpacked.stop()
-		body = unpacked
+		body = in
 	}
 	z.files.grow(records)
 	crc := crc32.NewIEEE()
@@ -138,37 +135,23 @@ func (z *Zip) section(m *Member) (io.ReadCloser, int64, error) {
 
 // raw reads a member as it lies in the zip, with its local header at once: of a bucket that is one request.
 func (z *Zip) raw(m *Member) ([]byte, error) {
-	b, err := z.read(m, 0)
+	b, err := z.read(m)
 	if err != nil {
 		return nil, err
 	}
 	return b[len(b)-int(m.packed):], nil
 }
 
-// gzip makes a gzip body of a deflated member, its bytes unchecked. What is gzip's own takes the place of what stands around
-// the member in the zip.
-func (z *Zip) gzip(m *Member) ([]byte, error) {
-	const tail = 8
-	b, err := z.read(m, tail)
-	if err != nil {
-		return nil, err
-	}
-	b = b[len(b)-int(m.packed)-len(gzipHead):]
-	copy(b, gzipHead)
-	return append(b, GzipTail(m.crc, m.Size)...), nil
-}
-
-// read reads a member with at least its local header in front of it, and room for some bytes behind it.
-func (z *Zip) read(m *Member, room int) ([]byte, error) {
-	n := localHead + len(m.Name) + int(m.packed)
-	b := make([]byte, n, n+room)
+// read reads a member with at least its local header in front of it.
+func (z *Zip) read(m *Member) ([]byte, error) {
+	b := make([]byte, localHead+len(m.Name)+int(m.packed))
 	err := readFullAt(z.r, b, m.at)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", m.Name, err)
 	}
 	skip, err := bodyAfter(b)
-	if err == nil && skip != int64(n)-int64(m.packed) { // there is an extra field, which we write none of
-		err = readFullAt(z.r, b[n-int(m.packed):], m.at+skip)
+	if begins := int64(len(b)) - int64(m.packed); err == nil && skip != begins { // an extra field, which we write none of
+		err = readFullAt(z.r, b[begins:], m.at+skip)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", m.Name, err)

@@ -158,7 +158,7 @@ func TestZipMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if used := int64(heap() - before); used > inFlight+32<<20 {
+	if used := int64(heap() - before); used > 64<<20 {
 		t.Errorf("%d MiB are held after 400", used>>20)
 	}
 	if _, err := w.Close(); err != nil {

@@ -28,7 +28,7 @@ const (
 // zipEnd is where the directory of a zip lies.
 type zipEnd struct{ records, at, size int64 }
 
-// readZipEnd reads the end of a zip that ZipWriter wrote: no comment, and nothing between directory and end.
+// readZipEnd reads the end of a zip that ZipWriter wrote: without a comment, and with nothing between directory and end.
 func readZipEnd(r io.ReaderAt, size int64) (zipEnd, error) {
 	tail := make([]byte, min(size, endHead+end64Locator+end64Head))
 	if err := readFullAt(r, tail, size-int64(len(tail))); err != nil {
