@@ -21,15 +21,6 @@ const (
 // submitPolicy lets the page send its form, to this server alone, with its script and without.
 const submitPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'"
 
-// SubmitForm is what the form of the submit page shows: nothing at first, else what was sent and what came of it.
-type SubmitForm struct {
-	Values     map[string]string // by the names of fields
-	Faults     []site.ErrorField // of fields, and of all of it
-	Problem    string            // what is wrong with all of it, "" for nothing
-	Result     *site.SubmissionResult
-	Categories []string
-}
-
 // submitField is one field of the form.
 type submitField struct {
 	Name, Label, Hint, Value, Fault string
@@ -58,7 +49,7 @@ const submitBegin, submitEnd = "<!--submission-->", "<!--/submission-->"
 func (e *Edition) Submit() ([]byte, error) {
 	categories := append(slices.Clone(e.snapshot.Categories), site.Categories...)
 	slices.Sort(categories)
-	part, err := submitPart(e.pages.prefix+site.CallByName("submit").Pattern, SubmitForm{Categories: slices.Compact(categories)})
+	part, err := submitPart(e.pages.prefix+site.CallByName("submit").Pattern, site.SubmitForm{Categories: slices.Compact(categories)})
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +63,7 @@ func (e *Edition) Submit() ([]byte, error) {
 var errSubmitPage = errors.New("fill submit page: it is none")
 
 // FillSubmit is a submit page with an answer in place of its form, or with what was sent to it and what is wrong with that.
-func FillSubmit(page []byte, f SubmitForm) ([]byte, error) {
+func FillSubmit(page []byte, f site.SubmitForm) ([]byte, error) {
 	head, rest, begins := bytes.Cut(page, []byte(submitBegin))
 	old, tail, ends := bytes.Cut(rest, []byte(submitEnd))
 	_, after, acts := bytes.Cut(old, []byte(` action="`))
@@ -90,7 +81,7 @@ func FillSubmit(page []byte, f SubmitForm) ([]byte, error) {
 // submitTemplate is the part of the page that changes. It is by itself, so that an answer needs no snapshot.
 var submitTemplate = template.Must(template.ParseFS(templates.FS, "submitform.html"))
 
-func submitPart(action string, f SubmitForm) (string, error) {
+func submitPart(action string, f site.SubmitForm) (string, error) {
 	fields := slices.Clone(submitFields)
 	problem := f.Problem
 	for i := range fields {

@@ -42,7 +42,7 @@ func TestSubmitPage(t *testing.T) {
 		t.Errorf("the form goes to %s", action)
 	}
 	hostile := `"><script>alert(1)</script>` + "<!--/submission-->"
-	filled, err := render.FillSubmit(page, render.SubmitForm{
+	filled, err := render.FillSubmit(page, site.SubmitForm{
 		Values: map[string]string{"url": hostile, "notes": hostile, "category": "Data"}, Categories: []string{"AI", "Data"},
 		Faults: []site.ErrorField{{Field: "url", Message: hostile}, {Field: "body", Message: "is odd"}},
 	})
@@ -58,7 +58,7 @@ func TestSubmitPage(t *testing.T) {
 	if v := doc.Find("input[name=url]").AttrOr("value", ""); v != hostile || doc.Find("script:not([src], [type='application/ld+json'])").Length() != 0 || doc.Find("#url[aria-invalid]").Length() != 1 || doc.Find("#email[aria-invalid]").Length() != 0 {
 		t.Errorf("what was sent is %q", v)
 	}
-	again, err := render.FillSubmit(filled, render.SubmitForm{Result: &site.SubmissionResult{SubmissionID: "4f2c", ProbeResult: &site.ProbeResult{EndpointsFound: 3, Errors: []string{"/a: <b>"}}}})
+	again, err := render.FillSubmit(filled, site.SubmitForm{Result: &site.SubmissionResult{SubmissionID: "4f2c", ProbeResult: &site.ProbeResult{EndpointsFound: 3, Errors: []string{"/a: <b>"}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,12 +66,12 @@ func TestSubmitPage(t *testing.T) {
 	if href := doc.Find(".taken a").AttrOr("href", ""); href != "/dir/v1/submissions/4f2c" || doc.Find("form[hidden]").Length() != 1 || doc.Find(".faults bdi").Text() != "/a: <b>" || !strings.Contains(doc.Find(".taken").Text(), "payment: 3.") {
 		t.Errorf("once taken: %s\n%s", href, doc.Find(".submission").Text())
 	}
-	empty, err := render.FillSubmit(page, render.SubmitForm{})
+	empty, err := render.FillSubmit(page, site.SubmitForm{})
 	if err != nil || submitDoc(t, empty).Find("main h1").Text() != "Submit a service" {
 		t.Errorf("without anything: %v", err)
 	}
 	for _, bad := range []string{"", "<p>", "<!--submission--><!--/submission-->"} {
-		if _, err := render.FillSubmit([]byte(bad), render.SubmitForm{}); err == nil {
+		if _, err := render.FillSubmit([]byte(bad), site.SubmitForm{}); err == nil {
 			t.Errorf("%q is filled", bad)
 		}
 	}

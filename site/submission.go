@@ -250,3 +250,12 @@ func (e *SubmissionLimitError) Error() string { return e.Message }
 
 // ErrKeyReused is an Idempotency-Key that came with another submission before.
 var ErrKeyReused = errors.New("came with another submission before")
+
+// SubmitForm is what the form of the submit page shows: nothing at first, else what was sent and what came of it.
+type SubmitForm struct {
+	Values     map[string]string // by the names of fields
+	Faults     []ErrorField      // of fields, and of all of it
+	Problem    string            // what is wrong with all of it, "" for nothing
+	Result     *SubmissionResult
+	Categories []string
+}

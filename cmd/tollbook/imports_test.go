@@ -58,7 +58,7 @@ var imports = map[string]struct{ ours, modules []string }{
 		modules: []string{"github.com/jackc/pgx/v5", "golang.org/x/sys"},
 	},
 	"site/serve": {
-		ours:    []string{"site", "render", "output"},
+		ours:    []string{"site", "output"},
 		modules: []string{"github.com/klauspost/compress"},
 	},
 	"site/serve/edge": {

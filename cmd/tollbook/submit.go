@@ -6,6 +6,7 @@ import (
 
 	"tollbook/crawl"
 	"tollbook/crawl/probe"
+	"tollbook/render"
 	"tollbook/site"
 	"tollbook/site/serve"
 )
@@ -41,5 +42,8 @@ func (o *serveOptions) takeSubmissions(ctx context.Context, to *serve.Options) (
 
 // submitOptions hold submissions to the strictest guard.
 func submitOptions(db *database, submissions *crawl.Submissions, free site.FreeHosts) *serve.SubmitOptions {
-	return &serve.SubmitOptions{Store: db.DB, Prober: submissions, FreeHosts: free, Address: (&probe.Guard{}).Canonical, Domain: probe.Domain, MaxPending: site.MaxPending}
+	return &serve.SubmitOptions{
+		Store: db.DB, Prober: submissions, FreeHosts: free, Address: (&probe.Guard{}).Canonical, Domain: probe.Domain,
+		FillForm: render.FillSubmit, MaxPending: site.MaxPending,
+	}
 }

@@ -31,6 +31,7 @@ import (
 	"tollbook/crawl"
 	"tollbook/crawl/probe"
 	"tollbook/output"
+	"tollbook/render"
 	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/postgrestest"
@@ -400,7 +401,9 @@ func TestManySubmissions(t *testing.T) {
 	defer source.Close()
 	h := serve.NewHandler(serve.Options{
 		Source: source, Logger: slog.New(slog.DiscardHandler), Trusted: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")},
-		Submit: &serve.SubmitOptions{Store: db, Prober: prober, Address: (&probe.Guard{}).Canonical, Domain: probe.Domain},
+		Submit: &serve.SubmitOptions{
+			Store: db, Prober: prober, Address: (&probe.Guard{}).Canonical, Domain: probe.Domain, FillForm: render.FillSubmit,
+		},
 	})
 	const each = 400
 	var mu sync.Mutex

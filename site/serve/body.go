@@ -2,6 +2,9 @@ package serve
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -10,15 +13,16 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"tollbook/output"
+	"tollbook/site"
 )
 
 const (
 	maxInMemory = 1 << 20 // bytes of a file; larger ones are sent piece by piece
-	gzipAbove   = 1 << 10 // bytes of what is deflated here; smaller ones gain nothing
+	gzipAbove   = 1 << 10 // bytes of what is compressed here; smaller answers gain nothing
 	tagBytes    = 16      // of the sha256, in an ETag
 )
 
-// body is the content of an answer in the forms in which it may be sent.
+// body is the content of an answer in the forms in which it may be sent, with what its header says of each form.
 type body struct {
 	plain  []byte         // nil where gzip is kept
 	gzip   []byte         // nil where it does not pay
@@ -26,20 +30,17 @@ type body struct {
 	member *output.Member // a large file, sent piece by piece; plain and gzip are nil
 
 	plainTag, gzipTag   []string // the strong validators of both forms, as header values
-	plainSize, gzipSize []string // the lengths of what is in memory, too
-	kept                cacheKey // where the cache has it; zero where it can't be asked for
-
-	part *part // of its list, nil for others
+	plainSize, gzipSize []string // lengths of what is in memory, too
 
 	counting sync.Once // of total
-	total    int       // rows of the list of which this is a part
+	total    int       // rows of the list that this is a page of
 	totalErr error
 }
 
-// named gives a body what its header says of it: the tags that its sum makes, and its lengths.
+// named sets what a header says of a body: the tags that its sum makes, and its lengths.
 func (b *body) named(sum output.Sum) *body {
-	b.plainTag = []string{string(appendTag(nil, sum, false))}
-	b.gzipTag = []string{string(appendTag(nil, sum, true))}
+	digest := hex.EncodeToString(sum[:tagBytes])
+	b.plainTag, b.gzipTag = []string{`"` + digest + `"`}, []string{`"` + digest + `-gz"`}
 	b.plainSize, b.gzipSize = []string{strconv.Itoa(b.length)}, []string{strconv.Itoa(len(b.gzip))}
 	return b
 }
@@ -54,12 +55,14 @@ func (b *body) tag(gzipped bool) []string {
 	return b.plainTag
 }
 
-// literal is a file of the tree, checked against its sum. One that lies there deflated is sent so.
-func (h *handler) literal(m output.Member) (*body, error) {
+func (b *body) canGzip() bool { return b.gzip != nil || b.member != nil && b.member.IsDeflated() }
+
+// file is a file of the tree, checked against its sum. A file that the tree keeps deflated is sent so.
+func (h *handler) file(m output.Member) (*body, error) {
 	if m.Size > maxInMemory {
-		return h.large(m)
+		return h.largeFile(m)
 	}
-	return h.body(cacheKey{sum: m.Sum}, func() (*body, error) {
+	return cachedAnswer(h.cache, cacheKey{sum: m.Sum}, func() (*body, error) {
 		c, err := m.Load()
 		if err != nil {
 			return nil, err
@@ -71,28 +74,8 @@ func (h *handler) literal(m output.Member) (*body, error) {
 	})
 }
 
-// body is one that the cache keeps, made if need be.
-func (h *handler) body(key cacheKey, make func() (*body, error)) (*body, error) {
-	return cached(h.cache, key, (*body).size, func() (*body, error) {
-		b, err := make()
-		if err == nil {
-			b.kept = key
-		}
-		return b, err
-	})
-}
-
-// cut is a body made of parts of files. It is kept from the second time on that it is asked for: of the many that readers can
-// ask for most are not, and would drive out the rows that all are made of.
-func (h *handler) cut(key cacheKey, make func() (*body, error)) (*body, error) {
-	if h.asked.again(key) {
-		return h.body(key, make)
-	}
-	return make()
-}
-
-// large checks a large file once; later requests send it without reading it twice.
-func (h *handler) large(m output.Member) (*body, error) {
+// largeFile checks a large file once; later requests send it without reading it twice.
+func (h *handler) largeFile(m output.Member) (*body, error) {
 	nothing := func(bool) int { return 0 }
 	_, err := cached(h.cache, cacheKey{sum: m.Sum, name: "whole"}, nothing, func() (bool, error) {
 		return true, m.CopyTo(io.Discard)
@@ -100,7 +83,24 @@ func (h *handler) large(m output.Member) (*body, error) {
 	return (&body{member: &m}).named(m.Sum), err
 }
 
-var gzippers = sync.Pool{New: func() any {
+// newPage is a list assembled of rows that were cut out of files; total is the number of rows of the whole list.
+func newPage(f site.Framing, rows [][]byte, meta any, total int) (*body, error) {
+	m, err := json.Marshal(meta)
+	if err != nil {
+		return nil, err
+	}
+	b, err := newCut(f.List(rows, m))
+	if err != nil {
+		return nil, err
+	}
+	b.counting.Do(func() { b.total = total })
+	return b, nil
+}
+
+// newCut is a body of bytes that no file has as a whole: its tag is made of their own sum.
+func newCut(data []byte) (*body, error) { return newBody(sha256.Sum256(data), data) }
+
+var gzipWriters = sync.Pool{New: func() any {
 	z, err := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed)
 	if err != nil {
 		panic(err) // the level is a constant
@@ -108,14 +108,14 @@ var gzippers = sync.Pool{New: func() any {
 	return z
 }}
 
-// newBody is a body of bytes that lie nowhere deflated.
+// newBody is a body of bytes that nobody has compressed yet.
 func newBody(sum output.Sum, data []byte) (*body, error) {
 	b := &body{plain: data, length: len(data)}
 	if len(data) <= gzipAbove {
 		return b.named(sum), nil
 	}
-	z := gzippers.Get().(*gzip.Writer)
-	defer gzippers.Put(z)
+	z := gzipWriters.Get().(*gzip.Writer)
+	defer gzipWriters.Put(z)
 	var buf bytes.Buffer
 	z.Reset(&buf)
 	if _, err := z.Write(data); err != nil {
@@ -125,20 +125,20 @@ func newBody(sum output.Sum, data []byte) (*body, error) {
 		return nil, fmt.Errorf("gzip: %w", err)
 	}
 	if buf.Len() < len(data) {
-		b.plain, b.gzip = nil, buf.Bytes()
+		b.plain, b.gzip = nil, bytes.Clone(buf.Bytes())
 	}
 	return b.named(sum), nil
 }
 
-var gunzippers = sync.Pool{New: func() any { return new(gzip.Reader) }}
+var gzipReaders = sync.Pool{New: func() any { return new(gzip.Reader) }}
 
 // unzipped is the plain form of a body in memory.
 func (b *body) unzipped() ([]byte, error) {
 	if b.gzip == nil {
 		return b.plain, nil
 	}
-	z := gunzippers.Get().(*gzip.Reader)
-	defer gunzippers.Put(z)
+	z := gzipReaders.Get().(*gzip.Reader)
+	defer gzipReaders.Put(z)
 	data := make([]byte, b.length)
 	err := z.Reset(bytes.NewReader(b.gzip))
 	if err == nil {
@@ -150,7 +150,7 @@ func (b *body) unzipped() ([]byte, error) {
 	return data, nil
 }
 
-// form is one of those of a body in memory, and its length.
+// form is one form of a body in memory, and its length.
 func (b *body) form(gzipped bool) (data []byte, size []string, err error) {
 	if gzipped {
 		return b.gzip, b.gzipSize, nil
@@ -159,7 +159,7 @@ func (b *body) form(gzipped bool) (data []byte, size []string, err error) {
 	return data, b.plainSize, err
 }
 
-// open gives the bytes of one form of a large file and their number.
+// open opens one form of a large file and returns the number of its bytes.
 func (b *body) open(gzipped bool) (io.ReadCloser, int64, error) {
 	if !gzipped {
 		r, w := io.Pipe()
@@ -175,4 +175,30 @@ func (b *body) open(gzipped bool) (io.ReadCloser, int64, error) {
 		io.Reader
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(head), r, bytes.NewReader(tail)), r}, int64(len(head)+len(tail)) + size, nil
+}
+
+// rows is the number of rows of the list that b is a page of, as its meta says. It is read once.
+func (b *body) rows(f site.Framing) (int, error) {
+	b.counting.Do(func() { b.total, b.totalErr = b.countRows(f) })
+	return b.total, b.totalErr
+}
+
+func (b *body) countRows(f site.Framing) (int, error) {
+	read := b.unzipped
+	if b.member != nil {
+		read = b.member.Read
+	}
+	data, err := read()
+	if err != nil {
+		return 0, err
+	}
+	meta, err := f.FindMeta(data)
+	if err != nil {
+		return 0, err
+	}
+	var count site.TotalMeta
+	if err := json.Unmarshal(meta, &count); err != nil {
+		return 0, fmt.Errorf("parse meta: %w", err)
+	}
+	return int(count.Total), nil
 }

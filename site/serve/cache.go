@@ -2,62 +2,50 @@ package serve
 
 import (
 	"container/list"
+	"hash/maphash"
 	"sync"
-	"sync/atomic"
 
 	"tollbook/output"
 )
 
-// cache keeps what was read last, up to a number of bytes. What is in it never changes, since a key names bytes by
-// their sum, or by a snapshot or pack, which never change either; so unchanged files stay when a snapshot replaces another.
+// cache keeps finished answers, and the rows and indexes that they are cut from, up to a number of bytes. An entry never
+// changes, since its key names bytes by their sum, or by a snapshot or pack, which never change either; so unchanged
+// files stay when a snapshot replaces another.
 type cache struct {
 	mu    sync.Mutex
 	limit int
 	bytes int
 	order *list.List // of *entry, the last used first
 	byKey map[cacheKey]*list.Element
-	rows  sharedRows // of what is sharing in it, counted too
+
+	seed  maphash.Seed
+	asked [1 << 14]uint64 // hashes of keys of answers that were asked for lately
 }
 
-// cacheKey names a file by its sum, something cut by its snapshot or pack and its name there, or what an address names by
-// its snapshot and itself.
+// cacheKey names a file by its sum, and something cut out of files by its snapshot or pack and its name there.
 type cacheKey struct {
 	sum      output.Sum
 	snapshot string
 	name     string
-	address
 }
-
-// address is the part of a request that says what it asks for.
-type address struct{ path, rawPath, query string }
 
 type entry struct {
 	key   cacheKey
-	value atomic.Pointer[any] // nil once it was dropped
+	value any
 	bytes int
-	used  atomic.Bool // by who did not move it to the front
-}
-
-// use is the value for who has kept its entry, which needs no lock. It is false once the cache has dropped it.
-func (e *entry) use() (any, bool) {
-	v := e.value.Load()
-	if v == nil {
-		return nil, false
-	}
-	if !e.used.Load() {
-		e.used.Store(true)
-	}
-	return *v, true
 }
 
 func newCache(limit int) *cache {
-	return &cache{limit: limit, order: list.New(), byKey: map[cacheKey]*list.Element{}, rows: sharedRows{bySum: map[output.Sum]*sharedRow{}}}
+	return &cache{limit: limit, order: list.New(), byKey: map[cacheKey]*list.Element{}, seed: maphash.MakeSeed()}
 }
 
-// entryBytes is what an entry costs beside its value.
-const entryBytes = 300
+const (
+	cacheBytes = 96 << 20 // bound of what one handler keeps
+	entryBytes = 300      // of an entry beside its value
+	entryPart  = 4        // the largest entry has this part of the limit
+)
 
-// cached answers the value of a key, made if need be. Two who miss at once both make it; errors are not kept.
+// cached returns the value of a key, made if need be. Two requests that miss at once both make it; errors are not kept.
 func cached[T any](c *cache, key cacheKey, size func(T) int, make func() (T, error)) (T, error) {
 	if v, ok := c.get(key); ok {
 		return v.(T), nil
@@ -69,20 +57,32 @@ func cached[T any](c *cache, key cacheKey, size func(T) int, make func() (T, err
 	return v, err
 }
 
-func (c *cache) get(key cacheKey) (any, bool) {
-	e, ok := c.entry(key)
-	if !ok {
-		return nil, false
+// cachedAnswer is cached for finished answers. They are kept from the second request on: most of the many answers that
+// readers can ask for are wanted once, and would drive out the rows that all are cut from.
+func cachedAnswer(c *cache, key cacheKey, make func() (*body, error)) (*body, error) {
+	if v, ok := c.get(key); ok {
+		return v.(*body), nil
 	}
-	v := e.value.Load()
-	if v == nil {
-		return nil, false
+	b, err := make()
+	if err == nil && c.askedBefore(key) {
+		c.put(key, b, b.size()+entryBytes)
 	}
-	return *v, true
+	return b, err
 }
 
-// entry is that of a key.
-func (c *cache) entry(key cacheKey) (*entry, bool) {
+// askedBefore notes that a key is asked for, and returns whether it was before. Where two keys share a slot the later one
+// stays. Should two keys have the same hash, one is taken for asked before; nothing else depends on it.
+func (c *cache) askedBefore(key cacheKey) bool {
+	hash := maphash.Comparable(c.seed, key)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	slot := &c.asked[hash%uint64(len(c.asked))]
+	before := *slot == hash
+	*slot = hash
+	return before
+}
+
+func (c *cache) get(key cacheKey) (any, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e, ok := c.byKey[key]
@@ -90,20 +90,12 @@ func (c *cache) entry(key cacheKey) (*entry, bool) {
 		return nil, false
 	}
 	c.order.MoveToFront(e)
-	return e.Value.(*entry), true
+	return e.Value.(*entry).value, true
 }
 
-// usage is the bytes that are kept, and how many may be.
-func (c *cache) usage() (used, limit int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.bytes + c.rows.size(), c.limit
-}
-
-// put keeps a value in place of an earlier one, unless it alone would take a sixteenth of the cache.
+// put keeps a value in place of an earlier one, unless it alone would take too large a part of the cache.
 func (c *cache) put(key cacheKey, value any, bytes int) {
-	if bytes > c.limit/16 {
-		c.release(value)
+	if bytes > c.limit/entryPart {
 		return
 	}
 	c.mu.Lock()
@@ -111,17 +103,10 @@ func (c *cache) put(key cacheKey, value any, bytes int) {
 	if old, ok := c.byKey[key]; ok {
 		c.drop(old)
 	}
-	e := &entry{key: key, bytes: bytes}
-	e.value.Store(&value)
-	c.byKey[key] = c.order.PushFront(e)
+	c.byKey[key] = c.order.PushFront(&entry{key, value, bytes})
 	c.bytes += bytes
-	for c.bytes+c.rows.size() > c.limit && len(c.byKey) > 0 {
-		last := c.order.Back()
-		if last.Value.(*entry).used.Swap(false) {
-			c.order.MoveToFront(last)
-			continue
-		}
-		c.drop(last)
+	for c.bytes > c.limit {
+		c.drop(c.order.Back())
 	}
 }
 
@@ -130,12 +115,11 @@ func (c *cache) drop(at *list.Element) {
 	e := c.order.Remove(at).(*entry)
 	delete(c.byKey, e.key)
 	c.bytes -= e.bytes
-	c.release(*e.value.Swap(nil))
 }
 
-// release lets go of what a value that is not kept shares with others.
-func (c *cache) release(value any) {
-	if v, ok := value.(sharing); ok {
-		c.rows.release(v.shared())
-	}
+// usage returns the bytes that are kept, and how many may be.
+func (c *cache) usage() (used, limit int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.bytes, c.limit
 }

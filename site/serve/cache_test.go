@@ -39,7 +39,7 @@ func TestCacheIsBounded(t *testing.T) {
 
 func TestCacheLeavesOut(t *testing.T) {
 	t.Parallel()
-	c := newCache(16_000)
+	c := newCache(entryPart * 1000)
 	fault := errors.New("fault")
 	for range 2 {
 		if _, err := cached(c, cacheKey{name: "a"}, func(int) int { return 1 }, func() (int, error) { return 0, fault }); !errors.Is(err, fault) {
@@ -51,5 +51,30 @@ func TestCacheLeavesOut(t *testing.T) {
 	}
 	if c.bytes != 0 || len(c.byKey) != 0 {
 		t.Errorf("%d bytes, %d keys: errors and what is too large are not kept", c.bytes, len(c.byKey))
+	}
+}
+
+// TestAskedAgain checks that a page is kept once it was asked for again, and not before: a page that is wanted once
+// leaves the cache to the rows.
+func TestAskedAgain(t *testing.T) {
+	t.Parallel()
+	h := handlerOf(t, publish(t, newWorld(t, 120).files), t.Output()).(*handler)
+	bodies := func() (n int) {
+		h.cache.mu.Lock()
+		defer h.cache.mu.Unlock()
+		for _, e := range h.cache.byKey {
+			if _, ok := e.Value.(*entry).value.(*body); ok {
+				n++
+			}
+		}
+		return n
+	}
+	for i, target := range []string{"/v1/services?per_page=30&page=2", "/v1/services/service-0001"} {
+		for asked, want := range []int{i, i + 1, i + 1} {
+			got := get(h, target)
+			if n := bodies(); n != want || got.Code != 200 {
+				t.Errorf("%s, asked %d times before: %d kept, want %d; status %d", target, asked, n, want, got.Code)
+			}
+		}
 	}
 }

@@ -19,12 +19,8 @@ func clientAddr(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	if err != nil {
 		return netip.Addr{}
 	}
-	return behind(peer.Addr(), r.Header["X-Forwarded-For"], r.Header["Forwarded"], trusted)
-}
-
-// behind is clientAddr of a peer and what his request says that it was forwarded for.
-func behind(peer netip.Addr, listed, forwarded []string, trusted []netip.Prefix) netip.Addr {
-	addr := peer.Unmap().WithZone("")
+	listed, forwarded := r.Header["X-Forwarded-For"], r.Header["Forwarded"]
+	addr := peer.Addr().Unmap().WithZone("")
 	if len(trusted) == 0 || !isTrusted(addr, trusted) {
 		return addr
 	}

@@ -125,14 +125,7 @@ func (l *limiter) clients() (n int) {
 
 // rateLimit is the value of the header field: requests left, and seconds until all are there again.
 func rateLimit(left int, ends time.Duration) string {
-	return string(appendRateLimit(make([]byte, 0, 32), left, ends))
-}
-
-func appendRateLimit(to []byte, left int, ends time.Duration) []byte {
-	to = append(to, `"api";r=`...)
-	to = strconv.AppendInt(to, int64(left), 10)
-	to = append(to, `;t=`...)
-	return strconv.AppendInt(to, ceilSeconds(ends), 10)
+	return `"api";r=` + strconv.Itoa(left) + `;t=` + strconv.FormatInt(ceilSeconds(ends), 10)
 }
 
 // ceilSeconds is a span in whole seconds, one at least.

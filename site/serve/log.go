@@ -5,32 +5,48 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"tollbook/output"
 	"tollbook/site"
 )
 
-// log cuts a window, counted from the newest row, out of at most two blocks.
+// log cuts a page, counted from the newest row, out of at most two blocks.
 func (h *handler) log(snap *output.Snapshot, q site.Query) (*body, error) {
 	index, err := h.logIndex(snap, q.LogKey())
 	if err != nil {
 		return nil, err
 	}
-	spans, err := h.newest(snap, q, site.LogSpans(*index, int64(q.Int("limit")), int64(q.Int("offset"))))
+	rows, err := h.newestRows(snap, q, site.LogSpans(*index, int64(q.Int("limit")), int64(q.Int("offset"))))
 	if err != nil {
 		return nil, err
 	}
-	meta, err := json.Marshal(site.TotalMeta{Total: index.Total()})
-	if err != nil {
-		return nil, err
-	}
-	return newCutting(q.Route.Framing, spans, meta).body(int(index.Total()), index)
+	total := index.Total()
+	return newPage(q.Route.Framing, rows, site.TotalMeta{Total: total}, int(total))
 }
 
-// newest reads spans of q's log, which name the newest rows first.
-func (h *handler) newest(snap *output.Snapshot, q site.Query, blocks []site.BlockSpan) ([]span, error) {
-	var spans []span
-	for _, s := range blocks {
+// changes cuts a page of change records out of at most two blocks. The window of days ends on the day of the snapshot.
+// listed is whether v1/index.json has a log of q's scope: a service without records, or an unknown one, has none.
+func (h *handler) changes(snap *output.Snapshot, q site.Query, built time.Time, listed bool) (*body, error) {
+	index := &site.LogIndex{}
+	if listed {
+		var err error
+		if index, err = h.logIndex(snap, q.Scope().LogKey()); err != nil {
+			return nil, err
+		}
+	}
+	window, meta := site.ChangeWindow(*index, q, built)
+	rows, err := h.newestRows(snap, q, site.ChangeSpans(window, q))
+	if err != nil {
+		return nil, err
+	}
+	return newPage(q.Route.Framing, rows, meta, meta.Total)
+}
+
+// newestRows reads spans of q's log, which name the newest rows first.
+func (h *handler) newestRows(snap *output.Snapshot, q site.Query, spans []site.BlockSpan) ([][]byte, error) {
+	var rows [][]byte
+	for _, s := range spans {
 		key := q.BlockKey(s.Block)
 		of, err := h.block(snap, key, s.Pack)
 		if err != nil {
@@ -38,65 +54,44 @@ func (h *handler) newest(snap *output.Snapshot, q site.Query, blocks []site.Bloc
 		}
 		end := of.first + int64(len(of.rows))
 		if s.From < of.first || s.To > end {
-			return nil, fmt.Errorf("block %s: %w: it has rows %d to %d, the log wants %d to %d", key, output.ErrDamaged, of.first, end, s.From, s.To)
+			return nil, fmt.Errorf("block %s: %w: it has rows %d to %d, the log wants %d to %d",
+				key, output.ErrDamaged, of.first, end, s.From, s.To)
 		}
-		spans = append(spans, span{of, int(end - s.To), int(end - s.From)})
+		rows = append(rows, of.rows[end-s.To:end-s.From]...)
 	}
-	return spans, nil
+	return rows, nil
 }
 
 // logIndex reads the index of a log. Every service has its logs, empty ones too.
 func (h *handler) logIndex(snap *output.Snapshot, key string) (*site.LogIndex, error) {
-	m, ok := snap.Lookup(key)
-	if !ok {
-		return nil, fmt.Errorf("log %s: %w", key, errMissing)
+	index, err := parsed[site.LogIndex](h, snap, key)
+	if err == nil && (index.First < 0 || index.Next < index.First) {
+		err = fmt.Errorf("log %s: %w: rows %d to %d", key, output.ErrDamaged, index.First, index.Next)
 	}
-	size := func(*site.LogIndex) int { return int(m.Size) }
-	return cached(h.cache, cacheKey{sum: m.Sum, name: "log"}, size, func() (*site.LogIndex, error) {
-		data, err := m.Read()
-		if err != nil {
-			return nil, err
-		}
-		var index site.LogIndex
-		if err := json.Unmarshal(data, &index); err != nil {
-			return nil, fmt.Errorf("parse %s: %w", key, err)
-		}
-		if index.First < 0 || index.Next < index.First {
-			return nil, fmt.Errorf("log %s: %w: rows %d to %d", key, output.ErrDamaged, index.First, index.Next)
-		}
-		return &index, nil
-	})
+	return index, err
 }
 
-// block reads a block of a log, its newest row first, from a pack, or from the snapshot where pack is "".
-func (h *handler) block(snap *output.Snapshot, key, pack string) (*packedRows, error) {
-	at, read := cacheKey{snapshot: snap.PackVersion(pack), name: key}, func() ([]byte, error) { return snap.ReadPack(pack, key) }
-	if pack == "" {
-		m, ok := snap.Lookup(key)
-		if !ok {
-			return nil, fmt.Errorf("block %s: %w", key, errMissing)
-		}
-		at, read = cacheKey{sum: m.Sum, name: "block"}, m.Read
+// block reads a block of a log from the pack of an hour, or from the snapshot where hour is "".
+func (h *handler) block(snap *output.Snapshot, key, hour string) (*fileRows, error) {
+	if hour == "" {
+		return cachedFile(h, snap, key, "block", parseBlock)
 	}
-	return cached(h.cache, at, (*packedRows).size, func() (*packedRows, error) {
-		data, err := read()
+	at := cacheKey{snapshot: snap.PackVersion(hour), name: key}
+	return cached(h.cache, at, (*fileRows).size, func() (*fileRows, error) {
+		data, err := snap.ReadPack(hour, key)
 		if err != nil {
 			return nil, err
 		}
-		rows, first, err := parseBlock(key, data)
+		rows, err := parseBlock(data)
 		if err != nil {
-			return nil, err
+			err = fmt.Errorf("block %s of %s: %w: %w", key, hour, output.ErrDamaged, err)
 		}
-		p, err := h.pack(at, key, rows)
-		if err == nil {
-			p.first = first
-		}
-		return p, err
+		return rows, err
 	})
 }
 
 // parseBlock is the rows of a block, the newest first, and the number of the oldest.
-func parseBlock(key string, data []byte) (rows [][]byte, first int64, err error) {
+func parseBlock(data []byte) (*fileRows, error) {
 	rows, meta, err := site.Framing{}.Split(data)
 	var m site.BlockMeta
 	if err == nil {
@@ -105,9 +100,6 @@ func parseBlock(key string, data []byte) (rows [][]byte, first int64, err error)
 	if err == nil && m.First < 0 {
 		err = errors.New("its first row has a negative number")
 	}
-	if err != nil {
-		return nil, 0, fmt.Errorf("block %s: %w: %w", key, output.ErrDamaged, err)
-	}
 	slices.Reverse(rows)
-	return rows, m.First, nil
+	return &fileRows{rows: rows, first: m.First, bytes: len(data)}, err
 }

@@ -30,7 +30,7 @@ func TheManners() Manners {
 		Allowed: allowed, Expose: headerExpose[0], Policy: contentPolicy, ExposeZip: headerExposeZip[0],
 		Errors: map[string]site.Error{
 			"invalid":        {Code: http.StatusBadRequest, Type: site.ErrorInvalidParameter},
-			"unreadable":     unreadable(http.StatusBadRequest),
+			"unreadable":     badRequest(http.StatusBadRequest),
 			"not_found":      errorOf(site.ErrNotFound),
 			"not_kept":       errorOf(output.ErrNotKept),
 			"method":         errorOf(errMethod),

@@ -20,57 +20,47 @@ func (h *handler) search(snap *output.Snapshot, q site.Query) (*body, error) {
 	s := site.NewSearch(q.Text("q"))
 	offset, limit := q.Window()
 	var rows [][]byte
-	found := 0
+	total := 0
 	if letters, ok := s.Shard(*index); ok {
 		of, err := h.shard(snap, site.ShardKey(letters), index.Shards[letters])
 		if err != nil {
 			return nil, err
 		}
 		filter := q.Filter()
-		for _, row := range of.by(q.Text("sort")) {
+		for _, row := range of.ordered(q.Text("sort")) {
 			if !s.Matches(row.Words) || !filter.Passes(&row.Item) {
 				continue
 			}
-			if found >= offset && found-offset < limit {
+			if total >= offset && total-offset < limit {
 				rows = append(rows, row.Raw)
 			}
-			found++
+			total++
 		}
 	}
-	meta, err := json.Marshal(site.WindowMeta(q, found))
-	if err != nil {
-		return nil, err
-	}
-	b, err := summed(q.Route.Framing.List(rows, meta), nil)
-	if err != nil {
-		return nil, err
-	}
-	return b.counted(found), nil
+	return newPage(q.Route.Framing, rows, site.WindowMeta(q, total), total)
 }
 
-// searchRowBytes is what search knows of a row costs in memory.
-const searchRowBytes = 600
-
-// shard is the rows of a shard, which are ready for search. A service has some six, in which its row is the same.
+// shard is the rows of a shard, ready for search.
 type shard struct {
-	rows   []*sharedRow
-	orders sync.Map // of []*site.SearchRow, by the order that they are in
+	rows   []site.SearchRow
+	bytes  int      // of the file
+	orders sync.Map // of []*site.SearchRow, by the name of the order that they are in
 }
 
-// shared implements sharing.
-func (s *shard) shared() []*sharedRow { return s.rows }
+// searchRowBytes is what a row takes in memory beside its bytes in the file: what search knows of it, and its places in
+// all orders.
+const searchRowBytes = 650
 
-// size counts what all orders take, too.
-func (s *shard) size() int { return 8 * (1 + len(site.Orders)) * len(s.rows) }
+func (s *shard) size() int { return s.bytes + searchRowBytes*len(s.rows) }
 
-// by is the rows in an order, sorted once.
-func (s *shard) by(order string) []*site.SearchRow {
+// ordered is the rows in an order, sorted once.
+func (s *shard) ordered(order string) []*site.SearchRow {
 	if rows, ok := s.orders.Load(order); ok {
 		return rows.([]*site.SearchRow)
 	}
 	rows := make([]*site.SearchRow, len(s.rows))
-	for i, row := range s.rows {
-		rows[i] = row.search.Load()
+	for i := range s.rows {
+		rows[i] = &s.rows[i]
 	}
 	compare := site.Compared(order)
 	slices.SortFunc(rows, func(a, b *site.SearchRow) int { return compare(&a.Item, &b.Item) })
@@ -80,35 +70,26 @@ func (s *shard) by(order string) []*site.SearchRow {
 
 // shard reads a shard, which must have n rows.
 func (h *handler) shard(snap *output.Snapshot, key string, n int) (*shard, error) {
-	m, ok := snap.Lookup(key)
-	if !ok {
-		return nil, fmt.Errorf("file %s: %w", key, errMissing)
-	}
-	return cached(h.cache, cacheKey{sum: m.Sum, name: "search"}, (*shard).size, func() (*shard, error) {
-		data, err := m.Read()
-		if err != nil {
-			return nil, err
-		}
+	return cachedFile(h, snap, key, "shard", func(data []byte) (*shard, error) {
 		lines, _, err := site.Framing{}.Split(data)
 		if err == nil && len(lines) != n {
 			err = fmt.Errorf("it has %d rows, %s wants %d", len(lines), site.SearchFile, n)
 		}
-		var rows []*sharedRow
-		if err == nil {
-			rows = h.cache.rows.share(lines)
-			if err = h.cache.rows.read(rows); err != nil {
-				h.cache.rows.release(rows)
+		if err != nil {
+			return nil, err
+		}
+		s := &shard{rows: make([]site.SearchRow, n), bytes: len(data)}
+		for i, line := range lines {
+			if s.rows[i], err = site.ParseSearchRow(line); err != nil {
+				return nil, err
 			}
 		}
-		if err != nil {
-			return nil, fmt.Errorf("file %s: %w: %w", key, output.ErrDamaged, err)
-		}
-		return &shard{rows: rows}, nil
+		return s, nil
 	})
 }
 
 // lookup answers a look-up: the row of its shard that begins with its hash.
-func (h *handler) lookup(snap *output.Snapshot, q site.Query) ([]byte, error) {
+func (h *handler) lookup(snap *output.Snapshot, q site.Query) (*body, error) {
 	index, err := parsed[site.LookupIndex](h, snap, site.LookupFile)
 	if err != nil {
 		return nil, err
@@ -118,69 +99,47 @@ func (h *handler) lookup(snap *output.Snapshot, q site.Query) ([]byte, error) {
 	if !ok {
 		return nil, site.ErrNotFound
 	}
-	rows, err := h.lookupRows(snap, key)
+	of, err := cachedFile(h, snap, key, "lookup", func(data []byte) (*fileRows, error) {
+		rows, _, err := site.Framing{}.Split(data)
+		return &fileRows{rows: rows, bytes: len(data)}, err
+	})
 	if err != nil {
 		return nil, err
 	}
-	if len(rows) != n {
-		return nil, fmt.Errorf("file %s: %w: it has %d rows, %s wants %d", key, output.ErrDamaged, len(rows), site.LookupFile, n)
+	if len(of.rows) != n {
+		return nil, fmt.Errorf("file %s: %w: it has %d rows, %s wants %d",
+			key, output.ErrDamaged, len(of.rows), site.LookupFile, n)
 	}
-	i, ok := slices.BinarySearchFunc(rows, hash, func(row []byte, hash string) int {
-		switch h := site.LookupHash(row); {
-		case h < hash:
-			return -1
-		case h > hash:
-			return 1
-		}
-		return 0
+	i, ok := slices.BinarySearchFunc(of.rows, hash, func(row []byte, hash string) int {
+		return strings.Compare(site.LookupHash(row), hash)
 	})
 	if !ok {
 		return nil, site.ErrNotFound
 	}
-	return site.LookupAnswer(rows[i]), nil
+	return newCut(site.LookupAnswer(of.rows[i]))
 }
 
-// lookupRows reads a shard of look-ups.
-func (h *handler) lookupRows(snap *output.Snapshot, key string) ([][]byte, error) {
-	m, ok := snap.Lookup(key)
-	if !ok {
-		return nil, fmt.Errorf("file %s: %w", key, errMissing)
-	}
-	size := func(rows [][]byte) int { return int(m.Size) + 24*len(rows) }
-	return cached(h.cache, cacheKey{sum: m.Sum, name: "lookup"}, size, func() ([][]byte, error) {
-		data, err := m.Read()
-		if err != nil {
-			return nil, err
-		}
-		rows, _, err := site.Framing{}.Split(data)
-		if err != nil {
-			return nil, fmt.Errorf("file %s: %w", key, err)
-		}
-		return rows, nil
-	})
+// parsedFile is a JSON file of the snapshot.
+type parsedFile[T any] struct {
+	value T
+	bytes int // of the file
 }
+
+func (f *parsedFile[T]) size() int { return 3 * f.bytes }
 
 // parsed is a JSON file that every snapshot must have, read once.
 func parsed[T any](h *handler, snap *output.Snapshot, key string) (*T, error) {
-	m, ok := snap.Lookup(key)
-	if !ok {
-		return nil, fmt.Errorf("file %s: %w", key, errMissing)
-	}
-	size := func(*T) int { return 3 * int(m.Size) }
-	return cached(h.cache, cacheKey{sum: m.Sum, name: "parsed"}, size, func() (*T, error) {
-		data, err := m.Read()
-		if err != nil {
-			return nil, err
-		}
-		v := new(T)
-		if err := json.Unmarshal(data, v); err != nil {
-			return nil, fmt.Errorf("parse %s: %w", key, err)
-		}
-		return v, nil
+	f, err := cachedFile(h, snap, key, "parsed", func(data []byte) (*parsedFile[T], error) {
+		f := &parsedFile[T]{bytes: len(data)}
+		return f, json.Unmarshal(data, &f.value)
 	})
+	if err != nil {
+		return nil, err
+	}
+	return &f.value, nil
 }
 
-// listedShard says whether the snapshot must have a file because it lists it as a shard.
+// listedShard returns whether the snapshot must have a file because it lists it as a shard.
 func (h *handler) listedShard(snap *output.Snapshot, key string) (bool, error) {
 	switch {
 	case key == site.SearchFile || strings.HasPrefix(key, "v1/search/"):

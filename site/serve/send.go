@@ -44,7 +44,7 @@ var headerTypes = func() map[string][]string {
 }()
 
 // send answers a request with b. An error comes before anything was written.
-func (h *handler) send(w http.ResponseWriter, r *http.Request, v *origin, pinned bool, key string, b *body) error {
+func (h *handler) send(w http.ResponseWriter, r *http.Request, v *view, pinned bool, key string, b *body) error {
 	gzipped := b.canGzip() && acceptsGzip(r.Header.Values("Accept-Encoding"))
 	header := w.Header()
 	tag := b.tag(gzipped)
@@ -129,25 +129,11 @@ func writeSized(w http.ResponseWriter, r *http.Request, code int, data []byte) {
 	}
 }
 
-func (b *body) canGzip() bool { return b.gzip != nil || b.member != nil && b.member.IsDeflated() }
-
-// cacheControl lets caches keep an answer until the next build is due, and what its own name has the hash of for good.
-func (h *handler) cacheControl(key string, v *origin) []string {
+// cacheControl lets caches keep an answer until the next build is due, and files with a hash in their name forever.
+func (h *handler) cacheControl(key string, v *view) []string {
 	if site.IsHashed(key) {
 		return headerForever
 	}
-	age := v.age(h.now())
-	told := v.told.Load()
-	if told == nil || told.age != age {
-		told = &freshness{age, []string{freshFor(age)}}
-		v.told.Store(told)
-	}
-	return told.value
-}
-
-// age is for how many seconds caches may keep an answer.
-func (v *origin) age(now time.Time) int64 { return max(1, int64(v.next.Sub(now)/time.Second)) }
-
-func freshFor(age int64) string {
-	return "public, max-age=" + strconv.FormatInt(age, 10) + ", stale-while-revalidate=30, stale-if-error=86400"
+	age := max(1, int64(v.next.Sub(h.now())/time.Second))
+	return []string{"public, max-age=" + strconv.FormatInt(age, 10) + ", stale-while-revalidate=30, stale-if-error=86400"}
 }

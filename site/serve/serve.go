@@ -28,8 +28,6 @@ import (
 type Source interface {
 	// Current answers the current snapshot, which the caller releases, or output.ErrEmpty.
 	Current() (*output.Snapshot, error)
-	// ID answers the id of what Current answers, without a lock; "" where there is none.
-	ID(now time.Time) string
 	// Pinned answers the snapshot with this id, which the caller releases, or output.ErrNotKept.
 	Pinned(id string) (*output.Snapshot, error)
 	// Download finds a zip of the publication, or answers fs.ErrNotExist.
@@ -52,16 +50,12 @@ type Options struct {
 	Submit    *SubmitOptions // takes submissions; nil for none
 }
 
-// handler answers GET, HEAD and OPTIONS.
+// handler answers GET, HEAD and OPTIONS, and POST where submissions are taken.
 type handler struct {
 	source  Source
 	logger  *slog.Logger
 	now     func() time.Time
-	steady  bool // now is time.Now
 	cache   *cache
-	asked   *asked          // for what is cut
-	lately  *lately[*known] // asked for
-	pagings *lately[*paging]
 	limiter *limiter // nil without a limit
 	gate    *gate    // of downloads
 	pace    *pace    // of downloads, nil without a limit
@@ -74,22 +68,18 @@ type handler struct {
 	views []*view // of the snapshots read last, the newest first
 }
 
-// cacheBytes bounds the answers and rows that are kept ready in memory.
-const cacheBytes = 96 << 20
-
 // NewHandler answers every route of the table from the snapshots of a source.
 func NewHandler(o Options) http.Handler {
-	steady := o.Now == nil
-	if steady {
+	if o.Now == nil {
 		o.Now = time.Now
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	h := &handler{
-		source: o.Source, logger: o.Logger, now: o.Now, steady: steady, cache: newCache(cacheBytes), asked: newAsked(), lately: newLately[*known](), pagings: newLately[*paging](),
-		limiter: newLimiter(o.RateLimit, o.Now()), gate: newGate(), pace: newPace(o.DownloadRate), trusted: o.Trusted, metrics: o.Metrics,
-		submitter: newSubmitter(o.Submit),
+		source: o.Source, logger: o.Logger, now: o.Now, cache: newCache(cacheBytes),
+		limiter: newLimiter(o.RateLimit, o.Now()), gate: newGate(), pace: newPace(o.DownloadRate),
+		trusted: o.Trusted, metrics: o.Metrics, submitter: newSubmitter(o.Submit),
 	}
 	if o.Metrics != nil {
 		o.Metrics.handler = h
@@ -106,8 +96,6 @@ type reply struct {
 	route string
 }
 
-var replies = sync.Pool{New: func() any { return new(reply) }}
-
 // WriteHeader implements http.ResponseWriter.
 func (w *reply) WriteHeader(code int) {
 	w.code = code
@@ -119,16 +107,13 @@ func (w *reply) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // ServeHTTP implements http.Handler.
 func (h *handler) ServeHTTP(to http.ResponseWriter, r *http.Request) {
-	w := replies.Get().(*reply)
-	*w = reply{ResponseWriter: to, route: routeNone}
+	w := &reply{ResponseWriter: to, route: routeNone}
 	began := time.Now()
 	defer func() {
 		if fault := recover(); fault != nil {
 			h.recovered(w, r, fault)
 		}
 		h.metrics.of(w.route).count(w.code, time.Since(began))
-		*w = reply{}
-		replies.Put(w)
 	}()
 	header := w.Header()
 	header["X-Content-Type-Options"] = headerNosniff
@@ -211,9 +196,6 @@ func (h *handler) recovered(w *reply, r *http.Request, fault any) {
 
 // get answers from the current snapshot, or from the one that the request names.
 func (h *handler) get(w *reply, r *http.Request) {
-	if _, looked := w.ResponseWriter.(*directAnswer); !looked && h.again(w, r) {
-		return
-	}
 	q, err := site.ParseRequest(r.URL.EscapedPath(), r.URL.RawQuery)
 	snap, noneOpen := h.open(q.Snapshot)
 	if noneOpen != nil {
@@ -222,7 +204,12 @@ func (h *handler) get(w *reply, r *http.Request) {
 	}
 	defer snap.Release()
 	v := h.view(snap)
-	h.tellSnapshot(w.Header(), v.origin, q.Snapshot != "")
+	header := w.Header()
+	header["Vary"] = headerVary
+	header["X-Snapshot"] = v.name
+	if q.Snapshot == "" && h.source.Err() != nil {
+		header["X-Snapshot-Warning"] = headerStale
+	}
 	if err == nil {
 		err = h.reply(w, r, v, snap, q)
 	}
@@ -234,15 +221,6 @@ func (h *handler) get(w *reply, r *http.Request) {
 	}
 	if err != nil {
 		h.fail(w, r, err)
-	}
-}
-
-// tellSnapshot says where the answer is from.
-func (h *handler) tellSnapshot(header http.Header, v *origin, pinned bool) {
-	header["Vary"] = headerVary
-	header["X-Snapshot"] = v.name
-	if !pinned && h.source.Err() != nil {
-		header["X-Snapshot-Warning"] = headerStale
 	}
 }
 
@@ -271,11 +249,7 @@ func (h *handler) reply(w *reply, r *http.Request, v *view, snap *output.Snapsho
 	if link != nil {
 		w.Header()["Link"] = link
 	}
-	if b.part != nil {
-		h.learn(r, v, q, b.part, link)
-	}
-	h.remember(r, snap, q, b, &known{origin: v.origin, key: key, route: w.route, link: link})
-	return h.send(w, r, v.origin, q.Snapshot != "", key, b)
+	return h.send(w, r, v, q.Snapshot != "", key, b)
 }
 
 // isAPI says whether who asks for this path reads JSON.
@@ -296,6 +270,6 @@ func (h *handler) ownPage(snap *output.Snapshot, key string) (*body, bool) {
 	if !ok {
 		return nil, false
 	}
-	b, err := h.literal(m)
+	b, err := h.file(m)
 	return b, err == nil && b.member == nil
 }

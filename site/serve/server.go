@@ -7,11 +7,10 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"sync/atomic"
 	"time"
 )
 
-// Times and sizes that hold slow and hostile clients.
+// Times and sizes that limit slow and hostile clients.
 const (
 	headerTimeout  = 10 * time.Second
 	requestTimeout = 30 * time.Second
@@ -23,6 +22,13 @@ const (
 
 // Serve answers on a listener until ctx ends, then lets answers under way finish. It closes the listener.
 func Serve(ctx context.Context, l net.Listener, h http.Handler, logger *slog.Logger) error {
+	return serveWithin(ctx, l, h, logger, headerTimeout)
+}
+
+// serveWithin is Serve with a time for the header of a request to arrive.
+func serveWithin(
+	ctx context.Context, l net.Listener, h http.Handler, logger *slog.Logger, headerTimeout time.Duration,
+) error {
 	server := &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: headerTimeout,
@@ -30,16 +36,13 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, logger *slog.Log
 		WriteTimeout:      answerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
-		// OPTIONS * is answered as any other.
+		// OPTIONS * is answered like any other.
 		DisableGeneralOptionsHandler: true,
-		ConnState:                    connState,
 
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 	}
 	failed := make(chan error, 1)
-	direct := readable{Listener: l, direct: new(atomic.Int64)}
-	direct.handler, _ = h.(knower)
-	go func() { failed <- server.Serve(direct) }()
+	go func() { failed <- server.Serve(errorListener{l}) }()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serve %s: %w", l.Addr(), err)
@@ -47,11 +50,7 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, logger *slog.Log
 	}
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
-	err := server.Shutdown(drain)
-	for direct.direct.Load() > 0 && drain.Err() == nil {
-		time.Sleep(time.Millisecond)
-	}
-	if err != nil {
+	if err := server.Shutdown(drain); err != nil {
 		server.Close()
 		if !errors.Is(err, context.DeadlineExceeded) {
 			return fmt.Errorf("stop serving %s: %w", l.Addr(), err)

@@ -34,6 +34,10 @@ type SubmissionProber interface {
 	Probe(ctx context.Context, base string, endpoints []string) site.ProbeResult
 }
 
+// FillForm returns the submit page of a snapshot with an answer in place of its form, or with what was sent to it and what
+// is wrong with that; an error for bytes that are no such page. render.FillSubmit is one.
+type FillForm func(page []byte, f site.SubmitForm) ([]byte, error)
+
 // SubmitOptions are what taking submissions needs.
 type SubmitOptions struct {
 	Store     Submissions
@@ -41,6 +45,7 @@ type SubmitOptions struct {
 	FreeHosts site.FreeHosts
 	Address   func(*url.URL) (*url.URL, error) // the form in which an address is visited, or why it never is
 	Domain    func(host string) string         // who owns a host
+	FillForm  FillForm                         // nil where forms are answered in JSON
 	BodyTime  time.Duration                    // for a body to arrive; 10 s when zero
 
 	MaxPending int // submissions that may wait for review; 0 is any number

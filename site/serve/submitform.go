@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 
-	"tollbook/render"
 	"tollbook/site"
 )
 
@@ -17,7 +16,7 @@ var submitPage = site.Query{Route: site.ByName("submit-page"), Bare: true}.Key()
 // ours.
 func (h *handler) tellForm(w *reply, r *http.Request, form url.Values, result *site.SubmissionResult, err error) bool {
 	code := http.StatusCreated
-	filled := render.SubmitForm{Result: result, Values: map[string]string{}}
+	filled := site.SubmitForm{Result: result, Values: map[string]string{}}
 	if err != nil {
 		e := errorOf(err)
 		if code = e.Code; code == http.StatusInternalServerError {
@@ -42,7 +41,10 @@ func (h *handler) tellForm(w *reply, r *http.Request, form url.Values, result *s
 }
 
 // submitPage is the current snapshot's page, filled in.
-func (h *handler) submitPage(ctx context.Context, filled render.SubmitForm) ([]byte, bool) {
+func (h *handler) submitPage(ctx context.Context, filled site.SubmitForm) ([]byte, bool) {
+	if h.submitter.FillForm == nil {
+		return nil, false
+	}
 	snap, err := h.source.Current()
 	if err != nil {
 		return nil, false
@@ -52,7 +54,7 @@ func (h *handler) submitPage(ctx context.Context, filled render.SubmitForm) ([]b
 	if !ok {
 		return nil, false
 	}
-	b, err := h.literal(m)
+	b, err := h.file(m)
 	if err != nil || b.member != nil {
 		return nil, false
 	}
@@ -65,6 +67,6 @@ func (h *handler) submitPage(ctx context.Context, filled render.SubmitForm) ([]b
 	if filled.Categories, err = h.submitter.Store.SubmissionCategories(ctx); err != nil {
 		filled.Categories = site.Categories
 	}
-	page, err = render.FillSubmit(page, filled)
+	page, err = h.submitter.FillForm(page, filled)
 	return page, err == nil
 }

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"tollbook/output"
@@ -15,25 +14,12 @@ import (
 
 // view is what the handler knows of a snapshot beside its files.
 type view struct {
-	*origin
+	name         []string // its id, as a header value
+	built, next  time.Time
+	lastModified []string // header value
 
 	mu    sync.Mutex // held while the index is read
 	index *site.Index
-}
-
-// origin is what answers tell of the snapshot that they are from.
-type origin struct {
-	name         []string // its id, as a header value
-	built, next  time.Time
-	lastModified []string
-	told         atomic.Pointer[freshness] // last
-	endings      [2]atomic.Pointer[ending] // last, of what caches may keep for a while, and for good
-}
-
-// freshness is what the answers of a second tell caches.
-type freshness struct {
-	age   int64 // seconds that they may keep one
-	value []string
 }
 
 // maxViews is how many snapshots are known at once: as many as a source keeps open, those that readers named among them,
@@ -52,10 +38,10 @@ func (h *handler) view(snap *output.Snapshot) *view {
 		return v
 	}
 	built := snap.Checkpoint.Built()
-	v := &view{origin: &origin{
+	v := &view{
 		name: []string{snap.ID}, built: built, next: snap.Checkpoint.Next(),
 		lastModified: []string{built.Format(http.TimeFormat)},
-	}}
+	}
 	h.views = slices.Insert(h.views, 0, v)
 	h.views = h.views[:min(len(h.views), maxViews)]
 	return v

@@ -95,9 +95,7 @@ async function byRule(r, snap, q, key) {
     default:
       throw mustHave(index, q) ? missing(key) : notFound();
   }
-  const body = await bodyOfBytes(encode(cut));
-  body.isWindow = ["window", "log"].includes(ruleOf(q)) && !trimmed(q);
-  return body;
+  return bodyOfBytes(encode(cut));
 }
 
 async function indexOf(r, snap) {

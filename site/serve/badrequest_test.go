@@ -35,7 +35,7 @@ func listenAndServe(t *testing.T, h http.Handler) string {
 }
 
 // Whatever comes over the line, what goes back is the contract's error, or an answer.
-func TestUnreadable(t *testing.T) {
+func TestBadRequest(t *testing.T) {
 	t.Parallel()
 	addr := listenAndServe(t, handlerOf(t, publish(t, siteFiles(t)), t.Output()))
 	const host = "Host: x\r\nConnection: close\r\n\r\n"
@@ -127,7 +127,7 @@ func raw(t *testing.T, addr, request string) (*http.Response, []byte) {
 }
 
 // An error on a connection that answered before is told there, after the answers.
-func TestUnreadableAfterAnswers(t *testing.T) {
+func TestBadRequestAfterAnswers(t *testing.T) {
 	t.Parallel()
 	addr := listenAndServe(t, handlerOf(t, publish(t, siteFiles(t)), t.Output()))
 	conn, err := net.Dial("tcp", addr)
@@ -153,7 +153,7 @@ func TestUnreadableAfterAnswers(t *testing.T) {
 }
 
 // What a handler writes is never taken for an answer that net/http made by itself.
-func TestInJSON(t *testing.T) {
+func TestJSONError(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		text string
@@ -161,6 +161,7 @@ func TestInJSON(t *testing.T) {
 	}{
 		{"HTTP/1.1 400 Bad Request" + plainHead + "400 Bad Request", true},
 		{"HTTP/1.1 431 Request Header Fields Too Large" + plainHead, true},
+		{"HTTP/1.1 400 Bad Request" + plainHead + strings.Repeat("x", maxPlain+1), false},
 		{"HTTP/1.1 200 OK" + plainHead, false},
 		{"HTTP/1.1 404 Not Found\r\nDate: x\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n", false},
 		{"HTTP/1.1 499 Made Up" + plainHead, false},
@@ -168,7 +169,7 @@ func TestInJSON(t *testing.T) {
 		{"HTTP/1.1 4xx" + plainHead, false},
 		{"", false},
 	} {
-		if _, ok := inJSON([]byte(test.text)); ok != test.want {
+		if _, ok := jsonError([]byte(test.text)); ok != test.want {
 			t.Errorf("%q: %v", test.text, ok)
 		}
 	}
