@@ -108,7 +108,7 @@ var imports = map[string]struct{ ours, modules []string }{
 		modules: []string{"golang.org/x/net"},
 	},
 	"crawl/model": {
-		modules: []string{"github.com/openai/openai-go/v3"},
+		modules: []string{"github.com/sashabaranov/go-openai"},
 	},
 	"crawl/model/modeltest": {},
 	"crawl/probe": {

@@ -8,7 +8,9 @@ package model
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -18,10 +20,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/packages/param"
-	"github.com/openai/openai-go/v3/shared"
+	"github.com/sashabaranov/go-openai"
 )
 
 // Options of a client.
@@ -34,10 +33,10 @@ type Options struct {
 
 // Client asks one model. It may be used by several goroutines.
 type Client struct {
-	completions openai.ChatCompletionService
-	model       string
-	timeout     time.Duration
-	plain       atomic.Bool // the endpoint does not take a schema: ask without
+	api     *openai.Client // sends each request once: a question counts towards the day's limit
+	model   string
+	timeout time.Duration
+	plain   atomic.Bool // the endpoint does not take a schema: ask without
 }
 
 // maxBody bounds an answer's body, decompressed.
@@ -90,14 +89,9 @@ func New(o Options) *Client {
 		}
 		return nil
 	}}
-	options := []option.RequestOption{
-		option.WithBaseURL(strings.TrimSuffix(o.BaseURL, "/") + "/"), option.WithHTTPClient(client),
-		option.WithMaxRetries(0), // a request is one of the day's questions; who asks again counts it again
-	}
-	if o.Key != "" {
-		options = append(options, option.WithAPIKey(o.Key))
-	}
-	return &Client{completions: openai.NewChatCompletionService(options...), model: o.Model, timeout: cmp.Or(o.Timeout, time.Minute)}
+	config := openai.DefaultConfig(o.Key)
+	config.BaseURL, config.HTTPClient = strings.TrimSuffix(o.BaseURL, "/"), client
+	return &Client{api: openai.NewClientWithConfig(config), model: o.Model, timeout: cmp.Or(o.Timeout, time.Minute)}
 }
 
 // Model is the name of the model that is asked.
@@ -108,32 +102,37 @@ func (c *Client) Model() string { return c.model }
 func (c *Client) Ask(ctx context.Context, instructions, document, name string, schema any) (string, error) {
 	limited, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	p := openai.ChatCompletionNewParams{
-		Model:    c.model,
-		Messages: []openai.ChatCompletionMessageParamUnion{openai.SystemMessage(instructions), openai.UserMessage(document)},
-	}
+	r := openai.ChatCompletionRequest{Model: c.model, Messages: []openai.ChatCompletionMessage{
+		{Role: openai.ChatMessageRoleSystem, Content: instructions},
+		{Role: openai.ChatMessageRoleUser, Content: document},
+	}}
 	strict := !c.plain.Load()
 	if strict {
-		p.ResponseFormat.OfJSONSchema = &shared.ResponseFormatJSONSchemaParam{
-			JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{Name: name, Strict: param.NewOpt(true), Schema: schema},
+		text, err := json.Marshal(schema)
+		if err != nil {
+			return "", fmt.Errorf("ask the model: encode the schema: %w", err)
+		}
+		r.ResponseFormat = &openai.ChatCompletionResponseFormat{
+			Type:       openai.ChatCompletionResponseFormatTypeJSONSchema,
+			JSONSchema: &openai.ChatCompletionResponseFormatJSONSchema{Name: name, Strict: true, Schema: json.RawMessage(text)},
 		}
 	}
-	got, err := c.completions.New(limited, p)
+	got, err := c.api.CreateChatCompletion(limited, r)
 	if err != nil {
 		if ctx.Err() != nil {
 			return "", ctx.Err()
 		}
-		return "", c.fault(err, strict, limited.Err() != nil)
+		return "", c.fault(err, got.Header(), strict, limited.Err() != nil)
 	}
-	if got == nil || len(got.Choices) != 1 {
+	if len(got.Choices) != 1 {
 		return "", &Fault{Reason: NoAnswer}
 	}
 	switch choice := got.Choices[0]; {
-	case choice.Message.Refusal != "" || choice.FinishReason == "content_filter":
+	case choice.Message.Refusal != "" || choice.FinishReason == openai.FinishReasonContentFilter:
 		return "", &Fault{Reason: Declined, Ours: true}
-	case choice.FinishReason == "length":
+	case choice.FinishReason == openai.FinishReasonLength:
 		return "", &Fault{Reason: Cut, Ours: true}
-	case choice.FinishReason != "stop" || len(choice.Message.ToolCalls) > 0:
+	case choice.FinishReason != openai.FinishReasonStop || len(choice.Message.ToolCalls) > 0:
 		return "", &Fault{Reason: NoAnswer, Ours: true}
 	default:
 		return choice.Message.Content, nil
@@ -143,9 +142,32 @@ func (c *Client) Ask(ctx context.Context, instructions, document, name string, s
 // codes are error codes of endpoints that are fit to be logged.
 var codes = regexp.MustCompile(`^[a-z][a-z_]{1,40}$`)
 
-// fault says what an error of the request, with a schema if strict, is: without a word of what was received: it could repeat the key.
-func (c *Client) fault(err error, strict, timedOut bool) *Fault {
-	var answered *openai.Error
+// complaint is the error that an endpoint put into the body of its answer.
+type complaint struct {
+	Code, Message, Param string
+}
+
+// answered returns the status of an answer that is an error, and its complaint; 0 if there was no such answer.
+func answered(err error) (status int, c complaint) {
+	if e, ok := errors.AsType[*openai.RequestError](err); ok { // may wrap an APIError that has no status
+		var body struct{ Error complaint }
+		_ = json.Unmarshal(e.Body, &body) // what is no JSON has no complaint
+		return e.HTTPStatusCode, body.Error
+	}
+	if e, ok := errors.AsType[*openai.APIError](err); ok {
+		c.Code, _ = e.Code.(string)
+		if c.Message = e.Message; e.Param != nil {
+			c.Param = *e.Param
+		}
+		return e.HTTPStatusCode, c
+	}
+	return 0, c
+}
+
+// fault says what an error of the request is, with a schema if strict. It repeats nothing that was received but a plain code,
+// since an endpoint could repeat the key.
+func (c *Client) fault(err error, header http.Header, strict, timedOut bool) *Fault {
+	status, said := answered(err)
 	switch {
 	case errors.Is(err, errTooLarge):
 		return &Fault{Reason: TooLarge}
@@ -153,19 +175,19 @@ func (c *Client) fault(err error, strict, timedOut bool) *Fault {
 		return &Fault{Reason: Redirect, Fatal: true}
 	case timedOut:
 		return &Fault{Reason: Timeout}
-	case !errors.As(err, &answered):
+	case status == 0:
 		if _, broke := errors.AsType[*url.Error](err); broke || errors.Is(err, io.ErrUnexpectedEOF) {
 			return &Fault{Reason: Unreachable}
 		}
 		return &Fault{Reason: NoAnswer}
 	}
-	f := &Fault{Reason: statusCode + strconv.Itoa(answered.StatusCode)}
-	if codes.MatchString(answered.Code) {
-		f.Code = answered.Code
+	f := &Fault{Reason: statusCode + strconv.Itoa(status)}
+	if codes.MatchString(said.Code) {
+		f.Code = said.Code
 	}
-	switch answered.StatusCode {
+	switch status {
 	case http.StatusBadRequest, http.StatusUnprocessableEntity:
-		about := answered.Message + answered.Param
+		about := said.Message + said.Param
 		if strict && (strings.Contains(about, "response_format") || strings.Contains(about, "json_schema")) {
 			c.plain.Store(true)
 			return &Fault{Reason: NoSchema, Ours: true}
@@ -174,7 +196,7 @@ func (c *Client) fault(err error, strict, timedOut bool) *Fault {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusPaymentRequired:
 		f.Fatal = true
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		f.Wait = retryAfter(answered.Response.Header.Get("Retry-After"), time.Now())
+		f.Wait = retryAfter(header.Get("Retry-After"), time.Now())
 	}
 	return f
 }
