@@ -39,6 +39,14 @@ const (
 
 func (e *entry) at() int64 { return int64(e.high&entryPlace)<<32 | int64(e.low) }
 
+// setPlace sets the place of the local header.
+func (e *entry) setPlace(at uint64, deflated bool) {
+	e.low, e.high = uint32(at), uint32(at>>32)|entryPlaced
+	if deflated {
+		e.high |= entryDeflated
+	}
+}
+
 // grow makes room for n names.
 func (d *directory) grow(n int) {
 	d.files = slices.Grow(d.files, n)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -112,15 +113,22 @@ func plan(there, want map[string]Sum, full bool) (w work) {
 			w.write = append(w.write, name)
 		}
 	}
-	wanted := nameSet{}
+	folders := map[string]bool{} // of what is wanted
 	for name := range want {
-		_ = wanted.add(name) // the names of one tree: none is another's folder
+		for folder := range parents(name) {
+			folders[folder] = true
+		}
 	}
 	for name := range there {
 		if _, ok := want[name]; ok {
 			continue
 		}
-		if wanted.add(name) != nil {
+		inTheWay := folders[name]
+		for folder := range parents(name) {
+			_, isFile := want[folder]
+			inTheWay = inTheWay || isFile
+		}
+		if inTheWay {
 			w.first = append(w.first, name)
 		}
 		w.delete = append(w.delete, name)
@@ -129,6 +137,15 @@ func plan(there, want map[string]Sum, full bool) (w work) {
 	slices.Sort(w.write)
 	slices.Sort(w.delete)
 	return w
+}
+
+// parents are the folders that a file lies in, the innermost first.
+func parents(name string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for end := strings.LastIndexByte(name, '/'); end > 0 && yield(name[:end]); {
+			end = strings.LastIndexByte(name[:end], '/')
+		}
+	}
 }
 
 // phases orders what is written: details before the lists that lead to them, the sums last.

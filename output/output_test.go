@@ -233,25 +233,23 @@ func TestNamesInOneTree(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		names []string
-		bad   string // the one that is refused, "" for none
+		bad   bool
 	}{
-		{[]string{"a.json", "a/b.json", "a/b/c.json"}, ""},
-		{[]string{"a", "a"}, "a"},
-		{[]string{"a", "a/b"}, "a/b"},
-		{[]string{"a", "a/b/c"}, "a/b/c"},
-		{[]string{"a/b/c", "a"}, "a"},
-		{[]string{"a/b/c", "a/b"}, "a/b"},
-		{[]string{"a/b/c", "a/b/d", "a/d"}, ""},
+		{[]string{"a.json", "a/b.json", "a/b/c.json"}, false},
+		{[]string{"a", "a"}, true},
+		{[]string{"a", "a/b"}, true},
+		{[]string{"a", "a/b/c"}, true},
+		{[]string{"a/b/c", "a"}, true},
+		{[]string{"a/b/c", "a/b"}, true},
+		{[]string{"a/b/c", "a/b/d", "a/d"}, false},
 	} {
-		n, got := nameSet{}, ""
+		var lines []named
 		for _, name := range test.names {
-			if err := n.add(name); err != nil {
-				got = name
-				break
-			}
+			lines = append(lines, named{name: name})
 		}
-		if got != test.bad {
-			t.Errorf("%q: refused %q, want %q", test.names, got, test.bad)
+		formatSums(lines) // sorts
+		if err := checkTree(lines); (err != nil) != test.bad || err != nil && !errors.Is(err, ErrName) {
+			t.Errorf("%q: %v, want an error: %v", test.names, err, test.bad)
 		}
 	}
 }

@@ -1,15 +1,91 @@
 package output
 
 import (
+	"archive/zip"
 	"bytes"
-	"errors"
+	"fmt"
+	"hash/crc32"
 	"maps"
+	"math"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
+
+// TestZipIsWrittenAsByArchiveZip holds the writer to the standard library's, to the byte: also of so many members that the end has
+// its form for large zips.
+func TestZipIsWrittenAsByArchiveZip(t *testing.T) {
+	t.Parallel()
+	for _, count := range []int{1, 7, 66_000} {
+		files := map[string]string{}
+		for i := range count {
+			files[fmt.Sprintf("v1/%05d.json", i)] = strings.Repeat("a", i%200)
+		}
+		got, _ := makeZip(t, files, ZipOptions{Modified: t0})
+		z := openZip(t, got)
+
+		var want bytes.Buffer
+		w := zip.NewWriter(&want)
+		for i := range count + 1 {
+			name := SumsFile
+			if i < count {
+				name = fmt.Sprintf("v1/%05d.json", i)
+			}
+			m, ok := z.Lookup(name)
+			if !ok {
+				t.Fatalf("%s is not there", name)
+			}
+			c, err := m.Load()
+			if err != nil {
+				t.Fatal(err)
+			}
+			h := &zip.FileHeader{
+				Name: name, CreatorVersion: 3<<8 | 20, ReaderVersion: 20, ExternalAttrs: 0o100644 << 16,
+				CRC32: crc32.ChecksumIEEE(c.Plain), UncompressedSize64: uint64(len(c.Plain)), CompressedSize64: uint64(len(c.Plain)),
+			}
+			body := c.Plain
+			if c.Deflate != nil {
+				h.Method, h.CompressedSize64, body = zip.Deflate, uint64(len(c.Deflate)), c.Deflate
+			}
+			//lint:ignore SA1019 CreateRaw writes the fields that only this sets, not Modified.
+			h.SetModTime(t0)
+			part, err := w.CreateRaw(h)
+			if err == nil {
+				_, err = part.Write(body)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want.Bytes()) {
+			t.Errorf("%d members: %d bytes are not the %d of archive/zip", count, len(got), want.Len())
+		}
+	}
+}
+
+// TestZipBeyond4GiB reads back what the directory says of a member that lies beyond what 32 bits hold.
+func TestZipBeyond4GiB(t *testing.T) {
+	t.Parallel()
+	for _, at := range []uint64{0, math.MaxUint32 - 1, math.MaxUint32, 5 << 32} {
+		e := entry{crc: 1, packed: 2, size: 3}
+		e.setPlace(at, true)
+		b := appendRecord(nil, &e, []byte("v1/a.json"), dosTime(t0))
+		got, n, err := parseRecord(b)
+		if err != nil || n != len(b) {
+			t.Fatalf("read %d of %d bytes: %v", n, len(b), err)
+		}
+		want := record{name: []byte("v1/a.json"), method: methodDeflate, crc: 1, packed: 2, size: 3, at: at}
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(record{})); diff != "" {
+			t.Errorf("a member at %d (-want +got):\n%s", at, diff)
+		}
+	}
+}
 
 // TestZipPackedMembers packs contents on several goroutines, in a buffer that each uses again: added in order they make the zip
 // that Add makes.
@@ -41,9 +117,6 @@ func TestZipPackedMembers(t *testing.T) {
 		if err := add(); err != nil {
 			t.Fatal(err)
 		}
-	}
-	if err := w.AddPacked(names[0], packed[0]); !errors.Is(err, ErrName) {
-		t.Errorf("adding %s again: %v, want %v", names[0], err, ErrName)
 	}
 	sum, err := w.Close()
 	if err != nil {

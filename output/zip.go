@@ -113,10 +113,7 @@ func (z *Zip) place(e *entry, rec record) error {
 		return fmt.Errorf("%w: %.80q does not end within the zip", ErrDamaged, rec.name)
 	}
 	e.crc, e.packed, e.size = rec.crc, uint32(rec.packed), uint32(rec.size)
-	e.low, e.high = uint32(rec.at), uint32(rec.at>>32)|entryPlaced
-	if rec.method == methodDeflate {
-		e.high |= entryDeflated
-	}
+	e.setPlace(rec.at, rec.method == methodDeflate)
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"time"
 )
 
 // Of the format of zips, as PKWARE's APPNOTE.TXT has it.
@@ -170,4 +171,97 @@ func readFullAt(r io.ReaderAt, b []byte, at int64) error {
 		return damaged(err)
 	}
 	return nil
+}
+
+// Of members: what they need of a reader, and that they are plain files that their owner may write, made on Unix.
+const (
+	needsVersion   = 20
+	needsVersion64 = 45
+	madeByUnix     = 3<<8 | 20
+	plainFile      = 0o100644 << 16
+)
+
+// dosTime is a time as zips have it: two seconds fine, the date in the upper half.
+func dosTime(t time.Time) uint32 {
+	t = t.UTC()
+	date := t.Day() | int(t.Month())<<5 | (t.Year()-1980)<<9
+	return uint32(date)<<16 | uint32(t.Second()/2|t.Minute()<<5|t.Hour()<<11)
+}
+
+// appendLocal appends the header in front of a member.
+func appendLocal(h []byte, e *entry, name string, modified uint32) []byte {
+	h = binary.LittleEndian.AppendUint32(h, localMark)
+	h = appendCommon(h, e, e.packed, e.size, modified, len(name), 0)
+	return append(h, name...)
+}
+
+// appendCommon appends the part that a local header and a record of the directory share, from version to length of the extra.
+func appendCommon(h []byte, e *entry, packed, size, modified uint32, name, extra int) []byte {
+	le := binary.LittleEndian
+	method := uint16(methodStore)
+	if e.high&entryDeflated != 0 {
+		method = methodDeflate
+	}
+	h = le.AppendUint16(h, needsVersion)
+	h = le.AppendUint16(h, 0) // flags
+	h = le.AppendUint16(h, method)
+	h = le.AppendUint32(h, modified)
+	h = le.AppendUint32(h, e.crc)
+	h = le.AppendUint32(h, packed)
+	h = le.AppendUint32(h, size)
+	h = le.AppendUint16(h, uint16(name))
+	return le.AppendUint16(h, uint16(extra))
+}
+
+// appendRecord appends a member's record of the directory. A member beyond the first 4 GiB has an extra field for its place.
+func appendRecord(h []byte, e *entry, name []byte, modified uint32) []byte {
+	le := binary.LittleEndian
+	packed, size, at, extra := e.packed, e.size, uint32(e.at()), 0
+	if e.at() >= math.MaxUint32 {
+		packed, size, at, extra = math.MaxUint32, math.MaxUint32, math.MaxUint32, 4+3*8
+	}
+	h = le.AppendUint32(h, recordMark)
+	h = le.AppendUint16(h, madeByUnix)
+	h = appendCommon(h, e, packed, size, modified, len(name), extra)
+	h = append(h, 0, 0, 0, 0, 0, 0) // no comment; the first disk; no inner attributes
+	h = le.AppendUint32(h, plainFile)
+	h = le.AppendUint32(h, at)
+	h = append(h, name...)
+	if extra > 0 {
+		h = le.AppendUint16(h, extra64)
+		h = le.AppendUint16(h, uint16(extra-4))
+		h = le.AppendUint64(h, uint64(e.size))
+		h = le.AppendUint64(h, uint64(e.packed))
+		h = le.AppendUint64(h, uint64(e.at()))
+	}
+	return h
+}
+
+// appendEnd appends the end of a zip, in the form for large ones too where it is one.
+func appendEnd(h []byte, e zipEnd) []byte {
+	le := binary.LittleEndian
+	records, size, at := e.records, e.size, e.at
+	if records >= math.MaxUint16 || size >= math.MaxUint32 || at >= math.MaxUint32 {
+		h = le.AppendUint32(h, end64Mark)
+		h = le.AppendUint64(h, end64Head-12) // what follows
+		h = le.AppendUint16(h, needsVersion64)
+		h = le.AppendUint16(h, needsVersion64)
+		h = append(h, 0, 0, 0, 0, 0, 0, 0, 0) // disks
+		h = le.AppendUint64(h, uint64(records))
+		h = le.AppendUint64(h, uint64(records))
+		h = le.AppendUint64(h, uint64(size))
+		h = le.AppendUint64(h, uint64(at))
+		h = le.AppendUint32(h, end64LocMark)
+		h = le.AppendUint32(h, 0)
+		h = le.AppendUint64(h, uint64(at+size))
+		h = le.AppendUint32(h, 1) // disks in all
+		records, size, at = math.MaxUint16, math.MaxUint32, math.MaxUint32
+	}
+	h = le.AppendUint32(h, endMark)
+	h = append(h, 0, 0, 0, 0) // disks
+	h = le.AppendUint16(h, uint16(records))
+	h = le.AppendUint16(h, uint16(records))
+	h = le.AppendUint32(h, uint32(size))
+	h = le.AppendUint32(h, uint32(at))
+	return append(h, 0, 0) // no comment
 }
