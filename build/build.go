@@ -66,7 +66,6 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 	if err != nil {
 		return Report{}, err
 	}
-	var taken *postgres.Takings
 	services, carried, packs, needed := 0, 0, 0, []string(nil)
 	err = db.Read(ctx, func(r *postgres.Reader) error {
 		facts, err := r.Directory(ctx, o.Now, o.LogDelay)
@@ -84,7 +83,7 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 		if facts.Takings, err = takings(ctx, r, facts, j.claims, o.Now); err != nil {
 			return err
 		}
-		taken, services = facts.Takings, len(facts.Services)
+		services = len(facts.Services)
 		removed, err := r.Removed(ctx)
 		if err == nil {
 			err = erasePacks(folder, b, removed)
@@ -116,9 +115,6 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 		return nil
 	})
 	if err != nil {
-		return Report{}, err
-	}
-	if err := db.Pack(ctx, taken); err != nil { // for the next build
 		return Report{}, err
 	}
 	done, err := b.Commit(ctx)

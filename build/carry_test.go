@@ -154,8 +154,7 @@ func TestCarried(t *testing.T) {
 		{"a price", `UPDATE prices SET amount = amount + 7 WHERE until IS NULL AND endpoint_id = ` + endpoint},
 		{"an answer", `UPDATE envelopes SET status_code = 200 WHERE endpoint_id = ` + endpoint},
 		{"checks of a day", `UPDATE check_days SET up = up - 1 WHERE service_id = $1 AND day = '2026-11-12'`},
-		{"how long a check took", `UPDATE check_packs SET checks = set_byte(checks, length(checks) - 9, (get_byte(checks, length(checks) - 9) + 1) % 256)
-			WHERE service_id = $1 AND hour = (SELECT max(hour) FROM check_packs WHERE service_id = $1)`},
+		{"how long a check took", `UPDATE checks SET response_time_ms = response_time_ms + 1 WHERE service_id = $1 AND service_number = (SELECT max(service_number) FROM checks WHERE service_id = $1 AND response_time_ms IS NOT NULL)`},
 		{"a document", `UPDATE site_facts SET robots = NOT coalesce(robots, false) WHERE service_id = $1`},
 		{"a registrar", `UPDATE domain_facts SET registrar = 'Another' WHERE domain = (SELECT domain FROM site_facts WHERE service_id = $1)`},
 		{"a domain's age", `UPDATE domain_facts SET created_at = created_at - interval '30 hours' WHERE domain = (SELECT domain FROM site_facts WHERE service_id = $1)`},

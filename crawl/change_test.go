@@ -128,7 +128,7 @@ func TestRoundWithoutDatabase(t *testing.T) {
 		ended <- err
 	}()
 	<-asked
-	if _, err := m.conn.Exec(t.Context(), `DROP TABLE check_batches CASCADE`); err != nil { // all that a round writes begins there
+	if _, err := m.conn.Exec(t.Context(), `DROP TABLE service_states CASCADE`); err != nil { // each visit writes there
 		t.Fatal(err)
 	}
 	close(gone)

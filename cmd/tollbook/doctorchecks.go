@@ -150,6 +150,9 @@ func (o *doctorOptions) lookAtDatabase(ctx context.Context, clocks *skews) findi
 		where = databaseHost(dsn)
 	}
 	c, err := postgres.Inspect(ctx, dsn)
+	if errors.Is(err, postgres.ErrOlderSchema) {
+		return wrongly("run `tollbook export` with the older program, then `tollbook import` with this one into an empty database", "%s: %s", where, oneLine(err))
+	}
 	if err != nil {
 		return wrongly("look whether the server runs and takes this user from here", "%s: %s", where, oneLine(err))
 	}

@@ -101,7 +101,7 @@ func TestDatabaseFaults(t *testing.T) {
 	if code, _, stderr := run(t, []string{"DATABASE_URL=" + newer}, "services", "list"); code != 0 {
 		t.Fatalf("exit %d\n%s", code, stderr)
 	}
-	query(t, newer, `UPDATE schema_version SET version = version + 1`)
+	query(t, newer, `UPDATE tollbook_schema SET version = version + 1`)
 
 	for _, tt := range []struct{ name, url, want string }{
 		{"down", "postgres://tollbook:s3cret@127.0.0.1:1/tollbook", "connection refused"},

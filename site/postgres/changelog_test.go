@@ -288,27 +288,6 @@ func TestChangesOutliveTheirService(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(changeLogID{})); diff != "" {
 		t.Errorf("logs (-want +got):\n%s", diff)
 	}
-
-	// An older program may take over, and hand back: numbering begins anew with what is left.
-	conn, err := pgx.Connect(ctx, dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(ctx)
-	for _, version := range []int32{2, -1} {
-		if err := postgres.MigrateTo(ctx, conn, version); err != nil {
-			t.Fatal(err)
-		}
-	}
-	now = now.Add(time.Hour)
-	if err := db.SealLogs(ctx, now, time.Minute); err != nil {
-		t.Fatal(err)
-	}
-	got = readChangeLogs(t, db, now, map[string][]postgres.ChangeBlock{})
-	want = map[changeLogID][]int{{0, ""}: {1}, {0, site.PriceChanged}: {1}, {due[1].ID, ""}: {1}, {due[1].ID, site.PriceChanged}: {1}}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(changeLogID{})); diff != "" {
-		t.Errorf("logs after a change of programs (-want +got):\n%s", diff)
-	}
 }
 
 // exec runs a statement beside the program.

@@ -10,10 +10,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// batchChecks bounds the checks of a row of check_batches.
-const batchChecks = 5000
+// checkColumns are the columns of checks in the order of Check's fields.
+const checkColumns = `service_id, checked_at, id, counted, status, is_up, status_code, response_time_ms, endpoints_found, error_message, consecutive_failures`
 
-// recordChecks keeps those checks that were not there yet, and answers which. It takes the list.
+// recordChecks stores those checks that are not stored yet, and returns which. It takes the list.
 func recordChecks(ctx context.Context, tx pgx.Tx, checks []*Check) (fresh []bool, err error) {
 	if len(checks) == 0 {
 		return nil, nil
@@ -37,16 +37,14 @@ func recordChecks(ctx context.Context, tx pgx.Tx, checks []*Check) (fresh []bool
 	checks, fresh = unknown(checks, known)
 	catchUp(checks, *sealed)
 	b = &pgx.Batch{}
-	if err := queueChecks(b, checks); err != nil {
-		return nil, err
-	}
+	queueChecks(b, checks)
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
-		return nil, fmt.Errorf("keep checks: %w", err)
+		return nil, fmt.Errorf("store checks: %w", err)
 	}
 	return fresh, nil
 }
 
-// queueSealed asks up to when hours are sealed, nil before the first check. From here no seal passes over an hour while its checks
+// queueSealed asks up to when hours are sealed, nil before the first check. From here no hour is sealed while its checks
 // are on their way.
 func queueSealed(b *pgx.Batch) (answer func() *time.Time) {
 	var sealed *time.Time
@@ -57,7 +55,7 @@ func queueSealed(b *pgx.Batch) (answer func() *time.Time) {
 	return func() *time.Time { return sealed }
 }
 
-// unknown are the checks that are not known yet, each once, and which of the list those are. It takes the list.
+// unknown returns the checks that are not known yet, each once, and which of the list those are. It takes the list.
 func unknown(checks []*Check, known map[uuid.UUID]bool) ([]*Check, []bool) {
 	fresh := make([]bool, len(checks))
 	told := make(map[uuid.UUID]bool, len(checks))
@@ -72,23 +70,30 @@ func unknown(checks []*Check, known map[uuid.UUID]bool) ([]*Check, []bool) {
 	return kept, fresh
 }
 
-// queueChecks keeps checks of open hours, a row for each hour; it sorts them.
-func queueChecks(b *pgx.Batch, checks []*Check) error {
-	if !slices.IsSortedFunc(checks, compareChecks) {
-		slices.SortStableFunc(checks, compareChecks)
+// queueChecks stores checks of open hours, of days that have a partition. One that is stored already stays: recordNew finds out after this.
+func queueChecks(b *pgx.Batch, checks []*Check) {
+	n := len(checks)
+	if n == 0 {
+		return
 	}
-	list, err := packs(checks, batchChecks)
-	if err != nil {
-		return fmt.Errorf("pack checks: %w", err)
+	services, times, ids := make([]int64, n), make([]time.Time, n), make([][16]byte, n) // pgx would write a uuid.UUID as text
+	counted, statuses, up := make([]bool, n), make([]*string, n), make([]bool, n)
+	codes, responses, endpoints := make([]*int, n), make([]*int, n), make([]int, n)
+	messages, failures := make([]*string, n), make([]int, n)
+	for i, c := range checks {
+		services[i], times[i], ids[i], counted[i], statuses[i], up[i] = c.ServiceID, c.CheckedAt, c.ID, c.Counted, c.Status, c.IsUp
+		codes[i], responses[i], endpoints[i], messages[i], failures[i] = c.StatusCode, c.ResponseTimeMS, c.EndpointsFound, c.ErrorMessage, c.ConsecutiveFailures
 	}
-	for _, p := range list {
-		b.Queue(`INSERT INTO check_batches (hour, services, checks, texts) VALUES ($1, $2, $3, $4)`, p.hour, p.services, p.checks, p.texts)
-	}
-	return nil
+	b.Queue(`
+		INSERT INTO checks (`+checkColumns+`)
+		SELECT * FROM unnest($1::bigint[], $2::timestamptz[], $3::uuid[], $4::boolean[], $5::text[], $6::boolean[], $7::integer[], $8::integer[],
+			$9::integer[], $10::text[], $11::integer[])
+		ON CONFLICT DO NOTHING`,
+		services, times, ids, counted, statuses, up, codes, responses, endpoints, messages, failures)
 }
 
-// catchUp gives checks of hours that are sealed the first time that is not: they came hours late, or the clock went back after
-// it was ahead. Their hours take no more rows, and what was seen is not lost.
+// catchUp moves checks of sealed hours to the first time that is not sealed: they came hours late, or the clock went back after
+// it was ahead. Their hours take no more rows, and no check is lost.
 func catchUp(checks []*Check, sealed time.Time) {
 	for i, c := range checks {
 		if c.CheckedAt.Before(sealed) {
@@ -99,7 +104,7 @@ func catchUp(checks []*Check, sealed time.Time) {
 	}
 }
 
-// queueSuspects asks which services have a check that is as late as the first of them in the list, or later: hardly any.
+// queueSuspects asks which services have a check as late as the first of theirs in the list, or later: hardly any.
 func queueSuspects(b *pgx.Batch, checks []*Check) (answer func() []int64) {
 	ids, of := servicesOf(len(checks), func(i int) int64 { return checks[i].ServiceID })
 	first := make([]time.Time, len(ids))
@@ -118,50 +123,34 @@ func queueSuspects(b *pgx.Batch, checks []*Check) (answer func() []int64) {
 	return func() []int64 { return suspect }
 }
 
-// knownChecks finds which of the checks are kept already, among those of suspect services: a visitor that was cut off after its
-// commit tells them again. They lie in their hours, or in a later one where they came late.
+// knownChecks finds which of the checks are stored already, among those of suspect services: a worker that was cut off after its
+// commit sends them again. They have their time, or a later one where they came late.
 func knownChecks(ctx context.Context, tx pgx.Tx, checks []*Check, of []int64) (map[uuid.UUID]bool, error) {
 	known := map[uuid.UUID]bool{}
 	if len(of) == 0 {
 		return known, nil
 	}
 	slices.Sort(of)
-	asked := map[uuid.UUID]bool{}
+	var ids [][16]byte
 	var since time.Time
 	for _, c := range checks {
 		if _, ok := slices.BinarySearch(of, c.ServiceID); ok {
-			if asked[c.ID] = true; since.IsZero() || c.CheckedAt.Before(since) {
+			if ids = append(ids, c.ID); since.IsZero() || c.CheckedAt.Before(since) {
 				since = c.CheckedAt
 			}
 		}
 	}
-	look := func(p *checkPack) error {
-		for i := range p.len() {
-			if id := p.at(i).id(); asked[id] {
-				known[id] = true
-			}
-		}
+	rows, err := tx.Query(ctx, `SELECT id FROM checks WHERE service_id = ANY($1) AND checked_at >= $2 AND id = ANY($3)`, of, since.Truncate(time.Microsecond), ids)
+	if err != nil {
+		return nil, fmt.Errorf("find known checks: %w", err)
+	}
+	var id [16]byte
+	_, err = pgx.ForEachRow(rows, []any{&id}, func() error {
+		known[id] = true
 		return nil
-	}
-	err := batches(ctx, tx, `WHERE services && $1 AND hour >= $2`, look, of, hourOf(since))
-	if err == nil {
-		err = servicePacks(ctx, tx, `SELECT service_id, hour, checks, texts FROM check_packs WHERE service_id = ANY($1) AND hour >= $2`, look, of, hourOf(since))
-	}
+	})
 	if err != nil {
 		return nil, fmt.Errorf("find known checks: %w", err)
 	}
 	return known, nil
-}
-
-// packPartition names the partition of a UTC day's packs.
-func packPartition(day time.Time) string { return "check_packs_" + day.UTC().Format("20060102") }
-
-// makePartition makes the partition of a UTC day's packs where it is missing.
-func makePartition(ctx context.Context, tx pgx.Tx, day time.Time) error {
-	_, err := tx.Exec(ctx, fmt.Sprintf(`CREATE TABLE IF NOT EXISTS %s PARTITION OF check_packs FOR VALUES FROM ('%s') TO ('%s')`,
-		pgx.Identifier{packPartition(day)}.Sanitize(), day.UTC().Format(time.RFC3339), day.UTC().Add(24*time.Hour).Format(time.RFC3339)))
-	if err != nil {
-		return fmt.Errorf("make partition %s: %w", packPartition(day), err)
-	}
-	return nil
 }

@@ -32,6 +32,11 @@ func Inspect(ctx context.Context, dsn string) (c Condition, err error) {
 		return c, fmt.Errorf("connect to the database: %w", err)
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
+	if older, err := isOlder(ctx, conn); err != nil {
+		return c, err
+	} else if older {
+		return c, ErrOlderSchema
+	}
 	files, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
 		return c, fmt.Errorf("count migrations: %w", err)
@@ -42,13 +47,13 @@ func Inspect(ctx context.Context, dsn string) (c Condition, err error) {
 	began := time.Now()
 	err = conn.QueryRow(ctx, `
 		SELECT split_part(current_setting('server_version'), ' ', 1), clock_timestamp(), pg_database_size(current_database()),
-			to_regclass('schema_version') IS NOT NULL`).Scan(&c.Server, &clock, &c.Bytes, &known)
+			to_regclass($1) IS NOT NULL`, versionTable).Scan(&c.Server, &clock, &c.Bytes, &known)
 	if err != nil {
 		return c, fmt.Errorf("ask the database: %w", err)
 	}
 	c.Ahead = clock.Sub(began.Add(time.Since(began) / 2))
 	if known {
-		if err := conn.QueryRow(ctx, `SELECT version FROM schema_version`).Scan(&c.Schema); err != nil {
+		if err := conn.QueryRow(ctx, `SELECT version FROM `+versionTable).Scan(&c.Schema); err != nil {
 			return c, fmt.Errorf("read schema version: %w", err)
 		}
 	}

@@ -31,14 +31,12 @@ func (db *DB) EraseService(ctx context.Context, slug string, now time.Time) erro
 		if err != nil {
 			return err
 		}
-		if err := eraseErrors(ctx, tx, id); err != nil {
-			return err
-		}
 		for _, statement := range []string{
 			`UPDATE changes SET summary = '{}', old_snapshot = '[]', new_snapshot = '[]' WHERE service_id = $1`,
+			`UPDATE checks SET error_message = NULL WHERE service_id = $1 AND error_message IS NOT NULL`,
+			`DELETE FROM check_hours WHERE service_id = $1`,
 			`DELETE FROM check_days WHERE service_id = $1`,
-			`DELETE FROM services WHERE id = $1`,          // and with it all that refers to it
-			`DELETE FROM day_packs WHERE service_id = $1`, // last, as whoever packs holds the service before
+			`DELETE FROM services WHERE id = $1`, // and with it all that refers to it
 		} {
 			if _, err := tx.Exec(ctx, statement, id); err != nil {
 				return err
@@ -54,46 +52,6 @@ func (db *DB) EraseService(ctx context.Context, slug string, now time.Time) erro
 		return fmt.Errorf("erase service %s: %w", slug, err)
 	}
 	return nil
-}
-
-// eraseErrors takes what went wrong out of the checks of a service.
-func eraseErrors(ctx context.Context, tx pgx.Tx, service int64) error {
-	b := &pgx.Batch{}
-	err := servicePacks(ctx, tx, `SELECT service_id, hour, checks, texts FROM check_packs WHERE service_id = $1 AND texts IS NOT NULL`, func(p *checkPack) error {
-		is, err := p.withoutErrors(service)
-		b.Queue(`UPDATE check_packs SET checks = $3, texts = $4 WHERE service_id = $1 AND hour = $2`, service, p.hour, is.checks, is.texts)
-		return err
-	}, service)
-	if err == nil { // in one order, for two erasures may be in one batch
-		err = batches(ctx, tx, `WHERE services @> ARRAY[$1::bigint] AND texts IS NOT NULL ORDER BY hour, id FOR UPDATE`, func(p *checkPack) error {
-			is, err := p.withoutErrors(service)
-			b.Queue(`UPDATE check_batches SET checks = $3, texts = $4 WHERE hour = $1 AND id = $2`, p.hour, p.id, is.checks, is.texts)
-			return err
-		}, service)
-	}
-	if err != nil {
-		return fmt.Errorf("read packed checks: %w", err)
-	}
-	return tx.SendBatch(ctx, b).Close()
-}
-
-// withoutErrors is the pack without the errors of a service, and without texts that no other check has.
-func (p *checkPack) withoutErrors(service int64) (*checkPack, error) {
-	is := &checkPack{hour: p.hour, services: p.services, service: p.service}
-	u, known := unpacker{once{}}, map[string]int{}
-	for i := range p.len() {
-		c, err := u.check(p, i)
-		if err != nil {
-			return is, err
-		}
-		if c.ServiceID == service {
-			c.ErrorMessage = nil
-		}
-		if err := is.add(&c, known); err != nil {
-			return is, err
-		}
-	}
-	return is, nil
 }
 
 // Removed are the services that were erased, in order.

@@ -138,7 +138,7 @@ func empty(ctx context.Context, t fataler, dsn string) {
 	}
 	defer conn.Close(ctx)
 	for _, table := range []string{"settlers", "flows", "facilitators", "range_seen", "range_senders", "ranges", "scan_settlers", "scans", "walks", "chains", "accounts", "seen_days", "sender_days",
-		"settlements", "flow_totals", "flow_hours", "flow_days", "flow_payers", "payee_days", "payee_totals", "payee_packs", "payer_days", "amount_days"} {
+		"settlements", "flow_totals", "flow_hours", "flow_days", "flow_payers", "payee_days", "payee_totals", "payer_days", "amount_days"} {
 		if _, err := conn.Exec(ctx, `DELETE FROM `+table); err != nil {
 			t.Fatal(err)
 		}
@@ -306,8 +306,7 @@ func dump(ctx context.Context, t fataler, dsn string) map[string][]string {
 	return out
 }
 
-// takings reads what every payee took, unfolded, at a time at which so many days of the chain are before the window, and
-// packs them.
+// takings reads what every payee took, with all days, at a time at which so many days of the chain are before the window.
 func (m *indexModel) takings(ctx context.Context, t fataler, old int) []postgres.PayeeFacts {
 	t.Helper()
 	var recipients []postgres.Recipient
@@ -325,9 +324,6 @@ func (m *indexModel) takings(ctx context.Context, t fataler, old int) []postgres
 		takings, err = r.Takings(ctx, blockTime(0).AddDate(0, 0, 89+old), recipients, flows)
 		return err
 	}); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.db.Pack(ctx, takings); err != nil {
 		t.Fatal(err)
 	}
 	return unfolded(t, takings)

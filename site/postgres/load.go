@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -27,9 +26,6 @@ type Loaded struct {
 
 // loadedChanges bounds the records of a service: their ids follow from its own.
 const loadedChanges = 16
-
-// Add counts a check as the ingest does.
-func (r *Rollup) Add(c Check) { r.add(c) }
 
 // LoadedAccount is an address with its number.
 type LoadedAccount struct {
@@ -59,14 +55,12 @@ type Loader struct {
 	db      *DB
 	now     time.Time
 	since   time.Time // first UTC day whose checks are loaded one by one
-	upTo    time.Time // hours before are numbered, and their checks are summed
+	upTo    time.Time // hours before are sealed in the end
 	trusted bool      // foreign keys need no look, since the role may say so
 	flows   []loadedFlow
 
-	mu     sync.Mutex // guards all below
-	whole  *tally     // what is summed over all services: hours, flows, authorisations
-	places logPlaces
-	hours  map[time.Time]int // checks of all services in each hour that is sealed
+	mu    sync.Mutex // guards all below
+	whole *tally     // what is summed over all services: hours, flows, authorisations
 }
 
 type loadedFlow struct {
@@ -78,8 +72,7 @@ type loadedFlow struct {
 // Load prepares an empty database to be filled as of now, with the logs of all hours numbered that were over delay before.
 // Facilitators of the flows are imported already.
 func (db *DB) Load(ctx context.Context, now, since time.Time, delay time.Duration, flows []LoadedFlow) (*Loader, error) {
-	l := &Loader{db: db, now: now.UTC(), since: since.UTC().Truncate(24 * time.Hour), upTo: now.Add(-delay).UTC().Truncate(time.Hour), whole: newTally(0),
-		places: logPlaces{}, hours: map[time.Time]int{}}
+	l := &Loader{db: db, now: now.UTC(), since: since.UTC().Truncate(24 * time.Hour), upTo: now.Add(-delay).UTC().Truncate(time.Hour), whole: newTally(0)}
 	for _, f := range flows {
 		chain, err := db.chain(ctx, f.Network)
 		if err != nil {
@@ -95,12 +88,12 @@ func (db *DB) Load(ctx context.Context, now, since time.Time, delay time.Duratio
 		if err := tx.QueryRow(ctx, `SELECT rolsuper FROM pg_roles WHERE rolname = current_user`).Scan(&l.trusted); err != nil {
 			return err
 		}
-		for day := l.since; day.Before(l.upTo); day = day.AddDate(0, 0, 1) {
-			if err := makePartition(ctx, tx, day); err != nil {
+		for day := l.since; !day.After(l.now); day = day.AddDate(0, 0, 1) {
+			if err := makeDay(ctx, tx, day); err != nil {
 				return err
 			}
 		}
-		_, err := tx.Exec(ctx, `INSERT INTO log_seal (through, kept_since) VALUES ($1, $2)`, later(l.since, l.upTo), l.since)
+		_, err := tx.Exec(ctx, `INSERT INTO log_seal (through, kept_since) VALUES ($1, $1)`, l.since)
 		return err
 	})
 	if err != nil {
@@ -168,12 +161,12 @@ func (l *Loader) transact(ctx context.Context, f func(pgx.Tx) error) error {
 	})
 }
 
-// Finish writes what is summed over all services, sets the sequences behind the numbers that were given, numbers the logs, and packs
-// what is over.
+// Finish writes what is summed over all services, sets the sequences behind the numbers that were given, and seals the logs.
 func (l *Loader) Finish(ctx context.Context) error {
 	err := l.transact(ctx, func(tx pgx.Tx) error {
 		batch := &pgx.Batch{}
-		batch.Queue(`UPDATE log_seal SET first_kept = (SELECT coalesce(sum(checks), 0) FROM check_days WHERE day < kept_since)`)
+		batch.Queue(`UPDATE log_seal SET first_kept = (SELECT coalesce(sum(checks), 0) FROM check_days)`)
+		batch.Queue(startPositions)
 		if len(l.whole.flows) > 0 {
 			l.whole.queueFlows(batch)
 			batch.Queue(`INSERT INTO flow_payers (flow_id, payer_id, last_day) SELECT flow_id, payer_id, max(day) FROM payer_days GROUP BY flow_id, payer_id`)
@@ -193,67 +186,14 @@ func (l *Loader) Finish(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("sum what was loaded: %w", err)
 	}
-	// Without statistics the planner takes what was loaded for nothing, of what is read to number it and of all else.
+	// Without statistics the planner takes the tables for empty.
 	if err := l.analyze(ctx); err != nil {
 		return err
 	}
-	if err := l.transact(ctx, func(tx pgx.Tx) error { return l.number(ctx, tx) }); err != nil {
-		return fmt.Errorf("number what was loaded: %w", err)
-	}
-	if err := l.pack(ctx); err != nil {
+	if err := l.db.SealLogs(ctx, l.upTo, 0); err != nil {
 		return err
 	}
 	return l.analyze(ctx)
-}
-
-// pack packs the days that are over, as the builds of these days would have.
-func (l *Loader) pack(ctx context.Context) error {
-	err := l.db.Read(ctx, func(r *Reader) error {
-		sealed, keptSince, err := r.seal(ctx)
-		if err != nil {
-			return err
-		}
-		ids, err := column[int64](ctx, r.tx, `SELECT id FROM services ORDER BY id`)
-		if err != nil {
-			return err
-		}
-		for of := range slices.Chunk(ids, packAtOnce) {
-			services := make([]ServiceFacts, len(of))
-			for i, id := range of {
-				services[i].ID = id
-			}
-			if err := r.readDays(ctx, l.now, sealed, keptSince, newPlaces(services)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("pack what was loaded: %w", err)
-	}
-	return nil
-}
-
-// number numbers the log of all services, where those of single ones were numbered as they came, and the changes of sealed hours.
-func (l *Loader) number(ctx context.Context, tx pgx.Tx) error {
-	var full []filled
-	for _, hour := range sortedKeys(l.hours, time.Time.Compare) {
-		full = l.places.number(full, 0, hour, l.hours[hour])
-	}
-	if err := copyBlocks(ctx, tx, full); err != nil {
-		return err
-	}
-	if err := l.places.keep(ctx, tx); err != nil {
-		return err
-	}
-	return sealChanges(ctx, tx, l.since, later(l.since, l.upTo))
-}
-
-func later(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
-	}
-	return a
 }
 
 func (l *Loader) analyze(ctx context.Context) error {

@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -133,7 +132,7 @@ func loadServices(ctx context.Context, tx pgx.Tx, list []Loaded) (rows int64, er
 	return int64(2*len(list) + len(endpoints) + len(envelopes) + len(answers) + len(prices) + len(changes) + len(sites) + len(domains)), nil
 }
 
-// loadChecks writes days, and checks as they lie at the moment of the load: packed and numbered where their hours are over.
+// loadChecks writes days, and the checks after them.
 func (l *Loader) loadChecks(ctx context.Context, tx pgx.Tx, list []Loaded) (rows int64, err error) {
 	checks := gather(list, func(s *Loaded) []Check { return s.Checks })
 	for i := range checks {
@@ -141,64 +140,18 @@ func (l *Loader) loadChecks(ctx context.Context, tx pgx.Tx, list []Loaded) (rows
 			return 0, fmt.Errorf("check %s is from before %s", checks[i].ID, l.since.Format(time.DateOnly))
 		}
 	}
-	slices.SortFunc(checks, func(a, b Check) int { return cmp.Or(cmp.Compare(a.ServiceID, b.ServiceID), compareRows(a, b)) })
 	days := gather(list, func(s *Loaded) []Rollup { return s.Days })
-	before := len(days)
-	var open []*Check
-	var sealed []checkPack
-	known := map[string]int{}
-	for i := range checks {
-		c := &checks[i]
-		if !c.CheckedAt.Before(l.upTo) {
-			open = append(open, c)
-			continue
-		}
-		if c.CheckedAt.Before(l.upTo.Truncate(24 * time.Hour)) {
-			days = dayRollups.add(days, *c)
-		}
-		n, hour := len(sealed), hourOf(c.CheckedAt)
-		if n == 0 || sealed[n-1].service != c.ServiceID || !sealed[n-1].hour.Equal(hour) {
-			sealed = append(sealed, checkPack{hour: hour, service: c.ServiceID})
-			clear(known)
-			n++
-		}
-		if err := sealed[n-1].add(c, known); err != nil {
-			return 0, err
-		}
-	}
-	if err := copyDays(ctx, tx, len(days), func(i int) *Rollup { return &days[i] }); err != nil {
+	names := func(columns string) string { return strings.ReplaceAll(columns, ",", "") }
+	err = copyTo(ctx, tx, "check_days", names("service_id, day, "+sumColumns+", histogram"), days, func(row []any, d *Rollup) {
+		put(row, d.ServiceID, d.Start, d.Checks, d.Counted, d.Up, d.Timed, d.ResponseMS, d.Histogram)
+	})
+	if err != nil {
 		return 0, err
 	}
-	if err := copyPacks(ctx, tx, len(sealed), func(i int) *checkPack { return &sealed[i] }); err != nil {
-		return 0, err
-	}
-	if err := copyBlocks(ctx, tx, l.numbered(days[:before], sealed)); err != nil {
-		return 0, err
-	}
-	b := &pgx.Batch{}
-	if err := queueChecks(b, open); err != nil {
-		return 0, err
-	}
-	if err := tx.SendBatch(ctx, b).Close(); err != nil {
-		return 0, fmt.Errorf("keep checks of open hours: %w", err)
-	}
-	return int64(len(days) + len(sealed) + len(open)), nil
-}
-
-// numbered numbers the rows of packs behind those that days count, and answers which blocks they fill.
-func (l *Loader) numbered(days []Rollup, sealed []checkPack) (full []filled) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, d := range days {
-		*l.places.of(d.ServiceID) += int64(d.Checks)
-		*l.places.of(0) += int64(d.Checks)
-	}
-	for i := range sealed {
-		p := &sealed[i]
-		full = l.places.number(full, p.service, p.hour, p.len())
-		l.hours[p.hour] += p.len()
-	}
-	return full
+	err = copyTo(ctx, tx, "checks", names(checkColumns), checks, func(row []any, c *Check) {
+		put(row, c.ServiceID, c.CheckedAt, c.ID, c.Counted, c.Status, c.IsUp, c.StatusCode, c.ResponseTimeMS, c.EndpointsFound, c.ErrorMessage, c.ConsecutiveFailures)
+	})
+	return int64(len(days) + len(checks)), err
 }
 
 func loadAccounts(ctx context.Context, tx pgx.Tx, list []LoadedAccount) error {

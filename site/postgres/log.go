@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"tollbook/site"
 )
@@ -14,8 +15,8 @@ import (
 // HourRetention is how long roll-ups of settlements by hour are kept; those by day stay for good.
 const HourRetention = 8 * 24 * time.Hour
 
-// startLogs begins the numbering before the oldest of the first checks ever, if nobody else did meanwhile, and answers where it
-// begins. What was rolled up before has its numbers too, though its rows are not kept.
+// startLogs begins the numbering before the oldest of the first checks ever, if nobody else did meanwhile, and returns where it
+// begins. Checks that were summed before have their numbers too, though their rows are not kept.
 func startLogs(ctx context.Context, tx pgx.Tx, checks []*Check) (through *time.Time, err error) {
 	if len(checks) == 0 {
 		return nil, nil
@@ -39,18 +40,24 @@ func startLogs(ctx context.Context, tx pgx.Tx, checks []*Check) (through *time.T
 	if tag.RowsAffected() == 0 {
 		return through, nil // another writer was first
 	}
-	if err := startPlaces(ctx, tx); err != nil {
-		return nil, err
+	if _, err := tx.Exec(ctx, startPositions); err != nil {
+		return nil, fmt.Errorf("start logs: %w", err)
 	}
 	return through, nil
 }
 
+// startPositions numbers the checks that were summed before the logs began.
+const startPositions = `
+	INSERT INTO log_positions (service_id, rows)
+	SELECT service_id, sum(checks) FROM check_days GROUP BY service_id
+	UNION ALL SELECT 0, sum(checks) FROM check_days HAVING count(*) > 0`
+
 // sealHours is how many hours are sealed in one transaction at most, within a UTC day: visits wait for it.
 const sealHours = 6
 
-// SealLogs packs the checks of every hour that ended at least delay ago by service, numbers them and the changes of these hours, gives
-// each block that they fill its place, and sums days that are over.
-// A crash leaves what was: hours are sealed a few in one transaction, and sealing again goes on from there.
+// SealLogs seals every hour that ended at least delay ago: its checks and changes get their numbers, each block that they fill gets
+// the hour of its pack, and its checks are added to the sums by hour and day.
+// Hours are sealed a few in one transaction: after a crash, sealing goes on from there.
 func (db *DB) SealLogs(ctx context.Context, now time.Time, delay time.Duration) error {
 	upTo := now.Add(-delay).UTC().Truncate(time.Hour)
 	for more := true; more; {
@@ -65,7 +72,7 @@ func (db *DB) SealLogs(ctx context.Context, now time.Time, delay time.Duration) 
 	return nil
 }
 
-// sealHoursOf seals the first of the open hours before upTo, and says whether there may be more of them.
+// sealHoursOf seals the first of the open hours before upTo, and returns whether there may be more of them.
 func sealHoursOf(ctx context.Context, tx pgx.Tx, upTo time.Time) (more bool, err error) {
 	var through time.Time
 	err = tx.QueryRow(ctx, `SELECT through FROM log_seal FOR UPDATE`).Scan(&through)
@@ -77,44 +84,77 @@ func sealHoursOf(ctx context.Context, tx pgx.Tx, upTo time.Time) (more bool, err
 	}
 	// Not further than there are checks: a clock that is far ahead does not number what is still to come.
 	var oldest, newest *time.Time
-	err = tx.QueryRow(ctx, `SELECT min(hour), max(hour) FROM check_batches`).Scan(&oldest, &newest)
+	err = tx.QueryRow(ctx, `SELECT min(checked_at), max(checked_at) FROM checks WHERE checked_at >= $1`, through).Scan(&oldest, &newest)
 	if err != nil || newest == nil {
 		return false, err
 	}
-	if end := newest.Add(time.Hour); end.Before(upTo) {
+	if end := hourOf(*newest).Add(time.Hour); end.Before(upTo) {
 		upTo = end
 	}
-	if end := oldest.UTC().Truncate(sealHours * time.Hour).Add(sealHours * time.Hour); end.Before(upTo) {
+	from := hourOf(*oldest)
+	if end := from.Truncate(sealHours * time.Hour).Add(sealHours * time.Hour); end.Before(upTo) {
 		upTo, more = end, true
 	}
-	if err := packHours(ctx, tx, *oldest, upTo); err != nil {
+	if err := numberChecks(ctx, tx, from, upTo); err != nil {
 		return false, err
 	}
-	if day, end := through.UTC().Truncate(24*time.Hour), upTo.Truncate(24*time.Hour); day.Before(end) {
-		if err := closeDays(ctx, tx, day, end); err != nil {
-			return false, err
-		}
+	if err := sumChecks(ctx, tx, from, upTo); err != nil {
+		return false, err
 	}
 	if err := sealChanges(ctx, tx, through, upTo); err != nil {
+		return false, err
+	}
+	if err := makeDay(ctx, tx, upTo.Truncate(24*time.Hour)); err != nil { // checks that come late go there
 		return false, err
 	}
 	_, err = tx.Exec(ctx, `UPDATE log_seal SET through = $1`, upTo)
 	return more, err
 }
 
-// Retain drops the checks of days more than site.LogDays ago, by whole partitions, the roll-ups of settlements by hour that are older than
-// HourRetention, and those by day of which only the last 30 are read when they are more than 90 days old. All others by day
+// hourOf returns the UTC hour of a time.
+func hourOf(t time.Time) time.Time { return t.UTC().Truncate(time.Hour) }
+
+// numberChecks numbers the checks of hours in the log of all services and in that of each. A block belongs into the pack of the hour
+// of its last row.
+func numberChecks(ctx context.Context, tx pgx.Tx, from, to time.Time) error {
+	_, err := tx.Exec(ctx, `
+		WITH fresh AS MATERIALIZED (
+			SELECT service_id, checked_at, id,
+				coalesce((SELECT rows FROM log_positions WHERE service_id = 0), 0) - 1 + row_number() OVER (ORDER BY checked_at, id) AS number,
+				coalesce(p.rows, 0) - 1 + row_number() OVER (PARTITION BY service_id ORDER BY checked_at, id) AS service_number
+			FROM checks LEFT JOIN log_positions p USING (service_id) WHERE checked_at >= $1 AND checked_at < $2
+		), numbered AS (
+			UPDATE checks c SET number = f.number, service_number = f.service_number FROM fresh f
+			WHERE c.checked_at >= $1 AND c.checked_at < $2 AND c.service_id = f.service_id AND c.checked_at = f.checked_at AND c.id = f.id
+		), filled AS (
+			INSERT INTO log_blocks (service_id, block, hour)
+			SELECT 0, number / $3, date_trunc('hour', checked_at, 'UTC') FROM fresh WHERE number % $3 = $3 - 1
+			UNION ALL SELECT service_id, service_number / $3, date_trunc('hour', checked_at, 'UTC') FROM fresh WHERE service_number % $3 = $3 - 1
+		)
+		INSERT INTO log_positions (service_id, rows)
+		SELECT 0, max(number) + 1 FROM fresh HAVING count(*) > 0
+		UNION ALL SELECT service_id, max(service_number) + 1 FROM fresh GROUP BY service_id
+		ON CONFLICT (service_id) DO UPDATE SET rows = excluded.rows`, from, to, int64(site.BlockSize))
+	if err != nil {
+		return fmt.Errorf("number checks: %w", err)
+	}
+	return nil
+}
+
+// Retain drops the checks of days more than site.LogDays ago with their sums by hour, the sums of settlements by hour that are older
+// than HourRetention, and those by day of which only the last 30 are read when they are more than 90 days old. All other sums by day
 // stay. Checks go once a day.
 //
 // A clock alone drops nothing: what goes is followed by as many days that have checks, or by settlements as much later, so that one
 // that is a year ahead takes no more than the days that it really saw end.
 func (db *DB) Retain(ctx context.Context, now time.Time) error {
-	err := db.transact(ctx, func(tx pgx.Tx) error {
-		if err := retainChecks(ctx, tx, now); err != nil {
-			return err
-		}
-		return retainSettled(ctx, tx, now) // last: indexers wait from here on
-	})
+	err := db.transact(ctx, func(tx pgx.Tx) error { return retainChecks(ctx, tx, now) })
+	if e := (*pgconn.PgError)(nil); errors.As(err, &e) && e.Code == "55P03" {
+		err = nil // a build reads checks: another time
+	}
+	if err == nil {
+		err = db.transact(ctx, func(tx pgx.Tx) error { return retainSettled(ctx, tx, now) })
+	}
 	if err != nil {
 		return fmt.Errorf("drop what is old on %s: %w", now.UTC().Format(time.DateOnly), err)
 	}
@@ -123,53 +163,62 @@ func (db *DB) Retain(ctx context.Context, now time.Time) error {
 
 func retainChecks(ctx context.Context, tx pgx.Tx, now time.Time) error {
 	today := now.UTC().Truncate(24 * time.Hour)
-	days, err := daysWithChecks(ctx, tx, today)
-	if err != nil || len(days) <= site.LogDays {
+	days, filled, err := daysOfChecks(ctx, tx, today)
+	if err != nil || len(filled) <= site.LogDays {
 		return err
 	}
 	var through time.Time
 	if err := tx.QueryRow(ctx, `SELECT through FROM log_seal`).Scan(&through); err != nil {
 		return fmt.Errorf("read the seal: %w", err)
 	}
-	keep := earlier(today.AddDate(0, 0, -site.LogDays), days[site.LogDays])
-	keep = earlier(keep, through.UTC().Truncate(24*time.Hour)) // what is not summed yet stays
-	tag, err := tx.Exec(ctx, `UPDATE log_seal SET kept_since = $1 WHERE kept_since < $1`, keep)
+	keep := earlier(today.AddDate(0, 0, -site.LogDays), filled[site.LogDays])
+	keep = earlier(keep, through.UTC().Truncate(24*time.Hour)) // checks that are not summed yet stay
+	tag, err := tx.Exec(ctx, `
+		UPDATE log_seal SET kept_since = $1, first_kept = coalesce((SELECT max(number) + 1 FROM checks WHERE checked_at < $1), first_kept)
+		WHERE kept_since < $1`, keep)
 	if err != nil || tag.RowsAffected() == 0 {
 		return err
 	}
+	if _, err := tx.Exec(ctx, `SET LOCAL lock_timeout = '2s'`); err != nil { // visits wait meanwhile
+		return err
+	}
 	for _, day := range days {
-		if !day.Before(keep) {
-			continue
+		if day.Before(keep) {
+			if _, err := tx.Exec(ctx, `DROP TABLE `+pgx.Identifier{partition(day)}.Sanitize()); err != nil {
+				return err
+			}
 		}
-		table := pgx.Identifier{packPartition(day)}.Sanitize()
-		_, err := tx.Exec(ctx, `UPDATE log_seal SET first_kept = first_kept + (SELECT coalesce(sum(length(checks) / $1), 0) FROM `+table+`)`, packedSize)
-		if err != nil {
-			return err
-		}
-		if _, err := tx.Exec(ctx, `DROP TABLE `+table); err != nil {
+	}
+	for _, table := range []string{"log_blocks", "check_hours"} {
+		if _, err := tx.Exec(ctx, `DELETE FROM `+table+` WHERE hour < $1`, keep); err != nil {
 			return err
 		}
 	}
-	_, err = tx.Exec(ctx, `DELETE FROM log_blocks WHERE hour < $1`, keep)
-	return err
+	return nil
 }
 
-// daysWithChecks are the UTC days up to today that have packs or checks of open hours, the newest first.
-func daysWithChecks(ctx context.Context, tx pgx.Tx, today time.Time) ([]time.Time, error) {
+// daysOfChecks returns the UTC days up to today that have a partition, and those that have checks, the newest first.
+func daysOfChecks(ctx context.Context, tx pgx.Tx, today time.Time) (days, filled []time.Time, err error) {
 	rows, err := tx.Query(ctx, `
-		SELECT day FROM (
-			SELECT to_date(right(inhrelid::regclass::text, 8), 'YYYYMMDD') AS day FROM pg_inherits WHERE inhparent = 'check_packs'::regclass
-			UNION SELECT (hour AT TIME ZONE 'UTC')::date FROM check_batches
-		) AS p
+		SELECT day, EXISTS (SELECT FROM checks WHERE checked_at >= day::timestamptz AND checked_at < (day + 1)::timestamptz)
+		FROM (SELECT to_date(right(inhrelid::regclass::text, 8), 'YYYYMMDD') AS day FROM pg_inherits WHERE inhparent = 'checks'::regclass) AS p
 		WHERE day <= $1 ORDER BY day DESC`, today)
 	if err != nil {
-		return nil, fmt.Errorf("list days with checks: %w", err)
+		return nil, nil, fmt.Errorf("list days with checks: %w", err)
 	}
-	days, err := pgx.CollectRows(rows, pgx.RowTo[time.Time])
+	var day time.Time
+	var some bool
+	_, err = pgx.ForEachRow(rows, []any{&day, &some}, func() error {
+		days = append(days, day)
+		if some {
+			filled = append(filled, day)
+		}
+		return nil
+	})
 	if err != nil {
-		return nil, fmt.Errorf("list days with checks: %w", err)
+		return nil, nil, fmt.Errorf("list days with checks: %w", err)
 	}
-	return days, nil
+	return days, filled, nil
 }
 
 func earlier(a, b time.Time) time.Time {

@@ -21,6 +21,10 @@ import (
 // ErrNewerSchema is a database that a newer Tollbook has migrated: this one must not write to it.
 var ErrNewerSchema = errors.New("the database has a newer schema than this program knows")
 
+// ErrOlderSchema is a database of a Tollbook from before the tables of today: it is left as it is.
+var ErrOlderSchema = errors.New("the database was made by an older tollbook and cannot be read: run `tollbook export` with that program, " +
+	"then `tollbook import` with this one into an empty database or data folder")
+
 // ErrNotFound is a row that is not there.
 var ErrNotFound = errors.New("not found")
 
@@ -31,6 +35,7 @@ var migrations embed.FS
 type DB struct {
 	pool    *pgxpool.Pool
 	numbers numbers
+	days    days
 }
 
 // Open connects and migrates. Two programs that open one database at once are safe: the second waits for the first.
@@ -60,7 +65,7 @@ func OpenFor(ctx context.Context, dsn string, connections int32) (*DB, error) {
 // Close waits for queries in flight and closes every connection.
 func (db *DB) Close() { db.pool.Close() }
 
-// Migrate brings a database to the newest schema, or answers ErrNewerSchema and leaves it as it is.
+// Migrate brings a database to the newest schema, or returns ErrNewerSchema or ErrOlderSchema and leaves it as it is.
 func Migrate(ctx context.Context, pool *pgxpool.Pool) error {
 	conn, err := pool.Acquire(ctx)
 	if err != nil {
@@ -75,7 +80,12 @@ func Migrate(ctx context.Context, pool *pgxpool.Pool) error {
 
 // MigrateTo brings a database up or down to a version of the schema; -1 is the newest.
 func MigrateTo(ctx context.Context, conn *pgx.Conn, version int32) error {
-	m, err := migrate.NewMigrator(ctx, conn, "schema_version")
+	if older, err := isOlder(ctx, conn); err != nil {
+		return err
+	} else if older {
+		return ErrOlderSchema
+	}
+	m, err := migrate.NewMigrator(ctx, conn, versionTable)
 	if err != nil {
 		return fmt.Errorf("prepare migrations: %w", err)
 	}
@@ -98,6 +108,18 @@ func MigrateTo(ctx context.Context, conn *pgx.Conn, version int32) error {
 		return fmt.Errorf("migrate database: %w", err)
 	}
 	return nil
+}
+
+// versionTable holds the version of the schema. Programs from before the baseline had schema_version.
+const versionTable = "tollbook_schema"
+
+// isOlder returns whether a program from before the baseline made the tables of a database.
+func isOlder(ctx context.Context, conn *pgx.Conn) (older bool, err error) {
+	err = conn.QueryRow(ctx, `SELECT to_regclass('schema_version') IS NOT NULL AND to_regclass($1) IS NULL`, versionTable).Scan(&older)
+	if err != nil {
+		return false, fmt.Errorf("look for an older schema: %w", err)
+	}
+	return older, nil
 }
 
 // transact runs f in one transaction; an error rolls all of it back.

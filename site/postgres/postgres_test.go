@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -78,11 +79,40 @@ func TestOpenTellsNewerSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer pool.Close()
-	if _, err := pool.Exec(t.Context(), `UPDATE schema_version SET version = 999`); err != nil {
+	if _, err := pool.Exec(t.Context(), `UPDATE tollbook_schema SET version = 999`); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := postgres.Open(t.Context(), dsn); !errors.Is(err, postgres.ErrNewerSchema) {
 		t.Errorf("Open of a newer schema = %v, want ErrNewerSchema", err)
+	}
+}
+
+// TestOpenRefusesOlderSchema: a database of a program from before the baseline is refused with a sentence that says how to begin anew,
+// and left as it is.
+func TestOpenRefusesOlderSchema(t *testing.T) {
+	t.Parallel()
+	dsn := postgrestest.NewDatabase(t)
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	if _, err := conn.Exec(t.Context(), `
+		CREATE TABLE schema_version (version integer NOT NULL); INSERT INTO schema_version VALUES (23);
+		CREATE TABLE services (slug text); INSERT INTO services VALUES ('acme')`); err != nil {
+		t.Fatal(err)
+	}
+	const relations = `SELECT relname || ' ' || relkind::text FROM pg_class WHERE relnamespace = 'public'::regnamespace UNION ALL SELECT slug FROM services ORDER BY 1`
+	before := texts(t, conn, relations)
+	_, err = postgres.Open(t.Context(), dsn)
+	if !errors.Is(err, postgres.ErrOlderSchema) || !strings.Contains(err.Error(), "`tollbook export`") || !strings.Contains(err.Error(), "`tollbook import`") {
+		t.Errorf("Open of an older schema = %v, want ErrOlderSchema", err)
+	}
+	if _, err := postgres.Inspect(t.Context(), dsn); !errors.Is(err, postgres.ErrOlderSchema) {
+		t.Errorf("Inspect of an older schema = %v, want ErrOlderSchema", err)
+	}
+	if diff := cmp.Diff(before, texts(t, conn, relations)); diff != "" {
+		t.Errorf("the older database (-before +after):\n%s", diff)
 	}
 }
 
@@ -97,7 +127,7 @@ func TestMigrateDownAndUp(t *testing.T) {
 		t.Fatalf("migrate down: %v", err)
 	}
 	var left int
-	if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r','p') AND relname <> 'schema_version' AND relname NOT LIKE 'river\_%'`).Scan(&left); err != nil || left != 0 {
+	if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r','p') AND relname <> 'tollbook_schema' AND relname NOT LIKE 'river\_%'`).Scan(&left); err != nil || left != 0 {
 		t.Errorf("after migrating down: %d tables left, error %v", left, err)
 	}
 	if err := postgres.MigrateTo(t.Context(), conn, -1); err != nil {

@@ -60,25 +60,13 @@ const maxChanges = 20
 
 // Reader is a consistent read: everything it answers is of one moment.
 type Reader struct {
-	db *DB
 	tx pgx.Tx
-
-	open   []Check   // of hours that are not sealed, by service; nil before they were read
-	packed []dayPack // to be kept, for the next reader
 }
 
-// Read runs f in one REPEATABLE READ, READ ONLY transaction. Beside it what f found loose of days that are over is packed.
+// Read runs f in one REPEATABLE READ, READ ONLY transaction.
 func (db *DB) Read(ctx context.Context, f func(*Reader) error) error {
 	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
-	r := &Reader{db: db}
-	err := pgx.BeginTxFunc(ctx, db.pool, options, func(tx pgx.Tx) error {
-		r.tx = tx
-		return f(r)
-	})
-	if err != nil || len(r.packed) == 0 {
-		return err
-	}
-	return db.keepDayPacks(ctx, r.packed)
+	return pgx.BeginTxFunc(ctx, db.pool, options, func(tx pgx.Tx) error { return f(&Reader{tx}) })
 }
 
 // Facts reads all that a build as of now needs into memory: the Directory with the Endpoints and Details of every service.
@@ -110,11 +98,11 @@ func (r *Reader) Directory(ctx context.Context, now time.Time, delay time.Durati
 		f.Services[i].Service = s
 	}
 	at := newPlaces(f.Services)
-	sealed, keptSince, err := r.seal(ctx)
+	sealed, _, err := r.seal(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read logs: %w", err)
 	}
-	if err := r.readHours(ctx, now, sealed, keptSince, at); err != nil {
+	if err := r.readHours(ctx, now, sealed, at); err != nil {
 		return nil, err
 	}
 	if err := r.readChangeLogs(ctx, now, now.Add(-delay), f); err != nil {
@@ -165,7 +153,7 @@ func (r *Reader) Details(ctx context.Context, now time.Time, delay time.Duration
 	if err := r.readServiceChangeLogs(ctx, now, now.Add(-delay), at); err != nil {
 		return fmt.Errorf("read changes: %w", err)
 	}
-	if err := r.readServiceLogs(ctx, now, now.Add(-delay), sealed, keptSince, at); err != nil {
+	if err := r.readServiceLogs(ctx, now.Add(-delay), sealed, keptSince, at); err != nil {
 		return fmt.Errorf("read logs: %w", err)
 	}
 	return nil
@@ -297,94 +285,57 @@ func (r *Reader) readTerms(ctx context.Context, at *places) error {
 	return r.readAnswers(ctx, ids, by)
 }
 
-// readHours sums 24 closed hours and the open one: the packs of sealed hours, and the checks since.
-func (r *Reader) readHours(ctx context.Context, now, sealed, keptSince time.Time, at *places) error {
+// readHours reads the sums of 24 closed hours and the open one.
+func (r *Reader) readHours(ctx context.Context, now, sealed time.Time, at *places) error {
 	first := now.UTC().Truncate(time.Hour).Add(-24 * time.Hour)
-	most := 25
-	if first.Before(keptSince) {
-		most = max(1, int(now.Sub(keptSince)/time.Hour)+1)
-	}
-	err := servicePacks(ctx, r.tx, `SELECT service_id, hour, checks, NULL::text[] FROM check_packs WHERE hour >= $1`, func(p *checkPack) error {
-		if s := at.services[p.service]; s != nil {
-			if s.Hours == nil {
-				s.Hours = make([]Rollup, 0, most)
+	var h Rollup
+	err := r.each(ctx, `
+		SELECT service_id, hour, `+sumColumns+` FROM check_hours WHERE hour >= $1
+		UNION ALL SELECT service_id, date_trunc('hour', checked_at, 'UTC'), `+checkSums+` FROM checks WHERE checked_at >= $2 GROUP BY 1, 2
+		ORDER BY 1, 2`,
+		[]any{&h.ServiceID, &h.Start, &h.Checks, &h.Counted, &h.Up, &h.Timed, &h.ResponseMS}, func() {
+			if s := at.services[h.ServiceID]; s != nil {
+				h.Start = h.Start.UTC()
+				s.Hours = append(s.Hours, h)
 			}
-			s.Hours = hourRollups.addPack(s.Hours, p)
-		}
-		return nil
-	}, first)
+		}, first, later(first, sealed))
 	if err != nil {
 		return fmt.Errorf("read hours: %w", err)
-	}
-	for _, s := range at.services {
-		slices.SortFunc(s.Hours, func(a, b Rollup) int { return a.Start.Compare(b.Start) })
-	}
-	open, err := r.openChecks(ctx, sealed)
-	if err != nil {
-		return fmt.Errorf("read open hours: %w", err)
-	}
-	var hours []Rollup
-	for _, c := range open {
-		if at.services[c.ServiceID] != nil && !c.CheckedAt.Before(first) {
-			hours = hourRollups.add(hours, c)
-		}
-	}
-	for _, h := range hours {
-		s := at.services[h.ServiceID]
-		s.Hours = append(s.Hours, h)
 	}
 	return nil
 }
 
-// readDays reads the roll-ups of days that are over, all of them once: the windows, the series of all days, the number of checks,
-// and how many of them came before those that are kept. They come packed, but for those that are over since the
-// last reader, which it packs. Of the day that is open readServiceLogs reads the checks.
+// readDays reads the sums of days, all of them once: the windows, the series of all days, the number of checks, and how many of
+// them came before those that are kept. The checks of open hours are added.
 func (r *Reader) readDays(ctx context.Context, now, sealed, keptSince time.Time, at *places) error {
 	windows := windowsOf(now)
-	week, over := dayNumber(windows.histograms), int32(noDay)
-	if !sealed.IsZero() {
-		over = dayNumber(sealed) - 1
-	}
-	add := func(d Rollup) {
-		s := at.services[d.ServiceID]
-		if d.Start.Before(keptSince) {
-			s.Log.First += int64(d.Checks)
-		}
-		s.addDay(windows, d)
-	}
-	packs, err := r.readDayPacks(ctx, at, week, func(days []Rollup) {
-		s, most := at.services[days[0].ServiceID], len(days)+2 // one that is over since, and the open one
-		s.Days, s.DaySums = make([]Rollup, 0, min(most, site.WindowDays["90d"])), make([]DaySum, 0, most)
-		for _, d := range days {
-			add(d)
-		}
-	})
-	if err != nil {
-		return fmt.Errorf("read packed days: %w", err)
-	}
-	after := make([]int32, len(packs))
-	for i := range packs {
-		after[i] = packs[i].through
-	}
 	var d Rollup
-	loose := map[int64][]Rollup{} // by service, of days that are over
-	err = r.each(ctx, `
-		SELECT service_id, day::timestamptz, checks, counted, up, timed, response_ms, CASE WHEN day >= $3 THEN histogram END
-		FROM unnest($1::bigint[], $2::integer[]) u (service, after), LATERAL (
-			SELECT * FROM check_days d WHERE d.service_id = u.service AND d.day > date '1970-01-01' + u.after ORDER BY d.day OFFSET 0
-		) d`,
-		[]any{&d.ServiceID, &d.Start, &d.Checks, &d.Counted, &d.Up, &d.Timed, &d.ResponseMS, &d.Histogram},
-		func() {
-			add(d)
-			if dayNumber(d.Start) <= over {
-				loose[d.ServiceID] = append(loose[d.ServiceID], d)
+	err := r.each(ctx, `
+		SELECT service_id, day, `+sumColumns+`, CASE WHEN day >= $4 THEN histogram END FROM check_days WHERE service_id = ANY($2)
+		UNION ALL SELECT service_id, day, `+sumColumns+`, CASE WHEN day >= $4 THEN `+histogramSum+` END FROM (
+			SELECT service_id, (checked_at AT TIME ZONE 'UTC')::date, `+checkSums+`, `+histogramBuckets+`
+			FROM checks WHERE service_id = ANY($2) AND checked_at >= $3 GROUP BY 1, 2
+		) AS open (service_id, day, `+sumColumns+`, buckets)
+		ORDER BY 1, 2`,
+		[]any{&d.ServiceID, &d.Start, &d.Checks, &d.Counted, &d.Up, &d.Timed, &d.ResponseMS, &d.Histogram}, func() {
+			s := at.services[d.ServiceID]
+			if d.Start.Before(keptSince) {
+				s.Log.First += int64(d.Checks)
 			}
+			s.addDay(windows, d)
 			d.Histogram = nil
-		}, at.ids, after, dayTime(week))
+		}, histogramBounds(), at.ids, sealed, windows.histograms)
 	if err != nil {
 		return fmt.Errorf("read days: %w", err)
 	}
-	return r.packDays(ctx, packs, loose, over, week)
+	return nil
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
 }
 
 // dayWindows are the first days of two windows that end today: of the one days are facts, of the other their histograms too.
@@ -395,7 +346,7 @@ func windowsOf(now time.Time) dayWindows {
 	return dayWindows{tomorrow.AddDate(0, 0, -site.WindowDays["90d"]), tomorrow.AddDate(0, 0, -site.WindowDays["7d"])}
 }
 
-// addDay adds a day after all others, or what the open hours of the last one add up to.
+// addDay adds a day after all others, or the sums of the open hours of the last one.
 func (s *ServiceFacts) addDay(w dayWindows, d Rollup) {
 	s.TotalChecks += int64(d.Checks)
 	if d.Counted > 0 {
@@ -408,9 +359,6 @@ func (s *ServiceFacts) addDay(w dayWindows, d Rollup) {
 	}
 	if d.Start.Before(w.days) {
 		return
-	}
-	if d.Start.Before(w.histograms) {
-		d.Histogram = nil
 	}
 	if n := len(s.Days); n > 0 && s.Days[n-1].Start.Equal(d.Start) {
 		s.Days[n-1].plus(d)

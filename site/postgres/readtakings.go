@@ -19,8 +19,7 @@ const (
 	minSettlements = 50 // of a payee, for one payer to be told as the one who brings it all
 )
 
-// Takings reads what the counted flows settled to recipients, and how much of them all is no trade between two. Its cost
-// is that of the windows, not of history: days before them come packed, see Pack.
+// Takings reads what the counted flows settled to recipients, and how much of them all is no trade between two.
 func (r *Reader) Takings(ctx context.Context, now time.Time, recipients []Recipient, flows []CountedFlow) (*Takings, error) {
 	t := takingsReader{Reader: r, today: now.UTC().Truncate(24 * time.Hour), services: map[int64]*ServiceTakings{}, named: map[uint64][]string{}}
 	t.month = t.today.AddDate(0, 0, 1-site.WindowDays["30d"])
@@ -152,38 +151,28 @@ type payeeSums struct {
 	flows []*payeeFlowSums
 }
 
-// payeeFlowSums is what one flow settles to a payee. Days of the window are apart from those before it, of which some are
-// packed; what is dated after today is not there yet.
+// payeeFlowSums is what one flow settles to a payee. Days of the window are apart from those before it; what is dated after today
+// does not count yet.
 type payeeFlowSums struct {
 	numberedFlow
 	total       sum
 	first, last time.Time
-	through     int32 // of packed, noDay without
-	packed      []byte
-	loose, days []payeeDay
+	past, days  []payeeDay
 	later       sum
 }
 
-// readPayees reads what each payee took: its total, and day by day the window. Days before the window come packed; a build
-// looks into them where it writes them.
+// readPayees reads what each payee took: its total, and its days.
 func (t *takingsReader) readPayees(ctx context.Context) error {
 	payees, flows, err := t.readPayeeTotals(ctx)
 	if err == nil {
-		err = t.readLooseDays(ctx, flows)
-	}
-	if err == nil {
-		err = t.readWindow(ctx, flows)
+		err = t.readPayeeDays(ctx, flows)
 	}
 	if err != nil {
 		return err
 	}
 	t.takings.Payees = make([]PayeeFacts, 0, len(payees))
 	for _, p := range payees {
-		f, some, err := t.finish(p)
-		if err != nil {
-			return err
-		}
-		if some {
+		if f, some := t.finish(p); some {
 			t.takings.Payees = append(t.takings.Payees, f)
 		}
 	}
@@ -200,9 +189,8 @@ func (t *takingsReader) readPayeeTotals(ctx context.Context) (map[place]*payeeSu
 	}
 	slices.Sort(ids)
 	rows, err := t.tx.Query(ctx, `
-		SELECT t.payee_id, t.flow_id, t.settlements, t.amount::text, t.first_at, t.last_at, coalesce(p.through - date '1970-01-01', $3), p.days
-		FROM payee_totals t LEFT JOIN payee_packs p USING (payee_id, flow_id) WHERE t.payee_id = ANY($1) AND t.flow_id = ANY($2)`,
-		slices.Compact(ids), t.flowArgs[0], noDay)
+		SELECT payee_id, flow_id, settlements, amount::text, first_at, last_at FROM payee_totals WHERE payee_id = ANY($1) AND flow_id = ANY($2)`,
+		slices.Compact(ids), t.flowArgs[0])
 	if err != nil {
 		return nil, nil, err
 	}
@@ -210,7 +198,7 @@ func (t *takingsReader) readPayeeTotals(ctx context.Context) (map[place]*payeeSu
 	var id payeeFlow
 	var text string
 	var s payeeFlowSums
-	_, err = pgx.ForEachRow(rows, []any{&id.payee, &id.flow, &s.total.n, &text, &s.first, &s.last, &s.through, &s.packed}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&id.payee, &id.flow, &s.total.n, &text, &s.first, &s.last}, func() error {
 		f := t.flows[id.flow]
 		at := place{id.payee, f.network}
 		if t.shares[at] == nil {
@@ -232,49 +220,45 @@ func (t *takingsReader) readPayeeTotals(ctx context.Context) (map[place]*payeeSu
 	return payees, flows, err
 }
 
-// readLooseDays reads what ought to be packed by now and is not, and remembers whose it is.
-func (t *takingsReader) readLooseDays(ctx context.Context, flows map[payeeFlow]*payeeFlowSums) error {
-	t.takings.closed = closed(dayNumber(t.today))
-	for id, f := range flows {
-		if f.through < t.takings.closed && dayNumber(f.first) <= t.takings.closed {
-			t.takings.loose = append(t.takings.loose, looseDays{f.chain, id})
-		}
-	}
-	if len(t.takings.loose) == 0 {
-		return nil
-	}
-	slices.SortFunc(t.takings.loose, compareLoose)
-	of, after := make([]payeeFlow, len(t.takings.loose)), make([]int32, len(t.takings.loose))
-	for i, l := range t.takings.loose {
-		of[i], after[i] = l.payeeFlow, flows[l.payeeFlow].through
-	}
-	return readDaysOf(ctx, t.tx, of, after, t.takings.closed, func(id payeeFlow, d payeeDay) error {
-		flows[id].loose = append(flows[id].loose, d)
-		return nil
-	})
-}
-
-// readWindow reads the days of all payees that no pack has to hold, in one scan of what is newest.
-func (t *takingsReader) readWindow(ctx context.Context, flows map[payeeFlow]*payeeFlowSums) error {
-	rows, err := t.tx.Query(ctx, `SELECT `+payeeDayColumns+` FROM payee_days d WHERE d.day > $1 AND d.flow_id = ANY($2)`,
-		dayTime(t.takings.closed), t.flowArgs[0])
-	if err != nil {
-		return err
-	}
+// readPayeeDays reads the days of all payees: those of the window in one scan of what is newest, those before it of the payees that have
+// some.
+func (t *takingsReader) readPayeeDays(ctx context.Context, flows map[payeeFlow]*payeeFlowSums) error {
 	today := dayNumber(t.today)
-	return eachPayeeDay(rows, func(id payeeFlow, d payeeDay) error {
+	first := window(today)
+	take := func(id payeeFlow, d payeeDay) error {
 		f := flows[id]
 		switch {
 		case f == nil:
 		case d.day > today:
 			f.later = sum{f.later.n + d.n, f.later.amount.plus(d.amount)}
-		case d.day >= window(today):
+		case d.day >= first:
 			f.days = append(f.days, d)
-		case d.day > f.through:
-			f.loose = append(f.loose, d)
+		default:
+			f.past = append(f.past, d)
 		}
 		return nil
-	})
+	}
+	rows, err := t.tx.Query(ctx, `SELECT `+payeeDayColumns+` FROM payee_days d WHERE d.day >= $1 AND d.flow_id = ANY($2)`, dayTime(first), t.flowArgs[0])
+	if err == nil {
+		err = eachPayeeDay(rows, take)
+	}
+	if err != nil {
+		return err
+	}
+	var payees []int64
+	var numbers []int32
+	for id, f := range flows {
+		if dayNumber(f.first) < first {
+			payees, numbers = append(payees, id.payee), append(numbers, id.flow)
+		}
+	}
+	rows, err = t.tx.Query(ctx, `
+		SELECT `+payeeDayColumns+` FROM unnest($1::bigint[], $2::integer[]) AS u (payee, flow) JOIN payee_days d ON d.payee_id = u.payee AND d.flow_id = u.flow
+		WHERE d.day < $3 ORDER BY d.day`, payees, numbers, dayTime(first))
+	if err != nil {
+		return err
+	}
+	return eachPayeeDay(rows, take)
 }
 
 // before sums what came before the window.
@@ -286,8 +270,8 @@ func (f *payeeFlowSums) before() sum {
 	return s
 }
 
-// finish tells what a payee took, if there is anything yet.
-func (t *takingsReader) finish(p *payeeSums) (facts PayeeFacts, some bool, err error) {
+// finish returns what a payee took, if there is anything yet.
+func (t *takingsReader) finish(p *payeeSums) (facts PayeeFacts, some bool) {
 	facts = PayeeFacts{Network: t.networks[p.network], Address: t.addresses[p.payee]}
 	var days []daySum
 	var before money
@@ -296,7 +280,7 @@ func (t *takingsReader) finish(p *payeeSums) (facts PayeeFacts, some bool, err e
 	for _, f := range p.flows {
 		old := f.before()
 		if old.n > 0 {
-			facts.past = append(facts.past, pastDays{f.facilitator, f.unit, window(dayNumber(t.today)), f.packed, f.loose})
+			facts.past = append(facts.past, pastDays{f.facilitator, f.unit, f.past})
 			facts.Before.Settlements += old.n
 			before = before.plus(f.unit.times(old.amount))
 		}
@@ -314,10 +298,8 @@ func (t *takingsReader) finish(p *payeeSums) (facts PayeeFacts, some bool, err e
 	}
 	facts.Before.USD = before.String()
 	if facts.Before.Settlements > 0 && (later && len(days) == 0 || t.ends(p.place, days, last)) {
-		for i := range facts.past {
-			if days, err = facts.past[i].unfold(days); err != nil {
-				return facts, false, err
-			}
+		for _, past := range facts.past {
+			days = addDays(days, past.facilitator, past.unit, past.days)
 		}
 		facts.Before, facts.past = TakingSum{USD: "0"}, nil
 	}
@@ -331,7 +313,7 @@ func (t *takingsReader) finish(p *payeeSums) (facts PayeeFacts, some bool, err e
 			facts.LastAt = facts.Days[i].LastAt
 		}
 	}
-	return facts, facts.Before.Settlements+int64(len(facts.Days)) > 0, nil
+	return facts, facts.Before.Settlements+int64(len(facts.Days)) > 0
 }
 
 // ends says whether the recipient stopped being somebody's before the days of the window, or, without any, before its last

@@ -55,7 +55,6 @@ func rollBack(ctx context.Context, tx pgx.Tx, chain int16, ancestor int64) (remo
 		step{"mend times", mendTimes, []any{chain}},
 		step{"mend totals", mendTotals, nil},
 		step{"mend payees' totals", mendPayees, nil},
-		step{"drop packed days", `WITH u AS MATERIALIZED (SELECT payee_id AS payee, flow_id AS flow, min(day) AS day FROM leaving GROUP BY 1, 2)` + dropPacks, nil},
 		step{"subtract from seen_days", subtractSeen, []any{chain}},
 		step{"tidy seen_days", `DELETE FROM seen_days WHERE chain_id = $1 AND authorizations = 0 AND attributed = 0`, []any{chain}},
 		step{"subtract from sender_days", subtractSenders, []any{chain}},

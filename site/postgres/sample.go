@@ -12,51 +12,69 @@ import (
 // AddSample lists services together with a past that was made up for them, all of it or none, and says in settings that
 // this directory holds such data. The logs begin at the oldest check.
 func (db *DB) AddSample(ctx context.Context, source string, listings []Listing, histories []History) error {
-	err := db.transact(ctx, func(tx pgx.Tx) error {
-		for _, l := range listings {
-			if err := addListing(ctx, tx, l); err != nil {
-				return fmt.Errorf("list %s: %w", l.Slug, err)
-			}
+	var checks []*Check
+	for _, h := range histories {
+		for i := range h.Checks {
+			checks = append(checks, &h.Checks[i])
 		}
-		var checks []*Check
-		ids := map[string]int64{}
-		for _, h := range histories {
-			var id int64
-			if err := tx.QueryRow(ctx, `SELECT id FROM services WHERE slug = $1`, h.Slug).Scan(&id); err != nil {
-				return fmt.Errorf("find %s: %w", h.Slug, err)
-			}
-			ids[h.Slug] = id
-			for i := range h.Days {
-				h.Days[i].ServiceID = id
-			}
-			if err := sumDays(ctx, tx, h.Days); err != nil {
-				return err
-			}
-			if _, err := tx.Exec(ctx, `DELETE FROM day_packs WHERE service_id = $1`, id); err != nil { // of a service that was listed before
-				return fmt.Errorf("drop packed days of %s: %w", h.Slug, err)
-			}
-			for _, c := range h.Checks {
-				c.ServiceID = id
-				checks = append(checks, &c)
-			}
-		}
-		slices.SortFunc(checks, func(a, b *Check) int { return a.CheckedAt.Compare(b.CheckedAt) })
-		if _, err := startLogs(ctx, tx, checks); err != nil {
-			return err
-		}
-		if _, err := recordChecks(ctx, tx, checks); err != nil {
-			return err
-		}
-		for _, h := range histories {
-			if err := addHistory(ctx, tx, ids[h.Slug], h); err != nil {
-				return fmt.Errorf("write history of %s: %w", h.Slug, err)
-			}
-		}
-		_, err := tx.Exec(ctx, `INSERT INTO settings (name, value) VALUES ('source', $1)`, source)
-		return err
-	})
+	}
+	err := db.makeDays(ctx, checks)
+	if err == nil {
+		err = db.transact(ctx, func(tx pgx.Tx) error { return addSample(ctx, tx, source, listings, histories) })
+	}
 	if err != nil {
 		return fmt.Errorf("add sample: %w", err)
+	}
+	return nil
+}
+
+func addSample(ctx context.Context, tx pgx.Tx, source string, listings []Listing, histories []History) error {
+	for _, l := range listings {
+		if err := addListing(ctx, tx, l); err != nil {
+			return fmt.Errorf("list %s: %w", l.Slug, err)
+		}
+	}
+	var checks []*Check
+	ids := map[string]int64{}
+	for _, h := range histories {
+		var id int64
+		if err := tx.QueryRow(ctx, `SELECT id FROM services WHERE slug = $1`, h.Slug).Scan(&id); err != nil {
+			return fmt.Errorf("find %s: %w", h.Slug, err)
+		}
+		ids[h.Slug] = id
+		if err := addCheckDays(ctx, tx, id, h.Days); err != nil {
+			return err
+		}
+		for _, c := range h.Checks {
+			c.ServiceID = id
+			checks = append(checks, &c)
+		}
+	}
+	slices.SortFunc(checks, func(a, b *Check) int { return a.CheckedAt.Compare(b.CheckedAt) })
+	if _, err := startLogs(ctx, tx, checks); err != nil {
+		return err
+	}
+	if _, err := recordChecks(ctx, tx, checks); err != nil {
+		return err
+	}
+	for _, h := range histories {
+		if err := addHistory(ctx, tx, ids[h.Slug], h); err != nil {
+			return fmt.Errorf("write history of %s: %w", h.Slug, err)
+		}
+	}
+	_, err := tx.Exec(ctx, `INSERT INTO settings (name, value) VALUES ('source', $1)`, source)
+	return err
+}
+
+// addCheckDays adds days of a service to those that are stored.
+func addCheckDays(ctx context.Context, tx pgx.Tx, service int64, days []Rollup) error {
+	b := &pgx.Batch{}
+	for _, d := range days {
+		b.Queue(`INSERT INTO check_days AS old (service_id, day, `+sumColumns+`, histogram) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`+addToDay,
+			service, d.Start, d.Checks, d.Counted, d.Up, d.Timed, d.ResponseMS, d.Histogram)
+	}
+	if err := tx.SendBatch(ctx, b).Close(); err != nil {
+		return fmt.Errorf("add to days: %w", err)
 	}
 	return nil
 }

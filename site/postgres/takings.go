@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 )
@@ -25,9 +24,6 @@ type Takings struct {
 	Payees   []PayeeFacts     // of the recipients that were given, by network and address, those with a settlement
 	Services []ServiceTakings // by id, those with a settlement in the last 90 days
 	Whole    FlowQuality
-
-	loose  []looseDays // what Pack has to do
-	closed int32       // up to this day
 }
 
 // PayeeFacts is what one address received.
@@ -55,35 +51,20 @@ type TakingDay struct {
 	LastAt      time.Time
 }
 
-// Past unfolds the days before Days, oldest first, then by facilitator.
+// Past returns the days before Days, oldest first, then by facilitator.
 func (p *PayeeFacts) Past() ([]TakingDay, error) {
 	var days []daySum
-	var err error
-	for i := range p.past {
-		if days, err = p.past[i].unfold(days); err != nil {
-			return nil, fmt.Errorf("unfold what %s on %s took: %w", p.Address, p.Network, err)
-		}
+	for _, past := range p.past {
+		days = addDays(days, past.facilitator, past.unit, past.days)
 	}
 	return takingDays(days), nil
 }
 
-// pastDays is what one flow settled to a payee before the window, for the most part packed.
+// pastDays is what one flow settled to a payee before the window.
 type pastDays struct {
 	facilitator string
 	unit        money
-	window      int32
-	packed      []byte
-	loose       []payeeDay
-}
-
-// unfold adds the days to a list.
-func (p *pastDays) unfold(to []daySum) ([]daySum, error) {
-	days, err := unpack(p.packed, make([]payeeDay, 0, len(p.packed)/8+len(p.loose)))
-	if err != nil {
-		return nil, err
-	}
-	days = slices.DeleteFunc(append(days, p.loose...), func(d payeeDay) bool { return d.day >= p.window }) // an earlier moment's window holds packed days
-	return addDays(to, p.facilitator, p.unit, days), nil
+	days        []payeeDay
 }
 
 // daySum is what came through one facilitator on a day, in one token or in several.

@@ -12,7 +12,6 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"github.com/jackc/pgx/v5"
 
 	"tollbook/site/postgres"
 )
@@ -86,16 +85,13 @@ func TestTakings(t *testing.T) {
 		how string
 		now time.Time
 	}{
-		{"before days are packed", start}, {"from packs", start}, {"of an earlier moment", start.AddDate(0, 0, -20)},
+		{"now", start}, {"of an earlier moment", start.AddDate(0, 0, -20)},
 	} {
 		var got *postgres.Takings
 		if err := db.Read(t.Context(), func(r *postgres.Reader) (err error) {
 			got, err = r.Takings(t.Context(), c.now, recipients, flows)
 			return err
 		}); err != nil {
-			t.Fatal(err)
-		}
-		if err := db.Pack(t.Context(), got); err != nil {
 			t.Fatal(err)
 		}
 		checkBefore(t, c.now, got.Payees)
@@ -135,42 +131,6 @@ func checkBefore(t *testing.T, now time.Time, payees []postgres.PayeeFacts) {
 		ended := p.Network == base && p.Address == "0xa1003"
 		if ended != (n == 0) || ended != p.Days[0].Day.Before(window) {
 			t.Errorf("%s on %s: %d settlements before the days that begin on %s", p.Address, p.Network, n, p.Days[0].Day)
-		}
-	}
-}
-
-// Packed days are read where they are shown, and what is damaged is said.
-func TestDamagedPack(t *testing.T) {
-	t.Parallel()
-	dsn := template.Database(t)
-	m := newIndexModel(t.Context(), t, dsn, &chainModel{seed: 1})
-	defer m.db.Close()
-	m.chain.grow(200)
-	m.list(t.Context(), t, "acme", postgres.Settler{Network: base, Address: "0xs0", Tokens: []string{"usdc"}}, true)
-	m.finish(t.Context(), t, 1)
-	m.takings(t.Context(), t, 100)
-	conn, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(t.Context())
-	for _, days := range []string{`substring(days FOR length(days) - 1)`, `'\x01'`, `'\x0101ffffffffffffffffff01'`, `days || '\xff'`} {
-		tag, err := conn.Exec(t.Context(), `UPDATE payee_packs SET days = `+days)
-		if err != nil || tag.RowsAffected() == 0 {
-			t.Fatalf("%d packs, error %v", tag.RowsAffected(), err)
-		}
-		err = m.db.Read(t.Context(), func(r *postgres.Reader) error {
-			takings, err := r.Takings(t.Context(), blockTime(200).AddDate(0, 0, 200), []postgres.Recipient{{ServiceID: 1, Network: base, Address: "0xa1"}},
-				[]postgres.CountedFlow{{Facilitator: "acme", Network: base, Token: "usdc", Unit: "0.000001"}})
-			if err != nil {
-				t.Errorf("read: %v", err)
-				return nil
-			}
-			_, err = takings.Payees[0].Past()
-			return err
-		})
-		if err == nil || !strings.Contains(err.Error(), "damaged") {
-			t.Errorf("of %s: error %v", days, err)
 		}
 	}
 }

@@ -236,7 +236,7 @@ func (t *tally) queuePayees(b *pgx.Batch) {
 			INSERT INTO payee_days AS old (payee_id, flow_id, day, settlements, amount, first_at, last_at) SELECT * FROM u
 			ON CONFLICT (payee_id, flow_id, day) DO UPDATE SET settlements = old.settlements + excluded.settlements,
 				amount = old.amount + excluded.amount, first_at = least(old.first_at, excluded.first_at), last_at = greatest(old.last_at, excluded.last_at)
-		), packs AS (`+dropPacks+`)
+		)
 		INSERT INTO payee_totals AS old (payee_id, flow_id, settlements, amount, first_at, last_at)
 		SELECT payee, flow, sum(n), sum(amount), min(first), max(last) FROM u GROUP BY payee, flow ORDER BY payee, flow
 		ON CONFLICT (payee_id, flow_id) DO UPDATE SET settlements = old.settlements + excluded.settlements,

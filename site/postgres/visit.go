@@ -1,13 +1,10 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -50,67 +47,29 @@ type EndpointVisit struct {
 // errNotNew is a visit that is not later than all that is kept of its service, or that may not count.
 var errNotNew = errors.New("visits are not all new")
 
-// RecordVisits keeps visits: checks, states, endpoints, envelopes, prices and changes, each visit whole or not at all.
-// A visit whose check is already kept changes nothing, so that a visit may be told twice; one to a service that was erased
-// meanwhile, or taken by somebody else because this visitor was held for dead, is dropped. Commit does not wait for the disk: a check counts as kept after a second (a crash of the server
-// itself loses at most that, and the service is simply visited again).
-//
-// Many are kept in two transactions side by side, for one keeps a core of the server busy. What is in doubt comes after, in one.
+// RecordVisits stores visits: checks, states, endpoints, envelopes, prices and changes, each visit whole or not at all.
+// A visit whose check is stored already changes nothing, so that a visit may be sent twice. A visit to a service that was erased
+// meanwhile is dropped, and so is one whose lease another worker took over. Commit does not wait for the disk: a crash of the server
+// loses the last second at most, and its services are visited again.
 func (db *DB) RecordVisits(ctx context.Context, visits []Visit) error {
-	parts := partsOf(visits)
-	errs := make([]error, len(parts))
-	var wg sync.WaitGroup
-	for i, part := range parts {
-		wg.Go(func() { errs[i] = db.recordPart(ctx, part) })
+	list := make([]*Visit, len(visits))
+	for i := range visits {
+		list[i] = &visits[i]
 	}
-	wg.Wait()
-	var doubtful []*Visit
-	for i, err := range errs {
-		if errors.Is(err, errNotNew) {
-			doubtful, errs[i] = append(doubtful, parts[i]...), nil
+	err := db.makeDays(ctx, checksOf(list))
+	if err == nil {
+		err = errNotNew
+		if s := statesOf(list); s.oneLease {
+			err = db.transact(ctx, func(tx pgx.Tx) error { return recordNew(ctx, tx, list, s) })
 		}
 	}
-	err := cmp.Or(errs...)
-	if err == nil && len(doubtful) > 0 {
-		err = db.transact(ctx, func(tx pgx.Tx) error { return recordAny(ctx, tx, doubtful) })
+	if errors.Is(err, errNotNew) {
+		err = db.transact(ctx, func(tx pgx.Tx) error { return recordAny(ctx, tx, list) })
 	}
 	if err != nil {
 		return fmt.Errorf("record %d visits: %w", len(visits), err)
 	}
 	return nil
-}
-
-// splitFrom is how many visits are worth a second connection.
-const splitFrom = 500
-
-// partsOf are visits in one part or two: all of a service in one, in their order, and neighbours together, as they lie in tables.
-func partsOf(visits []Visit) [][]*Visit {
-	middle := int64(math.MaxInt64)
-	if len(visits) >= splitFrom {
-		first, last := visits[0].Check.ServiceID, visits[0].Check.ServiceID
-		for i := range visits {
-			first, last = min(first, visits[i].Check.ServiceID), max(last, visits[i].Check.ServiceID)
-		}
-		middle = first + (last-first)/2
-	}
-	parts := [][]*Visit{make([]*Visit, 0, len(visits)), nil}
-	for i := range visits {
-		n := 0
-		if visits[i].Check.ServiceID > middle {
-			n = 1
-		}
-		parts[n] = append(parts[n], &visits[i])
-	}
-	return slices.DeleteFunc(parts, func(part []*Visit) bool { return len(part) == 0 })
-}
-
-// recordPart keeps visits that are all new, else errNotNew.
-func (db *DB) recordPart(ctx context.Context, visits []*Visit) error {
-	s := statesOf(visits)
-	if !s.oneLease {
-		return errNotNew
-	}
-	return db.transact(ctx, func(tx pgx.Tx) error { return recordNew(ctx, tx, visits, s) })
 }
 
 // recordNew keeps visits that are later than all that is kept of their services, and that still have their leases: the one statement
@@ -124,9 +83,7 @@ func recordNew(ctx context.Context, tx pgx.Tx, visits []*Visit, s states) error 
 	if len(s.ids) < len(visits) { // one may be told twice
 		kept, fresh = unknown(kept, nil)
 	}
-	if err := queueChecks(b, kept); err != nil {
-		return err
-	}
+	queueChecks(b, kept)
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
 		return fmt.Errorf("keep checks and the states of services: %w", err)
 	}

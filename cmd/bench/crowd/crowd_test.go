@@ -121,7 +121,7 @@ var agree = map[string]string{
 	"check_days": `
 		SELECT count(*) FROM (
 			SELECT service_id, checked_at::date, count(*), count(*) FILTER (WHERE counted), count(*) FILTER (WHERE counted AND is_up),
-				count(response_time_ms) FILTER (WHERE counted), coalesce(sum(response_time_ms) FILTER (WHERE counted), 0) FROM checks WHERE checked_at < (SELECT through::date FROM log_seal) GROUP BY 1, 2
+				count(response_time_ms) FILTER (WHERE counted), coalesce(sum(response_time_ms) FILTER (WHERE counted), 0) FROM checks WHERE checked_at < (SELECT through FROM log_seal) GROUP BY 1, 2
 			EXCEPT SELECT service_id, day, checks, counted, up, timed, response_ms FROM check_days) x`,
 	"check_hours": `
 		SELECT count(*) FROM (
@@ -132,9 +132,13 @@ var agree = map[string]string{
 		SELECT count(*) FROM service_states s WHERE last_checked_at IS DISTINCT FROM (SELECT max(checked_at) FROM checks WHERE service_id = s.service_id)
 			AND last_checked_at >= (SELECT kept_since FROM log_seal)`,
 	"positions": `
-		SELECT count(*) FROM log_positions p WHERE rows <> (
-			SELECT sum(checks) FROM check_days d WHERE p.service_id IN (0, d.service_id) AND day < (SELECT through::date FROM log_seal))
-			+ (SELECT count(*) FROM checks c WHERE p.service_id IN (0, c.service_id) AND checked_at >= (SELECT through::date FROM log_seal) AND checked_at < (SELECT through FROM log_seal))`,
+		SELECT count(*) FROM log_positions p WHERE rows <> (SELECT sum(checks) FROM check_days d WHERE p.service_id IN (0, d.service_id))`,
+	"numbers of checks": `
+		SELECT count(*) FROM (
+			SELECT number, max(number) OVER () - count(*) OVER () + row_number() OVER (ORDER BY checked_at, id) AS counted, service_number,
+				max(service_number) OVER s - count(*) OVER s + row_number() OVER (PARTITION BY service_id ORDER BY checked_at, id) AS counted_of_service
+			FROM checks WHERE checked_at < (SELECT through FROM log_seal) WINDOW s AS (PARTITION BY service_id)
+		) c WHERE number IS DISTINCT FROM counted OR service_number IS DISTINCT FROM counted_of_service`,
 	"payee_days": `
 		SELECT count(*) FROM (
 			SELECT payee_id, flow_id, settled_at::date, count(*), sum(amount), min(settled_at), max(settled_at) FROM settlements GROUP BY 1, 2, 3

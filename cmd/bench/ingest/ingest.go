@@ -3,12 +3,12 @@
 //
 //	go run ./cmd/bench ingest -services 20000 -rounds 50 -runs 5
 //
-// Ours is postgres.RecordVisits in the batches that a flooded crawler tells: checks packed, the service's
-// status, time and failures; and postgres.SealLogs, which packs them by service and hour, numbers them and sums the days that are over.
-// The peer copies a CSV file of the same rows into a table with a column for each value, an index of times and one of services, in
-// partitions by day, synchronous_commit off as ours has it, and nothing else. Each run
-// begins with a copy of one database that has the services and that table. Afterwards the rows must be equal on both
-// sides, ours read through the view of checks, and hours, days, numbers and services what the rows make.
+// Ours is postgres.RecordVisits in the batches that a flooded crawler sends: checks as rows, the service's status, time and failures;
+// and postgres.SealLogs, which numbers the checks and adds them to the sums by hour and day.
+// The peer copies a CSV file of the same rows into a table of the same columns but the numbers, with an index of times and one of
+// services, in partitions by day, synchronous_commit off as ours has it, and nothing else. Each run begins with a copy of one database
+// that has the services and that table. Afterwards the rows must be equal on both sides, and hours, days, numbers and services what the
+// rows make.
 //
 // Rows come in two orders. As crawled: round by round, each service once a round, so that no two checks of a batch share a
 // roll-up. As told late: service by service, as an import or a backlog of one machine tells them.

@@ -1,0 +1,68 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// days remembers the UTC days whose partition of checks this process made or saw. A day that takes checks is never dropped.
+type days struct {
+	mu   sync.Mutex
+	seen map[time.Time]bool
+}
+
+// makeDays makes the partitions of the days of checks that have none yet. It holds nothing else meanwhile, so that nobody waits
+// for it who holds what it waits for.
+func (db *DB) makeDays(ctx context.Context, checks []*Check) error {
+	db.days.mu.Lock()
+	defer db.days.mu.Unlock()
+	for _, c := range checks {
+		day := c.CheckedAt.UTC().Truncate(24 * time.Hour)
+		if db.days.seen[day] {
+			continue
+		}
+		if err := db.transact(ctx, func(tx pgx.Tx) error { return makeDay(ctx, tx, day) }); err != nil {
+			return err
+		}
+		if db.days.seen == nil {
+			db.days.seen = map[time.Time]bool{}
+		}
+		db.days.seen[day] = true
+	}
+	return nil
+}
+
+// partition names the partition of a UTC day.
+func partition(day time.Time) string { return "checks_" + day.UTC().Format("20060102") }
+
+// makeDay makes the partition of a UTC day where it is missing. It is attached, which neither readers nor writers of other days
+// wait for.
+func makeDay(ctx context.Context, tx pgx.Tx, day time.Time) error {
+	name := partition(day)
+	var there bool
+	err := tx.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, name).Scan(&there)
+	if err == nil && there {
+		return nil
+	}
+	if err == nil {
+		_, err = tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('tollbook checks'))`)
+	}
+	if err == nil {
+		err = tx.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, name).Scan(&there) // another process may have been first
+	}
+	if err == nil && !there {
+		table := pgx.Identifier{name}.Sanitize()
+		_, err = tx.Exec(ctx, fmt.Sprintf(`
+			CREATE TABLE %[1]s (LIKE checks INCLUDING ALL);
+			ALTER TABLE checks ATTACH PARTITION %[1]s FOR VALUES FROM ('%[2]s') TO ('%[3]s')`,
+			table, day.UTC().Format(time.RFC3339), day.UTC().Add(24*time.Hour).Format(time.RFC3339)))
+	}
+	if err != nil {
+		return fmt.Errorf("make partition %s: %w", name, err)
+	}
+	return nil
+}

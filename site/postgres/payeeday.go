@@ -1,0 +1,54 @@
+package postgres
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tollbook/site"
+)
+
+// payeeDay sums what one flow settled to a payee on a UTC day.
+type payeeDay struct {
+	day    int32 // since 1970
+	n      int64
+	amount amount
+	last   int64 // microseconds since 1970
+}
+
+// window returns the first of the days that end today and that a build reads one by one.
+func window(today int32) int32 { return today + 1 - int32(site.WindowDays["90d"]) }
+
+// payeeFlow is what one flow settles to a payee.
+type payeeFlow struct {
+	payee int64
+	flow  int32
+}
+
+// payeeDayColumns are of a row d of payee_days. An amount beyond a bigint comes as text: hardly ever.
+const payeeDayColumns = `d.payee_id, d.flow_id, d.day - date '1970-01-01', d.settlements,
+	CASE WHEN d.amount <= ` + maxWord + ` THEN d.amount::bigint ELSE -1 END, CASE WHEN d.amount <= ` + maxWord + ` THEN NULL ELSE d.amount::text END, d.last_at`
+
+// maxWord is the largest amount that comes as a bigint.
+const maxWord = `9223372036854775807`
+
+// eachPayeeDay calls take with each row of payeeDayColumns.
+func eachPayeeDay(rows pgx.Rows, take func(payeeFlow, payeeDay) error) error {
+	var of payeeFlow
+	var d payeeDay
+	var units int64
+	var large *string
+	var last time.Time
+	_, err := pgx.ForEachRow(rows, []any{&of.payee, &of.flow, &d.day, &d.n, &units, &large, &last}, func() error {
+		d.amount, d.last = amount{small: uint64(units)}, last.UnixMicro()
+		if large != nil {
+			var ok bool
+			if d.amount, ok = parseAmount(*large); !ok {
+				return fmt.Errorf("sum %.80q of a day is no integer", *large)
+			}
+		}
+		return take(of, d)
+	})
+	return err
+}
