@@ -9,7 +9,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 )
 
 // JSON is the body of a complete response: {"data":v} and a newline, with <, > and & as they are.
@@ -42,15 +41,11 @@ func Row(v any) ([]byte, error) {
 
 // AppendRow appends what Row answers.
 func AppendRow[T any](b []byte, v *T) ([]byte, error) {
-	if b, ok := appendRow(b, v); ok {
-		return b, nil
-	}
 	b, err := appendEncoded(b, v)
 	return bytes.TrimSuffix(b, []byte("\n")), err
 }
 
-// RowsOf is Row of each of a list, side by side in one piece of memory, which is made by what the first of them takes unless b
-// has the room.
+// RowsOf returns Row of each of a list, one behind the other in b.
 func RowsOf[T any](b []byte, list []T) (rows [][]byte, used []byte, err error) {
 	rows = make([][]byte, len(list))
 	for i := range list {
@@ -58,16 +53,10 @@ func RowsOf[T any](b []byte, list []T) (rows [][]byte, used []byte, err error) {
 		if b, err = AppendRow(b, &list[i]); err != nil {
 			return nil, b, err
 		}
-		if i == 0 {
-			b = slices.Grow(b, (len(b)-from+rowSlack)*(len(list)-1))
-		}
 		rows[i] = b[from:len(b):len(b)]
 	}
 	return rows, b, nil
 }
-
-// rowSlack is how many bytes longer than the first row of a list the others are taken to be.
-const rowSlack = 8
 
 // encode fails only for a value that is not of the contract: a number that JSON cannot say, raw text that is not JSON.
 func encode(v any) ([]byte, error) { return appendEncoded(nil, v) }
