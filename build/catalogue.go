@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"tollbook/render"
 	"tollbook/site"
 )
 
@@ -52,7 +51,7 @@ func writeWindow(q site.Query, s *site.Snapshot, all catalogue, add func(string,
 		if p.service != of {
 			l, of = s.Listing(p.service), p.service
 		}
-		line, err := render.Row(catalogueItem(l, &l.Detail.Endpoints[p.endpoint], &l.Terms[p.endpoint]))
+		line, err := site.Row(catalogueItem(l, &l.Detail.Endpoints[p.endpoint], &l.Terms[p.endpoint]))
 		if err != nil {
 			return err
 		}

@@ -98,7 +98,7 @@ func changeFiles(q site.Query, c site.Changes, add func(string, []byte) error) e
 			lines := make([][]byte, len(b.Rows))
 			for i, r := range b.Rows {
 				if rows[r] == nil {
-					row, err := render.Row(r)
+					row, err := site.Row(r)
 					if err != nil {
 						return err
 					}

@@ -169,7 +169,7 @@ func candidates(f *postgres.Facts) []site.CandidateSettler {
 
 // writeCoverage writes what is measured and what is not known.
 func writeCoverage(s *site.Snapshot, edition *render.Edition, add func(string, []byte) error) error {
-	data, err := render.JSON(s.Coverage)
+	data, err := site.JSON(s.Coverage)
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func (w *watched) see(name string, data []byte) {
 // writeDocuments writes what describes the snapshot for programs and readers: the route table, the API by the examples
 // that were seen, llms.txt, robots.txt and sitemaps. It comes after every file that is an example.
 func writeDocuments(edition *render.Edition, seen render.Examples, add func(string, []byte) error) error {
-	routes, err := render.JSON(site.Table())
+	routes, err := site.JSON(site.Table())
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func writeDocuments(edition *render.Edition, seen render.Examples, add func(stri
 	if err != nil {
 		return fmt.Errorf("describe the API: %w", err)
 	}
-	files := []render.Asset{{Key: render.LLMsFile, Bytes: edition.LLMs()}, {Key: render.RobotsFile, Bytes: edition.Robots()}, api.Twin()}
+	files := []render.Asset{{Key: site.LLMsFile, Bytes: edition.LLMs()}, {Key: render.RobotsFile, Bytes: edition.Robots()}, api.Twin()}
 	if text := edition.Security(); text != nil {
 		files = append(files, render.Asset{Key: render.SecurityFile, Bytes: text})
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"tollbook/output"
-	"tollbook/render"
 	"tollbook/site"
 	"tollbook/site/postgres"
 )
@@ -79,7 +78,7 @@ func eraseRow[T any](row []byte, slugs map[string]bool, slugOf func(T) string, e
 		return row, nil
 	}
 	erase(&r)
-	return render.Row(r)
+	return site.Row(r)
 }
 
 func checkTombstone(id string, at site.Time) site.GlobalCheckEntry {

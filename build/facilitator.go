@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"tollbook/render"
 	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/x402"
@@ -298,7 +297,7 @@ func facilitatorRows(items []*site.FacilitatorListItem, q site.Query) (map[strin
 		if !q.Has("include", site.IncludeChains) {
 			row.Chains = nil
 		}
-		data, err := render.Row(row)
+		data, err := site.Row(row)
 		if err != nil {
 			return nil, err
 		}

@@ -75,7 +75,7 @@ func shortNetwork(id string) string { return cmp.Or(x402.Abbreviation(id), id) }
 func writeFacilitatorDetails(s *site.Snapshot, edition *render.Edition, add func(string, []byte) error) error {
 	for i := range s.Facilitators {
 		f := &s.Facilitators[i]
-		data, err := render.JSON(f)
+		data, err := site.JSON(f)
 		if err != nil {
 			return err
 		}

@@ -8,7 +8,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tollbook/output"
-	"tollbook/render"
 	"tollbook/site"
 	"tollbook/site/postgres"
 )
@@ -237,7 +236,7 @@ func blockFile[T any](key string, b site.Block[T], add func(string, []byte) erro
 
 // listFile frames rows with their meta.
 func listFile[T any](key string, rows []T, meta any, add func(string, []byte) error) error {
-	return writeFile(key, add, func(b []byte) ([]byte, error) { return render.AppendFrameOf(b, site.Framing{}, rows, meta) })
+	return writeFile(key, add, func(b []byte) ([]byte, error) { return site.AppendFrameOf(b, site.Framing{}, rows, meta) })
 }
 
 // logFiles are the files of a log in the snapshot: its index, its blocks and its default window.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"tollbook/render"
 	"tollbook/site"
 )
 
@@ -193,7 +192,7 @@ func tellRecipient(r *site.RecipientLookup, l *site.Listing, e *site.Endpoint, p
 // fit encodes a row, dropping parts of its data until its answer has less than site.MaxLookup bytes.
 func fit(hash string, data any, drop func() bool) ([]byte, error) {
 	for {
-		row, err := render.Row(site.LookupRow{Hash: hash, Data: data})
+		row, err := site.Row(site.LookupRow{Hash: hash, Data: data})
 		if err != nil {
 			return nil, err
 		}
@@ -229,7 +228,7 @@ func clip(s string, n int, clipped *bool) string {
 		return s // though each byte were an escape
 	}
 	for {
-		line, err := render.Row(s)
+		line, err := site.Row(s)
 		if err == nil && len(line) <= n {
 			return s
 		}

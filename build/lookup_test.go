@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"tollbook/render"
 	"tollbook/site"
 	"tollbook/site/x402"
 )
@@ -137,7 +136,7 @@ func TestCatalogueIsReadable(t *testing.T) {
 		}}},
 		Terms: []site.Terms{{Prices: []site.PricingTerms{{Extra: `{"name":"USD Coin","version":"2"}`}, {}, {}}}},
 	}}
-	row, err := render.Row(catalogueItem(&l, &l.Detail.Endpoints[0], &l.Terms[0]))
+	row, err := site.Row(catalogueItem(&l, &l.Detail.Endpoints[0], &l.Terms[0]))
 	if err != nil {
 		t.Fatal(err)
 	}

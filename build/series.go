@@ -3,7 +3,6 @@ package build
 import (
 	"time"
 
-	"tollbook/render"
 	"tollbook/site"
 	"tollbook/site/postgres"
 )
@@ -126,5 +125,5 @@ func seriesFiles(l *site.Listing, put func(string, []byte) error) error {
 
 func seriesFile[T any](route, slug string, points []T, caveat string, put func(string, []byte) error) error {
 	q := bare(route, slug).Whole()
-	return writeFile(q.Key(), put, func(b []byte) ([]byte, error) { return render.AppendFrameOf(b, q.Route.Framing, points, caveat) })
+	return writeFile(q.Key(), put, func(b []byte) ([]byte, error) { return site.AppendFrameOf(b, q.Route.Framing, points, caveat) })
 }

@@ -224,7 +224,7 @@ func serviceFiles(l *site.Listing, peers []render.Peer, today time.Time, in *ren
 func uptimeFiles(l *site.Listing, today time.Time, put func(string, []byte) error) error {
 	sheet := sheets.Get().(*[]byte)
 	defer sheets.Put(sheet)
-	rows, used, err := render.RowsOf((*sheet)[:0], l.Uptime)
+	rows, used, err := site.RowsOf((*sheet)[:0], l.Uptime)
 	if err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func uptimeFiles(l *site.Listing, today time.Time, put func(string, []byte) erro
 		}
 		days := lastDays(l.Uptime, of.Text("period"), today)
 		shown := rows[len(rows)-len(days):]
-		if err := writeFile(of.Key(), put, func(b []byte) ([]byte, error) { return render.AppendList(b, shown), nil }); err != nil {
+		if err := writeFile(of.Key(), put, func(b []byte) ([]byte, error) { return site.AppendList(b, shown), nil }); err != nil {
 			return err
 		}
 	}

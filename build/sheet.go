@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"sync"
 
-	"tollbook/render"
 	"tollbook/site"
 )
 
@@ -25,12 +24,12 @@ func writeFile(key string, add func(string, []byte) error, fill func(b []byte) (
 
 // writeJSON writes a complete response.
 func writeJSON(key string, v any, add func(string, []byte) error) error {
-	return writeFile(key, add, func(b []byte) ([]byte, error) { return render.AppendJSON(b, v) })
+	return writeFile(key, add, func(b []byte) ([]byte, error) { return site.AppendJSON(b, v) })
 }
 
 // addList adds a list of encoded rows.
 func addList(key string, framing site.Framing, lines [][]byte, meta any, add func(string, []byte) error) error {
-	m, err := render.Row(meta)
+	m, err := site.Row(meta)
 	if err != nil {
 		return fmt.Errorf("render meta of %s: %w", key, err)
 	}
@@ -40,7 +39,7 @@ func addList(key string, framing site.Framing, lines [][]byte, meta any, add fun
 // addLine adds a file of one line of JSON without an envelope.
 func addLine[T any](key string, v T, add func(string, []byte) error) error {
 	return writeFile(key, add, func(b []byte) ([]byte, error) {
-		b, err := render.AppendRow(b, &v)
+		b, err := site.AppendRow(b, &v)
 		return append(b, '\n'), err
 	})
 }

@@ -141,7 +141,7 @@ func writeLists(s *site.Snapshot, totals map[string]int, add func(string, []byte
 	for i := range s.Services {
 		items[i] = &s.Services[i].Item
 		var err error
-		if rows[i], err = render.Row(items[i]); err != nil {
+		if rows[i], err = site.Row(items[i]); err != nil {
 			return fmt.Errorf("render row of %s: %w", items[i].Slug, err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tollbook/site"
+	"tollbook/site/display"
 )
 
 // Keys of what stands beside a service's page.
@@ -13,7 +14,7 @@ func badgeKey(slug, ext string) string { return "services/" + slug + "/badge" + 
 // ServiceFiles are the files that go with a service's page: its twin, its badge as a picture and as JSON, and its feeds.
 func (e *Surroundings) ServiceFiles(l *Told) ([]Asset, error) {
 	b := badge(&l.Detail)
-	data, err := encode(b)
+	data, err := site.EncodeLine(b)
 	if err != nil {
 		return nil, err
 	}
@@ -28,9 +29,9 @@ var badgeColors = map[string]string{
 
 // badge says a service's state and its uptime of 30 days. Nothing in it is the service's own words.
 func badge(d *site.ServiceDetail) site.Badge {
-	state := stateOf(d.Status)
+	state := display.Status(d.Status)
 	b := site.Badge{SchemaVersion: 1, Label: "x402", Message: state, Color: badgeColors[state]}
-	if up := percent(d.Uptime.D30); up != "" {
+	if up := display.Percent(d.Uptime.D30); up != "" {
 		b.Message += ", " + up + " in 30 days"
 	}
 	return b

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tollbook/site"
+	"tollbook/site/display"
 )
 
 // Of the charts of 90 days of volume, in units of their viewBox; a day is stripStep wide, as in the strip.
@@ -52,7 +53,7 @@ func newBars(points []site.VolumePoint, cal *calendar, since *site.Time) bars {
 		day := &cal.days[i]
 		switch {
 		case p != nil && p.TxCount > 0:
-			d := barsDay{ISO: day.ISO, Date: day.Date, Volume: cents(p.VolumeUSD), Exact: dollars(p.VolumeUSD), Count: plural(p.TxCount, "settlement", "settlements")}
+			d := barsDay{ISO: day.ISO, Date: day.Date, Volume: display.Cents(p.VolumeUSD), Exact: display.Dollars(p.VolumeUSD), Count: display.Plural(p.TxCount, "settlement", "settlements")}
 			c.Days = append(c.Days, d)
 			height := share100(values[i], most)
 			m.barTitle(day).text(d.Volume).raw(" in ").text(d.Count)
@@ -65,15 +66,15 @@ func newBars(points []site.VolumePoint, cal *calendar, since *site.Time) bars {
 	c.Columns = m.html()
 	c.Summary = "No settlement in the last 90 days."
 	if len(c.Days) > 0 {
-		c.Summary = fmt.Sprintf("%s on %s of the last 90 days", cents(decimalOf(total)), plural(int64(len(c.Days)), "day", "days"))
+		c.Summary = fmt.Sprintf("%s on %s of the last 90 days", display.Cents(display.DecimalOf(total)), display.Plural(int64(len(c.Days)), "day", "days"))
 		if mostOn != "" {
-			c.Most = cents(decimalOf(most))
+			c.Most = display.Cents(display.DecimalOf(most))
 			c.Summary += "; most on " + mostOn + ", " + c.Most
 		}
 		c.Summary += "."
 	}
 	if cal.days[0].at.Before(first) {
-		c.Summary += " Measured since " + since.UTC().Format(layoutDay) + "; what came before is not known."
+		c.Summary += " Measured since " + since.UTC().Format(display.DayLayout) + "; what came before is not known."
 	}
 	return c
 }
@@ -93,7 +94,7 @@ func (m *markup) bar(class literal, day, height int) {
 func (c *calendar) place(points []site.VolumePoint) (by [stripDays]*site.VolumePoint, values [stripDays]*big.Rat) {
 	for i := range points {
 		if day, ok := c.index[points[i].Date]; ok {
-			by[day], values[day] = &points[i], rational(points[i].VolumeUSD)
+			by[day], values[day] = &points[i], display.Rational(points[i].VolumeUSD)
 		}
 	}
 	return by, values
@@ -132,59 +133,4 @@ func share100(v, most *big.Rat) int {
 	}
 	f, _ := new(big.Rat).Quo(v, most).Float64()
 	return max(minBar, min(barsHeight, int(f*barsHeight+.5)))
-}
-
-// rational is a decimal to reckon with; what is none counts as 0.
-func rational(d site.Decimal) *big.Rat {
-	if r, ok := new(big.Rat).SetString(string(d)); ok && len(d) < 100 {
-		return r
-	}
-	return new(big.Rat)
-}
-
-func decimalOf(r *big.Rat) site.Decimal {
-	d, err := site.ParseDecimal(r.FloatString(18))
-	if err != nil {
-		return "0" // never of sums of non-negative amounts
-	}
-	return d
-}
-
-// cents is a volume for reading: dollars and cents, halves up. What is less than a cent is told exactly.
-func cents(d site.Decimal) string {
-	if d == "" {
-		return ""
-	}
-	r := rational(d)
-	if r.Sign() == 0 || r.Cmp(big.NewRat(1, 100)) < 0 {
-		return dollars(d)
-	}
-	whole, frac, _ := strings.Cut(r.FloatString(2), ".")
-	if len(whole) > maxWhole {
-		return dollars(d)
-	}
-	return "$" + group(whole) + "." + frac
-}
-
-// roughly is a volume at a glance: whole dollars from a thousand on, halves up.
-func roughly(d site.Decimal) string {
-	r := rational(d)
-	if whole := r.FloatString(0); r.Cmp(big.NewRat(1000, 1)) >= 0 && len(whole) <= maxWhole {
-		return "$" + group(whole)
-	}
-	return cents(d)
-}
-
-// formatDecimal formats a decimal, or one that may be unknown.
-func formatDecimal(v any, format func(site.Decimal) string) (string, error) {
-	switch d := v.(type) {
-	case site.Decimal:
-		return format(d), nil
-	case *site.Decimal:
-		if d == nil {
-			return "", nil
-		}
-		return format(*d), nil
-	}
-	return "", fmt.Errorf("format %T as dollars", v)
 }

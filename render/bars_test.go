@@ -56,21 +56,3 @@ func TestSpark(t *testing.T) {
 		t.Errorf("spark of nothing %q", got)
 	}
 }
-
-func TestVolumesForReading(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		d              site.Decimal
-		cents, roughly string
-	}{
-		{"", "", ""}, {"0", "$0", "$0"}, {"0.000001", "$0.000001", "$0.000001"}, {"0.01", "$0.01", "$0.01"}, {"0.015", "$0.02", "$0.02"}, {"9.999", "$10.00", "$10.00"},
-		{"999.99", "$999.99", "$999.99"}, {"1234567.891", "$1,234,567.89", "$1,234,568"}, {"1234567890123456789", "$1.23 × 10^18", "$1.23 × 10^18"},
-	} {
-		if got := cents(c.d); got != c.cents {
-			t.Errorf("cents of %s: %q, want %q", c.d, got, c.cents)
-		}
-		if got := roughly(c.d); got != c.roughly {
-			t.Errorf("%s roughly: %q, want %q", c.d, got, c.roughly)
-		}
-	}
-}

@@ -82,7 +82,7 @@ func served(t *testing.T, s *site.Snapshot) string {
 		if r.URL.Path == "/v1/services" { // every service, whatever is asked
 			var rows [][]byte
 			for i := range s.Services {
-				row, err := render.Row(s.Services[i].Item)
+				row, err := site.Row(s.Services[i].Item)
 				if err != nil {
 					t.Error(err)
 				}
@@ -101,7 +101,7 @@ func served(t *testing.T, s *site.Snapshot) string {
 	tree = treeOf(t, newPages(t, render.Site{BaseURL: server.URL}), s)
 	for i := range s.Services {
 		d := s.Services[i].Detail
-		data, err := render.JSON(d)
+		data, err := site.JSON(d)
 		if err != nil {
 			t.Fatal(err)
 		}

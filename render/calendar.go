@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"tollbook/site"
+	"tollbook/site/display"
 )
 
 // calendar is the days of charts, oldest first, up to a snapshot's own. Each service's page repeats them, so that their dates
@@ -25,7 +26,7 @@ func newCalendar(now site.Time) *calendar {
 	today := now.UTC().Truncate(24 * time.Hour)
 	for i := range c.days {
 		at := today.AddDate(0, 0, i+1-stripDays)
-		d := calendarDay{at: at, Key: at.Format(time.DateOnly), ISO: site.NewTime(at).String(), Date: at.Format(layoutDay)}
+		d := calendarDay{at: at, Key: at.Format(time.DateOnly), ISO: site.NewTime(at).String(), Date: at.Format(display.DayLayout)}
 		c.days[i], c.index[d.Key] = d, i
 	}
 	return c

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tollbook/site"
+	"tollbook/site/schema"
 )
 
 // exampleSubmission is what an owner may send.
@@ -23,33 +24,33 @@ func (a *API) addCall(c *site.Call) error {
 	ok := &apiResponse{Description: "What was asked for."}
 	failed := failures[1:] // 304 is for files
 	if c.Body != nil {
-		content, err := a.schemas.of(reflect.TypeOf(c.Body))
+		content, err := a.schemas.Of(reflect.TypeOf(c.Body))
 		if err != nil {
 			return err
 		}
-		example, err := Row(exampleSubmission)
+		example, err := site.Row(exampleSubmission)
 		if err != nil {
 			return err
 		}
-		op.RequestBody = &requestBody{Required: true, Content: ordered[mediaType]{{jsonType, mediaType{content, json.RawMessage(example)}}}}
-		op.Parameters = append(op.Parameters, parameter{Name: "Idempotency-Key", In: "header", Schema: &schema{Type: "string", MinLength: 1, MaxLength: 255},
+		op.RequestBody = &requestBody{Required: true, Content: schema.Object[mediaType]{{Name: jsonType, Value: mediaType{content, json.RawMessage(example)}}}}
+		op.Parameters = append(op.Parameters, parameter{Name: "Idempotency-Key", In: "header", Schema: &schema.Schema{Type: "string", MinLength: 1, MaxLength: 255},
 			Description: "Any text of printable ASCII that no other submission of yours has: sent again with it, a submission is taken once."})
 		ok.Description = "The submission is kept."
-		ok.Headers = ordered[*apiHeader]{{"Location", &apiHeader{Description: "Where to ask what became of it.", Schema: &schema{Type: "string"}}}}
+		ok.Headers = schema.Object[*apiHeader]{{Name: "Location", Value: &apiHeader{Description: "Where to ask what became of it.", Schema: &schema.Schema{Type: "string"}}}}
 		failed = append(failed[:len(failed):len(failed)], submitFailures...)
 	}
-	content, err := a.schemas.of(reflect.TypeOf(c.Answer))
+	content, err := a.schemas.Of(reflect.TypeOf(c.Answer))
 	if err != nil {
 		return err
 	}
-	ok.Content = ordered[mediaType]{{jsonType, mediaType{Schema: content}}}
-	op.Responses = ordered[*apiResponse]{{strconv.Itoa(c.Status), ok}}
+	ok.Content = schema.Object[mediaType]{{Name: jsonType, Value: mediaType{Schema: content}}}
+	op.Responses = schema.Object[*apiResponse]{{Name: strconv.Itoa(c.Status), Value: ok}}
 	for _, f := range failed {
 		status := strconv.Itoa(f.code)
 		if f.name == otherError {
 			status = "default"
 		}
-		op.Responses = append(op.Responses, member[*apiResponse]{status, &apiResponse{Ref: "#/components/responses/" + f.name}})
+		op.Responses = append(op.Responses, schema.Member[*apiResponse]{Name: status, Value: &apiResponse{Ref: "#/components/responses/" + f.name}})
 	}
 	item := &pathItem{}
 	if c.Body == nil {
@@ -57,13 +58,13 @@ func (a *API) addCall(c *site.Call) error {
 	} else {
 		item.Post = op
 	}
-	a.doc.Paths = append(a.doc.Paths, member[*pathItem]{strings.TrimPrefix(c.Pattern, apiPrefix), item})
+	a.doc.Paths = append(a.doc.Paths, schema.Member[*pathItem]{Name: strings.TrimPrefix(c.Pattern, apiPrefix), Value: item})
 	return nil
 }
 
 // callCommand is a request to paste into a shell, "" for one that needs what only its caller has.
 func (a *API) callCommand(c *site.Call) string {
-	example, err := Row(exampleSubmission)
+	example, err := site.Row(exampleSubmission)
 	if c.Body == nil || err != nil {
 		return ""
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tollbook/site"
+	"tollbook/site/display"
 )
 
 // change is a change record for reading.
@@ -71,7 +72,7 @@ func (e *Surroundings) priceLines(summary json.RawMessage, u units) []changeLine
 	}
 	var lines []changeLine
 	for _, p := range s.PriceChanges {
-		l := changeLine{What: words(p.Endpoint, maxName), Network: e.network(p.Network), Trend: trend(p.OldPrice, p.NewPrice)}
+		l := changeLine{What: display.Line(p.Endpoint, display.MaxName), Network: e.network(p.Network), Trend: trend(p.OldPrice, p.NewPrice)}
 		l.Old, l.OldTitle = u.price(p.Network, p.AssetName, p.OldPrice)
 		l.New, l.NewTitle = u.price(p.Network, p.AssetName, p.NewPrice)
 		lines = append(lines, l)
@@ -102,10 +103,10 @@ func recipientLines(summary json.RawMessage) []changeLine {
 	for i := range max(len(s.PayToAdded), len(s.PayToRemoved)) {
 		var l changeLine
 		if i < len(s.PayToRemoved) {
-			l.Old = words(s.PayToRemoved[i], maxName)
+			l.Old = display.Line(s.PayToRemoved[i], display.MaxName)
 		}
 		if i < len(s.PayToAdded) {
-			l.New = words(s.PayToAdded[i], maxName)
+			l.New = display.Line(s.PayToAdded[i], display.MaxName)
 		}
 		lines = append(lines, l)
 	}
@@ -119,10 +120,10 @@ func (e *Surroundings) schemaLines(summary json.RawMessage) []changeLine {
 	}
 	var lines []changeLine
 	for _, endpoint := range s.EndpointsAdded {
-		lines = append(lines, changeLine{What: words(endpoint, maxName), New: "new endpoint"})
+		lines = append(lines, changeLine{What: display.Line(endpoint, display.MaxName), New: "new endpoint"})
 	}
 	for _, endpoint := range s.EndpointsRemoved {
-		lines = append(lines, changeLine{What: words(endpoint, maxName), Old: "endpoint gone"})
+		lines = append(lines, changeLine{What: display.Line(endpoint, display.MaxName), Old: "endpoint gone"})
 	}
 	for _, line := range s.SchemaAdded {
 		l := e.schemaLine(line)
@@ -140,11 +141,11 @@ func (e *Surroundings) schemaLines(summary json.RawMessage) []changeLine {
 func (e *Surroundings) schemaLine(s string) changeLine {
 	f := strings.SplitN(s, " ", 7)
 	if len(f) < 6 {
-		return changeLine{Old: words(s, maxName)}
+		return changeLine{Old: display.Line(s, display.MaxName)}
 	}
 	return changeLine{
-		What: words(f[0]+" "+f[1], maxName), Network: e.network(f[3]),
-		Old: words(f[2]+" in "+f[5], maxName), OldTitle: words(s, maxLine),
+		What: display.Line(f[0]+" "+f[1], display.MaxName), Network: e.network(f[3]),
+		Old: display.Line(f[2]+" in "+f[5], display.MaxName), OldTitle: display.Line(s, display.MaxLine),
 	}
 }
 
@@ -197,14 +198,14 @@ func scale(p site.PricingEntry) (int, bool) {
 func (u units) price(network, asset, amount string) (text, title string) {
 	n, ok := atomic(amount)
 	if !ok {
-		return words(amount, maxCode), ""
+		return display.Line(amount, display.MaxCode), ""
 	}
-	title = group(string(n)) + " atomic units of " + words(asset, maxCode)
+	title = display.GroupDigits(string(n)) + " atomic units of " + display.Line(asset, display.MaxCode)
 	decimals, ok := u[[2]string{network, asset}]
 	if !ok {
 		return title, ""
 	}
-	return dollars(shift(n, decimals)), title
+	return display.Dollars(shift(n, decimals)), title
 }
 
 // maxAmount is the length of the largest amount, 2^256.

@@ -1,6 +1,9 @@
 package render
 
-import "tollbook/site"
+import (
+	"tollbook/site"
+	"tollbook/site/display"
+)
 
 const (
 	kindChanges  = "changes"
@@ -28,8 +31,8 @@ func (e *Edition) ChangesPage() ([]byte, error) {
 	body := changesBody{Counts: c.Meta.TypeCounts, Total: c.Meta.WindowTotal, Shown: len(c.Feed), Atom: FeedFile, JSON: JSONFeedFile}
 	for _, r := range c.Feed {
 		u := e.unitsOf(r.Slug)
-		date := r.ObservedAt.UTC().Format(layoutDay)
-		if n := len(body.Days); n == 0 || body.Days[n-1].At.UTC().Format(layoutDay) != date {
+		date := r.ObservedAt.UTC().Format(display.DayLayout)
+		if n := len(body.Days); n == 0 || body.Days[n-1].At.UTC().Format(display.DayLayout) != date {
 			body.Days = append(body.Days, changeDay{At: r.ObservedAt})
 		}
 		d := &body.Days[len(body.Days)-1]

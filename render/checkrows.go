@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"tollbook/site"
+	"tollbook/site/display"
 )
 
 // checkRows returns checks as rows of a table.
@@ -20,14 +21,14 @@ func checkRows(checks []site.CheckEntry) template.HTML {
 			code = strconv.Itoa(*c.StatusCode)
 		}
 		m.raw(`<tr><td class="nowrap"><time datetime="`).text(c.CheckedAt.String())
-		m.raw(`">`).text(c.CheckedAt.UTC().Format(layoutSecond))
+		m.raw(`">`).text(c.CheckedAt.UTC().Format(display.SecondLayout))
 		m.raw(`</time></td><td>`).raw(answered)
 		m.raw(`</td><td class="num">`).value(code)
-		m.raw(`</td><td class="num">`).value(millis(c.ResponseTimeMS))
-		m.raw(`</td><td class="num">`).text(number(int64(c.EndpointsFound)))
+		m.raw(`</td><td class="num">`).value(display.Millis(c.ResponseTimeMS))
+		m.raw(`</td><td class="num">`).text(display.Number(int64(c.EndpointsFound)))
 		m.raw(`</td><td class="error">`)
 		if c.ErrorMessage != nil {
-			failure = words(*c.ErrorMessage, maxLine)
+			failure = display.Line(*c.ErrorMessage, display.MaxLine)
 			m.raw(`<bdi>`).text(failure).raw(`</bdi>`)
 		}
 		m.raw("</td></tr>\n")

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tollbook/site"
+	"tollbook/site/display"
 )
 
 // TestRowsByGo: the rows of tables that Go writes are those that html/template would make, escapes and all.
@@ -54,7 +55,7 @@ func TestRowsByGo(t *testing.T) {
 	}
 	for i, p := range points {
 		r := &rows[stripDays-1-i]
-		r.Uptime, r.Checks, r.Response = percent(&p.UptimePercentage), plural(p.TotalChecks, "check", "checks"), millis(p.AvgResponseTimeMS)
+		r.Uptime, r.Checks, r.Response = display.Percent(&p.UptimePercentage), display.Plural(p.TotalChecks, "check", "checks"), display.Millis(p.AvgResponseTimeMS)
 	}
 	want = made(`{{range .}}<tr><th scope="row"><time datetime="{{.ISO}}">{{.Date}}</time></th>{{if .Checks}}<td class="num">{{.Uptime}}</td><td class="num">{{.Checks}}</td><td class="num">{{if .Response}}{{.Response}}{{else}}{{template "none"}}{{end}}</td>{{else}}<td class="num quiet" colspan="3">no check</td>{{end}}</tr>
 {{end}}`, rows)

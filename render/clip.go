@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"unicode/utf8"
+
+	"tollbook/site"
+	"tollbook/site/display"
 )
 
 // How much of an example is shown.
@@ -37,11 +40,11 @@ func clipValue(b *bytes.Buffer, d *json.Decoder, rows int) error {
 	case json.Delim:
 		return clipEntries(b, d, v, rows)
 	case string:
-		text, err := Row(shorten(v))
+		text, err := site.Row(shorten(v))
 		b.Write(text)
 		return err
 	default:
-		text, err := Row(v)
+		text, err := site.Row(v)
 		b.Write(text)
 		return err
 	}
@@ -86,7 +89,7 @@ func clipEntries(b *bytes.Buffer, d *json.Decoder, open json.Delim, rows int) er
 func shorten(s string) string {
 	var b []rune
 	for _, r := range s {
-		if r != '\n' && hidden(r) || r == utf8.RuneError {
+		if r != '\n' && display.IsInvisible(r) || r == utf8.RuneError {
 			continue
 		}
 		if len(b) == clipText {

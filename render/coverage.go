@@ -1,9 +1,8 @@
 package render
 
 import (
-	"strconv"
-
 	"tollbook/site"
+	"tollbook/site/display"
 )
 
 const coverageRoute = "coverage-page"
@@ -68,16 +67,16 @@ func (e *Edition) CoveragePage() ([]byte, error) {
 			body.Unmeasured++
 		}
 		for _, t := range n.Tokens {
-			body.Tokens = append(body.Tokens, coverageToken{t, chip{Label: name(n.Name), Title: words(n.NetworkCAIP2, maxLine)}, hundred(t.UnattributedShare)})
+			body.Tokens = append(body.Tokens, coverageToken{t, chip{Label: display.Name(n.Name), Title: display.Line(n.NetworkCAIP2, display.MaxLine)}, display.Share(t.UnattributedShare)})
 		}
 	}
 	v := &c.Volume30d
-	raw := rational(v.Raw.VolumeUSD)
+	raw := display.Rational(v.Raw.VolumeUSD)
 	for _, row := range []coverageVolume{
 		{VolumeSum: v.Raw, Label: "As it was seen"}, {VolumeSum: v.SelfPayment, Label: "Payer and recipient are one account"},
 		{VolumeSum: v.SinglePayer, Label: "Recipients that one payer keeps"}, {VolumeSum: v.Without, Label: "Without both"},
 	} {
-		if w := rational(row.VolumeUSD); w.Sign() > 0 && raw.Sign() > 0 {
+		if w := display.Rational(row.VolumeUSD); w.Sign() > 0 && raw.Sign() > 0 {
 			row.Width = share100(w, raw)
 		}
 		body.Volumes = append(body.Volumes, row)
@@ -97,30 +96,4 @@ func (e *Edition) CoveragePage() ([]byte, error) {
 		Description: "What is measured on chain, up to when, and what is not known: unattributed payments, candidate settlers, volume that may show no trade.",
 		Body:        body,
 	})
-}
-
-// hundred is a share, 0 to 1, as percent; "" for null.
-func hundred(share *float64) string {
-	if share == nil {
-		return ""
-	}
-	p := *share * 100
-	return percent(&p)
-}
-
-// age is how long ago something was, in the largest unit that it fills; "" for null.
-func age(seconds *int64) string {
-	if seconds == nil {
-		return ""
-	}
-	switch s := *seconds; {
-	case s < 120:
-		return strconv.FormatInt(s, 10) + nbsp + "s"
-	case s < 2*3600:
-		return strconv.FormatInt(s/60, 10) + nbsp + "min"
-	case s < 2*86400:
-		return strconv.FormatInt(s/3600, 10) + nbsp + "h"
-	default:
-		return number(s/86400) + nbsp + "days"
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"tollbook/site"
+	"tollbook/site/display"
 )
 
 // commanded is the address of an endpoint that commands may name. They are made of what a stranger wrote and meant to be
@@ -12,7 +13,7 @@ func commanded(base string, e *site.Endpoint) string {
 	if e.Method == "" || len(e.Method) > 16 || strings.Trim(e.Method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
 		return ""
 	}
-	return link(endpointURL(base, e.Path))
+	return display.Link(endpointURL(base, e.Path))
 }
 
 // curl is the command that asks for a price without paying: what the answer's 402 says is what this page says.

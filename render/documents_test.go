@@ -28,7 +28,7 @@ func examplesOf(t *testing.T, e *render.Edition, s *site.Snapshot) render.Exampl
 		if !ok {
 			continue
 		}
-		data, err := render.JSON(v)
+		data, err := site.JSON(v)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,7 +36,7 @@ func examplesOf(t *testing.T, e *render.Edition, s *site.Snapshot) render.Exampl
 	}
 	var rows [][]byte
 	for i := range s.Services {
-		row, err := render.Row(s.Services[i].Item)
+		row, err := site.Row(s.Services[i].Item)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -260,7 +260,7 @@ func TestSchemasAreTheTypes(t *testing.T) {
 // TestRouteTableIsPublished: routes.json, read back, is the table itself.
 func TestRouteTableIsPublished(t *testing.T) {
 	t.Parallel()
-	data, err := render.JSON(site.Table())
+	data, err := site.JSON(site.Table())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -353,4 +353,22 @@ func TestReference(t *testing.T) {
 		In("#type-Endpoint", In("a[href='#type-PayToDivergence']")))
 	expect(t, apiOf(t, &site.Snapshot{Now: site.NewTime(now)}).Reference,
 		In("section[aria-labelledby=getService]", NotIn("details"), NoText("curl")))
+}
+
+// A body is what a client reads back, and the same value gives the same bytes.
+func TestJSONReadsBack(t *testing.T) {
+	t.Parallel()
+	detail := acme().Detail
+	first, err := site.JSON(detail)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var body struct{ Data site.ServiceDetail }
+	if err := json.Unmarshal(first, &body); err != nil {
+		t.Fatal(err)
+	}
+	second, err := site.JSON(body.Data)
+	if err != nil || string(first) != string(second) {
+		t.Errorf("%v: it was\n%s\nand became\n%s", err, first, second)
+	}
 }

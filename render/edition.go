@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"tollbook/site"
+	"tollbook/site/display"
 )
 
 // Edition is the pages of one snapshot: what all of them repeat is prepared once. It may be used by several goroutines.
@@ -162,7 +163,7 @@ type chip struct {
 func (e *Surroundings) chips(codes []string) []chip {
 	chips := make([]chip, len(codes))
 	for i, code := range codes {
-		chips[i] = chip{Label: words(code, maxCode), Title: words(code, maxCode)}
+		chips[i] = chip{Label: display.Line(code, display.MaxCode), Title: display.Line(code, display.MaxCode)}
 		if n, ok := e.shown.Codes[code]; ok {
 			chips[i] = chip{Label: n.Name, Title: code + ", " + n.ID, Key: e.shown.GroupKeys["\x00"+code]}
 		}
@@ -175,8 +176,8 @@ func (e *Surroundings) network(id string) chip {
 	if n, ok := e.shown.Networks[id]; ok {
 		return chip{Label: n.Name, Title: n.ID, Key: e.shown.GroupKeys["\x00"+n.Code]}
 	}
-	id = words(id, maxLine)
-	return chip{Label: short(id), Title: id}
+	id = display.Line(id, display.MaxLine)
+	return chip{Label: display.Short(id), Title: id}
 }
 
 // Failure is 500.html, which is shown where a page can't be made out of the snapshot.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tollbook/site"
+	"tollbook/site/display"
 )
 
 // Examples are answers of a snapshot by which its documents show what each route answers.
@@ -190,7 +191,7 @@ func (e *Edition) exampleText(name, slug string) string {
 		case "service":
 			return item.Slug
 		case "q":
-			first, _, _ := strings.Cut(words(item.Name, maxName), " ")
+			first, _, _ := strings.Cut(display.Line(item.Name, display.MaxName), " ")
 			return first
 		}
 	}

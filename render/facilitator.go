@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tollbook/site"
+	"tollbook/site/display"
 )
 
 const (
@@ -124,7 +125,7 @@ func (e *Edition) FacilitatorPage(f *site.FacilitatorDetail) ([]byte, error) {
 		body.Accounts = append(body.Accounts, facilitatorSettler{s, e.network(s.NetworkCAIP2)})
 	}
 	body.MoreAccounts = len(f.Settlers) - len(body.Accounts)
-	name := cmp.Or(words(f.Name, maxTitle), f.FacilitatorID)
+	name := cmp.Or(display.Line(f.Name, display.MaxTitle), f.FacilitatorID)
 	return e.render(page{
 		Key: facilitatorKey(f.FacilitatorID), Kind: kindFacilitator, JSON: bareKey("facilitator", f.FacilitatorID), Title: name, Twin: true, Up: crumb{"Facilitators", bareKey(facilitatorsRoute, "")},
 		Description: name + ": what this facilitator was seen to settle on chain, on which networks, for whom.", Body: body,

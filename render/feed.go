@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tollbook/site"
+	"tollbook/site/display"
 )
 
 // Keys of the feeds of all changes: Atom and JSON Feed.
@@ -63,7 +64,7 @@ func (e *Surroundings) ServiceFeeds(l *Told) ([]Asset, error) {
 	d := &l.Detail
 	s := e.pages.site
 	f := feed{
-		Title: quoted(name(words(d.Name, maxName))) + " in " + s.Title + ": changes", About: "Changed prices, recipients and ways to pay of one service.",
+		Title: quoted(display.Name(display.Line(d.Name, display.MaxName))) + " in " + s.Title + ": changes", About: "Changed prices, recipients and ways to pay of one service.",
 		Atom: serviceFeedKey(d.Slug, ".xml"), JSON: serviceFeedKey(d.Slug, ".json"),
 		Page: e.address(serviceKey(d.Slug)), Data: s.BaseURL + "/v1/changes?service=" + url.QueryEscape(d.Slug), Since: d.CreatedAt.String(),
 	}
@@ -84,7 +85,7 @@ func (e *Surroundings) feeds(f feed) ([]Asset, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := encode(e.jsonFeed(f))
+	out, err := site.EncodeLine(e.jsonFeed(f))
 	return []Asset{{f.Atom, atom}, {f.JSON, out}}, err
 }
 
@@ -161,7 +162,7 @@ func (e *Surroundings) atom(f feed) ([]byte, error) {
 }
 
 func (e *Surroundings) feedEntry(r *site.ChangeRecord, c change) feedEntry {
-	name := words(r.Name, maxName)
+	name := display.Line(r.Name, display.MaxName)
 	if name == "" {
 		name = r.Slug
 	}
@@ -169,7 +170,7 @@ func (e *Surroundings) feedEntry(r *site.ChangeRecord, c change) feedEntry {
 	return feedEntry{
 		ID: changeID(r), Title: quoted(name) + ": " + strings.ToLower(c.Label) + " changed", At: r.ObservedAt.String(),
 		Page: base + "/services/" + url.PathEscape(r.Slug), Data: base + "/v1/changes?service=" + url.QueryEscape(r.Slug) + "&type=" + url.QueryEscape(r.Type),
-		Tag: words(r.Type, maxCode), Text: c.short(feedLines).text(),
+		Tag: display.Line(r.Type, display.MaxCode), Text: c.short(feedLines).text(),
 	}
 }
 

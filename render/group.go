@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tollbook/site"
+	"tollbook/site/display"
 )
 
 const (
@@ -74,9 +75,9 @@ func (f groupFigures) Range() string {
 	case f.From == nil:
 		return ""
 	case f.From.Compare(*f.To) == 0:
-		return dollars(*f.From)
+		return display.Dollars(*f.From)
 	}
-	return dollars(*f.From) + " – " + dollars(*f.To)
+	return display.Dollars(*f.From) + " – " + display.Dollars(*f.To)
 }
 
 // groupsOf sorts services into their categories, by name, and their networks, by abbreviation.
@@ -222,20 +223,20 @@ func (e *Edition) GroupPage(g *Group, n int) ([]byte, error) {
 	l.Caption = "Services, lowest price first"
 	b := groupBody{groupRow: g.row(0), listing: l, Network: g.network, Up: bareKey(categoriesRoute, ""), UpTitle: "Categories"}
 	category := g.name
-	title := name(g.name) + " services"
+	title := display.Name(g.name) + " services"
 	if g.network != nil {
 		b.Up, b.UpTitle, category = bareKey(networksRoute, ""), "Networks", ""
-		title = "Services paid on " + name(g.name)
+		title = "Services paid on " + display.Name(g.name)
 	}
 	if n > 1 {
 		title = fmt.Sprintf("%s, page %d of %d", title, n, meta.TotalPages)
 	}
-	about := plural(int64(g.figures.Services), "service", "services") + " that charge per request over HTTP 402"
+	about := display.Plural(int64(g.figures.Services), "service", "services") + " that charge per request over HTTP 402"
 	if r := g.figures.Range(); r != "" {
 		about += ", from " + strings.Replace(r, " – ", " to ", 1)
 	}
 	return e.render(page{
-		Key: g.Key(n), Kind: kindGroup, JSON: g.JSON(), Category: category, Up: crumb{b.UpTitle, b.Up}, Twin: n == 1, About: aboutList(l.First, meta.Total, e.entries(g.services[l.First-1:l.Last])), Title: words(title, maxTitle),
-		Description: about + ": " + words(title, maxName) + ", with status, price, uptime and response time.", Body: b,
+		Key: g.Key(n), Kind: kindGroup, JSON: g.JSON(), Category: category, Up: crumb{b.UpTitle, b.Up}, Twin: n == 1, About: aboutList(l.First, meta.Total, e.entries(g.services[l.First-1:l.Last])), Title: display.Line(title, display.MaxTitle),
+		Description: about + ": " + display.Line(title, display.MaxName) + ", with status, price, uptime and response time.", Body: b,
 	})
 }

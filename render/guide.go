@@ -19,6 +19,7 @@ import (
 	"github.com/yuin/goldmark/util"
 
 	"tollbook/site"
+	"tollbook/site/display"
 )
 
 // guides are the pages written in Markdown, each a file of package templates. A file begins with its title, a heading of
@@ -86,9 +87,9 @@ func (p *Pages) guideSource(file string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", file, err)
 	}
-	title := markdown(p.site.Title, maxTitle)
+	title := display.Markdown(p.site.Title, display.MaxTitle)
 	operator := title + " is run by whoever publishes it at <" + p.site.BaseURL + "/>, who has left no address for letters here."
-	if contact := p.site.Contact; link(contact) != "" || strings.Contains(contact, "@") && !strings.ContainsAny(contact, "<> ") {
+	if contact := p.site.Contact; display.Link(contact) != "" || strings.Contains(contact, "@") && !strings.ContainsAny(contact, "<> ") {
 		operator = "The operator of " + title + ", who publishes it at <" + p.site.BaseURL + "/>, is reached at <" + contact + ">."
 	}
 	return []byte(strings.NewReplacer("{{title}}", title, "{{address}}", p.site.BaseURL+"/", "{{operator}}", operator).Replace(string(source))), nil
@@ -204,7 +205,7 @@ func (p *Pages) destination(to string) (string, error) {
 			return "", fmt.Errorf("link to %s: there is no such page", to)
 		}
 		return p.href(q.Key()) + fragment, nil
-	case link(to) != "", strings.HasPrefix(to, "mailto:"):
+	case display.Link(to) != "", strings.HasPrefix(to, "mailto:"):
 		return to, nil
 	}
 	return "", fmt.Errorf("link to %s: not an address of the directory, http, https or mailto", to)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tollbook/site"
+	"tollbook/site/display"
 )
 
 // thing is something in the words of schema.org, for search engines. It stands on pages as data, which browsers do not run.
@@ -53,7 +54,7 @@ func (e *Edition) aboutHome() []thing {
 	publisher := thing{"@type": "Organization", "name": s.Title, "url": e.address(homeKey)}
 	if contact := s.Contact; contact != "" {
 		point := thing{"@type": "ContactPoint"}
-		if to := link(contact); to != "" {
+		if to := display.Link(contact); to != "" {
 			point["url"] = to
 		} else {
 			point["email"] = contact
@@ -85,15 +86,15 @@ func (e *Edition) aboutHome() []thing {
 
 // aboutService is a service as an interface that is offered for a price.
 func (e *Surroundings) aboutService(d *site.ServiceDetail) []thing {
-	about := thing{"@type": "WebAPI", "name": name(d.Name), "description": describe(d), "url": e.address(serviceKey(d.Slug)), "isPartOf": thing{"@id": e.id(dataID)},
+	about := thing{"@type": "WebAPI", "name": display.Name(d.Name), "description": describe(d), "url": e.address(serviceKey(d.Slug)), "isPartOf": thing{"@id": e.id(dataID)},
 		"subjectOf": thing{"@type": "DataDownload", "contentUrl": e.address(bareKey("service", d.Slug)), "encodingFormat": "application/json"}}
-	if category := words(d.Category, maxCode); category != "" {
+	if category := display.Line(d.Category, display.MaxCode); category != "" {
 		about["category"] = category
 	}
-	if to := link(d.BaseURL); to != "" {
+	if to := display.Link(d.BaseURL); to != "" {
 		about["sameAs"] = to
 	}
-	if d.WebsiteURL != nil && link(*d.WebsiteURL) != "" {
+	if d.WebsiteURL != nil && display.Link(*d.WebsiteURL) != "" {
 		about["documentation"] = *d.WebsiteURL
 	}
 	if d.LastCheckedAt != nil {
@@ -119,7 +120,7 @@ func aboutList(first, total int, entries []thing) []thing {
 func (e *Edition) entries(items []*site.ServiceListItem) []thing {
 	list := make([]thing, len(items))
 	for i, item := range items {
-		list[i] = thing{"name": name(item.Name), "url": e.address(serviceKey(item.Slug))}
+		list[i] = thing{"name": display.Name(item.Name), "url": e.address(serviceKey(item.Slug))}
 	}
 	return list
 }
@@ -128,7 +129,7 @@ func (e *Edition) entries(items []*site.ServiceListItem) []thing {
 func (e *Edition) groupEntries(rows []groupRow) []thing {
 	list := make([]thing, len(rows))
 	for i, r := range rows {
-		list[i] = thing{"name": name(r.Name), "url": e.address(r.Key)}
+		list[i] = thing{"name": display.Name(r.Name), "url": e.address(r.Key)}
 	}
 	return list
 }
@@ -142,7 +143,7 @@ func (e *Edition) aboutFacilitators() []thing {
 	site.SortFacilitators(items, site.Timeframe30d)
 	list := make([]thing, len(items))
 	for i, f := range items {
-		list[i] = thing{"name": cmp.Or(words(f.Name, maxName), f.FacilitatorID), "url": e.address(facilitatorKey(f.FacilitatorID))}
+		list[i] = thing{"name": cmp.Or(display.Line(f.Name, display.MaxName), f.FacilitatorID), "url": e.address(facilitatorKey(f.FacilitatorID))}
 	}
 	return aboutList(1, len(list), list)
 }
@@ -155,7 +156,7 @@ const SecurityFile = ".well-known/security.txt"
 func (e *Edition) Security() []byte {
 	contact := e.pages.site.Contact
 	switch {
-	case link(contact) != "":
+	case display.Link(contact) != "":
 	case strings.Contains(contact, "@") && !strings.ContainsAny(contact, "<>\r\n\t "):
 		contact = "mailto:" + contact
 	default:

@@ -5,11 +5,11 @@ import (
 	"strings"
 
 	"tollbook/site"
+	"tollbook/site/display"
 )
 
 // Names of the files that are for programs and belong to no route.
 const (
-	LLMsFile    = "llms.txt"
 	RobotsFile  = "robots.txt"
 	SitemapFile = "sitemap.xml"
 )
@@ -22,10 +22,10 @@ const llmsServices = 500
 func (e *Edition) LLMs() []byte {
 	s := &e.pages.site
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n", markdown(s.Title, maxTitle))
+	fmt.Fprintf(&b, "# %s\n\n", display.Markdown(s.Title, display.MaxTitle))
 	b.WriteString("> A directory of network services that charge per request over HTTP 402, with the x402 protocol: prices, uptime, changes and conformance, measured by asking each service for its price without paying.\n\n")
 	if s.Description != standardDescription {
-		fmt.Fprintf(&b, "%s\n\n", markdown(s.Description, maxDescription))
+		fmt.Fprintf(&b, "%s\n\n", display.Markdown(s.Description, display.MaxDescription))
 	}
 	fmt.Fprintf(&b, "Facts as of %s. ", e.snapshot.Now)
 	if s.Sample {
@@ -52,7 +52,7 @@ func (e *Edition) LLMs() []byte {
 	fmt.Fprintf(&b, "\n## Everything at once\n\n`%s/checkpoint.json` names the current snapshot; `snapshots/<id>.zip` beside it is every answer and page in one file.\n", s.BaseURL)
 	b.WriteString("\n## How to cite\n\n")
 	fmt.Fprintf(&b, "The data is under CC BY 4.0: name %s, %s, and the time of the facts. Each service has a page to cite, in `provenance.cite_as`. "+
-		"The header X-Snapshot names the snapshot that answered; SHA256SUMS has the sha256 of each of its files.\n", markdown(s.Title, maxTitle), s.BaseURL+"/")
+		"The header X-Snapshot names the snapshot that answered; SHA256SUMS has the sha256 of each of its files.\n", display.Markdown(s.Title, display.MaxTitle), s.BaseURL+"/")
 	e.llmsList(&b)
 	return []byte(b.String())
 }
@@ -93,19 +93,12 @@ func (e *Edition) llmsList(b *strings.Builder) {
 	}
 	b.WriteByte('\n')
 	for _, item := range items {
-		fmt.Fprintf(b, "- [%s](%s): \"%s\"", item.Slug, e.address(bareKey("service", item.Slug)), markdown(item.Name, maxName))
-		if text := markdown(item.Description, maxBlurb); text != "" {
+		fmt.Fprintf(b, "- [%s](%s): \"%s\"", item.Slug, e.address(bareKey("service", item.Slug)), display.Markdown(item.Name, display.MaxName))
+		if text := display.Markdown(item.Description, display.MaxBlurb); text != "" {
 			fmt.Fprintf(b, ", \"%s\"", text)
 		}
-		fmt.Fprintf(b, " (%s%s)\n", stateOf(item.Status), llmsPrice(item))
+		fmt.Fprintf(b, " (%s%s)\n", display.Status(item.Status), llmsPrice(item))
 	}
-}
-
-func llmsPrice(item *site.ServiceListItem) string {
-	if item.MinPriceUSD == nil {
-		return ""
-	}
-	return ", from " + dollars(*item.MinPriceUSD)
 }
 
 // address is the whole address of a file of the tree.
@@ -115,20 +108,9 @@ func (p *Pages) address(key string) string {
 	return p.site.BaseURL + strings.TrimPrefix(p.href(key), p.prefix)
 }
 
-// markdown makes a stranger's words plain text within a line of Markdown and within quotation marks: words, with each
-// character that could begin markup escaped and double quotes made single.
-func markdown(s string, limit int) string {
-	line := words(s, limit)
-	var b strings.Builder
-	b.Grow(len(line))
-	for _, r := range line {
-		switch r {
-		case '"', '“', '”', '„', '«', '»', '＂':
-			r = '\''
-		case '\\', '`', '*', '_', '[', ']', '<', '>', '#', '|', '~', '&', '!':
-			b.WriteByte('\\')
-		}
-		b.WriteRune(r)
+func llmsPrice(item *site.ServiceListItem) string {
+	if item.MinPriceUSD == nil {
+		return ""
 	}
-	return b.String()
+	return ", from " + display.Dollars(*item.MinPriceUSD)
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"tollbook/site"
+	"tollbook/site/display"
+	"tollbook/site/schema"
 )
 
 // manner is one way in which every request is read, in words.
@@ -22,7 +24,7 @@ func manners() []manner {
 		{"Encoding", "a value is percent-encoded UTF-8, and `+` is a space. A value that does not decode, or holds NUL, is a 400; a name that does not decode is ignored; " +
 			"a path that does not decode, or holds NUL, is a 404."},
 		{"An invalid value", fmt.Sprintf("is a 400 that names the parameter, what it got and what it may be. So is a page above %s, a text of more than %d characters, "+
-			"and a query string of more than %s bytes.", number(site.MaxPage), site.MaxText, number(int64(site.Table().Limits.MaxQuery)))},
+			"and a query string of more than %s bytes.", display.Number(site.MaxPage), site.MaxText, display.Number(int64(site.Table().Limits.MaxQuery)))},
 		{"A filter value that no service has", "is an empty list, not an error."},
 		{"Past the end", "a page or window is an empty list with the true `meta`."},
 		{"Walking pages", "the header `Link` names the next page with rel=next, and pins it: with `snapshot=<id>`, the id that `X-Snapshot` told, " +
@@ -74,7 +76,7 @@ var failures = []failure{
 var submitFailures = []failure{
 	{http.StatusRequestTimeout, "SlowBody", "The body did not arrive within ten seconds.", nil,
 		said(http.StatusRequestTimeout, site.ErrorBadRequest, "the body did not arrive in time")},
-	{http.StatusRequestEntityTooLarge, "TooLarge", fmt.Sprintf("A submission has more than %s bytes.", number(site.MaxSubmission)), nil,
+	{http.StatusRequestEntityTooLarge, "TooLarge", fmt.Sprintf("A submission has more than %s bytes.", display.Number(site.MaxSubmission)), nil,
 		said(http.StatusRequestEntityTooLarge, site.ErrorTooLarge, fmt.Sprintf("a submission may have %d bytes", site.MaxSubmission))},
 	{http.StatusUnsupportedMediaType, "UnsupportedMediaType", "A submission is not sent as application/json in UTF-8.", nil,
 		said(http.StatusUnsupportedMediaType, site.ErrorMediaType, "send application/json, in UTF-8 and not encoded")},
@@ -92,35 +94,35 @@ func exampleBadRequest() site.Error {
 }
 
 // errorResponses are the components that operations refer to.
-func errorResponses() (ordered[*apiResponse], error) {
-	var out ordered[*apiResponse]
+func errorResponses() (schema.Object[*apiResponse], error) {
+	var out schema.Object[*apiResponse]
 	for _, f := range slices.Concat(failures, submitFailures) {
 		r := &apiResponse{Description: f.text}
 		for _, h := range f.headers {
-			r.Headers = append(r.Headers, member[*apiHeader]{h, &apiHeader{Ref: "#/components/headers/" + h}})
+			r.Headers = append(r.Headers, schema.Member[*apiHeader]{Name: h, Value: &apiHeader{Ref: "#/components/headers/" + h}})
 		}
 		if f.example != nil {
-			example, err := Row(site.ErrorBody{Error: f.example()})
+			example, err := site.Row(site.ErrorBody{Error: f.example()})
 			if err != nil {
 				return nil, err
 			}
-			r.Content = ordered[mediaType]{{jsonType, mediaType{&schema{Ref: componentPath + "ErrorBody"}, json.RawMessage(example)}}}
+			r.Content = schema.Object[mediaType]{{Name: jsonType, Value: mediaType{&schema.Schema{Ref: schema.ComponentPath + "ErrorBody"}, json.RawMessage(example)}}}
 		}
-		out = append(out, member[*apiResponse]{f.name, r})
+		out = append(out, schema.Member[*apiResponse]{Name: f.name, Value: r})
 	}
 	return out, nil
 }
 
 // apiHeaders are the headers of answers that clients can build on.
-var apiHeaders = ordered[*apiHeader]{
-	{"ETag", &apiHeader{Description: "Strong validator of these bytes. Of a file's plain form it is the first 32 digits of its sha256.", Schema: &schema{Type: "string"}}},
-	{"Last-Modified", &apiHeader{Description: "When the snapshot was built.", Schema: &schema{Type: "string"}}},
-	{"Cache-Control", &apiHeader{Description: "Good until the next build is due.", Schema: &schema{Type: "string"}}},
-	{"X-Snapshot", &apiHeader{Description: "Id of the snapshot that answered.", Schema: &schema{Type: "string", Pattern: site.SnapshotPattern}}},
-	{"X-Snapshot-Warning", &apiHeader{Description: "stale where there may be a newer snapshot that can't be read now.", Schema: &schema{Type: "string"}}},
-	{headerLink, &apiHeader{Description: "The address of the next page in the same snapshot, with rel=next, where there is one.", Schema: &schema{Type: "string"}}},
-	{"RateLimit-Policy", &apiHeader{Description: "Requests that a client may make, and in how many seconds, where that is limited.", Schema: &schema{Type: "string"}}},
-	{"RateLimit", &apiHeader{Description: "Requests left, and seconds until all are there again.", Schema: &schema{Type: "string"}}},
-	{headerRequestID, &apiHeader{Description: "Names the failed request in our log.", Schema: &schema{Type: "string"}}},
-	{headerRetry, &apiHeader{Description: "Seconds after which to try again.", Schema: &schema{Type: "integer"}}},
+var apiHeaders = schema.Object[*apiHeader]{
+	{Name: "ETag", Value: &apiHeader{Description: "Strong validator of these bytes. Of a file's plain form it is the first 32 digits of its sha256.", Schema: &schema.Schema{Type: "string"}}},
+	{Name: "Last-Modified", Value: &apiHeader{Description: "When the snapshot was built.", Schema: &schema.Schema{Type: "string"}}},
+	{Name: "Cache-Control", Value: &apiHeader{Description: "Good until the next build is due.", Schema: &schema.Schema{Type: "string"}}},
+	{Name: "X-Snapshot", Value: &apiHeader{Description: "Id of the snapshot that answered.", Schema: &schema.Schema{Type: "string", Pattern: site.SnapshotPattern}}},
+	{Name: "X-Snapshot-Warning", Value: &apiHeader{Description: "stale where there may be a newer snapshot that can't be read now.", Schema: &schema.Schema{Type: "string"}}},
+	{Name: headerLink, Value: &apiHeader{Description: "The address of the next page in the same snapshot, with rel=next, where there is one.", Schema: &schema.Schema{Type: "string"}}},
+	{Name: "RateLimit-Policy", Value: &apiHeader{Description: "Requests that a client may make, and in how many seconds, where that is limited.", Schema: &schema.Schema{Type: "string"}}},
+	{Name: "RateLimit", Value: &apiHeader{Description: "Requests left, and seconds until all are there again.", Schema: &schema.Schema{Type: "string"}}},
+	{Name: headerRequestID, Value: &apiHeader{Description: "Names the failed request in our log.", Schema: &schema.Schema{Type: "string"}}},
+	{Name: headerRetry, Value: &apiHeader{Description: "Seconds after which to try again.", Schema: &schema.Schema{Type: "integer"}}},
 }

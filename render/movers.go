@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tollbook/site"
+	"tollbook/site/display"
 )
 
 // Of the home page's movers: how many are shown, over how long, and what is too little to tell a trend from chance.
@@ -99,8 +100,8 @@ func (e *Edition) priceMovers() []priceMover {
 		if !ok || !ok2 || l == nil || before == "0" || after == "0" || before == after {
 			continue
 		}
-		m := priceMover{Slug: k.slug, Name: s.name, changeLine: changeLine{What: words(k.endpoint, maxName), Network: e.network(k.network), Trend: trend(s.old, s.new)}}
-		ratio := new(big.Rat).Quo(rational(after), rational(before))
+		m := priceMover{Slug: k.slug, Name: s.name, changeLine: changeLine{What: display.Line(k.endpoint, display.MaxName), Network: e.network(k.network), Trend: trend(s.old, s.new)}}
+		ratio := new(big.Rat).Quo(display.Rational(after), display.Rational(before))
 		m.ratio, _ = ratio.Float64()
 		m.Percent = changeText(ratio)
 		u := unitsOf(&l.Detail)
@@ -127,17 +128,17 @@ func changeText(ratio *big.Rat) string {
 		if f >= 1e6 {
 			return "more than a million times"
 		}
-		return number(int64(math.Round(f))) + nbsp + "×"
+		return display.Number(int64(math.Round(f))) + display.NBSP + "×"
 	}
 	hundredths := new(big.Rat).Mul(new(big.Rat).Sub(ratio, big.NewRat(1, 1)), big.NewRat(100, 1))
 	text := hundredths.FloatString(0)
 	switch {
 	case text == "0" || text == "-0":
-		return "less than 1" + nbsp + "%"
+		return "less than 1" + display.NBSP + "%"
 	case text == "-100":
-		return "more than −99" + nbsp + "%"
+		return "more than −99" + display.NBSP + "%"
 	case ratio.Cmp(big.NewRat(1, 1)) < 0:
-		return "−" + text[1:] + nbsp + "%"
+		return "−" + text[1:] + display.NBSP + "%"
 	}
-	return "+" + text + nbsp + "%"
+	return "+" + text + display.NBSP + "%"
 }

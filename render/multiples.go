@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tollbook/site"
+	"tollbook/site/display"
 )
 
 // multiples is what all facilitators together settled by UTC day, and beside it the same by network: charts alike, one for
@@ -54,12 +55,12 @@ func (e *Edition) multiples() multiples {
 		}
 		one, sum := multiple{On: e.network(n.NetworkCAIP2), Bars: newBars(n.Timeseries, e.calendar, n.MeasuredSince)}, new(big.Rat)
 		for _, p := range n.Timeseries {
-			sum.Add(sum, rational(p.VolumeUSD))
+			sum.Add(sum, display.Rational(p.VolumeUSD))
 			one.Count += p.TxCount
 			day := sums[p.Date]
-			sums[p.Date] = site.VolumePoint{Date: p.Date, VolumeUSD: decimalOf(new(big.Rat).Add(rational(cmp.Or(day.VolumeUSD, "0")), rational(p.VolumeUSD))), TxCount: day.TxCount + p.TxCount}
+			sums[p.Date] = site.VolumePoint{Date: p.Date, VolumeUSD: display.DecimalOf(new(big.Rat).Add(display.Rational(cmp.Or(day.VolumeUSD, "0")), display.Rational(p.VolumeUSD))), TxCount: day.TxCount + p.TxCount}
 		}
-		one.Volume = decimalOf(sum)
+		one.Volume = display.DecimalOf(sum)
 		all.Add(all, sum)
 		m.Networks = append(m.Networks, one)
 	}
@@ -69,8 +70,8 @@ func (e *Edition) multiples() multiples {
 	m.Networks = m.Networks[:min(len(m.Networks), maxMultiples)]
 	for i := range m.Networks {
 		if all.Sign() > 0 {
-			part, _ := new(big.Rat).Quo(rational(m.Networks[i].Volume), all).Float64()
-			m.Networks[i].Share = percent(new(100 * part))
+			part, _ := new(big.Rat).Quo(display.Rational(m.Networks[i].Volume), all).Float64()
+			m.Networks[i].Share = display.Percent(new(100 * part))
 		}
 	}
 	points := make([]site.VolumePoint, 0, len(sums))
@@ -97,7 +98,7 @@ func (m *multiples) rows(points []site.VolumePoint) {
 		if err != nil {
 			continue
 		}
-		row := multiplesRow{ISO: site.NewTime(date).String(), Date: date.Format(layoutDay), Total: dollars(p.VolumeUSD)}
+		row := multiplesRow{ISO: site.NewTime(date).String(), Date: date.Format(display.DayLayout), Total: display.Dollars(p.VolumeUSD)}
 		for i := range m.Networks {
 			row.Volumes = append(row.Volumes, by[i][row.ISO])
 		}

@@ -9,17 +9,19 @@ import (
 	"strings"
 
 	"tollbook/site"
+	"tollbook/site/display"
+	"tollbook/site/schema"
 )
 
 // openAPI is an OpenAPI 3.1 document, as far as the contract needs it.
 type openAPI struct {
-	OpenAPI    string             `json:"openapi"`
-	Info       apiInfo            `json:"info"`
-	Servers    []apiServer        `json:"servers"`
-	Security   []struct{}         `json:"security"` // none is asked for
-	Tags       []apiTag           `json:"tags"`
-	Paths      ordered[*pathItem] `json:"paths"`
-	Components apiComponents      `json:"components"`
+	OpenAPI    string                   `json:"openapi"`
+	Info       apiInfo                  `json:"info"`
+	Servers    []apiServer              `json:"servers"`
+	Security   []struct{}               `json:"security"` // none is asked for
+	Tags       []apiTag                 `json:"tags"`
+	Paths      schema.Object[*pathItem] `json:"paths"`
+	Components apiComponents            `json:"components"`
 }
 
 type apiInfo struct {
@@ -53,10 +55,10 @@ type apiTag struct {
 }
 
 type apiComponents struct {
-	Schemas    ordered[*schema]      `json:"schemas"`
-	Parameters ordered[parameter]    `json:"parameters"`
-	Responses  ordered[*apiResponse] `json:"responses"`
-	Headers    ordered[*apiHeader]   `json:"headers"`
+	Schemas    schema.Object[*schema.Schema] `json:"schemas"`
+	Parameters schema.Object[parameter]      `json:"parameters"`
+	Responses  schema.Object[*apiResponse]   `json:"responses"`
+	Headers    schema.Object[*apiHeader]     `json:"headers"`
 }
 
 type pathItem struct {
@@ -69,13 +71,13 @@ type pathItem struct {
 func (p *pathItem) operation() *operation { return cmp.Or(p.Get, p.Post) }
 
 type operation struct {
-	ID          string                `json:"operationId"`
-	Summary     string                `json:"summary"`
-	Description string                `json:"description"`
-	Tags        []string              `json:"tags"`
-	Parameters  []parameter           `json:"parameters,omitempty"`
-	RequestBody *requestBody          `json:"requestBody,omitempty"`
-	Responses   ordered[*apiResponse] `json:"responses"`
+	ID          string                      `json:"operationId"`
+	Summary     string                      `json:"summary"`
+	Description string                      `json:"description"`
+	Tags        []string                    `json:"tags"`
+	Parameters  []parameter                 `json:"parameters,omitempty"`
+	RequestBody *requestBody                `json:"requestBody,omitempty"`
+	Responses   schema.Object[*apiResponse] `json:"responses"`
 
 	pattern string
 	route   *site.Route // nil for a file and a call
@@ -84,38 +86,38 @@ type operation struct {
 }
 
 type requestBody struct {
-	Required bool               `json:"required"`
-	Content  ordered[mediaType] `json:"content"`
+	Required bool                     `json:"required"`
+	Content  schema.Object[mediaType] `json:"content"`
 }
 
 type parameter struct {
-	Ref         string  `json:"$ref,omitempty"`
-	Name        string  `json:"name,omitempty"`
-	In          string  `json:"in,omitempty"`
-	Description string  `json:"description,omitempty"`
-	Required    bool    `json:"required,omitempty"`
-	Style       string  `json:"style,omitempty"`
-	Explode     *bool   `json:"explode,omitempty"`
-	Schema      *schema `json:"schema,omitempty"`
-	Example     any     `json:"example,omitempty"`
+	Ref         string         `json:"$ref,omitempty"`
+	Name        string         `json:"name,omitempty"`
+	In          string         `json:"in,omitempty"`
+	Description string         `json:"description,omitempty"`
+	Required    bool           `json:"required,omitempty"`
+	Style       string         `json:"style,omitempty"`
+	Explode     *bool          `json:"explode,omitempty"`
+	Schema      *schema.Schema `json:"schema,omitempty"`
+	Example     any            `json:"example,omitempty"`
 }
 
 type apiResponse struct {
-	Ref         string              `json:"$ref,omitempty"`
-	Description string              `json:"description,omitempty"`
-	Headers     ordered[*apiHeader] `json:"headers,omitempty"`
-	Content     ordered[mediaType]  `json:"content,omitempty"`
+	Ref         string                    `json:"$ref,omitempty"`
+	Description string                    `json:"description,omitempty"`
+	Headers     schema.Object[*apiHeader] `json:"headers,omitempty"`
+	Content     schema.Object[mediaType]  `json:"content,omitempty"`
 }
 
 type mediaType struct {
-	Schema  *schema         `json:"schema"`
+	Schema  *schema.Schema  `json:"schema"`
 	Example json.RawMessage `json:"example,omitempty"`
 }
 
 type apiHeader struct {
-	Ref         string  `json:"$ref,omitempty"`
-	Description string  `json:"description,omitempty"`
-	Schema      *schema `json:"schema,omitempty"`
+	Ref         string         `json:"$ref,omitempty"`
+	Description string         `json:"description,omitempty"`
+	Schema      *schema.Schema `json:"schema,omitempty"`
 }
 
 // Tags of operations.
@@ -130,14 +132,14 @@ const (
 type API struct {
 	edition  *Edition
 	examples Examples
-	schemas  *schemas
+	schemas  *schema.Components
 	doc      openAPI
 }
 
 // API describes the JSON routes and files of the tables in site, with examples of a snapshot. A route without a response
 // type may answer anything; a test says so. It fails for a type of which it can't tell how it is written.
 func (e *Edition) API(x Examples) (*API, error) {
-	a := &API{edition: e, examples: x, schemas: &schemas{components: map[string]*schema{}}}
+	a := &API{edition: e, examples: x, schemas: schema.NewComponents()}
 	a.doc = openAPI{
 		OpenAPI: "3.1.0", Info: e.apiInfo(), Servers: e.apiServers(), Security: []struct{}{},
 		Tags: []apiTag{
@@ -164,13 +166,13 @@ func (e *Edition) API(x Examples) (*API, error) {
 			return nil, fmt.Errorf("describe file %s: %w", f.Name, err)
 		}
 	}
-	if _, err := a.schemas.of(reflect.TypeFor[site.ErrorBody]()); err != nil {
+	if _, err := a.schemas.Of(reflect.TypeFor[site.ErrorBody]()); err != nil {
 		return nil, err
 	}
-	a.doc.Components = apiComponents{Schemas: a.schemas.named(), Headers: apiHeaders}
+	a.doc.Components = apiComponents{Schemas: a.schemas.Named(), Headers: apiHeaders}
 	for i := range site.Common {
 		p := &site.Common[i]
-		a.doc.Components.Parameters = append(a.doc.Components.Parameters, member[parameter]{p.Name, e.parameter(p, "")})
+		a.doc.Components.Parameters = append(a.doc.Components.Parameters, schema.Member[parameter]{Name: p.Name, Value: e.parameter(p, "")})
 	}
 	var err error
 	a.doc.Components.Responses, err = errorResponses()
@@ -178,12 +180,12 @@ func (e *Edition) API(x Examples) (*API, error) {
 }
 
 // OpenAPI is the document as JSON.
-func (a *API) OpenAPI() ([]byte, error) { return encode(a.doc) }
+func (a *API) OpenAPI() ([]byte, error) { return site.EncodeLine(a.doc) }
 
 func (e *Edition) apiInfo() apiInfo {
 	s := &e.pages.site
 	contact := apiContact{Name: s.Title, URL: s.BaseURL + "/"}
-	if at := strings.IndexByte(s.Contact, '@'); at > 0 && link(s.Contact) == "" {
+	if at := strings.IndexByte(s.Contact, '@'); at > 0 && display.Link(s.Contact) == "" {
 		contact.Email = s.Contact
 	}
 	var text strings.Builder
@@ -251,10 +253,10 @@ func (a *API) add(op *operation, body any) error {
 	for _, p := range site.Common {
 		op.Parameters = append(op.Parameters, parameter{Ref: "#/components/parameters/" + p.Name})
 	}
-	content := &schema{}
+	content := &schema.Schema{}
 	var err error
 	if body != nil {
-		if content, err = a.schemas.of(reflect.TypeOf(body)); err != nil {
+		if content, err = a.schemas.Of(reflect.TypeOf(body)); err != nil {
 			return err
 		}
 	}
@@ -267,7 +269,7 @@ func (a *API) add(op *operation, body any) error {
 	if !under {
 		item.Servers = []apiServer{{a.edition.pages.site.BaseURL, "This directory"}}
 	}
-	a.doc.Paths = append(a.doc.Paths, member[*pathItem]{path, item})
+	a.doc.Paths = append(a.doc.Paths, schema.Member[*pathItem]{Name: path, Value: item})
 	return nil
 }
 
@@ -290,9 +292,9 @@ func (a *API) pathParameters(pattern string) []parameter {
 			return out
 		}
 		name, tail, _ := strings.Cut(after, "}")
-		p := parameter{Name: name, In: "path", Required: true, Schema: &schema{Type: "string", MinLength: 1}}
+		p := parameter{Name: name, In: "path", Required: true, Schema: &schema.Schema{Type: "string", MinLength: 1}}
 		if s := site.SegmentByName(name); s != nil {
-			p.Description, p.Schema.Pattern, p.Schema.MaxLength = sentence(s.About), s.Pattern, s.MaxLength
+			p.Description, p.Schema.Pattern, p.Schema.MaxLength = schema.Sentence(s.About), s.Pattern, s.MaxLength
 		}
 		if v := a.examples.Segments[name]; v != "" {
 			p.Example = v
@@ -303,7 +305,7 @@ func (a *API) pathParameters(pattern string) []parameter {
 
 // parameter is a row of the route table.
 func (e *Edition) parameter(p *site.Param, slug string) parameter {
-	out := parameter{Name: p.Name, In: "query", Description: sentence(p.About), Schema: &schema{Type: "string"}}
+	out := parameter{Name: p.Name, In: "query", Description: schema.Sentence(p.About), Schema: &schema.Schema{Type: "string"}}
 	values := make([]any, len(p.Values))
 	for i, v := range p.Values {
 		values[i] = v
@@ -311,7 +313,7 @@ func (e *Edition) parameter(p *site.Param, slug string) parameter {
 	example := e.exampleValue(p, slug)
 	switch p.Kind {
 	case site.KindInteger:
-		out.Schema = &schema{Type: "integer", Minimum: &p.Min, Maximum: &p.Max}
+		out.Schema = &schema.Schema{Type: "integer", Minimum: &p.Min, Maximum: &p.Max}
 		if n, err := strconv.Atoi(p.Default); err == nil {
 			out.Schema.Default = n
 		}
@@ -321,7 +323,7 @@ func (e *Edition) parameter(p *site.Param, slug string) parameter {
 	case site.KindSnapshot:
 		out.Schema.Pattern = site.SnapshotPattern
 	case site.KindSet:
-		out.Schema = &schema{Type: "array", Items: &schema{Type: "string", Enum: values}, UniqueItems: true}
+		out.Schema = &schema.Schema{Type: "array", Items: &schema.Schema{Type: "string", Enum: values}, UniqueItems: true}
 		out.Style, out.Explode = "form", new(false)
 		return out
 	default:
@@ -339,20 +341,20 @@ func (e *Edition) parameter(p *site.Param, slug string) parameter {
 const jsonType = "application/json"
 
 // responses are what an operation may answer.
-func responses(content *schema, example json.RawMessage, paged bool) ordered[*apiResponse] {
-	ok := &apiResponse{Description: "What was asked for.", Content: ordered[mediaType]{{jsonType, mediaType{content, example}}}}
+func responses(content *schema.Schema, example json.RawMessage, paged bool) schema.Object[*apiResponse] {
+	ok := &apiResponse{Description: "What was asked for.", Content: schema.Object[mediaType]{{Name: jsonType, Value: mediaType{content, example}}}}
 	for _, h := range apiHeaders {
 		if h.Name != headerRequestID && h.Name != headerRetry && (h.Name != headerLink || paged) {
-			ok.Headers = append(ok.Headers, member[*apiHeader]{h.Name, &apiHeader{Ref: "#/components/headers/" + h.Name}})
+			ok.Headers = append(ok.Headers, schema.Member[*apiHeader]{Name: h.Name, Value: &apiHeader{Ref: "#/components/headers/" + h.Name}})
 		}
 	}
-	out := ordered[*apiResponse]{{"200", ok}}
+	out := schema.Object[*apiResponse]{{Name: "200", Value: ok}}
 	for _, f := range failures {
 		status := strconv.Itoa(f.code)
 		if f.name == otherError {
 			status = "default"
 		}
-		out = append(out, member[*apiResponse]{status, &apiResponse{Ref: "#/components/responses/" + f.name}})
+		out = append(out, schema.Member[*apiResponse]{Name: status, Value: &apiResponse{Ref: "#/components/responses/" + f.name}})
 	}
 	return out
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"tollbook/site"
+	"tollbook/site/display"
 )
 
 // Site is what an operator says of a directory.
@@ -80,7 +81,7 @@ func NewPages(s Site) (*Pages, error) {
 	}
 	s.BaseURL = strings.TrimRight(s.BaseURL, "/")
 	base, err := url.Parse(s.BaseURL)
-	if err != nil || link(s.BaseURL) == "" || base.RawQuery != "" || base.Fragment != "" {
+	if err != nil || display.Link(s.BaseURL) == "" || base.RawQuery != "" || base.Fragment != "" {
 		return nil, fmt.Errorf("parse base address %.200q: not http://host or https://host with a path at most", s.BaseURL)
 	}
 	for name := range s.Templates {
@@ -129,19 +130,19 @@ func (p *Pages) Assets() []Asset { return p.assets }
 // funcs are what templates may ask for: formats and links, no data.
 func (p *Pages) funcs() template.FuncMap {
 	return template.FuncMap{
-		"at": at, "day": day, "second": second, "when": when,
-		"count":   func(n int) string { return number(int64(n)) },
-		"count64": number,
-		"dollars": func(v any) (string, error) { return formatDecimal(v, dollars) }, "millis": millis, "percent": percent, "sure": sure, "rate": rate,
-		"plural":   func(n int, one, many string) string { return plural(int64(n), one, many) },
-		"plural64": plural,
+		"at": display.At, "day": display.Day, "second": display.Second, "when": display.When,
+		"count":   func(n int) string { return display.Number(int64(n)) },
+		"count64": display.Number,
+		"dollars": func(v any) (string, error) { return display.FormatDecimal(v, display.Dollars) }, "millis": display.Millis, "percent": display.Percent, "sure": display.Confidence, "rate": display.Rate,
+		"plural":   func(n int, one, many string) string { return display.Plural(int64(n), one, many) },
+		"plural64": display.Plural,
 		"add":      func(a, b int) int { return a + b },
 		"spaced":   func(code string) string { return strings.ReplaceAll(code, "_", " ") },
-		"name":     name, "short": short, "link": link,
-		"blurb":       func(s string) string { return words(s, maxBlurb) },
-		"description": func(s string) string { return words(s, maxDescription) },
-		"code":        func(s string) string { return words(s, maxCode) },
-		"line":        func(s string) string { return words(s, maxLine) },
+		"name":     display.Name, "short": display.Short, "link": display.Link,
+		"blurb":       func(s string) string { return display.Line(s, display.MaxBlurb) },
+		"description": func(s string) string { return display.Line(s, display.MaxDescription) },
+		"code":        func(s string) string { return display.Line(s, display.MaxCode) },
+		"line":        func(s string) string { return display.Line(s, display.MaxLine) },
 		"href":        p.href,
 		"address":     p.address,
 		"home":        func() string { return p.prefix + "/" },
@@ -158,7 +159,7 @@ func (p *Pages) funcs() template.FuncMap {
 			}
 			return "no"
 		},
-		"hundredths":  hundred,
+		"hundredths":  display.Share,
 		"compare":     p.compared,
 		"about":       func() string { return p.href(bareKey(aboutRoute, "")) },
 		"service":     func(slug string) string { return p.href(serviceKey(slug)) },
@@ -168,10 +169,10 @@ func (p *Pages) funcs() template.FuncMap {
 		"submit":      func() string { return p.href(bareKey(submitRoute, "")) },
 		"methodology": func() string { return p.href(bareKey(methodologyRoute, "")) },
 		"spans":       spans,
-		"cents":       func(v any) (string, error) { return formatDecimal(v, cents) },
-		"roughly":     func(v any) (string, error) { return formatDecimal(v, roughly) },
-		"exactly":     func(v any) (string, error) { return formatDecimal(v, dollars) },
-		"age":         age,
+		"cents":       func(v any) (string, error) { return display.FormatDecimal(v, display.Cents) },
+		"roughly":     func(v any) (string, error) { return display.FormatDecimal(v, display.Roughly) },
+		"exactly":     func(v any) (string, error) { return display.FormatDecimal(v, display.Dollars) },
+		"age":         display.Age,
 
 		"facilitators": func() string { return p.href(bareKey(facilitatorsRoute, "")) },
 		"facilitator":  func(id string) string { return p.href(facilitatorKey(id)) },

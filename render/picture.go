@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"tollbook/render/card"
+	"tollbook/site/display"
 	"tollbook/templates"
 )
 
@@ -127,7 +128,7 @@ func (e *Edition) draw() (*drawing, error) {
 	if s.Sample {
 		c.Note = "Sample data"
 	}
-	cards, names, alts := []card.Card{c}, []string{""}, []string{s.Title + ": " + words(s.Description, maxBlurb)}
+	cards, names, alts := []card.Card{c}, []string{""}, []string{s.Title + ": " + display.Line(s.Description, display.MaxBlurb)}
 	stems := []string{"card"}
 	largest := slices.Clone(e.categories)
 	slices.SortStableFunc(largest, func(a, b *Group) int { return cmp.Compare(b.figures.Services, a.figures.Services) })
@@ -138,7 +139,7 @@ func (e *Edition) draw() (*drawing, error) {
 		}
 		of.Title, of.Line = of.Title+" services", "Prices, uptime and changes of services that charge per request"
 		cards, names, stems = append(cards, of), append(names, g.name), append(stems, "card-"+g.Slug)
-		alts = append(alts, words(g.name, maxName)+" services in "+s.Title)
+		alts = append(alts, display.Line(g.name, display.MaxName)+" services in "+s.Title)
 	}
 	files := make([]Asset, len(cards))
 	faults := make([]error, len(cards))
@@ -168,7 +169,7 @@ func (e *Edition) draw() (*drawing, error) {
 
 // drawable is a text for a card, on one line; instead of one with characters that can't be drawn stands another.
 func drawable(s, instead string) string {
-	if s = words(s, maxBlurb); s == "" || !card.Can(strings.TrimSuffix(s, "…")) {
+	if s = display.Line(s, display.MaxBlurb); s == "" || !card.Can(strings.TrimSuffix(s, "…")) {
 		return instead
 	}
 	return s

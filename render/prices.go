@@ -5,6 +5,7 @@ import (
 	"math/big"
 
 	"tollbook/site"
+	"tollbook/site/display"
 )
 
 const pricesHeight = 60
@@ -44,18 +45,18 @@ func newPrices(points []site.PricePoint, lowest *site.Decimal, cal *calendar) pr
 		}
 		spans = append(spans, priceSpan{at, p})
 		moves += p.Changes
-		c.Days = append(c.Days, pricesDay{ISO: cal.days[at].ISO, Date: cal.days[at].Date, From: dollars(*p.MinPriceUSD), To: dollars(*p.MaxPriceUSD), Moves: number(int64(p.Changes))})
+		c.Days = append(c.Days, pricesDay{ISO: cal.days[at].ISO, Date: cal.days[at].Date, From: display.Dollars(*p.MinPriceUSD), To: display.Dollars(*p.MaxPriceUSD), Moves: display.Number(int64(p.Changes))})
 	}
 	if len(spans) == 0 {
 		return c
 	}
 	top := spans[0].point.MaxPriceUSD
 	for _, s := range spans {
-		if v := rational(*s.point.MaxPriceUSD); v.Cmp(most) > 0 {
+		if v := display.Rational(*s.point.MaxPriceUSD); v.Cmp(most) > 0 {
 			most, top = v, s.point.MaxPriceUSD
 		}
 	}
-	c.Most = dollars(*top)
+	c.Most = display.Dollars(*top)
 	var m markup
 	for i, s := range spans {
 		end := stripDays
@@ -67,9 +68,9 @@ func newPrices(points []site.PricePoint, lowest *site.Decimal, cal *calendar) pr
 		}
 	}
 	c.Steps = m.html()
-	c.Summary = "Moved " + plural(int64(moves), "time", "times") + " in the last 90 days."
+	c.Summary = "Moved " + display.Plural(int64(moves), "time", "times") + " in the last 90 days."
 	if lowest != nil {
-		c.Summary = "Now from " + dollars(*lowest) + "; moved " + plural(int64(moves), "time", "times") + " in the last 90 days."
+		c.Summary = "Now from " + display.Dollars(*lowest) + "; moved " + display.Plural(int64(moves), "time", "times") + " in the last 90 days."
 	}
 	return c
 }
@@ -82,16 +83,16 @@ type priceSpan struct {
 
 // draw draws the bar of a span, which goes up to the day end, against the highest price.
 func (s priceSpan) draw(m *markup, cal *calendar, end int, most *big.Rat) {
-	at := func(d site.Decimal) int { return pricesHeight * share100(rational(d), most) / barsHeight }
+	at := func(d site.Decimal) int { return pricesHeight * share100(display.Rational(d), most) / barsHeight }
 	low, high := at(*s.point.MinPriceUSD), at(*s.point.MaxPriceUSD)
 	low = min(low, high-minBar)
 	m.raw("<g><title>").text(cal.days[s.day].Date)
 	if end-1 > s.day {
 		m.raw(" to ").text(cal.days[end-1].Date)
 	}
-	m.raw(": ").text(dollars(*s.point.MinPriceUSD))
+	m.raw(": ").text(display.Dollars(*s.point.MinPriceUSD))
 	if s.point.MinPriceUSD.Compare(*s.point.MaxPriceUSD) != 0 {
-		m.raw(" to ").text(dollars(*s.point.MaxPriceUSD))
+		m.raw(" to ").text(display.Dollars(*s.point.MaxPriceUSD))
 	}
 	x, width := s.day*stripStep, (end-s.day)*stripStep
 	m.raw("</title>").rect("bar", x, pricesHeight-high, width, high-low)

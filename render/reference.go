@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"tollbook/site"
+	"tollbook/site/display"
+	"tollbook/site/schema"
 )
 
 // reference is the description for reading.
@@ -20,7 +22,7 @@ type reference struct {
 	Groups   []referenceGroup
 	Failures []referenceFailure
 	BadJSON  string // the body of a 400
-	Headers  ordered[*apiHeader]
+	Headers  schema.Object[*apiHeader]
 	Rules    []site.RuleText
 	Types    []referenceType
 	Verify   string // commands
@@ -96,7 +98,7 @@ func (a *API) Reference() ([]byte, error) {
 		body.Failures = append(body.Failures, referenceFailure{e.Code, e.Type, text})
 	}
 	slices.SortFunc(body.Failures, func(a, b referenceFailure) int { return a.Code - b.Code })
-	bad, err := Row(site.ErrorBody{Error: exampleBadRequest()})
+	bad, err := site.Row(site.ErrorBody{Error: exampleBadRequest()})
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +146,7 @@ func (a *API) operation(op *operation) referenceOperation {
 }
 
 // answerOf is what an answer is about: its data, where it has any.
-func answerOf(s *schema) *schema {
+func answerOf(s *schema.Schema) *schema.Schema {
 	for _, m := range s.Properties {
 		if m.Name == "data" {
 			return m.Value
@@ -154,10 +156,10 @@ func answerOf(s *schema) *schema {
 }
 
 func paramText(p *site.Param) referenceParam {
-	out := referenceParam{Name: p.Name, Default: p.Default, About: sentence(p.About)}
+	out := referenceParam{Name: p.Name, Default: p.Default, About: schema.Sentence(p.About)}
 	switch p.Kind {
 	case site.KindInteger:
-		out.Allowed = number(int64(p.Min)) + " to " + number(int64(p.Max))
+		out.Allowed = display.Number(int64(p.Min)) + " to " + display.Number(int64(p.Max))
 	case site.KindChoice:
 		out.Allowed = strings.Join(p.Values, ", ")
 	case site.KindSnapshot:
@@ -198,10 +200,10 @@ func (a *API) types() []referenceType {
 }
 
 // textOf words a schema: "array of Endpoint", "date-time or null".
-func textOf(s *schema) typeText {
+func textOf(s *schema.Schema) typeText {
 	switch {
 	case s.Ref != "":
-		return typeText{Ref: strings.TrimPrefix(s.Ref, componentPath)}
+		return typeText{Ref: strings.TrimPrefix(s.Ref, schema.ComponentPath)}
 	case len(s.AnyOf) == 2 && s.AnyOf[1].Type == "null":
 		t := textOf(s.AnyOf[0])
 		t.After += " or null"

@@ -4,6 +4,7 @@ import (
 	"html/template"
 
 	"tollbook/site"
+	"tollbook/site/display"
 )
 
 // Of a service's page: how much of what grows without end is shown.
@@ -129,7 +130,7 @@ func (e *Surroundings) servicePage(l *Told, peers []Peer) page {
 	s.MoreRows = max(0, len(d.Endpoints)-pageEndpoints)
 	for i := range d.Endpoints[:min(len(d.Endpoints), pageEndpoints)] {
 		if i >= fullEndpoints {
-			s.Further = append(s.Further, endpoint{Endpoint: &d.Endpoints[i], From: dollarsOrNull(d.Endpoints[i].MinPriceUSD)})
+			s.Further = append(s.Further, endpoint{Endpoint: &d.Endpoints[i], From: display.DollarsOrNull(d.Endpoints[i].MinPriceUSD)})
 			continue
 		}
 		s.Rows = append(s.Rows, e.endpoint(d.BaseURL, &d.Endpoints[i], i < payExamples))
@@ -143,7 +144,7 @@ func (e *Surroundings) servicePage(l *Told, peers []Peer) page {
 	}
 	s.More = len(l.Changes) - len(s.Changes)
 	return page{
-		Key: serviceKey(d.Slug), Kind: kindService, JSON: bareKey("service", d.Slug), Title: words(name(d.Name), maxTitle),
+		Key: serviceKey(d.Slug), Kind: kindService, JSON: bareKey("service", d.Slug), Title: display.Line(display.Name(d.Name), display.MaxTitle),
 		Description: describe(d), Atom: s.Atom, Feed: s.Feed, About: e.aboutService(d), Up: crumb{"Services", listKey(1)}, Category: d.Category, Twin: true, Now: newest(d), Body: s,
 	}
 }
@@ -159,10 +160,10 @@ func newest(d *site.ServiceDetail) site.Time {
 
 // describe is a service in a sentence for search engines: its own words, else what we know.
 func describe(d *site.ServiceDetail) string {
-	if text := words(d.Description, maxBlurb); text != "" {
+	if text := display.Line(d.Description, display.MaxBlurb); text != "" {
 		return text
 	}
-	return name(d.Name) + ": prices, uptime and changes of a service that charges per request over HTTP 402."
+	return display.Name(d.Name) + ": prices, uptime and changes of a service that charges per request over HTTP 402."
 }
 
 func windows(u *site.UptimeWindows) []window {
@@ -175,7 +176,7 @@ func windows(u *site.UptimeWindows) []window {
 }
 
 func (e *Surroundings) endpoint(base string, p *site.Endpoint, payable bool) endpoint {
-	r := endpoint{Endpoint: p, From: dollarsOrNull(p.MinPriceUSD)}
+	r := endpoint{Endpoint: p, From: display.DollarsOrNull(p.MinPriceUSD)}
 	if address := commanded(base, p); address != "" {
 		r.Curl = curl(p.Method, address)
 		if payable && paidOnEVM(p) {
@@ -194,11 +195,11 @@ func (e *Surroundings) price(entry site.PricingEntry, variable bool) price {
 		p.On = e.network(*entry.NetworkCAIP2)
 	}
 	if n, ok := atomic(entry.Price); ok {
-		p.Exact = group(string(n)) + " atomic units"
+		p.Exact = display.GroupDigits(string(n)) + " atomic units"
 	}
 	if entry.PriceUSD != nil {
 		if usd, err := site.ParseDecimal(*entry.PriceUSD); err == nil {
-			p.Amount = dollars(usd)
+			p.Amount = display.Dollars(usd)
 		}
 	}
 	if p.Amount == "" {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"tollbook/site"
+	"tollbook/site/display"
 )
 
 // PageRows is how many services a page of a list has.
@@ -111,7 +112,7 @@ func (e *Edition) ServicesPage(rows []*site.ServiceListItem, meta site.Paginatio
 	return e.render(page{
 		Key: orderedKey(order, meta.Page), Kind: kindServices, JSON: data.Key(), Title: title, Policy: submitPolicy, Script: e.pages.finder, Twin: order == site.OrderNewest && meta.Page == 1,
 		Description: fmt.Sprintf("%s that charge per request over HTTP 402, %s, with status, price, networks, uptime and response time.",
-			plural(int64(meta.Total), "service", "services"), label[1]),
+			display.Plural(int64(meta.Total), "service", "services"), label[1]),
 		About: aboutList(l.First, meta.Total, e.entries(rows)),
 		Body:  b,
 	})
@@ -149,16 +150,13 @@ type statusGroup struct {
 	Services []site.StatusService
 }
 
-// severity orders states, what needs attention first.
-var severity = []string{site.StatusOffline, site.StatusDegraded, site.StatusUnknown, site.StatusOnline}
-
 // StatusPage is status.html: counts, and a line for every service, those that fail first.
 func (e *Edition) StatusPage() ([]byte, error) {
 	body := status{StatusSummary: e.snapshot.Status}
-	for _, state := range severity {
+	for _, state := range display.StatusOrder {
 		g := statusGroup{Status: state}
 		for _, s := range body.Services {
-			if stateOf(s.Status) == state {
+			if display.Status(s.Status) == state {
 				g.Services = append(g.Services, s)
 			}
 		}
@@ -170,15 +168,7 @@ func (e *Edition) StatusPage() ([]byte, error) {
 	return e.render(page{
 		Key: bareKey("status-page", ""), Kind: kindStatus, JSON: bareKey("status", ""), Title: "Status", Twin: true,
 		Description: fmt.Sprintf("%d of %s online, as of the last check of each.",
-			body.Online, plural(int64(body.Total), "service", "services")),
+			body.Online, display.Plural(int64(body.Total), "service", "services")),
 		Body: body,
 	})
-}
-
-// stateOf is a status of the contract; any other text is unknown.
-func stateOf(s string) string {
-	if slices.Contains(severity, s) {
-		return s
-	}
-	return site.StatusUnknown
 }

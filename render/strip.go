@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tollbook/site"
+	"tollbook/site/display"
 )
 
 // Of the charts of a service's 90 days, in units of their viewBox; each day is stripStep wide.
@@ -57,7 +58,7 @@ func newStrip(points []site.UptimeDataPoint, c *calendar) *strip {
 		}
 	}
 	if slowest > 0 {
-		s.Slowest = millis(&slowest)
+		s.Slowest = display.Millis(&slowest)
 		s.Speed = byDay.speedChart(c, slowest)
 	}
 	s.Uptime, s.Rows, s.Summary = byDay.uptimeChart(c), byDay.rows(c), byDay.summary(c, s.Covered)
@@ -76,7 +77,7 @@ func (byDay *stripPoints) uptimeChart(c *calendar) template.HTML {
 			m.rect("touch", x, noY, stripBar, stripHeight).raw("</g>\n")
 			continue
 		}
-		m.text(percent(&p.UptimePercentage)).raw(" of ").text(plural(p.TotalChecks, "check", "checks")).raw("</title>")
+		m.text(display.Percent(&p.UptimePercentage)).raw(" of ").text(display.Plural(p.TotalChecks, "check", "checks")).raw("</title>")
 		down := int(math.Round((1 - max(0, min(1, p.UptimePercentage/100))) * stripHeight))
 		if p.SuccessfulChecks < p.TotalChecks {
 			down = max(down, minDown)
@@ -101,7 +102,7 @@ func (byDay *stripPoints) speedChart(c *calendar, slowest int) template.HTML {
 		}
 		height := max(minSpeed, int(speedHeight*int64(*p.AvgResponseTimeMS)/int64(slowest)))
 		m.openRect("", i*stripStep, speedHeight-height, stripBar, height)
-		m.raw("><title>").text(c.days[i].Date).raw(": ").text(millis(p.AvgResponseTimeMS)).raw("</title></rect>\n")
+		m.raw("><title>").text(c.days[i].Date).raw(": ").text(display.Millis(p.AvgResponseTimeMS)).raw("</title></rect>\n")
 	}
 	return m.html()
 }
@@ -114,9 +115,9 @@ func (byDay *stripPoints) rows(c *calendar) template.HTML {
 			m.raw(`<td class="num quiet" colspan="3">no check</td></tr>` + "\n")
 			continue
 		}
-		m.raw(`<td class="num">`).text(percent(&p.UptimePercentage))
-		m.raw(`</td><td class="num">`).text(plural(p.TotalChecks, "check", "checks"))
-		m.raw(`</td><td class="num">`).value(millis(p.AvgResponseTimeMS)).raw("</td></tr>\n")
+		m.raw(`<td class="num">`).text(display.Percent(&p.UptimePercentage))
+		m.raw(`</td><td class="num">`).text(display.Plural(p.TotalChecks, "check", "checks"))
+		m.raw(`</td><td class="num">`).value(display.Millis(p.AvgResponseTimeMS)).raw("</td></tr>\n")
 	}
 	return m.html()
 }
@@ -126,7 +127,7 @@ func (byDay *stripPoints) summary(c *calendar, covered int) string {
 	if covered == 0 {
 		return "No check in the last 90 days."
 	}
-	text := plural(int64(covered), "day", "days") + " with checks, " + number(int64(stripDays-covered)) + " without"
+	text := display.Plural(int64(covered), "day", "days") + " with checks, " + display.Number(int64(stripDays-covered)) + " without"
 	var worst *site.UptimeDataPoint
 	on := ""
 	for i, p := range byDay {
@@ -137,5 +138,5 @@ func (byDay *stripPoints) summary(c *calendar, covered int) string {
 	if worst == nil {
 		return text + "; no check failed."
 	}
-	return text + "; lowest " + percent(&worst.UptimePercentage) + " on " + on + "."
+	return text + "; lowest " + display.Percent(&worst.UptimePercentage) + " on " + on + "."
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"tollbook/site"
+	"tollbook/site/display"
 )
 
 // Of a service's settlements: how much of what grows without end is shown.
@@ -46,12 +47,12 @@ func (e *Surroundings) settled(l *site.Listing) settled {
 	}
 	s.Any = t.TxCountAllTime != nil && *t.TxCountAllTime > 0
 	s.Bars = newBars(l.Volume, e.calendar, e.measuredSince(t.MeasuredNetworks))
-	s.Top, s.Top3 = hundred(t.TopBuyerShare30d), hundred(t.Top3BuyersShare30d)
+	s.Top, s.Top3 = display.Share(t.TopBuyerShare30d), display.Share(t.Top3BuyersShare30d)
 	s.Trend, s.TrendText = trendText(t.Trend7dVs30d)
 	for _, v := range t.SettledViaDetail[:min(len(t.SettledViaDetail), tractionVia)] {
 		row := settledVia{SettledVia: v, Name: v.ID}
 		if said, known := e.shown.Facilitators[v.ID]; known {
-			row.Name, row.Key = name(said), facilitatorKey(v.ID)
+			row.Name, row.Key = display.Name(said), facilitatorKey(v.ID)
 		}
 		s.Via = append(s.Via, row)
 	}
@@ -86,5 +87,5 @@ func (s settled) SharedText() string {
 	if s.SharedWith == 1 {
 		return "Its recipient is shared with another service"
 	}
-	return fmt.Sprintf("Its recipients are shared with %s other services", number(int64(s.SharedWith)))
+	return fmt.Sprintf("Its recipients are shared with %s other services", display.Number(int64(s.SharedWith)))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tollbook/site"
+	"tollbook/site/display"
 )
 
 // A twin is a page as Markdown, for programs that read text: the same facts, without charts. What services wrote stands
@@ -43,7 +44,7 @@ func (e *Surroundings) twinAsOf(title, page string, now site.Time) *bytes.Buffer
 }
 
 // theirWords are what a service wrote, quoted.
-func theirWords(s string, limit int) string { return "“" + markdown(s, limit) + "”" }
+func theirWords(s string, limit int) string { return "“" + display.Markdown(s, limit) + "”" }
 
 // known is a value, or that it is not known.
 func known(s string) string {
@@ -63,13 +64,13 @@ func iso(t *site.Time) string {
 // ServiceTwin is services/<slug>/page.md.
 func (e *Surroundings) ServiceTwin(l *Told) Asset {
 	d := &l.Detail
-	b := e.twinAsOf(theirWords(name(d.Name), maxName), serviceKey(d.Slug), newest(d))
+	b := e.twinAsOf(theirWords(display.Name(d.Name), display.MaxName), serviceKey(d.Slug), newest(d))
 	if d.Description != "" {
-		fmt.Fprintf(b, "\n> %s\n", theirWords(d.Description, maxDescription))
+		fmt.Fprintf(b, "\n> %s\n", theirWords(d.Description, display.MaxDescription))
 	}
 	fmt.Fprintf(b, "\n- State: %s, checked %s\n- Address: %s\n- Category: %s\n- Price from: %s\n- Uptime: %s in 24 hours, %s in 7 days, %s in 30 days, %s in 90 days\n- Response: %s\n- Conformance: %s, %d of %d checks\n- Risk: %s\n",
-		stateOf(d.Status), known(iso(d.LastCheckedAt)), theirWords(d.BaseURL, maxLine), theirWords(d.Category, maxCode), known(dollarsOrNull(d.MinPriceUSD)), known(percent(d.Uptime.H24)), known(percent(d.Uptime.D7)),
-		known(percent(d.Uptime.D30)), known(percent(d.Uptime.D90)), known(millis(d.AvgResponseTimeMS)), known(markdown(d.Assessment.Compliance.Grade, maxCode)), d.Assessment.Compliance.Passed, d.Assessment.Compliance.Total, known(markdown(d.Assessment.Risk.Level, maxCode)))
+		display.Status(d.Status), known(iso(d.LastCheckedAt)), theirWords(d.BaseURL, display.MaxLine), theirWords(d.Category, display.MaxCode), known(display.DollarsOrNull(d.MinPriceUSD)), known(display.Percent(d.Uptime.H24)), known(display.Percent(d.Uptime.D7)),
+		known(display.Percent(d.Uptime.D30)), known(display.Percent(d.Uptime.D90)), known(display.Millis(d.AvgResponseTimeMS)), known(display.Markdown(d.Assessment.Compliance.Grade, display.MaxCode)), d.Assessment.Compliance.Passed, d.Assessment.Compliance.Total, known(display.Markdown(d.Assessment.Risk.Level, display.MaxCode)))
 	fmt.Fprintf(b, "- As JSON: %s\n- Requests and answers behind this: %s\n", e.address(bareKey("service", d.Slug)), e.address(bareKey("evidence", d.Slug)))
 	e.twinEndpoints(b, d)
 	e.twinVerdicts(b, l)
@@ -79,7 +80,7 @@ func (e *Surroundings) ServiceTwin(l *Told) Asset {
 			e.twinChange(b, c.short(serviceChangeLines))
 		}
 	}
-	fmt.Fprintf(b, "\n## Source\n\n%s. Cite as %s\n", markdown(d.Provenance.Attribution, maxLine), theirWords(d.Provenance.CiteAs, maxLine))
+	fmt.Fprintf(b, "\n## Source\n\n%s. Cite as %s\n", display.Markdown(d.Provenance.Attribution, display.MaxLine), theirWords(d.Provenance.CiteAs, display.MaxLine))
 	return Asset{twinKey(serviceKey(d.Slug)), b.Bytes()}
 }
 
@@ -92,21 +93,21 @@ func (e *Surroundings) twinEndpoints(b *bytes.Buffer, d *site.ServiceDetail) {
 	b.WriteString("| Endpoint | Price | Network | Asset | Scheme | Recipient |\n|---|---|---|---|---|---|\n")
 	for i := range d.Endpoints[:min(twinEndpoints, len(d.Endpoints))] {
 		p := &d.Endpoints[i]
-		endpoint := theirWords(p.Method+" "+p.Path, maxLine)
+		endpoint := theirWords(p.Method+" "+p.Path, display.MaxLine)
 		if len(p.Pricing) == 0 {
 			fmt.Fprintf(b, "| %s | not known | | | | |\n", endpoint)
 		}
 		for _, entry := range p.Pricing {
 			way := e.price(entry, p.VariableAmount)
-			amount := known(markdown(way.Amount, maxLine))
+			amount := known(display.Markdown(way.Amount, display.MaxLine))
 			if way.Most {
 				amount = "up to " + amount
 			}
-			fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", endpoint, amount, markdown(way.On.Label, maxLine), theirWords(entry.AssetName, maxCode), theirWords(entry.Scheme, maxCode), theirWords(entry.PayTo, maxLine))
+			fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", endpoint, amount, display.Markdown(way.On.Label, display.MaxLine), theirWords(entry.AssetName, display.MaxCode), theirWords(entry.Scheme, display.MaxCode), theirWords(entry.PayTo, display.MaxLine))
 		}
 	}
 	if more := len(d.Endpoints) - twinEndpoints; more > 0 {
-		fmt.Fprintf(b, "\nand %s, in the JSON\n", plural(int64(more), "more endpoint", "more endpoints"))
+		fmt.Fprintf(b, "\nand %s, in the JSON\n", display.Plural(int64(more), "more endpoint", "more endpoints"))
 	}
 }
 
@@ -121,19 +122,19 @@ func (e *Surroundings) twinVerdicts(b *bytes.Buffer, l *Told) {
 			b.WriteString("\n## Checks that fail\n\n")
 		}
 		failed = true
-		fmt.Fprintf(b, "- %s", markdown(c.Label, maxLine))
+		fmt.Fprintf(b, "- %s", display.Markdown(c.Label, display.MaxLine))
 		if c.Reason != nil {
-			fmt.Fprintf(b, ": %s", theirWords(*c.Reason, maxLine))
+			fmt.Fprintf(b, ": %s", theirWords(*c.Reason, display.MaxLine))
 		}
 		if c.Mend != nil {
-			fmt.Fprintf(b, " %s", markdown(*c.Mend, maxLine))
+			fmt.Fprintf(b, " %s", display.Markdown(*c.Mend, display.MaxLine))
 		}
 		b.WriteByte('\n')
 	}
 	if flags := l.Detail.Assessment.Risk.Flags; len(flags) > 0 {
 		b.WriteString("\n## Risk\n\n")
 		for _, f := range flags {
-			fmt.Fprintf(b, "- %s (%s): %s\n", markdown(strings.ReplaceAll(f.Code, "_", " "), maxCode), markdown(f.Level, maxCode), theirWords(f.Evidence, maxLine))
+			fmt.Fprintf(b, "- %s (%s): %s\n", display.Markdown(strings.ReplaceAll(f.Code, "_", " "), display.MaxCode), display.Markdown(f.Level, display.MaxCode), theirWords(f.Evidence, display.MaxLine))
 		}
 	}
 }
@@ -181,7 +182,7 @@ func (e *Edition) listTwin() Asset {
 		items[i] = &e.snapshot.Services[i].Item
 	}
 	site.Sort(items, site.OrderNewest)
-	fmt.Fprintf(b, "\n%s, of which these are the newest; all of them are at %s\n\n", plural(int64(len(items)), "service", "services"), e.address(bareKey("services", "")))
+	fmt.Fprintf(b, "\n%s, of which these are the newest; all of them are at %s\n\n", display.Plural(int64(len(items)), "service", "services"), e.address(bareKey("services", "")))
 	for _, item := range items[:min(PageRows, len(items))] {
 		e.twinLine(b, item)
 	}
@@ -190,10 +191,10 @@ func (e *Edition) listTwin() Asset {
 
 func (e *Edition) changesTwin() Asset {
 	b := e.twin("Changes", bareKey(changesRoute, ""))
-	fmt.Fprintf(b, "\n%s in the last 90 days; all of them are at %s\n\n", plural(e.snapshot.Changes.Meta.WindowTotal, "change", "changes"), e.address(bareKey("changes", "")))
+	fmt.Fprintf(b, "\n%s in the last 90 days; all of them are at %s\n\n", display.Plural(e.snapshot.Changes.Meta.WindowTotal, "change", "changes"), e.address(bareKey("changes", "")))
 	for _, r := range e.snapshot.Changes.Feed {
 		u := e.unitsOf(r.Slug)
-		fmt.Fprintf(b, "- [%s](%s) %s\n  ", r.Slug, e.address(twinKey(serviceKey(r.Slug))), theirWords(r.Name, maxName))
+		fmt.Fprintf(b, "- [%s](%s) %s\n  ", r.Slug, e.address(twinKey(serviceKey(r.Slug))), theirWords(r.Name, display.MaxName))
 		e.twinChange(b, e.change(r, u).short(serviceChangeLines))
 	}
 	return Asset{twinKey(bareKey(changesRoute, "")), b.Bytes()}
@@ -203,7 +204,7 @@ func (e *Edition) groupsTwin(title, key string, groups []*Group) Asset {
 	b := e.twin(title, key)
 	b.WriteString("\n| Name | Services | Online | Lowest prices | Uptime 24 h |\n|---|---|---|---|---|\n")
 	for _, r := range bySize(groups) {
-		fmt.Fprintf(b, "| [%s](%s) | %d | %d | %s | %s |\n", markdown(r.Name, maxName), e.address(r.Key), r.Services, r.Online, known(r.Range()), known(percent(r.Uptime)))
+		fmt.Fprintf(b, "| [%s](%s) | %d | %d | %s | %s |\n", display.Markdown(r.Name, display.MaxName), e.address(r.Key), r.Services, r.Online, known(r.Range()), known(display.Percent(r.Uptime)))
 	}
 	return Asset{twinKey(key), b.Bytes()}
 }

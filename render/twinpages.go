@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"tollbook/site"
+	"tollbook/site/display"
 )
 
 // Of twins: how much of what grows without end is named; the rest is in the JSON.
@@ -17,19 +18,19 @@ const (
 
 // twinLine is a service in a list.
 func (e *Edition) twinLine(b *bytes.Buffer, item *site.ServiceListItem) {
-	fmt.Fprintf(b, "- [%s](%s) %s: %s, price from %s, uptime %s in 24 hours\n", item.Slug, e.address(twinKey(serviceKey(item.Slug))), theirWords(item.Name, maxName), stateOf(item.Status),
-		known(dollarsOrNull(item.MinPriceUSD)), known(percent(item.Uptime24h)))
+	fmt.Fprintf(b, "- [%s](%s) %s: %s, price from %s, uptime %s in 24 hours\n", item.Slug, e.address(twinKey(serviceKey(item.Slug))), theirWords(item.Name, display.MaxName), display.Status(item.Status),
+		known(display.DollarsOrNull(item.MinPriceUSD)), known(display.Percent(item.Uptime24h)))
 }
 
 // homeTwin is the figures of the directory, and the way to everything else.
 func (e *Edition) homeTwin() Asset {
 	s := e.snapshot
-	b := e.twin(markdown(e.pages.site.Title, maxTitle), homeKey)
-	fmt.Fprintf(b, "\n%s\n", markdown(e.pages.site.Description, maxDescription))
+	b := e.twin(display.Markdown(e.pages.site.Title, display.MaxTitle), homeKey)
+	fmt.Fprintf(b, "\n%s\n", display.Markdown(e.pages.site.Description, display.MaxDescription))
 	st := &s.Stats
 	fmt.Fprintf(b, "\n- Services: %d, of which %d online, %d degraded, %d offline and %d unknown\n- Endpoints: %d\n- Networks: %d\n- Price of a request: median %s, from %s to %s\n- Uptime: %s in 24 hours, %s in 7 days\n- As JSON: %s\n",
-		s.Status.Total, s.Status.Online, s.Status.Degraded, s.Status.Offline, s.Status.Unknown, st.TotalEndpoints, st.TotalNetworks, known(dollarsOrNull(st.Pricing.MedianPriceUSD)),
-		known(dollarsOrNull(st.Pricing.MinPriceUSD)), known(dollarsOrNull(st.Pricing.MaxPriceUSD)), known(percent(st.AvgUptime24h)), known(percent(st.AvgUptime7d)), e.address(bareKey("stats", "")))
+		s.Status.Total, s.Status.Online, s.Status.Degraded, s.Status.Offline, s.Status.Unknown, st.TotalEndpoints, st.TotalNetworks, known(display.DollarsOrNull(st.Pricing.MedianPriceUSD)),
+		known(display.DollarsOrNull(st.Pricing.MinPriceUSD)), known(display.DollarsOrNull(st.Pricing.MaxPriceUSD)), known(display.Percent(st.AvgUptime24h)), known(display.Percent(st.AvgUptime7d)), e.address(bareKey("stats", "")))
 	b.WriteString("\n## Pages\n\n")
 	for _, l := range []struct{ name, page string }{
 		{"Services", listKey(1)}, {"Categories", bareKey(categoriesRoute, "")}, {"Networks", bareKey(networksRoute, "")}, {"Changes", bareKey(changesRoute, "")},
@@ -48,9 +49,9 @@ func (e *Edition) statusTwin() Asset {
 	key := bareKey("status-page", "")
 	b := e.twin("Status", key)
 	s := &e.snapshot.Status
-	fmt.Fprintf(b, "\n%d of %s online; each one's state is at %s\n", s.Online, plural(int64(s.Total), "service", "services"), e.address(bareKey("status", "")))
-	for _, state := range severity {
-		of := slices.DeleteFunc(slices.Clone(s.Services), func(service site.StatusService) bool { return stateOf(service.Status) != state })
+	fmt.Fprintf(b, "\n%d of %s online; each one's state is at %s\n", s.Online, display.Plural(int64(s.Total), "service", "services"), e.address(bareKey("status", "")))
+	for _, state := range display.StatusOrder {
+		of := slices.DeleteFunc(slices.Clone(s.Services), func(service site.StatusService) bool { return display.Status(service.Status) != state })
 		if len(of) == 0 || state == site.StatusOnline {
 			continue
 		}
@@ -58,7 +59,7 @@ func (e *Edition) statusTwin() Asset {
 		fmt.Fprintf(b, "\n## %s: %d\n\n", state, len(of))
 		for _, service := range of[:min(twinServices, len(of))] {
 			fmt.Fprintf(b, "- [%s](%s) %s: checked %s, uptime %s in 24 hours, failed %d times in a row\n", service.Slug, e.address(twinKey(serviceKey(service.Slug))),
-				theirWords(service.Name, maxName), known(iso(service.LastCheckedAt)), known(percent(service.Uptime24h)), service.ConsecutiveFailures)
+				theirWords(service.Name, display.MaxName), known(iso(service.LastCheckedAt)), known(display.Percent(service.Uptime24h)), service.ConsecutiveFailures)
 		}
 		twinMore(b, len(of)-twinServices)
 	}
@@ -68,16 +69,16 @@ func (e *Edition) statusTwin() Asset {
 // twinMore says how many are left out, if any are.
 func twinMore(b *bytes.Buffer, more int) {
 	if more > 0 {
-		fmt.Fprintf(b, "\nand %s more, in the JSON\n", number(int64(more)))
+		fmt.Fprintf(b, "\nand %s more, in the JSON\n", display.Number(int64(more)))
 	}
 }
 
 // groupTwin is the first page of a category or a network, cheapest first.
 func (e *Edition) groupTwin(g *Group) Asset {
-	b := e.twin(theirWords(g.name, maxName), g.Key(1))
+	b := e.twin(theirWords(g.name, display.MaxName), g.Key(1))
 	f := g.figures
-	fmt.Fprintf(b, "\n%s, %d online, lowest prices %s, uptime %s in 24 hours. The cheapest are these; as JSON they are at %s\n\n", plural(int64(f.Services), "service", "services"), f.Online,
-		known(f.Range()), known(percent(f.Uptime)), e.address(g.JSON()))
+	fmt.Fprintf(b, "\n%s, %d online, lowest prices %s, uptime %s in 24 hours. The cheapest are these; as JSON they are at %s\n\n", display.Plural(int64(f.Services), "service", "services"), f.Online,
+		known(f.Range()), known(display.Percent(f.Uptime)), e.address(g.JSON()))
 	for _, item := range g.services[:min(PageRows, len(g.services))] {
 		e.twinLine(b, item)
 	}
@@ -93,15 +94,15 @@ func (e *Edition) facilitatorsTwin() Asset {
 		items[i] = &e.snapshot.Facilitators[i].FacilitatorListItem
 	}
 	site.SortFacilitators(items, site.Timeframe30d)
-	fmt.Fprintf(b, "\n%s, by the volume of 30 days that was seen settled on chain. Every figure is a floor; as JSON they are at %s\n", plural(int64(len(items)), "facilitator", "facilitators"), e.address(bareKey("facilitators", "")))
+	fmt.Fprintf(b, "\n%s, by the volume of 30 days that was seen settled on chain. Every figure is a floor; as JSON they are at %s\n", display.Plural(int64(len(items)), "facilitator", "facilitators"), e.address(bareKey("facilitators", "")))
 	b.WriteString("\n| Name | Volume 30 d | Settlements 30 d | Last seen | Verification |\n|---|---|---|---|---|\n")
 	for _, f := range items {
-		volume, count := dollars(f.VolumeUSD30d), number(f.TxCount30d)
+		volume, count := display.Dollars(f.VolumeUSD30d), display.Number(f.TxCount30d)
 		if f.Verification != site.VerifiedOnChain || e.unread(e.facilitators[f.FacilitatorID]) {
 			volume, count = known(""), known("")
 		}
-		fmt.Fprintf(b, "| [%s](%s) | %s | %s | %s | %s |\n", markdown(cmp.Or(f.Name, f.FacilitatorID), maxName), e.address(twinKey(facilitatorKey(f.FacilitatorID))), volume, count,
-			known(iso(f.LastActivityAt)), markdown(f.Verification, maxCode))
+		fmt.Fprintf(b, "| [%s](%s) | %s | %s | %s | %s |\n", display.Markdown(cmp.Or(f.Name, f.FacilitatorID), display.MaxName), e.address(twinKey(facilitatorKey(f.FacilitatorID))), volume, count,
+			known(iso(f.LastActivityAt)), display.Markdown(f.Verification, display.MaxCode))
 	}
 	return Asset{twinKey(key), b.Bytes()}
 }
@@ -109,11 +110,11 @@ func (e *Edition) facilitatorsTwin() Asset {
 // facilitatorTwin is a facilitator with its networks, accounts and services.
 func (e *Edition) facilitatorTwin(f *site.FacilitatorDetail) Asset {
 	key := facilitatorKey(f.FacilitatorID)
-	b := e.twin(markdown(cmp.Or(words(f.Name, maxTitle), f.FacilitatorID), maxTitle), key)
-	fmt.Fprintf(b, "\n- Verification: %s\n- Website: %s\n", markdown(f.Verification, maxCode), known(link(f.WebsiteURL)))
+	b := e.twin(display.Markdown(cmp.Or(display.Line(f.Name, display.MaxTitle), f.FacilitatorID), display.MaxTitle), key)
+	fmt.Fprintf(b, "\n- Verification: %s\n- Website: %s\n", display.Markdown(f.Verification, display.MaxCode), known(display.Link(f.WebsiteURL)))
 	if f.Verification == site.VerifiedOnChain && !e.unread(f) {
 		fmt.Fprintf(b, "- Volume: %s in 24 hours, %s in 7 days, %s in 30 days, %s in all\n- Settlements: %s in 24 hours, %s in 7 days, %s in 30 days, %s in all\n",
-			dollars(f.VolumeUSD24h), dollars(f.VolumeUSD7d), dollars(f.VolumeUSD30d), dollars(f.VolumeUSDAll), number(f.TxCount24h), number(f.TxCount7d), number(f.TxCount30d), number(f.TxCountAll))
+			display.Dollars(f.VolumeUSD24h), display.Dollars(f.VolumeUSD7d), display.Dollars(f.VolumeUSD30d), display.Dollars(f.VolumeUSDAll), display.Number(f.TxCount24h), display.Number(f.TxCount7d), display.Number(f.TxCount30d), display.Number(f.TxCountAll))
 	} else {
 		b.WriteString("- Volume: not known, since no network that it settles on is read, or its accounts are not known to be its own\n")
 	}
@@ -121,20 +122,20 @@ func (e *Edition) facilitatorTwin(f *site.FacilitatorDetail) Asset {
 	if len(f.Chains) > 0 {
 		b.WriteString("\n## Networks\n\n| Network | Asset | Volume 30 d | Settlements 30 d |\n|---|---|---|---|\n")
 		for _, c := range f.Chains {
-			fmt.Fprintf(b, "| %s | %s | %s | %s |\n", markdown(e.network(c.NetworkCAIP2).Label, maxLine), markdown(c.AssetName, maxCode), known(dollarsOrNull(c.VolumeUSD30d)), number(c.TxCount30d))
+			fmt.Fprintf(b, "| %s | %s | %s | %s |\n", display.Markdown(e.network(c.NetworkCAIP2).Label, display.MaxLine), display.Markdown(c.AssetName, display.MaxCode), known(display.DollarsOrNull(c.VolumeUSD30d)), display.Number(c.TxCount30d))
 		}
 	}
 	if len(f.Settlers) > 0 {
 		b.WriteString("\n## Accounts\n\n")
 		for _, s := range f.Settlers[:min(twinAccounts, len(f.Settlers))] {
-			fmt.Fprintf(b, "- %s on %s\n", markdown(s.Address, maxLine), markdown(e.network(s.NetworkCAIP2).Label, maxLine))
+			fmt.Fprintf(b, "- %s on %s\n", display.Markdown(s.Address, display.MaxLine), display.Markdown(e.network(s.NetworkCAIP2).Label, display.MaxLine))
 		}
 		twinMore(b, len(f.Settlers)-twinAccounts)
 	}
 	if len(f.Services) > 0 {
 		b.WriteString("\n## Listed services that it settles for\n\n")
 		for _, s := range f.Services {
-			fmt.Fprintf(b, "- [%s](%s) %s\n", s.Slug, e.address(twinKey(serviceKey(s.Slug))), theirWords(s.Name, maxName))
+			fmt.Fprintf(b, "- [%s](%s) %s\n", s.Slug, e.address(twinKey(serviceKey(s.Slug))), theirWords(s.Name, display.MaxName))
 		}
 		twinMore(b, f.ServiceCount-len(f.Services))
 	}
@@ -156,12 +157,12 @@ func (e *Edition) coverageTwin() Asset {
 		if n.Cursor != nil {
 			upTo = iso(n.Cursor.Time)
 		}
-		fmt.Fprintf(b, "| %s | %d | %s | %s |\n", markdown(n.Name, maxLine), n.ServiceCount, since, known(upTo))
+		fmt.Fprintf(b, "| %s | %d | %s | %s |\n", display.Markdown(n.Name, display.MaxLine), n.ServiceCount, since, known(upTo))
 	}
 	b.WriteString("\n## Payments whose sender is not known, 30 days\n\n| Network | Asset | Payments | By known settlers | By others |\n|---|---|---|---|---|\n")
 	for i := range c.Networks {
 		for _, t := range c.Networks[i].Tokens {
-			fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", markdown(c.Networks[i].Name, maxLine), markdown(t.AssetName, maxCode), number(t.Authorizations30d), number(t.Attributed30d), number(t.Unattributed30d))
+			fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", display.Markdown(c.Networks[i].Name, display.MaxLine), display.Markdown(t.AssetName, display.MaxCode), display.Number(t.Authorizations30d), display.Number(t.Attributed30d), display.Number(t.Unattributed30d))
 		}
 	}
 	v := &c.Volume30d
@@ -170,10 +171,10 @@ func (e *Edition) coverageTwin() Asset {
 		label string
 		sum   site.VolumeSum
 	}{{"As it was seen", v.Raw}, {"Payer and recipient are one account", v.SelfPayment}, {"Recipients that one payer keeps", v.SinglePayer}, {"Without both", v.Without}} {
-		fmt.Fprintf(b, "- %s: %s in %s\n", row.label, dollars(row.sum.VolumeUSD), plural(row.sum.TxCount, "settlement", "settlements"))
+		fmt.Fprintf(b, "- %s: %s in %s\n", row.label, display.Dollars(row.sum.VolumeUSD), display.Plural(row.sum.TxCount, "settlement", "settlements"))
 	}
-	fmt.Fprintf(b, "\n%s\n\n## Operators\n\n%s of %s. %s\n", markdown(v.Rule, maxDescription), plural(int64(c.Operators.ServiceCount), "service", "services"),
-		plural(int64(c.Operators.OperatorCount), "operator", "operators"), markdown(c.Operators.Rule, maxDescription))
+	fmt.Fprintf(b, "\n%s\n\n## Operators\n\n%s of %s. %s\n", display.Markdown(v.Rule, display.MaxDescription), display.Plural(int64(c.Operators.ServiceCount), "service", "services"),
+		display.Plural(int64(c.Operators.OperatorCount), "operator", "operators"), display.Markdown(c.Operators.Rule, display.MaxDescription))
 	return Asset{twinKey(key), b.Bytes()}
 }
 

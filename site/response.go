@@ -81,6 +81,7 @@ type File struct {
 const (
 	RoutesFile  = "v1/routes.json"
 	OpenAPIFile = "v1/openapi.json"
+	LLMsFile    = "llms.txt"
 )
 
 // Files are all of them.

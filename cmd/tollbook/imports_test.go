@@ -67,8 +67,14 @@ var imports = map[string]struct{ ours, modules []string }{
 	"site/serve/edge/edgetest": {
 		ours: []string{"site/testgate"},
 	},
+	"site/display": {
+		ours: []string{"site"},
+	},
+	"site/schema": {
+		ours: []string{"site"},
+	},
 	"site/serve/mcp": {
-		ours:    []string{"site", "render"},
+		ours:    []string{"site", "site/display", "site/schema"},
 		modules: []string{"github.com/modelcontextprotocol/go-sdk"},
 	},
 	"crawl": {
@@ -225,7 +231,7 @@ var imports = map[string]struct{ ours, modules []string }{
 		modules: []string{"golang.org/x/sync"},
 	},
 	"render": {
-		ours:    []string{"site", "templates", "render/card"},
+		ours:    []string{"site", "site/display", "site/schema", "templates", "render/card"},
 		modules: []string{"github.com/yuin/goldmark"},
 	},
 	"render/card": {

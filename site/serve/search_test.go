@@ -18,7 +18,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"tollbook/render"
 	"tollbook/site"
 )
 
@@ -55,7 +54,7 @@ func nasty(n int, words []string) []site.ServiceListItem {
 
 func rowOf(t testing.TB, v any) []byte {
 	t.Helper()
-	row, err := render.Row(v)
+	row, err := site.Row(v)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,6 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"tollbook/render"
 	"tollbook/site"
 )
 
@@ -147,7 +146,7 @@ func (t *tool) request(values map[string]string) (path, query string, wrong *ans
 
 // refused is an error of the API as a tool's: its JSON, to be read and mended.
 func refused(a *answer) *sdk.CallToolResult {
-	data, _ := render.Visible(bytes.TrimSpace(a.body.Bytes()))
+	data, _ := replaceInvisible(bytes.TrimSpace(a.body.Bytes()))
 	return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: string(data)}}}
 }
 
@@ -155,7 +154,7 @@ func refused(a *answer) *sdk.CallToolResult {
 // get the JSON as a text.
 func (t *tool) result(a *answer, structured bool) (*sdk.CallToolResult, error) {
 	body := bytes.TrimSpace(a.body.Bytes())
-	data, replaced := render.Visible(body)
+	data, replaced := replaceInvisible(body)
 	brief, err := t.brief(body)
 	if err != nil {
 		return nil, err
@@ -190,7 +189,7 @@ func (t *tool) brief(data []byte) (string, error) {
 	if t.read != nil {
 		return briefHealth(data)
 	}
-	return render.Brief(t.route, data)
+	return brief(t.route, data)
 }
 
 // nextPage is the page that a Link header says follows.

@@ -14,7 +14,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"tollbook/render"
 	"tollbook/site"
 )
 
@@ -133,7 +132,7 @@ func testToolsAnswerAsTheReader(t *testing.T, w *world) {
 			}
 			continue
 		}
-		clean, replaced := render.Visible(body)
+		clean, replaced := replaceInvisible(body)
 		if isHostile := bytes.Contains(body, []byte("Ignore all")); isHostile != (replaced > 0) {
 			t.Errorf("GET %s: %d characters are replaced", c.request, replaced)
 		}

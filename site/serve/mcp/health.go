@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strings"
 
-	"tollbook/render"
 	"tollbook/site"
 )
 
@@ -64,7 +63,7 @@ func briefHealth(data []byte) (string, error) {
 	if err := json.Unmarshal(data, &v); err != nil {
 		return "", fmt.Errorf("parse health: %w", err)
 	}
-	stats, err := render.Brief("stats", []byte(`{"data":`+string(v.Data.Stats)+`}`))
+	stats, err := brief("stats", []byte(`{"data":`+string(v.Data.Stats)+`}`))
 	if err != nil {
 		return "", err
 	}

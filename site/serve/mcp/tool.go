@@ -9,8 +9,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"tollbook/render"
 	"tollbook/site"
+	"tollbook/site/schema"
 )
 
 // tool is a request that agents can make: a route of the table under a name of its own. What its arguments may be, and
@@ -145,7 +145,7 @@ func (t *tool) describe() (*sdk.Tool, error) {
 	if body == nil {
 		body = site.Responses[t.route]
 	}
-	output, err := render.BodySchema(body)
+	output, err := schema.BodySchema(body)
 	if err != nil {
 		return nil, err
 	}

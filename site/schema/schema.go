@@ -1,8 +1,9 @@
-package render
+// Package schema makes JSON Schemas of the contract's Go types: field by field by reflection, with what the vocabulary of package
+// site says of each. It must never know a snapshot or a server.
+package schema
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -13,48 +14,48 @@ import (
 	"tollbook/site"
 )
 
-// schema is a JSON Schema of the 2020-12 draft, as far as the contract needs it.
-type schema struct {
-	Ref                  string           `json:"$ref,omitempty"`
-	Description          string           `json:"description,omitempty"`
-	Type                 any              `json:"type,omitempty"` // a name, or a list of them
-	Format               string           `json:"format,omitempty"`
-	Pattern              string           `json:"pattern,omitempty"`
-	Enum                 []any            `json:"enum,omitempty"`
-	Minimum              *int             `json:"minimum,omitempty"`
-	Maximum              *int             `json:"maximum,omitempty"`
-	MinLength            int              `json:"minLength,omitempty"`
-	MaxLength            int              `json:"maxLength,omitempty"`
-	Default              any              `json:"default,omitempty"`
-	Items                *schema          `json:"items,omitempty"`
-	UniqueItems          bool             `json:"uniqueItems,omitempty"`
-	Required             []string         `json:"required,omitempty"`
-	Properties           ordered[*schema] `json:"properties,omitempty"`
-	AdditionalProperties *schema          `json:"additionalProperties,omitempty"`
-	AnyOf                []*schema        `json:"anyOf,omitempty"`
+// Schema is a JSON Schema of the 2020-12 draft, as far as the contract needs it.
+type Schema struct {
+	Ref                  string          `json:"$ref,omitempty"`
+	Description          string          `json:"description,omitempty"`
+	Type                 any             `json:"type,omitempty"` // a name, or a list of them
+	Format               string          `json:"format,omitempty"`
+	Pattern              string          `json:"pattern,omitempty"`
+	Enum                 []any           `json:"enum,omitempty"`
+	Minimum              *int            `json:"minimum,omitempty"`
+	Maximum              *int            `json:"maximum,omitempty"`
+	MinLength            int             `json:"minLength,omitempty"`
+	MaxLength            int             `json:"maxLength,omitempty"`
+	Default              any             `json:"default,omitempty"`
+	Items                *Schema         `json:"items,omitempty"`
+	UniqueItems          bool            `json:"uniqueItems,omitempty"`
+	Required             []string        `json:"required,omitempty"`
+	Properties           Object[*Schema] `json:"properties,omitempty"`
+	AdditionalProperties *Schema         `json:"additionalProperties,omitempty"`
+	AnyOf                []*Schema       `json:"anyOf,omitempty"`
 }
 
-// ordered is an object whose members keep their order.
-type ordered[T any] []member[T]
+// Object is an object whose members keep their order.
+type Object[T any] []Member[T]
 
-type member[T any] struct {
+type Member[T any] struct {
 	Name  string
 	Value T
 }
 
 // MarshalJSON writes the members in their order.
-func (o ordered[T]) MarshalJSON() ([]byte, error) {
+func (o Object[T]) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
 	for i, m := range o {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		name, err := Row(m.Name)
+		name, err := site.Row(m.Name)
 		if err != nil {
 			return nil, err
 		}
-		value, err := Row(m.Value)
+		value, err := site.Row(m.Value)
 		if err != nil {
 			return nil, err
 		}
@@ -66,22 +67,28 @@ func (o ordered[T]) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// schemas reads schemas off Go types. Structs with a name become components that others refer to.
-type schemas struct {
-	components map[string]*schema
-	path       string // of the components in the document; componentPath unless it is given
+// Components reads schemas off Go types. Structs with a name become components that others refer to.
+type Components struct {
+	components map[string]*Schema
+	path       string // of the components in the document
 }
 
-// named are the components by name.
-func (s *schemas) named() ordered[*schema] {
-	var out ordered[*schema]
+// NewComponents has no components yet; they will be at componentPath.
+func NewComponents() *Components {
+	return &Components{components: map[string]*Schema{}, path: ComponentPath}
+}
+
+// Named are the components by name.
+func (s *Components) Named() Object[*Schema] {
+	var out Object[*Schema]
 	for _, name := range slices.Sorted(maps.Keys(s.components)) {
-		out = append(out, member[*schema]{name, s.components[name]})
+		out = append(out, Member[*Schema]{name, s.components[name]})
 	}
 	return out
 }
 
-const componentPath = "#/components/schemas/"
+// ComponentPath is where an OpenAPI document keeps components.
+const ComponentPath = "#/components/schemas/"
 
 var (
 	timeType    = reflect.TypeFor[site.Time]()
@@ -90,45 +97,45 @@ var (
 	marshaler   = reflect.TypeFor[json.Marshaler]()
 )
 
-// of is the schema of a type; it fails for a type of which it can't tell how it is written.
-func (s *schemas) of(t reflect.Type) (*schema, error) {
+// Of is the schema of a type; it fails for a type of which it can't tell how it is written.
+func (s *Components) Of(t reflect.Type) (*Schema, error) {
 	switch t {
 	case timeType:
-		return &schema{Type: "string", Format: "date-time"}, nil
+		return &Schema{Type: "string", Format: "date-time"}, nil
 	case decimalType:
-		return &schema{Type: "number", Minimum: new(0)}, nil
+		return &Schema{Type: "number", Minimum: new(0)}, nil
 	case rawType:
-		return &schema{}, nil
+		return &Schema{}, nil
 	}
 	if t.Kind() != reflect.Pointer && t.Kind() != reflect.Interface && t.Implements(marshaler) {
 		return nil, fmt.Errorf("schema of %s: it writes itself, and nothing here says how", t)
 	}
 	switch t.Kind() {
 	case reflect.Bool:
-		return &schema{Type: "boolean"}, nil
+		return &Schema{Type: "boolean"}, nil
 	case reflect.Int, reflect.Int64:
-		return &schema{Type: "integer"}, nil
+		return &Schema{Type: "integer"}, nil
 	case reflect.Float64:
-		return &schema{Type: "number"}, nil
+		return &Schema{Type: "number"}, nil
 	case reflect.String:
-		return &schema{Type: "string"}, nil
+		return &Schema{Type: "string"}, nil
 	case reflect.Interface:
-		return &schema{}, nil
+		return &Schema{}, nil
 	case reflect.Pointer:
-		inner, err := s.of(t.Elem())
+		inner, err := s.Of(t.Elem())
 		if err != nil {
 			return nil, err
 		}
 		return inner.orNull(), nil
 	case reflect.Slice:
-		items, err := s.of(t.Elem())
-		return &schema{Type: "array", Items: items}, err
+		items, err := s.Of(t.Elem())
+		return &Schema{Type: "array", Items: items}, err
 	case reflect.Map:
 		if t.Key().Kind() != reflect.String {
 			return nil, fmt.Errorf("schema of %s: its keys are no text", t)
 		}
-		values, err := s.of(t.Elem())
-		return &schema{Type: "object", AdditionalProperties: values}, err
+		values, err := s.Of(t.Elem())
+		return &Schema{Type: "object", AdditionalProperties: values}, err
 	case reflect.Struct:
 		return s.ofStruct(t)
 	default:
@@ -137,34 +144,34 @@ func (s *schemas) of(t reflect.Type) (*schema, error) {
 }
 
 // orNull allows null beside what a schema allows.
-func (s *schema) orNull() *schema {
+func (s *Schema) orNull() *Schema {
 	if name, ok := s.Type.(string); ok {
 		s.Type = []string{name, "null"}
 		return s
 	}
-	return &schema{AnyOf: []*schema{s, {Type: "null"}}}
+	return &Schema{AnyOf: []*Schema{s, {Type: "null"}}}
 }
 
 // ofStruct makes a component of a struct and refers to it. One without a plain name, such as site.One[T], stands where
 // it is used.
-func (s *schemas) ofStruct(t reflect.Type) (*schema, error) {
+func (s *Components) ofStruct(t reflect.Type) (*Schema, error) {
 	name := t.Name()
 	if name == "" || strings.Contains(name, "[") {
-		out := &schema{Type: "object"}
+		out := &Schema{Type: "object"}
 		return out, s.addFields(out, t, "")
 	}
 	if s.components[name] == nil {
-		out := &schema{Type: "object", Description: sentence(site.TypeAbout(name))}
+		out := &Schema{Type: "object", Description: Sentence(site.TypeAbout(name))}
 		s.components[name] = out // before its fields, one of which may be of this type
 		if err := s.addFields(out, t, name); err != nil {
 			return nil, err
 		}
 	}
-	return &schema{Ref: cmp.Or(s.path, componentPath) + name}, nil
+	return &Schema{Ref: s.path + name}, nil
 }
 
 // addFields adds what the json tags of t name, in the order of the struct; embedded structs as if their fields were t's.
-func (s *schemas) addFields(out *schema, t reflect.Type, typeName string) error {
+func (s *Components) addFields(out *Schema, t reflect.Type, typeName string) error {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -181,7 +188,7 @@ func (s *schemas) addFields(out *schema, t reflect.Type, typeName string) error 
 		if err != nil {
 			return fmt.Errorf("field %s of %s: %w", f.Name, t, err)
 		}
-		out.Properties = append(out.Properties, member[*schema]{name, field})
+		out.Properties = append(out.Properties, Member[*Schema]{name, field})
 		if !strings.Contains(options, "omit") {
 			out.Required = append(out.Required, name)
 		}
@@ -190,8 +197,8 @@ func (s *schemas) addFields(out *schema, t reflect.Type, typeName string) error 
 }
 
 // ofField adds to a type's schema what the vocabulary says of the field.
-func (s *schemas) ofField(t reflect.Type, typeName, name string) (*schema, error) {
-	out, err := s.of(t)
+func (s *Components) ofField(t reflect.Type, typeName, name string) (*Schema, error) {
+	out, err := s.Of(t)
 	if err != nil {
 		return nil, err
 	}
@@ -199,11 +206,11 @@ func (s *schemas) ofField(t reflect.Type, typeName, name string) (*schema, error
 	if !ok || typeName == "" {
 		return out, nil
 	}
-	out.Description = sentence(known.About)
+	out.Description = Sentence(known.About)
 	switch at := t; {
 	case len(known.OneOf) > 0:
 		for _, v := range known.OneOf {
-			one, err := s.of(reflect.TypeOf(v))
+			one, err := s.Of(reflect.TypeOf(v))
 			if err != nil {
 				return nil, err
 			}
@@ -217,7 +224,7 @@ func (s *schemas) ofField(t reflect.Type, typeName, name string) (*schema, error
 	return out, nil
 }
 
-func (s *schema) restrictText(known site.Field) {
+func (s *Schema) restrictText(known site.Field) {
 	s.Format = known.Format
 	for _, v := range known.Values {
 		s.Enum = append(s.Enum, v)
@@ -238,8 +245,8 @@ func kindOf(t reflect.Type) reflect.Kind {
 	return t.Kind()
 }
 
-// sentence makes a phrase of the vocabulary or of the route table one.
-func sentence(s string) string {
+// Sentence makes a phrase of the vocabulary or of the route table one.
+func Sentence(s string) string {
 	if s == "" {
 		return ""
 	}

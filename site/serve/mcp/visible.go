@@ -1,4 +1,4 @@
-package render
+package mcp
 
 import (
 	"bytes"
@@ -8,13 +8,14 @@ import (
 	"unicode/utf8"
 
 	"tollbook/site"
+	"tollbook/site/display"
 )
 
-// Visible is JSON whose texts have U+FFFD for each character that is not seen, and for each combining mark beyond those
+// replaceInvisible is JSON whose texts have U+FFFD for each character that is not seen, and for each combining mark beyond those
 // that one letter may have: a model reads what people don't, and such characters carry orders to it. They are not left
 // out, for then an address could become another one that somebody else answers. Line breaks and tabs stay. JSON without
 // such characters stays byte for byte what it is; replaced counts them.
-func Visible(data []byte) (out []byte, replaced int) {
+func replaceInvisible(data []byte) (out []byte, replaced int) {
 	if isPlain(data) {
 		return data, 0
 	}
@@ -37,7 +38,7 @@ func Visible(data []byte) (out []byte, replaced int) {
 		default:
 			marks++
 		}
-		if r != '\n' && r != '\r' && r != '\t' && hidden(r) || marks > site.MaxMarks {
+		if r != '\n' && r != '\r' && r != '\t' && display.IsInvisible(r) || marks > site.MaxMarks {
 			b.WriteString("\uFFFD")
 			replaced++
 			continue

@@ -1,9 +1,11 @@
-package render
+package schema
 
 import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+
+	"tollbook/site"
 )
 
 // definitionPath is where a schema that stands by itself keeps its components.
@@ -13,8 +15,9 @@ const definitionPath = "#/$defs/"
 // site.Responses has them, of which the type alone counts.
 func BodySchema(body any) (json.RawMessage, error) {
 	t := reflect.TypeOf(body)
-	s := &schemas{components: map[string]*schema{}, path: definitionPath}
-	root, err := s.of(t)
+	s := NewComponents()
+	s.path = definitionPath
+	root, err := s.Of(t)
 	if err != nil {
 		return nil, err
 	}
@@ -24,8 +27,8 @@ func BodySchema(body any) (json.RawMessage, error) {
 	if root.Type != "object" {
 		return nil, fmt.Errorf("schema of %s: it stands for no object", t)
 	}
-	return Row(struct {
-		*schema
-		Defs ordered[*schema] `json:"$defs,omitempty"`
-	}{root, s.named()})
+	return site.Row(struct {
+		*Schema
+		Defs Object[*Schema] `json:"$defs,omitempty"`
+	}{root, s.Named()})
 }

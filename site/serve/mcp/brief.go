@@ -1,4 +1,4 @@
-package render
+package mcp
 
 import (
 	"encoding/json"
@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tollbook/site"
+	"tollbook/site/display"
 )
 
 // briefRows is how many rows of a list a brief names.
@@ -29,10 +30,10 @@ var briefs = map[string]func(*strings.Builder, []byte) error{
 	"stats":         briefOf(briefStats),
 }
 
-// Brief is the JSON answer of a route in a few lines for an agent: plain text, in which what strangers wrote stands in
+// brief is the JSON answer of a route in a few lines for an agent: plain text, in which what strangers wrote stands in
 // quotation marks, clipped, without markup or what is not seen. It fails for JSON that is not the route's, and for a route
 // that has no brief.
-func Brief(route string, body []byte) (string, error) {
+func brief(route string, body []byte) (string, error) {
 	write := briefs[route]
 	if write == nil {
 		return "", fmt.Errorf("brief of route %s: there is none", route)
@@ -60,23 +61,23 @@ func briefOf[T any](write func(*strings.Builder, *T)) func(*strings.Builder, []b
 	}
 }
 
-// theirs is a stranger's words between quotation marks.
-func theirs(s string, limit int) string { return `"` + markdown(s, limit) + `"` }
+// quote is a stranger's words between quotation marks.
+func quote(s string, limit int) string { return `"` + display.Markdown(s, limit) + `"` }
 
 // place is an address, a path or an amount that a stranger wrote. One of plain characters is given as it is, to be used;
 // any other is no more than words.
 func place(s string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/:{}@$=+,;%?"
-	if len(s) > maxLine || strings.Trim(s, plain) != "" {
-		return theirs(s, maxLine)
+	if len(s) > display.MaxLine || strings.Trim(s, plain) != "" {
+		return quote(s, display.MaxLine)
 	}
 	return `"` + s + `"`
 }
 
 // term is a word of ours, or of a table: a state, a network's abbreviation, an id. One that is not is quoted.
 func term(s string) string {
-	if len(s) > maxLine || strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._:") != "" {
-		return theirs(s, maxName)
+	if len(s) > display.MaxLine || strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._:") != "" {
+		return quote(s, display.MaxName)
 	}
 	return s
 }
@@ -85,7 +86,7 @@ func term(s string) string {
 func briefList[T any](b *strings.Builder, list []T, write func(*T)) {
 	for i := range list {
 		if i == briefRows {
-			fmt.Fprintf(b, "And %s more in the data.\n", number(int64(len(list)-i)))
+			fmt.Fprintf(b, "And %s more in the data.\n", display.Number(int64(len(list)-i)))
 			return
 		}
 		b.WriteString("- ")
@@ -95,13 +96,13 @@ func briefList[T any](b *strings.Builder, list []T, write func(*T)) {
 }
 
 func briefServices(b *strings.Builder, v *site.List[site.ServiceListItem, site.PaginationMeta]) {
-	fmt.Fprintf(b, "%s found; page %d of %d.\n", plural(int64(v.Meta.Total), "service", "services"), v.Meta.Page, v.Meta.TotalPages)
+	fmt.Fprintf(b, "%s found; page %d of %d.\n", display.Plural(int64(v.Meta.Total), "service", "services"), v.Meta.Page, v.Meta.TotalPages)
 	briefList(b, v.Data, func(s *site.ServiceListItem) {
-		fmt.Fprintf(b, "%s: %s", s.Slug, theirs(s.Name, maxName))
+		fmt.Fprintf(b, "%s: %s", s.Slug, quote(s.Name, display.MaxName))
 		if s.Description != "" {
-			b.WriteString(", " + theirs(s.Description, maxBlurb))
+			b.WriteString(", " + quote(s.Description, display.MaxBlurb))
 		}
-		fmt.Fprintf(b, " (%s%s%s%s)", stateOf(s.Status), llmsPrice(s), briefUptime(s.Uptime24h), briefNames(s.Networks))
+		fmt.Fprintf(b, " (%s%s%s%s)", display.Status(s.Status), briefPrice(s), briefUptime(s.Uptime24h), briefNames(s.Networks))
 	})
 }
 
@@ -109,7 +110,7 @@ func briefUptime(f *float64) string {
 	if f == nil {
 		return ""
 	}
-	return ", up " + percent(f) + " of 24 hours"
+	return ", up " + display.Percent(f) + " of 24 hours"
 }
 
 // briefNames are abbreviations of networks.
@@ -126,14 +127,14 @@ func briefNames(names []string) string {
 
 func briefService(b *strings.Builder, v *site.One[site.ServiceDetail]) {
 	s := &v.Data
-	fmt.Fprintf(b, "%s: %s, %s.\n", s.Slug, theirs(s.Name, maxName), theirs(s.Description, maxBlurb))
-	fmt.Fprintf(b, "State %s%s; risk %s; conformance grade %s; asked at %s.\n", stateOf(s.Status), briefUptime(s.Uptime24h),
+	fmt.Fprintf(b, "%s: %s, %s.\n", s.Slug, quote(s.Name, display.MaxName), quote(s.Description, display.MaxBlurb))
+	fmt.Fprintf(b, "State %s%s; risk %s; conformance grade %s; asked at %s.\n", display.Status(s.Status), briefUptime(s.Uptime24h),
 		term(s.Assessment.Risk.Level), term(s.Assessment.Compliance.Grade), place(s.BaseURL))
-	fmt.Fprintf(b, "%s:\n", plural(int64(len(s.Endpoints)), "active endpoint", "active endpoints"))
+	fmt.Fprintf(b, "%s:\n", display.Plural(int64(len(s.Endpoints)), "active endpoint", "active endpoints"))
 	briefList(b, s.Endpoints, func(e *site.Endpoint) {
 		fmt.Fprintf(b, "%s %s", term(e.Method), place(e.Path))
 		if e.MinPriceUSD != nil {
-			b.WriteString(", from " + dollars(*e.MinPriceUSD))
+			b.WriteString(", from " + display.Dollars(*e.MinPriceUSD))
 		}
 		b.WriteString(briefNames(e.Networks))
 	})
@@ -148,12 +149,12 @@ func briefAddress(b *strings.Builder, v *site.One[site.AddressLookup]) {
 	} else {
 		b.WriteString("no")
 		if a.Reason != nil {
-			b.WriteString(", " + theirs(*a.Reason, maxLine))
+			b.WriteString(", " + quote(*a.Reason, display.MaxLine))
 		}
 		b.WriteString(".\n")
 	}
 	briefList(b, a.Prices, func(p *site.LookupPrice) {
-		fmt.Fprintf(b, "%s: %s atomic units of %s", term(p.Method), place(p.Price), theirs(p.AssetName, maxCode))
+		fmt.Fprintf(b, "%s: %s atomic units of %s", term(p.Method), place(p.Price), quote(p.AssetName, display.MaxCode))
 		if p.PriceUSD != nil {
 			b.WriteString(" ($" + term(*p.PriceUSD) + ")")
 		}
@@ -163,7 +164,7 @@ func briefAddress(b *strings.Builder, v *site.One[site.AddressLookup]) {
 
 // briefLookup is a service of a look-up.
 func briefLookup(b *strings.Builder, s *site.LookupService) {
-	fmt.Fprintf(b, "%s, %s (%s, risk %s", s.Slug, theirs(s.Name, maxName), stateOf(s.Status), term(s.Risk))
+	fmt.Fprintf(b, "%s, %s (%s, risk %s", s.Slug, quote(s.Name, display.MaxName), display.Status(s.Status), term(s.Risk))
 	if s.LastChange != nil {
 		fmt.Fprintf(b, ", last change %s at %s", term(s.LastChange.Type), s.LastChange.ObservedAt)
 	}
@@ -172,44 +173,44 @@ func briefLookup(b *strings.Builder, s *site.LookupService) {
 
 func briefRecipient(b *strings.Builder, v *site.One[site.RecipientLookup]) {
 	r := &v.Data
-	fmt.Fprintf(b, "%s is paid on %s by users of %s:\n", place(r.PayTo), term(r.Network), plural(int64(r.ServiceCount), "service", "services"))
+	fmt.Fprintf(b, "%s is paid on %s by users of %s:\n", place(r.PayTo), term(r.Network), display.Plural(int64(r.ServiceCount), "service", "services"))
 	briefList(b, r.Services, func(s *site.RecipientService) { briefLookup(b, &s.LookupService) })
 }
 
 func briefFacilitators(b *strings.Builder, v *site.List[site.FacilitatorListItem, site.FacilitatorPaginationMeta]) {
-	fmt.Fprintf(b, "%s by volume over %s; page %d of %d. Volumes are a floor.\n", plural(int64(v.Meta.Total), "facilitator", "facilitators"),
+	fmt.Fprintf(b, "%s by volume over %s; page %d of %d. Volumes are a floor.\n", display.Plural(int64(v.Meta.Total), "facilitator", "facilitators"),
 		term(v.Meta.Timeframe), v.Meta.Page, v.Meta.TotalPages)
 	briefList(b, v.Data, func(f *site.FacilitatorListItem) {
-		fmt.Fprintf(b, "%s: %s, %s; %s ever", term(f.FacilitatorID), theirs(f.Name, maxName), dollars(f.Volume(v.Meta.Timeframe)),
-			plural(f.TxCountAll, "settlement", "settlements"))
+		fmt.Fprintf(b, "%s: %s, %s; %s ever", term(f.FacilitatorID), quote(f.Name, display.MaxName), display.Dollars(f.Volume(v.Meta.Timeframe)),
+			display.Plural(f.TxCountAll, "settlement", "settlements"))
 	})
 }
 
 func briefFacilitator(b *strings.Builder, v *site.One[site.FacilitatorDetail]) {
 	f := &v.Data
-	fmt.Fprintf(b, "%s: %s. Over 30 days %s in %s, for %s. Volumes are a floor.\n", term(f.FacilitatorID), theirs(f.Name, maxName),
-		dollars(f.VolumeUSD30d), plural(f.TxCount30d, "settlement", "settlements"), plural(int64(f.ServiceCount), "listed service", "listed services"))
+	fmt.Fprintf(b, "%s: %s. Over 30 days %s in %s, for %s. Volumes are a floor.\n", term(f.FacilitatorID), quote(f.Name, display.MaxName),
+		display.Dollars(f.VolumeUSD30d), display.Plural(f.TxCount30d, "settlement", "settlements"), display.Plural(int64(f.ServiceCount), "listed service", "listed services"))
 	briefList(b, f.Services, func(s *site.FacilitatorService) {
-		fmt.Fprintf(b, "%s: %s, %s over 30 days", s.Slug, theirs(s.Name, maxName), dollars(s.VolumeUSD30d))
+		fmt.Fprintf(b, "%s: %s, %s over 30 days", s.Slug, quote(s.Name, display.MaxName), display.Dollars(s.VolumeUSD30d))
 	})
 }
 
 func briefChanges(b *strings.Builder, v *site.List[site.ChangeRecord, site.ChangesMeta]) {
 	fmt.Fprintf(b, "%s; page %d of %d. In the window, of all types: %s of schemas, %s of prices, %s of recipients.\n",
-		plural(int64(v.Meta.Total), "change", "changes"), v.Meta.Page, v.Meta.TotalPages,
-		number(v.Meta.TypeCounts.Schema), number(v.Meta.TypeCounts.Price), number(v.Meta.TypeCounts.PayTo))
+		display.Plural(int64(v.Meta.Total), "change", "changes"), v.Meta.Page, v.Meta.TotalPages,
+		display.Number(v.Meta.TypeCounts.Schema), display.Number(v.Meta.TypeCounts.Price), display.Number(v.Meta.TypeCounts.PayTo))
 	briefList(b, v.Data, func(c *site.ChangeRecord) {
-		fmt.Fprintf(b, "%s %s: %s (%s)", c.ObservedAt, term(c.Type), c.Slug, theirs(c.Name, maxName))
+		fmt.Fprintf(b, "%s %s: %s (%s)", c.ObservedAt, term(c.Type), c.Slug, quote(c.Name, display.MaxName))
 	})
 }
 
 func briefCoverage(b *strings.Builder, v *site.One[site.CoverageReport]) {
 	c := &v.Data
 	fmt.Fprintf(b, "As of %s, settlements of known facilitators over 30 days: %s in %s. Who is in no list is not counted; %s seen.\n",
-		c.AsOf, dollars(c.Volume30d.Raw.VolumeUSD), plural(c.Volume30d.Raw.TxCount, "settlement", "settlements"),
-		plural(int64(len(c.CandidateSettlers)), "unknown settler was", "unknown settlers were"))
+		c.AsOf, display.Dollars(c.Volume30d.Raw.VolumeUSD), display.Plural(c.Volume30d.Raw.TxCount, "settlement", "settlements"),
+		display.Plural(int64(len(c.CandidateSettlers)), "unknown settler was", "unknown settlers were"))
 	briefList(b, c.Networks, func(n *site.NetworkCoverage) {
-		fmt.Fprintf(b, "%s: %s, ", term(n.NetworkCAIP2), plural(int64(n.ServiceCount), "service", "services"))
+		fmt.Fprintf(b, "%s: %s, ", term(n.NetworkCAIP2), display.Plural(int64(n.ServiceCount), "service", "services"))
 		switch {
 		case n.Measured && n.MeasuredSince != nil:
 			fmt.Fprintf(b, "measured since %s", n.MeasuredSince)
@@ -222,21 +223,28 @@ func briefCoverage(b *strings.Builder, v *site.One[site.CoverageReport]) {
 }
 
 func briefNetworks(b *strings.Builder, v *site.One[[]site.Network]) {
-	fmt.Fprintf(b, "Listed services take payment on %s.\n", plural(int64(len(v.Data)), "network", "networks"))
+	fmt.Fprintf(b, "Listed services take payment on %s.\n", display.Plural(int64(len(v.Data)), "network", "networks"))
 	briefList(b, v.Data, func(n *site.Network) {
-		fmt.Fprintf(b, "%s: %s, %s, %s", term(n.Abbreviation), markdown(n.Name, maxName), term(n.CAIP2), plural(int64(n.ServiceCount), "service", "services"))
+		fmt.Fprintf(b, "%s: %s, %s, %s", term(n.Abbreviation), display.Markdown(n.Name, display.MaxName), term(n.CAIP2), display.Plural(int64(n.ServiceCount), "service", "services"))
 	})
 }
 
 func briefTags(b *strings.Builder, v *site.One[[]site.Tag]) {
-	fmt.Fprintf(b, "%s in use.\n", plural(int64(len(v.Data)), "category is", "categories are"))
+	fmt.Fprintf(b, "%s in use.\n", display.Plural(int64(len(v.Data)), "category is", "categories are"))
 	briefList(b, v.Data, func(t *site.Tag) {
-		fmt.Fprintf(b, "%s: %s", theirs(t.Tag, maxName), plural(int64(t.ServiceCount), "service", "services"))
+		fmt.Fprintf(b, "%s: %s", quote(t.Tag, display.MaxName), display.Plural(int64(t.ServiceCount), "service", "services"))
 	})
 }
 
 func briefStats(b *strings.Builder, v *site.One[site.AggregateStats]) {
 	s := &v.Data
-	fmt.Fprintf(b, "%s with %s on %s; %s checks an hour.\n", plural(int64(s.TotalServices), "service", "services"),
-		plural(int64(s.TotalEndpoints), "endpoint", "endpoints"), plural(int64(s.TotalNetworks), "network", "networks"), rate(s.ChecksPerHour))
+	fmt.Fprintf(b, "%s with %s on %s; %s checks an hour.\n", display.Plural(int64(s.TotalServices), "service", "services"),
+		display.Plural(int64(s.TotalEndpoints), "endpoint", "endpoints"), display.Plural(int64(s.TotalNetworks), "network", "networks"), display.Rate(s.ChecksPerHour))
+}
+
+func briefPrice(item *site.ServiceListItem) string {
+	if item.MinPriceUSD == nil {
+		return ""
+	}
+	return ", from " + display.Dollars(*item.MinPriceUSD)
 }

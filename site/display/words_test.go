@@ -1,4 +1,4 @@
-package render
+package display
 
 import (
 	"strings"
@@ -8,7 +8,7 @@ import (
 	"tollbook/site"
 )
 
-func TestWords(t *testing.T) {
+func TestLine(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, in string
@@ -34,35 +34,35 @@ func TestWords(t *testing.T) {
 		{"blanks at the end do not count", "abcde   ", 5, "abcde"},
 		{"nothing", " \u202e ", 5, ""},
 	} {
-		if got := words(c.in, c.limit); got != c.want {
-			t.Errorf("%s: words(%q, %d) = %q, want %q", c.name, c.in, c.limit, got, c.want)
+		if got := Line(c.in, c.limit); got != c.want {
+			t.Errorf("%s: Line(%q, %d) = %q, want %q", c.name, c.in, c.limit, got, c.want)
 		}
 	}
 }
 
-func FuzzWords(f *testing.F) {
+func FuzzLine(f *testing.F) {
 	f.Add("a\u202e b")
 	f.Add(strings.Repeat("W", 500))
 	f.Add("plain words")
 	f.Add("two  blanks ")
 	f.Fuzz(func(t *testing.T, s string) {
-		got := words(s, 40)
-		if !utf8.ValidString(got) || utf8.RuneCountInString(got) > 41 || strings.ContainsFunc(got, hidden) {
-			t.Errorf("words(%q) = %q", s, got)
+		got := Line(s, 40)
+		if !utf8.ValidString(got) || utf8.RuneCountInString(got) > 41 || strings.ContainsFunc(got, IsInvisible) {
+			t.Errorf("Line(%q) = %q", s, got)
 		}
-		want, whole := site.Line(s, 40, hidden)
+		want, whole := site.Line(s, 40, IsInvisible)
 		if !whole {
 			want += "…"
 		}
 		if got != want {
-			t.Errorf("words(%q) = %q, want %q", s, got, want)
+			t.Errorf("Line(%q) = %q, want %q", s, got, want)
 		}
 	})
 }
 
 func TestName(t *testing.T) {
 	t.Parallel()
-	if got := name("\u202e \x00"); got != "(no name)" {
+	if got := Name("\u202e \x00"); got != "(no name)" {
 		t.Errorf("a name of nothing is %q", got)
 	}
 }
@@ -93,7 +93,7 @@ func TestLink(t *testing.T) {
 		if ok {
 			want = in
 		}
-		if got := link(in); got != want {
+		if got := Link(in); got != want {
 			t.Errorf("link(%q) = %q, want %q", in, got, want)
 		}
 	}
@@ -107,7 +107,7 @@ func TestShort(t *testing.T) {
 		"12345678901234": "12345678901234",
 		"":               "",
 	} {
-		if got := short(in); got != want {
+		if got := Short(in); got != want {
 			t.Errorf("short(%q) = %q, want %q", in, got, want)
 		}
 	}

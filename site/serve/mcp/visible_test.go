@@ -1,4 +1,4 @@
-package render
+package mcp
 
 import (
 	"bytes"
@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"tollbook/site/display"
 )
 
 func TestVisible(t *testing.T) {
@@ -25,7 +27,7 @@ func TestVisible(t *testing.T) {
 		{`{"a":"\\u202e"}`, `{"a":"\\u202e"}`},                           // an escaped backslash is one
 		{"{\"a\":\"\x7f\"}", "{\"a\":\"\uFFFD\"}"},
 	} {
-		got, n := Visible([]byte(tt.in))
+		got, n := replaceInvisible([]byte(tt.in))
 		if string(got) != tt.want || (n > 0) != (tt.in != tt.want) {
 			t.Errorf("Visible(%+q) = %+q, %d, want %+q", tt.in, got, n, tt.want)
 		}
@@ -41,7 +43,7 @@ func FuzzVisible(f *testing.F) {
 		if !json.Valid([]byte(in)) {
 			return
 		}
-		out, _ := Visible([]byte(in))
+		out, _ := replaceInvisible([]byte(in))
 		var v any
 		d := json.NewDecoder(bytes.NewReader(out))
 		d.UseNumber() // JSON knows no largest number
@@ -50,12 +52,12 @@ func FuzzVisible(f *testing.F) {
 		}
 		walk(v, func(s string) {
 			for _, r := range s {
-				if hidden(r) && !unicode.IsSpace(r) {
+				if display.IsInvisible(r) && !unicode.IsSpace(r) {
 					t.Fatalf("%+q keeps %U", out, r)
 				}
 			}
 		})
-		if again, n := Visible(out); string(again) != string(out) || n > 0 {
+		if again, n := replaceInvisible(out); string(again) != string(out) || n > 0 {
 			t.Fatalf("%+q changes again, to %+q", out, again)
 		}
 	})

@@ -1,4 +1,4 @@
-package render
+package display
 
 import (
 	"math"
@@ -30,11 +30,11 @@ func TestDollars(t *testing.T) {
 		{"1234567890123456789012345678901234567890", "$1.23 × 10^39"},
 		{"", ""},
 	} {
-		if got := dollars(c.in); got != c.want {
+		if got := Dollars(c.in); got != c.want {
 			t.Errorf("dollars(%q) = %q, want %q", c.in, got, c.want)
 		}
 	}
-	if got := dollarsOrNull(nil); got != "" {
+	if got := DollarsOrNull(nil); got != "" {
 		t.Errorf("an unknown price is %q", got)
 	}
 }
@@ -53,11 +53,11 @@ func TestPercent(t *testing.T) {
 		{99.9999, "99.99\u00a0%"}, // not quite all
 		{math.NaN(), ""},
 	} {
-		if got := percent(&c.in); got != c.want {
+		if got := Percent(&c.in); got != c.want {
 			t.Errorf("percent(%v) = %q, want %q", c.in, got, c.want)
 		}
 	}
-	if got := percent(nil); got != "" {
+	if got := Percent(nil); got != "" {
 		t.Errorf("an unknown percentage is %q", got)
 	}
 }
@@ -65,11 +65,11 @@ func TestPercent(t *testing.T) {
 func TestMillis(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[int]string{0: "0\u00a0ms", 703: "703\u00a0ms", 1370: "1,370\u00a0ms", 9999: "9,999\u00a0ms", 10_000: "10.0\u00a0s", 12_345: "12.3\u00a0s"} {
-		if got := millis(&in); got != want {
+		if got := Millis(&in); got != want {
 			t.Errorf("millis(%d) = %q, want %q", in, got, want)
 		}
 	}
-	if got := millis(nil); got != "" {
+	if got := Millis(nil); got != "" {
 		t.Errorf("an unknown time is %q", got)
 	}
 }
@@ -77,7 +77,7 @@ func TestMillis(t *testing.T) {
 func TestNumber(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[int64]string{0: "0", 7: "7", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1234: "−1,234", math.MinInt64: "−9,223,372,036,854,775,808"} {
-		if got := number(in); got != want {
+		if got := Number(in); got != want {
 			t.Errorf("number(%d) = %q, want %q", in, got, want)
 		}
 	}
@@ -86,7 +86,7 @@ func TestNumber(t *testing.T) {
 func TestRate(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[float64]string{0: "0", 0.04: "0", 0.25: "0.3", 9.96: "10", 214.4: "214", 12345.6: "12,346"} {
-		if got := rate(in); got != want {
+		if got := Rate(in); got != want {
 			t.Errorf("rate(%v) = %q, want %q", in, got, want)
 		}
 	}
@@ -103,10 +103,10 @@ func TestMoment(t *testing.T) {
 		format func(any) (*Moment, error)
 		want   string
 	}{
-		{"when", when, "2 Nov 2026, 03:04 UTC"},
-		{"at", at, "2 Nov 2026, 03:04"},
-		{"second", second, "2 Nov, 03:04:05"},
-		{"day", day, "2 Nov 2026"},
+		{"when", When, "2 Nov 2026, 03:04 UTC"},
+		{"at", At, "2 Nov 2026, 03:04"},
+		{"second", Second, "2 Nov, 03:04:05"},
+		{"day", Day, "2 Nov 2026"},
 	} {
 		for _, v := range []any{instant, &instant} {
 			m, err := c.format(v)

@@ -1,9 +1,4 @@
-// Package render turns a resource into bytes: JSON as the contract frames it, and pages from package templates. The same
-// value gives the same bytes.
-//
-// It does no I/O, has no clock (times come with the snapshot), and must never know where facts are kept, how they are
-// judged or where the bytes go.
-package render
+package site
 
 import (
 	"bytes"
@@ -11,10 +6,10 @@ import (
 	"fmt"
 )
 
-// JSON is the body of a complete response: {"data":v} and a newline, with <, > and & as they are.
+// JSON returns the body of a complete response: {"data":v} and a newline, with <, > and & as they are. It fails as EncodeLine does.
 func JSON(v any) ([]byte, error) { return AppendJSON(nil, v) }
 
-// AppendJSON appends what JSON answers.
+// AppendJSON appends what JSON returns.
 func AppendJSON(b []byte, v any) ([]byte, error) {
 	return appendEncoded(b, struct {
 		Data any `json:"data"`
@@ -33,13 +28,13 @@ func AppendList(b []byte, rows [][]byte) []byte {
 	return append(b, "]}\n"...)
 }
 
-// Row is v on one line, without the newline that ends it: a row of a list, which is cut by lines.
+// Row returns v on one line, without the newline that ends it: a row of a list, which is cut by lines.
 func Row(v any) ([]byte, error) {
-	b, err := encode(v)
+	b, err := EncodeLine(v)
 	return bytes.TrimSuffix(b, []byte("\n")), err
 }
 
-// AppendRow appends what Row answers.
+// AppendRow appends what Row returns.
 func AppendRow[T any](b []byte, v *T) ([]byte, error) {
 	b, err := appendEncoded(b, v)
 	return bytes.TrimSuffix(b, []byte("\n")), err
@@ -58,8 +53,9 @@ func RowsOf[T any](b []byte, list []T) (rows [][]byte, used []byte, err error) {
 	return rows, b, nil
 }
 
-// encode fails only for a value that is not of the contract: a number that JSON cannot say, raw text that is not JSON.
-func encode(v any) ([]byte, error) { return appendEncoded(nil, v) }
+// EncodeLine returns v on one line with a newline. It fails only for a value that is not of the contract: a number that JSON cannot
+// say, or raw text that is not JSON.
+func EncodeLine(v any) ([]byte, error) { return appendEncoded(nil, v) }
 
 func appendEncoded(b []byte, v any) ([]byte, error) {
 	e := json.NewEncoder((*written)(&b))
@@ -76,4 +72,20 @@ type written []byte
 func (w *written) Write(p []byte) (int, error) {
 	*w = append(*w, p...)
 	return len(p), nil
+}
+
+// AppendFrameOf appends what f.List returns for a list whose rows and meta are not encoded yet.
+func AppendFrameOf[T any](b []byte, f Framing, list []T, meta any) (_ []byte, err error) {
+	beforeRows, beforeMeta := f.Around()
+	b = append(b, beforeRows...)
+	for i := range list {
+		if b, err = AppendRow(b, &list[i]); err != nil {
+			return b, err
+		}
+		b = AppendRowEnd(b, i == len(list)-1)
+	}
+	if b, err = AppendRow(append(b, beforeMeta...), &meta); err != nil {
+		return b, err
+	}
+	return AppendListEnd(b), nil
 }
