@@ -11,26 +11,6 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// copyTo is one COPY of rows that fill writes into its argument.
-func copyTo[T any](ctx context.Context, tx pgx.Tx, table, columns string, list []T, fill func(row []any, of *T)) error {
-	if len(list) == 0 {
-		return nil
-	}
-	names := strings.Split(columns, " ")
-	row := make([]any, len(names))
-	_, err := tx.CopyFrom(ctx, pgx.Identifier{table}, names, pgx.CopyFromSlice(len(list), func(i int) ([]any, error) {
-		fill(row, &list[i])
-		return row, nil
-	}))
-	if err != nil {
-		return fmt.Errorf("copy to %s: %w", table, err)
-	}
-	return nil
-}
-
-// put fills a row.
-func put(row []any, values ...any) { copy(row, values) }
-
 // gather lists what each service has of something.
 func gather[T any](list []Loaded, of func(*Loaded) []T) []T {
 	var all []T
@@ -183,7 +163,7 @@ func (l *Loader) loadSettlements(ctx context.Context, tx pgx.Tx, list []LoadedSe
 		return 0, fmt.Errorf("add to roll-ups: %w", err)
 	}
 	for _, r := range fresh {
-		if err := r.copy(ctx, tx); err != nil {
+		if err := r.copy(ctx, tx, r.found); err != nil {
 			return 0, err
 		}
 	}

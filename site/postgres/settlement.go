@@ -203,7 +203,7 @@ func keep(ctx context.Context, tx pgx.Tx, entries []entry, scan *int32, batch *p
 		}
 	}
 	for _, r := range fresh {
-		if err := r.copy(ctx, tx); err != nil {
+		if err := r.copy(ctx, tx, r.found); err != nil {
 			return 0, err
 		}
 	}
@@ -280,25 +280,8 @@ func newOfChain(ctx context.Context, tx pgx.Tx, part []entry, scan *int32) ([]en
 const settlementColumns = "settled_at, block, settler_id, payer_id, payee_id, flow_id, log_index, scan_id, chain_id, transaction, block_hash, method, amount"
 
 func copySettlements(ctx context.Context, tx pgx.Tx, entries []entry, scan *int32) error {
-	return copyBinary(ctx, tx, "settlements", settlementColumns, len(entries), func(w *binaryRow, i int) {
-		e := &entries[i]
-		w.timestamptz(e.at)
-		w.bigint(e.block)
-		w.bigint(e.settler)
-		w.bigint(e.payer)
-		w.bigint(e.payee)
-		w.integer(int(e.flow))
-		w.integer(int(e.log))
-		if scan == nil {
-			w.null()
-		} else {
-			w.integer(int(*scan))
-		}
-		w.smallint(e.chain)
-		w.bytea(e.transaction)
-		w.bytea(e.hash)
-		w.maybeText(&e.method)
-		w.numeric(e.amount)
+	return copyTo(ctx, tx, "settlements", settlementColumns, entries, func(row []any, e *entry) {
+		put(row, e.at, e.block, e.settler, e.payer, e.payee, e.flow, e.log, scan, e.chain, e.transaction, e.hash, e.method, e.amount.value())
 	})
 }
 

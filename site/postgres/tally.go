@@ -255,14 +255,9 @@ func (t *tally) queuePayers(b *pgx.Batch) *newRows {
 		c.days, c.flows, c.payees, c.payers = append(c.days, k.day), append(c.flows, k.flow), append(c.payees, k.payee), append(c.payers, k.payer)
 		c.counts, c.amounts = append(c.counts, s.n), append(c.amounts, s.amount.String())
 	}
-	r := newRowsOf("payer_days", "day, flow_id, payee_id, payer_id, settlements, amount", len(keys), func(w *binaryRow, i int) {
-		s := t.payers[keys[i]]
-		w.day(keys[i].day)
-		w.integer(int(keys[i].flow))
-		w.bigint(keys[i].payee)
-		w.bigint(keys[i].payer)
-		w.bigint(s.n)
-		w.numeric(s.amount)
+	r := newRowsOf("payer_days", "day, flow_id, payee_id, payer_id, settlements, amount", keys, func(row []any, k *payerKey) {
+		s := t.payers[*k]
+		put(row, dayTime(k.day), k.flow, k.payee, k.payer, s.n, s.amount.value())
 	})
 	b.Queue(`
 		UPDATE payer_days o SET settlements = o.settlements + u.n, amount = o.amount + u.amount
@@ -296,12 +291,8 @@ func (t *tally) queueAmounts(b *pgx.Batch) *newRows {
 		c.days, c.flows, c.payees = append(c.days, rows[i].day), append(c.flows, rows[i].flow), append(c.payees, rows[i].payee)
 		c.counts, c.amounts = append(c.counts, rows[i].n), append(c.amounts, rows[i].amount.String())
 	}
-	r := newRowsOf("amount_days", "day, flow_id, payee_id, amount, settlements", len(rows), func(w *binaryRow, i int) {
-		w.day(rows[i].day)
-		w.integer(int(rows[i].flow))
-		w.bigint(rows[i].payee)
-		w.numeric(rows[i].amount)
-		w.bigint(rows[i].n)
+	r := newRowsOf("amount_days", "day, flow_id, payee_id, amount, settlements", rows, func(into []any, r *row) {
+		put(into, dayTime(r.day), r.flow, r.payee, r.amount.value(), r.n)
 	})
 	b.Queue(`
 		UPDATE amount_days o SET settlements = o.settlements + u.n

@@ -1,0 +1,59 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// copyTo is one COPY of rows that fill writes into its argument.
+func copyTo[T any](ctx context.Context, tx pgx.Tx, table, columns string, list []T, fill func(row []any, of *T)) error {
+	if len(list) == 0 {
+		return nil
+	}
+	names := strings.Fields(strings.ReplaceAll(columns, ",", " "))
+	row := make([]any, len(names))
+	_, err := tx.CopyFrom(ctx, pgx.Identifier{table}, names, pgx.CopyFromSlice(len(list), func(i int) ([]any, error) {
+		fill(row, &list[i])
+		return row, nil
+	}))
+	if err != nil {
+		return fmt.Errorf("copy to %s: %w", table, err)
+	}
+	return nil
+}
+
+// put fills a row.
+func put(row []any, values ...any) { copy(row, values) }
+
+// newRows are rows of a roll-up of which those are copied whose keys an UPDATE before did not find. Nobody else writes such keys
+// between. Most rows of a commit are new, and to copy them is less work than a statement that tries each.
+type newRows struct {
+	found []bool
+	copy  func(ctx context.Context, tx pgx.Tx, found []bool) error
+}
+
+// mark takes the numbers, from 1, of the rows that the UPDATE found.
+func (r *newRows) mark(rows pgx.Rows) error {
+	var i int64
+	_, err := pgx.ForEachRow(rows, []any{&i}, func() error {
+		r.found[i-1] = true
+		return nil
+	})
+	return err
+}
+
+// newRowsOf returns rows of a list that are to be copied into a table.
+func newRowsOf[T any](table, columns string, list []T, fill func(row []any, of *T)) *newRows {
+	return &newRows{make([]bool, len(list)), func(ctx context.Context, tx pgx.Tx, found []bool) error {
+		fresh := make([]T, 0, len(list))
+		for i, there := range found {
+			if !there {
+				fresh = append(fresh, list[i])
+			}
+		}
+		return copyTo(ctx, tx, table, columns, fresh, fill)
+	}}
+}
