@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"context"
 	"io"
 
 	"tollbook/crawl/chain"
@@ -9,6 +10,21 @@ import (
 
 // ShippedFacilitators is the list of facilitators that comes with Tollbook, as it is imported.
 func ShippedFacilitators() ([]postgres.Facilitator, error) { return imported(chain.Shipped()) }
+
+// ImportShippedFacilitators stores that list in a database without facilitators. They are real ones; what they settled is what
+// the settlements table contains.
+func ImportShippedFacilitators(ctx context.Context, db *postgres.DB) error {
+	known, err := db.Facilitators(ctx)
+	if err != nil || len(known) > 0 {
+		return err
+	}
+	list, err := ShippedFacilitators()
+	if err != nil {
+		return err
+	}
+	_, err = db.ImportFacilitators(ctx, list)
+	return err
+}
 
 // ReadFacilitators reads a list of facilitators of the same form. One wrong entry refuses the whole list; every fault
 // found is told, each with whose it is.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tollbook/build"
+	"tollbook/crawl"
 	"tollbook/crawl/sample"
 	"tollbook/output"
 	"tollbook/render"
@@ -54,7 +55,7 @@ func fillSample(t *testing.T, db *postgres.DB) (slug string) {
 	if err := db.AddSample(t.Context(), "A back-up's sample.", listings, histories); err != nil {
 		t.Fatal(err)
 	}
-	if err := importShipped(t.Context(), db); err != nil {
+	if err := crawl.ImportShippedFacilitators(t.Context(), db); err != nil {
 		t.Fatal(err)
 	}
 	return listings[len(listings)-1].Slug

@@ -74,7 +74,7 @@ func runServicesImportFrom(ctx context.Context, o importOptions, address string,
 		if err != nil {
 			return err
 		}
-		return newImportPlan(got, before).print(stdout, o.JSON)
+		return printImportPlan(crawl.NewImportPlan(got, before), stdout, o.JSON)
 	}
 	if o.JSON {
 		return printJSON(stdout, map[string]int{"listed": got.Listed, "known": got.Known, "endpoints": got.Endpoints, "refused": got.Refused})

@@ -131,7 +131,7 @@ func runDemo(ctx context.Context, o demoOptions, stdout io.Writer) error {
 		return err
 	}
 	defer db.Close()
-	began, fresh, err := beginSample(ctx, db.DB)
+	began, fresh, err := sample.Begin(ctx, db.DB)
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,10 @@ func runDemo(ctx context.Context, o demoOptions, stdout io.Writer) error {
 	} else {
 		say("Going on with the sample data that is there")
 	}
-	if err := writeSample(ctx, db.DB, world, began, fresh, o.Interval); err != nil {
+	if err := crawl.ImportShippedFacilitators(ctx, db.DB); err != nil {
+		return err
+	}
+	if err := sample.Write(ctx, db.DB, world, began, fresh, o.Interval); err != nil {
 		return err
 	}
 	d := &demo{

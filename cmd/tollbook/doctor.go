@@ -1,48 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"tollbook/cmd/tollbook/doctor"
 )
-
-// What a check comes to.
-const (
-	stateGood    = "ok"
-	stateWarning = "warning" // worth a look; nothing is wrong yet
-	stateWrong   = "wrong"
-	stateNone    = "none" // not configured
-)
-
-// finding is what one check found, and what to do about it.
-type finding struct {
-	Check string `json:"check"`
-	State string `json:"state"`
-	Found string `json:"found"`
-	Do    string `json:"do,omitempty"`
-}
-
-func good(format string, args ...any) finding {
-	return finding{State: stateGood, Found: fmt.Sprintf(format, args...)}
-}
-
-func none(format string, args ...any) finding {
-	return finding{State: stateNone, Found: fmt.Sprintf(format, args...)}
-}
-
-func wrongly(do, format string, args ...any) finding {
-	return finding{State: stateWrong, Found: fmt.Sprintf(format, args...), Do: do}
-}
-
-func warning(do, format string, args ...any) finding {
-	return finding{State: stateWarning, Found: fmt.Sprintf(format, args...), Do: do}
-}
 
 // doctorOptions are the flags of doctor.
 type doctorOptions struct {
@@ -108,26 +79,20 @@ EXIT STATUS
 	return cmd
 }
 
-// check looks at one thing. It may be slow to notice that its time is over: nobody waits for it then.
-type check struct {
-	name string
-	look func(ctx context.Context) []finding
-}
-
 func runDoctor(ctx context.Context, o doctorOptions, c *config, stdout io.Writer) error {
-	checks, err := o.checks(c)
+	components, err := o.components(c)
 	if err != nil {
 		return err
 	}
 	bar := newProgress("looked at")
-	found := examine(ctx, checks, o.Timeout, bar.set)
+	found := doctor.Examine(ctx, doctor.Checks(components), o.Timeout, bar.set)
 	bar.finish()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	unwell := false
 	for _, f := range found {
-		unwell = unwell || f.State == stateWrong
+		unwell = unwell || f.State == doctor.Wrong
 	}
 	if err := printFindings(stdout, found, o.JSON); err != nil {
 		return err
@@ -138,51 +103,32 @@ func runDoctor(ctx context.Context, o doctorOptions, c *config, stdout io.Writer
 	return nil
 }
 
-// examine makes all checks at once, each within its time, and gives what they found in their order.
-func examine(ctx context.Context, checks []check, timeout time.Duration, progress func(done, total int)) []finding {
-	type result struct {
-		at    int
-		found []finding
+// components returns what the configuration names.
+func (o *doctorOptions) components(c *config) (doctor.Options, error) {
+	key, err := o.signingKey()
+	if err != nil {
+		return doctor.Options{}, usageError{err}
 	}
-	results := make(chan result, len(checks))
-	for i, c := range checks {
-		go func() {
-			ctx, cancel := context.WithTimeout(ctx, timeout)
-			defer cancel()
-			looked := make(chan []finding, 1)
-			go func() { looked <- c.look(ctx) }()
-			var found []finding
-			select {
-			case found = <-looked:
-			case <-ctx.Done():
-				select { // what it says itself, if it notices the end as we do
-				case found = <-looked:
-				case <-time.After(timeout / 10):
-					found = []finding{wrongly("look whether it answers at all, or give it more time: --timeout", "no answer within %s", timeout)}
-				}
-			}
-			for j := range found {
-				if found[j].Check == "" {
-					found[j].Check = c.name
-				}
-			}
-			results <- result{i, found}
-		}()
+	rpc := map[string][]string{}
+	if len(c.Networks)+len(o.RPC) > 0 {
+		list, err := o.networks(c.Networks)
+		if err != nil {
+			return doctor.Options{}, err
+		}
+		for _, n := range list {
+			rpc[n.ID] = n.RPC
+		}
 	}
-	list := make([][]finding, len(checks))
-	for done := range checks {
-		r := <-results
-		list[r.at] = r.found
-		progress(done+1, len(checks))
-	}
-	var all []finding
-	for _, found := range list {
-		all = append(all, found...)
-	}
-	return all
+	return doctor.Options{
+		Data: o.Data, Public: o.public(), DatabaseURL: os.Getenv("DATABASE_URL"), To: o.To, BaseURL: o.BaseURL, Key: key, RPC: rpc,
+		Configuration: func() (string, error) {
+			return cmp.Or(c.path, "no file, variables alone"), unknownVariables(c, os.Environ())
+		},
+		Getenv: os.Getenv, Logger: newLogger(slog.LevelInfo),
+	}, nil
 }
 
-func printFindings(stdout io.Writer, found []finding, asJSON bool) error {
+func printFindings(stdout io.Writer, found []doctor.Finding, asJSON bool) error {
 	if asJSON {
 		return printLines(stdout, found)
 	}
@@ -194,10 +140,4 @@ func printFindings(stdout io.Writer, found []finding, asJSON bool) error {
 		}
 	}
 	return t.flush()
-}
-
-// quiet hears what a look at the database takes long over.
-func quiet() func(string) {
-	logger := newLogger(slog.LevelInfo)
-	return func(line string) { logger.Info(line) }
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
+	"tollbook/cmd/tollbook/doctor"
 	"tollbook/crawl/chain/chaintest"
 	"tollbook/output"
 	"tollbook/output/outputtest"
@@ -40,14 +41,14 @@ func examined(t *testing.T, dir string, env []string, args ...string) (states ma
 	code = p.status(t)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var list []finding
+	var list []doctor.Finding
 	if err := json.Unmarshal(p.stdout.Bytes(), &list); err != nil {
 		t.Fatalf("%v:\n%s%s", err, p.stdout.String(), p.stderr.String())
 	}
 	states = map[string]string{}
 	for _, f := range list {
 		states[f.Check] = f.State
-		if (f.State == stateWrong || f.State == stateWarning) == (f.Do == "") {
+		if (f.State == doctor.Wrong || f.State == doctor.Warning) == (f.Do == "") {
 			t.Errorf("%s is %s: what to do is %q", f.Check, f.State, f.Do)
 		}
 	}
@@ -96,7 +97,7 @@ rpc = ["`+nodes.URL+`/v2/s3cret"]
 		}
 		for check, state := range worse {
 			expect[check] = state
-			if state == stateWrong {
+			if state == doctor.Wrong {
 				wantCode = 1
 			}
 			if state == "" {

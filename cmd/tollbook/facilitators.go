@@ -227,18 +227,3 @@ func runFacilitatorsTrust(ctx context.Context, o dataOptions, id string, trusted
 	_, err = fmt.Fprintf(stdout, "%s: its volume %s from the next build on\n", id, word)
 	return err
 }
-
-// importShipped takes the list that comes with Tollbook where no facilitators are known yet. They are real ones; what
-// they settled is what the settlements table holds.
-func importShipped(ctx context.Context, db *postgres.DB) error {
-	known, err := db.Facilitators(ctx)
-	if err != nil || len(known) > 0 {
-		return err
-	}
-	list, err := crawl.ShippedFacilitators()
-	if err != nil {
-		return err
-	}
-	_, err = db.ImportFacilitators(ctx, list)
-	return err
-}

@@ -19,6 +19,13 @@ var imports = map[string]struct{ ours, modules []string }{
 		ours:    []string{"*"},
 		modules: []string{"*"},
 	},
+	"cmd/tollbook/doctor": {
+		ours:    []string{"crawl", "crawl/chain", "output", "site/postgres", "site/postgres/private"},
+		modules: []string{"github.com/jackc/pgx/v5", "golang.org/x/sys"},
+	},
+	"cmd/tollbook/lint": {
+		ours: []string{"build", "crawl/probe", "site", "site/x402"},
+	},
 	"cmd/nodetest": {
 		ours: []string{"site/testgate"},
 	},
@@ -133,6 +140,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"github.com/mr-tron/base58",
 			"github.com/btcsuite/btcd/btcutil",
 			"golang.org/x/crypto",
+			"golang.org/x/sync",
 			"github.com/creachadair/jrpc2",
 		},
 	},

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"tollbook/cmd/tollbook/lint"
 	"tollbook/crawl/probe"
-	"tollbook/site/x402"
 )
 
 // errUnread is a lint that had nothing to judge: exit status 2, as a command line that cannot be understood.
@@ -102,7 +102,7 @@ func runLint(ctx context.Context, o lintOptions, address string, stdout io.Write
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("lint %s: %w", address, err)
 	}
-	report := newLintReport(address, found, o.headFree(ctx, p, found))
+	report := lint.New(address, found, o.headFree(ctx, p, found))
 	if o.JSON {
 		e := json.NewEncoder(stdout)
 		e.SetIndent("", "  ")
@@ -110,10 +110,10 @@ func runLint(ctx context.Context, o lintOptions, address string, stdout io.Write
 		if err := e.Encode(report); err != nil {
 			return fmt.Errorf("print report: %w", err)
 		}
-	} else if _, err := io.WriteString(stdout, report.text()); err != nil {
+	} else if _, err := io.WriteString(stdout, report.Text()); err != nil {
 		return fmt.Errorf("print report: %w", err)
 	}
-	switch failed := len(report.failed()); {
+	switch failed := len(report.Failed()); {
 	case report.Passed == nil:
 		return fmt.Errorf("%s %w: %s", address, errUnread, report.Reason)
 	case failed > 0:
@@ -139,15 +139,4 @@ func (o *lintOptions) pace(ctx context.Context, _ string) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// judged says whether an answer is the service's own 402, which the checks are about.
-func judged(v probe.Verdict) bool { return v == probe.Paid || v == probe.Broken }
-
-// assess applies the 14 checks to what one probe found.
-func assess(address string, r probe.Result, headFree bool) x402.Compliance {
-	return x402.Assess([]x402.Evidence{{
-		Endpoint: r.Method + " " + pathOf(address), URL: address, Hops: r.Redirects, TLSVerified: r.TLSVerified, HeadFree: headFree,
-		Captured: r.Captured,
-	}})
 }

@@ -15,12 +15,13 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"tollbook/cmd/tollbook/lint"
 	"tollbook/crawl/probe"
 	"tollbook/crawl/sample"
 )
 
 // linted runs lint on an address and gives its report and exit status.
-func linted(t *testing.T, o lintOptions, address string) (lintReport, int) {
+func linted(t *testing.T, o lintOptions, address string) (lint.Report, int) {
 	t.Helper()
 	var stdout bytes.Buffer
 	o.JSON = true
@@ -28,7 +29,7 @@ func linted(t *testing.T, o lintOptions, address string) (lintReport, int) {
 	if err := runLint(t.Context(), o, address, &stdout); err != nil {
 		status = exitStatus(err)
 	}
-	var report lintReport
+	var report lint.Report
 	d := json.NewDecoder(&stdout)
 	d.DisallowUnknownFields()
 	if err := d.Decode(&report); err != nil {
@@ -38,15 +39,15 @@ func linted(t *testing.T, o lintOptions, address string) (lintReport, int) {
 }
 
 // failing names the checks that a report fails.
-func failing(r lintReport) []string {
+func failing(r lint.Report) []string {
 	list := []string{}
-	for _, c := range r.failed() {
+	for _, c := range r.Failed() {
 		list = append(list, c.ID)
 	}
 	return list
 }
 
-func warned(r lintReport) []string {
+func warned(r lint.Report) []string {
 	list := []string{}
 	for _, w := range r.Warnings {
 		list = append(list, w.Code)
@@ -120,7 +121,7 @@ func TestLintSampleWorld(t *testing.T) {
 }
 
 // checkReport holds every report to what its documentation promises.
-func checkReport(t *testing.T, r lintReport, status int) {
+func checkReport(t *testing.T, r lint.Report, status int) {
 	t.Helper()
 	if read := r.Passed != nil; read != (status != 2) || read != (len(r.Checks) == 14) || r.Total != 14 {
 		t.Errorf("passed %v, %d checks, total %d, exit status %d", r.Passed, len(r.Checks), r.Total, status)
@@ -248,7 +249,7 @@ func TestLintShowsNoTricks(t *testing.T) {
 func TestLintHelpNamesEveryField(t *testing.T) {
 	t.Parallel()
 	help := strings.Join(strings.Fields(newLintCommand().Long), " ")
-	of := reflect.TypeFor[lintReport]()
+	of := reflect.TypeFor[lint.Report]()
 	for i := range of.NumField() {
 		if name := of.Field(i).Tag.Get("json"); name != "" && !strings.Contains(help, name) {
 			t.Errorf("the help does not name %s", name)

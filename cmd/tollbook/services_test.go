@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"tollbook/crawl"
+
 	"tollbook/site/postgres/postgrestest"
 )
 
@@ -32,7 +34,7 @@ func TestImportDryRun(t *testing.T) {
 		t.Errorf("of one that has two of three: exit %d\n%s%s", code, out, stderr)
 	}
 	code, out, _ = run(t, env, "services", "import", "--dry-run", "--json", three)
-	var plan importPlan
+	var plan crawl.ImportPlan
 	if err := json.Unmarshal([]byte(out), &plan); err != nil || code != 1 || len(plan.New) != 1 || len(plan.Conflicts) != 2 || plan.Conflicts[0].Listed != "service-0000" {
 		t.Errorf("as JSON: exit %d, %v\n%s", code, err, out)
 	}

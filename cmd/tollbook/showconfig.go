@@ -10,10 +10,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/pelletier/go-toml/v2/unstable"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"tollbook/cmd/tollbook/doctor"
 )
 
 // Where a value comes from.
@@ -168,15 +169,6 @@ func withoutSecrets(text string) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-// schemeAndHost is all of an address that may be told where its path may be a key.
-func schemeAndHost(text string) string {
-	u, err := url.Parse(text)
-	if err != nil || u.Host == "" {
-		return "an address that can't be read"
-	}
-	return u.Scheme + "://" + u.Host
-}
-
 // shownNetworks are the chains of the file.
 func (c *config) shownNetworks() ([]shownSetting, error) {
 	var list []shownSetting
@@ -192,7 +184,7 @@ func (c *config) shownNetworks() ([]shownSetting, error) {
 		}
 		hosts := []string{}
 		for _, address := range n.RPC {
-			hosts = append(hosts, schemeAndHost(address))
+			hosts = append(hosts, doctor.SchemeAndHost(address))
 		}
 		add("rpc", hosts)
 		list[len(list)-1].Secret = true
@@ -218,23 +210,14 @@ var secrets = []struct {
 	name string
 	tell func(string) string
 }{
-	{"DATABASE_URL", databaseHost},
-	{"AWS_ENDPOINT_URL", schemeAndHost},
+	{"DATABASE_URL", doctor.DatabaseHost},
+	{"AWS_ENDPOINT_URL", doctor.SchemeAndHost},
 	{"AWS_REGION", func(s string) string { return s }},
 	{"AWS_ACCESS_KEY_ID", nil},
 	{"AWS_SECRET_ACCESS_KEY", nil},
 	{"AWS_SESSION_TOKEN", nil},
 	{"OPENAI_API_KEY", nil},
 	{"TOLLBOOK_SIGNING_KEY", nil},
-}
-
-// databaseHost tells which server a connection string names: postgres://db.example, postgres:///run/postgresql.
-func databaseHost(dsn string) string {
-	config, err := pgx.ParseConfig(dsn)
-	if err != nil {
-		return "a connection string that can't be read"
-	}
-	return "postgres://" + config.Host
 }
 
 func shownSecrets(getenv func(string) string) []shownSetting {
@@ -303,7 +286,7 @@ func unknownVariables(c *config, environment []string) error {
 	slices.Sort(environment)
 	for _, line := range environment {
 		name, _, _ := strings.Cut(line, "=")
-		if strings.HasPrefix(name, "TOLLBOOK_") && !strings.HasPrefix(name, "TOLLBOOK_TEST_") && !slices.Contains(known, name) {
+		if strings.HasPrefix(name, "TOLLBOOK_") && !strings.HasPrefix(name, "TOLLBOOK_TEST") && !slices.Contains(known, name) {
 			return usagef("unknown variable %s%s", name, suggestion(name, known))
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	. "tollbook/render/htmlcheck"
 	"tollbook/site/postgres/postgrestest"
+	"tollbook/site/testgate"
 )
 
 // operator writes the folder of testdata/operator.txtar, with some of its files changed ("" removes one), and gives its
@@ -178,6 +179,7 @@ func TestOperatorBrokenPage(t *testing.T) {
 
 // TestOperatorBrokenService: the same of a page that every service has, which are made side by side: the first that fails ends the build.
 func TestOperatorBrokenService(t *testing.T) {
+	testgate.All(t)
 	t.Parallel()
 	own := t.TempDir()
 	if err := os.WriteFile(filepath.Join(own, "service.html"), []byte("{{define \"main\"}}\n{{.Body.Nothing}}{{end}}"), 0o600); err != nil {

@@ -3,7 +3,7 @@ package sample
 import (
 	"testing"
 
-	"tollbook/site/leaktest"
+	"tollbook/site/postgres/postgrestest"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) { postgrestest.Main(m) }

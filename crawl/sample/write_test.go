@@ -1,4 +1,4 @@
-package main
+package sample_test
 
 import (
 	"sync/atomic"
@@ -100,7 +100,6 @@ func recipientsOn(services []postgres.ServiceFacts, network string) []postgres.R
 // what it has against a fresh index of the whole chain.
 func TestSampleChainIsIndexed(t *testing.T) {
 	testgate.All(t)
-	needPostgres(t)
 	began := time.Date(2026, 11, 21, 14, 30, 0, 0, time.UTC)
 	var clock atomic.Int64
 	clock.Store(began.UnixNano())
@@ -112,7 +111,7 @@ func TestSampleChainIsIndexed(t *testing.T) {
 	defer world.Close()
 	index := func(db *postgres.DB) chain.Report {
 		t.Helper()
-		x, err := crawl.NewIndexer(db, []chain.Network{{ID: sample.Network, RPC: []string{world.RPC()}, Confirmations: demoConfirmations, Start: world.Ledger().Genesis()}},
+		x, err := crawl.NewIndexer(db, []chain.Network{{ID: sample.Network, RPC: []string{world.RPC()}, Confirmations: 2, Start: world.Ledger().Genesis()}},
 			chain.Options{Now: now})
 		if err != nil {
 			t.Fatal(err)
@@ -125,11 +124,14 @@ func TestSampleChainIsIndexed(t *testing.T) {
 	}
 
 	db := openTest(t)
-	if err := writeSample(t.Context(), db, world, began, true, time.Minute); err != nil {
+	if err := crawl.ImportShippedFacilitators(t.Context(), db); err != nil {
+		t.Fatal(err)
+	}
+	if err := sample.Write(t.Context(), db, world, began, true, time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	before := readSettled(t, db, sample.Network, now())
-	if err := writeSample(t.Context(), db, world, began, false, time.Minute); err != nil {
+	if err := sample.Write(t.Context(), db, world, began, false, time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	if diff := gocmp.Diff(before, readSettled(t, db, sample.Network, now()), exported); diff != "" {
@@ -151,7 +153,7 @@ func TestSampleChainIsIndexed(t *testing.T) {
 	if err := fresh.AddSample(t.Context(), sample.Notice, sample.Listings(began, time.Minute), sample.Histories(began)); err != nil {
 		t.Fatal(err)
 	}
-	if err := importShipped(t.Context(), fresh); err != nil {
+	if err := crawl.ImportShippedFacilitators(t.Context(), fresh); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := fresh.ImportFacilitators(t.Context(), sample.Facilitators(began)); err != nil {

@@ -1,4 +1,6 @@
-package main
+// Package lint turns what one probe of an address found into a report for whoever runs the service: the checks that fail, what
+// was found and expected, and how to mend it. It must never ask a network.
+package lint
 
 import (
 	"fmt"
@@ -11,8 +13,8 @@ import (
 	"tollbook/site/x402"
 )
 
-// lintReport is what lint found, and the shape of its JSON: fields are added, never renamed.
-type lintReport struct {
+// Report is the result of a lint and the form of its JSON: fields are added, never renamed.
+type Report struct {
 	URL       string                 `json:"url"`     // as it was given
 	Verdict   string                 `json:"verdict"` // paid, broken, open, inconclusive, failed, refused
 	Class     string                 `json:"class"`   // finer than the verdict
@@ -24,15 +26,15 @@ type lintReport struct {
 	Grade     string                 `json:"grade"`  // "unknown" when there was nothing to check
 	Passed    *int                   `json:"passed"` // null when there was nothing to check
 	Total     int                    `json:"total"`
-	Asks      []lintAsk              `json:"asks"`
+	Asks      []Ask                  `json:"asks"`
 	Checks    []site.EvidenceCheck   `json:"checks"` // all 14 or, when there was nothing to check, none
 	Warnings  []site.EvidenceWarning `json:"warnings"`
 	Defects   []site.EvidenceDefect  `json:"defects"`
 	Protocols []string               `json:"protocols"` // other payment protocols that the answer hints at
 }
 
-// lintAsk is one way to pay, in the order of accepts.
-type lintAsk struct {
+// Ask is one way to pay, in the order of accepts.
+type Ask struct {
 	Scheme            string  `json:"scheme"`
 	Network           string  `json:"network"`       // as received
 	NetworkCAIP2      *string `json:"network_caip2"` // null when it does not resolve
@@ -47,10 +49,11 @@ type lintAsk struct {
 	Usable            bool    `json:"usable"` // it states all of a whole amount in atomic units, recipient, asset, scheme and network
 }
 
-func newLintReport(address string, r probe.Result, headFree bool) lintReport {
-	out := lintReport{
+// New returns the report on an address. headFree says that HEAD was served without payment where GET is paid.
+func New(address string, r probe.Result, headFree bool) Report {
+	out := Report{
 		URL: address, Verdict: string(r.Verdict), Class: r.Class, Reason: r.Reason, FinalURL: r.FinalURL, Redirects: r.Redirects,
-		Grade: "unknown", Total: len(x402.Rules()), Asks: []lintAsk{}, Checks: []site.EvidenceCheck{}, Warnings: []site.EvidenceWarning{},
+		Grade: "unknown", Total: len(x402.Rules()), Asks: []Ask{}, Checks: []site.EvidenceCheck{}, Warnings: []site.EvidenceWarning{},
 		Defects: build.EvidenceDefects(r.Captured.Defects), Protocols: r.Captured.Protocols,
 	}
 	if out.Redirects == nil {
@@ -70,7 +73,7 @@ func newLintReport(address string, r probe.Result, headFree bool) lintReport {
 	}
 	if e := r.Captured.Envelope; e != nil {
 		for _, row := range e.Accepts {
-			out.Asks = append(out.Asks, newLintAsk(row))
+			out.Asks = append(out.Asks, newAsk(row))
 		}
 	}
 	got := assess(address, r, headFree)
@@ -79,8 +82,8 @@ func newLintReport(address string, r probe.Result, headFree bool) lintReport {
 	return out
 }
 
-func newLintAsk(r x402.Requirement) lintAsk {
-	a := lintAsk{
+func newAsk(r x402.Requirement) Ask {
+	a := Ask{
 		Scheme: r.Scheme, Network: r.Network, Asset: r.Asset, AssetName: r.AssetName, Amount: r.AmountRaw, Variable: r.Variable(),
 		PayTo: r.PayTo, MaxTimeoutSeconds: r.MaxTimeoutSeconds, Usable: r.Usable(),
 	}
@@ -105,7 +108,8 @@ func pathOf(address string) string {
 	return u.EscapedPath()
 }
 
-func (r lintReport) failed() (list []site.EvidenceCheck) {
+// Failed returns the checks that fail.
+func (r Report) Failed() (list []site.EvidenceCheck) {
 	for _, c := range r.Checks {
 		if !c.Pass {
 			list = append(list, c)
@@ -114,8 +118,8 @@ func (r lintReport) failed() (list []site.EvidenceCheck) {
 	return list
 }
 
-// text is the report for people: sentences and indented lines, the same wherever it is printed.
-func (r lintReport) text() string {
+// Text returns the report as sentences and indented lines.
+func (r Report) Text() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("%s", r.URL)
@@ -141,7 +145,7 @@ func (r lintReport) text() string {
 		line("  %s", a)
 	}
 	var moot []string // checks that fail for want of terms say nothing new
-	for i, c := range r.failed() {
+	for i, c := range r.Failed() {
 		if i == 0 {
 			line("\nFails")
 		}
@@ -192,7 +196,7 @@ func row(index *int) string {
 }
 
 // String is a way to pay on one line: "$0.01 in USDC on Base (eip155:8453) by exact, to 0x…".
-func (a lintAsk) String() string {
+func (a Ask) String() string {
 	price := "an unknown amount"
 	switch {
 	case a.PriceUSD != nil:
@@ -222,4 +226,15 @@ func orNone(s string) string {
 		return "(none)"
 	}
 	return s
+}
+
+// judged says whether an answer is the service's own 402: the checks are about nothing else.
+func judged(v probe.Verdict) bool { return v == probe.Paid || v == probe.Broken }
+
+// assess applies the 14 checks to the result of a probe.
+func assess(address string, r probe.Result, headFree bool) x402.Compliance {
+	return x402.Assess([]x402.Evidence{{
+		Endpoint: r.Method + " " + pathOf(address), URL: address, Hops: r.Redirects, TLSVerified: r.TLSVerified, HeadFree: headFree,
+		Captured: r.Captured,
+	}})
 }

@@ -1,4 +1,4 @@
-package main
+package sample
 
 import (
 	"context"
@@ -8,19 +8,18 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"tollbook/crawl/sample"
 	"tollbook/site/postgres"
 )
 
-// What the demo keeps in settings.
+// Names of settings in the database.
 const (
 	startSetting   = "sample_start"   // when the sample world began: its history ends then, and its chain goes on from there
 	settledSetting = "sample_settled" // said once all that was settled before is written
 )
 
-// beginSample is when the sample world of this database began; fresh, that is now. A database that holds a real directory
+// Begin returns when the sample world of a database began; a fresh one begins now. A database that contains a real directory
 // is refused.
-func beginSample(ctx context.Context, db *postgres.DB) (began time.Time, fresh bool, err error) {
+func Begin(ctx context.Context, db *postgres.DB) (began time.Time, fresh bool, err error) {
 	source, err := db.Setting(ctx, "source")
 	if err != nil {
 		return began, false, err
@@ -46,27 +45,24 @@ func beginSample(ctx context.Context, db *postgres.DB) (began time.Time, fresh b
 	return began, source == "", db.SetSetting(ctx, startSetting, began.Format(time.RFC3339))
 }
 
-// writeSample lists the sample services with their past, when that is not there yet, and writes what they were paid. One
-// that was broken off goes on.
-func writeSample(ctx context.Context, db *postgres.DB, world *sample.World, began time.Time, fresh bool, interval time.Duration) error {
+// Write stores the sample services with their history in a fresh database, and what they were paid. Run again after an
+// interruption, it goes on.
+func Write(ctx context.Context, db *postgres.DB, world *World, began time.Time, fresh bool, interval time.Duration) error {
 	g, ctx := errgroup.WithContext(ctx)
 	if fresh {
 		g.Go(func() error {
-			histories, err := made(ctx, func() []postgres.History { return sample.Histories(began) })
+			histories, err := made(ctx, func() []postgres.History { return Histories(began) })
 			if err != nil {
 				return err
 			}
-			if err := db.AddSample(ctx, sample.Notice, sample.Listings(began, interval), histories); err != nil {
+			if err := db.AddSample(ctx, Notice, Listings(began, interval), histories); err != nil {
 				return fmt.Errorf("write sample data: %w", err)
 			}
 			return nil
 		})
 	}
 	g.Go(func() error {
-		if err := importShipped(ctx, db); err != nil {
-			return err
-		}
-		if _, err := db.ImportFacilitators(ctx, sample.Facilitators(began)); err != nil {
+		if _, err := db.ImportFacilitators(ctx, Facilitators(began)); err != nil {
 			return err
 		}
 		if err := writeSettled(ctx, db, world.Ledger()); err != nil {
@@ -78,7 +74,7 @@ func writeSample(ctx context.Context, db *postgres.DB, world *sample.World, bega
 }
 
 // writeSettled keeps what was settled before the sample world began, once, as indexers would have committed it.
-func writeSettled(ctx context.Context, db *postgres.DB, ledger *sample.Ledger) error {
+func writeSettled(ctx context.Context, db *postgres.DB, ledger *Ledger) error {
 	written, err := db.Setting(ctx, settledSetting)
 	if err != nil || written != "" {
 		return err
