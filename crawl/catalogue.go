@@ -44,7 +44,8 @@ func (c *Crawler) Preview(ctx context.Context, address string, page func(items, 
 	return c.importFrom(ctx, address, page, true)
 }
 
-func (c *Crawler) importFrom(ctx context.Context, address string, page func(items, total int), dry bool) (Imported, error) {
+func (c *Crawler) importFrom(ctx context.Context, address string, page func(items, total int), dry bool) (Imported,
+	error) {
 	u, err := site.WebAddress(address)
 	if err != nil {
 		return Imported{}, fmt.Errorf("the address %w", err)
@@ -72,8 +73,8 @@ func (c *Crawler) importFrom(ctx context.Context, address string, page func(item
 	return c.addSellers(ctx, facts.Sellers(items), u.Hostname(), dry)
 }
 
-// addSellers lists sellers that no listed service is, and adds what a catalogue knows of the others; where it is dry it only
-// tells.
+// addSellers lists sellers that no listed service is, and adds what a catalogue knows of the others; where it is dry it
+// only tells.
 func (c *Crawler) addSellers(ctx context.Context, sellers []facts.Seller, from string, dry bool) (Imported, error) {
 	listed, err := c.db.Services(ctx)
 	if err != nil {
@@ -115,8 +116,8 @@ func (c *Crawler) addSellers(ctx context.Context, sellers []facts.Seller, from s
 	return got, nil
 }
 
-// hostName is the host of a base address with the port that is not its scheme's own: a seller whose scheme the catalogue
-// has wrong is the same one.
+// hostName is the host of a base address with the port that is not its scheme's own: a seller whose scheme the
+// catalogue has wrong is the same one.
 func hostName(base string) string {
 	_, host, _ := strings.Cut(base, "://")
 	host, _, _ = strings.Cut(host, "/")
@@ -124,7 +125,8 @@ func hostName(base string) string {
 }
 
 // addDeclared adds the endpoints of a seller that lie below a listed base address.
-func (c *Crawler) addDeclared(ctx context.Context, base string, s facts.Seller, dry bool) (added AddedEndpoints, err error) {
+func (c *Crawler) addDeclared(ctx context.Context, base string, s facts.Seller, dry bool) (added AddedEndpoints,
+	err error) {
 	known, err := c.db.ServiceAt(ctx, base)
 	if err != nil || known == nil {
 		return added, err
@@ -149,7 +151,8 @@ func (c *Crawler) addDeclared(ctx context.Context, base string, s facts.Seller, 
 // is one of ours. slugs are the taken ones.
 func listingOf(s facts.Seller, from string, slugs map[string]bool, now time.Time) postgres.Listing {
 	l := postgres.Listing{
-		Name: clean(strings.TrimSpace(s.Name), site.MaxName), Description: clean(s.Description, site.MaxDescription), BaseURL: s.BaseURL,
+		Name: clean(strings.TrimSpace(s.Name), site.MaxName), Description: clean(s.Description, site.MaxDescription),
+		BaseURL:  s.BaseURL,
 		Category: "Other", Source: clean("imported:"+from, site.MaxName), CreatedAt: now,
 	}
 	if l.Name == "" {
@@ -169,7 +172,8 @@ func listingOf(s facts.Seller, from string, slugs map[string]bool, now time.Time
 	slugs[l.Slug] = true
 	for _, e := range s.Endpoints {
 		l.Endpoints = append(l.Endpoints, postgres.ListedEndpoint{
-			Method: e.Method, Path: e.Path, Description: textOrNull(e.Description, nil), MimeType: textOrNull(e.MimeType, nil), Origin: e.Origin,
+			Method: e.Method, Path: e.Path, Description: textOrNull(e.Description, nil),
+			MimeType: textOrNull(e.MimeType, nil), Origin: e.Origin,
 		})
 	}
 	return l

@@ -14,15 +14,15 @@ import (
 	"tollbook/site/x402"
 )
 
-// changeRate is the least time between two records of a type of a service. What changes within the hour after a record is
-// held back and folded into the next one, which compares what is asked then with what that record led to: a price that
-// is another one on every visit makes one record an hour, and one that went and came back makes none. A record that is
-// made never changes, so that it may enter the logs.
+// changeRate is the least time between two records of a type of a service. What changes within the hour after a record
+// is held back and folded into the next one, which compares what is asked then with what that record led to: a price
+// that is another one on every visit makes one record an hour, and one that went and came back makes none. A record
+// that is made never changes, so that it may enter the logs.
 const changeRate = time.Hour
 
 // compare turns a visit's new sets of prices, and what was held back before, into change records. The first set that a
-// service ever shows is no change, nor is the first one of an endpoint that was listed with the service: an earlier visit
-// merely had not reached it.
+// service ever shows is no change, nor is the first one of an endpoint that was listed with the service: an earlier
+// visit merely had not reached it.
 func (c *Crawler) compare(ctx context.Context, s postgres.DueService, v *postgres.Visit, answers []answer) error {
 	replaced := map[uuid.UUID][]postgres.Price{}
 	for _, e := range v.Endpoints {
@@ -145,8 +145,10 @@ func snapshot(prices []postgres.Price, names map[uuid.UUID]label) []site.Snapsho
 	for i, p := range prices {
 		l := names[p.EndpointID]
 		entries[i] = site.SnapshotEntry{
-			Asset: p.Asset, Extra: p.Extra, PayTo: site.Abbreviate(p.PayTo), Price: p.Amount, Scheme: p.Scheme, Network: p.Network,
-			Endpoint: l.endpoint, MimeType: l.mimeType, Resource: l.resource, AssetName: "UNKNOWN", X402Version: p.X402Version,
+			Asset: p.Asset, Extra: p.Extra, PayTo: site.Abbreviate(p.PayTo), Price: p.Amount, Scheme: p.Scheme,
+			Network:  p.Network,
+			Endpoint: l.endpoint, MimeType: l.mimeType, Resource: l.resource, AssetName: "UNKNOWN",
+			X402Version:       p.X402Version,
 			MaxTimeoutSeconds: p.MaxTimeoutSeconds,
 		}
 		if p.NetworkCAIP2 != nil {

@@ -17,8 +17,10 @@ import (
 
 // v2 is an answer of version 2 in the body, with what of it is said otherwise: old, new, old, new, ...
 func v2(said ...string) string {
-	return strings.NewReplacer(said...).Replace(`{"x402Version":2,"resource":{"url":"http://x"},"accepts":[{"scheme":"exact","network":"eip155:8453","amount":"10000",` +
-		`"asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","maxTimeoutSeconds":60,"extra":{"name":"USD Coin","version":"2"}}]}`)
+	return strings.NewReplacer(said...).Replace(`{"x402Version":2,"resource":{"url":"http://x"},` +
+		`"accepts":[{"scheme":"exact","network":"eip155:8453","amount":"10000",` +
+		`"asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C",` +
+		`"maxTimeoutSeconds":60,"extra":{"name":"USD Coin","version":"2"}}]}`)
 }
 
 // TestChangeRecords lets a service say one thing after the other, a visit each, and looks at the records of each step.
@@ -32,19 +34,29 @@ func TestChangeRecords(t *testing.T) {
 	}{
 		{"the first set is no change", []string{v2()}, [][]string{nil}},
 		{"nor is the first after a time of trouble", []string{"", "", v2()}, [][]string{nil, nil, nil}},
-		{"the same again, otherwise written", []string{v2(), v2(`"name":"USD Coin","version":"2"`, `"version" : "2", "name" : "USD Coin"`), v2(seller, strings.ToLower(seller))}, [][]string{nil, nil, nil}},
+		{"the same again, otherwise written",
+			[]string{v2(), v2(`"name":"USD Coin","version":"2"`, `"version" : "2", "name" : "USD Coin"`),
+				v2(seller, strings.ToLower(seller))}, [][]string{nil, nil, nil}},
 		{"another version of the protocol", []string{v2(), challenge}, [][]string{nil, {"schema_changed"}}},
 		{"price", []string{v2(), v2("10000", "9000")}, [][]string{nil, {"price_changed"}}},
 		{"recipient", []string{v2(), v2(seller, other)}, [][]string{nil, {"payto_changed"}}},
 		{"timeout", []string{v2(), v2(":60", ":90")}, [][]string{nil, {"schema_changed"}}},
-		{"all at once", []string{v2(), v2(":60", ":90", "10000", "1", seller, other)}, [][]string{nil, {"schema_changed", "price_changed", "payto_changed"}}},
-		{"there and back", []string{v2(), v2("10000", "9000"), v2()}, [][]string{nil, {"price_changed"}, {"price_changed"}}},
-		{"the network by its nickname is the same network", []string{v2(), v2("eip155:8453", "base")}, [][]string{nil, nil}},
-		{"also when the recipient moves meanwhile", []string{v2(), v2("eip155:8453", "base", seller, other)}, [][]string{nil, {"payto_changed"}}},
-		{"down, and back with another price", []string{v2(), "", v2("10000", "9000")}, [][]string{nil, nil, {"price_changed"}}},
+		{"all at once", []string{v2(), v2(":60", ":90", "10000", "1", seller, other)},
+			[][]string{nil, {"schema_changed", "price_changed", "payto_changed"}}},
+		{"there and back", []string{v2(), v2("10000", "9000"), v2()},
+			[][]string{nil, {"price_changed"}, {"price_changed"}}},
+		{"the network by its nickname is the same network", []string{v2(), v2("eip155:8453", "base")},
+			[][]string{nil, nil}},
+		{"also when the recipient moves meanwhile", []string{v2(), v2("eip155:8453", "base", seller, other)},
+			[][]string{nil, {"payto_changed"}}},
+		{"down, and back with another price", []string{v2(), "", v2("10000", "9000")},
+			[][]string{nil, nil, {"price_changed"}}},
 		{"free, and back", []string{v2(), "200", v2()}, [][]string{nil, nil, nil}},
-		{"cannot be paid, and back with another price", []string{v2(), v2("10000", "0.01"), v2("10000", "9000")}, [][]string{nil, {"schema_changed"}, {"schema_changed"}}},
-		{"what changes with every answer is no change", []string{v2(`"version":"2"`, `"version":"2","nonce":"1"`), v2(`"version":"2"`, `"version":"2","nonce":"2"`)}, [][]string{nil, nil}},
+		{"cannot be paid, and back with another price", []string{v2(), v2("10000", "0.01"), v2("10000", "9000")},
+			[][]string{nil, {"schema_changed"}, {"schema_changed"}}},
+		{"what changes with every answer is no change",
+			[]string{v2(`"version":"2"`, `"version":"2","nonce":"1"`),
+				v2(`"version":"2"`, `"version":"2","nonce":"2"`)}, [][]string{nil, nil}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -137,7 +149,8 @@ func TestRoundWithoutDatabase(t *testing.T) {
 	}
 }
 
-// TestRoundThatTakesNothing: a round that is told that services are due, and can't take them, says so; it is none that found nothing to do.
+// TestRoundThatTakesNothing: a round that is told that services are due, and can't take them, says so; it is none that
+// found nothing to do.
 func TestRoundThatTakesNothing(t *testing.T) {
 	t.Parallel()
 	_, o := local(t, http.NotFoundHandler())

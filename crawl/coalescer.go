@@ -2,25 +2,25 @@ package crawl
 
 import "sync"
 
-// coalescer makes one call out of many: while a call is under way, later arguments are collected for the next one. It never
-// waits to fill a batch.
+// coalescer joins calls that come at the same time into one. While a batch runs, further calls join the next batch. It
+// never waits to fill a batch.
 type coalescer[A, R any] struct {
-	do func([]A) ([]R, error) // a result for each argument, in their order
+	run func([]A) ([]R, error) // returns a result for each argument, in their order
 
 	mu      sync.Mutex
 	next    *batch[A, R]
-	running sync.Mutex // held during a call
+	running sync.Mutex // held while a batch runs
 }
 
-// batch is the arguments and results of one call.
+// batch is one call of run for several callers.
 type batch[A, R any] struct {
-	arguments []A
-	results   []R
-	err       error
-	done      chan struct{}
+	args    []A
+	results []R
+	err     error
+	done    chan struct{}
 }
 
-// call returns the result for a when the call that contains it is done.
+// call returns the result of a when the batch that it joined is done.
 func (c *coalescer[A, R]) call(a A) (result R, err error) {
 	c.mu.Lock()
 	b, first := c.next, c.next == nil
@@ -28,15 +28,15 @@ func (c *coalescer[A, R]) call(a A) (result R, err error) {
 		b = &batch[A, R]{done: make(chan struct{})}
 		c.next = b
 	}
-	at := len(b.arguments)
-	b.arguments = append(b.arguments, a)
+	at := len(b.args)
+	b.args = append(b.args, a)
 	c.mu.Unlock()
 	if first {
 		c.running.Lock()
 		c.mu.Lock()
 		c.next = nil
 		c.mu.Unlock()
-		b.results, b.err = c.do(b.arguments)
+		b.results, b.err = c.run(b.args)
 		c.running.Unlock()
 		close(b.done)
 	}

@@ -14,8 +14,8 @@ func TestCoalescer(t *testing.T) {
 	t.Parallel()
 	sizes := make(chan int, 2)
 	began, goOn := make(chan struct{}), make(chan struct{})
-	var calls coalescer[int, int]
-	calls.do = func(list []int) ([]int, error) {
+	var c coalescer[int, int]
+	c.run = func(list []int) ([]int, error) {
 		sizes <- len(list)
 		if len(list) == 1 {
 			close(began)
@@ -27,10 +27,10 @@ func TestCoalescer(t *testing.T) {
 		}
 		return out, nil
 	}
-	var waits sync.WaitGroup
+	var calls sync.WaitGroup
 	call := func(n int) {
-		waits.Go(func() {
-			if got, err := calls.call(n); got != n*n || err != nil {
+		calls.Go(func() {
+			if got, err := c.call(n); got != n*n || err != nil {
 				t.Errorf("call of %d = %d, %v", n, got, err)
 			}
 		})
@@ -42,21 +42,21 @@ func TestCoalescer(t *testing.T) {
 		call(n + 2)
 	}
 	for waiting := 0; waiting < more; { // all of them have come
-		calls.mu.Lock()
-		if calls.next != nil {
-			waiting = len(calls.next.arguments)
+		c.mu.Lock()
+		if c.next != nil {
+			waiting = len(c.next.args)
 		}
-		calls.mu.Unlock()
+		c.mu.Unlock()
 		runtime.Gosched()
 	}
 	close(goOn)
-	waits.Wait()
+	calls.Wait()
 	if diff := cmp.Diff([]int{1, more}, []int{<-sizes, <-sizes}); diff != "" {
 		t.Errorf("how many calls became one (-want +got):\n%s", diff)
 	}
 	broken := errors.New("broken")
-	calls.do = func([]int) ([]int, error) { return nil, broken }
-	if _, err := calls.call(1); !errors.Is(err, broken) {
+	c.run = func([]int) ([]int, error) { return nil, broken }
+	if _, err := c.call(1); !errors.Is(err, broken) {
 		t.Errorf("a call that fails: %v", err)
 	}
 }

@@ -21,7 +21,8 @@ import (
 type Options struct {
 	Workers int           // services visited at once; 32 when zero
 	HostGap time.Duration // between two requests to a host; 1 s when zero
-	Hourly  int           // requests to a host in an hour, over all its services; 600 when zero, unbounded when negative
+	// requests to a host in an hour, over all its services; 600 when zero, unbounded when negative
+	Hourly  int
 	Visit   time.Duration // longest visit; 90 s when zero. What it did not reach is first next time
 	Jitter  float64       // share by which the next visit is early or late; 0.2 when zero
 	Now     func() time.Time
@@ -29,15 +30,14 @@ type Options struct {
 	Visited func(done, due int)    // after each visit, for a progress bar; nil for none
 	Rand    func() float64         // 0 <= r < 1, for jitter; math/rand's when nil
 	Changed func([]postgres.Visit) // after visits are kept, and without any after looks at sites; nil for none
-	Shared  bool                   // hosts are paced together with all other processes of the database
 
 	Bootstrap string // address of the list of RDAP servers; IANA's when empty
 	Synthesis Synthesis
 	FreeHosts site.FreeHosts // beside the shipped ones
 }
 
-// GCPercent suits a process that does nothing but crawl: a probe leaves much behind, and little of it lives, so that at Go's own
-// 100 a fifth of all processor time goes into collecting it.
+// GCPercent suits a process that does nothing but crawl: a probe leaves much behind, and little of it lives, so that at
+// Go's own 100 a fifth of all processor time goes into collecting it.
 const GCPercent = 300
 
 // Crawler visits services that are due.
@@ -50,11 +50,11 @@ type Crawler struct {
 	o       Options
 
 	submissions *Submissions
-	recorder    coalescer[postgres.Visit, error] // visits that end at the same time are stored in one transaction
+	storing     coalescer[postgres.Visit, error]
 }
 
-// New makes a crawler that asks through a prober with options p, completed by the crawler's own pace and clock: the same
-// distance is kept between the requests of a probe as between probes. Close it when done.
+// New makes a crawler that asks through a prober with options p, completed by the crawler's own pace and clock: the
+// same distance is kept between the requests of a probe as between probes. Close it when done.
 func New(db *postgres.DB, o Options, p probe.Options) *Crawler {
 	o.Workers = cmp.Or(o.Workers, 32)
 	o.HostGap = cmp.Or(o.HostGap, time.Second)
@@ -68,11 +68,8 @@ func New(db *postgres.DB, o Options, p probe.Options) *Crawler {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	c := &Crawler{db: db, hosts: newPace(o.HostGap, o.Hourly), o: o}
-	c.recorder.do = c.recordTogether
-	if o.Shared {
-		c.hosts.share(db, max(o.Visit, 5*time.Second))
-	}
+	c := &Crawler{db: db, hosts: newPace(db, o.HostGap, o.Hourly, max(o.Visit, 5*time.Second)), o: o}
+	c.storing.run = c.storeVisits
 	if p.Guard == nil {
 		p.Guard = &probe.Guard{}
 	}
@@ -80,7 +77,8 @@ func New(db *postgres.DB, o Options, p probe.Options) *Crawler {
 	c.prober = probe.New(p)
 	c.submissions = newSubmissions(db, SubmissionOptions{Now: o.Now, Logger: o.Logger}, p, c.hosts)
 	c.fetcher = facts.New(facts.Options{
-		Guard: p.Guard, Routes: p.Routes, UserAgent: p.UserAgent, Enter: c.hosts.enter, Robots: robotsStore{db}, Now: o.Now,
+		Guard: p.Guard, Routes: p.Routes, UserAgent: p.UserAgent, Enter: c.hosts.enter, Robots: robotsStore{db},
+		Now: o.Now,
 	})
 	return c
 }

@@ -27,8 +27,8 @@ import (
 //	{"kind":"erased", …}        a slug that is never given again
 //	{"kind":"end","lines":7}    lines before this one
 //
-// Same directory, same bytes: it holds no time of its own. A later version adds kinds and members; a reader refuses what it
-// does not know.
+// Same directory, same bytes: it holds no time of its own. A later version adds kinds and members; a reader refuses
+// what it does not know.
 const (
 	directoryKind    = "tollbook-directory"
 	directoryVersion = 1
@@ -91,8 +91,8 @@ type directoryEnd struct {
 	Lines int    `json:"lines"`
 }
 
-// WriteDirectory writes a directory's file. Without contacts it leaves out what owners wrote for the operator alone: e-mail
-// addresses and notes.
+// WriteDirectory writes a directory's file. Without contacts it leaves out what owners wrote for the operator alone:
+// e-mail addresses and notes.
 func WriteDirectory(w io.Writer, d postgres.Directory, contacts bool) error {
 	b := bufio.NewWriter(w)
 	e := json.NewEncoder(b)
@@ -107,7 +107,8 @@ func WriteDirectory(w io.Writer, d postgres.Directory, contacts bool) error {
 	}
 	line(directoryHead{directoryKind, directoryVersion, contacts})
 	for _, f := range d.Facilitators {
-		one := directoryFacilitator{"facilitator", f.ID, f.Name, f.WebsiteURL, f.DocsURL, f.FacilitatorURL, f.UpstreamStatus, f.Trusted, []directoryAccount{}}
+		one := directoryFacilitator{"facilitator", f.ID, f.Name, f.WebsiteURL, f.DocsURL, f.FacilitatorURL,
+			f.UpstreamStatus, f.Trusted, []directoryAccount{}}
 		for _, s := range f.Settlers {
 			a := directoryAccount{s.Network, s.Address, s.Tokens, nil, s.Deprecated}
 			if s.Since != nil {
@@ -154,8 +155,8 @@ type directoryReader struct {
 // directoryKinds is the order of a file.
 var directoryKinds = []string{directoryKind, "facilitator", "token", "service", "submission", "erased", "end"}
 
-// ReadDirectory reads what WriteDirectory wrote, strictly: a line that is wrong, or not known, or a file that is cut, refuses
-// all of it. The error is a *ListingError with the line.
+// ReadDirectory reads what WriteDirectory wrote, strictly: a line that is wrong, or not known, or a file that is cut,
+// refuses all of it. The error is a *ListingError with the line.
 func ReadDirectory(name string, r io.Reader) (postgres.Directory, error) {
 	in := &directoryReader{name: name, slugs: map[string]int{}, bases: map[string]int{}}
 	limited := &io.LimitedReader{R: r, N: maxDirectory}
@@ -172,10 +173,12 @@ func ReadDirectory(name string, r io.Reader) (postgres.Directory, error) {
 		}
 		at := slices.Index(directoryKinds, head.Kind)
 		if at < 0 || n == 1 && at != 0 || n > 1 && at == 0 {
-			return in.d, &ListingError{name, n, fmt.Sprintf("kind %.40q is not what can stand here; a file begins with %s", head.Kind, directoryKind)}
+			return in.d, &ListingError{name, n,
+				fmt.Sprintf("kind %.40q is not what can stand here; a file begins with %s", head.Kind, directoryKind)}
 		}
 		if at < last || in.end {
-			return in.d, &ListingError{name, n, fmt.Sprintf("kind %s comes after kind %s", head.Kind, directoryKinds[last])}
+			return in.d, &ListingError{name, n,
+				fmt.Sprintf("kind %s comes after kind %s", head.Kind, directoryKinds[last])}
 		}
 		last = at
 		if err := in.line(head.Kind, n, scanner.Bytes()); err != nil {
@@ -220,7 +223,8 @@ func (in *directoryReader) line(kind string, n int, data []byte) error {
 		if t.Network == "" || t.Address == "" || t.Symbol == "" || t.Decimals < 0 || t.Decimals > 36 {
 			return errors.New("a token has network, address, symbol, and decimals from 0 to 36")
 		}
-		in.d.Tokens = append(in.d.Tokens, postgres.Token{Network: t.Network, Address: t.Address, Symbol: t.Symbol, Decimals: t.Decimals, USD: t.USD})
+		in.d.Tokens = append(in.d.Tokens,
+			postgres.Token{Network: t.Network, Address: t.Address, Symbol: t.Symbol, Decimals: t.Decimals, USD: t.USD})
 	case "service":
 		var s directoryService
 		if err := strictLine(data, &s); err != nil {
@@ -273,14 +277,16 @@ func strictLine(data []byte, v any) error {
 
 // service holds a service to the rules of a listing.
 func (in *directoryReader) service(s *postgres.DirectoryService, n int) error {
-	e := entry{URL: s.BaseURL, ServiceName: s.Name, Description: s.Description, Category: s.Category, Slug: s.Slug, Endpoints: []string{"/"}}
+	e := entry{URL: s.BaseURL, ServiceName: s.Name, Description: s.Description, Category: s.Category, Slug: s.Slug,
+		Endpoints: []string{"/"}}
 	if s.WebsiteURL != nil {
 		e.WebsiteURL = *s.WebsiteURL
 	}
 	if _, err := e.listing(s.CreatedAt); err != nil {
 		return err
 	}
-	if s.Source != "submitted" && !strings.HasPrefix(s.Source, "imported:") || len(s.Source) > site.MaxName || site.CheckText(s.Source, site.MaxName) != nil {
+	if s.Source != "submitted" && !strings.HasPrefix(s.Source, "imported:") || len(s.Source) > site.MaxName ||
+		site.CheckText(s.Source, site.MaxName) != nil {
 		return fmt.Errorf("source %.40q is neither submitted nor imported:ORIGIN", s.Source)
 	}
 	if s.CheckSeconds < 1 || s.CheckSeconds > 366*24*3600 {
@@ -297,7 +303,8 @@ func (in *directoryReader) service(s *postgres.DirectoryService, n int) error {
 			return fmt.Errorf("endpoints %w", err)
 		}
 	}
-	return errors.Join(unique(in.slugs, "slug", s.Slug, n), unique(in.bases, "base_url", s.BaseURL, n), checkAudit(s.Audit))
+	return errors.Join(unique(in.slugs, "slug", s.Slug, n), unique(in.bases, "base_url", s.BaseURL, n),
+		checkAudit(s.Audit))
 }
 
 // submission holds a submission to what may be kept. Its words were checked when they came.
@@ -361,7 +368,8 @@ func (in *directoryReader) readFacilitators() error {
 		Facilitators []plain `json:"facilitators"`
 	}
 	for _, f := range in.facilitators {
-		list.Facilitators = append(list.Facilitators, plain{f.ID, f.Name, f.WebsiteURL, f.DocsURL, f.FacilitatorURL, f.UpstreamStatus, f.Addresses})
+		list.Facilitators = append(list.Facilitators,
+			plain{f.ID, f.Name, f.WebsiteURL, f.DocsURL, f.FacilitatorURL, f.UpstreamStatus, f.Addresses})
 	}
 	data, err := json.Marshal(list)
 	if err != nil {

@@ -23,10 +23,12 @@ func trust(origin string) int {
 }
 
 // discover says what documents add to the known endpoints of a service: new ones, up to facts.MaxEndpoints in all, and
-// what known ones lacked. What an endpoint answered is never overruled: a method by which it was paid stays. Another one
-// that a document tells replaces a method that nobody declared or that a lesser document did. An address that is an
-// instance of a known endpoint's route template is that endpoint. Nothing is ever removed: what is no longer paid ages out.
-func discover(known []postgres.Endpoint, found []facts.Endpoint, templates map[uuid.UUID]string) (add []postgres.ListedEndpoint, amend []postgres.EndpointAmendment) {
+// what known ones lacked. What an endpoint answered is never overruled: a method by which it was paid stays. Another
+// one that a document tells replaces a method that nobody declared or that a lesser document did. An address that is an
+// instance of a known endpoint's route template is that endpoint. Nothing is ever removed: what is no longer paid ages
+// out.
+func discover(known []postgres.Endpoint, found []facts.Endpoint,
+	templates map[uuid.UUID]string) (add []postgres.ListedEndpoint, amend []postgres.EndpointAmendment) {
 	amended := map[uuid.UUID]bool{}
 	type address struct{ method, path string }
 	added := map[address]bool{} // each by its path alone too
@@ -39,12 +41,14 @@ func discover(known []postgres.Endpoint, found []facts.Endpoint, templates map[u
 			}
 			continue
 		}
-		if added[address{f.Method, path}] || instance(known, f, path, templates) || len(known)+len(add) >= facts.MaxEndpoints {
+		if added[address{f.Method, path}] || instance(known, f, path, templates) ||
+			len(known)+len(add) >= facts.MaxEndpoints {
 			continue
 		}
 		added[address{f.Method, path}], added[address{"", path}] = true, true
 		add = append(add, postgres.ListedEndpoint{
-			Method: f.Method, Path: f.Path, Description: textOrNull(f.Description, nil), MimeType: textOrNull(f.MimeType, nil), Origin: f.Origin,
+			Method: f.Method, Path: f.Path, Description: textOrNull(f.Description, nil),
+			MimeType: textOrNull(f.MimeType, nil), Origin: f.Origin,
 		})
 	}
 	return add, amend
@@ -61,7 +65,8 @@ func match(known []postgres.Endpoint, f facts.Endpoint, path string, amended map
 		if f.Method == "" || k.Method == f.Method {
 			return k
 		}
-		if open == nil && k.LastPaidAt == nil && !amended[k.ID] && (!k.MethodDeclared || trust(k.Origin) < trust(f.Origin)) {
+		if open == nil && k.LastPaidAt == nil && !amended[k.ID] &&
+			(!k.MethodDeclared || trust(k.Origin) < trust(f.Origin)) {
 			open = k
 		}
 	}
@@ -86,7 +91,8 @@ func amendment(k postgres.Endpoint, f facts.Endpoint) (postgres.EndpointAmendmen
 func instance(known []postgres.Endpoint, f facts.Endpoint, path string, templates map[uuid.UUID]string) bool {
 	for _, k := range known {
 		t := templates[k.ID]
-		if t != "" && withoutQuery(k.Path) != path && (f.Method == "" || k.Method == f.Method) && (f.Template == t || fits(t, path)) {
+		if t != "" && withoutQuery(k.Path) != path && (f.Method == "" || k.Method == f.Method) &&
+			(f.Template == t || fits(t, path)) {
 			return true
 		}
 	}
@@ -100,7 +106,8 @@ func fits(template, path string) bool {
 		return false
 	}
 	for i := range t {
-		if t[i] != p[i] && !strings.HasPrefix(t[i], ":") && !strings.HasPrefix(t[i], "{") && !strings.HasPrefix(t[i], "[") {
+		if t[i] != p[i] && !strings.HasPrefix(t[i], ":") && !strings.HasPrefix(t[i], "{") &&
+			!strings.HasPrefix(t[i], "[") {
 			return false
 		}
 	}

@@ -45,7 +45,8 @@ func imported(list []chain.Facilitator, err error) ([]postgres.Facilitator, erro
 	out := make([]postgres.Facilitator, len(list))
 	for i, f := range list {
 		out[i] = postgres.Facilitator{
-			ID: f.ID, Name: f.Name, WebsiteURL: f.WebsiteURL, DocsURL: orNull(f.DocsURL), FacilitatorURL: orNull(f.FacilitatorURL),
+			ID: f.ID, Name: f.Name, WebsiteURL: f.WebsiteURL, DocsURL: orNull(f.DocsURL),
+			FacilitatorURL: orNull(f.FacilitatorURL),
 			UpstreamStatus: f.UpstreamStatus, Settlers: make([]postgres.Settler, len(f.Settlers)),
 		}
 		for j, s := range f.Settlers {

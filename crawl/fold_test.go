@@ -20,7 +20,9 @@ import (
 // records reads a service's change records, oldest first.
 func (m *memory) records(t *testing.T) []postgres.Change {
 	t.Helper()
-	rows, err := m.conn.Query(t.Context(), `SELECT service_id, type, observed_at, summary, old_snapshot, new_snapshot FROM changes ORDER BY observed_at, id`)
+	rows, err := m.conn.Query(t.Context(),
+		`SELECT service_id, type, observed_at, summary, old_snapshot, new_snapshot FROM changes ORDER BY `+
+			`observed_at, id`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,12 +47,18 @@ func TestFolding(t *testing.T) {
 		want  []string // minute: old -> new
 	}{
 		{"a price that moves once", []step{{0, "1"}, {15, "2"}, {30, "2"}, {90, "2"}}, []string{"15: 1 -> 2"}},
-		{"the first is told at once, the others an hour later", []step{{0, "1"}, {15, "2"}, {30, "3"}, {45, "4"}, {60, "4"}, {75, "4"}, {90, "4"}},
+		{"the first is told at once, the others an hour later",
+			[]step{{0, "1"}, {15, "2"}, {30, "3"}, {45, "4"}, {60, "4"}, {75, "4"}, {90, "4"}},
 			[]string{"15: 1 -> 2", "75: 2 -> 4"}},
-		{"what came back meanwhile is told never", []step{{0, "1"}, {15, "2"}, {30, "3"}, {45, "2"}, {75, "2"}, {90, "2"}, {150, "2"}}, []string{"15: 1 -> 2"}},
-		{"it moves at the hour", []step{{0, "1"}, {15, "2"}, {30, "3"}, {75, "4"}, {90, "4"}, {135, "4"}}, []string{"15: 1 -> 2", "75: 2 -> 4"}},
-		{"held back while the service is down", []step{{0, "1"}, {15, "2"}, {30, "3"}, {45, ""}, {75, ""}, {90, "3"}}, []string{"15: 1 -> 2", "75: 2 -> 3"}},
-		{"told anew after an hour of peace", []step{{0, "1"}, {15, "2"}, {75, "2"}, {80, "3"}, {85, "4"}, {140, "4"}}, []string{"15: 1 -> 2", "80: 2 -> 3", "140: 3 -> 4"}},
+		{"what came back meanwhile is told never",
+			[]step{{0, "1"}, {15, "2"}, {30, "3"}, {45, "2"}, {75, "2"}, {90, "2"}, {150, "2"}},
+			[]string{"15: 1 -> 2"}},
+		{"it moves at the hour", []step{{0, "1"}, {15, "2"}, {30, "3"}, {75, "4"}, {90, "4"}, {135, "4"}},
+			[]string{"15: 1 -> 2", "75: 2 -> 4"}},
+		{"held back while the service is down", []step{{0, "1"}, {15, "2"}, {30, "3"}, {45, ""}, {75, ""}, {90, "3"}},
+			[]string{"15: 1 -> 2", "75: 2 -> 3"}},
+		{"told anew after an hour of peace", []step{{0, "1"}, {15, "2"}, {75, "2"}, {80, "3"}, {85, "4"}, {140, "4"}},
+			[]string{"15: 1 -> 2", "80: 2 -> 3", "140: 3 -> 4"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -79,7 +87,8 @@ func TestFolding(t *testing.T) {
 				if err := json.Unmarshal(c.Summary, &s); err != nil || len(s.PriceChanges) != 1 {
 					t.Fatalf("summary %s of %s: %v", c.Summary, c.Type, err)
 				}
-				got = append(got, fmt.Sprintf("%.0f: %s -> %s", c.ObservedAt.Sub(dawn).Minutes(), s.PriceChanges[0].OldPrice, s.PriceChanges[0].NewPrice))
+				got = append(got, fmt.Sprintf("%.0f: %s -> %s", c.ObservedAt.Sub(dawn).Minutes(),
+					s.PriceChanges[0].OldPrice, s.PriceChanges[0].NewPrice))
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("records (-want +got):\n%s", diff)
@@ -121,16 +130,19 @@ func TestFlood(t *testing.T) {
 			t.Errorf("%s: a record %s after another", r.Type, r.ObservedAt.Sub(before.ObservedAt))
 		}
 		if told && string(before.NewSnapshot) != string(r.OldSnapshot) {
-			t.Errorf("%s at %s: from\n%s\nthough the record before led to\n%s", r.Type, r.ObservedAt, r.OldSnapshot, before.NewSnapshot)
+			t.Errorf("%s at %s: from\n%s\nthough the record before led to\n%s", r.Type, r.ObservedAt, r.OldSnapshot,
+				before.NewSnapshot)
 		}
 		last[r.Type] = r
 		counts[r.Type]++
 	}
 	const each = 1 + (visits-2)*7/63 // told at the second visit, then at every ninth
-	if diff := cmp.Diff(map[string]int{"schema_changed": each, "price_changed": each, "payto_changed": each}, counts); diff != "" {
+	if diff := cmp.Diff(map[string]int{"schema_changed": each, "price_changed": each, "payto_changed": each},
+		counts); diff != "" {
 		t.Errorf("records (-want +got):\n%s", diff)
 	}
-	if asked, told := n.Load(), last[site.PriceChanged].NewSnapshot; asked != visits || !strings.Contains(string(told), `"price": "1`) {
+	if asked, told := n.Load(), last[site.PriceChanged].NewSnapshot; asked != visits ||
+		!strings.Contains(string(told), `"price": "1`) {
 		t.Errorf("%d requests, the last told %s", asked, told)
 	}
 }
@@ -140,9 +152,14 @@ func TestFlood(t *testing.T) {
 func TestRecordAsTheContractSaysIt(t *testing.T) {
 	t.Parallel()
 	const before = `{"x402Version":2,"resource":{"url":"http://x","mimeType":"text/csv"},"accepts":[` +
-		`{"scheme":"exact","network":"eip155:8453","amount":"10000","asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","maxTimeoutSeconds":60,"extra":{"name":"USD Coin","version":"2"}},` +
-		`{"scheme":"upto","network":"eip155:8453","amount":"7","asset":"0x1111111111111111111111111111111111111111","payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C"}]}`
-	after := strings.NewReplacer("10000", "20000", "USD Coin", "USDC", "0x209693Bc6afc0C5328bA36FaF03C514EF312287C", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed").Replace(before)
+		`{"scheme":"exact","network":"eip155:8453","amount":"10000",` +
+		`"asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",` +
+		`"payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","maxTimeoutSeconds":60,"extra":{"name":"USD ` +
+		`Coin","version":"2"}},` +
+		`{"scheme":"upto","network":"eip155:8453","amount":"7","asset":"0x1111111111111111111111111111111111111111",` +
+		`"payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C"}]}`
+	after := strings.NewReplacer("10000", "20000", "USD Coin", "USDC", "0x209693Bc6afc0C5328bA36FaF03C514EF312287C",
+		"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed").Replace(before)
 	var body atomic.Value
 	base, o := local(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { pay(w, body.Load().(string)) }))
 	m := open(t)
@@ -170,20 +187,26 @@ func TestRecordAsTheContractSaysIt(t *testing.T) {
 		got = append(got, r.Type)
 	}
 	entry := func(asset, name, extra, payTo, price, scheme, timeout string) string {
-		return `{"asset":"` + asset + `","assetName":"` + name + `","endpoint":"GET /x y","extra":` + extra + `,"maxTimeoutSeconds":` + timeout +
-			`,"mimeType":"text/csv","network":"eip155:8453","payTo":"` + payTo + `","price":"` + price + `","resource":"BASE/x y","scheme":"` + scheme + `","x402Version":2}`
+		return `{"asset":"` + asset + `","assetName":"` + name + `","endpoint":"GET /x y","extra":` + extra +
+			`,"maxTimeoutSeconds":` + timeout +
+			`,"mimeType":"text/csv","network":"eip155:8453","payTo":"` + payTo + `","price":"` + price +
+			`","resource":"BASE/x y","scheme":"` + scheme + `","x402Version":2}`
 	}
 	const usdc, odd = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", "0x1111111111111111111111111111111111111111"
-	old := "[" + entry(usdc, "USDC", `"{\"name\":\"USD Coin\",\"version\":\"2\"}"`, "0x2096…287C", "10000", "exact", "60") + "," +
+	old := "[" + entry(usdc, "USDC", `"{\"name\":\"USD Coin\",\"version\":\"2\"}"`, "0x2096…287C", "10000", "exact",
+		"60") + "," +
 		entry(odd, "UNKNOWN", "null", "0x2096…287C", "7", "upto", "null") + "]"
-	new := "[" + entry(usdc, "USDC", `"{\"name\":\"USDC\",\"version\":\"2\"}"`, "0x5aAe…eAed", "20000", "exact", "60") + "," +
+	new := "[" + entry(usdc, "USDC", `"{\"name\":\"USDC\",\"version\":\"2\"}"`, "0x5aAe…eAed", "20000", "exact", "60") +
+		"," +
 		entry(odd, "UNKNOWN", "null", "0x5aAe…eAed", "7", "upto", "null") + "]"
 	line := func(extra string) string {
 		return `"GET /x%20y exact eip155:8453 ` + usdc + ` USDC 2  60 {\"name\":\"` + extra + `\",\"version\":\"2\"}"`
 	}
 	want := []string{
-		`{"endpointsAdded":[],"endpointsRemoved":[],"schemaAdded":[` + line("USDC") + `],"schemaRemoved":[` + line("USD%20Coin") + `]}`, old, new, "schema_changed",
-		`{"priceChanges":[{"assetName":"USDC","endpoint":"GET /x y","network":"eip155:8453","newPrice":"20000","oldPrice":"10000"}]}`, old, new, "price_changed",
+		`{"endpointsAdded":[],"endpointsRemoved":[],"schemaAdded":[` + line("USDC") + `],"schemaRemoved":[` +
+			line("USD%20Coin") + `]}`, old, new, "schema_changed",
+		`{"priceChanges":[{"assetName":"USDC","endpoint":"GET /x y","network":"eip155:8453","newPrice":"20000",` +
+			`"oldPrice":"10000"}]}`, old, new, "price_changed",
 		`{"payToAdded":["0x5aAe…eAed"],"payToRemoved":["0x2096…287C"]}`, old, new, "payto_changed",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -195,7 +218,10 @@ func TestRecordAsTheContractSaysIt(t *testing.T) {
 func TestUncompared(t *testing.T) {
 	t.Parallel()
 	var price atomic.Value
-	base, o := local(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { pay(w, v2("10000", price.Load().(string))) }))
+	base, o := local(t, http.HandlerFunc(func(w http.ResponseWriter,
+		r *http.Request) {
+		pay(w, v2("10000", price.Load().(string)))
+	}))
 	m := open(t)
 	l := oneEndpoint("acme", base, "/x")
 	l.Interval = time.Second

@@ -12,14 +12,16 @@ import (
 	"tollbook/site"
 )
 
-// FuzzListings gives any bytes to both readers of lists. What is taken is fit to be listed: a web address, a slug of its own,
-// text that Postgres keeps; what is not is told by line.
+// FuzzListings gives any bytes to both readers of lists. What is taken is fit to be listed: a web address, a slug of
+// its own, text that Postgres keeps; what is not is told by line.
 func FuzzListings(f *testing.F) {
-	entry := `{"service_name":"Acme","description":"d","url":"https://api.acme.example/v1","website_url":"https://acme.example","category":"AI","endpoints":["/a","POST /b"]}`
+	entry := `{"service_name":"Acme","description":"d","url":"https://api.acme.example/v1","website_url":"https://` +
+		`acme.example","category":"AI","endpoints":["/a","POST /b"]}`
 	f.Add([]byte("["+entry+"]"), false)
 	f.Add([]byte("["+entry+","+entry+"]"), false)
 	f.Add([]byte(`[{"service_name":"\u0000","url":"http://\ufffd"}]`), false)
-	f.Add([]byte("[[service]]\nservice_name = \"Acme\"\ndescription = \"d\"\nurl = \"https://api.acme.example\"\ncategory = \"AI\"\nendpoints = [\"/a\"]\n"), true)
+	f.Add([]byte("[[service]]\nservice_name = \"Acme\"\ndescription = \"d\"\nurl "+
+		"= \"https://api.acme.example\"\ncategory = \"AI\"\nendpoints = [\"/a\"]\n"), true)
 	f.Add([]byte("[[service]]\nslug = 'a'\n[[service]]\nslug = 'a'\nurl = 1979-05-27\n[service.x]\n"), true)
 	f.Add([]byte("service = [{url = \"https://a.example\"}]"), true)
 	if data, err := os.ReadFile("sample/services.toml"); err == nil {
@@ -33,14 +35,16 @@ func FuzzListings(f *testing.F) {
 		}
 		listings, err := ReadListings(name, bytes.NewReader(data), now)
 		if err != nil {
-			if fault := new(ListingError); !errors.As(err, &fault) || fault.Line < 0 || fault.Line > bytes.Count(data, []byte("\n"))+1 {
+			if fault := new(ListingError); !errors.As(err, &fault) || fault.Line < 0 ||
+				fault.Line > bytes.Count(data, []byte("\n"))+1 {
 				t.Errorf("%v: of %d lines", err, bytes.Count(data, []byte("\n"))+1)
 			}
 			return
 		}
 		slugs, bases := map[string]bool{}, map[string]bool{}
 		for _, l := range listings {
-			if u, err := url.Parse(l.BaseURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
+			if u, err := url.Parse(l.BaseURL); err != nil || u.Host == "" || u.Scheme != "http" &&
+				u.Scheme != "https" || u.User != nil {
 				t.Errorf("listed at %q", l.BaseURL)
 			}
 			if l.Slug == "" || l.Slug != site.Slug(l.Slug) || slugs[l.Slug] || bases[l.BaseURL] {

@@ -43,8 +43,8 @@ type Gathered struct {
 	Domains       int // that a registry answered about
 }
 
-// Gather looks at the site documents of every service and at every domain that is due when it starts. It keeps to the same
-// pace as visits do. It ends early when ctx does; what was looked at till then is kept.
+// Gather looks at the site documents of every service and at every domain that is due when it starts. It keeps to the
+// same pace as visits do. It ends early when ctx does; what was looked at till then is kept.
 func (c *Crawler) Gather(ctx context.Context) (Gathered, error) {
 	now := c.o.Now()
 	var mu sync.Mutex
@@ -74,41 +74,6 @@ func (c *Crawler) Gather(ctx context.Context) (Gathered, error) {
 	return g, c.gatherDomains(ctx, now, workers, func() { count(func() { g.Domains++ }) })
 }
 
-// work hands what take gives to workers until it gives nothing more, ctx ends, or one of them fails.
-func work[T any](ctx context.Context, workers int, take func(context.Context) ([]T, error), do func(context.Context, T) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	jobs := make(chan T)
-	var running sync.WaitGroup
-	for range workers {
-		running.Go(func() {
-			for job := range jobs {
-				if err := do(ctx, job); err != nil {
-					cancel(err)
-				}
-			}
-		})
-	}
-	for ctx.Err() == nil {
-		taken, err := take(ctx)
-		if err != nil {
-			cancel(err)
-		}
-		if len(taken) == 0 {
-			break
-		}
-		for _, job := range taken {
-			select {
-			case jobs <- job:
-			case <-ctx.Done():
-			}
-		}
-	}
-	close(jobs)
-	running.Wait()
-	return context.Cause(ctx)
-}
-
 // survey looks at one service's documents and keeps what they say. It answers nil when ctx ended meanwhile.
 func (c *Crawler) survey(ctx context.Context, s postgres.DueService) (*postgres.SiteVisit, error) {
 	limited, cancel := context.WithTimeout(ctx, siteLimit)
@@ -130,7 +95,8 @@ func (c *Crawler) survey(ctx context.Context, s postgres.DueService) (*postgres.
 	if seen.Known() {
 		v.NextAt = now.Add(c.jitter(siteEvery))
 		v.Facts = &postgres.SiteFacts{
-			Homepage: seen.Homepage, OpenAPI: seen.OpenAPI, Pricing: seen.Pricing, LLMsTxt: seen.LLMsTxt, Robots: seen.Robots, Terms: seen.Terms,
+			Homepage: seen.Homepage, OpenAPI: seen.OpenAPI, Pricing: seen.Pricing, LLMsTxt: seen.LLMsTxt,
+			Robots: seen.Robots, Terms: seen.Terms,
 		}
 	}
 	v.Add, v.Amend = discover(s.Endpoints, seen.Endpoints, templates)
@@ -151,8 +117,8 @@ func (c *Crawler) survey(ctx context.Context, s postgres.DueService) (*postgres.
 	return v, nil
 }
 
-// domainOf is the registrable domain of a base address, nil without one, and whether a registry can tell of it: not of a
-// name that somebody gives out below their own, whose age would be theirs.
+// domainOf is the registrable domain of a base address, nil without one, and whether a registry can tell of it: not of
+// a name that somebody gives out below their own, whose age would be theirs.
 func domainOf(base string, free site.FreeHosts) (*postgres.DomainFacts, bool) {
 	u, err := url.Parse(base)
 	if err != nil {
@@ -177,7 +143,8 @@ func (c *Crawler) templates(ctx context.Context, serviceID int64) (map[uuid.UUID
 	templates := map[uuid.UUID]string{}
 	for id, e := range known {
 		a := x402.Answer{Status: e.StatusCode, Header: e.Header, Body: e.Body, Truncated: e.Truncated, URL: e.URL}
-		if envelope := x402.Capture(a).Envelope; envelope != nil && envelope.Discovery != nil && envelope.Discovery.RouteTemplate != "" {
+		if envelope := x402.Capture(a).Envelope; envelope != nil && envelope.Discovery != nil &&
+			envelope.Discovery.RouteTemplate != "" {
 			templates[id] = envelope.Discovery.RouteTemplate
 		}
 	}
@@ -190,7 +157,8 @@ func (c *Crawler) logSite(ctx context.Context, s postgres.DueService, seen facts
 	for _, d := range []struct {
 		name string
 		is   *bool
-	}{{"homepage", seen.Homepage}, {"openapi", seen.OpenAPI}, {"pricing", seen.Pricing}, {"llms.txt", seen.LLMsTxt}, {"robots.txt", seen.Robots}, {"terms", seen.Terms}} {
+	}{{"homepage", seen.Homepage}, {"openapi", seen.OpenAPI}, {"pricing", seen.Pricing}, {"llms.txt", seen.LLMsTxt},
+		{"robots.txt", seen.Robots}, {"terms", seen.Terms}} {
 		if d.is != nil && *d.is {
 			has = append(has, d.name)
 		}
@@ -256,7 +224,8 @@ func (c *Crawler) bootstrap(ctx context.Context) (facts.Bootstrap, error) {
 
 // register asks a registry about a domain: what it answers, nil for nothing, and when to ask again. A suffix without a
 // server, and a domain that the registry does not know, are answers that tell nothing.
-func (c *Crawler) register(ctx context.Context, servers facts.Bootstrap, domain string) (*postgres.DomainFacts, time.Time) {
+func (c *Crawler) register(ctx context.Context, servers facts.Bootstrap, domain string) (*postgres.DomainFacts,
+	time.Time) {
 	now := c.o.Now()
 	if len(servers) == 0 {
 		return nil, now.Add(c.jitter(domainAgain))

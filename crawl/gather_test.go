@@ -35,11 +35,12 @@ func newTown(t *testing.T, domain string) (*town, probe.Options) {
 	w := &town{hosts: map[string]http.HandlerFunc{}, asked: map[string]int{}}
 	s := httptest.NewServer(w)
 	t.Cleanup(s.Close)
-	return w, probe.Options{Routes: []probe.Route{{Domain: domain, Dial: func(ctx context.Context, network, _ string) (net.Conn, bool, error) {
-		var d net.Dialer
-		conn, err := d.DialContext(ctx, network, s.Listener.Addr().String())
-		return conn, true, err
-	}}}}
+	return w, probe.Options{Routes: []probe.Route{{Domain: domain,
+		Dial: func(ctx context.Context, network, _ string) (net.Conn, bool, error) {
+			var d net.Dialer
+			conn, err := d.DialContext(ctx, network, s.Listener.Addr().String())
+			return conn, true, err
+		}}}}
 }
 
 func (w *town) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
@@ -79,7 +80,9 @@ func TestGather(t *testing.T) {
 		case "GET /a", "POST /b":
 			pay(rw, challenge)
 		case "GET /openapi.json":
-			io.WriteString(rw, `{"openapi": "3.1.0", "paths": {"/a": {"get": {"x-payment-info": {"price": "0.01"}}}, "/b": {"post": {"summary": "B", "responses": {"402": {}}}}, "/free": {"get": {"security": []}}}}`)
+			io.WriteString(rw, `{"openapi": "3.1.0", "paths": {"/a": {"get": {"x-payment-info": {"price": `+
+				`"0.01"}}}, "/b": {"post": {"summary": "B", "responses": {"402": {}}}}, "/free": {"get": `+
+				`{"security": []}}}}`)
 		default:
 			http.NotFound(rw, r)
 		}
@@ -99,13 +102,16 @@ func TestGather(t *testing.T) {
 	m := open(t)
 	l := oneEndpoint("acme", "http://api.acme.com", "/a")
 	l.Endpoints[0].Method = ""
-	m.list(t, l, oneEndpoint("guest", "http://guest.vercel.app", "/x"), oneEndpoint("other", "http://other.sample.test", "/x"))
+	m.list(t, l, oneEndpoint("guest", "http://guest.vercel.app", "/x"),
+		oneEndpoint("other", "http://other.sample.test", "/x"))
 	now := &clock{now: dawn}
 	told := 0
-	c := crawler(t, m, Options{Now: now.Now, Bootstrap: "http://rdap.registry.com/dns.json", Rand: func() float64 { return 0.5 }, Changed: func([]postgres.Visit) { told++ }, Workers: 1}, o)
+	c := crawler(t, m, Options{Now: now.Now, Bootstrap: "http://rdap.registry.com/dns.json",
+		Rand: func() float64 { return 0.5 }, Changed: func([]postgres.Visit) { told++ }, Workers: 1}, o)
 
 	// Nobody answers for the other two: nothing can be seen of them.
-	if diff := cmp.Diff(Gathered{Sites: 3, Unseen: 2, Endpoints: 1, Domains: 1}, gather(t, c)); diff != "" || told != 3 {
+	if diff := cmp.Diff(Gathered{Sites: 3, Unseen: 2, Endpoints: 1, Domains: 1}, gather(t, c)); diff != "" ||
+		told != 3 {
 		t.Errorf("first look, told %d times (-want +got):\n%s", told, diff)
 	}
 	if diff := cmp.Diff(Gathered{}, gather(t, c)); diff != "" {
@@ -116,12 +122,14 @@ func TestGather(t *testing.T) {
 	}
 	known := m.facts(t, dawn)
 	acme := known["acme"]
-	site := postgres.SiteFacts{CheckedAt: &dawn, Homepage: new(false), OpenAPI: new(true), Pricing: new(false), LLMsTxt: new(false), Robots: new(false), Terms: new(false), Domain: new("acme.com")}
+	site := postgres.SiteFacts{CheckedAt: &dawn, Homepage: new(false), OpenAPI: new(true), Pricing: new(false),
+		LLMsTxt: new(false), Robots: new(false), Terms: new(false), Domain: new("acme.com")}
 	if diff := cmp.Diff(&site, acme.Site); diff != "" {
 		t.Errorf("site (-want +got):\n%s", diff)
 	}
 	created := time.Date(2025, 1, 2, 3, 4, 5, 0, time.UTC)
-	domain := postgres.DomainFacts{Domain: "acme.com", CheckedAt: &dawn, Registrar: new("Names Ltd"), CreatedAt: &created}
+	domain := postgres.DomainFacts{Domain: "acme.com", CheckedAt: &dawn, Registrar: new("Names Ltd"),
+		CreatedAt: &created}
 	if diff := cmp.Diff(&domain, acme.Domain); diff != "" {
 		t.Errorf("domain (-want +got):\n%s", diff)
 	}
@@ -139,14 +147,16 @@ func TestGather(t *testing.T) {
 		t.Errorf("endpoints (-want +got):\n%s", diff)
 	}
 
-	// A day later documents are looked at again, the registry is not asked; a week later it is busy, and what it said stays.
+	// A day later documents are looked at again, the registry is not asked; a week later it is busy, and what it said
+	// stays.
 	now.set(dawn.Add(25 * time.Hour))
 	if g := gather(t, c); g.Sites != 3 || g.Domains != 0 || g.Endpoints != 0 {
 		t.Errorf("a day later: %+v", g)
 	}
 	registered = false
 	now.set(dawn.Add(8 * 24 * time.Hour))
-	if g := gather(t, c); g.Domains != 0 || w.count("rdap.registry.com /domain/acme.com") != 2 || w.count("rdap.registry.com /dns.json") != 2 {
+	if g := gather(t, c); g.Domains != 0 || w.count("rdap.registry.com /domain/acme.com") != 2 ||
+		w.count("rdap.registry.com /dns.json") != 2 {
 		t.Errorf("a week later: %+v, asked %v", g, w.asked)
 	}
 	if diff := cmp.Diff(&domain, m.facts(t, dawn)["acme"].Domain); diff != "" {
@@ -227,14 +237,16 @@ func TestGatherTheSampleWorld(t *testing.T) {
 			t.Errorf("%s was not looked at", l.Slug)
 			continue
 		}
-		if troubled[l.Slug] == "offline" && s.CheckedAt != nil && l.WebsiteURL == nil && s.Homepage != nil && *s.Homepage {
+		if troubled[l.Slug] == "offline" && s.CheckedAt != nil && l.WebsiteURL == nil && s.Homepage != nil &&
+			*s.Homepage {
 			t.Errorf("%s has a homepage although nobody answers", l.Slug)
 		}
 		if l.WebsiteURL == nil || troubled[l.Slug] != "" {
 			continue
 		}
 		with++
-		for name, is := range map[string]*bool{"homepage": s.Homepage, "openapi": s.OpenAPI, "pricing": s.Pricing, "llms.txt": s.LLMsTxt, "robots.txt": s.Robots, "terms": s.Terms} {
+		for name, is := range map[string]*bool{"homepage": s.Homepage, "openapi": s.OpenAPI, "pricing": s.Pricing,
+			"llms.txt": s.LLMsTxt, "robots.txt": s.Robots, "terms": s.Terms} {
 			if is == nil || !*is {
 				t.Errorf("%s has no %s", l.Slug, name)
 			}
@@ -254,29 +266,36 @@ func TestImport(t *testing.T) {
 	w, o := newTown(t, "com")
 	items := []map[string]any{}
 	for i := range 120 {
-		items = append(items, map[string]any{"resource": fmt.Sprintf("https://api%d.seller.com/%d", i%3, i), "type": "http", "serviceName": fmt.Sprintf("Seller %d", i%3), "tags": []string{"data"}})
+		items = append(items, map[string]any{"resource": fmt.Sprintf("https://api%d.seller.com/%d", i%3, i),
+			"type": "http", "serviceName": fmt.Sprintf("Seller %d", i%3), "tags": []string{"data"}})
 	}
-	items = append(items, map[string]any{"resource": "http://localhost:3000/x"}, map[string]any{"resource": "https://listed.com/v1/known", "method": "POST"}, map[string]any{"resource": "https://listed.com/v1/new"},
+	items = append(items, map[string]any{"resource": "http://localhost:3000/x"},
+		map[string]any{"resource": "https://listed.com/v1/known", "method": "POST"},
+		map[string]any{"resource": "https://listed.com/v1/new"},
 		map[string]any{"resource": "https://listed.com/outside"})
 	w.hosts["facilitator.com"] = func(rw http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/list.toml":
-			io.WriteString(rw, "[[service]]\nservice_name = \"Filed\"\ndescription = \"d\"\nurl = \"https://filed.com\"\ncategory = \"AI\"\nendpoints = [\"/x\"]\n")
+			io.WriteString(rw, "[[service]]\nservice_name = \"Filed\"\ndescription = \"d\"\nurl "+
+				"= \"https://filed.com\"\ncategory = \"AI\"\nendpoints = [\"/x\"]\n")
 		case "/discovery/resources":
 			var offset, limit int
 			fmt.Sscan(r.URL.Query().Get("offset"), &offset)
 			fmt.Sscan(r.URL.Query().Get("limit"), &limit)
-			json.NewEncoder(rw).Encode(map[string]any{"items": items[min(offset, len(items)):min(offset+limit, len(items))], "pagination": map[string]int{"total": len(items)}})
+			json.NewEncoder(rw).Encode(map[string]any{"items": items[min(offset, len(items)):min(offset+limit,
+				len(items))], "pagination": map[string]int{"total": len(items)}})
 		default:
 			http.NotFound(rw, r)
 		}
 	}
 	m := open(t)
-	m.list(t, oneEndpoint("listed", "https://listed.com/v1", "/known"), oneEndpoint("seller-1", "https://elsewhere.com", "/x"))
+	m.list(t, oneEndpoint("listed", "https://listed.com/v1", "/known"),
+		oneEndpoint("seller-1", "https://elsewhere.com", "/x"))
 	c := crawler(t, m, Options{Now: func() time.Time { return dawn }}, o)
 	const address = "http://facilitator.com/discovery/resources"
 	preview, err := c.Preview(t.Context(), address, nil)
-	if rows := m.strings(t, `SELECT slug FROM services ORDER BY slug`); err != nil || !slices.Equal(rows, []string{"listed", "seller-1"}) {
+	if rows := m.strings(t, `SELECT slug FROM services ORDER BY slug`); err != nil ||
+		!slices.Equal(rows, []string{"listed", "seller-1"}) {
 		t.Errorf("error %v, a preview lists %q", err, rows)
 	}
 	got, err := c.Import(t.Context(), address, nil)
@@ -294,8 +313,11 @@ func TestImport(t *testing.T) {
 	if diff := cmp.Diff(Imported{Known: 4, Refused: 1}, again); err != nil || diff != "" {
 		t.Errorf("again: error %v (-want +got):\n%s", err, diff)
 	}
-	want := []string{"api1-seller-com|Data|imported:facilitator.com|40", "listed|AI|imported:file|3", "seller-0|Data|imported:facilitator.com|40", "seller-1|AI|imported:file|1", "seller-2|Data|imported:facilitator.com|40"}
-	rows := m.strings(t, `SELECT slug || '|' || category || '|' || source || '|' || count(e) FROM services s LEFT JOIN endpoints e ON service_id = s.id GROUP BY s.id ORDER BY slug`)
+	want := []string{"api1-seller-com|Data|imported:facilitator.com|40", "listed|AI|imported:file|3",
+		"seller-0|Data|imported:facilitator.com|40", "seller-1|AI|imported:file|1",
+		"seller-2|Data|imported:facilitator.com|40"}
+	rows := m.strings(t, `SELECT slug || '|' || category || '|' || source || '|' || count(e) FROM services s LEFT `+
+		`JOIN endpoints e ON service_id = s.id GROUP BY s.id ORDER BY slug`)
 	if diff := cmp.Diff(want, rows); diff != "" {
 		t.Errorf("listed (-want +got):\n%s", diff)
 	}
@@ -303,8 +325,9 @@ func TestImport(t *testing.T) {
 		t.Errorf("a list: %+v, error %v", got, err)
 	}
 	for address, fault := range map[string]string{
-		"http://facilitator.com/none": "the answer is 404", "http://facilitator.com/none.json": "the answer is 404", "http://10.0.0.1/x": "refused",
-		"ftp://x": "must begin with", "http://facilitator.com/list.toml": "already listed",
+		"http://facilitator.com/none": "the answer is 404", "http://facilitator.com/none.json": "the answer is 404",
+		"http://10.0.0.1/x": "refused",
+		"ftp://x":           "must begin with", "http://facilitator.com/list.toml": "already listed",
 	} {
 		if _, err := c.Import(t.Context(), address, nil); err == nil || !strings.Contains(err.Error(), fault) {
 			t.Errorf("import %s: %v, want %q", address, err, fault)

@@ -50,7 +50,8 @@ func TestHeads(t *testing.T) {
 		defer mu.Unlock()
 		for i, line := range seen {
 			if line[:4] == "HEAD" {
-				if list = append(list, line[5:]); slices.ContainsFunc(seen[i:], func(s string) bool { return s[:4] != "HEAD" }) {
+				if list = append(list, line[5:]); slices.ContainsFunc(seen[i:],
+					func(s string) bool { return s[:4] != "HEAD" }) {
 					t.Errorf("prices are asked after HEAD: %q", seen)
 				}
 			}
@@ -78,7 +79,8 @@ func TestHeads(t *testing.T) {
 	}{
 		{0, false, []string{"/closed", "/free"}, map[string]string{"/closed": "0s", "/free": "0s free"}},
 		{23 * time.Hour, false, nil, map[string]string{"/closed": "0s", "/free": "0s free"}},
-		{24 * time.Hour, true, []string{"/closed", "/free"}, map[string]string{"/closed": "24h0m0s", "/free": "24h0m0s free"}},
+		{24 * time.Hour, true, []string{"/closed", "/free"},
+			map[string]string{"/closed": "24h0m0s", "/free": "24h0m0s free"}},
 	} {
 		trouble = step.trouble
 		now.set(dawn.Add(step.after))
@@ -94,8 +96,8 @@ func TestHeads(t *testing.T) {
 	}
 }
 
-// TestDeclaredPricesAreKept: what an OpenAPI document says of prices is kept with the endpoints, follows the document, and
-// stays when the document cannot be read for once.
+// TestDeclaredPricesAreKept: what an OpenAPI document says of prices is kept with the endpoints, follows the document,
+// and stays when the document cannot be read for once.
 func TestDeclaredPricesAreKept(t *testing.T) {
 	t.Parallel()
 	w, o := newTown(t, "com")
@@ -115,14 +117,16 @@ func TestDeclaredPricesAreKept(t *testing.T) {
 	m.list(t, oneEndpoint("acme", "http://api.acme.com", "/a"))
 	now := &clock{now: dawn}
 	c := crawler(t, m, Options{Now: now.Now, Bootstrap: "http://none.com/dns.json"}, o)
-	fixed, dynamic := postgres.DeclaredPrice{Mode: "fixed", Currency: "USD", Amount: "0.004"}, postgres.DeclaredPrice{Mode: "dynamic", Min: "0.01", Max: "0.5"}
+	fixed, dynamic := postgres.DeclaredPrice{Mode: "fixed", Currency: "USD", Amount: "0.004"},
+		postgres.DeclaredPrice{Mode: "dynamic", Min: "0.01", Max: "0.5"}
 	for day, step := range []struct {
 		document string
 		want     map[string]*postgres.DeclaredPrice
 	}{
 		{document, map[string]*postgres.DeclaredPrice{"/a": &fixed, "/b": &dynamic}},
 		{"", map[string]*postgres.DeclaredPrice{"/a": &fixed, "/b": &dynamic}},
-		{`{"openapi": "3.1.0", "paths": {"/a": {"get": {"responses": {"402": {}}}}}}`, map[string]*postgres.DeclaredPrice{"/a": nil, "/b": nil}},
+		{`{"openapi": "3.1.0", "paths": {"/a": {"get": {"responses": {"402": {}}}}}}`,
+			map[string]*postgres.DeclaredPrice{"/a": nil, "/b": nil}},
 	} {
 		document = step.document
 		now.set(dawn.Add(time.Duration(day) * 48 * time.Hour))
@@ -140,20 +144,27 @@ func TestDeclaredPricesAreKept(t *testing.T) {
 func TestDeclaredPriceOfAnEndpoint(t *testing.T) {
 	t.Parallel()
 	endpoint := func(method, path string) postgres.Endpoint {
-		return postgres.Endpoint{ID: postgres.EndpointID("acme", method, path), Method: method, Path: path, MethodDeclared: method != ""}
+		return postgres.Endpoint{ID: postgres.EndpointID("acme", method, path), Method: method, Path: path,
+			MethodDeclared: method != ""}
 	}
 	declares := func(method, path, amount, origin string) facts.Endpoint {
-		return facts.Endpoint{Declared: facts.Declared{Method: method, Origin: origin, Price: &facts.Price{Amount: amount}}, Path: path}
+		return facts.Endpoint{Declared: facts.Declared{Method: method, Origin: origin,
+			Price: &facts.Price{Amount: amount}}, Path: path}
 	}
-	known := []postgres.Endpoint{endpoint("GET", "/a?x=1"), endpoint("POST", "/a"), endpoint("GET", "/users/42"), endpoint("GET", "/users/me"), endpoint("", "/open")}
+	known := []postgres.Endpoint{endpoint("GET", "/a?x=1"), endpoint("POST", "/a"), endpoint("GET", "/users/42"),
+		endpoint("GET", "/users/me"), endpoint("", "/open")}
 	got := declaredPrices("acme", known, []postgres.ListedEndpoint{{Method: "PUT", Path: "/new"}}, []facts.Endpoint{
-		declares("GET", "/a", "1", facts.OriginOpenAPI), declares("POST", "/a", "2", facts.OriginOpenAPI), declares("GET", "/a", "9", facts.OriginWellKnown),
-		declares("GET", "/users/me", "3", facts.OriginOpenAPI), declares("GET", "/users/{id}", "4", facts.OriginOpenAPI),
-		declares("POST", "/open", "5", facts.OriginOpenAPI), declares("PUT", "/new", "6", facts.OriginOpenAPI), declares("GET", "/else", "7", facts.OriginOpenAPI),
+		declares("GET", "/a", "1", facts.OriginOpenAPI), declares("POST", "/a", "2", facts.OriginOpenAPI),
+		declares("GET", "/a", "9", facts.OriginWellKnown),
+		declares("GET", "/users/me", "3", facts.OriginOpenAPI),
+		declares("GET", "/users/{id}", "4", facts.OriginOpenAPI),
+		declares("POST", "/open", "5", facts.OriginOpenAPI), declares("PUT", "/new", "6", facts.OriginOpenAPI),
+		declares("GET", "/else", "7", facts.OriginOpenAPI),
 		{Declared: facts.Declared{Method: "GET", Origin: facts.OriginOpenAPI}, Path: "/a"},
 	})
 	want := map[uuid.UUID]postgres.DeclaredPrice{}
-	for _, p := range [][3]string{{"GET", "/a?x=1", "1"}, {"POST", "/a", "2"}, {"GET", "/users/me", "3"}, {"GET", "/users/42", "4"}, {"", "/open", "5"}, {"PUT", "/new", "6"}} {
+	for _, p := range [][3]string{{"GET", "/a?x=1", "1"}, {"POST", "/a", "2"}, {"GET", "/users/me", "3"},
+		{"GET", "/users/42", "4"}, {"", "/open", "5"}, {"PUT", "/new", "6"}} {
 		want[postgres.EndpointID("acme", p[0], p[1])] = postgres.DeclaredPrice{Amount: p[2]}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -20,8 +20,10 @@ import (
 // hostileRow is one way to pay, as v1 says it, at an amount, with one member said otherwise; "" for none.
 func hostileRow(amount, member, value string) string {
 	members := map[string]string{
-		"scheme": `"exact"`, "network": `"base"`, "maxAmountRequired": `"` + amount + `"`, "asset": `"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"`,
-		"payTo": `"0x209693Bc6afc0C5328bA36FaF03C514EF312287C"`, "maxTimeoutSeconds": "60", "resource": `"http://x"`, "description": `"d"`, "extra": `{"name":"USD Coin","version":"2"}`,
+		"scheme": `"exact"`, "network": `"base"`, "maxAmountRequired": `"` + amount + `"`,
+		"asset": `"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"`,
+		"payTo": `"0x209693Bc6afc0C5328bA36FaF03C514EF312287C"`, "maxTimeoutSeconds": "60", "resource": `"http://x"`,
+		"description": `"d"`, "extra": `{"name":"USD Coin","version":"2"}`,
 	}
 	if member != "" {
 		members[member] = value
@@ -55,7 +57,8 @@ var hostile = map[string]func(w http.ResponseWriter, amount string){
 		for _, m := range []string{"scheme", "network", "asset", "payTo", "resource", "description"} {
 			rows = append(rows, hostileRow(amount, m, `"a\u0000b"`))
 		}
-		pay(w, hostileBody(append(rows, hostileRow(amount, "extra", `{"a\u0000":"\u0000","b":["\u0000"],"c":"\ud800"}`))...))
+		pay(w, hostileBody(append(rows,
+			hostileRow(amount, "extra", `{"a\u0000":"\u0000","b":["\u0000"],"c":"\ud800"}`))...))
 	},
 	"invalid-utf8": func(w http.ResponseWriter, amount string) {
 		var rows []string
@@ -66,11 +69,13 @@ var hostile = map[string]func(w http.ResponseWriter, amount string){
 	},
 	"nul-in-headers": func(w http.ResponseWriter, amount string) {
 		body := hostileBody(hostileRow(amount, "", ""))
-		raw(w, fmt.Sprintf("HTTP/1.1 402 Pay\x00\r\nContent-Type: application/json\r\nX-Nul: a\x00b\r\nX-Latin: \xff\xfe\r\nX-\xff: 1\r\nContent-Length: %d\r\n\r\n%s", len(body), body))
+		raw(w, fmt.Sprintf("HTTP/1.1 402 Pay\x00\r\nContent-Type: application/json\r\nX-Nul: "+
+			"a\x00b\r\nX-Latin: \xff\xfe\r\nX-\xff: 1\r\nContent-Length: %d\r\n\r\n%s", len(body), body))
 	},
 	"invalid-utf8-in-headers": func(w http.ResponseWriter, amount string) {
 		body := hostileBody(hostileRow(amount, "", ""))
-		raw(w, fmt.Sprintf("HTTP/1.1 402 \xff\xff\r\nContent-Type: application/json; x=\xff\r\nX-Latin: \xff\xfe\r\nContent-Length: %d\r\n\r\n%s", len(body), body))
+		raw(w, fmt.Sprintf("HTTP/1.1 402 \xff\xff\r\nContent-Type: application/json; "+
+			"x=\xff\r\nX-Latin: \xff\xfe\r\nContent-Length: %d\r\n\r\n%s", len(body), body))
 	},
 	"nul-in-location": func(w http.ResponseWriter, amount string) {
 		raw(w, "HTTP/1.1 302 Found\r\nLocation: /\x00\xff\r\nContent-Length: 0\r\n\r\n")
@@ -108,7 +113,8 @@ var hostile = map[string]func(w http.ResponseWriter, amount string){
 	},
 	"odd-amounts": func(w http.ResponseWriter, amount string) {
 		rows := []string{hostileRow(amount, "", "")}
-		for _, n := range []string{`"` + strings.Repeat("9", 1000) + `"`, strings.Repeat("9", 1000), `"` + strings.Repeat("9", 78) + `"`, "1e1000000000", "1e40", `"-1"`, "-0", `"NaN"`, `"1.5"`,
+		for _, n := range []string{`"` + strings.Repeat("9", 1000) + `"`, strings.Repeat("9", 1000),
+			`"` + strings.Repeat("9", 78) + `"`, "1e1000000000", "1e40", `"-1"`, "-0", `"NaN"`, `"1.5"`,
 			`"0x10"`, `"١٢"`, `"1\u0000"`, `""`, "null", "[]", "{}", "true", `" 7 "`, `"000007"`} {
 			rows = append(rows, hostileRow(amount, "maxAmountRequired", n))
 		}
@@ -125,7 +131,8 @@ var hostile = map[string]func(w http.ResponseWriter, amount string){
 		pay(w, `{"x402Version":99999999999999999999,"accepts":[`+hostileRow(amount, "", "")+"]}")
 	},
 	"deep-extra": func(w http.ResponseWriter, amount string) {
-		pay(w, hostileBody(hostileRow(amount, "extra", `{"x":`+strings.Repeat(`[`, 5000)+strings.Repeat(`]`, 5000)+`}`)))
+		pay(w, hostileBody(hostileRow(amount, "extra",
+			`{"x":`+strings.Repeat(`[`, 5000)+strings.Repeat(`]`, 5000)+`}`)))
 	},
 	"deeper-extra": func(w http.ResponseWriter, amount string) {
 		pay(w, hostileBody(hostileRow(amount, "extra", strings.Repeat(`{"x":`, 20000)+"1"+strings.Repeat(`}`, 20000))))
@@ -146,8 +153,8 @@ var hostile = map[string]func(w http.ResponseWriter, amount string){
 	},
 }
 
-// TestHostileServicesSpoilNothing visits all of them, twice, so that their terms change too, and keeps every visit in one
-// batch with that of a good neighbour.
+// TestHostileServicesSpoilNothing visits all of them, twice, so that their terms change too, and keeps every visit in
+// one batch with that of a good neighbour.
 func TestHostileServicesSpoilNothing(t *testing.T) {
 	t.Parallel()
 	var turn atomic.Int64
@@ -199,13 +206,15 @@ func TestHostileServicesSpoilNothing(t *testing.T) {
 			t.Fatalf("a batch of hostile visits: %v", err)
 		}
 	}
-	kept := m.strings(t, `SELECT slug FROM services s JOIN checks c ON c.service_id = s.id GROUP BY slug HAVING count(*) = 2 ORDER BY slug COLLATE "C"`)
+	kept := m.strings(t, `SELECT slug FROM services s JOIN checks c ON c.service_id = s.id GROUP BY slug HAVING `+
+		`count(*) = 2 ORDER BY slug COLLATE "C"`)
 	if diff := cmp.Diff(slugs, kept); diff != "" {
 		t.Errorf("services with both checks kept (-want +got):\n%s", diff)
 	}
 	facts := m.facts(t, now.Now())
 	if s := facts["neighbour"]; *s.LastStatus != "online" || len(s.Changes) != 1 || len(s.Endpoints[0].Prices) != 2 {
-		t.Errorf("the neighbour is %s with %d changes and %d prices; want online, a raise, and two", *s.LastStatus, len(s.Changes), len(s.Endpoints[0].Prices))
+		t.Errorf("the neighbour is %s with %d changes and %d prices; want online, a raise, and two", *s.LastStatus,
+			len(s.Changes), len(s.Endpoints[0].Prices))
 	}
 	for slug, s := range facts {
 		for _, e := range s.Endpoints {
@@ -219,7 +228,8 @@ func TestHostileServicesSpoilNothing(t *testing.T) {
 			t.Errorf("an extra is kept that is no JSON, or too long: %.80s", extra)
 		}
 	}
-	for _, text := range []string{"nul-in-texts", "invalid-utf8", "thousand-rows", "odd-amounts", "odd-timeouts", "wide-extra", "invalid-utf8-in-headers"} {
+	for _, text := range []string{"nul-in-texts", "invalid-utf8", "thousand-rows", "odd-amounts", "odd-timeouts",
+		"wide-extra", "invalid-utf8-in-headers"} {
 		if facts[text].LastStatus == nil || facts[text].Endpoints[0].Envelope == nil {
 			t.Errorf("%s: no envelope is kept: the test shows nothing", text)
 		}
@@ -230,8 +240,9 @@ func TestHostileServicesSpoilNothing(t *testing.T) {
 func TestHeadersAreKeptAsText(t *testing.T) {
 	t.Parallel()
 	r := probe.Result{}
-	r.Answer.Header = http.Header{"X-A": {"a\x00b", "\xff"}, "X-B\x00": {"1"}, "Set-Cookie": {"secret"}, "Date": {"now"}}
-	got := keepEnvelope(answer{endpoint: &postgres.Endpoint{}, result: r}).Header
+	r.Answer.Header = http.Header{"X-A": {"a\x00b", "\xff"}, "X-B\x00": {"1"}, "Set-Cookie": {"secret"},
+		"Date": {"now"}}
+	got := newEnvelope(answer{endpoint: &postgres.Endpoint{}, result: r}).Header
 	want := http.Header{"X-A": {"a\ufffdb", "\ufffd"}, "X-B\ufffd": {"1"}, "Date": {"now"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("headers kept (-want +got):\n%s", diff)

@@ -14,8 +14,8 @@ import (
 	"tollbook/site/postgres"
 )
 
-// Indexer stores the settlements of chains. Each network has its own goroutine and reader: one that fails does not hold up the
-// others.
+// Indexer stores the settlements of chains. Each network has its own goroutine and reader: one that fails does not hold
+// up the others.
 type Indexer struct {
 	networks []network
 	o        chain.Options
@@ -46,8 +46,8 @@ var chainKinds = map[string]struct {
 	},
 }
 
-// InspectNode asks one address of a network for its newest block, on Solana for its newest finalised slot. An address that
-// serves another chain is an error. Errors name the address by scheme and host alone.
+// InspectNode asks one address of a network for its newest block, on Solana for its newest finalised slot. An address
+// that serves another chain is an error. Errors name the address by scheme and host alone.
 func InspectNode(ctx context.Context, network, address string, o chain.Options) (postgres.Head, error) {
 	namespace, _, _ := strings.Cut(network, ":")
 	kind, known := chainKinds[namespace]
@@ -69,7 +69,8 @@ func NewIndexer(db *postgres.DB, networks []chain.Network, o chain.Options) (*In
 		namespace, _, _ := strings.Cut(n.ID, ":")
 		kind, known := chainKinds[namespace]
 		if !known {
-			return nil, fmt.Errorf("network %s: settlements are read from EVM chains (eip155:…) and Solana (solana:…) alone", n.ID)
+			return nil, fmt.Errorf("network %s: settlements are read from EVM chains (eip155:…) and Solana "+
+				"(solana:…) alone", n.ID)
 		}
 		reader, err := kind.open(n, db, o)
 		if err != nil {
@@ -80,8 +81,8 @@ func NewIndexer(db *postgres.DB, networks []chain.Network, o chain.Options) (*In
 	return x, nil
 }
 
-// Once reads every network up to its confirmed head, and returns a report of each, in the order of NewIndexer. Its error joins
-// those of the networks that failed, each of which names its network.
+// Once reads every network up to its confirmed head, and returns a report of each, in the order of NewIndexer. Its
+// error joins those of the networks that failed, each of which names its network.
 func (x *Indexer) Once(ctx context.Context) ([]chain.Report, error) {
 	reports, errs := make([]chain.Report, len(x.networks)), make([]error, len(x.networks))
 	var g sync.WaitGroup
@@ -114,8 +115,8 @@ func (x *Indexer) OnceOf(ctx context.Context, id string) (chain.Report, error) {
 	return chain.Report{}, fmt.Errorf("network %s is not indexed here", id)
 }
 
-// indexAgain is the pause after which a network is tried anew whose reader gave up: another process was reading it, or its
-// nodes have nothing in common with what was committed.
+// indexAgain is the pause after which a network is tried anew whose reader gave up: another process was reading it, or
+// its nodes have nothing in common with what was committed.
 const indexAgain = 30 * time.Second
 
 // Run reads every network until ctx ends.
@@ -125,7 +126,8 @@ func (x *Indexer) Run(ctx context.Context) error {
 		g.Go(func() {
 			for ctx.Err() == nil {
 				if err := n.reader.Run(ctx); err != nil && ctx.Err() == nil && x.o.Logger != nil {
-					x.o.Logger.Error("indexing stopped, and is tried again", "network", n.id, "after", indexAgain, "error", err)
+					x.o.Logger.Error("indexing stopped, and is tried again", "network", n.id, "after", indexAgain,
+						"error", err)
 				}
 				select {
 				case <-ctx.Done():

@@ -48,11 +48,15 @@ func growChain(c *chaintest.Chain, settler string, n int) {
 		number := int(c.Head().Number) + 1
 		var txs []chaintest.Tx
 		for i, sender := range []string{settler, account(0x99, 1)} {
-			payer, payee := chainBytes[chaintest.Hash](account(0xb0, number%7)), chainBytes[chaintest.Hash](account(0xc0, number%3))
-			txs = append(txs, chaintest.Tx{From: chainBytes[chaintest.Address](sender), To: usdc, Nonce: uint64(2*number + i), Logs: []chaintest.Log{
-				{Contract: usdc, Topics: []chaintest.Hash{authorization, payer, chainBytes[chaintest.Hash](fmt.Sprintf("%064x", number))}},
-				{Contract: usdc, Topics: []chaintest.Hash{transfer, payer, payee}, Data: big.NewInt(int64(1000 + number)).FillBytes(make([]byte, 32))},
-			}})
+			payer, payee := chainBytes[chaintest.Hash](account(0xb0, number%7)),
+				chainBytes[chaintest.Hash](account(0xc0, number%3))
+			txs = append(txs, chaintest.Tx{From: chainBytes[chaintest.Address](sender), To: usdc,
+				Nonce: uint64(2*number + i), Logs: []chaintest.Log{
+					{Contract: usdc, Topics: []chaintest.Hash{authorization, payer,
+						chainBytes[chaintest.Hash](fmt.Sprintf("%064x", number))}},
+					{Contract: usdc, Topics: []chaintest.Hash{transfer, payer, payee},
+						Data: big.NewInt(int64(1000 + number)).FillBytes(make([]byte, 32))},
+				}})
 		}
 		c.Add(time.Date(2026, 7, 1, 0, number, 0, 0, time.UTC), txs...)
 	}
@@ -71,7 +75,8 @@ type twoChains struct {
 
 func newTwoChains(t *testing.T) *twoChains {
 	t.Helper()
-	w := &twoChains{base: chaintest.New(8453, time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC)), addresses: map[string]string{}}
+	w := &twoChains{base: chaintest.New(8453, time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC)),
+		addresses: map[string]string{}}
 	w.base.Finality = 10
 	all, onSolana := chaintest.SolanaHistory(300)
 	w.all, w.settlers = all, []string{account(0xa0, 1), onSolana}
@@ -97,7 +102,8 @@ func (w *twoChains) directory(t *testing.T) *memory {
 	t.Helper()
 	m := open(t)
 	_, err := m.ImportFacilitators(t.Context(), []postgres.Facilitator{{
-		ID: "acme", Name: "Acme", WebsiteURL: "https://acme.test", UpstreamStatus: "merged", Settlers: []postgres.Settler{
+		ID: "acme", Name: "Acme", WebsiteURL: "https://acme.test", UpstreamStatus: "merged",
+		Settlers: []postgres.Settler{
 			{Network: baseNetwork, Address: "0x" + w.settlers[0], Tokens: []string{"0x" + baseUSDC}},
 			{Network: chaintest.SolanaID, Address: w.settlers[1], Tokens: []string{chaintest.SolanaUSDC}},
 		},
@@ -148,7 +154,8 @@ func (m *memory) indexed(t *testing.T) []string {
 // count is how many settlements are kept of a network.
 func (m *memory) count(t *testing.T, network string) (n int) {
 	t.Helper()
-	err := m.conn.QueryRow(t.Context(), `SELECT count(*) FROM settlements s JOIN chains c ON c.id = s.chain_id WHERE c.network = $1`, network).Scan(&n)
+	err := m.conn.QueryRow(t.Context(),
+		`SELECT count(*) FROM settlements s JOIN chains c ON c.id = s.chain_id WHERE c.network = $1`, network).Scan(&n)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +183,8 @@ func TestIndexOnce(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", round.name, err)
 		}
-		if reports[0].Network != baseNetwork || reports[0].Settlements != round.base || reports[1].Network != chaintest.SolanaID || reports[1].Settlements != round.solana {
+		if reports[0].Network != baseNetwork || reports[0].Settlements != round.base ||
+			reports[1].Network != chaintest.SolanaID || reports[1].Settlements != round.solana {
 			t.Errorf("%s: %+v, want %d and %d settlements", round.name, reports, round.base, round.solana)
 		}
 	}
@@ -204,7 +212,8 @@ func TestIndexOneNetworkDown(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "index "+down) || strings.Count(err.Error(), "index ") != 1 {
 			t.Errorf("%s down: %v", down, err)
 		}
-		if diff := cmp.Diff(want, map[string]int{baseNetwork: w.count(t, baseNetwork), chaintest.SolanaID: w.count(t, chaintest.SolanaID)}); diff != "" {
+		if diff := cmp.Diff(want, map[string]int{baseNetwork: w.count(t, baseNetwork),
+			chaintest.SolanaID: w.count(t, chaintest.SolanaID)}); diff != "" {
 			t.Errorf("%s down: settlements (-want +got):\n%s", down, diff)
 		}
 		w.down.Delete(down)
@@ -254,7 +263,8 @@ func TestIndexBusy(t *testing.T) {
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
-	if _, err := w.indexer(t, w.memory, chain.Options{}).Once(t.Context()); !errors.Is(err, chain.ErrBusy) || !strings.Contains(err.Error(), baseNetwork) {
+	if _, err := w.indexer(t, w.memory, chain.Options{}).Once(t.Context()); !errors.Is(err, chain.ErrBusy) ||
+		!strings.Contains(err.Error(), baseNetwork) {
 		t.Errorf("while another indexes Base: %v", err)
 	}
 	if n := w.count(t, chaintest.SolanaID); n != 160 {
@@ -316,9 +326,12 @@ func TestIndexerRefuses(t *testing.T) {
 		networks []chain.Network
 		want     string
 	}{
-		{[]chain.Network{{ID: baseNetwork, RPC: []string{"https://a.test"}}, {ID: baseNetwork, RPC: []string{"https://b.test"}}}, "network eip155:8453 stands twice"},
-		{[]chain.Network{{ID: "stellar:pubnet", RPC: []string{"https://a.test"}}}, "network stellar:pubnet: settlements are read from EVM chains"},
-		{[]chain.Network{{ID: "eip155:31337", RPC: []string{"https://a.test"}}}, "index eip155:31337: no token to measure"},
+		{[]chain.Network{{ID: baseNetwork, RPC: []string{"https://a.test"}},
+			{ID: baseNetwork, RPC: []string{"https://b.test"}}}, "network eip155:8453 stands twice"},
+		{[]chain.Network{{ID: "stellar:pubnet", RPC: []string{"https://a.test"}}},
+			"network stellar:pubnet: settlements are read from EVM chains"},
+		{[]chain.Network{{ID: "eip155:31337", RPC: []string{"https://a.test"}}},
+			"index eip155:31337: no token to measure"},
 		{[]chain.Network{{ID: baseNetwork}}, "index eip155:8453: no RPC address"},
 		{[]chain.Network{{ID: baseNetwork, RPC: []string{"wss://a.test/" + key}}}, "RPC address number 1"},
 		{[]chain.Network{{ID: chaintest.SolanaID, RPC: []string{"https://a.test/%zz" + key}}}, "RPC address number 1"},

@@ -79,7 +79,8 @@ func ReadListings(name string, r io.Reader, now time.Time) ([]postgres.Listing, 
 			listings[i], err = row.listing(now)
 		}
 		if err == nil {
-			err = errors.Join(unique(slugs, "slug", listings[i].Slug, row.line), unique(bases, "url", listings[i].BaseURL, row.line))
+			err = errors.Join(unique(slugs, "slug", listings[i].Slug, row.line),
+				unique(bases, "url", listings[i].BaseURL, row.line))
 		}
 		if err != nil {
 			faults = append(faults, &ListingError{name, row.line, strings.ReplaceAll(err.Error(), "\n", "; ")})
@@ -115,9 +116,11 @@ func readJSON(name string, data []byte) ([]row, error) {
 			return nil, &ListingError{name, 0, err.Error()}
 		}
 		if strings.HasPrefix(syntax.Error(), "unexpected end") {
-			return nil, &ListingError{name, lineAt(int64(len(bytes.TrimRight(data, " \t\r\n")))), "the list ends too early"}
+			return nil, &ListingError{name, lineAt(int64(len(bytes.TrimRight(data, " \t\r\n")))),
+				"the list ends too early"}
 		}
-		return nil, &ListingError{name, lineAt(syntax.Offset - 1), syntax.Error()} // Offset is behind the wrong character
+		// Offset is behind the wrong character
+		return nil, &ListingError{name, lineAt(syntax.Offset - 1), syntax.Error()}
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
@@ -234,7 +237,8 @@ func (e entry) listing(now time.Time) (postgres.Listing, error) {
 		fault("slug is missing, and service_name has no letter to make one of")
 	}
 	if e.Source != "" {
-		if l.Source = e.Source; !strings.HasPrefix(e.Source, "imported:") || len(e.Source) > site.MaxName || strings.ContainsFunc(e.Source, unicode.IsControl) {
+		if l.Source = e.Source; !strings.HasPrefix(e.Source, "imported:") || len(e.Source) > site.MaxName ||
+			strings.ContainsFunc(e.Source, unicode.IsControl) {
 			fault("source %.40q must begin with imported:", e.Source)
 		}
 	}

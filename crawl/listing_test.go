@@ -48,16 +48,19 @@ func TestReadListings(t *testing.T) {
 	t.Parallel()
 	want := []postgres.Listing{
 		{
-			Slug: "acme-quotes", Name: "Acme Quotes", Description: "Share prices, a call at a time.", BaseURL: "https://api.acme.example/v1",
+			Slug: "acme-quotes", Name: "Acme Quotes", Description: "Share prices, a call at a time.",
+			BaseURL:    "https://api.acme.example/v1",
 			WebsiteURL: new("https://acme.example"), Category: "Finance", Source: "imported:file", CreatedAt: noon,
 			Endpoints: []postgres.ListedEndpoint{{Path: "/quote"}, {Method: "POST", Path: "/search?deep=1"}},
 		},
 		{
-			Slug: "b", Name: "Bolt", Description: "d", BaseURL: "http://127.0.0.1:4021", Category: "AI", Source: "imported:peer", CreatedAt: noon,
+			Slug: "b", Name: "Bolt", Description: "d", BaseURL: "http://127.0.0.1:4021", Category: "AI",
+			Source: "imported:peer", CreatedAt: noon,
 			Endpoints: []postgres.ListedEndpoint{{Method: "GET", Path: "/x"}},
 		},
 	}
-	for name, text := range map[string]string{"list.json": listJSON, "list": listJSON, "list.toml": listTOML, "LIST.TOML": listTOML} {
+	for name, text := range map[string]string{"list.json": listJSON, "list": listJSON, "list.toml": listTOML,
+		"LIST.TOML": listTOML} {
 		got, err := ReadListings(name, strings.NewReader(text), noon)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -76,7 +79,8 @@ func TestReadListings(t *testing.T) {
 
 // good is a right entry, in JSON, with one field set to other JSON; "" leaves the field out.
 func good(field, value string) string {
-	fields := []string{"service_name", `"Acme"`, "description", `"d"`, "url", `"https://acme.example"`, "category", `"AI"`, "endpoints", `["/x"]`}
+	fields := []string{"service_name", `"Acme"`, "description", `"d"`, "url", `"https://acme.example"`, "category",
+		`"AI"`, "endpoints", `["/x"]`}
 	var out []string
 	for i := 0; i < len(fields); i += 2 {
 		if fields[i] == field {
@@ -119,11 +123,13 @@ func TestFaultsOfAnEntry(t *testing.T) {
 		{"url", `"https://acme.example/%zz"`, `url "https://acme.example/%zz" is no address`},
 		{"url", `"https://acme.example/\u0000"`, `url "https://acme.example/\x00" is no address`},
 		{"url", `"https://acme.example:port"`, `url "https://acme.example:port" is no address`},
-		{"url", `"https://` + strings.Repeat("a", 2048) + `"`, `url "https://` + strings.Repeat("a", 52) + `" is no address`},
+		{"url", `"https://` + strings.Repeat("a", 2048) + `"`,
+			`url "https://` + strings.Repeat("a", 52) + `" is no address`},
 		{"url", `"https://me:secret@acme.example"`, "url must hold no user name or password"},
 		{"url", `"https://acme.example?key=1"`, `url "https://acme.example?key=1" must hold no query and no fragment`},
 		{"url", `"https://acme.example#top"`, `url "https://acme.example#top" must hold no query and no fragment`},
-		{"website_url", `"javascript:alert(1)"`, `website_url "javascript:alert(1)" must begin with https:// or http:// and a host`},
+		{"website_url", `"javascript:alert(1)"`,
+			`website_url "javascript:alert(1)" must begin with https:// or http:// and a host`},
 		{"endpoints", "", "endpoints are 0, may be 1 to 25"},
 		{"endpoints", "[]", "endpoints are 0, may be 1 to 25"},
 		{"endpoints", "[" + strings.Repeat(`"/a",`, 25) + `"/a"]`, "endpoints are 26, may be 1 to 25"},
@@ -139,11 +145,15 @@ func TestFaultsOfAnEntry(t *testing.T) {
 		{"endpoints", `["//evil.example/x"]`, `endpoints "//evil.example/x": want "/path" or "POST /path"`},
 		{"endpoints", `["/x#y"]`, `endpoints "/x#y": want "/path" or "POST /path"`},
 		{"endpoints", `["/%zz"]`, `endpoints "/%zz": want "/path" or "POST /path"`},
-		{"endpoints", `["GET /x\u00a0y"]`, `endpoints "GET /x\u00a0y": a path may have 500 characters, no blanks and no control characters`},
-		{"endpoints", `["/` + strings.Repeat("x", 500) + `"]`, `endpoints "/` + strings.Repeat("x", 59) + `": a path may have 500 characters, no blanks and no control characters`},
+		{"endpoints", `["GET /x\u00a0y"]`,
+			`endpoints "GET /x\u00a0y": a path may have 500 characters, no blanks and no control characters`},
+		{"endpoints", `["/` + strings.Repeat("x", 500) + `"]`,
+			`endpoints "/` + strings.Repeat("x", 59) +
+				`": a path may have 500 characters, no blanks and no control characters`},
 		{"endpoints", `["/x", "/y", "/x"]`, `endpoints "/x" stands twice`},
 		{"slug", `"Acme"`, `slug "Acme" may have 1 to 80 of a-z, 0-9 and inner hyphens`},
-		{"slug", `"` + strings.Repeat("a", 81) + `"`, `slug "` + strings.Repeat("a", 81) + `" may have 1 to 80 of a-z, 0-9 and inner hyphens`},
+		{"slug", `"` + strings.Repeat("a", 81) + `"`,
+			`slug "` + strings.Repeat("a", 81) + `" may have 1 to 80 of a-z, 0-9 and inner hyphens`},
 		{"source", `"submitted"`, `source "submitted" must begin with imported:`},
 		{"source", `"imported:a\nb"`, `source "imported:a\nb" must begin with imported:`},
 		{"x", "1", `unknown field "x"`},
@@ -151,7 +161,8 @@ func TestFaultsOfAnEntry(t *testing.T) {
 		{"endpoints", `"/x"`, "endpoints: want a list of texts, got string"},
 		{"endpoints", `[7]`, "endpoints: want a list of texts, got number"},
 	} {
-		list := "[\n" + `{"service_name": "First", "description": "d", "url": "https://first.example", "category": "AI", "endpoints": ["/x"]},` + "\n" + good(test.field, test.value) + "\n]\n"
+		list := "[\n" + `{"service_name": "First", "description": "d", "url": "https://first.example", "category": ` +
+			`"AI", "endpoints": ["/x"]},` + "\n" + good(test.field, test.value) + "\n]\n"
 		got, err := ReadListings("list.json", strings.NewReader(list), noon)
 		if diff := cmp.Diff([]string{"list.json:3: " + test.fault}, faults(err)); diff != "" || got != nil {
 			t.Errorf("%s %.40s: %d listings, faults (-want +got):\n%s", test.field, test.value, len(got), diff)
@@ -184,8 +195,10 @@ func faults(err error) []string {
 func TestEveryFaultIsTold(t *testing.T) {
 	t.Parallel()
 	first := good("url", `"HTTPS://Acme.example/"`)
-	list := strings.Join([]string{"[", first + ",", good("slug", `"acme-2"`) + ",", "", good("url", `"https://other.example"`) + ",",
-		good("category", `""`) + ",", `{"service_name": 1},`, `{"service_nam": "x"},`, `{"service_name": "Zed",`, `"url": "z", "category": "AI", "endpoints": []}`, "]"}, "\n")
+	list := strings.Join([]string{"[", first + ",", good("slug", `"acme-2"`) + ",", "",
+		good("url", `"https://other.example"`) + ",",
+		good("category", `""`) + ",", `{"service_name": 1},`, `{"service_nam": "x"},`, `{"service_name": "Zed",`,
+		`"url": "z", "category": "AI", "endpoints": []}`, "]"}, "\n")
 	_, err := ReadListings("list.json", strings.NewReader(list), noon)
 	want := []string{
 		"list.json:3: url https://acme.example stands at line 2 too",
@@ -193,7 +206,8 @@ func TestEveryFaultIsTold(t *testing.T) {
 		"list.json:6: category is missing",
 		"list.json:7: service_name: want text, got number",
 		`list.json:8: unknown field "service_nam"`,
-		`list.json:9: url "z" must begin with https:// or http:// and a host; description is missing; endpoints are 0, may be 1 to 25`,
+		`list.json:9: url "z" must begin with https:// or http:// and a host; description is missing; endpoints are ` +
+			`0, may be 1 to 25`,
 	}
 	if diff := cmp.Diff(want, faults(err)); diff != "" {
 		t.Errorf("faults (-want +got):\n%s", diff)
@@ -211,7 +225,8 @@ func TestFaultsOfAFile(t *testing.T) {
 		{"a.json", "[\n{}", "a.json:2: the list ends too early"},
 		{"a.json", "[\n{\n\"url\":", "a.json:3: the list ends too early"},
 		{"a.json", "[\n{\n\"url\": x}]", "a.json:3: invalid character 'x' looking for beginning of value"},
-		{"a.json", "[\n" + good("", "") + "\n" + good("slug", `"b"`) + "]", "a.json:3: invalid character '{' after array element"},
+		{"a.json", "[\n" + good("", "") + "\n" + good("slug", `"b"`) + "]",
+			"a.json:3: invalid character '{' after array element"},
 		{"a.json", "[\n" + good("", "") + ",\n]", "a.json:3: invalid character ']' looking for beginning of value"},
 		{"a.json", "[]\n[]", "a.json:2: invalid character '[' after top-level value"},
 		{"a.json", "\ufeff[", "a.json:1: the list ends too early"},
@@ -219,12 +234,15 @@ func TestFaultsOfAFile(t *testing.T) {
 		{"a.json", "[" + strings.Repeat("[", 20_000), "a.json:1: invalid character '[' exceeded max depth"},
 		{"a.toml", "[[service]]\nurl = 1\n", "a.toml:2: url: want text, got integer"},
 		{"a.toml", "[[service]]\nurl = \"x\n", "a.toml:2: basic strings cannot have new lines"},
-		{"a.toml", "[[service]]\n\nprice = 1\n[[service]]\nmethod = 1\n", "a.toml:3: unknown field service.price\na.toml:5: unknown field service.method"},
+		{"a.toml", "[[service]]\n\nprice = 1\n[[service]]\nmethod = 1\n",
+			"a.toml:3: unknown field service.price\na.toml:5: unknown field service.method"},
 		{"a.toml", "[[services]]\n", "a.toml:1: unknown field services"},
 		{"a.toml", "service = 3\n", "a.toml:1: want an object, got integer"},
 		{"a.toml", "[[service]]\nurl = \"\xff\"\n", "a.toml:2: invalid UTF-8 character in basic string"},
-		{"a.toml", "\n[[service]]\nservice_name = \"A\"\n", "a.toml:2: url is missing; description is missing; category is missing; endpoints are 0, may be 1 to 25"},
-		{"a.toml", "service = [ {service_name = \"A\"} ]\n", "a.toml: url is missing; description is missing; category is missing; endpoints are 0, may be 1 to 25"},
+		{"a.toml", "\n[[service]]\nservice_name = \"A\"\n",
+			"a.toml:2: url is missing; description is missing; category is missing; endpoints are 0, may be 1 to 25"},
+		{"a.toml", "service = [ {service_name = \"A\"} ]\n",
+			"a.toml: url is missing; description is missing; category is missing; endpoints are 0, may be 1 to 25"},
 	} {
 		got, err := ReadListings(test.name, strings.NewReader(test.text), noon)
 		if diff := cmp.Diff(strings.Split(test.fault, "\n"), faults(err)); diff != "" || got != nil {
@@ -255,7 +273,8 @@ func TestListsAreBounded(t *testing.T) {
 		t.Errorf("%d bytes were read of a list that may have %d", r.read, maxList)
 	}
 	broken := errors.New("disk is gone")
-	if _, err := ReadListings("list.json", io.MultiReader(strings.NewReader("["), failing{broken}), noon); !errors.Is(err, broken) {
+	if _, err := ReadListings("list.json", io.MultiReader(strings.NewReader("["), failing{broken}),
+		noon); !errors.Is(err, broken) {
 		t.Errorf("a list that cannot be read: %v, want %v", err, broken)
 	}
 }

@@ -16,8 +16,8 @@ const (
 )
 
 // askedOff tells which paths of a service a rule for us, by name, in its robots.txt keeps us from. An endpoint that is
-// listed may be asked although everybody is disallowed: it is an interface that its operator advertises. What robots.txt
-// says is what was last read; visits do not ask for it.
+// listed may be asked although everybody is disallowed: it is an interface that its operator advertises. What
+// robots.txt says is what was last read; visits do not ask for it.
 func (c *Crawler) askedOff(ctx context.Context, s postgres.DueService) func(path string) bool {
 	none := func(string) bool { return false }
 	if !s.Robots {

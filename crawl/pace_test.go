@@ -3,99 +3,19 @@ package crawl
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"pgregory.net/rapid"
 )
-
-func TestGapBetweenRequests(t *testing.T) {
-	t.Parallel()
-	p := newPace(time.Second, 0)
-	for i, step := range []struct {
-		host      string
-		ask, want time.Duration // after noon
-	}{
-		{"a", 0, 0},
-		{"a", 0, time.Second},
-		{"a", 0, 2 * time.Second},
-		{"b", 0, 0}, // another host, or another port of it
-		{"a:8443", 0, 0},
-		{"a", 1500 * time.Millisecond, 3 * time.Second},
-		{"a", 10 * time.Second, 10 * time.Second}, // time that was not used is not saved up
-		{"a", 10 * time.Second, 11 * time.Second},
-		{"b", 500 * time.Millisecond, time.Second},
-	} {
-		if got := p.take(step.host, noon.Add(step.ask)).Sub(noon); got != step.want {
-			t.Errorf("step %d: %s asked at %s has its slot at %s, want %s", i, step.host, step.ask, got, step.want)
-		}
-	}
-}
-
-func TestHourlyAllowance(t *testing.T) {
-	t.Parallel()
-	p := newPace(0, 600)
-	for i := range 300 { // half of it at once
-		if got := p.take("a", noon).Sub(noon); got != 0 {
-			t.Fatalf("request %d waits %s", i+1, got)
-		}
-	}
-	for i := range 3 { // the rest evenly
-		if got, want := p.take("a", noon).Sub(noon), time.Duration(i+1)*12*time.Second; got != want {
-			t.Errorf("request %d has its slot at %s, want %s", i+301, got, want)
-		}
-	}
-	later := noon.Add(3 * time.Hour)
-	for i := range 300 { // regained
-		if got := p.take("a", later).Sub(later); got != 0 {
-			t.Fatalf("request %d after a rest waits %s", i+1, got)
-		}
-	}
-}
-
-// TestNoHourHoldsMore: however requests come, no hour holds more than the allowance and no two are closer than the gap.
-func TestNoHourHoldsMore(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		perHour := rapid.IntRange(2, 40).Draw(t, "per hour")
-		gap := rapid.SampledFrom([]time.Duration{0, time.Second, time.Minute}).Draw(t, "gap")
-		p := newPace(gap, perHour)
-		now := noon
-		var slots []time.Time
-		for _, wait := range rapid.SliceOfN(rapid.SampledFrom([]time.Duration{0, 0, 0, time.Second, 5 * time.Minute, time.Hour}), 1, 200).Draw(t, "waits") {
-			now = now.Add(wait)
-			at := p.take("a", now)
-			if at.Before(now) {
-				t.Fatalf("a slot in the past: %s at %s", at, now)
-			}
-			if n := len(slots); n > 0 && at.Sub(slots[n-1]) < gap {
-				t.Fatalf("slots %s apart, gap is %s", at.Sub(slots[n-1]), gap)
-			}
-			slots = append(slots, at)
-			if n := len(slots) - perHour - 1; n >= 0 && at.Sub(slots[n]) < time.Hour {
-				t.Fatalf("%d requests in %s, allowed are %d an hour", perHour+1, at.Sub(slots[n]), perHour)
-			}
-		}
-	})
-}
-
-func TestPaceForgets(t *testing.T) {
-	t.Parallel()
-	p := newPace(time.Second, 600)
-	p.take("a", noon)
-	p.take("b", noon.Add(50*time.Second))
-	p.take("c", noon.Add(61*time.Second)) // sweeps: a is ready again and has its whole allowance
-	if _, kept := p.hosts["a"]; kept || len(p.hosts) != 2 {
-		t.Errorf("%d hosts are remembered, a among them: %t; want b and c", len(p.hosts), kept)
-	}
-}
 
 // TestOneAtATime: of many who ask for a host, one has it.
 func TestOneAtATime(t *testing.T) {
 	t.Parallel()
-	p := newPace(0, 0)
+	p := newPace(open(t).DB, 0, 0, time.Minute)
 	var inside, most atomic.Int32
 	var all sync.WaitGroup
 	for range 50 {
@@ -124,7 +44,7 @@ func TestOneAtATime(t *testing.T) {
 // TestGivingUpLeavesNothing: whoever gives up, while somebody has the host or while its slot is far, blocks nobody.
 func TestGivingUpLeavesNothing(t *testing.T) {
 	t.Parallel()
-	p := newPace(time.Hour, 0)
+	p := newPace(open(t).DB, time.Hour, 0, time.Minute)
 	leave, err := p.enter(t.Context(), "a")
 	if err != nil {
 		t.Fatal(err)
@@ -140,5 +60,106 @@ func TestGivingUpLeavesNothing(t *testing.T) {
 	}
 	if len(p.inUse) != 0 {
 		t.Errorf("%d hosts are held when nobody asks", len(p.inUse))
+	}
+}
+
+// TestNoHourContainsMore: however requests come, no hour contains more than the allowance and no two are closer than
+// the gap. Time passes by moving the host's row back.
+func TestNoHourContainsMore(t *testing.T) {
+	t.Parallel()
+	m := open(t)
+	pauses := []time.Duration{0, 0, 0, time.Second, 5 * time.Minute, time.Hour}
+	for seed := range uint64(6) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		perHour := 2 + r.IntN(12)
+		gap := []time.Duration{0, time.Second, time.Minute}[r.IntN(3)]
+		p := newPace(m.DB, gap, perHour, time.Minute)
+		host := fmt.Sprint("host", seed)
+		began, moved := time.Now(), time.Duration(0)
+		pass := func(d time.Duration) {
+			moved += d
+			if _, err := m.conn.Exec(t.Context(), `UPDATE hosts SET next_at = next_at - $2::interval,
+				regained_at = regained_at - $2::interval WHERE host = $1`, host, d); err != nil {
+				t.Fatal(err)
+			}
+		}
+		now := func() time.Duration { return time.Since(began) + moved }
+		type request struct{ earliest, latest time.Duration }
+		var requests []request
+		for range 3 * perHour {
+			pass(pauses[r.IntN(len(pauses))])
+			for {
+				from := now()
+				waits, err := m.TakeHosts(t.Context(), []string{host}, p.holder, p.rules(p.hold))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if waits[0] == 0 {
+					requests = append(requests, request{from, now()})
+					break
+				}
+				pass(waits[0])
+			}
+			n := len(requests) - 1
+			if n > 0 && requests[n].latest-requests[n-1].earliest < gap {
+				t.Fatalf("seed %d: requests at most %s apart, gap is %s", seed,
+					requests[n].latest-requests[n-1].earliest, gap)
+			}
+			if n >= perHour && requests[n].latest-requests[n-perHour].earliest < time.Hour {
+				t.Fatalf("seed %d: %d requests in %s, %d an hour are allowed", seed, perHour+1,
+					requests[n].latest-requests[n-perHour].earliest, perHour)
+			}
+		}
+	}
+}
+
+// TestSharedPace: processes that share rows ask a host one at a time, each a gap after the last one was done, also for
+// the further requests of one turn; other hosts are not held up.
+func TestSharedPace(t *testing.T) {
+	t.Parallel()
+	m := open(t)
+	const gap = 20 * time.Millisecond
+	type turn struct{ from, to time.Time }
+	var mu sync.Mutex
+	turns := map[string][]turn{}
+	ask := func(host string) {
+		from := time.Now()
+		mu.Lock()
+		defer mu.Unlock()
+		turns[host] = append(turns[host], turn{from, time.Now()})
+	}
+	var g sync.WaitGroup
+	for range 3 {
+		p := newPace(m.DB, gap, 0, time.Minute)
+		for range 2 {
+			g.Go(func() {
+				for _, host := range []string{"a", "b", "a"} {
+					leave, err := p.enter(t.Context(), host)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					ask(host)
+					if err := p.next(t.Context(), host); err != nil {
+						t.Error(err)
+					}
+					ask(host)
+					leave()
+				}
+			})
+		}
+	}
+	g.Wait()
+	for host, want := range map[string]int{"a": 24, "b": 12} {
+		list := turns[host]
+		if len(list) != want {
+			t.Errorf("%s was asked %d times, want %d", host, len(list), want)
+		}
+		slices.SortFunc(list, func(a, b turn) int { return a.from.Compare(b.from) })
+		for i := 1; i < len(list); i++ {
+			if since := list[i].from.Sub(list[i-1].to); since < gap {
+				t.Errorf("%s was asked again %s after it, want %s or more", host, since, gap)
+			}
+		}
 	}
 }

@@ -25,8 +25,8 @@ import (
 	"tollbook/site/x402"
 )
 
-// dawn is a multiple of every period in the sample world: the flapping service has just come up, the raising one asks its
-// first price, the moving one has just moved.
+// dawn is a multiple of every period in the sample world: the flapping service has just come up, the raising one asks
+// its first price, the moving one has just moved.
 var dawn = time.Unix(71_000*25_200, 0).UTC()
 
 // interval is how often sample services are visited in these tests.
@@ -62,11 +62,13 @@ func sampleListings() []postgres.Listing {
 // silent is the sample service that takes connections and never answers.
 const silent = "glasswing-census"
 
-// troubled are the sample services that are not online, as nothing takes time in this world: "" for no conclusive answer.
+// troubled are the sample services that are not online, as nothing takes time in this world: "" for no conclusive
+// answer.
 var troubled = map[string]string{
 	"millstone-grain": "offline", silent: "offline", "windlass-transcode": "offline", "hourglass-cron": "offline",
 	"attic-archive": "offline", "oldgate-sanctions": "offline",
-	"pennyfarthing-tax": "degraded", "cabinet-essays": "degraded", "larkspur-recipes": "degraded", "scholium-feeds": "degraded", "hedgerow-games": "degraded",
+	"pennyfarthing-tax": "degraded", "cabinet-essays": "degraded", "larkspur-recipes": "degraded",
+	"scholium-feeds": "degraded", "hedgerow-games": "degraded",
 	"lamplighter-domains": "", "weighbridge-facts": "",
 }
 
@@ -103,7 +105,9 @@ func TestRoundsThroughTheSampleWorld(t *testing.T) {
 		checkFirstVisit(t, l, first[l.Slug])
 	}
 
-	if _, err := m.conn.Exec(t.Context(), `UPDATE service_states SET next_check_at = $1 FROM services WHERE id = service_id AND slug = $2`, dawn.Add(24*time.Hour), silent); err != nil {
+	if _, err := m.conn.Exec(t.Context(),
+		`UPDATE service_states SET next_check_at = $1 FROM services WHERE id = service_id AND slug = $2`,
+		dawn.Add(24*time.Hour), silent); err != nil {
 		t.Fatal(err) // it has been waited for once
 	}
 
@@ -143,13 +147,16 @@ func TestRoundsThroughTheSampleWorld(t *testing.T) {
 	var price site.PriceSummary
 	change := onlyChange(t, m, raiser, site.PriceChanged, now.Now(), &price)
 	wantPrice := site.PriceSummary{PriceChanges: []site.PriceChange{
-		{Network: old.NetworkCAIP2, Endpoint: "POST /embed", NewPrice: next.Amount, OldPrice: old.Amount, AssetName: "USDC"},
+		{Network: old.NetworkCAIP2, Endpoint: "POST /embed", NewPrice: next.Amount, OldPrice: old.Amount,
+			AssetName: "USDC"},
 	}}
 	if diff := cmp.Diff(wantPrice, price); diff != "" || old.Amount != "10000" || next.Amount != "10500" {
 		t.Errorf("price change from %s to %s (-want +got):\n%s", old.Amount, next.Amount, diff)
 	}
-	for text, amount := range map[string]string{string(change.OldSnapshot): old.Amount, string(change.NewSnapshot): next.Amount} {
-		if entries := entriesOf(t, text); len(entries) != 1 || entries[0].Price != amount || entries[0].Endpoint != "POST /embed" {
+	for text, amount := range map[string]string{string(change.OldSnapshot): old.Amount,
+		string(change.NewSnapshot): next.Amount} {
+		if entries := entriesOf(t, text); len(entries) != 1 || entries[0].Price != amount ||
+			entries[0].Endpoint != "POST /embed" {
 			t.Errorf("snapshot of the change is %s, want one entry at %s", text, amount)
 		}
 	}
@@ -164,7 +171,8 @@ func TestRoundsThroughTheSampleWorld(t *testing.T) {
 	to := ask(dawn.Add(31*time.Minute), "GET", "https://saltmarsh-yields.sample.test/yields")
 	var moved site.PayToSummary
 	onlyChange(t, m, mover, site.PayToChanged, now.Now(), &moved)
-	wantMoved := site.PayToSummary{PayToAdded: []string{site.Abbreviate(to.PayTo)}, PayToRemoved: []string{site.Abbreviate(from.PayTo)}}
+	wantMoved := site.PayToSummary{PayToAdded: []string{site.Abbreviate(to.PayTo)},
+		PayToRemoved: []string{site.Abbreviate(from.PayTo)}}
 	if diff := cmp.Diff(wantMoved, moved); diff != "" || from.PayTo == to.PayTo {
 		t.Errorf("recipient moved from %s to %s (-want +got):\n%s", from.PayTo, to.PayTo, diff)
 	}
@@ -198,8 +206,10 @@ func checkFirstVisit(t *testing.T, l postgres.Listing, got postgres.ServiceFacts
 			continue
 		}
 		asked++
-		if status == site.StatusOnline && (len(e.Prices) == 0 || e.Envelope == nil || e.Fingerprint == nil || e.LastPaidAt == nil) {
-			t.Errorf("%s %s: %d prices, envelope %t: nothing is kept of a paid endpoint", l.Slug, e.Path, len(e.Prices), e.Envelope != nil)
+		if status == site.StatusOnline &&
+			(len(e.Prices) == 0 || e.Envelope == nil || e.Fingerprint == nil || e.LastPaidAt == nil) {
+			t.Errorf("%s %s: %d prices, envelope %t: nothing is kept of a paid endpoint", l.Slug, e.Path, len(e.Prices),
+				e.Envelope != nil)
 		}
 		if status == site.StatusOffline && (len(e.Prices) != 0 || e.Envelope != nil) {
 			t.Errorf("%s %s: %d prices of a service that does not answer", l.Slug, e.Path, len(e.Prices))
@@ -278,8 +288,10 @@ func entriesOf(t *testing.T, text string) (entries []site.SnapshotEntry) {
 }
 
 // challenge asks 0.01 USDC on Base.
-const challenge = `{"x402Version":1,"error":"pay","accepts":[{"scheme":"exact","network":"base","maxAmountRequired":"10000",` +
-	`"asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","maxTimeoutSeconds":60,"resource":"http://x","description":"d","mimeType":"application/json"}]}`
+const challenge = `{"x402Version":1,"error":"pay","accepts":[{"scheme":"exact","network":"base",` +
+	`"maxAmountRequired":"10000",` +
+	`"asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C",` +
+	`"maxTimeoutSeconds":60,"resource":"http://x","description":"d","mimeType":"application/json"}]}`
 
 func pay(w http.ResponseWriter, body string) {
 	w.Header().Set("Content-Type", "application/json")
@@ -296,7 +308,8 @@ func local(t *testing.T, h http.Handler) (base string, o probe.Options) {
 }
 
 func oneEndpoint(slug, base string, paths ...string) postgres.Listing {
-	l := postgres.Listing{Slug: slug, Name: slug, Description: "d", BaseURL: base, Category: "AI", Source: "imported:file", CreatedAt: dawn}
+	l := postgres.Listing{Slug: slug, Name: slug, Description: "d", BaseURL: base, Category: "AI",
+		Source: "imported:file", CreatedAt: dawn}
 	for _, p := range paths {
 		l.Endpoints = append(l.Endpoints, postgres.ListedEndpoint{Method: "GET", Path: p})
 	}
@@ -336,14 +349,17 @@ func TestACrawlThatIsCutOff(t *testing.T) {
 	if err == nil || report.Visits != 1 || report.Online != 1 {
 		t.Errorf("a round that is cut off: %+v, error %v; want one visit and an error", report, err)
 	}
-	if got := m.strings(t, `SELECT slug FROM checks JOIN services s ON s.id = service_id`); !slices.Equal(got, []string{"quick"}) {
+	if got := m.strings(t, `SELECT slug FROM checks JOIN services s ON s.id = service_id`); !slices.Equal(got,
+		[]string{"quick"}) {
 		t.Errorf("checks kept of %q, want quick alone", got)
 	}
-	if due := m.strings(t, `SELECT slug FROM services JOIN service_states ON service_id = id WHERE next_check_at <= $1 ORDER BY 1`, dawn); len(due) != 0 {
+	if due := m.strings(t, `SELECT slug FROM services JOIN service_states ON service_id = id WHERE next_check_at <= `+
+		`$1 ORDER BY 1`, dawn); len(due) != 0 {
 		t.Errorf("due while the lease lasts: %q", due)
 	}
 	lease := dawn.Add(c.lease())
-	if due := m.strings(t, `SELECT slug FROM services JOIN service_states ON service_id = id WHERE next_check_at <= $1 ORDER BY 1`, lease); !slices.Equal(due, []string{"slow"}) {
+	if due := m.strings(t, `SELECT slug FROM services JOIN service_states ON service_id = id WHERE next_check_at <= `+
+		`$1 ORDER BY 1`, lease); !slices.Equal(due, []string{"slow"}) {
 		t.Errorf("due when the lease is over: %q, want slow", due)
 	}
 }
@@ -355,12 +371,14 @@ func TestALongVisit(t *testing.T) {
 	m := open(t)
 	m.list(t, oneEndpoint("acme", base, "/a", "/b"))
 	now := &clock{now: dawn}
-	c := New(m.DB, Options{Now: now.Now, HostGap: time.Hour, Visit: time.Second}, o) // the second request would be an hour later
+	// the second request would be later
+	c := New(m.DB, Options{Now: now.Now, HostGap: 5 * time.Minute, Visit: time.Second}, o)
 	defer c.Close()
 	if report := round(t, c); report.Visits != 1 || report.Online != 1 {
 		t.Errorf("%+v, want one service online", report)
 	}
-	if asked := m.strings(t, `SELECT path FROM endpoints WHERE last_probed_at IS NOT NULL`); !slices.Equal(asked, []string{"/a"}) {
+	if asked := m.strings(t, `SELECT path FROM endpoints WHERE last_probed_at IS NOT NULL`); !slices.Equal(asked,
+		[]string{"/a"}) {
 		t.Errorf("asked: %q, want /a", asked)
 	}
 
@@ -372,7 +390,8 @@ func TestALongVisit(t *testing.T) {
 	if n := m.strings(t, `SELECT count(*)::text FROM checks`); n[0] != "1" {
 		t.Errorf("%s checks are kept, want the one that asked something", n[0])
 	}
-	if due := m.strings(t, `SELECT slug FROM services JOIN service_states ON service_id = id WHERE next_check_at <= $1`, now.Now().Add(c.lease())); !slices.Equal(due, []string{"acme"}) {
+	if due := m.strings(t, `SELECT slug FROM services JOIN service_states ON service_id = id WHERE next_check_at <= $1`,
+		now.Now().Add(c.lease())); !slices.Equal(due, []string{"acme"}) {
 		t.Errorf("due when the lease is over: %q", due)
 	}
 }

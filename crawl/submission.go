@@ -12,7 +12,8 @@ import (
 	"tollbook/site/postgres"
 )
 
-// Submissions probes what owners submit. Whatever a crawl may visit, it goes to no private address: who submits is anybody.
+// Submissions probes what owners submit. Whatever a crawl may visit, it goes to no private address: who submits is
+// anybody.
 type Submissions struct {
 	db     *postgres.DB
 	prober *probe.Prober
@@ -27,17 +28,12 @@ type SubmissionOptions struct {
 	Rest    time.Duration // between two looks at what is queued; 15 s when zero
 	Now     func() time.Time
 	Logger  *slog.Logger
-	Shared  bool // hosts are paced together with all other processes of the database
 }
 
-// NewSubmissions makes a prober of submissions that asks as one with options p would, but for those of its guard that let
-// private addresses through. Close it when done.
+// NewSubmissions makes a prober of submissions that asks as one with options p would, but for those of its guard that
+// let private addresses through. Close it when done.
 func NewSubmissions(db *postgres.DB, o SubmissionOptions, p probe.Options) *Submissions {
-	hosts := newPace(cmp.Or(o.HostGap, time.Second), 600)
-	if o.Shared {
-		hosts.share(db, holdLimit)
-	}
-	return newSubmissions(db, o, p, hosts)
+	return newSubmissions(db, o, p, newPace(db, cmp.Or(o.HostGap, time.Second), 600, holdLimit))
 }
 
 func newSubmissions(db *postgres.DB, o SubmissionOptions, p probe.Options, hosts *pace) *Submissions {
@@ -62,11 +58,13 @@ func (s *Submissions) Close() { s.prober.Close() }
 
 // Reasons that a submitter is told in place of the prober's own.
 const (
-	unvisited = "it is, or its name resolves to, an address that is not visited" // which, and by whose word, is not told
+	// which, and by whose word, is not told
+	unvisited = "it is, or its name resolves to, an address that is not visited"
 	outOfTime = "not asked in the %s that a submission's probe may take"
 )
 
-// Probe asks the endpoints of a submission one after the other and says what asked to be paid, and why the rest did not.
+// Probe asks the endpoints of a submission one after the other and says what asked to be paid, and why the rest did
+// not.
 func (s *Submissions) Probe(ctx context.Context, base string, endpoints []string) site.ProbeResult {
 	result := site.ProbeResult{Errors: []string{}}
 	paths, err := site.DeclaredPaths(endpoints)
@@ -99,8 +97,8 @@ func (s *Submissions) Probe(ctx context.Context, base string, endpoints []string
 	return result
 }
 
-// ProbeQueued probes every submission whose probe is due: of processes that died, and those for which there was no time or
-// no allowance when they came. It answers how many.
+// ProbeQueued probes every submission whose probe is due: of processes that died, and those for which there was no time
+// or no allowance when they came. It answers how many.
 func (s *Submissions) ProbeQueued(ctx context.Context) (n int, err error) {
 	for ; ctx.Err() == nil; n++ {
 		queued, err := s.db.TakeSubmissionProbe(ctx, s.o.Now())
@@ -114,12 +112,14 @@ func (s *Submissions) ProbeQueued(ctx context.Context) (n int, err error) {
 		if err := s.db.KeepSubmissionProbe(ctx, queued.ID, result); err != nil {
 			return n, err
 		}
-		s.o.Logger.Info("submission probed", "submission", queued.ID, "found", result.EndpointsFound, "errors", len(result.Errors))
+		s.o.Logger.Info("submission probed", "submission", queued.ID, "found", result.EndpointsFound, "errors",
+			len(result.Errors))
 	}
 	return n, ctx.Err()
 }
 
-// Run probes what is queued until ctx ends. What fails is tried again: a database that is away for a while ends nothing.
+// Run probes what is queued until ctx ends. What fails is tried again: a database that is away for a while ends
+// nothing.
 func (s *Submissions) Run(ctx context.Context) {
 	for {
 		if _, err := s.ProbeQueued(ctx); err != nil && ctx.Err() == nil {

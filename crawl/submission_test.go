@@ -53,8 +53,9 @@ func TestProbeSubmission(t *testing.T) {
 			http.NotFound(rw, r)
 		}
 	}
-	s := submissions(t, &memory{}, SubmissionOptions{}, p)
-	got := s.Probe(t.Context(), "http://acme.com/v1", []string{"/quote", "POST /post", "/free", "/metadata", "/endless", "/gone", "/x/{id}"})
+	s := submissions(t, open(t), SubmissionOptions{}, p)
+	got := s.Probe(t.Context(), "http://acme.com/v1",
+		[]string{"/quote", "POST /post", "/free", "/metadata", "/endless", "/gone", "/x/{id}"})
 	want := site.ProbeResult{EndpointsFound: 2, Errors: []string{
 		"/free: answers 200 OK without asking for payment",
 		"/metadata: redirects to an address that is not visited",
@@ -75,8 +76,8 @@ func (a *ambush) LookupNetIP(context.Context, string, string) ([]netip.Addr, err
 	return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
 }
 
-// A crawl may be let through to private hosts; the probe of a submission never is, by address or by name, and its submitter
-// is not told what a name resolves to.
+// A crawl may be let through to private hosts; the probe of a submission never is, by address or by name, and its
+// submitter is not told what a name resolves to.
 func TestSubmissionsVisitNothingPrivate(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -93,8 +94,11 @@ func TestSubmissionsVisitNothingPrivate(t *testing.T) {
 	}()
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	resolver := &ambush{}
-	s := submissions(t, &memory{}, SubmissionOptions{}, probe.Options{Guard: &probe.Guard{Resolver: resolver, AllowPrivate: []string{"127.0.0.1", "acme.example", "localhost"}}})
-	for _, base := range []string{"http://127.0.0.1:" + port, "http://acme.example:" + port, "http://[::ffff:127.0.0.1]:" + port, "http://localhost:" + port, "http://2130706433:" + port} {
+	s := submissions(t, open(t), SubmissionOptions{},
+		probe.Options{Guard: &probe.Guard{Resolver: resolver,
+			AllowPrivate: []string{"127.0.0.1", "acme.example", "localhost"}}})
+	for _, base := range []string{"http://127.0.0.1:" + port, "http://acme.example:" + port,
+		"http://[::ffff:127.0.0.1]:" + port, "http://localhost:" + port, "http://2130706433:" + port} {
 		got := s.Probe(t.Context(), base, []string{"/a"})
 		if diff := cmp.Diff(site.ProbeResult{Errors: []string{"/a: " + unvisited}}, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", base, diff)
@@ -122,15 +126,17 @@ func TestSubmissionProbeIsBounded(t *testing.T) {
 		<-r.Context().Done()
 	}
 	var got site.ProbeResult
-	limit := 300 * time.Millisecond
+	m, limit := open(t), 300*time.Millisecond
 	for ; limit < time.Minute; limit *= 2 { // until it is enough for the one that answers
-		s := submissions(t, &memory{}, SubmissionOptions{Limit: limit}, p)
-		if got = s.Probe(t.Context(), "http://slow.com", []string{"/quote", "/never", "POST /later"}); got.EndpointsFound > 0 {
+		s := submissions(t, m, SubmissionOptions{Limit: limit}, p)
+		if got = s.Probe(t.Context(), "http://slow.com",
+			[]string{"/quote", "/never", "POST /later"}); got.EndpointsFound > 0 {
 			break
 		}
 	}
 	reason := fmt.Sprintf(outOfTime, limit)
-	if diff := cmp.Diff(site.ProbeResult{EndpointsFound: 1, Errors: []string{"/never: " + reason, "POST /later: " + reason}}, got); diff != "" {
+	if diff := cmp.Diff(site.ProbeResult{EndpointsFound: 1,
+		Errors: []string{"/never: " + reason, "POST /later: " + reason}}, got); diff != "" {
 		t.Errorf("probe (-want +got):\n%s", diff)
 	}
 }
@@ -140,10 +146,14 @@ func TestQueuedSubmissionsAreProbed(t *testing.T) {
 	t.Parallel()
 	m := open(t)
 	w, p := newTown(t, "com")
-	w.hosts["acme.com"] = func(rw http.ResponseWriter, r *http.Request) { pay(rw, hostileBody(hostileRow("10000", "", ""))) }
+	w.hosts["acme.com"] = func(rw http.ResponseWriter,
+		r *http.Request) {
+		pay(rw, hostileBody(hostileRow("10000", "", "")))
+	}
 	receipt, err := m.ReceiveSubmission(t.Context(), site.Received{
-		Submission: site.Submission{URL: "http://acme.com", Email: "a@acme.com", ServiceName: "Acme", Description: "d", WebsiteURL: "http://acme.com", Category: "AI", Endpoints: []string{"/a"}},
-		Domain:     "acme.com", Client: "c", At: noon, Probe: true,
+		Submission: site.Submission{URL: "http://acme.com", Email: "a@acme.com", ServiceName: "Acme", Description: "d",
+			WebsiteURL: "http://acme.com", Category: "AI", Endpoints: []string{"/a"}},
+		Domain: "acme.com", Client: "c", At: noon, Probe: true,
 	})
 	if err != nil || !receipt.Probe {
 		t.Fatalf("%+v, %v", receipt, err)
@@ -163,7 +173,8 @@ func TestQueuedSubmissionsAreProbed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(&site.ProbeResult{EndpointsFound: 1, Errors: []string{}}, state.ProbeResult); diff != "" || w.count("acme.com /a") != 1 {
+	if diff := cmp.Diff(&site.ProbeResult{EndpointsFound: 1, Errors: []string{}}, state.ProbeResult); diff != "" ||
+		w.count("acme.com /a") != 1 {
 		t.Errorf("asked %d times (-want +got):\n%s", w.count("acme.com /a"), diff)
 	}
 }

@@ -19,7 +19,8 @@ type Synthesis struct {
 	PerDay int // questions in a UTC day at most, by all crawlers of a database together
 }
 
-// How often a service's input is made anew, how many are asked about at once, and when a round gives up on its endpoint.
+// How often a service's input is made anew, how many are asked about at once, and when a round gives up on its
+// endpoint.
 const (
 	inputEvery    = time.Hour
 	inputLease    = 10 * time.Minute
@@ -41,8 +42,8 @@ type Synthesized struct {
 }
 
 // Synthesize asks the model about every service whose input changed since it last answered, the newest change first, as
-// far as the day's questions go. What it answers is kept where it counts; why it does not is kept apart, and that service
-// is asked about again after a pause. It ends early when ctx does, or when the endpoint answers nothing.
+// far as the day's questions go. What it answers is kept where it counts; why it does not is kept apart, and that
+// service is asked about again after a pause. It ends early when ctx does, or when the endpoint answers nothing.
 func (c *Crawler) Synthesize(ctx context.Context) (Synthesized, error) {
 	q := &questions{c: c, report: Synthesized{Refused: map[string]int{}}}
 	if c.o.Synthesis.Client == nil {
@@ -124,10 +125,12 @@ func (q *questions) next(ctx context.Context) (bool, error) {
 	}
 	in := synthesis.InputOf(s, synthesis.Capture)
 	question := postgres.Question{InputHash: in.Hash(), ModelID: client.Model(), PromptVersion: synthesis.PromptVersion}
-	if err := c.db.RecordInput(ctx, s.ID, question.InputHash, c.o.Now(), c.o.Now().Add(c.jitter(inputEvery))); err != nil {
+	if err := c.db.RecordInput(ctx, s.ID, question.InputHash, c.o.Now(),
+		c.o.Now().Add(c.jitter(inputEvery))); err != nil {
 		return false, err // it may have changed since it was looked at
 	}
-	text, err := client.Ask(ctx, synthesis.Instructions(q.categories), in.Document(), "service", synthesis.Schema(q.categories))
+	text, err := client.Ask(ctx, synthesis.Instructions(q.categories), in.Document(), "service",
+		synthesis.Schema(q.categories))
 	if ctx.Err() != nil {
 		return false, nil // asked again when its lease is over
 	}
@@ -136,7 +139,8 @@ func (q *questions) next(ctx context.Context) (bool, error) {
 		if unread == nil {
 			q.count("", nil)
 			c.o.Logger.Info("synthesis", "service", s.Slug, "kept", true)
-			err := c.db.KeepSynthesis(ctx, s.ID, postgres.SynthesisFacts{Question: question, AskedAt: c.o.Now(), Answer: *answer})
+			err := c.db.KeepSynthesis(ctx, s.ID,
+				postgres.SynthesisFacts{Question: question, AskedAt: c.o.Now(), Answer: *answer})
 			if err == nil && c.o.Changed != nil {
 				c.o.Changed(nil)
 			}
@@ -160,7 +164,8 @@ func (q *questions) refuse(ctx context.Context, s *postgres.ServiceFacts, questi
 		reason, notBefore = unanswered.Reason, now.Add(unanswered.Wait)
 	}
 	q.count(reason, unanswered)
-	q.c.o.Logger.LogAttrs(ctx, slog.LevelWarn, "synthesis", slog.String("service", s.Slug), slog.Bool("kept", false), slog.Any("error", why))
+	q.c.o.Logger.LogAttrs(ctx, slog.LevelWarn, "synthesis", slog.String("service", s.Slug), slog.Bool("kept", false),
+		slog.Any("error", why))
 	if reason == model.NoSchema {
 		return q.c.db.ReleaseQuestion(ctx, s.ID) // the client asks without one from now on
 	}

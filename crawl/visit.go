@@ -33,8 +33,8 @@ type answer struct {
 }
 
 // visit asks a service's active endpoints, one after the other, and puts together what is to be kept. It answers false
-// when ctx ended meanwhile, or the visit before any endpoint was asked, as when others use up the host's allowance: then
-// nothing is kept, and the service is due again when its lease is over.
+// when ctx ended meanwhile, or the visit before any endpoint was asked, as when others use up the host's allowance:
+// then nothing is kept, and the service is due again when its lease is over.
 func (c *Crawler) visit(ctx context.Context, s postgres.DueService) (postgres.Visit, bool) {
 	began := c.o.Now()
 	limited, cancel := context.WithTimeout(ctx, c.o.Visit)
@@ -42,7 +42,8 @@ func (c *Crawler) visit(ctx context.Context, s postgres.DueService) (postgres.Vi
 	known := sync.OnceValue(func() map[uuid.UUID]*postgres.Envelope {
 		envelopes, err := c.db.Envelopes(limited, s.ID)
 		if err != nil && ctx.Err() == nil {
-			c.o.Logger.WarnContext(ctx, "visiting without what the endpoints declared before", "service", s.Slug, "error", err)
+			c.o.Logger.WarnContext(ctx, "visiting without what the endpoints declared before", "service", s.Slug,
+				"error", err)
 		}
 		return envelopes
 	})
@@ -50,7 +51,9 @@ func (c *Crawler) visit(ctx context.Context, s postgres.DueService) (postgres.Vi
 	var answers []answer
 	for _, e := range toVisit(s.Endpoints, began) {
 		if asked(e.Path) {
-			answers = append(answers, answer{endpoint: e, at: c.o.Now(), result: probe.Result{Verdict: probe.Inconclusive, Class: classRobots, Reason: askedOffReason, FinalURL: s.BaseURL + e.Path}})
+			answers = append(answers, answer{endpoint: e, at: c.o.Now(),
+				result: probe.Result{Verdict: probe.Inconclusive, Class: classRobots, Reason: askedOffReason,
+					FinalURL: s.BaseURL + e.Path}})
 			continue
 		}
 		leave, err := c.hosts.enter(limited, host(s.BaseURL))
@@ -96,7 +99,8 @@ func toVisit(endpoints []postgres.Endpoint, now time.Time) []*postgres.Endpoint 
 		active = all
 	}
 	slices.SortStableFunc(active, func(a, b *postgres.Endpoint) int {
-		return cmp.Or(timeOr(a.LastProbedAt).Compare(timeOr(b.LastProbedAt)), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Method, b.Method))
+		return cmp.Or(timeOr(a.LastProbedAt).Compare(timeOr(b.LastProbedAt)), cmp.Compare(a.Path, b.Path),
+			cmp.Compare(a.Method, b.Method))
 	})
 	return active[:min(len(active), maxEndpoints)]
 }
@@ -108,8 +112,8 @@ func timeOr(t *time.Time) time.Time {
 	return *t
 }
 
-// target asks an endpoint as it was declared, by what it said of itself last time where nobody else did. Most endpoints do
-// without the latter, which is read when it is asked for.
+// target asks an endpoint as it was declared, by what it said of itself last time where nobody else did. Most endpoints
+// do without the latter, which is read when it is asked for.
 func target(base string, e *postgres.Endpoint, known func() map[uuid.UUID]*postgres.Envelope) probe.Target {
 	t := probe.Target{URL: base + e.Path}
 	if e.MethodDeclared {
@@ -125,7 +129,8 @@ func target(base string, e *postgres.Endpoint, known func() map[uuid.UUID]*postg
 		if last == nil {
 			return nil
 		}
-		a := x402.Answer{Status: last.StatusCode, Header: last.Header, Body: last.Body, Truncated: last.Truncated, URL: last.URL}
+		a := x402.Answer{Status: last.StatusCode, Header: last.Header, Body: last.Body, Truncated: last.Truncated,
+			URL: last.URL}
 		if envelope := x402.Capture(a).Envelope; envelope != nil {
 			return envelope.Discovery
 		}
@@ -146,7 +151,8 @@ func (c *Crawler) sum(ctx context.Context, s postgres.DueService, answers []answ
 	conclusive := false
 	for _, a := range answers {
 		if a.result.Verdict == probe.Refused {
-			c.o.Logger.WarnContext(ctx, "refused by our own guard", "service", s.Slug, "path", a.endpoint.Path, "reason", a.result.Reason)
+			c.o.Logger.WarnContext(ctx, "refused by our own guard", "service", s.Slug, "path", a.endpoint.Path,
+				"reason", a.result.Reason)
 		}
 		e := c.endpointVisit(a)
 		if e.Verdict != nil {
@@ -251,7 +257,8 @@ func settle(check *postgres.Check, before postgres.Service, verdicts map[uuid.UU
 func (c *Crawler) endpointVisit(a answer) postgres.EndpointVisit {
 	r := a.result
 	e := postgres.EndpointVisit{
-		ID: a.endpoint.ID, ProbedAt: a.at, Class: r.Class, Reason: clean(r.Reason, 300), HeadAt: a.headAt, HeadFree: a.headFree,
+		ID: a.endpoint.ID, ProbedAt: a.at, Class: r.Class, Reason: clean(r.Reason, 300), HeadAt: a.headAt,
+		HeadFree: a.headFree,
 	}
 	if conclusive(r.Verdict) {
 		verdict := string(r.Verdict)
@@ -268,10 +275,10 @@ func (c *Crawler) endpointVisit(a answer) postgres.EndpointVisit {
 	}
 	envelope := r.Captured.Envelope
 	if envelope == nil {
-		e.Answer = keepAnswer(a)
+		e.Answer = newAnswer(a)
 		return e
 	}
-	e.Envelope = keepEnvelope(a)
+	e.Envelope = newEnvelope(a)
 	e.Description = textOrNull(envelope.Resource.Description, a.endpoint.Description)
 	e.MimeType = textOrNull(envelope.Resource.MimeType, a.endpoint.MimeType)
 	fingerprint := envelope.Fingerprint()
@@ -302,8 +309,9 @@ func pricesOf(endpoint uuid.UUID, since time.Time, envelope *x402.Envelope) []po
 			continue
 		}
 		p := postgres.Price{
-			EndpointID: endpoint, Since: since, Position: i, Scheme: clean(r.Scheme, 100), Network: clean(r.Network, 100),
-			Asset: clean(r.Asset, 300), PayTo: clean(r.PayTo, 300), Amount: r.Amount,
+			EndpointID: endpoint, Since: since, Position: i, Scheme: clean(r.Scheme, 100),
+			Network: clean(r.Network, 100),
+			Asset:   clean(r.Asset, 300), PayTo: clean(r.PayTo, 300), Amount: r.Amount,
 			MaxTimeoutSeconds: r.MaxTimeoutSeconds, X402Version: envelope.Version,
 		}
 		if r.NetworkCAIP2 != "" {

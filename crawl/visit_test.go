@@ -22,7 +22,8 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 // TestStatusOfACheck is design §6 on the status of a check, row by row.
 func TestStatusOfACheck(t *testing.T) {
 	t.Parallel()
-	const paid, broken, open, failed = string(probe.Paid), string(probe.Broken), string(probe.Open), string(probe.Failed)
+	const paid, broken, open, failed = string(probe.Paid), string(probe.Broken), string(probe.Open),
+		string(probe.Failed)
 	for _, test := range []struct {
 		name     string
 		verdicts []string // latest conclusive one of each active endpoint
@@ -34,24 +35,34 @@ func TestStatusOfACheck(t *testing.T) {
 		failures int
 	}{
 		{name: "all paid", verdicts: []string{paid, paid}, ms: 100, status: site.StatusOnline, up: true},
-		{name: "some paid, one failed", verdicts: []string{paid, failed}, ms: 100, status: site.StatusDegraded, up: true},
+		{name: "some paid, one failed", verdicts: []string{paid, failed}, ms: 100, status: site.StatusDegraded,
+			up: true},
 		{name: "some paid, one open", verdicts: []string{paid, open}, ms: 100, status: site.StatusDegraded, up: true},
-		{name: "some paid, one broken", verdicts: []string{broken, paid}, ms: 100, status: site.StatusDegraded, up: true},
+		{name: "some paid, one broken", verdicts: []string{broken, paid}, ms: 100, status: site.StatusDegraded,
+			up: true},
 		{name: "only broken", verdicts: []string{broken, broken}, ms: 100, status: site.StatusDegraded, up: true},
 		{name: "only open", verdicts: []string{open}, ms: 100, status: site.StatusDegraded, up: true},
-		{name: "broken and failed: something answered", verdicts: []string{broken, failed}, ms: 100, status: site.StatusDegraded, up: true},
-		{name: "open and failed: something answered", verdicts: []string{open, failed}, ms: 100, status: site.StatusDegraded, up: true},
+		{name: "broken and failed: something answered", verdicts: []string{broken, failed}, ms: 100,
+			status: site.StatusDegraded, up: true},
+		{name: "open and failed: something answered", verdicts: []string{open, failed}, ms: 100,
+			status: site.StatusDegraded, up: true},
 		{name: "paid in five seconds", verdicts: []string{paid}, ms: 5000, status: site.StatusOnline, up: true},
 		{name: "paid more slowly", verdicts: []string{paid}, ms: 5001, status: site.StatusDegraded, up: true},
 		{name: "none answered", verdicts: []string{failed, failed}, status: site.StatusOffline, failures: 1},
-		{name: "none answered again", verdicts: []string{failed}, before: postgres.Service{ConsecutiveFailures: 2}, status: site.StatusOffline, failures: 3},
-		{name: "back again", verdicts: []string{paid}, ms: 1, before: postgres.Service{ConsecutiveFailures: 7}, status: site.StatusOnline, up: true},
-		{name: "back, but broken", verdicts: []string{broken}, ms: 1, before: postgres.Service{ConsecutiveFailures: 7}, status: site.StatusDegraded, up: true},
+		{name: "none answered again", verdicts: []string{failed}, before: postgres.Service{ConsecutiveFailures: 2},
+			status: site.StatusOffline, failures: 3},
+		{name: "back again", verdicts: []string{paid}, ms: 1, before: postgres.Service{ConsecutiveFailures: 7},
+			status: site.StatusOnline, up: true},
+		{name: "back, but broken", verdicts: []string{broken}, ms: 1, before: postgres.Service{ConsecutiveFailures: 7},
+			status: site.StatusDegraded, up: true},
 		{name: "nothing conclusive ever", none: true},
-		{name: "nothing conclusive, online before", none: true, before: postgres.Service{LastStatus: new(site.StatusOnline)}, status: site.StatusOnline, up: true},
-		{name: "nothing conclusive, degraded before", none: true, before: postgres.Service{LastStatus: new(site.StatusDegraded)}, status: site.StatusDegraded, up: true},
+		{name: "nothing conclusive, online before", none: true,
+			before: postgres.Service{LastStatus: new(site.StatusOnline)}, status: site.StatusOnline, up: true},
+		{name: "nothing conclusive, degraded before", none: true,
+			before: postgres.Service{LastStatus: new(site.StatusDegraded)}, status: site.StatusDegraded, up: true},
 		{name: "nothing conclusive, offline before", none: true, verdicts: []string{failed},
-			before: postgres.Service{LastStatus: new(site.StatusOffline), ConsecutiveFailures: 4}, status: site.StatusOffline, failures: 4},
+			before: postgres.Service{LastStatus: new(site.StatusOffline), ConsecutiveFailures: 4},
+			status: site.StatusOffline, failures: 4},
 	} {
 		verdicts := map[uuid.UUID]string{}
 		for i, v := range test.verdicts {
@@ -63,7 +74,8 @@ func TestStatusOfACheck(t *testing.T) {
 		}
 		got := postgres.Check{ResponseTimeMS: ms}
 		settle(&got, test.before, verdicts, !test.none)
-		want := postgres.Check{ResponseTimeMS: ms, Counted: !test.none, IsUp: test.up, ConsecutiveFailures: test.failures}
+		want := postgres.Check{ResponseTimeMS: ms, Counted: !test.none, IsUp: test.up,
+			ConsecutiveFailures: test.failures}
 		if test.status != "" {
 			want.Status = &test.status
 		}
@@ -76,7 +88,8 @@ func TestStatusOfACheck(t *testing.T) {
 func TestWhatACheckMeasured(t *testing.T) {
 	t.Parallel()
 	said := func(v probe.Verdict, status, ms int, reason string) answer {
-		return answer{result: probe.Result{Verdict: v, Status: status, ResponseTime: time.Duration(ms) * time.Millisecond, Reason: reason}}
+		return answer{result: probe.Result{Verdict: v, Status: status,
+			ResponseTime: time.Duration(ms) * time.Millisecond, Reason: reason}}
 	}
 	for _, test := range []struct {
 		name    string
@@ -84,15 +97,22 @@ func TestWhatACheckMeasured(t *testing.T) {
 		want    postgres.Check
 	}{
 		{"nothing asked", nil, postgres.Check{}},
-		{"one paid", []answer{said(probe.Paid, 402, 80, "asks")}, postgres.Check{StatusCode: new(402), ResponseTimeMS: new(80), EndpointsFound: 1}},
-		{"first paid answer's status", []answer{said(probe.Failed, 500, 10, "boom"), said(probe.Paid, 402, 30, ""), said(probe.Paid, 412, 20, "")},
-			postgres.Check{StatusCode: new(402), ResponseTimeMS: new(20), EndpointsFound: 2, ErrorMessage: new("boom")}},
-		{"else the first one's", []answer{said(probe.Failed, 0, 0, "refused"), said(probe.Failed, 404, 7, "gone"), said(probe.Open, 200, 9, "open")},
+		{"one paid", []answer{said(probe.Paid, 402, 80, "asks")},
+			postgres.Check{StatusCode: new(402), ResponseTimeMS: new(80), EndpointsFound: 1}},
+		{"first paid answer's status",
+			[]answer{said(probe.Failed, 500, 10, "boom"), said(probe.Paid, 402, 30, ""), said(probe.Paid, 412, 20, "")},
+			postgres.Check{StatusCode: new(402), ResponseTimeMS: new(20), EndpointsFound: 2,
+				ErrorMessage: new("boom")}},
+		{"else the first one's", []answer{said(probe.Failed, 0, 0, "refused"), said(probe.Failed, 404, 7, "gone"),
+			said(probe.Open, 200, 9, "open")},
 			postgres.Check{StatusCode: new(404), ResponseTimeMS: new(8), ErrorMessage: new("refused")}},
-		{"an even number of times", []answer{said(probe.Paid, 402, 1, ""), said(probe.Paid, 402, 100, ""), said(probe.Paid, 402, 10, ""), said(probe.Paid, 402, 20, "")},
+		{"an even number of times", []answer{said(probe.Paid, 402, 1, ""), said(probe.Paid, 402, 100, ""),
+			said(probe.Paid, 402, 10, ""), said(probe.Paid, 402, 20, "")},
 			postgres.Check{StatusCode: new(402), ResponseTimeMS: new(15), EndpointsFound: 4}},
-		{"none answered", []answer{said(probe.Failed, 0, 0, "no such host")}, postgres.Check{ErrorMessage: new("no such host")}},
-		{"a reason that is no text", []answer{said(probe.Failed, 500, 1, "a\x00b\xff")}, postgres.Check{StatusCode: new(500), ResponseTimeMS: new(1), ErrorMessage: new("a\ufffdb\ufffd")}},
+		{"none answered", []answer{said(probe.Failed, 0, 0, "no such host")},
+			postgres.Check{ErrorMessage: new("no such host")}},
+		{"a reason that is no text", []answer{said(probe.Failed, 500, 1, "a\x00b\xff")},
+			postgres.Check{StatusCode: new(500), ResponseTimeMS: new(1), ErrorMessage: new("a\ufffdb\ufffd")}},
 	} {
 		var got postgres.Check
 		describe(&got, test.answers)
@@ -109,7 +129,8 @@ func TestEndpointsOfAVisit(t *testing.T) {
 	var many []postgres.Endpoint // the later in the list, the longer ago
 	var least []string
 	for i := range 30 {
-		many = append(many, postgres.Endpoint{Path: fmt.Sprintf("/%02d", i), FirstSeenAt: *ago(hour), LastProbedAt: ago(time.Duration(i+1) * time.Minute)})
+		many = append(many, postgres.Endpoint{Path: fmt.Sprintf("/%02d", i), FirstSeenAt: *ago(hour),
+			LastProbedAt: ago(time.Duration(i+1) * time.Minute)})
 	}
 	for i := range maxEndpoints {
 		least = append(least, fmt.Sprintf(" /%02d", 29-i))
@@ -153,7 +174,8 @@ func TestTarget(t *testing.T) {
 	}{
 		{postgres.Endpoint{Path: "/x"}, probe.Target{URL: "https://a.test/v1/x"}},
 		{postgres.Endpoint{Path: "/x", Method: "POST"}, probe.Target{URL: "https://a.test/v1/x", MethodHint: "POST"}},
-		{postgres.Endpoint{Path: "/x", Method: "POST", MethodDeclared: true}, probe.Target{URL: "https://a.test/v1/x", Method: "POST"}},
+		{postgres.Endpoint{Path: "/x", Method: "POST", MethodDeclared: true},
+			probe.Target{URL: "https://a.test/v1/x", Method: "POST"}},
 	} {
 		if diff := cmp.Diff(test.want, target("https://a.test/v1", &test.in, nil)); diff != "" {
 			t.Errorf("%+v (-want +got):\n%s", test.in, diff)
@@ -161,9 +183,12 @@ func TestTarget(t *testing.T) {
 	}
 	declared := func(last *postgres.Envelope) *x402.Discovery {
 		e := &postgres.Endpoint{Path: "/x", Fingerprint: new("f")}
-		return target("https://a.test", e, func() map[uuid.UUID]*postgres.Envelope { return map[uuid.UUID]*postgres.Envelope{e.ID: last} }).Discovery()
+		return target("https://a.test", e,
+			func() map[uuid.UUID]*postgres.Envelope { return map[uuid.UUID]*postgres.Envelope{e.ID: last} }).Discovery()
 	}
-	last := &postgres.Envelope{StatusCode: 402, Body: []byte(`{"x402Version":2,"accepts":[],"extensions":{"bazaar":{"info":{"input":{"type":"http","method":"POST","bodyType":"json","body":{"q":"x"}}}}}}`)}
+	last := &postgres.Envelope{StatusCode: 402,
+		Body: []byte(`{"x402Version":2,"accepts":[],"extensions":{"bazaar":{"info":{"input":{"type":"http",` +
+			`"method":"POST","bodyType":"json","body":{"q":"x"}}}}}}`)}
 	if d := declared(last); d == nil || d.Method != "POST" {
 		t.Errorf("what the endpoint declared of itself is not asked for: %+v", d)
 	}
@@ -172,7 +197,8 @@ func TestTarget(t *testing.T) {
 			t.Errorf("an answer that says nothing declares %+v", d)
 		}
 	}
-	for base, want := range map[string]string{"https://a.test": "a.test", "http://a.test:8080/v1": "a.test:8080", "http://[::1]:80": "[::1]:80", "http://%zz": "http://%zz"} {
+	for base, want := range map[string]string{"https://a.test": "a.test", "http://a.test:8080/v1": "a.test:8080",
+		"http://[::1]:80": "[::1]:80", "http://%zz": "http://%zz"} {
 		if got := host(base); got != want {
 			t.Errorf("host of %s is %s, want %s", base, got, want)
 		}
@@ -214,7 +240,8 @@ func TestClean(t *testing.T) {
 		most int
 		want string
 	}{
-		{"", 3, ""}, {"abc", 3, "abc"}, {"abcd", 3, "abc"}, {"äöü€", 3, "äöü"}, {"a\x00b", 3, "a\ufffdb"}, {"\xff\xfeab", 2, "\ufffda"},
+		{"", 3, ""}, {"abc", 3, "abc"}, {"abcd", 3, "abc"}, {"äöü€", 3, "äöü"}, {"a\x00b", 3, "a\ufffdb"},
+		{"\xff\xfeab", 2, "\ufffda"},
 		{"\xe2\x82", 9, "\ufffd"}, {strings.Repeat("€", 500), 300, strings.Repeat("€", 300)},
 	} {
 		got := clean(test.in, test.most)
@@ -229,14 +256,19 @@ func TestClean(t *testing.T) {
 func TestPricesAreUsableRows(t *testing.T) {
 	t.Parallel()
 	row := func(network, asset, amount, payTo string) string {
-		return fmt.Sprintf(`{"scheme":"exact","network":%q,"asset":%q,"amount":%q,"payTo":%q}`, network, asset, amount, payTo)
+		return fmt.Sprintf(`{"scheme":"exact","network":%q,"asset":%q,"amount":%q,"payTo":%q}`, network, asset, amount,
+			payTo)
 	}
-	const xrpl, evm, usdc = "rQhWct2fv4Vc4KRjRgMrxa8xPN9Zx9iLKV", "0x209693Bc6afc0C5328bA36FaF03C514EF312287C", "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
+	const xrpl, evm, usdc = "rQhWct2fv4Vc4KRjRgMrxa8xPN9Zx9iLKV", "0x209693Bc6afc0C5328bA36FaF03C514EF312287C",
+		"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
 	rows := []string{
-		row("xrpl:0", "524C555344000000000000000000000000000000", "10.5", xrpl), row("xrpl:0", "XRP", "10.5", xrpl), row("xrpl:0", "XRP", "1000000", xrpl),
-		row("eip155:8453", usdc, "0.01", evm), row("eip155:8453", usdc, "10000", ""), row("eip155:8453", "", "10000", evm), row("eip155:8453", usdc, "10000", evm),
+		row("xrpl:0", "524C555344000000000000000000000000000000", "10.5", xrpl), row("xrpl:0", "XRP", "10.5", xrpl),
+		row("xrpl:0", "XRP", "1000000", xrpl),
+		row("eip155:8453", usdc, "0.01", evm), row("eip155:8453", usdc, "10000", ""),
+		row("eip155:8453", "", "10000", evm), row("eip155:8453", usdc, "10000", evm),
 	}
-	a := x402.Capture(x402.Answer{Status: 402, Body: []byte(`{"x402Version":2,"accepts":[` + strings.Join(rows, ",") + `]}`)})
+	a := x402.Capture(x402.Answer{Status: 402,
+		Body: []byte(`{"x402Version":2,"accepts":[` + strings.Join(rows, ",") + `]}`)})
 	var got []string
 	for _, p := range pricesOf(uuid.Nil, noon, a.Envelope) {
 		got = append(got, fmt.Sprintf("%d %s %s", p.Position, p.Network, p.Amount))

@@ -103,7 +103,7 @@ func newSteppedDirectory(t *testing.T, now time.Time) *steppedDirectory {
 		t.Fatal(err)
 	}
 	d.crawler = crawl.New(db, crawl.Options{
-		Now: func() time.Time { return d.now }, Rand: func() float64 { return 0.5 }, HostGap: time.Millisecond, Hourly: -1, Shared: true, Logger: slog.New(slog.DiscardHandler),
+		Now: func() time.Time { return d.now }, Rand: func() float64 { return 0.5 }, HostGap: time.Millisecond, Hourly: -1, Logger: slog.New(slog.DiscardHandler),
 	}, probe.Options{Guard: &probe.Guard{AllowPrivate: []string{shop.Listener.Addr().String()}}})
 	t.Cleanup(d.crawler.Close)
 	return d

@@ -103,7 +103,7 @@ func runCrawl(ctx context.Context, o crawlOptions, stdout io.Writer) error {
 		debug.SetGCPercent(crawl.GCPercent)
 	}
 	bar := newProgress("visited")
-	options := crawl.Options{Workers: o.Workers, HostGap: o.HostGap, Logger: logger, FreeHosts: free, Synthesis: o.synthesis(), Shared: true}
+	options := crawl.Options{Workers: o.Workers, HostGap: o.HostGap, Logger: logger, FreeHosts: free, Synthesis: o.synthesis()}
 	if bar != nil {
 		options.Logger, options.Visited = nil, bar.set
 	}

@@ -331,7 +331,8 @@ func TestNoDoorLeadsInside(t *testing.T) {
 			// The guard's exceptions are a crawl's: a submission has none, whatever the crawler beside it has.
 			within := s.guard
 			within.AllowPrivate = []string{"127.0.0.1", "10.0.0.1", "localhost", "169.254.169.254"}
-			p := crawl.NewSubmissions(nil, crawl.SubmissionOptions{HostGap: 1, Limit: time.Minute}, probe.Options{Guard: &within})
+			p := crawl.NewSubmissions(openTestDatabase(t).DB, crawl.SubmissionOptions{HostGap: 1, Limit: time.Minute},
+				probe.Options{Guard: &within})
 			t.Cleanup(p.Close)
 			return func(address string) {
 				if r := p.Probe(t.Context(), strings.TrimRight(address, "/"), []string{"GET /", "POST /x"}); r.EndpointsFound != 0 {

@@ -148,7 +148,7 @@ func (o *directoryOptions) direct(ctx context.Context, db *database, networks []
 	}
 	logger = slog.New(schedule.Logs(logger.Handler()))
 	c := crawl.New(db.DB, crawl.Options{
-		Workers: o.Workers, HostGap: o.HostGap, Visit: o.VisitLimit, Logger: logger, FreeHosts: free, Synthesis: o.synthesis(), Shared: true,
+		Workers: o.Workers, HostGap: o.HostGap, Visit: o.VisitLimit, Logger: logger, FreeHosts: free, Synthesis: o.synthesis(),
 	}, probe.Options{Guard: guard, UserAgent: userAgent(o.Contact)})
 	d := &operation{crawler: c}
 	steps, err := o.steps(ctx, db, c, networks, d, logger)

@@ -23,7 +23,7 @@ func (o *serveOptions) takeSubmissions(ctx context.Context, to *serve.Options) (
 	if err != nil {
 		return nil, err
 	}
-	submissions := crawl.NewSubmissions(db.DB, crawl.SubmissionOptions{Logger: logger, Shared: true}, probe.Options{UserAgent: userAgent(o.Contact)})
+	submissions := crawl.NewSubmissions(db.DB, crawl.SubmissionOptions{Logger: logger}, probe.Options{UserAgent: userAgent(o.Contact)})
 	to.Submit = submitOptions(db, submissions, free)
 	to.Submit.MaxPending = o.MaxPending
 	ctx, cancel := context.WithCancel(ctx)

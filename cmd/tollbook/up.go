@@ -167,7 +167,7 @@ func (o *upOptions) serving(db *database, logger *slog.Logger) (options serve.Op
 	if err != nil {
 		return options, nil, err
 	}
-	submissions := crawl.NewSubmissions(db.DB, crawl.SubmissionOptions{HostGap: o.HostGap, Logger: logger, Shared: true}, probe.Options{UserAgent: userAgent(o.Contact)})
+	submissions := crawl.NewSubmissions(db.DB, crawl.SubmissionOptions{HostGap: o.HostGap, Logger: logger}, probe.Options{UserAgent: userAgent(o.Contact)})
 	options.Submit = submitOptions(db, submissions, free)
 	options.Submit.MaxPending = o.MaxPending
 	return options, submissions.Close, nil

@@ -39,7 +39,7 @@ var Command = turns.Command{Name: "ingest", Short: "checks kept with their roll-
 	var b bench
 	flags.IntVar(&b.services, "services", 20_000, "services")
 	flags.IntVar(&b.rounds, "rounds", 50, "checks of each, a quarter of an hour apart")
-	flags.IntVar(&b.batch, "batch", crawl.MaxBatch, "visits told at once")
+	flags.IntVar(&b.batch, "batch", 5000, "visits stored in one transaction")
 	flags.IntVar(&b.runs, "runs", 5, "runs of each side and order")
 	flags.StringVar(&b.profile, "profile", "", "file for a CPU profile of our last run")
 	flags.BoolVar(&b.statements, "statements", false, "tell how long the server takes for each statement of ours, with pg_stat_statements")

@@ -53,7 +53,7 @@ func ours(ctx context.Context, o options) error {
 		var d net.Dialer
 		return d.DialContext(ctx, network, os.Getenv("TARGET"))
 	}}
-	c := crawl.New(db, crawl.Options{Workers: o.senders, HostGap: time.Nanosecond, Shared: true}, probe.Options{Guard: guard})
+	c := crawl.New(db, crawl.Options{Workers: o.senders, HostGap: time.Nanosecond}, probe.Options{Guard: guard})
 	defer c.Close()
 	stop, err := turns.Profile(o.profile)
 	if err != nil {

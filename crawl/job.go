@@ -1,24 +1,18 @@
 package crawl
 
 import (
-	"cmp"
 	"context"
 	"time"
-
-	"tollbook/site/postgres"
 )
 
-// What follows is done for one service or domain at a time, by whoever is told that it is due: a job of a fleet. Each takes
-// what it is about first, so that of two who are told one does it, and does nothing when it is not due any more.
+// The functions of this file do the work of one job of a fleet, on one service or domain. Each leases its service or
+// domain first, so that one of two processes with the same job does it, and does nothing when it is no longer due.
 
-// Lease is how long a visit by itself keeps its service from others: it is kept by then or given up. A visitor that dies
-// leaves the service due again after that.
-func (c *Crawler) Lease() time.Duration { return c.o.Visit + keepLimit }
+// Lease is how long the visit of a job keeps others from its service: by then the visit is stored or given up. If the
+// process dies, the service is due again after that.
+func (c *Crawler) Lease() time.Duration { return c.o.Visit + storeLimit }
 
-// keepLimit is the longest time from the end of a visit to its commit.
-const keepLimit = 10 * time.Second
-
-// LookLimit and AskLimit bound one look at a site, and one question about a domain, with what is kept of them.
+// LookLimit and AskLimit bound one look at a site and one question about a domain, until both are stored.
 const (
 	LookLimit = siteLimit + 30*time.Second
 	AskLimit  = domainLimit + 30*time.Second
@@ -33,8 +27,7 @@ func (c *Crawler) VisitOne(ctx context.Context, id int64) error {
 	}
 	v, ok := c.visit(ctx, *s)
 	if ok {
-		failed, err := c.recorder.call(v)
-		return cmp.Or(err, failed)
+		return c.store(v)
 	}
 	if ctx.Err() == nil {
 		return nil // its host's turn did not come; it is due again when the lease is over
@@ -71,24 +64,4 @@ func (c *Crawler) AskOne(ctx context.Context, domain string) error {
 		c.o.Logger.WarnContext(ctx, noServers, "error", err)
 	}
 	return c.askRegistry(ctx, servers, domain, func() {})
-}
-
-// recordTogether stores visits in one transaction, or each by itself where one of them can't be stored. It returns the error
-// of each visit. The shutdown of the worker does not interrupt it.
-func (c *Crawler) recordTogether(visits []postgres.Visit) ([]error, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), keepLimit)
-	defer cancel()
-	errs := make([]error, len(visits))
-	if err := c.db.RecordVisits(ctx, visits); err != nil {
-		errs[0] = err
-		for i := range visits {
-			if len(visits) > 1 {
-				errs[i] = c.db.RecordVisits(ctx, visits[i:i+1])
-			}
-		}
-	}
-	if c.o.Changed != nil {
-		c.o.Changed(visits)
-	}
-	return errs, nil
 }

@@ -25,7 +25,8 @@ func TestASlowServiceDelaysNobody(t *testing.T) {
 		}
 		pay(w, challenge)
 	}))
-	quick, quickOptions := local(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { pay(w, challenge) }))
+	quick, quickOptions := local(t,
+		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { pay(w, challenge) }))
 	o.Guard.AllowPrivate = append(o.Guard.AllowPrivate, quickOptions.Guard.AllowPrivate...)
 	o.RequestTimeout = time.Hour // it is we who end it
 	m := open(t)
@@ -63,8 +64,8 @@ func TestASlowServiceDelaysNobody(t *testing.T) {
 	}
 }
 
-// TestARunningCrawlFollowsItsClock: when its clock is set back, services are visited when they are due from then on, before the look
-// that comes once a minute in any case.
+// TestARunningCrawlFollowsItsClock: when its clock is set back, services are visited when they are due from then on,
+// before the look that comes once a minute in any case.
 func TestARunningCrawlFollowsItsClock(t *testing.T) {
 	t.Parallel()
 	base, o := local(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { pay(w, challenge) }))
@@ -129,7 +130,8 @@ func TestAFlowWithoutDatabase(t *testing.T) {
 	base, o := local(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { pay(w, challenge) }))
 	m := open(t)
 	m.list(t, oneEndpoint("acme", base, "/x"))
-	if _, err := m.conn.Exec(t.Context(), `ALTER TABLE service_states RENAME COLUMN next_check_at TO gone`); err != nil {
+	if _, err := m.conn.Exec(t.Context(),
+		`ALTER TABLE service_states RENAME COLUMN next_check_at TO gone`); err != nil {
 		t.Fatal(err)
 	}
 	err := crawler(t, m, Options{}, o).runVisits(t.Context())

@@ -43,10 +43,13 @@ func TestAnswersAreKept(t *testing.T) {
 	defer server.Close()
 	m := open(t)
 	host := strings.TrimPrefix(server.URL, "http://")
-	m.list(t, postgres.Listing{Slug: "acme", Name: "Acme", Description: "d", BaseURL: server.URL, Category: "AI", Source: "imported:file", CreatedAt: noon,
-		Endpoints: []postgres.ListedEndpoint{{Path: "/boom"}, {Path: "/terms"}, {Path: "/picky"}, {Path: "/moved"}, {Path: "/of/{symbol}"}}})
+	m.list(t, postgres.Listing{Slug: "acme", Name: "Acme", Description: "d", BaseURL: server.URL, Category: "AI",
+		Source: "imported:file", CreatedAt: noon,
+		Endpoints: []postgres.ListedEndpoint{{Path: "/boom"}, {Path: "/terms"}, {Path: "/picky"}, {Path: "/moved"},
+			{Path: "/of/{symbol}"}}})
 	now := &clock{now: noon}
-	c := crawler(t, m, Options{Now: now.Now}, probe.Options{Guard: &probe.Guard{AllowPrivate: []string{host}}, UserAgent: "Tollbook/test"})
+	c := crawler(t, m, Options{Now: now.Now},
+		probe.Options{Guard: &probe.Guard{AllowPrivate: []string{host}}, UserAgent: "Tollbook/test"})
 	round(t, c)
 
 	type kept struct {
@@ -60,13 +63,15 @@ func TestAnswersAreKept(t *testing.T) {
 	got := map[string]kept{}
 	for _, e := range m.facts(t, noon.Add(time.Hour))["acme"].Endpoints {
 		if v := e.Envelope; v != nil {
-			got[e.Path] = kept{Envelope: true, Status: v.StatusCode, Length: len(v.Body), Sent: v.Exchange.Method != "", Class: v.Exchange.Class, Header: names(v.Header)}
+			got[e.Path] = kept{Envelope: true, Status: v.StatusCode, Length: len(v.Body), Sent: v.Exchange.Method != "",
+				Class: v.Exchange.Class, Header: names(v.Header)}
 		}
 		for _, a := range []*postgres.Answer{e.Answer, e.Inconclusive} {
 			if a == nil {
 				continue
 			}
-			k := kept{Conclusive: a.Conclusive, Length: len(a.Body), Truncated: a.Truncated, Sent: a.Exchange.Method != "", Class: a.Exchange.Class,
+			k := kept{Conclusive: a.Conclusive, Length: len(a.Body), Truncated: a.Truncated,
+				Sent: a.Exchange.Method != "", Class: a.Exchange.Class,
 				Redirects: a.Exchange.Redirects, Header: names(a.Header)}
 			if a.StatusCode != nil {
 				k.Status = *a.StatusCode
@@ -81,15 +86,19 @@ func TestAnswersAreKept(t *testing.T) {
 		}
 	}
 	for path, k := range got { // the server's own
-		k.Header = strings.Fields(strings.NewReplacer("Date", "", "Content-Length", "").Replace(strings.Join(k.Header, " ")))
+		k.Header = strings.Fields(strings.NewReplacer("Date", "", "Content-Length",
+			"").Replace(strings.Join(k.Header, " ")))
 		got[path] = k
 	}
 	body := len(hostileBody(hostileRow("100", "", "")))
 	want := map[string]kept{
-		"/boom":        {Conclusive: true, Status: 500, Length: site.EvidenceBytes, Truncated: true, Sent: true, Class: "server_error", Header: []string{"Content-Type", "Server"}},
-		"/terms":       {Envelope: true, Status: 402, Length: body, Sent: true, Class: "paid_ok", Header: []string{"Content-Type"}},
-		"/picky":       {Status: 422, Length: 12, Sent: true, Class: "needs_input", Header: []string{"Content-Type"}},
-		"/moved":       {Conclusive: true, Status: 404, Length: 19, Sent: true, Class: "gone", Redirects: []string{server.URL + "/gone"}, Header: []string{"Content-Type"}},
+		"/boom": {Conclusive: true, Status: 500, Length: site.EvidenceBytes, Truncated: true, Sent: true,
+			Class: "server_error", Header: []string{"Content-Type", "Server"}},
+		"/terms": {Envelope: true, Status: 402, Length: body, Sent: true, Class: "paid_ok",
+			Header: []string{"Content-Type"}},
+		"/picky": {Status: 422, Length: 12, Sent: true, Class: "needs_input", Header: []string{"Content-Type"}},
+		"/moved": {Conclusive: true, Status: 404, Length: 19, Sent: true, Class: "gone",
+			Redirects: []string{server.URL + "/gone"}, Header: []string{"Content-Type"}},
 		"/of/{symbol}": {Class: "needs_input", Header: []string{}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -132,9 +141,12 @@ func TestSameAnswer(t *testing.T) {
 func TestUnprobeableClasses(t *testing.T) {
 	t.Parallel()
 	want := map[string]bool{probe.ClassNeedsInput: true, probe.ClassWrongMethod: true}
-	for _, class := range []string{probe.ClassPaidOK, probe.ClassPaidBroken, probe.ClassOther402, probe.ClassUnreadable, probe.ClassHostDisabled,
-		probe.ClassOpen, probe.ClassNeedsInput, probe.ClassWrongMethod, probe.ClassAuth, probe.ClassChallenge, probe.ClassRateLimited,
-		probe.ClassUnavailable, probe.ClassInterrupted, probe.ClassGone, probe.ClassRedirect, probe.ClassClientError, probe.ClassServerError,
+	for _, class := range []string{probe.ClassPaidOK, probe.ClassPaidBroken, probe.ClassOther402, probe.ClassUnreadable,
+		probe.ClassHostDisabled,
+		probe.ClassOpen, probe.ClassNeedsInput, probe.ClassWrongMethod, probe.ClassAuth, probe.ClassChallenge,
+		probe.ClassRateLimited,
+		probe.ClassUnavailable, probe.ClassInterrupted, probe.ClassGone, probe.ClassRedirect, probe.ClassClientError,
+		probe.ClassServerError,
 		probe.ClassInvalidHTTP, probe.ClassOversized, probe.ClassUnreachable, probe.ClassRefused} {
 		if site.Unprobeable(class) != want[class] {
 			t.Errorf("Unprobeable(%s) = %v", class, !want[class])

@@ -14,24 +14,28 @@ import (
 	"tollbook/site/postgres"
 )
 
-// keepEnvelope is an answer with an envelope as received, without cookies. Header bytes that JSON cannot hold are U+FFFD.
-func keepEnvelope(a answer) *postgres.Envelope {
+// newEnvelope is an answer with an envelope as received, without cookies. Header bytes that JSON cannot hold are
+// U+FFFD.
+func newEnvelope(a answer) *postgres.Envelope {
 	r := a.result
-	header := keepHeader(r.Answer.Header, func(name string) bool { return name != "Set-Cookie" && name != "Set-Cookie2" })
+	header := copyHeader(r.Answer.Header,
+		func(name string) bool { return name != "Set-Cookie" && name != "Set-Cookie2" })
 	return &postgres.Envelope{
-		EndpointID: a.endpoint.ID, ReceivedAt: a.at, Method: r.Method, URL: clean(r.FinalURL, 2048), StatusCode: r.Status,
-		Header: header, Body: r.Answer.Body, Truncated: r.Answer.Truncated, TLSVerified: r.TLSVerified,
-		SHA256: sum(r.Status, header, r.Answer.Body), Exchange: keepExchange(r),
+		EndpointID: a.endpoint.ID, ReceivedAt: a.at, Method: r.Method, URL: clean(r.FinalURL, 2048),
+		StatusCode: r.Status,
+		Header:     header, Body: r.Answer.Body, Truncated: r.Answer.Truncated, TLSVerified: r.TLSVerified,
+		SHA256: sum(r.Status, header, r.Answer.Body), Exchange: newExchange(r),
 	}
 }
 
-// keepAnswer is an answer without an envelope: what evidence shows of it and no more, since nothing else is read of it.
-func keepAnswer(a answer) *postgres.Answer {
+// newAnswer is an answer without an envelope: what evidence shows of it and no more, since nothing else is read of it.
+func newAnswer(a answer) *postgres.Answer {
 	r := a.result
 	kept := &postgres.Answer{
-		EndpointID: a.endpoint.ID, Conclusive: conclusive(r.Verdict), ReceivedAt: a.at, Method: r.Method, URL: clean(r.FinalURL, 2048),
-		Header: keepHeader(r.Answer.Header, site.EvidenceHeader), Body: r.Answer.Body, Truncated: r.Answer.Truncated,
-		TLSVerified: r.TLSVerified, Exchange: keepExchange(r),
+		EndpointID: a.endpoint.ID, Conclusive: conclusive(r.Verdict), ReceivedAt: a.at, Method: r.Method,
+		URL:    clean(r.FinalURL, 2048),
+		Header: copyHeader(r.Answer.Header, site.EvidenceHeader), Body: r.Answer.Body, Truncated: r.Answer.Truncated,
+		TLSVerified: r.TLSVerified, Exchange: newExchange(r),
 	}
 	if r.Status != 0 {
 		kept.StatusCode = &r.Status
@@ -49,12 +53,12 @@ func keepAnswer(a answer) *postgres.Answer {
 // conclusive says whether a verdict is about the service, not about our way to it.
 func conclusive(v probe.Verdict) bool { return v != probe.Inconclusive && v != probe.Refused }
 
-func keepExchange(r probe.Result) postgres.Exchange {
+func newExchange(r probe.Result) postgres.Exchange {
 	x := postgres.Exchange{Class: r.Class, Reason: clean(r.Reason, 300)}
 	if r.Requests == 0 {
 		return x
 	}
-	x.Method, x.RequestHeader, x.RequestBody = r.Sent.Method, keepHeader(r.Sent.Header, nil), r.Sent.Body
+	x.Method, x.RequestHeader, x.RequestBody = r.Sent.Method, copyHeader(r.Sent.Header, nil), r.Sent.Body
 	for _, address := range r.Redirects {
 		x.Redirects = append(x.Redirects, clean(address, 2048))
 	}
@@ -73,8 +77,8 @@ func milliseconds(d time.Duration) float64 {
 	return float64(d.Round(10*time.Microsecond)/(10*time.Microsecond)) / 100
 }
 
-// keepHeader copies the headers that keep lets through, all when it is nil, as what JSON and Postgres can hold.
-func keepHeader(from http.Header, keep func(name string) bool) http.Header {
+// copyHeader copies the headers that keep lets through, all when it is nil, as what JSON and Postgres can hold.
+func copyHeader(from http.Header, keep func(name string) bool) http.Header {
 	header := http.Header{}
 	for _, name := range slices.Sorted(maps.Keys(from)) {
 		if keep != nil && !keep(name) {

@@ -15,60 +15,8 @@ import (
 	"tollbook/site/postgres"
 )
 
-// TestSharedPace: processes that share rows ask a host one at a time, each a gap after the last one was done, also for the
-// further requests of one turn; other hosts are not held up.
-func TestSharedPace(t *testing.T) {
-	t.Parallel()
-	m := open(t)
-	const gap = 20 * time.Millisecond
-	type turn struct{ from, to time.Time }
-	var mu sync.Mutex
-	turns := map[string][]turn{}
-	ask := func(host string) {
-		from := time.Now()
-		mu.Lock()
-		defer mu.Unlock()
-		turns[host] = append(turns[host], turn{from, time.Now()})
-	}
-	var g sync.WaitGroup
-	for range 3 {
-		p := newPace(gap, 0)
-		p.share(m.DB, time.Minute)
-		for range 2 {
-			g.Go(func() {
-				for _, host := range []string{"a", "b", "a"} {
-					leave, err := p.enter(t.Context(), host)
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					ask(host)
-					if err := p.next(t.Context(), host); err != nil {
-						t.Error(err)
-					}
-					ask(host)
-					leave()
-				}
-			})
-		}
-	}
-	g.Wait()
-	for host, want := range map[string]int{"a": 24, "b": 12} {
-		list := turns[host]
-		if len(list) != want {
-			t.Errorf("%s was asked %d times, want %d", host, len(list), want)
-		}
-		slices.SortFunc(list, func(a, b turn) int { return a.from.Compare(b.from) })
-		for i := 1; i < len(list); i++ {
-			if since := list[i].from.Sub(list[i-1].to); since < gap {
-				t.Errorf("%s was asked again %s after it, want %s or more", host, since, gap)
-			}
-		}
-	}
-}
-
-// TestVisitOne: however many are told that a service is due, it is visited once; not again before it is due; and one whose
-// visit was cut off is due again at once.
+// TestVisitOne: however many are told that a service is due, it is visited once; not again before it is due; and one
+// whose visit was cut off is due again at once.
 func TestVisitOne(t *testing.T) {
 	t.Parallel()
 	m := open(t)
@@ -114,8 +62,8 @@ func TestVisitOne(t *testing.T) {
 	}
 }
 
-// TestOneThatCannotBeKept: of visits that end together, one that can't be kept does not take the others along.
-func TestOneThatCannotBeKept(t *testing.T) {
+// TestOneThatCannotBeStored: of visits that end together, one that can't be stored does not take the others along.
+func TestOneThatCannotBeStored(t *testing.T) {
 	t.Parallel()
 	m := open(t)
 	m.list(t, oneEndpoint("good", "https://good.example", "/"), oneEndpoint("spoilt", "https://spoilt.example", "/"))
@@ -128,7 +76,7 @@ func TestOneThatCannotBeKept(t *testing.T) {
 		return c.sum(t.Context(), postgres.DueService{Service: s}, nil, at)
 	}
 	now := time.Now()
-	if errs, err := c.recordTogether([]postgres.Visit{visit(services[0], now)}); err != nil || errs[0] != nil {
+	if errs, err := c.storeVisits([]postgres.Visit{visit(services[0], now)}); err != nil || errs[0] != nil {
 		t.Fatal(errs, err)
 	}
 	if services, err = m.Services(t.Context()); err != nil {
@@ -136,7 +84,7 @@ func TestOneThatCannotBeKept(t *testing.T) {
 	}
 	spoilt, nul := visit(services[1], now), "\x00" // which no text in Postgres holds
 	spoilt.Check.ErrorMessage = &nul
-	errs, err := c.recordTogether([]postgres.Visit{visit(services[0], now.Add(time.Hour)), spoilt})
+	errs, err := c.storeVisits([]postgres.Visit{visit(services[0], now.Add(time.Hour)), spoilt})
 	if err != nil || errs[0] != nil || errs[1] == nil {
 		t.Errorf("the visits are stored with %v, %v, want the first alone", errs, err)
 	}

@@ -1,0 +1,196 @@
+package crawl
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"tollbook/site/postgres"
+)
+
+// Round visits every service that is due when it starts, and returns when none is left. It ends early when ctx ends:
+// visits that run are given up, finished ones are stored.
+func (c *Crawler) Round(ctx context.Context) (Report, error) {
+	began := c.o.Now()
+	if err := c.db.FollowClock(ctx, began); err != nil {
+		return Report{}, err
+	}
+	due, err := c.db.CountDue(ctx, began)
+	if err != nil {
+		return Report{}, err
+	}
+	report, err := c.visitAll(ctx, due, func(ctx context.Context) ([]postgres.DueService, error) {
+		return c.takeDue(ctx, began)
+	})
+	if err != nil && ctx.Err() == nil {
+		return report, err
+	}
+	report.Took = c.o.Now().Sub(began)
+	return report, ctx.Err()
+}
+
+// runVisits visits services as they become due until ctx ends: visits that run are given up, finished ones are stored.
+func (c *Crawler) runVisits(ctx context.Context) error {
+	w := dueWaiter{c: c}
+	_, err := c.visitAll(ctx, 0, func(ctx context.Context) ([]postgres.DueService, error) {
+		for ctx.Err() == nil {
+			if due, err := c.takeDue(ctx, c.o.Now()); err != nil || len(due) > 0 {
+				return due, err
+			}
+			if err := w.wait(ctx); err != nil {
+				return nil, err
+			}
+		}
+		return nil, nil
+	})
+	if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("crawl: %w", err)
+	}
+	return nil
+}
+
+// visitAll visits the services that take returns and stores what was found, until take returns none or a visit cannot
+// be stored. due is how many services are expected.
+func (c *Crawler) visitAll(ctx context.Context, due int,
+	take func(context.Context) ([]postgres.DueService, error)) (report Report, err error) {
+	var mu sync.Mutex
+	err = work(ctx, c.o.Workers, take, func(ctx context.Context, s postgres.DueService) error {
+		v, ok := c.visit(ctx, s)
+		if !ok {
+			return nil
+		}
+		if err := c.store(v); err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		report.count(v)
+		if c.o.Visited != nil {
+			c.o.Visited(report.Visits, max(due, report.Visits))
+		}
+		return nil
+	})
+	return report, err
+}
+
+// takeDue leases services that are due at a time. It takes half as many as there are workers, so that a service that is
+// taken waits for one visit at most, and the database is not asked for each service.
+func (c *Crawler) takeDue(ctx context.Context, at time.Time) ([]postgres.DueService, error) {
+	due, err := c.db.Due(ctx, at, c.o.Now().Sub(at)+c.lease(), max(1, c.o.Workers/2))
+	if ctx.Err() != nil {
+		return nil, nil
+	}
+	return due, err
+}
+
+// lease is how long others leave a taken service alone: it waits for one visit to end and then has its own. If a crawl
+// dies, its services are due again after that.
+func (c *Crawler) lease() time.Duration { return 2*c.o.Visit + time.Minute }
+
+// idle is the longest pause between two looks for services that are due.
+const idle = time.Second
+
+// followEvery is how often clocks are followed, whether they were seen to be set or not.
+const followEvery = time.Minute
+
+// dueWaiter waits for services to become due.
+type dueWaiter struct {
+	c        *Crawler
+	clocks   postgres.Clocks // as they were at the last wait
+	followed time.Time       // when FollowClock last ran
+}
+
+// wait returns when a service may be due again.
+func (w *dueWaiter) wait(ctx context.Context) error {
+	next, database, err := w.c.db.NextDue(ctx)
+	now := w.c.o.Now()
+	set := err == nil && w.clocks.Set(now, database)
+	if err == nil && (set || time.Since(w.followed) >= followEvery) {
+		err, w.followed = w.c.db.FollowClock(ctx, now), time.Now()
+		if err == nil {
+			return nil
+		}
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	pause := idle
+	if next != nil {
+		pause = min(idle, max(next.Sub(now), 10*time.Millisecond))
+	}
+	_ = sleep(ctx, pause) // the caller looks at ctx
+	return nil
+}
+
+// work hands what take returns to workers until it returns nothing, ctx ends, or a worker fails. Some wait for a
+// worker, so that none idles while take runs.
+func work[T any](ctx context.Context, workers int, take func(context.Context) ([]T, error),
+	do func(context.Context, T) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	jobs := make(chan T, workers/2)
+	var running sync.WaitGroup
+	for range workers {
+		running.Go(func() {
+			for job := range jobs {
+				if err := do(ctx, job); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	for ctx.Err() == nil {
+		taken, err := take(ctx)
+		if err != nil {
+			cancel(err)
+		}
+		if len(taken) == 0 {
+			break
+		}
+		for _, job := range taken {
+			select {
+			case jobs <- job:
+			case <-ctx.Done():
+			}
+		}
+	}
+	close(jobs)
+	running.Wait()
+	return context.Cause(ctx)
+}
+
+// storeLimit bounds how long storing visits may take.
+const storeLimit = 10 * time.Second
+
+// store returns when a visit is committed. Visits that end at the same time are stored in one transaction.
+func (c *Crawler) store(v postgres.Visit) error {
+	failed, err := c.storing.call(v)
+	if err != nil {
+		return err
+	}
+	return failed
+}
+
+// storeVisits stores visits in one transaction, or each by itself if one of them cannot be stored. It returns an error
+// or nil for each. A visit that has ended is stored even when its crawl is told to stop.
+func (c *Crawler) storeVisits(visits []postgres.Visit) ([]error, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), storeLimit)
+	defer cancel()
+	errs := make([]error, len(visits))
+	if err := c.db.RecordVisits(ctx, visits); err != nil {
+		errs[0] = err
+		for i := range visits {
+			if len(visits) > 1 {
+				errs[i] = c.db.RecordVisits(ctx, visits[i:i+1])
+			}
+		}
+	}
+	if c.o.Changed != nil {
+		c.o.Changed(visits)
+	}
+	return errs, nil
+}
