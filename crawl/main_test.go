@@ -2,6 +2,9 @@ package crawl
 
 import (
 	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"sync"
 	"testing"
 	"time"
@@ -122,4 +125,33 @@ func round(t *testing.T, c *Crawler) Report {
 		t.Fatal(err)
 	}
 	return report
+}
+
+// challenge asks 0.01 USDC on Base.
+const challenge = `{"x402Version":1,"error":"pay","accepts":[{"scheme":"exact","network":"base",` +
+	`"maxAmountRequired":"10000",` +
+	`"asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C",` +
+	`"maxTimeoutSeconds":60,"resource":"http://x","description":"d","mimeType":"application/json"}]}`
+
+func pay(w http.ResponseWriter, body string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusPaymentRequired)
+	io.WriteString(w, body)
+}
+
+// local starts a server and gives probe options that let the crawler through to it alone.
+func local(t *testing.T, h http.Handler) (base string, o probe.Options) {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s.URL, probe.Options{Guard: &probe.Guard{AllowPrivate: []string{s.Listener.Addr().String()}}}
+}
+
+func oneEndpoint(slug, base string, paths ...string) postgres.Listing {
+	l := postgres.Listing{Slug: slug, Name: slug, Description: "d", BaseURL: base, Category: "AI",
+		Source: "imported:file", CreatedAt: dawn}
+	for _, p := range paths {
+		l.Endpoints = append(l.Endpoints, postgres.ListedEndpoint{Method: "GET", Path: p})
+	}
+	return l
 }

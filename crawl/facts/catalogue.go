@@ -89,7 +89,8 @@ func readItem(raw json.RawMessage) (Item, bool) {
 		}
 		if rows := o.list("accepts"); len(rows) > 0 { // version 1 says it in each row
 			row := objectOf(rows[0])
-			item.Description, item.MimeType = cmp.Or(item.Description, plain(row.text("description"), 500)), cmp.Or(item.MimeType, plain(row.text("mimeType"), 100))
+			item.Description, item.MimeType = cmp.Or(item.Description, plain(row.text("description"), 500)),
+				cmp.Or(item.MimeType, plain(row.text("mimeType"), 100))
 		}
 		if d := e.Discovery; d != nil {
 			if d.MCP {
@@ -100,7 +101,8 @@ func readItem(raw json.RawMessage) (Item, bool) {
 	}
 	item.Tags = item.Tags[:min(len(item.Tags), 20)]
 	u, err := url.Parse(item.URL)
-	return item, err == nil && strings.Trim(u.Hostname(), ".") != "" && u.User == nil && (u.Scheme == "http" || u.Scheme == "https") && len(item.URL) <= 2048
+	return item, err == nil && strings.Trim(u.Hostname(), ".") != "" && u.User == nil &&
+		(u.Scheme == "http" || u.Scheme == "https") && len(item.URL) <= 2048
 }
 
 // Seller is a service that a catalogue lists: the resources of one origin.
@@ -118,7 +120,8 @@ type Seller struct {
 func Sellers(items []Item) []Seller {
 	items = slices.Clone(items)
 	slices.SortFunc(items, func(a, b Item) int {
-		return cmp.Or(strings.Compare(a.URL, b.URL), strings.Compare(a.Method, b.Method), strings.Compare(a.ServiceName, b.ServiceName),
+		return cmp.Or(strings.Compare(a.URL, b.URL), strings.Compare(a.Method, b.Method),
+			strings.Compare(a.ServiceName, b.ServiceName),
 			strings.Compare(a.Description, b.Description))
 	})
 	sellers := map[string]*Seller{}
@@ -144,7 +147,8 @@ func Sellers(items []Item) []Seller {
 			}
 		}
 		declared[host] = append(declared[host], Declared{
-			Method: i.Method, URL: i.URL, Description: i.Description, MimeType: i.MimeType, Origin: OriginCatalogue, Template: i.Template,
+			Method: i.Method, URL: i.URL, Description: i.Description, MimeType: i.MimeType, Origin: OriginCatalogue,
+			Template: i.Template,
 		})
 	}
 	var out []Seller
@@ -175,7 +179,8 @@ const (
 // than was asked for, and rows may shift between two of them: the next page begins behind the rows that came, and what
 // comes twice counts once. A server that asks for patience (429, 5xx) gets it, from a second doubling to 32. wait is
 // time's passing, told nil for the real one; page hears of each page that was read.
-func (f *Fetcher) Catalogue(ctx context.Context, address string, wait func(context.Context, time.Duration) error, page func(items, total int)) ([]Item, error) {
+func (f *Fetcher) Catalogue(ctx context.Context, address string, wait func(context.Context, time.Duration) error,
+	page func(items, total int)) ([]Item, error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return nil, fmt.Errorf("read catalogue: %.80q is not an address", address)
@@ -219,7 +224,8 @@ func (f *Fetcher) Catalogue(ctx context.Context, address string, wait func(conte
 	return items, nil
 }
 
-func (f *Fetcher) cataloguePage(ctx context.Context, address string, wait func(context.Context, time.Duration) error) (Page, error) {
+func (f *Fetcher) cataloguePage(ctx context.Context, address string,
+	wait func(context.Context, time.Duration) error) (Page, error) {
 	for pause := firstBackoff; ; pause *= 2 {
 		doc, err := f.get(ctx, address, request{accept: "application/json", limit: maxPage})
 		switch {

@@ -64,7 +64,8 @@ func (s *shelf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(w).Encode(page)
 }
 
-// TestCataloguePages reads catalogues through the hazards of their paging: all that was there at the beginning is found.
+// TestCataloguePages reads catalogues through the hazards of their paging: all that was there at the beginning is
+// found.
 func TestCataloguePages(t *testing.T) {
 	t.Parallel()
 	second := time.Second
@@ -84,9 +85,12 @@ func TestCataloguePages(t *testing.T) {
 		{"shifting rows", shelf{rows: 250, most: 100, shift: true, total: true}, 250, 3, nil},
 		{"offset ignored", shelf{rows: 250, most: 100, ignore: true}, 100, 4, nil},
 		{"offset ignored with a total", shelf{rows: 1000, most: 100, ignore: true, total: true}, 100, 4, nil},
-		{"busy", shelf{rows: 150, most: 100, total: true, fail: map[int]int{1: 429, 2: 503, 4: 429}}, 150, 5, []time.Duration{second, 2 * second, second}},
-		{"busy and says so", shelf{rows: 50, most: 100, total: true, after: "7", fail: map[int]int{1: 429}}, 50, 2, []time.Duration{7 * second}},
-		{"busy for days", shelf{rows: 50, most: 100, total: true, after: "86400", fail: map[int]int{1: 429}}, 50, 2, []time.Duration{32 * second}},
+		{"busy", shelf{rows: 150, most: 100, total: true, fail: map[int]int{1: 429, 2: 503, 4: 429}}, 150, 5,
+			[]time.Duration{second, 2 * second, second}},
+		{"busy and says so", shelf{rows: 50, most: 100, total: true, after: "7", fail: map[int]int{1: 429}}, 50, 2,
+			[]time.Duration{7 * second}},
+		{"busy for days", shelf{rows: 50, most: 100, total: true, after: "86400", fail: map[int]int{1: 429}}, 50, 2,
+			[]time.Duration{32 * second}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -94,10 +98,11 @@ func TestCataloguePages(t *testing.T) {
 			_, f := newTown(t, map[string]http.Handler{"facilitator.test": &s})
 			var waits []time.Duration
 			pages := 0
-			items, err := f.Catalogue(t.Context(), "http://facilitator.test/discovery/resources?type=http", func(_ context.Context, d time.Duration) error {
-				waits = append(waits, d)
-				return nil
-			}, func(int, int) { pages++ })
+			items, err := f.Catalogue(t.Context(), "http://facilitator.test/discovery/resources?type=http",
+				func(_ context.Context, d time.Duration) error {
+					waits = append(waits, d)
+					return nil
+				}, func(int, int) { pages++ })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -115,7 +120,8 @@ func TestCataloguePages(t *testing.T) {
 				}
 			}
 			if missing != 0 || s.requests != c.requests || !slices.Equal(waits, c.waits) {
-				t.Errorf("%d items, %d missing; %d requests, want %d; waits %v, want %v", len(items), missing, s.requests, c.requests, waits, c.waits)
+				t.Errorf("%d items, %d missing; %d requests, want %d; waits %v, want %v", len(items), missing,
+					s.requests, c.requests, waits, c.waits)
 			}
 			if pages == 0 && c.want > 0 {
 				t.Error("nobody heard of the pages")
@@ -124,7 +130,8 @@ func TestCataloguePages(t *testing.T) {
 	}
 }
 
-// TestCatalogueGivesUp: after waits of 1 to 32 seconds, at once for what patience does not mend, and when it is told to.
+// TestCatalogueGivesUp: after waits of 1 to 32 seconds, at once for what patience does not mend, and when it is told
+// to.
 func TestCatalogueGivesUp(t *testing.T) {
 	t.Parallel()
 	status := func(code int) http.Handler {
@@ -142,17 +149,20 @@ func TestCatalogueGivesUp(t *testing.T) {
 		name  string
 		h     http.Handler
 		waits int
-	}{{"busy for ever", status(429), 6}, {"no such catalogue", status(404), 0}, {"key needed", status(401), 0}, {"no catalogue", pages{"/": page}, 0}, {"a page without end", big, 0}} {
+	}{{"busy for ever", status(429), 6}, {"no such catalogue", status(404), 0}, {"key needed", status(401), 0},
+		{"no catalogue", pages{"/": page}, 0}, {"a page without end", big, 0}} {
 		_, f := newTown(t, map[string]http.Handler{"facilitator.test": c.h})
 		waits := 0
-		_, err := f.Catalogue(t.Context(), "http://facilitator.test/", func(context.Context, time.Duration) error { waits++; return nil }, nil)
+		_, err := f.Catalogue(t.Context(), "http://facilitator.test/",
+			func(context.Context, time.Duration) error { waits++; return nil }, nil)
 		if err == nil || waits != c.waits {
 			t.Errorf("%s: error %v after %d waits, want one after %d", c.name, err, waits, c.waits)
 		}
 	}
 	_, f := newTown(t, map[string]http.Handler{"facilitator.test": status(503)})
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := f.Catalogue(ctx, "http://facilitator.test/", func(context.Context, time.Duration) error { cancel(); return ctx.Err() }, nil)
+	_, err := f.Catalogue(ctx, "http://facilitator.test/",
+		func(context.Context, time.Duration) error { cancel(); return ctx.Err() }, nil)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("told to stop: %v", err)
 	}
@@ -162,12 +172,14 @@ func TestCatalogueGivesUp(t *testing.T) {
 func TestSellersOrder(t *testing.T) {
 	t.Parallel()
 	items := []Item{
-		{URL: "https://b.example.com/1", ServiceName: "B"}, {URL: "http://a.example.com/x", Tags: []string{"AI"}}, {URL: "https://b.example.com/1", Method: "POST", ServiceName: "C"},
+		{URL: "https://b.example.com/1", ServiceName: "B"}, {URL: "http://a.example.com/x", Tags: []string{"AI"}},
+		{URL: "https://b.example.com/1", Method: "POST", ServiceName: "C"},
 		{URL: "https://a.example.com/y", Description: "Y"}, {URL: "http://b.example.com/2", ServiceName: "D"},
 	}
 	want := Sellers(items)
 	slices.Reverse(items)
-	if diff := cmp.Diff(want, Sellers(items)); diff != "" || len(want) != 2 || want[0].BaseURL != "https://a.example.com" || len(want[1].Endpoints) != 3 {
+	if diff := cmp.Diff(want, Sellers(items)); diff != "" || len(want) != 2 ||
+		want[0].BaseURL != "https://a.example.com" || len(want[1].Endpoints) != 3 {
 		t.Errorf("%+v\n(-one order +the other):\n%s", want, diff)
 	}
 }

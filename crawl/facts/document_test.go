@@ -65,7 +65,8 @@ func declared(list []Declared, err error) string {
 			fmt.Fprintf(&b, " %q %q", d.Description, d.MimeType)
 		}
 		if p := d.Price; p != nil {
-			fmt.Fprintf(&b, " price %s amount=%q min=%q max=%q currency=%q over %q", p.Mode, p.Amount, p.Min, p.Max, p.Currency, p.Protocols)
+			fmt.Fprintf(&b, " price %s amount=%q min=%q max=%q currency=%q over %q", p.Mode, p.Amount, p.Min, p.Max,
+				p.Currency, p.Protocols)
 		}
 		b.WriteByte('\n')
 	}
@@ -80,7 +81,8 @@ func mustParse(s string) *url.URL {
 	return u
 }
 
-// TestDocuments reads every form of document that is known: the comment of each archive in testdata/<reader> says which.
+// TestDocuments reads every form of document that is known: the comment of each archive in testdata/<reader> says
+// which.
 func TestDocuments(t *testing.T) {
 	t.Parallel()
 	for kind, read := range readers {

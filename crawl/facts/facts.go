@@ -4,8 +4,8 @@
 // Each reader is pure: the bytes of a document in, what it says out, whatever the bytes are. The Fetcher carries the
 // requests: through the probe's guard, within the service's own site, as robots.txt wants it, at the pace of whoever
 // crawls. The package owns the forms in which endpoints are declared and the manners of asking for documents. It keeps
-// nothing itself, and must never know a database, a schedule, a check or a judgment: a price in a document is a hint, only
-// a live 402 tells what is asked.
+// nothing itself, and must never know a database, a schedule, a check or a judgment: a price in a document is a hint,
+// only a live 402 tells what is asked.
 package facts
 
 import (
@@ -128,7 +128,8 @@ func dotted(path string) bool {
 	return false
 }
 
-var braces = strings.NewReplacer("%7B", "{", "%7D", "}", "%7b", "{", "%7d", "}", "%5B", "[", "%5D", "]", "%5b", "[", "%5d", "]")
+var braces = strings.NewReplacer("%7B", "{", "%7D", "}", "%7b", "{", "%7d", "}", "%5B", "[", "%5D", "]", "%5b", "[",
+	"%5d", "]")
 
 // unescapeBraces keeps placeholders readable: "{id}", not "%7Bid%7D".
 func unescapeBraces(path string) string { return braces.Replace(path) }

@@ -48,8 +48,10 @@ func TestBelow(t *testing.T) {
 	}
 	var paths []string
 	for _, e := range Below("https://a.example.com", []Declared{
-		{Method: "GET", URL: "https://a.example.com/x?1"}, {Method: "GET", URL: "https://a.example.com/x?2"}, {Method: "POST", URL: "https://a.example.com/x"},
-		{Method: "GET", URL: "https://a.example.com/u/1", Template: "/u/:id"}, {Method: "GET", URL: "https://a.example.com/u/2", Template: "/u/:id"},
+		{Method: "GET", URL: "https://a.example.com/x?1"}, {Method: "GET", URL: "https://a.example.com/x?2"},
+		{Method: "POST", URL: "https://a.example.com/x"},
+		{Method: "GET", URL: "https://a.example.com/u/1", Template: "/u/:id"},
+		{Method: "GET", URL: "https://a.example.com/u/2", Template: "/u/:id"},
 	}) {
 		paths = append(paths, e.Method+" "+e.Path)
 	}
@@ -64,8 +66,9 @@ func TestDomainOf(t *testing.T) {
 	for host, want := range map[string]string{
 		"example.com": "example.com", "api.Example.COM.": "example.com", "a.b.example.co.uk": "example.co.uk",
 		"acme.vercel.app": "acme.vercel.app below vercel.app", "api.acme.uk.com": "acme.uk.com below uk.com",
-		"xn--bcher-kva.example.de": "example.de", "com": "", "co.uk": "", "acme.sample.test": "", "localhost": "", "host.example": "",
-		"10.0.0.1": "", "::1": "", "": "", "a..com": "",
+		"xn--bcher-kva.example.de": "example.de", "com": "", "co.uk": "", "acme.sample.test": "", "localhost": "",
+		"host.example": "",
+		"10.0.0.1":     "", "::1": "", "": "", "a..com": "",
 	} {
 		got := ""
 		if d, ok := DomainOf(host); ok {
@@ -91,7 +94,8 @@ func TestBootstrapServer(t *testing.T) {
 	}
 	for domain, want := range map[string]string{
 		"example.com": "https://rdap.example.net/com/v1/", "example.net": "https://rdap.example.net/com/v1/",
-		"example.uk": "https://rdap.example.uk/", "example.co.uk": "https://co.example.uk/", "example.bad": "", "example.test": "",
+		"example.uk": "https://rdap.example.uk/", "example.co.uk": "https://co.example.uk/", "example.bad": "",
+		"example.test": "",
 	} {
 		if got := b.Server(domain); got != want {
 			t.Errorf("server of %s is %q, want %q", domain, got, want)

@@ -102,10 +102,11 @@ func newTransport(dial dialFunc, roots *x509.CertPool) *http.Transport {
 			defer cancel()
 			return dial(ctx, network, addr)
 		},
-		TLSClientConfig:        &tls.Config{RootCAs: roots},
-		TLSHandshakeTimeout:    connectLimit,
-		ForceAttemptHTTP2:      true,
-		HTTP2:                  &http.HTTP2Config{MaxReceiveBufferPerConnection: maxDocument, MaxReceiveBufferPerStream: maxDocument},
+		TLSClientConfig:     &tls.Config{RootCAs: roots},
+		TLSHandshakeTimeout: connectLimit,
+		ForceAttemptHTTP2:   true,
+		HTTP2: &http.HTTP2Config{MaxReceiveBufferPerConnection: maxDocument,
+			MaxReceiveBufferPerStream: maxDocument},
 		MaxResponseHeaderBytes: maxHeader,
 		MaxIdleConns:           256,
 		MaxIdleConnsPerHost:    1,
@@ -116,7 +117,8 @@ func newTransport(dial dialFunc, roots *x509.CertPool) *http.Transport {
 func (f *Fetcher) transport(host string) *http.Transport {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	for i, r := range f.o.Routes {
-		if domain := strings.ToLower(strings.Trim(r.Domain, ".")); host == domain || strings.HasSuffix(host, "."+domain) {
+		if domain := strings.ToLower(strings.Trim(r.Domain, ".")); host == domain ||
+			strings.HasSuffix(host, "."+domain) {
 			return f.routes[i]
 		}
 	}
@@ -188,7 +190,8 @@ func (f *Fetcher) follow(from *url.URL, location string, anySite bool) (*url.URL
 }
 
 // hop sends one request. At most left is spent on it, and what was spent is taken off.
-func (f *Fetcher) hop(ctx context.Context, u *url.URL, r request, left *time.Duration) (doc document, location string, err error) {
+func (f *Fetcher) hop(ctx context.Context, u *url.URL, r request, left *time.Duration) (doc document, location string,
+	err error) {
 	leave, err := f.o.Enter(ctx, u.Host)
 	if err != nil {
 		return document{}, "", fmt.Errorf("wait for %s: %w", u.Host, err)
@@ -211,7 +214,8 @@ func (f *Fetcher) hop(ctx context.Context, u *url.URL, r request, left *time.Dur
 	doc = document{status: resp.StatusCode, retryAfter: retryAfter(resp.Header.Get("Retry-After"), f.o.Now())}
 	doc.mediaType, _, _ = mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	switch resp.StatusCode {
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
+		http.StatusPermanentRedirect:
 		return doc, resp.Header.Get("Location"), nil
 	case http.StatusSwitchingProtocols:
 		return doc, "", nil // its body is the bare connection

@@ -36,11 +36,12 @@ func newTown(t *testing.T, hosts map[string]http.Handler) (*town, *Fetcher) {
 	t.Cleanup(server.Close)
 	f := New(Options{
 		Now: func() time.Time { return now },
-		Routes: []probe.Route{{Domain: "test", Dial: func(ctx context.Context, network, addr string) (net.Conn, bool, error) {
-			var d net.Dialer
-			conn, err := d.DialContext(ctx, network, server.Listener.Addr().String())
-			return conn, true, err
-		}}},
+		Routes: []probe.Route{{Domain: "test",
+			Dial: func(ctx context.Context, network, addr string) (net.Conn, bool, error) {
+				var d net.Dialer
+				conn, err := d.DialContext(ctx, network, server.Listener.Addr().String())
+				return conn, true, err
+			}}},
 	})
 	t.Cleanup(f.Close)
 	return w, f
@@ -92,7 +93,8 @@ func (p pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 const (
 	page = "200 text/html <!DOCTYPE html><html><title>A page</title></html>"
-	sold = `200 application/json {"openapi": "3.1.0", "paths": {"/buy": {"get": {"x-payment-info": {"price": "0.01"}}}}}`
+	sold = `200 application/json {"openapi": "3.1.0", "paths": {"/buy": {"get": {"x-payment-info": {"price": ` +
+		`"0.01"}}}}}`
 )
 
 // String writes what a look saw: a letter for each document, in capitals when it is there, a dot when it is not known.
@@ -118,9 +120,11 @@ func (s Site) String() string {
 func TestSurvey(t *testing.T) {
 	t.Parallel()
 	whole := pages{
-		"/": page, "/pricing": "200 text/html <html>Prices</html>", "/terms": "200 text/markdown # Terms", "/llms.txt": "200 text/plain # Acme",
+		"/": page, "/pricing": "200 text/html <html>Prices</html>", "/terms": "200 text/markdown # Terms",
+		"/llms.txt":   "200 text/plain # Acme",
 		"/robots.txt": "200 text/plain User-agent: *\nDisallow:", "/openapi.json": sold,
-		"/.well-known/x402": `200 application/json {"resources": ["http://acme.test/buy", "http://acme.test/other", "http://evil.test/x"]}`,
+		"/.well-known/x402": `200 application/json {"resources": ["http://acme.test/buy", "http://acme.test/other", ` +
+			`"http://evil.test/x"]}`,
 	}
 	with := func(changes pages) pages {
 		p := pages{}
@@ -134,7 +138,8 @@ func TestSurvey(t *testing.T) {
 		return p
 	}
 	everything := pages{}
-	for _, path := range []string{"/", "/acme/api", "/pricing", "/terms", "/llms.txt", "/robots.txt", "/openapi.json", "/.well-known/x402"} {
+	for _, path := range []string{"/", "/acme/api", "/pricing", "/terms", "/llms.txt", "/robots.txt", "/openapi.json",
+		"/.well-known/x402"} {
 		everything[path] = page
 	}
 	for _, c := range []struct {
@@ -147,26 +152,52 @@ func TestSurvey(t *testing.T) {
 		{name: "everything", site: whole, want: "HOPLRT GET/buy(openapi) /buy(well-known) /other(well-known)"},
 		{name: "nothing", site: pages{}, want: "hoplrt"},
 		{name: "lists under other names", site: pages{
-			"/.well-known/x402.json": `200 application/json {"x402Version": 2, "items": [{"resource": "http://acme.test/a"}, {"resource": "http://evil.test/x"}]}`,
-			"/.well-known/mpp":       `200 application/json {"endpoints": [{"path": "/b", "protocols": ["mpp", "x402"]}, {"path": "/c", "protocols": ["mpp"]}, "/a", "/d"]}`,
+			"/.well-known/x402.json": `200 application/json {"x402Version": 2, "items": [{"resource": ` +
+				`"http://acme.test/a"}, {"resource": "http://evil.test/x"}]}`,
+			"/.well-known/mpp": `200 application/json {"endpoints": [{"path": "/b", "protocols": ["mpp", ` +
+				`"x402"]}, {"path": "/c", "protocols": ["mpp"]}, "/a", "/d"]}`,
 		}, want: "hoplrt /a(well-known) /b(well-known)"},
 		{name: "one page for all", site: everything, want: "Hoplrt"},
-		{name: "an interface without pages", site: pages{"/": `200 application/json {"ok": true}`, "/openapi.json": sold}, want: "hOplrt GET/buy(openapi)"},
-		{name: "types that lie", site: with(pages{"/llms.txt": "200 text/plain <html></html>", "/openapi.json": "200 application/json <html></html>", "/robots.txt": "200 application/json {}", "/.well-known/x402": ""}), want: "HoPlrT"},
-		{name: "types that are not said", site: with(pages{"/llms.txt": "200 - # Acme", "/.well-known/x402": ""}), want: "HOPLRT GET/buy(openapi)"},
-		{name: "answers about us", site: with(pages{"/terms": "403 text/plain no", "/pricing": "429 text/plain later", "/llms.txt": "503 text/plain later", "/.well-known/x402": ""}), want: "HO..R. GET/buy(openapi)"},
-		{name: "a payment for the homepage", site: with(pages{"/": "402 application/json {}", "/.well-known/x402": ""}), want: "hOPLRT GET/buy(openapi)"},
-		{name: "robots.txt for everybody", site: with(pages{"/robots.txt": "200 text/plain User-agent: *\nDisallow: /"}), want: "....R."},
-		{name: "robots.txt for us", site: with(pages{"/robots.txt": "200 text/plain User-agent: *\nDisallow: /\n\nUser-agent: Tollbook\nDisallow: /terms\nDisallow: /.well-known/"}), want: "HOPLR. GET/buy(openapi)"},
+		{name: "an interface without pages",
+			site: pages{"/": `200 application/json {"ok": true}`, "/openapi.json": sold},
+			want: "hOplrt GET/buy(openapi)"},
+		{name: "types that lie", site: with(pages{"/llms.txt": "200 text/plain <html></html>",
+			"/openapi.json": "200 application/json <html></html>", "/robots.txt": "200 application/json {}",
+			"/.well-known/x402": ""}), want: "HoPlrT"},
+		{name: "types that are not said", site: with(pages{"/llms.txt": "200 - # Acme", "/.well-known/x402": ""}),
+			want: "HOPLRT GET/buy(openapi)"},
+		{name: "answers about us", site: with(pages{"/terms": "403 text/plain no", "/pricing": "429 text/plain later",
+			"/llms.txt": "503 text/plain later", "/.well-known/x402": ""}), want: "HO..R. GET/buy(openapi)"},
+		{name: "a payment for the homepage", site: with(pages{"/": "402 application/json {}", "/.well-known/x402": ""}),
+			want: "hOPLRT GET/buy(openapi)"},
+		{name: "robots.txt for everybody",
+			site: with(pages{"/robots.txt": "200 text/plain User-agent: *\nDisallow: /"}), want: "....R."},
+		{name: "robots.txt for us", site: with(pages{"/robots.txt": "200 text/plain User-agent: *\nDisallow: " +
+			"/\n\nUser-agent: Tollbook\nDisallow: /terms\nDisallow: /.well-known/"}), want: "HOPLR. GET/buy(openapi)"},
 		{name: "robots.txt that fails", site: with(pages{"/robots.txt": "500 text/plain oops"}), want: "......"},
-		{name: "robots.txt somewhere else", site: with(pages{"/robots.txt": "302 - http://evil.test/", "/.well-known/x402": ""}), want: "HOPLrT GET/buy(openapi)"},
-		{name: "documents somewhere else", site: with(pages{"/terms": "302 - http://evil.test/terms", "/pricing": "302 - http://10.0.0.1/", "/llms.txt": "302 - file:///etc/passwd", "/.well-known/x402": "302 - /.well-known/x402"}), want: "HOplRt GET/buy(openapi)"},
-		{name: "a site of its own", site: whole, website: "http://www.acme.test/home", want: "HOPLRT GET/buy(openapi) /buy(well-known) /other(well-known)"},
-		{name: "a website on another domain", site: pages{"/openapi.json": sold}, website: "http://forge.test/acme/api", want: "HOplrt GET/buy(openapi)"},
-		{name: "a base path", base: "http://acme.test/v1", site: pages{"/v1/openapi.json": strings.Replace(sold, "/buy", "/v1/buy", 1), "/openapi.json": page}, want: "hOplrt GET/buy(openapi)"},
+		{name: "robots.txt somewhere else",
+			site: with(pages{"/robots.txt": "302 - http://evil.test/", "/.well-known/x402": ""}),
+			want: "HOPLrT GET/buy(openapi)"},
+		{name: "documents somewhere else",
+			site: with(pages{"/terms": "302 - http://evil.test/terms", "/pricing": "302 - http://10.0.0.1/",
+				"/llms.txt": "302 - file:///etc/passwd", "/.well-known/x402": "302 - /.well-known/x402"}),
+			want: "HOplRt GET/buy(openapi)"},
+		{name: "a site of its own", site: whole, website: "http://www.acme.test/home",
+			want: "HOPLRT GET/buy(openapi) /buy(well-known) /other(well-known)"},
+		{name: "a website on another domain", site: pages{"/openapi.json": sold}, website: "http://forge.test/acme/api",
+			want: "HOplrt GET/buy(openapi)"},
+		{name: "a base path", base: "http://acme.test/v1",
+			site: pages{"/v1/openapi.json": strings.Replace(sold, "/buy", "/v1/buy", 1), "/openapi.json": page},
+			want: "hOplrt GET/buy(openapi)"},
 		{name: "a base that is no address", base: "%zz", site: pages{}, want: "......"},
-		{name: "deep JSON", site: with(pages{"/openapi.json": "200 application/json " + strings.Repeat(`{"paths":`, 20_000), "/.well-known/x402": "200 application/json " + strings.Repeat("[", 200_000)}), want: "HoPLRT"},
-		{name: "4 MB", site: with(pages{"/openapi.json": `200 application/json {"paths": {}, "x": "` + strings.Repeat("x", 4<<20) + `"}`, "/.well-known/x402": "200 application/json [" + strings.Repeat("1,", 2<<20) + "1]", "/llms.txt": "200 text/plain " + strings.Repeat("ä", 2<<20), "/terms": "200 text/html " + strings.Repeat("<p>", 1<<20)}), want: "H.PLRT"},
+		{name: "deep JSON", site: with(pages{"/openapi.json": "200 application/json " +
+			strings.Repeat(`{"paths":`, 20_000),
+			"/.well-known/x402": "200 application/json " + strings.Repeat("[", 200_000)}), want: "HoPLRT"},
+		{name: "4 MB", site: with(pages{"/openapi.json": `200 application/json {"paths": {}, "x": "` +
+			strings.Repeat("x", 4<<20) + `"}`,
+			"/.well-known/x402": "200 application/json [" + strings.Repeat("1,", 2<<20) + "1]",
+			"/llms.txt":         "200 text/plain " + strings.Repeat("ä", 2<<20),
+			"/terms":            "200 text/html " + strings.Repeat("<p>", 1<<20)}), want: "H.PLRT"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -174,7 +205,8 @@ func TestSurvey(t *testing.T) {
 			if base == "" {
 				base = "http://acme.test"
 			}
-			w, f := newTown(t, map[string]http.Handler{"acme.test": c.site, "www.acme.test": pages{"/home": page}, "forge.test": everything})
+			w, f := newTown(t, map[string]http.Handler{"acme.test": c.site, "www.acme.test": pages{"/home": page},
+				"forge.test": everything})
 			got := f.Survey(t.Context(), base, c.website)
 			if diff := cmp.Diff(c.want, got.String()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -193,7 +225,8 @@ func TestRobotsOnceADay(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
 	clock := now
-	_, f := newTown(t, map[string]http.Handler{"acme.test": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	_, f := newTown(t, map[string]http.Handler{"acme.test": http.HandlerFunc(func(w http.ResponseWriter,
+		r *http.Request) {
 		if r.URL.Path == "/robots.txt" {
 			asked.Add(1)
 		}
@@ -216,8 +249,10 @@ func TestRobotsOnceADay(t *testing.T) {
 func TestRobotsOfEachHop(t *testing.T) {
 	t.Parallel()
 	w, f := newTown(t, map[string]http.Handler{
-		"acme.test":      pages{"/terms": "302 - http://docs.acme.test/terms", "/pricing": "302 - http://docs.acme.test/pricing"},
-		"docs.acme.test": pages{"/robots.txt": "200 text/plain User-agent: *\nDisallow: /terms", "/terms": page, "/pricing": page},
+		"acme.test": pages{"/terms": "302 - http://docs.acme.test/terms",
+			"/pricing": "302 - http://docs.acme.test/pricing"},
+		"docs.acme.test": pages{"/robots.txt": "200 text/plain User-agent: *\nDisallow: /terms", "/terms": page,
+			"/pricing": page},
 	})
 	if got := f.Survey(t.Context(), "http://acme.test", "").String(); got != "hoPlr." {
 		t.Errorf("%s, want the prices and not the terms", got)
@@ -259,7 +294,8 @@ func TestHostileAnswers(t *testing.T) {
 				w.Write(make([]byte, 64<<10))
 			}
 		}), nil, maxDocument},
-		{"silent", http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }), context.DeadlineExceeded, 0},
+		{"silent", http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }),
+			context.DeadlineExceeded, 0},
 		{"headers without end", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("X", strings.Repeat("x", 1<<20))
 		}), errAny, 0},
@@ -309,7 +345,8 @@ func TestGuard(t *testing.T) {
 	defer trap.Close()
 	f := New(Options{})
 	defer f.Close()
-	for _, address := range []string{trap.URL, "http://127.0.0.1/", "http://[::ffff:127.0.0.1]/", "http://10.0.0.1/", "http://localhost/", "file:///etc/passwd", "https://user@example.com/", "%zz"} {
+	for _, address := range []string{trap.URL, "http://127.0.0.1/", "http://[::ffff:127.0.0.1]/", "http://10.0.0.1/",
+		"http://localhost/", "file:///etc/passwd", "https://user@example.com/", "%zz"} {
 		if _, err := f.get(t.Context(), address, request{limit: 1}); !errors.Is(err, probe.ErrRefused) {
 			t.Errorf("get %s: %v, want a refusal", address, err)
 		}
@@ -322,7 +359,8 @@ func TestGuard(t *testing.T) {
 // TestEnter: each request of a look waits for its host's turn and gives it back.
 func TestEnter(t *testing.T) {
 	t.Parallel()
-	_, f := newTown(t, map[string]http.Handler{"acme.test": pages{"/terms": "302 - http://www.acme.test/terms"}, "www.acme.test": pages{"/terms": page}})
+	_, f := newTown(t, map[string]http.Handler{"acme.test": pages{"/terms": "302 - http://www.acme.test/terms"},
+		"www.acme.test": pages{"/terms": page}})
 	var mu sync.Mutex
 	in, most := map[string]int{}, 0
 	asked := map[string]int{}
@@ -335,7 +373,8 @@ func TestEnter(t *testing.T) {
 		return func() { mu.Lock(); defer mu.Unlock(); in[host]-- }, nil
 	}
 	f.Survey(t.Context(), "http://acme.test", "")
-	if diff := cmp.Diff(map[string]int{"acme.test": 9, "www.acme.test": 2}, asked); diff != "" || most != 1 || in["acme.test"] != 0 || in["www.acme.test"] != 0 {
+	if diff := cmp.Diff(map[string]int{"acme.test": 9, "www.acme.test": 2}, asked); diff != "" || most != 1 ||
+		in["acme.test"] != 0 || in["www.acme.test"] != 0 {
 		t.Errorf("turns taken (-want +got):\n%s\nat most %d at once, %v left", diff, most, in)
 	}
 	f.o.Enter = func(context.Context, string) (func(), error) { return nil, errors.New("no turn") }

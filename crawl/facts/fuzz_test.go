@@ -13,8 +13,8 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// FuzzDocuments gives any bytes to every reader. None panics, none finds more than it may, and what is found is fit to be
-// kept: a path below the base, clean text.
+// FuzzDocuments gives any bytes to every reader. None panics, none finds more than it may, and what is found is fit to
+// be kept: a path below the base, clean text.
 func FuzzDocuments(f *testing.F) {
 	paths, err := filepath.Glob("testdata/*/*.txtar")
 	if err != nil {
@@ -45,7 +45,8 @@ func FuzzDocuments(f *testing.F) {
 				t.Errorf("%d items in %d rows", len(p.Items), p.Rows)
 			}
 			for _, s := range Sellers(p.Items) {
-				if u, err := url.Parse(s.BaseURL); err != nil || u.Host == "" || len(s.Endpoints) == 0 || len(s.Endpoints) > MaxEndpoints {
+				if u, err := url.Parse(s.BaseURL); err != nil || u.Host == "" || len(s.Endpoints) == 0 ||
+					len(s.Endpoints) > MaxEndpoints {
 					t.Errorf("seller at %q with %d endpoints", s.BaseURL, len(s.Endpoints))
 				}
 				checkText(t, s.Name, 100)
@@ -73,7 +74,8 @@ func FuzzDocuments(f *testing.F) {
 func checkEndpoint(t *testing.T, e Endpoint) {
 	t.Helper()
 	if !strings.HasPrefix(e.Path, "/") || strings.HasPrefix(e.Path, "//") || len(e.Path) > maxPath ||
-		strings.ContainsFunc(e.Path, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }) || !utf8.ValidString(e.Path) {
+		strings.ContainsFunc(e.Path, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }) ||
+		!utf8.ValidString(e.Path) {
 		t.Errorf("path %q", e.Path)
 	}
 	if e.Method != "" && methodOf(e.Method) != e.Method {

@@ -69,9 +69,10 @@ func methodOf(s string) string {
 	return ""
 }
 
-// ReadOpenAPI reads the endpoints that an OpenAPI document declares to be paid over x402, by path and method: those with
-// x-payment-info or a 402 among their responses. One that can only be paid otherwise, costs nothing, or only asks who
-// calls, is left out. A parameter in the path is filled in with the document's own example where it has one for each.
+// ReadOpenAPI reads the endpoints that an OpenAPI document declares to be paid over x402, by path and method: those
+// with x-payment-info or a 402 among their responses. One that can only be paid otherwise, costs nothing, or only asks
+// who calls, is left out. A parameter in the path is filled in with the document's own example where it has one for
+// each.
 func ReadOpenAPI(doc []byte, address *url.URL) ([]Declared, error) {
 	top := objectOf(doc)
 	if top == nil || top["paths"] == nil && top["openapi"] == nil && top["swagger"] == nil {
@@ -99,15 +100,16 @@ func ReadOpenAPI(doc []byte, address *url.URL) ([]Declared, error) {
 			}
 			out = append(out, Declared{
 				Method: method, URL: base + filled(path, append(op.list("parameters"), item.list("parameters")...)),
-				Description: plain(op.text("summary", "description"), 500), MimeType: mimeType(op), Origin: OriginOpenAPI, Price: price,
+				Description: plain(op.text("summary", "description"), 500), MimeType: mimeType(op),
+				Origin: OriginOpenAPI, Price: price,
 			})
 		}
 	}
 	return out, nil
 }
 
-// server is the address that paths are put behind: the first server on the document's own host, or the document's origin
-// where no other public host is named. It answers false when every server is somewhere else.
+// server is the address that paths are put behind: the first server on the document's own host, or the document's
+// origin where no other public host is named. It answers false when every server is somewhere else.
 func server(top object, address *url.URL) (string, bool) {
 	origin := address.Scheme + "://" + address.Host
 	elsewhere := false
@@ -192,7 +194,8 @@ func priceOf(info object) *Price {
 	} else {
 		p.Amount = clipAmount(from.text("amount"))
 	}
-	p.Mode, p.Currency = strings.ToLower(clipAmount(from.text("mode", "pricingMode"))), clipAmount(from.text("currency"))
+	p.Mode, p.Currency = strings.ToLower(clipAmount(from.text("mode", "pricingMode"))),
+		clipAmount(from.text("currency"))
 	p.Min, p.Max = clipAmount(from.text("min", "minPrice")), clipAmount(from.text("max", "maxPrice"))
 	if p.Mode == "" && p.Amount != "" {
 		p.Mode = "fixed"

@@ -63,11 +63,13 @@ func ReadBootstrap(doc []byte) (Bootstrap, error) {
 		}
 		var servers []string
 		for _, s := range listOf(service[1]) {
-			if u, err := url.Parse(scalar(s)); err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" {
+			if u, err := url.Parse(scalar(s)); err == nil && (u.Scheme == "https" || u.Scheme == "http") &&
+				u.Host != "" {
 				servers = append(servers, strings.TrimRight(u.String(), "/")+"/")
 			}
 		}
-		slices.SortStableFunc(servers, func(a, b string) int { return strings.Compare(scheme(b), scheme(a)) }) // https first
+		// https first
+		slices.SortStableFunc(servers, func(a, b string) int { return strings.Compare(scheme(b), scheme(a)) })
 		for _, suffix := range listOf(service[0]) {
 			if s := strings.ToLower(strings.Trim(scalar(suffix), ".")); s != "" && len(servers) > 0 {
 				b[s] = servers
@@ -118,9 +120,12 @@ var (
 )
 
 // Registration asks a registry's RDAP server about a domain. It answers ErrUnregistered for a domain that the registry
-// does not know, and an error that wraps ErrLater, with the time that the registry asks for, where it is worth another try.
-func (f *Fetcher) Registration(ctx context.Context, server, domain string) (r Registration, again time.Duration, err error) {
-	doc, err := f.get(ctx, server+"domain/"+url.PathEscape(domain), request{accept: "application/rdap+json, application/json", limit: maxDocument, anySite: true})
+// does not know, and an error that wraps ErrLater, with the time that the registry asks for, where it is worth another
+// try.
+func (f *Fetcher) Registration(ctx context.Context, server, domain string) (r Registration, again time.Duration,
+	err error) {
+	doc, err := f.get(ctx, server+"domain/"+url.PathEscape(domain),
+		request{accept: "application/rdap+json, application/json", limit: maxDocument, anySite: true})
 	switch {
 	case err != nil:
 		return r, 0, fmt.Errorf("%w: %w", ErrLater, err)
@@ -133,8 +138,8 @@ func (f *Fetcher) Registration(ctx context.Context, server, domain string) (r Re
 	return r, 0, err
 }
 
-// ReadRegistration reads an RDAP answer about a domain (RFC 9083). A date that cannot be one, before 1980 or in the future,
-// is not known.
+// ReadRegistration reads an RDAP answer about a domain (RFC 9083). A date that cannot be one, before 1980 or in the
+// future, is not known.
 func ReadRegistration(doc []byte, domain string, now time.Time) (Registration, error) {
 	top := objectOf(doc)
 	if top == nil || top.text("objectClassName") != "domain" && top["events"] == nil && top["entities"] == nil {
@@ -156,7 +161,8 @@ func ReadRegistration(doc []byte, domain string, now time.Time) (Registration, e
 	}
 	for _, raw := range top.list("entities") {
 		e := objectOf(raw)
-		if slices.ContainsFunc(e.list("roles"), func(role json.RawMessage) bool { return strings.ToLower(scalar(role)) == "registrar" }) {
+		if slices.ContainsFunc(e.list("roles"),
+			func(role json.RawMessage) bool { return strings.ToLower(scalar(role)) == "registrar" }) {
 			if r.Registrar = fullName(e); r.Registrar != "" {
 				break
 			}
@@ -181,7 +187,8 @@ func fullName(entity object) string {
 
 // date reads the ways in which registries write a time.
 func date(s string) (time.Time, bool) {
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04:05-0700", time.DateOnly} {
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05",
+		"2006-01-02T15:04:05-0700", time.DateOnly} {
 		if t, err := time.Parse(layout, s); err == nil {
 			return t.UTC().Truncate(time.Millisecond), true
 		}

@@ -51,14 +51,16 @@ func registry(t *testing.T) (server string, f *Fetcher) {
 			http.NotFound(w, r)
 		}
 	})
-	mux.HandleFunc("GET /v2/domain/{name}", func(w http.ResponseWriter, r *http.Request) { answer(w, fmt.Sprintf(known, r.PathValue("name"))) })
+	mux.HandleFunc("GET /v2/domain/{name}",
+		func(w http.ResponseWriter, r *http.Request) { answer(w, fmt.Sprintf(known, r.PathValue("name"))) })
 	mux.HandleFunc("GET /dns.json", func(w http.ResponseWriter, r *http.Request) {
 		answer(w, `{"version": "1.0", "services": [[["com"], ["http://`+r.Host+`/v1"]]]}`)
 	})
 	mux.HandleFunc("GET /page", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") })
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)
-	f = New(Options{Guard: &probe.Guard{AllowPrivate: []string{s.Listener.Addr().String()}}, Now: func() time.Time { return now }})
+	f = New(Options{Guard: &probe.Guard{AllowPrivate: []string{s.Listener.Addr().String()}},
+		Now: func() time.Time { return now }})
 	t.Cleanup(f.Close)
 	return s.URL, f
 }

@@ -225,8 +225,8 @@ func (r rule) matches(path string) bool {
 
 const upperHex = "0123456789ABCDEF"
 
-// normalPath writes a path in the one form in which two are compared: other than printable ASCII is percent-encoded, and
-// what need not be is not.
+// normalPath writes a path in the one form in which two are compared: other than printable ASCII is percent-encoded,
+// and what need not be is not.
 func normalPath(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -236,7 +236,8 @@ func normalPath(s string) string {
 			c = unhex(s[i+1])<<4 | unhex(s[i+2])
 			i += 2
 		}
-		unreserved := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-._~", c) >= 0
+		unreserved := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
+			strings.IndexByte("-._~", c) >= 0
 		if c <= ' ' || c >= 0x7f || c == '%' || encoded && !unreserved {
 			b.Write([]byte{'%', upperHex[c>>4], upperHex[c&15]})
 			continue

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// Site says which documents a service's site has. Nil is not known: robots.txt forbade the look, nobody answered, or the
-// answer was about us (401, 403, 429, 5xx) or longer than is read.
+// Site says which documents a service's site has. Nil is not known: robots.txt forbade the look, nobody answered, or
+// the answer was about us (401, 403, 429, 5xx) or longer than is read.
 type Site struct {
 	Homepage, OpenAPI, Pricing, LLMsTxt, Robots, Terms *bool
 	Endpoints                                          []Endpoint // that documents declare, the most trusted first
@@ -65,7 +65,8 @@ func (f *Fetcher) Survey(ctx context.Context, base, website string) Site {
 		}
 		s.Pricing = either(s.Pricing, v.look(origin+"/pricing", "text/html", v.isPage))
 		s.Terms = either(s.Terms, v.look(origin+"/terms", "text/html", v.isPage))
-		s.LLMsTxt = either(s.LLMsTxt, v.look(origin+"/llms.txt", "text/plain, text/markdown", func(d document) *bool { return new(isText(d)) }))
+		s.LLMsTxt = either(s.LLMsTxt, v.look(origin+"/llms.txt", "text/plain, text/markdown",
+			func(d document) *bool { return new(isText(d)) }))
 		s.OpenAPI = either(s.OpenAPI, v.openAPI(origin+"/openapi.json"))
 		if path := strings.TrimRight(base, "/"); origin == api && !strings.EqualFold(path, api) {
 			s.OpenAPI = either(s.OpenAPI, v.openAPI(path+"/openapi.json"))
@@ -105,7 +106,8 @@ func sameSite(a, b string) bool {
 	return err == nil && net.ParseIP(x) == nil && (y == domain || strings.HasSuffix(y, "."+domain))
 }
 
-// either is true when one of two looks saw the document, false when both looks missed it, and nil when one could not tell.
+// either is true when one of two looks saw the document, false when both looks missed it, and nil when one could not
+// tell.
 func either(a, b *bool) *bool {
 	switch {
 	case a != nil && *a:
@@ -197,7 +199,8 @@ func isJSON(mediaType string) bool {
 	return mediaType == "application/json" || strings.HasSuffix(mediaType, "+json")
 }
 
-// isHTML goes by the type, and by the body where the type says nothing of the sort: pages for everything come under any.
+// isHTML goes by the type, and by the body where the type says nothing of the sort: pages for everything come under
+// any.
 func isHTML(d document) bool {
 	switch d.mediaType {
 	case "text/html", "application/xhtml+xml":

@@ -17,8 +17,8 @@ const (
 	maxEntries = 2000 // entries looked at
 )
 
-// Addresses of the documents that list what an origin sells. The first has been seen on most hosts, the second is a draft,
-// the third another protocol's, whose sellers often take x402 too.
+// Addresses of the documents that list what an origin sells. The first has been seen on most hosts, the second is a
+// draft, the third another protocol's, whose sellers often take x402 too.
 const (
 	wellKnownX402     = "/.well-known/x402"
 	wellKnownX402JSON = "/.well-known/x402.json"
@@ -28,8 +28,9 @@ const (
 // protocolNames are the members that have been seen to name the protocols by which a resource can be paid.
 var protocolNames = []string{"protocols", "protocol", "payment_protocols", "supported_rails"}
 
-// ReadMPP reads /.well-known/mpp in the same shapes as ReadWellKnown. What can only be paid otherwise is left out, as of an
-// OpenAPI document: only entries count that name x402 among their protocols, or that name none in a document that does.
+// ReadMPP reads /.well-known/mpp in the same shapes as ReadWellKnown. What can only be paid otherwise is left out, as
+// of an OpenAPI document: only entries count that name x402 among their protocols, or that name none in a document that
+// does.
 func ReadMPP(doc []byte, address *url.URL) ([]Declared, error) {
 	return readList(doc, address, &walk{seen: map[Declared]bool{}, named: named(objectOf(doc)), onlyX402: true})
 }
@@ -44,10 +45,10 @@ func named(o object) []string {
 	return nil
 }
 
-// ReadWellKnown reads /.well-known/x402 and /.well-known/x402.json in any of the shapes that it has been seen in: a list, or an object with a list
-// under one of listNames, of texts ("https://…", "/path", "POST /path"), of objects with an address and perhaps a method,
-// or an object keyed by path. Entries may hold lists again. It is a list of addresses and nothing more: prices in it are
-// not read. Endpoints come in the order of the document, each once.
+// ReadWellKnown reads /.well-known/x402 and /.well-known/x402.json in any of the shapes that it has been seen in: a
+// list, or an object with a list under one of listNames, of texts ("https://…", "/path", "POST /path"), of objects with
+// an address and perhaps a method, or an object keyed by path. Entries may hold lists again. It is a list of addresses
+// and nothing more: prices in it are not read. Endpoints come in the order of the document, each once.
 func ReadWellKnown(doc []byte, address *url.URL) ([]Declared, error) {
 	return readList(doc, address, &walk{seen: map[Declared]bool{}})
 }
@@ -227,7 +228,8 @@ func isAddress(s string) bool {
 	_, s = splitMethod(s)
 	host, _, slash := strings.Cut(s, "/")
 	return !strings.ContainsAny(s, " \t") &&
-		(strings.HasPrefix(s, "/") || strings.Contains(s, "://") || slash && strings.Contains(host, ".") && !strings.Contains(host, ":"))
+		(strings.HasPrefix(s, "/") || strings.Contains(s, "://") || slash && strings.Contains(host, ".") &&
+			!strings.Contains(host, ":"))
 }
 
 // resolve takes an address as it is, and puts a path behind the path of the service that it stands in.

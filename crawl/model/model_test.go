@@ -38,7 +38,8 @@ func TestAsk(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "sk-of-the-environment")
 	t.Setenv("OPENAI_ORG_ID", "org-of-the-environment")
 	s := start(t, func(modeltest.Request) modeltest.Reply { return modeltest.Reply{Content: "an answer"} })
-	for _, o := range []Options{{BaseURL: s.BaseURL(), Model: "m", Key: key}, {BaseURL: s.BaseURL() + "/", Model: "m"}} {
+	for _, o := range []Options{{BaseURL: s.BaseURL(), Model: "m", Key: key},
+		{BaseURL: s.BaseURL() + "/", Model: "m"}} {
 		got, err := ask(t, New(o))
 		if err != nil || got != "an answer" {
 			t.Errorf("%q, error %v", got, err)
@@ -49,16 +50,19 @@ func TestAsk(t *testing.T) {
 		t.Errorf("asked %d times, with %q", len(asked), asked)
 	}
 	for _, q := range asked {
-		if q.Path != "/v1/chat/completions" || q.Model != "m" || len(q.Messages) != 2 || q.Header.Get("OpenAI-Organization") != "" {
+		if q.Path != "/v1/chat/completions" || q.Model != "m" || len(q.Messages) != 2 ||
+			q.Header.Get("OpenAI-Organization") != "" {
 			t.Errorf("%+v", q)
 			continue
 		}
-		if q.Messages[0].Role != "system" || q.Messages[0].Content != "instructions" || q.Messages[1].Role != "user" || q.Messages[1].Content != `{"a":"document"}` {
+		if q.Messages[0].Role != "system" || q.Messages[0].Content != "instructions" || q.Messages[1].Role != "user" ||
+			q.Messages[1].Content != `{"a":"document"}` {
 			t.Errorf("messages %+v", q.Messages)
 		}
 		var format, want any
 		json.Unmarshal(q.ResponseFormat, &format)
-		json.Unmarshal([]byte(`{"type":"json_schema","json_schema":{"name":"service","strict":true,"schema":{"type":"object"}}}`), &want)
+		json.Unmarshal([]byte(`{"type":"json_schema","json_schema":{"name":"service","strict":true,`+
+			`"schema":{"type":"object"}}}`), &want)
 		if diff := cmp.Diff(want, format); diff != "" {
 			t.Errorf("format (-want +got):\n%s", diff)
 		}
@@ -88,21 +92,36 @@ func TestFaults(t *testing.T) {
 		{"a tool", modeltest.Reply{Finish: "tool_calls"}, Fault{Reason: NoAnswer, Ours: true}},
 		{"no choice", modeltest.Reply{Body: []byte(`{"choices":[]}`)}, Fault{Reason: NoAnswer}},
 		{"another body", modeltest.Reply{Body: []byte(`[1,2]`)}, Fault{Reason: NoAnswer}},
-		{"no JSON", modeltest.Reply{Body: []byte(`<html>` + key), Header: map[string]string{"Content-Type": "text/html"}}, Fault{Reason: NoAnswer}},
+		{"no JSON", modeltest.Reply{Body: []byte(`<html>` + key),
+			Header: map[string]string{"Content-Type": "text/html"}}, Fault{Reason: NoAnswer}},
 		{"half a body", modeltest.Reply{Body: []byte(`{"choices":[{`)}, Fault{Reason: Unreachable}},
 		{"300 KiB", modeltest.Reply{Content: strings.Repeat("x", 300<<10)}, Fault{Reason: TooLarge}},
-		{"a bomb", modeltest.Reply{Body: gzipped(50 << 20), Header: map[string]string{"Content-Encoding": "gzip"}}, Fault{Reason: TooLarge}},
-		{"a large error", modeltest.Reply{Status: 500, Body: bytes.Repeat([]byte("x"), 300<<10)}, Fault{Reason: TooLarge}},
+		{"a bomb", modeltest.Reply{Body: gzipped(50 << 20), Header: map[string]string{"Content-Encoding": "gzip"}},
+			Fault{Reason: TooLarge}},
+		{"a large error", modeltest.Reply{Status: 500, Body: bytes.Repeat([]byte("x"), 300<<10)},
+			Fault{Reason: TooLarge}},
 		{"slow", modeltest.Reply{Content: "x", Wait: never}, Fault{Reason: Timeout}},
-		{"500", modeltest.Reply{Status: 500, Body: []byte(`{"error":{"message":"` + key + `","code":"` + key + `"}}`)}, Fault{Reason: "status-500"}},
-		{"502 of a proxy", modeltest.Reply{Status: 502, Body: []byte(`<html>`), Header: map[string]string{"Content-Type": "text/html"}}, Fault{Reason: "status-502"}},
-		{"429", modeltest.Reply{Status: 429, Header: map[string]string{"Retry-After": "7"}, Body: []byte(`{"error":{"code":"rate_limit_exceeded"}}`)}, Fault{Reason: "status-429", Code: "rate_limit_exceeded", Wait: 7 * time.Second}},
-		{"429 for a year", modeltest.Reply{Status: 429, Header: map[string]string{"Retry-After": "31536000"}, Body: []byte(`{}`)}, Fault{Reason: "status-429", Wait: 24 * time.Hour}},
-		{"401", modeltest.Reply{Status: 401, Body: []byte(`{"error":{"message":"Incorrect API key provided: ` + key + `","code":"invalid_api_key"}}`)}, Fault{Reason: "status-401", Code: "invalid_api_key", Fatal: true}},
-		{"404", modeltest.Reply{Status: 404, Body: []byte(`{"error":{"code":"model_not_found"}}`)}, Fault{Reason: "status-404", Code: "model_not_found", Fatal: true}},
-		{"400", modeltest.Reply{Status: 400, Body: []byte(`{"error":{"message":"too many tokens"}}`)}, Fault{Reason: "status-400", Ours: true}},
-		{"elsewhere", modeltest.Reply{Status: 307, Header: map[string]string{"Location": "http://127.0.0.2:1/v1/chat/completions"}}, Fault{Reason: Redirect, Fatal: true}},
-		{"in circles", modeltest.Reply{Status: 307, Header: map[string]string{"Location": "/v1/chat/completions"}}, Fault{Reason: Redirect, Fatal: true}},
+		{"500", modeltest.Reply{Status: 500, Body: []byte(`{"error":{"message":"` + key + `","code":"` + key + `"}}`)},
+			Fault{Reason: "status-500"}},
+		{"502 of a proxy", modeltest.Reply{Status: 502, Body: []byte(`<html>`),
+			Header: map[string]string{"Content-Type": "text/html"}}, Fault{Reason: "status-502"}},
+		{"429", modeltest.Reply{Status: 429, Header: map[string]string{"Retry-After": "7"},
+			Body: []byte(`{"error":{"code":"rate_limit_exceeded"}}`)},
+			Fault{Reason: "status-429", Code: "rate_limit_exceeded", Wait: 7 * time.Second}},
+		{"429 for a year", modeltest.Reply{Status: 429, Header: map[string]string{"Retry-After": "31536000"},
+			Body: []byte(`{}`)}, Fault{Reason: "status-429", Wait: 24 * time.Hour}},
+		{"401", modeltest.Reply{Status: 401,
+			Body: []byte(`{"error":{"message":"Incorrect API key provided: ` + key + `","code":"invalid_api_key"}}`)},
+			Fault{Reason: "status-401", Code: "invalid_api_key", Fatal: true}},
+		{"404", modeltest.Reply{Status: 404, Body: []byte(`{"error":{"code":"model_not_found"}}`)},
+			Fault{Reason: "status-404", Code: "model_not_found", Fatal: true}},
+		{"400", modeltest.Reply{Status: 400, Body: []byte(`{"error":{"message":"too many tokens"}}`)},
+			Fault{Reason: "status-400", Ours: true}},
+		{"elsewhere", modeltest.Reply{Status: 307,
+			Header: map[string]string{"Location": "http://127.0.0.2:1/v1/chat/completions"}},
+			Fault{Reason: Redirect, Fatal: true}},
+		{"in circles", modeltest.Reply{Status: 307, Header: map[string]string{"Location": "/v1/chat/completions"}},
+			Fault{Reason: Redirect, Fatal: true}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -132,7 +151,10 @@ func TestFaults(t *testing.T) {
 // TestUnreachable: nobody there, and somebody who hangs up.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
-	rude := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	rude := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter,
+		*http.Request) {
+		panic(http.ErrAbortHandler)
+	}))
 	t.Cleanup(rude.Close)
 	short := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "100")
@@ -153,7 +175,8 @@ func TestNoSchema(t *testing.T) {
 	t.Parallel()
 	s := start(t, func(q modeltest.Request) modeltest.Reply {
 		if q.ResponseFormat != nil {
-			return modeltest.Reply{Status: 400, Body: []byte(`{"error":{"message":"Unknown parameter: response_format","param":"response_format"}}`)}
+			return modeltest.Reply{Status: 400,
+				Body: []byte(`{"error":{"message":"Unknown parameter: response_format","param":"response_format"}}`)}
 		}
 		return modeltest.Reply{Content: "plain"}
 	})
@@ -176,7 +199,8 @@ func TestAskEnds(t *testing.T) {
 		cancel()
 		return modeltest.Reply{Content: "x", Wait: make(chan struct{})}
 	})
-	if _, err := New(Options{BaseURL: s.BaseURL(), Model: "m"}).Ask(ctx, "i", "d", "n", schema); !errors.Is(err, context.Canceled) {
+	if _, err := New(Options{BaseURL: s.BaseURL(), Model: "m"}).Ask(ctx, "i", "d", "n", schema); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("%v, want that it was canceled", err)
 	}
 }
@@ -186,7 +210,8 @@ func TestRetryAfter(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	for header, want := range map[string]time.Duration{
 		"": 0, "soon": 0, "0": 0, "-5": 0, "60": time.Minute, "999999999": 24 * time.Hour, "99999999999999999999": 0,
-		"Fri, 20 Nov 2026 12:01:00 GMT": time.Minute, "Fri, 20 Nov 2020 12:01:00 GMT": 0, "Fri, 20 Nov 2099 12:01:00 GMT": 24 * time.Hour,
+		"Fri, 20 Nov 2026 12:01:00 GMT": time.Minute, "Fri, 20 Nov 2020 12:01:00 GMT": 0,
+		"Fri, 20 Nov 2099 12:01:00 GMT": 24 * time.Hour,
 	} {
 		if got := retryAfter(header, now); got != want {
 			t.Errorf("Retry-After %q is %s, want %s", header, got, want)

@@ -115,7 +115,8 @@ func connFault(err error) (class, reason string) {
 		reason = "connection refused"
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		reason = "connection reset"
-	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EADDRNOTAVAIL):
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH),
+		errors.Is(err, syscall.EADDRNOTAVAIL):
 		reason = "host unreachable"
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed):
 		reason = "connection closed without an answer"
@@ -144,7 +145,8 @@ func httpFault(err error) (class, reason string) {
 		return ClassOversized, fmt.Sprintf("response headers exceed %d KiB or are damaged", maxHeader>>10)
 	case has("server closed idle connection", "GOAWAY", "client connection lost"):
 		return ClassUnreachable, "connection closed without an answer"
-	case has("malformed", "transport connection broken", "chunk", "header line too long", "http2: ", "stream error", "connection error: "):
+	case has("malformed", "transport connection broken", "chunk", "header line too long", "http2: ", "stream error",
+		"connection error: "):
 		return ClassInvalidHTTP, "the answer is not valid HTTP"
 	}
 	return "", ""

@@ -22,9 +22,11 @@ func checkCanonical(t *testing.T, g *Guard, u *url.URL) {
 		}
 	} else if ip := net.ParseIP(host); ip != nil {
 		t.Fatalf("%q reads as the address %s elsewhere", u, ip)
-	} else if last := host[strings.LastIndexByte(host, '.')+1:]; strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") || last == host {
+	} else if last := host[strings.LastIndexByte(host, '.')+1:]; strings.Trim(last, "0123456789") == "" ||
+		strings.HasPrefix(last, "0x") || last == host {
 		t.Fatalf("%q ends in a number or is a single label", u)
-	} else if strings.ToLower(host) != host || strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	} else if strings.ToLower(host) != host ||
+		strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		t.Fatalf("%q is not in lower-case ASCII", u)
 	}
 	if err := checkPort(u.Port()); err != nil {
@@ -80,7 +82,8 @@ func FuzzRedirect(f *testing.F) {
 	for _, s := range seeds(f) {
 		f.Add("https://api.example.com/v1?x=1", s)
 	}
-	for _, s := range []string{"/x", "//b.example.com", "?q", "..", "\\\\evil.org", "/\\evil.org", "https:evil.org", "///evil.org", "https://example.com.evil.org"} {
+	for _, s := range []string{"/x", "//b.example.com", "?q", "..", "\\\\evil.org", "/\\evil.org", "https:evil.org",
+		"///evil.org", "https://example.com.evil.org"} {
 		f.Add("https://api.example.com/v1", s)
 		f.Add("http://8.8.8.8:8080/", s)
 	}
@@ -128,7 +131,8 @@ func FuzzForbidden(f *testing.F) {
 			return
 		}
 		plain := a.Unmap()
-		if plain.IsPrivate() || plain.IsLoopback() || plain.IsMulticast() || plain.IsLinkLocalUnicast() || plain.IsUnspecified() || !plain.IsGlobalUnicast() {
+		if plain.IsPrivate() || plain.IsLoopback() || plain.IsMulticast() || plain.IsLinkLocalUnicast() ||
+			plain.IsUnspecified() || !plain.IsGlobalUnicast() {
 			t.Fatalf("%s is let through", a)
 		}
 		if a.Is4() && forbidden(netip.AddrFrom16(a.As16())) != "" {

@@ -59,8 +59,8 @@ func (g *Guard) CheckURL(u *url.URL) error {
 	return err
 }
 
-// Canonical is the address as it is requested, with its host in the one form that is looked up and compared; or why it is
-// not visited, as CheckURL says.
+// Canonical is the address as it is requested, with its host in the one form that is looked up and compared; or why it
+// is not visited, as CheckURL says.
 func (g *Guard) Canonical(u *url.URL) (*url.URL, error) { return g.canonical(u) }
 
 // CheckRedirect says whether an answer from one address may send us to another: never from https to http, and
@@ -202,7 +202,8 @@ func isName(name string) bool {
 }
 
 // localNames are the suffixes that never mean a host of the public Internet.
-var localNames = []string{"localhost", "local", "localdomain", "internal", "intranet", "lan", "home", "corp", "private", "home.arpa", "onion"}
+var localNames = []string{"localhost", "local", "localdomain", "internal", "intranet", "lan", "home", "corp", "private",
+	"home.arpa", "onion"}
 
 // checkHost refuses addresses of forbidden ranges and names that have a meaning only here.
 func checkHost(host string) error {
@@ -365,8 +366,8 @@ func site(host string) string {
 	return domain
 }
 
-// Domain is the registrable domain of a host in canonical form, for what is counted by owner: names below a private suffix,
-// such as vercel.app, are owners of their own.
+// Domain is the registrable domain of a host in canonical form, for what is counted by owner: names below a private
+// suffix, such as vercel.app, are owners of their own.
 func Domain(host string) string { return site(host) }
 
 func article(kind string) string {

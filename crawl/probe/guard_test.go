@@ -52,7 +52,10 @@ func newAmbush(t *testing.T, origin http.Handler) *ambush {
 	a.resolve("origin.example.com", good)
 	server := httptest.NewServer(origin)
 	t.Cleanup(server.Close)
-	trap := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
+	trap := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter,
+		_ *http.Request) {
+		w.WriteHeader(http.StatusOK)
+	}))
 	trap.Config.ConnState = func(_ net.Conn, s http.ConnState) {
 		if s == http.StateNew {
 			a.reached.Add(1)
@@ -60,7 +63,8 @@ func newAmbush(t *testing.T, origin http.Handler) *ambush {
 	}
 	trap.Start()
 	t.Cleanup(trap.Close)
-	a.guard = &Guard{Resolver: a, Connect: func(ctx context.Context, network string, addr netip.AddrPort) (net.Conn, error) {
+	a.guard = &Guard{Resolver: a, Connect: func(ctx context.Context, network string, addr netip.AddrPort) (net.Conn,
+		error) {
 		to := trap.Listener.Addr().String()
 		if addr.Addr() == good {
 			to = server.Listener.Addr().String()
@@ -148,8 +152,10 @@ func TestForbiddenAddresses(t *testing.T) {
 			t.Errorf("%s: the reason tells what our resolver said", name)
 		}
 
-		for _, to := range []string{"http://" + name + "/", "https://" + name + "/", "http://" + literal + "/", "//" + name} {
-			got := p.Probe(t.Context(), Target{URL: "http://origin.example.com/?to=" + url.QueryEscape(to), Method: "PUT"})
+		for _, to := range []string{"http://" + name + "/", "https://" + name + "/", "http://" + literal + "/",
+			"//" + name} {
+			got := p.Probe(t.Context(), Target{URL: "http://origin.example.com/?to=" + url.QueryEscape(to),
+				Method: "PUT"})
 			if got.Verdict != Failed || got.Class != ClassRedirect {
 				t.Errorf("redirect to %s: %s %s (%s), want failed redirect", to, got.Verdict, got.Class, got.Reason)
 			}
@@ -168,14 +174,16 @@ func TestForbiddenURLs(t *testing.T) {
 		target, _, _ := strings.Cut(line, "\t")
 		got := p.Probe(t.Context(), Target{URL: target})
 		if got.Verdict != Refused || got.Requests != 0 || got.Reason == "" {
-			t.Errorf("%q: %s %s (%s), %d requests, want refused before any", target, got.Verdict, got.Class, got.Reason, got.Requests)
+			t.Errorf("%q: %s %s (%s), %d requests, want refused before any", target, got.Verdict, got.Class, got.Reason,
+				got.Requests)
 		}
 		if u, err := url.Parse(target); err == nil {
 			if err := a.guard.CheckURL(u); !errors.Is(err, ErrRefused) {
 				t.Errorf("CheckURL(%q) = %v, want ErrRefused", target, err)
 			}
 			if u.Host != "" && u.Scheme != "" {
-				if conn, err := a.guard.DialContext(t.Context(), "tcp", net.JoinHostPort(u.Hostname(), effectivePort(u.Scheme, u.Port()))); err == nil {
+				if conn, err := a.guard.DialContext(t.Context(), "tcp",
+					net.JoinHostPort(u.Hostname(), effectivePort(u.Scheme, u.Port()))); err == nil {
 					conn.Close()
 				}
 			}
@@ -183,7 +191,8 @@ func TestForbiddenURLs(t *testing.T) {
 		if !strings.Contains(target, ":") || strings.HasPrefix(target, "/") || target == "" {
 			continue // as a Location these are relative, and lead back to the origin
 		}
-		got = p.Probe(t.Context(), Target{URL: "http://origin.example.com/?to=" + url.QueryEscape(target), Method: "PUT"})
+		got = p.Probe(t.Context(), Target{URL: "http://origin.example.com/?to=" + url.QueryEscape(target),
+			Method: "PUT"})
 		if got.Verdict != Failed {
 			t.Errorf("redirect to %q: %s %s (%s), want failed", target, got.Verdict, got.Class, got.Reason)
 		}
@@ -315,7 +324,8 @@ func TestCheckRedirect(t *testing.T) {
 		{"http://8.8.8.8/", "http://8.8.4.4/", "redirects to another site, 8.8.4.4"},
 		{"http://example.com/", "http://example.com.evil.org/", "redirects to another site, example.com.evil.org"},
 		{"http://example.com/", "http://notexample.com/", "redirects to another site, notexample.com"},
-		{"http://example.com/", "http://example.com:22/", "refused: port 22 is not one for web services (80, 443 and those above 1023 are)"},
+		{"http://example.com/", "http://example.com:22/",
+			"refused: port 22 is not one for web services (80, 443 and those above 1023 are)"},
 		{"http://example.com/", "http://u:p@example.com/", "refused: the address holds a user name or password"},
 		{"http://example.com/", "http://127.0.0.1/", "refused: 127.0.0.1 is a loopback address"},
 		{"http://example.com/", "ftp://example.com/", `refused: only http and https addresses are visited, not "ftp"`},
@@ -360,7 +370,8 @@ func TestDialTriesEveryAddress(t *testing.T) {
 	if diff := cmp.Diff([]string{"8.8.4.4:443", "93.184.216.34:443"}, dialled); diff != "" {
 		t.Errorf("dialled (-want +got):\n%s", diff)
 	}
-	if _, err := a.guard.DialContext(t.Context(), "tcp", "nothing.example.com:443"); err == nil || errors.Is(err, ErrRefused) {
+	if _, err := a.guard.DialContext(t.Context(), "tcp", "nothing.example.com:443"); err == nil ||
+		errors.Is(err, ErrRefused) {
 		t.Errorf("a name without addresses: %v, want no such host", err)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
-	"log"
 	"net"
 	"net/http"
 	"runtime"
@@ -19,100 +18,6 @@ import (
 	"tollbook/site/testgate"
 	"tollbook/site/x402"
 )
-
-var quiet = log.New(io.Discard, "", 0)
-
-// raw starts a server that speaks to each connection as it likes, after the request's headers came (or not, when
-// atOnce). Connections are closed when speak returns.
-func raw(t testing.TB, atOnce bool, speak func(net.Conn)) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var (
-		mu    sync.Mutex
-		wg    sync.WaitGroup
-		conns = map[net.Conn]bool{}
-	)
-	wg.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			mu.Lock()
-			conns[c] = true
-			mu.Unlock()
-			wg.Go(func() {
-				defer func() {
-					c.Close()
-					mu.Lock()
-					delete(conns, c)
-					mu.Unlock()
-				}()
-				if !atOnce {
-					readRequest(c)
-				}
-				speak(c)
-			})
-		}
-	})
-	t.Cleanup(func() {
-		l.Close()
-		mu.Lock()
-		for c := range conns {
-			c.Close()
-		}
-		mu.Unlock()
-		wg.Wait()
-	})
-	return "http://" + l.Addr().String()
-}
-
-// readRequest reads up to the end of the headers; a body may follow and is left.
-func readRequest(c net.Conn) {
-	buf, got := make([]byte, 4096), []byte{}
-	for !bytes.Contains(got, []byte("\r\n\r\n")) {
-		n, err := c.Read(buf)
-		if err != nil {
-			return
-		}
-		got = append(got, buf[:n]...)
-	}
-}
-
-// untilClosed writes the same bytes over and over until the other side has had enough.
-func untilClosed(c io.Writer, chunk []byte, pause time.Duration) {
-	for {
-		if _, err := c.Write(chunk); err != nil {
-			return
-		}
-		if pause > 0 {
-			time.Sleep(pause)
-		}
-	}
-}
-
-// hang waits until the other side closes.
-func hang(c net.Conn) { _, _ = io.Copy(io.Discard, c) }
-
-func say(text string) func(net.Conn) {
-	return func(c net.Conn) { io.WriteString(c, text) }
-}
-
-// bomb is a gzip stream of n zeroes.
-func bomb(n int64) []byte {
-	var b bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	_, _ = io.CopyN(w, zeroes{}, n)
-	w.Close()
-	return b.Bytes()
-}
-
-type zeroes struct{}
-
-func (zeroes) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
 // bomb16 unpacks to 16 MiB, and is sent over and over.
 var bomb16 = bomb(16 << 20)
@@ -171,7 +76,9 @@ func hostile() []hostileCase {
 			io.WriteString(c, head+"X: "+strings.Repeat("x", 300<<10)+"\r\n\r\n")
 			hang(c)
 		}, class: ClassOversized, reason: "response headers exceed 256 KiB"},
-		{name: "35 60 KiB header", speak: say(asked + envelopeHeader(`,"extensions":{"x":"`+strings.Repeat("x", 45<<10)+`"}`) + "\r\nContent-Length: 2\r\n\r\n{}"),
+		{name: "35 60 KiB header", speak: say(asked +
+			envelopeHeader(`,"extensions":{"x":"`+strings.Repeat("x", 45<<10)+`"}`) +
+			"\r\nContent-Length: 2\r\n\r\n{}"),
 			class: ClassPaidOK, reason: "asks for payment"},
 		{name: "flood of 100 Continue", speak: func(c net.Conn) {
 			untilClosed(c, bytes.Repeat([]byte("HTTP/1.1 100 Continue\r\n\r\n"), 512), 0)
@@ -179,14 +86,17 @@ func hostile() []hostileCase {
 		{name: "flood of early hints", speak: func(c net.Conn) {
 			untilClosed(c, bytes.Repeat([]byte("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"), 512), 0)
 		}, class: ClassOversized, reason: "response headers exceed 256 KiB"},
-		{name: "a few early hints", speak: say("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + head + "Content-Length: 0\r\n\r\n"), class: ClassPaidOK, reason: "asks for payment"},
+		{name: "a few early hints", speak: say("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + head +
+			"Content-Length: 0\r\n\r\n"), class: ClassPaidOK, reason: "asks for payment"},
 		{name: "101 and silence", speak: func(c net.Conn) {
 			io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
 			hang(c)
 		}, class: ClassInvalidHTTP, reason: "answers 101 Switching Protocols, which is no answer to a request"},
-		{name: "no answer", speak: func(net.Conn) {}, class: ClassUnreachable, reason: "connection closed without an answer"},
+		{name: "no answer", speak: func(net.Conn) {}, class: ClassUnreachable,
+			reason: "connection closed without an answer"},
 		{name: "closed at once", atOnce: true, speak: func(net.Conn) {}, class: ClassUnreachable},
-		{name: "reset", speak: func(c net.Conn) { c.(*net.TCPConn).SetLinger(0) }, class: ClassUnreachable, reason: "connection reset"},
+		{name: "reset", speak: func(c net.Conn) { c.(*net.TCPConn).SetLinger(0) }, class: ClassUnreachable,
+			reason: "connection reset"},
 		{name: "half closed", speak: func(c net.Conn) {
 			c.(*net.TCPConn).CloseWrite()
 			hang(c)
@@ -201,17 +111,27 @@ func hostile() []hostileCase {
 			c.(*net.TCPConn).CloseWrite()
 			hang(c)
 		}, class: ClassUnreachable, reason: "connection closed without an answer"},
-		{name: "not HTTP", speak: say("220 mail.example.com ESMTP\r\n"), class: ClassInvalidHTTP, reason: "the answer is not valid HTTP"},
-		{name: "HTTP/0.9", speak: say("<html>pay</html>"), class: ClassInvalidHTTP, reason: "the answer is not valid HTTP"},
+		{name: "not HTTP", speak: say("220 mail.example.com ESMTP\r\n"), class: ClassInvalidHTTP,
+			reason: "the answer is not valid HTTP"},
+		{name: "HTTP/0.9", speak: say("<html>pay</html>"), class: ClassInvalidHTTP,
+			reason: "the answer is not valid HTTP"},
 		{name: "HTTP/7", speak: say("HTTP/7.0 402 X\r\n\r\n"), class: ClassUnreadable, reason: ""},
-		{name: "status 40x", speak: say("HTTP/1.1 40x X\r\n\r\n"), class: ClassInvalidHTTP, reason: "the answer is not valid HTTP"},
-		{name: "status -1", speak: say("HTTP/1.1 -402 X\r\n\r\n"), class: ClassInvalidHTTP, reason: "the answer is not valid HTTP"},
-		{name: "header without a colon", speak: say("HTTP/1.1 402 X\r\nfoo\r\n\r\n"), class: ClassInvalidHTTP, reason: "the answer is not valid HTTP"},
-		{name: "header with NUL", speak: say("HTTP/1.1 402 X\r\nX\x00: y\r\n\r\n"), class: ClassInvalidHTTP, reason: "the answer is not valid HTTP"},
-		{name: "two lengths", speak: say("HTTP/1.1 402 X\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx"), class: ClassInvalidHTTP, reason: "the answer is not valid HTTP"},
-		{name: "negative length", speak: say("HTTP/1.1 402 X\r\nContent-Length: -1\r\n\r\nx"), class: ClassInvalidHTTP, reason: "the answer is not valid HTTP"},
-		{name: "bad chunk", speak: say("HTTP/1.1 402 X\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"), class: ClassInvalidHTTP, reason: "the answer is not valid HTTP"},
-		{name: "unknown transfer encoding", speak: say("HTTP/1.1 402 X\r\nTransfer-Encoding: br\r\n\r\nx"), class: ClassInvalidHTTP, reason: "the answer is not valid HTTP"},
+		{name: "status 40x", speak: say("HTTP/1.1 40x X\r\n\r\n"), class: ClassInvalidHTTP,
+			reason: "the answer is not valid HTTP"},
+		{name: "status -1", speak: say("HTTP/1.1 -402 X\r\n\r\n"), class: ClassInvalidHTTP,
+			reason: "the answer is not valid HTTP"},
+		{name: "header without a colon", speak: say("HTTP/1.1 402 X\r\nfoo\r\n\r\n"), class: ClassInvalidHTTP,
+			reason: "the answer is not valid HTTP"},
+		{name: "header with NUL", speak: say("HTTP/1.1 402 X\r\nX\x00: y\r\n\r\n"), class: ClassInvalidHTTP,
+			reason: "the answer is not valid HTTP"},
+		{name: "two lengths", speak: say("HTTP/1.1 402 X\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx"),
+			class: ClassInvalidHTTP, reason: "the answer is not valid HTTP"},
+		{name: "negative length", speak: say("HTTP/1.1 402 X\r\nContent-Length: -1\r\n\r\nx"), class: ClassInvalidHTTP,
+			reason: "the answer is not valid HTTP"},
+		{name: "bad chunk", speak: say("HTTP/1.1 402 X\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"),
+			class: ClassInvalidHTTP, reason: "the answer is not valid HTTP"},
+		{name: "unknown transfer encoding", speak: say("HTTP/1.1 402 X\r\nTransfer-Encoding: br\r\n\r\nx"),
+			class: ClassInvalidHTTP, reason: "the answer is not valid HTTP"},
 		{name: "gzip bomb", speak: func(c net.Conn) {
 			fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n", 100*len(bomb16))
 			untilClosed(c, bomb16, 0)
@@ -220,14 +140,19 @@ func hostile() []hostileCase {
 			io.WriteString(c, head+"Content-Encoding: gzip\r\n\r\n")
 			untilClosed(c, bytes.Repeat(emptyMember, 1024), 0)
 		}, class: ClassPaidOK, reason: "asks for payment"},
-		{name: "gzip that is none", speak: say(head + "Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}"), class: ClassPaidOK, reason: "asks for payment"},
-		{name: "broken gzip", speak: say("HTTP/1.1 402 X\r\nContent-Encoding: gzip\r\nContent-Length: 14\r\n\r\n\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x00\xff\xff\xff\xff"),
+		{name: "gzip that is none", speak: say(head + "Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}"),
+			class: ClassPaidOK, reason: "asks for payment"},
+		{name: "broken gzip", speak: say("HTTP/1.1 402 X\r\nContent-Encoding: gzip\r\nContent-Length: " +
+			"14\r\n\r\n\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x00\xff\xff\xff\xff"),
 			class: ClassInvalidHTTP, reason: "the body is not valid gzip"},
-		{name: "TLS alert in plain text", speak: say("\x15\x03\x01\x00\x02\x02\x46"), class: ClassInvalidHTTP, reason: "the answer is not valid HTTP"},
-		{name: "TLS that is none", tls: true, atOnce: true, speak: say("HTTP/1.1 402 X\r\n\r\n"), class: ClassUnreachable, reason: "TLS: the server does not speak TLS on this port"},
+		{name: "TLS alert in plain text", speak: say("\x15\x03\x01\x00\x02\x02\x46"), class: ClassInvalidHTTP,
+			reason: "the answer is not valid HTTP"},
+		{name: "TLS that is none", tls: true, atOnce: true, speak: say("HTTP/1.1 402 X\r\n\r\n"),
+			class: ClassUnreachable, reason: "TLS: the server does not speak TLS on this port"},
 		{name: "TLS silence", tls: true, atOnce: true, speak: hang, class: ClassUnreachable, limit: limits},
 		{name: "TLS closed", tls: true, atOnce: true, speak: func(net.Conn) {}, class: ClassUnreachable},
-		{name: "TLS garbage", tls: true, atOnce: true, speak: say("\x16\x03\x03\x00\x04\x02\x00\x00\x00garbage"), class: ClassUnreachable},
+		{name: "TLS garbage", tls: true, atOnce: true, speak: say("\x16\x03\x03\x00\x04\x02\x00\x00\x00garbage"),
+			class: ClassUnreachable},
 	}
 }
 
@@ -286,7 +211,8 @@ func TestTruncated(t *testing.T) {
 		})
 		got := p.Probe(t.Context(), Target{URL: base})
 		if got.Verdict != Paid || len(got.Answer.Body) != x402.MaxBody || !got.Answer.Truncated {
-			t.Errorf("compressed %v: %s, %d bytes, truncated %v", compressed, got.Verdict, len(got.Answer.Body), got.Answer.Truncated)
+			t.Errorf("compressed %v: %s, %d bytes, truncated %v", compressed, got.Verdict, len(got.Answer.Body),
+				got.Answer.Truncated)
 		}
 	}
 }
@@ -316,26 +242,31 @@ func TestHostileHTTP2(t *testing.T) {
 		class   string
 		reason  string
 	}{
-		{"300 KiB header", status(402, "Payment-Required", envelopeHeader(""), "X", strings.Repeat("x", 300<<10)), ClassOversized, "response headers exceed 256 KiB or are damaged"},
+		{"300 KiB header", status(402, "Payment-Required", envelopeHeader(""), "X", strings.Repeat("x", 300<<10)),
+			ClassOversized, "response headers exceed 256 KiB or are damaged"},
 		{"300 KiB of headers", func(w http.ResponseWriter, _ *http.Request) {
 			for i := range 300 {
 				w.Header().Set(fmt.Sprint("X-", i), strings.Repeat("x", 1<<10))
 			}
 			demand(w)
 		}, ClassOversized, "response headers exceed 256 KiB or are damaged"},
-		{"60 KiB header", status(402, "Payment-Required", envelopeHeader(`,"extensions":{"x":"`+strings.Repeat("x", 45<<10)+`"}`)), ClassPaidOK, "asks for payment"},
+		{"60 KiB header", status(402, "Payment-Required",
+			envelopeHeader(`,"extensions":{"x":"`+strings.Repeat("x", 45<<10)+`"}`)), ClassPaidOK, "asks for payment"},
 		{"endless body", func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Payment-Required", envelopeHeader(""))
 			w.WriteHeader(402)
 			untilClosed(w, bytes.Repeat([]byte("x"), 32<<10), 0)
 		}, ClassPaidOK, "asks for payment"},
-		{"abort", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, ClassInvalidHTTP, "the answer is not valid HTTP"},
-		{"silence", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, ClassUnreachable, "timed out after 2 s"},
+		{"abort", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, ClassInvalidHTTP,
+			"the answer is not valid HTTP"},
+		{"silence", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, ClassUnreachable,
+			"timed out after 2 s"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			server := startTLS(t, &tls.Config{Certificates: []tls.Certificate{ca.issue(t, "a.sample.test", -time.Hour, time.Hour)}}, tt.service)
+			server := startTLS(t, &tls.Config{Certificates: []tls.Certificate{ca.issue(t, "a.sample.test", -time.Hour,
+				time.Hour)}}, tt.service)
 			o := Options{Routes: []Route{sampleRoute(server.Listener.Addr().String(), ca.pool)}}
 			if tt.class == ClassUnreachable {
 				o.RequestTimeout = 2 * time.Second
@@ -344,7 +275,8 @@ func TestHostileHTTP2(t *testing.T) {
 			t.Cleanup(p.Close)
 			got := p.Probe(t.Context(), Target{URL: "https://a.sample.test/", Method: "GET"})
 			if got.Class != tt.class || got.Reason != tt.reason || len(got.Answer.Body) > x402.MaxBody {
-				t.Errorf("%s %s (%s), %d bytes; want %s (%s)", got.Verdict, got.Class, got.Reason, len(got.Answer.Body), tt.class, tt.reason)
+				t.Errorf("%s %s (%s), %d bytes; want %s (%s)", got.Verdict, got.Class, got.Reason, len(got.Answer.Body),
+					tt.class, tt.reason)
 			}
 		})
 	}
@@ -356,7 +288,8 @@ func TestUnreachable(t *testing.T) {
 	p := New(Options{Guard: &Guard{AllowPrivate: []string{"127.0.0.1"}}})
 	t.Cleanup(p.Close)
 	got := p.Probe(t.Context(), Target{URL: "http://127.0.0.1:1"})
-	if got.Verdict != Failed || got.Class != ClassUnreachable || got.Reason != "connection refused" || got.Attempts != 1 {
+	if got.Verdict != Failed || got.Class != ClassUnreachable || got.Reason != "connection refused" ||
+		got.Attempts != 1 {
 		t.Errorf("%s %s (%s) after %d attempts", got.Verdict, got.Class, got.Reason, got.Attempts)
 	}
 }
@@ -406,7 +339,8 @@ func TestThousandHostileServers(t *testing.T) {
 			t.Errorf("visit %d: class %q after %d requests", i, r.Class, r.Requests)
 		}
 	}
-	t.Logf("figures: peak heap %d MiB with %d visits at once, of which the longest took %s", peak>>20, visitors, slices.Max(took))
+	t.Logf("figures: peak heap %d MiB with %d visits at once, of which the longest took %s", peak>>20, visitors,
+		slices.Max(took))
 	if limit := uint64(visitors * 2 << 20); peak > limit {
 		t.Errorf("peak heap %d MiB, want at most %d", peak>>20, limit>>20)
 	}

@@ -54,8 +54,9 @@ type Target struct {
 	Body        []byte // declared sample body for POST, PUT and PATCH; nil: "{}"
 	ContentType string // of Body; "" means application/json
 
-	// Discovery answers that of the last envelope seen here, nil without: method, sample body and sample query come from
-	// it where the fields above say nothing. It is asked at most once, and only then; nil is as if it answered nil.
+	// Discovery answers that of the last envelope seen here, nil without: method, sample body and sample query come
+	// from it where the fields above say nothing. It is asked at most once, and only then; nil is as if it answered
+	// nil.
 	Discovery func() *x402.Discovery
 }
 
@@ -64,15 +65,17 @@ type Result struct {
 	Verdict Verdict
 	Class   string // one of the Class constants
 	Reason  string // one sentence for people, without a full stop
-	Method  string // the method that produced the verdict, "" when nothing was sent; worth a MethodHint when Paid or Broken
-	Status  int    // HTTP status of the answer, 0 without one
+	// the method that produced the verdict, "" when nothing was sent; worth a MethodHint when Paid or Broken
+	Method string
+	Status int // HTTP status of the answer, 0 without one
 
 	Sent     Request       // the request that was answered, after redirects
 	Answer   x402.Answer   // as received; zero when none came
 	Captured x402.Captured // what the answer says about payment
 
-	Phases       Phases        // of the last request of the attempt
-	ResponseTime time.Duration // from the attempt's start to the response headers, redirects included; 0 without an answer
+	Phases Phases // of the last request of the attempt
+	// from the attempt's start to the response headers, redirects included; 0 without an answer
+	ResponseTime time.Duration
 	StartedAt    time.Time
 	RetryAfter   *time.Duration // what the answer asks for, at most a day; nil when it does not say
 	FinalURL     string         // the address that answered, or was to
@@ -134,7 +137,8 @@ func New(o Options) *Prober {
 	}
 	p.public = p.newTransport(p.guard.DialContext, nil)
 	for _, r := range o.Routes {
-		p.routes = append(p.routes, routed{strings.ToLower(strings.Trim(r.Domain, ".")), p.newTransport(r.dial, r.RootCAs)})
+		p.routes = append(p.routes, routed{strings.ToLower(strings.Trim(r.Domain, ".")),
+			p.newTransport(r.dial, r.RootCAs)})
 	}
 	return p
 }

@@ -18,9 +18,12 @@ import (
 )
 
 // envelope is what a clean version 2 service states, recorded from the official SDK and with an address of ours.
-const envelope = `{"x402Version":2,"error":"Payment required","resource":{"url":"http://127.0.0.1/bare","description":"","mimeType":""},` +
-	`"accepts":[{"scheme":"exact","network":"eip155:8453","amount":"10000","asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",` +
-	`"payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","maxTimeoutSeconds":300,"extra":{"name":"USD Coin","version":"2"}}]%s}`
+const envelope = `{"x402Version":2,"error":"Payment required","resource":{"url":"http://127.0.0.1/bare",` +
+	`"description":"","mimeType":""},` +
+	`"accepts":[{"scheme":"exact","network":"eip155:8453","amount":"10000",` +
+	`"asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",` +
+	`"payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","maxTimeoutSeconds":300,"extra":{"name":"USD ` +
+	`Coin","version":"2"}}]%s}`
 
 func envelopeHeader(extensions string) string {
 	return base64.StdEncoding.EncodeToString(fmt.Appendf(nil, envelope, extensions))
@@ -105,30 +108,49 @@ func TestProbe(t *testing.T) {
 		{"1 v2 clean", paid, Target{URL: "/x?a=1"}, want{Paid, ClassPaidOK, "GET", 402, []string{"GET /x?a=1"}}},
 		{"9 v1 body", func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(402)
-			io.WriteString(w, `{"x402Version":1,"error":"X-PAYMENT header is required","accepts":[{"scheme":"exact","network":"base","maxAmountRequired":"10000","resource":"http://127.0.0.1/x","description":"","mimeType":"","payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","maxTimeoutSeconds":60,"asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"}]}`)
+			io.WriteString(w, `{"x402Version":1,"error":"X-PAYMENT header is `+
+				`required","accepts":[{"scheme":"exact","network":"base","maxAmountRequired":"10000",`+
+				`"resource":"http://127.0.0.1/x","description":"","mimeType":"",`+
+				`"payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","maxTimeoutSeconds":60,`+
+				`"asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"}]}`)
 		}, Target{}, want{Paid, ClassPaidOK, "GET", 402, []string{"GET /"}}},
 		{"16 accepts nothing", func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(402)
 			io.WriteString(w, `{"x402Version":2,"accepts":[],"extensions":{"sign-in-with-x":{}}}`)
 		}, Target{}, want{Broken, ClassPaidBroken, "GET", 402, []string{"GET /"}}},
-		{"29 MPP only", status(402, "WWW-Authenticate", `Payment id="1", realm="x", method="tempo", intent="charge", request="e30"`), Target{}, want{Broken, ClassOther402, "GET", 402, []string{"GET /"}}},
-		{"31 L402", status(402, "WWW-Authenticate", `L402 macaroon="a", invoice="b"`), Target{}, want{Broken, ClassOther402, "GET", 402, []string{"GET /"}}},
-		{"33 disabled deployment", status(402, "X-Vercel-Error", "DEPLOYMENT_DISABLED"), Target{}, want{Failed, ClassHostDisabled, "GET", 402, []string{"GET /"}}},
-		{"36 free by GET, paid by POST", byMethod(map[string]http.HandlerFunc{"GET": status(200), "POST": paid}), Target{}, want{Paid, ClassPaidOK, "POST", 402, []string{"GET /", "POST / {}"}}},
-		{"36 the second time", byMethod(map[string]http.HandlerFunc{"GET": status(200), "POST": paid}), Target{MethodHint: "POST"}, want{Paid, ClassPaidOK, "POST", 402, []string{"POST / {}"}}},
-		{"37 wants its sample", wantsSample, Target{Method: "POST", Body: []byte(`{"q":"x"}`)}, want{Paid, ClassPaidOK, "POST", 402, []string{`POST / {"q":"x"}`}}},
-		{"37 declares its sample", wantsSample, Target{Method: "POST"}, want{Paid, ClassPaidOK, "POST", 402, []string{"POST / {}", `POST / {"q":"x"}`}}},
-		{"37 nobody knows the sample", status(400), Target{}, want{Inconclusive, ClassNeedsInput, "GET", 400, []string{"GET /", "POST / {}"}}},
-		{"39 challenge", status(403, "Cf-Mitigated", "challenge"), Target{}, want{Inconclusive, ClassChallenge, "GET", 403, []string{"GET /"}}},
-		{"40 rate limited", status(429, "Retry-After", "7"), Target{}, want{Inconclusive, ClassRateLimited, "GET", 429, []string{"GET /"}}},
+		{"29 MPP only", status(402, "WWW-Authenticate",
+			`Payment id="1", realm="x", method="tempo", intent="charge", request="e30"`), Target{},
+			want{Broken, ClassOther402, "GET", 402, []string{"GET /"}}},
+		{"31 L402", status(402, "WWW-Authenticate", `L402 macaroon="a", invoice="b"`), Target{},
+			want{Broken, ClassOther402, "GET", 402, []string{"GET /"}}},
+		{"33 disabled deployment", status(402, "X-Vercel-Error", "DEPLOYMENT_DISABLED"), Target{},
+			want{Failed, ClassHostDisabled, "GET", 402, []string{"GET /"}}},
+		{"36 free by GET, paid by POST", byMethod(map[string]http.HandlerFunc{"GET": status(200), "POST": paid}),
+			Target{}, want{Paid, ClassPaidOK, "POST", 402, []string{"GET /", "POST / {}"}}},
+		{"36 the second time", byMethod(map[string]http.HandlerFunc{"GET": status(200), "POST": paid}),
+			Target{MethodHint: "POST"}, want{Paid, ClassPaidOK, "POST", 402, []string{"POST / {}"}}},
+		{"37 wants its sample", wantsSample, Target{Method: "POST", Body: []byte(`{"q":"x"}`)},
+			want{Paid, ClassPaidOK, "POST", 402, []string{`POST / {"q":"x"}`}}},
+		{"37 declares its sample", wantsSample, Target{Method: "POST"},
+			want{Paid, ClassPaidOK, "POST", 402, []string{"POST / {}", `POST / {"q":"x"}`}}},
+		{"37 nobody knows the sample", status(400), Target{},
+			want{Inconclusive, ClassNeedsInput, "GET", 400, []string{"GET /", "POST / {}"}}},
+		{"39 challenge", status(403, "Cf-Mitigated", "challenge"), Target{},
+			want{Inconclusive, ClassChallenge, "GET", 403, []string{"GET /"}}},
+		{"40 rate limited", status(429, "Retry-After", "7"), Target{},
+			want{Inconclusive, ClassRateLimited, "GET", 429, []string{"GET /"}}},
 		{"41 error", status(500), Target{Method: "GET"}, want{Failed, ClassServerError, "GET", 500, []string{"GET /"}}},
-		{"405 with Allow", byMethod(map[string]http.HandlerFunc{"GET": status(405, "Allow", "POST"), "POST": paid}), Target{Method: "GET"}, want{Paid, ClassPaidOK, "POST", 402, []string{"GET /", "POST / {}"}}},
+		{"405 with Allow", byMethod(map[string]http.HandlerFunc{"GET": status(405, "Allow", "POST"), "POST": paid}),
+			Target{Method: "GET"}, want{Paid, ClassPaidOK, "POST", 402, []string{"GET /", "POST / {}"}}},
 		{"gone", status(404), Target{}, want{Failed, ClassGone, "GET", 404, []string{"GET /", "POST / {}"}}},
 		{"free", status(204), Target{Method: "DELETE"}, want{Open, ClassOpen, "DELETE", 204, []string{"DELETE /"}}},
 		{"placeholder", paid, Target{URL: "/users/{id}"}, want{Inconclusive, ClassNeedsInput, "", 0, nil}},
-		{"38 loop", status(302, "Location", "/"), Target{Method: "GET"}, want{Failed, ClassRedirect, "GET", 302, []string{"GET /"}}},
-		{"38 elsewhere", status(302, "Location", "http://example.com/"), Target{Method: "GET"}, want{Failed, ClassRedirect, "GET", 302, []string{"GET /"}}},
-		{"38 to a mail server", status(302, "Location", "//127.0.0.2:25/"), Target{Method: "GET"}, want{Failed, ClassRedirect, "GET", 302, []string{"GET /"}}},
+		{"38 loop", status(302, "Location", "/"), Target{Method: "GET"},
+			want{Failed, ClassRedirect, "GET", 302, []string{"GET /"}}},
+		{"38 elsewhere", status(302, "Location", "http://example.com/"), Target{Method: "GET"},
+			want{Failed, ClassRedirect, "GET", 302, []string{"GET /"}}},
+		{"38 to a mail server", status(302, "Location", "//127.0.0.2:25/"), Target{Method: "GET"},
+			want{Failed, ClassRedirect, "GET", 302, []string{"GET /"}}},
 		{"101", status(101), Target{Method: "GET"}, want{Failed, ClassInvalidHTTP, "GET", 101, []string{"GET /"}}},
 		{"999", status(999), Target{Method: "GET"}, want{Failed, ClassInvalidHTTP, "GET", 999, []string{"GET /"}}},
 	}
@@ -141,7 +163,8 @@ func TestProbe(t *testing.T) {
 			}
 			tt.target.URL = base + tt.target.URL
 			got := p.Probe(t.Context(), tt.target)
-			if diff := cmp.Diff(tt.want, want{got.Verdict, got.Class, got.Method, got.Status, service.seen}); diff != "" {
+			if diff := cmp.Diff(tt.want, want{got.Verdict, got.Class, got.Method, got.Status,
+				service.seen}); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", got.Reason, diff)
 			}
 			if got.Requests != len(service.seen) || got.Reason == "" || got.StartedAt.IsZero() {
@@ -157,7 +180,9 @@ func wantsSample(w http.ResponseWriter, r *http.Request) {
 		demand(w)
 		return
 	}
-	w.Header().Set("Payment-Required", envelopeHeader(`,"extensions":{"bazaar":{"info":{"input":{"type":"http","method":"POST","bodyType":"json","body":{"q":"x"}}}}}`))
+	w.Header().Set("Payment-Required",
+		envelopeHeader(`,"extensions":{"bazaar":{"info":{"input":{"type":"http","method":"POST","bodyType":"json",`+
+			`"body":{"q":"x"}}}}}`))
 	w.WriteHeader(http.StatusBadRequest)
 }
 
@@ -185,14 +210,16 @@ func TestResultOfAPaidEndpoint(t *testing.T) {
 	}
 	want := summary{
 		Method: "GET", URL: base + "/new?a=1", FinalURL: base + "/new?a=1", AnswerURL: base + "/new?a=1", Body: "{}",
-		Redirects: []string{base + "/new?a=1"}, Attempts: 1, Requests: 2, StartedAt: now, RetryAfter: 90 * time.Second, Amount: "10000",
+		Redirects: []string{base + "/new?a=1"}, Attempts: 1, Requests: 2, StartedAt: now, RetryAfter: 90 * time.Second,
+		Amount: "10000",
 	}
 	if got.RetryAfter == nil || got.Captured.Envelope == nil {
 		t.Fatalf("RetryAfter %v, Envelope %v", got.RetryAfter, got.Captured.Envelope)
 	}
 	have := summary{
 		got.Sent.Method, got.Sent.URL, got.FinalURL, got.Answer.URL, string(got.Answer.Body),
-		got.Redirects, got.Attempts, got.Requests, got.StartedAt, *got.RetryAfter, got.Captured.Envelope.Accepts[0].Amount, got.TLSVerified,
+		got.Redirects, got.Attempts, got.Requests, got.StartedAt, *got.RetryAfter,
+		got.Captured.Envelope.Accepts[0].Amount, got.TLSVerified,
 	}
 	if diff := cmp.Diff(want, have); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -233,110 +260,6 @@ func TestRequestHeaders(t *testing.T) {
 	}
 }
 
-// sampleWorld serves names under sample.test over plain HTTP: each name has its own handler.
-func sampleWorld(t *testing.T, services map[string]http.HandlerFunc) *Prober {
-	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		services[r.Host](w, r)
-	}))
-	t.Cleanup(server.Close)
-	p := New(Options{RequestTimeout: time.Minute, Routes: []Route{{
-		Domain: "sample.test",
-		Dial: func(ctx context.Context, network, addr string) (net.Conn, bool, error) {
-			host, _, _ := strings.Cut(addr, ":")
-			if services[host] == nil {
-				return nil, false, nil
-			}
-			var d net.Dialer
-			conn, err := d.DialContext(ctx, network, server.Listener.Addr().String())
-			return conn, true, err
-		},
-	}}})
-	t.Cleanup(p.Close)
-	return p
-}
-
-func TestRedirects(t *testing.T) {
-	t.Parallel()
-	to := func(code int, location string) http.HandlerFunc { return status(code, "Location", location) }
-	var mu sync.Mutex
-	var seen []string
-	note := func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		mu.Lock()
-		defer mu.Unlock()
-		seen = append(seen, fmt.Sprintf("%s %q %s", r.Method, r.Header.Get("Content-Type"), body))
-		demand(w)
-	}
-	hops := func(w http.ResponseWriter, r *http.Request) {
-		left := len(strings.Trim(r.URL.Path, "/"))
-		if left == 0 {
-			demand(w)
-			return
-		}
-		to(308, "/"+strings.Repeat("x", left-1))(w, r)
-	}
-	p := sampleWorld(t, map[string]http.HandlerFunc{
-		"hops.sample.test":   hops,
-		"end.sample.test":    note,
-		"same.sample.test":   func(w http.ResponseWriter, r *http.Request) { redirectOnce(w, r, note) },
-		"307.sample.test":    to(307, "http://end.sample.test/"),
-		"308.sample.test":    to(308, "//end.sample.test/"),
-		"303.sample.test":    to(303, "http://end.sample.test/"),
-		"302.sample.test":    to(302, "http://end.sample.test/"),
-		"empty.sample.test":  to(302, ""),
-		"bad.sample.test":    to(302, "http://[::1"),
-		"long.sample.test":   to(302, "/"+strings.Repeat("x", 3000)),
-		"none.sample.test":   to(302, "http://nobody.sample.test/"),
-		"lan.sample.test":    to(302, "http://127.0.0.1/"),
-		"leaves.sample.test": to(302, "http://example.org/"),
-		"ping.sample.test":   to(302, "http://pong.sample.test/"),
-		"pong.sample.test":   to(302, "http://ping.sample.test/"),
-	})
-	tests := []struct {
-		target Target
-		class  string
-		reason string
-		hops   int
-		end    string // what the last service got
-	}{
-		{Target{URL: "http://hops.sample.test/xxx"}, ClassPaidOK, "asks for payment", 3, ""},
-		{Target{URL: "http://hops.sample.test/xxxx"}, ClassRedirect, "redirects more than 3 times", 3, ""},
-		{Target{URL: "http://307.sample.test/", Method: "POST"}, ClassPaidOK, "asks for payment", 1, `POST "" `},
-		{Target{URL: "http://308.sample.test/", Method: "PUT"}, ClassPaidOK, "asks for payment", 1, `PUT "" `},
-		{Target{URL: "http://same.sample.test/", Method: "POST"}, ClassPaidOK, "asks for payment", 1, `POST "application/json" {}`},
-		{Target{URL: "http://303.sample.test/", Method: "POST"}, ClassPaidOK, "asks for payment", 1, `GET "" `},
-		{Target{URL: "http://302.sample.test/", Method: "POST"}, ClassPaidOK, "asks for payment", 1, `GET "" `},
-		{Target{URL: "http://empty.sample.test/", Method: "GET"}, ClassRedirect, "answers 302 Found without an address to go to", 0, ""},
-		{Target{URL: "http://bad.sample.test/", Method: "GET"}, ClassRedirect, "redirects to something that is no address", 0, ""},
-		{Target{URL: "http://long.sample.test/", Method: "GET"}, ClassRedirect, "redirects to an address of more than 2048 bytes", 0, ""},
-		{Target{URL: "http://none.sample.test/", Method: "GET"}, ClassUnreachable, "no such host", 1, ""},
-		{Target{URL: "http://lan.sample.test/", Method: "GET"}, ClassRedirect, "redirects to an address that is not visited", 0, ""},
-		{Target{URL: "http://leaves.sample.test/", Method: "GET"}, ClassRedirect, "redirects to another site, example.org", 0, ""},
-		{Target{URL: "http://ping.sample.test/", Method: "GET"}, ClassRedirect, "redirects in a loop", 1, ""},
-		{Target{URL: "http://nobody.sample.test/", Method: "GET"}, ClassUnreachable, "no such host", 0, ""},
-	}
-	for _, tt := range tests {
-		seen = nil
-		got := p.Probe(t.Context(), tt.target)
-		if got.Class != tt.class || got.Reason != tt.reason || len(got.Redirects) != tt.hops {
-			t.Errorf("%s: %s (%s) after %q, want %s (%s) after %d", tt.target.URL, got.Class, got.Reason, got.Redirects, tt.class, tt.reason, tt.hops)
-		}
-		if diff := cmp.Diff(tt.end, strings.Join(seen, "; ")); diff != "" {
-			t.Errorf("%s: the last service got (-want +got):\n%s", tt.target.URL, diff)
-		}
-	}
-}
-
-func redirectOnce(w http.ResponseWriter, r *http.Request, then http.HandlerFunc) {
-	if r.URL.Path == "/" {
-		w.Header().Set("Location", "/next")
-		w.WriteHeader(http.StatusPermanentRedirect)
-		return
-	}
-	then(w, r)
-}
-
 func TestPace(t *testing.T) {
 	t.Parallel()
 	p, service, base := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -359,7 +282,8 @@ func TestPace(t *testing.T) {
 	}
 	got := p.Probe(t.Context(), Target{URL: base})
 	if got.Class != ClassInterrupted || got.Requests != 1 || len(service.seen) != 5 {
-		t.Errorf("%s after %d requests, %d in all; want interrupted after 1, 5 in all", got.Class, got.Requests, len(service.seen))
+		t.Errorf("%s after %d requests, %d in all; want interrupted after 1, 5 in all", got.Class, got.Requests,
+			len(service.seen))
 	}
 }
 

@@ -82,11 +82,12 @@ func startTLS(t *testing.T, config *tls.Config, h http.HandlerFunc) *httptest.Se
 
 // sampleRoute maps every name under sample.test to one address.
 func sampleRoute(to string, pool *x509.CertPool) Route {
-	return Route{Domain: "sample.test", RootCAs: pool, Dial: func(ctx context.Context, network, _ string) (net.Conn, bool, error) {
-		var d net.Dialer
-		conn, err := d.DialContext(ctx, network, to)
-		return conn, true, err
-	}}
+	return Route{Domain: "sample.test", RootCAs: pool,
+		Dial: func(ctx context.Context, network, _ string) (net.Conn, bool, error) {
+			var d net.Dialer
+			conn, err := d.DialContext(ctx, network, to)
+			return conn, true, err
+		}}
 }
 
 func TestTLS(t *testing.T) {
@@ -106,10 +107,14 @@ func TestTLS(t *testing.T) {
 		reason string
 	}{
 		{"good", certificate(good), "asks for payment"},
-		{"expired", certificate(trusted.issue(t, "a.sample.test", -2*day, -time.Hour)), "TLS: certificate has expired or is not yet valid"},
-		{"not yet valid", certificate(trusted.issue(t, "a.sample.test", time.Hour, day)), "TLS: certificate has expired or is not yet valid"},
-		{"other name", certificate(trusted.issue(t, "b.sample.test", -day, day)), "TLS: certificate is for another name"},
-		{"unknown authority", certificate(stranger.issue(t, "a.sample.test", -day, day)), "TLS: certificate is signed by an unknown authority"},
+		{"expired", certificate(trusted.issue(t, "a.sample.test", -2*day, -time.Hour)),
+			"TLS: certificate has expired or is not yet valid"},
+		{"not yet valid", certificate(trusted.issue(t, "a.sample.test", time.Hour, day)),
+			"TLS: certificate has expired or is not yet valid"},
+		{"other name", certificate(trusted.issue(t, "b.sample.test", -day, day)),
+			"TLS: certificate is for another name"},
+		{"unknown authority", certificate(stranger.issue(t, "a.sample.test", -day, day)),
+			"TLS: certificate is signed by an unknown authority"},
 		{"outdated protocol", old, "TLS: the server refused the handshake"},
 		{"wants a client certificate", picky, "TLS: the server refused the handshake"},
 	}
@@ -122,7 +127,8 @@ func TestTLS(t *testing.T) {
 			got := p.Probe(t.Context(), Target{URL: "https://a.sample.test/", Method: "GET"})
 			verified := tt.name == "good"
 			if got.Reason != tt.reason || got.TLSVerified != verified || (got.Verdict == Paid) != verified {
-				t.Errorf("%s %s (%s), verified %v; want %q", got.Verdict, got.Class, got.Reason, got.TLSVerified, tt.reason)
+				t.Errorf("%s %s (%s), verified %v; want %q", got.Verdict, got.Class, got.Reason, got.TLSVerified,
+					tt.reason)
 			}
 			if verified && got.Phases.TLS <= 0 {
 				t.Errorf("Phases %+v, want a time for TLS", got.Phases)
@@ -136,7 +142,8 @@ func TestSampleAuthority(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
 	cert := func(name string) tls.Certificate { return ca.issue(t, name, -time.Hour, time.Hour) }
-	server := startTLS(t, &tls.Config{Certificates: []tls.Certificate{cert("a.sample.test"), cert("a.example.com"), cert("a.notsample.test")}}, paid)
+	server := startTLS(t, &tls.Config{Certificates: []tls.Certificate{cert("a.sample.test"), cert("a.example.com"),
+		cert("a.notsample.test")}}, paid)
 	a := newAmbush(t, http.HandlerFunc(paid))
 	for _, name := range []string{"a.example.com", "a.notsample.test"} {
 		a.resolve(name, netip.MustParseAddr("8.8.8.8"))
@@ -147,7 +154,8 @@ func TestSampleAuthority(t *testing.T) {
 	}
 	p := New(Options{Guard: a.guard, Routes: []Route{sampleRoute(server.Listener.Addr().String(), ca.pool)}})
 	t.Cleanup(p.Close)
-	for host, want := range map[string]Verdict{"a.sample.test": Paid, "a.example.com": Failed, "a.notsample.test": Failed} {
+	for host, want := range map[string]Verdict{"a.sample.test": Paid, "a.example.com": Failed,
+		"a.notsample.test": Failed} {
 		got := p.Probe(t.Context(), Target{URL: "https://" + host + "/", Method: "GET"})
 		if got.Verdict != want {
 			t.Errorf("%s: %s (%s), want %s", host, got.Verdict, got.Reason, want)
@@ -162,12 +170,14 @@ func TestSampleAuthority(t *testing.T) {
 func TestDowngrade(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
-	server := startTLS(t, &tls.Config{Certificates: []tls.Certificate{ca.issue(t, "a.sample.test", -time.Hour, time.Hour)}},
+	server := startTLS(t, &tls.Config{Certificates: []tls.Certificate{ca.issue(t, "a.sample.test", -time.Hour,
+		time.Hour)}},
 		status(302, "Location", "http://a.sample.test/"))
 	p := New(Options{Routes: []Route{sampleRoute(server.Listener.Addr().String(), ca.pool)}})
 	t.Cleanup(p.Close)
 	got := p.Probe(t.Context(), Target{URL: "https://a.sample.test/", Method: "GET"})
-	if got.Class != ClassRedirect || got.Reason != "redirects from https to http" || got.Requests != 1 || got.Status != 302 {
+	if got.Class != ClassRedirect || got.Reason != "redirects from https to http" || got.Requests != 1 ||
+		got.Status != 302 {
 		t.Errorf("%s (%s), status %d, %d requests", got.Class, got.Reason, got.Status, got.Requests)
 	}
 }
@@ -183,7 +193,8 @@ func TestHTTP2(t *testing.T) {
 		remote  string
 	}
 	var got []seen
-	server := startTLS(t, &tls.Config{Certificates: []tls.Certificate{ca.issue(t, "a.sample.test", -time.Hour, time.Hour)}},
+	server := startTLS(t, &tls.Config{Certificates: []tls.Certificate{ca.issue(t, "a.sample.test", -time.Hour,
+		time.Hour)}},
 		func(w http.ResponseWriter, r *http.Request) {
 			got = append(got, seen{r.ProtoMajor, r.TLS.DidResume, r.RemoteAddr})
 			demand(w)
@@ -194,7 +205,8 @@ func TestHTTP2(t *testing.T) {
 		if round == 2 {
 			p.Close()
 		}
-		if r := p.Probe(t.Context(), Target{URL: "https://a.sample.test/", Method: "GET"}); r.Verdict != Paid || !r.TLSVerified {
+		if r := p.Probe(t.Context(), Target{URL: "https://a.sample.test/", Method: "GET"}); r.Verdict != Paid ||
+			!r.TLSVerified {
 			t.Fatalf("%s (%s), verified %v", r.Verdict, r.Reason, r.TLSVerified)
 		}
 	}

@@ -27,12 +27,12 @@ func (r Route) dial(ctx context.Context, network, addr string) (net.Conn, error)
 	return conn, err
 }
 
-// newTransport makes a transport that reads nothing from the environment, keeps connections and TLS sessions from
-// one round to the next, and bounds what a hostile server can make it hold: a thousand of them at once cost
-// their headers and their buffers, nothing more.
+// newTransport makes a transport that reads nothing from the environment, keeps connections and TLS sessions from one
+// round to the next, and bounds what a hostile server can make it hold: a thousand of them at once cost their headers
+// and their buffers, nothing more.
 //
-// A probe has no secrets that somebody could keep until he can break them, so it leaves out the key exchange that costs most:
-// X25519MLKEM768 takes four times the time of X25519, and makes the first message larger than a packet.
+// A probe has no secrets that somebody could keep until he can break them, so it leaves out the key exchange that costs
+// most: X25519MLKEM768 takes four times the time of X25519, and makes the first message larger than a packet.
 func (p *Prober) newTransport(dial dialFunc, roots *x509.CertPool) *http.Transport {
 	return &http.Transport{
 		Proxy:       nil,
@@ -42,9 +42,10 @@ func (p *Prober) newTransport(dial dialFunc, roots *x509.CertPool) *http.Transpo
 			ClientSessionCache: tls.NewLRUClientSessionCache(sessions),
 			CurvePreferences:   []tls.CurveID{tls.X25519, tls.CurveP256, tls.CurveP384, tls.CurveP521},
 		},
-		TLSHandshakeTimeout:    p.connect,
-		ForceAttemptHTTP2:      true,
-		HTTP2:                  &http.HTTP2Config{MaxReceiveBufferPerConnection: 256 << 10, MaxReceiveBufferPerStream: 256 << 10},
+		TLSHandshakeTimeout: p.connect,
+		ForceAttemptHTTP2:   true,
+		HTTP2: &http.HTTP2Config{MaxReceiveBufferPerConnection: 256 << 10,
+			MaxReceiveBufferPerStream: 256 << 10},
 		DisableCompression:     true,
 		MaxResponseHeaderBytes: maxHeader,
 		MaxIdleConns:           1024,
@@ -53,8 +54,8 @@ func (p *Prober) newTransport(dial dialFunc, roots *x509.CertPool) *http.Transpo
 	}
 }
 
-// sessions is how many TLS sessions are kept, with their certificates some 8 KB each. A round that asks more hosts than that
-// finds none of them again, since the one that was used longest ago goes first.
+// sessions is how many TLS sessions are kept, with their certificates some 8 KB each. A round that asks more hosts than
+// that finds none of them again, since the one that was used longest ago goes first.
 const sessions = 16 << 10
 
 type dialFunc func(ctx context.Context, network, addr string) (net.Conn, error)

@@ -70,15 +70,19 @@ func judge(a x402.Answer, c x402.Captured, fault error) (Verdict, string, string
 func judge402(c x402.Captured) (Verdict, string, string) {
 	switch {
 	case c.Platform:
-		return Failed, ClassHostDisabled, "the hosting platform answers 402 in the service's place: the deployment is disabled"
+		return Failed, ClassHostDisabled,
+			"the hosting platform answers 402 in the service's place: the deployment is disabled"
 	case c.Envelope == nil && len(c.Protocols) > 0:
-		return Broken, ClassOther402, "asks for payment by another protocol (" + strings.Join(c.Protocols, ", ") + "), not x402"
+		return Broken, ClassOther402, "asks for payment by another protocol (" + strings.Join(c.Protocols, ", ") +
+			"), not x402"
 	case c.Envelope == nil:
 		return Broken, ClassUnreadable, "answers 402 without readable payment requirements"
 	case c.Envelope.Channel == x402.ChannelHTML:
 		return Broken, ClassUnreadable, "states its payment requirements only inside an HTML page"
 	case !usable(c.Envelope):
-		return Broken, ClassPaidBroken, "asks for payment, but no option states all of a whole amount in atomic units, recipient, asset, scheme and network"
+		return Broken, ClassPaidBroken,
+			"asks for payment, but no option states all of a whole amount in atomic units, recipient, asset, scheme " +
+				"and network"
 	}
 	return Paid, ClassPaidOK, "asks for payment"
 }
@@ -94,7 +98,8 @@ func usable(e *x402.Envelope) bool {
 
 func judgeStatus(a x402.Answer) (Verdict, string, string) {
 	if challenged(a) {
-		return Inconclusive, ClassChallenge, fmt.Sprintf("a bot filter answered in the service's place (status %d)", a.Status)
+		return Inconclusive, ClassChallenge,
+			fmt.Sprintf("a bot filter answered in the service's place (status %d)", a.Status)
 	}
 	answered := fmt.Sprintf("answers %d", a.Status)
 	if text := http.StatusText(a.Status); text != "" {

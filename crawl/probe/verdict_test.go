@@ -31,8 +31,10 @@ func unpayable() x402.Captured {
 
 // issued is an envelope whose only row asks for a currency of the XRP Ledger, which has no atomic unit.
 func issued() x402.Captured {
-	return x402.Capture(x402.Answer{Status: 402, Body: []byte(`{"x402Version":2,"accepts":[{"scheme":"exact","network":"xrpl:0","amount":"10.5",` +
-		`"asset":"524C555344000000000000000000000000000000","payTo":"rQhWct2fv4Vc4KRjRgMrxa8xPN9Zx9iLKV","extra":{"issuer":"rMxCKbEDwqr76QuheSUMdEGf4B9xJ8m5De"}}]}`)})
+	return x402.Capture(x402.Answer{Status: 402,
+		Body: []byte(`{"x402Version":2,"accepts":[{"scheme":"exact","network":"xrpl:0","amount":"10.5",` +
+			`"asset":"524C555344000000000000000000000000000000","payTo":"rQhWct2fv4Vc4KRjRgMrxa8xPN9Zx9iLKV",` +
+			`"extra":{"issuer":"rMxCKbEDwqr76QuheSUMdEGf4B9xJ8m5De"}}]}`)})
 }
 
 func answer(status int, headers ...string) x402.Answer {
@@ -66,13 +68,17 @@ func TestJudge(t *testing.T) {
 		{"402 usable body", answer(402), payable(x402.ChannelBody), nil, Paid, ClassPaidOK},
 		{"402 unusable", answer(402), unpayable(), nil, Broken, ClassPaidBroken},
 		{"402 in an issued currency alone", answer(402), issued(), nil, Broken, ClassPaidBroken},
-		{"402 no rows", answer(402), x402.Captured{Envelope: &x402.Envelope{Version: 2, Channel: x402.ChannelHeader}}, nil, Broken, ClassPaidBroken},
+		{"402 no rows", answer(402), x402.Captured{Envelope: &x402.Envelope{Version: 2, Channel: x402.ChannelHeader}},
+			nil, Broken, ClassPaidBroken},
 		{"402 html only", answer(402), payable(x402.ChannelHTML), nil, Broken, ClassUnreadable},
 		{"402 MPP", answer(402), x402.Captured{Protocols: []string{"mpp"}}, nil, Broken, ClassOther402},
-		{"402 MPP and x402", answer(402), x402.Captured{Envelope: payable(x402.ChannelHeader).Envelope, Protocols: []string{"mpp"}}, nil, Paid, ClassPaidOK},
+		{"402 MPP and x402", answer(402),
+			x402.Captured{Envelope: payable(x402.ChannelHeader).Envelope, Protocols: []string{"mpp"}}, nil, Paid,
+			ClassPaidOK},
 		{"402 platform", answer(402), x402.Captured{Platform: true}, nil, Failed, ClassHostDisabled},
 		{"402 unknown", page(402, "<h1>pay</h1>"), none, nil, Broken, ClassUnreadable},
-		{"402 with a filter's header", answer(402, "X-Datadome", "protected"), payable(x402.ChannelHeader), nil, Paid, ClassPaidOK},
+		{"402 with a filter's header", answer(402, "X-Datadome", "protected"), payable(x402.ChannelHeader), nil, Paid,
+			ClassPaidOK},
 		{"412 usable", answer(412), payable(x402.ChannelHeader), nil, Paid, ClassPaidOK},
 		{"412 unusable", answer(412), unpayable(), nil, Broken, ClassPaidBroken},
 		{"412 bare", answer(412), none, nil, Failed, ClassClientError},
@@ -85,7 +91,8 @@ func TestJudge(t *testing.T) {
 		{"299", answer(299), none, nil, Open, ClassOpen},
 		{"304", answer(304), none, nil, Failed, ClassRedirect},
 		{"302 without location", answer(302), none, nil, Failed, ClassRedirect},
-		{"redirect that leaves", answer(302), none, redirectFault(errors.New("redirects to another site, x.org")), Failed, ClassRedirect},
+		{"redirect that leaves", answer(302), none, redirectFault(errors.New("redirects to another site, x.org")),
+			Failed, ClassRedirect},
 		{"redirect into refusal", answer(302), none, redirectFault(ErrRefused), Failed, ClassRedirect},
 		// needs input, credentials, another method
 		{"400", answer(400), none, nil, Inconclusive, ClassNeedsInput},
@@ -101,7 +108,9 @@ func TestJudge(t *testing.T) {
 		{"429 vercel", answer(429, "X-Vercel-Mitigated", "challenge"), none, nil, Inconclusive, ClassChallenge},
 		{"202 aws", answer(202, "X-Amzn-Waf-Action", "challenge"), none, nil, Inconclusive, ClassChallenge},
 		{"200 imperva", page(200, `<iframe src="/_Incapsula_Resource?x">`), none, nil, Inconclusive, ClassChallenge},
-		{"200 json that quotes a filter", x402.Answer{Status: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: []byte(`"px-captcha"`)}, none, nil, Open, ClassOpen},
+		{"200 json that quotes a filter",
+			x402.Answer{Status: 200, Header: http.Header{"Content-Type": {"application/json"}},
+				Body: []byte(`"px-captcha"`)}, none, nil, Open, ClassOpen},
 		{"403 page", page(403, "<h1>Forbidden</h1>"), none, nil, Inconclusive, ClassAuth},
 		// 4xx, 5xx
 		{"404", answer(404), none, nil, Failed, ClassGone},
@@ -114,7 +123,8 @@ func TestJudge(t *testing.T) {
 		{"502", answer(502, "Retry-After", "5"), none, nil, Failed, ClassServerError},
 		{"503", answer(503), none, nil, Failed, ClassServerError},
 		{"503 retry after seconds", answer(503, "Retry-After", "120"), none, nil, Inconclusive, ClassUnavailable},
-		{"503 retry after date", answer(503, "Retry-After", "Sat, 21 Nov 2026 00:00:00 GMT"), none, nil, Inconclusive, ClassUnavailable},
+		{"503 retry after date", answer(503, "Retry-After", "Sat, 21 Nov 2026 00:00:00 GMT"), none, nil, Inconclusive,
+			ClassUnavailable},
 		{"503 retry after nonsense", answer(503, "Retry-After", "soon"), none, nil, Failed, ClassServerError},
 		{"599", answer(599), none, nil, Failed, ClassServerError},
 		{"101", answer(101), none, nil, Failed, ClassInvalidHTTP},
@@ -123,7 +133,8 @@ func TestJudge(t *testing.T) {
 		// no answer, or half of one
 		{"unreachable", x402.Answer{}, none, errors.New("x"), Failed, ClassUnreachable},
 		{"refused", x402.Answer{}, none, fmt.Errorf("dial: %w", ErrRefused), Refused, ClassRefused},
-		{"interrupted", x402.Answer{}, none, &fault{ClassInterrupted, "the probe was interrupted", nil}, Inconclusive, ClassInterrupted},
+		{"interrupted", x402.Answer{}, none, &fault{ClassInterrupted, "the probe was interrupted", nil}, Inconclusive,
+			ClassInterrupted},
 		{"402, header read, body broke off", answer(402), payable(x402.ChannelHeader), brokenOff, Paid, ClassPaidOK},
 		{"402, body broke off", answer(402), none, brokenOff, Failed, ClassUnreachable},
 		{"200, body broke off", answer(200), none, brokenOff, Open, ClassOpen},
@@ -152,7 +163,8 @@ func TestJudgeKnowsEveryClass(t *testing.T) {
 		known[class] = true
 	}
 	for status := 100; status < 1000; status++ {
-		for _, c := range []x402.Captured{{}, {Platform: true}, {Protocols: []string{"l402"}}, payable(x402.ChannelBody), unpayable()} {
+		for _, c := range []x402.Captured{{}, {Platform: true}, {Protocols: []string{"l402"}},
+			payable(x402.ChannelBody), unpayable()} {
 			if _, class, _ := judge(answer(status), c, nil); !known[class] {
 				t.Fatalf("%d: class %q has no rank", status, class)
 			}

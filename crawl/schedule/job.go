@@ -37,11 +37,12 @@ func (a stepArgs) Kind() string { return stepPrefix + a.Step }
 
 // once lets a job be made only while there is none of its kind and arguments that is not finished.
 var once = river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
-	rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning, rivertype.JobStateRetryable, rivertype.JobStateScheduled,
+	rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning, rivertype.JobStateRetryable,
+	rivertype.JobStateScheduled,
 }}
 
-// InsertOpts implement river.JobArgsWithInsertOpts. A look for what is due is made again soon: none is worth a retry, and
-// one that died must not keep the next from being made.
+// InsertOpts implement river.JobArgsWithInsertOpts. A look for what is due is made again soon: none is worth a retry,
+// and one that died must not keep the next from being made.
 func (feedArgs) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{Queue: queueFeed, MaxAttempts: 1}
 }
@@ -137,9 +138,10 @@ func insert[T any](ctx context.Context, w *Worker, due []T, args func(T) river.J
 	return nil
 }
 
-// dueNow has jobs that are made be due at once by the database's clock, which they are taken by: River gives them the time of
-// their process, and where that is ahead they would wait for it to come.
-func dueNow(ctx context.Context, jobs []*rivertype.JobInsertParams, insert func(context.Context) ([]*rivertype.JobInsertResult, error)) ([]*rivertype.JobInsertResult, error) {
+// dueNow has jobs that are made be due at once by the database's clock, which they are taken by: River gives them the
+// time of their process, and where that is ahead they would wait for it to come.
+func dueNow(ctx context.Context, jobs []*rivertype.JobInsertParams,
+	insert func(context.Context) ([]*rivertype.JobInsertResult, error)) ([]*rivertype.JobInsertResult, error) {
 	for _, j := range jobs {
 		j.ScheduledAt = new(time.Time) // which the driver takes for now()
 	}

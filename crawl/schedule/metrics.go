@@ -14,8 +14,8 @@ import (
 	"tollbook/site/postgres"
 )
 
-// Metrics counts the jobs of a process by kind, and tells it with how the queues of all processes stand, in the text format
-// of Prometheus.
+// Metrics counts the jobs of a process by kind, and tells it with how the queues of all processes stand, in the text
+// format of Prometheus.
 type Metrics struct {
 	mu      sync.Mutex
 	kinds   map[string]*kindMetrics
@@ -68,7 +68,8 @@ func (m *Metrics) Write(ctx context.Context, w io.Writer, db *postgres.DB, now t
 		const depth, oldest = "tollbook_jobs", "tollbook_jobs_oldest_due_seconds"
 		head(depth, "gauge", "Jobs that are not finished, of all processes, by queue and state.")
 		for _, q := range queues {
-			fmt.Fprintf(b, "%s{queue=%q,state=\"waiting\"} %d\n%s{queue=%q,state=\"running\"} %d\n%s{queue=%q,state=\"retrying\"} %d\n",
+			fmt.Fprintf(b, "%s{queue=%q,state=\"waiting\"} %d\n%s{queue=%q,state=\"running\"} "+
+				"%d\n%s{queue=%q,state=\"retrying\"} %d\n",
 				depth, q.Queue, q.Waiting, depth, q.Queue, q.Running, depth, q.Queue, q.Retrying)
 		}
 		head(oldest, "gauge", "How long the job that waits longest has been due, by queue.")
@@ -104,9 +105,14 @@ func (m *Metrics) writeOwn(w io.Writer) {
 			fmt.Fprintf(w, "%s{kind=%q} %g\n", name, k, value(m.kinds[k]))
 		}
 	}
-	family("tollbook_jobs_done_total", "counter", "Jobs that this process has done, by kind.", func(k *kindMetrics) float64 { return float64(k.done) })
-	family("tollbook_jobs_failed_total", "counter", "Jobs of this process that failed, by kind; they are tried again.", func(k *kindMetrics) float64 { return float64(k.failed) })
-	family("tollbook_job_seconds_total", "counter", "Time that this process took for the jobs that it has done, by kind.", func(k *kindMetrics) float64 { return k.seconds })
+	family("tollbook_jobs_done_total", "counter", "Jobs that this process has done, by kind.",
+		func(k *kindMetrics) float64 { return float64(k.done) })
+	family("tollbook_jobs_failed_total", "counter", "Jobs of this process that failed, by kind; they are tried again.",
+		func(k *kindMetrics) float64 { return float64(k.failed) })
+	family("tollbook_job_seconds_total", "counter",
+		"Time that this process took for the jobs that it has done, by kind.",
+		func(k *kindMetrics) float64 { return k.seconds })
 	const rescued = "tollbook_jobs_rescued_total"
-	fmt.Fprintf(w, "# HELP %s Jobs of dead workers that this process, when it led, gave to others.\n# TYPE %s counter\n%s %d\n", rescued, rescued, rescued, m.rescues)
+	fmt.Fprintf(w, "# HELP %s Jobs of dead workers that this process, when it led, gave to others.\n# TYPE %s "+
+		"counter\n%s %d\n", rescued, rescued, rescued, m.rescues)
 }

@@ -1,10 +1,10 @@
-// Package schedule spreads a directory's work over any number of processes, on River: which jobs there are, when each is
-// due, how long it may take, who takes over when its process dies.
+// Package schedule spreads a directory's work over any number of processes, on River: which jobs there are, when each
+// is due, how long it may take, who takes over when its process dies.
 //
 // A job is a visit to one service, a look at one site, a question about one domain, or a step that is done for the
-// directory as a whole. What is due stands in Postgres alone (services, site_facts, domain_facts, steps); a job only says
-// that somebody should see to it now. So a job that is lost, or done twice, does no harm: it is made again while its
-// service is due, and does nothing when it is not.
+// directory as a whole. What is due stands in Postgres alone (services, site_facts, domain_facts, steps); a job only
+// says that somebody should see to it now. So a job that is lost, or done twice, does no harm: it is made again while
+// its service is due, and does nothing when it is not.
 //
 // It owns the rows of River's tables. It must never know what a job does: that is given to it.
 package schedule
@@ -107,13 +107,18 @@ func New(db *postgres.DB, o Options) (*Worker, error) {
 	}
 	w.client, err = river.NewClient(db.Jobs(), &river.Config{
 		ID: w.id, Workers: workers, Queues: queues, FetchOnlyKnownKinds: true, SkipUnknownJobCheck: true,
-		PeriodicJobs: []*river.PeriodicJob{river.NewPeriodicJob(river.PeriodicInterval(feedEvery), func() (river.JobArgs, *river.InsertOpts) {
-			return feedArgs{}, nil
-		}, &river.PeriodicJobOpts{ID: "feed", RunOnStart: true})},
-		// A job whose process hangs is rescued when nothing of it can be kept any more; steps when their own limit is over.
+		PeriodicJobs: []*river.PeriodicJob{river.NewPeriodicJob(river.PeriodicInterval(feedEvery),
+			func() (river.JobArgs, *river.InsertOpts) {
+				return feedArgs{}, nil
+			}, &river.PeriodicJobOpts{ID: "feed", RunOnStart: true})},
+		// A job whose process hangs is rescued when nothing of it can be kept any more; steps when their own limit is
+		// over.
 		JobTimeout: limit, RescueStuckJobsAfter: limit + time.Second, RetryPolicy: backoff{now: o.Now},
-		SoftStopTimeout: max(o.Drain, time.Millisecond), CompletedJobRetentionPeriod: keepDone, DiscardedJobRetentionPeriod: keepFailed,
-		ErrorHandler: failures{o.Logger, o.Metrics}, Middleware: []rivertype.Middleware{river.WorkerMiddlewareFunc(w.count), river.JobInsertMiddlewareFunc(dueNow)},
+		SoftStopTimeout: max(o.Drain, time.Millisecond), CompletedJobRetentionPeriod: keepDone,
+		DiscardedJobRetentionPeriod: keepFailed,
+		ErrorHandler:                failures{o.Logger, o.Metrics},
+		Middleware: []rivertype.Middleware{river.WorkerMiddlewareFunc(w.count),
+			river.JobInsertMiddlewareFunc(dueNow)},
 		Logger: slog.New(atLeast{o.Logger.Handler(), slog.LevelWarn}),
 	})
 	if err != nil {
@@ -125,13 +130,17 @@ func New(db *postgres.DB, o Options) (*Worker, error) {
 // workers are what this process can do, and the queues that it works on.
 func (w *Worker) workers() (*river.Workers, map[string]river.QueueConfig, error) {
 	workers, queues := river.NewWorkers(), map[string]river.QueueConfig{queueFeed: {MaxWorkers: 1}}
-	river.AddWorker(workers, &job[feedArgs]{limit: feedLimit, do: func(ctx context.Context, _ feedArgs) error { return w.feed(ctx) }})
+	river.AddWorker(workers, &job[feedArgs]{limit: feedLimit,
+		do: func(ctx context.Context, _ feedArgs) error { return w.feed(ctx) }})
 	if v := w.o.Visitor; v != nil {
 		queues[queueVisits] = river.QueueConfig{MaxWorkers: max(1, w.o.Workers)}
 		queues[queueFacts] = river.QueueConfig{MaxWorkers: max(1, min(factWorkers, w.o.Workers))}
-		river.AddWorker(workers, &job[visitArgs]{limit: w.o.VisitLimit, do: func(ctx context.Context, a visitArgs) error { return v.VisitOne(ctx, a.Service) }})
-		river.AddWorker(workers, &job[siteArgs]{limit: w.o.LookLimit, do: func(ctx context.Context, a siteArgs) error { return v.LookOne(ctx, a.Service) }})
-		river.AddWorker(workers, &job[domainArgs]{limit: w.o.AskLimit, do: func(ctx context.Context, a domainArgs) error { return v.AskOne(ctx, a.Domain) }})
+		river.AddWorker(workers, &job[visitArgs]{limit: w.o.VisitLimit,
+			do: func(ctx context.Context, a visitArgs) error { return v.VisitOne(ctx, a.Service) }})
+		river.AddWorker(workers, &job[siteArgs]{limit: w.o.LookLimit,
+			do: func(ctx context.Context, a siteArgs) error { return v.LookOne(ctx, a.Service) }})
+		river.AddWorker(workers, &job[domainArgs]{limit: w.o.AskLimit,
+			do: func(ctx context.Context, a domainArgs) error { return v.AskOne(ctx, a.Domain) }})
 	}
 	seen := map[string]bool{}
 	for _, s := range w.o.Steps {
@@ -139,7 +148,8 @@ func (w *Worker) workers() (*river.Workers, map[string]river.QueueConfig, error)
 			return nil, nil, fmt.Errorf("step %q: it has a name of its own, a period and a limit", s.Name)
 		}
 		seen[s.Name] = true
-		river.AddWorkerArgs(workers, stepArgs{s.Name}, &job[stepArgs]{limit: s.Limit, do: func(ctx context.Context, _ stepArgs) error { return w.step(ctx, s) }})
+		river.AddWorkerArgs(workers, stepArgs{s.Name},
+			&job[stepArgs]{limit: s.Limit, do: func(ctx context.Context, _ stepArgs) error { return w.step(ctx, s) }})
 	}
 	if len(w.o.Steps) > 0 {
 		queues[queueSteps] = river.QueueConfig{MaxWorkers: len(w.o.Steps)}
@@ -147,8 +157,8 @@ func (w *Worker) workers() (*river.Workers, map[string]river.QueueConfig, error)
 	return workers, queues, nil
 }
 
-// Run works until ctx ends: then what runs may go on for as long as Drain, is cut off, and given to others. A process that
-// does not come so far, as one that is killed, loses nothing: whoever leads the others gives them its jobs.
+// Run works until ctx ends: then what runs may go on for as long as Drain, is cut off, and given to others. A process
+// that does not come so far, as one that is killed, loses nothing: whoever leads the others gives them its jobs.
 func (w *Worker) Run(ctx context.Context) error {
 	presence, err := w.db.Appear(ctx, w.id)
 	if err != nil {
@@ -208,7 +218,8 @@ func (w *Worker) offer(ctx context.Context) error {
 	for i, s := range w.o.Steps {
 		steps[i] = postgres.Step{Name: s.Name, Every: s.Every, Follows: s.Follows}
 	}
-	slices.SortFunc(steps, func(a, b postgres.Step) int { return cmp.Compare(a.Name, b.Name) }) // two offer in the same order
+	// two offer in the same order
+	slices.SortFunc(steps, func(a, b postgres.Step) int { return cmp.Compare(a.Name, b.Name) })
 	return w.db.OfferSteps(ctx, steps, w.o.Now())
 }
 
@@ -240,14 +251,17 @@ type failures struct {
 // HandleError implements river.ErrorHandler.
 func (f failures) HandleError(ctx context.Context, j *rivertype.JobRow, err error) *river.ErrorHandlerResult {
 	f.metrics.failed(kindOf(j))
-	f.logger.LogAttrs(ctx, slog.LevelWarn, "job failed", slog.Int64("job", j.ID), slog.String("kind", j.Kind), slog.Int("attempt", j.Attempt), slog.Any("error", err))
+	f.logger.LogAttrs(ctx, slog.LevelWarn, "job failed", slog.Int64("job", j.ID), slog.String("kind", j.Kind),
+		slog.Int("attempt", j.Attempt), slog.Any("error", err))
 	return nil
 }
 
 // HandlePanic implements river.ErrorHandler.
-func (f failures) HandlePanic(ctx context.Context, j *rivertype.JobRow, value any, trace string) *river.ErrorHandlerResult {
+func (f failures) HandlePanic(ctx context.Context, j *rivertype.JobRow, value any,
+	trace string) *river.ErrorHandlerResult {
 	f.metrics.failed(kindOf(j))
-	f.logger.LogAttrs(ctx, slog.LevelError, "job panicked", slog.Int64("job", j.ID), slog.String("kind", j.Kind), slog.Any("panic", value), slog.String("trace", trace))
+	f.logger.LogAttrs(ctx, slog.LevelError, "job panicked", slog.Int64("job", j.ID), slog.String("kind", j.Kind),
+		slog.Any("panic", value), slog.String("trace", trace))
 	return nil
 }
 

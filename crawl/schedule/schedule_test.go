@@ -101,8 +101,8 @@ func (l *lines) String() string {
 	return l.b.String()
 }
 
-// TestSteps: of two workers that can do a step one does it, a period after the last time; one that follows another is done
-// after it; one that fails is tried again, told with its job, and counted.
+// TestSteps: of two workers that can do a step one does it, a period after the last time; one that follows another is
+// done after it; one that fails is tried again, told with its job, and counted.
 func TestSteps(t *testing.T) {
 	t.Parallel()
 	f := open(t)
@@ -126,7 +126,8 @@ func TestSteps(t *testing.T) {
 			built <- time.Now()
 			return err
 		}},
-		{Name: "publish", Every: time.Second, Follows: "build", Limit: time.Minute, Do: func(context.Context) error { published <- time.Now(); return nil }},
+		{Name: "publish", Every: time.Second, Follows: "build", Limit: time.Minute,
+			Do: func(context.Context) error { published <- time.Now(); return nil }},
 		{Name: "index:eip155:8453", Every: time.Hour, Limit: time.Minute, Do: func(context.Context) error {
 			if failures.Add(1) == 1 {
 				return errors.New("the node is away")
@@ -144,7 +145,8 @@ func TestSteps(t *testing.T) {
 	}
 	receive(t, built, "second build")
 	receive(t, mended, "second try of what failed")
-	for _, want := range []string{"msg=building job=", `msg="job failed" job=`, "kind=step:index:eip155:8453", "the node is away"} {
+	for _, want := range []string{"msg=building job=", `msg="job failed" job=`, "kind=step:index:eip155:8453",
+		"the node is away"} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log has no %q:\n%s", want, log)
 		}
@@ -192,7 +194,8 @@ func TestStop(t *testing.T) {
 	if err := receive(t, cut, "end of the long job"); errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the long job was cut off by its limit: %v", err)
 	}
-	rows, err := f.conn.Query(t.Context(), `SELECT kind || ' ' || state FROM river_job WHERE queue = 'steps' ORDER BY kind`)
+	rows, err := f.conn.Query(t.Context(),
+		`SELECT kind || ' ' || state FROM river_job WHERE queue = 'steps' ORDER BY kind`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +207,8 @@ func TestStop(t *testing.T) {
 		t.Errorf("the jobs are %s", got)
 	}
 	done := make(chan struct{}, 1)
-	f.start(t, Options{Steps: []Step{{Name: "long", Every: time.Hour, Limit: time.Hour, Do: func(context.Context) error { done <- struct{}{}; return nil }}}})
+	f.start(t, Options{Steps: []Step{{Name: "long", Every: time.Hour, Limit: time.Hour,
+		Do: func(context.Context) error { done <- struct{}{}; return nil }}}})
 	receive(t, done, "other worker who does what was cut off")
 }
 
@@ -249,7 +253,8 @@ func TestWrongSteps(t *testing.T) {
 	t.Parallel()
 	f := open(t)
 	good := Step{Name: "a", Every: time.Second, Limit: time.Second}
-	for _, steps := range [][]Step{{{Every: 1, Limit: 1}}, {{Name: "a", Limit: 1}}, {{Name: "a", Every: 1}}, {good, good}} {
+	for _, steps := range [][]Step{{{Every: 1, Limit: 1}}, {{Name: "a", Limit: 1}}, {{Name: "a", Every: 1}},
+		{good, good}} {
 		if _, err := New(f.DB, Options{Steps: steps}); err == nil {
 			t.Errorf("steps %v are taken", steps)
 		}

@@ -3,27 +3,19 @@ package evm_test
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/big"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"tollbook/cmd/nodetest"
 	"tollbook/crawl/chain"
-	"tollbook/crawl/chain/evm"
-	"tollbook/site/postgres"
 	"tollbook/site/testgate"
 )
 
@@ -66,282 +58,11 @@ func TestContractsAreTheirSource(t *testing.T) {
 	}
 }
 
-// market is a token with its buyers, sellers and settlers on a live node. It knows what each transaction that it sent
-// settles.
-type market struct {
-	*liveNode
-	token, other, batch, wallet, proxy [20]byte
-	settlers                           []key
-	buyers                             []key
-	stranger                           key
-	nonces                             map[[20]byte]int64
-	sent                               []sentTx
-	lost                               []sentTx // a reorganisation took them; geth may mine them again when it likes
-	count                              int
-	mine                               func()
-	r                                  *rand.Rand
-}
-
-type sentTx struct {
-	id    string
-	fails bool
-	paid  []livePayment
-}
-
-// livePayment is what a test expects of a transaction: the nth of its logs pays.
-type livePayment struct {
-	log          int
-	method       string
-	settler      [20]byte
-	payer, payee [20]byte
-	amount       int64
-}
-
 func hexOf(b []byte) string { return "0x" + hex.EncodeToString(b) }
-
-// newMarket makes a market; mine makes a block, nil where the node does so in its own time.
-func newMarket(t *testing.T, n *liveNode, mine func()) *market {
-	t.Helper()
-	m := &market{liveNode: n, nonces: map[[20]byte]int64{}, mine: mine, r: rand.New(rand.NewPCG(1, 2)),
-		stranger: seededKey('x', 0)}
-	if mine == nil {
-		m.mine = m.mined
-	}
-	for i := range 3 {
-		m.settlers = append(m.settlers, seededKey('s', i))
-	}
-	for i := range 8 {
-		m.buyers = append(m.buyers, seededKey('b', i))
-	}
-	code := contracts(t)
-	create := func(name string, args ...[]byte) (at [20]byte) {
-		input, err := hex.DecodeString(code[name].Creation)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, a := range args {
-			input = append(input, pad(a)...)
-		}
-		id := m.send(m.dev, nil, input, nil)
-		m.mine()
-		raw, err := hex.DecodeString(m.receipt(id).ContractAddress[2:])
-		if err != nil || len(raw) != 20 {
-			t.Fatalf("%s was not created: %v", name, err)
-		}
-		return [20]byte(raw)
-	}
-	m.token, m.other, m.batch = create("Token"), create("Token"), create("Batch")
-	m.wallet = create("Wallet", m.buyers[0].address[:])
-	m.proxy = exact
-	for _, k := range append(append([]key{m.stranger}, m.settlers...), m.buyers...) {
-		m.send(m.dev, m.token[:], abi("transfer(address,uint256)", k.address[:], number(1e12)), nil)
-		m.send(m.dev, m.other[:], abi("transfer(address,uint256)", k.address[:], number(1e12)), nil)
-		m.give(k.address)
-	}
-	for _, to := range [][20]byte{m.batch, m.wallet} {
-		m.send(m.dev, m.token[:], abi("transfer(address,uint256)", to[:], number(1e12)), nil)
-	}
-	m.mine()
-	return m
-}
-
-// give sends ether for fees.
-func (m *market) give(to [20]byte) {
-	m.t.Helper()
-	nonce := m.nonces[m.dev.address]
-	m.nonces[m.dev.address]++
-	fields := [][]byte{number(nonce), number(20_000_000_000), number(21_000), to[:], big.NewInt(1e18).Bytes(), nil}
-	digest := keccak(rlpList(append(fields, number(m.chainID), nil, nil)...))
-	r, s, parity := m.dev.sign(digest)
-	raw := rlpList(append(fields, number(m.chainID*2+35+int64(parity)), bytes.TrimLeft(r, "\x00"),
-		bytes.TrimLeft(s, "\x00"))...)
-	m.call(nil, "eth_sendRawTransaction", hexOf(raw))
-}
-
-// send signs and sends a transaction.
-func (m *market) send(by key, to, input []byte, paid []livePayment) (id string) {
-	m.t.Helper()
-	nonce := m.nonces[by.address]
-	m.nonces[by.address]++
-	raw, hash := by.transaction(m.chainID, nonce, 3_000_000, to, input)
-	m.call(nil, "eth_sendRawTransaction", hexOf(raw))
-	m.sent = append(m.sent, sentTx{id: hexOf(hash[:]), paid: paid})
-	return hexOf(hash[:])
-}
 
 type receipt struct {
 	Status, BlockNumber, BlockHash, ContractAddress string
 	Logs                                            []struct{ LogIndex string }
-}
-
-// receipt is a transaction's, nil as long as it is in no block.
-func (m *market) receipt(id string) (r *receipt) {
-	m.t.Helper()
-	for begun := time.Now(); ; time.Sleep(5 * time.Millisecond) {
-		err := m.try(&r, "eth_getTransactionReceipt", id)
-		if err == nil {
-			return r
-		}
-		// geth's word for: wait
-		if !strings.Contains(err.Error(), "indexing is in progress") || time.Since(begun) > patience {
-			m.t.Fatalf("ask for a receipt: %v", err)
-		}
-	}
-}
-
-func (m *market) authorize(from, to [20]byte, amount int64) authorization {
-	m.count++
-	return authorization{from, to, amount,
-		keccak(binary.BigEndian.AppendUint64([]byte{byte(m.r.IntN(256))}, uint64(m.count)))}
-}
-
-// trade sends a transaction of each kind.
-func (m *market) trade() {
-	m.t.Helper()
-	settler, buyer, seller := m.settlers[m.r.IntN(2)], m.buyers[1+m.r.IntN(7)], seededKey('r', m.r.IntN(5)).address
-	amount := func() int64 { return 1 + m.r.Int64N(900_000) }
-
-	a := m.authorize(buyer.address, seller, amount())
-	single, pays := a.input(m.chainID, m.token, buyer),
-		[]livePayment{{1, "eip3009", settler.address, a.from, a.to, a.value}}
-	m.send(settler, m.token[:], single, pays)
-
-	// The same again is refused by the token: the transaction fails, and settles nothing.
-	m.send(settler, m.token[:], single, pays)
-	m.sent[len(m.sent)-1].fails = true
-
-	// A batch with a fee leg at its end.
-	var inputs [][]byte
-	var paid []livePayment
-	for i := range 5 {
-		a := m.authorize(m.buyers[1+i].address, seller, amount())
-		inputs = append(inputs, a.input(m.chainID, m.token, m.buyers[1+i]))
-		paid = append(paid, livePayment{2*i + 1, "eip3009", settler.address, a.from, a.to, a.value})
-	}
-	inputs = append(inputs, abi("transfer(address,uint256)", settler.address[:], number(11)))
-	m.send(settler, m.batch[:], aggregate(m.token, inputs...), paid)
-
-	// A wallet that is a contract: its owner signs, it judges.
-	a = m.authorize(m.wallet, seller, amount())
-	m.send(settler, m.token[:], a.bytesInput(m.chainID, m.token, m.buyers[0]),
-		[]livePayment{{1, "eip3009", settler.address, m.wallet, a.to, a.value}})
-
-	a = m.authorize(buyer.address, buyer.address, amount()) // to oneself
-	m.send(settler, m.token[:], a.input(m.chainID, m.token, buyer),
-		[]livePayment{{1, "eip3009", settler.address, a.from, a.to, a.value}})
-
-	a = m.authorize(settler.address, seller, amount()) // the settler's own money
-	m.send(settler, m.token[:], a.input(m.chainID, m.token, settler), nil)
-
-	a = m.authorize(buyer.address, seller, amount()) // a look-alike token
-	m.send(settler, m.other[:], a.input(m.chainID, m.other, buyer), nil)
-
-	m.send(settler, m.token[:], abi("transfer(address,uint256)", seller[:], number(amount())), nil) // a refund
-
-	a = m.authorize(buyer.address, seller, amount()) // sent by nobody known
-	m.send(m.stranger, m.token[:], a.input(m.chainID, m.token, buyer), nil)
-}
-
-// tradePermit2 settles by the proxy, which a test has put at its address.
-func (m *market) tradePermit2() {
-	m.t.Helper()
-	settler, buyer, seller := m.settlers[0], m.buyers[2], seededKey('r', 1).address
-	value := 1 + m.r.Int64N(1000)
-	m.send(buyer, m.token[:], abi("approve(address,uint256)", m.proxy[:], number(value)), nil)
-	m.mine()
-	m.send(settler, m.proxy[:], abi("settle(address,address,address,uint256)", m.token[:], buyer.address[:], seller[:],
-		number(value)),
-		[]livePayment{{0, "permit2", settler.address, buyer.address, seller, value}})
-}
-
-func (m *market) listed() (list []postgres.ScanSettler) {
-	for i, s := range m.settlers {
-		list = append(list, postgres.ScanSettler{Address: hexOf(s.address[:]),
-			Facilitator: fmt.Sprintf("facilitator-%d", i)})
-	}
-	return list
-}
-
-// settled are the settlements of what was sent and is in the chain now, up to a block.
-func (m *market) settled(last int64) (list []postgres.Settlement) {
-	m.t.Helper()
-	listed := m.listed()
-	for n, s := range slices.Concat(m.sent, m.lost) {
-		r := m.receipt(s.id)
-		if r == nil || r.BlockNumber == "" {
-			continue // a reorganisation took it
-		}
-		if want := map[bool]string{false: "0x1", true: "0x0"}[s.fails]; n < len(m.sent) && r.Status != want {
-			m.t.Fatalf("transaction %s has status %s, want %s", s.id, r.Status, want)
-		}
-		if r.Status == "0x0" {
-			continue
-		}
-		var block struct{ Number, Hash, Timestamp string }
-		m.call(&block, "eth_getBlockByNumber", r.BlockNumber, false)
-		if at := parse(block.Number); at <= last {
-			for _, p := range s.paid {
-				i := slices.IndexFunc(m.settlers, func(k key) bool { return k.address == p.settler })
-				list = append(list, postgres.Settlement{
-					Network: fmt.Sprintf("eip155:%d", m.chainID), Block: at, BlockHash: block.Hash,
-					Time:        time.Unix(parse(block.Timestamp), 0).UTC(),
-					Transaction: s.id, LogIndex: int(parse(r.Logs[p.log].LogIndex)), Method: p.method,
-					Facilitator: listed[i].Facilitator, Settler: listed[i].Address, Token: hexOf(m.token[:]),
-					Payer: hexOf(p.payer[:]), Payee: hexOf(p.payee[:]), Amount: fmt.Sprint(p.amount),
-				})
-			}
-		}
-	}
-	slices.SortFunc(list, byPlace)
-	return list
-}
-
-func parse(quantity string) (n int64) {
-	if _, err := fmt.Sscanf(quantity, "0x%x", &n); err != nil {
-		panic(quantity)
-	}
-	return n
-}
-
-// indexer indexes the market's chain, one block behind its head.
-func (m *market) indexer(s evm.Store, o chain.Options) *evm.Reader {
-	m.t.Helper()
-	x, err := evm.New(chain.Network{
-		ID: fmt.Sprintf("eip155:%d", m.chainID), RPC: []string{m.url}, Confirmations: 1,
-		Tokens: []chain.Token{{Address: hexOf(m.token[:]), Symbol: "USDC", Decimals: 6}},
-	}, s, o)
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	return x
-}
-
-// check indexes, and holds the index to what was sent and to a fresh one. A node that mines in its own time may do so
-// between the two: then both are made once more.
-func (m *market) check(what string, l *ledger) {
-	m.t.Helper()
-	var fresh *ledger
-	for tries := 0; fresh == nil || fresh.end() != l.end(); tries++ {
-		if tries > 100 {
-			m.t.Fatalf("%s: indexed up to %d, a fresh index up to %d", what, l.end(), fresh.end())
-		}
-		once(m.t, m.indexer(l, chain.Options{}))
-		fresh = newLedger(m.listed()...)
-		once(m.t, m.indexer(fresh, chain.Options{}))
-	}
-	want := m.settled(l.end())
-	if diff := cmp.Diff(want, l.settled()); diff != "" {
-		m.t.Fatalf("%s: settlements (-want +got):\n%s", what, diff)
-	}
-	if len(want) == 0 {
-		m.t.Fatalf("%s: nothing was settled", what)
-	}
-	if diff := cmp.Diff(fresh.settled(), l.settled()); diff != "" {
-		m.t.Fatalf("%s: a fresh index (-fresh +got):\n%s", what, diff)
-	}
-	if diff := cmp.Diff(fresh.tallied(), l.tallied()); diff != "" {
-		m.t.Fatalf("%s: what a fresh index saw (-fresh +got):\n%s", what, diff)
-	}
 }
 
 // TestAnvil: the index of a live chain equals what was sent to it, through reorganisations and kills.
@@ -444,37 +165,5 @@ func TestGeth(t *testing.T) {
 	}
 	if len(l.rollBacks) != 2 {
 		t.Errorf("rolled back %d times, want 2", len(l.rollBacks))
-	}
-}
-
-// mined waits until all that was sent is in a block, as geth in its own time does.
-func (m *market) mined() {
-	begun := time.Now()
-	for _, s := range m.sent { // of all who sent: what waits is in the way of what they send after a reorganisation
-		for r := m.receipt(s.id); r == nil || r.BlockNumber == ""; r = m.receipt(s.id) {
-			if time.Since(begun) > patience {
-				m.t.Fatalf("transaction %s is not mined", s.id)
-			}
-			time.Sleep(5 * time.Millisecond)
-		}
-	}
-}
-
-// forget sets aside what a reorganisation took, and counts from what the chain has.
-func (m *market) forget() {
-	m.t.Helper()
-	kept := m.sent[:0]
-	for _, s := range m.sent {
-		if m.receipt(s.id) == nil {
-			m.lost = append(m.lost, s)
-		} else {
-			kept = append(kept, s)
-		}
-	}
-	m.sent = kept
-	for who := range m.nonces {
-		var count string
-		m.call(&count, "eth_getTransactionCount", hexOf(who[:]), "latest")
-		m.nonces[who] = parse(count)
 	}
 }

@@ -1,5 +1,5 @@
-// Package modeltest is an endpoint on loopback that speaks the OpenAI chat API, for tests: it keeps what it is asked and
-// answers what it is told, right or wrong. It must never know what is asked about.
+// Package modeltest is an endpoint on loopback that speaks the OpenAI chat API, for tests: it keeps what it is asked
+// and answers what it is told, right or wrong. It must never know what is asked about.
 package modeltest
 
 import (
@@ -78,7 +78,8 @@ func send(w http.ResponseWriter, r *http.Request, a Reply) {
 		}
 		body, _ = json.Marshal(map[string]any{
 			"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "stub",
-			"choices": []any{map[string]any{"index": 0, "finish_reason": a.Finish, "message": map[string]any{"role": "assistant", "content": a.Content, "refusal": a.Refusal}}},
+			"choices": []any{map[string]any{"index": 0, "finish_reason": a.Finish,
+				"message": map[string]any{"role": "assistant", "content": a.Content, "refusal": a.Refusal}}},
 		})
 	}
 	w.Header().Set("Content-Type", "application/json")
