@@ -110,6 +110,28 @@ func (w *fleetWorld) catch(t *testing.T, p *program, worker string) string {
 	}
 }
 
+// TestWork: a worker visits what is due in a shared database, and ends well when it is told to stop.
+func TestWork(t *testing.T) {
+	t.Parallel()
+	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}
+	shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusPaymentRequired)
+		_, _ = io.WriteString(w, fleetChallenge)
+	}))
+	t.Cleanup(shop.Close)
+	list := fmt.Sprintf(`[{"service_name":"Acme","description":"d","url":%q,"category":"AI","endpoints":["GET /x"]}]`, shop.URL)
+	ran(t, env, "services", "import", writeFile(t, "list.json", []byte(list)), "--allow-private", shop.Listener.Addr().String())
+	p := command(t, env, "work", "--allow-private", shop.Listener.Addr().String(), "--host-gap", "1ms", "--metrics", "127.0.0.1:0").start(t)
+	until(t, p.await(t, "Figures on "), "visit", func(a answer) bool {
+		return strings.Contains(a.body, "\ntollbook_jobs_done_total{kind=\"visit\"} 1\n")
+	})
+	if shown := ran(t, env, "services", "show", "acme"); !strings.Contains(shown, "online") {
+		t.Errorf("after the visit: %s", shown)
+	}
+	p.interrupt(t, syscall.SIGTERM)
+}
+
 // TestFleet: three processes share two thousand services. One is killed with a visit under way, one is stopped with a visit
 // under way and goes on much later. All the same each service is checked in every interval, also those whose visit was cut
 // off; each check is stored once, also the one that both the stopped process and its successor made; and no host is asked by
