@@ -42,6 +42,35 @@ func group(s *site.Snapshot) {
 	slices.Sort(s.Categories)
 }
 
+// aggregator adds up what is said of all services together. Services are added by slug.
+type aggregator struct {
+	judgment *judgment
+	status   statusSummary
+	stats    aggregates
+	settled  settledFor
+}
+
+func (j *judgment) newAggregator() *aggregator {
+	n := len(j.snapshot.Services)
+	return &aggregator{
+		judgment: j, settled: newSettledFor(j.snapshot),
+		status: statusSummary{site.StatusSummary{Total: n, Services: make([]site.StatusService, 0, n)}},
+	}
+}
+
+func (t *aggregator) add(l *site.Listing) {
+	t.status.add(l)
+	t.stats.add(l)
+	t.settled.add(l)
+}
+
+// end gives the snapshot what was added up.
+func (t *aggregator) end() {
+	s := t.judgment.snapshot
+	s.Status, s.Stats = t.status.StatusSummary, t.stats.stats(s, t.judgment.hours.checks)
+	t.settled.end()
+}
+
 // statusSummary counts services by their states.
 type statusSummary struct{ site.StatusSummary }
 

@@ -25,7 +25,7 @@ type Options struct {
 	Expand    output.Expand
 	Packed    bool // single files have a gzip body beside them
 	Site      render.Site
-	Program   string                // which program this is: what another has made is made anew; "" takes nothing over
+	Program   string                // identifies the program: what another one rendered is rendered anew; "" copies nothing
 	FreeHosts site.FreeHosts        // beside the shipped ones
 	Progress  func(done, total int) // services written so far; nil for none
 
@@ -36,7 +36,7 @@ type Options struct {
 type Report struct {
 	Snapshot string        `json:"snapshot"`
 	Services int           `json:"services"`
-	Carried  int           `json:"carried"` // of these, whose files were taken over from the snapshot before
+	Carried  int           `json:"carried"` // of these, whose rendered files were copied from the previous snapshot
 	Files    int           `json:"files"`
 	Bytes    int64         `json:"bytes"`
 	Zip      int64         `json:"zip_bytes"`
@@ -66,53 +66,10 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 	if err != nil {
 		return Report{}, err
 	}
-	services, carried, packs, needed := 0, 0, 0, []string(nil)
-	err = db.Read(ctx, func(r *postgres.Reader) error {
-		facts, err := r.Directory(ctx, o.Now, o.LogDelay)
-		if err != nil {
-			return err
-		}
-		sums := sumHours(facts, o.Now)
-		for i := range facts.Services {
-			facts.Services[i].Hours = nil
-		}
-		j := beginJudgment(facts, sums, o.Now, o.Now.Add(o.Every), o.Site.BaseURL, o.FreeHosts)
-		if err := j.readEndpoints(ctx, r); err != nil {
-			return err
-		}
-		if facts.Takings, err = takings(ctx, r, facts, j.claims, o.Now); err != nil {
-			return err
-		}
-		services = len(facts.Services)
-		removed, err := r.Removed(ctx)
-		if err == nil {
-			err = erasePacks(folder, b, removed)
-		}
-		if err != nil {
-			return err
-		}
-		if packs, needed, err = writePacks(ctx, r, facts, folder, b); err != nil {
-			return err
-		}
-		j.conclude()
-		j.snapshot.Earlier = published
-		for i := range facts.Services {
-			facts.Services[i].NextCheckAt = time.Time{} // the crawler's alone: no file may tell
-		}
-		facts.Takings.Payees, facts.Log, facts.Changes, facts.ChangeLogs = nil, postgres.LogFacts{}, nil, nil // judged by now
-		facts.Facilitators, facts.Chains = nil, nil
-		details := func(of []postgres.ServiceFacts) error { return r.Details(ctx, o.Now, o.LogDelay, of) }
-		edition := pages.Edition(j.snapshot)
-		c, err := newCarry(b, o.Program, edition.Surroundings)
-		if err != nil {
-			return err
-		}
-		defer c.close()
-		if err := writeSnapshot(ctx, j, details, edition, c, b, o.Progress); err != nil {
-			return err
-		}
-		carried = c.carried()
-		return nil
+	var made made
+	err = db.Read(ctx, func(r *postgres.Reader) (err error) {
+		made, err = writeTree(ctx, r, folder, b, pages, published, o)
+		return err
 	})
 	if err != nil {
 		return Report{}, err
@@ -122,7 +79,73 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 		return Report{}, fmt.Errorf("publish snapshot: %w", err)
 	}
 	return Report{
-		Snapshot: done.Checkpoint.Snapshot, Services: services, Carried: carried, Packs: packs, Needed: needed,
+		Snapshot: done.Checkpoint.Snapshot, Services: made.services, Carried: made.copied, Packs: made.packs, Needed: made.needed,
 		Files: done.Summary.Files, Bytes: done.Summary.Bytes, Zip: done.Summary.CompressedBytes, Took: time.Since(began),
 	}, nil
+}
+
+// made is what writeTree made.
+type made struct {
+	services, copied, packs int
+	needed                  []string // hours of packs
+}
+
+// writeTree reads the facts, judges them and writes every file, some services after the others: a large directory does not fit
+// into memory. Endpoints are read twice in the same transaction, for what is judged across services and for their own files.
+func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b *output.Build, pages *render.Pages,
+	published []site.PublishedSnapshot, o Options) (made, error) {
+	facts, err := r.Directory(ctx, o.Now, o.LogDelay)
+	if err != nil {
+		return made{}, err
+	}
+	m := made{services: len(facts.Services)}
+	sums := sumHours(facts, o.Now)
+	for i := range facts.Services {
+		facts.Services[i].Hours = nil
+	}
+	j := beginJudgment(facts, sums, o.Now, o.Now.Add(o.Every), o.Site.BaseURL, o.FreeHosts)
+	lookups, catalogue := newLookups(j.snapshot), &catalogue{}
+	endpoints := func(of []postgres.ServiceFacts) error { return r.Endpoints(ctx, o.Now, of) }
+	err = j.surveyAll(endpoints, func(i int, endpoints []site.Endpoint) {
+		lookups.survey(i, endpoints)
+		catalogue.survey(endpoints)
+	})
+	if err != nil {
+		return made{}, err
+	}
+	if facts.Takings, err = takings(ctx, r, facts, j.claims, o.Now); err != nil {
+		return made{}, err
+	}
+	removed, err := r.Removed(ctx)
+	if err == nil {
+		err = erasePacks(folder, b, removed)
+	}
+	if err != nil {
+		return made{}, err
+	}
+	if m.packs, m.needed, err = writePacks(ctx, r, facts, folder, b); err != nil {
+		return made{}, err
+	}
+	j.conclude()
+	j.snapshot.Earlier = published
+	for i := range facts.Services {
+		facts.Services[i].NextCheckAt = time.Time{} // the crawler's alone: no file may tell
+	}
+	facts.Takings.Payees, facts.Log, facts.Changes, facts.ChangeLogs = nil, postgres.LogFacts{}, nil, nil // judged by now
+	facts.Facilitators, facts.Chains = nil, nil
+	edition := pages.Edition(j.snapshot)
+	previous, err := newPreviousInputs(b, o.Program, edition.Surroundings)
+	if err != nil {
+		return made{}, err
+	}
+	w := &snapshotWriter{
+		judgment: j, edition: edition, previous: previous, lookups: lookups, catalogue: catalogue, to: b, progress: o.Progress,
+		endpoints: endpoints, details: func(of []postgres.ServiceFacts) error { return r.Details(ctx, o.Now, o.LogDelay, of) },
+	}
+	if err := w.write(ctx); err != nil {
+		return made{}, err
+	}
+	b.SetNotes(previous.notes())
+	m.copied = previous.copies()
+	return m, nil
 }

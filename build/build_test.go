@@ -121,9 +121,16 @@ func write(t *testing.T, facts *postgres.Facts, now time.Time) map[string][]byte
 	}
 	var b bytes.Buffer
 	zip := output.NewZipWriter(&b, output.ZipOptions{Modified: now})
-	j := newJudgment(facts, sumHours(facts, now), now, now.Add(15*time.Minute), "https://tollbook.example", site.FreeHosts{})
-	there := func([]postgres.ServiceFacts) error { return nil }
-	if err := writeSnapshot(t.Context(), j, there, pages.Edition(j.snapshot), nil, zip, nil); err != nil {
+	j := beginJudgment(facts, sumHours(facts, now), now, now.Add(15*time.Minute), "https://tollbook.example", site.FreeHosts{})
+	there := func([]postgres.ServiceFacts) error { return nil } // the facts have everything
+	w := &snapshotWriter{judgment: j, lookups: newLookups(j.snapshot), catalogue: &catalogue{}, to: zip, endpoints: there, details: there}
+	j.survey(0, len(facts.Services), func(i int, endpoints []site.Endpoint) {
+		w.lookups.survey(i, endpoints)
+		w.catalogue.survey(endpoints)
+	})
+	j.conclude()
+	w.edition = pages.Edition(j.snapshot)
+	if err := w.write(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := zip.Close(); err != nil {
@@ -198,7 +205,7 @@ func TestUptimeWindows(t *testing.T) {
 		},
 	}
 	day := sumOf(f.Hours)
-	got := uptime(f, &day, at(now))
+	got := uptime(f, &day, now)
 	want := site.UptimeWindows{
 		H24: new(50.0), D7: new(92.31), D30: new(73.91), D90: new(51.16),
 		Coverage: site.Coverage{
@@ -209,12 +216,12 @@ func TestUptimeWindows(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("windows (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(site.UptimeWindows{}, uptime(&postgres.ServiceFacts{}, &tally{}, at(now))); diff != "" {
+	if diff := cmp.Diff(site.UptimeWindows{}, uptime(&postgres.ServiceFacts{}, &tally{}, now)); diff != "" {
 		t.Errorf("windows without checks (-want +got):\n%s", diff)
 	}
 	var days []string
 	for _, period := range site.Windows {
-		for _, p := range lastDays(uptimePoints(f, at(now)), period, midnight(now)) {
+		for _, p := range lastDays(uptimePoints(f, now), period, midnight(now)) {
 			days = append(days, period+" "+p.PeriodStart.Format("0102")+" "+p.PeriodEnd.Format("0102 15:04"))
 		}
 	}
@@ -305,7 +312,7 @@ func TestStability(t *testing.T) {
 			price("200", bob, *ago(3 * day), nil), price("100", bob, *ago(3 * day), nil))), new(1.0)},
 		{"another recipient is no other price", service(priced(price("100", alice, *ago(60 * day), ago(3*day)), price("100", bob, *ago(3 * day), nil))), new(1.0)},
 	} {
-		if diff := cmp.Diff(c.want, stability(c.f, at(now))); diff != "" {
+		if diff := cmp.Diff(c.want, stability(c.f, now)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}

@@ -13,51 +13,73 @@ const (
 	catalogueTimeout = 60 // seconds, where a seller says none: what the protocol's reference server sets
 )
 
-// catalogue is /discovery/resources: each active endpoint with a price, by service and in its order there.
-type catalogue []place
+// catalogue is /discovery/resources: each active endpoint with a price, by service and in its order there. Its files are
+// written as soon as they are full, since its rows would take much memory.
+type catalogue struct {
+	total int      // rows
+	file  int      // the next
+	rows  [][]byte // of it
+	add   func(string, []byte) error
+}
 
-// add tells of the ith service. They come by slug.
-func (c *catalogue) add(i int, l *site.Listing) {
-	for j := range l.Detail.Endpoints {
-		if slices.ContainsFunc(l.Detail.Endpoints[j].Pricing, inCatalogue) {
-			*c = append(*c, place{i, j})
+// survey counts the rows of a service; all services are counted before the first row is written.
+func (c *catalogue) survey(endpoints []site.Endpoint) {
+	for i := range endpoints {
+		if isInCatalogue(&endpoints[i]) {
+			c.total++
 		}
 	}
 }
 
-// inCatalogue says whether version 2 of the protocol can say a price.
-func inCatalogue(p site.PricingEntry) bool { return p.NetworkCAIP2 != nil }
+// isInCatalogue says whether an endpoint has a price that version 2 of the protocol can say.
+func isInCatalogue(e *site.Endpoint) bool { return slices.ContainsFunc(e.Pricing, isInProtocol) }
 
-// write writes the catalogue, whose rows are encoded a file at a time.
-func (all catalogue) write(s *site.Snapshot, totals map[string]int, add func(string, []byte) error) error {
-	q := bare("discovery", "")
-	totals[q.ListKey()] = len(all)
-	for file := 0; file == 0 || file*site.MaxPageSize < len(all); file++ {
-		if err := writeWindow(q.Hundred(file), s, all, add); err != nil {
-			return err
-		}
-	}
-	return writeWindow(q, s, all, add)
-}
+// isInProtocol says whether version 2 of the protocol can say a price.
+func isInProtocol(p site.PricingEntry) bool { return p.NetworkCAIP2 != nil }
 
-// writeWindow writes the window of endpoints that q asks for under q's key.
-func writeWindow(q site.Query, s *site.Snapshot, all catalogue, add func(string, []byte) error) error {
-	offset, limit := q.Window()
-	from := min(offset, len(all))
-	lines := [][]byte{}
-	var l *site.Listing
-	of := -1 // the service that l is
-	for _, p := range all[from:min(from+limit, len(all))] {
-		if p.service != of {
-			l, of = s.Listing(p.service), p.service
+// addService writes the rows of a service. Services come by slug.
+func (c *catalogue) addService(l *site.Listing) error {
+	for i := range l.Detail.Endpoints {
+		if !isInCatalogue(&l.Detail.Endpoints[i]) {
+			continue
 		}
-		line, err := site.Row(catalogueItem(l, &l.Detail.Endpoints[p.endpoint], &l.Terms[p.endpoint]))
+		row, err := site.Row(catalogueItem(l, &l.Detail.Endpoints[i], &l.Terms[i]))
 		if err != nil {
 			return err
 		}
-		lines = append(lines, line)
+		if c.rows = append(c.rows, row); len(c.rows) == site.MaxPageSize {
+			if err := c.writeFile(); err != nil {
+				return err
+			}
+		}
 	}
-	return addList(q.Key(), q.Route.Framing, lines, site.WindowMeta(q, len(all)), add)
+	return nil
+}
+
+// end writes the last file; an empty catalogue has one.
+func (c *catalogue) end() error {
+	if len(c.rows) == 0 && c.file > 0 {
+		return nil
+	}
+	return c.writeFile()
+}
+
+// writeFile writes the rows of a file and, of the first one, the window that answers without parameters.
+func (c *catalogue) writeFile() error {
+	q := bare("discovery", "")
+	windows := []site.Query{q.Hundred(c.file)}
+	if c.file == 0 {
+		windows = append(windows, q)
+	}
+	for _, w := range windows {
+		_, limit := w.Window()
+		rows := c.rows[:min(limit, len(c.rows))]
+		if err := addList(w.Key(), w.Route.Framing, rows, site.WindowMeta(w, c.total), c.add); err != nil {
+			return err
+		}
+	}
+	c.file, c.rows = c.file+1, c.rows[:0]
+	return nil
 }
 
 // catalogueItem has those prices that version 2 of the protocol can say.
@@ -74,7 +96,7 @@ func catalogueItem(l *site.Listing, e *site.Endpoint, t *site.Terms) site.Catalo
 		item.Tags = append(item.Tags, tag)
 	}
 	for k, p := range e.Pricing {
-		if !inCatalogue(p) {
+		if !isInProtocol(p) {
 			continue
 		}
 		accept := site.CatalogueAccept{

@@ -95,11 +95,11 @@ func (m *market) standing(category string, o *offer) standing {
 
 // economics places a service's prices in its category. Prices are those in dollars of usable rows of active endpoints:
 // price_usd is the lowest, price_max_usd the highest, distinct_price_count how many different ones there are.
-func economics(f *postgres.ServiceFacts, o *offer, s standing, c *clock) site.Economics {
+func economics(f *postgres.ServiceFacts, o *offer, s standing, now time.Time) site.Economics {
 	return site.Economics{
 		PriceUSD: o.min, PriceAtomic: o.atomic, PriceMaxUSD: o.max, EndpointCount: len(o.endpoints), DistinctPriceCount: o.distinct,
 		CategoryPercentile: s.Percentile, CategoryPercentileMax: s.PercentileMax,
-		Stability: stability(f, c), Model: model(o, free(f, c)),
+		Stability: stability(f, now), Model: model(o, free(f, now)),
 	}
 }
 
@@ -120,11 +120,11 @@ func model(o *offer, free bool) string {
 }
 
 // free says whether there are active endpoints, and the latest conclusive answer of each was served without payment.
-func free(f *postgres.ServiceFacts, c *clock) bool {
+func free(f *postgres.ServiceFacts, now time.Time) bool {
 	open := 0
 	for i := range f.Endpoints {
 		e := &f.Endpoints[i]
-		if !c.active(e) {
+		if !site.Active(e.FirstSeenAt, e.LastPaidAt, now) {
 			continue
 		}
 		if e.Verdict == nil || *e.Verdict != "open" {
@@ -140,8 +140,8 @@ const stabilityDays = 30
 
 // stability is the share of the last 30 UTC days on which no price of the service moved; null without prices. A price
 // moves when the amount asked by one scheme, network and asset of an endpoint differs from the one before.
-func stability(f *postgres.ServiceFacts, c *clock) *float64 {
-	from := c.today().AddDate(0, 0, 1-stabilityDays)
+func stability(f *postgres.ServiceFacts, now time.Time) *float64 {
+	from := midnight(now).AddDate(0, 0, 1-stabilityDays)
 	moved := map[time.Time]bool{}
 	priced := false
 	for _, e := range f.Endpoints {
@@ -182,7 +182,7 @@ func amountsMoved(before, after []postgres.Price) bool {
 }
 
 // compliance tells what the 14 checks say.
-func compliance(f *postgres.ServiceFacts, got verdict, now *clock) site.Compliance {
+func compliance(f *postgres.ServiceFacts, got verdict, now time.Time) site.Compliance {
 	c := site.Compliance{
 		Grade: got.Grade, Passed: got.Passed, Total: got.Total, Checks: []site.ComplianceCheck{},
 		Staleness: staleness(f, got.noneActive, now),
@@ -198,11 +198,11 @@ func compliance(f *postgres.ServiceFacts, got verdict, now *clock) site.Complian
 
 // staleness is how old the judged answers are: captured when the oldest of the active endpoints' newest terms (of all
 // endpoints' where none is active) was received; failing while the last conclusive visit was offline.
-func staleness(f *postgres.ServiceFacts, noneActive bool, c *clock) site.Staleness {
+func staleness(f *postgres.ServiceFacts, noneActive bool, now time.Time) site.Staleness {
 	var captured *time.Time
 	for i := range f.Endpoints {
 		e := &f.Endpoints[i]
-		if v := e.Envelope; v != nil && (noneActive || c.active(e)) && (captured == nil || v.ReceivedAt.Before(*captured)) {
+		if v := e.Envelope; v != nil && (noneActive || site.Active(e.FirstSeenAt, e.LastPaidAt, now)) && (captured == nil || v.ReceivedAt.Before(*captured)) {
 			captured = &v.ReceivedAt
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -80,7 +81,7 @@ func judge(f *postgres.ServiceFacts, active []x402.Evidence) verdict {
 }
 
 // evidenceOf is what stands behind a service's verdicts and its grade.
-func evidenceOf(f *postgres.ServiceFacts, got verdict, c *clock) site.Evidence {
+func evidenceOf(f *postgres.ServiceFacts, got verdict, now time.Time) site.Evidence {
 	out := site.Evidence{
 		Slug: f.Slug, Grade: got.Grade, Passed: got.Passed, Total: got.Total,
 		Checks:    EvidenceChecks(got.Checks, slices.ContainsFunc(got.shown, hasTerms)),
@@ -90,7 +91,7 @@ func evidenceOf(f *postgres.ServiceFacts, got verdict, c *clock) site.Evidence {
 	left, next := site.EvidenceTotal, 0
 	for i := range f.Endpoints {
 		e := &f.Endpoints[i]
-		isActive := c.active(e)
+		isActive := site.Active(e.FirstSeenAt, e.LastPaidAt, now)
 		if asked := isActive || got.noneActive; asked || cannotBeProbed(e) {
 			var row x402.Evidence
 			if asked {

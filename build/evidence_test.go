@@ -146,7 +146,7 @@ func TestEvidenceNamesUnprobeableEndpoints(t *testing.T) {
 	}
 	fresh := postgres.EndpointFacts{Endpoint: postgres.Endpoint{Path: "/c", FirstSeenAt: *ago(time.Hour)}}
 	f := service(old("/a/{x}", "needs_input"), old("/b", "gone"), fresh)
-	got := evidenceOf(f, judge(f, evidence(f, at(now))), at(now))
+	got := evidenceOf(f, judge(f, evidence(f, now)), now)
 	var told []string
 	for _, e := range got.Endpoints {
 		told = append(told, e.Method+" "+e.Path)
@@ -181,7 +181,7 @@ func TestEvidenceIsBounded(t *testing.T) {
 		})
 	}
 	f := service(endpoints...)
-	got := evidenceOf(f, judge(f, evidence(f, at(now))), at(now))
+	got := evidenceOf(f, judge(f, evidence(f, now)), now)
 	data, err := json.Marshal(got)
 	if err != nil {
 		t.Fatal(err)
@@ -206,8 +206,8 @@ func TestJudgedWhereNothingIsActive(t *testing.T) {
 		Endpoint: postgres.Endpoint{FirstSeenAt: *ago(900 * time.Hour), Verdict: new("failed")},
 		Envelope: &postgres.Envelope{ReceivedAt: received, StatusCode: 402, URL: "https://acme.test/", TLSVerified: true, Body: []byte(`{"x402Version":1,"accepts":[{}]}`)},
 	})
-	active := evidence(f, at(now))
-	c, e := compliance(f, judge(f, active), at(now)), evidenceOf(f, judge(f, active), at(now))
+	active := evidence(f, now)
+	c, e := compliance(f, judge(f, active), now), evidenceOf(f, judge(f, active), now)
 	if c.Passed == 0 || c.Grade != e.Grade || c.Passed != e.Passed || len(e.Endpoints) != 1 || e.Endpoints[0].Captured == nil {
 		t.Errorf("compliance %s, %d passed; evidence %s, %d passed, of %d endpoints; want both judged by the old terms", c.Grade, c.Passed, e.Grade, e.Passed, len(e.Endpoints))
 	}
@@ -233,7 +233,7 @@ func TestTransportIsJudgedByTheWayThere(t *testing.T) {
 		f := service(postgres.EndpointFacts{Envelope: &postgres.Envelope{StatusCode: 402, URL: test.url, TLSVerified: true,
 			Body: []byte(`{"x402Version":2,"accepts":[]}`), Exchange: postgres.Exchange{Redirects: test.redirects}}})
 		f.BaseURL = test.base
-		for _, c := range evidenceOf(f, judge(f, evidence(f, at(now))), at(now)).Checks {
+		for _, c := range evidenceOf(f, judge(f, evidence(f, now)), now).Checks {
 			if c.ID == "transport_https" && c.Pass != test.pass {
 				t.Errorf("%s + /a, by %v to %s: passes %v, want %v (%v)", test.base, test.redirects, test.url, c.Pass, test.pass, c.Reason)
 			}

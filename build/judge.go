@@ -1,7 +1,6 @@
 package build
 
 import (
-	"context"
 	"time"
 
 	"tollbook/site"
@@ -17,106 +16,92 @@ const (
 
 // Judge makes a snapshot of facts: every judgment as of now. It is pure.
 func Judge(f *postgres.Facts, now, next time.Time, baseURL string, free site.FreeHosts) *site.Snapshot {
-	j := newJudgment(f, sumHours(f, now), now, next, baseURL, free)
+	j := newJudgment(f, sumHours(f, now), now, next, baseURL, free, nil)
+	all := j.newAggregator()
 	for i := range f.Services {
-		s := &j.snapshot.Services[i]
-		*s = complete(j.basis(i), at(now))
+		l := &j.snapshot.Services[i]
+		*l = complete(j.input(i), now)
+		all.add(l)
 	}
-	j.aggregate()
+	all.end()
 	return j.snapshot
 }
 
-// judgment is a snapshot that is being made. A directory's details need not be in memory together: survey takes, of some
-// services after the others, what all must be known by, conclude says what needs no details, complete judges the rest of one by
-// its basis, aggregate what is said of all of them in the end.
+// judgment is a snapshot that is being made. The details of a directory need not be in memory together: survey takes, of some
+// services after the others, what others are judged by; conclude judges what needs no details; complete judges the rest of
+// one service by its input; an aggregator adds up what is said of all of them.
 type judgment struct {
-	facts     *postgres.Facts
-	snapshot  *site.Snapshot
-	hours     hours
-	market    *market
-	claims    [][]claim
-	settled   *tractions
-	endpoints *shelf[[]postgres.EndpointFacts] // of services that are surveyed; nil where the facts keep them
-	known     *known                           // of services whose files are made
-	now       time.Time
-	baseURL   string
-	free      site.FreeHosts
+	facts    *postgres.Facts
+	snapshot *site.Snapshot
+	hours    hours
+	market   *market
+	claims   [][]claim
+	settled  *tractions
+	inFeed   map[string]bool // slugs of services with a record in the feed of changes
+	now      time.Time
+	baseURL  string
+	free     site.FreeHosts
 }
 
+// surveyed is called with the active endpoints of the ith service, by slug; nil for no call.
+type surveyed func(i int, endpoints []site.Endpoint)
+
 // newJudgment judges what needs no details: rows of lists, what services offer, what they took, and all that is not of a
-// service.
-func newJudgment(f *postgres.Facts, h hours, now, next time.Time, baseURL string, free site.FreeHosts) *judgment {
+// service. The facts must have the endpoints of all services.
+func newJudgment(f *postgres.Facts, h hours, now, next time.Time, baseURL string, free site.FreeHosts, tell surveyed) *judgment {
 	j := beginJudgment(f, h, now, next, baseURL, free)
-	j.survey(0, len(f.Services))
+	j.survey(0, len(f.Services), tell)
 	j.conclude()
 	return j
 }
 
 func beginJudgment(f *postgres.Facts, h hours, now, next time.Time, baseURL string, free site.FreeHosts) *judgment {
 	s := &site.Snapshot{Now: site.NewTime(now), Next: site.NewTime(next), Services: make([]site.Listing, len(f.Services))}
-	j := &judgment{
-		facts: f, snapshot: s, hours: h, market: newMarket(), claims: make([][]claim, len(f.Services)), now: now, baseURL: baseURL, free: free,
+	return &judgment{
+		facts: f, snapshot: s, hours: h, market: newMarket(), claims: make([][]claim, len(f.Services)), inFeed: map[string]bool{},
+		now: now, baseURL: baseURL, free: free,
 	}
-	return j
 }
 
 // survey judges services by their endpoints: their rows, their prices among those of others, and who is paid.
-func (j *judgment) survey(from, to int) {
+func (j *judgment) survey(from, to int, tell surveyed) {
 	for i := from; i < to; i++ {
 		f := &j.facts.Services[i]
 		o := offerOf(f, j.now)
 		j.snapshot.Services[i].Item, _ = list(f, &o, &j.hours.days[i], j.now)
 		j.market.add(f.Category, &o)
 		j.claims[i] = claimsOf(f, j.now)
+		if tell != nil {
+			tell(i, o.endpoints)
+		}
 	}
 }
 
-// surveyed is how many services are surveyed at once, whose endpoints are then in memory.
-const surveyed = 1000
+// surveyTogether is how many services are surveyed at once, whose endpoints are then in memory.
+const surveyTogether = 500
 
-// readEndpoints surveys all services, some after the others.
-func (j *judgment) readEndpoints(ctx context.Context, r *postgres.Reader) error {
-	for from := 0; from < len(j.facts.Services); from += surveyed {
-		to := min(from+surveyed, len(j.facts.Services))
-		if err := r.Endpoints(ctx, j.now, j.facts.Services[from:to]); err != nil {
+// surveyAll surveys all services, some after the others. Their endpoints are read again when their files are made.
+func (j *judgment) surveyAll(read readFacts, tell surveyed) error {
+	for from := 0; from < len(j.facts.Services); from += surveyTogether {
+		to := min(from+surveyTogether, len(j.facts.Services))
+		if err := read(j.facts.Services[from:to]); err != nil {
 			return err
 		}
-		j.survey(from, to)
-		j.shelve(from, to)
+		j.survey(from, to, tell)
+		for i := from; i < to; i++ {
+			j.facts.Services[i].Endpoints = nil
+		}
 	}
 	return nil
 }
 
-// shelve puts the endpoints of services that are surveyed away, until their files are made.
-func (j *judgment) shelve(from, to int) {
-	if j.endpoints == nil {
-		j.endpoints = newShelf[[]postgres.EndpointFacts](len(j.facts.Services))
+// endpoints reads and judges the active endpoints of the ith service, which the facts need not have.
+func (j *judgment) endpoints(i int, read readFacts) ([]site.Endpoint, error) {
+	f := []postgres.ServiceFacts{j.facts.Services[i]}
+	if err := read(f); err != nil {
+		return nil, err
 	}
-	for i := from; i < to; i++ {
-		f := &j.facts.Services[i]
-		j.endpoints.put(i, &f.Endpoints)
-		f.Endpoints = nil
-	}
-}
-
-// fetch gives services the endpoints that were put away.
-func (j *judgment) fetch(from, to int) {
-	if j.endpoints == nil {
-		return
-	}
-	for i := from; i < to; i++ {
-		j.facts.Services[i].Endpoints = j.endpoints.get(i)
-		j.endpoints.drop(i)
-	}
-}
-
-// offered is what the endpoints of a service are, which may be put away.
-func (j *judgment) offered(i int) []site.Endpoint {
-	f := j.facts.Services[i]
-	if j.endpoints != nil {
-		f.Endpoints = j.endpoints.get(i)
-	}
-	return offerOf(&f, j.now).endpoints
+	return offerOf(&f[0], j.now).endpoints, nil
 }
 
 // conclude judges what is known once all services are surveyed, and what they took.
@@ -126,11 +111,12 @@ func (j *judgment) conclude() {
 	j.settled = newTractions(f, j.claims, j.now)
 	s.Checks = globalLog(f, j.now)
 	judgeChanges(s, f, j.now)
+	for _, r := range s.Changes.Feed {
+		j.inFeed[r.Slug] = true
+	}
 	group(s)
 	s.Facilitators = facilitators(f.Facilitators, j.now)
 	s.Coverage = coverage(f, j.settled, j.now)
-	j.known = newKnown(s)
-	s.Recall = j.known
 }
 
 // list judges a service by what is known of it without its details.
@@ -156,75 +142,28 @@ func list(f *postgres.ServiceFacts, o *offer, day *tally, now time.Time) (site.S
 	}, d
 }
 
-// remains are what aggregate, look-ups, the catalogue and lists of movers ask of a service's details once its own files are
-// made.
-type remains struct {
-	H24, D7 *float64           // uptime
-	Risk    string             // its level
-	Reasons []string           // of each active endpoint, what keeps a standard client from paying it
-	Change  *site.LookupChange // the newest
-	Changes int                // records that its log has
-}
-
-func remainsOf(l *site.Listing) remains {
-	r := remains{H24: l.Detail.Uptime.H24, D7: l.Detail.Uptime.D7, Risk: l.Detail.Assessment.Risk.Level}
-	for i := range l.Terms {
-		r.Reasons = append(r.Reasons, l.Terms[i].Reason)
+// release drops the details of a service, facts and judgments, once its own files are written. It keeps the service's trend and,
+// for the feed of changes, its prices.
+func (j *judgment) release(i int, l *site.Listing) {
+	kept := &j.snapshot.Services[i]
+	kept.Trend = l.Trend
+	if j.inFeed[l.Item.Slug] {
+		kept.Known = &site.Known{Detail: site.ServiceDetail{Slug: l.Item.Slug, Endpoints: l.Detail.Endpoints}}
 	}
-	if len(l.Changes) > 0 {
-		r.Change = &site.LookupChange{Type: l.Changes[0].Type, ObservedAt: l.Changes[0].ObservedAt}
-	}
-	if len(l.ChangeLogs.Logs) > 0 {
-		r.Changes = int(l.ChangeLogs.Index.Total())
-	}
-	return r
-}
-
-// release forgets the details of a service, facts and judgments, which nothing but its own files shows, but for what
-// remains of them. What others ask for meanwhile, its row and its names, it does not touch.
-func (j *judgment) release(done *turn) {
-	i, r, t := done.place, &done.note.Remains, &done.traction
 	f := &j.facts.Services[i]
-	var k site.Known
-	if r.Change != nil {
-		k.Changes = []site.ChangeRecord{{Type: r.Change.Type, ObservedAt: r.Change.ObservedAt}}
-	}
-	d := &k.Detail
-	d.ConsecutiveFailures, d.Uptime.H24, d.Uptime.D7, d.Assessment.Risk.Level = f.ConsecutiveFailures, r.H24, r.D7, r.Risk
-	d.Assessment.Traction = site.Traction{
-		Status: t.Status, VolumeUSD30d: t.VolumeUSD30d, TxCount30d: t.TxCount30d, Trend7dVs30d: t.Trend7dVs30d, SettledViaDetail: t.SettledViaDetail,
-	}
-	j.known.put(i, &k, done.endpoints, done.terms)
 	f.Endpoints, f.Hours, f.Days, f.DaySums, f.Log = nil, nil, nil, nil, postgres.LogFacts{}
 	f.Site, f.Domain, f.Synthesis = nil, nil, nil
 	f.Changes, f.ChangeLogs, f.Records, f.PriceSpans, f.PriceDays = nil, nil, nil, nil, nil
 	j.settled.release(i)
 }
 
-// forget forgets what only services' own files are made of. After it there is aggregate.
+// forget drops what only services' own files are made of.
 func (j *judgment) forget() {
 	j.facts.Services = nil
 	if j.facts.Takings != nil {
 		j.facts.Takings.Services = nil
 	}
-	j.hours.days, j.market, j.claims, j.settled, j.endpoints = nil, nil, nil, nil, nil
-}
-
-// aggregate judges what is said of all services together, and tells others of each, by slug.
-func (j *judgment) aggregate(tell ...func(i int, l *site.Listing)) {
-	s := j.snapshot
-	sum, st, settled := statusSummary{site.StatusSummary{Total: len(s.Services), Services: make([]site.StatusService, 0, len(s.Services))}}, aggregates{}, newSettledFor(s)
-	for i := range s.Services {
-		l := s.Listing(i)
-		sum.add(l)
-		st.add(l)
-		settled.add(l)
-		for _, to := range tell {
-			to(i, l)
-		}
-	}
-	s.Status, s.Stats = sum.StatusSummary, st.stats(s, j.hours.checks)
-	settled.end()
+	j.hours.days, j.market, j.claims, j.settled, j.inFeed = nil, nil, nil, nil, nil
 }
 
 // lasting is what holds for a span after it was last seen: whether it does now, and until when; null when it was never
@@ -267,7 +206,7 @@ func statusAfter(check string, consecutiveFailures int) string {
 }
 
 // assess puts the parts of an assessment together. Its time is that of the newest fact behind it.
-func assess(b *basis, d *site.ServiceDetail, shown []x402.Evidence, got verdict, c *clock) site.Assessment {
+func assess(b *serviceInput, d *site.ServiceDetail, shown []x402.Evidence, got verdict, now time.Time) site.Assessment {
 	f := b.Facts
 	a := site.Assessment{
 		UpdatedAt: timeOrNull(newestFact(f, &b.Traction)),
@@ -276,14 +215,14 @@ func assess(b *basis, d *site.ServiceDetail, shown []x402.Evidence, got verdict,
 			ResponseP95MS: responseP95(f.Days), AvgResponseMS: d.AvgResponseTimeMS,
 			LastCheckedAt: d.LastCheckedAt, ConsecutiveFailures: d.ConsecutiveFailures, TotalChecks: d.TotalChecks,
 		},
-		Compliance: compliance(f, got, c),
+		Compliance: compliance(f, got, now),
 		Site:       siteFacts(f),
-		Domain:     domainFacts(f, b.FreeHost, c),
-		Economics:  economics(f, b.Offer, b.Standing, c),
+		Domain:     domainFacts(f, b.FreeHost, now),
+		Economics:  economics(f, b.Offer, b.Standing, now),
 		Traction:   b.Traction,
 	}
-	synthesize(f, &a, shown, c)
-	a.Risk = risk(b, d, a, c)
+	synthesize(f, &a, shown, now)
+	a.Risk = risk(b, d, a, now)
 	return a
 }
 

@@ -19,29 +19,62 @@ const (
 	lookupServices    = 8
 )
 
-// lookups are what both look-ups tell of. Rows are encoded with their shards: all together are more than what else is known by then.
+// lookups are both look-ups: by address and by recipient.
 type lookups struct {
 	snapshot   *site.Snapshot
-	places     map[string][]place // of each address with an endpoint
+	addresses  map[string]*address
 	recipients map[string]*site.RecipientLookup
 }
 
-// place is an endpoint in a snapshot.
-type place struct{ service, endpoint int }
-
-func newLookups(s *site.Snapshot) *lookups {
-	return &lookups{snapshot: s, places: map[string][]place{}, recipients: map[string]*site.RecipientLookup{}}
+// address is a row of the look-up by address. The row is encoded when its service's listing is there.
+type address struct {
+	services []int32 // with an endpoint there, by slug
+	row      []byte
 }
 
-// add tells of the ith service. They come by slug.
-func (x *lookups) add(i int, l *site.Listing) {
+func newLookups(s *site.Snapshot) *lookups {
+	return &lookups{snapshot: s, addresses: map[string]*address{}, recipients: map[string]*site.RecipientLookup{}}
+}
+
+// survey notes the addresses of the ith service. Services come by slug, all of them before the first one is added.
+func (x *lookups) survey(i int, endpoints []site.Endpoint) {
+	for j := range endpoints {
+		normal, err := site.NormalAddress(x.snapshot.Services[i].Item.BaseURL + endpoints[j].Path)
+		if err != nil {
+			continue // no client can ask for it either
+		}
+		a := x.addresses[normal]
+		if a == nil {
+			a = &address{}
+			x.addresses[normal] = a
+		}
+		if n := len(a.services); n == 0 || a.services[n-1] != int32(i) {
+			a.services = append(a.services, int32(i))
+		}
+	}
+}
+
+// add adds the ith service to its recipients, and encodes the rows of addresses at which it is the first. Services come by slug.
+func (x *lookups) add(i int, l *site.Listing) error {
+	own := map[string][]int{} // endpoints by address
 	for j := range l.Detail.Endpoints {
 		e := &l.Detail.Endpoints[j]
 		x.addPrices(l, e, l.Terms[j].Signable)
-		if normal, err := site.NormalAddress(l.Detail.BaseURL + e.Path); err == nil { // else no client can ask for it either
-			x.places[normal] = append(x.places[normal], place{i, j})
+		if normal, err := site.NormalAddress(l.Detail.BaseURL + e.Path); err == nil {
+			own[normal] = append(own[normal], j)
 		}
 	}
+	for normal, endpoints := range own {
+		a := x.addresses[normal]
+		if a.services[0] != int32(i) {
+			continue
+		}
+		var err error
+		if a.row, err = x.addressRow(normal, l, endpoints, a.services[1:]); err != nil {
+			return fmt.Errorf("%.100s: %w", normal, err)
+		}
+	}
+	return nil
 }
 
 // addPrices tells each recipient that an endpoint names now. Of addresses that differ in case alone the first is told.
@@ -65,7 +98,7 @@ func (x *lookups) addPrices(l *site.Listing, e *site.Endpoint, signable bool) {
 // write writes the shards of both look-ups, and how many rows each has.
 func (x *lookups) write(add func(string, []byte) error) (err error) {
 	var index site.LookupIndex
-	if index.URL, err = writeShards(site.ByName("lookup-url"), hashes(x.places), x.addressRow, add); err != nil {
+	if index.URL, err = writeShards(site.ByName("lookup-url"), hashes(x.addresses), func(of hashed) ([]byte, error) { return x.addresses[of.normal].row, nil }, add); err != nil {
 		return fmt.Errorf("look up addresses: %w", err)
 	}
 	if index.PayTo, err = writeShards(site.ByName("lookup-pay-to"), hashes(x.recipients), x.recipientRow, add); err != nil {
@@ -108,9 +141,15 @@ func writeShards(route *site.Route, keys []hashed, row func(hashed) ([]byte, err
 	return sizes, nil
 }
 
-func (x *lookups) addressRow(of hashed) ([]byte, error) {
-	data := addressLookup(x.snapshot, of.normal, x.places[of.normal])
-	return fit(of.hash, data, func() bool {
+// addressRow encodes the row of an address, where a service has these endpoints and others have some, too.
+func (x *lookups) addressRow(normal string, l *site.Listing, endpoints []int, others []int32) ([]byte, error) {
+	data := addressLookup(normal, l, endpoints)
+	for _, other := range others {
+		data.AlsoListed = append(data.AlsoListed, x.snapshot.Services[other].Item.Slug)
+	}
+	data.AlsoListed = atMost(data.AlsoListed, lookupAlso, &data.Clipped)
+	data.Prices = atMost(data.Prices, lookupPrices, &data.Clipped)
+	return fit(site.Hash(normal), data, func() bool {
 		return dropLast(&data.Prices, &data.Clipped) || dropLast(&data.AlsoListed, &data.Clipped)
 	})
 }
@@ -123,21 +162,13 @@ func (x *lookups) recipientRow(of hashed) ([]byte, error) {
 	return fit(of.hash, data, func() bool { return dropLast(&data.Services, &data.Clipped) })
 }
 
-// addressLookup tells of the first service at an address, by slug, and names the others.
-func addressLookup(s *site.Snapshot, normal string, at []place) *site.AddressLookup {
-	l := s.Brief(at[0].service)
+// addressLookup is what the endpoints of a service at an address offer.
+func addressLookup(normal string, l *site.Listing, endpoints []int) *site.AddressLookup {
 	a := &site.AddressLookup{Signable: true, Prices: []site.LookupPrice{}, AlsoListed: []string{}}
 	a.URL = clip(normal, lookupURLBytes, &a.Clipped)
 	a.Service = lookupService(l, &a.Clipped)
-	for _, p := range at {
-		if p.service != at[0].service {
-			slug := s.Services[p.service].Item.Slug
-			if n := len(a.AlsoListed); n == 0 || a.AlsoListed[n-1] != slug {
-				a.AlsoListed = append(a.AlsoListed, slug)
-			}
-			continue
-		}
-		e, t := s.Endpoint(p.service, p.endpoint)
+	for _, j := range endpoints {
+		e, t := &l.Detail.Endpoints[j], &l.Terms[j]
 		if a.LastSeenAt == nil || e.LastSeenAt.After(a.LastSeenAt.Time) {
 			a.LastSeenAt = &e.LastSeenAt
 		}
@@ -152,8 +183,6 @@ func addressLookup(s *site.Snapshot, normal string, at []place) *site.AddressLoo
 			})
 		}
 	}
-	a.AlsoListed = atMost(a.AlsoListed, lookupAlso, &a.Clipped)
-	a.Prices = atMost(a.Prices, lookupPrices, &a.Clipped)
 	return a
 }
 

@@ -20,7 +20,7 @@ import (
 func shop(slug string) *rapid.Generator[site.Listing] {
 	return rapid.Custom(func(t *rapid.T) site.Listing {
 		long := rapid.Map(rapid.IntRange(0, 9), func(n int) string { return strings.Repeat("long \"text\"\x01 and 東京 ", n*n) })
-		l := site.Listing{Item: site.ServiceListItem{Slug: slug}}
+		l := site.Listing{Item: site.ServiceListItem{Slug: slug, BaseURL: "https://api.acme.test"}}
 		l.Known = &site.Known{Detail: site.ServiceDetail{Slug: slug, Name: long.Draw(t, "name"), BaseURL: "https://api.acme.test", Status: site.StatusOnline}}
 		for range rapid.IntRange(0, 6).Draw(t, "endpoints") {
 			e := site.Endpoint{Method: "GET", Path: "/" + rapid.SampledFrom([]string{"a", "b"}).Draw(t, "path") + strings.Repeat("/deep", rapid.IntRange(0, 300).Draw(t, "depth"))}
@@ -63,7 +63,12 @@ func TestLookupsAreSmall(t *testing.T) {
 		}
 		tree, rows := map[string][]byte{}, newLookups(s)
 		for i := range s.Services {
-			rows.add(i, s.Listing(i))
+			rows.survey(i, s.Services[i].Detail.Endpoints)
+		}
+		for i := range s.Services {
+			if err := rows.add(i, &s.Services[i]); err != nil {
+				t.Fatal(err)
+			}
 		}
 		if err := rows.write(func(name string, data []byte) error { tree[name] = bytes.Clone(data); return nil }); err != nil {
 			t.Fatal(err)

@@ -10,10 +10,10 @@ import (
 )
 
 // risk collects reasons for care; the level is the worst among them. A flag of level clean is a hint that weighs nothing.
-func risk(b *basis, d *site.ServiceDetail, a site.Assessment, c *clock) site.Risk {
+func risk(b *serviceInput, d *site.ServiceDetail, a site.Assessment, now time.Time) site.Risk {
 	r := site.Risk{Level: site.RiskClean, Flags: []site.RiskFlag{}}
 	for _, flag := range []*site.RiskFlag{
-		flagPayToChanged(d.PayToChanges, c), flagDivergence(d.Endpoints), b.Standing.Outlier,
+		flagPayToChanged(d.PayToChanges, now), flagDivergence(d.Endpoints), b.Standing.Outlier,
 		flagFailing(d), flagPlainHTTP(b.Facts.BaseURL), flagTestnet(b.Offer), flagConcentrated(&a.Traction),
 	} {
 		if flag != nil {
@@ -41,15 +41,15 @@ const (
 
 // flagPayToChanged: a recipient of an endpoint on a network became another one, of late. The newest move, which is the
 // first, is told.
-func flagPayToChanged(moves []site.PayToChange, now *clock) *site.RiskFlag {
+func flagPayToChanged(moves []site.PayToChange, now time.Time) *site.RiskFlag {
 	if len(moves) == 0 {
 		return nil
 	}
 	level, c := site.RiskDanger, moves[0]
 	switch {
-	case now.reached(c.ObservedAt.Add(movedWarning * 24 * time.Hour)):
+	case !now.Before(c.ObservedAt.Add(movedWarning * 24 * time.Hour)):
 		return nil
-	case now.reached(c.ObservedAt.Add(movedDanger * 24 * time.Hour)):
+	case !now.Before(c.ObservedAt.Add(movedDanger * 24 * time.Hour)):
 		level = site.RiskWarning
 	}
 	return raise(level, "pay_to_changed", "%s is paid at %s since %s, before at %s", c.Endpoint, c.NewPayTo, c.ObservedAt, c.OldPayTo)

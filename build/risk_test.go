@@ -22,12 +22,12 @@ func TestFlags(t *testing.T) {
 		got  *site.RiskFlag
 		want string // level and code, "" for none
 	}{
-		{"no move", flagPayToChanged(nil, at(now)), ""},
-		{"moved just now", flagPayToChanged(moved(0), at(now)), "danger pay_to_changed"},
-		{"moved within 7 days", flagPayToChanged(moved(7*day-time.Second), at(now)), "danger pay_to_changed"},
-		{"moved 7 days ago", flagPayToChanged(moved(7*day), at(now)), "warning pay_to_changed"},
-		{"moved within 30 days", flagPayToChanged(moved(30*day-time.Second), at(now)), "warning pay_to_changed"},
-		{"moved 30 days ago", flagPayToChanged(moved(30*day), at(now)), ""},
+		{"no move", flagPayToChanged(nil, now), ""},
+		{"moved just now", flagPayToChanged(moved(0), now), "danger pay_to_changed"},
+		{"moved within 7 days", flagPayToChanged(moved(7*day-time.Second), now), "danger pay_to_changed"},
+		{"moved 7 days ago", flagPayToChanged(moved(7*day), now), "warning pay_to_changed"},
+		{"moved within 30 days", flagPayToChanged(moved(30*day-time.Second), now), "warning pay_to_changed"},
+		{"moved 30 days ago", flagPayToChanged(moved(30*day), now), ""},
 		{"paid alike", flagDivergence([]site.Endpoint{{}}), ""},
 		{"paid elsewhere", flagDivergence([]site.Endpoint{{}, {PayToDivergence: &site.PayToDivergence{Expected: []string{"a"}, Observed: []string{"b"}}}}), "warning pay_to_divergence"},
 		{"no price", flagOutlier(five, nil, "AI"), ""},

@@ -99,7 +99,7 @@ func TestTodayEndsWithTheLastVisit(t *testing.T) {
 			{Start: today.AddDate(0, 0, -1), Counted: 1, Up: 1}, {Start: today, Counted: 1, Up: 1},
 		}}
 		f.LastCheckedAt = test.last
-		got := uptimePoints(f, at(now))
+		got := uptimePoints(f, now)
 		if len(got) != 2 || !got[0].PeriodEnd.Equal(today) || !got[1].PeriodEnd.Equal(test.want) {
 			t.Errorf("%s: %+v, want the ends %v and %v", test.about, got, today, test.want)
 		}

@@ -14,15 +14,15 @@ import (
 	"tollbook/site/postgres"
 )
 
-// ahead is how many services are read at once, whose facts are small beside their files: a statement costs Postgres as much
-// as some hundred rows.
-const ahead = 96
+// readTogether is how many services are read at once, whose facts are small beside their files: a statement costs Postgres as
+// much as some hundred rows.
+const readTogether = 96
 
-// waiting is how many services a worker may have behind it that wait for the one before them.
-const waiting = 8
+// jobsPerWorker is how many jobs may wait behind a slow one for each worker.
+const jobsPerWorker = 8
 
-// readDetails reads the details of services.
-type readDetails func([]postgres.ServiceFacts) error
+// readFacts reads some of what is known of services into them.
+type readFacts func([]postgres.ServiceFacts) error
 
 // tree is where the files of a snapshot go, in the order of calls. Pack keeps nothing of data, and several goroutines may
 // call it at once.
@@ -39,36 +39,44 @@ type file struct {
 	output.Packed
 }
 
-// turn is a service on its way into the tree: its place in the snapshot and, once done is closed, its files and what is kept
-// beside them.
-type turn struct {
-	place     int
-	before    *note // of the build before, nil without
-	files     []file
-	note      note
-	taken     bool // its files were taken over
-	endpoints []site.Endpoint
-	terms     []site.Terms
-	traction  site.Traction
-	done      chan struct{}
+// job makes the files of one service: the service's place in the snapshot and, once done is closed, its files and listing.
+type job struct {
+	place   int
+	files   []file
+	listing site.Listing
+	digest  string // of the inputs of the rendered files; "" where the build keeps none
+	copied  bool   // the rendered files are those of the previous snapshot
+	done    chan struct{}
 }
 
-// writeServices reads, judges, renders and packs services on all cores, a service a worker, and adds their files in the order
-// of slugs. Whoever writes a file packs it at once, so that few are in memory unpacked. A service whose files would be those
-// that the snapshot before has is not judged and rendered again. It counts each service's log of changes in totals.
-func writeServices(ctx context.Context, j *judgment, details readDetails, edition *render.Edition, c *carry, totals map[string]int, to tree, progress func(done, total int)) error {
-	total, workers := len(j.snapshot.Services), runtime.GOMAXPROCS(0)
+// services writes the files of all services and passes each listing to whatever needs it later.
+type services struct {
+	judgment *judgment
+	edition  *render.Edition
+	previous *previousInputs
+	to       tree
+	written  func(i int, l *site.Listing) error // called for each service by slug, with everything that is known of it
+	progress func(done, total int)              // nil for none
+}
+
+// write reads, judges, renders and packs services on all cores, a service per worker, and adds their files in the order
+// of slugs. Each file is packed as soon as it is written, so that few are in memory unpacked.
+func (s *services) write(ctx context.Context, endpoints, details readFacts) error {
+	total, workers := len(s.judgment.snapshot.Services), runtime.GOMAXPROCS(0)
 	g, ctx := errgroup.WithContext(ctx)
-	read, todo, turns := make(chan [2]int), make(chan *turn), make(chan *turn, waiting*workers)
+	parts, todo, order := make(chan [2]int), make(chan *job), make(chan *job, jobsPerWorker*workers)
 	g.Go(func() error {
-		defer close(read)
-		for from := 0; from < total; from += ahead {
-			part := [2]int{from, min(from+ahead, total)}
-			j.fetch(part[0], part[1])
-			if err := details(j.facts.Services[part[0]:part[1]]); err != nil {
+		defer close(parts)
+		for from := 0; from < total; from += readTogether {
+			part := [2]int{from, min(from+readTogether, total)}
+			of := s.judgment.facts.Services[part[0]:part[1]]
+			if err := endpoints(of); err != nil {
 				return err
 			}
-			if err := send(ctx, read, part); err != nil {
+			if err := details(of); err != nil {
+				return err
+			}
+			if err := send(ctx, parts, part); err != nil {
 				return err
 			}
 		}
@@ -76,11 +84,11 @@ func writeServices(ctx context.Context, j *judgment, details readDetails, editio
 	})
 	g.Go(func() error {
 		defer close(todo)
-		defer close(turns)
-		for part := range read {
+		defer close(order)
+		for part := range parts {
 			for i := part[0]; i < part[1]; i++ {
-				t := &turn{place: i, before: c.of(j.facts.Services[i].Slug), done: make(chan struct{})}
-				if err := send(ctx, turns, t); err != nil {
+				t := &job{place: i, done: make(chan struct{})}
+				if err := send(ctx, order, t); err != nil {
 					return err
 				}
 				if err := send(ctx, todo, t); err != nil {
@@ -93,8 +101,8 @@ func writeServices(ctx context.Context, j *judgment, details readDetails, editio
 	for range workers {
 		g.Go(func() error {
 			for t := range todo {
-				if err := j.make(t, edition, c, to); err != nil {
-					return err // nobody adds what is not whole
+				if err := s.make(t); err != nil {
+					return err // never add an incomplete service
 				}
 				close(t.done)
 			}
@@ -102,34 +110,22 @@ func writeServices(ctx context.Context, j *judgment, details readDetails, editio
 		})
 	}
 	g.Go(func() error {
-		for t := range turns {
+		for t := range order {
 			select {
 			case <-t.done:
 			case <-ctx.Done():
 				return ctx.Err()
 			}
-			for _, f := range t.files {
-				if err := to.AddPacked(f.name, f.Packed); err != nil {
-					return err
-				}
-			}
-			if n := t.note.Remains.Changes; n > 0 {
-				totals[ofService(j.facts.Services[t.place].Slug).ListKey()] = n
-			}
-			if err := c.keep(t); err != nil {
+			if err := s.add(t); err != nil {
 				return err
 			}
-			j.release(t)
-			if progress != nil {
-				progress(t.place+1, total)
+			if s.progress != nil {
+				s.progress(t.place+1, total)
 			}
 		}
 		return ctx.Err()
 	})
-	if err := g.Wait(); err != nil {
-		return err
-	}
-	return c.end()
+	return g.Wait()
 }
 
 // send sends v unless ctx ends first.
@@ -142,43 +138,54 @@ func send[T any](ctx context.Context, to chan<- T, v T) error {
 	}
 }
 
-// make packs the files of a service: those of the snapshot before, where they would be the same.
-func (j *judgment) make(t *turn, edition *render.Edition, c *carry, to tree) error {
-	b := j.basis(t.place)
-	b.Peers = edition.Peers(&b.Item)
-	t.endpoints, t.traction, t.note.Slug = b.Detail.Endpoints, b.Traction, b.Item.Slug
-	if c != nil {
-		t.note.Digest = digest(c.seed, b)
-	}
-	if c != nil && t.before.holds(t.note.Digest, j.now) {
-		if t.files, t.taken = t.before.take(to); t.taken {
-			t.note = *t.before
-			t.terms = termsOf(b.Facts, t.note.Remains.Reasons, at(j.now))
-			return nil
+// add adds the files of a finished job and drops what only they show.
+func (s *services) add(t *job) error {
+	for _, f := range t.files {
+		if err := s.to.AddPacked(f.name, f.Packed); err != nil {
+			return err
 		}
 	}
-	return t.render(b, at(j.now), edition.Surroundings, to.Pack)
-}
-
-// render judges a service and packs its files.
-func (t *turn) render(b *basis, now *clock, in *render.Surroundings, pack func(string, []byte) output.Packed) error {
-	l := complete(b, now)
-	put := func(name string, data []byte) error {
-		t.files = append(t.files, file{name, pack(name, data)})
-		t.note.Files = append(t.note.Files, name)
-		return nil
+	s.previous.keep(t)
+	if err := s.written(t.place, &t.listing); err != nil {
+		return err
 	}
-	if err := serviceFiles(&l, b.Peers, now.today(), in, put); err != nil {
-		return fmt.Errorf("render service %s: %w", b.Item.Slug, err)
-	}
-	t.terms = l.Terms
-	t.note.From, t.note.Until, t.note.Remains = now.now, now.until, remainsOf(&l)
+	s.judgment.release(t.place, &t.listing)
 	return nil
 }
 
-// serviceFiles are the files of one service: detail, uptime by period, its logs, its series, its page and what goes with
-// that. Beside the logs of checks and changes, and feeds of these, they are at most 16.
-func serviceFiles(l *site.Listing, peers []render.Peer, today time.Time, in *render.Surroundings, put func(string, []byte) error) error {
+// make judges a service and packs its files. JSON files are always made anew. The files that are rendered from them are copied
+// from the previous snapshot if their inputs are the same.
+func (s *services) make(t *job) error {
+	input := s.judgment.input(t.place)
+	t.listing = complete(input, s.judgment.now)
+	l, slug := &t.listing, input.Item.Slug
+	put := func(name string, data []byte) error {
+		t.files = append(t.files, file{name, s.to.Pack(name, data)})
+		return nil
+	}
+	if err := jsonFiles(l, midnight(s.judgment.now), put); err != nil {
+		return fmt.Errorf("write service %s: %w", slug, err)
+	}
+	neighbours := s.edition.Peers(&input.Item)
+	var err error
+	if t.digest, err = s.previous.digest(t.files, l, neighbours); err != nil {
+		return fmt.Errorf("write service %s: %w", slug, err)
+	}
+	if s.previous.same(slug, t.digest) {
+		var files []file
+		if files, t.copied = copyFiles(render.ServiceKeys(slug), s.to); t.copied {
+			t.files = append(t.files, files...)
+			return nil
+		}
+	}
+	if err := renderedFiles(l, neighbours, s.edition.Surroundings, put); err != nil {
+		return fmt.Errorf("render service %s: %w", slug, err)
+	}
+	return nil
+}
+
+// jsonFiles writes the JSON files of one service: detail, evidence, uptime by period, its logs and its series.
+func jsonFiles(l *site.Listing, today time.Time, put func(string, []byte) error) error {
 	slug := l.Item.Slug
 	if err := writeJSON(bare("service", slug).Key(), &l.Detail, put); err != nil {
 		return err
@@ -197,15 +204,17 @@ func serviceFiles(l *site.Listing, peers []render.Peer, today time.Time, in *ren
 			return err
 		}
 	}
-	if err := seriesFiles(l, put); err != nil {
-		return err
-	}
+	return seriesFiles(l, put)
+}
+
+// renderedFiles writes the files of one service that are rendered from its JSON files: render.ServiceKeys.
+func renderedFiles(l *site.Listing, neighbours []render.Peer, in *render.Surroundings, put func(string, []byte) error) error {
 	told := in.Tell(l)
-	page, err := in.ServicePage(told, peers)
+	page, err := in.ServicePage(told, neighbours)
 	if err != nil {
 		return err
 	}
-	if err := put(bare("service-page", slug).Key(), page); err != nil {
+	if err := put(bare("service-page", l.Item.Slug).Key(), page); err != nil {
 		return err
 	}
 	beside, err := in.ServiceFiles(told)
@@ -222,13 +231,13 @@ func serviceFiles(l *site.Listing, peers []render.Peer, today time.Time, in *ren
 
 // uptimeFiles are a service's days of each period; those of a shorter one are the newest of a longer.
 func uptimeFiles(l *site.Listing, today time.Time, put func(string, []byte) error) error {
-	sheet := sheets.Get().(*[]byte)
-	defer sheets.Put(sheet)
-	rows, used, err := site.RowsOf((*sheet)[:0], l.Uptime)
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	rows, used, err := site.RowsOf((*buffer)[:0], l.Uptime)
 	if err != nil {
 		return err
 	}
-	*sheet = used
+	*buffer = used
 	q := bare("uptime", l.Item.Slug)
 	for _, period := range append([]string{""}, q.Route.Param("period").Values...) {
 		of := q

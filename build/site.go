@@ -22,14 +22,14 @@ func siteFacts(f *postgres.ServiceFacts) site.SiteFacts {
 
 // domainFacts are what the registry of a service's domain said. Of a name on a free host nothing is known: the domain's age
 // is the host's. An age is whole days.
-func domainFacts(f *postgres.ServiceFacts, freeHost bool, c *clock) site.DomainFacts {
+func domainFacts(f *postgres.ServiceFacts, freeHost bool, now time.Time) site.DomainFacts {
 	d := site.DomainFacts{FreeHost: freeHost}
 	if f.Domain == nil || f.Domain.Suffix != nil || d.FreeHost {
 		return d
 	}
 	d.Registrar, d.CreatedDate, d.CheckedAt = f.Domain.Registrar, timeOrNull(f.Domain.CreatedAt), timeOrNull(f.Domain.CheckedAt)
 	if f.Domain.CreatedAt != nil {
-		d.AgeDays = new(c.days(*f.Domain.CreatedAt))
+		d.AgeDays = new(wholeDays(*f.Domain.CreatedAt, now))
 	}
 	return d
 }

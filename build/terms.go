@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	"tollbook/site"
 	"tollbook/site/postgres"
@@ -17,10 +18,10 @@ var signing = []string{
 }
 
 // evidence is what each active endpoint has shown, read again from what was kept.
-func evidence(f *postgres.ServiceFacts, c *clock) []x402.Evidence {
+func evidence(f *postgres.ServiceFacts, now time.Time) []x402.Evidence {
 	var rows []x402.Evidence
 	for i := range f.Endpoints {
-		if e := &f.Endpoints[i]; c.active(e) {
+		if e := &f.Endpoints[i]; site.Active(e.FirstSeenAt, e.LastPaidAt, now) {
 			rows = append(rows, shownBy(f, e))
 		}
 	}
@@ -29,11 +30,11 @@ func evidence(f *postgres.ServiceFacts, c *clock) []x402.Evidence {
 
 // reasons say of each active endpoint what keeps a standard client from paying it, "" for nothing; shown is their evidence,
 // got what it says of them together.
-func reasons(f *postgres.ServiceFacts, shown []x402.Evidence, got verdict, c *clock) []string {
+func reasons(f *postgres.ServiceFacts, shown []x402.Evidence, got verdict, now time.Time) []string {
 	signs := !slices.ContainsFunc(got.Checks, func(c x402.Check) bool { return !c.Pass && slices.Contains(signing, c.ID) })
 	list := make([]string, 0, len(shown))
 	for i := range f.Endpoints {
-		if e := &f.Endpoints[i]; c.active(e) {
+		if e := &f.Endpoints[i]; site.Active(e.FirstSeenAt, e.LastPaidAt, now) {
 			list = append(list, unsignable(e, &shown[len(list)], signs))
 		}
 	}
@@ -41,11 +42,11 @@ func reasons(f *postgres.ServiceFacts, shown []x402.Evidence, got verdict, c *cl
 }
 
 // termsOf is what is known of each active endpoint beyond the contract.
-func termsOf(f *postgres.ServiceFacts, reasons []string, c *clock) []site.Terms {
+func termsOf(f *postgres.ServiceFacts, reasons []string, now time.Time) []site.Terms {
 	terms := []site.Terms{}
 	for i := range f.Endpoints {
 		e := &f.Endpoints[i]
-		if !c.active(e) {
+		if !site.Active(e.FirstSeenAt, e.LastPaidAt, now) {
 			continue
 		}
 		t := site.Terms{Reason: reasons[len(terms)]}

@@ -8,6 +8,12 @@ import (
 	"tollbook/site/postgres"
 )
 
+// midnight is when the UTC day of a moment began.
+func midnight(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
+
+// wholeDays are the whole days from a moment to now, 0 if the moment is to come.
+func wholeDays(from, now time.Time) int { return max(0, int(now.Sub(from)/(24*time.Hour))) }
+
 // A window of 24h is the last 24 closed UTC hours and the open one; of N days that many UTC days, today included. Uptime
 // is 100 × up / counted checks, to two decimals, null without checks.
 
@@ -92,13 +98,13 @@ func (t *tally) coverage() site.CoverageWindow {
 }
 
 // uptime judges the four windows, of which the shortest is summed already: 100 × up / counted checks of each.
-func uptime(f *postgres.ServiceFacts, h24 *tally, c *clock) site.UptimeWindows {
+func uptime(f *postgres.ServiceFacts, h24 *tally, now time.Time) site.UptimeWindows {
 	var d7, d30, d90 tally
 	windows := []struct {
 		days int
 		sum  *tally
 	}{{site.WindowDays["7d"], &d7}, {site.WindowDays["30d"], &d30}, {site.WindowDays["90d"], &d90}}
-	today := dayNumber(c.now)
+	today := dayNumber(now)
 	for i := range f.Days {
 		d := &f.Days[i]
 		age := today - dayNumber(d.Start)
@@ -134,7 +140,7 @@ func responseP95(days []postgres.Rollup) *int {
 
 // uptimePoints is a point a UTC day with a counted check, oldest first; today's ends with the last visit, so that nothing
 // changes while nobody looks.
-func uptimePoints(f *postgres.ServiceFacts, c *clock) []site.UptimeDataPoint {
+func uptimePoints(f *postgres.ServiceFacts, now time.Time) []site.UptimeDataPoint {
 	points, times := make([]site.UptimeDataPoint, 0, len(f.Days)), make([]int, len(f.Days))
 	for i := range f.Days {
 		var t tally
@@ -145,11 +151,10 @@ func uptimePoints(f *postgres.ServiceFacts, c *clock) []site.UptimeDataPoint {
 		}
 		start := d.Start.UTC()
 		end := start.Add(24 * time.Hour)
-		if !c.reached(end) {
-			if last := f.LastCheckedAt; last != nil && last.After(start) && c.reached(*last) {
+		if end.After(now) {
+			end = now
+			if last := f.LastCheckedAt; last != nil && last.After(start) && !last.After(now) {
 				end = *last
-			} else {
-				end = c.instant()
 			}
 		}
 		points = append(points, site.UptimeDataPoint{

@@ -6,47 +6,47 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"sync"
 
 	"tollbook/render"
 	"tollbook/site"
 )
 
-// writeSnapshot renders every file of a snapshot, in an order that depends on the snapshot alone. Services come first, a few at a
-// time, since nothing else needs their details. Each service's row is encoded once and its bytes reused in every list.
-func writeSnapshot(ctx context.Context, j *judgment, details readDetails, edition *render.Edition, c *carry, to tree, progress func(done, total int)) error {
-	s := j.snapshot
-	examples := edition.Examples(j.offered)
-	to = watch(examples, to)
+// snapshotWriter renders the files of a snapshot, in an order that depends on the snapshot alone.
+type snapshotWriter struct {
+	judgment  *judgment
+	edition   *render.Edition
+	endpoints readFacts
+	details   readFacts // of services that have their endpoints
+	previous  *previousInputs
+	lookups   *lookups   // that were told of the endpoints of all services
+	catalogue *catalogue // likewise
+	to        tree
+	progress  func(done, total int) // nil for none
+}
+
+// write renders every file. Services come first, a few at a time, since nothing else needs their details. Each service's row is
+// encoded once and its bytes reused in every list.
+func (w *snapshotWriter) write(ctx context.Context) error {
+	s, edition := w.judgment.snapshot, w.edition
+	examples, err := w.examples()
+	if err != nil {
+		return fmt.Errorf("choose examples: %w", err)
+	}
+	to := watch(examples, w.to)
 	add := to.Add
-	index := site.Index{Lists: map[string]int{}, Pages: pageCounts(len(s.Services), edition.Groups()), Slugs: make([]string, len(s.Services))}
-	for i := range s.Services {
-		index.Slugs[i] = s.Services[i].Item.Slug
-	}
-	index.Facilitators = make([]string, len(s.Facilitators))
-	for i := range s.Facilitators {
-		index.Facilitators[i] = s.Facilitators[i].FacilitatorID
-	}
-	if err := writeServices(ctx, j, details, edition, c, index.Lists, to, progress); err != nil {
+	index := newIndex(s, edition)
+	if err := w.writeServices(ctx, index.Lists, to); err != nil {
 		return err
 	}
-	j.forget()
-	found, listed := newLookups(s), catalogue{}
-	var judged sync.WaitGroup
-	judged.Go(func() { j.aggregate(found.add, listed.add) }) // beside lists, which show rows alone
-	err := writeLists(s, index.Lists, add)
-	judged.Wait()
-	if err != nil {
+	w.judgment.forget()
+	if err := writeLists(s, index.Lists, add); err != nil {
 		return fmt.Errorf("write lists: %w", err)
 	}
 	if err := writeChanges(s, edition, index.Lists, add); err != nil {
 		return fmt.Errorf("write changes: %w", err)
 	}
-	if err := found.write(add); err != nil {
+	if err := w.lookups.write(add); err != nil {
 		return fmt.Errorf("write look-ups: %w", err)
-	}
-	if err := listed.write(s, index.Lists, add); err != nil {
-		return fmt.Errorf("write catalogue: %w", err)
 	}
 	if err := writeFacilitators(s, index.Lists, add); err != nil {
 		return fmt.Errorf("write facilitators: %w", err)
@@ -65,6 +65,61 @@ func writeSnapshot(ctx context.Context, j *judgment, details readDetails, editio
 	}
 	if err := writeDocuments(edition, examples, add); err != nil {
 		return fmt.Errorf("write documents: %w", err)
+	}
+	return nil
+}
+
+// newIndex is the index without the lists that are yet to be written.
+func newIndex(s *site.Snapshot, edition *render.Edition) site.Index {
+	index := site.Index{Lists: map[string]int{}, Pages: pageCounts(len(s.Services), edition.Groups()), Slugs: make([]string, len(s.Services))}
+	for i := range s.Services {
+		index.Slugs[i] = s.Services[i].Item.Slug
+	}
+	index.Facilitators = make([]string, len(s.Facilitators))
+	for i := range s.Facilitators {
+		index.Facilitators[i] = s.Facilitators[i].FacilitatorID
+	}
+	return index
+}
+
+// examples chooses the examples of documents. Of the service that they are about it reads the endpoints.
+func (w *snapshotWriter) examples() (render.Examples, error) {
+	var err error
+	x := w.edition.Examples(func(place int) (endpoints []site.Endpoint) {
+		endpoints, err = w.judgment.endpoints(place, w.endpoints)
+		return endpoints
+	})
+	return x, err
+}
+
+// writeServices writes the files of services and everything that is made of their details: the catalogue now, look-ups and
+// aggregates later. It counts each service's log of changes in totals.
+func (w *snapshotWriter) writeServices(ctx context.Context, totals map[string]int, to tree) error {
+	all := w.judgment.newAggregator()
+	w.catalogue.add = to.Add
+	totals[bare("discovery", "").ListKey()] = w.catalogue.total
+	written := func(i int, l *site.Listing) error {
+		all.add(l)
+		if len(l.ChangeLogs.Logs) > 0 {
+			if n := int(l.ChangeLogs.Index.Total()); n > 0 {
+				totals[ofService(l.Item.Slug).ListKey()] = n
+			}
+		}
+		if err := w.lookups.add(i, l); err != nil {
+			return fmt.Errorf("look up addresses: %w", err)
+		}
+		if err := w.catalogue.addService(l); err != nil {
+			return fmt.Errorf("write catalogue: %w", err)
+		}
+		return nil
+	}
+	s := services{judgment: w.judgment, edition: w.edition, previous: w.previous, to: to, written: written, progress: w.progress}
+	if err := s.write(ctx, w.endpoints, w.details); err != nil {
+		return err
+	}
+	all.end()
+	if err := w.catalogue.end(); err != nil {
+		return fmt.Errorf("write catalogue: %w", err)
 	}
 	return nil
 }

@@ -44,8 +44,7 @@ type Build struct {
 	file   *os.File   // the zip under its temporary name
 	sum    hash.Hash  // of what is written to file
 	zip    *ZipWriter
-	notes  *notes   // nil while there are none
-	sealed bool     // prior is what its seal says
+	notes  []byte   // nil for none
 	packs  []string // hours whose packs lie under temporary names
 	erased int64    // of the checkpoint; 0 where it is as before
 	orphan string   // id of a snapshot that has its name but no checkpoint yet
@@ -100,9 +99,6 @@ func (b *Build) start(ctx context.Context) error {
 		// What can't be read of the snapshot before is only not copied.
 		if b.prior, err = OpenZipFile(d.snapshotPath(before.Snapshot)); err == nil {
 			zipOpts.Previous = b.prior.Zip
-			if b.sealed, err = d.isSealed(ctx, before.Snapshot, b.prior.r, b.prior.size); err != nil && ctx.Err() != nil {
-				return err
-			}
 		}
 	}
 	if b.file, err = d.disk.create(filepath.Join(d.root, snapshotsDir, tempPrefix+"snapshot.zip")); err != nil {
@@ -320,10 +316,10 @@ func (b *Build) publish(ctx context.Context) (Result, error) {
 		// A crash here leaves current one snapshot ahead of the checkpoint, both whole.
 	}
 
-	if err := b.keepNotes(b.sum); err != nil {
+	if err := b.keepNotes(sum.Digest); err != nil {
 		return r, err
 	}
-	// A crash here leaves notes that belong to no current snapshot: the next build takes nothing over.
+	// A crash here leaves notes that belong to no current snapshot: the next build copies no rendered files.
 
 	if b.before.Snapshot == id {
 		return r, nil // published already, under the same name with the same bytes
@@ -376,9 +372,6 @@ func (b *Build) Abort() {
 	}
 	if b.file != nil {
 		b.file.Close()
-	}
-	if b.notes != nil {
-		b.notes.file.Close()
 	}
 	b.discard()
 	unlockFile(b.lock)

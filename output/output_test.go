@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"maps"
 	"os"
@@ -61,13 +60,7 @@ func publishAs(d *Folder, o BuildOptions, files map[string]string) (Result, erro
 			return Result{}, err
 		}
 	}
-	notes, err := b.Notes()
-	if err == nil {
-		_, err = io.WriteString(notes, notesOf(now))
-	}
-	if err != nil {
-		return Result{}, err
-	}
+	b.SetNotes([]byte(notesOf(now)))
 	hour := now.UTC().Format(packsLayout)
 	if !d.HasPack(hour) {
 		err = b.AddPack(hour, func(add func(string, []byte) error) error {
@@ -151,22 +144,17 @@ func checkWhole(root string) error {
 	return nil
 }
 
-// readNotes is what is held to be noted with a snapshot, "" for nothing.
+// readNotes are the notes of a snapshot, "" for none.
 func readNotes(d *Folder, id string) string {
-	f, err := os.Open(d.notesPath())
+	data, err := os.ReadFile(d.notesPath())
 	if err != nil {
 		return ""
 	}
-	defer f.Close()
-	size, err := checkNotes(f, d.sealPath(id))
-	if err != nil {
+	digest, notes, _ := strings.Cut(string(data), "\n")
+	if own, err := d.Digest(id); err != nil || own != digest {
 		return ""
 	}
-	text := make([]byte, size)
-	if _, err := f.ReadAt(text, 0); err != nil {
-		return ""
-	}
-	return string(text)
+	return notes
 }
 
 // listing is every name under root, without what is below trees.

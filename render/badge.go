@@ -22,6 +22,13 @@ func (e *Surroundings) ServiceFiles(l *Told) ([]Asset, error) {
 	return append([]Asset{e.ServiceTwin(l), {badgeKey(l.Detail.Slug, ".svg"), badgeSVG(b)}, {badgeKey(l.Detail.Slug, ".json"), data}}, feeds...), err
 }
 
+// ServiceKeys are the keys of a service's page and of what ServiceFiles returns: all files of a service that are rendered
+// from its JSON files.
+func ServiceKeys(slug string) []string {
+	page := serviceKey(slug)
+	return []string{page, twinKey(page), badgeKey(slug, ".svg"), badgeKey(slug, ".json"), serviceFeedKey(slug, ".xml"), serviceFeedKey(slug, ".json")}
+}
+
 // badgeColors are those of states on white; the stylesheet's light tokens.
 var badgeColors = map[string]string{
 	site.StatusOnline: "#1b7a48", site.StatusDegraded: "#8f5600", site.StatusOffline: "#b3261e", site.StatusUnknown: "#646a75",

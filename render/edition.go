@@ -40,14 +40,14 @@ func (p *Pages) Edition(s *site.Snapshot) *Edition {
 // Assets are the files that pages refer to, by key.
 func (e *Edition) Assets() []Asset { return e.pages.assets }
 
-// service is the service with this slug, nil without.
+// service is the listing of a slug, nil if the snapshot has none.
 func (e *Edition) service(slug string) *site.Listing {
 	all := e.snapshot.Services
 	i := sort.Search(len(all), func(i int) bool { return all[i].Item.Slug >= slug })
 	if i == len(all) || all[i].Item.Slug != slug {
 		return nil
 	}
-	return e.snapshot.Listing(i)
+	return &all[i]
 }
 
 // Of home: how many of each are shown.

@@ -53,7 +53,7 @@ func (e *Edition) Feeds() ([]Asset, error) {
 
 // unitsOf are those of a service, by its slug.
 func (e *Edition) unitsOf(slug string) units {
-	if l := e.service(slug); l != nil {
+	if l := e.service(slug); l != nil && l.Known != nil {
 		return unitsOf(&l.Detail)
 	}
 	return nil

@@ -39,12 +39,12 @@ type priceMover struct {
 func (e *Edition) volumeMovers() []volumeMover {
 	var movers []volumeMover
 	for i := range e.snapshot.Services {
-		d := &e.snapshot.Brief(i).Detail
-		t := &d.Assessment.Traction
-		if t.Status != site.TractionMeasured || t.Trend7dVs30d == nil || t.TxCount30d == nil || *t.TxCount30d < minMoverPayments {
+		l := &e.snapshot.Services[i]
+		t := &l.Trend
+		if t.Trend7dVs30d == nil || t.TxCount30d == nil || *t.TxCount30d < minMoverPayments {
 			continue
 		}
-		m := volumeMover{Slug: d.Slug, Name: d.Name, Volume: t.VolumeUSD30d, trend: *t.Trend7dVs30d}
+		m := volumeMover{Slug: l.Item.Slug, Name: l.Item.Name, Volume: t.VolumeUSD30d, trend: *t.Trend7dVs30d}
 		if m.Way, m.Text = trendText(t.Trend7dVs30d); m.trend <= 0 {
 			m.Text = "nothing in 7 days"
 		}
@@ -97,7 +97,7 @@ func (e *Edition) priceMovers() []priceMover {
 		before, ok := atomic(s.old)
 		after, ok2 := atomic(s.new)
 		l := e.service(k.slug)
-		if !ok || !ok2 || l == nil || before == "0" || after == "0" || before == after {
+		if !ok || !ok2 || l == nil || l.Known == nil || before == "0" || after == "0" || before == after {
 			continue
 		}
 		m := priceMover{Slug: k.slug, Name: s.name, changeLine: changeLine{What: display.Line(k.endpoint, display.MaxName), Network: e.network(k.network), Trend: trend(s.old, s.new)}}

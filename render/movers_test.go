@@ -71,6 +71,7 @@ func TestVolumeMovers(t *testing.T) {
 	} {
 		l := plain(fmt.Sprint("s", i), fmt.Sprint("Name ", i), site.StatusOnline, i)
 		l.Detail.Assessment.Traction = site.Traction{Status: c.status, Trend7dVs30d: c.trend, TxCount30d: &c.count, VolumeUSD30d: ptr(site.Decimal("12.345678"))}
+		l.Trend = site.TrendOf(&l.Detail.Assessment.Traction)
 		s.Services = append(s.Services, l)
 	}
 	rows := "section[aria-labelledby=risen] tbody tr"

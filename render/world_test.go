@@ -139,6 +139,7 @@ func acme() site.Listing {
 		l.Checks.Newest = append(l.Checks.Newest, c)
 	}
 	l.Checks.Index = site.LogIndex{First: 5300, Next: 8121}
+	l.Trend = site.TrendOf(&d.Assessment.Traction)
 	return l
 }
 

@@ -9,7 +9,6 @@ type Snapshot struct {
 	Earlier []PublishedSnapshot // v1/snapshots.json, newest first
 
 	Services   []Listing             // by slug: v1/services.json and v1/services/…
-	Recall     Recall                // what is known of services whose Known is nil
 	Status     StatusSummary         // v1/status.json
 	Networks   []Network             // v1/networks.json, by service count, then id
 	Tags       []Tag                 // v1/tags.json, by service count, then tag
@@ -25,52 +24,33 @@ type Snapshot struct {
 // Listing is one service's part of a snapshot.
 type Listing struct {
 	Item   ServiceListItem // a row of each list that the service belongs to
-	*Known                 // nil where the snapshot recalls it
+	Trend  Trend           // the largest changes on the home page are chosen by it
+	*Known                 // nil before the service's own files are rendered, so that none shows another service
 }
 
-// Known is what a snapshot knows of a service beyond its row. A build makes Own and all of Detail when it renders the service's own
-// files, and recalls what the fields beside Own say for those that come after: memory holds no more of a large directory.
-// Before, nothing is known; so no service's own file may show another's.
+// Trend is how the volume of a service that is measured moved; all null for any other.
+type Trend struct {
+	VolumeUSD30d *Decimal
+	TxCount30d   *int64
+	Trend7dVs30d *float64
+}
+
+// TrendOf is the trend of a service with this traction.
+func TrendOf(t *Traction) Trend {
+	if t.Status != TractionMeasured {
+		return Trend{}
+	}
+	return Trend{t.VolumeUSD30d, t.TxCount30d, t.Trend7dVs30d}
+}
+
+// Known is everything that a snapshot contains about one service beyond its row. A build makes it to render the service's own files
+// and then drops it, since a large directory does not fit into memory. For services of Changes.Feed it keeps Detail.Slug and
+// Detail.Endpoints, which tell the units of changed prices.
 type Known struct {
 	Detail  ServiceDetail  // v1/services/{slug}.json
-	Changes []ChangeRecord // on the service's page, newest first
+	Changes []ChangeRecord // on the service's page, newest first; published by the service's log of changes
 	Terms   []Terms        // of each of Detail.Endpoints: v1/lookup/… and discovery/resources…
-	*Own                   // nil but while the service's own files are rendered
-}
-
-// Recall makes anew what is known of a service, and of its endpoints one by one: most of what is known is of them.
-type Recall interface {
-	Service(i int) *Known // without its endpoints
-	Endpoint(i, j int) (Endpoint, Terms)
-}
-
-// Brief is the ith service with what is known of it but for its endpoints, which are there where they need not be recalled.
-func (s *Snapshot) Brief(i int) *Listing {
-	if l := &s.Services[i]; l.Known != nil {
-		return l
-	}
-	return &Listing{s.Services[i].Item, s.Recall.Service(i)}
-}
-
-// Listing is the ith service with all that is known of it.
-func (s *Snapshot) Listing(i int) *Listing {
-	l := s.Brief(i)
-	if s.Services[i].Known == nil {
-		n := l.Item.EndpointCount
-		l.Detail.Endpoints, l.Terms = make([]Endpoint, n), make([]Terms, n)
-		for j := range n {
-			l.Detail.Endpoints[j], l.Terms[j] = s.Recall.Endpoint(i, j)
-		}
-	}
-	return l
-}
-
-// Endpoint is the jth endpoint of the ith service.
-func (s *Snapshot) Endpoint(i, j int) (Endpoint, Terms) {
-	if l := &s.Services[i]; l.Known != nil {
-		return l.Detail.Endpoints[j], l.Terms[j]
-	}
-	return s.Recall.Endpoint(i, j)
+	*Own                   // nil unless the service's own files are rendered
 }
 
 // Own is what only a service's own files show.

@@ -7,18 +7,18 @@ import (
 	"tollbook/site"
 )
 
-// sheets are what files are written on, one after another: whoever takes a file keeps nothing of it.
-var sheets = sync.Pool{New: func() any { return new([]byte) }}
+// buffers are used for one file after another: no receiver of a file keeps its bytes.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // writeFile adds a file that fill writes.
 func writeFile(key string, add func(string, []byte) error, fill func(b []byte) ([]byte, error)) error {
-	sheet := sheets.Get().(*[]byte)
-	defer sheets.Put(sheet)
-	data, err := fill((*sheet)[:0])
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	data, err := fill((*buffer)[:0])
 	if err != nil {
 		return fmt.Errorf("render %s: %w", key, err)
 	}
-	*sheet = data
+	*buffer = data
 	return add(key, data)
 }
 

@@ -1,0 +1,166 @@
+package build
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"reflect"
+	"testing"
+	"time"
+
+	"tollbook/output"
+	"tollbook/render"
+	"tollbook/site"
+)
+
+// TestDigestCoversWhatIsShown changes everything that the files of every service show, the operator's settings among it, one
+// value after the other: each time it has another digest, and the first one again once the value is as it was.
+func TestDigestCoversWhatIsShown(t *testing.T) {
+	t.Parallel()
+	shown := new(render.Shown)
+	fill(reflect.ValueOf(shown).Elem(), 0)
+	sum := func(program string) string {
+		d, err := shownDigest(program, *shown)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(d)
+	}
+	want, fields := sum("this one"), 0
+	if sum("another") == want {
+		t.Error("another program, the same digest")
+	}
+	each(reflect.ValueOf(shown).Elem(), "shown", func(path string, v reflect.Value) {
+		fields++
+		was := reflect.New(v.Type()).Elem()
+		was.Set(v)
+		change(v)
+		if sum("this one") == want {
+			t.Errorf("%s is in no digest", path)
+		}
+		v.Set(was)
+	})
+	if sum("this one") != want || fields < 20 {
+		t.Errorf("%d values were changed; the same ones have another digest: %t", fields, sum("this one") != want)
+	}
+}
+
+// TestDigestCoversTheInputs changes each input of a service's rendered files.
+func TestDigestCoversTheInputs(t *testing.T) {
+	t.Parallel()
+	zip := output.NewZipWriter(io.Discard, output.ZipOptions{})
+	defer zip.Abort()
+	published := func(name, data string) []file { return []file{{name, zip.Pack(name, []byte(data))}} }
+	with := func(changes ...site.ChangeRecord) *site.Listing {
+		return &site.Listing{Known: &site.Known{Changes: changes}}
+	}
+	one := site.ChangeRecord{Type: site.PriceChanged, ObservedAt: site.NewTime(now), Summary: json.RawMessage("{}")}
+	x := &previousInputs{shown: []byte("shown")}
+	seen := map[string]string{}
+	for _, of := range []struct {
+		about      string
+		x          *previousInputs
+		files      []file
+		listing    *site.Listing
+		neighbours []render.Peer
+	}{
+		{"none", x, nil, with(), nil},
+		{"what is shown", &previousInputs{shown: []byte("other")}, nil, with(), nil},
+		{"a file", x, published("a", "1"), with(), nil},
+		{"its contents", x, published("a", "2"), with(), nil},
+		{"its name", x, published("b", "1"), with(), nil},
+		{"a change", x, nil, with(one), nil},
+		{"two changes", x, nil, with(one, one), nil},
+		{"a neighbour", x, nil, with(), []render.Peer{{Slug: "acme", Name: "Acme"}}},
+		{"its name", x, nil, with(), []render.Peer{{Slug: "acme", Name: "Bolt"}}},
+	} {
+		digest, err := of.x.digest(of.files, of.listing, of.neighbours)
+		again, _ := of.x.digest(of.files, of.listing, of.neighbours)
+		if err != nil || digest != again {
+			t.Errorf("%s: %q, then %q, %v", of.about, digest, again, err)
+		}
+		if other, known := seen[digest]; known {
+			t.Errorf("%s has the digest of %s", of.about, other)
+		}
+		seen[digest] = of.about
+	}
+}
+
+// fill gives everything that is exported a value, and each list one element.
+func fill(v reflect.Value, depth int) {
+	if !v.CanSet() {
+		return
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		if depth < 12 {
+			v.Set(reflect.New(v.Type().Elem()))
+			fill(v.Elem(), depth+1)
+		}
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(v.Index(0), depth+1)
+	case reflect.Map:
+		value := reflect.New(v.Type().Elem()).Elem()
+		fill(value, depth+1)
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(reflect.ValueOf("key").Convert(v.Type().Key()), value)
+	case reflect.Struct:
+		if v.Type() != reflect.TypeFor[time.Time]() {
+			for i := range v.NumField() {
+				fill(v.Field(i), depth+1)
+			}
+		}
+	}
+}
+
+// each visits every value that can be changed.
+func each(v reflect.Value, path string, visit func(path string, v reflect.Value)) {
+	if !v.CanSet() || v.Kind() == reflect.Func {
+		return
+	}
+	if v.Kind() != reflect.Struct && v.Kind() != reflect.Array || v.Type() == reflect.TypeFor[time.Time]() {
+		visit(path, v)
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			each(v.Elem(), path, visit)
+		}
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			each(v.Index(i), fmt.Sprintf("%s[%d]", path, i), visit)
+		}
+	case reflect.Struct:
+		if v.Type() != reflect.TypeFor[time.Time]() {
+			for i := range v.NumField() {
+				each(v.Field(i), path+"."+v.Type().Field(i).Name, visit)
+			}
+		}
+	}
+}
+
+// change makes another value of one.
+func change(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Bool:
+		v.SetBool(!v.Bool())
+	case reflect.String:
+		v.SetString(v.String() + "x")
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		v.SetInt(v.Int() + 1)
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		v.SetUint(v.Uint() + 1)
+	case reflect.Float64:
+		v.SetFloat(v.Float() + 1)
+	case reflect.Struct:
+		v.Set(reflect.ValueOf(time.Unix(1, 1)))
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		if v.IsNil() {
+			v.Set(reflect.New(v.Type()).Elem())
+			fill(v, 0)
+		} else {
+			v.SetZero()
+		}
+	}
+}
