@@ -1,6 +1,7 @@
 package output
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -121,5 +122,7 @@ func releaseAfter(list []*Snapshot, n int) []*Snapshot {
 // Err says why the newest snapshot could not be opened, or not even be looked for, while the one before is served; nil
 // where it could.
 func (s *Source) Err() error {
-	return s.told.Load().err
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return cmp.Or(s.away, s.err)
 }

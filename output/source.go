@@ -1,7 +1,6 @@
 package output
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -31,18 +30,9 @@ type Source struct {
 	away     error       // why the pointer can't be looked at
 	seen     pointer     // what current, or err, was made of
 	lookedAt time.Time
-	triedAt  time.Time // when err was found
-	base     time.Time // instants of dueAt are counted from here
-	dueAt    atomic.Int64
-	told     atomic.Pointer[sight]
+	triedAt  time.Time  // when err was found
 	opening  sync.Mutex // held by whoever opens a snapshot to be current; before mu
 	pinning  sync.Mutex // held by whoever opens another; before mu
-}
-
-// sight is what may be told of a source without a lock.
-type sight struct {
-	id  string // of current
-	err error  // of Err
 }
 
 // Snapshot is one open snapshot. Whoever got it from Current or Pinned must Release it; its files stay readable until then,
@@ -82,9 +72,7 @@ func OpenStoreSource(store Store, memory int64, logger *slog.Logger) *Source {
 }
 
 func newSource(p place, logger *slog.Logger) *Source {
-	s := &Source{place: p, logger: logger, every: p.every(), base: time.Now()}
-	s.tell()
-	return s
+	return &Source{place: p, logger: logger, every: p.every()}
 }
 
 // Every is how long a look at the pointer is trusted: a new snapshot is seen that much later at most.
@@ -97,7 +85,6 @@ func (s *Source) Current() (*Snapshot, error) {
 	due := time.Since(s.lookedAt) >= s.every
 	if due {
 		s.lookedAt = time.Now()
-		s.dueAt.Store(int64(s.lookedAt.Add(s.every).Sub(s.base)))
 	}
 	snap := s.current
 	if snap != nil {
@@ -114,27 +101,6 @@ func (s *Source) Current() (*Snapshot, error) {
 		}()
 	}
 	return snap, nil
-}
-
-// ID answers the id of what Current answers, for who needs none of its files: it takes no lock. It is "" where none is open.
-func (s *Source) ID(now time.Time) string {
-	if int64(now.Sub(s.base)) >= s.dueAt.Load() {
-		snap, err := s.Current() // looks at the pointer
-		if err != nil {
-			return ""
-		}
-		defer snap.Release()
-	}
-	return s.told.Load().id
-}
-
-// tell lets ID and Err know. It needs mu.
-func (s *Source) tell() {
-	now := &sight{err: cmp.Or(s.away, s.err)}
-	if s.current != nil {
-		now.id = s.current.ID
-	}
-	s.told.Store(now)
 }
 
 // Refresh looks at the pointer now and waits until what it names is open.
@@ -179,7 +145,6 @@ func (s *Source) refresh() error {
 	if err == nil {
 		s.follow(next)
 	}
-	s.tell()
 	s.mu.Unlock()
 	if err != nil && old != nil && !told {
 		s.logger.Error("can't open the newest snapshot; the one before is served", "snapshot", old.ID, "err", err)
@@ -206,7 +171,6 @@ func (s *Source) tellAway(err error) {
 	s.mu.Lock()
 	before, serving := s.away, s.current != nil
 	s.away = err
-	s.tell()
 	s.mu.Unlock()
 	switch {
 	case err != nil && before == nil && serving:
@@ -265,7 +229,6 @@ func (s *Source) Close() {
 		s.current.Release()
 		s.current = nil
 	}
-	s.tell()
 	s.recent, s.pinned = releaseAfter(s.recent, 0), releaseAfter(s.pinned, 0)
 	s.packs.close()
 }

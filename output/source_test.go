@@ -109,29 +109,6 @@ func TestSourceNotices(t *testing.T) {
 	}
 }
 
-// ID alone notices a new snapshot, too, and none after Close.
-func TestSourceID(t *testing.T) {
-	t.Parallel()
-	d := openFolder(t, tempDir(t))
-	s := openSource(t, d.Root())
-	if id := s.ID(time.Now()); id != "" {
-		t.Errorf("before the first: %q", id)
-	}
-	for i := range 2 {
-		want := mustPublish(t, d, t0.Add(time.Duration(i)*time.Minute), tree(i)).Checkpoint.Snapshot
-		for s.ID(time.Now().Add(s.Every())) != want { // as if the last look were long ago
-			s.mu.Lock()
-			s.lookedAt = time.Time{}
-			s.mu.Unlock()
-			runtime.Gosched()
-		}
-	}
-	s.Close()
-	if id := s.told.Load().id; id != "" {
-		t.Errorf("after Close: %q", id)
-	}
-}
-
 func TestSourceKeepsTheOld(t *testing.T) {
 	t.Parallel()
 	d := openFolder(t, tempDir(t))

@@ -76,8 +76,8 @@ func jsonError(p []byte) ([]byte, bool) {
 	if err != nil {
 		return nil, false
 	}
-	return fmt.Appendf(nil, "%s%d %s\r\nAccess-Control-Allow-Origin: *\r\nCache-Control: no-store\r\nConnection: close\r\n"+
-		"Content-Length: %d\r\nContent-Type: %s\r\nX-Content-Type-Options: nosniff\r\n\r\n%s\n",
+	return fmt.Appendf(nil, "%s%d %s\r\nAccess-Control-Allow-Origin: *\r\nCache-Control: no-store\r\n"+
+		"Connection: close\r\nContent-Length: %d\r\nContent-Type: %s\r\nX-Content-Type-Options: nosniff\r\n\r\n%s\n",
 		statusPrefix, code, http.StatusText(code), len(body)+1, typeJSON, body), true
 }
 

@@ -8,8 +8,8 @@ import (
 	"tollbook/output"
 )
 
-// cache keeps finished answers, and the rows and indexes that they are cut from, up to a number of bytes. An entry never
-// changes, since its key names bytes by their sum, or by a snapshot or pack, which never change either; so unchanged
+// cache keeps finished answers, and the rows and indexes that they are cut from, up to a number of bytes. An entry
+// never changes, since its key names bytes by their sum, or by a snapshot or pack, which never change either; so unchanged
 // files stay when a snapshot replaces another.
 type cache struct {
 	mu    sync.Mutex
@@ -70,8 +70,8 @@ func cachedAnswer(c *cache, key cacheKey, make func() (*body, error)) (*body, er
 	return b, err
 }
 
-// askedBefore notes that a key is asked for, and returns whether it was before. Where two keys share a slot the later one
-// stays. Should two keys have the same hash, one is taken for asked before; nothing else depends on it.
+// askedBefore notes that a key is asked for, and returns whether it was before. Where two keys share a slot the later
+// one stays. Should two keys have the same hash, one is taken for asked before; nothing else depends on it.
 func (c *cache) askedBefore(key cacheKey) bool {
 	hash := maphash.Comparable(c.seed, key)
 	c.mu.Lock()

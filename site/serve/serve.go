@@ -1,20 +1,23 @@
 // Package serve answers readers. NewHandler makes the GET handler: a request is parsed by the route table of site, its
-// key is looked up in the current snapshot, and what is no file by itself is cut out of files by the route's rule.
+// key is looked up in the current snapshot, what is no file by itself is cut out of files by the route's rule, and the
+// answer is sent.
 //
-// It owns the HTTP manners: status, caching, validators, encodings, error bodies. For readers it reads nothing but the files
-// of a snapshot and its packs, and it must never know what a row means, nor ask a database. What owners submit (submit.go)
-// goes through two small interfaces, to whoever keeps and probes it.
+// It owns the HTTP rules: status, caching, validators, encodings, error bodies. For readers it reads nothing but the
+// files of a snapshot and its packs. It must never know what a row means, import what renders, or ask a database. What
+// owners submit (submit.go) goes through two small interfaces, to whatever stores and probes it.
 package serve
 
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/netip"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -166,7 +169,8 @@ func (h *handler) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// admit counts a request for its client and tells him how many he has left. Once there are none it answers, and is false.
+// admit counts a request for its client and sets the headers that say how many are left. Once none is left it answers
+// and returns false.
 func (h *handler) admit(w *reply, r *http.Request) bool {
 	left, ends, ok := h.limiter.take(clientOf(clientAddr(r, h.trusted)), h.now())
 	header := w.Header()
@@ -272,4 +276,62 @@ func (h *handler) ownPage(snap *output.Snapshot, key string) (*body, bool) {
 	}
 	b, err := h.file(m)
 	return b, err == nil && b.member == nil
+}
+
+// view is what the handler knows of a snapshot beside its files.
+type view struct {
+	name         []string // its id, as a header value
+	built, next  time.Time
+	lastModified []string // header value
+
+	mu    sync.Mutex // held while the index is read
+	index *site.Index
+}
+
+// maxViews is how many snapshots are known at once: as many as a source keeps open, those that readers named among
+// them, and one more while one replaces another.
+const maxViews = 8
+
+// view answers what is known of a snapshot, new or from before.
+func (h *handler) view(snap *output.Snapshot) *view {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	i := slices.IndexFunc(h.views, func(v *view) bool { return v.name[0] == snap.ID })
+	if i >= 0 {
+		v := h.views[i]
+		copy(h.views[1:i+1], h.views[:i])
+		h.views[0] = v
+		return v
+	}
+	built := snap.Checkpoint.Built()
+	v := &view{
+		name: []string{snap.ID}, built: built, next: snap.Checkpoint.Next(),
+		lastModified: []string{built.Format(http.TimeFormat)},
+	}
+	h.views = slices.Insert(h.views, 0, v)
+	h.views = h.views[:min(len(h.views), maxViews)]
+	return v
+}
+
+// readIndex is the snapshot's v1/index.json, parsed once; what fails is tried again.
+func (v *view) readIndex(snap *output.Snapshot) (*site.Index, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.index != nil {
+		return v.index, nil
+	}
+	data, err := snap.ReadFile(site.IndexFile)
+	if err != nil {
+		return nil, fmt.Errorf("snapshot %s: %w", snap.ID, err)
+	}
+	var index site.Index
+	if err := json.Unmarshal(data, &index); err != nil {
+		return nil, fmt.Errorf("snapshot %s: parse %s: %w", snap.ID, site.IndexFile, err)
+	}
+	if !slices.IsSorted(index.Slugs) || !slices.IsSorted(index.Facilitators) {
+		return nil, fmt.Errorf("snapshot %s: %s: %w: slugs or ids are not sorted",
+			snap.ID, site.IndexFile, output.ErrDamaged)
+	}
+	v.index = &index
+	return v.index, nil
 }
