@@ -42,7 +42,7 @@ func newCache(limit int) *cache {
 const (
 	cacheBytes = 96 << 20 // bound of what one handler keeps
 	entryBytes = 300      // of an entry beside its value
-	entryPart  = 4        // the largest entry has this part of the limit
+	entryPart  = 2        // the largest entry has this part of the limit: a search shard of 20,000 services fits
 )
 
 // cached returns the value of a key, made if need be. Two requests that miss at once both make it; errors are not kept.
