@@ -26,6 +26,9 @@ var imports = map[string]struct{ ours, modules []string }{
 	"cmd/tollbook/lint": {
 		ours: []string{"build", "crawl/probe", "site", "site/x402"},
 	},
+	"cmd/tollbook/manual": {
+		modules: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
+	},
 	"cmd/nodetest": {
 		ours: []string{"site/testgate"},
 	},

@@ -11,7 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/cobra"
+
+	"tollbook/cmd/tollbook/manual"
 )
 
 // TestManual: each command that help shows has a page, which says what its help says, and the same bytes every time.
@@ -19,11 +20,11 @@ func TestManual(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	root := newRootCommand()
-	if err := writeManual(root, dir, "2026-11-21"); err != nil {
+	if err := manual.Write(root, dir, "2026-11-21", "1"); err != nil {
 		t.Fatal(err)
 	}
 	again := t.TempDir()
-	if err := writeManual(newRootCommand(), again, "2026-11-21"); err != nil {
+	if err := manual.Write(newRootCommand(), again, "2026-11-21", "1"); err != nil {
 		t.Fatal(err)
 	}
 	order := regexp.MustCompile(`^\.(TH|SH|PP|TP|nf|fi|in|nh|ad)\b`)
@@ -32,7 +33,7 @@ func TestManual(t *testing.T) {
 		if c.Hidden || c.Name() == "help" {
 			continue
 		}
-		name := pageName(c) + ".1"
+		name := manual.PageName(c) + ".1"
 		pages[name] = true
 		page, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
@@ -83,20 +84,6 @@ func saidIn(s string) map[string]bool {
 		m[w] = true
 	}
 	return m
-}
-
-func TestManualEscapes(t *testing.T) {
-	t.Parallel()
-	c := &cobra.Command{Use: "x", Short: "Try", RunE: func(*cobra.Command, []string) error { return nil },
-		Long: "First line\n.nf is no order, /snapshots/<id>.zip stays, it's *plain*.\n\n    typed --as 'is'\n    .dot \\n\n\nAfter.\n\nEXIT STATUS\n\n0 always."}
-	want := ".SH DESCRIPTION\n.PP\nFirst line\n\\&.nf is no order, /snapshots/<id>.zip stays, it\\(aqs *plain*.\n" +
-		".PP\n.in +4n\n.nf\ntyped \\-\\-as \\(aqis\\(aq\n\\&.dot \\en\n\n.fi\n.in\n.PP\nAfter.\n"
-	got := manualPage(c, "")
-	_, got, _ = strings.Cut(got, ".SH DESCRIPTION\n")
-	got, _, _ = strings.Cut(got, ".SH OPTIONS")
-	if diff := cmp.Diff(want, ".SH DESCRIPTION\n"+got); diff != "" {
-		t.Errorf("page (-want +got):\n%s", diff)
-	}
 }
 
 // TestReady: 200 is ready; anything else, a redirect too, is not.
