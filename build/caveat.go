@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"tollbook/site"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 	"tollbook/site/x402"
 )
 
@@ -52,7 +52,7 @@ func measuredCaveat(off []string, sharedWith int) string {
 }
 
 // allTimeCaveat says since when figures of all time count, by network.
-func allTimeCaveat(on []string, chains map[string]postgres.ChainFacts) string {
+func allTimeCaveat(on []string, chains map[string]ledger.ChainFacts) string {
 	if len(on) == 0 {
 		return "Figures begin when measuring begins; they are a floor, never a whole."
 	}

@@ -9,6 +9,7 @@ import (
 	"tollbook/render"
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 	"tollbook/site/x402"
 )
 
@@ -103,7 +104,7 @@ func settledOn(f *postgres.Facts, now time.Time) map[string]windows {
 }
 
 // readChain tells how far a network was read, and what was seen on it.
-func readChain(n *site.NetworkCoverage, c *postgres.ChainFacts, now time.Time) {
+func readChain(n *site.NetworkCoverage, c *ledger.ChainFacts, now time.Time) {
 	n.Measured, n.MeasuredSince, n.HeadPolledAt = c.MeasuredSince != nil, timeOrNull(c.MeasuredSince), timeOrNull(c.PolledAt)
 	n.Filling = &c.Filling
 	if c.Head > 0 {
@@ -128,7 +129,7 @@ func readChain(n *site.NetworkCoverage, c *postgres.ChainFacts, now time.Time) {
 }
 
 // unattributed is the part, 0 to 1, of the authorisations seen in a token that no known settler sent; null without any.
-func unattributed(s postgres.SeenFacts) *float64 {
+func unattributed(s ledger.SeenFacts) *float64 {
 	n := max(0, s.Authorizations-s.Attributed)
 	return ratio(1, usd{0, uint64(n)}, usd{0, uint64(max(0, s.Authorizations))})
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"tollbook/site"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 )
 
 // earning is what one service was paid at its recipients while they were its own. Where it shares one, volumes are its
@@ -48,7 +48,7 @@ func dollarsAt(s string) usd {
 // on which the same services hold it is divided by their number, to the micro-dollar: see usd.part, by slug. So are the 30
 // days and all days; of single days, and of facilitators within the 30, each service has what its part of the running sum
 // grows by, so that they sum to its whole and to everybody's.
-func (p *payouts) earnings(t *postgres.Takings, services int, now time.Time) []earning {
+func (p *payouts) earnings(t *ledger.Takings, services int, now time.Time) []earning {
 	list := make([]earning, services)
 	if t == nil {
 		return list
@@ -92,7 +92,7 @@ type stretch struct {
 }
 
 // stretches cuts the days of a recipient where a holder of it stops to be one. What came before them is of the first.
-func stretches(parts []postgres.TakingDay, before dayPart, holders []held, today int) []*stretch {
+func stretches(parts []ledger.TakingDay, before dayPart, holders []held, today int) []*stretch {
 	var list []*stretch
 	for len(parts) > 0 || before.count > 0 {
 		if len(parts) > 0 && before.count == 0 {
@@ -110,7 +110,7 @@ func stretches(parts []postgres.TakingDay, before dayPart, holders []held, today
 	return list
 }
 
-func sumStretch(parts []postgres.TakingDay, before dayPart, today int) *stretch {
+func sumStretch(parts []ledger.TakingDay, before dayPart, today int) *stretch {
 	s := &stretch{days: make([]dayPart, 0, len(parts)), before: before.usd, all: before.usd, countAll: before.count}
 	for i := range parts {
 		d := &parts[i]
@@ -193,7 +193,7 @@ func (s *stretch) daysOf(place, n int) []dayPart {
 // past is what a recipient took before the window, while the same services held it. It is unfolded where it is shown; of a
 // recipient that several hold, once.
 type past struct {
-	payee   postgres.PayeeFacts
+	payee   ledger.PayeeFacts
 	holders int
 
 	once sync.Once `digest:"-"`

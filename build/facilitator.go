@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"tollbook/site"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 	"tollbook/site/x402"
 )
 
@@ -74,9 +74,9 @@ func (w *windows) addDay(date string, s span) {
 }
 
 // flowWindows sums what one flow settled. Times are UTC.
-func flowWindows(f postgres.FlowFacts, now time.Time) windows {
+func flowWindows(f ledger.FlowFacts, now time.Time) windows {
 	unit, valued := unitUSD(f.Network, f.Token, f.Configured)
-	of := func(s postgres.FlowSum) span {
+	of := func(s ledger.FlowSum) span {
 		out := span{count: s.Settlements}
 		if amount, ok := new(big.Int).SetString(s.Amount, 10); ok && valued {
 			out.usd = new(big.Rat).SetFrac(amount, unit)
@@ -113,7 +113,7 @@ func flowWindows(f postgres.FlowFacts, now time.Time) windows {
 
 // unitUSD is how many atomic units of a token are a dollar. Where the operator says nothing of it, only USDC is taken for
 // dollars one to one, and only where it can be redeemed: a testnet's is worth nothing.
-func unitUSD(network, token string, configured *postgres.Token) (*big.Int, bool) {
+func unitUSD(network, token string, configured *ledger.Token) (*big.Int, bool) {
 	if configured != nil {
 		return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(configured.Decimals)), nil), configured.USD
 	}
@@ -126,7 +126,7 @@ func unitUSD(network, token string, configured *postgres.Token) (*big.Int, bool)
 }
 
 // assetOf is how a token's address is written, and what it is called: by the table of assets, else by the operator.
-func assetOf(network, token string, configured *postgres.Token) (address, name string) {
+func assetOf(network, token string, configured *ledger.Token) (address, name string) {
 	if a, ok := x402.LookupAsset(network, token); ok {
 		return a.Address, a.Symbol
 	}
@@ -139,12 +139,12 @@ func assetOf(network, token string, configured *postgres.Token) (address, name s
 // measured says whether a facilitator's volume counts: it has settlers, and they are known to be its own, because the
 // list that we take them from has accepted them or the operator vouches. What is only claimed (a pull request) would let
 // anyone rank by somebody else's settlements.
-func measured(f *postgres.FacilitatorFacts) bool {
+func measured(f *ledger.FacilitatorFacts) bool {
 	return len(f.Settlers) > 0 && (f.Trusted || strings.HasPrefix(f.UpstreamStatus, "merged"))
 }
 
 // facilitators judges every facilitator, by id, with every embed.
-func facilitators(facts []postgres.FacilitatorFacts, now time.Time) []site.FacilitatorDetail {
+func facilitators(facts []ledger.FacilitatorFacts, now time.Time) []site.FacilitatorDetail {
 	list := make([]site.FacilitatorDetail, len(facts))
 	for i := range facts {
 		list[i] = facilitatorDetail(&facts[i], now)
@@ -153,7 +153,7 @@ func facilitators(facts []postgres.FacilitatorFacts, now time.Time) []site.Facil
 	return list
 }
 
-func facilitator(f *postgres.FacilitatorFacts, now time.Time) site.FacilitatorListItem {
+func facilitator(f *ledger.FacilitatorFacts, now time.Time) site.FacilitatorListItem {
 	item := site.FacilitatorListItem{
 		FacilitatorID: f.ID, Name: f.Name, WebsiteURL: f.WebsiteURL, Verification: site.VerifiedListed, Chains: []site.FacilitatorChain{},
 	}
@@ -195,10 +195,10 @@ func orZero(d *site.Decimal) site.Decimal {
 
 // flowsOf are the flows of a facilitator that count, and an empty one for each token that its settlers are said to
 // settle: what is looked for and not found is zero, not unknown.
-func flowsOf(f *postgres.FacilitatorFacts) []postgres.FlowFacts {
+func flowsOf(f *ledger.FacilitatorFacts) []ledger.FlowFacts {
 	type key struct{ network, token string }
 	seen := map[key]bool{}
-	var flows []postgres.FlowFacts
+	var flows []ledger.FlowFacts
 	if measured(f) {
 		for _, flow := range f.Flows {
 			seen[key{flow.Network, flow.Token}] = true
@@ -209,14 +209,14 @@ func flowsOf(f *postgres.FacilitatorFacts) []postgres.FlowFacts {
 		for _, token := range s.Tokens {
 			if k := (key{s.Network, token}); !seen[k] {
 				seen[k] = true
-				flows = append(flows, postgres.FlowFacts{Network: s.Network, Token: token})
+				flows = append(flows, ledger.FlowFacts{Network: s.Network, Token: token})
 			}
 		}
 	}
 	return flows
 }
 
-func chainRow(f postgres.FlowFacts, w windows, verification string) site.FacilitatorChain {
+func chainRow(f ledger.FlowFacts, w windows, verification string) site.FacilitatorChain {
 	address, name := assetOf(f.Network, f.Token, f.Configured)
 	row := site.FacilitatorChain{
 		Network: shortNetwork(f.Network), NetworkCAIP2: f.Network,

@@ -7,12 +7,12 @@ import (
 
 	"tollbook/render"
 	"tollbook/site"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 	"tollbook/site/x402"
 )
 
 // facilitatorDetail judges a facilitator but for the services that it settles for, which judged services tell.
-func facilitatorDetail(f *postgres.FacilitatorFacts, now time.Time) site.FacilitatorDetail {
+func facilitatorDetail(f *ledger.FacilitatorFacts, now time.Time) site.FacilitatorDetail {
 	d := site.FacilitatorDetail{
 		FacilitatorListItem: facilitator(f, now), Settlers: []site.FacilitatorSettler{}, Buyers: []site.FacilitatorBuyers{}, Services: []site.FacilitatorService{},
 	}

@@ -13,6 +13,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 )
 
 // TestFacilitatorFiles: every timeframe with every set of embeds has every page of 25 and of 100, and each is the naive
@@ -22,7 +23,7 @@ func TestFacilitatorFiles(t *testing.T) {
 	for _, n := range []int{0, 1, 25, 130} {
 		facts := &postgres.Facts{}
 		for i := range n {
-			facts.Facilitators = append(facts.Facilitators, postgres.FacilitatorFacts{Facilitator: postgres.Facilitator{
+			facts.Facilitators = append(facts.Facilitators, ledger.FacilitatorFacts{Facilitator: ledger.Facilitator{
 				ID: fmt.Sprintf("f%03d", i), Name: `"timeseries":[1,2]`, WebsiteURL: "https://f.test?a=<b>&c", UpstreamStatus: "pull_request",
 			}})
 		}

@@ -18,6 +18,7 @@ import (
 	"tollbook/output"
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 )
 
 const (
@@ -59,7 +60,7 @@ func list(t testing.TB, db *postgres.DB) {
 
 // settle keeps 160 days of settlements, as an indexer commits them: by two facilitators that count and by one that
 // does not, in dollars and in euros.
-func settle(t testing.TB, db *postgres.DB) []postgres.Settlement {
+func settle(t testing.TB, db *postgres.DB) []ledger.Settlement {
 	t.Helper()
 	ctx := t.Context()
 	check := func(err error) {
@@ -69,10 +70,10 @@ func settle(t testing.TB, db *postgres.DB) []postgres.Settlement {
 		}
 	}
 	tokens := []string{chainUSDC, chainEURC}
-	_, err := db.ImportFacilitators(ctx, []postgres.Facilitator{
-		{ID: "counts", Name: "Counts", WebsiteURL: "https://counts.test", UpstreamStatus: "merged", Settlers: []postgres.Settler{{Network: chainBase, Address: account("a", 1), Tokens: tokens}}},
-		{ID: "x402.rs", Name: "Counts too", WebsiteURL: "https://too.test", UpstreamStatus: "merged", Settlers: []postgres.Settler{{Network: chainBase, Address: account("a", 2), Tokens: tokens}}},
-		{ID: "claims", Name: "Claims", WebsiteURL: "https://claims.test", UpstreamStatus: "pull_request", Settlers: []postgres.Settler{{Network: chainBase, Address: account("a", 3), Tokens: tokens}}},
+	_, err := db.ImportFacilitators(ctx, []ledger.Facilitator{
+		{ID: "counts", Name: "Counts", WebsiteURL: "https://counts.test", UpstreamStatus: "merged", Settlers: []ledger.Settler{{Network: chainBase, Address: account("a", 1), Tokens: tokens}}},
+		{ID: "x402.rs", Name: "Counts too", WebsiteURL: "https://too.test", UpstreamStatus: "merged", Settlers: []ledger.Settler{{Network: chainBase, Address: account("a", 2), Tokens: tokens}}},
+		{ID: "claims", Name: "Claims", WebsiteURL: "https://claims.test", UpstreamStatus: "pull_request", Settlers: []ledger.Settler{{Network: chainBase, Address: account("a", 3), Tokens: tokens}}},
 	})
 	check(err)
 	settlers, err := db.NewSettlers(ctx, chainBase)
@@ -83,16 +84,16 @@ func settle(t testing.TB, db *postgres.DB) []postgres.Settlement {
 	scans, err := db.Scans(ctx, chainBase)
 	check(err)
 	for _, s := range scans {
-		r := postgres.Range{Scan: s.ID, Network: chainBase, First: s.Next, Last: 100_010, Hash: "0xhead", Time: moment.Add(-time.Minute)}
+		r := ledger.Range{Scan: s.ID, Network: chainBase, First: s.Next, Last: 100_010, Hash: "0xhead", Time: moment.Add(-time.Minute)}
 		if s.End != nil {
 			r.Last, r.Hash, r.Time, r.Settlements = *s.End-1, "0xfill", moment.Add(-2*time.Minute), settled
-			r.Seen = []postgres.SeenDay{{Token: chainUSDC, Day: moment.Truncate(24 * time.Hour), Authorizations: 1_000_000}}
-			r.Senders = []postgres.SenderDay{{Sender: account("c", 1), Day: moment.Truncate(24 * time.Hour), Token: chainUSDC, Payments: 7, Amount: "7000000", Recipients: 2}}
+			r.Seen = []ledger.SeenDay{{Token: chainUSDC, Day: moment.Truncate(24 * time.Hour), Authorizations: 1_000_000}}
+			r.Senders = []ledger.SenderDay{{Sender: account("c", 1), Day: moment.Truncate(24 * time.Hour), Token: chainUSDC, Payments: 7, Amount: "7000000", Recipients: 2}}
 		}
 		_, err := db.CommitRanges(ctx, r)
 		check(err)
 	}
-	check(db.SetHead(ctx, postgres.Head{Network: chainBase, Block: 100_012, Time: moment, PolledAt: moment}))
+	check(db.SetHead(ctx, ledger.Head{Network: chainBase, Block: 100_012, Time: moment, PolledAt: moment}))
 	return settled
 }
 
@@ -100,12 +101,12 @@ func account(kind string, n int) string { return fmt.Sprintf("0x%s%039d", kind, 
 func payee(n int) string                { return account("b", n) }
 
 // settlements are two thousand from first to the moment, the same every time.
-func settlements(first time.Time) []postgres.Settlement {
+func settlements(first time.Time) []ledger.Settlement {
 	random := rand.New(rand.NewPCG(1, 2))
-	var list []postgres.Settlement
+	var list []ledger.Settlement
 	for i := range 2000 {
 		by := random.IntN(3)
-		s := postgres.Settlement{
+		s := ledger.Settlement{
 			Network: chainBase, Block: int64(i * 49), BlockHash: "0x1", Time: first.Add(time.Duration(i) * (moment.Sub(first) / 2000)).Truncate(time.Second),
 			Transaction: fmt.Sprintf("0x%064x", i), LogIndex: i % 3, Facilitator: []string{"counts", "x402.rs", "claims"}[by], Settler: account("a", by+1),
 			Token: chainUSDC, Payer: account("d", random.IntN(9)), Payee: payee(random.IntN(4)), Amount: fmt.Sprint(1 + random.Int64N(3_000_000)), Method: "eip3009",
@@ -146,11 +147,11 @@ func TestTakingsAreARecount(t *testing.T) {
 	parts := new(big.Rat)            // of acme and bolt
 	for _, c := range []struct {
 		slug string
-		own  func(postgres.Settlement) bool
+		own  func(ledger.Settlement) bool
 	}{
-		{"acme", func(s postgres.Settlement) bool { return s.Payee == payee(0) }},
-		{"bolt", func(s postgres.Settlement) bool { return s.Payee == payee(0) }},
-		{"cove", func(s postgres.Settlement) bool {
+		{"acme", func(s ledger.Settlement) bool { return s.Payee == payee(0) }},
+		{"bolt", func(s ledger.Settlement) bool { return s.Payee == payee(0) }},
+		{"cove", func(s ledger.Settlement) bool {
 			return s.Payee == payee(1) && s.Time.Before(until.AddDate(0, 0, 1)) || s.Payee == payee(2)
 		}},
 	} {
@@ -236,9 +237,9 @@ type tally struct {
 }
 
 // counted says whether a settlement counts as volume: dollars, by a facilitator whose accounts are its own.
-func counted(s postgres.Settlement) bool { return s.Token == chainUSDC && s.Facilitator != "claims" }
+func counted(s ledger.Settlement) bool { return s.Token == chainUSDC && s.Facilitator != "claims" }
 
-func recount(list []postgres.Settlement, own func(postgres.Settlement) bool) *tally {
+func recount(list []ledger.Settlement, own func(ledger.Settlement) bool) *tally {
 	c := &tally{usd30: new(big.Rat), payers: map[string]*big.Rat{}, via: map[string]int64{}, days: map[string]map[string]bool{}}
 	month := moment.Truncate(24*time.Hour).AddDate(0, 0, -29)
 	for _, s := range list {
@@ -323,9 +324,9 @@ func rat(d site.Decimal) *big.Rat {
 }
 
 // checkCoverage counts the volume of all and its quality again.
-func checkCoverage(t *testing.T, c site.CoverageReport, settled []postgres.Settlement) {
+func checkCoverage(t *testing.T, c site.CoverageReport, settled []ledger.Settlement) {
 	t.Helper()
-	all, self := recount(settled, func(postgres.Settlement) bool { return true }), recount(settled, func(s postgres.Settlement) bool { return s.Payer == s.Payee })
+	all, self := recount(settled, func(ledger.Settlement) bool { return true }), recount(settled, func(s ledger.Settlement) bool { return s.Payer == s.Payee })
 	if rat(c.Volume30d.Raw.VolumeUSD).Cmp(all.usd30) != 0 || c.Volume30d.Raw.TxCount != all.n30 ||
 		rat(c.Volume30d.SelfPayment.VolumeUSD).Cmp(self.usd30) != 0 || c.Volume30d.SelfPayment.TxCount != self.n30 {
 		t.Errorf("volume is %+v, want %s in %d, %s in %d of it to themselves", c.Volume30d, all.usd30.FloatString(6), all.n30, self.usd30.FloatString(6), self.n30)

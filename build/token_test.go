@@ -3,19 +3,19 @@ package build
 import (
 	"testing"
 
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 )
 
 // A token is worth a dollar where the operator says so, and where he says nothing if it is USDC that can be redeemed.
 func TestUnitUSD(t *testing.T) {
 	t.Parallel()
 	const sepoliaUSDC = "0x036cbd53842c5426634e7929541ec2318f3dcf7e"
-	own := func(decimals int, usd bool) *postgres.Token {
-		return &postgres.Token{Symbol: "OWN", Decimals: decimals, USD: usd}
+	own := func(decimals int, usd bool) *ledger.Token {
+		return &ledger.Token{Symbol: "OWN", Decimals: decimals, USD: usd}
 	}
 	for _, c := range []struct {
 		name, network, token string
-		configured           *postgres.Token
+		configured           *ledger.Token
 		unit, asset          string // unit is "" of no value
 	}{
 		{"USDC", "eip155:8453", baseUSDC, nil, "1000000", "USDC"},

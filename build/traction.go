@@ -11,11 +11,12 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 )
 
 // measuredNetworks are those on which everything that known settlers sent since some time is kept, and where it is worth
 // something: only there does silence say that nothing was paid.
-func measuredNetworks(chains []postgres.ChainFacts) map[string]bool {
+func measuredNetworks(chains []ledger.ChainFacts) map[string]bool {
 	measured := map[string]bool{}
 	for _, c := range chains {
 		if c.MeasuredSince != nil && worthSomething(c.Network) {
@@ -27,8 +28,8 @@ func measuredNetworks(chains []postgres.ChainFacts) map[string]bool {
 
 // countedFlows are the flows whose settlements count as volume: of facilitators whose settlers are their own, in tokens
 // that are worth a dollar each.
-func countedFlows(facilitators []postgres.FacilitatorFacts) []postgres.CountedFlow {
-	var flows []postgres.CountedFlow
+func countedFlows(facilitators []ledger.FacilitatorFacts) []ledger.CountedFlow {
+	var flows []ledger.CountedFlow
 	for i := range facilitators {
 		f := &facilitators[i]
 		if !measured(f) {
@@ -37,7 +38,7 @@ func countedFlows(facilitators []postgres.FacilitatorFacts) []postgres.CountedFl
 		for _, flow := range f.Flows {
 			if unit, valued := unitUSD(flow.Network, flow.Token, flow.Configured); valued && worthSomething(flow.Network) {
 				one := new(big.Rat).SetFrac(big.NewInt(1), unit)
-				flows = append(flows, postgres.CountedFlow{
+				flows = append(flows, ledger.CountedFlow{
 					Facilitator: f.ID, Network: flow.Network, Token: flow.Token, Unit: strings.TrimRight(one.FloatString(maxDecimals), "0"),
 				})
 			}
@@ -47,20 +48,20 @@ func countedFlows(facilitators []postgres.FacilitatorFacts) []postgres.CountedFl
 }
 
 // takings reads what the recipients of listed services took, in the counted flows.
-func takings(ctx context.Context, r *postgres.Reader, f *postgres.Facts, claims [][]claim, now time.Time) (*postgres.Takings, error) {
+func takings(ctx context.Context, r *postgres.Reader, f *postgres.Facts, claims [][]claim, now time.Time) (*ledger.Takings, error) {
 	measured := measuredNetworks(f.Chains)
 	return r.Takings(ctx, now, newPayouts(f.Services, claims, measured, now).asked(f.Services, measured), countedFlows(f.Facilitators))
 }
 
 // asked are the recipients whose takings a build wants to know.
-func (p *payouts) asked(services []postgres.ServiceFacts, measured map[string]bool) []postgres.Recipient {
-	var list []postgres.Recipient
+func (p *payouts) asked(services []postgres.ServiceFacts, measured map[string]bool) []ledger.Recipient {
+	var list []ledger.Recipient
 	for i := range services {
 		for _, c := range p.claims[i] {
 			if !measured[c.network] || p.unresponsive[i] {
 				continue
 			}
-			r := postgres.Recipient{ServiceID: services[i].ID, Network: c.network, Address: c.payTo}
+			r := ledger.Recipient{ServiceID: services[i].ID, Network: c.network, Address: c.payTo}
 			if !c.until.IsZero() {
 				r.Until = &c.until
 			}
@@ -73,11 +74,11 @@ func (p *payouts) asked(services []postgres.ServiceFacts, measured map[string]bo
 // tractions judges what settlement on chain shows, of each service.
 type tractions struct {
 	services []postgres.ServiceFacts
-	chains   map[string]postgres.ChainFacts
+	chains   map[string]ledger.ChainFacts
 	measured map[string]bool
 	payouts  *payouts
 	earnings []earning
-	takings  map[int64]*postgres.ServiceTakings
+	takings  map[int64]*ledger.ServiceTakings
 	mu       sync.Mutex       // of sharing
 	sharing  map[string][]int // services by the recipients that they share
 	dates    dayNames
@@ -86,7 +87,7 @@ type tractions struct {
 
 func newTractions(f *postgres.Facts, claims [][]claim, now time.Time) *tractions {
 	t := &tractions{
-		services: f.Services, chains: map[string]postgres.ChainFacts{}, measured: measuredNetworks(f.Chains), takings: map[int64]*postgres.ServiceTakings{},
+		services: f.Services, chains: map[string]ledger.ChainFacts{}, measured: measuredNetworks(f.Chains), takings: map[int64]*ledger.ServiceTakings{},
 		sharing: map[string][]int{}, dates: newDayNames(now), now: now,
 	}
 	for _, c := range f.Chains {
@@ -167,7 +168,7 @@ func (t *tractions) traction(i int) site.Traction {
 	}
 	e, of := &t.earnings[i], t.takings[t.services[i].ID]
 	if of == nil {
-		of = &postgres.ServiceTakings{}
+		of = &ledger.ServiceTakings{}
 	}
 	sharing := t.shared(i)
 	out.MeasuredNetworks = on
@@ -238,7 +239,7 @@ func concentrated(top []string, volume usd, count int64) bool {
 
 // medianAndMax are over the settlements of 30 days at the service's recipients, undivided: of an even number the median is
 // the mean of the two in the middle. Both are null without any.
-func medianAndMax(amounts []postgres.AmountCount) (median, most *site.Decimal) {
+func medianAndMax(amounts []ledger.AmountCount) (median, most *site.Decimal) {
 	var n int64
 	for _, a := range amounts {
 		n += a.Settlements

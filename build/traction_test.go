@@ -13,6 +13,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 )
 
 func TestTrendIsADailyRateOverADailyRate(t *testing.T) {
@@ -55,15 +56,15 @@ func TestConcentrated(t *testing.T) {
 func TestMedianAndMax(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		amounts      []postgres.AmountCount
+		amounts      []ledger.AmountCount
 		median, most site.Decimal // "" for null
 	}{
 		{nil, "", ""},
-		{[]postgres.AmountCount{{USD: "0.5", Settlements: 1}}, "0.5", "0.5"},
-		{[]postgres.AmountCount{{USD: "0.5", Settlements: 1}, {USD: "1", Settlements: 1}}, "0.75", "1"},
-		{[]postgres.AmountCount{{USD: "0.5", Settlements: 2}, {USD: "1", Settlements: 1}}, "0.5", "1"},
-		{[]postgres.AmountCount{{USD: "0.5", Settlements: 5}, {USD: "1", Settlements: 5}}, "0.75", "1"},
-		{[]postgres.AmountCount{{USD: "0.000001", Settlements: 1}, {USD: "0.000002", Settlements: 1}}, "0.0000015", "0.000002"},
+		{[]ledger.AmountCount{{USD: "0.5", Settlements: 1}}, "0.5", "0.5"},
+		{[]ledger.AmountCount{{USD: "0.5", Settlements: 1}, {USD: "1", Settlements: 1}}, "0.75", "1"},
+		{[]ledger.AmountCount{{USD: "0.5", Settlements: 2}, {USD: "1", Settlements: 1}}, "0.5", "1"},
+		{[]ledger.AmountCount{{USD: "0.5", Settlements: 5}, {USD: "1", Settlements: 5}}, "0.75", "1"},
+		{[]ledger.AmountCount{{USD: "0.000001", Settlements: 1}, {USD: "0.000002", Settlements: 1}}, "0.0000015", "0.000002"},
 	} {
 		median, most := medianAndMax(c.amounts)
 		if orNone(median) != c.median || orNone(most) != c.most {
@@ -165,7 +166,7 @@ func TestPartsSumToWhatWasTaken(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		services := rapid.IntRange(1, 6).Draw(t, "services")
 		p := &payouts{holders: map[recipient][]held{}}
-		takings := &postgres.Takings{}
+		takings := &ledger.Takings{}
 		var want30, wantAll usd
 		wantVia := map[string]*usd{"a": {}, "b": {}}
 		for n := range rapid.IntRange(1, 3).Draw(t, "payees") {
@@ -179,7 +180,7 @@ func TestPartsSumToWhatWasTaken(t *testing.T) {
 					p.holders[r] = append(p.holders[r], h)
 				}
 			}
-			payee := postgres.PayeeFacts{Network: base, Address: r.payTo, FirstAt: today.AddDate(0, 0, -50)}
+			payee := ledger.PayeeFacts{Network: base, Address: r.payTo, FirstAt: today.AddDate(0, 0, -50)}
 			for age := 45; age >= 0; age-- {
 				day := today.AddDate(0, 0, -age)
 				somebody := slices.ContainsFunc(p.holders[r], func(h held) bool { return h.until.IsZero() || !h.until.Before(day) })
@@ -188,7 +189,7 @@ func TestPartsSumToWhatWasTaken(t *testing.T) {
 						continue
 					}
 					amount := rapid.StringMatching(`[0-9]{1,2}(\.[0-9]{1,8})?`).Draw(t, "usd")
-					payee.Days = append(payee.Days, postgres.TakingDay{Day: day, Facilitator: f, Settlements: 1, USD: amount, LastAt: day})
+					payee.Days = append(payee.Days, ledger.TakingDay{Day: day, Facilitator: f, Settlements: 1, USD: amount, LastAt: day})
 					if somebody {
 						wantAll.add(dollarsOf(t, amount))
 					}
@@ -231,11 +232,11 @@ func TestPartsSumToWhatWasTaken(t *testing.T) {
 // TestCountedFlows: only facilitators whose accounts are their own count, in tokens that are worth a dollar each.
 func TestCountedFlows(t *testing.T) {
 	t.Parallel()
-	flows := []postgres.FlowFacts{{Network: base, Token: baseUSDC}, {Network: base, Token: baseEURC}, {Network: bnb, Token: bnbUSDC}, {Network: sepolia, Token: testUSDC}, {Network: base, Token: "0xfake"}}
+	flows := []ledger.FlowFacts{{Network: base, Token: baseUSDC}, {Network: base, Token: baseEURC}, {Network: bnb, Token: bnbUSDC}, {Network: sepolia, Token: testUSDC}, {Network: base, Token: "0xfake"}}
 	claimed := settledBy("pull_request", flows...)
 	claimed.ID = "claimed"
-	got := countedFlows([]postgres.FacilitatorFacts{settledBy("merged", flows...), claimed})
-	want := []postgres.CountedFlow{
+	got := countedFlows([]ledger.FacilitatorFacts{settledBy("merged", flows...), claimed})
+	want := []ledger.CountedFlow{
 		{Facilitator: "acme", Network: base, Token: baseUSDC, Unit: "0.000001"},
 		{Facilitator: "acme", Network: bnb, Token: bnbUSDC, Unit: "0.000000000000000001"},
 	}
@@ -248,7 +249,7 @@ func TestCountedFlows(t *testing.T) {
 // its recipient with nine others.
 func BenchmarkTractions(b *testing.B) {
 	const services = 20_000
-	f := &postgres.Facts{Chains: []postgres.ChainFacts{{Network: base, MeasuredSince: ago(100 * 24 * time.Hour)}}, Takings: &postgres.Takings{}}
+	f := &postgres.Facts{Chains: []ledger.ChainFacts{{Network: base, MeasuredSince: ago(100 * 24 * time.Hour)}}, Takings: &ledger.Takings{}}
 	today := now.Truncate(24 * time.Hour)
 	seen := map[string]bool{}
 	for i := range services {
@@ -259,14 +260,14 @@ func BenchmarkTractions(b *testing.B) {
 		s := service(priced(price("1", address, *ago(900 * time.Hour), nil)))
 		s.ID, s.Slug = int64(i), fmt.Sprintf("s%05d", i)
 		f.Services = append(f.Services, *s)
-		f.Takings.Services = append(f.Takings.Services, postgres.ServiceTakings{ServiceID: int64(i), Buyers30d: 9, TopUSD: []string{"1", "0.5", "0.25"}, Amounts: []postgres.AmountCount{{USD: "0.01", Settlements: 900}}})
+		f.Takings.Services = append(f.Takings.Services, ledger.ServiceTakings{ServiceID: int64(i), Buyers30d: 9, TopUSD: []string{"1", "0.5", "0.25"}, Amounts: []ledger.AmountCount{{USD: "0.01", Settlements: 900}}})
 		if seen[address] {
 			continue
 		}
 		seen[address] = true
-		payee := postgres.PayeeFacts{Network: base, Address: address, FirstAt: *ago(2160 * time.Hour)}
+		payee := ledger.PayeeFacts{Network: base, Address: address, FirstAt: *ago(2160 * time.Hour)}
 		for age := 89; age >= 0; age-- {
-			payee.Days = append(payee.Days, postgres.TakingDay{Day: today.AddDate(0, 0, -age), Facilitator: "acme", Settlements: 30, USD: "0.300001", LastAt: today.AddDate(0, 0, -age)})
+			payee.Days = append(payee.Days, ledger.TakingDay{Day: today.AddDate(0, 0, -age), Facilitator: "acme", Settlements: 30, USD: "0.300001", LastAt: today.AddDate(0, 0, -age)})
 		}
 		f.Takings.Payees = append(f.Takings.Payees, payee)
 	}

@@ -15,6 +15,7 @@ import (
 	"tollbook/crawl/facts"
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 )
 
 // A directory's file has a JSON object on each line, in this order, each with its kind:
@@ -224,7 +225,7 @@ func (in *directoryReader) line(kind string, n int, data []byte) error {
 			return errors.New("a token has network, address, symbol, and decimals from 0 to 36")
 		}
 		in.d.Tokens = append(in.d.Tokens,
-			postgres.Token{Network: t.Network, Address: t.Address, Symbol: t.Symbol, Decimals: t.Decimals, USD: t.USD})
+			ledger.Token{Network: t.Network, Address: t.Address, Symbol: t.Symbol, Decimals: t.Decimals, USD: t.USD})
 	case "service":
 		var s directoryService
 		if err := strictLine(data, &s); err != nil {

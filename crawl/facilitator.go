@@ -6,10 +6,11 @@ import (
 
 	"tollbook/crawl/chain"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 )
 
 // ShippedFacilitators is the list of facilitators that comes with Tollbook, as it is imported.
-func ShippedFacilitators() ([]postgres.Facilitator, error) { return imported(chain.Shipped()) }
+func ShippedFacilitators() ([]ledger.Facilitator, error) { return imported(chain.Shipped()) }
 
 // ImportShippedFacilitators stores that list in a database without facilitators. They are real ones; what they settled is what
 // the settlements table contains.
@@ -28,11 +29,11 @@ func ImportShippedFacilitators(ctx context.Context, db *postgres.DB) error {
 
 // ReadFacilitators reads a list of facilitators of the same form. One wrong entry refuses the whole list; every fault
 // found is told, each with whose it is.
-func ReadFacilitators(name string, r io.Reader) ([]postgres.Facilitator, error) {
+func ReadFacilitators(name string, r io.Reader) ([]ledger.Facilitator, error) {
 	return imported(chain.ReadFacilitators(name, r))
 }
 
-func imported(list []chain.Facilitator, err error) ([]postgres.Facilitator, error) {
+func imported(list []chain.Facilitator, err error) ([]ledger.Facilitator, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -42,15 +43,15 @@ func imported(list []chain.Facilitator, err error) ([]postgres.Facilitator, erro
 		}
 		return &s
 	}
-	out := make([]postgres.Facilitator, len(list))
+	out := make([]ledger.Facilitator, len(list))
 	for i, f := range list {
-		out[i] = postgres.Facilitator{
+		out[i] = ledger.Facilitator{
 			ID: f.ID, Name: f.Name, WebsiteURL: f.WebsiteURL, DocsURL: orNull(f.DocsURL),
 			FacilitatorURL: orNull(f.FacilitatorURL),
-			UpstreamStatus: f.UpstreamStatus, Settlers: make([]postgres.Settler, len(f.Settlers)),
+			UpstreamStatus: f.UpstreamStatus, Settlers: make([]ledger.Settler, len(f.Settlers)),
 		}
 		for j, s := range f.Settlers {
-			out[i].Settlers[j] = postgres.Settler(s)
+			out[i].Settlers[j] = ledger.Settler(s)
 		}
 	}
 	return out, nil

@@ -12,6 +12,7 @@ import (
 	"tollbook/crawl/chain/evm"
 	"tollbook/crawl/chain/solana"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 )
 
 // Indexer stores the settlements of chains. Each network has its own goroutine and reader: one that fails does not hold
@@ -30,7 +31,7 @@ type network struct {
 // chainKinds are the kinds of chains that can be read, by the namespace of their CAIP-2 id.
 var chainKinds = map[string]struct {
 	open    func(chain.Network, *postgres.DB, chain.Options) (chain.Reader, error)
-	inspect func(ctx context.Context, network, address string, o chain.Options) (postgres.Head, error)
+	inspect func(ctx context.Context, network, address string, o chain.Options) (ledger.Head, error)
 }{
 	"eip155": {
 		func(n chain.Network, db *postgres.DB, o chain.Options) (chain.Reader, error) {
@@ -48,11 +49,11 @@ var chainKinds = map[string]struct {
 
 // InspectNode asks one address of a network for its newest block, on Solana for its newest finalised slot. An address
 // that serves another chain is an error. Errors name the address by scheme and host alone.
-func InspectNode(ctx context.Context, network, address string, o chain.Options) (postgres.Head, error) {
+func InspectNode(ctx context.Context, network, address string, o chain.Options) (ledger.Head, error) {
 	namespace, _, _ := strings.Cut(network, ":")
 	kind, known := chainKinds[namespace]
 	if !known {
-		return postgres.Head{}, fmt.Errorf("ask a node of %s: want a network of namespace eip155 or solana", network)
+		return ledger.Head{}, fmt.Errorf("ask a node of %s: want a network of namespace eip155 or solana", network)
 	}
 	return kind.inspect(ctx, network, address, o)
 }

@@ -17,7 +17,7 @@ import (
 
 	"tollbook/crawl/chain"
 	"tollbook/crawl/chain/chaintest"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 )
 
 const (
@@ -101,9 +101,9 @@ func newTwoChains(t *testing.T) *twoChains {
 func (w *twoChains) directory(t *testing.T) *memory {
 	t.Helper()
 	m := open(t)
-	_, err := m.ImportFacilitators(t.Context(), []postgres.Facilitator{{
+	_, err := m.ImportFacilitators(t.Context(), []ledger.Facilitator{{
 		ID: "acme", Name: "Acme", WebsiteURL: "https://acme.test", UpstreamStatus: "merged",
-		Settlers: []postgres.Settler{
+		Settlers: []ledger.Settler{
 			{Network: baseNetwork, Address: "0x" + w.settlers[0], Tokens: []string{"0x" + baseUSDC}},
 			{Network: chaintest.SolanaID, Address: w.settlers[1], Tokens: []string{chaintest.SolanaUSDC}},
 		},

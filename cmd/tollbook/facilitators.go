@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tollbook/crawl"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 )
 
 func newFacilitatorsCommand() *cobra.Command {
@@ -64,7 +64,7 @@ EXIT STATUS
 }
 
 // readFacilitators reads the list that the arguments name, else the shipped one.
-func readFacilitators(args []string) ([]postgres.Facilitator, error) {
+func readFacilitators(args []string) ([]ledger.Facilitator, error) {
 	if len(args) == 0 {
 		return crawl.ShippedFacilitators()
 	}
@@ -81,7 +81,7 @@ func runFacilitatorsImport(ctx context.Context, o dataOptions, args []string, as
 	if err != nil {
 		return fmt.Errorf("nothing was imported:\n%w", err)
 	}
-	var report postgres.ImportReport
+	var report ledger.ImportReport
 	err = withDatabase(ctx, o, func(db *database) (err error) {
 		report, err = db.ImportFacilitators(ctx, list)
 		return err
@@ -134,7 +134,7 @@ EXIT STATUS
 }
 
 func runFacilitatorsList(ctx context.Context, o dataOptions, asJSON bool, stdout io.Writer) error {
-	var list []postgres.Facilitator
+	var list []ledger.Facilitator
 	err := withDatabase(ctx, o, func(db *database) (err error) {
 		list, err = db.Facilitators(ctx)
 		return err
@@ -161,7 +161,7 @@ func runFacilitatorsList(ctx context.Context, o dataOptions, asJSON bool, stdout
 }
 
 // printFacilitators writes the list with the names of an import's file.
-func printFacilitators(w io.Writer, list []postgres.Facilitator) error {
+func printFacilitators(w io.Writer, list []ledger.Facilitator) error {
 	type account struct {
 		Network    string   `json:"network"`
 		Address    string   `json:"address"`

@@ -21,6 +21,7 @@ import (
 	"tollbook/output"
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 	"tollbook/site/postgres/postgrestest"
 	"tollbook/site/serve"
 )
@@ -132,14 +133,14 @@ func TestFacilitators(t *testing.T) {
 	defer db.Close()
 	now := time.Now().UTC()
 	r := rand.New(rand.NewPCG(4020, 402))
-	var settled []postgres.Settlement
+	var settled []ledger.Settlement
 	counts := map[string]bool{}
 	for _, f := range list {
 		counts[f.ID] = len(f.Addresses) > 0 && (f.Trusted || strings.HasPrefix(f.Status, "merged"))
 		for _, a := range f.Addresses {
 			for i := range r.IntN(20) {
 				at := now.Add(-time.Duration(r.Int64N(int64(80 * 24 * time.Hour)))).Truncate(time.Second)
-				settled = append(settled, postgres.Settlement{
+				settled = append(settled, ledger.Settlement{
 					Network: a.Network, Block: at.Unix(), Time: at, Transaction: fmt.Sprint(a.Address, i), LogIndex: r.IntN(3), Facilitator: f.ID,
 					Settler: a.Address, Token: a.Tokens[0], Payer: "payer", Payee: "payee", Amount: strconv.Itoa(r.IntN(1e9)),
 				})
@@ -214,7 +215,7 @@ type facilitatorList struct {
 }
 
 // checkFacilitatorSums counts settlements: by facilitator, by window, by day.
-func checkFacilitatorSums(t *testing.T, ask func(string) (int, string), settled []postgres.Settlement, counts map[string]bool, now time.Time) {
+func checkFacilitatorSums(t *testing.T, ask func(string) (int, string), settled []ledger.Settlement, counts map[string]bool, now time.Time) {
 	t.Helper()
 	_, body := ask("?per_page=100&include=timeseries,chains&days=90&timeframe=all")
 	got := decode[facilitatorList](t, body)

@@ -43,8 +43,15 @@ var imports = map[string]struct{ ours, modules []string }{
 			"github.com/btcsuite/btcd/btcutil",
 		},
 	},
+	"site/postgres/rows": {
+		modules: []string{"github.com/jackc/pgx/v5"},
+	},
+	"site/postgres/ledger": {
+		ours:    []string{"site", "site/postgres/rows"},
+		modules: []string{"github.com/jackc/pgx/v5"},
+	},
 	"site/postgres": {
-		ours: []string{"site"},
+		ours: []string{"site", "site/postgres/ledger", "site/postgres/rows"},
 		modules: []string{
 			"github.com/jackc/pgx/v5",
 			"github.com/jackc/tern/v2",
@@ -92,6 +99,8 @@ var imports = map[string]struct{ ours, modules []string }{
 			"site",
 			"site/x402",
 			"site/postgres",
+			"site/postgres/ledger",
+			"site/postgres/ledger",
 			"site/synthesis",
 			"crawl/probe",
 			"crawl/facts",
@@ -109,11 +118,11 @@ var imports = map[string]struct{ ours, modules []string }{
 		ours: []string{"crawl/chain"},
 	},
 	"crawl/chain/evm": {
-		ours:    []string{"crawl/chain", "crawl/chain/jsonrpc", "site/postgres"},
+		ours:    []string{"crawl/chain", "crawl/chain/jsonrpc", "site/postgres", "site/postgres/ledger"},
 		modules: []string{"golang.org/x/crypto"},
 	},
 	"crawl/chain/solana": {
-		ours:    []string{"crawl/chain", "crawl/chain/jsonrpc", "site/postgres", "site/x402"},
+		ours:    []string{"crawl/chain", "crawl/chain/jsonrpc", "site/postgres", "site/postgres/ledger", "site/x402"},
 		modules: []string{"golang.org/x/sync", "github.com/mr-tron/base58"},
 	},
 	"crawl/chain/chaintest": {
@@ -136,7 +145,7 @@ var imports = map[string]struct{ ours, modules []string }{
 		modules: []string{"github.com/google/uuid", "github.com/jackc/pgx/v5", "github.com/riverqueue/river"},
 	},
 	"crawl/sample": {
-		ours: []string{"site", "site/x402", "site/postgres"},
+		ours: []string{"site", "site/x402", "site/postgres", "site/postgres/ledger"},
 		modules: []string{
 			"github.com/google/uuid",
 			"github.com/pelletier/go-toml/v2",
@@ -155,6 +164,8 @@ var imports = map[string]struct{ ours, modules []string }{
 			"crawl/chain",
 			"crawl/chain/chaintest",
 			"site/postgres",
+			"site/postgres/ledger",
+			"site/postgres/ledger",
 			"site/postgres/private",
 		},
 		modules: []string{"github.com/jackc/pgx/v5"},
@@ -192,7 +203,7 @@ var imports = map[string]struct{ ours, modules []string }{
 		},
 	},
 	"cmd/bench/crowd": {
-		ours:    []string{"crawl", "crawl/probe", "site", "site/postgres", "site/x402"},
+		ours:    []string{"crawl", "crawl/probe", "site", "site/postgres", "site/postgres/ledger", "site/x402"},
 		modules: []string{"github.com/google/uuid", "github.com/mr-tron/base58", "golang.org/x/sync"},
 	},
 	"cmd/bench/generate": {
@@ -238,7 +249,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	"cmd/bench/turns": {},
 	"cmd/bench/usage": {},
 	"build": {
-		ours:    []string{"site", "site/x402", "site/postgres", "site/synthesis", "render", "output"},
+		ours:    []string{"site", "site/x402", "site/postgres", "site/postgres/ledger", "site/synthesis", "render", "output"},
 		modules: []string{"golang.org/x/sync"},
 	},
 	"render": {

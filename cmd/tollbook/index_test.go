@@ -22,6 +22,7 @@ import (
 	"tollbook/crawl/chain"
 	"tollbook/crawl/chain/chaintest"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 	"tollbook/site/postgres/postgrestest"
 )
 
@@ -301,9 +302,9 @@ func TestIndexNetworks(t *testing.T) {
 			address = "0x833589fcd6edb6e08f4c7c32d4f71b54bda02913"
 			`, want: []measuredNetwork{
 			{Network: chain.Network{ID: "eip155:31337", RPC: []string{"http://127.0.0.1:8545"}, Tokens: []chain.Token{{Address: own, Symbol: "OWN", Decimals: 18}}},
-				tokens: []postgres.Token{{Network: "eip155:31337", Address: own, Symbol: "OWN", Decimals: 18, USD: true}}},
+				tokens: []ledger.Token{{Network: "eip155:31337", Address: own, Symbol: "OWN", Decimals: 18, USD: true}}},
 			{Network: chain.Network{ID: "eip155:8453", RPC: []string{"http://127.0.0.1:8546"}, Tokens: []chain.Token{{Address: "0x833589fcd6edb6e08f4c7c32d4f71b54bda02913", Symbol: "USDC", Decimals: 6}}},
-				tokens: []postgres.Token{{Network: "eip155:8453", Address: "0x833589fcd6edb6e08f4c7c32d4f71b54bda02913", Symbol: "USDC", Decimals: 6, USD: true}}},
+				tokens: []ledger.Token{{Network: "eip155:8453", Address: "0x833589fcd6edb6e08f4c7c32d4f71b54bda02913", Symbol: "USDC", Decimals: 6, USD: true}}},
 		}},
 		{name: "nothing", err: "tollbook index --once --rpc eip155:8453=https://base.example/rpc"},
 		{name: "no address", args: "--network eip155:8453", err: "network eip155:8453 has no address to read it from"},

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"tollbook/crawl/chain"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 	"tollbook/site/x402"
 )
 
@@ -51,7 +51,7 @@ func (o *networkOptions) AddFlags(f *pflag.FlagSet) {
 // measuredNetwork is a chain to index and the tokens that the configuration names for it.
 type measuredNetwork struct {
 	chain.Network
-	tokens []postgres.Token
+	tokens []ledger.Token
 }
 
 const howToIndex = `no network has an address to read it from. Give one:
@@ -213,7 +213,7 @@ func (c networkConfig) network(number int) (*measuredNetwork, error) {
 		if err != nil {
 			return nil, usagef("[[network.token]] number %d of %s: %w", i+1, id, err)
 		}
-		if slices.ContainsFunc(n.tokens, func(o postgres.Token) bool { return o.Address == token.Address }) {
+		if slices.ContainsFunc(n.tokens, func(o ledger.Token) bool { return o.Address == token.Address }) {
 			return nil, usagef("[[network.token]] %s of %s stands twice", token.Address, id)
 		}
 		n.tokens = append(n.tokens, token)
@@ -226,11 +226,11 @@ func (c networkConfig) network(number int) (*measuredNetwork, error) {
 const maxDecimals = 36
 
 // token checks what the file says of one. What it leaves out is taken from the table of assets, where that has the token.
-func (c tokenConfig) token(network string) (postgres.Token, error) {
+func (c tokenConfig) token(network string) (ledger.Token, error) {
 	if c.Address == nil {
-		return postgres.Token{}, usagef("it has no address")
+		return ledger.Token{}, usagef("it has no address")
 	}
-	t := postgres.Token{Network: network, Address: x402.NormalizeAddress(network, *c.Address)}
+	t := ledger.Token{Network: network, Address: x402.NormalizeAddress(network, *c.Address)}
 	if err := x402.CheckAsset(network, t.Address); err != nil {
 		return t, err
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 	"tollbook/site/x402"
 )
 
@@ -59,8 +59,8 @@ func readFacilitators(text []byte) ([]*facilitator, error) {
 
 // Facilitators are those that the world's own list would name, as somebody would have imported them. Their accounts are
 // hashes that nobody has the key of.
-func Facilitators(start time.Time) []postgres.Facilitator {
-	var list []postgres.Facilitator
+func Facilitators(start time.Time) []ledger.Facilitator {
+	var list []ledger.Facilitator
 	for _, f := range facilitators() {
 		if !f.Unlisted {
 			list = append(list, f.listing(start))
@@ -69,13 +69,13 @@ func Facilitators(start time.Time) []postgres.Facilitator {
 	return list
 }
 
-func (f *facilitator) listing(start time.Time) postgres.Facilitator {
+func (f *facilitator) listing(start time.Time) ledger.Facilitator {
 	host := strings.TrimPrefix(f.ID, "sample-") + "." + Domain
-	l := postgres.Facilitator{ID: f.ID, Name: f.Name, WebsiteURL: "https://" + host + "/", UpstreamStatus: "merged"}
+	l := ledger.Facilitator{ID: f.ID, Name: f.Name, WebsiteURL: "https://" + host + "/", UpstreamStatus: "merged"}
 	for _, r := range f.rails {
 		for n := range f.Accounts {
 			add := func(of string, since *time.Time, deprecated bool) {
-				l.Settlers = append(l.Settlers, postgres.Settler{
+				l.Settlers = append(l.Settlers, ledger.Settler{
 					Network: r.network.ID, Address: r.normal(of), Tokens: []string{x402.NormalizeAddress(r.network.ID, r.asset.Address)},
 					Since: since, Deprecated: deprecated,
 				})

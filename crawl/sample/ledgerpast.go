@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 )
 
 // margin is how long before the start the written past ends, in blocks of Network: what comes after is read from the node,
@@ -21,7 +21,7 @@ func (l *Ledger) Genesis() time.Time { return l.genesis }
 // Past is what indexers would have committed that had read each network by the start, by network and then block: of one
 // with scans, a range that goes back to the first block, and the one block that is then the newest. Their scans are left
 // open. Of Solana, which has no such ranges, the settlements are meant.
-func (l *Ledger) Past() []postgres.Range {
+func (l *Ledger) Past() []ledger.Range {
 	var all []*reading
 	for _, network := range slices.Sorted(maps.Keys(l.chains)) {
 		c := l.chains[network]
@@ -42,7 +42,7 @@ func (l *Ledger) Past() []postgres.Range {
 			}
 		}
 	}
-	list := make([]postgres.Range, len(all))
+	list := make([]ledger.Range, len(all))
 	for i, r := range all {
 		list[i] = r.found()
 	}
@@ -55,13 +55,13 @@ type reading struct {
 	first, last int64
 	block       int64 // of the newest transaction
 	logs        int   // in it
-	settlements []postgres.Settlement
-	seen        map[postgres.SeenDay]int64
-	senders     map[postgres.SenderDay]*sending
+	settlements []ledger.Settlement
+	seen        map[ledger.SeenDay]int64
+	senders     map[ledger.SenderDay]*sending
 }
 
 func newReading(c *chain, first, last int64) *reading {
-	return &reading{c: c, first: first, last: last, block: -1, seen: map[postgres.SeenDay]int64{}, senders: map[postgres.SenderDay]*sending{}}
+	return &reading{c: c, first: first, last: last, block: -1, seen: map[ledger.SeenDay]int64{}, senders: map[ledger.SenderDay]*sending{}}
 }
 
 func (r *reading) read(t transaction) {
@@ -72,14 +72,14 @@ func (r *reading) read(t transaction) {
 	today := at.Truncate(day)
 	for i, p := range t.payments {
 		if p.rail.scheme == "exact" {
-			r.seen[postgres.SeenDay{Token: p.token, Day: today}]++
+			r.seen[ledger.SeenDay{Token: p.token, Day: today}]++
 		}
 		if !p.by.Unlisted {
 			r.settlements = append(r.settlements, r.c.settlement(t, i, r.logs+t.transferOf(i), at))
 			continue
 		}
 		if p.listed {
-			key := postgres.SenderDay{Sender: t.settler, Day: today, Token: p.token}
+			key := ledger.SenderDay{Sender: t.settler, Day: today, Token: p.token}
 			if r.senders[key] == nil {
 				r.senders[key] = &sending{to: map[string]bool{}}
 			}
@@ -89,8 +89,8 @@ func (r *reading) read(t transaction) {
 	r.logs += 2 * len(t.payments)
 }
 
-func (r *reading) found() postgres.Range {
-	found := postgres.Range{Network: r.c.network, First: r.first, Last: r.last, Time: r.c.stamp(r.last), Settlements: r.settlements}
+func (r *reading) found() ledger.Range {
+	found := ledger.Range{Network: r.c.network, First: r.first, Last: r.last, Time: r.c.stamp(r.last), Settlements: r.settlements}
 	if !r.c.solana() {
 		found.Hash = r.c.hash(r.last, always)
 		found.Seen, found.Senders = sums(r.seen, r.senders)
@@ -99,9 +99,9 @@ func (r *reading) found() postgres.Range {
 }
 
 // settlement is the ith payment of a transaction as an index keeps it.
-func (c *chain) settlement(t transaction, i, log int, at time.Time) postgres.Settlement {
+func (c *chain) settlement(t transaction, i, log int, at time.Time) ledger.Settlement {
 	p := t.payments[i]
-	s := postgres.Settlement{
+	s := ledger.Settlement{
 		Network: c.network, Block: t.block, Time: at, Transaction: t.hash, LogIndex: log, Facilitator: p.by.ID, Settler: t.settler,
 		Token: p.token, Payer: p.payer, Payee: p.payee, Amount: p.amount, Method: "eip3009",
 	}
@@ -133,17 +133,17 @@ func (s *sending) add(p payment) {
 	s.to[p.payee] = true
 }
 
-func sums(seen map[postgres.SeenDay]int64, senders map[postgres.SenderDay]*sending) (days []postgres.SeenDay, list []postgres.SenderDay) {
+func sums(seen map[ledger.SeenDay]int64, senders map[ledger.SenderDay]*sending) (days []ledger.SeenDay, list []ledger.SenderDay) {
 	for d, n := range seen {
 		d.Authorizations = n
 		days = append(days, d)
 	}
-	slices.SortFunc(days, func(a, b postgres.SeenDay) int { return cmp.Or(a.Day.Compare(b.Day), cmp.Compare(a.Token, b.Token)) })
+	slices.SortFunc(days, func(a, b ledger.SeenDay) int { return cmp.Or(a.Day.Compare(b.Day), cmp.Compare(a.Token, b.Token)) })
 	for d, s := range senders {
 		d.Payments, d.Amount, d.Recipients = s.payments, s.amount.String(), int64(len(s.to))
 		list = append(list, d)
 	}
-	slices.SortFunc(list, func(a, b postgres.SenderDay) int {
+	slices.SortFunc(list, func(a, b ledger.SenderDay) int {
 		return cmp.Or(a.Day.Compare(b.Day), cmp.Compare(a.Sender, b.Sender), cmp.Compare(a.Token, b.Token))
 	})
 	return days, list

@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 )
 
 // chainAt starts a world with a chain whose clock the test moves, and a way to ask its node.
@@ -304,10 +304,10 @@ func TestNodeGoesOn(t *testing.T) {
 func TestPastIsWhatTheNodeTells(t *testing.T) {
 	t.Parallel()
 	_, ask := chainAt(t, start)
-	var past postgres.Range
+	var past ledger.Range
 	for _, r := range NewLedger(start).Past() {
 		if r.Network == Network {
-			past = postgres.Range{Last: r.Last, Hash: r.Hash, Time: r.Time, Settlements: append(past.Settlements, r.Settlements...)}
+			past = ledger.Range{Last: r.Last, Hash: r.Hash, Time: r.Time, Settlements: append(past.Settlements, r.Settlements...)}
 		}
 	}
 	var newest blockJSON
@@ -322,7 +322,7 @@ func TestPastIsWhatTheNodeTells(t *testing.T) {
 		}
 	}
 	first := past.Last - 100_000
-	var got, want []postgres.Settlement
+	var got, want []ledger.Settlement
 	for _, s := range past.Settlements {
 		if s.Block >= first {
 			want = append(want, s)
@@ -336,7 +336,7 @@ func TestPastIsWhatTheNodeTells(t *testing.T) {
 			if l.Topics[0] != transferTopic {
 				continue
 			}
-			s := postgres.Settlement{
+			s := ledger.Settlement{
 				Network: Network, Block: hexNumber(t, l.BlockNumber), BlockHash: l.BlockHash, Time: time.Unix(hexNumber(t, l.BlockTimestamp), 0).UTC(),
 				Transaction: l.TransactionHash, LogIndex: int(hexNumber(t, l.LogIndex)), Method: "permit2", Token: l.Address,
 				Payer: "0x" + l.Topics[1][26:], Payee: "0x" + l.Topics[2][26:], Amount: strconv.FormatInt(hexNumber(t, strings.TrimLeft(l.Data[2:], "0")), 10),

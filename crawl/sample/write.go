@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 )
 
 // Names of settings in the database.
@@ -74,12 +75,12 @@ func Write(ctx context.Context, db *postgres.DB, world *World, began time.Time, 
 }
 
 // writeSettled keeps what was settled before the sample world began, once, as indexers would have committed it.
-func writeSettled(ctx context.Context, db *postgres.DB, ledger *Ledger) error {
+func writeSettled(ctx context.Context, db *postgres.DB, chain *Ledger) error {
 	written, err := db.Setting(ctx, settledSetting)
 	if err != nil || written != "" {
 		return err
 	}
-	past, err := made(ctx, ledger.Past)
+	past, err := made(ctx, chain.Past)
 	if err != nil {
 		return err
 	}
@@ -88,10 +89,10 @@ func writeSettled(ctx context.Context, db *postgres.DB, ledger *Ledger) error {
 		if r.Hash == "" {
 			write = writeWalked
 		}
-		if err := write(ctx, db, r, ledger.Genesis()); err != nil {
+		if err := write(ctx, db, r, chain.Genesis()); err != nil {
 			return err
 		}
-		if err := db.SetHead(ctx, postgres.Head{Network: r.Network, Block: r.Last, Time: r.Time, PolledAt: r.Time}); err != nil {
+		if err := db.SetHead(ctx, ledger.Head{Network: r.Network, Block: r.Last, Time: r.Time, PolledAt: r.Time}); err != nil {
 			return err
 		}
 	}
@@ -100,7 +101,7 @@ func writeSettled(ctx context.Context, db *postgres.DB, ledger *Ledger) error {
 
 // writeScanned commits a part of a network's past to the scan that counts it, unless that was done before. With the first
 // part it opens the scans.
-func writeScanned(ctx context.Context, db *postgres.DB, past postgres.Range, genesis time.Time) error {
+func writeScanned(ctx context.Context, db *postgres.DB, past ledger.Range, genesis time.Time) error {
 	if past.First == 0 {
 		settlers, err := db.NewSettlers(ctx, past.Network)
 		if err != nil {
@@ -125,12 +126,12 @@ func writeScanned(ctx context.Context, db *postgres.DB, past postgres.Range, gen
 }
 
 // writeWalked commits the past of a Solana network to the walk of each settler, unless that was done before.
-func writeWalked(ctx context.Context, db *postgres.DB, past postgres.Range, genesis time.Time) error {
+func writeWalked(ctx context.Context, db *postgres.DB, past ledger.Range, genesis time.Time) error {
 	walks, err := db.Walks(ctx, past.Network)
 	if err != nil {
 		return err
 	}
-	by := map[string][]postgres.Settlement{}
+	by := map[string][]ledger.Settlement{}
 	for _, s := range past.Settlements {
 		by[s.Settler] = append(by[s.Settler], s)
 	}

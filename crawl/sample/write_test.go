@@ -12,6 +12,7 @@ import (
 	"tollbook/crawl/chain"
 	"tollbook/crawl/sample"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 	"tollbook/site/postgres/postgrestest"
 	"tollbook/site/testgate"
 	"tollbook/site/x402"
@@ -30,13 +31,13 @@ func openTest(t *testing.T) *postgres.DB {
 // settledFacts is all that a build reads of a network's settlements, but for what depends on when and in which portions
 // they were read.
 type settledFacts struct {
-	Facilitators []postgres.FacilitatorFacts
-	Chains       []postgres.ChainFacts
-	Takings      *postgres.Takings
+	Facilitators []ledger.FacilitatorFacts
+	Chains       []ledger.ChainFacts
+	Takings      *ledger.Takings
 }
 
 // exported leaves out how takings are kept until they are packed.
-var exported = cmpopts.IgnoreUnexported(postgres.Takings{}, postgres.PayeeFacts{})
+var exported = cmpopts.IgnoreUnexported(ledger.Takings{}, ledger.PayeeFacts{})
 
 func readSettled(t *testing.T, db *postgres.DB, network string, now time.Time) (f settledFacts) {
 	t.Helper()
@@ -45,14 +46,14 @@ func readSettled(t *testing.T, db *postgres.DB, network string, now time.Time) (
 		if err != nil {
 			return err
 		}
-		var flows []postgres.CountedFlow
+		var flows []ledger.CountedFlow
 		for _, one := range facts.Facilitators {
 			all := one.Flows
 			one.Flows = nil
 			for _, flow := range all {
 				if flow.Network == network {
 					one.Flows = append(one.Flows, flow)
-					flows = append(flows, postgres.CountedFlow{Facilitator: one.ID, Network: network, Token: flow.Token, Unit: "0.000001"})
+					flows = append(flows, ledger.CountedFlow{Facilitator: one.ID, Network: network, Token: flow.Token, Unit: "0.000001"})
 				}
 			}
 			f.Facilitators = append(f.Facilitators, one)
@@ -76,16 +77,16 @@ func readSettled(t *testing.T, db *postgres.DB, network string, now time.Time) (
 }
 
 // recipientsOn are all addresses on a network that services ever asked to be paid to.
-func recipientsOn(services []postgres.ServiceFacts, network string) []postgres.Recipient {
-	var list []postgres.Recipient
-	seen := map[postgres.Recipient]bool{}
+func recipientsOn(services []postgres.ServiceFacts, network string) []ledger.Recipient {
+	var list []ledger.Recipient
+	seen := map[ledger.Recipient]bool{}
 	for _, s := range services {
 		for _, e := range s.Endpoints {
 			for _, p := range e.Prices {
 				if p.NetworkCAIP2 == nil || *p.NetworkCAIP2 != network {
 					continue
 				}
-				r := postgres.Recipient{ServiceID: s.ID, Network: network, Address: x402.NormalizeAddress(network, p.PayTo)}
+				r := ledger.Recipient{ServiceID: s.ID, Network: network, Address: x402.NormalizeAddress(network, p.PayTo)}
 				if !seen[r] {
 					seen[r] = true
 					list = append(list, r)

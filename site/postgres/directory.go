@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tollbook/site"
+	"tollbook/site/postgres/ledger"
 )
 
 // ErrNotEmpty is a database that holds a directory already.
@@ -20,8 +21,8 @@ var ErrNotEmpty = errors.New("the directory is not empty")
 // Directory is what people decided about a directory: what it lists, who settles, what was submitted, judged and erased. What
 // was measured is no part of it; a crawl and an index find that anew.
 type Directory struct {
-	Facilitators []Facilitator
-	Tokens       []Token
+	Facilitators []ledger.Facilitator
+	Tokens       []ledger.Token
 	Services     []DirectoryService
 	Submissions  []DirectorySubmission
 	Erased       []ErasedService // in the order of their erasure
@@ -85,12 +86,7 @@ type ErasedService struct {
 // Directory reads all of it at one moment, each part in a total order.
 func (db *DB) Directory(ctx context.Context) (d Directory, err error) {
 	err = pgx.BeginTxFunc(ctx, db.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-		if d.Facilitators, err = facilitators(ctx, tx); err != nil {
-			return err
-		}
-		d.Tokens, err = collect(ctx, tx, pgx.RowToStructByPos[Token],
-			`SELECT network, address, symbol, decimals::integer, usd FROM tokens ORDER BY network COLLATE "C", address COLLATE "C"`)
-		if err != nil {
+		if d.Facilitators, d.Tokens, err = ledger.Export(ctx, tx); err != nil {
 			return err
 		}
 		d.Erased, err = collect(ctx, tx, pgx.RowToStructByPos[ErasedService], `SELECT slug, removed_at FROM removed_services ORDER BY id`)
@@ -210,20 +206,13 @@ func (db *DB) Restore(ctx context.Context, d Directory, now time.Time) error {
 			return ErrNotEmpty
 		}
 		batch := &pgx.Batch{}
-		for _, f := range d.Facilitators {
-			queueFacilitator(batch, f)
-			batch.Queue(`UPDATE facilitators SET trusted = $2 WHERE id = $1`, f.ID, f.Trusted)
-		}
-		for _, t := range d.Tokens {
-			batch.Queue(`INSERT INTO tokens (network, address, symbol, decimals, usd) VALUES ($1, $2, $3, $4, $5)`, t.Network, t.Address, t.Symbol, t.Decimals, t.USD)
-		}
 		for _, e := range d.Erased {
 			batch.Queue(`INSERT INTO removed_services (slug, removed_at) VALUES ($1, $2)`, e.Slug, e.RemovedAt)
 		}
 		if err := tx.SendBatch(ctx, batch).Close(); err != nil {
 			return err
 		}
-		if err := putSettlers(ctx, tx, d.Facilitators); err != nil {
+		if err := ledger.Restore(ctx, tx, d.Facilitators, d.Tokens); err != nil {
 			return err
 		}
 		for _, s := range d.Services {

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 	"tollbook/site/testgate"
 )
 
@@ -35,7 +36,7 @@ type blockModel struct {
 
 // transferModel is a payment; by settlers that no list names too.
 type transferModel struct {
-	postgres.Settlement
+	ledger.Settlement
 }
 
 func blockTime(n int64) time.Time {
@@ -56,7 +57,7 @@ func (c *chainModel) grow(n int) {
 			if r.IntN(2) == 0 { // one that every fork has
 				transaction = uint64(number)<<8 | uint64(i)
 			}
-			b.transfers = append(b.transfers, transferModel{postgres.Settlement{
+			b.transfers = append(b.transfers, transferModel{ledger.Settlement{
 				Network: base, Block: number, BlockHash: b.hash, Time: blockTime(number).Add(time.Duration(r.IntN(3)) * time.Second),
 				Transaction: fmt.Sprintf("0x%064x", transaction), LogIndex: i * 3, Method: []string{"eip3009", "eip3009", "permit2"}[r.IntN(3)],
 				Settler: fmt.Sprintf("0xs%d", r.IntN(5)), Token: []string{"usdc", "usdc", "eurc"}[r.IntN(3)],
@@ -75,8 +76,8 @@ func (c *chainModel) reorganise(depth, n int) {
 }
 
 // read is what an indexer finds for a scan in blocks first to last.
-func (c *chainModel) read(s postgres.Scan, first, last int64) postgres.Range {
-	r := postgres.Range{Scan: s.ID, Network: s.Network, First: first, Last: last, Hash: c.blocks[last].hash, Time: blockTime(last)}
+func (c *chainModel) read(s ledger.Scan, first, last int64) ledger.Range {
+	r := ledger.Range{Scan: s.ID, Network: s.Network, First: first, Last: last, Hash: c.blocks[last].hash, Time: blockTime(last)}
 	seen := map[string]map[time.Time]int64{}
 	for _, b := range c.blocks[first : last+1] {
 		for _, t := range b.transfers {
@@ -95,13 +96,13 @@ func (c *chainModel) read(s postgres.Scan, first, last int64) postgres.Range {
 				seen[t.Token][day]++
 			}
 			if s.Counts && t.Settler == "0xs4" {
-				r.Senders = append(r.Senders, postgres.SenderDay{Sender: t.Settler, Day: day, Token: t.Token, Payments: 1, Amount: t.Amount, Recipients: 1})
+				r.Senders = append(r.Senders, ledger.SenderDay{Sender: t.Settler, Day: day, Token: t.Token, Payments: 1, Amount: t.Amount, Recipients: 1})
 			}
 		}
 	}
 	for token, days := range seen {
 		for day, n := range days {
-			r.Seen = append(r.Seen, postgres.SeenDay{Token: token, Day: day, Authorizations: n})
+			r.Seen = append(r.Seen, ledger.SeenDay{Token: token, Day: day, Authorizations: n})
 		}
 	}
 	return r
@@ -111,7 +112,7 @@ func (c *chainModel) read(s postgres.Scan, first, last int64) postgres.Range {
 type indexModel struct {
 	db           *postgres.DB
 	chain        *chainModel
-	facilitators map[string]postgres.Facilitator
+	facilitators map[string]ledger.Facilitator
 }
 
 func newIndexModel(ctx context.Context, t fataler, dsn string, chain *chainModel) *indexModel {
@@ -120,7 +121,7 @@ func newIndexModel(ctx context.Context, t fataler, dsn string, chain *chainModel
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &indexModel{db, chain, map[string]postgres.Facilitator{"acme": facilitator("acme"), "bolt": facilitator("bolt")}}
+	return &indexModel{db, chain, map[string]ledger.Facilitator{"acme": facilitator("acme"), "bolt": facilitator("bolt")}}
 }
 
 type fataler interface {
@@ -146,15 +147,15 @@ func empty(ctx context.Context, t fataler, dsn string) {
 }
 
 // list puts a settler on the list of a facilitator, or takes it off.
-func (m *indexModel) list(ctx context.Context, t fataler, facilitator string, settler postgres.Settler, on bool) {
+func (m *indexModel) list(ctx context.Context, t fataler, facilitator string, settler ledger.Settler, on bool) {
 	t.Helper()
 	f := m.facilitators[facilitator]
-	f.Settlers = slices.DeleteFunc(slices.Clone(f.Settlers), func(s postgres.Settler) bool { return s.Address == settler.Address })
+	f.Settlers = slices.DeleteFunc(slices.Clone(f.Settlers), func(s ledger.Settler) bool { return s.Address == settler.Address })
 	if on {
 		f.Settlers = append(f.Settlers, settler)
 	}
 	m.facilitators[facilitator] = f
-	if _, err := m.db.ImportFacilitators(ctx, []postgres.Facilitator{m.facilitators["acme"], m.facilitators["bolt"]}); err != nil {
+	if _, err := m.db.ImportFacilitators(ctx, []ledger.Facilitator{m.facilitators["acme"], m.facilitators["bolt"]}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -217,7 +218,7 @@ func (m *indexModel) step(ctx context.Context, t fataler, pick, size int) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scans = slices.DeleteFunc(scans, func(s postgres.Scan) bool { return s.Next > m.chain.head() })
+	scans = slices.DeleteFunc(scans, func(s ledger.Scan) bool { return s.Next > m.chain.head() })
 	if len(scans) == 0 {
 		return false
 	}
@@ -226,7 +227,7 @@ func (m *indexModel) step(ctx context.Context, t fataler, pick, size int) bool {
 	if s.End != nil {
 		last = min(last, *s.End-1)
 	}
-	var ranges []postgres.Range
+	var ranges []ledger.Range
 	var found int64
 	for first := s.Next; first <= last; {
 		to := min(first+int64(size/3), last)
@@ -235,13 +236,13 @@ func (m *indexModel) step(ctx context.Context, t fataler, pick, size int) bool {
 		first = to + 1
 	}
 	fresh, err := m.db.CommitRanges(ctx, ranges...)
-	if errors.Is(err, postgres.ErrMoved) { // by another writer
+	if errors.Is(err, ledger.ErrMoved) { // by another writer
 		return true
 	}
 	if err != nil || fresh > found {
 		t.Fatalf("%d of %d new, error %v", fresh, found, err)
 	}
-	if _, err := m.db.CommitRanges(ctx, ranges...); !errors.Is(err, postgres.ErrMoved) {
+	if _, err := m.db.CommitRanges(ctx, ranges...); !errors.Is(err, ledger.ErrMoved) {
 		t.Fatalf("the same again: error %v, want ErrMoved", err)
 	}
 	return true
@@ -307,19 +308,19 @@ func dump(ctx context.Context, t fataler, dsn string) map[string][]string {
 }
 
 // takings reads what every payee took, with all days, at a time at which so many days of the chain are before the window.
-func (m *indexModel) takings(ctx context.Context, t fataler, old int) []postgres.PayeeFacts {
+func (m *indexModel) takings(ctx context.Context, t fataler, old int) []ledger.PayeeFacts {
 	t.Helper()
-	var recipients []postgres.Recipient
+	var recipients []ledger.Recipient
 	for i := range 6 {
-		recipients = append(recipients, postgres.Recipient{ServiceID: int64(i), Network: base, Address: fmt.Sprintf("0xa%d", i)})
+		recipients = append(recipients, ledger.Recipient{ServiceID: int64(i), Network: base, Address: fmt.Sprintf("0xa%d", i)})
 	}
-	var flows []postgres.CountedFlow
+	var flows []ledger.CountedFlow
 	for _, facilitator := range []string{"acme", "bolt"} {
 		for _, token := range []string{"usdc", "eurc"} {
-			flows = append(flows, postgres.CountedFlow{Facilitator: facilitator, Network: base, Token: token, Unit: "0.000001"})
+			flows = append(flows, ledger.CountedFlow{Facilitator: facilitator, Network: base, Token: token, Unit: "0.000001"})
 		}
 	}
-	var takings *postgres.Takings
+	var takings *ledger.Takings
 	if err := m.db.Read(ctx, func(r *postgres.Reader) (err error) {
 		takings, err = r.Takings(ctx, blockTime(0).AddDate(0, 0, 89+old), recipients, flows)
 		return err
@@ -330,7 +331,7 @@ func (m *indexModel) takings(ctx context.Context, t fataler, old int) []postgres
 }
 
 // unfolded are payees with all their days.
-func unfolded(t fataler, takings *postgres.Takings) []postgres.PayeeFacts {
+func unfolded(t fataler, takings *ledger.Takings) []ledger.PayeeFacts {
 	t.Helper()
 	list := slices.Clone(takings.Payees)
 	for i := range list {
@@ -355,7 +356,7 @@ func TestIndexEqualsFreshIndex(t *testing.T) {
 		chain.grow(rapid.IntRange(1, 40).Draw(t, "blocks"))
 		m := newIndexModel(ctx, t, dsn, chain)
 		defer m.db.Close()
-		settlers := map[string]postgres.Settler{}
+		settlers := map[string]ledger.Settler{}
 		owner := func(address string) string { return []string{"acme", "bolt"}[int(address[3]-'0')%2] }
 		for range rapid.IntRange(5, 40).Draw(t, "events") {
 			switch rapid.SampledFrom([]string{"grow", "reorganise", "settler", "leaves", "pack", "commit", "commit", "commit", "commit", "commit"}).Draw(t, "event") {
@@ -364,7 +365,7 @@ func TestIndexEqualsFreshIndex(t *testing.T) {
 			case "reorganise":
 				chain.reorganise(rapid.IntRange(1, 50).Draw(t, "depth"), rapid.IntRange(1, 50).Draw(t, "blocks"))
 			case "settler":
-				s := postgres.Settler{Network: base, Address: fmt.Sprintf("0xs%d", rapid.IntRange(0, 3).Draw(t, "settler")), Tokens: []string{"usdc"}}
+				s := ledger.Settler{Network: base, Address: fmt.Sprintf("0xs%d", rapid.IntRange(0, 3).Draw(t, "settler")), Tokens: []string{"usdc"}}
 				if known, ok := settlers[s.Address]; ok {
 					s = known
 				} else if day := rapid.IntRange(0, int(chain.head()/8)).Draw(t, "since"); day > 0 {
@@ -387,7 +388,7 @@ func TestIndexEqualsFreshIndex(t *testing.T) {
 				m.step(ctx, t, rapid.IntRange(0, 5).Draw(t, "scan"), rapid.IntRange(0, 12).Draw(t, "size"))
 			}
 		}
-		settlers["0xs5"] = postgres.Settler{Network: base, Address: "0xs5", Tokens: []string{"usdc"}} // from the first block on, which all are counted from then
+		settlers["0xs5"] = ledger.Settler{Network: base, Address: "0xs5", Tokens: []string{"usdc"}} // from the first block on, which all are counted from then
 		for address, s := range settlers {
 			m.list(ctx, t, owner(address), s, true)
 		}
@@ -406,7 +407,7 @@ func TestIndexEqualsFreshIndex(t *testing.T) {
 		old := rapid.IntRange(0, 100).Draw(t, "old")
 		want := fresh.takings(ctx, t, old)
 		for range 2 { // of what is packed already, and of all
-			if diff := gocmp.Diff(want, m.takings(ctx, t, old), cmpopts.IgnoreUnexported(postgres.PayeeFacts{})); diff != "" {
+			if diff := gocmp.Diff(want, m.takings(ctx, t, old), cmpopts.IgnoreUnexported(ledger.PayeeFacts{})); diff != "" {
 				t.Fatalf("not what is read from a fresh index (-fresh +got):\n%s", diff)
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 )
 
 // traffic is what ranges of 5,000 settlements hold: twenty thousand payers and five hundred payees, who meet for so many
@@ -23,8 +24,8 @@ type traffic struct {
 	next    int
 }
 
-func (t *traffic) settlements(n int) []postgres.Settlement {
-	list := make([]postgres.Settlement, n)
+func (t *traffic) settlements(n int) []ledger.Settlement {
+	list := make([]ledger.Settlement, n)
 	var payer, payee, price int
 	for i := range list {
 		if i%t.meeting == 0 {
@@ -32,7 +33,7 @@ func (t *traffic) settlements(n int) []postgres.Settlement {
 			price = (1 + payee%20) * 1000
 		}
 		block := int64(t.next / 5)
-		list[i] = postgres.Settlement{
+		list[i] = ledger.Settlement{
 			Network: base, Block: block, BlockHash: fmt.Sprintf("0x%064x", block), Time: start.Add(time.Duration(block) * 2 * time.Second),
 			Transaction: fmt.Sprintf("0x%064x", t.next), LogIndex: t.next % 500, Method: "eip3009", Facilitator: []string{"acme", "bolt"}[payee%2], Settler: fmt.Sprintf("0x%040x", payee%40),
 			Token: "0x833589fcd6edb6e08f4c7c32d4f71b54bda02913", Payer: fmt.Sprintf("0x%040x", 1000+payer), Payee: fmt.Sprintf("0x%040x", 100_000+payee), Amount: strconv.Itoa(price),
@@ -54,7 +55,7 @@ func BenchmarkCommitRanges(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer db.Close()
-			if _, err := db.ImportFacilitators(b.Context(), []postgres.Facilitator{facilitator("acme", "0xs"), facilitator("bolt")}); err != nil {
+			if _, err := db.ImportFacilitators(b.Context(), []ledger.Facilitator{facilitator("acme", "0xs"), facilitator("bolt")}); err != nil {
 				b.Fatal(err)
 			}
 			fresh, err := db.NewSettlers(b.Context(), base)
@@ -77,8 +78,8 @@ func BenchmarkCommitRanges(b *testing.B) {
 				last := list[rangeSize-1].Block
 				wasServer, wasClient := serverTime(), selfTime(b)
 				b.StartTimer()
-				n, err := db.CommitRanges(b.Context(), postgres.Range{Scan: scans[0].ID, Network: base, First: next, Last: last, Hash: "0x", Time: start, Settlements: list,
-					Seen: []postgres.SeenDay{{Token: list[0].Token, Day: start, Authorizations: 6000}}})
+				n, err := db.CommitRanges(b.Context(), ledger.Range{Scan: scans[0].ID, Network: base, First: next, Last: last, Hash: "0x", Time: start, Settlements: list,
+					Seen: []ledger.SeenDay{{Token: list[0].Token, Day: start, Authorizations: 6000}}})
 				if err != nil || n != rangeSize {
 					b.Fatalf("%d new, error %v", n, err)
 				}

@@ -1,13 +1,13 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"tollbook/site/postgres/ledger"
 )
 
 // Loaded is a service with all that is known of it, as its visits left it.
@@ -27,28 +27,6 @@ type Loaded struct {
 // loadedChanges bounds the records of a service: their ids follow from its own.
 const loadedChanges = 16
 
-// LoadedAccount is an address with its number.
-type LoadedAccount struct {
-	ID      int64
-	Address string // in normal form
-}
-
-// LoadedFlow names a flow by whom, where and what.
-type LoadedFlow struct{ Facilitator, Network, Token string }
-
-// LoadedSettlement is a Settlement whose accounts are numbers, and whose flow is one of the loader's.
-type LoadedSettlement struct {
-	Flow                  int // index
-	Settler, Payer, Payee int64
-	Block                 int64
-	BlockHash             []byte
-	Time                  time.Time
-	Transaction           []byte
-	LogIndex              int32
-	Method                string
-	Amount                uint64 // atomic units, below 1<<63
-}
-
 // A Loader fills an empty database by COPY, several services at once and over several connections, with the very rows
 // that visits and indexers would have left. It is no transaction: a load that is broken off leaves a database to throw away.
 type Loader struct {
@@ -57,34 +35,18 @@ type Loader struct {
 	since   time.Time // first UTC day whose checks are loaded one by one
 	upTo    time.Time // hours before are sealed in the end
 	trusted bool      // foreign keys need no look, since the role may say so
-	flows   []loadedFlow
-
-	mu    sync.Mutex // guards all below
-	whole *tally     // what is summed over all services: hours, flows, authorisations
-}
-
-type loadedFlow struct {
-	chain int16
-	id    int32
-	token string
+	settled *ledger.Loader
 }
 
 // Load prepares an empty database to be filled as of now, with the logs of all hours numbered that were over delay before.
 // Facilitators of the flows are imported already.
-func (db *DB) Load(ctx context.Context, now, since time.Time, delay time.Duration, flows []LoadedFlow) (*Loader, error) {
-	l := &Loader{db: db, now: now.UTC(), since: since.UTC().Truncate(24 * time.Hour), upTo: now.Add(-delay).UTC().Truncate(time.Hour), whole: newTally(0)}
-	for _, f := range flows {
-		chain, err := db.chain(ctx, f.Network)
-		if err != nil {
-			return nil, err
-		}
-		id, err := db.flow(ctx, flowName{chain, f.Facilitator, f.Token})
-		if err != nil {
-			return nil, err
-		}
-		l.flows = append(l.flows, loadedFlow{chain, id, f.Token})
+func (db *DB) Load(ctx context.Context, now, since time.Time, delay time.Duration, flows []ledger.LoadedFlow) (*Loader, error) {
+	l := &Loader{db: db, now: now.UTC(), since: since.UTC().Truncate(24 * time.Hour), upTo: now.Add(-delay).UTC().Truncate(time.Hour)}
+	var err error
+	if l.settled, err = db.NewLoader(ctx, l.now, flows); err != nil {
+		return nil, err
 	}
-	err := db.transact(ctx, func(tx pgx.Tx) error {
+	err = db.transact(ctx, func(tx pgx.Tx) error {
 		if err := tx.QueryRow(ctx, `SELECT rolsuper FROM pg_roles WHERE rolname = current_user`).Scan(&l.trusted); err != nil {
 			return err
 		}
@@ -118,12 +80,12 @@ func (db *DB) Empty(ctx context.Context) error {
 }
 
 // Accounts names accounts by their numbers.
-func (l *Loader) Accounts(ctx context.Context, list []LoadedAccount) error {
-	return l.transact(ctx, func(tx pgx.Tx) error { return loadAccounts(ctx, tx, list) })
+func (l *Loader) Accounts(ctx context.Context, list []ledger.LoadedAccount) error {
+	return l.transact(ctx, func(tx pgx.Tx) error { return l.settled.Accounts(ctx, tx, list) })
 }
 
 // Services writes services with their settlements, of which no payee is in another call. Several goroutines may call it.
-func (l *Loader) Services(ctx context.Context, list []Loaded, accounts []LoadedAccount, settlements []LoadedSettlement) (rows int64, err error) {
+func (l *Loader) Services(ctx context.Context, list []Loaded, accounts []ledger.LoadedAccount, settlements []ledger.LoadedSettlement) (rows int64, err error) {
 	err = l.transact(ctx, func(tx pgx.Tx) error {
 		n, err := loadServices(ctx, tx, list)
 		if err != nil {
@@ -133,10 +95,10 @@ func (l *Loader) Services(ctx context.Context, list []Loaded, accounts []LoadedA
 		if err != nil {
 			return err
 		}
-		if err := loadAccounts(ctx, tx, accounts); err != nil {
+		if err := l.settled.Accounts(ctx, tx, accounts); err != nil {
 			return err
 		}
-		s, err := l.loadSettlements(ctx, tx, settlements)
+		s, err := l.settled.Settlements(ctx, tx, settlements)
 		rows = n + m + s + int64(len(accounts))
 		return err
 	})
@@ -167,17 +129,7 @@ func (l *Loader) Finish(ctx context.Context) error {
 		batch := &pgx.Batch{}
 		batch.Queue(`UPDATE log_seal SET first_kept = (SELECT coalesce(sum(checks), 0) FROM check_days)`)
 		batch.Queue(startPositions)
-		if len(l.whole.flows) > 0 {
-			l.whole.queueFlows(batch)
-			batch.Queue(`INSERT INTO flow_payers (flow_id, payer_id, last_day) SELECT flow_id, payer_id, max(day) FROM payer_days GROUP BY flow_id, payer_id`)
-			batch.Queue(`
-				UPDATE flow_totals t SET payers = n FROM (SELECT flow_id, count(*) AS n FROM flow_payers GROUP BY flow_id) p WHERE p.flow_id = t.flow_id`)
-			for _, k := range sortedKeys(l.whole.seen, func(a, b seenKey) int {
-				return cmp.Or(cmp.Compare(a.chain, b.chain), cmp.Compare(a.day, b.day), cmp.Compare(a.token, b.token))
-			}) {
-				batch.Queue(addSeen, k.chain, k.token, dayTime(k.day), 0, l.whole.seen[k])
-			}
-		}
+		l.settled.QueueSums(batch)
 		for _, table := range []string{"services", "changes", "accounts"} {
 			batch.Queue(`SELECT setval(pg_get_serial_sequence($1, 'id'), (SELECT coalesce(max(id), 0) + 1 FROM `+table+`), false)`, table)
 		}
@@ -203,19 +155,9 @@ func (l *Loader) analyze(ctx context.Context) error {
 	return nil
 }
 
-// Seen are the authorisations among what was loaded, by network: those of known settlers.
-func (l *Loader) Seen(ctx context.Context, network string) ([]SeenDay, error) {
-	chain, err := l.db.chain(ctx, network)
-	if err != nil {
-		return nil, err
-	}
-	var days []SeenDay
-	for _, k := range sortedKeys(l.whole.seen, func(a, b seenKey) int { return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.token, b.token)) }) {
-		if k.chain == chain {
-			days = append(days, SeenDay{Token: k.token, Day: dayTime(k.day), Authorizations: l.whole.seen[k]})
-		}
-	}
-	return days, nil
+// Seen returns the authorisations among what was loaded on a network: those of known settlers.
+func (l *Loader) Seen(ctx context.Context, network string) ([]ledger.SeenDay, error) {
+	return l.settled.Seen(ctx, network)
 }
 
 // Size is how many bytes the database takes.

@@ -3,12 +3,13 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
+
+	"tollbook/site/postgres/ledger"
+	"tollbook/site/postgres/rows"
 )
 
 // gather lists what each service has of something.
@@ -20,7 +21,7 @@ func gather[T any](list []Loaded, of func(*Loaded) []T) []T {
 	return all
 }
 
-func loadServices(ctx context.Context, tx pgx.Tx, list []Loaded) (rows int64, err error) {
+func loadServices(ctx context.Context, tx pgx.Tx, list []Loaded) (n int64, err error) {
 	endpoints := gather(list, func(s *Loaded) []Endpoint { return s.Endpoints })
 	envelopes := gather(list, func(s *Loaded) []Envelope { return s.Envelopes })
 	answers := gather(list, func(s *Loaded) []Answer { return s.Answers })
@@ -49,59 +50,59 @@ func loadServices(ctx context.Context, tx pgx.Tx, list []Loaded) (rows int64, er
 	}
 	for _, copied := range []func() error{
 		func() error {
-			return copyTo(ctx, tx, "services", strings.Join(strings.Fields(strings.ReplaceAll(listedColumns, ",", " ")), " "), list, func(row []any, s *Loaded) {
-				put(row, s.ID, s.Slug, s.Name, s.Description, s.BaseURL, s.WebsiteURL, s.Category, s.Source, s.CreatedAt, s.VerifiedAt, s.CheckInterval)
+			return rows.Copy(ctx, tx, "services", listedColumns, list, func(row []any, s *Loaded) {
+				rows.Put(row, s.ID, s.Slug, s.Name, s.Description, s.BaseURL, s.WebsiteURL, s.Category, s.Source, s.CreatedAt, s.VerifiedAt, s.CheckInterval)
 			})
 		},
 		func() error {
-			return copyTo(ctx, tx, "service_states", "service_id newest_check_at "+strings.Join(strings.Fields(strings.ReplaceAll(stateColumns, ",", " ")), " "), list, func(row []any, s *Loaded) {
+			return rows.Copy(ctx, tx, "service_states", "service_id, newest_check_at, "+stateColumns, list, func(row []any, s *Loaded) {
 				newest := pgtype.Timestamptz{InfinityModifier: pgtype.NegativeInfinity, Valid: true}
 				if s.LastCheckedAt != nil {
 					newest = pgtype.Timestamptz{Time: *s.LastCheckedAt, Valid: true}
 				}
-				put(row, s.ID, newest, s.NextCheckAt, s.LastCheckedAt, s.LastStatus, s.LastSuccessAt, s.ConsecutiveFailures, s.FailingSince)
+				rows.Put(row, s.ID, newest, s.NextCheckAt, s.LastCheckedAt, s.LastStatus, s.LastSuccessAt, s.ConsecutiveFailures, s.FailingSince)
 			})
 		},
 		func() error {
-			return copyTo(ctx, tx, "endpoints", strings.Join(strings.Fields(strings.ReplaceAll(endpointColumns, ",", " ")), " "), endpoints, func(row []any, e *Endpoint) {
-				put(row, e.ID, e.ServiceID, e.Method, e.MethodDeclared, e.Path, e.Description, e.MimeType, e.Origin, e.FirstSeenAt, e.LastPaidAt, e.LastProbedAt,
+			return rows.Copy(ctx, tx, "endpoints", endpointColumns, endpoints, func(row []any, e *Endpoint) {
+				rows.Put(row, e.ID, e.ServiceID, e.Method, e.MethodDeclared, e.Path, e.Description, e.MimeType, e.Origin, e.FirstSeenAt, e.LastPaidAt, e.LastProbedAt,
 					e.Verdict, e.VerdictAt, e.Class, e.Reason, e.ResponseTimeMS, e.Fingerprint, e.HeadAt, e.HeadFree, e.DeclaredPrice)
 			})
 		},
 		func() error {
-			return copyTo(ctx, tx, "envelopes", "endpoint_id received_at method url status_code header body truncated tls_verified sha256 exchange", envelopes,
+			return rows.Copy(ctx, tx, "envelopes", "endpoint_id received_at method url status_code header body truncated tls_verified sha256 exchange", envelopes,
 				func(row []any, e *Envelope) {
-					put(row, e.EndpointID, e.ReceivedAt, e.Method, e.URL, e.StatusCode, e.Header, e.Body, e.Truncated, e.TLSVerified, e.SHA256, e.Exchange)
+					rows.Put(row, e.EndpointID, e.ReceivedAt, e.Method, e.URL, e.StatusCode, e.Header, e.Body, e.Truncated, e.TLSVerified, e.SHA256, e.Exchange)
 				})
 		},
 		func() error {
-			return copyTo(ctx, tx, "answers", "endpoint_id conclusive received_at method url status_code header body truncated tls_verified exchange sha256", answers,
+			return rows.Copy(ctx, tx, "answers", "endpoint_id conclusive received_at method url status_code header body truncated tls_verified exchange sha256", answers,
 				func(row []any, a *Answer) {
-					put(row, a.EndpointID, a.Conclusive, a.ReceivedAt, a.Method, a.URL, a.StatusCode, a.Header, a.Body, a.Truncated, a.TLSVerified, a.Exchange, a.SHA256)
+					rows.Put(row, a.EndpointID, a.Conclusive, a.ReceivedAt, a.Method, a.URL, a.StatusCode, a.Header, a.Body, a.Truncated, a.TLSVerified, a.Exchange, a.SHA256)
 				})
 		},
 		func() error {
-			return copyTo(ctx, tx, "prices", "endpoint_id since position until scheme network network_caip2 asset pay_to amount max_timeout_seconds extra x402_version",
+			return rows.Copy(ctx, tx, "prices", "endpoint_id since position until scheme network network_caip2 asset pay_to amount max_timeout_seconds extra x402_version",
 				prices, func(row []any, p *Price) {
-					value, _ := parseAmount(p.Amount)
-					put(row, p.EndpointID, p.Since, p.Position, p.Until, p.Scheme, p.Network, p.NetworkCAIP2, p.Asset, p.PayTo, value.value(), p.MaxTimeoutSeconds,
+					amount := ledger.AmountValue(p.Amount)
+					rows.Put(row, p.EndpointID, p.Since, p.Position, p.Until, p.Scheme, p.Network, p.NetworkCAIP2, p.Asset, p.PayTo, amount, p.MaxTimeoutSeconds,
 						p.Extra, p.X402Version)
 				})
 		},
 		func() error {
-			return copyTo(ctx, tx, "changes", "id service_id type observed_at summary old_snapshot new_snapshot", changes, func(row []any, c *numbered) {
-				put(row, c.id, c.ServiceID, c.Type, c.ObservedAt, c.Summary, c.OldSnapshot, c.NewSnapshot)
+			return rows.Copy(ctx, tx, "changes", "id service_id type observed_at summary old_snapshot new_snapshot", changes, func(row []any, c *numbered) {
+				rows.Put(row, c.id, c.ServiceID, c.Type, c.ObservedAt, c.Summary, c.OldSnapshot, c.NewSnapshot)
 			})
 		},
 		func() error {
-			return copyTo(ctx, tx, "site_facts", "service_id next_at checked_at homepage openapi pricing llms_txt robots terms domain", sites, func(row []any, s **Loaded) {
+			return rows.Copy(ctx, tx, "site_facts", "service_id next_at checked_at homepage openapi pricing llms_txt robots terms domain", sites, func(row []any, s **Loaded) {
 				f := (*s).Site
-				put(row, (*s).ID, f.CheckedAt.AddDate(0, 0, 1), f.CheckedAt, f.Homepage, f.OpenAPI, f.Pricing, f.LLMsTxt, f.Robots, f.Terms, f.Domain)
+				rows.Put(row, (*s).ID, f.CheckedAt.AddDate(0, 0, 1), f.CheckedAt, f.Homepage, f.OpenAPI, f.Pricing, f.LLMsTxt, f.Robots, f.Terms, f.Domain)
 			})
 		},
 		func() error {
-			return copyTo(ctx, tx, "domain_facts", "domain next_at suffix checked_at registrar created_at", domains, func(row []any, d *DomainFacts) {
-				put(row, d.Domain, d.CheckedAt.AddDate(0, 0, 7), d.Suffix, d.CheckedAt, d.Registrar, d.CreatedAt)
+			return rows.Copy(ctx, tx, "domain_facts", "domain next_at suffix checked_at registrar created_at", domains, func(row []any, d *DomainFacts) {
+				rows.Put(row, d.Domain, d.CheckedAt.AddDate(0, 0, 7), d.Suffix, d.CheckedAt, d.Registrar, d.CreatedAt)
 			})
 		},
 	} {
@@ -113,7 +114,7 @@ func loadServices(ctx context.Context, tx pgx.Tx, list []Loaded) (rows int64, er
 }
 
 // loadChecks writes days, and the checks after them.
-func (l *Loader) loadChecks(ctx context.Context, tx pgx.Tx, list []Loaded) (rows int64, err error) {
+func (l *Loader) loadChecks(ctx context.Context, tx pgx.Tx, list []Loaded) (n int64, err error) {
 	checks := gather(list, func(s *Loaded) []Check { return s.Checks })
 	for i := range checks {
 		if checks[i].CheckedAt.Before(l.since) {
@@ -121,82 +122,14 @@ func (l *Loader) loadChecks(ctx context.Context, tx pgx.Tx, list []Loaded) (rows
 		}
 	}
 	days := gather(list, func(s *Loaded) []Rollup { return s.Days })
-	names := func(columns string) string { return strings.ReplaceAll(columns, ",", "") }
-	err = copyTo(ctx, tx, "check_days", names("service_id, day, "+sumColumns+", histogram"), days, func(row []any, d *Rollup) {
-		put(row, d.ServiceID, d.Start, d.Checks, d.Counted, d.Up, d.Timed, d.ResponseMS, d.Histogram)
+	err = rows.Copy(ctx, tx, "check_days", "service_id, day, "+sumColumns+", histogram", days, func(row []any, d *Rollup) {
+		rows.Put(row, d.ServiceID, d.Start, d.Checks, d.Counted, d.Up, d.Timed, d.ResponseMS, d.Histogram)
 	})
 	if err != nil {
 		return 0, err
 	}
-	err = copyTo(ctx, tx, "checks", names(checkColumns), checks, func(row []any, c *Check) {
-		put(row, c.ServiceID, c.CheckedAt, c.ID, c.Counted, c.Status, c.IsUp, c.StatusCode, c.ResponseTimeMS, c.EndpointsFound, c.ErrorMessage, c.ConsecutiveFailures)
+	err = rows.Copy(ctx, tx, "checks", checkColumns, checks, func(row []any, c *Check) {
+		rows.Put(row, c.ServiceID, c.CheckedAt, c.ID, c.Counted, c.Status, c.IsUp, c.StatusCode, c.ResponseTimeMS, c.EndpointsFound, c.ErrorMessage, c.ConsecutiveFailures)
 	})
 	return int64(len(days) + len(checks)), err
-}
-
-func loadAccounts(ctx context.Context, tx pgx.Tx, list []LoadedAccount) error {
-	return copyTo(ctx, tx, "accounts", "id address", list, func(row []any, a *LoadedAccount) { put(row, a.ID, a.Address) })
-}
-
-// loadSettlements writes settlements with the roll-ups of their payees; those of flows are summed until the end.
-func (l *Loader) loadSettlements(ctx context.Context, tx pgx.Tx, list []LoadedSettlement) (rows int64, err error) {
-	if len(list) == 0 {
-		return 0, nil
-	}
-	entries := make([]entry, len(list))
-	t := newTally(len(list))
-	for i := range list {
-		s := &list[i]
-		f := l.flows[s.Flow]
-		entries[i] = entry{chain: f.chain, flow: f.id, settler: s.Settler, payer: s.Payer, payee: s.Payee, block: s.Block, log: s.LogIndex, at: s.Time,
-			transaction: s.Transaction, hash: s.BlockHash, method: s.Method, token: f.token, amount: amount{small: s.Amount}}
-		t.add(&entries[i])
-	}
-	slices.SortFunc(entries, compareEntries)
-	if err := copySettlements(ctx, tx, entries, nil); err != nil {
-		return 0, err
-	}
-	batch := &pgx.Batch{}
-	t.queuePayees(batch)
-	fresh := []*newRows{t.queuePayers(batch), t.queueAmounts(batch)}
-	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
-		return 0, fmt.Errorf("add to roll-ups: %w", err)
-	}
-	for _, r := range fresh {
-		if err := r.copy(ctx, tx, r.found); err != nil {
-			return 0, err
-		}
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.whole.merge(t, l.now.Add(-HourRetention))
-	return int64(len(list) + len(t.payees) + len(t.payers) + len(t.amounts)), nil
-}
-
-// merge adds what flows settled and what was seen, of hours those that are not before since.
-func (t *tally) merge(o *tally, since time.Time) {
-	for k, s := range o.hours {
-		if k.hour*3600 >= since.Unix() {
-			old := t.hours[k]
-			t.hours[k] = sum{old.n + s.n, old.amount.plus(s.amount)}
-		}
-	}
-	for k, s := range o.flows {
-		f := t.flows[k]
-		if f == nil {
-			t.flows[k] = s
-			continue
-		}
-		f.n, f.amount = f.n+s.n, f.amount.plus(s.amount)
-		f.self = sum{f.self.n + s.self.n, f.self.amount.plus(s.self.amount)}
-		if s.first.Before(f.first) {
-			f.first = s.first
-		}
-		if s.last.After(f.last) {
-			f.last = s.last
-		}
-	}
-	for k, n := range o.seen {
-		t.seen[k] += n
-	}
 }

@@ -10,10 +10,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"tollbook/site"
+	"tollbook/site/postgres/ledger"
 )
-
-// HourRetention is how long roll-ups of settlements by hour are kept; those by day stay for good.
-const HourRetention = 8 * 24 * time.Hour
 
 // startLogs begins the numbering before the oldest of the first checks ever, if nobody else did meanwhile, and returns where it
 // begins. Checks that were summed before have their numbers too, though their rows are not kept.
@@ -142,7 +140,7 @@ func numberChecks(ctx context.Context, tx pgx.Tx, from, to time.Time) error {
 }
 
 // Retain drops the checks of days more than site.LogDays ago with their sums by hour, the sums of settlements by hour that are older
-// than HourRetention, and those by day of which only the last 30 are read when they are more than 90 days old. All other sums by day
+// than ledger.HourRetention, and those by day of which only the last 30 are read when they are more than 90 days old. All other sums by day
 // stay. Checks go once a day.
 //
 // A clock alone drops nothing: what goes is followed by as many days that have checks, or by settlements as much later, so that one
@@ -153,7 +151,7 @@ func (db *DB) Retain(ctx context.Context, now time.Time) error {
 		err = nil // a build reads checks: another time
 	}
 	if err == nil {
-		err = db.transact(ctx, func(tx pgx.Tx) error { return retainSettled(ctx, tx, now) })
+		err = db.transact(ctx, func(tx pgx.Tx) error { return ledger.Retain(ctx, tx, now) })
 	}
 	if err != nil {
 		return fmt.Errorf("drop what is old on %s: %w", now.UTC().Format(time.DateOnly), err)

@@ -16,6 +16,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/tern/v2/migrate"
+
+	"tollbook/site/postgres/ledger"
 )
 
 // ErrNewerSchema is a database that a newer Tollbook has migrated: this one must not write to it.
@@ -26,16 +28,16 @@ var ErrOlderSchema = errors.New("the database was made by an older tollbook and 
 	"then `tollbook import` with this one into an empty database or data folder")
 
 // ErrNotFound is a row that is not there.
-var ErrNotFound = errors.New("not found")
+var ErrNotFound = ledger.ErrNotFound
 
 //go:embed migrations/*.sql
 var migrations embed.FS
 
 // DB is a migrated database.
 type DB struct {
-	pool    *pgxpool.Pool
-	numbers numbers
-	days    days
+	*ledger.DB
+	pool *pgxpool.Pool
+	days days
 }
 
 // Open connects and migrates. Two programs that open one database at once are safe: the second waits for the first.
@@ -59,7 +61,7 @@ func OpenFor(ctx context.Context, dsn string, connections int32) (*DB, error) {
 		pool.Close()
 		return nil, err
 	}
-	return &DB{pool: pool}, nil
+	return &DB{DB: ledger.New(pool), pool: pool}, nil
 }
 
 // Close waits for queries in flight and closes every connection.

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tollbook/site"
+	"tollbook/site/postgres/ledger"
 )
 
 // Facts is what a build reads, all of one moment.
@@ -22,9 +23,9 @@ type Facts struct {
 	Changes    []Change         // that a log of all services needs for its open block or newest window, oldest first
 	ChangeLogs []ChangeLogFacts // of all services, that of all types first; none without records
 
-	Facilitators []FacilitatorFacts // by id
-	Chains       []ChainFacts       // by network
-	Takings      *Takings           // read apart, since a build says which flows count; nil before
+	Facilitators []ledger.FacilitatorFacts // by id
+	Chains       []ledger.ChainFacts       // by network
+	Takings      *ledger.Takings           // read apart, since a build says which flows count; nil before
 }
 
 // ServiceFacts is everything that is known of one service.
@@ -60,13 +61,14 @@ const maxChanges = 20
 
 // Reader is a consistent read: everything it answers is of one moment.
 type Reader struct {
+	*ledger.Reader
 	tx pgx.Tx
 }
 
 // Read runs f in one REPEATABLE READ, READ ONLY transaction.
 func (db *DB) Read(ctx context.Context, f func(*Reader) error) error {
 	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
-	return pgx.BeginTxFunc(ctx, db.pool, options, func(tx pgx.Tx) error { return f(&Reader{tx}) })
+	return pgx.BeginTxFunc(ctx, db.pool, options, func(tx pgx.Tx) error { return f(&Reader{ledger.NewReader(tx), tx}) })
 }
 
 // Facts reads all that a build as of now needs into memory: the Directory with the Endpoints and Details of every service.
@@ -111,17 +113,10 @@ func (r *Reader) Directory(ctx context.Context, now time.Time, delay time.Durati
 	if err := r.readLog(ctx, now.Add(-delay), f); err != nil {
 		return nil, fmt.Errorf("read logs: %w", err)
 	}
-	if f.Facilitators, err = r.readFacilitators(ctx, now); err != nil {
-		return nil, err
-	}
-	if f.Chains, err = r.readChains(ctx, now); err != nil {
-		return nil, err
-	}
-	tokens, err := r.readTokens(ctx)
+	f.Facilitators, f.Chains, err = r.Settled(ctx, now)
 	if err != nil {
 		return nil, err
 	}
-	f.configure(tokens)
 	return f, nil
 }
 

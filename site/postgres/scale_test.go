@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 	"tollbook/site/postgres/private"
 )
 
@@ -69,20 +70,20 @@ func BenchmarkFactsAtScale(b *testing.B) {
 	}
 	b.Logf("%d settlements over %d days generated in %v", n, n/perDay, time.Since(began).Round(time.Second))
 
-	var recipients []postgres.Recipient
+	var recipients []ledger.Recipient
 	for i := range int64(scaleListed) {
 		for _, network := range scaleNetworks {
-			recipients = append(recipients, postgres.Recipient{ServiceID: i + 1, Network: network, Address: scaleAddress(i + 1)})
+			recipients = append(recipients, ledger.Recipient{ServiceID: i + 1, Network: network, Address: scaleAddress(i + 1)})
 		}
 	}
-	var flows []postgres.CountedFlow
+	var flows []ledger.CountedFlow
 	for i := range scaleFacilitators {
 		for _, network := range scaleNetworks {
-			flows = append(flows, postgres.CountedFlow{Facilitator: fmt.Sprintf("f%02d", i), Network: network, Token: "usdc", Unit: "0.000001"})
+			flows = append(flows, ledger.CountedFlow{Facilitator: fmt.Sprintf("f%02d", i), Network: network, Token: "usdc", Unit: "0.000001"})
 		}
 	}
 	var facts *postgres.Facts
-	var takings *postgres.Takings
+	var takings *ledger.Takings
 	read := func() {
 		if err := db.Read(ctx, func(r *postgres.Reader) (err error) {
 			at := time.Now()
@@ -194,7 +195,7 @@ func scaleAddress(n int64) string { return fmt.Sprintf("0x%040x", n) }
 
 // generateScale fills the tables as an index would have, a day at a time, by three connections at once.
 func generateScale(ctx context.Context, db *postgres.DB, dsn string, n, perDay int) error {
-	var list []postgres.Facilitator
+	var list []ledger.Facilitator
 	for i := range scaleFacilitators {
 		list = append(list, facilitator(fmt.Sprintf("f%02d", i)))
 	}

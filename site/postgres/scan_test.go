@@ -10,12 +10,13 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 )
 
 // commit keeps blocks next to last of a scan, with what the edit adds.
-func commit(t *testing.T, db *postgres.DB, s postgres.Scan, last int64, edit func(*postgres.Range)) int64 {
+func commit(t *testing.T, db *postgres.DB, s ledger.Scan, last int64, edit func(*ledger.Range)) int64 {
 	t.Helper()
-	r := postgres.Range{Scan: s.ID, Network: s.Network, First: s.Next, Last: last, Hash: fmt.Sprintf("0x%d", last), Time: blockTime(last)}
+	r := ledger.Range{Scan: s.ID, Network: s.Network, First: s.Next, Last: last, Hash: fmt.Sprintf("0x%d", last), Time: blockTime(last)}
 	if edit != nil {
 		edit(&r)
 	}
@@ -26,7 +27,7 @@ func commit(t *testing.T, db *postgres.DB, s postgres.Scan, last int64, edit fun
 	return fresh
 }
 
-func scans(t *testing.T, db *postgres.DB) []postgres.Scan {
+func scans(t *testing.T, db *postgres.DB) []ledger.Scan {
 	t.Helper()
 	list, err := db.Scans(t.Context(), base)
 	if err != nil {
@@ -36,7 +37,7 @@ func scans(t *testing.T, db *postgres.DB) []postgres.Scan {
 }
 
 // told is a scan in a word: its blocks, whether it counts, and for whom it looks.
-func told(list []postgres.Scan) []string {
+func told(list []ledger.Scan) []string {
 	var out []string
 	for _, s := range list {
 		end, settlers := "head", ""
@@ -51,7 +52,7 @@ func told(list []postgres.Scan) []string {
 	return out
 }
 
-func chains(t *testing.T, db *postgres.DB, now time.Time) []postgres.ChainFacts {
+func chains(t *testing.T, db *postgres.DB, now time.Time) []ledger.ChainFacts {
 	t.Helper()
 	var facts *postgres.Facts
 	if err := db.Read(t.Context(), func(r *postgres.Reader) (err error) {
@@ -68,9 +69,9 @@ func chains(t *testing.T, db *postgres.DB, now time.Time) []postgres.ChainFacts 
 func TestOpenScans(t *testing.T) {
 	t.Parallel()
 	db := open(t)
-	list := func(settlers ...string) []postgres.ScanSettler {
+	list := func(settlers ...string) []ledger.ScanSettler {
 		t.Helper()
-		if _, err := db.ImportFacilitators(t.Context(), []postgres.Facilitator{facilitator("acme", settlers...)}); err != nil {
+		if _, err := db.ImportFacilitators(t.Context(), []ledger.Facilitator{facilitator("acme", settlers...)}); err != nil {
 			t.Fatal(err)
 		}
 		fresh, err := db.NewSettlers(t.Context(), base)
@@ -79,7 +80,7 @@ func TestOpenScans(t *testing.T) {
 		}
 		return fresh
 	}
-	register := func(fresh []postgres.ScanSettler, first, head int64) {
+	register := func(fresh []ledger.ScanSettler, first, head int64) {
 		t.Helper()
 		for range 2 {
 			if err := db.OpenScans(t.Context(), base, fresh, first, blockTime(first), head); err != nil {
@@ -99,7 +100,7 @@ func TestOpenScans(t *testing.T) {
 	commit(t, db, before, 119, nil)
 	register(list("0xs0", "0xs1"), 80, 119)
 	expect("a settler that begins within what is counted", "120-head true 0xs0 0xs1", "50-100 true 0xs0", "80-120 false 0xs1")
-	if _, err := db.CommitRanges(t.Context(), postgres.Range{Scan: before.ID, Network: base, First: 120, Last: 120, Hash: "0x"}); !errors.Is(err, postgres.ErrMoved) {
+	if _, err := db.CommitRanges(t.Context(), ledger.Range{Scan: before.ID, Network: base, First: 120, Last: 120, Hash: "0x"}); !errors.Is(err, ledger.ErrMoved) {
 		t.Errorf("what was found without the new settler: %v, want ErrMoved", err)
 	}
 	register(list("0xs0", "0xs1", "0xs2"), 10, 119)
@@ -111,7 +112,7 @@ func TestOpenScans(t *testing.T) {
 
 	f := facilitator("acme", "0xs0", "0xs1", "0xs2")
 	f.Settlers[0].Deprecated = true
-	if _, err := db.ImportFacilitators(t.Context(), []postgres.Facilitator{f}); err != nil {
+	if _, err := db.ImportFacilitators(t.Context(), []ledger.Facilitator{f}); err != nil {
 		t.Fatal(err)
 	}
 	if fresh, err := db.NewSettlers(t.Context(), base); err != nil || len(fresh) != 0 || !scans(t, db)[0].Settlers[0].Deprecated {
@@ -143,7 +144,7 @@ func TestOpenScans(t *testing.T) {
 func TestSeenAndCandidates(t *testing.T) {
 	t.Parallel()
 	db := open(t)
-	if _, err := db.ImportFacilitators(t.Context(), []postgres.Facilitator{facilitator("acme", "0xs0")}); err != nil {
+	if _, err := db.ImportFacilitators(t.Context(), []ledger.Facilitator{facilitator("acme", "0xs0")}); err != nil {
 		t.Fatal(err)
 	}
 	register := func() {
@@ -156,59 +157,59 @@ func TestSeenAndCandidates(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	settlement := func(settler string, block int64, n int) postgres.Settlement {
-		return postgres.Settlement{Network: base, Block: block, Time: blockTime(block), Transaction: fmt.Sprintf("0x%064x", n), Method: "eip3009", Facilitator: "acme",
+	settlement := func(settler string, block int64, n int) ledger.Settlement {
+		return ledger.Settlement{Network: base, Block: block, Time: blockTime(block), Transaction: fmt.Sprintf("0x%064x", n), Method: "eip3009", Facilitator: "acme",
 			Settler: settler, Token: "usdc", Payer: "0xp", Payee: "0xq", Amount: "5"}
 	}
 	register()
-	commit(t, db, scans(t, db)[0], 3, func(r *postgres.Range) {
-		r.Settlements = []postgres.Settlement{settlement("0xs0", 2, 1)}
-		r.Seen = []postgres.SeenDay{{Token: "usdc", Day: blockTime(0), Authorizations: 4}}
-		r.Senders = []postgres.SenderDay{{Sender: "0xs1", Day: blockTime(0), Token: "usdc", Payments: 2, Amount: "10", Recipients: 2}}
+	commit(t, db, scans(t, db)[0], 3, func(r *ledger.Range) {
+		r.Settlements = []ledger.Settlement{settlement("0xs0", 2, 1)}
+		r.Seen = []ledger.SeenDay{{Token: "usdc", Day: blockTime(0), Authorizations: 4}}
+		r.Senders = []ledger.SenderDay{{Sender: "0xs1", Day: blockTime(0), Token: "usdc", Payments: 2, Amount: "10", Recipients: 2}}
 	})
-	commit(t, db, scans(t, db)[0], 9, func(r *postgres.Range) {
-		r.Seen = []postgres.SeenDay{{Token: "usdc", Day: blockTime(8), Authorizations: 3}}
-		r.Senders = []postgres.SenderDay{
+	commit(t, db, scans(t, db)[0], 9, func(r *ledger.Range) {
+		r.Seen = []ledger.SeenDay{{Token: "usdc", Day: blockTime(8), Authorizations: 3}}
+		r.Senders = []ledger.SenderDay{
 			{Sender: "0xs1", Day: blockTime(0), Token: "usdc", Payments: 1, Amount: "7", Recipients: 1},
 			{Sender: "0xz", Day: blockTime(8), Token: "usdc", Payments: 3, Amount: "30", Recipients: 3}}
 	})
 	now := blockTime(9)
-	expect := func(what string, seen []postgres.SeenFacts, candidates ...postgres.CandidateFacts) {
+	expect := func(what string, seen []ledger.SeenFacts, candidates ...ledger.CandidateFacts) {
 		t.Helper()
 		c := chains(t, db, now)[0]
 		if diff := gocmp.Diff(seen, c.Seen); diff != "" {
 			t.Errorf("%s: seen (-want +got):\n%s", what, diff)
 		}
-		if diff := gocmp.Diff(append([]postgres.CandidateFacts{}, candidates...), append([]postgres.CandidateFacts{}, c.Candidates...)); diff != "" {
+		if diff := gocmp.Diff(append([]ledger.CandidateFacts{}, candidates...), append([]ledger.CandidateFacts{}, c.Candidates...)); diff != "" {
 			t.Errorf("%s: candidates (-want +got):\n%s", what, diff)
 		}
 	}
 	day0, day1 := blockTime(0), blockTime(8)
-	s1 := postgres.CandidateFacts{Sender: "0xs1", Token: "usdc", Payments: 3, Amount: "17", Recipients: 2, FirstDay: day0, LastDay: day0}
-	z := postgres.CandidateFacts{Sender: "0xz", Token: "usdc", Payments: 3, Amount: "30", Recipients: 3, FirstDay: day1, LastDay: day1}
-	expect("at first", []postgres.SeenFacts{{Token: "usdc", Authorizations: 7, Attributed: 1}}, s1, z)
+	s1 := ledger.CandidateFacts{Sender: "0xs1", Token: "usdc", Payments: 3, Amount: "17", Recipients: 2, FirstDay: day0, LastDay: day0}
+	z := ledger.CandidateFacts{Sender: "0xz", Token: "usdc", Payments: 3, Amount: "30", Recipients: 3, FirstDay: day1, LastDay: day1}
+	expect("at first", []ledger.SeenFacts{{Token: "usdc", Authorizations: 7, Attributed: 1}}, s1, z)
 
-	if _, err := db.ImportFacilitators(t.Context(), []postgres.Facilitator{facilitator("acme", "0xs0", "0xs1")}); err != nil {
+	if _, err := db.ImportFacilitators(t.Context(), []ledger.Facilitator{facilitator("acme", "0xs0", "0xs1")}); err != nil {
 		t.Fatal(err)
 	}
 	register()
-	commit(t, db, scans(t, db)[1], 9, func(r *postgres.Range) {
-		r.Settlements = []postgres.Settlement{settlement("0xs1", 1, 2), settlement("0xs1", 9, 3)}
+	commit(t, db, scans(t, db)[1], 9, func(r *ledger.Range) {
+		r.Settlements = []ledger.Settlement{settlement("0xs1", 1, 2), settlement("0xs1", 9, 3)}
 	})
-	expect("with the candidate listed", []postgres.SeenFacts{{Token: "usdc", Authorizations: 7, Attributed: 3}}, z)
-	if _, err := db.CommitRanges(t.Context(), postgres.Range{Scan: scans(t, db)[0].ID, Network: base, First: 10, Last: 10, Hash: "0x", Time: now,
-		Settlements: []postgres.Settlement{settlement("0xs0", 9, 9)}}); err == nil || !strings.Contains(err.Error(), "block 9 is not of blocks 10 to 10") {
+	expect("with the candidate listed", []ledger.SeenFacts{{Token: "usdc", Authorizations: 7, Attributed: 3}}, z)
+	if _, err := db.CommitRanges(t.Context(), ledger.Range{Scan: scans(t, db)[0].ID, Network: base, First: 10, Last: 10, Hash: "0x", Time: now,
+		Settlements: []ledger.Settlement{settlement("0xs0", 9, 9)}}); err == nil || !strings.Contains(err.Error(), "block 9 is not of blocks 10 to 10") {
 		t.Errorf("a settlement outside its range: %v", err)
 	}
 
 	if n, err := db.RollBack(t.Context(), base, 3); err != nil || n != 2 { // the fill's range straddles it and leaves whole
 		t.Fatalf("rolled back %d, error %v, want 2", n, err)
 	}
-	if _, err := db.ImportFacilitators(t.Context(), []postgres.Facilitator{facilitator("acme", "0xs0")}); err != nil {
+	if _, err := db.ImportFacilitators(t.Context(), []ledger.Facilitator{facilitator("acme", "0xs0")}); err != nil {
 		t.Fatal(err)
 	}
 	s1.Payments, s1.Amount = 2, "10"
-	expect("rolled back to block 3", []postgres.SeenFacts{{Token: "usdc", Authorizations: 4, Attributed: 1}}, s1)
+	expect("rolled back to block 3", []ledger.SeenFacts{{Token: "usdc", Authorizations: 4, Attributed: 1}}, s1)
 	if diff := gocmp.Diff([]string{"4-head true 0xs0"}, told(scans(t, db))); diff != "" {
 		t.Errorf("scans (-want +got):\n%s", diff)
 	}
@@ -220,8 +221,8 @@ func TestRollBackOfWhatTwoScansFound(t *testing.T) {
 	db := open(t)
 	register := func(first, head int64, settlers ...string) {
 		t.Helper()
-		_, err := db.ImportFacilitators(t.Context(), []postgres.Facilitator{facilitator("acme", settlers...)})
-		var fresh []postgres.ScanSettler
+		_, err := db.ImportFacilitators(t.Context(), []ledger.Facilitator{facilitator("acme", settlers...)})
+		var fresh []ledger.ScanSettler
 		if err == nil {
 			fresh, err = db.NewSettlers(t.Context(), base)
 		}
@@ -232,9 +233,9 @@ func TestRollBackOfWhatTwoScansFound(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	paid := func(r *postgres.Range) {
+	paid := func(r *ledger.Range) {
 		if r.First <= 85 && r.Last >= 85 {
-			r.Settlements = []postgres.Settlement{{Network: base, Block: 85, Time: blockTime(85), Transaction: "0x1", Method: "eip3009", Facilitator: "acme",
+			r.Settlements = []ledger.Settlement{{Network: base, Block: 85, Time: blockTime(85), Transaction: "0x1", Method: "eip3009", Facilitator: "acme",
 				Settler: "0xs1", Token: "usdc", Payer: "0xp", Payee: "0xq", Amount: "5"}}
 		}
 	}
@@ -267,7 +268,7 @@ func TestRollBackOfWhatTwoScansFound(t *testing.T) {
 // openFirst opens the scan of one settler, from block 0.
 func openFirst(t *testing.T, db *postgres.DB) {
 	t.Helper()
-	if _, err := db.ImportFacilitators(t.Context(), []postgres.Facilitator{facilitator("acme", "0xs0")}); err != nil {
+	if _, err := db.ImportFacilitators(t.Context(), []ledger.Facilitator{facilitator("acme", "0xs0")}); err != nil {
 		t.Fatal(err)
 	}
 	fresh, err := db.NewSettlers(t.Context(), base)
@@ -285,18 +286,18 @@ func TestRangesAreForgotten(t *testing.T) {
 	db := open(t)
 	openFirst(t, db)
 	for _, last := range []int64{9, 99, 50_000, 100_050} {
-		commit(t, db, scans(t, db)[0], last, func(r *postgres.Range) {
-			r.Senders = []postgres.SenderDay{{Sender: "0xz", Day: start, Token: "usdc", Payments: 1, Amount: "1", Recipients: 100_000 - last/2}}
+		commit(t, db, scans(t, db)[0], last, func(r *ledger.Range) {
+			r.Senders = []ledger.SenderDay{{Sender: "0xz", Day: start, Token: "usdc", Payments: 1, Amount: "1", Recipients: 100_000 - last/2}}
 		})
 	}
 	ends, err := db.RangeEnds(t.Context(), base)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := gocmp.Diff([]postgres.RangeEnd{{Last: 100_050, Hash: "0x100050"}, {Last: 50_000, Hash: "0x50000"}, {Last: 99, Hash: "0x99"}}, ends); diff != "" {
+	if diff := gocmp.Diff([]ledger.RangeEnd{{Last: 100_050, Hash: "0x100050"}, {Last: 50_000, Hash: "0x50000"}, {Last: 99, Hash: "0x99"}}, ends); diff != "" {
 		t.Errorf("ends (-want +got):\n%s", diff)
 	}
-	if _, err := db.RollBack(t.Context(), base, 8); !errors.Is(err, postgres.ErrTooDeep) {
+	if _, err := db.RollBack(t.Context(), base, 8); !errors.Is(err, ledger.ErrTooDeep) {
 		t.Errorf("rolling back below: %v, want ErrTooDeep", err)
 	}
 	if _, err := db.RollBack(t.Context(), base, 9); err != nil {
@@ -318,7 +319,7 @@ func TestWalks(t *testing.T) {
 	for i := range f.Settlers {
 		f.Settlers[i].Network = solana
 	}
-	if _, err := db.ImportFacilitators(t.Context(), []postgres.Facilitator{f}); err != nil {
+	if _, err := db.ImportFacilitators(t.Context(), []ledger.Facilitator{f}); err != nil {
 		t.Fatal(err)
 	}
 	walks, err := db.Walks(t.Context(), solana)
@@ -326,12 +327,12 @@ func TestWalks(t *testing.T) {
 		t.Fatalf("walks %+v, error %v", walks, err)
 	}
 	began := start.Add(-time.Minute)
-	paid := []postgres.Settlement{{Network: solana, Block: 70, Time: start.Add(-time.Hour), Transaction: "sig7", LogIndex: 2001, Method: "spl", Facilitator: "acme",
+	paid := []ledger.Settlement{{Network: solana, Block: 70, Time: start.Add(-time.Hour), Transaction: "sig7", LogIndex: 2001, Method: "spl", Facilitator: "acme",
 		Settler: "s1", Token: "usdc", Payer: "p", Payee: "q", Amount: "10000"}}
 	was := walks[0]
 	is := was
 	is.Newest, is.Before, is.NewestSlot, is.NewestTime = "sig9", "sig7", 90, &began
-	for i, want := range []error{nil, postgres.ErrMoved} {
+	for i, want := range []error{nil, ledger.ErrMoved} {
 		n, err := db.CommitWalk(t.Context(), solana, was, is, paid)
 		if !errors.Is(err, want) || n != int64(1-i) {
 			t.Errorf("commit %d: %d new, error %v, want %v", i, n, err, want)
@@ -358,10 +359,10 @@ func TestWalks(t *testing.T) {
 	if c.At == nil || !c.At.Equal(began) || c.MeasuredSince == nil || !c.MeasuredSince.Equal(start.Truncate(24*time.Hour)) || c.Filling != 0 {
 		t.Errorf("finished: %+v", c)
 	}
-	if _, err := db.ImportFacilitators(t.Context(), []postgres.Facilitator{facilitator("acme")}); err != nil {
+	if _, err := db.ImportFacilitators(t.Context(), []ledger.Facilitator{facilitator("acme")}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.CommitWalk(t.Context(), solana, is, is, nil); !errors.Is(err, postgres.ErrMoved) {
+	if _, err := db.CommitWalk(t.Context(), solana, is, is, nil); !errors.Is(err, ledger.ErrMoved) {
 		t.Errorf("a settler that left: %v, want ErrMoved", err)
 	}
 }
@@ -429,11 +430,11 @@ func TestRangesThatDoNotFollow(t *testing.T) {
 	db := open(t)
 	openFirst(t, db)
 	before := scans(t, db)
-	of := func(first, last int64) postgres.Range {
-		return postgres.Range{Scan: before[0].ID, Network: base, First: first, Last: last, Hash: fmt.Sprintf("0x%d", last), Time: blockTime(last)}
+	of := func(first, last int64) ledger.Range {
+		return ledger.Range{Scan: before[0].ID, Network: base, First: first, Last: last, Hash: fmt.Sprintf("0x%d", last), Time: blockTime(last)}
 	}
-	with := func(r postgres.Range, block int64) postgres.Range {
-		r.Settlements = []postgres.Settlement{{Network: base, Block: block, Time: blockTime(block), Transaction: "0x1", Facilitator: "acme", Settler: "0xs0", Token: "usdc", Payer: "0xa", Payee: "0xb", Amount: "1"}}
+	with := func(r ledger.Range, block int64) ledger.Range {
+		r.Settlements = []ledger.Settlement{{Network: base, Block: block, Time: blockTime(block), Transaction: "0x1", Facilitator: "acme", Settler: "0xs0", Token: "usdc", Payer: "0xa", Payee: "0xb", Amount: "1"}}
 		return r
 	}
 	another, elsewhere := of(10, 19), of(10, 19)
@@ -441,18 +442,18 @@ func TestRangesThatDoNotFollow(t *testing.T) {
 	elsewhere.Network = "eip155:137"
 	for _, c := range []struct {
 		name   string
-		ranges []postgres.Range
+		ranges []ledger.Range
 	}{
-		{"a gap", []postgres.Range{of(0, 9), of(11, 19)}},
-		{"one block twice", []postgres.Range{of(0, 9), of(9, 19)}},
-		{"the wrong way round", []postgres.Range{of(10, 19), of(0, 9)}},
-		{"no block", []postgres.Range{of(0, 9), of(10, 9)}},
-		{"of another scan", []postgres.Range{of(0, 9), another}},
-		{"of another network", []postgres.Range{of(0, 9), elsewhere}},
-		{"a settlement of the next range", []postgres.Range{with(of(0, 9), 10), of(10, 19)}},
-		{"a settlement of the range before", []postgres.Range{of(0, 9), with(of(10, 19), 9)}},
+		{"a gap", []ledger.Range{of(0, 9), of(11, 19)}},
+		{"one block twice", []ledger.Range{of(0, 9), of(9, 19)}},
+		{"the wrong way round", []ledger.Range{of(10, 19), of(0, 9)}},
+		{"no block", []ledger.Range{of(0, 9), of(10, 9)}},
+		{"of another scan", []ledger.Range{of(0, 9), another}},
+		{"of another network", []ledger.Range{of(0, 9), elsewhere}},
+		{"a settlement of the next range", []ledger.Range{with(of(0, 9), 10), of(10, 19)}},
+		{"a settlement of the range before", []ledger.Range{of(0, 9), with(of(10, 19), 9)}},
 	} {
-		if n, err := db.CommitRanges(t.Context(), c.ranges...); err == nil || errors.Is(err, postgres.ErrMoved) || n != 0 {
+		if n, err := db.CommitRanges(t.Context(), c.ranges...); err == nil || errors.Is(err, ledger.ErrMoved) || n != 0 {
 			t.Errorf("%s: %d new, error %v", c.name, n, err)
 		}
 	}

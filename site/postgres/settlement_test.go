@@ -17,12 +17,13 @@ import (
 	"pgregory.net/rapid"
 
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 )
 
-func facilitator(id string, settlers ...string) postgres.Facilitator {
-	f := postgres.Facilitator{ID: id, Name: strings.ToUpper(id), WebsiteURL: "https://" + id + ".test", UpstreamStatus: "merged"}
+func facilitator(id string, settlers ...string) ledger.Facilitator {
+	f := ledger.Facilitator{ID: id, Name: strings.ToUpper(id), WebsiteURL: "https://" + id + ".test", UpstreamStatus: "merged"}
 	for _, s := range settlers {
-		f.Settlers = append(f.Settlers, postgres.Settler{Network: "eip155:8453", Address: s, Tokens: []string{"usdc"}})
+		f.Settlers = append(f.Settlers, ledger.Settler{Network: "eip155:8453", Address: s, Tokens: []string{"usdc"}})
 	}
 	return f
 }
@@ -35,19 +36,19 @@ func TestImportFacilitators(t *testing.T) {
 	renamed.Name, renamed.Settlers[0].Since = "Acme Pay", &since
 	for _, c := range []struct {
 		name string
-		list []postgres.Facilitator
-		want postgres.ImportReport
+		list []ledger.Facilitator
+		want ledger.ImportReport
 		err  error
 	}{
-		{"from nothing", []postgres.Facilitator{facilitator("acme", "0xa1", "0xa2"), facilitator("bolt"), facilitator("cove", "0xc1")},
-			postgres.ImportReport{Added: []string{"acme", "bolt", "cove"}, SettlersAdded: 3}, nil},
-		{"the same again", []postgres.Facilitator{facilitator("acme", "0xa1", "0xa2"), facilitator("bolt"), facilitator("cove", "0xc1")},
-			postgres.ImportReport{Left: []string{"acme", "bolt", "cove"}}, nil},
-		{"a claim on another's account", []postgres.Facilitator{facilitator("dune"), facilitator("bolt", "0xc1")}, postgres.ImportReport{}, postgres.ErrClaimed},
-		{"new words, one account for another", []postgres.Facilitator{renamed, facilitator("bolt")},
-			postgres.ImportReport{Changed: []string{"acme"}, Left: []string{"bolt"}, SettlersAdded: 1, SettlersRemoved: 1, Others: 1}, nil},
-		{"an account that passes on", []postgres.Facilitator{facilitator("bolt", "0xc1"), facilitator("cove")},
-			postgres.ImportReport{Changed: []string{"bolt", "cove"}, SettlersAdded: 1, SettlersRemoved: 1, Others: 1}, nil},
+		{"from nothing", []ledger.Facilitator{facilitator("acme", "0xa1", "0xa2"), facilitator("bolt"), facilitator("cove", "0xc1")},
+			ledger.ImportReport{Added: []string{"acme", "bolt", "cove"}, SettlersAdded: 3}, nil},
+		{"the same again", []ledger.Facilitator{facilitator("acme", "0xa1", "0xa2"), facilitator("bolt"), facilitator("cove", "0xc1")},
+			ledger.ImportReport{Left: []string{"acme", "bolt", "cove"}}, nil},
+		{"a claim on another's account", []ledger.Facilitator{facilitator("dune"), facilitator("bolt", "0xc1")}, ledger.ImportReport{}, ledger.ErrClaimed},
+		{"new words, one account for another", []ledger.Facilitator{renamed, facilitator("bolt")},
+			ledger.ImportReport{Changed: []string{"acme"}, Left: []string{"bolt"}, SettlersAdded: 1, SettlersRemoved: 1, Others: 1}, nil},
+		{"an account that passes on", []ledger.Facilitator{facilitator("bolt", "0xc1"), facilitator("cove")},
+			ledger.ImportReport{Changed: []string{"bolt", "cove"}, SettlersAdded: 1, SettlersRemoved: 1, Others: 1}, nil},
 	} {
 		got, err := db.ImportFacilitators(t.Context(), c.list)
 		if !errors.Is(err, c.err) {
@@ -67,11 +68,11 @@ func TestImportFacilitators(t *testing.T) {
 		t.Errorf("trusting nobody = %v, want ErrNotFound", err)
 	}
 	bolt := facilitator("bolt", "0xc1")
-	if _, err := db.ImportFacilitators(t.Context(), []postgres.Facilitator{bolt}); err != nil {
+	if _, err := db.ImportFacilitators(t.Context(), []ledger.Facilitator{bolt}); err != nil {
 		t.Fatal(err)
 	}
 	bolt.Trusted = true
-	want := []postgres.Facilitator{renamed, bolt, facilitator("cove")}
+	want := []ledger.Facilitator{renamed, bolt, facilitator("cove")}
 	got, err := db.Facilitators(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -83,8 +84,8 @@ func TestImportFacilitators(t *testing.T) {
 
 // someSettlements are n settlements of the four weeks before end, among few accounts, with times on the very edges of
 // hours and days among them.
-func someSettlements(r *rand.Rand, n int, end time.Time) []postgres.Settlement {
-	list := make([]postgres.Settlement, n)
+func someSettlements(r *rand.Rand, n int, end time.Time) []ledger.Settlement {
+	list := make([]ledger.Settlement, n)
 	for i := range list {
 		at := end.Add(-time.Duration(r.Int64N(int64(28 * 24 * time.Hour)))).Truncate(time.Second)
 		switch r.IntN(6) {
@@ -100,7 +101,7 @@ func someSettlements(r *rand.Rand, n int, end time.Time) []postgres.Settlement {
 		if network[0] == 's' {
 			transaction = fmt.Sprintf("sig%d", i/3)
 		}
-		list[i] = postgres.Settlement{
+		list[i] = ledger.Settlement{
 			Network: network, Block: at.Unix() / 2, Time: at, Transaction: transaction, LogIndex: i, Facilitator: []string{"acme", "bolt"}[r.IntN(2)],
 			Settler: fmt.Sprintf("settler%d", r.IntN(3)), Token: []string{"usdc", "eurc"}[r.IntN(2)],
 			Payer: fmt.Sprintf("account%d", r.IntN(5)), Payee: fmt.Sprintf("account%d", r.IntN(5)),
@@ -111,7 +112,7 @@ func someSettlements(r *rand.Rand, n int, end time.Time) []postgres.Settlement {
 }
 
 // sumBy is the naive roll-up: settlements grouped by a key that begins with the period's start.
-func sumBy(list []postgres.Settlement, key func(postgres.Settlement) string) []string {
+func sumBy(list []ledger.Settlement, key func(ledger.Settlement) string) []string {
 	type sum struct {
 		n      int
 		amount *big.Int
@@ -148,7 +149,7 @@ func TestRecordSettlements(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close(t.Context())
-	if _, err := db.ImportFacilitators(t.Context(), []postgres.Facilitator{facilitator("acme"), facilitator("bolt")}); err != nil {
+	if _, err := db.ImportFacilitators(t.Context(), []ledger.Facilitator{facilitator("acme"), facilitator("bolt")}); err != nil {
 		t.Fatal(err)
 	}
 	r := rand.New(rand.NewPCG(4020, 402))
@@ -173,27 +174,27 @@ func TestRecordSettlements(t *testing.T) {
 	if n, err := db.RecordSettlements(t.Context(), list); err != nil || n != int64(len(list)-len(kept)) { // by ANALYZE
 		t.Fatalf("all of them: %d recorded, error %v", n, err)
 	}
-	day := func(s postgres.Settlement) string { return s.Time.Format("2006-01-02") }
-	flow := func(s postgres.Settlement) string { return s.Facilitator + " " + s.Network + " " + s.Token }
+	day := func(s ledger.Settlement) string { return s.Time.Format("2006-01-02") }
+	flow := func(s ledger.Settlement) string { return s.Facilitator + " " + s.Network + " " + s.Token }
 	const flows = ` JOIN flows f ON f.id = flow_id JOIN chains c ON c.id = f.chain_id`
 	for _, table := range []struct {
 		name, sql string
-		key       func(postgres.Settlement) string
+		key       func(ledger.Settlement) string
 	}{
 		{"flow_hours", `SELECT to_char(hour, 'YYYY-MM-DD"T"HH24') || ' ' || facilitator_id || ' ' || network || ' ' || token, settlements, amount::text FROM flow_hours` + flows,
-			func(s postgres.Settlement) string { return s.Time.Format("2006-01-02T15") + " " + flow(s) }},
+			func(s ledger.Settlement) string { return s.Time.Format("2006-01-02T15") + " " + flow(s) }},
 		{"flow_days", `SELECT day || ' ' || facilitator_id || ' ' || network || ' ' || token, settlements, amount::text FROM flow_days` + flows,
-			func(s postgres.Settlement) string { return day(s) + " " + flow(s) }},
+			func(s ledger.Settlement) string { return day(s) + " " + flow(s) }},
 		{"payee_days", `SELECT day || ' ' || facilitator_id || ' ' || network || ' ' || token || ' ' || a.address, settlements, amount::text FROM payee_days` + flows +
 			` JOIN accounts a ON a.id = payee_id`,
-			func(s postgres.Settlement) string { return day(s) + " " + flow(s) + " " + s.Payee }},
+			func(s ledger.Settlement) string { return day(s) + " " + flow(s) + " " + s.Payee }},
 		{"payer_days", `SELECT day || ' ' || facilitator_id || ' ' || network || ' ' || token || ' ' || a.address || ' ' || b.address, settlements, amount::text FROM payer_days` + flows +
 			` JOIN accounts a ON a.id = payee_id JOIN accounts b ON b.id = payer_id`,
-			func(s postgres.Settlement) string { return day(s) + " " + flow(s) + " " + s.Payee + " " + s.Payer }},
+			func(s ledger.Settlement) string { return day(s) + " " + flow(s) + " " + s.Payee + " " + s.Payer }},
 		{"settlements", `SELECT settled_at || ' ' || block || ' ' || facilitator_id || ' ' || network || ' ' || token || ' ' || a.address || ' ' || b.address || ' ' || d.address || ' ' || log_index || ' ' ||
 			CASE octet_length(transaction) WHEN 32 THEN '0x' || encode(transaction, 'hex') ELSE convert_from(transaction, 'UTF8') END, 1, amount::text FROM settlements` + flows +
 			` JOIN accounts a ON a.id = payee_id JOIN accounts b ON b.id = payer_id JOIN accounts d ON d.id = settler_id`,
-			func(s postgres.Settlement) string {
+			func(s ledger.Settlement) string {
 				return fmt.Sprintf("%s %d %s %s %s %s %d %s", s.Time.Format("2006-01-02 15:04:05-07"), s.Block, flow(s), s.Payee, s.Payer, s.Settler, s.LogIndex, s.Transaction)
 			}},
 	} {
@@ -219,7 +220,7 @@ func TestRecordSettlements(t *testing.T) {
 }
 
 // checkFlows holds what a build reads, at several moments, against the plain list.
-func checkFlows(t *testing.T, db *postgres.DB, list []postgres.Settlement) {
+func checkFlows(t *testing.T, db *postgres.DB, list []ledger.Settlement) {
 	for _, now := range []time.Time{start, start.Truncate(24 * time.Hour), start.Add(-time.Nanosecond), start.AddDate(0, 0, 80)} {
 		var facts *postgres.Facts
 		if err := db.Read(t.Context(), func(r *postgres.Reader) (err error) {
@@ -229,7 +230,7 @@ func checkFlows(t *testing.T, db *postgres.DB, list []postgres.Settlement) {
 			t.Fatal(err)
 		}
 		today := now.Truncate(24 * time.Hour)
-		line := func(f postgres.Facilitator, w postgres.FlowFacts, part string, s postgres.FlowSum) string {
+		line := func(f ledger.Facilitator, w ledger.FlowFacts, part string, s ledger.FlowSum) string {
 			return fmt.Sprintf("%s %s %s %s %s: %d, %s", part, s.Start.Format(time.RFC3339), f.ID, w.Network, w.Token, s.Settlements, s.Amount)
 		}
 		var got []string
@@ -241,20 +242,20 @@ func checkFlows(t *testing.T, db *postgres.DB, list []postgres.Settlement) {
 				for _, s := range w.Days {
 					got = append(got, line(f.Facilitator, w, "day", s))
 				}
-				if newest := slices.MaxFunc(w.Days, func(a, b postgres.FlowSum) int { return cmp.Compare(a.Start.Unix(), b.Start.Unix()) }); !newest.LastAt.Equal(w.All.LastAt) {
+				if newest := slices.MaxFunc(w.Days, func(a, b ledger.FlowSum) int { return cmp.Compare(a.Start.Unix(), b.Start.Unix()) }); !newest.LastAt.Equal(w.All.LastAt) {
 					t.Errorf("last of all %v, of the newest day %v", w.All.LastAt, newest.LastAt)
 				}
 			}
 		}
 		slices.Sort(got)
 		part := func(name string, period time.Duration, from time.Time) []string {
-			var in []postgres.Settlement
+			var in []ledger.Settlement
 			for _, s := range list {
 				if !s.Time.Before(from) && !s.Time.Truncate(period).After(now) {
 					in = append(in, s)
 				}
 			}
-			return sumBy(in, func(s postgres.Settlement) string {
+			return sumBy(in, func(s ledger.Settlement) string {
 				return fmt.Sprintf("%s %s %s %s %s", name, s.Time.Truncate(period).Format(time.RFC3339), s.Facilitator, s.Network, s.Token)
 			})
 		}
@@ -269,20 +270,20 @@ func checkFlows(t *testing.T, db *postgres.DB, list []postgres.Settlement) {
 func TestRecordSettlementsAllOrNone(t *testing.T) {
 	t.Parallel()
 	db := open(t)
-	if _, err := db.ImportFacilitators(t.Context(), []postgres.Facilitator{facilitator("acme"), facilitator("bolt")}); err != nil {
+	if _, err := db.ImportFacilitators(t.Context(), []ledger.Facilitator{facilitator("acme"), facilitator("bolt")}); err != nil {
 		t.Fatal(err)
 	}
 	list := someSettlements(rand.New(rand.NewPCG(1, 2)), 20, start)
 	for _, c := range []struct {
 		name string
-		edit func(s *postgres.Settlement)
+		edit func(s *ledger.Settlement)
 		want string
 		is   error
 	}{
-		{"an unknown facilitator", func(s *postgres.Settlement) { s.Facilitator = "nobody" }, "nobody", postgres.ErrUnknownFacilitator},
-		{"a float", func(s *postgres.Settlement) { s.Amount = "1.5" }, `amount "1.5" is no decimal integer`, nil},
-		{"a negative amount", func(s *postgres.Settlement) { s.Amount = "-1" }, `amount "-1"`, nil},
-		{"no amount", func(s *postgres.Settlement) { s.Amount = "" }, `amount ""`, nil},
+		{"an unknown facilitator", func(s *ledger.Settlement) { s.Facilitator = "nobody" }, "nobody", ledger.ErrUnknownFacilitator},
+		{"a float", func(s *ledger.Settlement) { s.Amount = "1.5" }, `amount "1.5" is no decimal integer`, nil},
+		{"a negative amount", func(s *ledger.Settlement) { s.Amount = "-1" }, `amount "-1"`, nil},
+		{"no amount", func(s *ledger.Settlement) { s.Amount = "" }, `amount ""`, nil},
 	} {
 		wrong := slices.Clone(list)
 		c.edit(&wrong[11])
@@ -303,7 +304,7 @@ func TestRecordSettlementsAllOrNone(t *testing.T) {
 func TestRecordSettlementsAtOnce(t *testing.T) {
 	t.Parallel()
 	db := open(t)
-	if _, err := db.ImportFacilitators(t.Context(), []postgres.Facilitator{facilitator("acme"), facilitator("bolt")}); err != nil {
+	if _, err := db.ImportFacilitators(t.Context(), []ledger.Facilitator{facilitator("acme"), facilitator("bolt")}); err != nil {
 		t.Fatal(err)
 	}
 	list := someSettlements(rand.New(rand.NewPCG(3, 4)), 600, start)
@@ -364,7 +365,7 @@ func TestRetainSettled(t *testing.T) {
 	m := newIndexModel(t.Context(), t, dsn, &chainModel{seed: 3})
 	defer m.db.Close()
 	m.chain.grow(8 * 120)
-	m.list(t.Context(), t, "acme", postgres.Settler{Network: base, Address: "0xs0", Tokens: []string{"usdc"}}, true)
+	m.list(t.Context(), t, "acme", ledger.Settler{Network: base, Address: "0xs0", Tokens: []string{"usdc"}}, true)
 	m.finish(t.Context(), t, 1)
 	before := dump(t.Context(), t, dsn)
 	now := blockTime(8*120 - 1)
@@ -373,7 +374,7 @@ func TestRetainSettled(t *testing.T) {
 	}
 	after := dump(t.Context(), t, dsn)
 	midnight := now.Truncate(24 * time.Hour)
-	since := map[string]time.Time{"flow_hours": now.Add(-postgres.HourRetention), "amount_days": midnight.AddDate(0, 0, -90), "sender_days": midnight.AddDate(0, 0, -90)}
+	since := map[string]time.Time{"flow_hours": now.Add(-ledger.HourRetention), "amount_days": midnight.AddDate(0, 0, -90), "sender_days": midnight.AddDate(0, 0, -90)}
 	for table, lines := range before {
 		want := rowsSince(t, lines, since[table])
 		if diff := gocmp.Diff(want, after[table]); diff != "" {
@@ -401,7 +402,7 @@ func TestRetainSettled(t *testing.T) {
 	fresh := template.Database(t)
 	f := newIndexModel(t.Context(), t, fresh, m.chain)
 	defer f.db.Close()
-	f.list(t.Context(), t, "acme", postgres.Settler{Network: base, Address: "0xs0", Tokens: []string{"usdc"}}, true)
+	f.list(t.Context(), t, "acme", ledger.Settler{Network: base, Address: "0xs0", Tokens: []string{"usdc"}}, true)
 	f.finish(t.Context(), t, 1)
 	if diff := gocmp.Diff(dump(t.Context(), t, fresh), dump(t.Context(), t, dsn)); diff != "" {
 		t.Errorf("after a roll-back below what was dropped (-fresh +got):\n%s", diff)
@@ -417,14 +418,14 @@ func TestAmountsAreExact(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if _, err := db.ImportFacilitators(t.Context(), []postgres.Facilitator{facilitator("acme")}); err != nil {
+	if _, err := db.ImportFacilitators(t.Context(), []ledger.Facilitator{facilitator("acme")}); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"0", "1", "9999", "10000", "10001", "99999999", "100000000", "120000000", "9223372036854775807", "9223372036854775808", "18446744073709551616",
 		"115792089237316195423570985008687907853269984665640564039457584007913129639935", "1" + strings.Repeat("0", 99), strings.Repeat("9", 100)}
-	var list []postgres.Settlement
+	var list []ledger.Settlement
 	for i, amount := range want {
-		list = append(list, postgres.Settlement{Network: base, Block: int64(i), Time: start, Transaction: "0x1", Facilitator: "acme", Settler: "s", Token: "usdc", Payer: "p", Payee: "q", Amount: amount})
+		list = append(list, ledger.Settlement{Network: base, Block: int64(i), Time: start, Transaction: "0x1", Facilitator: "acme", Settler: "s", Token: "usdc", Payer: "p", Payee: "q", Amount: amount})
 	}
 	if n, err := db.RecordSettlements(t.Context(), list); err != nil || n != int64(len(list)) {
 		t.Fatalf("%d new, error %v", n, err)

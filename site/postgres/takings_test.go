@@ -14,13 +14,14 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 )
 
 // trades are n settlements of four months before start: some payees have many payers, one has a single one, some pay
 // themselves, prices tie.
-func trades(n int) []postgres.Settlement {
+func trades(n int) []ledger.Settlement {
 	r := rand.New(rand.NewPCG(1, 402))
-	list := make([]postgres.Settlement, n)
+	list := make([]ledger.Settlement, n)
 	for i := range list {
 		at := start.Add(-time.Duration(r.Int64N(int64(120 * 24 * time.Hour)))).Truncate(time.Second)
 		payee := r.IntN(6)
@@ -31,7 +32,7 @@ func trades(n int) []postgres.Settlement {
 		case payee == 1 && r.IntN(4) == 0:
 			payer = 1001
 		}
-		list[i] = postgres.Settlement{
+		list[i] = ledger.Settlement{
 			Network: []string{base, "eip155:137"}[r.IntN(2)], Block: at.Unix() / 2, Time: at, Transaction: fmt.Sprintf("0x%064x", i), Method: "eip3009",
 			Facilitator: []string{"acme", "bolt", "cove"}[r.IntN(3)], Settler: "0xs", Token: []string{"usdc", "usdc", "wide"}[r.IntN(3)],
 			Payer: fmt.Sprintf("0xa%d", payer), Payee: fmt.Sprintf("0xa%d", 1000+payee), Amount: []string{"0", "10000", "2500000", "10000"}[r.IntN(4)],
@@ -52,7 +53,7 @@ func decimal(r *big.Rat) string {
 func TestTakings(t *testing.T) {
 	t.Parallel()
 	db := open(t)
-	if _, err := db.ImportFacilitators(t.Context(), []postgres.Facilitator{facilitator("acme"), facilitator("bolt"), facilitator("cove")}); err != nil {
+	if _, err := db.ImportFacilitators(t.Context(), []ledger.Facilitator{facilitator("acme"), facilitator("bolt"), facilitator("cove")}); err != nil {
 		t.Fatal(err)
 	}
 	list := trades(6000)
@@ -63,7 +64,7 @@ func TestTakings(t *testing.T) {
 		d := start.Truncate(24*time.Hour).AddDate(0, 0, -back)
 		return &d
 	}
-	recipients := []postgres.Recipient{
+	recipients := []ledger.Recipient{
 		{ServiceID: 1, Network: base, Address: "0xa1000"},
 		{ServiceID: 2, Network: base, Address: "0xa1001"}, {ServiceID: 2, Network: "eip155:137", Address: "0xa1001"}, {ServiceID: 2, Network: "eip155:137", Address: "0xa1002"},
 		{ServiceID: 3, Network: base, Address: "0xa1001"}, // shared
@@ -72,12 +73,12 @@ func TestTakings(t *testing.T) {
 		{ServiceID: 6, Network: base, Address: "0xa1004", Until: day(40)}, {ServiceID: 6, Network: base, Address: "0xa1003", Until: day(200)},
 		{ServiceID: 7, Network: base, Address: "0xnobody"}, {ServiceID: 8, Network: "eip155:1", Address: "0xa1001"},
 	}
-	var flows []postgres.CountedFlow
+	var flows []ledger.CountedFlow
 	units := map[string]string{"usdc": "0.000001", "wide": "0.000000000000000001"}
 	for _, f := range []string{"acme", "bolt"} { // not cove's
 		for _, network := range []string{base, "eip155:137"} {
 			for _, token := range []string{"usdc", "wide"} {
-				flows = append(flows, postgres.CountedFlow{Facilitator: f, Network: network, Token: token, Unit: units[token]})
+				flows = append(flows, ledger.CountedFlow{Facilitator: f, Network: network, Token: token, Unit: units[token]})
 			}
 		}
 	}
@@ -87,7 +88,7 @@ func TestTakings(t *testing.T) {
 	}{
 		{"now", start}, {"of an earlier moment", start.AddDate(0, 0, -20)},
 	} {
-		var got *postgres.Takings
+		var got *ledger.Takings
 		if err := db.Read(t.Context(), func(r *postgres.Reader) (err error) {
 			got, err = r.Takings(t.Context(), c.now, recipients, flows)
 			return err
@@ -97,9 +98,9 @@ func TestTakings(t *testing.T) {
 		checkBefore(t, c.now, got.Payees)
 		got.Payees = unfolded(t, got)
 		for i := range got.Payees {
-			got.Payees[i].Before = postgres.TakingSum{}
+			got.Payees[i].Before = ledger.TakingSum{}
 		}
-		if diff := gocmp.Diff(naiveTakings(list, c.now, recipients, units), got, cmpopts.IgnoreUnexported(postgres.Takings{}, postgres.PayeeFacts{})); diff != "" {
+		if diff := gocmp.Diff(naiveTakings(list, c.now, recipients, units), got, cmpopts.IgnoreUnexported(ledger.Takings{}, ledger.PayeeFacts{})); diff != "" {
 			t.Errorf("takings %s (-want +got):\n%s", c.how, diff)
 		}
 		if got.Whole.SinglePayerSettlements30d == 0 || got.Whole.SelfSettlements30d == 0 {
@@ -110,7 +111,7 @@ func TestTakings(t *testing.T) {
 
 // checkBefore holds what came before the window to its days. Where a service stopped being paid before it, days are all
 // there.
-func checkBefore(t *testing.T, now time.Time, payees []postgres.PayeeFacts) {
+func checkBefore(t *testing.T, now time.Time, payees []ledger.PayeeFacts) {
 	t.Helper()
 	window := now.Truncate(24*time.Hour).AddDate(0, 0, -89)
 	for i := range payees {
@@ -125,7 +126,7 @@ func checkBefore(t *testing.T, now time.Time, payees []postgres.PayeeFacts) {
 			usd, _ := new(big.Rat).SetString(d.USD)
 			n, sum = n+d.Settlements, sum.Add(sum, usd)
 		}
-		if diff := gocmp.Diff(postgres.TakingSum{Settlements: n, USD: decimal(sum)}, p.Before); diff != "" {
+		if diff := gocmp.Diff(ledger.TakingSum{Settlements: n, USD: decimal(sum)}, p.Before); diff != "" {
 			t.Errorf("%s on %s before the window (-want +got):\n%s", p.Address, p.Network, diff)
 		}
 		ended := p.Network == base && p.Address == "0xa1003"
@@ -135,26 +136,26 @@ func checkBefore(t *testing.T, now time.Time, payees []postgres.PayeeFacts) {
 	}
 }
 
-func naiveTakings(list []postgres.Settlement, now time.Time, recipients []postgres.Recipient, units map[string]string) *postgres.Takings {
+func naiveTakings(list []ledger.Settlement, now time.Time, recipients []ledger.Recipient, units map[string]string) *ledger.Takings {
 	today := now.Truncate(24 * time.Hour)
 	month := today.AddDate(0, 0, -29)
-	value := func(s postgres.Settlement) *big.Rat {
+	value := func(s ledger.Settlement) *big.Rat {
 		amount, _ := new(big.Rat).SetString(s.Amount)
 		unit, _ := new(big.Rat).SetString(units[s.Token])
 		return amount.Mul(amount, unit)
 	}
-	list = slices.DeleteFunc(slices.Clone(list), func(s postgres.Settlement) bool {
+	list = slices.DeleteFunc(slices.Clone(list), func(s ledger.Settlement) bool {
 		return s.Facilitator == "cove" || !s.Time.Before(today.AddDate(0, 0, 1))
 	})
-	slices.SortFunc(list, func(a, b postgres.Settlement) int { return a.Time.Compare(b.Time) })
-	out := &postgres.Takings{}
+	slices.SortFunc(list, func(a, b ledger.Settlement) int { return a.Time.Compare(b.Time) })
+	out := &ledger.Takings{}
 
 	// payees
 	listed := map[string]bool{}
 	for _, r := range recipients {
 		listed[r.Network+" "+r.Address] = true
 	}
-	payees := map[string]*postgres.PayeeFacts{}
+	payees := map[string]*ledger.PayeeFacts{}
 	sums := map[string]*big.Rat{}
 	for _, s := range list {
 		k := s.Network + " " + s.Payee
@@ -163,15 +164,15 @@ func naiveTakings(list []postgres.Settlement, now time.Time, recipients []postgr
 		}
 		p := payees[k]
 		if p == nil {
-			p = &postgres.PayeeFacts{Network: s.Network, Address: s.Payee, FirstAt: s.Time}
+			p = &ledger.PayeeFacts{Network: s.Network, Address: s.Payee, FirstAt: s.Time}
 			payees[k] = p
 		}
 		p.LastAt = s.Time
 		d := s.Time.Truncate(24 * time.Hour)
-		i := slices.IndexFunc(p.Days, func(t postgres.TakingDay) bool { return t.Day.Equal(d) && t.Facilitator == s.Facilitator })
+		i := slices.IndexFunc(p.Days, func(t ledger.TakingDay) bool { return t.Day.Equal(d) && t.Facilitator == s.Facilitator })
 		if i < 0 {
 			i = len(p.Days)
-			p.Days = append(p.Days, postgres.TakingDay{Day: d, Facilitator: s.Facilitator})
+			p.Days = append(p.Days, ledger.TakingDay{Day: d, Facilitator: s.Facilitator})
 		}
 		p.Days[i].Settlements++
 		p.Days[i].LastAt = s.Time
@@ -182,25 +183,25 @@ func naiveTakings(list []postgres.Settlement, now time.Time, recipients []postgr
 		p.Days[i].USD = decimal(sums[key].Add(sums[key], value(s)))
 	}
 	for _, p := range payees {
-		slices.SortFunc(p.Days, func(a, b postgres.TakingDay) int {
+		slices.SortFunc(p.Days, func(a, b ledger.TakingDay) int {
 			return cmp.Or(a.Day.Compare(b.Day), cmp.Compare(a.Facilitator, b.Facilitator))
 		})
 		out.Payees = append(out.Payees, *p)
 	}
-	slices.SortFunc(out.Payees, func(a, b postgres.PayeeFacts) int {
+	slices.SortFunc(out.Payees, func(a, b ledger.PayeeFacts) int {
 		return cmp.Or(cmp.Compare(a.Network, b.Network), cmp.Compare(a.Address, b.Address))
 	})
 
 	// services
 	type buyer struct {
-		facts postgres.BuyerFacts
+		facts ledger.BuyerFacts
 		usd   *big.Rat
 	}
 	for id := int64(1); id <= 8; id++ {
 		buyers, days, amounts := map[string]*buyer{}, map[time.Time]map[string]bool{}, map[string]int64{}
 		for _, s := range list {
 			d := s.Time.Truncate(24 * time.Hour)
-			if d.Before(today.AddDate(0, 0, -89)) || !slices.ContainsFunc(recipients, func(r postgres.Recipient) bool {
+			if d.Before(today.AddDate(0, 0, -89)) || !slices.ContainsFunc(recipients, func(r ledger.Recipient) bool {
 				return r.ServiceID == id && r.Network == s.Network && r.Address == s.Payee && (r.Until == nil || !d.After(*r.Until))
 			}) {
 				continue
@@ -214,7 +215,7 @@ func naiveTakings(list []postgres.Settlement, now time.Time, recipients []postgr
 			}
 			b := buyers[s.Payer]
 			if b == nil {
-				b = &buyer{postgres.BuyerFacts{Address: s.Payer, FirstDay: d}, new(big.Rat)}
+				b = &buyer{ledger.BuyerFacts{Address: s.Payer, FirstDay: d}, new(big.Rat)}
 				buyers[s.Payer] = b
 			}
 			b.facts.LastDay = d
@@ -230,7 +231,7 @@ func naiveTakings(list []postgres.Settlement, now time.Time, recipients []postgr
 		if len(days) == 0 {
 			continue
 		}
-		s := postgres.ServiceTakings{ServiceID: id, Buyers30d: int64(len(buyers))}
+		s := ledger.ServiceTakings{ServiceID: id, Buyers30d: int64(len(buyers))}
 		var ranked []*buyer
 		for _, b := range buyers {
 			ranked = append(ranked, b)
@@ -246,13 +247,13 @@ func naiveTakings(list []postgres.Settlement, now time.Time, recipients []postgr
 		}
 		for d := today.AddDate(0, 0, -89); !d.After(today); d = d.AddDate(0, 0, 1) {
 			if len(days[d]) > 0 {
-				s.BuyerDays = append(s.BuyerDays, postgres.BuyerDay{Day: d, Buyers: int64(len(days[d]))})
+				s.BuyerDays = append(s.BuyerDays, ledger.BuyerDay{Day: d, Buyers: int64(len(days[d]))})
 			}
 		}
 		for usd, n := range amounts {
-			s.Amounts = append(s.Amounts, postgres.AmountCount{USD: usd, Settlements: n})
+			s.Amounts = append(s.Amounts, ledger.AmountCount{USD: usd, Settlements: n})
 		}
-		slices.SortFunc(s.Amounts, func(a, b postgres.AmountCount) int {
+		slices.SortFunc(s.Amounts, func(a, b ledger.AmountCount) int {
 			x, _ := new(big.Rat).SetString(a.USD)
 			y, _ := new(big.Rat).SetString(b.USD)
 			return x.Cmp(y)

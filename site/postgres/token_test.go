@@ -7,44 +7,45 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 )
 
 // What the operator says of tokens stands beside every figure of them, as it was said last, network by network.
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	db := open(t)
-	if _, err := db.ImportFacilitators(t.Context(), []postgres.Facilitator{facilitator("acme", "0xa1")}); err != nil {
+	if _, err := db.ImportFacilitators(t.Context(), []ledger.Facilitator{facilitator("acme", "0xa1")}); err != nil {
 		t.Fatal(err)
 	}
 	now := time.Date(2026, 7, 2, 0, 0, 0, 0, time.UTC)
-	for i, s := range []postgres.Settlement{{Network: "eip155:8453", Token: "own"}, {Network: "eip155:8453", Token: "usdc"}, {Network: "eip155:10", Token: "own"}} {
+	for i, s := range []ledger.Settlement{{Network: "eip155:8453", Token: "own"}, {Network: "eip155:8453", Token: "usdc"}, {Network: "eip155:10", Token: "own"}} {
 		s.Block, s.Time, s.Transaction, s.LogIndex, s.Facilitator, s.Settler = int64(i), now.Add(-time.Hour), "x", i, "acme", "0xa1"
 		s.Payer, s.Payee, s.Amount = "p", "q", "1"
-		if _, err := db.RecordSettlements(t.Context(), []postgres.Settlement{s}); err != nil {
+		if _, err := db.RecordSettlements(t.Context(), []ledger.Settlement{s}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	dollar := postgres.Token{Network: "eip155:8453", Address: "own", Symbol: "OWN", Decimals: 18, USD: true}
-	coin := postgres.Token{Network: "eip155:8453", Address: "usdc", Symbol: "COIN", Decimals: 6}
-	elsewhere := postgres.Token{Network: "eip155:10", Address: "own", Symbol: "ELSE", Decimals: 0}
+	dollar := ledger.Token{Network: "eip155:8453", Address: "own", Symbol: "OWN", Decimals: 18, USD: true}
+	coin := ledger.Token{Network: "eip155:8453", Address: "usdc", Symbol: "COIN", Decimals: 6}
+	elsewhere := ledger.Token{Network: "eip155:10", Address: "own", Symbol: "ELSE", Decimals: 0}
 	renamed := dollar
 	renamed.Symbol = "NEW"
 	for _, c := range []struct {
 		name    string
 		network string
-		list    []postgres.Token
-		want    map[string]*postgres.Token
+		list    []ledger.Token
+		want    map[string]*ledger.Token
 	}{
-		{"none", "eip155:8453", nil, map[string]*postgres.Token{"eip155:8453 own": nil, "eip155:8453 usdc": nil, "eip155:10 own": nil}},
-		{"two", "eip155:8453", []postgres.Token{dollar, coin}, map[string]*postgres.Token{"eip155:8453 own": &dollar, "eip155:8453 usdc": &coin, "eip155:10 own": nil}},
-		{"another network", "eip155:10", []postgres.Token{elsewhere}, map[string]*postgres.Token{"eip155:8453 own": &dollar, "eip155:8453 usdc": &coin, "eip155:10 own": &elsewhere}},
-		{"one in their place", "eip155:8453", []postgres.Token{renamed}, map[string]*postgres.Token{"eip155:8453 own": &renamed, "eip155:8453 usdc": nil, "eip155:10 own": &elsewhere}},
-		{"none again", "eip155:8453", nil, map[string]*postgres.Token{"eip155:8453 own": nil, "eip155:8453 usdc": nil, "eip155:10 own": &elsewhere}},
+		{"none", "eip155:8453", nil, map[string]*ledger.Token{"eip155:8453 own": nil, "eip155:8453 usdc": nil, "eip155:10 own": nil}},
+		{"two", "eip155:8453", []ledger.Token{dollar, coin}, map[string]*ledger.Token{"eip155:8453 own": &dollar, "eip155:8453 usdc": &coin, "eip155:10 own": nil}},
+		{"another network", "eip155:10", []ledger.Token{elsewhere}, map[string]*ledger.Token{"eip155:8453 own": &dollar, "eip155:8453 usdc": &coin, "eip155:10 own": &elsewhere}},
+		{"one in their place", "eip155:8453", []ledger.Token{renamed}, map[string]*ledger.Token{"eip155:8453 own": &renamed, "eip155:8453 usdc": nil, "eip155:10 own": &elsewhere}},
+		{"none again", "eip155:8453", nil, map[string]*ledger.Token{"eip155:8453 own": nil, "eip155:8453 usdc": nil, "eip155:10 own": &elsewhere}},
 	} {
 		if err := db.SetTokens(t.Context(), c.network, c.list); err != nil {
 			t.Fatal(err)
 		}
-		got := map[string]*postgres.Token{}
+		got := map[string]*ledger.Token{}
 		err := db.Read(t.Context(), func(r *postgres.Reader) error {
 			f, err := r.Facts(t.Context(), now, 0)
 			if err != nil {
@@ -69,7 +70,7 @@ func TestTokens(t *testing.T) {
 func TestNewTokenIsFilled(t *testing.T) {
 	t.Parallel()
 	db := open(t)
-	if _, err := db.ImportFacilitators(t.Context(), []postgres.Facilitator{facilitator("acme", "0xa1")}); err != nil {
+	if _, err := db.ImportFacilitators(t.Context(), []ledger.Facilitator{facilitator("acme", "0xa1")}); err != nil {
 		t.Fatal(err)
 	}
 	look := func() []string {
@@ -91,22 +92,22 @@ func TestNewTokenIsFilled(t *testing.T) {
 			commit(t, db, s, 999, nil)
 		}
 	}
-	usdc := postgres.Token{Network: base, Address: "usdc", Symbol: "USDC", Decimals: 6, USD: true}
-	own := postgres.Token{Network: base, Address: "own", Symbol: "OWN", Decimals: 18}
+	usdc := ledger.Token{Network: base, Address: "usdc", Symbol: "USDC", Decimals: 6, USD: true}
+	own := ledger.Token{Network: base, Address: "own", Symbol: "OWN", Decimals: 18}
 	renamed := usdc
 	renamed.Symbol, renamed.USD = "USD", false
 	read, anew := []string{"1000-head true 0xa1"}, []string{"1000-head true 0xa1", "100-1000 false 0xa1"}
 	for _, c := range []struct {
 		name string
-		list []postgres.Token
+		list []ledger.Token
 		want []string
 	}{
 		{"none, as before", nil, read},
-		{"two for those that the program knows", []postgres.Token{usdc, own}, anew},
-		{"the same", []postgres.Token{usdc, own}, read},
-		{"another name", []postgres.Token{renamed, own}, read},
-		{"one less", []postgres.Token{renamed}, read},
-		{"it again", []postgres.Token{renamed, own}, anew},
+		{"two for those that the program knows", []ledger.Token{usdc, own}, anew},
+		{"the same", []ledger.Token{usdc, own}, read},
+		{"another name", []ledger.Token{renamed, own}, read},
+		{"one less", []ledger.Token{renamed}, read},
+		{"it again", []ledger.Token{renamed, own}, anew},
 		{"none", nil, anew},
 	} {
 		if err := db.SetTokens(t.Context(), base, c.list); err != nil {

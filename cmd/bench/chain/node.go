@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"tollbook/crawl/chain/chaintest"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 )
 
 const (
@@ -99,12 +99,12 @@ func expected(blocks int64) (events, settlements int64) {
 	return events, settlements
 }
 
-func listed() (list []postgres.Facilitator) {
+func listed() (list []ledger.Facilitator) {
 	for f := range facilitators {
-		one := postgres.Facilitator{ID: fmt.Sprintf("facilitator-%d", f), Name: "F", WebsiteURL: "https://f.test", UpstreamStatus: "merged"}
+		one := ledger.Facilitator{ID: fmt.Sprintf("facilitator-%d", f), Name: "F", WebsiteURL: "https://f.test", UpstreamStatus: "merged"}
 		for s := f; s < settlers; s += facilitators {
 			a := person('s', int64(s))
-			one.Settlers = append(one.Settlers, postgres.Settler{Network: network, Address: "0x" + hex.EncodeToString(a[:]), Tokens: []string{"0x" + usdc}})
+			one.Settlers = append(one.Settlers, ledger.Settler{Network: network, Address: "0x" + hex.EncodeToString(a[:]), Tokens: []string{"0x" + usdc}})
 		}
 		list = append(list, one)
 	}

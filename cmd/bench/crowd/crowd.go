@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"time"
 
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 )
 
 const (
@@ -50,7 +50,7 @@ type crowd struct {
 	flows []flow
 }
 
-func newCrowd(o Options, facilitators []postgres.Facilitator) *crowd {
+func newCrowd(o Options, facilitators []ledger.Facilitator) *crowd {
 	o.Moment = o.Moment.UTC().Truncate(time.Millisecond)
 	c := &crowd{o: o, today: o.Moment.Truncate(day), rails: rails()}
 	c.first = c.today.AddDate(0, 0, 1-o.Days)

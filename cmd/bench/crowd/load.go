@@ -12,6 +12,7 @@ import (
 
 	"tollbook/crawl"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 )
 
 // Source is what the directory says of itself.
@@ -68,7 +69,7 @@ func Load(ctx context.Context, db *postgres.DB, o Options) (Report, error) {
 
 // load names flows and the accounts that belong to no block.
 func (c *crowd) load(ctx context.Context, db *postgres.DB) (*postgres.Loader, error) {
-	flows := make([]postgres.LoadedFlow, len(c.flows))
+	flows := make([]ledger.LoadedFlow, len(c.flows))
 	for i, f := range c.flows {
 		flows[i] = f.LoadedFlow
 	}
@@ -78,7 +79,7 @@ func (c *crowd) load(ctx context.Context, db *postgres.DB) (*postgres.Loader, er
 	}
 	accounts := c.roamers()
 	for i, address := range settlers(c.flows) {
-		accounts = append(accounts, postgres.LoadedAccount{ID: int64(i) + 1, Address: address})
+		accounts = append(accounts, ledger.LoadedAccount{ID: int64(i) + 1, Address: address})
 	}
 	return l, l.Accounts(ctx, accounts)
 }
@@ -166,7 +167,7 @@ func (c *crowd) index(ctx context.Context, db *postgres.DB, l *postgres.Loader) 
 			err = c.scan(ctx, db, l, r.id, newest)
 		}
 		if err == nil {
-			err = db.SetHead(ctx, postgres.Head{Network: r.id, Block: newest, Time: c.o.Moment, PolledAt: c.o.Moment})
+			err = db.SetHead(ctx, ledger.Head{Network: r.id, Block: newest, Time: c.o.Moment, PolledAt: c.o.Moment})
 		}
 		if err != nil {
 			return err
@@ -204,7 +205,7 @@ func (c *crowd) scan(ctx context.Context, db *postgres.DB, l *postgres.Loader, n
 		return err
 	}
 	for _, s := range scans {
-		r := postgres.Range{Scan: s.ID, Network: network, First: s.Next, Last: newest, Hash: "0x" + code(int(newest)), Time: c.o.Moment}
+		r := ledger.Range{Scan: s.ID, Network: network, First: s.Next, Last: newest, Hash: "0x" + code(int(newest)), Time: c.o.Moment}
 		if s.End != nil {
 			r.Last, r.Seen = *s.End-1, seen
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/mr-tron/base58"
 
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 )
 
 // genesis is when every network began.
@@ -27,7 +27,7 @@ func (r rail) step() time.Duration {
 type trade struct {
 	c        *crowd
 	settlers []string
-	list     []postgres.LoadedSettlement
+	list     []ledger.LoadedSettlement
 	used     map[int64]string
 }
 
@@ -36,12 +36,12 @@ func (c *crowd) trade(settlers []string) *trade {
 }
 
 // accounts are those of the block that were used, by number.
-func (t *trade) accounts() []postgres.LoadedAccount {
-	list := make([]postgres.LoadedAccount, 0, len(t.used))
+func (t *trade) accounts() []ledger.LoadedAccount {
+	list := make([]ledger.LoadedAccount, 0, len(t.used))
 	for id, address := range t.used {
-		list = append(list, postgres.LoadedAccount{ID: id, Address: address})
+		list = append(list, ledger.LoadedAccount{ID: id, Address: address})
 	}
-	slices.SortFunc(list, func(a, b postgres.LoadedAccount) int { return int(a.ID - b.ID) })
+	slices.SortFunc(list, func(a, b ledger.LoadedAccount) int { return int(a.ID - b.ID) })
 	return list
 }
 
@@ -123,7 +123,7 @@ func (t *trade) pay(r *rand.Rand, s *service, rail rail, flow int, at time.Time)
 	micros := max(1, s.endpoints[r.IntN(len(s.endpoints))].micros*st.percent/100)
 	sum := digest(seed, "transaction", s.k<<20|len(t.list)%maxPayments)
 	binary.BigEndian.PutUint64(sum[:8], r.Uint64())
-	p := postgres.LoadedSettlement{
+	p := ledger.LoadedSettlement{
 		Flow: flow, Settler: int64(settler) + 1, Payer: payer, Payee: payee, Block: number, Time: at, LogIndex: 1 + int32(r.IntN(300)), Amount: micros,
 		Method: "eip3009", Transaction: sum[:], BlockHash: []byte{},
 	}
@@ -149,8 +149,8 @@ var ints = func() []int {
 func roamer(n int) int64 { return int64(firstAccount - roaming + n) }
 
 // roamers are all of them: the even ones on EVM networks, the others on Solana.
-func (c *crowd) roamers() []postgres.LoadedAccount {
-	list := make([]postgres.LoadedAccount, roaming)
+func (c *crowd) roamers() []ledger.LoadedAccount {
+	list := make([]ledger.LoadedAccount, roaming)
 	evm := c.rails[0]
 	solana := c.rails[slices.IndexFunc(c.rails, rail.solana)]
 	for n := range list {
@@ -158,7 +158,7 @@ func (c *crowd) roamers() []postgres.LoadedAccount {
 		if n%2 == 1 {
 			rail = solana
 		}
-		list[n] = postgres.LoadedAccount{ID: roamer(n), Address: rail.address(c.o.Seed, -int(roamer(n)))}
+		list[n] = ledger.LoadedAccount{ID: roamer(n), Address: rail.address(c.o.Seed, -int(roamer(n)))}
 	}
 	return list
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/mr-tron/base58"
 
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 	"tollbook/site/x402"
 )
 
@@ -97,18 +97,18 @@ func digest(seed uint64, use string, number int) [32]byte {
 
 // flow is what a facilitator settles on a network, and by which accounts.
 type flow struct {
-	postgres.LoadedFlow
+	ledger.LoadedFlow
 	settlers []string
 }
 
 // flows are those of facilitators that are seen to settle USDC on a network, the largest of each network first.
-func flows(facilitators []postgres.Facilitator, rails []rail) []flow {
+func flows(facilitators []ledger.Facilitator, rails []rail) []flow {
 	var list []flow
 	for _, r := range rails {
 		token := x402.NormalizeAddress(r.id, r.asset.Address)
 		var of []flow
 		for _, f := range facilitators {
-			at := flow{LoadedFlow: postgres.LoadedFlow{Facilitator: f.ID, Network: r.id, Token: token}}
+			at := flow{LoadedFlow: ledger.LoadedFlow{Facilitator: f.ID, Network: r.id, Token: token}}
 			for _, s := range f.Settlers {
 				if s.Network == r.id && slices.Contains(s.Tokens, token) {
 					at.settlers = append(at.settlers, s.Address)

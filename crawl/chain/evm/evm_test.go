@@ -25,7 +25,7 @@ func once(t *testing.T, x *evm.Reader) chain.Report {
 }
 
 // compare holds a ledger to what the world knows, up to the confirmed head.
-func (w *world) compare(t *testing.T, what string, l *ledger) {
+func (w *world) compare(t *testing.T, what string, l *memory) {
 	t.Helper()
 	confirmed := max(0, w.Head().Number-2)
 	if diff := cmp.Diff(w.settled(confirmed, l.settlers), l.settled()); diff != "" {

@@ -10,7 +10,7 @@ import (
 
 	"tollbook/crawl/chain"
 	"tollbook/crawl/chain/jsonrpc"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 )
 
 func sortHashes(list *[]hash) {
@@ -219,7 +219,7 @@ func (x *Reader) rollBackForks(ctx context.Context, newest header, report *chain
 }
 
 // isOnChain reports whether a committed end is part of the chain that contains the anchor.
-func (x *Reader) isOnChain(ctx context.Context, e postgres.RangeEnd) (same bool, err error) {
+func (x *Reader) isOnChain(ctx context.Context, e ledger.RangeEnd) (same bool, err error) {
 	err = x.client.Ask(ctx, jsonrpc.Question{
 		Calls:  []jsonrpc.Call{blockCall(e.Last, false), blockCall(x.anchor.number, false)},
 		Atomic: true,
@@ -244,7 +244,7 @@ func (x *Reader) isOnChain(ctx context.Context, e postgres.RangeEnd) (same bool,
 
 // confirmFork asks every node before anything is rolled back. A node that is as far as the others and still has the
 // committed block makes it a disagreement, which only time resolves.
-func (x *Reader) confirmFork(ctx context.Context, e postgres.RangeEnd, newest int64) error {
+func (x *Reader) confirmFork(ctx context.Context, e ledger.RangeEnd, newest int64) error {
 	if x.client.Nodes() < 2 {
 		return nil
 	}

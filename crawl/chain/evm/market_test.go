@@ -16,7 +16,7 @@ import (
 
 	"tollbook/crawl/chain"
 	"tollbook/crawl/chain/evm"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 )
 
 // market is a token with its buyers, sellers and settlers on a live node. It knows what each transaction that it sent
@@ -200,16 +200,16 @@ func (m *market) tradePermit2() {
 		[]livePayment{{0, "permit2", settler.address, buyer.address, seller, value}})
 }
 
-func (m *market) listed() (list []postgres.ScanSettler) {
+func (m *market) listed() (list []ledger.ScanSettler) {
 	for i, s := range m.settlers {
-		list = append(list, postgres.ScanSettler{Address: hexOf(s.address[:]),
+		list = append(list, ledger.ScanSettler{Address: hexOf(s.address[:]),
 			Facilitator: fmt.Sprintf("facilitator-%d", i)})
 	}
 	return list
 }
 
 // settled are the settlements of what was sent and is in the chain now, up to a block.
-func (m *market) settled(last int64) (list []postgres.Settlement) {
+func (m *market) settled(last int64) (list []ledger.Settlement) {
 	m.t.Helper()
 	listed := m.listed()
 	for n, s := range slices.Concat(m.sent, m.lost) {
@@ -228,7 +228,7 @@ func (m *market) settled(last int64) (list []postgres.Settlement) {
 		if at := parse(block.Number); at <= last {
 			for _, p := range s.paid {
 				i := slices.IndexFunc(m.settlers, func(k key) bool { return k.address == p.settler })
-				list = append(list, postgres.Settlement{
+				list = append(list, ledger.Settlement{
 					Network: fmt.Sprintf("eip155:%d", m.chainID), Block: at, BlockHash: block.Hash,
 					Time:        time.Unix(parse(block.Timestamp), 0).UTC(),
 					Transaction: s.id, LogIndex: int(parse(r.Logs[p.log].LogIndex)), Method: p.method,
@@ -264,9 +264,9 @@ func (m *market) indexer(s evm.Store, o chain.Options) *evm.Reader {
 
 // check indexes, and holds the index to what was sent and to a fresh one. A node that mines in its own time may do so
 // between the two: then both are made once more.
-func (m *market) check(what string, l *ledger) {
+func (m *market) check(what string, l *memory) {
 	m.t.Helper()
-	var fresh *ledger
+	var fresh *memory
 	for tries := 0; fresh == nil || fresh.end() != l.end(); tries++ {
 		if tries > 100 {
 			m.t.Fatalf("%s: indexed up to %d, a fresh index up to %d", what, l.end(), fresh.end())

@@ -14,6 +14,7 @@ import (
 	"tollbook/crawl"
 	"tollbook/crawl/chain"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 	"tollbook/site/postgres/postgrestest"
 )
 
@@ -25,7 +26,7 @@ type directory struct {
 	conn *pgx.Conn
 }
 
-func newDirectory(t *testing.T, settlers []postgres.ScanSettler, network string) *directory {
+func newDirectory(t *testing.T, settlers []ledger.ScanSettler, network string) *directory {
 	t.Helper()
 	dsn := postgrestest.NewDatabase(t)
 	db, err := postgres.Open(t.Context(), dsn)
@@ -33,12 +34,12 @@ func newDirectory(t *testing.T, settlers []postgres.ScanSettler, network string)
 		t.Fatal(err)
 	}
 	t.Cleanup(db.Close)
-	var list []postgres.Facilitator
+	var list []ledger.Facilitator
 	for _, s := range settlers {
-		list = append(list, postgres.Facilitator{
+		list = append(list, ledger.Facilitator{
 			ID: s.Facilitator, Name: s.Facilitator, WebsiteURL: "https://" + s.Facilitator + ".test",
 			UpstreamStatus: "merged",
-			Settlers:       []postgres.Settler{{Network: network, Address: s.Address, Tokens: s.Tokens}},
+			Settlers:       []ledger.Settler{{Network: network, Address: s.Address, Tokens: s.Tokens}},
 		})
 	}
 	if _, err := db.ImportFacilitators(t.Context(), list); err != nil {
@@ -53,7 +54,7 @@ func newDirectory(t *testing.T, settlers []postgres.ScanSettler, network string)
 }
 
 // settled are the settlements that the database holds.
-func (d *directory) settled(t *testing.T) []postgres.Settlement {
+func (d *directory) settled(t *testing.T) []ledger.Settlement {
 	t.Helper()
 	rows, err := d.conn.Query(t.Context(), `
 		SELECT c.network, s.block, '0x' || encode(s.block_hash, 'hex'), s.settled_at, '0x' || encode(s.transaction, 'hex'), s.log_index, s.method,
@@ -64,7 +65,7 @@ func (d *directory) settled(t *testing.T) []postgres.Settlement {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (s postgres.Settlement, err error) {
+	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (s ledger.Settlement, err error) {
 		err = row.Scan(&s.Network, &s.Block, &s.BlockHash, &s.Time, &s.Transaction, &s.LogIndex, &s.Method,
 			&s.Facilitator, &s.Settler, &s.Token, &s.Payer, &s.Payee, &s.Amount)
 		s.Time = s.Time.UTC()

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"tollbook/crawl/chain/jsonrpc"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 )
 
 // Limits of what is asked for a range.
@@ -30,21 +30,21 @@ var errCut = errors.New("events are missing from the answer")
 
 // rangeResult is a range with its settlements, ready to be committed.
 type rangeResult struct {
-	postgres.Range
+	ledger.Range
 	parent hash // of block First
 	events int
 }
 
 // scanPlan is a scan as one round sees it.
 type scanPlan struct {
-	scan       postgres.Scan
+	scan       ledger.Scan
 	settlers   map[address]*settler
 	recipients []hash // of a counting scan, as topics
 	width      *rangeWidth
 }
 
 type settler struct {
-	postgres.ScanSettler
+	ledger.ScanSettler
 	address address
 }
 

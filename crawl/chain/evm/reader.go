@@ -32,7 +32,7 @@ import (
 
 	"tollbook/crawl/chain"
 	"tollbook/crawl/chain/jsonrpc"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 )
 
 // ErrNoAncestor is the error of a chain that has nothing in common with what was committed of it: it was reorganised
@@ -45,7 +45,7 @@ var errForked = &jsonrpc.Fault{Kind: jsonrpc.KindForked, Text: "the chain was re
 // hasMoved reports whether a round ended because the chain or a scan moved meanwhile, so that another round is due.
 func hasMoved(err error) bool {
 	var f *jsonrpc.Fault
-	return errors.Is(err, postgres.ErrMoved) || errors.As(err, &f) && f.Kind == jsonrpc.KindForked
+	return errors.Is(err, ledger.ErrMoved) || errors.As(err, &f) && f.Kind == jsonrpc.KindForked
 }
 
 // errDisagree ends a round in which the nodes serve different chains.
@@ -120,10 +120,10 @@ func New(n chain.Network, s Store, o chain.Options) (*Reader, error) {
 
 // Inspect asks one address of a network for its newest block, after the address said which chain it serves: another
 // chain is an error. Errors name the address by scheme and host alone.
-func Inspect(ctx context.Context, network, address string, o chain.Options) (postgres.Head, error) {
+func Inspect(ctx context.Context, network, address string, o chain.Options) (ledger.Head, error) {
 	n := chain.Network{ID: network, RPC: []string{address}}
 	o = o.WithDefaults()
-	head := postgres.Head{Network: network}
+	head := ledger.Head{Network: network}
 	c, err := jsonrpc.New(n, identity(), o)
 	if err != nil {
 		return head, err
@@ -236,7 +236,7 @@ func (x *Reader) round(ctx context.Context, stop <-chan struct{}, report *chain.
 		return fmt.Errorf("ask for the head: %w", err)
 	}
 	x.anchor = confirmed
-	if err := x.store.SetHead(ctx, postgres.Head{
+	if err := x.store.SetHead(ctx, ledger.Head{
 		Network: x.network.ID, Block: confirmed.number, Time: confirmed.time, PolledAt: x.options.Now(),
 	}); err != nil {
 		return err
@@ -262,7 +262,7 @@ func (x *Reader) round(ctx context.Context, stop <-chan struct{}, report *chain.
 	return x.runScans(ctx, scans, known, stop, report)
 }
 
-func (x *Reader) runScans(ctx context.Context, scans []postgres.Scan, known map[int64]string, stop <-chan struct{},
+func (x *Reader) runScans(ctx context.Context, scans []ledger.Scan, known map[int64]string, stop <-chan struct{},
 	report *chain.Report) error {
 	head := x.anchor.number
 	var plans []*scanPlan
@@ -308,7 +308,7 @@ func (x *Reader) runScans(ctx context.Context, scans []postgres.Scan, known map[
 }
 
 // lastBlock returns the last block that a scan may read now.
-func lastBlock(s postgres.Scan, head int64) int64 {
+func lastBlock(s ledger.Scan, head int64) int64 {
 	if s.End != nil && *s.End-1 < head {
 		return *s.End - 1
 	}
@@ -316,7 +316,7 @@ func lastBlock(s postgres.Scan, head int64) int64 {
 }
 
 // planScan prepares a scan for one round.
-func (x *Reader) planScan(ctx context.Context, s postgres.Scan) (*scanPlan, error) {
+func (x *Reader) planScan(ctx context.Context, s ledger.Scan) (*scanPlan, error) {
 	p := &scanPlan{scan: s, settlers: map[address]*settler{}}
 	for _, one := range s.Settlers {
 		a, err := parseAddress(one.Address)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"tollbook/crawl/chain"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 )
 
 // Ranges are committed in batches, so that their sums by day, payee and payer are written once: a batch is what was
@@ -28,7 +28,7 @@ type job struct {
 
 // readRange is a range that was read, or the error.
 type readRange struct {
-	postgres.Range
+	ledger.Range
 	err error
 }
 
@@ -69,7 +69,7 @@ func (x *Reader) runScan(ctx context.Context, p *scanPlan, last int64, known map
 		orderRanges(ctx, jobs, known[p.scan.Next-1], ranges)
 	})
 	for open := true; open; {
-		var list []postgres.Range
+		var list []ledger.Range
 		var err error
 		// what was read before an error counts
 		if list, open, err = nextBatch(ctx, ranges, x.options.Batch); len(list) > 0 {
@@ -117,7 +117,7 @@ func orderRanges(ctx context.Context, jobs <-chan *job, before string, to chan<-
 
 // nextBatch returns the ranges of a commit: those that were read when a commit is due, at least one, at most so many.
 // open is false when they were the last.
-func nextBatch(ctx context.Context, from <-chan readRange, most int) (list []postgres.Range, open bool, err error) {
+func nextBatch(ctx context.Context, from <-chan readRange, most int) (list []ledger.Range, open bool, err error) {
 	timer := time.NewTimer(commitEvery)
 	defer timer.Stop()
 	due, settlements := false, 0
@@ -138,7 +138,7 @@ func nextBatch(ctx context.Context, from <-chan readRange, most int) (list []pos
 	return list, true, nil
 }
 
-func (x *Reader) commit(ctx context.Context, p *scanPlan, ranges []postgres.Range, report *chain.Report) error {
+func (x *Reader) commit(ctx context.Context, p *scanPlan, ranges []ledger.Range, report *chain.Report) error {
 	first, f := ranges[0].First, ranges[len(ranges)-1]
 	fresh, err := x.store.CommitRanges(ctx, ranges...)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 )
 
 // payment is a Transfer that settles a payment.
@@ -72,16 +72,16 @@ func settle(events []event, measured map[address]*token) (payments []payment, or
 
 // settlement returns the row of a payment, or false if it counts for nobody: nothing was paid, the settler moved its
 // own money, or it was not yet a settler. A payment to oneself is stored; the sums leave it out.
-func (x *Reader) settlement(p payment, s *settler, b *blockEvents) (postgres.Settlement, bool) {
+func (x *Reader) settlement(p payment, s *settler, b *blockEvents) (ledger.Settlement, bool) {
 	t, h := p.transfer, &b.header
 	payer := addressOf(t.topics[1])
 	if t.amount == (hash{}) || payer == s.address || s.Since != nil && h.time.Before(dayOf(*s.Since)) {
-		return postgres.Settlement{}, false
+		return ledger.Settlement{}, false
 	}
 	if b.hash == "" {
 		b.hash = h.hash.String()
 	}
-	return postgres.Settlement{
+	return ledger.Settlement{
 		Network: x.network.ID, Block: t.block, BlockHash: b.hash, Time: h.time,
 		Transaction: t.transaction.String(), LogIndex: int(t.index), Method: p.method,
 		Facilitator: s.Facilitator, Settler: s.Address, Token: x.tokens[t.contract].text,
@@ -132,25 +132,25 @@ func (c *dayCounter) addPayment(sender address, t *event, day int64) {
 }
 
 // rows returns the sums in their order.
-func (c *dayCounter) rows(tokens map[address]*token) (seen []postgres.SeenDay, senders []postgres.SenderDay) {
+func (c *dayCounter) rows(tokens map[address]*token) (seen []ledger.SeenDay, senders []ledger.SenderDay) {
 	for key, n := range c.seen {
-		seen = append(seen, postgres.SeenDay{
+		seen = append(seen, ledger.SeenDay{
 			Token: tokens[key.token].text, Day: time.Unix(key.day, 0).UTC(), Authorizations: n,
 		})
 	}
-	slices.SortFunc(seen, func(a, b postgres.SeenDay) int {
+	slices.SortFunc(seen, func(a, b ledger.SeenDay) int {
 		if c := strings.Compare(a.Token, b.Token); c != 0 {
 			return c
 		}
 		return a.Day.Compare(b.Day)
 	})
 	for key, sum := range c.senders {
-		senders = append(senders, postgres.SenderDay{
+		senders = append(senders, ledger.SenderDay{
 			Sender: key.sender.String(), Day: time.Unix(key.day, 0).UTC(), Token: tokens[key.token].text,
 			Payments: sum.payments, Amount: sum.amount.String(), Recipients: int64(len(sum.recipients)),
 		})
 	}
-	slices.SortFunc(senders, func(a, b postgres.SenderDay) int {
+	slices.SortFunc(senders, func(a, b ledger.SenderDay) int {
 		if c := strings.Compare(a.Sender, b.Sender); c != 0 {
 			return c
 		}

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"tollbook/crawl/chain/jsonrpc"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 )
 
 // transactionEvents is the part of a range's events that are of one transaction.
@@ -21,7 +21,7 @@ type transactionEvents struct {
 // authorisation lacks its transfer, and if a Permit2 proxy was used, whose transfer may be of any token.
 func (r *rangeReader) findSettlements(ctx context.Context) (rangeResult, error) {
 	f := rangeResult{parent: r.start.parent, events: len(r.events)}
-	f.Range = postgres.Range{Scan: r.plan.scan.ID, Network: r.x.network.ID, First: r.first, Last: r.last,
+	f.Range = ledger.Range{Scan: r.plan.scan.ID, Network: r.x.network.ID, First: r.first, Last: r.last,
 		Hash: r.head.hash.String(), Time: r.head.time}
 	sums := newDayCounter()
 	own := make([]transactionEvents, 0, r.senders) // that settlers sent
@@ -150,7 +150,7 @@ func (r *rangeReader) settleByReceipt(ctx context.Context, f *rangeResult, open 
 		payments, _ := settle(receipts[i], r.x.tokens)
 		r.keep(f, &open[i], payments)
 	}
-	slices.SortStableFunc(f.Settlements, func(a, b postgres.Settlement) int {
+	slices.SortStableFunc(f.Settlements, func(a, b ledger.Settlement) int {
 		if a.Block != b.Block {
 			return int(a.Block - b.Block)
 		}

@@ -16,7 +16,7 @@ import (
 	"tollbook/crawl/chain"
 	"tollbook/crawl/chain/chaintest"
 	"tollbook/crawl/chain/evm"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 )
 
 const network = "eip155:8453"
@@ -101,9 +101,9 @@ func newWorld(seed uint64) *world {
 }
 
 // settlers of the world: the first three are on the lists.
-func worldSettlers(n int) (list []postgres.ScanSettler) {
+func worldSettlers(n int) (list []ledger.ScanSettler) {
 	for i := range n {
-		list = append(list, postgres.ScanSettler{Address: text(person('s', i)),
+		list = append(list, ledger.ScanSettler{Address: text(person('s', i)),
 			Facilitator: fmt.Sprintf("facilitator-%d", i%2), Tokens: []string{text(usdc)}, Deprecated: i == 2})
 	}
 	return list
@@ -195,17 +195,17 @@ func (w *world) grow(blocks, most int) {
 }
 
 // settled are the settlements up to a block, as an index must have them.
-func (w *world) settled(last int64, settlers []postgres.ScanSettler) (list []postgres.Settlement) {
+func (w *world) settled(last int64, settlers []ledger.ScanSettler) (list []ledger.Settlement) {
 	for _, b := range w.Blocks(0, last) {
 		place := 0
 		for _, t := range b.Txs {
 			for _, p := range w.paid[t.Hash] {
 				i := slices.IndexFunc(settlers,
-					func(s postgres.ScanSettler) bool { return s.Address == text(p.settler) })
+					func(s ledger.ScanSettler) bool { return s.Address == text(p.settler) })
 				if i < 0 || settlers[i].Since != nil && b.Time.Before(*settlers[i].Since) {
 					continue
 				}
-				list = append(list, postgres.Settlement{
+				list = append(list, ledger.Settlement{
 					Network: network, Block: b.Number, BlockHash: "0x" + hex.EncodeToString(b.Hash[:]), Time: b.Time,
 					Transaction: "0x" + hex.EncodeToString(t.Hash[:]), LogIndex: place + p.log, Method: p.method,
 					Facilitator: settlers[i].Facilitator, Settler: settlers[i].Address, Token: text(usdc),
@@ -220,14 +220,14 @@ func (w *world) settled(last int64, settlers []postgres.ScanSettler) (list []pos
 }
 
 // tallied counts by hand what a counting scan sees up to a block.
-func (w *world) tallied(last int64, settlers []postgres.ScanSettler, recipients []string) (list []string) {
+func (w *world) tallied(last int64, settlers []ledger.ScanSettler, recipients []string) (list []string) {
 	seen := map[string]int64{}
 	payments, amounts := map[string]int64{}, map[string]int64{}
 	for _, b := range w.Blocks(0, last) {
 		day := b.Time.Format(time.DateOnly)
 		for _, t := range b.Txs {
 			listed := slices.ContainsFunc(settlers,
-				func(s postgres.ScanSettler) bool { return s.Address == text(t.From) })
+				func(s ledger.ScanSettler) bool { return s.Address == text(t.From) })
 			for _, l := range t.Logs {
 				if l.Contract != usdc {
 					continue

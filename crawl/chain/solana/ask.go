@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"tollbook/crawl/chain/jsonrpc"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -50,7 +50,7 @@ func newCall(method string, params ...any) jsonrpc.Call {
 
 // readSignatures reads a page and refuses one that can't be the answer to what was asked: entries out of order, twice,
 // not finalised, or from before the place to go on from, as of a node that ignores it.
-func readSignatures(result []byte, w postgres.Walk, limit int) ([]signatureEntry, error) {
+func readSignatures(result []byte, w ledger.Walk, limit int) ([]signatureEntry, error) {
 	var list []signatureEntry
 	if err := json.Unmarshal(result, &list); err != nil {
 		return nil, fmt.Errorf("read signatures: %w", err)
@@ -97,7 +97,7 @@ func upTo(until string, entries []signatureEntry) page {
 // askPage asks for the page that follows a walk's place. Only the first page of a walk is asked for with the boundary
 // as its end: a short page may have been cut by the node, so that the boundary counts as met only when it is seen to
 // follow.
-func (x *Reader) askPage(ctx context.Context, w postgres.Walk, limit int) (page, error) {
+func (x *Reader) askPage(ctx context.Context, w ledger.Walk, limit int) (page, error) {
 	begins, until := w.Newest == "", ""
 	if begins {
 		until = w.Until
@@ -123,7 +123,7 @@ func (x *Reader) askPage(ctx context.Context, w postgres.Walk, limit int) (page,
 
 // askEnd finds out what an empty page means: a node may keep less history than another, and one that has forgotten the
 // walk's place, or not come to it, answers the same. So all of them are asked, and the walk waits for those that fail.
-func (x *Reader) askEnd(ctx context.Context, w postgres.Walk) (page, error) {
+func (x *Reader) askEnd(ctx context.Context, w ledger.Walk) (page, error) {
 	var found []signatureEntry
 	knowing := 0
 	answered, err := x.client.AskEach(ctx, jsonrpc.Question{
@@ -169,8 +169,8 @@ func (x *Reader) askEnd(ctx context.Context, w postgres.Walk) (page, error) {
 }
 
 // askHead asks for the newest finalised slot and its time.
-func (x *Reader) askHead(ctx context.Context) (postgres.Head, error) {
-	h := postgres.Head{Network: x.network.ID}
+func (x *Reader) askHead(ctx context.Context) (ledger.Head, error) {
+	h := ledger.Head{Network: x.network.ID}
 	err := x.client.Ask(ctx, jsonrpc.Question{
 		Calls: []jsonrpc.Call{newCall("getSlot", map[string]any{"commitment": "finalized"})},
 		Read: func(_ int, calls []jsonrpc.Call) error {
@@ -233,15 +233,15 @@ func (x *Reader) askHistory(ctx context.Context) (*time.Time, error) {
 }
 
 // askSettlements fetches the transactions of a page that succeeded and reads their settlements, in the page's order.
-func (x *Reader) askSettlements(ctx context.Context, s postgres.ScanSettler,
-	entries []signatureEntry) ([]postgres.Settlement, error) {
+func (x *Reader) askSettlements(ctx context.Context, s ledger.ScanSettler,
+	entries []signatureEntry) ([]ledger.Settlement, error) {
 	var succeeded []signatureEntry
 	for _, e := range entries {
 		if bytes.Equal(e.Err, []byte("null")) {
 			succeeded = append(succeeded, e)
 		}
 	}
-	found := make([][]postgres.Settlement, (len(succeeded)+transactionBatch-1)/transactionBatch)
+	found := make([][]ledger.Settlement, (len(succeeded)+transactionBatch-1)/transactionBatch)
 	g, ctx := errgroup.WithContext(ctx)
 	for i := range found {
 		part := succeeded[i*transactionBatch:]
@@ -261,17 +261,17 @@ func (x *Reader) askSettlements(ctx context.Context, s postgres.ScanSettler,
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	var list []postgres.Settlement
+	var list []ledger.Settlement
 	for _, part := range found {
 		list = append(list, part...)
 	}
 	return list, nil
 }
 
-func (x *Reader) askTransactions(ctx context.Context, s postgres.ScanSettler,
-	entries []signatureEntry) (list []postgres.Settlement, err error) {
+func (x *Reader) askTransactions(ctx context.Context, s ledger.ScanSettler,
+	entries []signatureEntry) (list []ledger.Settlement, err error) {
 	q := jsonrpc.Question{Read: func(from int, calls []jsonrpc.Call) error {
-		var part []postgres.Settlement
+		var part []ledger.Settlement
 		for i, c := range calls {
 			e := entries[from+i]
 			var t *solanaTransaction

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tollbook/crawl/chain/chaintest"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 )
 
 // spoilt answers a node's calls of a method wrongly, times times.
@@ -132,7 +132,7 @@ func TestSolanaFaults(t *testing.T) {
 			t.Parallel()
 			once := newSolanaNode(t, all)
 			once.Spoil, once.Before = fault(1)
-			s := newWalkStore(postgres.ScanSettler{Address: settler, Facilitator: "acme"})
+			s := newWalkStore(ledger.ScanSettler{Address: settler, Facilitator: "acme"})
 			report, err := solanaIndexer(t, s, nil, once).Once(t.Context())
 			if name == "another chain" { // is left alone for minutes
 				if err == nil || !strings.Contains(err.Error(), "serves solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1") ||
@@ -145,7 +145,7 @@ func TestSolanaFaults(t *testing.T) {
 
 			bad, good := newSolanaNode(t, all), newSolanaNode(t, all)
 			bad.Spoil, bad.Before = fault(forever)
-			s = newWalkStore(postgres.ScanSettler{Address: settler, Facilitator: "acme"})
+			s = newWalkStore(ledger.ScanSettler{Address: settler, Facilitator: "acme"})
 			x := solanaIndexer(t, s, nil, bad, good)
 			_, err = x.Once(t.Context())
 			if diff := cmp.Diff(want, s.amounts()); diff != "" {
@@ -155,7 +155,7 @@ func TestSolanaFaults(t *testing.T) {
 				t.Errorf("one of two: %v", err)
 			}
 
-			s = newWalkStore(postgres.ScanSettler{Address: settler, Facilitator: "acme"})
+			s = newWalkStore(ledger.ScanSettler{Address: settler, Facilitator: "acme"})
 			x = solanaIndexer(t, s, nil, bad)
 			if _, err = x.Once(t.Context()); err == nil || len(s.commits) > 0 || len(s.settlements) > 0 {
 				t.Errorf("the only one: %v, %d settlements, walk %+v", err, len(s.settlements), s.walks[settler])
@@ -204,8 +204,8 @@ func TestSolanaChaos(t *testing.T) {
 					}
 				}
 			}
-			s := newWalkStore(postgres.ScanSettler{Address: settler, Facilitator: "acme"})
-			s.refuse = func(postgres.Walk) error {
+			s := newWalkStore(ledger.ScanSettler{Address: settler, Facilitator: "acme"})
+			s.refuse = func(ledger.Walk) error {
 				if random(3) == 0 {
 					return errors.New("killed")
 				}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"tollbook/crawl/chain"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 	"tollbook/site/x402"
 )
 
@@ -42,14 +42,14 @@ func FuzzSolana(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if page, err := readSignatures(data, postgres.Walk{}, 100); err == nil && len(page) > 100 {
+		if page, err := readSignatures(data, ledger.Walk{}, 100); err == nil && len(page) > 100 {
 			t.Errorf("%d signatures on a page of 100", len(page))
 		}
 		var tx solanaTransaction
 		if json.Unmarshal(data, &tx) != nil {
 			return
 		}
-		of, s := signatureEntry{Slot: tx.Slot}, postgres.ScanSettler{Facilitator: "f"}
+		of, s := signatureEntry{Slot: tx.Slot}, ledger.ScanSettler{Facilitator: "f"}
 		if len(tx.Transaction.Signatures) > 0 {
 			of.Signature = tx.Transaction.Signatures[0]
 		}

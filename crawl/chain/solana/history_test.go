@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tollbook/crawl/chain/chaintest"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 )
 
 // A page that the node cuts short is not the end of a walk, whether it is asked for a boundary or not.
@@ -24,7 +24,7 @@ func TestSolanaCutPages(t *testing.T) {
 			c.Result = page[:7]
 		}
 	})
-	s := newWalkStore(postgres.ScanSettler{Address: settler, Facilitator: "acme"})
+	s := newWalkStore(ledger.ScanSettler{Address: settler, Facilitator: "acme"})
 	for _, n := range []int{20, 60} {
 		node.Grow(all[:n])
 		if _, err := solanaIndexer(t, s, nil, node).Once(t.Context()); err != nil {
@@ -45,7 +45,7 @@ func TestSolanaPlaceIgnored(t *testing.T) {
 		c.Params[1] = json.RawMessage(`{"limit":1000}`)
 		node.Answer(c)
 	})
-	s := newWalkStore(postgres.ScanSettler{Address: settler, Facilitator: "acme"})
+	s := newWalkStore(ledger.ScanSettler{Address: settler, Facilitator: "acme"})
 	_, err := solanaIndexer(t, s, nil, node).Once(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "comes twice") || len(s.commits) != 1 ||
 		s.walks[settler].Until != "" {
@@ -57,30 +57,30 @@ func TestSolanaPlaceIgnored(t *testing.T) {
 func TestSolanaHistories(t *testing.T) {
 	t.Parallel()
 	all, settler := chaintest.SolanaHistory(1200)
-	acme := postgres.ScanSettler{Address: settler, Facilitator: "acme"}
+	acme := ledger.ScanSettler{Address: settler, Facilitator: "acme"}
 	for _, c := range []struct {
 		name   string
 		pruned []int // by node: how many of the oldest it has forgotten
 		floor  int   // transaction from which on nothing is missing, as far as is known; 0: all of them are there
-		walk   postgres.Walk
+		walk   ledger.Walk
 		want   []int
 		err    string // of the first round; the second goes well
 		logged string
 	}{
-		{name: "the end of the only history", pruned: []int{700}, floor: 700, walk: postgres.Walk{Settler: acme},
+		{name: "the end of the only history", pruned: []int{700}, floor: 700, walk: ledger.Walk{Settler: acme},
 			want: successes(700, 1200)},
-		{name: "the longer history", pruned: []int{700, 200}, floor: 200, walk: postgres.Walk{Settler: acme},
+		{name: "the longer history", pruned: []int{700, 200}, floor: 200, walk: ledger.Walk{Settler: acme},
 			want: successes(200, 1200)},
 		{name: "a history that ends above the boundary", pruned: []int{700},
-			walk: postgres.Walk{Settler: acme, Until: all[599].Signature},
+			walk: ledger.Walk{Settler: acme, Until: all[599].Signature},
 			want: successes(700, 1200), logged: "settlements between may be missing"},
 		{name: "another history that does not", pruned: []int{700, 100},
-			walk: postgres.Walk{Settler: acme, Until: all[599].Signature}, want: successes(600, 1200)},
+			walk: ledger.Walk{Settler: acme, Until: all[599].Signature}, want: successes(600, 1200)},
 		{name: "a place that only one node knows", pruned: []int{700, 0},
-			walk: postgres.Walk{Settler: acme, Newest: all[1199].Signature, Before: all[500].Signature},
+			walk: ledger.Walk{Settler: acme, Newest: all[1199].Signature, Before: all[500].Signature},
 			want: successes(0, 500)},
 		{name: "a place that no node knows", pruned: []int{700}, floor: 700,
-			walk: postgres.Walk{Settler: acme, Newest: all[1199].Signature, Before: all[500].Signature},
+			walk: ledger.Walk{Settler: acme, Newest: all[1199].Signature, Before: all[500].Signature},
 			want: successes(700, 1200), err: "no node knows the signature where the walk stood"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -130,7 +130,7 @@ func TestSolanaEndNeedsAll(t *testing.T) {
 	pruned, archive := newSolanaNode(t, all), newSolanaNode(t, all)
 	pruned.Pruned = 200
 	archive.Before = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }
-	s := newWalkStore(postgres.ScanSettler{Address: settler, Facilitator: "acme"})
+	s := newWalkStore(ledger.ScanSettler{Address: settler, Facilitator: "acme"})
 	_, err := solanaIndexer(t, s, nil, pruned, archive).Once(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "1 of 2 nodes can't be asked") || s.walks[settler].Until != "" {
 		t.Errorf("with the archive down: %v, walk %+v", err, s.walks[settler])

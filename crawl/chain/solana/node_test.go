@@ -14,7 +14,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"tollbook/crawl/chain/chaintest"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 )
 
 const ausdMint = "AUSD1jCcCyPLybk1YnvPWsHQSrZ46dxwoMniN4N2UEB9"
@@ -67,17 +67,17 @@ func recordedSolana(t *testing.T) (entries []chaintest.SolanaTransaction, files 
 // settlement is kept once.
 type walkStore struct {
 	mu          sync.Mutex
-	walks       map[string]postgres.Walk
-	settlements map[string]postgres.Settlement
-	commits     []postgres.Walk
-	head        postgres.Head
-	refuse      func(is postgres.Walk) error // before a commit
+	walks       map[string]ledger.Walk
+	settlements map[string]ledger.Settlement
+	commits     []ledger.Walk
+	head        ledger.Head
+	refuse      func(is ledger.Walk) error // before a commit
 }
 
-func newWalkStore(settlers ...postgres.ScanSettler) *walkStore {
-	s := &walkStore{walks: map[string]postgres.Walk{}, settlements: map[string]postgres.Settlement{}}
+func newWalkStore(settlers ...ledger.ScanSettler) *walkStore {
+	s := &walkStore{walks: map[string]ledger.Walk{}, settlements: map[string]ledger.Settlement{}}
 	for _, settler := range settlers {
-		s.walks[settler.Address] = postgres.Walk{Settler: settler}
+		s.walks[settler.Address] = ledger.Walk{Settler: settler}
 	}
 	return s
 }
@@ -86,17 +86,17 @@ func (s *walkStore) LockIndex(context.Context, string) (func(), bool, error) {
 	return func() {}, true, nil
 }
 
-func (s *walkStore) SetHead(_ context.Context, h postgres.Head) error { s.head = h; return nil }
+func (s *walkStore) SetHead(_ context.Context, h ledger.Head) error { s.head = h; return nil }
 
-func (s *walkStore) Walks(context.Context, string) (list []postgres.Walk, err error) {
+func (s *walkStore) Walks(context.Context, string) (list []ledger.Walk, err error) {
 	for _, address := range slices.Sorted(maps.Keys(s.walks)) {
 		list = append(list, s.walks[address])
 	}
 	return list, nil
 }
 
-func (s *walkStore) CommitWalk(ctx context.Context, _ string, was, is postgres.Walk,
-	list []postgres.Settlement) (fresh int64, err error) {
+func (s *walkStore) CommitWalk(ctx context.Context, _ string, was, is ledger.Walk,
+	list []ledger.Settlement) (fresh int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := ctx.Err(); err != nil {
@@ -108,7 +108,7 @@ func (s *walkStore) CommitWalk(ctx context.Context, _ string, was, is postgres.W
 		}
 	}
 	if !reflect.DeepEqual(s.walks[was.Settler.Address], was) {
-		return 0, postgres.ErrMoved
+		return 0, ledger.ErrMoved
 	}
 	for _, x := range list {
 		key := fmt.Sprintf("%s/%05d", x.Transaction, x.LogIndex)

@@ -16,7 +16,7 @@ import (
 
 	"tollbook/crawl/chain"
 	"tollbook/crawl/chain/jsonrpc"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -73,12 +73,12 @@ func New(n chain.Network, s Store, o chain.Options) (*Reader, error) {
 
 // Inspect asks one address of a network for its newest finalised slot, after the address said which chain it serves:
 // another chain is an error. Errors name the address by scheme and host alone.
-func Inspect(ctx context.Context, network, address string, o chain.Options) (postgres.Head, error) {
+func Inspect(ctx context.Context, network, address string, o chain.Options) (ledger.Head, error) {
 	n := chain.Network{ID: network, RPC: []string{address}}
 	o = o.WithDefaults()
 	c, err := jsonrpc.New(n, identity(), o)
 	if err != nil {
-		return postgres.Head{Network: network}, err
+		return ledger.Head{Network: network}, err
 	}
 	head, err := (&Reader{network: n, client: c, options: o}).askHead(ctx)
 	if err != nil {
@@ -138,7 +138,7 @@ func (x *Reader) round(ctx context.Context) (chain.Report, error) {
 	x.mu.Unlock()
 
 	err := x.walks(ctx) // when it returns, nobody else is at work
-	for tries := 1; errors.Is(err, postgres.ErrMoved) && tries < maxRounds; tries++ {
+	for tries := 1; errors.Is(err, ledger.ErrMoved) && tries < maxRounds; tries++ {
 		err = x.walks(ctx) // the lists have changed meanwhile
 	}
 	r := chain.Report{Network: x.network.ID, Blocks: x.read - read, Settlements: x.progress.Settlements - settlements,
@@ -194,7 +194,7 @@ func (x *Reader) walks(ctx context.Context) error {
 		return ctx.Err()
 	}
 	failed := slices.DeleteFunc(slices.Clone(errs),
-		func(err error) bool { return err == nil || errors.Is(err, postgres.ErrMoved) })
+		func(err error) bool { return err == nil || errors.Is(err, ledger.ErrMoved) })
 	if len(failed) > 0 {
 		return fmt.Errorf("%d of %d settlers: %w", len(failed), len(walks), failed[0])
 	}
@@ -216,13 +216,13 @@ func (x *Reader) tell(change func(*chain.Progress)) {
 }
 
 // unfinished says that no walk of the settler has come to its end yet.
-func unfinished(w postgres.Walk) bool {
+func unfinished(w ledger.Walk) bool {
 	return w.Until == "" && (w.NewestTime == nil || w.Newest != "")
 }
 
 // walk finishes the walk that is under way, if one is, and then one that begins now. history is when the nodes' begins,
 // nil when it has everything.
-func (x *Reader) walk(ctx context.Context, w postgres.Walk, head postgres.Head, history *time.Time) error {
+func (x *Reader) walk(ctx context.Context, w ledger.Walk, head ledger.Head, history *time.Time) error {
 	for resumed := w.Newest != ""; ; resumed = false {
 		limit := signaturePage
 		for done := false; !done; {
@@ -245,8 +245,8 @@ func (x *Reader) walk(ctx context.Context, w postgres.Walk, head postgres.Head, 
 // step reads the next page of a walk and commits it with the walk's place after it. The boundary moves only here, when
 // the walk is done: it has met the boundary before, or the day since which the settler is looked for, or the end of the
 // history that every node has.
-func (x *Reader) step(ctx context.Context, was postgres.Walk, head postgres.Head, history *time.Time,
-	limit int) (is postgres.Walk, read int, done bool, err error) {
+func (x *Reader) step(ctx context.Context, was ledger.Walk, head ledger.Head, history *time.Time,
+	limit int) (is ledger.Walk, read int, done bool, err error) {
 	is = was
 	if was.Newest == "" {
 		is.NewestSlot, is.NewestTime = head.Block, &head.Time // as of which the walk will have seen all
@@ -273,7 +273,7 @@ func (x *Reader) step(ctx context.Context, was postgres.Walk, head postgres.Head
 	case p.last:
 		is.Until, is.Newest, is.Before = cmp.Or(is.Newest, was.Until), "", ""
 	case p.forgotten:
-		is = postgres.Walk{Settler: was.Settler, Until: was.Until, Floor: was.Floor}
+		is = ledger.Walk{Settler: was.Settler, Until: was.Until, Floor: was.Floor}
 	}
 	list, err := x.askSettlements(ctx, was.Settler, entries)
 	if err != nil {
@@ -295,7 +295,7 @@ func (x *Reader) step(ctx context.Context, was postgres.Walk, head postgres.Head
 }
 
 // since is when a settler's settlements begin to be its own and of interest.
-func (x *Reader) since(s postgres.ScanSettler) time.Time {
+func (x *Reader) since(s ledger.ScanSettler) time.Time {
 	if s.Since != nil && s.Since.After(x.network.Start) {
 		return *s.Since
 	}
@@ -303,6 +303,6 @@ func (x *Reader) since(s postgres.ScanSettler) time.Time {
 }
 
 // tooOld says that a signature, and all that are older, lie before what is looked for.
-func (x *Reader) tooOld(s postgres.ScanSettler, e signatureEntry) bool {
+func (x *Reader) tooOld(s ledger.ScanSettler, e signatureEntry) bool {
 	return e.BlockTime != nil && time.Unix(*e.BlockTime, 0).Before(x.since(s).Add(-sinceMargin))
 }

@@ -16,7 +16,7 @@ import (
 	"tollbook/crawl/chain"
 	"tollbook/crawl/chain/chaintest"
 	"tollbook/crawl/chain/solana"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 )
 
 // solanaIndexer indexes a store from nodes, without waiting long between tries.
@@ -60,7 +60,7 @@ func TestSolanaSettlements(t *testing.T) {
 			settler = address
 		}
 	}
-	s := newWalkStore(postgres.ScanSettler{Address: settler, Facilitator: "acme",
+	s := newWalkStore(ledger.ScanSettler{Address: settler, Facilitator: "acme",
 		Tokens: []string{chaintest.SolanaUSDC}})
 	report, err := solanaIndexer(t, s, nil, node).Once(t.Context())
 	if err != nil {
@@ -80,7 +80,7 @@ func TestSolanaSettlements(t *testing.T) {
 		e := entries[slices.IndexFunc(entries,
 			func(e chaintest.SolanaTransaction) bool { return e.Signature == x.Transaction })]
 		x.Payer, x.Payee, x.Amount, x.Token, x.LogIndex, x.Transaction = "", "", "", "", 0, ""
-		want := postgres.Settlement{Network: chaintest.SolanaID, Block: e.Slot, Time: time.Unix(e.Time, 0).UTC(),
+		want := ledger.Settlement{Network: chaintest.SolanaID, Block: e.Slot, Time: time.Unix(e.Time, 0).UTC(),
 			Method: "spl", Facilitator: "acme", Settler: settler}
 		if diff := cmp.Diff(want, x); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", files[e.Signature], diff)
@@ -118,7 +118,7 @@ func TestSolanaWalks(t *testing.T) {
 	for _, n := range []int{0, 1, 999, 1000, 1001, 2000} {
 		all, settler := chaintest.SolanaHistory(n + 3)
 		node := newSolanaNode(t, all[:n])
-		s := newWalkStore(postgres.ScanSettler{Address: settler, Facilitator: "acme"})
+		s := newWalkStore(ledger.ScanSettler{Address: settler, Facilitator: "acme"})
 		x := solanaIndexer(t, s, nil, node)
 		for _, round := range []struct{ have, fresh int }{{n, len(successes(0, n))}, {n, 0},
 			{n + 3, len(successes(n, n+3))}, {n + 3, 0}} {
@@ -132,7 +132,7 @@ func TestSolanaWalks(t *testing.T) {
 				t.Errorf("%d signatures of %d: %d transactions were asked for, want %d", round.have, n, got,
 					round.fresh)
 			}
-			want := postgres.Walk{Settler: postgres.ScanSettler{Address: settler, Facilitator: "acme"},
+			want := ledger.Walk{Settler: ledger.ScanSettler{Address: settler, Facilitator: "acme"},
 				NewestSlot: s.head.Block, NewestTime: &s.head.Time}
 			if round.have > 0 {
 				want.Until = all[round.have-1].Signature
@@ -152,7 +152,7 @@ func TestSolanaResumes(t *testing.T) {
 	t.Parallel()
 	all, settler := chaintest.SolanaHistory(3500)
 	node := newSolanaNode(t, all[:500])
-	s := newWalkStore(postgres.ScanSettler{Address: settler, Facilitator: "acme"})
+	s := newWalkStore(ledger.ScanSettler{Address: settler, Facilitator: "acme"})
 	if _, err := solanaIndexer(t, s, nil, node).Once(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestSolanaResumes(t *testing.T) {
 	ctx, kill := context.WithCancel(t.Context())
 	defer kill()
 	pages := 0
-	s.refuse = func(postgres.Walk) error {
+	s.refuse = func(ledger.Walk) error {
 		if pages++; pages == 3 {
 			kill()
 		}
@@ -215,7 +215,7 @@ func TestSolanaSince(t *testing.T) {
 		{"neither", nil, time.Time{}, 5, successes(0, 3000)}, // three full ones, an empty one, and what it means
 	} {
 		node := newSolanaNode(t, all)
-		s := newWalkStore(postgres.ScanSettler{Address: settler, Facilitator: "acme", Since: c.since})
+		s := newWalkStore(ledger.ScanSettler{Address: settler, Facilitator: "acme", Since: c.since})
 		x, err := solana.New(chain.Network{ID: chaintest.SolanaID, RPC: []string{node.url}, Start: c.start}, s,
 			chain.Options{})
 		if err != nil {
@@ -245,15 +245,15 @@ func TestSolanaMoved(t *testing.T) {
 		times int
 		fails bool
 	}{{1, false}, {3, false}, {forever, true}} {
-		s := newWalkStore(postgres.ScanSettler{Address: settler, Facilitator: "acme"})
-		s.refuse = func(postgres.Walk) error {
+		s := newWalkStore(ledger.ScanSettler{Address: settler, Facilitator: "acme"})
+		s.refuse = func(ledger.Walk) error {
 			if c.times--; c.times >= 0 {
-				return fmt.Errorf("commit: %w", postgres.ErrMoved)
+				return fmt.Errorf("commit: %w", ledger.ErrMoved)
 			}
 			return nil
 		}
 		_, err := solanaIndexer(t, s, nil, node).Once(t.Context())
-		if errors.Is(err, postgres.ErrMoved) != c.fails || !c.fails &&
+		if errors.Is(err, ledger.ErrMoved) != c.fails || !c.fails &&
 			(err != nil || len(s.settlements) != len(successes(0, 20))) {
 			t.Errorf("%v, %d settlements", err, len(s.settlements))
 		}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/mr-tron/base58"
 
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 	"tollbook/site/x402"
 )
 
@@ -84,7 +84,7 @@ type tokenTransfer struct {
 // transfer out of the settler's own account is its own money, and no settlement.
 //
 // An answer that can't be what the chain holds is an error, so that another node is asked.
-func (x *Reader) settlements(t *solanaTransaction, of signatureEntry, s postgres.ScanSettler) ([]postgres.Settlement,
+func (x *Reader) settlements(t *solanaTransaction, of signatureEntry, s ledger.ScanSettler) ([]ledger.Settlement,
 	error) {
 	switch keys := t.Transaction.Message.AccountKeys; {
 	case len(t.Transaction.Signatures) == 0 || t.Transaction.Signatures[0] != of.Signature || t.Slot != of.Slot:
@@ -121,7 +121,7 @@ func (x *Reader) settlements(t *solanaTransaction, of signatureEntry, s postgres
 	if err != nil {
 		return nil, err
 	}
-	var list []postgres.Settlement
+	var list []ledger.Settlement
 	for _, m := range transfers {
 		from, to := accounts[m.source], accounts[m.destination]
 		// accounts that lived only within the transaction have no balance to tell it
@@ -135,7 +135,7 @@ func (x *Reader) settlements(t *solanaTransaction, of signatureEntry, s postgres
 				return nil, fmt.Errorf("instruction %d: %w", m.index, err)
 			}
 		}
-		list = append(list, postgres.Settlement{
+		list = append(list, ledger.Settlement{
 			Network: x.network.ID, Block: t.Slot, Time: at, Transaction: of.Signature, LogIndex: m.index,
 			Facilitator: s.Facilitator, Settler: s.Address,
 			Token: mint, Payer: payer, Payee: payee, Amount: strconv.FormatUint(m.amount, 10), Method: "spl",

@@ -18,6 +18,7 @@ import (
 	"tollbook/render"
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 	"tollbook/site/postgres/postgrestest"
 	"tollbook/site/serve"
 )
@@ -64,7 +65,7 @@ func newWorld(t *testing.T) *world {
 	facilitators := sample.Facilitators(moment)
 	for i := range 130 {
 		id := fmt.Sprintf("f.%03d", i)
-		facilitators = append(facilitators, postgres.Facilitator{ID: id, Name: "Facilitator " + id, WebsiteURL: "https://" + id[2:] + ".test", UpstreamStatus: "merged"})
+		facilitators = append(facilitators, ledger.Facilitator{ID: id, Name: "Facilitator " + id, WebsiteURL: "https://" + id[2:] + ".test", UpstreamStatus: "merged"})
 	}
 	if _, err := db.ImportFacilitators(t.Context(), facilitators); err != nil {
 		t.Fatal(err)

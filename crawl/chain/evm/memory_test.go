@@ -12,35 +12,35 @@ import (
 	"time"
 
 	"tollbook/crawl/chain/evm"
-	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
 )
 
-// ledger is a store in memory that keeps the laws of the real one.
-type ledger struct {
+// memory is a store in memory that keeps the laws of the real one.
+type memory struct {
 	evm.Store // what Solana needs is not here
 
 	mu         sync.Mutex
-	settlers   []postgres.ScanSettler // that the lists name
+	settlers   []ledger.ScanSettler // that the lists name
 	recipients []string
 	known      map[string]bool // settlers that a scan looks for
-	scans      []postgres.Scan
+	scans      []ledger.Scan
 	own        map[int64]map[string]bool // settlers of a fill
 	counted    int64                     // the first block that counts
-	ranges     []postgres.Range
-	rows       map[string]postgres.Settlement
-	head       postgres.Head
+	ranges     []ledger.Range
+	rows       map[string]ledger.Settlement
+	head       ledger.Head
 	commits    int
 	rollBacks  []int64
 	onCommit   func(n int) error // called before a commit, without the lock
 	busy       bool
 }
 
-func newLedger(settlers ...postgres.ScanSettler) *ledger {
-	return &ledger{settlers: settlers, known: map[string]bool{}, own: map[int64]map[string]bool{},
-		rows: map[string]postgres.Settlement{}}
+func newLedger(settlers ...ledger.ScanSettler) *memory {
+	return &memory{settlers: settlers, known: map[string]bool{}, own: map[int64]map[string]bool{},
+		rows: map[string]ledger.Settlement{}}
 }
 
-func (l *ledger) NewSettlers(context.Context, string) (list []postgres.ScanSettler, err error) {
+func (l *memory) NewSettlers(context.Context, string) (list []ledger.ScanSettler, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, s := range l.settlers {
@@ -51,7 +51,7 @@ func (l *ledger) NewSettlers(context.Context, string) (list []postgres.ScanSettl
 	return list, nil
 }
 
-func (l *ledger) OpenScans(_ context.Context, network string, settlers []postgres.ScanSettler, first int64, _ time.Time,
+func (l *memory) OpenScans(_ context.Context, network string, settlers []ledger.ScanSettler, first int64, _ time.Time,
 	head int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -68,12 +68,12 @@ func (l *ledger) OpenScans(_ context.Context, network string, settlers []postgre
 	fill := func(from, to int64, counts bool) {
 		if from < to {
 			id := int64(len(l.scans) + 1)
-			l.scans = append(l.scans, postgres.Scan{ID: id, Network: network, Next: from, End: &to, Counts: counts})
+			l.scans = append(l.scans, ledger.Scan{ID: id, Network: network, Next: from, End: &to, Counts: counts})
 			l.own[id] = mine
 		}
 	}
 	if len(l.scans) == 0 {
-		l.scans = []postgres.Scan{{ID: 1, Network: network, Next: head, Counts: true}}
+		l.scans = []ledger.Scan{{ID: 1, Network: network, Next: head, Counts: true}}
 		l.counted = min(first, head)
 		fill(first, head, true)
 		return nil
@@ -84,7 +84,7 @@ func (l *ledger) OpenScans(_ context.Context, network string, settlers []postgre
 	return nil
 }
 
-func (l *ledger) Scans(context.Context, string) (list []postgres.Scan, err error) {
+func (l *memory) Scans(context.Context, string) (list []ledger.Scan, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, s := range l.scans {
@@ -101,7 +101,7 @@ func (l *ledger) Scans(context.Context, string) (list []postgres.Scan, err error
 	return list, nil
 }
 
-func (l *ledger) CommitRanges(ctx context.Context, ranges ...postgres.Range) (fresh int64, err error) {
+func (l *memory) CommitRanges(ctx context.Context, ranges ...ledger.Range) (fresh int64, err error) {
 	l.mu.Lock()
 	l.commits++
 	n, hook := l.commits, l.onCommit
@@ -120,7 +120,7 @@ func (l *ledger) CommitRanges(ctx context.Context, ranges ...postgres.Range) (fr
 	next := s.Next
 	for _, r := range ranges {
 		if r.Scan != ranges[0].Scan || next != r.First || r.Last < r.First || s.End != nil && r.Last >= *s.End {
-			return 0, postgres.ErrMoved
+			return 0, ledger.ErrMoved
 		}
 		next = r.Last + 1
 	}
@@ -138,18 +138,18 @@ func (l *ledger) CommitRanges(ctx context.Context, ranges ...postgres.Range) (fr
 	return fresh, nil
 }
 
-func (l *ledger) RangeEnds(context.Context, string) (list []postgres.RangeEnd, err error) {
+func (l *memory) RangeEnds(context.Context, string) (list []ledger.RangeEnd, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, r := range l.ranges {
-		list = append(list, postgres.RangeEnd{Last: r.Last, Hash: r.Hash})
+		list = append(list, ledger.RangeEnd{Last: r.Last, Hash: r.Hash})
 	}
-	slices.SortFunc(list, func(a, b postgres.RangeEnd) int { return cmp.Compare(b.Last, a.Last) })
+	slices.SortFunc(list, func(a, b ledger.RangeEnd) int { return cmp.Compare(b.Last, a.Last) })
 	return list, nil
 }
 
 // end is the newest block that was committed, 0 before.
-func (l *ledger) end() (last int64) {
+func (l *memory) end() (last int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, r := range l.ranges {
@@ -158,7 +158,7 @@ func (l *ledger) end() (last int64) {
 	return last
 }
 
-func (l *ledger) RollBack(_ context.Context, _ string, ancestor int64) (removed int64, err error) {
+func (l *memory) RollBack(_ context.Context, _ string, ancestor int64) (removed int64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.rollBacks = append(l.rollBacks, ancestor)
@@ -184,20 +184,20 @@ func (l *ledger) RollBack(_ context.Context, _ string, ancestor int64) (removed 
 			l.scans[r.Scan-1].Next = min(l.scans[r.Scan-1].Next, r.First)
 		}
 	}
-	l.ranges = slices.DeleteFunc(l.ranges, func(r postgres.Range) bool { return r.Last > ancestor })
+	l.ranges = slices.DeleteFunc(l.ranges, func(r ledger.Range) bool { return r.Last > ancestor })
 	return removed, nil
 }
 
-func (l *ledger) SetHead(_ context.Context, h postgres.Head) error {
+func (l *memory) SetHead(_ context.Context, h ledger.Head) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.head = h
 	return nil
 }
 
-func (l *ledger) Recipients(context.Context, string) ([]string, error) { return l.recipients, nil }
+func (l *memory) Recipients(context.Context, string) ([]string, error) { return l.recipients, nil }
 
-func (l *ledger) LockIndex(context.Context, string) (func(), bool, error) {
+func (l *memory) LockIndex(context.Context, string) (func(), bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.busy {
@@ -208,18 +208,18 @@ func (l *ledger) LockIndex(context.Context, string) (func(), bool, error) {
 }
 
 // settled are the rows in the order of the chain.
-func (l *ledger) settled() []postgres.Settlement {
+func (l *memory) settled() []ledger.Settlement {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.SortedFunc(maps.Values(l.rows), byPlace)
 }
 
-func byPlace(a, b postgres.Settlement) int {
+func byPlace(a, b ledger.Settlement) int {
 	return cmp.Or(cmp.Compare(a.Block, b.Block), cmp.Compare(a.LogIndex, b.LogIndex))
 }
 
 // tallied are the sums of what was seen, as text: what counts is that each is there once.
-func (l *ledger) tallied() (list []string) {
+func (l *memory) tallied() (list []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	seen := map[string]int64{}

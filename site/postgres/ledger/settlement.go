@@ -1,4 +1,4 @@
-package postgres
+package ledger
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tollbook/site"
+	"tollbook/site/postgres/rows"
 )
 
 // ErrUnknownFacilitator is a settlement of a facilitator that was never imported.
@@ -280,15 +281,15 @@ func newOfChain(ctx context.Context, tx pgx.Tx, part []entry, scan *int32) ([]en
 const settlementColumns = "settled_at, block, settler_id, payer_id, payee_id, flow_id, log_index, scan_id, chain_id, transaction, block_hash, method, amount"
 
 func copySettlements(ctx context.Context, tx pgx.Tx, entries []entry, scan *int32) error {
-	return copyTo(ctx, tx, "settlements", settlementColumns, entries, func(row []any, e *entry) {
-		put(row, e.at, e.block, e.settler, e.payer, e.payee, e.flow, e.log, scan, e.chain, e.transaction, e.hash, e.method, e.amount.value())
+	return rows.Copy(ctx, tx, "settlements", settlementColumns, entries, func(row []any, e *entry) {
+		rows.Put(row, e.at, e.block, e.settler, e.payer, e.payee, e.flow, e.log, scan, e.chain, e.transaction, e.hash, e.method, e.amount.value())
 	})
 }
 
-// retainSettled drops what is not read any more of single hours, of prices and of senders. No roll-back of a chain with a
+// Retain drops what is not read any more of single hours, of prices and of senders. No roll-back of a chain with a
 // block a minute reaches so far, and one that does finds nothing to take back. A day after the newest settlement is the latest that it
 // counts from, whatever now is: chains have a clock of their own.
-func retainSettled(ctx context.Context, tx pgx.Tx, now time.Time) error {
+func Retain(ctx context.Context, tx pgx.Tx, now time.Time) error {
 	if _, err := tx.Exec(ctx, `SELECT FROM chains ORDER BY id FOR NO KEY UPDATE`); err != nil { // as writers wait for each other
 		return fmt.Errorf("wait for indexers: %w", err)
 	}

@@ -1,4 +1,4 @@
-package postgres
+package ledger
 
 import (
 	"context"
@@ -84,20 +84,20 @@ func (r *Reader) readTokens(ctx context.Context) ([]Token, error) {
 	return list, nil
 }
 
-// configure says beside each figure of a token what the operator says of that token.
-func (f *Facts) configure(tokens []Token) {
+// configure notes beside each figure of a token what the operator says of that token.
+func configure(facilitators []FacilitatorFacts, chains []ChainFacts, tokens []Token) {
 	configured := map[[2]string]*Token{}
 	for i := range tokens {
 		configured[[2]string{tokens[i].Network, tokens[i].Address}] = &tokens[i]
 	}
-	for i := range f.Facilitators {
-		for j := range f.Facilitators[i].Flows {
-			flow := &f.Facilitators[i].Flows[j]
+	for i := range facilitators {
+		for j := range facilitators[i].Flows {
+			flow := &facilitators[i].Flows[j]
 			flow.Configured = configured[[2]string{flow.Network, flow.Token}]
 		}
 	}
-	for i := range f.Chains {
-		chain := &f.Chains[i]
+	for i := range chains {
+		chain := &chains[i]
 		for j := range chain.Seen {
 			chain.Seen[j].Configured = configured[[2]string{chain.Network, chain.Seen[j].Token}]
 		}

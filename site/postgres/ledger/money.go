@@ -1,4 +1,4 @@
-package postgres
+package ledger
 
 import (
 	"cmp"
@@ -85,6 +85,12 @@ func (a amount) value() any {
 		return pgtype.Numeric{Int: a.large, Valid: true}
 	}
 	return int64(a.small)
+}
+
+// AmountValue returns an amount in decimal text as a numeric column takes it.
+func AmountValue(text string) any {
+	a, _ := parseAmount(text)
+	return a.value()
 }
 
 // money is an exact sum: units / 10^scale.

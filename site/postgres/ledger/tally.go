@@ -1,4 +1,4 @@
-package postgres
+package ledger
 
 import (
 	"cmp"
@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"tollbook/site/postgres/rows"
 )
 
 // tally sums settlements into the rows that they add to roll-ups: one statement a table then adds them all, however many
@@ -257,7 +259,7 @@ func (t *tally) queuePayers(b *pgx.Batch) *newRows {
 	}
 	r := newRowsOf("payer_days", "day, flow_id, payee_id, payer_id, settlements, amount", keys, func(row []any, k *payerKey) {
 		s := t.payers[*k]
-		put(row, dayTime(k.day), k.flow, k.payee, k.payer, s.n, s.amount.value())
+		rows.Put(row, dayTime(k.day), k.flow, k.payee, k.payer, s.n, s.amount.value())
 	})
 	b.Queue(`
 		UPDATE payer_days o SET settlements = o.settlements + u.n, amount = o.amount + u.amount
@@ -269,30 +271,30 @@ func (t *tally) queuePayers(b *pgx.Batch) *newRows {
 
 // queueAmounts adds to how often each amount was paid on a day, and gives what is new of it.
 func (t *tally) queueAmounts(b *pgx.Batch) *newRows {
-	type row struct {
+	type amountRow struct {
 		flow, day int32
 		payee     int64
 		amount    amount
 		n         int64
 	}
-	rows := make([]row, 0, len(t.amounts)+len(t.larges))
+	list := make([]amountRow, 0, len(t.amounts)+len(t.larges))
 	for k, n := range t.amounts {
-		rows = append(rows, row{k.flow, k.day, k.payee, amount{small: k.amount}, n})
+		list = append(list, amountRow{k.flow, k.day, k.payee, amount{small: k.amount}, n})
 	}
 	for k, n := range t.larges {
 		large, _ := parseAmount(k.amount) // it is one's text
-		rows = append(rows, row{k.flow, k.day, k.payee, large, n})
+		list = append(list, amountRow{k.flow, k.day, k.payee, large, n})
 	}
-	slices.SortFunc(rows, func(a, b row) int {
+	slices.SortFunc(list, func(a, b amountRow) int {
 		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.payee, b.payee), cmp.Compare(a.flow, b.flow), a.amount.compare(b.amount))
 	})
 	var c columns
-	for i := range rows {
-		c.days, c.flows, c.payees = append(c.days, rows[i].day), append(c.flows, rows[i].flow), append(c.payees, rows[i].payee)
-		c.counts, c.amounts = append(c.counts, rows[i].n), append(c.amounts, rows[i].amount.String())
+	for i := range list {
+		c.days, c.flows, c.payees = append(c.days, list[i].day), append(c.flows, list[i].flow), append(c.payees, list[i].payee)
+		c.counts, c.amounts = append(c.counts, list[i].n), append(c.amounts, list[i].amount.String())
 	}
-	r := newRowsOf("amount_days", "day, flow_id, payee_id, amount, settlements", rows, func(into []any, r *row) {
-		put(into, dayTime(r.day), r.flow, r.payee, r.amount.value(), r.n)
+	r := newRowsOf("amount_days", "day, flow_id, payee_id, amount, settlements", list, func(into []any, r *amountRow) {
+		rows.Put(into, dayTime(r.day), r.flow, r.payee, r.amount.value(), r.n)
 	})
 	b.Queue(`
 		UPDATE amount_days o SET settlements = o.settlements + u.n

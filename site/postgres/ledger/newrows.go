@@ -1,32 +1,12 @@
-package postgres
+package ledger
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
+
+	"tollbook/site/postgres/rows"
 )
-
-// copyTo is one COPY of rows that fill writes into its argument.
-func copyTo[T any](ctx context.Context, tx pgx.Tx, table, columns string, list []T, fill func(row []any, of *T)) error {
-	if len(list) == 0 {
-		return nil
-	}
-	names := strings.Fields(strings.ReplaceAll(columns, ",", " "))
-	row := make([]any, len(names))
-	_, err := tx.CopyFrom(ctx, pgx.Identifier{table}, names, pgx.CopyFromSlice(len(list), func(i int) ([]any, error) {
-		fill(row, &list[i])
-		return row, nil
-	}))
-	if err != nil {
-		return fmt.Errorf("copy to %s: %w", table, err)
-	}
-	return nil
-}
-
-// put fills a row.
-func put(row []any, values ...any) { copy(row, values) }
 
 // newRows are rows of a roll-up of which those are copied whose keys an UPDATE before did not find. Nobody else writes such keys
 // between. Most rows of a commit are new, and to copy them is less work than a statement that tries each.
@@ -36,9 +16,9 @@ type newRows struct {
 }
 
 // mark takes the numbers, from 1, of the rows that the UPDATE found.
-func (r *newRows) mark(rows pgx.Rows) error {
+func (r *newRows) mark(found pgx.Rows) error {
 	var i int64
-	_, err := pgx.ForEachRow(rows, []any{&i}, func() error {
+	_, err := pgx.ForEachRow(found, []any{&i}, func() error {
 		r.found[i-1] = true
 		return nil
 	})
@@ -54,6 +34,6 @@ func newRowsOf[T any](table, columns string, list []T, fill func(row []any, of *
 				fresh = append(fresh, list[i])
 			}
 		}
-		return copyTo(ctx, tx, table, columns, fresh, fill)
+		return rows.Copy(ctx, tx, table, columns, fresh, fill)
 	}}
 }

@@ -1,0 +1,168 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tollbook/site/postgres/rows"
+)
+
+// LoadedAccount is an address with its number.
+type LoadedAccount struct {
+	ID      int64
+	Address string // in normal form
+}
+
+// LoadedFlow names a flow by whom, where and what.
+type LoadedFlow struct{ Facilitator, Network, Token string }
+
+// LoadedSettlement is a Settlement whose accounts are numbers, and whose flow is one of the loader's.
+type LoadedSettlement struct {
+	Flow                  int // index
+	Settler, Payer, Payee int64
+	Block                 int64
+	BlockHash             []byte
+	Time                  time.Time
+	Transaction           []byte
+	LogIndex              int32
+	Method                string
+	Amount                uint64 // atomic units, below 1<<63
+}
+
+// Loader fills the empty tables of settlements by COPY, over several connections, with the very rows that indexers would have left.
+type Loader struct {
+	db    *DB
+	now   time.Time
+	flows []loadedFlow
+
+	mu    sync.Mutex // guards all below
+	whole *tally     // sums over all payees: hours, flows, authorisations
+}
+
+type loadedFlow struct {
+	chain int16
+	id    int32
+	token string
+}
+
+// NewLoader returns a loader of settlements of some flows, as of now. Their facilitators are imported already.
+func (db *DB) NewLoader(ctx context.Context, now time.Time, flows []LoadedFlow) (*Loader, error) {
+	l := &Loader{db: db, now: now, whole: newTally(0)}
+	for _, f := range flows {
+		chain, err := db.chain(ctx, f.Network)
+		if err != nil {
+			return nil, err
+		}
+		id, err := db.flow(ctx, flowName{chain, f.Facilitator, f.Token})
+		if err != nil {
+			return nil, err
+		}
+		l.flows = append(l.flows, loadedFlow{chain, id, f.Token})
+	}
+	return l, nil
+}
+
+// Accounts names accounts by their numbers.
+func (l *Loader) Accounts(ctx context.Context, tx pgx.Tx, list []LoadedAccount) error {
+	return rows.Copy(ctx, tx, "accounts", "id address", list, func(row []any, a *LoadedAccount) { rows.Put(row, a.ID, a.Address) })
+}
+
+// QueueSums writes the sums of flows.
+func (l *Loader) QueueSums(batch *pgx.Batch) {
+	if len(l.whole.flows) == 0 {
+		return
+	}
+	l.whole.queueFlows(batch)
+	batch.Queue(`INSERT INTO flow_payers (flow_id, payer_id, last_day) SELECT flow_id, payer_id, max(day) FROM payer_days GROUP BY flow_id, payer_id`)
+	batch.Queue(`
+		UPDATE flow_totals t SET payers = n FROM (SELECT flow_id, count(*) AS n FROM flow_payers GROUP BY flow_id) p WHERE p.flow_id = t.flow_id`)
+	for _, k := range sortedKeys(l.whole.seen, func(a, b seenKey) int {
+		return cmp.Or(cmp.Compare(a.chain, b.chain), cmp.Compare(a.day, b.day), cmp.Compare(a.token, b.token))
+	}) {
+		batch.Queue(addSeen, k.chain, k.token, dayTime(k.day), 0, l.whole.seen[k])
+	}
+}
+
+// Seen returns the authorisations among what was loaded on a network: those of known settlers.
+func (l *Loader) Seen(ctx context.Context, network string) ([]SeenDay, error) {
+	chain, err := l.db.chain(ctx, network)
+	if err != nil {
+		return nil, err
+	}
+	var days []SeenDay
+	for _, k := range sortedKeys(l.whole.seen, func(a, b seenKey) int { return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.token, b.token)) }) {
+		if k.chain == chain {
+			days = append(days, SeenDay{Token: k.token, Day: dayTime(k.day), Authorizations: l.whole.seen[k]})
+		}
+	}
+	return days, nil
+}
+
+// Settlements writes settlements with the sums of their payees; those of flows are added up until QueueSums.
+func (l *Loader) Settlements(ctx context.Context, tx pgx.Tx, list []LoadedSettlement) (n int64, err error) {
+	if len(list) == 0 {
+		return 0, nil
+	}
+	entries := make([]entry, len(list))
+	t := newTally(len(list))
+	for i := range list {
+		s := &list[i]
+		f := l.flows[s.Flow]
+		entries[i] = entry{chain: f.chain, flow: f.id, settler: s.Settler, payer: s.Payer, payee: s.Payee, block: s.Block, log: s.LogIndex, at: s.Time,
+			transaction: s.Transaction, hash: s.BlockHash, method: s.Method, token: f.token, amount: amount{small: s.Amount}}
+		t.add(&entries[i])
+	}
+	slices.SortFunc(entries, compareEntries)
+	if err := copySettlements(ctx, tx, entries, nil); err != nil {
+		return 0, err
+	}
+	batch := &pgx.Batch{}
+	t.queuePayees(batch)
+	fresh := []*newRows{t.queuePayers(batch), t.queueAmounts(batch)}
+	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
+		return 0, fmt.Errorf("add to roll-ups: %w", err)
+	}
+	for _, r := range fresh {
+		if err := r.copy(ctx, tx, r.found); err != nil {
+			return 0, err
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.whole.merge(t, l.now.Add(-HourRetention))
+	return int64(len(list) + len(t.payees) + len(t.payers) + len(t.amounts)), nil
+}
+
+// merge adds what flows settled and what was seen, of hours those that are not before since.
+func (t *tally) merge(o *tally, since time.Time) {
+	for k, s := range o.hours {
+		if k.hour*3600 >= since.Unix() {
+			old := t.hours[k]
+			t.hours[k] = sum{old.n + s.n, old.amount.plus(s.amount)}
+		}
+	}
+	for k, s := range o.flows {
+		f := t.flows[k]
+		if f == nil {
+			t.flows[k] = s
+			continue
+		}
+		f.n, f.amount = f.n+s.n, f.amount.plus(s.amount)
+		f.self = sum{f.self.n + s.self.n, f.self.amount.plus(s.self.amount)}
+		if s.first.Before(f.first) {
+			f.first = s.first
+		}
+		if s.last.After(f.last) {
+			f.last = s.last
+		}
+	}
+	for k, n := range o.seen {
+		t.seen[k] += n
+	}
+}
