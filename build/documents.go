@@ -7,6 +7,7 @@ import (
 
 	"tollbook/output"
 	"tollbook/render"
+	"tollbook/render/openapi"
 	"tollbook/site"
 )
 
@@ -15,10 +16,10 @@ type watched struct {
 	tree
 	keys map[string]bool
 	mu   sync.Mutex
-	x    render.Examples
+	x    openapi.Examples
 }
 
-func watch(x render.Examples, to tree) *watched { return &watched{tree: to, keys: x.Keys(), x: x} }
+func watch(x openapi.Examples, to tree) *watched { return &watched{tree: to, keys: x.Keys(), x: x} }
 
 // Add adds a file.
 func (w *watched) Add(name string, data []byte) error {
@@ -56,7 +57,7 @@ func (w *watched) see(name string, data []byte) {
 
 // writeDocuments writes what describes the snapshot for programs and readers: the route table, the API by the examples
 // that were seen, llms.txt, robots.txt and sitemaps. It comes after every file that is an example.
-func writeDocuments(edition *render.Edition, seen render.Examples, add func(string, []byte) error) error {
+func writeDocuments(edition *render.Edition, seen openapi.Examples, add func(string, []byte) error) error {
 	routes, err := site.JSON(site.Table())
 	if err != nil {
 		return err
@@ -68,7 +69,11 @@ func writeDocuments(edition *render.Edition, seen render.Examples, add func(stri
 	if err != nil {
 		return fmt.Errorf("describe the API: %w", err)
 	}
-	files := []render.Asset{{Key: site.LLMsFile, Bytes: edition.LLMs()}, {Key: render.RobotsFile, Bytes: edition.Robots()}, api.Twin()}
+	apiMarkdown, err := api.Markdown()
+	if err != nil {
+		return err
+	}
+	files := []render.Asset{{Key: site.LLMsFile, Bytes: edition.LLMs()}, {Key: render.RobotsFile, Bytes: edition.Robots()}, apiMarkdown}
 	if text := edition.Security(); text != nil {
 		files = append(files, render.Asset{Key: render.SecurityFile, Bytes: text})
 	}

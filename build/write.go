@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"tollbook/render"
+	"tollbook/render/openapi"
 	"tollbook/site"
 )
 
@@ -83,7 +84,7 @@ func newIndex(s *site.Snapshot, edition *render.Edition) site.Index {
 }
 
 // examples chooses the examples of documents. Of the service that they are about it reads the endpoints.
-func (w *snapshotWriter) examples() (render.Examples, error) {
+func (w *snapshotWriter) examples() (openapi.Examples, error) {
 	var err error
 	x := w.edition.Examples(func(place int) (endpoints []site.Endpoint) {
 		endpoints, err = w.judgment.endpoints(place, w.endpoints)

@@ -13,7 +13,7 @@ func commanded(base string, e *site.Endpoint) string {
 	if e.Method == "" || len(e.Method) > 16 || strings.Trim(e.Method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
 		return ""
 	}
-	return display.Link(endpointURL(base, e.Path))
+	return display.Link(display.EndpointURL(base, e.Path))
 }
 
 // curl is the command that asks for a price without paying: what the answer's 402 says is what this page says.
@@ -35,20 +35,4 @@ func curl(method, address string) string {
 		command += " -H 'content-type: application/json' -d '{}'"
 	}
 	return command
-}
-
-// endpointURL is the address of a path below a service's base, percent-encoded to plain ASCII without quotes.
-func endpointURL(base, path string) string {
-	const digits = "0123456789ABCDEF"
-	var b strings.Builder
-	for _, c := range []byte(strings.TrimSuffix(base, "/") + "/" + strings.TrimPrefix(path, "/")) {
-		if c <= ' ' || c >= 0x7f || strings.IndexByte("'\"`\\<>^|", c) >= 0 {
-			b.WriteByte('%')
-			b.WriteByte(digits[c>>4])
-			b.WriteByte(digits[c&15])
-			continue
-		}
-		b.WriteByte(c)
-	}
-	return b.String()
 }

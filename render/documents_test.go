@@ -12,11 +12,12 @@ import (
 
 	"tollbook/render"
 	. "tollbook/render/htmlcheck"
+	"tollbook/render/openapi"
 	"tollbook/site"
 )
 
 // examplesOf renders the answers that examples are made of, as a build does.
-func examplesOf(t *testing.T, e *render.Edition, s *site.Snapshot) render.Examples {
+func examplesOf(t *testing.T, e *render.Edition, s *site.Snapshot) openapi.Examples {
 	t.Helper()
 	x := e.Examples(func(place int) []site.Endpoint { return s.Services[place].Detail.Endpoints })
 	bodies := map[string]any{"v1/stats.json": s.Stats, "v1/status.json": s.Status, "v1/networks.json": s.Networks, "v1/routes.json": site.Table()}

@@ -177,32 +177,3 @@ func (e *Edition) coverageTwin() Asset {
 		display.Plural(int64(c.Operators.OperatorCount), "operator", "operators"), display.Markdown(c.Operators.Rule, display.MaxDescription))
 	return Asset{twinKey(key), b.Bytes()}
 }
-
-// Twin is reference.md: each route with its parameters. Types are in the OpenAPI document.
-func (a *API) Twin() Asset {
-	e := a.edition
-	key := bareKey(referenceRoute, "")
-	b := e.twin("API", key)
-	fmt.Fprintf(b, "\nEvery route, under %s. Types and examples are in %s\n", e.pages.site.BaseURL, e.address(openAPIKey))
-	for _, tag := range a.doc.Tags {
-		fmt.Fprintf(b, "\n## %s\n", tag.Name)
-		for _, p := range a.doc.Paths {
-			if p.Value.operation().Tags[0] != tag.Name {
-				continue
-			}
-			op := a.operation(p.Value.operation())
-			fmt.Fprintf(b, "\n### `%s %s`\n\n%s\n", op.Method, op.Path, op.Summary)
-			for i, param := range op.Params {
-				if i == 0 {
-					b.WriteByte('\n')
-				}
-				fmt.Fprintf(b, "- `%s`: %s May be %s.", param.Name, param.About, param.Allowed)
-				if param.Default != "" {
-					fmt.Fprintf(b, " Default: %s.", param.Default)
-				}
-				b.WriteByte('\n')
-			}
-		}
-	}
-	return Asset{twinKey(key), b.Bytes()}
-}

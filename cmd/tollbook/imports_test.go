@@ -249,12 +249,15 @@ var imports = map[string]struct{ ours, modules []string }{
 	"cmd/bench/turns": {},
 	"cmd/bench/usage": {},
 	"build": {
-		ours:    []string{"site", "site/x402", "site/postgres", "site/postgres/ledger", "site/synthesis", "render", "output"},
+		ours:    []string{"site", "site/x402", "site/postgres", "site/postgres/ledger", "site/synthesis", "render", "render/openapi", "output"},
 		modules: []string{"golang.org/x/sync"},
 	},
 	"render": {
-		ours:    []string{"site", "site/display", "site/schema", "templates", "render/card"},
+		ours:    []string{"site", "site/display", "templates", "render/card", "render/openapi"},
 		modules: []string{"github.com/yuin/goldmark"},
+	},
+	"render/openapi": {
+		ours: []string{"site", "site/display", "site/schema"},
 	},
 	"render/card": {
 		modules: []string{"golang.org/x/image"},

@@ -1,4 +1,4 @@
-package render
+package openapi
 
 import (
 	"encoding/json"
@@ -12,12 +12,12 @@ import (
 	"tollbook/site/schema"
 )
 
-// manner is one way in which every request is read, in words.
-type manner struct{ Term, Text string }
+// policyRule is one way in which every request is read, in words.
+type policyRule struct{ Term, Text string }
 
-// manners are the same for all routes. Parsing in site is what they describe; tests hold them to it.
-func manners() []manner {
-	return []manner{
+// httpPolicy is the same for all routes. Parsing in site is what they describe; tests hold them to it.
+func httpPolicy() []policyRule {
+	return []policyRule{
 		{"An empty parameter", "counts as absent, because forms send them."},
 		{"A repeated parameter", "counts once: the first that is not empty wins."},
 		{"An unknown parameter", "is ignored."},

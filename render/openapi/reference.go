@@ -1,4 +1,4 @@
-package render
+package openapi
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ import (
 type reference struct {
 	Base     string
 	Version  string
-	Manners  []manner
+	Manners  []policyRule
 	Common   []referenceParam
 	Groups   []referenceGroup
 	Failures []referenceFailure
@@ -65,13 +65,11 @@ type referenceField struct {
 // typeText is a type in words; Ref is the component in its middle, "" without.
 type typeText struct{ Before, Ref, After string }
 
-const referenceRoute = "reference-page"
-
-// Reference is reference.html: the description as a page.
-func (a *API) Reference() ([]byte, error) {
-	base := a.edition.pages.site.BaseURL
+// PageData returns the description for reading.
+func (a *Document) PageData() (reference, error) {
+	base := a.directory.BaseURL
 	body := reference{
-		Base: base + apiPrefix, Version: a.doc.Info.Version, Manners: manners(), Headers: apiHeaders,
+		Base: base + apiPrefix, Version: a.doc.Info.Version, Manners: httpPolicy(), Headers: apiHeaders,
 		Rules: usedRules(), Types: a.types(), Verify: verifyCommands(base),
 	}
 	for i := range site.Common {
@@ -100,20 +98,13 @@ func (a *API) Reference() ([]byte, error) {
 	slices.SortFunc(body.Failures, func(a, b referenceFailure) int { return a.Code - b.Code })
 	bad, err := site.Row(site.ErrorBody{Error: exampleBadRequest()})
 	if err != nil {
-		return nil, err
+		return reference{}, err
 	}
 	body.BadJSON = indent(bad)
-	return a.edition.render(page{
-		Key: bareKey(referenceRoute, ""), Kind: kindReference, Title: "API", JSON: openAPIKey, Twin: true,
-		Description: "Every route of the API with parameters, examples and errors: services that charge per request over HTTP 402, as JSON.",
-		Body:        body,
-	})
+	return body, nil
 }
 
-// openAPIKey is the same description for programs.
-const openAPIKey = site.OpenAPIFile
-
-func (a *API) operation(op *operation) referenceOperation {
+func (a *Document) operation(op *operation) referenceOperation {
 	out := referenceOperation{ID: op.ID, Path: op.pattern, Summary: op.Summary + ".", Method: http.MethodGet}
 	for _, p := range op.Parameters {
 		switch p.In {
@@ -187,7 +178,7 @@ func usedRules() []site.RuleText {
 	return out
 }
 
-func (a *API) types() []referenceType {
+func (a *Document) types() []referenceType {
 	var out []referenceType
 	for _, c := range a.doc.Components.Schemas {
 		t := referenceType{Name: c.Name, About: c.Value.Description}
@@ -259,25 +250,8 @@ func indent(data json.RawMessage) string {
 
 // verifyCommands hold a file against the sums of its snapshot.
 func verifyCommands(base string) string {
-	file := bareKey("services", "")
-	return "curl -s '" + endpointURL(base, "/SHA256SUMS") + "' -o SHA256SUMS\n" +
-		"curl -s --create-dirs '" + endpointURL(base, "/"+file) + "' -o " + file + "\n" +
+	file := site.Query{Route: site.ByName("services"), Bare: true}.Key()
+	return "curl -s '" + display.EndpointURL(base, "/SHA256SUMS") + "' -o SHA256SUMS\n" +
+		"curl -s --create-dirs '" + display.EndpointURL(base, "/"+file) + "' -o " + file + "\n" +
 		"sha256sum -c --ignore-missing SHA256SUMS"
-}
-
-// span is a run of text, code or not.
-type span struct {
-	Text string
-	Code bool
-}
-
-// spans splits text at its backticks.
-func spans(s string) []span {
-	var out []span
-	for i, text := range strings.Split(s, "`") {
-		if text != "" {
-			out = append(out, span{text, i%2 == 1})
-		}
-	}
-	return out
 }

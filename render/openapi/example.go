@@ -1,4 +1,4 @@
-package render
+package openapi
 
 import (
 	"encoding/json"
@@ -14,13 +14,15 @@ import (
 type Examples struct {
 	Segments map[string]string // what stands for the variable parts of paths; none in an empty directory
 	Bodies   map[string][]byte // by key: of each of Keys that there is
+
+	service *site.ServiceListItem // the one that examples are about; nil in an empty directory
 }
 
-// Examples chooses the service that examples are about: the first by slug that is online and has a price, else the first.
+// ChooseExamples chooses the service that examples are about: the first by slug that is online and has a price, else the first.
 // endpoints are those of the service at a place in the snapshot, which need not have them yet.
-func (e *Edition) Examples(endpoints func(place int) []site.Endpoint) Examples {
+func ChooseExamples(s *site.Snapshot, endpoints func(place int) []site.Endpoint) Examples {
 	x := Examples{Segments: map[string]string{}, Bodies: map[string][]byte{}}
-	for _, f := range e.snapshot.Facilitators {
+	for _, f := range s.Facilitators {
 		if measured := f.Verification == site.VerifiedOnChain; measured || x.Segments["facilitator"] == "" {
 			x.Segments["facilitator"] = f.FacilitatorID
 			if measured {
@@ -30,8 +32,8 @@ func (e *Edition) Examples(endpoints func(place int) []site.Endpoint) Examples {
 	}
 	var chosen *site.ServiceListItem
 	place := 0
-	for i := range e.snapshot.Services {
-		d := &e.snapshot.Services[i].Item
+	for i := range s.Services {
+		d := &s.Services[i].Item
 		if priced := d.Status == site.StatusOnline && d.MinPriceUSD != nil; priced || chosen == nil {
 			chosen, place = d, i
 			if priced {
@@ -42,7 +44,7 @@ func (e *Edition) Examples(endpoints func(place int) []site.Endpoint) Examples {
 	if chosen == nil {
 		return x
 	}
-	x.Segments["slug"] = chosen.Slug
+	x.service, x.Segments["slug"] = chosen, chosen.Slug
 	for _, p := range endpoints(place) {
 		address, err := site.NormalAddress(chosen.BaseURL + p.Path)
 		if err != nil || len(p.Pricing) == 0 || p.Pricing[0].NetworkCAIP2 == nil {
@@ -149,9 +151,9 @@ func lookupAnswer(shard []byte, hash string) ([]byte, bool) {
 	return nil, false
 }
 
-// exampleValue is a value of a parameter: of a filter one that chooses something, of any other one that differs from its
+// value is a value of a parameter: of a filter one that chooses something, of any other one that differs from its
 // default; "" where there is none.
-func (e *Edition) exampleValue(p *site.Param, slug string) string {
+func (x Examples) value(p *site.Param) string {
 	switch p.Kind {
 	case site.KindChoice:
 		if p.Filter && p.Default != "" {
@@ -169,31 +171,29 @@ func (e *Edition) exampleValue(p *site.Param, slug string) string {
 			return fmt.Sprint(p.Max)
 		}
 	case site.KindText:
-		return e.exampleText(p.Name, slug)
+		return x.text(p.Name)
 	}
 	return ""
 }
 
-// exampleText takes a text from the service that examples are made of.
-func (e *Edition) exampleText(name, slug string) string {
-	for i := range e.snapshot.Services {
-		item := &e.snapshot.Services[i].Item
-		if item.Slug != slug {
-			continue
+// text takes a text from the service that examples are about.
+func (x Examples) text(name string) string {
+	item := x.service
+	if item == nil {
+		return ""
+	}
+	switch name {
+	case "network":
+		if len(item.Networks) > 0 {
+			return item.Networks[0]
 		}
-		switch name {
-		case "network":
-			if len(item.Networks) > 0 {
-				return item.Networks[0]
-			}
-		case "category":
-			return item.Category
-		case "service":
-			return item.Slug
-		case "q":
-			first, _, _ := strings.Cut(display.Line(item.Name, display.MaxName), " ")
-			return first
-		}
+	case "category":
+		return item.Category
+	case "service":
+		return item.Slug
+	case "q":
+		first, _, _ := strings.Cut(display.Line(item.Name, display.MaxName), " ")
+		return first
 	}
 	return ""
 }
@@ -203,7 +203,7 @@ const exampleParams = 3
 
 // commands are requests for an operation, to paste into a shell: as plain as its example, and with parameters, "" without.
 // Nothing in them can leave the quotes.
-func (a *API) commands(op *operation) (plain, withParams string) {
+func (a *Document) commands(op *operation) (plain, withParams string) {
 	if op.call != nil {
 		return a.callCommand(op.call), ""
 	}
@@ -211,7 +211,7 @@ func (a *API) commands(op *operation) (plain, withParams string) {
 	if !ok || op.route == nil && op.example == nil && op.pattern != "/"+site.OpenAPIFile {
 		return "", ""
 	}
-	address := endpointURL(a.edition.pages.site.BaseURL, path)
+	address := display.EndpointURL(a.directory.BaseURL, path)
 	plain = "curl '" + address + "'"
 	if op.route == nil {
 		return plain, ""
@@ -219,7 +219,7 @@ func (a *API) commands(op *operation) (plain, withParams string) {
 	var values []string
 	for i := range op.route.Params {
 		p := &op.route.Params[i]
-		if v := a.edition.exampleValue(p, a.examples.Segments["slug"]); v != "" && len(values) < exampleParams {
+		if v := a.examples.value(p); v != "" && len(values) < exampleParams {
 			values = append(values, p.Name+"="+strings.ReplaceAll(url.QueryEscape(v), "%2C", ","))
 		}
 	}

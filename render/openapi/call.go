@@ -1,4 +1,4 @@
-package render
+package openapi
 
 import (
 	"encoding/json"
@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tollbook/site"
+	"tollbook/site/display"
 	"tollbook/site/schema"
 )
 
@@ -17,7 +18,7 @@ var exampleSubmission = site.Submission{
 }
 
 // addCall adds the operation of an address that no file answers.
-func (a *API) addCall(c *site.Call) error {
+func (a *Document) addCall(c *site.Call) error {
 	summary, _, _ := strings.Cut(strings.TrimSuffix(c.About, "."), ". ")
 	op := &operation{ID: strings.Replace(operationID(c.Name), "get", strings.ToLower(c.Method), 1), Summary: summary, Description: c.About, Tags: []string{tagSubmit}, pattern: c.Pattern, call: c}
 	op.Parameters = a.pathParameters(c.Pattern)
@@ -63,10 +64,10 @@ func (a *API) addCall(c *site.Call) error {
 }
 
 // callCommand is a request to paste into a shell, "" for one that needs what only its caller has.
-func (a *API) callCommand(c *site.Call) string {
+func (a *Document) callCommand(c *site.Call) string {
 	example, err := site.Row(exampleSubmission)
 	if c.Body == nil || err != nil {
 		return ""
 	}
-	return "curl '" + endpointURL(a.edition.pages.site.BaseURL, c.Pattern) + "' -H 'Content-Type: application/json' -d '" + string(example) + "'"
+	return "curl '" + display.EndpointURL(a.directory.BaseURL, c.Pattern) + "' -H 'Content-Type: application/json' -d '" + string(example) + "'"
 }

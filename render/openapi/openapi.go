@@ -1,4 +1,6 @@
-package render
+// Package openapi describes the JSON API: the OpenAPI document, examples cut from a snapshot, the HTTP policy in words, and the
+// same as data for a reference page. It must never know a page, a template or where files go.
+package openapi
 
 import (
 	"cmp"
@@ -128,20 +130,27 @@ const (
 	tagFiles     = "Files"
 )
 
-// API is the description of what a snapshot answers: the OpenAPI document, and the reference page made from it.
-type API struct {
-	edition  *Edition
-	examples Examples
-	schemas  *schema.Components
-	doc      openAPI
+// Directory is what the description says of the directory that it describes.
+type Directory struct {
+	Title, BaseURL string
+	Contact        string // an e-mail address or an http(s) address; "" without
+	Sample         bool   // the data is made up
 }
 
-// API describes the JSON routes and files of the tables in site, with examples of a snapshot. A route without a response
+// Document is the description of what a snapshot answers: the OpenAPI document, and the reference made from it.
+type Document struct {
+	directory Directory
+	examples  Examples
+	schemas   *schema.Components
+	doc       openAPI
+}
+
+// New describes the JSON routes and files of the tables in site, with examples of a snapshot. A route without a response
 // type may answer anything; a test says so. It fails for a type of which it can't tell how it is written.
-func (e *Edition) API(x Examples) (*API, error) {
-	a := &API{edition: e, examples: x, schemas: schema.NewComponents()}
+func New(d Directory, x Examples) (*Document, error) {
+	a := &Document{directory: d, examples: x, schemas: schema.NewComponents()}
 	a.doc = openAPI{
-		OpenAPI: "3.1.0", Info: e.apiInfo(), Servers: e.apiServers(), Security: []struct{}{},
+		OpenAPI: "3.1.0", Info: d.info(), Servers: d.servers(), Security: []struct{}{},
 		Tags: []apiTag{
 			{tagServices, "Listed services, their uptime and checks."},
 			{tagDirectory, "Figures and lists over all services."},
@@ -172,7 +181,7 @@ func (e *Edition) API(x Examples) (*API, error) {
 	a.doc.Components = apiComponents{Schemas: a.schemas.Named(), Headers: apiHeaders}
 	for i := range site.Common {
 		p := &site.Common[i]
-		a.doc.Components.Parameters = append(a.doc.Components.Parameters, schema.Member[parameter]{Name: p.Name, Value: e.parameter(p, "")})
+		a.doc.Components.Parameters = append(a.doc.Components.Parameters, schema.Member[parameter]{Name: p.Name, Value: Examples{}.parameter(p)})
 	}
 	var err error
 	a.doc.Components.Responses, err = errorResponses()
@@ -180,34 +189,33 @@ func (e *Edition) API(x Examples) (*API, error) {
 }
 
 // OpenAPI is the document as JSON.
-func (a *API) OpenAPI() ([]byte, error) { return site.EncodeLine(a.doc) }
+func (a *Document) OpenAPI() ([]byte, error) { return site.EncodeLine(a.doc) }
 
-func (e *Edition) apiInfo() apiInfo {
-	s := &e.pages.site
-	contact := apiContact{Name: s.Title, URL: s.BaseURL + "/"}
-	if at := strings.IndexByte(s.Contact, '@'); at > 0 && display.Link(s.Contact) == "" {
-		contact.Email = s.Contact
+func (d *Directory) info() apiInfo {
+	contact := apiContact{Name: d.Title, URL: d.BaseURL + "/"}
+	if at := strings.IndexByte(d.Contact, '@'); at > 0 && display.Link(d.Contact) == "" {
+		contact.Email = d.Contact
 	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s is a directory of network services that charge per request over HTTP 402, with the x402 protocol. "+
 		"Every answer to a reader is a file of a snapshot, or cut from files of it. Reading needs no key. The API is under the MIT license, "+
-		"the data under CC BY 4.0: name the source, as `provenance` says.", s.Title)
-	if s.Sample {
+		"the data under CC BY 4.0: name the source, as `provenance` says.", d.Title)
+	if d.Sample {
 		text.WriteString("\n\n**Sample data.** Every service, price and check is made up.")
 	}
 	text.WriteString("\n\n## How requests are read\n")
-	for _, m := range manners() {
+	for _, m := range httpPolicy() {
 		fmt.Fprintf(&text, "\n- **%s**: %s", m.Term, m.Text)
 	}
 	text.WriteString("\n")
 	return apiInfo{
-		Title: s.Title, Version: site.APIVersion, Summary: "Services that charge per request over HTTP 402: prices, uptime and changes.",
+		Title: d.Title, Version: site.APIVersion, Summary: "Services that charge per request over HTTP 402: prices, uptime and changes.",
 		Description: text.String(), Contact: contact, License: apiLicense{Name: "MIT", Identifier: "MIT"},
 	}
 }
 
-func (e *Edition) apiServers() []apiServer {
-	base := e.pages.site.BaseURL
+func (d *Directory) servers() []apiServer {
+	base := d.BaseURL
 	servers := []apiServer{{base + apiPrefix, "This directory"}}
 	for _, alias := range site.Table().Aliases {
 		servers = append(servers, apiServer{base + strings.TrimSuffix(alias.From, "/"), "The same, for clients that know it by this prefix"})
@@ -218,14 +226,14 @@ func (e *Edition) apiServers() []apiServer {
 const apiPrefix = "/v1"
 
 // addRoute adds a route's operation.
-func (a *API) addRoute(r *site.Route) error {
+func (a *Document) addRoute(r *site.Route) error {
 	tag := tagDirectory
 	if strings.HasPrefix(r.Pattern, "/v1/services") {
 		tag = tagServices
 	}
 	op := &operation{ID: operationID(r.Name), Summary: strings.TrimSuffix(r.About, "."), Description: describeRoute(r), Tags: []string{tag}, pattern: r.Pattern, route: r}
 	for i := range r.Params {
-		op.Parameters = append(op.Parameters, a.edition.parameter(&r.Params[i], a.examples.Segments["slug"]))
+		op.Parameters = append(op.Parameters, a.examples.parameter(&r.Params[i]))
 	}
 	return a.add(op, site.Responses[r.Name])
 }
@@ -241,13 +249,13 @@ func describeRoute(r *site.Route) string {
 	return text
 }
 
-func (a *API) addFile(f site.File) error {
+func (a *Document) addFile(f site.File) error {
 	summary, _, _ := strings.Cut(strings.TrimSuffix(f.About, "."), ": ")
 	return a.add(&operation{ID: operationID(f.Name + "-file"), Summary: summary, Description: f.About, Tags: []string{tagFiles}, pattern: f.Pattern}, f.Body)
 }
 
 // add completes an operation with what its path and its body's type say.
-func (a *API) add(op *operation, body any) error {
+func (a *Document) add(op *operation, body any) error {
 	segments := a.pathParameters(op.pattern)
 	op.Parameters = append(segments, op.Parameters...)
 	for _, p := range site.Common {
@@ -267,7 +275,7 @@ func (a *API) add(op *operation, body any) error {
 	item := &pathItem{Get: op}
 	path, under := strings.CutPrefix(op.pattern, apiPrefix)
 	if !under {
-		item.Servers = []apiServer{{a.edition.pages.site.BaseURL, "This directory"}}
+		item.Servers = []apiServer{{a.directory.BaseURL, "This directory"}}
 	}
 	a.doc.Paths = append(a.doc.Paths, schema.Member[*pathItem]{Name: path, Value: item})
 	return nil
@@ -284,7 +292,7 @@ func operationID(name string) string {
 }
 
 // pathParameters are the variable parts of a pattern.
-func (a *API) pathParameters(pattern string) []parameter {
+func (a *Document) pathParameters(pattern string) []parameter {
 	var out []parameter
 	for rest := pattern; ; {
 		_, after, ok := strings.Cut(rest, "{")
@@ -304,13 +312,13 @@ func (a *API) pathParameters(pattern string) []parameter {
 }
 
 // parameter is a row of the route table.
-func (e *Edition) parameter(p *site.Param, slug string) parameter {
+func (x Examples) parameter(p *site.Param) parameter {
 	out := parameter{Name: p.Name, In: "query", Description: schema.Sentence(p.About), Schema: &schema.Schema{Type: "string"}}
 	values := make([]any, len(p.Values))
 	for i, v := range p.Values {
 		values[i] = v
 	}
-	example := e.exampleValue(p, slug)
+	example := x.value(p)
 	switch p.Kind {
 	case site.KindInteger:
 		out.Schema = &schema.Schema{Type: "integer", Minimum: &p.Min, Maximum: &p.Max}

@@ -1,0 +1,94 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+
+	"tollbook/render/openapi"
+	"tollbook/site"
+)
+
+const (
+	referenceRoute = "reference-page"
+
+	// openAPIKey is the same description for programs.
+	openAPIKey = site.OpenAPIFile
+)
+
+// API is the description of what a snapshot answers, as an OpenAPI document and as pages.
+type API struct {
+	*openapi.Document
+	edition *Edition
+}
+
+// API describes the API with examples of the snapshot.
+func (e *Edition) API(x openapi.Examples) (*API, error) {
+	s := &e.pages.site
+	d, err := openapi.New(openapi.Directory{Title: s.Title, BaseURL: s.BaseURL, Contact: s.Contact, Sample: s.Sample}, x)
+	return &API{d, e}, err
+}
+
+// Examples chooses what examples are about. endpoints are those of the service at a place in the snapshot, which need not have
+// them yet.
+func (e *Edition) Examples(endpoints func(place int) []site.Endpoint) openapi.Examples {
+	return openapi.ChooseExamples(e.snapshot, endpoints)
+}
+
+// Reference is reference.html: the description as a page.
+func (a *API) Reference() ([]byte, error) {
+	body, err := a.PageData()
+	if err != nil {
+		return nil, err
+	}
+	return a.edition.render(page{
+		Key: bareKey(referenceRoute, ""), Kind: kindReference, Title: "API", JSON: openAPIKey, Twin: true,
+		Description: "Every route of the API with parameters, examples and errors: services that charge per request over HTTP 402, as JSON.",
+		Body:        body,
+	})
+}
+
+// Markdown is reference.md: each route with its parameters. Types are in the OpenAPI document.
+func (a *API) Markdown() (Asset, error) {
+	e := a.edition
+	body, err := a.PageData()
+	if err != nil {
+		return Asset{}, err
+	}
+	key := bareKey(referenceRoute, "")
+	b := e.twin("API", key)
+	fmt.Fprintf(b, "\nEvery route, under %s. Types and examples are in %s\n", e.pages.site.BaseURL, e.address(openAPIKey))
+	for _, group := range body.Groups {
+		fmt.Fprintf(b, "\n## %s\n", group.Name)
+		for _, op := range group.Operations {
+			fmt.Fprintf(b, "\n### `%s %s`\n\n%s\n", op.Method, op.Path, op.Summary)
+			for i, param := range op.Params {
+				if i == 0 {
+					b.WriteByte('\n')
+				}
+				fmt.Fprintf(b, "- `%s`: %s May be %s.", param.Name, param.About, param.Allowed)
+				if param.Default != "" {
+					fmt.Fprintf(b, " Default: %s.", param.Default)
+				}
+				b.WriteByte('\n')
+			}
+		}
+	}
+	return Asset{twinKey(key), b.Bytes()}, nil
+}
+
+// span is a run of text, code or not.
+type span struct {
+	Text string
+	Code bool
+}
+
+// spans splits text at its backticks.
+func spans(s string) []span {
+	var out []span
+	for i, text := range strings.Split(s, "`") {
+		if text != "" {
+			out = append(out, span{text, i%2 == 1})
+		}
+	}
+	return out
+}
