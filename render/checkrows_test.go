@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tollbook/render/chart"
 	"tollbook/site"
 	"tollbook/site/display"
 )
@@ -42,19 +43,19 @@ func TestRowsByGo(t *testing.T) {
 	}
 	want := made(`{{range .}}<tr><td class="nowrap">{{template "time" second .CheckedAt}}</td><td>{{template "answered" .IsUp}}</td><td class="num">{{if .StatusCode}}{{.StatusCode}}{{else}}{{template "none"}}{{end}}</td><td class="num">{{template "value" millis .ResponseTimeMS}}</td><td class="num">{{count .EndpointsFound}}</td><td class="error">{{with .ErrorMessage}}<bdi>{{line .}}</bdi>{{end}}</td></tr>
 {{end}}`, checks)
-	if diff := cmp.Diff(want, string(checkRows(checks))); diff != "" {
+	if diff := cmp.Diff(want, string(chart.CheckRows(checks))); diff != "" {
 		t.Errorf("checks (-html/template +Go):\n%s", diff)
 	}
 	points := []site.UptimeDataPoint{{PeriodStart: at, UptimePercentage: 50, TotalChecks: 2, SuccessfulChecks: 1, AvgResponseTimeMS: new(7)}, {PeriodStart: site.NewTime(at.AddDate(0, 0, -1)), TotalChecks: 1}}
-	cal := newCalendar(at)
-	s := newStrip(points, cal)
+	cal := chart.NewCalendar(at)
+	s := chart.NewStrip(points, cal)
 	type row struct{ ISO, Date, Uptime, Checks, Response string }
-	rows := make([]row, stripDays)
-	for i, d := range cal.days {
+	rows := make([]row, chart.StripDays)
+	for i, d := range cal.Days {
 		rows[i] = row{ISO: d.ISO, Date: d.Date}
 	}
 	for i, p := range points {
-		r := &rows[stripDays-1-i]
+		r := &rows[chart.StripDays-1-i]
 		r.Uptime, r.Checks, r.Response = display.Percent(&p.UptimePercentage), display.Plural(p.TotalChecks, "check", "checks"), display.Millis(p.AvgResponseTimeMS)
 	}
 	want = made(`{{range .}}<tr><th scope="row"><time datetime="{{.ISO}}">{{.Date}}</time></th>{{if .Checks}}<td class="num">{{.Uptime}}</td><td class="num">{{.Checks}}</td><td class="num">{{if .Response}}{{.Response}}{{else}}{{template "none"}}{{end}}</td>{{else}}<td class="num quiet" colspan="3">no check</td>{{end}}</tr>

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"tollbook/render/chart"
 	"tollbook/site"
 	"tollbook/site/display"
 )
@@ -77,7 +78,7 @@ func (e *Edition) CoveragePage() ([]byte, error) {
 		{VolumeSum: v.SinglePayer, Label: "Recipients that one payer keeps"}, {VolumeSum: v.Without, Label: "Without both"},
 	} {
 		if w := display.Rational(row.VolumeUSD); w.Sign() > 0 && raw.Sign() > 0 {
-			row.Width = share100(w, raw)
+			row.Width = chart.Share100(w, raw)
 		}
 		body.Volumes = append(body.Volumes, row)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"tollbook/render/chart"
 	"tollbook/site"
 	"tollbook/site/display"
 )
@@ -59,7 +60,7 @@ func (e *Edition) FacilitatorsPage() ([]byte, error) {
 			body.Idle = append(body.Idle, row)
 			continue
 		}
-		row.Rank, row.Spark = len(body.Measured)+1, spark(item.Timeseries, e.calendar)
+		row.Rank, row.Spark = len(body.Measured)+1, chart.Spark(item.Timeseries, e.calendar)
 		body.Measured = append(body.Measured, row)
 	}
 	for _, n := range s.Coverage.Networks {
@@ -87,7 +88,7 @@ type facilitatorBody struct {
 	*site.FacilitatorDetail
 	Measured     bool // something is known of what it settles
 	Unread       bool // its accounts are known to be its own, and none of its networks is read
-	Bars         bars
+	Bars         chart.Bars
 	Rows         []facilitatorChain
 	Accounts     []facilitatorSettler
 	MoreAccounts int
@@ -120,7 +121,7 @@ func (e *Edition) FacilitatorPage(f *site.FacilitatorDetail) ([]byte, error) {
 		}
 		body.Rows, networks = append(body.Rows, row), append(networks, c.NetworkCAIP2)
 	}
-	body.Bars = newBars(f.Timeseries, e.calendar, e.measuredSince(networks))
+	body.Bars = chart.NewBars(f.Timeseries, e.calendar, e.measuredSince(networks))
 	for _, s := range f.Settlers[:min(len(f.Settlers), facilitatorSettlers)] {
 		body.Accounts = append(body.Accounts, facilitatorSettler{s, e.network(s.NetworkCAIP2)})
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"tollbook/render/chart"
 	"tollbook/site"
 	"tollbook/site/display"
 )
@@ -13,7 +14,7 @@ import (
 // multiples is what all facilitators together settled by UTC day, and beside it the same by network: charts alike, one for
 // each network that is measured, with one table for all of them.
 type multiples struct {
-	Bars     bars // of all networks
+	Bars     chart.Bars // of all networks
 	Networks []multiple
 	Rows     []multiplesRow // days with a settlement, oldest first
 	Silent   []chip         // measured, and nothing settled in 90 days
@@ -22,7 +23,7 @@ type multiples struct {
 // multiple is one network's chart.
 type multiple struct {
 	On     chip
-	Bars   bars
+	Bars   chart.Bars
 	Volume site.Decimal // of the 90 days
 	Share  string       // of all networks' volume, in percent
 	Count  int64
@@ -53,7 +54,7 @@ func (e *Edition) multiples() multiples {
 			m.Silent = append(m.Silent, e.network(n.NetworkCAIP2))
 			continue
 		}
-		one, sum := multiple{On: e.network(n.NetworkCAIP2), Bars: newBars(n.Timeseries, e.calendar, n.MeasuredSince)}, new(big.Rat)
+		one, sum := multiple{On: e.network(n.NetworkCAIP2), Bars: chart.NewBars(n.Timeseries, e.calendar, n.MeasuredSince)}, new(big.Rat)
 		for _, p := range n.Timeseries {
 			sum.Add(sum, display.Rational(p.VolumeUSD))
 			one.Count += p.TxCount
@@ -79,7 +80,7 @@ func (e *Edition) multiples() multiples {
 		points = append(points, p)
 	}
 	slices.SortFunc(points, func(a, b site.VolumePoint) int { return cmp.Compare(a.Date, b.Date) })
-	m.Bars = newBars(points, e.calendar, e.measuredSince(measured))
+	m.Bars = chart.NewBars(points, e.calendar, e.measuredSince(measured))
 	m.rows(points)
 	return m
 }

@@ -3,6 +3,7 @@ package render
 import (
 	"html/template"
 
+	"tollbook/render/chart"
 	"tollbook/site"
 	"tollbook/site/display"
 )
@@ -22,10 +23,10 @@ type service struct {
 	site.ServiceDetail
 	Chips      []chip
 	Windows    []window
-	Strip      *strip
+	Strip      *chart.Strip
 	Grounds    grounds
 	Settled    settled
-	Prices     prices
+	Prices     chart.Prices
 	PricesJSON string
 	Badge      string // address of the picture
 	BadgeKey   string
@@ -111,18 +112,18 @@ func (e *Surroundings) ServicePage(t *Told, peers []Peer) ([]byte, error) {
 func (e *Surroundings) servicePage(l *Told, peers []Peer) page {
 	d := &l.Detail
 	s := service{
-		ServiceDetail: *d, Chips: e.chips(d.Networks), Windows: windows(&d.Uptime), Strip: newStrip(l.Uptime, e.calendar),
+		ServiceDetail: *d, Chips: e.chips(d.Networks), Windows: windows(&d.Uptime), Strip: chart.NewStrip(l.Uptime, e.calendar),
 		Grounds: l.grounds, Settled: e.settled(l.Listing),
 		Open:       len(d.Endpoints) <= openEndpoints,
 		Checks:     l.Checks.Newest[:min(serviceChecks, len(l.Checks.Newest))],
 		TotalCheck: max(l.Checks.Index.Total(), int64(len(l.Checks.Newest))),
-		Prices:     newPrices(l.Prices, d.MinPriceUSD, e.calendar), PricesJSON: e.pages.href(seriesKey("price", d.Slug)),
+		Prices:     chart.NewPrices(l.Prices, d.MinPriceUSD, e.calendar), PricesJSON: e.pages.href(seriesKey("price", d.Slug)),
 		Badge: e.address(badgeKey(d.Slug, ".svg")), BadgeKey: badgeKey(d.Slug, ".svg"), BadgeJSON: e.pages.href(badgeKey(d.Slug, ".json")), PageURL: e.address(serviceKey(d.Slug)),
 		Category: e.shown.GroupKeys[d.Category], Atom: serviceFeedKey(d.Slug, ".xml"), Feed: serviceFeedKey(d.Slug, ".json"),
 		UptimeJSON: e.pages.href(bareKey("uptime", d.Slug)),
 		ChecksJSON: e.pages.href(bareKey("service-checks", d.Slug)),
 	}
-	s.CheckRows = checkRows(s.Checks)
+	s.CheckRows = chart.CheckRows(s.Checks)
 	s.Beside, s.BesideAll = e.comparisons(l.Item.Slug, peers)
 	s.Badged = "[![x402](" + s.Badge + ")](" + s.PageURL + ")"
 	s.BadgedHTML = `<a href="` + s.PageURL + `"><img src="` + s.Badge + `" alt="x402 badge" height="20"></a>`

@@ -4,14 +4,15 @@ import (
 	"sync"
 	"time"
 
+	"tollbook/render/chart"
 	"tollbook/site"
 )
 
 // Surroundings are what the files of a service are rendered in. They know no snapshot: whatever such a file shows is of the
 // service itself, its peers, or Shown, so that a build may leave one as it was which has all of these as they were.
 type Surroundings struct {
-	pages    *Pages    // of Shown.Site alone
-	calendar *calendar // of Shown.Day alone
+	pages    *Pages          // of Shown.Site alone
+	calendar *chart.Calendar // of Shown.Day alone
 	cards    func() (*drawing, error)
 	shown    Shown
 }
@@ -60,7 +61,7 @@ func (p *Pages) surroundings(e *Edition) *Surroundings {
 			shown.Since[n.NetworkCAIP2] = *n.MeasuredSince
 		}
 	}
-	return &Surroundings{pages: p, calendar: newCalendar(shown.Day), cards: sync.OnceValues(e.draw), shown: shown}
+	return &Surroundings{pages: p, calendar: chart.NewCalendar(shown.Day), cards: sync.OnceValues(e.draw), shown: shown}
 }
 
 // Shown draws the pictures, which no file can do without, and tells what is shown.

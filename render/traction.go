@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"tollbook/render/chart"
 	"tollbook/site"
 	"tollbook/site/display"
 )
@@ -19,7 +20,7 @@ type settled struct {
 	*site.Traction
 	Measured            bool
 	Any                 bool // something was settled, ever
-	Bars                bars
+	Bars                chart.Bars
 	Via                 []settledVia
 	MoreVia             int
 	Shared              []site.SharedWithItem
@@ -46,7 +47,7 @@ func (e *Surroundings) settled(l *site.Listing) settled {
 		return s
 	}
 	s.Any = t.TxCountAllTime != nil && *t.TxCountAllTime > 0
-	s.Bars = newBars(l.Volume, e.calendar, e.measuredSince(t.MeasuredNetworks))
+	s.Bars = chart.NewBars(l.Volume, e.calendar, e.measuredSince(t.MeasuredNetworks))
 	s.Top, s.Top3 = display.Share(t.TopBuyerShare30d), display.Share(t.Top3BuyersShare30d)
 	s.Trend, s.TrendText = trendText(t.Trend7dVs30d)
 	for _, v := range t.SettledViaDetail[:min(len(t.SettledViaDetail), tractionVia)] {

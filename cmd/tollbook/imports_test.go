@@ -253,8 +253,11 @@ var imports = map[string]struct{ ours, modules []string }{
 		modules: []string{"golang.org/x/sync"},
 	},
 	"render": {
-		ours:    []string{"site", "site/display", "templates", "render/card", "render/openapi"},
+		ours:    []string{"site", "site/display", "templates", "render/card", "render/chart", "render/openapi"},
 		modules: []string{"github.com/yuin/goldmark"},
+	},
+	"render/chart": {
+		ours: []string{"site", "site/display"},
 	},
 	"render/openapi": {
 		ours: []string{"site", "site/display", "site/schema"},

@@ -1,4 +1,4 @@
-package render
+package chart
 
 import (
 	"strings"
@@ -22,7 +22,7 @@ func TestStrip(t *testing.T) {
 		}
 		return p
 	}
-	s := newStrip([]site.UptimeDataPoint{
+	s := NewStrip([]site.UptimeDataPoint{
 		point(90, 1, 1, ms(9000)), // before the first day shown
 		point(89, 96, 96, ms(500)),
 		point(3, 95, 96, ms(1000)),
@@ -30,7 +30,7 @@ func TestStrip(t *testing.T) {
 		point(1, 0, 0, nil), // a day without a check is a gap, not 0 %
 		point(0, 48, 96, ms(1)),
 		point(-1, 1, 1, ms(9000)), // after now
-	}, newCalendar(now))
+	}, NewCalendar(now))
 
 	uptime, speed, rows := strings.Split(string(s.Uptime), "\n"), strings.Split(string(s.Speed), "\n"), strings.Split(string(s.Rows), "\n")
 	if len(uptime) != 91 || len(speed) != 4 || len(rows) != 91 {
@@ -77,31 +77,11 @@ func TestStrip(t *testing.T) {
 func TestStripSummary(t *testing.T) {
 	t.Parallel()
 	now := site.NewTime(time.Date(2026, 11, 20, 23, 45, 0, 0, time.UTC))
-	if s := newStrip(nil, newCalendar(now)); s.Covered != 0 || strings.Count(string(s.Rows), "no check") != 90 || s.Slowest != "" || s.Speed != "" || s.Summary != "No check in the last 90 days." {
+	if s := NewStrip(nil, NewCalendar(now)); s.Covered != 0 || strings.Count(string(s.Rows), "no check") != 90 || s.Slowest != "" || s.Speed != "" || s.Summary != "No check in the last 90 days." {
 		t.Errorf("without points: %d covered, %s, %q", s.Covered, s.Rows, s.Summary)
 	}
 	whole := []site.UptimeDataPoint{{PeriodStart: now, UptimePercentage: 100, TotalChecks: 1, SuccessfulChecks: 1}}
-	if s := newStrip(whole, newCalendar(now)); s.Summary != "1\u00a0day with checks, 89 without; no check failed." {
+	if s := NewStrip(whole, NewCalendar(now)); s.Summary != "1\u00a0day with checks, 89 without; no check failed." {
 		t.Errorf("a whole day: %q", s.Summary)
-	}
-}
-
-func TestPageNumbers(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		current, total int
-		want           []int
-	}{
-		{1, 1, []int{1}},
-		{1, 3, []int{1, 2, 3}},
-		{1, 9, []int{1, 2, 0, 9}},
-		{5, 9, []int{1, 0, 4, 5, 6, 0, 9}},
-		{9, 9, []int{1, 0, 8, 9}},
-		{1, 0, nil},
-		{12, 3, []int{1, 0, 3}},
-	} {
-		if diff := cmp.Diff(c.want, pageNumbers(c.current, c.total)); diff != "" {
-			t.Errorf("page %d of %d (-want +got):\n%s", c.current, c.total, diff)
-		}
 	}
 }

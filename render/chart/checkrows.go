@@ -1,4 +1,4 @@
-package render
+package chart
 
 import (
 	"html/template"
@@ -8,8 +8,8 @@ import (
 	"tollbook/site/display"
 )
 
-// checkRows returns checks as rows of a table.
-func checkRows(checks []site.CheckEntry) template.HTML {
+// CheckRows returns checks as rows of a table.
+func CheckRows(checks []site.CheckEntry) template.HTML {
 	m := newMarkup(600 * len(checks))
 	for i := range checks {
 		c := &checks[i]

@@ -1,4 +1,8 @@
-package render
+// Package chart draws what a directory repeats by the thousand: charts of ninety days as SVG, and the rows of long tables. Words
+// get into its markup by one method, which escapes them with the standard library (markup.go).
+//
+// It must never know a page, a template or a route.
+package chart
 
 import (
 	"html/template"

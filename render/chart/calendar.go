@@ -1,4 +1,4 @@
-package render
+package chart
 
 import (
 	"time"
@@ -7,10 +7,10 @@ import (
 	"tollbook/site/display"
 )
 
-// calendar is the days of charts, oldest first, up to a snapshot's own. Each service's page repeats them, so that their dates
+// Calendar is the days of charts, oldest first, up to a snapshot's own. Each service's page repeats them, so that their dates
 // are written once.
-type calendar struct {
-	days  [stripDays]calendarDay
+type Calendar struct {
+	Days  [StripDays]calendarDay
 	index map[string]int // by Key
 }
 
@@ -21,13 +21,13 @@ type calendarDay struct {
 	Date string // for readers
 }
 
-func newCalendar(now site.Time) *calendar {
-	c := &calendar{index: make(map[string]int, stripDays)}
+func NewCalendar(now site.Time) *Calendar {
+	c := &Calendar{index: make(map[string]int, StripDays)}
 	today := now.UTC().Truncate(24 * time.Hour)
-	for i := range c.days {
-		at := today.AddDate(0, 0, i+1-stripDays)
+	for i := range c.Days {
+		at := today.AddDate(0, 0, i+1-StripDays)
 		d := calendarDay{at: at, Key: at.Format(time.DateOnly), ISO: site.NewTime(at).String(), Date: at.Format(display.DayLayout)}
-		c.days[i], c.index[d.Key] = d, i
+		c.Days[i], c.index[d.Key] = d, i
 	}
 	return c
 }

@@ -1,4 +1,4 @@
-package render
+package chart
 
 import (
 	"fmt"
@@ -19,8 +19,8 @@ const (
 	minBar     = 2 // height of the smallest volume, so that it is seen
 )
 
-// bars is a chart of volume by UTC day, and the same as rows of a table. Nothing but numbers and dates is in it.
-type bars struct {
+// Bars is a chart of volume by UTC day, and the same as rows of a table. Nothing but numbers and dates is in it.
+type Bars struct {
 	Width, Height int
 	Columns       template.HTML
 	Days          []barsDay // with a settlement, oldest first
@@ -30,9 +30,9 @@ type bars struct {
 
 type barsDay struct{ ISO, Date, Volume, Exact, Count string }
 
-// newBars lays out the days of a calendar. Days before since are not measured and drawn as gaps; nil is no such day.
-func newBars(points []site.VolumePoint, cal *calendar, since *site.Time) bars {
-	c := bars{Width: barsDays * stripStep, Height: barsHeight}
+// NewBars lays out the days of a calendar. Days before since are not measured and drawn as gaps; nil is no such day.
+func NewBars(points []site.VolumePoint, cal *Calendar, since *site.Time) Bars {
+	c := Bars{Width: barsDays * stripStep, Height: barsHeight}
 	by, values := cal.place(points)
 	most, total, mostOn := new(big.Rat), new(big.Rat), ""
 	for i, v := range values {
@@ -41,21 +41,21 @@ func newBars(points []site.VolumePoint, cal *calendar, since *site.Time) bars {
 		}
 		total.Add(total, v)
 		if v.Cmp(most) > 0 {
-			most, mostOn = v, cal.days[i].Date
+			most, mostOn = v, cal.Days[i].Date
 		}
 	}
-	first := cal.days[0].at
+	first := cal.Days[0].at
 	if since != nil {
 		first = since.UTC().Truncate(24 * time.Hour)
 	}
 	var m markup
 	for i, p := range by {
-		day := &cal.days[i]
+		day := &cal.Days[i]
 		switch {
 		case p != nil && p.TxCount > 0:
 			d := barsDay{ISO: day.ISO, Date: day.Date, Volume: display.Cents(p.VolumeUSD), Exact: display.Dollars(p.VolumeUSD), Count: display.Plural(p.TxCount, "settlement", "settlements")}
 			c.Days = append(c.Days, d)
-			height := share100(values[i], most)
+			height := Share100(values[i], most)
 			m.barTitle(day).text(d.Volume).raw(" in ").text(d.Count)
 			m.bar("bar", i, height)
 		case day.at.Before(first):
@@ -73,7 +73,7 @@ func newBars(points []site.VolumePoint, cal *calendar, since *site.Time) bars {
 		}
 		c.Summary += "."
 	}
-	if cal.days[0].at.Before(first) {
+	if cal.Days[0].at.Before(first) {
 		c.Summary += " Measured since " + since.UTC().Format(display.DayLayout) + "; what came before is not known."
 	}
 	return c
@@ -91,7 +91,7 @@ func (m *markup) bar(class literal, day, height int) {
 }
 
 // place puts points at their days, with their volumes; nil is a day without one. Of two of a day the later counts.
-func (c *calendar) place(points []site.VolumePoint) (by [stripDays]*site.VolumePoint, values [stripDays]*big.Rat) {
+func (c *Calendar) place(points []site.VolumePoint) (by [StripDays]*site.VolumePoint, values [StripDays]*big.Rat) {
 	for i := range points {
 		if day, ok := c.index[points[i].Date]; ok {
 			by[day], values[day] = &points[i], display.Rational(points[i].VolumeUSD)
@@ -106,8 +106,8 @@ const (
 	sparkHeight = 24
 )
 
-// spark is the columns of a small chart of volume, as the data of one path; "" where nothing was settled.
-func spark(points []site.VolumePoint, cal *calendar) string {
+// Spark is the columns of a small chart of volume, as the data of one path; "" where nothing was settled.
+func Spark(points []site.VolumePoint, cal *Calendar) string {
 	by, values := cal.place(points)
 	most := new(big.Rat)
 	for _, v := range values {
@@ -120,14 +120,14 @@ func spark(points []site.VolumePoint, cal *calendar) string {
 		if p == nil || p.TxCount == 0 {
 			continue
 		}
-		height := max(1, share100(values[i], most)*sparkHeight/barsHeight)
+		height := max(1, Share100(values[i], most)*sparkHeight/barsHeight)
 		b.WriteString("M" + strconv.Itoa(i*sparkStep) + " " + strconv.Itoa(sparkHeight) + "v-" + strconv.Itoa(height) + "h" + strconv.Itoa(sparkStep) + "v" + strconv.Itoa(height) + "z")
 	}
 	return b.String()
 }
 
-// share100 is how high a volume stands against the largest, minBar to 100.
-func share100(v, most *big.Rat) int {
+// Share100 is how high a volume stands against the largest, minBar to 100.
+func Share100(v, most *big.Rat) int {
 	if most.Sign() <= 0 {
 		return minBar
 	}

@@ -1,4 +1,4 @@
-package render
+package chart
 
 import (
 	"html/template"
@@ -11,7 +11,7 @@ import (
 
 // Of the charts of a service's 90 days, in units of their viewBox; each day is stripStep wide.
 const (
-	stripDays   = 90
+	StripDays   = 90
 	stripStep   = 10
 	stripBar    = 8
 	stripHeight = 40
@@ -22,8 +22,8 @@ const (
 	stripBytes  = 200 // of markup of a day at most, as a rule
 )
 
-// strip is the charts of a service's last 90 days, and the same as rows of a table. Nothing but numbers and dates is in them.
-type strip struct {
+// Strip is the charts of a service's last 90 days, and the same as rows of a table. Nothing but numbers and dates is in them.
+type Strip struct {
 	Width, Height, SpeedHeight int
 	Uptime, Speed              template.HTML // columns of the charts, oldest first
 	Rows                       template.HTML // of the table
@@ -33,20 +33,20 @@ type strip struct {
 }
 
 // stripPoints are the days of a calendar, nil for a day without a check.
-type stripPoints [stripDays]*site.UptimeDataPoint
+type stripPoints [StripDays]*site.UptimeDataPoint
 
-// newStrip lays out the days of a calendar; a point of another day is left out.
-func newStrip(points []site.UptimeDataPoint, c *calendar) *strip {
+// NewStrip lays out the days of a calendar; a point of another day is left out.
+func NewStrip(points []site.UptimeDataPoint, c *Calendar) *Strip {
 	const dayLength = 24 * time.Hour
-	today := c.days[stripDays-1].at
-	s := &strip{Width: stripDays * stripStep, Height: stripHeight, SpeedHeight: speedHeight}
+	today := c.Days[StripDays-1].at
+	s := &Strip{Width: StripDays * stripStep, Height: stripHeight, SpeedHeight: speedHeight}
 	var byDay stripPoints
 	slowest := 0 // in milliseconds
 	for i := range points {
 		p := &points[i]
 		date := p.PeriodStart.UTC().Truncate(dayLength)
-		day := stripDays - 1 - int(today.Sub(date)/dayLength)
-		if day < 0 || day >= stripDays || p.TotalChecks <= 0 {
+		day := StripDays - 1 - int(today.Sub(date)/dayLength)
+		if day < 0 || day >= StripDays || p.TotalChecks <= 0 {
 			continue
 		}
 		if byDay[day] == nil {
@@ -67,11 +67,11 @@ func newStrip(points []site.UptimeDataPoint, c *calendar) *strip {
 
 // uptimeChart draws what answered from the bottom up, and what failed above it. A day without a check is a mark at the foot,
 // with something to hover over.
-func (byDay *stripPoints) uptimeChart(c *calendar) template.HTML {
-	m := newMarkup(stripDays * stripBytes)
+func (byDay *stripPoints) uptimeChart(c *Calendar) template.HTML {
+	m := newMarkup(StripDays * stripBytes)
 	for i, p := range byDay {
 		x := i * stripStep
-		m.raw("<g><title>").text(c.days[i].Date).raw(": ")
+		m.raw("<g><title>").text(c.Days[i].Date).raw(": ")
 		if p == nil {
 			m.raw("no check</title>").rect("gap", x, stripHeight-gapHeight, stripBar, gapHeight)
 			m.rect("touch", x, noY, stripBar, stripHeight).raw("</g>\n")
@@ -94,23 +94,23 @@ func (byDay *stripPoints) uptimeChart(c *calendar) template.HTML {
 }
 
 // speedChart draws average response times against the slowest day's.
-func (byDay *stripPoints) speedChart(c *calendar, slowest int) template.HTML {
-	m := newMarkup(stripDays * stripBytes)
+func (byDay *stripPoints) speedChart(c *Calendar, slowest int) template.HTML {
+	m := newMarkup(StripDays * stripBytes)
 	for i, p := range byDay {
 		if p == nil || p.AvgResponseTimeMS == nil {
 			continue
 		}
 		height := max(minSpeed, int(speedHeight*int64(*p.AvgResponseTimeMS)/int64(slowest)))
 		m.openRect("", i*stripStep, speedHeight-height, stripBar, height)
-		m.raw("><title>").text(c.days[i].Date).raw(": ").text(display.Millis(p.AvgResponseTimeMS)).raw("</title></rect>\n")
+		m.raw("><title>").text(c.Days[i].Date).raw(": ").text(display.Millis(p.AvgResponseTimeMS)).raw("</title></rect>\n")
 	}
 	return m.html()
 }
 
-func (byDay *stripPoints) rows(c *calendar) template.HTML {
-	m := newMarkup(stripDays * stripBytes)
+func (byDay *stripPoints) rows(c *Calendar) template.HTML {
+	m := newMarkup(StripDays * stripBytes)
 	for i, p := range byDay {
-		m.raw(`<tr><th scope="row"><time datetime="`).text(c.days[i].ISO).raw(`">`).text(c.days[i].Date).raw(`</time></th>`)
+		m.raw(`<tr><th scope="row"><time datetime="`).text(c.Days[i].ISO).raw(`">`).text(c.Days[i].Date).raw(`</time></th>`)
 		if p == nil {
 			m.raw(`<td class="num quiet" colspan="3">no check</td></tr>` + "\n")
 			continue
@@ -123,16 +123,16 @@ func (byDay *stripPoints) rows(c *calendar) template.HTML {
 }
 
 // summary says in words what the first chart shows, and the first of the days with the lowest uptime, if a check failed.
-func (byDay *stripPoints) summary(c *calendar, covered int) string {
+func (byDay *stripPoints) summary(c *Calendar, covered int) string {
 	if covered == 0 {
 		return "No check in the last 90 days."
 	}
-	text := display.Plural(int64(covered), "day", "days") + " with checks, " + display.Number(int64(stripDays-covered)) + " without"
+	text := display.Plural(int64(covered), "day", "days") + " with checks, " + display.Number(int64(StripDays-covered)) + " without"
 	var worst *site.UptimeDataPoint
 	on := ""
 	for i, p := range byDay {
 		if p != nil && p.UptimePercentage < 100 && (worst == nil || p.UptimePercentage < worst.UptimePercentage) {
-			worst, on = p, c.days[i].Date
+			worst, on = p, c.Days[i].Date
 		}
 	}
 	if worst == nil {

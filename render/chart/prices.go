@@ -1,4 +1,4 @@
-package render
+package chart
 
 import (
 	"html/template"
@@ -10,9 +10,9 @@ import (
 
 const pricesHeight = 60
 
-// prices is a chart of what a service asked in the last 90 days, from its lowest to its highest price, and the days on
+// Prices is a chart of what a service asked in the last 90 days, from its lowest to its highest price, and the days on
 // which that moved as rows of a table. Nothing but numbers and dates is in it.
-type prices struct {
+type Prices struct {
 	Width, Height int
 	Steps         template.HTML
 	Days          []pricesDay // oldest first
@@ -23,17 +23,17 @@ type prices struct {
 // pricesDay is a UTC day on which prices were set or moved.
 type pricesDay struct{ ISO, Date, From, To, Moves string }
 
-// newPrices draws a bar for each span of a calendar's days with the same prices. Days before the first price are left blank.
+// NewPrices draws a bar for each span of a calendar's days with the same prices. Days before the first price are left blank.
 // lowest is what is asked now, which a day's lowest price need not be.
-func newPrices(points []site.PricePoint, lowest *site.Decimal, cal *calendar) prices {
-	c := prices{Width: stripDays * stripStep, Height: pricesHeight, Summary: "No price in dollars is known."}
+func NewPrices(points []site.PricePoint, lowest *site.Decimal, cal *Calendar) Prices {
+	c := Prices{Width: StripDays * stripStep, Height: pricesHeight, Summary: "No price in dollars is known."}
 	var spans []priceSpan
 	most := new(big.Rat)
 	moves := 0
 	for i := range points {
 		p := &points[i]
 		at, shown := cal.index[p.Date]
-		if !shown && p.Date > cal.days[0].Key || p.MinPriceUSD == nil || p.MaxPriceUSD == nil {
+		if !shown && p.Date > cal.Days[0].Key || p.MinPriceUSD == nil || p.MaxPriceUSD == nil {
 			continue
 		}
 		if !shown { // what was asked before is still asked when the chart begins
@@ -45,7 +45,7 @@ func newPrices(points []site.PricePoint, lowest *site.Decimal, cal *calendar) pr
 		}
 		spans = append(spans, priceSpan{at, p})
 		moves += p.Changes
-		c.Days = append(c.Days, pricesDay{ISO: cal.days[at].ISO, Date: cal.days[at].Date, From: display.Dollars(*p.MinPriceUSD), To: display.Dollars(*p.MaxPriceUSD), Moves: display.Number(int64(p.Changes))})
+		c.Days = append(c.Days, pricesDay{ISO: cal.Days[at].ISO, Date: cal.Days[at].Date, From: display.Dollars(*p.MinPriceUSD), To: display.Dollars(*p.MaxPriceUSD), Moves: display.Number(int64(p.Changes))})
 	}
 	if len(spans) == 0 {
 		return c
@@ -59,7 +59,7 @@ func newPrices(points []site.PricePoint, lowest *site.Decimal, cal *calendar) pr
 	c.Most = display.Dollars(*top)
 	var m markup
 	for i, s := range spans {
-		end := stripDays
+		end := StripDays
 		if i+1 < len(spans) {
 			end = spans[i+1].day
 		}
@@ -82,13 +82,13 @@ type priceSpan struct {
 }
 
 // draw draws the bar of a span, which goes up to the day end, against the highest price.
-func (s priceSpan) draw(m *markup, cal *calendar, end int, most *big.Rat) {
-	at := func(d site.Decimal) int { return pricesHeight * share100(display.Rational(d), most) / barsHeight }
+func (s priceSpan) draw(m *markup, cal *Calendar, end int, most *big.Rat) {
+	at := func(d site.Decimal) int { return pricesHeight * Share100(display.Rational(d), most) / barsHeight }
 	low, high := at(*s.point.MinPriceUSD), at(*s.point.MaxPriceUSD)
 	low = min(low, high-minBar)
-	m.raw("<g><title>").text(cal.days[s.day].Date)
+	m.raw("<g><title>").text(cal.Days[s.day].Date)
 	if end-1 > s.day {
-		m.raw(" to ").text(cal.days[end-1].Date)
+		m.raw(" to ").text(cal.Days[end-1].Date)
 	}
 	m.raw(": ").text(display.Dollars(*s.point.MinPriceUSD))
 	if s.point.MinPriceUSD.Compare(*s.point.MaxPriceUSD) != 0 {
