@@ -1,8 +1,8 @@
 // Package build is the builder: one consistent read of Postgres, judgments, every file of a tree.
 //
-// Judgments are pure functions of facts and now, so that a better formula costs a rebuild, not a crawl. The package owns
-// no rows and no files: facts come from site/postgres, bytes from render, and output carries them. It must never ask the
-// network, and nothing in it may depend on the order of a map.
+// Judgments are pure functions of facts and now, so that a better formula costs a rebuild, not a crawl. The package
+// owns no rows and no files: facts come from site/postgres, bytes from render, and output carries them. It must never
+// ask the network, and nothing in it may depend on the order of a map.
 package build
 
 import (
@@ -45,15 +45,17 @@ type Report struct {
 	Took     time.Duration `json:"-"`
 }
 
-// Run reads the facts, judges them, writes every file and publishes the snapshot to folder. When it fails, or is killed,
-// the last snapshot stays current.
+// Run reads the facts, judges them, writes every file and publishes the snapshot to folder. When it fails, or is
+// killed, the last snapshot stays current.
 func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options) (Report, error) {
 	began := time.Now()
 	o.Now = o.Now.UTC().Truncate(time.Millisecond)
 	if err := db.SealLogs(ctx, o.Now, o.LogDelay); err != nil {
 		return Report{}, err
 	}
-	b, err := folder.Begin(ctx, output.BuildOptions{Now: o.Now, Next: o.Now.Add(o.Every), Expand: o.Expand, Packed: o.Packed, Key: o.Key})
+	b, err := folder.Begin(ctx, output.BuildOptions{
+		Now: o.Now, Next: o.Now.Add(o.Every), Expand: o.Expand, Packed: o.Packed, Key: o.Key,
+	})
 	if err != nil {
 		return Report{}, fmt.Errorf("begin snapshot: %w", err)
 	}
@@ -90,8 +92,9 @@ type made struct {
 	needed                  []string // hours of packs
 }
 
-// writeTree reads the facts, judges them and writes every file, some services after the others: a large directory does not fit
-// into memory. Endpoints are read twice in the same transaction, for what is judged across services and for their own files.
+// writeTree reads the facts, judges them and writes every file, some services after the others: a large directory does
+// not fit into memory. Endpoints are read twice in the same transaction, for what is judged across services and for
+// their own files.
 func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b *output.Build, pages *render.Pages,
 	published []site.PublishedSnapshot, o Options) (made, error) {
 	facts, err := r.Directory(ctx, o.Now, o.LogDelay)

@@ -80,8 +80,8 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// readable indents files that are one long line; lists, which have a row a line, stay as they are. A part of data is named
-// by its members: "assessment.risk".
+// readable indents files that are one long line; lists, which have a row a line, stay as they are. A part of data is
+// named by its members: "assessment.risk".
 func readable(t *testing.T, name string, data []byte, part string) []byte {
 	t.Helper()
 	if data == nil {

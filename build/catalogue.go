@@ -13,8 +13,8 @@ const (
 	catalogueTimeout = 60 // seconds, where a seller says none: what the protocol's reference server sets
 )
 
-// catalogue is /discovery/resources: each active endpoint with a price, by service and in its order there. Its files are
-// written as soon as they are full, since its rows would take much memory.
+// catalogue is /discovery/resources: each active endpoint with a price, by service and in its order there. Its files
+// are written as soon as they are full, since its rows would take much memory.
 type catalogue struct {
 	total int      // rows
 	file  int      // the next

@@ -16,8 +16,9 @@ import (
 	"tollbook/site/postgres"
 )
 
-// TestChangeLogsAtAnyMoment reads and judges again and again while records come, from clocks that go back too, while hours are
-// sealed by clocks that differ, and services erased: what is read at one moment holds every row that the logs count.
+// TestChangeLogsAtAnyMoment reads and judges again and again while records come, from clocks that go back too, while
+// hours are sealed by clocks that differ, and services erased: what is read at one moment holds every row that the
+// logs count.
 func TestChangeLogsAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	db := open(t)

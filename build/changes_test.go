@@ -31,8 +31,8 @@ type told struct {
 	at         time.Time
 }
 
-// tellChanges lets three services change for days: every hour each of them, in most of its types. It builds now and then
-// into dir, and answers what was told, oldest first, and the moment of the last build.
+// tellChanges lets three services change for days: every hour each of them, in most of its types. It builds now and
+// then into dir, and answers what was told, oldest first, and the moment of the last build.
 func tellChanges(t *testing.T, db *postgres.DB, dir string, hours int) ([]told, time.Time) {
 	t.Helper()
 	var listings []postgres.Listing

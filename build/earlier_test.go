@@ -43,8 +43,8 @@ func sums(t *testing.T, dir, id string) map[string]string {
 	return files
 }
 
-// Each snapshot lists those before it that are kept, newest first, whether it reads of them in the one before or in their
-// zips.
+// Each snapshot lists those before it that are kept, newest first, whether it reads of them in the one before or in
+// their zips.
 func TestEarlierSnapshots(t *testing.T) {
 	t.Parallel()
 	db, dir := open(t), scratch(t)
@@ -72,8 +72,8 @@ func TestEarlierSnapshots(t *testing.T) {
 		if i != 2 {
 			continue
 		}
-		// What the snapshot before can't tell is read in the zips, of which the damaged are passed over; their names tell the
-		// second they were built in.
+		// What the snapshot before can't tell is read in the zips, of which the damaged are passed over; their names
+		// tell the second they were built in.
 		if err := os.WriteFile(filepath.Join(dir, "snapshots", want[0].ID+".zip"), []byte("not a zip"), 0o644); err != nil {
 			t.Fatal(err)
 		}

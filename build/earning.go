@@ -44,10 +44,10 @@ func dollarsAt(s string) usd {
 	return u
 }
 
-// earnings divides what recipients took among the services that are paid there. A recipient's volume of a stretch of days
-// on which the same services hold it is divided by their number, to the micro-dollar: see usd.part, by slug. So are the 30
-// days and all days; of single days, and of facilitators within the 30, each service has what its part of the running sum
-// grows by, so that they sum to its whole and to everybody's.
+// earnings divides what recipients took among the services that are paid there. A recipient's volume of a stretch of
+// days on which the same services hold it is divided by their number, to the micro-dollar: see usd.part, by slug. So
+// are the 30 days and all days; of single days, and of facilitators within the 30, each service has what its part of
+// the running sum grows by, so that they sum to its whole and to everybody's.
 func (p *payouts) earnings(t *ledger.Takings, services int, now time.Time) []earning {
 	list := make([]earning, services)
 	if t == nil {
@@ -190,15 +190,15 @@ func (s *stretch) daysOf(place, n int) []dayPart {
 	return days
 }
 
-// past is what a recipient took before the window, while the same services held it. It is unfolded where it is shown; of a
-// recipient that several hold, once.
+// past is what a recipient took before the window, while the same services held it. It is unfolded where it is shown;
+// of a recipient that several hold, once.
 type past struct {
 	payee   ledger.PayeeFacts
 	holders int
 
-	once sync.Once `digest:"-"`
-	sums *stretch  `digest:"-"`
-	err  error     `digest:"-"`
+	once sync.Once
+	sums *stretch
+	err  error
 }
 
 // pastPart is one holder's.

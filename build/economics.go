@@ -68,8 +68,8 @@ func (p *prices) sort() {
 	p.far = times(p.median, outlierFactor)
 }
 
-// percentile is 100 × the number of services whose price is strictly lower / the number of other services, to two decimals:
-// 0 for the cheapest; null without a price or another service. The price is itself among them.
+// percentile is 100 × the number of services whose price is strictly lower / the number of other services, to two
+// decimals: 0 for the cheapest; null without a price or another service. The price is itself among them.
 func (p *prices) percentile(price *site.Decimal) *float64 {
 	if price == nil || p.services < 2 {
 		return nil

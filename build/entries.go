@@ -20,8 +20,8 @@ func entries(text json.RawMessage) []site.SnapshotEntry {
 	return out
 }
 
-// readEntries reads a list as Postgres writes it, in a fraction of the time that encoding/json takes: each member in its place.
-// Texts are parts of s. Any other list, and one with texts that few have, is not ok.
+// readEntries reads a list as Postgres writes it, in a fraction of the time that encoding/json takes: each member in
+// its place. Texts are parts of s. Any other list, and one with texts that few have, is not ok.
 func readEntries(s string) (list []site.SnapshotEntry, ok bool) {
 	r := entryReader{s, true}
 	list = make([]site.SnapshotEntry, 0, strings.Count(s, `{"asset": `))

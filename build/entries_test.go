@@ -16,7 +16,8 @@ const entryText = `{"asset": "0x83", "extra": "{\"name\":\"USD Coin\",\"at\":\"a
 // leastEntryText is one without all that an entry may lack.
 const leastEntryText = `{"asset": "", "extra": null, "payTo": "", "price": "", "scheme": "", "network": "", "endpoint": "", "mimeType": null, "resource": "r", "assetName": "", "x402Version": -1, "maxTimeoutSeconds": null}`
 
-// TestEntries holds what is read quickly to what encoding/json reads, and all that isn't as Postgres writes it to encoding/json.
+// TestEntries holds what is read quickly to what encoding/json reads, and all that isn't as Postgres writes it to
+// encoding/json.
 func TestEntries(t *testing.T) {
 	for _, c := range []struct {
 		name, text string

@@ -43,8 +43,8 @@ func shownBy(f *postgres.ServiceFacts, e *postgres.EndpointFacts) x402.Evidence 
 	return row
 }
 
-// declaredUSD is the most that a document says a call costs, in decimal dollars: the fixed amount, or the upper end of a
-// range; "" where it names no dollars, or base units, as offers do.
+// declaredUSD is the most that a document says a call costs, in decimal dollars: the fixed amount, or the upper end of
+// a range; "" where it names no dollars, or base units, as offers do.
 func declaredUSD(p *postgres.DeclaredPrice) string {
 	if p == nil || p.Mode == "offer" || p.Currency != "" && !strings.EqualFold(p.Currency, "USD") {
 		return ""
@@ -67,8 +67,8 @@ type verdict struct {
 	noneActive bool
 }
 
-// judge judges a service by what its active endpoints have shown or, where none is active, all of them, since then all are
-// asked.
+// judge judges a service by what its active endpoints have shown or, where none is active, all of them, since then all
+// are asked.
 func judge(f *postgres.ServiceFacts, active []x402.Evidence) verdict {
 	v := verdict{shown: active, noneActive: len(active) == 0}
 	if v.noneActive {
@@ -233,8 +233,8 @@ func strip(e *site.EndpointEvidence) {
 	}
 }
 
-// published are the headers that allow lets through, all when it is nil, and the names of those that were clipped. Those
-// that may hold terms come first.
+// published are the headers that allow lets through, all when it is nil, and the names of those that were clipped.
+// Those that may hold terms come first.
 func published(from http.Header, allow func(string) bool) (headers map[string][]string, clipped []string) {
 	headers, clipped = map[string][]string{}, []string{}
 	names := slices.Sorted(maps.Keys(from))

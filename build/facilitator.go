@@ -111,8 +111,8 @@ func flowWindows(f ledger.FlowFacts, now time.Time) windows {
 	return w
 }
 
-// unitUSD is how many atomic units of a token are a dollar. Where the operator says nothing of it, only USDC is taken for
-// dollars one to one, and only where it can be redeemed: a testnet's is worth nothing.
+// unitUSD is how many atomic units of a token are a dollar. Where the operator says nothing of it, only USDC is taken
+// for dollars one to one, and only where it can be redeemed: a testnet's is worth nothing.
 func unitUSD(network, token string, configured *ledger.Token) (*big.Int, bool) {
 	if configured != nil {
 		return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(configured.Decimals)), nil), configured.USD
@@ -137,8 +137,8 @@ func assetOf(network, token string, configured *ledger.Token) (address, name str
 }
 
 // measured says whether a facilitator's volume counts: it has settlers, and they are known to be its own, because the
-// list that we take them from has accepted them or the operator vouches. What is only claimed (a pull request) would let
-// anyone rank by somebody else's settlements.
+// list that we take them from has accepted them or the operator vouches. What is only claimed (a pull request) would
+// let anyone rank by somebody else's settlements.
 func measured(f *ledger.FacilitatorFacts) bool {
 	return len(f.Settlers) > 0 && (f.Trusted || strings.HasPrefix(f.UpstreamStatus, "merged"))
 }

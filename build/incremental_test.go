@@ -126,9 +126,9 @@ func (w *sideBySide) victims(n int) []victim {
 	return list
 }
 
-// TestIncrementalBuild changes each kind of fact, of one service each, then one thing after the other. Each incremental build
-// equals a build from nothing byte by byte, the service's own files show the change, and the rendered files of other services
-// are copied unless the change is of all.
+// TestIncrementalBuild changes each kind of fact, of one service each, then one thing after the other. Each
+// incremental build equals a build from nothing byte by byte, the service's own files show the change, and the
+// rendered files of other services are copied unless the change is of all.
 func TestIncrementalBuild(t *testing.T) {
 	t.Parallel()
 	w := newSideBySide(t)

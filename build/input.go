@@ -39,7 +39,8 @@ func (j *judgment) input(i int) *serviceInput {
 // complete judges all of a service.
 func complete(b *serviceInput, now time.Time) site.Listing {
 	f, d := b.Facts, b.Detail
-	d.TotalChecks, d.PayToChanges, d.Provenance, d.Uptime = f.TotalChecks, payToChanges(f), provenance(f, b.Source, b.BaseURL), uptime(f, b.Day, now)
+	d.TotalChecks, d.PayToChanges = f.TotalChecks, payToChanges(f)
+	d.Provenance, d.Uptime = provenance(f, b.Source, b.BaseURL), uptime(f, b.Day, now)
 	shown := evidence(f, now)
 	got := judge(f, shown)
 	d.Assessment = assess(b, &d, shown, got, now)

@@ -8,7 +8,8 @@ import (
 	"tollbook/site/x402"
 )
 
-// readyFor is how long one usable 402 makes a service ready to be paid; vouchedFor how long one proof makes it verified.
+// readyFor is how long one usable 402 makes a service ready to be paid; vouchedFor how long one proof makes it
+// verified.
 const (
 	readyFor   = 7 * 24 * time.Hour
 	vouchedFor = 30 * 24 * time.Hour
@@ -27,9 +28,9 @@ func Judge(f *postgres.Facts, now, next time.Time, baseURL string, free site.Fre
 	return j.snapshot
 }
 
-// judgment is a snapshot that is being made. The details of a directory need not be in memory together: survey takes, of some
-// services after the others, what others are judged by; conclude judges what needs no details; complete judges the rest of
-// one service by its input; an aggregator adds up what is said of all of them.
+// judgment is a snapshot that is being made. The details of a directory need not be in memory together: survey takes,
+// of some services after the others, what others are judged by; conclude judges what needs no details; complete judges
+// the rest of one service by its input; an aggregator adds up what is said of all of them.
 type judgment struct {
 	facts    *postgres.Facts
 	snapshot *site.Snapshot
@@ -46,9 +47,10 @@ type judgment struct {
 // surveyed is called with the active endpoints of the ith service, by slug; nil for no call.
 type surveyed func(i int, endpoints []site.Endpoint)
 
-// newJudgment judges what needs no details: rows of lists, what services offer, what they took, and all that is not of a
-// service. The facts must have the endpoints of all services.
-func newJudgment(f *postgres.Facts, h hours, now, next time.Time, baseURL string, free site.FreeHosts, tell surveyed) *judgment {
+// newJudgment judges what needs no details: rows of lists, what services offer, what they took, and all that is not of
+// a service. The facts must have the endpoints of all services.
+func newJudgment(f *postgres.Facts, h hours, now, next time.Time, baseURL string, free site.FreeHosts,
+	tell surveyed) *judgment {
 	j := beginJudgment(f, h, now, next, baseURL, free)
 	j.survey(0, len(f.Services), tell)
 	j.conclude()
@@ -142,8 +144,8 @@ func list(f *postgres.ServiceFacts, o *offer, day *tally, now time.Time) (site.S
 	}, d
 }
 
-// release drops the details of a service, facts and judgments, once its own files are written. It keeps the service's trend and,
-// for the feed of changes, its prices.
+// release drops the details of a service, facts and judgments, once its own files are written. It keeps the service's
+// trend and, for the feed of changes, its prices.
 func (j *judgment) release(i int, l *site.Listing) {
 	kept := &j.snapshot.Services[i]
 	kept.Trend = l.Trend
@@ -193,8 +195,8 @@ func status(s *postgres.Service, now time.Time) string {
 	return statusAfter(*s.LastStatus, s.ConsecutiveFailures)
 }
 
-// statusAfter is a service's state right after a conclusive visit: offline when it is the offlineAfter-th offline one in a
-// row or more; degraded when it is degraded, or offline for fewer; else online.
+// statusAfter is a service's state right after a conclusive visit: offline when it is the offlineAfter-th offline one
+// in a row or more; degraded when it is degraded, or offline for fewer; else online.
 func statusAfter(check string, consecutiveFailures int) string {
 	switch {
 	case check == site.StatusOffline && consecutiveFailures >= offlineAfter:

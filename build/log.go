@@ -128,8 +128,9 @@ type packing struct {
 // packBlocks are blocks that wait to be packed while the next are read.
 const packBlocks = 8
 
-// writePacks writes the pack of every sealed hour that has full blocks and that the folder does not have yet, block after block as
-// they are read. needed are the packs that the snapshot's logs name, old ones with records of changes among them.
+// writePacks writes the pack of every sealed hour that has full blocks and that the folder does not have yet, block
+// after block as they are read. needed are the packs that the snapshot's logs name, old ones with records of changes
+// among them.
 func writePacks(ctx context.Context, r *postgres.Reader, f *postgres.Facts, folder *output.Folder, b *output.Build) (written int, needed []string, err error) {
 	hours, err := r.PackHours(ctx)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"tollbook/site"
 )
 
-// Of a look-up: how much of a service's own words is shown, in bytes of JSON, and how many of each list at most. What is
-// still too much for site.MaxLookup then goes from the ends of the lists.
+// Of a look-up: how much of a service's own words is shown, in bytes of JSON, and how many of each list at most. What
+// is still too much for site.MaxLookup then goes from the ends of the lists.
 const (
 	lookupURLBytes    = 600
 	lookupNameBytes   = 200
@@ -54,7 +54,8 @@ func (x *lookups) survey(i int, endpoints []site.Endpoint) {
 	}
 }
 
-// add adds the ith service to its recipients, and encodes the rows of addresses at which it is the first. Services come by slug.
+// add adds the ith service to its recipients, and encodes the rows of addresses at which it is the first. Services
+// come by slug.
 func (x *lookups) add(i int, l *site.Listing) error {
 	own := map[string][]int{} // endpoints by address
 	for j := range l.Detail.Endpoints {

@@ -13,11 +13,11 @@ import (
 
 // offer is what a service sells now: its active endpoints and how they are paid.
 type offer struct {
-	endpoints     []site.Endpoint `digest:"-"` // Detail has them
-	networks      []string        // abbreviations, sorted
-	networksCAIP2 []string        // sorted
-	payTo         []string        // recipients, sorted
-	asset         *string         // of the lowest price, else of the first row
+	endpoints     []site.Endpoint
+	networks      []string // abbreviations, sorted
+	networksCAIP2 []string // sorted
+	payTo         []string // recipients, sorted
+	asset         *string  // of the lowest price, else of the first row
 	min, max      *site.Decimal
 	atomic        *string // of min
 	distinct      int     // prices in USD
@@ -216,7 +216,8 @@ func divergence(e *postgres.EndpointFacts, usual map[string]string) *site.PayToD
 	return nil
 }
 
-// payToChanges lists, newest first, where a network's recipients of an endpoint moved from one set of prices to the next.
+// payToChanges lists, newest first, where a network's recipients of an endpoint moved from one set of prices to the
+// next.
 func payToChanges(f *postgres.ServiceFacts) []site.PayToChange {
 	moves := []site.PayToChange{}
 	for _, e := range f.Endpoints {

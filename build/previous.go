@@ -15,9 +15,9 @@ import (
 // previousInputs decides which rendered files a build copies from the previous snapshot.
 //
 // A service's page, feeds, Markdown and badge are a function of the JSON files that it publishes, of its newest change
-// records, of its neighbours shown and of the templates. Where the digest of these is that of the previous snapshot, they are
-// copied packed. Digests of a snapshot stand in the build notes beside it, as sha256sum writes them, with slugs for names.
-// A nil one copies nothing and keeps nothing.
+// records, of its neighbours shown and of the templates. Where the digest of these is that of the previous snapshot,
+// they are copied packed. Digests of a snapshot stand in the build notes beside it, as sha256sum writes them, with
+// slugs for names. A nil one copies nothing and keeps nothing.
 type previousInputs struct {
 	shown  []byte            // digest of the program and of what the files of every service show
 	before map[string]string // digests of the previous snapshot by slug; empty where nothing may be copied
@@ -46,7 +46,8 @@ func newPreviousInputs(b *output.Build, program string, in *render.Surroundings)
 	return x, nil
 }
 
-// shownDigest is the digest of what the files of every service show beside the service, and of the program that renders them.
+// shownDigest is the digest of what the files of every service show beside the service, and of the program that
+// renders them.
 func shownDigest(program string, shown render.Shown) ([]byte, error) {
 	data, err := json.Marshal(struct {
 		Program string

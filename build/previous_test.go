@@ -13,8 +13,8 @@ import (
 	"tollbook/site"
 )
 
-// TestDigestCoversWhatIsShown changes everything that the files of every service show, the operator's settings among it, one
-// value after the other: each time it has another digest, and the first one again once the value is as it was.
+// TestDigestCoversWhatIsShown changes everything that the files of every service show, the operator's settings among
+// it, one value after the other: each time it has another digest, and the first one again once the value is as it was.
 func TestDigestCoversWhatIsShown(t *testing.T) {
 	t.Parallel()
 	shown := new(render.Shown)

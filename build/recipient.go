@@ -72,7 +72,8 @@ func (c *claim) reach() time.Time {
 // dayAfter is the UTC day after that of t.
 func dayAfter(t time.Time) time.Time { return t.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1) }
 
-// unresponsiveAfter is how long a service must have failed until a recipient that it shares with others is theirs alone.
+// unresponsiveAfter is how long a service must have failed until a recipient that it shares with others is theirs
+// alone.
 const unresponsiveAfter = 7 * 24 * time.Hour
 
 func failing(s *postgres.Service, now time.Time) bool {

@@ -9,7 +9,8 @@ import (
 	"tollbook/site"
 )
 
-// risk collects reasons for care; the level is the worst among them. A flag of level clean is a hint that weighs nothing.
+// risk collects reasons for care; the level is the worst among them. A flag of level clean is a hint that weighs
+// nothing.
 func risk(b *serviceInput, d *site.ServiceDetail, a site.Assessment, now time.Time) site.Risk {
 	r := site.Risk{Level: site.RiskClean, Flags: []site.RiskFlag{}}
 	for _, flag := range []*site.RiskFlag{
@@ -65,15 +66,15 @@ func flagDivergence(endpoints []site.Endpoint) *site.RiskFlag {
 	return nil
 }
 
-// outlierFactor is how many times the median of its category a lowest price must be to stand out, outlierServices how many
-// priced services a category must have to have a median worth the name.
+// outlierFactor is how many times the median of its category a lowest price must be to stand out, outlierServices how
+// many priced services a category must have to have a median worth the name.
 const (
 	outlierFactor   = 50
 	outlierServices = 5
 )
 
-// flagOutlier: the lowest price is outlierFactor times the median of the category's lowest prices or more. Nothing is so many
-// times nothing.
+// flagOutlier: the lowest price is outlierFactor times the median of the category's lowest prices or more. Nothing is
+// so many times nothing.
 func flagOutlier(of *prices, lowest *site.Decimal, category string) *site.RiskFlag {
 	if lowest == nil || of.services < outlierServices || of.median == "0" || lowest.Compare(of.far) < 0 {
 		return nil

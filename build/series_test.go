@@ -80,8 +80,8 @@ func TestScorePoints(t *testing.T) {
 	}
 }
 
-// TestTodayEndsWithTheLastVisit ends today's point where the directory last looked, so that a build without news changes
-// nothing; never beyond the snapshot's time, and days before at their midnight.
+// TestTodayEndsWithTheLastVisit ends today's point where the directory last looked, so that a build without news
+// changes nothing; never beyond the snapshot's time, and days before at their midnight.
 func TestTodayEndsWithTheLastVisit(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 12, 30, 0, 0, time.UTC)

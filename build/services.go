@@ -14,8 +14,8 @@ import (
 	"tollbook/site/postgres"
 )
 
-// readTogether is how many services are read at once, whose facts are small beside their files: a statement costs Postgres as
-// much as some hundred rows.
+// readTogether is how many services are read at once, whose facts are small beside their files: a statement costs
+// Postgres as much as some hundred rows.
 const readTogether = 96
 
 // jobsPerWorker is how many jobs may wait behind a slow one for each worker.
@@ -24,8 +24,8 @@ const jobsPerWorker = 8
 // readFacts reads some of what is known of services into them.
 type readFacts func([]postgres.ServiceFacts) error
 
-// tree is where the files of a snapshot go, in the order of calls. Pack keeps nothing of data, and several goroutines may
-// call it at once.
+// tree is where the files of a snapshot go, in the order of calls. Pack keeps nothing of data, and several goroutines
+// may call it at once.
 type tree interface {
 	Add(name string, data []byte) error
 	Pack(name string, data []byte) output.Packed
@@ -39,7 +39,8 @@ type file struct {
 	output.Packed
 }
 
-// job makes the files of one service: the service's place in the snapshot and, once done is closed, its files and listing.
+// job makes the files of one service: the service's place in the snapshot and, once done is closed, its files and
+// listing.
 type job struct {
 	place   int
 	files   []file
@@ -153,8 +154,8 @@ func (s *services) add(t *job) error {
 	return nil
 }
 
-// make judges a service and packs its files. JSON files are always made anew. The files that are rendered from them are copied
-// from the previous snapshot if their inputs are the same.
+// make judges a service and packs its files. JSON files are always made anew. The files that are rendered from them
+// are copied from the previous snapshot if their inputs are the same.
 func (s *services) make(t *job) error {
 	input := s.judgment.input(t.place)
 	t.listing = complete(input, s.judgment.now)
@@ -208,7 +209,8 @@ func jsonFiles(l *site.Listing, today time.Time, put func(string, []byte) error)
 }
 
 // renderedFiles writes the files of one service that are rendered from its JSON files: render.ServiceKeys.
-func renderedFiles(l *site.Listing, neighbours []render.Peer, in *render.Surroundings, put func(string, []byte) error) error {
+func renderedFiles(l *site.Listing, neighbours []render.Peer, in *render.Surroundings,
+	put func(string, []byte) error) error {
 	told := in.Tell(l)
 	page, err := in.ServicePage(told, neighbours)
 	if err != nil {

@@ -20,8 +20,8 @@ func siteFacts(f *postgres.ServiceFacts) site.SiteFacts {
 	}
 }
 
-// domainFacts are what the registry of a service's domain said. Of a name on a free host nothing is known: the domain's age
-// is the host's. An age is whole days.
+// domainFacts are what the registry of a service's domain said. Of a name on a free host nothing is known: the
+// domain's age is the host's. An age is whole days.
 func domainFacts(f *postgres.ServiceFacts, freeHost bool, now time.Time) site.DomainFacts {
 	d := site.DomainFacts{FreeHost: freeHost}
 	if f.Domain == nil || f.Domain.Suffix != nil || d.FreeHost {
@@ -37,8 +37,9 @@ func domainFacts(f *postgres.ServiceFacts, freeHost bool, now time.Time) site.Do
 // youngDays is the age in days below which a domain is young.
 const youngDays = 30
 
-// domainFlags are the reasons for care that a service's domain gives: it was registered less than youngDays ago, it is on
-// the list of free hosts, or, as a hint that weighs nothing, its name was given out below somebody else's, free or sold.
+// domainFlags are the reasons for care that a service's domain gives: it was registered less than youngDays ago, it is
+// on the list of free hosts, or, as a hint that weighs nothing, its name was given out below somebody else's, free or
+// sold.
 func domainFlags(f *postgres.ServiceFacts, d site.DomainFacts) []site.RiskFlag {
 	var flags []site.RiskFlag
 	host := hostOf(f.BaseURL)

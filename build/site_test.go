@@ -96,8 +96,8 @@ func TestDomainsAndSites(t *testing.T) {
 	}
 }
 
-// TestSiteFactsArrive carries site facts the whole way: from a sample service over HTTP through Postgres and a build into
-// the file that readers get.
+// TestSiteFactsArrive carries site facts the whole way: from a sample service over HTTP through Postgres and a build
+// into the file that readers get.
 func TestSiteFactsArrive(t *testing.T) {
 	t.Parallel()
 	world, err := sample.Start(t.Context(), sample.Options{Now: func() time.Time { return moment }, Pace: 1e-6})

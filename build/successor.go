@@ -92,8 +92,8 @@ func checkTotals(before, after output.Files, slugs []string) error {
 	return nil
 }
 
-// totalChecks cuts one number out of a detail, which we wrote ourselves: to parse twenty thousand of them takes seconds. The
-// field's first occurrence is the service's own: what others say of themselves is quoted.
+// totalChecks cuts one number out of a detail, which we wrote ourselves: to parse twenty thousand of them takes
+// seconds. The field's first occurrence is the service's own: what others say of themselves is quoted.
 func totalChecks(t output.Files, key string) (int64, error) {
 	data, err := t.ReadFile(key)
 	if err != nil {

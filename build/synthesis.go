@@ -10,8 +10,8 @@ import (
 )
 
 // synthesize gives an assessment the hash of what a model is told of the service, and the model's answer where it was
-// asked exactly that: an answer about what the service said before is no answer. shown is what its active endpoints have
-// shown, already read.
+// asked exactly that: an answer about what the service said before is no answer. shown is what its active endpoints
+// have shown, already read.
 func synthesize(f *postgres.ServiceFacts, a *site.Assessment, shown []x402.Evidence, now time.Time) {
 	read := make(map[*postgres.EndpointFacts]x402.Captured, len(shown))
 	for i := range f.Endpoints {

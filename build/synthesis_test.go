@@ -11,8 +11,8 @@ import (
 	"tollbook/site/synthesis"
 )
 
-// TestSynthesisBelongsToWhatIsSaidNow: a model's answer is published with model and prompt while the service says what the
-// model was told, and not a word of it otherwise; what was measured is the same either way.
+// TestSynthesisBelongsToWhatIsSaidNow: a model's answer is published with model and prompt while the service says what
+// the model was told, and not a word of it otherwise; what was measured is the same either way.
 func TestSynthesisBelongsToWhatIsSaidNow(t *testing.T) {
 	t.Parallel()
 	service := func() postgres.ServiceFacts {

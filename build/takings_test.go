@@ -27,8 +27,8 @@ const (
 	chainEURC = "0x60a3e35cc302bfa44cb288bc5a4f316fdb1adb42"
 )
 
-// list lists three services paid on Base, of which the first two share a recipient and the third moved to another one ten
-// days ago.
+// list lists three services paid on Base, of which the first two share a recipient and the third moved to another one
+// ten days ago.
 func list(t testing.TB, db *postgres.DB) {
 	t.Helper()
 	created := moment.AddDate(0, 0, -120)

@@ -28,8 +28,8 @@ func evidence(f *postgres.ServiceFacts, now time.Time) []x402.Evidence {
 	return rows
 }
 
-// reasons say of each active endpoint what keeps a standard client from paying it, "" for nothing; shown is their evidence,
-// got what it says of them together.
+// reasons say of each active endpoint what keeps a standard client from paying it, "" for nothing; shown is their
+// evidence, got what it says of them together.
 func reasons(f *postgres.ServiceFacts, shown []x402.Evidence, got verdict, now time.Time) []string {
 	signs := !slices.ContainsFunc(got.Checks, func(c x402.Check) bool { return !c.Pass && slices.Contains(signing, c.ID) })
 	list := make([]string, 0, len(shown))

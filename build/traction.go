@@ -14,8 +14,8 @@ import (
 	"tollbook/site/postgres/ledger"
 )
 
-// measuredNetworks are those on which everything that known settlers sent since some time is kept, and where it is worth
-// something: only there does silence say that nothing was paid.
+// measuredNetworks are those on which everything that known settlers sent since some time is kept, and where it is
+// worth something: only there does silence say that nothing was paid.
 func measuredNetworks(chains []ledger.ChainFacts) map[string]bool {
 	measured := map[string]bool{}
 	for _, c := range chains {
@@ -103,9 +103,9 @@ func newTractions(f *postgres.Facts, claims [][]claim, now time.Time) *tractions
 	return t
 }
 
-// status is whether there is anything to measure of the ith service, and the networks on which it is paid, or was within
-// 30 days: measured and not. It is unresponsive when it has failed for 7 days and another service names a recipient of its;
-// no-payto when it names none; unmeasured-network when none of its networks is measured.
+// status is whether there is anything to measure of the ith service, and the networks on which it is paid, or was
+// within 30 days: measured and not. It is unresponsive when it has failed for 7 days and another service names a
+// recipient of its; no-payto when it names none; unmeasured-network when none of its networks is measured.
 func (t *tractions) status(i int) (status string, on, off []string) {
 	month := t.now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-site.WindowDays["30d"])
 	for _, c := range t.payouts.claims[i] {
@@ -219,8 +219,8 @@ func largest(top []string, n int) usd {
 	return sum
 }
 
-// topShare is the part, 0 to 1, of the n largest buyers in the volume of 30 days of the service's recipients, undivided;
-// null when nothing was settled.
+// topShare is the part, 0 to 1, of the n largest buyers in the volume of 30 days of the service's recipients,
+// undivided; null when nothing was settled.
 func topShare(top []string, n int, volume usd) *float64 { return ratio(1, largest(top, n), volume) }
 
 // Of volume that is concentrated: what three buyers bring of it, and how much there must be to say so.
@@ -237,8 +237,8 @@ func concentrated(top []string, volume usd, count int64) bool {
 		largest(top, 3).times(10).compare(volume.times(concentratedTenths)) >= 0
 }
 
-// medianAndMax are over the settlements of 30 days at the service's recipients, undivided: of an even number the median is
-// the mean of the two in the middle. Both are null without any.
+// medianAndMax are over the settlements of 30 days at the service's recipients, undivided: of an even number the
+// median is the mean of the two in the middle. Both are null without any.
 func medianAndMax(amounts []ledger.AmountCount) (median, most *site.Decimal) {
 	var n int64
 	for _, a := range amounts {
@@ -279,8 +279,8 @@ func hundredths(share float64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(int(share*1000))/10), ".0")
 }
 
-// series are a point for each UTC day with a settlement, oldest first: site.SeriesDays of volume, what makes the points of
-// all days before them, and site.BuyersDays of buyers. All are empty unless the service is measured.
+// series are a point for each UTC day with a settlement, oldest first: site.SeriesDays of volume, what makes the
+// points of all days before them, and site.BuyersDays of buyers. All are empty unless the service is measured.
 func (t *tractions) series(i int) (volume []site.VolumePoint, older olderVolume, buyers []site.BuyersPoint) {
 	buyers = []site.BuyersPoint{}
 	if status, _, _ := t.status(i); status != site.TractionMeasured {

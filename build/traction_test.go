@@ -157,9 +157,9 @@ func TestOperatorsAreComponents(t *testing.T) {
 	}
 }
 
-// TestPartsSumToWhatWasTaken: whoever holds recipients for how long, what the services get of each window, of each day and
-// of each facilitator sums to what the recipients took while somebody held them; each service's days sum to its whole, and
-// its facilitators to its 30 days.
+// TestPartsSumToWhatWasTaken: whoever holds recipients for how long, what the services get of each window, of each day
+// and of each facilitator sums to what the recipients took while somebody held them; each service's days sum to its
+// whole, and its facilitators to its 30 days.
 func TestPartsSumToWhatWasTaken(t *testing.T) {
 	t.Parallel()
 	today := now.Truncate(24 * time.Hour)
@@ -245,8 +245,8 @@ func TestCountedFlows(t *testing.T) {
 	}
 }
 
-// BenchmarkTractions judges 20,000 services with a recipient each and 90 days of settlements, of which every tenth shares
-// its recipient with nine others.
+// BenchmarkTractions judges 20,000 services with a recipient each and 90 days of settlements, of which every tenth
+// shares its recipient with nine others.
 func BenchmarkTractions(b *testing.B) {
 	const services = 20_000
 	f := &postgres.Facts{Chains: []ledger.ChainFacts{{Network: base, MeasuredSince: ago(100 * 24 * time.Hour)}}, Takings: &ledger.Takings{}}

@@ -14,8 +14,8 @@ func midnight(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 // wholeDays are the whole days from a moment to now, 0 if the moment is to come.
 func wholeDays(from, now time.Time) int { return max(0, int(now.Sub(from)/(24*time.Hour))) }
 
-// A window of 24h is the last 24 closed UTC hours and the open one; of N days that many UTC days, today included. Uptime
-// is 100 × up / counted checks, to two decimals, null without checks.
+// A window of 24h is the last 24 closed UTC hours and the open one; of N days that many UTC days, today included.
+// Uptime is 100 × up / counted checks, to two decimals, null without checks.
 
 // tally sums roll-ups, oldest first.
 type tally struct {
@@ -45,8 +45,8 @@ func sumOf(rollups []postgres.Rollup) (t tally) {
 	return t
 }
 
-// hours is what the hours of all services come to. They are the most of what is known of all, and of no use once they are
-// summed.
+// hours is what the hours of all services come to. They are the most of what is known of all, and of no use once they
+// are summed.
 type hours struct {
 	days   []tally // of each service, its window of 24h
 	checks float64 // counted ones of the last 24 closed hours, divided by 24
@@ -120,8 +120,8 @@ func uptime(f *postgres.ServiceFacts, h24 *tally, now time.Time) site.UptimeWind
 	}
 }
 
-// responseP95 is the 95th percentile over 7 days, from the histograms: the middle of the bucket that holds the time of rank
-// ⌈0.95 × n⌉ (see site.HistogramQuantile); null without a time. The read holds the histograms of 7 days alone.
+// responseP95 is the 95th percentile over 7 days, from the histograms: the middle of the bucket that holds the time of
+// rank ⌈0.95 × n⌉ (see site.HistogramQuantile); null without a time. The read holds the histograms of 7 days alone.
 func responseP95(days []postgres.Rollup) *int {
 	sum := make([]int64, site.HistogramBuckets)
 	for _, d := range days {
@@ -138,8 +138,8 @@ func responseP95(days []postgres.Rollup) *int {
 	return &ms
 }
 
-// uptimePoints is a point a UTC day with a counted check, oldest first; today's ends with the last visit, so that nothing
-// changes while nobody looks.
+// uptimePoints is a point a UTC day with a counted check, oldest first; today's ends with the last visit, so that
+// nothing changes while nobody looks.
 func uptimePoints(f *postgres.ServiceFacts, now time.Time) []site.UptimeDataPoint {
 	points, times := make([]site.UptimeDataPoint, 0, len(f.Days)), make([]int, len(f.Days))
 	for i := range f.Days {

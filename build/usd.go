@@ -10,8 +10,8 @@ import (
 	"tollbook/site"
 )
 
-// usd is an exact, non-negative amount of dollars, counted in units of 10^-usdDecimals of one: 128 bits, which is more than
-// 10^20 dollars. A sum beyond that stays at the most.
+// usd is an exact, non-negative amount of dollars, counted in units of 10^-usdDecimals of one: 128 bits, which is more
+// than 10^20 dollars. A sum beyond that stays at the most.
 type usd struct{ hi, lo uint64 }
 
 const (
@@ -122,9 +122,9 @@ func (u usd) decimal() site.Decimal {
 	return site.Decimal(whole + "." + frac)
 }
 
-// part is what the ith of n gets of u, from 0: whole micro-dollars by the largest remainder, which is the same for all, so
-// that the first get what is over; what is less than one goes to the next of them. The parts of all sum to u exactly, and
-// none falls while u rises.
+// part is what the ith of n gets of u, from 0: whole micro-dollars by the largest remainder, which is the same for
+// all, so that the first get what is over; what is less than one goes to the next of them. The parts of all sum to u
+// exactly, and none falls while u rises.
 func (u usd) part(i, n int) usd {
 	if n <= 1 {
 		return u

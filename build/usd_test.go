@@ -59,8 +59,8 @@ func TestPartsAreMicroDollarsByLargestRemainder(t *testing.T) {
 	}
 }
 
-// TestPartsSum: the parts of all sum to the whole, differ by a micro-dollar at most, stand largest first, and none falls
-// while the whole rises.
+// TestPartsSum: the parts of all sum to the whole, differ by a micro-dollar at most, stand largest first, and none
+// falls while the whole rises.
 func TestPartsSum(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

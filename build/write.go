@@ -25,8 +25,8 @@ type snapshotWriter struct {
 	progress  func(done, total int) // nil for none
 }
 
-// write renders every file. Services come first, a few at a time, since nothing else needs their details. Each service's row is
-// encoded once and its bytes reused in every list.
+// write renders every file. Services come first, a few at a time, since nothing else needs their details. Each
+// service's row is encoded once and its bytes reused in every list.
 func (w *snapshotWriter) write(ctx context.Context) error {
 	s, edition := w.judgment.snapshot, w.edition
 	examples, err := w.examples()
@@ -72,7 +72,8 @@ func (w *snapshotWriter) write(ctx context.Context) error {
 
 // newIndex is the index without the lists that are yet to be written.
 func newIndex(s *site.Snapshot, edition *render.Edition) site.Index {
-	index := site.Index{Lists: map[string]int{}, Pages: pageCounts(len(s.Services), edition.Groups()), Slugs: make([]string, len(s.Services))}
+	n := len(s.Services)
+	index := site.Index{Lists: map[string]int{}, Pages: pageCounts(n, edition.Groups()), Slugs: make([]string, n)}
 	for i := range s.Services {
 		index.Slugs[i] = s.Services[i].Item.Slug
 	}
@@ -93,8 +94,8 @@ func (w *snapshotWriter) examples() (openapi.Examples, error) {
 	return x, err
 }
 
-// writeServices writes the files of services and everything that is made of their details: the catalogue now, look-ups and
-// aggregates later. It counts each service's log of changes in totals.
+// writeServices writes the files of services and everything that is made of their details: the catalogue now, look-ups
+// and aggregates later. It counts each service's log of changes in totals.
 func (w *snapshotWriter) writeServices(ctx context.Context, totals map[string]int, to tree) error {
 	all := w.judgment.newAggregator()
 	w.catalogue.add = to.Add
@@ -114,7 +115,9 @@ func (w *snapshotWriter) writeServices(ctx context.Context, totals map[string]in
 		}
 		return nil
 	}
-	s := services{judgment: w.judgment, edition: w.edition, previous: w.previous, to: to, written: written, progress: w.progress}
+	s := services{
+		judgment: w.judgment, edition: w.edition, previous: w.previous, to: to, written: written, progress: w.progress,
+	}
 	if err := s.write(ctx, w.endpoints, w.details); err != nil {
 		return err
 	}
@@ -250,7 +253,8 @@ func writeAggregates(s *site.Snapshot, index site.Index, add func(string, []byte
 		route string
 		data  any
 	}{
-		{"status", s.Status}, {"networks", s.Networks}, {"tags", s.Tags}, {"stats", s.Stats}, {"categories", s.Categories}, {"snapshots", append([]site.PublishedSnapshot{}, s.Earlier...)},
+		{"status", s.Status}, {"networks", s.Networks}, {"tags", s.Tags}, {"stats", s.Stats}, {"categories", s.Categories},
+		{"snapshots", append([]site.PublishedSnapshot{}, s.Earlier...)},
 	} {
 		if err := writeJSON(bare(a.route, "").Key(), a.data, add); err != nil {
 			return err
@@ -271,8 +275,10 @@ func pageCounts(services int, groups []*render.Group) map[string]int {
 	return counts
 }
 
-// writeListPages writes the pages of the list in one order; the first page of the first order answers without parameters.
-func writeListPages(items []*site.ServiceListItem, order string, edition *render.Edition, put func(string, []byte, error) error) error {
+// writeListPages writes the pages of the list in one order; the first page of the first order answers without
+// parameters.
+func writeListPages(items []*site.ServiceListItem, order string, edition *render.Edition,
+	put func(string, []byte, error) error) error {
 	ordered := slices.Clone(items)
 	site.Sort(ordered, order)
 	for page := 1; page == 1 || (page-1)*render.PageRows < len(ordered); page++ {

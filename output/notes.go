@@ -6,15 +6,15 @@ import (
 	"path/filepath"
 )
 
-// Build notes are what the builder of a snapshot writes down for the builder of the next one. They are in one file beside the
-// snapshots and are never published. Its first line is the digest of the snapshot that they belong to: notes of any other
-// snapshot are ignored.
+// Build notes are what the builder of a snapshot writes down for the builder of the next one. They are in one file
+// beside the snapshots and are never published. Its first line is the digest of the snapshot that they belong to:
+// notes of any other snapshot are ignored.
 const notesFile = ".notes"
 
 func (d *Folder) notesPath() string { return filepath.Join(d.root, notesFile) }
 
-// Notes returns the notes of the snapshot that this one is to replace; nil if there are none, or if nothing can be copied from
-// that snapshot, because its zip is missing or unreadable or Full asks for a build from nothing.
+// Notes returns the notes of the snapshot that this one is to replace; nil if there are none, or if nothing can be
+// copied from that snapshot, because its zip is missing or unreadable or Full asks for a build from nothing.
 func (b *Build) Notes() []byte {
 	if b.prior == nil {
 		return nil

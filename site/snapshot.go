@@ -43,9 +43,9 @@ func TrendOf(t *Traction) Trend {
 	return Trend{t.VolumeUSD30d, t.TxCount30d, t.Trend7dVs30d}
 }
 
-// Known is everything that a snapshot contains about one service beyond its row. A build makes it to render the service's own files
-// and then drops it, since a large directory does not fit into memory. For services of Changes.Feed it keeps Detail.Slug and
-// Detail.Endpoints, which tell the units of changed prices.
+// Known is everything that a snapshot contains about one service beyond its row. A build makes it to render the
+// service's own files and then drops it, since a large directory does not fit into memory. For services of
+// Changes.Feed it keeps Detail.Slug and Detail.Endpoints, which tell the units of changed prices.
 type Known struct {
 	Detail  ServiceDetail  // v1/services/{slug}.json
 	Changes []ChangeRecord // on the service's page, newest first; published by the service's log of changes
