@@ -15,6 +15,12 @@ const (
 	ErrorUnavailable      = "unavailable" // nothing is published yet
 )
 
+// ErrorTypes are the types of every error that readers and submitters may be told.
+var ErrorTypes = []string{
+	ErrorInvalidParameter, ErrorBadRequest, ErrorValidation, ErrorDuplicate, ErrorNotFound, ErrorMethodNotAllowed, ErrorTooLarge,
+	ErrorMediaType, ErrorRateLimited, ErrorInternal, ErrorUnavailable,
+}
+
 // ErrorBody is the body of every answer that is no success.
 type ErrorBody struct {
 	Error Error `json:"error"`

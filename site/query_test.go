@@ -3,6 +3,7 @@ package site_test
 import (
 	"errors"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -200,6 +201,20 @@ func TestValidSlug(t *testing.T) {
 	} {
 		if got := site.ValidSlug(slug); got != want {
 			t.Errorf("ValidSlug(%.20q) = %t", slug, got)
+		}
+	}
+}
+
+// TestSegments: what a variable part of a path may be is what requests may have there.
+func TestSegments(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		slug string
+		want bool
+	}{{"acme", true}, {"a", true}, {"a-1", true}, {"-a", false}, {"a-", false}, {"A", false}, {strings.Repeat("a", site.MaxSlug), true}, {strings.Repeat("a", site.MaxSlug+1), false}} {
+		s := site.SegmentByName("slug")
+		if got := len(c.slug) <= s.MaxLength && regexp.MustCompile(s.Pattern).MatchString(c.slug); got != c.want || site.ValidSlug(c.slug) != c.want {
+			t.Errorf("slug %.20q: the segment says %t, ValidSlug %t, want %t", c.slug, got, site.ValidSlug(c.slug), c.want)
 		}
 	}
 }

@@ -35,6 +35,9 @@ var imports = map[string]struct{ ours, modules []string }{
 	"site": {
 		modules: []string{"golang.org/x/text"},
 	},
+	"site/vocabulary": {
+		ours: []string{"site"},
+	},
 	"site/x402": {
 		modules: []string{
 			"golang.org/x/text",
@@ -88,7 +91,7 @@ var imports = map[string]struct{ ours, modules []string }{
 		ours: []string{"site"},
 	},
 	"site/schema": {
-		ours: []string{"site"},
+		ours: []string{"site", "site/vocabulary"},
 	},
 	"site/serve/mcp": {
 		ours:    []string{"site", "site/display", "site/schema"},

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"tollbook/site"
+	"tollbook/site/vocabulary"
 )
 
 // Schema is a JSON Schema of the 2020-12 draft, as far as the contract needs it.
@@ -161,7 +162,7 @@ func (s *Components) ofStruct(t reflect.Type) (*Schema, error) {
 		return out, s.addFields(out, t, "")
 	}
 	if s.components[name] == nil {
-		out := &Schema{Type: "object", Description: Sentence(site.TypeAbout(name))}
+		out := &Schema{Type: "object", Description: Sentence(vocabulary.TypeAbout(name))}
 		s.components[name] = out // before its fields, one of which may be of this type
 		if err := s.addFields(out, t, name); err != nil {
 			return nil, err
@@ -202,7 +203,7 @@ func (s *Components) ofField(t reflect.Type, typeName, name string) (*Schema, er
 	if err != nil {
 		return nil, err
 	}
-	known, ok := site.FieldOf(typeName, name)
+	known, ok := vocabulary.FieldOf(typeName, name)
 	if !ok || typeName == "" {
 		return out, nil
 	}
@@ -224,7 +225,7 @@ func (s *Components) ofField(t reflect.Type, typeName, name string) (*Schema, er
 	return out, nil
 }
 
-func (s *Schema) restrictText(known site.Field) {
+func (s *Schema) restrictText(known vocabulary.Field) {
 	s.Format = known.Format
 	for _, v := range known.Values {
 		s.Enum = append(s.Enum, v)

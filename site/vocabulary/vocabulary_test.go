@@ -1,10 +1,11 @@
-package site
+package vocabulary
 
 import (
 	"reflect"
-	"regexp"
 	"strings"
 	"testing"
+
+	"tollbook/site"
 )
 
 // TestVocabularyIsInUse: every word for a type or a field belongs to something that is published, so that what goes from
@@ -12,20 +13,23 @@ import (
 func TestVocabularyIsInUse(t *testing.T) {
 	t.Parallel()
 	used := map[string]bool{}
-	for _, body := range Responses {
+	for _, body := range site.Responses {
 		use(used, reflect.TypeOf(body))
 	}
-	for _, f := range Files {
+	for _, f := range site.Files {
 		use(used, reflect.TypeOf(f.Body))
 	}
-	for _, c := range Calls {
+	for _, c := range site.Calls {
 		for _, body := range []any{c.Body, c.Answer} {
 			if body != nil {
 				use(used, reflect.TypeOf(body))
 			}
 		}
 	}
-	use(used, reflect.TypeFor[ErrorBody]())
+	use(used, reflect.TypeFor[site.ErrorBody]())
+	if len(fields) != len(serviceFields)+len(logFields) {
+		t.Error("a field is described twice")
+	}
 	for name := range types {
 		if !used["type "+name] {
 			t.Errorf("type %s is described and nowhere published", name)
@@ -44,7 +48,7 @@ func use(used map[string]bool, t reflect.Type) {
 	case reflect.Pointer, reflect.Slice, reflect.Map:
 		use(used, t.Elem())
 	case reflect.Struct:
-		if t == reflect.TypeFor[Time]() || used["type "+t.Name()] && t.Name() != "" {
+		if t == reflect.TypeFor[site.Time]() || used["type "+t.Name()] && t.Name() != "" {
 			return
 		}
 		used["type "+t.Name()] = true
@@ -69,19 +73,5 @@ func useFields(used map[string]bool, t reflect.Type, typeName string) {
 			use(used, reflect.TypeOf(v))
 		}
 		use(used, f.Type)
-	}
-}
-
-// TestSegments: what a variable part of a path may be is what requests may have there.
-func TestSegments(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		slug string
-		want bool
-	}{{"acme", true}, {"a", true}, {"a-1", true}, {"-a", false}, {"a-", false}, {"A", false}, {strings.Repeat("a", MaxSlug), true}, {strings.Repeat("a", MaxSlug+1), false}} {
-		s := SegmentByName("slug")
-		if got := len(c.slug) <= s.MaxLength && regexp.MustCompile(s.Pattern).MatchString(c.slug); got != c.want || ValidSlug(c.slug) != c.want {
-			t.Errorf("slug %.20q: the segment says %t, ValidSlug %t, want %t", c.slug, got, ValidSlug(c.slug), c.want)
-		}
 	}
 }

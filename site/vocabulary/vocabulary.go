@@ -1,6 +1,8 @@
-package site
+// Package vocabulary holds the words that describe the contract: what each field and type of package site means, for schemas, the
+// reference page and tests. It must never know how a value is made or sent.
+package vocabulary
 
-import "strings"
+import "maps"
 
 // Field says of a field of the contract what its Go type does not. Schemas, the reference page and tests read it.
 type Field struct {
@@ -10,6 +12,13 @@ type Field struct {
 	Max    int      // of a number that lies between 0 and Max; 0 is unbounded
 	OneOf  []any    // types of which raw JSON is one
 }
+
+// fields are all of them.
+var fields = func() map[string]Field {
+	all := maps.Clone(serviceFields)
+	maps.Copy(all, logFields)
+	return all
+}()
 
 // FieldOf is what is known of a field, by the type that has it where it means something of its own there.
 func FieldOf(typeName, name string) (Field, bool) {
@@ -146,6 +155,3 @@ var types = map[string]string{
 	"Route":                     "A path pattern, its parameters in the order they take in a key, and its rule.",
 	"Param":                     "One query parameter of a route.",
 }
-
-// ErrorTypes are the types of every error that readers and submitters may be told.
-var ErrorTypes = strings.Fields("invalid_parameter bad_request validation_failed duplicate not_found method_not_allowed payload_too_large unsupported_media_type rate_limited internal unavailable")
