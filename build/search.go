@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tollbook/site"
+	"tollbook/site/search"
 )
 
 // writeSearch writes a shard for each letter, and each two, that begin a word of some name, and says how many rows each
@@ -12,7 +13,7 @@ import (
 func writeSearch(items []*site.ServiceListItem, rows [][]byte, add func(string, []byte) error) error {
 	shards := map[string][][]byte{}
 	for i, item := range items {
-		for _, letters := range site.ShardsOf(item.Name) {
+		for _, letters := range search.ShardsOf(item.Name) {
 			shards[letters] = append(shards[letters], rows[i])
 		}
 	}

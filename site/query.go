@@ -259,3 +259,17 @@ func ValidSlug(s string) bool {
 	}
 	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
 }
+
+// Filter is what a request for services chooses by, beside words.
+type Filter struct{ network, status, category string }
+
+// Filter is that of q, which lists services.
+func (q Query) Filter() Filter {
+	return Filter{q.Text("network"), q.Text("status"), q.Text("category")}
+}
+
+// Passes says whether a service passes; a filter that is absent lets every service pass.
+func (f Filter) Passes(i *ServiceListItem) bool {
+	return (f.status == "" || f.status == i.Status) && (f.category == "" || f.category == i.Category) &&
+		(f.network == "" || slices.Contains(i.Networks, f.network))
+}

@@ -35,6 +35,13 @@ var imports = map[string]struct{ ours, modules []string }{
 	"site": {
 		modules: []string{"golang.org/x/text"},
 	},
+	"site/search": {
+		ours:    []string{"site"},
+		modules: []string{"golang.org/x/text"},
+	},
+	"site/submission": {
+		ours: []string{"site"},
+	},
 	"site/vocabulary": {
 		ours: []string{"site"},
 	},
@@ -78,7 +85,7 @@ var imports = map[string]struct{ ours, modules []string }{
 		modules: []string{"github.com/jackc/pgx/v5", "golang.org/x/sys"},
 	},
 	"site/serve": {
-		ours:    []string{"site", "output"},
+		ours:    []string{"site", "site/search", "site/submission", "output"},
 		modules: []string{"github.com/klauspost/compress"},
 	},
 	"site/serve/edge": {
@@ -233,6 +240,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"cmd/bench/crowd",
 			"output",
 			"site",
+			"site/search",
 			"site/postgres",
 			"site/postgres/private",
 		},
@@ -252,7 +260,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	"cmd/bench/turns": {},
 	"cmd/bench/usage": {},
 	"build": {
-		ours:    []string{"site", "site/x402", "site/postgres", "site/postgres/ledger", "site/synthesis", "render", "render/openapi", "output"},
+		ours:    []string{"site", "site/search", "site/x402", "site/postgres", "site/postgres/ledger", "site/synthesis", "render", "render/openapi", "output"},
 		modules: []string{"golang.org/x/sync"},
 	},
 	"render": {

@@ -9,6 +9,7 @@ import (
 
 	"tollbook/output"
 	"tollbook/site"
+	"tollbook/site/search"
 )
 
 // search answers a query by words: the rows of its smallest shard that match, filtered, ordered and cut.
@@ -17,7 +18,7 @@ func (h *handler) search(snap *output.Snapshot, q site.Query) (*body, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := site.NewSearch(q.Text("q"))
+	s := search.NewQuery(q.Text("q"))
 	offset, limit := q.Window()
 	var rows [][]byte
 	total := 0
@@ -42,9 +43,9 @@ func (h *handler) search(snap *output.Snapshot, q site.Query) (*body, error) {
 
 // shard is the rows of a shard, ready for search.
 type shard struct {
-	rows   []site.SearchRow
+	rows   []search.Row
 	bytes  int      // of the file
-	orders sync.Map // of []*site.SearchRow, by the name of the order that they are in
+	orders sync.Map // of []*search.Row, by the name of the order that they are in
 }
 
 // searchRowBytes is what a row takes in memory beside its bytes in the file: what search knows of it, and its places in
@@ -54,16 +55,16 @@ const searchRowBytes = 650
 func (s *shard) size() int { return s.bytes + searchRowBytes*len(s.rows) }
 
 // ordered is the rows in an order, sorted once.
-func (s *shard) ordered(order string) []*site.SearchRow {
+func (s *shard) ordered(order string) []*search.Row {
 	if rows, ok := s.orders.Load(order); ok {
-		return rows.([]*site.SearchRow)
+		return rows.([]*search.Row)
 	}
-	rows := make([]*site.SearchRow, len(s.rows))
+	rows := make([]*search.Row, len(s.rows))
 	for i := range s.rows {
 		rows[i] = &s.rows[i]
 	}
 	compare := site.Compared(order)
-	slices.SortFunc(rows, func(a, b *site.SearchRow) int { return compare(&a.Item, &b.Item) })
+	slices.SortFunc(rows, func(a, b *search.Row) int { return compare(&a.Item, &b.Item) })
 	s.orders.Store(order, rows)
 	return rows
 }
@@ -78,9 +79,9 @@ func (h *handler) shard(snap *output.Snapshot, key string, n int) (*shard, error
 		if err != nil {
 			return nil, err
 		}
-		s := &shard{rows: make([]site.SearchRow, n), bytes: len(data)}
+		s := &shard{rows: make([]search.Row, n), bytes: len(data)}
 		for i, line := range lines {
-			if s.rows[i], err = site.ParseSearchRow(line); err != nil {
+			if s.rows[i], err = search.ParseRow(line); err != nil {
 				return nil, err
 			}
 		}

@@ -19,6 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tollbook/site"
+	"tollbook/site/search"
 )
 
 // nameParts are what names and queries are made of.
@@ -68,7 +69,7 @@ func searchFiles(t testing.TB, items []site.ServiceListItem) map[string][]byte {
 	for _, item := range items {
 		row := rowOf(t, item)
 		own := map[string]bool{}
-		for _, w := range site.Words(site.Fold(item.Name)) {
+		for _, w := range search.Words(search.Fold(item.Name)) {
 			r := []rune(w)
 			own[string(r[:1])], own[string(r[:min(2, len(r))])] = true, true
 		}
@@ -94,10 +95,10 @@ func searchFiles(t testing.TB, items []site.ServiceListItem) map[string][]byte {
 // found is the naive answer to a search: a scan over all services.
 func found(t testing.TB, items []site.ServiceListItem, q site.Query) string {
 	var list []*site.ServiceListItem
-	query := site.Words(site.Fold(q.Text("q")))
+	query := search.Words(search.Fold(q.Text("q")))
 	for i := range items {
 		item := &items[i]
-		words := site.Words(site.Fold(item.Name))
+		words := search.Words(search.Fold(item.Name))
 		matches := len(query) > 0
 		for _, w := range query {
 			matches = matches && slices.ContainsFunc(words, func(n string) bool { return strings.HasPrefix(n, w) })

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"tollbook/site"
+	"tollbook/site/submission"
 )
 
 // Submissions keeps what owners send. postgres.DB does; its errors are those of site.
@@ -148,15 +149,15 @@ func (h *handler) submit(w *reply, r *http.Request) {
 		return
 	}
 	var form url.Values
-	result, err := h.take(w, r, func(body []byte, rules site.SubmissionRules) (site.Submission, error) {
+	result, err := h.take(w, r, func(body []byte, rules submission.Rules) (site.Submission, error) {
 		if media == mediaJSON {
-			return site.ReadSubmission(body, rules)
+			return submission.Read(body, rules)
 		}
 		var broken error
 		if form, broken = url.ParseQuery(string(body)); broken != nil {
-			return site.Submission{}, &site.SubmissionError{Fields: []site.ErrorField{{Field: "body", Message: "is no form"}}}
+			return site.Submission{}, &submission.Error{Fields: []site.ErrorField{{Field: "body", Message: "is no form"}}}
 		}
-		return site.ReadSubmissionForm(form, rules)
+		return submission.ReadForm(form, rules)
 	})
 	if media == mediaForm && h.tellForm(w, r, form, result, err) {
 		return
@@ -198,7 +199,7 @@ func mediaOf(r *http.Request) (string, error) {
 }
 
 // take reads a submission, keeps it, and has it probed.
-func (h *handler) take(w *reply, r *http.Request, read func([]byte, site.SubmissionRules) (site.Submission, error)) (*site.SubmissionResult, error) {
+func (h *handler) take(w *reply, r *http.Request, read func([]byte, submission.Rules) (site.Submission, error)) (*site.SubmissionResult, error) {
 	s := h.submitter
 	key, err := keyOf(r)
 	if err != nil {
@@ -233,12 +234,12 @@ func (h *handler) take(w *reply, r *http.Request, read func([]byte, site.Submiss
 }
 
 // receive checks a submission and keeps it. Where it is to be probed, a place among those that are is taken.
-func (s *submitter) receive(ctx context.Context, body []byte, read func([]byte, site.SubmissionRules) (site.Submission, error), r site.Received) (site.Receipt, site.Submission, error) {
+func (s *submitter) receive(ctx context.Context, body []byte, read func([]byte, submission.Rules) (site.Submission, error), r site.Received) (site.Receipt, site.Submission, error) {
 	categories, err := s.Store.SubmissionCategories(ctx)
 	if err != nil {
 		return site.Receipt{}, r.Submission, err
 	}
-	r.Submission, err = read(body, site.SubmissionRules{Categories: categories, FreeHosts: s.FreeHosts, Address: s.Address})
+	r.Submission, err = read(body, submission.Rules{Categories: categories, FreeHosts: s.FreeHosts, Address: s.Address})
 	if err != nil {
 		return site.Receipt{}, r.Submission, err
 	}
@@ -344,7 +345,7 @@ var errBrokenBody = errors.New("the body broke off")
 
 // submitError is the answer to what is wrong with a submission, false for what is no such error.
 func submitError(err error) (site.Error, bool) {
-	var wrong *site.SubmissionError
+	var wrong *submission.Error
 	var twice *site.DuplicateError
 	var over *site.SubmissionLimitError
 	var key *keyError

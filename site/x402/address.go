@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -166,12 +167,10 @@ func matches(form *regexp.Regexp, s string) error {
 }
 
 func oneOf(s string, words ...string) error {
-	for _, w := range words {
-		if s == w {
-			return nil
-		}
+	if !slices.Contains(words, s) {
+		return ErrShape
 	}
-	return ErrShape
+	return nil
 }
 
 // nonZeroHex accepts hex of a form that is not all zeros.
@@ -202,7 +201,7 @@ func NormalizeAddress(networkCAIP2, address string) string {
 	}
 	switch namespace(networkCAIP2) {
 	case "eip155":
-		if evmForm(address) {
+		if evmForm.MatchString(address) {
 			return strings.ToLower(address)
 		}
 	case "aptos":

@@ -78,7 +78,7 @@ func stacksAddress(s string) error {
 // nearAccount accepts named accounts, implicit ones of 64 hex digits and Ethereum-like ones.
 func nearAccount(s string) error {
 	s = strings.ToLower(s)
-	if evmForm(s) {
+	if evmForm.MatchString(s) {
 		return nonZeroHex(s, hexForm)
 	}
 	if len(s) < 2 || len(s) > 64 {

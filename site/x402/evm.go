@@ -2,28 +2,18 @@ package x402
 
 import (
 	"encoding/hex"
+	"regexp"
 	"strings"
 
 	"golang.org/x/crypto/sha3"
 )
 
-// evmForm says whether s is 0x and 40 hex digits of any case. Nearly every row asks, and an expression would take ten
-// times as long.
-func evmForm(s string) bool {
-	if len(s) != 42 || s[0] != '0' || s[1] != 'x' {
-		return false
-	}
-	for _, c := range []byte(s[2:]) {
-		if !(c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F') {
-			return false
-		}
-	}
-	return true
-}
+// evmForm is 0x and 40 hex digits of any case.
+var evmForm = regexp.MustCompile(`^0x[0-9a-fA-F]{40}$`)
 
 // evmAddress checks shape and, for mixed case, the EIP-55 checksum. Text all in lower or all in upper case carries none.
 func evmAddress(s string) error {
-	if !evmForm(s) {
+	if !evmForm.MatchString(s) {
 		return ErrShape
 	}
 	digits := s[2:]

@@ -338,7 +338,7 @@ func domainExtra(r *exhibitRow) string {
 	name, version := extra.text("name"), extra.text("version")
 	switch {
 	case name == gatewayName:
-		if contract := extra.text("verifyingContract"); !evmForm(contract) {
+		if contract := extra.text("verifyingContract"); !evmForm.MatchString(contract) {
 			return "extra.verifyingContract of the Gateway wallet is no address: " + show(extra.get("verifyingContract"))
 		}
 	case name == "":

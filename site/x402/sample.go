@@ -59,27 +59,33 @@ func ownExample(s object) json.RawMessage {
 func sampleObject(s object, levels int) json.RawMessage {
 	properties := s.child("properties")
 	required, _, _ := elements(s.get("required"), maxRows)
-	out := bytes.NewBufferString("{")
+	var out writer
 	for _, raw := range required {
-		name, ok := stringValue(raw)
-		value := sample(properties.get(name), levels-1)
-		if !ok || value == nil || out.Len()+len(value) > maxSample {
-			continue
+		if name, ok := stringValue(raw); ok {
+			out.add(name, sample(properties.get(name), levels-1))
 		}
-		if out.Len() > 1 {
-			out.WriteByte(',')
-		}
-		key, err := json.Marshal(name)
-		if err != nil {
-			continue
-		}
-		out.Write(key)
-		out.WriteByte(':')
-		out.Write(value)
 	}
-	out.WriteByte('}')
-	return out.Bytes()
+	return out.object()
 }
+
+// writer collects the members of an object, as many as maxSample has room for.
+type writer struct{ bytes.Buffer }
+
+// add adds a member that has a value.
+func (w *writer) add(name string, value json.RawMessage) {
+	key, err := json.Marshal(name)
+	if err != nil || value == nil || w.Len()+len(key)+len(value) > maxSample {
+		return
+	}
+	if w.Len() > 0 {
+		w.WriteByte(',')
+	}
+	w.Write(key)
+	w.WriteByte(':')
+	w.Write(value)
+}
+
+func (w *writer) object() json.RawMessage { return json.RawMessage("{" + w.String() + "}") }
 
 // sampleFields reads version 1's field descriptions, a map of names to a type word, an example or a small schema, into an
 // example value for each that is not optional. A type word stands for its smallest value.
@@ -88,25 +94,11 @@ func sampleFields(raw json.RawMessage) json.RawMessage {
 	if !ok {
 		return nil
 	}
-	out := bytes.NewBufferString("{")
+	var out writer
 	for _, m := range list {
-		value := fieldExample(m.Value)
-		if value == nil || out.Len()+len(value)+len(m.Key) > maxSample {
-			continue
-		}
-		if out.Len() > 1 {
-			out.WriteByte(',')
-		}
-		key, err := json.Marshal(m.Key)
-		if err != nil {
-			continue
-		}
-		out.Write(key)
-		out.WriteByte(':')
-		out.Write(value)
+		out.add(m.Key, fieldExample(m.Value))
 	}
-	out.WriteByte('}')
-	return out.Bytes()
+	return out.object()
 }
 
 func fieldExample(raw json.RawMessage) json.RawMessage {

@@ -2,8 +2,6 @@ package x402
 
 import (
 	"encoding/json"
-	"slices"
-	"unicode/utf8"
 )
 
 // Bounds of the JSON that is read. Real envelopes with a bazaar schema nest about 15 deep; no object in one has had more
@@ -37,15 +35,9 @@ func depth(text []byte) int {
 	return deepest
 }
 
-// fewMembers is what there is room for at first.
-const fewMembers = 8
-
 // members splits a valid JSON object into its members, at most maxMembers. It returns false for anything that is not
 // an object.
-func members(text json.RawMessage) ([]member, bool) { return appendMembers(nil, text) }
-
-// appendMembers is members in memory that is there. Most objects have few, and growing would take as much.
-func appendMembers(list []member, text json.RawMessage) ([]member, bool) {
+func members(text json.RawMessage) (list []member, ok bool) {
 	i := skipSpace(text, 0)
 	if i >= len(text) || text[i] != '{' {
 		return nil, false
@@ -63,9 +55,6 @@ func appendMembers(list []member, text json.RawMessage) ([]member, bool) {
 		}
 		i = skipSpace(text, i+1)
 		end = skipValue(text, i)
-		if list == nil {
-			list = make([]member, 0, fewMembers)
-		}
 		list = append(list, member{Key: key, Value: json.RawMessage(text[i:end:end])})
 		i = skipSpace(text, end)
 		if i >= len(text) || text[i] != ',' {
@@ -106,8 +95,7 @@ func duplicateKey(text json.RawMessage, levels int) string {
 	if levels == 0 {
 		return ""
 	}
-	var room [fewMembers]member
-	if list, ok := appendMembers(room[:0], text); ok {
+	if list, ok := members(text); ok {
 		if key := repeated(list); key != "" {
 			return key
 		}
@@ -127,17 +115,8 @@ func duplicateKey(text json.RawMessage, levels int) string {
 	return ""
 }
 
-// repeated returns the first key that an earlier member has, "" without. Few members, as of most objects, are compared one
-// by one.
+// repeated returns the first key that an earlier member has, "" without.
 func repeated(list []member) string {
-	if len(list) <= 16 {
-		for i, m := range list {
-			if slices.ContainsFunc(list[:i], func(o member) bool { return o.Key == m.Key }) {
-				return m.Key
-			}
-		}
-		return ""
-	}
 	seen := make(map[string]bool, len(list))
 	for _, m := range list {
 		if seen[m.Key] {
@@ -200,16 +179,6 @@ func absent(text json.RawMessage) bool { return len(text) == 0 || kind(text) == 
 
 // unquote decodes a JSON string. Invalid UTF-8 becomes U+FFFD.
 func unquote(quoted []byte) string {
-	plain := len(quoted) >= 2
-	for _, c := range quoted {
-		if c == '\\' || c >= utf8.RuneSelf {
-			plain = false
-			break
-		}
-	}
-	if plain {
-		return string(quoted[1 : len(quoted)-1])
-	}
 	var s string
 	if err := json.Unmarshal(quoted, &s); err != nil {
 		return ""

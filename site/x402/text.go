@@ -18,31 +18,12 @@ const (
 // cleanText makes a service's words fit to be shown: entities decoded once, doubly encoded UTF-8 repaired, control,
 // invisible and direction characters out, blanks collapsed. Markup stays: whoever prints the text escapes it.
 func cleanText(s string) string {
-	if plain(s) {
-		return s
-	}
 	if len(s) > 16*maxText { // the rest would be clipped anyway; entities and repairs only shorten
 		s = s[:16*maxText]
 	}
 	s = dropInvisible(repairMojibake(html.UnescapeString(strings.ToValidUTF8(s, "\ufffd"))))
 	s = dropInvisible(repairMojibake(s)) // an invisible character may have kept the first repair from working
 	return strings.Join(strings.Fields(s), " ")
-}
-
-// plain says whether cleanText leaves s as it is: words of ASCII with one blank between them and no entity.
-func plain(s string) bool {
-	if len(s) > 16*maxText {
-		return false
-	}
-	blank := true // before the first character
-	for i := range len(s) {
-		c := s[i]
-		if c < ' ' || c > '~' || c == '&' || c == ' ' && blank {
-			return false
-		}
-		blank = c == ' '
-	}
-	return !blank || s == ""
 }
 
 // isPrinted says whether s is of characters that ASCII prints.
@@ -91,9 +72,6 @@ func repairMojibake(s string) string {
 
 // cleanURL keeps an address as it is written but for characters that no address holds.
 func cleanURL(s string) string {
-	if len(s) <= maxURL && isPrinted(s) && !strings.Contains(s, " ") {
-		return s
-	}
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || r == utf8.RuneError || invisible(r) {
 			return -1

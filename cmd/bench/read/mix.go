@@ -23,6 +23,7 @@ import (
 
 	"tollbook/output"
 	"tollbook/site"
+	"tollbook/site/search"
 )
 
 // mixes are lists of addresses, each a file of lines for wrk.
@@ -92,11 +93,11 @@ func newMixes(public, dir string) (*mixes, error) {
 	}
 	few := make([]string, fewLines)
 	for i := range few {
-		few[i] = search(r, words)
+		few[i] = newSearch(r, words)
 	}
 	others := make([]string, cutLines)
 	for i := range others {
-		others[i] = fmt.Sprintf("%s&sort=%s&per_page=%d", search(r, words), site.Orders[r.IntN(len(site.Orders))], 1+r.IntN(site.MaxPageSize))
+		others[i] = fmt.Sprintf("%s&sort=%s&per_page=%d", newSearch(r, words), site.Orders[r.IntN(len(site.Orders))], 1+r.IntN(site.MaxPageSize))
 	}
 	for _, list := range []struct {
 		name  string
@@ -211,7 +212,7 @@ func readWords(snap *output.Snapshot, index *site.Index) ([]string, error) {
 			return nil, err
 		}
 		for _, s := range list.Data {
-			for _, w := range site.Words(site.Fold(s.Name)) {
+			for _, w := range search.Words(search.Fold(s.Name)) {
 				words[w] = true
 			}
 		}
@@ -222,8 +223,8 @@ func readWords(snap *output.Snapshot, index *site.Index) ([]string, error) {
 	return slices.Sorted(maps.Keys(words)), nil
 }
 
-// search is a query as somebody types it: a word, the beginning of one, or two.
-func search(r *rand.Rand, words []string) string {
+// newSearch is a query as somebody types it: a word, the beginning of one, or two.
+func newSearch(r *rand.Rand, words []string) string {
 	word := func() string { return words[r.IntN(len(words))] }
 	text := word()
 	switch r.IntN(4) {

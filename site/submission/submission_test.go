@@ -1,4 +1,4 @@
-package site_test
+package submission_test
 
 import (
 	"encoding/json"
@@ -14,10 +14,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tollbook/site"
+	"tollbook/site/submission"
 )
 
 // rules refuse what begins with a ten, as a guard would a private address.
-var rules = site.SubmissionRules{Categories: []string{"AI", "Data"}, Address: func(u *url.URL) (*url.URL, error) {
+var rules = submission.Rules{Categories: []string{"AI", "Data"}, Address: func(u *url.URL) (*url.URL, error) {
 	if strings.HasPrefix(u.Hostname(), "10.") {
 		return nil, errors.New("refused: 10.0.0.1 is a private address")
 	}
@@ -43,7 +44,7 @@ func object(fields map[string]string) []byte {
 
 // faultsOf are the faults of what is no submission, a line each.
 func faultsOf(err error) []string {
-	var wrong *site.SubmissionError
+	var wrong *submission.Error
 	if !errors.As(err, &wrong) {
 		return nil
 	}
@@ -60,7 +61,7 @@ func TestReadSubmission(t *testing.T) {
 		URL: "https://api.acme.example/v1", Email: "o'neil+x402@acme.example", ServiceName: "Acme Quotes", Description: "Share prices, a call at a time.",
 		WebsiteURL: "https://acme.example/?from=here", Category: "Data", Endpoints: []string{"/quote", "POST /search?x={y}"}, Notes: "first line\nsecond",
 	}
-	got, err := site.ReadSubmission(object(good()), rules)
+	got, err := submission.Read(object(good()), rules)
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("submission, error %v (-want +got):\n%s", err, diff)
 	}
@@ -74,13 +75,13 @@ func TestReadSubmission(t *testing.T) {
 			form.Set(name, text)
 		}
 	}
-	got, err = site.ReadSubmissionForm(form, rules)
+	got, err = submission.ReadForm(form, rules)
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("from a form, error %v (-want +got):\n%s", err, diff)
 	}
 	without := good()
 	delete(without, "notes")
-	if got, err := site.ReadSubmission(object(without), rules); err != nil || got.Notes != "" {
+	if got, err := submission.Read(object(without), rules); err != nil || got.Notes != "" {
 		t.Errorf("without notes: %+v, %v", got, err)
 	}
 }
@@ -102,7 +103,7 @@ func TestSubmissionTypes(t *testing.T) {
 			}
 			body := good()
 			body[field] = value
-			_, err := site.ReadSubmission(object(body), rules)
+			_, err := submission.Read(object(body), rules)
 			if diff := cmp.Diff([]string{want}, faultsOf(err)); diff != "" {
 				t.Errorf("%s is %s (-want +got):\n%s", field, value, diff)
 			}
@@ -111,7 +112,7 @@ func TestSubmissionTypes(t *testing.T) {
 	for _, item := range []string{"null", "1", "{}", "[]", "false"} {
 		body := good()
 		body["endpoints"] = `["/a",` + item + `]`
-		_, err := site.ReadSubmission(object(body), rules)
+		_, err := submission.Read(object(body), rules)
 		if got := faultsOf(err); len(got) != 1 || !strings.HasPrefix(got[0], "endpoints: want a list of texts, got ") {
 			t.Errorf("endpoints with %s: %q", item, got)
 		}
@@ -162,7 +163,7 @@ func TestSubmissionFaults(t *testing.T) {
 	} {
 		body := good()
 		body[tt.field] = tt.value
-		_, err := site.ReadSubmission(object(body), rules)
+		_, err := submission.Read(object(body), rules)
 		want := []string{tt.want}
 		if tt.want == "" {
 			want = nil
@@ -190,7 +191,7 @@ func TestSubmissionBodies(t *testing.T) {
 		{`{"zzz":1,"notes":3,"url":"x","url":"y","email":null}`, []string{`url: stands twice`, "email: want text, got null", "service_name: is missing", "description: is missing",
 			"website_url: is missing", "category: is missing", "endpoints: are 0, may be 1 to 25", "notes: want text, got a number", "zzz: is not known"}},
 	} {
-		_, err := site.ReadSubmission([]byte(tt.body), rules)
+		_, err := submission.Read([]byte(tt.body), rules)
 		if diff := cmp.Diff(tt.want, faultsOf(err)); diff != "" {
 			t.Errorf("%.40q (-want +got):\n%s", tt.body, diff)
 		}
@@ -199,11 +200,11 @@ func TestSubmissionBodies(t *testing.T) {
 	for i := range 3000 {
 		many[fmt.Sprintf("a%d", i)] = "1"
 	}
-	_, err := site.ReadSubmission(object(many), rules)
+	_, err := submission.Read(object(many), rules)
 	if got := faultsOf(err); len(got) > 60 || !slices.Contains(got, "endpoints: are 0, may be 1 to 25") {
 		t.Errorf("of 3000 unknown fields %d are told: %q", len(got), got)
 	}
-	_, err = site.ReadSubmissionForm(url.Values{"url": {"https://a.example", "https://b.example"}, "zz": {""}, "yy": {""}, "notes": {"\xff"}}, rules)
+	_, err = submission.ReadForm(url.Values{"url": {"https://a.example", "https://b.example"}, "zz": {""}, "yy": {""}, "notes": {"\xff"}}, rules)
 	if diff := cmp.Diff([]string{"url: stands twice", "email: is missing", "service_name: is missing", "description: is missing", "website_url: is missing", "category: is missing",
 		"endpoints: are 0, may be 1 to 25", "notes: holds control characters", "yy: is not known", "zz: is not known"}, faultsOf(err)); diff != "" {
 		t.Errorf("of a form (-want +got):\n%s", diff)
@@ -217,7 +218,7 @@ func FuzzReadSubmission(f *testing.F) {
 	f.Add([]byte(`{"url":"https://a.example","url":1}`))
 	f.Add([]byte(`{"endpoints":["/a",["/b"]],"notes":"\ud800"}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		s, err := site.ReadSubmission(body, rules)
+		s, err := submission.Read(body, rules)
 		if err != nil {
 			if len(faultsOf(err)) == 0 {
 				t.Fatalf("an error without a fault: %v", err)
@@ -228,7 +229,7 @@ func FuzzReadSubmission(f *testing.F) {
 		if err != nil || !utf8.Valid(data) || strings.ContainsRune(s.URL+s.Email+s.ServiceName+s.Description+s.WebsiteURL+s.Notes+strings.Join(s.Endpoints, ""), 0) {
 			t.Fatalf("can't be kept: %q, %v", data, err)
 		}
-		again, err := site.ReadSubmission(data, rules)
+		again, err := submission.Read(data, rules)
 		if diff := cmp.Diff(s, again); diff != "" || err != nil {
 			t.Fatalf("read again, error %v (-first +second):\n%s", err, diff)
 		}
@@ -244,7 +245,7 @@ func FuzzReadSubmissionForm(f *testing.F) {
 		if err != nil {
 			return
 		}
-		s, err := site.ReadSubmissionForm(form, rules)
+		s, err := submission.ReadForm(form, rules)
 		if err != nil {
 			if len(faultsOf(err)) == 0 {
 				t.Fatalf("an error without a fault: %v", err)

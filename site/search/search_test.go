@@ -1,4 +1,4 @@
-package site_test
+package search_test
 
 import (
 	"encoding/json"
@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tollbook/site"
+	"tollbook/site/search"
 )
 
 func TestFold(t *testing.T) {
@@ -35,7 +36,7 @@ func TestFold(t *testing.T) {
 		{"emoji", "🚀Rocket™", "🚀rockettm"},
 		{"not UTF-8", "a\xffB", "a\ufffdb"},
 	} {
-		if got := site.Fold(test.in); got != test.want {
+		if got := search.Fold(test.in); got != test.want {
 			t.Errorf("%s: Fold(%q) = %q, want %q", test.about, test.in, got, test.want)
 		}
 	}
@@ -45,8 +46,8 @@ func TestFold(t *testing.T) {
 func TestFoldEveryCharacter(t *testing.T) {
 	t.Parallel()
 	for r := rune(0); r <= utf8.MaxRune; r++ {
-		once := site.Fold(string(r))
-		if twice := site.Fold(once); twice != once {
+		once := search.Fold(string(r))
+		if twice := search.Fold(once); twice != once {
 			t.Errorf("%U: %q, then %q", r, once, twice)
 		}
 	}
@@ -74,7 +75,7 @@ func TestWords(t *testing.T) {
 		{"\u1100\u1161\u11a8", []string{"\u1100\u1161\u11a8", "\u1161\u11a8", "\u11a8"}},
 		{"🚀rocket🚀", []string{"rocket"}},
 	} {
-		if diff := cmp.Diff(test.want, site.Words(test.in)); diff != "" {
+		if diff := cmp.Diff(test.want, search.Words(test.in)); diff != "" {
 			t.Errorf("Words(%q) (-want +got):\n%s", test.in, diff)
 		}
 	}
@@ -90,7 +91,7 @@ func TestShardsOf(t *testing.T) {
 		"東京":              {"東", "東京", "京"},
 		"AI東":             {"a", "ai", "東"},
 	} {
-		if diff := cmp.Diff(want, site.ShardsOf(name)); diff != "" {
+		if diff := cmp.Diff(want, search.ShardsOf(name)); diff != "" {
 			t.Errorf("ShardsOf(%q) (-want +got):\n%s", name, diff)
 		}
 	}
@@ -141,7 +142,7 @@ func TestSearchMatches(t *testing.T) {
 		{"4", "GPT 4o", true},
 		{"o", "GPT 4o", false},
 	} {
-		if got := site.NewSearch(test.query).Matches(site.Words(site.Fold(test.name))); got != test.want {
+		if got := search.NewQuery(test.query).Matches(search.Words(search.Fold(test.name))); got != test.want {
 			t.Errorf("%q in %q: %t", test.query, test.name, got)
 		}
 	}
@@ -165,23 +166,23 @@ func TestShardsHoldEveryMatch(t *testing.T) {
 		query := rapid.OneOf(name(), rapid.SampledFrom(append(names, ""))).Draw(t, "query")
 		index := site.SearchIndex{Shards: map[string]int{}}
 		for _, n := range names {
-			for _, letters := range site.ShardsOf(n) {
+			for _, letters := range search.ShardsOf(n) {
 				index.Shards[letters]++
 			}
 		}
-		s := site.NewSearch(query)
+		s := search.NewQuery(query)
 		letters, ok := s.Shard(index)
 		for _, n := range names {
 			matches := naiveMatch(query, n)
-			if got := s.Matches(site.Words(site.Fold(n))); got != matches {
+			if got := s.Matches(search.Words(search.Fold(n))); got != matches {
 				t.Fatalf("%q in %q: %t, want %t", query, n, got, matches)
 			}
-			if matches && (!ok || !slices.Contains(site.ShardsOf(n), letters)) {
+			if matches && (!ok || !slices.Contains(search.ShardsOf(n), letters)) {
 				t.Fatalf("%q is in %q, which is not in shard %q of %v", query, n, letters, index.Shards)
 			}
 		}
 		for other, rows := range index.Shards {
-			for _, w := range site.Words(site.Fold(query)) {
+			for _, w := range search.Words(search.Fold(query)) {
 				if r := []rune(w); other == string(r[:min(2, len(r))]) && ok && rows < index.Shards[letters] {
 					t.Fatalf("%q reads shard %q of %d rows, though %q has %d", query, letters, index.Shards[letters], other, rows)
 				}
@@ -192,17 +193,17 @@ func TestShardsHoldEveryMatch(t *testing.T) {
 
 // naiveMatch is the rule as it is written: every word of the query begins some word of the name.
 func naiveMatch(query, name string) bool {
-	words := site.Words(site.Fold(query))
+	words := search.Words(search.Fold(query))
 	for _, w := range words {
-		if !slices.ContainsFunc(site.Words(site.Fold(name)), func(n string) bool { return strings.HasPrefix(n, w) }) {
+		if !slices.ContainsFunc(search.Words(search.Fold(name)), func(n string) bool { return strings.HasPrefix(n, w) }) {
 			return false
 		}
 	}
 	return len(words) > 0
 }
 
-// TestParseSearchRow: what search reads of a row is what JSON says, whatever the texts in it.
-func TestParseSearchRow(t *testing.T) {
+// TestParseRow: what search reads of a row is what JSON says, whatever the texts in it.
+func TestParseRow(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(rapid.String(), rapid.StringOf(rapid.SampledFrom([]rune("a\"\\{}[],:\n\u2028<é"))))
@@ -221,7 +222,7 @@ func TestParseSearchRow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := site.ParseSearchRow(row)
+		got, err := search.ParseRow(row)
 		if err != nil {
 			t.Fatalf("%s: %v", row, err)
 		}
@@ -237,13 +238,13 @@ func TestParseSearchRow(t *testing.T) {
 		if diff := cmp.Diff(want, got.Item); diff != "" {
 			t.Fatalf("%s (-want +got):\n%s", row, diff)
 		}
-		if diff := cmp.Diff(site.Words(site.Fold(want.Name)), got.Words); diff != "" {
+		if diff := cmp.Diff(search.Words(search.Fold(want.Name)), got.Words); diff != "" {
 			t.Fatalf("words of %q (-want +got):\n%s", want.Name, diff)
 		}
 	})
 }
 
-func TestParseSearchRowRefuses(t *testing.T) {
+func TestParseRowRefuses(t *testing.T) {
 	t.Parallel()
 	for _, row := range []string{
 		``, `{`, `{}`, `[]`, `null`, `{"slug"}`, `{"slug":}`, `{"slug":"a"`, `{"slug":"a}`, `{"slug":"a\`, `{"slug":"a\"}`, `{"slug":"a",}`, `{"slug":"a"}}`,
@@ -251,7 +252,7 @@ func TestParseSearchRowRefuses(t *testing.T) {
 		`{"slug":"a","endpoint_count":1.5}`, `{"slug":"a","uptime_24h":"x"}`, `{"slug":"a","min_price_usd":-1}`, `{"name":"a"}`, `{slug:"a"}`, `{"slug":"a""name":"b"}`,
 		`{"slug":"a","x":[[[}`, `{"slug":"\x"}`,
 	} {
-		if got, err := site.ParseSearchRow([]byte(row)); err == nil {
+		if got, err := search.ParseRow([]byte(row)); err == nil {
 			t.Errorf("%s: %+v", row, got)
 		}
 	}
@@ -264,21 +265,21 @@ func FuzzSearch(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		_, _ = site.ParseSearchRow([]byte(s))
+		_, _ = search.ParseRow([]byte(s))
 		if len(s) > 400 {
 			return // what follows looks at each word of each word
 		}
-		folded := site.Fold(s)
-		if again := site.Fold(folded); again != folded {
+		folded := search.Fold(s)
+		if again := search.Fold(folded); again != folded {
 			t.Fatalf("Fold(%q) = %q, and of that %q", s, folded, again)
 		}
-		words := site.Words(folded)
+		words := search.Words(folded)
 		for _, w := range words {
-			if w == "" || !strings.Contains(folded, w) || !slices.Contains(site.Words(w), w) || !site.NewSearch(w).Matches(words) {
+			if w == "" || !strings.Contains(folded, w) || !slices.Contains(search.Words(w), w) || !search.NewQuery(w).Matches(words) {
 				t.Fatalf("%q has the word %q", s, w)
 			}
 		}
-		for _, letters := range site.ShardsOf(s) {
+		for _, letters := range search.ShardsOf(s) {
 			if n := utf8.RuneCountInString(letters); n < 1 || n > 2 {
 				t.Fatalf("%q lies in a shard of %d letters, %q", s, n, letters)
 			}
@@ -287,9 +288,9 @@ func FuzzSearch(f *testing.F) {
 }
 
 // A query finds names whose words begin with its words, whatever their case and marks.
-func ExampleSearch() {
+func ExampleQuery() {
 	for _, name := range []string{"Crème Prices", "Price of Cream", "東京 Cremona"} {
-		fmt.Println(name, site.NewSearch("crème p").Matches(site.Words(site.Fold(name))), site.NewSearch("京").Matches(site.Words(site.Fold(name))))
+		fmt.Println(name, search.NewQuery("crème p").Matches(search.Words(search.Fold(name))), search.NewQuery("京").Matches(search.Words(search.Fold(name))))
 	}
 	// Output:
 	// Crème Prices true false

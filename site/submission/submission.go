@@ -1,4 +1,6 @@
-package site
+// Package submission reads what an owner sends to have a service listed: JSON or a form in, a submission in the form in which it is
+// stored or every fault of every field out. It must never know a database, a clock or who sent it.
+package submission
 
 import (
 	"bytes"
@@ -9,14 +11,16 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"tollbook/site"
 )
 
-// ReadSubmission reads a submission in JSON, strictly: one object, each field once, none that is not known. An error is a
-// *SubmissionError that tells every fault.
-func ReadSubmission(body []byte, rules SubmissionRules) (Submission, error) {
+// Read reads a submission in JSON, strictly: one object, each field once, none that is not known. An error is a
+// *Error that tells every fault.
+func Read(body []byte, rules Rules) (site.Submission, error) {
 	var d draft
 	if err := d.readJSON(body); err != nil {
-		return Submission{}, &SubmissionError{[]ErrorField{{Field: bodyField, Message: err.Error()}}}
+		return site.Submission{}, &Error{[]site.ErrorField{{Field: bodyField, Message: err.Error()}}}
 	}
 	return d.checked(rules)
 }
@@ -49,7 +53,7 @@ func (d *draft) readJSON(body []byte) error {
 		}
 		field, _ := name.(string)
 		switch {
-		case !slices.Contains(SubmissionFields, field):
+		case !slices.Contains(site.SubmissionFields, field):
 			d.fault(clipped(field), "is not known")
 		case seen[field]:
 			d.fault(field, "stands twice")
@@ -93,8 +97,8 @@ func (d *draft) setEndpoints(value json.RawMessage) {
 	}
 	var items []json.RawMessage
 	_ = json.Unmarshal(value, &items) // a list by its kind
-	if len(items) > MaxEndpoints {
-		d.fault("endpoints", "are %d, may be 1 to %d", len(items), MaxEndpoints)
+	if len(items) > site.MaxEndpoints {
+		d.fault("endpoints", "are %d, may be 1 to %d", len(items), site.MaxEndpoints)
 		return
 	}
 	d.Endpoints = make([]string, len(items))
@@ -144,11 +148,11 @@ func kindOf(value json.RawMessage) string {
 	return "a number"
 }
 
-// ReadSubmissionForm reads a submission as a browser sends it without script: endpoints are lines. An error is a
-// *SubmissionError that tells every fault.
-func ReadSubmissionForm(form url.Values, rules SubmissionRules) (Submission, error) {
+// ReadForm reads a submission as a browser sends it without script: endpoints are lines. An error is a
+// *Error that tells every fault.
+func ReadForm(form url.Values, rules Rules) (site.Submission, error) {
 	var d draft
-	for _, field := range SubmissionFields {
+	for _, field := range site.SubmissionFields {
 		values := form[field]
 		if len(values) > 1 {
 			d.fault(field, "stands twice")
@@ -169,10 +173,10 @@ func ReadSubmissionForm(form url.Values, rules SubmissionRules) (Submission, err
 		}
 	}
 	for field := range form {
-		if !slices.Contains(SubmissionFields, field) {
+		if !slices.Contains(site.SubmissionFields, field) {
 			d.fault(clipped(strings.ToValidUTF8(field, "?")), "is not known")
 		}
 	}
-	slices.SortStableFunc(d.faults, func(a, b ErrorField) int { return strings.Compare(a.Field, b.Field) }) // form is a map
+	slices.SortStableFunc(d.faults, func(a, b site.ErrorField) int { return strings.Compare(a.Field, b.Field) }) // form is a map
 	return d.checked(rules)
 }

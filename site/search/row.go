@@ -1,18 +1,19 @@
-package site
+package search
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
+
+	"tollbook/site"
 )
 
-// SearchRow is what search must know of a row of the list of services. Item has what filters and orders look at: slug,
+// Row is what search must know of a row of the list of services. Item has what filters and orders look at: slug,
 // name, category, status, networks, price, uptime, number of endpoints and time of listing; its other fields are zero.
-type SearchRow struct {
-	Item  ServiceListItem
+type Row struct {
+	Item  site.ServiceListItem
 	Words []string // of the folded name
 	Raw   []byte   // the row as it stands in the list
 }
@@ -20,23 +21,23 @@ type SearchRow struct {
 // errRow marks bytes that are no row of the list of services.
 var errRow = errors.New("not a row of the list of services")
 
-// ParseSearchRow reads a row. It walks the members of the object and decodes those that Item needs: a fifth of the time
+// ParseRow reads a row. It walks the members of the object and decodes those that Item needs: a fifth of the time
 // of reading the whole row. Row must be compact JSON.
-func ParseSearchRow(row []byte) (SearchRow, error) {
-	r := SearchRow{Raw: row}
-	err := eachMember(row, r.Item.decode)
+func ParseRow(row []byte) (Row, error) {
+	r := Row{Raw: row}
+	err := eachMember(row, func(key, value []byte) error { return decode(&r.Item, key, value) })
 	if err == nil && r.Item.Slug == "" {
 		err = errors.New("it has no slug")
 	}
 	if err != nil {
-		return SearchRow{}, fmt.Errorf("%w: %w: %.60s", errRow, err, row)
+		return Row{}, fmt.Errorf("%w: %w: %.60s", errRow, err, row)
 	}
 	r.Words = Words(Fold(r.Item.Name))
 	return r, nil
 }
 
 // decode sets the field that a member of the row is for, if search needs it.
-func (i *ServiceListItem) decode(key, value []byte) (err error) {
+func decode(i *site.ServiceListItem, key, value []byte) (err error) {
 	null := string(value) == "null"
 	switch string(key) {
 	case "slug":
@@ -60,7 +61,7 @@ func (i *ServiceListItem) decode(key, value []byte) (err error) {
 		}
 	case "min_price_usd":
 		if !null {
-			i.MinPriceUSD = new(Decimal)
+			i.MinPriceUSD = new(site.Decimal)
 			err = i.MinPriceUSD.UnmarshalJSON(value)
 		}
 	}
@@ -178,18 +179,4 @@ func valueEnd(b []byte) int {
 		}
 	}
 	return -1
-}
-
-// Filter is what a request for services chooses by, beside words.
-type Filter struct{ network, status, category string }
-
-// Filter is that of q, which lists services.
-func (q Query) Filter() Filter {
-	return Filter{q.Text("network"), q.Text("status"), q.Text("category")}
-}
-
-// Passes says whether a service passes; a filter that is absent lets every service pass.
-func (f Filter) Passes(i *ServiceListItem) bool {
-	return (f.status == "" || f.status == i.Status) && (f.category == "" || f.category == i.Category) &&
-		(f.network == "" || slices.Contains(i.Networks, f.network))
 }
