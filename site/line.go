@@ -9,12 +9,8 @@ import (
 const MaxMarks = 3
 
 // Line is a stranger's text in one line of at most limit characters: space is one blank, hidden characters are left out, and
-// so are marks beyond MaxMarks. Of bytes that are no UTF-8 it has U+FFFD. whole is false where the limit cut it. hidden is not
-// asked of what ASCII prints.
+// so are marks beyond MaxMarks. Of bytes that are no UTF-8 it has U+FFFD. whole is false where the limit cut it.
 func Line(s string, limit int, hidden func(rune) bool) (line string, whole bool) {
-	if isLine(s, limit) {
-		return s, true
-	}
 	var b strings.Builder
 	n, marks, space := 0, 0, false
 	for _, r := range s {
@@ -42,16 +38,4 @@ func Line(s string, limit int, hidden func(rune) bool) (line string, whole bool)
 		n++
 	}
 	return b.String(), true
-}
-
-// isLine says at a glance that Line has nothing to do: s is short, and of ASCII's letters with single blanks between.
-func isLine(s string, limit int) bool {
-	before := byte(' ')
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c >= 0x7f || c == ' ' && before == ' ' {
-			return false
-		}
-		before = s[i]
-	}
-	return len(s) <= limit && (before != ' ' || s == "")
 }

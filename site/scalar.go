@@ -1,7 +1,6 @@
 package site
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"math"
@@ -27,42 +26,18 @@ func TimeOrNull(t time.Time) *Time {
 	return &u
 }
 
-func (t Time) String() string {
-	var b [len(TimeLayout)]byte
-	return string(t.Append(b[:0]))
-}
+func (t Time) String() string { return t.UTC().Format(TimeLayout) }
 
 // Day is the instant's UTC day in time.DateOnly.
-func (t Time) Day() string {
-	var b [len(TimeLayout)]byte
-	text, _, _ := bytes.Cut(t.Append(b[:0]), []byte("T"))
-	return string(text)
-}
+func (t Time) Day() string { return t.UTC().Format(time.DateOnly) }
 
 // MarshalJSON writes the instant in TimeLayout.
 func (t Time) MarshalJSON() ([]byte, error) {
 	return append(t.Append(append(make([]byte, 0, len(TimeLayout)+2), '"')), '"'), nil
 }
 
-// Append appends the instant in TimeLayout, in a fraction of the time that reading the layout takes.
-func (t Time) Append(b []byte) []byte {
-	u := t.UTC()
-	year, month, day := u.Date()
-	if year < 1000 || year > 9999 {
-		return u.AppendFormat(b, TimeLayout)
-	}
-	hour, minute, second := u.Clock()
-	b = two(append(b, '0'+byte(year/1000), '0'+byte(year/100%10)), year%100)
-	b = two(append(b, '-'), int(month))
-	b = two(append(b, '-'), day)
-	b = two(append(b, 'T'), hour)
-	b = two(append(b, ':'), minute)
-	b = two(append(b, ':'), second)
-	ms := u.Nanosecond() / int(time.Millisecond)
-	return append(two(append(b, '.', '0'+byte(ms/100)), ms%100), 'Z')
-}
-
-func two(b []byte, n int) []byte { return append(b, '0'+byte(n/10), '0'+byte(n%10)) }
+// Append appends the instant in TimeLayout.
+func (t Time) Append(b []byte) []byte { return t.UTC().AppendFormat(b, TimeLayout) }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (t *Time) UnmarshalJSON(b []byte) error {
