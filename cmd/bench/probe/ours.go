@@ -60,7 +60,14 @@ func ours(ctx context.Context, o options) error {
 		return err
 	}
 	defer stop()
-	for orders := bufio.NewScanner(os.Stdin); orders.Scan(); {
+	orders := bufio.NewScanner(os.Stdin)
+	for first := true; orders.Scan(); first = false {
+		if !first {
+			c.Close() // connections, as fifteen minutes would close them; the crawler can still be used
+			if err := sql(ctx, `UPDATE service_states SET next_check_at = now() - interval '1 minute'`, `VACUUM ANALYZE`); err != nil {
+				return err
+			}
+		}
 		before, began := usage.Self(), time.Now()
 		report, err := c.Round(ctx)
 		if err != nil {
@@ -71,10 +78,6 @@ func ours(ctx context.Context, o options) error {
 			return err
 		}
 		if err := json.NewEncoder(os.Stdout).Encode(r); err != nil {
-			return err
-		}
-		c.Close() // the connections that are kept; it goes on being of use
-		if err := sql(ctx, `UPDATE service_states SET next_check_at = now() - interval '1 minute'`, `VACUUM ANALYZE`); err != nil {
 			return err
 		}
 	}
