@@ -2,6 +2,7 @@ package turns
 
 import (
 	"context"
+	"debug/buildinfo"
 	"fmt"
 	"log"
 	"os"
@@ -43,16 +44,16 @@ func Install(ctx context.Context, peers ...Peer) error {
 }
 
 // GoInstall returns the path of a program that a Go module holds, at a version: "example.org/program@v1.2.3". It compiles the
-// program into the user's cache if it is not there.
+// program into the user's cache if that version is not there.
 func GoInstall(ctx context.Context, module string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", err
 	}
 	name, version, _ := strings.Cut(module, "@")
-	dir := filepath.Join(cache, "tollbook", "bin", version)
+	dir := filepath.Join(cache, "tollbook", "bin") // where tests look for theirs
 	program := filepath.Join(dir, filepath.Base(name))
-	if _, err := os.Stat(program); err == nil {
+	if info, err := buildinfo.ReadFile(program); err == nil && info.Main.Version == version {
 		return program, nil
 	}
 	log.Printf("compiling %s, once", module)
