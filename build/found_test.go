@@ -18,6 +18,7 @@ import (
 
 	"tollbook/output"
 	"tollbook/site"
+	"tollbook/site/lookup"
 	"tollbook/site/serve"
 	"tollbook/site/x402"
 )
@@ -124,7 +125,7 @@ func findByAddress(r reader, slug string) (priced int) {
 	r.get("/v1/services/"+slug, &detail)
 	for _, e := range detail.Data.Endpoints {
 		address := detail.Data.BaseURL + e.Path
-		normal, err := site.NormalAddress(address + "?x=1")
+		normal, err := lookup.NormalAddress(address + "?x=1")
 		if err != nil {
 			r.t.Fatal(err)
 		}

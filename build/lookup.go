@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tollbook/site"
+	"tollbook/site/lookup"
 )
 
 // Of a look-up: how much of a service's own words is shown, in bytes of JSON, and how many of each list at most. What
@@ -39,7 +40,7 @@ func newLookups(s *site.Snapshot) *lookups {
 // survey notes the addresses of the ith service. Services come by slug, all of them before the first one is added.
 func (x *lookups) survey(i int, endpoints []site.Endpoint) {
 	for j := range endpoints {
-		normal, err := site.NormalAddress(x.snapshot.Services[i].Item.BaseURL + endpoints[j].Path)
+		normal, err := lookup.NormalAddress(x.snapshot.Services[i].Item.BaseURL + endpoints[j].Path)
 		if err != nil {
 			continue // no client can ask for it either
 		}
@@ -61,7 +62,7 @@ func (x *lookups) add(i int, l *site.Listing) error {
 	for j := range l.Detail.Endpoints {
 		e := &l.Detail.Endpoints[j]
 		x.addPrices(l, e, l.Terms[j].Signable)
-		if normal, err := site.NormalAddress(l.Detail.BaseURL + e.Path); err == nil {
+		if normal, err := lookup.NormalAddress(l.Detail.BaseURL + e.Path); err == nil {
 			own[normal] = append(own[normal], j)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tollbook/site"
+	"tollbook/site/lookup"
 	"tollbook/site/x402"
 )
 
@@ -51,7 +52,7 @@ func TestLookupsAreSmall(t *testing.T) {
 		addresses, recipients := map[string]bool{}, map[string]bool{}
 		for _, l := range s.Services {
 			for _, e := range l.Detail.Endpoints {
-				normal, err := site.NormalAddress(l.Detail.BaseURL + e.Path)
+				normal, err := lookup.NormalAddress(l.Detail.BaseURL + e.Path)
 				if err != nil {
 					t.Fatal(err)
 				}

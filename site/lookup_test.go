@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"tollbook/site"
+	"tollbook/site/lookup"
 )
 
 // vectors are the examples that clients in other languages are held to as well.
@@ -38,13 +37,13 @@ func TestLookupVectors(t *testing.T) {
 	t.Parallel()
 	v := readVectors(t)
 	for _, a := range v.Addresses {
-		got, err := site.NormalAddress(a.Address)
+		got, err := lookup.NormalAddress(a.Address)
 		if err != nil || got != a.Normal || site.Hash(got) != a.SHA256 {
 			t.Errorf("%s: NormalAddress(%s) = %s, %v, of hash %s; want %s, %s", a.About, a.Address, got, err, site.Hash(got), a.Normal, a.SHA256)
 		}
 	}
 	for _, address := range v.Refused {
-		if got, err := site.NormalAddress(address); err == nil {
+		if got, err := lookup.NormalAddress(address); err == nil {
 			t.Errorf("NormalAddress(%q) = %s, want an error", address, got)
 		}
 	}
@@ -58,61 +57,6 @@ func TestLookupVectors(t *testing.T) {
 			t.Errorf("%s: %s is looked up as %s in %s", r.About, q.Key(), hash, key)
 		}
 	}
-}
-
-// TestNormalAddressIsNormal: a normal form is its own, has no parts that were to go, and does not depend on how bytes of
-// the path were escaped.
-func TestNormalAddressIsNormal(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		path := rapid.StringOf(rapid.OneOf(rapid.SampledFrom([]rune("/..//%2eaAéz -%[]@:~")), rapid.Rune())).Draw(t, "path")
-		path = "/" + strings.NewReplacer("?", "", "#", "").Replace(path)
-		once, err := site.NormalAddress("https://api.acme.test" + path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if twice, err := site.NormalAddress(once); err != nil || twice != once {
-			t.Fatalf("%q is %s, and that is %s, %v", path, once, twice, err)
-		}
-		for segment := range strings.SplitSeq(strings.TrimPrefix(once, "https://"), "/") {
-			if segment == "." || segment == ".." {
-				t.Fatalf("%q is %s", path, once)
-			}
-		}
-		if u, err := url.Parse(once); err != nil || u.String() != once {
-			t.Fatalf("%q is %s, which the standard library writes as %v, %v", path, once, u, err)
-		}
-		var escaped strings.Builder // every byte that may be escaped without a change of meaning
-		for i := range len(path) {
-			if c := path[i]; strings.IndexByte("!$&'()*+,;=:@/%", c) >= 0 {
-				escaped.WriteByte(c)
-			} else {
-				fmt.Fprintf(&escaped, "%%%02x", c)
-			}
-		}
-		if strings.Contains(path, "%") {
-			return // an escape in it would be escaped twice
-		}
-		if got, err := site.NormalAddress("https://api.acme.test" + escaped.String()); err != nil || got != once {
-			t.Fatalf("%q is %s, escaped %s is %s, %v", path, once, escaped.String(), got, err)
-		}
-	})
-}
-
-// FuzzNormalAddress: nothing makes it panic, and what it answers is a normal form.
-func FuzzNormalAddress(f *testing.F) {
-	for _, s := range []string{"https://api.acme.test/quote?x#y", "HTTP://u:p@[::1]:080/%2e%2e/%zz", "https://a/./..//%", "ftp://x"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		once, err := site.NormalAddress(s)
-		if err != nil {
-			return
-		}
-		if twice, err := site.NormalAddress(once); err != nil || twice != once || strings.ContainsAny(once, "?# \x00") {
-			t.Fatalf("%q is %q, and that is %q, %v", s, once, twice, err)
-		}
-	})
 }
 
 // TestLookupRow: an answer is the row without its hash.
@@ -145,8 +89,8 @@ func TestLookupRow(t *testing.T) {
 }
 
 // What to know before paying is found by the hash of the address, or by the recipient.
-func ExampleNormalAddress() {
-	normal, err := site.NormalAddress("HTTPS://api.acme.test:443/v1/../quote?symbol=ACME")
+func ExampleNormalRecipient() {
+	normal, err := lookup.NormalAddress("HTTPS://api.acme.test:443/v1/../quote?symbol=ACME")
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -35,12 +35,13 @@ var imports = map[string]struct{ ours, modules []string }{
 	"site": {
 		modules: []string{"golang.org/x/text"},
 	},
+	"site/lookup": {},
 	"site/search": {
 		ours:    []string{"site"},
 		modules: []string{"golang.org/x/text"},
 	},
 	"site/submission": {
-		ours: []string{"site"},
+		ours: []string{"site", "site/lookup"},
 	},
 	"site/vocabulary": {
 		ours: []string{"site"},
@@ -101,7 +102,7 @@ var imports = map[string]struct{ ours, modules []string }{
 		ours: []string{"site", "site/vocabulary"},
 	},
 	"site/serve/mcp": {
-		ours:    []string{"site", "site/display", "site/schema"},
+		ours:    []string{"site", "site/lookup", "site/display", "site/schema"},
 		modules: []string{"github.com/modelcontextprotocol/go-sdk"},
 	},
 	"crawl": {
@@ -260,11 +261,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	"cmd/bench/turns": {},
 	"cmd/bench/usage": {},
 	"build": {
-		ours:    []string{"site", "site/search", "site/x402", "site/postgres", "site/postgres/ledger", "site/synthesis", "render", "render/openapi", "output"},
-		modules: []string{"golang.org/x/sync"},
-	},
-	"render": {
-		ours:    []string{"site", "site/display", "templates", "render/card", "render/chart", "render/openapi"},
+		ours:    []string{"site", "site/schema", "site/lookup", "site/search", "site/x402", "site/postgres", "site/postgres/ledger", "site/synthesis", "render", "render/openapi", "output", "golang.org/x/sync", "render", "site", "site/display", "templates", "render/card", "render/chart", "render/openapi"},
 		modules: []string{"github.com/yuin/goldmark"},
 	},
 	"render/chart": {

@@ -8,6 +8,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/display"
+	"tollbook/site/lookup"
 )
 
 // Examples are answers of a snapshot by which its documents show what each route answers.
@@ -46,7 +47,7 @@ func ChooseExamples(s *site.Snapshot, endpoints func(place int) []site.Endpoint)
 	}
 	x.service, x.Segments["slug"] = chosen, chosen.Slug
 	for _, p := range endpoints(place) {
-		address, err := site.NormalAddress(chosen.BaseURL + p.Path)
+		address, err := lookup.NormalAddress(chosen.BaseURL + p.Path)
 		if err != nil || len(p.Pricing) == 0 || p.Pricing[0].NetworkCAIP2 == nil {
 			continue
 		}

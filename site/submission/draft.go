@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"tollbook/site"
+	"tollbook/site/lookup"
 )
 
 // Rules are what a submission is held to that this package can't know.
@@ -112,7 +113,7 @@ func (d *draft) checkAddresses(rules Rules) {
 		d.fault("url", "%v", err)
 	} else if u, err := visited(base, rules); err != nil {
 		d.fault("url", "%v", err)
-	} else if normal, err := site.NormalAddress(u.String()); err != nil {
+	} else if normal, err := lookup.NormalAddress(u.String()); err != nil {
 		d.fault("url", "%v", err)
 	} else {
 		d.URL = strings.TrimRight(normal, "/")

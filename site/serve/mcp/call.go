@@ -14,6 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tollbook/site"
+	"tollbook/site/lookup"
 )
 
 // maxArguments bounds what a tool is called with, in bytes.
@@ -125,7 +126,7 @@ func (t *tool) ask(ctx context.Context, r reader, values map[string]string) *ans
 func (t *tool) request(values map[string]string) (path, query string, wrong *answer) {
 	route := site.ByName(t.route)
 	if t.hashed != "" {
-		normal, err := site.NormalAddress(values[t.hashed])
+		normal, err := lookup.NormalAddress(values[t.hashed])
 		if err != nil {
 			return "", "", invalid(t.hashed, err.Error())
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"tollbook/site"
+	"tollbook/site/lookup"
 )
 
 // asked is a call and the request of the API that it stands for.
@@ -33,7 +34,7 @@ func calls(t *testing.T, w *world) []asked {
 	}
 	endpoint := detail.Data.Endpoints[0]
 	address := detail.Data.BaseURL + endpoint.Path
-	normal, err := site.NormalAddress(address)
+	normal, err := lookup.NormalAddress(address)
 	if err != nil {
 		t.Fatal(err)
 	}

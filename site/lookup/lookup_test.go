@@ -1,0 +1,67 @@
+package lookup_test
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"tollbook/site/lookup"
+)
+
+// TestNormalAddressIsNormal: a normal form is its own, has no parts that were to go, and does not depend on how bytes of
+// the path were escaped.
+func TestNormalAddressIsNormal(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		path := rapid.StringOf(rapid.OneOf(rapid.SampledFrom([]rune("/..//%2eaAéz -%[]@:~")), rapid.Rune())).Draw(t, "path")
+		path = "/" + strings.NewReplacer("?", "", "#", "").Replace(path)
+		once, err := lookup.NormalAddress("https://api.acme.test" + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if twice, err := lookup.NormalAddress(once); err != nil || twice != once {
+			t.Fatalf("%q is %s, and that is %s, %v", path, once, twice, err)
+		}
+		for segment := range strings.SplitSeq(strings.TrimPrefix(once, "https://"), "/") {
+			if segment == "." || segment == ".." {
+				t.Fatalf("%q is %s", path, once)
+			}
+		}
+		if u, err := url.Parse(once); err != nil || u.String() != once {
+			t.Fatalf("%q is %s, which the standard library writes as %v, %v", path, once, u, err)
+		}
+		var escaped strings.Builder // every byte that may be escaped without a change of meaning
+		for i := range len(path) {
+			if c := path[i]; strings.IndexByte("!$&'()*+,;=:@/%", c) >= 0 {
+				escaped.WriteByte(c)
+			} else {
+				fmt.Fprintf(&escaped, "%%%02x", c)
+			}
+		}
+		if strings.Contains(path, "%") {
+			return // an escape in it would be escaped twice
+		}
+		if got, err := lookup.NormalAddress("https://api.acme.test" + escaped.String()); err != nil || got != once {
+			t.Fatalf("%q is %s, escaped %s is %s, %v", path, once, escaped.String(), got, err)
+		}
+	})
+}
+
+// FuzzNormalAddress: nothing makes it panic, and what it answers is a normal form.
+func FuzzNormalAddress(f *testing.F) {
+	for _, s := range []string{"https://api.acme.test/quote?x#y", "HTTP://u:p@[::1]:080/%2e%2e/%zz", "https://a/./..//%", "ftp://x"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		once, err := lookup.NormalAddress(s)
+		if err != nil {
+			return
+		}
+		if twice, err := lookup.NormalAddress(once); err != nil || twice != once || strings.ContainsAny(once, "?# \x00") {
+			t.Fatalf("%q is %q, and that is %q, %v", s, once, twice, err)
+		}
+	})
+}
