@@ -261,14 +261,29 @@ var imports = map[string]struct{ ours, modules []string }{
 	"cmd/bench/turns": {},
 	"cmd/bench/usage": {},
 	"build": {
-		ours:    []string{"site", "site/schema", "site/lookup", "site/search", "site/x402", "site/postgres", "site/postgres/ledger", "site/synthesis", "render", "render/openapi", "output", "golang.org/x/sync", "render", "site", "site/display", "templates", "render/card", "render/chart", "render/openapi"},
+		ours: []string{
+			"site",
+			"site/lookup",
+			"site/search",
+			"site/x402",
+			"site/postgres",
+			"site/postgres/ledger",
+			"site/synthesis",
+			"render",
+			"render/openapi",
+			"output",
+		},
+		modules: []string{"golang.org/x/sync"},
+	},
+	"render": {
+		ours:    []string{"site", "site/display", "templates", "render/card", "render/chart", "render/openapi"},
 		modules: []string{"github.com/yuin/goldmark"},
 	},
 	"render/chart": {
 		ours: []string{"site", "site/display"},
 	},
 	"render/openapi": {
-		ours: []string{"site", "site/display", "site/schema"},
+		ours: []string{"site", "site/lookup", "site/display", "site/schema"},
 	},
 	"render/card": {
 		modules: []string{"golang.org/x/image"},
