@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
@@ -268,6 +269,19 @@ func (b *Bucket) abortUploads(ctx context.Context, listed string) error {
 	return nil
 }
 
+// Unfinished lists the uploads of the whole bucket that were neither completed nor aborted: what Sweep has to remove.
+func (b *Bucket) Unfinished(ctx context.Context) (keys []string, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for up := range b.core.ListIncompleteUploads(ctx, b.bucket, "", true) {
+		if up.Err != nil {
+			return nil, b.fault(ctx, "list uploads", "", up.Err)
+		}
+		keys = append(keys, up.Key)
+	}
+	return keys, nil
+}
+
 // fault says what went wrong in the words of Store. Of what a server wrote it keeps code and message: longer answers
 // repeat parts of the request.
 func (b *Bucket) fault(ctx context.Context, verb, name string, err error) error {
@@ -298,6 +312,20 @@ func (b *Bucket) fault(ctx context.Context, verb, name string, err error) error 
 		return fmt.Errorf("%s: %w: %s", what, ErrUnreachable, said)
 	}
 	return fmt.Errorf("%s: %s", what, said)
+}
+
+// printable bounds and cleans text of another process before it stands in a message.
+func printable(b []byte) string {
+	s := strings.TrimSpace(string(b[:min(len(b), 200)]))
+	if !utf8.ValidString(s) {
+		return "?"
+	}
+	return strings.Map(func(r rune) rune {
+		if r < ' ' {
+			return ' '
+		}
+		return r
+	}, s)
 }
 
 var _ Store = (*Bucket)(nil)

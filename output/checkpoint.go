@@ -13,10 +13,9 @@ import (
 const TimeLayout = "2006-01-02T15:04:05.000Z"
 
 const (
-	checkpointFile = "checkpoint.json"
-	maxCheckpoint  = 64 << 10 // bytes
-	idLayout       = "20060102T150405Z"
-	idDigits       = 6 // of the digest, in an id
+	maxCheckpoint = 64 << 10 // bytes
+	idLayout      = "20060102T150405Z"
+	idDigits      = 6 // of the digest, in an id
 )
 
 // Checkpoint is the pointer to the current snapshot.

@@ -38,6 +38,10 @@ func OpenDir(root string) (*Dir, error) {
 	return d, nil
 }
 
+// Root returns the path of the folder.
+func (d *Dir) Root() string { return d.root }
+
+// path returns the path of a file.
 func (d *Dir) path(name string) string { return filepath.Join(d.root, filepath.FromSlash(name)) }
 
 // Lookup implements Tree. A file that is listed but missing is found; reading it fails.

@@ -82,13 +82,7 @@ func (d disk) seal(f *os.File) error {
 
 // syncDir makes the names in a folder durable.
 func (d disk) syncDir(path string) error {
-	return d.do("syncdir", path, func() error {
-		f, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		return errors.Join(f.Sync(), f.Close())
-	})
+	return d.do("syncdir", path, func() error { return syncDir(path) })
 }
 
 // write makes a file that must not be there, of what fill writes; it is not yet durable.

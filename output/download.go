@@ -5,30 +5,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"strings"
 )
 
 // Download is a zip of a publication as it lies there: all of a snapshot, or a pack.
 type Download struct {
 	Object
 	store Store
-}
-
-// IsDownload says whether a name is that of a snapshot's zip or of a pack's, the only ones that Download opens.
-func IsDownload(name string) bool {
-	stem, ok := strings.CutSuffix(name, ".zip")
-	if !ok {
-		return false
-	}
-	if id, ok := strings.CutPrefix(stem, snapshotsDir+"/"); ok {
-		_, ok := ParseSnapshotID(id)
-		return ok
-	}
-	hour, ok := strings.CutPrefix(stem, packsDir+"/")
-	if ok {
-		_, ok = parseHour(hour)
-	}
-	return ok
 }
 
 // Download finds a zip of the publication, fs.ErrNotExist where there is none. Nothing of it is read yet.

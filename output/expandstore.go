@@ -240,7 +240,7 @@ func parseExpanded(data []byte) (map[string]Sum, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, damaged(err)
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	return sums, nil
 }

@@ -1,3 +1,19 @@
+// Package output is where trees go: a tree of finished files is built as an immutable zip, published in a folder or in a store,
+// named by a checkpoint, opened again for readers, verified, expanded, rolled back and pruned.
+//
+// It owns, under a publication's root:
+//
+//	checkpoint.json      the pointer to the current snapshot; its rename is the moment of publication
+//	snapshots/<id>.zip   every file of a snapshot, with SHA256SUMS as the last member
+//	snapshots/<id>.zip.sha256  the sum of the zip, by which it is published
+//	packs/<hour>.zip     files that outlive snapshots; written once
+//	tree/<id>/…          a snapshot expanded into single files
+//	current -> tree/<id> the expanded snapshot that a plain file server shows
+//	.notes               what the last build noted for the next
+//	.lock                held by the one publisher
+//
+// Its format is output/archive, its stores are output/objects. It must never know what is in the files: no service, no route,
+// no parameter.
 package output
 
 import (
@@ -9,14 +25,18 @@ import (
 	"strings"
 )
 
-// Names in a publication's root.
+// Names in the folder of a publication, beside those that a store has, too.
 const (
-	snapshotsDir = "snapshots"
-	packsDir     = "packs"
-	treeDir      = "tree"
-	currentLink  = "current"
-	lockName     = ".lock"
-	tempPrefix   = ".tmp-" // of whatever is not finished; the next publisher removes it
+	treeDir     = "tree"
+	currentLink = "current"
+	lockName    = ".lock"
+)
+
+var (
+	// ErrBusy is the answer to a second publisher.
+	ErrBusy = errors.New("another publisher is at work")
+	// ErrEmpty is the answer of a publication that has no snapshot yet.
+	ErrEmpty = errors.New("nothing published yet: run tollbook build")
 )
 
 // Folder is a publication in a folder on disk. One publisher at a time writes, under a lock; readers need none, since

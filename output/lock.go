@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -20,7 +21,7 @@ func lockFile(path string) (*os.File, error) {
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		holder, _ := io.ReadAll(io.LimitReader(f, 200))
 		f.Close()
-		return nil, fmt.Errorf("lock %s: %w: %s", path, ErrBusy, printable(holder))
+		return nil, fmt.Errorf("lock %s: %w: %s", path, ErrBusy, strings.TrimSpace(string(holder)))
 	}
 	if err == nil {
 		err = f.Truncate(0)

@@ -1,39 +1,27 @@
-// Package output is where trees go: a tree of finished files is written as one immutable zip, published in a folder,
-// named by a checkpoint, opened again as fs.FS, checked, expanded and pruned.
+// Package archive is the format of a publication: a tree of files as one immutable zip with SHA256SUMS as its last member, the
+// same tree as a folder of single files, the checkpoint that names the current snapshot, and the names of all these.
 //
-// It owns, under a publication's root:
-//
-//	checkpoint.json      the pointer to the current snapshot; its rename is the moment of publication
-//	snapshots/<id>.zip   every file of a snapshot, with SHA256SUMS as the last member
-//	snapshots/<id>.zip.sha256  the sum of the zip, by which it is published
-//	packs/<hour>.zip     files that outlive snapshots; written once
-//	tree/<id>/…          a snapshot expanded into single files
-//	current -> tree/<id> the expanded snapshot that a plain file server shows
-//	.notes               what the last build noted for the next
-//	.lock                held by the one publisher
-//
-// It carries bytes. It must never know what is in them: no service, no route, no parameter.
+// It reads and writes bytes, and checks each file against its sum. It must never know where a publication lies (see output
+// and output/objects), nor what is in its files: no service, no route, no parameter.
 package output
 
 import (
 	"errors"
 	"fmt"
-	"strings"
-	"unicode/utf8"
 )
 
 // SumsFile is the last member of every zip: the sha256 of every other, as sha256sum writes them, sorted by name.
 const SumsFile = "SHA256SUMS"
 
 var (
-	// ErrBusy is the answer to a second publisher.
-	ErrBusy = errors.New("another publisher is at work")
-	// ErrEmpty is the answer of a publication that has no snapshot yet.
-	ErrEmpty = errors.New("nothing published yet: run tollbook build")
 	// ErrDamaged marks bytes that are not what their sum says, or a tree that is not what its sums list.
 	ErrDamaged = errors.New("damaged")
 	// ErrName marks a name that no member may have.
 	ErrName = errors.New("invalid name")
+	// ErrCondition is the error of reading an object that is another by now, or of a Put whose condition does not hold.
+	ErrCondition = errors.New("the object is not the expected one")
+	// ErrUnreachable is a store that does not answer, or answers that it can't now. It says nothing about the bytes.
+	ErrUnreachable = errors.New("the store can't be reached")
 )
 
 // Limits that file systems and object stores agree on.
@@ -67,18 +55,4 @@ func checkName[T string | []byte](name T) error {
 		}
 	}
 	return nil
-}
-
-// printable bounds and cleans text of another process before it stands in a message.
-func printable(b []byte) string {
-	s := strings.TrimSpace(string(b[:min(len(b), 200)]))
-	if !utf8.ValidString(s) {
-		return "?"
-	}
-	return strings.Map(func(r rune) rune {
-		if r < ' ' {
-			return ' '
-		}
-		return r
-	}, s)
 }

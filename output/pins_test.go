@@ -213,7 +213,7 @@ func TestKept(t *testing.T) {
 		}
 		b.Abort()
 	}
-	if digest, err := d.Digest(ids[2]); err != nil || !strings.HasPrefix(digest, ids[2][len(ids[2])-idDigits:]) {
+	if digest, err := d.Digest(ids[2]); err != nil || !strings.HasPrefix(digest, ids[2][len(ids[2])-6:]) {
 		t.Errorf("digest %s, %v", digest, err)
 	}
 }

@@ -55,7 +55,7 @@ type folder struct{ root string }
 
 func (f folder) String() string       { return f.root }
 func (f folder) every() time.Duration { return 250 * time.Millisecond }
-func (f folder) objects() Store       { return &StoreDir{root: f.root} }
+func (f folder) objects() Store       { return storeDirAt(f.root) }
 
 func (f folder) look(pointer) (pointer, error) {
 	if info, err := os.Stat(filepath.Join(f.root, checkpointFile)); err == nil {
@@ -101,10 +101,10 @@ func (f folder) openTree() (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	id, packs := filepath.Base(dir.root), filepath.Join(f.root, packsDir)
+	id, packs := filepath.Base(dir.Root()), filepath.Join(f.root, packsDir)
 	built, ok := ParseSnapshotID(id)
 	if ok { // public/tree/<id>
-		packs = filepath.Join(dir.root, "..", "..", packsDir)
+		packs = filepath.Join(dir.Root(), "..", "..", packsDir)
 	} else {
 		built = info.ModTime()
 		id = SnapshotID(built, dir.Digest())
@@ -202,7 +202,3 @@ func (r *remotePlace) isKept(id string) (bool, error) {
 func (r *remotePlace) openPack(_, hour string) (*ZipFile, error) {
 	return remoteZip(r.blocks, packName(hour))
 }
-
-// snapshotName and packName are the names of zips in a publication, in a folder as in a bucket.
-func snapshotName(id string) string { return snapshotsDir + "/" + id + ".zip" }
-func packName(hour string) string   { return packsDir + "/" + hour + ".zip" }

@@ -12,13 +12,12 @@ import (
 
 // What Keep keeps beside the current and the previous snapshot.
 const (
-	keepNewest  = 10 // of the last keepRecent
-	keepRecent  = 2 * time.Hour
-	keepHourly  = 24 * time.Hour
-	keepDays    = 365
-	keepPins    = time.Hour // after another took its place, for readers whose walk began while it was current
-	maxPins     = 60        // so many at most: with builds less than a minute apart, less than an hour
-	packsLayout = "2006010215"
+	keepNewest = 10 // of the last keepRecent
+	keepRecent = 2 * time.Hour
+	keepHourly = 24 * time.Hour
+	keepDays   = 365
+	keepPins   = time.Hour // after another took its place, for readers whose walk began while it was current
+	maxPins    = 60        // so many at most: with builds less than a minute apart, less than an hour
 )
 
 // Keep answers which of ids stay, oldest first: the current and the previous, what was current within the last hour (the
@@ -166,10 +165,4 @@ func (d *Folder) list(dir, ext string, valid func(string) bool) ([]string, error
 		}
 	}
 	return found, nil
-}
-
-// parseHour reads the name of a pack.
-func parseHour(hour string) (time.Time, bool) {
-	t, err := time.Parse(packsLayout, hour)
-	return t, err == nil && t.Format(packsLayout) == hour
 }

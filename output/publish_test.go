@@ -122,7 +122,7 @@ func mustPublishTo(t testing.TB, s Store, r Register, d *Folder, change ...func(
 func verifyWhole(t testing.TB, s Store) Verified {
 	t.Helper()
 	v, err := VerifyStore(context.Background(), s, VerifyOptions{
-		Packs:  func(Tree) ([]string, error) { return []string{t0.Format(packsLayout)}, nil },
+		Packs:  func(Tree) ([]string, error) { return []string{hourOf(t0)}, nil },
 		Report: func(name string, err error) { t.Errorf("%s: %v", name, err) },
 	})
 	if err != nil {
@@ -240,7 +240,7 @@ func TestPublishTo(t *testing.T) {
 		if none := mustPublishTo(t, s, reg, d, func(o *PublishOptions) { o.Expand = nil }); none.Deleted != 5 {
 			t.Errorf("expanding nothing any more: %+v", none)
 		}
-		want := []string{checkpointFile, expandedFile, packName(t0.Format(packsLayout)), snapshotName(first.Snapshot), snapshotName(snap.ID)}
+		want := []string{checkpointFile, expandedFile, packName(hourOf(t0)), snapshotName(first.Snapshot), snapshotName(snap.ID)}
 		slices.Sort(want)
 		if diff := cmp.Diff(want, namesIn(t, s)); diff != "" {
 			t.Errorf("objects (-want +got):\n%s", diff)
@@ -323,7 +323,7 @@ func TestPublishToFaults(t *testing.T) {
 					want = append(want, snapshotName(id))
 				}
 				for _, h := range []int{0, 1} {
-					want = append(want, packName(t0.Add(time.Duration(h)*time.Hour).Format(packsLayout)))
+					want = append(want, packName(hourOf(t0.Add(time.Duration(h)*time.Hour))))
 				}
 				slices.Sort(want)
 				if diff := cmp.Diff(want, namesIn(t, plain)); diff != "" {
@@ -546,7 +546,7 @@ func TestVerifyStore(t *testing.T) {
 		}
 		c := mustPublishTo(t, s, reg, d, func(o *PublishOptions) { o.Key = key }).Checkpoint
 		check := func(o VerifyOptions) (wrong []string) {
-			o.Packs = func(Tree) ([]string, error) { return []string{t0.Format(packsLayout)}, nil }
+			o.Packs = func(Tree) ([]string, error) { return []string{hourOf(t0)}, nil }
 			o.Report = func(name string, _ error) { wrong = append(wrong, name) }
 			v, err := VerifyStore(t.Context(), s, o)
 			if err != nil || v.Wrong != len(wrong) {
@@ -570,10 +570,10 @@ func TestVerifyStore(t *testing.T) {
 		at := strings.Index(zip, "index.html") + len("index.html") // stored, or deflated: its bytes follow
 		mustPut(t, s, snapshotName(c.Snapshot), zip[:at]+"\x00"+zip[at+1:], PutOptions{})
 		mustPut(t, s, "v1/services.json", "other", PutOptions{})
-		if err := s.Delete(t.Context(), []string{packName(t0.Format(packsLayout)), "v1/services/zeta.json"}); err != nil {
+		if err := s.Delete(t.Context(), []string{packName(hourOf(t0)), "v1/services/zeta.json"}); err != nil {
 			t.Fatal(err)
 		}
-		want := []string{packName(t0.Format(packsLayout)), snapshotName(c.Snapshot) + "/index.html", "v1/services.json", "v1/services/zeta.json"}
+		want := []string{packName(hourOf(t0)), snapshotName(c.Snapshot) + "/index.html", "v1/services.json", "v1/services/zeta.json"}
 		if diff := cmp.Diff(want, check(signed)); diff != "" {
 			t.Errorf("wrong are (-want +got):\n%s", diff)
 		}
@@ -755,8 +755,8 @@ func TestRefusedLeavesNothing(t *testing.T) {
 			t.Errorf("objects (-want +got):\n%s", diff)
 		}
 		if b, ok := s.(*Bucket); ok {
-			for up := range b.core.ListIncompleteUploads(t.Context(), b.bucket, "", true) {
-				t.Errorf("parts of %s are left, %v", up.Key, up.Err)
+			if left, err := b.Unfinished(t.Context()); err != nil || len(left) > 0 {
+				t.Errorf("parts of %v are left, %v", left, err)
 			}
 		}
 		if v := verifyWhole(t, s); v.Snapshot != first.Snapshot {
@@ -793,7 +793,7 @@ func TestLyingStore(t *testing.T) {
 				}
 				mustPublishTo(t, s, reg, d)
 				verifyWhole(t, s)
-				hour := t0.Add(time.Hour).Format(packsLayout)
+				hour := hourOf(t0.Add(time.Hour))
 				if want, err := os.ReadFile(d.packPath(hour)); err != nil || !bytes.Equal(readFileOf(t, s, packName(hour)), want) {
 					t.Errorf("%s, %s of %s: the next run leaves another pack, %v", about, what, folder, err)
 				}
@@ -829,7 +829,7 @@ func TestPublishErased(t *testing.T) {
 		mustPublish(t, d, t0, tree(1))
 		mustPublishTo(t, s, reg, d)
 		const block = "v1/checks/block=0.json"
-		hour := t0.Format(packsLayout)
+		hour := hourOf(t0)
 		var sources []*Source
 		for _, source := range []*Source{OpenStoreSource(s, 0, quiet()), openSource(t, d.Root())} {
 			defer source.Close()

@@ -25,7 +25,7 @@ func remoteZip(b *blocks, name string) (*ZipFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s in %s: %w", name, b.store, err)
 	}
-	return &ZipFile{z, io.NopCloser(nil)}, nil
+	return newZipFile(z, io.NopCloser(nil)), nil
 }
 
 // unreachable takes a deadline that we set for what it is.

@@ -1,10 +1,12 @@
 package output
 
 import (
+	"archive/zip"
 	"bytes"
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -123,8 +125,16 @@ func flipByteOf(t *testing.T, path, member string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, _ := openZip(t, data).Lookup(member)
-	data[m.at+localHead+int64(len(member))+2] ^= 0x10
+	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(z.File, func(f *zip.File) bool { return f.Name == member })
+	at, err := z.File[i].DataOffset()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[at+2] ^= 0x10
 	if err := os.WriteFile(path, data, 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -256,7 +256,7 @@ func TestReadPack(t *testing.T) {
 	for worker := range 4 {
 		wg.Go(func() {
 			for i := range 200 {
-				hour := t0.Add(time.Duration((i*worker+i)%(2*maxPacks)) * time.Hour).Format(packsLayout)
+				hour := hourOf(t0.Add(time.Duration((i*worker+i)%(2*maxPacks)) * time.Hour))
 				data, err := snap.ReadPack(hour, "v1/checks/block=0.json")
 				if err != nil || string(data) != "rows of "+hour {
 					t.Errorf("pack %s: %q, %v", hour, data, err)

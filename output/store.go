@@ -1,3 +1,7 @@
+// Package objects is stores of objects: a folder, a bucket of any server that speaks S3, and a place on the web that can only
+// be read. It reads objects by ranges, with what was read in memory, and opens a zip of a store so.
+//
+// It must never know which objects make a publication, or in which order they are written: that is output's.
 package output
 
 import (
@@ -11,14 +15,8 @@ import (
 	"time"
 )
 
-var (
-	// ErrCondition is the answer of a Put whose condition does not hold, and of a Get whose object is another by now.
-	ErrCondition = errors.New("the object is not the expected one")
-	// ErrSame is the answer of a Get that wanted another object than the one that its caller has.
-	ErrSame = errors.New("the object is the same")
-	// ErrUnreachable is a store that does not answer, or answers that it can't now.
-	ErrUnreachable = errors.New("the store can't be reached")
-)
+// ErrSame is the answer of a Get that wanted another object than the one that its caller has.
+var ErrSame = errors.New("the object is the same")
 
 // Store keeps objects under names that CheckName allows: a folder or a bucket. An object is replaced as a whole: whoever
 // reads gets the old bytes or the new ones, never a part of either. What is not there is an error that wraps

@@ -25,12 +25,15 @@ type StoreDir struct {
 	made    sync.Map // folders that are there
 }
 
+// tempPrefix begins the name of what is not finished; the next publisher removes it.
+const tempPrefix = ".tmp-"
+
 // storeLock is held while a condition is looked at and its object put.
 const storeLock = tempPrefix + "store.lock"
 
 // etagBytes is the size up to which a file's ETag is its sum. That of a larger one is made of what its folder tells, which
 // would not change where a file is replaced twice within the clock's tick.
-const etagBytes = maxCheckpoint
+const etagBytes = 64 << 10
 
 // OpenStoreDir names a folder, which the first Put makes.
 func OpenStoreDir(root string) (*StoreDir, error) {
@@ -41,8 +44,11 @@ func OpenStoreDir(root string) (*StoreDir, error) {
 	if info, err := os.Stat(abs); err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("open store %s: not a folder", abs)
 	}
-	return &StoreDir{root: abs}, nil
+	return storeDirAt(abs), nil
 }
+
+// storeDirAt names a folder by its absolute path.
+func storeDirAt(path string) *StoreDir { return &StoreDir{root: path} }
 
 // String implements Store.
 func (d *StoreDir) String() string { return d.root }
@@ -101,10 +107,16 @@ func (d *StoreDir) hold(path, name string, o PutOptions) (unlock func(), err err
 		err = nil
 	}
 	if err != nil {
-		unlockFile(f)
+		d.unlock(f)
 		return nil, err
 	}
-	return func() { unlockFile(f) }, nil
+	return func() { d.unlock(f) }, nil
+}
+
+// unlock ends a hold. Closing alone is not enough: a process that is being started beside has every open file for a moment.
+func (d *StoreDir) unlock(f *os.File) {
+	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
+	f.Close()
 }
 
 // write puts a body at path by rename.
@@ -140,7 +152,7 @@ func (d *StoreDir) write(ctx context.Context, path string, body Body, o *PutOpti
 		d.relaxed.Store(true)
 		return nil
 	}
-	return disk{}.syncDir(filepath.Dir(path))
+	return syncDir(filepath.Dir(path))
 }
 
 func (d *StoreDir) mkdir(path string) error {

@@ -1,11 +1,8 @@
 package output
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 
 	"golang.org/x/sync/errgroup"
@@ -36,7 +33,7 @@ func (p *Publisher) uploadPacks(ctx context.Context, from *Folder, erased bool) 
 		if err != nil {
 			return uploaded, errors.Join(err, g.Wait())
 		}
-		if size, ok := sizes[packName(hour)]; ok && size == body.Size() && (!erased || p.compare(ctx, packName(hour), body) == nil) {
+		if size, ok := sizes[packName(hour)]; ok && size == body.Size() && (!erased || compareObject(ctx, p.store, packName(hour), body) == nil) {
 			body.Close()
 			continue
 		}
@@ -62,7 +59,7 @@ func (p *Publisher) uploadSnapshot(ctx context.Context, t target, c Checkpoint, 
 			if t.checkpoint.Snapshot == c.Snapshot && t.checkpoint.Digest == c.Digest && !p.o.Full {
 				return nil
 			}
-			if p.compare(ctx, name, zip) == nil {
+			if compareObject(ctx, p.store, name, zip) == nil {
 				return nil
 			}
 		} else if z, err := remoteZip(newBlocks(p.store, 0), name); err == nil && Verify(ctx, z, c.Digest) == nil {
@@ -78,7 +75,7 @@ func (p *Publisher) upload(ctx context.Context, name string, body Body, after <-
 	if _, err := p.store.Put(ctx, name, body, PutOptions{Header: immutableHeader, After: after, ReadBack: true}); err != nil {
 		return err
 	}
-	if err := p.compare(ctx, name, body); err != nil {
+	if err := compareObject(ctx, p.store, name, body); err != nil {
 		if errors.Is(err, ErrDamaged) { // else the next run would keep a pack of the right size
 			err = errors.Join(err, p.store.Delete(ctx, []string{name}))
 		}
@@ -89,55 +86,3 @@ func (p *Publisher) upload(ctx context.Context, name string, body Body, after <-
 	p.progress.done(1, body.Size())
 	return nil
 }
-
-// compare reads an object, several parts of a large one side by side, and holds it to what it was made of.
-func (p *Publisher) compare(ctx context.Context, name string, body Body) error {
-	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(partsBusy)
-	for at := int64(0); at == 0 || at < body.Size(); at += partSize {
-		g.Go(func() error { return p.comparePart(gctx, name, body, at) })
-	}
-	return g.Wait()
-}
-
-func (p *Publisher) comparePart(ctx context.Context, name string, body Body, at int64) (err error) {
-	for range fetchTries {
-		if err = p.comparePartOnce(ctx, name, body, at); err == nil || !errors.Is(err, ErrUnreachable) {
-			return err
-		}
-	}
-	return err
-}
-
-func (p *Publisher) comparePartOnce(ctx context.Context, name string, body Body, at int64) error {
-	var o GetOptions
-	length := min(partSize, body.Size()-at)
-	if length < body.Size() {
-		o.Offset, o.Length = at, length
-	}
-	obj, r, err := p.store.Get(ctx, name, o)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	same := obj.Size == body.Size()
-	got := make([]byte, min(length, compareAtOnce))
-	want := make([]byte, len(got))
-	for end := at + length; same && at < end; {
-		n := int(min(int64(len(got)), end-at))
-		if _, err := io.ReadFull(r, got[:n]); err != nil {
-			return fmt.Errorf("read %s back: %w", name, err)
-		}
-		if err := readFullAt(body, want[:n], at); err != nil {
-			return err
-		}
-		same, at = bytes.Equal(got[:n], want[:n]), at+int64(n)
-	}
-	if !same {
-		return fmt.Errorf("read %s back: %w: it is not what was sent", name, ErrDamaged)
-	}
-	return nil
-}
-
-// compareAtOnce is how many bytes are compared at once.
-const compareAtOnce = 256 << 10

@@ -222,6 +222,9 @@ type ZipFile struct {
 	file io.Closer
 }
 
+// newZipFile returns a zip whose Close closes file.
+func newZipFile(z *Zip, file io.Closer) *ZipFile { return &ZipFile{z, file} }
+
 // OpenZipFile opens a zip on disk.
 func OpenZipFile(path string) (*ZipFile, error) {
 	f, err := os.Open(path)

@@ -1,0 +1,15 @@
+package output
+
+import (
+	"errors"
+	"os"
+)
+
+// syncDir makes the names in a folder durable.
+func syncDir(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
