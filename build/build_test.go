@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
-	"tollbook/output"
+	"tollbook/output/archive"
 	"tollbook/render"
 	"tollbook/site"
 	"tollbook/site/postgres"
@@ -120,7 +120,7 @@ func write(t *testing.T, facts *postgres.Facts, now time.Time) map[string][]byte
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	zip := output.NewZipWriter(&b, output.ZipOptions{Modified: now})
+	zip := archive.NewZipWriter(&b, archive.ZipOptions{Modified: now})
 	j := beginJudgment(facts, sumHours(facts, now), now, now.Add(15*time.Minute), "https://tollbook.example", site.FreeHosts{})
 	there := func([]postgres.ServiceFacts) error { return nil } // the facts have everything
 	w := &snapshotWriter{judgment: j, lookups: newLookups(j.snapshot), catalogue: &catalogue{}, to: zip, endpoints: there, details: there}
@@ -136,13 +136,13 @@ func write(t *testing.T, facts *postgres.Facts, now time.Time) map[string][]byte
 	if _, err := zip.Close(); err != nil {
 		t.Fatal(err)
 	}
-	written, err := output.OpenZip(bytes.NewReader(b.Bytes()), int64(b.Len()))
+	written, err := archive.OpenZip(bytes.NewReader(b.Bytes()), int64(b.Len()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	tree := map[string][]byte{}
 	for _, name := range written.Names() {
-		if name == output.SumsFile {
+		if name == archive.SumsFile {
 			continue
 		}
 		if tree[name], err = written.ReadFile(name); err != nil {

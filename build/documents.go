@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 
-	"tollbook/output"
+	"tollbook/output/archive"
 	"tollbook/render"
 	"tollbook/render/openapi"
 	"tollbook/site"
@@ -28,13 +28,13 @@ func (w *watched) Add(name string, data []byte) error {
 }
 
 // Pack packs a file.
-func (w *watched) Pack(name string, data []byte) output.Packed {
+func (w *watched) Pack(name string, data []byte) archive.Packed {
 	w.see(name, data)
 	return w.tree.Pack(name, data)
 }
 
 // TakeOver answers a file of the snapshot before.
-func (w *watched) TakeOver(name string) (output.Packed, bool) {
+func (w *watched) TakeOver(name string) (archive.Packed, bool) {
 	p, ok := w.tree.TakeOver(name)
 	if !ok || !w.keys[name] {
 		return p, ok

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 
 	"tollbook/output"
+	"tollbook/output/archive"
 	"tollbook/site"
 )
 
@@ -21,10 +22,10 @@ func earlier(folder *output.Folder, b *output.Build) ([]site.PublishedSnapshot, 
 	for _, k := range kept {
 		s, ok := known[k.ID]
 		if !ok {
-			built, _ := output.ParseSnapshotID(k.ID)
+			built, _ := archive.ParseSnapshotID(k.ID)
 			s = site.PublishedSnapshot{ID: k.ID, BuiltAt: site.NewTime(built)}
 			s.Digest, err = folder.Digest(k.ID)
-			if errors.Is(err, output.ErrDamaged) || errors.Is(err, fs.ErrNotExist) {
+			if errors.Is(err, archive.ErrDamaged) || errors.Is(err, fs.ErrNotExist) {
 				continue // nobody can read it
 			}
 			if err != nil {

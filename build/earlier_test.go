@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tollbook/output"
+	"tollbook/output/archive"
 	"tollbook/site"
 )
 
@@ -18,9 +18,9 @@ import (
 const listed = "v1/snapshots.json"
 
 // openZip opens a snapshot of a publication.
-func openZip(t *testing.T, dir, id string) *output.ZipFile {
+func openZip(t *testing.T, dir, id string) *archive.ZipFile {
 	t.Helper()
-	z, err := output.OpenZipFile(filepath.Join(dir, "snapshots", id+".zip"))
+	z, err := archive.OpenZipFile(filepath.Join(dir, "snapshots", id+".zip"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func openZip(t *testing.T, dir, id string) *output.ZipFile {
 // sums names every file of a snapshot with its sha256.
 func sums(t *testing.T, dir, id string) map[string]string {
 	t.Helper()
-	data, err := openZip(t, dir, id).ReadFile(output.SumsFile)
+	data, err := openZip(t, dir, id).ReadFile(archive.SumsFile)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"tollbook/build"
 	"tollbook/output"
+	"tollbook/output/archive"
 	"tollbook/site"
 	"tollbook/site/testgate"
 )
@@ -25,13 +26,13 @@ func packBlocks(t *testing.T, dir string) map[string][][]byte {
 	}
 	found := map[string][][]byte{}
 	for _, path := range paths {
-		z, err := output.OpenZipFile(path)
+		z, err := archive.OpenZipFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer z.Close()
 		for _, name := range z.Names() {
-			if name == output.SumsFile {
+			if name == archive.SumsFile {
 				continue
 			}
 			data, err := z.ReadFile(name)
@@ -124,8 +125,8 @@ func TestErasedService(t *testing.T) {
 			t.Errorf("%s tells of %s", name, slug)
 		}
 	}
-	tree := func(id string) output.Tree {
-		z, err := output.OpenZipFile(filepath.Join(dir, "snapshots", id+".zip"))
+	tree := func(id string) archive.Tree {
+		z, err := archive.OpenZipFile(filepath.Join(dir, "snapshots", id+".zip"))
 		if err != nil {
 			t.Fatal(err)
 		}

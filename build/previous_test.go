@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"tollbook/output"
+	"tollbook/output/archive"
 	"tollbook/render"
 	"tollbook/site"
 )
@@ -48,7 +48,7 @@ func TestDigestCoversWhatIsShown(t *testing.T) {
 // TestDigestCoversTheInputs changes each input of a service's rendered files.
 func TestDigestCoversTheInputs(t *testing.T) {
 	t.Parallel()
-	zip := output.NewZipWriter(io.Discard, output.ZipOptions{})
+	zip := archive.NewZipWriter(io.Discard, archive.ZipOptions{})
 	defer zip.Abort()
 	published := func(name, data string) []file { return []file{{name, zip.Pack(name, []byte(data))}} }
 	with := func(changes ...site.ChangeRecord) *site.Listing {

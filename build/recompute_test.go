@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"tollbook/output"
+	"tollbook/output/archive"
 	"tollbook/site"
 )
 
@@ -14,7 +14,7 @@ import (
 func TestUptimeIsWhatItsDaysSumUpTo(t *testing.T) {
 	t.Parallel()
 	db, dir := openSample(t), scratch(t)
-	z, err := output.OpenZipFile(filepath.Join(dir, "snapshots", run(t, db, dir, options(moment)).Snapshot+".zip"))
+	z, err := archive.OpenZipFile(filepath.Join(dir, "snapshots", run(t, db, dir, options(moment)).Snapshot+".zip"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"tollbook/output"
+	"tollbook/output/archive"
 	"tollbook/render"
 	"tollbook/site"
 	"tollbook/site/postgres"
@@ -28,15 +28,15 @@ type readFacts func([]postgres.ServiceFacts) error
 // may call it at once.
 type tree interface {
 	Add(name string, data []byte) error
-	Pack(name string, data []byte) output.Packed
-	AddPacked(name string, p output.Packed) error
-	TakeOver(name string) (output.Packed, bool)
+	Pack(name string, data []byte) archive.Packed
+	AddPacked(name string, p archive.Packed) error
+	TakeOver(name string) (archive.Packed, bool)
 }
 
 // file is a name with its packed contents.
 type file struct {
 	name string
-	output.Packed
+	archive.Packed
 }
 
 // job makes the files of one service: the service's place in the snapshot and, once done is closed, its files and

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"tollbook/output"
+	"tollbook/output/archive"
 	"tollbook/site"
 )
 
@@ -22,7 +22,7 @@ const (
 
 // CheckSuccessor says why a snapshot may not follow another: services vanish that the operator did not remove, or what
 // only grows has fallen, as it does when a build has read another database, or half of one.
-func CheckSuccessor(before, after output.Files, removed []string) error {
+func CheckSuccessor(before, after archive.Files, removed []string) error {
 	was, err := readJSON[site.Index](before, site.IndexFile)
 	if err != nil {
 		return fmt.Errorf("the snapshot before: %w", err)
@@ -51,7 +51,7 @@ func CheckSuccessor(before, after output.Files, removed []string) error {
 }
 
 // checkLog holds the numbers of a log's rows, which are never given twice.
-func checkLog(before, after output.Files, key string) error {
+func checkLog(before, after archive.Files, key string) error {
 	if _, ok := before.Lookup(key); !ok {
 		return nil
 	}
@@ -70,7 +70,7 @@ func checkLog(before, after output.Files, key string) error {
 }
 
 // checkTotals holds total_checks of every service that stays.
-func checkTotals(before, after output.Files, slugs []string) error {
+func checkTotals(before, after archive.Files, slugs []string) error {
 	for _, slug := range slugs {
 		key := bare("service", slug).Key()
 		old, _ := before.Lookup(key)
@@ -94,7 +94,7 @@ func checkTotals(before, after output.Files, slugs []string) error {
 
 // totalChecks cuts one number out of a detail, which we wrote ourselves: to parse twenty thousand of them takes
 // seconds. The field's first occurrence is the service's own: what others say of themselves is quoted.
-func totalChecks(t output.Files, key string) (int64, error) {
+func totalChecks(t archive.Files, key string) (int64, error) {
 	data, err := t.ReadFile(key)
 	if err != nil {
 		return 0, err
@@ -109,7 +109,7 @@ func totalChecks(t output.Files, key string) (int64, error) {
 	return n, nil
 }
 
-func readJSON[T any](t output.Files, key string) (v T, err error) {
+func readJSON[T any](t archive.Files, key string) (v T, err error) {
 	data, err := t.ReadFile(key)
 	if err != nil {
 		return v, err
@@ -121,7 +121,7 @@ func readJSON[T any](t output.Files, key string) (v T, err error) {
 }
 
 // Packs are the hours of the packs that the logs of a snapshot name, in order.
-func Packs(t output.Tree) ([]string, error) {
+func Packs(t archive.Tree) ([]string, error) {
 	hours := map[string]bool{}
 	for _, name := range t.Names() {
 		if !site.IsLog(name) {
@@ -141,7 +141,7 @@ func Packs(t output.Tree) ([]string, error) {
 }
 
 // Listed are the ids of the earlier snapshots that a snapshot says are kept.
-func Listed(t output.Tree) ([]string, error) {
+func Listed(t archive.Tree) ([]string, error) {
 	list, err := readJSON[site.One[[]site.PublishedSnapshot]](t, bare("snapshots", "").Key())
 	if err != nil {
 		return nil, err

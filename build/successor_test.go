@@ -10,14 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tollbook/build"
-	"tollbook/output"
+	"tollbook/output/archive"
 )
 
 // packed is a tree of files.
-func packed(t *testing.T, files map[string]string) output.Tree {
+func packed(t *testing.T, files map[string]string) archive.Tree {
 	t.Helper()
 	var b bytes.Buffer
-	w := output.NewZipWriter(&b, output.ZipOptions{})
+	w := archive.NewZipWriter(&b, archive.ZipOptions{})
 	for name, text := range files {
 		if err := w.Add(name, []byte(text)); err != nil {
 			t.Fatal(err)
@@ -26,7 +26,7 @@ func packed(t *testing.T, files map[string]string) output.Tree {
 	if _, err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	z, err := output.OpenZip(bytes.NewReader(b.Bytes()), int64(b.Len()))
+	z, err := archive.OpenZip(bytes.NewReader(b.Bytes()), int64(b.Len()))
 	if err != nil {
 		t.Fatal(err)
 	}

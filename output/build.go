@@ -11,8 +11,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
+
+	"tollbook/output/archive"
+	"tollbook/output/objects"
 )
 
 // Expand says which files of a snapshot are written out as single files.
@@ -39,11 +41,11 @@ type Build struct {
 	folder *Folder
 	opts   BuildOptions
 	lock   *os.File
-	before Checkpoint // zero for the first publication
-	prior  *ZipFile   // the snapshot it names, nil without a readable one
-	file   *os.File   // the zip under its temporary name
-	sum    hash.Hash  // of what is written to file
-	zip    *ZipWriter
+	before archive.Checkpoint // zero for the first publication
+	prior  *archive.ZipFile   // the snapshot it names, nil without a readable one
+	file   *os.File           // the zip under its temporary name
+	sum    hash.Hash          // of what is written to file
+	zip    *archive.ZipWriter
 	notes  []byte   // nil for none
 	packs  []string // hours whose packs lie under temporary names
 	erased int64    // of the checkpoint; 0 where it is as before
@@ -53,8 +55,8 @@ type Build struct {
 
 // Result says what Commit published.
 type Result struct {
-	Checkpoint Checkpoint
-	Summary    Summary
+	Checkpoint archive.Checkpoint
+	Summary    archive.Summary
 	Packs      int // new ones
 	Written    int // files of the tree that were written, the others being links to the tree before
 	Linked     int
@@ -94,18 +96,18 @@ func (b *Build) start(ctx context.Context) error {
 		return err // a damaged pointer is not overwritten: the generation would be lost
 	}
 	b.before = before
-	zipOpts := ZipOptions{Modified: b.opts.Now}
+	zipOpts := archive.ZipOptions{Modified: b.opts.Now}
 	if before.Snapshot != "" && !b.opts.Full {
 		// What can't be read of the snapshot before is only not copied.
-		if b.prior, err = OpenZipFile(d.snapshotPath(before.Snapshot)); err == nil {
+		if b.prior, err = archive.OpenZipFile(d.snapshotPath(before.Snapshot)); err == nil {
 			zipOpts.Previous = b.prior.Zip
 		}
 	}
-	if b.file, err = d.disk.create(filepath.Join(d.root, snapshotsDir, tempPrefix+"snapshot.zip")); err != nil {
+	if b.file, err = d.disk.create(filepath.Join(d.root, archive.SnapshotsDir, objects.TempPrefix+"snapshot.zip")); err != nil {
 		return err
 	}
 	b.sum = sha256.New()
-	b.zip = NewZipWriter(io.MultiWriter(d.disk.writer(b.file), b.sum), zipOpts)
+	b.zip = archive.NewZipWriter(io.MultiWriter(d.disk.writer(b.file), b.sum), zipOpts)
 	return nil
 }
 
@@ -118,10 +120,10 @@ func (b *Build) Add(name string, data []byte) error {
 }
 
 // Pack packs the contents of a file that AddPacked will add, and keeps nothing of data. Several goroutines may pack at once.
-func (b *Build) Pack(name string, data []byte) Packed { return b.zip.Pack(name, data) }
+func (b *Build) Pack(name string, data []byte) archive.Packed { return b.zip.Pack(name, data) }
 
 // AddPacked appends a file whose contents Pack packed.
-func (b *Build) AddPacked(name string, p Packed) error {
+func (b *Build) AddPacked(name string, p archive.Packed) error {
 	if err := b.zip.AddPacked(name, p); err != nil {
 		return fmt.Errorf("%s: %w", b.file.Name(), err)
 	}
@@ -129,88 +131,9 @@ func (b *Build) AddPacked(name string, p Packed) error {
 }
 
 // TakeOver returns a file of the snapshot before packed, and false where that has none, or a damaged one. Several goroutines may call it at once.
-func (b *Build) TakeOver(name string) (Packed, bool) { return b.zip.TakeOver(name) }
+func (b *Build) TakeOver(name string) (archive.Packed, bool) { return b.zip.TakeOver(name) }
 
-// AddPack writes the pack of an hour that is published with the snapshot. A pack that is there already is kept as it is
-// and fill is not called.
-func (b *Build) AddPack(hour string, fill func(add func(name string, data []byte) error) error) error {
-	d := b.folder
-	if _, ok := parseHour(hour); !ok {
-		return fmt.Errorf("add pack %.20q: not an hour", hour)
-	}
-	if d.HasPack(hour) || slices.Contains(b.packs, hour) {
-		return nil
-	}
-	return b.writePack(hour, fill)
-}
-
-// writePack writes a pack under a temporary name.
-func (b *Build) writePack(hour string, fill func(add func(name string, data []byte) error) error) error {
-	d := b.folder
-	f, err := d.disk.create(b.tempPack(hour))
-	if err != nil {
-		return fmt.Errorf("add pack: %w", err)
-	}
-	sum := sha256.New()
-	z := NewZipWriter(io.MultiWriter(d.disk.writer(f), sum), ZipOptions{Modified: b.opts.Now})
-	err = fill(z.Add)
-	if err == nil {
-		_, err = z.Close()
-	} else {
-		z.Abort()
-	}
-	if err := errors.Join(err, d.disk.seal(f)); err != nil {
-		return fmt.Errorf("add pack %s: %w", f.Name(), err)
-	}
-	if err := readBack(f.Name(), sum); err != nil {
-		return fmt.Errorf("add pack: %w", err)
-	}
-	b.packs = append(b.packs, hour)
-	return nil
-}
-
-// RewritePack writes a published pack anew where change changes one of its files; nil takes the file away. It takes the
-// other's place when the build is committed. Whoever erases needs this, and nobody else.
-func (b *Build) RewritePack(hour string, change func(name string, data []byte) ([]byte, error)) error {
-	d := b.folder
-	old, err := OpenZipFile(d.packPath(hour))
-	if err != nil {
-		return fmt.Errorf("rewrite pack: %w", err)
-	}
-	defer old.Close()
-	var kept []file
-	changed := false
-	for _, name := range old.Names() {
-		if name == SumsFile {
-			continue
-		}
-		data, err := old.ReadFile(name)
-		if err != nil {
-			return fmt.Errorf("rewrite pack %s: %w", hour, err)
-		}
-		next, err := change(name, data)
-		if err != nil {
-			return fmt.Errorf("rewrite pack %s: %s: %w", hour, name, err)
-		}
-		changed = changed || !bytes.Equal(next, data)
-		if next != nil {
-			kept = append(kept, file{name, next})
-		}
-	}
-	if !changed {
-		return nil
-	}
-	return b.writePack(hour, func(add func(string, []byte) error) error {
-		for _, f := range kept {
-			if err := add(f.name, f.data); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// readBack reads a file that was written and synced, and fails with ErrDamaged unless its bytes have the sum of those that
+// readBack reads a file that was written and synced, and fails with archive.ErrDamaged unless its bytes have the sum of those that
 // were written.
 func readBack(path string, written hash.Hash) error {
 	f, err := os.Open(path)
@@ -223,23 +146,13 @@ func readBack(path string, written hash.Hash) error {
 		return fmt.Errorf("read back %s: %w", path, err)
 	}
 	if !bytes.Equal(sum.Sum(nil), written.Sum(nil)) {
-		return fmt.Errorf("read back %s: %w: its bytes are not those that were written", path, ErrDamaged)
+		return fmt.Errorf("read back %s: %w: its bytes are not those that were written", path, archive.ErrDamaged)
 	}
 	return nil
 }
 
-// file is a name with its content.
-type file struct {
-	name string
-	data []byte
-}
-
 // SetErased says up to which erasure the packs are rewritten with this build.
 func (b *Build) SetErased(id int64) { b.erased = id }
-
-func (b *Build) tempPack(hour string) string {
-	return filepath.Join(b.folder.root, packsDir, tempPrefix+hour+".zip")
-}
 
 // Commit publishes the snapshot. After an error the snapshot before is still the current one, unless the error came from
 // making the new checkpoint durable; either way the same build run again finishes the work.
@@ -260,7 +173,7 @@ func (b *Build) publish(ctx context.Context) (Result, error) {
 	d, r := b.folder, Result{Packs: len(b.packs)}
 
 	if b.opts.Key != nil {
-		if err := b.Add(KeyFile, PublicKey(b.opts.Key)); err != nil {
+		if err := b.Add(archive.KeyFile, archive.PublicKey(b.opts.Key)); err != nil {
 			return r, err
 		}
 	}
@@ -268,7 +181,7 @@ func (b *Build) publish(ctx context.Context) (Result, error) {
 	if err := errors.Join(err, d.disk.seal(b.file)); err != nil {
 		return r, fmt.Errorf("%s: %w", b.file.Name(), err)
 	}
-	id := SnapshotID(b.opts.Now, sum.Digest)
+	id := archive.SnapshotID(b.opts.Now, sum.Digest)
 	if b.before.Snapshot == id && b.before.Digest != sum.Digest {
 		return r, fmt.Errorf("snapshot %s exists with digest %s, the new one has %s: build a second later", id, b.before.Digest, sum.Digest)
 	}
@@ -289,7 +202,7 @@ func (b *Build) publish(ctx context.Context) (Result, error) {
 	if err := d.disk.rename(b.file.Name(), d.snapshotPath(id)); err != nil {
 		return r, err
 	}
-	if err := d.disk.syncDir(filepath.Join(d.root, snapshotsDir)); err != nil {
+	if err := d.disk.syncDir(filepath.Join(d.root, archive.SnapshotsDir)); err != nil {
 		return r, err
 	}
 	// A crash here leaves a whole zip that nothing names; Prune removes it.
@@ -299,7 +212,7 @@ func (b *Build) publish(ctx context.Context) (Result, error) {
 			return r, err
 		}
 	}
-	if err := d.disk.syncDir(filepath.Join(d.root, packsDir)); err != nil {
+	if err := d.disk.syncDir(filepath.Join(d.root, archive.PacksDir)); err != nil {
 		return r, err
 	}
 	// A crash here leaves packs before the snapshot that names them; the next build finds and keeps them.
@@ -324,17 +237,17 @@ func (b *Build) publish(ctx context.Context) (Result, error) {
 	if b.before.Snapshot == id {
 		return r, nil // published already, under the same name with the same bytes
 	}
-	return r, d.disk.replace(filepath.Join(d.root, checkpointFile), filepath.Join(d.root, tempPrefix+checkpointFile), r.Checkpoint.Encode())
+	return r, d.disk.replace(filepath.Join(d.root, archive.CheckpointFile), filepath.Join(d.root, objects.TempPrefix+archive.CheckpointFile), r.Checkpoint.Encode())
 }
 
 // next is the checkpoint that names the snapshot id.
-func (b *Build) next(id, digest string) Checkpoint {
+func (b *Build) next(id, digest string) archive.Checkpoint {
 	if b.before.Snapshot == id {
 		return b.before
 	}
-	c := Checkpoint{
+	c := archive.Checkpoint{
 		Snapshot: id, Generation: b.before.Generation + 1, Digest: digest, Erased: max(b.before.Erased, b.erased),
-		BuiltAt: b.opts.Now.UTC().Format(TimeLayout), NextAt: b.opts.Next.UTC().Format(TimeLayout),
+		BuiltAt: b.opts.Now.UTC().Format(archive.TimeLayout), NextAt: b.opts.Next.UTC().Format(archive.TimeLayout),
 	}
 	if b.before.Snapshot != "" {
 		c.Previous = &b.before.Snapshot
@@ -348,7 +261,7 @@ func (b *Build) next(id, digest string) Checkpoint {
 // moveCurrent points the link at the tree of id.
 func (b *Build) moveCurrent(id string) error {
 	d := b.folder
-	temp := filepath.Join(d.root, tempPrefix+currentLink)
+	temp := filepath.Join(d.root, objects.TempPrefix+currentLink)
 	if err := d.disk.symlink(filepath.Join(treeDir, id), temp); err != nil {
 		return err
 	}

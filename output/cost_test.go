@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"tollbook/output/objects"
 	"tollbook/output/outputtest"
 )
 
@@ -74,8 +75,8 @@ func TestPublishRequests(t *testing.T) {
 		pass.ServeHTTP(w, r)
 	}))
 	defer proxy.Close()
-	open := func() Store {
-		s, err := OpenStore(server.Bucket(t), StoreOptions{Getenv: outputtest.Getenv(server.Env(strings.TrimPrefix(proxy.URL, "http://")))})
+	open := func() objects.Store {
+		s, err := objects.OpenStore(server.Bucket(t), objects.StoreOptions{Getenv: outputtest.Getenv(server.Env(strings.TrimPrefix(proxy.URL, "http://")))})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,6 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tollbook/output/archive"
+	"tollbook/output/objects"
 	"tollbook/site/leaktest"
 )
 
@@ -55,7 +57,7 @@ func testFault(t *testing.T, at int, done bool) {
 	switch {
 	case err == nil && !strings.HasPrefix(op, "link "):
 		t.Errorf("%s failed and nobody was told", op)
-	case errors.Is(err, ErrDamaged):
+	case errors.Is(err, archive.ErrDamaged):
 		t.Errorf("%s: %v, which is no damage", op, err)
 	case err != nil && !(errors.Is(err, errFault) && strings.Contains(err.Error(), d.Root())):
 		t.Errorf("%s: %v, want the fault and its file", op, err)
@@ -71,7 +73,7 @@ func testFault(t *testing.T, at int, done bool) {
 		t.Errorf("after %s: checkpoint %+v", op, now)
 	}
 	for _, name := range listing(t, d.Root()) {
-		if strings.Contains(name, tempPrefix) {
+		if strings.Contains(name, objects.TempPrefix) {
 			t.Errorf("after %s: %s is left", op, name)
 		}
 	}
@@ -87,7 +89,7 @@ func testFault(t *testing.T, at int, done bool) {
 }
 
 // checkPruned prunes as of years later: what remains is what the checkpoint names.
-func checkPruned(t *testing.T, root string, c Checkpoint) {
+func checkPruned(t *testing.T, root string, c archive.Checkpoint) {
 	t.Helper()
 	if _, err := openFolder(t, root).Prune(t0.AddDate(10, 0, 0), ""); err != nil {
 		t.Fatal(err)
@@ -225,8 +227,8 @@ func TestPublishKilled(t *testing.T) {
 	r := mustPublish(t, d, t0.Add(25*time.Hour), tree(2))
 	newest := "" // of the first day, which stays: no clock alone drops a day
 	for _, name := range listing(t, root) {
-		if day := snapshotsDir + "/" + t0.Format("20060102"); strings.HasPrefix(name, day) && strings.HasSuffix(name, ".zip") {
-			newest = max(newest, strings.TrimSuffix(strings.TrimPrefix(name, snapshotsDir+"/"), ".zip"))
+		if day := archive.SnapshotsDir + "/" + t0.Format("20060102"); strings.HasPrefix(name, day) && strings.HasSuffix(name, ".zip") {
+			newest = max(newest, strings.TrimSuffix(strings.TrimPrefix(name, archive.SnapshotsDir+"/"), ".zip"))
 		}
 	}
 	if _, err := d.Prune(t0.AddDate(10, 0, 0), "2026112023"); err != nil {
@@ -236,7 +238,7 @@ func TestPublishKilled(t *testing.T) {
 		return newest != "" && strings.Contains(name, newest) || strings.Contains(name, r.Checkpoint.Snapshot) || strings.Contains(name, *r.Checkpoint.Previous)
 	}
 	for _, name := range listing(t, root) {
-		if strings.HasPrefix(name, snapshotsDir+"/") && !stays(name) || strings.Contains(name, tempPrefix) {
+		if strings.HasPrefix(name, archive.SnapshotsDir+"/") && !stays(name) || strings.Contains(name, objects.TempPrefix) {
 			t.Errorf("after prune: %s is left", name)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"tollbook/output/objects"
 )
 
 // disk does the file operations that publishing stands on. Tests put hook between: it may fail an operation before or
@@ -82,7 +83,7 @@ func (d disk) seal(f *os.File) error {
 
 // syncDir makes the names in a folder durable.
 func (d disk) syncDir(path string) error {
-	return d.do("syncdir", path, func() error { return syncDir(path) })
+	return d.do("syncdir", path, func() error { return objects.SyncDir(path) })
 }
 
 // write makes a file that must not be there, of what fill writes; it is not yet durable.

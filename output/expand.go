@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
+	"tollbook/output/archive"
+	"tollbook/output/objects"
 )
 
 // expand writes the snapshot's files into tree/<id>: those whose bytes the tree before has are links to it.
@@ -19,12 +21,12 @@ func (b *Build) expand(ctx context.Context, id string, r *Result) error {
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	z, err := OpenZipFile(d.snapshotPath(id))
+	z, err := archive.OpenZipFile(d.snapshotPath(id))
 	if err != nil {
 		return err
 	}
 	defer z.Close()
-	temp := filepath.Join(d.root, treeDir, tempPrefix+id)
+	temp := filepath.Join(d.root, treeDir, objects.TempPrefix+id)
 	if err := d.disk.remove(temp); err != nil {
 		return err
 	}
@@ -32,11 +34,11 @@ func (b *Build) expand(ctx context.Context, id string, r *Result) error {
 	if err := e.folders(z.Names()); err != nil {
 		return err
 	}
-	if err := eachMember(ctx, z, e.file); err != nil {
+	if err := archive.EachMember(ctx, z, e.file); err != nil {
 		return err
 	}
 	r.Written, r.Linked = int(e.written.Load()), int(e.linked.Load())
-	if err := d.disk.do("syncfs", temp, func() error { return syncFiles(temp) }); err != nil {
+	if err := d.disk.do("syncfs", temp, func() error { return objects.SyncFiles(temp) }); err != nil {
 		return fmt.Errorf("sync %s: %w", temp, err)
 	}
 	if err := d.disk.rename(temp, d.treePath(id)); err != nil {
@@ -46,12 +48,12 @@ func (b *Build) expand(ctx context.Context, id string, r *Result) error {
 }
 
 // treeBefore opens the tree that current names; nil where there is none to link to.
-func (b *Build) treeBefore() *Dir {
+func (b *Build) treeBefore() *archive.Dir {
 	id := b.folder.treeID()
 	if id == "" || b.opts.Full {
 		return nil
 	}
-	t, err := OpenDir(b.folder.treePath(id))
+	t, err := archive.OpenDir(b.folder.treePath(id))
 	if err != nil {
 		return nil
 	}
@@ -62,7 +64,7 @@ func (b *Build) treeBefore() *Dir {
 type expansion struct {
 	disk            disk
 	to              string
-	before          *Dir
+	before          *archive.Dir
 	packed          bool // with a gzip body beside each file that the zip packs
 	written, linked atomic.Int64
 }
@@ -84,7 +86,7 @@ func (e *expansion) folders(names []string) error {
 }
 
 // file links or writes one file, and its packed twin where there are some.
-func (e *expansion) file(m Member) error {
+func (e *expansion) file(m archive.Member) error {
 	var same bool
 	if e.before != nil {
 		old, ok := e.before.Lookup(m.Name)
@@ -100,7 +102,7 @@ func (e *expansion) file(m Member) error {
 		e.written.Add(1)
 	}
 	if e.packed && m.IsDeflated() {
-		_, err = e.put(m.Name+".gz", same, func(w io.Writer) error { return m.copyPacked(w) })
+		_, err = e.put(m.Name+".gz", same, func(w io.Writer) error { return m.CopyGzip(w) })
 	}
 	return err
 }
@@ -109,7 +111,7 @@ func (e *expansion) file(m Member) error {
 func (e *expansion) put(name string, same bool, fill func(io.Writer) error) (linked bool, err error) {
 	path := filepath.Join(e.to, filepath.FromSlash(name))
 	if same {
-		if err := e.disk.link(e.before.path(name), path); err == nil {
+		if err := e.disk.link(e.before.Path(name), path); err == nil {
 			return true, nil
 		}
 		// Too many links, a file system without them, a file that someone removed: write it.

@@ -12,6 +12,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"tollbook/output/archive"
+	"tollbook/output/objects"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -28,7 +30,7 @@ const writersAtOnce = 64
 
 // expand brings the single objects of a store to a tree: only those that are others by the list that the store keeps.
 // Where there is none, what may have been in it is found, but on a place that is new, or where nothing is wanted.
-func (p *Publisher) expand(ctx context.Context, tree Tree, isNew bool, r *Published) error {
+func (p *Publisher) expand(ctx context.Context, tree archive.Tree, isNew bool, r *Published) error {
 	there, listed, err := p.readExpanded(ctx)
 	if err != nil {
 		return err
@@ -50,7 +52,7 @@ func (p *Publisher) expand(ctx context.Context, tree Tree, isNew bool, r *Publis
 	during := maps.Clone(there)
 	for _, names := range [][]string{w.write, w.delete} {
 		for _, name := range names {
-			during[name] = Sum{}
+			during[name] = archive.Sum{}
 		}
 	}
 	if err := p.writeExpanded(ctx, during); err != nil {
@@ -76,8 +78,8 @@ func (p *Publisher) expand(ctx context.Context, tree Tree, isNew bool, r *Publis
 }
 
 // wanted are the files of a tree that are to be objects, with their sums.
-func (p *Publisher) wanted(tree Tree) (map[string]Sum, error) {
-	want := map[string]Sum{}
+func (p *Publisher) wanted(tree archive.Tree) (map[string]archive.Sum, error) {
+	want := map[string]archive.Sum{}
 	if p.o.Expand == nil {
 		return want, nil
 	}
@@ -86,7 +88,7 @@ func (p *Publisher) wanted(tree Tree) (map[string]Sum, error) {
 			continue
 		}
 		if isOwn(name) {
-			return nil, fmt.Errorf("expand %s: %w: the publication itself has that name", name, ErrName)
+			return nil, fmt.Errorf("expand %s: %w: the publication itself has that name", name, archive.ErrName)
 		}
 		m, _ := tree.Lookup(name)
 		want[name] = m.Sum
@@ -97,7 +99,7 @@ func (p *Publisher) wanted(tree Tree) (map[string]Sum, error) {
 // isOwn says whether a name is one of the publication itself, which no file may have.
 func isOwn(name string) bool {
 	top, _, _ := strings.Cut(name, "/")
-	return name == checkpointFile || name == expandedFile || top == snapshotsDir || top == packsDir || strings.HasPrefix(top, tempPrefix)
+	return name == archive.CheckpointFile || name == expandedFile || top == archive.SnapshotsDir || top == archive.PacksDir || strings.HasPrefix(top, objects.TempPrefix)
 }
 
 // work is what an expansion does.
@@ -107,7 +109,7 @@ type work struct {
 	delete []string
 }
 
-func plan(there, want map[string]Sum, full bool) (w work) {
+func plan(there, want map[string]archive.Sum, full bool) (w work) {
 	for name, sum := range want {
 		if old, ok := there[name]; !ok || old != sum || full {
 			w.write = append(w.write, name)
@@ -156,7 +158,7 @@ func (p *Publisher) phases(names []string) [][]string {
 		if p.o.Phase != nil {
 			phase = p.o.Phase(name)
 		}
-		if name == SumsFile {
+		if name == archive.SumsFile {
 			phase = 1 << 30
 		}
 		by[phase] = append(by[phase], name)
@@ -169,7 +171,7 @@ func (p *Publisher) phases(names []string) [][]string {
 }
 
 // writeObjects writes some files of a tree, in any order.
-func (p *Publisher) writeObjects(ctx context.Context, tree Tree, names []string) error {
+func (p *Publisher) writeObjects(ctx context.Context, tree archive.Tree, names []string) error {
 	for _, name := range names {
 		m, _ := tree.Lookup(name)
 		p.progress.expect(1, m.Size)
@@ -182,7 +184,7 @@ func (p *Publisher) writeObjects(ctx context.Context, tree Tree, names []string)
 				return err
 			}
 			m, _ := tree.Lookup(name)
-			o := PutOptions{Relaxed: true}
+			o := objects.PutOptions{Relaxed: true}
 			if p.o.Header != nil {
 				o.Header = p.o.Header(name)
 			}
@@ -202,7 +204,7 @@ func (p *Publisher) writeObjects(ctx context.Context, tree Tree, names []string)
 }
 
 // objectBody returns the bytes of a file's object: packed where the store tells readers that they are packed.
-func (p *Publisher) objectBody(m *Member) (body []byte, encoding string, err error) {
+func (p *Publisher) objectBody(m *archive.Member) (body []byte, encoding string, err error) {
 	c, err := m.Load()
 	if err != nil {
 		return nil, "", err
@@ -214,10 +216,10 @@ func (p *Publisher) objectBody(m *Member) (body []byte, encoding string, err err
 }
 
 // readExpanded reads the list, empty where there is none: then it is not listed.
-func (p *Publisher) readExpanded(ctx context.Context) (sums map[string]Sum, listed bool, err error) {
-	_, data, err := readObject(ctx, p.store, expandedFile, GetOptions{}, maxExpanded)
+func (p *Publisher) readExpanded(ctx context.Context) (sums map[string]archive.Sum, listed bool, err error) {
+	_, data, err := objects.ReadObject(ctx, p.store, expandedFile, objects.GetOptions{}, maxExpanded)
 	if errors.Is(err, fs.ErrNotExist) {
-		return map[string]Sum{}, false, nil
+		return map[string]archive.Sum{}, false, nil
 	}
 	if err != nil {
 		return nil, false, err
@@ -229,35 +231,35 @@ func (p *Publisher) readExpanded(ctx context.Context) (sums map[string]Sum, list
 	return sums, true, nil
 }
 
-func parseExpanded(data []byte) (map[string]Sum, error) {
+func parseExpanded(data []byte) (map[string]archive.Sum, error) {
 	z, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+		return nil, fmt.Errorf("%w: %w", archive.ErrDamaged, err)
 	}
-	sums := map[string]Sum{}
-	err = eachSum(io.LimitReader(z, maxExpanded), func(name []byte, sum Sum) error {
+	sums := map[string]archive.Sum{}
+	err = archive.EachSum(io.LimitReader(z, maxExpanded), func(name []byte, sum archive.Sum) error {
 		sums[string(name)] = sum
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+		return nil, fmt.Errorf("%w: %w", archive.ErrDamaged, err)
 	}
 	return sums, nil
 }
 
-func (p *Publisher) writeExpanded(ctx context.Context, sums map[string]Sum) error {
-	lines := make([]named, 0, len(sums))
+func (p *Publisher) writeExpanded(ctx context.Context, sums map[string]archive.Sum) error {
+	lines := make([]archive.Line, 0, len(sums))
 	for name, sum := range sums {
-		lines = append(lines, named{name, sum})
+		lines = append(lines, archive.Line{Name: name, Sum: sum})
 	}
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	if _, err := z.Write(formatSums(lines)); err != nil {
+	if _, err := z.Write(archive.FormatSums(lines)); err != nil {
 		return err
 	}
 	if err := z.Close(); err != nil {
 		return err
 	}
-	_, err := p.store.Put(ctx, expandedFile, bytes.NewReader(b.Bytes()), PutOptions{Header: Header{Type: "application/gzip", Cache: "no-store"}})
+	_, err := p.store.Put(ctx, expandedFile, bytes.NewReader(b.Bytes()), objects.PutOptions{Header: objects.Header{Type: "application/gzip", Cache: "no-store"}})
 	return err
 }

@@ -23,6 +23,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"tollbook/output/archive"
+	"tollbook/output/objects"
 )
 
 // Names in the folder of a publication, beside those that a store has, too.
@@ -62,10 +64,10 @@ func OpenFolder(root string) (*Folder, error) {
 func (d *Folder) Root() string { return d.root }
 
 // Checkpoint reads the pointer; ErrEmpty before the first publication.
-func (d *Folder) Checkpoint() (Checkpoint, error) {
-	c, err := readCheckpoint(filepath.Join(d.root, checkpointFile))
+func (d *Folder) Checkpoint() (archive.Checkpoint, error) {
+	c, err := archive.ReadCheckpoint(filepath.Join(d.root, archive.CheckpointFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return Checkpoint{}, fmt.Errorf("%s: %w", d.root, ErrEmpty)
+		return archive.Checkpoint{}, fmt.Errorf("%s: %w", d.root, ErrEmpty)
 	}
 	return c, err
 }
@@ -77,14 +79,16 @@ func (d *Folder) HasPack(hour string) bool {
 }
 
 func (d *Folder) snapshotPath(id string) string {
-	return filepath.Join(d.root, snapshotsDir, id+".zip")
+	return filepath.Join(d.root, archive.SnapshotsDir, id+".zip")
 }
-func (d *Folder) packPath(hour string) string { return filepath.Join(d.root, packsDir, hour+".zip") }
-func (d *Folder) treePath(id string) string   { return filepath.Join(d.root, treeDir, id) }
+func (d *Folder) packPath(hour string) string {
+	return filepath.Join(d.root, archive.PacksDir, hour+".zip")
+}
+func (d *Folder) treePath(id string) string { return filepath.Join(d.root, treeDir, id) }
 
 // Packs are the hours whose packs are published, in order.
 func (d *Folder) Packs() ([]string, error) {
-	hours, err := d.list(packsDir, ".zip", func(name string) bool { _, ok := parseHour(name); return ok })
+	hours, err := d.list(archive.PacksDir, ".zip", func(name string) bool { _, ok := archive.ParseHour(name); return ok })
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -93,7 +97,7 @@ func (d *Folder) Packs() ([]string, error) {
 
 // prepare makes the folders of a publication.
 func (d *Folder) prepare() error {
-	for _, dir := range []string{snapshotsDir, packsDir, treeDir} {
+	for _, dir := range []string{archive.SnapshotsDir, archive.PacksDir, treeDir} {
 		if err := d.disk.mkdir(filepath.Join(d.root, dir)); err != nil {
 			return err
 		}
@@ -103,13 +107,13 @@ func (d *Folder) prepare() error {
 
 // sweep removes what killed publishers left unfinished. It needs the lock.
 func (d *Folder) sweep() error {
-	for _, dir := range []string{"", snapshotsDir, packsDir, treeDir} {
+	for _, dir := range []string{"", archive.SnapshotsDir, archive.PacksDir, treeDir} {
 		entries, err := os.ReadDir(filepath.Join(d.root, dir))
 		if err != nil {
 			return err
 		}
 		for _, e := range entries {
-			if !strings.HasPrefix(e.Name(), tempPrefix) {
+			if !strings.HasPrefix(e.Name(), objects.TempPrefix) {
 				continue
 			}
 			if err := d.disk.remove(filepath.Join(d.root, dir, e.Name())); err != nil {
@@ -126,7 +130,7 @@ func (d *Folder) treeID() string {
 	if err != nil {
 		return ""
 	}
-	if _, ok := ParseSnapshotID(filepath.Base(target)); !ok {
+	if _, ok := archive.ParseSnapshotID(filepath.Base(target)); !ok {
 		return ""
 	}
 	return filepath.Base(target)
@@ -134,7 +138,7 @@ func (d *Folder) treeID() string {
 
 // removeTree takes a tree's name away before its files, so that a tree under its own name is always whole.
 func (d *Folder) removeTree(id string) error {
-	temp := filepath.Join(d.root, treeDir, tempPrefix+"old-"+id)
+	temp := filepath.Join(d.root, treeDir, objects.TempPrefix+"old-"+id)
 	err := d.disk.rename(d.treePath(id), temp)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -18,6 +18,8 @@ import (
 	"testing/fstest"
 	"time"
 
+	"tollbook/output/archive"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -189,7 +191,7 @@ func TestPublishDamagedCheckpoint(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(d.Root(), "checkpoint.json"), []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := publish(d, t0, tree(1)); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "checkpoint.json") {
+	if _, err := publish(d, t0, tree(1)); !errors.Is(err, archive.ErrDamaged) || !strings.Contains(err.Error(), "checkpoint.json") {
 		t.Errorf("got %v, want the damaged file named", err)
 	}
 }
@@ -213,11 +215,11 @@ func TestDirIsFS(t *testing.T) {
 	t.Parallel()
 	d := openFolder(t, tempDir(t))
 	mustPublish(t, d, t0, tree(1))
-	dir, err := OpenDir(filepath.Join(d.Root(), "current"))
+	dir, err := archive.OpenDir(filepath.Join(d.Root(), "current"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := fstest.TestFS(dir, "index.html", "v1/services.json", "v1/services/acme.json", SumsFile); err != nil {
+	if err := fstest.TestFS(dir, "index.html", "v1/services.json", "v1/services/acme.json", archive.SumsFile); err != nil {
 		t.Error(err)
 	}
 	if _, err := dir.ReadFile("../checkpoint.json"); err == nil {
@@ -230,7 +232,7 @@ func TestDirDamage(t *testing.T) {
 	d := openFolder(t, tempDir(t))
 	mustPublish(t, d, t0, tree(1))
 	current := filepath.Join(d.Root(), "current")
-	dir, err := OpenDir(current)
+	dir, err := archive.OpenDir(current)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,54 +243,54 @@ func TestDirDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"index.html", "v1/services.json"} {
-		if _, err := dir.ReadFile(name); !errors.Is(err, ErrDamaged) {
-			t.Errorf("%s: %v, want %v", name, err, ErrDamaged)
+		if _, err := dir.ReadFile(name); !errors.Is(err, archive.ErrDamaged) {
+			t.Errorf("%s: %v, want %v", name, err, archive.ErrDamaged)
 		}
 	}
 }
 
 func TestCheckpointGrammar(t *testing.T) {
 	t.Parallel()
-	good := Checkpoint{
+	good := archive.Checkpoint{
 		Snapshot: "20261120T234501Z-3f2a9c", Generation: 1, BuiltAt: "2026-11-20T23:45:01.000Z", NextAt: "2026-11-21T00:00:01.000Z",
 		Digest: "3f2a9c" + strings.Repeat("0", 58),
 	}
-	if got, err := ParseCheckpoint(good.Encode()); err != nil || got != good {
+	if got, err := archive.ParseCheckpoint(good.Encode()); err != nil || got != good {
 		t.Errorf("does not come back: %v, %+v", err, got)
 	}
 	bad := "x"
-	for about, change := range map[string]func(*Checkpoint){
-		"no id":           func(c *Checkpoint) { c.Snapshot = "" },
-		"path":            func(c *Checkpoint) { c.Snapshot = "../../../../../etc/hi" },
-		"other digest":    func(c *Checkpoint) { c.Digest = strings.Repeat("0", 64) },
-		"short digest":    func(c *Checkpoint) { c.Digest = "3f2a9c" },
-		"no generation":   func(c *Checkpoint) { c.Generation = 0 },
-		"no time":         func(c *Checkpoint) { c.NextAt = "tomorrow" },
-		"previous no id":  func(c *Checkpoint) { c.Previous = &bad },
-		"built elsewhere": func(c *Checkpoint) { c.BuiltAt = "" },
+	for about, change := range map[string]func(*archive.Checkpoint){
+		"no id":           func(c *archive.Checkpoint) { c.Snapshot = "" },
+		"path":            func(c *archive.Checkpoint) { c.Snapshot = "../../../../../etc/hi" },
+		"other digest":    func(c *archive.Checkpoint) { c.Digest = strings.Repeat("0", 64) },
+		"short digest":    func(c *archive.Checkpoint) { c.Digest = "3f2a9c" },
+		"no generation":   func(c *archive.Checkpoint) { c.Generation = 0 },
+		"no time":         func(c *archive.Checkpoint) { c.NextAt = "tomorrow" },
+		"previous no id":  func(c *archive.Checkpoint) { c.Previous = &bad },
+		"built elsewhere": func(c *archive.Checkpoint) { c.BuiltAt = "" },
 	} {
 		c := good
 		change(&c)
-		if _, err := ParseCheckpoint(c.Encode()); !errors.Is(err, ErrDamaged) {
-			t.Errorf("%s: %v, want %v", about, err, ErrDamaged)
+		if _, err := archive.ParseCheckpoint(c.Encode()); !errors.Is(err, archive.ErrDamaged) {
+			t.Errorf("%s: %v, want %v", about, err, archive.ErrDamaged)
 		}
 	}
 }
 
 func TestSnapshotID(t *testing.T) {
 	t.Parallel()
-	id := SnapshotID(t0, "3f2a9c"+strings.Repeat("0", 58))
+	id := archive.SnapshotID(t0, "3f2a9c"+strings.Repeat("0", 58))
 	if id != "20261120T234501Z-3f2a9c" {
 		t.Errorf("id %s", id)
 	}
-	if built, ok := ParseSnapshotID(id); !ok || !built.Equal(t0) {
+	if built, ok := archive.ParseSnapshotID(id); !ok || !built.Equal(t0) {
 		t.Errorf("parse %s: %v, %v", id, built, ok)
 	}
 	for _, bad := range []string{
 		"", "20261120T234501Z", "20261120T234501Z-3f2a9", "20261120T234501Z-3f2a9cc", "20261120T234501Z-3F2A9C", "20261120T234501Z-3f2a9g",
 		"20261320T234501Z-3f2a9c", "20261120T234561Z-3f2a9c", "20261120 234501Z-3f2a9c", "20261120T234501Z_3f2a9c", "../261120T234501Z-3f2a9c",
 	} {
-		if _, ok := ParseSnapshotID(bad); ok {
+		if _, ok := archive.ParseSnapshotID(bad); ok {
 			t.Errorf("%q was taken for an id", bad)
 		}
 	}
@@ -297,11 +299,11 @@ func TestSnapshotID(t *testing.T) {
 func FuzzParseCheckpoint(f *testing.F) {
 	f.Add([]byte(`{"snapshot":"20261120T234501Z-3f2a9c","previous":null,"generation":1,"built_at":"2026-11-20T23:45:01.000Z"}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := ParseCheckpoint(data)
+		c, err := archive.ParseCheckpoint(data)
 		if err != nil {
 			return
 		}
-		if again, err := ParseCheckpoint(c.Encode()); err != nil || !cmp.Equal(c, again) {
+		if again, err := archive.ParseCheckpoint(c.Encode()); err != nil || !cmp.Equal(c, again) {
 			t.Fatalf("does not come back: %v, %+v, %+v", err, c, again)
 		}
 	})

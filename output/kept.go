@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"tollbook/output/archive"
 )
 
 // Kept is a snapshot that can still be read beside the current one.
@@ -14,7 +15,7 @@ type Kept struct {
 }
 
 // Before is the checkpoint of the snapshot that this one is to replace, zero without one.
-func (b *Build) Before() Checkpoint { return b.before }
+func (b *Build) Before() archive.Checkpoint { return b.before }
 
 // ReadBefore reads a file of the snapshot that this one is to replace. It fails with fs.ErrNotExist where there is none,
 // where nothing is taken over from it (Full), and where it has no such file.
@@ -33,8 +34,8 @@ func (b *Build) ReadBefore(name string) ([]byte, error) {
 // same build run again lists the same.
 func (b *Build) Kept() ([]Kept, error) {
 	d := b.folder
-	this := SnapshotID(b.opts.Now, "000000") // its digest is not known yet; keeping goes by time
-	ids, err := d.list(snapshotsDir, ".zip", func(name string) bool { _, ok := ParseSnapshotID(name); return ok && name < this })
+	this := archive.SnapshotID(b.opts.Now, "000000") // its digest is not known yet; keeping goes by time
+	ids, err := d.list(archive.SnapshotsDir, ".zip", func(name string) bool { _, ok := archive.ParseSnapshotID(name); return ok && name < this })
 	if err != nil {
 		return nil, fmt.Errorf("list snapshots: %w", err)
 	}
@@ -55,7 +56,7 @@ func (b *Build) Kept() ([]Kept, error) {
 
 // Digest reads the digest of a snapshot out of its zip.
 func (d *Folder) Digest(id string) (string, error) {
-	z, err := OpenZipFile(d.snapshotPath(id))
+	z, err := archive.OpenZipFile(d.snapshotPath(id))
 	if err != nil {
 		return "", fmt.Errorf("open snapshot %s: %w", id, err)
 	}

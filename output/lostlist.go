@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"strings"
 	"sync"
+	"tollbook/output/archive"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -13,7 +14,7 @@ import (
 // findExpanded finds what may be expanded where the list is lost: every object of the store that a snapshot's file could be.
 // A stranger's object is not among them unless it lies in a folder of the tree and, where the store keeps headers, has the
 // cache policy that we give to its name.
-func (p *Publisher) findExpanded(ctx context.Context, tree Tree) (map[string]Sum, error) {
+func (p *Publisher) findExpanded(ctx context.Context, tree archive.Tree) (map[string]archive.Sum, error) {
 	list, err := p.store.List(ctx, "")
 	if err != nil {
 		return nil, err
@@ -24,14 +25,14 @@ func (p *Publisher) findExpanded(ctx context.Context, tree Tree) (map[string]Sum
 			folders[top] = true
 		}
 	}
-	found := map[string]Sum{}
+	found := map[string]archive.Sum{}
 	var unsure []string
 	for _, obj := range list {
 		top, _, nested := strings.Cut(obj.Name, "/")
 		switch _, known := tree.Lookup(obj.Name); {
-		case CheckName(obj.Name) != nil || isOwn(obj.Name):
+		case archive.CheckName(obj.Name) != nil || isOwn(obj.Name):
 		case known:
-			found[obj.Name] = Sum{}
+			found[obj.Name] = archive.Sum{}
 		case folders[top] && (nested || p.store.KeepsHeader()):
 			unsure = append(unsure, obj.Name)
 		}
@@ -45,7 +46,7 @@ func (p *Publisher) findExpanded(ctx context.Context, tree Tree) (map[string]Sum
 			if ours {
 				mu.Lock()
 				defer mu.Unlock()
-				found[name] = Sum{}
+				found[name] = archive.Sum{}
 			}
 			return err
 		})

@@ -11,17 +11,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tollbook/output/archive"
+	"tollbook/output/objects"
 	"tollbook/site/testgate"
 )
 
 // Where the list of expanded objects is lost, the next publication finds what no snapshot wants, and leaves what is not ours.
 func TestPublishWithoutList(t *testing.T) {
 	t.Parallel()
-	stores(t, func(t *testing.T, open func(testing.TB) Store) {
+	stores(t, func(t *testing.T, open func(testing.TB) objects.Store) {
 		s, reg, d := open(t), &memoryRegister{}, openFolder(t, tempDir(t))
 		put := func(name, cache string) {
 			t.Helper()
-			if _, err := s.Put(t.Context(), name, bytes.NewReader([]byte("x")), PutOptions{Header: Header{Type: "text/plain", Cache: cache}}); err != nil {
+			if _, err := s.Put(t.Context(), name, bytes.NewReader([]byte("x")), objects.PutOptions{Header: objects.Header{Type: "text/plain", Cache: cache}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -95,7 +97,7 @@ func TestListedIsKept(t *testing.T) {
 	for at := end.AddDate(0, 0, -2); at.Before(end); at = at.Add(15 * time.Minute) {
 		times = append(times, at)
 	}
-	list := func(t Tree) ([]string, error) {
+	list := func(t archive.Tree) ([]string, error) {
 		data, err := t.ReadFile("kept.txt")
 		return strings.Fields(string(data)), err
 	}
@@ -132,7 +134,7 @@ func TestListedIsKept(t *testing.T) {
 		if i%40 != 0 && i != len(times)-1 {
 			continue
 		}
-		there, err := p.listNames(t.Context(), snapshotsDir, func(string) bool { return true })
+		there, err := p.listNames(t.Context(), archive.SnapshotsDir, func(string) bool { return true })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+
+	"tollbook/output/objects"
 )
 
 // Build notes are what the builder of a snapshot writes down for the builder of the next one. They are in one file
@@ -40,5 +42,5 @@ func (b *Build) keepNotes(digest string) error {
 		return nil
 	}
 	data := append([]byte(digest+"\n"), b.notes...)
-	return d.disk.replace(d.notesPath(), filepath.Join(d.root, tempPrefix+notesFile), data)
+	return d.disk.replace(d.notesPath(), filepath.Join(d.root, objects.TempPrefix+notesFile), data)
 }

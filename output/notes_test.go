@@ -4,6 +4,8 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"tollbook/output/archive"
 )
 
 // The next build reads the notes of a snapshot and can copy its files, unless they belong to another snapshot or were cut. A
@@ -105,7 +107,7 @@ func TestNotes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			z, err := OpenZipFile(d.snapshotPath(r.Checkpoint.Snapshot))
+			z, err := archive.OpenZipFile(d.snapshotPath(r.Checkpoint.Snapshot))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -114,7 +116,7 @@ func TestNotes(t *testing.T) {
 			if test.damaged != "" {
 				want--
 			}
-			if err := Verify(t.Context(), z, r.Checkpoint.Digest); err != nil || r.Summary.Copied != want {
+			if err := archive.Verify(t.Context(), z, r.Checkpoint.Digest); err != nil || r.Summary.Copied != want {
 				t.Errorf("the next snapshot: %v, %d files of %d were copied", err, r.Summary.Copied, want)
 			}
 		})

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"tollbook/output/archive"
+
 	"golang.org/x/tools/txtar"
 )
 
@@ -61,7 +63,7 @@ func publishAs(d *Folder, o BuildOptions, files map[string]string) (Result, erro
 		}
 	}
 	b.SetNotes([]byte(notesOf(now)))
-	hour := hourOf(now)
+	hour := archive.HourOf(now)
 	if !d.HasPack(hour) {
 		err = b.AddPack(hour, func(add func(string, []byte) error) error {
 			return add("v1/checks/block=0.json", []byte("rows of "+hour))
@@ -73,7 +75,7 @@ func publishAs(d *Folder, o BuildOptions, files map[string]string) (Result, erro
 	return b.Commit(context.Background())
 }
 
-func notesOf(now time.Time) string { return "of " + now.UTC().Format(TimeLayout) }
+func notesOf(now time.Time) string { return "of " + now.UTC().Format(archive.TimeLayout) }
 
 func mustPublish(t testing.TB, d *Folder, now time.Time, files map[string]string) Result {
 	t.Helper()
@@ -106,12 +108,12 @@ func checkWhole(root string) error {
 	case err != nil:
 		return err
 	default:
-		z, err := OpenZipFile(d.snapshotPath(c.Snapshot))
+		z, err := archive.OpenZipFile(d.snapshotPath(c.Snapshot))
 		if err != nil {
 			return err
 		}
 		defer z.Close()
-		if err := Verify(context.Background(), z, c.Digest); err != nil {
+		if err := archive.Verify(context.Background(), z, c.Digest); err != nil {
 			return err
 		}
 		if notes := readNotes(d, c.Snapshot); notes != "" && notes != notesOf(c.Built()) {
@@ -119,25 +121,25 @@ func checkWhole(root string) error {
 		}
 	}
 	if _, err := os.Lstat(filepath.Join(root, currentLink)); err == nil {
-		t, err := OpenDir(filepath.Join(root, currentLink))
+		t, err := archive.OpenDir(filepath.Join(root, currentLink))
 		if err != nil {
 			return err
 		}
-		if err := Verify(context.Background(), t, ""); err != nil {
+		if err := archive.Verify(context.Background(), t, ""); err != nil {
 			return fmt.Errorf("current: %w", err)
 		}
 		if id := d.treeID(); !strings.HasSuffix(id, t.Digest()[:6]) {
 			return fmt.Errorf("current is %s, its tree has digest %s", id, t.Digest())
 		}
 	}
-	packs, _ := filepath.Glob(filepath.Join(root, packsDir, "2*.zip"))
+	packs, _ := filepath.Glob(filepath.Join(root, archive.PacksDir, "2*.zip"))
 	for _, path := range packs {
-		z, err := OpenZipFile(path)
+		z, err := archive.OpenZipFile(path)
 		if err != nil {
 			return err
 		}
 		defer z.Close()
-		if err := Verify(context.Background(), z, ""); err != nil {
+		if err := archive.Verify(context.Background(), z, ""); err != nil {
 			return err
 		}
 	}
@@ -161,7 +163,7 @@ func readNotes(d *Folder, id string) string {
 func listing(t *testing.T, root string) []string {
 	t.Helper()
 	var names []string
-	for _, pattern := range []string{"*", ".*", snapshotsDir + "/*", snapshotsDir + "/.*", packsDir + "/*", packsDir + "/.*", treeDir + "/*", treeDir + "/.*"} {
+	for _, pattern := range []string{"*", ".*", archive.SnapshotsDir + "/*", archive.SnapshotsDir + "/.*", archive.PacksDir + "/*", archive.PacksDir + "/.*", treeDir + "/*", treeDir + "/.*"} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatal(err)

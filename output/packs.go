@@ -3,6 +3,7 @@ package output
 import (
 	"slices"
 	"sync"
+	"tollbook/output/archive"
 )
 
 // maxPacks is how many packs stay open. A window of a log reads two at most, nearly always the newest.
@@ -17,13 +18,13 @@ type packs struct {
 // pack is one open pack; whoever got it from open must Release it.
 type pack struct {
 	name string
-	zip  *ZipFile
+	zip  *archive.ZipFile
 	counted
 }
 
 // open answers the pack with a name, opened by do if need be. Opening another goes on beside; two who open the same one at
 // once both may.
-func (p *packs) open(name string, do func() (*ZipFile, error)) (*pack, error) {
+func (p *packs) open(name string, do func() (*archive.ZipFile, error)) (*pack, error) {
 	if k := p.find(name); k != nil {
 		return k, nil
 	}

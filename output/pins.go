@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"tollbook/output/archive"
 )
 
 const (
@@ -24,7 +25,7 @@ func (s *Source) Pinned(id string) (*Snapshot, error) {
 		return snap, nil
 	}
 	kept := false
-	if _, ok := ParseSnapshotID(id); ok {
+	if _, ok := archive.ParseSnapshotID(id); ok {
 		var err error
 		if kept, err = s.place.isKept(id); err != nil {
 			return nil, err
@@ -80,17 +81,17 @@ func (s *Source) find(id string) *Snapshot {
 // openPinned opens a snapshot that its checkpoint names no longer: of that it knows what the id says. When the next
 // build was due is unknown, and said to be then.
 func (s *Source) openPinned(id string) (*Snapshot, error) {
-	built, _ := ParseSnapshotID(id)
-	at := built.Format(TimeLayout)
-	snap, err := s.place.openID(Checkpoint{Snapshot: id, BuiltAt: at, NextAt: at})
+	built, _ := archive.ParseSnapshotID(id)
+	at := built.Format(archive.TimeLayout)
+	snap, err := s.place.openID(archive.Checkpoint{Snapshot: id, BuiltAt: at, NextAt: at})
 	if err != nil {
 		return nil, err
 	}
 	snap.source = s
 	snap.Checkpoint.Digest = snap.Digest()
-	if SnapshotID(built, snap.Digest()) != id {
+	if archive.SnapshotID(built, snap.Digest()) != id {
 		snap.Release()
-		return nil, fmt.Errorf("open snapshot %s: %w: its digest is %s", id, ErrDamaged, snap.Checkpoint.Digest)
+		return nil, fmt.Errorf("open snapshot %s: %w: its digest is %s", id, archive.ErrDamaged, snap.Checkpoint.Digest)
 	}
 	return snap, nil
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"tollbook/output/archive"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -41,7 +43,7 @@ func TestPinned(t *testing.T) {
 	ids := publishMany(t, d, s, 9)
 	for i, id := range ids {
 		snap := pinned(t, s, id)
-		built, _ := ParseSnapshotID(id)
+		built, _ := archive.ParseSnapshotID(id)
 		if got := readString(t, snap, "index.html"); snap.ID != id || got != tree(i)["index.html"] || !snap.Checkpoint.Built().Equal(built) || snap.Checkpoint.Digest != snap.Digest() {
 			t.Errorf("%s is %s, %s: %+v", id, snap.ID, got, snap.Checkpoint)
 		}
@@ -111,7 +113,7 @@ func TestNotKept(t *testing.T) {
 	if err := os.Rename(d.snapshotPath(id), d.snapshotPath("20261120T234501Z-000000")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Pinned("20261120T234501Z-000000"); !errors.Is(err, ErrDamaged) {
+	if _, err := s.Pinned("20261120T234501Z-000000"); !errors.Is(err, archive.ErrDamaged) {
 		t.Errorf("under another name: %v", err)
 	}
 }
@@ -127,7 +129,7 @@ func TestFollowBack(t *testing.T) {
 		if i%2 == 1 {
 			c = mustPublish(t, d, t0.Add(time.Duration(i)*time.Minute), tree(i)).Checkpoint
 		}
-		if err := os.WriteFile(d.root+"/"+checkpointFile, c.Encode(), 0o644); err != nil {
+		if err := os.WriteFile(d.root+"/"+archive.CheckpointFile, c.Encode(), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.Refresh(); err != nil {

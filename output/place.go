@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+	"tollbook/output/archive"
+	"tollbook/output/objects"
 )
 
 // place is where a source finds a publication. All methods may be called concurrently.
@@ -17,13 +19,13 @@ type place interface {
 	// open opens what a look saw, retained once.
 	open(p pointer) (*Snapshot, error)
 	// openID opens a snapshot by its id, retained once; fs.ErrNotExist where there is none.
-	openID(c Checkpoint) (*Snapshot, error)
+	openID(c archive.Checkpoint) (*Snapshot, error)
 	// isKept says whether there is something to open under an id.
 	isKept(id string) (bool, error)
 	// openPack opens the pack of an hour; dir is the snapshot's packs.
-	openPack(dir, hour string) (*ZipFile, error)
+	openPack(dir, hour string) (*archive.ZipFile, error)
 	// objects is where the publication's zips lie.
-	objects() Store
+	objects() objects.Store
 	// every is how long a look is trusted.
 	every() time.Duration
 	String() string
@@ -34,7 +36,7 @@ type place interface {
 type pointer struct {
 	files      []os.FileInfo
 	etag       string
-	checkpoint Checkpoint
+	checkpoint archive.Checkpoint
 	err        error // why it can't be read
 }
 
@@ -53,16 +55,16 @@ func (p pointer) same(q pointer) bool {
 // folder is a place on disk: a Folder's root, or a tree by itself.
 type folder struct{ root string }
 
-func (f folder) String() string       { return f.root }
-func (f folder) every() time.Duration { return 250 * time.Millisecond }
-func (f folder) objects() Store       { return storeDirAt(f.root) }
+func (f folder) String() string         { return f.root }
+func (f folder) every() time.Duration   { return 250 * time.Millisecond }
+func (f folder) objects() objects.Store { return objects.StoreDirAt(f.root) }
 
 func (f folder) look(pointer) (pointer, error) {
-	if info, err := os.Stat(filepath.Join(f.root, checkpointFile)); err == nil {
+	if info, err := os.Stat(filepath.Join(f.root, archive.CheckpointFile)); err == nil {
 		return pointer{files: []os.FileInfo{info}}, nil
 	}
 	var p pointer
-	for _, path := range []string{f.root, filepath.Join(f.root, SumsFile)} {
+	for _, path := range []string{f.root, filepath.Join(f.root, archive.SumsFile)} {
 		if info, err := os.Stat(path); err == nil {
 			p.files = append(p.files, info)
 		}
@@ -71,7 +73,7 @@ func (f folder) look(pointer) (pointer, error) {
 }
 
 func (f folder) open(pointer) (*Snapshot, error) {
-	c, err := readCheckpoint(filepath.Join(f.root, checkpointFile))
+	c, err := archive.ReadCheckpoint(filepath.Join(f.root, archive.CheckpointFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return f.openTree()
 	}
@@ -80,8 +82,8 @@ func (f folder) open(pointer) (*Snapshot, error) {
 	}
 	snap, err := f.openID(c)
 	if errors.Is(err, fs.ErrNotExist) {
-		if dir, dirErr := OpenDir(f.root); dirErr == nil { // a tree with its checkpoint beside it
-			return newSnapshot(dir, c, filepath.Join(f.root, packsDir)), nil
+		if dir, dirErr := archive.OpenDir(f.root); dirErr == nil { // a tree with its checkpoint beside it
+			return newSnapshot(dir, c, filepath.Join(f.root, archive.PacksDir)), nil
 		}
 	}
 	return snap, err
@@ -90,40 +92,40 @@ func (f folder) open(pointer) (*Snapshot, error) {
 // openTree opens a tree without a checkpoint. Its name tells its id, or else the time and digest of its sums do; the
 // time of the next build is unknown and said to be now.
 func (f folder) openTree() (*Snapshot, error) {
-	dir, err := OpenDir(f.root)
+	dir, err := archive.OpenDir(f.root)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w", f.root, ErrEmpty)
 	}
 	if err != nil {
 		return nil, err
 	}
-	info, err := os.Stat(dir.path(SumsFile))
+	info, err := os.Stat(dir.Path(archive.SumsFile))
 	if err != nil {
 		return nil, err
 	}
-	id, packs := filepath.Base(dir.Root()), filepath.Join(f.root, packsDir)
-	built, ok := ParseSnapshotID(id)
+	id, packs := filepath.Base(dir.Root()), filepath.Join(f.root, archive.PacksDir)
+	built, ok := archive.ParseSnapshotID(id)
 	if ok { // public/tree/<id>
-		packs = filepath.Join(dir.Root(), "..", "..", packsDir)
+		packs = filepath.Join(dir.Root(), "..", "..", archive.PacksDir)
 	} else {
 		built = info.ModTime()
-		id = SnapshotID(built, dir.Digest())
+		id = archive.SnapshotID(built, dir.Digest())
 	}
-	at := built.UTC().Format(TimeLayout)
-	return newSnapshot(dir, Checkpoint{Snapshot: id, BuiltAt: at, NextAt: at, Digest: dir.Digest()}, packs), nil
+	at := built.UTC().Format(archive.TimeLayout)
+	return newSnapshot(dir, archive.Checkpoint{Snapshot: id, BuiltAt: at, NextAt: at, Digest: dir.Digest()}, packs), nil
 }
 
 // openID opens the zip of a snapshot, or its tree where that is missing.
-func (f folder) openID(c Checkpoint) (*Snapshot, error) {
-	packs := filepath.Join(f.root, packsDir)
-	z, err := OpenZipFile(filepath.Join(f.root, snapshotsDir, c.Snapshot+".zip"))
+func (f folder) openID(c archive.Checkpoint) (*Snapshot, error) {
+	packs := filepath.Join(f.root, archive.PacksDir)
+	z, err := archive.OpenZipFile(filepath.Join(f.root, archive.SnapshotsDir, c.Snapshot+".zip"))
 	if err == nil {
 		snap := newSnapshot(z, c, packs)
 		snap.close = z.Close
 		return snap, nil
 	}
 	if errors.Is(err, fs.ErrNotExist) { // and the zip is what should be there
-		if dir, dirErr := OpenDir(filepath.Join(f.root, treeDir, c.Snapshot)); dirErr == nil {
+		if dir, dirErr := archive.OpenDir(filepath.Join(f.root, treeDir, c.Snapshot)); dirErr == nil {
 			return newSnapshot(dir, c, packs), nil
 		}
 	}
@@ -131,7 +133,7 @@ func (f folder) openID(c Checkpoint) (*Snapshot, error) {
 }
 
 func (f folder) isKept(id string) (bool, error) {
-	for _, path := range []string{filepath.Join(f.root, snapshotsDir, id+".zip"), filepath.Join(f.root, treeDir, id, SumsFile)} {
+	for _, path := range []string{filepath.Join(f.root, archive.SnapshotsDir, id+".zip"), filepath.Join(f.root, treeDir, id, archive.SumsFile)} {
 		if _, err := os.Stat(path); err == nil {
 			return true, nil
 		}
@@ -139,36 +141,36 @@ func (f folder) isKept(id string) (bool, error) {
 	return false, nil
 }
 
-func (f folder) openPack(dir, hour string) (*ZipFile, error) {
-	return OpenZipFile(filepath.Join(dir, hour+".zip"))
+func (f folder) openPack(dir, hour string) (*archive.ZipFile, error) {
+	return archive.OpenZipFile(filepath.Join(dir, hour+".zip"))
 }
 
 // remotePlace is a place in a store, read by ranges.
 type remotePlace struct {
-	store  Store
-	blocks *blocks
+	store  objects.Store
+	blocks *objects.Blocks
 }
 
-func (r *remotePlace) String() string { return r.store.String() }
-func (r *remotePlace) objects() Store { return r.store }
+func (r *remotePlace) String() string         { return r.store.String() }
+func (r *remotePlace) objects() objects.Store { return r.store }
 
 // every: a request each time, of which a million cost a few tenths of a dollar.
 func (r *remotePlace) every() time.Duration { return 2 * time.Second }
 
 func (r *remotePlace) look(before pointer) (pointer, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), fetchTime)
+	ctx, cancel := context.WithTimeout(context.Background(), objects.FetchTime)
 	defer cancel()
-	obj, data, err := readObject(ctx, r.store, checkpointFile, GetOptions{IfNone: before.etag}, maxCheckpoint)
+	obj, data, err := objects.ReadObject(ctx, r.store, archive.CheckpointFile, objects.GetOptions{IfNone: before.etag}, archive.MaxCheckpoint)
 	switch {
-	case errors.Is(err, ErrSame):
+	case errors.Is(err, objects.ErrSame):
 		return before, nil
 	case errors.Is(err, fs.ErrNotExist):
 		return pointer{etag: "none", err: fmt.Errorf("%s: %w", r.store, ErrEmpty)}, nil
 	case err != nil:
-		return pointer{}, unreachable(err)
+		return pointer{}, objects.Unreachable(err)
 	}
 	p := pointer{etag: obj.ETag}
-	if p.checkpoint, p.err = ParseCheckpoint(data); p.err != nil {
+	if p.checkpoint, p.err = archive.ParseCheckpoint(data); p.err != nil {
 		p.err = fmt.Errorf("%s: %w", r.store, p.err)
 	}
 	return p, nil
@@ -181,8 +183,8 @@ func (r *remotePlace) open(p pointer) (*Snapshot, error) {
 	return r.openID(p.checkpoint)
 }
 
-func (r *remotePlace) openID(c Checkpoint) (*Snapshot, error) {
-	z, err := remoteZip(r.blocks, snapshotName(c.Snapshot))
+func (r *remotePlace) openID(c archive.Checkpoint) (*Snapshot, error) {
+	z, err := objects.OpenZip(r.blocks, archive.SnapshotName(c.Snapshot))
 	if err != nil {
 		return nil, err
 	}
@@ -190,15 +192,15 @@ func (r *remotePlace) openID(c Checkpoint) (*Snapshot, error) {
 }
 
 func (r *remotePlace) isKept(id string) (bool, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), fetchTime)
+	ctx, cancel := context.WithTimeout(context.Background(), objects.FetchTime)
 	defer cancel()
-	_, err := r.store.Stat(ctx, snapshotName(id))
+	_, err := r.store.Stat(ctx, archive.SnapshotName(id))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	return err == nil, unreachable(err)
+	return err == nil, objects.Unreachable(err)
 }
 
-func (r *remotePlace) openPack(_, hour string) (*ZipFile, error) {
-	return remoteZip(r.blocks, packName(hour))
+func (r *remotePlace) openPack(_, hour string) (*archive.ZipFile, error) {
+	return objects.OpenZip(r.blocks, archive.PackName(hour))
 }

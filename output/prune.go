@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"tollbook/output/archive"
 )
 
 // What Keep keeps beside the current and the previous snapshot.
@@ -33,7 +34,7 @@ func Keep(ids []string, now time.Time, current, previous string) []string {
 	recent, pins, days, hour, day := 0, 0, 0, "", ""
 	replaced := now // when the next newer one was built
 	for _, id := range ids {
-		built, ok := ParseSnapshotID(id)
+		built, ok := archive.ParseSnapshotID(id)
 		if !ok {
 			continue
 		}
@@ -94,10 +95,10 @@ func (d *Folder) prune(now time.Time, packsBefore string, needed []string, p *Pr
 	if c.Previous != nil {
 		previous = *c.Previous
 	}
-	isID := func(name string) bool { _, ok := ParseSnapshotID(name); return ok }
-	isHour := func(name string) bool { _, ok := parseHour(name); return ok }
+	isID := func(name string) bool { _, ok := archive.ParseSnapshotID(name); return ok }
+	isHour := func(name string) bool { _, ok := archive.ParseHour(name); return ok }
 
-	ids, err := d.list(snapshotsDir, ".zip", isID)
+	ids, err := d.list(archive.SnapshotsDir, ".zip", isID)
 	if err != nil {
 		return err
 	}
@@ -111,7 +112,7 @@ func (d *Folder) prune(now time.Time, packsBefore string, needed []string, p *Pr
 		}
 		p.Snapshots++
 	}
-	seals, err := d.list(snapshotsDir, sealExt, isID)
+	seals, err := d.list(archive.SnapshotsDir, sealExt, isID)
 	if err != nil {
 		return err
 	}
@@ -136,7 +137,7 @@ func (d *Folder) prune(now time.Time, packsBefore string, needed []string, p *Pr
 		}
 		p.Trees++
 	}
-	hours, err := d.list(packsDir, ".zip", isHour)
+	hours, err := d.list(archive.PacksDir, ".zip", isHour)
 	if err != nil {
 		return err
 	}

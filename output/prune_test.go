@@ -8,12 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"tollbook/output/archive"
+
 	"github.com/google/go-cmp/cmp"
 )
 
 // idAt is an id of some minutes before now.
 func idAt(now time.Time, ago time.Duration) string {
-	return SnapshotID(now.Add(-ago), strings.Repeat("ab", 32))
+	return archive.SnapshotID(now.Add(-ago), strings.Repeat("ab", 32))
 }
 
 func TestKeep(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"tollbook/output/archive"
+	"tollbook/output/objects"
 )
 
 // Prune removes from the store the snapshots that neither Keep keeps nor the current one lists, the packs that the folder does not have any more, and
@@ -35,7 +37,7 @@ func (p *Publisher) Prune(ctx context.Context, from *Folder) (pruned Pruned, err
 	if t.checkpoint.Previous != nil {
 		previous = *t.checkpoint.Previous
 	}
-	ids, err := p.listNames(ctx, snapshotsDir, func(name string) bool { _, ok := ParseSnapshotID(name); return ok })
+	ids, err := p.listNames(ctx, archive.SnapshotsDir, func(name string) bool { _, ok := archive.ParseSnapshotID(name); return ok })
 	if err != nil {
 		return pruned, err
 	}
@@ -47,11 +49,11 @@ func (p *Publisher) Prune(ctx context.Context, from *Folder) (pruned Pruned, err
 	var gone []string
 	for _, id := range ids {
 		if !slices.Contains(kept, id) && !slices.Contains(listed, id) {
-			gone = append(gone, snapshotName(id))
+			gone = append(gone, archive.SnapshotName(id))
 		}
 	}
 	pruned.Snapshots = len(gone)
-	hours, err := p.listNames(ctx, packsDir, func(name string) bool { _, ok := parseHour(name); return ok })
+	hours, err := p.listNames(ctx, archive.PacksDir, func(name string) bool { _, ok := archive.ParseHour(name); return ok })
 	if err != nil {
 		return pruned, err
 	}
@@ -61,7 +63,7 @@ func (p *Publisher) Prune(ctx context.Context, from *Folder) (pruned Pruned, err
 	}
 	for _, hour := range hours {
 		if len(needed) > 0 && !slices.Contains(needed, hour) {
-			gone = append(gone, packName(hour))
+			gone = append(gone, archive.PackName(hour))
 			pruned.Packs++
 		}
 	}
@@ -73,7 +75,7 @@ func (p *Publisher) listed(id string) ([]string, error) {
 	if p.o.Listed == nil {
 		return nil, nil
 	}
-	tree, err := remoteZip(newBlocks(p.store, 0), snapshotName(id))
+	tree, err := objects.OpenZip(objects.NewBlocks(p.store, 0), archive.SnapshotName(id))
 	if err != nil {
 		return nil, err
 	}

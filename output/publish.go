@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io/fs"
 	"time"
+	"tollbook/output/archive"
+	"tollbook/output/objects"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -41,53 +43,53 @@ type Register interface {
 // PublishOptions are what a publication depends on beside its files.
 type PublishOptions struct {
 	Now      time.Time
-	Check    func(before, after Files) error // whether after may follow before; nil is always
-	Listed   func(Tree) ([]string, error)    // ids of the earlier snapshots that a tree says are kept; nil is none
-	Force    bool                            // publish what is no legal successor, too
-	Key      ed25519.PrivateKey              // signs the checkpoint; nil for no signature
-	Expand   func(name string) bool          // which files are objects of their own, too; nil is none
-	Phase    func(name string) int           // expanded objects of a lower one are written before those of a higher; nil is one for all
-	Header   func(name string) Header        // type and cache policy of an expanded object
-	Full     bool                            // write every expanded object, whatever the store is said to hold
-	Progress func(Progress)                  // called from several goroutines; nil for none
+	Check    func(before, after archive.Files) error // whether after may follow before; nil is always
+	Listed   func(archive.Tree) ([]string, error)    // ids of the earlier snapshots that a tree says are kept; nil is none
+	Force    bool                                    // publish what is no legal successor, too
+	Key      ed25519.PrivateKey                      // signs the checkpoint; nil for no signature
+	Expand   func(name string) bool                  // which files are objects of their own, too; nil is none
+	Phase    func(name string) int                   // expanded objects of a lower one are written before those of a higher; nil is one for all
+	Header   func(name string) objects.Header        // type and cache policy of an expanded object
+	Full     bool                                    // write every expanded object, whatever the store is said to hold
+	Progress func(Progress)                          // called from several goroutines; nil for none
 }
 
 // Published says what a publication did.
 type Published struct {
-	Checkpoint Checkpoint `json:"checkpoint"`
-	Moved      bool       `json:"moved"` // false: the pointer named the snapshot already
-	Packs      int        `json:"packs"` // uploaded
-	Written    int        `json:"written"`
-	Deleted    int        `json:"deleted"`
-	Unchanged  int        `json:"unchanged"` // expanded objects
-	Bytes      int64      `json:"bytes"`     // sent
+	Checkpoint archive.Checkpoint `json:"checkpoint"`
+	Moved      bool               `json:"moved"` // false: the pointer named the snapshot already
+	Packs      int                `json:"packs"` // uploaded
+	Written    int                `json:"written"`
+	Deleted    int                `json:"deleted"`
+	Unchanged  int                `json:"unchanged"` // expanded objects
+	Bytes      int64              `json:"bytes"`     // sent
 }
 
 // Publisher publishes snapshots to a store. One that was killed leaves the snapshot before or the new one, whole, and
 // running it again finishes the work: there is no other code for that.
 type Publisher struct {
-	store    Store
+	store    objects.Store
 	register Register
 	o        PublishOptions
 	progress progress
 }
 
 // NewPublisher publishes to a store of which register keeps the record.
-func NewPublisher(store Store, register Register, o PublishOptions) *Publisher {
+func NewPublisher(store objects.Store, register Register, o PublishOptions) *Publisher {
 	return &Publisher{store: store, register: register, o: o, progress: progress{tell: o.Progress}}
 }
 
 // Of what every publication holds, for readers and the caches between.
 var (
-	pointerHeader   = Header{Type: "application/json; charset=utf-8", Cache: "public, max-age=5"}
-	immutableHeader = Header{Type: "application/zip", Cache: "public, max-age=31536000, immutable"}
+	pointerHeader   = objects.Header{Type: "application/json; charset=utf-8", Cache: "public, max-age=5"}
+	immutableHeader = objects.Header{Type: "application/zip", Cache: "public, max-age=31536000, immutable"}
 )
 
 // target is how a store is found.
 type target struct {
 	record     Record
-	checkpoint Checkpoint // zero before the first
-	etag       string     // of the pointer, "" before the first
+	checkpoint archive.Checkpoint // zero before the first
+	etag       string             // of the pointer, "" before the first
 }
 
 // Publish makes the current snapshot of a folder the store's. Each step may be the last one that is done.
@@ -97,7 +99,7 @@ func (p *Publisher) Publish(ctx context.Context, from *Folder) (r Published, err
 	if err != nil {
 		return r, err
 	}
-	zip, err := openBody(from.snapshotPath(local.Snapshot))
+	zip, err := objects.OpenBody(from.snapshotPath(local.Snapshot))
 	if err != nil {
 		return r, err
 	}
@@ -116,7 +118,7 @@ func (p *Publisher) Publish(ctx context.Context, from *Folder) (r Published, err
 	if err != nil {
 		return r, err
 	}
-	var tree *Zip
+	var tree *archive.Zip
 	checked := make(chan struct{}) // closed when the zip may show, which is sent meanwhile
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() (err error) {
@@ -149,7 +151,7 @@ func (p *Publisher) Publish(ctx context.Context, from *Folder) (r Published, err
 }
 
 // check opens the zip of a snapshot, when all of it is as it was built and may follow what is published.
-func (p *Publisher) check(ctx context.Context, t target, from *Folder, next Checkpoint, zip Body) (tree *Zip, err error) {
+func (p *Publisher) check(ctx context.Context, t target, from *Folder, next archive.Checkpoint, zip objects.Body) (tree *archive.Zip, err error) {
 	sealed := false
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() (err error) {
@@ -157,7 +159,7 @@ func (p *Publisher) check(ctx context.Context, t target, from *Folder, next Chec
 		return err
 	})
 	g.Go(func() (err error) {
-		if tree, err = OpenZip(zip, zip.Size()); err != nil {
+		if tree, err = archive.OpenZip(zip, zip.Size()); err != nil {
 			return fmt.Errorf("%s: %w", from.snapshotPath(next.Snapshot), err)
 		}
 		return p.checkSuccessor(t, from, next, tree)
@@ -166,7 +168,7 @@ func (p *Publisher) check(ctx context.Context, t target, from *Folder, next Chec
 		return nil, err
 	}
 	if !sealed || tree.Digest() != next.Digest {
-		if err := Verify(ctx, tree, next.Digest); err != nil {
+		if err := archive.Verify(ctx, tree, next.Digest); err != nil {
 			return nil, fmt.Errorf("%s: %w", from.snapshotPath(next.Snapshot), err)
 		}
 	}
@@ -177,7 +179,7 @@ func (p *Publisher) check(ctx context.Context, t target, from *Folder, next Chec
 // is not published again unless forced.
 func (p *Publisher) Rollback(ctx context.Context, id string) (r Published, err error) {
 	defer func() { err = p.wrap(err) }()
-	built, ok := ParseSnapshotID(id)
+	built, ok := archive.ParseSnapshotID(id)
 	if !ok {
 		return r, fmt.Errorf("snapshot %.40q: %w", id, ErrNotKept)
 	}
@@ -190,25 +192,25 @@ func (p *Publisher) Rollback(ctx context.Context, id string) (r Published, err e
 	if err != nil {
 		return r, err
 	}
-	tree, err := remoteZip(newBlocks(p.store, 0), snapshotName(id))
+	tree, err := objects.OpenZip(objects.NewBlocks(p.store, 0), archive.SnapshotName(id))
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, fmt.Errorf("snapshot %s: %w", id, ErrNotKept)
 	}
 	if err != nil {
 		return r, err
 	}
-	if SnapshotID(built, tree.Digest()) != id {
-		return r, fmt.Errorf("snapshot %s: %w: its digest is %s", id, ErrDamaged, tree.Digest())
+	if archive.SnapshotID(built, tree.Digest()) != id {
+		return r, fmt.Errorf("snapshot %s: %w: its digest is %s", id, archive.ErrDamaged, tree.Digest())
 	}
-	if err := Verify(ctx, tree, ""); err != nil {
+	if err := archive.Verify(ctx, tree, ""); err != nil {
 		return r, fmt.Errorf("snapshot %s: %w", id, err)
 	}
 	if t.checkpoint.Snapshot > id {
 		t.record.Withdrawn = max(t.record.Withdrawn, t.checkpoint.Snapshot)
 	}
 	// When the next build was due then means nothing now.
-	at := built.Format(TimeLayout)
-	r.Checkpoint, r.Moved, err = p.name(ctx, held, t, Checkpoint{Snapshot: id, BuiltAt: at, NextAt: at, Digest: tree.Digest()})
+	at := built.Format(archive.TimeLayout)
+	r.Checkpoint, r.Moved, err = p.name(ctx, held, t, archive.Checkpoint{Snapshot: id, BuiltAt: at, NextAt: at, Digest: tree.Digest()})
 	if err != nil {
 		return r, err
 	}
@@ -229,7 +231,7 @@ func (p *Publisher) look(ctx context.Context) (t target, err error) {
 	if t.record, err = p.register.Read(ctx); err != nil {
 		return t, err
 	}
-	obj, data, err := readObject(ctx, p.store, checkpointFile, GetOptions{}, maxCheckpoint)
+	obj, data, err := objects.ReadObject(ctx, p.store, archive.CheckpointFile, objects.GetOptions{}, archive.MaxCheckpoint)
 	if errors.Is(err, fs.ErrNotExist) {
 		return t, nil
 	}
@@ -237,7 +239,7 @@ func (p *Publisher) look(ctx context.Context) (t target, err error) {
 		return t, err
 	}
 	t.etag = obj.ETag
-	t.checkpoint, err = ParseCheckpoint(data)
+	t.checkpoint, err = archive.ParseCheckpoint(data)
 	if err != nil && p.o.Force {
 		return t, nil // it is overwritten, with the register's generation
 	}
@@ -245,7 +247,7 @@ func (p *Publisher) look(ctx context.Context) (t target, err error) {
 }
 
 // checkSuccessor says whether a snapshot may follow what is published.
-func (p *Publisher) checkSuccessor(t target, from *Folder, next Checkpoint, tree Tree) error {
+func (p *Publisher) checkSuccessor(t target, from *Folder, next archive.Checkpoint, tree archive.Tree) error {
 	if p.o.Force || t.checkpoint.Snapshot == "" || t.checkpoint.Digest == next.Digest {
 		return nil
 	}
@@ -258,7 +260,7 @@ func (p *Publisher) checkSuccessor(t target, from *Folder, next Checkpoint, tree
 		return nil
 	}
 	before, err := p.openPublished(t.checkpoint, from)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrDamaged) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, archive.ErrDamaged) {
 		return nil // readers have nothing that they could lose
 	}
 	if err != nil {
@@ -272,15 +274,15 @@ func (p *Publisher) checkSuccessor(t target, from *Folder, next Checkpoint, tree
 }
 
 // openPublished opens what is published: from the folder, which mostly still has it, else from the store.
-func (p *Publisher) openPublished(c Checkpoint, from *Folder) (*ZipFile, error) {
-	if z, err := OpenZipFile(from.snapshotPath(c.Snapshot)); err == nil { // an id has a part of the digest in it
+func (p *Publisher) openPublished(c archive.Checkpoint, from *Folder) (*archive.ZipFile, error) {
+	if z, err := archive.OpenZipFile(from.snapshotPath(c.Snapshot)); err == nil { // an id has a part of the digest in it
 		return z, nil
 	}
-	return remoteZip(newBlocks(p.store, 0), snapshotName(c.Snapshot))
+	return objects.OpenZip(objects.NewBlocks(p.store, 0), archive.SnapshotName(c.Snapshot))
 }
 
 // name makes a snapshot the one that register and pointer name. What names it already stays.
-func (p *Publisher) name(ctx context.Context, held func(context.Context) error, t target, c Checkpoint) (Checkpoint, bool, error) {
+func (p *Publisher) name(ctx context.Context, held func(context.Context) error, t target, c archive.Checkpoint) (archive.Checkpoint, bool, error) {
 	if was := t.checkpoint; was.Snapshot == c.Snapshot && was.Digest == c.Digest && was.Generation >= t.record.Generation && was.Erased >= c.Erased && p.isSigned(was) {
 		if was.Generation > t.record.Generation { // the register is another than the one that was published with
 			rec := Record{Generation: was.Generation, Snapshot: was.Snapshot, Digest: was.Digest, Withdrawn: t.record.Withdrawn}
@@ -324,28 +326,28 @@ func (p *Publisher) name(ctx context.Context, held func(context.Context) error, 
 	return c, true, p.movePointer(ctx, t.etag, c)
 }
 
-func (p *Publisher) isSigned(c Checkpoint) bool {
+func (p *Publisher) isSigned(c archive.Checkpoint) bool {
 	return p.o.Key == nil || c.VerifySignature(p.o.Key.Public().(ed25519.PublicKey)) == nil
 }
 
 // movePointer is the moment of publication: the pointer is replaced as a whole, and read back.
-func (p *Publisher) movePointer(ctx context.Context, etag string, c Checkpoint) error {
+func (p *Publisher) movePointer(ctx context.Context, etag string, c archive.Checkpoint) error {
 	data := c.Encode()
-	o := PutOptions{Header: pointerHeader, IfMatch: etag, IfNone: etag == ""}
-	_, err := p.store.Put(ctx, checkpointFile, bytes.NewReader(data), o)
+	o := objects.PutOptions{Header: pointerHeader, IfMatch: etag, IfNone: etag == ""}
+	_, err := p.store.Put(ctx, archive.CheckpointFile, bytes.NewReader(data), o)
 	if errors.Is(err, errors.ErrUnsupported) {
 		o.IfMatch, o.IfNone = "", false // the register alone is the lock
-		_, err = p.store.Put(ctx, checkpointFile, bytes.NewReader(data), o)
+		_, err = p.store.Put(ctx, archive.CheckpointFile, bytes.NewReader(data), o)
 	}
-	if err != nil && !errors.Is(err, ErrCondition) && !errors.Is(err, ErrUnreachable) {
+	if err != nil && !errors.Is(err, archive.ErrCondition) && !errors.Is(err, archive.ErrUnreachable) {
 		return err
 	}
 	// It may be there in spite of an error, which came of an answer that was lost.
-	_, got, readErr := readObject(ctx, p.store, checkpointFile, GetOptions{}, maxCheckpoint)
+	_, got, readErr := objects.ReadObject(ctx, p.store, archive.CheckpointFile, objects.GetOptions{}, archive.MaxCheckpoint)
 	switch {
 	case readErr == nil && bytes.Equal(got, data):
 		return nil
-	case errors.Is(err, ErrCondition):
+	case errors.Is(err, archive.ErrCondition):
 		return fmt.Errorf("%w: the checkpoint was moved", ErrOutrun)
 	case err != nil:
 		return err

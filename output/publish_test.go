@@ -26,6 +26,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tollbook/output/archive"
+	"tollbook/output/objects"
 	"tollbook/output/outputtest"
 )
 
@@ -101,15 +103,15 @@ func (r *memoryRegister) Replace(_ context.Context, was int64, next Record) erro
 func everything(string) bool { return true }
 
 // publishTo publishes what is current in d.
-func publishTo(s Store, r Register, d *Folder, change ...func(*PublishOptions)) (Published, error) {
-	o := PublishOptions{Now: t0, Expand: everything, Header: func(string) Header { return Header{Type: "text/plain", Cache: "max-age=60"} }}
+func publishTo(s objects.Store, r Register, d *Folder, change ...func(*PublishOptions)) (Published, error) {
+	o := PublishOptions{Now: t0, Expand: everything, Header: func(string) objects.Header { return objects.Header{Type: "text/plain", Cache: "max-age=60"} }}
 	for _, c := range change {
 		c(&o)
 	}
 	return NewPublisher(s, r, o).Publish(context.Background(), d)
 }
 
-func mustPublishTo(t testing.TB, s Store, r Register, d *Folder, change ...func(*PublishOptions)) Published {
+func mustPublishTo(t testing.TB, s objects.Store, r Register, d *Folder, change ...func(*PublishOptions)) Published {
 	t.Helper()
 	p, err := publishTo(s, r, d, change...)
 	if err != nil {
@@ -119,10 +121,10 @@ func mustPublishTo(t testing.TB, s Store, r Register, d *Folder, change ...func(
 }
 
 // verifyWhole holds a store to every sum.
-func verifyWhole(t testing.TB, s Store) Verified {
+func verifyWhole(t testing.TB, s objects.Store) Verified {
 	t.Helper()
 	v, err := VerifyStore(context.Background(), s, VerifyOptions{
-		Packs:  func(Tree) ([]string, error) { return []string{hourOf(t0)}, nil },
+		Packs:  func(archive.Tree) ([]string, error) { return []string{archive.HourOf(t0)}, nil },
 		Report: func(name string, err error) { t.Errorf("%s: %v", name, err) },
 	})
 	if err != nil {
@@ -132,8 +134,8 @@ func verifyWhole(t testing.TB, s Store) Verified {
 }
 
 // content is what a reader of an expanded object gets.
-func content(s Store, name string) (string, error) {
-	obj, body, err := s.Get(context.Background(), name, GetOptions{})
+func content(s objects.Store, name string) (string, error) {
+	obj, body, err := s.Get(context.Background(), name, objects.GetOptions{})
 	if err != nil {
 		return "", err
 	}
@@ -149,7 +151,7 @@ func content(s Store, name string) (string, error) {
 }
 
 // names lists a store.
-func namesIn(t testing.TB, s Store) []string {
+func namesIn(t testing.TB, s objects.Store) []string {
 	t.Helper()
 	list, err := s.List(context.Background(), "")
 	if err != nil {
@@ -163,22 +165,22 @@ func namesIn(t testing.TB, s Store) []string {
 }
 
 // stores are those that a publication is tested on in every run.
-func stores(t *testing.T, test func(t *testing.T, open func(t testing.TB) Store)) {
+func stores(t *testing.T, test func(t *testing.T, open func(t testing.TB) objects.Store)) {
 	t.Run("folder", func(t *testing.T) {
 		t.Parallel()
-		test(t, func(t testing.TB) Store { return openStore(t, tempDir(t), nil) })
+		test(t, func(t testing.TB) objects.Store { return openStore(t, tempDir(t), nil) })
 	})
 	t.Run("versitygw", func(t *testing.T) {
 		t.Parallel()
 		server := outputtest.Versity(t)
-		test(t, func(t testing.TB) Store { return openStore(t, server.Bucket(t), server) })
+		test(t, func(t testing.TB) objects.Store { return openStore(t, server.Bucket(t), server) })
 	})
 }
 
 // A publication to a store: whole, only what changed is written, what is gone is deleted, and readers follow.
 func TestPublishTo(t *testing.T) {
 	t.Parallel()
-	stores(t, func(t *testing.T, open func(testing.TB) Store) {
+	stores(t, func(t *testing.T, open func(testing.TB) objects.Store) {
 		s, reg, d := open(t), &memoryRegister{}, openFolder(t, tempDir(t))
 		if _, err := publishTo(s, reg, d); !errors.Is(err, ErrEmpty) {
 			t.Fatalf("before a build: %v, want %v", err, ErrEmpty)
@@ -225,11 +227,11 @@ func TestPublishTo(t *testing.T) {
 			t.Errorf("readers have %s", snap.ID)
 		}
 		if s.KeepsHeader() {
-			for name, want := range map[string]Header{
-				"v1/services.json":           {Type: "text/plain", Encoding: "gzip", Cache: "max-age=60"},
-				"index.html":                 {Type: "text/plain", Cache: "max-age=60"},
-				checkpointFile:               pointerHeader,
-				snapshotName(first.Snapshot): immutableHeader,
+			for name, want := range map[string]objects.Header{
+				"v1/services.json":                   {Type: "text/plain", Encoding: "gzip", Cache: "max-age=60"},
+				"index.html":                         {Type: "text/plain", Cache: "max-age=60"},
+				archive.CheckpointFile:               pointerHeader,
+				archive.SnapshotName(first.Snapshot): immutableHeader,
 			} {
 				obj, err := s.Stat(t.Context(), name)
 				if diff := cmp.Diff(want, obj.Header); err != nil || diff != "" {
@@ -240,7 +242,7 @@ func TestPublishTo(t *testing.T) {
 		if none := mustPublishTo(t, s, reg, d, func(o *PublishOptions) { o.Expand = nil }); none.Deleted != 5 {
 			t.Errorf("expanding nothing any more: %+v", none)
 		}
-		want := []string{checkpointFile, expandedFile, packName(hourOf(t0)), snapshotName(first.Snapshot), snapshotName(snap.ID)}
+		want := []string{archive.CheckpointFile, expandedFile, archive.PackName(archive.HourOf(t0)), archive.SnapshotName(first.Snapshot), archive.SnapshotName(snap.ID)}
 		slices.Sort(want)
 		if diff := cmp.Diff(want, namesIn(t, s)); diff != "" {
 			t.Errorf("objects (-want +got):\n%s", diff)
@@ -252,7 +254,7 @@ func TestPublishTo(t *testing.T) {
 // all the same. Whatever happens, readers have the old snapshot or the new one, whole, and the next run finishes.
 func TestPublishToFaults(t *testing.T) {
 	t.Parallel()
-	stores(t, func(t *testing.T, open func(testing.TB) Store) {
+	stores(t, func(t *testing.T, open func(testing.TB) objects.Store) {
 		d := openFolder(t, tempDir(t))
 		mustPublish(t, d, t0, tree(1))
 		before := openFolder(t, tempDir(t)) // as of the first
@@ -261,7 +263,7 @@ func TestPublishToFaults(t *testing.T) {
 		delete(next, "v1/services/zeta.json")
 		mustPublish(t, d, t0.Add(time.Hour), next)
 
-		setup := func(t testing.TB, hook func(op, name string, do func() error) error) (Store, Store, *memoryRegister) {
+		setup := func(t testing.TB, hook func(op, name string, do func() error) error) (objects.Store, objects.Store, *memoryRegister) {
 			plain, reg := open(t), &memoryRegister{}
 			mustPublishTo(t, plain, reg, before)
 			reg.hook = hook
@@ -288,7 +290,7 @@ func TestPublishToFaults(t *testing.T) {
 						return do()
 					}
 					op = what + " " + name
-					err := fmt.Errorf("%s %s: %w: the wire is cut", what, name, ErrUnreachable)
+					err := fmt.Errorf("%s %s: %w: the wire is cut", what, name, archive.ErrUnreachable)
 					if done {
 						if doErr := do(); doErr != nil && !errors.Is(doErr, fs.ErrNotExist) {
 							return doErr
@@ -299,7 +301,7 @@ func TestPublishToFaults(t *testing.T) {
 				plain, faulty, reg := setup(t, hook)
 				r, err := publishTo(faulty, reg, d)
 				about := fmt.Sprintf("%d %s, done %v", i, op, done)
-				if err != nil && !errors.Is(err, ErrUnreachable) {
+				if err != nil && !errors.Is(err, archive.ErrUnreachable) {
 					t.Errorf("%s: %v, want the fault", about, err)
 				}
 				if err == nil && !mayBeCovered(op) {
@@ -315,15 +317,15 @@ func TestPublishToFaults(t *testing.T) {
 				if _, err := NewPublisher(plain, reg, PublishOptions{Now: t0.AddDate(10, 0, 0)}).Prune(t.Context(), d); err != nil {
 					t.Errorf("%s: prune: %v", about, err)
 				}
-				want := []string{checkpointFile, expandedFile, SumsFile}
+				want := []string{archive.CheckpointFile, expandedFile, archive.SumsFile}
 				for name := range next {
 					want = append(want, name)
 				}
 				for _, id := range []string{again.Checkpoint.Snapshot, *again.Checkpoint.Previous} {
-					want = append(want, snapshotName(id))
+					want = append(want, archive.SnapshotName(id))
 				}
 				for _, h := range []int{0, 1} {
-					want = append(want, packName(hourOf(t0.Add(time.Duration(h)*time.Hour))))
+					want = append(want, archive.PackName(archive.HourOf(t0.Add(time.Duration(h)*time.Hour))))
 				}
 				slices.Sort(want)
 				if diff := cmp.Diff(want, namesIn(t, plain)); diff != "" {
@@ -336,12 +338,12 @@ func TestPublishToFaults(t *testing.T) {
 
 // mayBeCovered says whether the failure of an operation need not be told: its result is read again, or it is tried again.
 func mayBeCovered(op string) bool {
-	return op == "put "+checkpointFile || op == "replace register" || strings.HasPrefix(op, "get "+snapshotsDir) || strings.HasPrefix(op, "get "+packsDir)
+	return op == "put "+archive.CheckpointFile || op == "replace register" || strings.HasPrefix(op, "get "+archive.SnapshotsDir) || strings.HasPrefix(op, "get "+archive.PacksDir)
 }
 
 // checkBetween is what must hold of a store at every moment of a publication: the pointer names a whole snapshot, and each
 // expanded object is whole and of the old or the new one.
-func checkBetween(t *testing.T, about string, s Store, old, next map[string]string) {
+func checkBetween(t *testing.T, about string, s objects.Store, old, next map[string]string) {
 	t.Helper()
 	source := OpenStoreSource(s, 0, quiet())
 	defer source.Close()
@@ -350,7 +352,7 @@ func checkBetween(t *testing.T, about string, s Store, old, next map[string]stri
 		t.Fatalf("%s: %v", about, err)
 	}
 	defer snap.Release()
-	if err := Verify(context.Background(), snap, snap.Checkpoint.Digest); err != nil {
+	if err := archive.Verify(context.Background(), snap, snap.Checkpoint.Digest); err != nil {
 		t.Errorf("%s: %v", about, err)
 	}
 	files := old
@@ -382,7 +384,7 @@ func checkBetween(t *testing.T, about string, s Store, old, next map[string]stri
 // Two publishers at once: one wins, the other says so, and both leave the place whole.
 func TestTwoPublishers(t *testing.T) {
 	t.Parallel()
-	stores(t, func(t *testing.T, open func(testing.TB) Store) {
+	stores(t, func(t *testing.T, open func(testing.TB) objects.Store) {
 		a, b := openFolder(t, tempDir(t)), openFolder(t, tempDir(t))
 		mustPublish(t, a, t0, tree(1))
 		mustPublish(t, b, t0.Add(time.Second), tree(2))
@@ -402,7 +404,7 @@ func TestTwoPublishers(t *testing.T) {
 			var one sync.Mutex // what a publisher does side by side is done in turn, but for sending the zip, which waits for the rest
 			hook := func(op, name string, do func() error) error {
 				one.Lock()
-				sends := op == "put" && strings.HasPrefix(name, snapshotsDir)
+				sends := op == "put" && strings.HasPrefix(name, archive.SnapshotsDir)
 				if !sends {
 					defer one.Unlock()
 				}
@@ -433,8 +435,8 @@ func TestTwoPublishers(t *testing.T) {
 				t.Errorf("before operation %d: the second: %v", i, wonErr)
 			}
 			moved := false
-			_, data, readErr := readObject(t.Context(), s, checkpointFile, GetOptions{}, maxCheckpoint)
-			if c, parseErr := ParseCheckpoint(data); readErr != nil || parseErr != nil {
+			_, data, readErr := objects.ReadObject(t.Context(), s, archive.CheckpointFile, objects.GetOptions{}, archive.MaxCheckpoint)
+			if c, parseErr := archive.ParseCheckpoint(data); readErr != nil || parseErr != nil {
 				t.Errorf("before operation %d: %v, %v", i, readErr, parseErr)
 			} else if moved = c.Snapshot != reg.record.Snapshot; moved {
 				t.Errorf("before operation %d: the pointer names %s, the register %s", i, c.Snapshot, reg.record.Snapshot)
@@ -493,8 +495,8 @@ func TestPublishSuccessor(t *testing.T) {
 	here := namesIn(t, s)
 	var before string
 	refuse := func(o *PublishOptions) {
-		o.Check = func(a, b Files) error {
-			sums, err := a.ReadFile(SumsFile)
+		o.Check = func(a, b archive.Files) error {
+			sums, err := a.ReadFile(archive.SumsFile)
 			before = fmt.Sprintf("%x", sha256.Sum256(sums))
 			return errors.Join(errors.New("half of it vanishes"), err)
 		}
@@ -537,7 +539,7 @@ func TestPublishLostRegister(t *testing.T) {
 // A damaged zip is not published, and a damaged place is told file by file.
 func TestVerifyStore(t *testing.T) {
 	t.Parallel()
-	stores(t, func(t *testing.T, open func(testing.TB) Store) {
+	stores(t, func(t *testing.T, open func(testing.TB) objects.Store) {
 		s, reg, d := open(t), &memoryRegister{}, openFolder(t, tempDir(t))
 		mustPublish(t, d, t0, tree(1))
 		_, key, err := ed25519.GenerateKey(nil)
@@ -546,7 +548,7 @@ func TestVerifyStore(t *testing.T) {
 		}
 		c := mustPublishTo(t, s, reg, d, func(o *PublishOptions) { o.Key = key }).Checkpoint
 		check := func(o VerifyOptions) (wrong []string) {
-			o.Packs = func(Tree) ([]string, error) { return []string{hourOf(t0)}, nil }
+			o.Packs = func(archive.Tree) ([]string, error) { return []string{archive.HourOf(t0)}, nil }
 			o.Report = func(name string, _ error) { wrong = append(wrong, name) }
 			v, err := VerifyStore(t.Context(), s, o)
 			if err != nil || v.Wrong != len(wrong) {
@@ -563,17 +565,17 @@ func TestVerifyStore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff([]string{checkpointFile}, check(VerifyOptions{Key: other})); diff != "" {
+		if diff := cmp.Diff([]string{archive.CheckpointFile}, check(VerifyOptions{Key: other})); diff != "" {
 			t.Errorf("another's key (-want +got):\n%s", diff)
 		}
-		zip := string(readFileOf(t, s, snapshotName(c.Snapshot)))
+		zip := string(readFileOf(t, s, archive.SnapshotName(c.Snapshot)))
 		at := strings.Index(zip, "index.html") + len("index.html") // stored, or deflated: its bytes follow
-		mustPut(t, s, snapshotName(c.Snapshot), zip[:at]+"\x00"+zip[at+1:], PutOptions{})
-		mustPut(t, s, "v1/services.json", "other", PutOptions{})
-		if err := s.Delete(t.Context(), []string{packName(hourOf(t0)), "v1/services/zeta.json"}); err != nil {
+		mustPut(t, s, archive.SnapshotName(c.Snapshot), zip[:at]+"\x00"+zip[at+1:], objects.PutOptions{})
+		mustPut(t, s, "v1/services.json", "other", objects.PutOptions{})
+		if err := s.Delete(t.Context(), []string{archive.PackName(archive.HourOf(t0)), "v1/services/zeta.json"}); err != nil {
 			t.Fatal(err)
 		}
-		want := []string{packName(hourOf(t0)), snapshotName(c.Snapshot) + "/index.html", "v1/services.json", "v1/services/zeta.json"}
+		want := []string{archive.PackName(archive.HourOf(t0)), archive.SnapshotName(c.Snapshot) + "/index.html", "v1/services.json", "v1/services/zeta.json"}
 		if diff := cmp.Diff(want, check(signed)); diff != "" {
 			t.Errorf("wrong are (-want +got):\n%s", diff)
 		}
@@ -583,41 +585,41 @@ func TestVerifyStore(t *testing.T) {
 // A checkpoint's signature covers each of its fields.
 func TestSignature(t *testing.T) {
 	t.Parallel()
-	text, err := NewKey()
+	text, err := archive.NewKey()
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := ParseKey(text)
+	key, err := archive.ParseKey(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	public, err := ParsePublicKey(PublicKey(key))
+	public, err := archive.ParsePublicKey(archive.PublicKey(key))
 	if err != nil {
 		t.Fatal(err)
 	}
 	previous := "20261120T234401Z-3f2a9c"
-	c := Checkpoint{Snapshot: "20261120T234501Z-3f2a9c", Previous: &previous, Generation: 7, BuiltAt: "2026-11-20T23:45:01.000Z", NextAt: "2026-11-21T00:00:01.000Z", Digest: "3f2a9c" + strings.Repeat("0", 58)}.Sign(key)
-	if parsed, err := ParseCheckpoint(c.Encode()); err != nil || parsed.VerifySignature(public) != nil {
+	c := archive.Checkpoint{Snapshot: "20261120T234501Z-3f2a9c", Previous: &previous, Generation: 7, BuiltAt: "2026-11-20T23:45:01.000Z", NextAt: "2026-11-21T00:00:01.000Z", Digest: "3f2a9c" + strings.Repeat("0", 58)}.Sign(key)
+	if parsed, err := archive.ParseCheckpoint(c.Encode()); err != nil || parsed.VerifySignature(public) != nil {
 		t.Errorf("%+v, %v", parsed, err)
 	}
-	for i, change := range []func(*Checkpoint){
-		func(c *Checkpoint) { c.Snapshot = "20261120T234502Z-3f2a9c" },
-		func(c *Checkpoint) { c.Previous = nil },
-		func(c *Checkpoint) { c.Generation++ },
-		func(c *Checkpoint) { c.BuiltAt = c.NextAt },
-		func(c *Checkpoint) { c.NextAt = c.BuiltAt },
-		func(c *Checkpoint) { c.Digest = strings.Replace(c.Digest, "00", "01", 1) },
-		func(c *Checkpoint) { c.Signature = nil },
-		func(c *Checkpoint) { c.Signature = new("!") },
+	for i, change := range []func(*archive.Checkpoint){
+		func(c *archive.Checkpoint) { c.Snapshot = "20261120T234502Z-3f2a9c" },
+		func(c *archive.Checkpoint) { c.Previous = nil },
+		func(c *archive.Checkpoint) { c.Generation++ },
+		func(c *archive.Checkpoint) { c.BuiltAt = c.NextAt },
+		func(c *archive.Checkpoint) { c.NextAt = c.BuiltAt },
+		func(c *archive.Checkpoint) { c.Digest = strings.Replace(c.Digest, "00", "01", 1) },
+		func(c *archive.Checkpoint) { c.Signature = nil },
+		func(c *archive.Checkpoint) { c.Signature = new("!") },
 	} {
 		other := c
 		change(&other)
-		if err := other.VerifySignature(public); !errors.Is(err, ErrSignature) {
+		if err := other.VerifySignature(public); !errors.Is(err, archive.ErrSignature) {
 			t.Errorf("change %d: %v", i, err)
 		}
 	}
-	for _, bad := range []string{"", "x", "-----BEGIN PRIVATE KEY-----\nc0ffee==\n-----END PRIVATE KEY-----\n", string(PublicKey(key))} {
-		if _, err := ParseKey([]byte(bad)); err == nil || strings.Contains(err.Error(), "c0ffee") {
+	for _, bad := range []string{"", "x", "-----BEGIN PRIVATE KEY-----\nc0ffee==\n-----END PRIVATE KEY-----\n", string(archive.PublicKey(key))} {
+		if _, err := archive.ParseKey([]byte(bad)); err == nil || strings.Contains(err.Error(), "c0ffee") {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
@@ -705,7 +707,7 @@ func TestPublishThroughFaultyProxy(t *testing.T) {
 			// The signature is of the host that was asked: what asks through the proxy signs the proxy's address.
 			address := server.Bucket(t)
 			direct := openStore(t, address, server)
-			through, err := OpenStore(address, StoreOptions{Getenv: outputtest.Getenv(server.Env(strings.TrimPrefix(proxy.URL, "http://"))), Attempts: 6})
+			through, err := objects.OpenStore(address, objects.StoreOptions{Getenv: outputtest.Getenv(server.Env(strings.TrimPrefix(proxy.URL, "http://"))), Attempts: 6})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -719,7 +721,7 @@ func TestPublishThroughFaultyProxy(t *testing.T) {
 			if faults.Load() == 0 {
 				t.Error("the proxy did nothing")
 			}
-			if err != nil && !errors.Is(err, ErrUnreachable) && !errors.Is(err, ErrOutrun) {
+			if err != nil && !errors.Is(err, archive.ErrUnreachable) && !errors.Is(err, ErrOutrun) {
 				t.Errorf("%v, want that it can't be reached", err)
 			}
 			lied := strings.HasPrefix(test.about, "lies") // then it may be that nobody can tell whose pointer it is
@@ -736,25 +738,25 @@ func TestPublishThroughFaultyProxy(t *testing.T) {
 // A zip is sent while it is checked: one that turns out damaged, or no successor, leaves neither an object nor its parts.
 func TestRefusedLeavesNothing(t *testing.T) {
 	t.Parallel()
-	stores(t, func(t *testing.T, open func(testing.TB) Store) {
+	stores(t, func(t *testing.T, open func(testing.TB) objects.Store) {
 		s, reg, d := open(t), &memoryRegister{}, openFolder(t, tempDir(t))
 		mustPublish(t, d, t0, tree(1))
 		first := mustPublishTo(t, s, reg, d).Checkpoint
 		before := namesIn(t, s)
 		next := mustPublish(t, d, t0.Add(time.Minute), largeTree()).Checkpoint
 		unlike := errors.New("unlike the one before")
-		_, err := publishTo(s, reg, d, func(o *PublishOptions) { o.Check = func(_, _ Files) error { return unlike } })
+		_, err := publishTo(s, reg, d, func(o *PublishOptions) { o.Check = func(_, _ archive.Files) error { return unlike } })
 		if !errors.Is(err, ErrSuccessor) || !errors.Is(err, unlike) {
 			t.Errorf("no successor: %v", err)
 		}
 		flipByteOf(t, d.snapshotPath(next.Snapshot), "v1/large-1.bin")
-		if _, err := publishTo(s, reg, d); !errors.Is(err, ErrDamaged) {
+		if _, err := publishTo(s, reg, d); !errors.Is(err, archive.ErrDamaged) {
 			t.Errorf("damaged: %v", err)
 		}
 		if diff := cmp.Diff(before, namesIn(t, s)); diff != "" {
 			t.Errorf("objects (-want +got):\n%s", diff)
 		}
-		if b, ok := s.(*Bucket); ok {
+		if b, ok := s.(*objects.Bucket); ok {
 			if left, err := b.Unfinished(t.Context()); err != nil || len(left) > 0 {
 				t.Errorf("parts of %v are left, %v", left, err)
 			}
@@ -772,7 +774,7 @@ func TestLyingStore(t *testing.T) {
 	first := mustPublish(t, d, t0, tree(1)).Checkpoint
 	old := openFolder(t, tempDir(t))
 	mustPublish(t, old, t0, tree(1))
-	folders := map[string][]string{"in one piece": {snapshotsDir, packsDir}, "in parts": {snapshotsDir}}
+	folders := map[string][]string{"in one piece": {archive.SnapshotsDir, archive.PacksDir}, "in parts": {archive.SnapshotsDir}}
 	for about, files := range map[string]map[string]string{"in one piece": tree(2), "in parts": largeTree()} {
 		mustPublish(t, d, t0.Add(time.Hour), files)
 		for what, keep := range map[string]func([]byte) []byte{
@@ -785,16 +787,16 @@ func TestLyingStore(t *testing.T) {
 			for _, folder := range folders[about] {
 				s, reg := openStoreDir(t, tempDir(t)), &memoryRegister{}
 				mustPublishTo(t, s, reg, old)
-				if _, err := publishTo(&lyingStore{s, folder, keep}, reg, d); !errors.Is(err, ErrDamaged) && !errors.Is(err, io.ErrUnexpectedEOF) {
-					t.Errorf("%s, %s of %s is other: %v, want %v", about, what, folder, err, ErrDamaged)
+				if _, err := publishTo(&lyingStore{s, folder, keep}, reg, d); !errors.Is(err, archive.ErrDamaged) && !errors.Is(err, io.ErrUnexpectedEOF) {
+					t.Errorf("%s, %s of %s is other: %v, want %v", about, what, folder, err, archive.ErrDamaged)
 				}
-				if c, err := ParseCheckpoint(readFileOf(t, s, checkpointFile)); err != nil || c.Snapshot != first.Snapshot {
+				if c, err := archive.ParseCheckpoint(readFileOf(t, s, archive.CheckpointFile)); err != nil || c.Snapshot != first.Snapshot {
 					t.Errorf("%s, %s of %s: the pointer names %s, %v", about, what, folder, c.Snapshot, err)
 				}
 				mustPublishTo(t, s, reg, d)
 				verifyWhole(t, s)
-				hour := hourOf(t0.Add(time.Hour))
-				if want, err := os.ReadFile(d.packPath(hour)); err != nil || !bytes.Equal(readFileOf(t, s, packName(hour)), want) {
+				hour := archive.HourOf(t0.Add(time.Hour))
+				if want, err := os.ReadFile(d.packPath(hour)); err != nil || !bytes.Equal(readFileOf(t, s, archive.PackName(hour)), want) {
 					t.Errorf("%s, %s of %s: the next run leaves another pack, %v", about, what, folder, err)
 				}
 			}
@@ -804,12 +806,12 @@ func TestLyingStore(t *testing.T) {
 
 // lyingStore keeps what keep makes of objects in a folder.
 type lyingStore struct {
-	Store
+	objects.Store
 	folder string
 	keep   func([]byte) []byte
 }
 
-func (s *lyingStore) Put(ctx context.Context, name string, body Body, o PutOptions) (string, error) {
+func (s *lyingStore) Put(ctx context.Context, name string, body objects.Body, o objects.PutOptions) (string, error) {
 	if !strings.HasPrefix(name, s.folder+"/") {
 		return s.Store.Put(ctx, name, body, o)
 	}
@@ -824,12 +826,12 @@ func (s *lyingStore) Put(ctx context.Context, name string, body Body, o PutOptio
 // had the old one open read the new.
 func TestPublishErased(t *testing.T) {
 	t.Parallel()
-	stores(t, func(t *testing.T, open func(testing.TB) Store) {
+	stores(t, func(t *testing.T, open func(testing.TB) objects.Store) {
 		s, reg, d := open(t), &memoryRegister{}, openFolder(t, tempDir(t))
 		mustPublish(t, d, t0, tree(1))
 		mustPublishTo(t, s, reg, d)
 		const block = "v1/checks/block=0.json"
-		hour := hourOf(t0)
+		hour := archive.HourOf(t0)
 		var sources []*Source
 		for _, source := range []*Source{OpenStoreSource(s, 0, quiet()), openSource(t, d.Root())} {
 			defer source.Close()
@@ -879,9 +881,9 @@ func TestPublishErased(t *testing.T) {
 }
 
 // previousIn is the snapshot before the one that a store's pointer names.
-func previousIn(t testing.TB, s Store) *string {
+func previousIn(t testing.TB, s objects.Store) *string {
 	t.Helper()
-	c, err := ParseCheckpoint(readFileOf(t, s, checkpointFile))
+	c, err := archive.ParseCheckpoint(readFileOf(t, s, archive.CheckpointFile))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tollbook/output/archive"
 )
 
 // A zip that the disk kept otherwise than it was sent is not published: each of its bytes counts, those that no member's
@@ -22,7 +24,7 @@ func TestReadBack(t *testing.T) {
 			}
 			return err
 		}
-		if _, err := publish(d, t0.Add(time.Minute), tree(2)); !errors.Is(err, ErrDamaged) {
+		if _, err := publish(d, t0.Add(time.Minute), tree(2)); !errors.Is(err, archive.ErrDamaged) {
 			t.Errorf("with its %s byte flipped it was published: %v", where, err)
 		}
 		d.disk.hook = nil

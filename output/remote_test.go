@@ -13,16 +13,18 @@ import (
 	"testing"
 	"time"
 
+	"tollbook/output/archive"
+	"tollbook/output/objects"
 	"tollbook/output/outputtest"
 )
 
 // hookedStore puts hook between: it may fail an operation before or after doing it.
 type hookedStore struct {
-	Store
+	objects.Store
 	hook func(op, name string, do func() error) error
 }
 
-func (s *hookedStore) Put(ctx context.Context, name string, body Body, o PutOptions) (etag string, err error) {
+func (s *hookedStore) Put(ctx context.Context, name string, body objects.Body, o objects.PutOptions) (etag string, err error) {
 	err = s.hook("put", name, func() error {
 		etag, err = s.Store.Put(ctx, name, body, o)
 		return err
@@ -30,7 +32,7 @@ func (s *hookedStore) Put(ctx context.Context, name string, body Body, o PutOpti
 	return etag, err
 }
 
-func (s *hookedStore) Get(ctx context.Context, name string, o GetOptions) (obj Object, body io.ReadCloser, err error) {
+func (s *hookedStore) Get(ctx context.Context, name string, o objects.GetOptions) (obj objects.Object, body io.ReadCloser, err error) {
 	err = s.hook("get", name, func() error {
 		obj, body, err = s.Store.Get(ctx, name, o)
 		return err
@@ -41,7 +43,7 @@ func (s *hookedStore) Get(ctx context.Context, name string, o GetOptions) (obj O
 	return obj, body, err
 }
 
-func (s *hookedStore) Stat(ctx context.Context, name string) (obj Object, err error) {
+func (s *hookedStore) Stat(ctx context.Context, name string) (obj objects.Object, err error) {
 	err = s.hook("stat", name, func() error {
 		obj, err = s.Store.Stat(ctx, name)
 		return err
@@ -49,7 +51,7 @@ func (s *hookedStore) Stat(ctx context.Context, name string) (obj Object, err er
 	return obj, err
 }
 
-func (s *hookedStore) List(ctx context.Context, folder string) (list []Object, err error) {
+func (s *hookedStore) List(ctx context.Context, folder string) (list []objects.Object, err error) {
 	err = s.hook("list", folder, func() error {
 		list, err = s.Store.List(ctx, folder)
 		return err
@@ -66,9 +68,9 @@ func (s *hookedStore) Sweep(ctx context.Context) error {
 }
 
 // copyTo puts a folder's zips and its pointer into a store, as anybody could.
-func copyTo(t testing.TB, s Store, d *Folder) {
+func copyTo(t testing.TB, s objects.Store, d *Folder) {
 	t.Helper()
-	for _, pattern := range []string{snapshotsDir + "/*.zip", packsDir + "/*.zip", checkpointFile} {
+	for _, pattern := range []string{archive.SnapshotsDir + "/*.zip", archive.PacksDir + "/*.zip", archive.CheckpointFile} {
 		paths, err := filepath.Glob(filepath.Join(d.Root(), pattern))
 		if err != nil {
 			t.Fatal(err)
@@ -78,11 +80,11 @@ func copyTo(t testing.TB, s Store, d *Folder) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			body, err := openBody(path)
+			body, err := objects.OpenBody(path)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := s.Put(t.Context(), filepath.ToSlash(name), body, PutOptions{}); err != nil {
+			if _, err := s.Put(t.Context(), filepath.ToSlash(name), body, objects.PutOptions{}); err != nil {
 				t.Fatal(err)
 			}
 			body.Close()
@@ -95,10 +97,10 @@ func TestStoreSource(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		about string
-		open  func(t *testing.T) Store
+		open  func(t *testing.T) objects.Store
 	}{
-		{"folder", func(t *testing.T) Store { return openStore(t, tempDir(t), nil) }},
-		{"versitygw", func(t *testing.T) Store {
+		{"folder", func(t *testing.T) objects.Store { return openStore(t, tempDir(t), nil) }},
+		{"versitygw", func(t *testing.T) objects.Store {
 			server := outputtest.Versity(t)
 			return openStore(t, server.Bucket(t), server)
 		}},
@@ -158,7 +160,7 @@ func TestStoreSourceAway(t *testing.T) {
 	var away atomic.Bool
 	store := &hookedStore{openStore(t, tempDir(t), nil), func(op, name string, do func() error) error {
 		if away.Load() {
-			return fmt.Errorf("%s %s: %w", op, name, ErrUnreachable)
+			return fmt.Errorf("%s %s: %w", op, name, archive.ErrUnreachable)
 		}
 		return do()
 	}}
@@ -167,8 +169,8 @@ func TestStoreSourceAway(t *testing.T) {
 	defer s.Close()
 
 	away.Store(true)
-	if _, err := s.Current(); !errors.Is(err, ErrUnreachable) {
-		t.Fatalf("away from the beginning: %v, want %v", err, ErrUnreachable)
+	if _, err := s.Current(); !errors.Is(err, archive.ErrUnreachable) {
+		t.Fatalf("away from the beginning: %v, want %v", err, archive.ErrUnreachable)
 	}
 	away.Store(false)
 	d := openFolder(t, tempDir(t))
@@ -182,11 +184,11 @@ func TestStoreSourceAway(t *testing.T) {
 
 	away.Store(true)
 	for range 3 {
-		if err := s.Refresh(); !errors.Is(err, ErrUnreachable) {
+		if err := s.Refresh(); !errors.Is(err, archive.ErrUnreachable) {
 			t.Errorf("refresh: %v", err)
 		}
 	}
-	if !errors.Is(s.Err(), ErrUnreachable) {
+	if !errors.Is(s.Err(), archive.ErrUnreachable) {
 		t.Errorf("the source says %v", s.Err())
 	}
 	for name, want := range tree(1) { // all of a small snapshot is in memory
@@ -194,7 +196,7 @@ func TestStoreSourceAway(t *testing.T) {
 			t.Errorf("%s reads %.40q", name, got)
 		}
 	}
-	if _, err := s.Pinned("20261120T234501Z-ffffff"); !errors.Is(err, ErrUnreachable) {
+	if _, err := s.Pinned("20261120T234501Z-ffffff"); !errors.Is(err, archive.ErrUnreachable) {
 		t.Errorf("another snapshot: %v, which is not to say that it is not kept", err)
 	}
 
@@ -226,8 +228,8 @@ func TestStoreSourceBadPointer(t *testing.T) {
 	id := mustPublish(t, d, t0, tree(1)).Checkpoint.Snapshot
 	copyTo(t, store, d)
 	current(t, s).Release()
-	for _, bad := range []string{"", "{}", `{"snapshot": "../x"}`, strings.Repeat("x", maxCheckpoint+1), strings.ReplaceAll(string(readFileOf(t, store, checkpointFile)), id, "20261120T234501Z-ffffff")} {
-		mustPut(t, store, checkpointFile, bad, PutOptions{})
+	for _, bad := range []string{"", "{}", `{"snapshot": "../x"}`, strings.Repeat("x", archive.MaxCheckpoint+1), strings.ReplaceAll(string(readFileOf(t, store, archive.CheckpointFile)), id, "20261120T234501Z-ffffff")} {
+		mustPut(t, store, archive.CheckpointFile, bad, objects.PutOptions{})
 		if err := s.Refresh(); err == nil || s.Err() == nil {
 			t.Errorf("%.40q: no error", bad)
 		}
@@ -239,8 +241,8 @@ func TestStoreSourceBadPointer(t *testing.T) {
 	}
 }
 
-func readFileOf(t testing.TB, s Store, name string) []byte {
+func readFileOf(t testing.TB, s objects.Store, name string) []byte {
 	t.Helper()
-	_, text := mustGet(t, s, name, GetOptions{})
+	_, text := mustGet(t, s, name, objects.GetOptions{})
 	return []byte(text)
 }

@@ -7,17 +7,19 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"tollbook/output/archive"
+	"tollbook/output/objects"
 )
 
 // Rollback makes an earlier snapshot, which the folder still has, the current one. Its checkpoint is the next generation
 // after the one that it takes back, which stays as the previous. The next build follows it.
-func (d *Folder) Rollback(ctx context.Context, id string, key ed25519.PrivateKey) (c Checkpoint, moved bool, err error) {
+func (d *Folder) Rollback(ctx context.Context, id string, key ed25519.PrivateKey) (c archive.Checkpoint, moved bool, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("roll %s back: %w", d.root, err)
 		}
 	}()
-	built, ok := ParseSnapshotID(id)
+	built, ok := archive.ParseSnapshotID(id)
 	if !ok {
 		return c, false, fmt.Errorf("snapshot %.40q: %w", id, ErrNotKept)
 	}
@@ -61,20 +63,20 @@ func (d *Folder) Rollback(ctx context.Context, id string, key ed25519.PrivateKey
 	if before.Snapshot == id {
 		return before, false, nil
 	}
-	at := built.Format(TimeLayout) // when the next build was due then means nothing now
-	c = Checkpoint{
+	at := built.Format(archive.TimeLayout) // when the next build was due then means nothing now
+	c = archive.Checkpoint{
 		Snapshot: id, Previous: &before.Snapshot, Generation: before.Generation + 1, BuiltAt: at, NextAt: at, Digest: digest,
 		Erased: before.Erased, // no pack comes back
 	}
 	if key != nil {
 		c = c.Sign(key)
 	}
-	return c, true, d.disk.replace(filepath.Join(d.root, checkpointFile), filepath.Join(d.root, tempPrefix+checkpointFile), c.Encode())
+	return c, true, d.disk.replace(filepath.Join(d.root, archive.CheckpointFile), filepath.Join(d.root, objects.TempPrefix+archive.CheckpointFile), c.Encode())
 }
 
 // verifyKept reads the whole zip of a snapshot, and answers its digest, which its id must have.
 func (d *Folder) verifyKept(ctx context.Context, id string) (digest string, err error) {
-	z, err := OpenZipFile(d.snapshotPath(id))
+	z, err := archive.OpenZipFile(d.snapshotPath(id))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("snapshot %s: %w", id, ErrNotKept)
 	}
@@ -82,11 +84,11 @@ func (d *Folder) verifyKept(ctx context.Context, id string) (digest string, err 
 		return "", err
 	}
 	defer z.Close()
-	built, _ := ParseSnapshotID(id)
-	if digest = z.Digest(); SnapshotID(built, digest) != id {
-		return "", fmt.Errorf("snapshot %s: %w: its digest is %s", id, ErrDamaged, digest)
+	built, _ := archive.ParseSnapshotID(id)
+	if digest = z.Digest(); archive.SnapshotID(built, digest) != id {
+		return "", fmt.Errorf("snapshot %s: %w: its digest is %s", id, archive.ErrDamaged, digest)
 	}
-	if err := Verify(ctx, z, digest); err != nil {
+	if err := archive.Verify(ctx, z, digest); err != nil {
 		return "", fmt.Errorf("snapshot %s: %w", id, err)
 	}
 	return digest, nil

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"tollbook/output/archive"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -40,7 +42,7 @@ func TestFolderRollback(t *testing.T) {
 	want := first
 	want.Generation, want.Previous, want.BuiltAt, want.NextAt = 3, &second.Snapshot, t0.Format("2006-01-02T15:04:05.000Z"), t0.Format("2006-01-02T15:04:05.000Z")
 	now, err := d.Checkpoint()
-	if diff := cmp.Diff([]Checkpoint{want, want}, []Checkpoint{back, now}); diff != "" || err != nil {
+	if diff := cmp.Diff([]archive.Checkpoint{want, want}, []archive.Checkpoint{back, now}); diff != "" || err != nil {
 		t.Errorf("checkpoint, %v (-want +got):\n%s", err, diff)
 	}
 	if got := d.treeID(); got != first.Snapshot {
@@ -74,8 +76,8 @@ func TestFolderRollback(t *testing.T) {
 	if err := os.WriteFile(path, data, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := d.Rollback(t.Context(), second.Snapshot, nil); !errors.Is(err, ErrDamaged) {
-		t.Errorf("a damaged snapshot: %v, want %v", err, ErrDamaged)
+	if _, _, err := d.Rollback(t.Context(), second.Snapshot, nil); !errors.Is(err, archive.ErrDamaged) {
+		t.Errorf("a damaged snapshot: %v, want %v", err, archive.ErrDamaged)
 	}
 }
 

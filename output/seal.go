@@ -9,6 +9,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"tollbook/output/archive"
+	"tollbook/output/objects"
 )
 
 // A seal is the sha256 of a snapshot's zip, in a file beside it as sha256sum writes it. What was built and read back is
@@ -16,7 +19,9 @@ import (
 // not who made it: for that there are the digest and the signature of the checkpoint.
 const sealExt = ".zip.sha256"
 
-func (d *Folder) sealPath(id string) string { return filepath.Join(d.root, snapshotsDir, id+sealExt) }
+func (d *Folder) sealPath(id string) string {
+	return filepath.Join(d.root, archive.SnapshotsDir, id+sealExt)
+}
 
 func sealOf(id string, sum hash.Hash) []byte {
 	return fmt.Appendf(nil, "%s  %s.zip\n", hex.EncodeToString(sum.Sum(nil)), id)
@@ -24,7 +29,7 @@ func sealOf(id string, sum hash.Hash) []byte {
 
 // seal writes the seal of a zip that was read back.
 func (d *Folder) seal(id string, sum hash.Hash) error {
-	return d.disk.replace(d.sealPath(id), filepath.Join(d.root, tempPrefix+id+sealExt), sealOf(id, sum))
+	return d.disk.replace(d.sealPath(id), filepath.Join(d.root, objects.TempPrefix+id+sealExt), sealOf(id, sum))
 }
 
 // isSealed reads all of a snapshot's zip and says whether it is what its seal says; it is not where there is no seal.

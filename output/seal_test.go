@@ -11,6 +11,9 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"tollbook/output/archive"
+	"tollbook/output/objects"
 )
 
 // What changed on the disk since it was built is not published, by its seal or, where that says nothing, by the sums of its
@@ -42,10 +45,10 @@ func TestPublishSealed(t *testing.T) {
 			}
 		}
 		_, err := publishTo(store, &memoryRegister{}, d)
-		if test.published && err != nil || !test.published && !errors.Is(err, ErrDamaged) {
+		if test.published && err != nil || !test.published && !errors.Is(err, archive.ErrDamaged) {
 			t.Errorf("%s: %v", test.about, err)
 		}
-		if _, statErr := store.Stat(t.Context(), checkpointFile); (statErr == nil) != test.published {
+		if _, statErr := store.Stat(t.Context(), archive.CheckpointFile); (statErr == nil) != test.published {
 			t.Errorf("%s: the pointer: %v", test.about, statErr)
 		}
 	}
@@ -59,13 +62,13 @@ func TestSealCoversTheZip(t *testing.T) {
 	path := d.snapshotPath(c.Snapshot)
 	p := NewPublisher(nil, nil, PublishOptions{})
 	check := func() (read int64, err error) { // beyond what opening reads
-		zip, err := openBody(path)
+		zip, err := objects.OpenBody(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer zip.Close()
 		counted := &countedBody{Body: zip}
-		if _, err := OpenZip(counted, counted.Size()); err != nil {
+		if _, err := archive.OpenZip(counted, counted.Size()); err != nil {
 			t.Fatal(err)
 		}
 		opening := counted.n.Swap(0)
@@ -99,7 +102,7 @@ func TestSealCoversTheZip(t *testing.T) {
 
 // countedBody counts what is read.
 type countedBody struct {
-	Body
+	objects.Body
 	n atomic.Int64
 }
 
@@ -109,9 +112,9 @@ func (c *countedBody) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-func openStoreDir(t *testing.T, root string) *StoreDir {
+func openStoreDir(t *testing.T, root string) *objects.StoreDir {
 	t.Helper()
-	s, err := OpenStoreDir(root)
+	s, err := objects.OpenStoreDir(root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,11 +170,11 @@ func TestDamageIsNotCopied(t *testing.T) {
 		if copied := next.Summary.Copied == 1; copied != test.copied {
 			t.Errorf("%s: %d files were copied", test.about, next.Summary.Copied)
 		}
-		z, err := OpenZipFile(d.snapshotPath(next.Checkpoint.Snapshot))
+		z, err := archive.OpenZipFile(d.snapshotPath(next.Checkpoint.Snapshot))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := Verify(t.Context(), z, next.Checkpoint.Digest); err != nil {
+		if err := archive.Verify(t.Context(), z, next.Checkpoint.Digest); err != nil {
 			t.Errorf("%s: the next snapshot: %v", test.about, err)
 		}
 		z.Close()

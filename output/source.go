@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"tollbook/output/archive"
+	"tollbook/output/objects"
 )
 
 // Source follows a publication for readers. It may be a store, or a Folder's root, where the checkpoint names a zip (or,
@@ -38,15 +40,15 @@ type Source struct {
 // Snapshot is one open snapshot. Whoever got it from Current or Pinned must Release it; its files stay readable until then,
 // whatever is published or pruned meanwhile.
 type Snapshot struct {
-	Tree
+	archive.Tree
 	ID         string
-	Checkpoint Checkpoint
+	Checkpoint archive.Checkpoint
 	source     *Source
 	packsDir   string
 	counted
 }
 
-func newSnapshot(t Tree, c Checkpoint, packsDir string) *Snapshot {
+func newSnapshot(t archive.Tree, c archive.Checkpoint, packsDir string) *Snapshot {
 	snap := &Snapshot{Tree: t, ID: c.Snapshot, Checkpoint: c, packsDir: packsDir}
 	snap.retain()
 	return snap
@@ -67,8 +69,8 @@ func OpenSource(root string, logger *slog.Logger) (*Source, error) {
 
 // OpenStoreSource follows the publication in a store. It keeps up to memory bytes of it, and reads the rest by ranges;
 // a snapshot of a quarter of that it reads whole, so that a store that goes away is not missed.
-func OpenStoreSource(store Store, memory int64, logger *slog.Logger) *Source {
-	return newSource(&remotePlace{store, newBlocks(store, memory)}, logger)
+func OpenStoreSource(store objects.Store, memory int64, logger *slog.Logger) *Source {
+	return newSource(&remotePlace{store, objects.NewBlocks(store, memory)}, logger)
 }
 
 func newSource(p place, logger *slog.Logger) *Source {
@@ -161,7 +163,7 @@ func (s *Source) open(seen pointer) (*Snapshot, error) {
 	snap.source = s
 	if want := snap.Checkpoint.Digest; snap.Digest() != want {
 		snap.Release()
-		return nil, fmt.Errorf("open snapshot %s: %w: its digest is %s, not %s", snap.ID, ErrDamaged, snap.Digest(), want)
+		return nil, fmt.Errorf("open snapshot %s: %w: its digest is %s, not %s", snap.ID, archive.ErrDamaged, snap.Digest(), want)
 	}
 	return snap, nil
 }
@@ -182,11 +184,11 @@ func (s *Source) tellAway(err error) {
 
 // ReadPack reads a file out of the pack of an hour.
 func (s *Snapshot) ReadPack(hour, name string) ([]byte, error) {
-	if _, ok := parseHour(hour); !ok {
-		return nil, fmt.Errorf("read pack %.20q: %w: not an hour", hour, ErrDamaged)
+	if _, ok := archive.ParseHour(hour); !ok {
+		return nil, fmt.Errorf("read pack %.20q: %w: not an hour", hour, archive.ErrDamaged)
 	}
 	data, err := s.readPack(hour, name)
-	if errors.Is(err, ErrCondition) { // it was written anew, without a service that was erased
+	if errors.Is(err, archive.ErrCondition) { // it was written anew, without a service that was erased
 		data, err = s.readPack(hour, name)
 	}
 	if err != nil {
@@ -207,13 +209,13 @@ func (s *Snapshot) PackVersion(hour string) string {
 
 func (s *Snapshot) readPack(hour, name string) ([]byte, error) {
 	of := s.source
-	p, err := of.packs.open(s.packsDir+"/"+s.PackVersion(hour), func() (*ZipFile, error) { return of.place.openPack(s.packsDir, hour) })
+	p, err := of.packs.open(s.packsDir+"/"+s.PackVersion(hour), func() (*archive.ZipFile, error) { return of.place.openPack(s.packsDir, hour) })
 	if err != nil {
 		return nil, err
 	}
 	defer p.Release()
 	data, err := p.zip.ReadFile(name)
-	if errors.Is(err, ErrCondition) {
+	if errors.Is(err, archive.ErrCondition) {
 		of.packs.drop(p)
 	}
 	return data, err

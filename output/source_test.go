@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"tollbook/output/archive"
 )
 
 func openSource(t testing.TB, root string) *Source {
@@ -33,7 +35,7 @@ func current(t testing.TB, s *Source) *Snapshot {
 	return snap
 }
 
-func readString(t testing.TB, tree Tree, name string) string {
+func readString(t testing.TB, tree archive.Tree, name string) string {
 	t.Helper()
 	data, err := tree.ReadFile(name)
 	if err != nil {
@@ -132,8 +134,8 @@ func TestSourceKeepsTheOld(t *testing.T) {
 	}
 	for range 3 {
 		s.triedAt = time.Time{}
-		if err := s.Refresh(); !errors.Is(err, ErrDamaged) {
-			t.Fatalf("a damaged snapshot: %v, want %v", err, ErrDamaged)
+		if err := s.Refresh(); !errors.Is(err, archive.ErrDamaged) {
+			t.Fatalf("a damaged snapshot: %v, want %v", err, archive.ErrDamaged)
 		}
 	}
 	snap := current(t, s)
@@ -163,8 +165,8 @@ func TestSourceOtherDigest(t *testing.T) {
 	if err := os.Rename(d.snapshotPath(first.Checkpoint.Snapshot), d.snapshotPath(second.Checkpoint.Snapshot)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openSource(t, d.Root()).Current(); !errors.Is(err, ErrDamaged) {
-		t.Errorf("another snapshot's zip under this one's name: %v, want %v", err, ErrDamaged)
+	if _, err := openSource(t, d.Root()).Current(); !errors.Is(err, archive.ErrDamaged) {
+		t.Errorf("another snapshot's zip under this one's name: %v, want %v", err, archive.ErrDamaged)
 	}
 }
 
@@ -181,7 +183,7 @@ func TestSourceOfTrees(t *testing.T) {
 	if err := os.CopyFS(beside, os.DirFS(d.treePath(r.Checkpoint.Snapshot))); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(beside, checkpointFile), r.Checkpoint.Encode(), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(beside, archive.CheckpointFile), r.Checkpoint.Encode(), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	noZip := openFolder(t, tempDir(t))
@@ -204,7 +206,7 @@ func TestSourceOfTrees(t *testing.T) {
 			t.Parallel()
 			snap := current(t, openSource(t, test.root))
 			defer snap.Release()
-			if _, ok := ParseSnapshotID(snap.ID); !ok || test.sameID != (snap.ID == r.Checkpoint.Snapshot) {
+			if _, ok := archive.ParseSnapshotID(snap.ID); !ok || test.sameID != (snap.ID == r.Checkpoint.Snapshot) {
 				t.Errorf("id %s", snap.ID)
 			}
 			if snap.Digest() != r.Checkpoint.Digest || snap.Checkpoint.Digest != r.Checkpoint.Digest || snap.Checkpoint.Built().IsZero() {
@@ -256,7 +258,7 @@ func TestReadPack(t *testing.T) {
 	for worker := range 4 {
 		wg.Go(func() {
 			for i := range 200 {
-				hour := hourOf(t0.Add(time.Duration((i*worker+i)%(2*maxPacks)) * time.Hour))
+				hour := archive.HourOf(t0.Add(time.Duration((i*worker+i)%(2*maxPacks)) * time.Hour))
 				data, err := snap.ReadPack(hour, "v1/checks/block=0.json")
 				if err != nil || string(data) != "rows of "+hour {
 					t.Errorf("pack %s: %q, %v", hour, data, err)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"tollbook/output/archive"
+	"tollbook/output/objects"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -14,7 +16,7 @@ const packsAtOnce = 4
 // uploadPacks sends the packs that the store does not have. After a service was erased all are compared: some were
 // written anew.
 func (p *Publisher) uploadPacks(ctx context.Context, from *Folder, erased bool) (uploaded int, err error) {
-	there, err := p.store.List(ctx, packsDir+"/")
+	there, err := p.store.List(ctx, archive.PacksDir+"/")
 	if err != nil {
 		return 0, err
 	}
@@ -29,18 +31,18 @@ func (p *Publisher) uploadPacks(ctx context.Context, from *Folder, erased bool) 
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(packsAtOnce)
 	for _, hour := range hours {
-		body, err := openBody(from.packPath(hour))
+		body, err := objects.OpenBody(from.packPath(hour))
 		if err != nil {
 			return uploaded, errors.Join(err, g.Wait())
 		}
-		if size, ok := sizes[packName(hour)]; ok && size == body.Size() && (!erased || compareObject(ctx, p.store, packName(hour), body) == nil) {
+		if size, ok := sizes[archive.PackName(hour)]; ok && size == body.Size() && (!erased || objects.Compare(ctx, p.store, archive.PackName(hour), body) == nil) {
 			body.Close()
 			continue
 		}
 		uploaded++
 		g.Go(func() error {
 			defer body.Close()
-			return p.upload(gctx, packName(hour), body, nil)
+			return p.upload(gctx, archive.PackName(hour), body, nil)
 		})
 	}
 	return uploaded, g.Wait()
@@ -48,8 +50,8 @@ func (p *Publisher) uploadPacks(ctx context.Context, from *Folder, erased bool) 
 
 // uploadSnapshot sends the zip, unless the store has the same files under its name, lets it show when it is checked, and reads
 // it back. What the pointer names was read back before it did.
-func (p *Publisher) uploadSnapshot(ctx context.Context, t target, c Checkpoint, zip Body, checked <-chan struct{}) error {
-	name := snapshotName(c.Snapshot)
+func (p *Publisher) uploadSnapshot(ctx context.Context, t target, c archive.Checkpoint, zip objects.Body, checked <-chan struct{}) error {
+	name := archive.SnapshotName(c.Snapshot)
 	obj, err := p.store.Stat(ctx, name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -59,10 +61,10 @@ func (p *Publisher) uploadSnapshot(ctx context.Context, t target, c Checkpoint, 
 			if t.checkpoint.Snapshot == c.Snapshot && t.checkpoint.Digest == c.Digest && !p.o.Full {
 				return nil
 			}
-			if compareObject(ctx, p.store, name, zip) == nil {
+			if objects.Compare(ctx, p.store, name, zip) == nil {
 				return nil
 			}
-		} else if z, err := remoteZip(newBlocks(p.store, 0), name); err == nil && Verify(ctx, z, c.Digest) == nil {
+		} else if z, err := objects.OpenZip(objects.NewBlocks(p.store, 0), name); err == nil && archive.Verify(ctx, z, c.Digest) == nil {
 			return nil // the same files, packed otherwise
 		}
 	}
@@ -70,13 +72,13 @@ func (p *Publisher) uploadSnapshot(ctx context.Context, t target, c Checkpoint, 
 }
 
 // upload puts an immutable object, which shows after a channel is closed, and reads it back.
-func (p *Publisher) upload(ctx context.Context, name string, body Body, after <-chan struct{}) error {
+func (p *Publisher) upload(ctx context.Context, name string, body objects.Body, after <-chan struct{}) error {
 	p.progress.expect(1, body.Size())
-	if _, err := p.store.Put(ctx, name, body, PutOptions{Header: immutableHeader, After: after, ReadBack: true}); err != nil {
+	if _, err := p.store.Put(ctx, name, body, objects.PutOptions{Header: immutableHeader, After: after, ReadBack: true}); err != nil {
 		return err
 	}
-	if err := compareObject(ctx, p.store, name, body); err != nil {
-		if errors.Is(err, ErrDamaged) { // else the next run would keep a pack of the right size
+	if err := objects.Compare(ctx, p.store, name, body); err != nil {
+		if errors.Is(err, archive.ErrDamaged) { // else the next run would keep a pack of the right size
 			err = errors.Join(err, p.store.Delete(ctx, []string{name}))
 		}
 		return err

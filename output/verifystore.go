@@ -13,16 +13,18 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"tollbook/output/archive"
+	"tollbook/output/objects"
 
 	"golang.org/x/sync/errgroup"
 )
 
 // VerifyOptions are what a published place is held to.
 type VerifyOptions struct {
-	Key    ed25519.PublicKey            // that the checkpoint must be signed with; nil for none
-	Packs  func(Tree) ([]string, error) // hours of the packs that a tree names; nil is none
-	Files  bool                         // ask for every file of the snapshot by itself, where the place lists no expanded objects
-	Report func(name string, err error) // is told each thing that is wrong, one at a time
+	Key    ed25519.PublicKey                    // that the checkpoint must be signed with; nil for none
+	Packs  func(archive.Tree) ([]string, error) // hours of the packs that a tree names; nil is none
+	Files  bool                                 // ask for every file of the snapshot by itself, where the place lists no expanded objects
+	Report func(name string, err error)         // is told each thing that is wrong, one at a time
 }
 
 // Verified counts what was looked at.
@@ -40,7 +42,7 @@ const readersAtOnce = 32
 
 // VerifyStore reads what readers of a place get, recomputes every sum and tells everything that is wrong. An error says
 // that it could not look. A place without a checkpoint is one tree of single files, held to its SHA256SUMS.
-func VerifyStore(ctx context.Context, s Store, o VerifyOptions) (Verified, error) {
+func VerifyStore(ctx context.Context, s objects.Store, o VerifyOptions) (Verified, error) {
 	v := verifier{store: s, o: o}
 	err := v.run(ctx)
 	if err != nil {
@@ -50,7 +52,7 @@ func VerifyStore(ctx context.Context, s Store, o VerifyOptions) (Verified, error
 }
 
 type verifier struct {
-	store Store
+	store objects.Store
 	o     VerifyOptions
 
 	mu    sync.Mutex
@@ -59,7 +61,7 @@ type verifier struct {
 
 // wrong tells of damage; what could not be reached is no damage but an error.
 func (v *verifier) wrong(name string, err error) error {
-	if errors.Is(err, ErrUnreachable) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(err, archive.ErrUnreachable) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	v.mu.Lock()
@@ -72,35 +74,35 @@ func (v *verifier) wrong(name string, err error) error {
 }
 
 func (v *verifier) run(ctx context.Context) error {
-	_, data, err := readObject(ctx, v.store, checkpointFile, GetOptions{}, maxCheckpoint)
+	_, data, err := objects.ReadObject(ctx, v.store, archive.CheckpointFile, objects.GetOptions{}, archive.MaxCheckpoint)
 	if errors.Is(err, fs.ErrNotExist) {
 		return v.plainTree(ctx)
 	}
 	if err != nil {
 		return err
 	}
-	c, err := ParseCheckpoint(data)
+	c, err := archive.ParseCheckpoint(data)
 	if err != nil {
-		return v.wrong(checkpointFile, err)
+		return v.wrong(archive.CheckpointFile, err)
 	}
 	v.found.Snapshot, v.found.Digest = c.Snapshot, c.Digest
 	if v.o.Key != nil {
 		if err := c.VerifySignature(v.o.Key); err != nil {
-			if err := v.wrong(checkpointFile, err); err != nil {
+			if err := v.wrong(archive.CheckpointFile, err); err != nil {
 				return err
 			}
 		}
 	}
-	tree, err := remoteZip(newBlocks(v.store, 64<<20), snapshotName(c.Snapshot))
+	tree, err := objects.OpenZip(objects.NewBlocks(v.store, 64<<20), archive.SnapshotName(c.Snapshot))
 	if err != nil {
-		return v.wrong(snapshotName(c.Snapshot), err)
+		return v.wrong(archive.SnapshotName(c.Snapshot), err)
 	}
 	if tree.Digest() != c.Digest {
-		if err := v.wrong(snapshotName(c.Snapshot), fmt.Errorf("%w: its digest is %s, the checkpoint says %s", ErrDamaged, tree.Digest(), c.Digest)); err != nil {
+		if err := v.wrong(archive.SnapshotName(c.Snapshot), fmt.Errorf("%w: its digest is %s, the checkpoint says %s", archive.ErrDamaged, tree.Digest(), c.Digest)); err != nil {
 			return err
 		}
 	}
-	if err := v.members(ctx, tree, snapshotName(c.Snapshot)); err != nil {
+	if err := v.members(ctx, tree, archive.SnapshotName(c.Snapshot)); err != nil {
 		return err
 	}
 	v.found.Files = len(tree.Names())
@@ -111,7 +113,7 @@ func (v *verifier) run(ctx context.Context) error {
 }
 
 // members reads every file of a zip.
-func (v *verifier) members(ctx context.Context, t Tree, zip string) error {
+func (v *verifier) members(ctx context.Context, t archive.Tree, zip string) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(readersAtOnce)
 	for _, name := range t.Names() {
@@ -130,23 +132,23 @@ func (v *verifier) members(ctx context.Context, t Tree, zip string) error {
 }
 
 // packs reads every pack that the snapshot names.
-func (v *verifier) packs(ctx context.Context, t Tree) error {
+func (v *verifier) packs(ctx context.Context, t archive.Tree) error {
 	if v.o.Packs == nil {
 		return nil
 	}
 	hours, err := v.o.Packs(t)
 	if err != nil {
-		return v.wrong(snapshotsDir, err)
+		return v.wrong(archive.SnapshotsDir, err)
 	}
 	for _, hour := range hours {
-		z, err := remoteZip(newBlocks(v.store, 0), packName(hour))
+		z, err := objects.OpenZip(objects.NewBlocks(v.store, 0), archive.PackName(hour))
 		if err != nil {
-			if err := v.wrong(packName(hour), err); err != nil {
+			if err := v.wrong(archive.PackName(hour), err); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := v.members(ctx, z, packName(hour)); err != nil {
+		if err := v.members(ctx, z, archive.PackName(hour)); err != nil {
 			return err
 		}
 		v.found.Packs++
@@ -155,13 +157,13 @@ func (v *verifier) packs(ctx context.Context, t Tree) error {
 }
 
 // expanded reads every object that the place's own list names; without a list every file of the tree, where that is wanted.
-func (v *verifier) expanded(ctx context.Context, t Tree) error {
+func (v *verifier) expanded(ctx context.Context, t archive.Tree) error {
 	p := Publisher{store: v.store}
 	list, listed, err := p.readExpanded(ctx)
 	if err != nil {
 		return v.wrong(expandedFile, err)
 	}
-	want := map[string]Sum{}
+	want := map[string]archive.Sum{}
 	if !listed && v.o.Files {
 		for _, name := range t.Names() {
 			m, _ := t.Lookup(name)
@@ -173,7 +175,7 @@ func (v *verifier) expanded(ctx context.Context, t Tree) error {
 		switch {
 		case !ok:
 			err = v.wrong(name, errors.New("it is of no current snapshot: an expansion did not end; publish again"))
-		case list[name] == Sum{}:
+		case list[name] == archive.Sum{}:
 			err = v.wrong(name, errors.New("an expansion did not end; publish again"))
 		case list[name] != m.Sum:
 			err = v.wrong(name, errors.New("it is of another snapshot than the current one; publish again"))
@@ -189,23 +191,23 @@ func (v *verifier) expanded(ctx context.Context, t Tree) error {
 
 // plainTree reads a tree of single files.
 func (v *verifier) plainTree(ctx context.Context) error {
-	_, data, err := readObject(ctx, v.store, SumsFile, GetOptions{}, maxExpanded)
+	_, data, err := objects.ReadObject(ctx, v.store, archive.SumsFile, objects.GetOptions{}, maxExpanded)
 	if err != nil {
 		return err
 	}
-	lines, err := parseSums(data)
+	lines, err := archive.ParseSums(data)
 	if err != nil {
-		return v.wrong(SumsFile, err)
+		return v.wrong(archive.SumsFile, err)
 	}
-	v.found.Digest = Sum(sha256.Sum256(data)).String()
-	want := map[string]Sum{}
+	v.found.Digest = archive.Sum(sha256.Sum256(data)).String()
+	want := map[string]archive.Sum{}
 	for _, l := range lines {
-		want[l.name] = l.sum
+		want[l.Name] = l.Sum
 	}
 	return v.objects(ctx, want)
 }
 
-func (v *verifier) objects(ctx context.Context, want map[string]Sum) error {
+func (v *verifier) objects(ctx context.Context, want map[string]archive.Sum) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(readersAtOnce)
 	for _, name := range slices.Sorted(maps.Keys(want)) {
@@ -215,7 +217,7 @@ func (v *verifier) objects(ctx context.Context, want map[string]Sum) error {
 			}
 			sum, err := contentSum(ctx, v.store, name)
 			if err == nil && sum != want[name] {
-				err = fmt.Errorf("%w: its sha256 is %s, not %s", ErrDamaged, sum, want[name])
+				err = fmt.Errorf("%w: its sha256 is %s, not %s", archive.ErrDamaged, sum, want[name])
 			}
 			if err != nil {
 				return v.wrong(name, err)
@@ -228,8 +230,8 @@ func (v *verifier) objects(ctx context.Context, want map[string]Sum) error {
 }
 
 // contentSum is the sum of an object's content as a reader sees it, unpacked.
-func contentSum(ctx context.Context, s Store, name string) (sum Sum, err error) {
-	obj, data, err := readObject(ctx, s, name, GetOptions{}, maxExpanded)
+func contentSum(ctx context.Context, s objects.Store, name string) (sum archive.Sum, err error) {
+	obj, data, err := objects.ReadObject(ctx, s, name, objects.GetOptions{}, maxExpanded)
 	if err != nil {
 		return sum, err
 	}
@@ -238,15 +240,15 @@ func contentSum(ctx context.Context, s Store, name string) (sum Sum, err error) 
 		return sha256.Sum256(data), nil
 	case "gzip":
 	default:
-		return sum, fmt.Errorf("%w: its encoding is %q", ErrDamaged, obj.Header.Encoding)
+		return sum, fmt.Errorf("%w: its encoding is %q", archive.ErrDamaged, obj.Header.Encoding)
 	}
 	z, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
-		return sum, fmt.Errorf("%w: %w", ErrDamaged, err)
+		return sum, fmt.Errorf("%w: %w", archive.ErrDamaged, err)
 	}
 	h := sha256.New()
 	if _, err := io.Copy(h, io.LimitReader(z, maxExpanded)); err != nil {
-		return sum, fmt.Errorf("%w: %w", ErrDamaged, err)
+		return sum, fmt.Errorf("%w: %w", archive.ErrDamaged, err)
 	}
-	return Sum(h.Sum(nil)), nil
+	return archive.Sum(h.Sum(nil)), nil
 }

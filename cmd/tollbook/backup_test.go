@@ -13,6 +13,7 @@ import (
 	"tollbook/crawl"
 	"tollbook/crawl/sample"
 	"tollbook/output"
+	"tollbook/output/archive"
 	"tollbook/render"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/postgrestest"
@@ -35,7 +36,7 @@ func builtAt(t *testing.T, db *postgres.DB, dir string, now time.Time) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pointer, err := output.ParseCheckpoint([]byte(readFile(t, filepath.Join(dir, "checkpoint.json"))))
+	pointer, err := archive.ParseCheckpoint([]byte(readFile(t, filepath.Join(dir, "checkpoint.json"))))
 	if err != nil {
 		t.Fatal(err)
 	}

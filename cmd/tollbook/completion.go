@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tollbook/output"
+	"tollbook/output/archive"
 	"tollbook/site"
 	"tollbook/site/x402"
 )
@@ -113,7 +114,7 @@ func publishedSnapshots(cmd *cobra.Command) []string {
 	var list []string
 	for _, name := range zips {
 		id := strings.TrimSuffix(filepath.Base(name), ".zip")
-		if _, ok := output.ParseSnapshotID(id); ok {
+		if _, ok := archive.ParseSnapshotID(id); ok {
 			list = append(list, id)
 		}
 	}

@@ -24,6 +24,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"tollbook/output"
+	"tollbook/output/archive"
 	"tollbook/site"
 	"tollbook/site/testgate"
 )
@@ -212,7 +213,7 @@ func readHistory(t *testing.T, base string) (h history, checks int64) {
 // secondOf is the second in which a snapshot was built. Of two of one second the ids alone don't tell which is newer.
 func secondOf(t *testing.T, snapshot string) time.Time {
 	t.Helper()
-	at, ok := output.ParseSnapshotID(snapshot)
+	at, ok := archive.ParseSnapshotID(snapshot)
 	if !ok {
 		t.Fatalf("%q is no snapshot", snapshot)
 	}

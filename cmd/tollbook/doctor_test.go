@@ -26,7 +26,7 @@ import (
 
 	"tollbook/cmd/tollbook/doctor"
 	"tollbook/crawl/chain/chaintest"
-	"tollbook/output"
+	"tollbook/output/objects"
 	"tollbook/output/outputtest"
 	"tollbook/site/postgres/postgrestest"
 	"tollbook/site/testgate"
@@ -201,7 +201,7 @@ func TestDoctorOfABucket(t *testing.T) {
 	if states["bucket"] != "ok" || states["published"] != "warning" || !strings.Contains(said, "keeps conditions") {
 		t.Errorf("%v:\n%s", states, said)
 	}
-	store, err := output.OpenStore(address, output.StoreOptions{Getenv: server.Getenv})
+	store, err := objects.OpenStore(address, objects.StoreOptions{Getenv: server.Getenv})
 	if err != nil {
 		t.Fatal(err)
 	}

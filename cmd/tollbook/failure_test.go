@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tollbook/output"
+	"tollbook/output/archive"
 	"tollbook/site/postgres/postgrestest"
 	"tollbook/site/testgate"
 )
@@ -66,7 +67,7 @@ func published(t *testing.T, data string) (id string) {
 		t.Fatal(err)
 	}
 	defer s.Release()
-	if err := output.Verify(t.Context(), s, ""); err != nil {
+	if err := archive.Verify(t.Context(), s, ""); err != nil {
 		t.Errorf("the current snapshot: %v", err)
 	}
 	return s.ID

@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"tollbook/output"
+	"tollbook/output/archive"
+	"tollbook/output/objects"
 )
 
 // fromOptions say which publication readers are answered from.
@@ -45,7 +47,7 @@ func (o *fromOptions) open(logger *slog.Logger) (*output.Source, error) {
 		s.Release()
 	case errors.Is(err, output.ErrEmpty):
 		logger.Warn("nothing is published yet: run tollbook build", "from", o.From)
-	case errors.Is(err, output.ErrUnreachable):
+	case errors.Is(err, archive.ErrUnreachable):
 		logger.Error("the bucket can't be reached; it is tried again", "from", o.From, "err", err)
 	default:
 		source.Close()
@@ -55,10 +57,10 @@ func (o *fromOptions) open(logger *slog.Logger) (*output.Source, error) {
 }
 
 func (o *fromOptions) openSource(logger *slog.Logger) (*output.Source, error) {
-	if !output.IsBucket(o.From) {
+	if !objects.IsBucket(o.From) {
 		return output.OpenSource(o.From, logger)
 	}
-	store, err := output.OpenStore(o.From, output.StoreOptions{Getenv: os.Getenv, Attempts: readAttempts})
+	store, err := objects.OpenStore(o.From, objects.StoreOptions{Getenv: os.Getenv, Attempts: readAttempts})
 	if err != nil {
 		return nil, err
 	}

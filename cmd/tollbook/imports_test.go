@@ -20,7 +20,9 @@ var imports = map[string]struct{ ours, modules []string }{
 		modules: []string{"*"},
 	},
 	"cmd/tollbook/doctor": {
-		ours:    []string{"crawl", "crawl/chain", "output", "site/postgres", "site/postgres/private"},
+		ours: []string{
+			"crawl", "crawl/chain", "output", "output/archive", "output/objects", "site/postgres", "site/postgres/private",
+		},
 		modules: []string{"github.com/jackc/pgx/v5", "golang.org/x/sys"},
 	},
 	"cmd/tollbook/lint": {
@@ -86,7 +88,7 @@ var imports = map[string]struct{ ours, modules []string }{
 		modules: []string{"github.com/jackc/pgx/v5", "golang.org/x/sys"},
 	},
 	"site/serve": {
-		ours:    []string{"site", "site/search", "site/submission", "output"},
+		ours:    []string{"site", "site/search", "site/submission", "output", "output/archive", "output/objects"},
 		modules: []string{"github.com/klauspost/compress"},
 	},
 	"site/serve/edge": {
@@ -228,6 +230,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"cmd/bench/usage",
 			"build",
 			"output",
+			"output/archive",
 			"render",
 			"site/postgres",
 			"site/postgres/private",
@@ -253,6 +256,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"cmd/bench/turns",
 			"cmd/bench/usage",
 			"output",
+			"output/archive",
 			"site/postgres",
 			"site/postgres/private",
 		},
@@ -272,6 +276,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"render",
 			"render/openapi",
 			"output",
+			"output/archive",
 		},
 		modules: []string{"golang.org/x/sync"},
 	},
@@ -293,12 +298,15 @@ var imports = map[string]struct{ ours, modules []string }{
 	},
 	"templates": {},
 	"output": {
-		modules: []string{
-			"github.com/klauspost/compress",
-			"github.com/minio/minio-go/v7",
-			"golang.org/x/sys",
-			"golang.org/x/sync",
-		},
+		ours:    []string{"output/archive", "output/objects"},
+		modules: []string{"golang.org/x/sync"},
+	},
+	"output/archive": {
+		modules: []string{"github.com/klauspost/compress"},
+	},
+	"output/objects": {
+		ours:    []string{"output/archive"},
+		modules: []string{"github.com/minio/minio-go/v7", "golang.org/x/sys", "golang.org/x/sync"},
 	},
 	"output/outputtest": {
 		ours:    []string{"site/testgate"},

@@ -7,10 +7,10 @@ import (
 	"os"
 	"path/filepath"
 
+	"tollbook/output/archive"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"tollbook/output"
 )
 
 // keyOptions say with which key checkpoints are signed.
@@ -35,7 +35,7 @@ func (o *keyOptions) signingKey() (ed25519.PrivateKey, error) {
 	if len(text) == 0 {
 		return nil, nil
 	}
-	return output.ParseKey(text)
+	return archive.ParseKey(text)
 }
 
 func newKeyCommand() *cobra.Command {
@@ -63,11 +63,11 @@ EXIT STATUS
 0 when the key is written, 1 when not.`,
 		Args: arguments("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			text, err := output.NewKey()
+			text, err := archive.NewKey()
 			if err != nil {
 				return err
 			}
-			key, err := output.ParseKey(text)
+			key, err := archive.ParseKey(text)
 			if err != nil {
 				return err
 			}
@@ -79,7 +79,7 @@ EXIT STATUS
 			if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 				return fmt.Errorf("write key %s: %w", args[0], err)
 			}
-			_, err = cmd.OutOrStdout().Write(output.PublicKey(key))
+			_, err = cmd.OutOrStdout().Write(archive.PublicKey(key))
 			return err
 		},
 	}
@@ -104,7 +104,7 @@ EXIT STATUS
 			if key == nil {
 				return errors.New("no key: give --signing-key or TOLLBOOK_SIGNING_KEY; tollbook key new makes one")
 			}
-			_, err = cmd.OutOrStdout().Write(output.PublicKey(key))
+			_, err = cmd.OutOrStdout().Write(archive.PublicKey(key))
 			return err
 		},
 	}

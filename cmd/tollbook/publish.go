@@ -14,6 +14,8 @@ import (
 
 	"tollbook/build"
 	"tollbook/output"
+	"tollbook/output/archive"
+	"tollbook/output/objects"
 	"tollbook/site"
 	"tollbook/site/postgres"
 )
@@ -56,7 +58,7 @@ func (o *targetOptions) validate() error {
 // expansions choose files, nil none.
 var expansions = map[string]func(string) bool{
 	"all":      func(string) bool { return true },
-	"contract": func(key string) bool { return site.IsContract(key) || key == output.KeyFile },
+	"contract": func(key string) bool { return site.IsContract(key) || key == archive.KeyFile },
 	"none":     nil,
 }
 
@@ -113,7 +115,7 @@ EXIT STATUS
 			return o.validate()
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if output.SameFolder(o.To, o.public()) {
+			if objects.SameFolder(o.To, o.public()) {
 				return runLocalRollback(cmd.Context(), o, args[0], cmd.OutOrStdout())
 			}
 			return runRollback(cmd.Context(), o, args[0], cmd.OutOrStdout())
@@ -217,7 +219,7 @@ func (o *targetOptions) report(stdout io.Writer, r output.Published) error {
 
 // with opens what a publisher needs, for as long as do takes.
 func (o *targetOptions) with(ctx context.Context, do func(*output.Publisher, *output.Folder) error) error {
-	if output.SameFolder(o.To, o.public()) {
+	if objects.SameFolder(o.To, o.public()) {
 		return fmt.Errorf("publish to %s: it is where build publishes to already", o.To)
 	}
 	folder, err := openPublic(o.dataOptions)
@@ -245,7 +247,7 @@ func (o *targetOptions) publisher(ctx context.Context, db *postgres.DB, progress
 	if err != nil {
 		return nil, err
 	}
-	store, err := output.OpenStore(o.To, output.StoreOptions{Getenv: os.Getenv})
+	store, err := objects.OpenStore(o.To, objects.StoreOptions{Getenv: os.Getenv})
 	if err != nil {
 		return nil, err
 	}
@@ -256,7 +258,7 @@ func (o *targetOptions) publisher(ctx context.Context, db *postgres.DB, progress
 	now := time.Now()
 	return output.NewPublisher(store, &register{db, store.String(), now}, output.PublishOptions{
 		Now: now, Force: o.Force, Full: o.Full, Key: key, Expand: expansions[o.Expand], Phase: site.ExpandPhase, Header: objectHeader,
-		Check:    func(before, after output.Files) error { return build.CheckSuccessor(before, after, removed) },
+		Check:    func(before, after archive.Files) error { return build.CheckSuccessor(before, after, removed) },
 		Listed:   build.Listed,
 		Progress: progress,
 	}), nil
@@ -264,8 +266,8 @@ func (o *targetOptions) publisher(ctx context.Context, db *postgres.DB, progress
 
 // objectHeader is what readers of a single object are told. Caches ask again after a minute: nothing tells an object when
 // the next build is due.
-func objectHeader(key string) output.Header {
-	h := output.Header{Type: site.ContentType(key), Cache: "public, max-age=60, stale-while-revalidate=30, stale-if-error=86400"}
+func objectHeader(key string) objects.Header {
+	h := objects.Header{Type: site.ContentType(key), Cache: "public, max-age=60, stale-while-revalidate=30, stale-if-error=86400"}
 	if site.IsHashed(key) {
 		h.Cache = "public, max-age=31536000, immutable"
 	}

@@ -30,6 +30,8 @@ import (
 	"time"
 
 	"tollbook/output"
+	"tollbook/output/archive"
+	"tollbook/output/objects"
 	"tollbook/output/outputtest"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/postgrestest"
@@ -91,9 +93,9 @@ func (p *place) publish(t *testing.T, more ...string) output.Published {
 	return r
 }
 
-func (p *place) store(t *testing.T) output.Store {
+func (p *place) store(t *testing.T) objects.Store {
 	t.Helper()
-	s, err := output.OpenStore(p.to, output.StoreOptions{Getenv: p.server.Getenv})
+	s, err := objects.OpenStore(p.to, objects.StoreOptions{Getenv: p.server.Getenv})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,12 +110,12 @@ func (p *place) sums(t *testing.T) map[string]string {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	data, err := fs.ReadFile(r, output.SumsFile)
+	data, err := fs.ReadFile(r, archive.SumsFile)
 	if err != nil {
 		t.Fatal(err)
 	}
 	sums := readSums(string(data))
-	sums[output.SumsFile] = sumOf(data)
+	sums[archive.SumsFile] = sumOf(data)
 	return sums
 }
 
@@ -163,7 +165,7 @@ func TestPublishKilled(t *testing.T) {
 	allow := func(only bool, sums map[string]string) {
 		mu.Lock()
 		defer mu.Unlock()
-		built[published(t, p.data)] = sums[output.SumsFile]
+		built[published(t, p.data)] = sums[archive.SumsFile]
 		if only {
 			allowed = map[string]map[string]bool{}
 		}
@@ -316,8 +318,8 @@ func mayBe(mu *sync.Mutex, allowed *map[string]map[string]bool, name string) map
 	return found
 }
 
-func objectSum(ctx context.Context, s output.Store, name string) (string, error) {
-	obj, body, err := s.Get(ctx, name, output.GetOptions{})
+func objectSum(ctx context.Context, s objects.Store, name string) (string, error) {
+	obj, body, err := s.Get(ctx, name, objects.GetOptions{})
 	if err != nil {
 		return "", err
 	}
@@ -610,7 +612,7 @@ func TestVerifyPage(t *testing.T) {
 	if err != nil || !strings.Contains(string(out), "Signature Verified Successfully") {
 		t.Errorf("%v:\n%s", err, out)
 	}
-	var c output.Checkpoint
+	var c archive.Checkpoint
 	data, err := os.ReadFile(filepath.Join(dir, "checkpoint.json"))
 	if err != nil || json.Unmarshal(data, &c) != nil || c.Previous == nil || !strings.Contains(string(out), c.Digest) {
 		t.Errorf("the digest is not that of the checkpoint %s, %v:\n%s", data, err, out)

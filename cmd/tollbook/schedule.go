@@ -16,6 +16,7 @@ import (
 	"tollbook/crawl/probe"
 	"tollbook/crawl/schedule"
 	"tollbook/output"
+	"tollbook/output/objects"
 )
 
 // scheduleOptions say how often what is done for the directory as a whole is done.
@@ -92,7 +93,7 @@ func (o *directoryOptions) validate() error {
 	if _, known := expansions[o.Expand]; !known {
 		return usagef("--expand %q: it is all, contract or none", o.Expand)
 	}
-	if o.To != "" && output.SameFolder(o.To, o.public()) {
+	if o.To != "" && objects.SameFolder(o.To, o.public()) {
 		return usagef("--to %s: it is where builds are published to already", o.To)
 	}
 	for _, err := range []error{o.siteOptions.validate(), o.synthesisOptions.validate(), o.scheduleOptions.validate()} {
@@ -253,7 +254,7 @@ func (o *directoryOptions) buildSteps(db *database, logger *slog.Logger) ([]sche
 		return steps, nil
 	}
 	target := targetOptions{dataOptions: o.dataOptions, keyOptions: o.keyOptions, To: o.To, Expand: o.Expand}
-	if _, err := output.OpenStore(o.To, output.StoreOptions{Getenv: os.Getenv}); err != nil {
+	if _, err := objects.OpenStore(o.To, objects.StoreOptions{Getenv: os.Getenv}); err != nil {
 		return nil, err
 	}
 	return append(steps,

@@ -13,6 +13,8 @@ import (
 
 	"tollbook/build"
 	"tollbook/output"
+	"tollbook/output/archive"
+	"tollbook/output/objects"
 )
 
 // verifyOptions are the flags of verify.
@@ -64,7 +66,7 @@ func runVerify(ctx context.Context, o verifyOptions, place string, stdout io.Wri
 		if err != nil {
 			return fmt.Errorf("read public key: %w", err)
 		}
-		if v.Key, err = output.ParsePublicKey(text); err != nil {
+		if v.Key, err = archive.ParsePublicKey(text); err != nil {
 			return err
 		}
 	}
@@ -102,9 +104,9 @@ func runVerify(ctx context.Context, o verifyOptions, place string, stdout io.Wri
 }
 
 // openPlace opens what can be read.
-func openPlace(place string) (output.Store, error) {
+func openPlace(place string) (objects.Store, error) {
 	if strings.HasPrefix(place, "http://") || strings.HasPrefix(place, "https://") {
-		return output.OpenWeb(place)
+		return objects.OpenWeb(place)
 	}
-	return output.OpenStore(place, output.StoreOptions{Getenv: os.Getenv})
+	return objects.OpenStore(place, objects.StoreOptions{Getenv: os.Getenv})
 }

@@ -7,6 +7,7 @@ import (
 	"path"
 
 	"tollbook/output"
+	"tollbook/output/archive"
 	"tollbook/site"
 )
 
@@ -114,7 +115,7 @@ func (h *handler) window(snap *output.Snapshot, q site.Query, total int) (*body,
 		}
 		if s.To > len(of.rows) {
 			return nil, fmt.Errorf("file %s: %w: it has %d rows, the list's total %d wants %d",
-				s.Key, output.ErrDamaged, len(of.rows), total, s.To)
+				s.Key, archive.ErrDamaged, len(of.rows), total, s.To)
 		}
 		rows = append(rows, of.rows[s.From:s.To]...)
 	}
@@ -152,7 +153,7 @@ func cachedFile[T sized](h *handler, snap *output.Snapshot, key, as string, pars
 		}
 		v, err := parse(data)
 		if err != nil {
-			err = fmt.Errorf("file %s: %w: %w", key, output.ErrDamaged, err)
+			err = fmt.Errorf("file %s: %w: %w", key, archive.ErrDamaged, err)
 		}
 		return v, err
 	})

@@ -5,7 +5,7 @@ import (
 	"hash/maphash"
 	"sync"
 
-	"tollbook/output"
+	"tollbook/output/archive"
 )
 
 // cache keeps finished answers, and the rows and indexes that they are cut from, up to a number of bytes. An entry
@@ -24,7 +24,7 @@ type cache struct {
 
 // cacheKey names a file by its sum, and something cut out of files by its snapshot or pack and its name there.
 type cacheKey struct {
-	sum      output.Sum
+	sum      archive.Sum
 	snapshot string
 	name     string
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tollbook/output"
+	"tollbook/output/archive"
 	"tollbook/site"
 )
 
@@ -225,7 +226,7 @@ func (c *content) Read(p []byte) (n int, err error) {
 		c.close()
 		if err == io.EOF {
 			err = io.ErrUnexpectedEOF
-		} else if !errors.Is(err, output.ErrUnreachable) {
+		} else if !errors.Is(err, archive.ErrUnreachable) {
 			break
 		}
 		last, err = err, nil

@@ -21,6 +21,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tollbook/output"
+	"tollbook/output/archive"
+	"tollbook/output/objects"
 )
 
 // zipOf is the name and the bytes of a publication's current zip.
@@ -164,7 +166,7 @@ func TestCheckpoint(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := output.ParseCheckpoint(want)
+		c, err := archive.ParseCheckpoint(want)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -203,13 +205,13 @@ func TestVerifyServed(t *testing.T) {
 		t.Fatal(err)
 	}
 	verify := func(files bool) (output.Verified, string) {
-		web, err := output.OpenWeb(server.URL)
+		web, err := objects.OpenWeb(server.URL)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var report strings.Builder
 		v, err := output.VerifyStore(t.Context(), web, output.VerifyOptions{
-			Files: files, Packs: func(output.Tree) ([]string, error) { return packs, nil },
+			Files: files, Packs: func(archive.Tree) ([]string, error) { return packs, nil },
 			Report: func(name string, err error) { fmt.Fprintln(&report, name, err) },
 		})
 		if err != nil {
@@ -240,7 +242,7 @@ func TestVerifyServed(t *testing.T) {
 
 // flaky is a store whose bodies break off after cut bytes, for the first breaks times.
 type flaky struct {
-	output.Store
+	objects.Store
 	cut    int64
 	breaks atomic.Int64
 	read   atomic.Int64
@@ -248,7 +250,7 @@ type flaky struct {
 	get    func(ctx context.Context)
 }
 
-func (f *flaky) Get(ctx context.Context, name string, o output.GetOptions) (output.Object, io.ReadCloser, error) {
+func (f *flaky) Get(ctx context.Context, name string, o objects.GetOptions) (objects.Object, io.ReadCloser, error) {
 	if strings.HasPrefix(name, "snapshots/") {
 		f.asked.Add(1)
 		if f.get != nil {
@@ -275,13 +277,13 @@ func (c *counted) Write(p []byte) (int, error) { c.n.Add(int64(len(p))); return 
 
 type broken struct{}
 
-func (broken) Read([]byte) (int, error) { return 0, fmt.Errorf("%w: cut", output.ErrUnreachable) }
+func (broken) Read([]byte) (int, error) { return 0, fmt.Errorf("%w: cut", archive.ErrUnreachable) }
 
 // flakyHandler serves a publication through a flaky store, with its snapshot open already.
 func flakyHandler(t *testing.T, log io.Writer) (*flaky, http.Handler, string, []byte) {
 	t.Helper()
 	d := publish(t, siteFiles(t))
-	store, err := output.OpenStoreDir(d.Root())
+	store, err := objects.OpenStoreDir(d.Root())
 	if err != nil {
 		t.Fatal(err)
 	}

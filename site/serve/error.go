@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"tollbook/output"
+	"tollbook/output/archive"
 	"tollbook/site"
 )
 
@@ -52,7 +53,7 @@ func errorOf(err error) site.Error {
 		return site.Error{Code: http.StatusRequestedRangeNotSatisfiable, Type: site.ErrorBadRequest, Message: "the range lies outside the file"}
 	case errors.Is(err, output.ErrEmpty):
 		return site.Error{Code: http.StatusServiceUnavailable, Type: site.ErrorUnavailable, Message: "nothing is published yet"}
-	case errors.Is(err, output.ErrUnreachable):
+	case errors.Is(err, archive.ErrUnreachable):
 		return site.Error{Code: http.StatusServiceUnavailable, Type: site.ErrorUnavailable, Message: "the store that holds this can't be reached now"}
 	case errors.As(err, &unready):
 		return site.Error{Code: http.StatusServiceUnavailable, Type: site.ErrorUnavailable, Message: "no snapshot can be opened"}

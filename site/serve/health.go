@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tollbook/output"
+	"tollbook/output/archive"
 	"tollbook/site"
 )
 
@@ -48,7 +49,7 @@ func warning(err error) string {
 	switch {
 	case err == nil:
 		return ""
-	case errors.Is(err, output.ErrUnreachable):
+	case errors.Is(err, archive.ErrUnreachable):
 		return "the store can't be reached; this snapshot, from before, is served"
 	default:
 		return "the newest snapshot can't be opened; this one, from before, is served"

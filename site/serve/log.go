@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tollbook/output"
+	"tollbook/output/archive"
 	"tollbook/site"
 )
 
@@ -55,7 +56,7 @@ func (h *handler) newestRows(snap *output.Snapshot, q site.Query, spans []site.B
 		end := of.first + int64(len(of.rows))
 		if s.From < of.first || s.To > end {
 			return nil, fmt.Errorf("block %s: %w: it has rows %d to %d, the log wants %d to %d",
-				key, output.ErrDamaged, of.first, end, s.From, s.To)
+				key, archive.ErrDamaged, of.first, end, s.From, s.To)
 		}
 		rows = append(rows, of.rows[end-s.To:end-s.From]...)
 	}
@@ -66,7 +67,7 @@ func (h *handler) newestRows(snap *output.Snapshot, q site.Query, spans []site.B
 func (h *handler) logIndex(snap *output.Snapshot, key string) (*site.LogIndex, error) {
 	index, err := parsed[site.LogIndex](h, snap, key)
 	if err == nil && (index.First < 0 || index.Next < index.First) {
-		err = fmt.Errorf("log %s: %w: rows %d to %d", key, output.ErrDamaged, index.First, index.Next)
+		err = fmt.Errorf("log %s: %w: rows %d to %d", key, archive.ErrDamaged, index.First, index.Next)
 	}
 	return index, err
 }
@@ -84,7 +85,7 @@ func (h *handler) block(snap *output.Snapshot, key, hour string) (*fileRows, err
 		}
 		rows, err := parseBlock(data)
 		if err != nil {
-			err = fmt.Errorf("block %s of %s: %w: %w", key, hour, output.ErrDamaged, err)
+			err = fmt.Errorf("block %s of %s: %w: %w", key, hour, archive.ErrDamaged, err)
 		}
 		return rows, err
 	})

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"tollbook/output"
+	"tollbook/output/archive"
 	"tollbook/site"
 )
 
@@ -39,7 +40,7 @@ func TheManners() Manners {
 			"rate_limited":   errorOf(errRateLimited),
 			"internal":       errorOf(http.ErrAbortHandler), // as any error that is nobody's fault but ours
 			"empty":          errorOf(output.ErrEmpty),
-			"unreachable":    errorOf(output.ErrUnreachable),
+			"unreachable":    errorOf(archive.ErrUnreachable),
 			"unready":        errorOf(&notReadyError{http.ErrAbortHandler}),
 		},
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"tollbook/output"
+	"tollbook/output/archive"
 	"tollbook/site"
 )
 
@@ -352,7 +352,7 @@ func FuzzRequest(f *testing.F) {
 			}
 		default:
 			// A service of the world has only its own page and some have no log.
-			if !strings.Contains(log.String(), errMissing.Error()) || strings.Contains(log.String(), output.ErrDamaged.Error()) {
+			if !strings.Contains(log.String(), errMissing.Error()) || strings.Contains(log.String(), archive.ErrDamaged.Error()) {
 				t.Errorf("%q: %d %s\n%s", request, rec.Code, rec.Body, log)
 			}
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"tollbook/output"
+	"tollbook/output/archive"
 	"tollbook/site"
 )
 
@@ -27,7 +27,7 @@ func TestSnapshotGrammar(t *testing.T) {
 			rapid.StringMatching(`20[0-9]{2}[01][0-9][0-3][0-9]T[0-2][0-9][0-6][0-9][0-6][0-9]Z-[0-9a-f]{6}`),
 			rapid.StringMatching(`[0-9]{8}T[0-9]{6}Z-[0-9a-g]{5,7}`), rapid.StringMatching(`[0-9TZa-f.-]{22,24}`), rapid.StringN(1, 30, -1),
 		).Draw(t, "id")
-		_, want := output.ParseSnapshotID(id)
+		_, want := archive.ParseSnapshotID(id)
 		q, err := site.ParseRequest("/v1/services", "snapshot="+strings.NewReplacer("%", "%25", "&", "%26", "+", "%2B").Replace(id))
 		if want != (err == nil && q.Snapshot == id) {
 			t.Errorf("%q is an id: %v; in a request: %q, %v", id, want, q.Snapshot, err)

@@ -14,7 +14,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
-	"tollbook/output"
+	"tollbook/output/archive"
 	"tollbook/site"
 )
 
@@ -26,10 +26,10 @@ const (
 
 // body is the content of an answer in the forms in which it may be sent, with what its header says of each form.
 type body struct {
-	plain  []byte         // nil where gzip is kept
-	gzip   []byte         // nil where it does not pay
-	length int            // of plain, kept or not
-	member *output.Member // a large file, sent piece by piece; plain and gzip are nil
+	plain  []byte          // nil where gzip is kept
+	gzip   []byte          // nil where it does not pay
+	length int             // of plain, kept or not
+	member *archive.Member // a large file, sent piece by piece; plain and gzip are nil
 
 	plainTag, gzipTag   []string // the strong validators of both forms, as header values
 	plainSize, gzipSize []string // lengths of what is in memory, too
@@ -40,7 +40,7 @@ type body struct {
 }
 
 // named sets what a header says of a body: the tags that its sum makes, and its lengths.
-func (b *body) named(sum output.Sum) *body {
+func (b *body) named(sum archive.Sum) *body {
 	digest := hex.EncodeToString(sum[:tagBytes])
 	b.plainTag, b.gzipTag = []string{`"` + digest + `"`}, []string{`"` + digest + `-gz"`}
 	b.plainSize, b.gzipSize = []string{strconv.Itoa(b.length)}, []string{strconv.Itoa(len(b.gzip))}
@@ -60,7 +60,7 @@ func (b *body) tag(gzipped bool) []string {
 func (b *body) canGzip() bool { return b.gzip != nil || b.member != nil && b.member.IsDeflated() }
 
 // file is a file of the tree, checked against its sum. A file that the tree keeps deflated is sent so.
-func (h *handler) file(m output.Member) (*body, error) {
+func (h *handler) file(m archive.Member) (*body, error) {
 	if m.Size > maxInMemory {
 		return h.largeFile(m)
 	}
@@ -77,7 +77,7 @@ func (h *handler) file(m output.Member) (*body, error) {
 }
 
 // largeFile checks a large file once; later requests send it without reading it twice.
-func (h *handler) largeFile(m output.Member) (*body, error) {
+func (h *handler) largeFile(m archive.Member) (*body, error) {
 	nothing := func(bool) int { return 0 }
 	_, err := cached(h.cache, cacheKey{sum: m.Sum, name: "whole"}, nothing, func() (bool, error) {
 		return true, m.CopyTo(io.Discard)
@@ -111,7 +111,7 @@ var gzipWriters = sync.Pool{New: func() any {
 }}
 
 // newBody is a body of bytes that nobody has compressed yet.
-func newBody(sum output.Sum, data []byte) (*body, error) {
+func newBody(sum archive.Sum, data []byte) (*body, error) {
 	b := &body{plain: data, length: len(data)}
 	if len(data) <= gzipAbove {
 		return b.named(sum), nil
@@ -172,7 +172,7 @@ func (b *body) open(gzipped bool) (io.ReadCloser, int64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	head, tail := output.GzipHead(), output.GzipTail(crc, b.member.Size)
+	head, tail := archive.GzipHead(), archive.GzipTail(crc, b.member.Size)
 	return struct {
 		io.Reader
 		io.Closer

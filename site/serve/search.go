@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"tollbook/output"
+	"tollbook/output/archive"
 	"tollbook/site"
 	"tollbook/site/search"
 )
@@ -109,7 +110,7 @@ func (h *handler) lookup(snap *output.Snapshot, q site.Query) (*body, error) {
 	}
 	if len(of.rows) != n {
 		return nil, fmt.Errorf("file %s: %w: it has %d rows, %s wants %d",
-			key, output.ErrDamaged, len(of.rows), site.LookupFile, n)
+			key, archive.ErrDamaged, len(of.rows), site.LookupFile, n)
 	}
 	i, ok := slices.BinarySearchFunc(of.rows, hash, func(row []byte, hash string) int {
 		return strings.Compare(site.LookupHash(row), hash)

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"tollbook/output"
+	"tollbook/output/archive"
 	"tollbook/site"
 )
 
@@ -162,7 +163,7 @@ func (h *handler) ServeHTTP(to http.ResponseWriter, r *http.Request) {
 		h.tellHealth(w, r)
 	case r.URL.EscapedPath() == checkpointPath:
 		h.download(w, r, h.tellCheckpoint)
-	case output.IsDownload(strings.TrimPrefix(r.URL.EscapedPath(), "/")):
+	case archive.IsDownload(strings.TrimPrefix(r.URL.EscapedPath(), "/")):
 		h.download(w, r, h.sendZip)
 	default:
 		h.get(w, r)
@@ -330,7 +331,7 @@ func (v *view) readIndex(snap *output.Snapshot) (*site.Index, error) {
 	}
 	if !slices.IsSorted(index.Slugs) || !slices.IsSorted(index.Facilitators) {
 		return nil, fmt.Errorf("snapshot %s: %s: %w: slugs or ids are not sorted",
-			snap.ID, site.IndexFile, output.ErrDamaged)
+			snap.ID, site.IndexFile, archive.ErrDamaged)
 	}
 	v.index = &index
 	return v.index, nil

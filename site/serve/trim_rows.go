@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
-	"tollbook/output"
+	"tollbook/output/archive"
 	"tollbook/site"
 )
 
@@ -63,7 +63,7 @@ func trimRow(row []byte, n int) ([]byte, error) {
 	at += len(trimmedMember)
 	starts, end := elements(row[at:])
 	if end < 0 {
-		return nil, fmt.Errorf("%w: a series without end in %.80s", output.ErrDamaged, row)
+		return nil, fmt.Errorf("%w: a series without end in %.80s", archive.ErrDamaged, row)
 	}
 	if len(starts) <= n {
 		return row, nil

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"tollbook/output"
+	"tollbook/output/archive"
 )
 
 func TestTrimRow(t *testing.T) {
@@ -33,7 +33,7 @@ func TestTrimRow(t *testing.T) {
 		}
 	}
 	for _, row := range []string{`{"timeseries":[`, `{"timeseries":[{"a":1}`, `{"timeseries":["]`, `{"timeseries":[1,2,"\`} {
-		if got, err := trimRow([]byte(row), 1); !errors.Is(err, output.ErrDamaged) {
+		if got, err := trimRow([]byte(row), 1); !errors.Is(err, archive.ErrDamaged) {
 			t.Errorf("%s is cut to %s, error %v", row, got, err)
 		}
 	}

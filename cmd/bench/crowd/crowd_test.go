@@ -14,6 +14,7 @@ import (
 	"tollbook/build"
 	"tollbook/crawl"
 	"tollbook/output"
+	"tollbook/output/archive"
 	"tollbook/render"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/postgrestest"
@@ -253,12 +254,12 @@ func TestLoad(t *testing.T) {
 	if visited, err := Visit(t.Context(), db, 200, 1, Moment.Add(time.Minute)); err != nil || visited < 10 || visited > 14 {
 		t.Errorf("visited %d of 200: %v", visited, err)
 	}
-	z, err := output.OpenZipFile(filepath.Join(dir, "snapshots", built.Snapshot+".zip"))
+	z, err := archive.OpenZipFile(filepath.Join(dir, "snapshots", built.Snapshot+".zip"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer z.Close()
-	if err := output.Verify(t.Context(), z, ""); err != nil {
+	if err := archive.Verify(t.Context(), z, ""); err != nil {
 		t.Error(err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 	"tollbook/cmd/bench/crowd"
 	"tollbook/cmd/bench/turns"
-	"tollbook/output"
+	"tollbook/output/archive"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/private"
 )
@@ -75,7 +75,7 @@ func (b *bench) keepPointer(i int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var c output.Checkpoint
+	var c archive.Checkpoint
 	if err := json.Unmarshal(data, &c); err != nil {
 		return "", err
 	}
@@ -124,7 +124,7 @@ func (b *bench) openings(report *turns.Report, runs int) error {
 	var seconds, each []float64
 	for range runs {
 		before, began := held(), time.Now()
-		z, err := output.OpenZipFile(b.zip())
+		z, err := archive.OpenZipFile(b.zip())
 		if err != nil {
 			return err
 		}

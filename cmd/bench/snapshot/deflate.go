@@ -13,7 +13,7 @@ import (
 	"github.com/klauspost/compress/flate"
 	"golang.org/x/sync/errgroup"
 
-	"tollbook/output"
+	"tollbook/output/archive"
 )
 
 // deflated is what the peer's process tells.
@@ -67,7 +67,7 @@ func deflateOnce(dir string) error {
 }
 
 func (d *deflated) add(name string, seen map[[sha256.Size]byte]bool) error {
-	z, err := output.OpenZipFile(name)
+	z, err := archive.OpenZipFile(name)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func deflateAll(files [][]byte) (time.Duration, error) {
 	for range runtime.GOMAXPROCS(0) {
 		g.Go(func() error {
 			var b bytes.Buffer
-			w, err := flate.NewWriter(&b, output.DeflateLevel)
+			w, err := flate.NewWriter(&b, archive.DeflateLevel)
 			if err != nil {
 				return err
 			}

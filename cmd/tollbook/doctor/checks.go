@@ -15,7 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"tollbook/output"
+	"tollbook/output/archive"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/private"
 )
@@ -175,7 +175,7 @@ func (o *Options) disk() Finding {
 }
 
 // judge says whether a pointer is of today and ours.
-func judge(where string, p output.Checkpoint, key ed25519.PrivateKey, now time.Time) Finding {
+func judge(where string, p archive.Checkpoint, key ed25519.PrivateKey, now time.Time) Finding {
 	age := now.Sub(p.Built()).Round(time.Second)
 	if key != nil {
 		if err := p.VerifySignature(key.Public().(ed25519.PublicKey)); err != nil {
@@ -204,8 +204,8 @@ func (o *Options) snapshot() Finding {
 		return warning("tollbook build makes one", "%s has no snapshot yet", o.Public)
 	}
 	if err == nil {
-		var p output.Checkpoint
-		if p, err = output.ParseCheckpoint(data); err == nil {
+		var p archive.Checkpoint
+		if p, err = archive.ParseCheckpoint(data); err == nil {
 			return judge(o.Public, p, o.Key, time.Now())
 		}
 	}

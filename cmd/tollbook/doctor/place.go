@@ -11,7 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"tollbook/output"
+	"tollbook/output/archive"
+	"tollbook/output/objects"
 )
 
 // place tries where snapshots are published to, and looks at what is.
@@ -19,7 +20,7 @@ func (o *Options) place(ctx context.Context, clocks *skews) []Finding {
 	if o.To == "" {
 		return []Finding{none("snapshots are published to %s alone; publish.to names a bucket", o.Public)}
 	}
-	store, err := output.OpenStore(o.To, output.StoreOptions{Getenv: o.Getenv, Attempts: 3})
+	store, err := objects.OpenStore(o.To, objects.StoreOptions{Getenv: o.Getenv, Attempts: 3})
 	if err != nil {
 		return []Finding{wrong("mend publish.to, or AWS_ENDPOINT_URL", "%s", oneLine(err))}
 	}
@@ -31,7 +32,7 @@ func (o *Options) place(ctx context.Context, clocks *skews) []Finding {
 }
 
 // tryStore writes an object under a name that nobody has, reads it, and removes it.
-func tryStore(ctx context.Context, store output.Store) (found Finding) {
+func tryStore(ctx context.Context, store objects.Store) (found Finding) {
 	const access = "look at AWS_ENDPOINT_URL, AWS_REGION and the rights of AWS_ACCESS_KEY_ID: it must put, get, list and delete"
 	name := "doctor-" + strings.ToLower(rand.Text())
 	text := []byte("tollbook doctor tried whether this place can be written to; it may be deleted\n")
@@ -42,11 +43,11 @@ func tryStore(ctx context.Context, store output.Store) (found Finding) {
 			found = wrong(access, "%s does not delete: %s; %s is left in it", store, oneLine(err), name)
 		}
 	}()
-	etag, err := store.Put(ctx, name, bytes.NewReader(text), output.PutOptions{IfNone: true, Header: output.Header{Type: "text/plain"}})
+	etag, err := store.Put(ctx, name, bytes.NewReader(text), objects.PutOptions{IfNone: true, Header: objects.Header{Type: "text/plain"}})
 	if err != nil {
 		return wrong(access, "%s does not take an object: %s", store, oneLine(err))
 	}
-	_, body, err := store.Get(ctx, name, output.GetOptions{})
+	_, body, err := store.Get(ctx, name, objects.GetOptions{})
 	if err == nil {
 		var back []byte
 		back, err = io.ReadAll(io.LimitReader(body, 1<<10))
@@ -59,10 +60,10 @@ func tryStore(ctx context.Context, store output.Store) (found Finding) {
 		return wrong(access, "%s does not give back what it took: %s", store, oneLine(err))
 	}
 	const conditions = "publish from one machine alone, or to a store that knows If-Match and If-None-Match: the database's lock is all that keeps two publishers apart"
-	_, again := store.Put(ctx, name, bytes.NewReader(text), output.PutOptions{IfNone: true})
-	_, other := store.Put(ctx, name, bytes.NewReader(text), output.PutOptions{IfMatch: strings.Map(turned, etag)})
+	_, again := store.Put(ctx, name, bytes.NewReader(text), objects.PutOptions{IfNone: true})
+	_, other := store.Put(ctx, name, bytes.NewReader(text), objects.PutOptions{IfMatch: strings.Map(turned, etag)})
 	for _, err := range []error{again, other} {
-		if errors.Is(err, output.ErrCondition) {
+		if errors.Is(err, archive.ErrCondition) {
 			continue
 		}
 		if err == nil || errors.Is(err, errors.ErrUnsupported) {
@@ -87,7 +88,7 @@ func turned(r rune) rune {
 // bucketClock asks a bucket's server for its time, "" where it can't be told.
 func (o *Options) bucketClock(ctx context.Context, clocks *skews) string {
 	endpoint := cmp.Or(o.Getenv("AWS_ENDPOINT_URL_S3"), o.Getenv("AWS_ENDPOINT_URL"))
-	if !output.IsBucket(o.To) || endpoint == "" {
+	if !objects.IsBucket(o.To) || endpoint == "" {
 		return ""
 	}
 	began := time.Now()
@@ -102,19 +103,19 @@ func (o *Options) bucketClock(ctx context.Context, clocks *skews) string {
 	return clocks.differs("the bucket", ahead)
 }
 
-func (o *Options) published(ctx context.Context, store output.Store) Finding {
+func (o *Options) published(ctx context.Context, store objects.Store) Finding {
 	f := func() Finding {
-		_, body, err := store.Get(ctx, checkpointName, output.GetOptions{})
+		_, body, err := store.Get(ctx, checkpointName, objects.GetOptions{})
 		if errors.Is(err, fs.ErrNotExist) {
 			return warning("tollbook publish --to "+o.To, "%s has no snapshot yet", store)
 		}
-		var p output.Checkpoint
+		var p archive.Checkpoint
 		if err == nil {
 			var data []byte
 			data, err = io.ReadAll(io.LimitReader(body, 1<<16))
 			body.Close()
 			if err == nil {
-				p, err = output.ParseCheckpoint(data)
+				p, err = archive.ParseCheckpoint(data)
 			}
 		}
 		if err != nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"tollbook/output"
+	"tollbook/output/archive"
 )
 
 func mustAsk(t *testing.T, addr string, c call) answer {
@@ -66,7 +66,7 @@ func testWorkerFollows(t *testing.T, w *world) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkpoint, err := output.ParseCheckpoint(text)
+	checkpoint, err := archive.ParseCheckpoint(text)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,121 @@
+package archive
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// TimeLayout is how a checkpoint writes instants.
+const TimeLayout = "2006-01-02T15:04:05.000Z"
+
+const (
+	MaxCheckpoint = 64 << 10 // bytes
+	idLayout      = "20060102T150405Z"
+	idDigits      = 6 // of the digest, in an id
+)
+
+// Checkpoint is the pointer to the current snapshot.
+type Checkpoint struct {
+	Snapshot   string  `json:"snapshot"`   // id
+	Previous   *string `json:"previous"`   // id of the snapshot that this one replaced; null for the first
+	Generation int64   `json:"generation"` // 1 for the first, then one more each time
+	BuiltAt    string  `json:"built_at"`   // TimeLayout; when the facts were read
+	NextAt     string  `json:"next_at"`    // TimeLayout; when the next build is due
+	Digest     string  `json:"digest"`     // sha256 of the snapshot's SHA256SUMS, in hex
+	Erased     int64   `json:"erased"`     // the last erasure whose rows its packs do not tell any more, 0 for none
+	Signature  *string `json:"signature"`
+}
+
+// SnapshotID names a snapshot: the second it was built and the first digits of its digest.
+func SnapshotID(built time.Time, digest string) string {
+	return built.UTC().Format(idLayout) + "-" + digest[:idDigits]
+}
+
+// ParseSnapshotID answers the time in an id, or false for what is no id, such as a name with a path in it.
+func ParseSnapshotID(id string) (time.Time, bool) {
+	if len(id) != len(idLayout)+1+idDigits || id[len(idLayout)] != '-' {
+		return time.Time{}, false
+	}
+	for _, c := range id[len(idLayout)+1:] {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return time.Time{}, false
+		}
+	}
+	t, err := time.Parse(idLayout, id[:len(idLayout)])
+	return t, err == nil && t.Format(idLayout) == id[:len(idLayout)]
+}
+
+// Built is BuiltAt as a time; a parsed checkpoint has a valid one.
+func (c Checkpoint) Built() time.Time { t, _ := time.Parse(TimeLayout, c.BuiltAt); return t }
+
+// Next is NextAt as a time; a parsed checkpoint has a valid one.
+func (c Checkpoint) Next() time.Time { t, _ := time.Parse(TimeLayout, c.NextAt); return t }
+
+// ParseCheckpoint reads what Encode wrote and refuses what it would not write.
+func ParseCheckpoint(data []byte) (Checkpoint, error) {
+	var c Checkpoint
+	if err := json.Unmarshal(data, &c); err != nil {
+		return Checkpoint{}, fmt.Errorf("parse checkpoint: %w: %w", ErrDamaged, err)
+	}
+	if err := c.check(); err != nil {
+		return Checkpoint{}, fmt.Errorf("parse checkpoint: %w: %w", ErrDamaged, err)
+	}
+	return c, nil
+}
+
+func (c Checkpoint) check() error {
+	if _, ok := ParseSnapshotID(c.Snapshot); !ok {
+		return fmt.Errorf("snapshot %.60q is no id", c.Snapshot)
+	}
+	if c.Previous != nil {
+		if _, ok := ParseSnapshotID(*c.Previous); !ok {
+			return fmt.Errorf("previous %.60q is no id", *c.Previous)
+		}
+	}
+	if c.Generation < 1 {
+		return fmt.Errorf("generation %d is less than 1", c.Generation)
+	}
+	if c.Erased < 0 {
+		return fmt.Errorf("erased %d is less than 0", c.Erased)
+	}
+	for _, s := range []string{c.BuiltAt, c.NextAt} {
+		if _, err := time.Parse(TimeLayout, s); err != nil {
+			return err
+		}
+	}
+	if b, err := hex.DecodeString(c.Digest); err != nil || len(b) != len(Sum{}) || c.Digest[:idDigits] != c.Snapshot[len(c.Snapshot)-idDigits:] {
+		return fmt.Errorf("digest %.80q is not that of snapshot %s", c.Digest, c.Snapshot)
+	}
+	return nil
+}
+
+// Encode writes the checkpoint as its file holds it.
+func (c Checkpoint) Encode() []byte {
+	b, err := json.MarshalIndent(c, "", "  ")
+	if err != nil {
+		panic(err) // strings and a number
+	}
+	return append(b, '\n')
+}
+
+// readCheckpoint reads the file at path.
+func ReadCheckpoint(path string) (Checkpoint, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Checkpoint{}, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, MaxCheckpoint))
+	if err != nil {
+		return Checkpoint{}, err
+	}
+	c, err := ParseCheckpoint(data)
+	if err != nil {
+		return Checkpoint{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return c, nil
+}

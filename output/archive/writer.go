@@ -1,0 +1,262 @@
+package archive
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/flate"
+)
+
+// ZipWriter writes members in the order of Add while all cores compress. The same options and the same calls give the same
+// bytes. Only Pack and TakeOver may be called by several goroutines.
+//
+// It writes the bytes that archive/zip's Writer would write, which needs some 280 bytes of memory a member until Close; this
+// one needs 70. A directory of 20,000 services has 460,000 members.
+type ZipWriter struct {
+	opts    ZipOptions
+	out     *bufio.Writer
+	at      int64     // bytes written
+	header  []byte    // a buffer
+	members directory // in the order of writing
+	summary Summary
+
+	queue []queued      // in the order of Add
+	busy  chan struct{} // has an element for each goroutine that compresses
+	err   error         // the first; every later call returns it
+}
+
+// ZipOptions are what a zip's bytes depend on beside its members.
+type ZipOptions struct {
+	Modified time.Time // of every member
+	Previous *Zip      // members with the same name and content are copied from it packed; may be nil
+}
+
+// Summary counts a finished zip.
+type Summary struct {
+	Files           int    // members, SHA256SUMS among them
+	Bytes           int64  // of their contents
+	CompressedBytes int64  // of their contents as the zip stores them
+	Copied          int    // members copied from the previous zip without compressing
+	Digest          string // sha256 of SHA256SUMS in hex: the same for the same names and contents
+}
+
+// queued is a member that waits to be written.
+type queued struct {
+	name   string
+	packed chan Packed // receives its contents once they are packed
+}
+
+// NewZipWriter returns a writer of a zip to w.
+func NewZipWriter(w io.Writer, opts ZipOptions) *ZipWriter {
+	return &ZipWriter{opts: opts, out: bufio.NewWriterSize(w, 256<<10), busy: make(chan struct{}, runtime.GOMAXPROCS(0))}
+}
+
+// Add appends a member, and does not keep data. An error of writing is returned by a later Add or by Close.
+func (z *ZipWriter) Add(name string, data []byte) error {
+	if err := z.checkName(name); err != nil {
+		return err
+	}
+	m := queued{name, make(chan Packed, 1)}
+	own := bytes.Clone(data)
+	z.busy <- struct{}{}
+	go func() {
+		m.packed <- z.Pack(name, own)
+		<-z.busy
+	}()
+	z.queue = append(z.queue, m)
+	for len(z.queue) > 4*cap(z.busy) {
+		z.writeOldest()
+	}
+	return z.err
+}
+
+// AddPacked appends a member of packed contents.
+func (z *ZipWriter) AddPacked(name string, p Packed) error {
+	z.writeQueue()
+	if err := z.checkName(name); err != nil {
+		return err
+	}
+	z.write(name, p)
+	return z.err
+}
+
+// checkName checks a name by itself; Close compares it with all others.
+func (z *ZipWriter) checkName(name string) error {
+	if z.err != nil {
+		return z.err
+	}
+	if name == SumsFile || strings.HasPrefix(name, SumsFile+"/") {
+		return fmt.Errorf("add to zip: %w: %s is written by Close", ErrName, SumsFile)
+	}
+	if err := CheckName(name); err != nil {
+		return fmt.Errorf("add to zip: %w", err)
+	}
+	return nil
+}
+
+func (z *ZipWriter) writeQueue() {
+	for len(z.queue) > 0 {
+		z.writeOldest()
+	}
+}
+
+// writeOldest waits for the oldest member of the queue and writes it.
+func (z *ZipWriter) writeOldest() {
+	m := z.queue[0]
+	z.queue[0] = queued{}
+	z.queue = z.queue[1:]
+	z.write(m.name, <-m.packed)
+}
+
+// write writes a member, unless an earlier one failed.
+func (z *ZipWriter) write(name string, p Packed) {
+	if z.err == nil {
+		z.err = z.writeMember(name, p)
+	}
+}
+
+func (z *ZipWriter) writeMember(name string, p Packed) error {
+	if uint64(p.size) >= math.MaxUint32 { // readers refuse it
+		return fmt.Errorf("write %s: %d bytes are too large for a member", name, p.size)
+	}
+	e := entry{sum: p.sum, crc: p.crc, packed: uint32(len(p.bytes)), size: uint32(p.size)}
+	e.setPlace(uint64(z.at), p.deflated)
+	if err := z.members.add([]byte(name), e); err != nil {
+		return err
+	}
+	z.header = appendLocal(z.header[:0], &e, name, dosTime(z.opts.Modified))
+	if err := z.writeBytes(z.header, p.bytes); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	z.summary.Files++
+	z.summary.Bytes += int64(p.size)
+	z.summary.CompressedBytes += int64(len(p.bytes))
+	if p.copied {
+		z.summary.Copied++
+	}
+	return nil
+}
+
+func (z *ZipWriter) writeBytes(parts ...[]byte) error {
+	for _, b := range parts {
+		n, err := z.out.Write(b)
+		z.at += int64(n)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close writes the rest of the queue, SHA256SUMS and the directory of the zip. It fails with ErrName where two members have
+// one name, or one has another's folder as its name. It does not close the underlying writer.
+func (z *ZipWriter) Close() (Summary, error) {
+	z.writeQueue()
+	if z.err == nil {
+		z.err = z.finish()
+	}
+	if z.err != nil {
+		return Summary{}, fmt.Errorf("write zip: %w", z.err)
+	}
+	z.err = errors.New("zip is closed")
+	return z.summary, nil
+}
+
+func (z *ZipWriter) finish() error {
+	sums, err := z.packSums()
+	if err != nil {
+		return err
+	}
+	if err := z.writeMember(SumsFile, sums); err != nil {
+		return err
+	}
+	z.summary.Digest = sums.sum.String()
+	begins, modified := z.at, dosTime(z.opts.Modified)
+	c := cursor{of: &z.members}
+	for i, name, ok := c.next(); ok; i, name, ok = c.next() {
+		z.header = appendRecord(z.header[:0], &z.members.files[i], name, modified)
+		if err := z.writeBytes(z.header); err != nil {
+			return err
+		}
+	}
+	end := zipEnd{records: int64(len(z.members.files)), at: begins, size: z.at - begins}
+	if err := z.writeBytes(appendEnd(z.header[:0], end)); err != nil {
+		return err
+	}
+	return z.out.Flush()
+}
+
+// packSums packs SHA256SUMS, which is the largest member: its text is never in memory as a whole.
+func (z *ZipWriter) packSums() (Packed, error) {
+	lines := make([]Line, len(z.members.files))
+	for i, name := range z.members.list() {
+		lines[i] = Line{name, z.members.files[i].sum}
+	}
+	var packed bytes.Buffer
+	deflater, err := flate.NewWriter(&packed, DeflateLevel)
+	if err != nil {
+		return Packed{}, err
+	}
+	sum, crc := sha256.New(), crc32.NewIEEE()
+	count := &countedWriter{w: io.MultiWriter(sum, crc, deflater)}
+	if err := errors.Join(writeSums(count, lines), deflater.Close()); err != nil {
+		return Packed{}, fmt.Errorf("pack %s: %w", SumsFile, err)
+	}
+	if err := checkTree(lines); err != nil {
+		return Packed{}, err
+	}
+	return Packed{sum: Sum(sum.Sum(nil)), crc: crc.Sum32(), size: count.n, bytes: packed.Bytes(), deflated: true}, nil
+}
+
+// countedWriter counts what is written.
+type countedWriter struct {
+	w io.Writer
+	n int
+}
+
+func (c *countedWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += n
+	return n, err
+}
+
+// checkTree fails with ErrName unless sorted names fit into one tree: each is there once, and none is the folder of another,
+// which file systems refuse, and so do some object stores.
+func checkTree(sorted []Line) error {
+	compare := func(l Line, name string) int { return strings.Compare(l.Name, name) }
+	last := ""
+	for i, l := range sorted {
+		if i > 0 && sorted[i-1].Name == l.Name {
+			return fmt.Errorf("%w: %s is there twice", ErrName, l.Name)
+		}
+		folder := l.Name[:max(0, strings.LastIndexByte(l.Name, '/'))]
+		if folder == last {
+			continue
+		}
+		last = folder
+		for end := len(folder); end > 0; end = strings.LastIndexByte(folder[:end], '/') {
+			if _, ok := slices.BinarySearchFunc(sorted, folder[:end], compare); ok {
+				return fmt.Errorf("%w: the folder %s of %s is a file, too", ErrName, folder[:end], l.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// Abort gives up. It waits for the goroutines that compress, because they may read the previous zip.
+func (z *ZipWriter) Abort() {
+	for _, m := range z.queue {
+		<-m.packed
+	}
+	z.queue, z.err = nil, errors.New("zip is aborted")
+}

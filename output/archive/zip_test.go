@@ -1,0 +1,421 @@
+package archive
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+)
+
+// makeZip writes files in the order of their names.
+func makeZip(t testing.TB, files map[string]string, opts ZipOptions) ([]byte, Summary) {
+	t.Helper()
+	var b bytes.Buffer
+	w := NewZipWriter(&b, opts)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err := w.Add(name, []byte(files[name])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sum, err := w.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes(), sum
+}
+
+func openZip(t testing.TB, data []byte) *Zip {
+	t.Helper()
+	z, err := OpenZip(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return z
+}
+
+// manyFiles is a tree with stored, deflated, empty, large and incompressible files.
+func manyFiles(n int) map[string]string {
+	r := rand.New(rand.NewPCG(1, 2))
+	noise := make([]byte, 5000)
+	for i := range noise {
+		noise[i] = byte(r.Uint32())
+	}
+	files := map[string]string{"empty": "", "noise": string(noise), "large": strings.Repeat("all work and no play ", 200_000)}
+	for i := range n {
+		files[fmt.Sprintf("v1/list/page=%d.json", i)] = strings.Repeat(fmt.Sprintf(`{"n":%d},`, r.IntN(1000)), r.IntN(2000))
+	}
+	return files
+}
+
+func TestZipReadsBack(t *testing.T) {
+	t.Parallel()
+	files := manyFiles(50)
+	data, sum := makeZip(t, files, ZipOptions{Modified: t0})
+
+	std, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, f := range std.File {
+		if !f.Modified.Equal(t0) && f.Modified.Unix()/2 != t0.Unix()/2 { // DOS times are even
+			t.Errorf("%s: modified %v, want %v", f.Name, f.Modified, t0)
+		}
+		r, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[f.Name] = string(b)
+	}
+	var sums strings.Builder
+	total := 0
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256([]byte(files[name])), name)
+		total += len(files[name])
+	}
+	want := maps.Clone(files)
+	want[SumsFile] = sums.String()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("members (-want +got):\n%.2000s", diff)
+	}
+	if last := std.File[len(std.File)-1].Name; last != SumsFile {
+		t.Errorf("the last member is %s", last)
+	}
+	wantSum := Summary{
+		Files: len(want), Bytes: int64(total + sums.Len()), CompressedBytes: sum.CompressedBytes,
+		Digest: fmt.Sprintf("%x", sha256.Sum256([]byte(sums.String()))),
+	}
+	if diff := cmp.Diff(wantSum, sum); diff != "" {
+		t.Errorf("summary (-want +got):\n%s", diff)
+	}
+	if sum.CompressedBytes >= int64(len(data)) || sum.CompressedBytes < 5000 {
+		t.Errorf("compressed bytes %d of a zip of %d", sum.CompressedBytes, len(data))
+	}
+}
+
+func TestZipSameBytes(t *testing.T) {
+	t.Parallel()
+	files := manyFiles(200)
+	first, sum := makeZip(t, files, ZipOptions{Modified: t0})
+	again, _ := makeZip(t, files, ZipOptions{Modified: t0})
+	copied, sumCopied := makeZip(t, files, ZipOptions{Modified: t0, Previous: openZip(t, first)})
+	if !bytes.Equal(first, again) {
+		t.Error("two runs gave different bytes")
+	}
+	if !bytes.Equal(first, copied) {
+		t.Error("copying from the previous zip gave different bytes")
+	}
+	if sum.Copied != 0 || sumCopied.Copied < 150 {
+		t.Errorf("copied %d, then %d", sum.Copied, sumCopied.Copied)
+	}
+
+	changed := maps.Clone(files)
+	changed["large"] = strings.Repeat("something else ", 1000)
+	want, _ := makeZip(t, changed, ZipOptions{Modified: t0})
+	got, sumChanged := makeZip(t, changed, ZipOptions{Modified: t0, Previous: openZip(t, first)})
+	if !bytes.Equal(want, got) {
+		t.Error("a changed file gave different bytes with a previous zip")
+	}
+	if sumChanged.Copied != sumCopied.Copied-1 {
+		t.Errorf("copied %d of a tree with one change, %d of one without", sumChanged.Copied, sumCopied.Copied)
+	}
+}
+
+// What is written is let go of: memory is bounded by what is in flight, not by the tree. Not parallel, since it looks at
+// the memory of the whole process.
+func TestZipMemory(t *testing.T) {
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := heap()
+	w := NewZipWriter(io.Discard, ZipOptions{})
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range 400 { // MiB
+		b := bytes.Repeat(binary.LittleEndian.AppendUint64(nil, r.Uint64()), 1<<17)
+		if err := w.Add(fmt.Sprint(i), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if used := int64(heap() - before); used > 64<<20 {
+		t.Errorf("%d MiB are held after 400", used>>20)
+	}
+	if _, err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Damage in the previous zip must not spread.
+func TestZipDamagedPrevious(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{"a": strings.Repeat("hello ", 1000), "b": strings.Repeat("world ", 1000)}
+	data, _ := makeZip(t, files, ZipOptions{Modified: t0})
+	damaged := bytes.Clone(data)
+	damaged[40] ^= 0x55 // within the body of a
+	got, sum := makeZip(t, files, ZipOptions{Modified: t0, Previous: openZip(t, damaged)})
+	if !bytes.Equal(data, got) {
+		t.Error("the zip is not what it is without a previous one")
+	}
+	if sum.Copied != 1 { // the sums of two files are no smaller deflated
+		t.Errorf("copied %d, want b alone", sum.Copied)
+	}
+}
+
+func TestZipRefuses(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"../a", "/a", "there", "there/below", "", SumsFile, SumsFile + "/a"} {
+		w := NewZipWriter(io.Discard, ZipOptions{})
+		if err := w.Add("there", nil); err != nil {
+			t.Fatal(err)
+		}
+		added := w.Add(name, nil)
+		if _, err := w.Close(); !errors.Is(errors.Join(added, err), ErrName) || added != nil && err != nil {
+			t.Errorf("%q: Add: %v, Close: %v, want %v of one", name, added, err, ErrName)
+		}
+	}
+}
+
+type failingWriter struct{ left int }
+
+func (w *failingWriter) Write(p []byte) (int, error) {
+	if w.left -= len(p); w.left < 0 {
+		return 0, errors.New("no space left")
+	}
+	return len(p), nil
+}
+
+func TestZipWriteFails(t *testing.T) {
+	t.Parallel()
+	w := NewZipWriter(&failingWriter{3 << 20}, ZipOptions{})
+	r := rand.New(rand.NewPCG(1, 2))
+	var err error
+	for i := 0; i < 10_000 && err == nil; i++ {
+		b := make([]byte, 10_000)
+		for j := range b {
+			b[j] = byte(r.Uint32())
+		}
+		err = w.Add(fmt.Sprint(i), b)
+	}
+	if err == nil || !strings.Contains(err.Error(), "no space left") {
+		t.Errorf("Add: %v", err)
+	}
+	if _, err := w.Close(); err == nil || !strings.Contains(err.Error(), "no space left") {
+		t.Errorf("Close: %v", err)
+	}
+}
+
+func TestZip64Members(t *testing.T) {
+	t.Parallel()
+	const n = 70_000 // more than the old directory can count
+	files := make(map[string]string, n)
+	for i := range n {
+		files[fmt.Sprintf("v1/%d.json", i)] = fmt.Sprint(i)
+	}
+	data, sum := makeZip(t, files, ZipOptions{Modified: t0})
+	z := openZip(t, data)
+	if got := len(z.Names()); got != n+1 || sum.Files != n+1 {
+		t.Errorf("%d names, %d in the summary, want %d", got, sum.Files, n+1)
+	}
+	if err := Verify(context.Background(), z, sum.Digest); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestZipIsFS(t *testing.T) {
+	t.Parallel()
+	a := txtar.Parse([]byte("-- index.html --\nhello\n-- v1/services.json --\n[]\n-- v1/services/acme.json --\n{}\n"))
+	data, _ := makeZip(t, fromTxtar(a), ZipOptions{Modified: t0})
+	z := openZip(t, data)
+	if err := fstest.TestFS(z, "index.html", "v1/services.json", "v1/services/acme.json", SumsFile); err != nil {
+		t.Error(err)
+	}
+	if _, err := z.ReadFile("v1/none.json"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}
+
+// Whatever byte of a zip is damaged, a reader gets an error or the right bytes.
+func TestZipDamage(t *testing.T) {
+	t.Parallel()
+	files := tree(1)
+	data, sum := makeZip(t, files, ZipOptions{Modified: t0})
+	found := 0
+	for i := range data {
+		damaged := bytes.Clone(data)
+		damaged[i] ^= 0x41
+		z, err := OpenZip(bytes.NewReader(damaged), int64(len(damaged)))
+		if err != nil {
+			if !errors.Is(err, ErrDamaged) {
+				t.Fatalf("byte %d: %v", i, err)
+			}
+			found++
+			continue
+		}
+		if err := Verify(context.Background(), z, sum.Digest); err != nil {
+			if !errors.Is(err, ErrDamaged) {
+				t.Fatalf("byte %d: %v", i, err)
+			}
+			found++
+		}
+		for name, want := range files {
+			if got, err := z.ReadFile(name); err == nil && string(got) != want {
+				t.Fatalf("byte %d: %s reads wrong", i, name)
+			}
+		}
+	}
+	if found < len(data)/3 { // the rest is times, modes and what the directory repeats
+		t.Errorf("%d of %d damaged bytes were noticed", found, len(data))
+	}
+}
+
+func TestVerifyNamesTheFirst(t *testing.T) {
+	t.Parallel()
+	files := manyFiles(20)
+	data, sum := makeZip(t, files, ZipOptions{Modified: t0})
+	z := openZip(t, data)
+	if err := Verify(context.Background(), z, strings.Repeat("0", 64)); !errors.Is(err, ErrDamaged) {
+		t.Errorf("another digest: %v", err)
+	}
+	for _, name := range []string{"noise", "v1/list/page=7.json"} {
+		m, _ := z.Lookup(name)
+		data[m.at+localHead+int64(len(name))+3] ^= 0xff
+	}
+	err := Verify(context.Background(), openZip(t, data), sum.Digest)
+	if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "noise") {
+		t.Errorf("two damaged files: %v, want the first of them named", err)
+	}
+}
+
+// The raw deflate of a member between a gzip header and trailer is what a server sends.
+func TestMemberDeflated(t *testing.T) {
+	t.Parallel()
+	data, _ := makeZip(t, tree(1), ZipOptions{Modified: t0})
+	z := openZip(t, data)
+	m, ok := z.Lookup("v1/services.json")
+	if !ok || !m.IsDeflated() {
+		t.Fatalf("found %v, deflated %v", ok, m.IsDeflated())
+	}
+	c, err := m.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, size, crc, err := m.Deflated()
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(raw, c.Deflate) || size != int64(len(raw)) || crc != c.CRC32 || string(c.Plain) != tree(1)["v1/services.json"] {
+		t.Error("Deflated and Load differ")
+	}
+	small, _ := z.Lookup("v1/services/zeta.json")
+	if r, _, _, err := small.Deflated(); r != nil || err != nil || small.IsDeflated() {
+		t.Errorf("a stored member: %v, %v", r, err)
+	}
+}
+
+func TestParseSums(t *testing.T) {
+	t.Parallel()
+	x := strings.Repeat("0a", 32)
+	for _, test := range []struct {
+		about, text string
+		ok          bool
+	}{
+		{"nothing", "", true},
+		{"two", x + "  a\n" + x + "  b\n", true},
+		{"unsorted", x + "  b\n" + x + "  a\n", false},
+		{"twice", x + "  a\n" + x + "  a\n", false},
+		{"no end", x + "  a", false},
+		{"upper case", strings.ToUpper(x) + "  a\n", false},
+		{"no hex", strings.Repeat("xy", 32) + "  a\n", false},
+		{"one space", x + " a\n", false},
+		{"no name", x + "  \n", false},
+		{"outside", x + "  ../a\n", false},
+		{"itself", x + "  " + SumsFile + "\n", false},
+	} {
+		lines, err := ParseSums([]byte(test.text))
+		if (err == nil) != test.ok || err != nil && !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: %v, want ok %v", test.about, err, test.ok)
+		}
+		if err == nil && string(FormatSums(lines)) != test.text {
+			t.Errorf("%s: does not come back", test.about)
+		}
+	}
+}
+
+func FuzzOpenZip(f *testing.F) {
+	data, _ := makeZip(f, tree(1), ZipOptions{Modified: t0})
+	f.Add(data)
+	f.Add([]byte("PK\x05\x06" + strings.Repeat("\x00", 18)))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		z, err := OpenZip(bytes.NewReader(data), int64(len(data)))
+		if err != nil {
+			return
+		}
+		for _, name := range z.Names() {
+			m, _ := z.Lookup(name)
+			if b, err := m.Read(); err == nil && Sum(sha256.Sum256(b)) != m.Sum {
+				t.Fatalf("%s reads wrong", name)
+			}
+		}
+	})
+}
+
+func BenchmarkZip(b *testing.B) {
+	files := manyFiles(2000)
+	first, sum := makeZip(b, files, ZipOptions{Modified: t0})
+	previous := openZip(b, first)
+	for name, opts := range map[string]ZipOptions{"full": {Modified: t0}, "unchanged": {Modified: t0, Previous: previous}} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(sum.Bytes)
+			for b.Loop() {
+				makeZip(b, files, opts)
+			}
+		})
+	}
+	b.Run("verify", func(b *testing.B) {
+		b.SetBytes(sum.Bytes)
+		for b.Loop() {
+			if err := Verify(context.Background(), previous, ""); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("open", func(b *testing.B) {
+		for b.Loop() {
+			openZip(b, first)
+		}
+	})
+}
+
+func TestZipEmpty(t *testing.T) {
+	t.Parallel()
+	data, sum := makeZip(t, nil, ZipOptions{Modified: t0})
+	z := openZip(t, data)
+	if diff := cmp.Diff([]string{SumsFile}, z.Names()); diff != "" || sum.Files != 1 || z.Digest() != sum.Digest {
+		t.Errorf("%+v (-want +got):\n%s", sum, diff)
+	}
+}

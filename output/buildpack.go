@@ -1,0 +1,103 @@
+package output
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+
+	"tollbook/output/archive"
+	"tollbook/output/objects"
+)
+
+// AddPack writes the pack of an hour that is published with the snapshot. A pack that is there already is kept as it is
+// and fill is not called.
+func (b *Build) AddPack(hour string, fill func(add func(name string, data []byte) error) error) error {
+	d := b.folder
+	if _, ok := archive.ParseHour(hour); !ok {
+		return fmt.Errorf("add pack %.20q: not an hour", hour)
+	}
+	if d.HasPack(hour) || slices.Contains(b.packs, hour) {
+		return nil
+	}
+	return b.writePack(hour, fill)
+}
+
+// writePack writes a pack under a temporary name.
+func (b *Build) writePack(hour string, fill func(add func(name string, data []byte) error) error) error {
+	d := b.folder
+	f, err := d.disk.create(b.tempPack(hour))
+	if err != nil {
+		return fmt.Errorf("add pack: %w", err)
+	}
+	sum := sha256.New()
+	z := archive.NewZipWriter(io.MultiWriter(d.disk.writer(f), sum), archive.ZipOptions{Modified: b.opts.Now})
+	err = fill(z.Add)
+	if err == nil {
+		_, err = z.Close()
+	} else {
+		z.Abort()
+	}
+	if err := errors.Join(err, d.disk.seal(f)); err != nil {
+		return fmt.Errorf("add pack %s: %w", f.Name(), err)
+	}
+	if err := readBack(f.Name(), sum); err != nil {
+		return fmt.Errorf("add pack: %w", err)
+	}
+	b.packs = append(b.packs, hour)
+	return nil
+}
+
+// RewritePack writes a published pack anew where change changes one of its files; nil takes the file away. It takes the
+// other's place when the build is committed. Whoever erases needs this, and nobody else.
+func (b *Build) RewritePack(hour string, change func(name string, data []byte) ([]byte, error)) error {
+	d := b.folder
+	old, err := archive.OpenZipFile(d.packPath(hour))
+	if err != nil {
+		return fmt.Errorf("rewrite pack: %w", err)
+	}
+	defer old.Close()
+	var kept []file
+	changed := false
+	for _, name := range old.Names() {
+		if name == archive.SumsFile {
+			continue
+		}
+		data, err := old.ReadFile(name)
+		if err != nil {
+			return fmt.Errorf("rewrite pack %s: %w", hour, err)
+		}
+		next, err := change(name, data)
+		if err != nil {
+			return fmt.Errorf("rewrite pack %s: %s: %w", hour, name, err)
+		}
+		changed = changed || !bytes.Equal(next, data)
+		if next != nil {
+			kept = append(kept, file{name, next})
+		}
+	}
+	if !changed {
+		return nil
+	}
+	return b.writePack(hour, func(add func(string, []byte) error) error {
+		for _, f := range kept {
+			if err := add(f.name, f.data); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// file is a name with its content.
+type file struct {
+	name string
+	data []byte
+}
+
+func (b *Build) tempPack(hour string) string {
+	return filepath.Join(b.folder.root, archive.PacksDir, objects.TempPrefix+hour+".zip")
+}

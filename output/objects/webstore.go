@@ -1,0 +1,173 @@
+package objects
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"tollbook/output/archive"
+)
+
+// Web is a published place as readers meet it over HTTP: a bucket's public address, a CDN, a folder behind a web server, or
+// a running tollbook serve. It can only be read, and not be listed. A server that says how fast it may be asked is obeyed.
+type Web struct {
+	base   *url.URL
+	client *http.Client
+
+	mu  sync.Mutex
+	pin string // the snapshot that the first answer was of, where the server tells
+}
+
+// webAttempts is how often a page is asked for.
+const webAttempts = 5
+
+// OpenWeb names an address.
+func OpenWeb(address string) (*Web, error) {
+	base, err := url.Parse(address)
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.RawQuery != "" || base.Fragment != "" {
+		return nil, fmt.Errorf("open %.80q: it is an address such as https://tollbook.example", address)
+	}
+	return &Web{base: base, client: &http.Client{Transport: newTransport(stallAfter)}}, nil
+}
+
+// String implements Store.
+func (w *Web) String() string { return w.base.Redacted() }
+
+// KeepsHeader implements Store.
+func (w *Web) KeepsHeader() bool { return true }
+
+// Get implements Store.
+func (w *Web) Get(ctx context.Context, name string, o GetOptions) (Object, io.ReadCloser, error) {
+	res, err := w.do(ctx, http.MethodGet, name, o)
+	if err != nil {
+		return Object{}, nil, fmt.Errorf("get %s: %w", name, err)
+	}
+	obj := w.object(name, res)
+	if o.Offset > 0 || o.Length > 0 {
+		total := res.Header.Get("Content-Range")
+		if obj.Size, err = strconv.ParseInt(total[strings.LastIndexByte(total, '/')+1:], 10, 64); err != nil || res.StatusCode != http.StatusPartialContent {
+			res.Body.Close()
+			return Object{}, nil, fmt.Errorf("get %s: the server does not answer ranges", name)
+		}
+	}
+	return obj, &bucketBody{res.Body, name}, nil
+}
+
+// Stat implements Store.
+func (w *Web) Stat(ctx context.Context, name string) (Object, error) {
+	res, err := w.do(ctx, http.MethodHead, name, GetOptions{})
+	if err != nil {
+		return Object{}, fmt.Errorf("stat %s: %w", name, err)
+	}
+	res.Body.Close()
+	return w.object(name, res), nil
+}
+
+func (w *Web) object(name string, res *http.Response) Object {
+	// A validator that is not strong compares nothing: ranges then go without.
+	etag := ""
+	if tag := res.Header.Get("ETag"); strings.HasPrefix(tag, `"`) {
+		etag = strings.Trim(tag, `"`)
+	}
+	return Object{Name: name, Size: res.ContentLength, ETag: etag, Header: Header{
+		Type: res.Header.Get("Content-Type"), Encoding: res.Header.Get("Content-Encoding"), Cache: res.Header.Get("Cache-Control"),
+	}}
+}
+
+func (w *Web) do(ctx context.Context, method, name string, o GetOptions) (*http.Response, error) {
+	if err := archive.CheckName(name); err != nil {
+		return nil, err
+	}
+	var last error
+	for try := range webAttempts {
+		req, err := http.NewRequestWithContext(ctx, method, w.address(name), nil)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case o.Length > 0:
+			req.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", o.Offset, o.Offset+o.Length-1))
+		case o.Offset > 0:
+			req.Header.Set("Range", fmt.Sprintf("bytes=%d-", o.Offset))
+		}
+		if o.IfMatch != "" {
+			req.Header.Set("If-Match", `"`+o.IfMatch+`"`)
+		}
+		res, err := w.client.Do(req)
+		wait := time.Duration(try+1) * 200 * time.Millisecond
+		if err != nil {
+			last = fmt.Errorf("%w: %w", archive.ErrUnreachable, err)
+		} else {
+			if last = w.judge(res); last == nil {
+				return res, nil
+			}
+			res.Body.Close()
+			if seconds, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil {
+				wait = time.Duration(min(max(seconds, 1), 120)) * time.Second
+			}
+		}
+		if !errors.Is(last, archive.ErrUnreachable) {
+			return nil, last
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return nil, last
+}
+
+func (w *Web) judge(res *http.Response) error {
+	switch code := res.StatusCode; {
+	case code == http.StatusOK || code == http.StatusPartialContent:
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if id := res.Header.Get("X-Snapshot"); w.pin == "" && id != "" {
+			w.pin = id
+		}
+		return nil
+	case code == http.StatusNotFound || code == http.StatusForbidden: // a bucket that may not be listed says the latter
+		return fs.ErrNotExist
+	case code == http.StatusPreconditionFailed:
+		return archive.ErrCondition
+	case code == http.StatusTooManyRequests || code >= 500:
+		return fmt.Errorf("%w: status %d", archive.ErrUnreachable, code)
+	default:
+		return fmt.Errorf("status %d", code)
+	}
+}
+
+// address is where an object is; of a server that names its snapshots, in the one of the first answer.
+func (w *Web) address(name string) string {
+	u := w.base.JoinPath(strings.Split(name, "/")...)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.pin != "" && name != archive.CheckpointFile && !archive.IsDownload(name) {
+		u.RawQuery = "snapshot=" + url.QueryEscape(w.pin)
+	}
+	return u.String()
+}
+
+// Put implements Store: over HTTP nothing can be written.
+func (w *Web) Put(context.Context, string, Body, PutOptions) (string, error) {
+	return "", errors.ErrUnsupported
+}
+
+// List implements Store.
+func (w *Web) List(context.Context, string) ([]Object, error) { return nil, errors.ErrUnsupported }
+
+// Delete implements Store.
+func (w *Web) Delete(context.Context, []string) error { return errors.ErrUnsupported }
+
+// Sweep implements Store.
+func (w *Web) Sweep(context.Context) error { return errors.ErrUnsupported }
+
+var _ Store = (*Web)(nil)
