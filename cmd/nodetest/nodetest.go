@@ -1,8 +1,8 @@
 // Package nodetest installs programs and libraries of npm for tests, from a folder with package.json and
 // package-lock.json, once, into the user's cache: nothing is installed into the repository.
 //
-// Where Node.js or the way to the registry is missing a test is skipped, or under CI=true fails. It knows nothing of what
-// is installed.
+// Where Node.js or the way to the registry is missing a test is skipped, or under CI=true fails. It knows nothing of
+// what is installed.
 package nodetest
 
 import (
@@ -17,14 +17,15 @@ import (
 	"tollbook/site/testgate"
 )
 
-// Install installs what a folder's package-lock.json pins and gives the folder of modules. Scripts of packages do not run.
-// The test is one of those that testgate.All skips.
+// Install installs what a folder's package-lock.json pins and gives the folder of modules. Scripts of packages do not
+// run. The test is one of those that testgate.All skips.
 func Install(t testing.TB, folder string, more ...string) (modules string) {
 	t.Helper()
 	testgate.All(t)
 	for _, program := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(program); err != nil {
-			testgate.Missing(t, "%s is missing; install Node.js 20 or newer with npm (Debian: apt-get install nodejs npm; macOS: brew install node)", program)
+			testgate.Missing(t, "%s is missing; install Node.js 20 or newer with npm (Debian: apt-get install "+
+				"nodejs npm; macOS: brew install node)", program)
 		}
 	}
 	hash := sha256.New()
@@ -60,10 +61,12 @@ func Install(t testing.TB, folder string, more ...string) (modules string) {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.CommandContext(t.Context(), "npm", append([]string{"ci", "--ignore-scripts", "--no-audit", "--no-fund"}, more...)...)
+	cmd := exec.CommandContext(t.Context(), "npm",
+		append([]string{"ci", "--ignore-scripts", "--no-audit", "--no-fund"}, more...)...)
 	cmd.Dir = building
 	if out, err := cmd.CombinedOutput(); err != nil {
-		testgate.Missing(t, "npm ci could not install %s (%v); it needs a way to the npm registry once:\n%s", folder, err, out)
+		testgate.Missing(t, "npm ci could not install %s (%v); it needs a way to the npm registry once:\n%s", folder,
+			err, out)
 	}
 	if err := os.Rename(building, final); err != nil {
 		if _, there := os.Stat(modules); there != nil { // else another test process was faster
@@ -73,8 +76,8 @@ func Install(t testing.TB, folder string, more ...string) (modules string) {
 	return modules
 }
 
-// CheckLock fails unless a folder's lock pins these versions by hashes, and names no registry: where packages come from is
-// everybody's own setting.
+// CheckLock fails unless a folder's lock pins these versions by hashes, and names no registry: where packages come from
+// is everybody's own setting.
 func CheckLock(t testing.TB, folder string, pins map[string]string) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(folder, "package-lock.json"))
@@ -94,7 +97,8 @@ func CheckLock(t testing.TB, folder string, pins map[string]string) {
 	}
 	for name, p := range lock.Packages {
 		if p.Resolved != "" || name != "" && p.Integrity == "" {
-			t.Errorf("%s: %s: resolved %q, integrity %q; want no address and a hash", folder, name, p.Resolved, p.Integrity)
+			t.Errorf("%s: %s: resolved %q, integrity %q; want no address and a hash", folder, name, p.Resolved,
+				p.Integrity)
 		}
 	}
 }

@@ -60,8 +60,8 @@ const (
 // Source of every value that a model gave.
 const Source = "ai"
 
-// Read reads a model's answer. It counts whole or not at all: a model that was talked into one wrong value was talked into
-// the others too. Texts lose markup and what is not seen, and are cut. An error is a *Fault.
+// Read reads a model's answer. It counts whole or not at all: a model that was talked into one wrong value was talked
+// into the others too. Texts lose markup and what is not seen, and are cut. An error is a *Fault.
 func Read(answer []byte, categories []string) (*site.Synthesis, error) {
 	if len(answer) > maxAnswer {
 		return nil, &Fault{TooLong, ""}

@@ -8,8 +8,8 @@ import (
 	"tollbook/site"
 )
 
-// PromptVersion names instructions, schema and bounds together. Whoever changes one of them changes it: every service is
-// asked about again.
+// PromptVersion names instructions, schema and bounds together. Whoever changes one of them changes it: every service
+// is asked about again.
 const PromptVersion = "1"
 
 // instructions hold nothing that a stranger wrote; %CATEGORIES% are the operator's.
@@ -57,10 +57,12 @@ func Categories(inUse []string) []string {
 // Schema is the JSON schema of an answer, of the few keywords that strict endpoints take.
 func Schema(categories []string) map[string]any {
 	object := func(properties map[string]any, required []string) map[string]any {
-		return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
+		return map[string]any{"type": "object", "properties": properties, "required": required,
+			"additionalProperties": false}
 	}
 	part := func(value map[string]any) map[string]any {
-		return object(map[string]any{"value": value, "confidence": map[string]any{"type": "number"}}, []string{"value", "confidence"})
+		return object(map[string]any{"value": value, "confidence": map[string]any{"type": "number"}},
+			[]string{"value", "confidence"})
 	}
 	words := map[string]any{"type": "string"}
 	properties := map[string]any{}

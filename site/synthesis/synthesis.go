@@ -1,7 +1,7 @@
 // Package synthesis is what a language model is asked about a service, and what of its answer counts.
 //
-// A question is made of kept facts: the service's own words and what it sells, without anything that moves from check to
-// check. All of it is a stranger's text, so it goes to the model as JSON strings in one document, apart from the
+// A question is made of kept facts: the service's own words and what it sells, without anything that moves from check
+// to check. All of it is a stranger's text, so it goes to the model as JSON strings in one document, apart from the
 // instructions, and whatever comes back is read as a stranger's text too: an answer counts whole or not at all. The
 // package is pure. It must never know a network, a clock or a schedule, and never judges a service.
 package synthesis
@@ -65,20 +65,22 @@ const (
 	maxBytes       = 24 << 10 // of the endpoints, in JSON
 )
 
-// InputOf makes a service's input of facts. captured gives what an endpoint's kept envelope was read as; x402.Capture of
-// it where the caller has nothing better.
+// InputOf makes a service's input of facts. captured gives what an endpoint's kept envelope was read as; x402.Capture
+// of it where the caller has nothing better.
 func InputOf(f *postgres.ServiceFacts, captured func(*postgres.EndpointFacts) x402.Captured) Input {
 	in := Input{
 		Service: Service{
-			Name: plain(f.Name, maxName), Description: plain(f.Description, maxDescription), Category: plain(f.Category, maxShort),
-			BaseURL: plain(f.BaseURL, maxAddress), Documents: documents(f.Site),
+			Name: plain(f.Name, maxName), Description: plain(f.Description, maxDescription),
+			Category: plain(f.Category, maxShort),
+			BaseURL:  plain(f.BaseURL, maxAddress), Documents: documents(f.Site),
 		},
 		Endpoints: []Endpoint{},
 	}
 	size := 0
 	for i := range f.Endpoints {
 		e := &f.Endpoints[i]
-		row := Endpoint{Method: plain(e.Method, maxShort), Path: plain(e.Path, maxAddress), Description: plain(text(e.Description), maxOffer), MimeType: plain(text(e.MimeType), maxShort)}
+		row := Endpoint{Method: plain(e.Method, maxShort), Path: plain(e.Path, maxAddress),
+			Description: plain(text(e.Description), maxOffer), MimeType: plain(text(e.MimeType), maxShort)}
 		if e.Envelope != nil {
 			row.Offer = offerOf(captured(e))
 		}
@@ -94,7 +96,8 @@ func InputOf(f *postgres.ServiceFacts, captured func(*postgres.EndpointFacts) x4
 // Capture reads an endpoint's kept envelope.
 func Capture(e *postgres.EndpointFacts) x402.Captured {
 	v := e.Envelope
-	return x402.Capture(x402.Answer{Status: v.StatusCode, Header: v.Header, Body: v.Body, Truncated: v.Truncated, URL: v.URL})
+	return x402.Capture(x402.Answer{Status: v.StatusCode, Header: v.Header, Body: v.Body, Truncated: v.Truncated,
+		URL: v.URL})
 }
 
 // offerOf is nil where an answer says nothing but the price.
@@ -103,7 +106,8 @@ func offerOf(c x402.Captured) *Offer {
 		return nil
 	}
 	r := c.Envelope.Resource
-	o := Offer{ServiceName: plain(r.ServiceName, maxName), Description: plain(r.Description, maxOffer), MimeType: plain(r.MimeType, maxShort), Tags: []string{}}
+	o := Offer{ServiceName: plain(r.ServiceName, maxName), Description: plain(r.Description, maxOffer),
+		MimeType: plain(r.MimeType, maxShort), Tags: []string{}}
 	for _, tag := range r.Tags[:min(len(r.Tags), maxTags)] {
 		o.Tags = append(o.Tags, plain(tag, maxShort))
 	}
@@ -126,7 +130,8 @@ func documents(s *postgres.SiteFacts) []string {
 	for _, d := range []struct {
 		name string
 		is   *bool
-	}{{"homepage", s.Homepage}, {"openapi", s.OpenAPI}, {"pricing", s.Pricing}, {"llms.txt", s.LLMsTxt}, {"terms", s.Terms}} {
+	}{{"homepage", s.Homepage}, {"openapi", s.OpenAPI}, {"pricing", s.Pricing}, {"llms.txt", s.LLMsTxt},
+		{"terms", s.Terms}} {
 		if d.is != nil && *d.is {
 			names = append(names, d.name)
 		}
@@ -137,8 +142,8 @@ func documents(s *postgres.SiteFacts) []string {
 // Document is the input as the model gets it: JSON in one line, always the same for the same input.
 func (in Input) Document() string { return string(encode(in)) }
 
-// Hash is the sha256 of the document, in hex. An answer belongs to one hash; asked again is only what has another, or was
-// answered by another model or to another prompt.
+// Hash is the sha256 of the document, in hex. An answer belongs to one hash; asked again is only what has another, or
+// was answered by another model or to another prompt.
 func (in Input) Hash() string {
 	sum := sha256.Sum256(encode(in))
 	return hex.EncodeToString(sum[:])
@@ -166,7 +171,8 @@ func plain(s string, limit int) string {
 // hidden says whether a character is not seen, or changes how others are.
 func hidden(r rune) bool {
 	switch {
-	case r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0, r == 0x034f, r >= 0xfe00 && r <= 0xfe0f, r >= 0xe0100 && r <= 0xe01ef:
+	case r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0, r == 0x034f, r >= 0xfe00 && r <= 0xfe0f, r >= 0xe0100 &&
+		r <= 0xe01ef:
 		return true // fillers and variation selectors, which carry hidden bytes
 	case r == ' ':
 		return false

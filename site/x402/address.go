@@ -17,19 +17,21 @@ var (
 
 // Forms that more than one rule needs. Lengths are bounded before any of them is tried.
 var (
-	hexForm       = regexp.MustCompile(`^0x[0-9a-fA-F]{1,64}$`)
-	hex32Form     = regexp.MustCompile(`^0x[0-9a-fA-F]{64}$`)
-	moveTypeForm  = regexp.MustCompile(`^0x[0-9a-fA-F]{1,64}::[A-Za-z_][A-Za-z0-9_]*::[A-Za-z_][A-Za-z0-9_]*$`)
-	nearForm      = regexp.MustCompile(`^(([a-z\d]+[-_])*[a-z\d]+\.)*([a-z\d]+[-_])*[a-z\d]+$`)
-	hederaForm    = regexp.MustCompile(`^\d{1,20}\.\d{1,20}\.\d{1,20}$`)
-	casperForm    = regexp.MustCompile(`^(0[01][0-9a-fA-F]{64}|02[0-9a-fA-F]{66}|[0-9a-fA-F]{64})$`)
-	packageForm   = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
-	keetaForm     = regexp.MustCompile(`^keeta_[a-z2-7]{50,80}$`)
-	asaForm       = regexp.MustCompile(`^[0-9]{1,20}$`)
-	xrplCodeForm  = regexp.MustCompile(`^([A-Za-z0-9?!@#$%^&*<>(){}\[\]|]{3}|[0-9a-fA-F]{40})$`)
-	cosmosDenom   = regexp.MustCompile(`^(u[a-z]{2,20}|ibc/[0-9A-Fa-f]{64}|factory/[a-z0-9]{10,90}/[A-Za-z0-9./_-]{1,128})$`)
-	cardanoAsset  = regexp.MustCompile(`^[0-9a-f]{56}\.?[0-9a-f]{0,64}$`)
-	stacksAsset   = regexp.MustCompile(`^(S[PMTN][0-9A-Z]{38,40})\.[a-zA-Z][a-zA-Z0-9-]{0,127}(::[a-zA-Z][a-zA-Z0-9-]{0,127})?$`)
+	hexForm      = regexp.MustCompile(`^0x[0-9a-fA-F]{1,64}$`)
+	hex32Form    = regexp.MustCompile(`^0x[0-9a-fA-F]{64}$`)
+	moveTypeForm = regexp.MustCompile(`^0x[0-9a-fA-F]{1,64}::[A-Za-z_][A-Za-z0-9_]*::[A-Za-z_][A-Za-z0-9_]*$`)
+	nearForm     = regexp.MustCompile(`^(([a-z\d]+[-_])*[a-z\d]+\.)*([a-z\d]+[-_])*[a-z\d]+$`)
+	hederaForm   = regexp.MustCompile(`^\d{1,20}\.\d{1,20}\.\d{1,20}$`)
+	casperForm   = regexp.MustCompile(`^(0[01][0-9a-fA-F]{64}|02[0-9a-fA-F]{66}|[0-9a-fA-F]{64})$`)
+	packageForm  = regexp.MustCompile(`^[0-9a-fA-F]{64}$`)
+	keetaForm    = regexp.MustCompile(`^keeta_[a-z2-7]{50,80}$`)
+	asaForm      = regexp.MustCompile(`^[0-9]{1,20}$`)
+	xrplCodeForm = regexp.MustCompile(`^([A-Za-z0-9?!@#$%^&*<>(){}\[\]|]{3}|[0-9a-fA-F]{40})$`)
+	cosmosDenom  = regexp.MustCompile(`^(u[a-z]{2,20}|ibc/[0-9A-Fa-f]{64}|factory/[a-z0-9]{10,90}/[A-Za-z0-9./` +
+		`_-]{1,128})$`)
+	cardanoAsset = regexp.MustCompile(`^[0-9a-f]{56}\.?[0-9a-f]{0,64}$`)
+	stacksAsset  = regexp.MustCompile(`^(S[PMTN][0-9A-Z]{38,40})\.[a-zA-Z][a-zA-Z0-9-]{0,` +
+		`127}(::[a-zA-Z][a-zA-Z0-9-]{0,127})?$`)
 	iso4217Form   = regexp.MustCompile(`^[A-Z]{3}$`)
 	ccdTokenForm  = regexp.MustCompile(`^[A-Za-z0-9.%-]{1,128}$`)
 	elsewhereForm = regexp.MustCompile(`^[!-~]{1,256}$`)
@@ -38,9 +40,9 @@ var (
 // maxAddress bounds what is taken for an address; a Lightning invoice is the longest.
 const maxAddress = 1024
 
-// CheckAddress says whether a recipient has the shape of its network's addresses and a matching checksum, and is not one
-// of those that nobody can spend from. A contract is a legal recipient. Networks outside the known namespaces take any
-// word that is neither a web nor a mail address.
+// CheckAddress says whether a recipient has the shape of its network's addresses and a matching checksum, and is not
+// one of those that nobody can spend from. A contract is a legal recipient. Networks outside the known namespaces take
+// any word that is neither a web nor a mail address.
 func CheckAddress(networkCAIP2, address string) error {
 	return check("address", networkCAIP2, address, recipientShape)
 }
@@ -186,7 +188,8 @@ func nonZeroHex(s string, form *regexp.Regexp) error {
 
 // unknownWord accepts what may be an address on a chain that we know nothing about.
 func unknownWord(s string) error {
-	if !elsewhereForm.MatchString(s) || strings.Contains(s, "@") || strings.Contains(s, "://") || strings.ContainsAny(s, `"'<>`) {
+	if !elsewhereForm.MatchString(s) || strings.Contains(s, "@") || strings.Contains(s, "://") ||
+		strings.ContainsAny(s, `"'<>`) {
 		return ErrShape
 	}
 	return nil

@@ -9,10 +9,11 @@ import (
 
 // Asset is one row of assets.json: a token that services ask for.
 type Asset struct {
-	Network  string `json:"network"` // CAIP-2
-	Address  string `json:"address"` // contract, mint, denomination or currency code, as its chain writes it
-	Symbol   string `json:"symbol"`
-	Decimals int    `json:"decimals"`          // atomic units per token are 10^Decimals; 0 for XRPL issued currencies, whose amounts are decimal text
+	Network string `json:"network"` // CAIP-2
+	Address string `json:"address"` // contract, mint, denomination or currency code, as its chain writes it
+	Symbol  string `json:"symbol"`
+	// atomic units per token are 10^Decimals; 0 for XRPL issued currencies, whose amounts are decimal text
+	Decimals int    `json:"decimals"`
 	Name     string `json:"name"`              // EIP-712 domain name, "" when it is not verified or does not apply
 	Version  string `json:"version"`           // EIP-712 domain version, likewise
 	Peg      string `json:"peg"`               // "USD", "EUR", "" for no peg

@@ -27,7 +27,8 @@ func TestAssetTable(t *testing.T) {
 		if got, ok := LookupAsset(a.Network, a.Address); !ok || got != a {
 			t.Errorf("LookupAsset(%s, %s) = %+v, want %+v", a.Network, a.Address, got, a)
 		}
-		if (a.Name == "") != (a.Version == "") || a.Symbol == "" || a.Source == "" || a.Decimals < 0 || a.Decimals > 18 {
+		if (a.Name == "") != (a.Version == "") || a.Symbol == "" || a.Source == "" || a.Decimals < 0 ||
+			a.Decimals > 18 {
 			t.Errorf("incomplete: %+v", a)
 		}
 		if !slices.Contains([]string{"USD", "EUR", ""}, a.Peg) {

@@ -52,8 +52,8 @@ const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 var stacksForm = regexp.MustCompile(`^S[PMTN][0-9A-HJKMNP-TV-Z]{38,40}$`)
 
-// stacksAddress checks c32check: the letter S, a version, 20 bytes of hash and four of a double SHA-256 over version and
-// hash.
+// stacksAddress checks c32check: the letter S, a version, 20 bytes of hash and four of a double SHA-256 over version
+// and hash.
 func stacksAddress(s string) error {
 	if !stacksForm.MatchString(s) {
 		return ErrShape

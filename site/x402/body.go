@@ -87,7 +87,8 @@ func addNested(raw json.RawMessage, variant string, add func(json.RawMessage, st
 		}
 		return
 	}
-	if inner := strings.TrimSpace(text); looksLikeJSON(inner) && depth([]byte(inner)) <= maxDepth && json.Valid([]byte(inner)) {
+	if inner := strings.TrimSpace(text); looksLikeJSON(inner) && depth([]byte(inner)) <= maxDepth &&
+		json.Valid([]byte(inner)) {
 		add(json.RawMessage(inner), variant+"+text")
 	}
 }

@@ -9,7 +9,8 @@ import (
 )
 
 // Capture reads one answer leniently: every channel in order, the best envelope chosen, everything that a strict client
-// would have refused recorded. It never fails and never panics; an answer without payment terms gives an empty Captured.
+// would have refused recorded. It never fails and never panics; an answer without payment terms gives an empty
+// Captured.
 //
 // An envelope counts only with status 402 or 412; with any other it stays among the Others.
 func Capture(a Answer) Captured {
@@ -53,10 +54,10 @@ func Capture(a Answer) Captured {
 
 func currentHeader(e Envelope) bool { return e.Channel == ChannelHeader && e.Version >= 2 }
 
-// Reread reads an envelope again from what was kept of it: Envelope.Raw, Channel and Decode. With the Defects, Divergent
-// and Protocols of its Captured it is all that Assess needs, so that old evidence can be judged by newer rules. It reads
-// a facilitator's catalogue entry too, which has the shape of an envelope. It returns false for text that is not JSON or
-// no envelope.
+// Reread reads an envelope again from what was kept of it: Envelope.Raw, Channel and Decode. With the Defects,
+// Divergent and Protocols of its Captured it is all that Assess needs, so that old evidence can be judged by newer
+// rules. It reads a facilitator's catalogue entry too, which has the shape of an envelope. It returns false for text
+// that is not JSON or no envelope.
 func Reread(raw json.RawMessage, channel Channel, decode string) (Envelope, bool) {
 	if len(raw) > MaxBody || depth(raw) > maxDepth || !json.Valid(raw) {
 		return Envelope{}, false
@@ -64,8 +65,8 @@ func Reread(raw json.RawMessage, channel Channel, decode string) (Envelope, bool
 	return readEnvelope(bytes.Clone(raw), channel, decode)
 }
 
-// headerEnvelopes reads PAYMENT-REQUIRED and its aliases, each value by itself. Where none can be read, a proxy may have
-// split one value at its commas or joined several by commas.
+// headerEnvelopes reads PAYMENT-REQUIRED and its aliases, each value by itself. Where none can be read, a proxy may
+// have split one value at its commas or joined several by commas.
 func headerEnvelopes(h http.Header, d *defects) []Envelope {
 	var found []Envelope
 	for i, name := range headerNames {
@@ -101,7 +102,8 @@ func readHeader(values []string, name string, channel Channel, d *defects) []Env
 			return
 		}
 		e, ok := readEnvelope(text.text, channel, text.variant)
-		if !ok || slices.ContainsFunc(found, func(old Envelope) bool { return bytes.Equal(old.Raw, e.Raw) && old.Decode == e.Decode }) {
+		if !ok || slices.ContainsFunc(found,
+			func(old Envelope) bool { return bytes.Equal(old.Raw, e.Raw) && old.Decode == e.Decode }) {
 			return
 		}
 		own := defects{}

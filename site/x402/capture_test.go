@@ -69,7 +69,8 @@ func TestRowLeniency(t *testing.T) {
 		{m{"payTo": m{"address": acmePayTo}}, payTo, acmePayTo + " payTo accept", "payto_object"},
 		{m{"payTo": "", "pay_to": acmePayTo}, payTo, acmePayTo + " pay_to accept", "payto_key"},
 		{m{"payTo": nil}, payTo, "  ", "payto_missing"},
-		{m{"asset": m{"address": usdcOnBase, "decimals": 6}}, asset, "USDC " + strings.ToLower(usdcOnBase), "asset_object"},
+		{m{"asset": m{"address": usdcOnBase, "decimals": 6}}, asset, "USDC " + strings.ToLower(usdcOnBase),
+			"asset_object"},
 		{m{"asset": "USDC"}, asset, "UNKNOWN USDC", "asset_ticker"},
 		{m{"asset": nil}, asset, "UNKNOWN ", "asset_missing"},
 		{m{"maxTimeoutSeconds": "60"}, timeout, "60", "timeout_text"},
@@ -106,19 +107,29 @@ func TestEnvelopeLeniency(t *testing.T) {
 	for _, test := range []struct{ body, want, defects string }{
 		{`{"x402Version":2,"accepts":[` + row + `],"resource":{"url":"u"}}`, "v2 body json 1", "v2_outside_header"},
 		{`{"accepts":[` + row + `],"resource":{"url":"u"}}`, "v2 body json 1", "version_missing v2_outside_header"},
-		{`{"x402Version":"1","accepts":[{"scheme":"exact","maxAmountRequired":"1","network":"base","asset":"` + usdcOnBase + `","payTo":"` + acmePayTo + `","resource":"u"}]}`, "v1 body json 1", "version_text"},
-		{`{"x402Version":0,"accepts":[],"resource":{"url":"u"}}`, "v1 body json 0", "accepts_empty version_invalid resource_object"},
+		{`{"x402Version":"1","accepts":[{"scheme":"exact","maxAmountRequired":"1","network":"base","asset":"` +
+			usdcOnBase + `","payTo":"` + acmePayTo + `","resource":"u"}]}`, "v1 body json 1", "version_text"},
+		{`{"x402Version":0,"accepts":[],"resource":{"url":"u"}}`, "v1 body json 0",
+			"accepts_empty version_invalid resource_object"},
 		{`{"x402Version":2,"accepts":null}`, "v2 body json 0", "accepts_missing v2_outside_header"},
 		{`{"x402Version":2,"accepts":"all"}`, "v2 body json 0", "accepts_invalid v2_outside_header"},
-		{`{"x402Version":2,"accepts":[7,` + row + `],"resource":{"url":"u"}}`, "v2 body json 1", "v2_outside_header row_not_object"},
-		{`{"x402Version":2,"accepts":[` + row + `],"resource":"u"}`, "v2 body json 1", "v2_outside_header resource_text"},
+		{`{"x402Version":2,"accepts":[7,` + row + `],"resource":{"url":"u"}}`, "v2 body json 1",
+			"v2_outside_header row_not_object"},
+		{`{"x402Version":2,"accepts":[` + row + `],"resource":"u"}`, "v2 body json 1",
+			"v2_outside_header resource_text"},
 		{`{"x402Version":2,"accepts":[` + row + `]}`, "v2 body json 1", "v2_outside_header resource_missing"},
-		{`{"x402Version":2,"accepts":[` + row + `],"resource":5}`, "v2 body json 1", "v2_outside_header field_type resource_missing"},
-		{`{"paymentRequired":{"x402Version":2,"accepts":[` + row + `],"resource":{"url":"u"}}}`, "v2 nested json 1", "body_nested v2_outside_header"},
-		{`{"error":{"code":402,"x402Version":2,"accepts":[` + row + `],"resource":{"url":"u"}}}`, "v2 nested json 1", "body_nested v2_outside_header"},
-		{`{"paymentRequirements":[` + row + `]}`, "v2 nested json 1", "body_nested requirements_bare v2_outside_header resource_missing"},
-		{`"{\"x402Version\":2,\"accepts\":[]}"`, "v2 body quoted+raw 0", "body_encoded value_quoted raw_json accepts_empty v2_outside_header"},
-		{"\ufeff" + `{"x402Version":2,"accepts":[]}`, "v2 body json 0", "byte_order_mark accepts_empty v2_outside_header"},
+		{`{"x402Version":2,"accepts":[` + row + `],"resource":5}`, "v2 body json 1",
+			"v2_outside_header field_type resource_missing"},
+		{`{"paymentRequired":{"x402Version":2,"accepts":[` + row + `],"resource":{"url":"u"}}}`, "v2 nested json 1",
+			"body_nested v2_outside_header"},
+		{`{"error":{"code":402,"x402Version":2,"accepts":[` + row + `],"resource":{"url":"u"}}}`, "v2 nested json 1",
+			"body_nested v2_outside_header"},
+		{`{"paymentRequirements":[` + row + `]}`, "v2 nested json 1",
+			"body_nested requirements_bare v2_outside_header resource_missing"},
+		{`"{\"x402Version\":2,\"accepts\":[]}"`, "v2 body quoted+raw 0",
+			"body_encoded value_quoted raw_json accepts_empty v2_outside_header"},
+		{"\ufeff" + `{"x402Version":2,"accepts":[]}`, "v2 body json 0",
+			"byte_order_mark accepts_empty v2_outside_header"},
 		{`{"x402Version":2,"accepts":[`, "none", "body_unreadable"},
 		{strings.Repeat(`{"accepts":`, 100) + `1` + strings.Repeat(`}`, 100), "none", "json_too_deep"},
 		{`{"error":"payment required"}`, "none", ""},
@@ -152,7 +163,8 @@ func TestRelation(t *testing.T) {
 		return string(text)
 	}
 	v1 := func(payTo string) string {
-		text, _ := json.Marshal(envelopeWith(1, rowWith(map[string]any{"amount": nil, "maxAmountRequired": "10000", "network": "base", "payTo": payTo})))
+		text, _ := json.Marshal(envelopeWith(1,
+			rowWith(map[string]any{"amount": nil, "maxAmountRequired": "10000", "network": "base", "payTo": payTo})))
 		return string(text)
 	}
 	polygon := map[string]any{"network": "eip155:137"}
@@ -172,9 +184,11 @@ func TestRelation(t *testing.T) {
 		{"another price", v2(nil), v2(map[string]any{"amount": "1"}), Divergent, 2},
 		{"empty header", v2(), v1(acmePayTo), Single, 1},
 	} {
-		c := Capture(Answer{Status: 402, Header: header(headerName, stdBase64([]byte(test.header))), Body: []byte(test.body)})
+		c := Capture(Answer{Status: 402, Header: header(headerName, stdBase64([]byte(test.header))),
+			Body: []byte(test.body)})
 		if c.Relation != test.want || c.Divergent != (test.want == Divergent) || c.Envelope.Version != test.version {
-			t.Errorf("%s: relation %q, divergent %v, version %d chosen; want %q, version %d", test.name, c.Relation, c.Divergent, c.Envelope.Version, test.want, test.version)
+			t.Errorf("%s: relation %q, divergent %v, version %d chosen; want %q, version %d", test.name, c.Relation,
+				c.Divergent, c.Envelope.Version, test.want, test.version)
 		}
 	}
 }
@@ -193,27 +207,33 @@ func TestFingerprint(t *testing.T) {
 		t.Errorf("fingerprint %q is no sha256 in hex", base)
 	}
 	for name, e := range map[string]m{
-		"order of rows":   envelopeWith(2, rowWith(m{"network": "eip155:137"}), rowWith(nil)),
-		"a row twice":     envelopeWith(2, rowWith(nil), rowWith(nil), rowWith(m{"network": "eip155:137"})),
-		"error text":      with("error", "no payment at 12:00"),
-		"extensions":      with("extensions", m{"sign-in-with-x": m{"nonce": "8f1c"}}),
-		"description":     with("resource", m{"url": "https://api.acme.test/quote", "description": "new"}),
-		"case of hex":     envelopeWith(2, rowWith(m{"payTo": strings.ToLower(acmePayTo)}), rowWith(m{"network": "eip155:137"})),
-		"channel state":   envelopeWith(2, rowWith(m{"extra": m{"version": "2", "name": "USD Coin", "channelState": m{"n": 1}}}), rowWith(m{"network": "eip155:137"})),
-		"number encoding": envelopeWith(2, rowWith(m{"amount": json.Number("1e4")}), rowWith(m{"network": "eip155:137"})),
+		"order of rows": envelopeWith(2, rowWith(m{"network": "eip155:137"}), rowWith(nil)),
+		"a row twice":   envelopeWith(2, rowWith(nil), rowWith(nil), rowWith(m{"network": "eip155:137"})),
+		"error text":    with("error", "no payment at 12:00"),
+		"extensions":    with("extensions", m{"sign-in-with-x": m{"nonce": "8f1c"}}),
+		"description":   with("resource", m{"url": "https://api.acme.test/quote", "description": "new"}),
+		"case of hex": envelopeWith(2, rowWith(m{"payTo": strings.ToLower(acmePayTo)}),
+			rowWith(m{"network": "eip155:137"})),
+		"channel state": envelopeWith(2,
+			rowWith(m{"extra": m{"version": "2", "name": "USD Coin", "channelState": m{"n": 1}}}),
+			rowWith(m{"network": "eip155:137"})),
+		"number encoding": envelopeWith(2, rowWith(m{"amount": json.Number("1e4")}),
+			rowWith(m{"network": "eip155:137"})),
 	} {
 		if print(e) != base {
 			t.Errorf("%s changes the fingerprint", name)
 		}
 	}
 	for name, e := range map[string]m{
-		"price":     envelopeWith(2, rowWith(m{"amount": "1"}), rowWith(m{"network": "eip155:137"})),
-		"recipient": envelopeWith(2, rowWith(m{"payTo": "0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB"}), rowWith(m{"network": "eip155:137"})),
-		"scheme":    envelopeWith(2, rowWith(m{"scheme": "upto"}), rowWith(m{"network": "eip155:137"})),
-		"extra":     envelopeWith(2, rowWith(m{"extra": m{"name": "USD Coin", "version": "3"}}), rowWith(m{"network": "eip155:137"})),
-		"timeout":   envelopeWith(2, rowWith(m{"maxTimeoutSeconds": 61}), rowWith(m{"network": "eip155:137"})),
-		"fewer":     envelopeWith(2, rowWith(nil)),
-		"version":   envelopeWith(3, rowWith(nil), rowWith(m{"network": "eip155:137"})),
+		"price": envelopeWith(2, rowWith(m{"amount": "1"}), rowWith(m{"network": "eip155:137"})),
+		"recipient": envelopeWith(2, rowWith(m{"payTo": "0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB"}),
+			rowWith(m{"network": "eip155:137"})),
+		"scheme": envelopeWith(2, rowWith(m{"scheme": "upto"}), rowWith(m{"network": "eip155:137"})),
+		"extra": envelopeWith(2, rowWith(m{"extra": m{"name": "USD Coin", "version": "3"}}),
+			rowWith(m{"network": "eip155:137"})),
+		"timeout": envelopeWith(2, rowWith(m{"maxTimeoutSeconds": 61}), rowWith(m{"network": "eip155:137"})),
+		"fewer":   envelopeWith(2, rowWith(nil)),
+		"version": envelopeWith(3, rowWith(nil), rowWith(m{"network": "eip155:137"})),
 	} {
 		if print(e) == base {
 			t.Errorf("%s does not change the fingerprint", name)
@@ -241,7 +261,8 @@ func TestResource(t *testing.T) {
 	text := `{"x402Version":2,"accepts":[],"resource":{"url":"https://acme.test/a\u202e b","description":7,"mimeType":"text/plain",
 		"serviceName":"Acme","iconUrl":"https://acme.test/i.png","tags":["one","  two\u0000 ",3,"","` + strings.Repeat("x", 100) + `"]}}`
 	c := Capture(Answer{Status: 402, Header: header(headerName, stdBase64([]byte(text)))})
-	want := Resource{URL: "https://acme.test/ab", MimeType: "text/plain", ServiceName: "Acme", IconURL: "https://acme.test/i.png", Tags: []string{"one", "two", strings.Repeat("x", 63) + "…"}}
+	want := Resource{URL: "https://acme.test/ab", MimeType: "text/plain", ServiceName: "Acme",
+		IconURL: "https://acme.test/i.png", Tags: []string{"one", "two", strings.Repeat("x", 63) + "…"}}
 	if diff := cmp.Diff(want, c.Envelope.Resource); diff != "" {
 		t.Errorf("resource (-want +got):\n%s", diff)
 	}
@@ -253,7 +274,8 @@ func TestResource(t *testing.T) {
 // TestScalarsAreVisible holds that no text of a row hides a character, and that an address with one stays wrong.
 func TestScalarsAreVisible(t *testing.T) {
 	t.Parallel()
-	r, _ := captureRow(t, map[string]any{"payTo": acmePayTo[:20] + "\u200b" + acmePayTo[20:], "scheme": "exact\x00", "network": "eip155:8453\u202e", "amount": "1\x00"})
+	r, _ := captureRow(t, map[string]any{"payTo": acmePayTo[:20] + "\u200b" + acmePayTo[20:], "scheme": "exact\x00",
+		"network": "eip155:8453\u202e", "amount": "1\x00"})
 	for _, s := range []string{r.PayTo, r.Scheme, r.Network, r.AmountRaw} {
 		if strings.ContainsFunc(s, invisible) || !strings.Contains(s, "\ufffd") {
 			t.Errorf("%q hides a character", s)
@@ -281,22 +303,24 @@ func hostile() map[string]Answer {
 		return []byte(open + strings.Repeat(piece, n) + end)
 	}
 	all := map[string]Answer{
-		"4 MB":           {Body: []byte(`{"accepts":[` + strings.Repeat(row+",", 4<<20/len(row)) + `1]}`)},
-		"many rows":      {Body: fill(`{"accepts":[`, row+",", "1]}")},
-		"empty rows":     {Body: fill(`{"accepts":[`, "{},", "{}]}")},
-		"many members":   {Body: fill(`{"accepts":[],`, `"k":0,`, `"z":0}`)},
-		"wide row":       {Body: fill(`{"x402Version":2,"accepts":[{`, `"k":{"k":0},`, `"z":0}]}`)},
-		"deep":           {Body: []byte(strings.Repeat("[", MaxBody))},
-		"long amount":    {Body: fill(`{"x402Version":2,"accepts":[{"amount":"`, "9", `"}]}`)},
-		"long number":    {Body: fill(`{"x402Version":2,"accepts":[{"amount":`, "9", `}]}`)},
-		"long address":   {Body: fill(`{"x402Version":2,"accepts":[{"network":"solana","payTo":"`, "z", `"}]}`)},
-		"long words":     {Body: fill(`{"x402Version":2,"accepts":[],"resource":{"description":"`, "&amp;Ã©", `"}}`)},
-		"many schemas":   {Body: fill(`{"x402Version":2,"accepts":[{"outputSchema":{"input":{"queryParams":{`, `"k":"string",`, `"z":"string"}}}}]}`)},
+		"4 MB":         {Body: []byte(`{"accepts":[` + strings.Repeat(row+",", 4<<20/len(row)) + `1]}`)},
+		"many rows":    {Body: fill(`{"accepts":[`, row+",", "1]}")},
+		"empty rows":   {Body: fill(`{"accepts":[`, "{},", "{}]}")},
+		"many members": {Body: fill(`{"accepts":[],`, `"k":0,`, `"z":0}`)},
+		"wide row":     {Body: fill(`{"x402Version":2,"accepts":[{`, `"k":{"k":0},`, `"z":0}]}`)},
+		"deep":         {Body: []byte(strings.Repeat("[", MaxBody))},
+		"long amount":  {Body: fill(`{"x402Version":2,"accepts":[{"amount":"`, "9", `"}]}`)},
+		"long number":  {Body: fill(`{"x402Version":2,"accepts":[{"amount":`, "9", `}]}`)},
+		"long address": {Body: fill(`{"x402Version":2,"accepts":[{"network":"solana","payTo":"`, "z", `"}]}`)},
+		"long words":   {Body: fill(`{"x402Version":2,"accepts":[],"resource":{"description":"`, "&amp;Ã©", `"}}`)},
+		"many schemas": {Body: fill(`{"x402Version":2,"accepts":[{"outputSchema":{"input":{"queryParams":{`,
+			`"k":"string",`, `"z":"string"}}}}]}`)},
 		"nested options": {Body: fill(`{"data":[`, row+",", `1],"error":[`+row+`]}`)},
 		"page":           {Body: fill("<html>window.x402 = {", "paymentRequirements: [", "")},
 		"long header":    {Header: header(headerName, strings.Repeat("A", 300<<10))},
-		"many headers":   {Header: http.Header{"Payment-Required": slices.Repeat([]string{strings.Repeat("e30", 4096)}, 64)}},
-		"challenges":     {Header: header("WWW-Authenticate", strings.Repeat(`Payment id="`, 10000))},
+		"many headers": {Header: http.Header{"Payment-Required": slices.Repeat([]string{strings.Repeat("e30", 4096)},
+			64)}},
+		"challenges": {Header: header("WWW-Authenticate", strings.Repeat(`Payment id="`, 10000))},
 	}
 	for name, a := range all {
 		a.Status = 402
@@ -357,7 +381,8 @@ func FuzzCapture(f *testing.F) {
 	f.Add(`Payment id="a", request="e30"`, `<script>window.x402 = {paymentRequirements: [{}]}</script>`, 402)
 	f.Add(`{"accepts":{}}`, `{"error":"{\"accepts\":[[]]}"}`, 412)
 	f.Fuzz(func(t *testing.T, value, body string, status int) {
-		h := http.Header{"Payment-Required": {value}, "X-Payment-Required": {value}, "Www-Authenticate": {value}, "Content-Type": {"application/problem+json"}}
+		h := http.Header{"Payment-Required": {value}, "X-Payment-Required": {value}, "Www-Authenticate": {value},
+			"Content-Type": {"application/problem+json"}}
 		c := Capture(Answer{Status: status, Header: h, Body: []byte(body)})
 		if c.Envelope != nil && status != 402 && status != 412 {
 			t.Errorf("an envelope counts with status %d", status)
@@ -366,11 +391,13 @@ func FuzzCapture(f *testing.F) {
 			if !json.Valid(e.Raw) || e.Version < 1 || len(e.Accepts) > maxRows {
 				t.Errorf("version %d with %d rows from %q", e.Version, len(e.Accepts), e.Raw)
 			}
-			if d := e.Discovery; d != nil && (d.Body != nil && !json.Valid(d.Body) || d.QueryParams != nil && !json.Valid(d.QueryParams)) {
+			if d := e.Discovery; d != nil &&
+				(d.Body != nil && !json.Valid(d.Body) || d.QueryParams != nil && !json.Valid(d.QueryParams)) {
 				t.Errorf("samples %q and %q are no JSON", d.Body, d.QueryParams)
 			}
 			for _, r := range e.Accepts {
-				if r.Amount != "" && integerAmount(r.Amount) != r.Amount || !json.Valid(r.Raw) || !json.Valid(r.StableExtra()) {
+				if r.Amount != "" && integerAmount(r.Amount) != r.Amount || !json.Valid(r.Raw) ||
+					!json.Valid(r.StableExtra()) {
 					t.Errorf("row %+v", r)
 				}
 				if price, ok := r.PriceUSD(); ok && strings.Trim(price, "0123456789.") != "" {

@@ -55,13 +55,15 @@ func Assess(rows []Evidence) Compliance {
 	}
 	c.PayToSource, c.PayToLocation = recipientFound(exhibits)
 	c.Grade = grade(c.Passed, c.Total, failed)
-	if captured := slices.ContainsFunc(exhibits, func(e exhibit) bool { return e.captured() }); !captured && !slices.ContainsFunc(rows, conclusive) {
+	if captured := slices.ContainsFunc(exhibits, func(e exhibit) bool { return e.captured() }); !captured &&
+		!slices.ContainsFunc(rows, conclusive) {
 		c.Grade = "unknown"
 	}
 	return c
 }
 
-// FirstFailure is the reason of the first of some rules that what one endpoint has shown fails, "" when it passes them all.
+// FirstFailure is the reason of the first of some rules that what one endpoint has shown fails, "" when it passes them
+// all.
 func FirstFailure(e Evidence, ids []string) string {
 	exhibits := examine([]Evidence{e})
 	for _, r := range rules {

@@ -72,7 +72,8 @@ var routeTemplateForm = regexp.MustCompile(`^/[a-zA-Z0-9_/:.\-~%]+$`)
 // routeTemplate returns a template that is safe to use as a path, "" for any other.
 func routeTemplate(s string) string {
 	plain, err := url.PathUnescape(s)
-	if err != nil || len(s) > 512 || !routeTemplateForm.MatchString(s) || strings.Contains(plain, "..") || strings.Contains(plain, "://") {
+	if err != nil || len(s) > 512 || !routeTemplateForm.MatchString(s) || strings.Contains(plain, "..") ||
+		strings.Contains(plain, "://") {
 		return ""
 	}
 	return s

@@ -22,18 +22,27 @@ func TestDiscovery(t *testing.T) {
 		defects      string
 	}{
 		{"none", `"error":"x"`, nil, ""},
-		{"example", `"extensions":{"bazaar":{"info":{"input":{"type":"http","method":"get","queryParams":{"city":"Oslo"}}},"routeTemplate":"/users/:id"}}`,
+		{"example", `"extensions":{"bazaar":{"info":{"input":{"type":"http","method":"get",` +
+			`"queryParams":{"city":"Oslo"}}},"routeTemplate":"/users/:id"}}`,
 			&Discovery{Method: "GET", QueryParams: raw(`{"city":"Oslo"}`), RouteTemplate: "/users/:id"}, ""},
-		{"body", `"extensions":{"bazaar":{"info":{"input":{"type":"http","method":"POST","bodyType":"json","body":{"q":"x"}}}}}`,
+		{"body", `"extensions":{"bazaar":{"info":{"input":{"type":"http","method":"POST","bodyType":"json",` +
+			`"body":{"q":"x"}}}}}`,
 			&Discovery{Method: "POST", Body: raw(`{"q":"x"}`)}, ""},
-		{"schema only", `"extensions":{"bazaar":{"info":{"input":{"type":"http","method":"POST"}},"schema":{"properties":{"input":{"properties":{"body":{"type":"object","required":["q","n","mode"],"properties":{"q":{"type":"string"},"n":{"type":"integer"},"mode":{"enum":["fast"]},"o":{"type":"string"}}}}}}}}}`,
+		{"schema only", `"extensions":{"bazaar":{"info":{"input":{"type":"http","method":"POST"}},` +
+			`"schema":{"properties":{"input":{"properties":{"body":{"type":"object","required":["q","n","mode"],` +
+			`"properties":{"q":{"type":"string"},"n":{"type":"integer"},"mode":{"enum":["fast"]},` +
+			`"o":{"type":"string"}}}}}}}}}`,
 			&Discovery{Method: "POST", Body: raw(`{"q":"sample","n":0,"mode":"fast"}`)}, ""},
-		{"MCP", `"extensions":{"bazaar":{"info":{"input":{"type":"mcp","toolName":"quote","inputSchema":{}}}}}`, &Discovery{MCP: true}, ""},
-		{"bad template", `"extensions":{"bazaar":{"info":{"input":{"method":"GET"}},"routeTemplate":"/a/%2e%2e/b"}}`, &Discovery{Method: "GET"}, "route_template_invalid"},
-		{"template with a host", `"extensions":{"bazaar":{"info":{"input":{"method":"GET"}},"routeTemplate":"/https:%2f%2facme"}}`, &Discovery{Method: "GET"}, "route_template_invalid"},
+		{"MCP", `"extensions":{"bazaar":{"info":{"input":{"type":"mcp","toolName":"quote","inputSchema":{}}}}}`,
+			&Discovery{MCP: true}, ""},
+		{"bad template", `"extensions":{"bazaar":{"info":{"input":{"method":"GET"}},"routeTemplate":"/a/%2e%2e/b"}}`,
+			&Discovery{Method: "GET"}, "route_template_invalid"},
+		{"template with a host", `"extensions":{"bazaar":{"info":{"input":{"method":"GET"}},"routeTemplate":"/` +
+			`https:%2f%2facme"}}`, &Discovery{Method: "GET"}, "route_template_invalid"},
 		{"unreadable", `"extensions":{"bazaar":[]}`, nil, "discovery_invalid"},
 		{"invented method", `"extensions":{"bazaar":{"info":{"input":{"method":"PAY"}}}}`, &Discovery{}, ""},
-		{"version 1", `"outputSchema":{"input":{"type":"http","method":"post","bodyFields":{"q":{"type":"string","required":true},"n":"number","o":{"type":"string","required":false},"fixed":"Oslo"}}}`,
+		{"version 1", `"outputSchema":{"input":{"type":"http","method":"post","bodyFields":{"q":{"type":"string",` +
+			`"required":true},"n":"number","o":{"type":"string","required":false},"fixed":"Oslo"}}}`,
 			&Discovery{Method: "POST", Body: raw(`{"q":"sample","n":0,"fixed":"Oslo"}`)}, "output_schema_in_v2"},
 		{"version 1, null", `"outputSchema":null`, nil, ""},
 	} {
@@ -41,7 +50,9 @@ func TestDiscovery(t *testing.T) {
 		if strings.HasPrefix(member, `"outputSchema"`) {
 			member, row = `"error":"x"`, ","+member
 		}
-		text := `{"x402Version":2,"resource":{"url":"u"},` + member + `,"accepts":[{"scheme":"exact","network":"eip155:8453","amount":"1","asset":"` + usdcOnBase + `","payTo":"` + acmePayTo + `"` + row + `}]}`
+		text := `{"x402Version":2,"resource":{"url":"u"},` + member +
+			`,"accepts":[{"scheme":"exact","network":"eip155:8453","amount":"1","asset":"` + usdcOnBase +
+			`","payTo":"` + acmePayTo + `"` + row + `}]}`
 		c := Capture(Answer{Status: 402, Header: header(headerName, stdBase64([]byte(text)))})
 		if c.Envelope == nil {
 			t.Fatalf("%s: nothing captured", test.name)

@@ -11,7 +11,8 @@ import (
 // evmForm is 0x and 40 hex digits of any case.
 var evmForm = regexp.MustCompile(`^0x[0-9a-fA-F]{40}$`)
 
-// evmAddress checks shape and, for mixed case, the EIP-55 checksum. Text all in lower or all in upper case carries none.
+// evmAddress checks shape and, for mixed case, the EIP-55 checksum. Text all in lower or all in upper case carries
+// none.
 func evmAddress(s string) error {
 	if !evmForm.MatchString(s) {
 		return ErrShape
@@ -24,7 +25,8 @@ func evmAddress(s string) error {
 }
 
 func evmRecipient(s string) error {
-	for _, burn := range []string{"0x0000000000000000000000000000000000000000", "0x000000000000000000000000000000000000dead"} {
+	for _, burn := range []string{"0x0000000000000000000000000000000000000000",
+		"0x000000000000000000000000000000000000dead"} {
 		if strings.EqualFold(s, burn) {
 			return ErrBurn
 		}

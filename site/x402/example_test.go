@@ -21,7 +21,8 @@ func Example() {
 
 	for _, r := range c.Envelope.Accepts {
 		price, _ := r.PriceUSD()
-		fmt.Printf("%s: $%s in %s on %s\n", c.Envelope.Resource.Description, price, r.AssetName, x402.Abbreviation(r.NetworkCAIP2))
+		fmt.Printf("%s: $%s in %s on %s\n", c.Envelope.Resource.Description, price, r.AssetName,
+			x402.Abbreviation(r.NetworkCAIP2))
 	}
 	// Output: A quote: $0.0025 in USDC on BSE
 }

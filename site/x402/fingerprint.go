@@ -11,9 +11,10 @@ import (
 	"strings"
 )
 
-// volatileExtra are members of extra that servers make afresh for every answer: channel state, nonces and identifiers of
-// a single invoice. A change in them is no change of terms.
-var volatileExtra = []string{"channelState", "voucherState", "nonce", "invoiceId", "expires", "expiresAt", "timestamp", "validUntil"}
+// volatileExtra are members of extra that servers make afresh for every answer: channel state, nonces and identifiers
+// of a single invoice. A change in them is no change of terms.
+var volatileExtra = []string{"channelState", "voucherState", "nonce", "invoiceId", "expires", "expiresAt", "timestamp",
+	"validUntil"}
 
 // Fingerprint identifies what an envelope asks for: sha256, in hex, over the version and the set of its rows in
 // normalised form. The order of rows, a repeated row, the channel, the error text, the resource's description and all
@@ -25,7 +26,8 @@ func (e Envelope) Fingerprint() string {
 		if r.MaxTimeoutSeconds != nil {
 			timeout = strconv.Itoa(*r.MaxTimeoutSeconds)
 		}
-		line, _ := json.Marshal([]string{r.Scheme, r.networkKey(), r.AssetNorm, r.amountKey(), r.PayToNorm, timeout, string(r.StableExtra())})
+		line, _ := json.Marshal([]string{r.Scheme, r.networkKey(), r.AssetNorm, r.amountKey(), r.PayToNorm, timeout,
+			string(r.StableExtra())})
 		lines = append(lines, string(line))
 	}
 	slices.Sort(lines)
@@ -46,9 +48,9 @@ func (r Requirement) StableExtra() json.RawMessage {
 	return b.Bytes()
 }
 
-// SafeJSON rewrites a valid JSON value so that any database takes it and equal values are equal text: keys in order, the
-// last of a repeated one, no blanks, U+FFFD for NUL and for what is not UTF-8, and a number beyond all use as text. Other
-// numbers stay as they are written. Lists are cut at 2048 elements.
+// SafeJSON rewrites a valid JSON value so that any database takes it and equal values are equal text: keys in order,
+// the last of a repeated one, no blanks, U+FFFD for NUL and for what is not UTF-8, and a number beyond all use as text.
+// Other numbers stay as they are written. Lists are cut at 2048 elements.
 func SafeJSON(raw json.RawMessage) json.RawMessage {
 	var b bytes.Buffer
 	canonical(&b, raw)

@@ -21,8 +21,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite what the fixtures in testdata expect")
 
-// TestFixtures runs every testdata/*.txtar: each NAME.http is an answer as a service sent it, NAME.json what reading and
-// judging it gives. An answer is a template, so that long or encoded parts stay readable:
+// TestFixtures runs every testdata/*.txtar: each NAME.http is an answer as a service sent it, NAME.json what reading
+// and judging it gives. An answer is a template, so that long or encoded parts stay readable:
 //
 //	{{std "envelope.json"}}      the file, compacted, in standard base64; also stdraw, url, urlraw, json
 //	{{repeat 60000 "x"}}         60,000 times x
@@ -84,7 +84,8 @@ func runFixture(t *testing.T, file string) {
 func judgeAgain(t *testing.T, ev Evidence) {
 	t.Helper()
 	kept := ev
-	kept.Captured = Captured{Defects: ev.Captured.Defects, Divergent: ev.Captured.Divergent, Protocols: ev.Captured.Protocols}
+	kept.Captured = Captured{Defects: ev.Captured.Defects, Divergent: ev.Captured.Divergent,
+		Protocols: ev.Captured.Protocols}
 	if e := ev.Captured.Envelope; e != nil {
 		again, ok := Reread(e.Raw, e.Channel, e.Decode)
 		if !ok || again.Fingerprint() != e.Fingerprint() {
@@ -142,7 +143,8 @@ func readAnswer(t *testing.T, text []byte, members map[string][]byte, url string
 		},
 		"padded": func(name string) (string, error) { // "PADDING" in the file stands for 45,000 bytes
 			s, err := compact(name)
-			return base64.StdEncoding.EncodeToString([]byte(strings.Replace(s, "PADDING", strings.Repeat("y", 45000), 1))), err
+			return base64.StdEncoding.EncodeToString([]byte(strings.Replace(s, "PADDING", strings.Repeat("y", 45000),
+				1))), err
 		},
 		"first": func(n int, s string) string { return s[:n] },
 	}).Parse(string(text)))
@@ -199,7 +201,8 @@ type describedRow struct {
 func describe(t *testing.T, ev Evidence) []byte {
 	t.Helper()
 	c := ev.Captured
-	d := described{Envelope: "none", Relation: c.Relation, Protocols: c.Protocols, Platform: c.Platform, Challenges: c.MPP, Defects: []string{}, Warnings: []string{}, Failed: map[string]string{}}
+	d := described{Envelope: "none", Relation: c.Relation, Protocols: c.Protocols, Platform: c.Platform,
+		Challenges: c.MPP, Defects: []string{}, Warnings: []string{}, Failed: map[string]string{}}
 	if e := c.Envelope; e != nil {
 		d.Envelope = envelopeLine(*e)
 		d.Resource, d.Discovery = &e.Resource, e.Discovery
@@ -207,7 +210,8 @@ func describe(t *testing.T, ev Evidence) []byte {
 			price, _ := r.PriceUSD()
 			d.Requirements = append(d.Requirements, describedRow{
 				Scheme: r.Scheme, Network: r.NetworkCAIP2, Asset: r.AssetName + " " + r.AssetNorm, Amount: r.Amount,
-				PayTo: r.PayToNorm, Timeout: r.MaxTimeoutSeconds, Extra: r.StableExtra(), Usable: r.Usable(), Variable: r.Variable(), PriceUSD: price,
+				PayTo: r.PayToNorm, Timeout: r.MaxTimeoutSeconds, Extra: r.StableExtra(), Usable: r.Usable(),
+				Variable: r.Variable(), PriceUSD: price,
 			})
 		}
 	}
@@ -218,7 +222,8 @@ func describe(t *testing.T, ev Evidence) []byte {
 		d.Defects = append(d.Defects, line(x.Code, "", x.Row, x.Detail))
 	}
 	verdict := Assess([]Evidence{ev})
-	d.Grade, d.Passed, d.PayTo = verdict.Grade, verdict.Passed, strings.TrimSpace(verdict.PayToSource+" "+verdict.PayToLocation)
+	d.Grade, d.Passed, d.PayTo = verdict.Grade, verdict.Passed,
+		strings.TrimSpace(verdict.PayToSource+" "+verdict.PayToLocation)
 	for _, check := range verdict.Checks {
 		if !check.Pass {
 			d.Failed[check.ID] = check.Reason

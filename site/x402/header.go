@@ -15,7 +15,8 @@ import (
 // headerName is where version 2 has its envelope.
 const headerName = "PAYMENT-REQUIRED"
 
-// headerNames are that, and other names seen in the wild, in order of preference; headerKeys are they as net/http has them.
+// headerNames are that, and other names seen in the wild, in order of preference; headerKeys are they as net/http has
+// them.
 var (
 	headerNames = []string{headerName, "X-PAYMENT-REQUIRED", "X-PAYMENT-REQUIREMENTS", "PAYMENT-REQUIREMENTS"}
 	headerKeys  = []string{"Payment-Required", "X-Payment-Required", "X-Payment-Requirements", "Payment-Requirements"}
@@ -24,8 +25,8 @@ var (
 // maxHeaderValues bounds how many values of one header are tried.
 const maxHeaderValues = 8
 
-// canonicalHeader returns headers under the one form of their names, as nearly all come; values of one name that was written in
-// several cases are in a fixed order.
+// canonicalHeader returns headers under the one form of their names, as nearly all come; values of one name that was
+// written in several cases are in a fixed order.
 func canonicalHeader(h http.Header) http.Header {
 	same := true
 	for name := range h {
@@ -72,8 +73,9 @@ func decodeBase64(e *base64.Encoding) func(string) (string, bool) {
 	}
 }
 
-// decodeValue turns a header value into JSON text that holds an object or a list. It undoes blanks, quotation marks, one
-// or two rounds of base64 in any alphabet, percent-encoding and a byte order mark; ok is false when no JSON comes out.
+// decodeValue turns a header value into JSON text that holds an object or a list. It undoes blanks, quotation marks,
+// one or two rounds of base64 in any alphabet, percent-encoding and a byte order mark; ok is false when no JSON comes
+// out.
 func decodeValue(value string) (d decoded, ok bool) {
 	var steps []string
 	note := func(name, code string) {
@@ -147,14 +149,15 @@ func undo(value string) (next, name, code string, ok bool) {
 	return "", "", "", false
 }
 
-// plausible says whether decoded bytes can be JSON or another layer of encoding, so that a wrong alphabet or a word that
-// happens to be base64 is not followed.
+// plausible says whether decoded bytes can be JSON or another layer of encoding, so that a wrong alphabet or a word
+// that happens to be base64 is not followed.
 func plausible(s string) bool {
 	s = strings.TrimPrefix(s, "\ufeff")
 	if strings.TrimSpace(s) == "" {
 		return false
 	}
-	return looksLikeJSON(strings.TrimSpace(s)) || strings.IndexFunc(s, func(r rune) bool { return r < ' ' && r != '\n' && r != '\r' && r != '\t' || r > '~' }) < 0
+	return looksLikeJSON(strings.TrimSpace(s)) ||
+		strings.IndexFunc(s, func(r rune) bool { return r < ' ' && r != '\n' && r != '\r' && r != '\t' || r > '~' }) < 0
 }
 
 func looksLikeJSON(s string) bool {

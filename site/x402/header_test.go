@@ -37,8 +37,10 @@ func TestDecodeValue(t *testing.T) {
 		{"byte order mark", base64.StdEncoding.EncodeToString([]byte("\ufeff" + text)), "std", []string{byteOrderMark}},
 	} {
 		got, ok := decodeValue(test.value)
-		if !ok || string(got.text) != text || got.variant != test.variant || !slices.Equal(got.leniency, test.leniency) {
-			t.Errorf("%s: %v, %q by %s with %v, want %s with %v", test.name, ok, got.text, got.variant, got.leniency, test.variant, test.leniency)
+		if !ok || string(got.text) != text || got.variant != test.variant ||
+			!slices.Equal(got.leniency, test.leniency) {
+			t.Errorf("%s: %v, %q by %s with %v, want %s with %v", test.name, ok, got.text, got.variant, got.leniency,
+				test.variant, test.leniency)
 		}
 	}
 }
@@ -46,7 +48,9 @@ func TestDecodeValue(t *testing.T) {
 func TestDecodeValueRefuses(t *testing.T) {
 	t.Parallel()
 	thrice := base64.StdEncoding.EncodeToString([]byte(base64.StdEncoding.EncodeToString([]byte(base64.StdEncoding.EncodeToString([]byte(`{"accepts":[]}`))))))
-	for _, value := range []string{"", " ", `"`, `""`, "hello", "abcd", "{", "{}}", "AAAA", "%zz", thrice, strings.Repeat("[", 1<<16), base64.StdEncoding.EncodeToString([]byte(strings.Repeat(`{"a":`, 65) + "1" + strings.Repeat("}", 65)))} {
+	for _, value := range []string{"", " ", `"`, `""`, "hello", "abcd", "{", "{}}", "AAAA", "%zz", thrice,
+		strings.Repeat("[", 1<<16),
+		base64.StdEncoding.EncodeToString([]byte(strings.Repeat(`{"a":`, 65) + "1" + strings.Repeat("}", 65)))} {
 		if got, ok := decodeValue(value); ok {
 			t.Errorf("decodeValue(%.60q) = %.60q by %s", value, got.text, got.variant)
 		}
@@ -55,7 +59,8 @@ func TestDecodeValueRefuses(t *testing.T) {
 
 func TestInvalidUTF8(t *testing.T) {
 	t.Parallel()
-	c := Capture(Answer{Status: 402, Header: header(headerName, stdBase64([]byte("{\"x402Version\":2,\"error\":\"caf\xe9\",\"accepts\":[]}")))})
+	c := Capture(Answer{Status: 402,
+		Header: header(headerName, stdBase64([]byte("{\"x402Version\":2,\"error\":\"caf\xe9\",\"accepts\":[]}")))})
 	if c.Envelope == nil || c.Envelope.Error != "caf\ufffd" || !hasDefect(c, invalidUTF8) {
 		t.Errorf("captured %+v with %v", c.Envelope, c.Defects)
 	}
@@ -84,7 +89,8 @@ func TestRepeatedHeader(t *testing.T) {
 		{"nothing to read", []string{"x,y"}, false, false},
 	} {
 		c := Capture(Answer{Status: 402, Header: http.Header{"Payment-Required": test.values}})
-		if (c.Envelope != nil) != test.read || hasDefect(c, headerRepeated) != test.repeated || hasDefect(c, headerUndecodable) == test.read {
+		if (c.Envelope != nil) != test.read || hasDefect(c, headerRepeated) != test.repeated ||
+			hasDefect(c, headerUndecodable) == test.read {
 			t.Errorf("%s: read %v with %v", test.name, c.Envelope != nil, c.Defects)
 		}
 	}
@@ -102,8 +108,10 @@ func TestChallenges(t *testing.T) {
 	}{
 		{`Payment id="a", method="tempo"`, "Payment id=a method=tempo"},
 		{`Payment id="a", Payment id="b"`, "Payment id=a|Payment id=b"},
-		{`Basic realm="x, Payment id=y", L402 macaroon=abc, invoice="ln\"bc"`, `Basic realm=x, Payment id=y|L402 invoice=ln"bc macaroon=abc`},
-		{`Negotiate`, "Negotiate"}, {``, ""}, {`,,, ;`, ""}, {`="`, ""}, {`Payment id="unterminated`, "Payment id=unterminated"},
+		{`Basic realm="x, Payment id=y", L402 macaroon=abc, invoice="ln\"bc"`,
+			`Basic realm=x, Payment id=y|L402 invoice=ln"bc macaroon=abc`},
+		{`Negotiate`, "Negotiate"}, {``, ""}, {`,,, ;`, ""}, {`="`, ""},
+		{`Payment id="unterminated`, "Payment id=unterminated"},
 	} {
 		var got []string
 		for _, c := range challenges(test.value) {
@@ -120,8 +128,8 @@ func TestChallenges(t *testing.T) {
 	}
 }
 
-// TestHeaderNamesOfAnyCase reads a header whatever the case of its name; one that stands under two is repeated, and the first in
-// order counts.
+// TestHeaderNamesOfAnyCase reads a header whatever the case of its name; one that stands under two is repeated, and the
+// first in order counts.
 func TestHeaderNamesOfAnyCase(t *testing.T) {
 	t.Parallel()
 	value := func(amount string) string {
@@ -138,7 +146,8 @@ func TestHeaderNamesOfAnyCase(t *testing.T) {
 	}{
 		{http.Header{"Payment-Required": {value("1")}}, "1", false},
 		{http.Header{"payment-required": {value("2")}}, "2", false},
-		{http.Header{"payment-required": {value("3")}, "PAYMENT-REQUIRED": {value("4")}, "content-type": {"text/html"}}, "4", true},
+		{http.Header{"payment-required": {value("3")}, "PAYMENT-REQUIRED": {value("4")}, "content-type": {"text/html"}},
+			"4", true},
 	} {
 		c := Capture(Answer{Status: 402, Header: test.header})
 		if c.Envelope == nil || len(c.Envelope.Accepts) != 1 || c.Envelope.Accepts[0].Amount != test.amount {

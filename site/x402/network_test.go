@@ -17,7 +17,8 @@ func TestNetworkTable(t *testing.T) {
 	}
 	names := map[string]string{}
 	for _, n := range list {
-		if n.Name == "" || len(n.Abbreviation) != 3 || n.Abbreviation != strings.ToUpper(n.Abbreviation) || n.ChainType == "" || n.Source == "" {
+		if n.Name == "" || len(n.Abbreviation) != 3 || n.Abbreviation != strings.ToUpper(n.Abbreviation) ||
+			n.ChainType == "" || n.Source == "" {
 			t.Errorf("%s is incomplete: %+v", n.ID, n)
 		}
 		if n.ExplorerURL != "" && !strings.HasPrefix(n.ExplorerURL, "https://") {
@@ -60,8 +61,10 @@ func TestResolveNetwork(t *testing.T) {
 		{"solana:mainnet", "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp", true, false},
 		{"solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp", "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp", true, true},
 		{"solana:5EYKT4UsFv8P8NJdTREpY1vzqKqZKvdp", "solana:5EYKT4UsFv8P8NJdTREpY1vzqKqZKvdp", false, true},
-		{"algorand:wGHE2Pwdvd7S12BL5FaOP20EGYesN73ktiC1qzkkit8=", "algorand:wGHE2Pwdvd7S12BL5FaOP20EGYesN73ktiC1qzkkit8=", true, true},
-		{"algorand:wGHE2Pwdvd7S12BL5FaOP20EGYesN73k", "algorand:wGHE2Pwdvd7S12BL5FaOP20EGYesN73ktiC1qzkkit8=", true, true},
+		{"algorand:wGHE2Pwdvd7S12BL5FaOP20EGYesN73ktiC1qzkkit8=",
+			"algorand:wGHE2Pwdvd7S12BL5FaOP20EGYesN73ktiC1qzkkit8=", true, true},
+		{"algorand:wGHE2Pwdvd7S12BL5FaOP20EGYesN73k", "algorand:wGHE2Pwdvd7S12BL5FaOP20EGYesN73ktiC1qzkkit8=", true,
+			true},
 		{"cip34:1-764824073", "cardano:mainnet", true, true},
 		{"cloudflare:402", "cloudflare:402", true, true},
 		{"tempo:4217", "eip155:4217", true, false},

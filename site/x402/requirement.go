@@ -125,8 +125,8 @@ func (r *Requirement) readAmount(row object, version int, d *defects) {
 	}
 }
 
-// issuedCurrency says whether the asset is an XRP Ledger currency other than XRP, whose amounts are decimal text: no defect,
-// and no integer amount either.
+// issuedCurrency says whether the asset is an XRP Ledger currency other than XRP, whose amounts are decimal text: no
+// defect, and no integer amount either.
 func (r Requirement) issuedCurrency() bool {
 	return namespace(r.NetworkCAIP2) == "xrpl" && r.Asset != "" && r.Asset != "XRP"
 }
@@ -163,7 +163,8 @@ func isTicker(network, asset string) bool {
 	default:
 		return false
 	}
-	return len(asset) <= 8 && strings.Trim(asset, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.$₮") == ""
+	return len(asset) <= 8 && strings.Trim(asset,
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.$₮") == ""
 }
 
 // readPayTo finds the recipient in the row, then elsewhere in the envelope.
@@ -250,8 +251,8 @@ func (r *Requirement) readExtra(row object, d *defects) {
 }
 
 // Usable says whether a row counts as a way to pay: an integer atomic amount, a recipient, an asset, a scheme and a
-// network that resolves. Issued currencies of the XRP Ledger have decimal amounts and no atomic unit: such a row may pass
-// every check, but it is not usable; it stays in the evidence and out of prices.
+// network that resolves. Issued currencies of the XRP Ledger have decimal amounts and no atomic unit: such a row may
+// pass every check, but it is not usable; it stays in the evidence and out of prices.
 func (r Requirement) Usable() bool {
 	return r.Amount != "" && r.PayTo != "" && r.Asset != "" && r.Scheme != "" && r.NetworkCAIP2 != ""
 }
@@ -263,7 +264,8 @@ func (r Requirement) PriceUSD() (string, bool) {
 	if !ok || a.Peg != "USD" {
 		return "", false
 	}
-	if a.Issuer != "" { // an XRPL issued currency: the amount is the value itself, for rules alone, since the row is not usable
+	// an XRPL issued currency: the amount is the value itself, for rules alone, since the row is not usable
+	if a.Issuer != "" {
 		text := decimalAmount(r.AmountRaw)
 		return text, text != ""
 	}

@@ -44,7 +44,8 @@ func evidenceOf(t *testing.T, envelope any, inBody bool) Evidence {
 }
 
 func envelopeWith(version any, rows ...map[string]any) map[string]any {
-	e := map[string]any{"x402Version": version, "accepts": rows, "resource": map[string]any{"url": "https://api.acme.test/quote"}}
+	e := map[string]any{"x402Version": version, "accepts": rows,
+		"resource": map[string]any{"url": "https://api.acme.test/quote"}}
 	if version == nil {
 		delete(e, "x402Version")
 	}
@@ -62,44 +63,64 @@ func TestRowRules(t *testing.T) {
 		fail []m
 	}{
 		{"payto_recoverable",
-			[]m{{}, {"payTo": nil, "payToAddress": acmePayTo}, {"payTo": nil, "recipient": acmePayTo}, {"payTo": m{"address": acmePayTo}}},
+			[]m{{}, {"payTo": nil, "payToAddress": acmePayTo}, {"payTo": nil, "recipient": acmePayTo},
+				{"payTo": m{"address": acmePayTo}}},
 			[]m{{"payTo": nil}, {"payTo": ""}, {"payTo": 5}, {"payTo": []string{acmePayTo}}}},
 		{"payto_conformant",
 			[]m{{}, {"payTo": "vitalik.eth"}},
-			[]m{{"payTo": nil, "payToAddress": acmePayTo}, {"payTo": m{"address": acmePayTo}}, {"payTo": " "}, {"payTo": nil}}},
+			[]m{{"payTo": nil, "payToAddress": acmePayTo}, {"payTo": m{"address": acmePayTo}}, {"payTo": " "},
+				{"payTo": nil}}},
 		{"payto_shape",
-			[]m{{}, {"payTo": strings.ToLower(acmePayTo)}, {"network": sol, "payTo": "9m8D6vqV489JfQDxJ4T5gU5pfXkefna3JWBhqdnJ9ymG"}},
-			[]m{{"network": sol}, {"payTo": "0x0000000000000000000000000000000000000000"}, {"payTo": "vitalik.eth"}, {"payTo": acmePayTo + " "},
-				{"payTo": usdcOnBase}, {"payTo": strings.ToLower(usdcOnBase)}, {"payTo": "0x209693bc6afc0C5328bA36FaF03C514EF312287C"}, {"payTo": nil}}},
+			[]m{{}, {"payTo": strings.ToLower(acmePayTo)},
+				{"network": sol, "payTo": "9m8D6vqV489JfQDxJ4T5gU5pfXkefna3JWBhqdnJ9ymG"}},
+			[]m{{"network": sol}, {"payTo": "0x0000000000000000000000000000000000000000"}, {"payTo": "vitalik.eth"},
+				{"payTo": acmePayTo + " "},
+				{"payTo": usdcOnBase}, {"payTo": strings.ToLower(usdcOnBase)},
+				{"payTo": "0x209693bc6afc0C5328bA36FaF03C514EF312287C"}, {"payTo": nil}}},
 		{"price_present",
 			[]m{{}, {"amount": 10000}, {"network": "cloudflare:402", "scheme": "batch-settlement", "amount": nil}},
-			[]m{{"amount": nil, "maxAmountRequired": "10000"}, {"amount": nil, "price": "$0.01"}, {"amount": ""}, {"amount": m{}}, {"amount": nil}}},
+			[]m{{"amount": nil, "maxAmountRequired": "10000"}, {"amount": nil, "price": "$0.01"}, {"amount": ""},
+				{"amount": m{}}, {"amount": nil}}},
 		{"price_sane",
-			[]m{{}, {"amount": "1000000000"}, {"asset": "0x0000000000000000000000000000000000000001", "amount": strings.Repeat("9", 39)},
-				{"network": "xrpl:0", "asset": "USD", "amount": "10.5"}, {"network": "cloudflare:402", "scheme": "batch-settlement", "amount": nil}},
-			[]m{{"amount": 10000}, {"amount": "0.01"}, {"amount": "1e4"}, {"amount": "007"}, {"amount": "0"}, {"amount": "-5"}, {"amount": "10000000000"},
-				{"amount": "1000000001"}, {"amount": strings.Repeat("9", 40)}, {"amount": nil}, {"network": "xrpl:0", "asset": "USD", "amount": "0.0"},
+			[]m{{}, {"amount": "1000000000"},
+				{"asset": "0x0000000000000000000000000000000000000001", "amount": strings.Repeat("9", 39)},
+				{"network": "xrpl:0", "asset": "USD", "amount": "10.5"},
+				{"network": "cloudflare:402", "scheme": "batch-settlement", "amount": nil}},
+			[]m{{"amount": 10000}, {"amount": "0.01"}, {"amount": "1e4"}, {"amount": "007"}, {"amount": "0"},
+				{"amount": "-5"}, {"amount": "10000000000"},
+				{"amount": "1000000001"}, {"amount": strings.Repeat("9", 40)}, {"amount": nil},
+				{"network": "xrpl:0", "asset": "USD", "amount": "0.0"},
 				{"network": "xrpl:0", "asset": "XRP", "amount": "10.5"}}},
 		{"asset_declared",
-			[]m{{}, {"network": "algorand:wGHE2Pwdvd7S12BL5FaOP20EGYesN73ktiC1qzkkit8=", "asset": "31566704"}, {"network": "xrpl:0", "asset": "XRP"},
+			[]m{{}, {"network": "algorand:wGHE2Pwdvd7S12BL5FaOP20EGYesN73ktiC1qzkkit8=", "asset": "31566704"},
+				{"network": "xrpl:0", "asset": "XRP"},
 				{"network": "cloudflare:402", "asset": "USD"}, {"asset": "0x833589fcD6eDb6E08f4c7C32D4f71b54bdA02913"}},
-			[]m{{"asset": nil}, {"asset": "USDC"}, {"network": sol, "asset": "USDC"}, {"asset": m{"address": usdcOnBase}}, {"asset": ""}}},
+			[]m{{"asset": nil}, {"asset": "USDC"}, {"network": sol, "asset": "USDC"},
+				{"asset": m{"address": usdcOnBase}}, {"asset": ""}}},
 		{"network_caip2",
-			[]m{{}, {"network": "eip155:123456789"}, {"network": "cloudflare:402"}, {"network": "algorand:wGHE2Pwdvd7S12BL5FaOP20EGYesN73ktiC1qzkkit8="}},
-			[]m{{"network": "base"}, {"network": "solana:mainnet"}, {"network": "Base"}, {"network": "8453"}, {"network": 8453}, {"network": "ethereum-l2"}, {"network": nil}}},
+			[]m{{}, {"network": "eip155:123456789"}, {"network": "cloudflare:402"},
+				{"network": "algorand:wGHE2Pwdvd7S12BL5FaOP20EGYesN73ktiC1qzkkit8="}},
+			[]m{{"network": "base"}, {"network": "solana:mainnet"}, {"network": "Base"}, {"network": "8453"},
+				{"network": 8453}, {"network": "ethereum-l2"}, {"network": nil}}},
 		{"scheme_declared",
 			[]m{{}, {"scheme": "upto"}, {"scheme": "exact_cosmos_authz"}},
 			[]m{{"scheme": nil}, {"scheme": ""}, {"scheme": "unknown"}, {"scheme": "None"}, {"scheme": 1}}},
 		{"eip712_domain_extra",
-			[]m{{}, {"network": sol, "extra": nil}, {"scheme": "onchain-proof", "extra": nil}, {"extra": m{"assetTransferMethod": "permit2"}},
-				{"extra": m{"assetTransferMethod": "erc7710"}}, {"extra": m{"assetTransferMethod": "eip3009", "name": "USD Coin", "version": "2"}},
-				{"extra": m{"name": "GatewayWalletBatched", "version": "1", "verifyingContract": "0x0077777d7EBA4688BDeF3E311b846F25870A19B9"}},
+			[]m{{}, {"network": sol, "extra": nil}, {"scheme": "onchain-proof", "extra": nil},
+				{"extra": m{"assetTransferMethod": "permit2"}},
+				{"extra": m{"assetTransferMethod": "erc7710"}},
+				{"extra": m{"assetTransferMethod": "eip3009", "name": "USD Coin", "version": "2"}},
+				{"extra": m{"name": "GatewayWalletBatched", "version": "1",
+					"verifyingContract": "0x0077777d7EBA4688BDeF3E311b846F25870A19B9"}},
 				{"asset": "0x0000000000000000000000000000000000000001", "extra": m{"name": "Any", "version": "1"}},
-				{"network": "eip155:4801", "asset": "0x66145f38cBAC35Ca6F1Dfb4914dF98F1614aeA88", "extra": m{"name": "Unverified", "version": "2"}},
+				{"network": "eip155:4801", "asset": "0x66145f38cBAC35Ca6F1Dfb4914dF98F1614aeA88",
+					"extra": m{"name": "Unverified", "version": "2"}},
 				{"network": "eip155:31612", "asset": "0xdD468A1DDc392dcdbEf6db6e34E89AA338F9F186", "extra": m{}}},
-			[]m{{"extra": m{}}, {"extra": nil}, {"extra": m{"name": "USDC", "version": "2"}}, {"extra": m{"name": "USD Coin", "version": 2}},
+			[]m{{"extra": m{}}, {"extra": nil}, {"extra": m{"name": "USDC", "version": "2"}},
+				{"extra": m{"name": "USD Coin", "version": 2}},
 				{"extra": m{"name": "USD Coin"}}, {"extra": m{"name": "GatewayWalletBatched", "version": "1"}},
-				{"network": "eip155:4326", "asset": "0xFAfDdbb3FC7688494971a79cc65DCa3EF82079E7", "extra": m{"assetTransferMethod": "eip3009"}}}},
+				{"network": "eip155:4326", "asset": "0xFAfDdbb3FC7688494971a79cc65DCa3EF82079E7",
+					"extra": m{"assetTransferMethod": "eip3009"}}}},
 	} {
 		for _, changes := range test.pass {
 			if reason := checkOf(t, test.rule, evidenceOf(t, envelopeWith(2, rowWith(changes)), false)); reason != "" {
@@ -137,7 +158,8 @@ func TestEndpointRules(t *testing.T) {
 	with := func(e Evidence, change func(*Evidence)) Evidence { change(&e); return e }
 	raw := func(a Answer) Evidence {
 		a.Status = 402
-		return Evidence{Endpoint: "GET /quote", URL: "https://api.acme.test/quote", TLSVerified: true, Captured: Capture(a)}
+		return Evidence{Endpoint: "GET /quote", URL: "https://api.acme.test/quote", TLSVerified: true,
+			Captured: Capture(a)}
 	}
 	text, _ := json.Marshal(v2)
 	other, _ := json.Marshal(envelopeWith(2, rowWith(map[string]any{"amount": "20000"})))
@@ -147,19 +169,40 @@ func TestEndpointRules(t *testing.T) {
 		rule       string
 		pass, fail []Evidence
 	}{
-		{"payload_captured", []Evidence{sound, evidenceOf(t, v1, true), raw(Answer{Header: header("X-Payment-Required", stdBase64(text))})},
-			[]Evidence{raw(Answer{Body: []byte("{}")}), raw(Answer{Header: header("WWW-Authenticate", `L402 macaroon="x"`)}), {}, raw(Answer{Body: fmt.Appendf(nil, "<html><script>window.x402 = %s</script>", text)})}},
+		{"payload_captured", []Evidence{sound, evidenceOf(t, v1, true),
+			raw(Answer{Header: header("X-Payment-Required", stdBase64(text))})},
+			[]Evidence{raw(Answer{Body: []byte("{}")}),
+				raw(Answer{Header: header("WWW-Authenticate", `L402 macaroon="x"`)}), {},
+				raw(Answer{Body: fmt.Appendf(nil, "<html><script>window.x402 = %s</script>", text)})}},
 		{"accepts_present", []Evidence{sound},
-			[]Evidence{evidenceOf(t, envelopeWith(2), false), evidenceOf(t, map[string]any{"x402Version": 2}, false), evidenceOf(t, map[string]any{"x402Version": 2, "accepts": rowWith(nil)}, false), evidenceOf(t, map[string]any{"x402Version": 2, "accepts": []int{1}}, false)}},
-		{"x402_version_current", []Evidence{sound, raw(Answer{Header: header(headerName, `{"x402Version":2.0,"accepts":[]}`)})},
-			[]Evidence{evidenceOf(t, v1, true), evidenceOf(t, envelopeWith("2", rowWith(nil)), false), evidenceOf(t, envelopeWith(nil, rowWith(nil)), false), evidenceOf(t, envelopeWith(3, rowWith(nil)), false)}},
-		{"transport_https", []Evidence{sound, with(sound, func(e *Evidence) { e.Hops = []string{"https://www.acme.test/quote"} })},
-			[]Evidence{with(sound, func(e *Evidence) { e.URL = "http://api.acme.test/quote" }), with(sound, func(e *Evidence) { e.TLSVerified = false }),
-				with(sound, func(e *Evidence) { e.Hops = []string{"http://api.acme.test/quote", "https://api.acme.test/quote"} })}},
+			[]Evidence{evidenceOf(t, envelopeWith(2), false), evidenceOf(t, map[string]any{"x402Version": 2}, false),
+				evidenceOf(t, map[string]any{"x402Version": 2, "accepts": rowWith(nil)}, false),
+				evidenceOf(t, map[string]any{"x402Version": 2, "accepts": []int{1}}, false)}},
+		{"x402_version_current", []Evidence{sound,
+			raw(Answer{Header: header(headerName, `{"x402Version":2.0,"accepts":[]}`)})},
+			[]Evidence{evidenceOf(t, v1, true), evidenceOf(t, envelopeWith("2", rowWith(nil)), false),
+				evidenceOf(t, envelopeWith(nil, rowWith(nil)), false),
+				evidenceOf(t, envelopeWith(3, rowWith(nil)), false)}},
+		{"transport_https", []Evidence{sound,
+			with(sound, func(e *Evidence) { e.Hops = []string{"https://www.acme.test/quote"} })},
+			[]Evidence{with(sound, func(e *Evidence) { e.URL = "http://api.acme.test/quote" }),
+				with(sound, func(e *Evidence) { e.TLSVerified = false }),
+				with(sound, func(e *Evidence) {
+					e.Hops = []string{"http://api.acme.test/quote",
+						"https://api.acme.test/quote"}
+				})}},
 		{"version_channel_coherent",
-			[]Evidence{sound, evidenceOf(t, v1, true), raw(Answer{Header: header(headerName, stdBase64(text)), Body: text}), raw(Answer{Header: header(headerName, stdBase64(text)), Body: v1text}), raw(Answer{Header: header(headerName, stdBase64(text)), Body: []byte("null\n")})},
-			[]Evidence{evidenceOf(t, v2, true), evidenceOf(t, v1, false), raw(Answer{Header: header(headerName, string(text))}), raw(Answer{Header: header("X-Payment-Required", stdBase64(text))}),
-				raw(Answer{Header: header(headerName, stdBase64(text)), Body: other}), raw(Answer{Header: header(headerName, "!"), Body: v1text}), raw(Answer{Header: header(headerName, stdBase64([]byte(`{"x402Version":2,"accepts":[]}`))), Body: v1text}), raw(Answer{Header: header(headerName, `"`+stdBase64(text)+`"`)})}},
+			[]Evidence{sound, evidenceOf(t, v1, true),
+				raw(Answer{Header: header(headerName, stdBase64(text)), Body: text}),
+				raw(Answer{Header: header(headerName, stdBase64(text)), Body: v1text}),
+				raw(Answer{Header: header(headerName, stdBase64(text)), Body: []byte("null\n")})},
+			[]Evidence{evidenceOf(t, v2, true), evidenceOf(t, v1, false),
+				raw(Answer{Header: header(headerName, string(text))}),
+				raw(Answer{Header: header("X-Payment-Required", stdBase64(text))}),
+				raw(Answer{Header: header(headerName, stdBase64(text)), Body: other}),
+				raw(Answer{Header: header(headerName, "!"), Body: v1text}),
+				raw(Answer{Header: header(headerName, stdBase64([]byte(`{"x402Version":2,"accepts":[]}`))),
+					Body: v1text}), raw(Answer{Header: header(headerName, `"`+stdBase64(text)+`"`)})}},
 	} {
 		for i, e := range test.pass {
 			if reason := checkOf(t, test.rule, e); reason != "" {
@@ -203,9 +246,12 @@ func TestGrade(t *testing.T) {
 		failed string
 		want   string
 	}{
-		{14, "", "A"}, {13, "network_caip2", "A"}, {12, "", "B"}, {11, "", "B"}, {10, "", "C"}, {9, "", "C"}, {8, "", "D"}, {6, "", "D"}, {5, "", "F"}, {0, "", "F"},
-		{13, "eip712_domain_extra", "C"}, {13, "payto_shape", "C"}, {13, "price_sane", "C"}, {13, "transport_https", "C"}, {11, "price_sane", "C"},
-		{8, "price_sane", "D"}, {5, "price_sane", "F"}, {13, "payload_captured", "F"}, {13, "accepts_present", "F"}, {13, "payto_recoverable", "F"},
+		{14, "", "A"}, {13, "network_caip2", "A"}, {12, "", "B"}, {11, "", "B"}, {10, "", "C"}, {9, "", "C"},
+		{8, "", "D"}, {6, "", "D"}, {5, "", "F"}, {0, "", "F"},
+		{13, "eip712_domain_extra", "C"}, {13, "payto_shape", "C"}, {13, "price_sane", "C"},
+		{13, "transport_https", "C"}, {11, "price_sane", "C"},
+		{8, "price_sane", "D"}, {5, "price_sane", "F"}, {13, "payload_captured", "F"}, {13, "accepts_present", "F"},
+		{13, "payto_recoverable", "F"},
 	} {
 		if got := grade(test.passed, 14, map[string]bool{test.failed: true}); got != test.want {
 			t.Errorf("grade of %d passed, %q failed = %s, want %s", test.passed, test.failed, got, test.want)
@@ -237,7 +283,8 @@ func TestPayToSource(t *testing.T) {
 		source, location string
 	}{
 		{envelopeWith(2, rowWith(nil)), "payTo", "accept"},
-		{envelopeWith(2, rowWith(nil), rowWith(map[string]any{"payTo": nil, "payToAddress": acmePayTo})), "payToAddress", "accept"},
+		{envelopeWith(2, rowWith(nil), rowWith(map[string]any{"payTo": nil, "payToAddress": acmePayTo})),
+			"payToAddress", "accept"},
 		{treasury, "treasury", "element"},
 		{envelopeWith(2, rowWith(map[string]any{"payTo": nil})), "", ""},
 	} {

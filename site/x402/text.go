@@ -55,7 +55,8 @@ func invisible(r rune) bool {
 	if r >= ' ' && r <= '~' || r == '\u200d' {
 		return false
 	}
-	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Cs) || r == '\ufeff' || r == '\u2028' || r == '\u2029'
+	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Co, unicode.Cs) || r == '\ufeff' ||
+		r == '\u2028' || r == '\u2029'
 }
 
 // repairMojibake undoes one round of UTF-8 read as Windows-1252 ("USDâ‚®0"), where the whole text says so.

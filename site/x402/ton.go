@@ -10,8 +10,8 @@ import (
 
 var tonRawForm = regexp.MustCompile(`^-?[0-9]{1,10}:[0-9a-fA-F]{64}$`)
 
-// rawTON returns the raw form "workchain:hash" of a TON address in either of its forms. The friendly form is base64 of a
-// flag byte, the workchain, 32 bytes of hash and a CRC16 of what comes before.
+// rawTON returns the raw form "workchain:hash" of a TON address in either of its forms. The friendly form is base64 of
+// a flag byte, the workchain, 32 bytes of hash and a CRC16 of what comes before.
 func rawTON(address string) (raw string, ok bool) {
 	if tonRawForm.MatchString(address) {
 		return strings.ToLower(address), true

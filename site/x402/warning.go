@@ -135,7 +135,8 @@ func rowWarnings(r *exhibitRow, declaredUSD string) []Warning {
 	if r.Scheme == "upto" && namespace(r.NetworkCAIP2) == "eip155" && extra.text("facilitatorAddress") == "" {
 		add(uptoFacilitatorMissing, "")
 	}
-	if t := r.MaxTimeoutSeconds; t != nil && (*t < 5 || *t > 3600) && r.Scheme != "batch-settlement" && extra.text("name") != gatewayName {
+	if t := r.MaxTimeoutSeconds; t != nil && (*t < 5 || *t > 3600) && r.Scheme != "batch-settlement" &&
+		extra.text("name") != gatewayName {
 		add(timeoutOutOfRange, fmt.Sprint(*t))
 	}
 	if declared := declaredAmount(declaredUSD); declared != "" && !r.Variable() {

@@ -1,14 +1,15 @@
-// Package x402 reads what a service answers when it asks to be paid: the bytes of a 402 in, payment
-// requirements, defects and compliance checks out.
+// Package x402 reads what a service answers when it asks to be paid: the bytes of a 402 in, payment requirements,
+// defects and compliance checks out.
 //
 // Services send what their authors thought the protocol was, so reading is lenient and keeps count: Capture looks in
-// every place where terms have been seen, in every encoding, chooses one Envelope, and records each leniency as a Defect
-// whose code DefectCodes explains. A Requirement is one way to pay in normal form: networks as CAIP-2 ids, addresses in
-// the one form in which two compare equal, amounts as integers in decimal text, never a float. What was received stays
-// beside it, untouched. Assess then applies the 14 Rules, gives a grade and adds warnings.
+// every place where terms have been seen, in every encoding, chooses one Envelope, and records each leniency as a
+// Defect whose code DefectCodes explains. A Requirement is one way to pay in normal form: networks as CAIP-2 ids,
+// addresses in the one form in which two compare equal, amounts as integers in decimal text, never a float. What was
+// received stays beside it, untouched. Assess then applies the 14 Rules, gives a grade and adds warnings.
 //
-// The package owns the protocol's data: networks.json, assets.json (sources in SOURCES.md) and the address shapes of each
-// namespace. It is pure: no clock, no network, no database, and it must never know what a service, a check or a page is.
+// The package owns the protocol's data: networks.json, assets.json (sources in SOURCES.md) and the address shapes of
+// each namespace. It is pure: no clock, no network, no database, and it must never know what a service, a check or a
+// page is.
 //
 // Whatever comes in is hostile. Reading is bounded in bytes, depth, rows and members, takes less than 8 MB for any
 // answer, and follows no reference found in one.
@@ -108,13 +109,14 @@ type Discovery struct {
 // Requirement is one row of accepts: one way to pay. Its texts are clipped, and characters that show nothing are U+FFFD
 // in them; Raw has what was received.
 type Requirement struct {
-	Scheme            string
-	Network           string // as received
-	NetworkCAIP2      string // normalised, "" when it does not resolve
-	Asset             string // as received
-	AssetNorm         string // hex addresses in lower case, else as received
-	AssetName         string // symbol from the asset table, else "UNKNOWN"
-	Amount            string // atomic units, an integer in decimal digits; "" when there is none, as of XRPL issued currencies
+	Scheme       string
+	Network      string // as received
+	NetworkCAIP2 string // normalised, "" when it does not resolve
+	Asset        string // as received
+	AssetNorm    string // hex addresses in lower case, else as received
+	AssetName    string // symbol from the asset table, else "UNKNOWN"
+	// atomic units, an integer in decimal digits; "" when there is none, as of XRPL issued currencies
+	Amount            string
 	AmountRaw         string // as received, whatever it was
 	PayTo             string // as received, "" when there is none
 	PayToNorm         string

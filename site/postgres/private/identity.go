@@ -149,7 +149,8 @@ func (p *place) settle(ctx context.Context, o Options, progs *programs) (identit
 		}
 		return id, nil
 	}
-	return identity{}, fmt.Errorf("run Postgres for %s: it refuses root, and no other identity will do (DATABASE_URL can name a server of yours): %w", p.data, errors.Join(refusals...))
+	return identity{}, fmt.Errorf("run Postgres for %s: it refuses root, and no other identity will do "+
+		"(DATABASE_URL can name a server of yours): %w", p.data, errors.Join(refusals...))
 }
 
 // settleAs prepares p for an unprivileged user.

@@ -22,7 +22,8 @@ func TestNamespacesRefused(t *testing.T) {
 		want string // in the first line that the helper says
 	}{
 		{"all ids", 65536, "making a database with Postgres"},
-		{"only root", 1, "it refuses root, and no other identity will do (DATABASE_URL can name a server of yours): run it as root under the name of"},
+		{"only root", 1, "it refuses root, and no other identity will do (DATABASE_URL can name a server of yours): " +
+			"run it as root under the name of"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -192,7 +192,8 @@ func (p *place) major() (int, error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, made := p.owner(); made {
-			return 0, fmt.Errorf("%s is no Postgres data folder: there is no PG_VERSION in it; move it away to begin anew", p.data)
+			return 0, fmt.Errorf("%s is no Postgres data folder: there is no PG_VERSION in it; move it away to "+
+				"begin anew", p.data)
 		}
 		return 0, nil
 	}

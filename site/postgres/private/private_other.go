@@ -9,7 +9,8 @@ import (
 	"runtime"
 )
 
-var errNoUnix = errors.New("Tollbook runs its own Postgres on Linux, macOS and other Unix systems only, not on " + runtime.GOOS +
+var errNoUnix = errors.New("Tollbook runs its own Postgres on Linux, macOS and other Unix systems only, not on " +
+	runtime.GOOS +
 	": set DATABASE_URL to a server of yours")
 
 // Server is a running Postgres server; on this system there is none.

@@ -85,7 +85,8 @@ func choosePrograms(ctx context.Context, o Options, dirs []string, major int) (p
 	}
 	if major != 0 && major != packageMajor {
 		if len(refused) == 0 {
-			refused = append(refused, fmt.Errorf("%w: it is of Postgres %d, and there are no such programs; install Postgres %d, or set TOLLBOOK_POSTGRES_BIN",
+			refused = append(refused, fmt.Errorf("%w: it is of Postgres %d, and there are no such programs; install "+
+				"Postgres %d, or set TOLLBOOK_POSTGRES_BIN",
 				ErrWrongVersion, major, major))
 		}
 		return programs{}, errors.Join(refused...)
@@ -102,7 +103,8 @@ func choosePrograms(ctx context.Context, o Options, dirs []string, major int) (p
 func (p programs) fit(major int) error {
 	switch {
 	case p.major < oldestMajor:
-		return fmt.Errorf("%w: %s is Postgres %s, and Tollbook needs %d or newer", ErrNoPrograms, p.dir, p.version, oldestMajor)
+		return fmt.Errorf("%w: %s is Postgres %s, and Tollbook needs %d or newer", ErrNoPrograms, p.dir, p.version,
+			oldestMajor)
 	case major != 0 && p.major != major:
 		return fmt.Errorf("%w: it is of Postgres %d, and %s is Postgres %s; "+
 			"install Postgres %d beside it, or move the folder away to begin anew, or carry it over with pg_upgrade",

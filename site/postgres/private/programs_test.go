@@ -57,7 +57,8 @@ func TestFindPrograms(t *testing.T) {
 	script(t, filepath.Join(half, "initdb"), "")
 	broken := fakeBin(t, filepath.Join(dir, "broken"), "")
 	script(t, filepath.Join(broken, "postgres"), "echo libssl.so is missing >&2; exit 127")
-	lib, opt, app := filepath.Join(dir, "lib", "*", "bin"), filepath.Join(dir, "opt", "postgresql*", "bin"), filepath.Join(dir, "app", "Versions", "*", "bin")
+	lib, opt, app := filepath.Join(dir, "lib", "*", "bin"), filepath.Join(dir, "opt", "postgresql*", "bin"),
+		filepath.Join(dir, "app", "Versions", "*", "bin")
 
 	for _, tt := range []struct {
 		name           string
@@ -87,7 +88,8 @@ func TestFindPrograms(t *testing.T) {
 		{name: "the variable names nothing", env: half, path: linked, is: ErrNoPrograms,
 			wantErr: "TOLLBOOK_POSTGRES_BIN: ", wantErrToo: half + " does not hold the programs initdb and postgres"},
 		{name: "the variable names an old one", env: nine, path: linked, is: ErrNoPrograms, wantErr: "9.6.24"},
-		{name: "the variable's does not fit the cluster", env: seventeen, path: linked, major: 15, is: ErrWrongVersion, wantErr: "is Postgres 17.2"},
+		{name: "the variable's does not fit the cluster", env: seventeen, path: linked, major: 15, is: ErrWrongVersion,
+			wantErr: "is Postgres 17.2"},
 		{name: "the given folder is before the variable", bin: fifteen, env: seventeen, want: fifteen},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -107,7 +109,8 @@ func TestFindPrograms(t *testing.T) {
 			if tt.want != "" {
 				return
 			}
-			if !errors.Is(err, tt.is) || !strings.Contains(err.Error(), tt.wantErr) || !strings.Contains(err.Error(), tt.wantErrToo) {
+			if !errors.Is(err, tt.is) || !strings.Contains(err.Error(), tt.wantErr) ||
+				!strings.Contains(err.Error(), tt.wantErrToo) {
 				t.Errorf("%q is not %q, or does not say %q and %q", err, tt.is, tt.wantErr, tt.wantErrToo)
 			}
 		})

@@ -60,10 +60,12 @@ func TestStartTwice(t *testing.T) {
 			if elsewhere := strings.HasPrefix(data, shared); elsewhere != tt.elsewhere {
 				t.Errorf("the cluster is %s", data)
 			}
-			if told := strings.Contains(strings.Join(*said, "\n"), "the database lies in "+filepath.Dir(data)); told != tt.elsewhere {
+			if told := strings.Contains(strings.Join(*said, "\n"),
+				"the database lies in "+filepath.Dir(data)); told != tt.elsewhere {
 				t.Errorf("said %q", *said)
 			}
-			for path, want := range map[string]os.FileMode{dir: tt.dirMode, data: 0o700, filepath.Join(filepath.Dir(data), "socket"): 0o700} {
+			for path, want := range map[string]os.FileMode{dir: tt.dirMode, data: 0o700,
+				filepath.Join(filepath.Dir(data), "socket"): 0o700} {
 				if got := mode(t, path); got != want {
 					t.Errorf("mode of %s is %o, not %o", path, got, want)
 				}
@@ -143,7 +145,8 @@ func TestOrdinaryUser(t *testing.T) {
 
 	// What root closed stays closed, and says so.
 	h = startHelper(t, binary, as, order{Dir: filepath.Join(closedDir(t), "postgres")})
-	if r := h.next(t); !strings.Contains(r.Error, "permission denied") || !strings.Contains(r.Error, "make the data folder") {
+	if r := h.next(t); !strings.Contains(r.Error, "permission denied") ||
+		!strings.Contains(r.Error, "make the data folder") {
 		t.Errorf("in a closed folder: %+v", r)
 	}
 }
@@ -153,14 +156,17 @@ func TestSettings(t *testing.T) {
 	needPrograms(t)
 	s := mustStart(t, Options{Dir: tempDir(t), Settings: []string{"work_mem=5MB"}})
 	for name, want := range map[string]string{
-		"listen_addresses": "", "data_checksums": "on", "fsync": "on", "full_page_writes": "on", "server_encoding": "UTF8",
-		"TimeZone": "UTC", "jit": "off", "max_connections": "60", "shared_buffers": "128MB", "work_mem": "5MB", "unix_socket_permissions": "0700",
+		"listen_addresses": "", "data_checksums": "on", "fsync": "on", "full_page_writes": "on",
+		"server_encoding": "UTF8",
+		"TimeZone":        "UTC", "jit": "off", "max_connections": "60", "shared_buffers": "128MB", "work_mem": "5MB",
+		"unix_socket_permissions": "0700",
 	} {
 		if got := query(t, s.DSN(), `SELECT current_setting('`+name+`')`); got != want {
 			t.Errorf("%s is %q, not %q", name, got, want)
 		}
 	}
-	if got := query(t, s.DSN(), `SELECT datcollate || ' ' || current_database() || ' ' || current_user FROM pg_database WHERE datname = current_database()`); got != "C tollbook postgres" {
+	if got := query(t, s.DSN(), `SELECT datcollate || ' ' || current_database() || ' ' || current_user FROM `+
+		`pg_database WHERE datname = current_database()`); got != "C tollbook postgres" {
 		t.Errorf("collation, database, user: %q", got)
 	}
 	// The terminal's Ctrl-C goes to this program's group, not to the server's.
@@ -297,7 +303,8 @@ func TestStop(t *testing.T) {
 	if err := s.Err(); err != nil {
 		t.Errorf("after Stop: %v", err)
 	}
-	if tail := s.log.Tail(); !strings.Contains(tail, "database system is shut down") || strings.Contains(tail, "immediate") {
+	if tail := s.log.Tail(); !strings.Contains(tail, "database system is shut down") ||
+		strings.Contains(tail, "immediate") {
 		t.Errorf("it was not shut down in order: %s", tail)
 	}
 }
@@ -335,11 +342,19 @@ func TestBadFolders(t *testing.T) {
 		is   error
 		want []string
 	}{
-		{"a file", func(t *testing.T, dir string) { write(t, dir, "") }, nil, []string{"make the data folder", "not a directory"}},
-		{"not a cluster", func(t *testing.T, dir string) { write(t, filepath.Join(dir, "data", "x"), "") }, nil, []string{"no PG_VERSION"}},
-		{"garbled version", func(t *testing.T, dir string) { write(t, filepath.Join(dir, "data", "PG_VERSION"), "new\n") }, nil,
+		{"a file", func(t *testing.T, dir string) { write(t, dir, "") }, nil,
+			[]string{"make the data folder", "not a directory"}},
+		{"not a cluster", func(t *testing.T, dir string) { write(t, filepath.Join(dir, "data", "x"), "") }, nil,
+			[]string{"no PG_VERSION"}},
+		{"garbled version", func(t *testing.T,
+			dir string) {
+			write(t, filepath.Join(dir, "data", "PG_VERSION"), "new\n")
+		}, nil,
 			[]string{"read the version", "new"}},
-		{"another version", func(t *testing.T, dir string) { write(t, filepath.Join(dir, "data", "PG_VERSION"), "13\n") }, ErrWrongVersion,
+		{"another version", func(t *testing.T,
+			dir string) {
+			write(t, filepath.Join(dir, "data", "PG_VERSION"), "13\n")
+		}, ErrWrongVersion,
 			[]string{"it is of Postgres 13", "is Postgres " + progs.version, "install Postgres 13"}},
 		{"a cluster without a heart", func(t *testing.T, dir string) {
 			write(t, filepath.Join(dir, "data", "PG_VERSION"), fmt.Sprintln(progs.major))
@@ -398,7 +413,8 @@ func TestDSN(t *testing.T) {
 func mountSmall(t *testing.T, dir, size string) (unmount func()) {
 	t.Helper()
 	needRoot(t)
-	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "mode=0700,size="+size, "tmpfs", dir).CombinedOutput(); err != nil {
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "mode=0700,size="+size, "tmpfs",
+		dir).CombinedOutput(); err != nil {
 		testgate.Missing(t, "this system lets no tmpfs be mounted: %v: %s", err, out)
 	}
 	var once sync.Once

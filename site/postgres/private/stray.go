@@ -50,7 +50,8 @@ func endStrays(ctx context.Context, o Options, data string) error {
 		}
 	}
 	if strays := findStrays(data); len(strays) > 0 {
-		return fmt.Errorf("end the server that a killed program left in %s: process %d does not end", data, strays[0].pid)
+		return fmt.Errorf("end the server that a killed program left in %s: process %d does not end", data,
+			strays[0].pid)
 	}
 	return nil
 }
