@@ -14,8 +14,6 @@ import (
 	"time"
 
 	"tollbook/output/archive"
-
-	"golang.org/x/tools/txtar"
 )
 
 var t0 = time.Date(2026, 11, 20, 23, 45, 1, 0, time.UTC)
@@ -175,14 +173,6 @@ func listing(t *testing.T, root string) []string {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
-}
-
-func fromTxtar(a *txtar.Archive) map[string]string {
-	files := map[string]string{}
-	for _, f := range a.Files {
-		files[f.Name] = string(f.Data)
-	}
-	return files
 }
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
