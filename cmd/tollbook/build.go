@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -134,6 +136,9 @@ func (o *buildOptions) maker() (makeFunc, error) {
 			return build.Report{}, err
 		}
 		site.Sample = source != ""
+		if os.Getenv("GOGC") == "" {
+			defer debug.SetGCPercent(debug.SetGCPercent(build.GCPercent))
+		}
 		now := time.Now()
 		report, err := build.Run(ctx, db, folder, build.Options{
 			Now: now, Every: o.Every, LogDelay: logDelay, Expand: output.Expand(o.Expand), Packed: o.Gzip, Key: key, Progress: progress, FreeHosts: free,

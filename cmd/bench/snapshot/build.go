@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"runtime/pprof"
 	"strconv"
 	"time"
@@ -73,6 +74,9 @@ func buildOnce(ctx context.Context, o options) error {
 		return err
 	}
 	defer stop()
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(build.GCPercent)
+	}
 	began := time.Now()
 	var b built
 	b.Report, err = build.Run(ctx, db, folder, build.Options{
