@@ -12,8 +12,8 @@ import (
 // ShippedFacilitators is the list of facilitators that comes with Tollbook, as it is imported.
 func ShippedFacilitators() ([]ledger.Facilitator, error) { return imported(chain.Shipped()) }
 
-// ImportShippedFacilitators stores that list in a database without facilitators. They are real ones; what they settled is what
-// the settlements table contains.
+// ImportShippedFacilitators stores that list in a database without facilitators. They are real ones; what they settled
+// is what the settlements table contains.
 func ImportShippedFacilitators(ctx context.Context, db *postgres.DB) error {
 	known, err := db.Facilitators(ctx)
 	if err != nil || len(known) > 0 {

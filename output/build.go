@@ -35,8 +35,8 @@ type BuildOptions struct {
 	Key    ed25519.PrivateKey // signs the checkpoint; its public half is a file of the snapshot. nil for none
 }
 
-// Build is a snapshot on its way to publication. It holds the folder's lock until Commit or Abort. But for Pack it is for
-// one goroutine.
+// Build is a snapshot on its way to publication. It holds the folder's lock until Commit or Abort. But for Pack it is
+// for one goroutine.
 type Build struct {
 	folder *Folder
 	opts   BuildOptions
@@ -62,8 +62,8 @@ type Result struct {
 	Linked     int
 }
 
-// Begin takes the folder's lock, removes what killed publishers left, and starts a snapshot. It fails with ErrBusy while
-// another build is between Begin and its end.
+// Begin takes the folder's lock, removes what killed publishers left, and starts a snapshot. It fails with ErrBusy
+// while another build is between Begin and its end.
 func (d *Folder) Begin(ctx context.Context, opts BuildOptions) (*Build, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -119,7 +119,8 @@ func (b *Build) Add(name string, data []byte) error {
 	return nil
 }
 
-// Pack packs the contents of a file that AddPacked will add, and keeps nothing of data. Several goroutines may pack at once.
+// Pack packs the contents of a file that AddPacked will add, and keeps nothing of data. Several goroutines may pack at
+// once.
 func (b *Build) Pack(name string, data []byte) archive.Packed { return b.zip.Pack(name, data) }
 
 // AddPacked appends a file whose contents Pack packed.
@@ -130,11 +131,12 @@ func (b *Build) AddPacked(name string, p archive.Packed) error {
 	return nil
 }
 
-// TakeOver returns a file of the snapshot before packed, and false where that has none, or a damaged one. Several goroutines may call it at once.
+// TakeOver returns a file of the snapshot before packed, and false where that has none, or a damaged one. Several
+// goroutines may call it at once.
 func (b *Build) TakeOver(name string) (archive.Packed, bool) { return b.zip.TakeOver(name) }
 
-// readBack reads a file that was written and synced, and fails with archive.ErrDamaged unless its bytes have the sum of those that
-// were written.
+// readBack reads a file that was written and synced, and fails with archive.ErrDamaged unless its bytes have the sum of
+// those that were written.
 func readBack(path string, written hash.Hash) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -154,8 +156,8 @@ func readBack(path string, written hash.Hash) error {
 // SetErased says up to which erasure the packs are rewritten with this build.
 func (b *Build) SetErased(id int64) { b.erased = id }
 
-// Commit publishes the snapshot. After an error the snapshot before is still the current one, unless the error came from
-// making the new checkpoint durable; either way the same build run again finishes the work.
+// Commit publishes the snapshot. After an error the snapshot before is still the current one, unless the error came
+// from making the new checkpoint durable; either way the same build run again finishes the work.
 func (b *Build) Commit(ctx context.Context) (Result, error) {
 	if b.done {
 		return Result{}, errors.New("commit: the build has ended")
@@ -197,7 +199,8 @@ func (b *Build) publish(ctx context.Context) (Result, error) {
 	if err := d.seal(id, b.sum); err != nil {
 		return r, err
 	}
-	// A crash here leaves the sum of a zip that is not there; the next build of the same id writes it anew, Prune removes it.
+	// A crash here leaves the sum of a zip that is not there; the next build of the same id writes it anew, Prune
+	// removes it.
 
 	if err := d.disk.rename(b.file.Name(), d.snapshotPath(id)); err != nil {
 		return r, err

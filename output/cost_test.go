@@ -56,8 +56,8 @@ const (
 	partWrites  = 2  // beginning and completing a zip above 16 MB, in place of its one; and one of each part of 16 MB
 )
 
-// TestPublishRequests holds the number of requests to a sum that an operator can work out: all of a first publication, of
-// one without anything new, of the next, without objects, and of a zip that is sent in parts.
+// TestPublishRequests holds the number of requests to a sum that an operator can work out: all of a first publication,
+// of one without anything new, of the next, without objects, and of a zip that is sent in parts.
 func TestPublishRequests(t *testing.T) {
 	t.Parallel()
 	server := outputtest.Versity(t)

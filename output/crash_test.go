@@ -20,8 +20,8 @@ import (
 	"tollbook/site/leaktest"
 )
 
-// Every operation of a publication fails both ways: it was not done, and it was done all the same. Whatever happens, what
-// is published stays whole, and the same build run again publishes.
+// Every operation of a publication fails both ways: it was not done, and it was done all the same. Whatever happens,
+// what is published stays whole, and the same build run again publishes.
 func TestPublishFaults(t *testing.T) {
 	t.Parallel()
 	var seen atomic.Int64

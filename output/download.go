@@ -28,8 +28,8 @@ func (s *Source) Download(ctx context.Context, name string) (*Download, error) {
 	return &Download{obj, store}, nil
 }
 
-// Open reads length bytes from offset on, which goes past all memory that other readers share. It fails with ErrCondition
-// when the object is another by now.
+// Open reads length bytes from offset on, which goes past all memory that other readers share. It fails with
+// ErrCondition when the object is another by now.
 func (d *Download) Open(ctx context.Context, offset, length int64) (io.ReadCloser, error) {
 	_, body, err := d.store.Get(ctx, d.Name, objects.GetOptions{Offset: offset, Length: length, IfMatch: d.ETag})
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// expandedFile lists what is expanded in a store: the sha256 of each file's content, zero where it is not known which of
-// two it is, because somebody may have been killed while he wrote or deleted it.
+// expandedFile lists what is expanded in a store: the sha256 of each file's content, zero where it is not known which
+// of two it is, because somebody may have been killed while he wrote or deleted it.
 const expandedFile = "expanded.sums.gz"
 
 // maxExpanded bounds what is read of that list, in bytes before and after unpacking.

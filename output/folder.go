@@ -1,5 +1,5 @@
-// Package output is where trees go: a tree of finished files is built as an immutable zip, published in a folder or in a store,
-// named by a checkpoint, opened again for readers, verified, expanded, rolled back and pruned.
+// Package output is where trees go: a tree of finished files is built as an immutable zip, published in a folder or in
+// a store, named by a checkpoint, opened again for readers, verified, expanded, rolled back and pruned.
 //
 // It owns, under a publication's root:
 //
@@ -12,8 +12,8 @@
 //	.notes               what the last build noted for the next
 //	.lock                held by the one publisher
 //
-// Its format is output/archive, its stores are output/objects. It must never know what is in the files: no service, no route,
-// no parameter.
+// Its format is output/archive, its stores are output/objects. It must never know what is in the files: no service, no
+// route, no parameter.
 package output
 
 import (

@@ -17,8 +17,8 @@ type Kept struct {
 // Before is the checkpoint of the snapshot that this one is to replace, zero without one.
 func (b *Build) Before() archive.Checkpoint { return b.before }
 
-// ReadBefore reads a file of the snapshot that this one is to replace. It fails with fs.ErrNotExist where there is none,
-// where nothing is taken over from it (Full), and where it has no such file.
+// ReadBefore reads a file of the snapshot that this one is to replace. It fails with fs.ErrNotExist where there is
+// none, where nothing is taken over from it (Full), and where it has no such file.
 func (b *Build) ReadBefore(name string) ([]byte, error) {
 	if b.prior == nil {
 		return nil, fmt.Errorf("read %s of the snapshot before: %w", name, fs.ErrNotExist)
@@ -30,8 +30,8 @@ func (b *Build) ReadBefore(name string) ([]byte, error) {
 	return data, nil
 }
 
-// Kept lists the snapshots of seconds before this one's that Prune leaves once this one is current, newest first. So the
-// same build run again lists the same.
+// Kept lists the snapshots of seconds before this one's that Prune leaves once this one is current, newest first. So
+// the same build run again lists the same.
 func (b *Build) Kept() ([]Kept, error) {
 	d := b.folder
 	this := archive.SnapshotID(b.opts.Now, "000000") // its digest is not known yet; keeping goes by time

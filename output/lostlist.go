@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// findExpanded finds what may be expanded where the list is lost: every object of the store that a snapshot's file could be.
-// A stranger's object is not among them unless it lies in a folder of the tree and, where the store keeps headers, has the
-// cache policy that we give to its name.
+// findExpanded finds what may be expanded where the list is lost: every object of the store that a snapshot's file
+// could be. A stranger's object is not among them unless it lies in a folder of the tree and, where the store keeps
+// headers, has the cache policy that we give to its name.
 func (p *Publisher) findExpanded(ctx context.Context, tree archive.Tree) (map[string]archive.Sum, error) {
 	list, err := p.store.List(ctx, "")
 	if err != nil {

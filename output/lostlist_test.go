@@ -16,7 +16,8 @@ import (
 	"tollbook/site/testgate"
 )
 
-// Where the list of expanded objects is lost, the next publication finds what no snapshot wants, and leaves what is not ours.
+// Where the list of expanded objects is lost, the next publication finds what no snapshot wants, and leaves what is not
+// ours.
 func TestPublishWithoutList(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, open func(testing.TB) objects.Store) {
@@ -83,8 +84,8 @@ func TestPublishListsOnce(t *testing.T) {
 	}
 }
 
-// For more than a year of builds, each published and pruned a while later, the snapshots that the current one lists can be
-// had from the store, the newest of each day of the last year among them.
+// For more than a year of builds, each published and pruned a while later, the snapshots that the current one lists can
+// be had from the store, the newest of each day of the last year among them.
 func TestListedIsKept(t *testing.T) {
 	t.Parallel()
 	testgate.NotShort(t)

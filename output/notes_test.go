@@ -8,8 +8,8 @@ import (
 	"tollbook/output/archive"
 )
 
-// The next build reads the notes of a snapshot and can copy its files, unless they belong to another snapshot or were cut. A
-// damaged file is not copied.
+// The next build reads the notes of a snapshot and can copy its files, unless they belong to another snapshot or were
+// cut. A damaged file is not copied.
 func TestNotes(t *testing.T) {
 	t.Parallel()
 	remove := func(path string) func(*testing.T) {

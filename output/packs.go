@@ -22,8 +22,8 @@ type pack struct {
 	counted
 }
 
-// open answers the pack with a name, opened by do if need be. Opening another goes on beside; two who open the same one at
-// once both may.
+// open answers the pack with a name, opened by do if need be. Opening another goes on beside; two who open the same one
+// at once both may.
 func (p *packs) open(name string, do func() (*archive.ZipFile, error)) (*pack, error) {
 	if k := p.find(name); k != nil {
 		return k, nil

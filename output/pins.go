@@ -17,9 +17,9 @@ const (
 // ErrNotKept is the answer to the id of a snapshot that is not there, any more or at all.
 var ErrNotKept = errors.New("no such snapshot is kept")
 
-// Pinned answers the snapshot with this id for the caller to Release: one of the newest, which stay open, or another that
-// is still kept and is opened for whoever names it. It fails with ErrNotKept for what is no id, too. One snapshot is
-// opened at a time: its directory takes memory, and who waits mostly wants the same.
+// Pinned answers the snapshot with this id for the caller to Release: one of the newest, which stay open, or another
+// that is still kept and is opened for whoever names it. It fails with ErrNotKept for what is no id, too. One snapshot
+// is opened at a time: its directory takes memory, and who waits mostly wants the same.
 func (s *Source) Pinned(id string) (*Snapshot, error) {
 	if snap := s.find(id); snap != nil {
 		return snap, nil

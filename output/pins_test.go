@@ -34,8 +34,8 @@ func publishMany(t testing.TB, d *Folder, s *Source, n int) (ids []string) {
 	return ids
 }
 
-// The newest three stay readable whatever happens to their files; others are opened as long as they are there, and three
-// of them stay open.
+// The newest three stay readable whatever happens to their files; others are opened as long as they are there, and
+// three of them stay open.
 func TestPinned(t *testing.T) {
 	t.Parallel()
 	d := openFolder(t, tempDir(t))

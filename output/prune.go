@@ -21,10 +21,10 @@ const (
 	maxPins    = 60        // so many at most: with builds less than a minute apart, less than an hour
 )
 
-// Keep answers which of ids stay, oldest first: the current and the previous, what was current within the last hour (the
-// newest 60 of these), the newest 10 of the last 2 hours, the newest of each UTC hour for a day and of each of the last 365 UTC days
-// that have one: a clock that is a year ahead leaves the days. What is no id is never among them. Keeping again what was
-// kept changes nothing until time passes.
+// Keep answers which of ids stay, oldest first: the current and the previous, what was current within the last hour
+// (the newest 60 of these), the newest 10 of the last 2 hours, the newest of each UTC hour for a day and of each of the
+// last 365 UTC days that have one: a clock that is a year ahead leaves the days. What is no id is never among them.
+// Keeping again what was kept changes nothing until time passes.
 func Keep(ids []string, now time.Time, current, previous string) []string {
 	ids = slices.Clone(ids)
 	slices.Sort(ids)

@@ -9,9 +9,10 @@ import (
 	"tollbook/output/objects"
 )
 
-// Prune removes from the store the snapshots that neither Keep keeps nor the current one lists, the packs that the folder does not have any more, and
-// what killed publishers left. A folder without packs says nothing about them. An object that it does not know by its
-// name stays. What it removes nobody's pointer names, so that a crash leaves the rest for the next run.
+// Prune removes from the store the snapshots that neither Keep keeps nor the current one lists, the packs that the
+// folder does not have any more, and what killed publishers left. A folder without packs says nothing about them. An
+// object that it does not know by its name stays. What it removes nobody's pointer names, so that a crash leaves the
+// rest for the next run.
 func (p *Publisher) Prune(ctx context.Context, from *Folder) (pruned Pruned, err error) {
 	defer func() {
 		if err != nil {
@@ -70,7 +71,8 @@ func (p *Publisher) Prune(ctx context.Context, from *Folder) (pruned Pruned, err
 	return pruned, p.store.Delete(ctx, gone)
 }
 
-// listed are the ids that a snapshot tells readers of: they can have them as long as it is the current one, though time passes.
+// listed are the ids that a snapshot tells readers of: they can have them as long as it is the current one, though time
+// passes.
 func (p *Publisher) listed(id string) ([]string, error) {
 	if p.o.Listed == nil {
 		return nil, nil

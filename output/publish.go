@@ -28,11 +28,11 @@ type Record struct {
 	Withdrawn        string // the newest snapshot that a rollback took back, "" for none
 }
 
-// Register is where publishers to one place agree who is next. It is the lock where a store has no conditions, and it is
-// as durable as its database.
+// Register is where publishers to one place agree who is next. It is the lock where a store has no conditions, and it
+// is as durable as its database.
 type Register interface {
-	// Lock keeps other publishers out until release, or answers ErrBusy. held says whether it still does: a lock is lost
-	// with the connection that it lies on.
+	// Lock keeps other publishers out until release, or answers ErrBusy. held says whether it still does: a lock is
+	// lost with the connection that it lies on.
 	Lock(ctx context.Context) (held func(context.Context) error, release func(), err error)
 	// Read answers the record, zero before the first.
 	Read(ctx context.Context) (Record, error)
@@ -135,8 +135,9 @@ func (p *Publisher) Publish(ctx context.Context, from *Folder) (r Published, err
 	if err := g.Wait(); err != nil {
 		return r, err
 	}
-	// A crash before leaves packs before the snapshot that names them, a whole zip that nothing names, or parts of one that
-	// nobody sees. The next run finds and keeps the former, and sweeps the parts; Prune removes what no run comes for.
+	// A crash before leaves packs before the snapshot that names them, a whole zip that nothing names, or parts of one
+	// that nobody sees. The next run finds and keeps the former, and sweeps the parts; Prune removes what no run comes
+	// for.
 
 	r.Checkpoint, r.Moved, err = p.name(ctx, held, t, local)
 	if err != nil {

@@ -336,13 +336,14 @@ func TestPublishToFaults(t *testing.T) {
 	})
 }
 
-// mayBeCovered says whether the failure of an operation need not be told: its result is read again, or it is tried again.
+// mayBeCovered says whether the failure of an operation need not be told: its result is read again, or it is tried
+// again.
 func mayBeCovered(op string) bool {
 	return op == "put "+archive.CheckpointFile || op == "replace register" || strings.HasPrefix(op, "get "+archive.SnapshotsDir) || strings.HasPrefix(op, "get "+archive.PacksDir)
 }
 
-// checkBetween is what must hold of a store at every moment of a publication: the pointer names a whole snapshot, and each
-// expanded object is whole and of the old or the new one.
+// checkBetween is what must hold of a store at every moment of a publication: the pointer names a whole snapshot, and
+// each expanded object is whole and of the old or the new one.
 func checkBetween(t *testing.T, about string, s objects.Store, old, next map[string]string) {
 	t.Helper()
 	source := OpenStoreSource(s, 0, quiet())
@@ -625,8 +626,8 @@ func TestSignature(t *testing.T) {
 	}
 }
 
-// Between us and the store stands a proxy that delays, cuts, answers 500 and 503 SlowDown, or drops bodies: a publication
-// ends whole, or leaves the snapshot before.
+// Between us and the store stands a proxy that delays, cuts, answers 500 and 503 SlowDown, or drops bodies: a
+// publication ends whole, or leaves the snapshot before.
 func TestPublishThroughFaultyProxy(t *testing.T) {
 	t.Parallel()
 	server := outputtest.Versity(t)
@@ -735,7 +736,8 @@ func TestPublishThroughFaultyProxy(t *testing.T) {
 	}
 }
 
-// A zip is sent while it is checked: one that turns out damaged, or no successor, leaves neither an object nor its parts.
+// A zip is sent while it is checked: one that turns out damaged, or no successor, leaves neither an object nor its
+// parts.
 func TestRefusedLeavesNothing(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, open func(testing.TB) objects.Store) {
@@ -822,8 +824,8 @@ func (s *lyingStore) Put(ctx context.Context, name string, body objects.Body, o 
 	return s.Store.Put(ctx, name, bytes.NewReader(s.keep(data)), o)
 }
 
-// A pack that was written anew, because a service was erased, takes the place of the old one in the store, and readers that
-// had the old one open read the new.
+// A pack that was written anew, because a service was erased, takes the place of the old one in the store, and readers
+// that had the old one open read the new.
 func TestPublishErased(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, open func(testing.TB) objects.Store) {

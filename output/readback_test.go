@@ -10,8 +10,8 @@ import (
 	"tollbook/output/archive"
 )
 
-// A zip that the disk kept otherwise than it was sent is not published: each of its bytes counts, those that no member's
-// sum covers too.
+// A zip that the disk kept otherwise than it was sent is not published: each of its bytes counts, those that no
+// member's sum covers too.
 func TestReadBack(t *testing.T) {
 	t.Parallel()
 	for _, where := range []string{"first", "middle", "last"} {

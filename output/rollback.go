@@ -11,8 +11,8 @@ import (
 	"tollbook/output/objects"
 )
 
-// Rollback makes an earlier snapshot, which the folder still has, the current one. Its checkpoint is the next generation
-// after the one that it takes back, which stays as the previous. The next build follows it.
+// Rollback makes an earlier snapshot, which the folder still has, the current one. Its checkpoint is the next
+// generation after the one that it takes back, which stays as the previous. The next build follows it.
 func (d *Folder) Rollback(ctx context.Context, id string, key ed25519.PrivateKey) (c archive.Checkpoint, moved bool, err error) {
 	defer func() {
 		if err != nil {
@@ -57,8 +57,8 @@ func (d *Folder) Rollback(ctx context.Context, id string, key ed25519.PrivateKey
 		if err := b.moveCurrent(id); err != nil {
 			return c, false, err
 		}
-		// A crash here leaves current at the earlier snapshot, and the checkpoint at the later, both whole. The same rollback
-		// run again finishes, and so does the next build.
+		// A crash here leaves current at the earlier snapshot, and the checkpoint at the later, both whole. The same
+		// rollback run again finishes, and so does the next build.
 	}
 	if before.Snapshot == id {
 		return before, false, nil

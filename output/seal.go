@@ -15,8 +15,8 @@ import (
 )
 
 // A seal is the sha256 of a snapshot's zip, in a file beside it as sha256sum writes it. What was built and read back is
-// published by it without unpacking a file: a byte that changed since shows all the same. It says what the disk should hold,
-// not who made it: for that there are the digest and the signature of the checkpoint.
+// published by it without unpacking a file: a byte that changed since shows all the same. It says what the disk should
+// hold, not who made it: for that there are the digest and the signature of the checkpoint.
 const sealExt = ".zip.sha256"
 
 func (d *Folder) sealPath(id string) string {

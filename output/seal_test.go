@@ -16,8 +16,8 @@ import (
 	"tollbook/output/objects"
 )
 
-// What changed on the disk since it was built is not published, by its seal or, where that says nothing, by the sums of its
-// files; a seal that is missing or another's keeps nothing whole back.
+// What changed on the disk since it was built is not published, by its seal or, where that says nothing, by the sums of
+// its files; a seal that is missing or another's keeps nothing whole back.
 func TestPublishSealed(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -54,7 +54,8 @@ func TestPublishSealed(t *testing.T) {
 	}
 }
 
-// A byte between the files, which no sum of theirs covers, shows by the seal; then every file is looked at, and all are whole.
+// A byte between the files, which no sum of theirs covers, shows by the seal; then every file is looked at, and all are
+// whole.
 func TestSealCoversTheZip(t *testing.T) {
 	t.Parallel()
 	d := openFolder(t, t.TempDir())
@@ -143,8 +144,8 @@ func flipByteOf(t *testing.T, path, member string) {
 	}
 }
 
-// TestDamageIsNotCopied builds beside a snapshot whose zip, or seal, changed on the disk: what is copied from it is looked at
-// then, and the new snapshot is whole.
+// TestDamageIsNotCopied builds beside a snapshot whose zip, or seal, changed on the disk: what is copied from it is
+// looked at then, and the new snapshot is whole.
 func TestDamageIsNotCopied(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

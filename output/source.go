@@ -15,9 +15,9 @@ import (
 	"tollbook/output/objects"
 )
 
-// Source follows a publication for readers. It may be a store, or a Folder's root, where the checkpoint names a zip (or,
-// where that is missing, a tree), or an expanded tree by itself, such as public/current. A store that can't be reached
-// leaves what is open as it is. All methods may be called concurrently.
+// Source follows a publication for readers. It may be a store, or a Folder's root, where the checkpoint names a zip
+// (or, where that is missing, a tree), or an expanded tree by itself, such as public/current. A store that can't be
+// reached leaves what is open as it is. All methods may be called concurrently.
 type Source struct {
 	place  place
 	logger *slog.Logger
@@ -37,8 +37,8 @@ type Source struct {
 	pinning  sync.Mutex // held by whoever opens another; before mu
 }
 
-// Snapshot is one open snapshot. Whoever got it from Current or Pinned must Release it; its files stay readable until then,
-// whatever is published or pruned meanwhile.
+// Snapshot is one open snapshot. Whoever got it from Current or Pinned must Release it; its files stay readable until
+// then, whatever is published or pruned meanwhile.
 type Snapshot struct {
 	archive.Tree
 	ID         string
@@ -54,8 +54,8 @@ func newSnapshot(t archive.Tree, c archive.Checkpoint, packsDir string) *Snapsho
 	return snap
 }
 
-// OpenSource follows the publication in the folder root. It need not have a snapshot yet. A snapshot that can't be opened
-// is told to logger, while the one before is still served.
+// OpenSource follows the publication in the folder root. It need not have a snapshot yet. A snapshot that can't be
+// opened is told to logger, while the one before is still served.
 func OpenSource(root string, logger *slog.Logger) (*Source, error) {
 	abs, err := filepath.Abs(root)
 	if err != nil {

@@ -48,8 +48,8 @@ func (p *Publisher) uploadPacks(ctx context.Context, from *Folder, erased bool) 
 	return uploaded, g.Wait()
 }
 
-// uploadSnapshot sends the zip, unless the store has the same files under its name, lets it show when it is checked, and reads
-// it back. What the pointer names was read back before it did.
+// uploadSnapshot sends the zip, unless the store has the same files under its name, lets it show when it is checked,
+// and reads it back. What the pointer names was read back before it did.
 func (p *Publisher) uploadSnapshot(ctx context.Context, t target, c archive.Checkpoint, zip objects.Body, checked <-chan struct{}) error {
 	name := archive.SnapshotName(c.Snapshot)
 	obj, err := p.store.Stat(ctx, name)
@@ -83,7 +83,8 @@ func (p *Publisher) upload(ctx context.Context, name string, body objects.Body, 
 		}
 		return err
 	}
-	// A crash before leaves an object that nobody has looked at: the next run compares a zip, and keeps a pack by its size.
+	// A crash before leaves an object that nobody has looked at: the next run compares a zip, and keeps a pack by its
+	// size.
 
 	p.progress.done(1, body.Size())
 	return nil

@@ -156,7 +156,8 @@ func (v *verifier) packs(ctx context.Context, t archive.Tree) error {
 	return nil
 }
 
-// expanded reads every object that the place's own list names; without a list every file of the tree, where that is wanted.
+// expanded reads every object that the place's own list names; without a list every file of the tree, where that is
+// wanted.
 func (v *verifier) expanded(ctx context.Context, t archive.Tree) error {
 	p := Publisher{store: v.store}
 	list, listed, err := p.readExpanded(ctx)

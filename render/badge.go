@@ -11,7 +11,8 @@ import (
 // Keys of what stands beside a service's page.
 func badgeKey(slug, ext string) string { return "services/" + slug + "/badge" + ext }
 
-// ServiceFiles are the files that go with a service's page: its twin, its badge as a picture and as JSON, and its feeds.
+// ServiceFiles are the files that go with a service's page: its twin, its badge as a picture and as JSON, and its
+// feeds.
 func (e *Surroundings) ServiceFiles(l *Told) ([]Asset, error) {
 	b := badge(&l.Detail)
 	data, err := site.EncodeLine(b)
@@ -22,8 +23,8 @@ func (e *Surroundings) ServiceFiles(l *Told) ([]Asset, error) {
 	return append([]Asset{e.ServiceTwin(l), {badgeKey(l.Detail.Slug, ".svg"), badgeSVG(b)}, {badgeKey(l.Detail.Slug, ".json"), data}}, feeds...), err
 }
 
-// ServiceKeys are the keys of a service's page and of what ServiceFiles returns: all files of a service that are rendered
-// from its JSON files.
+// ServiceKeys are the keys of a service's page and of what ServiceFiles returns: all files of a service that are
+// rendered from its JSON files.
 func ServiceKeys(slug string) []string {
 	page := serviceKey(slug)
 	return []string{page, twinKey(page), badgeKey(slug, ".svg"), badgeKey(slug, ".json"), serviceFeedKey(slug, ".xml"), serviceFeedKey(slug, ".json")}

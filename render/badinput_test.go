@@ -67,8 +67,8 @@ func saying(words string) *site.Snapshot {
 	return s
 }
 
-// TestBadInput: whatever strangers write, every page stays whole: no element, link or attribute of theirs, nothing unseen, and
-// what runs from right to left turns nothing around it.
+// TestBadInput: whatever strangers write, every page stays whole: no element, link or attribute of theirs, nothing
+// unseen, and what runs from right to left turns nothing around it.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	for what, words := range map[string]string{

@@ -15,7 +15,8 @@ import (
 	"tollbook/site"
 )
 
-// TestOrders: each order is a page that links to the others; a page in an order that is not the first is a file of its own.
+// TestOrders: each order is a page that links to the others; a page in an order that is not the first is a file of its
+// own.
 func TestOrders(t *testing.T) {
 	t.Parallel()
 	s := world()
@@ -168,7 +169,8 @@ func TestBadge(t *testing.T) {
 	}
 }
 
-// TestPricesOverTime: a price is drawn as long as it was asked, what was asked before the 90 days too; unknown is no zero.
+// TestPricesOverTime: a price is drawn as long as it was asked, what was asked before the 90 days too; unknown is no
+// zero.
 func TestPricesOverTime(t *testing.T) {
 	t.Parallel()
 	l := acme()

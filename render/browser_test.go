@@ -29,7 +29,8 @@ type task struct {
 	asksInVain bool // the browser tells of something that is not there
 }
 
-// browse does tasks in a real browser and decodes what came of each; that the browser has complained of something is a fault.
+// browse does tasks in a real browser and decodes what came of each; that the browser has complained of something is a
+// fault.
 func browse[T any](t *testing.T, tasks []task) []T {
 	t.Helper()
 	node, err := exec.LookPath("node")
@@ -110,8 +111,8 @@ func served(t *testing.T, s *site.Snapshot) string {
 	return server.URL
 }
 
-// TestBadInputInBrowser: words that never end, that run from right to left or reach over their line push no page wider than
-// the screen, and nothing of theirs runs.
+// TestBadInputInBrowser: words that never end, that run from right to left or reach over their line push no page wider
+// than the screen, and nothing of theirs runs.
 func TestBadInputInBrowser(t *testing.T) {
 	t.Parallel()
 	var tasks []task
@@ -150,8 +151,8 @@ const tellCompared = `
 	});
 	const heads = (n) => until(() => document.querySelectorAll(".versus thead th").length === n);`
 
-// TestCompare: services stand side by side as the address names them; the best of a row is marked with a word, where there is a
-// best; others can be found, added and removed.
+// TestCompare: services stand side by side as the address names them; the best of a row is marked with a word, where
+// there is a best; others can be found, added and removed.
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	s := world()

@@ -137,7 +137,8 @@ func (e *Surroundings) schemaLines(summary json.RawMessage) []changeLine {
 	return lines
 }
 
-// schemaLine reads "<METHOD> <path> <scheme> <network> <asset> <assetName> …" into a line whose Old says the way to pay.
+// schemaLine reads "<METHOD> <path> <scheme> <network> <asset> <assetName> …" into a line whose Old says the way to
+// pay.
 func (e *Surroundings) schemaLine(s string) changeLine {
 	f := strings.SplitN(s, " ", 7)
 	if len(f) < 6 {
@@ -173,8 +174,8 @@ func unitsOf(d *site.ServiceDetail) units {
 // maxDecimals bounds the search for an asset's decimals; no token has more.
 const maxDecimals = 36
 
-// scale finds n so that the atomic price is the dollar price times 10^n. A price that is not one to one with the dollar has
-// no such n.
+// scale finds n so that the atomic price is the dollar price times 10^n. A price that is not one to one with the dollar
+// has no such n.
 func scale(p site.PricingEntry) (int, bool) {
 	if p.PriceUSD == nil {
 		return 0, false

@@ -76,8 +76,8 @@ func recolour(css []byte, colours []string) ([]byte, error) {
 	return css, dark.legible("dark")
 }
 
-// contrasts are the pairs of tokens that meet on pages, and the least contrast of each by WCAG AA: 4.5 for text, 3 for the
-// bars of charts.
+// contrasts are the pairs of tokens that meet on pages, and the least contrast of each by WCAG AA: 4.5 for text, 3 for
+// the bars of charts.
 var contrasts = []struct {
 	text, ground []string
 	least        float64

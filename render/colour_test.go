@@ -38,8 +38,8 @@ func TestContrast(t *testing.T) {
 	}
 }
 
-// TestRecolour: an operator's colours take the place of ours, in the scheme that he names, and what could not be read is
-// refused.
+// TestRecolour: an operator's colours take the place of ours, in the scheme that he names, and what could not be read
+// is refused.
 func TestRecolour(t *testing.T) {
 	t.Parallel()
 	css := sheet(t)

@@ -25,8 +25,8 @@ type compareBody struct {
 // compareSet is a link to services side by side.
 type compareSet struct{ Name, Href string }
 
-// ComparePage is compare.html: one page for all that may be compared, since nobody can write a file for each. Its script
-// reads the slugs off the address and the records from the API.
+// ComparePage is compare.html: one page for all that may be compared, since nobody can write a file for each. Its
+// script reads the slugs off the address and the records from the API.
 func (e *Edition) ComparePage() ([]byte, error) {
 	body := compareBody{
 		Search: e.pages.prefix + site.ByName("services").Pattern, Records: e.pages.href(bareKey("service", "_")),

@@ -7,8 +7,8 @@ import (
 	"tollbook/site/display"
 )
 
-// commanded is the address of an endpoint that commands may name. They are made of what a stranger wrote and meant to be
-// pasted into a shell, so that it is "" unless address and method are plain; nothing in either can leave the quotes.
+// commanded is the address of an endpoint that commands may name. They are made of what a stranger wrote and meant to
+// be pasted into a shell, so that it is "" unless address and method are plain; nothing in either can leave the quotes.
 func commanded(base string, e *site.Endpoint) string {
 	if e.Method == "" || len(e.Method) > 16 || strings.Trim(e.Method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
 		return ""

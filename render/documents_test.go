@@ -114,7 +114,8 @@ func parseDocument(t *testing.T, api *render.API) (document, []byte) {
 }
 
 // TestEveryRouteIsDescribed: each JSON route of the table has a path with exactly its parameters, a response type, and
-// every part of it is named and described. A new route needs a line in site.Responses, a new field one in the vocabulary.
+// every part of it is named and described. A new route needs a line in site.Responses, a new field one in the
+// vocabulary.
 func TestEveryRouteIsDescribed(t *testing.T) {
 	t.Parallel()
 	d, _ := parseDocument(t, apiOf(t, world()))

@@ -59,7 +59,8 @@ func (e *Edition) unitsOf(slug string) units {
 	return nil
 }
 
-// ServiceFeeds are the same of one service; there are always two, so that one can subscribe before anything has changed.
+// ServiceFeeds are the same of one service; there are always two, so that one can subscribe before anything has
+// changed.
 func (e *Surroundings) ServiceFeeds(l *Told) ([]Asset, error) {
 	d := &l.Detail
 	s := e.pages.site

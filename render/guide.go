@@ -22,9 +22,9 @@ import (
 	"tollbook/site/display"
 )
 
-// guides are the pages written in Markdown, each a file of package templates. A file begins with its title, a heading of
-// level 1, and a paragraph that says what it is about; headings of level 2 are its table of contents. A link to an address
-// of the directory ("/reference", "/methodology#risk") is written as a reader would type it.
+// guides are the pages written in Markdown, each a file of package templates. A file begins with its title, a heading
+// of level 1, and a paragraph that says what it is about; headings of level 2 are its table of contents. A link to an
+// address of the directory ("/reference", "/methodology#risk") is written as a reader would type it.
 var guides = []struct{ route, file string }{
 	{aboutRoute, "pages/about.md"},
 	{methodologyRoute, "pages/methodology.md"},
@@ -80,8 +80,8 @@ func (p *Pages) readGuides() error {
 	return nil
 }
 
-// guideSource reads the Markdown of a guide, and writes into it what is this directory's own: its {{title}}, its {{address}},
-// and a sentence on its {{operator}}.
+// guideSource reads the Markdown of a guide, and writes into it what is this directory's own: its {{title}}, its
+// {{address}}, and a sentence on its {{operator}}.
 func (p *Pages) guideSource(file string) ([]byte, error) {
 	source, err := p.read(file)
 	if err != nil {
@@ -144,8 +144,8 @@ func (p *Pages) guide(source []byte) (*guide, error) {
 	return g, nil
 }
 
-// prepare collects headings, names tables, makes links lead into the tree, and takes out what a page may not have: images
-// and links that are not http, https or mailto.
+// prepare collects headings, names tables, makes links lead into the tree, and takes out what a page may not have:
+// images and links that are not http, https or mailto.
 func (p *Pages) prepare(doc ast.Node, source []byte, g *guide) error {
 	var images []ast.Node
 	under, captions := "", map[string]int{}
@@ -226,8 +226,8 @@ func plainText(n ast.Node, source []byte) string {
 	return b.String()
 }
 
-// headingIDs makes ids of headings: letters, digits and underscores in lower case, anything else a hyphen; a number after
-// those that are taken.
+// headingIDs makes ids of headings: letters, digits and underscores in lower case, anything else a hyphen; a number
+// after those that are taken.
 type headingIDs map[string]bool
 
 func (ids headingIDs) Generate(value []byte, _ ast.NodeKind) []byte {

@@ -9,7 +9,8 @@ import (
 	"tollbook/site/display"
 )
 
-// thing is something in the words of schema.org, for search engines. It stands on pages as data, which browsers do not run.
+// thing is something in the words of schema.org, for search engines. It stands on pages as data, which browsers do not
+// run.
 type thing map[string]any
 
 // linked is what a page says of itself: the things that it is about, and the way that leads to it.
@@ -151,8 +152,8 @@ func (e *Edition) aboutFacilitators() []thing {
 // SecurityFile is where whoever finds a hole is told whom to write to (RFC 9116).
 const SecurityFile = ".well-known/security.txt"
 
-// Security is security.txt, of an operator who can be reached; nil without. It expires half a year after the first of this
-// month, so that builds of one month write the same.
+// Security is security.txt, of an operator who can be reached; nil without. It expires half a year after the first of
+// this month, so that builds of one month write the same.
 func (e *Edition) Security() []byte {
 	contact := e.pages.site.Contact
 	switch {

@@ -66,8 +66,8 @@ func distance(ratio float64) float64 {
 	return math.Abs(math.Log(ratio))
 }
 
-// priceMovers are the prices that moved most over the last days, one of each service, the largest move first. Moves of one
-// price there and back are told as what came of them.
+// priceMovers are the prices that moved most over the last days, one of each service, the largest move first. Moves of
+// one price there and back are told as what came of them.
 func (e *Edition) priceMovers() []priceMover {
 	type key struct{ slug, endpoint, network, asset string }
 	type span struct {

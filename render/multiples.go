@@ -11,8 +11,8 @@ import (
 	"tollbook/site/display"
 )
 
-// multiples is what all facilitators together settled by UTC day, and beside it the same by network: charts alike, one for
-// each network that is measured, with one table for all of them.
+// multiples is what all facilitators together settled by UTC day, and beside it the same by network: charts alike, one
+// for each network that is measured, with one table for all of them.
 type multiples struct {
 	Bars     chart.Bars // of all networks
 	Networks []multiple

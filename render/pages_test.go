@@ -79,8 +79,8 @@ func TestFooter(t *testing.T) {
 	expect(t, none.Home, In("footer", NoText("next build"), NoText("Corrections")))
 }
 
-// TestServiceKeepsItsBytes renders a service of which nothing new is known in two builds of one day: neither its page nor
-// what lies beside it tells them apart.
+// TestServiceKeepsItsBytes renders a service of which nothing new is known in two builds of one day: neither its page
+// nor what lies beside it tells them apart.
 func TestServiceKeepsItsBytes(t *testing.T) {
 	t.Parallel()
 	for _, l := range []site.Listing{acme(), unchecked(), nasty()} {

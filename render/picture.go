@@ -42,8 +42,8 @@ func (p *Pages) palette() (card.Colours, error) {
 	return card.Colours{Ground: of("tint"), Paper: of("paper"), Rule: of("rule"), Ink: of("ink"), Muted: of("ink-2"), Accent: of("link")}, nil
 }
 
-// readIcons are the icon of the pages, and the two that programs ask for which know no SVG: the operator's own, or drawn as
-// ours is. Who has an icon of his own and no others is not given ours.
+// readIcons are the icon of the pages, and the two that programs ask for which know no SVG: the operator's own, or
+// drawn as ours is. Who has an icon of his own and no others is not given ours.
 func (p *Pages) readIcons() ([]Asset, error) {
 	data, err := p.read(FaviconKey)
 	if err != nil {
@@ -103,8 +103,8 @@ func (e *Edition) Pictures() ([]Asset, error) {
 	return d.files, nil
 }
 
-// Of cards: how many categories have one of their own, the largest; and what the directory's says unless its operator has
-// better words.
+// Of cards: how many categories have one of their own, the largest; and what the directory's says unless its operator
+// has better words.
 const (
 	mostCards     = 100
 	standardTitle = "What services that charge per request cost, and whether they answer"

@@ -28,8 +28,8 @@ func (e *Edition) API(x openapi.Examples) (*API, error) {
 	return &API{d, e}, err
 }
 
-// Examples chooses what examples are about. endpoints are those of the service at a place in the snapshot, which need not have
-// them yet.
+// Examples chooses what examples are about. endpoints are those of the service at a place in the snapshot, which need
+// not have them yet.
 func (e *Edition) Examples(endpoints func(place int) []site.Endpoint) openapi.Examples {
 	return openapi.ChooseExamples(e.snapshot, endpoints)
 }

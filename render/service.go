@@ -150,8 +150,8 @@ func (e *Surroundings) servicePage(l *Told, peers []Peer) page {
 	}
 }
 
-// newest is the time of the newest fact of a service. Its page and what lies beside it tell this and not the build's moment,
-// so that a build writes them anew only for a service of which something new is known, or on a new day.
+// newest is the time of the newest fact of a service. Its page and what lies beside it tell this and not the build's
+// moment, so that a build writes them anew only for a service of which something new is known, or on a new day.
 func newest(d *site.ServiceDetail) site.Time {
 	if at := d.Assessment.UpdatedAt; at != nil && at.After(d.CreatedAt.Time) {
 		return *at

@@ -84,8 +84,8 @@ var orderLabels = map[string][2]string{
 	site.OrderEndpoints: {"Endpoints", "most endpoints first"},
 }
 
-// ServicesPage is a page of the list in one of the orders: services.html, or services/sort=<order>/page=<n>.html. Rows are
-// those of this page alone; an empty directory has one page without rows.
+// ServicesPage is a page of the list in one of the orders: services.html, or services/sort=<order>/page=<n>.html. Rows
+// are those of this page alone; an empty directory has one page without rows.
 func (e *Edition) ServicesPage(rows []*site.ServiceListItem, meta site.PaginationMeta, order string) ([]byte, error) {
 	l, err := e.listing(rows, meta, func(n int) string { return orderedKey(order, n) })
 	if err != nil {

@@ -59,7 +59,8 @@ func (e *Edition) Sitemap() ([]Asset, error) {
 	return append([]Asset{{SitemapFile, data}}, files...), err
 }
 
-// sitemapPages are the pages of the table of routes, then those of the list, of categories and networks, of facilitators, then every service's.
+// sitemapPages are the pages of the table of routes, then those of the list, of categories and networks, of
+// facilitators, then every service's.
 func (e *Edition) sitemapPages() []sitemapPage {
 	now := e.snapshot.Now.String()
 	var pages []sitemapPage

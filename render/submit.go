@@ -62,7 +62,8 @@ func (e *Edition) Submit() ([]byte, error) {
 
 var errSubmitPage = errors.New("fill submit page: it is none")
 
-// FillSubmit is a submit page with an answer in place of its form, or with what was sent to it and what is wrong with that.
+// FillSubmit is a submit page with an answer in place of its form, or with what was sent to it and what is wrong with
+// that.
 func FillSubmit(page []byte, f site.SubmitForm) ([]byte, error) {
 	head, rest, begins := bytes.Cut(page, []byte(submitBegin))
 	old, tail, ends := bytes.Cut(rest, []byte(submitEnd))

@@ -20,8 +20,8 @@ func submitDoc(t *testing.T, page []byte) *goquery.Document {
 	return doc
 }
 
-// The form has each field of a submission once; an answer shows what was sent, as text, with each fault at its field, and
-// nothing else of the page changes.
+// The form has each field of a submission once; an answer shows what was sent, as text, with each fault at its field,
+// and nothing else of the page changes.
 func TestSubmitPage(t *testing.T) {
 	t.Parallel()
 	p := newPages(t, render.Site{BaseURL: "https://tollbook.example/dir"})

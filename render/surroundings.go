@@ -8,8 +8,8 @@ import (
 	"tollbook/site"
 )
 
-// Surroundings are what the files of a service are rendered in. They know no snapshot: whatever such a file shows is of the
-// service itself, its peers, or Shown, so that a build may leave one as it was which has all of these as they were.
+// Surroundings are what the files of a service are rendered in. They know no snapshot: whatever such a file shows is of
+// the service itself, its peers, or Shown, so that a build may leave one as it was which has all of these as they were.
 type Surroundings struct {
 	pages    *Pages          // of Shown.Site alone
 	calendar *chart.Calendar // of Shown.Day alone

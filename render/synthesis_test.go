@@ -7,7 +7,8 @@ import (
 	"tollbook/site"
 )
 
-// TestServiceSynthesis: what a model wrote is marked as that, with its name and how sure it is, and is a stranger's text.
+// TestServiceSynthesis: what a model wrote is marked as that, with its name and how sure it is, and is a stranger's
+// text.
 func TestServiceSynthesis(t *testing.T) {
 	t.Parallel()
 	l := acme()

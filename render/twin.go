@@ -15,8 +15,8 @@ import (
 // twinEndpoints is how many endpoints a service's twin names.
 const twinEndpoints = 200
 
-// twinKey is the twin's name in the tree, beside the page's. That of one thing among many lies below it: "/services/acme.md"
-// would name a service.
+// twinKey is the twin's name in the tree, beside the page's. That of one thing among many lies below it:
+// "/services/acme.md" would name a service.
 func twinKey(page string) string {
 	stem := strings.TrimSuffix(page, ".html")
 	switch folder, _, _ := strings.Cut(stem, "/"); folder {
@@ -150,8 +150,8 @@ func (e *Surroundings) twinChange(b *bytes.Buffer, c change) {
 
 var markdownSyntax = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", `\<`, ">", `\>`, "#", `\#`, "|", `\|`, "~", `\~`, "&", `\&`, "!", `\!`)
 
-// Twins are those of pages that are not a service's: the first page of each list in its own order, and what stands once.
-// What a page does rather than says, comparing and submitting, has none.
+// Twins are those of pages that are not a service's: the first page of each list in its own order, and what stands
+// once. What a page does rather than says, comparing and submitting, has none.
 func (e *Edition) Twins() ([]Asset, error) {
 	files := []Asset{e.homeTwin(), e.listTwin(), e.changesTwin(), e.statusTwin(), e.facilitatorsTwin(), e.coverageTwin(),
 		e.groupsTwin("Categories", bareKey(categoriesRoute, ""), e.categories), e.groupsTwin("Networks", bareKey(networksRoute, ""), e.networks)}

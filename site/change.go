@@ -93,7 +93,8 @@ func missing(a, b []string) []string {
 }
 
 // comparePrices names the amounts that moved. Entries belong together that have endpoint, scheme, network and asset in
-// common; a service may ask several amounts for these, and then the lowest that went is paired with the lowest that came.
+// common; a service may ask several amounts for these, and then the lowest that went is paired with the lowest that
+// came.
 func comparePrices(before, after []SnapshotEntry) PriceSummary {
 	type key struct{ endpoint, scheme, network, asset, name string }
 	amounts := func(entries []SnapshotEntry) map[key][]string {

@@ -45,12 +45,12 @@ type TypeCounts struct {
 	PayTo  int64 `json:"payto_changed"`
 }
 
-// Scope is the request for the records of q's service, or of all, whatever their type and days: LogKey and ListKey of it
-// name the index that answers q.
+// Scope is the request for the records of q's service, or of all, whatever their type and days: LogKey and ListKey of
+// it name the index that answers q.
 func (q Query) Scope() Query { return q.With("type", "") }
 
-// ChangeWindow cuts the log that q asks for down to q's days, which end on now's, and says what its page is of. x is the
-// index of q's Scope; the zero LogIndex is one without records.
+// ChangeWindow cuts the log that q asks for down to q's days, which end on now's, and says what its page is of. x is
+// the index of q's Scope; the zero LogIndex is one without records.
 func ChangeWindow(x LogIndex, q Query, now time.Time) (LogIndex, ChangesMeta) {
 	from := now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-q.Int("days")).Format(time.DateOnly)
 	of := func(kind string) int64 { return x.Types[kind].Since(from).Total() }

@@ -16,8 +16,8 @@ const SnapshotPattern = "^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{6}$"
 
 const paramSnapshot = "snapshot"
 
-// Common are the parameters that every address takes beside those of its route. They choose where an answer is read, not
-// what it says: they stand in no key.
+// Common are the parameters that every address takes beside those of its route. They choose where an answer is read,
+// not what it says: they stand in no key.
 var Common = []Param{
 	{Name: paramSnapshot, Kind: KindSnapshot, About: "the snapshot to answer from, by the id that X-Snapshot told: a walk over pages sees one build, for an hour at least; the newest without it"},
 }
@@ -53,8 +53,8 @@ func (q Query) Paged() bool {
 	return q.Route != nil && (q.Route.Param("page") != nil || q.Route.Param("offset") != nil)
 }
 
-// Next is the request for what follows q's part of a list of total rows, or, where the size of a page can't be chosen, of
-// total pages; false where nothing follows. q must be Paged.
+// Next is the request for what follows q's part of a list of total rows, or, where the size of a page can't be chosen,
+// of total pages; false where nothing follows. q must be Paged.
 func (q Query) Next(total int) (Query, bool) {
 	name, next := "page", 0
 	switch {

@@ -12,8 +12,8 @@ type CataloguePagination struct {
 	Total  int `json:"total"`
 }
 
-// CatalogueItem is a row of /discovery/resources: an active endpoint with its current prices. Its names are those of the
-// bazaar; services' own words are cut to what the bazaar takes.
+// CatalogueItem is a row of /discovery/resources: an active endpoint with its current prices. Its names are those of
+// the bazaar; services' own words are cut to what the bazaar takes.
 type CatalogueItem struct {
 	Resource    string              `json:"resource"`
 	Type        string              `json:"type"` // "http"
@@ -71,8 +71,8 @@ type AddressLookup struct {
 	Clipped    bool          `json:"clipped"`     // something was left out, or cut, for size
 }
 
-// RecipientLookup is who is paid at a recipient: the data of /v1/lookup/pay-to/<caip2>/<address>.json. With its envelope
-// it has less than 2 KiB.
+// RecipientLookup is who is paid at a recipient: the data of /v1/lookup/pay-to/<caip2>/<address>.json. With its
+// envelope it has less than 2 KiB.
 type RecipientLookup struct {
 	Network      string             `json:"network"` // CAIP-2
 	PayTo        string             `json:"pay_to"`  // as a service wrote it

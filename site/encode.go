@@ -6,7 +6,8 @@ import (
 	"fmt"
 )
 
-// JSON returns the body of a complete response: {"data":v} and a newline, with <, > and & as they are. It fails as EncodeLine does.
+// JSON returns the body of a complete response: {"data":v} and a newline, with <, > and & as they are. It fails as
+// EncodeLine does.
 func JSON(v any) ([]byte, error) { return AppendJSON(nil, v) }
 
 // AppendJSON appends what JSON returns.
@@ -53,8 +54,8 @@ func RowsOf[T any](b []byte, list []T) (rows [][]byte, used []byte, err error) {
 	return rows, b, nil
 }
 
-// EncodeLine returns v on one line with a newline. It fails only for a value that is not of the contract: a number that JSON cannot
-// say, or raw text that is not JSON.
+// EncodeLine returns v on one line with a newline. It fails only for a value that is not of the contract: a number that
+// JSON cannot say, or raw text that is not JSON.
 func EncodeLine(v any) ([]byte, error) { return appendEncoded(nil, v) }
 
 func appendEncoded(b []byte, v any) ([]byte, error) {

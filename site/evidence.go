@@ -129,7 +129,8 @@ type EvidenceBody struct {
 	Cleaned   bool   `json:"cleaned"`   // characters that show nothing were replaced by U+FFFD
 }
 
-// EvidencePhases is how long the steps of a request took in milliseconds; one that a kept connection made needless is 0.
+// EvidencePhases is how long the steps of a request took in milliseconds; one that a kept connection made needless is
+// 0.
 type EvidencePhases struct {
 	DNS       float64 `json:"dns"`
 	Connect   float64 `json:"connect"`
@@ -145,8 +146,8 @@ var unprobeable = []string{"needs_input", "wrong_method"}
 func Unprobeable(class string) bool { return slices.Contains(unprobeable, class) }
 
 // evidenceHeaders are the names that may be published, in canonical form: what says something of payment, of the body,
-// of a redirect or a refusal, and of who answered. Whatever may hold a secret or mark a visitor is not among them, nor what
-// is of a moment: an answer that differs in nothing else is kept as it first came.
+// of a redirect or a refusal, and of who answered. Whatever may hold a secret or mark a visitor is not among them, nor
+// what is of a moment: an answer that differs in nothing else is kept as it first came.
 var evidenceHeaders = map[string]bool{
 	"Payment-Required": true, "X-Payment-Required": true, "X-Payment-Requirements": true, "Payment-Requirements": true,
 	"Payment-Response": true, "X-Payment-Response": true, "Www-Authenticate": true, "Crawler-Price": true,

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Spans of a facilitator's volume, in the contract's order. 24h is the last 24 closed UTC hours and the open one; 7d and
-// 30d are that many UTC days, today included; all begins when measuring did.
+// Spans of a facilitator's volume, in the contract's order. 24h is the last 24 closed UTC hours and the open one; 7d
+// and 30d are that many UTC days, today included; all begins when measuring did.
 const (
 	Timeframe24h = "24h"
 	Timeframe7d  = "7d"
@@ -60,8 +60,8 @@ type VolumePoint struct {
 	TxCount   int64   `json:"tx_count"`
 }
 
-// FacilitatorChain is a facilitator's part on one network in one token. The volume of a token that is not worth a dollar
-// by its own terms is null: nothing here knows its price.
+// FacilitatorChain is a facilitator's part on one network in one token. The volume of a token that is not worth a
+// dollar by its own terms is null: nothing here knows its price.
 type FacilitatorChain struct {
 	Network          string   `json:"network"` // abbreviation, the CAIP-2 id for networks without one
 	NetworkCAIP2     string   `json:"network_caip2"`
@@ -80,8 +80,8 @@ type FacilitatorChain struct {
 	Verification     string   `json:"verification"`
 }
 
-// FacilitatorDetail is the data of /v1/facilitators/{facilitator}: the row of the list with every embed, and who is behind
-// it and before it.
+// FacilitatorDetail is the data of /v1/facilitators/{facilitator}: the row of the list with every embed, and who is
+// behind it and before it.
 type FacilitatorDetail struct {
 	FacilitatorListItem
 	Settlers     []FacilitatorSettler `json:"settlers"`      // by network, then address
@@ -103,8 +103,8 @@ type FacilitatorSettler struct {
 	Deprecated   bool     `json:"deprecated"`
 }
 
-// FacilitatorBuyers counts who paid through a facilitator on one network in one token. Their sum over networks counts who
-// pays on several more than once.
+// FacilitatorBuyers counts who paid through a facilitator on one network in one token. Their sum over networks counts
+// who pays on several more than once.
 type FacilitatorBuyers struct {
 	Network         string `json:"network"`
 	NetworkCAIP2    string `json:"network_caip2"`

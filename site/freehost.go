@@ -20,8 +20,8 @@ var shippedFreeHosts = sync.OnceValue(func() FreeHosts {
 	return f
 })
 
-// FreeHosts are the domains of free-hosting and development-tunnel services that an operator adds to the shipped list, which
-// counts always: the zero value is that alone. They are never changed, only replaced.
+// FreeHosts are the domains of free-hosting and development-tunnel services that an operator adds to the shipped list,
+// which counts always: the zero value is that alone. They are never changed, only replaced.
 type FreeHosts struct {
 	added map[string]bool
 }
@@ -65,7 +65,8 @@ func (f FreeHosts) Has(host string) bool {
 	return false
 }
 
-// isDomain says whether s is a name of two labels or more, in lower case and ASCII (xn--… for the rest), and no address.
+// isDomain says whether s is a name of two labels or more, in lower case and ASCII (xn--… for the rest), and no
+// address.
 func isDomain(s string) bool {
 	labels := strings.Split(s, ".")
 	last := labels[len(labels)-1]

@@ -173,8 +173,8 @@ type Index struct {
 	Facilitators []string `json:"facilitators"` // every one's id, sorted
 }
 
-// Has says whether there is what q's path names: a service, a facilitator, a category or network with pages, or nothing in
-// particular.
+// Has says whether there is what q's path names: a service, a facilitator, a category or network with pages, or nothing
+// in particular.
 func (i *Index) Has(q Query) bool {
 	if q.Slug == "" {
 		return true

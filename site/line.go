@@ -8,8 +8,9 @@ import (
 // MaxMarks is how many combining marks may follow one letter; more of them are drawn over the lines around.
 const MaxMarks = 3
 
-// Line is a stranger's text in one line of at most limit characters: space is one blank, hidden characters are left out, and
-// so are marks beyond MaxMarks. Of bytes that are no UTF-8 it has U+FFFD. whole is false where the limit cut it.
+// Line is a stranger's text in one line of at most limit characters: space is one blank, hidden characters are left
+// out, and so are marks beyond MaxMarks. Of bytes that are no UTF-8 it has U+FFFD. whole is false where the limit cut
+// it.
 func Line(s string, limit int, hidden func(rune) bool) (line string, whole bool) {
 	var b strings.Builder
 	n, marks, space := 0, 0, false

@@ -45,8 +45,8 @@ type BlockSpan struct {
 	From, To int64  // row numbers: From is the first, To one past the last
 }
 
-// LogSpans names the blocks, two at most for a limit up to BlockSize, that hold limit rows after the newest offset ones;
-// the block with the newest rows first.
+// LogSpans names the blocks, two at most for a limit up to BlockSize, that hold limit rows after the newest offset
+// ones; the block with the newest rows first.
 func LogSpans(x LogIndex, limit, offset int64) []BlockSpan {
 	to := x.Next - offset
 	from := max(to-limit, x.First)

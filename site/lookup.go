@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A look-up answers what somebody about to pay must know, by what he holds: an address, or a recipient. What he holds is
-// put into a normal form, and the sha256 of that, in hex, is a look-up's hash:
+// A look-up answers what somebody about to pay must know, by what he holds: an address, or a recipient. What he holds
+// is put into a normal form, and the sha256 of that, in hex, is a look-up's hash:
 //
 //	an address    lookup.NormalAddress; asked for by its hash:      /v1/lookup/url/<hash>.json
 //	a recipient   NormalRecipient; asked for by itself:      /v1/lookup/pay-to/<caip2>/<address>.json
@@ -142,9 +142,9 @@ func Hash(normal string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// NormalRecipient is the normal form of a recipient: its network's CAIP-2 id, a slash, its address, with the letters A to
-// Z in lower case, for the same address is written in several ways on most networks. Where case does make a difference,
-// no two addresses are known that differ in nothing else; to find one is harder than to forge a signature.
+// NormalRecipient is the normal form of a recipient: its network's CAIP-2 id, a slash, its address, with the letters A
+// to Z in lower case, for the same address is written in several ways on most networks. Where case does make a
+// difference, no two addresses are known that differ in nothing else; to find one is harder than to forge a signature.
 func NormalRecipient(caip2, address string) string { return lower(caip2 + "/" + address) }
 
 // lower puts the letters A to Z into lower case.

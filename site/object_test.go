@@ -22,7 +22,8 @@ func TestIsHashed(t *testing.T) {
 	}
 }
 
-// What is expanded for the contract alone are its literal answers; details are written before the lists that lead to them.
+// What is expanded for the contract alone are its literal answers; details are written before the lists that lead to
+// them.
 func TestExpandedKeys(t *testing.T) {
 	t.Parallel()
 	for key, want := range map[string]struct {

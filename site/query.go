@@ -206,8 +206,8 @@ func (q Query) applies(p *Param) bool {
 	return !needs || q.Has(name, value)
 }
 
-// Whole is the same request with every trimmed parameter at its largest value: its key names the file that q's answer is
-// cut from.
+// Whole is the same request with every trimmed parameter at its largest value: its key names the file that q's answer
+// is cut from.
 func (q Query) Whole() Query {
 	for i := range q.Route.Params {
 		if p := &q.Route.Params[i]; p.Trim {

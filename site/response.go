@@ -40,8 +40,8 @@ type Shard[T any] struct {
 }
 
 // Responses says what each JSON route of the table answers, by the route's name: a value of the body's type, of which
-// the type alone counts. The schemas of the OpenAPI document are read off these types; a route without a line here fails
-// a test.
+// the type alone counts. The schemas of the OpenAPI document are read off these types; a route without a line here
+// fails a test.
 var Responses = map[string]any{
 	"services":       List[ServiceListItem, PaginationMeta]{},
 	"service":        One[ServiceDetail]{},

@@ -172,8 +172,8 @@ func (p *Param) largest() string {
 	return p.Values[len(p.Values)-1]
 }
 
-// Names of the variable parts of paths that are no slug of a service: the id of a facilitator, the slug of a category's or
-// a network's pages.
+// Names of the variable parts of paths that are no slug of a service: the id of a facilitator, the slug of a category's
+// or a network's pages.
 const (
 	segmentFacilitator = "facilitator"
 	segmentCategory    = "category"

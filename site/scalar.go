@@ -53,7 +53,8 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 }
 
 // Decimal is an exact, non-negative decimal number in canonical text: no sign, no exponent, no leading zeros but one
-// before the point, no trailing zeros after it. JSON carries it as a number. Money is never a float before a reader's own.
+// before the point, no trailing zeros after it. JSON carries it as a number. Money is never a float before a reader's
+// own.
 type Decimal string
 
 // ParseDecimal brings plain decimal text ("0.010") into canonical form ("0.01").

@@ -4,9 +4,9 @@ import (
 	"strings"
 )
 
-// Search finds services by words of their names. A name belongs to a shard for each letter that begins a word of it, and
-// for each two: v1/search/<letters>.json, whose rows are the full rows of the list of services, by slug. v1/search.json
-// says how many rows each has, so a query reads the smallest of its shards alone.
+// Search finds services by words of their names. A name belongs to a shard for each letter that begins a word of it,
+// and for each two: v1/search/<letters>.json, whose rows are the full rows of the list of services, by slug.
+// v1/search.json says how many rows each has, so a query reads the smallest of its shards alone.
 
 // SearchFile says what shards there are: a SearchIndex.
 const SearchFile = "v1/search.json"

@@ -42,7 +42,8 @@ func Slug(name string) string {
 	return strings.Trim(b.String()[:min(b.Len(), MaxSlug)], "-")
 }
 
-// GroupSlugs gives each name a slug of its own, by which its page is found. The same names in any order get the same ones.
+// GroupSlugs gives each name a slug of its own, by which its page is found. The same names in any order get the same
+// ones.
 func GroupSlugs(names []string) map[string]string {
 	slugs, taken := make(map[string]string, len(names)), map[string]bool{}
 	for _, name := range slices.Sorted(slices.Values(names)) {

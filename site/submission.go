@@ -74,8 +74,9 @@ type Received struct {
 	Key    string // of Idempotency-Key, "" without
 	At     time.Time
 	Probe  bool // whoever keeps it would probe it at once
-	// MaxPending is how many submissions may wait for review in all; 0 is any number. What arrives in the same moment may
-	// pass it: it guards reviewers and disks, which a few more do not hurt, and submitters do not wait for each other.
+	// MaxPending is how many submissions may wait for review in all; 0 is any number. What arrives in the same moment
+	// may pass it: it guards reviewers and disks, which a few more do not hurt, and submitters do not wait for each
+	// other.
 	MaxPending int
 }
 

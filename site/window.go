@@ -9,8 +9,8 @@ type Span struct {
 	To   int // one past the last
 }
 
-// Window is how many rows q wants of its list, and how many before them it passes over, by page and per_page or by limit
-// and offset.
+// Window is how many rows q wants of its list, and how many before them it passes over, by page and per_page or by
+// limit and offset.
 func (q Query) Window() (offset, limit int) {
 	if q.Route.Param("offset") != nil {
 		return q.Int("offset"), q.Int("limit")
@@ -28,8 +28,8 @@ func (q Query) Hundred(file int) Query {
 	return q.With("per_page", hundred).With("page", strconv.Itoa(file+1))
 }
 
-// PageSpans names the files of 100 rows, two at most, that hold the rows of q's window in a list of total rows, and which
-// rows of each. A window past the end has none. q's route must have page and per_page, or limit and offset.
+// PageSpans names the files of 100 rows, two at most, that hold the rows of q's window in a list of total rows, and
+// which rows of each. A window past the end has none. q's route must have page and per_page, or limit and offset.
 func PageSpans(q Query, total int) []Span {
 	from, limit := q.Window()
 	to := min(from+limit, total)

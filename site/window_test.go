@@ -103,8 +103,8 @@ func TestPaginationMeta(t *testing.T) {
 	}
 }
 
-// BenchmarkPageSpans asks for every page of a list of 2,000 rows at every size, and reports from how many files each was
-// cut: none when the page is a file by itself.
+// BenchmarkPageSpans asks for every page of a list of 2,000 rows at every size, and reports from how many files each
+// was cut: none when the page is a file by itself.
 func BenchmarkPageSpans(b *testing.B) {
 	const total = 2000
 	files := [3]int{}

@@ -96,8 +96,8 @@ func restored(t *testing.T, dsn string) *postgres.DB {
 	return db
 }
 
-// TestBackup: what is restored from a dump builds the same snapshot, byte for byte; also from a dump of a directory that was
-// built before, whose logs are numbered on.
+// TestBackup: what is restored from a dump builds the same snapshot, byte for byte; also from a dump of a directory
+// that was built before, whose logs are numbered on.
 func TestBackup(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)
@@ -124,8 +124,8 @@ func TestBackup(t *testing.T) {
 	}
 }
 
-// TestPrivateBackup: the folder of a private Postgres, packed while nothing uses it, is the same directory under another
-// --data.
+// TestPrivateBackup: the folder of a private Postgres, packed while nothing uses it, is the same directory under
+// another --data.
 func TestPrivateBackup(t *testing.T) {
 	needPostgres(t)
 	t.Setenv("DATABASE_URL", "")

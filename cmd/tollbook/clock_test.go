@@ -25,8 +25,9 @@ import (
 // step is how far clocks are set: not quite an hour, so that no moment comes twice to the microsecond.
 const step = time.Hour - 7*time.Second
 
-// TestClockSteps: a directory whose clock is set an hour forth, back, or forth and back again, also over a day's end, goes on
-// visiting every quarter of an hour, builds and prunes; no check and no change is lost or stands twice, and each has a number.
+// TestClockSteps: a directory whose clock is set an hour forth, back, or forth and back again, also over a day's end,
+// goes on visiting every quarter of an hour, builds and prunes; no check and no change is lost or stands twice, and
+// each has a number.
 func TestClockSteps(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)

@@ -17,9 +17,10 @@ import (
 	"tollbook/site/testgate"
 )
 
-// TestDatabaseClockSteps: the clock of a real Postgres is set an hour forth or back, also over a day's end, under a server that takes
-// submissions and a worker that visits and builds. Both go on without a hand, and so does a worker that is started then; each
-// service has one check of each round, what was acknowledged is there, and no host or job is put off until the clock is there again.
+// TestDatabaseClockSteps: the clock of a real Postgres is set an hour forth or back, also over a day's end, under a
+// server that takes submissions and a worker that visits and builds. Both go on without a hand, and so does a worker
+// that is started then; each service has one check of each round, what was acknowledged is there, and no host or job is
+// put off until the clock is there again.
 func TestDatabaseClockSteps(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)
@@ -97,8 +98,8 @@ func newClockedDirectory(t *testing.T, library string, begin time.Time) *clocked
 	return d
 }
 
-// programs makes a folder of server programs which ask the library, not the machine, what time it is. It is asked for the file at
-// each look at the clock, so that a step is one for all processes at once.
+// programs makes a folder of server programs which ask the library, not the machine, what time it is. It is asked for
+// the file at each look at the clock, so that a step is one for all processes at once.
 func (d *clockedDirectory) programs(t *testing.T, dir, library string) string {
 	t.Helper()
 	real := query(t, postgrestest.NewDatabase(t), `SELECT setting FROM pg_config WHERE name = 'BINDIR'`)

@@ -15,8 +15,8 @@ import (
 	"tollbook/site/x402"
 )
 
-// What shells are told beyond the names of commands and flags. Whoever presses Tab waits: nothing here asks a database, a
-// bucket or a chain.
+// What shells are told beyond the names of commands and flags. Whoever presses Tab waits: nothing here asks a database,
+// a bucket or a chain.
 
 // completedValues are what a flag takes, by the command's path and the flag's name.
 var completedValues = map[string][]string{

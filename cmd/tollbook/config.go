@@ -16,8 +16,9 @@ import (
 )
 
 // config is the configuration file: a section a part, each optional. A key with a tag `flag` is also that flag of every
-// command that has it (of those in a tag `of`, where it has one), and the variable TOLLBOOK_<SECTION>_<KEY>; the flag's own
-// parser reads all three, so that a key is one line here. What is no flag (a list of tables) is read from here by the command that uses it.
+// command that has it (of those in a tag `of`, where it has one), and the variable TOLLBOOK_<SECTION>_<KEY>; the flag's
+// own parser reads all three, so that a key is one line here. What is no flag (a list of tables) is read from here by
+// the command that uses it.
 //
 // A key is a pointer or a slice: what the file does not say is nil. Secrets have no key, only variables of their own.
 type config struct {
@@ -145,7 +146,8 @@ func (s setting) texts() []string {
 }
 
 // configure reads the configuration file and gives each flag of cmd that was not given the value of its variable, else
-// the file's; what neither says keeps its default. getenv is os.Getenv. A fault is one of the command line: nothing is begun.
+// the file's; what neither says keeps its default. getenv is os.Getenv. A fault is one of the command line: nothing is
+// begun.
 func (c *config) configure(cmd *cobra.Command, getenv func(string) string) error {
 	if err := c.find(cmd, getenv); err != nil {
 		return usageError{err}
@@ -202,8 +204,8 @@ func (c *config) find(cmd *cobra.Command, getenv func(string) string) error {
 	return err
 }
 
-// readConfig reads a configuration file strictly. Faults name the file, line and column, and never what stands there: it
-// could be a secret in the wrong place.
+// readConfig reads a configuration file strictly. Faults name the file, line and column, and never what stands there:
+// it could be a secret in the wrong place.
 func readConfig(path string, data []byte) (config, error) {
 	c := config{path: path}
 	err := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields().Decode(&c)

@@ -63,7 +63,8 @@ func openDirectory(ctx context.Context, o dataOptions, connections int32, logger
 	return db, nil
 }
 
-// connectDatabase connects to DATABASE_URL, or starts the folder's private Postgres. say is called with what takes long.
+// connectDatabase connects to DATABASE_URL, or starts the folder's private Postgres. say is called with what takes
+// long.
 func connectDatabase(ctx context.Context, o dataOptions, connections int32, say func(string)) (*database, error) {
 	if url := os.Getenv("DATABASE_URL"); url != "" {
 		db, err := postgres.OpenFor(ctx, url, connections)
@@ -93,8 +94,8 @@ func withDatabase(ctx context.Context, o dataOptions, f func(*database) error) e
 	return f(db)
 }
 
-// refuseSample keeps real services out of a demo's database: its pages say of everything that it is made up, and the demo
-// alone can visit what is.
+// refuseSample keeps real services out of a demo's database: its pages say of everything that it is made up, and the
+// demo alone can visit what is.
 func (d *database) refuseSample(ctx context.Context) error {
 	source, err := d.Setting(ctx, "source")
 	if err != nil {
@@ -127,7 +128,8 @@ const (
 	reviveMost  = 10 * time.Second
 )
 
-// outlast has work begun again that could not begin because the private server had just ended, which revive starts meanwhile.
+// outlast has work begun again that could not begin because the private server had just ended, which revive starts
+// meanwhile.
 func (d *database) outlast(ctx context.Context, begin func(context.Context) error) error {
 	for {
 		err := begin(ctx)
@@ -142,7 +144,8 @@ func (d *database) outlast(ctx context.Context, begin func(context.Context) erro
 	}
 }
 
-// away says whether the private server has ended, or ends within a moment: whoever asks it may notice before anybody else.
+// away says whether the private server has ended, or ends within a moment: whoever asks it may notice before anybody
+// else.
 func (d *database) away() bool {
 	server := d.running()
 	if server == nil {
@@ -156,8 +159,8 @@ func (d *database) away() bool {
 	}
 }
 
-// revive starts the private server again whenever it ends, until ctx does: for a program that has something else to do than to
-// end with it. What fails meanwhile fails; connections are made anew.
+// revive starts the private server again whenever it ends, until ctx does: for a program that has something else to do
+// than to end with it. What fails meanwhile fails; connections are made anew.
 func (d *database) revive(ctx context.Context, o dataOptions, logger *slog.Logger) {
 	for wait := reviveFirst; ; {
 		if err := d.watch(ctx); err == nil {

@@ -362,8 +362,8 @@ func (d *demo) asking(world *sample.World) probe.Options {
 	}
 }
 
-// rebuild builds after changes, at most every demoBuildEvery. A build that fails leaves the last snapshot current and is
-// tried again.
+// rebuild builds after changes, at most every demoBuildEvery. A build that fails leaves the last snapshot current and
+// is tried again.
 func (d *demo) rebuild(ctx context.Context) error {
 	pause := demoBuildEvery
 	for {

@@ -139,8 +139,8 @@ func checkContract(t *testing.T, base string) {
 	}
 }
 
-// checkWorld: the sample services are many, in every state that a directory tells, said to be made up, and the good ones
-// earn an A.
+// checkWorld: the sample services are many, in every state that a directory tells, said to be made up, and the good
+// ones earn an A.
 func checkWorld(t *testing.T, base string) {
 	list := decode[struct {
 		Data []site.ServiceListItem
@@ -353,7 +353,8 @@ func TestDemoEndsWithItsPostgres(t *testing.T) { // not beside others: each demo
 	}
 }
 
-// TestDemoInterruptedEarly: Ctrl-C while it still starts is no error either, and leaves nothing that stops the next start.
+// TestDemoInterruptedEarly: Ctrl-C while it still starts is no error either, and leaves nothing that stops the next
+// start.
 func TestDemoInterruptedEarly(t *testing.T) { // not beside others: each demo wants the machine
 	testgate.All(t)
 	needPostgres(t)

@@ -121,8 +121,8 @@ func TestDiskFullWhileBuilding(t *testing.T) {
 	}
 }
 
-// TestDiskFullUnderPostgres: a private Postgres without room refuses what does not fit, whole, and goes on when there is
-// room again.
+// TestDiskFullUnderPostgres: a private Postgres without room refuses what does not fit, whole, and goes on when there
+// is room again.
 func TestDiskFullUnderPostgres(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)

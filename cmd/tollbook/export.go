@@ -92,7 +92,8 @@ func runExport(ctx context.Context, o exportOptions, args []string, stdout io.Wr
 	return err
 }
 
-// writeWhole replaces a file by one that only its owner may read; killed at any moment it leaves the old one or the new one.
+// writeWhole replaces a file by one that only its owner may read; killed at any moment it leaves the old one or the new
+// one.
 func writeWhole(path string, data []byte) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-")
 	if err != nil {

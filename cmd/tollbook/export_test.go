@@ -13,8 +13,8 @@ import (
 	"tollbook/site/postgres/postgrestest"
 )
 
-// TestExport: what people decided about a directory makes another one, which exports the same bytes; e-mail addresses leave
-// only where they are asked for.
+// TestExport: what people decided about a directory makes another one, which exports the same bytes; e-mail addresses
+// leave only where they are asked for.
 func TestExport(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.NewDatabase(t)

@@ -78,8 +78,8 @@ func init() { // beside the other resources of the contract
 	}
 }
 
-// TestFacilitators goes from a list to an answer: import, what chains settled, build, and every parameter against a naive
-// count of the settlements.
+// TestFacilitators goes from a list to an answer: import, what chains settled, build, and every parameter against a
+// naive count of the settlements.
 func TestFacilitators(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.NewDatabase(t)

@@ -20,9 +20,9 @@ import (
 	"tollbook/site/testgate"
 )
 
-// TestPostgresFailover: a primary is killed, its synchronous standby promoted, and later started again, under a server that takes
-// submissions and a worker that visits, which know both by one DATABASE_URL. Both go on without a hand; what was acknowledged is
-// there, once; readers notice nothing.
+// TestPostgresFailover: a primary is killed, its synchronous standby promoted, and later started again, under a server
+// that takes submissions and a worker that visits, which know both by one DATABASE_URL. Both go on without a hand; what
+// was acknowledged is there, once; readers notice nothing.
 func TestPostgresFailover(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)

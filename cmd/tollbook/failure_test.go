@@ -85,7 +85,8 @@ func fails(t *testing.T, env []string, want string, args ...string) {
 	}
 }
 
-// TestDatabaseFaults: every command that needs the database says what is wrong with it, and leaves everything as it was.
+// TestDatabaseFaults: every command that needs the database says what is wrong with it, and leaves everything as it
+// was.
 func TestDatabaseFaults(t *testing.T) {
 	t.Parallel()
 	good := postgrestest.NewDatabase(t)

@@ -16,8 +16,8 @@ import (
 	"tollbook/site/testgate"
 )
 
-// TestPostgresFaultsUnderACrawl: a Postgres that is read-only, has no connection left, or is started again fails a crawl with its
-// reason; what was due stays due, and the next crawl visits all of it once.
+// TestPostgresFaultsUnderACrawl: a Postgres that is read-only, has no connection left, or is started again fails a
+// crawl with its reason; what was due stays due, and the next crawl visits all of it once.
 func TestPostgresFaultsUnderACrawl(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)

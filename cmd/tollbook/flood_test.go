@@ -22,7 +22,8 @@ import (
 	"tollbook/site/testgate"
 )
 
-// floodVariable is how many submissions TestSubmissionFlood sends of each kind: 10000 for what an attacker sends in a minute.
+// floodVariable is how many submissions TestSubmissionFlood sends of each kind: 10000 for what an attacker sends in a
+// minute.
 const floodVariable = "TOLLBOOK_TEST_FLOOD"
 
 // flood is what many submissions at once came to.
@@ -104,8 +105,8 @@ func (f *flood) quantile(share float64) time.Duration {
 	return f.took[min(len(f.took)-1, int(share*float64(len(f.took))))].Round(100 * time.Microsecond)
 }
 
-// TestSubmissionFlood: of a flood from one address as many are taken as one client may send, of one from many as many as may
-// wait for review; every id that was ever answered is found afterwards, and readers are answered meanwhile.
+// TestSubmissionFlood: of a flood from one address as many are taken as one client may send, of one from many as many
+// as may wait for review; every id that was ever answered is found afterwards, and readers are answered meanwhile.
 func TestSubmissionFlood(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)

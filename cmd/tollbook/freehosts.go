@@ -10,8 +10,9 @@ import (
 	"tollbook/site"
 )
 
-// freeHostOptions name the lists that an operator adds to the shipped free hosts. The crawler, the builder and who takes
-// submissions need the same: a crawl asks no registry about them, a build warns of them, a submission of one is refused.
+// freeHostOptions name the lists that an operator adds to the shipped free hosts. The crawler, the builder and who
+// takes submissions need the same: a crawl asks no registry about them, a build warns of them, a submission of one is
+// refused.
 type freeHostOptions struct {
 	FreeHosts []string
 }

@@ -38,9 +38,9 @@ type lure struct {
 	addr netip.Addr // what names of the lure's domain resolve to; zero where the text alone is refused
 }
 
-// lures are all of the tables of crawl/probe: each address as a literal, with a port, behind a name, beside a public address
-// before and after it, and behind a name that is rebound to it; then what is refused by its text. The names of lure 17 end
-// in t17.example.
+// lures are all of the tables of crawl/probe: each address as a literal, with a port, behind a name, beside a public
+// address before and after it, and behind a name that is rebound to it; then what is refused by its text. The names of
+// lure 17 end in t17.example.
 func lures(t testing.TB) []lure {
 	t.Helper()
 	var out []lure
@@ -157,7 +157,8 @@ func (s *snare) lureOf(host string) (kind string, l lure) {
 	return m[1], s.lures[n]
 }
 
-// LookupNetIP answers for names below the lures' domains, and for open.example, which lives at a public address that counts.
+// LookupNetIP answers for names below the lures' domains, and for open.example, which lives at a public address that
+// counts.
 func (s *snare) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
 	kind, l := s.lureOf(host)
 	switch kind {
@@ -400,8 +401,8 @@ func openTestDatabase(t *testing.T) *database {
 	return &database{DB: db}
 }
 
-// TestNoListingLeadsInside lists every way to a lure as a service, as a list does that an operator was handed, and has a
-// catalogue name them too; then visits all and looks at their documents, registries and queued submissions.
+// TestNoListingLeadsInside lists every way to a lure as a service, as a list does that an operator was handed, and has
+// a catalogue name them too; then visits all and looks at their documents, registries and queued submissions.
 func TestNoListingLeadsInside(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)
@@ -462,8 +463,8 @@ func TestNoListingLeadsInside(t *testing.T) {
 	t.Logf("figures: listings: %d services listed by a list and %d by a catalogue, %d requests to the server that sends inside, %d connections", len(listings), len(services), s.asked.Load(), s.reached.Load())
 }
 
-// TestCommandsGoNowhereInside has the commands themselves, with no hand in their network, asked for a server that counts on
-// this very machine, in every spelling of it.
+// TestCommandsGoNowhereInside has the commands themselves, with no hand in their network, asked for a server that
+// counts on this very machine, in every spelling of it.
 func TestCommandsGoNowhereInside(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)

@@ -45,8 +45,8 @@ func shownDollars(d float64) string {
 	return strconv.FormatFloat(d, 'f', 2, 64)
 }
 
-// TestHostingCosts works the tables of the page for operators out again, from the counts and prices on it. The counts of
-// a publication's requests are held to a real store where it is tested (output, TestPublishRequests).
+// TestHostingCosts works the tables of the page for operators out again, from the counts and prices on it. The counts
+// of a publication's requests are held to a real store where it is tested (output, TestPublishRequests).
 func TestHostingCosts(t *testing.T) {
 	t.Parallel()
 	text, err := templates.FS.ReadFile("pages/hosting.md")

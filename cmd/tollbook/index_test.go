@@ -201,7 +201,8 @@ func TestIndexCommand(t *testing.T) {
 	}
 }
 
-// An index that is told to stop in the middle says so, and the next one makes of it what one makes that was never stopped.
+// An index that is told to stop in the middle says so, and the next one makes of it what one makes that was never
+// stopped.
 func TestIndexInterrupted(t *testing.T) {
 	t.Parallel()
 	n := newNodes(t)

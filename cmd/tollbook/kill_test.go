@@ -27,8 +27,8 @@ import (
 	"tollbook/site/testgate"
 )
 
-// killedDirectory is a directory on its own private Postgres whose programs are killed one after the other, and what they had
-// acknowledged before.
+// killedDirectory is a directory on its own private Postgres whose programs are killed one after the other, and what
+// they had acknowledged before.
 type killedDirectory struct {
 	data      string
 	shop      string // host and port of all its services, each of which raises its price with every visit
@@ -39,9 +39,10 @@ type killedDirectory struct {
 	kills     map[string]int
 }
 
-// TestKilledAnywhere kills crawl, index, build, serve with submissions, up, work, mcp, and the private Postgres below them, with -9 at random
-// moments. Each time the next program starts without a hand, what is published verifies, and nothing that was
-// acknowledged is lost or doubled. Publishers are killed by TestPublishKilled. TOLLBOOK_KILLS says how many are wanted.
+// TestKilledAnywhere kills crawl, index, build, serve with submissions, up, work, mcp, and the private Postgres below
+// them, with -9 at random moments. Each time the next program starts without a hand, what is published verifies, and
+// nothing that was acknowledged is lost or doubled. Publishers are killed by TestPublishKilled. TOLLBOOK_KILLS says how
+// many are wanted.
 func TestKilledAnywhere(t *testing.T) {
 	testgate.All(t)
 	needPostgres(t)
@@ -120,8 +121,8 @@ func (d *killedDirectory) query(t *testing.T, f func(*pgx.Conn)) {
 	f(conn)
 }
 
-// kill ends a program with -9: alone, or its Postgres alone, or everything at once. What goes on without its Postgres does what
-// shows that it has it again, and is killed after that.
+// kill ends a program with -9: alone, or its Postgres alone, or everything at once. What goes on without its Postgres
+// does what shows that it has it again, and is killed after that.
 func (d *killedDirectory) kill(t *testing.T, name string, p *program, again func()) {
 	t.Helper()
 	below := descendants(p.Process.Pid)
@@ -176,8 +177,8 @@ func setDue(t *testing.T, conn *pgx.Conn) {
 	}
 }
 
-// watch notes what is kept while a program visits. more is closed when visits are kept that were not there before; over, told when
-// somebody was killed, remembers what was a second old then.
+// watch notes what is kept while a program visits. more is closed when visits are kept that were not there before;
+// over, told when somebody was killed, remembers what was a second old then.
 func (d *killedDirectory) watch(conn *pgx.Conn) (more <-chan struct{}, over func(killed time.Time)) {
 	stop, cancel := context.WithCancel(context.Background())
 	type sample struct {
@@ -234,7 +235,8 @@ func (d *killedDirectory) crawl(t *testing.T, _ []string) {
 	over(killed)
 }
 
-// work visits all services, reads the chains and builds, on a Postgres that is not its own, and is killed, or that is, or both.
+// work visits all services, reads the chains and builds, on a Postgres that is not its own, and is killed, or that is,
+// or both.
 func (d *killedDirectory) work(t *testing.T, rpc []string) {
 	d.due(t)
 	ctx := context.Background()
@@ -351,8 +353,8 @@ func (d *killedDirectory) submit(t *testing.T, _ []string) {
 	}
 }
 
-// submitUntilKilled sends one submission after the other, a few from each client of a network, and tells the ids of those that
-// were acknowledged.
+// submitUntilKilled sends one submission after the other, a few from each client of a network, and tells the ids of
+// those that were acknowledged.
 func submitUntilKilled(t *testing.T, base, name, network string, taken chan<- string) {
 	for i := 0; ; i++ {
 		code, id, err := submit(base, fmt.Sprintf("%s-%d", name, i), fmt.Sprintf("%s%03x::1", network, i/site.SubmissionsPerHour))

@@ -23,8 +23,8 @@ type listenOptions struct {
 	RateLimit int // requests a minute; 0 is any number
 }
 
-// Requests a minute that a client may send unless told otherwise. Who looks at a demo runs scripts against it: he should
-// see the limit told, not meet it.
+// Requests a minute that a client may send unless told otherwise. Who looks at a demo runs scripts against it: he
+// should see the limit told, not meet it.
 const (
 	rateLimit     = 200
 	demoRateLimit = 6000

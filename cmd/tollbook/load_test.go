@@ -115,9 +115,9 @@ func (l *loadClient) run(stop *atomic.Bool) error {
 	return nil
 }
 
-// TestLoad asks a server as fast as some clients can while every ten seconds one snapshot replaces another, and holds every body
-// to the sums of the snapshot that its answer names. It tells how long answers took, in all and while a new snapshot was on
-// its way to readers, and what the server took of memory.
+// TestLoad asks a server as fast as some clients can while every ten seconds one snapshot replaces another, and holds
+// every body to the sums of the snapshot that its answer names. It tells how long answers took, in all and while a new
+// snapshot was on its way to readers, and what the server took of memory.
 func TestLoad(t *testing.T) {
 	testgate.All(t)
 	lasts := 5 * time.Second
@@ -199,8 +199,8 @@ func TestLoad(t *testing.T) {
 		resident[0]>>10, resident[len(resident)-1]>>10, memoryKiB(server.Process.Pid, "VmHWM:")>>10)
 }
 
-// during sorts what answers took: of those that were under way between a pointer's move and half a second after the first
-// answer of its snapshot, and of all.
+// during sorts what answers took: of those that were under way between a pointer's move and half a second after the
+// first answer of its snapshot, and of all.
 func (s *sumsBySnapshot) during(clients []*loadClient, moved map[string]time.Time) (swapping, every []time.Duration, bytes int64) {
 	for _, c := range clients {
 		var from, to []time.Duration

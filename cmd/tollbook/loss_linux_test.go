@@ -25,8 +25,9 @@ const lossyDatabase = "TOLLBOOK_TEST_LOSSY_DATABASE"
 // loss is the share of packets that are lost, in each direction.
 const loss = 0.3
 
-// TestLossyNetwork crawls through a network that loses three packets of ten: each visit ends, each service has its check in each
-// round, what was read is exact, and when the network is well again all are online, without a change that was none.
+// TestLossyNetwork crawls through a network that loses three packets of ten: each visit ends, each service has its
+// check in each round, what was read is exact, and when the network is well again all are online, without a change that
+// was none.
 func TestLossyNetwork(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)
@@ -128,8 +129,8 @@ const (
 	lossyThere = "10.64.0.2"
 )
 
-// lossyNetwork is a device whose packets come back with their ends exchanged, so that a request to there is answered here, but
-// for those that are lost.
+// lossyNetwork is a device whose packets come back with their ends exchanged, so that a request to there is answered
+// here, but for those that are lost.
 type lossyNetwork struct {
 	well          atomic.Bool // nothing is lost
 	packets, lost atomic.Int64

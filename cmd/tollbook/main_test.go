@@ -7,8 +7,8 @@ import (
 	"tollbook/site/postgres/postgrestest"
 )
 
-// asProgram is the variable that makes this test binary the program: tests of signals, exit statuses and processes start
-// it again, see program_test.go.
+// asProgram is the variable that makes this test binary the program: tests of signals, exit statuses and processes
+// start it again, see program_test.go.
 const asProgram = "TOLLBOOK_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {

@@ -85,8 +85,8 @@ understood, 2 for a command line that cannot be understood.`,
 	return cmd
 }
 
-// runMCP answers until ctx ends, or without --http until stdin does: then stdout is the client's, and whatever else is said
-// goes to stderr.
+// runMCP answers until ctx ends, or without --http until stdin does: then stdout is the client's, and whatever else is
+// said goes to stderr.
 func runMCP(ctx context.Context, o mcpOptions, stdin io.ReadCloser, stdout io.WriteCloser) error {
 	logger := newLogger(slog.LevelInfo)
 	trusted, err := o.trusted()

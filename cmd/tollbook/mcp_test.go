@@ -85,8 +85,8 @@ func callTool(t *testing.T, s *sdk.ClientSession, name string, args map[string]a
 	return string(encoded), result.Meta["tollbook/snapshot"].(string)
 }
 
-// TestMCPFollowsThePublication: over stdio and over HTTP the program answers from the snapshot that is current, and stops
-// when its client leaves or it is told to.
+// TestMCPFollowsThePublication: over stdio and over HTTP the program answers from the snapshot that is current, and
+// stops when its client leaves or it is told to.
 func TestMCPFollowsThePublication(t *testing.T) {
 	t.Parallel()
 	needPostgres(t)
@@ -127,7 +127,8 @@ func TestMCPFollowsThePublication(t *testing.T) {
 	}
 }
 
-// TestMCPOverPipes: stdout has messages alone; what can't be understood ends the program; a signal ends it while it waits.
+// TestMCPOverPipes: stdout has messages alone; what can't be understood ends the program; a signal ends it while it
+// waits.
 func TestMCPOverPipes(t *testing.T) {
 	t.Parallel()
 	empty := t.TempDir()

@@ -225,7 +225,8 @@ func (c networkConfig) network(number int) (*measuredNetwork, error) {
 // maxDecimals is what a token's amounts may have: more than any that is worth something.
 const maxDecimals = 36
 
-// token checks what the file says of one. What it leaves out is taken from the table of assets, where that has the token.
+// token checks what the file says of one. What it leaves out is taken from the table of assets, where that has the
+// token.
 func (c tokenConfig) token(network string) (ledger.Token, error) {
 	if c.Address == nil {
 		return ledger.Token{}, usagef("it has no address")

@@ -12,8 +12,8 @@ import (
 	"tollbook/cmd/nodetest"
 )
 
-// Sellers made of the real SDKs are Node.js programs, each in a folder below testdata: server.mjs, and a lock of what it
-// needs. A program listens on a port of its own choice and says so in its first line, as JSON.
+// Sellers made of the real SDKs are Node.js programs, each in a folder below testdata: server.mjs, and a lock of what
+// it needs. A program listens on a port of its own choice and says so in its first line, as JSON.
 
 // One program is a client: of the Model Context Protocol, see mcp_test.go.
 

@@ -89,7 +89,8 @@ var (
 	sampleLine = regexp.MustCompile(`(?m)^([a-z0-9_]+)(?:\{(.*)\})? (\S+)$`)
 )
 
-// figuresOfUp are the figures of a directory at work: a service that is visited, a chain that is read, a snapshot that is read.
+// figuresOfUp are the figures of a directory at work: a service that is visited, a chain that is read, a snapshot that
+// is read.
 func figuresOfUp(t *testing.T) string {
 	t.Helper()
 	n := newNodes(t)
@@ -118,8 +119,8 @@ func figuresOfUp(t *testing.T) string {
 	return a.body
 }
 
-// TestWatching: dashboard and alerts ask for what a directory at work tells, and show all of it: each query of the dashboard
-// has an answer, and no figure is told that nobody looks at. What the alerts say of it is in rules_test.yml.
+// TestWatching: dashboard and alerts ask for what a directory at work tells, and show all of it: each query of the
+// dashboard has an answer, and no figure is told that nobody looks at. What the alerts say of it is in rules_test.yml.
 func TestWatching(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)
@@ -162,8 +163,8 @@ func TestWatching(t *testing.T) {
 	askPrometheus(t, figures, queries)
 }
 
-// askPrometheus has promtool work out every query from the figures, an hour of them, and fails where one has no answer: a
-// fault of syntax, a label that is not there.
+// askPrometheus has promtool work out every query from the figures, an hour of them, and fails where one has no answer:
+// a fault of syntax, a label that is not there.
 func askPrometheus(t *testing.T, figures string, queries []shownQuery) {
 	t.Helper()
 	promtool, err := exec.LookPath("promtool")

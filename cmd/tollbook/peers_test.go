@@ -17,9 +17,9 @@ import (
 	"tollbook/site/testgate"
 )
 
-// TestPeers lints sellers made of real SDKs, by themselves and behind a proxy that adds https, as most are deployed. The
-// grades are worked out by hand, from the rules of x402 and the scale of design §8: A from 0.90 of 14, which is 13; at best
-// C where transport_https fails; F without payload, accepts or recipient.
+// TestPeers lints sellers made of real SDKs, by themselves and behind a proxy that adds https, as most are deployed.
+// The grades are worked out by hand, from the rules of x402 and the scale of design §8: A from 0.90 of 14, which is 13;
+// at best C where transport_https fails; F without payload, accepts or recipient.
 //
 //	seller      route         version  plain: passes, fails                    grade  behind https: passes     grade
 //	@x402/hono  GET /quote    2        13 of 14, transport_https (a cap)       C      14                       A
@@ -30,7 +30,8 @@ import (
 //	                                   no row to fail on
 //
 // Behind the proxy version 2 servers name the address that they see themselves, http: that is the warning
-// resource_url_mismatch, seen in the wild on every fortieth service. Express answers HEAD behind the paywall's back: head_free.
+// resource_url_mismatch, seen in the wild on every fortieth service. Express answers HEAD behind the paywall's back:
+// head_free.
 func TestPeers(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)

@@ -83,7 +83,8 @@ func (p *program) start(t *testing.T) *program {
 	return p
 }
 
-// unread drops what await was not asked for: a program that says more than lines holds would wait for its reader for ever.
+// unread drops what await was not asked for: a program that says more than lines holds would wait for its reader for
+// ever.
 func (p *program) unread() {
 	go func() {
 		for range p.lines { // closed when the program ends
@@ -136,8 +137,8 @@ func (p *program) status(t *testing.T) int {
 	}
 }
 
-// ending is how long a program that was told to stop may take on a loaded machine under the race detector: less than what it would
-// wait for if it waited for readers, for jobs, or for others' answers.
+// ending is how long a program that was told to stop may take on a loaded machine under the race detector: less than
+// what it would wait for if it waited for readers, for jobs, or for others' answers.
 const ending = time.Minute
 
 // interrupt sends a signal and fails unless the program ends well, and soon.

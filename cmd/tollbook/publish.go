@@ -264,8 +264,8 @@ func (o *targetOptions) publisher(ctx context.Context, db *postgres.DB, progress
 	}), nil
 }
 
-// objectHeader is what readers of a single object are told. Caches ask again after a minute: nothing tells an object when
-// the next build is due.
+// objectHeader is what readers of a single object are told. Caches ask again after a minute: nothing tells an object
+// when the next build is due.
 func objectHeader(key string) objects.Header {
 	h := objects.Header{Type: site.ContentType(key), Cache: "public, max-age=60, stale-while-revalidate=30, stale-if-error=86400"}
 	if site.IsHashed(key) {

@@ -134,8 +134,8 @@ func sumOf(data []byte) string {
 }
 
 // Publishers are killed with -9 at random moments, while readers walk pages through serve and through the Cloudflare
-// worker, and look at single objects: every walk is of one snapshot, every body has that snapshot's sum, every object is
-// whole and of the old or the new one; the next run finishes the work, and prune leaves nothing.
+// worker, and look at single objects: every walk is of one snapshot, every body has that snapshot's sum, every object
+// is whole and of the old or the new one; the next run finishes the work, and prune leaves nothing.
 func TestPublishKilled(t *testing.T) {
 	testgate.All(t)
 	rounds := kills
@@ -462,8 +462,8 @@ func TestPublishRefused(t *testing.T) {
 	}
 }
 
-// A key signs what is built and published; verify holds a bucket, a folder and a running server to it; a rollback and what
-// follows it keep all of this.
+// A key signs what is built and published; verify holds a bucket, a folder and a running server to it; a rollback and
+// what follows it keep all of this.
 func TestPublishSigned(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, 5)

@@ -28,7 +28,8 @@ func exitStatus(err error) int {
 	return 1
 }
 
-// explain is err in words for whoever typed the command. What fails because it was told to stop is no riddle of contexts.
+// explain is err in words for whoever typed the command. What fails because it was told to stop is no riddle of
+// contexts.
 func explain(ctx context.Context, err error) string {
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return "interrupted"

@@ -136,8 +136,8 @@ type operation struct {
 // Close drops kept connections.
 func (d *operation) Close() { d.crawler.Close() }
 
-// direct wires the jobs of a worker: what is visited and looked at, and the steps. With builds it is the one that builds,
-// into its own folder, and publishes.
+// direct wires the jobs of a worker: what is visited and looked at, and the steps. With builds it is the one that
+// builds, into its own folder, and publishes.
 func (o *directoryOptions) direct(ctx context.Context, db *database, networks []measuredNetwork, builds bool, drain time.Duration, logger *slog.Logger) (*operation, error) {
 	guard := &probe.Guard{AllowPrivate: o.AllowPrivate}
 	if err := guard.Validate(); err != nil {
@@ -225,8 +225,8 @@ func (o *directoryOptions) steps(ctx context.Context, db *database, c *crawl.Cra
 	return steps, nil
 }
 
-// buildSteps are those of the process that has the published folder. They follow each other, so that what is published is
-// what was built last, and nothing is pruned before.
+// buildSteps are those of the process that has the published folder. They follow each other, so that what is published
+// is what was built last, and nothing is pruned before.
 func (o *directoryOptions) buildSteps(db *database, logger *slog.Logger) ([]schedule.Step, error) {
 	folder, err := openPublic(o.dataOptions)
 	if err != nil {

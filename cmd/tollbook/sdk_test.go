@@ -40,8 +40,8 @@ type seller struct {
 	}
 }
 
-// TestSDKServerFromImportToPage puts a seller made of the official x402 SDK through the whole line: it is imported, crawled,
-// built and read back, and what its own SDK declares must arrive.
+// TestSDKServerFromImportToPage puts a seller made of the official x402 SDK through the whole line: it is imported,
+// crawled, built and read back, and what its own SDK declares must arrive.
 func TestSDKServerFromImportToPage(t *testing.T) { // not parallel: DATABASE_URL is the process's
 	testgate.All(t)
 	var peer seller
@@ -99,8 +99,8 @@ func TestSDKServerFromImportToPage(t *testing.T) { // not parallel: DATABASE_URL
 	}
 }
 
-// checkCompliance: an SDK server breaks no rule of the protocol; only that it is asked without TLS counts against it, and
-// keeps it from more than a C.
+// checkCompliance: an SDK server breaks no rule of the protocol; only that it is asked without TLS counts against it,
+// and keeps it from more than a C.
 func checkCompliance(t *testing.T, c site.Compliance) {
 	t.Helper()
 	var failed []string

@@ -10,7 +10,8 @@ import (
 	"tollbook/site/postgres/postgrestest"
 )
 
-// TestImportDryRun: what a file would change is told, and nothing is changed; what refuses the file is told with what differs.
+// TestImportDryRun: what a file would change is told, and nothing is changed; what refuses the file is told with what
+// differs.
 func TestImportDryRun(t *testing.T) {
 	t.Parallel()
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}

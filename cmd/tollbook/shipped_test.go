@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// shipped lets the program run as it is shipped, without the race detector, under which a demo takes five times as long. It is
-// for tests of what processes do to each other and to their surroundings; what goroutines do to each other is seen where the
-// same commands run by the test binary.
+// shipped lets the program run as it is shipped, without the race detector, under which a demo takes five times as
+// long. It is for tests of what processes do to each other and to their surroundings; what goroutines do to each other
+// is seen where the same commands run by the test binary.
 func (p *program) shipped(t *testing.T) *program {
 	t.Helper()
 	path, err := shippedProgram()

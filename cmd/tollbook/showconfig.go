@@ -37,8 +37,8 @@ type shownSetting struct {
 	Variable *string `json:"variable"`
 }
 
-// newConfigCommand shows what c comes to. It takes every flag that a key of the file is, as root's commands have it, so that
-// a command line can be tried.
+// newConfigCommand shows what c comes to. It takes every flag that a key of the file is, as root's commands have it, so
+// that a command line can be tried.
 func newConfigCommand(c *config, root *cobra.Command) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -293,7 +293,8 @@ func unknownVariables(c *config, environment []string) error {
 	return nil
 }
 
-// keyLines are the lines of the keys of a file, as far as it can be read: those in the second [[network]] are network.2.rpc.
+// keyLines are the lines of the keys of a file, as far as it can be read: those in the second [[network]] are
+// network.2.rpc.
 func keyLines(data []byte) map[string]int {
 	lines := map[string]int{}
 	counts := map[string]int{}

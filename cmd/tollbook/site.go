@@ -61,7 +61,8 @@ const (
 	siteFooter   = 4 << 10
 )
 
-// site reads the folders and tries what they hold: what is wrong with a page or a template is told before anything is begun.
+// site reads the folders and tries what they hold: what is wrong with a page or a template is told before anything is
+// begun.
 func (o *lookOptions) site(baseURL string) (render.Site, error) {
 	s := render.Site{Title: o.Title, BaseURL: baseURL, Contact: o.SiteContact, Description: o.Description, Colours: o.Colours, Footer: o.Footer}
 	if len(o.Description) > siteSentence {
@@ -97,8 +98,8 @@ func (o *lookOptions) site(baseURL string) (render.Site, error) {
 	return s, err
 }
 
-// readFolder reads the files of a folder, by their names with slashes; "" is no folder. Those that begin with a dot or end
-// in ~ are an editor's or a system's, and passed over. accept says what is wrong with a name.
+// readFolder reads the files of a folder, by their names with slashes; "" is no folder. Those that begin with a dot or
+// end in ~ are an editor's or a system's, and passed over. accept says what is wrong with a name.
 func readFolder(folder string, accept func(name string) error) (map[string][]byte, error) {
 	if folder == "" {
 		return nil, nil

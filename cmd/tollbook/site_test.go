@@ -177,7 +177,8 @@ func TestOperatorBrokenPage(t *testing.T) {
 	}
 }
 
-// TestOperatorBrokenService: the same of a page that every service has, which are made side by side: the first that fails ends the build.
+// TestOperatorBrokenService: the same of a page that every service has, which are made side by side: the first that
+// fails ends the build.
 func TestOperatorBrokenService(t *testing.T) {
 	testgate.All(t)
 	t.Parallel()

@@ -11,8 +11,8 @@ import (
 	"tollbook/site/serve"
 )
 
-// takeSubmissions opens the database and has submissions taken into it, and the probes that wait in it made, until stop is
-// called. What becomes of the database meanwhile is told, and ends nothing: readers need none.
+// takeSubmissions opens the database and has submissions taken into it, and the probes that wait in it made, until stop
+// is called. What becomes of the database meanwhile is told, and ends nothing: readers need none.
 func (o *serveOptions) takeSubmissions(ctx context.Context, to *serve.Options) (stop func(), err error) {
 	free, err := o.freeHosts()
 	if err != nil {

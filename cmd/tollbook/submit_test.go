@@ -367,8 +367,8 @@ func TestSubmissionSurvivesAKill(t *testing.T) {
 	})
 }
 
-// TestManySubmissions: of thousands from one address and from many, as many are taken as may be, each is kept, and neither
-// memory nor probes at once grow with their number.
+// TestManySubmissions: of thousands from one address and from many, as many are taken as may be, each is kept, and
+// neither memory nor probes at once grow with their number.
 func TestManySubmissions(t *testing.T) {
 	t.Parallel()
 	testgate.All(t)
@@ -466,7 +466,8 @@ func TestManySubmissions(t *testing.T) {
 	t.Logf("%d submissions, %d probed at most at once, %d goroutines, %.1f MB in use", 3*each, most.Load(), runtime.NumGoroutine(), float64(m.HeapInuse)/1e6)
 }
 
-// services verify prints the token, finds it only where its owner shows it on a line of its own, and says so in the directory.
+// services verify prints the token, finds it only where its owner shows it on a line of its own, and says so in the
+// directory.
 func TestServicesVerify(t *testing.T) {
 	t.Parallel()
 	env := []string{"DATABASE_URL=" + postgrestest.NewDatabase(t)}

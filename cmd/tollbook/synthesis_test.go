@@ -17,8 +17,8 @@ import (
 	"tollbook/site/postgres/postgrestest"
 )
 
-// TestSynthesisArrives carries a model's answer the whole way: a service listed from a file, a model named in tollbook.toml,
-// its key in a variable, one crawl, one build, the file that readers get. A second crawl asks nothing.
+// TestSynthesisArrives carries a model's answer the whole way: a service listed from a file, a model named in
+// tollbook.toml, its key in a variable, one crawl, one build, the file that readers get. A second crawl asks nothing.
 func TestSynthesisArrives(t *testing.T) {
 	t.Parallel()
 	const secret = "sk-test-ThisMustNeverBeSeen"

@@ -13,9 +13,9 @@ import (
 	"tollbook/site/testgate"
 )
 
-// TestUp: one process starts its own Postgres, visits what is imported, builds, publishes, answers readers and tells how it
-// does; builds follow each other, also when its Postgres was killed; Ctrl-C ends it well; and the next start goes on where it
-// ended, also after a kill.
+// TestUp: one process starts its own Postgres, visits what is imported, builds, publishes, answers readers and tells
+// how it does; builds follow each other, also when its Postgres was killed; Ctrl-C ends it well; and the next start
+// goes on where it ended, also after a kill.
 func TestUp(t *testing.T) {
 	t.Parallel()
 	testgate.NotShort(t)

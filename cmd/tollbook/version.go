@@ -53,8 +53,8 @@ func commit() string {
 	return revision + modified
 }
 
-// programSum is the sha256 of the program that runs, "" where it can't be read: two of one version may be made of other sources.
-// Where the system tells it is the file that was started, whatever took its place on the disk since.
+// programSum is the sha256 of the program that runs, "" where it can't be read: two of one version may be made of other
+// sources. Where the system tells it is the file that was started, whatever took its place on the disk since.
 var programSum = sync.OnceValue(func() string {
 	path := "/proc/self/exe"
 	if _, err := os.Stat(path); err != nil {

@@ -132,10 +132,10 @@ func TestWork(t *testing.T) {
 	p.interrupt(t, syscall.SIGTERM)
 }
 
-// TestFleet: three processes share two thousand services. One is killed with a visit under way, one is stopped with a visit
-// under way and goes on much later. All the same each service is checked in every interval, also those whose visit was cut
-// off; each check is stored once, also the one that both the stopped process and its successor made; and no host is asked by
-// two at once, or sooner after a request than the gap.
+// TestFleet: three processes share two thousand services. One is killed with a visit under way, one is stopped with a
+// visit under way and goes on much later. All the same each service is checked in every interval, also those whose
+// visit was cut off; each check is stored once, also the one that both the stopped process and its successor made; and
+// no host is asked by two at once, or sooner after a request than the gap.
 func TestFleet(t *testing.T) {
 	testgate.All(t)
 	dsn := postgrestest.NewDatabase(t)
@@ -265,8 +265,8 @@ func TestFleet(t *testing.T) {
 	world.checkGaps(t, woken)
 }
 
-// checkGaps holds every host to its gap. A process that was stopped between taking a host and asking it may ask late, once, when
-// it wakes; nobody can keep it from that.
+// checkGaps holds every host to its gap. A process that was stopped between taking a host and asking it may ask late,
+// once, when it wakes; nobody can keep it from that.
 func (w *fleetWorld) checkGaps(t *testing.T, woken time.Time) {
 	t.Helper()
 	w.mu.Lock()

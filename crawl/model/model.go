@@ -1,8 +1,8 @@
 // Package model asks a language model one question: an OpenAI-compatible endpoint, one request, one answer.
 //
-// The endpoint is the operator's own, so it may be a private address; what it sends is bounded all the same. The package
-// knows requests, limits and the reasons for which there is no answer. It must never know a service, what a question means,
-// a database or a schedule, and never tells its key: errors are made of fixed words and status codes.
+// The endpoint is the operator's own, so it may be a private address; what it sends is bounded all the same. The
+// package knows requests, limits and the reasons for which there is no answer. It must never know a service, what a
+// question means, a database or a schedule, and never tells its key: errors are made of fixed words and status codes.
 package model
 
 import (
@@ -97,8 +97,8 @@ func New(o Options) *Client {
 // Model is the name of the model that is asked.
 func (c *Client) Model() string { return c.model }
 
-// Ask sends instructions as the system's words and document as the user's, and gives the text that the model answers. The
-// schema is that of its answer; an endpoint need not hold its model to it. An error is a *Fault, or ctx's.
+// Ask sends instructions as the system's words and document as the user's, and gives the text that the model answers.
+// The schema is that of its answer; an endpoint need not hold its model to it. An error is a *Fault, or ctx's.
 func (c *Client) Ask(ctx context.Context, instructions, document, name string, schema any) (string, error) {
 	limited, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -164,8 +164,8 @@ func answered(err error) (status int, c complaint) {
 	return 0, c
 }
 
-// fault says what an error of the request is, with a schema if strict. It repeats nothing that was received but a plain code,
-// since an endpoint could repeat the key.
+// fault says what an error of the request is, with a schema if strict. It repeats nothing that was received but a plain
+// code, since an endpoint could repeat the key.
 func (c *Client) fault(err error, header http.Header, strict, timedOut bool) *Fault {
 	status, said := answered(err)
 	switch {

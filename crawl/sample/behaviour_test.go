@@ -51,8 +51,8 @@ func standardHeader(rows int, defects ...string) seen {
 	return seen{Status: 402, Version: 2, Channel: x402.ChannelHeader, Decode: "std", Rows: rows, Usable: rows, Defects: defects}
 }
 
-// seenOf says what a reader sees of each behaviour, given how many ways to pay the endpoint has. Behaviours that are not
-// here do not answer at all.
+// seenOf says what a reader sees of each behaviour, given how many ways to pay the endpoint has. Behaviours that are
+// not here do not answer at all.
 func seenOf(behaviour string, rails int) (seen, bool) {
 	good := standardHeader(rails)
 	encoded := func(decode, defect string) seen {

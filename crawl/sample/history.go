@@ -20,8 +20,8 @@ const (
 	maxOfVisit = 25               // endpoints that one visit reaches
 )
 
-// Histories are what the services did in the ninety days before start, by slug: what a visitor would have found who came
-// every quarter of an hour. Equal starts give equal histories. Checks have no service id yet.
+// Histories are what the services did in the ninety days before start, by slug: what a visitor would have found who
+// came every quarter of an hour. Equal starts give equal histories. Checks have no service id yet.
 func Histories(start time.Time) []postgres.History {
 	list := make([]postgres.History, 0, len(cast()))
 	for _, s := range cast() {

@@ -11,16 +11,16 @@ import (
 	"tollbook/site/postgres/ledger"
 )
 
-// margin is how long before the start the written past ends, in blocks of Network: what comes after is read from the node,
-// which by then calls it confirmed.
+// margin is how long before the start the written past ends, in blocks of Network: what comes after is read from the
+// node, which by then calls it confirmed.
 const margin = 30
 
 // Genesis is when every network of the world began, with its first block.
 func (l *Ledger) Genesis() time.Time { return l.genesis }
 
 // Past is what indexers would have committed that had read each network by the start, by network and then block: of one
-// with scans, a range that goes back to the first block, and the one block that is then the newest. Their scans are left
-// open. Of Solana, which has no such ranges, the settlements are meant.
+// with scans, a range that goes back to the first block, and the one block that is then the newest. Their scans are
+// left open. Of Solana, which has no such ranges, the settlements are meant.
 func (l *Ledger) Past() []ledger.Range {
 	var all []*reading
 	for _, network := range slices.Sorted(maps.Keys(l.chains)) {

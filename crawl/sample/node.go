@@ -123,7 +123,8 @@ func (n *node) blockByHash(params []json.RawMessage) (any, error) {
 // full says whether whole transactions are asked for.
 func full(params []json.RawMessage) bool { return len(params) > 1 && string(params[1]) == "true" }
 
-// blockJSON is a block as nodes write it. Roots and the like are hashes of the right shape: nothing can be proved by them.
+// blockJSON is a block as nodes write it. Roots and the like are hashes of the right shape: nothing can be proved by
+// them.
 type blockJSON struct {
 	Number           string `json:"number"`
 	Hash             string `json:"hash"`

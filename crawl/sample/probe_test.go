@@ -41,7 +41,8 @@ func probeAll(t *testing.T, p *probe.Prober, l postgres.Listing) visit {
 	return v
 }
 
-// grades are those of the services that do not keep all rules, "unknown" where nothing is answered that could be graded.
+// grades are those of the services that do not keep all rules, "unknown" where nothing is answered that could be
+// graded.
 var grades = map[string]string{
 	"treadmill-jobs": "F", // accepts is no list
 	"attic-archive":  "F", "cabinet-essays": "F", "glasswing-census": "F", "hedgerow-games": "F", "hourglass-cron": "F",
@@ -54,8 +55,8 @@ var grades = map[string]string{
 	"fingerpost-identity": "C", "pennyfarthing-tax": "C", "sandglass-trivia": "C", "thimble-classifier": "C", "tinderbox-tokens": "C",
 }
 
-// TestHistoryIsWhatTheProberFinds goes through the world with the real prober. What it finds must be how history ends, so
-// that the first visit of a demo surprises nobody; and the compliant services must earn their A.
+// TestHistoryIsWhatTheProberFinds goes through the world with the real prober. What it finds must be how history ends,
+// so that the first visit of a demo surprises nobody; and the compliant services must earn their A.
 func TestHistoryIsWhatTheProberFinds(t *testing.T) {
 	t.Parallel()
 	const timeout = 10 * time.Second

@@ -1,6 +1,6 @@
 // Package sample is a small world to show everything offline: services that answer 402 over real HTTP on loopback,
-// each a name under sample.test, what they did in the ninety days before they were first visited, what they were paid, and
-// a chain that goes on paying them.
+// each a name under sample.test, what they did in the ninety days before they were first visited, what they were paid,
+// and a chain that goes on paying them.
 //
 // It owns cast.toml and facilitators.toml, the tables of who there is. What a service answers is a pure function of the
 // request and the time (answer), what it did is that function looked at backwards (Histories); what was paid in an hour

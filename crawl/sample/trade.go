@@ -17,9 +17,9 @@ import (
 // world and that hour alone. So the past that is written down once and the chain that is read later tell one story.
 
 const (
-	// pace is how much faster trade goes on after the start, so that somebody who looks on sees it go on: an hour brings
-	// what a day brought before. laterPace is that from the second day on, so that a demo which was left for weeks has
-	// caught up soon.
+	// pace is how much faster trade goes on after the start, so that somebody who looks on sees it go on: an hour
+	// brings what a day brought before. laterPace is that from the second day on, so that a demo which was left for
+	// weeks has caught up soon.
 	pace, laterPace = 24, 6
 
 	agents     = 1400            // that buy anything at all

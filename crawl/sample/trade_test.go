@@ -76,8 +76,8 @@ func TestTradeIsOfASizeToShow(t *testing.T) {
 	}
 }
 
-// TestPaymentsAreWhatWasAsked holds every payment against the prices that the history tells, which a visitor saw a little
-// later than they were.
+// TestPaymentsAreWhatWasAsked holds every payment against the prices that the history tells, which a visitor saw a
+// little later than they were.
 func TestPaymentsAreWhatWasAsked(t *testing.T) {
 	t.Parallel()
 	type ask struct{ network, token, payee, amount string }
@@ -281,7 +281,8 @@ func TestReadFacilitatorsRefuses(t *testing.T) {
 	}
 }
 
-// TestTradeGoesOnFaster: after the start there is something to see within a minute, and weeks later not too much to read.
+// TestTradeGoesOnFaster: after the start there is something to see within a minute, and weeks later not too much to
+// read.
 func TestTradeGoesOnFaster(t *testing.T) {
 	t.Parallel()
 	l := NewLedger(start)

@@ -204,8 +204,8 @@ func (w *World) answerPlain(rw http.ResponseWriter, r *http.Request) {
 	w.answerSecure(rw, r)
 }
 
-// write waits as long as the answer says and sends it, unless the caller or the world is gone first: then the connection
-// breaks, since a handler that merely returned would have said 200.
+// write waits as long as the answer says and sends it, unless the caller or the world is gone first: then the
+// connection breaks, since a handler that merely returned would have said 200.
 func (w *World) write(rw http.ResponseWriter, r *http.Request, a reply) {
 	var ready <-chan time.Time // never, for an answer that hangs
 	if !a.hang {

@@ -18,8 +18,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// startWorld starts a world in which nothing takes time and the flapping service is up, and a client that can go nowhere
-// else.
+// startWorld starts a world in which nothing takes time and the flapping service is up, and a client that can go
+// nowhere else.
 func startWorld(t *testing.T) (*World, *http.Client) {
 	t.Helper()
 	period := int64(flapPeriod / time.Second)
@@ -254,8 +254,8 @@ func TestLargeBodyIsRefused(t *testing.T) {
 	}
 }
 
-// TestCloseEndsEverything closes a world while a request hangs in it, by Close and by its context, and counts goroutines.
-// It is not parallel, so that nobody else's are among them.
+// TestCloseEndsEverything closes a world while a request hangs in it, by Close and by its context, and counts
+// goroutines. It is not parallel, so that nobody else's are among them.
 func TestCloseEndsEverything(t *testing.T) {
 	for _, test := range []struct {
 		name string

@@ -18,8 +18,8 @@ const (
 	settledSetting = "sample_settled" // said once all that was settled before is written
 )
 
-// Begin returns when the sample world of a database began; a fresh one begins now. A database that contains a real directory
-// is refused.
+// Begin returns when the sample world of a database began; a fresh one begins now. A database that contains a real
+// directory is refused.
 func Begin(ctx context.Context, db *postgres.DB) (began time.Time, fresh bool, err error) {
 	source, err := db.Setting(ctx, "source")
 	if err != nil {
@@ -99,8 +99,8 @@ func writeSettled(ctx context.Context, db *postgres.DB, chain *Ledger) error {
 	return db.SetSetting(ctx, settledSetting, "yes")
 }
 
-// writeScanned commits a part of a network's past to the scan that counts it, unless that was done before. With the first
-// part it opens the scans.
+// writeScanned commits a part of a network's past to the scan that counts it, unless that was done before. With the
+// first part it opens the scans.
 func writeScanned(ctx context.Context, db *postgres.DB, past ledger.Range, genesis time.Time) error {
 	if past.First == 0 {
 		settlers, err := db.NewSettlers(ctx, past.Network)

@@ -97,8 +97,8 @@ func recipientsOn(services []postgres.ServiceFacts, network string) []ledger.Rec
 	return list
 }
 
-// TestSampleChainIsIndexed writes the sample past, lets the real indexer go on from it, through a reorganisation, and holds
-// what it has against a fresh index of the whole chain.
+// TestSampleChainIsIndexed writes the sample past, lets the real indexer go on from it, through a reorganisation, and
+// holds what it has against a fresh index of the whole chain.
 func TestSampleChainIsIndexed(t *testing.T) {
 	testgate.All(t)
 	began := time.Date(2026, 11, 21, 14, 30, 0, 0, time.UTC)

@@ -1,8 +1,9 @@
-// Package archive is the format of a publication: a tree of files as one immutable zip with SHA256SUMS as its last member, the
-// same tree as a folder of single files, the checkpoint that names the current snapshot, and the names of all these.
+// Package archive is the format of a publication: a tree of files as one immutable zip with SHA256SUMS as its last
+// member, the same tree as a folder of single files, the checkpoint that names the current snapshot, and the names of
+// all these.
 //
-// It reads and writes bytes, and checks each file against its sum. It must never know where a publication lies (see output
-// and output/objects), nor what is in its files: no service, no route, no parameter.
+// It reads and writes bytes, and checks each file against its sum. It must never know where a publication lies (see
+// output and output/objects), nor what is in its files: no service, no route, no parameter.
 package archive
 
 import (

@@ -12,9 +12,9 @@ import (
 // runNames is how many names lie in a run of a directory: more take less memory, fewer are found sooner.
 const runNames = 16
 
-// directory is what is known of the files of a tree, by name, in as few bytes as a binary search allows: no pointer for each
-// name that the garbage collector would follow. Names lie in runs, each but the first of a run told by what it shares with
-// the one before; of the paths of a tree that is a third of their bytes.
+// directory is what is known of the files of a tree, by name, in as few bytes as a binary search allows: no pointer for
+// each name that the garbage collector would follow. Names lie in runs, each but the first of a run told by what it
+// shares with the one before; of the paths of a tree that is a third of their bytes.
 type directory struct {
 	names []byte   // of each name the number of bytes it shares and of those it has of its own, as uvarints, then these
 	runs  []uint32 // where each run begins in names

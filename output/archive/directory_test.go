@@ -112,7 +112,8 @@ func likeServices(services int) []string {
 	return names
 }
 
-// directoryMost is what an open snapshot may hold of each of its names, in bytes. Before the names lay in runs it was 580.
+// directoryMost is what an open snapshot may hold of each of its names, in bytes. Before the names lay in runs it was
+// 580.
 const directoryMost = 80
 
 // TestDirectoryMemory is not parallel, since it looks at the memory of the whole process.

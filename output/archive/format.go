@@ -29,7 +29,8 @@ const (
 // zipEnd is where the directory of a zip lies.
 type zipEnd struct{ records, at, size int64 }
 
-// readZipEnd reads the end of a zip that ZipWriter wrote: without a comment, and with nothing between directory and end.
+// readZipEnd reads the end of a zip that ZipWriter wrote: without a comment, and with nothing between directory and
+// end.
 func readZipEnd(r io.ReaderAt, size int64) (zipEnd, error) {
 	tail := make([]byte, min(size, endHead+end64Locator+end64Head))
 	if err := readFullAt(r, tail, size-int64(len(tail))); err != nil {
@@ -195,7 +196,8 @@ func appendLocal(h []byte, e *entry, name string, modified uint32) []byte {
 	return append(h, name...)
 }
 
-// appendCommon appends the part that a local header and a record of the directory share, from version to length of the extra.
+// appendCommon appends the part that a local header and a record of the directory share, from version to length of the
+// extra.
 func appendCommon(h []byte, e *entry, packed, size, modified uint32, name, extra int) []byte {
 	le := binary.LittleEndian
 	method := uint16(methodStore)
@@ -213,7 +215,8 @@ func appendCommon(h []byte, e *entry, packed, size, modified uint32, name, extra
 	return le.AppendUint16(h, uint16(extra))
 }
 
-// appendRecord appends a member's record of the directory. A member beyond the first 4 GiB has an extra field for its place.
+// appendRecord appends a member's record of the directory. A member beyond the first 4 GiB has an extra field for its
+// place.
 func appendRecord(h []byte, e *entry, name []byte, modified uint32) []byte {
 	le := binary.LittleEndian
 	packed, size, at, extra := e.packed, e.size, uint32(e.at()), 0

@@ -28,8 +28,8 @@ type Packed struct {
 // Sum returns the sha256 of the contents.
 func (p Packed) Sum() Sum { return p.sum }
 
-// Pack packs the contents of a member for AddPacked, and does not keep data. Where the previous zip has the same contents
-// under that name, it returns them as TakeOver does.
+// Pack packs the contents of a member for AddPacked, and does not keep data. Where the previous zip has the same
+// contents under that name, it returns them as TakeOver does.
 func (z *ZipWriter) Pack(name string, data []byte) Packed {
 	p := Packed{sum: sha256.Sum256(data), crc: crc32.ChecksumIEEE(data), size: len(data)}
 	if len(data) >= storeBelow {

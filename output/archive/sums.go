@@ -64,7 +64,8 @@ var errOwnSum = fmt.Errorf("%w: %s has a sum in itself", ErrDamaged, SumsFile)
 // longestLine is a line of SHA256SUMS with the longest name and its end.
 const longestLine = sumHead + maxName + 1
 
-// eachSum reads lines one after the other, of which the names are sorted and distinct. A name is only good until do answers.
+// eachSum reads lines one after the other, of which the names are sorted and distinct. A name is only good until do
+// answers.
 func EachSum(from io.Reader, do func(name []byte, sum Sum) error) error {
 	r := bufio.NewReaderSize(from, 64<<10)
 	last := make([]byte, 0, maxName)

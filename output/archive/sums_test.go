@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzParseSums: what is taken for a list of sums is byte for byte the list that would be written of it, so that two texts
-// never stand for the same files.
+// FuzzParseSums: what is taken for a list of sums is byte for byte the list that would be written of it, so that two
+// texts never stand for the same files.
 func FuzzParseSums(f *testing.F) {
 	sum := strings.Repeat("0f", 32)
 	f.Add([]byte(""))

@@ -17,11 +17,11 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// ZipWriter writes members in the order of Add while all cores compress. The same options and the same calls give the same
-// bytes. Only Pack and TakeOver may be called by several goroutines.
+// ZipWriter writes members in the order of Add while all cores compress. The same options and the same calls give the
+// same bytes. Only Pack and TakeOver may be called by several goroutines.
 //
-// It writes the bytes that archive/zip's Writer would write, which needs some 280 bytes of memory a member until Close; this
-// one needs 70. A directory of 20,000 services has 460,000 members.
+// It writes the bytes that archive/zip's Writer would write, which needs some 280 bytes of memory a member until Close;
+// this one needs 70. A directory of 20,000 services has 460,000 members.
 type ZipWriter struct {
 	opts    ZipOptions
 	out     *bufio.Writer
@@ -158,8 +158,8 @@ func (z *ZipWriter) writeBytes(parts ...[]byte) error {
 	return nil
 }
 
-// Close writes the rest of the queue, SHA256SUMS and the directory of the zip. It fails with ErrName where two members have
-// one name, or one has another's folder as its name. It does not close the underlying writer.
+// Close writes the rest of the queue, SHA256SUMS and the directory of the zip. It fails with ErrName where two members
+// have one name, or one has another's folder as its name. It does not close the underlying writer.
 func (z *ZipWriter) Close() (Summary, error) {
 	z.writeQueue()
 	if z.err == nil {
@@ -230,8 +230,8 @@ func (c *countedWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// checkTree fails with ErrName unless sorted names fit into one tree: each is there once, and none is the folder of another,
-// which file systems refuse, and so do some object stores.
+// checkTree fails with ErrName unless sorted names fit into one tree: each is there once, and none is the folder of
+// another, which file systems refuse, and so do some object stores.
 func checkTree(sorted []Line) error {
 	compare := func(l Line, name string) int { return strings.Compare(l.Name, name) }
 	last := ""

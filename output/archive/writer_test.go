@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestZipIsWrittenAsByArchiveZip holds the writer to the standard library's, to the byte: also of so many members that the end has
-// its form for large zips.
+// TestZipIsWrittenAsByArchiveZip holds the writer to the standard library's, to the byte: also of so many members that
+// the end has its form for large zips.
 func TestZipIsWrittenAsByArchiveZip(t *testing.T) {
 	t.Parallel()
 	for _, count := range []int{1, 7, 66_000} {
@@ -87,8 +87,8 @@ func TestZipBeyond4GiB(t *testing.T) {
 	}
 }
 
-// TestZipPackedMembers packs contents on several goroutines, in a buffer that each uses again: added in order they make the zip
-// that Add makes.
+// TestZipPackedMembers packs contents on several goroutines, in a buffer that each uses again: added in order they make
+// the zip that Add makes.
 func TestZipPackedMembers(t *testing.T) {
 	t.Parallel()
 	files := manyFiles(60)

@@ -140,8 +140,8 @@ func TestZipSameBytes(t *testing.T) {
 	}
 }
 
-// What is written is let go of: memory is bounded by what is in flight, not by the tree. Not parallel, since it looks at
-// the memory of the whole process.
+// What is written is let go of: memory is bounded by what is in flight, not by the tree. Not parallel, since it looks
+// at the memory of the whole process.
 func TestZipMemory(t *testing.T) {
 	heap := func() uint64 {
 		runtime.GC()

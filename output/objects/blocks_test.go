@@ -15,8 +15,8 @@ import (
 	"tollbook/output/archive"
 )
 
-// Reads through blocks are reads of the object, whoever reads beside; no block is asked for twice at a time, and no more
-// are kept than may be.
+// Reads through blocks are reads of the object, whoever reads beside; no block is asked for twice at a time, and no
+// more are kept than may be.
 func TestBlocks(t *testing.T) {
 	t.Parallel()
 	store := openStore(t, tempDir(t), nil)

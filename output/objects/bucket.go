@@ -28,9 +28,9 @@ const (
 	stallAfter     = 20 * time.Second // without a byte either way a request is given up and made again
 )
 
-// Bucket is a store in a bucket of any server that speaks S3. A Put that answers nil is as durable as the server says; one
-// of a large body is sent in parts, side by side, and shows when all are there. The server checks the
-// sha256 of what it gets, which is signed with its request, but for parts that are read back anyway and that go by TLS or over
+// Bucket is a store in a bucket of any server that speaks S3. A Put that answers nil is as durable as the server says;
+// one of a large body is sent in parts, side by side, and shows when all are there. The server checks the sha256 of
+// what it gets, which is signed with its request, but for parts that are read back anyway and that go by TLS or over
 // loopback: there the request alone is signed. It checks a condition only for bodies of one part.
 type Bucket struct {
 	core   minio.Core
@@ -248,7 +248,8 @@ func (b *Bucket) Sweep(ctx context.Context) error {
 	if err := again(func() error { return b.abortUploads(ctx, b.prefix) }); err != nil {
 		return err
 	}
-	// MinIO lists uploads of a whole bucket or of one object, none by folder. Whose policy forbids the former has no MinIO.
+	// MinIO lists uploads of a whole bucket or of one object, none by folder. Whose policy forbids the former has no
+	// MinIO.
 	if b.prefix != "" && ctx.Err() == nil {
 		_ = b.abortUploads(ctx, "")
 	}

@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// compareObject reads an object, several parts of a large one side by side, and fails with ErrDamaged unless it is what body is.
+// compareObject reads an object, several parts of a large one side by side, and fails with ErrDamaged unless it is what
+// body is.
 func Compare(ctx context.Context, s Store, name string, body Body) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(partsBusy)

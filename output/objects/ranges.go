@@ -37,11 +37,12 @@ func Unreachable(err error) error {
 	return err
 }
 
-// chunksAhead is how many chunks are asked for before they are wanted: a directory is read from its beginning to its end.
+// chunksAhead is how many chunks are asked for before they are wanted: a directory is read from its beginning to its
+// end.
 const chunksAhead = 3
 
-// remote reads an object by ranges: while its zip is opened, by one goroutine, in large chunks of its own, then through the
-// blocks that all share.
+// remote reads an object by ranges: while its zip is opened, by one goroutine, in large chunks of its own, then through
+// the blocks that all share.
 type remote struct {
 	blocks *Blocks
 	obj    Object

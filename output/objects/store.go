@@ -1,5 +1,5 @@
-// Package objects is stores of objects: a folder, a bucket of any server that speaks S3, and a place on the web that can only
-// be read. It reads objects by ranges, with what was read in memory, and opens a zip of a store so.
+// Package objects is stores of objects: a folder, a bucket of any server that speaks S3, and a place on the web that
+// can only be read. It reads objects by ranges, with what was read in memory, and opens a zip of a store so.
 //
 // It must never know which objects make a publication, or in which order they are written: that is output's.
 package objects
@@ -19,17 +19,18 @@ import (
 // ErrSame is the answer of a Get that wanted another object than the one that its caller has.
 var ErrSame = errors.New("the object is the same")
 
-// Store keeps objects under names that CheckName allows: a folder or a bucket. An object is replaced as a whole: whoever
-// reads gets the old bytes or the new ones, never a part of either. What is not there is an error that wraps
+// Store keeps objects under names that CheckName allows: a folder or a bucket. An object is replaced as a whole:
+// whoever reads gets the old bytes or the new ones, never a part of either. What is not there is an error that wraps
 // fs.ErrNotExist. No object may have a name that is another's folder.
 //
 // Errors: one that wraps ErrUnreachable was tried again several times with growing pauses; whether a Put or Delete that
-// ends so was done is unknown, and every other error of them says that it was not, but for ErrCondition, which may come of
-// one's own Put whose answer was lost: who cares reads the object. One that wraps errors.ErrUnsupported is a condition that the store does not know. All methods may be called concurrently, and from several
-// processes. No error holds a credential.
+// ends so was done is unknown, and every other error of them says that it was not, but for ErrCondition, which may come
+// of one's own Put whose answer was lost: who cares reads the object. One that wraps errors.ErrUnsupported is a
+// condition that the store does not know. All methods may be called concurrently, and from several processes. No error
+// holds a credential.
 type Store interface {
-	// Put makes an object of a body, which it may read several times, from several goroutines, and not after it answers.
-	// It is durable when Put answers nil, unless it was Relaxed.
+	// Put makes an object of a body, which it may read several times, from several goroutines, and not after it
+	// answers. It is durable when Put answers nil, unless it was Relaxed.
 	Put(ctx context.Context, name string, body Body, o PutOptions) (etag string, err error)
 	// Get opens an object, or a range of it, for the caller to close. A body that ends early is an error of its Read.
 	Get(ctx context.Context, name string, o GetOptions) (Object, io.ReadCloser, error)
@@ -75,8 +76,8 @@ type PutOptions struct {
 
 	// After is closed when the object may show; a Put whose context ends before leaves none. nil is at once.
 	After <-chan struct{}
-	// ReadBack says that whoever puts the object reads all of it back, so that no sum need go with its bytes where nobody
-	// can change them on their way.
+	// ReadBack says that whoever puts the object reads all of it back, so that no sum need go with its bytes where
+	// nobody can change them on their way.
 	ReadBack bool
 }
 

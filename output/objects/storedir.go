@@ -32,8 +32,8 @@ const TempPrefix = ".tmp-"
 // storeLock is held while a condition is looked at and its object put.
 const storeLock = TempPrefix + "store.lock"
 
-// etagBytes is the size up to which a file's ETag is its sum. That of a larger one is made of what its folder tells, which
-// would not change where a file is replaced twice within the clock's tick.
+// etagBytes is the size up to which a file's ETag is its sum. That of a larger one is made of what its folder tells,
+// which would not change where a file is replaced twice within the clock's tick.
 const etagBytes = 64 << 10
 
 // OpenStoreDir names a folder, which the first Put makes.
@@ -114,7 +114,8 @@ func (d *StoreDir) hold(path, name string, o PutOptions) (unlock func(), err err
 	return func() { d.unlock(f) }, nil
 }
 
-// unlock ends a hold. Closing alone is not enough: a process that is being started beside has every open file for a moment.
+// unlock ends a hold. Closing alone is not enough: a process that is being started beside has every open file for a
+// moment.
 func (d *StoreDir) unlock(f *os.File) {
 	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
 	f.Close()

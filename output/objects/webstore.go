@@ -15,8 +15,9 @@ import (
 	"tollbook/output/archive"
 )
 
-// Web is a published place as readers meet it over HTTP: a bucket's public address, a CDN, a folder behind a web server, or
-// a running tollbook serve. It can only be read, and not be listed. A server that says how fast it may be asked is obeyed.
+// Web is a published place as readers meet it over HTTP: a bucket's public address, a CDN, a folder behind a web
+// server, or a running tollbook serve. It can only be read, and not be listed. A server that says how fast it may be
+// asked is obeyed.
 type Web struct {
 	base   *url.URL
 	client *http.Client

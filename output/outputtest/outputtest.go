@@ -1,8 +1,8 @@
 // Package outputtest starts real servers that speak S3, for tests: Versity's gateway, small and strict, and MinIO.
 //
-// It looks for their programs on PATH and in the folder tollbook/bin of the user's cache, where .ci/run installs them. A
-// test without its program is skipped, or under CI=true fails. Data lies on /dev/shm where there is one. It knows nothing
-// of what is stored.
+// It looks for their programs on PATH and in the folder tollbook/bin of the user's cache, where .ci/run installs them.
+// A test without its program is skipped, or under CI=true fails. Data lies on /dev/shm where there is one. It knows
+// nothing of what is stored.
 package outputtest
 
 import (

@@ -9,8 +9,8 @@ import (
 
 var paper = Colours{Ground: "#f1eee4", Paper: "#fbfaf6", Rule: "#dedacd", Ink: "#1b1f27", Muted: "#565c68", Accent: "#1d3f8f"}
 
-// TestCard: whatever is to be said has room on a card of the size that readers ask for, which is small, and the same each
-// time it is drawn.
+// TestCard: whatever is to be said has room on a card of the size that readers ask for, which is small, and the same
+// each time it is drawn.
 func TestCard(t *testing.T) {
 	t.Parallel()
 	same := map[string]bool{}

@@ -7,8 +7,8 @@ import (
 	"tollbook/site/display"
 )
 
-// Calendar is the days of charts, oldest first, up to a snapshot's own. Each service's page repeats them, so that their dates
-// are written once.
+// Calendar is the days of charts, oldest first, up to a snapshot's own. Each service's page repeats them, so that their
+// dates are written once.
 type Calendar struct {
 	Days  [StripDays]calendarDay
 	index map[string]int // by Key

@@ -1,5 +1,5 @@
-// Package chart draws what a directory repeats by the thousand: charts of ninety days as SVG, and the rows of long tables. Words
-// get into its markup by one method, which escapes them with the standard library (markup.go).
+// Package chart draws what a directory repeats by the thousand: charts of ninety days as SVG, and the rows of long
+// tables. Words get into its markup by one method, which escapes them with the standard library (markup.go).
 //
 // It must never know a page, a template or a route.
 package chart
@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// literal is markup that stands in the source of this package. A variable string is no literal, so that words from elsewhere
-// get into markup by text alone.
+// literal is markup that stands in the source of this package. A variable string is no literal, so that words from
+// elsewhere get into markup by text alone.
 type literal string
 
-// markup builds HTML that a directory repeats by the thousand: bars of charts and rows of long tables. A template takes ten
-// times as long. Its methods return it, so that calls chain.
+// markup builds HTML that a directory repeats by the thousand: bars of charts and rows of long tables. A template takes
+// ten times as long. Its methods return it, so that calls chain.
 type markup struct{ b strings.Builder }
 
 // newMarkup returns markup with room for size bytes.

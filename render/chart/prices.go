@@ -23,8 +23,8 @@ type Prices struct {
 // pricesDay is a UTC day on which prices were set or moved.
 type pricesDay struct{ ISO, Date, From, To, Moves string }
 
-// NewPrices draws a bar for each span of a calendar's days with the same prices. Days before the first price are left blank.
-// lowest is what is asked now, which a day's lowest price need not be.
+// NewPrices draws a bar for each span of a calendar's days with the same prices. Days before the first price are left
+// blank. lowest is what is asked now, which a day's lowest price need not be.
 func NewPrices(points []site.PricePoint, lowest *site.Decimal, cal *Calendar) Prices {
 	c := Prices{Width: StripDays * stripStep, Height: pricesHeight, Summary: "No price in dollars is known."}
 	var spans []priceSpan

@@ -22,7 +22,8 @@ const (
 	stripBytes  = 200 // of markup of a day at most, as a rule
 )
 
-// Strip is the charts of a service's last 90 days, and the same as rows of a table. Nothing but numbers and dates is in them.
+// Strip is the charts of a service's last 90 days, and the same as rows of a table. Nothing but numbers and dates is in
+// them.
 type Strip struct {
 	Width, Height, SpeedHeight int
 	Uptime, Speed              template.HTML // columns of the charts, oldest first
@@ -65,8 +66,8 @@ func NewStrip(points []site.UptimeDataPoint, c *Calendar) *Strip {
 	return s
 }
 
-// uptimeChart draws what answered from the bottom up, and what failed above it. A day without a check is a mark at the foot,
-// with something to hover over.
+// uptimeChart draws what answered from the bottom up, and what failed above it. A day without a check is a mark at the
+// foot, with something to hover over.
 func (byDay *stripPoints) uptimeChart(c *Calendar) template.HTML {
 	m := newMarkup(StripDays * stripBytes)
 	for i, p := range byDay {
@@ -122,7 +123,8 @@ func (byDay *stripPoints) rows(c *Calendar) template.HTML {
 	return m.html()
 }
 
-// summary says in words what the first chart shows, and the first of the days with the lowest uptime, if a check failed.
+// summary says in words what the first chart shows, and the first of the days with the lowest uptime, if a check
+// failed.
 func (byDay *stripPoints) summary(c *Calendar, covered int) string {
 	if covered == 0 {
 		return "No check in the last 90 days."

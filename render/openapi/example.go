@@ -19,8 +19,8 @@ type Examples struct {
 	service *site.ServiceListItem // the one that examples are about; nil in an empty directory
 }
 
-// ChooseExamples chooses the service that examples are about: the first by slug that is online and has a price, else the first.
-// endpoints are those of the service at a place in the snapshot, which need not have them yet.
+// ChooseExamples chooses the service that examples are about: the first by slug that is online and has a price, else
+// the first. endpoints are those of the service at a place in the snapshot, which need not have them yet.
 func ChooseExamples(s *site.Snapshot, endpoints func(place int) []site.Endpoint) Examples {
 	x := Examples{Segments: map[string]string{}, Bodies: map[string][]byte{}}
 	for _, f := range s.Facilitators {
@@ -202,8 +202,8 @@ func (x Examples) text(name string) string {
 // exampleParams is how many parameters an example request shows.
 const exampleParams = 3
 
-// commands are requests for an operation, to paste into a shell: as plain as its example, and with parameters, "" without.
-// Nothing in them can leave the quotes.
+// commands are requests for an operation, to paste into a shell: as plain as its example, and with parameters, ""
+// without. Nothing in them can leave the quotes.
 func (a *Document) commands(op *operation) (plain, withParams string) {
 	if op.call != nil {
 		return a.callCommand(op.call), ""

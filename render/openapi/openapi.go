@@ -1,5 +1,5 @@
-// Package openapi describes the JSON API: the OpenAPI document, examples cut from a snapshot, the HTTP policy in words, and the
-// same as data for a reference page. It must never know a page, a template or where files go.
+// Package openapi describes the JSON API: the OpenAPI document, examples cut from a snapshot, the HTTP policy in words,
+// and the same as data for a reference page. It must never know a page, a template or where files go.
 package openapi
 
 import (
@@ -145,8 +145,8 @@ type Document struct {
 	doc       openAPI
 }
 
-// New describes the JSON routes and files of the tables in site, with examples of a snapshot. A route without a response
-// type may answer anything; a test says so. It fails for a type of which it can't tell how it is written.
+// New describes the JSON routes and files of the tables in site, with examples of a snapshot. A route without a
+// response type may answer anything; a test says so. It fails for a type of which it can't tell how it is written.
 func New(d Directory, x Examples) (*Document, error) {
 	a := &Document{directory: d, examples: x, schemas: schema.NewComponents()}
 	a.doc = openAPI{

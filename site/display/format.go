@@ -1,6 +1,6 @@
-// Package display returns figures, instants and other people's words in the form that a reader sees: on pages, in Markdown, in
-// feeds and in what agents are told. What is unknown is "", never zero. Words lose every character that is not seen; markup in
-// them is for html/template to escape, or for Markdown.
+// Package display returns figures, instants and other people's words in the form that a reader sees: on pages, in
+// Markdown, in feeds and in what agents are told. What is unknown is "", never zero. Words lose every character that is
+// not seen; markup in them is for html/template to escape, or for Markdown.
 //
 // It does no I/O, and must never know a page, a route or a service.
 package display

@@ -30,8 +30,8 @@ func Line(s string, limit int) string {
 	return line
 }
 
-// IsInvisible says whether a character is not seen, or changes how others are. The joiners that emoji and Indic scripts are
-// spelled with are left alone.
+// IsInvisible says whether a character is not seen, or changes how others are. The joiners that emoji and Indic scripts
+// are spelled with are left alone.
 func IsInvisible(r rune) bool {
 	switch {
 	case r == 0x200c || r == 0x200d:

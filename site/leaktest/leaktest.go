@@ -1,5 +1,5 @@
-// Package leaktest holds tests to ending what they began: a package's tests fail when a goroutine outlives them, be it the
-// tests' own or one that the code under test forgot.
+// Package leaktest holds tests to ending what they began: a package's tests fail when a goroutine outlives them, be it
+// the tests' own or one that the code under test forgot.
 //
 //	func TestMain(m *testing.M) { leaktest.Main(m) }
 //

@@ -1,4 +1,5 @@
-// Package lookup writes the address of an endpoint in the one form by which look-ups find it. It must never know what is looked up.
+// Package lookup writes the address of an endpoint in the one form by which look-ups find it. It must never know what
+// is looked up.
 package lookup
 
 import (

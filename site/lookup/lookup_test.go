@@ -11,8 +11,8 @@ import (
 	"tollbook/site/lookup"
 )
 
-// TestNormalAddressIsNormal: a normal form is its own, has no parts that were to go, and does not depend on how bytes of
-// the path were escaped.
+// TestNormalAddressIsNormal: a normal form is its own, has no parts that were to go, and does not depend on how bytes
+// of the path were escaped.
 func TestNormalAddressIsNormal(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -129,7 +129,8 @@ type ChangeDay struct {
 // changeTail is how many of the newest rows of each log are read at least: the feed's.
 const changeTail = site.FeedEntries
 
-// scan is where the columns of a record go. Documents go in as they come: as JSON they would be read twice before they are copied.
+// scan is where the columns of a record go. Documents go in as they come: as JSON they would be read twice before they
+// are copied.
 func (c *Change) scan() []any {
 	return []any{&c.ServiceID, &c.Type, &c.ObservedAt, (*[]byte)(&c.Summary), (*[]byte)(&c.OldSnapshot), (*[]byte)(&c.NewSnapshot)}
 }
@@ -191,8 +192,8 @@ func (r *Reader) readServiceChangeLogs(ctx context.Context, now, cutoff time.Tim
 	return nil
 }
 
-// readChangeRows reads the logs of services, 0 being all of them, with rows before cutoff. It answers the rows that they
-// need, oldest first.
+// readChangeRows reads the logs of services, 0 being all of them, with rows before cutoff. It answers the rows that
+// they need, oldest first.
 func (r *Reader) readChangeRows(ctx context.Context, now, cutoff time.Time, ids []int64, logs changeLogs) ([]Change, error) {
 	if err := r.readChangePlaces(ctx, now, ids, logs); err != nil {
 		return nil, err
@@ -270,8 +271,8 @@ type ChangeBlock struct {
 	Rows      []Change // oldest first: site.BlockSize of them
 }
 
-// ChangePack reads the blocks of change records that belong into a sealed hour's pack, by service, type and block, and does with
-// each what is to be done.
+// ChangePack reads the blocks of change records that belong into a sealed hour's pack, by service, type and block, and
+// does with each what is to be done.
 func (r *Reader) ChangePack(ctx context.Context, hour time.Time, do func(ChangeBlock) error) error {
 	var b ChangeBlock
 	var log, block int64

@@ -44,8 +44,8 @@ func recordChecks(ctx context.Context, tx pgx.Tx, checks []*Check) (fresh []bool
 	return fresh, nil
 }
 
-// queueSealed asks up to when hours are sealed, nil before the first check. From here no hour is sealed while its checks
-// are on their way.
+// queueSealed asks up to when hours are sealed, nil before the first check. From here no hour is sealed while its
+// checks are on their way.
 func queueSealed(b *pgx.Batch) (answer func() *time.Time) {
 	var sealed *time.Time
 	b.Queue(`SELECT through FROM log_seal FOR SHARE`).Query(func(rows pgx.Rows) error {
@@ -70,7 +70,8 @@ func unknown(checks []*Check, known map[uuid.UUID]bool) ([]*Check, []bool) {
 	return kept, fresh
 }
 
-// queueChecks stores checks of open hours, of days that have a partition. One that is stored already stays: recordNew finds out after this.
+// queueChecks stores checks of open hours, of days that have a partition. One that is stored already stays: recordNew
+// finds out after this.
 func queueChecks(b *pgx.Batch, checks []*Check) {
 	n := len(checks)
 	if n == 0 {
@@ -92,8 +93,8 @@ func queueChecks(b *pgx.Batch, checks []*Check) {
 		services, times, ids, counted, statuses, up, codes, responses, endpoints, messages, failures)
 }
 
-// catchUp moves checks of sealed hours to the first time that is not sealed: they came hours late, or the clock went back after
-// it was ahead. Their hours take no more rows, and no check is lost.
+// catchUp moves checks of sealed hours to the first time that is not sealed: they came hours late, or the clock went
+// back after it was ahead. Their hours take no more rows, and no check is lost.
 func catchUp(checks []*Check, sealed time.Time) {
 	for i, c := range checks {
 		if c.CheckedAt.Before(sealed) {
@@ -123,8 +124,8 @@ func queueSuspects(b *pgx.Batch, checks []*Check) (answer func() []int64) {
 	return func() []int64 { return suspect }
 }
 
-// knownChecks finds which of the checks are stored already, among those of suspect services: a worker that was cut off after its
-// commit sends them again. They have their time, or a later one where they came late.
+// knownChecks finds which of the checks are stored already, among those of suspect services: a worker that was cut off
+// after its commit sends them again. They have their time, or a later one where they came late.
 func knownChecks(ctx context.Context, tx pgx.Tx, checks []*Check, of []int64) (map[uuid.UUID]bool, error) {
 	known := map[uuid.UUID]bool{}
 	if len(of) == 0 {

@@ -92,8 +92,8 @@ func TestChecksAreKeptAsTheyAre(t *testing.T) {
 	}
 }
 
-// However checks are told, in any order, a few or many at once, again, and twice in one batch: each counts once, and hours and
-// days are their sums.
+// However checks are told, in any order, a few or many at once, again, and twice in one batch: each counts once, and
+// hours and days are their sums.
 func TestRollupsAreSumsOfChecks(t *testing.T) {
 	t.Parallel()
 	db, dsn := openNamed(t)
@@ -121,7 +121,8 @@ func TestRollupsAreSumsOfChecks(t *testing.T) {
 			visits = append(visits, v)
 		}
 	}
-	// The first of all starts the logs: what is before would get another time, and with it another place among the sums.
+	// The first of all starts the logs: what is before would get another time, and with it another place among the
+	// sums.
 	if err := db.RecordVisits(ctx, visits[:1]); err != nil {
 		t.Fatal(err)
 	}
@@ -187,8 +188,8 @@ func TestRollupsAreSumsOfChecks(t *testing.T) {
 	}
 }
 
-// Many visits told at once are kept in parts: each once, whether it is told again, among new ones, or twice in one list; and those to
-// a service that is gone are dropped.
+// Many visits told at once are kept in parts: each once, whether it is told again, among new ones, or twice in one
+// list; and those to a service that is gone are dropped.
 func TestManyVisits(t *testing.T) {
 	t.Parallel()
 	db, dsn := openNamed(t)
@@ -290,8 +291,8 @@ func histograms(t *testing.T, conn *pgx.Conn) map[string][]int64 {
 	return got
 }
 
-// TestLogsStartOnce: of two who keep the first checks ever at once, the one who comes second gives checks from before the start of the
-// logs the first time that is open, as all that come late.
+// TestLogsStartOnce: of two who keep the first checks ever at once, the one who comes second gives checks from before
+// the start of the logs the first time that is open, as all that come late.
 func TestLogsStartOnce(t *testing.T) {
 	t.Parallel()
 	db, dsn := openNamed(t)

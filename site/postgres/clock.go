@@ -8,16 +8,16 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ahead is how far in the future a time that was written as of now may lie because the clocks of machines differ, and what
-// is put off by less than a pause of River's may be.
+// ahead is how far in the future a time that was written as of now may lie because the clocks of machines differ, and
+// what is put off by less than a pause of River's may be.
 const (
 	ahead      = time.Minute
 	aheadOfJob = 10 * time.Minute
 )
 
-// FollowClock sees to it that nothing waits until a clock that went back is where it was: what was put off by a clock that
-// was ahead is put off for as long from now on. While clocks go on it changes nothing. Services and steps go by the clocks of
-// programs, hosts and jobs by the database's.
+// FollowClock sees to it that nothing waits until a clock that went back is where it was: what was put off by a clock
+// that was ahead is put off for as long from now on. While clocks go on it changes nothing. Services and steps go by
+// the clocks of programs, hosts and jobs by the database's.
 //
 // Of a service that somebody visits just now the lease is another afterwards: that visit is dropped, and made again.
 func (db *DB) FollowClock(ctx context.Context, now time.Time) error {

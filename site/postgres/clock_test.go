@@ -40,8 +40,8 @@ func openMemory(t *testing.T) (*postgres.DB, func(sql string) []string) {
 	}
 }
 
-// TestLateChecks: checks of a sealed hour, which are late or come from a clock that went back, are kept at the end of what is
-// sealed, once however often they are told, and have their numbers.
+// TestLateChecks: checks of a sealed hour, which are late or come from a clock that went back, are kept at the end of
+// what is sealed, once however often they are told, and have their numbers.
 func TestLateChecks(t *testing.T) {
 	t.Parallel()
 	db, m := openMemory(t)
@@ -97,7 +97,8 @@ func TestSealNoFurtherThanChecks(t *testing.T) {
 	}
 }
 
-// TestFollowClock: what a clock that was an hour ahead put off is put off for as long from now; what is due as it should be stays.
+// TestFollowClock: what a clock that was an hour ahead put off is put off for as long from now; what is due as it
+// should be stays.
 func TestFollowClock(t *testing.T) {
 	t.Parallel()
 	db, m := openMemory(t)

@@ -18,8 +18,8 @@ import (
 // ErrNotEmpty is a database that holds a directory already.
 var ErrNotEmpty = errors.New("the directory is not empty")
 
-// Directory is what people decided about a directory: what it lists, who settles, what was submitted, judged and erased. What
-// was measured is no part of it; a crawl and an index find that anew.
+// Directory is what people decided about a directory: what it lists, who settles, what was submitted, judged and
+// erased. What was measured is no part of it; a crawl and an index find that anew.
 type Directory struct {
 	Facilitators []ledger.Facilitator
 	Tokens       []ledger.Token
@@ -54,8 +54,8 @@ type DirectoryEndpoint struct {
 	Origin      string  `json:"origin"`
 }
 
-// DirectorySubmission is what an owner sent, with what was done about it. Who sent it is not told: his address is kept as a
-// hash under a key that stays here.
+// DirectorySubmission is what an owner sent, with what was done about it. Who sent it is not told: his address is kept
+// as a hash under a key that stays here.
 type DirectorySubmission struct {
 	ID         uuid.UUID `json:"id"`
 	ReceivedAt time.Time `json:"received_at"`
@@ -187,8 +187,9 @@ func readAudit(ctx context.Context, tx pgx.Tx, sql string, id any, each func(Dir
 	return err
 }
 
-// Restore makes the directory of an empty database, all of it or nothing. Its services are due at once, and their endpoints
-// count as seen for the first time now. It answers ErrNotEmpty where anything is listed, settles, waits or was erased.
+// Restore makes the directory of an empty database, all of it or nothing. Its services are due at once, and their
+// endpoints count as seen for the first time now. It answers ErrNotEmpty where anything is listed, settles, waits or
+// was erased.
 func (db *DB) Restore(ctx context.Context, d Directory, now time.Time) error {
 	err := db.transact(ctx, func(tx pgx.Tx) error {
 		// nobody lists, submits or decides anything meanwhile
@@ -256,8 +257,8 @@ func restoreService(ctx context.Context, tx pgx.Tx, s DirectoryService, now time
 	return tx.SendBatch(ctx, batch).Close()
 }
 
-// restoreSubmission keeps a submission as it was. Its sender is unknown from here on, so that it counts for nobody, and a probe
-// that was never made is due.
+// restoreSubmission keeps a submission as it was. Its sender is unknown from here on, so that it counts for nobody, and
+// a probe that was never made is due.
 func restoreSubmission(ctx context.Context, tx pgx.Tx, s DirectorySubmission, now time.Time) error {
 	content, err := json.Marshal(s.Submission)
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// DueServices are the ids of up to limit services whose visit is due, the longest overdue first. Nobody takes them by this.
+// DueServices are the ids of up to limit services whose visit is due, the longest overdue first. Nobody takes them by
+// this.
 func (db *DB) DueServices(ctx context.Context, now time.Time, limit int) ([]int64, error) {
 	ids, err := column[int64](ctx, db.pool, `SELECT service_id FROM service_states WHERE next_check_at <= $1 ORDER BY next_check_at, service_id LIMIT $2`, now, limit)
 	if err != nil {
@@ -17,8 +18,8 @@ func (db *DB) DueServices(ctx context.Context, now time.Time, limit int) ([]int6
 	return ids, nil
 }
 
-// DueLooks are the ids of up to limit services whose documents are to be looked at, those never seen first. Nobody takes
-// them by this.
+// DueLooks are the ids of up to limit services whose documents are to be looked at, those never seen first. Nobody
+// takes them by this.
 func (db *DB) DueLooks(ctx context.Context, now time.Time, limit int) ([]int64, error) {
 	ids, err := column[int64](ctx, db.pool, `
 		SELECT s.id FROM services s LEFT JOIN site_facts f ON f.service_id = s.id
@@ -66,8 +67,8 @@ func (db *DB) TakeLook(ctx context.Context, id int64, now time.Time, lease time.
 		SELECT `+serviceColumns+` FROM `+serviceRows+` JOIN leased ON leased.service_id = id`, id, now, lease)
 }
 
-// takeOne reads the service that a statement has taken, with what a visit wants to know. Taking is committed first: a process that is
-// stopped here keeps no row locked.
+// takeOne reads the service that a statement has taken, with what a visit wants to know. Taking is committed first: a
+// process that is stopped here keeps no row locked.
 func (db *DB) takeOne(ctx context.Context, id int64, sql string, args ...any) (*DueService, error) {
 	taken, err := services(ctx, db.pool, sql, args...)
 	if err != nil {
@@ -83,8 +84,8 @@ func (db *DB) takeOne(ctx context.Context, id int64, sql string, args ...any) (*
 	return &due[0], nil
 }
 
-// ReleaseService makes a service that was taken until lease due again, for a visit that was given up. Of another's taking,
-// or a visit that was kept, nothing changes.
+// ReleaseService makes a service that was taken until lease due again, for a visit that was given up. Of another's
+// taking, or a visit that was kept, nothing changes.
 func (db *DB) ReleaseService(ctx context.Context, id int64, lease, due time.Time) error {
 	_, err := db.pool.Exec(ctx, `UPDATE service_states SET next_check_at = $3 WHERE service_id = $1 AND next_check_at = $2`, id, lease, due)
 	if err != nil {

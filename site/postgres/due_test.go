@@ -11,8 +11,8 @@ import (
 	"tollbook/site/postgres"
 )
 
-// TestLateVisitIsDropped: who took a service and was held for dead may still tell what he found; only the visit of whoever
-// has the service now is kept, and that once.
+// TestLateVisitIsDropped: who took a service and was held for dead may still tell what he found; only the visit of
+// whoever has the service now is kept, and that once.
 func TestLateVisitIsDropped(t *testing.T) {
 	t.Parallel()
 	db := open(t)
@@ -78,7 +78,8 @@ func TestLateVisitIsDropped(t *testing.T) {
 	}
 }
 
-// TestVisitsAndLooksTogether: a visit and a look that write the same endpoints at once wait for each other, and never for good.
+// TestVisitsAndLooksTogether: a visit and a look that write the same endpoints at once wait for each other, and never
+// for good.
 func TestVisitsAndLooksTogether(t *testing.T) {
 	t.Parallel()
 	db := open(t)

@@ -19,7 +19,8 @@ type RemovedService struct {
 // ErrNotFound. Rows of the common logs keep their places without content. Listed again it is another service.
 func (db *DB) EraseService(ctx context.Context, slug string, now time.Time) error {
 	err := db.transact(ctx, func(tx pgx.Tx) error {
-		// Nobody seals meanwhile, who would sum its checks up again; the row that visits and looks hold is held before any that they write.
+		// Nobody seals meanwhile, who would sum its checks up again; the row that visits and looks hold is held before
+		// any that they write.
 		if _, err := tx.Exec(ctx, `SELECT FROM log_seal FOR SHARE`); err != nil {
 			return err
 		}
@@ -67,9 +68,9 @@ func (r *Reader) Removed(ctx context.Context) ([]RemovedService, error) {
 	return removed, nil
 }
 
-// holdServices answers which services are there, in order, and keeps them until the transaction ends: an erasure under way is
-// waited for, one that comes waits. So does whoever else writes what is known of them, a visit or a look: two that changed
-// the same endpoints in another order would wait for each other for good.
+// holdServices answers which services are there, in order, and keeps them until the transaction ends: an erasure under
+// way is waited for, one that comes waits. So does whoever else writes what is known of them, a visit or a look: two
+// that changed the same endpoints in another order would wait for each other for good.
 func holdServices(ctx context.Context, tx pgx.Tx, ids []int64) ([]int64, error) {
 	rows, err := tx.Query(ctx, `SELECT service_id FROM service_states WHERE service_id = ANY($1) ORDER BY service_id FOR NO KEY UPDATE`, ids)
 	if err != nil {

@@ -9,10 +9,12 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// What visits found is kept a statement a table, not a row: a statement costs more than its row. Whoever keeps it holds the
-// rows of the services, without which nobody writes what belongs to them, so the order of rows within a statement is free.
+// What visits found is kept a statement a table, not a row: a statement costs more than its row. Whoever keeps it holds
+// the rows of the services, without which nobody writes what belongs to them, so the order of rows within a statement
+// is free.
 
-// recordFindings keeps what visits found beside their checks and states. Of two visits to one service the later one in the list counts.
+// recordFindings keeps what visits found beside their checks and states. Of two visits to one service the later one in
+// the list counts.
 func recordFindings(ctx context.Context, tx pgx.Tx, kept []*Visit) error {
 	visits := found(kept)
 	for len(visits) > 0 {
@@ -106,8 +108,8 @@ func queueFound(b *pgx.Batch, found []EndpointVisit) {
 		ids, probed, verdicts, classes, reasons, times, paid, descriptions, types, fingerprints, headAt, headFree)
 }
 
-// queueMethod keeps the method that answered, unless another endpoint of the path has it. Each is a statement of its own, for
-// it must see what the one before did.
+// queueMethod keeps the method that answered, unless another endpoint of the path has it. Each is a statement of its
+// own, for it must see what the one before did.
 func queueMethod(b *pgx.Batch, e EndpointVisit) {
 	b.Queue(`
 		UPDATE endpoints e SET method = $2
@@ -137,8 +139,9 @@ func queueRepriced(b *pgx.Batch, found []EndpointVisit) {
 // envelopeChunk is how many bytes of bodies one statement takes: strangers say how long they are.
 const envelopeChunk = 4 << 20
 
-// recordEnvelopes keeps answers with envelopes. One that says the same as the kept one only renews its time and its exchange:
-// its header and body are not even sent. What was answered before it without an envelope stands behind no verdict any more.
+// recordEnvelopes keeps answers with envelopes. One that says the same as the kept one only renews its time and its
+// exchange: its header and body are not even sent. What was answered before it without an envelope stands behind no
+// verdict any more.
 func recordEnvelopes(ctx context.Context, tx pgx.Tx, found []EndpointVisit) error {
 	var all []*Envelope
 	for _, e := range found {

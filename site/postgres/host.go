@@ -20,12 +20,12 @@ type HostRules struct {
 // heldPoll is how often at most a host is looked at while somebody asks it: when he will be done nobody knows.
 const heldPoll = 250 * time.Millisecond
 
-// TakeHost takes a host for a holder if its turn has come: from now on nobody else may ask it, until LeaveHosts. Else it
-// answers how long to wait before trying again, more than nothing. Time is the database's, so that the clocks of machines
-// need not agree.
+// TakeHost takes a host for a holder if its turn has come: from now on nobody else may ask it, until LeaveHosts. Else
+// it answers how long to wait before trying again, more than nothing. Time is the database's, so that the clocks of
+// machines need not agree.
 //
-// This and what follows are single statements, so that a process that is stopped in between keeps no row locked. They do
-// not wait for the disk: a crash of the server itself loses a second of pauses.
+// This and what follows are single statements, so that a process that is stopped in between keeps no row locked. They
+// do not wait for the disk: a crash of the server itself loses a second of pauses.
 func (db *DB) TakeHost(ctx context.Context, host string, holder uuid.UUID, r HostRules) (wait time.Duration, err error) {
 	waits, err := db.TakeHosts(ctx, []string{host}, holder, r)
 	if err != nil {
@@ -34,11 +34,11 @@ func (db *DB) TakeHost(ctx context.Context, host string, holder uuid.UUID, r Hos
 	return waits[0], nil
 }
 
-// TakeHosts is TakeHost for several hosts in one statement: it answers how long to wait for each. Of two who ask for one host the
-// first gets it.
+// TakeHosts is TakeHost for several hosts in one statement: it answers how long to wait for each. Of two who ask for
+// one host the first gets it.
 func (db *DB) TakeHosts(ctx context.Context, hosts []string, holder uuid.UUID, r HostRules) (waits []time.Duration, err error) {
-	// Of two who come at once, one waits for the other's row and judges what it says then. Rows are taken in the order of their
-	// names, so that neither waits for the other's.
+	// Of two who come at once, one waits for the other's row and judges what it says then. Rows are taken in the order
+	// of their names, so that neither waits for the other's.
 	taken, err := column[string](ctx, db.pool, `
 		INSERT INTO hosts AS h (host, next_at, regained_at, held_by, held_until)
 		SELECT DISTINCT asked, now + $3::interval, now + $4::interval, $2::uuid, now + $6::interval
@@ -90,7 +90,8 @@ func (db *DB) TakeHosts(ctx context.Context, hosts []string, holder uuid.UUID, r
 	return waits, nil
 }
 
-// PaceHost says that the request under way has ended, and that its holder, who keeps the host, asks again after the gap.
+// PaceHost says that the request under way has ended, and that its holder, who keeps the host, asks again after the
+// gap.
 func (db *DB) PaceHost(ctx context.Context, host string, holder uuid.UUID, gap time.Duration) error {
 	_, err := db.pool.Exec(ctx, `
 		UPDATE hosts SET next_at = clock_timestamp() + $3::interval FROM set_config('synchronous_commit', 'off', true)

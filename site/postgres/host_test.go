@@ -14,8 +14,8 @@ import (
 	"tollbook/site/postgres"
 )
 
-// TestHostsAreTakenByOne: a host is asked by one at a time and then left alone for its gap, whoever asks; other hosts are
-// not touched by it.
+// TestHostsAreTakenByOne: a host is asked by one at a time and then left alone for its gap, whoever asks; other hosts
+// are not touched by it.
 func TestHostsAreTakenByOne(t *testing.T) {
 	t.Parallel()
 	db := open(t)
@@ -131,8 +131,8 @@ func TestHostRace(t *testing.T) {
 	}
 }
 
-// TestHostsTogether: hosts are taken and left in one statement as they are one by one, and whoever does it for the same hosts in
-// another order meanwhile is not in the way.
+// TestHostsTogether: hosts are taken and left in one statement as they are one by one, and whoever does it for the same
+// hosts in another order meanwhile is not in the way.
 func TestHostsTogether(t *testing.T) {
 	t.Parallel()
 	db := open(t)

@@ -307,7 +307,8 @@ func dump(ctx context.Context, t fataler, dsn string) map[string][]string {
 	return out
 }
 
-// takings reads what every payee took, with all days, at a time at which so many days of the chain are before the window.
+// takings reads what every payee took, with all days, at a time at which so many days of the chain are before the
+// window.
 func (m *indexModel) takings(ctx context.Context, t fataler, old int) []ledger.PayeeFacts {
 	t.Helper()
 	var recipients []ledger.Recipient

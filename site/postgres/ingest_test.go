@@ -16,8 +16,8 @@ import (
 	"tollbook/site/postgres/ledger"
 )
 
-// traffic is what ranges of 5,000 settlements hold: twenty thousand payers and five hundred payees, who meet for so many
-// settlements at a time, at twenty prices.
+// traffic is what ranges of 5,000 settlements hold: twenty thousand payers and five hundred payees, who meet for so
+// many settlements at a time, at twenty prices.
 type traffic struct {
 	meeting int
 	r       *rand.Rand
@@ -45,8 +45,8 @@ func (t *traffic) settlements(n int) []ledger.Settlement {
 
 const rangeSize = 5000
 
-// BenchmarkCommitRanges commits ranges of 5,000 settlements with all their roll-ups, as an indexer does; in the worst case
-// no payer meets a payee twice a day. BenchmarkCopySettlements is what the rows alone cost.
+// BenchmarkCommitRanges commits ranges of 5,000 settlements with all their roll-ups, as an indexer does; in the worst
+// case no payer meets a payee twice a day. BenchmarkCopySettlements is what the rows alone cost.
 func BenchmarkCommitRanges(b *testing.B) {
 	for _, meeting := range []int{1, 5, 50} {
 		b.Run(fmt.Sprintf("meeting=%d", meeting), func(b *testing.B) {

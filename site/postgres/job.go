@@ -48,8 +48,8 @@ func migrateJobs(ctx context.Context, pool *pgxpool.Pool, conn *pgx.Conn) error 
 // workerLock is the first half of the keys of the locks that processes at work hold.
 const workerLock = 0x746f6c6c // "toll"
 
-// Presence is the sign of a process at work: a lock that goes with its connection, and so with the process, however that
-// ends.
+// Presence is the sign of a process at work: a lock that goes with its connection, and so with the process, however
+// that ends.
 type Presence struct{ conn *pgxpool.Conn }
 
 // Appear takes the lock of a worker's id.
@@ -86,8 +86,8 @@ func (p *Presence) Leave() {
 }
 
 // RescueJobs gives the jobs of processes that are gone to others, and answers how many: those that run and whose worker
-// holds no lock, after a grace in which one that lost its connection takes it again (or before, by a clock that went back). Jobs of a process that hangs are
-// River's to rescue, when they have taken too long.
+// holds no lock, after a grace in which one that lost its connection takes it again (or before, by a clock that went
+// back). Jobs of a process that hangs are River's to rescue, when they have taken too long.
 func (db *DB) RescueJobs(ctx context.Context, grace time.Duration) (int64, error) {
 	tag, err := db.pool.Exec(ctx, `
 		UPDATE river_job SET state = 'available', scheduled_at = now()

@@ -14,8 +14,8 @@ import (
 // ErrListed is a slug or a base address that the directory already has.
 var ErrListed = errors.New("already listed")
 
-// listedColumns are the columns of services in the order of Service's fields, stateColumns those of service_states, which is what
-// visits change.
+// listedColumns are the columns of services in the order of Service's fields, stateColumns those of service_states,
+// which is what visits change.
 const (
 	listedColumns  = `id, slug, name, description, base_url, website_url, category, source, created_at, verified_at, check_interval`
 	stateColumns   = `next_check_at, last_checked_at, last_status, last_success_at, consecutive_failures, failing_since`
@@ -27,8 +27,8 @@ const (
 const endpointColumns = `id, service_id, method, method_declared, path, description, mime_type, origin, first_seen_at, last_paid_at,
 	last_probed_at, verdict, verdict_at, class, reason, response_time_ms, fingerprint, head_at, head_free, declared_price`
 
-// AddListings lists services with their endpoints, all of them or none. Each is due at once. It answers ErrListed, naming
-// the listing, for a slug or base address that is taken.
+// AddListings lists services with their endpoints, all of them or none. Each is due at once. It answers ErrListed,
+// naming the listing, for a slug or base address that is taken.
 func (db *DB) AddListings(ctx context.Context, listings []Listing) error {
 	return db.transact(ctx, func(tx pgx.Tx) error {
 		for _, l := range listings {

@@ -28,7 +28,8 @@ type Loaded struct {
 const loadedChanges = 16
 
 // A Loader fills an empty database by COPY, several services at once and over several connections, with the very rows
-// that visits and indexers would have left. It is no transaction: a load that is broken off leaves a database to throw away.
+// that visits and indexers would have left. It is no transaction: a load that is broken off leaves a database to throw
+// away.
 type Loader struct {
 	db      *DB
 	now     time.Time
@@ -38,8 +39,8 @@ type Loader struct {
 	settled *ledger.Loader
 }
 
-// Load prepares an empty database to be filled as of now, with the logs of all hours numbered that were over delay before.
-// Facilitators of the flows are imported already.
+// Load prepares an empty database to be filled as of now, with the logs of all hours numbered that were over delay
+// before. Facilitators of the flows are imported already.
 func (db *DB) Load(ctx context.Context, now, since time.Time, delay time.Duration, flows []ledger.LoadedFlow) (*Loader, error) {
 	l := &Loader{db: db, now: now.UTC(), since: since.UTC().Truncate(24 * time.Hour), upTo: now.Add(-delay).UTC().Truncate(time.Hour)}
 	var err error
@@ -84,7 +85,8 @@ func (l *Loader) Accounts(ctx context.Context, list []ledger.LoadedAccount) erro
 	return l.transact(ctx, func(tx pgx.Tx) error { return l.settled.Accounts(ctx, tx, list) })
 }
 
-// Services writes services with their settlements, of which no payee is in another call. Several goroutines may call it.
+// Services writes services with their settlements, of which no payee is in another call. Several goroutines may call
+// it.
 func (l *Loader) Services(ctx context.Context, list []Loaded, accounts []ledger.LoadedAccount, settlements []ledger.LoadedSettlement) (rows int64, err error) {
 	err = l.transact(ctx, func(tx pgx.Tx) error {
 		n, err := loadServices(ctx, tx, list)
@@ -123,7 +125,8 @@ func (l *Loader) transact(ctx context.Context, f func(pgx.Tx) error) error {
 	})
 }
 
-// Finish writes what is summed over all services, sets the sequences behind the numbers that were given, and seals the logs.
+// Finish writes what is summed over all services, sets the sequences behind the numbers that were given, and seals the
+// logs.
 func (l *Loader) Finish(ctx context.Context) error {
 	err := l.transact(ctx, func(tx pgx.Tx) error {
 		batch := &pgx.Batch{}

@@ -13,8 +13,8 @@ import (
 	"tollbook/site/postgres/ledger"
 )
 
-// startLogs begins the numbering before the oldest of the first checks ever, if nobody else did meanwhile, and returns where it
-// begins. Checks that were summed before have their numbers too, though their rows are not kept.
+// startLogs begins the numbering before the oldest of the first checks ever, if nobody else did meanwhile, and returns
+// where it begins. Checks that were summed before have their numbers too, though their rows are not kept.
 func startLogs(ctx context.Context, tx pgx.Tx, checks []*Check) (through *time.Time, err error) {
 	if len(checks) == 0 {
 		return nil, nil
@@ -53,9 +53,9 @@ const startPositions = `
 // sealHours is how many hours are sealed in one transaction at most, within a UTC day: visits wait for it.
 const sealHours = 6
 
-// SealLogs seals every hour that ended at least delay ago: its checks and changes get their numbers, each block that they fill gets
-// the hour of its pack, and its checks are added to the sums by hour and day.
-// Hours are sealed a few in one transaction: after a crash, sealing goes on from there.
+// SealLogs seals every hour that ended at least delay ago: its checks and changes get their numbers, each block that
+// they fill gets the hour of its pack, and its checks are added to the sums by hour and day. Hours are sealed a few in
+// one transaction: after a crash, sealing goes on from there.
 func (db *DB) SealLogs(ctx context.Context, now time.Time, delay time.Duration) error {
 	upTo := now.Add(-delay).UTC().Truncate(time.Hour)
 	for more := true; more; {
@@ -112,8 +112,8 @@ func sealHoursOf(ctx context.Context, tx pgx.Tx, upTo time.Time) (more bool, err
 // hourOf returns the UTC hour of a time.
 func hourOf(t time.Time) time.Time { return t.UTC().Truncate(time.Hour) }
 
-// numberChecks numbers the checks of hours in the log of all services and in that of each. A block belongs into the pack of the hour
-// of its last row.
+// numberChecks numbers the checks of hours in the log of all services and in that of each. A block belongs into the
+// pack of the hour of its last row.
 func numberChecks(ctx context.Context, tx pgx.Tx, from, to time.Time) error {
 	_, err := tx.Exec(ctx, `
 		WITH fresh AS MATERIALIZED (
@@ -139,12 +139,12 @@ func numberChecks(ctx context.Context, tx pgx.Tx, from, to time.Time) error {
 	return nil
 }
 
-// Retain drops the checks of days more than site.LogDays ago with their sums by hour, the sums of settlements by hour that are older
-// than ledger.HourRetention, and those by day of which only the last 30 are read when they are more than 90 days old. All other sums by day
-// stay. Checks go once a day.
+// Retain drops the checks of days more than site.LogDays ago with their sums by hour, the sums of settlements by hour
+// that are older than ledger.HourRetention, and those by day of which only the last 30 are read when they are more than
+// 90 days old. All other sums by day stay. Checks go once a day.
 //
-// A clock alone drops nothing: what goes is followed by as many days that have checks, or by settlements as much later, so that one
-// that is a year ahead takes no more than the days that it really saw end.
+// A clock alone drops nothing: what goes is followed by as many days that have checks, or by settlements as much later,
+// so that one that is a year ahead takes no more than the days that it really saw end.
 func (db *DB) Retain(ctx context.Context, now time.Time) error {
 	err := db.transact(ctx, func(tx pgx.Tx) error { return retainChecks(ctx, tx, now) })
 	if e := (*pgconn.PgError)(nil); errors.As(err, &e) && e.Code == "55P03" {

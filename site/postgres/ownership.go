@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// OwnershipToken is what an owner shows to prove that a service is his, made when it is first asked for, and the service's
-// base address; or ErrNotFound.
+// OwnershipToken is what an owner shows to prove that a service is his, made when it is first asked for, and the
+// service's base address; or ErrNotFound.
 func (db *DB) OwnershipToken(ctx context.Context, slug string) (token, base string, err error) {
 	err = db.pool.QueryRow(ctx, `
 		UPDATE services SET ownership_token = coalesce(ownership_token, $2) WHERE slug = $1
@@ -45,7 +45,8 @@ func (db *DB) Verify(ctx context.Context, slug, actor string, now time.Time) err
 	return nil
 }
 
-// Claimed are the slugs of the services that have an ownership token, in order: those whose proof can be looked at again.
+// Claimed are the slugs of the services that have an ownership token, in order: those whose proof can be looked at
+// again.
 func (db *DB) Claimed(ctx context.Context) ([]string, error) {
 	rows, err := db.pool.Query(ctx, `SELECT slug FROM services WHERE ownership_token IS NOT NULL ORDER BY slug`)
 	if err != nil {

@@ -9,14 +9,15 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// days remembers the UTC days whose partition of checks this process made or saw. A day that takes checks is never dropped.
+// days remembers the UTC days whose partition of checks this process made or saw. A day that takes checks is never
+// dropped.
 type days struct {
 	mu   sync.Mutex
 	seen map[time.Time]bool
 }
 
-// makeDays makes the partitions of the days of checks that have none yet. It holds nothing else meanwhile, so that nobody waits
-// for it who holds what it waits for.
+// makeDays makes the partitions of the days of checks that have none yet. It holds nothing else meanwhile, so that
+// nobody waits for it who holds what it waits for.
 func (db *DB) makeDays(ctx context.Context, checks []*Check) error {
 	db.days.mu.Lock()
 	defer db.days.mu.Unlock()
@@ -39,8 +40,8 @@ func (db *DB) makeDays(ctx context.Context, checks []*Check) error {
 // partition names the partition of a UTC day.
 func partition(day time.Time) string { return "checks_" + day.UTC().Format("20060102") }
 
-// makeDay makes the partition of a UTC day where it is missing. It is attached, which neither readers nor writers of other days
-// wait for.
+// makeDay makes the partition of a UTC day where it is missing. It is attached, which neither readers nor writers of
+// other days wait for.
 func makeDay(ctx context.Context, tx pgx.Tx, day time.Time) error {
 	name := partition(day)
 	var there bool

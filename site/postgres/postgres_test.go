@@ -87,8 +87,8 @@ func TestOpenTellsNewerSchema(t *testing.T) {
 	}
 }
 
-// TestOpenRefusesOlderSchema: a database of a program from before the baseline is refused with a sentence that says how to begin anew,
-// and left as it is.
+// TestOpenRefusesOlderSchema: a database of a program from before the baseline is refused with a sentence that says how
+// to begin anew, and left as it is.
 func TestOpenRefusesOlderSchema(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.NewDatabase(t)

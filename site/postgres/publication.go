@@ -31,7 +31,8 @@ type PublicationLock struct {
 	target string
 }
 
-// publicationPatience is how long a lock is waited for: as long as the server may need to notice that its holder was killed.
+// publicationPatience is how long a lock is waited for: as long as the server may need to notice that its holder was
+// killed.
 const publicationPatience = 2 * time.Second
 
 // LockPublication takes the lock of a place, waiting for publicationPatience at most, or answers ErrLocked.

@@ -71,7 +71,8 @@ func (db *DB) Read(ctx context.Context, f func(*Reader) error) error {
 	return pgx.BeginTxFunc(ctx, db.pool, options, func(tx pgx.Tx) error { return f(&Reader{ledger.NewReader(tx), tx}) })
 }
 
-// Facts reads all that a build as of now needs into memory: the Directory with the Endpoints and Details of every service.
+// Facts reads all that a build as of now needs into memory: the Directory with the Endpoints and Details of every
+// service.
 func (r *Reader) Facts(ctx context.Context, now time.Time, delay time.Duration) (*Facts, error) {
 	f, err := r.Directory(ctx, now, delay)
 	if err == nil {
@@ -83,8 +84,8 @@ func (r *Reader) Facts(ctx context.Context, now time.Time, delay time.Duration) 
 	return f, r.Details(ctx, now, delay, f.Services)
 }
 
-// Directory reads what is to be known of all services before anything can be said of one. Of each service that is its row
-// and its hours; Endpoints and Details read the rest, which is most. Rows enter a log delay after their time.
+// Directory reads what is to be known of all services before anything can be said of one. Of each service that is its
+// row and its hours; Endpoints and Details read the rest, which is most. Rows enter a log delay after their time.
 func (r *Reader) Directory(ctx context.Context, now time.Time, delay time.Duration) (*Facts, error) {
 	f := &Facts{}
 	err := r.tx.QueryRow(ctx, `SELECT value FROM settings WHERE name = 'source'`).Scan(&f.Source)
@@ -182,8 +183,8 @@ func (at *places) endpoints() (ids [][16]byte, by map[uuid.UUID]*EndpointFacts) 
 	return ids, by
 }
 
-// Endpoints reads the endpoints of these services, some of Directory's, with their prices. There are many of both, of which a
-// few texts repeat themselves.
+// Endpoints reads the endpoints of these services, some of Directory's, with their prices. There are many of both, of
+// which a few texts repeat themselves.
 func (r *Reader) Endpoints(ctx context.Context, now time.Time, services []ServiceFacts) error {
 	at, texts := newPlaces(services), once{}
 	var e EndpointFacts
@@ -300,8 +301,8 @@ func (r *Reader) readHours(ctx context.Context, now, sealed time.Time, at *place
 	return nil
 }
 
-// readDays reads the sums of days, all of them once: the windows, the series of all days, the number of checks, and how many of
-// them came before those that are kept. The checks of open hours are added.
+// readDays reads the sums of days, all of them once: the windows, the series of all days, the number of checks, and how
+// many of them came before those that are kept. The checks of open hours are added.
 func (r *Reader) readDays(ctx context.Context, now, sealed, keptSince time.Time, at *places) error {
 	windows := windowsOf(now)
 	var d Rollup
@@ -333,7 +334,8 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// dayWindows are the first days of two windows that end today: of the one days are facts, of the other their histograms too.
+// dayWindows are the first days of two windows that end today: of the one days are facts, of the other their histograms
+// too.
 type dayWindows struct{ days, histograms time.Time }
 
 func windowsOf(now time.Time) dayWindows {

@@ -106,8 +106,8 @@ func (l *LogFacts) add(c Check, sealed time.Time) {
 // tailRows returns how many of the newest rows of sealed hours a log needs.
 func (l *LogFacts) tailRows() int64 { return max(l.Sealed%site.BlockSize, tailRows) }
 
-// tailSince returns an hour before which there is none of these rows: the last row of the block before the last full one is not
-// among them. It is zero where no such block is kept.
+// tailSince returns an hour before which there is none of these rows: the last row of the block before the last full
+// one is not among them. It is zero where no such block is kept.
 func (l *LogFacts) tailSince() time.Time {
 	if n := len(l.Blocks); n > 1 {
 		return l.Blocks[n-2].Hour
@@ -146,8 +146,8 @@ type PackBlock struct {
 	Rows      []Check // oldest first
 }
 
-// Pack reads the blocks that the checks of a sealed hour filled, by service and block, and calls do with each: all of them would
-// not fit into memory.
+// Pack reads the blocks that the checks of a sealed hour filled, by service and block, and calls do with each: all of
+// them would not fit into memory.
 func (r *Reader) Pack(ctx context.Context, hour time.Time, do func(PackBlock) error) error {
 	_, keptSince, err := r.seal(ctx)
 	if err == nil {
@@ -221,7 +221,8 @@ func (r *Reader) eachBlock(ctx context.Context, do func(PackBlock) error, sql st
 	return err
 }
 
-// PackHours lists the hours that have full blocks and are kept, oldest first. Those of change records are kept for good.
+// PackHours lists the hours that have full blocks and are kept, oldest first. Those of change records are kept for
+// good.
 func (r *Reader) PackHours(ctx context.Context) ([]time.Time, error) {
 	hours, err := column[time.Time](ctx, r.tx, `
 		SELECT hour FROM log_blocks WHERE hour >= (SELECT kept_since FROM log_seal)

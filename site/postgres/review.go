@@ -116,8 +116,8 @@ func freeSlugOf(ctx context.Context, q querier, s site.Submission) (string, erro
 	return site.FreeSlug(taken, wanted), nil
 }
 
-// ApproveSubmission lists the service of a submission, due at once, and answers its slug. Other errors than the database's
-// are ErrNotFound, *DecidedError, and ErrListed where its address was listed meanwhile.
+// ApproveSubmission lists the service of a submission, due at once, and answers its slug. Other errors than the
+// database's are ErrNotFound, *DecidedError, and ErrListed where its address was listed meanwhile.
 func (db *DB) ApproveSubmission(ctx context.Context, id uuid.UUID, actor string, now time.Time) (slug string, err error) {
 	err = db.decide(ctx, id, func(tx pgx.Tx, s ReviewedSubmission) error {
 		// Slugs are chosen one after the other; an import that takes one meanwhile is met by the unique index.
@@ -162,7 +162,8 @@ func (db *DB) ApproveSubmission(ctx context.Context, id uuid.UUID, actor string,
 	return slug, nil
 }
 
-// RejectSubmission decides against a submission, for a reason that its submitter is told. Errors are those of ApproveSubmission.
+// RejectSubmission decides against a submission, for a reason that its submitter is told. Errors are those of
+// ApproveSubmission.
 func (db *DB) RejectSubmission(ctx context.Context, id uuid.UUID, actor, reason string, now time.Time) error {
 	err := db.decide(ctx, id, func(tx pgx.Tx, _ ReviewedSubmission) error {
 		_, err := tx.Exec(ctx, `UPDATE submissions SET state = 'rejected', decided_at = $2, reason = $3, probe_due_at = NULL WHERE id = $1`, id, now, reason)

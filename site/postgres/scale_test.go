@@ -263,8 +263,8 @@ func generateScale(ctx context.Context, db *postgres.DB, dsn string, n, perDay i
 	return nil
 }
 
-// generateDay draws one day, counted back from start's: small numbers of payees and payers are drawn more often than large
-// ones. The roll-ups are those of the statements that indexers run.
+// generateDay draws one day, counted back from start's: small numbers of payees and payers are drawn more often than
+// large ones. The roll-ups are those of the statements that indexers run.
 func generateDay(ctx context.Context, conn *pgx.Conn, back, perDay int) error {
 	day := start.Truncate(24*time.Hour).AddDate(0, 0, -back).Format(time.DateOnly)
 	for _, sql := range []string{

@@ -64,8 +64,8 @@ func chains(t *testing.T, db *postgres.DB, now time.Time) []ledger.ChainFacts {
 	return facts.Chains
 }
 
-// Every block is counted by one scan; a new settler is filled from its own start, and what lies below all that was counted
-// is counted then.
+// Every block is counted by one scan; a new settler is filled from its own start, and what lies below all that was
+// counted is counted then.
 func TestOpenScans(t *testing.T) {
 	t.Parallel()
 	db := open(t)
@@ -139,8 +139,8 @@ func TestOpenScans(t *testing.T) {
 	}
 }
 
-// A fill that attributes more than was attributed before lowers what nobody is known to have sent; a candidate that a list
-// names is none any more; and all of it goes when its blocks go.
+// A fill that attributes more than was attributed before lowers what nobody is known to have sent; a candidate that a
+// list names is none any more; and all of it goes when its blocks go.
 func TestSeenAndCandidates(t *testing.T) {
 	t.Parallel()
 	db := open(t)
@@ -280,7 +280,8 @@ func openFirst(t *testing.T, db *postgres.DB) {
 	}
 }
 
-// Ranges far below the head are forgotten, and no reorganisation is taken back below them: it says so and changes nothing.
+// Ranges far below the head are forgotten, and no reorganisation is taken back below them: it says so and changes
+// nothing.
 func TestRangesAreForgotten(t *testing.T) {
 	t.Parallel()
 	db := open(t)
@@ -423,8 +424,8 @@ func TestRecipients(t *testing.T) {
 	}
 }
 
-// TestRangesThatDoNotFollow: what is committed together is one piece of one scan, each range with its own settlements, else
-// nothing of it is kept.
+// TestRangesThatDoNotFollow: what is committed together is one piece of one scan, each range with its own settlements,
+// else nothing of it is kept.
 func TestRangesThatDoNotFollow(t *testing.T) {
 	t.Parallel()
 	db := open(t)

@@ -48,8 +48,9 @@ type asked struct {
 	caip2                          *string
 }
 
-// readSeries makes the series of prices, all of their time: of those of the last 90 days, which the endpoints hold, and of what
-// was asked before, which it reads. The rows come as they are: Postgres takes three times as long to group them.
+// readSeries makes the series of prices, all of their time: of those of the last 90 days, which the endpoints hold, and
+// of what was asked before, which it reads. The rows come as they are: Postgres takes three times as long to group
+// them.
 func (r *Reader) readSeries(ctx context.Context, now time.Time, at *places) error {
 	ids, _ := at.endpoints()
 	var p asked

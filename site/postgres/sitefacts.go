@@ -94,8 +94,8 @@ func withEndpoints(ctx context.Context, q querier, taken []Service) ([]DueServic
 	return due, err
 }
 
-// RecordSite keeps what a look found, all of it or nothing; nothing of a service that was erased meanwhile. Endpoints that
-// are there already stay as they are.
+// RecordSite keeps what a look found, all of it or nothing; nothing of a service that was erased meanwhile. Endpoints
+// that are there already stay as they are.
 func (db *DB) RecordSite(ctx context.Context, v SiteVisit) error {
 	err := db.transact(ctx, func(tx pgx.Tx) error {
 		if there, err := holdServices(ctx, tx, []int64{v.ServiceID}); err != nil || len(there) == 0 {
@@ -193,8 +193,8 @@ func queueEndpoints(b *pgx.Batch, serviceID int64, slug string, now time.Time, a
 	}
 }
 
-// DueDomains takes up to limit registrable domains of listed services that a registry is to be asked about, and puts each
-// off by lease.
+// DueDomains takes up to limit registrable domains of listed services that a registry is to be asked about, and puts
+// each off by lease.
 func (db *DB) DueDomains(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]string, error) {
 	rows, err := db.pool.Query(ctx, `
 		UPDATE domain_facts SET next_at = $1::timestamptz + $3::interval

@@ -71,8 +71,8 @@ func TestDueSites(t *testing.T) {
 	}
 }
 
-// TestRecordSite: what a look saw is read by a build; a look that saw nothing leaves it; endpoints are added, completed and
-// never taken away.
+// TestRecordSite: what a look saw is read by a build; a look that saw nothing leaves it; endpoints are added, completed
+// and never taken away.
 func TestRecordSite(t *testing.T) {
 	t.Parallel()
 	db := open(t)

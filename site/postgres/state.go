@@ -8,8 +8,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// states are what visits make of their services, one of each, by column. Of two visits to one service the later one in the list
-// counts. An inconclusive visit leaves the last conclusive status.
+// states are what visits make of their services, one of each, by column. Of two visits to one service the later one in
+// the list counts. An inconclusive visit leaves the last conclusive status.
 type states struct {
 	ids           []int64
 	leases        []*time.Time // nil where the service was not taken

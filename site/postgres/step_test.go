@@ -9,8 +9,8 @@ import (
 	"tollbook/site/postgres"
 )
 
-// TestStepsAreDue: a step is due a period after the last run that succeeded began, if it follows another only when that one
-// has ended since, and only while somebody offers it.
+// TestStepsAreDue: a step is due a period after the last run that succeeded began, if it follows another only when that
+// one has ended since, and only while somebody offers it.
 func TestStepsAreDue(t *testing.T) {
 	t.Parallel()
 	db := open(t)

@@ -42,9 +42,9 @@ func (db *DB) SubmissionCategories(ctx context.Context) ([]string, error) {
 	return slices.Compact(used), nil
 }
 
-// ReceiveSubmission keeps a submission, or answers the one that came before under the same key. Other errors than those of
-// the database are site.ErrKeyReused, *site.SubmissionLimitError and *site.DuplicateError. Submissions of one client, and of
-// one domain, wait for each other, so that no limit is passed by many at once.
+// ReceiveSubmission keeps a submission, or answers the one that came before under the same key. Other errors than those
+// of the database are site.ErrKeyReused, *site.SubmissionLimitError and *site.DuplicateError. Submissions of one
+// client, and of one domain, wait for each other, so that no limit is passed by many at once.
 func (db *DB) ReceiveSubmission(ctx context.Context, r site.Received) (site.Receipt, error) {
 	key, err := db.clientKey(ctx)
 	if err != nil {

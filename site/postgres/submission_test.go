@@ -46,8 +46,8 @@ func limit(t *testing.T, err error) string {
 	return ""
 }
 
-// TestReceiveSubmissionFlood: so many wait for review in all and no more, whoever sends them; a decision makes room, and what
-// came before is answered all the same.
+// TestReceiveSubmissionFlood: so many wait for review in all and no more, whoever sends them; a decision makes room,
+// and what came before is answered all the same.
 func TestReceiveSubmissionFlood(t *testing.T) {
 	t.Parallel()
 	db := open(t)
@@ -165,7 +165,8 @@ func TestSubmissionLimitsHoldForManyAtOnce(t *testing.T) {
 	}
 }
 
-// A domain is probed three times an hour; what waits, and what a prober that died had taken, is handed out when it may be.
+// A domain is probed three times an hour; what waits, and what a prober that died had taken, is handed out when it may
+// be.
 func TestSubmissionProbesWait(t *testing.T) {
 	t.Parallel()
 	db := open(t)

@@ -29,9 +29,9 @@ type SynthesisFacts struct {
 	Answer  site.Synthesis
 }
 
-// DueInputs takes up to limit services whose input for the model is to be made anew, those never looked at first, and puts
-// each off by lease. It answers what an input is made of. A new service has none before its first visit and the first look
-// at its site (an hour is enough of waiting), so that it is not asked about twice.
+// DueInputs takes up to limit services whose input for the model is to be made anew, those never looked at first, and
+// puts each off by lease. It answers what an input is made of. A new service has none before its first visit and the
+// first look at its site (an hour is enough of waiting), so that it is not asked about twice.
 func (db *DB) DueInputs(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]ServiceFacts, error) {
 	var due []ServiceFacts
 	err := db.transact(ctx, func(tx pgx.Tx) error {
@@ -118,11 +118,11 @@ func (db *DB) RecordInput(ctx context.Context, serviceID int64, hash string, now
 	return nil
 }
 
-// TakeQuestion takes the service whose input changed last, of those that this model was not asked about with this prompt
-// and that did not lately fail, and with it one of the day's perDay questions. It answers nil when there is none to ask,
-// and ErrSpent when the day has no question left. Takers wait for each other at the day's row, so that together they never
-// take more than perDay. A question that dies on its way is taken again after its lease, and counts twice: its request may
-// have been sent.
+// TakeQuestion takes the service whose input changed last, of those that this model was not asked about with this
+// prompt and that did not lately fail, and with it one of the day's perDay questions. It answers nil when there is none
+// to ask, and ErrSpent when the day has no question left. Takers wait for each other at the day's row, so that together
+// they never take more than perDay. A question that dies on its way is taken again after its lease, and counts twice:
+// its request may have been sent.
 func (db *DB) TakeQuestion(ctx context.Context, now time.Time, model, prompt string, perDay int, lease time.Duration) (*ServiceFacts, error) {
 	var taken *ServiceFacts
 	errNone := errors.New("nothing to ask")
@@ -206,8 +206,8 @@ const (
 // sameQuestion says whether a failure is of the question that failed before.
 const sameQuestion = `(old.input_hash, old.model_id, old.prompt_version) = (excluded.input_hash, excluded.model_id, excluded.prompt_version)`
 
-// KeepSynthesisFailure keeps why a question has no answer that counts. It is asked again after a pause that doubles with
-// each failure in a row, and not before notBefore.
+// KeepSynthesisFailure keeps why a question has no answer that counts. It is asked again after a pause that doubles
+// with each failure in a row, and not before notBefore.
 func (db *DB) KeepSynthesisFailure(ctx context.Context, serviceID int64, q Question, reason string, now, notBefore time.Time) error {
 	err := db.transact(ctx, func(tx pgx.Tx) error {
 		b := &pgx.Batch{}

@@ -58,8 +58,8 @@ func take(t *testing.T, db *postgres.DB, now time.Time, perDay int) (*postgres.S
 	return db.TakeQuestion(t.Context(), now, "m", "1", perDay, time.Minute)
 }
 
-// TestTakeQuestion: the newest change first, nothing while it is asked about, again when the asker is lost, and not after it
-// was answered; without anything to ask no question of the day is taken.
+// TestTakeQuestion: the newest change first, nothing while it is asked about, again when the asker is lost, and not
+// after it was answered; without anything to ask no question of the day is taken.
 func TestTakeQuestion(t *testing.T) {
 	t.Parallel()
 	db := open(t)
@@ -129,7 +129,8 @@ func TestTakeQuestionTogether(t *testing.T) {
 	}
 }
 
-// TestSynthesisFailurePause: it doubles with each failure of the same question, up to a week, and begins anew with another.
+// TestSynthesisFailurePause: it doubles with each failure of the same question, up to a week, and begins anew with
+// another.
 func TestSynthesisFailurePause(t *testing.T) {
 	t.Parallel()
 	db := open(t)

@@ -48,9 +48,9 @@ type EndpointVisit struct {
 var errNotNew = errors.New("visits are not all new")
 
 // RecordVisits stores visits: checks, states, endpoints, envelopes, prices and changes, each visit whole or not at all.
-// A visit whose check is stored already changes nothing, so that a visit may be sent twice. A visit to a service that was erased
-// meanwhile is dropped, and so is one whose lease another worker took over. Commit does not wait for the disk: a crash of the server
-// loses the last second at most, and its services are visited again.
+// A visit whose check is stored already changes nothing, so that a visit may be sent twice. A visit to a service that
+// was erased meanwhile is dropped, and so is one whose lease another worker took over. Commit does not wait for the
+// disk: a crash of the server loses the last second at most, and its services are visited again.
 func (db *DB) RecordVisits(ctx context.Context, visits []Visit) error {
 	list := make([]*Visit, len(visits))
 	for i := range visits {
@@ -72,8 +72,9 @@ func (db *DB) RecordVisits(ctx context.Context, visits []Visit) error {
 	return nil
 }
 
-// recordNew keeps visits that are later than all that is kept of their services, and that still have their leases: the one statement
-// that changes the states of services sees to that, and holds them. That is so of nearly all; else nothing is kept.
+// recordNew keeps visits that are later than all that is kept of their services, and that still have their leases: the
+// one statement that changes the states of services sees to that, and holds them. That is so of nearly all; else
+// nothing is kept.
 func recordNew(ctx context.Context, tx pgx.Tx, visits []*Visit, s states) error {
 	b := &pgx.Batch{}
 	queueBrief(b)
@@ -170,8 +171,8 @@ func servicesOf(rows int, service func(i int) int64) (ids []int64, of []int32) {
 	return ids, of
 }
 
-// visitsThatCount are the visits to services that are still there and still taken for them. Their states are locked: from here
-// nobody else can take them before this visit is kept. So are the logs: no hour is sealed meanwhile.
+// visitsThatCount are the visits to services that are still there and still taken for them. Their states are locked:
+// from here nobody else can take them before this visit is kept. So are the logs: no hour is sealed meanwhile.
 func visitsThatCount(ctx context.Context, tx pgx.Tx, visits []*Visit) ([]*Visit, error) {
 	ids, of := servicesOf(len(visits), func(i int) int64 { return visits[i].Check.ServiceID })
 	services := len(ids)

@@ -1,5 +1,5 @@
-// Package schema makes JSON Schemas of the contract's Go types: field by field by reflection, with what the vocabulary of package
-// site says of each. It must never know a snapshot or a server.
+// Package schema makes JSON Schemas of the contract's Go types: field by field by reflection, with what the vocabulary
+// of package site says of each. It must never know a snapshot or a server.
 package schema
 
 import (
@@ -171,7 +171,8 @@ func (s *Components) ofStruct(t reflect.Type) (*Schema, error) {
 	return &Schema{Ref: s.path + name}, nil
 }
 
-// addFields adds what the json tags of t name, in the order of the struct; embedded structs as if their fields were t's.
+// addFields adds what the json tags of t name, in the order of the struct; embedded structs as if their fields were
+// t's.
 func (s *Components) addFields(out *Schema, t reflect.Type, typeName string) error {
 	for i := range t.NumField() {
 		f := t.Field(i)

@@ -105,8 +105,8 @@ func texts(raw []byte) (list []string, err error) {
 	}
 }
 
-// eachMember calls f with each member of a compact JSON object. Keys must be plain. Values are found by their ends alone
-// and are not checked further.
+// eachMember calls f with each member of a compact JSON object. Keys must be plain. Values are found by their ends
+// alone and are not checked further.
 func eachMember(object []byte, f func(key, value []byte) error) error {
 	rest, ok := bytes.CutPrefix(object, []byte{'{'})
 	if !ok {

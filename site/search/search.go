@@ -1,5 +1,5 @@
-// Package search finds services by words of their names: how a name is folded and cut into words, which shards it belongs to, and
-// which rows of a shard match a query. It must never know where shards are stored or how a page is cut.
+// Package search finds services by words of their names: how a name is folded and cut into words, which shards it
+// belongs to, and which rows of a shard match a query. It must never know where shards are stored or how a page is cut.
 package search
 
 import (
@@ -12,8 +12,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Fold brings text into the form in which names and queries are compared: NFKD, marks dropped, lower case, a final sigma
-// as any other, since one capital stands for both. Fold of a folded text is the same text.
+// Fold brings text into the form in which names and queries are compared: NFKD, marks dropped, lower case, a final
+// sigma as any other, since one capital stands for both. Fold of a folded text is the same text.
 func Fold(s string) string {
 	if ascii(s) {
 		return strings.ToLower(s)
@@ -117,8 +117,8 @@ func NewQuery(query string) Query {
 	return s
 }
 
-// Shard is the smallest shard that holds every match. It is false where nothing can match: the query has no word, or has
-// one that begins none in the directory.
+// Shard is the smallest shard that holds every match. It is false where nothing can match: the query has no word, or
+// has one that begins none in the directory.
 func (s Query) Shard(index site.SearchIndex) (letters string, ok bool) {
 	for _, shard := range s.shards {
 		rows, exists := index.Shards[shard]

@@ -158,7 +158,8 @@ func name() *rapid.Generator[string] {
 	return rapid.Map(rapid.SliceOfN(word, 0, 4), func(words []string) string { return strings.Join(words, " ") })
 }
 
-// TestShardsHoldEveryMatch: whatever shard is read, it has every row that matches, and a query without a shard has none.
+// TestShardsHoldEveryMatch: whatever shard is read, it has every row that matches, and a query without a shard has
+// none.
 func TestShardsHoldEveryMatch(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

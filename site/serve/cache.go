@@ -9,8 +9,8 @@ import (
 )
 
 // cache keeps finished answers, and the rows and indexes that they are cut from, up to a number of bytes. An entry
-// never changes, since its key names bytes by their sum, or by a snapshot or pack, which never change either; so unchanged
-// files stay when a snapshot replaces another.
+// never changes, since its key names bytes by their sum, or by a snapshot or pack, which never change either; so
+// unchanged files stay when a snapshot replaces another.
 type cache struct {
 	mu    sync.Mutex
 	limit int

@@ -10,10 +10,10 @@ import (
 // maxHops is how many proxies are looked through.
 const maxHops = 32
 
-// clientAddr is the address that a request came from: the peer's, or, behind trusted proxies, the last one that they were
-// told by somebody they do not trust themselves. Both forwarding headers are read. Where both are there and disagree, one
-// of them was sent by the client, and nobody knows which: then he is who the proxy is. It is the zero Addr for a peer
-// without an address.
+// clientAddr is the address that a request came from: the peer's, or, behind trusted proxies, the last one that they
+// were told by somebody they do not trust themselves. Both forwarding headers are read. Where both are there and
+// disagree, one of them was sent by the client, and nobody knows which: then he is who the proxy is. It is the zero
+// Addr for a peer without an address.
 func clientAddr(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -41,8 +41,8 @@ func isTrusted(addr netip.Addr, trusted []netip.Prefix) bool {
 	return slices.ContainsFunc(trusted, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
-// lastUntrusted reads the hops of a forwarding header from the end, where the nearest proxy wrote. What can't be read was
-// not written by a proxy that is trusted to: the walk ends with the hop that it came from.
+// lastUntrusted reads the hops of a forwarding header from the end, where the nearest proxy wrote. What can't be read
+// was not written by a proxy that is trusted to: the walk ends with the hop that it came from.
 func lastUntrusted(peer netip.Addr, values []string, hop func(string) (netip.Addr, bool), trusted []netip.Prefix) netip.Addr {
 	rest := strings.Join(values, ",")
 	for range maxHops {

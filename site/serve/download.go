@@ -53,8 +53,8 @@ func (h *handler) download(w *reply, r *http.Request, answer func(*reply, *http.
 	}
 }
 
-// tellCheckpoint answers with the checkpoint of the snapshot that is served; there is none of a tree that nothing names.
-// It has no Last-Modified: a rollback goes back in time.
+// tellCheckpoint answers with the checkpoint of the snapshot that is served; there is none of a tree that nothing
+// names. It has no Last-Modified: a rollback goes back in time.
 func (h *handler) tellCheckpoint(w *reply, r *http.Request) error {
 	snap, err := h.source.Current()
 	if err != nil {
@@ -87,8 +87,8 @@ func (h *handler) tellCheckpoint(w *reply, r *http.Request) error {
 	return h.write(w, r, http.StatusOK, typeJSON, gzipped, b)
 }
 
-// sendZip answers with a zip or a range of it. Requests for several ranges get the whole. An error comes before anything was
-// written; what fails later ends the connection short of its Content-Length.
+// sendZip answers with a zip or a range of it. Requests for several ranges get the whole. An error comes before
+// anything was written; what fails later ends the connection short of its Content-Length.
 func (h *handler) sendZip(w *reply, r *http.Request) error {
 	leave, err := h.gate.enter(r.Context(), clientOf(clientAddr(r, h.trusted)))
 	if err != nil {

@@ -294,7 +294,8 @@ func flakyHandler(t *testing.T, log io.Writer) (*flaky, http.Handler, string, []
 	return f, NewHandler(Options{Source: source, Logger: slog.New(slog.NewTextHandler(log, nil))}), name, zip
 }
 
-// Of a store no more is asked than is sent; what breaks off is gone on with; what does not come at last is no whole answer.
+// Of a store no more is asked than is sent; what breaks off is gone on with; what does not come at last is no whole
+// answer.
 func TestDownloadFromStore(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer

@@ -96,8 +96,8 @@ func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	writeBody(w, r, e.Code, append(data, '\n'))
 }
 
-// sendFailurePage tells who asked for a page that something failed, in the current snapshot's own page for that. It is false,
-// and nothing was sent, for programs, and where there is no such page or it is what failed.
+// sendFailurePage tells who asked for a page that something failed, in the current snapshot's own page for that. It is
+// false, and nothing was sent, for programs, and where there is no such page or it is what failed.
 func (h *handler) sendFailurePage(w http.ResponseWriter, r *http.Request) bool {
 	if isAPI(r.URL.Path) || r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return false

@@ -14,8 +14,8 @@ const (
 	downloadPatience  = 10 * time.Second
 )
 
-// gate lets so many in at a time, and of each client so many. Others wait a while, in front of their own number first: who
-// has many waiting keeps nobody else out.
+// gate lets so many in at a time, and of each client so many. Others wait a while, in front of their own number first:
+// who has many waiting keeps nobody else out.
 type gate struct {
 	all chan struct{}
 
@@ -33,8 +33,8 @@ func newGate() *gate {
 	return &gate{all: make(chan struct{}, downloadsAtOnce), clients: map[client]*guests{}}
 }
 
-// enter waits for a place, which leave gives back. It is errRateLimited where the client himself has too many under way,
-// errDownloads where all together have.
+// enter waits for a place, which leave gives back. It is errRateLimited where the client himself has too many under
+// way, errDownloads where all together have.
 func (g *gate) enter(ctx context.Context, c client) (leave func(), err error) {
 	of := g.come(c)
 	if of == nil {

@@ -35,8 +35,8 @@ type SubmissionProber interface {
 	Probe(ctx context.Context, base string, endpoints []string) site.ProbeResult
 }
 
-// FillForm returns the submit page of a snapshot with an answer in place of its form, or with what was sent to it and what
-// is wrong with that; an error for bytes that are no such page. render.FillSubmit is one.
+// FillForm returns the submit page of a snapshot with an answer in place of its form, or with what was sent to it and
+// what is wrong with that; an error for bytes that are no such page. render.FillSubmit is one.
 type FillForm func(page []byte, f site.SubmitForm) ([]byte, error)
 
 // SubmitOptions are what taking submissions needs.
@@ -52,7 +52,8 @@ type SubmitOptions struct {
 	MaxPending int // submissions that may wait for review; 0 is any number
 }
 
-// Bounds of what submissions may use at once. Those over the first wait a little; those over the second are probed later.
+// Bounds of what submissions may use at once. Those over the first wait a little; those over the second are probed
+// later.
 const (
 	maxReceiving = 32 // that are being kept
 	maxProbing   = 16 // that are being probed
@@ -265,8 +266,8 @@ func (s *submitter) receive(ctx context.Context, body []byte, read func([]byte, 
 	return receipt, r.Submission, err
 }
 
-// probe asks the endpoints of a submission that is kept. The submitter may go away meanwhile; a crash leaves it to others.
-// It answers nil where what was found could not be kept: then it is found again.
+// probe asks the endpoints of a submission that is kept. The submitter may go away meanwhile; a crash leaves it to
+// others. It answers nil where what was found could not be kept: then it is found again.
 func (h *handler) probe(r *http.Request, id string, submission site.Submission) *site.ProbeResult {
 	s := h.submitter
 	defer func() {

@@ -97,7 +97,8 @@ func submitTo(h http.Handler, body string) *httptest.ResponseRecorder {
 	return w
 }
 
-// A body that arrives slowly, breaks off or is too large is cut and its connection closed; what came before it is answered.
+// A body that arrives slowly, breaks off or is too large is cut and its connection closed; what came before it is
+// answered.
 func TestSlowBody(t *testing.T) {
 	t.Parallel()
 	s := &shelf{}

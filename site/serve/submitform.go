@@ -11,9 +11,9 @@ import (
 // submitPage is the file that holds the form.
 var submitPage = site.Query{Route: site.ByName("submit-page"), Bare: true}.Key()
 
-// tellForm answers a form that a browser sent without script: on the snapshot's own page, with what was sent and what is
-// wrong with it, or with what came of it. It is false, and answers nothing, where there is no such page, and for a fault of
-// ours.
+// tellForm answers a form that a browser sent without script: on the snapshot's own page, with what was sent and what
+// is wrong with it, or with what came of it. It is false, and answers nothing, where there is no such page, and for a
+// fault of ours.
 func (h *handler) tellForm(w *reply, r *http.Request, form url.Values, result *site.SubmissionResult, err error) bool {
 	code := http.StatusCreated
 	filled := site.SubmitForm{Result: result, Values: map[string]string{}}

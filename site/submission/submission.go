@@ -1,5 +1,5 @@
-// Package submission reads what an owner sends to have a service listed: JSON or a form in, a submission in the form in which it is
-// stored or every fault of every field out. It must never know a database, a clock or who sent it.
+// Package submission reads what an owner sends to have a service listed: JSON or a form in, a submission in the form in
+// which it is stored or every fault of every field out. It must never know a database, a clock or who sent it.
 package submission
 
 import (

@@ -211,8 +211,8 @@ func TestSubmissionBodies(t *testing.T) {
 	}
 }
 
-// FuzzReadSubmission: no body makes it panic; what is refused names what is wrong; what is taken can be kept as text, keeps
-// the limits, and read again is the same.
+// FuzzReadSubmission: no body makes it panic; what is refused names what is wrong; what is taken can be kept as text,
+// keeps the limits, and read again is the same.
 func FuzzReadSubmission(f *testing.F) {
 	f.Add(object(good()))
 	f.Add([]byte(`{"url":"https://a.example","url":1}`))

@@ -1,5 +1,6 @@
-// Package testgate decides which tests run: `go test -short` runs the quick ones, `go test` all that a machine with two cores
-// does in five minutes, and TOLLBOOK_TEST=all every test, as .ci/run does. Under CI=true a missing program is a failure.
+// Package testgate decides which tests run: `go test -short` runs the quick ones, `go test` all that a machine with two
+// cores does in five minutes, and TOLLBOOK_TEST=all every test, as .ci/run does. Under CI=true a missing program is a
+// failure.
 //
 // It must never know what a test does.
 package testgate
@@ -12,8 +13,8 @@ import (
 // Everything reports whether all tests were asked for.
 func Everything() bool { return !testing.Short() && os.Getenv("TOLLBOOK_TEST") == "all" }
 
-// All skips the test unless all tests were asked for. It is for tests that take long, load the machine, or need many processes,
-// a browser or a node.
+// All skips the test unless all tests were asked for. It is for tests that take long, load the machine, or need many
+// processes, a browser or a node.
 func All(t testing.TB) {
 	t.Helper()
 	if !Everything() {

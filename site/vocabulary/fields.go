@@ -9,8 +9,8 @@ var (
 
 const uri, uuid = "uri", "uuid"
 
-// serviceFields describe services, submissions, judgments, aggregates and errors: by the JSON name, which means the same wherever
-// it is used, or by "Type.name" where it does not.
+// serviceFields describe services, submissions, judgments, aggregates and errors: by the JSON name, which means the
+// same wherever it is used, or by "Type.name" where it does not.
 var serviceFields = map[string]Field{
 	// Services
 	"slug":                                 {About: "names the service in addresses: a-z, 0-9 and hyphens"},

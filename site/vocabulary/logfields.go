@@ -2,7 +2,8 @@ package vocabulary
 
 import "tollbook/site"
 
-// logFields describe what happened and what it was made of: changes, series, look-ups, evidence, facilitators and files.
+// logFields describe what happened and what it was made of: changes, series, look-ups, evidence, facilitators and
+// files.
 var logFields = map[string]Field{
 	// Changes
 	"type":                 {About: "kind of change", Values: []string{site.SchemaChanged, site.PriceChanged, site.PayToChanged}},

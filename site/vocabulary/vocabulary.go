@@ -1,5 +1,5 @@
-// Package vocabulary holds the words that describe the contract: what each field and type of package site means, for schemas, the
-// reference page and tests. It must never know how a value is made or sent.
+// Package vocabulary holds the words that describe the contract: what each field and type of package site means, for
+// schemas, the reference page and tests. It must never know how a value is made or sent.
 package vocabulary
 
 import "maps"

@@ -8,8 +8,8 @@ import (
 	"tollbook/site"
 )
 
-// TestVocabularyIsInUse: every word for a type or a field belongs to something that is published, so that what goes from
-// the contract goes from here too.
+// TestVocabularyIsInUse: every word for a type or a field belongs to something that is published, so that what goes
+// from the contract goes from here too.
 func TestVocabularyIsInUse(t *testing.T) {
 	t.Parallel()
 	used := map[string]bool{}

@@ -351,9 +351,9 @@ func domainExtra(r *exhibitRow) string {
 	return ""
 }
 
-// channelFaults are leniencies of reading that break the agreement of version and channel. They are looked for among all
-// defects, since a broken header beside a good body is one. Clients join the values of a repeated header, and the result
-// decodes to nothing.
+// channelFaults are leniencies of reading that break the agreement of version and channel. They are looked for among
+// all defects, since a broken header beside a good body is one. Clients join the values of a repeated header, and the
+// result decodes to nothing.
 var channelFaults = []string{headerUndecodable, headerOversize, headerRepeated, versionConflict}
 
 func channelCoherent(e *exhibit) string {

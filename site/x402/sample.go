@@ -87,8 +87,8 @@ func (w *writer) add(name string, value json.RawMessage) {
 
 func (w *writer) object() json.RawMessage { return json.RawMessage("{" + w.String() + "}") }
 
-// sampleFields reads version 1's field descriptions, a map of names to a type word, an example or a small schema, into an
-// example value for each that is not optional. A type word stands for its smallest value.
+// sampleFields reads version 1's field descriptions, a map of names to a type word, an example or a small schema, into
+// an example value for each that is not optional. A type word stands for its smallest value.
 func sampleFields(raw json.RawMessage) json.RawMessage {
 	list, ok := members(raw)
 	if !ok {

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 )
 
-// Bounds of the JSON that is read. Real envelopes with a bazaar schema nest about 15 deep; no object in one has had more
-// than some dozens of members.
+// Bounds of the JSON that is read. Real envelopes with a bazaar schema nest about 15 deep; no object in one has had
+// more than some dozens of members.
 const (
 	maxDepth   = 64
 	maxMembers = 2048
@@ -160,7 +160,8 @@ func stringValue(raw json.RawMessage) (s string, ok bool) {
 	return unquote(raw), true
 }
 
-// kind returns what sort of JSON value text is: '{', '[', '"', 'n'ull, 't'rue, 'f'alse, '0' for a number, and 0 for none.
+// kind returns what sort of JSON value text is: '{', '[', '"', 'n'ull, 't'rue, 'f'alse, '0' for a number, and 0 for
+// none.
 func kind(text json.RawMessage) byte {
 	i := skipSpace(text, 0)
 	if i >= len(text) {

@@ -1,12 +1,13 @@
-// Package chain measures Tollbook's reader of EVM chains beside ponder 1.0.0, in turn, on one machine, from one node into one
-// Postgres:
+// Package chain measures Tollbook's reader of EVM chains beside ponder 1.0.0, in turn, on one machine, from one node
+// into one Postgres:
 //
 //	go run ./cmd/bench chain -blocks 5000 -runs 5
 //
-// The node is crawl/chain/chaintest in a process of its own: blocks with eight to twelve transactions of two logs each, an authorisation
-// and its transfer, most of them sent by listed settlers. The job is the same: every settlement as a row, with its sums by
-// facilitator and day; Tollbook keeps its sums by hour, payee and payer too. Each run begins with an empty database, and
-// its time goes from the start of the process until every row is committed. Rows and sums must be equal.
+// The node is crawl/chain/chaintest in a process of its own: blocks with eight to twelve transactions of two logs each,
+// an authorisation and its transfer, most of them sent by listed settlers. The job is the same: every settlement as a
+// row, with its sums by facilitator and day; Tollbook keeps its sums by hour, payee and payer too. Each run begins with
+// an empty database, and its time goes from the start of the process until every row is committed. Rows and sums must
+// be equal.
 package chain
 
 import (

@@ -1,10 +1,10 @@
-// Package crowd makes directories of any size to measure with: services numbered from 0, each with its endpoints, what they
-// answered, asked and did, and who paid for it.
+// Package crowd makes directories of any size to measure with: services numbered from 0, each with its endpoints, what
+// they answered, asked and did, and who paid for it.
 //
-// What is known of a service is a function of seed, moment and its number alone; how many others there are does not enter.
-// Services come in blocks of 64, whose owners, recipients and regular payers are the block's own, so that blocks can be
-// made and written at once. Shapes (networks, prices, endpoints, ages, who is down) follow what is listed and measured of
-// real ones; every name is made up and lies below .example. Load alone touches a database.
+// What is known of a service is a function of seed, moment and its number alone; how many others there are does not
+// enter. Services come in blocks of 64, whose owners, recipients and regular payers are the block's own, so that blocks
+// can be made and written at once. Shapes (networks, prices, endpoints, ages, who is down) follow what is listed and
+// measured of real ones; every name is made up and lies below .example. Load alone touches a database.
 package crowd
 
 import (

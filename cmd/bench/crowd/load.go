@@ -31,8 +31,8 @@ type Report struct {
 // Connections are how many Load uses of a database.
 func Connections() int32 { return int32(runtime.GOMAXPROCS(0)) + 2 }
 
-// Load fills an empty database with a crowd; one that is not answers postgres.ErrNotEmpty. What it holds in memory does not grow
-// with the crowd. Broken off it leaves a database to throw away.
+// Load fills an empty database with a crowd; one that is not answers postgres.ErrNotEmpty. What it holds in memory does
+// not grow with the crowd. Broken off it leaves a database to throw away.
 func Load(ctx context.Context, db *postgres.DB, o Options) (Report, error) {
 	began := time.Now()
 	if err := db.Empty(ctx); err != nil {
@@ -149,8 +149,8 @@ func (c *crowd) make(k int) *service {
 	return s
 }
 
-// index leaves the networks as indexers would that have read them to the moment: all that known settlers settled, and half as
-// many authorisations by others.
+// index leaves the networks as indexers would that have read them to the moment: all that known settlers settled, and
+// half as many authorisations by others.
 func (c *crowd) index(ctx context.Context, db *postgres.DB, l *postgres.Loader) error {
 	indexed := map[string]bool{}
 	for _, f := range c.flows {

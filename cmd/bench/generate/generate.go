@@ -2,9 +2,9 @@
 //
 //	go run ./cmd/bench generate -services 20000 -database postgres://…
 //
-// It migrates the database and writes straight into its tables by COPY, on all cores, in a memory that does not grow with the
-// size. The same seed and moment give the same directory; a service of it is the same however many others there are. A
-// database that holds a directory is refused. Ctrl-C leaves one that is to be dropped and made again.
+// It migrates the database and writes straight into its tables by COPY, on all cores, in a memory that does not grow
+// with the size. The same seed and moment give the same directory; a service of it is the same however many others
+// there are. A database that holds a directory is refused. Ctrl-C leaves one that is to be dropped and made again.
 package generate
 
 import (

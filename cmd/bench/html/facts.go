@@ -27,7 +27,8 @@ type record struct {
 	Given    given                  `json:"given"`
 }
 
-// given is what our pages work out themselves and the peer is given ready: names of networks, programs, sentences, scales.
+// given is what our pages work out themselves and the peer is given ready: names of networks, programs, sentences,
+// scales.
 type given struct {
 	Chips      []chip      `json:"chips"`
 	First      chip        `json:"first"` // of the first price

@@ -3,14 +3,15 @@
 //	go run ./cmd/bench html -services 2000 -runs 5
 //
 // Both sides read the same made-up services as JSON and write the same pages as files in memory, on all cores: a page a
-// service, the list in its first order, and the pages of categories and networks, fifty services each. A run is a process
-// from its start to its end. Ours goes through package render as a build does; Postgres and the zip are on neither side.
-// Hugo is version 0.160.0 with a content adapter and templates (site/) that carry the same information: of some pages every
-// text, time, title and chart of ours is looked for in its page, and what lacks fails the bench.
+// service, the list in its first order, and the pages of categories and networks, fifty services each. A run is a
+// process from its start to its end. Ours goes through package render as a build does; Postgres and the zip are on
+// neither side. Hugo is version 0.160.0 with a content adapter and templates (site/) that carry the same information:
+// of some pages every text, time, title and chart of ours is looked for in its page, and what lacks fails the bench.
 //
 // Where it differs, it is in hugo's favour: names of networks, programs that pay, sentences above charts, the chart of
 // prices, neighbours by price and JSON-LD are given to it ready, where ours works them out; its pages link no icons or
-// pictures, its lists no forms. Charts of uptime, response and volume, tables and every number are made by its templates.
+// pictures, its lists no forms. Charts of uptime, response and volume, tables and every number are made by its
+// templates.
 package html
 
 import (

@@ -87,7 +87,8 @@ func (b *bench) same(ctx context.Context) error {
 	return nil
 }
 
-// information is what parts of a page tell: words that are read or read out, instants, and the places of a chart's bars.
+// information is what parts of a page tell: words that are read or read out, instants, and the places of a chart's
+// bars.
 func information(page []byte, parts []string) map[string]bool {
 	facts := map[string]bool{}
 	words := func(text string) {

@@ -58,7 +58,8 @@ func (b *bench) prepare(ctx context.Context) error {
 	})
 }
 
-// plain makes a table of a row a check, with what is needed to find those of a service or a time: as ours, but for the numbers.
+// plain makes a table of a row a check, with what is needed to find those of a service or a time: as ours, but for the
+// numbers.
 func (b *bench) plain(ctx context.Context, conn *pgx.Conn) error {
 	_, err := conn.Exec(ctx, `
 		CREATE TABLE plain_checks (
@@ -212,7 +213,8 @@ func (b *bench) forget(ctx context.Context) error {
 	})
 }
 
-// tell prints how long the server took for the statements of a database, by check; those that triggers run are in others too.
+// tell prints how long the server took for the statements of a database, by check; those that triggers run are in
+// others too.
 func (b *bench) tell(ctx context.Context, database string, checks int) error {
 	return b.on(ctx, "postgres", func(conn *pgx.Conn) error {
 		rows, err := conn.Query(ctx, `

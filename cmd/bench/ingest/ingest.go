@@ -1,17 +1,17 @@
-// Package ingest measures how checks are kept, with their roll-ups and what they make of their services, beside psql's \copy
-// of the same rows, which makes nothing of them:
+// Package ingest measures how checks are kept, with their roll-ups and what they make of their services, beside psql's
+// \copy of the same rows, which makes nothing of them:
 //
 //	go run ./cmd/bench ingest -services 20000 -rounds 50 -runs 5
 //
-// Ours is postgres.RecordVisits in the batches that a flooded crawler sends: checks as rows, the service's status, time and failures;
-// and postgres.SealLogs, which numbers the checks and adds them to the sums by hour and day.
-// The peer copies a CSV file of the same rows into a table of the same columns but the numbers, with an index of times and one of
-// services, in partitions by day, synchronous_commit off as ours has it, and nothing else. Each run begins with a copy of one database
-// that has the services and that table. Afterwards the rows must be equal on both sides, and hours, days, numbers and services what the
-// rows make.
+// Ours is postgres.RecordVisits in the batches that a flooded crawler sends: checks as rows, the service's status, time
+// and failures; and postgres.SealLogs, which numbers the checks and adds them to the sums by hour and day. The peer
+// copies a CSV file of the same rows into a table of the same columns but the numbers, with an index of times and one
+// of services, in partitions by day, synchronous_commit off as ours has it, and nothing else. Each run begins with a
+// copy of one database that has the services and that table. Afterwards the rows must be equal on both sides, and
+// hours, days, numbers and services what the rows make.
 //
-// Rows come in two orders. As crawled: round by round, each service once a round, so that no two checks of a batch share a
-// roll-up. As told late: service by service, as an import or a backlog of one machine tells them.
+// Rows come in two orders. As crawled: round by round, each service once a round, so that no two checks of a batch
+// share a roll-up. As told late: service by service, as an import or a backlog of one machine tells them.
 package ingest
 
 import (
@@ -156,8 +156,8 @@ func (b *bench) ours(o order) turns.Side {
 	}
 }
 
-// seal has the hours summed that are over, as a build does: as crawled with the first check after them, as told late in the end.
-// Its time is part of ours.
+// seal has the hours summed that are over, as a build does: as crawled with the first check after them, as told late in
+// the end. Its time is part of ours.
 func (o order) seal(ctx context.Context, db *postgres.DB, sealed *time.Time, now time.Time, last bool) error {
 	switch {
 	case last:

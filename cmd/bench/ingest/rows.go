@@ -34,8 +34,8 @@ type order struct {
 func (b *bench) crawled(n int) (service, round int) { return n % b.services, n / b.services }
 func (b *bench) told(n int) (service, round int)    { return n / b.rounds, n % b.rounds }
 
-// check is a function of service and round. One of twenty services is slow, one of forty is down for a while, and one of a
-// hundred answers is inconclusive.
+// check is a function of service and round. One of twenty services is slow, one of forty is down for a while, and one
+// of a hundred answers is inconclusive.
 func (b *bench) check(service, round int) postgres.Check {
 	var seed [16]byte
 	binary.BigEndian.PutUint64(seed[:], uint64(service))

@@ -1,14 +1,16 @@
-// Package probe measures rounds of visits, with all that is read, judged and kept of them, beside ab, which keeps nothing:
+// Package probe measures rounds of visits, with all that is read, judged and kept of them, beside ab, which keeps
+// nothing:
 //
 //	go run ./cmd/bench probe -services 10000 -runs 5
 //
-// A server in a process of its own answers each request with 402 and an x402 envelope of version 2, over TLS with an ECDSA
-// P-256 certificate. Ours is a process with what "tollbook crawl --once" has: the crawler with its pace shared through
-// Postgres and the whole guard; its resolver answers a public address for each of the services' names, and only the last
-// step, the dial, leads to loopback. It visits every service, one endpoint each, from an empty database (first round), then
-// all of them again (second round): connections of the first round are closed between the two, as fifteen minutes would
-// close them, TLS sessions are kept. The peer sends as many requests to one name, a new connection for each, as first contacts
-// are, from as many senders; it neither verifies the certificate nor resumes a session, and can't do HTTP/2.
+// A server in a process of its own answers each request with 402 and an x402 envelope of version 2, over TLS with an
+// ECDSA P-256 certificate. Ours is a process with what "tollbook crawl --once" has: the crawler with its pace shared
+// through Postgres and the whole guard; its resolver answers a public address for each of the services' names, and only
+// the last step, the dial, leads to loopback. It visits every service, one endpoint each, from an empty database (first
+// round), then all of them again (second round): connections of the first round are closed between the two, as fifteen
+// minutes would close them, TLS sessions are kept. The peer sends as many requests to one name, a new connection for
+// each, as first contacts are, from as many senders; it neither verifies the certificate nor resumes a session, and
+// can't do HTTP/2.
 //
 // HEAD, which an endpoint is asked once a day, is taken as asked already. The server counts what it was asked from each
 // side; Postgres must hold a check of each visit, online, with its envelope and its price.

@@ -25,7 +25,8 @@ import (
 // domain is above the names of all services.
 const domain = "bench.test"
 
-// challenge is what each request is answered with, in the header; the body is empty JSON, as the SDKs of version 2 send it.
+// challenge is what each request is answered with, in the header; the body is empty JSON, as the SDKs of version 2 send
+// it.
 const challenge = `{"x402Version":2,"error":"Payment required","resource":{"url":"https://quotes.bench.test/quote","description":"The last price of a share, and when it was paid.","mimeType":"application/json"},` +
 	`"accepts":[{"scheme":"exact","network":"eip155:8453","amount":"10000","asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","maxTimeoutSeconds":60,"extra":{"name":"USD Coin","version":"2"}}],` +
 	`"extensions":{"bazaar":{"info":{"input":{"type":"http","method":"GET","queryParams":{"symbol":"ACME"}},"output":{"type":"json","example":{"symbol":"ACME","price":"12.34"}}},` +

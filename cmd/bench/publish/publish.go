@@ -1,16 +1,18 @@
-// Package publish measures tollbook publish beside rclone, in turn, on one machine, into one MinIO whose data lie in memory:
+// Package publish measures tollbook publish beside rclone, in turn, on one machine, into one MinIO whose data lie in
+// memory:
 //
 //	go run ./cmd/bench publish -services 2000 -runs 3
 //
-// Both bring the same generated directory to a bucket: first all of it, then the snapshot after, for which one service in
-// fifteen was visited again. Ours is the whole command, a process with its database; --expand none sends the zip, --expand all
-// every file as an object, too. The peer copies the tree of files, 64 at a time, the first time without looking what is there,
-// the second by comparing sums with a list. Ours sends objects packed, as readers get them; the peer can't. Every turn begins
-// with an empty bucket, and ends with files out of it that are held to the tree's.
+// Both bring the same generated directory to a bucket: first all of it, then the snapshot after, for which one service
+// in fifteen was visited again. Ours is the whole command, a process with its database; --expand none sends the zip,
+// --expand all every file as an object, too. The peer copies the tree of files, 64 at a time, the first time without
+// looking what is there, the second by comparing sums with a list. Ours sends objects packed, as readers get them; the
+// peer can't. Every turn begins with an empty bucket, and ends with files out of it that are held to the tree's.
 //
-// While ours publishes the second snapshot, a reader asks a tollbook serve on the bucket every 5 ms which one answers. Of that
-// serve the memory is told when every page of the list and one service in ten were read. Requests and bytes are counted in
-// turns of their own, through a proxy that is not timed, without the expanded objects: these are a request each.
+// While ours publishes the second snapshot, a reader asks a tollbook serve on the bucket every 5 ms which one answers.
+// Of that serve the memory is told when every page of the list and one service in ten were read. Requests and bytes are
+// counted in turns of their own, through a proxy that is not timed, without the expanded objects: these are a request
+// each.
 //
 // It installs rclone (Debian) and minio (a Go module) where they are missing. 20,000 services take 20 GB of memory.
 package publish

@@ -2,17 +2,18 @@
 //
 //	go run ./cmd/bench read -services 20000 -runs 5
 //
-// A generated directory is built by the whole command, "tollbook build --gzip". nginx (Debian: nginx-light), tuned as its makers
-// advise for static files, sends the packed twins of the expanded files with gzip_static; ours sends the same bytes out of the
-// zip, with all that it does for every reader: route table, validators, CORS, the counters of /metrics; its rate limit is
-// lifted by its own flag. Each is a process of its own; wrk plays the same list of addresses to both and asks for gzip. Of
-// a hundred requests 70 are for the default page of a list, 20 for a service, 10 for deeper pages. Before, every address of the list
-// is asked of both: status, Content-Encoding, Content-Length and body must be equal.
+// A generated directory is built by the whole command, "tollbook build --gzip". nginx (Debian: nginx-light), tuned as
+// its makers advise for static files, sends the packed twins of the expanded files with gzip_static; ours sends the
+// same bytes out of the zip, with all that it does for every reader: route table, validators, CORS, the counters of
+// /metrics; its rate limit is lifted by its own flag. Each is a process of its own; wrk plays the same list of
+// addresses to both and asks for gzip. Of a hundred requests 70 are for the default page of a list, 20 for a service,
+// 10 for deeper pages. Before, every address of the list is asked of both: status, Content-Encoding, Content-Length and
+// body must be equal.
 //
-// Then ours alone: the same files under the addresses that readers use (?page=2), windows that are no files, and searches. The
-// first windows are more than serve keeps and come round in one order, so each is cut anew; then a few hundred come again and
-// again. Searches are a few hundred, as people repeat what others asked, and then as many different ones as windows. With -swap
-// a new snapshot appears every two seconds under the same load.
+// Then ours alone: the same files under the addresses that readers use (?page=2), windows that are no files, and
+// searches. The first windows are more than serve keeps and come round in one order, so each is cut anew; then a few
+// hundred come again and again. Searches are a few hundred, as people repeat what others asked, and then as many
+// different ones as windows. With -swap a new snapshot appears every two seconds under the same load.
 package read
 
 import (
@@ -109,8 +110,8 @@ func (b *bench) prepare(ctx context.Context) (err error) {
 	return os.WriteFile(b.loader, []byte(script), 0o600)
 }
 
-// Bounds of readers: a finished file beside nginx, a window that was cut before beside a finished file, windows that are cut
-// anew a second, and the 95th percentile of searches in milliseconds.
+// Bounds of readers: a finished file beside nginx, a window that was cut before beside a finished file, windows that
+// are cut anew a second, and the 95th percentile of searches in milliseconds.
 var (
 	literalBound = turns.Bound{Target: 0.4, Hoped: 0.6}
 	againBound   = turns.Bound{Target: 0.8, Hoped: 1}

@@ -47,8 +47,8 @@ func (b *bench) startServe(ctx context.Context) (*server, error) {
 	return nil, fmt.Errorf("tollbook serve said %q: %w", line, err)
 }
 
-// nginxConf is nginx as it serves a tree of packed twins best: as many workers as cores, no log, open files and what is known of
-// them kept, connections kept.
+// nginxConf is nginx as it serves a tree of packed twins best: as many workers as cores, no log, open files and what is
+// known of them kept, connections kept.
 const nginxConf = `%s
 worker_processes %d;
 daemon off;

@@ -49,8 +49,8 @@ func packed(dir string) (size int64, err error) {
 	return size, err
 }
 
-// deflateOnce is the process of the peer: all cores deflate every file that a folder's zips hold as output does, by the same
-// library and level, with a compressor and a buffer each that are used again. Reading is not timed.
+// deflateOnce is the process of the peer: all cores deflate every file that a folder's zips hold as output does, by the
+// same library and level, with a compressor and a buffer each that are used again. Reading is not timed.
 func deflateOnce(dir string) error {
 	list, err := zips(dir)
 	if err != nil {

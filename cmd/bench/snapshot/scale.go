@@ -94,8 +94,9 @@ func (g *grown) tell(r *turns.Report) {
 // perService is about what a build takes of memory for a service: its files' share of a snapshot, and its own.
 const perService = 50_000 // bytes
 
-// touch writes so many bytes and removes them. A machine that is virtual gets its memory from its host when it touches it for
-// the first time, which takes several times as long as to write it again: the largest directory would pay for all of that.
+// touch writes so many bytes and removes them. A machine that is virtual gets its memory from its host when it touches
+// it for the first time, which takes several times as long as to write it again: the largest directory would pay for
+// all of that.
 func touch(dir string, size int64) error {
 	name := filepath.Join(dir, "touched")
 	f, err := os.Create(name)

@@ -1,13 +1,13 @@
-// Package snapshot measures builds of a crowd beside the least that they could take, in turn, on one machine, with the files
-// and the database in memory:
+// Package snapshot measures builds of a crowd beside the least that they could take, in turn, on one machine, with the
+// files and the database in memory:
 //
 //	go run ./cmd/bench snapshot -services 20000 -runs 5
 //
-// Each build is a process of its own, whose memory and processor time are its own: first from nothing, then, after a visit to
-// one service in fifteen, beside the snapshot before, then the same again from nothing. What a whole build is held to is the
-// time in which all cores deflate what it wrote, snapshot and packs, with the same library at the same level, and do nothing
-// else: reading is not timed. Contents that stand under several names are deflated under each; what it would take without
-// them is told, too. Postgres, which has its own processes, runs on the same cores.
+// Each build is a process of its own, whose memory and processor time are its own: first from nothing, then, after a
+// visit to one service in fifteen, beside the snapshot before, then the same again from nothing. What a whole build is
+// held to is the time in which all cores deflate what it wrote, snapshot and packs, with the same library at the same
+// level, and do nothing else: reading is not timed. Contents that stand under several names are deflated under each;
+// what it would take without them is told, too. Postgres, which has its own processes, runs on the same cores.
 //
 //	go run ./cmd/bench snapshot -scale 20000,200000 -runs 2
 //

@@ -24,8 +24,8 @@ type Command struct {
 // ErrUsage is wrapped by errors that a command line is the reason for.
 var ErrUsage = errors.New("usage")
 
-// Main runs the sub-command that the command line names. It returns the exit status: 0 when it did what it should, 1 when
-// something failed, 2 for a command line that can't be understood. Ctrl-C and SIGTERM end a command's context.
+// Main runs the sub-command that the command line names. It returns the exit status: 0 when it did what it should, 1
+// when something failed, 2 for a command line that can't be understood. Ctrl-C and SIGTERM end a command's context.
 func Main(commands ...Command) int {
 	log.SetFlags(0)
 	if len(os.Args) > 1 {

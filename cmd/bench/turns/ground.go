@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Folder makes a temporary folder, in memory where there is such a file system: a disk would be what is measured. The caller
-// removes it.
+// Folder makes a temporary folder, in memory where there is such a file system: a disk would be what is measured. The
+// caller removes it.
 func Folder() (string, error) {
 	memory := "/dev/shm"
 	if info, err := os.Stat(memory); err != nil || !info.IsDir() {
@@ -43,8 +43,8 @@ func Install(ctx context.Context, peers ...Peer) error {
 	return nil
 }
 
-// GoInstall returns the path of a program that a Go module holds, at a version: "example.org/program@v1.2.3". It compiles the
-// program into the user's cache if that version is not there.
+// GoInstall returns the path of a program that a Go module holds, at a version: "example.org/program@v1.2.3". It
+// compiles the program into the user's cache if that version is not there.
 func GoInstall(ctx context.Context, module string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 // stopTimeout is how long a process may take to end once its context is done.
 const stopTimeout = 10 * time.Second
 
-// Program is a process that gets SIGTERM when its context ends, so that a server such as nginx can stop its workers. Its
-// environment is ours and env, without variables that name a bucket or configure tollbook.
+// Program is a process that gets SIGTERM when its context ends, so that a server such as nginx can stop its workers.
+// Its environment is ours and env, without variables that name a bucket or configure tollbook.
 func Program(ctx context.Context, env []string, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
@@ -31,8 +31,8 @@ func Program(ctx context.Context, env []string, name string, args ...string) *ex
 	return cmd
 }
 
-// Role is a process that runs the same sub-command with other flags: a part of the bench whose memory and processor time are
-// measured by themselves. What it logs is shown.
+// Role is a process that runs the same sub-command with other flags: a part of the bench whose memory and processor
+// time are measured by themselves. What it logs is shown.
 func Role(ctx context.Context, env []string, args ...string) (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {

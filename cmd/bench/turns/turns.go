@@ -1,6 +1,6 @@
-// Package turns owns how two sides of a comparison are measured: in turn, on one machine, in one process' life, and how the
-// outcome is told. A time alone says nothing on a shared machine, so what counts is the ratio of two neighbours in time.
-// It must never know what is measured.
+// Package turns owns how two sides of a comparison are measured: in turn, on one machine, in one process' life, and how
+// the outcome is told. A time alone says nothing on a shared machine, so what counts is the ratio of two neighbours in
+// time. It must never know what is measured.
 package turns
 
 import (
@@ -53,7 +53,8 @@ func Of(values []float64) Spread {
 
 func (s Spread) String() string { return fmt.Sprintf("%.4g / %.4g / %.4g", s.Min, s.Median, s.Max) }
 
-// Bound is what a ratio, or a figure, is held to: at least so much, or at most where less is better; nothing where it is zero.
+// Bound is what a ratio, or a figure, is held to: at least so much, or at most where less is better; nothing where it
+// is zero.
 type Bound struct {
 	Target float64 `json:"target,omitempty"`
 	Hoped  float64 `json:"hoped,omitempty"`

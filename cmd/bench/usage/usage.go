@@ -24,7 +24,8 @@ func Self() float64 {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
 }
 
-// CPU is the processor time that a process has used so far, with that of its children, those that have ended too, in seconds.
+// CPU is the processor time that a process has used so far, with that of its children, those that have ended too, in
+// seconds.
 func CPU(pid int) (float64, error) {
 	for {
 		children, err := childrenOf(pid)

@@ -1,5 +1,5 @@
-// Package doctor checks every component that a directory is configured to use, all at once, and says what to do about what is
-// wrong. It changes nothing, and prints no secret. It must never know a flag or a configuration file.
+// Package doctor checks every component that a directory is configured to use, all at once, and says what to do about
+// what is wrong. It changes nothing, and prints no secret. It must never know a flag or a configuration file.
 package doctor
 
 import (

@@ -1,5 +1,5 @@
-// Package lint turns what one probe of an address found into a report for whoever runs the service: the checks that fail, what
-// was found and expected, and how to mend it. It must never ask a network.
+// Package lint turns what one probe of an address found into a report for whoever runs the service: the checks that
+// fail, what was found and expected, and how to mend it. It must never ask a network.
 package lint
 
 import (

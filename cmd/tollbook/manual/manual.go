@@ -1,7 +1,7 @@
 // Package manual writes the help of a command line as pages in the format of man(7).
 //
-// cobra's own writer reads help as Markdown, which ours is not (it would lose the <id> of a path), forgets what the value of a
-// flag is, and dates pages by the clock. It must never know what a command does.
+// cobra's own writer reads help as Markdown, which ours is not (it would lose the <id> of a path), forgets what the
+// value of a flag is, and dates pages by the clock. It must never know what a command does.
 package manual
 
 import (

@@ -11,8 +11,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// numbers are what networks, flows and accounts are named by in the tables of settlements. A number is given for good, in
-// a transaction of its own before the one that uses it: a crash between the two leaves a name that nothing uses yet.
+// numbers are what networks, flows and accounts are named by in the tables of settlements. A number is given for good,
+// in a transaction of its own before the one that uses it: a crash between the two leaves a name that nothing uses yet.
 type numbers struct {
 	mu       sync.Mutex // guards all below
 	chains   map[string]int16
@@ -90,8 +90,8 @@ func unknownFacilitator(err error) error {
 	return err
 }
 
-// accountIDs are the numbers of addresses, each of which is given once; those that are new get one. They go in sorted, so that two
-// writers wait for each other and never in a circle.
+// accountIDs are the numbers of addresses, each of which is given once; those that are new get one. They go in sorted,
+// so that two writers wait for each other and never in a circle.
 func (db *DB) accountIDs(ctx context.Context, addresses []string) ([]int64, error) {
 	n := &db.numbers
 	ids := make([]int64, len(addresses))

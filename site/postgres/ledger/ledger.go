@@ -1,8 +1,8 @@
-// Package ledger stores settlements: facilitators and their settlers, how far each network was read, what was settled, its sums, and
-// the revenue of recipients.
+// Package ledger stores settlements: facilitators and their settlers, how far each network was read, what was settled,
+// its sums, and the revenue of recipients.
 //
-// It owns the tables from facilitators to tokens, and reads prices for the recipients that services name. It must never know what a
-// service is, nor judge what counts.
+// It owns the tables from facilitators to tokens, and reads prices for the recipients that services name. It must never
+// know what a service is, nor judge what counts.
 package ledger
 
 import (

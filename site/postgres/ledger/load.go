@@ -35,7 +35,8 @@ type LoadedSettlement struct {
 	Amount                uint64 // atomic units, below 1<<63
 }
 
-// Loader fills the empty tables of settlements by COPY, over several connections, with the very rows that indexers would have left.
+// Loader fills the empty tables of settlements by COPY, over several connections, with the very rows that indexers
+// would have left.
 type Loader struct {
 	db    *DB
 	now   time.Time

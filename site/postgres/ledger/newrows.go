@@ -8,8 +8,8 @@ import (
 	"tollbook/site/postgres/rows"
 )
 
-// newRows are rows of a roll-up of which those are copied whose keys an UPDATE before did not find. Nobody else writes such keys
-// between. Most rows of a commit are new, and to copy them is less work than a statement that tries each.
+// newRows are rows of a roll-up of which those are copied whose keys an UPDATE before did not find. Nobody else writes
+// such keys between. Most rows of a commit are new, and to copy them is less work than a statement that tries each.
 type newRows struct {
 	found []bool
 	copy  func(ctx context.Context, tx pgx.Tx, found []bool) error

@@ -10,9 +10,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// CommitRanges keeps ranges of a scan that follow each other, with their roll-ups, and moves the scan behind them, all in one
-// transaction, or answers ErrMoved. Tables say the same as when each was kept by itself. fresh counts the settlements that were
-// not kept already.
+// CommitRanges keeps ranges of a scan that follow each other, with their roll-ups, and moves the scan behind them, all
+// in one transaction, or answers ErrMoved. Tables say the same as when each was kept by itself. fresh counts the
+// settlements that were not kept already.
 func (db *DB) CommitRanges(ctx context.Context, ranges ...Range) (fresh int64, err error) {
 	if len(ranges) == 0 {
 		return 0, nil
@@ -27,7 +27,8 @@ func (db *DB) CommitRanges(ctx context.Context, ranges ...Range) (fresh int64, e
 	return fresh, nil
 }
 
-// checkRanges refuses ranges that are not one piece, and what lies outside of its range: it could not be rolled back with it.
+// checkRanges refuses ranges that are not one piece, and what lies outside of its range: it could not be rolled back
+// with it.
 func checkRanges(ranges []Range) error {
 	for i := range ranges {
 		r := &ranges[i]
@@ -170,8 +171,8 @@ func queueSenders(b *pgx.Batch, chain int16, scan int32, ranges []Range) {
 		chain, lasts, days, senders, tokens, payments, amounts, recipients)
 }
 
-// queuePrune forgets the ranges that lie too far below the head to be rolled back, and fills that are done and have none
-// left.
+// queuePrune forgets the ranges that lie too far below the head to be rolled back, and fills that are done and have
+// none left.
 func queuePrune(b *pgx.Batch, chain int16) {
 	const low = `(SELECT next - 1 - $2 FROM scans WHERE chain_id = $1 AND until IS NULL)`
 	b.Queue(`

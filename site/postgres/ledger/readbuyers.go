@@ -12,8 +12,8 @@ import (
 	"tollbook/site"
 )
 
-// buyers sums who paid whom, day by day: rows come once, by simple scans of the windows' days, and are summed here, where
-// numbers are cheaper than in the database.
+// buyers sums who paid whom, day by day: rows come once, by simple scans of the windows' days, and are summed here,
+// where numbers are cheaper than in the database.
 type buyers struct {
 	*takingsReader
 	services map[place][]share
@@ -311,8 +311,8 @@ type bought struct {
 	paid
 }
 
-// rank sorts the month's buyers of each service. Only of those who might be among the first are addresses read: all that
-// share the last place, since addresses tell them apart.
+// rank sorts the month's buyers of each service. Only of those who might be among the first are addresses read: all
+// that share the last place, since addresses tell them apart.
 func (b *buyers) rank(ctx context.Context) error {
 	lists := map[int64][]bought{}
 	recipients := map[int64]int{} // of a service: with several, a buyer can come more than once

@@ -44,7 +44,8 @@ const maxCandidates = 20
 
 // readChains reads every network that an indexer works on, by network.
 func (r *Reader) readChains(ctx context.Context, now time.Time) ([]ChainFacts, error) {
-	// Counting scans lie side by side, from the head down. Measured is what lies above the uppermost that has blocks to go.
+	// Counting scans lie side by side, from the head down. Measured is what lies above the uppermost that has blocks to
+	// go.
 	rows, err := r.tx.Query(ctx, `
 		SELECT h.network, CASE WHEN w.walks > 0 THEN w.since ELSE (
 				SELECT min(c.since) FROM scans c WHERE c.chain_id = h.id AND c.counts AND (c.until IS NULL OR c.next >= c.until)
@@ -84,7 +85,8 @@ func (r *Reader) readChains(ctx context.Context, now time.Time) ([]ChainFacts, e
 }
 
 func (r *Reader) readSeen(ctx context.Context, f *ChainFacts, since, today time.Time) error {
-	// Only days of which authorisations were counted: what a fill has found ahead of the scan that counts says nothing yet.
+	// Only days of which authorisations were counted: what a fill has found ahead of the scan that counts says nothing
+	// yet.
 	rows, err := r.tx.Query(ctx, `
 		SELECT d.token, sum(d.authorizations)::bigint, sum(least(d.attributed, d.authorizations))::bigint FROM seen_days d JOIN chains c ON c.id = d.chain_id
 		WHERE c.network = $1 AND d.day >= $2 AND d.day <= $3 GROUP BY d.token HAVING sum(d.authorizations) > 0 ORDER BY d.token COLLATE "C"`, f.Network, since, today)

@@ -132,7 +132,8 @@ func (r *Reader) readSums(ctx context.Context, place flowPlace, add func(*FlowFa
 	return err
 }
 
-// readBuyers counts each flow's distinct payers. Those of a window are the ones who paid in it last, which an index finds.
+// readBuyers counts each flow's distinct payers. Those of a window are the ones who paid in it last, which an index
+// finds.
 func (r *Reader) readBuyers(ctx context.Context, place flowPlace, today time.Time) error {
 	rows, err := r.tx.Query(ctx, `
 		SELECT t.flow_id, p.week, p.month, t.payers FROM flow_totals t, LATERAL (

@@ -151,8 +151,8 @@ type payeeSums struct {
 	flows []*payeeFlowSums
 }
 
-// payeeFlowSums is what one flow settles to a payee. Days of the window are apart from those before it; what is dated after today
-// does not count yet.
+// payeeFlowSums is what one flow settles to a payee. Days of the window are apart from those before it; what is dated
+// after today does not count yet.
 type payeeFlowSums struct {
 	numberedFlow
 	total       sum
@@ -220,8 +220,8 @@ func (t *takingsReader) readPayeeTotals(ctx context.Context) (map[place]*payeeSu
 	return payees, flows, err
 }
 
-// readPayeeDays reads the days of all payees: those of the window in one scan of what is newest, those before it of the payees that have
-// some.
+// readPayeeDays reads the days of all payees: those of the window in one scan of what is newest, those before it of the
+// payees that have some.
 func (t *takingsReader) readPayeeDays(ctx context.Context, flows map[payeeFlow]*payeeFlowSums) error {
 	today := dayNumber(t.today)
 	first := window(today)
@@ -316,8 +316,8 @@ func (t *takingsReader) finish(p *payeeSums) (facts PayeeFacts, some bool) {
 	return facts, facts.Before.Settlements+int64(len(facts.Days)) > 0
 }
 
-// ends says whether the recipient stopped being somebody's before the days of the window, or, without any, before its last
-// settlement: then what came before them is not one sum.
+// ends says whether the recipient stopped being somebody's before the days of the window, or, without any, before its
+// last settlement: then what came before them is not one sum.
 func (t *takingsReader) ends(at place, days []daySum, last time.Time) bool {
 	first := dayNumber(last)
 	for _, d := range days {

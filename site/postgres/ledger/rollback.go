@@ -12,9 +12,9 @@ import (
 // ErrTooDeep refuses a roll-back below what is remembered of the ranges that were committed.
 var ErrTooDeep = errors.New("the reorganisation is deeper than ranges are remembered")
 
-// RollBack takes back, in one transaction, all that scans found above a block, and moves them back to the block after it;
-// it answers how many settlements left. A range that straddles the block leaves whole, and its scan goes back to its
-// first block. Afterwards every table says what an index of the remaining ranges alone would say.
+// RollBack takes back, in one transaction, all that scans found above a block, and moves them back to the block after
+// it; it answers how many settlements left. A range that straddles the block leaves whole, and its scan goes back to
+// its first block. Afterwards every table says what an index of the remaining ranges alone would say.
 func (db *DB) RollBack(ctx context.Context, network string, ancestor int64) (removed int64, err error) {
 	chain, err := db.chain(ctx, network)
 	if err == nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ErrMoved refuses a commit whose scan or walk is no longer where it was when it was read: another indexer was faster, or
-// a reorganisation was rolled back. Nothing is kept of it; whoever made it reads the scans anew.
+// ErrMoved refuses a commit whose scan or walk is no longer where it was when it was read: another indexer was faster,
+// or a reorganisation was rolled back. Nothing is kept of it; whoever made it reads the scans anew.
 var ErrMoved = errors.New("the scan has moved")
 
 // keptBlocks is how far below the head ranges are remembered, so that a reorganisation within them can be taken back.
@@ -101,9 +101,9 @@ func (db *DB) NewSettlers(ctx context.Context, network string) ([]ScanSettler, e
 	return list, nil
 }
 
-// OpenScans registers those of the settlers that no scan looks for yet. The head scan begins at block head, or goes on for
-// them too from where it is; fills cover what is behind it, from block first on, whose time is firstTime. It may be told
-// twice, also at once.
+// OpenScans registers those of the settlers that no scan looks for yet. The head scan begins at block head, or goes on
+// for them too from where it is; fills cover what is behind it, from block first on, whose time is firstTime. It may be
+// told twice, also at once.
 func (db *DB) OpenScans(ctx context.Context, network string, settlers []ScanSettler, first int64, firstTime time.Time, head int64) error {
 	addresses := make([]string, len(settlers))
 	for i, s := range settlers {
@@ -193,7 +193,8 @@ func join(ctx context.Context, tx pgx.Tx, scan int32, network string, addresses 
 	return err
 }
 
-// openScan is what a scan is as long as it has blocks to go. One that neither counts nor has settlers left looks for nothing.
+// openScan is what a scan is as long as it has blocks to go. One that neither counts nor has settlers left looks for
+// nothing.
 const openScan = `(c.until IS NULL OR c.next < c.until) AND (c.counts OR EXISTS (SELECT FROM scan_settlers j WHERE j.scan_id = c.id))`
 
 // Scans are a network's open ones, the head scan first, with their settlers as the lists say them now, by address.
@@ -257,8 +258,8 @@ func (db *DB) Recipients(ctx context.Context, network string) ([]string, error) 
 	return list, nil
 }
 
-// LockIndex lets one indexer at a time work on a network: ok is false while another does. The lock lies on a connection of
-// its own, and falls with it.
+// LockIndex lets one indexer at a time work on a network: ok is false while another does. The lock lies on a connection
+// of its own, and falls with it.
 func (db *DB) LockIndex(ctx context.Context, network string) (release func(), ok bool, err error) {
 	conn, err := pgx.ConnectConfig(ctx, db.pool.Config().ConnConfig)
 	if err == nil {
@@ -270,7 +271,8 @@ func (db *DB) LockIndex(ctx context.Context, network string) (release func(), ok
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		// Told, the server lets go at once; else when it sees the connection end, which may be after the next one has asked.
+		// Told, the server lets go at once; else when it sees the connection end, which may be after the next one has
+		// asked.
 		_, _ = conn.Exec(ctx, `SELECT pg_advisory_unlock_all()`)
 		_ = conn.Close(ctx)
 	}

@@ -140,7 +140,8 @@ func (db *DB) entries(ctx context.Context, lists ...[]Settlement) ([]entry, erro
 	return slices.CompactFunc(entries, func(a, b entry) bool { return compareEntries(a, b) == 0 }), nil
 }
 
-// appendShort adds the short form of a name to b, where it stays: of a hash in hex its 32 bytes, of any other name its text.
+// appendShort adds the short form of a name to b, where it stays: of a hash in hex its 32 bytes, of any other name its
+// text.
 func appendShort(b []byte, name string) (short, after []byte) {
 	from := len(b)
 	after = append(b, name...)
@@ -287,8 +288,8 @@ func copySettlements(ctx context.Context, tx pgx.Tx, entries []entry, scan *int3
 }
 
 // Retain drops what is not read any more of single hours, of prices and of senders. No roll-back of a chain with a
-// block a minute reaches so far, and one that does finds nothing to take back. A day after the newest settlement is the latest that it
-// counts from, whatever now is: chains have a clock of their own.
+// block a minute reaches so far, and one that does finds nothing to take back. A day after the newest settlement is the
+// latest that it counts from, whatever now is: chains have a clock of their own.
 func Retain(ctx context.Context, tx pgx.Tx, now time.Time) error {
 	if _, err := tx.Exec(ctx, `SELECT FROM chains ORDER BY id FOR NO KEY UPDATE`); err != nil { // as writers wait for each other
 		return fmt.Errorf("wait for indexers: %w", err)

@@ -19,7 +19,8 @@ type CountedFlow struct {
 	Unit                        string // an exact decimal, "0.000001"
 }
 
-// Takings is what counted flows settled to recipients. Windows are UTC days, today included; money is exact decimal text.
+// Takings is what counted flows settled to recipients. Windows are UTC days, today included; money is exact decimal
+// text.
 type Takings struct {
 	Payees   []PayeeFacts     // of the recipients that were given, by network and address, those with a settlement
 	Services []ServiceTakings // by id, those with a settlement in the last 90 days
@@ -110,7 +111,8 @@ func takingDays(days []daySum) []TakingDay {
 	return out
 }
 
-// ServiceTakings is who paid a service, over all its recipients and networks. A buyer is an address, on whatever network.
+// ServiceTakings is who paid a service, over all its recipients and networks. A buyer is an address, on whatever
+// network.
 type ServiceTakings struct {
 	ServiceID int64
 	Buyers30d int64
@@ -141,8 +143,8 @@ type AmountCount struct {
 	Settlements int64
 }
 
-// FlowQuality says how much of all that counts, over 30 days, is settled by a payee to itself, and how much to payees of
-// whose 30 days, with at least 50 settlements, one payer brings 90 % or more.
+// FlowQuality says how much of all that counts, over 30 days, is settled by a payee to itself, and how much to payees
+// of whose 30 days, with at least 50 settlements, one payer brings 90 % or more.
 type FlowQuality struct {
 	USD30d, SelfUSD30d, SinglePayerUSD30d                         string
 	Settlements30d, SelfSettlements30d, SinglePayerSettlements30d int64

@@ -10,8 +10,8 @@ import (
 	"tollbook/site/postgres/rows"
 )
 
-// tally sums settlements into the rows that they add to roll-ups: one statement a table then adds them all, however many
-// settlements stand behind a row.
+// tally sums settlements into the rows that they add to roll-ups: one statement a table then adds them all, however
+// many settlements stand behind a row.
 type tally struct {
 	hours   map[hourKey]sum
 	flows   map[dayKey]*flowSum
@@ -138,9 +138,9 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
-// queue adds every roll-up's statement to a batch, and gives what is to be copied when that was sent. Rows go in by their tables'
-// keys, so that neighbours are written together. Whoever runs the batch holds the lock of the chains, so that no row of these flows
-// changes meanwhile.
+// queue adds every roll-up's statement to a batch, and gives what is to be copied when that was sent. Rows go in by
+// their tables' keys, so that neighbours are written together. Whoever runs the batch holds the lock of the chains, so
+// that no row of these flows changes meanwhile.
 func (t *tally) queue(b *pgx.Batch) []*newRows {
 	t.queueFlows(b)
 	t.queuePayees(b)

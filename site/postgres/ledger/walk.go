@@ -20,7 +20,8 @@ type Walk struct {
 	Floor      *time.Time // before which the nodes knew nothing when the first walk ended; nil: all since the settler's first day
 }
 
-// Walks are those of a network's settlers as the lists say them now, by address. Settlers that are new have an empty one.
+// Walks are those of a network's settlers as the lists say them now, by address. Settlers that are new have an empty
+// one.
 func (db *DB) Walks(ctx context.Context, network string) ([]Walk, error) {
 	rows, err := db.pool.Query(ctx, `
 		SELECT `+scanSettlerColumns+`, coalesce(w.until, ''), coalesce(w.newest, ''), coalesce(w.before, ''), coalesce(w.newest_slot, 0), w.newest_at, w.floor

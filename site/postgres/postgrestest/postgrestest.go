@@ -33,8 +33,9 @@ import (
 // prefix begins the names of the servers' folders; the user's id follows.
 const prefix = "tollbook-test-"
 
-// Main runs the tests, then each of after, stops the server if one was started, and exits. A goroutine that outlives the tests
-// is a failure. Unless all tests were asked for, a property is checked 20 times instead of 100: each time fills a database.
+// Main runs the tests, then each of after, stops the server if one was started, and exits. A goroutine that outlives
+// the tests is a failure. Unless all tests were asked for, a property is checked 20 times instead of 100: each time
+// fills a database.
 func Main(m *testing.M, after ...func() error) {
 	flag.Parse()
 	if f := flag.Lookup("rapid.checks"); f != nil && f.Value.String() == f.DefValue && !testgate.Everything() {

@@ -92,8 +92,8 @@ func querystring(query string) map[string]any {
 	return all
 }
 
-// testCloudFront: where the function names a file, it is the key of the request by the route table; what must be cut, or is
-// invalid, is never sent to the bucket.
+// testCloudFront: where the function names a file, it is the key of the request by the route table; what must be cut,
+// or is invalid, is never sent to the bucket.
 func testCloudFront(t *testing.T, w *world, script []call) {
 	for _, lists := range []bool{false, true} {
 		t.Run(fmt.Sprintf("lists=%t", lists), func(t *testing.T) {

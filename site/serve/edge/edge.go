@@ -1,6 +1,6 @@
-// Package edge writes the reading rules of site for other servers: a configuration for nginx, a worker for Cloudflare, a
-// function for CloudFront. What they must know is taken from the route table and from package serve; nothing is written
-// down a second time.
+// Package edge writes the reading rules of site for other servers: a configuration for nginx, a worker for Cloudflare,
+// a function for CloudFront. What they must know is taken from the route table and from package serve; nothing is
+// written down a second time.
 //
 // It owns the text of those programs. It must never read a snapshot, nor ask a network.
 package edge

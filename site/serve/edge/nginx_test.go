@@ -102,7 +102,8 @@ func testNginxLimits(t *testing.T, w *world) {
 	}
 }
 
-// Validators that nginx gave are good until the file changes; without serve, files are still sent, and the rest is told so.
+// Validators that nginx gave are good until the file changes; without serve, files are still sent, and the rest is told
+// so.
 func testNginxAlone(t *testing.T, w *world) {
 	addr := startNginx(t, Nginx{Folder: w.root, ServerName: "_", Upstream: "127.0.0.1:1", RateLimit: 1000, MaxAge: 60}, "")
 	get := func(target, header string) answer {

@@ -35,8 +35,8 @@ func (a answer) without(names ...string) answer {
 	return a
 }
 
-// compared are the headers that every reader answers alike, whoever answers. Those that count requests, name a connection
-// or a moment are left out.
+// compared are the headers that every reader answers alike, whoever answers. Those that count requests, name a
+// connection or a moment are left out.
 var compared = []string{
 	"Content-Type", "Content-Encoding", "Cache-Control", "Vary", "ETag", "Last-Modified", "Link", "Accept-Ranges", "Content-Range", "X-Snapshot", "X-Snapshot-Warning", "X-Content-Type-Options", "Content-Security-Policy", "Allow",
 	"Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "Access-Control-Allow-Methods", "Access-Control-Allow-Headers", "Access-Control-Max-Age",

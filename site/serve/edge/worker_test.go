@@ -57,7 +57,8 @@ func testWorkerPaths(t *testing.T, w *world) {
 	}
 }
 
-// A worker follows the pointer, keeps what it has while the pointer can't be read, and tells damage from what is not there.
+// A worker follows the pointer, keeps what it has while the pointer can't be read, and tells damage from what is not
+// there.
 func testWorkerFollows(t *testing.T, w *world) {
 	w = w.copy(t)
 	addr := startWorker(t, w.root)

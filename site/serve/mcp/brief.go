@@ -31,8 +31,8 @@ var briefs = map[string]func(*strings.Builder, []byte) error{
 }
 
 // brief is the JSON answer of a route in a few lines for an agent: plain text, in which what strangers wrote stands in
-// quotation marks, clipped, without markup or what is not seen. It fails for JSON that is not the route's, and for a route
-// that has no brief.
+// quotation marks, clipped, without markup or what is not seen. It fails for JSON that is not the route's, and for a
+// route that has no brief.
 func brief(route string, body []byte) (string, error) {
 	write := briefs[route]
 	if write == nil {
@@ -64,8 +64,8 @@ func briefOf[T any](write func(*strings.Builder, *T)) func(*strings.Builder, []b
 // quote is a stranger's words between quotation marks.
 func quote(s string, limit int) string { return `"` + display.Markdown(s, limit) + `"` }
 
-// place is an address, a path or an amount that a stranger wrote. One of plain characters is given as it is, to be used;
-// any other is no more than words.
+// place is an address, a path or an amount that a stranger wrote. One of plain characters is given as it is, to be
+// used; any other is no more than words.
 func place(s string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~/:{}@$=+,;%?"
 	if len(s) > display.MaxLine || strings.Trim(s, plain) != "" {

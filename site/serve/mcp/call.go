@@ -47,8 +47,8 @@ func (t tool) handler(r reader) sdk.ToolHandler {
 	}
 }
 
-// values are the arguments of a call as texts, or the answer that refuses them. What is null is absent, as in the API an
-// empty value is; what a query can't say, and a name that the tool does not have, is refused.
+// values are the arguments of a call as texts, or the answer that refuses them. What is null is absent, as in the API
+// an empty value is; what a query can't say, and a name that the tool does not have, is refused.
 func (t *tool) values(raw json.RawMessage) (map[string]string, *answer) {
 	if len(raw) > maxArguments {
 		return nil, failed(site.Error{Code: http.StatusBadRequest, Type: site.ErrorBadRequest, Message: fmt.Sprintf("the arguments have more than %d bytes", maxArguments)})

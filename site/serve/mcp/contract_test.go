@@ -119,8 +119,9 @@ func TestAgentsOfADirectory(t *testing.T) {
 	t.Run("health and swap", func(t *testing.T) { testHealthAndSwap(t, w) })
 }
 
-// testToolsAnswerAsTheReader: each tool gives the reader's bytes for the same request, but for line breaks between rows,
-// for <, > and &, which the SDK writes as \u003c and so on, and for characters that are not seen; an error is the reader's own; what is structured holds to the tool's schema.
+// testToolsAnswerAsTheReader: each tool gives the reader's bytes for the same request, but for line breaks between
+// rows, for <, > and &, which the SDK writes as \u003c and so on, and for characters that are not seen; an error is the
+// reader's own; what is structured holds to the tool's schema.
 func testToolsAnswerAsTheReader(t *testing.T, w *world) {
 	address := listen(t, NewHandler(w.server, nil))
 	schemas := outputSchemas(t, inMemory(t, w.server))
@@ -243,7 +244,8 @@ func testHostileWordsAreQuoted(t *testing.T, w *world) {
 	}
 }
 
-// testHealthAndSwap: health tells of the snapshot that answers; a new one is taken up, the one before can still be named.
+// testHealthAndSwap: health tells of the snapshot that answers; a new one is taken up, the one before can still be
+// named.
 func testHealthAndSwap(t *testing.T, w *world) {
 	session := inMemory(t, w.server)
 	health := func() HealthData {

@@ -24,16 +24,16 @@ const Path = "/mcp"
 // MaxMessage bounds a message of a client in bytes. The largest that a tool can use has less than a quarter of it.
 const MaxMessage = 64 << 10
 
-// transport answers one message at a time: no session is opened, no stream is held, so there is nothing that clients could
-// fill up.
+// transport answers one message at a time: no session is opened, no stream is held, so there is nothing that clients
+// could fill up.
 type transport struct {
 	next  http.Handler
 	hosts []string
 }
 
-// NewHandler answers a server's clients over HTTP: at Path, to a POST of one message with one JSON answer. Requests must
-// name a host that is this machine's own, or one of hosts, and if a page of the web sent them, a page of that host: else
-// any page could have its reader's browser ask here, by a name that it makes mean this machine.
+// NewHandler answers a server's clients over HTTP: at Path, to a POST of one message with one JSON answer. Requests
+// must name a host that is this machine's own, or one of hosts, and if a page of the web sent them, a page of that
+// host: else any page could have its reader's browser ask here, by a name that it makes mean this machine.
 func NewHandler(s *sdk.Server, hosts []string) http.Handler {
 	return &transport{
 		hosts: hosts,

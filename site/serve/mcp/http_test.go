@@ -250,7 +250,8 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestSlowBody: a message that does not come is waited for no longer than a request may take, and keeps nobody else waiting.
+// TestSlowBody: a message that does not come is waited for no longer than a request may take, and keeps nobody else
+// waiting.
 func TestSlowBody(t *testing.T) {
 	t.Parallel()
 	address := listen(t, NewHandler(empty(t), nil))

@@ -1,9 +1,9 @@
 // Package mcp gives a snapshot to agents, over the Model Context Protocol. A tool is a request to the reader of package
-// serve in other words: its answer is what the reader answers, so no rule of reading is written here, and an error is the
-// reader's own.
+// serve in other words: its answer is what the reader answers, so no rule of reading is written here, and an error is
+// the reader's own.
 //
-// It owns the tools' names, what they say of themselves, and how HTTP reaches them. It keeps nothing between two requests,
-// and must never know what a row means, nor where a snapshot lies.
+// It owns the tools' names, what they say of themselves, and how HTTP reaches them. It keeps nothing between two
+// requests, and must never know what a row means, nor where a snapshot lies.
 package mcp
 
 import (

@@ -9,8 +9,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// maxUnanswered is how many requests of one client on a pipe are under way at once. The next is read when one of them is
-// answered, and its answer has been taken: a client that asks and never listens waits, and fills nobody's memory.
+// maxUnanswered is how many requests of one client on a pipe are under way at once. The next is read when one of them
+// is answered, and its answer has been taken: a client that asks and never listens waits, and fills nobody's memory.
 const maxUnanswered = 64
 
 // Pipe speaks with one client, a message a line.

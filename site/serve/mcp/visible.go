@@ -11,10 +11,10 @@ import (
 	"tollbook/site/display"
 )
 
-// replaceInvisible is JSON whose texts have U+FFFD for each character that is not seen, and for each combining mark beyond those
-// that one letter may have: a model reads what people don't, and such characters carry orders to it. They are not left
-// out, for then an address could become another one that somebody else answers. Line breaks and tabs stay. JSON without
-// such characters stays byte for byte what it is; replaced counts them.
+// replaceInvisible is JSON whose texts have U+FFFD for each character that is not seen, and for each combining mark
+// beyond those that one letter may have: a model reads what people don't, and such characters carry orders to it. They
+// are not left out, for then an address could become another one that somebody else answers. Line breaks and tabs stay.
+// JSON without such characters stays byte for byte what it is; replaced counts them.
 func replaceInvisible(data []byte) (out []byte, replaced int) {
 	if isPlain(data) {
 		return data, 0

@@ -34,8 +34,8 @@ func TestVisible(t *testing.T) {
 	}
 }
 
-// FuzzVisible: what is JSON stays JSON of the same shape, nothing hidden is left in its texts, and a second time changes
-// nothing.
+// FuzzVisible: what is JSON stays JSON of the same shape, nothing hidden is left in its texts, and a second time
+// changes nothing.
 func FuzzVisible(f *testing.F) {
 	f.Add("{\"a\":\"\u202e\\u202e\\ud800\\\"\"}")
 	f.Add("[\"\\\\\",1e5,null,\"\\u00ad\"]")

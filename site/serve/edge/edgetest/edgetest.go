@@ -1,5 +1,5 @@
-// Package edgetest runs other servers with the rules that are printed for them, for tests: nginx, and the Cloudflare worker
-// under node, where the platform's API stands in worker.mjs, once.
+// Package edgetest runs other servers with the rules that are printed for them, for tests: nginx, and the Cloudflare
+// worker under node, where the platform's API stands in worker.mjs, once.
 //
 // A test without nginx or node is skipped, or under CI=true fails. It knows nothing of what they answer.
 package edgetest
@@ -21,8 +21,8 @@ import (
 //go:embed worker.mjs
 var platform []byte
 
-// StartWorker runs a printed worker, whose bindings are BUCKET and LIMITER, until the test ends. Its bucket is a folder,
-// or the http address of a bucket that everybody may read. The worker answers on the address that is returned.
+// StartWorker runs a printed worker, whose bindings are BUCKET and LIMITER, until the test ends. Its bucket is a
+// folder, or the http address of a bucket that everybody may read. The worker answers on the address that is returned.
 func StartWorker(t testing.TB, worker []byte, bucket string) (addr string) {
 	t.Helper()
 	if _, err := exec.LookPath("node"); err != nil {

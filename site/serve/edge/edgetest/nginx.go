@@ -14,7 +14,8 @@ import (
 	"tollbook/site/testgate"
 )
 
-// StartNginx runs what config makes for an address of loopback until the test ends, with more lines in the context http.
+// StartNginx runs what config makes for an address of loopback until the test ends, with more lines in the context
+// http.
 func StartNginx(t testing.TB, more string, config func(listen string) ([]byte, error)) (addr string) {
 	t.Helper()
 	program, err := exec.LookPath("nginx")
