@@ -19,6 +19,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/postgrestest"
+	"tollbook/site/testgate"
 )
 
 // crowded holds a made-up directory, small and with something of every kind.
@@ -131,6 +132,7 @@ func (w *sideBySide) victims(n int) []victim {
 // rendered files of other services are copied unless the change is of all.
 func TestIncrementalBuild(t *testing.T) {
 	t.Parallel()
+	testgate.NotShort(t)
 	w := newSideBySide(t)
 	if r, _ := w.build("the first"); r.Carried != 0 {
 		t.Errorf("the first build copied %d services", r.Carried)

@@ -24,6 +24,7 @@ import (
 	"tollbook/output"
 	"tollbook/site"
 	"tollbook/site/serve"
+	"tollbook/site/testgate"
 )
 
 // described is a sample directory as it is published, with the description that lies in it.
@@ -42,6 +43,7 @@ type described struct {
 // TestOpenAPI holds the description in a snapshot to everything else in it, and to whoever reads it.
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()
+	testgate.NotShort(t)
 	d := describe(t)
 	t.Run("document", d.testDocument)
 	t.Run("files", d.testFiles)
