@@ -1,0 +1,125 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// bought is one buyer of a service.
+type bought struct {
+	payer   int64
+	address string
+	paid
+}
+
+// rank sorts the month's buyers of each service. Only of those who might be among the first are addresses read: all
+// that share the last place, since addresses tell them apart.
+func (b *buyers) rank(ctx context.Context) error {
+	lists := map[int64][]bought{}
+	recipients := map[int64]int{} // of a service: with several, a buyer can come more than once
+	for _, shares := range b.services {
+		for _, s := range shares {
+			recipients[s.service]++
+		}
+	}
+	for k, p := range b.paid {
+		for _, s := range b.services[k.place] {
+			if s.until == forever {
+				lists[s.service] = append(lists[s.service], bought{payer: k.payer, paid: *p})
+			}
+		}
+	}
+	for k, p := range b.cut {
+		lists[k.service] = append(lists[k.service], bought{payer: k.payer, paid: *p})
+	}
+	for service, n := range recipients {
+		if n > 1 && len(lists[service]) > 0 {
+			lists[service] = mergeBuyers(lists[service])
+		}
+	}
+	addresses := map[int64]string{}
+	for service, list := range lists {
+		slices.SortFunc(list, func(a, b bought) int { return b.value.compare(a.value) })
+		s := b.service(service)
+		s.Buyers30d = int64(len(list))
+		for i := range min(largestBuyers, len(list)) {
+			s.TopUSD = append(s.TopUSD, list[i].value.String())
+		}
+		for len(list) > maxBuyers && list[len(list)-1].value.compare(list[maxBuyers-1].value) < 0 {
+			list = list[:len(list)-1]
+		}
+		for i := range list {
+			addresses[list[i].payer] = ""
+		}
+		lists[service] = list
+	}
+	if err := b.readAddresses(ctx, addresses); err != nil {
+		return err
+	}
+	for service, list := range lists {
+		for i := range list {
+			list[i].address = addresses[list[i].payer]
+		}
+		slices.SortFunc(list, func(a, b bought) int { return cmp.Or(b.value.compare(a.value), cmp.Compare(a.address, b.address)) })
+		s := b.service(service)
+		s.TopBuyers = make([]BuyerFacts, min(len(list), maxBuyers))
+		for i := range s.TopBuyers {
+			p := &list[i]
+			s.TopBuyers[i] = BuyerFacts{p.address, b.names(p.networks), p.n, p.value.String(), dayTime(p.first), dayTime(p.last)}
+		}
+	}
+	return nil
+}
+
+// mergeBuyers makes one of a buyer's entries.
+func mergeBuyers(list []bought) []bought {
+	slices.SortFunc(list, func(a, b bought) int { return cmp.Compare(a.payer, b.payer) })
+	merged := list[:0]
+	for _, p := range list {
+		if n := len(merged); n > 0 && merged[n-1].payer == p.payer {
+			merged[n-1].add(p.n, p.value, p.first, p.last, p.networks)
+		} else {
+			merged = append(merged, p)
+		}
+	}
+	return merged
+}
+
+// names are the networks of a word's bits; equal words share them.
+func (t *takingsReader) names(networks uint64) []string {
+	if list, known := t.named[networks]; known {
+		return list
+	}
+	var list []string
+	for n, name := range t.networks {
+		if networks&(1<<n) != 0 {
+			list = append(list, name)
+		}
+	}
+	t.named[networks] = list
+	return list
+}
+
+// readAddresses reads accounts' addresses in the order of their numbers, some at a time.
+func (t *takingsReader) readAddresses(ctx context.Context, into map[int64]string) error {
+	ids := make([]int64, 0, len(into))
+	for id := range into {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	for part := range slices.Chunk(ids, 20_000) {
+		rows, err := t.tx.Query(ctx, `SELECT id, address FROM accounts WHERE id = ANY($1)`, part)
+		if err != nil {
+			return err
+		}
+		var id int64
+		var address string
+		if _, err := pgx.ForEachRow(rows, []any{&id, &address}, func() error { into[id] = address; return nil }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
