@@ -49,8 +49,8 @@ func packBlocks(t *testing.T, dir string) map[string][][]byte {
 	return found
 }
 
-// An erased service is told of nowhere in what is built: its rows in packs and open blocks keep their places, empty,
-// and every other row its bytes; the checkpoint says so, once.
+// TestErasedService checks that no file names an erased service. Its rows in packs and open blocks keep their places,
+// empty. All other rows keep their bytes. The checkpoint names the erasure once.
 func TestErasedService(t *testing.T) {
 	t.Parallel()
 	testgate.NotShort(t)

@@ -157,9 +157,9 @@ func TestOperatorsAreComponents(t *testing.T) {
 	}
 }
 
-// TestPartsSumToWhatWasTaken: whoever holds recipients for how long, what the services get of each window, of each day
-// and of each facilitator sums to what the recipients took while somebody held them; each service's days sum to its
-// whole, and its facilitators to its 30 days.
+// TestPartsSumToWhatWasTaken checks sums of revenue for random owners of recipients. The services' shares of each
+// window, day and facilitator add up to the revenue of the recipients while they had an owner. The days of a service
+// add up to its total, and its facilitators to its 30 days.
 func TestPartsSumToWhatWasTaken(t *testing.T) {
 	t.Parallel()
 	today := now.Truncate(24 * time.Hour)

@@ -10,7 +10,7 @@
 // peer can't. Every turn begins with an empty bucket, and ends with files out of it that are held to the tree's.
 //
 // While ours publishes the second snapshot, a reader asks a tollbook serve on the bucket every 5 ms which one answers.
-// Of that serve the memory is told when every page of the list and one service in ten were read. Requests and bytes are
+// The memory of that serve is measured after a reader asked for every page of the list and one service in ten. Requests and bytes are
 // counted in turns of their own, through a proxy that is not timed, without the expanded objects: these are a request
 // each.
 //

@@ -6,8 +6,8 @@
 // Each build is a process of its own, whose memory and processor time are its own: first from nothing, then, after a
 // visit to one service in fifteen, beside the snapshot before, then the same again from nothing. What a whole build is
 // held to is the time in which all cores deflate what it wrote, snapshot and packs, with the same library at the same
-// level, and do nothing else: reading is not timed. Contents that stand under several names are deflated under each;
-// what it would take without them is told, too. Postgres, which has its own processes, runs on the same cores.
+// level, and do nothing else: reading is not timed. Equal contents are deflated once for each of their
+// names; a second line reports the time for each content once. Postgres, which has its own processes, runs on the same cores.
 //
 //	go run ./cmd/bench snapshot -scale 20000,200000 -runs 2
 //
