@@ -44,8 +44,7 @@ func partition(day time.Time) string { return "checks_" + day.UTC().Format("2006
 // other days wait for.
 func makeDay(ctx context.Context, tx pgx.Tx, day time.Time) error {
 	name := partition(day)
-	var there bool
-	err := tx.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, name).Scan(&there)
+	there, err := hasTable(ctx, tx, name)
 	if err == nil && there {
 		return nil
 	}
@@ -53,7 +52,7 @@ func makeDay(ctx context.Context, tx pgx.Tx, day time.Time) error {
 		_, err = tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('tollbook checks'))`)
 	}
 	if err == nil {
-		err = tx.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL`, name).Scan(&there) // another process may have been first
+		there, err = hasTable(ctx, tx, name) // another transaction may have made it
 	}
 	if err == nil && !there {
 		table := pgx.Identifier{name}.Sanitize()
@@ -66,4 +65,13 @@ func makeDay(ctx context.Context, tx pgx.Tx, day time.Time) error {
 		return fmt.Errorf("make partition %s: %w", name, err)
 	}
 	return nil
+}
+
+// hasTable reports whether a table of this name is committed. It reads pg_class, because to_regclass answers from a
+// cache of the session, which an advisory lock does not refresh.
+func hasTable(ctx context.Context, tx pgx.Tx, name string) (exists bool, err error) {
+	err = tx.QueryRow(ctx, `
+		SELECT EXISTS (SELECT FROM pg_class WHERE relname = $1 AND relnamespace = current_schema()::regnamespace)`,
+		name).Scan(&exists)
+	return exists, err
 }
