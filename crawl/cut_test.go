@@ -116,7 +116,8 @@ func TestAFirstLookIsNoChange(t *testing.T) {
 	if n := m.strings(t, `SELECT count(*)::text FROM prices`); n[0] != "30" {
 		t.Errorf("%s prices are known, want 30", n[0])
 	}
-	if _, err := m.conn.Exec(t.Context(), `INSERT INTO endpoints (id, service_id, method, method_declared, path, origin, first_seen_at)
+	if _, err := m.conn.Exec(t.Context(),
+		`INSERT INTO endpoints (id, service_id, method, method_declared, path, origin, first_seen_at)
 		SELECT gen_random_uuid(), id, 'GET', true, '/new', 'discovery', $1 FROM services`, now.Now()); err != nil {
 		t.Fatal(err)
 	}

@@ -93,7 +93,8 @@ func TestGather(t *testing.T) {
 		case r.URL.Path == "/dns.json":
 			io.WriteString(rw, `{"services": [[["com"], ["http://rdap.registry.com/"]]]}`)
 		case r.URL.Path == "/domain/acme.com" && registered:
-			io.WriteString(rw, `{"objectClassName": "domain", "events": [{"eventAction": "registration", "eventDate": "2025-01-02T03:04:05Z"}],
+			io.WriteString(rw,
+				`{"objectClassName": "domain", "events": [{"eventAction": "registration", "eventDate": "2025-01-02T03:04:05Z"}],
 				"entities": [{"roles": ["registrar"], "vcardArray": ["vcard", [["fn", {}, "text", "Names Ltd"]]]}]}`)
 		default:
 			rw.WriteHeader(http.StatusTooManyRequests)

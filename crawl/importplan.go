@@ -32,7 +32,8 @@ type PlannedConflict struct {
 
 // NewImportPlan compares the services of an import with those that are listed.
 func NewImportPlan(got Imported, listed []postgres.Service) ImportPlan {
-	p := ImportPlan{New: []PlannedService{}, Added: []PlannedService{}, Conflicts: []PlannedConflict{}, Refused: got.Refused}
+	p := ImportPlan{New: []PlannedService{}, Added: []PlannedService{}, Conflicts: []PlannedConflict{},
+		Refused: got.Refused}
 	slugs, bases := map[string]*postgres.Service{}, map[string]*postgres.Service{}
 	for i := range listed {
 		slugs[listed[i].Slug], bases[listed[i].BaseURL] = &listed[i], &listed[i]
@@ -66,7 +67,8 @@ func endpointTexts(list []postgres.ListedEndpoint) []string {
 func differences(has *postgres.Service, l postgres.Listing) []string {
 	list := []string{}
 	for _, f := range []struct{ name, was, is string }{
-		{"slug", has.Slug, l.Slug}, {"url", has.BaseURL, l.BaseURL}, {"service_name", has.Name, l.Name}, {"description", has.Description, l.Description},
+		{"slug", has.Slug, l.Slug}, {"url", has.BaseURL, l.BaseURL}, {"service_name", has.Name, l.Name},
+		{"description", has.Description, l.Description},
 		{"website_url", orDash(has.WebsiteURL), orDash(l.WebsiteURL)}, {"category", has.Category, l.Category},
 	} {
 		if f.was != f.is {

@@ -54,7 +54,8 @@ func TestVisitOne(t *testing.T) {
 		}
 	}
 	g.Wait()
-	if got := m.strings(t, `SELECT s.slug FROM services s JOIN checks c ON c.service_id = s.id ORDER BY s.slug`); len(got) != services || len(slices.Compact(got)) != services {
+	if got := m.strings(t, `SELECT s.slug FROM services s JOIN checks c ON c.service_id = s.id ORDER BY s.slug`); len(
+		got) != services || len(slices.Compact(got)) != services {
 		t.Errorf("checks are kept of %q, want one of each of %d services", got, services)
 	}
 	if asked.Load() != services {

@@ -158,7 +158,8 @@ func TestRoundsThroughTheSampleWorld(t *testing.T) {
 			t.Errorf("snapshot of the change is %s, want one entry at %s", text, amount)
 		}
 	}
-	if kept := m.strings(t, `SELECT amount::text FROM prices JOIN endpoints e ON e.id = endpoint_id JOIN services s ON s.id = service_id
+	if kept := m.strings(t,
+		`SELECT amount::text FROM prices JOIN endpoints e ON e.id = endpoint_id JOIN services s ON s.id = service_id
 		WHERE slug = $1 ORDER BY since`, raiser); !slices.Equal(kept, []string{"10000", "10500"}) {
 		t.Errorf("prices of the raiser: %q", kept)
 	}

@@ -103,7 +103,8 @@ func (b *Build) start(ctx context.Context) error {
 			zipOpts.Previous = b.prior.Zip
 		}
 	}
-	if b.file, err = d.disk.create(filepath.Join(d.root, archive.SnapshotsDir, objects.TempPrefix+"snapshot.zip")); err != nil {
+	if b.file, err = d.disk.create(filepath.Join(d.root, archive.SnapshotsDir,
+		objects.TempPrefix+"snapshot.zip")); err != nil {
 		return err
 	}
 	b.sum = sha256.New()
@@ -185,7 +186,8 @@ func (b *Build) publish(ctx context.Context) (Result, error) {
 	}
 	id := archive.SnapshotID(b.opts.Now, sum.Digest)
 	if b.before.Snapshot == id && b.before.Digest != sum.Digest {
-		return r, fmt.Errorf("snapshot %s exists with digest %s, the new one has %s: build a second later", id, b.before.Digest, sum.Digest)
+		return r, fmt.Errorf("snapshot %s exists with digest %s, the new one has %s: build a second later", id,
+			b.before.Digest, sum.Digest)
 	}
 	r.Summary, r.Checkpoint = sum, b.next(id, sum.Digest)
 	// A crash here leaves a temporary zip; the next Begin removes it.
@@ -240,7 +242,8 @@ func (b *Build) publish(ctx context.Context) (Result, error) {
 	if b.before.Snapshot == id {
 		return r, nil // published already, under the same name with the same bytes
 	}
-	return r, d.disk.replace(filepath.Join(d.root, archive.CheckpointFile), filepath.Join(d.root, objects.TempPrefix+archive.CheckpointFile), r.Checkpoint.Encode())
+	return r, d.disk.replace(filepath.Join(d.root, archive.CheckpointFile),
+		filepath.Join(d.root, objects.TempPrefix+archive.CheckpointFile), r.Checkpoint.Encode())
 }
 
 // next is the checkpoint that names the snapshot id.

@@ -31,7 +31,8 @@ func (c *counter) count(r *http.Request) {
 	switch q := r.URL.Query(); {
 	case r.Method == http.MethodDelete || q.Has("delete"):
 		c.Deletes++
-	case r.Method == http.MethodPut, r.Method == http.MethodPost, q.Has("list-type"), q.Has("uploads"): // a listing is charged as a write
+	// a listing is charged as a write
+	case r.Method == http.MethodPut, r.Method == http.MethodPost, q.Has("list-type"), q.Has("uploads"):
 		c.Writes++
 	default:
 		c.Reads++
@@ -76,7 +77,8 @@ func TestPublishRequests(t *testing.T) {
 	}))
 	defer proxy.Close()
 	open := func() objects.Store {
-		s, err := objects.OpenStore(server.Bucket(t), objects.StoreOptions{Getenv: outputtest.Getenv(server.Env(strings.TrimPrefix(proxy.URL, "http://")))})
+		s, err := objects.OpenStore(server.Bucket(t),
+			objects.StoreOptions{Getenv: outputtest.Getenv(server.Env(strings.TrimPrefix(proxy.URL, "http://")))})
 		if err != nil {
 			t.Fatal(err)
 		}

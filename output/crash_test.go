@@ -227,7 +227,8 @@ func TestPublishKilled(t *testing.T) {
 	r := mustPublish(t, d, t0.Add(25*time.Hour), tree(2))
 	newest := "" // of the first day, which stays: no clock alone drops a day
 	for _, name := range listing(t, root) {
-		if day := archive.SnapshotsDir + "/" + t0.Format("20060102"); strings.HasPrefix(name, day) && strings.HasSuffix(name, ".zip") {
+		if day := archive.SnapshotsDir + "/" + t0.Format("20060102"); strings.HasPrefix(name, day) &&
+			strings.HasSuffix(name, ".zip") {
 			newest = max(newest, strings.TrimSuffix(strings.TrimPrefix(name, archive.SnapshotsDir+"/"), ".zip"))
 		}
 	}
@@ -235,10 +236,12 @@ func TestPublishKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	stays := func(name string) bool {
-		return newest != "" && strings.Contains(name, newest) || strings.Contains(name, r.Checkpoint.Snapshot) || strings.Contains(name, *r.Checkpoint.Previous)
+		return newest != "" && strings.Contains(name, newest) || strings.Contains(name, r.Checkpoint.Snapshot) ||
+			strings.Contains(name, *r.Checkpoint.Previous)
 	}
 	for _, name := range listing(t, root) {
-		if strings.HasPrefix(name, archive.SnapshotsDir+"/") && !stays(name) || strings.Contains(name, objects.TempPrefix) {
+		if strings.HasPrefix(name, archive.SnapshotsDir+"/") && !stays(name) ||
+			strings.Contains(name, objects.TempPrefix) {
 			t.Errorf("after prune: %s is left", name)
 		}
 	}

@@ -99,7 +99,8 @@ func (p *Publisher) wanted(tree archive.Tree) (map[string]archive.Sum, error) {
 // isOwn says whether a name is one of the publication itself, which no file may have.
 func isOwn(name string) bool {
 	top, _, _ := strings.Cut(name, "/")
-	return name == archive.CheckpointFile || name == expandedFile || top == archive.SnapshotsDir || top == archive.PacksDir || strings.HasPrefix(top, objects.TempPrefix)
+	return name == archive.CheckpointFile || name == expandedFile || top == archive.SnapshotsDir ||
+		top == archive.PacksDir || strings.HasPrefix(top, objects.TempPrefix)
 }
 
 // work is what an expansion does.
@@ -260,6 +261,7 @@ func (p *Publisher) writeExpanded(ctx context.Context, sums map[string]archive.S
 	if err := z.Close(); err != nil {
 		return err
 	}
-	_, err := p.store.Put(ctx, expandedFile, bytes.NewReader(b.Bytes()), objects.PutOptions{Header: objects.Header{Type: "application/gzip", Cache: "no-store"}})
+	_, err := p.store.Put(ctx, expandedFile, bytes.NewReader(b.Bytes()),
+		objects.PutOptions{Header: objects.Header{Type: "application/gzip", Cache: "no-store"}})
 	return err
 }

@@ -88,7 +88,10 @@ func (d *Folder) treePath(id string) string { return filepath.Join(d.root, treeD
 
 // Packs are the hours whose packs are published, in order.
 func (d *Folder) Packs() ([]string, error) {
-	hours, err := d.list(archive.PacksDir, ".zip", func(name string) bool { _, ok := archive.ParseHour(name); return ok })
+	hours, err := d.list(archive.PacksDir, ".zip", func(name string) bool {
+		_, ok := archive.ParseHour(name)
+		return ok
+	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

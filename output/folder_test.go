@@ -37,7 +37,8 @@ func TestPublish(t *testing.T) {
 	}
 
 	want := []string{
-		".lock", ".notes", "checkpoint.json", "current", "packs", "packs/2026112023.zip", "packs/2026112100.zip", "snapshots",
+		".lock", ".notes", "checkpoint.json", "current", "packs", "packs/2026112023.zip", "packs/2026112100.zip",
+		"snapshots",
 		"snapshots/" + first.Checkpoint.Snapshot + ".zip", "snapshots/" + first.Checkpoint.Snapshot + sealExt,
 		"snapshots/" + second.Checkpoint.Snapshot + ".zip", "snapshots/" + second.Checkpoint.Snapshot + sealExt,
 		"tree", "tree/" + first.Checkpoint.Snapshot, "tree/" + second.Checkpoint.Snapshot,
@@ -55,7 +56,8 @@ func TestPublish(t *testing.T) {
 		}
 	}
 	if second.Linked != 2 || second.Written != 3 || second.Packs != 1 {
-		t.Errorf("linked %d, wrote %d, packs %d; two files and the sums changed", second.Linked, second.Written, second.Packs)
+		t.Errorf("linked %d, wrote %d, packs %d; two files and the sums changed", second.Linked, second.Written,
+			second.Packs)
 	}
 
 	data, err := os.ReadFile(filepath.Join(d.Root(), "checkpoint.json"))
@@ -67,8 +69,10 @@ func TestPublish(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantPointer := map[string]any{
-		"snapshot": "20261121T000001Z-" + second.Summary.Digest[:6], "previous": first.Checkpoint.Snapshot, "generation": 2.0,
-		"built_at": "2026-11-21T00:00:01.000Z", "next_at": "2026-11-21T00:15:01.000Z", "digest": second.Summary.Digest, "erased": 0.0, "signature": nil,
+		"snapshot": "20261121T000001Z-" + second.Summary.Digest[:6], "previous": first.Checkpoint.Snapshot,
+		"generation": 2.0,
+		"built_at":   "2026-11-21T00:00:01.000Z", "next_at": "2026-11-21T00:15:01.000Z",
+		"digest": second.Summary.Digest, "erased": 0.0, "signature": nil,
 	}
 	if diff := cmp.Diff(wantPointer, got); diff != "" {
 		t.Errorf("checkpoint (-want +got):\n%s", diff)
@@ -84,7 +88,8 @@ func TestPublishSameBytesAgain(t *testing.T) {
 		t.Errorf("same bytes, same time: another checkpoint (-want +got):\n%s", diff)
 	}
 	later := mustPublish(t, d, t0.Add(time.Minute), tree(1))
-	if later.Checkpoint.Generation != 2 || later.Checkpoint.Digest != first.Checkpoint.Digest || later.Checkpoint.Snapshot == first.Checkpoint.Snapshot {
+	if later.Checkpoint.Generation != 2 || later.Checkpoint.Digest != first.Checkpoint.Digest ||
+		later.Checkpoint.Snapshot == first.Checkpoint.Snapshot {
 		t.Errorf("same bytes, later: %+v after %+v", later.Checkpoint, first.Checkpoint)
 	}
 	if later.Written != 0 || later.Linked != len(tree(1))+1 {
@@ -102,7 +107,8 @@ func TestPublishFull(t *testing.T) {
 	for i, full := range []bool{false, true} {
 		d := openFolder(t, tempDir(t))
 		mustPublish(t, d, t0, tree(1))
-		b, err := d.Begin(context.Background(), BuildOptions{Now: t0.Add(time.Minute), Next: t0, Full: full, Expand: ExpandNone})
+		b, err := d.Begin(context.Background(), BuildOptions{Now: t0.Add(time.Minute), Next: t0, Full: full,
+			Expand: ExpandNone})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,7 +170,10 @@ func TestPublishKeepsPack(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Abort()
-	if err := b.AddPack("2026112023", func(func(string, []byte) error) error { t.Error("asked for a pack that is there"); return nil }); err != nil {
+	if err := b.AddPack("2026112023", func(func(string, []byte) error) error {
+		t.Error("asked for a pack that is there")
+		return nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	for _, hour := range []string{"", "../x", "2026112024", "20261120", "202611202"} {
@@ -191,7 +200,8 @@ func TestPublishDamagedCheckpoint(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(d.Root(), "checkpoint.json"), []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := publish(d, t0, tree(1)); !errors.Is(err, archive.ErrDamaged) || !strings.Contains(err.Error(), "checkpoint.json") {
+	if _, err := publish(d, t0, tree(1)); !errors.Is(err, archive.ErrDamaged) ||
+		!strings.Contains(err.Error(), "checkpoint.json") {
 		t.Errorf("got %v, want the damaged file named", err)
 	}
 }
@@ -219,7 +229,8 @@ func TestDirIsFS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := fstest.TestFS(dir, "index.html", "v1/services.json", "v1/services/acme.json", archive.SumsFile); err != nil {
+	if err := fstest.TestFS(dir, "index.html", "v1/services.json", "v1/services/acme.json",
+		archive.SumsFile); err != nil {
 		t.Error(err)
 	}
 	if _, err := dir.ReadFile("../checkpoint.json"); err == nil {
@@ -252,7 +263,8 @@ func TestDirDamage(t *testing.T) {
 func TestCheckpointGrammar(t *testing.T) {
 	t.Parallel()
 	good := archive.Checkpoint{
-		Snapshot: "20261120T234501Z-3f2a9c", Generation: 1, BuiltAt: "2026-11-20T23:45:01.000Z", NextAt: "2026-11-21T00:00:01.000Z",
+		Snapshot: "20261120T234501Z-3f2a9c", Generation: 1, BuiltAt: "2026-11-20T23:45:01.000Z",
+		NextAt: "2026-11-21T00:00:01.000Z",
 		Digest: "3f2a9c" + strings.Repeat("0", 58),
 	}
 	if got, err := archive.ParseCheckpoint(good.Encode()); err != nil || got != good {
@@ -287,8 +299,10 @@ func TestSnapshotID(t *testing.T) {
 		t.Errorf("parse %s: %v, %v", id, built, ok)
 	}
 	for _, bad := range []string{
-		"", "20261120T234501Z", "20261120T234501Z-3f2a9", "20261120T234501Z-3f2a9cc", "20261120T234501Z-3F2A9C", "20261120T234501Z-3f2a9g",
-		"20261320T234501Z-3f2a9c", "20261120T234561Z-3f2a9c", "20261120 234501Z-3f2a9c", "20261120T234501Z_3f2a9c", "../261120T234501Z-3f2a9c",
+		"", "20261120T234501Z", "20261120T234501Z-3f2a9", "20261120T234501Z-3f2a9cc", "20261120T234501Z-3F2A9C",
+		"20261120T234501Z-3f2a9g",
+		"20261320T234501Z-3f2a9c", "20261120T234561Z-3f2a9c", "20261120 234501Z-3f2a9c", "20261120T234501Z_3f2a9c",
+		"../261120T234501Z-3f2a9c",
 	} {
 		if _, ok := archive.ParseSnapshotID(bad); ok {
 			t.Errorf("%q was taken for an id", bad)
@@ -297,7 +311,9 @@ func TestSnapshotID(t *testing.T) {
 }
 
 func FuzzParseCheckpoint(f *testing.F) {
-	f.Add([]byte(`{"snapshot":"20261120T234501Z-3f2a9c","previous":null,"generation":1,"built_at":"2026-11-20T23:45:01.000Z"}`))
+	f.Add(
+		[]byte(
+			`{"snapshot":"20261120T234501Z-3f2a9c","previous":null,"generation":1,"built_at":"2026-11-20T23:45:01.000Z"}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, err := archive.ParseCheckpoint(data)
 		if err != nil {
@@ -319,7 +335,8 @@ func TestTwins(t *testing.T) {
 	}
 	var inodes []fs.FileInfo
 	for i := range 2 {
-		if _, err := publishAs(d, BuildOptions{Now: t0.Add(time.Duration(i+1) * 15 * time.Minute), Packed: true}, tree(i+2)); err != nil {
+		if _, err := publishAs(d, BuildOptions{Now: t0.Add(time.Duration(i+1) * 15 * time.Minute), Packed: true},
+			tree(i+2)); err != nil {
 			t.Fatal(err)
 		}
 		if err := checkWhole(d.Root()); err != nil {

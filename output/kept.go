@@ -35,7 +35,10 @@ func (b *Build) ReadBefore(name string) ([]byte, error) {
 func (b *Build) Kept() ([]Kept, error) {
 	d := b.folder
 	this := archive.SnapshotID(b.opts.Now, "000000") // its digest is not known yet; keeping goes by time
-	ids, err := d.list(archive.SnapshotsDir, ".zip", func(name string) bool { _, ok := archive.ParseSnapshotID(name); return ok && name < this })
+	ids, err := d.list(archive.SnapshotsDir, ".zip", func(name string) bool {
+		_, ok := archive.ParseSnapshotID(name)
+		return ok && name < this
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list snapshots: %w", err)
 	}

@@ -24,7 +24,8 @@ func TestPublishWithoutList(t *testing.T) {
 		s, reg, d := open(t), &memoryRegister{}, openFolder(t, tempDir(t))
 		put := func(name, cache string) {
 			t.Helper()
-			if _, err := s.Put(t.Context(), name, bytes.NewReader([]byte("x")), objects.PutOptions{Header: objects.Header{Type: "text/plain", Cache: cache}}); err != nil {
+			if _, err := s.Put(t.Context(), name, bytes.NewReader([]byte("x")),
+				objects.PutOptions{Header: objects.Header{Type: "text/plain", Cache: cache}}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -29,7 +29,9 @@ func TestNotes(t *testing.T) {
 		{about: "as it was built", told: true},
 		{about: "all anew", full: true},
 		{about: "no notes", change: func(d *Folder, _ []string) func(*testing.T) { return remove(d.notesPath()) }},
-		{about: "no seal", change: func(d *Folder, ids []string) func(*testing.T) { return remove(d.sealPath(ids[1])) }, told: true},
+		{about: "no seal", change: func(d *Folder, ids []string) func(*testing.T) {
+			return remove(d.sealPath(ids[1]))
+		}, told: true},
 		{about: "a byte of a file", change: func(d *Folder, ids []string) func(*testing.T) {
 			return func(t *testing.T) { flipByteOf(t, d.snapshotPath(ids[1]), "index.html") }
 		}, told: true, damaged: "index.html"},
@@ -70,7 +72,8 @@ func TestNotes(t *testing.T) {
 			if test.change != nil {
 				test.change(d, ids)(t)
 			}
-			b, err := d.Begin(t.Context(), BuildOptions{Now: t0.Add(time.Hour), Next: t0.Add(2 * time.Hour), Full: test.full})
+			b, err := d.Begin(t.Context(), BuildOptions{Now: t0.Add(time.Hour), Next: t0.Add(2 * time.Hour),
+				Full: test.full})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -161,7 +161,8 @@ func readNotes(d *Folder, id string) string {
 func listing(t *testing.T, root string) []string {
 	t.Helper()
 	var names []string
-	for _, pattern := range []string{"*", ".*", archive.SnapshotsDir + "/*", archive.SnapshotsDir + "/.*", archive.PacksDir + "/*", archive.PacksDir + "/.*", treeDir + "/*", treeDir + "/.*"} {
+	for _, pattern := range []string{"*", ".*", archive.SnapshotsDir + "/*", archive.SnapshotsDir + "/.*",
+		archive.PacksDir + "/*", archive.PacksDir + "/.*", treeDir + "/*", treeDir + "/.*"} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatal(err)

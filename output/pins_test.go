@@ -44,10 +44,12 @@ func TestPinned(t *testing.T) {
 	for i, id := range ids {
 		snap := pinned(t, s, id)
 		built, _ := archive.ParseSnapshotID(id)
-		if got := readString(t, snap, "index.html"); snap.ID != id || got != tree(i)["index.html"] || !snap.Checkpoint.Built().Equal(built) || snap.Checkpoint.Digest != snap.Digest() {
+		if got := readString(t, snap, "index.html"); snap.ID != id || got != tree(i)["index.html"] ||
+			!snap.Checkpoint.Built().Equal(built) || snap.Checkpoint.Digest != snap.Digest() {
 			t.Errorf("%s is %s, %s: %+v", id, snap.ID, got, snap.Checkpoint)
 		}
-		if data, err := snap.ReadPack("2026112023", "v1/checks/block=0.json"); i < 15 && (err != nil || string(data) != "rows of 2026112023") {
+		if data, err := snap.ReadPack("2026112023", "v1/checks/block=0.json"); i < 15 &&
+			(err != nil || string(data) != "rows of 2026112023") {
 			t.Errorf("pack: %q, %v", data, err)
 		}
 		snap.Release()
@@ -103,7 +105,8 @@ func TestNotKept(t *testing.T) {
 	s := openSource(t, d.Root())
 	id := publishMany(t, d, s, 1)[0]
 	for _, other := range []string{
-		"", "x", "..", "../" + id, id + ".zip", strings.ToUpper(id), "20261120T234501Z-ffffff", id[:len(id)-1], "20261320T234501Z-3f2a9c", id + "\x00",
+		"", "x", "..", "../" + id, id + ".zip", strings.ToUpper(id), "20261120T234501Z-ffffff", id[:len(id)-1],
+		"20261320T234501Z-3f2a9c", id + "\x00",
 	} {
 		if snap, err := s.Pinned(other); !errors.Is(err, ErrNotKept) {
 			t.Errorf("%q: %v, %v", other, snap, err)
@@ -161,7 +164,8 @@ func TestPinnedUnderLoad(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if data, err := snap.ReadFile("v1/services.json"); err != nil || string(data) != tree(n)["v1/services.json"] {
+				if data, err := snap.ReadFile("v1/services.json"); err != nil ||
+					string(data) != tree(n)["v1/services.json"] {
 					t.Errorf("snapshot %s reads %q, %v", snap.ID, data, err)
 				}
 				snap.Release()
@@ -210,7 +214,8 @@ func TestKept(t *testing.T) {
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.about, diff)
 		}
-		if data, err := b.ReadBefore("index.html"); err != nil || string(data) != tree(2)["index.html"] || b.Before().Snapshot != ids[2] {
+		if data, err := b.ReadBefore("index.html"); err != nil || string(data) != tree(2)["index.html"] ||
+			b.Before().Snapshot != ids[2] {
 			t.Errorf("the one before, %s: %s, %v", b.Before().Snapshot, data, err)
 		}
 		b.Abort()

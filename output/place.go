@@ -45,7 +45,8 @@ func (p pointer) same(q pointer) bool {
 		return false
 	}
 	for i := range p.files {
-		if !os.SameFile(p.files[i], q.files[i]) || !p.files[i].ModTime().Equal(q.files[i].ModTime()) || p.files[i].Size() != q.files[i].Size() {
+		if !os.SameFile(p.files[i], q.files[i]) || !p.files[i].ModTime().Equal(q.files[i].ModTime()) ||
+			p.files[i].Size() != q.files[i].Size() {
 			return false
 		}
 	}
@@ -133,7 +134,8 @@ func (f folder) openID(c archive.Checkpoint) (*Snapshot, error) {
 }
 
 func (f folder) isKept(id string) (bool, error) {
-	for _, path := range []string{filepath.Join(f.root, archive.SnapshotsDir, id+".zip"), filepath.Join(f.root, treeDir, id, archive.SumsFile)} {
+	for _, path := range []string{filepath.Join(f.root, archive.SnapshotsDir, id+".zip"),
+		filepath.Join(f.root, treeDir, id, archive.SumsFile)} {
 		if _, err := os.Stat(path); err == nil {
 			return true, nil
 		}
@@ -160,7 +162,8 @@ func (r *remotePlace) every() time.Duration { return 2 * time.Second }
 func (r *remotePlace) look(before pointer) (pointer, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), objects.FetchTime)
 	defer cancel()
-	obj, data, err := objects.ReadObject(ctx, r.store, archive.CheckpointFile, objects.GetOptions{IfNone: before.etag}, archive.MaxCheckpoint)
+	obj, data, err := objects.ReadObject(ctx, r.store, archive.CheckpointFile, objects.GetOptions{IfNone: before.etag},
+		archive.MaxCheckpoint)
 	switch {
 	case errors.Is(err, objects.ErrSame):
 		return before, nil

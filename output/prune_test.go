@@ -42,7 +42,8 @@ func TestKeep(t *testing.T) {
 	}{
 		{about: "nothing"},
 		{about: "what is no id is not kept, nor counted", ids: []string{"x", "../../etc", "20261120T234500Z"}},
-		{about: "every quarter of an hour: all of the last two hours", ids: minutes(every(120, 0, 15)...), want: minutes(every(120, 0, 15)...)},
+		{about: "every quarter of an hour: all of the last two hours", ids: minutes(every(120, 0, 15)...),
+			want: minutes(every(120, 0, 15)...)},
 		{
 			about: "every 5 minutes: what was current within the hour, then the newest of each hour",
 			ids:   minutes(every(3*hour, 0, 5)...),
@@ -54,7 +55,8 @@ func TestKeep(t *testing.T) {
 		},
 		{
 			about: "what was replaced more than an hour ago",
-			ids:   minutes(5*hour+1, 4*hour+59, 4*hour+58, 61), current: idAt(now, 61*time.Minute), want: minutes(4*hour+58, 61),
+			ids:   minutes(5*hour+1, 4*hour+59, 4*hour+58, 61), current: idAt(now, 61*time.Minute),
+			want: minutes(4*hour+58, 61),
 		},
 		{
 			about: "hours of the day before: the newest of each, then of each day",
@@ -68,12 +70,14 @@ func TestKeep(t *testing.T) {
 		},
 		{
 			about: "current and previous stay whatever their age",
-			ids:   minutes(400*day, 399*day, 398*day, 0), current: idAt(now, 399*day*time.Minute), previous: idAt(now, 400*day*time.Minute),
-			want: minutes(400*day, 399*day, 398*day, 0), // the last was current until just now
+			ids:   minutes(400*day, 399*day, 398*day, 0), current: idAt(now, 399*day*time.Minute),
+			previous: idAt(now, 400*day*time.Minute),
+			want:     minutes(400*day, 399*day, 398*day, 0), // the last was current until just now
 		},
 		{
 			about: "a clock that is a year ahead: days stay",
-			ids:   minutes(500*day+10, 500*day, 400*day+10, 400*day, 0), current: idAt(now, 0), want: minutes(500*day, 400*day, 0),
+			ids:   minutes(500*day+10, 500*day, 400*day+10, 400*day, 0), current: idAt(now, 0),
+			want: minutes(500*day, 400*day, 0),
 		},
 		{about: "a clock that was ahead", ids: minutes(-30, -90), want: minutes(-30, -90)},
 		{about: "order does not matter", ids: minutes(0, 15, 0, 30), want: minutes(30, 15, 0)},
@@ -137,7 +141,8 @@ func TestPrune(t *testing.T) {
 	for i := range 4 {
 		results = append(results, mustPublish(t, d, t0.Add(time.Duration(i)*time.Minute), tree(i)))
 	}
-	for _, name := range []string{"snapshots/notes.txt", "snapshots/.tmp-snapshot.zip", "packs/2026112021.zip", "packs/2026112022.zip", "packs/2026112099.zip", "tree/mine", ".tmp-current"} {
+	for _, name := range []string{"snapshots/notes.txt", "snapshots/.tmp-snapshot.zip", "packs/2026112021.zip",
+		"packs/2026112022.zip", "packs/2026112099.zip", "tree/mine", ".tmp-current"} {
 		if err := os.WriteFile(filepath.Join(d.Root(), name), nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -151,8 +156,10 @@ func TestPrune(t *testing.T) {
 	}
 	id := func(i int) string { return results[i].Checkpoint.Snapshot }
 	want := []string{
-		".lock", ".notes", "checkpoint.json", "current", "packs", "packs/2026112021.zip", "packs/2026112023.zip", "packs/2026112099.zip",
-		"snapshots", "snapshots/" + id(2) + ".zip", "snapshots/" + id(2) + sealExt, "snapshots/" + id(3) + ".zip", "snapshots/" + id(3) + sealExt, "snapshots/notes.txt",
+		".lock", ".notes", "checkpoint.json", "current", "packs", "packs/2026112021.zip", "packs/2026112023.zip",
+		"packs/2026112099.zip",
+		"snapshots", "snapshots/" + id(2) + ".zip", "snapshots/" + id(2) + sealExt, "snapshots/" + id(3) + ".zip",
+		"snapshots/" + id(3) + sealExt, "snapshots/notes.txt",
 		"tree", "tree/" + id(2), "tree/" + id(3), "tree/mine",
 	}
 	if diff := cmp.Diff(want, listing(t, d.Root())); diff != "" {

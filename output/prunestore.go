@@ -38,7 +38,10 @@ func (p *Publisher) Prune(ctx context.Context, from *Folder) (pruned Pruned, err
 	if t.checkpoint.Previous != nil {
 		previous = *t.checkpoint.Previous
 	}
-	ids, err := p.listNames(ctx, archive.SnapshotsDir, func(name string) bool { _, ok := archive.ParseSnapshotID(name); return ok })
+	ids, err := p.listNames(ctx, archive.SnapshotsDir, func(name string) bool {
+		_, ok := archive.ParseSnapshotID(name)
+		return ok
+	})
 	if err != nil {
 		return pruned, err
 	}
@@ -54,7 +57,10 @@ func (p *Publisher) Prune(ctx context.Context, from *Folder) (pruned Pruned, err
 		}
 	}
 	pruned.Snapshots = len(gone)
-	hours, err := p.listNames(ctx, archive.PacksDir, func(name string) bool { _, ok := archive.ParseHour(name); return ok })
+	hours, err := p.listNames(ctx, archive.PacksDir, func(name string) bool {
+		_, ok := archive.ParseHour(name)
+		return ok
+	})
 	if err != nil {
 		return pruned, err
 	}

@@ -42,16 +42,18 @@ type Register interface {
 
 // PublishOptions are what a publication depends on beside its files.
 type PublishOptions struct {
-	Now      time.Time
-	Check    func(before, after archive.Files) error // whether after may follow before; nil is always
-	Listed   func(archive.Tree) ([]string, error)    // ids of the earlier snapshots that a tree says are kept; nil is none
-	Force    bool                                    // publish what is no legal successor, too
-	Key      ed25519.PrivateKey                      // signs the checkpoint; nil for no signature
-	Expand   func(name string) bool                  // which files are objects of their own, too; nil is none
-	Phase    func(name string) int                   // expanded objects of a lower one are written before those of a higher; nil is one for all
-	Header   func(name string) objects.Header        // type and cache policy of an expanded object
-	Full     bool                                    // write every expanded object, whatever the store is said to hold
-	Progress func(Progress)                          // called from several goroutines; nil for none
+	Now   time.Time
+	Check func(before, after archive.Files) error // whether after may follow before; nil is always
+	// ids of the earlier snapshots that a tree says are kept; nil is none
+	Listed func(archive.Tree) ([]string, error)
+	Force  bool                   // publish what is no legal successor, too
+	Key    ed25519.PrivateKey     // signs the checkpoint; nil for no signature
+	Expand func(name string) bool // which files are objects of their own, too; nil is none
+	// expanded objects of a lower one are written before those of a higher; nil is one for all
+	Phase    func(name string) int
+	Header   func(name string) objects.Header // type and cache policy of an expanded object
+	Full     bool                             // write every expanded object, whatever the store is said to hold
+	Progress func(Progress)                   // called from several goroutines; nil for none
 }
 
 // Published says what a publication did.
@@ -152,7 +154,8 @@ func (p *Publisher) Publish(ctx context.Context, from *Folder) (r Published, err
 }
 
 // check opens the zip of a snapshot, when all of it is as it was built and may follow what is published.
-func (p *Publisher) check(ctx context.Context, t target, from *Folder, next archive.Checkpoint, zip objects.Body) (tree *archive.Zip, err error) {
+func (p *Publisher) check(ctx context.Context, t target, from *Folder, next archive.Checkpoint,
+	zip objects.Body) (tree *archive.Zip, err error) {
 	sealed := false
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() (err error) {
@@ -211,7 +214,8 @@ func (p *Publisher) Rollback(ctx context.Context, id string) (r Published, err e
 	}
 	// When the next build was due then means nothing now.
 	at := built.Format(archive.TimeLayout)
-	r.Checkpoint, r.Moved, err = p.name(ctx, held, t, archive.Checkpoint{Snapshot: id, BuiltAt: at, NextAt: at, Digest: tree.Digest()})
+	r.Checkpoint, r.Moved, err = p.name(ctx, held, t,
+		archive.Checkpoint{Snapshot: id, BuiltAt: at, NextAt: at, Digest: tree.Digest()})
 	if err != nil {
 		return r, err
 	}
@@ -232,7 +236,8 @@ func (p *Publisher) look(ctx context.Context) (t target, err error) {
 	if t.record, err = p.register.Read(ctx); err != nil {
 		return t, err
 	}
-	obj, data, err := objects.ReadObject(ctx, p.store, archive.CheckpointFile, objects.GetOptions{}, archive.MaxCheckpoint)
+	obj, data, err := objects.ReadObject(ctx, p.store, archive.CheckpointFile, objects.GetOptions{},
+		archive.MaxCheckpoint)
 	if errors.Is(err, fs.ErrNotExist) {
 		return t, nil
 	}
@@ -256,7 +261,8 @@ func (p *Publisher) checkSuccessor(t target, from *Folder, next archive.Checkpoi
 	case next.Snapshot <= t.record.Withdrawn:
 		return fmt.Errorf("%w: snapshot %s was taken back by a rollback; build anew", ErrSuccessor, next.Snapshot)
 	case next.Snapshot < was.Snapshot:
-		return fmt.Errorf("%w: snapshot %s is older than %s, which is published; a rollback goes back", ErrSuccessor, next.Snapshot, was.Snapshot)
+		return fmt.Errorf("%w: snapshot %s is older than %s, which is published; a rollback goes back", ErrSuccessor,
+			next.Snapshot, was.Snapshot)
 	case p.o.Check == nil:
 		return nil
 	}
@@ -276,17 +282,21 @@ func (p *Publisher) checkSuccessor(t target, from *Folder, next archive.Checkpoi
 
 // openPublished opens what is published: from the folder, which mostly still has it, else from the store.
 func (p *Publisher) openPublished(c archive.Checkpoint, from *Folder) (*archive.ZipFile, error) {
-	if z, err := archive.OpenZipFile(from.snapshotPath(c.Snapshot)); err == nil { // an id has a part of the digest in it
+	// an id has a part of the digest in it
+	if z, err := archive.OpenZipFile(from.snapshotPath(c.Snapshot)); err == nil {
 		return z, nil
 	}
 	return objects.OpenZip(objects.NewBlocks(p.store, 0), archive.SnapshotName(c.Snapshot))
 }
 
 // name makes a snapshot the one that register and pointer name. What names it already stays.
-func (p *Publisher) name(ctx context.Context, held func(context.Context) error, t target, c archive.Checkpoint) (archive.Checkpoint, bool, error) {
-	if was := t.checkpoint; was.Snapshot == c.Snapshot && was.Digest == c.Digest && was.Generation >= t.record.Generation && was.Erased >= c.Erased && p.isSigned(was) {
+func (p *Publisher) name(ctx context.Context, held func(context.Context) error, t target,
+	c archive.Checkpoint) (archive.Checkpoint, bool, error) {
+	if was := t.checkpoint; was.Snapshot == c.Snapshot && was.Digest == c.Digest &&
+		was.Generation >= t.record.Generation && was.Erased >= c.Erased && p.isSigned(was) {
 		if was.Generation > t.record.Generation { // the register is another than the one that was published with
-			rec := Record{Generation: was.Generation, Snapshot: was.Snapshot, Digest: was.Digest, Withdrawn: t.record.Withdrawn}
+			rec := Record{Generation: was.Generation, Snapshot: was.Snapshot, Digest: was.Digest,
+				Withdrawn: t.record.Withdrawn}
 			return was, false, p.register.Replace(ctx, t.record.Generation, rec)
 		}
 		return was, false, nil
@@ -344,7 +354,8 @@ func (p *Publisher) movePointer(ctx context.Context, etag string, c archive.Chec
 		return err
 	}
 	// It may be there in spite of an error, which came of an answer that was lost.
-	_, got, readErr := objects.ReadObject(ctx, p.store, archive.CheckpointFile, objects.GetOptions{}, archive.MaxCheckpoint)
+	_, got, readErr := objects.ReadObject(ctx, p.store, archive.CheckpointFile, objects.GetOptions{},
+		archive.MaxCheckpoint)
 	switch {
 	case readErr == nil && bytes.Equal(got, data):
 		return nil

@@ -104,7 +104,9 @@ func everything(string) bool { return true }
 
 // publishTo publishes what is current in d.
 func publishTo(s objects.Store, r Register, d *Folder, change ...func(*PublishOptions)) (Published, error) {
-	o := PublishOptions{Now: t0, Expand: everything, Header: func(string) objects.Header { return objects.Header{Type: "text/plain", Cache: "max-age=60"} }}
+	o := PublishOptions{Now: t0, Expand: everything, Header: func(string) objects.Header {
+		return objects.Header{Type: "text/plain", Cache: "max-age=60"}
+	}}
 	for _, c := range change {
 		c(&o)
 	}
@@ -187,13 +189,15 @@ func TestPublishTo(t *testing.T) {
 		}
 		first := mustPublish(t, d, t0, tree(1)).Checkpoint
 		got := mustPublishTo(t, s, reg, d)
-		if !got.Moved || got.Packs != 1 || got.Written != 5 || got.Checkpoint.Generation != 1 || got.Checkpoint.Previous != nil || got.Checkpoint.Snapshot != first.Snapshot {
+		if !got.Moved || got.Packs != 1 || got.Written != 5 || got.Checkpoint.Generation != 1 ||
+			got.Checkpoint.Previous != nil || got.Checkpoint.Snapshot != first.Snapshot {
 			t.Errorf("the first: %+v", got)
 		}
 		if v := verifyWhole(t, s); v.Files != 5 || v.Objects != 5 || v.Packs != 1 || v.Snapshot != first.Snapshot {
 			t.Errorf("verified %+v", v)
 		}
-		if again := mustPublishTo(t, s, reg, d); again.Moved || again.Written+again.Deleted+again.Packs > 0 || again.Unchanged != 5 || again.Bytes != 0 {
+		if again := mustPublishTo(t, s, reg, d); again.Moved || again.Written+again.Deleted+again.Packs > 0 ||
+			again.Unchanged != 5 || again.Bytes != 0 {
 			t.Errorf("the same again: %+v", again)
 		}
 		source := OpenStoreSource(s, 0, quiet())
@@ -206,7 +210,8 @@ func TestPublishTo(t *testing.T) {
 		mustPublish(t, d, t0.Add(time.Minute), next)
 		got = mustPublishTo(t, s, reg, d)
 		// index, services, sub and the sums; zeta goes, acme stays
-		if !got.Moved || got.Packs != 0 || got.Written != 4 || got.Deleted != 1 || got.Unchanged != 1 || got.Checkpoint.Generation != 2 || *got.Checkpoint.Previous != first.Snapshot {
+		if !got.Moved || got.Packs != 0 || got.Written != 4 || got.Deleted != 1 || got.Unchanged != 1 ||
+			got.Checkpoint.Generation != 2 || *got.Checkpoint.Previous != first.Snapshot {
 			t.Errorf("the second: %+v", got)
 		}
 		verifyWhole(t, s)
@@ -242,7 +247,8 @@ func TestPublishTo(t *testing.T) {
 		if none := mustPublishTo(t, s, reg, d, func(o *PublishOptions) { o.Expand = nil }); none.Deleted != 5 {
 			t.Errorf("expanding nothing any more: %+v", none)
 		}
-		want := []string{archive.CheckpointFile, expandedFile, archive.PackName(archive.HourOf(t0)), archive.SnapshotName(first.Snapshot), archive.SnapshotName(snap.ID)}
+		want := []string{archive.CheckpointFile, expandedFile, archive.PackName(archive.HourOf(t0)),
+			archive.SnapshotName(first.Snapshot), archive.SnapshotName(snap.ID)}
 		slices.Sort(want)
 		if diff := cmp.Diff(want, namesIn(t, s)); diff != "" {
 			t.Errorf("objects (-want +got):\n%s", diff)
@@ -263,7 +269,8 @@ func TestPublishToFaults(t *testing.T) {
 		delete(next, "v1/services/zeta.json")
 		mustPublish(t, d, t0.Add(time.Hour), next)
 
-		setup := func(t testing.TB, hook func(op, name string, do func() error) error) (objects.Store, objects.Store, *memoryRegister) {
+		setup := func(t testing.TB, hook func(op, name string, do func() error) error) (objects.Store, objects.Store,
+			*memoryRegister) {
 			plain, reg := open(t), &memoryRegister{}
 			mustPublishTo(t, plain, reg, before)
 			reg.hook = hook
@@ -314,7 +321,8 @@ func TestPublishToFaults(t *testing.T) {
 					t.Errorf("%s: the next run: %+v", about, again)
 				}
 				verifyWhole(t, plain)
-				if _, err := NewPublisher(plain, reg, PublishOptions{Now: t0.AddDate(10, 0, 0)}).Prune(t.Context(), d); err != nil {
+				if _, err := NewPublisher(plain, reg, PublishOptions{Now: t0.AddDate(10, 0, 0)}).Prune(t.Context(),
+					d); err != nil {
 					t.Errorf("%s: prune: %v", about, err)
 				}
 				want := []string{archive.CheckpointFile, expandedFile, archive.SumsFile}
@@ -339,7 +347,8 @@ func TestPublishToFaults(t *testing.T) {
 // mayBeCovered says whether the failure of an operation need not be told: its result is read again, or it is tried
 // again.
 func mayBeCovered(op string) bool {
-	return op == "put "+archive.CheckpointFile || op == "replace register" || strings.HasPrefix(op, "get "+archive.SnapshotsDir) || strings.HasPrefix(op, "get "+archive.PacksDir)
+	return op == "put "+archive.CheckpointFile || op == "replace register" ||
+		strings.HasPrefix(op, "get "+archive.SnapshotsDir) || strings.HasPrefix(op, "get "+archive.PacksDir)
 }
 
 // checkBetween is what must hold of a store at every moment of a publication: the pointer names a whole snapshot, and
@@ -402,7 +411,8 @@ func TestTwoPublishers(t *testing.T) {
 			var n atomic.Int64
 			var wonErr error
 			intruded := false
-			var one sync.Mutex // what a publisher does side by side is done in turn, but for sending the zip, which waits for the rest
+			// what a publisher does side by side is done in turn, but for sending the zip, which waits for the rest
+			var one sync.Mutex
 			hook := func(op, name string, do func() error) error {
 				one.Lock()
 				sends := op == "put" && strings.HasPrefix(name, archive.SnapshotsDir)
@@ -418,7 +428,8 @@ func TestTwoPublishers(t *testing.T) {
 					var won Published
 					if won, wonErr = publishTo(s, other, b); wonErr == nil {
 						reg.mu.Lock()
-						reg.record = Record{Generation: won.Checkpoint.Generation, Snapshot: won.Checkpoint.Snapshot, Digest: won.Checkpoint.Digest}
+						reg.record = Record{Generation: won.Checkpoint.Generation, Snapshot: won.Checkpoint.Snapshot,
+							Digest: won.Checkpoint.Digest}
 						reg.mu.Unlock()
 					}
 				}
@@ -436,11 +447,13 @@ func TestTwoPublishers(t *testing.T) {
 				t.Errorf("before operation %d: the second: %v", i, wonErr)
 			}
 			moved := false
-			_, data, readErr := objects.ReadObject(t.Context(), s, archive.CheckpointFile, objects.GetOptions{}, archive.MaxCheckpoint)
+			_, data, readErr := objects.ReadObject(t.Context(), s, archive.CheckpointFile, objects.GetOptions{},
+				archive.MaxCheckpoint)
 			if c, parseErr := archive.ParseCheckpoint(data); readErr != nil || parseErr != nil {
 				t.Errorf("before operation %d: %v, %v", i, readErr, parseErr)
 			} else if moved = c.Snapshot != reg.record.Snapshot; moved {
-				t.Errorf("before operation %d: the pointer names %s, the register %s", i, c.Snapshot, reg.record.Snapshot)
+				t.Errorf("before operation %d: the pointer names %s, the register %s", i, c.Snapshot,
+					reg.record.Snapshot)
 			}
 			_ = err // it has won before, or it was told: what counts is that the place is the winner's
 			mustPublishTo(t, s, &memoryRegister{record: reg.record}, b, func(o *PublishOptions) { o.Force = true })
@@ -468,7 +481,8 @@ func TestRollback(t *testing.T) {
 	}
 	for range 2 { // again changes nothing
 		r, err := back(ids[0])
-		if err != nil || r.Checkpoint.Snapshot != ids[0] || r.Checkpoint.Generation != 4 || *r.Checkpoint.Previous != ids[2] {
+		if err != nil || r.Checkpoint.Snapshot != ids[0] || r.Checkpoint.Generation != 4 ||
+			*r.Checkpoint.Previous != ids[2] {
 			t.Errorf("%+v, %v", r, err)
 		}
 		if got, err := content(s, "index.html"); err != nil || got != tree(0)["index.html"] {
@@ -502,7 +516,8 @@ func TestPublishSuccessor(t *testing.T) {
 			return errors.Join(errors.New("half of it vanishes"), err)
 		}
 	}
-	if _, err := publishTo(s, reg, d, refuse); !errors.Is(err, ErrSuccessor) || !strings.Contains(err.Error(), "half of it vanishes") || before != first.Digest {
+	if _, err := publishTo(s, reg, d, refuse); !errors.Is(err, ErrSuccessor) ||
+		!strings.Contains(err.Error(), "half of it vanishes") || before != first.Digest {
 		t.Errorf("%v, compared with %s", err, before)
 	}
 	if diff := cmp.Diff(here, namesIn(t, s)); diff != "" || reg.record.Generation != 1 {
@@ -573,10 +588,12 @@ func TestVerifyStore(t *testing.T) {
 		at := strings.Index(zip, "index.html") + len("index.html") // stored, or deflated: its bytes follow
 		mustPut(t, s, archive.SnapshotName(c.Snapshot), zip[:at]+"\x00"+zip[at+1:], objects.PutOptions{})
 		mustPut(t, s, "v1/services.json", "other", objects.PutOptions{})
-		if err := s.Delete(t.Context(), []string{archive.PackName(archive.HourOf(t0)), "v1/services/zeta.json"}); err != nil {
+		if err := s.Delete(t.Context(), []string{archive.PackName(archive.HourOf(t0)),
+			"v1/services/zeta.json"}); err != nil {
 			t.Fatal(err)
 		}
-		want := []string{archive.PackName(archive.HourOf(t0)), archive.SnapshotName(c.Snapshot) + "/index.html", "v1/services.json", "v1/services/zeta.json"}
+		want := []string{archive.PackName(archive.HourOf(t0)), archive.SnapshotName(c.Snapshot) + "/index.html",
+			"v1/services.json", "v1/services/zeta.json"}
 		if diff := cmp.Diff(want, check(signed)); diff != "" {
 			t.Errorf("wrong are (-want +got):\n%s", diff)
 		}
@@ -599,7 +616,9 @@ func TestSignature(t *testing.T) {
 		t.Fatal(err)
 	}
 	previous := "20261120T234401Z-3f2a9c"
-	c := archive.Checkpoint{Snapshot: "20261120T234501Z-3f2a9c", Previous: &previous, Generation: 7, BuiltAt: "2026-11-20T23:45:01.000Z", NextAt: "2026-11-21T00:00:01.000Z", Digest: "3f2a9c" + strings.Repeat("0", 58)}.Sign(key)
+	c := archive.Checkpoint{Snapshot: "20261120T234501Z-3f2a9c", Previous: &previous, Generation: 7,
+		BuiltAt: "2026-11-20T23:45:01.000Z", NextAt: "2026-11-21T00:00:01.000Z",
+		Digest: "3f2a9c" + strings.Repeat("0", 58)}.Sign(key)
 	if parsed, err := archive.ParseCheckpoint(c.Encode()); err != nil || parsed.VerifySignature(public) != nil {
 		t.Errorf("%+v, %v", parsed, err)
 	}
@@ -619,7 +638,8 @@ func TestSignature(t *testing.T) {
 			t.Errorf("change %d: %v", i, err)
 		}
 	}
-	for _, bad := range []string{"", "x", "-----BEGIN PRIVATE KEY-----\nc0ffee==\n-----END PRIVATE KEY-----\n", string(archive.PublicKey(key))} {
+	for _, bad := range []string{"", "x", "-----BEGIN PRIVATE KEY-----\nc0ffee==\n-----END PRIVATE KEY-----\n",
+		string(archive.PublicKey(key))} {
 		if _, err := archive.ParseKey([]byte(bad)); err == nil || strings.Contains(err.Error(), "c0ffee") {
 			t.Errorf("%q: %v", bad, err)
 		}
@@ -653,7 +673,9 @@ func TestPublishThroughFaultyProxy(t *testing.T) {
 		spoil func(w http.ResponseWriter, r *http.Request, pass http.Handler)
 	}{
 		{"lies about ETags: one for all", 2, lies(func() string { return `"0123456789abcdef0123456789abcdef"` })},
-		{"lies about ETags: another each time", 2, lies(func() string { return fmt.Sprintf(`"%032x"`, rand.Uint64()) })},
+		{"lies about ETags: another each time", 2, lies(func() string {
+			return fmt.Sprintf(`"%032x"`, rand.Uint64())
+		})},
 		{"lies about every ETag", 1, lies(func() string { return fmt.Sprintf(`"%032x"`, rand.Uint64()) })},
 		{"delays", 3, func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
 			select { // a delay is what is tested
@@ -676,7 +698,8 @@ func TestPublishThroughFaultyProxy(t *testing.T) {
 		}},
 		{"SlowDown", 2, func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 			w.WriteHeader(http.StatusServiceUnavailable)
-			_, _ = io.WriteString(w, `<?xml version="1.0"?><Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>`)
+			_, _ = io.WriteString(w,
+				`<?xml version="1.0"?><Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>`)
 		}},
 		{"drops half of bodies", 4, func(w http.ResponseWriter, r *http.Request, pass http.Handler) {
 			rec := httptest.NewRecorder()
@@ -708,7 +731,9 @@ func TestPublishThroughFaultyProxy(t *testing.T) {
 			// The signature is of the host that was asked: what asks through the proxy signs the proxy's address.
 			address := server.Bucket(t)
 			direct := openStore(t, address, server)
-			through, err := objects.OpenStore(address, objects.StoreOptions{Getenv: outputtest.Getenv(server.Env(strings.TrimPrefix(proxy.URL, "http://"))), Attempts: 6})
+			through, err := objects.OpenStore(address,
+				objects.StoreOptions{Getenv: outputtest.Getenv(server.Env(strings.TrimPrefix(proxy.URL, "http://"))),
+					Attempts: 6})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -747,7 +772,9 @@ func TestRefusedLeavesNothing(t *testing.T) {
 		before := namesIn(t, s)
 		next := mustPublish(t, d, t0.Add(time.Minute), largeTree()).Checkpoint
 		unlike := errors.New("unlike the one before")
-		_, err := publishTo(s, reg, d, func(o *PublishOptions) { o.Check = func(_, _ archive.Files) error { return unlike } })
+		_, err := publishTo(s, reg, d, func(o *PublishOptions) {
+			o.Check = func(_, _ archive.Files) error { return unlike }
+		})
 		if !errors.Is(err, ErrSuccessor) || !errors.Is(err, unlike) {
 			t.Errorf("no successor: %v", err)
 		}
@@ -776,7 +803,8 @@ func TestLyingStore(t *testing.T) {
 	first := mustPublish(t, d, t0, tree(1)).Checkpoint
 	old := openFolder(t, tempDir(t))
 	mustPublish(t, old, t0, tree(1))
-	folders := map[string][]string{"in one piece": {archive.SnapshotsDir, archive.PacksDir}, "in parts": {archive.SnapshotsDir}}
+	folders := map[string][]string{"in one piece": {archive.SnapshotsDir, archive.PacksDir},
+		"in parts": {archive.SnapshotsDir}}
 	for about, files := range map[string]map[string]string{"in one piece": tree(2), "in parts": largeTree()} {
 		mustPublish(t, d, t0.Add(time.Hour), files)
 		for what, keep := range map[string]func([]byte) []byte{
@@ -789,16 +817,19 @@ func TestLyingStore(t *testing.T) {
 			for _, folder := range folders[about] {
 				s, reg := openStoreDir(t, tempDir(t)), &memoryRegister{}
 				mustPublishTo(t, s, reg, old)
-				if _, err := publishTo(&lyingStore{s, folder, keep}, reg, d); !errors.Is(err, archive.ErrDamaged) && !errors.Is(err, io.ErrUnexpectedEOF) {
+				if _, err := publishTo(&lyingStore{s, folder, keep}, reg, d); !errors.Is(err, archive.ErrDamaged) &&
+					!errors.Is(err, io.ErrUnexpectedEOF) {
 					t.Errorf("%s, %s of %s is other: %v, want %v", about, what, folder, err, archive.ErrDamaged)
 				}
-				if c, err := archive.ParseCheckpoint(readFileOf(t, s, archive.CheckpointFile)); err != nil || c.Snapshot != first.Snapshot {
+				if c, err := archive.ParseCheckpoint(readFileOf(t, s, archive.CheckpointFile)); err != nil ||
+					c.Snapshot != first.Snapshot {
 					t.Errorf("%s, %s of %s: the pointer names %s, %v", about, what, folder, c.Snapshot, err)
 				}
 				mustPublishTo(t, s, reg, d)
 				verifyWhole(t, s)
 				hour := archive.HourOf(t0.Add(time.Hour))
-				if want, err := os.ReadFile(d.packPath(hour)); err != nil || !bytes.Equal(readFileOf(t, s, archive.PackName(hour)), want) {
+				if want, err := os.ReadFile(d.packPath(hour)); err != nil ||
+					!bytes.Equal(readFileOf(t, s, archive.PackName(hour)), want) {
 					t.Errorf("%s, %s of %s: the next run leaves another pack, %v", about, what, folder, err)
 				}
 			}

@@ -24,7 +24,8 @@ type hookedStore struct {
 	hook func(op, name string, do func() error) error
 }
 
-func (s *hookedStore) Put(ctx context.Context, name string, body objects.Body, o objects.PutOptions) (etag string, err error) {
+func (s *hookedStore) Put(ctx context.Context, name string, body objects.Body, o objects.PutOptions) (etag string,
+	err error) {
 	err = s.hook("put", name, func() error {
 		etag, err = s.Store.Put(ctx, name, body, o)
 		return err
@@ -32,7 +33,8 @@ func (s *hookedStore) Put(ctx context.Context, name string, body objects.Body, o
 	return etag, err
 }
 
-func (s *hookedStore) Get(ctx context.Context, name string, o objects.GetOptions) (obj objects.Object, body io.ReadCloser, err error) {
+func (s *hookedStore) Get(ctx context.Context, name string, o objects.GetOptions) (obj objects.Object,
+	body io.ReadCloser, err error) {
 	err = s.hook("get", name, func() error {
 		obj, body, err = s.Store.Get(ctx, name, o)
 		return err
@@ -70,7 +72,8 @@ func (s *hookedStore) Sweep(ctx context.Context) error {
 // copyTo puts a folder's zips and its pointer into a store, as anybody could.
 func copyTo(t testing.TB, s objects.Store, d *Folder) {
 	t.Helper()
-	for _, pattern := range []string{archive.SnapshotsDir + "/*.zip", archive.PacksDir + "/*.zip", archive.CheckpointFile} {
+	for _, pattern := range []string{archive.SnapshotsDir + "/*.zip", archive.PacksDir + "/*.zip",
+		archive.CheckpointFile} {
 		paths, err := filepath.Glob(filepath.Join(d.Root(), pattern))
 		if err != nil {
 			t.Fatal(err)
@@ -108,7 +111,10 @@ func TestStoreSource(t *testing.T) {
 		t.Run(test.about, func(t *testing.T) {
 			t.Parallel()
 			var requests atomic.Int64
-			store := &hookedStore{test.open(t), func(_, _ string, do func() error) error { requests.Add(1); return do() }}
+			store := &hookedStore{test.open(t), func(_, _ string, do func() error) error {
+				requests.Add(1)
+				return do()
+			}}
 			d := openFolder(t, tempDir(t))
 			s := OpenStoreSource(store, 0, quiet())
 			defer s.Close()
@@ -129,7 +135,8 @@ func TestStoreSource(t *testing.T) {
 						t.Errorf("%s of %s reads %.40q", name, snap.ID, got)
 					}
 				}
-				if n := requests.Load(); snap.ID != ids[i] || n > 4 { // pointer, size, end, and the rest that is read ahead
+				// pointer, size, end, and the rest that is read ahead
+				if n := requests.Load(); snap.ID != ids[i] || n > 4 {
 					t.Errorf("open is %s, want %s; %d requests", snap.ID, ids[i], n)
 				}
 				snap.Release()
@@ -228,7 +235,8 @@ func TestStoreSourceBadPointer(t *testing.T) {
 	id := mustPublish(t, d, t0, tree(1)).Checkpoint.Snapshot
 	copyTo(t, store, d)
 	current(t, s).Release()
-	for _, bad := range []string{"", "{}", `{"snapshot": "../x"}`, strings.Repeat("x", archive.MaxCheckpoint+1), strings.ReplaceAll(string(readFileOf(t, store, archive.CheckpointFile)), id, "20261120T234501Z-ffffff")} {
+	for _, bad := range []string{"", "{}", `{"snapshot": "../x"}`, strings.Repeat("x", archive.MaxCheckpoint+1),
+		strings.ReplaceAll(string(readFileOf(t, store, archive.CheckpointFile)), id, "20261120T234501Z-ffffff")} {
 		mustPut(t, store, archive.CheckpointFile, bad, objects.PutOptions{})
 		if err := s.Refresh(); err == nil || s.Err() == nil {
 			t.Errorf("%.40q: no error", bad)

@@ -13,7 +13,8 @@ import (
 
 // Rollback makes an earlier snapshot, which the folder still has, the current one. Its checkpoint is the next
 // generation after the one that it takes back, which stays as the previous. The next build follows it.
-func (d *Folder) Rollback(ctx context.Context, id string, key ed25519.PrivateKey) (c archive.Checkpoint, moved bool, err error) {
+func (d *Folder) Rollback(ctx context.Context, id string, key ed25519.PrivateKey) (c archive.Checkpoint, moved bool,
+	err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("roll %s back: %w", d.root, err)
@@ -65,13 +66,15 @@ func (d *Folder) Rollback(ctx context.Context, id string, key ed25519.PrivateKey
 	}
 	at := built.Format(archive.TimeLayout) // when the next build was due then means nothing now
 	c = archive.Checkpoint{
-		Snapshot: id, Previous: &before.Snapshot, Generation: before.Generation + 1, BuiltAt: at, NextAt: at, Digest: digest,
+		Snapshot: id, Previous: &before.Snapshot, Generation: before.Generation + 1, BuiltAt: at, NextAt: at,
+		Digest: digest,
 		Erased: before.Erased, // no pack comes back
 	}
 	if key != nil {
 		c = c.Sign(key)
 	}
-	return c, true, d.disk.replace(filepath.Join(d.root, archive.CheckpointFile), filepath.Join(d.root, objects.TempPrefix+archive.CheckpointFile), c.Encode())
+	return c, true, d.disk.replace(filepath.Join(d.root, archive.CheckpointFile),
+		filepath.Join(d.root, objects.TempPrefix+archive.CheckpointFile), c.Encode())
 }
 
 // verifyKept reads the whole zip of a snapshot, and answers its digest, which its id must have.

@@ -40,7 +40,8 @@ func TestFolderRollback(t *testing.T) {
 		t.Fatalf("%v, %v", moved, err)
 	}
 	want := first
-	want.Generation, want.Previous, want.BuiltAt, want.NextAt = 3, &second.Snapshot, t0.Format("2006-01-02T15:04:05.000Z"), t0.Format("2006-01-02T15:04:05.000Z")
+	want.Generation, want.Previous, want.BuiltAt, want.NextAt = 3, &second.Snapshot,
+		t0.Format("2006-01-02T15:04:05.000Z"), t0.Format("2006-01-02T15:04:05.000Z")
 	now, err := d.Checkpoint()
 	if diff := cmp.Diff([]archive.Checkpoint{want, want}, []archive.Checkpoint{back, now}); diff != "" || err != nil {
 		t.Errorf("checkpoint, %v (-want +got):\n%s", err, diff)
@@ -62,7 +63,8 @@ func TestFolderRollback(t *testing.T) {
 	if again, moved, err := d.Rollback(t.Context(), first.Snapshot, nil); err != nil || moved || again.Generation != 3 {
 		t.Errorf("again: %+v, %v, %v", again, moved, err)
 	}
-	if third := mustPublish(t, d, t0.Add(2*time.Minute), tree(3)).Checkpoint; third.Generation != 4 || *third.Previous != first.Snapshot {
+	if third := mustPublish(t, d, t0.Add(2*time.Minute), tree(3)).Checkpoint; third.Generation != 4 ||
+		*third.Previous != first.Snapshot {
 		t.Errorf("the next build: %+v", third)
 	}
 
@@ -87,7 +89,8 @@ func TestFolderRollbackOfZips(t *testing.T) {
 	d := openFolder(t, tempDir(t))
 	var ids []string
 	for i := range 2 {
-		b, err := d.Begin(t.Context(), BuildOptions{Now: t0.Add(time.Duration(i) * time.Minute), Next: t0, Expand: ExpandNone})
+		b, err := d.Begin(t.Context(), BuildOptions{Now: t0.Add(time.Duration(i) * time.Minute), Next: t0,
+			Expand: ExpandNone})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +106,8 @@ func TestFolderRollbackOfZips(t *testing.T) {
 	if _, _, err := d.Rollback(t.Context(), ids[0], nil); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{".lock", "checkpoint.json", "packs", "snapshots", "snapshots/" + ids[0] + ".zip", "snapshots/" + ids[0] + sealExt, "snapshots/" + ids[1] + ".zip", "snapshots/" + ids[1] + sealExt, "tree"}
+	want := []string{".lock", "checkpoint.json", "packs", "snapshots", "snapshots/" + ids[0] + ".zip",
+		"snapshots/" + ids[0] + sealExt, "snapshots/" + ids[1] + ".zip", "snapshots/" + ids[1] + sealExt, "tree"}
 	if diff := cmp.Diff(want, listing(t, d.Root())); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
@@ -163,7 +167,8 @@ func TestFolderRollbackFaults(t *testing.T) {
 				if _, _, err := plain.Rollback(t.Context(), f.first, nil); err != nil {
 					t.Errorf("after %s, again: %v", what, err)
 				}
-				if c, err := plain.Checkpoint(); err != nil || c.Snapshot != f.first || c.Generation != 3 || plain.treeID() != f.first {
+				if c, err := plain.Checkpoint(); err != nil || c.Snapshot != f.first || c.Generation != 3 ||
+					plain.treeID() != f.first {
 					t.Errorf("after %s, again: %+v, %v, current %s", what, c, err, plain.treeID())
 				}
 			})

@@ -163,7 +163,8 @@ func (s *Source) open(seen pointer) (*Snapshot, error) {
 	snap.source = s
 	if want := snap.Checkpoint.Digest; snap.Digest() != want {
 		snap.Release()
-		return nil, fmt.Errorf("open snapshot %s: %w: its digest is %s, not %s", snap.ID, archive.ErrDamaged, snap.Digest(), want)
+		return nil, fmt.Errorf("open snapshot %s: %w: its digest is %s, not %s", snap.ID, archive.ErrDamaged,
+			snap.Digest(), want)
 	}
 	return snap, nil
 }
@@ -209,7 +210,9 @@ func (s *Snapshot) PackVersion(hour string) string {
 
 func (s *Snapshot) readPack(hour, name string) ([]byte, error) {
 	of := s.source
-	p, err := of.packs.open(s.packsDir+"/"+s.PackVersion(hour), func() (*archive.ZipFile, error) { return of.place.openPack(s.packsDir, hour) })
+	p, err := of.packs.open(s.packsDir+"/"+s.PackVersion(hour), func() (*archive.ZipFile, error) {
+		return of.place.openPack(s.packsDir, hour)
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -162,7 +162,8 @@ func TestSourceOtherDigest(t *testing.T) {
 	d := openFolder(t, tempDir(t))
 	first := mustPublish(t, d, t0, tree(1))
 	second := mustPublish(t, d, t0.Add(time.Minute), tree(2))
-	if err := os.Rename(d.snapshotPath(first.Checkpoint.Snapshot), d.snapshotPath(second.Checkpoint.Snapshot)); err != nil {
+	if err := os.Rename(d.snapshotPath(first.Checkpoint.Snapshot),
+		d.snapshotPath(second.Checkpoint.Snapshot)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := openSource(t, d.Root()).Current(); !errors.Is(err, archive.ErrDamaged) {
@@ -209,7 +210,8 @@ func TestSourceOfTrees(t *testing.T) {
 			if _, ok := archive.ParseSnapshotID(snap.ID); !ok || test.sameID != (snap.ID == r.Checkpoint.Snapshot) {
 				t.Errorf("id %s", snap.ID)
 			}
-			if snap.Digest() != r.Checkpoint.Digest || snap.Checkpoint.Digest != r.Checkpoint.Digest || snap.Checkpoint.Built().IsZero() {
+			if snap.Digest() != r.Checkpoint.Digest || snap.Checkpoint.Digest != r.Checkpoint.Digest ||
+				snap.Checkpoint.Built().IsZero() {
 				t.Errorf("checkpoint %+v", snap.Checkpoint)
 			}
 			for name, want := range tree(1) {
@@ -270,7 +272,8 @@ func TestReadPack(t *testing.T) {
 	if n := len(s.packs.list); n > maxPacks {
 		t.Errorf("%d packs are open, want %d at most", n, maxPacks)
 	}
-	for _, test := range [][2]string{{"2026112023", "none"}, {"1999010100", "v1/checks/block=0.json"}, {"../snapshots/x", "index.html"}} {
+	for _, test := range [][2]string{{"2026112023", "none"}, {"1999010100", "v1/checks/block=0.json"},
+		{"../snapshots/x", "index.html"}} {
 		if _, err := snap.ReadPack(test[0], test[1]); err == nil {
 			t.Errorf("read %s of pack %s", test[1], test[0])
 		}

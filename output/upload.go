@@ -35,7 +35,8 @@ func (p *Publisher) uploadPacks(ctx context.Context, from *Folder, erased bool) 
 		if err != nil {
 			return uploaded, errors.Join(err, g.Wait())
 		}
-		if size, ok := sizes[archive.PackName(hour)]; ok && size == body.Size() && (!erased || objects.Compare(ctx, p.store, archive.PackName(hour), body) == nil) {
+		if size, ok := sizes[archive.PackName(hour)]; ok && size == body.Size() &&
+			(!erased || objects.Compare(ctx, p.store, archive.PackName(hour), body) == nil) {
 			body.Close()
 			continue
 		}
@@ -50,7 +51,8 @@ func (p *Publisher) uploadPacks(ctx context.Context, from *Folder, erased bool) 
 
 // uploadSnapshot sends the zip, unless the store has the same files under its name, lets it show when it is checked,
 // and reads it back. What the pointer names was read back before it did.
-func (p *Publisher) uploadSnapshot(ctx context.Context, t target, c archive.Checkpoint, zip objects.Body, checked <-chan struct{}) error {
+func (p *Publisher) uploadSnapshot(ctx context.Context, t target, c archive.Checkpoint, zip objects.Body,
+	checked <-chan struct{}) error {
 	name := archive.SnapshotName(c.Snapshot)
 	obj, err := p.store.Stat(ctx, name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -64,7 +66,8 @@ func (p *Publisher) uploadSnapshot(ctx context.Context, t target, c archive.Chec
 			if objects.Compare(ctx, p.store, name, zip) == nil {
 				return nil
 			}
-		} else if z, err := objects.OpenZip(objects.NewBlocks(p.store, 0), name); err == nil && archive.Verify(ctx, z, c.Digest) == nil {
+		} else if z, err := objects.OpenZip(objects.NewBlocks(p.store, 0), name); err == nil &&
+			archive.Verify(ctx, z, c.Digest) == nil {
 			return nil // the same files, packed otherwise
 		}
 	}
@@ -74,7 +77,8 @@ func (p *Publisher) uploadSnapshot(ctx context.Context, t target, c archive.Chec
 // upload puts an immutable object, which shows after a channel is closed, and reads it back.
 func (p *Publisher) upload(ctx context.Context, name string, body objects.Body, after <-chan struct{}) error {
 	p.progress.expect(1, body.Size())
-	if _, err := p.store.Put(ctx, name, body, objects.PutOptions{Header: immutableHeader, After: after, ReadBack: true}); err != nil {
+	if _, err := p.store.Put(ctx, name, body, objects.PutOptions{Header: immutableHeader, After: after,
+		ReadBack: true}); err != nil {
 		return err
 	}
 	if err := objects.Compare(ctx, p.store, name, body); err != nil {

@@ -21,10 +21,11 @@ import (
 
 // VerifyOptions are what a published place is held to.
 type VerifyOptions struct {
-	Key    ed25519.PublicKey                    // that the checkpoint must be signed with; nil for none
-	Packs  func(archive.Tree) ([]string, error) // hours of the packs that a tree names; nil is none
-	Files  bool                                 // ask for every file of the snapshot by itself, where the place lists no expanded objects
-	Report func(name string, err error)         // is told each thing that is wrong, one at a time
+	Key   ed25519.PublicKey                    // that the checkpoint must be signed with; nil for none
+	Packs func(archive.Tree) ([]string, error) // hours of the packs that a tree names; nil is none
+	// ask for every file of the snapshot by itself, where the place lists no expanded objects
+	Files  bool
+	Report func(name string, err error) // is told each thing that is wrong, one at a time
 }
 
 // Verified counts what was looked at.
@@ -61,7 +62,8 @@ type verifier struct {
 
 // wrong tells of damage; what could not be reached is no damage but an error.
 func (v *verifier) wrong(name string, err error) error {
-	if errors.Is(err, archive.ErrUnreachable) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(err, archive.ErrUnreachable) || errors.Is(err, context.Canceled) ||
+		errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	v.mu.Lock()
@@ -74,7 +76,8 @@ func (v *verifier) wrong(name string, err error) error {
 }
 
 func (v *verifier) run(ctx context.Context) error {
-	_, data, err := objects.ReadObject(ctx, v.store, archive.CheckpointFile, objects.GetOptions{}, archive.MaxCheckpoint)
+	_, data, err := objects.ReadObject(ctx, v.store, archive.CheckpointFile, objects.GetOptions{},
+		archive.MaxCheckpoint)
 	if errors.Is(err, fs.ErrNotExist) {
 		return v.plainTree(ctx)
 	}
@@ -98,7 +101,9 @@ func (v *verifier) run(ctx context.Context) error {
 		return v.wrong(archive.SnapshotName(c.Snapshot), err)
 	}
 	if tree.Digest() != c.Digest {
-		if err := v.wrong(archive.SnapshotName(c.Snapshot), fmt.Errorf("%w: its digest is %s, the checkpoint says %s", archive.ErrDamaged, tree.Digest(), c.Digest)); err != nil {
+		if err := v.wrong(archive.SnapshotName(c.Snapshot),
+			fmt.Errorf("%w: its digest is %s, the checkpoint says %s", archive.ErrDamaged, tree.Digest(),
+				c.Digest)); err != nil {
 			return err
 		}
 	}

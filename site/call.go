@@ -14,7 +14,8 @@ type Call struct {
 // Calls are all of them. A server that takes no submissions has none.
 var Calls = []Call{
 	{
-		Name: "submit", Method: "POST", Pattern: "/v1/submit", Body: Submission{}, Status: 201, Answer: One[SubmissionResult]{},
+		Name: "submit", Method: "POST", Pattern: "/v1/submit", Body: Submission{}, Status: 201,
+		Answer: One[SubmissionResult]{},
 		About: "Submits a service for listing. It is kept, its endpoints are asked once without paying, and a person decides. " +
 			"An Idempotency-Key makes it safe to send again: with the same submission the answer is that of the first time, with another one a 400.",
 	},

@@ -28,7 +28,8 @@ func SchemaLine(e SnapshotEntry) string {
 	if e.Extra != nil {
 		extra = *e.Extra
 	}
-	fields := []string{method, path, e.Scheme, e.Network, e.Asset, e.AssetName, strconv.Itoa(e.X402Version), "", timeout, extra}
+	fields := []string{method, path, e.Scheme, e.Network, e.Asset, e.AssetName, strconv.Itoa(e.X402Version), "",
+		timeout, extra}
 	for i, f := range fields {
 		fields[i] = strings.ReplaceAll(f, " ", "%20")
 	}
@@ -115,11 +116,13 @@ func comparePrices(before, after []SnapshotEntry) PriceSummary {
 		slices.SortFunc(gone, compareAmounts)
 		slices.SortFunc(came, compareAmounts)
 		for i := range min(len(gone), len(came)) {
-			moved = append(moved, PriceChange{Network: k.network, Endpoint: k.endpoint, NewPrice: came[i], OldPrice: gone[i], AssetName: k.name})
+			moved = append(moved, PriceChange{Network: k.network, Endpoint: k.endpoint, NewPrice: came[i],
+				OldPrice: gone[i], AssetName: k.name})
 		}
 	}
 	slices.SortFunc(moved, func(a, b PriceChange) int {
-		return cmp.Or(cmp.Compare(a.Endpoint, b.Endpoint), cmp.Compare(a.Network, b.Network), cmp.Compare(a.AssetName, b.AssetName),
+		return cmp.Or(cmp.Compare(a.Endpoint, b.Endpoint), cmp.Compare(a.Network, b.Network),
+			cmp.Compare(a.AssetName, b.AssetName),
 			compareAmounts(a.OldPrice, b.OldPrice), compareAmounts(a.NewPrice, b.NewPrice))
 	})
 	return PriceSummary{PriceChanges: slices.Compact(moved)}
@@ -146,7 +149,8 @@ func compareRecipients(before, after []Recipient) PayToSummary {
 		return slices.Compact(out)
 	}
 	old, new := collect(before, whole), collect(after, whole)
-	return PayToSummary{PayToAdded: abbreviated(missing(old, new), was), PayToRemoved: abbreviated(missing(new, old), is)}
+	return PayToSummary{PayToAdded: abbreviated(missing(old, new), was),
+		PayToRemoved: abbreviated(missing(new, old), is)}
 }
 
 // Text is the summary as JSON.

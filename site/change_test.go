@@ -15,8 +15,10 @@ import (
 // way is a way to pay GET /quote: the price of USDC on Base, with what edit changes.
 func way(price string, edit ...func(*site.SnapshotEntry)) site.SnapshotEntry {
 	e := site.SnapshotEntry{
-		Endpoint: "GET /quote", Scheme: "exact", Network: "eip155:8453", Asset: "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", AssetName: "USDC",
-		Price: price, PayTo: "0x2096…287C", X402Version: 2, MaxTimeoutSeconds: new(300), Extra: new(`{"name":"USD Coin","version":"2"}`),
+		Endpoint: "GET /quote", Scheme: "exact", Network: "eip155:8453",
+		Asset: "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", AssetName: "USDC",
+		Price: price, PayTo: "0x2096…287C", X402Version: 2, MaxTimeoutSeconds: new(300),
+		Extra: new(`{"name":"USD Coin","version":"2"}`),
 	}
 	for _, f := range edit {
 		f(&e)
@@ -43,11 +45,16 @@ func TestSchemaLine(t *testing.T) {
 		want  string
 	}{
 		{"as usual", way("1"), quoteLine + `{"name":"USD%20Coin","version":"2"}`},
-		{"neither price nor recipient enters", way("2", func(e *site.SnapshotEntry) { e.PayTo = "x" }), quoteLine + `{"name":"USD%20Coin","version":"2"}`},
+		{"neither price nor recipient enters", way("2", func(e *site.SnapshotEntry) { e.PayTo = "x" }),
+			quoteLine + `{"name":"USD%20Coin","version":"2"}`},
 		{"without extra", way("1", func(e *site.SnapshotEntry) { e.Extra = nil }), quoteLine + "{}"},
-		{"without timeout", way("1", extra("{}"), func(e *site.SnapshotEntry) { e.MaxTimeoutSeconds = nil }), strings.Replace(quoteLine, " 300 ", "  ", 1) + "{}"},
-		{"blanks in a path", way("1", extra("{}"), at("GET /a b")), strings.Replace(quoteLine, "/quote", "/a%20b", 1) + "{}"},
-		{"endpoint without a path", way("1", extra("{}"), at("GET")), strings.Replace(quoteLine, "/quote", "", 1) + "{}"},
+		{"without timeout", way("1", extra("{}"), func(e *site.SnapshotEntry) {
+			e.MaxTimeoutSeconds = nil
+		}), strings.Replace(quoteLine, " 300 ", "  ", 1) + "{}"},
+		{"blanks in a path", way("1", extra("{}"), at("GET /a b")),
+			strings.Replace(quoteLine, "/quote", "/a%20b", 1) + "{}"},
+		{"endpoint without a path", way("1", extra("{}"), at("GET")),
+			strings.Replace(quoteLine, "/quote", "", 1) + "{}"},
 		{"nothing at all", site.SnapshotEntry{}, "      0   {}"},
 	} {
 		got := site.SchemaLine(test.entry)
@@ -76,7 +83,8 @@ func TestCompare(t *testing.T) {
 	t.Parallel()
 	none := []string{}
 	moved := func(old, new string) site.PriceSummary {
-		return site.PriceSummary{PriceChanges: []site.PriceChange{{Network: "eip155:8453", Endpoint: "GET /quote", NewPrice: new, OldPrice: old, AssetName: "USDC"}}}
+		return site.PriceSummary{PriceChanges: []site.PriceChange{{Network: "eip155:8453", Endpoint: "GET /quote",
+			NewPrice: new, OldPrice: old, AssetName: "USDC"}}}
 	}
 	const plain, fees = quoteLine + `{"name":"USD%20Coin","version":"2"}`, quoteLine + `{"feePayer":"x"}`
 	post := way("1", at("POST /search"))
@@ -88,21 +96,31 @@ func TestCompare(t *testing.T) {
 	}{
 		{"nothing changed", []site.SnapshotEntry{way("1"), post}, []site.SnapshotEntry{post, way("1")}, nil},
 		{"nothing at all", nil, nil, nil},
-		{"price", []site.SnapshotEntry{way("9")}, []site.SnapshotEntry{way("10")}, []site.ChangeSet{{Type: site.PriceChanged, Summary: moved("9", "10")}}},
+		{"price", []site.SnapshotEntry{way("9")}, []site.SnapshotEntry{way("10")},
+			[]site.ChangeSet{{Type: site.PriceChanged, Summary: moved("9", "10")}}},
 		{"endpoint added", []site.SnapshotEntry{way("1")}, []site.SnapshotEntry{way("1"), post}, []site.ChangeSet{
-			{Type: site.SchemaChanged, Summary: site.SchemaSummary{SchemaAdded: []string{postLine}, SchemaRemoved: none, EndpointsAdded: []string{"POST /search"}, EndpointsRemoved: none}}}},
+			{Type: site.SchemaChanged, Summary: site.SchemaSummary{SchemaAdded: []string{postLine}, SchemaRemoved: none,
+				EndpointsAdded: []string{"POST /search"}, EndpointsRemoved: none}}}},
 		{"everything removed", []site.SnapshotEntry{way("1")}, nil, []site.ChangeSet{
-			{Type: site.SchemaChanged, Summary: site.SchemaSummary{SchemaAdded: none, SchemaRemoved: []string{plain}, EndpointsAdded: none, EndpointsRemoved: []string{"GET /quote"}}}}},
-		{"only extra: the same line in both lists", []site.SnapshotEntry{way("1")}, []site.SnapshotEntry{way("1", extra(`{"feePayer":"x"}`))}, []site.ChangeSet{
-			{Type: site.SchemaChanged, Summary: site.SchemaSummary{SchemaAdded: []string{fees}, SchemaRemoved: []string{plain}, EndpointsAdded: none, EndpointsRemoved: none}}}},
-		{"extra and price", []site.SnapshotEntry{way("1")}, []site.SnapshotEntry{way("2", extra(`{"feePayer":"x"}`))}, []site.ChangeSet{
-			{Type: site.SchemaChanged, Summary: site.SchemaSummary{SchemaAdded: []string{fees}, SchemaRemoved: []string{plain}, EndpointsAdded: none, EndpointsRemoved: none}},
-			{Type: site.PriceChanged, Summary: moved("1", "2")}}},
+			{Type: site.SchemaChanged, Summary: site.SchemaSummary{SchemaAdded: none, SchemaRemoved: []string{plain},
+				EndpointsAdded: none, EndpointsRemoved: []string{"GET /quote"}}}}},
+		{"only extra: the same line in both lists", []site.SnapshotEntry{way("1")},
+			[]site.SnapshotEntry{way("1", extra(`{"feePayer":"x"}`))}, []site.ChangeSet{
+				{Type: site.SchemaChanged, Summary: site.SchemaSummary{SchemaAdded: []string{fees},
+					SchemaRemoved: []string{plain}, EndpointsAdded: none, EndpointsRemoved: none}}}},
+		{"extra and price", []site.SnapshotEntry{way("1")}, []site.SnapshotEntry{way("2", extra(`{"feePayer":"x"}`))},
+			[]site.ChangeSet{
+				{Type: site.SchemaChanged, Summary: site.SchemaSummary{SchemaAdded: []string{fees},
+					SchemaRemoved: []string{plain}, EndpointsAdded: none, EndpointsRemoved: none}},
+				{Type: site.PriceChanged, Summary: moved("1", "2")}}},
 
 		// A service may ask for the same asset twice.
-		{"two prices, nothing changed", []site.SnapshotEntry{way("1"), way("2")}, []site.SnapshotEntry{way("2"), way("1")}, nil},
-		{"one of two prices", []site.SnapshotEntry{way("1"), way("2")}, []site.SnapshotEntry{way("3"), way("2")}, []site.ChangeSet{{Type: site.PriceChanged, Summary: moved("1", "3")}}},
-		{"the same price twice, then once", []site.SnapshotEntry{way("1"), way("1")}, []site.SnapshotEntry{way("1")}, nil},
+		{"two prices, nothing changed", []site.SnapshotEntry{way("1"), way("2")},
+			[]site.SnapshotEntry{way("2"), way("1")}, nil},
+		{"one of two prices", []site.SnapshotEntry{way("1"), way("2")}, []site.SnapshotEntry{way("3"), way("2")},
+			[]site.ChangeSet{{Type: site.PriceChanged, Summary: moved("1", "3")}}},
+		{"the same price twice, then once", []site.SnapshotEntry{way("1"), way("1")}, []site.SnapshotEntry{way("1")},
+			nil},
 	} {
 		if diff := cmp.Diff(test.want, site.Compare(test.before, test.after, nil, nil)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
@@ -116,26 +134,35 @@ func TestCompareRecipients(t *testing.T) {
 	to := func(endpoint, network, payTo string) site.Recipient {
 		return site.Recipient{Endpoint: endpoint, Network: network, PayTo: payTo}
 	}
-	const old, next, other = "0x1111111111111111111111111111111111111111", "0x2222222222222222222222222222222222222222", "0x3333333333333333333333333333333333333333"
+	const old, next, other = "0x1111111111111111111111111111111111111111", "0x2222222222222222222222222222222222222222",
+		"0x3333333333333333333333333333333333333333"
 	for _, test := range []struct {
 		name           string
 		before, after  []site.Recipient
 		added, removed []string // nil for no change
 	}{
 		{"the same", []site.Recipient{to("GET /a", base, old)}, []site.Recipient{to("GET /a", base, old)}, nil, nil},
-		{"moved", []site.Recipient{to("GET /a", base, old)}, []site.Recipient{to("GET /a", base, next)}, []string{"0x2222…2222"}, []string{"0x1111…1111"}},
-		{"moved on both endpoints", []site.Recipient{to("GET /a", base, old), to("GET /b", base, old)}, []site.Recipient{to("GET /b", base, next), to("GET /a", base, next)},
+		{"moved", []site.Recipient{to("GET /a", base, old)}, []site.Recipient{to("GET /a", base, next)},
 			[]string{"0x2222…2222"}, []string{"0x1111…1111"}},
-		{"a second one", []site.Recipient{to("GET /a", base, old)}, []site.Recipient{to("GET /a", base, next), to("GET /a", base, old)}, []string{"0x2222…2222"}, []string{}},
-		{"endpoints exchange theirs", []site.Recipient{to("GET /a", base, old), to("GET /b", base, other)}, []site.Recipient{to("GET /a", base, other), to("GET /b", base, old)},
+		{"moved on both endpoints", []site.Recipient{to("GET /a", base, old), to("GET /b", base, old)},
+			[]site.Recipient{to("GET /b", base, next), to("GET /a", base, next)},
+			[]string{"0x2222…2222"}, []string{"0x1111…1111"}},
+		{"a second one", []site.Recipient{to("GET /a", base, old)},
+			[]site.Recipient{to("GET /a", base, next), to("GET /a", base, old)}, []string{"0x2222…2222"}, []string{}},
+		{"endpoints exchange theirs", []site.Recipient{to("GET /a", base, old), to("GET /b", base, other)},
+			[]site.Recipient{to("GET /a", base, other), to("GET /b", base, old)},
 			[]string{"0x1111…1111", "0x3333…3333"}, []string{"0x1111…1111", "0x3333…3333"}},
-		{"a new network brings one", []site.Recipient{to("GET /a", base, old)}, []site.Recipient{to("GET /a", base, old), to("GET /a", solana, next)}, nil, nil},
-		{"a new endpoint brings one", []site.Recipient{to("GET /a", base, old)}, []site.Recipient{to("GET /a", base, old), to("GET /b", base, next)}, nil, nil},
-		{"a removed endpoint takes one along", []site.Recipient{to("GET /a", base, old), to("GET /b", base, next)}, []site.Recipient{to("GET /a", base, old)}, nil, nil},
+		{"a new network brings one", []site.Recipient{to("GET /a", base, old)},
+			[]site.Recipient{to("GET /a", base, old), to("GET /a", solana, next)}, nil, nil},
+		{"a new endpoint brings one", []site.Recipient{to("GET /a", base, old)},
+			[]site.Recipient{to("GET /a", base, old), to("GET /b", base, next)}, nil, nil},
+		{"a removed endpoint takes one along", []site.Recipient{to("GET /a", base, old), to("GET /b", base, next)},
+			[]site.Recipient{to("GET /a", base, old)}, nil, nil},
 	} {
 		var want []site.ChangeSet
 		if test.added != nil {
-			want = []site.ChangeSet{{Type: site.PayToChanged, Summary: site.PayToSummary{PayToAdded: test.added, PayToRemoved: test.removed}}}
+			want = []site.ChangeSet{{Type: site.PayToChanged,
+				Summary: site.PayToSummary{PayToAdded: test.added, PayToRemoved: test.removed}}}
 		}
 		if diff := cmp.Diff(want, site.Compare(nil, nil, test.before, test.after)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
@@ -157,7 +184,8 @@ func TestCompareDoesNotDependOnOrder(t *testing.T) {
 		})
 	})
 	recipient := rapid.Custom(func(t *rapid.T) site.Recipient {
-		return site.Recipient{Endpoint: few(t, "endpoint", "GET /a", "GET /b"), Network: few(t, "network", "a", "b"), PayTo: few(t, "to", "x", "y", "z")}
+		return site.Recipient{Endpoint: few(t, "endpoint", "GET /a", "GET /b"), Network: few(t, "network", "a", "b"),
+			PayTo: few(t, "to", "x", "y", "z")}
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		before, after := rapid.SliceOfN(entry, 0, 12).Draw(t, "before"), rapid.SliceOfN(entry, 0, 12).Draw(t, "after")
@@ -166,7 +194,8 @@ func TestCompareDoesNotDependOnOrder(t *testing.T) {
 		if again := site.Compare(slices.Clone(before), before, paid, slices.Clone(paid)); again != nil {
 			t.Fatalf("a snapshot differs from itself: %+v", again)
 		}
-		other := site.Compare(rapid.Permutation(before).Draw(t, "b"), rapid.Permutation(after).Draw(t, "a"), rapid.Permutation(paid).Draw(t, "p"), rapid.Permutation(pays).Draw(t, "q"))
+		other := site.Compare(rapid.Permutation(before).Draw(t, "b"), rapid.Permutation(after).Draw(t, "a"),
+			rapid.Permutation(paid).Draw(t, "p"), rapid.Permutation(pays).Draw(t, "q"))
 		if diff := cmp.Diff(one, other); diff != "" {
 			t.Fatalf("the order of entries matters (-one +other):\n%s", diff)
 		}
@@ -177,7 +206,8 @@ func TestCompareDoesNotDependOnOrder(t *testing.T) {
 func TestSummariesAreNeverNull(t *testing.T) {
 	t.Parallel()
 	sets := site.Compare([]site.SnapshotEntry{way("1")}, []site.SnapshotEntry{way("2", extra("{}"))},
-		[]site.Recipient{{Endpoint: "GET /quote", Network: "n", PayTo: "a"}}, []site.Recipient{{Endpoint: "GET /quote", Network: "n", PayTo: "b"}})
+		[]site.Recipient{{Endpoint: "GET /quote", Network: "n", PayTo: "a"}},
+		[]site.Recipient{{Endpoint: "GET /quote", Network: "n", PayTo: "b"}})
 	var types []string
 	for _, s := range sets {
 		types = append(types, s.Type)

@@ -45,7 +45,8 @@ func TestChangeWindows(t *testing.T) {
 		slices.Reverse(ages)
 		var rows []changeRow
 		for _, age := range ages {
-			rows = append(rows, changeRow{now.AddDate(0, 0, -age).Format(time.DateOnly), rapid.SampledFrom(site.ChangeTypes).Draw(t, "type")})
+			rows = append(rows, changeRow{now.AddDate(0, 0, -age).Format(time.DateOnly),
+				rapid.SampledFrom(site.ChangeTypes).Draw(t, "type")})
 		}
 		x := indexOf(rows, "")
 		x.Types = map[string]site.LogIndex{}
@@ -90,7 +91,8 @@ func TestChangeWindows(t *testing.T) {
 		slices.Reverse(want)
 		wantMeta := site.ChangesMeta{
 			PaginationMeta: site.NewPaginationMeta(len(want), page, per), WindowTotal: all,
-			TypeCounts: site.TypeCounts{Schema: counts["schema_changed"], Price: counts["price_changed"], PayTo: counts["payto_changed"]},
+			TypeCounts: site.TypeCounts{Schema: counts["schema_changed"], Price: counts["price_changed"],
+				PayTo: counts["payto_changed"]},
 		}
 		want = want[min((page-1)*per, len(want)):min(page*per, len(want))]
 
@@ -136,9 +138,11 @@ func TestChangeFiles(t *testing.T) {
 		both.Key(), both.Scope().LogKey(), both.Scope().ListKey(), both.BlockKey(3),
 	}
 	want := []string{
-		"v1/changes.json", "v1/changes/log.json", "v1/changes/block=7.json", "v1/changes/type=payto_changed/block=0.json",
+		"v1/changes.json", "v1/changes/log.json", "v1/changes/block=7.json",
+		"v1/changes/type=payto_changed/block=0.json",
 		"v1/changes/service=acme/type=price_changed/days=3/per_page=25/page=9.json",
-		"v1/changes/service=acme/log.json", "v1/changes/service=acme", "v1/changes/service=acme/type=price_changed/block=3.json",
+		"v1/changes/service=acme/log.json", "v1/changes/service=acme",
+		"v1/changes/service=acme/type=price_changed/block=3.json",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("files of logs of changes (-want +got):\n%s", diff)
@@ -178,7 +182,8 @@ func TestWhole(t *testing.T) {
 		"period=all": {false, "v1/services/acme/price/period=all.json"},
 	} {
 		q := parse(t, "/v1/services/acme/price", query)
-		if q.Trimmed() != want.trimmed || q.Key() != want.key || q.Whole().Key() != "v1/services/acme/price/period=all.json" || q.Whole().Trimmed() {
+		if q.Trimmed() != want.trimmed || q.Key() != want.key ||
+			q.Whole().Key() != "v1/services/acme/price/period=all.json" || q.Whole().Trimmed() {
 			t.Errorf("%q: trimmed %v, key %s, whole %s", query, q.Trimmed(), q.Key(), q.Whole().Key())
 		}
 	}

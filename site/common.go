@@ -19,7 +19,8 @@ const paramSnapshot = "snapshot"
 // Common are the parameters that every address takes beside those of its route. They choose where an answer is read,
 // not what it says: they stand in no key.
 var Common = []Param{
-	{Name: paramSnapshot, Kind: KindSnapshot, About: "the snapshot to answer from, by the id that X-Snapshot told: a walk over pages sees one build, for an hour at least; the newest without it"},
+	{Name: paramSnapshot, Kind: KindSnapshot,
+		About: "the snapshot to answer from, by the id that X-Snapshot told: a walk over pages sees one build, for an hour at least; the newest without it"},
 }
 
 // paramOf is the parameter with this name, the route's own or a common one, nil without. A file has no route.
@@ -45,7 +46,8 @@ func (p *Param) checkSnapshot(v string) (string, error) {
 			return v, nil
 		}
 	}
-	return "", &ParamError{p.Name, fmt.Sprintf("got %s, may be the id of a snapshot, such as 20261120T234501Z-3f2a9c", quoteShort(v))}
+	return "", &ParamError{p.Name, fmt.Sprintf("got %s, may be the id of a snapshot, such as 20261120T234501Z-3f2a9c",
+		quoteShort(v))}
 }
 
 // Paged says whether q's route answers a part of a list that another request goes on with.

@@ -30,10 +30,12 @@ func TestSnapshotIsNoPartOfAKey(t *testing.T) {
 		}
 		again, err := site.ParseRequest(path, pinned.RawQuery())
 		if err != nil || again.Key() != plain.Key() || again.Snapshot != id || again.RawQuery() != pinned.RawQuery() {
-			t.Errorf("%s?%s is spelled %s: key %s of %q, %v", path, query, pinned.RawQuery(), again.Key(), again.Snapshot, err)
+			t.Errorf("%s?%s is spelled %s: key %s of %q, %v", path, query, pinned.RawQuery(), again.Key(),
+				again.Snapshot, err)
 		}
 	})
-	for _, path := range []string{"/v1/services.json", "/SHA256SUMS", "/assets/style.3f2a9c01.css", "/", "/api/v1/tags"} {
+	for _, path := range []string{"/v1/services.json", "/SHA256SUMS", "/assets/style.3f2a9c01.css", "/",
+		"/api/v1/tags"} {
 		if q, err := site.ParseRequest(path, "snapshot="+id); err != nil || q.Snapshot != id {
 			t.Errorf("%s: snapshot %q, %v", path, q.Snapshot, err)
 		}
@@ -43,8 +45,10 @@ func TestSnapshotIsNoPartOfAKey(t *testing.T) {
 func TestSnapshotIDs(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{
-		"x", "20261120T234501Z", "20261120T234501Z-3f2a9", "20261120T234501Z-3f2a9cc", "20261120T234501Z-3F2A9C", "20261320T234501Z-3f2a9c",
-		"20261120T246001Z-3f2a9c", "../20261120T23450-3f2a9c", "20261120T234501Z-../../", "20261120 234501Z-3f2a9c", "20261120T234501Z/3f2a9c",
+		"x", "20261120T234501Z", "20261120T234501Z-3f2a9", "20261120T234501Z-3f2a9cc", "20261120T234501Z-3F2A9C",
+		"20261320T234501Z-3f2a9c",
+		"20261120T246001Z-3f2a9c", "../20261120T23450-3f2a9c", "20261120T234501Z-../../", "20261120 234501Z-3f2a9c",
+		"20261120T234501Z/3f2a9c",
 		strings.Repeat("2", 23), "20261120T234501Z-3f2a9\u0663",
 	} {
 		_, err := site.ParseRequest("/v1/services", "snapshot="+url.QueryEscape(id))

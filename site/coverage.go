@@ -23,8 +23,9 @@ type NetworkCoverage struct {
 	HeadBlock     *int64          `json:"head_block"` // confirmed, when last asked
 	HeadPolledAt  *Time           `json:"head_polled_at"`
 	Filling       *int64          `json:"filling"`
-	Tokens        []TokenCoverage `json:"tokens"`     // by address
-	Timeseries    []VolumePoint   `json:"timeseries"` // of all measured facilitators, of the last SeriesDays; days without are left out
+	Tokens        []TokenCoverage `json:"tokens"` // by address
+	// of all measured facilitators, of the last SeriesDays; days without are left out
+	Timeseries []VolumePoint `json:"timeseries"`
 }
 
 // ChainCursor is up to where a network was read.

@@ -17,7 +17,8 @@ const (
 
 // ErrorTypes are the types of every error that readers and submitters may be told.
 var ErrorTypes = []string{
-	ErrorInvalidParameter, ErrorBadRequest, ErrorValidation, ErrorDuplicate, ErrorNotFound, ErrorMethodNotAllowed, ErrorTooLarge,
+	ErrorInvalidParameter, ErrorBadRequest, ErrorValidation, ErrorDuplicate, ErrorNotFound, ErrorMethodNotAllowed,
+	ErrorTooLarge,
 	ErrorMediaType, ErrorRateLimited, ErrorInternal, ErrorUnavailable,
 }
 

@@ -13,14 +13,16 @@ const (
 // Evidence is the data of /v1/services/{slug}/evidence: what stands behind a service's current verdicts and its grade,
 // so that anybody can judge again. Texts that services sent are clipped, and what shows nothing in them is U+FFFD.
 type Evidence struct {
-	Slug         string             `json:"slug"`
-	Grade        string             `json:"grade"`
-	Passed       int                `json:"passed"`
-	Total        int                `json:"total"`
-	Checks       []EvidenceCheck    `json:"checks"`        // all 14, in the order of compliance
-	Warnings     []EvidenceWarning  `json:"warnings"`      // the first by code, endpoint and row; none of them counts in the grade
-	WarningCount int                `json:"warning_count"` // of all
-	Endpoints    []EndpointEvidence `json:"endpoints"`     // the active ones, or all where none is, and unprobeable ones; by path, then method
+	Slug   string          `json:"slug"`
+	Grade  string          `json:"grade"`
+	Passed int             `json:"passed"`
+	Total  int             `json:"total"`
+	Checks []EvidenceCheck `json:"checks"` // all 14, in the order of compliance
+	// the first by code, endpoint and row; none of them counts in the grade
+	Warnings     []EvidenceWarning `json:"warnings"`
+	WarningCount int               `json:"warning_count"` // of all
+	// the active ones, or all where none is, and unprobeable ones; by path, then method
+	Endpoints []EndpointEvidence `json:"endpoints"`
 }
 
 // EvidenceCheck is one rule's result with its grounds.
@@ -30,7 +32,8 @@ type EvidenceCheck struct {
 	Pass     bool    `json:"pass"`
 	Reason   *string `json:"reason"`   // the first thing found wrong; null when it passes, as are the next two
 	Expected *string `json:"expected"` // what the rule asks for
-	Mend     *string `json:"mend"`     // what an operator can do about it; null too where it only fails for want of any terms
+	// what an operator can do about it; null too where it only fails for want of any terms
+	Mend *string `json:"mend"`
 }
 
 // EvidenceWarning is something worth knowing that no check counts.
@@ -53,26 +56,30 @@ type EvidenceDefect struct {
 // EndpointEvidence is what one endpoint answered. A verdict stands until the next conclusive answer, so there may be up
 // to three answers: the verdict's own, a later one that says nothing, and an older one whose terms are still judged.
 type EndpointEvidence struct {
-	ID           string            `json:"id"`
-	Method       string            `json:"method"`
-	Path         string            `json:"path"`
-	URL          string            `json:"url"`
-	IsActive     bool              `json:"is_active"`
-	Unprobeable  bool              `json:"unprobeable"`  // asking it takes input that nobody declared and we do not invent: it is not down
-	Verdict      *string           `json:"verdict"`      // paid, broken, open or failed; null before the first conclusive answer
-	Class        *string           `json:"class"`        // finer than the verdict; null where it was not kept
-	Reason       *string           `json:"reason"`       // of the verdict, in a sentence
-	Answer       *EvidenceAnswer   `json:"answer"`       // the verdict's; null where it was not kept
-	Inconclusive *EvidenceSilence  `json:"inconclusive"` // what came after Answer and says nothing of the endpoint
-	Terms        *EvidenceAnswer   `json:"terms"`        // the older answer whose terms the checks judge; null where that is Answer, or there is none
-	Protocols    []string          `json:"protocols"`    // other payment protocols that the judged answer hints at
-	Defects      []EvidenceDefect  `json:"defects"`      // of reading the judged answer, the first of them
-	DefectCount  int               `json:"defect_count"` // of all
-	Captured     *EvidenceCaptured `json:"captured"`     // how the judged terms were found; null without any
+	ID       string `json:"id"`
+	Method   string `json:"method"`
+	Path     string `json:"path"`
+	URL      string `json:"url"`
+	IsActive bool   `json:"is_active"`
+	// asking it takes input that nobody declared and we do not invent: it is not down
+	Unprobeable bool `json:"unprobeable"`
+	// paid, broken, open or failed; null before the first conclusive answer
+	Verdict      *string          `json:"verdict"`
+	Class        *string          `json:"class"`        // finer than the verdict; null where it was not kept
+	Reason       *string          `json:"reason"`       // of the verdict, in a sentence
+	Answer       *EvidenceAnswer  `json:"answer"`       // the verdict's; null where it was not kept
+	Inconclusive *EvidenceSilence `json:"inconclusive"` // what came after Answer and says nothing of the endpoint
+	// the older answer whose terms the checks judge; null where that is Answer, or there is none
+	Terms       *EvidenceAnswer   `json:"terms"`
+	Protocols   []string          `json:"protocols"`    // other payment protocols that the judged answer hints at
+	Defects     []EvidenceDefect  `json:"defects"`      // of reading the judged answer, the first of them
+	DefectCount int               `json:"defect_count"` // of all
+	Captured    *EvidenceCaptured `json:"captured"`     // how the judged terms were found; null without any
 
-	HeadFree      *bool          `json:"head_free"`      // HEAD is served without payment; null when that is not known
-	HeadAskedAt   *Time          `json:"head_asked_at"`  // the last HEAD; null before the first
-	DeclaredPrice *EvidencePrice `json:"declared_price"` // what the OpenAPI document says that it costs; null when it says nothing
+	HeadFree    *bool `json:"head_free"`     // HEAD is served without payment; null when that is not known
+	HeadAskedAt *Time `json:"head_asked_at"` // the last HEAD; null before the first
+	// what the OpenAPI document says that it costs; null when it says nothing
+	DeclaredPrice *EvidencePrice `json:"declared_price"`
 }
 
 // EvidencePrice is a price as a document declares it; what it does not say is null.
@@ -101,16 +108,17 @@ type EvidenceCaptured struct {
 
 // EvidenceAnswer is one request and what came of it.
 type EvidenceAnswer struct {
-	ReceivedAt     Time                `json:"received_at"`     // or given up
-	Request        *EvidenceRequest    `json:"request"`         // null when nothing was sent, or it was not kept
-	Redirects      []string            `json:"redirects"`       // addresses gone through to the request's, in order
-	Status         *int                `json:"status"`          // null when no answer came
-	Headers        map[string][]string `json:"headers"`         // of a fixed list of names
-	HeadersClipped []string            `json:"headers_clipped"` // names of those that were cut or left out for their length
-	Body           EvidenceBody        `json:"body"`
-	TLSVerified    bool                `json:"tls_verified"`
-	ResponseTimeMS *int                `json:"response_time_ms"` // to the response headers, redirects included
-	PhasesMS       *EvidencePhases     `json:"phases_ms"`
+	ReceivedAt Time                `json:"received_at"` // or given up
+	Request    *EvidenceRequest    `json:"request"`     // null when nothing was sent, or it was not kept
+	Redirects  []string            `json:"redirects"`   // addresses gone through to the request's, in order
+	Status     *int                `json:"status"`      // null when no answer came
+	Headers    map[string][]string `json:"headers"`     // of a fixed list of names
+	// names of those that were cut or left out for their length
+	HeadersClipped []string        `json:"headers_clipped"`
+	Body           EvidenceBody    `json:"body"`
+	TLSVerified    bool            `json:"tls_verified"`
+	ResponseTimeMS *int            `json:"response_time_ms"` // to the response headers, redirects included
+	PhasesMS       *EvidencePhases `json:"phases_ms"`
 }
 
 // EvidenceRequest is a request as it was sent; its User-Agent says who asked.
@@ -153,12 +161,15 @@ var evidenceHeaders = map[string]bool{
 	"Payment-Response": true, "X-Payment-Response": true, "Www-Authenticate": true, "Crawler-Price": true,
 	"Crawler-Exact-Price": true, "Crawler-Max-Price": true,
 
-	"Content-Type": true, "Content-Length": true, "Content-Encoding": true, "Content-Language": true, "Cache-Control": true,
-	"Vary": true, "Access-Control-Allow-Origin": true, "Access-Control-Expose-Headers": true,
+	"Content-Type": true, "Content-Length": true, "Content-Encoding": true, "Content-Language": true,
+	"Cache-Control": true,
+	"Vary":          true, "Access-Control-Allow-Origin": true, "Access-Control-Expose-Headers": true,
 	"Strict-Transport-Security": true,
 
-	"Location": true, "Allow": true, "Retry-After": true, "Ratelimit": true, "Ratelimit-Policy": true, "Cf-Mitigated": true,
-	"X-Vercel-Error": true, "X-Vercel-Mitigated": true, "X-Amzn-Waf-Action": true, "X-Datadome": true, "X-Sucuri-Block": true,
+	"Location": true, "Allow": true, "Retry-After": true, "Ratelimit": true, "Ratelimit-Policy": true,
+	"Cf-Mitigated":   true,
+	"X-Vercel-Error": true, "X-Vercel-Mitigated": true, "X-Amzn-Waf-Action": true, "X-Datadome": true,
+	"X-Sucuri-Block": true,
 
 	"Server": true, "Via": true, "X-Powered-By": true,
 }

@@ -49,8 +49,9 @@ type FacilitatorListItem struct {
 	SettlerCount   int     `json:"settler_count"`    // accounts; one that settles on several networks is one
 	Verification   string  `json:"verification"`     // on-chain, listed
 
-	Timeseries []VolumePoint      `json:"timeseries,omitzero"` // by include: SeriesDays points, oldest first, today last
-	Chains     []FacilitatorChain `json:"chains,omitzero"`     // by include: largest volume first
+	// by include: SeriesDays points, oldest first, today last
+	Timeseries []VolumePoint      `json:"timeseries,omitzero"`
+	Chains     []FacilitatorChain `json:"chains,omitzero"` // by include: largest volume first
 }
 
 // VolumePoint is a UTC day of a facilitator, or of a service.
@@ -87,7 +88,8 @@ type FacilitatorDetail struct {
 	Settlers     []FacilitatorSettler `json:"settlers"`      // by network, then address
 	Buyers       []FacilitatorBuyers  `json:"buyers"`        // in the order of chains
 	ServiceCount int                  `json:"service_count"` // listed services whose payments it settled in 30 days
-	Services     []FacilitatorService `json:"services"`      // the first FacilitatorServices of them, largest volume first
+	// the first FacilitatorServices of them, largest volume first
+	Services []FacilitatorService `json:"services"`
 }
 
 // FacilitatorServices is how many services a facilitator's detail names.

@@ -37,7 +37,8 @@ func TestFacilitatorKeys(t *testing.T) {
 			t.Errorf("%s: trimmed %v, error %v, want %v", query, q.Trimmed(), err, want)
 		}
 	}
-	for _, query := range []string{"timeframe=90d", "days=0", "days=91", "days=7.0", "include=chain", "include=chains;timeseries", "include=chains,chain", "per_page=101", "page=0"} {
+	for _, query := range []string{"timeframe=90d", "days=0", "days=91", "days=7.0", "include=chain",
+		"include=chains;timeseries", "include=chains,chain", "per_page=101", "page=0"} {
 		if q, err := site.ParseRequest("/v1/facilitators", query); err == nil {
 			t.Errorf("%s: key %s, want an error", query, q.Key())
 		}
@@ -104,9 +105,11 @@ func TestFacilitatorAddresses(t *testing.T) {
 		{"/facilitators/x402.rs", "facilitators/x402.rs.html"},
 		{"/facilitators/payAI", "facilitators/payAI.html"},
 		{"/api/v1/facilitators/payAI", "v1/facilitators/payAI.json"},
-		{"/v1/facilitators/" + strings.Repeat("a", site.MaxFacilitatorID), "v1/facilitators/" + strings.Repeat("a", site.MaxFacilitatorID) + ".json"},
+		{"/v1/facilitators/" + strings.Repeat("a", site.MaxFacilitatorID),
+			"v1/facilitators/" + strings.Repeat("a", site.MaxFacilitatorID) + ".json"},
 		{"/v1/facilitators/" + strings.Repeat("a", site.MaxFacilitatorID+1), ""},
-		{"/v1/facilitators/-a", ""}, {"/v1/facilitators/..", ""}, {"/v1/facilitators/a%2Fb", ""}, {"/v1/facilitators/a b", ""}, {"/v1/facilitators/", ""},
+		{"/v1/facilitators/-a", ""}, {"/v1/facilitators/..", ""}, {"/v1/facilitators/a%2Fb", ""},
+		{"/v1/facilitators/a b", ""}, {"/v1/facilitators/", ""},
 		{"/v1/services/x402.rs", ""}, // a slug has no dots
 	} {
 		q, err := site.ParseRequest(c.path, "")
@@ -120,12 +123,14 @@ func TestFacilitatorAddresses(t *testing.T) {
 	pattern := regexp.MustCompile(site.SegmentByName("facilitator").Pattern)
 	for _, id := range []string{"a", "x402.rs", "payAI", "402104", "a_b-c.", ".a", "_", "-", "", "ä", "a/b"} {
 		if pattern.MatchString(id) != site.ValidFacilitatorID(id) {
-			t.Errorf("id %q: the segment says %t, ValidFacilitatorID %t", id, pattern.MatchString(id), site.ValidFacilitatorID(id))
+			t.Errorf("id %q: the segment says %t, ValidFacilitatorID %t", id, pattern.MatchString(id),
+				site.ValidFacilitatorID(id))
 		}
 	}
 	index := &site.Index{Slugs: []string{"acme"}, Facilitators: []string{"acme-pay"}}
 	for path, want := range map[string]bool{
-		"/v1/services/acme/volume": true, "/v1/services/acme-pay/volume": false, "/v1/facilitators/acme-pay": true, "/facilitators/acme": false, "/v1/coverage": true,
+		"/v1/services/acme/volume": true, "/v1/services/acme-pay/volume": false, "/v1/facilitators/acme-pay": true,
+		"/facilitators/acme": false, "/v1/coverage": true,
 	} {
 		if q, err := site.ParseRequest(path, ""); err != nil || index.Has(q) != want {
 			t.Errorf("%s is there: %t (%v), want %t", path, !want, err, want)

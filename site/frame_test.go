@@ -25,7 +25,8 @@ func TestFrame(t *testing.T) {
 	}{
 		{nil, `{"total":0}`, "{\"data\":[\n],\"meta\":{\"total\":0}}\n"},
 		{byteRows(`{"a":1}`), `{}`, "{\"data\":[\n{\"a\":1}\n],\"meta\":{}}\n"},
-		{byteRows(`{"a":1}`, `{"b":"],\"meta\":,"}`, `[]`), `{"total":3}`, "{\"data\":[\n{\"a\":1},\n{\"b\":\"],\\\"meta\\\":,\"},\n[]\n],\"meta\":{\"total\":3}}\n"},
+		{byteRows(`{"a":1}`, `{"b":"],\"meta\":,"}`, `[]`), `{"total":3}`,
+			"{\"data\":[\n{\"a\":1},\n{\"b\":\"],\\\"meta\\\":,\"},\n[]\n],\"meta\":{\"total\":3}}\n"},
 	} {
 		got := Framing{}.List(test.rows, []byte(test.meta))
 		if diff := cmp.Diff(test.want, string(got)); diff != "" {
@@ -46,7 +47,8 @@ func TestFrameAs(t *testing.T) {
 	t.Parallel()
 	rows, meta := byteRows(`{"a":1}`, `{"b":2}`), []byte(`{"total":2}`)
 	got := Catalogue.List(rows, meta)
-	if diff := cmp.Diff("{\"x402Version\":2,\"items\":[\n{\"a\":1},\n{\"b\":2}\n],\"pagination\":{\"total\":2}}\n", string(got)); diff != "" {
+	if diff := cmp.Diff("{\"x402Version\":2,\"items\":[\n{\"a\":1},\n{\"b\":2}\n],\"pagination\":{\"total\":2}}\n",
+		string(got)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	back, m, err := Catalogue.Split(got)

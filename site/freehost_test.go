@@ -10,9 +10,11 @@ import (
 func TestFreeHosts(t *testing.T) {
 	t.Parallel()
 	for host, want := range map[string]bool{
-		"vercel.app": true, "acme.vercel.app": true, "a.b.vercel.app": true, "ACME.Vercel.App": true, "acme.vercel.app.": true,
+		"vercel.app": true, "acme.vercel.app": true, "a.b.vercel.app": true, "ACME.Vercel.App": true,
+		"acme.vercel.app.":    true,
 		"x.trycloudflare.com": true, "acme.github.io": true, "app.github.dev": true,
-		"": false, ".": false, "app": false, "example.com": false, "notvercel.app": false, "vercel.app.example.com": false, "github.com": false,
+		"": false, ".": false, "app": false, "example.com": false, "notvercel.app": false,
+		"vercel.app.example.com": false, "github.com": false,
 		"github.dev": false, "127.0.0.1": false, "[::1]": false, "..vercel.app": true, "x.tunnel.example": false,
 	} {
 		if got := (site.FreeHosts{}).Has(host); got != want {
@@ -39,15 +41,18 @@ func TestFreeHostsWith(t *testing.T) {
 		want  bool
 	}{
 		{none, "a.tunnel.example", false}, {one, "a.tunnel.example", true}, {two, "a.tunnel.example", true},
-		{one, "xn--bcher-kva.example", false}, {two, "xn--bcher-kva.example", true}, {two, "acme.vercel.app", true}, {two, "example", false},
+		{one, "xn--bcher-kva.example", false}, {two, "xn--bcher-kva.example", true}, {two, "acme.vercel.app", true},
+		{two, "example", false},
 	} {
 		if got := tt.hosts.Has(tt.host); got != tt.want {
 			t.Errorf("%v: Has(%q) = %t", tt.hosts, tt.host, got)
 		}
 	}
 	for list, want := range map[string]string{
-		"a.example\nhttps://b.example\n": `line 2: "https://b.example" is no domain`, "app": `line 1: "app" is no domain`, "*.example.com": "line 1: ", "a..b": "line 1: ",
-		"\n\nb\xffx.com": "line 3: ", "10.0.0.1": "line 1: ", "-a.com": "line 1: ", "a.com b.com": "line 1: ", "a_b.com": "line 1: ", strings.Repeat("a", 64) + ".com": "line 1: ",
+		"a.example\nhttps://b.example\n": `line 2: "https://b.example" is no domain`,
+		"app":                            `line 1: "app" is no domain`, "*.example.com": "line 1: ", "a..b": "line 1: ",
+		"\n\nb\xffx.com": "line 3: ", "10.0.0.1": "line 1: ", "-a.com": "line 1: ", "a.com b.com": "line 1: ",
+		"a_b.com": "line 1: ", strings.Repeat("a", 64) + ".com": "line 1: ",
 		strings.Repeat("#", 2000): "line 1: it has 2000 characters", "bücher.example": "line 1: ",
 	} {
 		if _, err := none.With([]byte(list)); err == nil || !strings.Contains(err.Error(), want) {

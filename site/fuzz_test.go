@@ -13,7 +13,8 @@ import (
 // tree that spells a request with the same key. testdata/fuzz keeps inputs beside these.
 func FuzzParseRequest(f *testing.F) {
 	for _, r := range site.Routes {
-		f.Add(strings.NewReplacer("{slug}", "acme", "{facilitator}", "x402.rs", "{category}", "ai", "{network}", "bse").Replace(r.Pattern), "page=2&category=a%2Fb&period=7d&limit=3")
+		f.Add(strings.NewReplacer("{slug}", "acme", "{facilitator}", "x402.rs", "{category}", "ai", "{network}",
+			"bse").Replace(r.Pattern), "page=2&category=a%2Fb&period=7d&limit=3")
 	}
 	f.Add("/api/v1/services/acme.json", "snapshot=20261120T234501Z-3f2a9c")
 	f.Add("/v1/services/%2e%2e/%2e%2e/etc/passwd.json", "page=%")

@@ -13,7 +13,8 @@ import (
 func TestHistogramBuckets(t *testing.T) {
 	t.Parallel()
 	for ms, want := range map[int]int{
-		-5: 0, 0: 0, 1: 0, 2: 4, 3: 6, 4: 8, 7: 11, 8: 12, 1024: 40, 1023: 39, 46340: 61, 55108: 62, 55109: 63, 60000: 63, math.MaxInt32: 63,
+		-5: 0, 0: 0, 1: 0, 2: 4, 3: 6, 4: 8, 7: 11, 8: 12, 1024: 40, 1023: 39, 46340: 61, 55108: 62, 55109: 63,
+		60000: 63, math.MaxInt32: 63,
 	} {
 		if got := site.HistogramBucket(ms); got != want {
 			t.Errorf("%d ms is in bucket %d, want %d", ms, got, want)
@@ -53,7 +54,8 @@ func TestHistogramQuantile(t *testing.T) {
 		exact := float64(times[int(math.Ceil(q*float64(len(times))))-1])
 		got, ok := site.HistogramQuantile(counts, q)
 		if bound := exact*(math.Exp2(1.0/8)-1) + 0.5; !ok || math.Abs(float64(got)-exact) > bound {
-			t.Fatalf("the %g quantile of %d times is %d, %t; exactly %g, and %g may be between", q, len(times), got, ok, exact, bound)
+			t.Fatalf("the %g quantile of %d times is %d, %t; exactly %g, and %g may be between", q, len(times), got, ok,
+				exact, bound)
 		}
 	})
 }

@@ -52,7 +52,8 @@ func value(t *rapid.T, p site.Param) string {
 	case site.KindInteger:
 		return strconv.Itoa(rapid.IntRange(p.Min, p.Max).Draw(t, p.Name))
 	case site.KindSet: // in any order, some of them twice, empty ones between
-		return strings.Join(rapid.SliceOfN(rapid.SampledFrom(append(slices.Clone(p.Values), "")), 0, 5).Draw(t, p.Name), ",")
+		return strings.Join(rapid.SliceOfN(rapid.SampledFrom(append(slices.Clone(p.Values), "")), 0, 5).Draw(t, p.Name),
+			",")
 	default:
 		text := rapid.StringN(0, site.MaxText, -1).Draw(t, p.Name)
 		return strings.ReplaceAll(text, "\x00", "\x01")
@@ -78,7 +79,8 @@ func TestRequestIsInverseOfKey(t *testing.T) {
 		}
 		again, err := site.ParseRequest(back, values)
 		if err != nil || again.Key() != key || again.Route != q.Route {
-			t.Fatalf("%s?%s has key %s, which spells %s?%s: key %s, error %v", path, query, key, back, values, again.Key(), err)
+			t.Fatalf("%s?%s has key %s, which spells %s?%s: key %s, error %v", path, query, key, back, values,
+				again.Key(), err)
 		}
 	})
 }
@@ -116,7 +118,8 @@ func TestRequestOfFiles(t *testing.T) {
 			t.Errorf("Request(%s) = %s, error %v; want %s", key, path, err, want)
 		}
 	}
-	for _, key := range []string{"v1/services/category=~.json", "v1/services/category=~f.json", "v1/services/category=~zz.json"} {
+	for _, key := range []string{"v1/services/category=~.json", "v1/services/category=~f.json",
+		"v1/services/category=~zz.json"} {
 		if path, query, err := site.Request(key); err == nil {
 			t.Errorf("Request(%s) = %s?%s, want an error: an escape is broken", key, path, query)
 		}

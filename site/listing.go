@@ -87,10 +87,14 @@ func DeclaredPaths(list []string) ([]DeclaredPath, error) {
 		switch {
 		case declared && !strings.Contains(" GET POST PUT PATCH DELETE ", " "+method+" "):
 			return nil, fmt.Errorf("%.60q: method may be GET, POST, PUT, PATCH or DELETE", s)
-		case err != nil || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || u.Host != "" || u.Fragment != "":
+		case err != nil || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || u.Host != "" ||
+			u.Fragment != "":
 			return nil, fmt.Errorf("%.60q: want \"/path\" or \"POST /path\"", s)
-		case len(path) > MaxPath || strings.ContainsFunc(path, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }):
-			return nil, fmt.Errorf("%.60q: a path may have %d characters, no blanks and no control characters", s, MaxPath)
+		case len(path) > MaxPath || strings.ContainsFunc(path, func(r rune) bool {
+			return unicode.IsControl(r) || unicode.IsSpace(r)
+		}):
+			return nil, fmt.Errorf("%.60q: a path may have %d characters, no blanks and no control characters", s,
+				MaxPath)
 		}
 		d := DeclaredPath{Method: method, Path: path}
 		if seen[d] {

@@ -18,7 +18,9 @@ func drawLog(t *rapid.T) site.LogIndex {
 	full := x.Next / site.BlockSize // blocks before this one are full
 	for first := x.First / site.BlockSize; first < full && rapid.IntRange(0, 4).Draw(t, "more") > 0; {
 		last := min(full-1, first+rapid.Int64Range(0, 3).Draw(t, "blocks"))
-		x.Packs = append(x.Packs, site.LogPack{Pack: site.PackHour(time.Unix(0, 0).Add(time.Duration(first) * time.Hour)), First: first, Last: last})
+		x.Packs = append(x.Packs,
+			site.LogPack{Pack: site.PackHour(time.Unix(0, 0).Add(time.Duration(first) * time.Hour)), First: first,
+				Last: last})
 		first = last + 1
 	}
 	return x
@@ -76,7 +78,8 @@ func TestLogFiles(t *testing.T) {
 	t.Parallel()
 	all, acme := parse(t, "/v1/checks", "limit=3"), parse(t, "/v1/services/acme/checks", "")
 	got := []string{all.LogKey(), all.BlockKey(12), acme.LogKey(), acme.BlockKey(0)}
-	want := []string{"v1/checks/log.json", "v1/checks/block=12.json", "v1/services/acme/checks/log.json", "v1/services/acme/checks/block=0.json"}
+	want := []string{"v1/checks/log.json", "v1/checks/block=12.json", "v1/services/acme/checks/log.json",
+		"v1/services/acme/checks/block=0.json"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("files of logs (-want +got):\n%s", diff)
 	}

@@ -39,7 +39,8 @@ func TestLookupVectors(t *testing.T) {
 	for _, a := range v.Addresses {
 		got, err := lookup.NormalAddress(a.Address)
 		if err != nil || got != a.Normal || site.Hash(got) != a.SHA256 {
-			t.Errorf("%s: NormalAddress(%s) = %s, %v, of hash %s; want %s, %s", a.About, a.Address, got, err, site.Hash(got), a.Normal, a.SHA256)
+			t.Errorf("%s: NormalAddress(%s) = %s, %v, of hash %s; want %s, %s", a.About, a.Address, got, err,
+				site.Hash(got), a.Normal, a.SHA256)
 		}
 	}
 	for _, address := range v.Refused {
@@ -50,10 +51,12 @@ func TestLookupVectors(t *testing.T) {
 	for _, r := range v.Recipients {
 		got := site.NormalRecipient(r.CAIP2, r.Address)
 		if got != r.Normal || site.Hash(got) != r.SHA256 {
-			t.Errorf("%s: NormalRecipient = %s of hash %s, want %s, %s", r.About, got, site.Hash(got), r.Normal, r.SHA256)
+			t.Errorf("%s: NormalRecipient = %s of hash %s, want %s, %s", r.About, got, site.Hash(got), r.Normal,
+				r.SHA256)
 		}
 		q := parse(t, "/v1/lookup/pay-to/"+url.PathEscape(r.CAIP2)+"/"+r.Address+".json", "")
-		if key, digits, hash := q.LookupShard(); hash != r.SHA256 || digits != hash[:2] || key != "v1/lookup/pay-to/"+digits+".json" {
+		if key, digits, hash := q.LookupShard(); hash != r.SHA256 || digits != hash[:2] ||
+			key != "v1/lookup/pay-to/"+digits+".json" {
 			t.Errorf("%s: %s is looked up as %s in %s", r.About, q.Key(), hash, key)
 		}
 	}
@@ -80,7 +83,8 @@ func TestLookupRow(t *testing.T) {
 	}
 	index := site.LookupIndex{URL: map[string]int{"3f": 2}, PayTo: map[string]int{"40": 1}}
 	for key, want := range map[string]bool{
-		"v1/lookup/url/3f.json": true, "v1/lookup/pay-to/40.json": true, "v1/lookup/url/40.json": false, "v1/lookup/url/3f": false, "v1/lookup.json": false,
+		"v1/lookup/url/3f.json": true, "v1/lookup/pay-to/40.json": true, "v1/lookup/url/40.json": false,
+		"v1/lookup/url/3f": false, "v1/lookup.json": false,
 	} {
 		if index.Lists(key) != want {
 			t.Errorf("%s is listed: %t", key, !want)
@@ -97,7 +101,8 @@ func ExampleNormalRecipient() {
 	}
 	fmt.Println(normal)
 	fmt.Println("/v1/lookup/url/" + site.Hash(normal) + ".json")
-	fmt.Println("/v1/lookup/pay-to/" + site.NormalRecipient("eip155:8453", "0x209693Bc6afc0C5328bA36FaF03C514EF312287C") + ".json")
+	fmt.Println("/v1/lookup/pay-to/" + site.NormalRecipient("eip155:8453",
+		"0x209693Bc6afc0C5328bA36FaF03C514EF312287C") + ".json")
 	// Output:
 	// https://api.acme.test/quote
 	// /v1/lookup/url/ceac4abec3eefa1f1194b30569fc3fe1de218690ff8de9de4474819611176359.json

@@ -59,7 +59,8 @@ func IsHashed(key string) bool {
 
 // contract are the routes that every directory of this kind has; the others are ours.
 var contract = []string{
-	"services", "service", "uptime", "service-checks", "checks", "changes", "facilitators", "status", "networks", "tags", "stats", "categories",
+	"services", "service", "uptime", "service-checks", "checks", "changes", "facilitators", "status", "networks",
+	"tags", "stats", "categories",
 }
 
 // IsContract says whether a file answers a request of the contract by itself: what a bucket must hold where nothing but

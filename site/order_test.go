@@ -49,15 +49,17 @@ func TestSortIsTotal(t *testing.T) {
 	t.Parallel()
 	item := rapid.Custom(func(t *rapid.T) *site.ServiceListItem {
 		return &site.ServiceListItem{ // few values, so that there are ties
-			Slug:          rapid.StringMatching(`[a-z]{1,8}`).Draw(t, "slug"),
-			CreatedAt:     site.NewTime(time.Unix(rapid.Int64Range(0, 3).Draw(t, "created"), 0)),
-			Uptime24h:     rapid.Ptr(rapid.SampledFrom([]float64{0, 99.99, 100}), true).Draw(t, "uptime"),
-			MinPriceUSD:   rapid.Ptr(rapid.SampledFrom([]site.Decimal{"0", "0.1", "0.09", "2", "10"}), true).Draw(t, "price"),
+			Slug:      rapid.StringMatching(`[a-z]{1,8}`).Draw(t, "slug"),
+			CreatedAt: site.NewTime(time.Unix(rapid.Int64Range(0, 3).Draw(t, "created"), 0)),
+			Uptime24h: rapid.Ptr(rapid.SampledFrom([]float64{0, 99.99, 100}), true).Draw(t, "uptime"),
+			MinPriceUSD: rapid.Ptr(rapid.SampledFrom([]site.Decimal{"0", "0.1", "0.09", "2", "10"}), true).Draw(t,
+				"price"),
 			EndpointCount: rapid.IntRange(0, 2).Draw(t, "endpoints"),
 		}
 	})
 	rapid.Check(t, func(t *rapid.T) {
-		items := rapid.SliceOfNDistinct(item, 0, 30, func(i *site.ServiceListItem) string { return i.Slug }).Draw(t, "items")
+		items := rapid.SliceOfNDistinct(item, 0, 30, func(i *site.ServiceListItem) string { return i.Slug }).Draw(t,
+			"items")
 		other := rapid.Permutation(items).Draw(t, "other")
 		order := rapid.SampledFrom(site.Orders).Draw(t, "order")
 		items = slices.Clone(items)

@@ -21,9 +21,10 @@ func (e *ParamError) Error() string { return "parameter " + e.Param + ": " + e.M
 // Query is a valid request: a route of the table with a value for each parameter that stands in its key.
 type Query struct {
 	Route *Route
-	Slug  string // of "/services/{slug}/…", the id of "/facilitators/{facilitator}" and so on, "" elsewhere; not yet known to exist
-	Item  string // what a look-up looks up, in normal form
-	Bare  bool   // no parameter of the route was given
+	// of "/services/{slug}/…", the id of "/facilitators/{facilitator}" and so on, "" elsewhere; not yet known to exist
+	Slug string
+	Item string // what a look-up looks up, in normal form
+	Bare bool   // no parameter of the route was given
 
 	Snapshot string // id of the snapshot to answer from, "" for the newest; no part of a key
 
@@ -101,7 +102,8 @@ func parseValues(route *Route, rawQuery string) (map[string]string, error) {
 		}
 		value, err := url.QueryUnescape(rawValue)
 		if err != nil || !utf8.ValidString(value) || strings.ContainsRune(value, 0) {
-			return nil, &ParamError{name, fmt.Sprintf("got %s, which is not percent-encoded UTF-8", quoteShort(rawValue))}
+			return nil,
+				&ParamError{name, fmt.Sprintf("got %s, which is not percent-encoded UTF-8", quoteShort(rawValue))}
 		}
 		if value, err = p.check(value); err != nil {
 			return nil, err
@@ -126,7 +128,8 @@ func (p *Param) check(v string) (string, error) {
 	case KindInteger:
 		n, err := strconv.Atoi(v)
 		if err != nil || strings.Trim(v, "0123456789") != "" || n < p.Min || n > p.Max {
-			return "", &ParamError{p.Name, fmt.Sprintf("got %s, may be an integer from %d to %d", quoteShort(v), p.Min, p.Max)}
+			return "", &ParamError{p.Name, fmt.Sprintf("got %s, may be an integer from %d to %d", quoteShort(v), p.Min,
+				p.Max)}
 		}
 		return strconv.Itoa(n), nil
 	case KindSet:
@@ -135,7 +138,8 @@ func (p *Param) check(v string) (string, error) {
 		return p.checkSnapshot(v)
 	default:
 		if utf8.RuneCountInString(v) > MaxText {
-			return "", &ParamError{p.Name, fmt.Sprintf("got %d characters, may have %d", utf8.RuneCountInString(v), MaxText)}
+			return "",
+				&ParamError{p.Name, fmt.Sprintf("got %d characters, may have %d", utf8.RuneCountInString(v), MaxText)}
 		}
 		return v, nil
 	}
@@ -146,7 +150,9 @@ func (p *Param) checkSet(v string) (string, error) {
 	var set []string
 	for part := range strings.SplitSeq(v, ",") {
 		if part != "" && !slices.Contains(p.Values, part) {
-			return "", &ParamError{p.Name, fmt.Sprintf("got %s, may be any of %s, separated by commas", quoteShort(part), strings.Join(p.Values, ", "))}
+			return "",
+				&ParamError{p.Name, fmt.Sprintf("got %s, may be any of %s, separated by commas", quoteShort(part),
+					strings.Join(p.Values, ", "))}
 		}
 		if part != "" && !slices.Contains(set, part) {
 			set = append(set, part)

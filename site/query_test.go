@@ -20,37 +20,49 @@ func TestRequestsToKeys(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, path, query, key string }{
 		{"bare list", "/v1/services", "", "v1/services.json"},
-		{"category, order and page", "/v1/services", "category=AI&sort=uptime&page=2", "v1/services/category=AI/sort=uptime/per_page=25/page=2.json"},
-		{"network, status and size", "/v1/services", "network=BSE&status=online&per_page=100", "v1/services/network=BSE/status=online/sort=newest/per_page=100/page=1.json"},
+		{"category, order and page", "/v1/services", "category=AI&sort=uptime&page=2",
+			"v1/services/category=AI/sort=uptime/per_page=25/page=2.json"},
+		{"network, status and size", "/v1/services", "network=BSE&status=online&per_page=100",
+			"v1/services/network=BSE/status=online/sort=newest/per_page=100/page=1.json"},
 		{"service", "/v1/services/acme", "", "v1/services/acme.json"},
 		{"uptime", "/v1/services/acme/uptime", "", "v1/services/acme/uptime.json"},
 		{"uptime of a period", "/v1/services/acme/uptime", "period=7d", "v1/services/acme/uptime/period=7d.json"},
-		{"checks of a service", "/v1/services/acme/checks", "offset=40", "v1/services/acme/checks/limit=20/offset=40.json"},
+		{"checks of a service", "/v1/services/acme/checks", "offset=40",
+			"v1/services/acme/checks/limit=20/offset=40.json"},
 		{"checks of all", "/v1/checks", "limit=100", "v1/checks/limit=100/offset=0.json"},
 		{"front page", "/", "", "index.html"},
 		{"page of the list", "/services", "page=3", "services/sort=newest/page=3.html"},
 		{"page of a service", "/services/acme", "", "services/acme.html"},
-		{"search", "/v1/services", "q=Web+Search&status=online", "v1/services/status=online/q=Web~20Search/" + defaults},
+		{"search", "/v1/services", "q=Web+Search&status=online",
+			"v1/services/status=online/q=Web~20Search/" + defaults},
 		{"catalogue", "/discovery/resources", "", "discovery/resources.json"},
-		{"window of a catalogue", "/discovery/resources", "offset=40", "discovery/resources/type=http/limit=100/offset=40.json"},
-		{"address", "/v1/lookup/url/" + strings.Repeat("3F", 32), "", "v1/lookup/url/" + strings.Repeat("3f", 32) + ".json"},
-		{"address as a file", "/api/v1/lookup/url/" + strings.Repeat("3f", 32) + ".json", "x=1", "v1/lookup/url/" + strings.Repeat("3f", 32) + ".json"},
+		{"window of a catalogue", "/discovery/resources", "offset=40",
+			"discovery/resources/type=http/limit=100/offset=40.json"},
+		{"address", "/v1/lookup/url/" + strings.Repeat("3F", 32), "",
+			"v1/lookup/url/" + strings.Repeat("3f", 32) + ".json"},
+		{"address as a file", "/api/v1/lookup/url/" + strings.Repeat("3f", 32) + ".json", "x=1",
+			"v1/lookup/url/" + strings.Repeat("3f", 32) + ".json"},
 		{"recipient", "/v1/lookup/pay-to/eip155:8453/0x20Ab.json", "", "v1/lookup/pay-to/eip155:8453/0x20ab.json"},
-		{"recipient with escapes and a dot", "/v1/lookup/pay-to/near%3Amainnet/acme.near", "", "v1/lookup/pay-to/near:mainnet/acme.near.json"},
+		{"recipient with escapes and a dot", "/v1/lookup/pay-to/near%3Amainnet/acme.near", "",
+			"v1/lookup/pay-to/near:mainnet/acme.near.json"},
 		{"shard of addresses", "/v1/lookup/url/3f.json", "", "v1/lookup/url/3f.json"},
 
-		{"order of parameters", "/v1/services", "page=2&sort=uptime&category=AI", "v1/services/category=AI/sort=uptime/per_page=25/page=2.json"},
+		{"order of parameters", "/v1/services", "page=2&sort=uptime&category=AI",
+			"v1/services/category=AI/sort=uptime/per_page=25/page=2.json"},
 		{"defaults spelled out", "/v1/services", "page=1", "v1/services/" + defaults},
 		{"leading zeros", "/v1/services", "page=0002", "v1/services/sort=newest/per_page=25/page=2.json"},
 		{"empty is absent", "/v1/services", "category=&status=&page=", "v1/services.json"},
 		{"name alone is absent", "/v1/services", "category", "v1/services.json"},
 		{"first of repeated", "/v1/services", "category=AI&category=Data", "v1/services/category=AI/" + defaults},
-		{"an empty one is no first", "/v1/services", "category=&category=Data", "v1/services/category=Data/" + defaults},
-		{"a fault after the first does not matter", "/v1/services", "page=2&page=zwei", "v1/services/sort=newest/per_page=25/page=2.json"},
+		{"an empty one is no first", "/v1/services", "category=&category=Data",
+			"v1/services/category=Data/" + defaults},
+		{"a fault after the first does not matter", "/v1/services", "page=2&page=zwei",
+			"v1/services/sort=newest/per_page=25/page=2.json"},
 		{"unknown parameter", "/v1/services", "utm_source=x&fbclid=", "v1/services.json"},
 		{"unknown with broken escapes", "/v1/services", "x=%zz&%zz=1", "v1/services.json"},
 		{"parameter of another route", "/v1/services/acme", "page=99999999999", "v1/services/acme.json"},
-		{"a semicolon separates nothing", "/v1/services", "category=AI;page=2", "v1/services/category=AI~3bpage~3d2/" + defaults},
+		{"a semicolon separates nothing", "/v1/services", "category=AI;page=2",
+			"v1/services/category=AI~3bpage~3d2/" + defaults},
 		{"escaped name", "/v1/services", "%63ategory=AI", "v1/services/category=AI/" + defaults},
 		{"plus is a blank", "/v1/services", "category=Web+Search", "v1/services/category=Web~20Search/" + defaults},
 		{"an escaped plus is a plus", "/v1/services", "category=C%2B%2B", "v1/services/category=C~2b~2b/" + defaults},
@@ -58,14 +70,16 @@ func TestRequestsToKeys(t *testing.T) {
 		{"dots in a value", "/v1/services", "category=..", "v1/services/category=../" + defaults},
 		{"tilde in a value", "/v1/services", "category=~2f", "v1/services/category=~7e2f/" + defaults},
 		{"UTF-8 in a value", "/v1/services", "category=Gebühr", "v1/services/category=Geb~c3~bchr/" + defaults},
-		{"the longest value", "/v1/services", "category=" + strings.Repeat("%C3%BC", 100), "v1/services/category=" + strings.Repeat("~c3~bc", 100) + "/" + defaults},
+		{"the longest value", "/v1/services", "category=" + strings.Repeat("%C3%BC", 100),
+			"v1/services/category=" + strings.Repeat("~c3~bc", 100) + "/" + defaults},
 		{"largest page", "/v1/services", "page=1000000", "v1/services/sort=newest/per_page=25/page=1000000.json"},
 
 		{"path of published clients", "/api/v1/services/acme", "", "v1/services/acme.json"},
 		{"file of published clients", "/api/v1/services/acme.json", "", "v1/services/acme.json"},
 		{"escaped letters of a path", "/v1/%73ervices/ac%6de", "", "v1/services/acme.json"},
 		{"escaped slash of a path", "/v1%2fservices", "", "v1/services.json"},
-		{"a key is its own path", "/v1/services/category=AI/sort=newest/per_page=25/page=1.json", "", "v1/services/category=AI/sort=newest/per_page=25/page=1.json"},
+		{"a key is its own path", "/v1/services/category=AI/sort=newest/per_page=25/page=1.json", "",
+			"v1/services/category=AI/sort=newest/per_page=25/page=1.json"},
 		{"and takes no parameters", "/v1/services.json", "page=0", "v1/services.json"},
 		{"file that no route makes", "/favicon.svg", "", "favicon.svg"},
 	} {
@@ -85,14 +99,22 @@ func TestRequestsToKeys(t *testing.T) {
 func TestPathsThatAreNothing(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{
-		"", "v1/services", "/v1", "/v1/", "/v1/nothing", "/v2/services", "/api/v1", "/api/v2/services", "/api/services", "/api/",
-		"/v1/services/", "/v1//services", "//v1/services", "/v1/services/acme/", "/v1/services/acme/prices", "/v1/services/acme/uptime/7d",
-		"/v1/services/Acme", "/v1/services/-acme", "/v1/services/acme-", "/v1/services/a_b", "/v1/services/" + strings.Repeat("a", 81),
-		"/v1/services/%", "/v1/services/%zz", "/v1/services/%00", "/v1/services/acme%00.json", "/v1/services/%ff", "/v1/%c3%28.json",
-		"/v1/services/..", "/v1/services/../checks", "/..", "/../checkpoint.json", "/v1/../../etc/passwd.json", "/v1/%2e%2e/x.json",
-		"/v1/lookup/url/{sha256}", "/v1/lookup/url/3f", "/v1/lookup/url/" + strings.Repeat("g", 64), "/v1/lookup/pay-to/eip155:8453", "/v1/lookup/pay-to/{caip2}/{address}",
-		"/v1/lookup/pay-to/eip155:8453/", "/v1/lookup/pay-to/eip155:1/../..", "/v1/lookup/pay-to/x:1/%00", "/v1/lookup/pay-to/x:1/" + strings.Repeat("a", 1000),
-		"/v1/./services.json", "/.", "/...", "/v1/.../x.json", "//checkpoint.json", "/v1//x.json", "/x.json/", "/" + strings.Repeat("a", 1000) + ".json",
+		"", "v1/services", "/v1", "/v1/", "/v1/nothing", "/v2/services", "/api/v1", "/api/v2/services", "/api/services",
+		"/api/",
+		"/v1/services/", "/v1//services", "//v1/services", "/v1/services/acme/", "/v1/services/acme/prices",
+		"/v1/services/acme/uptime/7d",
+		"/v1/services/Acme", "/v1/services/-acme", "/v1/services/acme-", "/v1/services/a_b",
+		"/v1/services/" + strings.Repeat("a", 81),
+		"/v1/services/%", "/v1/services/%zz", "/v1/services/%00", "/v1/services/acme%00.json", "/v1/services/%ff",
+		"/v1/%c3%28.json",
+		"/v1/services/..", "/v1/services/../checks", "/..", "/../checkpoint.json", "/v1/../../etc/passwd.json",
+		"/v1/%2e%2e/x.json",
+		"/v1/lookup/url/{sha256}", "/v1/lookup/url/3f", "/v1/lookup/url/" + strings.Repeat("g", 64),
+		"/v1/lookup/pay-to/eip155:8453", "/v1/lookup/pay-to/{caip2}/{address}",
+		"/v1/lookup/pay-to/eip155:8453/", "/v1/lookup/pay-to/eip155:1/../..", "/v1/lookup/pay-to/x:1/%00",
+		"/v1/lookup/pay-to/x:1/" + strings.Repeat("a", 1000),
+		"/v1/./services.json", "/.", "/...", "/v1/.../x.json", "//checkpoint.json", "/v1//x.json", "/x.json/",
+		"/" + strings.Repeat("a", 1000) + ".json",
 	} {
 		if q, err := site.ParseRequest(path, ""); !errors.Is(err, site.ErrNotFound) {
 			t.Errorf("ParseRequest(%.60q) = key %q, error %v; want ErrNotFound", path, q.Key(), err)
@@ -185,7 +207,8 @@ func TestRouteTable(t *testing.T) {
 			if p.About == "" {
 				t.Errorf("%s: nobody says what %s is", r.Name, p.Name)
 			}
-			path := strings.NewReplacer("{slug}", "acme", "{facilitator}", "x402.rs", "{category}", "ai", "{network}", "bse").Replace(r.Pattern)
+			path := strings.NewReplacer("{slug}", "acme", "{facilitator}", "x402.rs", "{category}", "ai", "{network}",
+				"bse").Replace(r.Pattern)
 			if _, err := site.ParseRequest(path, p.Name+"="+url.QueryEscape(p.Default)); err != nil {
 				t.Errorf("%s: its own default is refused: %v", r.Name, err)
 			}
@@ -197,7 +220,8 @@ func TestValidSlug(t *testing.T) {
 	t.Parallel()
 	for slug, want := range map[string]bool{
 		"a": true, "acme": true, "a-b": true, "a--b": true, "0": true, strings.Repeat("a", 80): true,
-		"": false, "-": false, "-a": false, "a-": false, "A": false, "a.b": false, "a b": false, "ü": false, "a\n": false, strings.Repeat("a", 81): false,
+		"": false, "-": false, "-a": false, "a-": false, "A": false, "a.b": false, "a b": false, "ü": false,
+		"a\n": false, strings.Repeat("a", 81): false,
 	} {
 		if got := site.ValidSlug(slug); got != want {
 			t.Errorf("ValidSlug(%.20q) = %t", slug, got)
@@ -211,10 +235,13 @@ func TestSegments(t *testing.T) {
 	for _, c := range []struct {
 		slug string
 		want bool
-	}{{"acme", true}, {"a", true}, {"a-1", true}, {"-a", false}, {"a-", false}, {"A", false}, {strings.Repeat("a", site.MaxSlug), true}, {strings.Repeat("a", site.MaxSlug+1), false}} {
+	}{{"acme", true}, {"a", true}, {"a-1", true}, {"-a", false}, {"a-", false}, {"A", false},
+		{strings.Repeat("a", site.MaxSlug), true}, {strings.Repeat("a", site.MaxSlug+1), false}} {
 		s := site.SegmentByName("slug")
-		if got := len(c.slug) <= s.MaxLength && regexp.MustCompile(s.Pattern).MatchString(c.slug); got != c.want || site.ValidSlug(c.slug) != c.want {
-			t.Errorf("slug %.20q: the segment says %t, ValidSlug %t, want %t", c.slug, got, site.ValidSlug(c.slug), c.want)
+		if got := len(c.slug) <= s.MaxLength && regexp.MustCompile(s.Pattern).MatchString(c.slug); got != c.want ||
+			site.ValidSlug(c.slug) != c.want {
+			t.Errorf("slug %.20q: the segment says %t, ValidSlug %t, want %t", c.slug, got, site.ValidSlug(c.slug),
+				c.want)
 		}
 	}
 }

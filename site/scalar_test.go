@@ -29,7 +29,8 @@ func TestTimeIsWrittenInMilliseconds(t *testing.T) {
 			t.Errorf("%s is written %s, error %v; want %s", test.at, got, err, test.want)
 		}
 		var back site.Time
-		if err := json.Unmarshal(got, &back); err != nil || !back.Equal(test.at.Truncate(time.Millisecond)) || back.Location() != time.UTC {
+		if err := json.Unmarshal(got, &back); err != nil || !back.Equal(test.at.Truncate(time.Millisecond)) ||
+			back.Location() != time.UTC {
 			t.Errorf("%s is read as %s, error %v", got, back, err)
 		}
 	}
@@ -37,7 +38,8 @@ func TestTimeIsWrittenInMilliseconds(t *testing.T) {
 
 func TestTimeIsReadStrictly(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{`"2026-11-20T23:45:01Z"`, `"2026-11-20 23:45:01.000Z"`, `"2026-11-20T23:45:01.000+00:00"`, `"2026-13-01T00:00:00.000Z"`, `1732146301`, `""`, `{}`} {
+	for _, text := range []string{`"2026-11-20T23:45:01Z"`, `"2026-11-20 23:45:01.000Z"`,
+		`"2026-11-20T23:45:01.000+00:00"`, `"2026-13-01T00:00:00.000Z"`, `1732146301`, `""`, `{}`} {
 		var got site.Time
 		if err := json.Unmarshal([]byte(text), &got); err == nil {
 			t.Errorf("%s is taken for %s", text, got)
@@ -60,7 +62,8 @@ func TestTimeIsReadStrictly(t *testing.T) {
 func TestTimeByHand(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		at := time.UnixMilli(rapid.Int64Range(-70e12, 300e12).Draw(t, "ms")).Add(time.Duration(rapid.IntRange(0, 999_999).Draw(t, "ns")))
+		at := time.UnixMilli(rapid.Int64Range(-70e12, 300e12).Draw(t, "ms")).
+			Add(time.Duration(rapid.IntRange(0, 999_999).Draw(t, "ns")))
 		if got, want := (site.Time{Time: at}).String(), at.UTC().Format(site.TimeLayout); got != want {
 			t.Fatalf("%s, want %s", got, want)
 		}
@@ -84,7 +87,8 @@ func TestTimesSortAsText(t *testing.T) {
 func TestParseDecimal(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]site.Decimal{
-		"0": "0", "00": "0", "0.0": "0", "1": "1", "007": "7", "0.010": "0.01", "00.5": "0.5", "100": "100", "100.00": "100", "5.": "5",
+		"0": "0", "00": "0", "0.0": "0", "1": "1", "007": "7", "0.010": "0.01", "00.5": "0.5", "100": "100",
+		"100.00": "100", "5.": "5",
 		"0.000000000000000001": "0.000000000000000001",
 		"123456789012345678901234567890.123456789012345678901234567890": "123456789012345678901234567890.12345678901234567890123456789",
 	} {
@@ -92,7 +96,8 @@ func TestParseDecimal(t *testing.T) {
 			t.Errorf("ParseDecimal(%s) = %s, %v; want %s", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", ".", ".5", "-1", "+1", "1e3", "1,5", "1.2.3", " 1", "1 ", "0x10", "NaN", "Inf", "١", "1_000", "\"1\""} {
+	for _, text := range []string{"", ".", ".5", "-1", "+1", "1e3", "1,5", "1.2.3", " 1", "1 ", "0x10", "NaN", "Inf",
+		"١", "1_000", "\"1\""} {
 		if got, err := site.ParseDecimal(text); err == nil {
 			t.Errorf("ParseDecimal(%q) = %s, want an error", text, got)
 		}

@@ -18,10 +18,11 @@ type PricePoint struct {
 
 // ScorePoint is a UTC day with a counted check.
 type ScorePoint struct {
-	Date              string   `json:"date"`
-	UptimePercentage  float64  `json:"uptime_percentage"`
-	AvgResponseTimeMS *int     `json:"avg_response_time_ms"`
-	PriceStability    *float64 `json:"price_stability"` // share of the 30 days to this one on which no price moved; null before the first price
+	Date              string  `json:"date"`
+	UptimePercentage  float64 `json:"uptime_percentage"`
+	AvgResponseTimeMS *int    `json:"avg_response_time_ms"`
+	// share of the 30 days to this one on which no price moved; null before the first price
+	PriceStability *float64 `json:"price_stability"`
 }
 
 // BuyersPoint is a UTC day on which a service was paid.

@@ -55,7 +55,8 @@ const (
 )
 
 // SubmissionFields are the names of a submission's fields, in order.
-var SubmissionFields = []string{"url", "email", "service_name", "description", "website_url", "category", "endpoints", "notes"}
+var SubmissionFields = []string{"url", "email", "service_name", "description", "website_url", "category", "endpoints",
+	"notes"}
 
 // How much is taken of whom, so that nobody fills the list of those who review it, or has us ask others for him.
 const (

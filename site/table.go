@@ -39,10 +39,13 @@ type RuleText struct {
 // Rules are the rules of the table, in words.
 var Rules = []RuleText{
 	{RuleLiteral, "A file or nothing: the key of the request names the file that answers it."},
-	{RuleWindow, "A page of any size is cut from at most two neighbouring files of 100 rows of the same list; its meta is counted anew."},
+	{RuleWindow,
+		"A page of any size is cut from at most two neighbouring files of 100 rows of the same list; its meta is counted anew."},
 	{RuleTrim, "One file holds the whole history; of each series in it the newest part that was asked for is kept."},
-	{RuleLog, "Rows are numbered from the oldest and lie in blocks of 100. A window, counted from the newest row, touches two blocks at most."},
-	{RuleSearch, "The smallest shard that holds every match is read; a row matches where every word of the query begins some word of its name, marks and case aside. Filters, order and window are then applied to those rows. A query without words finds nothing."},
+	{RuleLog,
+		"Rows are numbered from the oldest and lie in blocks of 100. A window, counted from the newest row, touches two blocks at most."},
+	{RuleSearch,
+		"The smallest shard that holds every match is read; a row matches where every word of the query begins some word of its name, marks and case aside. Filters, order and window are then applied to those rows. A query without words finds nothing."},
 	{RuleLookup, "What is asked for has a hash; its first two digits name a shard, of which one row is the answer."},
 }
 
@@ -52,8 +55,9 @@ func Table() RouteTable {
 		APIVersion: APIVersion,
 		Aliases:    []Alias{{From: "/api/v1/", To: "/v1/"}},
 		Index:      IndexFile,
-		Limits:     TableLimits{MaxQuery: maxQuery, MaxText: MaxText, PageSize: PageSize, MaxPageSize: MaxPageSize, BlockSize: BlockSize},
-		Segments:   Segments, Rules: Rules, Common: Common, Routes: slices.Clone(Routes),
+		Limits: TableLimits{MaxQuery: maxQuery, MaxText: MaxText, PageSize: PageSize, MaxPageSize: MaxPageSize,
+			BlockSize: BlockSize},
+		Segments: Segments, Rules: Rules, Common: Common, Routes: slices.Clone(Routes),
 	}
 	for i := range t.Routes {
 		if t.Routes[i].Params == nil {

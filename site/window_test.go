@@ -19,7 +19,8 @@ func TestPageSpans(t *testing.T) {
 		total := rapid.IntRange(0, 1500).Draw(t, "total")
 		per := rapid.IntRange(1, site.MaxPageSize).Draw(t, "per_page")
 		page := rapid.OneOf(rapid.IntRange(1, total/per+2), rapid.Just(site.MaxPage)).Draw(t, "page")
-		filter := rapid.SampledFrom([]string{"", "category=AI&", "network=BSE&status=online&sort=uptime&"}).Draw(t, "filter")
+		filter := rapid.SampledFrom([]string{"", "category=AI&", "network=BSE&status=online&sort=uptime&"}).Draw(t,
+			"filter")
 		q := parse(t, "/v1/services", fmt.Sprintf("%sper_page=%d&page=%d", filter, per, page))
 
 		list := make([]int, total)
@@ -61,8 +62,10 @@ func TestOffsetSpans(t *testing.T) {
 		want  []site.Span
 	}{
 		{"", 250, []site.Span{{Key: list + "0.json", From: 0, To: 100}}},
-		{"limit=7&offset=98", 250, []site.Span{{Key: list + "0.json", From: 98, To: 100}, {Key: list + "100.json", From: 0, To: 5}}},
-		{"limit=100&offset=101", 250, []site.Span{{Key: list + "100.json", From: 1, To: 100}, {Key: list + "200.json", From: 0, To: 1}}},
+		{"limit=7&offset=98", 250, []site.Span{{Key: list + "0.json", From: 98, To: 100},
+			{Key: list + "100.json", From: 0, To: 5}}},
+		{"limit=100&offset=101", 250, []site.Span{{Key: list + "100.json", From: 1, To: 100},
+			{Key: list + "200.json", From: 0, To: 1}}},
 		{"offset=249", 250, []site.Span{{Key: list + "200.json", From: 49, To: 50}}},
 		{"offset=250", 250, nil},
 		{"offset=1000000000", 250, nil},
@@ -94,7 +97,8 @@ func parse(t fataler, path, query string) site.Query {
 func TestPaginationMeta(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ total, page, per, pages int }{
-		{0, 1, 25, 0}, {1, 1, 25, 1}, {25, 1, 25, 1}, {26, 2, 25, 2}, {100, 1, 100, 1}, {101, 7, 1, 101}, {10, 99, 25, 1},
+		{0, 1, 25, 0}, {1, 1, 25, 1}, {25, 1, 25, 1}, {26, 2, 25, 2}, {100, 1, 100, 1}, {101, 7, 1, 101},
+		{10, 99, 25, 1},
 	} {
 		want := site.PaginationMeta{Total: test.total, Page: test.page, PerPage: test.per, TotalPages: test.pages}
 		if diff := cmp.Diff(want, site.NewPaginationMeta(test.total, test.page, test.per)); diff != "" {

@@ -83,12 +83,13 @@ var (
 func New(o Options) *Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxResponseHeaderBytes = 64 << 10
-	client := &http.Client{Transport: bounded{transport}, CheckRedirect: func(r *http.Request, via []*http.Request) error {
-		if len(via) > maxRedirects || r.URL.Host != via[0].URL.Host || r.URL.Scheme != via[0].URL.Scheme {
-			return errRedirect
-		}
-		return nil
-	}}
+	client := &http.Client{Transport: bounded{transport},
+		CheckRedirect: func(r *http.Request, via []*http.Request) error {
+			if len(via) > maxRedirects || r.URL.Host != via[0].URL.Host || r.URL.Scheme != via[0].URL.Scheme {
+				return errRedirect
+			}
+			return nil
+		}}
 	config := openai.DefaultConfig(o.Key)
 	config.BaseURL, config.HTTPClient = strings.TrimSuffix(o.BaseURL, "/"), client
 	return &Client{api: openai.NewClientWithConfig(config), model: o.Model, timeout: cmp.Or(o.Timeout, time.Minute)}
@@ -113,8 +114,9 @@ func (c *Client) Ask(ctx context.Context, instructions, document, name string, s
 			return "", fmt.Errorf("ask the model: encode the schema: %w", err)
 		}
 		r.ResponseFormat = &openai.ChatCompletionResponseFormat{
-			Type:       openai.ChatCompletionResponseFormatTypeJSONSchema,
-			JSONSchema: &openai.ChatCompletionResponseFormatJSONSchema{Name: name, Strict: true, Schema: json.RawMessage(text)},
+			Type: openai.ChatCompletionResponseFormatTypeJSONSchema,
+			JSONSchema: &openai.ChatCompletionResponseFormatJSONSchema{Name: name, Strict: true,
+				Schema: json.RawMessage(text)},
 		}
 	}
 	got, err := c.api.CreateChatCompletion(limited, r)

@@ -81,7 +81,8 @@ func page(status int, body string) reply {
 }
 
 func jsonReply(status int, body string) reply {
-	return reply{status: status, header: http.Header{"Content-Type": {"application/json; charset=utf-8"}, "Cache-Control": {"no-store"}}, body: []byte(body)}
+	return reply{status: status, header: http.Header{"Content-Type": {"application/json; charset=utf-8"},
+		"Cache-Control": {"no-store"}}, body: []byte(body)}
 }
 
 func json200(body string) reply { return jsonReply(http.StatusOK, body) }

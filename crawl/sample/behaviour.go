@@ -27,10 +27,14 @@ var behaviours map[string]behaviour
 func init() {
 	behaviours = map[string]behaviour{
 		// As the protocol wants it, and what readers that are strict would take.
-		"v2":     {paid: header(base64.StdEncoding.EncodeToString, "{}")},
-		"v1":     {paid: v1},
-		"mirror": {paid: func(c scene) reply { return encoded(base64.StdEncoding.EncodeToString, c.v2(), c.v2().json()) }},
-		"dual":   {paid: func(c scene) reply { return encoded(base64.StdEncoding.EncodeToString, c.v2(), c.v1().json()) }},
+		"v2": {paid: header(base64.StdEncoding.EncodeToString, "{}")},
+		"v1": {paid: v1},
+		"mirror": {paid: func(c scene) reply {
+			return encoded(base64.StdEncoding.EncodeToString, c.v2(), c.v2().json())
+		}},
+		"dual": {paid: func(c scene) reply {
+			return encoded(base64.StdEncoding.EncodeToString, c.v2(), c.v1().json())
+		}},
 		"raiser": {paid: header(base64.StdEncoding.EncodeToString, "{}"), varies: true},
 		"mover":  {paid: header(base64.StdEncoding.EncodeToString, "{}"), varies: true},
 		"with-mpp": {paid: func(c scene) reply {
@@ -41,20 +45,28 @@ func init() {
 		"needs-body": {paid: needsBody},
 
 		// Readable, but not by everybody.
-		"url-safe":              {paid: header(base64.URLEncoding.EncodeToString, "{}")},
-		"unpadded":              {paid: header(base64.RawStdEncoding.EncodeToString, "{}")},
-		"raw":                   {paid: header(func(b []byte) string { return string(b) }, "{}")},
-		"body-only":             {paid: func(c scene) reply { return jsonReply(402, c.v2().json()) }},
-		"body-differs":          {paid: bodyDiffers},
-		"network-names":         {paid: networkNames},
-		"version-text":          {paid: spoiled(func(c *challenge) { c.X402Version = "2" })},
-		"numeric-amount":        {paid: spoiled(func(c *challenge) { c.first().Amount, _ = strconv.Atoi(c.first().Amount.(string)) })},
-		"accepts-object":        {paid: spoiled(func(c *challenge) { c.Accepts = *c.first() })},
-		"recipient-alias":       {paid: spoiled(func(c *challenge) { c.first().PayTo, c.first().PayToAddress = "", c.first().PayTo })},
+		"url-safe":      {paid: header(base64.URLEncoding.EncodeToString, "{}")},
+		"unpadded":      {paid: header(base64.RawStdEncoding.EncodeToString, "{}")},
+		"raw":           {paid: header(func(b []byte) string { return string(b) }, "{}")},
+		"body-only":     {paid: func(c scene) reply { return jsonReply(402, c.v2().json()) }},
+		"body-differs":  {paid: bodyDiffers},
+		"network-names": {paid: networkNames},
+		"version-text":  {paid: spoiled(func(c *challenge) { c.X402Version = "2" })},
+		"numeric-amount": {paid: spoiled(func(c *challenge) {
+			c.first().Amount, _ = strconv.Atoi(c.first().Amount.(string))
+		})},
+		"accepts-object": {paid: spoiled(func(c *challenge) { c.Accepts = *c.first() })},
+		"recipient-alias": {paid: spoiled(func(c *challenge) {
+			c.first().PayTo, c.first().PayToAddress = "", c.first().PayTo
+		})},
 		"wrong-chain-recipient": {paid: wrongChainRecipient},
-		"zero-recipient":        {paid: spoiled(func(c *challenge) { c.first().PayTo = "0x" + strings.Repeat("0", 40) })},
-		"ticker-asset":          {paid: spoiled(func(c *challenge) { c.first().Asset = "USDC" })},
-		"wrong-domain":          {paid: spoiled(func(c *challenge) { c.first().Extra = map[string]any{"name": "USDC", "version": "2"} })},
+		"zero-recipient": {paid: spoiled(func(c *challenge) {
+			c.first().PayTo = "0x" + strings.Repeat("0", 40)
+		})},
+		"ticker-asset": {paid: spoiled(func(c *challenge) { c.first().Asset = "USDC" })},
+		"wrong-domain": {paid: spoiled(func(c *challenge) {
+			c.first().Extra = map[string]any{"name": "USDC", "version": "2"}
+		})},
 
 		// A 402 that cannot be used.
 		"decimal-amount": {paid: decimalAmount},
@@ -89,7 +101,8 @@ func standard(ch challenge) reply { return encoded(base64.StdEncoding.EncodeToSt
 func encoded(encode func([]byte) string, ch challenge, body string) reply {
 	raw := ch.json()
 	for range 64 {
-		if std := base64.StdEncoding.EncodeToString([]byte(raw)); strings.HasSuffix(std, "=") && strings.ContainsAny(std, "+/") {
+		if std := base64.StdEncoding.EncodeToString([]byte(raw)); strings.HasSuffix(std, "=") &&
+			strings.ContainsAny(std, "+/") {
 			break
 		}
 		ch.Error += "?"
@@ -164,12 +177,15 @@ func truncated(c scene) reply {
 
 // paywall states its requirements only inside a page for browsers.
 func paywall(c scene) reply {
-	return page(http.StatusPaymentRequired, `<!DOCTYPE html><html><head><title>Payment Required</title><script>window.x402 = {"amount":`+
-		c.e.price+`,"testnet":false,"paymentRequirements":`+c.v1().json()+`};</script></head><body><div id="root"></div></body></html>`)
+	return page(http.StatusPaymentRequired,
+		`<!DOCTYPE html><html><head><title>Payment Required</title><script>window.x402 = {"amount":`+
+			c.e.price+`,"testnet":false,"paymentRequirements":`+c.v1().json()+
+			`};</script></head><body><div id="root"></div></body></html>`)
 }
 
 func mppChallenge(c scene) string {
-	request := fmt.Sprintf(`{"amount":%q,"currency":"0x20c0000000000000000000000000000000000000","methodDetails":{"chainId":4217},"recipient":%q}`,
+	request := fmt.Sprintf(
+		`{"amount":%q,"currency":"0x20c0000000000000000000000000000000000000","methodDetails":{"chainId":4217},"recipient":%q}`,
 		c.e.rails[0].atomic(c.e.price), rail{network: x402.Network{ID: "eip155:4217"}}.recipient(c.s.Owner, 0))
 	return fmt.Sprintf(`Payment id="%016x", realm=%q, method="tempo", intent="charge", request=%q`,
 		c.s.seed^uint64(c.now.UnixNano()), c.s.Slug+"."+Domain, base64.RawURLEncoding.EncodeToString([]byte(request)))
@@ -180,7 +196,9 @@ func mppOnly(c scene) reply {
 	return reply{status: http.StatusPaymentRequired, header: http.Header{
 		"Content-Type":     {"application/problem+json"},
 		"Www-Authenticate": {mppChallenge(c)},
-	}, body: []byte(`{"type":"https://paymentauth.org/problems/payment-required","title":"Payment Required","status":402}`)}
+	},
+		body: []byte(
+			`{"type":"https://paymentauth.org/problems/payment-required","title":"Payment Required","status":402}`)}
 }
 
 // disabled is what a hosting platform answers in the place of a deployment that was switched off.
@@ -205,7 +223,8 @@ func rateLimited(scene) reply {
 
 // botFilter is the page of a filter that stands before the service.
 func botFilter(scene) reply {
-	a := page(http.StatusForbidden, `<!DOCTYPE html><html><head><title>Just a moment...</title></head><body></body></html>`)
+	a := page(http.StatusForbidden,
+		`<!DOCTYPE html><html><head><title>Just a moment...</title></head><body></body></html>`)
 	a.header.Set("Cf-Mitigated", "challenge")
 	return a
 }

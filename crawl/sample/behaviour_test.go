@@ -29,7 +29,8 @@ type seen struct {
 
 func capture(status int, header http.Header, body []byte, url string) seen {
 	c := x402.Capture(x402.Answer{Status: status, Header: header, Body: body, URL: url})
-	got := seen{Status: status, Divergent: c.Divergent, Others: len(c.Others), Protocols: c.Protocols, Platform: c.Platform}
+	got := seen{Status: status, Divergent: c.Divergent, Others: len(c.Others), Protocols: c.Protocols,
+		Platform: c.Platform}
 	for _, d := range c.Defects {
 		got.Defects = append(got.Defects, d.Code)
 	}
@@ -37,7 +38,8 @@ func capture(status int, header http.Header, body []byte, url string) seen {
 	if c.Envelope == nil {
 		return got
 	}
-	got.Version, got.Channel, got.Decode, got.Rows = c.Envelope.Version, c.Envelope.Channel, c.Envelope.Decode, len(c.Envelope.Accepts)
+	got.Version, got.Channel, got.Decode, got.Rows = c.Envelope.Version, c.Envelope.Channel, c.Envelope.Decode,
+		len(c.Envelope.Accepts)
 	for _, r := range c.Envelope.Accepts {
 		if r.Usable() {
 			got.Usable++
@@ -48,7 +50,8 @@ func capture(status int, header http.Header, body []byte, url string) seen {
 
 // standardHeader is the answer that keeps all rules, with so many ways to pay, and what is said against it.
 func standardHeader(rows int, defects ...string) seen {
-	return seen{Status: 402, Version: 2, Channel: x402.ChannelHeader, Decode: "std", Rows: rows, Usable: rows, Defects: defects}
+	return seen{Status: 402, Version: 2, Channel: x402.ChannelHeader, Decode: "std", Rows: rows, Usable: rows,
+		Defects: defects}
 }
 
 // seenOf says what a reader sees of each behaviour, given how many ways to pay the endpoint has. Behaviours that are
@@ -70,11 +73,14 @@ func seenOf(behaviour string, rails int) (seen, bool) {
 		"dual":     with(good, func(s *seen) { s.Others = 1 }),
 		"with-mpp": with(good, func(s *seen) { s.Protocols = []string{"mpp"} }),
 
-		"url-safe":        encoded("url", "base64_url"),
-		"unpadded":        encoded("std-unpadded", "base64_unpadded"),
-		"raw":             encoded("raw", "raw_json"),
-		"body-only":       {Status: 402, Version: 2, Channel: x402.ChannelBody, Decode: "json", Rows: rails, Usable: rails, Defects: []string{"v2_outside_header"}},
-		"body-differs":    with(standardHeader(rails, "channels_diverge"), func(s *seen) { s.Divergent, s.Others = true, 1 }),
+		"url-safe": encoded("url", "base64_url"),
+		"unpadded": encoded("std-unpadded", "base64_unpadded"),
+		"raw":      encoded("raw", "raw_json"),
+		"body-only": {Status: 402, Version: 2, Channel: x402.ChannelBody, Decode: "json", Rows: rails,
+			Usable: rails, Defects: []string{"v2_outside_header"}},
+		"body-differs": with(standardHeader(rails, "channels_diverge"), func(s *seen) {
+			s.Divergent, s.Others = true, 1
+		}),
 		"network-names":   standardHeader(rails, "amount_key", "network_nickname"),
 		"version-text":    standardHeader(rails, "version_text"),
 		"numeric-amount":  standardHeader(rails, "amount_number"),
@@ -84,14 +90,15 @@ func seenOf(behaviour string, rails int) (seen, bool) {
 
 		"decimal-amount": with(standardHeader(rails, "amount_not_integer"), func(s *seen) { s.Usable = 0 }),
 		"truncated":      {Status: 402, Defects: []string{"header_undecodable"}},
-		"html":           {Status: 402, Version: 1, Channel: x402.ChannelHTML, Decode: "json", Rows: rails, Usable: rails, Defects: []string{"body_html"}},
-		"mpp":            {Status: 402, Protocols: []string{"mpp"}},
-		"disabled":       {Status: 402, Platform: true},
-		"free":           {Status: 200},
-		"server-error":   {Status: 500},
-		"gone":           {Status: 404},
-		"rate-limited":   {Status: 429},
-		"challenge":      {Status: 403},
+		"html": {Status: 402, Version: 1, Channel: x402.ChannelHTML, Decode: "json", Rows: rails,
+			Usable: rails, Defects: []string{"body_html"}},
+		"mpp":          {Status: 402, Protocols: []string{"mpp"}},
+		"disabled":     {Status: 402, Platform: true},
+		"free":         {Status: 200},
+		"server-error": {Status: 500},
+		"gone":         {Status: 404},
+		"rate-limited": {Status: 429},
+		"challenge":    {Status: 403},
 	}[behaviour]
 	return want, ok
 }
@@ -118,7 +125,8 @@ func TestGoodServicesKeepTheRules(t *testing.T) {
 		}
 		for _, e := range s.endpoints {
 			a := s.answer("v2", request{method: e.method, host: s.Slug + "." + Domain, path: e.path}, start)
-			if diff := cmp.Diff(standardHeader(len(e.rails)), capture(a.status, a.header, a.body, s.baseURL()+e.path)); diff != "" {
+			if diff := cmp.Diff(standardHeader(len(e.rails)),
+				capture(a.status, a.header, a.body, s.baseURL()+e.path)); diff != "" {
 				t.Errorf("%s %s (-want +got):\n%s", s.Slug, e.key(), diff)
 			}
 			c := x402.Capture(x402.Answer{Status: a.status, Header: a.header, Body: a.body})
@@ -189,16 +197,20 @@ func TestAnswerOutsideEndpoints(t *testing.T) {
 		{"unknown path", request{method: "GET", host: shop, path: "/v1/nothing"}, 404, ""},
 		{"wrong method", request{method: "GET", host: shop, path: "/v1/search"}, 405, "POST"},
 		{"HEAD passes the paywall", request{method: "HEAD", host: shop, path: "/v1/suggest"}, 200, ""},
-		{"name in capitals with a dot", request{method: "GET", host: "HARBORLIGHT-search.Sample.Test.", path: "/v1/suggest"}, 402, ""},
-		{"dead, over somebody else's connection", request{method: "GET", host: "millstone-grain." + Domain, path: "/prices"}, 421, ""},
+		{"name in capitals with a dot", request{method: "GET", host: "HARBORLIGHT-search.Sample.Test.",
+			path: "/v1/suggest"}, 402, ""},
+		{"dead, over somebody else's connection", request{method: "GET", host: "millstone-grain." + Domain,
+			path: "/prices"}, 421, ""},
 		{"home page", request{method: "GET", host: shop, path: "/"}, 200, ""},
 		{"robots.txt", request{method: "GET", host: shop, path: "/robots.txt"}, 200, ""},
 		{"no website", request{method: "GET", host: "almanac-places." + Domain, path: "/"}, 404, ""},
-		{"body that is no object", request{method: "POST", host: "gargoyle-guard." + Domain, path: "/score", body: []byte("q=1")}, 400, ""},
+		{"body that is no object", request{method: "POST", host: "gargoyle-guard." + Domain, path: "/score",
+			body: []byte("q=1")}, 400, ""},
 	} {
 		a := answer(test.r, start)
 		if a.status != test.want || a.header.Get("Allow") != test.allow {
-			t.Errorf("%s: status %d, Allow %q, want %d, %q", test.name, a.status, a.header.Get("Allow"), test.want, test.allow)
+			t.Errorf("%s: status %d, Allow %q, want %d, %q", test.name, a.status, a.header.Get("Allow"), test.want,
+				test.allow)
 		}
 	}
 }

@@ -91,7 +91,9 @@ var cast = sync.OnceValue(func() []*service {
 // bySlug finds a service, nil without.
 func bySlug(slug string) *service {
 	list := cast()
-	i, ok := slices.BinarySearchFunc(list, slug, func(s *service, slug string) int { return strings.Compare(s.Slug, slug) })
+	i, ok := slices.BinarySearchFunc(list, slug, func(s *service, slug string) int {
+		return strings.Compare(s.Slug, slug)
+	})
 	if !ok {
 		return nil
 	}
@@ -117,7 +119,8 @@ func readCast(text []byte) ([]*service, error) {
 func (s *service) complete() error {
 	sum := sha256.Sum256([]byte(s.Slug))
 	s.seed = binary.BigEndian.Uint64(sum[:8])
-	for field, standard := range map[*string]string{&s.Behaviour: "v2", &s.Mime: "application/json", &s.Temper: "steady", &s.Owner: s.Slug} {
+	for field, standard := range map[*string]string{&s.Behaviour: "v2", &s.Mime: "application/json",
+		&s.Temper: "steady", &s.Owner: s.Slug} {
 		if *field == "" {
 			*field = standard
 		}
@@ -136,7 +139,8 @@ func (s *service) complete() error {
 	lines := s.Endpoints
 	if s.Many != nil {
 		for _, word := range s.Many.Words {
-			lines = append(lines, fmt.Sprintf("GET %s%s %s Look up: %s", s.Many.Path, word, s.Many.Price, strings.ReplaceAll(word, "-", " ")))
+			lines = append(lines, fmt.Sprintf("GET %s%s %s Look up: %s", s.Many.Path, word, s.Many.Price,
+				strings.ReplaceAll(word, "-", " ")))
 		}
 	}
 	for _, line := range lines {
@@ -171,7 +175,8 @@ func (s *service) parseEndpoint(line string) (endpoint, error) {
 		return endpoint{}, fmt.Errorf("want METHOD /path USD description")
 	}
 	method, unsaid := strings.CutPrefix(parts[0], "?")
-	e := endpoint{declared: method, method: method, path: parts[1], price: parts[2], description: parts[3], timeout: 300}
+	e := endpoint{declared: method, method: method, path: parts[1], price: parts[2], description: parts[3],
+		timeout: 300}
 	if unsaid {
 		e.declared = ""
 	}
@@ -204,7 +209,9 @@ func (s *service) asOf(n int) *service {
 	was := *s
 	was.endpoints = slices.Clone(s.endpoints)
 	for _, r := range slices.Backward(s.Change[n:]) {
-		was.endpoints = slices.DeleteFunc(was.endpoints, func(e endpoint) bool { return r.Absent && r.Endpoint == e.key() })
+		was.endpoints = slices.DeleteFunc(was.endpoints, func(e endpoint) bool {
+			return r.Absent && r.Endpoint == e.key()
+		})
 		for i := range was.endpoints {
 			if e := &was.endpoints[i]; r.Endpoint == "" || r.Endpoint == e.key() {
 				r.undo(e)

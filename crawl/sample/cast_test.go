@@ -75,7 +75,8 @@ func TestCastIsWellFormed(t *testing.T) {
 			t.Errorf("%s: description is not a short sentence: %q", s.Slug, s.Description)
 		}
 		if len(s.endpoints) == 0 || s.Age <= 0 || s.Latency <= 0 || s.Since >= s.Age {
-			t.Errorf("%s: endpoints %d, age %g, latency %d, since %g", s.Slug, len(s.endpoints), s.Age, s.Latency, s.Since)
+			t.Errorf("%s: endpoints %d, age %g, latency %d, since %g", s.Slug, len(s.endpoints), s.Age, s.Latency,
+				s.Since)
 		}
 		if (s.Before == "") != (s.Since == 0) {
 			t.Errorf("%s: before %q and since %g go together", s.Slug, s.Before, s.Since)
@@ -102,7 +103,8 @@ func TestCastIsWellFormed(t *testing.T) {
 
 func TestCastIsInvented(t *testing.T) {
 	t.Parallel()
-	for _, host := range regexp.MustCompile(`(?i)[a-z0-9-]+\.(com|net|org|io|ai|dev|xyz|app|sh|co|finance)\b`).FindAll(castTOML, -1) {
+	for _, host := range regexp.MustCompile(`(?i)[a-z0-9-]+\.(com|net|org|io|ai|dev|xyz|app|sh|co|finance)\b`).
+		FindAll(castTOML, -1) {
 		t.Errorf("cast.toml names the host %s", host)
 	}
 	for _, l := range Listings(start, time.Minute) {
@@ -126,10 +128,14 @@ func TestReadCastRefuses(t *testing.T) {
 		{"unknown temper", good + "temper = \"sanguine\"\n", `unknown temper "sanguine"`},
 		{"short endpoint", good + "endpoints = [\"GET /x 0.01\"]\n", "want METHOD /path USD description"},
 		{"price", good + "endpoints = [\"GET /x cheap A thing\"]\n", `price: parse decimal "cheap"`},
-		{"rail", good + "pays = [\"base\"]\nendpoints = [\"GET /x 1 A thing\"]\n", `rail "base": want scheme network [token]`},
-		{"network", good + "pays = [\"exact atlantis\"]\nendpoints = [\"GET /x 1 A thing\"]\n", `unknown network "atlantis"`},
-		{"token", good + "pays = [\"exact base GOLD\"]\nendpoints = [\"GET /x 1 A thing\"]\n", "no GOLD on eip155:8453"},
-		{"change of nothing", good + "[[service.change]]\nendpoint = \"GET /x\"\n", `change of "GET /x", which is no endpoint`},
+		{"rail", good + "pays = [\"base\"]\nendpoints = [\"GET /x 1 A thing\"]\n",
+			`rail "base": want scheme network [token]`},
+		{"network", good + "pays = [\"exact atlantis\"]\nendpoints = [\"GET /x 1 A thing\"]\n",
+			`unknown network "atlantis"`},
+		{"token", good + "pays = [\"exact base GOLD\"]\nendpoints = [\"GET /x 1 A thing\"]\n",
+			"no GOLD on eip155:8453"},
+		{"change of nothing", good + "[[service.change]]\nendpoint = \"GET /x\"\n",
+			`change of "GET /x", which is no endpoint`},
 		{"rail of a change", good + "[[service.change]]\npays = [\"x\"]\n", `rail "x"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {

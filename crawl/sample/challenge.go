@@ -78,8 +78,9 @@ func (c scene) v2() challenge {
 			URL: c.s.baseURL() + c.e.path, Description: c.e.description, MimeType: c.s.Mime,
 			ServiceName: c.s.Name, Tags: []string{c.s.Category},
 		},
-		Accepts:    c.options(),
-		Extensions: map[string]any{"bazaar": map[string]any{"info": map[string]any{"input": c.input(), "output": map[string]any{"type": "json"}}}},
+		Accepts: c.options(),
+		Extensions: map[string]any{"bazaar": map[string]any{"info": map[string]any{"input": c.input(),
+			"output": map[string]any{"type": "json"}}}},
 	}
 }
 
@@ -101,7 +102,8 @@ func (c scene) input() map[string]any {
 	if c.e.method == http.MethodGet {
 		return map[string]any{"type": "http", "method": c.e.method, "queryParams": map[string]string{"q": "sample"}}
 	}
-	return map[string]any{"type": "http", "method": c.e.method, "bodyType": "json", "body": map[string]string{"q": "sample"}}
+	return map[string]any{"type": "http", "method": c.e.method, "bodyType": "json",
+		"body": map[string]string{"q": "sample"}}
 }
 
 func (c challenge) json() string { return string(encode(c)) }

@@ -37,9 +37,11 @@ func (s *service) openAPI() string {
 			paths[e.path] = map[string]any{}
 		}
 		paths[e.path][strings.ToLower(e.method)] = map[string]any{
-			"summary":        e.description,
-			"responses":      map[string]any{"200": map[string]any{"description": "What was paid for"}, "402": map[string]any{"description": "Payment required"}},
-			"x-payment-info": map[string]any{"price": map[string]string{"mode": "fixed", "currency": "USD", "amount": e.price}, "protocols": []any{map[string]any{"x402": map[string]any{}}}},
+			"summary": e.description,
+			"responses": map[string]any{"200": map[string]any{"description": "What was paid for"},
+				"402": map[string]any{"description": "Payment required"}},
+			"x-payment-info": map[string]any{"price": map[string]string{"mode": "fixed", "currency": "USD",
+				"amount": e.price}, "protocols": []any{map[string]any{"x402": map[string]any{}}}},
 		}
 	}
 	return string(encode(map[string]any{
@@ -52,6 +54,7 @@ func (s *service) openAPI() string {
 
 func htmlPage(title, text string) reply {
 	return reply{status: http.StatusOK, header: http.Header{"Content-Type": {"text/html; charset=utf-8"}},
-		body: fmt.Appendf(nil, "<!DOCTYPE html>\n<html lang=\"en\"><head><title>%[1]s</title></head><body><h1>%[1]s</h1><p>%[2]s</p></body></html>\n",
+		body: fmt.Appendf(nil,
+			"<!DOCTYPE html>\n<html lang=\"en\"><head><title>%[1]s</title></head><body><h1>%[1]s</h1><p>%[2]s</p></body></html>\n",
 			html.EscapeString(title), html.EscapeString(text))}
 }

@@ -60,7 +60,8 @@ func (t transaction) call() (to, input string) {
 	p := t.payments[0]
 	switch {
 	case p.rail.scheme == "upto":
-		return uptoProxy, "0x" + topic("settle")[2:10] + strings.Join(words(p.payer, p.payee), "") + amountWord(p.amount)[2:]
+		return uptoProxy, "0x" + topic("settle")[2:10] + strings.Join(words(p.payer, p.payee), "") +
+			amountWord(p.amount)[2:]
 	case len(t.payments) == 1:
 		return p.token, "0x" + t.authorization(0)
 	}
@@ -72,7 +73,8 @@ func (t transaction) call() (to, input string) {
 func (t transaction) authorization(i int) string {
 	p := t.payments[i]
 	sum := t.nonce(i)[2:]
-	return "e3ee160e" + strings.Join(words(p.payer, p.payee), "") + amountWord(p.amount)[2:] + number(0) + number(p.at.Unix()+300) +
+	return "e3ee160e" + strings.Join(words(p.payer, p.payee), "") + amountWord(p.amount)[2:] + number(0) +
+		number(p.at.Unix()+300) +
 		sum + number(27) + topic("r" + sum)[2:] + topic("s" + sum)[2:]
 }
 
@@ -86,7 +88,8 @@ func (t transaction) aggregate() string {
 		b.WriteString(number(int64(len(t.payments)*32 + i*(4*32+padded))))
 	}
 	for i, p := range t.payments {
-		b.WriteString(word(p.token)[2:] + number(0) + number(96) + number(callLength) + t.authorization(i) + strings.Repeat("00", padded-callLength))
+		b.WriteString(word(p.token)[2:] + number(0) + number(96) + number(callLength) + t.authorization(i) +
+			strings.Repeat("00", padded-callLength))
 	}
 	return b.String()
 }

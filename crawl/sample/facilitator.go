@@ -76,8 +76,9 @@ func (f *facilitator) listing(start time.Time) ledger.Facilitator {
 		for n := range f.Accounts {
 			add := func(of string, since *time.Time, deprecated bool) {
 				l.Settlers = append(l.Settlers, ledger.Settler{
-					Network: r.network.ID, Address: r.normal(of), Tokens: []string{x402.NormalizeAddress(r.network.ID, r.asset.Address)},
-					Since: since, Deprecated: deprecated,
+					Network: r.network.ID, Address: r.normal(of),
+					Tokens: []string{x402.NormalizeAddress(r.network.ID, r.asset.Address)},
+					Since:  since, Deprecated: deprecated,
 				})
 			}
 			if f.Moved > 0 {

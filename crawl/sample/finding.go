@@ -52,7 +52,8 @@ func (s *service) look(behaviour string, e endpoint, t time.Time) finding {
 	if a.hang {
 		return finding{verdict: failed, reason: "timed out after 15 s"}
 	}
-	f := finding{status: a.status, delay: a.delay, reason: fmt.Sprintf("answers %d %s", a.status, http.StatusText(a.status))}
+	f := finding{status: a.status, delay: a.delay,
+		reason: fmt.Sprintf("answers %d %s", a.status, http.StatusText(a.status))}
 	switch {
 	case a.status == http.StatusPaymentRequired:
 		f.read402(s, e, a)
@@ -72,15 +73,18 @@ func (f *finding) read402(s *service, e endpoint, a reply) {
 	c := x402.Capture(x402.Answer{Status: a.status, Header: a.header, Body: a.body, URL: s.baseURL() + e.path})
 	switch {
 	case c.Platform:
-		f.verdict, f.reason = failed, "the hosting platform answers 402 in the service's place: the deployment is disabled"
+		f.verdict, f.reason = failed,
+			"the hosting platform answers 402 in the service's place: the deployment is disabled"
 	case c.Envelope == nil && len(c.Protocols) > 0:
-		f.verdict, f.reason = broken, "asks for payment by another protocol ("+strings.Join(c.Protocols, ", ")+"), not x402"
+		f.verdict, f.reason = broken, "asks for payment by another protocol ("+strings.Join(c.Protocols, ", ")+
+			"), not x402"
 	case c.Envelope == nil:
 		f.verdict, f.reason = broken, "answers 402 without readable payment requirements"
 	case c.Envelope.Channel == x402.ChannelHTML:
 		f.verdict, f.reason = broken, "states its payment requirements only inside an HTML page"
 	case !slices.ContainsFunc(c.Envelope.Accepts, x402.Requirement.Usable):
-		f.verdict, f.reason = broken, "asks for payment, but no option states all of a whole amount in atomic units, recipient, asset, scheme and network"
+		f.verdict, f.reason = broken,
+			"asks for payment, but no option states all of a whole amount in atomic units, recipient, asset, scheme and network"
 	default:
 		f.verdict, f.reason = paid, "asks for payment"
 	}

@@ -54,14 +54,16 @@ func TestHistoriesAreDeterministic(t *testing.T) {
 // TestHistoriesAtOddStarts begins the world at times that have tripped calendars before.
 func TestHistoriesAtOddStarts(t *testing.T) {
 	t.Parallel()
-	for _, at := range []string{"2026-11-21T00:00:00Z", "2026-11-21T23:59:59.999Z", "2028-02-29T00:00:00.001Z", "2026-03-29T03:30:00+02:00"} {
+	for _, at := range []string{"2026-11-21T00:00:00Z", "2026-11-21T23:59:59.999Z", "2028-02-29T00:00:00.001Z",
+		"2026-03-29T03:30:00+02:00"} {
 		begin, err := time.Parse(time.RFC3339, at)
 		if err != nil {
 			t.Fatal(err)
 		}
 		h := bySlug("tidewater-weather").history(begin, rawDays)
 		today := begin.UTC().Truncate(day)
-		if n := len(h.Days); n != historyDays-rawDays-1 || !h.Days[0].Start.Equal(today.Add(-89*day)) || !h.Days[n-1].Start.Equal(today.Add(-8*day)) {
+		if n := len(h.Days); n != historyDays-rawDays-1 || !h.Days[0].Start.Equal(today.Add(-89*day)) ||
+			!h.Days[n-1].Start.Equal(today.Add(-8*day)) {
 			t.Errorf("%s: %d days from %v", at, n, h.Days[0].Start)
 		}
 		if first := h.Checks[0].CheckedAt; first.Truncate(day) != today.Add(-7*day) {
@@ -85,7 +87,8 @@ func TestDaysAndChecksCoverTheWindow(t *testing.T) {
 			days[d.Start] = d.Checks
 		}
 		for i, c := range h.Checks {
-			if i > 0 && !c.CheckedAt.After(h.Checks[i-1].CheckedAt) || !c.CheckedAt.Before(start) || c.CheckedAt != c.CheckedAt.Truncate(time.Millisecond) {
+			if i > 0 && !c.CheckedAt.After(h.Checks[i-1].CheckedAt) || !c.CheckedAt.Before(start) ||
+				c.CheckedAt != c.CheckedAt.Truncate(time.Millisecond) {
 				t.Errorf("%s: check at %v", h.Slug, c.CheckedAt)
 			}
 			days[c.CheckedAt.Truncate(day)]++
@@ -126,13 +129,16 @@ func TestRollupsAddUp(t *testing.T) {
 				high += float64(n) * math.Exp2(float64(i+1)/4)
 			}
 			if len(d.Histogram) != site.HistogramBuckets || int(counted) != d.Timed {
-				t.Errorf("%s on %v: histogram of %d buckets counts %d, timed %d", h.Slug, d.Start, len(d.Histogram), counted, d.Timed)
+				t.Errorf("%s on %v: histogram of %d buckets counts %d, timed %d", h.Slug, d.Start, len(d.Histogram),
+					counted, d.Timed)
 			}
 			if d.Up > d.Counted || d.Timed > d.Counted || d.Counted > d.Checks || d.Checks == 0 {
-				t.Errorf("%s on %v: %d checks, %d counted, %d up, %d timed", h.Slug, d.Start, d.Checks, d.Counted, d.Up, d.Timed)
+				t.Errorf("%s on %v: %d checks, %d counted, %d up, %d timed", h.Slug, d.Start, d.Checks, d.Counted, d.Up,
+					d.Timed)
 			}
 			if sum := float64(d.ResponseMS); sum < low-float64(counted) || sum > high+float64(counted) {
-				t.Errorf("%s on %v: %d ms do not fit the histogram's %.0f to %.0f", h.Slug, d.Start, d.ResponseMS, low, high)
+				t.Errorf("%s on %v: %d ms do not fit the histogram's %.0f to %.0f", h.Slug, d.Start, d.ResponseMS, low,
+					high)
 			}
 		}
 	}
@@ -192,7 +198,8 @@ func TestChecksAreConsistent(t *testing.T) {
 				t.Errorf("%s at %v: %s, up %v", h.Slug, c.CheckedAt, *c.Status, c.IsUp)
 			}
 			online := c.Counted && *c.Status == site.StatusOnline
-			if online && (c.EndpointsFound == 0 || *c.StatusCode != 402 || c.ErrorMessage != nil || c.ResponseTimeMS == nil) {
+			if online && (c.EndpointsFound == 0 || *c.StatusCode != 402 || c.ErrorMessage != nil ||
+				c.ResponseTimeMS == nil) {
 				t.Errorf("%s at %v: online with %+v", h.Slug, c.CheckedAt, c)
 			}
 			if c.StatusCode == nil != (c.ResponseTimeMS == nil) {
@@ -224,7 +231,8 @@ func TestStoriesOfServices(t *testing.T) {
 		message      string
 	}{
 		{"tidewater-weather", site.StatusOnline, [2]int{0, 0}, ""},
-		{"millstone-grain", site.StatusOffline, [2]int{200, 320}, "connection refused"}, // a day of 96, six of 24, then daily
+		// a day of 96, six of 24, then daily
+		{"millstone-grain", site.StatusOffline, [2]int{200, 320}, "connection refused"},
 		{"glasswing-census", site.StatusOffline, [2]int{110, 170}, "timed out after 15 s"},
 		{"oldgate-sanctions", site.StatusOffline, [2]int{90, 150}, "TLS: certificate has expired or is not yet valid"},
 		{"windlass-transcode", site.StatusOffline, [2]int{30, 50}, "answers 500 Internal Server Error"},
@@ -244,8 +252,10 @@ func TestStoriesOfServices(t *testing.T) {
 		if c.ErrorMessage != nil {
 			message = *c.ErrorMessage
 		}
-		if *c.Status != test.status || c.ConsecutiveFailures < test.failures[0] || c.ConsecutiveFailures > test.failures[1] {
-			t.Errorf("%s ends %s after %d failures, want %s after %v", test.slug, *c.Status, c.ConsecutiveFailures, test.status, test.failures)
+		if *c.Status != test.status || c.ConsecutiveFailures < test.failures[0] ||
+			c.ConsecutiveFailures > test.failures[1] {
+			t.Errorf("%s ends %s after %d failures, want %s after %v", test.slug, *c.Status, c.ConsecutiveFailures,
+				test.status, test.failures)
 		}
 		if !strings.Contains(message, test.message) || (message == "") != (test.message == "") {
 			t.Errorf("%s ends with %q, want %q", test.slug, message, test.message)
@@ -325,7 +335,8 @@ func TestPricesAreContinuous(t *testing.T) {
 					t.Errorf("%s: a price from %v to %v", h.Slug, p.Since, *p.Until)
 				}
 			}
-			if p.Amount == "" || p.PayTo == "" || p.Asset == "" || p.NetworkCAIP2 == nil || p.Until == nil && p.Since.After(start) {
+			if p.Amount == "" || p.PayTo == "" || p.Asset == "" || p.NetworkCAIP2 == nil ||
+				p.Until == nil && p.Since.After(start) {
 				t.Errorf("%s: unusable price %+v", h.Slug, p)
 			}
 		}
@@ -409,7 +420,8 @@ func TestServicesThatCannotBePaid(t *testing.T) {
 		h := historyOf(t, test.slug)
 		e := h.Endpoints[0]
 		if len(h.Prices) != test.prices || e.LastPaidAt != nil || (e.Fingerprint != nil) != test.asked {
-			t.Errorf("%s: %d prices, last paid %v, fingerprint %v", test.slug, len(h.Prices), e.LastPaidAt, e.Fingerprint)
+			t.Errorf("%s: %d prices, last paid %v, fingerprint %v", test.slug, len(h.Prices), e.LastPaidAt,
+				e.Fingerprint)
 		}
 	}
 }
@@ -427,8 +439,10 @@ type record struct {
 func decode(t *testing.T, c postgres.Change) record {
 	t.Helper()
 	r := record{Change: c}
-	summary := map[string]any{site.SchemaChanged: &r.Schema, site.PriceChanged: &r.Price, site.PayToChanged: &r.PayTo}[c.Type]
-	for text, into := range map[*json.RawMessage]any{&c.Summary: summary, &c.OldSnapshot: &r.Old, &c.NewSnapshot: &r.New} {
+	summary := map[string]any{site.SchemaChanged: &r.Schema, site.PriceChanged: &r.Price,
+		site.PayToChanged: &r.PayTo}[c.Type]
+	for text, into := range map[*json.RawMessage]any{&c.Summary: summary, &c.OldSnapshot: &r.Old,
+		&c.NewSnapshot: &r.New} {
 		if err := json.Unmarshal(*text, into); err != nil {
 			t.Fatalf("decode %s: %v", *text, err)
 		}
@@ -463,19 +477,24 @@ func TestChangesAgreeWithPrices(t *testing.T) {
 				t.Errorf("%s: %s at %v, the one before at %v", h.Slug, c.Type, c.ObservedAt, before)
 			}
 			last[c.Type] = c.ObservedAt
-			if len(r.Schema.SchemaAdded)+len(r.Schema.SchemaRemoved)+len(r.Price.PriceChanges)+len(r.PayTo.PayToAdded) == 0 {
+			if len(r.Schema.SchemaAdded)+len(r.Schema.SchemaRemoved)+len(r.Price.PriceChanges)+
+				len(r.PayTo.PayToAdded) == 0 {
 				t.Errorf("%s: %s at %v says nothing", h.Slug, c.Type, c.ObservedAt)
 			}
 			for _, p := range r.Price.PriceChanges {
 				amounts, _ := priceAt(h, p.Endpoint, p.Network, c.ObservedAt)
 				if !slices.Contains(amounts, p.NewPrice) || p.OldPrice == p.NewPrice {
-					t.Errorf("%s: %s cost %s from %v on by the record, %v by the rows", h.Slug, p.Endpoint, p.NewPrice, c.ObservedAt, amounts)
+					t.Errorf("%s: %s cost %s from %v on by the record, %v by the rows", h.Slug, p.Endpoint, p.NewPrice,
+						c.ObservedAt, amounts)
 				}
 			}
 			for _, e := range r.New {
 				amounts, payTos := priceAt(h, e.Endpoint, e.Network, c.ObservedAt)
-				if !slices.Contains(amounts, e.Price) || !slices.ContainsFunc(payTos, func(to string) bool { return site.Abbreviate(to) == e.PayTo }) {
-					t.Errorf("%s: at %v the snapshot has %s for %s on %s, the rows %v to %v", h.Slug, c.ObservedAt, e.Endpoint, e.Price, e.Network, amounts, payTos)
+				if !slices.Contains(amounts, e.Price) || !slices.ContainsFunc(payTos, func(to string) bool {
+					return site.Abbreviate(to) == e.PayTo
+				}) {
+					t.Errorf("%s: at %v the snapshot has %s for %s on %s, the rows %v to %v", h.Slug, c.ObservedAt,
+						e.Endpoint, e.Price, e.Network, amounts, payTos)
 				}
 			}
 			for _, to := range r.PayTo.PayToAdded {
@@ -528,8 +547,10 @@ func TestChangesAreWorded(t *testing.T) {
 	entry := moved.New[0]
 	wantEntry := site.SnapshotEntry{
 		Asset: s.endpoints[0].rails[0].asset.Address, Extra: textOrNull(`{"name":"USD Coin","version":"2"}`),
-		PayTo: site.Abbreviate(s.endpoints[0].rails[0].recipient(s.Slug, 0)), Price: "12000", Scheme: "exact", Network: "eip155:8453",
-		Endpoint: "POST /describe", MimeType: textOrNull("application/json"), Resource: textOrNull("https://inkwell-vision.sample.test/describe"),
+		PayTo: site.Abbreviate(s.endpoints[0].rails[0].recipient(s.Slug, 0)), Price: "12000", Scheme: "exact",
+		Network:  "eip155:8453",
+		Endpoint: "POST /describe", MimeType: textOrNull("application/json"),
+		Resource:  textOrNull("https://inkwell-vision.sample.test/describe"),
 		AssetName: "USDC", X402Version: 2, MaxTimeoutSeconds: &s.endpoints[0].timeout,
 	}
 	if diff := cmp.Diff(wantEntry, entry); diff != "" {

@@ -23,7 +23,8 @@ var tempers = map[string]struct {
 }
 
 // kinds of incidents; those that befall more often stand there more often.
-var incidentKinds = []string{"bad-gateway", "bad-gateway", "partial", "partial", "sluggish", "sluggish", "unreachable", "unreachable", "timeout", "busy"}
+var incidentKinds = []string{"bad-gateway", "bad-gateway", "partial", "partial", "sluggish", "sluggish", "unreachable",
+	"unreachable", "timeout", "busy"}
 
 // quiet is how long before the start nothing befalls anybody: the present begins undisturbed.
 const quiet = 3 * time.Hour
@@ -48,13 +49,15 @@ func (s *service) incidents(start time.Time) []incident {
 func (x incident) afflict(f finding, i, n int) finding {
 	switch {
 	case x.kind == "bad-gateway", x.kind == "partial" && i == 0 && n > 1:
-		return finding{verdict: failed, status: http.StatusBadGateway, reason: "answers 502 Bad Gateway", delay: f.delay / 2}
+		return finding{verdict: failed, status: http.StatusBadGateway, reason: "answers 502 Bad Gateway",
+			delay: f.delay / 2}
 	case x.kind == "unreachable":
 		return finding{verdict: failed, reason: "connection refused"}
 	case x.kind == "timeout":
 		return finding{verdict: failed, reason: "timed out after 15 s"}
 	case x.kind == "busy":
-		return finding{verdict: inconclusive, status: http.StatusServiceUnavailable, reason: "answers 503 Service Unavailable and says when to come back", delay: f.delay / 2}
+		return finding{verdict: inconclusive, status: http.StatusServiceUnavailable,
+			reason: "answers 503 Service Unavailable and says when to come back", delay: f.delay / 2}
 	case x.kind == "sluggish":
 		f.delay += slowLimit
 	}

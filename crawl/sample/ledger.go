@@ -109,7 +109,9 @@ func (l *Ledger) hour(n int) map[string][]transaction {
 	}
 	if l.start.Before(to) {
 		list = append(list, l.disputed(later(from, l.start), to)...)
-		list = slices.DeleteFunc(list, func(p payment) bool { return p.at.After(l.start) && p.rail.network.ID != Network })
+		list = slices.DeleteFunc(list, func(p payment) bool {
+			return p.at.After(l.start) && p.rail.network.ID != Network
+		})
 		slices.SortStableFunc(list, func(a, b payment) int { return a.at.Compare(b.at) })
 	}
 	byNetwork := map[string][]payment{}
@@ -177,7 +179,8 @@ func (c *chain) send(hour int, list []payment) []transaction {
 		block, join := c.at(p.at), -1
 		if p.branch == always && p.rail.scheme == "exact" && r.IntN(3) == 0 {
 			join = slices.IndexFunc(sent, func(t transaction) bool {
-				return t.settler == p.settler && t.branch == always && t.payments[0].rail.scheme == "exact" && p.at.Sub(t.payments[0].at) < quickBatch
+				return t.settler == p.settler && t.branch == always && t.payments[0].rail.scheme == "exact" &&
+					p.at.Sub(t.payments[0].at) < quickBatch
 			})
 		}
 		if join >= 0 {

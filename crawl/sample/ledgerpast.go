@@ -61,7 +61,8 @@ type reading struct {
 }
 
 func newReading(c *chain, first, last int64) *reading {
-	return &reading{c: c, first: first, last: last, block: -1, seen: map[ledger.SeenDay]int64{}, senders: map[ledger.SenderDay]*sending{}}
+	return &reading{c: c, first: first, last: last, block: -1, seen: map[ledger.SeenDay]int64{},
+		senders: map[ledger.SenderDay]*sending{}}
 }
 
 func (r *reading) read(t transaction) {
@@ -90,7 +91,8 @@ func (r *reading) read(t transaction) {
 }
 
 func (r *reading) found() ledger.Range {
-	found := ledger.Range{Network: r.c.network, First: r.first, Last: r.last, Time: r.c.stamp(r.last), Settlements: r.settlements}
+	found := ledger.Range{Network: r.c.network, First: r.first, Last: r.last, Time: r.c.stamp(r.last),
+		Settlements: r.settlements}
 	if !r.c.solana() {
 		found.Hash = r.c.hash(r.last, always)
 		found.Seen, found.Senders = sums(r.seen, r.senders)
@@ -102,8 +104,9 @@ func (r *reading) found() ledger.Range {
 func (c *chain) settlement(t transaction, i, log int, at time.Time) ledger.Settlement {
 	p := t.payments[i]
 	s := ledger.Settlement{
-		Network: c.network, Block: t.block, Time: at, Transaction: t.hash, LogIndex: log, Facilitator: p.by.ID, Settler: t.settler,
-		Token: p.token, Payer: p.payer, Payee: p.payee, Amount: p.amount, Method: "eip3009",
+		Network: c.network, Block: t.block, Time: at, Transaction: t.hash, LogIndex: log, Facilitator: p.by.ID,
+		Settler: t.settler,
+		Token:   p.token, Payer: p.payer, Payee: p.payee, Amount: p.amount, Method: "eip3009",
 	}
 	switch {
 	case c.solana(): // two instructions set the price of computing, then come the transfers
@@ -133,12 +136,15 @@ func (s *sending) add(p payment) {
 	s.to[p.payee] = true
 }
 
-func sums(seen map[ledger.SeenDay]int64, senders map[ledger.SenderDay]*sending) (days []ledger.SeenDay, list []ledger.SenderDay) {
+func sums(seen map[ledger.SeenDay]int64, senders map[ledger.SenderDay]*sending) (days []ledger.SeenDay,
+	list []ledger.SenderDay) {
 	for d, n := range seen {
 		d.Authorizations = n
 		days = append(days, d)
 	}
-	slices.SortFunc(days, func(a, b ledger.SeenDay) int { return cmp.Or(a.Day.Compare(b.Day), cmp.Compare(a.Token, b.Token)) })
+	slices.SortFunc(days, func(a, b ledger.SeenDay) int {
+		return cmp.Or(a.Day.Compare(b.Day), cmp.Compare(a.Token, b.Token))
+	})
 	for d, s := range senders {
 		d.Payments, d.Amount, d.Recipients = s.payments, s.amount.String(), int64(len(s.to))
 		list = append(list, d)

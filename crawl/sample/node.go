@@ -34,11 +34,17 @@ const (
 func serveNode(c *chain, now func() time.Time) (h http.Handler, end func() error) {
 	n := &node{c, now}
 	bridge := jhttp.NewBridge(handler.Map{
-		"web3_clientVersion":        n.answer(0, func([]json.RawMessage) (any, error) { return "tollbook-sample", nil }),
-		"net_version":               n.answer(0, func([]json.RawMessage) (any, error) { return strings.TrimPrefix(c.network, "eip155:"), nil }),
-		"eth_syncing":               n.answer(0, func([]json.RawMessage) (any, error) { return false, nil }),
-		"eth_chainId":               n.answer(0, func([]json.RawMessage) (any, error) { return n.chainID(), nil }),
-		"eth_blockNumber":           n.answer(0, func([]json.RawMessage) (any, error) { return quantity(c.head(n.now())), nil }),
+		"web3_clientVersion": n.answer(0, func([]json.RawMessage) (any, error) {
+			return "tollbook-sample", nil
+		}),
+		"net_version": n.answer(0, func([]json.RawMessage) (any, error) {
+			return strings.TrimPrefix(c.network, "eip155:"), nil
+		}),
+		"eth_syncing": n.answer(0, func([]json.RawMessage) (any, error) { return false, nil }),
+		"eth_chainId": n.answer(0, func([]json.RawMessage) (any, error) { return n.chainID(), nil }),
+		"eth_blockNumber": n.answer(0, func([]json.RawMessage) (any, error) {
+			return quantity(c.head(n.now())), nil
+		}),
 		"eth_getBlockByNumber":      n.answer(1, n.blockByNumber),
 		"eth_getBlockByHash":        n.answer(1, n.blockByHash),
 		"eth_getBlockReceipts":      n.answer(1, n.blockReceipts),
@@ -158,10 +164,14 @@ func (n *node) block(block int64, full bool, now time.Time) *blockJSON {
 		parent = c.hash(block-1, c.branch(block-1, now))
 	}
 	b := &blockJSON{
-		Number: quantity(block), Hash: hash, ParentHash: parent, Nonce: "0x0000000000000000", MixHash: topic("mix " + hash), Sha3Uncles: topic("uncles"),
-		TransactionsRoot: topic("transactions " + hash), StateRoot: topic("state " + hash), ReceiptsRoot: topic("receipts " + hash),
-		Miner: "0x4200000000000000000000000000000000000011", Difficulty: "0x0", ExtraData: "0x" + hex.EncodeToString([]byte(Domain)),
-		GasLimit: quantity(30_000_000), BaseFeePerGas: "0xf4240", Timestamp: quantity(c.stamp(block).Unix()), Transactions: []any{}, Uncles: []any{},
+		Number: quantity(block), Hash: hash, ParentHash: parent, Nonce: "0x0000000000000000",
+		MixHash: topic("mix " + hash), Sha3Uncles: topic("uncles"),
+		TransactionsRoot: topic("transactions " + hash), StateRoot: topic("state " + hash),
+		ReceiptsRoot: topic("receipts " + hash),
+		Miner:        "0x4200000000000000000000000000000000000011", Difficulty: "0x0",
+		ExtraData: "0x" + hex.EncodeToString([]byte(Domain)),
+		GasLimit:  quantity(30_000_000), BaseFeePerGas: "0xf4240", Timestamp: quantity(c.stamp(block).Unix()),
+		Transactions: []any{}, Uncles: []any{},
 	}
 	var gas int64
 	var events []event
@@ -206,9 +216,12 @@ type transactionJSON struct {
 func (n *node) transaction(t transaction, index int, blockHash string) *transactionJSON {
 	to, input := t.call()
 	return &transactionJSON{
-		BlockHash: blockHash, BlockNumber: quantity(t.block), From: t.settler, To: to, Gas: quantity(2 * t.gas()), GasPrice: "0xf4240",
-		MaxFeePerGas: "0x1e8480", MaxPriorityFeePerGas: "0x0", Hash: t.hash, Input: input, Nonce: quantity(t.block), TransactionIndex: quantity(int64(index)),
-		Value: "0x0", Type: "0x2", AccessList: []any{}, ChainID: n.chainID(), V: "0x1", YParity: "0x1", R: topic("r" + t.hash), S: topic("s" + t.hash),
+		BlockHash: blockHash, BlockNumber: quantity(t.block), From: t.settler, To: to, Gas: quantity(2 * t.gas()),
+		GasPrice:     "0xf4240",
+		MaxFeePerGas: "0x1e8480", MaxPriorityFeePerGas: "0x0", Hash: t.hash, Input: input, Nonce: quantity(t.block),
+		TransactionIndex: quantity(int64(index)),
+		Value:            "0x0", Type: "0x2", AccessList: []any{}, ChainID: n.chainID(), V: "0x1", YParity: "0x1",
+		R: topic("r" + t.hash), S: topic("s" + t.hash),
 	}
 }
 
@@ -258,7 +271,8 @@ func (n *node) placed(t transaction, index, firstLog int, blockHash string) []*l
 	list := make([]*logJSON, len(events))
 	for i, e := range events {
 		list[i] = &logJSON{
-			Address: e.address, Topics: e.topics, Data: e.data, BlockNumber: quantity(t.block), BlockHash: blockHash, BlockTimestamp: quantity(n.chain.stamp(t.block).Unix()),
+			Address: e.address, Topics: e.topics, Data: e.data, BlockNumber: quantity(t.block), BlockHash: blockHash,
+			BlockTimestamp:  quantity(n.chain.stamp(t.block).Unix()),
 			TransactionHash: t.hash, TransactionIndex: quantity(int64(index)), LogIndex: quantity(int64(firstLog + i)),
 		}
 	}
@@ -323,8 +337,10 @@ func (n *node) receipts(block int64, now time.Time) []*receiptJSON {
 		events := t.settling()
 		gas += t.gas()
 		list = append(list, &receiptJSON{
-			BlockHash: hash, BlockNumber: quantity(block), From: t.settler, To: to, TransactionHash: t.hash, TransactionIndex: quantity(int64(i)), Type: "0x2", Status: "0x1",
-			GasUsed: quantity(t.gas()), CumulativeGasUsed: quantity(gas), EffectiveGasPrice: "0xf4240", LogsBloom: bloom(events), Logs: n.placed(t, i, logs, hash),
+			BlockHash: hash, BlockNumber: quantity(block), From: t.settler, To: to, TransactionHash: t.hash,
+			TransactionIndex: quantity(int64(i)), Type: "0x2", Status: "0x1",
+			GasUsed: quantity(t.gas()), CumulativeGasUsed: quantity(gas), EffectiveGasPrice: "0xf4240",
+			LogsBloom: bloom(events), Logs: n.placed(t, i, logs, hash),
 		})
 		logs += len(events)
 	}

@@ -23,7 +23,9 @@ func chainAt(t *testing.T, now time.Time) (clock *atomic.Int64, ask func(method,
 	t.Helper()
 	clock = &atomic.Int64{}
 	clock.Store(now.UnixNano())
-	w, err := Start(t.Context(), Options{Now: func() time.Time { return time.Unix(0, clock.Load()).UTC() }, Start: start, Pace: 1e-6})
+	w, err := Start(t.Context(), Options{Now: func() time.Time {
+		return time.Unix(0, clock.Load()).UTC()
+	}, Start: start, Pace: 1e-6})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +120,8 @@ func TestNodeIsOfOnePiece(t *testing.T) {
 		index := 0
 		for i, r := range receipts {
 			x := b.Transactions[i]
-			if x.Hash != r.TransactionHash || x.From != r.From || x.To != r.To || x.BlockHash != b.Hash || hexNumber(t, x.TransactionIndex) != int64(i) || len(r.Logs) < 2 {
+			if x.Hash != r.TransactionHash || x.From != r.From || x.To != r.To || x.BlockHash != b.Hash ||
+				hexNumber(t, x.TransactionIndex) != int64(i) || len(r.Logs) < 2 {
 				t.Errorf("block %d: transaction %+v, receipt %+v", n, x, r)
 			}
 			var again transactionJSON
@@ -132,7 +135,8 @@ func TestNodeIsOfOnePiece(t *testing.T) {
 				t.Errorf("receipt by hash (-want +got):\n%s", diff)
 			}
 			for _, l := range r.Logs {
-				if hexNumber(t, l.LogIndex) != int64(index) || l.BlockHash != b.Hash || l.BlockTimestamp != b.Timestamp {
+				if hexNumber(t, l.LogIndex) != int64(index) || l.BlockHash != b.Hash ||
+					l.BlockTimestamp != b.Timestamp {
 					t.Errorf("block %d: log %d is %+v", n, index, l)
 				}
 				index++
@@ -174,8 +178,9 @@ func TestNodeIsOfOnePiece(t *testing.T) {
 	if len(got) != 0 {
 		t.Errorf("%d logs of an address without 0x", len(got))
 	}
-	ask("eth_getLogs", fmt.Sprintf(`[{"fromBlock":"%#x","toBlock":"%#x","address":[%q,%q],"topics":[[%q],null,[%q,%q]]}]`,
-		head-span+1, head, multicall, one.Address, transferTopic, one.Topics[2], word(multicall)), &got)
+	ask("eth_getLogs",
+		fmt.Sprintf(`[{"fromBlock":"%#x","toBlock":"%#x","address":[%q,%q],"topics":[[%q],null,[%q,%q]]}]`,
+			head-span+1, head, multicall, one.Address, transferTopic, one.Topics[2], word(multicall)), &got)
 	if diff := cmp.Diff(some, got); diff != "" || len(some) == 0 {
 		t.Errorf("logs of one recipient (-want +got):\n%s", diff)
 	}
@@ -195,10 +200,13 @@ func TestNodeSaysWhatItHasNot(t *testing.T) {
 		{"a number in decimal", "eth_getBlockByNumber", `["12",false]`, "-32602 invalid block number or tag"},
 		{"a number", "eth_getBlockByNumber", `[12,false]`, "-32602 invalid block number or tag"},
 		{"nothing", "eth_getBlockByNumber", `[]`, "-32602 missing value for required argument 0"},
-		{"logs to come", "eth_getLogs", fmt.Sprintf(`[{"fromBlock":"0x0","toBlock":"%#x"}]`, beyond), "-32000 block range extends beyond current head block"},
+		{"logs to come", "eth_getLogs", fmt.Sprintf(`[{"fromBlock":"0x0","toBlock":"%#x"}]`, beyond),
+			"-32000 block range extends beyond current head block"},
 		{"backwards", "eth_getLogs", `[{"fromBlock":"0x5","toBlock":"0x4"}]`, "-32602 invalid block range params"},
-		{"as wide as allowed", "eth_getLogs", `[{"fromBlock":"0x0","toBlock":"0x270f","address":"` + multicall + `"}]`, "[]"},
-		{"too wide", "eth_getLogs", `[{"fromBlock":"0x0","toBlock":"0x2710"}]`, "-32614 eth_getLogs is limited to a 10,000 range"},
+		{"as wide as allowed", "eth_getLogs", `[{"fromBlock":"0x0","toBlock":"0x270f","address":"` + multicall + `"}]`,
+			"[]"},
+		{"too wide", "eth_getLogs", `[{"fromBlock":"0x0","toBlock":"0x2710"}]`,
+			"-32614 eth_getLogs is limited to a 10,000 range"},
 		{"another block's logs", "eth_getLogs", `[{"blockHash":"` + topic("x") + `"}]`, "-32000 unknown block"},
 		{"no such method", "eth_sendRawTransaction", `["0x"]`, "-32601 method not found"},
 	} {
@@ -307,13 +315,15 @@ func TestPastIsWhatTheNodeTells(t *testing.T) {
 	var past ledger.Range
 	for _, r := range NewLedger(start).Past() {
 		if r.Network == Network {
-			past = ledger.Range{Last: r.Last, Hash: r.Hash, Time: r.Time, Settlements: append(past.Settlements, r.Settlements...)}
+			past = ledger.Range{Last: r.Last, Hash: r.Hash, Time: r.Time,
+				Settlements: append(past.Settlements, r.Settlements...)}
 		}
 	}
 	var newest blockJSON
 	ask("eth_getBlockByNumber", fmt.Sprintf(`["%#x",false]`, past.Last), &newest)
 	if newest.Hash != past.Hash || hexNumber(t, newest.Timestamp) != past.Time.Unix() {
-		t.Errorf("the past ends with block %s of %v, the node has %s of %s", past.Hash, past.Time, newest.Hash, newest.Timestamp)
+		t.Errorf("the past ends with block %s of %v, the node has %s of %s", past.Hash, past.Time, newest.Hash,
+			newest.Timestamp)
 	}
 	owner := map[string]string{}
 	for _, f := range Facilitators(start) {
@@ -331,15 +341,19 @@ func TestPastIsWhatTheNodeTells(t *testing.T) {
 	foreign := 0
 	for from := first; from <= past.Last; from += maxRange {
 		var logs []*logJSON
-		ask("eth_getLogs", fmt.Sprintf(`[{"fromBlock":"%#x","toBlock":"%#x"}]`, from, min(from+maxRange-1, past.Last)), &logs)
+		ask("eth_getLogs", fmt.Sprintf(`[{"fromBlock":"%#x","toBlock":"%#x"}]`, from, min(from+maxRange-1, past.Last)),
+			&logs)
 		for i, l := range logs {
 			if l.Topics[0] != transferTopic {
 				continue
 			}
 			s := ledger.Settlement{
-				Network: Network, Block: hexNumber(t, l.BlockNumber), BlockHash: l.BlockHash, Time: time.Unix(hexNumber(t, l.BlockTimestamp), 0).UTC(),
-				Transaction: l.TransactionHash, LogIndex: int(hexNumber(t, l.LogIndex)), Method: "permit2", Token: l.Address,
-				Payer: "0x" + l.Topics[1][26:], Payee: "0x" + l.Topics[2][26:], Amount: strconv.FormatInt(hexNumber(t, strings.TrimLeft(l.Data[2:], "0")), 10),
+				Network: Network, Block: hexNumber(t, l.BlockNumber), BlockHash: l.BlockHash,
+				Time:        time.Unix(hexNumber(t, l.BlockTimestamp), 0).UTC(),
+				Transaction: l.TransactionHash, LogIndex: int(hexNumber(t, l.LogIndex)), Method: "permit2",
+				Token: l.Address,
+				Payer: "0x" + l.Topics[1][26:], Payee: "0x" + l.Topics[2][26:],
+				Amount: strconv.FormatInt(hexNumber(t, strings.TrimLeft(l.Data[2:], "0")), 10),
 			}
 			if i > 0 && logs[i-1].Topics[0] == authorizationTopic && logs[i-1].TransactionHash == l.TransactionHash {
 				s.Method = "eip3009"

@@ -32,7 +32,8 @@ func TestRaisedFollowsThePath(t *testing.T) {
 	for i := range len(pricePath) + 1 {
 		got = append(got, raised("10000", first.Add(time.Duration(i)*raisePeriod)))
 	}
-	want := []string{"10000", "10500", "11000", "12000", "13000", "14500", "16000", "18000", "20000", "22500", "25000", "28000", "10000"}
+	want := []string{"10000", "10500", "11000", "12000", "13000", "14500", "16000", "18000", "20000", "22500", "25000",
+		"28000", "10000"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the path (-want +got):\n%s", diff)
 	}

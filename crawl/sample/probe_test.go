@@ -35,7 +35,8 @@ func probeAll(t *testing.T, p *probe.Prober, l postgres.Listing) visit {
 		}
 		v.conclusive = v.conclusive || r.Verdict != probe.Inconclusive
 		v.evidence = append(v.evidence, x402.Evidence{
-			Endpoint: r.Method + " " + e.Path, URL: r.FinalURL, TLSVerified: r.TLSVerified, Inconclusive: r.Verdict == probe.Inconclusive, Captured: r.Captured,
+			Endpoint: r.Method + " " + e.Path, URL: r.FinalURL, TLSVerified: r.TLSVerified,
+			Inconclusive: r.Verdict == probe.Inconclusive, Captured: r.Captured,
 		})
 	}
 	return v
@@ -46,13 +47,15 @@ func probeAll(t *testing.T, p *probe.Prober, l postgres.Listing) visit {
 var grades = map[string]string{
 	"treadmill-jobs": "F", // accepts is no list
 	"attic-archive":  "F", "cabinet-essays": "F", "glasswing-census": "F", "hedgerow-games": "F", "hourglass-cron": "F",
-	"larkspur-recipes": "F", "scholium-feeds": "F", "millstone-grain": "F", "oldgate-sanctions": "F", "windlass-transcode": "F",
+	"larkspur-recipes": "F", "scholium-feeds": "F", "millstone-grain": "F", "oldgate-sanctions": "F",
+	"windlass-transcode":  "F",
 	"lamplighter-domains": "unknown", "weighbridge-facts": "unknown",
 
 	"plinthstone-gas": "B", // names and amounts of version 1
 
 	"driftwood-treasury":  "C", // paid to nobody
-	"fingerpost-identity": "C", "pennyfarthing-tax": "C", "sandglass-trivia": "C", "thimble-classifier": "C", "tinderbox-tokens": "C",
+	"fingerpost-identity": "C", "pennyfarthing-tax": "C", "sandglass-trivia": "C", "thimble-classifier": "C",
+	"tinderbox-tokens": "C",
 }
 
 // TestHistoryIsWhatTheProberFinds goes through the world with the real prober. What it finds must be how history ends,
@@ -78,19 +81,23 @@ func TestHistoryIsWhatTheProberFinds(t *testing.T) {
 		}
 		found := probeAll(t, p, l)
 		last := histories[i].Checks[len(histories[i].Checks)-1]
-		if want := min(len(l.Endpoints), 25) * min(found.paid, 1); last.EndpointsFound != want || last.Counted != found.conclusive {
-			t.Errorf("%s: %d paid, conclusive %v; history ends with %d, counted %v", l.Slug, found.paid, found.conclusive, last.EndpointsFound, last.Counted)
+		if want := min(len(l.Endpoints), 25) * min(found.paid, 1); last.EndpointsFound != want ||
+			last.Counted != found.conclusive {
+			t.Errorf("%s: %d paid, conclusive %v; history ends with %d, counted %v", l.Slug, found.paid,
+				found.conclusive, last.EndpointsFound, last.Counted)
 		}
 		status := 0
 		if last.StatusCode != nil {
 			status = *last.StatusCode
 		}
-		if status != found.status || (last.ErrorMessage == nil) != (found.reason == "") { // the prober may choose its words anew
+		// the prober may choose its words anew
+		if status != found.status || (last.ErrorMessage == nil) != (found.reason == "") {
 			t.Errorf("%s: answers %d, %q; history ends with %+v", l.Slug, found.status, found.reason, last)
 		}
 		assessed := x402.Assess(found.evidence)
 		if want := cmp.Or(grades[l.Slug], "A"); assessed.Grade != want {
-			t.Errorf("%s: grade %s (%d of %d), want %s: %+v", l.Slug, assessed.Grade, assessed.Passed, assessed.Total, want, failures(assessed))
+			t.Errorf("%s: grade %s (%d of %d), want %s: %+v", l.Slug, assessed.Grade, assessed.Passed, assessed.Total,
+				want, failures(assessed))
 		}
 	}
 }

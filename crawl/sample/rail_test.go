@@ -80,12 +80,14 @@ func TestAddresses(t *testing.T) {
 func TestExtraHasWhatTheSchemeNeeds(t *testing.T) {
 	t.Parallel()
 	for rail, want := range map[string]string{
-		"exact base":               `{"name":"USD Coin","version":"2"}`,
-		"exact base-sepolia":       `{"name":"USDC","version":"2"}`,
-		"exact xlayer USD₮0":       `{"name":"USD₮0","version":"1"}`,
-		"exact solana":             `{"feePayer":"8ys275XU2RyYiEoVDDt3gb7DEGD987vuCH1QqBbdoX16"}`,
-		"upto base":                `{"assetTransferMethod":"permit2","facilitatorAddress":"` + address(t, "upto base") + `","name":"USD Coin","version":"2"}`,
-		"exact_cosmos_authz noble": `{"chainId":"noble-1","facilitator":"` + address(t, "exact_cosmos_authz noble") + `"}`,
+		"exact base":         `{"name":"USD Coin","version":"2"}`,
+		"exact base-sepolia": `{"name":"USDC","version":"2"}`,
+		"exact xlayer USD₮0": `{"name":"USD₮0","version":"1"}`,
+		"exact solana":       `{"feePayer":"8ys275XU2RyYiEoVDDt3gb7DEGD987vuCH1QqBbdoX16"}`,
+		"upto base": `{"assetTransferMethod":"permit2","facilitatorAddress":"` +
+			address(t, "upto base") + `","name":"USD Coin","version":"2"}`,
+		"exact_cosmos_authz noble": `{"chainId":"noble-1","facilitator":"` + address(t, "exact_cosmos_authz noble") +
+			`"}`,
 	} {
 		r, err := parseRail(rail)
 		if err != nil {

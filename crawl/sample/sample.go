@@ -69,7 +69,8 @@ func (s *service) changed(n int, start time.Time) time.Time {
 
 // ago counts days back from start, to the millisecond that the contract knows.
 func ago(start time.Time, days float64) time.Time {
-	return start.UTC().Truncate(time.Millisecond).Add(-time.Duration(days * 24 * float64(time.Hour)).Truncate(time.Millisecond))
+	return start.UTC().Truncate(time.Millisecond).
+		Add(-time.Duration(days * 24 * float64(time.Hour)).Truncate(time.Millisecond))
 }
 
 // slugOf is the slug of a host name of the world, whatever its case; false for any other name.

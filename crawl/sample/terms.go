@@ -60,7 +60,8 @@ const folding = time.Hour
 var kindsOfChange = []string{site.SchemaChanged, site.PriceChanged, site.PayToChanged}
 
 func newTerms(s *service, created time.Time) *terms {
-	t := &terms{s: s, created: created, original: map[string]bool{}, asked: map[string]*asked{}, reports: map[string]*report{}}
+	t := &terms{s: s, created: created, original: map[string]bool{}, asked: map[string]*asked{},
+		reports: map[string]*report{}}
 	for _, e := range s.asOf(0).endpoints {
 		t.original[e.key()] = true
 	}
@@ -124,11 +125,14 @@ func (a *asked) ask(e endpoint, fingerprint string, since time.Time) {
 		p := priceOf(a.id, since, i, r, a.envelope.Version)
 		a.current = append(a.current, p)
 		a.ways.entries = append(a.ways.entries, site.SnapshotEntry{
-			Asset: p.Asset, Extra: p.Extra, PayTo: site.Abbreviate(p.PayTo), Price: p.Amount, Scheme: p.Scheme, Network: r.NetworkCAIP2,
-			Endpoint: e.key(), MimeType: textOrNull(a.envelope.Resource.MimeType), Resource: textOrNull(a.envelope.Resource.URL),
+			Asset: p.Asset, Extra: p.Extra, PayTo: site.Abbreviate(p.PayTo), Price: p.Amount, Scheme: p.Scheme,
+			Network:  r.NetworkCAIP2,
+			Endpoint: e.key(), MimeType: textOrNull(a.envelope.Resource.MimeType),
+			Resource:  textOrNull(a.envelope.Resource.URL),
 			AssetName: r.AssetName, X402Version: p.X402Version, MaxTimeoutSeconds: p.MaxTimeoutSeconds,
 		})
-		a.ways.recipients = append(a.ways.recipients, site.Recipient{Endpoint: e.key(), Network: p.Network, PayTo: p.PayTo})
+		a.ways.recipients = append(a.ways.recipients,
+			site.Recipient{Endpoint: e.key(), Network: p.Network, PayTo: p.PayTo})
 	}
 }
 
@@ -143,7 +147,8 @@ func priceOf(id uuid.UUID, since time.Time, position int, r x402.Requirement, ve
 	caip2 := r.NetworkCAIP2
 	return postgres.Price{
 		EndpointID: id, Since: since, Position: position, Scheme: r.Scheme, Network: r.Network, NetworkCAIP2: &caip2,
-		Asset: r.Asset, PayTo: r.PayTo, Amount: r.Amount, MaxTimeoutSeconds: r.MaxTimeoutSeconds, Extra: textOrNull(string(r.StableExtra())), X402Version: version,
+		Asset: r.Asset, PayTo: r.PayTo, Amount: r.Amount, MaxTimeoutSeconds: r.MaxTimeoutSeconds,
+		Extra: textOrNull(string(r.StableExtra())), X402Version: version,
 	}
 }
 
@@ -167,7 +172,8 @@ func (t *terms) report(at time.Time) {
 		for _, set := range site.Compare(r.known.entries, now.entries, r.known.recipients, now.recipients) {
 			if set.Type == kind {
 				t.changes = append(t.changes, postgres.Change{
-					Type: kind, ObservedAt: at, Summary: encode(set.Summary), OldSnapshot: encode(r.known.entries), NewSnapshot: encode(now.entries),
+					Type: kind, ObservedAt: at, Summary: encode(set.Summary), OldSnapshot: encode(r.known.entries),
+					NewSnapshot: encode(now.entries),
 				})
 				r.at = at
 			}
@@ -203,6 +209,7 @@ func (t *terms) result() ([]postgres.Price, []postgres.EndpointHistory, []postgr
 // sortPrices puts prices into their order: endpoint, since, position.
 func sortPrices(list []postgres.Price) {
 	slices.SortFunc(list, func(a, b postgres.Price) int {
-		return cmp.Or(bytes.Compare(a.EndpointID[:], b.EndpointID[:]), a.Since.Compare(b.Since), cmp.Compare(a.Position, b.Position))
+		return cmp.Or(bytes.Compare(a.EndpointID[:], b.EndpointID[:]), a.Since.Compare(b.Since),
+			cmp.Compare(a.Position, b.Position))
 	})
 }

@@ -29,8 +29,9 @@ const (
 
 // payment is what one buyer paid for one call.
 type payment struct {
-	at      time.Time
-	rail    rail // its scheme says how: upto goes through a contract that buyers gave leave to, the others by authorisation
+	at time.Time
+	// its scheme says how: upto goes through a contract that buyers gave leave to, the others by authorisation
+	rail    rail
 	by      *facilitator
 	settler string // account that sends it, in normal form like those below
 	payer   string
@@ -102,7 +103,8 @@ func (s *shop) sell(l *Ledger, from, to time.Time, times float64) []payment {
 // sale draws one payment at t; false when nobody could pay then.
 func (s *shop) sale(l *Ledger, r *rand.Rand, t time.Time) (payment, bool) {
 	of := s.past.s
-	which, way, who, by, account, part := r.Float64(), r.Float64(), r.Float64(), r.Float64(), r.IntN(1<<16), r.Int64N(91)
+	which, way, who, by, account, part := r.Float64(), r.Float64(), r.Float64(), r.Float64(), r.IntN(1<<16),
+		r.Int64N(91)
 	if t.Before(of.created(s.past.start)) {
 		return payment{}, false
 	}
@@ -158,7 +160,8 @@ func payable(want x402.Requirement) (offer, bool) {
 	if !ok || !want.Usable() || want.AssetName != "USDC" || x402.CheckAddress(want.NetworkCAIP2, want.PayTo) != nil {
 		return offer{}, false
 	}
-	if r.scheme = want.Scheme; r.scheme != "exact" && r.scheme != "upto" || strings.Trim(want.PayToNorm, "0x") == "" || want.Amount == "0" {
+	if r.scheme = want.Scheme; r.scheme != "exact" && r.scheme != "upto" || strings.Trim(want.PayToNorm, "0x") == "" ||
+		want.Amount == "0" {
 		return offer{}, false
 	}
 	return offer{rail: r, token: want.AssetNorm, payee: want.PayToNorm, amount: want.Amount}, true
@@ -233,8 +236,10 @@ func (l *Ledger) strange(from, to time.Time, times float64) []payment {
 			}
 			on := f.rails[0]
 			list = append(list, payment{
-				at: at, rail: on, by: f, settler: on.normal(f.account(0, true)), token: x402.NormalizeAddress(on.network.ID, on.asset.Address),
-				payer: on.normal("agent/" + strconv.Itoa(buyer)), payee: on.normal("stranger/" + strconv.Itoa(seller)), amount: strconv.FormatInt(cents*1000, 10),
+				at: at, rail: on, by: f, settler: on.normal(f.account(0, true)),
+				token: x402.NormalizeAddress(on.network.ID, on.asset.Address),
+				payer: on.normal("agent/" + strconv.Itoa(buyer)), payee: on.normal("stranger/" + strconv.Itoa(seller)),
+				amount: strconv.FormatInt(cents*1000, 10),
 			})
 		}
 	}

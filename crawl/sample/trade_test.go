@@ -92,12 +92,14 @@ func TestPaymentsAreWhatWasAsked(t *testing.T) {
 	follows := map[string]bool{} // recipients of services whose prices or recipients move faster than visits
 	for _, h := range past0() {
 		for _, p := range h.Prices {
-			a := ask{*p.NetworkCAIP2, x402.NormalizeAddress(*p.NetworkCAIP2, p.Asset), x402.NormalizeAddress(*p.NetworkCAIP2, p.PayTo), p.Amount}
+			a := ask{*p.NetworkCAIP2, x402.NormalizeAddress(*p.NetworkCAIP2, p.Asset),
+				x402.NormalizeAddress(*p.NetworkCAIP2, p.PayTo), p.Amount}
 			until := start
 			if p.Until != nil {
 				until = *p.Until
 			}
-			asked[a] = append(asked[a], span{p.Since.Add(-2 * day), until.Add(2 * day)}) // a gap or an outage may lie between
+			// a gap or an outage may lie between
+			asked[a] = append(asked[a], span{p.Since.Add(-2 * day), until.Add(2 * day)})
 			upTo[[2]string{a.network, a.payee}] = upTo[[2]string{a.network, a.payee}] || p.Scheme == "upto"
 			if behaviours[owner[p.EndpointID].Behaviour].varies {
 				follows[a.payee] = true
@@ -126,7 +128,8 @@ func TestPaymentsAreWhatWasAsked(t *testing.T) {
 		}
 		spans := asked[ask{p.rail.network.ID, p.token, p.payee, p.amount}]
 		if !slices.ContainsFunc(spans, func(s span) bool { return !p.at.Before(s.since) && p.at.Before(s.until) }) {
-			t.Errorf("%v: %s of %s to %s on %s was never asked then", p.at, p.amount, p.token, p.payee, p.rail.network.ID)
+			t.Errorf("%v: %s of %s to %s on %s was never asked then", p.at, p.amount, p.token, p.payee,
+				p.rail.network.ID)
 		}
 	}
 	if followed == 0 {
@@ -203,7 +206,9 @@ func TestTradePatterns(t *testing.T) {
 	if s := share(paidTo("skyferry-flights"), young); s > 0.42 {
 		t.Errorf("skyferry-flights shrinks, but %.2f of its payments are in the second half", s)
 	}
-	if n := len(paidTo("hourglass-cron")); n == 0 || share(paidTo("hourglass-cron"), func(p payment) bool { return p.at.After(start.Add(-35 * day)) }) > 0 {
+	if n := len(paidTo("hourglass-cron")); n == 0 || share(paidTo("hourglass-cron"), func(p payment) bool {
+		return p.at.After(start.Add(-35 * day))
+	}) > 0 {
 		t.Errorf("hourglass-cron was switched off 35 days ago; it has %d payments, some of them later", n)
 	}
 	for _, slug := range []string{"driftwood-treasury", "bramble-testbed", "cabinet-essays", "brasshorn-speech"} {
@@ -211,7 +216,9 @@ func TestTradePatterns(t *testing.T) {
 			t.Errorf("%d payments to %s, which nobody can pay here", n, slug)
 		}
 	}
-	weekend := share(paid0(), func(p payment) bool { return p.at.Weekday() == time.Saturday || p.at.Weekday() == time.Sunday })
+	weekend := share(paid0(), func(p payment) bool {
+		return p.at.Weekday() == time.Saturday || p.at.Weekday() == time.Sunday
+	})
 	if weekend > 0.25 {
 		t.Errorf("%.2f of all payments are at weekends, want fewer than on other days", weekend)
 	}
@@ -226,7 +233,8 @@ func TestFacilitators(t *testing.T) {
 	known := map[[2]string]string{}
 	deprecated, dated := 0, 0
 	for _, f := range list {
-		if !strings.HasPrefix(f.ID, "sample-") || !strings.HasSuffix(f.Name, "(sample)") || !strings.HasSuffix(f.WebsiteURL, "."+Domain+"/") {
+		if !strings.HasPrefix(f.ID, "sample-") || !strings.HasSuffix(f.Name, "(sample)") ||
+			!strings.HasSuffix(f.WebsiteURL, "."+Domain+"/") {
 			t.Errorf("%s, %s at %s could be taken for a real one", f.ID, f.Name, f.WebsiteURL)
 		}
 		for _, s := range f.Settlers {
@@ -295,7 +303,8 @@ func TestTradeGoesOnFaster(t *testing.T) {
 	}
 	past, first, second := count(start.Add(-day)), count(start.Add(time.Minute)), count(start.Add(25*time.Hour))
 	if first < 10*past || first < 24*60 || second > first/2 || second < 2*past {
-		t.Errorf("payments on Base: %d on the day before the start, %d on the day after, %d on the second", past, first, second)
+		t.Errorf("payments on Base: %d on the day before the start, %d on the day after, %d on the second", past, first,
+			second)
 	}
 	for n := range 3 * 24 {
 		for network, list := range l.hour(historyDays*24 + n) {

@@ -75,7 +75,8 @@ func Start(ctx context.Context, opts Options) (*World, error) {
 		}
 	}
 	ctx, w.cancel = context.WithCancel(ctx)
-	w.serve(ctx, w.secure, http.HandlerFunc(w.answerSecure), &tls.Config{GetCertificate: ca.certificate, MinVersion: tls.VersionTLS12})
+	w.serve(ctx, w.secure, http.HandlerFunc(w.answerSecure),
+		&tls.Config{GetCertificate: ca.certificate, MinVersion: tls.VersionTLS12})
 	w.serve(ctx, w.plain, http.HandlerFunc(w.answerPlain), nil)
 	if w.node != nil {
 		w.ledger = NewLedger(opts.Start)
@@ -174,7 +175,8 @@ func (w *World) Dial(ctx context.Context, network, addr string) (conn net.Conn, 
 		target = w.plain
 	}
 	if target == nil {
-		return nil, true, &net.OpError{Op: "dial", Net: network, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+		return nil, true, &net.OpError{Op: "dial", Net: network,
+			Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 	}
 	var d net.Dialer
 	conn, err = d.DialContext(ctx, network, target.Addr().String())

@@ -124,7 +124,8 @@ func TestHeadersOfRefusals(t *testing.T) {
 		{"GET", "https://lamplighter-domains.sample.test/domain", "Cf-Mitigated", "challenge"},
 		{"POST", "https://hourglass-cron.sample.test/schedules", "X-Vercel-Error", "DEPLOYMENT_DISABLED"},
 		{"GET", "https://bellows-render.sample.test/png", "Allow", "POST"},
-		{"GET", "http://harborlight-search.sample.test/v1/suggest?q=1", "Location", "https://harborlight-search.sample.test/v1/suggest?q=1"},
+		{"GET", "http://harborlight-search.sample.test/v1/suggest?q=1", "Location",
+			"https://harborlight-search.sample.test/v1/suggest?q=1"},
 	} {
 		resp, _, err := do(t, c, test.method, test.url, "")
 		if err != nil {
@@ -171,7 +172,8 @@ func TestDial(t *testing.T) {
 			t.Errorf("%s: connection %v, error %v", test.addr, conn != nil, err)
 		}
 		var dns *net.DNSError
-		if isDNS := errors.As(test.err, &dns); isDNS && (!errors.As(err, &dns) || !dns.IsNotFound) || !isDNS && !errors.Is(err, test.err) {
+		if isDNS := errors.As(test.err, &dns); isDNS && (!errors.As(err, &dns) || !dns.IsNotFound) ||
+			!isDNS && !errors.Is(err, test.err) {
 			t.Errorf("%s: error %v, want %v", test.addr, err, test.err)
 		}
 	}
@@ -229,7 +231,8 @@ func TestTimeoutLastsAsLongAsTheCaller(t *testing.T) {
 	_, c := startWorld(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, "POST", "https://glasswing-census.sample.test/area", strings.NewReader("{}"))
+	req, err := http.NewRequestWithContext(ctx, "POST", "https://glasswing-census.sample.test/area",
+		strings.NewReader("{}"))
 	if err != nil {
 		t.Fatal(err)
 	}

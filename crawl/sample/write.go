@@ -14,7 +14,8 @@ import (
 
 // Names of settings in the database.
 const (
-	startSetting   = "sample_start"   // when the sample world began: its history ends then, and its chain goes on from there
+	// when the sample world began: its history ends then, and its chain goes on from there
+	startSetting   = "sample_start"
 	settledSetting = "sample_settled" // said once all that was settled before is written
 )
 
@@ -31,7 +32,9 @@ func Begin(ctx context.Context, db *postgres.DB) (began time.Time, fresh bool, e
 			return began, false, err
 		}
 		if len(listed) > 0 {
-			return began, false, errors.New("this database holds a real directory: give the demo another --data folder, and no DATABASE_URL")
+			return began, false,
+				errors.New(
+					"this database holds a real directory: give the demo another --data folder, and no DATABASE_URL")
 		}
 	}
 	kept, err := db.Setting(ctx, startSetting)
@@ -48,7 +51,8 @@ func Begin(ctx context.Context, db *postgres.DB) (began time.Time, fresh bool, e
 
 // Write stores the sample services with their history in a fresh database, and what they were paid. Run again after an
 // interruption, it goes on.
-func Write(ctx context.Context, db *postgres.DB, world *World, began time.Time, fresh bool, interval time.Duration) error {
+func Write(ctx context.Context, db *postgres.DB, world *World, began time.Time, fresh bool,
+	interval time.Duration) error {
 	g, ctx := errgroup.WithContext(ctx)
 	if fresh {
 		g.Go(func() error {
@@ -92,7 +96,8 @@ func writeSettled(ctx context.Context, db *postgres.DB, chain *Ledger) error {
 		if err := write(ctx, db, r, chain.Genesis()); err != nil {
 			return err
 		}
-		if err := db.SetHead(ctx, ledger.Head{Network: r.Network, Block: r.Last, Time: r.Time, PolledAt: r.Time}); err != nil {
+		if err := db.SetHead(ctx, ledger.Head{Network: r.Network, Block: r.Last, Time: r.Time,
+			PolledAt: r.Time}); err != nil {
 			return err
 		}
 	}

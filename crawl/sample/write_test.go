@@ -53,7 +53,8 @@ func readSettled(t *testing.T, db *postgres.DB, network string, now time.Time) (
 			for _, flow := range all {
 				if flow.Network == network {
 					one.Flows = append(one.Flows, flow)
-					flows = append(flows, ledger.CountedFlow{Facilitator: one.ID, Network: network, Token: flow.Token, Unit: "0.000001"})
+					flows = append(flows, ledger.CountedFlow{Facilitator: one.ID, Network: network, Token: flow.Token,
+						Unit: "0.000001"})
 				}
 			}
 			f.Facilitators = append(f.Facilitators, one)
@@ -86,7 +87,8 @@ func recipientsOn(services []postgres.ServiceFacts, network string) []ledger.Rec
 				if p.NetworkCAIP2 == nil || *p.NetworkCAIP2 != network {
 					continue
 				}
-				r := ledger.Recipient{ServiceID: s.ID, Network: network, Address: x402.NormalizeAddress(network, p.PayTo)}
+				r := ledger.Recipient{ServiceID: s.ID, Network: network,
+					Address: x402.NormalizeAddress(network, p.PayTo)}
 				if !seen[r] {
 					seen[r] = true
 					list = append(list, r)
@@ -112,7 +114,9 @@ func TestSampleChainIsIndexed(t *testing.T) {
 	defer world.Close()
 	index := func(db *postgres.DB) chain.Report {
 		t.Helper()
-		x, err := crawl.NewIndexer(db, []chain.Network{{ID: sample.Network, RPC: []string{world.RPC()}, Confirmations: 2, Start: world.Ledger().Genesis()}},
+		x, err := crawl.NewIndexer(db,
+			[]chain.Network{{ID: sample.Network, RPC: []string{world.RPC()}, Confirmations: 2,
+				Start: world.Ledger().Genesis()}},
 			chain.Options{Now: now})
 		if err != nil {
 			t.Fatal(err)
@@ -151,7 +155,8 @@ func TestSampleChainIsIndexed(t *testing.T) {
 	}
 
 	fresh := openTest(t)
-	if err := fresh.AddSample(t.Context(), sample.Notice, sample.Listings(began, time.Minute), sample.Histories(began)); err != nil {
+	if err := fresh.AddSample(t.Context(), sample.Notice, sample.Listings(began, time.Minute),
+		sample.Histories(began)); err != nil {
 		t.Fatal(err)
 	}
 	if err := crawl.ImportShippedFacilitators(t.Context(), fresh); err != nil {
@@ -165,7 +170,8 @@ func TestSampleChainIsIndexed(t *testing.T) {
 	if len(got.Takings.Services) < 40 {
 		t.Errorf("%d services take anything, want most", len(got.Takings.Services))
 	}
-	if len(got.Chains) != 1 || len(got.Chains[0].Candidates) != 1 || got.Chains[0].Seen[0].Authorizations <= got.Chains[0].Seen[0].Attributed {
+	if len(got.Chains) != 1 || len(got.Chains[0].Candidates) != 1 ||
+		got.Chains[0].Seen[0].Authorizations <= got.Chains[0].Seen[0].Attributed {
 		t.Errorf("chains %+v, want Base alone, with a candidate and authorisations that nobody listed sent", got.Chains)
 	}
 	if diff := gocmp.Diff(want, got, exported); diff != "" {

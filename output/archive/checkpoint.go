@@ -87,7 +87,8 @@ func (c Checkpoint) check() error {
 			return err
 		}
 	}
-	if b, err := hex.DecodeString(c.Digest); err != nil || len(b) != len(Sum{}) || c.Digest[:idDigits] != c.Snapshot[len(c.Snapshot)-idDigits:] {
+	if b, err := hex.DecodeString(c.Digest); err != nil || len(b) != len(Sum{}) ||
+		c.Digest[:idDigits] != c.Snapshot[len(c.Snapshot)-idDigits:] {
 		return fmt.Errorf("digest %.80q is not that of snapshot %s", c.Digest, c.Snapshot)
 	}
 	return nil

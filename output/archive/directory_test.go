@@ -88,7 +88,8 @@ func TestRecordBeyond32Bits(t *testing.T) {
 	b = append(b, extra64, 0, 8, 0)
 	b = le.AppendUint64(b, 5<<32)
 	rec, length, err := parseRecord(b)
-	if err != nil || length != len(b) || string(rec.name) != "a" || rec.packed != 7 || rec.size != 9 || rec.at != 5<<32 {
+	if err != nil || length != len(b) || string(rec.name) != "a" || rec.packed != 7 || rec.size != 9 ||
+		rec.at != 5<<32 {
 		t.Errorf("%+v, %d of %d bytes, %v", rec, length, len(b), err)
 	}
 	z := Zip{size: 6 << 32}
@@ -106,7 +107,8 @@ func likeServices(services int) []string {
 	var names []string
 	for i := range services {
 		of := fmt.Sprintf("services/service-%d", i)
-		names = append(names, "v1/"+of+".json", "v1/"+of+"/uptime/period=24h.json", "v1/"+of+"/uptime/period=90d.json", "v1/"+of+"/checks/block=85.json",
+		names = append(names, "v1/"+of+".json", "v1/"+of+"/uptime/period=24h.json", "v1/"+of+"/uptime/period=90d.json",
+			"v1/"+of+"/checks/block=85.json",
 			"v1/"+of+"/price/period=all.json", of+".html", of+"/page.md", of+"/badge.svg", of+"/changes.json")
 	}
 	return names
@@ -146,7 +148,8 @@ func TestDirectoryMemory(t *testing.T) {
 // A zip's folders are read as those of a file system, also a folder beside a file whose name begins as its does.
 func TestZipFolders(t *testing.T) {
 	t.Parallel()
-	data, _ := makeZip(t, map[string]string{"a-b/x": "", "a.json": "", "a/b/c": "", "a/z": ""}, ZipOptions{Modified: t0})
+	data, _ := makeZip(t, map[string]string{"a-b/x": "", "a.json": "", "a/b/c": "", "a/z": ""},
+		ZipOptions{Modified: t0})
 	z := openZip(t, data)
 	got := map[string][]string{}
 	for _, folder := range []string{".", "a", "a/b"} {

@@ -50,11 +50,14 @@ func readZipEnd(r io.ReaderAt, size int64) (zipEnd, error) {
 			return zipEnd{}, fmt.Errorf("%w: it has half an end", ErrDamaged)
 		}
 		locator := tail[end64Head:]
-		one = one && le.Uint32(tail) == end64Mark && le.Uint32(locator) == end64LocMark && le.Uint64(locator[8:]) == uint64(ends) &&
+		one = one && le.Uint32(tail) == end64Mark && le.Uint32(locator) == end64LocMark &&
+			le.Uint64(locator[8:]) == uint64(ends) &&
 			le.Uint64(tail[24:]) == le.Uint64(tail[32:])
-		e = zipEnd{records: int64(le.Uint64(tail[32:])), size: int64(le.Uint64(tail[40:])), at: int64(le.Uint64(tail[48:]))}
+		e = zipEnd{records: int64(le.Uint64(tail[32:])), size: int64(le.Uint64(tail[40:])),
+			at: int64(le.Uint64(tail[48:]))}
 	}
-	if !one || e.at < 0 || e.size < 0 || e.at > ends || e.size != ends-e.at || e.records < 0 || e.records > e.size/recordHead {
+	if !one || e.at < 0 || e.size < 0 || e.at > ends || e.size != ends-e.at || e.records < 0 ||
+		e.records > e.size/recordHead {
 		return zipEnd{}, fmt.Errorf("%w: its end does not fit it", ErrDamaged)
 	}
 	return e, nil
@@ -156,7 +159,8 @@ func lastRecord(r io.ReaderAt, end zipEnd) (record, error) {
 		if binary.LittleEndian.Uint32(tail[from:]) != recordMark {
 			continue
 		}
-		if rec, length, err := parseRecord(tail[from:]); err == nil && from+length == len(tail) && string(rec.name) == SumsFile {
+		if rec, length, err := parseRecord(tail[from:]); err == nil && from+length == len(tail) &&
+			string(rec.name) == SumsFile {
 			return rec, nil
 		}
 	}

@@ -24,7 +24,8 @@ func (c Checkpoint) signed() []byte {
 	if c.Previous != nil {
 		previous = *c.Previous
 	}
-	return fmt.Appendf(nil, "tollbook checkpoint\n%s\n%s\n%d\n%s\n%s\n%s\n%d\n", c.Snapshot, previous, c.Generation, c.BuiltAt, c.NextAt, c.Digest, c.Erased)
+	return fmt.Appendf(nil, "tollbook checkpoint\n%s\n%s\n%d\n%s\n%s\n%s\n%d\n", c.Snapshot, previous, c.Generation,
+		c.BuiltAt, c.NextAt, c.Digest, c.Erased)
 }
 
 // Sign answers the checkpoint with its signature.

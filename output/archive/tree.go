@@ -167,7 +167,8 @@ func (m Member) CopyGzip(w io.Writer) error {
 	}
 	defer raw.Close()
 	to := &sink{w: w}
-	if _, err := io.Copy(to, io.MultiReader(bytes.NewReader(gzipHead), raw, bytes.NewReader(GzipTail(crc, m.Size)))); to.err != nil {
+	if _, err := io.Copy(to, io.MultiReader(bytes.NewReader(gzipHead), raw,
+		bytes.NewReader(GzipTail(crc, m.Size)))); to.err != nil {
 		return fmt.Errorf("copy %s: %w", m.Name, to.err)
 	} else if err != nil {
 		return fmt.Errorf("read %s: %w", m.Name, damaged(err))

@@ -58,7 +58,8 @@ type queued struct {
 
 // NewZipWriter returns a writer of a zip to w.
 func NewZipWriter(w io.Writer, opts ZipOptions) *ZipWriter {
-	return &ZipWriter{opts: opts, out: bufio.NewWriterSize(w, 256<<10), busy: make(chan struct{}, runtime.GOMAXPROCS(0))}
+	return &ZipWriter{opts: opts, out: bufio.NewWriterSize(w, 256<<10),
+		busy: make(chan struct{}, runtime.GOMAXPROCS(0))}
 }
 
 // Add appends a member, and does not keep data. An error of writing is returned by a later Add or by Close.

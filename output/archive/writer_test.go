@@ -44,7 +44,8 @@ func TestZipIsWrittenAsByArchiveZip(t *testing.T) {
 			}
 			h := &zip.FileHeader{
 				Name: name, CreatorVersion: 3<<8 | 20, ReaderVersion: 20, ExternalAttrs: 0o100644 << 16,
-				CRC32: crc32.ChecksumIEEE(c.Plain), UncompressedSize64: uint64(len(c.Plain)), CompressedSize64: uint64(len(c.Plain)),
+				CRC32: crc32.ChecksumIEEE(c.Plain), UncompressedSize64: uint64(len(c.Plain)),
+				CompressedSize64: uint64(len(c.Plain)),
 			}
 			body := c.Plain
 			if c.Deflate != nil {

@@ -147,7 +147,8 @@ func (z *Zip) read(m *Member) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: %w", m.Name, err)
 	}
 	skip, err := bodyAfter(b)
-	if begins := int64(len(b)) - int64(m.packed); err == nil && skip != begins { // an extra field, which we write none of
+	// an extra field, which we write none of
+	if begins := int64(len(b)) - int64(m.packed); err == nil && skip != begins {
 		err = readFullAt(z.r, b[begins:], m.at+skip)
 	}
 	if err != nil {

@@ -55,9 +55,11 @@ func manyFiles(n int) map[string]string {
 	for i := range noise {
 		noise[i] = byte(r.Uint32())
 	}
-	files := map[string]string{"empty": "", "noise": string(noise), "large": strings.Repeat("all work and no play ", 200_000)}
+	files := map[string]string{"empty": "", "noise": string(noise),
+		"large": strings.Repeat("all work and no play ", 200_000)}
 	for i := range n {
-		files[fmt.Sprintf("v1/list/page=%d.json", i)] = strings.Repeat(fmt.Sprintf(`{"n":%d},`, r.IntN(1000)), r.IntN(2000))
+		files[fmt.Sprintf("v1/list/page=%d.json", i)] = strings.Repeat(fmt.Sprintf(`{"n":%d},`, r.IntN(1000)),
+			r.IntN(2000))
 	}
 	return files
 }
@@ -328,7 +330,8 @@ func TestMemberDeflated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(raw, c.Deflate) || size != int64(len(raw)) || crc != c.CRC32 || string(c.Plain) != tree(1)["v1/services.json"] {
+	if !bytes.Equal(raw, c.Deflate) || size != int64(len(raw)) || crc != c.CRC32 ||
+		string(c.Plain) != tree(1)["v1/services.json"] {
 		t.Error("Deflated and Load differ")
 	}
 	small, _ := z.Lookup("v1/services/zeta.json")
@@ -388,7 +391,8 @@ func BenchmarkZip(b *testing.B) {
 	files := manyFiles(2000)
 	first, sum := makeZip(b, files, ZipOptions{Modified: t0})
 	previous := openZip(b, first)
-	for name, opts := range map[string]ZipOptions{"full": {Modified: t0}, "unchanged": {Modified: t0, Previous: previous}} {
+	for name, opts := range map[string]ZipOptions{"full": {Modified: t0},
+		"unchanged": {Modified: t0, Previous: previous}} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(sum.Bytes)
 			for b.Loop() {

@@ -45,7 +45,8 @@ type block struct {
 }
 
 func NewBlocks(store Store, limit int64) *Blocks {
-	return &Blocks{store: store, limit: max(2*runBlocks, int(limit/blockSize)), byKey: map[blockKey]*block{}, order: list.New()}
+	return &Blocks{store: store, limit: max(2*runBlocks, int(limit/blockSize)), byKey: map[blockKey]*block{},
+		order: list.New()}
 }
 
 // readAt fills p from an object. Every request carries the object's ETag: an object that was replaced is an error that
@@ -150,7 +151,8 @@ func fetchRange(s Store, obj Object, from, length int64) (data []byte, err error
 	data = make([]byte, length)
 	for range fetchTries {
 		var body io.ReadCloser
-		if _, body, err = s.Get(ctx, obj.Name, GetOptions{Offset: from, Length: length, IfMatch: obj.ETag}); err != nil {
+		if _, body, err = s.Get(ctx, obj.Name, GetOptions{Offset: from, Length: length,
+			IfMatch: obj.ETag}); err != nil {
 			break
 		}
 		_, err = io.ReadFull(body, data)

@@ -56,7 +56,8 @@ func TestBlocks(t *testing.T) {
 				p := make([]byte, rng.IntN(5*blockSize))
 				n, err := b.readAt(obj, p, off)
 				want := data[min(off, int64(len(data))):min(off+int64(len(p)), int64(len(data)))]
-				if !bytes.Equal(p[:n], want) || (n < len(p)) != (err == io.EOF) && len(p) > 0 || err != nil && err != io.EOF {
+				if !bytes.Equal(p[:n], want) || (n < len(p)) != (err == io.EOF) && len(p) > 0 ||
+					err != nil && err != io.EOF {
 					t.Errorf("read %d at %d: %d, %v", len(p), off, n, err)
 				}
 			}
@@ -95,7 +96,8 @@ func TestFetchRangeBroken(t *testing.T) {
 	}{{0, true}, {fetchTries - 1, true}, {fetchTries, false}} {
 		left := test.broken
 		data, err := fetchRange(&shortStore{store, &left}, obj, 100, 800)
-		if (err == nil) != test.ok || test.ok && len(data) != 800 || !test.ok && !errors.Is(err, archive.ErrUnreachable) {
+		if (err == nil) != test.ok || test.ok && len(data) != 800 ||
+			!test.ok && !errors.Is(err, archive.ErrUnreachable) {
 			t.Errorf("%d broken: %d bytes, %v", test.broken, len(data), err)
 		}
 	}
@@ -162,7 +164,8 @@ func TestRemoteZip64(t *testing.T) {
 		t.Errorf("digest %s, %d members, %d requests for %d bytes", z.Digest(), len(z.Names()), n, b.Len())
 	}
 	for _, i := range []int{0, 1, 65_535, 65_536, members - 1} {
-		if got, err := z.ReadFile(fmt.Sprintf("v1/%d/%d.json", i/1000, i)); err != nil || string(got) != fmt.Sprintf("row %d", i) {
+		if got, err := z.ReadFile(fmt.Sprintf("v1/%d/%d.json", i/1000, i)); err != nil ||
+			string(got) != fmt.Sprintf("row %d", i) {
 			t.Errorf("member %d reads %q, %v", i, got, err)
 		}
 	}

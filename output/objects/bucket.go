@@ -52,8 +52,10 @@ func OpenBucket(path string, o StoreOptions) (*Bucket, error) {
 		b.prefix = prefix + "/"
 	}
 	region := cmp.Or(o.Getenv("AWS_REGION"), o.Getenv("AWS_DEFAULT_REGION"), "us-east-1")
-	endpoint, err := url.Parse(cmp.Or(o.Getenv("AWS_ENDPOINT_URL_S3"), o.Getenv("AWS_ENDPOINT_URL"), "https://s3."+region+".amazonaws.com"))
-	if err != nil || endpoint.Scheme != "http" && endpoint.Scheme != "https" || endpoint.Host == "" || strings.Trim(endpoint.Path, "/") != "" || endpoint.User != nil {
+	endpoint, err := url.Parse(cmp.Or(o.Getenv("AWS_ENDPOINT_URL_S3"), o.Getenv("AWS_ENDPOINT_URL"),
+		"https://s3."+region+".amazonaws.com"))
+	if err != nil || endpoint.Scheme != "http" && endpoint.Scheme != "https" || endpoint.Host == "" ||
+		strings.Trim(endpoint.Path, "/") != "" || endpoint.User != nil {
 		return nil, fmt.Errorf("open bucket %s: AWS_ENDPOINT_URL is no address such as https://s3.example", b.where)
 	}
 	creds := credentials.NewStatic("", "", "", credentials.SignatureAnonymous)
@@ -61,7 +63,8 @@ func OpenBucket(path string, o StoreOptions) (*Bucket, error) {
 		creds = credentials.NewStaticV4(key, o.Getenv("AWS_SECRET_ACCESS_KEY"), o.Getenv("AWS_SESSION_TOKEN"))
 	}
 	client, err := minio.New(endpoint.Host, &minio.Options{
-		Creds: creds, Secure: endpoint.Scheme == "https", Region: region, Transport: newTransport(cmp.Or(o.Stall, stallAfter)),
+		Creds: creds, Secure: endpoint.Scheme == "https", Region: region,
+		Transport:  newTransport(cmp.Or(o.Stall, stallAfter)),
 		MaxRetries: cmp.Or(o.Attempts, bucketAttempts),
 	})
 	if err != nil {
@@ -129,7 +132,8 @@ func (b *Bucket) Get(ctx context.Context, name string, o GetOptions) (Object, io
 	}
 	obj := objectFrom(name, info)
 	if partial {
-		total, err := strconv.ParseInt(header.Get("Content-Range")[strings.LastIndexByte(header.Get("Content-Range"), '/')+1:], 10, 64)
+		total, err := strconv.ParseInt(header.Get("Content-Range")[strings.LastIndexByte(header.Get("Content-Range"),
+			'/')+1:], 10, 64)
 		if err != nil {
 			body.Close()
 			return Object{}, nil, fmt.Errorf("get %s: the server does not answer ranges", name)
@@ -156,7 +160,8 @@ func (b *bucketBody) Read(p []byte) (int, error) {
 func objectFrom(name string, info minio.ObjectInfo) Object {
 	return Object{
 		Name: name, Size: info.Size, ETag: info.ETag, Modified: info.LastModified,
-		Header: Header{Type: info.ContentType, Encoding: info.Metadata.Get("Content-Encoding"), Cache: info.Metadata.Get("Cache-Control")},
+		Header: Header{Type: info.ContentType, Encoding: info.Metadata.Get("Content-Encoding"),
+			Cache: info.Metadata.Get("Cache-Control")},
 	}
 }
 
@@ -197,7 +202,8 @@ func (b *Bucket) list(ctx context.Context, folder string) ([]Object, error) {
 	ctx, cancel := context.WithCancel(ctx) // else the lister would wait for who left the loop
 	defer cancel()
 	var found []Object
-	for info := range b.core.Client.ListObjects(ctx, b.bucket, minio.ListObjectsOptions{Prefix: b.prefix + folder, Recursive: true}) {
+	for info := range b.core.Client.ListObjects(ctx, b.bucket,
+		minio.ListObjectsOptions{Prefix: b.prefix + folder, Recursive: true}) {
 		if info.Err != nil {
 			return nil, b.fault(ctx, "list", folder, info.Err)
 		}
@@ -264,7 +270,8 @@ func (b *Bucket) abortUploads(ctx context.Context, listed string) error {
 		if err == nil && strings.HasPrefix(up.Key, b.prefix) {
 			err = b.core.AbortMultipartUpload(ctx, b.bucket, up.Key, up.UploadID)
 		}
-		if err = b.fault(ctx, "sweep", strings.TrimPrefix(up.Key, b.prefix), err); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err = b.fault(ctx, "sweep", strings.TrimPrefix(up.Key, b.prefix), err); err != nil &&
+			!errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
@@ -304,7 +311,8 @@ func (b *Bucket) fault(ctx context.Context, verb, name string, err error) error 
 		return fmt.Errorf("%s: %s", what, said)
 	case r.StatusCode == http.StatusNotFound:
 		return fmt.Errorf("%s: %w", what, fs.ErrNotExist)
-	case r.StatusCode == http.StatusPreconditionFailed, r.Code == "ConditionalRequestConflict", r.StatusCode == http.StatusRequestedRangeNotSatisfiable:
+	case r.StatusCode == http.StatusPreconditionFailed, r.Code == "ConditionalRequestConflict",
+		r.StatusCode == http.StatusRequestedRangeNotSatisfiable:
 		return fmt.Errorf("%s: %w", what, archive.ErrCondition)
 	case r.StatusCode == http.StatusNotModified:
 		return fmt.Errorf("%s: %w", what, ErrSame)

@@ -68,7 +68,8 @@ func sumOf(data io.ReadSeeker) (string, error) {
 }
 
 // putParts sends a large body. A crash leaves parts that no name shows; Sweep takes them away.
-func (b *Bucket) putParts(ctx context.Context, key string, body Body, o *PutOptions, opts minio.PutObjectOptions) (etag string, err error) {
+func (b *Bucket) putParts(ctx context.Context, key string, body Body, o *PutOptions,
+	opts minio.PutObjectOptions) (etag string, err error) {
 	id, err := b.core.NewMultipartUpload(ctx, b.bucket, key, opts)
 	if err != nil {
 		return "", err
@@ -97,9 +98,10 @@ func (b *Bucket) putParts(ctx context.Context, key string, body Body, o *PutOpti
 					return err
 				}
 			}
-			part, err := b.core.PutObjectPart(gctx, b.bucket, key, id, i+1, section, section.Size(), minio.PutObjectPartOptions{
-				Sha256Hex: sum, DisableContentSha256: true,
-			})
+			part, err := b.core.PutObjectPart(gctx, b.bucket, key, id, i+1, section, section.Size(),
+				minio.PutObjectPartOptions{
+					Sha256Hex: sum, DisableContentSha256: true,
+				})
 			parts[i] = minio.CompletePart{PartNumber: i + 1, ETag: part.ETag}
 			return err
 		})

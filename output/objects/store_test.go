@@ -111,7 +111,8 @@ func testPutGet(t *testing.T, s Store) {
 	want := Header{Type: "application/json; charset=utf-8", Encoding: "gzip", Cache: "public, max-age=5"}
 	etag := mustPut(t, s, "v1/acme.json", string(packed), PutOptions{Header: want})
 	obj, got := mustGet(t, s, "v1/acme.json", GetOptions{})
-	if got != string(packed) || obj.Size != int64(len(packed)) || obj.ETag != etag || etag == "" || obj.Name != "v1/acme.json" {
+	if got != string(packed) || obj.Size != int64(len(packed)) || obj.ETag != etag || etag == "" ||
+		obj.Name != "v1/acme.json" {
 		t.Errorf("got %+v with %d bytes, put %d with ETag %s", obj, len(got), len(packed), etag)
 	}
 	stat, err := s.Stat(t.Context(), "v1/acme.json")
@@ -130,7 +131,8 @@ func testPutGet(t *testing.T, s Store) {
 		from, length int64
 		want         string
 	}{
-		{0, 1, string(packed[:1])}, {3, 4, string(packed[3:7])}, {5, 0, string(packed[5:])}, {int64(len(packed)) - 1, 100, string(packed[len(packed)-1:])},
+		{0, 1, string(packed[:1])}, {3, 4, string(packed[3:7])}, {5, 0, string(packed[5:])},
+		{int64(len(packed)) - 1, 100, string(packed[len(packed)-1:])},
 	} {
 		obj, got := mustGet(t, s, "v1/acme.json", GetOptions{Offset: r.from, Length: r.length, IfMatch: etag})
 		if got != r.want || obj.Size != int64(len(packed)) || obj.ETag != etag {
@@ -148,7 +150,8 @@ func testPutGet(t *testing.T, s Store) {
 
 func testMissing(t *testing.T, s Store) {
 	for _, name := range []string{"none.json", "v1/none.json", "none/none.json"} {
-		if _, _, err := s.Get(t.Context(), name, GetOptions{}); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), name) {
+		if _, _, err := s.Get(t.Context(), name, GetOptions{}); !errors.Is(err, fs.ErrNotExist) ||
+			!strings.Contains(err.Error(), name) {
 			t.Errorf("get: %v", err)
 		}
 		if _, err := s.Stat(t.Context(), name); !errors.Is(err, fs.ErrNotExist) {
@@ -166,11 +169,15 @@ func testMissing(t *testing.T, s Store) {
 func testConditions(t *testing.T, s Store) {
 	first := mustPut(t, s, "pointer.json", "one", PutOptions{IfNone: true})
 	for about, err := range map[string]error{
-		"none, over one":     second(s.Put(t.Context(), "pointer.json", strings.NewReader("two"), PutOptions{IfNone: true})),
-		"match of another":   second(s.Put(t.Context(), "pointer.json", strings.NewReader("two"), PutOptions{IfMatch: "0123456789abcdef0123456789abcdef"})),
-		"get of another":     third(s.Get(t.Context(), "pointer.json", GetOptions{IfMatch: "0123456789abcdef0123456789abcdef"})),
-		"beyond the end":     third(s.Get(t.Context(), "pointer.json", GetOptions{Offset: 100, Length: 1})),
-		"a range of another": third(s.Get(t.Context(), "pointer.json", GetOptions{Offset: 1, Length: 1, IfMatch: "0123456789abcdef0123456789abcdef"})),
+		"none, over one": second(s.Put(t.Context(), "pointer.json", strings.NewReader("two"),
+			PutOptions{IfNone: true})),
+		"match of another": second(s.Put(t.Context(), "pointer.json", strings.NewReader("two"),
+			PutOptions{IfMatch: "0123456789abcdef0123456789abcdef"})),
+		"get of another": third(s.Get(t.Context(), "pointer.json",
+			GetOptions{IfMatch: "0123456789abcdef0123456789abcdef"})),
+		"beyond the end": third(s.Get(t.Context(), "pointer.json", GetOptions{Offset: 100, Length: 1})),
+		"a range of another": third(s.Get(t.Context(), "pointer.json",
+			GetOptions{Offset: 1, Length: 1, IfMatch: "0123456789abcdef0123456789abcdef"})),
 	} {
 		if !errors.Is(err, archive.ErrCondition) {
 			t.Errorf("%s: %v, want %v", about, err, archive.ErrCondition)
@@ -186,7 +193,8 @@ func testConditions(t *testing.T, s Store) {
 	if _, got := mustGet(t, s, "pointer.json", GetOptions{IfNone: first}); got != "two" {
 		t.Errorf("got %q", got)
 	}
-	if _, err := s.Put(t.Context(), "pointer.json", strings.NewReader("three"), PutOptions{IfMatch: first}); !errors.Is(err, archive.ErrCondition) {
+	if _, err := s.Put(t.Context(), "pointer.json", strings.NewReader("three"),
+		PutOptions{IfMatch: first}); !errors.Is(err, archive.ErrCondition) {
 		t.Errorf("match of the one before, now %s: %v", next, err)
 	}
 }
@@ -268,11 +276,13 @@ func testLarge(t *testing.T, s Store) {
 	}
 	defer body.Close()
 	h := sha256.New()
-	if n, err := io.Copy(h, body); err != nil || n != int64(len(data)) || archive.Sum(h.Sum(nil)) != sha256.Sum256(data) || obj.ETag != etag {
+	if n, err := io.Copy(h, body); err != nil || n != int64(len(data)) ||
+		archive.Sum(h.Sum(nil)) != sha256.Sum256(data) || obj.ETag != etag {
 		t.Errorf("%d of %d bytes come back, ETag %s of %s, %v", n, len(data), obj.ETag, etag, err)
 	}
 	at := int64(partSize - 3)
-	if _, got := mustGet(t, s, "snapshots/large.zip", GetOptions{Offset: at, Length: 7, IfMatch: etag}); got != string(data[at:at+7]) {
+	if _, got := mustGet(t, s, "snapshots/large.zip",
+		GetOptions{Offset: at, Length: 7, IfMatch: etag}); got != string(data[at:at+7]) {
 		t.Errorf("a range over parts: %x, want %x", got, data[at:at+7])
 	}
 }
@@ -302,7 +312,8 @@ func testAfter(t *testing.T, s Store) {
 			}
 			continue
 		}
-		if _, statErr := s.Stat(t.Context(), name); !errors.Is(err, context.Canceled) || !errors.Is(statErr, fs.ErrNotExist) {
+		if _, statErr := s.Stat(t.Context(), name); !errors.Is(err, context.Canceled) ||
+			!errors.Is(statErr, fs.ErrNotExist) {
 			t.Errorf("%s: %v; then %v", name, err, statErr)
 		}
 	}
@@ -383,7 +394,8 @@ func testSweep(t *testing.T, s Store) {
 			t.Fatal(err)
 		}
 	case *Bucket:
-		if _, err := s.core.NewMultipartUpload(t.Context(), s.bucket, s.prefix+"half.zip", minio.PutObjectOptions{}); err != nil {
+		if _, err := s.core.NewMultipartUpload(t.Context(), s.bucket, s.prefix+"half.zip",
+			minio.PutObjectOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -446,8 +458,10 @@ func TestOpenStoreRefuses(t *testing.T) {
 	const secret = "c0ffee-s3cr3t"
 	env := map[string]string{"AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": secret}
 	for _, test := range []struct{ address, endpoint string }{
-		{"", ""}, {"https://bucket.example/x", ""}, {"s3://", ""}, {"s3://ab", ""}, {"s3://Bucket/x", ""}, {"s3://bucket/a//b", ""}, {"s3://bucket/../x", ""},
-		{"s3://bucket", "ftp://x"}, {"s3://bucket", "http://user:" + secret + "@host"}, {"s3://bucket", "http://host/path"}, {"s3://bucket", "://" + secret},
+		{"", ""}, {"https://bucket.example/x", ""}, {"s3://", ""}, {"s3://ab", ""}, {"s3://Bucket/x", ""},
+		{"s3://bucket/a//b", ""}, {"s3://bucket/../x", ""},
+		{"s3://bucket", "ftp://x"}, {"s3://bucket", "http://user:" + secret + "@host"},
+		{"s3://bucket", "http://host/path"}, {"s3://bucket", "://" + secret},
 	} {
 		_, err := OpenStore(test.address, StoreOptions{Getenv: func(name string) string {
 			if name == "AWS_ENDPOINT_URL" {
@@ -467,8 +481,10 @@ func TestBucketRefused(t *testing.T) {
 	server := outputtest.Versity(t)
 	address := server.Bucket(t)
 	for _, env := range [][]string{
-		{"AWS_ENDPOINT_URL=http://" + server.Address, "AWS_ACCESS_KEY_ID=nobody", "AWS_SECRET_ACCESS_KEY=c0ffee-s3cr3t"},
-		{"AWS_ENDPOINT_URL=http://" + server.Address, "AWS_ACCESS_KEY_ID=testkey", "AWS_SECRET_ACCESS_KEY=c0ffee-s3cr3t"},
+		{"AWS_ENDPOINT_URL=http://" + server.Address, "AWS_ACCESS_KEY_ID=nobody",
+			"AWS_SECRET_ACCESS_KEY=c0ffee-s3cr3t"},
+		{"AWS_ENDPOINT_URL=http://" + server.Address, "AWS_ACCESS_KEY_ID=testkey",
+			"AWS_SECRET_ACCESS_KEY=c0ffee-s3cr3t"},
 		{"AWS_ENDPOINT_URL=http://" + server.Address},
 	} {
 		s, err := OpenStore(address, StoreOptions{Getenv: outputtest.Getenv(env)})
@@ -476,7 +492,8 @@ func TestBucketRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = s.Put(t.Context(), "a.json", strings.NewReader("x"), PutOptions{})
-		if err == nil || errors.Is(err, archive.ErrUnreachable) || strings.Contains(err.Error(), "s3cr3t") || strings.Contains(err.Error(), "testsecret") {
+		if err == nil || errors.Is(err, archive.ErrUnreachable) || strings.Contains(err.Error(), "s3cr3t") ||
+			strings.Contains(err.Error(), "testsecret") {
 			t.Errorf("put: %v", err)
 		}
 	}
@@ -484,7 +501,8 @@ func TestBucketRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := s.Get(t.Context(), "a.json", GetOptions{}); err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "NoSuchBucket") {
+	if _, _, err := s.Get(t.Context(), "a.json", GetOptions{}); err == nil || errors.Is(err, fs.ErrNotExist) ||
+		!strings.Contains(err.Error(), "NoSuchBucket") {
 		t.Errorf("a bucket that is not there: %v", err)
 	}
 }
@@ -507,7 +525,9 @@ func TestBucketUnreachable(t *testing.T) {
 		asked.Store(0)
 		server := httptest.NewServer(handler)
 		defer server.Close()
-		b, err := OpenBucket("bucket/x", StoreOptions{Attempts: 2, Stall: 3 * time.Second, Getenv: outputtest.Getenv([]string{"AWS_ENDPOINT_URL=" + server.URL, "AWS_ACCESS_KEY_ID=a", "AWS_SECRET_ACCESS_KEY=c0ffee-s3cr3t"})})
+		b, err := OpenBucket("bucket/x", StoreOptions{Attempts: 2, Stall: 3 * time.Second,
+			Getenv: outputtest.Getenv([]string{"AWS_ENDPOINT_URL=" + server.URL, "AWS_ACCESS_KEY_ID=a",
+				"AWS_SECRET_ACCESS_KEY=c0ffee-s3cr3t"})})
 		if err != nil {
 			t.Fatal(err)
 		}

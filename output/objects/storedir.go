@@ -245,21 +245,22 @@ func objectOf(f *os.File, name string) (Object, error) {
 // List implements Store.
 func (d *StoreDir) List(ctx context.Context, folder string) ([]Object, error) {
 	var found []Object
-	err := filepath.WalkDir(filepath.Join(d.root, filepath.FromSlash(folder)), func(path string, e fs.DirEntry, err error) error {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil || e.IsDir() || strings.HasPrefix(e.Name(), TempPrefix) {
+	err := filepath.WalkDir(filepath.Join(d.root, filepath.FromSlash(folder)),
+		func(path string, e fs.DirEntry, err error) error {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err != nil || e.IsDir() || strings.HasPrefix(e.Name(), TempPrefix) {
+				return err
+			}
+			info, err := e.Info()
+			if err != nil {
+				return err
+			}
+			name, err := filepath.Rel(d.root, path)
+			found = append(found, Object{Name: filepath.ToSlash(name), Size: info.Size(), Modified: info.ModTime()})
 			return err
-		}
-		info, err := e.Info()
-		if err != nil {
-			return err
-		}
-		name, err := filepath.Rel(d.root, path)
-		found = append(found, Object{Name: filepath.ToSlash(name), Size: info.Size(), Modified: info.ModTime()})
-		return err
-	})
+		})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("list %s: %w", folder, err)
 	}

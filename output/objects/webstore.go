@@ -32,7 +32,8 @@ const webAttempts = 5
 // OpenWeb names an address.
 func OpenWeb(address string) (*Web, error) {
 	base, err := url.Parse(address)
-	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.RawQuery != "" || base.Fragment != "" {
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.RawQuery != "" ||
+		base.Fragment != "" {
 		return nil, fmt.Errorf("open %.80q: it is an address such as https://tollbook.example", address)
 	}
 	return &Web{base: base, client: &http.Client{Transport: newTransport(stallAfter)}}, nil
@@ -53,7 +54,8 @@ func (w *Web) Get(ctx context.Context, name string, o GetOptions) (Object, io.Re
 	obj := w.object(name, res)
 	if o.Offset > 0 || o.Length > 0 {
 		total := res.Header.Get("Content-Range")
-		if obj.Size, err = strconv.ParseInt(total[strings.LastIndexByte(total, '/')+1:], 10, 64); err != nil || res.StatusCode != http.StatusPartialContent {
+		if obj.Size, err = strconv.ParseInt(total[strings.LastIndexByte(total, '/')+1:], 10, 64); err != nil ||
+			res.StatusCode != http.StatusPartialContent {
 			res.Body.Close()
 			return Object{}, nil, fmt.Errorf("get %s: the server does not answer ranges", name)
 		}
@@ -78,7 +80,8 @@ func (w *Web) object(name string, res *http.Response) Object {
 		etag = strings.Trim(tag, `"`)
 	}
 	return Object{Name: name, Size: res.ContentLength, ETag: etag, Header: Header{
-		Type: res.Header.Get("Content-Type"), Encoding: res.Header.Get("Content-Encoding"), Cache: res.Header.Get("Cache-Control"),
+		Type: res.Header.Get("Content-Type"), Encoding: res.Header.Get("Content-Encoding"),
+		Cache: res.Header.Get("Cache-Control"),
 	}}
 }
 

@@ -42,9 +42,10 @@ type Server struct {
 func Versity(t testing.TB) *Server {
 	t.Helper()
 	program := find(t, "versitygw", "github.com/versity/versitygw/cmd/versitygw@v1.8.0")
-	return start(t, []string{"ROOT_ACCESS_KEY=" + accessKey, "ROOT_SECRET_KEY=" + secretKey}, func(address, dir string) *exec.Cmd {
-		return exec.Command(program, "--quiet", "--port", address, "posix", dir)
-	})
+	return start(t, []string{"ROOT_ACCESS_KEY=" + accessKey, "ROOT_SECRET_KEY=" + secretKey},
+		func(address, dir string) *exec.Cmd {
+			return exec.Command(program, "--quiet", "--port", address, "posix", dir)
+		})
 }
 
 // MinIO starts a server of one folder.
@@ -52,7 +53,8 @@ func MinIO(t testing.TB) *Server {
 	t.Helper()
 	testgate.All(t)
 	program := find(t, "minio", "github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c")
-	env := []string{"MINIO_ROOT_USER=" + accessKey, "MINIO_ROOT_PASSWORD=" + secretKey, "MINIO_BROWSER=off", "MINIO_UPDATE=off"}
+	env := []string{"MINIO_ROOT_USER=" + accessKey, "MINIO_ROOT_PASSWORD=" + secretKey, "MINIO_BROWSER=off",
+		"MINIO_UPDATE=off"}
 	return start(t, env, func(address, dir string) *exec.Cmd {
 		return exec.Command(program, "server", "--quiet", "--address", address, "--console-address", "127.0.0.1:0", dir)
 	})
@@ -138,7 +140,8 @@ func (s *Server) run(t testing.TB, cmd *exec.Cmd) (said string, ok bool) {
 
 func (s *Server) client(t testing.TB) *minio.Client {
 	t.Helper()
-	c, err := minio.New(s.Address, &minio.Options{Creds: credentials.NewStaticV4(accessKey, secretKey, ""), Region: "us-east-1", MaxRetries: 1})
+	c, err := minio.New(s.Address, &minio.Options{Creds: credentials.NewStaticV4(accessKey, secretKey, ""),
+		Region: "us-east-1", MaxRetries: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +174,8 @@ func (s *Server) Share(t testing.TB, address string) string {
 // Env is what a program needs in its environment to use the server, or whatever stands before it at another address.
 func (s *Server) Env(address string) []string {
 	return []string{
-		"AWS_ENDPOINT_URL=http://" + address, "AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=" + accessKey, "AWS_SECRET_ACCESS_KEY=" + secretKey,
+		"AWS_ENDPOINT_URL=http://" + address, "AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=" + accessKey,
+		"AWS_SECRET_ACCESS_KEY=" + secretKey,
 		"AWS_SESSION_TOKEN=",
 	}
 }

@@ -64,7 +64,8 @@ func TestPercent(t *testing.T) {
 
 func TestMillis(t *testing.T) {
 	t.Parallel()
-	for in, want := range map[int]string{0: "0\u00a0ms", 703: "703\u00a0ms", 1370: "1,370\u00a0ms", 9999: "9,999\u00a0ms", 10_000: "10.0\u00a0s", 12_345: "12.3\u00a0s"} {
+	for in, want := range map[int]string{0: "0\u00a0ms", 703: "703\u00a0ms", 1370: "1,370\u00a0ms",
+		9999: "9,999\u00a0ms", 10_000: "10.0\u00a0s", 12_345: "12.3\u00a0s"} {
 		if got := Millis(&in); got != want {
 			t.Errorf("millis(%d) = %q, want %q", in, got, want)
 		}
@@ -76,7 +77,8 @@ func TestMillis(t *testing.T) {
 
 func TestNumber(t *testing.T) {
 	t.Parallel()
-	for in, want := range map[int64]string{0: "0", 7: "7", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1234: "−1,234", math.MinInt64: "−9,223,372,036,854,775,808"} {
+	for in, want := range map[int64]string{0: "0", 7: "7", 999: "999", 1000: "1,000", 1234567: "1,234,567",
+		-1234: "−1,234", math.MinInt64: "−9,223,372,036,854,775,808"} {
 		if got := Number(in); got != want {
 			t.Errorf("number(%d) = %q, want %q", in, got, want)
 		}
@@ -85,7 +87,8 @@ func TestNumber(t *testing.T) {
 
 func TestRate(t *testing.T) {
 	t.Parallel()
-	for in, want := range map[float64]string{0: "0", 0.04: "0", 0.25: "0.3", 9.96: "10", 214.4: "214", 12345.6: "12,346"} {
+	for in, want := range map[float64]string{0: "0", 0.04: "0", 0.25: "0.3", 9.96: "10", 214.4: "214",
+		12345.6: "12,346"} {
 		if got := Rate(in); got != want {
 			t.Errorf("rate(%v) = %q, want %q", in, got, want)
 		}

@@ -58,7 +58,9 @@ func Link(s string) string {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
 		return ""
 	}
-	if !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || IsInvisible(r) }) {
+	if !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool {
+		return unicode.IsSpace(r) || IsInvisible(r)
+	}) {
 		return ""
 	}
 	return s

@@ -101,7 +101,8 @@ func escapedPath(path string) string {
 }
 
 func isUnreserved(c byte) bool {
-	return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '.' || c == '_' || c == '~'
+	return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '.' || c == '_' ||
+		c == '~'
 }
 
 // withoutDots takes the segments . and .. out of a path that is empty or begins with a slash.

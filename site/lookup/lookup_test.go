@@ -16,7 +16,8 @@ import (
 func TestNormalAddressIsNormal(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		path := rapid.StringOf(rapid.OneOf(rapid.SampledFrom([]rune("/..//%2eaAéz -%[]@:~")), rapid.Rune())).Draw(t, "path")
+		path := rapid.StringOf(rapid.OneOf(rapid.SampledFrom([]rune("/..//%2eaAéz -%[]@:~")), rapid.Rune())).Draw(t,
+			"path")
 		path = "/" + strings.NewReplacer("?", "", "#", "").Replace(path)
 		once, err := lookup.NormalAddress("https://api.acme.test" + path)
 		if err != nil {
@@ -52,7 +53,8 @@ func TestNormalAddressIsNormal(t *testing.T) {
 
 // FuzzNormalAddress: nothing makes it panic, and what it answers is a normal form.
 func FuzzNormalAddress(f *testing.F) {
-	for _, s := range []string{"https://api.acme.test/quote?x#y", "HTTP://u:p@[::1]:080/%2e%2e/%zz", "https://a/./..//%", "ftp://x"} {
+	for _, s := range []string{"https://api.acme.test/quote?x#y", "HTTP://u:p@[::1]:080/%2e%2e/%zz",
+		"https://a/./..//%", "ftp://x"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -60,7 +62,8 @@ func FuzzNormalAddress(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if twice, err := lookup.NormalAddress(once); err != nil || twice != once || strings.ContainsAny(once, "?# \x00") {
+		if twice, err := lookup.NormalAddress(once); err != nil || twice != once ||
+			strings.ContainsAny(once, "?# \x00") {
 			t.Fatalf("%q is %q, and that is %q, %v", s, once, twice, err)
 		}
 	})

@@ -15,7 +15,8 @@ func TestBodySchema(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if s := string(got); strings.Contains(s, ComponentPath) || !strings.Contains(s[:min(len(s), 80)], `"type":"object"`) {
+		if s := string(got); strings.Contains(s, ComponentPath) ||
+			!strings.Contains(s[:min(len(s), 80)], `"type":"object"`) {
 			t.Errorf("%s: %.300s", name, s)
 		}
 	}

@@ -96,7 +96,8 @@ func TestShardsOf(t *testing.T) {
 		}
 	}
 	for letters, want := range map[string]string{
-		"a": "v1/search/a.json", "ac": "v1/search/ac.json", "99": "v1/search/99.json", "東京": "v1/search/~e6~9d~b1~e4~ba~ac.json",
+		"a": "v1/search/a.json", "ac": "v1/search/ac.json", "99": "v1/search/99.json",
+		"東京": "v1/search/~e6~9d~b1~e4~ba~ac.json",
 	} {
 		if got := site.ShardKey(letters); got != want {
 			t.Errorf("ShardKey(%s) = %s, want %s", letters, got, want)
@@ -185,7 +186,8 @@ func TestShardsHoldEveryMatch(t *testing.T) {
 		for other, rows := range index.Shards {
 			for _, w := range search.Words(search.Fold(query)) {
 				if r := []rune(w); other == string(r[:min(2, len(r))]) && ok && rows < index.Shards[letters] {
-					t.Fatalf("%q reads shard %q of %d rows, though %q has %d", query, letters, index.Shards[letters], other, rows)
+					t.Fatalf("%q reads shard %q of %d rows, though %q has %d", query, letters, index.Shards[letters],
+						other, rows)
 				}
 			}
 		}
@@ -196,7 +198,9 @@ func TestShardsHoldEveryMatch(t *testing.T) {
 func naiveMatch(query, name string) bool {
 	words := search.Words(search.Fold(query))
 	for _, w := range words {
-		if !slices.ContainsFunc(search.Words(search.Fold(name)), func(n string) bool { return strings.HasPrefix(n, w) }) {
+		if !slices.ContainsFunc(search.Words(search.Fold(name)), func(n string) bool {
+			return strings.HasPrefix(n, w)
+		}) {
 			return false
 		}
 	}
@@ -209,7 +213,8 @@ func TestParseRow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(rapid.String(), rapid.StringOf(rapid.SampledFrom([]rune("a\"\\{}[],:\n\u2028<é"))))
 		want := site.ServiceListItem{
-			Slug: rapid.StringMatching(`[a-z]{1,9}`).Draw(t, "slug"), Name: text.Draw(t, "name"), Category: text.Draw(t, "category"),
+			Slug: rapid.StringMatching(`[a-z]{1,9}`).Draw(t, "slug"), Name: text.Draw(t, "name"),
+			Category:      text.Draw(t, "category"),
 			Status:        rapid.SampledFrom([]string{site.StatusOnline, site.StatusUnknown}).Draw(t, "status"),
 			EndpointCount: rapid.IntRange(0, 999).Draw(t, "endpoints"),
 			MinPriceUSD:   rapid.Ptr(rapid.SampledFrom([]site.Decimal{"0", "0.000001", "12.5"}), true).Draw(t, "price"),
@@ -248,9 +253,13 @@ func TestParseRow(t *testing.T) {
 func TestParseRowRefuses(t *testing.T) {
 	t.Parallel()
 	for _, row := range []string{
-		``, `{`, `{}`, `[]`, `null`, `{"slug"}`, `{"slug":}`, `{"slug":"a"`, `{"slug":"a}`, `{"slug":"a\`, `{"slug":"a\"}`, `{"slug":"a",}`, `{"slug":"a"}}`,
-		`{"slug":"a"} `, `{"slug":"a"]`, `{"slug":1}`, `{"slug":"a","name":null}`, `{"slug":"a","networks":[}`, `{"slug":"a","networks":["x"}`, `{"slug":"a","networks":["x",]}`, `{"slug":"a","networks":["x"["y"]}`, `{"slug":"a","networks":[1]}`, `{"slug":"a","networks":{}}`, `{"slug":"a","created_at":"now"}`,
-		`{"slug":"a","endpoint_count":1.5}`, `{"slug":"a","uptime_24h":"x"}`, `{"slug":"a","min_price_usd":-1}`, `{"name":"a"}`, `{slug:"a"}`, `{"slug":"a""name":"b"}`,
+		``, `{`, `{}`, `[]`, `null`, `{"slug"}`, `{"slug":}`, `{"slug":"a"`, `{"slug":"a}`, `{"slug":"a\`,
+		`{"slug":"a\"}`, `{"slug":"a",}`, `{"slug":"a"}}`,
+		`{"slug":"a"} `, `{"slug":"a"]`, `{"slug":1}`, `{"slug":"a","name":null}`, `{"slug":"a","networks":[}`,
+		`{"slug":"a","networks":["x"}`, `{"slug":"a","networks":["x",]}`, `{"slug":"a","networks":["x"["y"]}`,
+		`{"slug":"a","networks":[1]}`, `{"slug":"a","networks":{}}`, `{"slug":"a","created_at":"now"}`,
+		`{"slug":"a","endpoint_count":1.5}`, `{"slug":"a","uptime_24h":"x"}`, `{"slug":"a","min_price_usd":-1}`,
+		`{"name":"a"}`, `{slug:"a"}`, `{"slug":"a""name":"b"}`,
 		`{"slug":"a","x":[[[}`, `{"slug":"\x"}`,
 	} {
 		if got, err := search.ParseRow([]byte(row)); err == nil {
@@ -262,7 +271,8 @@ func TestParseRowRefuses(t *testing.T) {
 // FuzzSearch: folding never panics and changes nothing twice; every word is part of the folded text and is found by
 // itself; the reading of rows never panics.
 func FuzzSearch(f *testing.F) {
-	for _, s := range []string{"Acme Quotes", "İstanbul ß ς", "東京都API", "각 ㄱㅏ ｶﾞ", "\xff\xc3", "🚀 ﷺ", `{"slug":"a","name":"b"}`, `{"slug":"\ud800","networks":["x"]}`} {
+	for _, s := range []string{"Acme Quotes", "İstanbul ß ς", "東京都API", "각 ㄱㅏ ｶﾞ", "\xff\xc3", "🚀 ﷺ",
+		`{"slug":"a","name":"b"}`, `{"slug":"\ud800","networks":["x"]}`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -276,7 +286,8 @@ func FuzzSearch(f *testing.F) {
 		}
 		words := search.Words(folded)
 		for _, w := range words {
-			if w == "" || !strings.Contains(folded, w) || !slices.Contains(search.Words(w), w) || !search.NewQuery(w).Matches(words) {
+			if w == "" || !strings.Contains(folded, w) || !slices.Contains(search.Words(w), w) ||
+				!search.NewQuery(w).Matches(words) {
 				t.Fatalf("%q has the word %q", s, w)
 			}
 		}
@@ -291,7 +302,8 @@ func FuzzSearch(f *testing.F) {
 // A query finds names whose words begin with its words, whatever their case and marks.
 func ExampleQuery() {
 	for _, name := range []string{"Crème Prices", "Price of Cream", "東京 Cremona"} {
-		fmt.Println(name, search.NewQuery("crème p").Matches(search.Words(search.Fold(name))), search.NewQuery("京").Matches(search.Words(search.Fold(name))))
+		fmt.Println(name, search.NewQuery("crème p").Matches(search.Words(search.Fold(name))),
+			search.NewQuery("京").Matches(search.Words(search.Fold(name))))
 	}
 	// Output:
 	// Crème Prices true false

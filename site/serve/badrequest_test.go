@@ -61,14 +61,22 @@ func TestBadRequest(t *testing.T) {
 		{"no request", "\x16\x03\x01\x02\x00\x01\x00\r\n\r\n", 400, site.ErrorBadRequest},
 		{"another version", "GET /v1/services HTTP/3.0\r\n" + host, 505, site.ErrorBadRequest},
 		{"a header without a name", "GET /v1/services HTTP/1.1\r\nHost: x\r\n: y\r\n\r\n", 400, site.ErrorBadRequest},
-		{"a coding nobody knows", "POST /v1/services HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: rot13\r\n\r\n", 501, site.ErrorBadRequest},
-		{"two lengths", "POST /v1/services HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd", 400, site.ErrorBadRequest},
-		{"a length below zero", "POST /v1/services HTTP/1.1\r\nHost: x\r\nContent-Length: -3\r\n\r\n", 400, site.ErrorBadRequest},
-		{"a query of 8 KiB", "GET /v1/services?category=" + strings.Repeat("a", 8<<10) + " HTTP/1.1\r\n" + host, 400, site.ErrorInvalidParameter},
-		{"the same for a file", "GET /v1/services.json?" + strings.Repeat("a", 8<<10+1) + " HTTP/1.1\r\n" + host, 400, site.ErrorInvalidParameter},
-		{"a path of 12 KiB", "GET /v1/" + strings.Repeat("a", 12<<10) + " HTTP/1.1\r\n" + host, 404, site.ErrorNotFound},
-		{"a header of 24 KiB", "GET /v1/services HTTP/1.1\r\nX: " + strings.Repeat("a", 24<<10) + "\r\n" + host, 431, site.ErrorBadRequest},
-		{"a line of 24 KiB", "GET /v1/" + strings.Repeat("a", 24<<10) + " HTTP/1.1\r\n" + host, 431, site.ErrorBadRequest},
+		{"a coding nobody knows", "POST /v1/services HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: rot13\r\n\r\n", 501,
+			site.ErrorBadRequest},
+		{"two lengths", "POST /v1/services HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
+			400, site.ErrorBadRequest},
+		{"a length below zero", "POST /v1/services HTTP/1.1\r\nHost: x\r\nContent-Length: -3\r\n\r\n", 400,
+			site.ErrorBadRequest},
+		{"a query of 8 KiB", "GET /v1/services?category=" + strings.Repeat("a", 8<<10) + " HTTP/1.1\r\n" + host, 400,
+			site.ErrorInvalidParameter},
+		{"the same for a file", "GET /v1/services.json?" + strings.Repeat("a", 8<<10+1) + " HTTP/1.1\r\n" + host, 400,
+			site.ErrorInvalidParameter},
+		{"a path of 12 KiB", "GET /v1/" + strings.Repeat("a", 12<<10) + " HTTP/1.1\r\n" + host, 404,
+			site.ErrorNotFound},
+		{"a header of 24 KiB", "GET /v1/services HTTP/1.1\r\nX: " + strings.Repeat("a", 24<<10) + "\r\n" + host, 431,
+			site.ErrorBadRequest},
+		{"a line of 24 KiB", "GET /v1/" + strings.Repeat("a", 24<<10) + " HTTP/1.1\r\n" + host, 431,
+			site.ErrorBadRequest},
 		{"a method nobody has", "BREW /v1/services HTTP/1.1\r\n" + host, 405, site.ErrorMethodNotAllowed},
 		{"a method in small letters", "get /v1/services HTTP/1.1\r\n" + host, 405, site.ErrorMethodNotAllowed},
 		{"a method that is none", "G@T /v1/services HTTP/1.1\r\n" + host, 400, site.ErrorBadRequest},
@@ -84,7 +92,8 @@ func TestBadRequest(t *testing.T) {
 			if response.StatusCode != test.code {
 				t.Fatalf("%d, want %d: %s", response.StatusCode, test.code, body)
 			}
-			if response.Header.Get("X-Content-Type-Options") != "nosniff" || response.Header.Get("Access-Control-Allow-Origin") != "*" {
+			if response.Header.Get("X-Content-Type-Options") != "nosniff" ||
+				response.Header.Get("Access-Control-Allow-Origin") != "*" {
 				t.Errorf("header %v", response.Header)
 			}
 			if test.kind == "" {
@@ -92,7 +101,8 @@ func TestBadRequest(t *testing.T) {
 			}
 			var e site.ErrorBody
 			err := json.Unmarshal(body, &e)
-			if err != nil || e.Error.Code != test.code || e.Error.Type != test.kind || e.Error.Message == "" || response.Header.Get("Content-Type") != typeJSON {
+			if err != nil || e.Error.Code != test.code || e.Error.Type != test.kind || e.Error.Message == "" ||
+				response.Header.Get("Content-Type") != typeJSON {
 				t.Errorf("%v: %s %s, want %s", err, response.Header.Get("Content-Type"), body, test.kind)
 			}
 			if response.ContentLength != int64(len(body)) {
@@ -135,7 +145,8 @@ func TestBadRequestAfterAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	fmt.Fprint(conn, "GET /v1/services HTTP/1.1\r\nHost: x\r\n\r\nGET /v1/status HTTP/1.1\r\nHost: x\r\n\r\nGET /v1/%zz HTTP/1.1\r\nHost: x\r\n\r\n")
+	fmt.Fprint(conn,
+		"GET /v1/services HTTP/1.1\r\nHost: x\r\n\r\nGET /v1/status HTTP/1.1\r\nHost: x\r\n\r\nGET /v1/%zz HTTP/1.1\r\nHost: x\r\n\r\n")
 	in := bufio.NewReader(conn)
 	for i, want := range []int{200, 200, 400} {
 		response, err := http.ReadResponse(in, nil)
@@ -163,7 +174,8 @@ func TestJSONError(t *testing.T) {
 		{"HTTP/1.1 431 Request Header Fields Too Large" + plainHead, true},
 		{"HTTP/1.1 400 Bad Request" + plainHead + strings.Repeat("x", maxPlain+1), false},
 		{"HTTP/1.1 200 OK" + plainHead, false},
-		{"HTTP/1.1 404 Not Found\r\nDate: x\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n", false},
+		{"HTTP/1.1 404 Not Found\r\nDate: x\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n",
+			false},
 		{"HTTP/1.1 499 Made Up" + plainHead, false},
 		{"HTTP/1.1 4", false},
 		{"HTTP/1.1 4xx" + plainHead, false},

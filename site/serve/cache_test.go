@@ -42,10 +42,12 @@ func TestCacheLeavesOut(t *testing.T) {
 	c := newCache(entryPart * 1000)
 	fault := errors.New("fault")
 	for range 2 {
-		if _, err := cached(c, cacheKey{name: "a"}, func(int) int { return 1 }, func() (int, error) { return 0, fault }); !errors.Is(err, fault) {
+		if _, err := cached(c, cacheKey{name: "a"}, func(int) int { return 1 },
+			func() (int, error) { return 0, fault }); !errors.Is(err, fault) {
 			t.Errorf("got %v", err)
 		}
-		if v, err := cached(c, cacheKey{name: "b"}, func(int) int { return 1001 }, func() (int, error) { return 7, nil }); v != 7 || err != nil {
+		if v, err := cached(c, cacheKey{name: "b"}, func(int) int { return 1001 },
+			func() (int, error) { return 7, nil }); v != 7 || err != nil {
 			t.Errorf("got %d, %v", v, err)
 		}
 	}

@@ -30,7 +30,8 @@ func pageWorld(t testing.TB) (files map[string][]byte, paths []string) {
 		}
 	}
 	var index, others site.Index
-	if err := errors.Join(json.Unmarshal(w.files[site.IndexFile], &index), json.Unmarshal(changes.files[site.IndexFile], &others)); err != nil {
+	if err := errors.Join(json.Unmarshal(w.files[site.IndexFile], &index),
+		json.Unmarshal(changes.files[site.IndexFile], &others)); err != nil {
 		t.Fatal(err)
 	}
 	maps.Copy(index.Lists, others.Lists)

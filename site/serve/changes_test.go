@@ -51,8 +51,9 @@ func newChangeWorld(t testing.TB, n int) *changeWorld {
 	slices.Reverse(ages)
 	for i, age := range ages {
 		w.rows = append(w.rows, changeRow{
-			n: i, service: []string{"acme", "bolt", "cove", "acme"}[random.IntN(4)], kind: site.ChangeTypes[random.IntN(3)],
-			day: built.UTC().AddDate(0, 0, -age).Format(time.DateOnly),
+			n: i, service: []string{"acme", "bolt", "cove", "acme"}[random.IntN(4)],
+			kind: site.ChangeTypes[random.IntN(3)],
+			day:  built.UTC().AddDate(0, 0, -age).Format(time.DateOnly),
 		})
 	}
 	index := site.Index{Lists: map[string]int{"v1/changes": n}, Slugs: []string{"acme", "bolt", "cove", "dale"}}
@@ -152,8 +153,10 @@ func (w *changeWorld) page(q site.Query) []byte {
 		}
 	}
 	page, per := q.Int("page"), q.Int("per_page")
-	meta := fmt.Sprintf(`{"total":%d,"page":%d,"per_page":%d,"total_pages":%d,"type_counts":{"schema_changed":%d,"price_changed":%d,"payto_changed":%d},"window_total":%d}`,
-		len(rows), page, per, (len(rows)+per-1)/per, counts["schema_changed"], counts["price_changed"], counts["payto_changed"], all)
+	meta := fmt.Sprintf(
+		`{"total":%d,"page":%d,"per_page":%d,"total_pages":%d,"type_counts":{"schema_changed":%d,"price_changed":%d,"payto_changed":%d},"window_total":%d}`,
+		len(rows), page, per, (len(rows)+per-1)/per, counts["schema_changed"], counts["price_changed"],
+		counts["payto_changed"], all)
 	return frame(rows[min((page-1)*per, len(rows)):min(page*per, len(rows))], meta)
 }
 
@@ -225,7 +228,8 @@ func TestDamagedChanges(t *testing.T) {
 		log := &syncBuffer{}
 		h := handlerOf(t, publish(t, w.files), log)
 		got := get(h, test.target)
-		named := strings.Contains(log.String(), test.file) || strings.HasPrefix(test.file, "pack/") && strings.Contains(log.String(), "2026111001")
+		named := strings.Contains(log.String(), test.file) || strings.HasPrefix(test.file, "pack/") &&
+			strings.Contains(log.String(), "2026111001")
 		if got.Code != 500 || !named {
 			t.Errorf("%s without %s: %d %s\n%s", test.target, test.file, got.Code, got.Body, log)
 		}
@@ -236,12 +240,14 @@ func TestInvalidChanges(t *testing.T) {
 	t.Parallel()
 	h := handlerOf(t, publish(t, newChangeWorld(t, 7).files), t.Output())
 	for query, param := range map[string]string{
-		"days=0": "days", "days=366": "days", "type=price": "type", "page=0": "page", "per_page=101": "per_page", "days=-1": "days", "service=%ff": "service",
+		"days=0": "days", "days=366": "days", "type=price": "type", "page=0": "page", "per_page=101": "per_page",
+		"days=-1": "days", "service=%ff": "service",
 		"service=" + strings.Repeat("a", 101): "service",
 	} {
 		got := get(h, "/v1/changes?"+query)
 		var body site.ErrorBody
-		if err := json.Unmarshal(got.Body.Bytes(), &body); err != nil || got.Code != 400 || len(body.Error.Fields) != 1 || body.Error.Fields[0].Field != param {
+		if err := json.Unmarshal(got.Body.Bytes(), &body); err != nil || got.Code != 400 ||
+			len(body.Error.Fields) != 1 || body.Error.Fields[0].Field != param {
 			t.Errorf("%s: %d %s", query, got.Code, got.Body)
 		}
 	}
@@ -270,7 +276,8 @@ func point(age int) string {
 func TestSeriesAreSlices(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		ages := rapid.SliceOfNDistinct(rapid.OneOf(rapid.IntRange(0, 8), rapid.IntRange(0, 800)), 0, 60, rapid.ID[int]).Draw(t, "ages")
+		ages := rapid.SliceOfNDistinct(rapid.OneOf(rapid.IntRange(0, 8), rapid.IntRange(0, 800)), 0, 60,
+			rapid.ID[int]).Draw(t, "ages")
 		slices.Sort(ages)
 		slices.Reverse(ages)
 		s := &series{caveat: []byte(`"c"`)}
@@ -328,7 +335,8 @@ func TestSeriesRequests(t *testing.T) {
 		}
 	}
 	for target, code := range map[string]int{
-		"/v1/services/nobody/price": 404, "/v1/services/nobody/price?period=all": 404, "/v1/services/nobody/price.json": 404,
+		"/v1/services/nobody/price": 404, "/v1/services/nobody/price?period=all": 404,
+		"/v1/services/nobody/price.json":    404,
 		"/v1/services/acme/price?period=1y": 400, "/v1/services/acme/price/period=7d.json": 404,
 		"/v1/services/acme/scores": 500, "/v1/services/acme/scores?period=all": 500, // a file that must be there
 	} {
@@ -341,7 +349,8 @@ func TestSeriesRequests(t *testing.T) {
 // For every key of change records and series, the request that the key spells gives that file's bytes.
 func TestEveryKeyOfLogs(t *testing.T) {
 	t.Parallel()
-	for name, files := range map[string]map[string][]byte{"changes": newChangeWorld(t, 432).files, "series": seriesWorld(t, []int{200, 3, 0})} {
+	for name, files := range map[string]map[string][]byte{"changes": newChangeWorld(t, 432).files,
+		"series": seriesWorld(t, []int{200, 3, 0})} {
 		h := handlerOf(t, publish(t, files), t.Output())
 		for key, want := range files {
 			if strings.HasPrefix(key, "pack/") {

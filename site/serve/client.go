@@ -26,7 +26,8 @@ func clientAddr(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	}
 	switch {
 	case len(listed) > 0 && len(forwarded) > 0:
-		if a := lastUntrusted(addr, listed, listedHop, trusted); a == lastUntrusted(addr, forwarded, forwardedHop, trusted) {
+		if a := lastUntrusted(addr, listed, listedHop, trusted); a == lastUntrusted(addr, forwarded, forwardedHop,
+			trusted) {
 			return a
 		}
 		return addr
@@ -43,7 +44,8 @@ func isTrusted(addr netip.Addr, trusted []netip.Prefix) bool {
 
 // lastUntrusted reads the hops of a forwarding header from the end, where the nearest proxy wrote. What can't be read
 // was not written by a proxy that is trusted to: the walk ends with the hop that it came from.
-func lastUntrusted(peer netip.Addr, values []string, hop func(string) (netip.Addr, bool), trusted []netip.Prefix) netip.Addr {
+func lastUntrusted(peer netip.Addr, values []string, hop func(string) (netip.Addr, bool),
+	trusted []netip.Prefix) netip.Addr {
 	rest := strings.Join(values, ",")
 	for range maxHops {
 		if rest == "" {

@@ -113,7 +113,9 @@ func (h *handler) sendZip(w *reply, r *http.Request) error {
 	header["Access-Control-Expose-Headers"] = headerExposeZip
 	header["Content-Type"] = headerZip
 	header["Cache-Control"] = headerForGood
-	if tag := d.ETag; tag != "" && !strings.ContainsFunc(tag, func(c rune) bool { return c <= ' ' || c >= 0x7f || c == '"' }) {
+	if tag := d.ETag; tag != "" && !strings.ContainsFunc(tag, func(c rune) bool {
+		return c <= ' ' || c >= 0x7f || c == '"'
+	}) {
 		header["Etag"] = []string{`"` + tag + `"`}
 	}
 	if strings.Contains(r.Header.Get("Range"), ",") {

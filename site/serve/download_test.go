@@ -89,7 +89,8 @@ func TestDownload(t *testing.T) {
 			header := w.Header()
 			switch {
 			case test.code == 416:
-				if header.Get("Content-Type") != typeJSON || !strings.Contains(w.Body.String(), `"code":416`) || header.Get("Etag") != "" || header.Get("Cache-Control") != "no-store" {
+				if header.Get("Content-Type") != typeJSON || !strings.Contains(w.Body.String(), `"code":416`) ||
+					header.Get("Etag") != "" || header.Get("Cache-Control") != "no-store" {
 					t.Errorf("%v %s", header, w.Body)
 				}
 				return
@@ -107,12 +108,15 @@ func TestDownload(t *testing.T) {
 				t.Errorf("%d bytes, want %d", w.Body.Len(), len(want))
 			}
 			got := map[string]string{}
-			for _, field := range []string{"Content-Type", "Cache-Control", "Etag", "Accept-Ranges", "Content-Length", "Content-Range", "Content-Encoding", "X-Content-Type-Options", "Ratelimit"} {
+			for _, field := range []string{"Content-Type", "Cache-Control", "Etag", "Accept-Ranges", "Content-Length",
+				"Content-Range", "Content-Encoding", "X-Content-Type-Options", "Ratelimit"} {
 				got[field] = header.Get(field)
 			}
 			wantHeader := map[string]string{
-				"Content-Type": "application/zip", "Cache-Control": "public, max-age=31536000, immutable", "Etag": tag, "Accept-Ranges": "bytes",
-				"Content-Length": fmt.Sprint(test.to - test.from), "Content-Range": "", "Content-Encoding": "", "X-Content-Type-Options": "nosniff", "Ratelimit": "",
+				"Content-Type": "application/zip", "Cache-Control": "public, max-age=31536000, immutable", "Etag": tag,
+				"Accept-Ranges":  "bytes",
+				"Content-Length": fmt.Sprint(test.to - test.from), "Content-Range": "", "Content-Encoding": "",
+				"X-Content-Type-Options": "nosniff", "Ratelimit": "",
 			}
 			if test.code == 206 {
 				wantHeader["Content-Range"] = fmt.Sprintf("bytes %d-%d/%d", test.from, test.to-1, n)
@@ -137,13 +141,17 @@ func TestDownloadNames(t *testing.T) {
 	if err != nil || len(packs) == 0 {
 		t.Fatalf("packs %v, %v", packs, err)
 	}
-	if got := get(h, "/packs/"+packs[0]+".zip"); got.Code != 200 || got.Header().Get("Content-Type") != "application/zip" {
+	if got := get(h, "/packs/"+packs[0]+".zip"); got.Code != 200 ||
+		got.Header().Get("Content-Type") != "application/zip" {
 		t.Errorf("a pack: %d %v", got.Code, got.Header())
 	}
 	for _, path := range []string{
-		"/snapshots/secret.zip", "/snapshots/", "/snapshots", "/snapshots/20261120T234501Z-3f2a9c.zip", "/packs/2020010100.zip", "/packs/2026112024.zip",
-		"/" + strings.ToUpper(name), "/" + name + "/", "/" + strings.TrimSuffix(name, ".zip"), "/snapshots/../" + name, "//" + name, "/v1/" + name,
-		"/" + strings.Replace(name, "Z", "%5A", 1), "/packs/..%2f" + name, "/.lock", "/tree/", "/checkpoint.json/", "/checkpoint", "/%63heckpoint.json",
+		"/snapshots/secret.zip", "/snapshots/", "/snapshots", "/snapshots/20261120T234501Z-3f2a9c.zip",
+		"/packs/2020010100.zip", "/packs/2026112024.zip",
+		"/" + strings.ToUpper(name), "/" + name + "/", "/" + strings.TrimSuffix(name, ".zip"), "/snapshots/../" + name,
+		"//" + name, "/v1/" + name,
+		"/" + strings.Replace(name, "Z", "%5A", 1), "/packs/..%2f" + name, "/.lock", "/tree/", "/checkpoint.json/",
+		"/checkpoint", "/%63heckpoint.json",
 	} {
 		if got := get(h, path); got.Code != 404 || bytes.Contains(got.Body.Bytes(), zip[:20]) {
 			t.Errorf("GET %s: %d", path, got.Code)
@@ -174,7 +182,8 @@ func TestCheckpoint(t *testing.T) {
 		if diff := cmp.Diff(string(want), got.Body.String()); diff != "" || got.Code != 200 {
 			t.Errorf("status %d (-want +got):\n%s", got.Code, diff)
 		}
-		if got.Header().Get("Cache-Control") != "public, max-age=5" || got.Header().Get("X-Snapshot") != c.Snapshot || got.Header().Get("Last-Modified") != "" {
+		if got.Header().Get("Cache-Control") != "public, max-age=5" || got.Header().Get("X-Snapshot") != c.Snapshot ||
+			got.Header().Get("Last-Modified") != "" {
 			t.Errorf("header %v", got.Header())
 		}
 		if again := get(h, "/checkpoint.json", "If-None-Match", got.Header().Get("Etag")); again.Code != 304 {
@@ -187,7 +196,10 @@ func TestCheckpoint(t *testing.T) {
 	}
 	// A tree by itself has no checkpoint, and no zips.
 	bare := NewHandler(Options{Source: openSource(t, filepath.Join(d.Root(), "current"))})
-	for _, path := range []string{"/checkpoint.json", "/snapshots/" + func() string { name, _ := zipOf(t, d); return name }()} {
+	for _, path := range []string{"/checkpoint.json", "/snapshots/" + func() string {
+		name, _ := zipOf(t, d)
+		return name
+	}()} {
 		if got := get(bare, path); got.Code != 404 {
 			t.Errorf("%s of a tree: %d", path, got.Code)
 		}
@@ -320,7 +332,8 @@ func TestDownloadFromStore(t *testing.T) {
 	}
 	code, data, err := fetch("Range", "bytes=100-163")
 	if err != nil || code != 206 || !bytes.Equal(data, zip[100:164]) || f.asked.Load() != 1 || f.read.Load() != 64 {
-		t.Errorf("a range: %d, %d bytes, %v; %d requests for %d bytes", code, len(data), err, f.asked.Load(), f.read.Load())
+		t.Errorf("a range: %d, %d bytes, %v; %d requests for %d bytes", code, len(data), err, f.asked.Load(),
+			f.read.Load())
 	}
 	f.cut = 1000
 	f.breaks.Store(2)
@@ -351,7 +364,8 @@ func TestDownloadOutlastsReadTimeout(t *testing.T) {
 	server.Config.IdleTimeout = time.Minute // else the read timeout is also that of a connection between two requests
 	server.Start()
 	defer server.Close()
-	if a, err := server.Client().Get(server.URL + "/checkpoint.json"); err != nil || a.Body.Close() != nil || a.StatusCode != 200 {
+	if a, err := server.Client().Get(server.URL + "/checkpoint.json"); err != nil || a.Body.Close() != nil ||
+		a.StatusCode != 200 {
 		t.Fatalf("%v, %v", a, err)
 	}
 	f.get = func(ctx context.Context) {
@@ -463,7 +477,8 @@ func TestDownloadsOfOneClientAreLimited(t *testing.T) {
 	}
 	got := get(h, "/"+name)
 	var e struct{ Error struct{ Type string } }
-	if err := json.Unmarshal(got.Body.Bytes(), &e); err != nil || got.Code != http.StatusTooManyRequests || got.Header().Get("Retry-After") == "" || e.Error.Type != "rate_limited" {
+	if err := json.Unmarshal(got.Body.Bytes(), &e); err != nil || got.Code != http.StatusTooManyRequests ||
+		got.Header().Get("Retry-After") == "" || e.Error.Type != "rate_limited" {
 		t.Errorf("one more: %d %v %s", got.Code, got.Header(), got.Body)
 	}
 	if got := get(h, "/v1/services"); got.Code != 200 {

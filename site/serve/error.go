@@ -44,19 +44,26 @@ func errorOf(err error) site.Error {
 	case errors.As(err, &method):
 		return site.Error{Code: http.StatusMethodNotAllowed, Type: site.ErrorMethodNotAllowed, Message: method.Error()}
 	case errors.Is(err, output.ErrNotKept):
-		return site.Error{Code: http.StatusNotFound, Type: site.ErrorNotFound, Message: "this snapshot is not kept, any more or at all; without the parameter snapshot the newest answers"}
+		return site.Error{Code: http.StatusNotFound, Type: site.ErrorNotFound,
+			Message: "this snapshot is not kept, any more or at all; without the parameter snapshot the newest answers"}
 	case errors.Is(err, errRateLimited):
-		return site.Error{Code: http.StatusTooManyRequests, Type: site.ErrorRateLimited, Message: "too many requests from this address; Retry-After says in how many seconds there are more"}
+		return site.Error{Code: http.StatusTooManyRequests, Type: site.ErrorRateLimited,
+			Message: "too many requests from this address; Retry-After says in how many seconds there are more"}
 	case errors.Is(err, errDownloads):
-		return site.Error{Code: http.StatusServiceUnavailable, Type: site.ErrorUnavailable, Message: "as many downloads as there may be are under way"}
+		return site.Error{Code: http.StatusServiceUnavailable, Type: site.ErrorUnavailable,
+			Message: "as many downloads as there may be are under way"}
 	case errors.Is(err, errRange):
-		return site.Error{Code: http.StatusRequestedRangeNotSatisfiable, Type: site.ErrorBadRequest, Message: "the range lies outside the file"}
+		return site.Error{Code: http.StatusRequestedRangeNotSatisfiable, Type: site.ErrorBadRequest,
+			Message: "the range lies outside the file"}
 	case errors.Is(err, output.ErrEmpty):
-		return site.Error{Code: http.StatusServiceUnavailable, Type: site.ErrorUnavailable, Message: "nothing is published yet"}
+		return site.Error{Code: http.StatusServiceUnavailable, Type: site.ErrorUnavailable,
+			Message: "nothing is published yet"}
 	case errors.Is(err, archive.ErrUnreachable):
-		return site.Error{Code: http.StatusServiceUnavailable, Type: site.ErrorUnavailable, Message: "the store that holds this can't be reached now"}
+		return site.Error{Code: http.StatusServiceUnavailable, Type: site.ErrorUnavailable,
+			Message: "the store that holds this can't be reached now"}
 	case errors.As(err, &unready):
-		return site.Error{Code: http.StatusServiceUnavailable, Type: site.ErrorUnavailable, Message: "no snapshot can be opened"}
+		return site.Error{Code: http.StatusServiceUnavailable, Type: site.ErrorUnavailable,
+			Message: "no snapshot can be opened"}
 	default:
 		return site.Error{Code: http.StatusInternalServerError, Type: site.ErrorInternal, Message: "internal error"}
 	}

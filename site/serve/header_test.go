@@ -143,7 +143,8 @@ func TestRequestsInPieces(t *testing.T) {
 			}
 			body, err := io.ReadAll(resp.Body)
 			if err != nil || string(body) != want[i] {
-				t.Fatalf("pieces of %d bytes: answer %d: %v (-want +got):\n%s", size, i, err, cmp.Diff(want[i], string(body)))
+				t.Fatalf("pieces of %d bytes: answer %d: %v (-want +got):\n%s", size, i, err,
+					cmp.Diff(want[i], string(body)))
 			}
 		}
 		c.Close()

@@ -21,8 +21,9 @@ var (
 	headerNosniff = []string{"nosniff"}
 	headerAny     = []string{"*"}
 	headerVary    = []string{"Accept-Encoding"}
-	headerExpose  = []string{"ETag, Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, X-Snapshot, " +
-		"X-Snapshot-Warning"}
+	headerExpose  = []string{
+		"ETag, Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, X-Snapshot, " +
+			"X-Snapshot-Warning"}
 	headerPinned  = []string{"public, max-age=86400, immutable"}
 	headerForever = []string{"public, max-age=31536000, immutable"}
 	headerNoStore = []string{"no-store"}

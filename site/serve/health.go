@@ -39,7 +39,8 @@ func ready(source Source, now time.Time) (readiness, error) {
 	}
 	defer snap.Release()
 	built := snap.Checkpoint.Built()
-	r := readiness{Status: "ready", Snapshot: snap.ID, BuiltAt: site.NewTime(built), AgeSeconds: int64(now.Sub(built) / time.Second)}
+	r := readiness{Status: "ready", Snapshot: snap.ID, BuiltAt: site.NewTime(built),
+		AgeSeconds: int64(now.Sub(built) / time.Second)}
 	r.Warning = warning(source.Err())
 	return r, nil
 }

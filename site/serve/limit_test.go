@@ -46,7 +46,8 @@ func TestLimiter(t *testing.T) {
 			}
 			left, ends, ok := l.take(c, at)
 			if ok != want || left != limit-n.count || ends != time.Minute-at.Sub(n.start) {
-				t.Fatalf("client %d: %v, %d left for %v, want %v, %d for %v", c, ok, left, ends, want, limit-n.count, time.Minute-at.Sub(n.start))
+				t.Fatalf("client %d: %v, %d left for %v, want %v, %d for %v", c, ok, left, ends, want, limit-n.count,
+					time.Minute-at.Sub(n.start))
 			}
 		}
 	})
@@ -83,7 +84,8 @@ func TestLimiterIsBounded(t *testing.T) {
 	if n := l.clients(); n != 100_000 {
 		t.Errorf("%d clients are counted a minute later, want those who came since", n)
 	}
-	t.Logf("figures: the rate limit was asked by %d addresses within a minute and kept no more than %d of them", many, maxClients)
+	t.Logf("figures: the rate limit was asked by %d addresses within a minute and kept no more than %d of them", many,
+		maxClients)
 }
 
 // What is kept of a client takes little, and of a flood of them no more than fits.
@@ -104,7 +106,8 @@ func TestLimiterMemory(t *testing.T) { // not beside others, whose memory would 
 		runtime.GC()
 		runtime.ReadMemStats(&after)
 		kept, most := int(after.HeapAlloc)-int(before.HeapAlloc), int(peak)-int(before.HeapAlloc)
-		t.Logf("%d clients, %d of them counted: %.1f MB, %d bytes each; %.1f MB at most, with what is not collected yet",
+		t.Logf(
+			"%d clients, %d of them counted: %.1f MB, %d bytes each; %.1f MB at most, with what is not collected yet",
 			test.clients, l.clients(), float64(kept)/1e6, kept/l.clients(), float64(most)/1e6)
 		if kept > test.most {
 			t.Errorf("%d clients take %d bytes, want %d at most", test.clients, kept, test.most)
@@ -164,7 +167,9 @@ func limited(t testing.TB, limit int, trusted ...netip.Prefix) (h http.Handler, 
 	t.Helper()
 	var passed atomic.Int64
 	h = NewHandler(Options{
-		Source: openSource(t, publish(t, siteFiles(t)).Root()), Now: func() time.Time { return now.Add(time.Duration(passed.Load())) },
+		Source: openSource(t, publish(t, siteFiles(t)).Root()), Now: func() time.Time {
+			return now.Add(time.Duration(passed.Load()))
+		},
 		RateLimit: limit, Trusted: trusted,
 	})
 	return h, func(d time.Duration) { passed.Add(int64(d)) }
@@ -174,22 +179,26 @@ func limited(t testing.TB, limit int, trusted ...netip.Prefix) (h http.Handler, 
 func TestRateLimit(t *testing.T) {
 	t.Parallel()
 	h, wait := limited(t, 4)
-	for i, target := range []string{"/v1/services", "/api/v1/services?page=x", "/discovery/resources/nothing", "/v1/../etc"} {
+	for i, target := range []string{"/v1/services", "/api/v1/services?page=x", "/discovery/resources/nothing",
+		"/v1/../etc"} {
 		wait(time.Second)
 		got := get(h, target).Header()
 		want := fmt.Sprintf(`"api";r=%d;t=%d`, 3-i, 60-i)
-		if diff := cmp.Diff([]string{`"api";q=4;w=60`, want}, []string{got.Get("RateLimit-Policy"), got.Get("RateLimit")}); diff != "" {
+		if diff := cmp.Diff([]string{`"api";q=4;w=60`, want},
+			[]string{got.Get("RateLimit-Policy"), got.Get("RateLimit")}); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", target, diff)
 		}
 	}
 	wait(1500 * time.Millisecond)
 	got := get(h, "/v1/services", "If-None-Match", "*")
 	var body site.ErrorBody
-	if err := json.Unmarshal(got.Body.Bytes(), &body); err != nil || got.Code != 429 || body.Error.Code != 429 || body.Error.Type != site.ErrorRateLimited {
+	if err := json.Unmarshal(got.Body.Bytes(), &body); err != nil || got.Code != 429 || body.Error.Code != 429 ||
+		body.Error.Type != site.ErrorRateLimited {
 		t.Errorf("the fifth: %d %s", got.Code, got.Body)
 	}
 	for name, want := range map[string]string{
-		"Retry-After": "56", "RateLimit": `"api";r=0;t=56`, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
+		"Retry-After": "56", "RateLimit": `"api";r=0;t=56`, "Cache-Control": "no-store",
+		"X-Content-Type-Options":      "nosniff",
 		"Access-Control-Allow-Origin": "*", "Etag": "",
 	} {
 		if v := got.Header().Get(name); v != want {

@@ -12,7 +12,8 @@ func TestLimitHoldsAnotherHandler(t *testing.T) {
 	t.Parallel()
 	at := now
 	asked := 0
-	h := Limit(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { asked++ }), Options{RateLimit: 2, Now: func() time.Time { return at }})
+	h := Limit(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { asked++ }),
+		Options{RateLimit: 2, Now: func() time.Time { return at }})
 	ask := func(from string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest(http.MethodPost, "/anything", strings.NewReader("{}"))
 		r.RemoteAddr = from
@@ -25,7 +26,8 @@ func TestLimitHoldsAnotherHandler(t *testing.T) {
 			t.Errorf("request %d: %d %v, want %d", i, w.Code, w.Header(), want)
 		}
 	}
-	if w := ask("192.0.2.1:6"); w.Header().Get("Retry-After") != "60" || !strings.Contains(w.Body.String(), `"type":"rate_limited"`) {
+	if w := ask("192.0.2.1:6"); w.Header().Get("Retry-After") != "60" ||
+		!strings.Contains(w.Body.String(), `"type":"rate_limited"`) {
 		t.Errorf("%v %s", w.Header(), w.Body)
 	}
 	if w := ask("192.0.2.2:5"); w.Code != 200 {

@@ -137,20 +137,26 @@ func (m *Metrics) write(w io.Writer, now time.Time) {
 	m.writeDurations(w)
 	m.writeSnapshot(w, now)
 	used, limit := m.handler.cache.usage()
-	writeValue(w, "tollbook_cache_bytes", "gauge", "Bytes of answers and rows that are kept ready in memory.", float64(used))
+	writeValue(w, "tollbook_cache_bytes", "gauge", "Bytes of answers and rows that are kept ready in memory.",
+		float64(used))
 	writeValue(w, "tollbook_cache_limit_bytes", "gauge", "Bytes that the cache may take.", float64(limit))
 	clients := 0
 	if l := m.handler.limiter; l != nil {
 		clients = l.clients()
 	}
-	writeValue(w, "tollbook_rate_limited_total", "counter", "Requests refused because their client had sent too many.", float64(m.limited.Load()))
-	writeValue(w, "tollbook_rate_limit_clients", "gauge", "Clients whose requests are counted at the moment.", float64(clients))
-	writeValue(w, "process_start_time_seconds", "gauge", "When the process started, in seconds since 1970.", float64(m.started.UnixMilli())/1000)
-	samples := []metrics.Sample{{Name: "/sched/goroutines:goroutines"}, {Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/total:bytes"}}
+	writeValue(w, "tollbook_rate_limited_total", "counter", "Requests refused because their client had sent too many.",
+		float64(m.limited.Load()))
+	writeValue(w, "tollbook_rate_limit_clients", "gauge", "Clients whose requests are counted at the moment.",
+		float64(clients))
+	writeValue(w, "process_start_time_seconds", "gauge", "When the process started, in seconds since 1970.",
+		float64(m.started.UnixMilli())/1000)
+	samples := []metrics.Sample{{Name: "/sched/goroutines:goroutines"}, {Name: "/memory/classes/heap/objects:bytes"},
+		{Name: "/memory/classes/total:bytes"}}
 	metrics.Read(samples)
 	writeValue(w, "go_goroutines", "gauge", "Goroutines that exist.", float64(samples[0].Value.Uint64()))
 	writeValue(w, "go_memstats_heap_alloc_bytes", "gauge", "Bytes of heap objects.", float64(samples[1].Value.Uint64()))
-	writeValue(w, "go_memstats_sys_bytes", "gauge", "Bytes that the Go runtime has from the system.", float64(samples[2].Value.Uint64()))
+	writeValue(w, "go_memstats_sys_bytes", "gauge", "Bytes that the Go runtime has from the system.",
+		float64(samples[2].Value.Uint64()))
 }
 
 func (m *Metrics) writeRequests(w io.Writer) {
@@ -200,13 +206,15 @@ func (m *Metrics) writeSnapshot(w io.Writer, now time.Time) {
 	if err != nil || told.Warning != "" {
 		newest = 0
 	}
-	writeValue(w, "tollbook_snapshot_newest", "gauge", "1 where the newest snapshot is served, 0 where it can't be opened or none is there.", newest)
+	writeValue(w, "tollbook_snapshot_newest", "gauge",
+		"1 where the newest snapshot is served, 0 where it can't be opened or none is there.", newest)
 	if err != nil {
 		return
 	}
 	writeHead(w, "tollbook_snapshot_info", "gauge", "The snapshot that is served, by its id.")
 	fmt.Fprintf(w, "tollbook_snapshot_info{snapshot=%q} 1\n", told.Snapshot)
-	writeValue(w, "tollbook_snapshot_built_timestamp_seconds", "gauge", "When the facts of the snapshot were read, in seconds since 1970.", float64(told.BuiltAt.UnixMilli())/1000)
+	writeValue(w, "tollbook_snapshot_built_timestamp_seconds", "gauge",
+		"When the facts of the snapshot were read, in seconds since 1970.", float64(told.BuiltAt.UnixMilli())/1000)
 	writeValue(w, "tollbook_snapshot_age_seconds", "gauge", "Seconds since then.", now.Sub(told.BuiltAt.Time).Seconds())
 }
 

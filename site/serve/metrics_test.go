@@ -59,7 +59,8 @@ func TestMetrics(t *testing.T) {
 	source := openSource(t, d.Root())
 	h := NewHandler(Options{Source: source, Now: func() time.Time { return now }, RateLimit: 8, Metrics: m})
 	for _, target := range []string{
-		"/v1/services", "/v1/services?per_page=2", "/api/v1/services/acme", "/v1/services/nobody", "/v1/services?page=0", "/v1/services/ghost", "/", "/healthz",
+		"/v1/services", "/v1/services?per_page=2", "/api/v1/services/acme", "/v1/services/nobody",
+		"/v1/services?page=0", "/v1/services/ghost", "/", "/healthz",
 		"/assets/logo.svg", "/v1/services.json", "/nowhere", "/v1/services", "/v1/services", "/v1/services",
 	} {
 		get(h, target)
@@ -69,7 +70,8 @@ func TestMetrics(t *testing.T) {
 	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodDelete, "/", nil))
 
 	got := get(m, "/metrics")
-	if got.Code != 200 || got.Header().Get("Content-Type") != "text/plain; version=0.0.4; charset=utf-8" || got.Header().Get("Cache-Control") != "no-store" {
+	if got.Code != 200 || got.Header().Get("Content-Type") != "text/plain; version=0.0.4; charset=utf-8" ||
+		got.Header().Get("Cache-Control") != "no-store" {
 		t.Errorf("%d, %v", got.Code, got.Header())
 	}
 	values, types := exposition(t, got.Body.String())
@@ -80,9 +82,12 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 	want := map[string]float64{
-		`{route="services",code="200"}`: 3, `{route="service",code="200"}`: 1, `{route="none",code="404"}`: 2, `{route="none",code="400"}`: 1,
-		`{route="none",code="500"}`: 1, `{route="home-page",code="200"}`: 1, `{route="home-page",code="304"}`: 1, `{route="health",code="200"}`: 1,
-		`{route="file",code="200"}`: 2, `{route="none",code="429"}`: 2, `{route="none",code="204"}`: 1, `{route="none",code="405"}`: 1,
+		`{route="services",code="200"}`: 3, `{route="service",code="200"}`: 1, `{route="none",code="404"}`: 2,
+		`{route="none",code="400"}`: 1,
+		`{route="none",code="500"}`: 1, `{route="home-page",code="200"}`: 1, `{route="home-page",code="304"}`: 1,
+		`{route="health",code="200"}`: 1,
+		`{route="file",code="200"}`:   2, `{route="none",code="429"}`: 2, `{route="none",code="204"}`: 1,
+		`{route="none",code="405"}`: 1,
 	}
 	if diff := cmp.Diff(want, requests); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
@@ -92,7 +97,8 @@ func TestMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	for series, want := range map[string]float64{
-		"tollbook_rate_limited_total": 2, "tollbook_rate_limit_clients": 1, "tollbook_snapshot_newest": 1, "tollbook_snapshot_age_seconds": 300,
+		"tollbook_rate_limited_total": 2, "tollbook_rate_limit_clients": 1, "tollbook_snapshot_newest": 1,
+		"tollbook_snapshot_age_seconds":             300,
 		"tollbook_snapshot_built_timestamp_seconds": float64(built.Unix()), "tollbook_cache_limit_bytes": cacheBytes,
 		`tollbook_snapshot_info{snapshot="` + c.Snapshot + `"}`:                     1,
 		`tollbook_http_request_duration_seconds_count{route="services"}`:            3,
@@ -103,13 +109,15 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 	for series, kind := range map[string]string{
-		"tollbook_http_requests_total": "counter", "tollbook_http_request_duration_seconds": "histogram", "tollbook_cache_bytes": "gauge", "go_goroutines": "gauge",
+		"tollbook_http_requests_total": "counter", "tollbook_http_request_duration_seconds": "histogram",
+		"tollbook_cache_bytes": "gauge", "go_goroutines": "gauge",
 	} {
 		if types[series] != kind {
 			t.Errorf("%s is a %s, want a %s", series, types[series], kind)
 		}
 	}
-	for _, series := range []string{"tollbook_cache_bytes", "go_goroutines", "go_memstats_heap_alloc_bytes", "process_start_time_seconds"} {
+	for _, series := range []string{"tollbook_cache_bytes", "go_goroutines", "go_memstats_heap_alloc_bytes",
+		"process_start_time_seconds"} {
 		if values[series] <= 0 {
 			t.Errorf("%s is %v", series, values[series])
 		}
@@ -135,14 +143,16 @@ func TestHealth(t *testing.T) {
 	source := openSource(t, dir)
 	m := NewMetrics()
 	h := NewHandler(Options{Source: source, Now: func() time.Time { return now }, Metrics: m})
-	if got := get(h, "/healthz"); got.Code != 200 || got.Body.String() != "{\"status\":\"ok\"}\n" || got.Header().Get("Cache-Control") != "no-store" {
+	if got := get(h, "/healthz"); got.Code != 200 || got.Body.String() != "{\"status\":\"ok\"}\n" ||
+		got.Header().Get("Cache-Control") != "no-store" {
 		t.Errorf("healthz: %d %s", got.Code, got.Body)
 	}
 	for _, path := range []string{"/readyz", "/v1/services"} {
 		got := get(h, path)
 		var body site.ErrorBody
 		err := json.Unmarshal(got.Body.Bytes(), &body)
-		if err != nil || got.Code != 503 || body.Error.Type != site.ErrorUnavailable || got.Header().Get("Retry-After") != "5" || got.Header().Get("Cache-Control") != "no-store" {
+		if err != nil || got.Code != 503 || body.Error.Type != site.ErrorUnavailable ||
+			got.Header().Get("Retry-After") != "5" || got.Header().Get("Cache-Control") != "no-store" {
 			t.Errorf("%s before anything is published: %d %s", path, got.Code, got.Body)
 		}
 	}
@@ -162,7 +172,8 @@ func TestHealth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"status":"ready","snapshot":"` + first.Snapshot + `","built_at":"2026-11-20T23:45:01.000Z","age_seconds":300}` + "\n"
+	want := `{"status":"ready","snapshot":"` + first.Snapshot +
+		`","built_at":"2026-11-20T23:45:01.000Z","age_seconds":300}` + "\n"
 	if got := get(h, "/readyz"); got.Code != 200 || got.Body.String() != want {
 		t.Errorf("readyz: %d %s, want %s", got.Code, got.Body, want)
 	}
@@ -180,10 +191,12 @@ func TestHealth(t *testing.T) {
 		t.Fatal("a torn snapshot was opened")
 	}
 	got := get(h, "/readyz")
-	if body := got.Body.String(); got.Code != 200 || !strings.Contains(body, first.Snapshot) || !strings.Contains(body, `"warning":"the newest`) || strings.Contains(body, dir) {
+	if body := got.Body.String(); got.Code != 200 || !strings.Contains(body, first.Snapshot) ||
+		!strings.Contains(body, `"warning":"the newest`) || strings.Contains(body, dir) {
 		t.Errorf("readyz: %d %s", got.Code, got.Body)
 	}
-	if values, _ := exposition(t, get(m, "/metrics").Body.String()); values["tollbook_snapshot_newest"] != 0 || values["tollbook_snapshot_age_seconds"] != 300 {
+	if values, _ := exposition(t, get(m, "/metrics").Body.String()); values["tollbook_snapshot_newest"] != 0 ||
+		values["tollbook_snapshot_age_seconds"] != 300 {
 		t.Errorf("metrics: %v", values)
 	}
 }
@@ -195,7 +208,8 @@ func TestPanic(t *testing.T) {
 	h := handlerOf(t, publish(t, siteFiles(t)), log).(*handler)
 	h.source = faulty{h.source}
 	got := get(h, "/v1/services")
-	if id := got.Header().Get("X-Request-Id"); got.Code != 500 || id == "" || !strings.Contains(log.String(), id) || !strings.Contains(log.String(), "out of thin air") {
+	if id := got.Header().Get("X-Request-Id"); got.Code != 500 || id == "" || !strings.Contains(log.String(), id) ||
+		!strings.Contains(log.String(), "out of thin air") {
 		t.Errorf("%d %s, logged:\n%s", got.Code, got.Body, log)
 	}
 }

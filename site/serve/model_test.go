@@ -157,7 +157,8 @@ func TestDamage(t *testing.T) {
 			for _, encoding := range []string{"", "gzip", "gzip"} {
 				got := get(h, test.target, "Accept-Encoding", encoding)
 				id := got.Header().Get("X-Request-Id")
-				if got.Code != 500 || id == "" || !strings.Contains(log.String(), id) || !strings.Contains(log.String(), test.member) {
+				if got.Code != 500 || id == "" || !strings.Contains(log.String(), id) ||
+					!strings.Contains(log.String(), test.member) {
 					t.Errorf("%q: %d %s, logged:\n%s", encoding, got.Code, got.Body, log)
 				}
 				for _, name := range []string{"Etag", "Last-Modified", "Content-Encoding"} {
@@ -220,7 +221,8 @@ func TestLargeFile(t *testing.T) {
 				if err != nil || response.StatusCode != 200 || body != string(files[name]) {
 					t.Errorf("%s %q: %v, %v, %d bytes", name, headers, err, response, len(body))
 				}
-				if zipped := response.Header.Get("Content-Encoding") == "gzip"; zipped != (headers != "") || response.ContentLength <= 0 {
+				if zipped := response.Header.Get("Content-Encoding") == "gzip"; zipped != (headers != "") ||
+					response.ContentLength <= 0 {
 					t.Errorf("%s %q: %v", name, headers, response.Header)
 				}
 			}
@@ -239,13 +241,15 @@ func TestSwap(t *testing.T) {
 	d := publish(t, w.files)
 	source := openSource(t, d.Root())
 	h := NewHandler(Options{Source: source, Now: func() time.Time { return now }})
-	targets := []string{"/v1/services/service-0001", "/v1/services?per_page=7", "/v1/services?sort=uptime", "/v1/checks?limit=3"}
+	targets := []string{"/v1/services/service-0001", "/v1/services?per_page=7", "/v1/services?sort=uptime",
+		"/v1/checks?limit=3"}
 	tags := map[string]string{}
 	for i := range 5 {
 		if i > 0 {
 			for key, data := range w.files {
 				if !strings.HasPrefix(key, "v1/services/service-") && !strings.HasPrefix(key, "pack/") {
-					w.files[key] = bytes.ReplaceAll(data, []byte(`"description":"text`), []byte(fmt.Sprintf(`"description":"text %d`, i)))
+					w.files[key] = bytes.ReplaceAll(data, []byte(`"description":"text`),
+						[]byte(fmt.Sprintf(`"description":"text %d`, i)))
 				}
 			}
 			publishTo(t, d, built.Add(time.Duration(i)*time.Minute), w.files)
@@ -313,19 +317,24 @@ func TestCacheControl(t *testing.T) {
 // FuzzRequest sends any request line to a whole snapshot: no panic, no 500, and every error is the contract's.
 func FuzzRequest(f *testing.F) {
 	for _, c := range []string{
-		"GET /v1/services?per_page=2&page=3&category=AI", "HEAD /", "GET /v1/services/service-0001/checks?limit=3&offset=7", "OPTIONS *",
-		"GET /v1/..%2f..%2fcheckpoint.json", "GET /v1/services/%00", "GET http://tollbook.test/v1/tags", "POST /v1/services", "GET /?",
-		"GET /v1/services?category=%F0%9F%92%A9&sort=", "GET /api/v1/checks.json", "GET //", "GET /SHA256SUMS", "CONNECT a:1",
+		"GET /v1/services?per_page=2&page=3&category=AI", "HEAD /",
+		"GET /v1/services/service-0001/checks?limit=3&offset=7", "OPTIONS *",
+		"GET /v1/..%2f..%2fcheckpoint.json", "GET /v1/services/%00", "GET http://tollbook.test/v1/tags",
+		"POST /v1/services", "GET /?",
+		"GET /v1/services?category=%F0%9F%92%A9&sort=", "GET /api/v1/checks.json", "GET //", "GET /SHA256SUMS",
+		"CONNECT a:1",
 		"GET /v1/services/service-0001/checks/block=99.json",
 	} {
 		f.Add(c, "gzip;q=0.5, *;q=0", `W/"x", "y`)
 	}
-	for _, c := range []string{"GET /v1/services?q=%E4%BA%AC+ac&status=online&sort=cheapest&page=2", "GET /v1/search/~e4~ba~ac.json", "GET /v1/lookup/pay-to/eip155:8453/0xAb.json"} {
+	for _, c := range []string{"GET /v1/services?q=%E4%BA%AC+ac&status=online&sort=cheapest&page=2",
+		"GET /v1/search/~e4~ba~ac.json", "GET /v1/lookup/pay-to/eip155:8453/0xAb.json"} {
 		f.Add(c, "", "")
 	}
 	w := newWorld(f, 120)
 	for _, more := range []map[string][]byte{
-		searchFiles(f, nasty(120, nameParts)), lookupFiles(f, []string{"https://api.acme.test/"}, []string{"eip155:8453/0xab"}),
+		searchFiles(f, nasty(120, nameParts)), lookupFiles(f, []string{"https://api.acme.test/"},
+			[]string{"eip155:8453/0xab"}),
 	} {
 		delete(more, site.IndexFile)
 		maps.Copy(w.files, more)
@@ -347,12 +356,14 @@ func FuzzRequest(f *testing.F) {
 		case 400, 404, 405:
 			var body site.ErrorBody
 			page := rec.Header().Get("Content-Type") == typeHTML
-			if r.Method != http.MethodHead && !page && (json.Unmarshal(rec.Body.Bytes(), &body) != nil || body.Error.Code != rec.Code) {
+			if r.Method != http.MethodHead && !page && (json.Unmarshal(rec.Body.Bytes(), &body) != nil ||
+				body.Error.Code != rec.Code) {
 				t.Errorf("%q: %d %s", request, rec.Code, rec.Body)
 			}
 		default:
 			// A service of the world has only its own page and some have no log.
-			if !strings.Contains(log.String(), errMissing.Error()) || strings.Contains(log.String(), archive.ErrDamaged.Error()) {
+			if !strings.Contains(log.String(), errMissing.Error()) ||
+				strings.Contains(log.String(), archive.ErrDamaged.Error()) {
 				t.Errorf("%q: %d %s\n%s", request, rec.Code, rec.Body, log)
 			}
 		}

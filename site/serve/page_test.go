@@ -25,10 +25,12 @@ func TestSnapshotGrammar(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		id := rapid.OneOf(
 			rapid.StringMatching(`20[0-9]{2}[01][0-9][0-3][0-9]T[0-2][0-9][0-6][0-9][0-6][0-9]Z-[0-9a-f]{6}`),
-			rapid.StringMatching(`[0-9]{8}T[0-9]{6}Z-[0-9a-g]{5,7}`), rapid.StringMatching(`[0-9TZa-f.-]{22,24}`), rapid.StringN(1, 30, -1),
+			rapid.StringMatching(`[0-9]{8}T[0-9]{6}Z-[0-9a-g]{5,7}`), rapid.StringMatching(`[0-9TZa-f.-]{22,24}`),
+			rapid.StringN(1, 30, -1),
 		).Draw(t, "id")
 		_, want := archive.ParseSnapshotID(id)
-		q, err := site.ParseRequest("/v1/services", "snapshot="+strings.NewReplacer("%", "%25", "&", "%26", "+", "%2B").Replace(id))
+		q, err := site.ParseRequest("/v1/services", "snapshot="+
+			strings.NewReplacer("%", "%25", "&", "%26", "+", "%2B").Replace(id))
 		if want != (err == nil && q.Snapshot == id) {
 			t.Errorf("%q is an id: %v; in a request: %q, %v", id, want, q.Snapshot, err)
 		}
@@ -86,7 +88,8 @@ func TestWalk(t *testing.T) {
 	logged := w.logs["/v1/checks"]
 	rapid.Check(t, func(t *rapid.T) {
 		per, first := rapid.IntRange(5, site.MaxPageSize).Draw(t, "per"), rapid.IntRange(1, 4).Draw(t, "first")
-		order, category := rapid.SampledFrom(site.Orders).Draw(t, "order"), rapid.SampledFrom([]string{"", "AI", "Odd+%26+%3Ceven%3E%2F~"}).Draw(t, "category")
+		order, category := rapid.SampledFrom(site.Orders).Draw(t, "order"),
+			rapid.SampledFrom([]string{"", "AI", "Odd+%26+%3Ceven%3E%2F~"}).Draw(t, "category")
 		prefix := rapid.SampledFrom([]string{"/v1", "/api/v1"}).Draw(t, "prefix")
 		query := fmt.Sprintf("category=%s&sort=%s&per_page=%d", category, order, per)
 		q, err := site.ParseRequest("/v1/services", query)
@@ -114,7 +117,8 @@ func TestWalk(t *testing.T) {
 		target string
 		rows   int
 	}{
-		{"/v1/services", 230}, {"/v1/services.json", 230}, {"/v1/services/sort=newest/per_page=100/page=2.json", 130}, {"/v1/checks", 651},
+		{"/v1/services", 230}, {"/v1/services.json", 230}, {"/v1/services/sort=newest/per_page=100/page=2.json", 130},
+		{"/v1/checks", 651},
 	} {
 		if rows, _ := walk(t, h, test.target, site.Framing{}); len(rows) != test.rows {
 			t.Errorf("%s: %d rows, want %d", test.target, len(rows), test.rows)
@@ -127,7 +131,8 @@ func editionOf(w *world, i int) map[string][]byte {
 	files := map[string][]byte{}
 	for key, data := range w.files {
 		if !strings.HasPrefix(key, "v1/services/service-") && !strings.HasPrefix(key, "pack/") {
-			data = bytes.ReplaceAll(data, []byte(`"description":"text`), fmt.Appendf(nil, `"description":"build %d text`, i))
+			data = bytes.ReplaceAll(data, []byte(`"description":"text`),
+				fmt.Appendf(nil, `"description":"build %d text`, i))
 		}
 		files[key] = data
 	}
@@ -140,7 +145,8 @@ func TestWalkDuringSwaps(t *testing.T) {
 	w := newWorld(t, 150)
 	d := publish(t, editionOf(w, 0))
 	source := openSource(t, d.Root())
-	h := NewHandler(Options{Source: source, Now: func() time.Time { return now }, RateLimit: 1 << 30, Metrics: NewMetrics()})
+	h := NewHandler(Options{Source: source, Now: func() time.Time { return now }, RateLimit: 1 << 30,
+		Metrics: NewMetrics()})
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
 	walked := make(chan string) // the build that the rows of a walk say they are of
@@ -200,19 +206,24 @@ func TestPin(t *testing.T) {
 		ids = append(ids, get(h, "/v1/services").Header().Get("X-Snapshot"))
 	}
 	for i, id := range ids {
-		for _, target := range []string{"/v1/services?per_page=3&page=2&", "/v1/services?", "/api/v1/services.json?", "/v1/services?q=&sort=uptime&"} {
+		for _, target := range []string{"/v1/services?per_page=3&page=2&", "/v1/services?", "/api/v1/services.json?",
+			"/v1/services?q=&sort=uptime&"} {
 			got := get(h, target+"snapshot="+id)
-			if got.Code != 200 || got.Header().Get("X-Snapshot") != id || !strings.Contains(got.Body.String(), fmt.Sprintf(`"build %d text`, i)) {
-				t.Errorf("%s of build %d: %d of %s, %.200s", target, i, got.Code, got.Header().Get("X-Snapshot"), got.Body)
+			if got.Code != 200 || got.Header().Get("X-Snapshot") != id ||
+				!strings.Contains(got.Body.String(), fmt.Sprintf(`"build %d text`, i)) {
+				t.Errorf("%s of build %d: %d of %s, %.200s", target, i, got.Code, got.Header().Get("X-Snapshot"),
+					got.Body)
 			}
 			if v := got.Header().Get("Cache-Control"); v != "public, max-age=86400, immutable" {
 				t.Errorf("%s: Cache-Control: %s", target, v)
 			}
-			if v := got.Header().Get("Last-Modified"); v != built.Add(time.Duration(i)*time.Minute).Format(http.TimeFormat) {
+			if v := got.Header().Get("Last-Modified"); v != built.Add(time.Duration(i)*time.Minute).
+				Format(http.TimeFormat) {
 				t.Errorf("%s: Last-Modified: %s", target, v)
 			}
 		}
-		if got := get(h, "/services/nobody?snapshot="+id); got.Code != 404 || got.Header().Get("Cache-Control") != "public, max-age=10" {
+		if got := get(h, "/services/nobody?snapshot="+id); got.Code != 404 ||
+			got.Header().Get("Cache-Control") != "public, max-age=10" {
 			t.Errorf("a page that is not there: %d, %v", got.Code, got.Header())
 		}
 		// A log goes on in packs that all snapshots share.
@@ -242,7 +253,8 @@ func TestPin(t *testing.T) {
 		{"%00", 400, `"field":"snapshot"`},
 	} {
 		got := get(h, "/v1/services?snapshot="+test.id)
-		if got.Code != test.code || !strings.Contains(got.Body.String(), test.contains) || got.Header().Get("Cache-Control") != "public, max-age=10" {
+		if got.Code != test.code || !strings.Contains(got.Body.String(), test.contains) ||
+			got.Header().Get("Cache-Control") != "public, max-age=10" {
 			t.Errorf("%s: %d %s, %v", test.id, got.Code, got.Body, got.Header())
 		}
 	}

@@ -24,7 +24,8 @@ import (
 
 // nameParts are what names and queries are made of.
 var nameParts = []string{
-	"Acme", "acme", "ACMÉ", "Ace", "A", "ab", "Quotes", "Quote", "quiz", "24", "2", "v2.0", "Straße", "STRASSE", "Über", "ΟΔΟΣ", "οδός", "Київ",
+	"Acme", "acme", "ACMÉ", "Ace", "A", "ab", "Quotes", "Quote", "quiz", "24", "2", "v2.0", "Straße", "STRASSE", "Über",
+	"ΟΔΟΣ", "οδός", "Київ",
 	"東京", "京都", "東京都API", "カメラ", "か", "각", "가", "서울", "🚀", "—", "", "İstanbul", "ﬁn",
 }
 
@@ -38,9 +39,11 @@ func nasty(n int, words []string) []site.ServiceListItem {
 			name = append(name, words[r.IntN(len(words))])
 		}
 		items[i] = site.ServiceListItem{
-			Slug: fmt.Sprintf("service-%05d", i), Name: strings.Join(name, " "), Description: `a "quoted" {text}, ` + strings.Repeat("and more ", 15),
-			BaseURL: "https://api.acme.test", Category: []string{"AI", "Data", "Odd & <even>/~"}[r.IntN(3)],
-			Status:        []string{site.StatusOnline, site.StatusDegraded, site.StatusOffline, site.StatusUnknown}[r.IntN(4)],
+			Slug: fmt.Sprintf("service-%05d", i), Name: strings.Join(name, " "),
+			Description: `a "quoted" {text}, ` + strings.Repeat("and more ", 15),
+			BaseURL:     "https://api.acme.test", Category: []string{"AI", "Data", "Odd & <even>/~"}[r.IntN(3)],
+			Status: []string{site.StatusOnline, site.StatusDegraded, site.StatusOffline,
+				site.StatusUnknown}[r.IntN(4)],
 			EndpointCount: r.IntN(3), Networks: [][]string{{}, {"BSE"}, {"BSE", "SOL"}}[r.IntN(3)],
 			CreatedAt: site.NewTime(built.AddDate(0, 0, -r.IntN(5))),
 		}
@@ -122,7 +125,8 @@ func found(t testing.TB, items []site.ServiceListItem, q site.Query) string {
 	for i := (page - 1) * per; i < page*per && i < len(list); i++ {
 		rows = append(rows, string(rowOf(t, list[i])))
 	}
-	return string(frame(rows, fmt.Sprintf(`{"total":%d,"page":%d,"per_page":%d,"total_pages":%d}`, len(list), page, per, (len(list)+per-1)/per)))
+	return string(frame(rows, fmt.Sprintf(`{"total":%d,"page":%d,"per_page":%d,"total_pages":%d}`, len(list), page, per,
+		(len(list)+per-1)/per)))
 }
 
 // A search with every other parameter is what a scan over all services gives.
@@ -140,12 +144,13 @@ func TestSearchIsScan(t *testing.T) {
 						v.Set(name, g.Draw(r, name))
 					}
 				}
-				part := rapid.OneOf(rapid.SampledFrom(nameParts), rapid.Map(rapid.SampledFrom(nameParts), func(s string) string {
-					if letters := []rune(s); len(letters) > 1 {
-						return string(letters[:len(letters)-1])
-					}
-					return s
-				}), rapid.StringN(0, 3, -1))
+				part := rapid.OneOf(rapid.SampledFrom(nameParts),
+					rapid.Map(rapid.SampledFrom(nameParts), func(s string) string {
+						if letters := []rune(s); len(letters) > 1 {
+							return string(letters[:len(letters)-1])
+						}
+						return s
+					}), rapid.StringN(0, 3, -1))
 				text := strings.Join(rapid.SliceOfN(part, 1, 3).Draw(r, "q"), " ")
 				if text = strings.ReplaceAll(text, "\x00", ""); text == "" {
 					text = " "
@@ -183,17 +188,27 @@ func TestSearchDamage(t *testing.T) {
 		{"whole", func(map[string][]byte) {}, "/v1/services?q=acme", 200},
 		{"a word that begins no name", func(map[string][]byte) {}, "/v1/services?q=acme+zz", 200},
 		{"shard missing", func(f map[string][]byte) { delete(f, "v1/search/ac.json") }, "/v1/services?q=acme", 500},
-		{"shard missing, asked for by itself", func(f map[string][]byte) { delete(f, "v1/search/ac.json") }, "/v1/search/ac.json", 500},
+		{"shard missing, asked for by itself", func(f map[string][]byte) {
+			delete(f, "v1/search/ac.json")
+		}, "/v1/search/ac.json", 500},
 		{"no such shard", func(map[string][]byte) {}, "/v1/search/zz.json", 404},
-		{"shard of other rows", func(f map[string][]byte) { f["v1/search/ac.json"] = site.Framing{}.List(nil, []byte("{}")) }, "/v1/services?q=acme", 500},
-		{"shard that is no list", func(f map[string][]byte) { f["v1/search/ac.json"] = []byte("{}") }, "/v1/services?q=acme", 500},
+		{"shard of other rows", func(f map[string][]byte) {
+			f["v1/search/ac.json"] = site.Framing{}.List(nil, []byte("{}"))
+		}, "/v1/services?q=acme", 500},
+		{"shard that is no list", func(f map[string][]byte) {
+			f["v1/search/ac.json"] = []byte("{}")
+		}, "/v1/services?q=acme", 500},
 		{"rows that are no services", func(f map[string][]byte) {
 			f["v1/search/ac.json"] = site.Framing{}.List([][]byte{[]byte(`{"slug":7}`)}, []byte("{}"))
 			f[site.SearchFile] = []byte(`{"shards":{"ac":1}}`)
 		}, "/v1/services?q=acme", 500},
 		{"no list of shards", func(f map[string][]byte) { delete(f, site.SearchFile) }, "/v1/services?q=acme", 500},
-		{"no list of shards, asked for by itself", func(f map[string][]byte) { delete(f, site.SearchFile) }, "/v1/search.json", 500},
-		{"list of shards is no JSON", func(f map[string][]byte) { f[site.SearchFile] = []byte("{") }, "/v1/services?q=acme", 500},
+		{"no list of shards, asked for by itself", func(f map[string][]byte) {
+			delete(f, site.SearchFile)
+		}, "/v1/search.json", 500},
+		{"list of shards is no JSON", func(f map[string][]byte) {
+			f[site.SearchFile] = []byte("{")
+		}, "/v1/services?q=acme", 500},
 	} {
 		files := maps.Clone(whole)
 		test.change(files)
@@ -240,11 +255,13 @@ func TestLookup(t *testing.T) {
 		addresses = append(addresses, fmt.Sprintf("https://api.acme.test/tool-%d", i))
 		recipients = append(recipients, site.NormalRecipient("eip155:8453", fmt.Sprintf("0x%040x", i)))
 	}
-	recipients = append(recipients, site.NormalRecipient("near:mainnet", "acme.near"), site.NormalRecipient("algorand:a/b=", "XYZ"))
+	recipients = append(recipients, site.NormalRecipient("near:mainnet", "acme.near"),
+		site.NormalRecipient("algorand:a/b=", "XYZ"))
 	files := lookupFiles(t, addresses, recipients)
 	h := handlerOf(t, publish(t, files), t.Output())
 	for _, normal := range addresses {
-		for _, target := range []string{"/v1/lookup/url/" + site.Hash(normal) + ".json", "/api/v1/lookup/url/" + strings.ToUpper(site.Hash(normal))} {
+		for _, target := range []string{"/v1/lookup/url/" + site.Hash(normal) + ".json",
+			"/api/v1/lookup/url/" + strings.ToUpper(site.Hash(normal))} {
 			if got := get(h, target); got.Code != 200 || got.Body.String() != fmt.Sprintf("{\"data\":%q}\n", normal) {
 				t.Fatalf("%s: %d %s", target, got.Code, got.Body)
 			}
@@ -254,13 +271,15 @@ func TestLookup(t *testing.T) {
 		}
 	}
 	for _, normal := range recipients {
-		for _, target := range []string{"/v1/lookup/pay-to/" + normal + ".json", "/v1/lookup/pay-to/" + strings.ReplaceAll(strings.ToUpper(normal), ":", "%3a")} {
+		for _, target := range []string{"/v1/lookup/pay-to/" + normal + ".json",
+			"/v1/lookup/pay-to/" + strings.ReplaceAll(strings.ToUpper(normal), ":", "%3a")} {
 			if got := get(h, target); got.Code != 200 || got.Body.String() != fmt.Sprintf("{\"data\":%q}\n", normal) {
 				t.Fatalf("%s: %d %s", target, got.Code, got.Body)
 			}
 		}
 	}
-	for _, target := range []string{"/v1/lookup/url/" + site.Hash("nothing") + ".json", "/v1/lookup/pay-to/eip155:8453/0xdead.json", "/v1/lookup/url/zz.json", "/v1/lookup"} {
+	for _, target := range []string{"/v1/lookup/url/" + site.Hash("nothing") + ".json",
+		"/v1/lookup/pay-to/eip155:8453/0xdead.json", "/v1/lookup/url/zz.json", "/v1/lookup"} {
 		got := get(h, target)
 		if got.Code != 404 || got.Header().Get("Content-Type") != typeJSON {
 			t.Errorf("%s: %d %s", target, got.Code, got.Body)
@@ -305,7 +324,8 @@ func TestCatalogueIsSlice(t *testing.T) {
 	files[site.IndexFile] = rowOf(t, site.Index{Lists: map[string]int{q.ListKey(): total}, Slugs: []string{}})
 	h := handlerOf(t, publish(t, files), t.Output())
 	rapid.Check(t, func(t *rapid.T) {
-		limit, offset, size := rapid.IntRange(1, 100).Draw(t, "limit"), rapid.IntRange(0, total+120).Draw(t, "offset"), total
+		limit, offset, size := rapid.IntRange(1, 100).Draw(t, "limit"), rapid.IntRange(0, total+120).Draw(t, "offset"),
+			total
 		query := fmt.Sprintf("limit=%d&offset=%d&network=ignored", limit, offset)
 		switch rapid.SampledFrom([]string{"", "http", "mcp"}).Draw(t, "type") {
 		case "http":
@@ -318,7 +338,8 @@ func TestCatalogueIsSlice(t *testing.T) {
 			t.Fatalf("%s: %d (-want +got):\n%s", query, got.Code, diff)
 		}
 	})
-	for _, target := range []string{"/discovery/resources?limit=101", "/discovery/resources?type=grpc", "/discovery/resources?offset=-1", "/discovery/nothing"} {
+	for _, target := range []string{"/discovery/resources?limit=101", "/discovery/resources?type=grpc",
+		"/discovery/resources?offset=-1", "/discovery/nothing"} {
 		if got := get(h, target); got.Code/100 != 4 || got.Header().Get("Content-Type") != typeJSON {
 			t.Errorf("%s: %d %s", target, got.Code, got.Body)
 		}
@@ -348,7 +369,8 @@ func BenchmarkSearch(b *testing.B) {
 	}{
 		{"answer seen", "/v1/services?q=" + words[7], named, false},
 		{"one word", "/v1/services?page=%d&q=" + words[7], named, false},
-		{"two words and a filter", "/v1/services?status=online&sort=uptime&page=%d&q=" + words[7] + "+" + words[8][:3], named, false},
+		{"two words and a filter", "/v1/services?status=online&sort=uptime&page=%d&q=" + words[7] + "+" + words[8][:3],
+			named, false},
 		{"one letter", "/v1/services?page=%d&q=" + words[7][:1], named, false},
 		{"one word, nothing in memory", "/v1/services?page=%d&q=" + words[7], named, true},
 		{"nothing found", "/v1/services?q=%d", named, false},

@@ -255,7 +255,8 @@ func exchange(addr, request, headers string) (*http.Response, string, error) {
 		return nil, "", err
 	}
 	defer conn.Close()
-	if _, err := fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: tollbook.test\r\nConnection: close\r\n%s\r\n", request, headers); err != nil {
+	if _, err := fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: tollbook.test\r\nConnection: close\r\n%s\r\n", request,
+		headers); err != nil {
 		return nil, "", err
 	}
 	method, _, _ := strings.Cut(request, " ")

@@ -84,7 +84,8 @@ func TestServeOnClosedListener(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.Close()
-	if err := Serve(context.Background(), l, http.NotFoundHandler(), slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), l.Addr().String()) {
+	if err := Serve(context.Background(), l, http.NotFoundHandler(), slog.New(slog.DiscardHandler)); err == nil ||
+		!strings.Contains(err.Error(), l.Addr().String()) {
 		t.Errorf("got %v, want the address named", err)
 	}
 }

@@ -75,7 +75,8 @@ func newSubmitter(o *SubmitOptions) *submitter {
 	if o == nil {
 		return nil
 	}
-	s := &submitter{SubmitOptions: *o, receiving: make(chan struct{}, maxReceiving), probing: make(chan struct{}, maxProbing), underWay: map[string]chan struct{}{}}
+	s := &submitter{SubmitOptions: *o, receiving: make(chan struct{}, maxReceiving),
+		probing: make(chan struct{}, maxProbing), underWay: map[string]chan struct{}{}}
 	if s.BodyTime == 0 {
 		s.BodyTime = 10 * time.Second
 	}
@@ -156,7 +157,8 @@ func (h *handler) submit(w *reply, r *http.Request) {
 		}
 		var broken error
 		if form, broken = url.ParseQuery(string(body)); broken != nil {
-			return site.Submission{}, &submission.Error{Fields: []site.ErrorField{{Field: "body", Message: "is no form"}}}
+			return site.Submission{},
+				&submission.Error{Fields: []site.ErrorField{{Field: "body", Message: "is no form"}}}
 		}
 		return submission.ReadForm(form, rules)
 	})
@@ -193,14 +195,16 @@ func mediaOf(r *http.Request) (string, error) {
 	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	charset, told := params["charset"]
 	encoding := r.Header.Get("Content-Encoding")
-	if err != nil || media != mediaJSON && media != mediaForm || told && !strings.EqualFold(charset, "utf-8") || encoding != "" && !strings.EqualFold(encoding, "identity") {
+	if err != nil || media != mediaJSON && media != mediaForm || told && !strings.EqualFold(charset, "utf-8") ||
+		encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return "", errMedia
 	}
 	return media, nil
 }
 
 // take reads a submission, keeps it, and has it probed.
-func (h *handler) take(w *reply, r *http.Request, read func([]byte, submission.Rules) (site.Submission, error)) (*site.SubmissionResult, error) {
+func (h *handler) take(w *reply, r *http.Request,
+	read func([]byte, submission.Rules) (site.Submission, error)) (*site.SubmissionResult, error) {
 	s := h.submitter
 	key, err := keyOf(r)
 	if err != nil {
@@ -219,12 +223,14 @@ func (h *handler) take(w *reply, r *http.Request, read func([]byte, submission.R
 	case <-ctx.Done():
 		return nil, errCrowded
 	}
-	receipt, submission, err := s.receive(ctx, body, read, site.Received{Client: clientName(clientAddr(r, h.trusted)), Key: key, At: h.now(), MaxPending: s.MaxPending})
+	receipt, submission, err := s.receive(ctx, body, read,
+		site.Received{Client: clientName(clientAddr(r, h.trusted)), Key: key, At: h.now(), MaxPending: s.MaxPending})
 	<-s.receiving
 	if err != nil {
 		return nil, err
 	}
-	result := &site.SubmissionResult{SubmissionID: receipt.ID, Status: site.SubmissionPending, ProbeResult: receipt.ProbeResult}
+	result := &site.SubmissionResult{SubmissionID: receipt.ID, Status: site.SubmissionPending,
+		ProbeResult: receipt.ProbeResult}
 	switch {
 	case receipt.Probe:
 		result.ProbeResult = h.probe(r, receipt.ID, submission)
@@ -235,7 +241,9 @@ func (h *handler) take(w *reply, r *http.Request, read func([]byte, submission.R
 }
 
 // receive checks a submission and keeps it. Where it is to be probed, a place among those that are is taken.
-func (s *submitter) receive(ctx context.Context, body []byte, read func([]byte, submission.Rules) (site.Submission, error), r site.Received) (site.Receipt, site.Submission, error) {
+func (s *submitter) receive(ctx context.Context, body []byte,
+	read func([]byte, submission.Rules) (site.Submission, error), r site.Received) (site.Receipt, site.Submission,
+	error) {
 	categories, err := s.Store.SubmissionCategories(ctx)
 	if err != nil {
 		return site.Receipt{}, r.Submission, err
@@ -338,7 +346,8 @@ func (s *submitter) body(w http.ResponseWriter, r *http.Request) ([]byte, error)
 		}
 		return nil, errBrokenBody
 	}
-	_ = connection.SetReadDeadline(time.Time{}) // else it would be taken for an end of the connection while a probe goes on
+	// else it would be taken for an end of the connection while a probe goes on
+	_ = connection.SetReadDeadline(time.Time{})
 	return body, nil
 }
 
@@ -353,25 +362,32 @@ func submitError(err error) (site.Error, bool) {
 	e := site.Error{Code: http.StatusBadRequest}
 	switch {
 	case errors.As(err, &wrong):
-		e.Type, e.Message, e.Fields = site.ErrorValidation, "the submission can't be taken: "+wrong.Error(), wrong.Fields
+		e.Type, e.Message, e.Fields = site.ErrorValidation, "the submission can't be taken: "+wrong.Error(),
+			wrong.Fields
 	case errors.As(err, &twice):
-		e.Type, e.Message, e.Fields = site.ErrorDuplicate, twice.Message, []site.ErrorField{{Field: "url", Message: twice.Message}}
+		e.Type, e.Message, e.Fields = site.ErrorDuplicate, twice.Message,
+			[]site.ErrorField{{Field: "url", Message: twice.Message}}
 	case errors.As(err, &key):
-		e.Type, e.Message, e.Fields = site.ErrorInvalidParameter, key.Error(), []site.ErrorField{{Field: "Idempotency-Key", Message: key.message}}
+		e.Type, e.Message, e.Fields = site.ErrorInvalidParameter, key.Error(),
+			[]site.ErrorField{{Field: "Idempotency-Key", Message: key.message}}
 	case errors.Is(err, site.ErrKeyReused):
 		return submitError(&keyError{site.ErrKeyReused.Error() + "; another submission needs another key"})
 	case errors.Is(err, errBrokenBody):
-		e.Type, e.Message, e.Fields = site.ErrorBadRequest, "the body can't be read to its end", []site.ErrorField{{Field: "body", Message: "broke off"}}
+		e.Type, e.Message, e.Fields = site.ErrorBadRequest, "the body can't be read to its end",
+			[]site.ErrorField{{Field: "body", Message: "broke off"}}
 	case errors.As(err, &over):
 		e.Code, e.Type, e.Message = http.StatusTooManyRequests, site.ErrorRateLimited, over.Message
 	case errors.Is(err, errMedia):
-		e.Code, e.Type, e.Message = http.StatusUnsupportedMediaType, site.ErrorMediaType, "send application/json, in UTF-8 and not encoded"
+		e.Code, e.Type, e.Message = http.StatusUnsupportedMediaType, site.ErrorMediaType,
+			"send application/json, in UTF-8 and not encoded"
 	case errors.Is(err, errTooLarge):
-		e.Code, e.Type, e.Message = http.StatusRequestEntityTooLarge, site.ErrorTooLarge, "a submission may have "+strconv.Itoa(site.MaxSubmission)+" bytes"
+		e.Code, e.Type, e.Message = http.StatusRequestEntityTooLarge, site.ErrorTooLarge,
+			"a submission may have "+strconv.Itoa(site.MaxSubmission)+" bytes"
 	case errors.Is(err, errSlowBody):
 		e.Code, e.Type, e.Message = http.StatusRequestTimeout, site.ErrorBadRequest, "the body did not arrive in time"
 	case errors.Is(err, errCrowded):
-		e.Code, e.Type, e.Message = http.StatusServiceUnavailable, site.ErrorUnavailable, "too many submissions at once; try again"
+		e.Code, e.Type, e.Message = http.StatusServiceUnavailable, site.ErrorUnavailable,
+			"too many submissions at once; try again"
 	default:
 		return e, false
 	}

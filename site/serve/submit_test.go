@@ -75,18 +75,24 @@ func (p probing) Probe(ctx context.Context, base string, endpoints []string) sit
 	return p(ctx, base, endpoints)
 }
 
-var nothingFound = probing(func(context.Context, string, []string) site.ProbeResult { return site.ProbeResult{Errors: []string{}} })
+var nothingFound = probing(func(context.Context, string, []string) site.ProbeResult {
+	return site.ProbeResult{Errors: []string{}}
+})
 
 func submitting(t *testing.T, s *shelf, p SubmissionProber, bodyTime time.Duration, log io.Writer) http.Handler {
 	t.Helper()
 	return NewHandler(Options{
-		Source: openSource(t, tempDir(t)), Now: func() time.Time { return now }, Logger: slog.New(slog.NewTextHandler(log, nil)),
-		Submit: &SubmitOptions{Store: s, Prober: p, BodyTime: bodyTime, Address: func(u *url.URL) (*url.URL, error) { return u, nil }, Domain: func(host string) string { return host }},
+		Source: openSource(t, tempDir(t)), Now: func() time.Time { return now },
+		Logger: slog.New(slog.NewTextHandler(log, nil)),
+		Submit: &SubmitOptions{Store: s, Prober: p, BodyTime: bodyTime,
+			Address: func(u *url.URL) (*url.URL, error) { return u, nil },
+			Domain:  func(host string) string { return host }},
 	})
 }
 
 func acme(name string) string {
-	return `{"url":"https://` + name + `.example","email":"s3cret@acme.example","service_name":"Acme","description":"d","website_url":"https://acme.example","category":"AI","endpoints":["/a"]}`
+	return `{"url":"https://` + name +
+		`.example","email":"s3cret@acme.example","service_name":"Acme","description":"d","website_url":"https://acme.example","category":"AI","endpoints":["/a"]}`
 }
 
 func submitTo(h http.Handler, body string) *httptest.ResponseRecorder {
@@ -114,7 +120,8 @@ func TestSlowBody(t *testing.T) {
 		{"half of it", head + "Content-Length: 100\r\n\r\n{", 408},
 		{"chunks that stop", head + "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n", 408},
 		{"announced too large", head + "Content-Length: 32769\r\n\r\n", 413},
-		{"too large without a word", head + "Transfer-Encoding: chunked\r\n\r\n" + strings.Repeat("1000\r\n"+strings.Repeat(" ", 0x1000)+"\r\n", 9), 413},
+		{"too large without a word", head + "Transfer-Encoding: chunked\r\n\r\n" +
+			strings.Repeat("1000\r\n"+strings.Repeat(" ", 0x1000)+"\r\n", 9), 413},
 		{"broken chunks", head + "Transfer-Encoding: chunked\r\n\r\nzz\r\n{", 400},
 	} {
 		all.Go(func() {
@@ -173,7 +180,8 @@ func TestProbeOutlastsTheBodysTime(t *testing.T) {
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
-	if want := `{"data":{"submission_id":"1","status":"pending","probe_result":{"endpoints_found":1,"errors":[]}}}` + "\n"; string(body) != want || err != nil {
+	if want := `{"data":{"submission_id":"1","status":"pending","probe_result":{"endpoints_found":1,"errors":[]}}}` +
+		"\n"; string(body) != want || err != nil {
 		t.Errorf("%s, %v", body, err)
 	}
 }
@@ -200,7 +208,8 @@ func TestSubmitterGoesAway(t *testing.T) {
 	cancel()
 	close(gone)
 	<-done
-	if diff := cmp.Diff(map[string]site.ProbeResult{"1": {EndpointsFound: 2, Errors: []string{"<nil>"}}}, s.results); diff != "" {
+	if diff := cmp.Diff(map[string]site.ProbeResult{"1": {EndpointsFound: 2, Errors: []string{"<nil>"}}},
+		s.results); diff != "" {
 		t.Errorf("kept (-want +got):\n%s", diff)
 	}
 }
@@ -245,7 +254,8 @@ func TestSentAgainWhileProbed(t *testing.T) {
 	h.submitter.underWay["1"] = end
 	answered := make(chan string)
 	go func() { answered <- submitTo(h, acme("a")).Body.String() }()
-	if err := s.KeepSubmissionProbe(t.Context(), "1", site.ProbeResult{EndpointsFound: 7, Errors: []string{}}); err != nil {
+	if err := s.KeepSubmissionProbe(t.Context(), "1",
+		site.ProbeResult{EndpointsFound: 7, Errors: []string{}}); err != nil {
 		t.Fatal(err)
 	}
 	close(end)
@@ -270,7 +280,8 @@ func TestStoreFails(t *testing.T) {
 
 func TestClientName(t *testing.T) {
 	t.Parallel()
-	for from, want := range map[string]string{"192.0.2.7:1": "192.0.2.7", "[2001:db8:1:2:3::4]:1": "2001:db8:1:2::/64", "[::ffff:192.0.2.7]:1": "192.0.2.7", "@": "invalid IP"} {
+	for from, want := range map[string]string{"192.0.2.7:1": "192.0.2.7", "[2001:db8:1:2:3::4]:1": "2001:db8:1:2::/64",
+		"[::ffff:192.0.2.7]:1": "192.0.2.7", "@": "invalid IP"} {
 		if got := clientName(clientAddr(&http.Request{RemoteAddr: from}, nil)); got != want {
 			t.Errorf("%s is %q, want %q", from, got, want)
 		}

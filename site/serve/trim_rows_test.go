@@ -24,7 +24,8 @@ func TestTrimRow(t *testing.T) {
 		{`{"timeseries":[{"n":1},{"n":2}],"x":1}`, 1, `{"timeseries":[{"n":2}],"x":1}`},
 		{`{"timeseries":[1,22,-3.5e6,null,true]}`, 3, `{"timeseries":[-3.5e6,null,true]}`},
 		{`{"timeseries":[[1,2],["],",{}],{"a":[{}]}],"x":[1,2]}`, 2, `{"timeseries":[["],",{}],{"a":[{}]}],"x":[1,2]}`},
-		{`{"name":"\"timeseries\":[1,2,3]","timeseries":[4,5]}`, 1, `{"name":"\"timeseries\":[1,2,3]","timeseries":[5]}`},
+		{`{"name":"\"timeseries\":[1,2,3]","timeseries":[4,5]}`, 1,
+			`{"name":"\"timeseries\":[1,2,3]","timeseries":[5]}`},
 		{`{"timeseries":["a\\","\"]","b"]}`, 2, `{"timeseries":["\"]","b"]}`},
 	} {
 		got, err := trimRow([]byte(c.row), c.n)
@@ -32,7 +33,8 @@ func TestTrimRow(t *testing.T) {
 			t.Errorf("the last %d of %s, error %v (-want +got):\n%s", c.n, c.row, err, diff)
 		}
 	}
-	for _, row := range []string{`{"timeseries":[`, `{"timeseries":[{"a":1}`, `{"timeseries":["]`, `{"timeseries":[1,2,"\`} {
+	for _, row := range []string{`{"timeseries":[`, `{"timeseries":[{"a":1}`, `{"timeseries":["]`,
+		`{"timeseries":[1,2,"\`} {
 		if got, err := trimRow([]byte(row), 1); !errors.Is(err, archive.ErrDamaged) {
 			t.Errorf("%s is cut to %s, error %v", row, got, err)
 		}
@@ -44,10 +46,12 @@ func TestTrimRowIsSlice(t *testing.T) {
 	t.Parallel()
 	var value func(depth int) *rapid.Generator[any]
 	value = func(depth int) *rapid.Generator[any] {
-		leaves := []*rapid.Generator[any]{rapid.String().AsAny(), rapid.Int().AsAny(), rapid.Bool().AsAny(), rapid.Just[any](nil)}
+		leaves := []*rapid.Generator[any]{rapid.String().AsAny(), rapid.Int().AsAny(), rapid.Bool().AsAny(),
+			rapid.Just[any](nil)}
 		if depth > 0 {
 			deeper := rapid.Deferred(func() *rapid.Generator[any] { return value(depth - 1) })
-			leaves = append(leaves, rapid.SliceOfN(deeper, 0, 4).AsAny(), rapid.MapOfN(rapid.String(), deeper, 0, 4).AsAny())
+			leaves = append(leaves, rapid.SliceOfN(deeper, 0, 4).AsAny(),
+				rapid.MapOfN(rapid.String(), deeper, 0, 4).AsAny())
 		}
 		return rapid.OneOf(leaves...)
 	}
@@ -57,7 +61,8 @@ func TestTrimRowIsSlice(t *testing.T) {
 		After      any    `json:"zz"`
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		full := row{rapid.String().Draw(t, "name"), rapid.SliceOfN(value(2), 0, 12).Draw(t, "series"), value(2).Draw(t, "after")}
+		full := row{rapid.String().Draw(t, "name"), rapid.SliceOfN(value(2), 0, 12).Draw(t, "series"),
+			value(2).Draw(t, "after")}
 		n := rapid.IntRange(1, 12).Draw(t, "n")
 		short := full
 		short.Timeseries = full.Timeseries[max(0, len(full.Timeseries)-n):]

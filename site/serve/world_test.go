@@ -27,7 +27,8 @@ type service struct {
 
 // row is a service's line in a list.
 func (s service) row() string {
-	return fmt.Sprintf(`{"slug":%q,"category":%q,"description":%q}`, s.slug, s.category, strings.Repeat("text of "+s.slug+" ", 10))
+	return fmt.Sprintf(`{"slug":%q,"category":%q,"description":%q}`, s.slug, s.category,
+		strings.Repeat("text of "+s.slug+" ", 10))
 }
 
 // newWorld has n services in three categories, and logs of every shape.
@@ -36,7 +37,8 @@ func newWorld(t testing.TB, n int) *world {
 	w := &world{logs: map[string]site.LogIndex{}, files: map[string][]byte{}}
 	r := rand.New(rand.NewPCG(4020, 402))
 	for i := range n {
-		s := service{slug: fmt.Sprintf("service-%04d", i), category: []string{"AI", "Data", "Odd & <even>/~"}[r.IntN(3)], rank: map[string]int{}}
+		s := service{slug: fmt.Sprintf("service-%04d", i),
+			category: []string{"AI", "Data", "Odd & <even>/~"}[r.IntN(3)], rank: map[string]int{}}
 		for _, order := range site.Orders {
 			s.rank[order] = r.IntN(n)
 		}
@@ -132,7 +134,8 @@ func (w *world) window(q site.Query) []byte {
 	if len(list)%per > 0 {
 		pages++
 	}
-	return frame(rows, fmt.Sprintf(`{"total":%d,"page":%d,"per_page":%d,"total_pages":%d}`, len(list), page, per, pages))
+	return frame(rows, fmt.Sprintf(`{"total":%d,"page":%d,"per_page":%d,"total_pages":%d}`, len(list), page, per,
+		pages))
 }
 
 // frame writes the lines of a list one by one.

@@ -151,7 +151,8 @@ func checkEmail(s string) error {
 	if err != nil || a.Name != "" || a.Address != s || len(s) > maxEmail || strings.ContainsFunc(s, unicode.IsControl) {
 		return errors.New("is no e-mail address such as you@acme.example")
 	}
-	if _, domain, _ := strings.Cut(s, "@"); !strings.Contains(domain, ".") || strings.ContainsAny(domain, "[@ ") || strings.HasSuffix(domain, ".") {
+	if _, domain, _ := strings.Cut(s, "@"); !strings.Contains(domain, ".") || strings.ContainsAny(domain, "[@ ") ||
+		strings.HasSuffix(domain, ".") {
 		return errors.New("is no e-mail address such as you@acme.example")
 	}
 	return nil

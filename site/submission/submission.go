@@ -177,6 +177,7 @@ func ReadForm(form url.Values, rules Rules) (site.Submission, error) {
 			d.fault(clipped(strings.ToValidUTF8(field, "?")), "is not known")
 		}
 	}
-	slices.SortStableFunc(d.faults, func(a, b site.ErrorField) int { return strings.Compare(a.Field, b.Field) }) // form is a map
+	// form is a map
+	slices.SortStableFunc(d.faults, func(a, b site.ErrorField) int { return strings.Compare(a.Field, b.Field) })
 	return d.checked(rules)
 }

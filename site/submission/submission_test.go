@@ -28,8 +28,10 @@ var rules = submission.Rules{Categories: []string{"AI", "Data"}, Address: func(u
 // good are the fields of a submission, each as JSON.
 func good() map[string]string {
 	return map[string]string{
-		"url": `"https://API.acme.example:443/v1/"`, "email": `"o'neil+x402@acme.example"`, "service_name": `" Acme Quotes "`,
-		"description": `"Share prices,\na call at a time."`, "website_url": `"https://acme.example/?from=here"`, "category": `"Data"`,
+		"url": `"https://API.acme.example:443/v1/"`, "email": `"o'neil+x402@acme.example"`,
+		"service_name": `" Acme Quotes "`,
+		"description":  `"Share prices,\na call at a time."`, "website_url": `"https://acme.example/?from=here"`,
+		"category":  `"Data"`,
 		"endpoints": `["/quote","POST /search?x={y}"]`, "notes": `"first line\nsecond"`,
 	}
 }
@@ -58,8 +60,10 @@ func faultsOf(err error) []string {
 func TestReadSubmission(t *testing.T) {
 	t.Parallel()
 	want := site.Submission{
-		URL: "https://api.acme.example/v1", Email: "o'neil+x402@acme.example", ServiceName: "Acme Quotes", Description: "Share prices, a call at a time.",
-		WebsiteURL: "https://acme.example/?from=here", Category: "Data", Endpoints: []string{"/quote", "POST /search?x={y}"}, Notes: "first line\nsecond",
+		URL: "https://api.acme.example/v1", Email: "o'neil+x402@acme.example", ServiceName: "Acme Quotes",
+		Description: "Share prices, a call at a time.",
+		WebsiteURL:  "https://acme.example/?from=here", Category: "Data",
+		Endpoints: []string{"/quote", "POST /search?x={y}"}, Notes: "first line\nsecond",
 	}
 	got, err := submission.Read(object(good()), rules)
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -89,7 +93,8 @@ func TestReadSubmission(t *testing.T) {
 // Each field with each wrong type, alone: exactly that field is named, with what was sent.
 func TestSubmissionTypes(t *testing.T) {
 	t.Parallel()
-	kinds := map[string]string{"null": "null", "true": "a boolean", "12": "a number", "-1e999": "a number", "{}": "an object", `{"a":[1]}`: "an object", `"x"`: "text", "[]": "a list", `["/a"]`: "a list"}
+	kinds := map[string]string{"null": "null", "true": "a boolean", "12": "a number", "-1e999": "a number",
+		"{}": "an object", `{"a":[1]}`: "an object", `"x"`: "text", "[]": "a list", `["/a"]`: "a list"}
 	for field := range good() {
 		for value, kind := range kinds {
 			want := fmt.Sprintf("%s: want text, got %s", field, kind)
@@ -142,22 +147,31 @@ func TestSubmissionFaults(t *testing.T) {
 		{"url", `"https://x.NGROK-free.app/a"`, "url: " + free},
 		{"url", `"https://acme.example\u0000"`, `url: "https://acme.example\x00" is no address`},
 		{"website_url", `""`, "website_url: is missing"},
-		{"website_url", `"javascript:alert(1)"`, `website_url: "javascript:alert(1)" must begin with https:// or http:// and a host`},
+		{"website_url", `"javascript:alert(1)"`,
+			`website_url: "javascript:alert(1)" must begin with https:// or http:// and a host`},
 		{"website_url", `"https://acme.github.io"`, "website_url: " + free},
 		{"website_url", `"http://10.1.1.1"`, "website_url: refused: 10.0.0.1 is a private address"},
-		{"email", `"a@b"`, email}, {"email", `"Acme <a@acme.example>"`, email}, {"email", `"a@[10.0.0.1]"`, email}, {"email", `"a@acme.example\nBcc: b@c.d"`, email},
-		{"email", `"` + strings.Repeat("a", 250) + `@acme.example"`, email}, {"email", `"a"`, email}, {"email", `""`, "email: is missing"},
+		{"email", `"a@b"`, email}, {"email", `"Acme <a@acme.example>"`, email}, {"email", `"a@[10.0.0.1]"`, email},
+		{"email", `"a@acme.example\nBcc: b@c.d"`, email},
+		{"email", `"` + strings.Repeat("a", 250) + `@acme.example"`, email}, {"email", `"a"`, email},
+		{"email", `""`, "email: is missing"},
 		{"service_name", `"  "`, "service_name: is missing"},
 		{"service_name", `"a\u0000b"`, "service_name: holds control characters"},
 		{"service_name", long(101), "service_name: has 101 characters, may have 100"}, {"service_name", long(100), ""},
 		{"description", long(2001), "description: has 2001 characters, may have 2000"}, {"description", long(2000), ""},
-		{"notes", long(2001), "notes: has 2001 characters, may have 2000"}, {"notes", long(2000), ""}, {"notes", `"\u0001"`, "notes: holds control characters"}, {"notes", `""`, ""},
+		{"notes", long(2001), "notes: has 2001 characters, may have 2000"}, {"notes", long(2000), ""},
+		{"notes", `"\u0001"`, "notes: holds control characters"}, {"notes", `""`, ""},
 		{"category", `"data"`, "category: may be AI, Data"}, {"category", `""`, "category: is missing"},
-		{"endpoints", "[]", "endpoints: are 0, may be 1 to 25"}, {"endpoints", paths(26), "endpoints: are 26, may be 1 to 25"}, {"endpoints", paths(25), ""},
-		{"endpoints", `["quote"]`, `endpoints: "quote": want "/path" or "POST /path"`}, {"endpoints", `["//evil.example/x"]`, `endpoints: "//evil.example/x": want "/path" or "POST /path"`},
-		{"endpoints", `["TRACE /a"]`, `endpoints: "TRACE /a": method may be GET, POST, PUT, PATCH or DELETE`}, {"endpoints", `["/a","/a"]`, `endpoints: "/a" stands twice`},
+		{"endpoints", "[]", "endpoints: are 0, may be 1 to 25"},
+		{"endpoints", paths(26), "endpoints: are 26, may be 1 to 25"}, {"endpoints", paths(25), ""},
+		{"endpoints", `["quote"]`, `endpoints: "quote": want "/path" or "POST /path"`},
+		{"endpoints", `["//evil.example/x"]`, `endpoints: "//evil.example/x": want "/path" or "POST /path"`},
+		{"endpoints", `["TRACE /a"]`, `endpoints: "TRACE /a": method may be GET, POST, PUT, PATCH or DELETE`},
+		{"endpoints", `["/a","/a"]`, `endpoints: "/a" stands twice`},
 		{"endpoints", `["/` + strings.Repeat("a", 499) + `"]`, ""},
-		{"endpoints", `["/` + strings.Repeat("a", 500) + `"]`, `endpoints: "/` + strings.Repeat("a", 59) + `": a path may have 500 characters, no blanks and no control characters`},
+		{"endpoints", `["/` + strings.Repeat("a", 500) + `"]`,
+			`endpoints: "/` + strings.Repeat("a", 59) +
+				`": a path may have 500 characters, no blanks and no control characters`},
 		{"slug", `"mine"`, "slug: is not known"}, {"URL", `"https://acme.example"`, "URL: is not known"},
 		{strings.Repeat("k", 99), "1", strings.Repeat("k", 60) + "…: is not known"},
 	} {
@@ -184,12 +198,18 @@ func TestSubmissionBodies(t *testing.T) {
 		{"", []string{"body: is no JSON: byte 0: unexpected end of JSON input"}},
 		{"{", []string{"body: is no JSON: byte 1: unexpected end of JSON input"}},
 		{"{} {}", []string{"body: is no JSON: byte 4: invalid character '{' after top-level value"}},
-		{`{"url":"a",}`, []string{"body: is no JSON: byte 12: invalid character '}' looking for beginning of object key string"}},
-		{"[]", []string{"body: is not one object"}}, {"null", []string{"body: is not one object"}}, {`"url"`, []string{"body: is not one object"}}, {"7", []string{"body: is not one object"}},
+		{`{"url":"a",}`,
+			[]string{"body: is no JSON: byte 12: invalid character '}' looking for beginning of object key string"}},
+		{"[]", []string{"body: is not one object"}}, {"null", []string{"body: is not one object"}},
+		{`"url"`, []string{"body: is not one object"}}, {"7", []string{"body: is not one object"}},
 		{"\"\xff\"", []string{"body: is not UTF-8"}},
-		{"{}", []string{"url: is missing", "email: is missing", "service_name: is missing", "description: is missing", "website_url: is missing", "category: is missing", "endpoints: are 0, may be 1 to 25"}},
-		{`{"zzz":1,"notes":3,"url":"x","url":"y","email":null}`, []string{`url: stands twice`, "email: want text, got null", "service_name: is missing", "description: is missing",
-			"website_url: is missing", "category: is missing", "endpoints: are 0, may be 1 to 25", "notes: want text, got a number", "zzz: is not known"}},
+		{"{}", []string{"url: is missing", "email: is missing", "service_name: is missing", "description: is missing",
+			"website_url: is missing", "category: is missing", "endpoints: are 0, may be 1 to 25"}},
+		{`{"zzz":1,"notes":3,"url":"x","url":"y","email":null}`,
+			[]string{`url: stands twice`, "email: want text, got null", "service_name: is missing",
+				"description: is missing",
+				"website_url: is missing", "category: is missing", "endpoints: are 0, may be 1 to 25",
+				"notes: want text, got a number", "zzz: is not known"}},
 	} {
 		_, err := submission.Read([]byte(tt.body), rules)
 		if diff := cmp.Diff(tt.want, faultsOf(err)); diff != "" {
@@ -204,9 +224,12 @@ func TestSubmissionBodies(t *testing.T) {
 	if got := faultsOf(err); len(got) > 60 || !slices.Contains(got, "endpoints: are 0, may be 1 to 25") {
 		t.Errorf("of 3000 unknown fields %d are told: %q", len(got), got)
 	}
-	_, err = submission.ReadForm(url.Values{"url": {"https://a.example", "https://b.example"}, "zz": {""}, "yy": {""}, "notes": {"\xff"}}, rules)
-	if diff := cmp.Diff([]string{"url: stands twice", "email: is missing", "service_name: is missing", "description: is missing", "website_url: is missing", "category: is missing",
-		"endpoints: are 0, may be 1 to 25", "notes: holds control characters", "yy: is not known", "zz: is not known"}, faultsOf(err)); diff != "" {
+	_, err = submission.ReadForm(url.Values{"url": {"https://a.example", "https://b.example"}, "zz": {""}, "yy": {""},
+		"notes": {"\xff"}}, rules)
+	if diff := cmp.Diff([]string{"url: stands twice", "email: is missing", "service_name: is missing",
+		"description: is missing", "website_url: is missing", "category: is missing",
+		"endpoints: are 0, may be 1 to 25", "notes: holds control characters", "yy: is not known", "zz: is not known"},
+		faultsOf(err)); diff != "" {
 		t.Errorf("of a form (-want +got):\n%s", diff)
 	}
 }
@@ -226,7 +249,8 @@ func FuzzReadSubmission(f *testing.F) {
 			return
 		}
 		data, err := json.Marshal(s)
-		if err != nil || !utf8.Valid(data) || strings.ContainsRune(s.URL+s.Email+s.ServiceName+s.Description+s.WebsiteURL+s.Notes+strings.Join(s.Endpoints, ""), 0) {
+		if err != nil || !utf8.Valid(data) || strings.ContainsRune(s.URL+s.Email+s.ServiceName+s.Description+
+			s.WebsiteURL+s.Notes+strings.Join(s.Endpoints, ""), 0) {
 			t.Fatalf("can't be kept: %q, %v", data, err)
 		}
 		again, err := submission.Read(data, rules)
@@ -238,7 +262,8 @@ func FuzzReadSubmission(f *testing.F) {
 
 // FuzzReadSubmissionForm: the same of forms.
 func FuzzReadSubmissionForm(f *testing.F) {
-	f.Add("url=https%3A%2F%2Fa.example&email=a%40a.example&service_name=A&description=d&website_url=https%3A%2F%2Fa.example&category=AI&endpoints=%2Fa%0D%0APOST+%2Fb&notes=%ff")
+	f.Add(
+		"url=https%3A%2F%2Fa.example&email=a%40a.example&service_name=A&description=d&website_url=https%3A%2F%2Fa.example&category=AI&endpoints=%2Fa%0D%0APOST+%2Fb&notes=%ff")
 	f.Add("url=&url=&%ff=1")
 	f.Fuzz(func(t *testing.T, body string) {
 		form, err := url.ParseQuery(body)

@@ -200,8 +200,9 @@ func (r *reader) tags(key string) site.SynthesisList {
 var (
 	tag    = regexp.MustCompile(`^[a-z0-9]+(?:-[a-z0-9]+)*$`)
 	marked = regexp.MustCompile(`<[^<>]*>`)
-	syntax = strings.NewReplacer("<", "", ">", "", "`", "", "*", "", "[", "", "]", "", "{", "", "}", "", "|", "", "\\", "", "#", "", "~", "")
-	word   = regexp.MustCompile(`[\pL\pN]`)
+	syntax = strings.NewReplacer("<", "", ">", "", "`", "", "*", "", "[", "", "]", "", "{", "", "}", "", "|", "", "\\",
+		"", "#", "", "~", "")
+	word = regexp.MustCompile(`[\pL\pN]`)
 )
 
 // unmarked is s without markup: what HTML and Markdown are written with is in no plain sentence.
@@ -211,24 +212,27 @@ func unmarked(s string) string {
 
 func worded(s string) bool { return word.MatchString(s) }
 
-// What no description of a service holds. Each is looked for in the text in lower case with compatibility forms folded, so
-// that full-width letters do not hide it.
+// What no description of a service holds. Each is looked for in the text in lower case with compatibility forms folded,
+// so that full-width letters do not hide it.
 var (
-	scheme   = regexp.MustCompile(`[a-z][a-z0-9+.-]{1,20}:\s?/\s?/|\bwww\s?[.。．｡]|\b(?:javascript|mailto):`)
-	dotted   = regexp.MustCompile(`[\pL\pN-]\s?[.。．｡․‧]\s?([\pL][\pL\pN-]+)`)
-	spelled  = regexp.MustCompile(`[\pL\pN]\s*[\[(]?\s*\b(?:dot|punkt|punto)\b\s*[\])]?\s*(?:com|net|org|io|app|dev|xyz|ai)\b|[\[(]at[\])]`)
+	scheme  = regexp.MustCompile(`[a-z][a-z0-9+.-]{1,20}:\s?/\s?/|\bwww\s?[.。．｡]|\b(?:javascript|mailto):`)
+	dotted  = regexp.MustCompile(`[\pL\pN-]\s?[.。．｡․‧]\s?([\pL][\pL\pN-]+)`)
+	spelled = regexp.MustCompile(
+		`[\pL\pN]\s*[\[(]?\s*\b(?:dot|punkt|punto)\b\s*[\])]?\s*(?:com|net|org|io|app|dev|xyz|ai)\b|[\[(]at[\])]`)
 	hexadec  = regexp.MustCompile(`0\s?x\s?[0-9a-f]{3,}|\b[0-9a-f]{12,}\b`)
 	longWord = regexp.MustCompile(`[\pL\pN]{26,}`)
 	ensName  = regexp.MustCompile(`[\pL\pN-]\.(?:eth|sol|base|crypto|wallet)\b`)
-	commands = regexp.MustCompile(`\b(?:pay|send|transfer|deposit|wire|remit)\b[^.!?]{0,40}\b(?:usdc?|usdt|eth|btc|sol|dollars?|cents?|funds?|money|coins?|crypto|payments?)\b` +
-		`|\b(?:pay|buy|subscribe|act|order|invest)\b[^.!?]{0,20}\b(?:now|immediately|today|here|first|urgently)\b` +
-		`|\b(?:seed phrase|private key|recovery phrase|wallet address|secret key)\b` +
-		`|\b(?:ignore|disregard|forget|override)\b[^.!?]{0,40}\b(?:instructions?|prompts?|rules|above|previous|earlier)\b` +
-		`|\b(?:system prompt|jailbreak|as an ai|language model|you must|you should|you are now|do not trust)\b`)
+	commands = regexp.MustCompile(
+		`\b(?:pay|send|transfer|deposit|wire|remit)\b[^.!?]{0,40}\b(?:usdc?|usdt|eth|btc|sol|dollars?|cents?|funds?|money|coins?|crypto|payments?)\b` +
+			`|\b(?:pay|buy|subscribe|act|order|invest)\b[^.!?]{0,20}\b(?:now|immediately|today|here|first|urgently)\b` +
+			`|\b(?:seed phrase|private key|recovery phrase|wallet address|secret key)\b` +
+			`|\b(?:ignore|disregard|forget|override)\b[^.!?]{0,40}\b(?:instructions?|prompts?|rules|above|previous|earlier)\b` +
+			`|\b(?:system prompt|jailbreak|as an ai|language model|you must|you should|you are now|do not trust)\b`)
 )
 
 // files are what follows a dot in the names of formats and of software, not of hosts.
-var files = map[string]bool{"js": true, "json": true, "csv": true, "pdf": true, "html": true, "txt": true, "xml": true, "png": true, "jpg": true, "mp3": true, "mp4": true, "wav": true}
+var files = map[string]bool{"js": true, "json": true, "csv": true, "pdf": true, "html": true, "txt": true, "xml": true,
+	"png": true, "jpg": true, "mp3": true, "mp4": true, "wav": true}
 
 // refused is the reason why a text does not count, "" when it does.
 func refused(s string) string {
@@ -252,7 +256,8 @@ func refused(s string) string {
 	return ""
 }
 
-// sentence says whether what stands before a word ends the sentence before: its last sign is a blank, and none before the dot.
+// sentence says whether what stands before a word ends the sentence before: its last sign is a blank, and none before
+// the dot.
 func sentence(s string) bool {
 	runes := []rune(s)
 	return runes[len(runes)-1] == ' ' && runes[len(runes)-2] == '.' && runes[len(runes)-3] != ' '

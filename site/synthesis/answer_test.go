@@ -189,7 +189,8 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		for _, v := range []site.SynthesisText{s.Summary, s.Category, s.Inputs, s.Outputs, s.Auth} {
-			if v.Value == "" || !utf8.ValidString(v.Value) || utf8.RuneCountInString(v.Value) > 300 || strings.ContainsAny(v.Value, "<>`@\x00\n\u202e\u200b") ||
+			if v.Value == "" || !utf8.ValidString(v.Value) || utf8.RuneCountInString(v.Value) > 300 ||
+				strings.ContainsAny(v.Value, "<>`@\x00\n\u202e\u200b") ||
 				strings.Contains(v.Value, "://") || !(v.Confidence >= 0 && v.Confidence <= 1) || v.Source != "ai" {
 				t.Errorf("%q is read as %+v", answer, v)
 			}

@@ -47,7 +47,8 @@ func TestDecodeValue(t *testing.T) {
 
 func TestDecodeValueRefuses(t *testing.T) {
 	t.Parallel()
-	thrice := base64.StdEncoding.EncodeToString([]byte(base64.StdEncoding.EncodeToString([]byte(base64.StdEncoding.EncodeToString([]byte(`{"accepts":[]}`))))))
+	thrice := base64.StdEncoding.EncodeToString([]byte(
+		base64.StdEncoding.EncodeToString([]byte(base64.StdEncoding.EncodeToString([]byte(`{"accepts":[]}`))))))
 	for _, value := range []string{"", " ", `"`, `""`, "hello", "abcd", "{", "{}}", "AAAA", "%zz", thrice,
 		strings.Repeat("[", 1<<16),
 		base64.StdEncoding.EncodeToString([]byte(strings.Repeat(`{"a":`, 65) + "1" + strings.Repeat("}", 65)))} {

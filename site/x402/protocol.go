@@ -88,7 +88,8 @@ func challenges(value string) []challenge {
 // token cuts a leading RFC 9110 token off s.
 func token(s string) (word, rest string) {
 	i := strings.IndexFunc(s, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("!#$%&'*+-.^_`|~", r))
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+			strings.ContainsRune("!#$%&'*+-.^_`|~", r))
 	})
 	if i < 0 {
 		return s, ""
@@ -136,7 +137,8 @@ func readChallenge(params map[string]string) Challenge {
 	}
 	c.Request = raw
 	request, _ := members(raw)
-	c.Amount, c.Currency, c.Recipient = scalar(object(request).get("amount")), object(request).text("currency"), object(request).text("recipient")
+	c.Amount, c.Currency, c.Recipient = scalar(object(request).get("amount")), object(request).text("currency"),
+		object(request).text("recipient")
 	return c
 }
 

@@ -339,14 +339,16 @@ func domainExtra(r *exhibitRow) string {
 	switch {
 	case name == gatewayName:
 		if contract := extra.text("verifyingContract"); !evmForm.MatchString(contract) {
-			return "extra.verifyingContract of the Gateway wallet is no address: " + show(extra.get("verifyingContract"))
+			return "extra.verifyingContract of the Gateway wallet is no address: " +
+				show(extra.get("verifyingContract"))
 		}
 	case name == "":
 		return "extra.name is missing or no text"
 	case version == "":
 		return "extra.version is missing or no text"
 	case known && asset.Name != "" && (name != asset.Name || version != asset.Version):
-		return fmt.Sprintf("extra is %q / %q, the token's domain is %q / %q", clip(name, 80), clip(version, 20), asset.Name, asset.Version)
+		return fmt.Sprintf("extra is %q / %q, the token's domain is %q / %q", clip(name, 80), clip(version, 20),
+			asset.Name, asset.Version)
 	}
 	return ""
 }

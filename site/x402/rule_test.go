@@ -225,7 +225,8 @@ func TestEndpointRules(t *testing.T) {
 
 func TestRulesAreDescribed(t *testing.T) {
 	t.Parallel()
-	want := strings.Fields(`payload_captured accepts_present payto_recoverable payto_conformant payto_shape price_present price_sane
+	want := strings.Fields(
+		`payload_captured accepts_present payto_recoverable payto_conformant payto_shape price_present price_sane
 		asset_declared network_caip2 scheme_declared transport_https x402_version_current eip712_domain_extra version_channel_coherent`)
 	var got []string
 	for _, r := range Rules() {

@@ -27,24 +27,26 @@ import (
 )
 
 // Command is the bench.
-var Command = turns.Command{Name: "chain", Short: "settlements of an EVM chain, beside ponder", Flags: func(flags *flag.FlagSet) func(context.Context) error {
-	var b bench
-	flags.Int64Var(&b.blocks, "blocks", 5000, "blocks of the chain, with some 20 logs each")
-	flags.IntVar(&b.runs, "runs", 5, "runs of each side")
-	flags.StringVar(&b.dir, "dir", "", "folder for Postgres and ponder; a temporary one in memory where there is none")
-	flags.BoolVar(&b.alone, "alone", false, "run ours only")
-	flags.StringVar(&b.profile, "profile", "", "file for a CPU profile of our last run")
-	role := flags.String("role", "", "of the processes that the bench starts itself")
-	return func(ctx context.Context) error {
-		switch *role {
-		case "node":
-			return serve(b.blocks)
-		case "ours":
-			return index(ctx, b.profile)
+var Command = turns.Command{Name: "chain", Short: "settlements of an EVM chain, beside ponder",
+	Flags: func(flags *flag.FlagSet) func(context.Context) error {
+		var b bench
+		flags.Int64Var(&b.blocks, "blocks", 5000, "blocks of the chain, with some 20 logs each")
+		flags.IntVar(&b.runs, "runs", 5, "runs of each side")
+		flags.StringVar(&b.dir, "dir", "",
+			"folder for Postgres and ponder; a temporary one in memory where there is none")
+		flags.BoolVar(&b.alone, "alone", false, "run ours only")
+		flags.StringVar(&b.profile, "profile", "", "file for a CPU profile of our last run")
+		role := flags.String("role", "", "of the processes that the bench starts itself")
+		return func(ctx context.Context) error {
+			switch *role {
+			case "node":
+				return serve(b.blocks)
+			case "ours":
+				return index(ctx, b.profile)
+			}
+			return b.run(ctx)
 		}
-		return b.run(ctx)
-	}
-}}
+	}}
 
 // bench is what the sides share.
 type bench struct {
@@ -101,7 +103,8 @@ func (b *bench) run(ctx context.Context) (err error) {
 	if b.alone {
 		report.Tell("settlements of a chain, stored and summed", "events/s", given[0]...)
 	} else {
-		report.Compare("settlements of a chain, stored and summed", "ponder 1.0.0", "events/s", given[0], given[1], turns.Bound{Target: 20, Hoped: 100})
+		report.Compare("settlements of a chain, stored and summed", "ponder 1.0.0", "events/s", given[0], given[1],
+			turns.Bound{Target: 20, Hoped: 100})
 	}
 	report.Tell("processor time of ours, without Postgres", "s", b.cpu...)
 	report.Tell("processor time of the node meanwhile", "s", b.nodeCPU...)

@@ -53,7 +53,8 @@ func word(a chaintest.Address) (h chaintest.Hash) {
 func serve(blocks int64) error {
 	c := chaintest.New(8453, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	c.Keep = true // both sides read from it, and none is to wait for it
-	token, used, moved := parse[chaintest.Address](usdc), parse[chaintest.Hash](authorization), parse[chaintest.Hash](transfer)
+	token, used, moved := parse[chaintest.Address](usdc), parse[chaintest.Hash](authorization),
+		parse[chaintest.Hash](transfer)
 	for n := range blocks {
 		txs := make([]chaintest.Tx, txsOf(n))
 		for i := range txs {
@@ -61,10 +62,12 @@ func serve(blocks int64) error {
 			buyer, seller := word(person('b', at*7919%2000)), word(person('r', at*104729%300))
 			var nonce chaintest.Hash
 			binary.BigEndian.PutUint64(nonce[:], uint64(at))
-			txs[i] = chaintest.Tx{From: person('s', int64(i)%txsPerBlock), To: token, Nonce: uint64(at), Input: make([]byte, 292), Logs: []chaintest.Log{
-				{Contract: token, Topics: []chaintest.Hash{used, buyer, nonce}},
-				{Contract: token, Topics: []chaintest.Hash{moved, buyer, seller}, Data: big.NewInt(1000 + at%9000).FillBytes(make([]byte, 32))},
-			}}
+			txs[i] = chaintest.Tx{From: person('s', int64(i)%txsPerBlock), To: token, Nonce: uint64(at),
+				Input: make([]byte, 292), Logs: []chaintest.Log{
+					{Contract: token, Topics: []chaintest.Hash{used, buyer, nonce}},
+					{Contract: token, Topics: []chaintest.Hash{moved, buyer, seller},
+						Data: big.NewInt(1000 + at%9000).FillBytes(make([]byte, 32))},
+				}}
 		}
 		c.Add(c.Head().Time.Add(2*time.Second), txs...)
 	}
@@ -101,10 +104,12 @@ func expected(blocks int64) (events, settlements int64) {
 
 func listed() (list []ledger.Facilitator) {
 	for f := range facilitators {
-		one := ledger.Facilitator{ID: fmt.Sprintf("facilitator-%d", f), Name: "F", WebsiteURL: "https://f.test", UpstreamStatus: "merged"}
+		one := ledger.Facilitator{ID: fmt.Sprintf("facilitator-%d", f), Name: "F", WebsiteURL: "https://f.test",
+			UpstreamStatus: "merged"}
 		for s := f; s < settlers; s += facilitators {
 			a := person('s', int64(s))
-			one.Settlers = append(one.Settlers, ledger.Settler{Network: network, Address: "0x" + hex.EncodeToString(a[:]), Tokens: []string{"0x" + usdc}})
+			one.Settlers = append(one.Settlers, ledger.Settler{Network: network,
+				Address: "0x" + hex.EncodeToString(a[:]), Tokens: []string{"0x" + usdc}})
 		}
 		list = append(list, one)
 	}

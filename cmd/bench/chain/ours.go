@@ -18,7 +18,8 @@ import (
 // ours is a process that indexes the chain.
 func (b *bench) ours(ctx context.Context) (float64, error) {
 	return b.measure(ctx, "ours", `SELECT count(*), sum(amount)::text FROM settlements`, func(dsn string) error {
-		cmd, err := turns.Role(ctx, []string{"DATABASE_URL=" + dsn, "RPC=" + b.rpc}, "-role", "ours", "-profile", b.profile)
+		cmd, err := turns.Role(ctx, []string{"DATABASE_URL=" + dsn, "RPC=" + b.rpc}, "-role", "ours", "-profile",
+			b.profile)
 		if err != nil {
 			return err
 		}
@@ -63,7 +64,8 @@ func index(ctx context.Context, profile string) error {
 	if _, err := db.ImportFacilitators(ctx, listed()); err != nil {
 		return err
 	}
-	x, err := crawl.NewIndexer(db, []chain.Network{{ID: network, RPC: []string{os.Getenv("RPC")}, Confirmations: confirmations}}, chain.Options{})
+	x, err := crawl.NewIndexer(db,
+		[]chain.Network{{ID: network, RPC: []string{os.Getenv("RPC")}, Confirmations: confirmations}}, chain.Options{})
 	if err != nil {
 		return err
 	}

@@ -56,9 +56,11 @@ func await(ctx context.Context, project, dsn, rpc string, blocks int64) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "node", "node_modules/ponder/dist/esm/bin/ponder.js", "start", "--port", port, "--hostname", "127.0.0.1", "--schema", "bench")
+	cmd := exec.CommandContext(ctx, "node", "node_modules/ponder/dist/esm/bin/ponder.js", "start", "--port", port,
+		"--hostname", "127.0.0.1", "--schema", "bench")
 	cmd.Dir = project
-	cmd.Env = append(os.Environ(), "PONDER_TELEMETRY_DISABLED=true", "DATABASE_URL="+dsn, "RPC="+rpc, "SETTLERS="+strings.Join(names, ","), "END="+fmt.Sprint(blocks))
+	cmd.Env = append(os.Environ(), "PONDER_TELEMETRY_DISABLED=true", "DATABASE_URL="+dsn, "RPC="+rpc,
+		"SETTLERS="+strings.Join(names, ","), "END="+fmt.Sprint(blocks))
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Start(); err != nil {

@@ -54,7 +54,8 @@ func TestSameService(t *testing.T) {
 			t.Fatalf("service %d of 200 and of a million (-200 +million):\n%s", k, cmp.Diff(a.is, b.is))
 		}
 		if !reflect.DeepEqual(one.list, two.list) {
-			t.Fatalf("what service %d was paid, of 200 and of a million (-200 +million):\n%s", k, cmp.Diff(one.list, two.list))
+			t.Fatalf("what service %d was paid, of 200 and of a million (-200 +million):\n%s", k,
+				cmp.Diff(one.list, two.list))
 		}
 		if reflect.DeepEqual(a.is, another.make(k).is) {
 			same++
@@ -227,7 +228,9 @@ func TestLoad(t *testing.T) {
 		}
 	}
 	var settlements, changes int
-	if err := conn.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM settlements), (SELECT count(*) FROM changes WHERE number IS NOT NULL)`).Scan(&settlements, &changes); err != nil {
+	if err := conn.QueryRow(t.Context(),
+		`SELECT (SELECT count(*) FROM settlements), (SELECT count(*) FROM changes WHERE number IS NOT NULL)`).
+		Scan(&settlements, &changes); err != nil {
 		t.Fatal(err)
 	}
 	if settlements < 200 || changes < 20 {
@@ -243,7 +246,8 @@ func TestLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	built, err := build.Run(t.Context(), db, folder, build.Options{
-		Now: Moment, Every: 15 * time.Minute, LogDelay: LogDelay, Expand: output.ExpandNone, Site: render.Site{BaseURL: "https://tollbook.example"},
+		Now: Moment, Every: 15 * time.Minute, LogDelay: LogDelay, Expand: output.ExpandNone,
+		Site: render.Site{BaseURL: "https://tollbook.example"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -251,7 +255,8 @@ func TestLoad(t *testing.T) {
 	if built.Services != 200 || built.Packs == 0 {
 		t.Errorf("built %+v", built)
 	}
-	if visited, err := Visit(t.Context(), db, 200, 1, Moment.Add(time.Minute)); err != nil || visited < 10 || visited > 14 {
+	if visited, err := Visit(t.Context(), db, 200, 1, Moment.Add(time.Minute)); err != nil || visited < 10 ||
+		visited > 14 {
 		t.Errorf("visited %d of 200: %v", visited, err)
 	}
 	z, err := archive.OpenZipFile(filepath.Join(dir, "snapshots", built.Snapshot+".zip"))

@@ -117,7 +117,8 @@ func (c *crowd) fill(ctx context.Context, l *postgres.Loader) (rows int64, err e
 	return written.Load(), err
 }
 
-func (c *crowd) fillBlock(ctx context.Context, l *postgres.Loader, settlers []string, from, to int) (rows int64, err error) {
+func (c *crowd) fillBlock(ctx context.Context, l *postgres.Loader, settlers []string, from, to int) (rows int64,
+	err error) {
 	t := c.trade(settlers)
 	list := make([]postgres.Loaded, 0, to-from)
 	for k := from; k < to; k++ {
@@ -136,7 +137,8 @@ func (c *crowd) make(k int) *service {
 			e := &s.endpoints[i]
 			kept := s.endpoint(e)
 			s.is.Endpoints = append(s.is.Endpoints, postgres.Endpoint{
-				ID: kept.ID, ServiceID: kept.ServiceID, Method: kept.Method, MethodDeclared: kept.MethodDeclared, Path: kept.Path, Description: kept.Description,
+				ID: kept.ID, ServiceID: kept.ServiceID, Method: kept.Method, MethodDeclared: kept.MethodDeclared,
+				Path: kept.Path, Description: kept.Description,
 				Origin: kept.Origin, FirstSeenAt: kept.FirstSeenAt,
 			})
 		}
@@ -205,7 +207,8 @@ func (c *crowd) scan(ctx context.Context, db *postgres.DB, l *postgres.Loader, n
 		return err
 	}
 	for _, s := range scans {
-		r := ledger.Range{Scan: s.ID, Network: network, First: s.Next, Last: newest, Hash: "0x" + code(int(newest)), Time: c.o.Moment}
+		r := ledger.Range{Scan: s.ID, Network: network, First: s.Next, Last: newest, Hash: "0x" + code(int(newest)),
+			Time: c.o.Moment}
 		if s.End != nil {
 			r.Last, r.Seen = *s.End-1, seen
 		}

@@ -85,7 +85,8 @@ func (s *service) past() {
 		if check.Counted {
 			s.is.LastStatus = last
 		}
-		at = at.Add(time.Duration(float64(site.Interval(s.is.CheckInterval, since, at)) * (0.8 + 0.4*r.Float64())).Truncate(time.Millisecond))
+		at = at.Add(time.Duration(float64(site.Interval(s.is.CheckInterval, since, at)) * (0.8 + 0.4*r.Float64())).
+			Truncate(time.Millisecond))
 	}
 	s.is.LastSuccessAt, s.is.ConsecutiveFailures, s.is.FailingSince, s.is.NextCheckAt = success, fails, since, at
 }
@@ -114,7 +115,8 @@ func (s *service) troubles(r *rand.Rand) []trouble {
 	if span := end.Sub(begin); span > day {
 		for range chosen(r, []float64{55, 25, 12, 5, 3}) {
 			from := begin.Add(time.Duration(r.Float64() * float64(span)))
-			list = append(list, trouble{from, from.Add(time.Duration(r.ExpFloat64() * float64(2*time.Hour))), pick(r, []string{site.StatusOffline, site.StatusDegraded, ""})})
+			list = append(list, trouble{from, from.Add(time.Duration(r.ExpFloat64() * float64(2*time.Hour))),
+				pick(r, []string{site.StatusOffline, site.StatusDegraded, ""})})
 		}
 	}
 	slices.SortFunc(list, func(a, b trouble) int { return a.from.Compare(b.from) })
@@ -140,7 +142,8 @@ func (s *service) keep(check *postgres.Check, r *rand.Rand) {
 	if check.CheckedAt.Before(s.c.raw) {
 		start := check.CheckedAt.Truncate(day)
 		if n := len(s.is.Days); n == 0 || !s.is.Days[n-1].Start.Equal(start) {
-			s.is.Days = append(s.is.Days, postgres.Rollup{ServiceID: s.is.ID, Start: start, Histogram: make([]int64, site.HistogramBuckets)})
+			s.is.Days = append(s.is.Days, postgres.Rollup{ServiceID: s.is.ID, Start: start,
+				Histogram: make([]int64, site.HistogramBuckets)})
 		}
 		s.is.Days[len(s.is.Days)-1].Add(*check)
 		return

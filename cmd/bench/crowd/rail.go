@@ -29,8 +29,10 @@ var shares = []struct {
 	network string
 	share   float64
 }{
-	{"eip155:8453", 60}, {"solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp", 15}, {"eip155:84532", 7}, {"eip155:137", 4}, {"eip155:42161", 2.5},
-	{"solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1", 2}, {"eip155:56", 1.5}, {"eip155:43114", 1.5}, {"eip155:10", 1}, {"eip155:42220", 1},
+	{"eip155:8453", 60}, {"solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp", 15}, {"eip155:84532", 7}, {"eip155:137", 4},
+	{"eip155:42161", 2.5},
+	{"solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1", 2}, {"eip155:56", 1.5}, {"eip155:43114", 1.5}, {"eip155:10", 1},
+	{"eip155:42220", 1},
 	{"eip155:1329", 0.8}, {"eip155:480", 0.7}, {"eip155:1", 0.5}, {"eip155:80002", 0.5}, {"eip155:999", 0.4},
 	{"eip155:143", 0.3}, {"eip155:130", 0.3}, {"eip155:59144", 0.2}, {"sui:mainnet", 0.2}, {"near:mainnet", 0.1},
 }

@@ -49,7 +49,8 @@ type endpoint struct {
 func (c *crowd) cast(k int) *service {
 	s := &service{c: c, k: k, owner: c.owner(k), r: c.random(ofService, k)}
 	r := s.r
-	s.created = c.o.Moment.Add(-time.Duration(r.ExpFloat64() * float64(130*day))).Add(-time.Hour).Truncate(time.Millisecond)
+	s.created = c.o.Moment.Add(-time.Duration(r.ExpFloat64() * float64(130*day))).Add(-time.Hour).
+		Truncate(time.Millisecond)
 	s.fate = fate(chosen(r, []float64{80, 8, 9.5, 2.5}))
 	alive := c.o.Moment.Sub(s.created)
 	s.since = c.o.Moment.Add(-time.Duration(float64(alive) * math.Pow(r.Float64(), 3))).Truncate(time.Millisecond)
@@ -72,10 +73,13 @@ func (c *crowd) cast(k int) *service {
 	kind := category(r)
 	about := pick(r, topics[kind])
 	s.is.Service = postgres.Service{
-		ID: int64(k) + 1, Slug: strings.ToLower(fmt.Sprintf("%s-%s-%s", owner[:strings.IndexByte(owner, '-')], about, code(k))),
-		Name: title(owner[:strings.IndexByte(owner, '-')]) + " " + title(about) + " " + pick(r, nouns), Description: describe(r, kind),
-		BaseURL: fmt.Sprintf("https://%s%s.%s.example", strings.ToLower(about), code(k), owner), Category: kind,
-		Source: pick(r, []string{"imported:bazaar", "submitted", "imported:file", "imported:well-known"}), CreatedAt: s.created,
+		ID:          int64(k) + 1,
+		Slug:        strings.ToLower(fmt.Sprintf("%s-%s-%s", owner[:strings.IndexByte(owner, '-')], about, code(k))),
+		Name:        title(owner[:strings.IndexByte(owner, '-')]) + " " + title(about) + " " + pick(r, nouns),
+		Description: describe(r, kind),
+		BaseURL:     fmt.Sprintf("https://%s%s.%s.example", strings.ToLower(about), code(k), owner), Category: kind,
+		Source:        pick(r, []string{"imported:bazaar", "submitted", "imported:file", "imported:well-known"}),
+		CreatedAt:     s.created,
 		CheckInterval: 15 * time.Minute, NextCheckAt: s.created,
 	}
 	if r.IntN(3) > 0 {
@@ -121,7 +125,8 @@ func (s *service) cover(kind string) {
 }
 
 // prices are what calls cost, in micro-dollars, and how often.
-var prices = []uint64{100, 500, 1000, 2000, 3000, 5000, 10_000, 20_000, 30_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 3_000_000, 5_000_000, 10_000_000}
+var prices = []uint64{100, 500, 1000, 2000, 3000, 5000, 10_000, 20_000, 30_000, 50_000, 100_000, 250_000, 500_000,
+	1_000_000, 3_000_000, 5_000_000, 10_000_000}
 var shareOfPrice = []float64{2, 2, 34, 6, 4, 10, 14, 7, 2, 6, 4, 2, 1.5, 2, 1.5, 1, 1}
 
 // price is one of the usual ones, or one out of a long tail.
@@ -142,11 +147,13 @@ func (s *service) look() {
 	}
 	some := func(percent int) *bool { b := r.IntN(100) < percent; return &b }
 	s.is.Site = &postgres.SiteFacts{
-		CheckedAt: &at, Homepage: some(85), OpenAPI: some(35), Pricing: some(20), LLMsTxt: some(25), Robots: some(55), Terms: some(15), Domain: &domain,
+		CheckedAt: &at, Homepage: some(85), OpenAPI: some(35), Pricing: some(20), LLMsTxt: some(25), Robots: some(55),
+		Terms: some(15), Domain: &domain,
 	}
 	if s.k != s.owner {
 		return
 	}
 	made := s.created.AddDate(0, 0, -int(r.ExpFloat64()*400)).Truncate(time.Second)
-	s.is.Domain = &postgres.DomainFacts{Domain: domain, CheckedAt: &at, Registrar: &registrars[r.IntN(len(registrars))], CreatedAt: &made}
+	s.is.Domain = &postgres.DomainFacts{Domain: domain, CheckedAt: &at, Registrar: &registrars[r.IntN(len(registrars))],
+		CreatedAt: &made}
 }

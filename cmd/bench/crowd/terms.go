@@ -40,7 +40,8 @@ func (s *service) change() {
 		until = s.since
 	}
 	for range moves {
-		at := now.at.Add(2*time.Hour + time.Duration(r.Float64()*float64(until.Sub(now.at)))/2).Truncate(time.Millisecond)
+		at := now.at.Add(2*time.Hour + time.Duration(r.Float64()*float64(until.Sub(now.at)))/2).
+			Truncate(time.Millisecond)
 		if !at.Before(until) {
 			return
 		}
@@ -79,7 +80,8 @@ func (s *service) challenge(e *endpoint, st state) (http.Header, []byte) {
 	ch := challenge{X402Version: s.version, Error: "Payment required"}
 	for _, r := range s.rails[:st.rails] {
 		o := map[string]any{
-			"scheme": s.scheme, "network": r.id, "asset": r.asset.Address, "payTo": s.payTo(r, st.payee), "maxTimeoutSeconds": e.timeout,
+			"scheme": s.scheme, "network": r.id, "asset": r.asset.Address, "payTo": s.payTo(r, st.payee),
+			"maxTimeoutSeconds": e.timeout,
 		}
 		if s.scheme == "upto" && !r.evm() {
 			o["scheme"] = "exact"
@@ -99,14 +101,16 @@ func (s *service) challenge(e *endpoint, st state) (http.Header, []byte) {
 			o["extra"] = extra
 		}
 		if s.version == 1 {
-			o["network"], o["maxAmountRequired"], o["resource"], o["description"], o["mimeType"] = r.word, amount, url, e.description, "application/json"
+			o["network"], o["maxAmountRequired"], o["resource"], o["description"], o["mimeType"] = r.word, amount, url,
+				e.description, "application/json"
 			o["outputSchema"] = map[string]any{"input": map[string]any{"type": "http", "method": e.method}}
 		} else {
 			o["amount"] = amount
 		}
 		ch.Accepts = append(ch.Accepts, o)
 	}
-	header := http.Header{"Content-Type": {"application/json"}, "Server": {"cloudflare"}, "Cf-Ray": {"8f0c1b2a3d4e5f60-FRA"}}
+	header := http.Header{"Content-Type": {"application/json"}, "Server": {"cloudflare"},
+		"Cf-Ray": {"8f0c1b2a3d4e5f60-FRA"}}
 	if s.version == 2 {
 		ch.Resource = &resource{url, e.description, "application/json", s.is.Name, []string{s.is.Category}}
 	}
@@ -145,8 +149,10 @@ func (s *service) ask() {
 			if n == len(s.states)-1 {
 				kept.Fingerprint = &fingerprint
 				s.is.Envelopes = append(s.is.Envelopes, postgres.Envelope{
-					EndpointID: kept.ID, ReceivedAt: *s.is.LastCheckedAt, Method: e.method, URL: s.is.BaseURL + e.path, StatusCode: 402, Header: header, Body: body,
-					TLSVerified: true, SHA256: sum(header, body), Exchange: s.exchange(e.method, probe.ClassPaidOK, "asks for payment", kept.ResponseTimeMS),
+					EndpointID: kept.ID, ReceivedAt: *s.is.LastCheckedAt, Method: e.method, URL: s.is.BaseURL + e.path,
+					StatusCode: 402, Header: header, Body: body,
+					TLSVerified: true, SHA256: sum(header, body),
+					Exchange: s.exchange(e.method, probe.ClassPaidOK, "asks for payment", kept.ResponseTimeMS),
 				})
 			}
 		}
@@ -161,10 +167,13 @@ func (s *service) endpoint(e *endpoint) postgres.Endpoint {
 		declared = ""
 	}
 	kept := postgres.Endpoint{
-		ID: postgres.EndpointID(s.is.Slug, declared, e.path), ServiceID: s.is.ID, Method: e.method, MethodDeclared: e.declared, Path: e.path, Origin: "import",
-		FirstSeenAt: s.created, LastPaidAt: s.is.LastSuccessAt, LastProbedAt: s.is.LastCheckedAt, Verdict: new(string(probe.Paid)),
-		VerdictAt: s.is.LastCheckedAt, Class: new(probe.ClassPaidOK), Reason: new("asks for payment"), ResponseTimeMS: new(s.latency),
-		MimeType: new("application/json"),
+		ID: postgres.EndpointID(s.is.Slug, declared, e.path), ServiceID: s.is.ID, Method: e.method,
+		MethodDeclared: e.declared, Path: e.path, Origin: "import",
+		FirstSeenAt: s.created, LastPaidAt: s.is.LastSuccessAt, LastProbedAt: s.is.LastCheckedAt,
+		Verdict:   new(string(probe.Paid)),
+		VerdictAt: s.is.LastCheckedAt, Class: new(probe.ClassPaidOK), Reason: new("asks for payment"),
+		ResponseTimeMS: new(s.latency),
+		MimeType:       new("application/json"),
 	}
 	if e.description != "" {
 		kept.Description = &e.description
@@ -173,7 +182,8 @@ func (s *service) endpoint(e *endpoint) postgres.Endpoint {
 }
 
 func (s *service) exchange(method, class, reason string, ms *int) postgres.Exchange {
-	x := postgres.Exchange{Class: class, Reason: reason, Method: method, RequestHeader: http.Header{"Accept": {"application/json"}}, ResponseTimeMS: ms,
+	x := postgres.Exchange{Class: class, Reason: reason, Method: method,
+		RequestHeader: http.Header{"Accept": {"application/json"}}, ResponseTimeMS: ms,
 		Phases: &postgres.Phases{DNS: 4.5, Connect: 11.25, TLS: 14.75, FirstByte: float64(s.latency) - 30.5}}
 	if method != http.MethodGet {
 		x.RequestBody = []byte("{}")
@@ -201,7 +211,8 @@ func (s *service) reprice(id uuid.UUID, since time.Time, envelope *x402.Envelope
 			continue
 		}
 		p := postgres.Price{
-			EndpointID: id, Since: since, Position: i, Scheme: r.Scheme, Network: r.Network, NetworkCAIP2: &r.NetworkCAIP2, Asset: r.Asset, PayTo: r.PayTo,
+			EndpointID: id, Since: since, Position: i, Scheme: r.Scheme, Network: r.Network,
+			NetworkCAIP2: &r.NetworkCAIP2, Asset: r.Asset, PayTo: r.PayTo,
 			Amount: r.Amount, MaxTimeoutSeconds: r.MaxTimeoutSeconds, X402Version: envelope.Version,
 		}
 		if r.Extra != nil {
@@ -222,7 +233,8 @@ func (s *service) record() {
 				panic(err) // texts always can be written
 			}
 			s.is.Changes = append(s.is.Changes, postgres.Change{
-				ServiceID: s.is.ID, Type: set.Type, ObservedAt: s.states[n].at, Summary: summary, OldSnapshot: text(before), NewSnapshot: text(after),
+				ServiceID: s.is.ID, Type: set.Type, ObservedAt: s.states[n].at, Summary: summary,
+				OldSnapshot: text(before), NewSnapshot: text(after),
 			})
 		}
 	}
@@ -242,11 +254,15 @@ func (s *service) asked(at time.Time) (entries []site.SnapshotEntry, paid []site
 		if p.Since.After(at) || p.Until != nil && !p.Until.After(at) {
 			continue
 		}
-		e := &s.is.Endpoints[slices.IndexFunc(s.is.Endpoints, func(e postgres.Endpoint) bool { return e.ID == p.EndpointID })]
+		e := &s.is.Endpoints[slices.IndexFunc(s.is.Endpoints, func(e postgres.Endpoint) bool {
+			return e.ID == p.EndpointID
+		})]
 		name := e.Method + " " + e.Path
 		entries = append(entries, site.SnapshotEntry{
-			Asset: p.Asset, Extra: p.Extra, PayTo: site.Abbreviate(p.PayTo), Price: p.Amount, Scheme: p.Scheme, Network: *p.NetworkCAIP2, Endpoint: name,
-			MimeType: e.MimeType, Resource: new(s.is.BaseURL + e.Path), AssetName: "USDC", X402Version: p.X402Version, MaxTimeoutSeconds: p.MaxTimeoutSeconds,
+			Asset: p.Asset, Extra: p.Extra, PayTo: site.Abbreviate(p.PayTo), Price: p.Amount, Scheme: p.Scheme,
+			Network: *p.NetworkCAIP2, Endpoint: name,
+			MimeType: e.MimeType, Resource: new(s.is.BaseURL + e.Path), AssetName: "USDC", X402Version: p.X402Version,
+			MaxTimeoutSeconds: p.MaxTimeoutSeconds,
 		})
 		paid = append(paid, site.Recipient{Endpoint: name, Network: *p.NetworkCAIP2, PayTo: p.PayTo})
 	}
@@ -261,7 +277,8 @@ func (s *service) fail() {
 		}
 		e := &s.is.Endpoints[i]
 		verdict, class, reason := probe.Failed, probe.ClassUnreachable, "connection refused"
-		a := postgres.Answer{EndpointID: e.ID, Conclusive: true, ReceivedAt: *s.is.LastCheckedAt, Method: e.Method, URL: s.is.BaseURL + e.Path,
+		a := postgres.Answer{EndpointID: e.ID, Conclusive: true, ReceivedAt: *s.is.LastCheckedAt, Method: e.Method,
+			URL:    s.is.BaseURL + e.Path,
 			Header: http.Header{}, Body: []byte{}}
 		if s.fate == partly {
 			verdict, class, reason = probe.Open, probe.ClassOpen, "answers 200 OK without asking for payment"

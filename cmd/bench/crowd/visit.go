@@ -28,16 +28,19 @@ func Visit(ctx context.Context, db *postgres.DB, services, turn int, now time.Ti
 		r := c.random(ofPast, i)
 		at := now.Add(-time.Duration(1+i%600) * 50 * time.Millisecond)
 		v := postgres.Visit{
-			Check: postgres.Check{ServiceID: s.ID, CheckedAt: at, ID: checkID(r), Counted: true, Status: s.LastStatus, IsUp: s.FailingSince == nil,
+			Check: postgres.Check{ServiceID: s.ID, CheckedAt: at, ID: checkID(r), Counted: true, Status: s.LastStatus,
+				IsUp:                s.FailingSince == nil,
 				ConsecutiveFailures: s.ConsecutiveFailures},
 			NextCheckAt: now.Add(s.CheckInterval), FailingSince: s.FailingSince,
 		}
 		if v.Check.IsUp {
-			v.Check.StatusCode, v.Check.ResponseTimeMS, v.Check.EndpointsFound = new(402), new(40+r.IntN(300)), len(s.Endpoints)
+			v.Check.StatusCode, v.Check.ResponseTimeMS, v.Check.EndpointsFound = new(402), new(40+r.IntN(300)),
+				len(s.Endpoints)
 			v.LastSuccessAt = &at
 			for _, e := range s.Endpoints {
 				v.Endpoints = append(v.Endpoints, postgres.EndpointVisit{
-					ID: e.ID, ProbedAt: at, Verdict: e.Verdict, Class: *e.Class, Reason: *e.Reason, ResponseTimeMS: v.Check.ResponseTimeMS, Paid: *e.Verdict == string(probe.Paid),
+					ID: e.ID, ProbedAt: at, Verdict: e.Verdict, Class: *e.Class, Reason: *e.Reason,
+					ResponseTimeMS: v.Check.ResponseTimeMS, Paid: *e.Verdict == string(probe.Paid),
 				})
 			}
 		} else {

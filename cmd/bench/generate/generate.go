@@ -33,29 +33,33 @@ type options struct {
 }
 
 // Command is the generator.
-var Command = turns.Command{Name: "generate", Short: "fill a database with a made-up directory of any size", Flags: func(flags *flag.FlagSet) func(context.Context) error {
-	o := options{crowd: crowd.Options{Moment: crowd.Moment}}
-	flags.StringVar(&o.database, "database", os.Getenv("DATABASE_URL"), "`URL` of the database; default DATABASE_URL")
-	flags.IntVar(&o.crowd.Services, "services", 20_000, "how many `services`, up to a million")
-	flags.Uint64Var(&o.crowd.Seed, "seed", 1, "another `number` gives another directory")
-	flags.IntVar(&o.crowd.Days, "days", 90, "UTC `days` of history, the last one included")
-	flags.IntVar(&o.crowd.Raw, "checks", 0, "`days` before the last one whose checks are kept one by one, too; at most 30")
-	flags.Func("moment", "`time` at which everything ends, as 2026-11-20T12:30:00Z; default that one", func(s string) (err error) {
-		o.crowd.Moment, err = time.Parse(time.RFC3339, s)
-		return err
-	})
-	flags.BoolVar(&o.json, "json", false, "print what was written as JSON")
-	return func(ctx context.Context) error {
-		if err := o.check(); err != nil {
-			return fmt.Errorf("%w: %w", turns.ErrUsage, err)
+var Command = turns.Command{Name: "generate", Short: "fill a database with a made-up directory of any size",
+	Flags: func(flags *flag.FlagSet) func(context.Context) error {
+		o := options{crowd: crowd.Options{Moment: crowd.Moment}}
+		flags.StringVar(&o.database, "database", os.Getenv("DATABASE_URL"),
+			"`URL` of the database; default DATABASE_URL")
+		flags.IntVar(&o.crowd.Services, "services", 20_000, "how many `services`, up to a million")
+		flags.Uint64Var(&o.crowd.Seed, "seed", 1, "another `number` gives another directory")
+		flags.IntVar(&o.crowd.Days, "days", 90, "UTC `days` of history, the last one included")
+		flags.IntVar(&o.crowd.Raw, "checks", 0,
+			"`days` before the last one whose checks are kept one by one, too; at most 30")
+		flags.Func("moment", "`time` at which everything ends, as 2026-11-20T12:30:00Z; default that one",
+			func(s string) (err error) {
+				o.crowd.Moment, err = time.Parse(time.RFC3339, s)
+				return err
+			})
+		flags.BoolVar(&o.json, "json", false, "print what was written as JSON")
+		return func(ctx context.Context) error {
+			if err := o.check(); err != nil {
+				return fmt.Errorf("%w: %w", turns.ErrUsage, err)
+			}
+			err := run(ctx, o)
+			if err != nil && ctx.Err() != nil {
+				err = errors.New("the database holds a part of a directory, drop it")
+			}
+			return err
 		}
-		err := run(ctx, o)
-		if err != nil && ctx.Err() != nil {
-			err = errors.New("the database holds a part of a directory, drop it")
-		}
-		return err
-	}
-}}
+	}}
 
 func (o *options) check() error {
 	switch {
@@ -95,7 +99,8 @@ func run(ctx context.Context, o options) error {
 			Rate    float64 `json:"rows_per_second"`
 		}{report, report.Took.Seconds(), perSecond})
 	}
-	fmt.Printf("%d services, %d rows in %.1f s: %.0f rows/s\n", report.Services, report.Rows, report.Took.Seconds(), perSecond)
+	fmt.Printf("%d services, %d rows in %.1f s: %.0f rows/s\n", report.Services, report.Rows, report.Took.Seconds(),
+		perSecond)
 	return nil
 }
 
@@ -112,8 +117,10 @@ func newProgress(total int) *progress {
 		return &progress{told: time.Now()}
 	}
 	return &progress{bar: progressbar.NewOptions(total,
-		progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetDescription("written"), progressbar.OptionShowCount(), progressbar.OptionShowIts(),
-		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish(),
+		progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetDescription("written"),
+		progressbar.OptionShowCount(), progressbar.OptionShowIts(),
+		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionSetPredictTime(true),
+		progressbar.OptionClearOnFinish(),
 		progressbar.OptionFullWidth())}
 }
 

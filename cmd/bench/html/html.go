@@ -41,21 +41,23 @@ type options struct {
 }
 
 // Command is the bench.
-var Command = turns.Command{Name: "html", Short: "pages, beside hugo", Flags: func(flags *flag.FlagSet) func(context.Context) error {
-	var o options
-	flags.IntVar(&o.services, "services", 2000, "how many `services`; hugo takes half a megabyte of memory for each")
-	flags.IntVar(&o.runs, "runs", 5, "`runs` of each side")
-	flags.StringVar(&o.profile, "profile", "", "`file` for a CPU profile of our last run")
-	flags.StringVar(&o.role, "role", "", "of the process that the bench starts itself")
-	flags.StringVar(&o.facts, "facts", "", "`folder` that such a process reads")
-	flags.StringVar(&o.to, "to", "", "`folder` that it writes")
-	return func(ctx context.Context) error {
-		if o.role == "ours" {
-			return ours(ctx, o)
+var Command = turns.Command{Name: "html", Short: "pages, beside hugo",
+	Flags: func(flags *flag.FlagSet) func(context.Context) error {
+		var o options
+		flags.IntVar(&o.services, "services", 2000,
+			"how many `services`; hugo takes half a megabyte of memory for each")
+		flags.IntVar(&o.runs, "runs", 5, "`runs` of each side")
+		flags.StringVar(&o.profile, "profile", "", "`file` for a CPU profile of our last run")
+		flags.StringVar(&o.role, "role", "", "of the process that the bench starts itself")
+		flags.StringVar(&o.facts, "facts", "", "`folder` that such a process reads")
+		flags.StringVar(&o.to, "to", "", "`folder` that it writes")
+		return func(ctx context.Context) error {
+			if o.role == "ours" {
+				return ours(ctx, o)
+			}
+			return run(ctx, o)
 		}
-		return run(ctx, o)
-	}
-}}
+	}}
 
 //go:embed all:site
 var hugoSite embed.FS
@@ -83,7 +85,8 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	b := &bench{options: o, hugo: hugo, dir: dir, peaks: map[string][]float64{}, cpu: map[string][]float64{}, pages: map[string]int{}}
+	b := &bench{options: o, hugo: hugo, dir: dir, peaks: map[string][]float64{}, cpu: map[string][]float64{},
+		pages: map[string]int{}}
 	if err := b.prepare(); err != nil {
 		return err
 	}
@@ -95,7 +98,8 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	report := turns.New(o.runs)
-	report.Compare(fmt.Sprintf("%d pages of %d services", b.pages["ours"], o.services), "hugo 0.160", "pages/s", given[0], given[1], turns.Bound{Target: 4, Hoped: 6})
+	report.Compare(fmt.Sprintf("%d pages of %d services", b.pages["ours"], o.services), "hugo 0.160", "pages/s",
+		given[0], given[1], turns.Bound{Target: 4, Hoped: 6})
 	report.Compare("memory at its peak", "hugo 0.160", "MB", b.peaks["ours"], b.peaks["hugo"], turns.Bound{})
 	report.Compare("CPU", "hugo 0.160", "s", b.cpu["ours"], b.cpu["hugo"], turns.Bound{})
 	return report.Print()
@@ -127,7 +131,8 @@ func (b *bench) ours(ctx context.Context) (float64, error) {
 }
 
 func (b *bench) peer(ctx context.Context) (float64, error) {
-	cmd := turns.Program(ctx, nil, b.hugo, "--source", b.dir, "--destination", b.out("hugo"), "--quiet", "--noBuildLock", "--cacheDir", filepath.Join(b.dir, "cache"))
+	cmd := turns.Program(ctx, nil, b.hugo, "--source", b.dir, "--destination", b.out("hugo"), "--quiet",
+		"--noBuildLock", "--cacheDir", filepath.Join(b.dir, "cache"))
 	return b.side(ctx, "hugo", cmd)
 }
 
@@ -159,7 +164,8 @@ func (b *bench) side(ctx context.Context, name string, cmd *exec.Cmd) (float64, 
 		return 0, err
 	}
 	b.pages[name] = pages
-	if ours, theirs := b.pages["ours"], b.pages["hugo"]; ours > 0 && theirs > 0 && ours != theirs || pages < b.services {
+	if ours, theirs := b.pages["ours"], b.pages["hugo"]; ours > 0 && theirs > 0 && ours != theirs ||
+		pages < b.services {
 		return 0, fmt.Errorf("ours are %d pages, hugo's %d", ours, theirs)
 	}
 	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)

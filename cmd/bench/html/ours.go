@@ -23,7 +23,8 @@ func newEdition(items []site.ServiceListItem) (*render.Edition, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &site.Snapshot{Now: site.NewTime(moment), Next: at(-15 * 60e9), Networks: networks, Services: make([]site.Listing, len(items))}
+	s := &site.Snapshot{Now: site.NewTime(moment), Next: at(-15 * 60e9), Networks: networks,
+		Services: make([]site.Listing, len(items))}
 	for i := range items {
 		s.Services[i].Item = items[i]
 		s.Services[i].Known = &site.Known{Detail: site.ServiceDetail{Slug: items[i].Slug, Name: items[i].Name}}
@@ -39,7 +40,8 @@ func newEdition(items []site.ServiceListItem) (*render.Edition, error) {
 
 // listing is a record as a build knows it.
 func (r *record) listing() (*site.Listing, error) {
-	l := &site.Listing{Item: item(&r.Detail), Known: &site.Known{Detail: r.Detail, Own: &site.Own{Evidence: r.Evidence, Uptime: r.Uptime, Prices: r.Prices}}}
+	l := &site.Listing{Item: item(&r.Detail), Known: &site.Known{Detail: r.Detail,
+		Own: &site.Own{Evidence: r.Evidence, Uptime: r.Uptime, Prices: r.Prices}}}
 	l.Checks.Newest, l.Checks.Index.Next = r.Checks, r.Kept
 	for i := range r.Changes {
 		c := r.Changes[i].ChangeRecord
@@ -122,11 +124,14 @@ func writeService(edition *render.Edition, line []byte, to string) error {
 	if err != nil {
 		return err
 	}
-	return write(to, "services/"+r.Detail.Slug+".html", func() ([]byte, error) { return edition.ServicePage(edition.Tell(l), edition.Peers(&l.Item)) })
+	return write(to, "services/"+r.Detail.Slug+".html", func() ([]byte, error) {
+		return edition.ServicePage(edition.Tell(l), edition.Peers(&l.Item))
+	})
 }
 
 // lists are the pages of the list in its first order, and of categories and networks.
-func lists(edition *render.Edition, items []site.ServiceListItem, put func(string, func() ([]byte, error)) error) error {
+func lists(edition *render.Edition, items []site.ServiceListItem,
+	put func(string, func() ([]byte, error)) error) error {
 	ordered := make([]*site.ServiceListItem, len(items))
 	for i := range items {
 		ordered[i] = &items[i]
@@ -135,7 +140,9 @@ func lists(edition *render.Edition, items []site.ServiceListItem, put func(strin
 	for n := 1; (n-1)*render.PageRows < len(ordered); n++ {
 		rows := ordered[(n-1)*render.PageRows : min(n*render.PageRows, len(ordered))]
 		meta := site.NewPaginationMeta(len(ordered), n, render.PageRows)
-		if err := put(fmt.Sprintf("list/%d.html", n), func() ([]byte, error) { return edition.ServicesPage(rows, meta, site.OrderNewest) }); err != nil {
+		if err := put(fmt.Sprintf("list/%d.html", n), func() ([]byte, error) {
+			return edition.ServicesPage(rows, meta, site.OrderNewest)
+		}); err != nil {
 			return err
 		}
 	}

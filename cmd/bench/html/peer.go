@@ -98,9 +98,11 @@ func (r *record) complete(edition *render.Edition) error {
 	g.Prices, g.Uptime, g.Settled = caption("prices"), caption("uptime"), caption("settled")
 	doc.Find("svg.prices g").Each(func(_ int, s *goquery.Selection) {
 		bar := s.Find("rect.bar")
-		g.Steps = append(g.Steps, step{s.Find("title").Text(), bar.AttrOr("x", "0"), bar.AttrOr("y", "0"), bar.AttrOr("width", ""), bar.AttrOr("height", "")})
+		g.Steps = append(g.Steps, step{s.Find("title").Text(), bar.AttrOr("x", "0"), bar.AttrOr("y", "0"),
+			bar.AttrOr("width", ""), bar.AttrOr("height", "")})
 	})
-	g.Most = json.Number(strings.TrimPrefix(doc.Find("section[aria-labelledby=prices] .axis span").Eq(1).Text(), "up to $"))
+	g.Most = json.Number(strings.TrimPrefix(doc.Find("section[aria-labelledby=prices] .axis span").Eq(1).Text(),
+		"up to $"))
 	for _, p := range r.Uptime {
 		g.Slowest = max(g.Slowest, *p.AvgResponseTimeMS)
 	}

@@ -48,7 +48,8 @@ func (b *bench) same(ctx context.Context) error {
 		}
 		slices.Sort(lacks)
 		if len(lacks) > 0 || len(want) == 0 {
-			faults = append(faults, fmt.Errorf("of %d different words, times and bars of ours %s lacks %q", len(want), theirs, lacks))
+			faults = append(faults, fmt.Errorf("of %d different words, times and bars of ours %s lacks %q", len(want),
+				theirs, lacks))
 		}
 		compared++
 		facts += len(want)
@@ -60,14 +61,16 @@ func (b *bench) same(ctx context.Context) error {
 			return err
 		}
 		page, err := b.edition.ServicePage(b.edition.Tell(l), b.edition.Peers(&l.Item))
-		look("services/"+r.Detail.Slug+"/index.html", page, err, "title", "meta[name=description]", "main", "footer", "script")
+		look("services/"+r.Detail.Slug+"/index.html", page, err, "title", "meta[name=description]", "main", "footer",
+			"script")
 	}
 	ordered := make([]*site.ServiceListItem, len(b.items))
 	for i := range b.items {
 		ordered[i] = &b.items[i]
 	}
 	site.Sort(ordered, site.OrderNewest)
-	page, err := b.edition.ServicesPage(ordered[:render.PageRows], site.NewPaginationMeta(len(ordered), 1, render.PageRows), site.OrderNewest)
+	page, err := b.edition.ServicesPage(ordered[:render.PageRows],
+		site.NewPaginationMeta(len(ordered), 1, render.PageRows), site.OrderNewest)
 	look("index.html", page, err, "h1", ".intro", "#found", "table.services", "footer")
 	for _, g := range []*render.Group{b.edition.Groups()[0], b.edition.Groups()[len(b.edition.Groups())-1]} {
 		page, err := b.edition.GroupPage(g, 1)

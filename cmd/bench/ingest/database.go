@@ -35,7 +35,8 @@ func (b *bench) prepare(ctx context.Context) error {
 	for i := range listings {
 		name := fmt.Sprintf("service-%06d", i)
 		listings[i] = postgres.Listing{
-			Slug: name, Name: name, Description: "The last price of a share.", BaseURL: "https://" + name + ".bench.test", Category: "Finance", Source: "submitted",
+			Slug: name, Name: name, Description: "The last price of a share.",
+			BaseURL: "https://" + name + ".bench.test", Category: "Finance", Source: "submitted",
 			CreatedAt: start.Add(-time.Hour), Endpoints: []postgres.ListedEndpoint{{Method: "GET", Path: "/quote"}},
 		}
 	}
@@ -78,8 +79,9 @@ func (b *bench) plain(ctx context.Context, conn *pgx.Conn) error {
 		CREATE INDEX ON plain_checks USING brin (checked_at) WITH (pages_per_range = 16);
 		CREATE INDEX ON plain_checks (service_id, checked_at)`)
 	for day := start; err == nil && day.Before(start.Add(time.Duration(b.rounds)*period)); day = day.AddDate(0, 0, 1) {
-		_, err = conn.Exec(ctx, fmt.Sprintf(`CREATE TABLE plain_checks_%s PARTITION OF plain_checks FOR VALUES FROM ('%s') TO ('%s')`,
-			day.Format("20060102"), day.Format(time.RFC3339), day.AddDate(0, 0, 1).Format(time.RFC3339)))
+		_, err = conn.Exec(ctx,
+			fmt.Sprintf(`CREATE TABLE plain_checks_%s PARTITION OF plain_checks FOR VALUES FROM ('%s') TO ('%s')`,
+				day.Format("20060102"), day.Format(time.RFC3339), day.AddDate(0, 0, 1).Format(time.RFC3339)))
 	}
 	return err
 }
@@ -87,7 +89,8 @@ func (b *bench) plain(ctx context.Context, conn *pgx.Conn) error {
 // database makes a copy of the template.
 func (b *bench) database(ctx context.Context, name string) error {
 	return b.on(ctx, "postgres", func(conn *pgx.Conn) error {
-		for _, sql := range []string{`DROP DATABASE IF EXISTS ` + name + ` WITH (FORCE)`, `CREATE DATABASE ` + name + ` TEMPLATE ` + template, `CHECKPOINT`} {
+		for _, sql := range []string{`DROP DATABASE IF EXISTS ` + name + ` WITH (FORCE)`,
+			`CREATE DATABASE ` + name + ` TEMPLATE ` + template, `CHECKPOINT`} {
 			if _, err := conn.Exec(ctx, sql); err != nil {
 				return fmt.Errorf("%s: %w", sql, err)
 			}
@@ -100,7 +103,8 @@ func (b *bench) database(ctx context.Context, name string) error {
 func (b *bench) same(ctx context.Context, name, table string) error {
 	return b.on(ctx, name, func(conn *pgx.Conn) error {
 		var rows string
-		err := conn.QueryRow(ctx, `SELECT format('%s rows, sum of hashes %s', count(*), sum(hashtextextended(c::text, 402)::numeric)) FROM (
+		err := conn.QueryRow(ctx,
+			`SELECT format('%s rows, sum of hashes %s', count(*), sum(hashtextextended(c::text, 402)::numeric)) FROM (
 			SELECT service_id, checked_at, id, counted, status, is_up, status_code, response_time_ms, endpoints_found, error_message, consecutive_failures FROM `+table+`) c`).Scan(&rows)
 		if err != nil {
 			return err
@@ -127,9 +131,11 @@ func (b *bench) rollups(ctx context.Context, name string) error {
 						count(response_time_ms) FILTER (WHERE counted) AS timed, coalesce(sum(response_time_ms) FILTER (WHERE counted), 0)::bigint AS response_ms FROM rows GROUP BY 1, 2
 				) want FULL JOIN check_hours got ON want.service_id = got.service_id AND at = hour
 				WHERE (want.checks, want.counted, want.up, want.timed, want.response_ms) IS DISTINCT FROM (got.checks, got.counted, got.up, got.timed, got.response_ms)`},
-			{"numbers of logs", `SELECT count(*) FROM (SELECT coalesce(service_id, 0) AS service_id, count(*) AS n FROM rows GROUP BY GROUPING SETS ((service_id), ())) want
+			{"numbers of logs",
+				`SELECT count(*) FROM (SELECT coalesce(service_id, 0) AS service_id, count(*) AS n FROM rows GROUP BY GROUPING SETS ((service_id), ())) want
 				FULL JOIN log_positions got USING (service_id) WHERE n IS DISTINCT FROM got.rows`},
-			{"services", `SELECT count(*) FROM (SELECT DISTINCT ON (service_id) * FROM rows ORDER BY service_id, checked_at DESC) c FULL JOIN service_states s ON s.service_id = c.service_id
+			{"services",
+				`SELECT count(*) FROM (SELECT DISTINCT ON (service_id) * FROM rows ORDER BY service_id, checked_at DESC) c FULL JOIN service_states s ON s.service_id = c.service_id
 				WHERE (s.last_checked_at, s.consecutive_failures, s.next_check_at) IS DISTINCT FROM (c.checked_at, c.consecutive_failures, c.checked_at + interval '15 minutes')
 					OR s.last_status IS DISTINCT FROM (SELECT DISTINCT ON (service_id) status FROM rows l WHERE l.service_id = s.service_id AND counted ORDER BY service_id, checked_at DESC)`},
 		} {
@@ -166,7 +172,8 @@ func (b *bench) days(ctx context.Context, name string) error {
 			c := b.check(service, round)
 			k := day{c.ServiceID, c.CheckedAt.Format(time.DateOnly)}
 			if want[k] == nil {
-				want[k] = &postgres.Rollup{ServiceID: c.ServiceID, Start: c.CheckedAt.Truncate(24 * time.Hour), Histogram: make([]int64, site.HistogramBuckets)}
+				want[k] = &postgres.Rollup{ServiceID: c.ServiceID, Start: c.CheckedAt.Truncate(24 * time.Hour),
+					Histogram: make([]int64, site.HistogramBuckets)}
 			}
 			want[k].Add(c)
 		}

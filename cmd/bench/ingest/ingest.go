@@ -35,19 +35,21 @@ import (
 )
 
 // Command is the bench.
-var Command = turns.Command{Name: "ingest", Short: "checks kept with their roll-ups, beside psql's copy", Flags: func(flags *flag.FlagSet) func(context.Context) error {
-	var b bench
-	flags.IntVar(&b.services, "services", 20_000, "services")
-	flags.IntVar(&b.rounds, "rounds", 50, "checks of each, a quarter of an hour apart")
-	flags.IntVar(&b.batch, "batch", 5000, "visits stored in one transaction")
-	flags.IntVar(&b.runs, "runs", 5, "runs of each side and order")
-	flags.StringVar(&b.profile, "profile", "", "file for a CPU profile of our last run")
-	flags.BoolVar(&b.statements, "statements", false, "tell how long the server takes for each statement of ours, with pg_stat_statements")
-	return func(ctx context.Context) error {
-		debug.SetGCPercent(crawl.GCPercent)
-		return b.run(ctx)
-	}
-}}
+var Command = turns.Command{Name: "ingest", Short: "checks kept with their roll-ups, beside psql's copy",
+	Flags: func(flags *flag.FlagSet) func(context.Context) error {
+		var b bench
+		flags.IntVar(&b.services, "services", 20_000, "services")
+		flags.IntVar(&b.rounds, "rounds", 50, "checks of each, a quarter of an hour apart")
+		flags.IntVar(&b.batch, "batch", 5000, "visits stored in one transaction")
+		flags.IntVar(&b.runs, "runs", 5, "runs of each side and order")
+		flags.StringVar(&b.profile, "profile", "", "file for a CPU profile of our last run")
+		flags.BoolVar(&b.statements, "statements", false,
+			"tell how long the server takes for each statement of ours, with pg_stat_statements")
+		return func(ctx context.Context) error {
+			debug.SetGCPercent(crawl.GCPercent)
+			return b.run(ctx)
+		}
+	}}
 
 // bench is what the sides share.
 type bench struct {
@@ -93,7 +95,8 @@ func (b *bench) run(ctx context.Context) (err error) {
 		if err != nil {
 			return fmt.Errorf("%s: %w", o.name, err)
 		}
-		report.Compare(fmt.Sprintf("checks with roll-ups, %s, %d at once", o.name, b.batch), `psql \copy`, "checks/s", given[0], given[1], turns.Bound{})
+		report.Compare(fmt.Sprintf("checks with roll-ups, %s, %d at once", o.name, b.batch), `psql \copy`, "checks/s",
+			given[0], given[1], turns.Bound{})
 		report.Hold("the same, of ours", "checks/s", turns.Bound{Target: 20_000, Hoped: 50_000}, given[0]...)
 	}
 	return report.Print()
@@ -138,12 +141,14 @@ func (b *bench) ours(o order) turns.Side {
 			if err := db.RecordVisits(ctx, visits); err != nil {
 				return 0, err
 			}
-			if err := o.seal(ctx, db, &sealed, visits[len(visits)-1].Check.CheckedAt, first+len(visits) == n); err != nil {
+			if err := o.seal(ctx, db, &sealed, visits[len(visits)-1].Check.CheckedAt,
+				first+len(visits) == n); err != nil {
 				return 0, err
 			}
 			took, used = took+time.Since(began).Seconds(), used+usage.Self()-before
 		}
-		log.Printf("    ours: %.2f s, CPU %.2f s of the client and %.2f s of the server", took, used, b.serverSince(idle))
+		log.Printf("    ours: %.2f s, CPU %.2f s of the client and %.2f s of the server", took, used,
+			b.serverSince(idle))
 		if b.statements {
 			if err := b.tell(ctx, name, n); err != nil {
 				return 0, err
@@ -176,7 +181,8 @@ func (b *bench) peer(o order) turns.Side {
 		if err := b.database(ctx, name); err != nil {
 			return 0, err
 		}
-		cmd := exec.CommandContext(ctx, "psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", b.server.DSNFor(name), "-c", "SET synchronous_commit = off",
+		cmd := exec.CommandContext(ctx, "psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", b.server.DSNFor(name), "-c",
+			"SET synchronous_commit = off",
 			"-c", fmt.Sprintf(`\copy plain_checks (%s) FROM '%s' (FORMAT csv)`, columns, b.file(o)))
 		idle, err := usage.CPU(b.postmaster)
 		if err != nil {
@@ -187,7 +193,8 @@ func (b *bench) peer(o order) turns.Side {
 			return 0, fmt.Errorf("psql: %w\n%s", err, out)
 		}
 		took := time.Since(began).Seconds()
-		log.Printf("    psql: %.2f s, CPU %.2f s of the client and %.2f s of the server", took, (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(), b.serverSince(idle))
+		log.Printf("    psql: %.2f s, CPU %.2f s of the client and %.2f s of the server", took,
+			(cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(), b.serverSince(idle))
 		if err := b.same(ctx, name, "plain_checks"); err != nil {
 			return 0, fmt.Errorf("psql: %w", err)
 		}

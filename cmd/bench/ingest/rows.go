@@ -45,15 +45,18 @@ func (b *bench) check(service, round int) postgres.Check {
 	binary.BigEndian.PutUint64(id[:], r.Uint64())
 	binary.BigEndian.PutUint64(id[8:], r.Uint64())
 	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80
-	at := start.Add(time.Duration(round)*period + time.Duration(service)*(period/time.Duration(b.services)) + time.Duration(r.IntN(1000))*time.Microsecond)
-	c := postgres.Check{ServiceID: b.ids[service], CheckedAt: at.Truncate(time.Microsecond), ID: id, Counted: true, Status: &online, IsUp: true, StatusCode: new(402), EndpointsFound: 1 + service%4}
+	at := start.Add(time.Duration(round)*period + time.Duration(service)*(period/time.Duration(b.services)) +
+		time.Duration(r.IntN(1000))*time.Microsecond)
+	c := postgres.Check{ServiceID: b.ids[service], CheckedAt: at.Truncate(time.Microsecond), ID: id, Counted: true,
+		Status: &online, IsUp: true, StatusCode: new(402), EndpointsFound: 1 + service%4}
 	ms := 40 + r.IntN(400)
 	if service%20 == 7 {
 		ms += 5000
 		c.Status = &degraded
 	}
 	if down := round - 20; service%40 == 3 && down >= 0 && down < 8 {
-		c.Status, c.IsUp, c.StatusCode, c.EndpointsFound, c.ErrorMessage, c.ConsecutiveFailures = &offline, false, nil, 0, &timedOut, down+1
+		c.Status, c.IsUp, c.StatusCode, c.EndpointsFound, c.ErrorMessage, c.ConsecutiveFailures = &offline, false, nil,
+			0, &timedOut, down+1
 		return c
 	}
 	if r.IntN(100) == 0 {
@@ -100,7 +103,8 @@ func (b *bench) write(o order) error {
 
 // writeCheck writes a row of CSV; no text here needs quotes.
 func writeCheck(w io.Writer, c postgres.Check) {
-	fmt.Fprintf(w, "%d,%s,%s,%t,%s,%t,%s,%s,%d,%s,%d\n", c.ServiceID, c.CheckedAt.Format("2006-01-02 15:04:05.999999+00"), c.ID, c.Counted, text(c.Status), c.IsUp,
+	fmt.Fprintf(w, "%d,%s,%s,%t,%s,%t,%s,%s,%d,%s,%d\n", c.ServiceID,
+		c.CheckedAt.Format("2006-01-02 15:04:05.999999+00"), c.ID, c.Counted, text(c.Status), c.IsUp,
 		text(c.StatusCode), text(c.ResponseTimeMS), c.EndpointsFound, text(c.ErrorMessage), c.ConsecutiveFailures)
 }
 

@@ -49,7 +49,8 @@ func ours(ctx context.Context, o options) error {
 	if err := list(ctx, db, o.services); err != nil {
 		return err
 	}
-	guard := &probe.Guard{Resolver: names{}, Connect: func(ctx context.Context, network string, _ netip.AddrPort) (net.Conn, error) {
+	guard := &probe.Guard{Resolver: names{}, Connect: func(ctx context.Context, network string,
+		_ netip.AddrPort) (net.Conn, error) {
 		var d net.Dialer
 		return d.DialContext(ctx, network, os.Getenv("TARGET"))
 	}}
@@ -64,7 +65,8 @@ func ours(ctx context.Context, o options) error {
 	for first := true; orders.Scan(); first = false {
 		if !first {
 			c.Close() // connections, as fifteen minutes would close them; the crawler can still be used
-			if err := sql(ctx, `UPDATE service_states SET next_check_at = now() - interval '1 minute'`, `VACUUM ANALYZE`); err != nil {
+			if err := sql(ctx, `UPDATE service_states SET next_check_at = now() - interval '1 minute'`,
+				`VACUUM ANALYZE`); err != nil {
 				return err
 			}
 		}
@@ -91,7 +93,8 @@ func list(ctx context.Context, db *postgres.DB, n int) error {
 	for i := range listings {
 		name := fmt.Sprintf("service-%06d", i)
 		listings[i] = postgres.Listing{
-			Slug: name, Name: name, Description: "The last price of a share.", BaseURL: "https://" + name + "." + domain, Category: "Finance", Source: "submitted",
+			Slug: name, Name: name, Description: "The last price of a share.",
+			BaseURL: "https://" + name + "." + domain, Category: "Finance", Source: "submitted",
 			CreatedAt: now, Endpoints: []postgres.ListedEndpoint{{Method: "GET", Path: "/quote"}},
 		}
 	}

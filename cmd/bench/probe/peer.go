@@ -22,7 +22,8 @@ func (b *bench) peer(ctx context.Context) (float64, error) {
 		return 0, err
 	}
 	cmd := exec.CommandContext(ctx, "ab", "-q", "-n", fmt.Sprint(b.services), "-c", fmt.Sprint(b.senders),
-		"-H", "Accept: application/json", "-H", "Accept-Encoding: gzip", "-H", "Cache-Control: no-cache", "https://"+b.target.Address+"/quote")
+		"-H", "Accept: application/json", "-H", "Accept-Encoding: gzip", "-H", "Cache-Control: no-cache",
+		"https://"+b.target.Address+"/quote")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return 0, fmt.Errorf("ab: %w\n%s", err, out)
@@ -31,11 +32,13 @@ func (b *bench) peer(ctx context.Context) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if n := after.Requests - before.Requests; n != int64(b.services) || said(abNot2xx, out) != float64(b.services) || said(abFailed, out) != 0 {
+	if n := after.Requests - before.Requests; n != int64(b.services) || said(abNot2xx, out) != float64(b.services) ||
+		said(abFailed, out) != 0 {
 		return 0, fmt.Errorf("ab sent %d requests of %d\n%s", n, b.services, out)
 	}
 	usage := cmd.ProcessState
-	log.Printf("    ab: CPU %.2f s, %.2f s of the server, %d connections, %d resumed", (usage.UserTime() + usage.SystemTime()).Seconds(), after.CPU-before.CPU,
+	log.Printf("    ab: CPU %.2f s, %.2f s of the server, %d connections, %d resumed",
+		(usage.UserTime() + usage.SystemTime()).Seconds(), after.CPU-before.CPU,
 		after.Handshakes-before.Handshakes, after.Resumed-before.Resumed)
 	rate := said(abRate, out)
 	if rate <= 0 {

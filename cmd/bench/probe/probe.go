@@ -45,24 +45,25 @@ type options struct {
 }
 
 // Command is the bench.
-var Command = turns.Command{Name: "probe", Short: "rounds of visits with all that is kept of them, beside ab", Flags: func(flags *flag.FlagSet) func(context.Context) error {
-	var o options
-	flags.IntVar(&o.services, "services", 10_000, "services with an endpoint each")
-	flags.IntVar(&o.senders, "senders", 128, "requests at once, of either side")
-	flags.IntVar(&o.runs, "runs", 5, "runs of each side")
-	flags.BoolVar(&o.http2, "http2", false, "let the server offer HTTP/2, which ab can't do")
-	flags.StringVar(&o.profile, "profile", "", "file for a CPU profile of our last run")
-	flags.StringVar(&o.role, "role", "", "of the processes that the bench starts itself")
-	return func(ctx context.Context) error {
-		switch o.role {
-		case "server":
-			return serve(o.http2)
-		case "ours":
-			return ours(ctx, o)
+var Command = turns.Command{Name: "probe", Short: "rounds of visits with all that is kept of them, beside ab",
+	Flags: func(flags *flag.FlagSet) func(context.Context) error {
+		var o options
+		flags.IntVar(&o.services, "services", 10_000, "services with an endpoint each")
+		flags.IntVar(&o.senders, "senders", 128, "requests at once, of either side")
+		flags.IntVar(&o.runs, "runs", 5, "runs of each side")
+		flags.BoolVar(&o.http2, "http2", false, "let the server offer HTTP/2, which ab can't do")
+		flags.StringVar(&o.profile, "profile", "", "file for a CPU profile of our last run")
+		flags.StringVar(&o.role, "role", "", "of the processes that the bench starts itself")
+		return func(ctx context.Context) error {
+			switch o.role {
+			case "server":
+				return serve(o.http2)
+			case "ours":
+				return ours(ctx, o)
+			}
+			return run(ctx, o)
 		}
-		return run(ctx, o)
-	}
-}}
+	}}
 
 // bench is what the sides share.
 type bench struct {
@@ -108,8 +109,10 @@ func run(ctx context.Context, o options) error {
 	}
 	report := turns.New(o.runs)
 	peer := fmt.Sprintf("ab -n %d -c %d", o.services, o.senders)
-	report.Compare("first round: probes with checks and storage, TLS", peer, "probes/s", given[0], given[2], turns.Bound{Target: 0.9, Hoped: 1.1})
-	report.Compare("second round: TLS sessions known", peer, "probes/s", given[1], given[2], turns.Bound{Target: 1.1, Hoped: 1.5})
+	report.Compare("first round: probes with checks and storage, TLS", peer, "probes/s", given[0], given[2],
+		turns.Bound{Target: 0.9, Hoped: 1.1})
+	report.Compare("second round: TLS sessions known", peer, "probes/s", given[1], given[2],
+		turns.Bound{Target: 1.1, Hoped: 1.5})
 	report.Tell("second round: handshakes that resumed a session", "%", b.sessions...)
 	return report.Print()
 }
@@ -131,8 +134,10 @@ func (b *bench) first(ctx context.Context) (float64, error) {
 	if _, err := conn.Exec(ctx, `CREATE DATABASE `+b.db); err != nil {
 		return 0, err
 	}
-	env := []string{"DATABASE_URL=" + b.server.DSNFor(b.db), "TARGET=" + b.target.Address, "SSL_CERT_FILE=" + b.target.authority, "SSL_CERT_DIR=/nonexistent"}
-	b.crawler, err = start(ctx, env, "-role", "ours", "-services", fmt.Sprint(b.services), "-senders", fmt.Sprint(b.senders), "-profile", b.profile)
+	env := []string{"DATABASE_URL=" + b.server.DSNFor(b.db), "TARGET=" + b.target.Address,
+		"SSL_CERT_FILE=" + b.target.authority, "SSL_CERT_DIR=/nonexistent"}
+	b.crawler, err = start(ctx, env, "-role", "ours", "-services", fmt.Sprint(b.services), "-senders",
+		fmt.Sprint(b.senders), "-profile", b.profile)
 	if err != nil {
 		return 0, err
 	}
@@ -163,10 +168,13 @@ func (b *bench) round(ctx context.Context, n int) (float64, error) {
 		return 0, err
 	}
 	if got := after.Requests - before.Requests; got != int64(b.services) || r.Online != b.services {
-		return 0, fmt.Errorf("round %d: %d requests and %d services online, want %d of each", n, got, r.Online, b.services)
+		return 0, fmt.Errorf("round %d: %d requests and %d services online, want %d of each", n, got, r.Online,
+			b.services)
 	}
 	handshakes, resumed := after.Handshakes-before.Handshakes, after.Resumed-before.Resumed
-	log.Printf("    round %d: %.2f s, CPU %.2f s of the crawler (%.0f MB), %.2f s of the server, %d connections, %d resumed", n, r.Seconds, r.CPU, r.Memory, after.CPU-before.CPU, handshakes, resumed)
+	log.Printf(
+		"    round %d: %.2f s, CPU %.2f s of the crawler (%.0f MB), %.2f s of the server, %d connections, %d resumed",
+		n, r.Seconds, r.CPU, r.Memory, after.CPU-before.CPU, handshakes, resumed)
 	if n == 2 {
 		b.sessions = append(b.sessions, 100*float64(resumed)/float64(handshakes))
 	}
@@ -184,9 +192,14 @@ func (b *bench) check(ctx context.Context, n int) error {
 		what, sql string
 		count     int
 	}{
-		{"checks", `SELECT count(*) FROM checks WHERE counted AND status = 'online' AND status_code = 402 AND endpoints_found = 1`, n * b.services},
-		{"services that are known to be online", `SELECT count(*) FROM service_states WHERE last_status = 'online' AND next_check_at > last_checked_at`, b.services},
-		{"envelopes", `SELECT count(*) FROM envelopes WHERE status_code = 402 AND tls_verified AND header ? 'Payment-Required'`, b.services},
+		{"checks",
+			`SELECT count(*) FROM checks WHERE counted AND status = 'online' AND status_code = 402 AND endpoints_found = 1`, n * b.services},
+		{"services that are known to be online",
+			`SELECT count(*) FROM service_states WHERE last_status = 'online' AND next_check_at > last_checked_at`,
+			b.services},
+		{"envelopes",
+			`SELECT count(*) FROM envelopes WHERE status_code = 402 AND tls_verified AND header ? 'Payment-Required'`,
+			b.services},
 		{"prices", `SELECT count(*) FROM prices WHERE until IS NULL AND amount = 10000`, b.services},
 	} {
 		var got int

@@ -81,7 +81,8 @@ func serve(http2 bool) error {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
 	}()
-	if err := json.NewEncoder(os.Stdout).Encode(target{Address: listener.Addr().String(), Control: "http://" + control.Addr().String(), Authority: authority}); err != nil {
+	if err := json.NewEncoder(os.Stdout).Encode(target{Address: listener.Addr().String(),
+		Control: "http://" + control.Addr().String(), Authority: authority}); err != nil {
 		return err
 	}
 	return s.ServeTLS(listener, "", "")
@@ -91,8 +92,9 @@ func serve(http2 bool) error {
 func certify() (tls.Certificate, string, error) {
 	now := time.Now()
 	root := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Bench authority"}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(24 * time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Bench authority"}, NotBefore: now.Add(-time.Hour),
+		NotAfter: now.Add(24 * time.Hour),
+		IsCA:     true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
 	rootKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -103,7 +105,8 @@ func certify() (tls.Certificate, string, error) {
 		return tls.Certificate{}, "", err
 	}
 	leaf := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: domain}, NotBefore: root.NotBefore, NotAfter: root.NotAfter,
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: domain}, NotBefore: root.NotBefore,
+		NotAfter: root.NotAfter,
 		DNSNames: []string{domain, "*." + domain}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
@@ -115,5 +118,6 @@ func certify() (tls.Certificate, string, error) {
 	if err != nil {
 		return tls.Certificate{}, "", err
 	}
-	return tls.Certificate{Certificate: [][]byte{made}, PrivateKey: key}, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: authority})), nil
+	return tls.Certificate{Certificate: [][]byte{made}, PrivateKey: key},
+		string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: authority})), nil
 }

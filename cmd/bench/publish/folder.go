@@ -41,7 +41,8 @@ func (b *bench) build(ctx context.Context) (err error) {
 		return err
 	}
 	defer db.Close()
-	if _, err := crowd.Load(ctx, db, crowd.Options{Services: b.services, Seed: 1, Moment: time.Now().Truncate(time.Minute), Days: 90}); err != nil {
+	if _, err := crowd.Load(ctx, db, crowd.Options{Services: b.services, Seed: 1,
+		Moment: time.Now().Truncate(time.Minute), Days: 90}); err != nil {
 		return err
 	}
 	for i := range b.tree.ids {
@@ -51,7 +52,8 @@ func (b *bench) build(ctx context.Context) (err error) {
 			}
 		}
 		env := []string{"DATABASE_URL=" + server.DSN()}
-		if err := turns.Run(ctx, env, b.program, "build", "--base-url", "https://tollbook.example", "--data", b.data(), "--expand", "all"); err != nil {
+		if err := turns.Run(ctx, env, b.program, "build", "--base-url", "https://tollbook.example", "--data", b.data(),
+			"--expand", "all"); err != nil {
 			return err
 		}
 		if b.tree.ids[i], err = b.keepPointer(i); err != nil {

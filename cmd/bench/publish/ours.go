@@ -19,11 +19,13 @@ import (
 )
 
 // publish brings the ith snapshot to a place by the whole command, and answers how long it and its processor took.
-func (b *bench) publish(ctx context.Context, endpoint, to, expand string, i int) (seconds, processor float64, err error) {
+func (b *bench) publish(ctx context.Context, endpoint, to, expand string, i int) (seconds, processor float64,
+	err error) {
 	if err := b.point(i); err != nil {
 		return 0, 0, err
 	}
-	cmd := turns.Program(ctx, b.env(endpoint), b.program, "publish", "--data", b.data(), "--to", to, "--expand", expand, "--json")
+	cmd := turns.Program(ctx, b.env(endpoint), b.program, "publish", "--data", b.data(), "--to", to, "--expand", expand,
+		"--json")
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	began := time.Now()
@@ -35,7 +37,8 @@ func (b *bench) publish(ctx context.Context, endpoint, to, expand string, i int)
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
 		return 0, 0, fmt.Errorf("publish: %w", err)
 	}
-	if n := r.Written + r.Unchanged; !r.Moved || r.Checkpoint.Snapshot != b.tree.ids[i] || expand == "all" && i == 1 && n != b.tree.files {
+	if n := r.Written + r.Unchanged; !r.Moved || r.Checkpoint.Snapshot != b.tree.ids[i] ||
+		expand == "all" && i == 1 && n != b.tree.files {
 		return 0, 0, fmt.Errorf("publish --expand %s did other work: %s", expand, &out)
 	}
 	return seconds, (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(), nil
@@ -124,7 +127,8 @@ func (b *bench) serve(ctx context.Context, from string) (*server, float64, error
 	}
 	address := l.Addr().String()
 	l.Close()
-	s := &server{cmd: turns.Program(ctx, b.env(b.store.endpoint), b.program, "serve", "--from", from, "--listen", address, "--rate-limit", "0"), base: "http://" + address}
+	s := &server{cmd: turns.Program(ctx, b.env(b.store.endpoint), b.program, "serve", "--from", from, "--listen",
+		address, "--rate-limit", "0"), base: "http://" + address}
 	s.cmd.Stderr = os.Stderr
 	began := time.Now()
 	if err := s.cmd.Start(); err != nil {
@@ -180,7 +184,8 @@ func (s *server) walk(ctx context.Context) error {
 		}
 		for i := 0; i < len(page.Data); i += 10 {
 			slug := page.Data[i].Slug
-			for _, path := range []string{"/v1/services/" + slug, "/v1/services/" + slug + "/checks", "/services/" + slug} {
+			for _, path := range []string{"/v1/services/" + slug, "/v1/services/" + slug + "/checks",
+				"/services/" + slug} {
 				if _, err := s.get(ctx, path); err != nil {
 					return err
 				}

@@ -18,7 +18,8 @@ func (b *bench) theirs(ctx context.Context) (float64, error) {
 	}
 	remote := strings.Replace(to, "s3://", "bench:", 1)
 	env := []string{"RCLONE_CONFIG=" + os.DevNull, "RCLONE_CONFIG_BENCH_TYPE=s3", "RCLONE_CONFIG_BENCH_PROVIDER=Minio",
-		"RCLONE_CONFIG_BENCH_ENDPOINT=http://" + b.store.endpoint, "RCLONE_CONFIG_BENCH_ACCESS_KEY_ID=" + key, "RCLONE_CONFIG_BENCH_SECRET_ACCESS_KEY=" + secret}
+		"RCLONE_CONFIG_BENCH_ENDPOINT=http://" + b.store.endpoint, "RCLONE_CONFIG_BENCH_ACCESS_KEY_ID=" + key,
+		"RCLONE_CONFIG_BENCH_SECRET_ACCESS_KEY=" + secret}
 	var first float64
 	for i, args := range [][]string{
 		{"copy", "--no-check-dest", "--s3-no-head", "--s3-no-check-bucket"},
@@ -41,5 +42,6 @@ const minioModule = "github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c"
 
 // env is what ours needs to know of register and store.
 func (b *bench) env(endpoint string) []string {
-	return []string{"DATABASE_URL=" + b.dsn, "AWS_ENDPOINT_URL=http://" + endpoint, "AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=" + key, "AWS_SECRET_ACCESS_KEY=" + secret}
+	return []string{"DATABASE_URL=" + b.dsn, "AWS_ENDPOINT_URL=http://" + endpoint, "AWS_REGION=us-east-1",
+		"AWS_ACCESS_KEY_ID=" + key, "AWS_SECRET_ACCESS_KEY=" + secret}
 }

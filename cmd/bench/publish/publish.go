@@ -10,9 +10,9 @@
 // peer can't. Every turn begins with an empty bucket, and ends with files out of it that are held to the tree's.
 //
 // While ours publishes the second snapshot, a reader asks a tollbook serve on the bucket every 5 ms which one answers.
-// The memory of that serve is measured after a reader asked for every page of the list and one service in ten. Requests and bytes are
-// counted in turns of their own, through a proxy that is not timed, without the expanded objects: these are a request
-// each.
+// The memory of that serve is measured after a reader asked for every page of the list and one service in ten. Requests
+// and bytes are counted in turns of their own, through a proxy that is not timed, without the expanded objects: these
+// are a request each.
 //
 // It installs rclone (Debian) and minio (a Go module) where they are missing. 20,000 services take 20 GB of memory.
 package publish
@@ -31,12 +31,13 @@ import (
 )
 
 // Command is the bench.
-var Command = turns.Command{Name: "publish", Short: "a snapshot brought to a bucket, beside rclone", Flags: func(flags *flag.FlagSet) func(context.Context) error {
-	services := flags.Int("services", 2000, "generated services")
-	runs := flags.Int("runs", 3, "runs of each side")
-	zipOnly := flags.Bool("zip", false, "leave out the expanded objects, which take most of the time")
-	return func(ctx context.Context) error { return run(ctx, *services, *runs, *zipOnly) }
-}}
+var Command = turns.Command{Name: "publish", Short: "a snapshot brought to a bucket, beside rclone",
+	Flags: func(flags *flag.FlagSet) func(context.Context) error {
+		services := flags.Int("services", 2000, "generated services")
+		runs := flags.Int("runs", 3, "runs of each side")
+		zipOnly := flags.Bool("zip", false, "leave out the expanded objects, which take most of the time")
+		return func(ctx context.Context) error { return run(ctx, *services, *runs, *zipOnly) }
+	}}
 
 // bench is what the sides share.
 type bench struct {
@@ -108,13 +109,15 @@ func (b *bench) measure(ctx context.Context, runs int, zipOnly bool) error {
 		theirs := b.pace("rclone " + which)
 		report.Compare("the zip, "+which, "rclone, 64 transfers", "files/s", b.pace("none "+which), theirs, zipBound)
 		if !zipOnly {
-			report.Compare("all expanded, "+which, "rclone, 64 transfers", "files/s", b.pace("all "+which), theirs, expandBound)
+			report.Compare("all expanded, "+which, "rclone, 64 transfers", "files/s", b.pace("all "+which), theirs,
+				expandBound)
 		}
 	}
 	report.Tell("files of the tree", "", float64(b.tree.files))
 	report.Tell("bytes of the tree", "MB", float64(b.tree.bytes)/1e6)
 	report.Tell("bytes of the zip", "MB", float64(b.tree.zip)/1e6)
-	for _, what := range []string{"none first", "none later", "all first", "all later", "rclone first", "rclone later", "until a reader has it, none", "until a reader has it, all", "open from the bucket"} {
+	for _, what := range []string{"none first", "none later", "all first", "all later", "rclone first", "rclone later",
+		"until a reader has it, none", "until a reader has it, all", "open from the bucket"} {
 		if values := b.seconds[what]; len(values) > 0 {
 			report.Tell(what, "s", values...)
 		}

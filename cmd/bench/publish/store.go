@@ -38,11 +38,13 @@ func startStore(ctx context.Context, program, dir string) (*store, error) {
 	s := &store{endpoint: l.Addr().String()}
 	l.Close()
 	env := []string{"MINIO_ROOT_USER=" + key, "MINIO_ROOT_PASSWORD=" + secret, "MINIO_BROWSER=off", "MINIO_UPDATE=off"}
-	s.cmd = turns.Program(ctx, env, program, "server", "--quiet", "--address", s.endpoint, "--console-address", "127.0.0.1:0", dir)
+	s.cmd = turns.Program(ctx, env, program, "server", "--quiet", "--address", s.endpoint, "--console-address",
+		"127.0.0.1:0", dir)
 	if err := s.cmd.Start(); err != nil {
 		return nil, err
 	}
-	if s.client, err = minio.New(s.endpoint, &minio.Options{Creds: credentials.NewStaticV4(key, secret, ""), Region: "us-east-1", MaxRetries: 1}); err != nil {
+	if s.client, err = minio.New(s.endpoint, &minio.Options{Creds: credentials.NewStaticV4(key, secret, ""),
+		Region: "us-east-1", MaxRetries: 1}); err != nil {
 		s.end()
 		return nil, err
 	}
@@ -65,7 +67,8 @@ func (s *store) end() {
 // bucket makes an empty one, without what the one before held.
 func (s *store) bucket(ctx context.Context) (string, error) {
 	if s.buckets > 0 {
-		if err := s.client.RemoveBucketWithOptions(ctx, fmt.Sprintf("bench-%d", s.buckets), minio.RemoveBucketOptions{ForceDelete: true}); err != nil {
+		if err := s.client.RemoveBucketWithOptions(ctx, fmt.Sprintf("bench-%d", s.buckets),
+			minio.RemoveBucketOptions{ForceDelete: true}); err != nil {
 			return "", err
 		}
 	}

@@ -31,7 +31,8 @@ func (b *bench) generate(ctx context.Context) error {
 		expand = [][]string{{"--expand", "none"}, {"--expand", "none"}}
 	}
 	for i, flags := range expand {
-		args := append([]string{"build", "--base-url", "https://tollbook.example", "--data", filepath.Dir(b.public)}, flags...)
+		args := append([]string{"build", "--base-url", "https://tollbook.example", "--data", filepath.Dir(b.public)},
+			flags...)
 		if err := turns.Run(ctx, []string{"DATABASE_URL=" + server.DSN()}, b.program, args...); err != nil {
 			return err
 		}
@@ -56,6 +57,7 @@ func (b *bench) fill(ctx context.Context, dsn string) error {
 		return err
 	}
 	defer db.Close()
-	_, err = crowd.Load(ctx, db, crowd.Options{Services: b.services, Seed: 1, Moment: time.Now().Truncate(time.Minute), Days: 90})
+	_, err = crowd.Load(ctx, db, crowd.Options{Services: b.services, Seed: 1, Moment: time.Now().Truncate(time.Minute),
+		Days: 90})
 	return err
 }

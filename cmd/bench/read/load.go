@@ -55,7 +55,8 @@ func (b *bench) load(ctx context.Context, s *server, list string) (load, error) 
 	if err != nil {
 		return load{}, err
 	}
-	cmd := turns.Program(ctx, nil, "wrk", "-t", strconv.Itoa(threads()), "-c", strconv.Itoa(b.connections), "-d", strconv.Itoa(b.seconds)+"s",
+	cmd := turns.Program(ctx, nil, "wrk", "-t", strconv.Itoa(threads()), "-c", strconv.Itoa(b.connections), "-d",
+		strconv.Itoa(b.seconds)+"s",
 		"-H", "Accept-Encoding: gzip", "-s", b.loader, "http://"+s.address+"/", "--", list)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
@@ -75,7 +76,8 @@ func (b *bench) load(ctx context.Context, s *server, list string) (load, error) 
 		return load{}, fmt.Errorf("%.0f of %.0f requests failed\n%s", l.Failed, l.Requests, out)
 	}
 	l.CPU = after - before
-	log.Printf("    %.0f requests, %.0f bytes each, %.1f µs of CPU, p50 %.3g ms, p99 %.3g ms, most %.3g ms", l.Requests, l.Bytes/l.Requests, l.cpuMicros(), l.p50(), l.p99(), l.max())
+	log.Printf("    %.0f requests, %.0f bytes each, %.1f µs of CPU, p50 %.3g ms, p99 %.3g ms, most %.3g ms", l.Requests,
+		l.Bytes/l.Requests, l.cpuMicros(), l.p50(), l.p99(), l.max())
 	return l, nil
 }
 

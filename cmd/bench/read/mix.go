@@ -47,7 +47,8 @@ const (
 )
 
 // defaultPages are what most readers ask for: the first page of each list.
-var defaultPages = []string{"v1/services.json", "v1/services.json", "v1/services.json", "v1/changes.json", "v1/facilitators.json"}
+var defaultPages = []string{"v1/services.json", "v1/services.json", "v1/services.json", "v1/changes.json",
+	"v1/facilitators.json"}
 
 var (
 	detail = regexp.MustCompile(`^v1/services/[^/=]+\.json$`)
@@ -97,14 +98,16 @@ func newMixes(public, dir string) (*mixes, error) {
 	}
 	others := make([]string, cutLines)
 	for i := range others {
-		others[i] = fmt.Sprintf("%s&sort=%s&per_page=%d", newSearch(r, words), site.Orders[r.IntN(len(site.Orders))], 1+r.IntN(site.MaxPageSize))
+		others[i] = fmt.Sprintf("%s&sort=%s&per_page=%d", newSearch(r, words), site.Orders[r.IntN(len(site.Orders))],
+			1+r.IntN(site.MaxPageSize))
 	}
 	for _, list := range []struct {
 		name  string
 		to    *string
 		lines []string
 	}{
-		{"files", &m.files, files}, {"addresses", &m.addresses, addresses}, {"windows", &m.windows, cuts}, {"again", &m.again, cuts[:fewLines]},
+		{"files", &m.files, files}, {"addresses", &m.addresses, addresses}, {"windows", &m.windows, cuts},
+		{"again", &m.again, cuts[:fewLines]},
 		{"searches", &m.searches, few}, {"others", &m.others, others},
 	} {
 		*list.to = filepath.Join(dir, list.name+".txt")
@@ -153,7 +156,8 @@ func chooseFiles(r *rand.Rand, snap *output.Snapshot) ([]string, error) {
 func windows(r *rand.Rand, index *site.Index) []string {
 	var filters []string // of lists of services
 	for _, key := range slices.Sorted(maps.Keys(index.Lists)) {
-		if path, query, err := site.Request(key + "/sort=newest/per_page=25/page=1.json"); err == nil && path == "/v1/services" {
+		if path, query, err := site.Request(key + "/sort=newest/per_page=25/page=1.json"); err == nil &&
+			path == "/v1/services" {
 			values, _ := url.ParseQuery(query)
 			values.Del("sort")
 			values.Del("per_page")
@@ -203,7 +207,8 @@ func readIndex(snap *output.Snapshot) (*site.Index, error) {
 func readWords(snap *output.Snapshot, index *site.Index) ([]string, error) {
 	words := map[string]bool{}
 	for page := 1; page <= max(1, min(20, index.Lists["v1/services"]/site.MaxPageSize)); page++ {
-		data, err := snap.ReadFile(fmt.Sprintf("v1/services/sort=newest/per_page=%d/page=%d.json", site.MaxPageSize, page))
+		data, err := snap.ReadFile(fmt.Sprintf("v1/services/sort=newest/per_page=%d/page=%d.json", site.MaxPageSize,
+			page))
 		if err != nil {
 			return nil, err
 		}
@@ -276,8 +281,10 @@ func fetch(ctx context.Context, address, path string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s%s: %w", address, path, err)
 	}
-	if encoding := resp.Header.Get("Content-Encoding"); resp.StatusCode != http.StatusOK || encoding != "gzip" || resp.ContentLength != int64(len(body)) {
-		return nil, fmt.Errorf("%s%s: status %d, Content-Encoding %q, Content-Length %d of %d bytes", address, path, resp.StatusCode, encoding, resp.ContentLength, len(body))
+	if encoding := resp.Header.Get("Content-Encoding"); resp.StatusCode != http.StatusOK || encoding != "gzip" ||
+		resp.ContentLength != int64(len(body)) {
+		return nil, fmt.Errorf("%s%s: status %d, Content-Encoding %q, Content-Length %d of %d bytes", address, path,
+			resp.StatusCode, encoding, resp.ContentLength, len(body))
 	}
 	return body, nil
 }

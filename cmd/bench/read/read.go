@@ -35,17 +35,20 @@ type options struct {
 }
 
 // Command is the bench.
-var Command = turns.Command{Name: "read", Short: "requests of readers, beside nginx", Flags: func(flags *flag.FlagSet) func(context.Context) error {
-	var o options
-	flags.IntVar(&o.services, "services", 20_000, "generated services")
-	flags.IntVar(&o.runs, "runs", 5, "runs of each side")
-	flags.IntVar(&o.seconds, "seconds", 10, "seconds of load in a run")
-	flags.IntVar(&o.connections, "connections", 64, "connections of a load, each of which asks as soon as it is answered")
-	flags.BoolVar(&o.swap, "swap", false, "measure ours alone, under snapshots that replace each other, beside none that do")
-	flags.StringVar(&o.public, "public", "", "`folder` that build --gzip published, in place of a generated one")
-	flags.StringVar(&o.program, "program", "", "`file` of the tollbook to serve by, in place of the one here")
-	return func(ctx context.Context) error { return run(ctx, o) }
-}}
+var Command = turns.Command{Name: "read", Short: "requests of readers, beside nginx",
+	Flags: func(flags *flag.FlagSet) func(context.Context) error {
+		var o options
+		flags.IntVar(&o.services, "services", 20_000, "generated services")
+		flags.IntVar(&o.runs, "runs", 5, "runs of each side")
+		flags.IntVar(&o.seconds, "seconds", 10, "seconds of load in a run")
+		flags.IntVar(&o.connections, "connections", 64,
+			"connections of a load, each of which asks as soon as it is answered")
+		flags.BoolVar(&o.swap, "swap", false,
+			"measure ours alone, under snapshots that replace each other, beside none that do")
+		flags.StringVar(&o.public, "public", "", "`folder` that build --gzip published, in place of a generated one")
+		flags.StringVar(&o.program, "program", "", "`file` of the tollbook to serve by, in place of the one here")
+		return func(ctx context.Context) error { return run(ctx, o) }
+	}}
 
 // bench is what the sides share.
 type bench struct {
@@ -57,7 +60,8 @@ type bench struct {
 }
 
 func run(ctx context.Context, o options) error {
-	if err := turns.Install(ctx, turns.Peer{Program: "nginx", Package: "nginx-light"}, turns.Peer{Program: "wrk", Package: "wrk"}); err != nil {
+	if err := turns.Install(ctx, turns.Peer{Program: "nginx", Package: "nginx-light"},
+		turns.Peer{Program: "wrk", Package: "wrk"}); err != nil {
 		return err
 	}
 	dir, err := turns.Folder()
@@ -144,8 +148,10 @@ func (b *bench) compare(ctx context.Context, report *turns.Report, ours *server)
 	}
 	const literal = "our literal hit"
 	report.Compare("literal file, gzip", "nginx gzip_static always", "requests/s", given[0], given[1], literalBound)
-	report.Compare("the same, CPU of a request", "nginx", "µs", b.of("literal, ours", load.cpuMicros), b.of("literal, nginx", load.cpuMicros), turns.Bound{})
-	report.Compare("the same, p99", "nginx", "ms", b.of("literal, ours", load.p99), b.of("literal, nginx", load.p99), turns.Bound{})
+	report.Compare("the same, CPU of a request", "nginx", "µs", b.of("literal, ours", load.cpuMicros),
+		b.of("literal, nginx", load.cpuMicros), turns.Bound{})
+	report.Compare("the same, p99", "nginx", "ms", b.of("literal, ours", load.p99), b.of("literal, nginx", load.p99),
+		turns.Bound{})
 	report.Compare("the same files by readers' addresses", literal, "requests/s", given[2], given[0], turns.Bound{})
 	report.Compare("a window that was cut before", literal, "requests/s", given[4], given[0], againBound)
 	report.Hold("windows, each cut anew", "requests/s", windowBound, given[3]...)
@@ -153,7 +159,8 @@ func (b *bench) compare(ctx context.Context, report *turns.Report, ours *server)
 	report.Hold("q, each another query or page: p95", "ms", searchBound, b.of("q, each another", load.p95)...)
 	report.Tell("q, 400 different queries", "requests/s", given[5]...)
 	report.Tell("q, each another query or page", "requests/s", given[6]...)
-	for _, name := range []string{"literal, ours", "literal, nginx", "cut window", "window again", "q, 400 different", "q, each another"} {
+	for _, name := range []string{"literal, ours", "literal, nginx", "cut window", "window again", "q, 400 different",
+		"q, each another"} {
 		report.Tell(name+": p50", "ms", b.of(name, load.p50)...)
 		report.Tell(name+": p99", "ms", b.of(name, load.p99)...)
 		report.Tell(name+": CPU of a request", "µs", b.of(name, load.cpuMicros)...)

@@ -28,7 +28,8 @@ var serving = regexp.MustCompile(`on http://([0-9.:]+)/`)
 
 // startServe starts tollbook serve, without a limit for the one client that there is.
 func (b *bench) startServe(ctx context.Context) (*server, error) {
-	cmd := turns.Program(ctx, nil, b.program, "serve", "--from", b.public, "--listen", "127.0.0.1:0", "--rate-limit", "0", "--metrics", "127.0.0.1:0")
+	cmd := turns.Program(ctx, nil, b.program, "serve", "--from", b.public, "--listen", "127.0.0.1:0", "--rate-limit",
+		"0", "--metrics", "127.0.0.1:0")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

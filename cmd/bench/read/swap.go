@@ -41,8 +41,10 @@ func (b *bench) swaps(ctx context.Context, report *turns.Report, ours *server) e
 		return err
 	}
 	report.Compare("p99 while snapshots replace each other", "no new snapshot", "ms", given[0], given[1], slowest)
-	report.Compare("slowest request", "no new snapshot", "ms", b.of("flips", load.max), b.of("still", load.max), turns.Bound{})
-	report.Compare("CPU of a request", "no new snapshot", "µs", b.of("flips", load.cpuMicros), b.of("still", load.cpuMicros), turns.Bound{})
+	report.Compare("slowest request", "no new snapshot", "ms", b.of("flips", load.max), b.of("still", load.max),
+		turns.Bound{})
+	report.Compare("CPU of a request", "no new snapshot", "µs", b.of("flips", load.cpuMicros),
+		b.of("still", load.cpuMicros), turns.Bound{})
 	report.Tell("snapshots that replaced another", "", float64(flips))
 	return nil
 }

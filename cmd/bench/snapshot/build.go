@@ -48,7 +48,9 @@ func child(ctx context.Context, told any, args ...string) error {
 func buildIn(ctx context.Context, d *database, dir string, minute int, more ...string) (b built, err error) {
 	before, err := d.cpu()
 	if err == nil {
-		err = child(ctx, &b, append([]string{"-role=build", "-database=" + d.server.DSN(), "-dir=" + dir, "-minute=" + strconv.Itoa(minute)}, more...)...)
+		err = child(ctx, &b,
+			append([]string{"-role=build", "-database=" + d.server.DSN(), "-dir=" + dir,
+				"-minute=" + strconv.Itoa(minute)}, more...)...)
 	}
 	if err != nil {
 		return b, err
@@ -80,8 +82,9 @@ func buildOnce(ctx context.Context, o options) error {
 	began := time.Now()
 	var b built
 	b.Report, err = build.Run(ctx, db, folder, build.Options{
-		Now: crowd.Moment.Add(time.Duration(o.minute) * time.Minute), Every: 15 * time.Minute, LogDelay: crowd.LogDelay, Expand: output.ExpandNone,
-		Site: render.Site{BaseURL: "https://tollbook.example"}, Program: "bench",
+		Now: crowd.Moment.Add(time.Duration(o.minute) * time.Minute), Every: 15 * time.Minute, LogDelay: crowd.LogDelay,
+		Expand: output.ExpandNone,
+		Site:   render.Site{BaseURL: "https://tollbook.example"}, Program: "bench",
 	})
 	if err != nil {
 		return err

@@ -35,14 +35,17 @@ func inTurn(ctx context.Context, o options, dir string) (err error) {
 		if err := m.run(ctx, o, d, filepath.Join(dir, "public"), i); err != nil {
 			return err
 		}
-		log.Printf("run %d of %d: whole %.2f s, deflate %.2f s, rebuild %.2f s, again whole %.2f s, %.0f MB", i+1, o.runs,
+		log.Printf("run %d of %d: whole %.2f s, deflate %.2f s, rebuild %.2f s, again whole %.2f s, %.0f MB", i+1,
+			o.runs,
 			m.full[i], m.deflate[i], m.rebuild[i], m.again[i], m.peak[i])
 	}
 	r := turns.New(o.runs)
-	r.Compare("a whole build", "deflating the same", "s", m.full, m.deflate, turns.Bound{Target: 3.7, Hoped: 2, Most: true})
+	r.Compare("a whole build", "deflating the same", "s", m.full, m.deflate,
+		turns.Bound{Target: 3.7, Hoped: 2, Most: true})
 	r.Compare("a whole build", "deflating each content once", "s", m.full, m.distinct, turns.Bound{})
 	r.Compare("a build after 1 in 15 changed", "the same from nothing", "s", m.rebuild, m.again, rebuildBound)
-	r.Compare("processor time of it, with Postgres", "the same from nothing", "s", m.rebuildCPU, m.againCPU, rebuildBound)
+	r.Compare("processor time of it, with Postgres", "the same from nothing", "s", m.rebuildCPU, m.againCPU,
+		rebuildBound)
 	r.Hold("most memory of a whole build", "MB", turns.Bound{Target: 512, Hoped: 256, Most: true}, m.peak...)
 	r.Tell("processor time of a whole build, without Postgres", "s", m.cpu...)
 	r.Tell("the same of a service", "ms", each(m.cpu, 1e3/float64(o.services))...)
@@ -122,7 +125,8 @@ func (m *measured) run(ctx context.Context, o options, d *database, public strin
 	m.full, m.cpu, m.peak = append(m.full, full.Seconds), append(m.cpu, full.CPU), append(m.peak, full.Peak)
 	m.deflate, m.distinct = append(m.deflate, peer.Seconds), append(m.distinct, peer.Distinct)
 	m.rebuild, m.again = append(m.rebuild, rebuild.Seconds), append(m.again, again.Seconds)
-	m.rebuildCPU, m.againCPU = append(m.rebuildCPU, rebuild.CPU+rebuild.Server), append(m.againCPU, again.CPU+again.Server)
+	m.rebuildCPU, m.againCPU = append(m.rebuildCPU, rebuild.CPU+rebuild.Server),
+		append(m.againCPU, again.CPU+again.Server)
 	m.server = append(m.server, full.Server)
 	m.last, m.bytes = full, peer.Bytes
 	return nil

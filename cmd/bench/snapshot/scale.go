@@ -66,7 +66,8 @@ func (g *grown) run(ctx context.Context, o options, public string, i int) error 
 	if err := child(ctx, &peer, "-role=deflate", "-dir="+public); err != nil {
 		return err
 	}
-	log.Printf("%d services: %.1f s, %.1f s of processor, %.0f MB of memory; deflating %.1f s", g.services, b.Seconds, b.CPU, b.Peak, peer.Seconds)
+	log.Printf("%d services: %.1f s, %.1f s of processor, %.0f MB of memory; deflating %.1f s", g.services, b.Seconds,
+		b.CPU, b.Peak, peer.Seconds)
 	g.seconds, g.cpu, g.server = append(g.seconds, b.Seconds), append(g.cpu, b.CPU), append(g.server, b.Server)
 	g.peak, g.deflate = append(g.peak, b.Peak), append(g.deflate, peer.Seconds)
 	g.last, g.bytes = b, peer.Bytes
@@ -86,7 +87,8 @@ func (g *grown) compare(r *turns.Report, from *grown) {
 func (g *grown) tell(r *turns.Report) {
 	each := func(values []float64, factor float64) []float64 { return each(values, factor/float64(g.services)) }
 	r.Tell(fmt.Sprintf("processor time of a service, %d services", g.services), "ms", each(g.cpu, 1e3)...)
-	r.Tell(fmt.Sprintf("processor time of Postgres, of a service, %d services", g.services), "ms", each(g.server, 1e3)...)
+	r.Tell(fmt.Sprintf("processor time of Postgres, of a service, %d services", g.services), "ms",
+		each(g.server, 1e3)...)
 	r.Tell(fmt.Sprintf("memory of a service, %d services", g.services), "kB", each(g.peak, 1e3)...)
 	g.last.tell(r, g.database, g.services, g.bytes)
 }

@@ -7,7 +7,8 @@
 // visit to one service in fifteen, beside the snapshot before, then the same again from nothing. What a whole build is
 // held to is the time in which all cores deflate what it wrote, snapshot and packs, with the same library at the same
 // level, and do nothing else: reading is not timed. Equal contents are deflated once for each of their
-// names; a second line reports the time for each content once. Postgres, which has its own processes, runs on the same cores.
+// names; a second line reports the time for each content once. Postgres, which has its own processes, runs on the same
+// cores.
 //
 //	go run ./cmd/bench snapshot -scale 20000,200000 -runs 2
 //
@@ -45,29 +46,30 @@ type options struct {
 }
 
 // Command is the bench.
-var Command = turns.Command{Name: "snapshot", Short: "builds, beside deflating what they wrote", Flags: func(flags *flag.FlagSet) func(context.Context) error {
-	var o options
-	flags.IntVar(&o.services, "services", 20_000, "how many `services`")
-	flags.IntVar(&o.runs, "runs", 5, "`runs` of each")
-	flags.IntVar(&o.days, "days", 90, "UTC `days` of history")
-	flags.StringVar(&o.scale, "scale", "", "`sizes` that are built in turn, the smallest first: 20000,200000")
-	flags.StringVar(&o.data, "data", "", "`folder` for the database; default in memory")
-	flags.StringVar(&o.cpu, "cpuprofile", "", "`file` for a CPU profile of our last whole build")
-	flags.StringVar(&o.heap, "memprofile", "", "`file` for a heap profile at its end")
-	flags.StringVar(&o.role, "role", "", "of the processes that the bench starts itself")
-	flags.StringVar(&o.database, "database", "", "likewise")
-	flags.StringVar(&o.dir, "dir", "", "likewise")
-	flags.IntVar(&o.minute, "minute", 0, "likewise")
-	return func(ctx context.Context) error {
-		switch o.role {
-		case "build":
-			return buildOnce(ctx, o)
-		case "deflate":
-			return deflateOnce(o.dir)
+var Command = turns.Command{Name: "snapshot", Short: "builds, beside deflating what they wrote",
+	Flags: func(flags *flag.FlagSet) func(context.Context) error {
+		var o options
+		flags.IntVar(&o.services, "services", 20_000, "how many `services`")
+		flags.IntVar(&o.runs, "runs", 5, "`runs` of each")
+		flags.IntVar(&o.days, "days", 90, "UTC `days` of history")
+		flags.StringVar(&o.scale, "scale", "", "`sizes` that are built in turn, the smallest first: 20000,200000")
+		flags.StringVar(&o.data, "data", "", "`folder` for the database; default in memory")
+		flags.StringVar(&o.cpu, "cpuprofile", "", "`file` for a CPU profile of our last whole build")
+		flags.StringVar(&o.heap, "memprofile", "", "`file` for a heap profile at its end")
+		flags.StringVar(&o.role, "role", "", "of the processes that the bench starts itself")
+		flags.StringVar(&o.database, "database", "", "likewise")
+		flags.StringVar(&o.dir, "dir", "", "likewise")
+		flags.IntVar(&o.minute, "minute", 0, "likewise")
+		return func(ctx context.Context) error {
+			switch o.role {
+			case "build":
+				return buildOnce(ctx, o)
+			case "deflate":
+				return deflateOnce(o.dir)
+			}
+			return run(ctx, o)
 		}
-		return run(ctx, o)
-	}
-}}
+	}}
 
 // sizes are those of -scale.
 func (o *options) sizes() ([]int, error) {
@@ -123,7 +125,8 @@ func fill(ctx context.Context, o options, dir string, services int) (*database, 
 	if err != nil {
 		return nil, errors.Join(err, d.close())
 	}
-	log.Printf("%d services, %d rows, %.1f MB, made in %.1f s", services, d.report.Rows, float64(d.bytes)/1e6, d.report.Took.Seconds())
+	log.Printf("%d services, %d rows, %.1f MB, made in %.1f s", services, d.report.Rows, float64(d.bytes)/1e6,
+		d.report.Took.Seconds())
 	return d, nil
 }
 
@@ -133,7 +136,8 @@ func (d *database) fill(ctx context.Context, o options, services int) error {
 		return err
 	}
 	defer db.Close()
-	if d.report, err = crowd.Load(ctx, db, crowd.Options{Services: services, Seed: 1, Moment: crowd.Moment, Days: o.days}); err != nil {
+	if d.report, err = crowd.Load(ctx, db, crowd.Options{Services: services, Seed: 1, Moment: crowd.Moment,
+		Days: o.days}); err != nil {
 		return err
 	}
 	d.bytes, err = db.Size(ctx)

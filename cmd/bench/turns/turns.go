@@ -110,7 +110,8 @@ type Report struct {
 
 // New begins a report of so many runs.
 func New(runs int) *Report {
-	return &Report{Command: commandLine(), Commit: commit(), When: time.Now().UTC().Truncate(time.Second), Go: runtime.Version(), Cores: runtime.GOMAXPROCS(0), Runs: runs}
+	return &Report{Command: commandLine(), Commit: commit(), When: time.Now().UTC().Truncate(time.Second),
+		Go: runtime.Version(), Cores: runtime.GOMAXPROCS(0), Runs: runs}
 }
 
 // commit is what git says of the folder that the bench runs in, nothing where it is no clone.
@@ -134,7 +135,8 @@ func (r *Report) Compare(what, peer, unit string, ours, theirs []float64, bound 
 		ratios[i] = ours[i] / theirs[i]
 	}
 	ratio := Of(ratios)
-	r.Comparisons = append(r.Comparisons, Comparison{what, peer, unit, Of(ours), Of(theirs), ratio, bound, bound.verdict(ratio.Median)})
+	r.Comparisons = append(r.Comparisons, Comparison{what, peer, unit, Of(ours), Of(theirs), ratio, bound,
+		bound.verdict(ratio.Median)})
 }
 
 // Tell adds numbers that have no peer.
@@ -158,9 +160,11 @@ func (r *Report) Print() error {
 
 func (r *Report) text(to io.Writer) error {
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "\n$ %s\n%s, commit %s, %s, %d cores, %d runs; minimum / median / maximum\n", r.Command, r.When.Format(time.DateTime), r.Commit, r.Go, r.Cores, r.Runs)
+	fmt.Fprintf(w, "\n$ %s\n%s, commit %s, %s, %d cores, %d runs; minimum / median / maximum\n", r.Command,
+		r.When.Format(time.DateTime), r.Commit, r.Go, r.Cores, r.Runs)
 	for _, c := range r.Comparisons {
-		fmt.Fprintf(w, "%s\tours %v %s\t%s %v\tratio %v\t%s\n", c.What, c.Ours, c.Unit, c.Peer, c.Theirs, c.Ratio, c.Bound.held(c.Verdict))
+		fmt.Fprintf(w, "%s\tours %v %s\t%s %v\tratio %v\t%s\n", c.What, c.Ours, c.Unit, c.Peer, c.Theirs, c.Ratio,
+			c.Bound.held(c.Verdict))
 	}
 	for _, f := range r.Figures {
 		fmt.Fprintf(w, "%s\t%v %s", f.What, f.Spread, f.Unit)

@@ -32,16 +32,20 @@ func TestTurns(t *testing.T) {
 		t.Errorf("what the sides gave (-want +got):\n%s", diff)
 	}
 	broken := errors.New("peer is not installed")
-	if _, err := Take(t.Context(), 1, func(context.Context) (float64, error) { return 0, broken }); !errors.Is(err, broken) {
+	if _, err := Take(t.Context(), 1, func(context.Context) (float64, error) { return 0, broken }); !errors.Is(err,
+		broken) {
 		t.Errorf("a side that fails: %v", err)
 	}
 }
 
 // TestReport shows what a bench prints: ratios run by run, not of the medians.
 func TestReport(t *testing.T) {
-	r := &Report{Command: "go run ./cmd/bench/read", Commit: "abc", When: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), Go: "go1.26", Cores: 2, Runs: 3}
-	r.Compare("literal file", "nginx", "requests/s", []float64{90, 100, 120}, []float64{100, 50, 240}, Bound{Target: 0.9, Hoped: 1.1})
-	r.Compare("whole build", "deflate", "s", []float64{6, 4, 5}, []float64{2, 2, 2}, Bound{Target: 2, Hoped: 1.3, Most: true})
+	r := &Report{Command: "go run ./cmd/bench/read", Commit: "abc", When: time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC),
+		Go: "go1.26", Cores: 2, Runs: 3}
+	r.Compare("literal file", "nginx", "requests/s", []float64{90, 100, 120}, []float64{100, 50, 240},
+		Bound{Target: 0.9, Hoped: 1.1})
+	r.Compare("whole build", "deflate", "s", []float64{6, 4, 5}, []float64{2, 2, 2},
+		Bound{Target: 2, Hoped: 1.3, Most: true})
 	r.Hold("most memory", "MB", Bound{Target: 2, Hoped: 1, Most: true}, 3, 1, 2)
 	r.Tell("files", "", 7)
 	var text bytes.Buffer

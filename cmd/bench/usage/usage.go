@@ -43,7 +43,8 @@ func CPU(pid int) (float64, error) {
 			}
 			sum += n
 		}
-		if after, err := childrenOf(pid); err != nil || slices.Equal(after, children) { // else the time of some is twice in the sum, or not at all
+		// else the time of some is twice in the sum, or not at all
+		if after, err := childrenOf(pid); err != nil || slices.Equal(after, children) {
 			return float64(sum) / ticks, err
 		}
 	}

@@ -287,12 +287,13 @@ func SolanaHistory(n int) (list []SolanaTransaction, settler string) {
 		if i%5 == 0 {
 			e.Err = json.RawMessage(`{"InstructionError":[0,{"Custom":1}]}`)
 		}
-		e.Result = json.RawMessage(fmt.Sprintf(`{"blockTime":%d,"slot":%d,"version":0,"meta":{"err":%s,"innerInstructions":[],
+		e.Result = json.RawMessage(
+			fmt.Sprintf(`{"blockTime":%d,"slot":%d,"version":0,"meta":{"err":%s,"innerInstructions":[],
 			"preTokenBalances":[{"accountIndex":2,"mint":%[4]q,"owner":%[5]q}],"postTokenBalances":[{"accountIndex":3,"mint":%[4]q,"owner":%[6]q}]},
 			"transaction":{"signatures":[%[7]q],"message":{"accountKeys":[{"pubkey":%[8]q,"signer":true},{"pubkey":%[5]q,"signer":true},{"pubkey":%[9]q},{"pubkey":%[10]q}],
 			"instructions":[{"programId":"TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA","parsed":{"type":"transferChecked","info":
 			{"authority":%[5]q,"source":%[9]q,"destination":%[10]q,"mint":%[4]q,"tokenAmount":{"amount":"%[11]d"}}}}]}}}`,
-			e.Time, e.Slot, e.Err, SolanaUSDC, payer, payee, e.Signature, settler, from, to, i))
+				e.Time, e.Slot, e.Err, SolanaUSDC, payer, payee, e.Signature, settler, from, to, i))
 		list = append(list, e)
 	}
 	return list, settler

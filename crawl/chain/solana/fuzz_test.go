@@ -24,12 +24,16 @@ func FuzzSolana(f *testing.F) {
 		return `{"programId":"` + splToken + `","parsed":{"type":"` + kind + `","info":` + info + `}}`
 	}
 	whole := func(instructions string) []byte {
-		return []byte(`{"slot":7,"blockTime":1790000000,"meta":{"err":null,"innerInstructions":[{"index":0,"instructions":[` + instructions + `]}],
+		return []byte(
+			`{"slot":7,"blockTime":1790000000,"meta":{"err":null,"innerInstructions":[{"index":0,"instructions":[` +
+				instructions + `]}],
 			"preTokenBalances":[{"accountIndex":1,"mint":"` + usdc + `","owner":"` + usdc + `"}],"postTokenBalances":[]},
 			"transaction":{"signatures":["` + signature + `"],"message":{"accountKeys":[{"pubkey":"` + settler + `","signer":true},{"pubkey":"` + splToken + `"}],"instructions":[` + instructions + `]}}}`)
 	}
-	f.Add(whole(transfer("transferChecked", `{"source":"`+splToken+`","destination":"`+token2022+`","authority":"`+usdc+`","mint":"`+usdc+`","tokenAmount":{"amount":"1000"}}`)))
-	f.Add(whole(transfer("transfer", `{"source":"`+splToken+`","destination":"`+token2022+`","multisigAuthority":"`+usdc+`","amount":"18446744073709551615"}`)))
+	f.Add(whole(transfer("transferChecked", `{"source":"`+splToken+`","destination":"`+token2022+`","authority":"`+usdc+
+		`","mint":"`+usdc+`","tokenAmount":{"amount":"1000"}}`)))
+	f.Add(whole(transfer("transfer", `{"source":"`+splToken+`","destination":"`+token2022+`","multisigAuthority":"`+
+		usdc+`","amount":"18446744073709551615"}`)))
 	f.Add(whole(`{"programId":"` + splToken + `","accounts":["a","b","c"],"data":"3DbEuZHcyqBD"}`))
 	f.Add(whole(`{"programId":"` + splToken + `","parsed":"memo"}`))
 	f.Add([]byte(`[{"signature":"` + signature +

@@ -33,9 +33,11 @@ func rewritten(t *testing.T, o CloudFront, script []call) []string {
 	var events []map[string]any
 	for _, c := range script {
 		path, query, _ := strings.Cut(c.target, "?")
-		events = append(events, map[string]any{"version": "1.0", "context": map[string]any{"eventType": "viewer-request"}, "request": map[string]any{
-			"method": c.method, "uri": path, "querystring": querystring(query), "headers": map[string]any{}, "cookies": map[string]any{},
-		}})
+		events = append(events, map[string]any{"version": "1.0",
+			"context": map[string]any{"eventType": "viewer-request"}, "request": map[string]any{
+				"method": c.method, "uri": path, "querystring": querystring(query), "headers": map[string]any{},
+				"cookies": map[string]any{},
+			}})
 	}
 	data, err := json.Marshal(events)
 	if err != nil {
@@ -98,7 +100,8 @@ func testCloudFront(t *testing.T, w *world, script []call) {
 	for _, lists := range []bool{false, true} {
 		t.Run(fmt.Sprintf("lists=%t", lists), func(t *testing.T) {
 			files := 0
-			for i, uri := range rewritten(t, CloudFront{Bucket: "bucket", Serve: "serve", RateLimit: 200, Lists: lists}, script) {
+			for i, uri := range rewritten(t, CloudFront{Bucket: "bucket", Serve: "serve", RateLimit: 200, Lists: lists},
+				script) {
 				c := script[i]
 				if len(c.target) > 8<<10 {
 					continue // CloudFront takes no longer addresses
@@ -108,12 +111,14 @@ func testCloudFront(t *testing.T, w *world, script []call) {
 				if uri != "" {
 					if files++; err != nil {
 						t.Errorf("%.200s: %v, and it goes to %s", c, err, uri)
-					} else if key := q.Key(); uri != "/"+key || q.Snapshot != "" || q.Trimmed() && !q.Bare || q.Route != nil && q.Paged() && q.Route.Ext == ".json" && !lists {
+					} else if key := q.Key(); uri != "/"+key || q.Snapshot != "" || q.Trimmed() && !q.Bare ||
+						q.Route != nil && q.Paged() && q.Route.Ext == ".json" && !lists {
 						t.Errorf("%.200s goes to %s; its key is %s", c, uri, key)
 					}
 					continue
 				}
-				if err != nil || q.Route == nil || q.Route.Rule != site.RuleLiteral || c.method != "GET" || q.Snapshot != "" {
+				if err != nil || q.Route == nil || q.Route.Rule != site.RuleLiteral || c.method != "GET" ||
+					q.Snapshot != "" {
 					continue
 				}
 				if _, there := slices.BinarySearch(w.names, q.Key()); there && plainly(c.target) {
@@ -136,7 +141,8 @@ func plainly(target string) bool {
 		return false
 	}
 	for _, list := range v {
-		if len(list) > 1 || strings.Trim(list[0], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != "" {
+		if len(list) > 1 ||
+			strings.Trim(list[0], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != "" {
 			return false
 		}
 	}

@@ -103,8 +103,10 @@ func Worker(o Cloudflare) ([]byte, error) {
 	fill(&data.Table, table)
 	fill(&data.Types, site.ContentTypes())
 	fill(&data.Says, says{
-		Allowed: m.Allowed, Expose: m.Expose, ExposeZip: m.ExposeZip, Policy: m.Policy, SearchFile: site.SearchFile, LookupFile: site.LookupFile,
-		MaxSlug: site.MaxSlug, MaxFacilitator: site.MaxFacilitatorID, WindowDays: site.WindowDays, ChangeTypes: site.ChangeTypes, Errors: m.Errors, Calls: m.Calls,
+		Allowed: m.Allowed, Expose: m.Expose, ExposeZip: m.ExposeZip, Policy: m.Policy, SearchFile: site.SearchFile,
+		LookupFile: site.LookupFile,
+		MaxSlug:    site.MaxSlug, MaxFacilitator: site.MaxFacilitatorID, WindowDays: site.WindowDays,
+		ChangeTypes: site.ChangeTypes, Errors: m.Errors, Calls: m.Calls,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("write worker: %w", err)

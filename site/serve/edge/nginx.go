@@ -81,11 +81,13 @@ func (o Nginx) Config() ([]byte, error) {
 	m := serve.TheManners()
 	d := &nginxData{
 		Nginx: o, Root: path.Join(o.Folder, "current"), Plain: plain, Policy: m.Policy, Expose: m.Expose,
-		Snapshot: strings.Trim(site.SnapshotPattern, "^$"), MaxQuery: site.Table().Limits.MaxQuery, names: map[string]string{},
+		Snapshot: strings.Trim(site.SnapshotPattern, "^$"), MaxQuery: site.Table().Limits.MaxQuery,
+		names: map[string]string{},
 	}
 	for _, a := range site.Table().Aliases { // "/api/v1/" to "/v1/": what both end in is the rest's beginning
 		common := strings.TrimSuffix(a.To, "/")
-		d.Aliases = append(d.Aliases, site.Alias{From: strings.TrimSuffix(strings.TrimSuffix(a.From, "/"), common), To: common})
+		d.Aliases = append(d.Aliases, site.Alias{From: strings.TrimSuffix(strings.TrimSuffix(a.From, "/"), common),
+			To: common})
 	}
 	for i := range site.Routes {
 		d.addRoute(&site.Routes[i])
@@ -148,7 +150,8 @@ func (d *nginxData) addKey(r *site.Route) {
 			next.NextQuery += "page=${tollbook_next}&"
 			is := d.param(p, "_is", func(v string) string { return v }, false)
 			if d.PageIs != "" && d.PageIs != is {
-				panic("edge: the page of " + r.Name + " is another parameter than that of the routes before") // two tables of successors would do
+				// two tables of successors would do
+				panic("edge: the page of " + r.Name + " is another parameter than that of the routes before")
 			}
 			d.PageIs = is
 			continue
@@ -190,7 +193,8 @@ func (d *nginxData) param(p *site.Param, suffix string, say func(string) string,
 		for _, set := range p.Sets() {
 			for _, order := range permutations(strings.Split(set, ",")) {
 				if set != "" {
-					lines = append(lines, quote(first(p.Name, strings.Join(order, ",")))+" "+quote(say(strings.ReplaceAll(set, ",", "~2c")))+";")
+					lines = append(lines, quote(first(p.Name, strings.Join(order, ",")))+" "+
+						quote(say(strings.ReplaceAll(set, ",", "~2c")))+";")
 				}
 			}
 		}
@@ -209,7 +213,9 @@ func (d *nginxData) param(p *site.Param, suffix string, say func(string) string,
 func (d *nginxData) given(p *site.Param) string {
 	q := *p
 	q.Default = ""
-	return d.param(&q, "_given", func(v string) string { return p.Name + "=" + strings.ReplaceAll(v, "~2c", "%2C") + "&" }, false)
+	return d.param(&q, "_given", func(v string) string {
+		return p.Name + "=" + strings.ReplaceAll(v, "~2c", "%2C") + "&"
+	}, false)
 }
 
 // trimmed is the variable that sends a request to serve where it asks for less than its file holds.
@@ -283,7 +289,9 @@ func permutations(list []string) [][]string {
 func (d *nginxData) successors() {
 	for nines := range 7 {
 		for digit := range 9 {
-			d.Successors = append(d.Successors, fmt.Sprintf(`"~^(?<tollbook_head>[0-9]*)%d9{%d}$" "${tollbook_head}%d%s";`, digit, nines, digit+1, strings.Repeat("0", nines)))
+			d.Successors = append(d.Successors,
+				fmt.Sprintf(`"~^(?<tollbook_head>[0-9]*)%d9{%d}$" "${tollbook_head}%d%s";`, digit, nines, digit+1,
+					strings.Repeat("0", nines)))
 		}
 		if nines > 0 {
 			d.Successors = append(d.Successors, fmt.Sprintf(`"~^9{%d}$" "1%s";`, nines, strings.Repeat("0", nines)))
@@ -309,7 +317,8 @@ func (d *nginxData) types() {
 			small = append(small, kind)
 		}
 	}
-	d.Extensions, d.CharsetTypes, d.GzipTypes = strings.Join(extensions, "|"), strings.Join(texts, " "), strings.Join(small, " ")
+	d.Extensions, d.CharsetTypes, d.GzipTypes = strings.Join(extensions, "|"), strings.Join(texts, " "),
+		strings.Join(small, " ")
 }
 
 // errors are the answers that nginx makes by itself.
@@ -330,7 +339,8 @@ func (d *nginxData) errors(m serve.Manners) error {
 		if err != nil {
 			return err
 		}
-		d.Errors = append(d.Errors, nginxError{e.codes, e.error.Code, e.headers, strings.ReplaceAll(string(body), "'", `\'`), e.error.Code == unavailable.Code})
+		d.Errors = append(d.Errors, nginxError{e.codes, e.error.Code, e.headers,
+			strings.ReplaceAll(string(body), "'", `\'`), e.error.Code == unavailable.Code})
 	}
 	return nil
 }

@@ -27,11 +27,13 @@ var (
 // unreadable says whether nginx can't read a path that serve can: NUL, or more dots than folders.
 func unreadable(c call) bool {
 	path, _, _ := strings.Cut(c.target, "?")
-	return strings.Contains(path, "%00") || strings.HasPrefix(path, "/..") && strings.HasPrefix(path[1:]+"/", "../") || path == "/*"
+	return strings.Contains(path, "%00") || strings.HasPrefix(path, "/..") && strings.HasPrefix(path[1:]+"/", "../") ||
+		path == "/*"
 }
 
 func testNginx(t *testing.T, w *world, script []call, want []answer) {
-	addr := startNginx(t, Nginx{Folder: w.root, ServerName: "_", Upstream: w.addr, RateLimit: 1_000_000, MaxAge: 60}, "")
+	addr := startNginx(t, Nginx{Folder: w.root, ServerName: "_", Upstream: w.addr, RateLimit: 1_000_000, MaxAge: 60},
+		"")
 	files := 0
 	for i, got := range play(t, addr, script) {
 		c, want := script[i], want[i]
@@ -46,7 +48,8 @@ func testNginx(t *testing.T, w *world, script []call, want []answer) {
 			if strings.Contains(c.header, "If-") {
 				continue // by other validators: testNginxAlone
 			}
-			got, want = got.without("ETag", "Last-Modified", "Content-Encoding"), want.without("ETag", "Last-Modified", "Content-Encoding")
+			got, want = got.without("ETag", "Last-Modified", "Content-Encoding"),
+				want.without("ETag", "Last-Modified", "Content-Encoding")
 			for _, a := range []answer{got, want} {
 				a.Header["Cache-Control"] = maxAge.ReplaceAllString(a.Header["Cache-Control"], "max-age=N, stale")
 			}
@@ -63,14 +66,16 @@ func testNginx(t *testing.T, w *world, script []call, want []answer) {
 
 // Each client has its own count, an IPv6 network of 64 bits is one, and only the API counts.
 func testNginxLimits(t *testing.T, w *world) {
-	addr := startNginx(t, Nginx{Folder: w.root, ServerName: "_", Upstream: w.addr, RateLimit: 3, MaxAge: 60}, "set_real_ip_from 127.0.0.1;\nreal_ip_header X-Client;\n")
+	addr := startNginx(t, Nginx{Folder: w.root, ServerName: "_", Upstream: w.addr, RateLimit: 3, MaxAge: 60},
+		"set_real_ip_from 127.0.0.1;\nreal_ip_header X-Client;\n")
 	from := func(client, target string) int {
 		t.Helper()
 		a, err := ask(addr, call{"GET", target, "X-Client: " + client + "\r\n"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a.Code == 429 && (a.Header["Content-Type"] != "application/json; charset=utf-8" || !strings.Contains(a.Body, `"type":"rate_limited"`)) {
+		if a.Code == 429 && (a.Header["Content-Type"] != "application/json; charset=utf-8" ||
+			!strings.Contains(a.Body, `"type":"rate_limited"`)) {
 			t.Errorf("429 with %v %s", a.Header, a.Body)
 		}
 		return a.Code
@@ -86,7 +91,8 @@ func testNginxLimits(t *testing.T, w *world) {
 	exhaust("203.0.113.7")
 	exhaust("2001:db8:1:2::5")
 	for client, want := range map[string]int{
-		"203.0.113.7": 429, "2001:db8:1:2::5": 429, "2001:db8:1:2:ffff::9": 429, "2001:db8:1:3::5": 200, "203.0.113.8": 200,
+		"203.0.113.7": 429, "2001:db8:1:2::5": 429, "2001:db8:1:2:ffff::9": 429, "2001:db8:1:3::5": 200,
+		"203.0.113.8": 200,
 	} {
 		if code := from(client, "/v1/stats"); code != want {
 			t.Errorf("%s: %d, want %d", client, code, want)
@@ -105,7 +111,8 @@ func testNginxLimits(t *testing.T, w *world) {
 // Validators that nginx gave are good until the file changes; without serve, files are still sent, and the rest is told
 // so.
 func testNginxAlone(t *testing.T, w *world) {
-	addr := startNginx(t, Nginx{Folder: w.root, ServerName: "_", Upstream: "127.0.0.1:1", RateLimit: 1000, MaxAge: 60}, "")
+	addr := startNginx(t, Nginx{Folder: w.root, ServerName: "_", Upstream: "127.0.0.1:1", RateLimit: 1000, MaxAge: 60},
+		"")
 	get := func(target, header string) answer {
 		t.Helper()
 		a, err := ask(addr, call{"GET", target, header})
@@ -119,16 +126,22 @@ func testNginxAlone(t *testing.T, w *world) {
 		t.Fatalf("%d: %s", first.Code, first.Body)
 	}
 	for header, code := range map[string]int{
-		"If-None-Match: " + first.Header["ETag"]: 304, `If-None-Match: "x"`: 200, "If-Modified-Since: " + first.Header["Last-Modified"]: 304, "If-Modified-Since: Thu, 01 Jan 1970 00:00:00 GMT": 200,
+		"If-None-Match: " + first.Header["ETag"]: 304, `If-None-Match: "x"`: 200,
+		"If-Modified-Since: " + first.Header["Last-Modified"]: 304,
+		"If-Modified-Since: Thu, 01 Jan 1970 00:00:00 GMT":    200,
 	} {
 		if a := get("/v1/stats", header+"\r\n"); a.Code != code {
 			t.Errorf("%s: %d, want %d", header, a.Code, code)
 		}
 	}
-	if a := get("/v1/services?q=fire", ""); a.Code != 503 || a.Header["Content-Type"] != "application/json; charset=utf-8" || !strings.Contains(a.Body, `"code":503,"type":"unavailable"`) {
+	if a := get("/v1/services?q=fire", ""); a.Code != 503 ||
+		a.Header["Content-Type"] != "application/json; charset=utf-8" ||
+		!strings.Contains(a.Body, `"code":503,"type":"unavailable"`) {
 		t.Errorf("without serve: %d %v %s", a.Code, a.Header, a.Body)
 	}
-	if a := get("/services?page=%32", ""); a.Code != 503 || a.Header["Content-Type"] != "text/html; charset=utf-8" || a.Header["Cache-Control"] != "no-store" || a.Header["Content-Security-Policy"] == "" || !strings.Contains(a.Body, "Something failed here") {
+	if a := get("/services?page=%32", ""); a.Code != 503 || a.Header["Content-Type"] != "text/html; charset=utf-8" ||
+		a.Header["Cache-Control"] != "no-store" || a.Header["Content-Security-Policy"] == "" ||
+		!strings.Contains(a.Body, "Something failed here") {
 		t.Errorf("a page without serve: %d %v %.200s", a.Code, a.Header, a.Body)
 	}
 }

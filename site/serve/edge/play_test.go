@@ -38,8 +38,10 @@ func (a answer) without(names ...string) answer {
 // compared are the headers that every reader answers alike, whoever answers. Those that count requests, name a
 // connection or a moment are left out.
 var compared = []string{
-	"Content-Type", "Content-Encoding", "Cache-Control", "Vary", "ETag", "Last-Modified", "Link", "Accept-Ranges", "Content-Range", "X-Snapshot", "X-Snapshot-Warning", "X-Content-Type-Options", "Content-Security-Policy", "Allow",
-	"Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "Access-Control-Allow-Methods", "Access-Control-Allow-Headers", "Access-Control-Max-Age",
+	"Content-Type", "Content-Encoding", "Cache-Control", "Vary", "ETag", "Last-Modified", "Link", "Accept-Ranges",
+	"Content-Range", "X-Snapshot", "X-Snapshot-Warning", "X-Content-Type-Options", "Content-Security-Policy", "Allow",
+	"Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "Access-Control-Allow-Methods",
+	"Access-Control-Allow-Headers", "Access-Control-Max-Age",
 }
 
 // ask sends a request over a connection of its own, byte for byte as the script has it.
@@ -52,7 +54,8 @@ func ask(addr string, c call) (answer, error) {
 	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 		return answer{}, err
 	}
-	if _, err := fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: tollbook.example\r\nConnection: close\r\n%s\r\n", c.method, c.target, c.header); err != nil {
+	if _, err := fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: tollbook.example\r\nConnection: close\r\n%s\r\n", c.method,
+		c.target, c.header); err != nil {
 		return answer{}, err
 	}
 	response, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: c.method})
@@ -147,7 +150,8 @@ func TestEdges(t *testing.T) {
 	t.Run("cloudfront", func(t *testing.T) { testCloudFront(t, w, script) })
 	for name, test := range map[string]func(*testing.T, *world){
 		"worker limits": testWorkerLimits, "worker paths": testWorkerPaths, "worker follows": testWorkerFollows,
-		"worker damage": testWorkerDamage, "worker reads": testWorkerReads, "nginx limits": testNginxLimits, "nginx alone": testNginxAlone,
+		"worker damage": testWorkerDamage, "worker reads": testWorkerReads, "nginx limits": testNginxLimits,
+		"nginx alone": testNginxAlone,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, w) })
 	}
@@ -158,7 +162,8 @@ func testWorker(t *testing.T, w *world, script []call, want []answer) {
 	for i, got := range play(t, addr, script) {
 		if c := script[i]; normalPath(c.target) { // the platform rewrites others before the worker is asked
 			want := want[i]
-			if strings.HasPrefix(c.target, "/snapshots/") || strings.HasPrefix(c.target, "/packs/") { // as it lies there, with what its store says of it
+			// as it lies there, with what its store says of it
+			if strings.HasPrefix(c.target, "/snapshots/") || strings.HasPrefix(c.target, "/packs/") {
 				want, got = want.without("ETag", "Last-Modified"), got.without("ETag", "Last-Modified")
 			}
 			if diff := cmp.Diff(want, got); diff != "" {

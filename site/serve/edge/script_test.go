@@ -58,8 +58,10 @@ func (w *world) script(t *testing.T) []call {
 			}
 		}
 	}
-	for _, q := range []string{"fire", "FIRE+fox", "caf%C3%A9", "cafe", "unicode", "%E6%9D%B1%E4%BA%AC", "%E4%BA%AC", "api", "strasse", "stra%C3%9Fe", "%CF%83%CE%B5%CF%85%CF%82", "%CE%9F%CE%94",
-		"%ED%95%9C", "fine", "istanbul", "%C4%B0stanbul", "a", "-", "%20", "1", "zzz", "fire+zzz", "constructor", "__proto__", "odd+lant", "s%C3%B6hne+%26"} {
+	for _, q := range []string{"fire", "FIRE+fox", "caf%C3%A9", "cafe", "unicode", "%E6%9D%B1%E4%BA%AC", "%E4%BA%AC",
+		"api", "strasse", "stra%C3%9Fe", "%CF%83%CE%B5%CF%85%CF%82", "%CE%9F%CE%94",
+		"%ED%95%9C", "fine", "istanbul", "%C4%B0stanbul", "a", "-", "%20", "1", "zzz", "fire+zzz", "constructor",
+		"__proto__", "odd+lant", "s%C3%B6hne+%26"} {
 		get("/v1/services?q=" + q)
 		get("/v1/services?q=" + q + "&sort=cheapest&per_page=3&page=2")
 		get("/v1/services?sort=uptime&category=AI&q=" + q + "&status=online")
@@ -111,10 +113,12 @@ func (w *world) paths(t *testing.T, route *site.Route) []string {
 	name, tail, _ := strings.Cut(rest, "}")
 	names := append(slices.Clone(w.index.Slugs[:1]), "odd-0-00", "nope", "-x", "UPPER", strings.Repeat("a", 81), "a.b")
 	if name == "facilitator" {
-		names = append(slices.Clone(w.index.Facilitators[:1]), "f.001", "nope", ".x", "UPPER", strings.Repeat("a", 65), "a.json")
+		names = append(slices.Clone(w.index.Facilitators[:1]), "f.001", "nope", ".x", "UPPER", strings.Repeat("a", 65),
+			"a.json")
 	}
 	if name == "category" || name == "network" {
-		names = []string{map[string]string{"category": "ai", "network": "bse"}[name], "odd-even", "nope", "-x", "AI", "Ai", strings.Repeat("a", 81), "ai.b", "constructor"}
+		names = []string{map[string]string{"category": "ai", "network": "bse"}[name], "odd-even", "nope", "-x", "AI",
+			"Ai", strings.Repeat("a", 81), "ai.b", "constructor"}
 	}
 	if route.Rule == site.RuleLookup {
 		return []string{"/v1/lookup/url/" + strings.Repeat("0", 64)}
@@ -128,22 +132,26 @@ func (w *world) paths(t *testing.T, route *site.Route) []string {
 
 // values are what a parameter may and may not be, as they stand in a query.
 func values(p *site.Param) []string {
-	list := []string{"", "%20", "%", "%zz", "%ff", "%00", "a%00b", "%C3%A9", "a,b", "'\"<>&x=1", "+", "%2525", "007", strings.Repeat("x", 101), "%F0%9F%98%80", "%E2%80%A8", "%07%7f%C2%85"}
+	list := []string{"", "%20", "%", "%zz", "%ff", "%00", "a%00b", "%C3%A9", "a,b", "'\"<>&x=1", "+", "%2525", "007",
+		strings.Repeat("x", 101), "%F0%9F%98%80", "%E2%80%A8", "%07%7f%C2%85"}
 	switch p.Kind {
 	case site.KindChoice, site.KindSet:
 		for _, v := range p.Values {
 			list = append(list, v, strings.ToUpper(v), url.QueryEscape(v+" "), v+"&"+p.Name+"=nope", "&"+p.Name+"="+v)
 		}
 		if p.Kind == site.KindSet {
-			list = append(list, p.Values[0]+","+p.Values[1], p.Values[1]+","+p.Values[0], p.Values[1]+"%2C"+p.Values[0], ",", ",,"+p.Values[0]+",", p.Values[0]+",nope", p.Values[0]+","+p.Values[0])
+			list = append(list, p.Values[0]+","+p.Values[1], p.Values[1]+","+p.Values[0], p.Values[1]+"%2C"+p.Values[0],
+				",", ",,"+p.Values[0]+",", p.Values[0]+",nope", p.Values[0]+","+p.Values[0])
 		}
 	case site.KindInteger:
 		for _, n := range []int{p.Min - 1, p.Min, p.Min + 1, 7, 25, 99, 100, p.Max - 1, p.Max, p.Max + 1} {
 			list = append(list, strconv.Itoa(n))
 		}
-		list = append(list, "1.0", "1e3", "+1", "0x1", "%31", "1 1"[:1]+"%20", "99999999999999999999", p.Default+"&"+p.Name+"=nope", "&"+p.Name+"=2")
+		list = append(list, "1.0", "1e3", "+1", "0x1", "%31", "1 1"[:1]+"%20", "99999999999999999999",
+			p.Default+"&"+p.Name+"=nope", "&"+p.Name+"=2")
 	default:
-		list = append(list, "BSE", "SOL", "bse", "AI", "Data", "Odd+%26+%3Ceven%3E%2F~", "odd-0-00", "lanternfish-chat", "None", ".", "..", "a~b", "~2f", strings.Repeat("%C3%A9", 100), strings.Repeat("%C3%A9", 101))
+		list = append(list, "BSE", "SOL", "bse", "AI", "Data", "Odd+%26+%3Ceven%3E%2F~", "odd-0-00", "lanternfish-chat",
+			"None", ".", "..", "a~b", "~2f", strings.Repeat("%C3%A9", 100), strings.Repeat("%C3%A9", 101))
 	}
 	return list
 }
@@ -197,7 +205,9 @@ func (w *world) lookups(t *testing.T) (list []call) {
 		get("/v1/lookup/url/" + hash)
 		get("/v1/lookup/url/" + strings.ToUpper(hash) + ".json")
 	}
-	for _, item := range []string{"eip155:8453/0x209693bc6afc0c5328ba36faf03c514ef312287c", "eip155:8453/0xNOPE", "solana:x/y", "a:b/../c", "a:b/%E2%84%AA", "a:b/c d", "nocolon/x", "a:b/", "a:b/c/d", "a:b/" + strings.Repeat("x", 700)} {
+	for _, item := range []string{"eip155:8453/0x209693bc6afc0c5328ba36faf03c514ef312287c", "eip155:8453/0xNOPE",
+		"solana:x/y", "a:b/../c", "a:b/%E2%84%AA", "a:b/c d", "nocolon/x", "a:b/", "a:b/c/d",
+		"a:b/" + strings.Repeat("x", 700)} {
 		get("/v1/lookup/pay-to/" + strings.ReplaceAll(item, " ", "%20"))
 		get("/v1/lookup/pay-to/" + strings.ReplaceAll(item, " ", "%20") + ".json")
 	}
@@ -215,43 +225,76 @@ func (w *world) lookups(t *testing.T) (list []call) {
 // odd are requests that no table makes.
 func (w *world) odd() (list []call) {
 	for _, target := range []string{
-		"/v1", "/v1/", "/api", "/api/", "/api/v1", "/api/v1/", "/api/v1/api/v1/services", "/nope", "/nope.json", "/v1/nope", "/v1/nope.json", "/discovery", "/discovery/nope",
-		"//v1/services", "/v1//services", "/v1/services//", "/v1/%73ervices", "/v1/%73ervices?page=2&per_page=25", "/v1%2Fservices", "/V1/services", "/v1/services%2ejson", "/v1/services.JSON",
-		"/%zz", "/v1/%", "/v1/services/a%2", "/v1/%00", "/v1/services/%00", "/v1/%ff", "/%ff", "/v1/services/%C3%A9", "/v1/services;x=1", "/v1/services,", "/*",
-		"/v1/../v1/services", "/v1/./services", "/v1/%2e%2e/v1/stats", "/v1/services/..", "/v1/.well-known/x", "/v1\\stats", "/../v1/stats",
-		"/v1/services?", "/v1/services?&", "/v1/services?=", "/v1/services?page", "/v1/services?p%61ge=2", "/v1/services?PAGE=2", "/v1/services?page=2;per_page=1", "/v1/services?a%zz=1&page=2",
-		"/v1/services?page=1&page=2", "/v1/services?page=&page=2", "/v1/services?page=x&page=2", "/v1/services?page=2&page=x", "/v1/services?xpage=2", "/v1/services?page=2=3", "/v1/services?page=%32",
-		"/v1/services?" + strings.Repeat("a", 8192), "/v1/services?" + strings.Repeat("a", 8193), "/v1/services.json?" + strings.Repeat("a=1&", 2100), "/v1/stats?" + strings.Repeat("a", 8193),
-		"/v1/services.json?page=2", "/v1/services.json?per_page=x", "/v1/services.html", "/services.html", "/services.json", "/index.html", "/index", "/index.json", "/404.html", "/favicon.ico", "/robots.txt",
-		"/llms.txt", "/feed.xml", "/sitemap.xml", "/SHA256SUMS", "/checkpoint.json", "/snapshots/" + w.snaps[0] + ".zip", "/v1/index.json", "/v1/index", "/v1/routes.json", "/v1/openapi.json", "/.well-known/x", "/..json", "/v1/...",
-		"/v1/search.json", "/v1/search/fi.json", "/v1/search/zz.json", "/v1/search/~zz.json", "/v1/lookup.json", "/v1/checks/log.json", "/v1/checks/block=0.json", "/v1/changes/log.json", "/v1/services/odd-0-00/checks/log.json",
-		"/v1/services?snapshot=nope", "/v1/services?snapshot=", "/v1/services?snapshot=20261120T123000Z-ffffff", "/v1/services?snapshot=20261320T123000Z-ffffff", "/v1/services?snapshot=x&page=x", "/v1/services?page=x&snapshot=20261120T123000Z-ffffff",
-		"/v1/services.json?snapshot=" + w.snaps[0], "/nope?snapshot=" + w.snaps[0], "/services?snapshot=" + w.snaps[0] + "&page=2", "/?snapshot=" + w.snaps[1], "/v1/nope?snapshot=20261120T123000Z-ffffff",
-		"/v1/checks?limit=100&offset=250", "/v1/checks?limit=100&offset=1000000000", "/v1/services/lanternfish-chat/checks?limit=100&offset=50", "/v1/services/lanternfish-chat/price?period=7d", "/v1/services/lanternfish-chat/price.json",
-		"/v1/services/lanternfish-chat/scores/period=all.json", "/v1/services/lanternfish-chat/scores/period=7d.json", "/v1/services/lanternfish-chat/uptime?period=7d", "/v1/services/lanternfish-chat/uptime/period=7d.json",
-		"/v1/facilitators?include=timeseries&days=7&per_page=60&page=2", "/v1/facilitators?include=chains&days=7", "/v1/facilitators?include=chains&days=91", "/v1/facilitators?days=90", "/v1/facilitators/timeframe=7d/days=90/per_page=25/page=2.json",
-		"/v1/services/sort=newest/per_page=25/page=1.json", "/v1/services/sort=newest/per_page=25/page=99.json", "/v1/services/category=None/sort=newest/per_page=25/page=1.json", "/v1/services/~/page=1.json", "/v1/changes?service=lanternfish-chat&per_page=1",
-		"/v1/changes?service=nope&type=price_changed", "/discovery/resources?limit=30&offset=90", "/discovery/resources?type=mcp", "/discovery/resources?limit=100&offset=100", "/discovery/resources?offset=5",
+		"/v1", "/v1/", "/api", "/api/", "/api/v1", "/api/v1/", "/api/v1/api/v1/services", "/nope", "/nope.json",
+		"/v1/nope", "/v1/nope.json", "/discovery", "/discovery/nope",
+		"//v1/services", "/v1//services", "/v1/services//", "/v1/%73ervices", "/v1/%73ervices?page=2&per_page=25",
+		"/v1%2Fservices", "/V1/services", "/v1/services%2ejson", "/v1/services.JSON",
+		"/%zz", "/v1/%", "/v1/services/a%2", "/v1/%00", "/v1/services/%00", "/v1/%ff", "/%ff", "/v1/services/%C3%A9",
+		"/v1/services;x=1", "/v1/services,", "/*",
+		"/v1/../v1/services", "/v1/./services", "/v1/%2e%2e/v1/stats", "/v1/services/..", "/v1/.well-known/x",
+		"/v1\\stats", "/../v1/stats",
+		"/v1/services?", "/v1/services?&", "/v1/services?=", "/v1/services?page", "/v1/services?p%61ge=2",
+		"/v1/services?PAGE=2", "/v1/services?page=2;per_page=1", "/v1/services?a%zz=1&page=2",
+		"/v1/services?page=1&page=2", "/v1/services?page=&page=2", "/v1/services?page=x&page=2",
+		"/v1/services?page=2&page=x", "/v1/services?xpage=2", "/v1/services?page=2=3", "/v1/services?page=%32",
+		"/v1/services?" + strings.Repeat("a", 8192), "/v1/services?" + strings.Repeat("a", 8193),
+		"/v1/services.json?" + strings.Repeat("a=1&", 2100), "/v1/stats?" + strings.Repeat("a", 8193),
+		"/v1/services.json?page=2", "/v1/services.json?per_page=x", "/v1/services.html", "/services.html",
+		"/services.json", "/index.html", "/index", "/index.json", "/404.html", "/favicon.ico", "/robots.txt",
+		"/llms.txt", "/feed.xml", "/sitemap.xml", "/SHA256SUMS", "/checkpoint.json",
+		"/snapshots/" + w.snaps[0] + ".zip", "/v1/index.json", "/v1/index", "/v1/routes.json", "/v1/openapi.json",
+		"/.well-known/x", "/..json", "/v1/...",
+		"/v1/search.json", "/v1/search/fi.json", "/v1/search/zz.json", "/v1/search/~zz.json", "/v1/lookup.json",
+		"/v1/checks/log.json", "/v1/checks/block=0.json", "/v1/changes/log.json",
+		"/v1/services/odd-0-00/checks/log.json",
+		"/v1/services?snapshot=nope", "/v1/services?snapshot=", "/v1/services?snapshot=20261120T123000Z-ffffff",
+		"/v1/services?snapshot=20261320T123000Z-ffffff", "/v1/services?snapshot=x&page=x",
+		"/v1/services?page=x&snapshot=20261120T123000Z-ffffff",
+		"/v1/services.json?snapshot=" + w.snaps[0], "/nope?snapshot=" + w.snaps[0],
+		"/services?snapshot=" + w.snaps[0] + "&page=2", "/?snapshot=" + w.snaps[1],
+		"/v1/nope?snapshot=20261120T123000Z-ffffff",
+		"/v1/checks?limit=100&offset=250", "/v1/checks?limit=100&offset=1000000000",
+		"/v1/services/lanternfish-chat/checks?limit=100&offset=50", "/v1/services/lanternfish-chat/price?period=7d",
+		"/v1/services/lanternfish-chat/price.json",
+		"/v1/services/lanternfish-chat/scores/period=all.json", "/v1/services/lanternfish-chat/scores/period=7d.json",
+		"/v1/services/lanternfish-chat/uptime?period=7d", "/v1/services/lanternfish-chat/uptime/period=7d.json",
+		"/v1/facilitators?include=timeseries&days=7&per_page=60&page=2", "/v1/facilitators?include=chains&days=7",
+		"/v1/facilitators?include=chains&days=91", "/v1/facilitators?days=90",
+		"/v1/facilitators/timeframe=7d/days=90/per_page=25/page=2.json",
+		"/v1/services/sort=newest/per_page=25/page=1.json", "/v1/services/sort=newest/per_page=25/page=99.json",
+		"/v1/services/category=None/sort=newest/per_page=25/page=1.json", "/v1/services/~/page=1.json",
+		"/v1/changes?service=lanternfish-chat&per_page=1",
+		"/v1/changes?service=nope&type=price_changed", "/discovery/resources?limit=30&offset=90",
+		"/discovery/resources?type=mcp", "/discovery/resources?limit=100&offset=100", "/discovery/resources?offset=5",
 	} {
 		list = append(list, call{"GET", target, ""})
 	}
 	zip := "/snapshots/" + w.snaps[1] + ".zip"
-	for _, header := range []string{"bytes=0-9", "bytes=5-", "bytes=-7", "bytes=99999999999-", "bytes=9-5", "bytes=0-0,5-6", "lines=1-2", "bytes=a-b", "bytes=100-99999999999"} {
-		list = append(list, call{"GET", zip, "Range: " + header + "\r\n"}, call{"HEAD", zip, "Range: " + header + "\r\n"})
+	for _, header := range []string{"bytes=0-9", "bytes=5-", "bytes=-7", "bytes=99999999999-", "bytes=9-5",
+		"bytes=0-0,5-6", "lines=1-2", "bytes=a-b", "bytes=100-99999999999"} {
+		list = append(list, call{"GET", zip, "Range: " + header + "\r\n"},
+			call{"HEAD", zip, "Range: " + header + "\r\n"})
 	}
-	for _, target := range []string{"/checkpoint.json", zip, "/snapshots/20261120T123000Z-ffffff.zip", "/snapshots/x.zip", "/packs/2026112011.zip", "/packs/1999010100.zip", "/api/snapshots/x.zip"} {
+	for _, target := range []string{"/checkpoint.json", zip, "/snapshots/20261120T123000Z-ffffff.zip",
+		"/snapshots/x.zip", "/packs/2026112011.zip", "/packs/1999010100.zip", "/api/snapshots/x.zip"} {
 		for _, method := range []string{"GET", "HEAD", "POST"} {
-			list = append(list, call{method, target, ""}, call{method, target, "Accept-Encoding: gzip\r\n"}, call{method, target, "If-None-Match: *\r\n"})
+			list = append(list, call{method, target, ""}, call{method, target, "Accept-Encoding: gzip\r\n"},
+				call{method, target, "If-None-Match: *\r\n"})
 		}
 	}
-	for _, target := range []string{"/", "/v1/services", "/v1/nope", "/nope", "/services", "/v1/services?page=x", "/v1/stats", "/v1/submit", "/api/v1/submit", "/v1/submissions/x"} {
+	for _, target := range []string{"/", "/v1/services", "/v1/nope", "/nope", "/services", "/v1/services?page=x",
+		"/v1/stats", "/v1/submit", "/api/v1/submit", "/v1/submissions/x"} {
 		for _, method := range []string{"HEAD", "OPTIONS", "POST", "PUT", "DELETE", "PATCH"} {
 			list = append(list, call{method, target, ""})
 		}
 		for _, header := range []string{
-			"Accept-Encoding: gzip", "Accept-Encoding: gzip;q=0", "Accept-Encoding: br, *;q=0.5", "Accept-Encoding: identity, gzip;q=0.5", "Accept-Encoding: gzip;q=x", "Accept-Encoding: deflate",
-			"If-None-Match: *", `If-None-Match: "nope"`, "If-None-Match: nope", "If-Modified-Since: Fri, 20 Nov 2026 12:45:00 GMT", "If-Modified-Since: Fri, 20 Nov 2026 12:44:59 GMT", "If-Modified-Since: Wed, 20 Nov 2030 12:44:59 GMT",
-			"If-Modified-Since: soon", "If-Modified-Since: Wed, 20 Nov 2030 12:44:59 GMT\r\nIf-None-Match: \"nope\"", "Range: bytes=0-9",
+			"Accept-Encoding: gzip", "Accept-Encoding: gzip;q=0", "Accept-Encoding: br, *;q=0.5",
+			"Accept-Encoding: identity, gzip;q=0.5", "Accept-Encoding: gzip;q=x", "Accept-Encoding: deflate",
+			"If-None-Match: *", `If-None-Match: "nope"`, "If-None-Match: nope",
+			"If-Modified-Since: Fri, 20 Nov 2026 12:45:00 GMT", "If-Modified-Since: Fri, 20 Nov 2026 12:44:59 GMT",
+			"If-Modified-Since: Wed, 20 Nov 2030 12:44:59 GMT",
+			"If-Modified-Since: soon", "If-Modified-Since: Wed, 20 Nov 2030 12:44:59 GMT\r\nIf-None-Match: \"nope\"",
+			"Range: bytes=0-9",
 		} {
 			list = append(list, call{"GET", target, header + "\r\n"})
 		}

@@ -35,9 +35,11 @@ func testWorkerLimits(t *testing.T, w *world) {
 		}
 	}
 	for client, want := range map[string]int{
-		"203.0.113.7": 429, "::ffff:203.0.113.7": 429, "2001:db8:1:2::5": 429, "2001:DB8:1:2:ffff::9": 429, "2001:0db8:0001:0002:0:0:0:1": 429, "2001:db8:1:3::5": 200, "203.0.113.8": 200,
+		"203.0.113.7": 429, "::ffff:203.0.113.7": 429, "2001:db8:1:2::5": 429, "2001:DB8:1:2:ffff::9": 429,
+		"2001:0db8:0001:0002:0:0:0:1": 429, "2001:db8:1:3::5": 200, "203.0.113.8": 200,
 	} {
-		if a := from(client, "/api/v1/stats"); a.Code != want || a.Code == 429 && (!strings.Contains(a.Body, `"type":"rate_limited"`) || a.Header["Cache-Control"] != "no-store") {
+		if a := from(client, "/api/v1/stats"); a.Code != want || a.Code == 429 &&
+			(!strings.Contains(a.Body, `"type":"rate_limited"`) || a.Header["Cache-Control"] != "no-store") {
 			t.Errorf("%s: %d %v %s, want %d", client, a.Code, a.Header, a.Body, want)
 		}
 	}
@@ -49,7 +51,8 @@ func testWorkerLimits(t *testing.T, w *world) {
 // What the platform makes of a path before the worker is asked is answered as if it had been sent so.
 func testWorkerPaths(t *testing.T, w *world) {
 	addr := startWorker(t, w.root)
-	for sent, seen := range map[string]string{"/v1/./stats": "/v1/stats", "/nope/../v1/stats": "/v1/stats", "/v1/%2e%2e/v1/tags": "/v1/tags", `/v1\status`: "/v1/status", "/../v1/nope": "/v1/nope"} {
+	for sent, seen := range map[string]string{"/v1/./stats": "/v1/stats", "/nope/../v1/stats": "/v1/stats",
+		"/v1/%2e%2e/v1/tags": "/v1/tags", `/v1\status`: "/v1/status", "/../v1/nope": "/v1/nope"} {
 		want, got := mustAsk(t, w.addr, call{"GET", seen, ""}), mustAsk(t, addr, call{"GET", sent, ""})
 		if got.Code != want.Code || got.Body != want.Body {
 			t.Errorf("%s: %d %.80s, %s is %d %.80s", sent, got.Code, got.Body, seen, want.Code, want.Body)
@@ -120,17 +123,21 @@ func testWorkerDamage(t *testing.T, w *world) {
 		t.Fatal(err)
 	}
 	addr := startWorker(t, w.root)
-	if a := mustAsk(t, addr, call{"GET", "/v1/openapi.json", "Accept-Encoding: gzip\r\n"}); a.Code != 500 || a.Header["Cache-Control"] != "no-store" || !strings.Contains(a.Body, `"message":"internal error"`) {
+	if a := mustAsk(t, addr, call{"GET", "/v1/openapi.json", "Accept-Encoding: gzip\r\n"}); a.Code != 500 ||
+		a.Header["Cache-Control"] != "no-store" || !strings.Contains(a.Body, `"message":"internal error"`) {
 		t.Errorf("damaged: %d %v %.200s", a.Code, a.Header, a.Body)
 	}
-	if a := mustAsk(t, addr, call{"GET", "/status", ""}); a.Code != 500 || a.Header["Cache-Control"] != "no-store" || a.Header["Content-Type"] != "text/html; charset=utf-8" || a.Header["Content-Security-Policy"] == "" || !strings.Contains(a.Body, "Something failed here") {
+	if a := mustAsk(t, addr, call{"GET", "/status", ""}); a.Code != 500 || a.Header["Cache-Control"] != "no-store" ||
+		a.Header["Content-Type"] != "text/html; charset=utf-8" || a.Header["Content-Security-Policy"] == "" ||
+		!strings.Contains(a.Body, "Something failed here") {
 		t.Errorf("a damaged page: %d %v %.200s", a.Code, a.Header, a.Body)
 	}
 	if a := mustAsk(t, addr, call{"GET", "/v1/stats", ""}); a.Code != 200 {
 		t.Errorf("beside the damage: %d %s", a.Code, a.Body)
 	}
 	empty := startWorker(t, t.TempDir())
-	if a := mustAsk(t, empty, call{"GET", "/v1/stats", ""}); a.Code != 503 || !strings.Contains(a.Body, "nothing is published yet") {
+	if a := mustAsk(t, empty, call{"GET", "/v1/stats", ""}); a.Code != 503 ||
+		!strings.Contains(a.Body, "nothing is published yet") {
 		t.Errorf("empty: %d %s", a.Code, a.Body)
 	}
 }
@@ -146,7 +153,8 @@ func testWorkerReads(t *testing.T, w *world) {
 		}
 		return c
 	}
-	targets := []string{"/v1/services", "/v1/services?per_page=7&page=3", "/v1/stats", "/v1/services?q=fire", "/v1/checks?limit=100&offset=70", "/"}
+	targets := []string{"/v1/services", "/v1/services?per_page=7&page=3", "/v1/stats", "/v1/services?q=fire",
+		"/v1/checks?limit=100&offset=70", "/"}
 	for _, target := range targets {
 		mustAsk(t, addr, call{"GET", target, ""})
 	}

@@ -46,16 +46,19 @@ func newWorld(t *testing.T) *world {
 	}
 	defer db.Close()
 	listings, histories := sample.Listings(moment, 0), sample.Histories(moment)
-	for i, name := range []string{"Ünïcode Café", "東京都API", "Straße & <Söhne>", "ΟΔΥΣΣΕΥΣ", "한국 서비스", "ﬁne ligature", "İstanbul", "fire fox"} {
+	for i, name := range []string{"Ünïcode Café", "東京都API", "Straße & <Söhne>", "ΟΔΥΣΣΕΥΣ", "한국 서비스", "ﬁne ligature",
+		"İstanbul", "fire fox"} {
 		for j := range 20 {
 			slug := fmt.Sprintf("odd-%d-%02d", i, j)
 			listings = append(listings, postgres.Listing{
-				Slug: slug, Name: fmt.Sprintf("%s %d", name, j), BaseURL: "https://" + slug + ".test", Category: []string{"AI", "Data", "Odd & <even>/~"}[j%3],
-				Source: "imported:file", CreatedAt: moment.AddDate(0, 0, -i).Add(-time.Duration(j) * time.Minute),
+				Slug: slug, Name: fmt.Sprintf("%s %d", name, j), BaseURL: "https://" + slug + ".test",
+				Category: []string{"AI", "Data", "Odd & <even>/~"}[j%3],
+				Source:   "imported:file", CreatedAt: moment.AddDate(0, 0, -i).Add(-time.Duration(j) * time.Minute),
 				Endpoints: []postgres.ListedEndpoint{{Method: "GET", Path: "/q"}},
 			})
 			histories = append(histories, postgres.History{Slug: slug, Endpoints: []postgres.EndpointHistory{
-				{Method: "GET", Path: "/q", FirstSeenAt: moment.AddDate(0, 0, -i), LastPaidAt: new(moment.Add(-time.Minute))},
+				{Method: "GET", Path: "/q", FirstSeenAt: moment.AddDate(0, 0, -i),
+					LastPaidAt: new(moment.Add(-time.Minute))},
 			}})
 		}
 	}
@@ -65,7 +68,8 @@ func newWorld(t *testing.T) *world {
 	facilitators := sample.Facilitators(moment)
 	for i := range 130 {
 		id := fmt.Sprintf("f.%03d", i)
-		facilitators = append(facilitators, ledger.Facilitator{ID: id, Name: "Facilitator " + id, WebsiteURL: "https://" + id[2:] + ".test", UpstreamStatus: "merged"})
+		facilitators = append(facilitators, ledger.Facilitator{ID: id, Name: "Facilitator " + id,
+			WebsiteURL: "https://" + id[2:] + ".test", UpstreamStatus: "merged"})
 	}
 	if _, err := db.ImportFacilitators(t.Context(), facilitators); err != nil {
 		t.Fatal(err)
@@ -78,7 +82,8 @@ func newWorld(t *testing.T) *world {
 	for i := range 2 {
 		report, err := build.Run(t.Context(), db, folder, build.Options{
 			Now: moment.Add(time.Duration(i) * 15 * time.Minute), Every: 15 * time.Minute, LogDelay: 2 * time.Minute,
-			Expand: output.ExpandAll, Packed: true, Site: render.Site{BaseURL: "https://tollbook.example", Sample: true},
+			Expand: output.ExpandAll, Packed: true, Site: render.Site{BaseURL: "https://tollbook.example",
+				Sample: true},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -153,7 +158,8 @@ func (w *world) serve(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var done sync.WaitGroup
 	done.Go(func() {
-		if err := serve.Serve(ctx, l, serve.NewHandler(serve.Options{Source: source, Logger: logger}), slog.New(slog.NewTextHandler(io.Discard, nil))); err != nil {
+		if err := serve.Serve(ctx, l, serve.NewHandler(serve.Options{Source: source, Logger: logger}),
+			slog.New(slog.NewTextHandler(io.Discard, nil))); err != nil {
 			t.Error(err)
 		}
 	})

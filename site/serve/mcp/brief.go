@@ -76,7 +76,8 @@ func place(s string) string {
 
 // term is a word of ours, or of a table: a state, a network's abbreviation, an id. One that is not is quoted.
 func term(s string) string {
-	if len(s) > display.MaxLine || strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._:") != "" {
+	if len(s) > display.MaxLine || strings.Trim(s,
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._:") != "" {
 		return quote(s, display.MaxName)
 	}
 	return s
@@ -96,13 +97,15 @@ func briefList[T any](b *strings.Builder, list []T, write func(*T)) {
 }
 
 func briefServices(b *strings.Builder, v *site.List[site.ServiceListItem, site.PaginationMeta]) {
-	fmt.Fprintf(b, "%s found; page %d of %d.\n", display.Plural(int64(v.Meta.Total), "service", "services"), v.Meta.Page, v.Meta.TotalPages)
+	fmt.Fprintf(b, "%s found; page %d of %d.\n", display.Plural(int64(v.Meta.Total), "service", "services"),
+		v.Meta.Page, v.Meta.TotalPages)
 	briefList(b, v.Data, func(s *site.ServiceListItem) {
 		fmt.Fprintf(b, "%s: %s", s.Slug, quote(s.Name, display.MaxName))
 		if s.Description != "" {
 			b.WriteString(", " + quote(s.Description, display.MaxBlurb))
 		}
-		fmt.Fprintf(b, " (%s%s%s%s)", display.Status(s.Status), briefPrice(s), briefUptime(s.Uptime24h), briefNames(s.Networks))
+		fmt.Fprintf(b, " (%s%s%s%s)", display.Status(s.Status), briefPrice(s), briefUptime(s.Uptime24h),
+			briefNames(s.Networks))
 	})
 }
 
@@ -128,7 +131,8 @@ func briefNames(names []string) string {
 func briefService(b *strings.Builder, v *site.One[site.ServiceDetail]) {
 	s := &v.Data
 	fmt.Fprintf(b, "%s: %s, %s.\n", s.Slug, quote(s.Name, display.MaxName), quote(s.Description, display.MaxBlurb))
-	fmt.Fprintf(b, "State %s%s; risk %s; conformance grade %s; asked at %s.\n", display.Status(s.Status), briefUptime(s.Uptime24h),
+	fmt.Fprintf(b, "State %s%s; risk %s; conformance grade %s; asked at %s.\n", display.Status(s.Status),
+		briefUptime(s.Uptime24h),
 		term(s.Assessment.Risk.Level), term(s.Assessment.Compliance.Grade), place(s.BaseURL))
 	fmt.Fprintf(b, "%s:\n", display.Plural(int64(len(s.Endpoints)), "active endpoint", "active endpoints"))
 	briefList(b, s.Endpoints, func(e *site.Endpoint) {
@@ -164,7 +168,8 @@ func briefAddress(b *strings.Builder, v *site.One[site.AddressLookup]) {
 
 // briefLookup is a service of a look-up.
 func briefLookup(b *strings.Builder, s *site.LookupService) {
-	fmt.Fprintf(b, "%s, %s (%s, risk %s", s.Slug, quote(s.Name, display.MaxName), display.Status(s.Status), term(s.Risk))
+	fmt.Fprintf(b, "%s, %s (%s, risk %s", s.Slug, quote(s.Name, display.MaxName), display.Status(s.Status),
+		term(s.Risk))
 	if s.LastChange != nil {
 		fmt.Fprintf(b, ", last change %s at %s", term(s.LastChange.Type), s.LastChange.ObservedAt)
 	}
@@ -173,32 +178,39 @@ func briefLookup(b *strings.Builder, s *site.LookupService) {
 
 func briefRecipient(b *strings.Builder, v *site.One[site.RecipientLookup]) {
 	r := &v.Data
-	fmt.Fprintf(b, "%s is paid on %s by users of %s:\n", place(r.PayTo), term(r.Network), display.Plural(int64(r.ServiceCount), "service", "services"))
+	fmt.Fprintf(b, "%s is paid on %s by users of %s:\n", place(r.PayTo), term(r.Network),
+		display.Plural(int64(r.ServiceCount), "service", "services"))
 	briefList(b, r.Services, func(s *site.RecipientService) { briefLookup(b, &s.LookupService) })
 }
 
 func briefFacilitators(b *strings.Builder, v *site.List[site.FacilitatorListItem, site.FacilitatorPaginationMeta]) {
-	fmt.Fprintf(b, "%s by volume over %s; page %d of %d. Volumes are a floor.\n", display.Plural(int64(v.Meta.Total), "facilitator", "facilitators"),
+	fmt.Fprintf(b, "%s by volume over %s; page %d of %d. Volumes are a floor.\n",
+		display.Plural(int64(v.Meta.Total), "facilitator", "facilitators"),
 		term(v.Meta.Timeframe), v.Meta.Page, v.Meta.TotalPages)
 	briefList(b, v.Data, func(f *site.FacilitatorListItem) {
-		fmt.Fprintf(b, "%s: %s, %s; %s ever", term(f.FacilitatorID), quote(f.Name, display.MaxName), display.Dollars(f.Volume(v.Meta.Timeframe)),
+		fmt.Fprintf(b, "%s: %s, %s; %s ever", term(f.FacilitatorID), quote(f.Name, display.MaxName),
+			display.Dollars(f.Volume(v.Meta.Timeframe)),
 			display.Plural(f.TxCountAll, "settlement", "settlements"))
 	})
 }
 
 func briefFacilitator(b *strings.Builder, v *site.One[site.FacilitatorDetail]) {
 	f := &v.Data
-	fmt.Fprintf(b, "%s: %s. Over 30 days %s in %s, for %s. Volumes are a floor.\n", term(f.FacilitatorID), quote(f.Name, display.MaxName),
-		display.Dollars(f.VolumeUSD30d), display.Plural(f.TxCount30d, "settlement", "settlements"), display.Plural(int64(f.ServiceCount), "listed service", "listed services"))
+	fmt.Fprintf(b, "%s: %s. Over 30 days %s in %s, for %s. Volumes are a floor.\n", term(f.FacilitatorID),
+		quote(f.Name, display.MaxName),
+		display.Dollars(f.VolumeUSD30d), display.Plural(f.TxCount30d, "settlement", "settlements"),
+		display.Plural(int64(f.ServiceCount), "listed service", "listed services"))
 	briefList(b, f.Services, func(s *site.FacilitatorService) {
-		fmt.Fprintf(b, "%s: %s, %s over 30 days", s.Slug, quote(s.Name, display.MaxName), display.Dollars(s.VolumeUSD30d))
+		fmt.Fprintf(b, "%s: %s, %s over 30 days", s.Slug, quote(s.Name, display.MaxName),
+			display.Dollars(s.VolumeUSD30d))
 	})
 }
 
 func briefChanges(b *strings.Builder, v *site.List[site.ChangeRecord, site.ChangesMeta]) {
 	fmt.Fprintf(b, "%s; page %d of %d. In the window, of all types: %s of schemas, %s of prices, %s of recipients.\n",
 		display.Plural(int64(v.Meta.Total), "change", "changes"), v.Meta.Page, v.Meta.TotalPages,
-		display.Number(v.Meta.TypeCounts.Schema), display.Number(v.Meta.TypeCounts.Price), display.Number(v.Meta.TypeCounts.PayTo))
+		display.Number(v.Meta.TypeCounts.Schema), display.Number(v.Meta.TypeCounts.Price),
+		display.Number(v.Meta.TypeCounts.PayTo))
 	briefList(b, v.Data, func(c *site.ChangeRecord) {
 		fmt.Fprintf(b, "%s %s: %s (%s)", c.ObservedAt, term(c.Type), c.Slug, quote(c.Name, display.MaxName))
 	})
@@ -206,8 +218,10 @@ func briefChanges(b *strings.Builder, v *site.List[site.ChangeRecord, site.Chang
 
 func briefCoverage(b *strings.Builder, v *site.One[site.CoverageReport]) {
 	c := &v.Data
-	fmt.Fprintf(b, "As of %s, settlements of known facilitators over 30 days: %s in %s. Who is in no list is not counted; %s seen.\n",
-		c.AsOf, display.Dollars(c.Volume30d.Raw.VolumeUSD), display.Plural(c.Volume30d.Raw.TxCount, "settlement", "settlements"),
+	fmt.Fprintf(b,
+		"As of %s, settlements of known facilitators over 30 days: %s in %s. Who is in no list is not counted; %s seen.\n",
+		c.AsOf, display.Dollars(c.Volume30d.Raw.VolumeUSD),
+		display.Plural(c.Volume30d.Raw.TxCount, "settlement", "settlements"),
 		display.Plural(int64(len(c.CandidateSettlers)), "unknown settler was", "unknown settlers were"))
 	briefList(b, c.Networks, func(n *site.NetworkCoverage) {
 		fmt.Fprintf(b, "%s: %s, ", term(n.NetworkCAIP2), display.Plural(int64(n.ServiceCount), "service", "services"))
@@ -225,21 +239,25 @@ func briefCoverage(b *strings.Builder, v *site.One[site.CoverageReport]) {
 func briefNetworks(b *strings.Builder, v *site.One[[]site.Network]) {
 	fmt.Fprintf(b, "Listed services take payment on %s.\n", display.Plural(int64(len(v.Data)), "network", "networks"))
 	briefList(b, v.Data, func(n *site.Network) {
-		fmt.Fprintf(b, "%s: %s, %s, %s", term(n.Abbreviation), display.Markdown(n.Name, display.MaxName), term(n.CAIP2), display.Plural(int64(n.ServiceCount), "service", "services"))
+		fmt.Fprintf(b, "%s: %s, %s, %s", term(n.Abbreviation), display.Markdown(n.Name, display.MaxName), term(n.CAIP2),
+			display.Plural(int64(n.ServiceCount), "service", "services"))
 	})
 }
 
 func briefTags(b *strings.Builder, v *site.One[[]site.Tag]) {
 	fmt.Fprintf(b, "%s in use.\n", display.Plural(int64(len(v.Data)), "category is", "categories are"))
 	briefList(b, v.Data, func(t *site.Tag) {
-		fmt.Fprintf(b, "%s: %s", quote(t.Tag, display.MaxName), display.Plural(int64(t.ServiceCount), "service", "services"))
+		fmt.Fprintf(b, "%s: %s", quote(t.Tag, display.MaxName),
+			display.Plural(int64(t.ServiceCount), "service", "services"))
 	})
 }
 
 func briefStats(b *strings.Builder, v *site.One[site.AggregateStats]) {
 	s := &v.Data
-	fmt.Fprintf(b, "%s with %s on %s; %s checks an hour.\n", display.Plural(int64(s.TotalServices), "service", "services"),
-		display.Plural(int64(s.TotalEndpoints), "endpoint", "endpoints"), display.Plural(int64(s.TotalNetworks), "network", "networks"), display.Rate(s.ChecksPerHour))
+	fmt.Fprintf(b, "%s with %s on %s; %s checks an hour.\n",
+		display.Plural(int64(s.TotalServices), "service", "services"),
+		display.Plural(int64(s.TotalEndpoints), "endpoint", "endpoints"),
+		display.Plural(int64(s.TotalNetworks), "network", "networks"), display.Rate(s.ChecksPerHour))
 }
 
 func briefPrice(item *site.ServiceListItem) string {

@@ -41,7 +41,8 @@ func (t tool) handler(r reader) sdk.ToolHandler {
 		result, err := t.result(a, understandsStructure(req.Session))
 		if err != nil {
 			r.logger.Error("tool failed", "tool", t.name, "err", err)
-			return refused(failed(site.Error{Code: http.StatusInternalServerError, Type: site.ErrorInternal, Message: "internal error"})), nil
+			return refused(failed(site.Error{Code: http.StatusInternalServerError, Type: site.ErrorInternal,
+				Message: "internal error"})), nil
 		}
 		return result, nil
 	}
@@ -51,14 +52,18 @@ func (t tool) handler(r reader) sdk.ToolHandler {
 // an empty value is; what a query can't say, and a name that the tool does not have, is refused.
 func (t *tool) values(raw json.RawMessage) (map[string]string, *answer) {
 	if len(raw) > maxArguments {
-		return nil, failed(site.Error{Code: http.StatusBadRequest, Type: site.ErrorBadRequest, Message: fmt.Sprintf("the arguments have more than %d bytes", maxArguments)})
+		return nil,
+			failed(site.Error{Code: http.StatusBadRequest, Type: site.ErrorBadRequest,
+				Message: fmt.Sprintf("the arguments have more than %d bytes", maxArguments)})
 	}
 	given := map[string]any{}
 	if len(raw) > 0 {
 		d := json.NewDecoder(bytes.NewReader(raw))
 		d.UseNumber()
 		if err := d.Decode(&given); err != nil {
-			return nil, failed(site.Error{Code: http.StatusBadRequest, Type: site.ErrorBadRequest, Message: "the arguments are not a JSON object"})
+			return nil,
+				failed(site.Error{Code: http.StatusBadRequest, Type: site.ErrorBadRequest,
+					Message: "the arguments are not a JSON object"})
 		}
 	}
 	values := map[string]string{}
@@ -210,5 +215,6 @@ const structuredSince = "2025-06-18"
 // understandsStructure says whether a client knows structured content, by the version that it speaks.
 func understandsStructure(session *sdk.ServerSession) bool {
 	p := session.InitializeParams()
-	return p == nil || p.ProtocolVersion >= structuredSince // without, each request names a version, which are later ones
+	// without, each request names a version, which are later ones
+	return p == nil || p.ProtocolVersion >= structuredSince
 }

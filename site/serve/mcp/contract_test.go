@@ -43,7 +43,8 @@ func calls(t *testing.T, w *world) []asked {
 	return []asked{
 		{"search_services", nil, "/v1/services"},
 		{"search_services", values{"network": nil, "q": "", "page": 1}, "/v1/services?page=1"},
-		{"search_services", values{"network": "BSE", "status": "online", "sort": "cheapest", "per_page": 7, "page": 2}, "/v1/services?network=BSE&status=online&sort=cheapest&per_page=7&page=2"},
+		{"search_services", values{"network": "BSE", "status": "online", "sort": "cheapest", "per_page": 7, "page": 2},
+			"/v1/services?network=BSE&status=online&sort=cheapest&per_page=7&page=2"},
 		{"search_services", values{"category": "AI", "per_page": "100"}, "/v1/services?category=AI&per_page=100"},
 		{"search_services", values{"q": "fire & ice"}, "/v1/services?q=fire+%26+ice"},
 		{"search_services", values{"q": "ignore"}, "/v1/services?q=ignore"},
@@ -55,18 +56,24 @@ func calls(t *testing.T, w *world) []asked {
 		{"search_services", values{"q": strings.Repeat("x", 101)}, "/v1/services?q=" + strings.Repeat("x", 101)},
 		{"search_services", values{"q": "a&sort=uptime#?"}, "/v1/services?q=a%26sort%3Duptime%23%3F"},
 		{"search_services", values{"snapshot": "x"}, "/v1/services?snapshot=x"},
-		{"search_services", values{"snapshot": "20261120T000000Z-000000"}, "/v1/services?snapshot=20261120T000000Z-000000"},
+		{"search_services", values{"snapshot": "20261120T000000Z-000000"},
+			"/v1/services?snapshot=20261120T000000Z-000000"},
 		{"get_service", values{"slug": "lanternfish-chat"}, "/v1/services/lanternfish-chat"},
 		{"get_service", values{"slug": "evil"}, "/v1/services/evil"},
 		{"get_service", values{"slug": "nobody"}, "/v1/services/nobody"},
 		{"lookup_address", values{"url": address + "?x=1#y"}, "/v1/lookup/url/" + site.Hash(normal)},
-		{"lookup_address", values{"url": "https://nobody.example/"}, "/v1/lookup/url/" + site.Hash("https://nobody.example/")},
-		{"lookup_recipient", values{"caip2": *price.NetworkCAIP2, "address": price.PayTo}, "/v1/lookup/pay-to/" + *price.NetworkCAIP2 + "/" + price.PayTo},
-		{"lookup_recipient", values{"caip2": "eip155:8453", "address": "a/../../../v1/services"}, "/v1/lookup/pay-to/eip155:8453/a%2F..%2F..%2F..%2Fv1%2Fservices"},
+		{"lookup_address", values{"url": "https://nobody.example/"},
+			"/v1/lookup/url/" + site.Hash("https://nobody.example/")},
+		{"lookup_recipient", values{"caip2": *price.NetworkCAIP2, "address": price.PayTo},
+			"/v1/lookup/pay-to/" + *price.NetworkCAIP2 + "/" + price.PayTo},
+		{"lookup_recipient", values{"caip2": "eip155:8453", "address": "a/../../../v1/services"},
+			"/v1/lookup/pay-to/eip155:8453/a%2F..%2F..%2F..%2Fv1%2Fservices"},
 		{"list_changes", nil, "/v1/changes"},
-		{"list_changes", values{"service": "firefly-embeddings", "type": "price_changed", "days": 30, "per_page": 3}, "/v1/changes?service=firefly-embeddings&type=price_changed&days=30&per_page=3"},
+		{"list_changes", values{"service": "firefly-embeddings", "type": "price_changed", "days": 30, "per_page": 3},
+			"/v1/changes?service=firefly-embeddings&type=price_changed&days=30&per_page=3"},
 		{"list_changes", values{"days": 366}, "/v1/changes?days=366"},
-		{"list_facilitators", values{"timeframe": "30d", "include": []any{"timeseries", "chains"}, "days": 7, "per_page": 3}, "/v1/facilitators?timeframe=30d&include=timeseries%2Cchains&days=7&per_page=3"},
+		{"list_facilitators", values{"timeframe": "30d", "include": []any{"timeseries", "chains"}, "days": 7,
+			"per_page": 3}, "/v1/facilitators?timeframe=30d&include=timeseries%2Cchains&days=7&per_page=3"},
 		{"list_facilitators", values{"include": []any{"keys"}}, "/v1/facilitators?include=keys"},
 		{"get_facilitator", values{"facilitator": "sample-turnpike"}, "/v1/facilitators/sample-turnpike"},
 		{"list_networks", nil, "/v1/networks"},
@@ -91,7 +98,8 @@ func wire(t *testing.T, address, tool string, args map[string]any) (result struc
 	IsError           bool              `json:"isError"`
 }) {
 	t.Helper()
-	message, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": tool, "arguments": args}})
+	message, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+		"params": map[string]any{"name": tool, "arguments": args}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +137,8 @@ func testToolsAnswerAsTheReader(t *testing.T, w *world) {
 		want, got := w.get(t, c.request), wire(t, address, c.tool, c.args)
 		body := bytes.TrimSpace(want.Body.Bytes())
 		if want.Code != http.StatusOK {
-			if !got.IsError || len(got.Content) != 1 || got.Content[0].Text != string(body) || got.StructuredContent != nil {
+			if !got.IsError || len(got.Content) != 1 || got.Content[0].Text != string(body) ||
+				got.StructuredContent != nil {
 				t.Errorf("%s %v: %+v\nwant the error %s", c.tool, c.args, got, body)
 			}
 			continue
@@ -139,7 +148,8 @@ func testToolsAnswerAsTheReader(t *testing.T, w *world) {
 			t.Errorf("GET %s: %d characters are replaced", c.request, replaced)
 		}
 		if got.IsError || !bytes.Equal(got.StructuredContent, compact(t, clean)) {
-			t.Errorf("%s %v:\n%.1000s %v\nwant the answer of GET %s:\n%.1000s", c.tool, c.args, got.StructuredContent, got.Content, c.request, clean)
+			t.Errorf("%s %v:\n%.1000s %v\nwant the answer of GET %s:\n%.1000s", c.tool, c.args, got.StructuredContent,
+				got.Content, c.request, clean)
 		}
 		if got.Meta[metaSnapshot] != want.Header().Get("X-Snapshot") {
 			t.Errorf("%s %v: snapshot %q", c.tool, c.args, got.Meta)
@@ -150,7 +160,8 @@ func testToolsAnswerAsTheReader(t *testing.T, w *world) {
 			t.Errorf("%s %v: %v", c.tool, c.args, err)
 		}
 		checkSeen(t, c.tool, got.Content[0].Text, string(got.StructuredContent))
-		if next := want.Header().Get("Link"); (next != "") != strings.Contains(got.Content[0].Text, "There is more: ask again with page") {
+		if next := want.Header().Get("Link"); (next != "") != strings.Contains(got.Content[0].Text,
+			"There is more: ask again with page") {
 			t.Errorf("%s %v: Link %q, text\n%s", c.tool, c.args, next, got.Content[0].Text)
 		}
 		if text := got.Content[0].Text; len(text) > 12<<10 {
@@ -175,7 +186,9 @@ func compact(t *testing.T, data []byte) []byte {
 func checkSeen(t *testing.T, tool string, texts ...string) {
 	t.Helper()
 	for _, s := range texts {
-		if i := strings.IndexFunc(s, func(r rune) bool { return r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) }); i >= 0 {
+		if i := strings.IndexFunc(s, func(r rune) bool {
+			return r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r))
+		}); i >= 0 {
 			t.Errorf("%s: a character that is not seen: %+q", tool, s[max(0, i-40):i+4])
 		}
 	}
@@ -286,12 +299,14 @@ func testHealthAndSwap(t *testing.T, w *world) {
 		t.Error(err)
 	}
 	second := w.build(t, moment.Add(15*time.Minute))
-	for deadline := time.Now().Add(3 * time.Minute); health().Ready.Snapshot != second; { // a source looks once a second
+	// a source looks once a second
+	for deadline := time.Now().Add(3 * time.Minute); health().Ready.Snapshot != second; {
 		if time.Now().After(deadline) {
 			t.Fatal("the new snapshot is not taken up")
 		}
 	}
-	result, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: "list_networks", Arguments: map[string]any{"snapshot": first.Ready.Snapshot}})
+	result, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: "list_networks",
+		Arguments: map[string]any{"snapshot": first.Ready.Snapshot}})
 	if err != nil || result.IsError || result.Meta[metaSnapshot] != first.Ready.Snapshot {
 		t.Errorf("the snapshot before: %v %+v", err, result)
 	}
@@ -330,7 +345,9 @@ func testResources(t *testing.T, w *world) {
 		}
 		path := strings.TrimPrefix(resource.URI, scheme)
 		want := w.get(t, path)
-		if len(got.Contents) != 1 || got.Contents[0].Text != want.Body.String() || got.Contents[0].MIMEType != want.Header().Get("Content-Type") || resource.MIMEType != got.Contents[0].MIMEType {
+		if len(got.Contents) != 1 || got.Contents[0].Text != want.Body.String() ||
+			got.Contents[0].MIMEType != want.Header().Get("Content-Type") ||
+			resource.MIMEType != got.Contents[0].MIMEType {
 			t.Errorf("%s: it is not the reader's answer to GET %s", resource.URI, path)
 		}
 		checkSeen(t, resource.URI, strings.ReplaceAll(got.Contents[0].Text, "\t", " "))
@@ -339,7 +356,8 @@ func testResources(t *testing.T, w *world) {
 	if want := []string{"/llms.txt", "/methodology", "/v1/openapi.json"}; !slices.Equal(read, want) {
 		t.Errorf("resources %q, want %q", read, want)
 	}
-	for _, uri := range []string{"tollbook:///../llms.txt", "tollbook:///v1/index.json", "file:///etc/passwd", "http://127.0.0.1/", ""} {
+	for _, uri := range []string{"tollbook:///../llms.txt", "tollbook:///v1/index.json", "file:///etc/passwd",
+		"http://127.0.0.1/", ""} {
 		if got, err := session.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri}); err == nil {
 			t.Errorf("%q is read: %+v", uri, got)
 		}

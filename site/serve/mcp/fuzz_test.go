@@ -26,7 +26,8 @@ func FuzzArguments(f *testing.F) {
 				var e struct {
 					Error struct{ Message, Type string }
 				}
-				if err := json.Unmarshal(wrong.body.Bytes(), &e); err != nil || e.Error.Message == "" || wrong.code != 400 {
+				if err := json.Unmarshal(wrong.body.Bytes(), &e); err != nil || e.Error.Message == "" ||
+					wrong.code != 400 {
 					t.Errorf("%s refuses %q with %d %q", tools[i].name, raw, wrong.code, wrong.body.String())
 				}
 				continue

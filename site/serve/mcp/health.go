@@ -41,7 +41,8 @@ func readHealth(ctx context.Context, r reader, _ map[string]string) *answer {
 	var told Readiness
 	if err := json.Unmarshal(ready.body.Bytes(), &told); err != nil {
 		r.logger.Error("read /readyz", "err", err)
-		return failed(site.Error{Code: http.StatusInternalServerError, Type: site.ErrorInternal, Message: "internal error"})
+		return failed(site.Error{Code: http.StatusInternalServerError, Type: site.ErrorInternal,
+			Message: "internal error"})
 	}
 	stats := r.ask(ctx, site.ByName("stats").Pattern, "snapshot="+told.Snapshot)
 	if stats.code != http.StatusOK {
@@ -68,7 +69,8 @@ func briefHealth(data []byte) (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "The snapshot was built at %s, %d seconds ago.\n%s", v.Data.Ready.BuiltAt, v.Data.Ready.AgeSeconds, stats)
+	fmt.Fprintf(&b, "The snapshot was built at %s, %d seconds ago.\n%s", v.Data.Ready.BuiltAt, v.Data.Ready.AgeSeconds,
+		stats)
 	if v.Data.Ready.Warning != "" {
 		fmt.Fprintf(&b, "Warning: %s.\n", v.Data.Ready.Warning)
 	}

@@ -50,7 +50,8 @@ func (t *transport) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Cache-Control", "no-store")
 	if !t.isOurs(r.Host) {
-		refuse(w, http.StatusForbidden, site.ErrorBadRequest, fmt.Sprintf("this server is not asked by the name %.100q", r.Host))
+		refuse(w, http.StatusForbidden, site.ErrorBadRequest,
+			fmt.Sprintf("this server is not asked by the name %.100q", r.Host))
 		return
 	}
 	if origins := r.Header.Values("Origin"); len(origins) > 1 || len(origins) == 1 && !isOf(origins[0], r.Host) {
@@ -63,12 +64,14 @@ func (t *transport) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.Method != http.MethodPost {
 		header.Set("Allow", http.MethodPost)
-		refuse(w, http.StatusMethodNotAllowed, site.ErrorMethodNotAllowed, "the method may be POST: no stream is kept, and no session")
+		refuse(w, http.StatusMethodNotAllowed, site.ErrorMethodNotAllowed,
+			"the method may be POST: no stream is kept, and no session")
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxMessage))
 	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
-		refuse(w, http.StatusRequestEntityTooLarge, site.ErrorBadRequest, fmt.Sprintf("the message has more than %d bytes", MaxMessage))
+		refuse(w, http.StatusRequestEntityTooLarge, site.ErrorBadRequest,
+			fmt.Sprintf("the message has more than %d bytes", MaxMessage))
 		return
 	} else if err != nil {
 		refuse(w, http.StatusBadRequest, site.ErrorBadRequest, "the message can't be read to its end")
@@ -86,7 +89,9 @@ func (t *transport) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // isOurs says whether a Host header names this server.
 func (t *transport) isOurs(host string) bool {
 	name := hostname(host)
-	if name == "localhost" || slices.ContainsFunc(t.hosts, func(own string) bool { return strings.EqualFold(own, name) }) {
+	if name == "localhost" || slices.ContainsFunc(t.hosts, func(own string) bool {
+		return strings.EqualFold(own, name)
+	}) {
 		return true
 	}
 	addr, err := netip.ParseAddr(name)

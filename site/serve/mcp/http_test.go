@@ -21,7 +21,8 @@ import (
 // post sends a message and reads the answer. Headers win over those that a client sends.
 func post(t *testing.T, address, message string, headers map[string]string) (code int, body string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+Path, strings.NewReader(message))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+Path,
+		strings.NewReader(message))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,9 +113,11 @@ func TestBadMessages(t *testing.T) {
 		"a batch":      {"[" + listTools + "," + listTools + "]", 400},
 		"an old batch": {" \n[" + listTools + "]", 400},
 		"no object":    {"7", 400},
-		"too large":    {`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"x":"` + strings.Repeat("x", MaxMessage) + `"}}`, 413},
-		"deep":         {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"health","arguments":` + strings.Repeat("[", 30000) + strings.Repeat("]", 30000) + `}}`, 400},
-		"held open":    {`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{}}`, 0},
+		"too large": {`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"x":"` +
+			strings.Repeat("x", MaxMessage) + `"}}`, 413},
+		"deep": {`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"health","arguments":` +
+			strings.Repeat("[", 30000) + strings.Repeat("]", 30000) + `}}`, 400},
+		"held open": {`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{}}`, 0},
 	} {
 		code, body := post(t, address, tt.message, nil)
 		if tt.want != 0 && code != tt.want || tt.want == 0 && !strings.Contains(body, "error") {
@@ -151,7 +154,8 @@ func TestBadArguments(t *testing.T) {
 		{"search_services", `{"q":["a",1]}`, "parameter q: it may be one text or number"},
 		{"search_services", `{"per-page":3}`, `search_services has no argument \"per-page\"; it has: network, status`},
 		{"search_services", `{"b":1,"a":1}`, `has no argument \"a\"`},
-		{"search_services", `{"q":"` + strings.Repeat("x", maxArguments) + `"}`, "the arguments have more than 16384 bytes"},
+		{"search_services", `{"q":"` + strings.Repeat("x", maxArguments) + `"}`,
+			"the arguments have more than 16384 bytes"},
 		{"get_service", `{}`, "parameter slug: it is missing"},
 		{"get_service", `{"slug":"a/uptime"}`, `parameter slug: got \"a/uptime\"`},
 		{"get_service", `{"slug":"../stats"}`, `parameter slug: got`},
@@ -159,7 +163,8 @@ func TestBadArguments(t *testing.T) {
 		{"get_service", `{"slug":"` + strings.Repeat("a", 1000) + `"}`, "parameter slug: it is longer than"},
 		{"lookup_address", `{"url":"file:///etc/passwd"}`, "parameter url: not an http address"},
 		{"lookup_address", `{"url":"https://"}`, "parameter url: not an http address"},
-		{"lookup_address", `{"url":"https://a.example/` + strings.Repeat("a", 3000) + `"}`, "parameter url: it is longer than 2048 bytes"},
+		{"lookup_address", `{"url":"https://a.example/` + strings.Repeat("a", 3000) + `"}`,
+			"parameter url: it is longer than 2048 bytes"},
 		{"lookup_recipient", `{"caip2":"eip155:8453/..","address":"0x"}`, "parameter caip2: got"},
 		{"lookup_recipient", `{"caip2":"eip155:8453"}`, "parameter address: it is missing"},
 		{"lookup_recipient", `{"caip2":"eip155:8453","address":"a b"}`, "parameter address: got"},
@@ -167,20 +172,24 @@ func TestBadArguments(t *testing.T) {
 		{"health", `null`, "nothing is published yet"},
 		{"search_services", `{}`, "nothing is published yet"},
 	} {
-		_, body := post(t, address, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tt.tool, tt.arguments), nil)
+		_, body := post(t, address,
+			fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tt.tool,
+				tt.arguments), nil)
 		var answer struct {
 			Result struct {
 				IsError bool
 				Content []struct{ Text string }
 			}
 		}
-		if err := json.Unmarshal([]byte(body), &answer); err != nil || !answer.Result.IsError || len(answer.Result.Content) != 1 {
+		if err := json.Unmarshal([]byte(body), &answer); err != nil || !answer.Result.IsError ||
+			len(answer.Result.Content) != 1 {
 			t.Errorf("%s %.100s: %v %.500s", tt.tool, tt.arguments, err, body)
 			continue
 		}
 		text := answer.Result.Content[0].Text
 		var e site.ErrorBody
-		if err := json.Unmarshal([]byte(text), &e); err != nil || e.Error.Code < 400 || !strings.Contains(text, tt.want) {
+		if err := json.Unmarshal([]byte(text), &e); err != nil || e.Error.Code < 400 ||
+			!strings.Contains(text, tt.want) {
 			t.Errorf("%s %.100s: %v %s\nwant %s", tt.tool, tt.arguments, err, text, tt.want)
 		}
 	}
@@ -197,11 +206,14 @@ func TestOldClients(t *testing.T) {
 	}
 	address := listen(t, NewHandler(s, nil))
 	for version, want := range map[string]int{"2025-03-26": 2, "2025-06-18": 1, "2025-11-25": 1} {
-		_, body := post(t, address, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_categories"}}`, map[string]string{"MCP-Protocol-Version": version})
+		_, body := post(t, address,
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_categories"}}`,
+			map[string]string{"MCP-Protocol-Version": version})
 		var answer struct {
 			Result struct{ Content []struct{ Text string } }
 		}
-		if err := json.Unmarshal([]byte(body), &answer); err != nil || len(answer.Result.Content) != want || !json.Valid([]byte(answer.Result.Content[want-1].Text)) == (want == 2) {
+		if err := json.Unmarshal([]byte(body), &answer); err != nil || len(answer.Result.Content) != want ||
+			!json.Valid([]byte(answer.Result.Content[want-1].Text)) == (want == 2) {
 			t.Errorf("%s: %v %s, want %d texts", version, err, body, want)
 		}
 	}
@@ -260,7 +272,8 @@ func TestSlowBody(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", Path)
+	fmt.Fprintf(conn,
+		"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", Path)
 	if code, _ := post(t, address, listTools, nil); code != http.StatusOK {
 		t.Errorf("beside a slow client: %d", code)
 	}

@@ -73,13 +73,15 @@ func TestPipeAnswersAll(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(context.Background(), Pipe(in, out)) }()
 	lines := bufio.NewReader(answers)
-	fmt.Fprintln(ask, `{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`)
+	fmt.Fprintln(ask,
+		`{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`)
 	if _, err := lines.ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
 	go func() {
 		for i := range requests {
-			fmt.Fprintf(ask, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"list_categories"}}`+"\n", i)
+			fmt.Fprintf(ask, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"list_categories"}}`+"\n",
+				i)
 		}
 	}()
 	for i := range requests {

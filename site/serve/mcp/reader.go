@@ -51,13 +51,15 @@ func (r reader) ask(ctx context.Context, path, query string) *answer {
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
 	if err != nil { // no path of the table does this
-		return failed(site.Error{Code: http.StatusBadRequest, Type: site.ErrorBadRequest, Message: "this can't be read as a request"})
+		return failed(site.Error{Code: http.StatusBadRequest, Type: site.ErrorBadRequest,
+			Message: "this can't be read as a request"})
 	}
 	req.RequestURI = target
 	r.handler.ServeHTTP(a, req)
 	if a.over {
 		return failed(site.Error{Code: http.StatusBadRequest, Type: site.ErrorBadRequest,
-			Message: fmt.Sprintf("the answer has more than %d bytes: ask for fewer rows, or read GET %s of the API", maxAnswer, target)})
+			Message: fmt.Sprintf("the answer has more than %d bytes: ask for fewer rows, or read GET %s of the API",
+				maxAnswer, target)})
 	}
 	return a
 }

@@ -18,8 +18,9 @@ import (
 type tool struct {
 	name, title, about string
 
-	route  string // whose answer it gives
-	hashed string // argument whose normal form, hashed, is the variable part of the route's path; "" where there is none
+	route string // whose answer it gives
+	// argument whose normal form, hashed, is the variable part of the route's path; "" where there is none
+	hashed string
 	read   func(context.Context, reader, map[string]string) *answer
 	body   any // of the answer, as in site.Responses; nil for the route's own
 
@@ -101,7 +102,8 @@ func argumentsOf(t *tool) ([]argument, error) {
 	var list []argument
 	for _, match := range variable.FindAllStringSubmatch(route.Pattern, -1) {
 		if t.hashed != "" {
-			list = append(list, argument{name: t.hashed, required: true, max: maxAddress, about: "whole address of an endpoint, http or https; query and fragment don't count"})
+			list = append(list, argument{name: t.hashed, required: true, max: maxAddress,
+				about: "whole address of an endpoint, http or https; query and fragment don't count"})
 			continue
 		}
 		segment := site.SegmentByName(match[1])
@@ -112,7 +114,8 @@ func argumentsOf(t *tool) ([]argument, error) {
 		if err != nil {
 			return nil, fmt.Errorf("route %s: segment %s: %w", route.Name, match[1], err)
 		}
-		list = append(list, argument{name: segment.Name, required: true, valid: valid, max: segment.MaxLength, about: segment.About})
+		list = append(list, argument{name: segment.Name, required: true, valid: valid, max: segment.MaxLength,
+			about: segment.About})
 	}
 	for i := range route.Params {
 		list = append(list, argument{name: route.Params[i].Name, param: &route.Params[i], about: route.Params[i].About})
@@ -151,7 +154,8 @@ func (t *tool) describe() (*sdk.Tool, error) {
 	}
 	return &sdk.Tool{
 		Name: t.name, Title: t.title, Description: t.about + " " + untrusted, InputSchema: input, OutputSchema: output,
-		Annotations: &sdk.ToolAnnotations{Title: t.title, ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: new(false), OpenWorldHint: new(false)},
+		Annotations: &sdk.ToolAnnotations{Title: t.title, ReadOnlyHint: true, IdempotentHint: true,
+			DestructiveHint: new(false), OpenWorldHint: new(false)},
 	}, nil
 }
 

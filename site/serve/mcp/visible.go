@@ -55,7 +55,8 @@ func replaceInvisible(data []byte) (out []byte, replaced int) {
 // controls.
 func isPlain(data []byte) bool {
 	for i, c := range data {
-		if c >= utf8.RuneSelf || c == 0x7f || c == '\\' && i+1 < len(data) && bytes.IndexByte([]byte("ubf"), data[i+1]) >= 0 {
+		if c >= utf8.RuneSelf || c == 0x7f || c == '\\' && i+1 < len(data) &&
+			bytes.IndexByte([]byte("ubf"), data[i+1]) >= 0 {
 			return false
 		}
 	}

@@ -22,7 +22,8 @@ func TestVisible(t *testing.T) {
 		{`{"a":"\ud83d\ude00"}`, `{"a":"\ud83d\ude00"}`},   // an emoji is seen
 		{`{"a":"\b\f\u0000\u007f"}`, "{\"a\":\"\uFFFD\uFFFD\uFFFD\uFFFD\"}"},
 		{"{\"a\":\"e\u0301\"}", "{\"a\":\"e\u0301\"}"},
-		{"{\"a\":\"😀" + strings.Repeat("\U000E0101", 5) + "\"}", "{\"a\":\"😀" + strings.Repeat("\U000E0101", 3) + "\uFFFD\uFFFD\"}"},
+		{"{\"a\":\"😀" + strings.Repeat("\U000E0101", 5) + "\"}",
+			"{\"a\":\"😀" + strings.Repeat("\U000E0101", 3) + "\uFFFD\uFFFD\"}"},
 		{"{\"\u200bkey\":[\"\u200d\"]}", "{\"\uFFFDkey\":[\"\u200d\"]}"}, // joiners spell words
 		{`{"a":"\\u202e"}`, `{"a":"\\u202e"}`},                           // an escaped backslash is one
 		{"{\"a\":\"\x7f\"}", "{\"a\":\"\uFFFD\"}"},

@@ -46,7 +46,8 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(db.Close)
 	listings, histories := sample.Listings(moment, 0), sample.Histories(moment)
 	listings = append(listings, postgres.Listing{
-		Slug: "evil", Name: hostile, Description: hostile, BaseURL: "https://evil.example", Category: "Data", Source: "imported:file",
+		Slug: "evil", Name: hostile, Description: hostile, BaseURL: "https://evil.example", Category: "Data",
+		Source:    "imported:file",
 		CreatedAt: moment.AddDate(0, 0, -1), Endpoints: []postgres.ListedEndpoint{{Method: "GET", Path: "/q"}},
 	})
 	histories = append(histories, postgres.History{Slug: "evil", Endpoints: []postgres.EndpointHistory{
@@ -96,7 +97,8 @@ func (w *world) build(t *testing.T, at time.Time) string {
 // connect is a client of a server, over a transport of its own.
 func connect(t *testing.T, transport sdk.Transport) *sdk.ClientSession {
 	t.Helper()
-	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), transport, nil)
+	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), transport,
+		nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,8 @@ func StartWorker(t testing.TB, worker []byte, bucket string) (addr string) {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.CommandContext(t.Context(), "node", filepath.Join(dir, "platform.mjs"), filepath.Join(dir, "worker.mjs"), bucket)
+	cmd := exec.CommandContext(t.Context(), "node", filepath.Join(dir, "platform.mjs"),
+		filepath.Join(dir, "worker.mjs"), bucket)
 	stderr := &bytes.Buffer{}
 	cmd.Stderr = stderr
 	stdout, err := cmd.StdoutPipe()

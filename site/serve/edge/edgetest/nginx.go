@@ -21,7 +21,8 @@ func StartNginx(t testing.TB, more string, config func(listen string) ([]byte, e
 	program, err := exec.LookPath("nginx")
 	if err != nil {
 		if program, err = exec.LookPath("/usr/sbin/nginx"); err != nil {
-			testgate.Missing(t, "nginx is missing; install it (Debian: apt-get install nginx-light; macOS: brew install nginx)")
+			testgate.Missing(t,
+				"nginx is missing; install it (Debian: apt-get install nginx-light; macOS: brew install nginx)")
 		}
 	}
 	for { // nginx binds by itself, and another program may have been faster at a port that was free
@@ -56,7 +57,8 @@ func startNginx(t testing.TB, program, more string, config []byte) (said string,
 	}
 	pid := filepath.Join(dir, "pid")
 	// One process, which is whoever runs the test: it may read what the test wrote.
-	whole := fmt.Sprintf("daemon off;\nmaster_process off;\npid %s;\nerror_log stderr warn;\nevents {}\nhttp {\naccess_log off;\n%s%s\ninclude tollbook.conf;\n}\n", pid, &temp, more)
+	whole := fmt.Sprintf(
+		"daemon off;\nmaster_process off;\npid %s;\nerror_log stderr warn;\nevents {}\nhttp {\naccess_log off;\n%s%s\ninclude tollbook.conf;\n}\n", pid, &temp, more)
 	main := filepath.Join(dir, "nginx.conf")
 	if err := os.WriteFile(main, []byte(whole), 0o600); err != nil {
 		t.Fatal(err)
