@@ -3,7 +3,11 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"tollbook/site/leaktest"
 )
+
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 func TestCheck(t *testing.T) {
 	long := strings.TrimSpace(strings.Repeat("word ", 36))
