@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"time"
 
+	"tollbook/build/judge"
 	"tollbook/output"
 	"tollbook/render"
 	"tollbook/site"
@@ -106,21 +107,21 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 		return made{}, err
 	}
 	m := made{services: len(facts.Services)}
-	sums := sumHours(facts, o.Now)
-	for i := range facts.Services {
-		facts.Services[i].Hours = nil
-	}
-	j := beginJudgment(facts, sums, o.Now, o.Now.Add(o.Every), o.Site.BaseURL, o.FreeHosts)
-	lookups, catalogue := newLookups(j.snapshot), &catalogue{}
+	names := judge.NewNames(facts)
+	judged := judge.New(facts, judge.Options{
+		Now: o.Now, Next: o.Now.Add(o.Every), BaseURL: o.Site.BaseURL, FreeHosts: o.FreeHosts,
+	})
+	lookups, catalogue := newLookups(judged.Snapshot), &catalogue{}
 	endpoints := func(of []postgres.ServiceFacts) error { return r.Endpoints(ctx, o.Now, of) }
-	err = j.surveyAll(endpoints, func(i int, endpoints []site.Endpoint) {
+	err = survey(judged, facts, endpoints, func(i int, endpoints []site.Endpoint) {
 		lookups.survey(i, endpoints)
 		catalogue.survey(endpoints)
 	})
 	if err != nil {
 		return made{}, err
 	}
-	if facts.Takings, err = takings(ctx, r, facts, j.claims, o.Now); err != nil {
+	recipients, flows := judged.RevenueQuery()
+	if facts.Takings, err = r.Takings(ctx, o.Now, recipients, flows); err != nil {
 		return made{}, err
 	}
 	removed, err := r.Removed(ctx)
@@ -130,24 +131,20 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 	if err != nil {
 		return made{}, err
 	}
-	if m.packs, m.needed, err = writePacks(ctx, r, facts, folder, b); err != nil {
+	if m.packs, m.needed, err = writePacks(ctx, r, names, folder, b); err != nil {
 		return made{}, err
 	}
-	j.conclude()
-	j.snapshot.Earlier = published
-	for i := range facts.Services {
-		facts.Services[i].NextCheckAt = time.Time{} // the crawler's alone: no file may tell
-	}
-	facts.Takings.Payees, facts.Log, facts.Changes, facts.ChangeLogs = nil, postgres.LogFacts{}, nil, nil // judged by now
-	facts.Facilitators, facts.Chains = nil, nil
-	edition := pages.Edition(j.snapshot)
+	judged.Prepare()
+	judged.Snapshot.Earlier = published
+	edition := pages.Edition(judged.Snapshot)
 	previous, err := newPreviousInputs(b, o.Program, edition.Surroundings)
 	if err != nil {
 		return made{}, err
 	}
 	w := &snapshotWriter{
-		judgment: j, edition: edition, previous: previous, lookups: lookups, catalogue: catalogue, to: b, progress: o.Progress,
-		endpoints: endpoints, details: func(of []postgres.ServiceFacts) error { return r.Details(ctx, o.Now, o.LogDelay, of) },
+		facts: facts, judged: judged, now: o.Now, edition: edition, previous: previous, lookups: lookups,
+		catalogue: catalogue, to: b, progress: o.Progress, endpoints: endpoints,
+		details: func(of []postgres.ServiceFacts) error { return r.Details(ctx, o.Now, o.LogDelay, of) },
 	}
 	if err := w.write(ctx); err != nil {
 		return made{}, err
@@ -155,4 +152,23 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 	b.SetNotes(previous.notes())
 	m.copied = previous.copies()
 	return m, nil
+}
+
+// surveyedServices is how many services are surveyed at once, whose endpoints are then in memory.
+const surveyedServices = 500
+
+// survey surveys all services, some after the others. It drops their endpoints, which are read again for their files.
+func survey(judged *judge.Directory, facts *postgres.Facts, read readFacts,
+	each func(i int, endpoints []site.Endpoint)) error {
+	for from := 0; from < len(facts.Services); from += surveyedServices {
+		part := facts.Services[from:min(from+surveyedServices, len(facts.Services))]
+		if err := read(part); err != nil {
+			return err
+		}
+		judged.Survey(from, from+len(part), each)
+		for i := range part {
+			part[i].Endpoints = nil
+		}
+	}
+	return nil
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"tollbook/build"
+	"tollbook/build/judge"
 	"tollbook/site"
 	"tollbook/site/postgres"
 )
@@ -91,8 +91,14 @@ func TestChangeLogsAtAnyMoment(t *testing.T) {
 			t.Errorf("seed %d: %v", seed, err)
 			continue
 		}
-		s := build.Judge(facts, now, now.Add(time.Minute), "https://tollbook.example", site.FreeHosts{}) // it panics where a row is missing
-		if total := s.Changes.Index.Total(); total >= rows-int64(len(due)*len(site.ChangeTypes)*8) {     // now goes back, too
+		judged := judge.New(facts, judge.Options{Now: now, Next: now.Add(time.Minute)})
+		judged.Survey(0, len(facts.Services), nil)
+		judged.Prepare() // panics if a row is missing
+		for i := range facts.Services {
+			judged.Service(i)
+		}
+		s := judged.Snapshot
+		if total := s.Changes.Index.Total(); total >= rows-int64(len(due)*len(site.ChangeTypes)*8) { // now goes back, too
 			rows = max(rows, total)
 		} else {
 			t.Errorf("seed %d: the log has %d rows after %d", seed, total, rows)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"tollbook/build/judge"
 	"tollbook/output"
 	"tollbook/site"
 	"tollbook/site/postgres"
@@ -54,11 +55,11 @@ func eraseBlock(name string, data []byte, slugs map[string]bool) ([]byte, error)
 	for i, row := range rows {
 		if global {
 			rows[i], err = eraseRow(row, slugs, func(r site.GlobalCheckEntry) string { return r.ServiceSlug }, func(r *site.GlobalCheckEntry) {
-				*r = checkTombstone(r.ID, r.CheckedAt)
+				*r = judge.CheckTombstone(r.ID, r.CheckedAt)
 			})
 		} else {
 			rows[i], err = eraseRow(row, slugs, func(r site.ChangeRecord) string { return r.Slug }, func(r *site.ChangeRecord) {
-				*r = changeTombstone(r.Type, r.ObservedAt)
+				*r = judge.ChangeTombstone(r.Type, r.ObservedAt)
 			})
 		}
 		if err != nil {
@@ -79,14 +80,4 @@ func eraseRow[T any](row []byte, slugs map[string]bool, slugOf func(T) string, e
 	}
 	erase(&r)
 	return site.Row(r)
-}
-
-func checkTombstone(id string, at site.Time) site.GlobalCheckEntry {
-	return site.GlobalCheckEntry{ID: id, CheckedAt: at, ServiceStatus: site.StatusUnknown}
-}
-
-func changeTombstone(kind string, at site.Time) site.ChangeRecord {
-	return site.ChangeRecord{
-		Type: kind, ObservedAt: at, Summary: json.RawMessage("{}"), OldSnapshot: []site.SnapshotEntry{}, NewSnapshot: []site.SnapshotEntry{},
-	}
 }

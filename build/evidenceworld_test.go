@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tollbook/build"
+	"tollbook/build/judge"
 	"tollbook/crawl"
 	"tollbook/crawl/probe"
 	"tollbook/crawl/sample"
@@ -65,7 +65,7 @@ func TestEvidenceSufficesToJudge(t *testing.T) {
 		rows := rejudge(t, e)
 		again := x402.Assess(rows)
 		want := site.Evidence{Slug: e.Slug, Grade: again.Grade, Passed: again.Passed, Total: again.Total,
-			Checks: build.EvidenceChecks(again.Checks, slices.ContainsFunc(rows, func(r x402.Evidence) bool { return r.Captured.Envelope != nil })), Warnings: build.EvidenceWarnings(again.Warnings), Endpoints: e.Endpoints, WarningCount: len(again.Warnings)}
+			Checks: judge.EvidenceChecks(again.Checks, slices.ContainsFunc(rows, func(r x402.Evidence) bool { return r.Captured.Envelope != nil })), Warnings: judge.EvidenceWarnings(again.Warnings), Endpoints: e.Endpoints, WarningCount: len(again.Warnings)}
 		if diff := cmp.Diff(want, e); diff != "" {
 			t.Errorf("%s, judged again (-want +got):\n%s", e.Slug, diff)
 		}

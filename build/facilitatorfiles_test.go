@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"tollbook/build/judge"
 	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/ledger"
@@ -27,7 +28,9 @@ func TestFacilitatorFiles(t *testing.T) {
 				ID: fmt.Sprintf("f%03d", i), Name: `"timeseries":[1,2]`, WebsiteURL: "https://f.test?a=<b>&c", UpstreamStatus: "pull_request",
 			}})
 		}
-		s := Judge(facts, now, now, "https://tollbook.example", site.FreeHosts{})
+		judged := judge.New(facts, judge.Options{Now: now, Next: now})
+		judged.Prepare()
+		s := judged.Snapshot
 		for i := range s.Facilitators {
 			f := &s.Facilitators[i]
 			f.VolumeUSD24h, f.VolumeUSD7d = site.Decimal(fmt.Sprint(i%7)), site.Decimal(fmt.Sprint(i*31%17))

@@ -215,8 +215,9 @@ func tellRecipient(r *site.RecipientLookup, l *site.Listing, e *site.Endpoint, p
 	if p.PriceUSD == nil {
 		return
 	}
-	if usd, err := site.ParseDecimal(*p.PriceUSD); err == nil {
-		of.MinPriceUSD = lower(of.MinPriceUSD, usd)
+	usd, err := site.ParseDecimal(*p.PriceUSD)
+	if err == nil && (of.MinPriceUSD == nil || usd.Compare(*of.MinPriceUSD) < 0) {
+		of.MinPriceUSD = &usd
 	}
 }
 

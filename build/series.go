@@ -1,112 +1,42 @@
 package build
 
 import (
-	"time"
+	"fmt"
 
 	"tollbook/site"
-	"tollbook/site/postgres"
 )
 
-// What the series cannot say; it stands beside each.
+// Caveats of the series of prices and scores.
 const (
-	priceCaveat = "Amounts in assets that are known to be worth a dollar each; others count in changes alone. Prices are those that were seen by visits: one that came and went between two of them is not here."
-	scoreCaveat = "Uptime and response time are those of the day's counted checks, price_stability is of the 30 days that end with the day. Grades of compliance and levels of risk are judged as of now alone and have no history."
+	priceCaveat = "Amounts in assets that are known to be worth a dollar each; others count in changes alone. Prices " +
+		"are those that were seen by visits: one that came and went between two of them is not here."
+	scoreCaveat = "Uptime and response time are those of the day's counted checks, price_stability is of the 30 days " +
+		"that end with the day. Grades of compliance and levels of risk are judged as of now alone and have no history."
 )
 
-// usdSpan is a stretch of time in which an endpoint asked so much.
-type usdSpan struct {
-	since, until    time.Time // until is zero while it holds
-	lowest, highest site.Decimal
+// volumeCaveat returns the caveat of a service's series of volume.
+func volumeCaveat(t *site.Traction) string {
+	if t.Status != site.TractionMeasured {
+		return t.Caveat
+	}
+	return t.Caveat + " Days are UTC. " + t.AllTimeCaveat
 }
 
-// pricePoints are the days on which a service set prices, oldest first, with the lowest and highest that any of its
-// active endpoints asked at any time of the day.
-func pricePoints(f *postgres.ServiceFacts) []site.PricePoint {
-	spans := usdSpans(f)
-	points := make([]site.PricePoint, len(f.PriceDays))
-	for i, d := range f.PriceDays {
-		begin, end := d.Day, d.Day.Add(24*time.Hour)
-		p := site.PricePoint{Date: d.Day.UTC().Format(time.DateOnly), Changes: d.Moved}
-		for _, s := range spans {
-			if !s.since.Before(end) || !s.until.IsZero() && !s.until.After(begin) {
-				continue
-			}
-			p.MinPriceUSD = lower(p.MinPriceUSD, s.lowest)
-			if p.MaxPriceUSD == nil || s.highest.Compare(*p.MaxPriceUSD) > 0 {
-				p.MaxPriceUSD = &s.highest
-			}
-		}
-		points[i] = p
+// buyersCaveat returns the caveat of a service's series of buyers.
+func buyersCaveat(t *site.Traction) string {
+	if t.Status != site.TractionMeasured {
+		return t.Caveat
 	}
-	return points
+	return fmt.Sprintf("Accounts that paid in a UTC day, each once whatever network it paid on; the last %d days. "+
+		"One person may pay from many accounts. %s", site.BuyersDays, t.Caveat)
 }
 
-// usdSpans are the spans whose amounts are worth something in USD. One that still holds ends when its endpoint became
-// inactive.
-func usdSpans(f *postgres.ServiceFacts) []usdSpan {
-	endpoints := make(map[[16]byte]*postgres.EndpointFacts, len(f.Endpoints))
-	for i := range f.Endpoints {
-		endpoints[f.Endpoints[i].ID] = &f.Endpoints[i]
-	}
-	var spans []usdSpan
-	for _, p := range f.PriceSpans {
-		lowest, ok := inUSD(p, p.Lowest)
-		highest, ok2 := inUSD(p, p.Highest)
-		if !ok || !ok2 {
-			continue
-		}
-		s := usdSpan{since: p.Since, lowest: lowest, highest: highest}
-		if p.Until != nil {
-			s.until = *p.Until
-		} else if e := endpoints[p.EndpointID]; e != nil {
-			s.until = site.ActiveUntil(e.FirstSeenAt, e.LastPaidAt)
-		}
-		spans = append(spans, s)
-	}
-	return spans
-}
-
-func inUSD(p postgres.PriceSpan, amount string) (site.Decimal, bool) {
-	usd, ok := requirement(&postgres.Price{NetworkCAIP2: p.NetworkCAIP2, Asset: p.Asset, Amount: amount}).PriceUSD()
-	if !ok {
-		return "", false
-	}
-	d, err := site.ParseDecimal(usd)
-	return d, err == nil
-}
-
-// scorePoints are a service's days with a counted check, oldest first.
-func scorePoints(f *postgres.ServiceFacts) []site.ScorePoint {
-	points, times := make([]site.ScorePoint, len(f.DaySums)), make([]int, len(f.DaySums))
-	first, last, moved := 0, 0, 0 // f.PriceDays[first:last] are those of the 30 days; on `moved` of them a price moved
-	for i, d := range f.DaySums {
-		var t tally
-		t.add(&postgres.Rollup{Start: d.Day, Counted: d.Counted, Up: d.Up, Timed: d.Timed, ResponseMS: d.ResponseMS})
-		points[i] = site.ScorePoint{Date: site.NewTime(d.Day).Day(), UptimePercentage: t.share(), AvgResponseTimeMS: t.averageIn(&times[i])}
-		for ; last < len(f.PriceDays) && !f.PriceDays[last].Day.After(d.Day); last++ {
-			moved += min(1, f.PriceDays[last].Moved)
-		}
-		for ; first < last && f.PriceDays[first].Day.Before(d.Day.AddDate(0, 0, 1-stabilityDays)); first++ {
-			moved -= min(1, f.PriceDays[first].Moved)
-		}
-		if last > 0 {
-			s := site.Round2(float64(stabilityDays-moved) / stabilityDays)
-			if i > 0 && points[i-1].PriceStability != nil && *points[i-1].PriceStability == s {
-				points[i].PriceStability = points[i-1].PriceStability
-			} else {
-				points[i].PriceStability = &s
-			}
-		}
-	}
-	return points
-}
-
-// seriesFiles are a service's series, each one file with all its history.
-func seriesFiles(l *site.Listing, put func(string, []byte) error) error {
-	if err := seriesFile("price", l.Item.Slug, l.Prices, priceCaveat, put); err != nil {
+// writeSeries writes the series of a service. Each is one file with all its history.
+func writeSeries(l *site.Listing, put func(string, []byte) error) error {
+	if err := addSeries("price", l.Item.Slug, l.Prices, priceCaveat, put); err != nil {
 		return err
 	}
-	if err := seriesFile("scores", l.Item.Slug, l.Scores, scoreCaveat, put); err != nil {
+	if err := addSeries("scores", l.Item.Slug, l.Scores, scoreCaveat, put); err != nil {
 		return err
 	}
 	volume := l.Volume
@@ -117,13 +47,16 @@ func seriesFiles(l *site.Listing, put func(string, []byte) error) error {
 		}
 		volume = append(older, volume...)
 	}
-	if err := seriesFile("volume", l.Item.Slug, volume, volumeCaveat(&l.Detail.Assessment.Traction), put); err != nil {
+	if err := addSeries("volume", l.Item.Slug, volume, volumeCaveat(&l.Detail.Assessment.Traction), put); err != nil {
 		return err
 	}
-	return seriesFile("buyers", l.Item.Slug, l.Buyers, buyersCaveat(&l.Detail.Assessment.Traction), put)
+	return addSeries("buyers", l.Item.Slug, l.Buyers, buyersCaveat(&l.Detail.Assessment.Traction), put)
 }
 
-func seriesFile[T any](route, slug string, points []T, caveat string, put func(string, []byte) error) error {
+// addSeries adds one series.
+func addSeries[T any](route, slug string, points []T, caveat string, put func(string, []byte) error) error {
 	q := bare(route, slug).Whole()
-	return writeFile(q.Key(), put, func(b []byte) ([]byte, error) { return site.AppendFrameOf(b, q.Route.Framing, points, caveat) })
+	return addFile(q.Key(), put, func(b []byte) ([]byte, error) {
+		return site.AppendFrameOf(b, q.Route.Framing, points, caveat)
+	})
 }

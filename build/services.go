@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"tollbook/build/judge"
 	"tollbook/output/archive"
 	"tollbook/render"
 	"tollbook/site"
@@ -52,7 +53,9 @@ type job struct {
 
 // services writes the files of all services and passes each listing to whatever needs it later.
 type services struct {
-	judgment *judgment
+	facts    *postgres.Facts
+	judged   *judge.Directory
+	now      time.Time
 	edition  *render.Edition
 	previous *previousInputs
 	to       tree
@@ -63,14 +66,14 @@ type services struct {
 // write reads, judges, renders and packs services on all cores, a service per worker, and adds their files in the order
 // of slugs. Each file is packed as soon as it is written, so that few are in memory unpacked.
 func (s *services) write(ctx context.Context, endpoints, details readFacts) error {
-	total, workers := len(s.judgment.snapshot.Services), runtime.GOMAXPROCS(0)
+	total, workers := len(s.facts.Services), runtime.GOMAXPROCS(0)
 	g, ctx := errgroup.WithContext(ctx)
 	parts, todo, order := make(chan [2]int), make(chan *job), make(chan *job, jobsPerWorker*workers)
 	g.Go(func() error {
 		defer close(parts)
 		for from := 0; from < total; from += readTogether {
 			part := [2]int{from, min(from+readTogether, total)}
-			of := s.judgment.facts.Services[part[0]:part[1]]
+			of := s.facts.Services[part[0]:part[1]]
 			if err := endpoints(of); err != nil {
 				return err
 			}
@@ -150,24 +153,23 @@ func (s *services) add(t *job) error {
 	if err := s.written(t.place, &t.listing); err != nil {
 		return err
 	}
-	s.judgment.release(t.place, &t.listing)
+	s.judged.Add(t.place, &t.listing)
 	return nil
 }
 
 // make judges a service and packs its files. JSON files are always made anew. The files that are rendered from them
 // are copied from the previous snapshot if their inputs are the same.
 func (s *services) make(t *job) error {
-	input := s.judgment.input(t.place)
-	t.listing = complete(input, s.judgment.now)
-	l, slug := &t.listing, input.Item.Slug
+	t.listing = s.judged.Service(t.place)
+	l, slug := &t.listing, t.listing.Item.Slug
 	put := func(name string, data []byte) error {
 		t.files = append(t.files, file{name, s.to.Pack(name, data)})
 		return nil
 	}
-	if err := jsonFiles(l, midnight(s.judgment.now), put); err != nil {
+	if err := writeJSONFiles(l, s.now.UTC().Truncate(24*time.Hour), put); err != nil {
 		return fmt.Errorf("write service %s: %w", slug, err)
 	}
-	neighbours := s.edition.Peers(&input.Item)
+	neighbours := s.edition.Peers(&l.Item)
 	var err error
 	if t.digest, err = s.previous.digest(t.files, l, neighbours); err != nil {
 		return fmt.Errorf("write service %s: %w", slug, err)
@@ -179,37 +181,37 @@ func (s *services) make(t *job) error {
 			return nil
 		}
 	}
-	if err := renderedFiles(l, neighbours, s.edition.Surroundings, put); err != nil {
+	if err := writeRenderedFiles(l, neighbours, s.edition.Surroundings, put); err != nil {
 		return fmt.Errorf("render service %s: %w", slug, err)
 	}
 	return nil
 }
 
 // jsonFiles writes the JSON files of one service: detail, evidence, uptime by period, its logs and its series.
-func jsonFiles(l *site.Listing, today time.Time, put func(string, []byte) error) error {
+func writeJSONFiles(l *site.Listing, today time.Time, put func(string, []byte) error) error {
 	slug := l.Item.Slug
-	if err := writeJSON(bare("service", slug).Key(), &l.Detail, put); err != nil {
+	if err := addJSON(bare("service", slug).Key(), &l.Detail, put); err != nil {
 		return err
 	}
-	if err := writeJSON(bare("evidence", slug).Key(), &l.Evidence, put); err != nil {
+	if err := addJSON(bare("evidence", slug).Key(), &l.Evidence, put); err != nil {
 		return err
 	}
-	if err := uptimeFiles(l, today, put); err != nil {
+	if err := writeUptime(l, today, put); err != nil {
 		return err
 	}
-	if err := logFiles(bare("service-checks", slug), l.Checks, put); err != nil {
+	if err := writeLog(bare("service-checks", slug), l.Checks, put); err != nil {
 		return err
 	}
 	if len(l.ChangeLogs.Logs) > 0 {
-		if err := changeFiles(ofService(slug), l.ChangeLogs, put); err != nil {
+		if err := writeChangeLogs(ofService(slug), l.ChangeLogs, put); err != nil {
 			return err
 		}
 	}
-	return seriesFiles(l, put)
+	return writeSeries(l, put)
 }
 
 // renderedFiles writes the files of one service that are rendered from its JSON files: render.ServiceKeys.
-func renderedFiles(l *site.Listing, neighbours []render.Peer, in *render.Surroundings,
+func writeRenderedFiles(l *site.Listing, neighbours []render.Peer, in *render.Surroundings,
 	put func(string, []byte) error) error {
 	told := in.Tell(l)
 	page, err := in.ServicePage(told, neighbours)
@@ -229,33 +231,4 @@ func renderedFiles(l *site.Listing, neighbours []render.Peer, in *render.Surroun
 		}
 	}
 	return nil
-}
-
-// uptimeFiles are a service's days of each period; those of a shorter one are the newest of a longer.
-func uptimeFiles(l *site.Listing, today time.Time, put func(string, []byte) error) error {
-	buffer := buffers.Get().(*[]byte)
-	defer buffers.Put(buffer)
-	rows, used, err := site.RowsOf((*buffer)[:0], l.Uptime)
-	if err != nil {
-		return err
-	}
-	*buffer = used
-	q := bare("uptime", l.Item.Slug)
-	for _, period := range append([]string{""}, q.Route.Param("period").Values...) {
-		of := q
-		if period != "" {
-			of = q.With("period", period)
-		}
-		days := lastDays(l.Uptime, of.Text("period"), today)
-		shown := rows[len(rows)-len(days):]
-		if err := writeFile(of.Key(), put, func(b []byte) ([]byte, error) { return site.AppendList(b, shown), nil }); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// bare is the request for a route without parameters.
-func bare(route, slug string) site.Query {
-	return site.Query{Route: site.ByName(route), Slug: slug, Bare: true}
 }

@@ -1,171 +1,38 @@
 package build
 
 import (
-	"math"
 	"time"
 
 	"tollbook/site"
-	"tollbook/site/postgres"
 )
 
-// midnight is when the UTC day of a moment began.
-func midnight(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
-
-// wholeDays are the whole days from a moment to now, 0 if the moment is to come.
-func wholeDays(from, now time.Time) int { return max(0, int(now.Sub(from)/(24*time.Hour))) }
-
-// A window of 24h is the last 24 closed UTC hours and the open one; of N days that many UTC days, today included.
-// Uptime is 100 × up / counted checks, to two decimals, null without checks.
-
-// tally sums roll-ups, oldest first.
-type tally struct {
-	counted, up, timed, response int64
-	days                         int // UTC days with a counted check
-	last                         int // of them, as dayNumber has it
-}
-
-func (t *tally) add(r *postgres.Rollup) {
-	if r.Counted == 0 {
-		return
+// writeUptime writes the days of each period. Those of a shorter period are the newest of a longer one.
+func writeUptime(l *site.Listing, today time.Time, put func(string, []byte) error) error {
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	rows, used, err := site.RowsOf((*buffer)[:0], l.Uptime)
+	if err != nil {
+		return err
 	}
-	if day := dayNumber(r.Start); t.days == 0 || day != t.last {
-		t.days++
-		t.last = day
-	}
-	t.counted += int64(r.Counted)
-	t.up += int64(r.Up)
-	t.timed += int64(r.Timed)
-	t.response += r.ResponseMS
-}
-
-func sumOf(rollups []postgres.Rollup) (t tally) {
-	for i := range rollups {
-		t.add(&rollups[i])
-	}
-	return t
-}
-
-// hours is what the hours of all services come to. They are the most of what is known of all, and of no use once they
-// are summed.
-type hours struct {
-	days   []tally // of each service, its window of 24h
-	checks float64 // counted ones of the last 24 closed hours, divided by 24
-}
-
-func sumHours(f *postgres.Facts, now time.Time) hours {
-	h := hours{days: make([]tally, len(f.Services))}
-	open, counted := now.UTC().Truncate(time.Hour), 0
-	for i := range f.Services {
-		h.days[i] = sumOf(f.Services[i].Hours)
-		for _, r := range f.Services[i].Hours {
-			if !r.Start.UTC().Truncate(time.Hour).Equal(open) {
-				counted += r.Counted
-			}
+	*buffer = used
+	q := bare("uptime", l.Item.Slug)
+	for _, period := range append([]string{""}, q.Route.Param("period").Values...) {
+		of := q
+		if period != "" {
+			of = q.With("period", period)
+		}
+		days := lastDays(l.Uptime, of.Text("period"), today)
+		shown := rows[len(rows)-len(days):]
+		err := addFile(of.Key(), put, func(b []byte) ([]byte, error) { return site.AppendList(b, shown), nil })
+		if err != nil {
+			return err
 		}
 	}
-	h.checks = site.Round2(float64(counted) / 24)
-	return h
+	return nil
 }
 
-// percent is 100 × up / counted, nil without a counted check.
-func (t *tally) percent() *float64 {
-	if t.counted == 0 {
-		return nil
-	}
-	p := t.share()
-	return &p
-}
-
-// share is percent where a check counted.
-func (t *tally) share() float64 { return site.Round2(100 * float64(t.up) / float64(t.counted)) }
-
-// average is the mean response time in whole milliseconds, nil without one.
-func (t *tally) average() *int {
-	return t.averageIn(new(int))
-}
-
-// averageIn is average, kept at ms.
-func (t *tally) averageIn(ms *int) *int {
-	if t.timed == 0 {
-		return nil
-	}
-	*ms = int(math.Round(float64(t.response) / float64(t.timed)))
-	return ms
-}
-
-func (t *tally) coverage() site.CoverageWindow {
-	return site.CoverageWindow{DaysCovered: t.days, CheckCount: t.counted}
-}
-
-// uptime judges the four windows, of which the shortest is summed already: 100 × up / counted checks of each.
-func uptime(f *postgres.ServiceFacts, h24 *tally, now time.Time) site.UptimeWindows {
-	var d7, d30, d90 tally
-	windows := []struct {
-		days int
-		sum  *tally
-	}{{site.WindowDays["7d"], &d7}, {site.WindowDays["30d"], &d30}, {site.WindowDays["90d"], &d90}}
-	today := dayNumber(now)
-	for i := range f.Days {
-		d := &f.Days[i]
-		age := today - dayNumber(d.Start)
-		for _, w := range windows {
-			if age < w.days {
-				w.sum.add(d)
-			}
-		}
-	}
-	return site.UptimeWindows{
-		H24: h24.percent(), D7: d7.percent(), D30: d30.percent(), D90: d90.percent(),
-		Coverage: site.Coverage{H24: h24.coverage(), D7: d7.coverage(), D30: d30.coverage(), D90: d90.coverage()},
-	}
-}
-
-// responseP95 is the 95th percentile over 7 days, from the histograms: the middle of the bucket that holds the time of
-// rank ⌈0.95 × n⌉ (see site.HistogramQuantile); null without a time. The read holds the histograms of 7 days alone.
-func responseP95(days []postgres.Rollup) *int {
-	sum := make([]int64, site.HistogramBuckets)
-	for _, d := range days {
-		for i, n := range d.Histogram {
-			if i < len(sum) {
-				sum[i] += n
-			}
-		}
-	}
-	ms, ok := site.HistogramQuantile(sum, 0.95)
-	if !ok {
-		return nil
-	}
-	return &ms
-}
-
-// uptimePoints is a point a UTC day with a counted check, oldest first; today's ends with the last visit, so that
-// nothing changes while nobody looks.
-func uptimePoints(f *postgres.ServiceFacts, now time.Time) []site.UptimeDataPoint {
-	points, times := make([]site.UptimeDataPoint, 0, len(f.Days)), make([]int, len(f.Days))
-	for i := range f.Days {
-		var t tally
-		d := &f.Days[i]
-		t.add(d)
-		if t.counted == 0 {
-			continue
-		}
-		start := d.Start.UTC()
-		end := start.Add(24 * time.Hour)
-		if end.After(now) {
-			end = now
-			if last := f.LastCheckedAt; last != nil && last.After(start) && !last.After(now) {
-				end = *last
-			}
-		}
-		points = append(points, site.UptimeDataPoint{
-			PeriodStart: site.NewTime(start), PeriodEnd: site.NewTime(end), UptimePercentage: t.share(),
-			AvgResponseTimeMS: t.averageIn(&times[i]), TotalChecks: t.counted, SuccessfulChecks: t.up,
-		})
-	}
-	return points
-}
-
-// lastDays keeps the points of a period: of 24h the UTC days that the last 24 hours touch, today and the day before.
+// lastDays returns the points of a period. Those of 24h are the UTC days that the last 24 hours touch: today and the day
+// before.
 func lastDays(points []site.UptimeDataPoint, period string, today time.Time) []site.UptimeDataPoint {
 	from := today.AddDate(0, 0, 1-site.WindowDays[period])
 	if period == "24h" {

@@ -6,15 +6,20 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
+	"tollbook/build/judge"
 	"tollbook/render"
 	"tollbook/render/openapi"
 	"tollbook/site"
+	"tollbook/site/postgres"
 )
 
 // snapshotWriter renders the files of a snapshot, in an order that depends on the snapshot alone.
 type snapshotWriter struct {
-	judgment  *judgment
+	facts     *postgres.Facts
+	judged    *judge.Directory
+	now       time.Time
 	edition   *render.Edition
 	endpoints readFacts
 	details   readFacts // of services that have their endpoints
@@ -28,7 +33,7 @@ type snapshotWriter struct {
 // write renders every file. Services come first, a few at a time, since nothing else needs their details. Each
 // service's row is encoded once and its bytes reused in every list.
 func (w *snapshotWriter) write(ctx context.Context) error {
-	s, edition := w.judgment.snapshot, w.edition
+	s, edition := w.judged.Snapshot, w.edition
 	examples, err := w.examples()
 	if err != nil {
 		return fmt.Errorf("choose examples: %w", err)
@@ -39,7 +44,7 @@ func (w *snapshotWriter) write(ctx context.Context) error {
 	if err := w.writeServices(ctx, index.Lists, to); err != nil {
 		return err
 	}
-	w.judgment.forget()
+	w.judged.Finish()
 	if err := writeLists(s, index.Lists, add); err != nil {
 		return fmt.Errorf("write lists: %w", err)
 	}
@@ -88,8 +93,11 @@ func newIndex(s *site.Snapshot, edition *render.Edition) site.Index {
 func (w *snapshotWriter) examples() (openapi.Examples, error) {
 	var err error
 	x := w.edition.Examples(func(place int) (endpoints []site.Endpoint) {
-		endpoints, err = w.judgment.endpoints(place, w.endpoints)
-		return endpoints
+		f := []postgres.ServiceFacts{w.facts.Services[place]}
+		if err = w.endpoints(f); err != nil {
+			return nil
+		}
+		return judge.Endpoints(&f[0], w.now)
 	})
 	return x, err
 }
@@ -97,11 +105,9 @@ func (w *snapshotWriter) examples() (openapi.Examples, error) {
 // writeServices writes the files of services and everything that is made of their details: the catalogue now, look-ups
 // and aggregates later. It counts each service's log of changes in totals.
 func (w *snapshotWriter) writeServices(ctx context.Context, totals map[string]int, to tree) error {
-	all := w.judgment.newAggregator()
 	w.catalogue.add = to.Add
 	totals[bare("discovery", "").ListKey()] = w.catalogue.total
 	written := func(i int, l *site.Listing) error {
-		all.add(l)
 		if len(l.ChangeLogs.Logs) > 0 {
 			if n := int(l.ChangeLogs.Index.Total()); n > 0 {
 				totals[ofService(l.Item.Slug).ListKey()] = n
@@ -116,12 +122,12 @@ func (w *snapshotWriter) writeServices(ctx context.Context, totals map[string]in
 		return nil
 	}
 	s := services{
-		judgment: w.judgment, edition: w.edition, previous: w.previous, to: to, written: written, progress: w.progress,
+		facts: w.facts, judged: w.judged, now: w.now, edition: w.edition, previous: w.previous, to: to, written: written,
+		progress: w.progress,
 	}
 	if err := s.write(ctx, w.endpoints, w.details); err != nil {
 		return err
 	}
-	all.end()
 	if err := w.catalogue.end(); err != nil {
 		return fmt.Errorf("write catalogue: %w", err)
 	}
@@ -256,11 +262,11 @@ func writeAggregates(s *site.Snapshot, index site.Index, add func(string, []byte
 		{"status", s.Status}, {"networks", s.Networks}, {"tags", s.Tags}, {"stats", s.Stats}, {"categories", s.Categories},
 		{"snapshots", append([]site.PublishedSnapshot{}, s.Earlier...)},
 	} {
-		if err := writeJSON(bare(a.route, "").Key(), a.data, add); err != nil {
+		if err := addJSON(bare(a.route, "").Key(), a.data, add); err != nil {
 			return err
 		}
 	}
-	if err := logFiles(bare("checks", ""), s.Checks, add); err != nil {
+	if err := writeLog(bare("checks", ""), s.Checks, add); err != nil {
 		return err
 	}
 	return addLine(site.IndexFile, index, add) // maps of it encode in the order of their keys

@@ -26,7 +26,7 @@ var imports = map[string]struct{ ours, modules []string }{
 		modules: []string{"github.com/jackc/pgx/v5", "golang.org/x/sys"},
 	},
 	"cmd/tollbook/lint": {
-		ours: []string{"build", "crawl/probe", "site", "site/x402"},
+		ours: []string{"build/judge", "crawl/probe", "site", "site/x402"},
 	},
 	"cmd/tollbook/manual": {
 		modules: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
@@ -264,15 +264,16 @@ var imports = map[string]struct{ ours, modules []string }{
 	},
 	"cmd/bench/turns": {},
 	"cmd/bench/usage": {},
+	"build/judge": {
+		ours: []string{"site", "site/postgres", "site/postgres/ledger", "site/synthesis", "site/x402"},
+	},
 	"build": {
 		ours: []string{
+			"build/judge",
 			"site",
 			"site/lookup",
 			"site/search",
-			"site/x402",
 			"site/postgres",
-			"site/postgres/ledger",
-			"site/synthesis",
 			"render",
 			"render/openapi",
 			"output",

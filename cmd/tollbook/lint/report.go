@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"strings"
 
-	"tollbook/build"
+	"tollbook/build/judge"
 	"tollbook/crawl/probe"
 	"tollbook/site"
 	"tollbook/site/x402"
@@ -54,7 +54,7 @@ func New(address string, r probe.Result, headFree bool) Report {
 	out := Report{
 		URL: address, Verdict: string(r.Verdict), Class: r.Class, Reason: r.Reason, FinalURL: r.FinalURL, Redirects: r.Redirects,
 		Grade: "unknown", Total: len(x402.Rules()), Asks: []Ask{}, Checks: []site.EvidenceCheck{}, Warnings: []site.EvidenceWarning{},
-		Defects: build.EvidenceDefects(r.Captured.Defects), Protocols: r.Captured.Protocols,
+		Defects: judge.EvidenceDefects(r.Captured.Defects), Protocols: r.Captured.Protocols,
 	}
 	if out.Redirects == nil {
 		out.Redirects = []string{}
@@ -78,7 +78,7 @@ func New(address string, r probe.Result, headFree bool) Report {
 	}
 	got := assess(address, r, headFree)
 	out.Grade, out.Passed, out.Total = got.Grade, &got.Passed, got.Total
-	out.Checks, out.Warnings = build.EvidenceChecks(got.Checks, r.Captured.Envelope != nil), build.EvidenceWarnings(got.Warnings)
+	out.Checks, out.Warnings = judge.EvidenceChecks(got.Checks, r.Captured.Envelope != nil), judge.EvidenceWarnings(got.Warnings)
 	return out
 }
 

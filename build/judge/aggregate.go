@@ -1,0 +1,201 @@
+package judge
+
+import (
+	"cmp"
+	"math/big"
+	"slices"
+
+	"tollbook/site"
+	"tollbook/site/x402"
+)
+
+// mean averages values that may be absent.
+type mean struct {
+	sum float64
+	n   int
+}
+
+func (m *mean) add(v *float64) {
+	if v != nil {
+		m.sum += *v
+		m.n++
+	}
+}
+
+// value is the average to two decimals, nil of nothing.
+func (m *mean) value() *float64 {
+	if m.n == 0 {
+		return nil
+	}
+	v := site.Round2(m.sum / float64(m.n))
+	return &v
+}
+
+// group judges which networks and categories there are, by the rows of services.
+func group(s *site.Snapshot) {
+	s.Networks = networks(s.Services)
+	s.Tags = tags(s.Services)
+	s.Categories = []string{}
+	for _, t := range s.Tags {
+		s.Categories = append(s.Categories, t.Tag)
+	}
+	slices.Sort(s.Categories)
+}
+
+// aggregator sums what a directory publishes about all services. Services are added in the order of slugs.
+type aggregator struct {
+	status  statusSummary
+	stats   aggregates
+	settled settledFor
+}
+
+func newAggregator(s *site.Snapshot) *aggregator {
+	n := len(s.Services)
+	return &aggregator{
+		settled: newSettledFor(s),
+		status:  statusSummary{site.StatusSummary{Total: n, Services: make([]site.StatusService, 0, n)}},
+	}
+}
+
+func (a *aggregator) add(l *site.Listing) {
+	a.status.add(l)
+	a.stats.add(l)
+	a.settled.add(l)
+}
+
+func (a *aggregator) end(s *site.Snapshot, checksPerHour float64) {
+	s.Status, s.Stats = a.status.StatusSummary, a.stats.stats(s, checksPerHour)
+	a.settled.end()
+}
+
+// statusSummary counts services by their states.
+type statusSummary struct{ site.StatusSummary }
+
+func (s *statusSummary) add(l *site.Listing) {
+	d := &l.Detail
+	switch d.Status {
+	case site.StatusOnline:
+		s.Online++
+	case site.StatusDegraded:
+		s.Degraded++
+	case site.StatusOffline:
+		s.Offline++
+	default:
+		s.Unknown++
+	}
+	s.Services = append(s.Services, site.StatusService{
+		Slug: d.Slug, Name: d.Name, Status: d.Status, LastCheckedAt: d.LastCheckedAt,
+		ConsecutiveFailures: d.ConsecutiveFailures, Uptime24h: d.Uptime24h, AvgResponseTimeMS: d.AvgResponseTimeMS,
+	})
+}
+
+// networks are those of the table on which a listed service takes payment.
+func networks(services []site.Listing) []site.Network {
+	count, up := map[string]int{}, map[string]*mean{}
+	for i := range services {
+		for _, abbreviation := range services[i].Item.Networks {
+			count[abbreviation]++
+			if up[abbreviation] == nil {
+				up[abbreviation] = &mean{}
+			}
+			up[abbreviation].add(services[i].Item.Uptime24h)
+		}
+	}
+	out := []site.Network{}
+	for abbreviation, n := range count {
+		w, ok := x402.NetworkByAbbreviation(abbreviation)
+		if !ok {
+			continue
+		}
+		network := site.Network{
+			ID: w.ID, CAIP2: w.ID, CAIP2ID: w.ID, Name: w.Name, Abbreviation: w.Abbreviation, ChainType: w.ChainType,
+			IsMainnet: w.Mainnet, ServiceCount: n, AvgUptime: up[abbreviation].value(),
+		}
+		if w.ExplorerURL != "" {
+			network.ExplorerURL = &w.ExplorerURL
+		}
+		out = append(out, network)
+	}
+	slices.SortFunc(out, func(a, b site.Network) int {
+		return cmp.Or(cmp.Compare(b.ServiceCount, a.ServiceCount), cmp.Compare(a.ID, b.ID))
+	})
+	return out
+}
+
+func tags(services []site.Listing) []site.Tag {
+	count := map[string]int{}
+	for i := range services {
+		count[services[i].Item.Category]++
+	}
+	out := []site.Tag{}
+	for tag, n := range count {
+		out = append(out, site.Tag{Tag: tag, ServiceCount: n})
+	}
+	slices.SortFunc(out, func(a, b site.Tag) int {
+		return cmp.Or(cmp.Compare(b.ServiceCount, a.ServiceCount), cmp.Compare(a.Tag, b.Tag))
+	})
+	return out
+}
+
+// aggregates are what the figures of all services are made of.
+type aggregates struct {
+	up24, up7, response mean
+	endpoints           int
+	prices              []site.Decimal
+}
+
+func (a *aggregates) add(l *site.Listing) {
+	d := &l.Detail
+	a.endpoints += d.EndpointCount
+	a.up24.add(d.Uptime.H24)
+	a.up7.add(d.Uptime.D7)
+	if d.AvgResponseTimeMS != nil {
+		ms := float64(*d.AvgResponseTimeMS)
+		a.response.add(&ms)
+	}
+	for _, e := range d.Endpoints {
+		if e.MinPriceUSD != nil {
+			a.prices = append(a.prices, *e.MinPriceUSD)
+		}
+	}
+}
+
+func (a *aggregates) stats(s *site.Snapshot, checksPerHour float64) site.AggregateStats {
+	st := site.AggregateStats{
+		TotalServices: len(s.Services), TotalNetworks: len(s.Networks), TotalEndpoints: a.endpoints, Networks: []site.StatsNetwork{},
+		AvgUptime24h: a.up24.value(), AvgUptime7d: a.up7.value(), AvgResponseTimeMS: a.response.value(), ChecksPerHour: checksPerHour, Pricing: pricingStats(a.prices),
+	}
+	for _, n := range s.Networks {
+		st.Networks = append(st.Networks, site.StatsNetwork{Abbreviation: n.Abbreviation, ServiceCount: n.ServiceCount, AvgUptime: n.AvgUptime})
+	}
+	slices.SortFunc(st.Networks, func(a, b site.StatsNetwork) int { return cmp.Compare(a.Abbreviation, b.Abbreviation) })
+	return st
+}
+
+// pricingStats are exact but for the average, which is cut to nine decimals.
+func pricingStats(prices []site.Decimal) site.StatsPricing {
+	if len(prices) == 0 {
+		return site.StatsPricing{}
+	}
+	slices.SortFunc(prices, site.Decimal.Compare)
+	n := len(prices)
+	return site.StatsPricing{
+		AvgPriceUSD: average(prices), MinPriceUSD: &prices[0], MaxPriceUSD: &prices[n-1],
+		MedianPriceUSD: average(prices[(n-1)/2 : n/2+1]),
+	}
+}
+
+func average(prices []site.Decimal) *site.Decimal {
+	sum := new(big.Rat)
+	for _, p := range prices {
+		if r, ok := new(big.Rat).SetString(string(p)); ok {
+			sum.Add(sum, r)
+		}
+	}
+	sum.Quo(sum, new(big.Rat).SetInt64(int64(len(prices))))
+	d, err := site.ParseDecimal(sum.FloatString(9))
+	if err != nil {
+		return nil // never of non-negative decimals
+	}
+	return &d
+}

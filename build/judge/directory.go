@@ -1,0 +1,132 @@
+// Package judge turns facts into judgments: status, uptime, compliance, prices, revenue and risk of each service, and
+// the aggregates of a directory.
+//
+// A judgment is a function of facts, options and the time of the build, so a better formula needs a new build and no new
+// crawl. The package reads no files, no database, no network and no clock. Nothing in it may depend on the order of a
+// map.
+package judge
+
+import (
+	"time"
+
+	"tollbook/site"
+	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
+)
+
+// Options of a judgment.
+type Options struct {
+	Now       time.Time // every judgment is as of then
+	Next      time.Time // of the next build
+	BaseURL   string    // of the directory
+	FreeHosts site.FreeHosts
+}
+
+// Directory judges a directory whose facts do not all fit into memory. Call Survey for all services, then Prepare, then
+// Service and Add for each service in the order of slugs, then Finish.
+type Directory struct {
+	// Snapshot has the rows of all services after Survey, all but the aggregates after Prepare, and everything but
+	// the details of services after Finish.
+	Snapshot *site.Snapshot
+
+	options   Options
+	facts     *postgres.Facts
+	hours     hours
+	market    *market
+	claims    [][]claim
+	tractions *tractions
+	inFeed    map[string]bool // slugs of services with a record in the feed of changes
+	aggregate *aggregator
+}
+
+// New begins to judge facts. It sums the hours of all services and drops them from the facts.
+func New(f *postgres.Facts, o Options) *Directory {
+	n := len(f.Services)
+	d := &Directory{
+		Snapshot: &site.Snapshot{Now: site.NewTime(o.Now), Next: site.NewTime(o.Next), Services: make([]site.Listing, n)},
+		options:  o, facts: f, hours: sumHours(f, o.Now), market: newMarket(), claims: make([][]claim, n),
+		inFeed: map[string]bool{},
+	}
+	for i := range f.Services {
+		f.Services[i].Hours = nil
+	}
+	return d
+}
+
+// Survey judges the rows, prices and recipients of the services from one place up to another, whose facts must have
+// their endpoints. It calls each, unless that is nil, with the active endpoints of each service.
+func (d *Directory) Survey(from, to int, each func(i int, endpoints []site.Endpoint)) {
+	for i := from; i < to; i++ {
+		f := &d.facts.Services[i]
+		o := offerOf(f, d.options.Now)
+		d.Snapshot.Services[i].Item, _ = list(f, &o, &d.hours.days[i], d.options.Now)
+		d.market.add(f.Category, &o)
+		d.claims[i] = claimsOf(f, d.options.Now)
+		if each != nil {
+			each(i, o.endpoints)
+		}
+	}
+}
+
+// RevenueQuery returns the recipients and flows whose settlements the facts must have before Prepare. It needs the
+// Survey of all services.
+func (d *Directory) RevenueQuery() ([]ledger.Recipient, []ledger.CountedFlow) {
+	measured := measuredNetworks(d.facts.Chains)
+	p := newPayouts(d.facts.Services, d.claims, measured, d.options.Now)
+	return p.asked(d.facts.Services, measured), countedFlows(d.facts.Facilitators)
+}
+
+// Prepare judges what depends on all services: the ranks of prices, revenue, logs, facilitators and coverage. It drops
+// facts that nothing else is judged by.
+func (d *Directory) Prepare() {
+	s, f, now := d.Snapshot, d.facts, d.options.Now
+	d.market.sort()
+	d.tractions = newTractions(f, d.claims, now)
+	s.Checks = globalLog(f)
+	judgeChanges(s, f, now)
+	for _, r := range s.Changes.Feed {
+		d.inFeed[r.Slug] = true
+	}
+	group(s)
+	s.Facilitators = facilitators(f.Facilitators, now)
+	s.Coverage = coverage(f, d.tractions, now)
+	d.aggregate = newAggregator(s)
+	if f.Takings != nil {
+		f.Takings.Payees = nil
+	}
+	f.Log, f.Changes, f.ChangeLogs, f.Facilitators, f.Chains = postgres.LogFacts{}, nil, nil, nil, nil
+}
+
+// Service judges everything about the ith service, whose facts must be complete. Several goroutines may call it at once.
+func (d *Directory) Service(i int) site.Listing { return complete(d.input(i), d.options.Now) }
+
+// Add adds the ith service to the aggregates and drops its facts. Of its judgments the snapshot keeps the trend and,
+// for the feed of changes, the prices.
+func (d *Directory) Add(i int, l *site.Listing) {
+	d.aggregate.add(l)
+	kept := &d.Snapshot.Services[i]
+	kept.Trend = l.Trend
+	if d.inFeed[l.Item.Slug] {
+		kept.Known = &site.Known{Detail: site.ServiceDetail{Slug: l.Item.Slug, Endpoints: l.Detail.Endpoints}}
+	}
+	f := &d.facts.Services[i]
+	f.Endpoints, f.Days, f.DaySums, f.Log = nil, nil, nil, postgres.LogFacts{}
+	f.Site, f.Domain, f.Synthesis = nil, nil, nil
+	f.Changes, f.ChangeLogs, f.Records, f.PriceSpans, f.PriceDays = nil, nil, nil, nil, nil
+	d.tractions.release(i)
+}
+
+// Finish writes the aggregates into the snapshot and drops all other facts.
+func (d *Directory) Finish() {
+	d.aggregate.end(d.Snapshot, d.hours.checks)
+	d.facts.Services = nil
+	if d.facts.Takings != nil {
+		d.facts.Takings.Services = nil
+	}
+	d.hours.days, d.market, d.claims, d.tractions, d.inFeed, d.aggregate = nil, nil, nil, nil, nil, nil
+}
+
+// Endpoints judges the active endpoints of a service.
+func Endpoints(f *postgres.ServiceFacts, now time.Time) []site.Endpoint {
+	return offerOf(f, now).endpoints
+}

@@ -1,0 +1,243 @@
+package judge
+
+import (
+	"cmp"
+	"math/big"
+	"slices"
+	"strings"
+	"time"
+
+	"tollbook/site"
+	"tollbook/site/postgres/ledger"
+	"tollbook/site/x402"
+)
+
+// span is what was settled over one timeframe: how often, and for how much where that is known in USD.
+type span struct {
+	count int64
+	usd   *big.Rat
+}
+
+func (s *span) add(o span) {
+	s.count += o.count
+	if o.usd != nil {
+		if s.usd == nil {
+			s.usd = new(big.Rat)
+		}
+		s.usd.Add(s.usd, o.usd)
+	}
+}
+
+// maxDecimals is more than any token has, so that a sum of their atomic units is exact when it is written.
+const maxDecimals = 36
+
+// volume is the span's exact volume; nothing settled is 0.
+func (s *span) volume() site.Decimal {
+	if s.usd == nil {
+		return "0"
+	}
+	d, err := site.ParseDecimal(s.usd.FloatString(maxDecimals))
+	if err != nil {
+		return "0" // never of sums of non-negative amounts
+	}
+	return d
+}
+
+// windows are the spans of a flow, or of a whole facilitator, by timeframe and by UTC day.
+type windows struct {
+	h24, d7, d30, all span
+	days              map[string]span // by date, of the last site.SeriesDays
+	last              time.Time       // of the newest settlement, zero without
+}
+
+func (w *windows) add(o windows) {
+	w.h24.add(o.h24)
+	w.d7.add(o.d7)
+	w.d30.add(o.d30)
+	w.all.add(o.all)
+	for date, s := range o.days {
+		w.addDay(date, s)
+	}
+	if o.last.After(w.last) {
+		w.last = o.last
+	}
+}
+
+func (w *windows) addDay(date string, s span) {
+	if w.days == nil {
+		w.days = map[string]span{}
+	}
+	day := w.days[date]
+	day.add(s)
+	w.days[date] = day
+}
+
+// flowWindows sums what one flow settled. Times are UTC.
+func flowWindows(f ledger.FlowFacts, now time.Time) windows {
+	unit, valued := unitUSD(f.Network, f.Token, f.Configured)
+	of := func(s ledger.FlowSum) span {
+		out := span{count: s.Settlements}
+		if amount, ok := new(big.Int).SetString(s.Amount, 10); ok && valued {
+			out.usd = new(big.Rat).SetFrac(amount, unit)
+		}
+		return out
+	}
+	now = now.UTC()
+	today, hour := now.Truncate(24*time.Hour), now.Truncate(time.Hour)
+	var w windows
+	for _, s := range f.Hours {
+		if !s.Start.Before(hour.Add(-24*time.Hour)) && !s.Start.After(hour) {
+			w.h24.add(of(s))
+		}
+	}
+	for _, s := range f.Days {
+		age := int(today.Sub(s.Start) / (24 * time.Hour))
+		if age < 0 || age >= site.SeriesDays {
+			continue
+		}
+		sum := of(s)
+		w.addDay(s.Start.UTC().Format(time.DateOnly), sum)
+		if age < site.WindowDays["30d"] {
+			w.d30.add(sum)
+		}
+		if age < site.WindowDays["7d"] {
+			w.d7.add(sum)
+		}
+	}
+	if f.All.Settlements > 0 {
+		w.all, w.last = of(f.All), f.All.LastAt
+	}
+	return w
+}
+
+// unitUSD is how many atomic units of a token are a dollar. Where the operator says nothing of it, only USDC is taken
+// for dollars one to one, and only where it can be redeemed: a testnet's is worth nothing.
+func unitUSD(network, token string, configured *ledger.Token) (*big.Int, bool) {
+	if configured != nil {
+		return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(configured.Decimals)), nil), configured.USD
+	}
+	n, known := x402.NetworkByID(network)
+	a, ok := x402.LookupAsset(network, token)
+	if !known || !n.Mainnet || !ok || a.Symbol != "USDC" {
+		return nil, false
+	}
+	return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(a.Decimals)), nil), true
+}
+
+// assetOf is how a token's address is written, and what it is called: by the table of assets, else by the operator.
+func assetOf(network, token string, configured *ledger.Token) (address, name string) {
+	if a, ok := x402.LookupAsset(network, token); ok {
+		return a.Address, a.Symbol
+	}
+	if configured != nil {
+		return token, configured.Symbol
+	}
+	return token, x402.UnknownAsset
+}
+
+// measured says whether a facilitator's volume counts: it has settlers, and they are known to be its own, because the
+// list that we take them from has accepted them or the operator vouches. What is only claimed (a pull request) would
+// let anyone rank by somebody else's settlements.
+func measured(f *ledger.FacilitatorFacts) bool {
+	return len(f.Settlers) > 0 && (f.Trusted || strings.HasPrefix(f.UpstreamStatus, "merged"))
+}
+
+// facilitators judges every facilitator, by id, with every embed.
+func facilitators(facts []ledger.FacilitatorFacts, now time.Time) []site.FacilitatorDetail {
+	list := make([]site.FacilitatorDetail, len(facts))
+	for i := range facts {
+		list[i] = facilitatorDetail(&facts[i], now)
+	}
+	slices.SortFunc(list, func(a, b site.FacilitatorDetail) int { return cmp.Compare(a.FacilitatorID, b.FacilitatorID) })
+	return list
+}
+
+func facilitator(f *ledger.FacilitatorFacts, now time.Time) site.FacilitatorListItem {
+	item := site.FacilitatorListItem{
+		FacilitatorID: f.ID, Name: f.Name, WebsiteURL: f.WebsiteURL, Verification: site.VerifiedListed, Chains: []site.FacilitatorChain{},
+	}
+	if measured(f) {
+		item.Verification = site.VerifiedOnChain
+	}
+	accounts := map[string]bool{}
+	for _, s := range f.Settlers {
+		accounts[s.Address] = true
+	}
+	item.SettlerCount = len(accounts)
+	var whole windows
+	for _, flow := range flowsOf(f) {
+		w := flowWindows(flow, now)
+		if n, known := x402.NetworkByID(flow.Network); !known || n.Mainnet { // what is settled for nothing is shown, and counts nowhere
+			whole.add(w)
+		}
+		item.Chains = append(item.Chains, chainRow(flow, w, item.Verification))
+	}
+	slices.SortFunc(item.Chains, func(a, b site.FacilitatorChain) int {
+		return cmp.Or(orZero(b.VolumeUSDAll).Compare(orZero(a.VolumeUSDAll)), cmp.Compare(b.TxCountAll, a.TxCountAll),
+			cmp.Compare(a.NetworkCAIP2, b.NetworkCAIP2), cmp.Compare(a.TokenAddressNorm, b.TokenAddressNorm))
+	})
+	item.VolumeUSD24h, item.TxCount24h = whole.h24.volume(), whole.h24.count
+	item.VolumeUSD7d, item.TxCount7d = whole.d7.volume(), whole.d7.count
+	item.VolumeUSD30d, item.TxCount30d = whole.d30.volume(), whole.d30.count
+	item.VolumeUSDAll, item.TxCountAll = whole.all.volume(), whole.all.count
+	item.LastActivityAt = site.TimeOrNull(whole.last)
+	item.Timeseries = series(whole, now)
+	return item
+}
+
+func orZero(d *site.Decimal) site.Decimal {
+	if d == nil {
+		return "0"
+	}
+	return *d
+}
+
+// flowsOf are the flows of a facilitator that count, and an empty one for each token that its settlers are said to
+// settle: what is looked for and not found is zero, not unknown.
+func flowsOf(f *ledger.FacilitatorFacts) []ledger.FlowFacts {
+	type key struct{ network, token string }
+	seen := map[key]bool{}
+	var flows []ledger.FlowFacts
+	if measured(f) {
+		for _, flow := range f.Flows {
+			seen[key{flow.Network, flow.Token}] = true
+			flows = append(flows, flow)
+		}
+	}
+	for _, s := range f.Settlers {
+		for _, token := range s.Tokens {
+			if k := (key{s.Network, token}); !seen[k] {
+				seen[k] = true
+				flows = append(flows, ledger.FlowFacts{Network: s.Network, Token: token})
+			}
+		}
+	}
+	return flows
+}
+
+func chainRow(f ledger.FlowFacts, w windows, verification string) site.FacilitatorChain {
+	address, name := assetOf(f.Network, f.Token, f.Configured)
+	row := site.FacilitatorChain{
+		Network: shortNetwork(f.Network), NetworkCAIP2: f.Network,
+		TokenAddress: address, TokenAddressNorm: f.Token, AssetName: name,
+		TxCount24h: w.h24.count, TxCount7d: w.d7.count, TxCount30d: w.d30.count, TxCountAll: w.all.count,
+		LastActivityAt: site.TimeOrNull(w.last), Verification: verification,
+	}
+	if _, valued := unitUSD(f.Network, f.Token, f.Configured); valued {
+		row.VolumeUSD24h, row.VolumeUSD7d = new(w.h24.volume()), new(w.d7.volume())
+		row.VolumeUSD30d, row.VolumeUSDAll = new(w.d30.volume()), new(w.all.volume())
+	}
+	return row
+}
+
+// series is a point for each of the last site.SeriesDays UTC days, today last.
+func series(w windows, now time.Time) []site.VolumePoint {
+	today := now.UTC().Truncate(24 * time.Hour)
+	points := make([]site.VolumePoint, site.SeriesDays)
+	for i := range points {
+		date := today.AddDate(0, 0, i+1-site.SeriesDays).Format(time.DateOnly)
+		day := w.days[date]
+		points[i] = site.VolumePoint{Date: date, VolumeUSD: day.volume(), TxCount: day.count}
+	}
+	return points
+}

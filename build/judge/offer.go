@@ -1,0 +1,280 @@
+package judge
+
+import (
+	"cmp"
+	"net/url"
+	"slices"
+	"time"
+
+	"tollbook/site"
+	"tollbook/site/postgres"
+	"tollbook/site/x402"
+)
+
+// offer is what a service sells now: its active endpoints and how they are paid.
+type offer struct {
+	endpoints     []site.Endpoint
+	networks      []string // abbreviations, sorted
+	networksCAIP2 []string // sorted
+	payTo         []string // recipients, sorted
+	asset         *string  // of the lowest price, else of the first row
+	min, max      *site.Decimal
+	atomic        *string // of min
+	distinct      int     // prices in USD
+	variable      bool    // every way to pay is a maximum
+	testnet       bool    // every network is a testnet
+}
+
+// offerOf judges a service's active endpoints.
+func offerOf(f *postgres.ServiceFacts, now time.Time) offer {
+	active := 0
+	for i := range f.Endpoints {
+		if e := &f.Endpoints[i]; site.Active(e.FirstSeenAt, e.LastPaidAt, now) {
+			active++
+		}
+	}
+	o := offer{endpoints: make([]site.Endpoint, 0, active), networks: []string{}, networksCAIP2: []string{}}
+	expected := usualPayTo(f, now)
+	amounts := map[site.Decimal]bool{}
+	rows, variable, test := 0, 0, 0
+	for i := range f.Endpoints {
+		e := &f.Endpoints[i]
+		if !site.Active(e.FirstSeenAt, e.LastPaidAt, now) {
+			continue
+		}
+		out, prices := endpoint(e), current(e.Prices)
+		out.Pricing = make([]site.PricingEntry, 0, len(prices))
+		for i := range prices {
+			p := &prices[i]
+			r := requirement(p)
+			rows++
+			if r.Variable() {
+				variable++
+				out.VariableAmount = true
+			}
+			if n, ok := x402.NetworkByID(r.NetworkCAIP2); ok && !n.Mainnet {
+				test++
+			}
+			entry := pricing(r)
+			out.Pricing = append(out.Pricing, entry)
+			out.Networks = insert(out.Networks, x402.Abbreviation(r.NetworkCAIP2))
+			o.networksCAIP2 = insert(o.networksCAIP2, r.NetworkCAIP2)
+			o.payTo = insert(o.payTo, p.PayTo)
+			if o.asset == nil {
+				o.asset = new(entry.AssetName)
+			}
+			if entry.PriceUSD == nil {
+				continue
+			}
+			usd, err := site.ParseDecimal(*entry.PriceUSD)
+			if err != nil {
+				continue // PriceUSD answers plain decimals only
+			}
+			amounts[usd] = true
+			out.MinPriceUSD = lower(out.MinPriceUSD, usd)
+			if o.min == nil || usd.Compare(*o.min) < 0 {
+				o.min, o.atomic, o.asset = &usd, new(entry.Price), new(entry.AssetName)
+			}
+			if o.max == nil || usd.Compare(*o.max) > 0 {
+				o.max = &usd
+			}
+		}
+		out.PayToDivergence = divergence(e, expected)
+		for _, n := range out.Networks {
+			o.networks = insert(o.networks, n)
+		}
+		o.endpoints = append(o.endpoints, out)
+	}
+	o.distinct, o.variable, o.testnet = len(amounts), rows > 0 && variable == rows, rows > 0 && test == rows
+	return o
+}
+
+func endpoint(e *postgres.EndpointFacts) site.Endpoint {
+	last := e.FirstSeenAt
+	if e.LastPaidAt != nil {
+		last = *e.LastPaidAt
+	}
+	method := e.Method
+	if method == "" {
+		method = "GET" // what an address is asked with until it answers to another
+	}
+	return site.Endpoint{
+		ID: e.ID.String(), Method: method, Path: e.Path, Description: e.Description, MimeType: e.MimeType, IsActive: true,
+		FirstSeenAt: site.NewTime(e.FirstSeenAt), LastSeenAt: site.NewTime(last),
+		Networks: []string{},
+	}
+}
+
+func pricing(r x402.Requirement) site.PricingEntry {
+	p := site.PricingEntry{
+		Scheme: r.Scheme, Network: r.Network, AssetAddress: r.Asset, AssetAddressNorm: r.AssetNorm, AssetName: r.AssetName,
+		Price: r.Amount, PayTo: r.PayTo, MaxTimeoutSeconds: r.MaxTimeoutSeconds,
+	}
+	if id := r.NetworkCAIP2; id != "" { // a copy: its address must not keep the whole requirement
+		p.Network, p.NetworkCAIP2 = id, &id
+	}
+	if usd, ok := r.PriceUSD(); ok {
+		p.PriceUSD = &usd
+	}
+	return p
+}
+
+// current are the prices that still hold: mostly all of them, which are not copied. Nobody changes them.
+func current(prices []postgres.Price) []postgres.Price {
+	over := func(p postgres.Price) bool { return p.Until != nil }
+	if !slices.ContainsFunc(prices, over) {
+		return prices
+	}
+	var now []postgres.Price
+	for _, p := range prices {
+		if p.Until == nil {
+			now = append(now, p)
+		}
+	}
+	return now
+}
+
+func lower(a *site.Decimal, b site.Decimal) *site.Decimal {
+	if a == nil || b.Compare(*a) < 0 {
+		return &b
+	}
+	return a
+}
+
+// insert keeps a sorted set of texts; the empty one is none.
+func insert(set []string, s string) []string {
+	i, found := slices.BinarySearch(set, s)
+	if s == "" || found {
+		return set
+	}
+	return slices.Insert(set, i, s)
+}
+
+// recipient is who is paid on a network.
+type recipient struct{ network, payTo string }
+
+// recipients are who an endpoint's prices pay, sorted, each once.
+func recipients(prices []postgres.Price) []recipient {
+	var out []recipient
+	for i := range prices {
+		if p := &prices[i]; p.NetworkCAIP2 != nil {
+			out = append(out, recipient{*p.NetworkCAIP2, x402.NormalizeAddress(*p.NetworkCAIP2, p.PayTo)})
+		}
+	}
+	slices.SortFunc(out, func(a, b recipient) int {
+		return cmp.Or(cmp.Compare(a.network, b.network), cmp.Compare(a.payTo, b.payTo))
+	})
+	return slices.Compact(out)
+}
+
+// usualPayTo finds, for each network, the recipient that more than half of the active endpoints there name.
+func usualPayTo(f *postgres.ServiceFacts, now time.Time) map[string]string {
+	if len(f.Endpoints) <= 2 {
+		return nil
+	}
+	votes, endpoints := map[recipient]int{}, map[string]int{}
+	for i := range f.Endpoints {
+		e := &f.Endpoints[i]
+		if !site.Active(e.FirstSeenAt, e.LastPaidAt, now) {
+			continue
+		}
+		last := ""
+		for _, r := range recipients(current(e.Prices)) {
+			votes[r]++
+			if r.network != last {
+				endpoints[r.network]++
+				last = r.network
+			}
+		}
+	}
+	usual := map[string]string{}
+	for r, n := range votes {
+		if 2*n > endpoints[r.network] && endpoints[r.network] > 2 {
+			usual[r.network] = r.payTo
+		}
+	}
+	return usual
+}
+
+// divergence tells that an endpoint is paid elsewhere than most of its siblings.
+func divergence(e *postgres.EndpointFacts, usual map[string]string) *site.PayToDivergence {
+	if len(usual) == 0 {
+		return nil
+	}
+	now := current(e.Prices)
+	observed := map[string][]string{}
+	var networks []string
+	for _, r := range recipients(now) {
+		observed[r.network] = append(observed[r.network], r.payTo)
+		networks = insert(networks, r.network)
+	}
+	for _, n := range networks {
+		if want := usual[n]; want != "" && !slices.Contains(observed[n], want) {
+			return &site.PayToDivergence{NetworkCAIP2: n, Expected: []string{want}, Observed: observed[n], FirstSeenAt: site.NewTime(now[0].Since)}
+		}
+	}
+	return nil
+}
+
+// payToChanges lists, newest first, where a network's recipients of an endpoint moved from one set of prices to the
+// next.
+func payToChanges(f *postgres.ServiceFacts) []site.PayToChange {
+	moves := []site.PayToChange{}
+	for _, e := range f.Endpoints {
+		var before []recipient
+		for set := range priceSets(e.Prices) {
+			after := recipients(set)
+			gone, come := without(before, after), without(after, before)
+			for _, g := range gone {
+				i := slices.IndexFunc(come, func(c recipient) bool { return c.network == g.network })
+				if i < 0 {
+					continue
+				}
+				moves = append(moves, site.PayToChange{
+					NetworkCAIP2: g.network, Endpoint: e.Method + " " + e.Path, OldPayTo: g.payTo, NewPayTo: come[i].payTo,
+					ObservedAt: site.NewTime(set[0].Since),
+				})
+				come = slices.Delete(come, i, i+1)
+			}
+			before = after
+		}
+	}
+	slices.SortStableFunc(moves, func(a, b site.PayToChange) int {
+		return cmp.Or(b.ObservedAt.Compare(a.ObservedAt.Time), cmp.Compare(a.Endpoint, b.Endpoint), cmp.Compare(a.NetworkCAIP2, b.NetworkCAIP2))
+	})
+	return moves
+}
+
+// priceSets walks an endpoint's prices set by set, oldest first: a set is what was asked since one moment.
+func priceSets(prices []postgres.Price) func(yield func([]postgres.Price) bool) {
+	return func(yield func([]postgres.Price) bool) {
+		for len(prices) > 0 {
+			n := 1
+			for n < len(prices) && prices[n].Since.Equal(prices[0].Since) {
+				n++
+			}
+			if !yield(prices[:n:n]) {
+				return
+			}
+			prices = prices[n:]
+		}
+	}
+}
+
+func without(a, b []recipient) []recipient {
+	var out []recipient
+	for _, r := range a {
+		if !slices.Contains(b, r) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}

@@ -1,0 +1,88 @@
+package judge
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"tollbook/site"
+	"tollbook/site/postgres"
+	"tollbook/site/x402"
+)
+
+// signing are the compliance checks without which a standard client signs nothing, or signs what nobody takes.
+var signing = []string{
+	"payload_captured", "accepts_present", "payto_conformant", "payto_shape", "price_present", "price_sane", "asset_declared",
+	"network_caip2", "scheme_declared", "x402_version_current", "eip712_domain_extra", "version_channel_coherent",
+}
+
+// evidence is what each active endpoint has shown, read again from what was kept.
+func evidence(f *postgres.ServiceFacts, now time.Time) []x402.Evidence {
+	var rows []x402.Evidence
+	for i := range f.Endpoints {
+		if e := &f.Endpoints[i]; site.Active(e.FirstSeenAt, e.LastPaidAt, now) {
+			rows = append(rows, shownBy(f, e))
+		}
+	}
+	return rows
+}
+
+// reasons say of each active endpoint what keeps a standard client from paying it, "" for nothing; shown is their
+// evidence, got what it says of them together.
+func reasons(f *postgres.ServiceFacts, shown []x402.Evidence, got verdict, now time.Time) []string {
+	signs := !slices.ContainsFunc(got.Checks, func(c x402.Check) bool { return !c.Pass && slices.Contains(signing, c.ID) })
+	list := make([]string, 0, len(shown))
+	for i := range f.Endpoints {
+		if e := &f.Endpoints[i]; site.Active(e.FirstSeenAt, e.LastPaidAt, now) {
+			list = append(list, unsignable(e, &shown[len(list)], signs))
+		}
+	}
+	return list
+}
+
+// termsOf is what is known of each active endpoint beyond the contract.
+func termsOf(f *postgres.ServiceFacts, reasons []string, now time.Time) []site.Terms {
+	terms := []site.Terms{}
+	for i := range f.Endpoints {
+		e := &f.Endpoints[i]
+		if !site.Active(e.FirstSeenAt, e.LastPaidAt, now) {
+			continue
+		}
+		t := site.Terms{Reason: reasons[len(terms)]}
+		t.Signable = t.Reason == ""
+		for _, p := range current(e.Prices) {
+			t.Prices = append(t.Prices, site.PricingTerms{Since: site.NewTime(p.Since), Extra: extra(p)})
+		}
+		terms = append(terms, t)
+	}
+	return terms
+}
+
+// extra is what a price says beyond its columns, as received, where that is an object.
+func extra(p postgres.Price) string {
+	if p.Extra == nil {
+		return ""
+	}
+	if inside, is := strings.CutPrefix(strings.TrimSpace(*p.Extra), "{"); !is || strings.HasPrefix(strings.TrimSpace(inside), "}") || !json.Valid([]byte(*p.Extra)) {
+		return ""
+	}
+	return *p.Extra
+}
+
+// unsignable says what keeps a standard client from signing a payment for an endpoint, which it names; "" for nothing.
+// signs says that all endpoints together pass signing.
+func unsignable(e *postgres.EndpointFacts, shown *x402.Evidence, signs bool) string {
+	switch {
+	case e.Verdict == nil:
+		return shown.Endpoint + ": not asked yet"
+	case *e.Verdict != "paid":
+		return shown.Endpoint + ": its latest answer was " + *e.Verdict
+	case len(current(e.Prices)) == 0:
+		return shown.Endpoint + ": no price is known"
+	}
+	if v := shown.Captured.Envelope; signs && v != nil && len(v.Accepts) > 0 {
+		return "" // rules look at each endpoint by itself, and none failed
+	}
+	return x402.FirstFailure(*shown, signing)
+}

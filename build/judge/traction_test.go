@@ -1,0 +1,290 @@
+package judge
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"tollbook/site"
+	"tollbook/site/postgres"
+	"tollbook/site/postgres/ledger"
+)
+
+func TestTrendIsADailyRateOverADailyRate(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		v7, v30 string
+		want    *float64
+	}{
+		{"0", "0", nil}, {"0", "30", new(0.0)}, {"7", "30", new(1.0)}, {"14", "30", new(2.0)}, {"3.5", "30", new(0.5)}, {"30", "30", new(4.2857)},
+	} {
+		if diff := cmp.Diff(c.want, trend(dollarsOf(t, c.v7), dollarsOf(t, c.v30))); diff != "" {
+			t.Errorf("$%s of 7 days, $%s of 30 (-want +got):\n%s", c.v7, c.v30, diff)
+		}
+	}
+}
+
+func TestConcentrated(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		top    []string
+		volume string
+		count  int64
+		want   bool
+	}{
+		{"exactly nine tenths of ten dollars in fifty", []string{"4", "3", "2"}, "10", 50, true},
+		{"a micro-dollar less than nine tenths", []string{"4", "3", "1.999999"}, "10", 50, false},
+		{"nine dollars and ninety-nine cents", []string{"9.99"}, "9.99", 50, false},
+		{"forty-nine settlements", []string{"10"}, "10", 49, false},
+		{"one buyer", []string{"10"}, "10", 50, true},
+		{"a fourth buyer does not count", []string{"3", "3", "2.9", "1.1"}, "10", 50, false},
+		{"nothing", nil, "0", 0, false},
+	} {
+		if got := concentrated(c.top, dollarsOf(t, c.volume), c.count); got != c.want {
+			t.Errorf("%s: %t, want %t", c.name, got, c.want)
+		}
+	}
+}
+
+func TestMedianAndMax(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		amounts      []ledger.AmountCount
+		median, most site.Decimal // "" for null
+	}{
+		{nil, "", ""},
+		{[]ledger.AmountCount{{USD: "0.5", Settlements: 1}}, "0.5", "0.5"},
+		{[]ledger.AmountCount{{USD: "0.5", Settlements: 1}, {USD: "1", Settlements: 1}}, "0.75", "1"},
+		{[]ledger.AmountCount{{USD: "0.5", Settlements: 2}, {USD: "1", Settlements: 1}}, "0.5", "1"},
+		{[]ledger.AmountCount{{USD: "0.5", Settlements: 5}, {USD: "1", Settlements: 5}}, "0.75", "1"},
+		{[]ledger.AmountCount{{USD: "0.000001", Settlements: 1}, {USD: "0.000002", Settlements: 1}}, "0.0000015", "0.000002"},
+	} {
+		median, most := medianAndMax(c.amounts)
+		if orNone(median) != c.median || orNone(most) != c.most {
+			t.Errorf("of %v: median %s, most %s, want %s, %s", c.amounts, orNone(median), orNone(most), c.median, c.most)
+		}
+	}
+}
+
+func orNone(d *site.Decimal) site.Decimal {
+	if d == nil {
+		return ""
+	}
+	return *d
+}
+
+func TestClaimsEndADayAfterTheyWereLastSeen(t *testing.T) {
+	t.Parallel()
+	at := func(day, hour int) time.Time { return time.Date(2026, 11, day, hour, 0, 0, 0, time.UTC) }
+	closed := at(10, 23)
+	gone := priced(price("1", bob, at(1, 0), nil)) // not seen paid for two weeks
+	gone.FirstSeenAt, gone.LastPaidAt = at(1, 0), new(at(6, 3))
+	never := priced(price("1", "0xNEVER", at(1, 0), nil))
+	never.FirstSeenAt = at(5, 9)
+	now := at(20, 12)
+	f := service(priced(price("1", alice, at(1, 0), &closed), price("1", bob, closed, nil)), gone, never,
+		priced(postgres.Price{Since: at(1, 0), NetworkCAIP2: new(solana), PayTo: "So11111111111111111111111111111111111111112"}), priced(postgres.Price{PayTo: "nowhere"}))
+	f.Endpoints[0].LastPaidAt, f.Endpoints[3].LastPaidAt = new(now), new(now)
+	want := []string{
+		base + " " + strings.ToLower(alice) + " 2026-11-11 false",
+		base + " " + strings.ToLower(bob) + " asked true",
+		base + " 0xNEVER 2026-11-06 true",
+		solana + " So11111111111111111111111111111111111111112 asked true",
+	}
+	var got []string
+	for _, c := range claimsOf(f, now) {
+		until := "asked"
+		if !c.until.IsZero() {
+			until = c.until.Format(time.DateOnly)
+		}
+		got = append(got, fmt.Sprint(c.network, " ", c.payTo, " ", until, " ", c.last))
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("claims (-want +got):\n%s", diff)
+	}
+}
+
+const solana = "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp"
+
+func TestOperatorsAreComponents(t *testing.T) {
+	t.Parallel()
+	on := func(network, payTo string) claim { return claim{recipient: recipient{network, payTo}} }
+	former := on(base, "0xd")
+	former.until = now
+	claims := [][]claim{
+		{on(base, "0xa")},
+		{on(base, "0xa"), on(base, "0xb")},
+		{on("eip155:137", "0xb")},   // the same account on another EVM network
+		{on(solana, "0xa")},         // another kind of chain is another account
+		{former}, {on(base, "0xd")}, // a former recipient links nothing
+		{on(base, "0x0000000000000000000000000000000000000000")}, {on(base, "0x0000000000000000000000000000000000000000")}, // nobody's
+		{on(solana, "11111111111111111111111111111111")}, {on(solana, "11111111111111111111111111111111")},
+		{on(sepolia, "0xe")}, {on(sepolia, "0xe")}, // worth nothing
+		{on("eip155:31337", "0xf")}, {on("eip155:31337", "0xf")}, // a network that nobody knows may be worth something
+		{},
+	}
+	services := make([]postgres.ServiceFacts, len(claims))
+	for i := range services {
+		services[i].Slug = fmt.Sprintf("s%02d", i)
+	}
+	got := operators(services, claims)
+	var groups []string
+	for _, g := range got.Groups {
+		line := ""
+		for _, s := range g.Services {
+			line += s.Slug + " "
+		}
+		for _, r := range g.Recipients {
+			line += fmt.Sprintf("%s:%s=%d ", r.NetworkCAIP2, r.PayTo, r.ServiceCount)
+		}
+		groups = append(groups, line)
+	}
+	want := []string{"s00 s01 s02 eip155:8453:0xa=2 eip155:137:0xb=1 eip155:8453:0xb=1 ", "s12 s13 eip155:31337:0xf=2 "}
+	if diff := cmp.Diff(want, groups); diff != "" {
+		t.Errorf("groups (-want +got):\n%s", diff)
+	}
+	if got.ServiceCount != 15 || got.OperatorCount != 12 {
+		t.Errorf("%d services of %d operators, want 15 of 12", got.ServiceCount, got.OperatorCount)
+	}
+}
+
+// TestPartsSumToWhatWasTaken checks sums of revenue for random owners of recipients. The services' shares of each
+// window, day and facilitator add up to the revenue of the recipients while they had an owner. The days of a service
+// add up to its total, and its facilitators to its 30 days.
+func TestPartsSumToWhatWasTaken(t *testing.T) {
+	t.Parallel()
+	today := now.Truncate(24 * time.Hour)
+	rapid.Check(t, func(t *rapid.T) {
+		services := rapid.IntRange(1, 6).Draw(t, "services")
+		p := &payouts{holders: map[recipient][]held{}}
+		takings := &ledger.Takings{}
+		var want30, wantAll usd
+		wantVia := map[string]*usd{"a": {}, "b": {}}
+		for n := range rapid.IntRange(1, 3).Draw(t, "payees") {
+			r := recipient{base, fmt.Sprint("0x", n)}
+			for i := range services {
+				if rapid.Bool().Draw(t, "holds") {
+					h := held{service: i}
+					if rapid.Bool().Draw(t, "former") {
+						h.until = today.AddDate(0, 0, -rapid.IntRange(0, 40).Draw(t, "until"))
+					}
+					p.holders[r] = append(p.holders[r], h)
+				}
+			}
+			payee := ledger.PayeeFacts{Network: base, Address: r.payTo, FirstAt: today.AddDate(0, 0, -50)}
+			for age := 45; age >= 0; age-- {
+				day := today.AddDate(0, 0, -age)
+				somebody := slices.ContainsFunc(p.holders[r], func(h held) bool { return h.until.IsZero() || !h.until.Before(day) })
+				for _, f := range []string{"a", "b"} {
+					if !rapid.Bool().Draw(t, "paid") {
+						continue
+					}
+					amount := rapid.StringMatching(`[0-9]{1,2}(\.[0-9]{1,8})?`).Draw(t, "usd")
+					payee.Days = append(payee.Days, ledger.TakingDay{Day: day, Facilitator: f, Settlements: 1, USD: amount, LastAt: day})
+					if somebody {
+						wantAll.add(dollarsOf(t, amount))
+					}
+					if somebody && age < 30 {
+						want30.add(dollarsOf(t, amount))
+						wantVia[f].add(dollarsOf(t, amount))
+					}
+				}
+			}
+			takings.Payees = append(takings.Payees, payee)
+		}
+		var got30, gotAll usd
+		gotVia := map[string]*usd{"a": {}, "b": {}}
+		for i, e := range p.earnings(takings, services, now) {
+			got30.add(e.part30)
+			gotAll.add(e.partAll)
+			var days, via usd
+			for _, d := range e.days {
+				days.add(d.usd)
+			}
+			for _, v := range e.via {
+				via.add(v.usd)
+				gotVia[v.facilitator].add(v.usd)
+			}
+			if days.decimal() != e.partAll.decimal() || via.decimal() != e.part30.decimal() {
+				t.Fatalf("service %d: days sum to %s of %s, facilitators to %s of %s", i, days.decimal(), e.partAll.decimal(), via.decimal(), e.part30.decimal())
+			}
+		}
+		if got30.decimal() != want30.decimal() || gotAll.decimal() != wantAll.decimal() {
+			t.Fatalf("parts sum to %s of 30 days, %s of all, want %s and %s", got30.decimal(), gotAll.decimal(), want30.decimal(), wantAll.decimal())
+		}
+		for id := range wantVia {
+			if gotVia[id].decimal() != wantVia[id].decimal() {
+				t.Fatalf("parts of facilitator %s sum to %s, want %s", id, gotVia[id].decimal(), wantVia[id].decimal())
+			}
+		}
+	})
+}
+
+// TestCountedFlows: only facilitators whose accounts are their own count, in tokens that are worth a dollar each.
+func TestCountedFlows(t *testing.T) {
+	t.Parallel()
+	flows := []ledger.FlowFacts{{Network: base, Token: baseUSDC}, {Network: base, Token: baseEURC}, {Network: bnb, Token: bnbUSDC}, {Network: sepolia, Token: testUSDC}, {Network: base, Token: "0xfake"}}
+	claimed := settledBy("pull_request", flows...)
+	claimed.ID = "claimed"
+	got := countedFlows([]ledger.FacilitatorFacts{settledBy("merged", flows...), claimed})
+	want := []ledger.CountedFlow{
+		{Facilitator: "acme", Network: base, Token: baseUSDC, Unit: "0.000001"},
+		{Facilitator: "acme", Network: bnb, Token: bnbUSDC, Unit: "0.000000000000000001"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("flows (-want +got):\n%s", diff)
+	}
+}
+
+// BenchmarkTractions judges 20,000 services with a recipient each and 90 days of settlements, of which every tenth
+// shares its recipient with nine others.
+func BenchmarkTractions(b *testing.B) {
+	const services = 20_000
+	f := &postgres.Facts{Chains: []ledger.ChainFacts{{Network: base, MeasuredSince: ago(100 * 24 * time.Hour)}}, Takings: &ledger.Takings{}}
+	today := now.Truncate(24 * time.Hour)
+	seen := map[string]bool{}
+	for i := range services {
+		address := fmt.Sprintf("0x%040x", i)
+		if i%10 == 0 {
+			address = fmt.Sprintf("0x%040x", i/100*100)
+		}
+		s := service(priced(price("1", address, *ago(900 * time.Hour), nil)))
+		s.ID, s.Slug = int64(i), fmt.Sprintf("s%05d", i)
+		f.Services = append(f.Services, *s)
+		f.Takings.Services = append(f.Takings.Services, ledger.ServiceTakings{ServiceID: int64(i), Buyers30d: 9, TopUSD: []string{"1", "0.5", "0.25"}, Amounts: []ledger.AmountCount{{USD: "0.01", Settlements: 900}}})
+		if seen[address] {
+			continue
+		}
+		seen[address] = true
+		payee := ledger.PayeeFacts{Network: base, Address: address, FirstAt: *ago(2160 * time.Hour)}
+		for age := 89; age >= 0; age-- {
+			payee.Days = append(payee.Days, ledger.TakingDay{Day: today.AddDate(0, 0, -age), Facilitator: "acme", Settlements: 30, USD: "0.300001", LastAt: today.AddDate(0, 0, -age)})
+		}
+		f.Takings.Payees = append(f.Takings.Payees, payee)
+	}
+	for b.Loop() {
+		claims := make([][]claim, len(f.Services))
+		for i := range claims {
+			claims[i] = claimsOf(&f.Services[i], now)
+		}
+		t := newTractions(f, claims, now)
+		total := &big.Int{}
+		for i := range f.Services {
+			judged := t.traction(i)
+			volume, _, _ := t.series(i)
+			total.Add(total, big.NewInt(int64(len(volume)+judged.SharedWith)))
+		}
+		if total.Sign() == 0 {
+			b.Fatal("nothing was judged")
+		}
+	}
+}

@@ -1,0 +1,154 @@
+package judge
+
+import (
+	"cmp"
+	"fmt"
+	"math/big"
+	"math/bits"
+	"strings"
+
+	"tollbook/site"
+)
+
+// usd is an exact, non-negative amount of dollars, counted in units of 10^-usdDecimals of one: 128 bits, which is more
+// than 10^20 dollars. A sum beyond that stays at the most.
+type usd struct{ hi, lo uint64 }
+
+const (
+	usdDecimals = 18                        // as many as any token has that is worth a dollar
+	usdOne      = 1_000_000_000_000_000_000 // units of a dollar
+	usdMicro    = usdOne / 1_000_000
+)
+
+var mostUSD = usd{^uint64(0), ^uint64(0)}
+
+// parseUSD reads plain decimal text.
+func parseUSD(s string) (usd, error) {
+	whole, frac, _ := strings.Cut(s, ".")
+	if whole == "" || len(frac) > usdDecimals {
+		return usd{}, fmt.Errorf("parse dollars %.80q: not plain digits, %d after the point at most", s, usdDecimals)
+	}
+	var u usd
+	for i := range len(whole) + usdDecimals {
+		c := byte('0')
+		if i < len(whole) {
+			c = whole[i]
+		} else if i-len(whole) < len(frac) {
+			c = frac[i-len(whole)]
+		}
+		if c < '0' || c > '9' {
+			return usd{}, fmt.Errorf("parse dollars %.80q: not plain digits", s)
+		}
+		u = u.times(10).plus(usd{0, uint64(c - '0')})
+	}
+	if u == mostUSD {
+		return usd{}, fmt.Errorf("parse dollars %.80q: more than there are", s)
+	}
+	return u, nil
+}
+
+func (u usd) plus(v usd) usd {
+	lo, carry := bits.Add64(u.lo, v.lo, 0)
+	hi, over := bits.Add64(u.hi, v.hi, carry)
+	if over != 0 {
+		return mostUSD
+	}
+	return usd{hi, lo}
+}
+
+func (u *usd) add(v usd) { *u = u.plus(v) }
+
+// less is u - v, 0 where v is larger.
+func (u usd) less(v usd) usd {
+	lo, borrow := bits.Sub64(u.lo, v.lo, 0)
+	hi, under := bits.Sub64(u.hi, v.hi, borrow)
+	if under != 0 {
+		return usd{}
+	}
+	return usd{hi, lo}
+}
+
+func (u usd) times(n uint64) usd {
+	high, hi := bits.Mul64(u.hi, n)
+	carry, lo := bits.Mul64(u.lo, n)
+	hi, over := bits.Add64(hi, carry, 0)
+	if high != 0 || over != 0 {
+		return mostUSD
+	}
+	return usd{hi, lo}
+}
+
+// over is u / n and what remains.
+func (u usd) over(n uint64) (usd, uint64) {
+	hi, rest := u.hi/n, u.hi%n
+	lo, rest := bits.Div64(rest, u.lo, n)
+	return usd{hi, lo}, rest
+}
+
+func (u usd) compare(v usd) int { return cmp.Or(cmp.Compare(u.hi, v.hi), cmp.Compare(u.lo, v.lo)) }
+
+func (u usd) isZero() bool { return u == usd{} }
+
+// units is the number of units, to reckon with where 128 bits are too few.
+func (u usd) units() *big.Int {
+	n := new(big.Int).SetUint64(u.hi)
+	return n.Lsh(n, 64).Or(n, new(big.Int).SetUint64(u.lo))
+}
+
+func (u usd) decimal() site.Decimal {
+	var digits [40]byte // of 2^128
+	at := len(digits)
+	for n := 0; n <= usdDecimals || !u.isZero(); {
+		var group uint64 // 18 digits at a time
+		u, group = u.over(usdOne)
+		for range usdDecimals {
+			if at > 0 {
+				at--
+				digits[at] = byte('0' + group%10)
+			}
+			group /= 10
+			n++
+		}
+	}
+	point := len(digits) - usdDecimals
+	frac := strings.TrimRight(string(digits[point:]), "0")
+	whole := strings.TrimLeft(string(digits[at:point]), "0")
+	if whole == "" {
+		whole = "0"
+	}
+	if frac == "" {
+		return site.Decimal(whole)
+	}
+	return site.Decimal(whole + "." + frac)
+}
+
+// part is what the ith of n gets of u, from 0: whole micro-dollars by the largest remainder, which is the same for
+// all, so that the first get what is over; what is less than one goes to the next of them. The parts of all sum to u
+// exactly, and none falls while u rises.
+func (u usd) part(i, n int) usd {
+	if n <= 1 {
+		return u
+	}
+	micros, over := u.over(usdMicro * uint64(n))
+	p := micros.times(usdMicro)
+	switch first := int(over / usdMicro); { // below n
+	case i < first:
+		p.add(usd{0, usdMicro})
+	case i == first:
+		p.add(usd{0, over % usdMicro})
+	}
+	return p
+}
+
+// ratio is times * a / b to four decimals, halves up; nil where b is zero. It is exact up to the last step.
+func ratio(times int64, a, b usd) *float64 {
+	if b.isZero() {
+		return nil
+	}
+	const steps = 10_000
+	n := a.units()
+	n.Mul(n, big.NewInt(2*steps*times)).Add(n, b.units()).Quo(n, new(big.Int).Lsh(b.units(), 1))
+	f, _ := new(big.Float).SetInt(n).Float64()
+	f /= steps
+	return &f
+}

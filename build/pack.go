@@ -1,0 +1,158 @@
+package build
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"tollbook/build/judge"
+	"tollbook/output"
+	"tollbook/site"
+	"tollbook/site/postgres"
+)
+
+// pendingBlocks is how many blocks of a pack may be read ahead of the one that is written.
+const pendingBlocks = 8
+
+// hourPack is the pack of an hour while its blocks are read.
+type hourPack struct {
+	id     string
+	blocks chan writeBlock
+}
+
+// writeBlock writes one block.
+type writeBlock func(*packWriter) error
+
+// packWriter writes the blocks of packs one after another. It reuses its rows for each block.
+type packWriter struct {
+	names judge.Names
+	add   func(string, []byte) error
+	all   []site.GlobalCheckEntry
+	own   []site.CheckEntry
+}
+
+// writePacks writes the pack of every sealed hour that has full blocks and that the folder lacks. Blocks are written as
+// they are read. It returns how many packs it wrote and the hours of all packs that the snapshot's logs name.
+func writePacks(ctx context.Context, r *postgres.Reader, names judge.Names, folder *output.Folder,
+	b *output.Build) (written int, needed []string, err error) {
+	hours, err := r.PackHours(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	var missing []time.Time
+	for _, hour := range hours {
+		id := site.PackHour(hour)
+		if needed = append(needed, id); !folder.HasPack(id) {
+			missing = append(missing, hour)
+		}
+	}
+	w := &packWriter{names: names}
+	g, ctx := errgroup.WithContext(ctx)
+	packs := make(chan *hourPack, 1) // one hour is read while the hour before it is written
+	g.Go(func() error {
+		defer close(packs)
+		for _, hour := range missing {
+			p := &hourPack{site.PackHour(hour), make(chan writeBlock, pendingBlocks)}
+			err := send(ctx, packs, p)
+			if err == nil {
+				err = p.read(ctx, r, hour)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	g.Go(func() error {
+		for p := range packs {
+			err := b.AddPack(p.id, func(add func(string, []byte) error) error {
+				w.add = add
+				return p.write(ctx, w)
+			})
+			if err != nil {
+				return fmt.Errorf("write pack %s: %w", p.id, err)
+			}
+			written++
+		}
+		return ctx.Err()
+	})
+	err = g.Wait()
+	return written, needed, err
+}
+
+// read reads the blocks of the pack. It closes the channel only if all of them were read.
+func (p *hourPack) read(ctx context.Context, r *postgres.Reader, hour time.Time) error {
+	err := r.Pack(ctx, hour, func(block postgres.PackBlock) error {
+		return send(ctx, p.blocks, func(w *packWriter) error { return w.writeChecks(block) })
+	})
+	if err != nil {
+		return err
+	}
+	err = r.ChangePack(ctx, hour, func(block postgres.ChangeBlock) error {
+		return send(ctx, p.blocks, func(w *packWriter) error { return w.writeChanges(block) })
+	})
+	if err != nil {
+		return err
+	}
+	close(p.blocks)
+	return nil
+}
+
+// write writes the blocks of the pack until the channel is closed or ctx ends.
+func (p *hourPack) write(ctx context.Context, w *packWriter) error {
+	for {
+		select {
+		case block, more := <-p.blocks:
+			if !more {
+				return nil
+			}
+			if err := block(w); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// writeChecks writes a full block of checks. It leaves out a block of a service that is no longer listed.
+func (w *packWriter) writeChecks(b postgres.PackBlock) error {
+	if b.ServiceID == 0 {
+		w.all = w.all[:0]
+		for _, c := range b.Rows {
+			w.all = append(w.all, w.names.GlobalCheck(c))
+		}
+		block := site.Block[site.GlobalCheckEntry]{Number: b.Block, First: b.First, Rows: w.all}
+		return addBlock(site.Query{Route: site.ByName("checks")}.BlockKey(b.Block), block, w.add)
+	}
+	slug, listed := w.names.Slug(b.ServiceID)
+	if !listed {
+		return nil
+	}
+	w.own = w.own[:0]
+	for _, c := range b.Rows {
+		w.own = append(w.own, judge.Check(c))
+	}
+	block := site.Block[site.CheckEntry]{Number: b.Block, First: b.First, Rows: w.own}
+	return addBlock(site.Query{Route: site.ByName("service-checks"), Slug: slug}.BlockKey(b.Block), block, w.add)
+}
+
+// writeChanges writes a full block of changes. It leaves out a block of a service that is no longer listed.
+func (w *packWriter) writeChanges(b postgres.ChangeBlock) error {
+	q := bare("changes", "")
+	if b.ServiceID != 0 {
+		slug, listed := w.names.Slug(b.ServiceID)
+		if !listed {
+			return nil
+		}
+		q = ofService(slug)
+	}
+	rows := make([]*site.ChangeRecord, len(b.Rows))
+	for i, c := range b.Rows {
+		rows[i] = w.names.Change(c)
+	}
+	block := site.Block[*site.ChangeRecord]{Number: b.Block, First: b.Block * site.BlockSize, Rows: rows}
+	return addBlock(q.With("type", b.Type).BlockKey(b.Block), block, w.add)
+}
