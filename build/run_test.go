@@ -21,6 +21,7 @@ import (
 	"tollbook/output"
 	"tollbook/render"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/load"
 	"tollbook/site/postgres/postgrestest"
 	"tollbook/site/testgate"
 )
@@ -45,7 +46,7 @@ var sampled = postgrestest.New(func(ctx context.Context, dsn string) error {
 		return err
 	}
 	defer db.Close()
-	return db.AddSample(ctx, sample.Notice, sample.Listings(moment, 0), sample.Histories(moment))
+	return load.Sample(ctx, db, sample.Notice, sample.Listings(moment, 0), sample.Histories(moment))
 })
 
 func openSample(t testing.TB) *postgres.DB { return openCopy(t, sampled) }

@@ -19,6 +19,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/ledger"
+	"tollbook/site/postgres/load"
 )
 
 const (
@@ -40,7 +41,7 @@ func list(t testing.TB, db *postgres.DB) {
 		}
 	}
 	var listings []postgres.Listing
-	var histories []postgres.History
+	var histories []load.History
 	for slug, prices := range map[string][]postgres.Price{
 		"acme": {price("acme", payee(0), created, nil)}, "bolt": {price("bolt", payee(0), created, nil)},
 		"cove": {price("cove", payee(1), created, &moved), price("cove", payee(2), moved, nil)},
@@ -49,11 +50,11 @@ func list(t testing.TB, db *postgres.DB) {
 			Slug: slug, Name: slug, BaseURL: "https://" + slug + ".test", Category: "Data", Source: "imported:file", CreatedAt: created,
 			Endpoints: []postgres.ListedEndpoint{{Method: "GET", Path: "/q"}},
 		})
-		histories = append(histories, postgres.History{Slug: slug, Prices: prices, Endpoints: []postgres.EndpointHistory{
+		histories = append(histories, load.History{Slug: slug, Prices: prices, Endpoints: []load.EndpointHistory{
 			{Method: "GET", Path: "/q", FirstSeenAt: created, LastPaidAt: new(moment.Add(-time.Minute))},
 		}})
 	}
-	if err := db.AddSample(t.Context(), "made up for a test", listings, histories); err != nil {
+	if err := load.Sample(t.Context(), db, "made up for a test", listings, histories); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 )
 
 func TestUptimeWindows(t *testing.T) {
@@ -16,7 +17,7 @@ func TestUptimeWindows(t *testing.T) {
 	sum := func(start time.Time, counted, up int) postgres.Rollup {
 		return postgres.Rollup{Start: start, Checks: counted, Counted: counted, Up: up, Timed: up, ResponseMS: int64(100 * up)}
 	}
-	f := &postgres.ServiceFacts{
+	f := &postgres.ServiceFacts{Facts: checks.Facts{
 		Hours: []postgres.Rollup{sum(now.Truncate(time.Hour).Add(-24*time.Hour), 4, 2), sum(now.Truncate(time.Hour), 2, 1)},
 		Days: []postgres.Rollup{
 			sum(today.AddDate(0, 0, -89), 10, 0), // the oldest day of 90
@@ -25,7 +26,7 @@ func TestUptimeWindows(t *testing.T) {
 			sum(today.AddDate(0, 0, -6), 10, 9),
 			sum(today, 3, 3),
 		},
-	}
+	}}
 	day := sumOf(f.Hours)
 	got := uptime(f, &day, now)
 	want := site.UptimeWindows{

@@ -16,6 +16,7 @@ import (
 	"tollbook/output/archive"
 	"tollbook/render"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/load"
 	"tollbook/site/postgres/postgrestest"
 	"tollbook/site/testgate"
 )
@@ -47,13 +48,13 @@ func builtAt(t *testing.T, db *postgres.DB, dir string, now time.Time) string {
 func fillSample(t *testing.T, db *postgres.DB) (slug string) {
 	t.Helper()
 	listings := sample.Listings(backupMoment, 15*time.Minute)[:8]
-	var histories []postgres.History
+	var histories []load.History
 	for _, h := range sample.Histories(backupMoment) {
 		if slices.ContainsFunc(listings, func(l postgres.Listing) bool { return l.Slug == h.Slug }) {
 			histories = append(histories, h)
 		}
 	}
-	if err := db.AddSample(t.Context(), "A back-up's sample.", listings, histories); err != nil {
+	if err := load.Sample(t.Context(), db, "A back-up's sample.", listings, histories); err != nil {
 		t.Fatal(err)
 	}
 	if err := crawl.ImportShippedFacilitators(t.Context(), db); err != nil {

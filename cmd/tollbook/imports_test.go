@@ -63,8 +63,18 @@ var imports = map[string]struct{ ours, modules []string }{
 		ours:    []string{"site", "site/postgres/rows"},
 		modules: []string{"github.com/jackc/pgx/v5"},
 	},
+	"site/postgres/checks": {
+		ours:    []string{"site", "site/postgres/rows"},
+		modules: []string{"github.com/jackc/pgx/v5", "github.com/google/uuid"},
+	},
+	"site/postgres/load": {
+		ours: []string{
+			"site/postgres", "site/postgres/checks", "site/postgres/ledger", "site/postgres/rows",
+		},
+		modules: []string{"github.com/jackc/pgx/v5"},
+	},
 	"site/postgres": {
-		ours: []string{"site", "site/postgres/ledger", "site/postgres/rows"},
+		ours: []string{"site", "site/postgres/checks", "site/postgres/ledger", "site/postgres/rows"},
 		modules: []string{
 			"github.com/jackc/pgx/v5",
 			"github.com/jackc/tern/v2",
@@ -158,7 +168,7 @@ var imports = map[string]struct{ ours, modules []string }{
 		modules: []string{"github.com/google/uuid", "github.com/jackc/pgx/v5", "github.com/riverqueue/river"},
 	},
 	"crawl/sample": {
-		ours: []string{"site", "site/x402", "site/postgres", "site/postgres/ledger"},
+		ours: []string{"site", "site/x402", "site/postgres", "site/postgres/ledger", "site/postgres/load"},
 		modules: []string{
 			"github.com/google/uuid",
 			"github.com/pelletier/go-toml/v2",
@@ -216,7 +226,9 @@ var imports = map[string]struct{ ours, modules []string }{
 		},
 	},
 	"cmd/bench/crowd": {
-		ours:    []string{"crawl", "crawl/probe", "site", "site/postgres", "site/postgres/ledger", "site/x402"},
+		ours: []string{
+			"crawl", "crawl/probe", "site", "site/postgres", "site/postgres/ledger", "site/postgres/load", "site/x402",
+		},
 		modules: []string{"github.com/google/uuid", "github.com/mr-tron/base58", "golang.org/x/sync"},
 	},
 	"cmd/bench/generate": {

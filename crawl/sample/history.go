@@ -8,6 +8,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/load"
 )
 
 const (
@@ -22,8 +23,8 @@ const (
 
 // Histories are what the services did in the ninety days before start, by slug: what a visitor would have found who
 // came every quarter of an hour. Equal starts give equal histories. Checks have no service id yet.
-func Histories(start time.Time) []postgres.History {
-	list := make([]postgres.History, 0, len(cast()))
+func Histories(start time.Time) []load.History {
+	list := make([]load.History, 0, len(cast()))
 	for _, s := range cast() {
 		list = append(list, s.history(start, rawDays))
 	}
@@ -47,7 +48,7 @@ type past struct {
 	fails  int        // offline visits in a row
 	since  *time.Time // first of them
 
-	h postgres.History
+	h load.History
 }
 
 // lookKey is what a finding depends on, of services whose answers do not follow the clock.
@@ -61,7 +62,7 @@ func newPast(s *service, start time.Time) *past {
 	start = start.UTC().Truncate(time.Millisecond)
 	p := &past{
 		s: s, start: start, today: start.Truncate(day), incidents: s.incidents(start),
-		seen: map[lookKey]finding{}, h: postgres.History{Slug: s.Slug},
+		seen: map[lookKey]finding{}, h: load.History{Slug: s.Slug},
 	}
 	for n := range len(s.Change) + 1 {
 		p.states = append(p.states, s.asOf(n))
@@ -71,7 +72,7 @@ func newPast(s *service, start time.Time) *past {
 
 // history walks through the service's time; the checks of the last raw UTC days before the start's own are kept one by
 // one.
-func (s *service) history(start time.Time, raw int) postgres.History {
+func (s *service) history(start time.Time, raw int) load.History {
 	p := newPast(s, start)
 	start = p.start
 	p.raw = p.today.Add(-time.Duration(raw) * day)

@@ -15,13 +15,14 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/load"
 	"tollbook/site/x402"
 )
 
 // past0 is the history before start, made once for all tests.
-var past0 = sync.OnceValue(func() []postgres.History { return Histories(start) })
+var past0 = sync.OnceValue(func() []load.History { return Histories(start) })
 
-func historyOf(t *testing.T, slug string) postgres.History {
+func historyOf(t *testing.T, slug string) load.History {
 	t.Helper()
 	for _, h := range past0() {
 		if h.Slug == slug {
@@ -29,7 +30,7 @@ func historyOf(t *testing.T, slug string) postgres.History {
 		}
 	}
 	t.Fatalf("no history of %s", slug)
-	return postgres.History{}
+	return load.History{}
 }
 
 func TestHistoriesAreDeterministic(t *testing.T) {
@@ -451,7 +452,7 @@ func decode(t *testing.T, c postgres.Change) record {
 }
 
 // priceAt is what an endpoint asked on a network at a time, by the rows of prices.
-func priceAt(h postgres.History, endpoint, network string, at time.Time) (amounts, payTos []string) {
+func priceAt(h load.History, endpoint, network string, at time.Time) (amounts, payTos []string) {
 	s := bySlug(h.Slug)
 	for _, e := range s.endpoints {
 		if e.key() != endpoint {

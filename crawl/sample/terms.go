@@ -10,6 +10,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/load"
 	"tollbook/site/x402"
 )
 
@@ -191,11 +192,11 @@ func (t *terms) ways() ways {
 	return w
 }
 
-func (t *terms) result() ([]postgres.Price, []postgres.EndpointHistory, []postgres.Change) {
+func (t *terms) result() ([]postgres.Price, []load.EndpointHistory, []postgres.Change) {
 	var prices []postgres.Price
-	var endpoints []postgres.EndpointHistory
+	var endpoints []load.EndpointHistory
 	for _, e := range t.s.endpoints {
-		h := postgres.EndpointHistory{Method: e.declared, Path: e.path, FirstSeenAt: t.created}
+		h := load.EndpointHistory{Method: e.declared, Path: e.path, FirstSeenAt: t.created}
 		if a := t.asked[e.key()]; a != nil {
 			h.FirstSeenAt, h.LastPaidAt, h.Fingerprint = a.first, a.paid, &a.fingerprint
 			prices = append(append(prices, a.closed...), a.current...)

@@ -10,6 +10,7 @@ import (
 
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/ledger"
+	"tollbook/site/postgres/load"
 )
 
 // Names of settings in the database.
@@ -56,11 +57,11 @@ func Write(ctx context.Context, db *postgres.DB, world *World, began time.Time, 
 	g, ctx := errgroup.WithContext(ctx)
 	if fresh {
 		g.Go(func() error {
-			histories, err := made(ctx, func() []postgres.History { return Histories(began) })
+			histories, err := made(ctx, func() []load.History { return Histories(began) })
 			if err != nil {
 				return err
 			}
-			if err := db.AddSample(ctx, Notice, Listings(began, interval), histories); err != nil {
+			if err := load.Sample(ctx, db, Notice, Listings(began, interval), histories); err != nil {
 				return fmt.Errorf("write sample data: %w", err)
 			}
 			return nil

@@ -13,6 +13,7 @@ import (
 	"tollbook/crawl/sample"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/ledger"
+	"tollbook/site/postgres/load"
 	"tollbook/site/postgres/postgrestest"
 	"tollbook/site/testgate"
 	"tollbook/site/x402"
@@ -155,7 +156,7 @@ func TestSampleChainIsIndexed(t *testing.T) {
 	}
 
 	fresh := openTest(t)
-	if err := fresh.AddSample(t.Context(), sample.Notice, sample.Listings(began, time.Minute),
+	if err := load.Sample(t.Context(), fresh, sample.Notice, sample.Listings(began, time.Minute),
 		sample.Histories(began)); err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/load"
 )
 
 // record is a change record that is told apart by its number.
@@ -221,13 +222,13 @@ func TestChangesBeforeNumbering(t *testing.T) {
 	t.Parallel()
 	db := open(t)
 	ctx := t.Context()
-	h := postgres.History{Slug: "acme"}
+	h := load.History{Slug: "acme"}
 	for i := range 230 {
 		h.Changes = append(h.Changes, record(0, site.PriceChanged, start.Add(time.Duration(i-400)*time.Hour), i))
 	}
 	at := start.Add(time.Minute)
 	h.Checks = []postgres.Check{visit(postgres.DueService{}, at).Check}
-	if err := db.AddSample(ctx, "sample", []postgres.Listing{listing("acme")}, []postgres.History{h}); err != nil {
+	if err := load.Sample(ctx, db, "sample", []postgres.Listing{listing("acme")}, []load.History{h}); err != nil {
 		t.Fatal(err)
 	}
 	for _, later := range []time.Duration{30 * time.Minute, 3 * time.Hour, 30 * time.Hour} {
@@ -369,7 +370,7 @@ func TestSeries(t *testing.T) {
 		return postgres.Price{EndpointID: endpoint, Since: since, Position: position, Until: until, Scheme: "exact", Network: network,
 			NetworkCAIP2: new(network), Asset: usdc, PayTo: "x", Amount: amount, X402Version: 2}
 	}
-	h := postgres.History{Slug: "acme", Prices: []postgres.Price{
+	h := load.History{Slug: "acme", Prices: []postgres.Price{
 		price(a, 0, "100", at(-9, 1), new(at(-5, 1))),
 		price(a, 0, "200", at(-5, 1), new(at(-5, 2))), // within a day
 		price(a, 0, "50", at(-5, 2), new(at(-5, 3))),
@@ -383,7 +384,7 @@ func TestSeries(t *testing.T) {
 		{Start: at(-200, 0), Checks: 9, Counted: 8, Up: 7, Timed: 6, ResponseMS: 600, Histogram: make([]int64, site.HistogramBuckets)},
 		{Start: at(-1, 0), Checks: 9, Counted: 0, Histogram: make([]int64, site.HistogramBuckets)},
 	}
-	if err := db.AddSample(ctx, "sample", []postgres.Listing{listing("acme")}, []postgres.History{h}); err != nil {
+	if err := load.Sample(ctx, db, "sample", []postgres.Listing{listing("acme")}, []load.History{h}); err != nil {
 		t.Fatal(err)
 	}
 	var s postgres.ServiceFacts

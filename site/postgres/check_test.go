@@ -16,6 +16,7 @@ import (
 
 	"tollbook/site"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 )
 
 // texts is the one column of text of a query.
@@ -262,7 +263,9 @@ func sumsRead(t *testing.T, db *postgres.DB) (sums []postgres.ServiceFacts) {
 			return err
 		}
 		for _, s := range f.Services {
-			sums = append(sums, postgres.ServiceFacts{Hours: s.Hours, Days: s.Days, DaySums: s.DaySums, TotalChecks: s.TotalChecks})
+			sums = append(sums, postgres.ServiceFacts{
+				Facts: checks.Facts{Hours: s.Hours, Days: s.Days, DaySums: s.DaySums, TotalChecks: s.TotalChecks},
+			})
 		}
 		return nil
 	})

@@ -83,3 +83,11 @@ func tryWrite(ctx context.Context, conn *pgx.Conn, migrated bool) error {
 	}
 	return err
 }
+
+// Size is how many bytes the database takes.
+func (db *DB) Size(ctx context.Context) (n int64, err error) {
+	if err := db.pool.QueryRow(ctx, `SELECT pg_database_size(current_database())`).Scan(&n); err != nil {
+		return 0, fmt.Errorf("ask for the size of the database: %w", err)
+	}
+	return n, nil
+}

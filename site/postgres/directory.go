@@ -191,7 +191,7 @@ func readAudit(ctx context.Context, tx pgx.Tx, sql string, id any, each func(Dir
 // endpoints count as seen for the first time now. It answers ErrNotEmpty where anything is listed, settles, waits or
 // was erased.
 func (db *DB) Restore(ctx context.Context, d Directory, now time.Time) error {
-	err := db.transact(ctx, func(tx pgx.Tx) error {
+	err := db.Transact(ctx, func(tx pgx.Tx) error {
 		// nobody lists, submits or decides anything meanwhile
 		if _, err := tx.Exec(ctx, `LOCK services, submissions, removed_services, facilitators, settlers, tokens IN SHARE ROW EXCLUSIVE MODE`); err != nil {
 			return err
@@ -234,6 +234,21 @@ func (db *DB) Restore(ctx context.Context, d Directory, now time.Time) error {
 	return nil
 }
 
+// Empty answers ErrNotEmpty for a database that holds a directory, or a part of one.
+func (db *DB) Empty(ctx context.Context) error {
+	var filled bool
+	err := db.pool.QueryRow(ctx, `
+		SELECT EXISTS (SELECT FROM services) OR EXISTS (SELECT FROM facilitators) OR EXISTS (SELECT FROM log_seal) OR EXISTS (SELECT FROM accounts)
+			OR EXISTS (SELECT FROM submissions) OR EXISTS (SELECT FROM removed_services) OR EXISTS (SELECT FROM settings)`).Scan(&filled)
+	if err != nil {
+		return fmt.Errorf("look whether the database is empty: %w", err)
+	}
+	if filled {
+		return ErrNotEmpty
+	}
+	return nil
+}
+
 func restoreService(ctx context.Context, tx pgx.Tx, s DirectoryService, now time.Time) error {
 	l := Listing{
 		Slug: s.Slug, Name: s.Name, Description: s.Description, BaseURL: s.BaseURL, WebsiteURL: s.WebsiteURL, Category: s.Category, Source: s.Source,
@@ -242,12 +257,11 @@ func restoreService(ctx context.Context, tx pgx.Tx, s DirectoryService, now time
 	for _, e := range s.Endpoints {
 		l.Endpoints = append(l.Endpoints, ListedEndpoint(e))
 	}
-	if err := addListing(ctx, tx, l); err != nil {
+	id, err := AddListing(ctx, tx, l)
+	if err != nil {
 		return err
 	}
-	var id int64
-	err := tx.QueryRow(ctx, `UPDATE services SET created_at = $2, ownership_token = $3 WHERE slug = $1 RETURNING id`, s.Slug, s.CreatedAt, s.OwnershipToken).Scan(&id)
-	if err != nil {
+	if _, err := tx.Exec(ctx, `UPDATE services SET created_at = $2, ownership_token = $3 WHERE id = $1`, id, s.CreatedAt, s.OwnershipToken); err != nil {
 		return err
 	}
 	batch := &pgx.Batch{}

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
+	"tollbook/site/postgres/rows"
 )
 
 // DueServices are the ids of up to limit services whose visit is due, the longest overdue first. Nobody takes them by
 // this.
 func (db *DB) DueServices(ctx context.Context, now time.Time, limit int) ([]int64, error) {
-	ids, err := column[int64](ctx, db.pool, `SELECT service_id FROM service_states WHERE next_check_at <= $1 ORDER BY next_check_at, service_id LIMIT $2`, now, limit)
+	ids, err := rows.Column[int64](ctx, db.pool, `SELECT service_id FROM service_states WHERE next_check_at <= $1 ORDER BY next_check_at, service_id LIMIT $2`, now, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read due services: %w", err)
 	}
@@ -21,7 +21,7 @@ func (db *DB) DueServices(ctx context.Context, now time.Time, limit int) ([]int6
 // DueLooks are the ids of up to limit services whose documents are to be looked at, those never seen first. Nobody
 // takes them by this.
 func (db *DB) DueLooks(ctx context.Context, now time.Time, limit int) ([]int64, error) {
-	ids, err := column[int64](ctx, db.pool, `
+	ids, err := rows.Column[int64](ctx, db.pool, `
 		SELECT s.id FROM services s LEFT JOIN site_facts f ON f.service_id = s.id
 		WHERE f.service_id IS NULL OR f.next_at <= $1
 		ORDER BY f.next_at NULLS FIRST, s.id
@@ -34,7 +34,7 @@ func (db *DB) DueLooks(ctx context.Context, now time.Time, limit int) ([]int64, 
 
 // DueNames are up to limit registrable domains that a registry is to be asked about. Nobody takes them by this.
 func (db *DB) DueNames(ctx context.Context, now time.Time, limit int) ([]string, error) {
-	names, err := column[string](ctx, db.pool, `
+	names, err := rows.Column[string](ctx, db.pool, `
 		SELECT domain FROM domain_facts d
 		WHERE next_at <= $1 AND EXISTS (SELECT FROM site_facts s WHERE s.domain = d.domain)
 		ORDER BY next_at, domain LIMIT $2`, now, limit)
@@ -101,15 +101,6 @@ func (db *DB) TakeDomain(ctx context.Context, domain string, now time.Time, leas
 		return false, fmt.Errorf("take domain %s: %w", domain, err)
 	}
 	return tag.RowsAffected() > 0, nil
-}
-
-// column reads one column.
-func column[T any](ctx context.Context, q querier, sql string, args ...any) ([]T, error) {
-	rows, err := q.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, pgx.RowTo[T])
 }
 
 // CountUnvisited is how many services nobody has visited yet.

@@ -18,7 +18,7 @@ type RemovedService struct {
 // EraseService takes a service off the directory, with all that it said and all that was measured of it, or answers
 // ErrNotFound. Rows of the common logs keep their places without content. Listed again it is another service.
 func (db *DB) EraseService(ctx context.Context, slug string, now time.Time) error {
-	err := db.transact(ctx, func(tx pgx.Tx) error {
+	err := db.Transact(ctx, func(tx pgx.Tx) error {
 		// Nobody seals meanwhile, who would sum its checks up again; the row that visits and looks hold is held before
 		// any that they write.
 		if _, err := tx.Exec(ctx, `SELECT FROM log_seal FOR SHARE`); err != nil {

@@ -1,8 +1,6 @@
 package postgres
 
 import (
-	"encoding/json"
-	"net/http"
 	"time"
 
 	"github.com/google/uuid"
@@ -63,75 +61,6 @@ type DeclaredPrice struct {
 	Max      string `json:"max,omitempty"`
 }
 
-// Envelope is the newest answer of an endpoint that held one, as received.
-type Envelope struct {
-	EndpointID  uuid.UUID
-	ReceivedAt  time.Time
-	Method      string
-	URL         string
-	StatusCode  int
-	Header      http.Header // without cookies
-	Body        []byte
-	Truncated   bool
-	TLSVerified bool
-	SHA256      []byte // of status, payment headers and body
-	Exchange    Exchange
-}
-
-// Price is one way to pay an endpoint, while it was asked.
-type Price struct {
-	EndpointID        uuid.UUID
-	Since             time.Time
-	Position          int // row of accepts
-	Until             *time.Time
-	Scheme            string
-	Network           string // as received
-	NetworkCAIP2      *string
-	Asset             string
-	PayTo             string
-	Amount            string // atomic units
-	MaxTimeoutSeconds *int
-	Extra             *string // JSON text as received; nil when absent
-	X402Version       int
-}
-
-// Change is a row of changes.
-type Change struct {
-	ServiceID   int64
-	Type        string
-	ObservedAt  time.Time
-	Summary     json.RawMessage
-	OldSnapshot json.RawMessage
-	NewSnapshot json.RawMessage
-}
-
-// Check is one visit to a service.
-type Check struct {
-	ServiceID           int64
-	CheckedAt           time.Time // when the visit ended
-	ID                  uuid.UUID
-	Counted             bool    // conclusive
-	Status              *string // of this visit, or of the last conclusive one before it; nil before the first
-	IsUp                bool
-	StatusCode          *int
-	ResponseTimeMS      *int
-	EndpointsFound      int
-	ErrorMessage        *string
-	ConsecutiveFailures int // after this visit
-}
-
-// Rollup sums the checks of a service over an hour or a UTC day.
-type Rollup struct {
-	ServiceID  int64
-	Start      time.Time
-	Checks     int // all visits
-	Counted    int
-	Up         int // among the counted
-	Timed      int // counted ones with a response time
-	ResponseMS int64
-	Histogram  []int64 // site.HistogramBuckets long; nil where it was not read
-}
-
 // Listing is a service that somebody wants listed, with the endpoints to probe.
 type Listing struct {
 	Slug        string
@@ -153,24 +82,6 @@ type ListedEndpoint struct {
 	Description  *string
 	MimeType     *string
 	Origin       string // who told of it, "" for import
-}
-
-// History is what a sample world did before it was first crawled: written once, in one transaction.
-type History struct {
-	Slug      string
-	Days      []Rollup // UTC days before the first of Checks, oldest first
-	Checks    []Check  // oldest first
-	Prices    []Price  // closed ones (Until set) and current ones; EndpointID from EndpointID(slug, method, path)
-	Endpoints []EndpointHistory
-	Changes   []Change
-}
-
-// EndpointHistory is what an endpoint last was in a History.
-type EndpointHistory struct {
-	Method, Path string
-	FirstSeenAt  time.Time
-	LastPaidAt   *time.Time
-	Fingerprint  *string
 }
 
 // namespace makes endpoint ids: the same service, path and method have the same id in every database.

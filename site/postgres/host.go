@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"tollbook/site/postgres/rows"
+
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 )
@@ -39,7 +41,7 @@ func (db *DB) TakeHost(ctx context.Context, host string, holder uuid.UUID, r Hos
 func (db *DB) TakeHosts(ctx context.Context, hosts []string, holder uuid.UUID, r HostRules) (waits []time.Duration, err error) {
 	// Of two who come at once, one waits for the other's row and judges what it says then. Rows are taken in the order
 	// of their names, so that neither waits for the other's.
-	taken, err := column[string](ctx, db.pool, `
+	taken, err := rows.Column[string](ctx, db.pool, `
 		INSERT INTO hosts AS h (host, next_at, regained_at, held_by, held_until)
 		SELECT DISTINCT asked, now + $3::interval, now + $4::interval, $2::uuid, now + $6::interval
 		FROM unnest($1::text[]) AS asked, clock_timestamp() AS now, set_config('synchronous_commit', 'off', true)

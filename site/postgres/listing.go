@@ -8,6 +8,9 @@ import (
 	"slices"
 	"time"
 
+	"tollbook/site/postgres/checks"
+	"tollbook/site/postgres/rows"
+
 	"github.com/jackc/pgx/v5"
 )
 
@@ -30,9 +33,9 @@ const endpointColumns = `id, service_id, method, method_declared, path, descript
 // AddListings lists services with their endpoints, all of them or none. Each is due at once. It answers ErrListed,
 // naming the listing, for a slug or base address that is taken.
 func (db *DB) AddListings(ctx context.Context, listings []Listing) error {
-	return db.transact(ctx, func(tx pgx.Tx) error {
+	return db.Transact(ctx, func(tx pgx.Tx) error {
 		for _, l := range listings {
-			if err := addListing(ctx, tx, l); err != nil {
+			if _, err := AddListing(ctx, tx, l); err != nil {
 				return fmt.Errorf("list %s: %w", l.Slug, err)
 			}
 		}
@@ -40,13 +43,13 @@ func (db *DB) AddListings(ctx context.Context, listings []Listing) error {
 	})
 }
 
-func addListing(ctx context.Context, tx pgx.Tx, l Listing) error {
+// AddListing lists a service in a transaction and returns its id, or ErrListed.
+func AddListing(ctx context.Context, tx pgx.Tx, l Listing) (id int64, err error) {
 	interval := l.Interval
 	if interval == 0 {
 		interval = 15 * time.Minute
 	}
-	var id int64
-	err := tx.QueryRow(ctx, `
+	err = tx.QueryRow(ctx, `
 		WITH listed AS (
 			INSERT INTO services (slug, name, description, base_url, website_url, category, source, created_at, verified_at, check_interval)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
@@ -56,18 +59,18 @@ func addListing(ctx context.Context, tx pgx.Tx, l Listing) error {
 		l.Slug, l.Name, l.Description, l.BaseURL, l.WebsiteURL, l.Category, l.Source, l.CreatedAt, l.VerifiedAt, interval,
 	).Scan(&id)
 	if duplicateOf(err) != "" {
-		return ErrListed
+		return 0, ErrListed
 	}
 	if err != nil {
-		return fmt.Errorf("insert service: %w", err)
+		return 0, fmt.Errorf("insert service: %w", err)
 	}
 	batch := &pgx.Batch{}
 	batch.Queue(`DELETE FROM removed_services WHERE slug = $1`, l.Slug) // else the next erasure would take its rows, too
 	queueEndpoints(batch, id, l.Slug, l.CreatedAt, l.Endpoints)
 	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
-		return fmt.Errorf("insert endpoints: %w", err)
+		return 0, fmt.Errorf("insert endpoints: %w", err)
 	}
-	return nil
+	return id, nil
 }
 
 // Services reads every listed service, by slug.
@@ -75,12 +78,7 @@ func (db *DB) Services(ctx context.Context) ([]Service, error) {
 	return services(ctx, db.pool, `SELECT `+serviceColumns+` FROM `+serviceRows+` ORDER BY slug`)
 }
 
-// querier is what a pool and a transaction share.
-type querier interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-}
-
-func services(ctx context.Context, q querier, sql string, args ...any) ([]Service, error) {
+func services(ctx context.Context, q rows.Querier, sql string, args ...any) ([]Service, error) {
 	rows, err := q.Query(ctx, sql, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read services: %w", err)
@@ -92,7 +90,7 @@ func services(ctx context.Context, q querier, sql string, args ...any) ([]Servic
 	return s, nil
 }
 
-func endpoints(ctx context.Context, q querier, sql string, args ...any) ([]Endpoint, error) {
+func endpoints(ctx context.Context, q rows.Querier, sql string, args ...any) ([]Endpoint, error) {
 	rows, err := q.Query(ctx, sql, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read endpoints: %w", err)
@@ -118,7 +116,7 @@ type DueService struct {
 // other visitor takes it meanwhile. A visitor that dies loses nothing: the service is due again when its lease is over.
 func (db *DB) Due(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]DueService, error) {
 	var due []DueService
-	err := db.transact(ctx, func(tx pgx.Tx) error {
+	err := db.Transact(ctx, func(tx pgx.Tx) error {
 		taken, err := services(ctx, tx, `
 			WITH due AS (
 				SELECT service_id FROM service_states
@@ -145,13 +143,17 @@ func (db *DB) Due(ctx context.Context, now time.Time, lease time.Duration, limit
 }
 
 // forVisits reads what visits to services, which are ordered by id, want to know of them.
-func forVisits(ctx context.Context, q querier, taken []Service) ([]DueService, error) {
+func forVisits(ctx context.Context, q rows.Querier, taken []Service) ([]DueService, error) {
 	due, err := withEndpoints(ctx, q, taken)
 	if err != nil || len(due) == 0 {
 		return due, err
 	}
-	if err := addMarks(ctx, q, due); err != nil {
+	marks, err := checks.Marks(ctx, q, serviceIDs(due))
+	if err != nil {
 		return nil, err
+	}
+	for i := range due {
+		due[i].Marks = marks[due[i].ID]
 	}
 	return due, addRobots(ctx, q, due)
 }

@@ -27,7 +27,7 @@ func (db *DB) OwnershipToken(ctx context.Context, slug string) (token, base stri
 
 // Verify keeps that a service's owner proved at some time that it is his.
 func (db *DB) Verify(ctx context.Context, slug, actor string, now time.Time) error {
-	err := db.transact(ctx, func(tx pgx.Tx) error {
+	err := db.Transact(ctx, func(tx pgx.Tx) error {
 		var id int64
 		err := tx.QueryRow(ctx, `UPDATE services SET verified_at = greatest(verified_at, $2) WHERE slug = $1 RETURNING id`, slug, now).Scan(&id)
 		if errors.Is(err, pgx.ErrNoRows) {

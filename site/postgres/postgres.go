@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/tern/v2/migrate"
 
+	"tollbook/site/postgres/checks"
 	"tollbook/site/postgres/ledger"
 )
 
@@ -35,9 +36,9 @@ var migrations embed.FS
 
 // DB is a migrated database.
 type DB struct {
+	*checks.Store
 	*ledger.DB
 	pool *pgxpool.Pool
-	days days
 }
 
 // Open connects and migrates. Two programs that open one database at once are safe: the second waits for the first.
@@ -61,7 +62,7 @@ func OpenFor(ctx context.Context, dsn string, connections int32) (*DB, error) {
 		pool.Close()
 		return nil, err
 	}
-	return &DB{DB: ledger.New(pool), pool: pool}, nil
+	return &DB{checks.New(pool), ledger.New(pool), pool}, nil
 }
 
 // Close waits for queries in flight and closes every connection.
@@ -124,8 +125,8 @@ func isOlder(ctx context.Context, conn *pgx.Conn) (older bool, err error) {
 	return older, nil
 }
 
-// transact runs f in one transaction; an error rolls all of it back.
-func (db *DB) transact(ctx context.Context, f func(pgx.Tx) error) error {
+// Transact runs f in one transaction; an error rolls all of it back.
+func (db *DB) Transact(ctx context.Context, f func(pgx.Tx) error) error {
 	return pgx.BeginFunc(ctx, db.pool, f)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"tollbook/site"
+	"tollbook/site/postgres/rows"
 )
 
 // ReviewedSubmission is a submission with all that its reviewer may know.
@@ -92,7 +93,7 @@ func (db *DB) SubmissionSlug(ctx context.Context, s site.Submission) (string, er
 }
 
 // freeSlugOf is a slug that no service has or ever had: of the name, else of the host.
-func freeSlugOf(ctx context.Context, q querier, s site.Submission) (string, error) {
+func freeSlugOf(ctx context.Context, q rows.Querier, s site.Submission) (string, error) {
 	rows, err := q.Query(ctx, `SELECT slug FROM services UNION ALL SELECT slug FROM removed_services`)
 	if err != nil {
 		return "", fmt.Errorf("read slugs: %w", err)
@@ -145,12 +146,13 @@ func (db *DB) ApproveSubmission(ctx context.Context, id uuid.UUID, actor string,
 		for _, p := range paths {
 			l.Endpoints = append(l.Endpoints, ListedEndpoint{Method: p.Method, Path: p.Path, Origin: "submission"})
 		}
-		if err := addListing(ctx, tx, l); err != nil {
+		service, err := AddListing(ctx, tx, l)
+		if err != nil {
 			return err
 		}
 		_, err = tx.Exec(ctx, `
-			UPDATE submissions SET state = 'approved', decided_at = $2, probe_due_at = NULL, service_id = (SELECT id FROM services WHERE slug = $3)
-			WHERE id = $1`, id, now, slug)
+			UPDATE submissions SET state = 'approved', decided_at = $2, probe_due_at = NULL, service_id = $3
+			WHERE id = $1`, id, now, service)
 		if err != nil {
 			return err
 		}
@@ -180,7 +182,7 @@ func (db *DB) RejectSubmission(ctx context.Context, id uuid.UUID, actor, reason 
 
 // decide runs f on a pending submission that nobody else can decide meanwhile.
 func (db *DB) decide(ctx context.Context, id uuid.UUID, f func(pgx.Tx, ReviewedSubmission) error) error {
-	return db.transact(ctx, func(tx pgx.Tx) error {
+	return db.Transact(ctx, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `SELECT `+reviewColumns+` WHERE submissions.id = $1 FOR UPDATE OF submissions`, id)
 		if err != nil {
 			return err

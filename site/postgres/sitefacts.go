@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"time"
+
+	"tollbook/site/postgres/rows"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -53,7 +57,7 @@ type EndpointAmendment struct {
 // lease. A look that dies loses nothing: the service is due again when its lease is over.
 func (db *DB) DueSites(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]DueService, error) {
 	var due []DueService
-	err := db.transact(ctx, func(tx pgx.Tx) error {
+	err := db.Transact(ctx, func(tx pgx.Tx) error {
 		taken, err := services(ctx, tx, `
 			WITH due AS (
 				SELECT s.id FROM services s LEFT JOIN site_facts f ON f.service_id = s.id
@@ -80,7 +84,7 @@ func (db *DB) DueSites(ctx context.Context, now time.Time, lease time.Duration, 
 }
 
 // withEndpoints reads the endpoints of services, which are ordered by id.
-func withEndpoints(ctx context.Context, q querier, taken []Service) ([]DueService, error) {
+func withEndpoints(ctx context.Context, q rows.Querier, taken []Service) ([]DueService, error) {
 	ids, at := make([]int64, len(taken)), make(map[int64]int, len(taken))
 	due := make([]DueService, len(taken))
 	for i, s := range taken {
@@ -97,7 +101,7 @@ func withEndpoints(ctx context.Context, q querier, taken []Service) ([]DueServic
 // RecordSite keeps what a look found, all of it or nothing; nothing of a service that was erased meanwhile. Endpoints
 // that are there already stay as they are.
 func (db *DB) RecordSite(ctx context.Context, v SiteVisit) error {
-	err := db.transact(ctx, func(tx pgx.Tx) error {
+	err := db.Transact(ctx, func(tx pgx.Tx) error {
 		if there, err := holdServices(ctx, tx, []int64{v.ServiceID}); err != nil || len(there) == 0 {
 			return err
 		}
@@ -150,7 +154,7 @@ func queueDeclared(b *pgx.Batch, serviceID int64, declared map[uuid.UUID]Declare
 
 // AddEndpoints adds endpoints to a listed service. Those that are there already stay as they are.
 func (db *DB) AddEndpoints(ctx context.Context, serviceID int64, slug string, now time.Time, add []ListedEndpoint) error {
-	err := db.transact(ctx, func(tx pgx.Tx) error {
+	err := db.Transact(ctx, func(tx pgx.Tx) error {
 		b := &pgx.Batch{}
 		queueEndpoints(b, serviceID, slug, now, add)
 		return tx.SendBatch(ctx, b).Close()
@@ -252,14 +256,14 @@ func (db *DB) Robots(ctx context.Context, origin string) (*Robots, error) {
 }
 
 // addRobots says of services, which are ordered by id, whose origin has a robots.txt.
-func addRobots(ctx context.Context, q querier, due []DueService) error {
+func addRobots(ctx context.Context, q rows.Querier, due []DueService) error {
 	ids, origins := serviceIDs(due), make([]string, len(due))
 	for i, s := range due {
 		if u, err := url.Parse(s.BaseURL); err == nil {
 			origins[i] = u.Scheme + "://" + u.Host
 		}
 	}
-	have, err := column[int64](ctx, q, `
+	have, err := rows.Column[int64](ctx, q, `
 		SELECT id FROM unnest($1::bigint[], $2::text[]) AS s (id, origin) JOIN robots USING (origin) WHERE state = 'document'`, ids, origins)
 	if err != nil {
 		return fmt.Errorf("look for robots.txt: %w", err)
@@ -307,12 +311,12 @@ func (db *DB) KeepBootstrap(ctx context.Context, body []byte, at time.Time) erro
 }
 
 // readSites gives each service what is known of its site and its domain.
-func (r *Reader) readSites(ctx context.Context, at *places) error {
+func (r *Reader) readSites(ctx context.Context, by map[int64]*ServiceFacts) error {
 	rows, err := r.tx.Query(ctx, `
 		SELECT f.service_id, f.checked_at, f.homepage, f.openapi, f.pricing, f.llms_txt, f.robots, f.terms, f.domain,
 			d.suffix, d.checked_at, d.registrar, d.created_at
 		FROM site_facts f LEFT JOIN domain_facts d ON d.domain = f.domain
-		WHERE f.service_id = ANY($1)`, at.ids)
+		WHERE f.service_id = ANY($1)`, slices.Collect(maps.Keys(by)))
 	if err != nil {
 		return fmt.Errorf("read site facts: %w", err)
 	}
@@ -324,11 +328,11 @@ func (r *Reader) readSites(ctx context.Context, at *places) error {
 		&d.Suffix, &d.CheckedAt, &d.Registrar, &d.CreatedAt,
 	}, func() error {
 		site := s
-		at.services[id].Site = &site
+		by[id].Site = &site
 		if s.Domain != nil {
 			domain := d
 			domain.Domain = *s.Domain
-			at.services[id].Domain = &domain
+			by[id].Domain = &domain
 		}
 		return nil
 	})

@@ -59,7 +59,7 @@ func (db *DB) ReceiveSubmission(ctx context.Context, r site.Received) (site.Rece
 	}
 	sum := sha256.Sum256(content)
 	var receipt site.Receipt
-	err = db.transact(ctx, func(tx pgx.Tx) (err error) {
+	err = db.Transact(ctx, func(tx pgx.Tx) (err error) {
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1::integer, hashtext(encode($2, 'hex')))`, lockSubmitter, client); err != nil {
 			return err
 		}
@@ -250,7 +250,7 @@ func (db *DB) TakeSubmissionProbe(ctx context.Context, now time.Time) (*QueuedPr
 	for {
 		var taken *QueuedProbe
 		looked := false
-		err := db.transact(ctx, func(tx pgx.Tx) error {
+		err := db.Transact(ctx, func(tx pgx.Tx) error {
 			var q QueuedProbe
 			var domain string
 			var id uuid.UUID

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"tollbook/site"
+	"tollbook/site/postgres/checks"
 )
 
 // ErrSpent is a day whose questions to the model are all asked.
@@ -34,7 +36,7 @@ type SynthesisFacts struct {
 // first look at its site (an hour is enough of waiting), so that it is not asked about twice.
 func (db *DB) DueInputs(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]ServiceFacts, error) {
 	var due []ServiceFacts
-	err := db.transact(ctx, func(tx pgx.Tx) error {
+	err := db.Transact(ctx, func(tx pgx.Tx) error {
 		taken, err := services(ctx, tx, `
 			WITH due AS (
 				SELECT s.id FROM services s JOIN service_states state ON state.service_id = s.id LEFT JOIN synthesis_inputs i ON i.service_id = s.id
@@ -75,14 +77,9 @@ func inputFacts(ctx context.Context, tx pgx.Tx, taken []Service) ([]ServiceFacts
 	if err != nil {
 		return nil, err
 	}
-	kept, err := envelopes(ctx, tx, `
-		SELECT `+envelopeColumns+` FROM envelopes JOIN endpoints ON endpoints.id = endpoint_id WHERE service_id = ANY($1)`, ids)
+	by, err := checks.ServiceEnvelopes(ctx, tx, ids)
 	if err != nil {
 		return nil, err
-	}
-	by := make(map[uuid.UUID]*Envelope, len(kept))
-	for _, v := range kept {
-		by[v.EndpointID] = v
 	}
 	for _, e := range found {
 		s := at[e.ServiceID]
@@ -126,7 +123,7 @@ func (db *DB) RecordInput(ctx context.Context, serviceID int64, hash string, now
 func (db *DB) TakeQuestion(ctx context.Context, now time.Time, model, prompt string, perDay int, lease time.Duration) (*ServiceFacts, error) {
 	var taken *ServiceFacts
 	errNone := errors.New("nothing to ask")
-	err := db.transact(ctx, func(tx pgx.Tx) error {
+	err := db.Transact(ctx, func(tx pgx.Tx) error {
 		day := now.UTC().Format(time.DateOnly)
 		tag, err := tx.Exec(ctx, `
 			INSERT INTO synthesis_days AS old (day, asked) SELECT $1::date, 1 WHERE $2 > 0
@@ -171,7 +168,7 @@ func (db *DB) TakeQuestion(ctx context.Context, now time.Time, model, prompt str
 
 // KeepSynthesis keeps an answer in place of the one before.
 func (db *DB) KeepSynthesis(ctx context.Context, serviceID int64, s SynthesisFacts) error {
-	err := db.transact(ctx, func(tx pgx.Tx) error {
+	err := db.Transact(ctx, func(tx pgx.Tx) error {
 		b := &pgx.Batch{}
 		b.Queue(`
 			INSERT INTO syntheses (service_id, input_hash, model_id, prompt_version, asked_at, answer)
@@ -209,7 +206,7 @@ const sameQuestion = `(old.input_hash, old.model_id, old.prompt_version) = (excl
 // KeepSynthesisFailure keeps why a question has no answer that counts. It is asked again after a pause that doubles
 // with each failure in a row, and not before notBefore.
 func (db *DB) KeepSynthesisFailure(ctx context.Context, serviceID int64, q Question, reason string, now, notBefore time.Time) error {
-	err := db.transact(ctx, func(tx pgx.Tx) error {
+	err := db.Transact(ctx, func(tx pgx.Tx) error {
 		b := &pgx.Batch{}
 		b.Queue(`
 			INSERT INTO synthesis_failures AS old (service_id, input_hash, model_id, prompt_version, failed_at, failures, reason, again_at)
@@ -244,15 +241,15 @@ func (db *DB) CategoriesInUse(ctx context.Context) ([]string, error) {
 }
 
 // readSyntheses gives each service the model's answer about it.
-func (r *Reader) readSyntheses(ctx context.Context, at *places) error {
-	rows, err := r.tx.Query(ctx, `SELECT service_id, input_hash, model_id, prompt_version, asked_at, answer FROM syntheses WHERE service_id = ANY($1)`, at.ids)
+func (r *Reader) readSyntheses(ctx context.Context, by map[int64]*ServiceFacts) error {
+	rows, err := r.tx.Query(ctx, `SELECT service_id, input_hash, model_id, prompt_version, asked_at, answer FROM syntheses WHERE service_id = ANY($1)`, slices.Collect(maps.Keys(by)))
 	if err != nil {
 		return fmt.Errorf("read syntheses: %w", err)
 	}
 	var id int64
 	var s SynthesisFacts
 	_, err = pgx.ForEachRow(rows, []any{&id, &s.InputHash, &s.ModelID, &s.PromptVersion, &s.AskedAt, &s.Answer}, func() error {
-		at.services[id].Synthesis = new(s)
+		by[id].Synthesis = new(s)
 		s.Answer = site.Synthesis{} // its list is not shared
 		return nil
 	})

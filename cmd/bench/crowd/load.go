@@ -13,6 +13,7 @@ import (
 	"tollbook/crawl"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/ledger"
+	"tollbook/site/postgres/load"
 )
 
 // Source is what the directory says of itself.
@@ -68,12 +69,12 @@ func Load(ctx context.Context, db *postgres.DB, o Options) (Report, error) {
 }
 
 // load names flows and the accounts that belong to no block.
-func (c *crowd) load(ctx context.Context, db *postgres.DB) (*postgres.Loader, error) {
+func (c *crowd) load(ctx context.Context, db *postgres.DB) (*load.Loader, error) {
 	flows := make([]ledger.LoadedFlow, len(c.flows))
 	for i, f := range c.flows {
 		flows[i] = f.LoadedFlow
 	}
-	l, err := db.Load(ctx, c.o.Moment, c.raw, LogDelay, flows)
+	l, err := load.NewLoader(ctx, db, c.o.Moment, c.raw, LogDelay, flows)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +86,7 @@ func (c *crowd) load(ctx context.Context, db *postgres.DB) (*postgres.Loader, er
 }
 
 // fill makes and writes blocks on all cores.
-func (c *crowd) fill(ctx context.Context, l *postgres.Loader) (rows int64, err error) {
+func (c *crowd) fill(ctx context.Context, l *load.Loader) (rows int64, err error) {
 	g, ctx := errgroup.WithContext(ctx)
 	var next, written atomic.Int64
 	var mu sync.Mutex
@@ -117,10 +118,10 @@ func (c *crowd) fill(ctx context.Context, l *postgres.Loader) (rows int64, err e
 	return written.Load(), err
 }
 
-func (c *crowd) fillBlock(ctx context.Context, l *postgres.Loader, settlers []string, from, to int) (rows int64,
+func (c *crowd) fillBlock(ctx context.Context, l *load.Loader, settlers []string, from, to int) (rows int64,
 	err error) {
 	t := c.trade(settlers)
-	list := make([]postgres.Loaded, 0, to-from)
+	list := make([]load.Service, 0, to-from)
 	for k := from; k < to; k++ {
 		s := c.make(k)
 		t.of(s)
@@ -153,7 +154,7 @@ func (c *crowd) make(k int) *service {
 
 // index leaves the networks as indexers would that have read them to the moment: all that known settlers settled, and
 // half as many authorisations by others.
-func (c *crowd) index(ctx context.Context, db *postgres.DB, l *postgres.Loader) error {
+func (c *crowd) index(ctx context.Context, db *postgres.DB, l *load.Loader) error {
 	indexed := map[string]bool{}
 	for _, f := range c.flows {
 		if indexed[f.Network] {
@@ -187,7 +188,7 @@ func railOf(rails []rail, network string) int {
 	return 0
 }
 
-func (c *crowd) scan(ctx context.Context, db *postgres.DB, l *postgres.Loader, network string, newest int64) error {
+func (c *crowd) scan(ctx context.Context, db *postgres.DB, l *load.Loader, network string, newest int64) error {
 	list, err := db.NewSettlers(ctx, network)
 	if err != nil {
 		return err

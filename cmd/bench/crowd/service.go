@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/load"
 )
 
 // fate is how a service does.
@@ -33,7 +34,7 @@ type service struct {
 	rails     []rail
 	endpoints []endpoint
 	states    []state // what it asked, from the first on
-	is        postgres.Loaded
+	is        load.Service
 	latency   int // usual response time in ms
 }
 

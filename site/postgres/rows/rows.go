@@ -1,4 +1,4 @@
-// Package rows copies rows into tables. It must never know a table.
+// Package rows reads and writes many rows by one statement. It must never know a table.
 package rows
 
 import (

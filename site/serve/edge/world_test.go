@@ -19,6 +19,7 @@ import (
 	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/ledger"
+	"tollbook/site/postgres/load"
 	"tollbook/site/postgres/postgrestest"
 	"tollbook/site/serve"
 )
@@ -56,13 +57,13 @@ func newWorld(t *testing.T) *world {
 				Source:   "imported:file", CreatedAt: moment.AddDate(0, 0, -i).Add(-time.Duration(j) * time.Minute),
 				Endpoints: []postgres.ListedEndpoint{{Method: "GET", Path: "/q"}},
 			})
-			histories = append(histories, postgres.History{Slug: slug, Endpoints: []postgres.EndpointHistory{
+			histories = append(histories, load.History{Slug: slug, Endpoints: []load.EndpointHistory{
 				{Method: "GET", Path: "/q", FirstSeenAt: moment.AddDate(0, 0, -i),
 					LastPaidAt: new(moment.Add(-time.Minute))},
 			}})
 		}
 	}
-	if err := db.AddSample(t.Context(), sample.Notice, listings, histories); err != nil {
+	if err := load.Sample(t.Context(), db, sample.Notice, listings, histories); err != nil {
 		t.Fatal(err)
 	}
 	facilitators := sample.Facilitators(moment)

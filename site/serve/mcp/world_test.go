@@ -18,6 +18,7 @@ import (
 	"tollbook/output"
 	"tollbook/render"
 	"tollbook/site/postgres"
+	"tollbook/site/postgres/load"
 	"tollbook/site/postgres/postgrestest"
 	"tollbook/site/serve"
 )
@@ -50,10 +51,10 @@ func newWorld(t *testing.T) *world {
 		Source:    "imported:file",
 		CreatedAt: moment.AddDate(0, 0, -1), Endpoints: []postgres.ListedEndpoint{{Method: "GET", Path: "/q"}},
 	})
-	histories = append(histories, postgres.History{Slug: "evil", Endpoints: []postgres.EndpointHistory{
+	histories = append(histories, load.History{Slug: "evil", Endpoints: []load.EndpointHistory{
 		{Method: "GET", Path: "/q", FirstSeenAt: moment.AddDate(0, 0, -1), LastPaidAt: new(moment.Add(-time.Minute))},
 	}})
-	if err := db.AddSample(t.Context(), sample.Notice, listings, histories); err != nil {
+	if err := load.Sample(t.Context(), db, sample.Notice, listings, histories); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := db.ImportFacilitators(t.Context(), sample.Facilitators(moment)); err != nil {

@@ -1,4 +1,4 @@
-package postgres
+package checks
 
 import (
 	"context"
@@ -16,23 +16,23 @@ type days struct {
 	seen map[time.Time]bool
 }
 
-// makeDays makes the partitions of the days of checks that have none yet. It holds nothing else meanwhile, so that
+// MakeDays makes the partitions of the days of checks that have none yet. It holds nothing else meanwhile, so that
 // nobody waits for it who holds what it waits for.
-func (db *DB) makeDays(ctx context.Context, checks []*Check) error {
-	db.days.mu.Lock()
-	defer db.days.mu.Unlock()
+func (st *Store) MakeDays(ctx context.Context, checks []*Check) error {
+	st.days.mu.Lock()
+	defer st.days.mu.Unlock()
 	for _, c := range checks {
 		day := c.CheckedAt.UTC().Truncate(24 * time.Hour)
-		if db.days.seen[day] {
+		if st.days.seen[day] {
 			continue
 		}
-		if err := db.transact(ctx, func(tx pgx.Tx) error { return makeDay(ctx, tx, day) }); err != nil {
+		if err := st.transact(ctx, func(tx pgx.Tx) error { return makeDay(ctx, tx, day) }); err != nil {
 			return err
 		}
-		if db.days.seen == nil {
-			db.days.seen = map[time.Time]bool{}
+		if st.days.seen == nil {
+			st.days.seen = map[time.Time]bool{}
 		}
-		db.days.seen[day] = true
+		st.days.seen[day] = true
 	}
 	return nil
 }

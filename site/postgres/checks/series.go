@@ -1,4 +1,4 @@
-package postgres
+package checks
 
 import (
 	"bytes"
@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
+
+	"tollbook/site/postgres/rows"
 )
 
 // PriceSpan is what an endpoint asked in an asset over a stretch of time. What lasted over a midnight is one row of
@@ -30,15 +31,6 @@ type PriceDay struct {
 	Moved int // sets of prices that asked other amounts for the same than the endpoint's set before; its first is none
 }
 
-// DaySum is a UTC day of a service with a counted check.
-type DaySum struct {
-	Day        time.Time
-	Counted    int
-	Up         int
-	Timed      int
-	ResponseMS int64
-}
-
 // asked is a row of prices as the series need it.
 type asked struct {
 	endpoint                       uuid.UUID
@@ -51,16 +43,21 @@ type asked struct {
 // readSeries makes the series of prices, all of their time: of those of the last 90 days, which the endpoints hold, and
 // of what was asked before, which it reads. The rows come as they are: Postgres takes three times as long to group
 // them.
-func (r *Reader) readSeries(ctx context.Context, now time.Time, at *places) error {
-	ids, _ := at.endpoints()
+func (r *LogReader) readSeries(ctx context.Context, now time.Time, at *Index) error {
+	var ids [][16]byte
+	for _, id := range at.ids {
+		for _, e := range at.endpoints[id] {
+			ids = append(ids, e.ID)
+		}
+	}
 	var p asked
-	texts, old := once{}, map[uuid.UUID][]asked{}
+	texts, old := rows.Intern{}, map[uuid.UUID][]asked{}
 	err := r.each(ctx, `
 		SELECT endpoint_id, since, until, scheme, network, asset, amount::text, network_caip2 FROM prices
 		WHERE endpoint_id = ANY($1) AND until < $2 ORDER BY endpoint_id, since, position`,
 		[]any{(*[16]byte)(&p.endpoint), &p.since, &p.until, &p.scheme, &p.network, &p.asset, &p.amount, &p.caip2},
 		func() {
-			p.scheme, p.network, p.asset = texts.of(p.scheme), texts.of(p.network), texts.of(p.asset)
+			p.scheme, p.network, p.asset = texts.String(p.scheme), texts.String(p.network), texts.String(p.asset)
 			old[p.endpoint] = append(old[p.endpoint], p)
 		}, ids, oldestPrice(now))
 	if err != nil {
@@ -68,23 +65,20 @@ func (r *Reader) readSeries(ctx context.Context, now time.Time, at *places) erro
 	}
 	var rows []asked
 	for _, id := range at.ids {
-		s := at.services[id]
 		rows = rows[:0]
-		for i := range s.Endpoints {
-			rows = append(rows, askedOf(&s.Endpoints[i], old[s.Endpoints[i].ID])...)
+		for _, e := range at.endpoints[id] {
+			rows = append(rows, askedOf(e, old[e.ID])...)
 		}
 		if len(rows) > 0 {
+			s := at.services[id]
 			s.PriceSpans, s.PriceDays = priceSpans(rows), priceDays(rows)
 		}
 	}
 	return nil
 }
 
-// oldestPrice is when a price must have been asked last to be read with its endpoint.
-func oldestPrice(now time.Time) time.Time { return now.AddDate(0, 0, -90) }
-
 // askedOf adds an endpoint's prices to its older ones, by since.
-func askedOf(e *EndpointFacts, rows []asked) []asked {
+func askedOf(e EndpointPrices, rows []asked) []asked {
 	older := len(rows)
 	for _, p := range e.Prices {
 		rows = append(rows, asked{p.EndpointID, p.Since, p.Until, p.Scheme, p.Network, p.Asset, p.Amount, p.NetworkCAIP2})
@@ -245,14 +239,4 @@ func nullsLast(a, b *string) int {
 		return -1
 	}
 	return cmp.Compare(*a, *b)
-}
-
-// each scans every row of a query and does what is to be done with it.
-func (r *Reader) each(ctx context.Context, sql string, scan []any, do func(), args ...any) error {
-	rows, err := r.tx.Query(ctx, sql, args...)
-	if err != nil {
-		return err
-	}
-	_, err = pgx.ForEachRow(rows, scan, func() error { do(); return nil })
-	return err
 }

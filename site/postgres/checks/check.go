@@ -1,4 +1,4 @@
-package postgres
+package checks
 
 import (
 	"context"
@@ -9,6 +9,21 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 )
+
+// Check is one visit to a service.
+type Check struct {
+	ServiceID           int64
+	CheckedAt           time.Time // when the visit ended
+	ID                  uuid.UUID
+	Counted             bool    // conclusive
+	Status              *string // of this visit, or of the last conclusive one before it; nil before the first
+	IsUp                bool
+	StatusCode          *int
+	ResponseTimeMS      *int
+	EndpointsFound      int
+	ErrorMessage        *string
+	ConsecutiveFailures int // after this visit
+}
 
 // checkColumns are the columns of checks in the order of Check's fields.
 const checkColumns = `service_id, checked_at, id, counted, status, is_up, status_code, response_time_ms, endpoints_found, error_message, consecutive_failures`

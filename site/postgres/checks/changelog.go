@@ -1,4 +1,4 @@
-package postgres
+package checks
 
 import (
 	"context"
@@ -10,72 +10,6 @@ import (
 
 	"tollbook/site"
 )
-
-// changeRate is the least time between two records of a type of a service.
-const changeRate = time.Hour
-
-// queueChange keeps a record and marks its type, unless another visitor told of the type within the hour: then the mark
-// of that record stays, and what this one saw is folded into the next.
-func queueChange(b *pgx.Batch, serviceID int64, c Change) {
-	b.Queue(`
-		WITH told AS (
-			INSERT INTO changes (service_id, type, observed_at, summary, old_snapshot, new_snapshot)
-			SELECT $1, $2, $3, $4, $5, $6 WHERE NOT EXISTS (
-				SELECT FROM changes WHERE service_id = $1 AND type = $2
-				AND observed_at > $3::timestamptz - $7::interval AND observed_at < $3::timestamptz + $7::interval
-			)
-			RETURNING service_id, type, observed_at
-		)
-		INSERT INTO change_marks (service_id, type, through) SELECT * FROM told
-		ON CONFLICT (service_id, type) DO UPDATE SET through = excluded.through`,
-		serviceID, c.Type, c.ObservedAt, c.Summary, c.OldSnapshot, c.NewSnapshot, changeRate)
-}
-
-// queueMarks takes and leaves the marks of types of which a visit makes no record. A record that another visitor made
-// meanwhile keeps its mark.
-func queueMarks(b *pgx.Batch, v Visit) {
-	if len(v.Told) > 0 {
-		b.Queue(`DELETE FROM change_marks WHERE service_id = $1 AND type = ANY($2) AND through <= $3::timestamptz - $4::interval`,
-			v.Check.ServiceID, v.Told, v.Check.CheckedAt, changeRate)
-	}
-	if v.Untold != nil {
-		b.Queue(`INSERT INTO change_marks (service_id, type, through) SELECT $1, type, $3 FROM unnest($2::text[]) AS type ON CONFLICT DO NOTHING`,
-			v.Check.ServiceID, site.ChangeTypes, *v.Untold)
-	}
-}
-
-// addMarks gives services, which are ordered by id, their marks.
-func addMarks(ctx context.Context, q querier, due []DueService) error {
-	rows, err := q.Query(ctx, `SELECT service_id, type, through FROM change_marks WHERE service_id = ANY($1)`, serviceIDs(due))
-	if err != nil {
-		return fmt.Errorf("read change marks: %w", err)
-	}
-	var id int64
-	var kind string
-	var through time.Time
-	_, err = pgx.ForEachRow(rows, []any{&id, &kind, &through}, func() error {
-		s := serviceOf(due, id)
-		if s.Marks == nil {
-			s.Marks = map[string]time.Time{}
-		}
-		s.Marks[kind] = through
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("read change marks: %w", err)
-	}
-	return nil
-}
-
-// PricesAt reads the ways to pay that a service's endpoints asked at a time, by endpoint and position. An endpoint that
-// was listed with the service and first seen asking later is there with its first set: that it asks is no change.
-func (db *DB) PricesAt(ctx context.Context, serviceID int64, at time.Time) ([]Price, error) {
-	return prices(ctx, db.pool, `
-		SELECT `+priceColumns+` FROM prices JOIN endpoints ON endpoints.id = endpoint_id JOIN services ON services.id = service_id
-		WHERE service_id = $1 AND (since <= $2 AND (until IS NULL OR until > $2)
-			OR since > $2 AND first_seen_at <= services.created_at AND since = (SELECT min(since) FROM prices p WHERE p.endpoint_id = endpoints.id))
-		ORDER BY endpoint_id, position`, serviceID, at)
-}
 
 // sealChanges numbers the records before upTo that have no number yet, in every log that they belong to. A block that
 // they fill lies in the pack of the hour of its last row; of records older than the sealed hours (there are some where
@@ -129,12 +63,6 @@ type ChangeDay struct {
 // changeTail is how many of the newest rows of each log are read at least: the feed's.
 const changeTail = site.FeedEntries
 
-// scan is where the columns of a record go. Documents go in as they come: as JSON they would be read twice before they
-// are copied.
-func (c *Change) scan() []any {
-	return []any{&c.ServiceID, &c.Type, &c.ObservedAt, (*[]byte)(&c.Summary), (*[]byte)(&c.OldSnapshot), (*[]byte)(&c.NewSnapshot)}
-}
-
 // changeLogs finds the facts of a log as it is read.
 type changeLogs map[changeLogKey]*ChangeLogFacts
 
@@ -163,7 +91,7 @@ func (l changeLogs) open(of int64, c Change) {
 }
 
 // readChangeLogs reads the logs of all services, and the rows that their open blocks and newest windows need.
-func (r *Reader) readChangeLogs(ctx context.Context, now, cutoff time.Time, f *Facts) (err error) {
+func (r *LogReader) readChangeLogs(ctx context.Context, now, cutoff time.Time, f *DirectoryFacts) (err error) {
 	logs := changeLogs{}
 	f.Changes, err = r.readChangeRows(ctx, now, cutoff, []int64{0}, logs)
 	for _, l := range logs {
@@ -174,7 +102,7 @@ func (r *Reader) readChangeLogs(ctx context.Context, now, cutoff time.Time, f *F
 }
 
 // readServiceChangeLogs reads the same of the logs of single services.
-func (r *Reader) readServiceChangeLogs(ctx context.Context, now, cutoff time.Time, at *places) error {
+func (r *LogReader) readServiceChangeLogs(ctx context.Context, now, cutoff time.Time, at *Index) error {
 	logs := changeLogs{}
 	rows, err := r.readChangeRows(ctx, now, cutoff, at.ids, logs)
 	if err != nil {
@@ -194,7 +122,7 @@ func (r *Reader) readServiceChangeLogs(ctx context.Context, now, cutoff time.Tim
 
 // readChangeRows reads the logs of services, 0 being all of them, with rows before cutoff. It answers the rows that
 // they need, oldest first.
-func (r *Reader) readChangeRows(ctx context.Context, now, cutoff time.Time, ids []int64, logs changeLogs) ([]Change, error) {
+func (r *LogReader) readChangeRows(ctx context.Context, now, cutoff time.Time, ids []int64, logs changeLogs) ([]Change, error) {
 	if err := r.readChangePlaces(ctx, now, ids, logs); err != nil {
 		return nil, err
 	}
@@ -236,7 +164,7 @@ func sortChangeLogs(logs []ChangeLogFacts) {
 }
 
 // readChangePlaces fills in what is sealed: Sealed, Next, Blocks and Days.
-func (r *Reader) readChangePlaces(ctx context.Context, now time.Time, ids []int64, logs changeLogs) error {
+func (r *LogReader) readChangePlaces(ctx context.Context, now time.Time, ids []int64, logs changeLogs) error {
 	var id, n int64
 	var kind string
 	var t time.Time
@@ -261,53 +189,4 @@ func (r *Reader) readChangePlaces(ctx context.Context, now time.Time, ids []int6
 			l := logs.of(id, kind)
 			l.Days = append(l.Days, ChangeDay{t, n})
 		}, ids, oldest)
-}
-
-// ChangeBlock is one full block of change records of an hour's pack.
-type ChangeBlock struct {
-	ServiceID int64  // 0 for all services
-	Type      string // "" for all types
-	Block     int64
-	Rows      []Change // oldest first: site.BlockSize of them
-}
-
-// ChangePack reads the blocks of change records that belong into a sealed hour's pack, by service, type and block, and
-// does with each what is to be done.
-func (r *Reader) ChangePack(ctx context.Context, hour time.Time, do func(ChangeBlock) error) error {
-	var b ChangeBlock
-	var log, block int64
-	var kind string
-	var c Change
-	rows, err := r.tx.Query(ctx, `
-		SELECT b.service_id, b.type, b.block, c.service_id, c.type, c.observed_at, c.summary, c.old_snapshot, c.new_snapshot
-		FROM change_blocks b
-		JOIN change_log l ON l.service_id = b.service_id AND l.type = b.type AND l.number >= b.block * $2 AND l.number < (b.block + 1) * $2
-		JOIN changes c ON c.id = l.change_id
-		WHERE b.hour = $1
-		ORDER BY b.service_id, b.type, b.block, l.number`, hour, int64(site.BlockSize))
-	done := func() error {
-		if len(b.Rows) == 0 {
-			return nil
-		}
-		return do(b)
-	}
-	if err == nil {
-		_, err = pgx.ForEachRow(rows, append([]any{&log, &kind, &block}, c.scan()...), func() error {
-			if b.ServiceID != log || b.Type != kind || b.Block != block {
-				if err := done(); err != nil {
-					return err
-				}
-				b = ChangeBlock{ServiceID: log, Type: kind, Block: block}
-			}
-			b.Rows = append(b.Rows, c)
-			return nil
-		})
-	}
-	if err == nil {
-		err = done()
-	}
-	if err != nil {
-		return fmt.Errorf("read changes of pack %s: %w", site.PackHour(hour), err)
-	}
-	return nil
 }

@@ -1,4 +1,4 @@
-package postgres
+package checks
 
 import (
 	"context"
@@ -7,10 +7,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"tollbook/site"
-	"tollbook/site/postgres/ledger"
 )
 
 // startLogs begins the numbering before the oldest of the first checks ever, if nobody else did meanwhile, and returns
@@ -56,10 +54,10 @@ const sealHours = 6
 // SealLogs seals every hour that ended at least delay ago: its checks and changes get their numbers, each block that
 // they fill gets the hour of its pack, and its checks are added to the sums by hour and day. Hours are sealed a few in
 // one transaction: after a crash, sealing goes on from there.
-func (db *DB) SealLogs(ctx context.Context, now time.Time, delay time.Duration) error {
+func (st *Store) SealLogs(ctx context.Context, now time.Time, delay time.Duration) error {
 	upTo := now.Add(-delay).UTC().Truncate(time.Hour)
 	for more := true; more; {
-		err := db.transact(ctx, func(tx pgx.Tx) (err error) {
+		err := st.transact(ctx, func(tx pgx.Tx) (err error) {
 			more, err = sealHoursOf(ctx, tx, upTo)
 			return err
 		})
@@ -137,91 +135,4 @@ func numberChecks(ctx context.Context, tx pgx.Tx, from, to time.Time) error {
 		return fmt.Errorf("number checks: %w", err)
 	}
 	return nil
-}
-
-// Retain drops the checks of days more than site.LogDays ago with their sums by hour, the sums of settlements by hour
-// that are older than ledger.HourRetention, and those by day of which only the last 30 are read when they are more than
-// 90 days old. All other sums by day stay. Checks go once a day.
-//
-// A clock alone drops nothing: what goes is followed by as many days that have checks, or by settlements as much later,
-// so that one that is a year ahead takes no more than the days that it really saw end.
-func (db *DB) Retain(ctx context.Context, now time.Time) error {
-	err := db.transact(ctx, func(tx pgx.Tx) error { return retainChecks(ctx, tx, now) })
-	if e := (*pgconn.PgError)(nil); errors.As(err, &e) && e.Code == "55P03" {
-		err = nil // a build reads checks: another time
-	}
-	if err == nil {
-		err = db.transact(ctx, func(tx pgx.Tx) error { return ledger.Retain(ctx, tx, now) })
-	}
-	if err != nil {
-		return fmt.Errorf("drop what is old on %s: %w", now.UTC().Format(time.DateOnly), err)
-	}
-	return nil
-}
-
-func retainChecks(ctx context.Context, tx pgx.Tx, now time.Time) error {
-	today := now.UTC().Truncate(24 * time.Hour)
-	days, filled, err := daysOfChecks(ctx, tx, today)
-	if err != nil || len(filled) <= site.LogDays {
-		return err
-	}
-	var through time.Time
-	if err := tx.QueryRow(ctx, `SELECT through FROM log_seal`).Scan(&through); err != nil {
-		return fmt.Errorf("read the seal: %w", err)
-	}
-	keep := earlier(today.AddDate(0, 0, -site.LogDays), filled[site.LogDays])
-	keep = earlier(keep, through.UTC().Truncate(24*time.Hour)) // checks that are not summed yet stay
-	tag, err := tx.Exec(ctx, `
-		UPDATE log_seal SET kept_since = $1, first_kept = coalesce((SELECT max(number) + 1 FROM checks WHERE checked_at < $1), first_kept)
-		WHERE kept_since < $1`, keep)
-	if err != nil || tag.RowsAffected() == 0 {
-		return err
-	}
-	if _, err := tx.Exec(ctx, `SET LOCAL lock_timeout = '2s'`); err != nil { // visits wait meanwhile
-		return err
-	}
-	for _, day := range days {
-		if day.Before(keep) {
-			if _, err := tx.Exec(ctx, `DROP TABLE `+pgx.Identifier{partition(day)}.Sanitize()); err != nil {
-				return err
-			}
-		}
-	}
-	for _, table := range []string{"log_blocks", "check_hours"} {
-		if _, err := tx.Exec(ctx, `DELETE FROM `+table+` WHERE hour < $1`, keep); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// daysOfChecks returns the UTC days up to today that have a partition, and those that have checks, the newest first.
-func daysOfChecks(ctx context.Context, tx pgx.Tx, today time.Time) (days, filled []time.Time, err error) {
-	rows, err := tx.Query(ctx, `
-		SELECT day, EXISTS (SELECT FROM checks WHERE checked_at >= day::timestamptz AND checked_at < (day + 1)::timestamptz)
-		FROM (SELECT to_date(right(inhrelid::regclass::text, 8), 'YYYYMMDD') AS day FROM pg_inherits WHERE inhparent = 'checks'::regclass) AS p
-		WHERE day <= $1 ORDER BY day DESC`, today)
-	if err != nil {
-		return nil, nil, fmt.Errorf("list days with checks: %w", err)
-	}
-	var day time.Time
-	var some bool
-	_, err = pgx.ForEachRow(rows, []any{&day, &some}, func() error {
-		days = append(days, day)
-		if some {
-			filled = append(filled, day)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, nil, fmt.Errorf("list days with checks: %w", err)
-	}
-	return days, filled, nil
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
 }

@@ -1,4 +1,4 @@
-package postgres
+package checks
 
 import (
 	"context"
@@ -134,93 +134,4 @@ func queueRepriced(b *pgx.Batch, found []EndpointVisit) {
 		UPDATE prices p SET until = v.at FROM unnest($1::uuid[], $2::timestamptz[]) AS v (id, at)
 		WHERE p.endpoint_id = v.id AND p.until IS NULL`, ids, ended)
 	queuePrices(b, begun)
-}
-
-// envelopeChunk is how many bytes of bodies one statement takes: strangers say how long they are.
-const envelopeChunk = 4 << 20
-
-// recordEnvelopes keeps answers with envelopes. One that says the same as the kept one only renews its time and its
-// exchange: its header and body are not even sent. What was answered before it without an envelope stands behind no
-// verdict any more.
-func recordEnvelopes(ctx context.Context, tx pgx.Tx, found []EndpointVisit) error {
-	var all []*Envelope
-	for _, e := range found {
-		if e.Envelope != nil {
-			all = append(all, e.Envelope)
-		}
-	}
-	if len(all) == 0 {
-		return nil
-	}
-	c := envelopeRows(all)
-	same, err := column[uuid.UUID](ctx, tx, `
-		WITH v AS MATERIALIZED (
-			SELECT * FROM unnest($1::uuid[], $2::timestamptz[], $3::text[], $4::text[], $5::integer[], $6::boolean[], $7::boolean[], $8::bytea[], $9::jsonb[])
-				AS v (id, at, method, url, status, truncated, verified, sha256, exchange)
-		), older AS (DELETE FROM answers WHERE endpoint_id = ANY($1))
-		UPDATE envelopes e SET received_at = v.at, method = v.method, url = v.url, status_code = v.status, truncated = v.truncated, tls_verified = v.verified,
-			exchange = v.exchange
-		FROM v WHERE e.endpoint_id = v.id AND e.sha256 = v.sha256 RETURNING e.endpoint_id`,
-		c.ids, c.at, c.methods, c.urls, c.statuses, c.truncated, c.verified, c.sums, c.exchanges)
-	if err != nil {
-		return fmt.Errorf("renew envelopes: %w", err)
-	}
-	renewed := make(map[uuid.UUID]bool, len(same))
-	for _, id := range same {
-		renewed[id] = true
-	}
-	var fresh []*Envelope
-	bytes := 0
-	for i, e := range all {
-		if !renewed[e.EndpointID] {
-			fresh, bytes = append(fresh, e), bytes+len(e.Body)
-		}
-		if len(fresh) > 0 && (bytes >= envelopeChunk || i == len(all)-1) {
-			if err := replaceEnvelopes(ctx, tx, fresh); err != nil {
-				return err
-			}
-			fresh, bytes = nil, 0
-		}
-	}
-	return nil
-}
-
-func replaceEnvelopes(ctx context.Context, tx pgx.Tx, list []*Envelope) error {
-	c := envelopeRows(list)
-	for _, e := range list {
-		c.headers, c.bodies = append(c.headers, e.Header), append(c.bodies, e.Body)
-	}
-	_, err := tx.Exec(ctx, `
-		INSERT INTO envelopes (endpoint_id, received_at, method, url, status_code, truncated, tls_verified, sha256, exchange, header, body)
-		SELECT * FROM unnest($1::uuid[], $2::timestamptz[], $3::text[], $4::text[], $5::integer[], $6::boolean[], $7::boolean[], $8::bytea[], $9::jsonb[],
-			$10::jsonb[], $11::bytea[])
-		ON CONFLICT (endpoint_id) DO UPDATE SET received_at = excluded.received_at, method = excluded.method, url = excluded.url,
-			status_code = excluded.status_code, truncated = excluded.truncated, tls_verified = excluded.tls_verified, sha256 = excluded.sha256,
-			exchange = excluded.exchange, header = excluded.header, body = excluded.body`,
-		c.ids, c.at, c.methods, c.urls, c.statuses, c.truncated, c.verified, c.sums, c.exchanges, c.headers, c.bodies)
-	if err != nil {
-		return fmt.Errorf("keep envelopes: %w", err)
-	}
-	return nil
-}
-
-// envelopeArrays are what a statement about envelopes unnests.
-type envelopeArrays struct {
-	ids                 []uuid.UUID
-	at                  []time.Time
-	methods, urls       []string
-	statuses            []int
-	truncated, verified []bool
-	sums, bodies        [][]byte
-	exchanges           []Exchange
-	headers             []map[string][]string
-}
-
-func envelopeRows(list []*Envelope) (c envelopeArrays) {
-	for _, e := range list {
-		c.ids, c.at, c.methods, c.urls = append(c.ids, e.EndpointID), append(c.at, e.ReceivedAt), append(c.methods, e.Method), append(c.urls, e.URL)
-		c.statuses, c.truncated, c.verified = append(c.statuses, e.StatusCode), append(c.truncated, e.Truncated), append(c.verified, e.TLSVerified)
-		c.sums, c.exchanges = append(c.sums, e.SHA256), append(c.exchanges, e.Exchange)
-	}
-	return c
 }

@@ -1,4 +1,4 @@
-package postgres
+package checks
 
 import (
 	"context"
@@ -51,20 +51,20 @@ var errNotNew = errors.New("visits are not all new")
 // A visit whose check is stored already changes nothing, so that a visit may be sent twice. A visit to a service that
 // was erased meanwhile is dropped, and so is one whose lease another worker took over. Commit does not wait for the
 // disk: a crash of the server loses the last second at most, and its services are visited again.
-func (db *DB) RecordVisits(ctx context.Context, visits []Visit) error {
+func (st *Store) RecordVisits(ctx context.Context, visits []Visit) error {
 	list := make([]*Visit, len(visits))
 	for i := range visits {
 		list[i] = &visits[i]
 	}
-	err := db.makeDays(ctx, checksOf(list))
+	err := st.MakeDays(ctx, checksOf(list))
 	if err == nil {
 		err = errNotNew
 		if s := statesOf(list); s.oneLease {
-			err = db.transact(ctx, func(tx pgx.Tx) error { return recordNew(ctx, tx, list, s) })
+			err = st.transact(ctx, func(tx pgx.Tx) error { return recordNew(ctx, tx, list, s) })
 		}
 	}
 	if errors.Is(err, errNotNew) {
-		err = db.transact(ctx, func(tx pgx.Tx) error { return recordAny(ctx, tx, list) })
+		err = st.transact(ctx, func(tx pgx.Tx) error { return recordAny(ctx, tx, list) })
 	}
 	if err != nil {
 		return fmt.Errorf("record %d visits: %w", len(visits), err)
@@ -222,83 +222,4 @@ func (v *Visit) lease() *time.Time {
 
 func sameLease(a, b *time.Time) bool {
 	return a == nil && b == nil || a != nil && b != nil && a.Equal(*b)
-}
-
-// queuePrices keeps ways to pay that are not kept yet.
-func queuePrices(b *pgx.Batch, list []Price) {
-	n := len(list)
-	if n == 0 {
-		return
-	}
-	ids, since, positions, until := make([][16]byte, n), make([]time.Time, n), make([]int, n), make([]*time.Time, n) // pgx would write a uuid.UUID as text
-	schemes, networks, names, assets := make([]string, n), make([]string, n), make([]*string, n), make([]string, n)
-	payees, amounts, timeouts, extras, versions := make([]string, n), make([]string, n), make([]*int, n), make([]*string, n), make([]int, n)
-	for i, p := range list {
-		ids[i], since[i], positions[i], until[i], schemes[i], networks[i], names[i] = p.EndpointID, p.Since, p.Position, p.Until, p.Scheme, p.Network, p.NetworkCAIP2
-		assets[i], payees[i], amounts[i], timeouts[i], extras[i], versions[i] = p.Asset, p.PayTo, p.Amount, p.MaxTimeoutSeconds, p.Extra, p.X402Version
-	}
-	b.Queue(`
-		INSERT INTO prices (endpoint_id, since, position, until, scheme, network, network_caip2, asset, pay_to, amount, max_timeout_seconds, extra, x402_version)
-		SELECT id, since, position, until, scheme, network, caip2, asset, payee, amount::numeric, timeout, extra, version
-		FROM unnest($1::uuid[], $2::timestamptz[], $3::integer[], $4::timestamptz[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[],
-			$11::integer[], $12::text[], $13::integer[]) AS v (id, since, position, until, scheme, network, caip2, asset, payee, amount, timeout, extra, version)
-		ON CONFLICT (endpoint_id, since, position) DO NOTHING`,
-		ids, since, positions, until, schemes, networks, names, assets, payees, amounts, timeouts, extras, versions)
-}
-
-// CurrentPrices reads the ways to pay that a service's endpoints ask now, by endpoint and position.
-func (db *DB) CurrentPrices(ctx context.Context, serviceID int64) ([]Price, error) {
-	return prices(ctx, db.pool, `
-		SELECT `+priceColumns+` FROM prices JOIN endpoints ON endpoints.id = endpoint_id
-		WHERE service_id = $1 AND until IS NULL
-		ORDER BY endpoint_id, position`, serviceID)
-}
-
-// Envelopes reads the newest answers of a service's endpoints, by endpoint.
-func (db *DB) Envelopes(ctx context.Context, serviceID int64) (map[uuid.UUID]*Envelope, error) {
-	kept, err := envelopes(ctx, db.pool, `
-		SELECT `+envelopeColumns+` FROM envelopes JOIN endpoints ON endpoints.id = endpoint_id WHERE service_id = $1`, serviceID)
-	by := make(map[uuid.UUID]*Envelope, len(kept))
-	for _, e := range kept {
-		by[e.EndpointID] = e
-	}
-	return by, err
-}
-
-// envelopeColumns are the columns of envelopes in the order of Envelope's fields.
-const envelopeColumns = `endpoint_id, received_at, envelopes.method, url, status_code, header, body, truncated, tls_verified, sha256, exchange`
-
-func envelopes(ctx context.Context, q querier, sql string, args ...any) (list []*Envelope, err error) {
-	rows, err := q.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, fmt.Errorf("read envelopes: %w", err)
-	}
-	var e Envelope
-	_, err = pgx.ForEachRow(rows, []any{(*[16]byte)(&e.EndpointID), &e.ReceivedAt, &e.Method, &e.URL, &e.StatusCode, &e.Header, &e.Body, &e.Truncated, &e.TLSVerified, &e.SHA256, &e.Exchange},
-		func() error {
-			kept := e
-			list = append(list, &kept)
-			e = Envelope{} // nothing of one row goes into the next
-			return nil
-		})
-	if err != nil {
-		return nil, fmt.Errorf("read envelopes: %w", err)
-	}
-	return list, nil
-}
-
-// priceColumns are the columns of prices in the order of Price's fields.
-const priceColumns = `endpoint_id, since, position, until, scheme, network, network_caip2, asset, pay_to, amount::text,
-	max_timeout_seconds, extra, x402_version`
-
-func prices(ctx context.Context, q querier, sql string, args ...any) ([]Price, error) {
-	rows, err := q.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, fmt.Errorf("read prices: %w", err)
-	}
-	p, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Price])
-	if err != nil {
-		return nil, fmt.Errorf("read prices: %w", err)
-	}
-	return p, nil
 }

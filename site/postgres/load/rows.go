@@ -1,4 +1,4 @@
-package postgres
+package load
 
 import (
 	"context"
@@ -8,12 +8,24 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/postgres/ledger"
 	"tollbook/site/postgres/rows"
 )
 
+// The columns of tables in the order in which their rows are filled.
+const (
+	serviceColumns  = "id slug name description base_url website_url category source created_at verified_at check_interval"
+	stateColumns    = "service_id newest_check_at next_check_at last_checked_at last_status last_success_at consecutive_failures failing_since"
+	endpointColumns = "id service_id method method_declared path description mime_type origin first_seen_at last_paid_at last_probed_at " +
+		"verdict verdict_at class reason response_time_ms fingerprint head_at head_free declared_price"
+	dayColumns   = "service_id day checks counted up timed response_ms histogram"
+	checkColumns = "service_id checked_at id counted status is_up status_code response_time_ms endpoints_found error_message consecutive_failures"
+)
+
 // gather lists what each service has of something.
-func gather[T any](list []Loaded, of func(*Loaded) []T) []T {
+func gather[T any](list []Service, of func(*Service) []T) []T {
 	var all []T
 	for i := range list {
 		all = append(all, of(&list[i])...)
@@ -21,16 +33,16 @@ func gather[T any](list []Loaded, of func(*Loaded) []T) []T {
 	return all
 }
 
-func loadServices(ctx context.Context, tx pgx.Tx, list []Loaded) (n int64, err error) {
-	endpoints := gather(list, func(s *Loaded) []Endpoint { return s.Endpoints })
-	envelopes := gather(list, func(s *Loaded) []Envelope { return s.Envelopes })
-	answers := gather(list, func(s *Loaded) []Answer { return s.Answers })
-	prices := gather(list, func(s *Loaded) []Price { return s.Prices })
-	var sites []*Loaded
-	var domains []DomainFacts
+func loadServices(ctx context.Context, tx pgx.Tx, list []Service) (n int64, err error) {
+	endpoints := gather(list, func(s *Service) []postgres.Endpoint { return s.Endpoints })
+	envelopes := gather(list, func(s *Service) []checks.Envelope { return s.Envelopes })
+	answers := gather(list, func(s *Service) []checks.Answer { return s.Answers })
+	prices := gather(list, func(s *Service) []checks.Price { return s.Prices })
+	var sites []*Service
+	var domains []postgres.DomainFacts
 	type numbered struct {
 		id int64
-		Change
+		checks.Change
 	}
 	var changes []numbered
 	for i := range list {
@@ -50,12 +62,12 @@ func loadServices(ctx context.Context, tx pgx.Tx, list []Loaded) (n int64, err e
 	}
 	for _, copied := range []func() error{
 		func() error {
-			return rows.Copy(ctx, tx, "services", listedColumns, list, func(row []any, s *Loaded) {
+			return rows.Copy(ctx, tx, "services", serviceColumns, list, func(row []any, s *Service) {
 				rows.Put(row, s.ID, s.Slug, s.Name, s.Description, s.BaseURL, s.WebsiteURL, s.Category, s.Source, s.CreatedAt, s.VerifiedAt, s.CheckInterval)
 			})
 		},
 		func() error {
-			return rows.Copy(ctx, tx, "service_states", "service_id, newest_check_at, "+stateColumns, list, func(row []any, s *Loaded) {
+			return rows.Copy(ctx, tx, "service_states", stateColumns, list, func(row []any, s *Service) {
 				newest := pgtype.Timestamptz{InfinityModifier: pgtype.NegativeInfinity, Valid: true}
 				if s.LastCheckedAt != nil {
 					newest = pgtype.Timestamptz{Time: *s.LastCheckedAt, Valid: true}
@@ -64,26 +76,26 @@ func loadServices(ctx context.Context, tx pgx.Tx, list []Loaded) (n int64, err e
 			})
 		},
 		func() error {
-			return rows.Copy(ctx, tx, "endpoints", endpointColumns, endpoints, func(row []any, e *Endpoint) {
+			return rows.Copy(ctx, tx, "endpoints", endpointColumns, endpoints, func(row []any, e *postgres.Endpoint) {
 				rows.Put(row, e.ID, e.ServiceID, e.Method, e.MethodDeclared, e.Path, e.Description, e.MimeType, e.Origin, e.FirstSeenAt, e.LastPaidAt, e.LastProbedAt,
 					e.Verdict, e.VerdictAt, e.Class, e.Reason, e.ResponseTimeMS, e.Fingerprint, e.HeadAt, e.HeadFree, e.DeclaredPrice)
 			})
 		},
 		func() error {
 			return rows.Copy(ctx, tx, "envelopes", "endpoint_id received_at method url status_code header body truncated tls_verified sha256 exchange", envelopes,
-				func(row []any, e *Envelope) {
+				func(row []any, e *checks.Envelope) {
 					rows.Put(row, e.EndpointID, e.ReceivedAt, e.Method, e.URL, e.StatusCode, e.Header, e.Body, e.Truncated, e.TLSVerified, e.SHA256, e.Exchange)
 				})
 		},
 		func() error {
 			return rows.Copy(ctx, tx, "answers", "endpoint_id conclusive received_at method url status_code header body truncated tls_verified exchange sha256", answers,
-				func(row []any, a *Answer) {
+				func(row []any, a *checks.Answer) {
 					rows.Put(row, a.EndpointID, a.Conclusive, a.ReceivedAt, a.Method, a.URL, a.StatusCode, a.Header, a.Body, a.Truncated, a.TLSVerified, a.Exchange, a.SHA256)
 				})
 		},
 		func() error {
 			return rows.Copy(ctx, tx, "prices", "endpoint_id since position until scheme network network_caip2 asset pay_to amount max_timeout_seconds extra x402_version",
-				prices, func(row []any, p *Price) {
+				prices, func(row []any, p *checks.Price) {
 					amount := ledger.AmountValue(p.Amount)
 					rows.Put(row, p.EndpointID, p.Since, p.Position, p.Until, p.Scheme, p.Network, p.NetworkCAIP2, p.Asset, p.PayTo, amount, p.MaxTimeoutSeconds,
 						p.Extra, p.X402Version)
@@ -95,13 +107,13 @@ func loadServices(ctx context.Context, tx pgx.Tx, list []Loaded) (n int64, err e
 			})
 		},
 		func() error {
-			return rows.Copy(ctx, tx, "site_facts", "service_id next_at checked_at homepage openapi pricing llms_txt robots terms domain", sites, func(row []any, s **Loaded) {
+			return rows.Copy(ctx, tx, "site_facts", "service_id next_at checked_at homepage openapi pricing llms_txt robots terms domain", sites, func(row []any, s **Service) {
 				f := (*s).Site
 				rows.Put(row, (*s).ID, f.CheckedAt.AddDate(0, 0, 1), f.CheckedAt, f.Homepage, f.OpenAPI, f.Pricing, f.LLMsTxt, f.Robots, f.Terms, f.Domain)
 			})
 		},
 		func() error {
-			return rows.Copy(ctx, tx, "domain_facts", "domain next_at suffix checked_at registrar created_at", domains, func(row []any, d *DomainFacts) {
+			return rows.Copy(ctx, tx, "domain_facts", "domain next_at suffix checked_at registrar created_at", domains, func(row []any, d *postgres.DomainFacts) {
 				rows.Put(row, d.Domain, d.CheckedAt.AddDate(0, 0, 7), d.Suffix, d.CheckedAt, d.Registrar, d.CreatedAt)
 			})
 		},
@@ -114,22 +126,22 @@ func loadServices(ctx context.Context, tx pgx.Tx, list []Loaded) (n int64, err e
 }
 
 // loadChecks writes days, and the checks after them.
-func (l *Loader) loadChecks(ctx context.Context, tx pgx.Tx, list []Loaded) (n int64, err error) {
-	checks := gather(list, func(s *Loaded) []Check { return s.Checks })
-	for i := range checks {
-		if checks[i].CheckedAt.Before(l.since) {
-			return 0, fmt.Errorf("check %s is from before %s", checks[i].ID, l.since.Format(time.DateOnly))
+func (l *Loader) loadChecks(ctx context.Context, tx pgx.Tx, list []Service) (n int64, err error) {
+	all := gather(list, func(s *Service) []checks.Check { return s.Checks })
+	for i := range all {
+		if all[i].CheckedAt.Before(l.since) {
+			return 0, fmt.Errorf("check %s is from before %s", all[i].ID, l.since.Format(time.DateOnly))
 		}
 	}
-	days := gather(list, func(s *Loaded) []Rollup { return s.Days })
-	err = rows.Copy(ctx, tx, "check_days", "service_id, day, "+sumColumns+", histogram", days, func(row []any, d *Rollup) {
+	days := gather(list, func(s *Service) []checks.Rollup { return s.Days })
+	err = rows.Copy(ctx, tx, "check_days", dayColumns, days, func(row []any, d *checks.Rollup) {
 		rows.Put(row, d.ServiceID, d.Start, d.Checks, d.Counted, d.Up, d.Timed, d.ResponseMS, d.Histogram)
 	})
 	if err != nil {
 		return 0, err
 	}
-	err = rows.Copy(ctx, tx, "checks", checkColumns, checks, func(row []any, c *Check) {
+	err = rows.Copy(ctx, tx, "checks", checkColumns, all, func(row []any, c *checks.Check) {
 		rows.Put(row, c.ServiceID, c.CheckedAt, c.ID, c.Counted, c.Status, c.IsUp, c.StatusCode, c.ResponseTimeMS, c.EndpointsFound, c.ErrorMessage, c.ConsecutiveFailures)
 	})
-	return int64(len(days) + len(checks)), err
+	return int64(len(days) + len(all)), err
 }

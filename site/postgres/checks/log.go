@@ -1,14 +1,14 @@
-package postgres
+package checks
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"tollbook/site"
+	"tollbook/site/postgres/rows"
 )
 
 // LogFacts is what a build needs of one log of checks.
@@ -32,10 +32,10 @@ const tailRows = 50
 // checkScan scans rows of checkColumns, of which a few texts repeat themselves.
 type checkScan struct {
 	Check
-	texts once
+	texts rows.Intern
 }
 
-func newCheckScan() *checkScan { return &checkScan{texts: once{}} }
+func newCheckScan() *checkScan { return &checkScan{texts: rows.Intern{}} }
 
 func (s *checkScan) columns() []any {
 	return []any{&s.ServiceID, &s.CheckedAt, (*[16]byte)(&s.ID), &s.Counted, &s.Status, &s.IsUp, &s.StatusCode, &s.ResponseTimeMS, &s.EndpointsFound, &s.ErrorMessage,
@@ -45,13 +45,13 @@ func (s *checkScan) columns() []any {
 // row returns the check that was scanned.
 func (s *checkScan) row() Check {
 	c := s.Check
-	c.Status, c.ErrorMessage = s.texts.orNil(c.Status), s.texts.orNil(c.ErrorMessage)
+	c.Status, c.ErrorMessage = s.texts.Pointer(c.Status), s.texts.Pointer(c.ErrorMessage)
 	s.Check = Check{}
 	return c
 }
 
 // readLog reads the log of all services, with rows before cutoff.
-func (r *Reader) readLog(ctx context.Context, cutoff time.Time, f *Facts) error {
+func (r *LogReader) readLog(ctx context.Context, cutoff time.Time, f *DirectoryFacts) error {
 	sealed, keptSince, err := r.seal(ctx)
 	if err != nil || sealed.IsZero() {
 		return err
@@ -71,7 +71,7 @@ func (r *Reader) readLog(ctx context.Context, cutoff time.Time, f *Facts) error 
 }
 
 // readServiceLogs reads the same of the logs of single services, but for First, which their days say.
-func (r *Reader) readServiceLogs(ctx context.Context, cutoff, sealed, keptSince time.Time, at *places) error {
+func (r *LogReader) readServiceLogs(ctx context.Context, cutoff, sealed, keptSince time.Time, at *Index) error {
 	if sealed.IsZero() {
 		return nil
 	}
@@ -116,7 +116,7 @@ func (l *LogFacts) tailSince() time.Time {
 }
 
 // seal returns up to when hours are sealed, and since when checks are kept; zero before the first check.
-func (r *Reader) seal(ctx context.Context) (through, keptSince time.Time, err error) {
+func (r *LogReader) seal(ctx context.Context) (through, keptSince time.Time, err error) {
 	err = r.tx.QueryRow(ctx, `SELECT through, kept_since FROM log_seal`).Scan(&through, &keptSince)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return time.Time{}, time.Time{}, nil
@@ -125,7 +125,7 @@ func (r *Reader) seal(ctx context.Context) (through, keptSince time.Time, err er
 }
 
 // readPlaces fills Sealed, Next (as of the seal) and Blocks of the logs of these services, 0 being all of them.
-func (r *Reader) readPlaces(ctx context.Context, keptSince time.Time, ids []int64, log func(int64) *LogFacts) error {
+func (r *LogReader) readPlaces(ctx context.Context, keptSince time.Time, ids []int64, log func(int64) *LogFacts) error {
 	var id, rows int64
 	err := r.each(ctx, `SELECT service_id, rows FROM log_positions WHERE service_id = ANY($1)`, []any{&id, &rows}, func() {
 		log(id).Sealed, log(id).Next = rows, rows
@@ -136,100 +136,4 @@ func (r *Reader) readPlaces(ctx context.Context, keptSince time.Time, ids []int6
 	var b LogBlock
 	return r.each(ctx, `SELECT service_id, block, hour FROM log_blocks WHERE service_id = ANY($1) AND hour >= $2 ORDER BY service_id, block`,
 		[]any{&id, &b.Block, &b.Hour}, func() { log(id).Blocks = append(log(id).Blocks, b) }, ids, keptSince)
-}
-
-// PackBlock is one full block of an hour's pack.
-type PackBlock struct {
-	ServiceID int64 // 0 for the log of all services
-	Block     int64
-	First     int64   // number of Rows[0]
-	Rows      []Check // oldest first
-}
-
-// Pack reads the blocks that the checks of a sealed hour filled, by service and block, and calls do with each: all of
-// them would not fit into memory.
-func (r *Reader) Pack(ctx context.Context, hour time.Time, do func(PackBlock) error) error {
-	_, keptSince, err := r.seal(ctx)
-	if err == nil {
-		err = r.packOfAll(ctx, hour, keptSince, do)
-	}
-	if err == nil {
-		// Rows of a block come after the last one of the block before.
-		err = r.eachBlock(ctx, do, `
-			SELECT log, service_number, `+checkColumns+` FROM (
-				SELECT b.service_id AS log, b.block, coalesce(before.hour, $3) AS since
-				FROM log_blocks b LEFT JOIN log_blocks before ON before.service_id = b.service_id AND before.block = b.block - 1
-				WHERE b.hour = $1 AND b.service_id <> 0
-			) AS b, LATERAL (
-				SELECT * FROM checks
-				WHERE service_id = log AND checked_at >= since AND checked_at < $1::timestamptz + interval '1 hour'
-					AND service_number >= block * $2 AND service_number < (block + 1) * $2
-				OFFSET 0
-			) AS c
-			ORDER BY log, service_number`, hour, int64(site.BlockSize), keptSince)
-	}
-	if err != nil {
-		return fmt.Errorf("read pack %s: %w", site.PackHour(hour), err)
-	}
-	return nil
-}
-
-// packOfAll reads the hour's blocks of the log of all services, which follow one another.
-func (r *Reader) packOfAll(ctx context.Context, hour, keptSince time.Time, do func(PackBlock) error) error {
-	var first, last *int64
-	var since *time.Time
-	err := r.tx.QueryRow(ctx, `
-		SELECT min(b.block), max(b.block), min(before.hour) FROM log_blocks b LEFT JOIN log_blocks before ON before.service_id = 0 AND before.block = b.block - 1
-		WHERE b.hour = $1 AND b.service_id = 0`, hour).Scan(&first, &last, &since)
-	if err != nil || first == nil {
-		return err
-	}
-	if since == nil || since.Before(keptSince) {
-		since = &keptSince
-	}
-	return r.eachBlock(ctx, do, `
-		SELECT 0, number, `+checkColumns+` FROM checks WHERE checked_at >= $1 AND checked_at < $2 AND number >= $3 AND number < $4 ORDER BY number`,
-		*since, hour.Add(time.Hour), *first*site.BlockSize, (*last+1)*site.BlockSize)
-}
-
-// eachBlock groups the rows of a query by log and block: the service of a log, 0 for all, the number, and checkColumns.
-func (r *Reader) eachBlock(ctx context.Context, do func(PackBlock) error, sql string, args ...any) error {
-	var b PackBlock
-	var service, number int64
-	s := newCheckScan()
-	rows, err := r.tx.Query(ctx, sql, args...)
-	if err != nil {
-		return err
-	}
-	_, err = pgx.ForEachRow(rows, append([]any{&service, &number}, s.columns()...), func() error {
-		block := number / site.BlockSize
-		if len(b.Rows) > 0 && (b.ServiceID != service || b.Block != block) {
-			if err := do(b); err != nil {
-				return err
-			}
-			b = PackBlock{}
-		}
-		if len(b.Rows) == 0 {
-			b = PackBlock{ServiceID: service, Block: block, First: number, Rows: make([]Check, 0, site.BlockSize)}
-		}
-		b.Rows = append(b.Rows, s.row())
-		return nil
-	})
-	if err == nil && len(b.Rows) > 0 {
-		err = do(b)
-	}
-	return err
-}
-
-// PackHours lists the hours that have full blocks and are kept, oldest first. Those of change records are kept for
-// good.
-func (r *Reader) PackHours(ctx context.Context) ([]time.Time, error) {
-	hours, err := column[time.Time](ctx, r.tx, `
-		SELECT hour FROM log_blocks WHERE hour >= (SELECT kept_since FROM log_seal)
-		UNION SELECT hour FROM change_blocks
-		ORDER BY hour`)
-	if err != nil {
-		return nil, fmt.Errorf("read pack hours: %w", err)
-	}
-	return hours, nil
 }

@@ -1,4 +1,4 @@
-package postgres
+package checks
 
 import (
 	"context"
@@ -11,6 +11,18 @@ import (
 
 	"tollbook/site"
 )
+
+// Rollup sums the checks of a service over an hour or a UTC day.
+type Rollup struct {
+	ServiceID  int64
+	Start      time.Time
+	Checks     int // all visits
+	Counted    int
+	Up         int // among the counted
+	Timed      int // counted ones with a response time
+	ResponseMS int64
+	Histogram  []int64 // site.HistogramBuckets long; nil where it was not read
+}
 
 // Add counts a check, as checkSums does.
 func (r *Rollup) Add(c Check) {

@@ -1,4 +1,4 @@
-package postgres
+package checks
 
 import (
 	"context"
@@ -66,24 +66,40 @@ func queueAnswer(b *pgx.Batch, a Answer) {
 		a.TLSVerified, a.Exchange, a.SHA256)
 }
 
-// readAnswers gives each endpoint the answers that came after its envelope.
-func (r *Reader) readAnswers(ctx context.Context, ids [][16]byte, by map[uuid.UUID]*EndpointFacts) error {
+// Responses are the newest answers of an endpoint.
+type Responses struct {
+	Envelope     *Envelope // the newest answer that held one; nil without
+	Answer       *Answer   // the newest conclusive one, where it came after Envelope; nil without
+	Inconclusive *Answer   // the newest one, where it is inconclusive; nil without
+}
+
+// ReadResponses reads the newest answers of endpoints. Ids are bytes, because pgx would write a uuid.UUID as text.
+func (r *LogReader) ReadResponses(ctx context.Context, endpoints [][16]byte) (map[uuid.UUID]Responses, error) {
+	kept, err := envelopes(ctx, r.tx, `SELECT `+envelopeColumns+` FROM envelopes WHERE endpoint_id = ANY($1)`, endpoints)
+	if err != nil {
+		return nil, err
+	}
+	by := make(map[uuid.UUID]Responses, len(endpoints))
+	for _, e := range kept {
+		by[e.EndpointID] = Responses{Envelope: e}
+	}
 	var a Answer
-	err := r.each(ctx, `
+	err = r.each(ctx, `
 		SELECT endpoint_id, conclusive, received_at, method, url, status_code, header, body, truncated, tls_verified, exchange, sha256
 		FROM answers WHERE endpoint_id = ANY($1)`,
 		[]any{(*[16]byte)(&a.EndpointID), &a.Conclusive, &a.ReceivedAt, &a.Method, &a.URL, &a.StatusCode, &a.Header, &a.Body, &a.Truncated, &a.TLSVerified, &a.Exchange, &a.SHA256},
 		func() {
-			kept := a
-			if e := by[a.EndpointID]; a.Conclusive {
-				e.Answer = &kept
+			of := by[a.EndpointID]
+			if a.Conclusive {
+				of.Answer = new(a)
 			} else {
-				e.Inconclusive = &kept
+				of.Inconclusive = new(a)
 			}
+			by[a.EndpointID] = of
 			a = Answer{}
-		}, ids)
+		}, endpoints)
 	if err != nil {
-		return fmt.Errorf("read answers: %w", err)
+		return nil, fmt.Errorf("read answers: %w", err)
 	}
-	return nil
+	return by, nil
 }

@@ -1,4 +1,6 @@
-package postgres
+// Package load fills an empty database with a directory that was made up: the sample of the demo, and the crowds that
+// benches measure. It writes the rows that visits and indexers would have left. A real directory never needs it.
+package load
 
 import (
 	"context"
@@ -7,31 +9,32 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"tollbook/site/postgres"
+	"tollbook/site/postgres/checks"
 	"tollbook/site/postgres/ledger"
 )
 
-// Loaded is a service with all that is known of it, as its visits left it.
-type Loaded struct {
-	Service   // with its id
-	Endpoints []Endpoint
-	Envelopes []Envelope
-	Answers   []Answer
-	Prices    []Price
-	Changes   []Change // oldest first, no more than loadedChanges
-	Days      []Rollup // UTC days before those of Checks
-	Checks    []Check  // of the days from the loader's on
-	Site      *SiteFacts
-	Domain    *DomainFacts // nil where another service brings it
+// Service is a service with all that is known of it, as its visits left it.
+type Service struct {
+	postgres.Service // with its id
+	Endpoints        []postgres.Endpoint
+	Envelopes        []checks.Envelope
+	Answers          []checks.Answer
+	Prices           []checks.Price
+	Changes          []checks.Change // oldest first, no more than loadedChanges
+	Days             []checks.Rollup // UTC days before those of Checks
+	Checks           []checks.Check  // of the days from the loader's on
+	Site             *postgres.SiteFacts
+	Domain           *postgres.DomainFacts // nil where another service brings it
 }
 
 // loadedChanges bounds the records of a service: their ids follow from its own.
 const loadedChanges = 16
 
-// A Loader fills an empty database by COPY, several services at once and over several connections, with the very rows
-// that visits and indexers would have left. It is no transaction: a load that is broken off leaves a database to throw
-// away.
+// Loader fills an empty database by COPY, several services at once and over several connections. It is no transaction:
+// a load that is interrupted leaves a database to throw away.
 type Loader struct {
-	db      *DB
+	db      *postgres.DB
 	now     time.Time
 	since   time.Time // first UTC day whose checks are loaded one by one
 	upTo    time.Time // hours before are sealed in the end
@@ -39,45 +42,24 @@ type Loader struct {
 	settled *ledger.Loader
 }
 
-// Load prepares an empty database to be filled as of now, with the logs of all hours numbered that were over delay
-// before. Facilitators of the flows are imported already.
-func (db *DB) Load(ctx context.Context, now, since time.Time, delay time.Duration, flows []ledger.LoadedFlow) (*Loader, error) {
+// NewLoader prepares an empty database to be filled as of now. Finish will seal the hours that ended at least delay
+// before. The facilitators of the flows are imported already.
+func NewLoader(ctx context.Context, db *postgres.DB, now, since time.Time, delay time.Duration, flows []ledger.LoadedFlow) (*Loader, error) {
 	l := &Loader{db: db, now: now.UTC(), since: since.UTC().Truncate(24 * time.Hour), upTo: now.Add(-delay).UTC().Truncate(time.Hour)}
 	var err error
 	if l.settled, err = db.NewLoader(ctx, l.now, flows); err != nil {
 		return nil, err
 	}
-	err = db.transact(ctx, func(tx pgx.Tx) error {
+	err = db.Transact(ctx, func(tx pgx.Tx) error {
 		if err := tx.QueryRow(ctx, `SELECT rolsuper FROM pg_roles WHERE rolname = current_user`).Scan(&l.trusted); err != nil {
 			return err
 		}
-		for day := l.since; !day.After(l.now); day = day.AddDate(0, 0, 1) {
-			if err := makeDay(ctx, tx, day); err != nil {
-				return err
-			}
-		}
-		_, err := tx.Exec(ctx, `INSERT INTO log_seal (through, kept_since) VALUES ($1, $1)`, l.since)
-		return err
+		return checks.PrepareLoad(ctx, tx, l.since, l.now)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("prepare to load: %w", err)
 	}
 	return l, nil
-}
-
-// Empty answers ErrNotEmpty for a database that holds a directory, or a part of one.
-func (db *DB) Empty(ctx context.Context) error {
-	var filled bool
-	err := db.pool.QueryRow(ctx, `
-		SELECT EXISTS (SELECT FROM services) OR EXISTS (SELECT FROM facilitators) OR EXISTS (SELECT FROM log_seal) OR EXISTS (SELECT FROM accounts)
-			OR EXISTS (SELECT FROM submissions) OR EXISTS (SELECT FROM removed_services) OR EXISTS (SELECT FROM settings)`).Scan(&filled)
-	if err != nil {
-		return fmt.Errorf("look whether the database is empty: %w", err)
-	}
-	if filled {
-		return ErrNotEmpty
-	}
-	return nil
 }
 
 // Accounts names accounts by their numbers.
@@ -87,7 +69,7 @@ func (l *Loader) Accounts(ctx context.Context, list []ledger.LoadedAccount) erro
 
 // Services writes services with their settlements, of which no payee is in another call. Several goroutines may call
 // it.
-func (l *Loader) Services(ctx context.Context, list []Loaded, accounts []ledger.LoadedAccount, settlements []ledger.LoadedSettlement) (rows int64, err error) {
+func (l *Loader) Services(ctx context.Context, list []Service, accounts []ledger.LoadedAccount, settlements []ledger.LoadedSettlement) (rows int64, err error) {
 	err = l.transact(ctx, func(tx pgx.Tx) error {
 		n, err := loadServices(ctx, tx, list)
 		if err != nil {
@@ -112,7 +94,7 @@ func (l *Loader) Services(ctx context.Context, list []Loaded, accounts []ledger.
 
 // transact runs f in a transaction that neither waits for the disk nor looks up what rows refer to.
 func (l *Loader) transact(ctx context.Context, f func(pgx.Tx) error) error {
-	return l.db.transact(ctx, func(tx pgx.Tx) error {
+	return l.db.Transact(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SET LOCAL synchronous_commit = off`); err != nil {
 			return err
 		}
@@ -130,8 +112,7 @@ func (l *Loader) transact(ctx context.Context, f func(pgx.Tx) error) error {
 func (l *Loader) Finish(ctx context.Context) error {
 	err := l.transact(ctx, func(tx pgx.Tx) error {
 		batch := &pgx.Batch{}
-		batch.Queue(`UPDATE log_seal SET first_kept = (SELECT coalesce(sum(checks), 0) FROM check_days)`)
-		batch.Queue(startPositions)
+		checks.QueueNumbers(batch)
 		l.settled.QueueSums(batch)
 		for _, table := range []string{"services", "changes", "accounts"} {
 			batch.Queue(`SELECT setval(pg_get_serial_sequence($1, 'id'), (SELECT coalesce(max(id), 0) + 1 FROM `+table+`), false)`, table)
@@ -152,7 +133,11 @@ func (l *Loader) Finish(ctx context.Context) error {
 }
 
 func (l *Loader) analyze(ctx context.Context) error {
-	if _, err := l.db.pool.Exec(ctx, `ANALYZE`); err != nil {
+	err := l.db.Transact(ctx, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, `ANALYZE`)
+		return err
+	})
+	if err != nil {
 		return fmt.Errorf("analyze what was loaded: %w", err)
 	}
 	return nil
@@ -161,12 +146,4 @@ func (l *Loader) analyze(ctx context.Context) error {
 // Seen returns the authorisations among what was loaded on a network: those of known settlers.
 func (l *Loader) Seen(ctx context.Context, network string) ([]ledger.SeenDay, error) {
 	return l.settled.Seen(ctx, network)
-}
-
-// Size is how many bytes the database takes.
-func (db *DB) Size(ctx context.Context) (n int64, err error) {
-	if err := db.pool.QueryRow(ctx, `SELECT pg_database_size(current_database())`).Scan(&n); err != nil {
-		return 0, fmt.Errorf("ask for the size of the database: %w", err)
-	}
-	return n, nil
 }

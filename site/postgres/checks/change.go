@@ -1,0 +1,97 @@
+package checks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"tollbook/site"
+	"tollbook/site/postgres/rows"
+)
+
+// Change is a row of changes.
+type Change struct {
+	ServiceID   int64
+	Type        string
+	ObservedAt  time.Time
+	Summary     json.RawMessage
+	OldSnapshot json.RawMessage
+	NewSnapshot json.RawMessage
+}
+
+// changeRate is the least time between two records of a type of a service.
+const changeRate = time.Hour
+
+// queueChange keeps a record and marks its type, unless another visitor told of the type within the hour: then the mark
+// of that record stays, and what this one saw is folded into the next.
+func queueChange(b *pgx.Batch, serviceID int64, c Change) {
+	b.Queue(`
+		WITH told AS (
+			INSERT INTO changes (service_id, type, observed_at, summary, old_snapshot, new_snapshot)
+			SELECT $1, $2, $3, $4, $5, $6 WHERE NOT EXISTS (
+				SELECT FROM changes WHERE service_id = $1 AND type = $2
+				AND observed_at > $3::timestamptz - $7::interval AND observed_at < $3::timestamptz + $7::interval
+			)
+			RETURNING service_id, type, observed_at
+		)
+		INSERT INTO change_marks (service_id, type, through) SELECT * FROM told
+		ON CONFLICT (service_id, type) DO UPDATE SET through = excluded.through`,
+		serviceID, c.Type, c.ObservedAt, c.Summary, c.OldSnapshot, c.NewSnapshot, changeRate)
+}
+
+// queueMarks takes and leaves the marks of types of which a visit makes no record. A record that another visitor made
+// meanwhile keeps its mark.
+func queueMarks(b *pgx.Batch, v Visit) {
+	if len(v.Told) > 0 {
+		b.Queue(`DELETE FROM change_marks WHERE service_id = $1 AND type = ANY($2) AND through <= $3::timestamptz - $4::interval`,
+			v.Check.ServiceID, v.Told, v.Check.CheckedAt, changeRate)
+	}
+	if v.Untold != nil {
+		b.Queue(`INSERT INTO change_marks (service_id, type, through) SELECT $1, type, $3 FROM unnest($2::text[]) AS type ON CONFLICT DO NOTHING`,
+			v.Check.ServiceID, site.ChangeTypes, *v.Untold)
+	}
+}
+
+// Marks reads the marks of services: of each marked type of change, up to when what was asked is recorded.
+func Marks(ctx context.Context, q rows.Querier, services []int64) (map[int64]map[string]time.Time, error) {
+	var id int64
+	var kind string
+	var through time.Time
+	marks := map[int64]map[string]time.Time{}
+	err := rows.Each(ctx, q, `SELECT service_id, type, through FROM change_marks WHERE service_id = ANY($1)`, []any{&id, &kind, &through}, func() {
+		if marks[id] == nil {
+			marks[id] = map[string]time.Time{}
+		}
+		marks[id][kind] = through
+	}, services)
+	if err != nil {
+		return nil, fmt.Errorf("read change marks: %w", err)
+	}
+	return marks, nil
+}
+
+// scan is where the columns of a record go. Documents go in as they come: as JSON they would be read twice before they
+// are copied.
+func (c *Change) scan() []any {
+	return []any{&c.ServiceID, &c.Type, &c.ObservedAt, (*[]byte)(&c.Summary), (*[]byte)(&c.OldSnapshot), (*[]byte)(&c.NewSnapshot)}
+}
+
+const maxChanges = 20
+
+// readChanges reads the newest records of each service before cutoff.
+func (r *LogReader) readChanges(ctx context.Context, cutoff time.Time, at *Index) error {
+	var c Change
+	err := r.each(ctx, `
+		SELECT c.service_id, c.type, c.observed_at, c.summary, c.old_snapshot, c.new_snapshot FROM services s, LATERAL (
+			SELECT service_id, type, observed_at, summary, old_snapshot, new_snapshot, id FROM changes
+			WHERE service_id = s.id AND observed_at < $1 ORDER BY observed_at DESC, id DESC LIMIT $2
+		) c WHERE s.id = ANY($3) ORDER BY c.service_id, c.observed_at DESC, c.id DESC`, c.scan(),
+		func() { at.services[c.ServiceID].Changes = append(at.services[c.ServiceID].Changes, c) }, cutoff, maxChanges, at.ids)
+	if err != nil {
+		return fmt.Errorf("read changes: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+package checks
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tollbook/site"
+)
+
+// DaySum is a UTC day of a service with a counted check.
+type DaySum struct {
+	Day        time.Time
+	Counted    int
+	Up         int
+	Timed      int
+	ResponseMS int64
+}
+
+// readHours reads the sums of 24 closed hours and the open one.
+func (r *LogReader) readHours(ctx context.Context, now, sealed time.Time, at *Index) error {
+	first := now.UTC().Truncate(time.Hour).Add(-24 * time.Hour)
+	var h Rollup
+	err := r.each(ctx, `
+		SELECT service_id, hour, `+sumColumns+` FROM check_hours WHERE hour >= $1
+		UNION ALL SELECT service_id, date_trunc('hour', checked_at, 'UTC'), `+checkSums+` FROM checks WHERE checked_at >= $2 GROUP BY 1, 2
+		ORDER BY 1, 2`,
+		[]any{&h.ServiceID, &h.Start, &h.Checks, &h.Counted, &h.Up, &h.Timed, &h.ResponseMS}, func() {
+			if s := at.services[h.ServiceID]; s != nil {
+				h.Start = h.Start.UTC()
+				s.Hours = append(s.Hours, h)
+			}
+		}, first, later(first, sealed))
+	if err != nil {
+		return fmt.Errorf("read hours: %w", err)
+	}
+	return nil
+}
+
+// readDays reads the sums of days, all of them once: the windows, the series of all days, the number of checks, and how
+// many of them came before those that are kept. The checks of open hours are added.
+func (r *LogReader) readDays(ctx context.Context, now, sealed, keptSince time.Time, at *Index) error {
+	windows := windowsOf(now)
+	var d Rollup
+	err := r.each(ctx, `
+		SELECT service_id, day, `+sumColumns+`, CASE WHEN day >= $4 THEN histogram END FROM check_days WHERE service_id = ANY($2)
+		UNION ALL SELECT service_id, day, `+sumColumns+`, CASE WHEN day >= $4 THEN `+histogramSum+` END FROM (
+			SELECT service_id, (checked_at AT TIME ZONE 'UTC')::date, `+checkSums+`, `+histogramBuckets+`
+			FROM checks WHERE service_id = ANY($2) AND checked_at >= $3 GROUP BY 1, 2
+		) AS open (service_id, day, `+sumColumns+`, buckets)
+		ORDER BY 1, 2`,
+		[]any{&d.ServiceID, &d.Start, &d.Checks, &d.Counted, &d.Up, &d.Timed, &d.ResponseMS, &d.Histogram}, func() {
+			s := at.services[d.ServiceID]
+			if d.Start.Before(keptSince) {
+				s.Log.First += int64(d.Checks)
+			}
+			s.addDay(windows, d)
+			d.Histogram = nil
+		}, histogramBounds(), at.ids, sealed, windows.histograms)
+	if err != nil {
+		return fmt.Errorf("read days: %w", err)
+	}
+	return nil
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
+// dayWindows are the first days of two windows that end today: of the one days are facts, of the other their histograms
+// too.
+type dayWindows struct{ days, histograms time.Time }
+
+func windowsOf(now time.Time) dayWindows {
+	tomorrow := now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1)
+	return dayWindows{tomorrow.AddDate(0, 0, -site.WindowDays["90d"]), tomorrow.AddDate(0, 0, -site.WindowDays["7d"])}
+}
+
+// addDay adds a day after all others, or the sums of the open hours of the last one.
+func (s *Facts) addDay(w dayWindows, d Rollup) {
+	s.TotalChecks += int64(d.Checks)
+	if d.Counted > 0 {
+		if n := len(s.DaySums); n > 0 && s.DaySums[n-1].Day.Equal(d.Start) {
+			l := &s.DaySums[n-1]
+			*l = DaySum{l.Day, l.Counted + d.Counted, l.Up + d.Up, l.Timed + d.Timed, l.ResponseMS + d.ResponseMS}
+		} else {
+			s.DaySums = append(s.DaySums, DaySum{d.Start, d.Counted, d.Up, d.Timed, d.ResponseMS})
+		}
+	}
+	if d.Start.Before(w.days) {
+		return
+	}
+	if n := len(s.Days); n > 0 && s.Days[n-1].Start.Equal(d.Start) {
+		s.Days[n-1].plus(d)
+	} else {
+		s.Days = append(s.Days, d)
+	}
+}

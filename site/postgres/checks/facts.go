@@ -1,0 +1,98 @@
+package checks
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// DirectoryFacts is what a build needs of the logs of all services.
+type DirectoryFacts struct {
+	Log        LogFacts
+	Changes    []Change         // that a log of all services needs for its open block or newest window, oldest first
+	ChangeLogs []ChangeLogFacts // of all services, that of all types first; none without records
+}
+
+// Facts is what visits found of one service.
+type Facts struct {
+	Hours       []Rollup // the last 24 closed UTC hours and the open one, oldest first, without histograms
+	Days        []Rollup // the last 90 UTC days, today included, oldest first; histograms of the last 7
+	DaySums     []DaySum // all days with a counted check, oldest first
+	TotalChecks int64    // visits ever
+	Log         LogFacts
+
+	Changes    []Change         // the newest maxChanges, newest first
+	ChangeLogs []ChangeLogFacts // of its records, that of all types first; none without records
+	Records    []Change         // that one of ChangeLogs needs for its open block or newest window, oldest first
+	PriceSpans []PriceSpan      // by endpoint, then since
+	PriceDays  []PriceDay       // oldest first
+}
+
+// EndpointPrices are the prices of an endpoint as ReadPrices returned them.
+type EndpointPrices struct {
+	ID     uuid.UUID
+	Prices []Price
+}
+
+// Index finds the facts of services by id.
+type Index struct {
+	ids       []int64
+	services  map[int64]*Facts
+	endpoints map[int64][]EndpointPrices
+}
+
+// NewIndex returns an index without services.
+func NewIndex() *Index {
+	return &Index{services: map[int64]*Facts{}, endpoints: map[int64][]EndpointPrices{}}
+}
+
+// Add adds a service, whose facts go into f, with the prices of its endpoints.
+func (x *Index) Add(serviceID int64, f *Facts, endpoints []EndpointPrices) {
+	x.ids = append(x.ids, serviceID)
+	x.services[serviceID], x.endpoints[serviceID] = f, endpoints
+}
+
+// ReadDirectory reads the logs of all services, and of each service in the index its hours. Rows enter a log delay
+// after their time.
+func (r *LogReader) ReadDirectory(ctx context.Context, now time.Time, delay time.Duration, services *Index) (f DirectoryFacts, err error) {
+	sealed, _, err := r.seal(ctx)
+	if err != nil {
+		return f, fmt.Errorf("read logs: %w", err)
+	}
+	if err := r.readHours(ctx, now, sealed, services); err != nil {
+		return f, err
+	}
+	if err := r.readChangeLogs(ctx, now, now.Add(-delay), &f); err != nil {
+		return f, fmt.Errorf("read changes: %w", err)
+	}
+	if err := r.readLog(ctx, now.Add(-delay), &f); err != nil {
+		return f, fmt.Errorf("read logs: %w", err)
+	}
+	return f, nil
+}
+
+// ReadServices reads of each service in the index all facts but its hours.
+func (r *LogReader) ReadServices(ctx context.Context, now time.Time, delay time.Duration, services *Index) error {
+	sealed, keptSince, err := r.seal(ctx)
+	if err != nil {
+		return fmt.Errorf("read logs: %w", err)
+	}
+	if err := r.readDays(ctx, now, sealed, keptSince, services); err != nil {
+		return err
+	}
+	if err := r.readSeries(ctx, now, services); err != nil {
+		return err
+	}
+	if err := r.readChanges(ctx, now.Add(-delay), services); err != nil {
+		return err
+	}
+	if err := r.readServiceChangeLogs(ctx, now, now.Add(-delay), services); err != nil {
+		return fmt.Errorf("read changes: %w", err)
+	}
+	if err := r.readServiceLogs(ctx, now.Add(-delay), sealed, keptSince, services); err != nil {
+		return fmt.Errorf("read logs: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,26 @@
+package postgres
+
+import "tollbook/site/postgres/checks"
+
+// What visits find, and what a build reads of it, is described in package checks.
+type (
+	Answer         = checks.Answer
+	Change         = checks.Change
+	ChangeBlock    = checks.ChangeBlock
+	ChangeDay      = checks.ChangeDay
+	ChangeLogFacts = checks.ChangeLogFacts
+	Check          = checks.Check
+	DaySum         = checks.DaySum
+	EndpointVisit  = checks.EndpointVisit
+	Envelope       = checks.Envelope
+	Exchange       = checks.Exchange
+	LogBlock       = checks.LogBlock
+	LogFacts       = checks.LogFacts
+	PackBlock      = checks.PackBlock
+	Phases         = checks.Phases
+	Price          = checks.Price
+	PriceDay       = checks.PriceDay
+	PriceSpan      = checks.PriceSpan
+	Rollup         = checks.Rollup
+	Visit          = checks.Visit
+)
