@@ -1,31 +1,33 @@
 package site
 
-// Call is an address that no file answers: what it tells is of the moment, and kept in a database.
+// Call is an endpoint whose response is not a file of a snapshot, because it depends on a database.
 type Call struct {
 	Name    string
 	Method  string
-	Pattern string // "{id}" stands for one path segment
-	Body    any    // of the request, as in Responses; nil for none
-	Status  int    // of success
-	Answer  any    // as in Responses
+	Pattern string // "{id}" matches one path segment
+	Body    any    // request body, a value as in Responses; nil for none
+	Status  int    // HTTP status of success
+	Answer  any    // response body, a value as in Responses
 	About   string
 }
 
-// Calls are all of them. A server that takes no submissions has none.
+// Calls lists every call. A server that does not accept submissions serves none of them.
 var Calls = []Call{
 	{
 		Name: "submit", Method: "POST", Pattern: "/v1/submit", Body: Submission{}, Status: 201,
 		Answer: One[SubmissionResult]{},
-		About: "Submits a service for listing. It is kept, its endpoints are asked once without paying, and a person decides. " +
-			"An Idempotency-Key makes it safe to send again: with the same submission the answer is that of the first time, with another one a 400.",
+		About: "Submits a service for listing. The submission is stored, its endpoints are probed once without " +
+			"payment, and a person reviews it. " +
+			"With an Idempotency-Key it is safe to repeat the request: the same submission gets the first " +
+			"response again, a different one gets a 400.",
 	},
 	{
 		Name: "submission", Method: "GET", Pattern: "/v1/submissions/{id}", Status: 200, Answer: One[SubmissionState]{},
-		About: "What became of a submission, for who has its id.",
+		About: "Status of a submission, for anybody who has its id.",
 	},
 }
 
-// CallByName is the call with this name; it panics for a name that there is not, which is a programmer's error.
+// CallByName returns the call with this name. It panics if there is none.
 func CallByName(name string) *Call {
 	for i := range Calls {
 		if Calls[i].Name == name {

@@ -8,22 +8,24 @@ import (
 	"time"
 )
 
-// KindSnapshot is the type of a parameter that names a snapshot: SnapshotPattern, with a time that there is.
+// KindSnapshot is the type of a parameter that names a snapshot: text that matches SnapshotPattern and contains a valid
+// time.
 const KindSnapshot Kind = "snapshot"
 
-// SnapshotPattern is how the id of a snapshot looks: the second it was built, and six digits of its digest.
+// SnapshotPattern matches the id of a snapshot: the second when it was built, and six digits of its digest.
 const SnapshotPattern = "^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{6}$"
 
 const paramSnapshot = "snapshot"
 
-// Common are the parameters that every address takes beside those of its route. They choose where an answer is read,
-// not what it says: they stand in no key.
+// Common lists the parameters that every path accepts in addition to those of its route. They select the snapshot that
+// is read and are not part of a key.
 var Common = []Param{
 	{Name: paramSnapshot, Kind: KindSnapshot,
-		About: "the snapshot to answer from, by the id that X-Snapshot told: a walk over pages sees one build, for an hour at least; the newest without it"},
+		About: "Id of the snapshot to read, from the header X-Snapshot, so that all pages of a list come from the " +
+			"same snapshot. It stays available for at least an hour. The default is the newest snapshot."},
 }
 
-// paramOf is the parameter with this name, the route's own or a common one, nil without. A file has no route.
+// paramOf returns the route's parameter with this name, or the common one, or nil. A request for a file has no route.
 func paramOf(r *Route, name string) *Param {
 	if r != nil {
 		if p := r.Param(name); p != nil {
@@ -38,7 +40,7 @@ func paramOf(r *Route, name string) *Param {
 	return nil
 }
 
-// checkSnapshot answers an id as it is.
+// checkSnapshot returns a valid snapshot id unchanged.
 func (p *Param) checkSnapshot(v string) (string, error) {
 	const layout, digits = "20060102T150405Z", 6
 	if len(v) == len(layout)+1+digits && v[len(layout)] == '-' && strings.Trim(v[len(layout)+1:], hexDigits) == "" {
@@ -50,13 +52,13 @@ func (p *Param) checkSnapshot(v string) (string, error) {
 		quoteShort(v))}
 }
 
-// Paged says whether q's route answers a part of a list that another request goes on with.
+// Paged reports whether the response to q is one part of a list.
 func (q Query) Paged() bool {
 	return q.Route != nil && (q.Route.Param("page") != nil || q.Route.Param("offset") != nil)
 }
 
-// Next is the request for what follows q's part of a list of total rows, or, where the size of a page can't be chosen,
-// of total pages; false where nothing follows. q must be Paged.
+// Next returns the request for the part of a list that follows q's part, and false if q's part is the last. q must be
+// Paged. total is the number of rows, or of pages if the route has a fixed page size.
 func (q Query) Next(total int) (Query, bool) {
 	name, next := "page", 0
 	switch {
@@ -80,7 +82,7 @@ func (q Query) Next(total int) (Query, bool) {
 	return q.With(name, strconv.Itoa(next)), true
 }
 
-// RawQuery spells the parameters that q was given, the common ones last, in the order of the table.
+// RawQuery returns the parameters of q as a query string, in the order of the table, common ones last.
 func (q Query) RawQuery() string {
 	var b strings.Builder
 	b.Grow(96)

@@ -2,54 +2,60 @@ package site
 
 import "slices"
 
-// RouteTable is the data of v1/routes.json: everything that a program must know to answer requests from the files of a
-// snapshot, whatever language it is written in.
+// RouteTable is the data of v1/routes.json: what a program in any language needs to answer requests from the files of a
+// snapshot.
 type RouteTable struct {
 	APIVersion string      `json:"api_version"`
 	Aliases    []Alias     `json:"aliases"`
-	Index      string      `json:"index"` // the file that says what there is: see Index
+	Index      string      `json:"index"` // path of the file described by Index
 	Limits     TableLimits `json:"limits"`
 	Segments   []Segment   `json:"segments"`
 	Rules      []RuleText  `json:"rules"`
-	Common     []Param     `json:"common"` // parameters of every address, which stand in no key
-	Routes     []Route     `json:"routes"` // the first whose pattern a path has is meant
+	Common     []Param     `json:"common"` // accepted by every path, part of no key
+	Routes     []Route     `json:"routes"` // the first match applies
 }
 
-// Alias is a prefix that answers as another.
+// Alias is a path prefix that is served as another prefix.
 type Alias struct {
 	From string `json:"from"`
 	To   string `json:"to"`
 }
 
-// TableLimits are the numbers that parsing and rules go by.
+// TableLimits are the limits that apply to requests.
 type TableLimits struct {
-	MaxQuery    int `json:"max_query"` // bytes of a query string
-	MaxText     int `json:"max_text"`  // characters of a text parameter
+	MaxQuery    int `json:"max_query"` // maximum length of a query string in bytes
+	MaxText     int `json:"max_text"`  // maximum length of a text parameter in characters
 	PageSize    int `json:"page_size"`
-	MaxPageSize int `json:"max_page_size"` // rows of the files that pages are cut from
-	BlockSize   int `json:"block_size"`    // rows of a full block of a log
+	MaxPageSize int `json:"max_page_size"` // rows in each file that pages are cut from
+	BlockSize   int `json:"block_size"`    // rows in a full block of a log
 }
 
-// RuleText says in words what a rule does.
+// RuleText describes a rule.
 type RuleText struct {
 	Name  Rule   `json:"name"`
 	About string `json:"about"`
 }
 
-// Rules are the rules of the table, in words.
+// Rules describes each rule of the table.
 var Rules = []RuleText{
-	{RuleLiteral, "A file or nothing: the key of the request names the file that answers it."},
+	{RuleLiteral, "The request's key names a file. Without that file the response is 404."},
 	{RuleWindow,
-		"A page of any size is cut from at most two neighbouring files of 100 rows of the same list; its meta is counted anew."},
-	{RuleTrim, "One file holds the whole history; of each series in it the newest part that was asked for is kept."},
+		"A page of any size is cut from at most two neighbouring files of 100 rows of the same list. Its meta is " +
+			"recomputed."},
+	{RuleTrim, "One file contains the whole history. The response contains the requested newest part of each " +
+		"series in it."},
 	{RuleLog,
-		"Rows are numbered from the oldest and lie in blocks of 100. A window, counted from the newest row, touches two blocks at most."},
+		"Rows are numbered from the oldest and stored in blocks of 100. The requested rows, counted from the " +
+			"newest, are in at most two blocks."},
 	{RuleSearch,
-		"The smallest shard that holds every match is read; a row matches where every word of the query begins some word of its name, marks and case aside. Filters, order and window are then applied to those rows. A query without words finds nothing."},
-	{RuleLookup, "What is asked for has a hash; its first two digits name a shard, of which one row is the answer."},
+		"The smallest shard that contains every match is read. A row matches if each word of the query is the " +
+			"beginning of a word of its name; case and diacritics are ignored. Then the matching rows are filtered, " +
+			"sorted and paginated. A query without words matches nothing."},
+	{RuleLookup, "The first two hexadecimal digits of the hash in the path name a shard. The response is one row " +
+		"of that shard."},
 }
 
-// Table is the route table as it is published.
+// Table returns the route table as it is published.
 func Table() RouteTable {
 	t := RouteTable{
 		APIVersion: APIVersion,
@@ -61,7 +67,7 @@ func Table() RouteTable {
 	}
 	for i := range t.Routes {
 		if t.Routes[i].Params == nil {
-			t.Routes[i].Params = []Param{} // none is a list too
+			t.Routes[i].Params = []Param{} // written as [], not as null
 		}
 	}
 	return t

@@ -8,11 +8,11 @@ import (
 	"tollbook/site"
 )
 
-// definitionPath is where a schema that stands by itself keeps its components.
+// definitionPath is the JSON pointer of the components in a schema outside an OpenAPI document.
 const definitionPath = "#/$defs/"
 
-// BodySchema is the JSON Schema of a body by itself, for those who get one without the OpenAPI document: of a value as
-// site.Responses has them, of which the type alone counts.
+// BodySchema returns the JSON Schema of a response body, complete without the OpenAPI document. The argument is a value
+// as in site.Responses; only its type matters.
 func BodySchema(body any) (json.RawMessage, error) {
 	t := reflect.TypeOf(body)
 	s := NewComponents()
@@ -22,10 +22,10 @@ func BodySchema(body any) (json.RawMessage, error) {
 		return nil, err
 	}
 	if root.Ref != "" {
-		root.Type = "object" // beside the reference, for readers that look no further
+		root.Type = "object" // beside the reference, for clients that do not follow references
 	}
 	if root.Type != "object" {
-		return nil, fmt.Errorf("schema of %s: it stands for no object", t)
+		return nil, fmt.Errorf("schema of %s: a body must be an object", t)
 	}
 	return site.Row(struct {
 		*Schema

@@ -1,5 +1,5 @@
-// Package schema makes JSON Schemas of the contract's Go types: field by field by reflection, with what the vocabulary
-// of package site says of each. It must never know a snapshot or a server.
+// Package schema derives JSON Schemas from the contract's Go types by reflection, with the descriptions of package
+// vocabulary. It does not depend on a snapshot or a server.
 package schema
 
 import (
@@ -15,7 +15,7 @@ import (
 	"tollbook/site/vocabulary"
 )
 
-// Schema is a JSON Schema of the 2020-12 draft, as far as the contract needs it.
+// Schema is a JSON Schema of draft 2020-12 with the keywords that the contract needs.
 type Schema struct {
 	Ref                  string          `json:"$ref,omitempty"`
 	Description          string          `json:"description,omitempty"`
@@ -36,7 +36,7 @@ type Schema struct {
 	AnyOf                []*Schema       `json:"anyOf,omitempty"`
 }
 
-// Object is an object whose members keep their order.
+// Object is a JSON object whose members are written in order.
 type Object[T any] []Member[T]
 
 type Member[T any] struct {
@@ -44,7 +44,7 @@ type Member[T any] struct {
 	Value T
 }
 
-// MarshalJSON writes the members in their order.
+// MarshalJSON implements json.Marshaler.
 func (o Object[T]) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -68,18 +68,18 @@ func (o Object[T]) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Components reads schemas off Go types. Structs with a name become components that others refer to.
+// Components derives schemas from Go types. Named structs become components that other schemas refer to.
 type Components struct {
 	components map[string]*Schema
-	path       string // of the components in the document
+	path       string // JSON pointer of the components in the document
 }
 
-// NewComponents has no components yet; they will be at componentPath.
+// NewComponents returns an empty set of components for ComponentPath.
 func NewComponents() *Components {
 	return &Components{components: map[string]*Schema{}, path: ComponentPath}
 }
 
-// Named are the components by name.
+// Named returns the components in the order of their names.
 func (s *Components) Named() Object[*Schema] {
 	var out Object[*Schema]
 	for _, name := range slices.Sorted(maps.Keys(s.components)) {
@@ -88,7 +88,7 @@ func (s *Components) Named() Object[*Schema] {
 	return out
 }
 
-// ComponentPath is where an OpenAPI document keeps components.
+// ComponentPath is the JSON pointer of the schemas in an OpenAPI document.
 const ComponentPath = "#/components/schemas/"
 
 var (
@@ -98,7 +98,8 @@ var (
 	marshaler   = reflect.TypeFor[json.Marshaler]()
 )
 
-// Of is the schema of a type; it fails for a type of which it can't tell how it is written.
+// Of returns the schema of a type. It fails for a type with its own MarshalJSON and for kinds that the contract does
+// not use.
 func (s *Components) Of(t reflect.Type) (*Schema, error) {
 	switch t {
 	case timeType:
@@ -109,7 +110,7 @@ func (s *Components) Of(t reflect.Type) (*Schema, error) {
 		return &Schema{}, nil
 	}
 	if t.Kind() != reflect.Pointer && t.Kind() != reflect.Interface && t.Implements(marshaler) {
-		return nil, fmt.Errorf("schema of %s: it writes itself, and nothing here says how", t)
+		return nil, fmt.Errorf("schema of %s: the type has its own MarshalJSON; add a case for it", t)
 	}
 	switch t.Kind() {
 	case reflect.Bool:
@@ -133,18 +134,18 @@ func (s *Components) Of(t reflect.Type) (*Schema, error) {
 		return &Schema{Type: "array", Items: items}, err
 	case reflect.Map:
 		if t.Key().Kind() != reflect.String {
-			return nil, fmt.Errorf("schema of %s: its keys are no text", t)
+			return nil, fmt.Errorf("schema of %s: map keys must be strings", t)
 		}
 		values, err := s.Of(t.Elem())
 		return &Schema{Type: "object", AdditionalProperties: values}, err
 	case reflect.Struct:
 		return s.ofStruct(t)
 	default:
-		return nil, fmt.Errorf("schema of %s: no type of the contract", t)
+		return nil, fmt.Errorf("schema of %s: the contract does not use this kind of type", t)
 	}
 }
 
-// orNull allows null beside what a schema allows.
+// orNull returns a schema that also allows null.
 func (s *Schema) orNull() *Schema {
 	if name, ok := s.Type.(string); ok {
 		s.Type = []string{name, "null"}
@@ -153,8 +154,8 @@ func (s *Schema) orNull() *Schema {
 	return &Schema{AnyOf: []*Schema{s, {Type: "null"}}}
 }
 
-// ofStruct makes a component of a struct and refers to it. One without a plain name, such as site.One[T], stands where
-// it is used.
+// ofStruct adds a struct to the components and returns a reference to it. A struct without a plain name, such as
+// site.One[T], is written in place.
 func (s *Components) ofStruct(t reflect.Type) (*Schema, error) {
 	name := t.Name()
 	if name == "" || strings.Contains(name, "[") {
@@ -163,7 +164,7 @@ func (s *Components) ofStruct(t reflect.Type) (*Schema, error) {
 	}
 	if s.components[name] == nil {
 		out := &Schema{Type: "object", Description: Sentence(vocabulary.TypeAbout(name))}
-		s.components[name] = out // before its fields, one of which may be of this type
+		s.components[name] = out // before the fields, because one of them may be of this type
 		if err := s.addFields(out, t, name); err != nil {
 			return nil, err
 		}
@@ -171,8 +172,8 @@ func (s *Components) ofStruct(t reflect.Type) (*Schema, error) {
 	return &Schema{Ref: s.path + name}, nil
 }
 
-// addFields adds what the json tags of t name, in the order of the struct; embedded structs as if their fields were
-// t's.
+// addFields adds the fields of t that have a json tag, in the order of the struct. Fields of embedded structs are added
+// as fields of t.
 func (s *Components) addFields(out *Schema, t reflect.Type, typeName string) error {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -198,37 +199,38 @@ func (s *Components) addFields(out *Schema, t reflect.Type, typeName string) err
 	return nil
 }
 
-// ofField adds to a type's schema what the vocabulary says of the field.
+// ofField returns the schema of a field: that of its type with the field's description from package vocabulary.
 func (s *Components) ofField(t reflect.Type, typeName, name string) (*Schema, error) {
 	out, err := s.Of(t)
 	if err != nil {
 		return nil, err
 	}
-	known, ok := vocabulary.FieldOf(typeName, name)
+	field, ok := vocabulary.FieldOf(typeName, name)
 	if !ok || typeName == "" {
 		return out, nil
 	}
-	out.Description = Sentence(known.About)
-	switch at := t; {
-	case len(known.OneOf) > 0:
-		for _, v := range known.OneOf {
+	out.Description = Sentence(field.About)
+	switch {
+	case len(field.OneOf) > 0:
+		for _, v := range field.OneOf {
 			one, err := s.Of(reflect.TypeOf(v))
 			if err != nil {
 				return nil, err
 			}
 			out.AnyOf = append(out.AnyOf, one)
 		}
-	case kindOf(at) == reflect.String && at != timeType:
-		out.restrictText(known)
-	case kindOf(at) == reflect.Float64 && known.Max > 0:
-		out.Minimum, out.Maximum = new(0), &known.Max
+	case kindOf(t) == reflect.String && t != timeType:
+		out.restrictText(field)
+	case kindOf(t) == reflect.Float64 && field.Max > 0:
+		out.Minimum, out.Maximum = new(0), &field.Max
 	}
 	return out, nil
 }
 
-func (s *Schema) restrictText(known vocabulary.Field) {
-	s.Format = known.Format
-	for _, v := range known.Values {
+// restrictText adds the format and the permitted values of a string.
+func (s *Schema) restrictText(field vocabulary.Field) {
+	s.Format = field.Format
+	for _, v := range field.Values {
 		s.Enum = append(s.Enum, v)
 	}
 	if _, nullable := s.Type.([]string); nullable && len(s.Enum) > 0 {
@@ -236,18 +238,18 @@ func (s *Schema) restrictText(known vocabulary.Field) {
 	}
 }
 
-// kindOf is the kind of a type or of what it points to.
+// kindOf returns the kind of a type, or of the type that a pointer points to.
 func kindOf(t reflect.Type) reflect.Kind {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	if t == decimalType {
-		return reflect.Invalid // written as a number
+		return reflect.Invalid // a string in Go, but a number in JSON
 	}
 	return t.Kind()
 }
 
-// Sentence makes a phrase of the vocabulary or of the route table one.
+// Sentence returns a phrase with a capital letter at its start and a full stop at its end.
 func Sentence(s string) string {
 	if s == "" {
 		return ""

@@ -8,8 +8,8 @@ import (
 	"tollbook/site"
 )
 
-// TestVocabularyIsInUse: every word for a type or a field belongs to something that is published, so that what goes
-// from the contract goes from here too.
+// TestVocabularyIsInUse checks that every described type and field is published, so that a description is deleted
+// together with its type or field.
 func TestVocabularyIsInUse(t *testing.T) {
 	t.Parallel()
 	used := map[string]bool{}
@@ -32,17 +32,17 @@ func TestVocabularyIsInUse(t *testing.T) {
 	}
 	for name := range types {
 		if !used["type "+name] {
-			t.Errorf("type %s is described and nowhere published", name)
+			t.Errorf("type %s is described but not published", name)
 		}
 	}
 	for name := range fields {
 		if !used[name] {
-			t.Errorf("field %s is described and nowhere published", name)
+			t.Errorf("field %s is described but not published", name)
 		}
 	}
 }
 
-// use marks the words that a type's description takes.
+// use marks the descriptions that a type and its fields use.
 func use(used map[string]bool, t reflect.Type) {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map:
