@@ -1,8 +1,10 @@
 package render
 
 import (
+	"html/template"
 	"slices"
 
+	"tollbook/render/chart"
 	"tollbook/site"
 )
 
@@ -14,7 +16,8 @@ const (
 
 // grounds are what stands behind a grade, and the endpoints that nothing can be said of.
 type grounds struct {
-	Checks       []ground
+	Checks       []chart.ComplianceResult
+	CheckRows    template.HTML // the same as items of a list
 	Warnings     []site.EvidenceWarning
 	MoreWarnings int
 	Unprobeable  []site.EndpointEvidence
@@ -22,22 +25,17 @@ type grounds struct {
 	JSON         string // address of the evidence
 }
 
-// ground is a check with its reason; both texts are nil when it passes.
-type ground struct {
-	site.ComplianceCheck
-	Reason, Mend *string
-}
-
 func (e *Surroundings) grounds(l *site.Listing) grounds {
 	g := grounds{JSON: e.pages.href(bareKey("evidence", l.Detail.Slug))}
 	for _, c := range l.Detail.Assessment.Compliance.Checks {
-		row := ground{ComplianceCheck: c}
+		row := chart.ComplianceResult{ComplianceCheck: c}
 		at := slices.IndexFunc(l.Evidence.Checks, func(e site.EvidenceCheck) bool { return e.ID == c.ID })
 		if at >= 0 && !c.Pass {
 			row.Reason, row.Mend = l.Evidence.Checks[at].Reason, l.Evidence.Checks[at].Mend
 		}
 		g.Checks = append(g.Checks, row)
 	}
+	g.CheckRows = chart.ComplianceItems(g.Checks, e.pages.href(bareKey(methodologyRoute, "")))
 	g.Warnings = l.Evidence.Warnings[:min(groundsWarnings, len(l.Evidence.Warnings))]
 	g.MoreWarnings = len(l.Evidence.Warnings) - len(g.Warnings)
 	for _, p := range l.Evidence.Endpoints {

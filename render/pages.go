@@ -1,14 +1,11 @@
 package render
 
 import (
-	"bytes"
-	"cmp"
 	"fmt"
 	"html/template"
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 
 	"tollbook/site"
 	"tollbook/site/display"
@@ -43,6 +40,7 @@ type Pages struct {
 	comparer string                        // key of the comparison's
 	kinds    map[string]*template.Template // by kind of page
 	parts    *template.Template            // layout.html and parts.html
+	frames   map[string]*frame             // by kind of page; of the methodology by key
 	guides   []*guide
 	texts    []*guide // those of guides that the operator wrote
 	footer   template.HTML
@@ -121,65 +119,14 @@ func NewPages(s Site) (*Pages, error) {
 	if err := p.readTexts(); err != nil {
 		return nil, err
 	}
+	if err := p.renderFrames(); err != nil {
+		return nil, err
+	}
 	return p, nil
 }
 
 // Assets are the files that pages refer to, by key.
 func (p *Pages) Assets() []Asset { return p.assets }
-
-// funcs are what templates may ask for: formats and links, no data.
-func (p *Pages) funcs() template.FuncMap {
-	return template.FuncMap{
-		"at": display.At, "day": display.Day, "second": display.Second, "when": display.When,
-		"count":   func(n int) string { return display.Number(int64(n)) },
-		"count64": display.Number,
-		"dollars": func(v any) (string, error) { return display.FormatDecimal(v, display.Dollars) }, "millis": display.Millis, "percent": display.Percent, "sure": display.Confidence, "rate": display.Rate,
-		"plural":   func(n int, one, many string) string { return display.Plural(int64(n), one, many) },
-		"plural64": display.Plural,
-		"add":      func(a, b int) int { return a + b },
-		"spaced":   func(code string) string { return strings.ReplaceAll(code, "_", " ") },
-		"name":     display.Name, "short": display.Short, "link": display.Link,
-		"blurb":       func(s string) string { return display.Line(s, display.MaxBlurb) },
-		"description": func(s string) string { return display.Line(s, display.MaxDescription) },
-		"code":        func(s string) string { return display.Line(s, display.MaxCode) },
-		"line":        func(s string) string { return display.Line(s, display.MaxLine) },
-		"href":        p.href,
-		"address":     p.address,
-		"home":        func() string { return p.prefix + "/" },
-		"changes":     func() string { return p.href(bareKey(changesRoute, "")) },
-		"categories":  func() string { return p.href(bareKey(categoriesRoute, "")) },
-		"networks":    func() string { return p.href(bareKey(networksRoute, "")) },
-		"list":        func(n int) string { return p.href(listKey(n)) },
-		"three": func(b *bool) string {
-			switch {
-			case b == nil:
-				return ""
-			case *b:
-				return "yes"
-			}
-			return "no"
-		},
-		"hundredths":  display.Share,
-		"compare":     p.compared,
-		"about":       func() string { return p.href(bareKey(aboutRoute, "")) },
-		"service":     func(slug string) string { return p.href(serviceKey(slug)) },
-		"status":      func() string { return p.href(bareKey("status-page", "")) },
-		"json":        func(route string) string { return p.href(bareKey(route, "")) },
-		"reference":   func() string { return p.href(bareKey(referenceRoute, "")) },
-		"submit":      func() string { return p.href(bareKey(submitRoute, "")) },
-		"methodology": func() string { return p.href(bareKey(methodologyRoute, "")) },
-		"spans":       spans,
-		"cents":       func(v any) (string, error) { return display.FormatDecimal(v, display.Cents) },
-		"roughly":     func(v any) (string, error) { return display.FormatDecimal(v, display.Roughly) },
-		"exactly":     func(v any) (string, error) { return display.FormatDecimal(v, display.Dollars) },
-		"age":         display.Age,
-
-		"facilitators": func() string { return p.href(bareKey(facilitatorsRoute, "")) },
-		"facilitator":  func(id string) string { return p.href(facilitatorKey(id)) },
-		"coverage":     func() string { return p.href(bareKey(coverageRoute, "")) },
-		"dict":         dict,
-	}
-}
 
 // href is the link to a file of the tree. Pages link to files by their own names, so that they work wherever the tree
 // lies, on a host that maps no addresses too.
@@ -201,93 +148,3 @@ func serviceKey(slug string) string { return bareKey("service-page", slug) }
 
 // listKey is the file of the nth page of the list, newest first, from 1.
 func listKey(n int) string { return orderedKey(site.OrderNewest, n) }
-
-// dict gives a template that is called by another several named values.
-func dict(pairs ...any) (map[string]any, error) {
-	m := map[string]any{}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		key, ok := pairs[i].(string)
-		if !ok {
-			return nil, fmt.Errorf("dict: %v is no name", pairs[i])
-		}
-		m[key] = pairs[i+1]
-	}
-	return m, nil
-}
-
-// page is what the layout needs to know.
-type page struct {
-	Key         string // in the tree
-	Kind        string
-	Title       string
-	Description string
-	JSON        string  // key of the same as JSON, "" without
-	Atom, Feed  string  // keys of its changes as Atom and as a JSON Feed, "" without
-	Twin        bool    // there is the same as Markdown
-	About       []thing // what the page is about
-	Up          crumb   // the page above it, below the home page; none for those right below that
-	NoIndex     bool
-	Body        any // what the page's own template is given
-
-	Site      Site
-	Sheet     string // key of the stylesheet
-	Icon      string
-	Policy    string // ContentSecurityPolicy where it does not say
-	Script    string // key of the page's script, "" without
-	Canonical string
-	Markdown  string    // key of the twin, "" without
-	Now       site.Time // when the page's facts were so: the build's moment unless the page says otherwise
-	Next      site.Time // when they may change; zero where nobody knows
-
-	Linked   any    // About in the words of schema.org, nil for nothing
-	Category string // whose picture stands for the page, "" for the directory's
-	Picture  picture
-	Touch    string // key of the icon for screens that show it among others, "" without
-	OldIcon  string // key of the icon for programs that know no SVG, "" without
-	Paper    string // grounds of the schemes, "" where the stylesheet does not say
-	Dark     string
-	Footer   template.HTML // the operator's
-	Texts    []*guide      // the operator's own pages
-}
-
-// render makes a page of the edition, whose facts are of the build's moment unless it says otherwise.
-func (e *Edition) render(p page) ([]byte, error) {
-	if p.Now.IsZero() {
-		p.Now, p.Next = e.snapshot.Now, e.snapshot.Next
-	}
-	return e.Surroundings.render(p)
-}
-
-// render makes a page that says itself when its facts were so.
-func (e *Surroundings) render(p page) ([]byte, error) {
-	p.Site = e.pages.site
-	p.Sheet, p.Icon = e.pages.assets[0].Key, FaviconKey
-	p.Policy = cmp.Or(p.Policy, ContentSecurityPolicy)
-	p.Canonical = p.Site.BaseURL + strings.TrimPrefix(e.pages.href(p.Key), e.pages.prefix)
-	cards, err := e.cards()
-	if err != nil {
-		return nil, err
-	}
-	p.Picture, p.Linked = cards.picture(p.Category), e.linked(&p)
-	if e.pages.icons[touchIconKey] {
-		p.Touch = touchIconKey
-	}
-	if e.pages.icons[oldIconKey] {
-		p.OldIcon = oldIconKey
-	}
-	p.Paper, p.Dark = e.pages.light["paper"], e.pages.dark["paper"]
-	p.Footer, p.Texts = e.pages.footer, e.pages.texts
-	if p.Twin {
-		p.Markdown = twinKey(p.Key)
-	}
-	b := pageBuffers.Get().(*bytes.Buffer)
-	defer pageBuffers.Put(b)
-	b.Reset()
-	if err := e.pages.kinds[p.Kind].ExecuteTemplate(b, "layout", p); err != nil {
-		return nil, fmt.Errorf("render %s: %w", p.Key, err)
-	}
-	return bytes.Clone(b.Bytes()), nil
-}
-
-// pageBuffers are reused: growing a buffer for each page takes a tenth of the page's time.
-var pageBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}

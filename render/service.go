@@ -22,7 +22,7 @@ const (
 type service struct {
 	site.ServiceDetail
 	Chips      []chip
-	Windows    []window
+	Windows    template.HTML // rows of uptime windows
 	Strip      *chart.Strip
 	Grounds    grounds
 	Settled    settled
@@ -54,30 +54,13 @@ type service struct {
 	ChecksJSON string
 }
 
-// window is an uptime window with what stands behind it.
-type window struct {
-	Label  string
-	Uptime *float64
-	Days   int // of the window; 0 where it is told by hours
-	site.CoverageWindow
-}
-
 // endpoint is an endpoint for reading.
 type endpoint struct {
 	*site.Endpoint
-	From   string // lowest price, "" unknown
-	Prices []price
+	From   string        // lowest price, "" unknown
+	Prices template.HTML // rows of ways to pay, "" without any
 	Curl   string
 	Pay    string // a program that pays
-}
-
-// price is one way to pay for an endpoint.
-type price struct {
-	site.PricingEntry
-	On     chip
-	Amount string // "$0.01", or atomic units where the asset has no known dollar value
-	Exact  string // atomic units, for a title
-	Most   bool   // the amount is a maximum
 }
 
 // move is a recipient's change of address.
@@ -112,7 +95,7 @@ func (e *Surroundings) ServicePage(t *Told, peers []Peer) ([]byte, error) {
 func (e *Surroundings) servicePage(l *Told, peers []Peer) page {
 	d := &l.Detail
 	s := service{
-		ServiceDetail: *d, Chips: e.chips(d.Networks), Windows: windows(&d.Uptime), Strip: chart.NewStrip(l.Uptime, e.calendar),
+		ServiceDetail: *d, Chips: e.chips(d.Networks), Windows: chart.UptimeRows(&d.Uptime), Strip: chart.NewStrip(l.Uptime, e.calendar),
 		Grounds: l.grounds, Settled: e.settled(l.Listing),
 		Open:       len(d.Endpoints) <= openEndpoints,
 		Checks:     l.Checks.Newest[:min(serviceChecks, len(l.Checks.Newest))],
@@ -167,15 +150,6 @@ func describe(d *site.ServiceDetail) string {
 	return display.Name(d.Name) + ": prices, uptime and changes of a service that charges per request over HTTP 402."
 }
 
-func windows(u *site.UptimeWindows) []window {
-	return []window{
-		{"24 hours", u.H24, 0, u.Coverage.H24},
-		{"7 days", u.D7, site.WindowDays["7d"], u.Coverage.D7},
-		{"30 days", u.D30, site.WindowDays["30d"], u.Coverage.D30},
-		{"90 days", u.D90, site.WindowDays["90d"], u.Coverage.D90},
-	}
-}
-
 func (e *Surroundings) endpoint(base string, p *site.Endpoint, payable bool) endpoint {
 	r := endpoint{Endpoint: p, From: display.DollarsOrNull(p.MinPriceUSD)}
 	if address := commanded(base, p); address != "" {
@@ -184,17 +158,20 @@ func (e *Surroundings) endpoint(base string, p *site.Endpoint, payable bool) end
 			r.Pay = pay(p.Method, address)
 		}
 	}
-	for _, entry := range p.Pricing {
-		r.Prices = append(r.Prices, e.price(entry, p.VariableAmount))
+	payments := make([]chart.Payment, len(p.Pricing))
+	for i, entry := range p.Pricing {
+		payments[i] = e.payment(entry, p.VariableAmount)
 	}
+	r.Prices = chart.PaymentRows(payments)
 	return r
 }
 
-func (e *Surroundings) price(entry site.PricingEntry, variable bool) price {
-	p := price{PricingEntry: entry, On: e.network(entry.Network), Most: variable && entry.Scheme != "exact"}
+func (e *Surroundings) payment(entry site.PricingEntry, variable bool) chart.Payment {
+	on := e.network(entry.Network)
 	if entry.NetworkCAIP2 != nil {
-		p.On = e.network(*entry.NetworkCAIP2)
+		on = e.network(*entry.NetworkCAIP2)
 	}
+	p := chart.Payment{PricingEntry: entry, Network: on.Label, NetworkID: on.Title, Maximum: variable && entry.Scheme != "exact"}
 	if n, ok := atomic(entry.Price); ok {
 		p.Exact = display.GroupDigits(string(n)) + " atomic units"
 	}

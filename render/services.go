@@ -140,6 +140,8 @@ func pageNumbers(current, total int) []int {
 	return pages
 }
 
+const statusRoute = "status-page"
+
 type status struct {
 	site.StatusSummary
 	Groups []statusGroup
@@ -166,7 +168,7 @@ func (e *Edition) StatusPage() ([]byte, error) {
 		}
 	}
 	return e.render(page{
-		Key: bareKey("status-page", ""), Kind: kindStatus, JSON: bareKey("status", ""), Title: "Status", Twin: true,
+		Key: bareKey(statusRoute, ""), Kind: kindStatus, JSON: bareKey("status", ""), Title: "Status", Twin: true,
 		Description: fmt.Sprintf("%d of %s online, as of the last check of each.",
 			body.Online, display.Plural(int64(body.Total), "service", "services")),
 		Body: body,

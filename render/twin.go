@@ -98,12 +98,12 @@ func (e *Surroundings) twinEndpoints(b *bytes.Buffer, d *site.ServiceDetail) {
 			fmt.Fprintf(b, "| %s | not known | | | | |\n", endpoint)
 		}
 		for _, entry := range p.Pricing {
-			way := e.price(entry, p.VariableAmount)
+			way := e.payment(entry, p.VariableAmount)
 			amount := known(display.Markdown(way.Amount, display.MaxLine))
-			if way.Most {
+			if way.Maximum {
 				amount = "up to " + amount
 			}
-			fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", endpoint, amount, display.Markdown(way.On.Label, display.MaxLine), theirWords(entry.AssetName, display.MaxCode), theirWords(entry.Scheme, display.MaxCode), theirWords(entry.PayTo, display.MaxLine))
+			fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", endpoint, amount, display.Markdown(way.Network, display.MaxLine), theirWords(entry.AssetName, display.MaxCode), theirWords(entry.Scheme, display.MaxCode), theirWords(entry.PayTo, display.MaxLine))
 		}
 	}
 	if more := len(d.Endpoints) - twinEndpoints; more > 0 {

@@ -34,7 +34,7 @@ func (e *Edition) homeTwin() Asset {
 	b.WriteString("\n## Pages\n\n")
 	for _, l := range []struct{ name, page string }{
 		{"Services", listKey(1)}, {"Categories", bareKey(categoriesRoute, "")}, {"Networks", bareKey(networksRoute, "")}, {"Changes", bareKey(changesRoute, "")},
-		{"Status", bareKey("status-page", "")}, {"Facilitators", bareKey(facilitatorsRoute, "")}, {"Coverage", bareKey(coverageRoute, "")}, {"API", bareKey(referenceRoute, "")},
+		{"Status", bareKey(statusRoute, "")}, {"Facilitators", bareKey(facilitatorsRoute, "")}, {"Coverage", bareKey(coverageRoute, "")}, {"API", bareKey(referenceRoute, "")},
 	} {
 		fmt.Fprintf(b, "- [%s](%s)\n", l.name, e.address(twinKey(l.page)))
 	}
@@ -46,7 +46,7 @@ func (e *Edition) homeTwin() Asset {
 
 // statusTwin names the services that do not answer as they should; the others are counted.
 func (e *Edition) statusTwin() Asset {
-	key := bareKey("status-page", "")
+	key := bareKey(statusRoute, "")
 	b := e.twin("Status", key)
 	s := &e.snapshot.Status
 	fmt.Fprintf(b, "\n%d of %s online; each one's state is at %s\n", s.Online, display.Plural(int64(s.Total), "service", "services"), e.address(bareKey("status", "")))

@@ -23,12 +23,14 @@ const (
 type Bars struct {
 	Width, Height int
 	Columns       template.HTML
-	Days          []barsDay // with a settlement, oldest first
-	Most          string    // the largest day's volume, the scale; "" without any
-	Summary       string    // what the chart shows, in words
+	Days          []BarsDay     // with a settlement, oldest first
+	Rows          template.HTML // the same as rows of a table
+	Most          string        // the largest day's volume, the scale; "" without any
+	Summary       string        // what the chart shows, in words
 }
 
-type barsDay struct{ ISO, Date, Volume, Exact, Count string }
+// BarsDay is a day with a settlement.
+type BarsDay struct{ ISO, Date, Volume, Exact, Count string }
 
 // NewBars lays out the days of a calendar. Days before since are not measured and drawn as gaps; nil is no such day.
 func NewBars(points []site.VolumePoint, cal *Calendar, since *site.Time) Bars {
@@ -48,13 +50,16 @@ func NewBars(points []site.VolumePoint, cal *Calendar, since *site.Time) Bars {
 	if since != nil {
 		first = since.UTC().Truncate(24 * time.Hour)
 	}
-	var m markup
+	var m, rows markup
 	for i, p := range by {
 		day := &cal.Days[i]
 		switch {
 		case p != nil && p.TxCount > 0:
-			d := barsDay{ISO: day.ISO, Date: day.Date, Volume: display.Cents(p.VolumeUSD), Exact: display.Dollars(p.VolumeUSD), Count: display.Plural(p.TxCount, "settlement", "settlements")}
+			d := BarsDay{ISO: day.ISO, Date: day.Date, Volume: display.Cents(p.VolumeUSD), Exact: display.Dollars(p.VolumeUSD), Count: display.Plural(p.TxCount, "settlement", "settlements")}
 			c.Days = append(c.Days, d)
+			rows.raw(`<tr><th scope="row">`).time(d.ISO, d.Date)
+			rows.raw(`</th><td class="num">`).text(d.Exact)
+			rows.raw(`</td><td class="num">`).text(d.Count).raw("</td></tr>\n")
 			height := Share100(values[i], most)
 			m.barTitle(day).text(d.Volume).raw(" in ").text(d.Count)
 			m.bar("bar", i, height)
@@ -63,7 +68,7 @@ func NewBars(points []site.VolumePoint, cal *Calendar, since *site.Time) Bars {
 			m.bar("gap", i, gapHeight)
 		}
 	}
-	c.Columns = m.html()
+	c.Columns, c.Rows = m.html(), rows.html()
 	c.Summary = "No settlement in the last 90 days."
 	if len(c.Days) > 0 {
 		c.Summary = fmt.Sprintf("%s on %s of the last 90 days", display.Cents(display.DecimalOf(total)), display.Plural(int64(len(c.Days)), "day", "days"))

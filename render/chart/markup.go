@@ -8,6 +8,8 @@ import (
 	"html/template"
 	"strconv"
 	"strings"
+
+	"tollbook/site/display"
 )
 
 // literal is markup that stands in the source of this package. A variable string is no literal, so that words from
@@ -72,15 +74,62 @@ func (m *markup) openRect(class literal, x, y, width, height int) *markup {
 // noY is the y of a rectangle that begins at the top.
 const noY = -1
 
-// html returns what was built. No other code of this package says of its own words that they are escaped.
+// html returns what was built. Only this method says of strings that they are escaped.
 func (m *markup) html() template.HTML { return template.HTML(m.b.String()) }
 
-// Markup that templates define, too.
+// time appends an instant: for programs, and as readers see it.
+func (m *markup) time(iso, text string) *markup {
+	return m.raw(`<time datetime="`).text(iso).raw(`">`).text(text).raw(`</time>`)
+}
+
+// answered appends whether a service answered a check.
+func (m *markup) answered(up bool) *markup {
+	if up {
+		return m.raw(upHTML)
+	}
+	return m.raw(downHTML)
+}
+
+// recipient appends an account, shortened, with all of it in its title.
+func (m *markup) recipient(account string) *markup {
+	if account == "" {
+		return m.raw(noneHTML)
+	}
+	m.raw(`<code class="recipient" title="`).text(display.Line(account, display.MaxLine))
+	return m.raw(`"><bdi>`).text(display.Short(account)).raw(`</bdi></code>`)
+}
+
+// The same for templates.
+
+// None returns the mark for what is not known.
+func None() template.HTML { return new(markup).raw(noneHTML).html() }
+
+// Value returns text as markup, or the mark for what is not known if text is "".
+func Value(text string) template.HTML { return new(markup).value(text).html() }
+
+// Time returns an instant as markup, or the mark for what is not known if the instant is nil.
+func Time(at *display.Moment) template.HTML {
+	if at == nil {
+		return None()
+	}
+	return newMarkup(100).time(at.ISO, at.Text).html()
+}
+
+// Answered returns as markup whether a service answered a check.
+func Answered(up bool) template.HTML { return new(markup).answered(up).html() }
+
+// Recipient returns an account as markup, shortened, with all of it in its title.
+func Recipient(account string) template.HTML { return new(markup).recipient(account).html() }
+
 const (
 	noneHTML literal = `<span class="none" title="not known"><span aria-hidden="true">—</span>` +
-		`<span class="hidden">not known</span></span>` // "none"
-	upHTML literal = `<span class="state state-online"><svg class="mark" aria-hidden="true"><use href="#mark-online"/></svg>` +
-		`up</span>` // "answered" of true
-	downHTML literal = `<span class="state state-offline"><svg class="mark" aria-hidden="true"><use href="#mark-offline"/></svg>` +
-		`down</span>` // "answered" of false
+		`<span class="hidden">not known</span></span>`
+
+	upHTML   = onlineHTML + `#mark-online"/></svg>up</span>`
+	downHTML = offlineHTML + `#mark-offline"/></svg>down</span>`
+	passHTML = onlineHTML + `#mark-pass"/></svg>pass</span>`
+	failHTML = offlineHTML + `#mark-offline"/></svg>fail</span>`
+
+	onlineHTML  literal = `<span class="state state-online"><svg class="mark" aria-hidden="true"><use href="`
+	offlineHTML literal = `<span class="state state-offline"><svg class="mark" aria-hidden="true"><use href="`
 )

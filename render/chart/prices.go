@@ -15,13 +15,10 @@ const pricesHeight = 60
 type Prices struct {
 	Width, Height int
 	Steps         template.HTML
-	Days          []pricesDay // oldest first
-	Most          string      // the highest price, the scale; "" without any
+	Rows          template.HTML // the days on which prices were set or moved, oldest first
+	Most          string        // the highest price, the scale; "" without any
 	Summary       string
 }
-
-// pricesDay is a UTC day on which prices were set or moved.
-type pricesDay struct{ ISO, Date, From, To, Moves string }
 
 // NewPrices draws a bar for each span of a calendar's days with the same prices. Days before the first price are left
 // blank. lowest is what is asked now, which a day's lowest price need not be.
@@ -30,6 +27,7 @@ func NewPrices(points []site.PricePoint, lowest *site.Decimal, cal *Calendar) Pr
 	var spans []priceSpan
 	most := new(big.Rat)
 	moves := 0
+	var rows markup
 	for i := range points {
 		p := &points[i]
 		at, shown := cal.index[p.Date]
@@ -45,8 +43,12 @@ func NewPrices(points []site.PricePoint, lowest *site.Decimal, cal *Calendar) Pr
 		}
 		spans = append(spans, priceSpan{at, p})
 		moves += p.Changes
-		c.Days = append(c.Days, pricesDay{ISO: cal.Days[at].ISO, Date: cal.Days[at].Date, From: display.Dollars(*p.MinPriceUSD), To: display.Dollars(*p.MaxPriceUSD), Moves: display.Number(int64(p.Changes))})
+		rows.raw(`<tr><th scope="row">`).time(cal.Days[at].ISO, cal.Days[at].Date)
+		rows.raw(`</th><td class="num">`).text(display.Dollars(*p.MinPriceUSD))
+		rows.raw(`</td><td class="num">`).text(display.Dollars(*p.MaxPriceUSD))
+		rows.raw(`</td><td class="num">`).text(display.Number(int64(p.Changes))).raw("</td></tr>\n")
 	}
+	c.Rows = rows.html()
 	if len(spans) == 0 {
 		return c
 	}

@@ -111,7 +111,7 @@ func (byDay *stripPoints) speedChart(c *Calendar, slowest int) template.HTML {
 func (byDay *stripPoints) rows(c *Calendar) template.HTML {
 	m := newMarkup(StripDays * stripBytes)
 	for i, p := range byDay {
-		m.raw(`<tr><th scope="row"><time datetime="`).text(c.Days[i].ISO).raw(`">`).text(c.Days[i].Date).raw(`</time></th>`)
+		m.raw(`<tr><th scope="row">`).time(c.Days[i].ISO, c.Days[i].Date).raw(`</th>`)
 		if p == nil {
 			m.raw(`<td class="num quiet" colspan="3">no check</td></tr>` + "\n")
 			continue

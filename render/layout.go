@@ -1,0 +1,146 @@
+package render
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"html/template"
+	"strings"
+	"sync"
+
+	"tollbook/site"
+)
+
+// page is the value of the layout's template.
+type page struct {
+	Key         string // in the tree
+	Kind        string
+	Title       string
+	Description string
+	JSON        string  // key of the same as JSON, "" without
+	Atom, Feed  string  // keys of its changes as Atom and as a JSON Feed, "" without
+	Twin        bool    // there is the same as Markdown
+	About       []thing // what the page is about
+	Up          crumb   // the page above it, below the home page; none for those right below that
+	NoIndex     bool
+	Category    string // whose picture is the page's, "" for the directory's
+	Body        any    // the value of the page's own template
+
+	Site      Site
+	Frame     *frame
+	Policy    string // ContentSecurityPolicy unless set
+	Script    string // key of the page's script, "" without
+	Canonical string
+	Markdown  string    // key of the twin, "" without
+	Now       site.Time // the time of the page's facts; the snapshot's unless set
+	Next      site.Time // when they may change; zero if unknown
+	Linked    any       // About in the words of schema.org, nil for nothing
+	Picture   picture
+}
+
+// frame is the parts of the layout that are the same on all pages of a kind. Each is rendered once.
+type frame struct {
+	Links template.HTML // of the head: license, icons, stylesheet
+	Theme template.HTML // of the head: colours
+	Top   template.HTML // notice of sample data, navigation
+	Data  template.HTML // of the footer, before the links to the page's own data
+	Foot  template.HTML // of the footer, after these links
+}
+
+// frameInput is the value of the templates of a frame.
+type frameInput struct {
+	Site      Site
+	Kind, Key string // of the page; Key matters for the methodology alone, a guide that the navigation names
+	Sheet     string // key of the stylesheet
+	Icon      string
+	Touch     string // key of the icon for home screens, "" without
+	OldIcon   string // key of the icon for programs that do not know SVG, "" without
+	Paper     string // background of the light scheme, "" if the stylesheet does not say
+	Dark      string // the same of the dark scheme
+	Footer    template.HTML
+	Texts     []*guide // the operator's own pages
+}
+
+// renderFrames renders the frames of all kinds of pages, and that of the methodology under its key.
+func (p *Pages) renderFrames() error {
+	p.frames = map[string]*frame{}
+	for kind := range p.kinds {
+		var err error
+		if p.frames[kind], err = p.renderFrame(kind, ""); err != nil {
+			return err
+		}
+	}
+	key := bareKey(methodologyRoute, "")
+	var err error
+	p.frames[key], err = p.renderFrame(kindGuide, key)
+	return err
+}
+
+func (p *Pages) renderFrame(kind, key string) (*frame, error) {
+	in := frameInput{
+		Site: p.site, Kind: kind, Key: key, Sheet: p.assets[0].Key, Icon: FaviconKey,
+		Paper: p.light["paper"], Dark: p.dark["paper"], Footer: p.footer, Texts: p.texts,
+	}
+	if p.icons[touchIconKey] {
+		in.Touch = touchIconKey
+	}
+	if p.icons[oldIconKey] {
+		in.OldIcon = oldIconKey
+	}
+	f := new(frame)
+	for _, part := range []struct {
+		name string
+		to   *template.HTML
+	}{
+		{"frame-links", &f.Links}, {"frame-theme", &f.Theme}, {"frame-top", &f.Top}, {"frame-data", &f.Data},
+		{"frame-foot", &f.Foot},
+	} {
+		var b strings.Builder
+		if err := p.parts.ExecuteTemplate(&b, part.name, in); err != nil {
+			return nil, fmt.Errorf("render %q of layout.html: %w", part.name, err)
+		}
+		*part.to = template.HTML(b.String()) // escaped by the template
+	}
+	return f, nil
+}
+
+// frame returns the frame of a page.
+func (p *Pages) frame(of *page) *frame {
+	if f, ok := p.frames[of.Key]; ok {
+		return f
+	}
+	return p.frames[of.Kind]
+}
+
+// render returns a page. Its facts are as of the snapshot unless it says otherwise.
+func (e *Edition) render(p page) ([]byte, error) {
+	if p.Now.IsZero() {
+		p.Now, p.Next = e.snapshot.Now, e.snapshot.Next
+	}
+	return e.Surroundings.render(p)
+}
+
+// render returns a page that says itself of what time its facts are.
+func (e *Surroundings) render(p page) ([]byte, error) {
+	p.Site, p.Frame = e.pages.site, e.pages.frame(&p)
+	p.Policy = cmp.Or(p.Policy, ContentSecurityPolicy)
+	p.Canonical = p.Site.BaseURL + strings.TrimPrefix(e.pages.href(p.Key), e.pages.prefix)
+	cards, err := e.cards()
+	if err != nil {
+		return nil, err
+	}
+	p.Picture, p.Linked = cards.picture(p.Category), e.linked(&p)
+	if p.Twin {
+		p.Markdown = twinKey(p.Key)
+	}
+	b := pageBuffers.Get().(*bytes.Buffer)
+	defer pageBuffers.Put(b)
+	b.Reset()
+	if err := e.pages.kinds[p.Kind].ExecuteTemplate(b, "layout", p); err != nil {
+		return nil, fmt.Errorf("render %s: %w", p.Key, err)
+	}
+	return bytes.Clone(b.Bytes()), nil
+}
+
+// pageBuffers are reused: growing a buffer for each page takes a tenth of the page's time.
+var pageBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
