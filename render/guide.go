@@ -31,6 +31,10 @@ var guides = []struct{ route, file string }{
 	{"verify-page", "pages/verify.md"},
 	{"hosting-page", "pages/hosting.md"},
 	{"operations-page", "pages/operations.md"},
+	{"configuration-page", "pages/configuration.md"},
+	{"upgrading-page", "pages/upgrading.md"},
+	{"troubleshooting-page", "pages/troubleshooting.md"},
+	{"contributing-page", "pages/contributing.md"},
 }
 
 const (

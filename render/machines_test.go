@@ -15,6 +15,7 @@ import (
 	"tollbook/render"
 	. "tollbook/render/htmlcheck"
 	"tollbook/site"
+	"tollbook/templates"
 )
 
 const machinesBase = "https://tollbook.example/dir"
@@ -74,7 +75,7 @@ func TestMachines(t *testing.T) {
 			pictures[picture] = true
 			for _, kind := range []string{"application/json", "text/markdown"} {
 				numbered := strings.Contains(key, "page=")
-				without := key == "compare.html" || key == "submit.html" || kind == "application/json" && (strings.HasPrefix(key, "pages/") || slices.Contains([]string{"about.html", "methodology.html", "verify.html", "hosting.html", "operations.html"}, key)) || kind == "text/markdown" && numbered
+				without := key == "compare.html" || key == "submit.html" || kind == "application/json" && (strings.HasPrefix(key, "pages/") || isGuide(key)) || kind == "text/markdown" && numbered
 				if href := attr(doc, "link[rel=alternate][type='"+kind+"']", "href"); (href == "") && !without {
 					t.Errorf("%s %s has no %s of itself", name, key, kind)
 				} else if _, there := tree[strings.TrimPrefix(href, "/dir/")]; href != "" && !there {
@@ -329,4 +330,10 @@ func TestOwnTemplates(t *testing.T) {
 			t.Error("serve fills in the form of the submit page and has no templates: it can't be replaced")
 		}
 	}
+}
+
+// isGuide reports whether a page is a Markdown file of package templates, and so has no JSON.
+func isGuide(key string) bool {
+	_, err := templates.FS.Open("pages/" + strings.TrimSuffix(key, ".html") + ".md")
+	return err == nil
 }

@@ -91,18 +91,20 @@ func TestHostingCosts(t *testing.T) {
 	}
 	const million = 2.4 // GB
 	rows = append(rows,
-		fmt.Sprintf("| traffic, where it is charged | %s | 2.4 GB |", shownDollars(million*price["traffic"])),
-		fmt.Sprintf("| runs of a worker | %s | and a read each for what is in no cache: at most %s |", shownDollars(price["worker"]), shownDollars(price["read"])),
+		fmt.Sprintf("| traffic, if it is charged | %s | 2.4 GB |", shownDollars(million*price["traffic"])),
+		fmt.Sprintf("| runs of a worker | %s | and a read for each answer that no cache has: at most %s |", shownDollars(price["worker"]), shownDollars(price["read"])),
 	)
 	for _, row := range rows {
 		if !strings.Contains(page, "\n"+row+"\n") {
 			t.Errorf("the page lacks the row\n%s", row)
 		}
 	}
-	if each := fmt.Sprintf("with %s dollars for each further one's look", shownDollars(polls/1e6*price["read"])); !strings.Contains(page, each) {
+	page = strings.Join(strings.Fields(page), " ")
+	each := fmt.Sprintf("plus %s dollars for each further machine's requests", shownDollars(polls/1e6*price["read"]))
+	if !strings.Contains(page, each) {
 		t.Errorf("the page lacks %q", each)
 	}
-	if one := fmt.Sprintf("one with nginx is %s dollars", shownDollars(price["machine"])); !strings.Contains(page, one) {
+	if one := fmt.Sprintf("one machine with nginx costs %s dollars", shownDollars(price["machine"])); !strings.Contains(page, one) {
 		t.Errorf("the page lacks %q", one)
 	}
 }
