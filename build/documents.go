@@ -33,9 +33,9 @@ func (w *watched) Pack(name string, data []byte) archive.Packed {
 	return w.tree.Pack(name, data)
 }
 
-// TakeOver answers a file of the snapshot before.
-func (w *watched) TakeOver(name string) (archive.Packed, bool) {
-	p, ok := w.tree.TakeOver(name)
+// Reuse answers a file of the snapshot before.
+func (w *watched) Reuse(name string) (archive.Packed, bool) {
+	p, ok := w.tree.Reuse(name)
 	if !ok || !w.keys[name] {
 		return p, ok
 	}

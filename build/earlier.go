@@ -13,7 +13,7 @@ import (
 // earlier lists the snapshots that stay readable beside this build, newest first. It can't list itself: its id is made
 // of its bytes. The snapshot before lists those before it, so that hardly ever a zip is opened to read its digest.
 func earlier(folder *output.Folder, b *output.Build) ([]site.PublishedSnapshot, error) {
-	kept, err := b.Kept()
+	kept, err := b.RetainedSnapshots()
 	if err != nil {
 		return nil, err
 	}
@@ -43,12 +43,12 @@ func earlier(folder *output.Folder, b *output.Build) ([]site.PublishedSnapshot, 
 func listedBefore(b *output.Build) map[string]site.PublishedSnapshot {
 	known := map[string]site.PublishedSnapshot{}
 	var before site.One[[]site.PublishedSnapshot]
-	if data, err := b.ReadBefore(bare("snapshots", "").Key()); err == nil && json.Unmarshal(data, &before) == nil {
+	if data, err := b.ReadPrevious(bare("snapshots", "").Key()); err == nil && json.Unmarshal(data, &before) == nil {
 		for _, s := range before.Data {
 			known[s.ID] = s
 		}
 	}
-	if c := b.Before(); c.Snapshot != "" {
+	if c := b.Previous(); c.Snapshot != "" {
 		known[c.Snapshot] = site.PublishedSnapshot{ID: c.Snapshot, BuiltAt: site.NewTime(c.Built()), Digest: c.Digest}
 	}
 	return known

@@ -18,7 +18,7 @@ import (
 func erasePacks(folder *output.Folder, b *output.Build, removed []postgres.RemovedService) error {
 	slugs := map[string]bool{}
 	for _, r := range removed {
-		if r.ID > b.Before().Erased {
+		if r.ID > b.Previous().Erased {
 			slugs[r.Slug] = true
 		}
 	}

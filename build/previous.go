@@ -87,7 +87,7 @@ func (x *previousInputs) same(slug, digest string) bool {
 func copyFiles(names []string, from tree) ([]file, bool) {
 	files := make([]file, len(names))
 	for i, name := range names {
-		packed, ok := from.TakeOver(name)
+		packed, ok := from.Reuse(name)
 		if !ok {
 			return nil, false
 		}

@@ -31,7 +31,7 @@ type tree interface {
 	Add(name string, data []byte) error
 	Pack(name string, data []byte) archive.Packed
 	AddPacked(name string, p archive.Packed) error
-	TakeOver(name string) (archive.Packed, bool)
+	Reuse(name string) (archive.Packed, bool)
 }
 
 // file is a name with its packed contents.

@@ -17,53 +17,55 @@ import (
 	"tollbook/output/objects"
 )
 
-// Expand says which files of a snapshot are written out as single files.
+// Expand selects the files of a snapshot that are also written as single files.
 type Expand string
 
 const (
-	ExpandAll  Expand = "all"  // every one; the zero value means the same
-	ExpandNone Expand = "none" // none; tree and current stay as they were
+	ExpandAll  Expand = "all"  // every file; the zero value means the same
+	ExpandNone Expand = "none" // no file; tree and current stay as they are
 )
 
-// BuildOptions are what a publication depends on beside its files.
+// BuildOptions are the inputs of a snapshot beside its files.
 type BuildOptions struct {
 	Now    time.Time // when the facts were read
 	Next   time.Time // when the next build is due
 	Expand Expand
-	Packed bool               // single files have a gzip body beside them, name.gz, where packing pays
-	Full   bool               // compress everything, copy nothing from the snapshot before
-	Key    ed25519.PrivateKey // signs the checkpoint; its public half is a file of the snapshot. nil for none
+	Packed bool // write name.gz beside each file that is smaller compressed
+	Full   bool // compress every file, copy none from the previous snapshot
+	// signs the checkpoint; its public half is a file of the snapshot; may be nil
+	Key ed25519.PrivateKey
 }
 
-// Build is a snapshot on its way to publication. It holds the folder's lock until Commit or Abort. But for Pack it is
-// for one goroutine.
+// Build is a snapshot that is being built. It holds the folder's lock until Commit or Abort. Only Pack and Reuse may be
+// called concurrently.
 type Build struct {
-	folder *Folder
-	opts   BuildOptions
-	lock   *os.File
-	before archive.Checkpoint // zero for the first publication
-	prior  *archive.ZipFile   // the snapshot it names, nil without a readable one
-	file   *os.File           // the zip under its temporary name
-	sum    hash.Hash          // of what is written to file
-	zip    *archive.ZipWriter
-	notes  []byte   // nil for none
-	packs  []string // hours whose packs lie under temporary names
-	erased int64    // of the checkpoint; 0 where it is as before
-	orphan string   // id of a snapshot that has its name but no checkpoint yet
-	done   bool
+	folder      *Folder
+	opts        BuildOptions
+	lock        *os.File
+	previous    archive.Checkpoint // zero for the first publication
+	previousZip *archive.ZipFile   // the zip of the previous snapshot, nil if it is missing or unreadable
+	file        *os.File           // the zip under its temporary name
+	sum         hash.Hash          // of the bytes written to file
+	zip         *archive.ZipWriter
+	notes       []byte   // nil for none
+	packs       []string // hours of new packs, which have temporary names
+	erased      int64    // for the checkpoint; 0 leaves it unchanged
+	orphan      string   // id of a snapshot that has its final name but no checkpoint yet
+	done        bool
 }
 
-// Result says what Commit published.
+// Result describes what Commit published.
 type Result struct {
 	Checkpoint archive.Checkpoint
 	Summary    archive.Summary
-	Packs      int // new ones
-	Written    int // files of the tree that were written, the others being links to the tree before
-	Linked     int
+	Packs      int // new packs
+	// Files of the tree that were written, and those that are links to the previous tree.
+	Written int
+	Linked  int
 }
 
-// Begin takes the folder's lock, removes what killed publishers left, and starts a snapshot. It fails with ErrBusy
-// while another build is between Begin and its end.
+// Begin locks the folder, removes remains of interrupted publishers, and starts a snapshot. It returns an error that
+// wraps ErrBusy while another build holds the lock.
 func (d *Folder) Begin(ctx context.Context, opts BuildOptions) (*Build, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -93,14 +95,14 @@ func (b *Build) start(ctx context.Context) error {
 	}
 	before, err := d.Checkpoint()
 	if err != nil && !errors.Is(err, ErrEmpty) {
-		return err // a damaged pointer is not overwritten: the generation would be lost
+		return err // overwriting a damaged pointer would lose the generation
 	}
-	b.before = before
+	b.previous = before
 	zipOpts := archive.ZipOptions{Modified: b.opts.Now}
 	if before.Snapshot != "" && !b.opts.Full {
-		// What can't be read of the snapshot before is only not copied.
-		if b.prior, err = archive.OpenZipFile(d.snapshotPath(before.Snapshot)); err == nil {
-			zipOpts.Previous = b.prior.Zip
+		// If the previous zip is unreadable, nothing is copied from it.
+		if b.previousZip, err = archive.OpenZipFile(d.snapshotPath(before.Snapshot)); err == nil {
+			zipOpts.Previous = b.previousZip.Zip
 		}
 	}
 	if b.file, err = d.disk.create(filepath.Join(d.root, archive.SnapshotsDir,
@@ -112,7 +114,7 @@ func (b *Build) start(ctx context.Context) error {
 	return nil
 }
 
-// Add appends a file to the snapshot, and keeps nothing of data.
+// Add appends a file to the snapshot, and does not keep data.
 func (b *Build) Add(name string, data []byte) error {
 	if err := b.zip.Add(name, data); err != nil {
 		return fmt.Errorf("%s: %w", b.file.Name(), err)
@@ -120,11 +122,10 @@ func (b *Build) Add(name string, data []byte) error {
 	return nil
 }
 
-// Pack packs the contents of a file that AddPacked will add, and keeps nothing of data. Several goroutines may pack at
-// once.
+// Pack compresses a file for AddPacked, and does not keep data. It may be called concurrently.
 func (b *Build) Pack(name string, data []byte) archive.Packed { return b.zip.Pack(name, data) }
 
-// AddPacked appends a file whose contents Pack packed.
+// AddPacked appends a file that Pack or Reuse returned.
 func (b *Build) AddPacked(name string, p archive.Packed) error {
 	if err := b.zip.AddPacked(name, p); err != nil {
 		return fmt.Errorf("%s: %w", b.file.Name(), err)
@@ -132,12 +133,12 @@ func (b *Build) AddPacked(name string, p archive.Packed) error {
 	return nil
 }
 
-// TakeOver returns a file of the snapshot before packed, and false where that has none, or a damaged one. Several
-// goroutines may call it at once.
-func (b *Build) TakeOver(name string) (archive.Packed, bool) { return b.zip.TakeOver(name) }
+// Reuse returns a file of the previous snapshot for AddPacked, and false if the snapshot has no such file or a damaged
+// one. It may be called concurrently.
+func (b *Build) Reuse(name string) (archive.Packed, bool) { return b.zip.Reuse(name) }
 
-// readBack reads a file that was written and synced, and fails with archive.ErrDamaged unless its bytes have the sum of
-// those that were written.
+// readBack reads a file that was written and synced. It returns an error that wraps archive.ErrDamaged unless the bytes
+// have the same sum as those written.
 func readBack(path string, written hash.Hash) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -154,11 +155,11 @@ func readBack(path string, written hash.Hash) error {
 	return nil
 }
 
-// SetErased says up to which erasure the packs are rewritten with this build.
+// SetErased sets the last erasure that is applied to the packs of this build.
 func (b *Build) SetErased(id int64) { b.erased = id }
 
-// Commit publishes the snapshot. After an error the snapshot before is still the current one, unless the error came
-// from making the new checkpoint durable; either way the same build run again finishes the work.
+// Commit publishes the snapshot. After an error the previous snapshot is still the current one, unless syncing the new
+// checkpoint failed. In both cases, running the same build again finishes the work.
 func (b *Build) Commit(ctx context.Context) (Result, error) {
 	if b.done {
 		return Result{}, errors.New("commit: the build has ended")
@@ -171,7 +172,7 @@ func (b *Build) Commit(ctx context.Context) (Result, error) {
 	return r, nil
 }
 
-// publish is every step of a publication in its order. The lock is held since Begin.
+// publish does the steps of a publication in order. The build holds the lock.
 func (b *Build) publish(ctx context.Context) (Result, error) {
 	d, r := b.folder, Result{Packs: len(b.packs)}
 
@@ -181,13 +182,13 @@ func (b *Build) publish(ctx context.Context) (Result, error) {
 		}
 	}
 	sum, err := b.zip.Close()
-	if err := errors.Join(err, d.disk.seal(b.file)); err != nil {
+	if err := errors.Join(err, d.disk.syncAndClose(b.file)); err != nil {
 		return r, fmt.Errorf("%s: %w", b.file.Name(), err)
 	}
 	id := archive.SnapshotID(b.opts.Now, sum.Digest)
-	if b.before.Snapshot == id && b.before.Digest != sum.Digest {
+	if b.previous.Snapshot == id && b.previous.Digest != sum.Digest {
 		return r, fmt.Errorf("snapshot %s exists with digest %s, the new one has %s: build a second later", id,
-			b.before.Digest, sum.Digest)
+			b.previous.Digest, sum.Digest)
 	}
 	r.Summary, r.Checkpoint = sum, b.next(id, sum.Digest)
 	// A crash here leaves a temporary zip; the next Begin removes it.
@@ -195,13 +196,13 @@ func (b *Build) publish(ctx context.Context) (Result, error) {
 	if err := readBack(b.file.Name(), b.sum); err != nil {
 		return r, err
 	}
-	// The same.
+	// A crash here leaves the same.
 
 	b.orphan = id
-	if err := d.seal(id, b.sum); err != nil {
+	if err := d.writeZipSum(id, b.sum); err != nil {
 		return r, err
 	}
-	// A crash here leaves the sum of a zip that is not there; the next build of the same id writes it anew, Prune
+	// A crash here leaves the sum of a zip that does not exist. The next build of the same id writes it again; Prune
 	// removes it.
 
 	if err := d.disk.rename(b.file.Name(), d.snapshotPath(id)); err != nil {
@@ -210,7 +211,7 @@ func (b *Build) publish(ctx context.Context) (Result, error) {
 	if err := d.disk.syncDir(filepath.Join(d.root, archive.SnapshotsDir)); err != nil {
 		return r, err
 	}
-	// A crash here leaves a whole zip that nothing names; Prune removes it.
+	// A crash here leaves a complete zip that no checkpoint names; Prune removes it.
 
 	for _, hour := range b.packs {
 		if err := d.disk.rename(b.tempPack(hour), d.packPath(hour)); err != nil {
@@ -220,43 +221,44 @@ func (b *Build) publish(ctx context.Context) (Result, error) {
 	if err := d.disk.syncDir(filepath.Join(d.root, archive.PacksDir)); err != nil {
 		return r, err
 	}
-	// A crash here leaves packs before the snapshot that names them; the next build finds and keeps them.
+	// A crash here leaves packs without the snapshot that names them; the next build finds and keeps them.
 
 	if b.opts.Expand != ExpandNone {
 		if err := b.expand(ctx, id, &r); err != nil {
 			return r, err
 		}
-		// A crash here leaves a whole tree that nothing names; the next build of the same id uses it, Prune removes it.
+		// A crash here leaves a complete tree that no checkpoint names. The next build of the same id uses it; Prune
+		// removes it.
 
 		if err := b.moveCurrent(id); err != nil {
 			return r, err
 		}
-		// A crash here leaves current one snapshot ahead of the checkpoint, both whole.
+		// A crash here leaves current one snapshot newer than the checkpoint. Both snapshots are complete.
 	}
 
-	if err := b.keepNotes(sum.Digest); err != nil {
+	if err := b.storeNotes(sum.Digest); err != nil {
 		return r, err
 	}
-	// A crash here leaves notes that belong to no current snapshot: the next build copies no rendered files.
+	// A crash here leaves notes of a snapshot that is not current; the next build copies no rendered files.
 
-	if b.before.Snapshot == id {
-		return r, nil // published already, under the same name with the same bytes
+	if b.previous.Snapshot == id {
+		return r, nil // already published under the same name with the same bytes
 	}
 	return r, d.disk.replace(filepath.Join(d.root, archive.CheckpointFile),
 		filepath.Join(d.root, objects.TempPrefix+archive.CheckpointFile), r.Checkpoint.Encode())
 }
 
-// next is the checkpoint that names the snapshot id.
+// next returns the checkpoint that names the snapshot id.
 func (b *Build) next(id, digest string) archive.Checkpoint {
-	if b.before.Snapshot == id {
-		return b.before
+	if b.previous.Snapshot == id {
+		return b.previous
 	}
 	c := archive.Checkpoint{
-		Snapshot: id, Generation: b.before.Generation + 1, Digest: digest, Erased: max(b.before.Erased, b.erased),
+		Snapshot: id, Generation: b.previous.Generation + 1, Digest: digest, Erased: max(b.previous.Erased, b.erased),
 		BuiltAt: b.opts.Now.UTC().Format(archive.TimeLayout), NextAt: b.opts.Next.UTC().Format(archive.TimeLayout),
 	}
-	if b.before.Snapshot != "" {
-		c.Previous = &b.before.Snapshot
+	if b.previous.Snapshot != "" {
+		c.Previous = &b.previous.Snapshot
 	}
 	if b.opts.Key != nil {
 		c = c.Sign(b.opts.Key)
@@ -264,7 +266,7 @@ func (b *Build) next(id, digest string) archive.Checkpoint {
 	return c
 }
 
-// moveCurrent points the link at the tree of id.
+// moveCurrent points the link "current" at the tree of id.
 func (b *Build) moveCurrent(id string) error {
 	d := b.folder
 	temp := filepath.Join(d.root, objects.TempPrefix+currentLink)
@@ -277,7 +279,7 @@ func (b *Build) moveCurrent(id string) error {
 	return d.disk.syncDir(d.root)
 }
 
-// Abort gives the lock back and removes what was not published. After Commit it does nothing.
+// Abort releases the lock and removes unpublished files. After Commit it does nothing.
 func (b *Build) Abort() {
 	if b.done {
 		return
@@ -286,8 +288,8 @@ func (b *Build) Abort() {
 	if b.zip != nil {
 		b.zip.Abort()
 	}
-	if b.prior != nil {
-		b.prior.Close()
+	if b.previousZip != nil {
+		b.previousZip.Close()
 	}
 	if b.file != nil {
 		b.file.Close()
@@ -296,20 +298,20 @@ func (b *Build) Abort() {
 	unlockFile(b.lock)
 }
 
-// discard removes what no checkpoint names, so that builds that fail on a full disk do not fill it further. What it
-// can't remove, the next Begin and Prune do.
+// discard removes files that no checkpoint names, so that builds that fail on a full disk do not fill it further. The
+// next Begin and Prune remove what it cannot remove.
 func (b *Build) discard() {
 	d := b.folder
 	_ = d.sweep()
 	if b.orphan == "" {
 		return
 	}
-	// The pointer is read again: an error of its rename does not say that it did not happen.
+	// Read the pointer again: its rename may have happened although it returned an error.
 	if c, err := d.Checkpoint(); err != nil && !errors.Is(err, ErrEmpty) || c.Snapshot == b.orphan {
 		return
 	}
 	_ = d.disk.remove(d.snapshotPath(b.orphan))
-	_ = d.disk.remove(d.sealPath(b.orphan))
+	_ = d.disk.remove(d.zipSumPath(b.orphan))
 	if d.treeID() != b.orphan {
 		_ = d.removeTree(b.orphan)
 	}

@@ -13,8 +13,8 @@ import (
 	"tollbook/output/objects"
 )
 
-// AddPack writes the pack of an hour that is published with the snapshot. A pack that is there already is kept as it is
-// and fill is not called.
+// AddPack writes the pack of an hour, which is published with the snapshot. If the pack already exists, AddPack keeps
+// it and does not call fill.
 func (b *Build) AddPack(hour string, fill func(add func(name string, data []byte) error) error) error {
 	d := b.folder
 	if _, ok := archive.ParseHour(hour); !ok {
@@ -41,7 +41,7 @@ func (b *Build) writePack(hour string, fill func(add func(name string, data []by
 	} else {
 		z.Abort()
 	}
-	if err := errors.Join(err, d.disk.seal(f)); err != nil {
+	if err := errors.Join(err, d.disk.syncAndClose(f)); err != nil {
 		return fmt.Errorf("add pack %s: %w", f.Name(), err)
 	}
 	if err := readBack(f.Name(), sum); err != nil {
@@ -51,8 +51,8 @@ func (b *Build) writePack(hour string, fill func(add func(name string, data []by
 	return nil
 }
 
-// RewritePack writes a published pack anew where change changes one of its files; nil takes the file away. It takes the
-// other's place when the build is committed. Whoever erases needs this, and nobody else.
+// RewritePack writes a published pack again if change changes one of its files; change returns nil to remove a file.
+// Commit replaces the old pack. Only erasing a service needs RewritePack.
 func (b *Build) RewritePack(hour string, change func(name string, data []byte) ([]byte, error)) error {
 	d := b.folder
 	old, err := archive.OpenZipFile(d.packPath(hour))
@@ -60,7 +60,7 @@ func (b *Build) RewritePack(hour string, change func(name string, data []byte) (
 		return fmt.Errorf("rewrite pack: %w", err)
 	}
 	defer old.Close()
-	var kept []file
+	var files []file
 	changed := false
 	for _, name := range old.Names() {
 		if name == archive.SumsFile {
@@ -76,14 +76,14 @@ func (b *Build) RewritePack(hour string, change func(name string, data []byte) (
 		}
 		changed = changed || !bytes.Equal(next, data)
 		if next != nil {
-			kept = append(kept, file{name, next})
+			files = append(files, file{name, next})
 		}
 	}
 	if !changed {
 		return nil
 	}
 	return b.writePack(hour, func(add func(string, []byte) error) error {
-		for _, f := range kept {
+		for _, f := range files {
 			if err := add(f.name, f.data); err != nil {
 				return err
 			}

@@ -96,7 +96,7 @@ func checkPruned(t *testing.T, root string, c archive.Checkpoint) {
 	}
 	want := []string{".lock", ".notes", "checkpoint.json", "current", "packs", "packs/2026112023.zip", "snapshots"}
 	for _, id := range []string{*c.Previous, c.Snapshot} {
-		want = append(want, "snapshots/"+id+".zip", "snapshots/"+id+sealExt)
+		want = append(want, "snapshots/"+id+".zip", "snapshots/"+id+zipSumExt)
 	}
 	want = append(want, "tree")
 	for _, id := range []string{*c.Previous, c.Snapshot} {

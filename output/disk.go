@@ -9,8 +9,8 @@ import (
 	"tollbook/output/objects"
 )
 
-// disk does the file operations that publishing stands on. Tests put hook between: it may fail an operation before or
-// after doing it. Every error names the file, as those of package os do.
+// disk does the file operations of publishing. A test's hook may fail an operation before or after doing it. Every
+// error names the file, as the errors of package os do.
 type disk struct {
 	hook func(op, path string, do func() error) error
 }
@@ -42,7 +42,7 @@ func (d disk) remove(path string) error {
 	return d.do("remove", path, func() error { return os.RemoveAll(path) })
 }
 
-// create makes a file that must not be there.
+// create creates a file that must not exist.
 func (d disk) create(path string) (f *os.File, err error) {
 	err = d.do("create", path, func() error {
 		f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
@@ -54,7 +54,7 @@ func (d disk) create(path string) (f *os.File, err error) {
 	return f, err
 }
 
-// writer is f, with each write an operation of its own.
+// writer returns f, with each write as an operation of its own.
 func (d disk) writer(f *os.File) io.Writer {
 	if d.hook == nil {
 		return f
@@ -75,8 +75,8 @@ func (w hookedWriter) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// seal makes a file's bytes durable and closes it.
-func (d disk) seal(f *os.File) error {
+// syncAndClose makes a file's bytes durable and closes it.
+func (d disk) syncAndClose(f *os.File) error {
 	err := d.do("sync", f.Name(), f.Sync)
 	return errors.Join(err, f.Close())
 }
@@ -86,7 +86,7 @@ func (d disk) syncDir(path string) error {
 	return d.do("syncdir", path, func() error { return objects.SyncDir(path) })
 }
 
-// write makes a file that must not be there, of what fill writes; it is not yet durable.
+// write creates a file that must not exist and fills it. The file is not yet durable.
 func (d disk) write(path string, fill func(io.Writer) error) error {
 	f, err := d.create(path)
 	if err != nil {
@@ -99,14 +99,14 @@ func (d disk) write(path string, fill func(io.Writer) error) error {
 	return nil
 }
 
-// replace puts data at path: whoever reads sees the old file or the new one, whole, also after a power failure.
+// replace replaces the file at path. A reader sees the whole old file or the whole new one, also after a power failure.
 func (d disk) replace(path, temporary string, data []byte) error {
 	f, err := d.create(temporary)
 	if err != nil {
 		return err
 	}
 	_, err = d.writer(f).Write(data)
-	if err := errors.Join(err, d.seal(f)); err != nil {
+	if err := errors.Join(err, d.syncAndClose(f)); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	if err := d.rename(temporary, path); err != nil {

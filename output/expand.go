@@ -13,11 +13,12 @@ import (
 	"tollbook/output/objects"
 )
 
-// expand writes the snapshot's files into tree/<id>: those whose bytes the tree before has are links to it.
+// expand writes the snapshot's files to tree/<id>. A file that the previous tree has with the same bytes becomes a link
+// to it.
 func (b *Build) expand(ctx context.Context, id string, r *Result) error {
 	d := b.folder
 	if _, err := os.Lstat(d.treePath(id)); err == nil {
-		return nil // it was renamed to this name whole
+		return nil // the rename to this name came last, so the tree is complete
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -30,7 +31,7 @@ func (b *Build) expand(ctx context.Context, id string, r *Result) error {
 	if err := d.disk.remove(temp); err != nil {
 		return err
 	}
-	e := expansion{disk: d.disk, to: temp, before: b.treeBefore(), packed: b.opts.Packed}
+	e := expansion{disk: d.disk, to: temp, before: b.openPreviousTree(), packed: b.opts.Packed}
 	if err := e.folders(z.Names()); err != nil {
 		return err
 	}
@@ -47,8 +48,8 @@ func (b *Build) expand(ctx context.Context, id string, r *Result) error {
 	return d.disk.syncDir(filepath.Join(d.root, treeDir))
 }
 
-// treeBefore opens the tree that current names; nil where there is none to link to.
-func (b *Build) treeBefore() *archive.Dir {
+// openPreviousTree opens the tree that current names; nil if there is none to link to.
+func (b *Build) openPreviousTree() *archive.Dir {
 	id := b.folder.treeID()
 	if id == "" || b.opts.Full {
 		return nil
@@ -60,16 +61,16 @@ func (b *Build) treeBefore() *archive.Dir {
 	return t
 }
 
-// expansion is one tree being written.
+// expansion writes one tree.
 type expansion struct {
 	disk            disk
 	to              string
 	before          *archive.Dir
-	packed          bool // with a gzip body beside each file that the zip packs
+	packed          bool // write a gzip body beside each file that the zip stores compressed
 	written, linked atomic.Int64
 }
 
-// folders makes every folder of the tree.
+// folders creates every folder of the tree.
 func (e *expansion) folders(names []string) error {
 	last := ""
 	for _, name := range names {
@@ -85,7 +86,7 @@ func (e *expansion) folders(names []string) error {
 	return nil
 }
 
-// file links or writes one file, and its packed twin where there are some.
+// file links or writes one file, and its gzip body if there is one.
 func (e *expansion) file(m archive.Member) error {
 	var same bool
 	if e.before != nil {
@@ -107,14 +108,15 @@ func (e *expansion) file(m archive.Member) error {
 	return err
 }
 
-// put links a file to that of the tree before, where they are the same, or writes it.
+// put links a file to the same file of the previous tree if same is set, and otherwise writes it.
 func (e *expansion) put(name string, same bool, fill func(io.Writer) error) (linked bool, err error) {
 	path := filepath.Join(e.to, filepath.FromSlash(name))
 	if same {
 		if err := e.disk.link(e.before.Path(name), path); err == nil {
 			return true, nil
 		}
-		// Too many links, a file system without them, a file that someone removed: write it.
+		// Linking fails with too many links, on a file system without links, or if the file was removed. Write the file
+		// instead.
 		if err := e.disk.remove(path); err != nil {
 			return false, err
 		}

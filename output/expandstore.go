@@ -18,24 +18,26 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// expandedFile lists what is expanded in a store: the sha256 of each file's content, zero where it is not known which
-// of two it is, because somebody may have been killed while he wrote or deleted it.
+// expandedFile lists the expanded objects of a store with the SHA-256 of each file's content. A zero sum means that the
+// object may have either of two contents, because a publisher may have been killed while it wrote or deleted the
+// object.
 const expandedFile = "expanded.sums.gz"
 
-// maxExpanded bounds what is read of that list, in bytes before and after unpacking.
+// maxExpanded limits the size of that list, in bytes before and after unpacking.
 const maxExpanded = 1 << 30
 
-// writersAtOnce is how many small objects are on their way at a time: each waits for the store, not for us.
+// writersAtOnce is the number of concurrent Puts of small objects. They wait for the store, not for the processor.
 const writersAtOnce = 64
 
-// expand brings the single objects of a store to a tree: only those that are others by the list that the store keeps.
-// Where there is none, what may have been in it is found, but on a place that is new, or where nothing is wanted.
+// expand makes the single objects of a store equal to a tree. It writes only those that differ by the store's own list.
+// If the list is missing, expand searches the store for what may have been expanded, unless the store is new or no
+// object is wanted.
 func (p *Publisher) expand(ctx context.Context, tree archive.Tree, isNew bool, r *Published) error {
 	there, listed, err := p.readExpanded(ctx)
 	if err != nil {
 		return err
 	}
-	want, err := p.wanted(tree)
+	want, err := p.wantedSums(tree)
 	if err != nil {
 		return err
 	}
@@ -44,7 +46,7 @@ func (p *Publisher) expand(ctx context.Context, tree archive.Tree, isNew bool, r
 			return err
 		}
 	}
-	w := plan(there, want, p.o.Full)
+	w := planExpansion(there, want, p.o.Full)
 	r.Written, r.Deleted, r.Unchanged = len(w.write), len(w.delete), len(want)-len(w.write)
 	if len(w.write)+len(w.delete) == 0 {
 		return nil
@@ -58,8 +60,8 @@ func (p *Publisher) expand(ctx context.Context, tree archive.Tree, isNew bool, r
 	if err := p.writeExpanded(ctx, during); err != nil {
 		return err
 	}
-	// A crash from here on leaves objects of both snapshots, each whole, and a list that says of which it is not known.
-	// The next run writes those again.
+	// A crash from here on leaves objects of both snapshots, each complete, and a list of those that may have either
+	// content. The next run writes those again.
 
 	if err := p.store.Delete(ctx, w.first); err != nil {
 		return err
@@ -72,13 +74,13 @@ func (p *Publisher) expand(ctx context.Context, tree archive.Tree, isNew bool, r
 	if err := p.store.Delete(ctx, w.delete); err != nil {
 		return err
 	}
-	// A crash here leaves every object as it should be, and a list that does not know it: they are written once more.
+	// A crash here leaves every object correct and an old list; the next run writes the objects once more.
 
 	return p.writeExpanded(ctx, want)
 }
 
-// wanted are the files of a tree that are to be objects, with their sums.
-func (p *Publisher) wanted(tree archive.Tree) (map[string]archive.Sum, error) {
+// wantedSums returns the files of a tree that become objects, with their sums.
+func (p *Publisher) wantedSums(tree archive.Tree) (map[string]archive.Sum, error) {
 	want := map[string]archive.Sum{}
 	if p.o.Expand == nil {
 		return want, nil
@@ -96,27 +98,28 @@ func (p *Publisher) wanted(tree archive.Tree) (map[string]archive.Sum, error) {
 	return want, nil
 }
 
-// isOwn says whether a name is one of the publication itself, which no file may have.
+// isOwn reports whether a name belongs to the publication itself, so that no file may have it.
 func isOwn(name string) bool {
 	top, _, _ := strings.Cut(name, "/")
 	return name == archive.CheckpointFile || name == expandedFile || top == archive.SnapshotsDir ||
 		top == archive.PacksDir || strings.HasPrefix(top, objects.TempPrefix)
 }
 
-// work is what an expansion does.
-type work struct {
-	first  []string // deleted before all: they stand where a folder must be, or are a folder where a file must be
+// expansionPlan lists the objects that an expansion deletes and writes.
+type expansionPlan struct {
+	// Deleted before writing: objects with the name of a wanted folder, or in a folder with the name of a wanted file.
+	first  []string
 	write  []string
 	delete []string
 }
 
-func plan(there, want map[string]archive.Sum, full bool) (w work) {
+func planExpansion(there, want map[string]archive.Sum, full bool) (w expansionPlan) {
 	for name, sum := range want {
 		if old, ok := there[name]; !ok || old != sum || full {
 			w.write = append(w.write, name)
 		}
 	}
-	folders := map[string]bool{} // of what is wanted
+	folders := map[string]bool{} // folders of wanted files
 	for name := range want {
 		for folder := range parents(name) {
 			folders[folder] = true
@@ -142,7 +145,7 @@ func plan(there, want map[string]archive.Sum, full bool) (w work) {
 	return w
 }
 
-// parents are the folders that a file lies in, the innermost first.
+// parents returns the folders that contain a file, the innermost first.
 func parents(name string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for end := strings.LastIndexByte(name, '/'); end > 0 && yield(name[:end]); {
@@ -151,7 +154,7 @@ func parents(name string) iter.Seq[string] {
 	}
 }
 
-// phases orders what is written: details before the lists that lead to them, the sums last.
+// phases orders the objects to write: details before the lists that link to them, the sums last.
 func (p *Publisher) phases(names []string) [][]string {
 	by := map[int][]string{}
 	for _, name := range names {
@@ -175,7 +178,7 @@ func (p *Publisher) phases(names []string) [][]string {
 func (p *Publisher) writeObjects(ctx context.Context, tree archive.Tree, names []string) error {
 	for _, name := range names {
 		m, _ := tree.Lookup(name)
-		p.progress.expect(1, m.Size)
+		p.progress.addTotal(1, m.Size)
 	}
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(writersAtOnce)
@@ -185,7 +188,7 @@ func (p *Publisher) writeObjects(ctx context.Context, tree archive.Tree, names [
 				return err
 			}
 			m, _ := tree.Lookup(name)
-			o := objects.PutOptions{Relaxed: true}
+			o := objects.PutOptions{NoSync: true}
 			if p.o.Header != nil {
 				o.Header = p.o.Header(name)
 			}
@@ -197,14 +200,14 @@ func (p *Publisher) writeObjects(ctx context.Context, tree archive.Tree, names [
 			if _, err := p.store.Put(gctx, name, bytes.NewReader(body), o); err != nil {
 				return err
 			}
-			p.progress.done(1, m.Size)
+			p.progress.addDone(1, m.Size)
 			return nil
 		})
 	}
 	return g.Wait()
 }
 
-// objectBody returns the bytes of a file's object: packed where the store tells readers that they are packed.
+// objectBody returns the bytes of a file's object. They are compressed if the store keeps the header that says so.
 func (p *Publisher) objectBody(m *archive.Member) (body []byte, encoding string, err error) {
 	c, err := m.Load()
 	if err != nil {
@@ -216,7 +219,7 @@ func (p *Publisher) objectBody(m *archive.Member) (body []byte, encoding string,
 	return c.Plain, "", nil
 }
 
-// readExpanded reads the list, empty where there is none: then it is not listed.
+// readExpanded reads the list of expanded objects; listed is false if the store has none.
 func (p *Publisher) readExpanded(ctx context.Context) (sums map[string]archive.Sum, listed bool, err error) {
 	_, data, err := objects.ReadObject(ctx, p.store, expandedFile, objects.GetOptions{}, maxExpanded)
 	if errors.Is(err, fs.ErrNotExist) {

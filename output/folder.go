@@ -1,19 +1,20 @@
-// Package output is where trees go: a tree of finished files is built as an immutable zip, published in a folder or in
-// a store, named by a checkpoint, opened again for readers, verified, expanded, rolled back and pruned.
+// Package output builds, publishes and reads publications. A publication is a tree of finished files as an immutable
+// zip, in a folder or in a store, named by a checkpoint. The package also verifies, expands, rolls back and prunes
+// publications.
 //
-// It owns, under a publication's root:
+// It owns these names below a publication's root:
 //
-//	checkpoint.json      the pointer to the current snapshot; its rename is the moment of publication
-//	snapshots/<id>.zip   every file of a snapshot, with SHA256SUMS as the last member
-//	snapshots/<id>.zip.sha256  the sum of the zip, by which it is published
-//	packs/<hour>.zip     files that outlive snapshots; written once
-//	tree/<id>/…          a snapshot expanded into single files
-//	current -> tree/<id> the expanded snapshot that a plain file server shows
-//	.notes               what the last build noted for the next
-//	.lock                held by the one publisher
+//	checkpoint.json            the pointer to the current snapshot; its rename publishes
+//	snapshots/<id>.zip         every file of a snapshot, with SHA256SUMS as the last member
+//	snapshots/<id>.zip.sha256  the sum of the zip, which a publisher checks
+//	packs/<hour>.zip           files that outlive snapshots; written once
+//	tree/<id>/…                a snapshot expanded into single files
+//	current -> tree/<id>       the expanded snapshot that a plain file server shows
+//	.notes                     notes of the last build for the next one
+//	.lock                      locked by the one publisher
 //
-// Its format is output/archive, its stores are output/objects. It must never know what is in the files: no service, no
-// route, no parameter.
+// The format is defined by output/archive; output/objects contains the stores. This package must never know what is in
+// the files: no service, no route, no parameter.
 package output
 
 import (
@@ -27,7 +28,7 @@ import (
 	"tollbook/output/objects"
 )
 
-// Names in the folder of a publication, beside those that a store has, too.
+// Names in the folder of a publication that do not occur in a store.
 const (
 	treeDir     = "tree"
 	currentLink = "current"
@@ -35,20 +36,20 @@ const (
 )
 
 var (
-	// ErrBusy is the answer to a second publisher.
+	// ErrBusy marks an attempt to publish while another publisher holds the lock.
 	ErrBusy = errors.New("another publisher is at work")
-	// ErrEmpty is the answer of a publication that has no snapshot yet.
+	// ErrEmpty marks a publication that has no snapshot yet.
 	ErrEmpty = errors.New("nothing published yet: run tollbook build")
 )
 
-// Folder is a publication in a folder on disk. One publisher at a time writes, under a lock; readers need none, since
-// what they see never changes but for two names that are moved by rename.
+// Folder is a publication in a folder on disk. One publisher at a time writes, under a lock. Readers need no lock:
+// files never change, except for two names that are moved by rename.
 type Folder struct {
 	root string
 	disk disk
 }
 
-// OpenFolder names the root of a publication; Begin makes what is missing.
+// OpenFolder opens the root of a publication. Begin creates missing folders.
 func OpenFolder(root string) (*Folder, error) {
 	abs, err := filepath.Abs(root)
 	if err != nil {
@@ -60,10 +61,10 @@ func OpenFolder(root string) (*Folder, error) {
 	return &Folder{root: abs}, nil
 }
 
-// Root is the absolute path of the publication.
+// Root returns the absolute path of the publication.
 func (d *Folder) Root() string { return d.root }
 
-// Checkpoint reads the pointer; ErrEmpty before the first publication.
+// Checkpoint reads the pointer. Before the first publication it returns an error that wraps ErrEmpty.
 func (d *Folder) Checkpoint() (archive.Checkpoint, error) {
 	c, err := archive.ReadCheckpoint(filepath.Join(d.root, archive.CheckpointFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -72,7 +73,7 @@ func (d *Folder) Checkpoint() (archive.Checkpoint, error) {
 	return c, err
 }
 
-// HasPack says whether the pack of an hour ("2026112023") is published.
+// HasPack reports whether the pack of an hour ("2026112023") is published.
 func (d *Folder) HasPack(hour string) bool {
 	_, err := os.Stat(d.packPath(hour))
 	return err == nil
@@ -86,7 +87,7 @@ func (d *Folder) packPath(hour string) string {
 }
 func (d *Folder) treePath(id string) string { return filepath.Join(d.root, treeDir, id) }
 
-// Packs are the hours whose packs are published, in order.
+// Packs returns the hours of published packs, in order.
 func (d *Folder) Packs() ([]string, error) {
 	hours, err := d.list(archive.PacksDir, ".zip", func(name string) bool {
 		_, ok := archive.ParseHour(name)
@@ -98,7 +99,7 @@ func (d *Folder) Packs() ([]string, error) {
 	return hours, err
 }
 
-// prepare makes the folders of a publication.
+// prepare creates the folders of a publication.
 func (d *Folder) prepare() error {
 	for _, dir := range []string{archive.SnapshotsDir, archive.PacksDir, treeDir} {
 		if err := d.disk.mkdir(filepath.Join(d.root, dir)); err != nil {
@@ -108,7 +109,7 @@ func (d *Folder) prepare() error {
 	return nil
 }
 
-// sweep removes what killed publishers left unfinished. It needs the lock.
+// sweep removes unfinished files of interrupted publishers. The caller holds the lock.
 func (d *Folder) sweep() error {
 	for _, dir := range []string{"", archive.SnapshotsDir, archive.PacksDir, treeDir} {
 		entries, err := os.ReadDir(filepath.Join(d.root, dir))
@@ -127,7 +128,7 @@ func (d *Folder) sweep() error {
 	return nil
 }
 
-// treeID is the snapshot that the current link names, "" without one.
+// treeID returns the id of the snapshot that the link "current" names, "" without a link.
 func (d *Folder) treeID() string {
 	target, err := os.Readlink(filepath.Join(d.root, currentLink))
 	if err != nil {
@@ -139,7 +140,7 @@ func (d *Folder) treeID() string {
 	return filepath.Base(target)
 }
 
-// removeTree takes a tree's name away before its files, so that a tree under its own name is always whole.
+// removeTree renames a tree before it removes its files, so that a tree under its own name is always complete.
 func (d *Folder) removeTree(id string) error {
 	temp := filepath.Join(d.root, treeDir, objects.TempPrefix+"old-"+id)
 	err := d.disk.rename(d.treePath(id), temp)

@@ -39,8 +39,8 @@ func TestPublish(t *testing.T) {
 	want := []string{
 		".lock", ".notes", "checkpoint.json", "current", "packs", "packs/2026112023.zip", "packs/2026112100.zip",
 		"snapshots",
-		"snapshots/" + first.Checkpoint.Snapshot + ".zip", "snapshots/" + first.Checkpoint.Snapshot + sealExt,
-		"snapshots/" + second.Checkpoint.Snapshot + ".zip", "snapshots/" + second.Checkpoint.Snapshot + sealExt,
+		"snapshots/" + first.Checkpoint.Snapshot + ".zip", "snapshots/" + first.Checkpoint.Snapshot + zipSumExt,
+		"snapshots/" + second.Checkpoint.Snapshot + ".zip", "snapshots/" + second.Checkpoint.Snapshot + zipSumExt,
 		"tree", "tree/" + first.Checkpoint.Snapshot, "tree/" + second.Checkpoint.Snapshot,
 	}
 	if diff := cmp.Diff(want, listing(t, d.Root())); diff != "" {

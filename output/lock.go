@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// lockFile takes the lock at path without waiting; whoever holds it stands in the file and in the error, which wraps
-// ErrBusy. The kernel lets go of it when its process ends, however that ends.
+// lockFile locks the file at path without waiting. The file names the owner of the lock, and so does the error, which
+// wraps ErrBusy. The kernel releases the lock when its process ends.
 func lockFile(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -36,8 +36,8 @@ func lockFile(path string) (*os.File, error) {
 	return f, nil
 }
 
-// unlockFile lets go of the lock. Closing alone is not enough: a process that is being started beside holds every open
-// file for a moment, and the lock with it.
+// unlockFile releases the lock. Closing the file is not enough: a process that starts meanwhile has every open file,
+// and so the lock, for a moment.
 func unlockFile(f *os.File) {
 	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
 	f.Close()

@@ -30,7 +30,7 @@ func TestNotes(t *testing.T) {
 		{about: "all anew", full: true},
 		{about: "no notes", change: func(d *Folder, _ []string) func(*testing.T) { return remove(d.notesPath()) }},
 		{about: "no seal", change: func(d *Folder, ids []string) func(*testing.T) {
-			return remove(d.sealPath(ids[1]))
+			return remove(d.zipSumPath(ids[1]))
 		}, told: true},
 		{about: "a byte of a file", change: func(d *Folder, ids []string) func(*testing.T) {
 			return func(t *testing.T) { flipByteOf(t, d.snapshotPath(ids[1]), "index.html") }
@@ -89,7 +89,7 @@ func TestNotes(t *testing.T) {
 				t.Errorf("notes %q", told)
 			}
 			for name, want := range tree(1) {
-				p, ok := b.TakeOver(name)
+				p, ok := b.Reuse(name)
 				if ok == (name == test.damaged) {
 					t.Errorf("%s can be copied: %t", name, ok)
 				}
@@ -103,7 +103,7 @@ func TestNotes(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			if _, ok := b.TakeOver("v1/none.json"); ok {
+			if _, ok := b.Reuse("v1/none.json"); ok {
 				t.Error("what is not there was copied")
 			}
 			r, err := b.Commit(t.Context())

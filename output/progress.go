@@ -2,21 +2,21 @@ package output
 
 import "sync"
 
-// Progress is how far a publication is. Totals grow while it finds out what there is to do.
+// Progress is the progress of a publication. The totals grow while it finds out what to send.
 type Progress struct {
 	Objects, TotalObjects int
 	Bytes, TotalBytes     int64
 }
 
-// progress adds up for whoever wants to be told.
+// progress adds up the progress and reports it.
 type progress struct {
-	mu   sync.Mutex
-	now  Progress
-	tell func(Progress)
+	mu     sync.Mutex
+	now    Progress
+	report func(Progress)
 }
 
-func (p *progress) expect(objects int, bytes int64) { p.add(Progress{0, objects, 0, bytes}) }
-func (p *progress) done(objects int, bytes int64)   { p.add(Progress{objects, 0, bytes, 0}) }
+func (p *progress) addTotal(objects int, bytes int64) { p.add(Progress{0, objects, 0, bytes}) }
+func (p *progress) addDone(objects int, bytes int64)  { p.add(Progress{objects, 0, bytes, 0}) }
 
 func (p *progress) add(d Progress) {
 	p.mu.Lock()
@@ -25,12 +25,12 @@ func (p *progress) add(d Progress) {
 	p.now.TotalObjects += d.TotalObjects
 	p.now.Bytes += d.Bytes
 	p.now.TotalBytes += d.TotalBytes
-	if p.tell != nil {
-		p.tell(p.now)
+	if p.report != nil {
+		p.report(p.now)
 	}
 }
 
-func (p *progress) sent() int64 {
+func (p *progress) bytesSent() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.now.Bytes

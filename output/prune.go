@@ -11,62 +11,67 @@ import (
 	"tollbook/output/archive"
 )
 
-// What Keep keeps beside the current and the previous snapshot.
+// Retention beside the current and the previous snapshot.
 const (
-	keepNewest = 10 // of the last keepRecent
-	keepRecent = 2 * time.Hour
-	keepHourly = 24 * time.Hour
-	keepDays   = 365
-	keepPins   = time.Hour // after another took its place, for readers whose walk began while it was current
-	maxPins    = 60        // so many at most: with builds less than a minute apart, less than an hour
+	retainNewest   = 10 // within retainRecent
+	retainRecent   = 2 * time.Hour
+	retainHourly   = 24 * time.Hour
+	retainDays     = 365
+	retainReplaced = time.Hour // after its successor was built, for readers that still page through it
+	maxReplaced    = 60        // maximum of these: with builds less than a minute apart, they cover less than an hour
 )
 
-// Keep answers which of ids stay, oldest first: the current and the previous, what was current within the last hour
-// (the newest 60 of these), the newest 10 of the last 2 hours, the newest of each UTC hour for a day and of each of the
-// last 365 UTC days that have one: a clock that is a year ahead leaves the days. What is no id is never among them.
-// Keeping again what was kept changes nothing until time passes.
-func Keep(ids []string, now time.Time, current, previous string) []string {
+// Retain returns those of ids that are retained, oldest first. It ignores names that are not ids. It retains:
+//
+//   - the current and the previous snapshot
+//   - the snapshots that were current within the last hour, at most the newest 60 of them
+//   - the newest 10 of the last 2 hours
+//   - the newest of each UTC hour of the last 24 hours
+//   - the newest of each UTC day, for the last 365 days that have a snapshot, also if the clock is a year wrong
+//
+// Applying Retain to its own result changes nothing until time passes.
+func Retain(ids []string, now time.Time, current, previous string) []string {
 	ids = slices.Clone(ids)
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
 	slices.Reverse(ids)
-	var kept []string
-	recent, pins, days, hour, day := 0, 0, 0, "", ""
-	replaced := now // when the next newer one was built
+	var retained []string
+	recent, justReplaced, days, hour, day := 0, 0, 0, "", ""
+	replaced := now // when the next newer snapshot was built
 	for _, id := range ids {
 		built, ok := archive.ParseSnapshotID(id)
 		if !ok {
 			continue
 		}
-		keep := id == current || id == previous
+		retain := id == current || id == previous
 		age := now.Sub(built)
-		if age <= keepRecent && recent < keepNewest {
-			keep, recent = true, recent+1
+		if age <= retainRecent && recent < retainNewest {
+			retain, recent = true, recent+1
 		}
-		if now.Sub(replaced) <= keepPins && pins < maxPins {
-			keep, pins = true, pins+1
+		if now.Sub(replaced) <= retainReplaced && justReplaced < maxReplaced {
+			retain, justReplaced = true, justReplaced+1
 		}
 		replaced = built
-		if h := id[:len("20060102T15")]; age <= keepHourly && h != hour {
-			keep, hour = true, h
+		if h := id[:len("20060102T15")]; age <= retainHourly && h != hour {
+			retain, hour = true, h
 		}
-		if d := id[:len("20060102")]; days < keepDays && d != day {
-			keep, day, days = true, d, days+1
+		if d := id[:len("20060102")]; days < retainDays && d != day {
+			retain, day, days = true, d, days+1
 		}
-		if keep {
-			kept = append(kept, id)
+		if retain {
+			retained = append(retained, id)
 		}
 	}
-	slices.Reverse(kept)
-	return kept
+	slices.Reverse(retained)
+	return retained
 }
 
 // Pruned counts what Prune removed.
 type Pruned struct{ Snapshots, Trees, Packs int }
 
-// Prune removes the snapshots that Keep does not keep, the trees of all but the current and the previous one, the packs
-// of hours before packsBefore ("2026112023"; "" for none) but for the needed ones, and what killed publishers left. It
-// takes the lock. A file that it does not know by its name stays.
+// Prune removes the snapshots that Retain does not return, and all trees but the current and the previous one. It
+// removes the packs of hours before packsBefore ("2026112023"; "" for none) except the needed ones, and remains of
+// interrupted publishers. It locks the folder. Files with other names stay.
 func (d *Folder) Prune(now time.Time, packsBefore string, needed ...string) (Pruned, error) {
 	var p Pruned
 	if err := d.prepare(); err != nil {
@@ -102,9 +107,9 @@ func (d *Folder) prune(now time.Time, packsBefore string, needed []string, p *Pr
 	if err != nil {
 		return err
 	}
-	kept := Keep(ids, now, c.Snapshot, previous)
+	retained := Retain(ids, now, c.Snapshot, previous)
 	for _, id := range ids {
-		if slices.Contains(kept, id) {
+		if slices.Contains(retained, id) {
 			continue
 		}
 		if err := d.disk.remove(d.snapshotPath(id)); err != nil {
@@ -112,15 +117,15 @@ func (d *Folder) prune(now time.Time, packsBefore string, needed []string, p *Pr
 		}
 		p.Snapshots++
 	}
-	seals, err := d.list(archive.SnapshotsDir, sealExt, isID)
+	seals, err := d.list(archive.SnapshotsDir, zipSumExt, isID)
 	if err != nil {
 		return err
 	}
 	for _, id := range seals {
-		if slices.Contains(kept, id) {
+		if slices.Contains(retained, id) {
 			continue
 		}
-		if err := d.disk.remove(d.sealPath(id)); err != nil {
+		if err := d.disk.remove(d.zipSumPath(id)); err != nil {
 			return err
 		}
 	}
@@ -153,17 +158,17 @@ func (d *Folder) prune(now time.Time, packsBefore string, needed []string, p *Pr
 	return nil
 }
 
-// list answers the names in a folder of the publication, without their extension, that are what they should be.
+// list returns the valid names in a folder of the publication, without their extension.
 func (d *Folder) list(dir, ext string, valid func(string) bool) ([]string, error) {
 	entries, err := os.ReadDir(filepath.Join(d.root, dir))
 	if err != nil {
 		return nil, err
 	}
-	var found []string
+	var names []string
 	for _, e := range entries {
 		if name, ok := strings.CutSuffix(e.Name(), ext); ok && valid(name) {
-			found = append(found, name)
+			names = append(names, name)
 		}
 	}
-	return found, nil
+	return names, nil
 }

@@ -84,11 +84,11 @@ func TestKeep(t *testing.T) {
 	} {
 		t.Run(test.about, func(t *testing.T) {
 			t.Parallel()
-			got := Keep(test.ids, now, test.current, test.previous)
+			got := Retain(test.ids, now, test.current, test.previous)
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(got, Keep(got, now, test.current, test.previous)); diff != "" {
+			if diff := cmp.Diff(got, Retain(got, now, test.current, test.previous)); diff != "" {
 				t.Errorf("keeping twice (-once +twice):\n%s", diff)
 			}
 		})
@@ -104,7 +104,7 @@ func TestKeepBoundsPins(t *testing.T) {
 		ids = append(ids, idAt(now, time.Duration(i)*2*time.Second))
 	}
 	slices.Reverse(ids)
-	if diff := cmp.Diff(ids[len(ids)-maxPins:], Keep(ids, now, "", "")); diff != "" {
+	if diff := cmp.Diff(ids[len(ids)-maxReplaced:], Retain(ids, now, "", "")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -120,7 +120,7 @@ func TestKeepOverAYear(t *testing.T) {
 		if i%20 > 0 && i < 399*24*4 {
 			continue
 		}
-		ids = Keep(ids, now, ids[len(ids)-1], ids[max(0, len(ids)-2)])
+		ids = Retain(ids, now, ids[len(ids)-1], ids[max(0, len(ids)-2)])
 	}
 	if len(ids) < 365+24 || len(ids) > 367+26+10 {
 		t.Errorf("%d are kept", len(ids))
@@ -158,8 +158,8 @@ func TestPrune(t *testing.T) {
 	want := []string{
 		".lock", ".notes", "checkpoint.json", "current", "packs", "packs/2026112021.zip", "packs/2026112023.zip",
 		"packs/2026112099.zip",
-		"snapshots", "snapshots/" + id(2) + ".zip", "snapshots/" + id(2) + sealExt, "snapshots/" + id(3) + ".zip",
-		"snapshots/" + id(3) + sealExt, "snapshots/notes.txt",
+		"snapshots", "snapshots/" + id(2) + ".zip", "snapshots/" + id(2) + zipSumExt, "snapshots/" + id(3) + ".zip",
+		"snapshots/" + id(3) + zipSumExt, "snapshots/notes.txt",
 		"tree", "tree/" + id(2), "tree/" + id(3), "tree/mine",
 	}
 	if diff := cmp.Diff(want, listing(t, d.Root())); diff != "" {

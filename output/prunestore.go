@@ -9,10 +9,10 @@ import (
 	"tollbook/output/objects"
 )
 
-// Prune removes from the store the snapshots that neither Keep keeps nor the current one lists, the packs that the
-// folder does not have any more, and what killed publishers left. A folder without packs says nothing about them. An
-// object that it does not know by its name stays. What it removes nobody's pointer names, so that a crash leaves the
-// rest for the next run.
+// Prune removes from the store the snapshots that neither Retain returns nor the current snapshot lists. It removes the
+// packs that the folder does not have any more, unless the folder has no packs at all, and remains of interrupted
+// publishers. Objects with other names stay. No pointer names a removed object, so after a crash the next run removes
+// the rest.
 func (p *Publisher) Prune(ctx context.Context, from *Folder) (pruned Pruned, err error) {
 	defer func() {
 		if err != nil {
@@ -27,7 +27,7 @@ func (p *Publisher) Prune(ctx context.Context, from *Folder) (pruned Pruned, err
 	if err := p.store.Sweep(ctx); err != nil {
 		return pruned, err
 	}
-	t, err := p.look(ctx)
+	t, err := p.readTarget(ctx)
 	if err != nil {
 		return pruned, err
 	}
@@ -45,14 +45,14 @@ func (p *Publisher) Prune(ctx context.Context, from *Folder) (pruned Pruned, err
 	if err != nil {
 		return pruned, err
 	}
-	kept := Keep(ids, p.o.Now, t.checkpoint.Snapshot, previous)
+	retained := Retain(ids, p.o.Now, t.checkpoint.Snapshot, previous)
 	listed, err := p.listed(t.checkpoint.Snapshot)
 	if err != nil {
 		return pruned, err
 	}
 	var gone []string
 	for _, id := range ids {
-		if !slices.Contains(kept, id) && !slices.Contains(listed, id) {
+		if !slices.Contains(retained, id) && !slices.Contains(listed, id) {
 			gone = append(gone, archive.SnapshotName(id))
 		}
 	}
@@ -77,31 +77,31 @@ func (p *Publisher) Prune(ctx context.Context, from *Folder) (pruned Pruned, err
 	return pruned, p.store.Delete(ctx, gone)
 }
 
-// listed are the ids that a snapshot tells readers of: they can have them as long as it is the current one, though time
-// passes.
+// listed returns the ids that a snapshot lists for readers. They must stay while that snapshot is current, however old
+// they are.
 func (p *Publisher) listed(id string) ([]string, error) {
 	if p.o.Listed == nil {
 		return nil, nil
 	}
-	tree, err := objects.OpenZip(objects.NewBlocks(p.store, 0), archive.SnapshotName(id))
+	tree, err := objects.OpenZip(objects.NewBlockCache(p.store, 0), archive.SnapshotName(id))
 	if err != nil {
 		return nil, err
 	}
 	return p.o.Listed(tree)
 }
 
-// listNames answers the names of zips in a folder of the store, without their extension, that are what they should be.
+// listNames returns the valid names of zips in a folder of the store, without their extension.
 func (p *Publisher) listNames(ctx context.Context, dir string, valid func(string) bool) ([]string, error) {
 	list, err := p.store.List(ctx, dir+"/")
 	if err != nil {
 		return nil, err
 	}
-	var found []string
+	var names []string
 	for _, obj := range list {
 		name, ok := strings.CutSuffix(strings.TrimPrefix(obj.Name, dir+"/"), ".zip")
 		if ok && valid(name) {
-			found = append(found, name)
+			names = append(names, name)
 		}
 	}
-	return found, nil
+	return names, nil
 }

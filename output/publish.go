@@ -15,51 +15,54 @@ import (
 )
 
 var (
-	// ErrOutrun is the answer to a publisher after which another was first.
-	ErrOutrun = errors.New("another publisher was first")
-	// ErrSuccessor is the answer to a snapshot that may not follow the one that is published.
+	// ErrConflict marks a publication that failed because another publisher was first.
+	ErrConflict = errors.New("another publisher was first")
+	// ErrSuccessor marks a snapshot that may not follow the published one.
 	ErrSuccessor = errors.New("not a legal successor")
 )
 
-// Record is what the register says of a place: the snapshot that its pointer names, or is about to.
+// Record is the register's entry for a place: the snapshot that its pointer names, or will name.
 type Record struct {
-	Generation       int64 // 0 before the first
+	Generation       int64 // 0 before the first publication
 	Snapshot, Digest string
-	Withdrawn        string // the newest snapshot that a rollback took back, "" for none
+	Withdrawn        string // the newest snapshot that a rollback replaced, "" for none
 }
 
-// Register is where publishers to one place agree who is next. It is the lock where a store has no conditions, and it
-// is as durable as its database.
+// Register decides which of several publishers to one place is next. It is the only lock for a store without
+// conditions. Records are as durable as the register's database.
 type Register interface {
-	// Lock keeps other publishers out until release, or answers ErrBusy. held says whether it still does: a lock is
-	// lost with the connection that it lies on.
+	// Lock excludes other publishers until release, or returns an error that wraps ErrBusy. held returns an error if
+	// the lock was lost, which happens with its connection.
 	Lock(ctx context.Context) (held func(context.Context) error, release func(), err error)
-	// Read answers the record, zero before the first.
+	// Read returns the record, zero before the first.
 	Read(ctx context.Context) (Record, error)
-	// Replace writes a record in place of the one with generation was, 0 for none, or answers ErrOutrun.
+	// Replace replaces the record that has generation was, 0 for none. It returns an error that wraps ErrConflict if
+	// the record has another generation.
 	Replace(ctx context.Context, was int64, next Record) error
 }
 
-// PublishOptions are what a publication depends on beside its files.
+// PublishOptions are the inputs of a publication beside its files.
 type PublishOptions struct {
-	Now   time.Time
-	Check func(before, after archive.Files) error // whether after may follow before; nil is always
-	// ids of the earlier snapshots that a tree says are kept; nil is none
+	Now time.Time
+	// Check returns an error if after may not follow before; nil accepts everything.
+	Check func(before, after archive.Files) error
+	// Listed returns the ids of previous snapshots that a tree lists; nil returns none.
 	Listed func(archive.Tree) ([]string, error)
-	Force  bool                   // publish what is no legal successor, too
-	Key    ed25519.PrivateKey     // signs the checkpoint; nil for no signature
-	Expand func(name string) bool // which files are objects of their own, too; nil is none
-	// expanded objects of a lower one are written before those of a higher; nil is one for all
+	Force  bool               // publish although Check returns an error
+	Key    ed25519.PrivateKey // signs the checkpoint; nil for no signature
+	// Expand reports whether a file also becomes a single object; nil means no file does.
+	Expand func(name string) bool
+	// Phase orders expanded objects: those of a lower phase are written first. nil puts all in one phase.
 	Phase    func(name string) int
-	Header   func(name string) objects.Header // type and cache policy of an expanded object
-	Full     bool                             // write every expanded object, whatever the store is said to hold
+	Header   func(name string) objects.Header // content type and cache policy of an expanded object
+	Full     bool                             // write every expanded object, without regard to the store's list
 	Progress func(Progress)                   // called from several goroutines; nil for none
 }
 
-// Published says what a publication did.
+// Published describes what a publication did.
 type Published struct {
 	Checkpoint archive.Checkpoint `json:"checkpoint"`
-	Moved      bool               `json:"moved"` // false: the pointer named the snapshot already
+	Moved      bool               `json:"moved"` // false: the pointer already named the snapshot
 	Packs      int                `json:"packs"` // uploaded
 	Written    int                `json:"written"`
 	Deleted    int                `json:"deleted"`
@@ -67,8 +70,8 @@ type Published struct {
 	Bytes      int64              `json:"bytes"`     // sent
 }
 
-// Publisher publishes snapshots to a store. One that was killed leaves the snapshot before or the new one, whole, and
-// running it again finishes the work: there is no other code for that.
+// Publisher publishes snapshots to a store. If it is killed, the store has the previous snapshot or the new one,
+// complete. Running it again finishes the work; recovery has no other code.
 type Publisher struct {
 	store    objects.Store
 	register Register
@@ -76,25 +79,25 @@ type Publisher struct {
 	progress progress
 }
 
-// NewPublisher publishes to a store of which register keeps the record.
+// NewPublisher returns a publisher to a store whose records are in register.
 func NewPublisher(store objects.Store, register Register, o PublishOptions) *Publisher {
-	return &Publisher{store: store, register: register, o: o, progress: progress{tell: o.Progress}}
+	return &Publisher{store: store, register: register, o: o, progress: progress{report: o.Progress}}
 }
 
-// Of what every publication holds, for readers and the caches between.
+// Headers for readers and the caches between.
 var (
 	pointerHeader   = objects.Header{Type: "application/json; charset=utf-8", Cache: "public, max-age=5"}
 	immutableHeader = objects.Header{Type: "application/zip", Cache: "public, max-age=31536000, immutable"}
 )
 
-// target is how a store is found.
+// target is the state of a store before a publication.
 type target struct {
 	record     Record
-	checkpoint archive.Checkpoint // zero before the first
-	etag       string             // of the pointer, "" before the first
+	checkpoint archive.Checkpoint // zero before the first publication
+	etag       string             // of the pointer, "" before the first publication
 }
 
-// Publish makes the current snapshot of a folder the store's. Each step may be the last one that is done.
+// Publish publishes the current snapshot of a folder to the store. A crash is possible after every step.
 func (p *Publisher) Publish(ctx context.Context, from *Folder) (r Published, err error) {
 	defer func() { err = p.wrap(err) }()
 	local, err := from.Checkpoint()
@@ -111,17 +114,18 @@ func (p *Publisher) Publish(ctx context.Context, from *Folder) (r Published, err
 		return r, err
 	}
 	defer release()
-	// A crash here leaves nothing: the lock goes with its connection.
+	// A crash here leaves nothing: the lock ends with its connection.
 
 	if err := p.store.Sweep(ctx); err != nil {
 		return r, err
 	}
-	t, err := p.look(ctx)
+	t, err := p.readTarget(ctx)
 	if err != nil {
 		return r, err
 	}
 	var tree *archive.Zip
-	checked := make(chan struct{}) // closed when the zip may show, which is sent meanwhile
+	// The zip is sent while it is checked. It becomes visible when checked is closed.
+	checked := make(chan struct{})
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() (err error) {
 		if tree, err = p.check(gctx, t, from, local, zip); err != nil {
@@ -137,29 +141,30 @@ func (p *Publisher) Publish(ctx context.Context, from *Folder) (r Published, err
 	if err := g.Wait(); err != nil {
 		return r, err
 	}
-	// A crash before leaves packs before the snapshot that names them, a whole zip that nothing names, or parts of one
-	// that nobody sees. The next run finds and keeps the former, and sweeps the parts; Prune removes what no run comes
-	// for.
+	// A crash before leaves packs without the snapshot that names them, a complete zip that no pointer names, or
+	// invisible parts of a zip. The next run finds and keeps complete objects and removes parts; Prune removes objects
+	// that no run needs.
 
-	r.Checkpoint, r.Moved, err = p.name(ctx, held, t, local)
+	r.Checkpoint, r.Moved, err = p.commit(ctx, held, t, local)
 	if err != nil {
 		return r, err
 	}
-	// A crash here leaves the new snapshot published, with expanded objects of the one before, each whole. The next run
-	// goes on with these.
+	// A crash here leaves the new snapshot published, with expanded objects of the previous one, each complete. The
+	// next run continues with them.
 
 	err = p.expand(ctx, tree, t.etag == "" && t.record.Generation == 0, &r)
-	r.Bytes = p.progress.sent()
+	r.Bytes = p.progress.bytesSent()
 	return r, err
 }
 
-// check opens the zip of a snapshot, when all of it is as it was built and may follow what is published.
+// check opens the zip of a snapshot, and checks that its bytes are those that were built and that it may follow the
+// published one.
 func (p *Publisher) check(ctx context.Context, t target, from *Folder, next archive.Checkpoint,
 	zip objects.Body) (tree *archive.Zip, err error) {
 	sealed := false
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() (err error) {
-		sealed, err = from.isSealed(gctx, next.Snapshot, zip, zip.Size())
+		sealed, err = from.matchesZipSum(gctx, next.Snapshot, zip, zip.Size())
 		return err
 	})
 	g.Go(func() (err error) {
@@ -179,26 +184,26 @@ func (p *Publisher) check(ctx context.Context, t target, from *Folder, next arch
 	return tree, nil
 }
 
-// Rollback makes an earlier snapshot, which the store still has, the current one, by the same steps. What it takes back
-// is not published again unless forced.
+// Rollback makes an older snapshot of the store the current one, by the same steps. The snapshot that it replaces is
+// not published again without Force.
 func (p *Publisher) Rollback(ctx context.Context, id string) (r Published, err error) {
 	defer func() { err = p.wrap(err) }()
 	built, ok := archive.ParseSnapshotID(id)
 	if !ok {
-		return r, fmt.Errorf("snapshot %.40q: %w", id, ErrNotKept)
+		return r, fmt.Errorf("snapshot %.40q: %w", id, ErrNotRetained)
 	}
 	held, release, err := p.register.Lock(ctx)
 	if err != nil {
 		return r, err
 	}
 	defer release()
-	t, err := p.look(ctx)
+	t, err := p.readTarget(ctx)
 	if err != nil {
 		return r, err
 	}
-	tree, err := objects.OpenZip(objects.NewBlocks(p.store, 0), archive.SnapshotName(id))
+	tree, err := objects.OpenZip(objects.NewBlockCache(p.store, 0), archive.SnapshotName(id))
 	if errors.Is(err, fs.ErrNotExist) {
-		return r, fmt.Errorf("snapshot %s: %w", id, ErrNotKept)
+		return r, fmt.Errorf("snapshot %s: %w", id, ErrNotRetained)
 	}
 	if err != nil {
 		return r, err
@@ -212,15 +217,15 @@ func (p *Publisher) Rollback(ctx context.Context, id string) (r Published, err e
 	if t.checkpoint.Snapshot > id {
 		t.record.Withdrawn = max(t.record.Withdrawn, t.checkpoint.Snapshot)
 	}
-	// When the next build was due then means nothing now.
+	// The next build was due at a time that is now past.
 	at := built.Format(archive.TimeLayout)
-	r.Checkpoint, r.Moved, err = p.name(ctx, held, t,
+	r.Checkpoint, r.Moved, err = p.commit(ctx, held, t,
 		archive.Checkpoint{Snapshot: id, BuiltAt: at, NextAt: at, Digest: tree.Digest()})
 	if err != nil {
 		return r, err
 	}
 	err = p.expand(ctx, tree, false, &r)
-	r.Bytes = p.progress.sent()
+	r.Bytes = p.progress.bytesSent()
 	return r, err
 }
 
@@ -231,8 +236,8 @@ func (p *Publisher) wrap(err error) error {
 	return nil
 }
 
-// look reads what the register and the store say now.
-func (p *Publisher) look(ctx context.Context) (t target, err error) {
+// readTarget reads the register and the store's pointer.
+func (p *Publisher) readTarget(ctx context.Context) (t target, err error) {
 	if t.record, err = p.register.Read(ctx); err != nil {
 		return t, err
 	}
@@ -247,12 +252,12 @@ func (p *Publisher) look(ctx context.Context) (t target, err error) {
 	t.etag = obj.ETag
 	t.checkpoint, err = archive.ParseCheckpoint(data)
 	if err != nil && p.o.Force {
-		return t, nil // it is overwritten, with the register's generation
+		return t, nil // it is overwritten; the generation comes from the register
 	}
 	return t, err
 }
 
-// checkSuccessor says whether a snapshot may follow what is published.
+// checkSuccessor returns an error that wraps ErrSuccessor unless a snapshot may follow the published one.
 func (p *Publisher) checkSuccessor(t target, from *Folder, next archive.Checkpoint, tree archive.Tree) error {
 	if p.o.Force || t.checkpoint.Snapshot == "" || t.checkpoint.Digest == next.Digest {
 		return nil
@@ -280,21 +285,21 @@ func (p *Publisher) checkSuccessor(t target, from *Folder, next archive.Checkpoi
 	return nil
 }
 
-// openPublished opens what is published: from the folder, which mostly still has it, else from the store.
+// openPublished opens the published snapshot from the folder, which mostly still has it, or else from the store.
 func (p *Publisher) openPublished(c archive.Checkpoint, from *Folder) (*archive.ZipFile, error) {
-	// an id has a part of the digest in it
+	// an id contains a part of the digest
 	if z, err := archive.OpenZipFile(from.snapshotPath(c.Snapshot)); err == nil {
 		return z, nil
 	}
-	return objects.OpenZip(objects.NewBlocks(p.store, 0), archive.SnapshotName(c.Snapshot))
+	return objects.OpenZip(objects.NewBlockCache(p.store, 0), archive.SnapshotName(c.Snapshot))
 }
 
-// name makes a snapshot the one that register and pointer name. What names it already stays.
-func (p *Publisher) name(ctx context.Context, held func(context.Context) error, t target,
+// commit makes the register and the pointer name a snapshot. It changes neither of them if it already does.
+func (p *Publisher) commit(ctx context.Context, held func(context.Context) error, t target,
 	c archive.Checkpoint) (archive.Checkpoint, bool, error) {
 	if was := t.checkpoint; was.Snapshot == c.Snapshot && was.Digest == c.Digest &&
 		was.Generation >= t.record.Generation && was.Erased >= c.Erased && p.isSigned(was) {
-		if was.Generation > t.record.Generation { // the register is another than the one that was published with
+		if was.Generation > t.record.Generation { // the register is not the one of the last publication
 			rec := Record{Generation: was.Generation, Snapshot: was.Snapshot, Digest: was.Digest,
 				Withdrawn: t.record.Withdrawn}
 			return was, false, p.register.Replace(ctx, t.record.Generation, rec)
@@ -302,7 +307,7 @@ func (p *Publisher) name(ctx context.Context, held func(context.Context) error, 
 		return was, false, nil
 	}
 	c.Generation, c.Previous, c.Signature = max(t.record.Generation, t.checkpoint.Generation)+1, nil, nil
-	c.Erased = max(c.Erased, t.checkpoint.Erased) // a rollback brings no pack back
+	c.Erased = max(c.Erased, t.checkpoint.Erased) // a rollback restores no pack
 	switch was := t.checkpoint; {
 	case was.Snapshot == c.Snapshot:
 		c.Previous = was.Previous
@@ -314,13 +319,13 @@ func (p *Publisher) name(ctx context.Context, held func(context.Context) error, 
 		c = c.Sign(p.o.Key)
 	}
 	if err := p.register.Replace(ctx, t.record.Generation, next); err != nil {
-		// An answer that was lost says nothing: the register does.
+		// If the response was lost, the register says whether the record was written.
 		if now, readErr := p.register.Read(ctx); readErr != nil || now != next {
 			return c, false, err
 		}
 	}
-	// A crash here leaves the register a generation ahead of the pointer, which names the snapshot before. The next run
-	// takes the generation after.
+	// A crash here leaves the register one generation newer than the pointer, which names the previous snapshot. The
+	// next run uses the generation after that.
 
 	if err := held(ctx); err != nil {
 		return c, false, err
@@ -330,9 +335,9 @@ func (p *Publisher) name(ctx context.Context, held func(context.Context) error, 
 		return c, false, err
 	}
 	if now != next {
-		return c, false, fmt.Errorf("%w: the register is at generation %d", ErrOutrun, now.Generation)
+		return c, false, fmt.Errorf("%w: the register is at generation %d", ErrConflict, now.Generation)
 	}
-	// Who is stopped here for a while, and loses the lock, is stopped by the store's condition, where it has any.
+	// If the process pauses here and loses the lock, the store's condition stops it, if the store supports conditions.
 
 	return c, true, p.movePointer(ctx, t.etag, c)
 }
@@ -341,30 +346,30 @@ func (p *Publisher) isSigned(c archive.Checkpoint) bool {
 	return p.o.Key == nil || c.VerifySignature(p.o.Key.Public().(ed25519.PublicKey)) == nil
 }
 
-// movePointer is the moment of publication: the pointer is replaced as a whole, and read back.
+// movePointer publishes: it replaces the whole pointer, and reads it back.
 func (p *Publisher) movePointer(ctx context.Context, etag string, c archive.Checkpoint) error {
 	data := c.Encode()
 	o := objects.PutOptions{Header: pointerHeader, IfMatch: etag, IfNone: etag == ""}
 	_, err := p.store.Put(ctx, archive.CheckpointFile, bytes.NewReader(data), o)
 	if errors.Is(err, errors.ErrUnsupported) {
-		o.IfMatch, o.IfNone = "", false // the register alone is the lock
+		o.IfMatch, o.IfNone = "", false // without conditions, the register is the only lock
 		_, err = p.store.Put(ctx, archive.CheckpointFile, bytes.NewReader(data), o)
 	}
 	if err != nil && !errors.Is(err, archive.ErrCondition) && !errors.Is(err, archive.ErrUnreachable) {
 		return err
 	}
-	// It may be there in spite of an error, which came of an answer that was lost.
+	// The pointer may be written in spite of an error, if the response was lost.
 	_, got, readErr := objects.ReadObject(ctx, p.store, archive.CheckpointFile, objects.GetOptions{},
 		archive.MaxCheckpoint)
 	switch {
 	case readErr == nil && bytes.Equal(got, data):
 		return nil
 	case errors.Is(err, archive.ErrCondition):
-		return fmt.Errorf("%w: the checkpoint was moved", ErrOutrun)
+		return fmt.Errorf("%w: the checkpoint was moved", ErrConflict)
 	case err != nil:
 		return err
 	case readErr != nil:
 		return fmt.Errorf("read the checkpoint back: %w", readErr)
 	}
-	return fmt.Errorf("read the checkpoint back: %w: it is not what was sent", ErrOutrun)
+	return fmt.Errorf("read the checkpoint back: %w: it is not what was sent", ErrConflict)
 }

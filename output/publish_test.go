@@ -93,7 +93,7 @@ func (r *memoryRegister) Replace(_ context.Context, was int64, next Record) erro
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if r.record.Generation != was {
-			return ErrOutrun
+			return ErrConflict
 		}
 		r.record = next
 		return nil
@@ -475,8 +475,8 @@ func TestRollback(t *testing.T) {
 		return NewPublisher(s, reg, PublishOptions{Now: t0, Expand: everything}).Rollback(t.Context(), id)
 	}
 	for _, id := range []string{"", "../x", "20261120T234501Z-ffffff"} {
-		if _, err := back(id); !errors.Is(err, ErrNotKept) {
-			t.Errorf("%q: %v, want %v", id, err, ErrNotKept)
+		if _, err := back(id); !errors.Is(err, ErrNotRetained) {
+			t.Errorf("%q: %v, want %v", id, err, ErrNotRetained)
 		}
 	}
 	for range 2 { // again changes nothing
@@ -747,7 +747,7 @@ func TestPublishThroughFaultyProxy(t *testing.T) {
 			if faults.Load() == 0 {
 				t.Error("the proxy did nothing")
 			}
-			if err != nil && !errors.Is(err, archive.ErrUnreachable) && !errors.Is(err, ErrOutrun) {
+			if err != nil && !errors.Is(err, archive.ErrUnreachable) && !errors.Is(err, ErrConflict) {
 				t.Errorf("%v, want that it can't be reached", err)
 			}
 			lied := strings.HasPrefix(test.about, "lies") // then it may be that nobody can tell whose pointer it is
@@ -786,7 +786,7 @@ func TestRefusedLeavesNothing(t *testing.T) {
 			t.Errorf("objects (-want +got):\n%s", diff)
 		}
 		if b, ok := s.(*objects.Bucket); ok {
-			if left, err := b.Unfinished(t.Context()); err != nil || len(left) > 0 {
+			if left, err := b.IncompleteUploads(t.Context()); err != nil || len(left) > 0 {
 				t.Errorf("parts of %v are left, %v", left, err)
 			}
 		}

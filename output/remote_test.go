@@ -153,8 +153,8 @@ func TestStoreSource(t *testing.T) {
 				snap.Release()
 			}
 			for _, id := range []string{"", "x", "../" + ids[0], "20261120T234501Z-ffffff"} {
-				if _, err := s.Pinned(id); !errors.Is(err, ErrNotKept) {
-					t.Errorf("%q: %v, want %v", id, err, ErrNotKept)
+				if _, err := s.ByID(id); !errors.Is(err, ErrNotRetained) {
+					t.Errorf("%q: %v, want %v", id, err, ErrNotRetained)
 				}
 			}
 		})
@@ -203,7 +203,7 @@ func TestStoreSourceAway(t *testing.T) {
 			t.Errorf("%s reads %.40q", name, got)
 		}
 	}
-	if _, err := s.Pinned("20261120T234501Z-ffffff"); !errors.Is(err, archive.ErrUnreachable) {
+	if _, err := s.ByID("20261120T234501Z-ffffff"); !errors.Is(err, archive.ErrUnreachable) {
 		t.Errorf("another snapshot: %v, which is not to say that it is not kept", err)
 	}
 

@@ -11,8 +11,8 @@ import (
 	"tollbook/output/objects"
 )
 
-// Rollback makes an earlier snapshot, which the folder still has, the current one. Its checkpoint is the next
-// generation after the one that it takes back, which stays as the previous. The next build follows it.
+// Rollback makes an older snapshot of the folder the current one. Its checkpoint has the next generation and names the
+// replaced snapshot as the previous one. The next build follows it.
 func (d *Folder) Rollback(ctx context.Context, id string, key ed25519.PrivateKey) (c archive.Checkpoint, moved bool,
 	err error) {
 	defer func() {
@@ -22,7 +22,7 @@ func (d *Folder) Rollback(ctx context.Context, id string, key ed25519.PrivateKey
 	}()
 	built, ok := archive.ParseSnapshotID(id)
 	if !ok {
-		return c, false, fmt.Errorf("snapshot %.40q: %w", id, ErrNotKept)
+		return c, false, fmt.Errorf("snapshot %.40q: %w", id, ErrNotRetained)
 	}
 	if _, err := d.Checkpoint(); err != nil {
 		return c, false, err
@@ -42,33 +42,34 @@ func (d *Folder) Rollback(ctx context.Context, id string, key ed25519.PrivateKey
 	if err != nil {
 		return c, false, err
 	}
-	digest, err := d.verifyKept(ctx, id)
+	digest, err := d.verifySnapshot(ctx, id)
 	if err != nil {
 		return c, false, err
 	}
-	// A crash here leaves nothing: all was only read.
+	// A crash here leaves nothing: Rollback has only read so far.
 
-	if d.treeID() != "" { // it is expanded for a web server
+	if d.treeID() != "" { // a web server may show the tree
 		b := &Build{folder: d}
 		if err := b.expand(ctx, id, &Result{}); err != nil {
 			return c, false, err
 		}
-		// A crash here leaves a whole tree that nothing names; Prune removes it.
+		// A crash here leaves a complete tree that no checkpoint names; Prune removes it.
 
 		if err := b.moveCurrent(id); err != nil {
 			return c, false, err
 		}
-		// A crash here leaves current at the earlier snapshot, and the checkpoint at the later, both whole. The same
-		// rollback run again finishes, and so does the next build.
+		// A crash here leaves current at the older snapshot and the checkpoint at the newer one, both complete. The
+		// same rollback run again finishes the work, and so does the next build.
 	}
 	if before.Snapshot == id {
 		return before, false, nil
 	}
-	at := built.Format(archive.TimeLayout) // when the next build was due then means nothing now
+	// The next build was due at a time that is now past.
+	at := built.Format(archive.TimeLayout)
 	c = archive.Checkpoint{
 		Snapshot: id, Previous: &before.Snapshot, Generation: before.Generation + 1, BuiltAt: at, NextAt: at,
 		Digest: digest,
-		Erased: before.Erased, // no pack comes back
+		Erased: before.Erased, // a rollback restores no pack
 	}
 	if key != nil {
 		c = c.Sign(key)
@@ -77,11 +78,11 @@ func (d *Folder) Rollback(ctx context.Context, id string, key ed25519.PrivateKey
 		filepath.Join(d.root, objects.TempPrefix+archive.CheckpointFile), c.Encode())
 }
 
-// verifyKept reads the whole zip of a snapshot, and answers its digest, which its id must have.
-func (d *Folder) verifyKept(ctx context.Context, id string) (digest string, err error) {
+// verifySnapshot reads and checks the whole zip of a snapshot. It returns the digest, which must match the id.
+func (d *Folder) verifySnapshot(ctx context.Context, id string) (digest string, err error) {
 	z, err := archive.OpenZipFile(d.snapshotPath(id))
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("snapshot %s: %w", id, ErrNotKept)
+		return "", fmt.Errorf("snapshot %s: %w", id, ErrNotRetained)
 	}
 	if err != nil {
 		return "", err

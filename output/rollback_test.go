@@ -28,8 +28,8 @@ func TestFolderRollback(t *testing.T) {
 	second := mustPublish(t, d, t0.Add(time.Minute), tree(2)).Checkpoint
 	s := openSource(t, root)
 	for _, id := range []string{"20261120T234501Z-3f2a9c", "../checkpoint", ""} {
-		if _, _, err := d.Rollback(t.Context(), id, nil); !errors.Is(err, ErrNotKept) {
-			t.Errorf("rollback to %q: %v, want %v", id, err, ErrNotKept)
+		if _, _, err := d.Rollback(t.Context(), id, nil); !errors.Is(err, ErrNotRetained) {
+			t.Errorf("rollback to %q: %v, want %v", id, err, ErrNotRetained)
 		}
 	}
 	if err := d.removeTree(first.Snapshot); err != nil { // as Prune does after a while
@@ -107,7 +107,7 @@ func TestFolderRollbackOfZips(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{".lock", "checkpoint.json", "packs", "snapshots", "snapshots/" + ids[0] + ".zip",
-		"snapshots/" + ids[0] + sealExt, "snapshots/" + ids[1] + ".zip", "snapshots/" + ids[1] + sealExt, "tree"}
+		"snapshots/" + ids[0] + zipSumExt, "snapshots/" + ids[1] + ".zip", "snapshots/" + ids[1] + zipSumExt, "tree"}
 	if diff := cmp.Diff(want, listing(t, d.Root())); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}

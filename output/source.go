@@ -15,37 +15,38 @@ import (
 	"tollbook/output/objects"
 )
 
-// Source follows a publication for readers. It may be a store, or a Folder's root, where the checkpoint names a zip
-// (or, where that is missing, a tree), or an expanded tree by itself, such as public/current. A store that can't be
-// reached leaves what is open as it is. All methods may be called concurrently.
+// Source follows a publication for readers. The publication may be in a store or in a folder. A folder is either the
+// root of a Folder, where the checkpoint names a zip (or a tree, if the zip is missing), or an expanded tree by itself,
+// such as public/current. While a store is unreachable, the open snapshots stay in use. All methods may be called
+// concurrently.
 type Source struct {
-	place  place
-	logger *slog.Logger
-	every  time.Duration
-	packs  packs
+	origin       origin
+	logger       *slog.Logger
+	pollInterval time.Duration
+	packs        packCache
 
-	mu       sync.Mutex
-	current  *Snapshot   // nil until one could be opened
-	recent   []*Snapshot // those before it, the newest first
-	pinned   []*Snapshot // others that readers named, the last used first
-	err      error       // why the newest could not be
-	away     error       // why the pointer can't be looked at
-	seen     pointer     // what current, or err, was made of
-	lookedAt time.Time
-	triedAt  time.Time  // when err was found
-	opening  sync.Mutex // held by whoever opens a snapshot to be current; before mu
-	pinning  sync.Mutex // held by whoever opens another; before mu
+	mu          sync.Mutex
+	current     *Snapshot   // nil until a snapshot was opened
+	recent      []*Snapshot // the snapshots before it, the newest first
+	byID        []*Snapshot // others that readers asked for, the last used first
+	err         error       // why the newest snapshot could not be opened
+	unreachable error       // why the pointer could not be read
+	seen        pointer     // the pointer of current or err
+	lookedAt    time.Time
+	triedAt     time.Time  // when err happened
+	opening     sync.Mutex // locked while a new current snapshot is opened; before mu
+	openingByID sync.Mutex // locked while a snapshot is opened by id; before mu
 }
 
-// Snapshot is one open snapshot. Whoever got it from Current or Pinned must Release it; its files stay readable until
-// then, whatever is published or pruned meanwhile.
+// Snapshot is one open snapshot. The caller of Current or ByID must Release it. Its files stay readable until then,
+// even if it is pruned meanwhile.
 type Snapshot struct {
 	archive.Tree
 	ID         string
 	Checkpoint archive.Checkpoint
 	source     *Source
 	packsDir   string
-	counted
+	refCount
 }
 
 func newSnapshot(t archive.Tree, c archive.Checkpoint, packsDir string) *Snapshot {
@@ -54,8 +55,8 @@ func newSnapshot(t archive.Tree, c archive.Checkpoint, packsDir string) *Snapsho
 	return snap
 }
 
-// OpenSource follows the publication in the folder root. It need not have a snapshot yet. A snapshot that can't be
-// opened is told to logger, while the one before is still served.
+// OpenSource follows the publication in the folder root, which may not have a snapshot yet. If a new snapshot cannot be
+// opened, the source logs it and serves the previous one.
 func OpenSource(root string, logger *slog.Logger) (*Source, error) {
 	abs, err := filepath.Abs(root)
 	if err != nil {
@@ -64,27 +65,29 @@ func OpenSource(root string, logger *slog.Logger) (*Source, error) {
 	if info, err := os.Stat(abs); err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
 		return nil, errors.Join(fmt.Errorf("open source %s: not a folder", abs), err)
 	}
-	return newSource(folder{abs}, logger), nil
+	return newSource(folderOrigin{abs}, logger), nil
 }
 
-// OpenStoreSource follows the publication in a store. It keeps up to memory bytes of it, and reads the rest by ranges;
-// a snapshot of a quarter of that it reads whole, so that a store that goes away is not missed.
+// OpenStoreSource follows the publication in a store. It caches up to memory bytes and reads the rest by ranges. It
+// caches a snapshot of up to a quarter of memory completely, so that readers do not notice that the store is
+// unreachable.
 func OpenStoreSource(store objects.Store, memory int64, logger *slog.Logger) *Source {
-	return newSource(&remotePlace{store, objects.NewBlocks(store, memory)}, logger)
+	return newSource(&storeOrigin{store, objects.NewBlockCache(store, memory)}, logger)
 }
 
-func newSource(p place, logger *slog.Logger) *Source {
-	return &Source{place: p, logger: logger, every: p.every()}
+func newSource(from origin, logger *slog.Logger) *Source {
+	return &Source{origin: from, logger: logger, pollInterval: from.pollInterval()}
 }
 
-// Every is how long a look at the pointer is trusted: a new snapshot is seen that much later at most.
-func (s *Source) Every() time.Duration { return s.every }
+// PollInterval returns the time between two reads of the pointer, which is the maximum delay of a new snapshot.
+func (s *Source) PollInterval() time.Duration { return s.pollInterval }
 
-// Current answers the newest snapshot that could be opened, for the caller to Release. Only the first call waits for
-// opening; a later one goes on with the old snapshot while a new one is opened beside it. ErrEmpty: there is none yet.
+// Current returns the newest snapshot that could be opened; the caller releases it. Only the first call waits for
+// opening. Later calls return the old snapshot while a new one is opened. The error wraps ErrEmpty if there is no
+// snapshot yet.
 func (s *Source) Current() (*Snapshot, error) {
 	s.mu.Lock()
-	due := time.Since(s.lookedAt) >= s.every
+	due := time.Since(s.lookedAt) >= s.pollInterval
 	if due {
 		s.lookedAt = time.Now()
 	}
@@ -105,14 +108,14 @@ func (s *Source) Current() (*Snapshot, error) {
 	return snap, nil
 }
 
-// Refresh looks at the pointer now and waits until what it names is open.
+// Refresh reads the pointer and waits until its snapshot is open.
 func (s *Source) Refresh() error {
 	s.opening.Lock()
 	defer s.opening.Unlock()
 	return s.refresh()
 }
 
-// first opens the first snapshot, once for all who wait.
+// first opens the first snapshot, once for all callers.
 func (s *Source) first() (*Snapshot, error) {
 	s.opening.Lock()
 	defer s.opening.Unlock()
@@ -126,18 +129,18 @@ func (s *Source) first() (*Snapshot, error) {
 	return s.current, nil
 }
 
-// refresh opens what the pointer names, if that changed, or tries again what failed. It needs opening.
+// refresh opens the snapshot of the pointer if the pointer changed, or retries what failed. The caller holds opening.
 func (s *Source) refresh() error {
-	seen, err := s.place.look(s.seen)
-	if s.tellAway(err); err != nil {
+	seen, err := s.origin.readPointer(s.seen)
+	if s.setUnreachable(err); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	err = s.err
-	known := seen.same(s.seen) && (s.current != nil || err != nil)
-	told := known && err != nil
+	unchanged := seen.equal(s.seen) && (s.current != nil || err != nil)
+	logged := unchanged && err != nil
 	s.mu.Unlock()
-	if known && (err == nil || time.Since(s.triedAt) < s.every) {
+	if unchanged && (err == nil || time.Since(s.triedAt) < s.pollInterval) {
 		return err
 	}
 	next, err := s.open(seen)
@@ -145,18 +148,18 @@ func (s *Source) refresh() error {
 	old := s.current
 	s.seen, s.err, s.triedAt = seen, err, time.Now()
 	if err == nil {
-		s.follow(next)
+		s.setCurrent(next)
 	}
 	s.mu.Unlock()
-	if err != nil && old != nil && !told {
-		s.logger.Error("can't open the newest snapshot; the one before is served", "snapshot", old.ID, "err", err)
+	if err != nil && old != nil && !logged {
+		s.logger.Error("cannot open the newest snapshot; serving the previous one", "snapshot", old.ID, "err", err)
 	}
 	return err
 }
 
-// open opens what a look saw.
+// open opens the snapshot of a pointer and compares its digest.
 func (s *Source) open(seen pointer) (*Snapshot, error) {
-	snap, err := s.place.open(seen)
+	snap, err := s.origin.open(seen)
 	if err != nil {
 		return nil, err
 	}
@@ -169,27 +172,27 @@ func (s *Source) open(seen pointer) (*Snapshot, error) {
 	return snap, nil
 }
 
-// tellAway remembers whether the pointer could be looked at, and logs when that changes.
-func (s *Source) tellAway(err error) {
+// setUnreachable stores the error of reading the pointer, and logs when that changes.
+func (s *Source) setUnreachable(err error) {
 	s.mu.Lock()
-	before, serving := s.away, s.current != nil
-	s.away = err
+	before, serving := s.unreachable, s.current != nil
+	s.unreachable = err
 	s.mu.Unlock()
 	switch {
 	case err != nil && before == nil && serving:
-		s.logger.Error("can't look for a newer snapshot; what is open is served", "from", s.place, "err", err)
+		s.logger.Error("cannot read the pointer; serving the open snapshots", "from", s.origin, "err", err)
 	case err == nil && before != nil:
-		s.logger.Info("the store answers again", "from", s.place)
+		s.logger.Info("the store answers again", "from", s.origin)
 	}
 }
 
-// ReadPack reads a file out of the pack of an hour.
+// ReadPack reads a file of the pack of an hour.
 func (s *Snapshot) ReadPack(hour, name string) ([]byte, error) {
 	if _, ok := archive.ParseHour(hour); !ok {
 		return nil, fmt.Errorf("read pack %.20q: %w: not an hour", hour, archive.ErrDamaged)
 	}
 	data, err := s.readPack(hour, name)
-	if errors.Is(err, archive.ErrCondition) { // it was written anew, without a service that was erased
+	if errors.Is(err, archive.ErrCondition) { // the pack was replaced because a service was erased
 		data, err = s.readPack(hour, name)
 	}
 	if err != nil {
@@ -198,7 +201,7 @@ func (s *Snapshot) ReadPack(hour, name string) ([]byte, error) {
 	return data, nil
 }
 
-// PackVersion names the bytes of an hour's pack: they change when a service is erased, for every snapshot.
+// PackVersion returns a name for the bytes of an hour's pack. It changes for every snapshot when a service is erased.
 func (s *Snapshot) PackVersion(hour string) string {
 	s.source.mu.Lock()
 	defer s.source.mu.Unlock()
@@ -211,7 +214,7 @@ func (s *Snapshot) PackVersion(hour string) string {
 func (s *Snapshot) readPack(hour, name string) ([]byte, error) {
 	of := s.source
 	p, err := of.packs.open(s.packsDir+"/"+s.PackVersion(hour), func() (*archive.ZipFile, error) {
-		return of.place.openPack(s.packsDir, hour)
+		return of.origin.openPack(s.packsDir, hour)
 	})
 	if err != nil {
 		return nil, err
@@ -224,7 +227,7 @@ func (s *Snapshot) readPack(hour, name string) ([]byte, error) {
 	return data, err
 }
 
-// Close lets go of the current snapshot and of the packs. It is called when no more calls come.
+// Close releases the open snapshots and packs. No other method may be called after it.
 func (s *Source) Close() {
 	s.opening.Lock()
 	defer s.opening.Unlock()
@@ -234,20 +237,20 @@ func (s *Source) Close() {
 		s.current.Release()
 		s.current = nil
 	}
-	s.recent, s.pinned = releaseAfter(s.recent, 0), releaseAfter(s.pinned, 0)
+	s.recent, s.byID = releaseAfter(s.recent, 0), releaseAfter(s.byID, 0)
 	s.packs.close()
 }
 
-// counted closes something when its last user is done.
-type counted struct {
+// refCount closes something when its last user releases it.
+type refCount struct {
 	users atomic.Int64
 	close func() error
 }
 
-func (c *counted) retain() { c.users.Add(1) }
+func (c *refCount) retain() { c.users.Add(1) }
 
-// Release says that a user is done. The files were only read: an error of closing them means nothing to anybody.
-func (c *counted) Release() {
+// Release ends a use. It ignores an error of closing, because the files were only read.
+func (c *refCount) Release() {
 	if c.users.Add(-1) == 0 && c.close != nil {
 		_ = c.close()
 	}

@@ -74,7 +74,7 @@ func TestSourceFollows(t *testing.T) {
 	if err := os.Remove(d.snapshotPath(old.ID)); err != nil {
 		t.Fatal(err)
 	}
-	for i := range keepOpen - 1 {
+	for i := range openNewest - 1 {
 		mustPublish(t, d, t0.Add(time.Duration(i+2)*time.Minute), tree(i))
 		if err := s.Refresh(); err != nil {
 			t.Fatal(err)

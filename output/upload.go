@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// packsAtOnce is how many packs are sent side by side.
+// packsAtOnce is the number of packs that are sent concurrently.
 const packsAtOnce = 4
 
-// uploadPacks sends the packs that the store does not have. After a service was erased all are compared: some were
-// written anew.
+// uploadPacks sends the packs that the store does not have. After a service was erased, it compares all packs, because
+// some were replaced.
 func (p *Publisher) uploadPacks(ctx context.Context, from *Folder, erased bool) (uploaded int, err error) {
 	there, err := p.store.List(ctx, archive.PacksDir+"/")
 	if err != nil {
@@ -49,8 +49,8 @@ func (p *Publisher) uploadPacks(ctx context.Context, from *Folder, erased bool) 
 	return uploaded, g.Wait()
 }
 
-// uploadSnapshot sends the zip, unless the store has the same files under its name, lets it show when it is checked,
-// and reads it back. What the pointer names was read back before it did.
+// uploadSnapshot sends the zip unless the store already has the same files under its name, makes it visible when it is
+// checked, and reads it back. A zip that the pointer names was read back before.
 func (p *Publisher) uploadSnapshot(ctx context.Context, t target, c archive.Checkpoint, zip objects.Body,
 	checked <-chan struct{}) error {
 	name := archive.SnapshotName(c.Snapshot)
@@ -66,30 +66,30 @@ func (p *Publisher) uploadSnapshot(ctx context.Context, t target, c archive.Chec
 			if objects.Compare(ctx, p.store, name, zip) == nil {
 				return nil
 			}
-		} else if z, err := objects.OpenZip(objects.NewBlocks(p.store, 0), name); err == nil &&
+		} else if z, err := objects.OpenZip(objects.NewBlockCache(p.store, 0), name); err == nil &&
 			archive.Verify(ctx, z, c.Digest) == nil {
-			return nil // the same files, packed otherwise
+			return nil // the same files, compressed in another way
 		}
 	}
 	return p.upload(ctx, name, zip, checked)
 }
 
-// upload puts an immutable object, which shows after a channel is closed, and reads it back.
+// upload puts an immutable object, which becomes visible when after is closed, and reads it back.
 func (p *Publisher) upload(ctx context.Context, name string, body objects.Body, after <-chan struct{}) error {
-	p.progress.expect(1, body.Size())
+	p.progress.addTotal(1, body.Size())
 	if _, err := p.store.Put(ctx, name, body, objects.PutOptions{Header: immutableHeader, After: after,
 		ReadBack: true}); err != nil {
 		return err
 	}
 	if err := objects.Compare(ctx, p.store, name, body); err != nil {
-		if errors.Is(err, archive.ErrDamaged) { // else the next run would keep a pack of the right size
+		if errors.Is(err, archive.ErrDamaged) { // otherwise the next run would keep a pack of the right size
 			err = errors.Join(err, p.store.Delete(ctx, []string{name}))
 		}
 		return err
 	}
-	// A crash before leaves an object that nobody has looked at: the next run compares a zip, and keeps a pack by its
-	// size.
+	// A crash before leaves an object that was not read back: the next run compares a zip, and keeps a pack of the
+	// right size.
 
-	p.progress.done(1, body.Size())
+	p.progress.addDone(1, body.Size())
 	return nil
 }

@@ -19,56 +19,56 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// VerifyOptions are what a published place is held to.
+// VerifyOptions say how a published place is verified.
 type VerifyOptions struct {
-	Key   ed25519.PublicKey                    // that the checkpoint must be signed with; nil for none
-	Packs func(archive.Tree) ([]string, error) // hours of the packs that a tree names; nil is none
-	// ask for every file of the snapshot by itself, where the place lists no expanded objects
+	Key   ed25519.PublicKey                    // the checkpoint must have a signature of this key; nil for none
+	Packs func(archive.Tree) ([]string, error) // hours of the packs that a tree names; nil for none
+	// Files reads every file of the snapshot by itself, if the place has no list of expanded objects.
 	Files  bool
-	Report func(name string, err error) // is told each thing that is wrong, one at a time
+	Report func(name string, err error) // called for each fault, never concurrently; nil for none
 }
 
-// Verified counts what was looked at.
+// Verified counts what was verified.
 type Verified struct {
 	Snapshot string `json:"snapshot"`
 	Digest   string `json:"digest"`
 	Files    int    `json:"files"`   // of the snapshot
-	Packs    int    `json:"packs"`   // whole
+	Packs    int    `json:"packs"`   // read completely
 	Objects  int    `json:"objects"` // expanded
 	Wrong    int    `json:"wrong"`
 }
 
-// readersAtOnce is how many objects are looked at side by side.
+// readersAtOnce is the number of objects that are read concurrently.
 const readersAtOnce = 32
 
-// VerifyStore reads what readers of a place get, recomputes every sum and tells everything that is wrong. An error says
-// that it could not look. A place without a checkpoint is one tree of single files, held to its SHA256SUMS.
+// VerifyStore reads what readers of a place get, checks every sum and reports every fault. An error means that it could
+// not read. A place without a checkpoint is a tree of single files, which is compared with its SHA256SUMS.
 func VerifyStore(ctx context.Context, s objects.Store, o VerifyOptions) (Verified, error) {
 	v := verifier{store: s, o: o}
 	err := v.run(ctx)
 	if err != nil {
 		err = fmt.Errorf("verify %s: %w", s, err)
 	}
-	return v.found, err
+	return v.result, err
 }
 
 type verifier struct {
 	store objects.Store
 	o     VerifyOptions
 
-	mu    sync.Mutex
-	found Verified
+	mu     sync.Mutex
+	result Verified
 }
 
-// wrong tells of damage; what could not be reached is no damage but an error.
-func (v *verifier) wrong(name string, err error) error {
+// report counts and reports a fault. An unreachable store is not a fault: report returns it as an error.
+func (v *verifier) report(name string, err error) error {
 	if errors.Is(err, archive.ErrUnreachable) || errors.Is(err, context.Canceled) ||
 		errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.found.Wrong++
+	v.result.Wrong++
 	if v.o.Report != nil {
 		v.o.Report(name, err)
 	}
@@ -86,22 +86,22 @@ func (v *verifier) run(ctx context.Context) error {
 	}
 	c, err := archive.ParseCheckpoint(data)
 	if err != nil {
-		return v.wrong(archive.CheckpointFile, err)
+		return v.report(archive.CheckpointFile, err)
 	}
-	v.found.Snapshot, v.found.Digest = c.Snapshot, c.Digest
+	v.result.Snapshot, v.result.Digest = c.Snapshot, c.Digest
 	if v.o.Key != nil {
 		if err := c.VerifySignature(v.o.Key); err != nil {
-			if err := v.wrong(archive.CheckpointFile, err); err != nil {
+			if err := v.report(archive.CheckpointFile, err); err != nil {
 				return err
 			}
 		}
 	}
-	tree, err := objects.OpenZip(objects.NewBlocks(v.store, 64<<20), archive.SnapshotName(c.Snapshot))
+	tree, err := objects.OpenZip(objects.NewBlockCache(v.store, 64<<20), archive.SnapshotName(c.Snapshot))
 	if err != nil {
-		return v.wrong(archive.SnapshotName(c.Snapshot), err)
+		return v.report(archive.SnapshotName(c.Snapshot), err)
 	}
 	if tree.Digest() != c.Digest {
-		if err := v.wrong(archive.SnapshotName(c.Snapshot),
+		if err := v.report(archive.SnapshotName(c.Snapshot),
 			fmt.Errorf("%w: its digest is %s, the checkpoint says %s", archive.ErrDamaged, tree.Digest(),
 				c.Digest)); err != nil {
 			return err
@@ -110,7 +110,7 @@ func (v *verifier) run(ctx context.Context) error {
 	if err := v.members(ctx, tree, archive.SnapshotName(c.Snapshot)); err != nil {
 		return err
 	}
-	v.found.Files = len(tree.Names())
+	v.result.Files = len(tree.Names())
 	if err := v.packs(ctx, tree); err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (v *verifier) members(ctx context.Context, t archive.Tree, zip string) erro
 			}
 			m, _ := t.Lookup(name)
 			if err := m.CopyTo(io.Discard); err != nil {
-				return v.wrong(zip+"/"+name, err)
+				return v.report(zip+"/"+name, err)
 			}
 			return nil
 		})
@@ -143,12 +143,12 @@ func (v *verifier) packs(ctx context.Context, t archive.Tree) error {
 	}
 	hours, err := v.o.Packs(t)
 	if err != nil {
-		return v.wrong(archive.SnapshotsDir, err)
+		return v.report(archive.SnapshotsDir, err)
 	}
 	for _, hour := range hours {
-		z, err := objects.OpenZip(objects.NewBlocks(v.store, 0), archive.PackName(hour))
+		z, err := objects.OpenZip(objects.NewBlockCache(v.store, 0), archive.PackName(hour))
 		if err != nil {
-			if err := v.wrong(archive.PackName(hour), err); err != nil {
+			if err := v.report(archive.PackName(hour), err); err != nil {
 				return err
 			}
 			continue
@@ -156,18 +156,17 @@ func (v *verifier) packs(ctx context.Context, t archive.Tree) error {
 		if err := v.members(ctx, z, archive.PackName(hour)); err != nil {
 			return err
 		}
-		v.found.Packs++
+		v.result.Packs++
 	}
 	return nil
 }
 
-// expanded reads every object that the place's own list names; without a list every file of the tree, where that is
-// wanted.
+// expanded reads every object in the store's own list. Without a list, it reads every file of the tree if Files is set.
 func (v *verifier) expanded(ctx context.Context, t archive.Tree) error {
 	p := Publisher{store: v.store}
 	list, listed, err := p.readExpanded(ctx)
 	if err != nil {
-		return v.wrong(expandedFile, err)
+		return v.report(expandedFile, err)
 	}
 	want := map[string]archive.Sum{}
 	if !listed && v.o.Files {
@@ -180,11 +179,11 @@ func (v *verifier) expanded(ctx context.Context, t archive.Tree) error {
 		m, ok := t.Lookup(name)
 		switch {
 		case !ok:
-			err = v.wrong(name, errors.New("it is of no current snapshot: an expansion did not end; publish again"))
+			err = v.report(name, errors.New("it is of no current snapshot: an expansion did not end; publish again"))
 		case list[name] == archive.Sum{}:
-			err = v.wrong(name, errors.New("an expansion did not end; publish again"))
+			err = v.report(name, errors.New("an expansion did not end; publish again"))
 		case list[name] != m.Sum:
-			err = v.wrong(name, errors.New("it is of another snapshot than the current one; publish again"))
+			err = v.report(name, errors.New("it is of another snapshot than the current one; publish again"))
 		default:
 			want[name] = m.Sum
 		}
@@ -203,9 +202,9 @@ func (v *verifier) plainTree(ctx context.Context) error {
 	}
 	lines, err := archive.ParseSums(data)
 	if err != nil {
-		return v.wrong(archive.SumsFile, err)
+		return v.report(archive.SumsFile, err)
 	}
-	v.found.Digest = archive.Sum(sha256.Sum256(data)).String()
+	v.result.Digest = archive.Sum(sha256.Sum256(data)).String()
 	want := map[string]archive.Sum{}
 	for _, l := range lines {
 		want[l.Name] = l.Sum
@@ -226,16 +225,16 @@ func (v *verifier) objects(ctx context.Context, want map[string]archive.Sum) err
 				err = fmt.Errorf("%w: its sha256 is %s, not %s", archive.ErrDamaged, sum, want[name])
 			}
 			if err != nil {
-				return v.wrong(name, err)
+				return v.report(name, err)
 			}
 			return nil
 		})
 	}
-	v.found.Objects = len(want)
+	v.result.Objects = len(want)
 	return g.Wait()
 }
 
-// contentSum is the sum of an object's content as a reader sees it, unpacked.
+// contentSum returns the sum of an object's content after unpacking, as a reader sees it.
 func contentSum(ctx context.Context, s objects.Store, name string) (sum archive.Sum, err error) {
 	obj, data, err := objects.ReadObject(ctx, s, name, objects.GetOptions{}, maxExpanded)
 	if err != nil {

@@ -116,7 +116,7 @@ func serveSource(ctx context.Context, l net.Listener, port *metricsPort, source 
 
 // follow looks at the pointer until ctx ends.
 func follow(ctx context.Context, source *output.Source) {
-	tick := time.NewTicker(max(lookEvery, source.Every()))
+	tick := time.NewTicker(max(lookEvery, source.PollInterval()))
 	defer tick.Stop()
 	for {
 		select {

@@ -303,7 +303,7 @@ func (r *register) Read(ctx context.Context) (output.Record, error) {
 func (r *register) Replace(ctx context.Context, was int64, next output.Record) error {
 	err := r.db.ReplacePublication(ctx, r.target, was, postgres.Publication(next), r.now)
 	if errors.Is(err, postgres.ErrOutrun) {
-		return fmt.Errorf("%w: %w", output.ErrOutrun, err)
+		return fmt.Errorf("%w: %w", output.ErrConflict, err)
 	}
 	return err
 }

@@ -9,33 +9,33 @@ import (
 	"time"
 )
 
-// TimeLayout is how a checkpoint writes instants.
+// TimeLayout is the format of the times in a checkpoint.
 const TimeLayout = "2006-01-02T15:04:05.000Z"
 
 const (
 	MaxCheckpoint = 64 << 10 // bytes
 	idLayout      = "20060102T150405Z"
-	idDigits      = 6 // of the digest, in an id
+	idDigits      = 6 // digits of the digest in an id
 )
 
 // Checkpoint is the pointer to the current snapshot.
 type Checkpoint struct {
 	Snapshot   string  `json:"snapshot"`   // id
 	Previous   *string `json:"previous"`   // id of the snapshot that this one replaced; null for the first
-	Generation int64   `json:"generation"` // 1 for the first, then one more each time
+	Generation int64   `json:"generation"` // 1 for the first snapshot, then one more each time
 	BuiltAt    string  `json:"built_at"`   // TimeLayout; when the facts were read
 	NextAt     string  `json:"next_at"`    // TimeLayout; when the next build is due
 	Digest     string  `json:"digest"`     // sha256 of the snapshot's SHA256SUMS, in hex
-	Erased     int64   `json:"erased"`     // the last erasure whose rows its packs do not tell any more, 0 for none
+	Erased     int64   `json:"erased"`     // the last erasure that is applied to the packs, 0 for none
 	Signature  *string `json:"signature"`
 }
 
-// SnapshotID names a snapshot: the second it was built and the first digits of its digest.
+// SnapshotID returns the id of a snapshot: the second when it was built and the first digits of its digest.
 func SnapshotID(built time.Time, digest string) string {
 	return built.UTC().Format(idLayout) + "-" + digest[:idDigits]
 }
 
-// ParseSnapshotID answers the time in an id, or false for what is no id, such as a name with a path in it.
+// ParseSnapshotID returns the time in an id, and false if id is not an id, such as a name that contains a path.
 func ParseSnapshotID(id string) (time.Time, bool) {
 	if len(id) != len(idLayout)+1+idDigits || id[len(idLayout)] != '-' {
 		return time.Time{}, false
@@ -49,13 +49,13 @@ func ParseSnapshotID(id string) (time.Time, bool) {
 	return t, err == nil && t.Format(idLayout) == id[:len(idLayout)]
 }
 
-// Built is BuiltAt as a time; a parsed checkpoint has a valid one.
+// Built returns BuiltAt as a time, which is valid in a parsed checkpoint.
 func (c Checkpoint) Built() time.Time { t, _ := time.Parse(TimeLayout, c.BuiltAt); return t }
 
-// Next is NextAt as a time; a parsed checkpoint has a valid one.
+// Next returns NextAt as a time, which is valid in a parsed checkpoint.
 func (c Checkpoint) Next() time.Time { t, _ := time.Parse(TimeLayout, c.NextAt); return t }
 
-// ParseCheckpoint reads what Encode wrote and refuses what it would not write.
+// ParseCheckpoint parses the output of Encode. It rejects everything that Encode does not write.
 func ParseCheckpoint(data []byte) (Checkpoint, error) {
 	var c Checkpoint
 	if err := json.Unmarshal(data, &c); err != nil {
@@ -69,11 +69,11 @@ func ParseCheckpoint(data []byte) (Checkpoint, error) {
 
 func (c Checkpoint) check() error {
 	if _, ok := ParseSnapshotID(c.Snapshot); !ok {
-		return fmt.Errorf("snapshot %.60q is no id", c.Snapshot)
+		return fmt.Errorf("snapshot %.60q is not an id", c.Snapshot)
 	}
 	if c.Previous != nil {
 		if _, ok := ParseSnapshotID(*c.Previous); !ok {
-			return fmt.Errorf("previous %.60q is no id", *c.Previous)
+			return fmt.Errorf("previous %.60q is not an id", *c.Previous)
 		}
 	}
 	if c.Generation < 1 {
@@ -94,16 +94,16 @@ func (c Checkpoint) check() error {
 	return nil
 }
 
-// Encode writes the checkpoint as its file holds it.
+// Encode returns the checkpoint as the content of its file.
 func (c Checkpoint) Encode() []byte {
 	b, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
-		panic(err) // strings and a number
+		panic(err) // unreachable: the fields are strings and numbers
 	}
 	return append(b, '\n')
 }
 
-// readCheckpoint reads the file at path.
+// ReadCheckpoint reads the file at path.
 func ReadCheckpoint(path string) (Checkpoint, error) {
 	f, err := os.Open(path)
 	if err != nil {

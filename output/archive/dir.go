@@ -17,10 +17,11 @@ type Dir struct {
 	digest string
 }
 
-// OpenDir reads the SHA256SUMS of an expanded tree. It looks at no other file: one that is missing is an error when it
-// is read.
+// OpenDir reads the SHA256SUMS of an expanded tree. It does not look at the other files: a missing file is an error
+// when it is read.
 func OpenDir(root string) (*Dir, error) {
-	root, err := filepath.EvalSymlinks(root) // a link that moves later changes nothing for this tree
+	// If the link moves later, this tree stays the same.
+	root, err := filepath.EvalSymlinks(root)
 	if err != nil {
 		return nil, err
 	}
@@ -41,10 +42,10 @@ func OpenDir(root string) (*Dir, error) {
 // Root returns the path of the folder.
 func (d *Dir) Root() string { return d.root }
 
-// path returns the path of a file.
+// Path returns the path of a file.
 func (d *Dir) Path(name string) string { return filepath.Join(d.root, filepath.FromSlash(name)) }
 
-// Lookup implements Tree. A file that is listed but missing is found; reading it fails.
+// Lookup implements Tree. It returns a member for a file that is listed but missing; reading that member fails.
 func (d *Dir) Lookup(name string) (Member, bool) {
 	i, ok := find(&d.files, name)
 	if !ok {
@@ -75,11 +76,11 @@ func (d *Dir) Digest() string { return d.digest }
 // ReadFile implements fs.ReadFileFS.
 func (d *Dir) ReadFile(name string) ([]byte, error) { return readFile(d, name) }
 
-// Open implements fs.FS. A file is read and checked whole before the first byte is given out.
+// Open implements fs.FS. It reads and checks the whole file first.
 func (d *Dir) Open(name string) (fs.File, error) {
 	m, ok := d.Lookup(name)
 	if !ok {
-		return os.DirFS(d.root).Open(name) // folders
+		return os.DirFS(d.root).Open(name) // it may be a folder
 	}
 	data, err := m.Read()
 	if err != nil {
@@ -89,7 +90,7 @@ func (d *Dir) Open(name string) (fs.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &readMember{Reader: bytes.NewReader(data), info: info}, nil
+	return &memberFile{Reader: bytes.NewReader(data), info: info}, nil
 }
 
 var _ Tree = (*Dir)(nil)

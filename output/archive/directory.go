@@ -9,52 +9,57 @@ import (
 	"slices"
 )
 
-// runNames is how many names lie in a run of a directory: more take less memory, fewer are found sooner.
+// runNames is the number of names in a run of a directory. Longer runs take less memory, shorter ones are searched
+// faster.
 const runNames = 16
 
-// directory is what is known of the files of a tree, by name, in as few bytes as a binary search allows: no pointer for
-// each name that the garbage collector would follow. Names lie in runs, each but the first of a run told by what it
-// shares with the one before; of the paths of a tree that is a third of their bytes.
+// directory lists the files of a tree by name, in as few bytes as a binary search allows. It has no pointer per name
+// that the garbage collector would follow.
+//
+// Names are grouped in runs. Each name but the first of a run is stored as the length of the prefix that it shares with
+// the name before and the rest. That is a third of the bytes of a tree's paths.
 type directory struct {
-	names []byte   // of each name the number of bytes it shares and of those it has of its own, as uvarints, then these
-	runs  []uint32 // where each run begins in names
+	// For each name: the length of the shared prefix and of the rest as uvarints, then the rest.
+	names []byte
+	runs  []uint32 // the start of each run in names
 	files []entry  // in the order of names
-	last  []byte   // the name that was added last; nil once all are
+	last  []byte   // the name added last; nil when the directory is complete
 }
 
-// entry is what is known of a file beside its name.
+// entry is a file without its name.
 type entry struct {
 	sum          Sum
 	crc          uint32
-	packed, size uint32 // bytes, in the zip and of the content
-	low, high    uint32 // halves of the place where its local header begins, and flags
+	packed, size uint32 // bytes in the zip, bytes of the content
+	// The offset of the local header, in two halves. The upper half also contains flags.
+	offsetLow, offsetHigh uint32
 }
 
-// Flags in the upper half of an entry's place.
+// Flags in the upper half of an entry's offset.
 const (
 	entryDeflated = 1 << 31
-	entryPlaced   = 1 << 30 // the zip's directory has told where it is
-	entryPlace    = entryPlaced - 1
+	entryRecorded = 1 << 30 // the zip's directory has a record of the file
+	entryOffset   = entryRecorded - 1
 )
 
-func (e *entry) at() int64 { return int64(e.high&entryPlace)<<32 | int64(e.low) }
+func (e *entry) offset() int64 { return int64(e.offsetHigh&entryOffset)<<32 | int64(e.offsetLow) }
 
-// setPlace sets the place of the local header.
-func (e *entry) setPlace(at uint64, deflated bool) {
-	e.low, e.high = uint32(at), uint32(at>>32)|entryPlaced
+// setOffset sets the offset of the local header.
+func (e *entry) setOffset(at uint64, deflated bool) {
+	e.offsetLow, e.offsetHigh = uint32(at), uint32(at>>32)|entryRecorded
 	if deflated {
-		e.high |= entryDeflated
+		e.offsetHigh |= entryDeflated
 	}
 }
 
-// grow makes room for n names.
+// grow reserves memory for n more names.
 func (d *directory) grow(n int) {
 	d.files = slices.Grow(d.files, n)
 	d.runs = slices.Grow(d.runs, n/runNames+1)
 	d.names = slices.Grow(d.names, n*runNames)
 }
 
-// add appends a name, which comes after all that are there.
+// add appends a name, which must sort after all present names for find to work.
 func (d *directory) add(name []byte, e entry) error {
 	if len(d.names)+len(name)+2*binary.MaxVarintLen16 > math.MaxUint32 {
 		return fmt.Errorf("%w: more names than a directory holds", ErrDamaged)
@@ -73,7 +78,7 @@ func (d *directory) add(name []byte, e entry) error {
 	return nil
 }
 
-// addSums adds every name of a SHA256SUMS, and its own with its own sum, which is the digest.
+// addSums adds every name of a SHA256SUMS file. It also adds SHA256SUMS itself with its own sum, which is the digest.
 func (d *directory) addSums(r io.Reader) (digest Sum, err error) {
 	all, own := sha256.New(), false
 	err = EachSum(io.TeeReader(r, all), func(name []byte, sum Sum) error {
@@ -111,21 +116,22 @@ func sharedPrefix[A, B string | []byte](a A, b B) int {
 	return n
 }
 
-// next decodes what lies at a place in names.
-func (d *directory) next(at int) (shared int, own []byte, end int) {
+// decode returns the name at an offset in names: the length of its shared prefix, the rest, and the offset of the next
+// name.
+func (d *directory) decode(at int) (shared int, own []byte, end int) {
 	s, n := binary.Uvarint(d.names[at:])
 	l, m := binary.Uvarint(d.names[at+n:])
 	at += n + m
 	return int(s), d.names[at : at+int(l)], at + int(l)
 }
 
-// find answers the index of a name. It rebuilds none on its way: that a name shares more with the one before than that
-// shares with the wanted one says already that it comes before it, too.
+// find returns the index of a name. It compares without rebuilding names: if a name shares a longer prefix with the
+// name before it than that one shares with the wanted name, then it also sorts before the wanted name.
 func find[T string | []byte](d *directory, name T) (int, bool) {
-	lo, hi := 0, len(d.runs) // runs that begin at or before the name are below lo
+	lo, hi := 0, len(d.runs) // runs whose first name is at or before the wanted name are below lo
 	for lo < hi {
 		mid := int(uint(lo+hi) / 2)
-		_, first, _ := d.next(int(d.runs[mid]))
+		_, first, _ := d.decode(int(d.runs[mid]))
 		if compare(first, name) <= 0 {
 			lo = mid + 1
 		} else {
@@ -137,7 +143,7 @@ func find[T string | []byte](d *directory, name T) (int, bool) {
 	}
 	at, matched := int(d.runs[lo-1]), 0
 	for i := (lo - 1) * runNames; i < min(lo*runNames, len(d.files)); i++ {
-		shared, own, end := d.next(at)
+		shared, own, end := d.decode(at)
 		at = end
 		if shared > matched {
 			continue
@@ -167,26 +173,26 @@ func compare[T string | []byte](a []byte, b T) int {
 	}
 }
 
-// cursor goes through the names in order.
+// cursor iterates over the names in order.
 type cursor struct {
 	of   *directory
-	at   int // where the next name lies
-	i    int // its index
+	at   int // offset of the next name
+	i    int // index of the next name
 	name []byte
 }
 
-// next rebuilds the next name, in a buffer that it uses again; false after the last.
+// next returns the next name in a buffer that the following call overwrites, and false after the last name.
 func (c *cursor) next() (i int, name []byte, ok bool) {
 	if c.i >= len(c.of.files) {
 		return 0, nil, false
 	}
-	shared, own, end := c.of.next(c.at)
+	shared, own, end := c.of.decode(c.at)
 	c.name = append(c.name[:shared], own...)
 	c.at, c.i = end, c.i+1
 	return c.i - 1, c.name, true
 }
 
-// list makes every name, in order.
+// list returns all names in order.
 func (d *directory) list() []string {
 	names := make([]string, 0, len(d.files))
 	c := cursor{of: d}

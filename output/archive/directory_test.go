@@ -94,10 +94,10 @@ func TestRecordBeyond32Bits(t *testing.T) {
 	}
 	z := Zip{size: 6 << 32}
 	var e entry
-	if err := z.place(&e, rec); err != nil || e.at() != 5<<32 {
-		t.Errorf("placed at %d: %v", e.at(), err)
+	if err := z.setRecord(&e, rec); err != nil || e.offset() != 5<<32 {
+		t.Errorf("placed at %d: %v", e.offset(), err)
 	}
-	if err := z.place(&e, rec); !errors.Is(err, ErrDamaged) {
+	if err := z.setRecord(&e, rec); !errors.Is(err, ErrDamaged) {
 		t.Errorf("placed twice: %v", err)
 	}
 }

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// open opens a folder of a tree that lies in no file system: whatever some name has before a slash.
+// open opens a folder of a tree that is not in a file system. Every prefix of a name that ends before a slash is a
+// folder.
 func (d *directory) open(name string) (fs.File, error) {
 	prefix := name + "/"
 	if name == "." {
@@ -43,7 +44,7 @@ func (d *directory) open(name string) (fs.File, error) {
 // folderFile is an open folder.
 type folderFile struct {
 	info    fileInfo
-	entries []fs.DirEntry // that were not given out
+	entries []fs.DirEntry // not yet returned
 }
 
 func (f *folderFile) Stat() (fs.FileInfo, error) { return f.info, nil }
@@ -67,7 +68,7 @@ func (f *folderFile) ReadDir(n int) ([]fs.DirEntry, error) {
 	return out, nil
 }
 
-// fileInfo is what a tree tells of a file or folder. It has no time: that of the build is the checkpoint's.
+// fileInfo describes a file or folder of a tree. It has no time: the time of the build is in the checkpoint.
 type fileInfo struct {
 	name string
 	size int64

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// Of the format of zips, as PKWARE's APPNOTE.TXT has it.
+// Constants of the zip format, from PKWARE's APPNOTE.TXT.
 const (
-	localHead     = 30 // bytes, before name and extra
-	recordHead    = 46 // of a record of the directory, before name, extra and comment
+	localHead     = 30 // bytes before name and extra field
+	recordHead    = 46 // bytes of a directory record before name, extra field and comment
 	endHead       = 22
 	end64Locator  = 20
 	end64Head     = 56
@@ -21,16 +21,16 @@ const (
 	endMark       = 0x06054b50
 	end64LocMark  = 0x07064b50
 	end64Mark     = 0x06064b50
-	extra64       = 1 // id of the extra field with sizes and places beyond 32 bits
+	extra64       = 1 // id of the extra field for sizes and offsets beyond 32 bits
 	methodStore   = 0
 	methodDeflate = 8
 )
 
-// zipEnd is where the directory of a zip lies.
+// zipEnd gives the position of a zip's directory.
 type zipEnd struct{ records, at, size int64 }
 
-// readZipEnd reads the end of a zip that ZipWriter wrote: without a comment, and with nothing between directory and
-// end.
+// readZipEnd reads the end of a zip that ZipWriter wrote: it has no comment, and the end follows the directory
+// directly.
 func readZipEnd(r io.ReaderAt, size int64) (zipEnd, error) {
 	tail := make([]byte, min(size, endHead+end64Locator+end64Head))
 	if err := readFullAt(r, tail, size-int64(len(tail))); err != nil {
@@ -38,7 +38,7 @@ func readZipEnd(r io.ReaderAt, size int64) (zipEnd, error) {
 	}
 	le := binary.LittleEndian
 	if len(tail) < endHead || le.Uint32(tail[len(tail)-endHead:]) != endMark {
-		return zipEnd{}, fmt.Errorf("%w: it has no end", ErrDamaged)
+		return zipEnd{}, fmt.Errorf("%w: the end is missing", ErrDamaged)
 	}
 	b := tail[len(tail)-endHead:]
 	e := zipEnd{records: int64(le.Uint16(b[10:])), size: int64(le.Uint32(b[12:])), at: int64(le.Uint32(b[16:]))}
@@ -47,7 +47,7 @@ func readZipEnd(r io.ReaderAt, size int64) (zipEnd, error) {
 	if e.records == math.MaxUint16 || e.size == math.MaxUint32 || e.at == math.MaxUint32 {
 		ends -= end64Locator + end64Head
 		if ends < 0 {
-			return zipEnd{}, fmt.Errorf("%w: it has half an end", ErrDamaged)
+			return zipEnd{}, fmt.Errorf("%w: the ZIP64 end is incomplete", ErrDamaged)
 		}
 		locator := tail[end64Head:]
 		one = one && le.Uint32(tail) == end64Mark && le.Uint32(locator) == end64LocMark &&
@@ -58,31 +58,31 @@ func readZipEnd(r io.ReaderAt, size int64) (zipEnd, error) {
 	}
 	if !one || e.at < 0 || e.size < 0 || e.at > ends || e.size != ends-e.at || e.records < 0 ||
 		e.records > e.size/recordHead {
-		return zipEnd{}, fmt.Errorf("%w: its end does not fit it", ErrDamaged)
+		return zipEnd{}, fmt.Errorf("%w: its end does not match its size", ErrDamaged)
 	}
 	return e, nil
 }
 
-// record is a file as the directory of a zip tells of it.
+// record is a file as described by the directory of a zip.
 type record struct {
 	name         []byte
 	method       uint16
 	crc          uint32
 	packed, size uint64
-	at           uint64 // of its local header
+	at           uint64 // of the local header
 }
 
-// errShort is the answer to a piece of a directory that ends within a record.
+// errShort marks a piece of a directory that ends within a record.
 var errShort = errors.New("the directory ends within a record")
 
-// parseRecord reads the record at the beginning of b, and answers how long it is. It keeps parts of b.
+// parseRecord parses the record at the beginning of b and returns its length. The record refers to b.
 func parseRecord(b []byte) (rec record, length int, err error) {
 	le := binary.LittleEndian
 	if len(b) < recordHead {
 		return rec, 0, errShort
 	}
 	if le.Uint32(b) != recordMark {
-		return rec, 0, fmt.Errorf("%w: no record where one should be", ErrDamaged)
+		return rec, 0, fmt.Errorf("%w: a directory record has a wrong signature", ErrDamaged)
 	}
 	name, extra, comment := int(le.Uint16(b[28:])), int(le.Uint16(b[30:])), int(le.Uint16(b[32:]))
 	if length = recordHead + name + extra + comment; len(b) < length {
@@ -95,18 +95,18 @@ func parseRecord(b []byte) (rec record, length int, err error) {
 	for x := b[recordHead+name : recordHead+name+extra]; len(x) >= 4; {
 		id, size := le.Uint16(x), int(le.Uint16(x[2:]))
 		if x = x[4:]; size > len(x) {
-			return rec, 0, fmt.Errorf("%w: a field of %.80q does not end", ErrDamaged, rec.name)
+			return rec, 0, fmt.Errorf("%w: a field of %.80q ends beyond its record", ErrDamaged, rec.name)
 		}
 		if id == extra64 {
-			rec.widen(x[:size])
+			rec.readExtra64(x[:size])
 		}
 		x = x[size:]
 	}
 	return rec, length, nil
 }
 
-// widen takes from the field for them what 32 bits do not hold.
-func (r *record) widen(field []byte) {
+// readExtra64 reads the values that do not fit into 32 bits from their extra field.
+func (r *record) readExtra64(field []byte) {
 	for _, v := range []*uint64{&r.size, &r.packed, &r.at} {
 		if *v == math.MaxUint32 && len(field) >= 8 {
 			*v, field = binary.LittleEndian.Uint64(field), field[8:]
@@ -114,10 +114,10 @@ func (r *record) widen(field []byte) {
 	}
 }
 
-// pieceSize is how much of a directory is read at once. No record is longer.
+// pieceSize is the number of bytes of a directory that are read at once. No record is longer.
 const pieceSize = 1 << 20
 
-// eachRecord reads a directory from its beginning to its end.
+// eachRecord calls do for every record of a directory, in order.
 func eachRecord(r io.ReaderAt, end zipEnd, do func(record) error) error {
 	buf := make([]byte, 0, min(pieceSize, end.size))
 	at, count := end.at, int64(0)
@@ -134,7 +134,7 @@ func eachRecord(r io.ReaderAt, end zipEnd, do func(record) error) error {
 				break
 			}
 			if err != nil {
-				return damaged(err)
+				return asDamaged(err)
 			}
 			if err := do(rec); err != nil {
 				return err
@@ -149,7 +149,7 @@ func eachRecord(r io.ReaderAt, end zipEnd, do func(record) error) error {
 	return nil
 }
 
-// lastRecord finds the last record of a directory, which is that of SHA256SUMS, from behind.
+// lastRecord returns the last record of a directory, which must be that of SHA256SUMS. It searches from the end.
 func lastRecord(r io.ReaderAt, end zipEnd) (record, error) {
 	tail := make([]byte, min(end.size, 128))
 	if err := readFullAt(r, tail, end.at+end.size-int64(len(tail))); err != nil {
@@ -167,18 +167,19 @@ func lastRecord(r io.ReaderAt, end zipEnd) (record, error) {
 	return record{}, fmt.Errorf("%w: its last member is not %s", ErrDamaged, SumsFile)
 }
 
-// readFullAt fills b.
+// readFullAt fills b from offset at.
 func readFullAt(r io.ReaderAt, b []byte, at int64) error {
 	if n, err := r.ReadAt(b, at); n < len(b) {
 		if err == nil || err == io.EOF {
 			err = io.ErrUnexpectedEOF
 		}
-		return damaged(err)
+		return asDamaged(err)
 	}
 	return nil
 }
 
-// Of members: what they need of a reader, and that they are plain files that their owner may write, made on Unix.
+// Fields of members: the version that a reader needs, and the attributes of plain files on Unix that their owner may
+// write.
 const (
 	needsVersion   = 20
 	needsVersion64 = 45
@@ -186,26 +187,26 @@ const (
 	plainFile      = 0o100644 << 16
 )
 
-// dosTime is a time as zips have it: two seconds fine, the date in the upper half.
+// dosTime returns a time as zips store it: two-second steps, with the date in the upper half.
 func dosTime(t time.Time) uint32 {
 	t = t.UTC()
 	date := t.Day() | int(t.Month())<<5 | (t.Year()-1980)<<9
 	return uint32(date)<<16 | uint32(t.Second()/2|t.Minute()<<5|t.Hour()<<11)
 }
 
-// appendLocal appends the header in front of a member.
+// appendLocal appends the local header of a member.
 func appendLocal(h []byte, e *entry, name string, modified uint32) []byte {
 	h = binary.LittleEndian.AppendUint32(h, localMark)
 	h = appendCommon(h, e, e.packed, e.size, modified, len(name), 0)
 	return append(h, name...)
 }
 
-// appendCommon appends the part that a local header and a record of the directory share, from version to length of the
-// extra.
+// appendCommon appends the fields that a local header and a directory record share, from the flags to the length of the
+// extra field.
 func appendCommon(h []byte, e *entry, packed, size, modified uint32, name, extra int) []byte {
 	le := binary.LittleEndian
 	method := uint16(methodStore)
-	if e.high&entryDeflated != 0 {
+	if e.offsetHigh&entryDeflated != 0 {
 		method = methodDeflate
 	}
 	h = le.AppendUint16(h, needsVersion)
@@ -219,18 +220,18 @@ func appendCommon(h []byte, e *entry, packed, size, modified uint32, name, extra
 	return le.AppendUint16(h, uint16(extra))
 }
 
-// appendRecord appends a member's record of the directory. A member beyond the first 4 GiB has an extra field for its
-// place.
+// appendRecord appends the directory record of a member. A member beyond the first 4 GiB has an extra field for its
+// offset.
 func appendRecord(h []byte, e *entry, name []byte, modified uint32) []byte {
 	le := binary.LittleEndian
-	packed, size, at, extra := e.packed, e.size, uint32(e.at()), 0
-	if e.at() >= math.MaxUint32 {
+	packed, size, at, extra := e.packed, e.size, uint32(e.offset()), 0
+	if e.offset() >= math.MaxUint32 {
 		packed, size, at, extra = math.MaxUint32, math.MaxUint32, math.MaxUint32, 4+3*8
 	}
 	h = le.AppendUint32(h, recordMark)
 	h = le.AppendUint16(h, madeByUnix)
 	h = appendCommon(h, e, packed, size, modified, len(name), extra)
-	h = append(h, 0, 0, 0, 0, 0, 0) // no comment; the first disk; no inner attributes
+	h = append(h, 0, 0, 0, 0, 0, 0) // no comment, first disk, no internal attributes
 	h = le.AppendUint32(h, plainFile)
 	h = le.AppendUint32(h, at)
 	h = append(h, name...)
@@ -239,18 +240,18 @@ func appendRecord(h []byte, e *entry, name []byte, modified uint32) []byte {
 		h = le.AppendUint16(h, uint16(extra-4))
 		h = le.AppendUint64(h, uint64(e.size))
 		h = le.AppendUint64(h, uint64(e.packed))
-		h = le.AppendUint64(h, uint64(e.at()))
+		h = le.AppendUint64(h, uint64(e.offset()))
 	}
 	return h
 }
 
-// appendEnd appends the end of a zip, in the form for large ones too where it is one.
+// appendEnd appends the end of a zip. A large zip gets the ZIP64 end as well.
 func appendEnd(h []byte, e zipEnd) []byte {
 	le := binary.LittleEndian
 	records, size, at := e.records, e.size, e.at
 	if records >= math.MaxUint16 || size >= math.MaxUint32 || at >= math.MaxUint32 {
 		h = le.AppendUint32(h, end64Mark)
-		h = le.AppendUint64(h, end64Head-12) // what follows
+		h = le.AppendUint64(h, end64Head-12) // size of the rest of the ZIP64 end
 		h = le.AppendUint16(h, needsVersion64)
 		h = le.AppendUint16(h, needsVersion64)
 		h = append(h, 0, 0, 0, 0, 0, 0, 0, 0) // disks
@@ -261,7 +262,7 @@ func appendEnd(h []byte, e zipEnd) []byte {
 		h = le.AppendUint32(h, end64LocMark)
 		h = le.AppendUint32(h, 0)
 		h = le.AppendUint64(h, uint64(at+size))
-		h = le.AppendUint32(h, 1) // disks in all
+		h = le.AppendUint32(h, 1) // number of disks
 		records, size, at = math.MaxUint16, math.MaxUint32, math.MaxUint32
 	}
 	h = le.AppendUint32(h, endMark)

@@ -10,26 +10,26 @@ import (
 )
 
 const (
-	// DeflateLevel is the level that members are compressed with.
+	// DeflateLevel is the compression level of members.
 	DeflateLevel = 6
-	storeBelow   = 64 // bytes; smaller members are stored
+	storeBelow   = 64 // bytes; smaller members are not compressed
 )
 
-// Packed is the contents of a member as a zip stores them.
+// Packed is the content of a member as a zip stores it.
 type Packed struct {
 	sum      Sum
 	crc      uint32
-	size     int // of the contents, in bytes
+	size     int // of the content, in bytes
 	bytes    []byte
-	deflated bool // bytes is raw deflate, else the contents
-	copied   bool // from the previous zip
+	deflated bool // bytes are raw deflate, not the content itself
+	copied   bool // taken from the previous zip
 }
 
-// Sum returns the sha256 of the contents.
+// Sum returns the SHA-256 of the content.
 func (p Packed) Sum() Sum { return p.sum }
 
-// Pack packs the contents of a member for AddPacked, and does not keep data. Where the previous zip has the same
-// contents under that name, it returns them as TakeOver does.
+// Pack compresses the content of a member for AddPacked, and does not keep data. If the previous zip has the same
+// content under that name, Pack returns it as Reuse does.
 func (z *ZipWriter) Pack(name string, data []byte) Packed {
 	p := Packed{sum: sha256.Sum256(data), crc: crc32.ChecksumIEEE(data), size: len(data)}
 	if len(data) >= storeBelow {
@@ -46,9 +46,9 @@ func (z *ZipWriter) Pack(name string, data []byte) Packed {
 	return p
 }
 
-// TakeOver returns a member of the previous zip for AddPacked, and false where that has none, or a damaged one: it is
-// unpacked and compared with its sum, so that damage on disk never spreads from one snapshot to the next.
-func (z *ZipWriter) TakeOver(name string) (Packed, bool) {
+// Reuse returns a member of the previous zip for AddPacked, and false if the zip has no such member or a damaged one.
+// Reuse unpacks the member and compares it with its sum, so that damage on disk never spreads to the next snapshot.
+func (z *ZipWriter) Reuse(name string) (Packed, bool) {
 	m, ok := z.previous(name)
 	if !ok {
 		return Packed{}, false
@@ -64,7 +64,7 @@ func (z *ZipWriter) previous(name string) (Member, bool) {
 	return z.opts.Previous.Lookup(name)
 }
 
-// pack returns a member's contents as its zip stores them, after checking them.
+// pack checks a member and returns its content as the zip stores it.
 func (m *Member) pack() (Packed, error) {
 	c, err := m.Load()
 	if err != nil {
@@ -77,7 +77,7 @@ func (m *Member) pack() (Packed, error) {
 	return p, nil
 }
 
-// Contents returns the contents unpacked.
+// Contents returns the unpacked content.
 func (p Packed) Contents() ([]byte, error) {
 	if !p.deflated {
 		return p.bytes, nil
@@ -88,7 +88,7 @@ func (p Packed) Contents() ([]byte, error) {
 	return data.Bytes(), err
 }
 
-// deflater is a compressor with its buffer, which are used again.
+// deflater is a compressor with its buffer, for reuse.
 type deflater struct {
 	w *flate.Writer
 	b bytes.Buffer
@@ -98,12 +98,12 @@ var deflaters = sync.Pool{New: func() any {
 	d := &deflater{}
 	var err error
 	if d.w, err = flate.NewWriter(&d.b, DeflateLevel); err != nil {
-		panic(err) // the level is a constant
+		panic(err) // unreachable: the level is a constant
 	}
 	return d
 }}
 
-// deflate compresses data; it returns false where that does not make it smaller.
+// deflate compresses data. It returns false if that does not make it smaller.
 func deflate(data []byte) (_ []byte, smaller bool) {
 	d := deflaters.Get().(*deflater)
 	defer deflaters.Put(d)

@@ -11,15 +11,16 @@ import (
 	"strings"
 )
 
-// ErrSignature is a checkpoint that was not signed with the key that it is held to.
+// ErrSignature marks a checkpoint that is not signed with the expected key.
 var ErrSignature = errors.New("the checkpoint's signature is missing or wrong")
 
-// KeyFile is where a publication shows the public key that its checkpoint is signed with.
+// KeyFile is the file of a publication that contains the public key of its checkpoint's signature.
 const KeyFile = ".well-known/tollbook-key.pem"
 
-// signed is the text whose Ed25519 signature stands in a checkpoint: its fields, a line each, the first for the first
-// snapshot an empty one. printf and openssl make the same.
-func (c Checkpoint) signed() []byte {
+// signedText returns the text that the Ed25519 signature of a checkpoint covers: its fields, one a line. For the first
+// snapshot, the line of the previous one is empty. An operator can write the same text with printf and check it with
+// openssl.
+func (c Checkpoint) signedText() []byte {
 	previous := ""
 	if c.Previous != nil {
 		previous = *c.Previous
@@ -28,43 +29,45 @@ func (c Checkpoint) signed() []byte {
 		c.BuiltAt, c.NextAt, c.Digest, c.Erased)
 }
 
-// Sign answers the checkpoint with its signature.
+// Sign returns the checkpoint with its signature.
 func (c Checkpoint) Sign(key ed25519.PrivateKey) Checkpoint {
-	text := base64.StdEncoding.EncodeToString(ed25519.Sign(key, c.signed()))
+	text := base64.StdEncoding.EncodeToString(ed25519.Sign(key, c.signedText()))
 	c.Signature = &text
 	return c
 }
 
-// VerifySignature answers ErrSignature unless the checkpoint was signed with the key.
+// VerifySignature returns an error that wraps ErrSignature unless the checkpoint was signed with the private half of
+// key.
 func (c Checkpoint) VerifySignature(key ed25519.PublicKey) error {
 	if c.Signature == nil {
-		return fmt.Errorf("%w: there is none", ErrSignature)
+		return fmt.Errorf("%w: it has none", ErrSignature)
 	}
 	sig, err := base64.StdEncoding.DecodeString(*c.Signature)
-	if err != nil || !ed25519.Verify(key, c.signed(), sig) {
+	if err != nil || !ed25519.Verify(key, c.signedText(), sig) {
 		return ErrSignature
 	}
 	return nil
 }
 
-// NewKey makes a key, as PEM that openssl reads.
+// NewKey generates a private key and returns it as PEM that openssl reads.
 func NewKey() ([]byte, error) {
 	_, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
-		return nil, fmt.Errorf("make a key: %w", err)
+		return nil, fmt.Errorf("generate a key: %w", err)
 	}
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
-		return nil, fmt.Errorf("make a key: %w", err)
+		return nil, fmt.Errorf("generate a key: %w", err)
 	}
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
 }
 
-// ParseKey reads a private key of PEM. Its errors hold nothing of it.
+// ParseKey parses a private key in PEM. Its errors contain no part of the key.
 func ParseKey(text []byte) (ed25519.PrivateKey, error) {
-	block, _ := pem.Decode([]byte(strings.ReplaceAll(string(text), `\n`, "\n"))) // a variable often has it in one line
+	// An environment variable often contains the key in one line.
+	block, _ := pem.Decode([]byte(strings.ReplaceAll(string(text), `\n`, "\n")))
 	if block == nil || block.Type != "PRIVATE KEY" {
-		return nil, errors.New("read signing key: it is not PEM of a PRIVATE KEY; tollbook key new makes one")
+		return nil, errors.New("read signing key: it is not PEM of a PRIVATE KEY; create one with tollbook key new")
 	}
 	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 	if err != nil {
@@ -77,16 +80,16 @@ func ParseKey(text []byte) (ed25519.PrivateKey, error) {
 	return private, nil
 }
 
-// PublicKey is the public half of a key as PEM.
+// PublicKey returns the public half of a key as PEM.
 func PublicKey(key ed25519.PrivateKey) []byte {
 	der, err := x509.MarshalPKIXPublicKey(key.Public())
 	if err != nil {
-		panic(err) // 32 bytes
+		panic(err) // unreachable: the key has 32 bytes
 	}
 	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
 }
 
-// ParsePublicKey reads a public key of PEM.
+// ParsePublicKey parses a public key in PEM.
 func ParsePublicKey(text []byte) (ed25519.PublicKey, error) {
 	block, _ := pem.Decode(text)
 	if block == nil || block.Type != "PUBLIC KEY" {

@@ -11,12 +11,12 @@ import (
 	"strings"
 )
 
-// Sum is the sha256 of a file's bytes.
+// Sum is the SHA-256 of a file's bytes.
 type Sum [sha256.Size]byte
 
 func (s Sum) String() string { return hex.EncodeToString(s[:]) }
 
-// named is one line of SHA256SUMS.
+// Line is one line of SHA256SUMS.
 type Line struct {
 	Name string
 	Sum  Sum
@@ -38,14 +38,14 @@ func writeSums(w io.Writer, lines []Line) error {
 	return out.Flush()
 }
 
-// formatSums returns the text that writeSums writes.
+// FormatSums returns the text that writeSums writes.
 func FormatSums(lines []Line) []byte {
 	var b bytes.Buffer
-	_ = writeSums(&b, lines) // a buffer returns no error
+	_ = writeSums(&b, lines) // writing to a buffer never fails
 	return b.Bytes()
 }
 
-// parseSums is the inverse of formatSums. It takes nothing that formatSums would not write.
+// ParseSums is the inverse of FormatSums. It rejects everything that FormatSums does not write.
 func ParseSums(data []byte) ([]Line, error) {
 	lines := make([]Line, 0, bytes.Count(data, []byte{'\n'}))
 	err := EachSum(bytes.NewReader(data), func(name []byte, sum Sum) error {
@@ -58,14 +58,13 @@ func ParseSums(data []byte) ([]Line, error) {
 	return lines, err
 }
 
-// errOwnSum is the answer to sums that have their own among them.
-var errOwnSum = fmt.Errorf("%w: %s has a sum in itself", ErrDamaged, SumsFile)
+// errOwnSum marks a SHA256SUMS file that lists itself.
+var errOwnSum = fmt.Errorf("%w: %s lists itself", ErrDamaged, SumsFile)
 
-// longestLine is a line of SHA256SUMS with the longest name and its end.
+// longestLine is the length of a line with the longest name and its newline.
 const longestLine = sumHead + maxName + 1
 
-// eachSum reads lines one after the other, of which the names are sorted and distinct. A name is only good until do
-// answers.
+// EachSum calls do for every line, in order. The names must be sorted and distinct. A name is valid until do returns.
 func EachSum(from io.Reader, do func(name []byte, sum Sum) error) error {
 	r := bufio.NewReaderSize(from, 64<<10)
 	last := make([]byte, 0, maxName)
@@ -75,7 +74,7 @@ func EachSum(from io.Reader, do func(name []byte, sum Sum) error) error {
 		case err == io.EOF && len(line) == 0:
 			return nil
 		case err == io.EOF, err == nil && len(line) > longestLine, err == bufio.ErrBufferFull:
-			return fmt.Errorf("%s line %d: %w: it does not end", SumsFile, n, ErrDamaged)
+			return fmt.Errorf("%s line %d: %w: it has no newline", SumsFile, n, ErrDamaged)
 		case err != nil:
 			return err
 		}
@@ -93,10 +92,10 @@ func EachSum(from io.Reader, do func(name []byte, sum Sum) error) error {
 	}
 }
 
-// sumHead is how much stands before a name.
+// sumHead is the length of a line before its name.
 const sumHead = 2*sha256.Size + 2
 
-// parseSum reads one line without its end; name is a part of it.
+// parseSum parses one line without its newline; name is a part of line.
 func parseSum(line []byte) (name []byte, sum Sum, err error) {
 	if len(line) <= sumHead || string(line[sumHead-2:sumHead]) != "  " {
 		return nil, sum, fmt.Errorf("%w: not a sum and a name", ErrDamaged)
@@ -115,7 +114,7 @@ func parseSum(line []byte) (name []byte, sum Sum, err error) {
 	return name, sum, nil
 }
 
-// hexValue is what a small hexadecimal digit stands for, more than 15 for every other byte.
+// hexValue maps each lower-case hexadecimal digit to its value, and every other byte to a value above 15.
 var hexValue = func() (of [256]byte) {
 	for i := range of {
 		of[i] = 255

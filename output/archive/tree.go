@@ -14,72 +14,72 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// Tree is the files of one snapshot or pack, wherever they lie. Reading checks each file against its sum, so that a
-// damaged one is an error that wraps ErrDamaged and never wrong bytes. All methods may be called concurrently.
+// Tree is the files of one snapshot or pack, in any kind of storage. Reading checks each file against its sum: a
+// damaged file is an error that wraps ErrDamaged, never wrong bytes. All methods may be called concurrently.
 type Tree interface {
 	fs.FS
 	fs.ReadFileFS
-	// Lookup finds a file by name; it opens nothing outside the names that SHA256SUMS lists.
+	// Lookup returns a file by name. It opens nothing but the names that SHA256SUMS lists.
 	Lookup(name string) (Member, bool)
-	// Names are the files in order, SHA256SUMS among them.
+	// Names returns all names in order, including SHA256SUMS.
 	Names() []string
-	// Digest is the sha256 of SHA256SUMS in hex.
+	// Digest returns the SHA-256 of SHA256SUMS in hex.
 	Digest() string
 }
 
-// Files are files of a tree, by name.
+// Files reads the files of a tree by name.
 type Files interface {
 	Lookup(name string) (Member, bool)
 	ReadFile(name string) ([]byte, error)
 }
 
-// Member is one file of a tree. It can be read as long as its tree is open.
+// Member is one file of a tree. It can be read while its tree is open.
 type Member struct {
 	Name string
 	Size int64 // of the content, in bytes
 	Sum  Sum   // of the content
 
-	crc      uint32 // of the content; where known, that is in a zip
+	crc      uint32 // of the content; only set in a zip
 	checkCRC bool
-	deflated bool   // section gives raw deflate
-	at       int64  // in a zip, of its local header
-	packed   uint32 // in a zip, bytes
+	deflated bool   // section returns raw deflate
+	at       int64  // in a zip, the offset of its local header
+	packed   uint32 // in a zip, the length of the stored bytes
 	from     source
 }
 
-// source is what a member is read from.
+// source is the storage of a member.
 type source interface {
-	// section opens the member's bytes as they are kept, and tells their number.
+	// section opens the stored bytes of a member and returns their number.
 	section(m *Member) (io.ReadCloser, int64, error)
 }
 
-// Content is a file read whole and found right.
+// Content is a file that was read and checked.
 type Content struct {
 	Plain   []byte
-	Deflate []byte // the same as raw deflate, nil where the tree does not keep it so
-	CRC32   uint32 // of Plain; together with Deflate all that a gzip body needs
+	Deflate []byte // Plain as raw deflate; nil if the tree does not store it that way
+	CRC32   uint32 // of Plain; a gzip body consists of it, Deflate and the length
 }
 
-// gzipHead begins a member without name and time, made on an unknown system.
+// gzipHead is the header of a gzip body without name and time, from an unknown system.
 var gzipHead = []byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255}
 
-// GzipHead and GzipTail around raw deflate make a gzip body; size is that of the content, in bytes.
+// GzipHead returns the bytes of a gzip body before the raw deflate.
 func GzipHead() []byte { return gzipHead }
 
-// GzipTail is the end of one.
+// GzipTail returns the bytes of a gzip body after the raw deflate; size is that of the content, in bytes.
 func GzipTail(crc uint32, size int64) []byte {
 	tail := binary.LittleEndian.AppendUint32(nil, crc)
-	return binary.LittleEndian.AppendUint32(tail, uint32(size)) // modulo 2^32, as the format says
+	return binary.LittleEndian.AppendUint32(tail, uint32(size)) // modulo 2^32, as RFC 1952 requires
 }
 
-// Gzip is the content as a gzip body; there must be Deflate.
+// Gzip returns the content as a gzip body. Deflate must not be nil.
 func (c Content) Gzip() []byte {
 	b := make([]byte, 0, len(gzipHead)+len(c.Deflate)+8)
 	b = append(append(b, gzipHead...), c.Deflate...)
 	return append(b, GzipTail(c.CRC32, int64(len(c.Plain)))...)
 }
 
-// Load reads the file whole.
+// Load reads and checks the whole file.
 func (m Member) Load() (Content, error) {
 	c := Content{CRC32: m.crc}
 	raw, err := m.raw()
@@ -98,7 +98,7 @@ func (m Member) Load() (Content, error) {
 	return c, nil
 }
 
-// raw reads the member's bytes as they are kept.
+// raw reads the stored bytes of a member.
 func (m *Member) raw() ([]byte, error) {
 	if z, ok := m.from.(*Zip); ok {
 		return z.raw(m)
@@ -110,31 +110,32 @@ func (m *Member) raw() ([]byte, error) {
 	defer section.Close()
 	raw := make([]byte, size)
 	if _, err := io.ReadFull(section, raw); err != nil {
-		return nil, fmt.Errorf("read %s: %w", m.Name, damaged(err))
+		return nil, fmt.Errorf("read %s: %w", m.Name, asDamaged(err))
 	}
 	return raw, nil
 }
 
-// damaged marks an error of reading as damage of what was read, unless it is one of reaching it.
-func damaged(err error) error {
+// asDamaged wraps a read error in ErrDamaged, unless the storage was unreachable or replaced.
+func asDamaged(err error) error {
 	if errors.Is(err, ErrUnreachable) || errors.Is(err, ErrCondition) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrDamaged, err)
 }
 
-// Read is Load for those who want the content alone.
+// Read returns the content of the file as Load reads it.
 func (m Member) Read() ([]byte, error) {
 	c, err := m.Load()
 	return c.Plain, err
 }
 
-// smallMember is what is read at once where the whole is not wanted in memory, in bytes.
+// smallMember is the size in bytes up to which CopyTo reads a member at once.
 const smallMember = 1 << 20
 
-// CopyTo writes the content to w in pieces. What was written is only known to be right when it answers nil.
+// CopyTo writes the content to w in pieces. The written bytes are only checked when CopyTo returns nil.
 func (m Member) CopyTo(w io.Writer) error {
-	if z, ok := m.from.(*Zip); ok && m.packed <= smallMember { // unpacked from memory it takes a third less time
+	// Unpacking from memory takes a third less time.
+	if z, ok := m.from.(*Zip); ok && m.packed <= smallMember {
 		raw, err := z.raw(&m)
 		if err != nil {
 			return err
@@ -149,8 +150,8 @@ func (m Member) CopyTo(w io.Writer) error {
 	return m.decode(w, section)
 }
 
-// Deflated gives the raw deflate bytes unchecked, with their number and the CRC-32 of the content; a nil reader where
-// the tree keeps none.
+// Deflated returns the raw deflate bytes unchecked, with their number and the CRC-32 of the content. The reader is nil
+// if the tree does not store raw deflate.
 func (m Member) Deflated() (r io.ReadCloser, size int64, crc uint32, err error) {
 	if !m.deflated {
 		return nil, 0, 0, nil
@@ -159,27 +160,27 @@ func (m Member) Deflated() (r io.ReadCloser, size int64, crc uint32, err error) 
 	return r, size, m.crc, err
 }
 
-// copyPacked writes the content as a gzip body, its bytes unchecked: whoever unpacks it finds it by its CRC.
+// CopyGzip writes the content as a gzip body. It does not check the bytes: unpacking the body checks its CRC.
 func (m Member) CopyGzip(w io.Writer) error {
 	raw, _, crc, err := m.Deflated()
 	if err != nil {
 		return err
 	}
 	defer raw.Close()
-	to := &sink{w: w}
+	to := &errorWriter{w: w}
 	if _, err := io.Copy(to, io.MultiReader(bytes.NewReader(gzipHead), raw,
 		bytes.NewReader(GzipTail(crc, m.Size)))); to.err != nil {
 		return fmt.Errorf("copy %s: %w", m.Name, to.err)
 	} else if err != nil {
-		return fmt.Errorf("read %s: %w", m.Name, damaged(err))
+		return fmt.Errorf("read %s: %w", m.Name, asDamaged(err))
 	}
 	return nil
 }
 
-// IsDeflated says whether Deflated and Load give raw deflate.
+// IsDeflated reports whether Deflated and Load return raw deflate.
 func (m Member) IsDeflated() bool { return m.deflated }
 
-// decode inflates r into w and compares what came with size and sums.
+// decode unpacks r into w, and checks the size and sums of the result.
 func (m Member) decode(w io.Writer, r io.Reader) error {
 	if m.deflated {
 		in := inflaters.Get().(io.ReadCloser)
@@ -190,35 +191,35 @@ func (m Member) decode(w io.Writer, r io.Reader) error {
 		r = in
 	}
 	sum, crc := sha256.New(), crc32.NewIEEE()
-	to := &sink{w: w}
+	to := &errorWriter{w: w}
 	n, err := io.Copy(io.MultiWriter(to, sum, crc), io.LimitReader(r, m.Size+1))
 	switch {
 	case to.err != nil:
 		return fmt.Errorf("copy %s: %w", m.Name, to.err)
 	case err != nil:
-		return fmt.Errorf("read %s: %w", m.Name, damaged(err))
+		return fmt.Errorf("read %s: %w", m.Name, asDamaged(err))
 	case n != m.Size:
 		return fmt.Errorf("read %s: %w: its size is not %d", m.Name, ErrDamaged, m.Size)
 	case Sum(sum.Sum(nil)) != m.Sum || m.checkCRC && crc.Sum32() != m.crc:
-		return fmt.Errorf("read %s: %w: its bytes do not have their sum", m.Name, ErrDamaged)
+		return fmt.Errorf("read %s: %w: its bytes do not match their sum", m.Name, ErrDamaged)
 	}
 	return nil
 }
 
-// sink remembers that writing failed, so that a full disk is not taken for damage of what is read.
-type sink struct {
+// errorWriter records that writing failed, so that a full disk is not reported as damage of the file that is read.
+type errorWriter struct {
 	w   io.Writer
 	err error
 }
 
-func (s *sink) Write(p []byte) (n int, err error) {
+func (s *errorWriter) Write(p []byte) (n int, err error) {
 	n, s.err = s.w.Write(p)
 	return n, s.err
 }
 
 var inflaters = sync.Pool{New: func() any { return flate.NewReader(bytes.NewReader(nil)) }}
 
-// readFile is ReadFile of any tree.
+// readFile implements fs.ReadFileFS for any tree.
 func readFile(t Tree, name string) ([]byte, error) {
 	m, ok := t.Lookup(name)
 	if !ok {

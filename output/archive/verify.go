@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// Verify reads a whole tree: every file decodes and has its sum; that the sums are complete was checked at opening. It
-// compares the digest unless it is "". The error of the first damaged file, by name, wraps ErrDamaged.
+// Verify reads and checks every file of a tree. Opening the tree has already checked that the list of sums is complete.
+// Verify also compares the digest unless digest is "". The error of the first damaged file, by name, wraps ErrDamaged.
 func Verify(ctx context.Context, t Tree, digest string) error {
 	if digest != "" && t.Digest() != digest {
 		return fmt.Errorf("verify: %w: digest is %s, not %s", ErrDamaged, t.Digest(), digest)
@@ -17,8 +17,8 @@ func Verify(ctx context.Context, t Tree, digest string) error {
 	return EachMember(ctx, t, func(m Member) error { return m.CopyTo(io.Discard) })
 }
 
-// eachMember calls do for every file of a tree on all cores. It stops at an error and answers the one with the least
-// name among those that were found.
+// EachMember calls do for every file of a tree on all cores. It stops at an error. Of several errors it returns that of
+// the first name.
 func EachMember(ctx context.Context, t Tree, do func(Member) error) error {
 	names := t.Names()
 	var mu sync.Mutex

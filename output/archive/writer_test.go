@@ -75,7 +75,7 @@ func TestZipBeyond4GiB(t *testing.T) {
 	t.Parallel()
 	for _, at := range []uint64{0, math.MaxUint32 - 1, math.MaxUint32, 5 << 32} {
 		e := entry{crc: 1, packed: 2, size: 3}
-		e.setPlace(at, true)
+		e.setOffset(at, true)
 		b := appendRecord(nil, &e, []byte("v1/a.json"), dosTime(t0))
 		got, n, err := parseRecord(b)
 		if err != nil || n != len(b) {

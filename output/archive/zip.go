@@ -12,7 +12,7 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// Zip is a tree read in place from a zip that ZipWriter wrote.
+// Zip is a tree that is read in place from a zip that ZipWriter wrote.
 type Zip struct {
 	r      io.ReaderAt
 	size   int64
@@ -20,8 +20,8 @@ type Zip struct {
 	digest string
 }
 
-// OpenZip reads the directory and SHA256SUMS of a zip of size bytes. It fails with ErrDamaged unless the two list the
-// same files.
+// OpenZip reads the directory and SHA256SUMS of a zip of size bytes. It returns an error that wraps ErrDamaged unless
+// both list the same files.
 func OpenZip(r io.ReaderAt, size int64) (*Zip, error) {
 	z := &Zip{r: r, size: size}
 	if err := z.open(); err != nil {
@@ -45,32 +45,33 @@ func (z *Zip) open() error {
 	if int64(len(z.files.files)) != end.records {
 		return fmt.Errorf("%w: %d files, %d sums", ErrDamaged, end.records-1, len(z.files.files)-1)
 	}
-	// As many records as sums, each found among these and none twice: so no sum is without a record.
+	// The counts are equal and every record matches a different sum, so every sum has a record.
 	return eachRecord(z.r, end, func(rec record) error {
 		i, ok := find(&z.files, rec.name)
 		if !ok {
-			return fmt.Errorf("%w: %.80q is there but not summed", ErrDamaged, rec.name)
+			return fmt.Errorf("%w: %.80q has no sum", ErrDamaged, rec.name)
 		}
-		return z.place(&z.files.files[i], rec)
+		return z.setRecord(&z.files.files[i], rec)
 	})
 }
 
-// readSums reads the one member whose sum stands outside the zip, by its CRC, and takes names and sums from it.
+// readSums reads SHA256SUMS, the only member whose sum is not in the zip, and checks it by its CRC. It adds its names
+// and sums to the directory.
 func (z *Zip) readSums(rec record, records int) error {
 	var e entry
-	if err := z.place(&e, rec); err != nil {
+	if err := z.setRecord(&e, rec); err != nil {
 		return err
 	}
-	raw, err := z.raw(&Member{Name: SumsFile, at: e.at(), packed: e.packed})
+	raw, err := z.raw(&Member{Name: SumsFile, at: e.offset(), packed: e.packed})
 	if err != nil {
 		return err
 	}
 	var body io.Reader = bytes.NewReader(raw)
-	if e.high&entryDeflated != 0 {
+	if e.offsetHigh&entryDeflated != 0 {
 		in := inflaters.Get().(io.ReadCloser)
 		defer inflaters.Put(in)
 		if err := in.(flate.Resetter).Reset(body, nil); err != nil {
-			return damaged(err)
+			return asDamaged(err)
 		}
 		body = in
 	}
@@ -80,15 +81,15 @@ func (z *Zip) readSums(rec record, records int) error {
 	digest, err := z.files.addSums(io.TeeReader(count, crc))
 	switch {
 	case err != nil:
-		return damaged(err)
+		return asDamaged(err)
 	case count.n != int64(rec.size) || crc.Sum32() != rec.crc:
-		return fmt.Errorf("%w: its bytes do not have their sum", ErrDamaged)
+		return fmt.Errorf("%w: its bytes do not match their sum", ErrDamaged)
 	}
 	z.digest = digest.String()
 	return nil
 }
 
-// countedReader counts what is read.
+// countedReader counts the bytes read from r.
 type countedReader struct {
 	r io.Reader
 	n int64
@@ -100,20 +101,21 @@ func (c *countedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// place notes where a file lies. It refuses sizes that can't be true, before anybody makes room for them.
-func (z *Zip) place(e *entry, rec record) error {
+// setRecord stores the offset and sizes of a file. It rejects impossible sizes before a caller allocates memory for
+// them.
+func (z *Zip) setRecord(e *entry, rec record) error {
 	switch most := uint64(z.size); {
-	case e.high&entryPlaced != 0:
-		return fmt.Errorf("%w: %.80q is there twice", ErrDamaged, rec.name)
+	case e.offsetHigh&entryRecorded != 0:
+		return fmt.Errorf("%w: %.80q is present twice", ErrDamaged, rec.name)
 	case rec.method != methodStore && rec.method != methodDeflate:
 		return fmt.Errorf("%w: %.80q has method %d", ErrDamaged, rec.name, rec.method)
 	case rec.packed > most || rec.size > 1032*rec.packed+64 || rec.size >= 1<<32 || rec.packed >= 1<<32:
 		return fmt.Errorf("%w: %.80q can't have %d bytes in %d", ErrDamaged, rec.name, rec.size, rec.packed)
 	case rec.at > most || rec.at+localHead+uint64(len(rec.name))+rec.packed > most:
-		return fmt.Errorf("%w: %.80q does not end within the zip", ErrDamaged, rec.name)
+		return fmt.Errorf("%w: %.80q ends beyond the end of the zip", ErrDamaged, rec.name)
 	}
 	e.crc, e.packed, e.size = rec.crc, uint32(rec.packed), uint32(rec.size)
-	e.setPlace(rec.at, rec.method == methodDeflate)
+	e.setOffset(rec.at, rec.method == methodDeflate)
 	return nil
 }
 
@@ -123,14 +125,14 @@ func (z *Zip) section(m *Member) (io.ReadCloser, int64, error) {
 	if err := readFullAt(z.r, head, m.at); err != nil {
 		return nil, 0, fmt.Errorf("read %s: %w", m.Name, err)
 	}
-	skip, err := bodyAfter(head)
+	skip, err := bodyOffset(head)
 	if err != nil {
 		return nil, 0, fmt.Errorf("read %s: %w", m.Name, err)
 	}
 	return io.NopCloser(io.NewSectionReader(z.r, m.at+skip, int64(m.packed))), int64(m.packed), nil
 }
 
-// raw reads a member as it lies in the zip, with its local header at once: of a bucket that is one request.
+// raw reads a member as it is stored in the zip. One read includes its local header: a bucket needs a single request.
 func (z *Zip) raw(m *Member) ([]byte, error) {
 	b, err := z.read(m)
 	if err != nil {
@@ -146,8 +148,8 @@ func (z *Zip) read(m *Member) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", m.Name, err)
 	}
-	skip, err := bodyAfter(b)
-	// an extra field, which we write none of
+	skip, err := bodyOffset(b)
+	// The header has an extra field, which ZipWriter never writes.
 	if begins := int64(len(b)) - int64(m.packed); err == nil && skip != begins {
 		err = readFullAt(z.r, b[begins:], m.at+skip)
 	}
@@ -157,11 +159,11 @@ func (z *Zip) read(m *Member) ([]byte, error) {
 	return b, nil
 }
 
-// bodyAfter is how far behind the beginning of a local header the member's bytes begin.
-func bodyAfter(head []byte) (int64, error) {
+// bodyOffset returns the distance from the start of a local header to the bytes of the member.
+func bodyOffset(head []byte) (int64, error) {
 	le := binary.LittleEndian
 	if le.Uint32(head) != localMark {
-		return 0, fmt.Errorf("%w: it has no header", ErrDamaged)
+		return 0, fmt.Errorf("%w: its local header has a wrong signature", ErrDamaged)
 	}
 	return localHead + int64(le.Uint16(head[26:])) + int64(le.Uint16(head[28:])), nil
 }
@@ -175,11 +177,12 @@ func (z *Zip) Lookup(name string) (Member, bool) {
 	return z.files.files[i].member(name, z), true
 }
 
-// member is a file of a zip.
+// member returns the entry as a Member of z.
 func (e *entry) member(name string, z *Zip) Member {
 	return Member{
-		Name: name, Size: int64(e.size), Sum: e.sum, crc: e.crc, checkCRC: true, deflated: e.high&entryDeflated != 0,
-		at: e.at(), packed: e.packed, from: z,
+		Name: name, Size: int64(e.size), Sum: e.sum, crc: e.crc, checkCRC: true,
+		deflated: e.offsetHigh&entryDeflated != 0,
+		at:       e.offset(), packed: e.packed, from: z,
 	}
 }
 
@@ -192,7 +195,7 @@ func (z *Zip) Digest() string { return z.digest }
 // ReadFile implements fs.ReadFileFS.
 func (z *Zip) ReadFile(name string) ([]byte, error) { return readFile(z, name) }
 
-// Open implements fs.FS. A file is read and checked whole before the first byte is given out.
+// Open implements fs.FS. It reads and checks the whole file first.
 func (z *Zip) Open(name string) (fs.File, error) {
 	if !fs.ValidPath(name) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
@@ -205,25 +208,25 @@ func (z *Zip) Open(name string) (fs.File, error) {
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
-	return &readMember{Reader: bytes.NewReader(data), info: fileInfo{name, int64(len(data)), 0o444}}, nil
+	return &memberFile{Reader: bytes.NewReader(data), info: fileInfo{name, int64(len(data)), 0o444}}, nil
 }
 
-// readMember is an open file whose content is in memory.
-type readMember struct {
+// memberFile is an open file whose content is in memory.
+type memberFile struct {
 	*bytes.Reader
 	info fs.FileInfo
 }
 
-func (f *readMember) Stat() (fs.FileInfo, error) { return f.info, nil }
-func (f *readMember) Close() error               { return nil }
+func (f *memberFile) Stat() (fs.FileInfo, error) { return f.info, nil }
+func (f *memberFile) Close() error               { return nil }
 
-// ZipFile is a Zip with what it is read from.
+// ZipFile is a Zip that owns its file.
 type ZipFile struct {
 	*Zip
 	file io.Closer
 }
 
-// newZipFile returns a zip whose Close closes file.
+// NewZipFile returns a zip whose Close closes file.
 func NewZipFile(z *Zip, file io.Closer) *ZipFile { return &ZipFile{z, file} }
 
 // OpenZipFile opens a zip on disk.
@@ -245,7 +248,7 @@ func OpenZipFile(path string) (*ZipFile, error) {
 	return &ZipFile{z, f}, nil
 }
 
-// Close closes the file; members can no longer be read.
+// Close closes the file. Members cannot be read after it.
 func (z *ZipFile) Close() error { return z.file.Close() }
 
 var _ Tree = (*Zip)(nil)

@@ -21,26 +21,29 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 )
 
-// Of a bucket's requests.
+// Limits of a bucket's requests.
 const (
 	bucketAttempts = 10
-	connections    = 128              // that stay open; Put is called from as many goroutines as pay
-	stallAfter     = 20 * time.Second // without a byte either way a request is given up and made again
+	connections    = 128              // idle connections that stay open: one for each concurrent Put pays
+	stallAfter     = 20 * time.Second // a request without a byte sent or received for this long is repeated
 )
 
-// Bucket is a store in a bucket of any server that speaks S3. A Put that answers nil is as durable as the server says;
-// one of a large body is sent in parts, side by side, and shows when all are there. The server checks the sha256 of
-// what it gets, which is signed with its request, but for parts that are read back anyway and that go by TLS or over
-// loopback: there the request alone is signed. It checks a condition only for bodies of one part.
+// Bucket is a store in a bucket of any server that speaks S3.
+//
+// An object is as durable after Put as the server promises. A large body is sent in concurrent parts and becomes
+// visible when all have arrived. The server checks a condition of Put only for bodies of one part.
+//
+// The signature of a request covers the SHA-256 of its body, so the server checks what it receives. The exception are
+// parts that are read back anyway and that go over TLS or loopback: there the signature covers the request alone.
 type Bucket struct {
-	core   minio.Core
-	bucket string
-	prefix string // "" or with a slash at its end
-	where  string
-	closed bool // the way to the server: nobody can change what is on it
+	core    minio.Core
+	bucket  string
+	prefix  string // "" or with a slash at its end
+	where   string
+	trusted bool // requests go over TLS or loopback, so nobody can change them
 }
 
-// OpenBucket opens "bucket/prefix". Without credentials it asks as anybody, which reads what is public.
+// OpenBucket opens "bucket/prefix". Without credentials it sends anonymous requests, which can read public buckets.
 func OpenBucket(path string, o StoreOptions) (*Bucket, error) {
 	name, prefix, _ := strings.Cut(path, "/")
 	prefix = strings.Trim(prefix, "/")
@@ -56,7 +59,7 @@ func OpenBucket(path string, o StoreOptions) (*Bucket, error) {
 		"https://s3."+region+".amazonaws.com"))
 	if err != nil || endpoint.Scheme != "http" && endpoint.Scheme != "https" || endpoint.Host == "" ||
 		strings.Trim(endpoint.Path, "/") != "" || endpoint.User != nil {
-		return nil, fmt.Errorf("open bucket %s: AWS_ENDPOINT_URL is no address such as https://s3.example", b.where)
+		return nil, fmt.Errorf("open bucket %s: AWS_ENDPOINT_URL is not a URL such as https://s3.example", b.where)
 	}
 	creds := credentials.NewStatic("", "", "", credentials.SignatureAnonymous)
 	if key := o.Getenv("AWS_ACCESS_KEY_ID"); key != "" {
@@ -71,7 +74,7 @@ func OpenBucket(path string, o StoreOptions) (*Bucket, error) {
 		return nil, fmt.Errorf("open bucket %s: %w", b.where, err)
 	}
 	b.core = minio.Core{Client: client}
-	b.closed = endpoint.Scheme == "https" || isLoopback(endpoint.Hostname())
+	b.trusted = endpoint.Scheme == "https" || isLoopback(endpoint.Hostname())
 	if err := checkBucketName(name); err != nil {
 		return nil, fmt.Errorf("open bucket %.80q: %w", path, err)
 	}
@@ -85,7 +88,7 @@ func isLoopback(host string) bool {
 
 func checkBucketName(name string) error {
 	if len(name) < 3 || len(name) > 63 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-.") != "" {
-		return errors.New("a bucket's name has 3 to 63 small letters, digits, dots and hyphens")
+		return errors.New("a bucket's name has 3 to 63 lower-case letters, digits, dots and hyphens")
 	}
 	return nil
 }
@@ -96,7 +99,7 @@ func (b *Bucket) String() string { return b.where }
 // KeepsHeader implements Store.
 func (b *Bucket) KeepsHeader() bool { return true }
 
-// key is an object's name in the bucket.
+// key returns the name of an object in the bucket.
 func (b *Bucket) key(name string) (string, error) {
 	if err := archive.CheckName(name); err != nil {
 		return "", err
@@ -125,31 +128,31 @@ func (b *Bucket) Get(ctx context.Context, name string, o GetOptions) (Object, io
 	if o.IfNone != "" {
 		opts.Set("If-None-Match", `"`+o.IfNone+`"`)
 	}
-	opts.Set("Accept-Encoding", "identity") // else Go's client would unpack what is stored packed
+	opts.Set("Accept-Encoding", "identity") // otherwise Go's client would unpack objects that are stored packed
 	body, info, header, err := b.core.GetObject(ctx, b.bucket, key, opts)
 	if err != nil {
-		return Object{}, nil, b.fault(ctx, "get", name, err)
+		return Object{}, nil, b.wrapError(ctx, "get", name, err)
 	}
-	obj := objectFrom(name, info)
+	obj := newObject(name, info)
 	if partial {
 		total, err := strconv.ParseInt(header.Get("Content-Range")[strings.LastIndexByte(header.Get("Content-Range"),
 			'/')+1:], 10, 64)
 		if err != nil {
 			body.Close()
-			return Object{}, nil, fmt.Errorf("get %s: the server does not answer ranges", name)
+			return Object{}, nil, fmt.Errorf("get %s: the server does not support ranges", name)
 		}
 		obj.Size = total
 	}
-	return obj, &bucketBody{body, name}, nil
+	return obj, &responseBody{body, name}, nil
 }
 
-// bucketBody marks what breaks off.
-type bucketBody struct {
+// responseBody wraps the errors of a body that breaks off in ErrUnreachable.
+type responseBody struct {
 	io.ReadCloser
 	name string
 }
 
-func (b *bucketBody) Read(p []byte) (int, error) {
+func (b *responseBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err != nil && err != io.EOF {
 		err = fmt.Errorf("get %s: %w: %w", b.name, archive.ErrUnreachable, err)
@@ -157,7 +160,7 @@ func (b *bucketBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func objectFrom(name string, info minio.ObjectInfo) Object {
+func newObject(name string, info minio.ObjectInfo) Object {
 	return Object{
 		Name: name, Size: info.Size, ETag: info.ETag, Modified: info.LastModified,
 		Header: Header{Type: info.ContentType, Encoding: info.Metadata.Get("Content-Encoding"),
@@ -173,23 +176,23 @@ func (b *Bucket) Stat(ctx context.Context, name string) (Object, error) {
 	}
 	info, err := b.core.StatObject(ctx, b.bucket, key, minio.StatObjectOptions{})
 	if err != nil {
-		return Object{}, b.fault(ctx, "stat", name, err)
+		return Object{}, b.wrapError(ctx, "stat", name, err)
 	}
-	return objectFrom(name, info), nil
+	return newObject(name, info), nil
 }
 
 // List implements Store.
-func (b *Bucket) List(ctx context.Context, folder string) (found []Object, err error) {
-	err = again(func() (err error) {
-		found, err = b.list(ctx, folder)
+func (b *Bucket) List(ctx context.Context, folder string) (list []Object, err error) {
+	err = retryRead(func() (err error) {
+		list, err = b.list(ctx, folder)
 		return err
 	})
-	return found, err
+	return list, err
 }
 
-// again does what only reads once more while answers break off: the client below makes requests again, but not those
-// whose answer had begun.
-func again(read func() error) (err error) {
+// retryRead repeats a read while responses break off. The client below repeats requests, but not after the response has
+// begun.
+func retryRead(read func() error) (err error) {
 	for range fetchTries {
 		if err = read(); !errors.Is(err, io.ErrUnexpectedEOF) {
 			return err
@@ -199,30 +202,31 @@ func again(read func() error) (err error) {
 }
 
 func (b *Bucket) list(ctx context.Context, folder string) ([]Object, error) {
-	ctx, cancel := context.WithCancel(ctx) // else the lister would wait for who left the loop
+	// otherwise the goroutine that lists would wait forever after an early return
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var found []Object
+	var list []Object
 	for info := range b.core.Client.ListObjects(ctx, b.bucket,
 		minio.ListObjectsOptions{Prefix: b.prefix + folder, Recursive: true}) {
 		if info.Err != nil {
-			return nil, b.fault(ctx, "list", folder, info.Err)
+			return nil, b.wrapError(ctx, "list", folder, info.Err)
 		}
 		name := strings.TrimPrefix(info.Key, b.prefix)
 		if strings.HasSuffix(name, "/") {
-			continue // a folder that somebody made by itself
+			continue // a folder that somebody created as an object
 		}
-		found = append(found, objectFrom(name, info))
+		list = append(list, newObject(name, info))
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("list %s: %w", folder, err)
 	}
-	slices.SortFunc(found, func(a, b Object) int { return strings.Compare(a.Name, b.Name) })
-	return found, nil
+	slices.SortFunc(list, func(a, b Object) int { return strings.Compare(a.Name, b.Name) })
+	return list, nil
 }
 
 // Delete implements Store.
 func (b *Bucket) Delete(ctx context.Context, names []string) error {
-	for part := range slices.Chunk(names, 1000) { // as many as one request may name
+	for part := range slices.Chunk(names, 1000) { // the maximum of one request
 		objects := make(chan minio.ObjectInfo, len(part))
 		for _, name := range part {
 			key, err := b.key(name)
@@ -234,7 +238,7 @@ func (b *Bucket) Delete(ctx context.Context, names []string) error {
 		close(objects)
 		var first error
 		for f := range b.core.RemoveObjects(ctx, b.bucket, objects, minio.RemoveObjectsOptions{}) {
-			err := b.fault(ctx, "delete", strings.TrimPrefix(f.ObjectName, b.prefix), f.Err)
+			err := b.wrapError(ctx, "delete", strings.TrimPrefix(f.ObjectName, b.prefix), f.Err)
 			if !errors.Is(err, fs.ErrNotExist) {
 				first = cmp.Or(first, err)
 			}
@@ -249,13 +253,13 @@ func (b *Bucket) Delete(ctx context.Context, names []string) error {
 	return nil
 }
 
-// Sweep implements Store: parts of uploads that were never completed are paid for until somebody takes them away.
+// Sweep implements Store. It aborts uploads that were never completed, because the operator pays for their parts.
 func (b *Bucket) Sweep(ctx context.Context) error {
-	if err := again(func() error { return b.abortUploads(ctx, b.prefix) }); err != nil {
+	if err := retryRead(func() error { return b.abortUploads(ctx, b.prefix) }); err != nil {
 		return err
 	}
-	// MinIO lists uploads of a whole bucket or of one object, none by folder. Whose policy forbids the former has no
-	// MinIO.
+	// MinIO lists the uploads of a whole bucket or of one object, not of a folder. A policy may forbid to list the
+	// whole bucket; such a bucket is not on MinIO.
 	if b.prefix != "" && ctx.Err() == nil {
 		_ = b.abortUploads(ctx, "")
 	}
@@ -270,7 +274,7 @@ func (b *Bucket) abortUploads(ctx context.Context, listed string) error {
 		if err == nil && strings.HasPrefix(up.Key, b.prefix) {
 			err = b.core.AbortMultipartUpload(ctx, b.bucket, up.Key, up.UploadID)
 		}
-		if err = b.fault(ctx, "sweep", strings.TrimPrefix(up.Key, b.prefix), err); err != nil &&
+		if err = b.wrapError(ctx, "sweep", strings.TrimPrefix(up.Key, b.prefix), err); err != nil &&
 			!errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -278,22 +282,23 @@ func (b *Bucket) abortUploads(ctx context.Context, listed string) error {
 	return nil
 }
 
-// Unfinished lists the uploads of the whole bucket that were neither completed nor aborted: what Sweep has to remove.
-func (b *Bucket) Unfinished(ctx context.Context) (keys []string, err error) {
+// IncompleteUploads returns the keys of all uploads in the bucket that were neither completed nor aborted. Sweep
+// removes those below the prefix.
+func (b *Bucket) IncompleteUploads(ctx context.Context) (keys []string, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	for up := range b.core.ListIncompleteUploads(ctx, b.bucket, "", true) {
 		if up.Err != nil {
-			return nil, b.fault(ctx, "list uploads", "", up.Err)
+			return nil, b.wrapError(ctx, "list uploads", "", up.Err)
 		}
 		keys = append(keys, up.Key)
 	}
 	return keys, nil
 }
 
-// fault says what went wrong in the words of Store. Of what a server wrote it keeps code and message: longer answers
-// repeat parts of the request.
-func (b *Bucket) fault(ctx context.Context, verb, name string, err error) error {
+// wrapError returns err as one of the errors that Store promises. It keeps only the code and message of a server's
+// response: the rest repeats parts of the request.
+func (b *Bucket) wrapError(ctx context.Context, verb, name string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -324,7 +329,7 @@ func (b *Bucket) fault(ctx context.Context, verb, name string, err error) error 
 	return fmt.Errorf("%s: %s", what, said)
 }
 
-// printable bounds and cleans text of another process before it stands in a message.
+// printable shortens and cleans text of another process for a message.
 func printable(b []byte) string {
 	s := strings.TrimSpace(string(b[:min(len(b), 200)]))
 	if !utf8.ValidString(s) {

@@ -13,10 +13,12 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Of bodies that are sent in parts. A bucket takes 10,000 parts: 160 GB.
+// Limits of bodies that are sent in parts. A bucket accepts 10,000 parts: 160 GB.
 const (
-	partSize  = 16 << 20
-	partsBusy = 4 // at a time; each is read for its sum, where it has one, and for the wire, from the page cache
+	partSize = 16 << 20
+	// Concurrent parts. Each is read for its sum, if it has one, and for sending; the second read comes from the page
+	// cache.
+	partsBusy = 4
 )
 
 // Put implements Store.
@@ -27,7 +29,8 @@ func (b *Bucket) Put(ctx context.Context, name string, body Body, o PutOptions) 
 	}
 	opts := minio.PutObjectOptions{
 		ContentType: o.Type, ContentEncoding: o.Encoding, CacheControl: o.Cache,
-		// Over plain http the client would else sign chunk by chunk, and many a server keeps "aws-chunked" as encoding.
+		// Otherwise the client signs chunk by chunk over plain HTTP, and many servers store "aws-chunked" as the
+		// encoding.
 		DisableContentSha256: true,
 	}
 	if o.IfMatch != "" {
@@ -42,7 +45,7 @@ func (b *Bucket) Put(ctx context.Context, name string, body Body, o PutOptions) 
 		etag, err = b.putWhole(ctx, key, body, opts)
 	}
 	if err != nil {
-		return "", b.fault(ctx, "put", name, err)
+		return "", b.wrapError(ctx, "put", name, err)
 	}
 	return etag, nil
 }
@@ -57,7 +60,7 @@ func (b *Bucket) putWhole(ctx context.Context, key string, body Body, opts minio
 	return info.ETag, err
 }
 
-// sumOf is the sha256 of what a reader gives, in hex; then it is at its beginning again.
+// sumOf returns the SHA-256 of a reader's bytes in hex, and seeks back to the beginning.
 func sumOf(data io.ReadSeeker) (string, error) {
 	sum := sha256.New()
 	if _, err := io.Copy(sum, data); err != nil {
@@ -67,7 +70,7 @@ func sumOf(data io.ReadSeeker) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), err
 }
 
-// putParts sends a large body. A crash leaves parts that no name shows; Sweep takes them away.
+// putParts sends a large body. A crash leaves parts that no name shows; Sweep removes them.
 func (b *Bucket) putParts(ctx context.Context, key string, body Body, o *PutOptions,
 	opts minio.PutObjectOptions) (etag string, err error) {
 	id, err := b.core.NewMultipartUpload(ctx, b.bucket, key, opts)
@@ -91,8 +94,8 @@ func (b *Bucket) putParts(ctx context.Context, key string, body Body, o *PutOpti
 			}
 			at := int64(i) * partSize
 			section := io.NewSectionReader(body, at, min(partSize, body.Size()-at))
-			sum := "" // without one the body is not signed
-			if !o.ReadBack || !b.closed {
+			sum := "" // empty: the body is not signed
+			if !o.ReadBack || !b.trusted {
 				var err error
 				if sum, err = sumOf(section); err != nil {
 					return err
@@ -114,7 +117,7 @@ func (b *Bucket) putParts(ctx context.Context, key string, body Body, o *PutOpti
 	}
 	info, err := b.core.CompleteMultipartUpload(ctx, b.bucket, key, id, parts, minio.PutObjectOptions{})
 	if r := (minio.ErrorResponse{}); errors.As(err, &r) && r.Code == "NoSuchUpload" {
-		// The answer of an earlier attempt was lost, and it was done; or not, and then the object is not there.
+		// The response of a previous attempt may have been lost. If that attempt failed, the object does not exist.
 		obj, statErr := b.core.StatObject(ctx, b.bucket, key, minio.StatObjectOptions{})
 		if statErr == nil && obj.Size == body.Size() {
 			return obj.ETag, nil

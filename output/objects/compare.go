@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// compareObject reads an object, several parts of a large one side by side, and fails with ErrDamaged unless it is what
-// body is.
+// Compare reads an object back, several parts of a large one at a time. It returns an error that wraps ErrDamaged
+// unless the object equals body.
 func Compare(ctx context.Context, s Store, name string, body Body) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(partsBusy)
@@ -56,10 +56,10 @@ func comparePartOnce(ctx context.Context, s Store, name string, body Body, at in
 		same, at = bytes.Equal(got[:n], want[:n]), at+int64(n)
 	}
 	if !same {
-		return fmt.Errorf("read %s back: %w: it is not what was sent", name, archive.ErrDamaged)
+		return fmt.Errorf("read %s back: %w: its bytes differ from those sent", name, archive.ErrDamaged)
 	}
 	return nil
 }
 
-// compareAtOnce is how many bytes are compared at once.
+// compareAtOnce is the number of bytes that are compared at once.
 const compareAtOnce = 256 << 10

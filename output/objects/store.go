@@ -1,7 +1,7 @@
-// Package objects is stores of objects: a folder, a bucket of any server that speaks S3, and a place on the web that
-// can only be read. It reads objects by ranges, with what was read in memory, and opens a zip of a store so.
+// Package objects contains stores of objects: a folder, a bucket of any server that speaks S3, and a read-only place on
+// the web. It reads objects by ranges with a block cache, and opens zips of a store that way.
 //
-// It must never know which objects make a publication, or in which order they are written: that is output's.
+// It must never know which objects make a publication or in which order they are written: package output knows that.
 package objects
 
 import (
@@ -16,72 +16,73 @@ import (
 	"tollbook/output/archive"
 )
 
-// ErrSame is the answer of a Get that wanted another object than the one that its caller has.
+// ErrSame is the error of a Get whose IfNone is the ETag of the object.
 var ErrSame = errors.New("the object is the same")
 
-// Store keeps objects under names that CheckName allows: a folder or a bucket. An object is replaced as a whole:
-// whoever reads gets the old bytes or the new ones, never a part of either. What is not there is an error that wraps
-// fs.ErrNotExist. No object may have a name that is another's folder.
+// Store keeps objects under names that archive.CheckName allows, in a folder or a bucket. An object is replaced as a
+// whole: a reader gets the old bytes or the new ones, never parts of both. Reading a missing object is an error that
+// wraps fs.ErrNotExist. No object may have a name that is the folder of another one. All methods may be called
+// concurrently, and from several processes.
 //
-// Errors: one that wraps ErrUnreachable was tried again several times with growing pauses; whether a Put or Delete that
-// ends so was done is unknown, and every other error of them says that it was not, but for ErrCondition, which may come
-// of one's own Put whose answer was lost: who cares reads the object. One that wraps errors.ErrUnsupported is a
-// condition that the store does not know. All methods may be called concurrently, and from several processes. No error
-// holds a credential.
+// Errors that wrap ErrUnreachable come after several attempts with growing pauses. After such an error, a Put or Delete
+// may or may not have happened; after any other error it has not. The exception is ErrCondition, which the caller's own
+// Put may cause if its response was lost: read the object to find out. An error that wraps errors.ErrUnsupported means
+// that the store does not support a condition. No error contains a credential.
 type Store interface {
-	// Put makes an object of a body, which it may read several times, from several goroutines, and not after it
-	// answers. It is durable when Put answers nil, unless it was Relaxed.
+	// Put writes an object. It may read body several times and concurrently, but not after it returns. The object is
+	// durable when Put returns nil, unless NoSync is set.
 	Put(ctx context.Context, name string, body Body, o PutOptions) (etag string, err error)
-	// Get opens an object, or a range of it, for the caller to close. A body that ends early is an error of its Read.
+	// Get opens an object or a range of it; the caller closes it. A body that ends early is an error of its Read.
 	Get(ctx context.Context, name string, o GetOptions) (Object, io.ReadCloser, error)
-	// Stat tells of an object.
+	// Stat describes an object.
 	Stat(ctx context.Context, name string) (Object, error)
-	// List tells of every object in a folder and those below it, by name. Folders are named with a slash at their end;
-	// "" is all.
+	// List describes every object in a folder and below it, by name. A folder's name ends with a slash; "" lists all
+	// objects.
 	List(ctx context.Context, folder string) ([]Object, error)
-	// Delete removes objects; one that is not there is no error.
+	// Delete removes objects. A missing object is not an error.
 	Delete(ctx context.Context, names []string) error
-	// Sweep removes what killed writers left unfinished, which no name shows. No other writer may be at work.
+	// Sweep removes invisible remains of interrupted writes. No other process may write meanwhile.
 	Sweep(ctx context.Context) error
-	// KeepsHeader says whether type, encoding and cache policy of a Put come back to readers.
+	// KeepsHeader reports whether readers get the type, encoding and cache policy of a Put.
 	KeepsHeader() bool
-	// String is the store's address, for messages.
+	// String returns the store's address, for messages.
 	String() string
 }
 
-// Object is what a store tells of an object.
+// Object describes an object of a store.
 type Object struct {
 	Name     string
 	Size     int64  // of the whole object, in bytes
-	ETag     string // changes with every Put of other bytes; List may leave it empty
+	ETag     string // changes with the bytes; List may leave it empty
 	Modified time.Time
-	Header   Header // zero from List, and where the store keeps none
+	Header   Header // zero from List, and if the store keeps no headers
 }
 
-// Header is what readers over HTTP are told of an object.
+// Header contains the HTTP headers of an object: Content-Type, Content-Encoding and Cache-Control.
 type Header struct{ Type, Encoding, Cache string }
 
-// Body is bytes in memory or in a file: *bytes.Reader, *io.SectionReader.
+// Body is bytes in memory or in a file, such as *bytes.Reader or *io.SectionReader.
 type Body interface {
 	io.ReaderAt
 	Size() int64
 }
 
-// PutOptions say how an object is kept.
+// PutOptions are the conditions and properties of a Put.
 type PutOptions struct {
 	Header
-	IfMatch string // only in place of the object with this ETag
-	IfNone  bool   // only where there is none
-	Relaxed bool   // it is durable only when a later Put that is not relaxed is
+	IfMatch string // replace only the object with this ETag
+	IfNone  bool   // write only if there is no object
+	NoSync  bool   // a later Put without NoSync makes the object durable
 
-	// After is closed when the object may show; a Put whose context ends before leaves none. nil is at once.
+	// After is closed when the object may become visible; nil means at once. If the context ends before, Put writes
+	// nothing.
 	After <-chan struct{}
-	// ReadBack says that whoever puts the object reads all of it back, so that no sum need go with its bytes where
-	// nobody can change them on their way.
+	// ReadBack says that the caller reads back all of the object. Then no sum is needed over a connection on which
+	// nobody can change the bytes.
 	ReadBack bool
 }
 
-// wait waits until the object may show.
+// wait waits until the object may become visible.
 func (o *PutOptions) wait(ctx context.Context) error {
 	if o.After == nil {
 		return nil
@@ -94,44 +95,44 @@ func (o *PutOptions) wait(ctx context.Context) error {
 	}
 }
 
-// GetOptions say what is wanted of an object.
+// GetOptions select a part and a version of an object.
 type GetOptions struct {
-	Offset, Length int64  // Length 0 is all from Offset
-	IfMatch        string // only the object with this ETag, else ErrCondition
-	IfNone         string // only another than the one with this ETag, else ErrSame
+	Offset, Length int64  // Length 0 reads to the end
+	IfMatch        string // return ErrCondition unless the object has this ETag
+	IfNone         string // return ErrSame if the object has this ETag
 }
 
-// StoreOptions are what opening a store depends on beside its address.
+// StoreOptions are the inputs of opening a store beside its address.
 type StoreOptions struct {
-	// Getenv tells where a bucket is and who asks, by the names that every program for buckets knows:
-	// AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN.
+	// Getenv returns the address and credentials of a bucket, under the usual names: AWS_ENDPOINT_URL, AWS_REGION,
+	// AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN.
 	Getenv func(name string) string
-	// Attempts is how often a request is made before the store counts as unreachable; 0 is 10, which takes 8 s where
-	// nothing answers at all.
+	// Attempts is the number of attempts before the store counts as unreachable. 0 means 10, which take 8 s if nothing
+	// answers.
 	Attempts int
-	// Stall is how long nothing may move on a request before it is made again; 0 is 20 s.
+	// Stall is the time without progress after which a request is repeated; 0 means 20 s.
 	Stall time.Duration
 }
 
-// OpenStore opens the store at an address: s3://bucket/prefix, or a folder. It does not look whether it is there.
+// OpenStore opens the store at an address: s3://bucket/prefix, or a folder. It does not check that the store exists.
 func OpenStore(address string, o StoreOptions) (Store, error) {
 	if rest, ok := strings.CutPrefix(address, "s3://"); ok {
 		return OpenBucket(rest, o)
 	}
 	if strings.Contains(address, "://") || address == "" {
-		return nil, fmt.Errorf("open store %.80q: it is s3://bucket/prefix or a folder", address)
+		return nil, fmt.Errorf("open store %.80q: want s3://bucket/prefix or a folder", address)
 	}
 	return OpenStoreDir(address)
 }
 
-// IsBucket says whether an address names a bucket.
+// IsBucket reports whether an address names a bucket.
 func IsBucket(address string) bool { return strings.HasPrefix(address, "s3://") }
 
-// readObject reads an object whole, of up to limit bytes.
+// ReadObject reads a whole object of at most limit bytes.
 func ReadObject(ctx context.Context, s Store, name string, o GetOptions, limit int64) (Object, []byte, error) {
 	var obj Object
 	var data []byte
-	err := again(func() error {
+	err := retryRead(func() error {
 		var body io.ReadCloser
 		var err error
 		if obj, body, err = s.Get(ctx, name, o); err != nil {
@@ -152,13 +153,13 @@ func ReadObject(ctx context.Context, s Store, name string, o GetOptions, limit i
 	return obj, data, nil
 }
 
-// fileBody is a file on disk as a Body, for the caller to close.
-type fileBody struct {
+// FileBody is a file on disk as a Body. The caller closes it.
+type FileBody struct {
 	*io.SectionReader
 	file *os.File
 }
 
-func OpenBody(path string) (*fileBody, error) {
+func OpenBody(path string) (*FileBody, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -168,12 +169,12 @@ func OpenBody(path string) (*fileBody, error) {
 		f.Close()
 		return nil, err
 	}
-	return &fileBody{io.NewSectionReader(f, 0, info.Size()), f}, nil
+	return &FileBody{io.NewSectionReader(f, 0, info.Size()), f}, nil
 }
 
-func (b *fileBody) Close() error { return b.file.Close() }
+func (b *FileBody) Close() error { return b.file.Close() }
 
-// SameFolder says whether two addresses are one folder on this machine.
+// SameFolder reports whether two addresses name the same folder on this machine.
 func SameFolder(a, b string) bool {
 	if IsBucket(a) || IsBucket(b) {
 		return false

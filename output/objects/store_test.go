@@ -256,7 +256,7 @@ func testReplace(t *testing.T, s Store) {
 		})
 	}
 	for i := range 30 {
-		mustPut(t, s, "replaced.txt", letter(i), PutOptions{Relaxed: i%2 == 0})
+		mustPut(t, s, "replaced.txt", letter(i), PutOptions{NoSync: i%2 == 0})
 	}
 	close(stop)
 	wg.Wait()
@@ -343,7 +343,7 @@ func testList(t *testing.T, s Store) {
 		if i%50 == 0 {
 			wg.Wait()
 		}
-		wg.Go(func() { mustPut(t, s, name, "x", PutOptions{Relaxed: true}) })
+		wg.Go(func() { mustPut(t, s, name, "x", PutOptions{NoSync: true}) })
 	}
 	wg.Wait()
 	mustPut(t, s, "list.json", "x", PutOptions{}) // beside the folder of the same name

@@ -17,26 +17,26 @@ import (
 	"tollbook/output/archive"
 )
 
-// StoreDir is a store in a folder: each object a file under its name, written under another and renamed. It keeps no
-// header. Every Put syncs file and folder; the first that is not relaxed after some that were syncs the file system.
+// StoreDir is a store in a folder. Each object is a file, written under a temporary name and renamed. It keeps no
+// headers. Every Put syncs file and folder; the first one without NoSync after some with it syncs the file system.
 type StoreDir struct {
-	root    string
-	relaxed atomic.Bool // something is not yet durable
-	serial  atomic.Int64
-	made    sync.Map // folders that are there
+	root     string
+	unsynced atomic.Bool // a Put with NoSync is not yet durable
+	serial   atomic.Int64
+	created  sync.Map // folders that exist
 }
 
-// tempPrefix begins the name of what is not finished; the next publisher removes it.
+// TempPrefix begins the names of unfinished files; the next publisher removes them.
 const TempPrefix = ".tmp-"
 
-// storeLock is held while a condition is looked at and its object put.
+// storeLock is locked while a condition is checked and its object is written.
 const storeLock = TempPrefix + "store.lock"
 
-// etagBytes is the size up to which a file's ETag is its sum. That of a larger one is made of what its folder tells,
-// which would not change where a file is replaced twice within the clock's tick.
+// etagBytes is the size up to which a file's ETag is its sum. The ETag of a larger file comes from its metadata, which
+// may stay the same if the file is replaced twice within a tick of the clock.
 const etagBytes = 64 << 10
 
-// OpenStoreDir names a folder, which the first Put makes.
+// OpenStoreDir opens a folder. The first Put creates it.
 func OpenStoreDir(root string) (*StoreDir, error) {
 	abs, err := filepath.Abs(root)
 	if err != nil {
@@ -48,7 +48,7 @@ func OpenStoreDir(root string) (*StoreDir, error) {
 	return StoreDirAt(abs), nil
 }
 
-// storeDirAt names a folder by its absolute path.
+// StoreDirAt opens a folder by its absolute path.
 func StoreDirAt(path string) *StoreDir { return &StoreDir{root: path} }
 
 // String implements Store.
@@ -72,7 +72,7 @@ func (d *StoreDir) Put(ctx context.Context, name string, body Body, o PutOptions
 	}
 	if err == nil && (o.IfNone || o.IfMatch != "") {
 		var unlock func()
-		if unlock, err = d.hold(path, name, o); err == nil {
+		if unlock, err = d.lockFor(path, name, o); err == nil {
 			defer unlock()
 		}
 	}
@@ -86,8 +86,8 @@ func (d *StoreDir) Put(ctx context.Context, name string, body Body, o PutOptions
 	return obj.ETag, err
 }
 
-// hold takes the store's lock and answers whether the condition of a Put holds under it.
-func (d *StoreDir) hold(path, name string, o PutOptions) (unlock func(), err error) {
+// lockFor locks the store and checks the condition of a Put under the lock.
+func (d *StoreDir) lockFor(path, name string, o PutOptions) (unlock func(), err error) {
 	if err := d.mkdir(d.root); err != nil {
 		return nil, err
 	}
@@ -114,21 +114,21 @@ func (d *StoreDir) hold(path, name string, o PutOptions) (unlock func(), err err
 	return func() { d.unlock(f) }, nil
 }
 
-// unlock ends a hold. Closing alone is not enough: a process that is being started beside has every open file for a
+// unlock releases the lock. Closing the file is not enough: a process that starts meanwhile has every open file for a
 // moment.
 func (d *StoreDir) unlock(f *os.File) {
 	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
 	f.Close()
 }
 
-// write puts a body at path by rename.
+// write writes a body and renames it to path.
 func (d *StoreDir) write(ctx context.Context, path string, body Body, o *PutOptions) error {
 	if err := d.mkdir(filepath.Dir(path)); err != nil {
 		return err
 	}
-	if !o.Relaxed && d.relaxed.Swap(false) {
+	if !o.NoSync && d.unsynced.Swap(false) {
 		if err := SyncFiles(d.root); err != nil {
-			d.relaxed.Store(true)
+			d.unsynced.Store(true)
 			return err
 		}
 	}
@@ -138,7 +138,7 @@ func (d *StoreDir) write(ctx context.Context, path string, body Body, o *PutOpti
 		return err
 	}
 	_, err = io.Copy(f, io.NewSectionReader(body, 0, body.Size()))
-	if err == nil && !o.Relaxed {
+	if err == nil && !o.NoSync {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
@@ -150,21 +150,21 @@ func (d *StoreDir) write(ctx context.Context, path string, body Body, o *PutOpti
 	if err != nil {
 		return errors.Join(err, os.Remove(temp))
 	}
-	if o.Relaxed {
-		d.relaxed.Store(true)
+	if o.NoSync {
+		d.unsynced.Store(true)
 		return nil
 	}
 	return SyncDir(filepath.Dir(path))
 }
 
 func (d *StoreDir) mkdir(path string) error {
-	if _, ok := d.made.Load(path); ok {
+	if _, ok := d.created.Load(path); ok {
 		return nil
 	}
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return err
 	}
-	d.made.Store(path, true)
+	d.created.Store(path, true)
 	return nil
 }
 
@@ -178,7 +178,7 @@ func (d *StoreDir) Get(_ context.Context, name string, o GetOptions) (Object, io
 	if err != nil {
 		return Object{}, nil, fmt.Errorf("get %s: %w", name, err)
 	}
-	obj, err := objectOf(f, name)
+	obj, err := statFile(f, name)
 	switch {
 	case err != nil:
 	case o.IfMatch != "" && obj.ETag != o.IfMatch:
@@ -196,7 +196,7 @@ func (d *StoreDir) Get(_ context.Context, name string, o GetOptions) (Object, io
 	if o.Length > 0 {
 		length = min(length, o.Length)
 	}
-	return obj, &fileBody{io.NewSectionReader(f, o.Offset, length), f}, nil
+	return obj, &FileBody{io.NewSectionReader(f, o.Offset, length), f}, nil
 }
 
 // Stat implements Store.
@@ -214,10 +214,10 @@ func (d *StoreDir) stat(path, name string) (Object, error) {
 		return Object{}, fmt.Errorf("stat %s: %w", name, err)
 	}
 	defer f.Close()
-	return objectOf(f, name)
+	return statFile(f, name)
 }
 
-func objectOf(f *os.File, name string) (Object, error) {
+func statFile(f *os.File, name string) (Object, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return Object{}, err
@@ -244,7 +244,7 @@ func objectOf(f *os.File, name string) (Object, error) {
 
 // List implements Store.
 func (d *StoreDir) List(ctx context.Context, folder string) ([]Object, error) {
-	var found []Object
+	var list []Object
 	err := filepath.WalkDir(filepath.Join(d.root, filepath.FromSlash(folder)),
 		func(path string, e fs.DirEntry, err error) error {
 			if err == nil {
@@ -258,17 +258,17 @@ func (d *StoreDir) List(ctx context.Context, folder string) ([]Object, error) {
 				return err
 			}
 			name, err := filepath.Rel(d.root, path)
-			found = append(found, Object{Name: filepath.ToSlash(name), Size: info.Size(), Modified: info.ModTime()})
+			list = append(list, Object{Name: filepath.ToSlash(name), Size: info.Size(), Modified: info.ModTime()})
 			return err
 		})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("list %s: %w", folder, err)
 	}
-	slices.SortFunc(found, func(a, b Object) int { return strings.Compare(a.Name, b.Name) })
-	return found, nil
+	slices.SortFunc(list, func(a, b Object) int { return strings.Compare(a.Name, b.Name) })
+	return list, nil
 }
 
-// Delete implements Store. Folders that become empty go, too.
+// Delete implements Store. It also removes folders that become empty.
 func (d *StoreDir) Delete(ctx context.Context, names []string) error {
 	for _, name := range names {
 		path, err := d.path(name)
@@ -282,9 +282,9 @@ func (d *StoreDir) Delete(ctx context.Context, names []string) error {
 			return fmt.Errorf("delete %s: %w", name, err)
 		}
 		for dir := filepath.Dir(path); dir != d.root; dir = filepath.Dir(dir) {
-			d.made.Delete(dir)
+			d.created.Delete(dir)
 			if os.Remove(dir) != nil {
-				break // something else is in it
+				break // the folder is not empty
 			}
 		}
 	}

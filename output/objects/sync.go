@@ -5,7 +5,7 @@ import (
 	"os"
 )
 
-// syncDir makes the names in a folder durable.
+// SyncDir makes the names in a folder durable.
 func SyncDir(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// syncFiles makes everything under a folder durable: one sync of its file system instead of one a file.
+// SyncFiles makes everything below a folder durable. It syncs the file system once instead of each file.
 func SyncFiles(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

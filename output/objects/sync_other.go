@@ -4,5 +4,5 @@ package objects
 
 import "golang.org/x/sys/unix"
 
-// SyncFiles makes everything under a folder durable, and everything else on the machine with it.
+// SyncFiles makes everything below a folder durable, together with everything else on the machine.
 func SyncFiles(string) error { return unix.Sync() }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// transport gives up a request on which nothing moves: the client above makes it again.
+// transport aborts a request that makes no progress; the client above repeats it.
 type transport struct {
 	http  *http.Transport
 	stall time.Duration
@@ -23,8 +23,8 @@ func newTransport(stall time.Duration) *transport {
 			MaxIdleConns:        connections,
 			MaxIdleConnsPerHost: connections,
 			IdleConnTimeout:     time.Minute,
-			DisableCompression:  true,     // what is stored packed is wanted packed
-			WriteBufferSize:     32 << 10, // a small object goes out with its request's head at once
+			DisableCompression:  true,     // objects that are stored packed are read packed
+			WriteBufferSize:     32 << 10, // one write sends a small object together with the head of its request
 			ReadBufferSize:      32 << 10,
 		},
 		stall: stall,
@@ -37,7 +37,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	watch := time.AfterFunc(t.stall, cancel)
 	req = req.Clone(ctx)
 	if req.Body != nil && req.Body != http.NoBody {
-		req.Body = &watched{req.Body, watch, t.stall, nil}
+		req.Body = &watchedBody{req.Body, watch, t.stall, nil}
 	}
 	res, err := t.http.RoundTrip(req)
 	if err != nil {
@@ -45,19 +45,19 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		cancel()
 		return nil, err
 	}
-	res.Body = &watched{res.Body, watch, t.stall, cancel}
+	res.Body = &watchedBody{res.Body, watch, t.stall, cancel}
 	return res, nil
 }
 
-// watched is a body whose every piece puts the end off.
-type watched struct {
+// watchedBody is a body that restarts the timer with every piece that is read.
+type watchedBody struct {
 	io.ReadCloser
 	watch  *time.Timer
 	stall  time.Duration
-	cancel context.CancelFunc // of an answer, at whose end the request is over
+	cancel context.CancelFunc // ends the request of a response; nil for the body of a request
 }
 
-func (w *watched) Read(p []byte) (int, error) {
+func (w *watchedBody) Read(p []byte) (int, error) {
 	n, err := w.ReadCloser.Read(p)
 	if n > 0 && err == nil {
 		w.watch.Reset(w.stall)
@@ -65,7 +65,7 @@ func (w *watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (w *watched) Close() error {
+func (w *watchedBody) Close() error {
 	err := w.ReadCloser.Close()
 	if w.cancel != nil {
 		w.watch.Stop()

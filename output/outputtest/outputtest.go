@@ -1,8 +1,9 @@
-// Package outputtest starts real servers that speak S3, for tests: Versity's gateway, small and strict, and MinIO.
+// Package outputtest starts real servers that speak S3, for tests: Versity's gateway, which is small and strict, and
+// MinIO.
 //
 // It looks for their programs on PATH and in the folder tollbook/bin of the user's cache, where .ci/run installs them.
-// A test without its program is skipped, or under CI=true fails. Data lies on /dev/shm where there is one. It knows
-// nothing of what is stored.
+// A test without its program is skipped; with CI=true it fails. Data is stored on /dev/shm if that exists. The package
+// knows nothing of what is stored.
 package outputtest
 
 import (
@@ -25,34 +26,34 @@ import (
 	"tollbook/site/testgate"
 )
 
-// Who may do all, on every server here.
+// The account on every server, with all permissions.
 const (
 	accessKey = "testkey"
 	secretKey = "testsecret"
 )
 
-// Server is a running server, killed when the test ends.
+// Server is a running server. It is killed when the test ends.
 type Server struct {
 	Address string // host:port on loopback, plain http
-	Dir     string // what it keeps
+	Dir     string // the folder of its data
 	buckets atomic.Int64
 }
 
-// Versity starts a gateway over a folder. It refuses an object whose name is another's folder.
+// Versity starts a gateway over a folder. It rejects an object whose name is the folder of another one.
 func Versity(t testing.TB) *Server {
 	t.Helper()
-	program := find(t, "versitygw", "github.com/versity/versitygw/cmd/versitygw@v1.8.0")
+	program := findProgram(t, "versitygw", "github.com/versity/versitygw/cmd/versitygw@v1.8.0")
 	return start(t, []string{"ROOT_ACCESS_KEY=" + accessKey, "ROOT_SECRET_KEY=" + secretKey},
 		func(address, dir string) *exec.Cmd {
 			return exec.Command(program, "--quiet", "--port", address, "posix", dir)
 		})
 }
 
-// MinIO starts a server of one folder.
+// MinIO starts a server over one folder.
 func MinIO(t testing.TB) *Server {
 	t.Helper()
 	testgate.All(t)
-	program := find(t, "minio", "github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c")
+	program := findProgram(t, "minio", "github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c")
 	env := []string{"MINIO_ROOT_USER=" + accessKey, "MINIO_ROOT_PASSWORD=" + secretKey, "MINIO_BROWSER=off",
 		"MINIO_UPDATE=off"}
 	return start(t, env, func(address, dir string) *exec.Cmd {
@@ -60,8 +61,8 @@ func MinIO(t testing.TB) *Server {
 	})
 }
 
-// find is the path of a program.
-func find(t testing.TB, name, module string) string {
+// findProgram returns the path of a program.
+func findProgram(t testing.TB, name, module string) string {
 	t.Helper()
 	if path, err := exec.LookPath(name); err == nil {
 		return path
@@ -90,7 +91,8 @@ func start(t testing.TB, env []string, command func(address, dir string) *exec.C
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	for { // a server binds by itself, and another program may have been faster at a port that was free
+	// Another program may take the free port before the server does.
+	for {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
@@ -107,7 +109,7 @@ func start(t testing.TB, env []string, command func(address, dir string) *exec.C
 	}
 }
 
-// run answers when the server does, or has ended.
+// run waits until the server answers or has ended.
 func (s *Server) run(t testing.TB, cmd *exec.Cmd) (said string, ok bool) {
 	t.Helper()
 	var all output
@@ -117,7 +119,7 @@ func (s *Server) run(t testing.TB, cmd *exec.Cmd) (said string, ok bool) {
 	}
 	ended := make(chan struct{})
 	go func() {
-		_ = cmd.Wait() // it is killed
+		_ = cmd.Wait() // the process is killed, so an error is expected
 		close(ended)
 	}()
 	t.Cleanup(func() {
@@ -148,7 +150,7 @@ func (s *Server) client(t testing.TB) *minio.Client {
 	return c
 }
 
-// Bucket makes a bucket and answers the address of a folder in it.
+// Bucket creates a bucket and returns the address of a folder in it.
 func (s *Server) Bucket(t testing.TB) string {
 	t.Helper()
 	name := fmt.Sprintf("bucket-%d", s.buckets.Add(1))
@@ -158,7 +160,7 @@ func (s *Server) Bucket(t testing.TB) string {
 	return "s3://" + name + "/some/where"
 }
 
-// Share lets everybody read the bucket that an address of Bucket names, and answers where it is, as an http address.
+// Share lets everybody read the bucket of an address that Bucket returned. It returns the bucket's URL.
 func (s *Server) Share(t testing.TB, address string) string {
 	t.Helper()
 	name, _, _ := strings.Cut(strings.TrimPrefix(address, "s3://"), "/")
@@ -171,7 +173,7 @@ func (s *Server) Share(t testing.TB, address string) string {
 	return "http://" + s.Address + "/" + name
 }
 
-// Env is what a program needs in its environment to use the server, or whatever stands before it at another address.
+// Env returns the environment that a program needs to use the server at address, which may be that of a proxy.
 func (s *Server) Env(address string) []string {
 	return []string{
 		"AWS_ENDPOINT_URL=http://" + address, "AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=" + accessKey,
@@ -180,10 +182,10 @@ func (s *Server) Env(address string) []string {
 	}
 }
 
-// Getenv answers the same.
+// Getenv returns a variable of the server's environment.
 func (s *Server) Getenv(name string) string { return Getenv(s.Env(s.Address))(name) }
 
-// Getenv answers from a list as os.Environ makes it.
+// Getenv returns a function that looks up a variable in env, a list in the form of os.Environ.
 func Getenv(env []string) func(string) string {
 	return func(name string) string {
 		for _, e := range env {
@@ -195,7 +197,7 @@ func Getenv(env []string) func(string) string {
 	}
 }
 
-// output keeps what a server says, for a test that fails.
+// output collects the output of a server, for a test that fails.
 type output struct {
 	mu sync.Mutex
 	b  bytes.Buffer

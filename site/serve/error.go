@@ -43,7 +43,7 @@ func errorOf(err error) site.Error {
 		return site.Error{Code: http.StatusNotFound, Type: site.ErrorNotFound, Message: "nothing is at this address"}
 	case errors.As(err, &method):
 		return site.Error{Code: http.StatusMethodNotAllowed, Type: site.ErrorMethodNotAllowed, Message: method.Error()}
-	case errors.Is(err, output.ErrNotKept):
+	case errors.Is(err, output.ErrNotRetained):
 		return site.Error{Code: http.StatusNotFound, Type: site.ErrorNotFound,
 			Message: "this snapshot is not kept, any more or at all; without the parameter snapshot the newest answers"}
 	case errors.Is(err, errRateLimited):

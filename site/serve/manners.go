@@ -33,7 +33,7 @@ func TheManners() Manners {
 			"invalid":        {Code: http.StatusBadRequest, Type: site.ErrorInvalidParameter},
 			"unreadable":     badRequest(http.StatusBadRequest),
 			"not_found":      errorOf(site.ErrNotFound),
-			"not_kept":       errorOf(output.ErrNotKept),
+			"not_kept":       errorOf(output.ErrNotRetained),
 			"method":         errorOf(errMethod),
 			"no_submissions": errorOf(errNoSubmissions),
 			"range":          errorOf(errRange),

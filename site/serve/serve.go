@@ -32,8 +32,8 @@ import (
 type Source interface {
 	// Current answers the current snapshot, which the caller releases, or output.ErrEmpty.
 	Current() (*output.Snapshot, error)
-	// Pinned answers the snapshot with this id, which the caller releases, or output.ErrNotKept.
-	Pinned(id string) (*output.Snapshot, error)
+	// ByID returns the snapshot with this id, which the caller releases, or output.ErrNotRetained.
+	ByID(id string) (*output.Snapshot, error)
 	// Download finds a zip of the publication, or answers fs.ErrNotExist.
 	Download(ctx context.Context, name string) (*output.Download, error)
 	// Err says why the newest snapshot can't be opened, nil where Current answers it.
@@ -234,7 +234,7 @@ func (h *handler) open(id string) (*output.Snapshot, error) {
 	if id == "" {
 		return h.source.Current()
 	}
-	return h.source.Pinned(id)
+	return h.source.ByID(id)
 }
 
 // reply answers a valid request. An error comes before anything was written.

@@ -9,27 +9,27 @@ import (
 	"tollbook/output/archive"
 )
 
-// chunkSize is what is asked for at once while a zip is opened: its directory lies in one piece at its end.
+// chunkSize is the number of bytes of one request while a zip is opened. Its directory is one piece at its end.
 const chunkSize = 64 * blockSize
 
-// remoteZip opens a zip in a store. Two requests open a small one: its size, and its end with the directory in it.
-func OpenZip(b *Blocks, name string) (*archive.ZipFile, error) {
+// OpenZip opens a zip in a store. A small zip takes two requests: its size, and its end with the directory.
+func OpenZip(b *BlockCache, name string) (*archive.ZipFile, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), FetchTime)
 	defer cancel()
 	obj, err := b.store.Stat(ctx, name)
 	if err != nil {
 		return nil, Unreachable(err)
 	}
-	r := &remote{blocks: b, obj: obj, opening: map[int64]*chunk{}}
+	r := &rangeReader{blocks: b, obj: obj, opening: map[int64]*chunk{}}
 	z, err := archive.OpenZip(r, obj.Size)
-	r.opened() // waits for what is on its way
+	r.finishOpening() // waits for pending requests
 	if err != nil {
 		return nil, fmt.Errorf("%s in %s: %w", name, b.store, err)
 	}
 	return archive.NewZipFile(z, io.NopCloser(nil)), nil
 }
 
-// unreachable takes a deadline that we set for what it is.
+// Unreachable marks a deadline that this package has set as an unreachable store.
 func Unreachable(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, archive.ErrUnreachable) {
 		return fmt.Errorf("%w: %w", archive.ErrUnreachable, err)
@@ -37,21 +37,20 @@ func Unreachable(err error) error {
 	return err
 }
 
-// chunksAhead is how many chunks are asked for before they are wanted: a directory is read from its beginning to its
-// end.
-const chunksAhead = 3
+// readAhead is the number of chunks that are requested in advance: a directory is read from its beginning to its end.
+const readAhead = 3
 
-// remote reads an object by ranges: while its zip is opened, by one goroutine, in large chunks of its own, then through
-// the blocks that all share.
-type remote struct {
-	blocks *Blocks
+// rangeReader reads an object by ranges. While its zip is opened, one goroutine reads large chunks; after that, all
+// readers share the block cache.
+type rangeReader struct {
+	blocks *BlockCache
 	obj    Object
 
 	mu      sync.Mutex
-	opening map[int64]*chunk // nil once it is open
+	opening map[int64]*chunk // nil after the zip was opened
 }
 
-// chunk is a piece of an object on its way; data and err are there when ready is closed.
+// chunk is a requested piece of an object; data and err are set before ready is closed.
 type chunk struct {
 	ready chan struct{}
 	data  []byte
@@ -59,7 +58,7 @@ type chunk struct {
 }
 
 // ReadAt implements io.ReaderAt.
-func (r *remote) ReadAt(p []byte, off int64) (n int, err error) {
+func (r *rangeReader) ReadAt(p []byte, off int64) (n int, err error) {
 	r.mu.Lock()
 	if r.opening == nil {
 		r.mu.Unlock()
@@ -70,7 +69,7 @@ func (r *remote) ReadAt(p []byte, off int64) (n int, err error) {
 		return 0, io.EOF
 	}
 	first, last := off/chunkSize, (r.obj.Size-1)/chunkSize
-	r.ask(first, min(last, (off+int64(len(p))-1)/chunkSize+chunksAhead))
+	r.request(first, min(last, (off+int64(len(p))-1)/chunkSize+readAhead))
 	for n < len(p) && off < r.obj.Size {
 		c := r.opening[off/chunkSize]
 		if <-c.ready; c.err != nil {
@@ -79,8 +78,9 @@ func (r *remote) ReadAt(p []byte, off int64) (n int, err error) {
 		copied := copy(p[n:], c.data[off%chunkSize:])
 		n, off = n+copied, off+int64(copied)
 	}
-	if !r.isWarm() {
-		for i := range r.opening { // what was read is not read again, but for the end
+	if !r.fitsCache() {
+		// Drop the chunks before this one, which are not read again. Keep the end of the zip.
+		for i := range r.opening {
 			if i < first && i < last {
 				<-r.opening[i].ready
 				delete(r.opening, i)
@@ -93,8 +93,8 @@ func (r *remote) ReadAt(p []byte, off int64) (n int, err error) {
 	return n, nil
 }
 
-// ask asks for chunks side by side. It needs mu.
-func (r *remote) ask(first, last int64) {
+// request starts to read adjacent chunks. The caller holds mu.
+func (r *rangeReader) request(first, last int64) {
 	for i := first; i <= last; i++ {
 		if r.opening[i] != nil {
 			continue
@@ -108,25 +108,27 @@ func (r *remote) ask(first, last int64) {
 	}
 }
 
-// isWarm says whether all of the object is kept in memory.
-func (r *remote) isWarm() bool { return r.obj.Size <= int64(r.blocks.limit)*blockSize/4 }
+// fitsCache reports whether the whole object is kept in memory.
+func (r *rangeReader) fitsCache() bool { return r.obj.Size <= int64(r.blocks.limit)*blockSize/4 }
 
-// opened goes over to blocks. Chunks of a small zip are kept: then all of it is in memory, and a store that is away is
-// missed by nobody. Of a large one they are mostly its directory, which nobody reads again.
-func (r *remote) opened() {
+// finishOpening switches to the block cache. The chunks of a small zip go to the cache: then the whole zip is in
+// memory, and readers do not notice that the store is unreachable. The chunks of a large zip are mostly its directory,
+// which is not read again.
+func (r *rangeReader) finishOpening() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	chunks := r.opening
 	r.opening = nil
 	for i, c := range chunks {
-		if <-c.ready; c.err == nil && r.isWarm() {
+		if <-c.ready; c.err == nil && r.fitsCache() {
 			r.blocks.put(r.obj, i*chunkSize, c.data)
 		}
 	}
-	if !r.isWarm() {
+	if !r.fitsCache() {
 		return
 	}
-	go func() { // the rest, as long as it can be had: an error here is met again by who needs the bytes
+	// Read the rest if possible. A reader that needs the bytes gets the same error again.
+	go func() {
 		buf := make([]byte, chunkSize)
 		for at := int64(0); at < r.obj.Size; at += chunkSize {
 			if _, err := r.blocks.readAt(r.obj, buf, at); err != nil && err != io.EOF {

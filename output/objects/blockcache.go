@@ -11,23 +11,24 @@ import (
 	"tollbook/output/archive"
 )
 
-// Of what is read out of objects by ranges.
+// Limits of reading objects by ranges.
 const (
-	blockSize  = 64 << 10 // bytes; blocks are aligned
-	runBlocks  = 64       // that lie side by side are asked for at once
-	fetchTries = 3        // of a range whose bytes break off; requests that get no answer are made again below
+	blockSize = 64 << 10 // bytes; offsets of blocks are multiples of it
+	runBlocks = 64       // adjacent blocks that one request reads
+	// Of a range whose body breaks off. The client below repeats requests that get no response.
+	fetchTries = 3
 	FetchTime  = 30 * time.Second
 )
 
-// blocks keeps pieces of objects of one store in memory, up to a number, for all who read. Who wants a block that is
-// on its way waits for it: no block is asked for twice at a time. Errors are not kept.
-type Blocks struct {
+// BlockCache keeps blocks of one store's objects in memory for all readers, up to a number of blocks. A reader waits
+// for a block that another one has requested, so no block is requested twice at a time. Errors are not cached.
+type BlockCache struct {
 	store Store
 	limit int // blocks
 
 	mu    sync.Mutex
 	byKey map[blockKey]*block
-	order *list.List // of *block that are there, the last used first
+	order *list.List // of *block that were read, the last used first
 }
 
 type blockKey struct {
@@ -35,23 +36,23 @@ type blockKey struct {
 	n          int64
 }
 
-// block is one piece; data and err are set before ready is closed, and never after.
+// block is one piece of an object; data and err are set before ready is closed and do not change after it.
 type block struct {
 	key   blockKey
 	ready chan struct{}
 	data  []byte
 	err   error
-	at    *list.Element // nil until it is there
+	at    *list.Element // nil until the block was read
 }
 
-func NewBlocks(store Store, limit int64) *Blocks {
-	return &Blocks{store: store, limit: max(2*runBlocks, int(limit/blockSize)), byKey: map[blockKey]*block{},
+func NewBlockCache(store Store, limit int64) *BlockCache {
+	return &BlockCache{store: store, limit: max(2*runBlocks, int(limit/blockSize)), byKey: map[blockKey]*block{},
 		order: list.New()}
 }
 
-// readAt fills p from an object. Every request carries the object's ETag: an object that was replaced is an error that
-// wraps ErrCondition, never bytes of both.
-func (b *Blocks) readAt(obj Object, p []byte, off int64) (int, error) {
+// readAt fills p from an object. Every request carries the object's ETag: for an object that was replaced, it returns
+// an error that wraps ErrCondition, never bytes of both versions.
+func (b *BlockCache) readAt(obj Object, p []byte, off int64) (int, error) {
 	if off < 0 || off >= obj.Size {
 		return 0, io.EOF
 	}
@@ -60,7 +61,7 @@ func (b *Blocks) readAt(obj Object, p []byte, off int64) (int, error) {
 	for int64(read) < want {
 		n := (off + int64(read)) / blockSize
 		last := (off + want - 1) / blockSize
-		for _, k := range b.take(obj, n, min(last, n+runBlocks-1)) {
+		for _, k := range b.request(obj, n, min(last, n+runBlocks-1)) {
 			<-k.ready
 			if k.err != nil {
 				return read, k.err
@@ -74,12 +75,12 @@ func (b *Blocks) readAt(obj Object, p []byte, off int64) (int, error) {
 	return read, nil
 }
 
-// take answers blocks first to last, those that are there and those that are on their way; what is neither it asks for.
-func (b *Blocks) take(obj Object, first, last int64) []*block {
+// request returns the blocks first to last. It starts to read those that are neither cached nor requested.
+func (b *BlockCache) request(obj Object, first, last int64) []*block {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	out := make([]*block, 0, last-first+1)
-	var run []*block // side by side, to ask for
+	var run []*block // adjacent blocks to read
 	flush := func() {
 		if len(run) > 0 {
 			go b.fetch(obj, run)
@@ -105,8 +106,8 @@ func (b *Blocks) take(obj Object, first, last int64) []*block {
 	return out
 }
 
-// fetch asks for blocks that lie side by side.
-func (b *Blocks) fetch(obj Object, run []*block) {
+// fetch reads adjacent blocks by one request.
+func (b *BlockCache) fetch(obj Object, run []*block) {
 	from := run[0].key.n * blockSize
 	data, err := fetchRange(b.store, obj, from, min(int64(len(run))*blockSize, obj.Size-from))
 	b.mu.Lock()
@@ -114,7 +115,7 @@ func (b *Blocks) fetch(obj Object, run []*block) {
 	for i, k := range run {
 		if k.err = err; err == nil {
 			part := data[i*blockSize : min((i+1)*blockSize, len(data))]
-			k.data = append(make([]byte, 0, len(part)), part...) // else one block would keep its run in memory
+			k.data = append(make([]byte, 0, len(part)), part...) // a slice of data would keep all of it in memory
 			k.at = b.order.PushFront(k)
 		} else {
 			delete(b.byKey, k.key)
@@ -127,8 +128,8 @@ func (b *Blocks) fetch(obj Object, run []*block) {
 	}
 }
 
-// put keeps what was read otherwise: data begins at a block's beginning.
-func (b *Blocks) put(obj Object, from int64, data []byte) {
+// put adds bytes that were read without the cache; data begins at the beginning of a block.
+func (b *BlockCache) put(obj Object, from int64, data []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for at := 0; at < len(data) && b.order.Len() < b.limit; at += blockSize {
@@ -144,7 +145,7 @@ func (b *Blocks) put(obj Object, from int64, data []byte) {
 	}
 }
 
-// fetchRange reads a range whole.
+// fetchRange reads a whole range.
 func fetchRange(s Store, obj Object, from, length int64) (data []byte, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), FetchTime)
 	defer cancel()

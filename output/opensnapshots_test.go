@@ -15,7 +15,7 @@ import (
 
 func pinned(t testing.TB, s *Source, id string) *Snapshot {
 	t.Helper()
-	snap, err := s.Pinned(id)
+	snap, err := s.ByID(id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestPinned(t *testing.T) {
 		}
 		snap.Release()
 	}
-	if diff := cmp.Diff([]int{keepOpen - 1, maxPinned}, []int{len(s.recent), len(s.pinned)}); diff != "" {
+	if diff := cmp.Diff([]int{openNewest - 1, maxByID}, []int{len(s.recent), len(s.byID)}); diff != "" {
 		t.Errorf("open (-want +got):\n%s", diff)
 	}
 	for _, id := range ids {
@@ -65,8 +65,8 @@ func TestPinned(t *testing.T) {
 		}
 	}
 	for i, id := range ids {
-		snap, err := s.Pinned(id)
-		if open := i >= len(ids)-keepOpen-maxPinned; open != (err == nil) || !open && !errors.Is(err, ErrNotKept) {
+		snap, err := s.ByID(id)
+		if open := i >= len(ids)-openNewest-maxByID; open != (err == nil) || !open && !errors.Is(err, ErrNotRetained) {
 			t.Errorf("%s, %d from the newest, whose file is gone: %v", id, len(ids)-1-i, err)
 		}
 		if err == nil {
@@ -74,7 +74,7 @@ func TestPinned(t *testing.T) {
 		}
 	}
 	s.Close()
-	for i, list := range [][]*Snapshot{s.recent, s.pinned} {
+	for i, list := range [][]*Snapshot{s.recent, s.byID} {
 		if len(list) > 0 {
 			t.Errorf("list %d holds %d snapshots after Close", i, len(list))
 		}
@@ -108,7 +108,7 @@ func TestNotKept(t *testing.T) {
 		"", "x", "..", "../" + id, id + ".zip", strings.ToUpper(id), "20261120T234501Z-ffffff", id[:len(id)-1],
 		"20261320T234501Z-3f2a9c", id + "\x00",
 	} {
-		if snap, err := s.Pinned(other); !errors.Is(err, ErrNotKept) {
+		if snap, err := s.ByID(other); !errors.Is(err, ErrNotRetained) {
 			t.Errorf("%q: %v, %v", other, snap, err)
 		}
 	}
@@ -116,7 +116,7 @@ func TestNotKept(t *testing.T) {
 	if err := os.Rename(d.snapshotPath(id), d.snapshotPath("20261120T234501Z-000000")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Pinned("20261120T234501Z-000000"); !errors.Is(err, archive.ErrDamaged) {
+	if _, err := s.ByID("20261120T234501Z-000000"); !errors.Is(err, archive.ErrDamaged) {
 		t.Errorf("under another name: %v", err)
 	}
 }
@@ -159,7 +159,7 @@ func TestPinnedUnderLoad(t *testing.T) {
 		wg.Go(func() {
 			for i := range 150 {
 				n := (i*(worker+1) + worker) % len(ids)
-				snap, err := s.Pinned(ids[n])
+				snap, err := s.ByID(ids[n])
 				if err != nil {
 					t.Error(err)
 					return
@@ -200,7 +200,7 @@ func TestKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kept, err := b.Kept()
+		kept, err := b.RetainedSnapshots()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -214,9 +214,9 @@ func TestKept(t *testing.T) {
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.about, diff)
 		}
-		if data, err := b.ReadBefore("index.html"); err != nil || string(data) != tree(2)["index.html"] ||
-			b.Before().Snapshot != ids[2] {
-			t.Errorf("the one before, %s: %s, %v", b.Before().Snapshot, data, err)
+		if data, err := b.ReadPrevious("index.html"); err != nil || string(data) != tree(2)["index.html"] ||
+			b.Previous().Snapshot != ids[2] {
+			t.Errorf("the one before, %s: %s, %v", b.Previous().Snapshot, data, err)
 		}
 		b.Abort()
 	}

@@ -15,26 +15,25 @@ import (
 	"tollbook/output/archive"
 )
 
-// Web is a published place as readers meet it over HTTP: a bucket's public address, a CDN, a folder behind a web
-// server, or a running tollbook serve. It can only be read, and not be listed. A server that says how fast it may be
-// asked is obeyed.
+// Web is a published place that is read over HTTP: a bucket's public URL, a CDN, a folder behind a web server, or a
+// running tollbook serve. It cannot be written or listed. Web waits as long as a Retry-After header says.
 type Web struct {
 	base   *url.URL
 	client *http.Client
 
-	mu  sync.Mutex
-	pin string // the snapshot that the first answer was of, where the server tells
+	mu       sync.Mutex
+	snapshot string // the id of the first response, if the server sends one
 }
 
-// webAttempts is how often a page is asked for.
+// webAttempts is the number of attempts of a request.
 const webAttempts = 5
 
-// OpenWeb names an address.
+// OpenWeb opens the place at a URL. It sends no request.
 func OpenWeb(address string) (*Web, error) {
 	base, err := url.Parse(address)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.RawQuery != "" ||
 		base.Fragment != "" {
-		return nil, fmt.Errorf("open %.80q: it is an address such as https://tollbook.example", address)
+		return nil, fmt.Errorf("open %.80q: want a URL such as https://tollbook.example", address)
 	}
 	return &Web{base: base, client: &http.Client{Transport: newTransport(stallAfter)}}, nil
 }
@@ -57,10 +56,10 @@ func (w *Web) Get(ctx context.Context, name string, o GetOptions) (Object, io.Re
 		if obj.Size, err = strconv.ParseInt(total[strings.LastIndexByte(total, '/')+1:], 10, 64); err != nil ||
 			res.StatusCode != http.StatusPartialContent {
 			res.Body.Close()
-			return Object{}, nil, fmt.Errorf("get %s: the server does not answer ranges", name)
+			return Object{}, nil, fmt.Errorf("get %s: the server does not support ranges", name)
 		}
 	}
-	return obj, &bucketBody{res.Body, name}, nil
+	return obj, &responseBody{res.Body, name}, nil
 }
 
 // Stat implements Store.
@@ -74,7 +73,7 @@ func (w *Web) Stat(ctx context.Context, name string) (Object, error) {
 }
 
 func (w *Web) object(name string, res *http.Response) Object {
-	// A validator that is not strong compares nothing: ranges then go without.
+	// Only a strong validator can be compared; without one, ranges have no condition.
 	etag := ""
 	if tag := res.Header.Get("ETag"); strings.HasPrefix(tag, `"`) {
 		etag = strings.Trim(tag, `"`)
@@ -91,7 +90,7 @@ func (w *Web) do(ctx context.Context, method, name string, o GetOptions) (*http.
 	}
 	var last error
 	for try := range webAttempts {
-		req, err := http.NewRequestWithContext(ctx, method, w.address(name), nil)
+		req, err := http.NewRequestWithContext(ctx, method, w.url(name), nil)
 		if err != nil {
 			return nil, err
 		}
@@ -109,7 +108,7 @@ func (w *Web) do(ctx context.Context, method, name string, o GetOptions) (*http.
 		if err != nil {
 			last = fmt.Errorf("%w: %w", archive.ErrUnreachable, err)
 		} else {
-			if last = w.judge(res); last == nil {
+			if last = w.checkStatus(res); last == nil {
 				return res, nil
 			}
 			res.Body.Close()
@@ -129,16 +128,17 @@ func (w *Web) do(ctx context.Context, method, name string, o GetOptions) (*http.
 	return nil, last
 }
 
-func (w *Web) judge(res *http.Response) error {
+func (w *Web) checkStatus(res *http.Response) error {
 	switch code := res.StatusCode; {
 	case code == http.StatusOK || code == http.StatusPartialContent:
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		if id := res.Header.Get("X-Snapshot"); w.pin == "" && id != "" {
-			w.pin = id
+		if id := res.Header.Get("X-Snapshot"); w.snapshot == "" && id != "" {
+			w.snapshot = id
 		}
 		return nil
-	case code == http.StatusNotFound || code == http.StatusForbidden: // a bucket that may not be listed says the latter
+	// A bucket that may not be listed answers 403 for a missing object.
+	case code == http.StatusNotFound || code == http.StatusForbidden:
 		return fs.ErrNotExist
 	case code == http.StatusPreconditionFailed:
 		return archive.ErrCondition
@@ -149,18 +149,18 @@ func (w *Web) judge(res *http.Response) error {
 	}
 }
 
-// address is where an object is; of a server that names its snapshots, in the one of the first answer.
-func (w *Web) address(name string) string {
+// url returns the URL of an object. If the server names its snapshots, the URL asks for that of the first response.
+func (w *Web) url(name string) string {
 	u := w.base.JoinPath(strings.Split(name, "/")...)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.pin != "" && name != archive.CheckpointFile && !archive.IsDownload(name) {
-		u.RawQuery = "snapshot=" + url.QueryEscape(w.pin)
+	if w.snapshot != "" && name != archive.CheckpointFile && !archive.IsDownload(name) {
+		u.RawQuery = "snapshot=" + url.QueryEscape(w.snapshot)
 	}
 	return u.String()
 }
 
-// Put implements Store: over HTTP nothing can be written.
+// Put implements Store. It always fails.
 func (w *Web) Put(context.Context, string, Body, PutOptions) (string, error) {
 	return "", errors.ErrUnsupported
 }

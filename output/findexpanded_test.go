@@ -108,7 +108,7 @@ func TestListedIsKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kept, err := b.Kept()
+		kept, err := b.RetainedSnapshots()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,35 +12,35 @@ import (
 	"tollbook/output/objects"
 )
 
-// place is where a source finds a publication. All methods may be called concurrently.
-type place interface {
-	// look tells how the pointer looks now. An error says that it can't be told.
-	look(before pointer) (pointer, error)
-	// open opens what a look saw, retained once.
+// origin is where a source reads a publication from. All methods may be called concurrently.
+type origin interface {
+	// readPointer returns the state of the pointer; before is the last one.
+	readPointer(before pointer) (pointer, error)
+	// open opens the snapshot of a pointer, retained once.
 	open(p pointer) (*Snapshot, error)
-	// openID opens a snapshot by its id, retained once; fs.ErrNotExist where there is none.
+	// openID opens a snapshot by its id, retained once. It returns an error that wraps fs.ErrNotExist if there is none.
 	openID(c archive.Checkpoint) (*Snapshot, error)
-	// isKept says whether there is something to open under an id.
-	isKept(id string) (bool, error)
-	// openPack opens the pack of an hour; dir is the snapshot's packs.
+	// hasSnapshot reports whether a snapshot with an id exists.
+	hasSnapshot(id string) (bool, error)
+	// openPack opens the pack of an hour; dir is the folder of the snapshot's packs.
 	openPack(dir, hour string) (*archive.ZipFile, error)
-	// objects is where the publication's zips lie.
+	// objects returns the store that contains the zips of the publication.
 	objects() objects.Store
-	// every is how long a look is trusted.
-	every() time.Duration
+	// pollInterval is the time between two reads of the pointer.
+	pollInterval() time.Duration
 	String() string
 }
 
-// pointer is how a publication's pointer looked: of a folder the files of the checkpoint, or of a tree; of a store what
-// the checkpoint says.
+// pointer is the state of a publication's pointer. In a folder it consists of the metadata of the checkpoint's file or
+// of a tree's files, in a store of the ETag and the checkpoint.
 type pointer struct {
 	files      []os.FileInfo
 	etag       string
 	checkpoint archive.Checkpoint
-	err        error // why it can't be read
+	err        error // why the checkpoint is invalid
 }
 
-func (p pointer) same(q pointer) bool {
+func (p pointer) equal(q pointer) bool {
 	if len(p.files) != len(q.files) || p.etag != q.etag {
 		return false
 	}
@@ -53,14 +53,14 @@ func (p pointer) same(q pointer) bool {
 	return true
 }
 
-// folder is a place on disk: a Folder's root, or a tree by itself.
-type folder struct{ root string }
+// folderOrigin is an origin on disk: a Folder's root, or a tree by itself.
+type folderOrigin struct{ root string }
 
-func (f folder) String() string         { return f.root }
-func (f folder) every() time.Duration   { return 250 * time.Millisecond }
-func (f folder) objects() objects.Store { return objects.StoreDirAt(f.root) }
+func (f folderOrigin) String() string              { return f.root }
+func (f folderOrigin) pollInterval() time.Duration { return 250 * time.Millisecond }
+func (f folderOrigin) objects() objects.Store      { return objects.StoreDirAt(f.root) }
 
-func (f folder) look(pointer) (pointer, error) {
+func (f folderOrigin) readPointer(pointer) (pointer, error) {
 	if info, err := os.Stat(filepath.Join(f.root, archive.CheckpointFile)); err == nil {
 		return pointer{files: []os.FileInfo{info}}, nil
 	}
@@ -73,7 +73,7 @@ func (f folder) look(pointer) (pointer, error) {
 	return p, nil
 }
 
-func (f folder) open(pointer) (*Snapshot, error) {
+func (f folderOrigin) open(pointer) (*Snapshot, error) {
 	c, err := archive.ReadCheckpoint(filepath.Join(f.root, archive.CheckpointFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return f.openTree()
@@ -90,9 +90,9 @@ func (f folder) open(pointer) (*Snapshot, error) {
 	return snap, err
 }
 
-// openTree opens a tree without a checkpoint. Its name tells its id, or else the time and digest of its sums do; the
-// time of the next build is unknown and said to be now.
-func (f folder) openTree() (*Snapshot, error) {
+// openTree opens a tree without a checkpoint. The id is the name of the tree, or is made of the time and digest of its
+// SHA256SUMS. The time of the next build is unknown; NextAt is the time of this one.
+func (f folderOrigin) openTree() (*Snapshot, error) {
 	dir, err := archive.OpenDir(f.root)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w", f.root, ErrEmpty)
@@ -116,8 +116,8 @@ func (f folder) openTree() (*Snapshot, error) {
 	return newSnapshot(dir, archive.Checkpoint{Snapshot: id, BuiltAt: at, NextAt: at, Digest: dir.Digest()}, packs), nil
 }
 
-// openID opens the zip of a snapshot, or its tree where that is missing.
-func (f folder) openID(c archive.Checkpoint) (*Snapshot, error) {
+// openID opens the zip of a snapshot, or its tree if the zip is missing.
+func (f folderOrigin) openID(c archive.Checkpoint) (*Snapshot, error) {
 	packs := filepath.Join(f.root, archive.PacksDir)
 	z, err := archive.OpenZipFile(filepath.Join(f.root, archive.SnapshotsDir, c.Snapshot+".zip"))
 	if err == nil {
@@ -125,7 +125,7 @@ func (f folder) openID(c archive.Checkpoint) (*Snapshot, error) {
 		snap.close = z.Close
 		return snap, nil
 	}
-	if errors.Is(err, fs.ErrNotExist) { // and the zip is what should be there
+	if errors.Is(err, fs.ErrNotExist) { // return the error of the zip unless the tree exists
 		if dir, dirErr := archive.OpenDir(filepath.Join(f.root, treeDir, c.Snapshot)); dirErr == nil {
 			return newSnapshot(dir, c, packs), nil
 		}
@@ -133,7 +133,7 @@ func (f folder) openID(c archive.Checkpoint) (*Snapshot, error) {
 	return nil, err
 }
 
-func (f folder) isKept(id string) (bool, error) {
+func (f folderOrigin) hasSnapshot(id string) (bool, error) {
 	for _, path := range []string{filepath.Join(f.root, archive.SnapshotsDir, id+".zip"),
 		filepath.Join(f.root, treeDir, id, archive.SumsFile)} {
 		if _, err := os.Stat(path); err == nil {
@@ -143,23 +143,23 @@ func (f folder) isKept(id string) (bool, error) {
 	return false, nil
 }
 
-func (f folder) openPack(dir, hour string) (*archive.ZipFile, error) {
+func (f folderOrigin) openPack(dir, hour string) (*archive.ZipFile, error) {
 	return archive.OpenZipFile(filepath.Join(dir, hour+".zip"))
 }
 
-// remotePlace is a place in a store, read by ranges.
-type remotePlace struct {
+// storeOrigin is an origin in a store, read by ranges.
+type storeOrigin struct {
 	store  objects.Store
-	blocks *objects.Blocks
+	blocks *objects.BlockCache
 }
 
-func (r *remotePlace) String() string         { return r.store.String() }
-func (r *remotePlace) objects() objects.Store { return r.store }
+func (r *storeOrigin) String() string         { return r.store.String() }
+func (r *storeOrigin) objects() objects.Store { return r.store }
 
-// every: a request each time, of which a million cost a few tenths of a dollar.
-func (r *remotePlace) every() time.Duration { return 2 * time.Second }
+// pollInterval: each poll is one request. A million requests cost a few tenths of a dollar.
+func (r *storeOrigin) pollInterval() time.Duration { return 2 * time.Second }
 
-func (r *remotePlace) look(before pointer) (pointer, error) {
+func (r *storeOrigin) readPointer(before pointer) (pointer, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), objects.FetchTime)
 	defer cancel()
 	obj, data, err := objects.ReadObject(ctx, r.store, archive.CheckpointFile, objects.GetOptions{IfNone: before.etag},
@@ -179,14 +179,14 @@ func (r *remotePlace) look(before pointer) (pointer, error) {
 	return p, nil
 }
 
-func (r *remotePlace) open(p pointer) (*Snapshot, error) {
+func (r *storeOrigin) open(p pointer) (*Snapshot, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
 	return r.openID(p.checkpoint)
 }
 
-func (r *remotePlace) openID(c archive.Checkpoint) (*Snapshot, error) {
+func (r *storeOrigin) openID(c archive.Checkpoint) (*Snapshot, error) {
 	z, err := objects.OpenZip(r.blocks, archive.SnapshotName(c.Snapshot))
 	if err != nil {
 		return nil, err
@@ -194,7 +194,7 @@ func (r *remotePlace) openID(c archive.Checkpoint) (*Snapshot, error) {
 	return newSnapshot(z, c, ""), nil
 }
 
-func (r *remotePlace) isKept(id string) (bool, error) {
+func (r *storeOrigin) hasSnapshot(id string) (bool, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), objects.FetchTime)
 	defer cancel()
 	_, err := r.store.Stat(ctx, archive.SnapshotName(id))
@@ -204,6 +204,6 @@ func (r *remotePlace) isKept(id string) (bool, error) {
 	return err == nil, objects.Unreachable(err)
 }
 
-func (r *remotePlace) openPack(_, hour string) (*archive.ZipFile, error) {
+func (r *storeOrigin) openPack(_, hour string) (*archive.ZipFile, error) {
 	return objects.OpenZip(r.blocks, archive.PackName(hour))
 }

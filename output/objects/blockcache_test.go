@@ -32,7 +32,7 @@ func TestBlocks(t *testing.T) {
 	var requests atomic.Int64
 	hooked := &countedStore{store, &requests}
 
-	b := NewBlocks(hooked, int64(len(data)*2))
+	b := NewBlockCache(hooked, int64(len(data)*2))
 	var wg sync.WaitGroup
 	for range 16 {
 		wg.Go(func() {
@@ -47,7 +47,7 @@ func TestBlocks(t *testing.T) {
 		t.Errorf("%d requests for 16 readers of all, want 4", n)
 	}
 
-	b = NewBlocks(hooked, 0) // no more than it must have
+	b = NewBlockCache(hooked, 0) // no more than it must have
 	for worker := range 8 {
 		rng := rand.New(rand.NewPCG(1, uint64(worker)))
 		wg.Go(func() {
@@ -72,7 +72,7 @@ func TestBlocks(t *testing.T) {
 
 	// The object is replaced: what is not in memory yet is not taken from the new one.
 	mustPut(t, store, "a.zip", strings.Repeat("new", len(data)/3), PutOptions{})
-	fresh := NewBlocks(store, 0)
+	fresh := NewBlockCache(store, 0)
 	if _, err := fresh.readAt(obj, make([]byte, 10), 0); !errors.Is(err, archive.ErrCondition) {
 		t.Errorf("a replaced object: %v, want %v", err, archive.ErrCondition)
 	}
@@ -156,7 +156,7 @@ func TestRemoteZip64(t *testing.T) {
 		t.Fatal(err)
 	}
 	var requests atomic.Int64
-	z, err := OpenZip(NewBlocks(&countedStore{store, &requests}, 0), "snapshots/x.zip")
+	z, err := OpenZip(NewBlockCache(&countedStore{store, &requests}, 0), "snapshots/x.zip")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,7 @@ func TestPublishSealed(t *testing.T) {
 			flipByteOf(t, d.snapshotPath(c.Snapshot), "v1/services.json")
 		}
 		if test.seal != nil {
-			if err := test.seal(d.sealPath(c.Snapshot)); err != nil {
+			if err := test.seal(d.zipSumPath(c.Snapshot)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -155,7 +155,7 @@ func TestDamageIsNotCopied(t *testing.T) {
 	}{
 		{"as it was built", func(*testing.T, *Folder, string) {}, true},
 		{"no seal", func(t *testing.T, d *Folder, id string) {
-			if err := os.Remove(d.sealPath(id)); err != nil {
+			if err := os.Remove(d.zipSumPath(id)); err != nil {
 				t.Fatal(err)
 			}
 		}, true},

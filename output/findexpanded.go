@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// findExpanded finds what may be expanded where the list is lost: every object of the store that a snapshot's file
-// could be. A stranger's object is not among them unless it lies in a folder of the tree and, where the store keeps
-// headers, has the cache policy that we give to its name.
+// findExpanded finds objects that may have been expanded if the list is lost: every object whose name could be that of
+// a snapshot's file. Objects of strangers are excluded, unless they are in a folder of the tree and, if the store keeps
+// headers, have the cache policy that we give to their name.
 func (p *Publisher) findExpanded(ctx context.Context, tree archive.Tree) (map[string]archive.Sum, error) {
 	list, err := p.store.List(ctx, "")
 	if err != nil {
@@ -25,14 +25,14 @@ func (p *Publisher) findExpanded(ctx context.Context, tree archive.Tree) (map[st
 			folders[top] = true
 		}
 	}
-	found := map[string]archive.Sum{}
+	expanded := map[string]archive.Sum{}
 	var unsure []string
 	for _, obj := range list {
 		top, _, nested := strings.Cut(obj.Name, "/")
-		switch _, known := tree.Lookup(obj.Name); {
+		switch _, inTree := tree.Lookup(obj.Name); {
 		case archive.CheckName(obj.Name) != nil || isOwn(obj.Name):
-		case known:
-			found[obj.Name] = archive.Sum{}
+		case inTree:
+			expanded[obj.Name] = archive.Sum{}
 		case folders[top] && (nested || p.store.KeepsHeader()):
 			unsure = append(unsure, obj.Name)
 		}
@@ -46,15 +46,15 @@ func (p *Publisher) findExpanded(ctx context.Context, tree archive.Tree) (map[st
 			if ours {
 				mu.Lock()
 				defer mu.Unlock()
-				found[name] = archive.Sum{}
+				expanded[name] = archive.Sum{}
 			}
 			return err
 		})
 	}
-	return found, g.Wait()
+	return expanded, g.Wait()
 }
 
-// isOurs says whether an object has the header that we would have given it.
+// isOurs reports whether an object has the cache policy that we would give to it.
 func (p *Publisher) isOurs(ctx context.Context, name string) (bool, error) {
 	if !p.store.KeepsHeader() || p.o.Header == nil {
 		return true, nil
