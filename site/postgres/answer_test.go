@@ -26,13 +26,17 @@ func TestAnswersBehindAVerdict(t *testing.T) {
 	now := start
 	said := func(envelope, conclusive bool, status int, body string) postgres.EndpointVisit {
 		e := postgres.EndpointVisit{ID: endpoint, ProbedAt: now, Class: "c", Reason: body}
-		exchange := postgres.Exchange{Class: "c", Reason: body, Method: "GET", RequestHeader: http.Header{"User-Agent": {"u"}},
-			RequestBody: []byte("{}\x00"), Redirects: []string{"https://b.test"}, ResponseTimeMS: new(7), Phases: &postgres.Phases{DNS: 0.25}}
+		exchange := postgres.Exchange{Class: "c", Reason: body, Method: "GET",
+			RequestHeader: http.Header{"User-Agent": {"u"}},
+			RequestBody:   []byte("{}\x00"), Redirects: []string{"https://b.test"}, ResponseTimeMS: new(7),
+			Phases: &postgres.Phases{DNS: 0.25}}
 		switch {
 		case envelope:
-			e.Envelope = &postgres.Envelope{EndpointID: endpoint, ReceivedAt: now, Method: "GET", StatusCode: status, Header: http.Header{}, Body: []byte(body), SHA256: []byte(body), Exchange: exchange}
+			e.Envelope = &postgres.Envelope{EndpointID: endpoint, ReceivedAt: now, Method: "GET", StatusCode: status,
+				Header: http.Header{}, Body: []byte(body), SHA256: []byte(body), Exchange: exchange}
 		default:
-			e.Answer = &postgres.Answer{EndpointID: endpoint, Conclusive: conclusive, ReceivedAt: now, Method: "GET", URL: "u", Header: http.Header{"Server": {body}},
+			e.Answer = &postgres.Answer{EndpointID: endpoint, Conclusive: conclusive, ReceivedAt: now, Method: "GET",
+				URL: "u", Header: http.Header{"Server": {body}},
 				Body: []byte(body), TLSVerified: true, Exchange: exchange, SHA256: []byte(body)}
 			if status != 0 {
 				e.Answer.StatusCode = &status
@@ -70,7 +74,9 @@ func TestAnswersBehindAVerdict(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			at := func(received time.Time) string { return " " + string(rune('0'+int(received.Sub(start)/time.Minute))) }
+			at := func(received time.Time) string {
+				return " " + string(rune('0'+int(received.Sub(start)/time.Minute)))
+			}
 			for _, e := range f.Services[0].Endpoints {
 				if e.ID != endpoint {
 					continue

@@ -43,7 +43,8 @@ type changeLogID struct {
 
 // readChangeLogs reads every log whole: blocks from packs, the rest from the newest rows. Each block must lie in one
 // pack, and a day must begin where its first row is.
-func readChangeLogs(t *testing.T, db *postgres.DB, now time.Time, packs map[string][]postgres.ChangeBlock) map[changeLogID][]int {
+func readChangeLogs(t *testing.T, db *postgres.DB, now time.Time,
+	packs map[string][]postgres.ChangeBlock) map[changeLogID][]int {
 	t.Helper()
 	got := map[changeLogID][]int{}
 	err := db.Read(t.Context(), func(r *postgres.Reader) error {
@@ -57,7 +58,10 @@ func readChangeLogs(t *testing.T, db *postgres.DB, now time.Time, packs map[stri
 		}
 		for _, h := range hours {
 			var blocks []postgres.ChangeBlock
-			err := r.ChangePack(t.Context(), h, func(b postgres.ChangeBlock) error { blocks = append(blocks, b); return nil })
+			err := r.ChangePack(t.Context(), h, func(b postgres.ChangeBlock) error {
+				blocks = append(blocks, b)
+				return nil
+			})
 			if err != nil {
 				return err
 			}
@@ -99,7 +103,8 @@ func readChangeLogs(t *testing.T, db *postgres.DB, now time.Time, packs map[stri
 					if n := l.From + int64(i); n >= int64(len(l.Blocks))*site.BlockSize {
 						put(n, c)
 					} else if numberOf(t, c) != numbers[n] {
-						t.Errorf("%+v: row %d is record %d in its pack and %d in the tail", id, n, numbers[n], numberOf(t, c))
+						t.Errorf("%+v: row %d is record %d in its pack and %d in the tail", id, n, numbers[n],
+							numberOf(t, c))
 					}
 				}
 				for n, times := range held {
@@ -285,7 +290,8 @@ func TestChangesOutliveTheirService(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := readChangeLogs(t, db, now, map[string][]postgres.ChangeBlock{})
-	want := map[changeLogID][]int{{0, ""}: {0, 1}, {0, site.PriceChanged}: {0, 1}, {due[1].ID, ""}: {1}, {due[1].ID, site.PriceChanged}: {1}}
+	want := map[changeLogID][]int{{0, ""}: {0, 1}, {0, site.PriceChanged}: {0, 1}, {due[1].ID, ""}: {1},
+		{due[1].ID, site.PriceChanged}: {1}}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(changeLogID{})); diff != "" {
 		t.Errorf("logs (-want +got):\n%s", diff)
 	}
@@ -321,16 +327,22 @@ func TestChangeMarks(t *testing.T) {
 		want   map[string]time.Duration // marks afterwards
 	}{
 		{about: "a record", change: site.PriceChanged, want: map[string]time.Duration{site.PriceChanged: 0}},
-		{about: "too early", after: 59 * time.Minute, change: site.PriceChanged, want: map[string]time.Duration{site.PriceChanged: 0}},
+		{about: "too early", after: 59 * time.Minute, change: site.PriceChanged,
+			want: map[string]time.Duration{site.PriceChanged: 0}},
 		{about: "another type", after: 59*time.Minute + time.Second, change: site.PayToChanged,
 			want: map[string]time.Duration{site.PriceChanged: 0, site.PayToChanged: 59*time.Minute + time.Second}},
 		{about: "an hour later", after: time.Hour, change: site.PriceChanged,
-			want: map[string]time.Duration{site.PriceChanged: time.Hour, site.PayToChanged: 59*time.Minute + time.Second}},
-		{about: "told, but too early to know", after: 100 * time.Minute, told: []string{site.PriceChanged, site.PayToChanged},
-			want: map[string]time.Duration{site.PriceChanged: time.Hour, site.PayToChanged: 59*time.Minute + time.Second}},
-		{about: "told", after: 2 * time.Hour, told: []string{site.PriceChanged, site.PayToChanged}, want: map[string]time.Duration{}},
+			want: map[string]time.Duration{site.PriceChanged: time.Hour,
+				site.PayToChanged: 59*time.Minute + time.Second}},
+		{about: "told, but too early to know", after: 100 * time.Minute,
+			told: []string{site.PriceChanged, site.PayToChanged},
+			want: map[string]time.Duration{site.PriceChanged: time.Hour,
+				site.PayToChanged: 59*time.Minute + time.Second}},
+		{about: "told", after: 2 * time.Hour, told: []string{site.PriceChanged, site.PayToChanged},
+			want: map[string]time.Duration{}},
 		{about: "not compared", after: 3 * time.Hour, untold: true,
-			want: map[string]time.Duration{site.SchemaChanged: 2 * time.Hour, site.PriceChanged: 2 * time.Hour, site.PayToChanged: 2 * time.Hour}},
+			want: map[string]time.Duration{site.SchemaChanged: 2 * time.Hour, site.PriceChanged: 2 * time.Hour,
+				site.PayToChanged: 2 * time.Hour}},
 	} {
 		v := visit(s, start.Add(step.after))
 		v.Told = step.told
@@ -367,7 +379,8 @@ func TestSeries(t *testing.T) {
 	at := func(day, hour int) time.Time { return midnight.AddDate(0, 0, day).Add(time.Duration(hour) * time.Hour) }
 	a, b := postgres.EndpointID("acme", "GET", "/a"), postgres.EndpointID("acme", "", "/b")
 	price := func(endpoint uuid.UUID, position int, amount string, since time.Time, until *time.Time) postgres.Price {
-		return postgres.Price{EndpointID: endpoint, Since: since, Position: position, Until: until, Scheme: "exact", Network: network,
+		return postgres.Price{EndpointID: endpoint, Since: since, Position: position, Until: until, Scheme: "exact",
+			Network:      network,
 			NetworkCAIP2: new(network), Asset: usdc, PayTo: "x", Amount: amount, X402Version: 2}
 	}
 	h := load.History{Slug: "acme", Prices: []postgres.Price{
@@ -381,7 +394,8 @@ func TestSeries(t *testing.T) {
 	}}
 	h.Checks = []postgres.Check{visit(postgres.DueService{}, start).Check}
 	h.Days = []postgres.Rollup{
-		{Start: at(-200, 0), Checks: 9, Counted: 8, Up: 7, Timed: 6, ResponseMS: 600, Histogram: make([]int64, site.HistogramBuckets)},
+		{Start: at(-200, 0), Checks: 9, Counted: 8, Up: 7, Timed: 6, ResponseMS: 600,
+			Histogram: make([]int64, site.HistogramBuckets)},
 		{Start: at(-1, 0), Checks: 9, Counted: 0, Histogram: make([]int64, site.HistogramBuckets)},
 	}
 	if err := load.Sample(ctx, db, "sample", []postgres.Listing{listing("acme")}, []load.History{h}); err != nil {
@@ -398,7 +412,8 @@ func TestSeries(t *testing.T) {
 		t.Fatal(err)
 	}
 	span := func(endpoint uuid.UUID, since time.Time, until *time.Time, lowest, highest string) postgres.PriceSpan {
-		return postgres.PriceSpan{EndpointID: endpoint, NetworkCAIP2: new(network), Asset: usdc, Since: since, Until: until, Lowest: lowest, Highest: highest}
+		return postgres.PriceSpan{EndpointID: endpoint, NetworkCAIP2: new(network), Asset: usdc, Since: since,
+			Until: until, Lowest: lowest, Highest: highest}
 	}
 	spans := map[uuid.UUID][]postgres.PriceSpan{}
 	for _, p := range s.PriceSpans {
@@ -414,11 +429,13 @@ func TestSeries(t *testing.T) {
 	}, spans, sameTime); diff != "" {
 		t.Errorf("spans (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]postgres.PriceDay{{Day: at(-9, 0)}, {Day: at(-5, 0), Moved: 3}, {Day: at(-2, 0), Moved: 1}}, s.PriceDays, sameTime); diff != "" {
+	if diff := cmp.Diff([]postgres.PriceDay{{Day: at(-9, 0)}, {Day: at(-5, 0), Moved: 3}, {Day: at(-2, 0), Moved: 1}},
+		s.PriceDays, sameTime); diff != "" {
 		t.Errorf("days (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]postgres.DaySum{
-		{Day: at(-200, 0), Counted: 8, Up: 7, Timed: 6, ResponseMS: 600}, {Day: at(0, 0), Counted: 1, Up: 1, Timed: 1, ResponseMS: 120},
+		{Day: at(-200, 0), Counted: 8, Up: 7, Timed: 6, ResponseMS: 600},
+		{Day: at(0, 0), Counted: 1, Up: 1, Timed: 1, ResponseMS: 120},
 	}, s.DaySums, sameTime); diff != "" {
 		t.Errorf("sums (-want +got):\n%s", diff)
 	}
@@ -431,6 +448,7 @@ func TestSeries(t *testing.T) {
 		amounts = append(amounts, p.Amount)
 	}
 	if want := []string{"50"}; len(told) != 2 || told[0].Amount == told[1].Amount {
-		t.Errorf("asked at two o'clock: %v, want %v and the first of /b, which was listed with the service", amounts, want)
+		t.Errorf("asked at two o'clock: %v, want %v and the first of /b, which was listed with the service", amounts,
+			want)
 	}
 }

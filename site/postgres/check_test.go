@@ -44,7 +44,8 @@ func TestChecksAreKeptAsTheyAre(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close(ctx)
-	if _, err := conn.Exec(ctx, `CREATE TEMP TABLE inserted (LIKE checks); ALTER TABLE inserted DROP number, DROP service_number`); err != nil {
+	if _, err := conn.Exec(ctx,
+		`CREATE TEMP TABLE inserted (LIKE checks); ALTER TABLE inserted DROP number, DROP service_number`); err != nil {
 		t.Fatal(err)
 	}
 	var visits []postgres.Visit
@@ -66,8 +67,10 @@ func TestChecksAreKeptAsTheyAre(t *testing.T) {
 		change(&v.Check)
 		visits = append(visits, v)
 		c := v.Check
-		if _, err := conn.Exec(ctx, `INSERT INTO inserted VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`, c.ServiceID, c.CheckedAt, c.ID, c.Counted,
-			c.Status, c.IsUp, c.StatusCode, c.ResponseTimeMS, c.EndpointsFound, c.ErrorMessage, c.ConsecutiveFailures); err != nil {
+		if _, err := conn.Exec(ctx, `INSERT INTO inserted VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+			c.ServiceID, c.CheckedAt, c.ID, c.Counted,
+			c.Status, c.IsUp, c.StatusCode, c.ResponseTimeMS, c.EndpointsFound, c.ErrorMessage,
+			c.ConsecutiveFailures); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -154,7 +157,8 @@ func TestRollupsAreSumsOfChecks(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close(ctx)
-	if got := texts(t, conn, `SELECT count(*) || ' of ' || count(DISTINCT id) FROM checks`); got[0] != fmt.Sprintf("%d of %[1]d", len(visits)) {
+	if got := texts(t, conn, `SELECT count(*) || ' of ' || count(DISTINCT id) FROM checks`); got[0] != fmt.Sprintf(
+		"%d of %[1]d", len(visits)) {
 		t.Errorf("%s checks are kept, want %d", got[0], len(visits))
 	}
 	const sums = `count(*), count(*) FILTER (WHERE counted), count(*) FILTER (WHERE counted AND is_up),
@@ -167,7 +171,8 @@ func TestRollupsAreSumsOfChecks(t *testing.T) {
 		{"hour", "check_hours", `(service_id, hour, checks, counted, up, timed, response_ms)`, end},
 		{"day", "check_days", `(service_id, day::timestamptz, checks, counted, up, timed, response_ms)`, end},
 	} {
-		want := texts(t, conn, `SELECT (service_id, date_trunc($1, checked_at), `+sums+`)::text FROM checks WHERE checked_at < $2 GROUP BY service_id, date_trunc($1, checked_at) ORDER BY 1`,
+		want := texts(t, conn, `SELECT (service_id, date_trunc($1, checked_at), `+sums+
+			`)::text FROM checks WHERE checked_at < $2 GROUP BY service_id, date_trunc($1, checked_at) ORDER BY 1`,
 			period.name, period.to)
 		got := texts(t, conn, `SELECT `+period.rows+`::text FROM `+period.table+` ORDER BY 1`)
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -219,7 +224,8 @@ func TestManyVisits(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(4, 2))
 	first := visits[:90*len(names)]
-	again := append(append([]postgres.Visit{}, visits[10*len(names):]...), visits[100*len(names):]...) // some known, some new, and some of these twice
+	// some known, some new, and some of these twice
+	again := append(append([]postgres.Visit{}, visits[10*len(names):]...), visits[100*len(names):]...)
 	r.Shuffle(len(again), func(i, j int) { again[i], again[j] = again[j], again[i] })
 	for _, list := range [][]postgres.Visit{first, again, visits} {
 		if err := db.RecordVisits(ctx, list); err != nil {
@@ -239,7 +245,8 @@ func TestManyVisits(t *testing.T) {
 				want = append(want, fmt.Sprintf("%d %d %d", s.ID, rounds, rounds))
 			}
 		}
-		got := texts(t, conn, `SELECT service_id || ' ' || count(*) || ' ' || count(DISTINCT id) FROM checks GROUP BY service_id ORDER BY service_id`)
+		got := texts(t, conn,
+			`SELECT service_id || ' ' || count(*) || ' ' || count(DISTINCT id) FROM checks GROUP BY service_id ORDER BY service_id`)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("service, checks and different ones, %s (-want +got):\n%s", when, diff)
 		}
@@ -311,13 +318,15 @@ func TestLogsStartOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tx.Exec(ctx, `INSERT INTO log_seal (through, kept_since) VALUES ($1, $2)`, through, start.Truncate(24*time.Hour)); err != nil {
+	if _, err := tx.Exec(ctx, `INSERT INTO log_seal (through, kept_since) VALUES ($1, $2)`, through,
+		start.Truncate(24*time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	told := make(chan error, 1)
 	go func() { told <- db.RecordVisits(ctx, []postgres.Visit{visit(due[0], start)}) }()
 	for waits, until := false, time.Now().Add(3*time.Minute); !waits; {
-		if err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND transactionid IS NOT NULL AND pid <> pg_backend_pid()
+		if err := tx.QueryRow(ctx,
+			`SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND transactionid IS NOT NULL AND pid <> pg_backend_pid()
 			AND pid IN (SELECT pid FROM pg_stat_activity WHERE datname = current_database()))`).Scan(&waits); err != nil {
 			t.Fatal(err)
 		}
@@ -331,7 +340,8 @@ func TestLogsStartOnce(t *testing.T) {
 	if err := <-told; err != nil {
 		t.Fatal(err)
 	}
-	if got, want := texts(t, first, `SELECT (extract(epoch FROM checked_at)::bigint)::text FROM checks`), []string{fmt.Sprint(through.Unix())}; !slices.Equal(got, want) {
+	if got, want := texts(t, first, `SELECT (extract(epoch FROM checked_at)::bigint)::text FROM checks`),
+		[]string{fmt.Sprint(through.Unix())}; !slices.Equal(got, want) {
 		t.Errorf("the check is kept at %s, want %s, where the logs begin", got, want)
 	}
 }

@@ -68,11 +68,14 @@ func TestLateChecks(t *testing.T) {
 	tell(later, late)
 	seal(sealed.Add(3 * time.Hour))
 	tell(late)
-	want := []string{start.Format(time.TimeOnly), start.Add(time.Hour).Format(time.TimeOnly), sealed.Format(time.TimeOnly), sealed.Add(time.Minute).Format(time.TimeOnly)}
-	if diff := cmp.Diff(want, m(`SELECT to_char(checked_at, 'HH24:MI:SS') FROM checks ORDER BY checked_at`)); diff != "" {
+	want := []string{start.Format(time.TimeOnly), start.Add(time.Hour).Format(time.TimeOnly),
+		sealed.Format(time.TimeOnly), sealed.Add(time.Minute).Format(time.TimeOnly)}
+	if diff := cmp.Diff(want,
+		m(`SELECT to_char(checked_at, 'HH24:MI:SS') FROM checks ORDER BY checked_at`)); diff != "" {
 		t.Errorf("times of checks (-want +got):\n%s", diff)
 	}
-	if got := m(`SELECT rows::text FROM log_positions WHERE service_id = 0 UNION ALL SELECT sum(checks)::text FROM check_hours`); fmt.Sprint(got) != "[4 4]" {
+	if got := m(
+		`SELECT rows::text FROM log_positions WHERE service_id = 0 UNION ALL SELECT sum(checks)::text FROM check_hours`); fmt.Sprint(got) != "[4 4]" {
 		t.Errorf("numbers given, and checks rolled up by hour: %s, want 4 of each", got)
 	}
 }
@@ -103,10 +106,12 @@ func TestFollowClock(t *testing.T) {
 	t.Parallel()
 	db, m := openMemory(t)
 	ctx := t.Context()
-	if err := db.AddListings(ctx, []postgres.Listing{listing("acme"), listing("bolt"), listing("cove"), listing("dome")}); err != nil {
+	if err := db.AddListings(ctx, []postgres.Listing{listing("acme"), listing("bolt"), listing("cove"),
+		listing("dome")}); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.OfferSteps(ctx, []postgres.Step{{Name: "build", Every: 15 * time.Minute}, {Name: "index", Every: 15 * time.Minute}}, start); err != nil {
+	if err := db.OfferSteps(ctx, []postgres.Step{{Name: "build", Every: 15 * time.Minute},
+		{Name: "index", Every: 15 * time.Minute}}, start); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.StepDone(ctx, "build", start.Add(time.Hour), start.Add(61*time.Minute)); err != nil {
@@ -117,10 +122,17 @@ func TestFollowClock(t *testing.T) {
 	}
 	at := func(d time.Duration) string { return start.Add(d).Format("'2006-01-02 15:04:05Z'") }
 	for _, sql := range []string{
-		`UPDATE service_states SET last_checked_at = ` + at(time.Hour) + `, next_check_at = ` + at(75*time.Minute) + ` FROM services WHERE id = service_id AND slug = 'acme'`,
-		`UPDATE service_states SET last_checked_at = ` + at(-time.Minute) + `, next_check_at = ` + at(24*time.Hour) + ` FROM services WHERE id = service_id AND slug = 'bolt'`, // seldom asked
-		`UPDATE service_states SET last_checked_at = ` + at(time.Hour) + `, next_check_at = ` + at(2*time.Minute) + ` FROM services WHERE id = service_id AND slug = 'cove'`,   // taken since
-		`UPDATE service_states SET next_check_at = ` + at(3*time.Minute) + ` FROM services WHERE id = service_id AND slug = 'dome'`,                                            // never visited
+		`UPDATE service_states SET last_checked_at = ` + at(time.Hour) + `, next_check_at = ` + at(75*time.Minute) +
+			` FROM services WHERE id = service_id AND slug = 'acme'`,
+		// seldom asked
+		`UPDATE service_states SET last_checked_at = ` + at(-time.Minute) + `, next_check_at = ` + at(24*time.Hour) +
+			` FROM services WHERE id = service_id AND slug = 'bolt'`,
+		// taken since
+		`UPDATE service_states SET last_checked_at = ` + at(time.Hour) + `, next_check_at = ` + at(2*time.Minute) +
+			` FROM services WHERE id = service_id AND slug = 'cove'`,
+		// never visited
+		`UPDATE service_states SET next_check_at = ` + at(3*time.Minute) +
+			` FROM services WHERE id = service_id AND slug = 'dome'`,
 		`INSERT INTO hosts (host, next_at, regained_at, held_by, held_until) VALUES ('ahead', now() + interval '1 hour', now(), NULL, now()), ('now', now() + interval '1 second', now() + interval '1 hour', NULL, now())`,
 		`INSERT INTO river_job (id, args, kind, max_attempts, queue, state, scheduled_at) VALUES (1, '{}', 'visit', 3, 'q', 'available', now() + interval '1 hour'), (2, '{}', 'visit', 3, 'q', 'retryable', now() + interval '5 minutes')`,
 		`INSERT INTO river_leader (name, leader_id, elected_at, expires_at) VALUES ('default', 'gone', now() + interval '1 hour', now() + interval '61 minutes')`,
@@ -139,7 +151,8 @@ func TestFollowClock(t *testing.T) {
 		UNION ALL SELECT 'job ' || id || CASE WHEN scheduled_at > now() THEN ' later' ELSE ' now' END FROM river_job
 		UNION ALL SELECT 'leader ' || leader_id FROM river_leader
 		ORDER BY 1`)
-	want := []string{"acme 15", "bolt 1440", "build 0", "cove 2", "dome 3", "host now", "index -1", "job 1 now", "job 2 later"}
+	want := []string{"acme 15", "bolt 1440", "build 0", "cove 2", "dome 3", "host now", "index -1", "job 1 now",
+		"job 2 later"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("minutes from now (-want +got):\n%s", diff)
 	}

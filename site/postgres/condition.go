@@ -58,7 +58,8 @@ func Inspect(ctx context.Context, dsn string) (c Condition, err error) {
 		}
 	}
 	if c.Schema > 0 {
-		if err := conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM settings WHERE name = 'source' AND value <> '')`).Scan(&c.Sample); err != nil {
+		if err := conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM settings WHERE name = 'source' AND value <> '')`).
+			Scan(&c.Sample); err != nil {
 			return c, fmt.Errorf("read settings: %w", err)
 		}
 	}
@@ -77,7 +78,8 @@ func tryWrite(ctx context.Context, conn *pgx.Conn, migrated bool) error {
 		return err
 	}
 	if migrated {
-		_, err = tx.Exec(ctx, `INSERT INTO settings (name, value) VALUES ('doctor', '') ON CONFLICT (name) DO UPDATE SET value = ''`)
+		_, err = tx.Exec(ctx,
+			`INSERT INTO settings (name, value) VALUES ('doctor', '') ON CONFLICT (name) DO UPDATE SET value = ''`)
 	} else {
 		_, err = tx.Exec(ctx, `CREATE TABLE doctor (one integer)`)
 	}

@@ -85,19 +85,21 @@ type ErasedService struct {
 
 // Directory reads all of it at one moment, each part in a total order.
 func (db *DB) Directory(ctx context.Context) (d Directory, err error) {
-	err = pgx.BeginTxFunc(ctx, db.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-		if d.Facilitators, d.Tokens, err = ledger.Export(ctx, tx); err != nil {
-			return err
-		}
-		d.Erased, err = collect(ctx, tx, pgx.RowToStructByPos[ErasedService], `SELECT slug, removed_at FROM removed_services ORDER BY id`)
-		if err != nil {
-			return err
-		}
-		if err := d.readServices(ctx, tx); err != nil {
-			return err
-		}
-		return d.readSubmissions(ctx, tx)
-	})
+	err = pgx.BeginTxFunc(ctx, db.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly},
+		func(tx pgx.Tx) error {
+			if d.Facilitators, d.Tokens, err = ledger.Export(ctx, tx); err != nil {
+				return err
+			}
+			d.Erased, err = collect(ctx, tx, pgx.RowToStructByPos[ErasedService],
+				`SELECT slug, removed_at FROM removed_services ORDER BY id`)
+			if err != nil {
+				return err
+			}
+			if err := d.readServices(ctx, tx); err != nil {
+				return err
+			}
+			return d.readSubmissions(ctx, tx)
+		})
 	if err != nil {
 		return d, fmt.Errorf("read the directory: %w", err)
 	}
@@ -117,7 +119,8 @@ func (d *Directory) readServices(ctx context.Context, tx pgx.Tx) (err error) {
 	d.Services, err = collect(ctx, tx, func(row pgx.CollectableRow) (s DirectoryService, err error) {
 		var id int64
 		var every time.Duration
-		err = row.Scan(&id, &s.Slug, &s.Name, &s.Description, &s.BaseURL, &s.WebsiteURL, &s.Category, &s.Source, &s.CreatedAt, &s.VerifiedAt, &every, &s.OwnershipToken)
+		err = row.Scan(&id, &s.Slug, &s.Name, &s.Description, &s.BaseURL, &s.WebsiteURL, &s.Category, &s.Source,
+			&s.CreatedAt, &s.VerifiedAt, &every, &s.OwnershipToken)
 		s.CheckSeconds, at[id] = int64(every/time.Second), len(at)
 		s.Endpoints, s.Audit = []DirectoryEndpoint{}, []DirectoryAuditLine{}
 		return s, err
@@ -146,16 +149,19 @@ func (d *Directory) readServices(ctx context.Context, tx pgx.Tx) (err error) {
 	if err != nil {
 		return err
 	}
-	return readAudit(ctx, tx, `SELECT service_id, at, actor, action, detail FROM audit WHERE service_id IS NOT NULL ORDER BY id`, &id, func(l DirectoryAuditLine) {
-		s := &d.Services[at[id]]
-		s.Audit = append(s.Audit, l)
-	})
+	return readAudit(ctx, tx,
+		`SELECT service_id, at, actor, action, detail FROM audit WHERE service_id IS NOT NULL ORDER BY id`, &id,
+		func(l DirectoryAuditLine) {
+			s := &d.Services[at[id]]
+			s.Audit = append(s.Audit, l)
+		})
 }
 
 func (d *Directory) readSubmissions(ctx context.Context, tx pgx.Tx) (err error) {
 	at := map[uuid.UUID]int{}
 	d.Submissions, err = collect(ctx, tx, func(row pgx.CollectableRow) (s DirectorySubmission, err error) {
-		err = row.Scan(&s.ID, &s.ReceivedAt, &s.Domain, &s.URL, &s.Email, &s.ServiceName, &s.Description, &s.WebsiteURL, &s.Category, &s.Endpoints, &s.Notes,
+		err = row.Scan(&s.ID, &s.ReceivedAt, &s.Domain, &s.URL, &s.Email, &s.ServiceName, &s.Description, &s.WebsiteURL,
+			&s.Category, &s.Endpoints, &s.Notes,
 			&s.State, &s.DecidedAt, &s.Reason, &s.Slug, &s.ProbeResult)
 		s.Audit = []DirectoryAuditLine{}
 		at[s.ID] = len(at)
@@ -168,10 +174,12 @@ func (d *Directory) readSubmissions(ctx context.Context, tx pgx.Tx) (err error) 
 		return err
 	}
 	var id uuid.UUID
-	return readAudit(ctx, tx, `SELECT submission_id, at, actor, action, detail FROM audit WHERE submission_id IS NOT NULL ORDER BY id`, &id, func(l DirectoryAuditLine) {
-		s := &d.Submissions[at[id]]
-		s.Audit = append(s.Audit, l)
-	})
+	return readAudit(ctx, tx,
+		`SELECT submission_id, at, actor, action, detail FROM audit WHERE submission_id IS NOT NULL ORDER BY id`, &id,
+		func(l DirectoryAuditLine) {
+			s := &d.Submissions[at[id]]
+			s.Audit = append(s.Audit, l)
+		})
 }
 
 func readAudit(ctx context.Context, tx pgx.Tx, sql string, id any, each func(DirectoryAuditLine)) error {
@@ -193,7 +201,8 @@ func readAudit(ctx context.Context, tx pgx.Tx, sql string, id any, each func(Dir
 func (db *DB) Restore(ctx context.Context, d Directory, now time.Time) error {
 	err := db.Transact(ctx, func(tx pgx.Tx) error {
 		// nobody lists, submits or decides anything meanwhile
-		if _, err := tx.Exec(ctx, `LOCK services, submissions, removed_services, facilitators, settlers, tokens IN SHARE ROW EXCLUSIVE MODE`); err != nil {
+		if _, err := tx.Exec(ctx,
+			`LOCK services, submissions, removed_services, facilitators, settlers, tokens IN SHARE ROW EXCLUSIVE MODE`); err != nil {
 			return err
 		}
 		var full bool
@@ -251,7 +260,8 @@ func (db *DB) Empty(ctx context.Context) error {
 
 func restoreService(ctx context.Context, tx pgx.Tx, s DirectoryService, now time.Time) error {
 	l := Listing{
-		Slug: s.Slug, Name: s.Name, Description: s.Description, BaseURL: s.BaseURL, WebsiteURL: s.WebsiteURL, Category: s.Category, Source: s.Source,
+		Slug: s.Slug, Name: s.Name, Description: s.Description, BaseURL: s.BaseURL, WebsiteURL: s.WebsiteURL,
+		Category: s.Category, Source: s.Source,
 		CreatedAt: now, VerifiedAt: s.VerifiedAt, Interval: time.Duration(s.CheckSeconds) * time.Second,
 	}
 	for _, e := range s.Endpoints {
@@ -261,12 +271,14 @@ func restoreService(ctx context.Context, tx pgx.Tx, s DirectoryService, now time
 	if err != nil {
 		return err
 	}
-	if _, err := tx.Exec(ctx, `UPDATE services SET created_at = $2, ownership_token = $3 WHERE id = $1`, id, s.CreatedAt, s.OwnershipToken); err != nil {
+	if _, err := tx.Exec(ctx, `UPDATE services SET created_at = $2, ownership_token = $3 WHERE id = $1`, id,
+		s.CreatedAt, s.OwnershipToken); err != nil {
 		return err
 	}
 	batch := &pgx.Batch{}
 	for _, a := range s.Audit {
-		batch.Queue(`INSERT INTO audit (at, actor, action, service_id, detail) VALUES ($1, $2, $3, $4, $5)`, a.At, a.Actor, a.Action, id, a.Detail)
+		batch.Queue(`INSERT INTO audit (at, actor, action, service_id, detail) VALUES ($1, $2, $3, $4, $5)`, a.At,
+			a.Actor, a.Action, id, a.Detail)
 	}
 	return tx.SendBatch(ctx, batch).Close()
 }
@@ -298,7 +310,8 @@ func restoreSubmission(ctx context.Context, tx pgx.Tx, s DirectorySubmission, no
 	}
 	batch := &pgx.Batch{}
 	for _, a := range s.Audit {
-		batch.Queue(`INSERT INTO audit (at, actor, action, submission_id, detail) VALUES ($1, $2, $3, $4, $5)`, a.At, a.Actor, a.Action, s.ID, a.Detail)
+		batch.Queue(`INSERT INTO audit (at, actor, action, submission_id, detail) VALUES ($1, $2, $3, $4, $5)`, a.At,
+			a.Actor, a.Action, s.ID, a.Detail)
 	}
 	return tx.SendBatch(ctx, batch).Close()
 }

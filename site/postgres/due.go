@@ -11,7 +11,9 @@ import (
 // DueServices are the ids of up to limit services whose visit is due, the longest overdue first. Nobody takes them by
 // this.
 func (db *DB) DueServices(ctx context.Context, now time.Time, limit int) ([]int64, error) {
-	ids, err := rows.Column[int64](ctx, db.pool, `SELECT service_id FROM service_states WHERE next_check_at <= $1 ORDER BY next_check_at, service_id LIMIT $2`, now, limit)
+	ids, err := rows.Column[int64](ctx, db.pool,
+		`SELECT service_id FROM service_states WHERE next_check_at <= $1 ORDER BY next_check_at, service_id LIMIT $2`,
+		now, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read due services: %w", err)
 	}
@@ -87,7 +89,8 @@ func (db *DB) takeOne(ctx context.Context, id int64, sql string, args ...any) (*
 // ReleaseService makes a service that was taken until lease due again, for a visit that was given up. Of another's
 // taking, or a visit that was kept, nothing changes.
 func (db *DB) ReleaseService(ctx context.Context, id int64, lease, due time.Time) error {
-	_, err := db.pool.Exec(ctx, `UPDATE service_states SET next_check_at = $3 WHERE service_id = $1 AND next_check_at = $2`, id, lease, due)
+	_, err := db.pool.Exec(ctx,
+		`UPDATE service_states SET next_check_at = $3 WHERE service_id = $1 AND next_check_at = $2`, id, lease, due)
 	if err != nil {
 		return fmt.Errorf("release service %d: %w", id, err)
 	}
@@ -96,7 +99,9 @@ func (db *DB) ReleaseService(ctx context.Context, id int64, lease, due time.Time
 
 // TakeDomain takes one domain as DueDomains takes many; false when no registry is to be asked about it now.
 func (db *DB) TakeDomain(ctx context.Context, domain string, now time.Time, lease time.Duration) (bool, error) {
-	tag, err := db.pool.Exec(ctx, `UPDATE domain_facts SET next_at = $2::timestamptz + $3::interval WHERE domain = $1 AND next_at <= $2`, domain, now, lease)
+	tag, err := db.pool.Exec(ctx,
+		`UPDATE domain_facts SET next_at = $2::timestamptz + $3::interval WHERE domain = $1 AND next_at <= $2`, domain,
+		now, lease)
 	if err != nil {
 		return false, fmt.Errorf("take domain %s: %w", domain, err)
 	}
@@ -105,7 +110,8 @@ func (db *DB) TakeDomain(ctx context.Context, domain string, now time.Time, leas
 
 // CountUnvisited is how many services nobody has visited yet.
 func (db *DB) CountUnvisited(ctx context.Context) (n int, err error) {
-	if err := db.pool.QueryRow(ctx, `SELECT count(*) FROM service_states WHERE last_checked_at IS NULL`).Scan(&n); err != nil {
+	if err := db.pool.QueryRow(ctx, `SELECT count(*) FROM service_states WHERE last_checked_at IS NULL`).
+		Scan(&n); err != nil {
 		return 0, fmt.Errorf("count unvisited services: %w", err)
 	}
 	return n, nil

@@ -98,7 +98,8 @@ func TestVisitsAndLooksTogether(t *testing.T) {
 			v := visit(s, start.Add(time.Duration(i)*time.Second))
 			for j := range s.Endpoints {
 				e := s.Endpoints[len(s.Endpoints)-1-j]
-				v.Endpoints = append(v.Endpoints, postgres.EndpointVisit{ID: e.ID, ProbedAt: v.Check.CheckedAt, Class: "paid", Reason: "r"})
+				v.Endpoints = append(v.Endpoints, postgres.EndpointVisit{ID: e.ID, ProbedAt: v.Check.CheckedAt,
+					Class: "paid", Reason: "r"})
 			}
 			if err := db.RecordVisits(t.Context(), []postgres.Visit{v}); err != nil {
 				t.Error(err)
@@ -107,7 +108,8 @@ func TestVisitsAndLooksTogether(t *testing.T) {
 	})
 	g.Go(func() {
 		for i := range rounds {
-			v := postgres.SiteVisit{ServiceID: s.ID, Slug: s.Slug, At: start, NextAt: start, Declared: map[uuid.UUID]postgres.DeclaredPrice{}}
+			v := postgres.SiteVisit{ServiceID: s.ID, Slug: s.Slug, At: start, NextAt: start,
+				Declared: map[uuid.UUID]postgres.DeclaredPrice{}}
 			for _, e := range s.Endpoints {
 				v.Declared[e.ID] = postgres.DeclaredPrice{Amount: fmt.Sprint(i)}
 			}

@@ -25,7 +25,8 @@ func (db *DB) EraseService(ctx context.Context, slug string, now time.Time) erro
 			return err
 		}
 		var id int64
-		err := tx.QueryRow(ctx, `SELECT service_id FROM service_states WHERE service_id = (SELECT id FROM services WHERE slug = $1) FOR UPDATE`, slug).Scan(&id)
+		err := tx.QueryRow(ctx,
+			`SELECT service_id FROM service_states WHERE service_id = (SELECT id FROM services WHERE slug = $1) FOR UPDATE`, slug).Scan(&id)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return ErrNotFound
 		}
@@ -72,7 +73,8 @@ func (r *Reader) Removed(ctx context.Context) ([]RemovedService, error) {
 // way is waited for, one that comes waits. So does whoever else writes what is known of them, a visit or a look: two
 // that changed the same endpoints in another order would wait for each other for good.
 func holdServices(ctx context.Context, tx pgx.Tx, ids []int64) ([]int64, error) {
-	rows, err := tx.Query(ctx, `SELECT service_id FROM service_states WHERE service_id = ANY($1) ORDER BY service_id FOR NO KEY UPDATE`, ids)
+	rows, err := tx.Query(ctx,
+		`SELECT service_id FROM service_states WHERE service_id = ANY($1) ORDER BY service_id FOR NO KEY UPDATE`, ids)
 	if err != nil {
 		return nil, fmt.Errorf("hold services: %w", err)
 	}

@@ -69,7 +69,8 @@ func TestVisitOfErasedService(t *testing.T) {
 		t.Fatal(err)
 	}
 	look := postgres.SiteVisit{
-		ServiceID: due[1].ID, Slug: due[1].Slug, At: start, NextAt: start.Add(time.Hour), Add: []postgres.ListedEndpoint{{Path: "/new"}},
+		ServiceID: due[1].ID, Slug: due[1].Slug, At: start, NextAt: start.Add(time.Hour),
+		Add: []postgres.ListedEndpoint{{Path: "/new"}},
 	}
 	if err := db.RecordSite(ctx, look); err != nil {
 		t.Fatal(err)
@@ -169,8 +170,10 @@ func TestEraseErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close(ctx)
-	want := []string{"1 of acme", "1 of acme", "1 of acme", "1 of both", "1 of both", "1 of both", "2", "2", "2", "2", "2", "2"}
-	if diff := cmp.Diff(want, texts(t, conn, `SELECT service_id || coalesce(' ' || error_message, '') FROM checks ORDER BY 1`)); diff != "" {
+	want := []string{"1 of acme", "1 of acme", "1 of acme", "1 of both", "1 of both", "1 of both", "2", "2", "2", "2",
+		"2", "2"}
+	if diff := cmp.Diff(want,
+		texts(t, conn, `SELECT service_id || coalesce(' ' || error_message, '') FROM checks ORDER BY 1`)); diff != "" {
 		t.Errorf("errors (-want +got):\n%s", diff)
 	}
 }

@@ -16,7 +16,8 @@ type HostRules struct {
 	Gap    time.Duration // from the end of a request to the next
 	Regain time.Duration // after which one request of the hour's allowance comes back; 0 for no allowance
 	Burst  time.Duration // what the unused allowance may be ahead by
-	Hold   time.Duration // after which whoever holds a host is believed dead: longer than any request; 0 to ask without holding it
+	// after which whoever holds a host is believed dead: longer than any request; 0 to ask without holding it
+	Hold time.Duration
 }
 
 // heldPoll is how often at most a host is looked at while somebody asks it: when he will be done nobody knows.
@@ -28,7 +29,8 @@ const heldPoll = 250 * time.Millisecond
 //
 // This and what follows are single statements, so that a process that is stopped in between keeps no row locked. They
 // do not wait for the disk: a crash of the server itself loses a second of pauses.
-func (db *DB) TakeHost(ctx context.Context, host string, holder uuid.UUID, r HostRules) (wait time.Duration, err error) {
+func (db *DB) TakeHost(ctx context.Context, host string, holder uuid.UUID, r HostRules) (wait time.Duration,
+	err error) {
 	waits, err := db.TakeHosts(ctx, []string{host}, holder, r)
 	if err != nil {
 		return 0, err
@@ -38,7 +40,8 @@ func (db *DB) TakeHost(ctx context.Context, host string, holder uuid.UUID, r Hos
 
 // TakeHosts is TakeHost for several hosts in one statement: it answers how long to wait for each. Of two who ask for
 // one host the first gets it.
-func (db *DB) TakeHosts(ctx context.Context, hosts []string, holder uuid.UUID, r HostRules) (waits []time.Duration, err error) {
+func (db *DB) TakeHosts(ctx context.Context, hosts []string, holder uuid.UUID, r HostRules) (waits []time.Duration,
+	err error) {
 	// Of two who come at once, one waits for the other's row and judges what it says then. Rows are taken in the order
 	// of their names, so that neither waits for the other's.
 	taken, err := rows.Column[string](ctx, db.pool, `

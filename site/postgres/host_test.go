@@ -58,7 +58,8 @@ func TestHostOfTheDead(t *testing.T) {
 	t.Parallel()
 	db := open(t)
 	dead, other := uuid.New(), uuid.New()
-	if wait, err := db.TakeHost(t.Context(), "h", dead, postgres.HostRules{Hold: 10 * time.Millisecond}); wait != 0 || err != nil {
+	if wait, err := db.TakeHost(t.Context(), "h", dead, postgres.HostRules{Hold: 10 * time.Millisecond}); wait != 0 ||
+		err != nil {
 		t.Fatal(wait, err)
 	}
 	for {
@@ -78,7 +79,8 @@ func TestHostAllowance(t *testing.T) {
 	t.Parallel()
 	db := open(t)
 	who := uuid.New()
-	rules := postgres.HostRules{Regain: time.Hour, Burst: 9 * time.Hour, Hold: time.Hour} // ten at once, then one an hour
+	// ten at once, then one an hour
+	rules := postgres.HostRules{Regain: time.Hour, Burst: 9 * time.Hour, Hold: time.Hour}
 	for i := range 11 {
 		wait, err := db.TakeHost(t.Context(), "h", who, rules)
 		if err != nil {

@@ -58,11 +58,14 @@ func (c *chainModel) grow(n int) {
 				transaction = uint64(number)<<8 | uint64(i)
 			}
 			b.transfers = append(b.transfers, transferModel{ledger.Settlement{
-				Network: base, Block: number, BlockHash: b.hash, Time: blockTime(number).Add(time.Duration(r.IntN(3)) * time.Second),
-				Transaction: fmt.Sprintf("0x%064x", transaction), LogIndex: i * 3, Method: []string{"eip3009", "eip3009", "permit2"}[r.IntN(3)],
+				Network: base, Block: number, BlockHash: b.hash,
+				Time:        blockTime(number).Add(time.Duration(r.IntN(3)) * time.Second),
+				Transaction: fmt.Sprintf("0x%064x", transaction), LogIndex: i * 3,
+				Method:  []string{"eip3009", "eip3009", "permit2"}[r.IntN(3)],
 				Settler: fmt.Sprintf("0xs%d", r.IntN(5)), Token: []string{"usdc", "usdc", "eurc"}[r.IntN(3)],
 				Payer: fmt.Sprintf("0xa%d", r.IntN(4)), Payee: fmt.Sprintf("0xa%d", r.IntN(6)),
-				Amount: []string{"0", "10000", "20000", "115792089237316195423570985008687907853269984665640564039457584007913129639935"}[r.IntN(4)],
+				Amount: []string{"0", "10000", "20000",
+					"115792089237316195423570985008687907853269984665640564039457584007913129639935"}[r.IntN(4)],
 			}})
 		}
 		c.blocks = append(c.blocks, b)
@@ -77,7 +80,8 @@ func (c *chainModel) reorganise(depth, n int) {
 
 // read is what an indexer finds for a scan in blocks first to last.
 func (c *chainModel) read(s ledger.Scan, first, last int64) ledger.Range {
-	r := ledger.Range{Scan: s.ID, Network: s.Network, First: first, Last: last, Hash: c.blocks[last].hash, Time: blockTime(last)}
+	r := ledger.Range{Scan: s.ID, Network: s.Network, First: first, Last: last, Hash: c.blocks[last].hash,
+		Time: blockTime(last)}
 	seen := map[string]map[time.Time]int64{}
 	for _, b := range c.blocks[first : last+1] {
 		for _, t := range b.transfers {
@@ -96,7 +100,8 @@ func (c *chainModel) read(s ledger.Scan, first, last int64) ledger.Range {
 				seen[t.Token][day]++
 			}
 			if s.Counts && t.Settler == "0xs4" {
-				r.Senders = append(r.Senders, ledger.SenderDay{Sender: t.Settler, Day: day, Token: t.Token, Payments: 1, Amount: t.Amount, Recipients: 1})
+				r.Senders = append(r.Senders, ledger.SenderDay{Sender: t.Settler, Day: day, Token: t.Token, Payments: 1,
+					Amount: t.Amount, Recipients: 1})
 			}
 		}
 	}
@@ -121,7 +126,8 @@ func newIndexModel(ctx context.Context, t fataler, dsn string, chain *chainModel
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &indexModel{db, chain, map[string]ledger.Facilitator{"acme": facilitator("acme"), "bolt": facilitator("bolt")}}
+	return &indexModel{db, chain, map[string]ledger.Facilitator{"acme": facilitator("acme"),
+		"bolt": facilitator("bolt")}}
 }
 
 type fataler interface {
@@ -138,8 +144,10 @@ func empty(ctx context.Context, t fataler, dsn string) {
 		t.Fatal(err)
 	}
 	defer conn.Close(ctx)
-	for _, table := range []string{"settlers", "flows", "facilitators", "range_seen", "range_senders", "ranges", "scan_settlers", "scans", "walks", "chains", "accounts", "seen_days", "sender_days",
-		"settlements", "flow_totals", "flow_hours", "flow_days", "flow_payers", "payee_days", "payee_totals", "payer_days", "amount_days"} {
+	for _, table := range []string{"settlers", "flows", "facilitators", "range_seen", "range_senders", "ranges",
+		"scan_settlers", "scans", "walks", "chains", "accounts", "seen_days", "sender_days",
+		"settlements", "flow_totals", "flow_hours", "flow_days", "flow_payers", "payee_days", "payee_totals",
+		"payer_days", "amount_days"} {
 		if _, err := conn.Exec(ctx, `DELETE FROM `+table); err != nil {
 			t.Fatal(err)
 		}
@@ -150,12 +158,15 @@ func empty(ctx context.Context, t fataler, dsn string) {
 func (m *indexModel) list(ctx context.Context, t fataler, facilitator string, settler ledger.Settler, on bool) {
 	t.Helper()
 	f := m.facilitators[facilitator]
-	f.Settlers = slices.DeleteFunc(slices.Clone(f.Settlers), func(s ledger.Settler) bool { return s.Address == settler.Address })
+	f.Settlers = slices.DeleteFunc(slices.Clone(f.Settlers), func(s ledger.Settler) bool {
+		return s.Address == settler.Address
+	})
 	if on {
 		f.Settlers = append(f.Settlers, settler)
 	}
 	m.facilitators[facilitator] = f
-	if _, err := m.db.ImportFacilitators(ctx, []ledger.Facilitator{m.facilitators["acme"], m.facilitators["bolt"]}); err != nil {
+	if _, err := m.db.ImportFacilitators(ctx, []ledger.Facilitator{m.facilitators["acme"],
+		m.facilitators["bolt"]}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -269,16 +280,28 @@ const ofFlow = ` JOIN flows f ON f.id = flow_id JOIN chains c ON c.id = f.chain_
 
 // tables are all that an index fills, with names instead of numbers.
 var tables = []struct{ name, sql string }{
-	{"settlements", `SELECT s.settled_at, block, x.address, p.address, q.address, facilitator_id, network, token, log_index, encode(transaction, 'hex'), encode(block_hash, 'hex'), method, amount
+	{"settlements",
+		`SELECT s.settled_at, block, x.address, p.address, q.address, facilitator_id, network, token, log_index, encode(transaction, 'hex'), encode(block_hash, 'hex'), method, amount
 		FROM settlements s` + ofFlow + ` JOIN accounts x ON x.id = settler_id JOIN accounts p ON p.id = payer_id JOIN accounts q ON q.id = payee_id`},
-	{"flow_totals", `SELECT facilitator_id, network, token, settlements, amount, payers, first_day, last_at FROM flow_totals` + ofFlow},
+	{"flow_totals",
+		`SELECT facilitator_id, network, token, settlements, amount, payers, first_day, last_at FROM flow_totals` +
+			ofFlow},
 	{"flow_hours", `SELECT facilitator_id, network, token, hour, settlements, amount FROM flow_hours` + ofFlow},
-	{"flow_days", `SELECT facilitator_id, network, token, day, settlements, amount, self_settlements, self_amount, last_at FROM flow_days` + ofFlow},
-	{"flow_payers", `SELECT facilitator_id, network, token, address, last_day FROM flow_payers` + ofFlow + ` JOIN accounts p ON p.id = payer_id`},
-	{"payee_days", `SELECT facilitator_id, network, token, address, day, settlements, amount, first_at, last_at FROM payee_days` + ofFlow + ` JOIN accounts p ON p.id = payee_id`},
-	{"payee_totals", `SELECT facilitator_id, network, token, address, settlements, amount, first_at, last_at FROM payee_totals` + ofFlow + ` JOIN accounts p ON p.id = payee_id`},
-	{"payer_days", `SELECT facilitator_id, network, token, p.address, q.address, day, settlements, amount FROM payer_days` + ofFlow + ` JOIN accounts p ON p.id = payer_id JOIN accounts q ON q.id = payee_id`},
-	{"amount_days", `SELECT facilitator_id, network, token, address, day, amount, settlements FROM amount_days` + ofFlow + ` JOIN accounts p ON p.id = payee_id`},
+	{"flow_days",
+		`SELECT facilitator_id, network, token, day, settlements, amount, self_settlements, self_amount, last_at FROM flow_days` + ofFlow},
+	{"flow_payers", `SELECT facilitator_id, network, token, address, last_day FROM flow_payers` + ofFlow +
+		` JOIN accounts p ON p.id = payer_id`},
+	{"payee_days",
+		`SELECT facilitator_id, network, token, address, day, settlements, amount, first_at, last_at FROM payee_days` +
+			ofFlow + ` JOIN accounts p ON p.id = payee_id`},
+	{"payee_totals",
+		`SELECT facilitator_id, network, token, address, settlements, amount, first_at, last_at FROM payee_totals` +
+			ofFlow + ` JOIN accounts p ON p.id = payee_id`},
+	{"payer_days",
+		`SELECT facilitator_id, network, token, p.address, q.address, day, settlements, amount FROM payer_days` +
+			ofFlow + ` JOIN accounts p ON p.id = payer_id JOIN accounts q ON q.id = payee_id`},
+	{"amount_days", `SELECT facilitator_id, network, token, address, day, amount, settlements FROM amount_days` +
+		ofFlow + ` JOIN accounts p ON p.id = payee_id`},
 	{"seen_days", `SELECT token, day, authorizations, attributed FROM seen_days`},
 	{"sender_days", `SELECT day, sender, token, payments, amount, recipients FROM sender_days`},
 }
@@ -313,12 +336,14 @@ func (m *indexModel) takings(ctx context.Context, t fataler, old int) []ledger.P
 	t.Helper()
 	var recipients []ledger.Recipient
 	for i := range 6 {
-		recipients = append(recipients, ledger.Recipient{ServiceID: int64(i), Network: base, Address: fmt.Sprintf("0xa%d", i)})
+		recipients = append(recipients, ledger.Recipient{ServiceID: int64(i), Network: base,
+			Address: fmt.Sprintf("0xa%d", i)})
 	}
 	var flows []ledger.CountedFlow
 	for _, facilitator := range []string{"acme", "bolt"} {
 		for _, token := range []string{"usdc", "eurc"} {
-			flows = append(flows, ledger.CountedFlow{Facilitator: facilitator, Network: base, Token: token, Unit: "0.000001"})
+			flows = append(flows, ledger.CountedFlow{Facilitator: facilitator, Network: base, Token: token,
+				Unit: "0.000001"})
 		}
 	}
 	var takings *ledger.Takings
@@ -360,13 +385,15 @@ func TestIndexEqualsFreshIndex(t *testing.T) {
 		settlers := map[string]ledger.Settler{}
 		owner := func(address string) string { return []string{"acme", "bolt"}[int(address[3]-'0')%2] }
 		for range rapid.IntRange(5, 40).Draw(t, "events") {
-			switch rapid.SampledFrom([]string{"grow", "reorganise", "settler", "leaves", "pack", "commit", "commit", "commit", "commit", "commit"}).Draw(t, "event") {
+			switch rapid.SampledFrom([]string{"grow", "reorganise", "settler", "leaves", "pack", "commit", "commit",
+				"commit", "commit", "commit"}).Draw(t, "event") {
 			case "grow":
 				chain.grow(rapid.IntRange(1, 20).Draw(t, "blocks"))
 			case "reorganise":
 				chain.reorganise(rapid.IntRange(1, 50).Draw(t, "depth"), rapid.IntRange(1, 50).Draw(t, "blocks"))
 			case "settler":
-				s := ledger.Settler{Network: base, Address: fmt.Sprintf("0xs%d", rapid.IntRange(0, 3).Draw(t, "settler")), Tokens: []string{"usdc"}}
+				s := ledger.Settler{Network: base, Address: fmt.Sprintf("0xs%d",
+					rapid.IntRange(0, 3).Draw(t, "settler")), Tokens: []string{"usdc"}}
 				if known, ok := settlers[s.Address]; ok {
 					s = known
 				} else if day := rapid.IntRange(0, int(chain.head()/8)).Draw(t, "since"); day > 0 {
@@ -389,7 +416,8 @@ func TestIndexEqualsFreshIndex(t *testing.T) {
 				m.step(ctx, t, rapid.IntRange(0, 5).Draw(t, "scan"), rapid.IntRange(0, 12).Draw(t, "size"))
 			}
 		}
-		settlers["0xs5"] = ledger.Settler{Network: base, Address: "0xs5", Tokens: []string{"usdc"}} // from the first block on, which all are counted from then
+		// from the first block on, which all are counted from then
+		settlers["0xs5"] = ledger.Settler{Network: base, Address: "0xs5", Tokens: []string{"usdc"}}
 		for address, s := range settlers {
 			m.list(ctx, t, owner(address), s, true)
 		}
@@ -408,7 +436,8 @@ func TestIndexEqualsFreshIndex(t *testing.T) {
 		old := rapid.IntRange(0, 100).Draw(t, "old")
 		want := fresh.takings(ctx, t, old)
 		for range 2 { // of what is packed already, and of all
-			if diff := gocmp.Diff(want, m.takings(ctx, t, old), cmpopts.IgnoreUnexported(ledger.PayeeFacts{})); diff != "" {
+			if diff := gocmp.Diff(want, m.takings(ctx, t, old),
+				cmpopts.IgnoreUnexported(ledger.PayeeFacts{})); diff != "" {
 				t.Fatalf("not what is read from a fresh index (-fresh +got):\n%s", diff)
 			}
 		}

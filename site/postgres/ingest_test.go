@@ -34,9 +34,12 @@ func (t *traffic) settlements(n int) []ledger.Settlement {
 		}
 		block := int64(t.next / 5)
 		list[i] = ledger.Settlement{
-			Network: base, Block: block, BlockHash: fmt.Sprintf("0x%064x", block), Time: start.Add(time.Duration(block) * 2 * time.Second),
-			Transaction: fmt.Sprintf("0x%064x", t.next), LogIndex: t.next % 500, Method: "eip3009", Facilitator: []string{"acme", "bolt"}[payee%2], Settler: fmt.Sprintf("0x%040x", payee%40),
-			Token: "0x833589fcd6edb6e08f4c7c32d4f71b54bda02913", Payer: fmt.Sprintf("0x%040x", 1000+payer), Payee: fmt.Sprintf("0x%040x", 100_000+payee), Amount: strconv.Itoa(price),
+			Network: base, Block: block, BlockHash: fmt.Sprintf("0x%064x", block),
+			Time:        start.Add(time.Duration(block) * 2 * time.Second),
+			Transaction: fmt.Sprintf("0x%064x", t.next), LogIndex: t.next % 500, Method: "eip3009",
+			Facilitator: []string{"acme", "bolt"}[payee%2], Settler: fmt.Sprintf("0x%040x", payee%40),
+			Token: "0x833589fcd6edb6e08f4c7c32d4f71b54bda02913", Payer: fmt.Sprintf("0x%040x", 1000+payer),
+			Payee: fmt.Sprintf("0x%040x", 100_000+payee), Amount: strconv.Itoa(price),
 		}
 		t.next++
 	}
@@ -55,7 +58,8 @@ func BenchmarkCommitRanges(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer db.Close()
-			if _, err := db.ImportFacilitators(b.Context(), []ledger.Facilitator{facilitator("acme", "0xs"), facilitator("bolt")}); err != nil {
+			if _, err := db.ImportFacilitators(b.Context(),
+				[]ledger.Facilitator{facilitator("acme", "0xs"), facilitator("bolt")}); err != nil {
 				b.Fatal(err)
 			}
 			fresh, err := db.NewSettlers(b.Context(), base)
@@ -78,7 +82,8 @@ func BenchmarkCommitRanges(b *testing.B) {
 				last := list[rangeSize-1].Block
 				wasServer, wasClient := serverTime(), selfTime(b)
 				b.StartTimer()
-				n, err := db.CommitRanges(b.Context(), ledger.Range{Scan: scans[0].ID, Network: base, First: next, Last: last, Hash: "0x", Time: start, Settlements: list,
+				n, err := db.CommitRanges(b.Context(), ledger.Range{Scan: scans[0].ID, Network: base, First: next,
+					Last: last, Hash: "0x", Time: start, Settlements: list,
 					Seen: []ledger.SeenDay{{Token: list[0].Token, Day: start, Authorizations: 6000}}})
 				if err != nil || n != rangeSize {
 					b.Fatalf("%d new, error %v", n, err)
@@ -103,20 +108,23 @@ func BenchmarkCopySettlements(b *testing.B) {
 	}
 	defer conn.Close(b.Context())
 	t := traffic{meeting: 1, r: rand.New(rand.NewPCG(4020, 402))}
-	columns := []string{"settled_at", "block", "settler_id", "payer_id", "payee_id", "flow_id", "log_index", "chain_id", "transaction", "block_hash", "method", "amount"}
+	columns := []string{"settled_at", "block", "settler_id", "payer_id", "payee_id", "flow_id", "log_index", "chain_id",
+		"transaction", "block_hash", "method", "amount"}
 	var client, server time.Duration
 	for b.Loop() {
 		b.StopTimer()
 		list := t.settlements(rangeSize)
 		wasServer, wasClient := serverTime(), selfTime(b)
 		b.StartTimer()
-		_, err := conn.CopyFrom(b.Context(), pgx.Identifier{"settlements"}, columns, pgx.CopyFromSlice(len(list), func(i int) ([]any, error) {
-			s := &list[i]
-			transaction, _ := hex.DecodeString(s.Transaction[2:])
-			hash, _ := hex.DecodeString(s.BlockHash[2:])
-			amount, _ := strconv.ParseInt(s.Amount, 10, 64)
-			return []any{s.Time, s.Block, int64(i), int64(i), int64(i), int32(1), int32(s.LogIndex), int16(1), transaction, hash, s.Method, amount}, nil
-		}))
+		_, err := conn.CopyFrom(b.Context(), pgx.Identifier{"settlements"}, columns,
+			pgx.CopyFromSlice(len(list), func(i int) ([]any, error) {
+				s := &list[i]
+				transaction, _ := hex.DecodeString(s.Transaction[2:])
+				hash, _ := hex.DecodeString(s.BlockHash[2:])
+				amount, _ := strconv.ParseInt(s.Amount, 10, 64)
+				return []any{s.Time, s.Block, int64(i), int64(i), int64(i), int32(1), int32(s.LogIndex), int16(1),
+					transaction, hash, s.Method, amount}, nil
+			}))
 		if err != nil {
 			b.Fatal(err)
 		}

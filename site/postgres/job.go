@@ -28,7 +28,8 @@ func migrateJobs(ctx context.Context, pool *pgxpool.Pool, conn *pgx.Conn) error 
 	}
 	if known := m.AllVersions(); len(have) >= len(known) {
 		if len(have) > len(known) {
-			return fmt.Errorf("%w (its jobs have version %d, this program %d): use a newer tollbook", ErrNewerSchema, len(have), len(known))
+			return fmt.Errorf("%w (its jobs have version %d, this program %d): use a newer tollbook", ErrNewerSchema,
+				len(have), len(known))
 		}
 		return nil
 	}
@@ -36,7 +37,8 @@ func migrateJobs(ctx context.Context, pool *pgxpool.Pool, conn *pgx.Conn) error 
 		return fmt.Errorf("lock migrations of jobs: %w", err)
 	}
 	_, err = m.Migrate(ctx, rivermigrate.DirectionUp, nil) // what another process has done meanwhile is not done again
-	if _, unlock := conn.Exec(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock(hashtext('tollbook jobs'))`); err == nil {
+	if _, unlock := conn.Exec(context.WithoutCancel(ctx),
+		`SELECT pg_advisory_unlock(hashtext('tollbook jobs'))`); err == nil {
 		err = unlock
 	}
 	if err != nil {
@@ -58,7 +60,9 @@ func (db *DB) Appear(ctx context.Context, id string) (*Presence, error) {
 	if err != nil {
 		return nil, fmt.Errorf("appear as %s: %w", id, err)
 	}
-	_, err = conn.Exec(ctx, `SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3`) // a machine that is gone says nothing
+	// a machine that is gone says nothing
+	_, err = conn.Exec(ctx,
+		`SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3`)
 	if err == nil {
 		_, err = conn.Exec(ctx, `SELECT pg_advisory_lock($1, hashtext($2))`, workerLock, id)
 	}
@@ -134,7 +138,8 @@ func (db *DB) JobFigures(ctx context.Context) ([]JobFigures, error) {
 
 // WaitingJobs is how many jobs of a queue nobody has begun.
 func (db *DB) WaitingJobs(ctx context.Context, queue string) (n int, err error) {
-	if err := db.pool.QueryRow(ctx, `SELECT count(*) FROM river_job WHERE state = 'available' AND queue = $1`, queue).Scan(&n); err != nil {
+	if err := db.pool.QueryRow(ctx, `SELECT count(*) FROM river_job WHERE state = 'available' AND queue = $1`,
+		queue).Scan(&n); err != nil {
 		return 0, fmt.Errorf("count jobs that wait in %s: %w", queue, err)
 	}
 	return n, nil

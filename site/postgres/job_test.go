@@ -46,7 +46,9 @@ func TestRescueJobs(t *testing.T) {
 			t.Errorf("%d jobs rescued, error %v, want %d", n, err, want)
 		}
 		var got string
-		if err := conn.QueryRow(t.Context(), `SELECT string_agg(kind || ' ' || state, ', ' ORDER BY kind) FROM river_job`).Scan(&got); err != nil || got != states {
+		if err := conn.QueryRow(t.Context(),
+			`SELECT string_agg(kind || ' ' || state, ', ' ORDER BY kind) FROM river_job`).Scan(&got); err != nil ||
+			got != states {
 			t.Errorf("jobs are %q, want %q, error %v", got, states, err)
 		}
 	}
@@ -57,7 +59,8 @@ func TestRescueJobs(t *testing.T) {
 	sign.Leave()
 	for { // the server notices in its own time
 		var held int
-		if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`).Scan(&held); err != nil {
+		if err := conn.QueryRow(t.Context(),
+			`SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`).Scan(&held); err != nil {
 			t.Fatal(err)
 		}
 		if held == 0 {

@@ -56,7 +56,8 @@ func AddListing(ctx context.Context, tx pgx.Tx, l Listing) (id int64, err error)
 			RETURNING id
 		)
 		INSERT INTO service_states (service_id, next_check_at) SELECT id, $8 FROM listed RETURNING service_id`,
-		l.Slug, l.Name, l.Description, l.BaseURL, l.WebsiteURL, l.Category, l.Source, l.CreatedAt, l.VerifiedAt, interval,
+		l.Slug, l.Name, l.Description, l.BaseURL, l.WebsiteURL, l.Category, l.Source, l.CreatedAt, l.VerifiedAt,
+		interval,
 	).Scan(&id)
 	if duplicateOf(err) != "" {
 		return 0, ErrListed
@@ -65,7 +66,8 @@ func AddListing(ctx context.Context, tx pgx.Tx, l Listing) (id int64, err error)
 		return 0, fmt.Errorf("insert service: %w", err)
 	}
 	batch := &pgx.Batch{}
-	batch.Queue(`DELETE FROM removed_services WHERE slug = $1`, l.Slug) // else the next erasure would take its rows, too
+	// else the next erasure would take its rows, too
+	batch.Queue(`DELETE FROM removed_services WHERE slug = $1`, l.Slug)
 	queueEndpoints(batch, id, l.Slug, l.CreatedAt, l.Endpoints)
 	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
 		return 0, fmt.Errorf("insert endpoints: %w", err)
@@ -108,8 +110,9 @@ type DueService struct {
 	Endpoints []Endpoint
 
 	// What a visit wants to know beside, read together for many: empty where a service was not taken for a visit.
-	Marks  map[string]time.Time // for each marked type of change, when what was asked was told last: what changed since may be told an hour later
-	Robots bool                 // its origin has a robots.txt
+	// for each marked type of change, when what was asked was told last: what changed since may be told an hour later
+	Marks  map[string]time.Time
+	Robots bool // its origin has a robots.txt
 }
 
 // Due takes up to limit services whose time has come, the longest overdue first, and puts each off by lease, so that no
@@ -183,7 +186,8 @@ func (db *DB) CountDue(ctx context.Context, now time.Time) (n int, err error) {
 
 // NextDue is when the next service is due, nil when nothing is listed, and what the database's clock shows.
 func (db *DB) NextDue(ctx context.Context) (next *time.Time, now time.Time, err error) {
-	if err := db.pool.QueryRow(ctx, `SELECT min(next_check_at), clock_timestamp() FROM service_states`).Scan(&next, &now); err != nil {
+	if err := db.pool.QueryRow(ctx, `SELECT min(next_check_at), clock_timestamp() FROM service_states`).Scan(&next,
+		&now); err != nil {
 		return nil, now, fmt.Errorf("read next due time: %w", err)
 	}
 	return next, now, nil

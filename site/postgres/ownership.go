@@ -29,14 +29,18 @@ func (db *DB) OwnershipToken(ctx context.Context, slug string) (token, base stri
 func (db *DB) Verify(ctx context.Context, slug, actor string, now time.Time) error {
 	err := db.Transact(ctx, func(tx pgx.Tx) error {
 		var id int64
-		err := tx.QueryRow(ctx, `UPDATE services SET verified_at = greatest(verified_at, $2) WHERE slug = $1 RETURNING id`, slug, now).Scan(&id)
+		err := tx.QueryRow(ctx,
+			`UPDATE services SET verified_at = greatest(verified_at, $2) WHERE slug = $1 RETURNING id`, slug,
+			now).Scan(&id)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return ErrNotFound
 		}
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `INSERT INTO audit (at, actor, action, service_id, detail) VALUES ($1, $2, 'verify', $3, $4)`, now, actor, id, slug)
+		_, err = tx.Exec(ctx,
+			`INSERT INTO audit (at, actor, action, service_id, detail) VALUES ($1, $2, 'verify', $3, $4)`, now, actor,
+			id, slug)
 		return err
 	})
 	if err != nil {

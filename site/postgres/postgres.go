@@ -25,8 +25,9 @@ import (
 var ErrNewerSchema = errors.New("the database has a newer schema than this program knows")
 
 // ErrOlderSchema is a database of a Tollbook from before the tables of today: it is left as it is.
-var ErrOlderSchema = errors.New("the database was made by an older tollbook and cannot be read: run `tollbook export` with that program, " +
-	"then `tollbook import` with this one into an empty database or data folder")
+var ErrOlderSchema = errors.New(
+	"the database was made by an older tollbook and cannot be read: run `tollbook export` with that program, " +
+		"then `tollbook import` with this one into an empty database or data folder")
 
 // ErrNotFound is a row that is not there.
 var ErrNotFound = ledger.ErrNotFound
@@ -118,7 +119,8 @@ const versionTable = "tollbook_schema"
 
 // isOlder returns whether a program from before the baseline made the tables of a database.
 func isOlder(ctx context.Context, conn *pgx.Conn) (older bool, err error) {
-	err = conn.QueryRow(ctx, `SELECT to_regclass('schema_version') IS NOT NULL AND to_regclass($1) IS NULL`, versionTable).Scan(&older)
+	err = conn.QueryRow(ctx, `SELECT to_regclass('schema_version') IS NOT NULL AND to_regclass($1) IS NULL`,
+		versionTable).Scan(&older)
 	if err != nil {
 		return false, fmt.Errorf("look for an older schema: %w", err)
 	}
@@ -154,7 +156,9 @@ func (db *DB) Setting(ctx context.Context, name string) (string, error) {
 
 // SetSetting keeps a word that the directory says about itself.
 func (db *DB) SetSetting(ctx context.Context, name, value string) error {
-	_, err := db.pool.Exec(ctx, `INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, value)
+	_, err := db.pool.Exec(ctx,
+		`INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`,
+		name, value)
 	if err != nil {
 		return fmt.Errorf("keep setting %s: %w", name, err)
 	}

@@ -42,7 +42,8 @@ var start = time.Date(2026, 11, 1, 10, 0, 0, 0, time.UTC)
 
 func listing(slug string) postgres.Listing {
 	return postgres.Listing{
-		Slug: slug, Name: slug, Description: "d", BaseURL: "https://" + slug + ".test", Category: "AI", Source: "imported:file",
+		Slug: slug, Name: slug, Description: "d", BaseURL: "https://" + slug + ".test", Category: "AI",
+		Source:    "imported:file",
 		CreatedAt: start, Endpoints: []postgres.ListedEndpoint{{Method: "GET", Path: "/a"}, {Path: "/b"}},
 	}
 }
@@ -64,8 +65,9 @@ func visit(service postgres.DueService, at time.Time) postgres.Visit {
 	online, ms := "online", 120
 	return postgres.Visit{
 		Check: postgres.Check{
-			ServiceID: service.ID, CheckedAt: at, ID: uuid.NewSHA1(uuid.Nil, []byte(service.Slug+at.String())), Counted: true,
-			Status: &online, IsUp: true, StatusCode: new(402), ResponseTimeMS: &ms, EndpointsFound: 1,
+			ServiceID: service.ID, CheckedAt: at, ID: uuid.NewSHA1(uuid.Nil, []byte(service.Slug+at.String())),
+			Counted: true,
+			Status:  &online, IsUp: true, StatusCode: new(402), ResponseTimeMS: &ms, EndpointsFound: 1,
 		},
 		NextCheckAt: at.Add(15 * time.Minute),
 	}
@@ -105,7 +107,8 @@ func TestOpenRefusesOlderSchema(t *testing.T) {
 	const relations = `SELECT relname || ' ' || relkind::text FROM pg_class WHERE relnamespace = 'public'::regnamespace UNION ALL SELECT slug FROM services ORDER BY 1`
 	before := texts(t, conn, relations)
 	_, err = postgres.Open(t.Context(), dsn)
-	if !errors.Is(err, postgres.ErrOlderSchema) || !strings.Contains(err.Error(), "`tollbook export`") || !strings.Contains(err.Error(), "`tollbook import`") {
+	if !errors.Is(err, postgres.ErrOlderSchema) || !strings.Contains(err.Error(), "`tollbook export`") ||
+		!strings.Contains(err.Error(), "`tollbook import`") {
 		t.Errorf("Open of an older schema = %v, want ErrOlderSchema", err)
 	}
 	if _, err := postgres.Inspect(t.Context(), dsn); !errors.Is(err, postgres.ErrOlderSchema) {
@@ -127,7 +130,8 @@ func TestMigrateDownAndUp(t *testing.T) {
 		t.Fatalf("migrate down: %v", err)
 	}
 	var left int
-	if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r','p') AND relname <> 'tollbook_schema' AND relname NOT LIKE 'river\_%'`).Scan(&left); err != nil || left != 0 {
+	if err := conn.QueryRow(t.Context(),
+		`SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r','p') AND relname <> 'tollbook_schema' AND relname NOT LIKE 'river\_%'`).Scan(&left); err != nil || left != 0 {
 		t.Errorf("after migrating down: %d tables left, error %v", left, err)
 	}
 	if err := postgres.MigrateTo(t.Context(), conn, -1); err != nil {
@@ -161,7 +165,8 @@ func TestAddListingsAllOrNone(t *testing.T) {
 func TestDueLeases(t *testing.T) {
 	t.Parallel()
 	db := open(t)
-	if err := db.AddListings(t.Context(), []postgres.Listing{listing("acme"), listing("bolt"), listing("cove")}); err != nil {
+	if err := db.AddListings(t.Context(), []postgres.Listing{listing("acme"), listing("bolt"),
+		listing("cove")}); err != nil {
 		t.Fatal(err)
 	}
 	take := func(at time.Time, limit int) (slugs []string) {
@@ -270,7 +275,8 @@ func TestLogNumbers(t *testing.T) {
 	}
 	var back *postgres.Facts
 	err = db.Read(ctx, func(r *postgres.Reader) error {
-		back, err = r.Facts(ctx, now.Add(-3*time.Hour), time.Second) // a clock was put back: what is sealed keeps its numbers
+		// a clock was put back: what is sealed keeps its numbers
+		back, err = r.Facts(ctx, now.Add(-3*time.Hour), time.Second)
 		return err
 	})
 	if err != nil {
@@ -307,7 +313,8 @@ func TestRetainUnderAWrongClock(t *testing.T) {
 		t.Helper()
 		var list []postgres.Visit
 		for _, day := range days {
-			list = append(list, visit(due[0], start.AddDate(0, 0, day)), visit(due[0], start.AddDate(0, 0, day).Add(time.Hour)))
+			list = append(list, visit(due[0], start.AddDate(0, 0, day)),
+				visit(due[0], start.AddDate(0, 0, day).Add(time.Hour)))
 		}
 		if err := db.RecordVisits(ctx, list); err != nil {
 			t.Fatal(err)
@@ -335,7 +342,9 @@ func TestRetainUnderAWrongClock(t *testing.T) {
 		if err := db.Retain(ctx, now); err != nil {
 			t.Fatal(err)
 		}
-		if got := m(`SELECT count(DISTINCT checked_at::date) || ' from ' || min(checked_at)::date FROM checks`); fmt.Sprint(got) != "["+tt.checks+"]" {
+		if got := m(
+			`SELECT count(DISTINCT checked_at::date) || ' from ' || min(checked_at)::date FROM checks`); fmt.Sprint(
+			got) != "["+tt.checks+"]" {
 			t.Errorf("%s: days of checks %s, want %s", tt.about, got, tt.checks)
 		}
 	}

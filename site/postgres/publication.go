@@ -42,7 +42,8 @@ func (db *DB) LockPublication(ctx context.Context, target string) (*PublicationL
 		return nil, fmt.Errorf("lock publication %s: %w", target, err)
 	}
 	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { // the lock is the connection's and outlives the transaction
-		if _, err := tx.Exec(ctx, `SELECT set_config('lock_timeout', $1, true)`, fmt.Sprint(publicationPatience.Milliseconds())); err != nil {
+		if _, err := tx.Exec(ctx, `SELECT set_config('lock_timeout', $1, true)`,
+			fmt.Sprint(publicationPatience.Milliseconds())); err != nil {
 			return err
 		}
 		_, err := tx.Exec(ctx, `SELECT pg_advisory_lock(hashtextextended('publication ' || $1, 0))`, target)

@@ -44,7 +44,8 @@ func TestReplacePublication(t *testing.T) {
 	if p, err := db.Publication(t.Context(), place); err != nil || p != (postgres.Publication{}) {
 		t.Errorf("before the first: %+v, %v", p, err)
 	}
-	if err := db.ReplacePublication(t.Context(), place, 3, postgres.Publication{Generation: 4, Snapshot: "x"}, start); !errors.Is(err, postgres.ErrOutrun) {
+	if err := db.ReplacePublication(t.Context(), place, 3, postgres.Publication{Generation: 4, Snapshot: "x"},
+		start); !errors.Is(err, postgres.ErrOutrun) {
 		t.Errorf("in place of a row that is not there: %v", err)
 	}
 	for _, was := range []int64{0, 7} {
@@ -52,7 +53,8 @@ func TestReplacePublication(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 8 {
 			wg.Go(func() {
-				err := db.ReplacePublication(t.Context(), place, was, postgres.Publication{Generation: was + 7, Snapshot: "s", Digest: "d", Withdrawn: "w"}, start)
+				err := db.ReplacePublication(t.Context(), place, was,
+					postgres.Publication{Generation: was + 7, Snapshot: "s", Digest: "d", Withdrawn: "w"}, start)
 				switch {
 				case err == nil:
 					won.Add(1)

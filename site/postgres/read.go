@@ -54,7 +54,9 @@ type Reader struct {
 // Read runs f in one REPEATABLE READ, READ ONLY transaction.
 func (db *DB) Read(ctx context.Context, f func(*Reader) error) error {
 	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
-	return pgx.BeginTxFunc(ctx, db.pool, options, func(tx pgx.Tx) error { return f(&Reader{ledger.NewReader(tx), checks.NewLogReader(tx), tx}) })
+	return pgx.BeginTxFunc(ctx, db.pool, options, func(tx pgx.Tx) error {
+		return f(&Reader{ledger.NewReader(tx), checks.NewLogReader(tx), tx})
+	})
 }
 
 // Facts reads all that a build as of now needs into memory: the Directory with the Endpoints and Details of every
@@ -165,15 +167,19 @@ func (r *Reader) Endpoints(ctx context.Context, now time.Time, services []Servic
 			of = of[:0]
 		}
 	}
-	err := rows.Each(ctx, r.tx, `SELECT `+endpointColumns+` FROM endpoints WHERE service_id = ANY($1) ORDER BY service_id, path, method, id`,
-		[]any{&e.ID, &e.ServiceID, &e.Method, &e.MethodDeclared, &e.Path, &e.Description, &e.MimeType, &e.Origin, &e.FirstSeenAt, &e.LastPaidAt, &e.LastProbedAt,
-			&e.Verdict, &e.VerdictAt, &e.Class, &e.Reason, &e.ResponseTimeMS, &e.Fingerprint, &e.HeadAt, &e.HeadFree, &e.DeclaredPrice},
+	err := rows.Each(ctx, r.tx, `SELECT `+endpointColumns+
+		` FROM endpoints WHERE service_id = ANY($1) ORDER BY service_id, path, method, id`,
+		[]any{&e.ID, &e.ServiceID, &e.Method, &e.MethodDeclared, &e.Path, &e.Description, &e.MimeType, &e.Origin,
+			&e.FirstSeenAt, &e.LastPaidAt, &e.LastProbedAt,
+			&e.Verdict, &e.VerdictAt, &e.Class, &e.Reason, &e.ResponseTimeMS, &e.Fingerprint, &e.HeadAt, &e.HeadFree,
+			&e.DeclaredPrice},
 		func() {
 			if len(of) > 0 && of[0].ServiceID != e.ServiceID {
 				keep()
 			}
 			e.Method, e.Origin = texts.String(e.Method), texts.String(e.Origin)
-			e.MimeType, e.Verdict, e.Class, e.Reason = texts.Pointer(e.MimeType), texts.Pointer(e.Verdict), texts.Pointer(e.Class), texts.Pointer(e.Reason)
+			e.MimeType, e.Verdict, e.Class, e.Reason = texts.Pointer(e.MimeType), texts.Pointer(e.Verdict),
+				texts.Pointer(e.Class), texts.Pointer(e.Reason)
 			of = append(of, e)
 			e = EndpointFacts{}
 		}, ids)

@@ -47,14 +47,16 @@ const reviewColumns = `submissions.id, received_at, url, email, service_name, su
 	FROM submissions LEFT JOIN services ON services.id = service_id`
 
 func scanReviewed(row pgx.CollectableRow) (s ReviewedSubmission, err error) {
-	err = row.Scan(&s.ID, &s.ReceivedAt, &s.URL, &s.Email, &s.ServiceName, &s.Description, &s.WebsiteURL, &s.Category, &s.Endpoints, &s.Notes,
+	err = row.Scan(&s.ID, &s.ReceivedAt, &s.URL, &s.Email, &s.ServiceName, &s.Description, &s.WebsiteURL, &s.Category,
+		&s.Endpoints, &s.Notes,
 		&s.State, &s.DecidedAt, &s.Reason, &s.Slug, &s.ProbeResult)
 	return s, err
 }
 
 // Submissions reads those in a state, or all of them for "", the oldest first.
 func (db *DB) Submissions(ctx context.Context, state string) ([]ReviewedSubmission, error) {
-	rows, err := db.pool.Query(ctx, `SELECT `+reviewColumns+` WHERE $1 IN ('', state) ORDER BY received_at, submissions.id`, state)
+	rows, err := db.pool.Query(ctx, `SELECT `+reviewColumns+
+		` WHERE $1 IN ('', state) ORDER BY received_at, submissions.id`, state)
 	if err != nil {
 		return nil, fmt.Errorf("read submissions: %w", err)
 	}
@@ -77,7 +79,8 @@ func (db *DB) Submission(ctx context.Context, id uuid.UUID) (s ReviewedSubmissio
 	if err != nil {
 		return s, nil, fmt.Errorf("read submission %s: %w", id, err)
 	}
-	rows, err = db.pool.Query(ctx, `SELECT at, actor, action, detail FROM audit WHERE submission_id = $1 ORDER BY id`, id)
+	rows, err = db.pool.Query(ctx, `SELECT at, actor, action, detail FROM audit WHERE submission_id = $1 ORDER BY id`,
+		id)
 	if err == nil {
 		trail, err = pgx.CollectRows(rows, pgx.RowToStructByPos[AuditEntry])
 	}
@@ -119,14 +122,17 @@ func freeSlugOf(ctx context.Context, q rows.Querier, s site.Submission) (string,
 
 // ApproveSubmission lists the service of a submission, due at once, and answers its slug. Other errors than the
 // database's are ErrNotFound, *DecidedError, and ErrListed where its address was listed meanwhile.
-func (db *DB) ApproveSubmission(ctx context.Context, id uuid.UUID, actor string, now time.Time) (slug string, err error) {
+func (db *DB) ApproveSubmission(ctx context.Context, id uuid.UUID, actor string, now time.Time) (slug string,
+	err error) {
 	err = db.decide(ctx, id, func(tx pgx.Tx, s ReviewedSubmission) error {
 		// Slugs are chosen one after the other; an import that takes one meanwhile is met by the unique index.
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtext('tollbook slugs'))`); err != nil {
 			return err
 		}
 		var listed bool
-		if err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM services WHERE split_part(base_url, '://', 2) = split_part($1, '://', 2))`, s.URL).Scan(&listed); err != nil {
+		if err := tx.QueryRow(ctx,
+			`SELECT EXISTS (SELECT FROM services WHERE split_part(base_url, '://', 2) = split_part($1, '://', 2))`,
+			s.URL).Scan(&listed); err != nil {
 			return err
 		}
 		if listed {
@@ -140,8 +146,9 @@ func (db *DB) ApproveSubmission(ctx context.Context, id uuid.UUID, actor string,
 			return fmt.Errorf("endpoints %w", err)
 		}
 		l := Listing{
-			Slug: slug, Name: s.ServiceName, Description: s.Description, BaseURL: s.URL, WebsiteURL: &s.WebsiteURL, Category: s.Category,
-			Source: "submitted", CreatedAt: now,
+			Slug: slug, Name: s.ServiceName, Description: s.Description, BaseURL: s.URL, WebsiteURL: &s.WebsiteURL,
+			Category: s.Category,
+			Source:   "submitted", CreatedAt: now,
 		}
 		for _, p := range paths {
 			l.Endpoints = append(l.Endpoints, ListedEndpoint{Method: p.Method, Path: p.Path, Origin: "submission"})
@@ -168,7 +175,8 @@ func (db *DB) ApproveSubmission(ctx context.Context, id uuid.UUID, actor string,
 // ApproveSubmission.
 func (db *DB) RejectSubmission(ctx context.Context, id uuid.UUID, actor, reason string, now time.Time) error {
 	err := db.decide(ctx, id, func(tx pgx.Tx, _ ReviewedSubmission) error {
-		_, err := tx.Exec(ctx, `UPDATE submissions SET state = 'rejected', decided_at = $2, reason = $3, probe_due_at = NULL WHERE id = $1`, id, now, reason)
+		_, err := tx.Exec(ctx,
+			`UPDATE submissions SET state = 'rejected', decided_at = $2, reason = $3, probe_due_at = NULL WHERE id = $1`, id, now, reason)
 		if err != nil {
 			return err
 		}
@@ -198,14 +206,17 @@ func (db *DB) decide(ctx context.Context, id uuid.UUID, f func(pgx.Tx, ReviewedS
 			return f(tx, s)
 		}
 		decided := &DecidedError{State: s.State, At: *s.DecidedAt}
-		if err := tx.QueryRow(ctx, `SELECT actor FROM audit WHERE submission_id = $1 ORDER BY id LIMIT 1`, id).Scan(&decided.By); err != nil {
+		if err := tx.QueryRow(ctx, `SELECT actor FROM audit WHERE submission_id = $1 ORDER BY id LIMIT 1`,
+			id).Scan(&decided.By); err != nil {
 			return err
 		}
 		return decided
 	})
 }
 
-func writeAudit(ctx context.Context, tx pgx.Tx, now time.Time, actor, action string, submission *uuid.UUID, detail string) error {
-	_, err := tx.Exec(ctx, `INSERT INTO audit (at, actor, action, submission_id, detail) VALUES ($1, $2, $3, $4, $5)`, now, actor, action, submission, detail)
+func writeAudit(ctx context.Context, tx pgx.Tx, now time.Time, actor, action string, submission *uuid.UUID,
+	detail string) error {
+	_, err := tx.Exec(ctx, `INSERT INTO audit (at, actor, action, submission_id, detail) VALUES ($1, $2, $3, $4, $5)`,
+		now, actor, action, submission, detail)
 	return err
 }

@@ -73,13 +73,15 @@ func BenchmarkFactsAtScale(b *testing.B) {
 	var recipients []ledger.Recipient
 	for i := range int64(scaleListed) {
 		for _, network := range scaleNetworks {
-			recipients = append(recipients, ledger.Recipient{ServiceID: i + 1, Network: network, Address: scaleAddress(i + 1)})
+			recipients = append(recipients, ledger.Recipient{ServiceID: i + 1, Network: network,
+				Address: scaleAddress(i + 1)})
 		}
 	}
 	var flows []ledger.CountedFlow
 	for i := range scaleFacilitators {
 		for _, network := range scaleNetworks {
-			flows = append(flows, ledger.CountedFlow{Facilitator: fmt.Sprintf("f%02d", i), Network: network, Token: "usdc", Unit: "0.000001"})
+			flows = append(flows, ledger.CountedFlow{Facilitator: fmt.Sprintf("f%02d", i), Network: network,
+				Token: "usdc", Unit: "0.000001"})
 		}
 	}
 	var facts *postgres.Facts
@@ -100,7 +102,8 @@ func BenchmarkFactsAtScale(b *testing.B) {
 	}
 	began, wasServer, wasClient := time.Now(), serverTime(), selfTime(b)
 	read()
-	b.Logf("first read: %v, %v of client, %v of server", time.Since(began).Round(time.Millisecond), selfTime(b)-wasClient, serverTime()-wasServer)
+	b.Logf("first read: %v, %v of client, %v of server", time.Since(began).Round(time.Millisecond),
+		selfTime(b)-wasClient, serverTime()-wasServer)
 	facts, takings = nil, nil
 	runtime.GC()
 	var peak atomic.Uint64
@@ -208,7 +211,9 @@ func generateScale(ctx context.Context, db *postgres.DB, dsn string, n, perDay i
 	}
 	defer conn.Close(ctx)
 	for _, sql := range []string{
-		fmt.Sprintf(`INSERT INTO accounts (address) SELECT '0x' || lpad(to_hex(n), 40, '0') FROM generate_series(1, %d) n`, scalePayees+scalePayers),
+		fmt.Sprintf(
+			`INSERT INTO accounts (address) SELECT '0x' || lpad(to_hex(n), 40, '0') FROM generate_series(1, %d) n`,
+			scalePayees+scalePayers),
 		fmt.Sprintf(`INSERT INTO chains (network) VALUES ('%s'), ('%s')`, scaleNetworks[0], scaleNetworks[1]),
 		`INSERT INTO flows (facilitator_id, chain_id, token) SELECT f.id, c.id, 'usdc' FROM facilitators f, chains c ORDER BY f.id, c.id`,
 		`ANALYZE`,
@@ -275,7 +280,8 @@ func generateDay(ctx context.Context, conn *pgx.Conn, back, perDay int) error {
 			INSERT INTO drawn SELECT date '%s' + m * interval '86399 seconds' / %d, flow, payee, payer, price * (1 + (k = 1)::int), m * %d + k FROM (
 				SELECT m, 1 + floor(%d * power(random(), 3))::bigint AS payee, %d + 1 + floor(%d * power(random(), 2))::bigint AS payer, random() AS r FROM generate_series(0, %d) m
 			) pair, LATERAL (SELECT (1 + payee %% 37) * 1000 AS price, 1 + (payee + floor(r * 2)::int) %% %d AS flow) of, generate_series(1, %d) k`,
-			day, perDay/scaleMeeting, scaleMeeting, scalePayees, scalePayees, scalePayers, perDay/scaleMeeting-1, scaleFacilitators*len(scaleNetworks), scaleMeeting),
+			day, perDay/scaleMeeting, scaleMeeting, scalePayees, scalePayees, scalePayers, perDay/scaleMeeting-1,
+			scaleFacilitators*len(scaleNetworks), scaleMeeting),
 		fmt.Sprintf(`
 			INSERT INTO settlements SELECT settled_at, extract(epoch FROM settled_at)::bigint / 2, payee_id, payer_id, payee_id, flow_id, n, NULL, 1 + (flow_id - 1) %% 2,
 				decode(lpad(to_hex(%d * 10000000::bigint + n), 64, '0'), 'hex'), decode(lpad(to_hex(n), 64, '0'), 'hex'), 'eip3009', amount FROM drawn ORDER BY 9, 2, 10`, back),
@@ -291,6 +297,7 @@ func generateDay(ctx context.Context, conn *pgx.Conn, back, perDay int) error {
 	if back > 7 {
 		return nil
 	}
-	_, err := conn.Exec(ctx, `INSERT INTO flow_hours SELECT flow_id, date_trunc('hour', settled_at), count(*), sum(amount) FROM drawn GROUP BY 1, 2 ORDER BY 2, 1`)
+	_, err := conn.Exec(ctx,
+		`INSERT INTO flow_hours SELECT flow_id, date_trunc('hour', settled_at), count(*), sum(amount) FROM drawn GROUP BY 1, 2 ORDER BY 2, 1`)
 	return err
 }

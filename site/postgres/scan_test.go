@@ -16,7 +16,8 @@ import (
 // commit keeps blocks next to last of a scan, with what the edit adds.
 func commit(t *testing.T, db *postgres.DB, s ledger.Scan, last int64, edit func(*ledger.Range)) int64 {
 	t.Helper()
-	r := ledger.Range{Scan: s.ID, Network: s.Network, First: s.Next, Last: last, Hash: fmt.Sprintf("0x%d", last), Time: blockTime(last)}
+	r := ledger.Range{Scan: s.ID, Network: s.Network, First: s.Next, Last: last, Hash: fmt.Sprintf("0x%d", last),
+		Time: blockTime(last)}
 	if edit != nil {
 		edit(&r)
 	}
@@ -71,7 +72,8 @@ func TestOpenScans(t *testing.T) {
 	db := open(t)
 	list := func(settlers ...string) []ledger.ScanSettler {
 		t.Helper()
-		if _, err := db.ImportFacilitators(t.Context(), []ledger.Facilitator{facilitator("acme", settlers...)}); err != nil {
+		if _, err := db.ImportFacilitators(t.Context(),
+			[]ledger.Facilitator{facilitator("acme", settlers...)}); err != nil {
 			t.Fatal(err)
 		}
 		fresh, err := db.NewSettlers(t.Context(), base)
@@ -99,23 +101,28 @@ func TestOpenScans(t *testing.T) {
 	before := scans(t, db)[0]
 	commit(t, db, before, 119, nil)
 	register(list("0xs0", "0xs1"), 80, 119)
-	expect("a settler that begins within what is counted", "120-head true 0xs0 0xs1", "50-100 true 0xs0", "80-120 false 0xs1")
-	if _, err := db.CommitRanges(t.Context(), ledger.Range{Scan: before.ID, Network: base, First: 120, Last: 120, Hash: "0x"}); !errors.Is(err, ledger.ErrMoved) {
+	expect("a settler that begins within what is counted", "120-head true 0xs0 0xs1", "50-100 true 0xs0",
+		"80-120 false 0xs1")
+	if _, err := db.CommitRanges(t.Context(), ledger.Range{Scan: before.ID, Network: base, First: 120, Last: 120,
+		Hash: "0x"}); !errors.Is(err, ledger.ErrMoved) {
 		t.Errorf("what was found without the new settler: %v, want ErrMoved", err)
 	}
 	register(list("0xs0", "0xs1", "0xs2"), 10, 119)
-	expect("one that begins below", "120-head true 0xs0 0xs1 0xs2", "50-100 true 0xs0", "80-120 false 0xs1", "50-120 false 0xs2", "10-50 true 0xs2")
+	expect("one that begins below", "120-head true 0xs0 0xs1 0xs2", "50-100 true 0xs0", "80-120 false 0xs1",
+		"50-120 false 0xs2", "10-50 true 0xs2")
 	list("0xs0", "0xs2")
 	expect("one that left", "120-head true 0xs0 0xs2", "50-100 true 0xs0", "50-120 false 0xs2", "10-50 true 0xs2")
 	register(list("0xs0", "0xs1", "0xs2"), 80, 119)
-	expect("and came back", "120-head true 0xs0 0xs1 0xs2", "50-100 true 0xs0", "50-120 false 0xs2", "10-50 true 0xs2", "80-120 false 0xs1")
+	expect("and came back", "120-head true 0xs0 0xs1 0xs2", "50-100 true 0xs0", "50-120 false 0xs2", "10-50 true 0xs2",
+		"80-120 false 0xs1")
 
 	f := facilitator("acme", "0xs0", "0xs1", "0xs2")
 	f.Settlers[0].Deprecated = true
 	if _, err := db.ImportFacilitators(t.Context(), []ledger.Facilitator{f}); err != nil {
 		t.Fatal(err)
 	}
-	if fresh, err := db.NewSettlers(t.Context(), base); err != nil || len(fresh) != 0 || !scans(t, db)[0].Settlers[0].Deprecated {
+	if fresh, err := db.NewSettlers(t.Context(), base); err != nil || len(fresh) != 0 ||
+		!scans(t, db)[0].Settlers[0].Deprecated {
 		t.Errorf("a settler that is only deprecated by now is looked for anew: %+v, error %v", fresh, err)
 	}
 
@@ -158,14 +165,16 @@ func TestSeenAndCandidates(t *testing.T) {
 		}
 	}
 	settlement := func(settler string, block int64, n int) ledger.Settlement {
-		return ledger.Settlement{Network: base, Block: block, Time: blockTime(block), Transaction: fmt.Sprintf("0x%064x", n), Method: "eip3009", Facilitator: "acme",
+		return ledger.Settlement{Network: base, Block: block, Time: blockTime(block),
+			Transaction: fmt.Sprintf("0x%064x", n), Method: "eip3009", Facilitator: "acme",
 			Settler: settler, Token: "usdc", Payer: "0xp", Payee: "0xq", Amount: "5"}
 	}
 	register()
 	commit(t, db, scans(t, db)[0], 3, func(r *ledger.Range) {
 		r.Settlements = []ledger.Settlement{settlement("0xs0", 2, 1)}
 		r.Seen = []ledger.SeenDay{{Token: "usdc", Day: blockTime(0), Authorizations: 4}}
-		r.Senders = []ledger.SenderDay{{Sender: "0xs1", Day: blockTime(0), Token: "usdc", Payments: 2, Amount: "10", Recipients: 2}}
+		r.Senders = []ledger.SenderDay{{Sender: "0xs1", Day: blockTime(0), Token: "usdc", Payments: 2, Amount: "10",
+			Recipients: 2}}
 	})
 	commit(t, db, scans(t, db)[0], 9, func(r *ledger.Range) {
 		r.Seen = []ledger.SeenDay{{Token: "usdc", Day: blockTime(8), Authorizations: 3}}
@@ -180,16 +189,20 @@ func TestSeenAndCandidates(t *testing.T) {
 		if diff := gocmp.Diff(seen, c.Seen); diff != "" {
 			t.Errorf("%s: seen (-want +got):\n%s", what, diff)
 		}
-		if diff := gocmp.Diff(append([]ledger.CandidateFacts{}, candidates...), append([]ledger.CandidateFacts{}, c.Candidates...)); diff != "" {
+		if diff := gocmp.Diff(append([]ledger.CandidateFacts{}, candidates...),
+			append([]ledger.CandidateFacts{}, c.Candidates...)); diff != "" {
 			t.Errorf("%s: candidates (-want +got):\n%s", what, diff)
 		}
 	}
 	day0, day1 := blockTime(0), blockTime(8)
-	s1 := ledger.CandidateFacts{Sender: "0xs1", Token: "usdc", Payments: 3, Amount: "17", Recipients: 2, FirstDay: day0, LastDay: day0}
-	z := ledger.CandidateFacts{Sender: "0xz", Token: "usdc", Payments: 3, Amount: "30", Recipients: 3, FirstDay: day1, LastDay: day1}
+	s1 := ledger.CandidateFacts{Sender: "0xs1", Token: "usdc", Payments: 3, Amount: "17", Recipients: 2, FirstDay: day0,
+		LastDay: day0}
+	z := ledger.CandidateFacts{Sender: "0xz", Token: "usdc", Payments: 3, Amount: "30", Recipients: 3, FirstDay: day1,
+		LastDay: day1}
 	expect("at first", []ledger.SeenFacts{{Token: "usdc", Authorizations: 7, Attributed: 1}}, s1, z)
 
-	if _, err := db.ImportFacilitators(t.Context(), []ledger.Facilitator{facilitator("acme", "0xs0", "0xs1")}); err != nil {
+	if _, err := db.ImportFacilitators(t.Context(),
+		[]ledger.Facilitator{facilitator("acme", "0xs0", "0xs1")}); err != nil {
 		t.Fatal(err)
 	}
 	register()
@@ -197,12 +210,15 @@ func TestSeenAndCandidates(t *testing.T) {
 		r.Settlements = []ledger.Settlement{settlement("0xs1", 1, 2), settlement("0xs1", 9, 3)}
 	})
 	expect("with the candidate listed", []ledger.SeenFacts{{Token: "usdc", Authorizations: 7, Attributed: 3}}, z)
-	if _, err := db.CommitRanges(t.Context(), ledger.Range{Scan: scans(t, db)[0].ID, Network: base, First: 10, Last: 10, Hash: "0x", Time: now,
-		Settlements: []ledger.Settlement{settlement("0xs0", 9, 9)}}); err == nil || !strings.Contains(err.Error(), "block 9 is not of blocks 10 to 10") {
+	if _, err := db.CommitRanges(t.Context(), ledger.Range{Scan: scans(t, db)[0].ID, Network: base, First: 10, Last: 10,
+		Hash: "0x", Time: now,
+		Settlements: []ledger.Settlement{settlement("0xs0", 9, 9)}}); err == nil ||
+		!strings.Contains(err.Error(), "block 9 is not of blocks 10 to 10") {
 		t.Errorf("a settlement outside its range: %v", err)
 	}
 
-	if n, err := db.RollBack(t.Context(), base, 3); err != nil || n != 2 { // the fill's range straddles it and leaves whole
+	// the fill's range straddles it and leaves whole
+	if n, err := db.RollBack(t.Context(), base, 3); err != nil || n != 2 {
 		t.Fatalf("rolled back %d, error %v, want 2", n, err)
 	}
 	if _, err := db.ImportFacilitators(t.Context(), []ledger.Facilitator{facilitator("acme", "0xs0")}); err != nil {
@@ -235,7 +251,8 @@ func TestRollBackOfWhatTwoScansFound(t *testing.T) {
 	}
 	paid := func(r *ledger.Range) {
 		if r.First <= 85 && r.Last >= 85 {
-			r.Settlements = []ledger.Settlement{{Network: base, Block: 85, Time: blockTime(85), Transaction: "0x1", Method: "eip3009", Facilitator: "acme",
+			r.Settlements = []ledger.Settlement{{Network: base, Block: 85, Time: blockTime(85), Transaction: "0x1",
+				Method: "eip3009", Facilitator: "acme",
 				Settler: "0xs1", Token: "usdc", Payer: "0xp", Payee: "0xq", Amount: "5"}}
 		}
 	}
@@ -288,14 +305,16 @@ func TestRangesAreForgotten(t *testing.T) {
 	openFirst(t, db)
 	for _, last := range []int64{9, 99, 50_000, 100_050} {
 		commit(t, db, scans(t, db)[0], last, func(r *ledger.Range) {
-			r.Senders = []ledger.SenderDay{{Sender: "0xz", Day: start, Token: "usdc", Payments: 1, Amount: "1", Recipients: 100_000 - last/2}}
+			r.Senders = []ledger.SenderDay{{Sender: "0xz", Day: start, Token: "usdc", Payments: 1, Amount: "1",
+				Recipients: 100_000 - last/2}}
 		})
 	}
 	ends, err := db.RangeEnds(t.Context(), base)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := gocmp.Diff([]ledger.RangeEnd{{Last: 100_050, Hash: "0x100050"}, {Last: 50_000, Hash: "0x50000"}, {Last: 99, Hash: "0x99"}}, ends); diff != "" {
+	if diff := gocmp.Diff([]ledger.RangeEnd{{Last: 100_050, Hash: "0x100050"}, {Last: 50_000, Hash: "0x50000"},
+		{Last: 99, Hash: "0x99"}}, ends); diff != "" {
 		t.Errorf("ends (-want +got):\n%s", diff)
 	}
 	if _, err := db.RollBack(t.Context(), base, 8); !errors.Is(err, ledger.ErrTooDeep) {
@@ -328,7 +347,8 @@ func TestWalks(t *testing.T) {
 		t.Fatalf("walks %+v, error %v", walks, err)
 	}
 	began := start.Add(-time.Minute)
-	paid := []ledger.Settlement{{Network: solana, Block: 70, Time: start.Add(-time.Hour), Transaction: "sig7", LogIndex: 2001, Method: "spl", Facilitator: "acme",
+	paid := []ledger.Settlement{{Network: solana, Block: 70, Time: start.Add(-time.Hour), Transaction: "sig7",
+		LogIndex: 2001, Method: "spl", Facilitator: "acme",
 		Settler: "s1", Token: "usdc", Payer: "p", Payee: "q", Amount: "10000"}}
 	was := walks[0]
 	is := was
@@ -357,7 +377,8 @@ func TestWalks(t *testing.T) {
 		}
 	}
 	c := chains(t, db, start)[0]
-	if c.At == nil || !c.At.Equal(began) || c.MeasuredSince == nil || !c.MeasuredSince.Equal(start.Truncate(24*time.Hour)) || c.Filling != 0 {
+	if c.At == nil || !c.At.Equal(began) || c.MeasuredSince == nil ||
+		!c.MeasuredSince.Equal(start.Truncate(24*time.Hour)) || c.Filling != 0 {
 		t.Errorf("finished: %+v", c)
 	}
 	if _, err := db.ImportFacilitators(t.Context(), []ledger.Facilitator{facilitator("acme")}); err != nil {
@@ -407,7 +428,9 @@ func TestRecipients(t *testing.T) {
 	network, other := base, "eip155:1"
 	v := visit(due[0], start)
 	e := postgres.EndpointVisit{ID: due[0].Endpoints[0].ID, ProbedAt: start, Class: "c", Repriced: true}
-	for i, p := range []postgres.Price{{PayTo: "0xAb", NetworkCAIP2: &network}, {PayTo: "0xab ", NetworkCAIP2: &network}, {PayTo: "0xCd", NetworkCAIP2: &network}, {PayTo: "0xEf", NetworkCAIP2: &other}} {
+	for i, p := range []postgres.Price{{PayTo: "0xAb", NetworkCAIP2: &network},
+		{PayTo: "0xab ", NetworkCAIP2: &network}, {PayTo: "0xCd", NetworkCAIP2: &network},
+		{PayTo: "0xEf", NetworkCAIP2: &other}} {
 		p.EndpointID, p.Since, p.Position, p.Amount = e.ID, start, i, "1"
 		e.Prices = append(e.Prices, p)
 	}
@@ -432,10 +455,12 @@ func TestRangesThatDoNotFollow(t *testing.T) {
 	openFirst(t, db)
 	before := scans(t, db)
 	of := func(first, last int64) ledger.Range {
-		return ledger.Range{Scan: before[0].ID, Network: base, First: first, Last: last, Hash: fmt.Sprintf("0x%d", last), Time: blockTime(last)}
+		return ledger.Range{Scan: before[0].ID, Network: base, First: first, Last: last,
+			Hash: fmt.Sprintf("0x%d", last), Time: blockTime(last)}
 	}
 	with := func(r ledger.Range, block int64) ledger.Range {
-		r.Settlements = []ledger.Settlement{{Network: base, Block: block, Time: blockTime(block), Transaction: "0x1", Facilitator: "acme", Settler: "0xs0", Token: "usdc", Payer: "0xa", Payee: "0xb", Amount: "1"}}
+		r.Settlements = []ledger.Settlement{{Network: base, Block: block, Time: blockTime(block), Transaction: "0x1",
+			Facilitator: "acme", Settler: "0xs0", Token: "usdc", Payer: "0xa", Payee: "0xb", Amount: "1"}}
 		return r
 	}
 	another, elsewhere := of(10, 19), of(10, 19)
@@ -454,7 +479,8 @@ func TestRangesThatDoNotFollow(t *testing.T) {
 		{"a settlement of the next range", []ledger.Range{with(of(0, 9), 10), of(10, 19)}},
 		{"a settlement of the range before", []ledger.Range{of(0, 9), with(of(10, 19), 9)}},
 	} {
-		if n, err := db.CommitRanges(t.Context(), c.ranges...); err == nil || errors.Is(err, ledger.ErrMoved) || n != 0 {
+		if n, err := db.CommitRanges(t.Context(), c.ranges...); err == nil || errors.Is(err, ledger.ErrMoved) ||
+			n != 0 {
 			t.Errorf("%s: %d new, error %v", c.name, n, err)
 		}
 	}

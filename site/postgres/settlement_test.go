@@ -21,7 +21,8 @@ import (
 )
 
 func facilitator(id string, settlers ...string) ledger.Facilitator {
-	f := ledger.Facilitator{ID: id, Name: strings.ToUpper(id), WebsiteURL: "https://" + id + ".test", UpstreamStatus: "merged"}
+	f := ledger.Facilitator{ID: id, Name: strings.ToUpper(id), WebsiteURL: "https://" + id + ".test",
+		UpstreamStatus: "merged"}
 	for _, s := range settlers {
 		f.Settlers = append(f.Settlers, ledger.Settler{Network: "eip155:8453", Address: s, Tokens: []string{"usdc"}})
 	}
@@ -40,15 +41,20 @@ func TestImportFacilitators(t *testing.T) {
 		want ledger.ImportReport
 		err  error
 	}{
-		{"from nothing", []ledger.Facilitator{facilitator("acme", "0xa1", "0xa2"), facilitator("bolt"), facilitator("cove", "0xc1")},
+		{"from nothing", []ledger.Facilitator{facilitator("acme", "0xa1", "0xa2"), facilitator("bolt"),
+			facilitator("cove", "0xc1")},
 			ledger.ImportReport{Added: []string{"acme", "bolt", "cove"}, SettlersAdded: 3}, nil},
-		{"the same again", []ledger.Facilitator{facilitator("acme", "0xa1", "0xa2"), facilitator("bolt"), facilitator("cove", "0xc1")},
+		{"the same again", []ledger.Facilitator{facilitator("acme", "0xa1", "0xa2"), facilitator("bolt"),
+			facilitator("cove", "0xc1")},
 			ledger.ImportReport{Left: []string{"acme", "bolt", "cove"}}, nil},
-		{"a claim on another's account", []ledger.Facilitator{facilitator("dune"), facilitator("bolt", "0xc1")}, ledger.ImportReport{}, ledger.ErrClaimed},
+		{"a claim on another's account", []ledger.Facilitator{facilitator("dune"), facilitator("bolt", "0xc1")},
+			ledger.ImportReport{}, ledger.ErrClaimed},
 		{"new words, one account for another", []ledger.Facilitator{renamed, facilitator("bolt")},
-			ledger.ImportReport{Changed: []string{"acme"}, Left: []string{"bolt"}, SettlersAdded: 1, SettlersRemoved: 1, Others: 1}, nil},
+			ledger.ImportReport{Changed: []string{"acme"}, Left: []string{"bolt"}, SettlersAdded: 1, SettlersRemoved: 1,
+				Others: 1}, nil},
 		{"an account that passes on", []ledger.Facilitator{facilitator("bolt", "0xc1"), facilitator("cove")},
-			ledger.ImportReport{Changed: []string{"bolt", "cove"}, SettlersAdded: 1, SettlersRemoved: 1, Others: 1}, nil},
+			ledger.ImportReport{Changed: []string{"bolt", "cove"}, SettlersAdded: 1, SettlersRemoved: 1, Others: 1},
+			nil},
 	} {
 		got, err := db.ImportFacilitators(t.Context(), c.list)
 		if !errors.Is(err, c.err) {
@@ -102,10 +108,12 @@ func someSettlements(r *rand.Rand, n int, end time.Time) []ledger.Settlement {
 			transaction = fmt.Sprintf("sig%d", i/3)
 		}
 		list[i] = ledger.Settlement{
-			Network: network, Block: at.Unix() / 2, Time: at, Transaction: transaction, LogIndex: i, Facilitator: []string{"acme", "bolt"}[r.IntN(2)],
-			Settler: fmt.Sprintf("settler%d", r.IntN(3)), Token: []string{"usdc", "eurc"}[r.IntN(2)],
+			Network: network, Block: at.Unix() / 2, Time: at, Transaction: transaction, LogIndex: i,
+			Facilitator: []string{"acme", "bolt"}[r.IntN(2)],
+			Settler:     fmt.Sprintf("settler%d", r.IntN(3)), Token: []string{"usdc", "eurc"}[r.IntN(2)],
 			Payer: fmt.Sprintf("account%d", r.IntN(5)), Payee: fmt.Sprintf("account%d", r.IntN(5)),
-			Amount: []string{"0", "1", "10000", "115792089237316195423570985008687907853269984665640564039457584007913129639935"}[r.IntN(4)],
+			Amount: []string{"0", "1", "10000",
+				"115792089237316195423570985008687907853269984665640564039457584007913129639935"}[r.IntN(4)],
 		}
 	}
 	return list
@@ -149,7 +157,8 @@ func TestRecordSettlements(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close(t.Context())
-	if _, err := db.ImportFacilitators(t.Context(), []ledger.Facilitator{facilitator("acme"), facilitator("bolt")}); err != nil {
+	if _, err := db.ImportFacilitators(t.Context(),
+		[]ledger.Facilitator{facilitator("acme"), facilitator("bolt")}); err != nil {
 		t.Fatal(err)
 	}
 	r := rand.New(rand.NewPCG(4020, 402))
@@ -181,21 +190,27 @@ func TestRecordSettlements(t *testing.T) {
 		name, sql string
 		key       func(ledger.Settlement) string
 	}{
-		{"flow_hours", `SELECT to_char(hour, 'YYYY-MM-DD"T"HH24') || ' ' || facilitator_id || ' ' || network || ' ' || token, settlements, amount::text FROM flow_hours` + flows,
+		{"flow_hours",
+			`SELECT to_char(hour, 'YYYY-MM-DD"T"HH24') || ' ' || facilitator_id || ' ' || network || ' ' || token, settlements, amount::text FROM flow_hours` + flows,
 			func(s ledger.Settlement) string { return s.Time.Format("2006-01-02T15") + " " + flow(s) }},
-		{"flow_days", `SELECT day || ' ' || facilitator_id || ' ' || network || ' ' || token, settlements, amount::text FROM flow_days` + flows,
+		{"flow_days",
+			`SELECT day || ' ' || facilitator_id || ' ' || network || ' ' || token, settlements, amount::text FROM flow_days` + flows,
 			func(s ledger.Settlement) string { return day(s) + " " + flow(s) }},
-		{"payee_days", `SELECT day || ' ' || facilitator_id || ' ' || network || ' ' || token || ' ' || a.address, settlements, amount::text FROM payee_days` + flows +
-			` JOIN accounts a ON a.id = payee_id`,
+		{"payee_days",
+			`SELECT day || ' ' || facilitator_id || ' ' || network || ' ' || token || ' ' || a.address, settlements, amount::text FROM payee_days` + flows +
+				` JOIN accounts a ON a.id = payee_id`,
 			func(s ledger.Settlement) string { return day(s) + " " + flow(s) + " " + s.Payee }},
-		{"payer_days", `SELECT day || ' ' || facilitator_id || ' ' || network || ' ' || token || ' ' || a.address || ' ' || b.address, settlements, amount::text FROM payer_days` + flows +
-			` JOIN accounts a ON a.id = payee_id JOIN accounts b ON b.id = payer_id`,
+		{"payer_days",
+			`SELECT day || ' ' || facilitator_id || ' ' || network || ' ' || token || ' ' || a.address || ' ' || b.address, settlements, amount::text FROM payer_days` + flows +
+				` JOIN accounts a ON a.id = payee_id JOIN accounts b ON b.id = payer_id`,
 			func(s ledger.Settlement) string { return day(s) + " " + flow(s) + " " + s.Payee + " " + s.Payer }},
-		{"settlements", `SELECT settled_at || ' ' || block || ' ' || facilitator_id || ' ' || network || ' ' || token || ' ' || a.address || ' ' || b.address || ' ' || d.address || ' ' || log_index || ' ' ||
+		{"settlements",
+			`SELECT settled_at || ' ' || block || ' ' || facilitator_id || ' ' || network || ' ' || token || ' ' || a.address || ' ' || b.address || ' ' || d.address || ' ' || log_index || ' ' ||
 			CASE octet_length(transaction) WHEN 32 THEN '0x' || encode(transaction, 'hex') ELSE convert_from(transaction, 'UTF8') END, 1, amount::text FROM settlements` + flows +
-			` JOIN accounts a ON a.id = payee_id JOIN accounts b ON b.id = payer_id JOIN accounts d ON d.id = settler_id`,
+				` JOIN accounts a ON a.id = payee_id JOIN accounts b ON b.id = payer_id JOIN accounts d ON d.id = settler_id`,
 			func(s ledger.Settlement) string {
-				return fmt.Sprintf("%s %d %s %s %s %s %d %s", s.Time.Format("2006-01-02 15:04:05-07"), s.Block, flow(s), s.Payee, s.Payer, s.Settler, s.LogIndex, s.Transaction)
+				return fmt.Sprintf("%s %d %s %s %s %s %d %s", s.Time.Format("2006-01-02 15:04:05-07"), s.Block, flow(s),
+					s.Payee, s.Payer, s.Settler, s.LogIndex, s.Transaction)
 			}},
 	} {
 		rows, err := conn.Query(t.Context(), table.sql)
@@ -221,7 +236,8 @@ func TestRecordSettlements(t *testing.T) {
 
 // checkFlows holds what a build reads, at several moments, against the plain list.
 func checkFlows(t *testing.T, db *postgres.DB, list []ledger.Settlement) {
-	for _, now := range []time.Time{start, start.Truncate(24 * time.Hour), start.Add(-time.Nanosecond), start.AddDate(0, 0, 80)} {
+	for _, now := range []time.Time{start, start.Truncate(24 * time.Hour), start.Add(-time.Nanosecond),
+		start.AddDate(0, 0, 80)} {
 		var facts *postgres.Facts
 		if err := db.Read(t.Context(), func(r *postgres.Reader) (err error) {
 			facts, err = r.Facts(t.Context(), now, 0)
@@ -231,7 +247,8 @@ func checkFlows(t *testing.T, db *postgres.DB, list []ledger.Settlement) {
 		}
 		today := now.Truncate(24 * time.Hour)
 		line := func(f ledger.Facilitator, w ledger.FlowFacts, part string, s ledger.FlowSum) string {
-			return fmt.Sprintf("%s %s %s %s %s: %d, %s", part, s.Start.Format(time.RFC3339), f.ID, w.Network, w.Token, s.Settlements, s.Amount)
+			return fmt.Sprintf("%s %s %s %s %s: %d, %s", part, s.Start.Format(time.RFC3339), f.ID, w.Network, w.Token,
+				s.Settlements, s.Amount)
 		}
 		var got []string
 		for _, f := range facts.Facilitators {
@@ -242,7 +259,9 @@ func checkFlows(t *testing.T, db *postgres.DB, list []ledger.Settlement) {
 				for _, s := range w.Days {
 					got = append(got, line(f.Facilitator, w, "day", s))
 				}
-				if newest := slices.MaxFunc(w.Days, func(a, b ledger.FlowSum) int { return cmp.Compare(a.Start.Unix(), b.Start.Unix()) }); !newest.LastAt.Equal(w.All.LastAt) {
+				if newest := slices.MaxFunc(w.Days, func(a, b ledger.FlowSum) int {
+					return cmp.Compare(a.Start.Unix(), b.Start.Unix())
+				}); !newest.LastAt.Equal(w.All.LastAt) {
 					t.Errorf("last of all %v, of the newest day %v", w.All.LastAt, newest.LastAt)
 				}
 			}
@@ -256,10 +275,12 @@ func checkFlows(t *testing.T, db *postgres.DB, list []ledger.Settlement) {
 				}
 			}
 			return sumBy(in, func(s ledger.Settlement) string {
-				return fmt.Sprintf("%s %s %s %s %s", name, s.Time.Truncate(period).Format(time.RFC3339), s.Facilitator, s.Network, s.Token)
+				return fmt.Sprintf("%s %s %s %s %s", name, s.Time.Truncate(period).Format(time.RFC3339), s.Facilitator,
+					s.Network, s.Token)
 			})
 		}
-		want := append(part("hour", time.Hour, now.Truncate(time.Hour).Add(-24*time.Hour)), part("day", 24*time.Hour, today.AddDate(0, 0, -89))...)
+		want := append(part("hour", time.Hour, now.Truncate(time.Hour).Add(-24*time.Hour)),
+			part("day", 24*time.Hour, today.AddDate(0, 0, -89))...)
 		slices.Sort(want)
 		if diff := gocmp.Diff(want, got); diff != "" {
 			t.Errorf("at %v (-want +got):\n%s", now, diff)
@@ -270,7 +291,8 @@ func checkFlows(t *testing.T, db *postgres.DB, list []ledger.Settlement) {
 func TestRecordSettlementsAllOrNone(t *testing.T) {
 	t.Parallel()
 	db := open(t)
-	if _, err := db.ImportFacilitators(t.Context(), []ledger.Facilitator{facilitator("acme"), facilitator("bolt")}); err != nil {
+	if _, err := db.ImportFacilitators(t.Context(),
+		[]ledger.Facilitator{facilitator("acme"), facilitator("bolt")}); err != nil {
 		t.Fatal(err)
 	}
 	list := someSettlements(rand.New(rand.NewPCG(1, 2)), 20, start)
@@ -280,7 +302,9 @@ func TestRecordSettlementsAllOrNone(t *testing.T) {
 		want string
 		is   error
 	}{
-		{"an unknown facilitator", func(s *ledger.Settlement) { s.Facilitator = "nobody" }, "nobody", ledger.ErrUnknownFacilitator},
+		{"an unknown facilitator", func(s *ledger.Settlement) {
+			s.Facilitator = "nobody"
+		}, "nobody", ledger.ErrUnknownFacilitator},
 		{"a float", func(s *ledger.Settlement) { s.Amount = "1.5" }, `amount "1.5" is no decimal integer`, nil},
 		{"a negative amount", func(s *ledger.Settlement) { s.Amount = "-1" }, `amount "-1"`, nil},
 		{"no amount", func(s *ledger.Settlement) { s.Amount = "" }, `amount ""`, nil},
@@ -304,7 +328,8 @@ func TestRecordSettlementsAllOrNone(t *testing.T) {
 func TestRecordSettlementsAtOnce(t *testing.T) {
 	t.Parallel()
 	db := open(t)
-	if _, err := db.ImportFacilitators(t.Context(), []ledger.Facilitator{facilitator("acme"), facilitator("bolt")}); err != nil {
+	if _, err := db.ImportFacilitators(t.Context(),
+		[]ledger.Facilitator{facilitator("acme"), facilitator("bolt")}); err != nil {
 		t.Fatal(err)
 	}
 	list := someSettlements(rand.New(rand.NewPCG(3, 4)), 600, start)
@@ -316,7 +341,9 @@ func TestRecordSettlementsAtOnce(t *testing.T) {
 	for i := range 4 {
 		go func() {
 			mine := slices.Clone(list)
-			rand.New(rand.NewPCG(5, uint64(i))).Shuffle(len(mine), func(a, b int) { mine[a], mine[b] = mine[b], mine[a] })
+			rand.New(rand.NewPCG(5, uint64(i))).Shuffle(len(mine), func(a, b int) {
+				mine[a], mine[b] = mine[b], mine[a]
+			})
 			var sum result
 			for part := range slices.Chunk(mine, 100) {
 				n, err := db.RecordSettlements(t.Context(), part)
@@ -374,7 +401,8 @@ func TestRetainSettled(t *testing.T) {
 	}
 	after := dump(t.Context(), t, dsn)
 	midnight := now.Truncate(24 * time.Hour)
-	since := map[string]time.Time{"flow_hours": now.Add(-ledger.HourRetention), "amount_days": midnight.AddDate(0, 0, -90), "sender_days": midnight.AddDate(0, 0, -90)}
+	since := map[string]time.Time{"flow_hours": now.Add(-ledger.HourRetention),
+		"amount_days": midnight.AddDate(0, 0, -90), "sender_days": midnight.AddDate(0, 0, -90)}
 	for table, lines := range before {
 		want := rowsSince(t, lines, since[table])
 		if diff := gocmp.Diff(want, after[table]); diff != "" {
@@ -421,11 +449,14 @@ func TestAmountsAreExact(t *testing.T) {
 	if _, err := db.ImportFacilitators(t.Context(), []ledger.Facilitator{facilitator("acme")}); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"0", "1", "9999", "10000", "10001", "99999999", "100000000", "120000000", "9223372036854775807", "9223372036854775808", "18446744073709551616",
-		"115792089237316195423570985008687907853269984665640564039457584007913129639935", "1" + strings.Repeat("0", 99), strings.Repeat("9", 100)}
+	want := []string{"0", "1", "9999", "10000", "10001", "99999999", "100000000", "120000000", "9223372036854775807",
+		"9223372036854775808", "18446744073709551616",
+		"115792089237316195423570985008687907853269984665640564039457584007913129639935", "1" + strings.Repeat("0", 99),
+		strings.Repeat("9", 100)}
 	var list []ledger.Settlement
 	for i, amount := range want {
-		list = append(list, ledger.Settlement{Network: base, Block: int64(i), Time: start, Transaction: "0x1", Facilitator: "acme", Settler: "s", Token: "usdc", Payer: "p", Payee: "q", Amount: amount})
+		list = append(list, ledger.Settlement{Network: base, Block: int64(i), Time: start, Transaction: "0x1",
+			Facilitator: "acme", Settler: "s", Token: "usdc", Payer: "p", Payee: "q", Amount: amount})
 	}
 	if n, err := db.RecordSettlements(t.Context(), list); err != nil || n != int64(len(list)) {
 		t.Fatalf("%d new, error %v", n, err)
@@ -455,7 +486,8 @@ func TestAmountsAreExact(t *testing.T) {
 	for _, roll := range []struct{ table, sum, of string }{
 		{"amount_days", `SELECT string_agg(amount || ' x ' || settlements, ', ' ORDER BY amount) FROM amount_days`,
 			`SELECT string_agg(amount || ' x ' || n, ', ' ORDER BY amount) FROM (SELECT amount, count(*) AS n FROM settlements GROUP BY amount) s`},
-		{"payer_days", `SELECT settlements || ' of ' || amount FROM payer_days`, `SELECT count(*) || ' of ' || sum(amount) FROM settlements`},
+		{"payer_days", `SELECT settlements || ' of ' || amount FROM payer_days`,
+			`SELECT count(*) || ' of ' || sum(amount) FROM settlements`},
 	} {
 		var want, got string
 		if err := conn.QueryRow(t.Context(), `SELECT (`+roll.of+`), (`+roll.sum+`)`).Scan(&want, &got); err != nil {

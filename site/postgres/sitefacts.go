@@ -42,7 +42,8 @@ type SiteVisit struct {
 	AskDomain bool // a registry is asked about Domain, at once when it is new
 	Add       []ListedEndpoint
 	Amend     []EndpointAmendment
-	Declared  map[uuid.UUID]DeclaredPrice // by endpoint, those that are added too; nil leaves what is known, as when no document could be read
+	// by endpoint, those that are added too; nil leaves what is known, as when no document could be read
+	Declared map[uuid.UUID]DeclaredPrice
 }
 
 // EndpointAmendment completes an endpoint by what a document says of it.
@@ -90,7 +91,8 @@ func withEndpoints(ctx context.Context, q rows.Querier, taken []Service) ([]DueS
 	for i, s := range taken {
 		ids[i], at[s.ID], due[i].Service = s.ID, i, s
 	}
-	found, err := endpoints(ctx, q, `SELECT `+endpointColumns+` FROM endpoints WHERE service_id = ANY($1) ORDER BY service_id, id`, ids)
+	found, err := endpoints(ctx, q, `SELECT `+endpointColumns+
+		` FROM endpoints WHERE service_id = ANY($1) ORDER BY service_id, id`, ids)
 	for _, e := range found {
 		d := &due[at[e.ServiceID]]
 		d.Endpoints = append(d.Endpoints, e)
@@ -153,7 +155,8 @@ func queueDeclared(b *pgx.Batch, serviceID int64, declared map[uuid.UUID]Declare
 }
 
 // AddEndpoints adds endpoints to a listed service. Those that are there already stay as they are.
-func (db *DB) AddEndpoints(ctx context.Context, serviceID int64, slug string, now time.Time, add []ListedEndpoint) error {
+func (db *DB) AddEndpoints(ctx context.Context, serviceID int64, slug string, now time.Time,
+	add []ListedEndpoint) error {
 	err := db.Transact(ctx, func(tx pgx.Tx) error {
 		b := &pgx.Batch{}
 		queueEndpoints(b, serviceID, slug, now, add)

@@ -54,7 +54,8 @@ func TestDueSites(t *testing.T) {
 	if again := dueSites(t, db, start.Add(30*time.Second)); len(again) != 0 {
 		t.Errorf("%d sites are due while they are looked at", len(again))
 	}
-	if err := db.RecordSite(t.Context(), postgres.SiteVisit{ServiceID: due[0].ID, Slug: due[0].Slug, At: start, NextAt: start.Add(24 * time.Hour)}); err != nil {
+	if err := db.RecordSite(t.Context(), postgres.SiteVisit{ServiceID: due[0].ID, Slug: due[0].Slug, At: start,
+		NextAt: start.Add(24 * time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -90,7 +91,8 @@ func TestRecordSite(t *testing.T) {
 		ServiceID: acme.ID, Slug: "acme", At: start, NextAt: start.Add(24 * time.Hour), Facts: &facts,
 		Domain: &postgres.DomainFacts{Domain: "acme.com"}, AskDomain: true,
 		Add: []postgres.ListedEndpoint{
-			{Method: "POST", Path: "/c", Description: new("C"), Origin: "openapi"}, {Method: "GET", Path: "/a", Origin: "openapi"},
+			{Method: "POST", Path: "/c", Description: new("C"), Origin: "openapi"},
+			{Method: "GET", Path: "/a", Origin: "openapi"},
 		},
 		Amend: []postgres.EndpointAmendment{
 			{ID: open, Method: "POST", Description: new("B")},
@@ -127,7 +129,8 @@ func TestRecordSite(t *testing.T) {
 		}
 		endpoints = append(endpoints, line)
 	}
-	if diff := cmp.Diff([]string{"GET /a import declared text/csv", "POST /b import declared B", "POST /c openapi declared C"}, endpoints); diff != "" {
+	if diff := cmp.Diff([]string{"GET /a import declared text/csv", "POST /b import declared B",
+		"POST /c openapi declared C"}, endpoints); diff != "" {
 		t.Errorf("endpoints (-want +got):\n%s", diff)
 	}
 
@@ -137,7 +140,8 @@ func TestRecordSite(t *testing.T) {
 	if err := db.RecordVisits(t.Context(), []postgres.Visit{paid}); err != nil {
 		t.Fatal(err)
 	}
-	visit.Amend = []postgres.EndpointAmendment{{ID: open, Method: "PUT"}, {ID: postgres.EndpointID("acme", "POST", "/c"), Method: "POST"}}
+	visit.Amend = []postgres.EndpointAmendment{{ID: open, Method: "PUT"},
+		{ID: postgres.EndpointID("acme", "POST", "/c"), Method: "POST"}}
 	if err := db.RecordSite(t.Context(), visit); err != nil {
 		t.Fatal(err)
 	}
@@ -157,11 +161,13 @@ func visitAt(id int64) postgres.Visit {
 func TestDueDomains(t *testing.T) {
 	t.Parallel()
 	db := open(t)
-	if err := db.AddListings(t.Context(), []postgres.Listing{listing("acme"), listing("bolt"), listing("core")}); err != nil {
+	if err := db.AddListings(t.Context(), []postgres.Listing{listing("acme"), listing("bolt"),
+		listing("core")}); err != nil {
 		t.Fatal(err)
 	}
 	for i, s := range dueSites(t, db, start) {
-		v := postgres.SiteVisit{ServiceID: s.ID, Slug: s.Slug, At: start, NextAt: start.Add(24 * time.Hour), Domain: &postgres.DomainFacts{Domain: "acme.com"}, AskDomain: true}
+		v := postgres.SiteVisit{ServiceID: s.ID, Slug: s.Slug, At: start, NextAt: start.Add(24 * time.Hour),
+			Domain: &postgres.DomainFacts{Domain: "acme.com"}, AskDomain: true}
 		if i == 2 {
 			v.Domain, v.AskDomain = &postgres.DomainFacts{Domain: "core.vercel.app", Suffix: new("vercel.app")}, false
 		}
@@ -190,7 +196,8 @@ func TestDueDomains(t *testing.T) {
 		t.Fatal(err)
 	}
 	facts := read(t, db, start)
-	for slug, want := range map[string]*postgres.DomainFacts{"acme": &answer, "bolt": &answer, "core": {Domain: "core.vercel.app", Suffix: new("vercel.app")}} {
+	for slug, want := range map[string]*postgres.DomainFacts{"acme": &answer, "bolt": &answer,
+		"core": {Domain: "core.vercel.app", Suffix: new("vercel.app")}} {
 		if diff := cmp.Diff(want, facts[slug].Domain); diff != "" {
 			t.Errorf("domain of %s (-want +got):\n%s", slug, diff)
 		}
@@ -209,9 +216,11 @@ func TestKeepRobots(t *testing.T) {
 	}
 	keep(postgres.Robots{Origin: "https://a.test", FetchedAt: start, State: "unknown"})
 	keep(postgres.Robots{Origin: "https://b.test", FetchedAt: start, State: "none"})
-	last := postgres.Robots{Origin: "https://a.test", FetchedAt: start.Add(8 * 24 * time.Hour), State: "document", Body: []byte("User-agent: *\x00\xff")}
+	last := postgres.Robots{Origin: "https://a.test", FetchedAt: start.Add(8 * 24 * time.Hour), State: "document",
+		Body: []byte("User-agent: *\x00\xff")}
 	keep(last)
-	for origin, want := range map[string]*postgres.Robots{"https://a.test": &last, "https://b.test": nil, "https://c.test": nil} {
+	for origin, want := range map[string]*postgres.Robots{"https://a.test": &last, "https://b.test": nil,
+		"https://c.test": nil} {
 		got, err := db.Robots(t.Context(), origin)
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%s: error %v (-want +got):\n%s", origin, err, diff)

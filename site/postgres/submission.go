@@ -60,7 +60,8 @@ func (db *DB) ReceiveSubmission(ctx context.Context, r site.Received) (site.Rece
 	sum := sha256.Sum256(content)
 	var receipt site.Receipt
 	err = db.Transact(ctx, func(tx pgx.Tx) (err error) {
-		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1::integer, hashtext(encode($2, 'hex')))`, lockSubmitter, client); err != nil {
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1::integer, hashtext(encode($2, 'hex')))`,
+			lockSubmitter, client); err != nil {
 			return err
 		}
 		receipt, err = repetition(ctx, tx, client, sum[:], r)
@@ -70,7 +71,8 @@ func (db *DB) ReceiveSubmission(ctx context.Context, r site.Received) (site.Rece
 		if err := countClient(ctx, tx, client, r.At); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1::integer, hashtext($2))`, lockDomain, r.Domain); err != nil {
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1::integer, hashtext($2))`, lockDomain,
+			r.Domain); err != nil {
 			return err
 		}
 		if err := refuseDuplicate(ctx, tx, r); err != nil {
@@ -98,7 +100,8 @@ func (db *DB) clientKey(ctx context.Context) ([]byte, error) {
 	if value == "" {
 		fresh := make([]byte, sha256.Size)
 		rand.Read(fresh) // never fails
-		_, err := db.pool.Exec(ctx, `INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING`, name, hex.EncodeToString(fresh))
+		_, err := db.pool.Exec(ctx, `INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING`, name,
+			hex.EncodeToString(fresh))
 		if err != nil {
 			return nil, fmt.Errorf("keep setting %s: %w", name, err)
 		}
@@ -121,7 +124,9 @@ func repetition(ctx context.Context, tx pgx.Tx, client, sum []byte, r site.Recei
 	var id uuid.UUID
 	var before []byte
 	receipt := site.Receipt{Again: true}
-	err := tx.QueryRow(ctx, `SELECT id, content_hash, probe_result FROM submissions WHERE client = $1 AND idempotency_key = $2`, client, r.Key).
+	err := tx.QueryRow(ctx,
+		`SELECT id, content_hash, probe_result FROM submissions WHERE client = $1 AND idempotency_key = $2`, client,
+		r.Key).
 		Scan(&id, &before, &receipt.ProbeResult)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return site.Receipt{}, nil
@@ -143,7 +148,9 @@ func countClient(ctx context.Context, tx pgx.Tx, client []byte, now time.Time) e
 			ORDER BY received_at DESC LIMIT $3) AS recent`, client, now.Add(-time.Hour), site.SubmissionsPerHour).Scan(&n, &oldest)
 	if err == nil && n >= site.SubmissionsPerHour {
 		err = &site.SubmissionLimitError{
-			Message:    fmt.Sprintf("%d submissions an hour are taken from one address; Retry-After says when the next is", site.SubmissionsPerHour),
+			Message: fmt.Sprintf(
+				"%d submissions an hour are taken from one address; Retry-After says when the next is",
+				site.SubmissionsPerHour),
 			RetryAfter: oldest.Add(time.Hour).Sub(now),
 		}
 	}
@@ -167,7 +174,9 @@ func refuseDuplicate(ctx context.Context, tx pgx.Tx, r site.Received) error {
 		return &site.DuplicateError{Message: "this address was submitted already and waits for review"}
 	case waiting >= site.PendingPerDomain:
 		return &site.SubmissionLimitError{
-			Message:    fmt.Sprintf("%d submissions of this domain wait for review already; more are taken when they are decided", site.PendingPerDomain),
+			Message: fmt.Sprintf(
+				"%d submissions of this domain wait for review already; more are taken when they are decided",
+				site.PendingPerDomain),
 			RetryAfter: time.Hour,
 		}
 	}
@@ -180,10 +189,12 @@ func refuseFlood(ctx context.Context, tx pgx.Tx, most int) error {
 		return nil
 	}
 	var n int
-	err := tx.QueryRow(ctx, `SELECT count(*) FROM (SELECT FROM submissions WHERE state = 'pending' LIMIT $1) AS waiting`, most).Scan(&n)
+	err := tx.QueryRow(ctx,
+		`SELECT count(*) FROM (SELECT FROM submissions WHERE state = 'pending' LIMIT $1) AS waiting`, most).Scan(&n)
 	if err == nil && n >= most {
 		err = &site.SubmissionLimitError{
-			Message:    fmt.Sprintf("%d submissions wait for review already; more are taken when some are decided", most),
+			Message: fmt.Sprintf("%d submissions wait for review already; more are taken when some are decided",
+				most),
 			RetryAfter: time.Hour,
 		}
 	}
@@ -211,7 +222,8 @@ func insertSubmission(ctx context.Context, tx pgx.Tx, client, sum []byte, r site
 		INSERT INTO submissions (id, received_at, client, idempotency_key, content_hash, url, domain, email, service_name, description,
 			website_url, category, endpoints, notes, probe_due_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
-		receipt.ID, r.At, client, key, sum, r.URL, r.Domain, r.Email, r.ServiceName, r.Description, r.WebsiteURL, r.Category, r.Endpoints, r.Notes, due)
+		receipt.ID, r.At, client, key, sum, r.URL, r.Domain, r.Email, r.ServiceName, r.Description, r.WebsiteURL,
+		r.Category, r.Endpoints, r.Notes, due)
 	return receipt, err
 }
 
@@ -226,7 +238,8 @@ func takeProbe(ctx context.Context, tx pgx.Tx, domain string, now time.Time) (ti
 	}
 	var n int
 	var oldest *time.Time
-	err = tx.QueryRow(ctx, `SELECT count(*), min(began_at) FROM submission_probes WHERE domain = $1 AND began_at > $2`, domain, hour).Scan(&n, &oldest)
+	err = tx.QueryRow(ctx, `SELECT count(*), min(began_at) FROM submission_probes WHERE domain = $1 AND began_at > $2`,
+		domain, hour).Scan(&n, &oldest)
 	if err != nil {
 		return now, err
 	}
@@ -264,7 +277,8 @@ func (db *DB) TakeSubmissionProbe(ctx context.Context, now time.Time) (*QueuedPr
 				return err
 			}
 			looked, q.ID = true, id.String()
-			if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1::integer, hashtext($2))`, lockDomain, domain); err != nil {
+			if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1::integer, hashtext($2))`, lockDomain,
+				domain); err != nil {
 				return err
 			}
 			due, err := takeProbe(ctx, tx, domain, now)

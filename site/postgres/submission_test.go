@@ -21,7 +21,8 @@ import (
 func received(name, domain, client string) site.Received {
 	return site.Received{
 		Submission: site.Submission{
-			URL: "https://" + name + "." + domain, Email: "owner@" + domain, ServiceName: name, Description: "About " + name, WebsiteURL: "https://" + domain,
+			URL: "https://" + name + "." + domain, Email: "owner@" + domain, ServiceName: name,
+			Description: "About " + name, WebsiteURL: "https://" + domain,
 			Category: "Data", Endpoints: []string{"/a", "POST /b"},
 		},
 		Domain: domain, Client: client, At: start, Probe: true,
@@ -66,7 +67,8 @@ func TestReceiveSubmissionFlood(t *testing.T) {
 			first = receipt
 		}
 	}
-	if _, err := send(3); limit(t, err) != "1h0m0s" || err == nil || !strings.Contains(err.Error(), "3 submissions wait for review already") {
+	if _, err := send(3); limit(t, err) != "1h0m0s" || err == nil ||
+		!strings.Contains(err.Error(), "3 submissions wait for review already") {
 		t.Errorf("a fourth: %v", err)
 	}
 	if again, err := send(0); err != nil || again.ID != first.ID || !again.Again {
@@ -84,7 +86,10 @@ func TestReceiveSubmission(t *testing.T) {
 	t.Parallel()
 	db := open(t)
 	ctx := t.Context()
-	if err := db.AddListings(ctx, []postgres.Listing{{Slug: "listed", Name: "Listed", BaseURL: "https://api.listed.example", Category: "Odd", Source: "imported:file", CreatedAt: start, Endpoints: []postgres.ListedEndpoint{{Path: "/"}}}}); err != nil {
+	if err := db.AddListings(ctx,
+		[]postgres.Listing{{Slug: "listed", Name: "Listed", BaseURL: "https://api.listed.example", Category: "Odd",
+			Source: "imported:file", CreatedAt: start,
+			Endpoints: []postgres.ListedEndpoint{{Path: "/"}}}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -134,7 +139,8 @@ func TestReceiveSubmission(t *testing.T) {
 		}
 	}
 	categories, err := db.SubmissionCategories(ctx)
-	if err != nil || !slices.Contains(categories, "Odd") || !slices.Contains(categories, "AI") || !slices.IsSorted(categories) {
+	if err != nil || !slices.Contains(categories, "Odd") || !slices.Contains(categories, "AI") ||
+		!slices.IsSorted(categories) {
 		t.Errorf("categories %q, %v", categories, err)
 	}
 }
@@ -216,7 +222,8 @@ func TestSubmissionProbesWait(t *testing.T) {
 	if err := db.KeepSubmissionProbe(ctx, ids[0], site.ProbeResult{}); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := db.SubmissionState(ctx, ids[0]); err != nil || s.ProbeResult == nil || !cmp.Equal(*s.ProbeResult, result) {
+	if s, err := db.SubmissionState(ctx, ids[0]); err != nil || s.ProbeResult == nil ||
+		!cmp.Equal(*s.ProbeResult, result) {
 		t.Errorf("of two results the first is kept: %+v, %v", s.ProbeResult, err)
 	}
 	found := map[string]bool{take(62 * time.Minute): true, take(62 * time.Minute): true}
@@ -238,7 +245,8 @@ func TestReview(t *testing.T) {
 		}
 		return uuid.MustParse(receipt.ID)
 	}
-	first, second, third, nameless := receive("Größe & Co", "a.example"), receive("Grosse Co", "b.example"), receive("Grösse-Co", "c.example"), receive("名前", "d.example")
+	first, second, third, nameless := receive("Größe & Co", "a.example"), receive("Grosse Co", "b.example"),
+		receive("Grösse-Co", "c.example"), receive("名前", "d.example")
 	later := start.Add(time.Hour)
 	approve := func(id uuid.UUID, want string) {
 		t.Helper()
@@ -259,7 +267,8 @@ func TestReview(t *testing.T) {
 		t.Fatal(err)
 	}
 	var decided *postgres.DecidedError
-	if _, err := db.ApproveSubmission(ctx, third, "ada", later); !errors.As(err, &decided) || decided.Error() != "it was rejected on "+later.Add(time.Minute).UTC().Format("2006-01-02 15:04 UTC")+" by bob" {
+	if _, err := db.ApproveSubmission(ctx, third, "ada", later); !errors.As(err, &decided) ||
+		decided.Error() != "it was rejected on "+later.Add(time.Minute).UTC().Format("2006-01-02 15:04 UTC")+" by bob" {
 		t.Errorf("approved after it was rejected: %v", err)
 	}
 	if err := db.RejectSubmission(ctx, second, "bob", "late", later); !errors.As(err, &decided) || decided.By != "ada" {
@@ -273,7 +282,8 @@ func TestReview(t *testing.T) {
 		t.Errorf("due after approval: %+v, %v", due, err)
 	}
 	got, trail, err := db.Submission(ctx, third)
-	if err != nil || got.State != "rejected" || *got.Reason != "no terms" || len(trail) != 1 || trail[0].Actor != "bob" || trail[0].Action != "reject" || trail[0].Detail != "no terms" {
+	if err != nil || got.State != "rejected" || *got.Reason != "no terms" || len(trail) != 1 ||
+		trail[0].Actor != "bob" || trail[0].Action != "reject" || trail[0].Detail != "no terms" {
 		t.Errorf("after its rejection: %+v, %+v, %v", got, trail, err)
 	}
 	if r, err := db.ReceiveSubmission(ctx, received("api", "c.example", "again")); err != nil || r.ID == "" {
@@ -323,7 +333,9 @@ func TestOwnershipToken(t *testing.T) {
 	if _, _, err := db.OwnershipToken(ctx, "a"); !errors.Is(err, postgres.ErrNotFound) {
 		t.Errorf("of no service: %v", err)
 	}
-	if err := db.AddListings(ctx, []postgres.Listing{{Slug: "a", Name: "A", BaseURL: "https://a.example", Category: "AI", Source: "imported:file", CreatedAt: start, Endpoints: []postgres.ListedEndpoint{{Path: "/"}}}}); err != nil {
+	if err := db.AddListings(ctx,
+		[]postgres.Listing{{Slug: "a", Name: "A", BaseURL: "https://a.example", Category: "AI", Source: "imported:file",
+			CreatedAt: start, Endpoints: []postgres.ListedEndpoint{{Path: "/"}}}}); err != nil {
 		t.Fatal(err)
 	}
 	first, base, err := db.OwnershipToken(ctx, "a")

@@ -93,7 +93,8 @@ func inputFacts(ctx context.Context, tx pgx.Tx, taken []Service) ([]ServiceFacts
 	}
 	var id int64
 	var s SiteFacts
-	_, err = pgx.ForEachRow(rows, []any{&id, &s.CheckedAt, &s.Homepage, &s.OpenAPI, &s.Pricing, &s.LLMsTxt, &s.Robots, &s.Terms, &s.Domain}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&id, &s.CheckedAt, &s.Homepage, &s.OpenAPI, &s.Pricing, &s.LLMsTxt, &s.Robots,
+		&s.Terms, &s.Domain}, func() error {
 		at[id].Site = new(s)
 		return nil
 	})
@@ -120,7 +121,8 @@ func (db *DB) RecordInput(ctx context.Context, serviceID int64, hash string, now
 // to ask, and ErrSpent when the day has no question left. Takers wait for each other at the day's row, so that together
 // they never take more than perDay. A question that dies on its way is taken again after its lease, and counts twice:
 // its request may have been sent.
-func (db *DB) TakeQuestion(ctx context.Context, now time.Time, model, prompt string, perDay int, lease time.Duration) (*ServiceFacts, error) {
+func (db *DB) TakeQuestion(ctx context.Context, now time.Time, model, prompt string, perDay int,
+	lease time.Duration) (*ServiceFacts, error) {
 	var taken *ServiceFacts
 	errNone := errors.New("nothing to ask")
 	err := db.Transact(ctx, func(tx pgx.Tx) error {
@@ -148,7 +150,8 @@ func (db *DB) TakeQuestion(ctx context.Context, now time.Time, model, prompt str
 		case tag.RowsAffected() == 0:
 			return ErrSpent
 		}
-		if _, err := tx.Exec(ctx, `UPDATE synthesis_inputs SET ask_at = $2 WHERE service_id = $1`, found[0].ID, now.Add(lease)); err != nil {
+		if _, err := tx.Exec(ctx, `UPDATE synthesis_inputs SET ask_at = $2 WHERE service_id = $1`, found[0].ID,
+			now.Add(lease)); err != nil {
 			return err
 		}
 		facts, err := inputFacts(ctx, tx, found)
@@ -188,7 +191,8 @@ func (db *DB) KeepSynthesis(ctx context.Context, serviceID int64, s SynthesisFac
 
 // ReleaseQuestion gives a question back that was asked in vain for a reason that is gone: it may be taken at once.
 func (db *DB) ReleaseQuestion(ctx context.Context, serviceID int64) error {
-	if _, err := db.pool.Exec(ctx, `UPDATE synthesis_inputs SET ask_at = NULL WHERE service_id = $1`, serviceID); err != nil {
+	if _, err := db.pool.Exec(ctx, `UPDATE synthesis_inputs SET ask_at = NULL WHERE service_id = $1`,
+		serviceID); err != nil {
 		return fmt.Errorf("release the question of service %d: %w", serviceID, err)
 	}
 	return nil
@@ -205,7 +209,8 @@ const sameQuestion = `(old.input_hash, old.model_id, old.prompt_version) = (excl
 
 // KeepSynthesisFailure keeps why a question has no answer that counts. It is asked again after a pause that doubles
 // with each failure in a row, and not before notBefore.
-func (db *DB) KeepSynthesisFailure(ctx context.Context, serviceID int64, q Question, reason string, now, notBefore time.Time) error {
+func (db *DB) KeepSynthesisFailure(ctx context.Context, serviceID int64, q Question, reason string, now,
+	notBefore time.Time) error {
 	err := db.Transact(ctx, func(tx pgx.Tx) error {
 		b := &pgx.Batch{}
 		b.Queue(`
@@ -242,17 +247,19 @@ func (db *DB) CategoriesInUse(ctx context.Context) ([]string, error) {
 
 // readSyntheses gives each service the model's answer about it.
 func (r *Reader) readSyntheses(ctx context.Context, by map[int64]*ServiceFacts) error {
-	rows, err := r.tx.Query(ctx, `SELECT service_id, input_hash, model_id, prompt_version, asked_at, answer FROM syntheses WHERE service_id = ANY($1)`, slices.Collect(maps.Keys(by)))
+	rows, err := r.tx.Query(ctx,
+		`SELECT service_id, input_hash, model_id, prompt_version, asked_at, answer FROM syntheses WHERE service_id = ANY($1)`, slices.Collect(maps.Keys(by)))
 	if err != nil {
 		return fmt.Errorf("read syntheses: %w", err)
 	}
 	var id int64
 	var s SynthesisFacts
-	_, err = pgx.ForEachRow(rows, []any{&id, &s.InputHash, &s.ModelID, &s.PromptVersion, &s.AskedAt, &s.Answer}, func() error {
-		by[id].Synthesis = new(s)
-		s.Answer = site.Synthesis{} // its list is not shared
-		return nil
-	})
+	_, err = pgx.ForEachRow(rows, []any{&id, &s.InputHash, &s.ModelID, &s.PromptVersion, &s.AskedAt, &s.Answer},
+		func() error {
+			by[id].Synthesis = new(s)
+			s.Answer = site.Synthesis{} // its list is not shared
+			return nil
+		})
 	if err != nil {
 		return fmt.Errorf("read syntheses: %w", err)
 	}

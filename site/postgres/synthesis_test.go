@@ -27,7 +27,8 @@ func inputs(t *testing.T, db *postgres.DB, n int) {
 		t.Fatal(err)
 	}
 	for i, s := range dueSites(t, db, start) {
-		v := postgres.SiteVisit{ServiceID: s.ID, Slug: s.Slug, At: start, NextAt: start.Add(24 * time.Hour), Facts: &postgres.SiteFacts{}}
+		v := postgres.SiteVisit{ServiceID: s.ID, Slug: s.Slug, At: start, NextAt: start.Add(24 * time.Hour),
+			Facts: &postgres.SiteFacts{}}
 		if err := db.RecordSite(t.Context(), v); err != nil {
 			t.Fatal(err)
 		}
@@ -38,7 +39,8 @@ func inputs(t *testing.T, db *postgres.DB, n int) {
 		t.Fatalf("%d inputs are due, want %d; error %v", len(due), n, err)
 	}
 	for i, s := range due {
-		if err := db.RecordInput(t.Context(), s.ID, "hash", start.Add(time.Duration(i)*time.Second), start.Add(time.Hour)); err != nil {
+		if err := db.RecordInput(t.Context(), s.ID, "hash", start.Add(time.Duration(i)*time.Second),
+			start.Add(time.Hour)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -47,7 +49,8 @@ func inputs(t *testing.T, db *postgres.DB, n int) {
 // visited keeps one offline check of a service.
 func visited(t *testing.T, db *postgres.DB, id int64, i int) {
 	t.Helper()
-	v := postgres.Visit{Check: postgres.Check{ServiceID: id, ID: postgres.EndpointID("check", "", fmt.Sprint(id)), CheckedAt: start.Add(time.Duration(i) * time.Millisecond)}, NextCheckAt: start.Add(time.Hour)}
+	v := postgres.Visit{Check: postgres.Check{ServiceID: id, ID: postgres.EndpointID("check", "", fmt.Sprint(id)),
+		CheckedAt: start.Add(time.Duration(i) * time.Millisecond)}, NextCheckAt: start.Add(time.Hour)}
 	if err := db.RecordVisits(t.Context(), []postgres.Visit{v}); err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +81,8 @@ func TestTakeQuestion(t *testing.T) {
 	if s, err := take(t, db, start.Add(30*time.Second), 3); s != nil || err != nil {
 		t.Errorf("both are asked about: %v, error %v", s, err)
 	}
-	fact := postgres.SynthesisFacts{Question: postgres.Question{InputHash: "hash", ModelID: "m", PromptVersion: "1"}, AskedAt: start, Answer: site.Synthesis{CapabilityTags: site.SynthesisList{Value: []string{"a"}}}}
+	fact := postgres.SynthesisFacts{Question: postgres.Question{InputHash: "hash", ModelID: "m", PromptVersion: "1"},
+		AskedAt: start, Answer: site.Synthesis{CapabilityTags: site.SynthesisList{Value: []string{"a"}}}}
 	if err := db.KeepSynthesis(t.Context(), second.ID, fact); err != nil {
 		t.Fatal(err)
 	}

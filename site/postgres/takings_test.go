@@ -33,9 +33,12 @@ func trades(n int) []ledger.Settlement {
 			payer = 1001
 		}
 		list[i] = ledger.Settlement{
-			Network: []string{base, "eip155:137"}[r.IntN(2)], Block: at.Unix() / 2, Time: at, Transaction: fmt.Sprintf("0x%064x", i), Method: "eip3009",
-			Facilitator: []string{"acme", "bolt", "cove"}[r.IntN(3)], Settler: "0xs", Token: []string{"usdc", "usdc", "wide"}[r.IntN(3)],
-			Payer: fmt.Sprintf("0xa%d", payer), Payee: fmt.Sprintf("0xa%d", 1000+payee), Amount: []string{"0", "10000", "2500000", "10000"}[r.IntN(4)],
+			Network: []string{base, "eip155:137"}[r.IntN(2)], Block: at.Unix() / 2, Time: at,
+			Transaction: fmt.Sprintf("0x%064x", i), Method: "eip3009",
+			Facilitator: []string{"acme", "bolt", "cove"}[r.IntN(3)], Settler: "0xs",
+			Token: []string{"usdc", "usdc", "wide"}[r.IntN(3)],
+			Payer: fmt.Sprintf("0xa%d", payer), Payee: fmt.Sprintf("0xa%d", 1000+payee),
+			Amount: []string{"0", "10000", "2500000", "10000"}[r.IntN(4)],
 		}
 		if list[i].Token == "wide" {
 			list[i].Amount += "000000000000"
@@ -53,7 +56,8 @@ func decimal(r *big.Rat) string {
 func TestTakings(t *testing.T) {
 	t.Parallel()
 	db := open(t)
-	if _, err := db.ImportFacilitators(t.Context(), []ledger.Facilitator{facilitator("acme"), facilitator("bolt"), facilitator("cove")}); err != nil {
+	if _, err := db.ImportFacilitators(t.Context(),
+		[]ledger.Facilitator{facilitator("acme"), facilitator("bolt"), facilitator("cove")}); err != nil {
 		t.Fatal(err)
 	}
 	list := trades(6000)
@@ -66,11 +70,16 @@ func TestTakings(t *testing.T) {
 	}
 	recipients := []ledger.Recipient{
 		{ServiceID: 1, Network: base, Address: "0xa1000"},
-		{ServiceID: 2, Network: base, Address: "0xa1001"}, {ServiceID: 2, Network: "eip155:137", Address: "0xa1001"}, {ServiceID: 2, Network: "eip155:137", Address: "0xa1002"},
+		{ServiceID: 2, Network: base, Address: "0xa1001"}, {ServiceID: 2, Network: "eip155:137", Address: "0xa1001"},
+		{ServiceID: 2, Network: "eip155:137", Address: "0xa1002"},
 		{ServiceID: 3, Network: base, Address: "0xa1001"}, // shared
-		{ServiceID: 4, Network: base, Address: "0xa1003", Until: day(12)}, {ServiceID: 4, Network: "eip155:137", Address: "0xa1003"},
-		{ServiceID: 5, Network: base, Address: "0xa1004", Until: day(12)}, {ServiceID: 5, Network: base, Address: "0xa1004", Until: day(5)}, // the later word holds
-		{ServiceID: 6, Network: base, Address: "0xa1004", Until: day(40)}, {ServiceID: 6, Network: base, Address: "0xa1003", Until: day(200)},
+		{ServiceID: 4, Network: base, Address: "0xa1003", Until: day(12)},
+		{ServiceID: 4, Network: "eip155:137", Address: "0xa1003"},
+		// the later word holds
+		{ServiceID: 5, Network: base, Address: "0xa1004", Until: day(12)},
+		{ServiceID: 5, Network: base, Address: "0xa1004", Until: day(5)},
+		{ServiceID: 6, Network: base, Address: "0xa1004", Until: day(40)},
+		{ServiceID: 6, Network: base, Address: "0xa1003", Until: day(200)},
 		{ServiceID: 7, Network: base, Address: "0xnobody"}, {ServiceID: 8, Network: "eip155:1", Address: "0xa1001"},
 	}
 	var flows []ledger.CountedFlow
@@ -78,7 +87,8 @@ func TestTakings(t *testing.T) {
 	for _, f := range []string{"acme", "bolt"} { // not cove's
 		for _, network := range []string{base, "eip155:137"} {
 			for _, token := range []string{"usdc", "wide"} {
-				flows = append(flows, ledger.CountedFlow{Facilitator: f, Network: network, Token: token, Unit: units[token]})
+				flows = append(flows, ledger.CountedFlow{Facilitator: f, Network: network, Token: token,
+					Unit: units[token]})
 			}
 		}
 	}
@@ -100,7 +110,8 @@ func TestTakings(t *testing.T) {
 		for i := range got.Payees {
 			got.Payees[i].Before = ledger.TakingSum{}
 		}
-		if diff := gocmp.Diff(naiveTakings(list, c.now, recipients, units), got, cmpopts.IgnoreUnexported(ledger.Takings{}, ledger.PayeeFacts{})); diff != "" {
+		if diff := gocmp.Diff(naiveTakings(list, c.now, recipients, units), got,
+			cmpopts.IgnoreUnexported(ledger.Takings{}, ledger.PayeeFacts{})); diff != "" {
 			t.Errorf("takings %s (-want +got):\n%s", c.how, diff)
 		}
 		if got.Whole.SinglePayerSettlements30d == 0 || got.Whole.SelfSettlements30d == 0 {
@@ -131,12 +142,14 @@ func checkBefore(t *testing.T, now time.Time, payees []ledger.PayeeFacts) {
 		}
 		ended := p.Network == base && p.Address == "0xa1003"
 		if ended != (n == 0) || ended != p.Days[0].Day.Before(window) {
-			t.Errorf("%s on %s: %d settlements before the days that begin on %s", p.Address, p.Network, n, p.Days[0].Day)
+			t.Errorf("%s on %s: %d settlements before the days that begin on %s", p.Address, p.Network, n,
+				p.Days[0].Day)
 		}
 	}
 }
 
-func naiveTakings(list []ledger.Settlement, now time.Time, recipients []ledger.Recipient, units map[string]string) *ledger.Takings {
+func naiveTakings(list []ledger.Settlement, now time.Time, recipients []ledger.Recipient,
+	units map[string]string) *ledger.Takings {
 	today := now.Truncate(24 * time.Hour)
 	month := today.AddDate(0, 0, -29)
 	value := func(s ledger.Settlement) *big.Rat {
@@ -169,7 +182,9 @@ func naiveTakings(list []ledger.Settlement, now time.Time, recipients []ledger.R
 		}
 		p.LastAt = s.Time
 		d := s.Time.Truncate(24 * time.Hour)
-		i := slices.IndexFunc(p.Days, func(t ledger.TakingDay) bool { return t.Day.Equal(d) && t.Facilitator == s.Facilitator })
+		i := slices.IndexFunc(p.Days, func(t ledger.TakingDay) bool {
+			return t.Day.Equal(d) && t.Facilitator == s.Facilitator
+		})
 		if i < 0 {
 			i = len(p.Days)
 			p.Days = append(p.Days, ledger.TakingDay{Day: d, Facilitator: s.Facilitator})
@@ -202,7 +217,8 @@ func naiveTakings(list []ledger.Settlement, now time.Time, recipients []ledger.R
 		for _, s := range list {
 			d := s.Time.Truncate(24 * time.Hour)
 			if d.Before(today.AddDate(0, 0, -89)) || !slices.ContainsFunc(recipients, func(r ledger.Recipient) bool {
-				return r.ServiceID == id && r.Network == s.Network && r.Address == s.Payee && (r.Until == nil || !d.After(*r.Until))
+				return r.ServiceID == id && r.Network == s.Network && r.Address == s.Payee &&
+					(r.Until == nil || !d.After(*r.Until))
 			}) {
 				continue
 			}
@@ -236,7 +252,9 @@ func naiveTakings(list []ledger.Settlement, now time.Time, recipients []ledger.R
 		for _, b := range buyers {
 			ranked = append(ranked, b)
 		}
-		slices.SortFunc(ranked, func(a, b *buyer) int { return cmp.Or(b.usd.Cmp(a.usd), cmp.Compare(a.facts.Address, b.facts.Address)) })
+		slices.SortFunc(ranked, func(a, b *buyer) int {
+			return cmp.Or(b.usd.Cmp(a.usd), cmp.Compare(a.facts.Address, b.facts.Address))
+		})
 		for i, b := range ranked {
 			if i < 3 {
 				s.TopUSD = append(s.TopUSD, b.facts.USD30d)

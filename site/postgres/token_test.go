@@ -18,8 +18,10 @@ func TestTokens(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := time.Date(2026, 7, 2, 0, 0, 0, 0, time.UTC)
-	for i, s := range []ledger.Settlement{{Network: "eip155:8453", Token: "own"}, {Network: "eip155:8453", Token: "usdc"}, {Network: "eip155:10", Token: "own"}} {
-		s.Block, s.Time, s.Transaction, s.LogIndex, s.Facilitator, s.Settler = int64(i), now.Add(-time.Hour), "x", i, "acme", "0xa1"
+	for i, s := range []ledger.Settlement{{Network: "eip155:8453", Token: "own"},
+		{Network: "eip155:8453", Token: "usdc"}, {Network: "eip155:10", Token: "own"}} {
+		s.Block, s.Time, s.Transaction, s.LogIndex, s.Facilitator, s.Settler = int64(i), now.Add(-time.Hour), "x", i,
+			"acme", "0xa1"
 		s.Payer, s.Payee, s.Amount = "p", "q", "1"
 		if _, err := db.RecordSettlements(t.Context(), []ledger.Settlement{s}); err != nil {
 			t.Fatal(err)
@@ -36,11 +38,18 @@ func TestTokens(t *testing.T) {
 		list    []ledger.Token
 		want    map[string]*ledger.Token
 	}{
-		{"none", "eip155:8453", nil, map[string]*ledger.Token{"eip155:8453 own": nil, "eip155:8453 usdc": nil, "eip155:10 own": nil}},
-		{"two", "eip155:8453", []ledger.Token{dollar, coin}, map[string]*ledger.Token{"eip155:8453 own": &dollar, "eip155:8453 usdc": &coin, "eip155:10 own": nil}},
-		{"another network", "eip155:10", []ledger.Token{elsewhere}, map[string]*ledger.Token{"eip155:8453 own": &dollar, "eip155:8453 usdc": &coin, "eip155:10 own": &elsewhere}},
-		{"one in their place", "eip155:8453", []ledger.Token{renamed}, map[string]*ledger.Token{"eip155:8453 own": &renamed, "eip155:8453 usdc": nil, "eip155:10 own": &elsewhere}},
-		{"none again", "eip155:8453", nil, map[string]*ledger.Token{"eip155:8453 own": nil, "eip155:8453 usdc": nil, "eip155:10 own": &elsewhere}},
+		{"none", "eip155:8453", nil, map[string]*ledger.Token{"eip155:8453 own": nil, "eip155:8453 usdc": nil,
+			"eip155:10 own": nil}},
+		{"two", "eip155:8453", []ledger.Token{dollar, coin},
+			map[string]*ledger.Token{"eip155:8453 own": &dollar, "eip155:8453 usdc": &coin, "eip155:10 own": nil}},
+		{"another network", "eip155:10", []ledger.Token{elsewhere},
+			map[string]*ledger.Token{"eip155:8453 own": &dollar, "eip155:8453 usdc": &coin,
+				"eip155:10 own": &elsewhere}},
+		{"one in their place", "eip155:8453", []ledger.Token{renamed},
+			map[string]*ledger.Token{"eip155:8453 own": &renamed, "eip155:8453 usdc": nil,
+				"eip155:10 own": &elsewhere}},
+		{"none again", "eip155:8453", nil, map[string]*ledger.Token{"eip155:8453 own": nil, "eip155:8453 usdc": nil,
+			"eip155:10 own": &elsewhere}},
 	} {
 		if err := db.SetTokens(t.Context(), c.network, c.list); err != nil {
 			t.Fatal(err)

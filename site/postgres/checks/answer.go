@@ -75,7 +75,8 @@ type Responses struct {
 
 // ReadResponses reads the newest answers of endpoints. Ids are bytes, because pgx would write a uuid.UUID as text.
 func (r *LogReader) ReadResponses(ctx context.Context, endpoints [][16]byte) (map[uuid.UUID]Responses, error) {
-	kept, err := envelopes(ctx, r.tx, `SELECT `+envelopeColumns+` FROM envelopes WHERE endpoint_id = ANY($1)`, endpoints)
+	kept, err := envelopes(ctx, r.tx, `SELECT `+envelopeColumns+` FROM envelopes WHERE endpoint_id = ANY($1)`,
+		endpoints)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +88,8 @@ func (r *LogReader) ReadResponses(ctx context.Context, endpoints [][16]byte) (ma
 	err = r.each(ctx, `
 		SELECT endpoint_id, conclusive, received_at, method, url, status_code, header, body, truncated, tls_verified, exchange, sha256
 		FROM answers WHERE endpoint_id = ANY($1)`,
-		[]any{(*[16]byte)(&a.EndpointID), &a.Conclusive, &a.ReceivedAt, &a.Method, &a.URL, &a.StatusCode, &a.Header, &a.Body, &a.Truncated, &a.TLSVerified, &a.Exchange, &a.SHA256},
+		[]any{(*[16]byte)(&a.EndpointID), &a.Conclusive, &a.ReceivedAt, &a.Method, &a.URL, &a.StatusCode, &a.Header,
+			&a.Body, &a.Truncated, &a.TLSVerified, &a.Exchange, &a.SHA256},
 		func() {
 			of := by[a.EndpointID]
 			if a.Conclusive {

@@ -46,11 +46,13 @@ func queueChange(b *pgx.Batch, serviceID int64, c Change) {
 // meanwhile keeps its mark.
 func queueMarks(b *pgx.Batch, v Visit) {
 	if len(v.Told) > 0 {
-		b.Queue(`DELETE FROM change_marks WHERE service_id = $1 AND type = ANY($2) AND through <= $3::timestamptz - $4::interval`,
+		b.Queue(
+			`DELETE FROM change_marks WHERE service_id = $1 AND type = ANY($2) AND through <= $3::timestamptz - $4::interval`,
 			v.Check.ServiceID, v.Told, v.Check.CheckedAt, changeRate)
 	}
 	if v.Untold != nil {
-		b.Queue(`INSERT INTO change_marks (service_id, type, through) SELECT $1, type, $3 FROM unnest($2::text[]) AS type ON CONFLICT DO NOTHING`,
+		b.Queue(
+			`INSERT INTO change_marks (service_id, type, through) SELECT $1, type, $3 FROM unnest($2::text[]) AS type ON CONFLICT DO NOTHING`,
 			v.Check.ServiceID, site.ChangeTypes, *v.Untold)
 	}
 }
@@ -61,12 +63,13 @@ func Marks(ctx context.Context, q rows.Querier, services []int64) (map[int64]map
 	var kind string
 	var through time.Time
 	marks := map[int64]map[string]time.Time{}
-	err := rows.Each(ctx, q, `SELECT service_id, type, through FROM change_marks WHERE service_id = ANY($1)`, []any{&id, &kind, &through}, func() {
-		if marks[id] == nil {
-			marks[id] = map[string]time.Time{}
-		}
-		marks[id][kind] = through
-	}, services)
+	err := rows.Each(ctx, q, `SELECT service_id, type, through FROM change_marks WHERE service_id = ANY($1)`,
+		[]any{&id, &kind, &through}, func() {
+			if marks[id] == nil {
+				marks[id] = map[string]time.Time{}
+			}
+			marks[id][kind] = through
+		}, services)
 	if err != nil {
 		return nil, fmt.Errorf("read change marks: %w", err)
 	}
@@ -76,7 +79,8 @@ func Marks(ctx context.Context, q rows.Querier, services []int64) (map[int64]map
 // scan is where the columns of a record go. Documents go in as they come: as JSON they would be read twice before they
 // are copied.
 func (c *Change) scan() []any {
-	return []any{&c.ServiceID, &c.Type, &c.ObservedAt, (*[]byte)(&c.Summary), (*[]byte)(&c.OldSnapshot), (*[]byte)(&c.NewSnapshot)}
+	return []any{&c.ServiceID, &c.Type, &c.ObservedAt, (*[]byte)(&c.Summary), (*[]byte)(&c.OldSnapshot),
+		(*[]byte)(&c.NewSnapshot)}
 }
 
 const maxChanges = 20
@@ -89,7 +93,9 @@ func (r *LogReader) readChanges(ctx context.Context, cutoff time.Time, at *Index
 			SELECT service_id, type, observed_at, summary, old_snapshot, new_snapshot, id FROM changes
 			WHERE service_id = s.id AND observed_at < $1 ORDER BY observed_at DESC, id DESC LIMIT $2
 		) c WHERE s.id = ANY($3) ORDER BY c.service_id, c.observed_at DESC, c.id DESC`, c.scan(),
-		func() { at.services[c.ServiceID].Changes = append(at.services[c.ServiceID].Changes, c) }, cutoff, maxChanges, at.ids)
+		func() {
+			at.services[c.ServiceID].Changes = append(at.services[c.ServiceID].Changes, c)
+		}, cutoff, maxChanges, at.ids)
 	if err != nil {
 		return fmt.Errorf("read changes: %w", err)
 	}

@@ -122,7 +122,8 @@ func (r *LogReader) readServiceChangeLogs(ctx context.Context, now, cutoff time.
 
 // readChangeRows reads the logs of services, 0 being all of them, with rows before cutoff. It answers the rows that
 // they need, oldest first.
-func (r *LogReader) readChangeRows(ctx context.Context, now, cutoff time.Time, ids []int64, logs changeLogs) ([]Change, error) {
+func (r *LogReader) readChangeRows(ctx context.Context, now, cutoff time.Time, ids []int64, logs changeLogs) ([]Change,
+	error) {
 	if err := r.readChangePlaces(ctx, now, ids, logs); err != nil {
 		return nil, err
 	}
@@ -168,14 +169,16 @@ func (r *LogReader) readChangePlaces(ctx context.Context, now time.Time, ids []i
 	var id, n int64
 	var kind string
 	var t time.Time
-	err := r.each(ctx, `SELECT service_id, type, rows FROM change_positions WHERE service_id = ANY($1)`, []any{&id, &kind, &n}, func() {
-		l := logs.of(id, kind)
-		l.Sealed, l.Next = n, n
-	}, ids)
+	err := r.each(ctx, `SELECT service_id, type, rows FROM change_positions WHERE service_id = ANY($1)`,
+		[]any{&id, &kind, &n}, func() {
+			l := logs.of(id, kind)
+			l.Sealed, l.Next = n, n
+		}, ids)
 	if err != nil {
 		return err
 	}
-	err = r.each(ctx, `SELECT service_id, type, block, hour FROM change_blocks WHERE service_id = ANY($1) ORDER BY service_id, type, block`,
+	err = r.each(ctx,
+		`SELECT service_id, type, block, hour FROM change_blocks WHERE service_id = ANY($1) ORDER BY service_id, type, block`,
 		[]any{&id, &kind, &n, &t}, func() {
 			l := logs.of(id, kind)
 			l.Blocks = append(l.Blocks, LogBlock{n, t})
@@ -184,7 +187,8 @@ func (r *LogReader) readChangePlaces(ctx context.Context, now time.Time, ids []i
 		return err
 	}
 	oldest := now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-site.ChangeDays)
-	return r.each(ctx, `SELECT service_id, type, day::timestamptz, first FROM change_days WHERE service_id = ANY($1) AND day >= $2 ORDER BY service_id, type, day`,
+	return r.each(ctx,
+		`SELECT service_id, type, day::timestamptz, first FROM change_days WHERE service_id = ANY($1) AND day >= $2 ORDER BY service_id, type, day`,
 		[]any{&id, &kind, &t, &n}, func() {
 			l := logs.of(id, kind)
 			l.Days = append(l.Days, ChangeDay{t, n})

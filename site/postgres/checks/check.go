@@ -92,13 +92,16 @@ func queueChecks(b *pgx.Batch, checks []*Check) {
 	if n == 0 {
 		return
 	}
-	services, times, ids := make([]int64, n), make([]time.Time, n), make([][16]byte, n) // pgx would write a uuid.UUID as text
+	// pgx would write a uuid.UUID as text
+	services, times, ids := make([]int64, n), make([]time.Time, n), make([][16]byte, n)
 	counted, statuses, up := make([]bool, n), make([]*string, n), make([]bool, n)
 	codes, responses, endpoints := make([]*int, n), make([]*int, n), make([]int, n)
 	messages, failures := make([]*string, n), make([]int, n)
 	for i, c := range checks {
-		services[i], times[i], ids[i], counted[i], statuses[i], up[i] = c.ServiceID, c.CheckedAt, c.ID, c.Counted, c.Status, c.IsUp
-		codes[i], responses[i], endpoints[i], messages[i], failures[i] = c.StatusCode, c.ResponseTimeMS, c.EndpointsFound, c.ErrorMessage, c.ConsecutiveFailures
+		services[i], times[i], ids[i], counted[i], statuses[i], up[i] = c.ServiceID, c.CheckedAt, c.ID, c.Counted,
+			c.Status, c.IsUp
+		codes[i], responses[i], endpoints[i], messages[i], failures[i] = c.StatusCode, c.ResponseTimeMS,
+			c.EndpointsFound, c.ErrorMessage, c.ConsecutiveFailures
 	}
 	b.Queue(`
 		INSERT INTO checks (`+checkColumns+`)
@@ -156,7 +159,8 @@ func knownChecks(ctx context.Context, tx pgx.Tx, checks []*Check, of []int64) (m
 			}
 		}
 	}
-	rows, err := tx.Query(ctx, `SELECT id FROM checks WHERE service_id = ANY($1) AND checked_at >= $2 AND id = ANY($3)`, of, since.Truncate(time.Microsecond), ids)
+	rows, err := tx.Query(ctx, `SELECT id FROM checks WHERE service_id = ANY($1) AND checked_at >= $2 AND id = ANY($3)`,
+		of, since.Truncate(time.Microsecond), ids)
 	if err != nil {
 		return nil, fmt.Errorf("find known checks: %w", err)
 	}

@@ -109,8 +109,10 @@ type envelopeArrays struct {
 
 func envelopeRows(list []*Envelope) (c envelopeArrays) {
 	for _, e := range list {
-		c.ids, c.at, c.methods, c.urls = append(c.ids, e.EndpointID), append(c.at, e.ReceivedAt), append(c.methods, e.Method), append(c.urls, e.URL)
-		c.statuses, c.truncated, c.verified = append(c.statuses, e.StatusCode), append(c.truncated, e.Truncated), append(c.verified, e.TLSVerified)
+		c.ids, c.at, c.methods, c.urls = append(c.ids, e.EndpointID), append(c.at, e.ReceivedAt),
+			append(c.methods, e.Method), append(c.urls, e.URL)
+		c.statuses, c.truncated, c.verified = append(c.statuses, e.StatusCode), append(c.truncated, e.Truncated),
+			append(c.verified, e.TLSVerified)
 		c.sums, c.exchanges = append(c.sums, e.SHA256), append(c.exchanges, e.Exchange)
 	}
 	return c
@@ -141,7 +143,8 @@ func envelopes(ctx context.Context, q rows.Querier, sql string, args ...any) (li
 		return nil, fmt.Errorf("read envelopes: %w", err)
 	}
 	var e Envelope
-	_, err = pgx.ForEachRow(rows, []any{(*[16]byte)(&e.EndpointID), &e.ReceivedAt, &e.Method, &e.URL, &e.StatusCode, &e.Header, &e.Body, &e.Truncated, &e.TLSVerified, &e.SHA256, &e.Exchange},
+	_, err = pgx.ForEachRow(rows, []any{(*[16]byte)(&e.EndpointID), &e.ReceivedAt, &e.Method, &e.URL, &e.StatusCode,
+		&e.Header, &e.Body, &e.Truncated, &e.TLSVerified, &e.SHA256, &e.Exchange},
 		func() error {
 			kept := e
 			list = append(list, &kept)

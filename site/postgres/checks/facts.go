@@ -56,7 +56,8 @@ func (x *Index) Add(serviceID int64, f *Facts, endpoints []EndpointPrices) {
 
 // ReadDirectory reads the logs of all services, and of each service in the index its hours. Rows enter a log delay
 // after their time.
-func (r *LogReader) ReadDirectory(ctx context.Context, now time.Time, delay time.Duration, services *Index) (f DirectoryFacts, err error) {
+func (r *LogReader) ReadDirectory(ctx context.Context, now time.Time, delay time.Duration,
+	services *Index) (f DirectoryFacts, err error) {
 	sealed, _, err := r.seal(ctx)
 	if err != nil {
 		return f, fmt.Errorf("read logs: %w", err)

@@ -88,12 +88,15 @@ func queueFound(b *pgx.Batch, found []EndpointVisit) {
 		return
 	}
 	ids, probed := make([]uuid.UUID, n), make([]time.Time, n)
-	verdicts, descriptions, types, fingerprints := make([]*string, n), make([]*string, n), make([]*string, n), make([]*string, n)
+	verdicts, descriptions, types, fingerprints := make([]*string, n), make([]*string, n), make([]*string, n),
+		make([]*string, n)
 	classes, reasons, times := make([]string, n), make([]string, n), make([]*int, n)
 	paid, headAt, headFree := make([]bool, n), make([]*time.Time, n), make([]*bool, n)
 	for i, e := range found {
-		ids[i], probed[i], verdicts[i], classes[i], reasons[i], times[i], paid[i] = e.ID, e.ProbedAt, e.Verdict, e.Class, e.Reason, e.ResponseTimeMS, e.Paid
-		descriptions[i], types[i], fingerprints[i], headAt[i], headFree[i] = e.Description, e.MimeType, e.Fingerprint, e.HeadAt, e.HeadFree
+		ids[i], probed[i], verdicts[i], classes[i], reasons[i], times[i], paid[i] = e.ID, e.ProbedAt, e.Verdict,
+			e.Class, e.Reason, e.ResponseTimeMS, e.Paid
+		descriptions[i], types[i], fingerprints[i], headAt[i], headFree[i] = e.Description, e.MimeType, e.Fingerprint,
+			e.HeadAt, e.HeadFree
 	}
 	b.Queue(`
 		UPDATE endpoints e SET last_probed_at = v.at, verdict = coalesce(v.verdict, e.verdict),

@@ -54,7 +54,8 @@ func AddHistories(ctx context.Context, tx pgx.Tx, histories []History) error {
 func addCheckDays(ctx context.Context, tx pgx.Tx, service int64, days []Rollup) error {
 	b := &pgx.Batch{}
 	for _, d := range days {
-		b.Queue(`INSERT INTO check_days AS old (service_id, day, `+sumColumns+`, histogram) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`+addToDay,
+		b.Queue(`INSERT INTO check_days AS old (service_id, day, `+sumColumns+
+			`, histogram) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`+addToDay,
 			service, d.Start, d.Checks, d.Counted, d.Up, d.Timed, d.ResponseMS, d.Histogram)
 	}
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {

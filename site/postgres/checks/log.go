@@ -13,10 +13,11 @@ import (
 
 // LogFacts is what a build needs of one log of checks.
 type LogFacts struct {
-	First  int64      // number of the oldest row kept
-	Sealed int64      // number of the first row after the sealed hours
-	Next   int64      // number that the next row will take
-	Tail   []Check    // the newest rows, oldest first, the last being Next-1: from the block of Sealed on, and tailRows at least
+	First  int64 // number of the oldest row kept
+	Sealed int64 // number of the first row after the sealed hours
+	Next   int64 // number that the next row will take
+	// the newest rows, oldest first, the last being Next-1: from the block of Sealed on, and tailRows at least
+	Tail   []Check
 	Blocks []LogBlock // filled in sealed hours and kept, ascending
 }
 
@@ -38,7 +39,8 @@ type checkScan struct {
 func newCheckScan() *checkScan { return &checkScan{texts: rows.Intern{}} }
 
 func (s *checkScan) columns() []any {
-	return []any{&s.ServiceID, &s.CheckedAt, (*[16]byte)(&s.ID), &s.Counted, &s.Status, &s.IsUp, &s.StatusCode, &s.ResponseTimeMS, &s.EndpointsFound, &s.ErrorMessage,
+	return []any{&s.ServiceID, &s.CheckedAt, (*[16]byte)(&s.ID), &s.Counted, &s.Status, &s.IsUp, &s.StatusCode,
+		&s.ResponseTimeMS, &s.EndpointsFound, &s.ErrorMessage,
 		&s.ConsecutiveFailures}
 }
 
@@ -75,7 +77,9 @@ func (r *LogReader) readServiceLogs(ctx context.Context, cutoff, sealed, keptSin
 	if sealed.IsZero() {
 		return nil
 	}
-	if err := r.readPlaces(ctx, keptSince, at.ids, func(id int64) *LogFacts { return &at.services[id].Log }); err != nil {
+	if err := r.readPlaces(ctx, keptSince, at.ids, func(id int64) *LogFacts {
+		return &at.services[id].Log
+	}); err != nil {
 		return err
 	}
 	since, first := make([]time.Time, len(at.ids)), make([]int64, len(at.ids))
@@ -127,13 +131,15 @@ func (r *LogReader) seal(ctx context.Context) (through, keptSince time.Time, err
 // readPlaces fills Sealed, Next (as of the seal) and Blocks of the logs of these services, 0 being all of them.
 func (r *LogReader) readPlaces(ctx context.Context, keptSince time.Time, ids []int64, log func(int64) *LogFacts) error {
 	var id, rows int64
-	err := r.each(ctx, `SELECT service_id, rows FROM log_positions WHERE service_id = ANY($1)`, []any{&id, &rows}, func() {
-		log(id).Sealed, log(id).Next = rows, rows
-	}, ids)
+	err := r.each(ctx, `SELECT service_id, rows FROM log_positions WHERE service_id = ANY($1)`, []any{&id, &rows},
+		func() {
+			log(id).Sealed, log(id).Next = rows, rows
+		}, ids)
 	if err != nil {
 		return err
 	}
 	var b LogBlock
-	return r.each(ctx, `SELECT service_id, block, hour FROM log_blocks WHERE service_id = ANY($1) AND hour >= $2 ORDER BY service_id, block`,
+	return r.each(ctx,
+		`SELECT service_id, block, hour FROM log_blocks WHERE service_id = ANY($1) AND hour >= $2 ORDER BY service_id, block`,
 		[]any{&id, &b.Block, &b.Hour}, func() { log(id).Blocks = append(log(id).Blocks, b) }, ids, keptSince)
 }

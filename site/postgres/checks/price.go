@@ -35,12 +35,16 @@ func queuePrices(b *pgx.Batch, list []Price) {
 	if n == 0 {
 		return
 	}
-	ids, since, positions, until := make([][16]byte, n), make([]time.Time, n), make([]int, n), make([]*time.Time, n) // pgx would write a uuid.UUID as text
+	// pgx would write a uuid.UUID as text
+	ids, since, positions, until := make([][16]byte, n), make([]time.Time, n), make([]int, n), make([]*time.Time, n)
 	schemes, networks, names, assets := make([]string, n), make([]string, n), make([]*string, n), make([]string, n)
-	payees, amounts, timeouts, extras, versions := make([]string, n), make([]string, n), make([]*int, n), make([]*string, n), make([]int, n)
+	payees, amounts, timeouts, extras, versions := make([]string, n), make([]string, n), make([]*int, n),
+		make([]*string, n), make([]int, n)
 	for i, p := range list {
-		ids[i], since[i], positions[i], until[i], schemes[i], networks[i], names[i] = p.EndpointID, p.Since, p.Position, p.Until, p.Scheme, p.Network, p.NetworkCAIP2
-		assets[i], payees[i], amounts[i], timeouts[i], extras[i], versions[i] = p.Asset, p.PayTo, p.Amount, p.MaxTimeoutSeconds, p.Extra, p.X402Version
+		ids[i], since[i], positions[i], until[i], schemes[i], networks[i], names[i] = p.EndpointID, p.Since, p.Position,
+			p.Until, p.Scheme, p.Network, p.NetworkCAIP2
+		assets[i], payees[i], amounts[i], timeouts[i], extras[i], versions[i] = p.Asset, p.PayTo, p.Amount,
+			p.MaxTimeoutSeconds, p.Extra, p.X402Version
 	}
 	b.Queue(`
 		INSERT INTO prices (endpoint_id, since, position, until, scheme, network, network_caip2, asset, pay_to, amount, max_timeout_seconds, extra, x402_version)
@@ -87,7 +91,8 @@ func (st *Store) PricesAt(ctx context.Context, serviceID int64, at time.Time) ([
 
 // ReadPrices reads the prices of the last 90 days of endpoints, of each endpoint by since and position. Ids are bytes,
 // because pgx would write a uuid.UUID as text.
-func (r *LogReader) ReadPrices(ctx context.Context, now time.Time, endpoints [][16]byte) (map[uuid.UUID][]Price, error) {
+func (r *LogReader) ReadPrices(ctx context.Context, now time.Time, endpoints [][16]byte) (map[uuid.UUID][]Price,
+	error) {
 	prices, texts := make(map[uuid.UUID][]Price, len(endpoints)), rows.Intern{}
 	var p Price
 	var of []Price // of one endpoint
@@ -100,13 +105,15 @@ func (r *LogReader) ReadPrices(ctx context.Context, now time.Time, endpoints [][
 	err := r.each(ctx, `
 		SELECT `+priceColumns+` FROM prices WHERE endpoint_id = ANY($2) AND (until IS NULL OR until >= $1)
 		ORDER BY endpoint_id, since, position`,
-		[]any{(*[16]byte)(&p.EndpointID), &p.Since, &p.Position, &p.Until, &p.Scheme, &p.Network, &p.NetworkCAIP2, &p.Asset, &p.PayTo, &p.Amount,
+		[]any{(*[16]byte)(&p.EndpointID), &p.Since, &p.Position, &p.Until, &p.Scheme, &p.Network, &p.NetworkCAIP2,
+			&p.Asset, &p.PayTo, &p.Amount,
 			&p.MaxTimeoutSeconds, &p.Extra, &p.X402Version},
 		func() {
 			if len(of) > 0 && of[0].EndpointID != p.EndpointID {
 				keep()
 			}
-			p.Scheme, p.Network, p.Asset, p.PayTo, p.Amount = texts.String(p.Scheme), texts.String(p.Network), texts.String(p.Asset), texts.String(p.PayTo), texts.String(p.Amount)
+			p.Scheme, p.Network, p.Asset, p.PayTo, p.Amount = texts.String(p.Scheme), texts.String(p.Network),
+				texts.String(p.Asset), texts.String(p.PayTo), texts.String(p.Amount)
 			p.NetworkCAIP2, p.Extra = texts.Pointer(p.NetworkCAIP2), texts.Pointer(p.Extra)
 			of = append(of, p)
 		}, oldestPrice(now), endpoints)

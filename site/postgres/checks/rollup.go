@@ -45,7 +45,8 @@ func (r *Rollup) Add(c Check) {
 
 // plus adds the sums of other checks of the same period.
 func (r *Rollup) plus(o Rollup) {
-	r.Checks, r.Counted, r.Up, r.Timed, r.ResponseMS = r.Checks+o.Checks, r.Counted+o.Counted, r.Up+o.Up, r.Timed+o.Timed, r.ResponseMS+o.ResponseMS
+	r.Checks, r.Counted, r.Up, r.Timed, r.ResponseMS = r.Checks+o.Checks, r.Counted+o.Counted, r.Up+o.Up,
+		r.Timed+o.Timed, r.ResponseMS+o.ResponseMS
 	for i, n := range o.Histogram {
 		r.Histogram[i] += n
 	}

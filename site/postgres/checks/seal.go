@@ -80,7 +80,8 @@ func sealHoursOf(ctx context.Context, tx pgx.Tx, upTo time.Time) (more bool, err
 	}
 	// Not further than there are checks: a clock that is far ahead does not number what is still to come.
 	var oldest, newest *time.Time
-	err = tx.QueryRow(ctx, `SELECT min(checked_at), max(checked_at) FROM checks WHERE checked_at >= $1`, through).Scan(&oldest, &newest)
+	err = tx.QueryRow(ctx, `SELECT min(checked_at), max(checked_at) FROM checks WHERE checked_at >= $1`,
+		through).Scan(&oldest, &newest)
 	if err != nil || newest == nil {
 		return false, err
 	}

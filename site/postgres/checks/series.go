@@ -81,7 +81,8 @@ func (r *LogReader) readSeries(ctx context.Context, now time.Time, at *Index) er
 func askedOf(e EndpointPrices, rows []asked) []asked {
 	older := len(rows)
 	for _, p := range e.Prices {
-		rows = append(rows, asked{p.EndpointID, p.Since, p.Until, p.Scheme, p.Network, p.Asset, p.Amount, p.NetworkCAIP2})
+		rows = append(rows, asked{p.EndpointID, p.Since, p.Until, p.Scheme, p.Network, p.Asset, p.Amount,
+			p.NetworkCAIP2})
 	}
 	if older > 0 {
 		slices.SortStableFunc(rows, func(a, b asked) int { return a.since.Compare(b.since) })
@@ -133,7 +134,8 @@ func priceSpans(rows []asked) []PriceSpan {
 		s.Lowest, s.Highest = lesser(s.Lowest, p.amount), greater(s.Highest, p.amount)
 	}
 	slices.SortFunc(spans, func(a, b span) int {
-		return cmp.Or(bytes.Compare(a.EndpointID[:], b.EndpointID[:]), a.Since.Compare(b.Since), untilLast(a.last, b.last),
+		return cmp.Or(bytes.Compare(a.EndpointID[:], b.EndpointID[:]), a.Since.Compare(b.Since),
+			untilLast(a.last, b.last),
 			nullsLast(a.NetworkCAIP2, b.NetworkCAIP2), cmp.Compare(a.Asset, b.Asset))
 	})
 	out := make([]PriceSpan, len(spans))
@@ -160,7 +162,9 @@ func priceDays(rows []asked) []PriceDay {
 		}
 		if differs, moved := compareSets(before, set); differs {
 			day := dayOf(set[0].since)
-			i, found := slices.BinarySearchFunc(days, day, func(d PriceDay, t time.Time) int { return d.Day.Compare(t) })
+			i, found := slices.BinarySearchFunc(days, day, func(d PriceDay, t time.Time) int {
+				return d.Day.Compare(t)
+			})
 			if !found {
 				days = slices.Insert(days, i, PriceDay{Day: day})
 			}
@@ -181,7 +185,9 @@ func compareSets(before, set []asked) (differs, moved bool) {
 		i := slices.IndexFunc(before, func(p asked) bool { return sameWay(p, set[0]) == 0 })
 		if i < 0 {
 			differs = true
-		} else if !slices.EqualFunc(wayOf(before[i:], set[0]), now, func(a, b asked) bool { return a.amount == b.amount }) {
+		} else if !slices.EqualFunc(wayOf(before[i:], set[0]), now, func(a, b asked) bool {
+			return a.amount == b.amount
+		}) {
 			return true, true
 		}
 		set = set[len(now):]

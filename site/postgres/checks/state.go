@@ -26,8 +26,10 @@ type states struct {
 func statesOf(visits []*Visit) states {
 	ids, of := servicesOf(len(visits), func(i int) int64 { return visits[i].Check.ServiceID })
 	n := len(ids)
-	s := states{ids: ids, leases: make([]*time.Time, n), oneLease: true, first: make([]time.Time, n), newest: make([]time.Time, n), checked: make([]time.Time, n),
-		next: make([]time.Time, n), statuses: make([]*string, n), succeeded: make([]*time.Time, n), failures: make([]int32, n), failing: make([]*time.Time, n)}
+	s := states{ids: ids, leases: make([]*time.Time, n), oneLease: true, first: make([]time.Time, n),
+		newest: make([]time.Time, n), checked: make([]time.Time, n),
+		next: make([]time.Time, n), statuses: make([]*string, n), succeeded: make([]*time.Time, n),
+		failures: make([]int32, n), failing: make([]*time.Time, n)}
 	for k, v := range visits {
 		i := of[k]
 		at := v.Check.CheckedAt
@@ -41,7 +43,8 @@ func statesOf(visits []*Visit) states {
 		if at.After(s.newest[i]) {
 			s.newest[i] = at
 		}
-		s.checked[i], s.next[i], s.failures[i], s.failing[i] = at, v.NextCheckAt, int32(v.Check.ConsecutiveFailures), v.FailingSince
+		s.checked[i], s.next[i], s.failures[i], s.failing[i] = at, v.NextCheckAt, int32(v.Check.ConsecutiveFailures),
+			v.FailingSince
 		if v.Check.Counted {
 			s.statuses[i] = v.Check.Status
 		}
@@ -55,7 +58,8 @@ func statesOf(visits []*Visit) states {
 // queue keeps the states of services s of which a condition on them and their visits v holds, and answers of how many.
 func (s states) queue(b *pgx.Batch, condition string) (kept *int64) {
 	kept = new(int64)
-	leases, first, newest := s.leases, s.first, s.newest // what says nothing is left out: of most batches each service has one visit
+	// what says nothing is left out: of most batches each service has one visit
+	leases, first, newest := s.leases, s.first, s.newest
 	if !slices.ContainsFunc(leases, func(t *time.Time) bool { return t != nil }) {
 		leases = nil
 	}
@@ -72,7 +76,8 @@ func (s states) queue(b *pgx.Batch, condition string) (kept *int64) {
 		FROM unnest($1::bigint[], $2::timestamptz[], $3::timestamptz[], $4::timestamptz[], $5::timestamptz[], $6::timestamptz[], $7::text[], $8::timestamptz[],
 			$9::integer[], $10::timestamptz[]) AS v (id, lease, first, newest, checked, next, status, succeeded, failures, failing)
 		WHERE s.service_id = v.id `+condition,
-		s.ids, leases, first, newest, s.checked, s.next, s.statuses, s.succeeded, s.failures, s.failing).Exec(func(tag pgconn.CommandTag) error {
+		s.ids, leases, first, newest, s.checked, s.next, s.statuses, s.succeeded, s.failures,
+		s.failing).Exec(func(tag pgconn.CommandTag) error {
 		*kept = tag.RowsAffected()
 		return nil
 	})

@@ -79,7 +79,8 @@ func recordNew(ctx context.Context, tx pgx.Tx, visits []*Visit, s states) error 
 	b := &pgx.Batch{}
 	queueBrief(b)
 	sealed := queueSealed(b)
-	held := s.queue(b, `AND (v.lease IS NULL OR v.lease = s.next_check_at) AND s.newest_check_at < coalesce(v.first, v.checked)`)
+	held := s.queue(b,
+		`AND (v.lease IS NULL OR v.lease = s.next_check_at) AND s.newest_check_at < coalesce(v.first, v.checked)`)
 	kept, fresh := checksOf(visits), []bool(nil)
 	if len(s.ids) < len(visits) { // one may be told twice
 		kept, fresh = unknown(kept, nil)
@@ -88,7 +89,9 @@ func recordNew(ctx context.Context, tx pgx.Tx, visits []*Visit, s states) error 
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
 		return fmt.Errorf("keep checks and the states of services: %w", err)
 	}
-	if sealed() == nil || *held != int64(len(s.ids)) || slices.ContainsFunc(kept, func(c *Check) bool { return c.CheckedAt.Before(*sealed()) }) {
+	if sealed() == nil || *held != int64(len(s.ids)) || slices.ContainsFunc(kept, func(c *Check) bool {
+		return c.CheckedAt.Before(*sealed())
+	}) {
 		return errNotNew
 	}
 	return recordFindings(ctx, tx, only(visits, fresh))

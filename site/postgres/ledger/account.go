@@ -37,7 +37,8 @@ func (db *DB) chain(ctx context.Context, network string) (int16, error) {
 	if known {
 		return id, nil
 	}
-	_, err := db.pool.Exec(ctx, `INSERT INTO chains (network) SELECT $1 WHERE NOT EXISTS (SELECT FROM chains WHERE network = $1) ON CONFLICT DO NOTHING`, network)
+	_, err := db.pool.Exec(ctx,
+		`INSERT INTO chains (network) SELECT $1 WHERE NOT EXISTS (SELECT FROM chains WHERE network = $1) ON CONFLICT DO NOTHING`, network)
 	if err == nil {
 		err = db.pool.QueryRow(ctx, `SELECT id FROM chains WHERE network = $1`, network).Scan(&id)
 	}
@@ -114,7 +115,8 @@ func (db *DB) accountIDs(ctx context.Context, addresses []string) ([]int64, erro
 	}
 	if len(found) < len(unknown) {
 		missing := slices.DeleteFunc(slices.Clone(unknown), func(a string) bool { _, known := found[a]; return known })
-		if _, err := db.pool.Exec(ctx, `INSERT INTO accounts (address) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING`, missing); err != nil {
+		if _, err := db.pool.Exec(ctx,
+			`INSERT INTO accounts (address) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING`, missing); err != nil {
 			return nil, fmt.Errorf("number %d accounts: %w", len(missing), err)
 		}
 		if err := readAccounts(ctx, db.pool, missing, found); err != nil {
@@ -146,7 +148,10 @@ func readAccounts(ctx context.Context, q querier, addresses []string, into map[s
 	}
 	var address string
 	var id int64
-	if _, err := pgx.ForEachRow(rows, []any{&address, &id}, func() error { into[address] = id; return nil }); err != nil {
+	if _, err := pgx.ForEachRow(rows, []any{&address, &id}, func() error {
+		into[address] = id
+		return nil
+	}); err != nil {
 		return fmt.Errorf("read %d accounts: %w", len(addresses), err)
 	}
 	return nil

@@ -63,12 +63,15 @@ func (b *buyers) rank(ctx context.Context) error {
 		for i := range list {
 			list[i].address = addresses[list[i].payer]
 		}
-		slices.SortFunc(list, func(a, b bought) int { return cmp.Or(b.value.compare(a.value), cmp.Compare(a.address, b.address)) })
+		slices.SortFunc(list, func(a, b bought) int {
+			return cmp.Or(b.value.compare(a.value), cmp.Compare(a.address, b.address))
+		})
 		s := b.service(service)
 		s.TopBuyers = make([]BuyerFacts, min(len(list), maxBuyers))
 		for i := range s.TopBuyers {
 			p := &list[i]
-			s.TopBuyers[i] = BuyerFacts{p.address, b.names(p.networks), p.n, p.value.String(), dayTime(p.first), dayTime(p.last)}
+			s.TopBuyers[i] = BuyerFacts{p.address, b.names(p.networks), p.n, p.value.String(), dayTime(p.first),
+				dayTime(p.last)}
 		}
 	}
 	return nil
@@ -117,7 +120,10 @@ func (t *takingsReader) readAddresses(ctx context.Context, into map[int64]string
 		}
 		var id int64
 		var address string
-		if _, err := pgx.ForEachRow(rows, []any{&id, &address}, func() error { into[id] = address; return nil }); err != nil {
+		if _, err := pgx.ForEachRow(rows, []any{&id, &address}, func() error {
+			into[id] = address
+			return nil
+		}); err != nil {
 			return err
 		}
 	}

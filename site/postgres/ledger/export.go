@@ -13,7 +13,8 @@ func Export(ctx context.Context, tx pgx.Tx) (list []Facilitator, tokens []Token,
 	if list, err = facilitators(ctx, tx); err != nil {
 		return nil, nil, err
 	}
-	rows, err := tx.Query(ctx, `SELECT network, address, symbol, decimals::integer, usd FROM tokens ORDER BY network COLLATE "C", address COLLATE "C"`)
+	rows, err := tx.Query(ctx,
+		`SELECT network, address, symbol, decimals::integer, usd FROM tokens ORDER BY network COLLATE "C", address COLLATE "C"`)
 	if err == nil {
 		tokens, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Token])
 	}
@@ -31,7 +32,8 @@ func Restore(ctx context.Context, tx pgx.Tx, list []Facilitator, tokens []Token)
 		batch.Queue(`UPDATE facilitators SET trusted = $2 WHERE id = $1`, f.ID, f.Trusted)
 	}
 	for _, t := range tokens {
-		batch.Queue(`INSERT INTO tokens (network, address, symbol, decimals, usd) VALUES ($1, $2, $3, $4, $5)`, t.Network, t.Address, t.Symbol, t.Decimals, t.USD)
+		batch.Queue(`INSERT INTO tokens (network, address, symbol, decimals, usd) VALUES ($1, $2, $3, $4, $5)`,
+			t.Network, t.Address, t.Symbol, t.Decimals, t.USD)
 	}
 	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
 		return fmt.Errorf("restore facilitators and tokens: %w", err)

@@ -141,22 +141,26 @@ func queueGone(b *pgx.Batch, f Facilitator, old Settler) {
 	for _, s := range f.Settlers {
 		deprecated := s.Deprecated
 		if s.Deprecated = old.Deprecated; sameSettler(s, old) {
-			b.Queue(`UPDATE settlers SET deprecated = $4 WHERE network = $1 AND address = $2 AND facilitator_id = $3`, s.Network, s.Address, f.ID, deprecated)
+			b.Queue(`UPDATE settlers SET deprecated = $4 WHERE network = $1 AND address = $2 AND facilitator_id = $3`,
+				s.Network, s.Address, f.ID, deprecated)
 			return
 		}
 	}
-	b.Queue(`DELETE FROM settlers WHERE network = $1 AND address = $2 AND facilitator_id = $3`, old.Network, old.Address, f.ID)
+	b.Queue(`DELETE FROM settlers WHERE network = $1 AND address = $2 AND facilitator_id = $3`, old.Network,
+		old.Address, f.ID)
 }
 
 func sameWords(a, b Facilitator) bool {
-	return a.Name == b.Name && a.WebsiteURL == b.WebsiteURL && equal(a.DocsURL, b.DocsURL) && equal(a.FacilitatorURL, b.FacilitatorURL) &&
+	return a.Name == b.Name && a.WebsiteURL == b.WebsiteURL && equal(a.DocsURL, b.DocsURL) &&
+		equal(a.FacilitatorURL, b.FacilitatorURL) &&
 		a.UpstreamStatus == b.UpstreamStatus
 }
 
 func equal(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
 
 func sameSettler(a, b Settler) bool {
-	return a.Network == b.Network && a.Address == b.Address && slices.Equal(a.Tokens, b.Tokens) && a.Deprecated == b.Deprecated &&
+	return a.Network == b.Network && a.Address == b.Address && slices.Equal(a.Tokens, b.Tokens) &&
+		a.Deprecated == b.Deprecated &&
 		(a.Since == nil) == (b.Since == nil) && (a.Since == nil || a.Since.Equal(*b.Since))
 }
 
@@ -181,7 +185,9 @@ func settlerChanges(old, now []Settler) (gone, came []Settler) {
 // countNew counts the accounts of list that are not in other, whatever is said of them there.
 func countNew(list, other []Settler) (n int) {
 	for _, s := range list {
-		if !slices.ContainsFunc(other, func(o Settler) bool { return o.Network == s.Network && o.Address == s.Address }) {
+		if !slices.ContainsFunc(other, func(o Settler) bool {
+			return o.Network == s.Network && o.Address == s.Address
+		}) {
 			n++
 		}
 	}
@@ -213,7 +219,8 @@ func putSettlers(ctx context.Context, tx pgx.Tx, list []Facilitator) error {
 				return fmt.Errorf("add settler %s of %s: %w", s.Address, f.ID, err)
 			}
 			if owner != f.ID {
-				return fmt.Errorf("settler %s on %s of %s is claimed by facilitator %s: %w", s.Address, s.Network, f.ID, owner, ErrClaimed)
+				return fmt.Errorf("settler %s on %s of %s is claimed by facilitator %s: %w", s.Address, s.Network, f.ID,
+					owner, ErrClaimed)
 			}
 		}
 	}

@@ -41,7 +41,8 @@ type Reader struct{ tx pgx.Tx }
 func NewReader(tx pgx.Tx) *Reader { return &Reader{tx} }
 
 // Settled reads every facilitator with its flows and every network with its scans, as of now.
-func (r *Reader) Settled(ctx context.Context, now time.Time) (facilitators []FacilitatorFacts, chains []ChainFacts, err error) {
+func (r *Reader) Settled(ctx context.Context, now time.Time) (facilitators []FacilitatorFacts, chains []ChainFacts,
+	err error) {
 	if facilitators, err = r.readFacilitators(ctx, now); err != nil {
 		return nil, nil, err
 	}

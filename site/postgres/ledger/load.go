@@ -71,7 +71,9 @@ func (db *DB) NewLoader(ctx context.Context, now time.Time, flows []LoadedFlow) 
 
 // Accounts names accounts by their numbers.
 func (l *Loader) Accounts(ctx context.Context, tx pgx.Tx, list []LoadedAccount) error {
-	return rows.Copy(ctx, tx, "accounts", "id address", list, func(row []any, a *LoadedAccount) { rows.Put(row, a.ID, a.Address) })
+	return rows.Copy(ctx, tx, "accounts", "id address", list, func(row []any, a *LoadedAccount) {
+		rows.Put(row, a.ID, a.Address)
+	})
 }
 
 // QueueSums writes the sums of flows.
@@ -80,7 +82,8 @@ func (l *Loader) QueueSums(batch *pgx.Batch) {
 		return
 	}
 	l.whole.queueFlows(batch)
-	batch.Queue(`INSERT INTO flow_payers (flow_id, payer_id, last_day) SELECT flow_id, payer_id, max(day) FROM payer_days GROUP BY flow_id, payer_id`)
+	batch.Queue(
+		`INSERT INTO flow_payers (flow_id, payer_id, last_day) SELECT flow_id, payer_id, max(day) FROM payer_days GROUP BY flow_id, payer_id`)
 	batch.Queue(`
 		UPDATE flow_totals t SET payers = n FROM (SELECT flow_id, count(*) AS n FROM flow_payers GROUP BY flow_id) p WHERE p.flow_id = t.flow_id`)
 	for _, k := range sortedKeys(l.whole.seen, func(a, b seenKey) int {
@@ -97,7 +100,9 @@ func (l *Loader) Seen(ctx context.Context, network string) ([]SeenDay, error) {
 		return nil, err
 	}
 	var days []SeenDay
-	for _, k := range sortedKeys(l.whole.seen, func(a, b seenKey) int { return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.token, b.token)) }) {
+	for _, k := range sortedKeys(l.whole.seen, func(a, b seenKey) int {
+		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.token, b.token))
+	}) {
 		if k.chain == chain {
 			days = append(days, SeenDay{Token: k.token, Day: dayTime(k.day), Authorizations: l.whole.seen[k]})
 		}
@@ -115,8 +120,10 @@ func (l *Loader) Settlements(ctx context.Context, tx pgx.Tx, list []LoadedSettle
 	for i := range list {
 		s := &list[i]
 		f := l.flows[s.Flow]
-		entries[i] = entry{chain: f.chain, flow: f.id, settler: s.Settler, payer: s.Payer, payee: s.Payee, block: s.Block, log: s.LogIndex, at: s.Time,
-			transaction: s.Transaction, hash: s.BlockHash, method: s.Method, token: f.token, amount: amount{small: s.Amount}}
+		entries[i] = entry{chain: f.chain, flow: f.id, settler: s.Settler, payer: s.Payer, payee: s.Payee,
+			block: s.Block, log: s.LogIndex, at: s.Time,
+			transaction: s.Transaction, hash: s.BlockHash, method: s.Method, token: f.token,
+			amount: amount{small: s.Amount}}
 		t.add(&entries[i])
 	}
 	slices.SortFunc(entries, compareEntries)

@@ -118,7 +118,8 @@ func (m money) plus(o money) money {
 		m, o = o, m
 	}
 	if o.scale < m.scale && o.units != (amount{}) {
-		o.units = amount{large: new(big.Int).Mul(o.units.int(), new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(m.scale-o.scale)), nil))}
+		o.units = amount{large: new(big.Int).Mul(o.units.int(),
+			new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(m.scale-o.scale)), nil))}
 	}
 	return money{m.units.plus(o.units), m.scale}
 }

@@ -104,7 +104,8 @@ func queueRanges(b *pgx.Batch, chain int16, scan int32, ranges []Range) {
 	var times []time.Time
 	for i := range ranges {
 		r := &ranges[i]
-		firsts, lasts, hashes, times = append(firsts, r.First), append(lasts, r.Last), append(hashes, r.Hash), append(times, r.Time)
+		firsts, lasts, hashes, times = append(firsts, r.First), append(lasts, r.Last), append(hashes, r.Hash),
+			append(times, r.Time)
 	}
 	b.Queue(`
 		INSERT INTO ranges (chain_id, scan_id, first, last, hash, at)

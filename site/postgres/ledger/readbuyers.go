@@ -74,7 +74,8 @@ func dayNumber(t time.Time) int32 { return int32(floorDiv(t.Unix(), 86400)) }
 
 // readBuyers fills what Takings says of services, and of payees that have one payer.
 func (t *takingsReader) readBuyers(ctx context.Context) error {
-	b := buyers{takingsReader: t, services: t.shares, paid: map[pair]*paid{}, cut: map[servicePayer]*paid{}, days: map[servicePayer]struct{}{}, amounts: map[int64]map[priceKey]int64{}}
+	b := buyers{takingsReader: t, services: t.shares, paid: map[pair]*paid{}, cut: map[servicePayer]*paid{},
+		days: map[servicePayer]struct{}{}, amounts: map[int64]map[priceKey]int64{}}
 	today := dayNumber(t.today)
 	for day := today + 1 - int32(site.WindowDays["90d"]); day <= today; day++ {
 		if err := b.readDay(ctx, day); err != nil {
@@ -115,7 +116,8 @@ func (b *buyers) readDay(ctx context.Context, day int32) error {
 	if day < dayNumber(b.month) {
 		return b.readPayers(ctx, day)
 	}
-	rows, err := b.tx.Query(ctx, `SELECT flow_id, payee_id, payer_id, settlements, `+word+` FROM payer_days WHERE day = $1`, dayTime(day))
+	rows, err := b.tx.Query(ctx, `SELECT flow_id, payee_id, payer_id, settlements, `+word+
+		` FROM payer_days WHERE day = $1`, dayTime(day))
 	if err != nil {
 		return err
 	}
@@ -149,7 +151,8 @@ func (b *buyers) readDay(ctx context.Context, day int32) error {
 		return take(amount{small: uint64(units)})
 	})
 	if err == nil && wide {
-		err = b.wideAmounts(ctx, day, `SELECT flow_id, payee_id, payer_id, settlements, amount::text FROM payer_days`, take, &flow, &payee, &payer, &n)
+		err = b.wideAmounts(ctx, day, `SELECT flow_id, payee_id, payer_id, settlements, amount::text FROM payer_days`,
+			take, &flow, &payee, &payer, &n)
 	}
 	b.countDay(day)
 	return err
@@ -201,7 +204,8 @@ func (t *takingsReader) service(id int64) *ServiceTakings {
 }
 
 func (b *buyers) readPrices(ctx context.Context, day int32) error {
-	rows, err := b.tx.Query(ctx, `SELECT flow_id, payee_id, settlements, `+word+` FROM amount_days WHERE day = $1`, dayTime(day))
+	rows, err := b.tx.Query(ctx, `SELECT flow_id, payee_id, settlements, `+word+` FROM amount_days WHERE day = $1`,
+		dayTime(day))
 	if err != nil {
 		return err
 	}
@@ -237,7 +241,8 @@ func (b *buyers) readPrices(ctx context.Context, day int32) error {
 		return take(amount{small: uint64(units)})
 	})
 	if err == nil && wide {
-		err = b.wideAmounts(ctx, day, `SELECT flow_id, payee_id, settlements, amount::text FROM amount_days`, take, &flow, &payee, &n)
+		err = b.wideAmounts(ctx, day, `SELECT flow_id, payee_id, settlements, amount::text FROM amount_days`, take,
+			&flow, &payee, &n)
 	}
 	return err
 }

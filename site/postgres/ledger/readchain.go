@@ -12,15 +12,16 @@ import (
 
 // ChainFacts is how far a network has been indexed, and what was seen there beyond what known settlers sent.
 type ChainFacts struct {
-	Network       string           // CAIP-2
-	MeasuredSince *time.Time       // everything since then is in, nil before anything is whole
-	Block         int64            // newest one that was indexed; on Solana 0
-	At            *time.Time       // of that block; on Solana all settlers' signatures are read up to then; nil before the first
-	Head          int64            // the chain's confirmed head when last asked, 0 before
-	PolledAt      *time.Time       // when that was
-	Filling       int64            // blocks that fills have to go; on Solana walks that are under way or never ended
-	Seen          []SeenFacts      // of the last 30 UTC days, by token
-	Candidates    []CandidateFacts // of the same days, at most 20, by payments, then sender and token
+	Network       string     // CAIP-2
+	MeasuredSince *time.Time // everything since then is in, nil before anything is whole
+	Block         int64      // newest one that was indexed; on Solana 0
+	// of that block; on Solana all settlers' signatures are read up to then; nil before the first
+	At         *time.Time
+	Head       int64            // the chain's confirmed head when last asked, 0 before
+	PolledAt   *time.Time       // when that was
+	Filling    int64            // blocks that fills have to go; on Solana walks that are under way or never ended
+	Seen       []SeenFacts      // of the last 30 UTC days, by token
+	Candidates []CandidateFacts // of the same days, at most 20, by payments, then sender and token
 }
 
 // SeenFacts counts authorisations of a token, and those among them that known settlers sent.

@@ -117,7 +117,8 @@ func (r *Reader) readFlows(ctx context.Context, at map[string]*FacilitatorFacts)
 	return place, nil
 }
 
-func (r *Reader) readSums(ctx context.Context, place flowPlace, add func(*FlowFacts, FlowSum), sql string, args ...any) error {
+func (r *Reader) readSums(ctx context.Context, place flowPlace, add func(*FlowFacts, FlowSum), sql string,
+	args ...any) error {
 	rows, err := r.tx.Query(ctx, sql, args...)
 	if err != nil {
 		return err

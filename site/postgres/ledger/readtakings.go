@@ -20,8 +20,10 @@ const (
 )
 
 // Takings reads what the counted flows settled to recipients, and how much of them all is no trade between two.
-func (r *Reader) Takings(ctx context.Context, now time.Time, recipients []Recipient, flows []CountedFlow) (*Takings, error) {
-	t := takingsReader{Reader: r, today: now.UTC().Truncate(24 * time.Hour), services: map[int64]*ServiceTakings{}, named: map[uint64][]string{}}
+func (r *Reader) Takings(ctx context.Context, now time.Time, recipients []Recipient, flows []CountedFlow) (*Takings,
+	error) {
+	t := takingsReader{Reader: r, today: now.UTC().Truncate(24 * time.Hour), services: map[int64]*ServiceTakings{},
+		named: map[uint64][]string{}}
 	t.month = t.today.AddDate(0, 0, 1-site.WindowDays["30d"])
 	for _, part := range []struct {
 		what string
@@ -85,7 +87,8 @@ func (t *takingsReader) numberFlows(ctx context.Context, counted []CountedFlow) 
 	if len(t.networks) > maxNetworks {
 		return fmt.Errorf("flows of %d networks, more than %d", len(t.networks), maxNetworks)
 	}
-	rows, err := t.tx.Query(ctx, `SELECT f.id, f.facilitator_id, c.id, c.network, f.token FROM flows f JOIN chains c ON c.id = f.chain_id ORDER BY f.id`)
+	rows, err := t.tx.Query(ctx,
+		`SELECT f.id, f.facilitator_id, c.id, c.network, f.token FROM flows f JOIN chains c ON c.id = f.chain_id ORDER BY f.id`)
 	if err != nil {
 		return err
 	}
@@ -182,7 +185,8 @@ func (t *takingsReader) readPayees(ctx context.Context) error {
 	return nil
 }
 
-func (t *takingsReader) readPayeeTotals(ctx context.Context) (map[place]*payeeSums, map[payeeFlow]*payeeFlowSums, error) {
+func (t *takingsReader) readPayeeTotals(ctx context.Context) (map[place]*payeeSums, map[payeeFlow]*payeeFlowSums,
+	error) {
 	ids := make([]int64, 0, len(t.shares))
 	for p := range t.shares {
 		ids = append(ids, p.payee)
@@ -238,7 +242,8 @@ func (t *takingsReader) readPayeeDays(ctx context.Context, flows map[payeeFlow]*
 		}
 		return nil
 	}
-	rows, err := t.tx.Query(ctx, `SELECT `+payeeDayColumns+` FROM payee_days d WHERE d.day >= $1 AND d.flow_id = ANY($2)`, dayTime(first), t.flowArgs[0])
+	rows, err := t.tx.Query(ctx, `SELECT `+payeeDayColumns+
+		` FROM payee_days d WHERE d.day >= $1 AND d.flow_id = ANY($2)`, dayTime(first), t.flowArgs[0])
 	if err == nil {
 		err = eachPayeeDay(rows, take)
 	}
@@ -337,5 +342,6 @@ func (t *takingsReader) readWhole(ctx context.Context) error {
 		SELECT coalesce(trim_scale(sum(d.amount * f.unit))::text, '0'), coalesce(sum(d.settlements), 0)::bigint,
 			coalesce(trim_scale(sum(d.self_amount * f.unit))::text, '0'), coalesce(sum(d.self_settlements), 0)::bigint
 		FROM f JOIN flow_days d ON d.flow_id = f.flow_id WHERE d.day >= $3 AND d.day <= $4`,
-		slices.Concat(t.flowArgs, []any{t.month, t.today})...).Scan(&q.USD30d, &q.Settlements30d, &q.SelfUSD30d, &q.SelfSettlements30d)
+		slices.Concat(t.flowArgs, []any{t.month, t.today})...).Scan(&q.USD30d, &q.Settlements30d, &q.SelfUSD30d,
+		&q.SelfSettlements30d)
 }

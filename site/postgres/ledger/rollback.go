@@ -41,8 +41,10 @@ func rollBack(ctx context.Context, tx pgx.Tx, chain int16, ancestor int64) (remo
 		return 0, fmt.Errorf("%w, which is down to block %d", ErrTooDeep, pruned)
 	}
 	steps := []step{
-		{"plan for many rows", `SELECT set_config(name, 'on', true) FROM unnest('{enable_seqscan,enable_hashjoin,enable_mergejoin}'::text[]) name`, nil},
-		{"find the ranges that leave", fmt.Sprintf(leavingRanges, chain, ancestor), nil}, // CREATE TABLE takes no parameters
+		{"plan for many rows",
+			`SELECT set_config(name, 'on', true) FROM unnest('{enable_seqscan,enable_hashjoin,enable_mergejoin}'::text[]) name`, nil},
+		// CREATE TABLE takes no parameters
+		{"find the ranges that leave", fmt.Sprintf(leavingRanges, chain, ancestor), nil},
 		{"find the settlements that leave", fmt.Sprintf(leavingSettlements, chain, ancestor), nil},
 		{"count them", `ANALYZE leaving`, nil},
 		{"delete settlements", deleteSettlements, nil},
@@ -56,7 +58,8 @@ func rollBack(ctx context.Context, tx pgx.Tx, chain int16, ancestor int64) (remo
 		step{"mend totals", mendTotals, nil},
 		step{"mend payees' totals", mendPayees, nil},
 		step{"subtract from seen_days", subtractSeen, []any{chain}},
-		step{"tidy seen_days", `DELETE FROM seen_days WHERE chain_id = $1 AND authorizations = 0 AND attributed = 0`, []any{chain}},
+		step{"tidy seen_days", `DELETE FROM seen_days WHERE chain_id = $1 AND authorizations = 0 AND attributed = 0`,
+			[]any{chain}},
 		step{"subtract from sender_days", subtractSenders, []any{chain}},
 		step{"tidy sender_days", `DELETE FROM sender_days WHERE chain_id = $1 AND payments <= 0`, []any{chain}},
 		step{"move scans back", moveBack, []any{chain, ancestor}},
@@ -109,7 +112,8 @@ type summed struct {
 var summedTables = []summed{
 	{"flow_totals", []string{"flow_id"}, [][2]string{{"amount", "amount"}}},
 	{"flow_hours", []string{"hour", "flow_id"}, [][2]string{{"amount", "amount"}}},
-	{"flow_days", []string{"flow_id", "day"}, [][2]string{{"amount", "amount"}, {"self_settlements", "self"}, {"self_amount", "self_amount"}}},
+	{"flow_days", []string{"flow_id", "day"}, [][2]string{{"amount", "amount"}, {"self_settlements", "self"},
+		{"self_amount", "self_amount"}}},
 	{"payee_days", []string{"payee_id", "flow_id", "day"}, [][2]string{{"amount", "amount"}}},
 	{"payee_totals", []string{"payee_id", "flow_id"}, [][2]string{{"amount", "amount"}}},
 	{"payer_days", []string{"day", "payee_id", "payer_id", "flow_id"}, [][2]string{{"amount", "amount"}}},

@@ -104,7 +104,8 @@ func (db *DB) NewSettlers(ctx context.Context, network string) ([]ScanSettler, e
 // OpenScans registers those of the settlers that no scan looks for yet. The head scan begins at block head, or goes on
 // for them too from where it is; fills cover what is behind it, from block first on, whose time is firstTime. It may be
 // told twice, also at once.
-func (db *DB) OpenScans(ctx context.Context, network string, settlers []ScanSettler, first int64, firstTime time.Time, head int64) error {
+func (db *DB) OpenScans(ctx context.Context, network string, settlers []ScanSettler, first int64, firstTime time.Time,
+	head int64) error {
 	addresses := make([]string, len(settlers))
 	for i, s := range settlers {
 		addresses[i] = s.Address
@@ -124,7 +125,8 @@ func (db *DB) OpenScans(ctx context.Context, network string, settlers []ScanSett
 	return nil
 }
 
-func openScans(ctx context.Context, tx pgx.Tx, chain int16, network string, addresses []string, first int64, firstTime time.Time, head int64) error {
+func openScans(ctx context.Context, tx pgx.Tx, chain int16, network string, addresses []string, first int64,
+	firstTime time.Time, head int64) error {
 	rows, err := tx.Query(ctx, `
 		SELECT s.address FROM settlers s
 		WHERE s.network = $1 AND s.address = ANY($2) AND NOT EXISTS (
@@ -148,7 +150,8 @@ func openScans(ctx context.Context, tx pgx.Tx, chain int16, network string, addr
 	}
 	var headScan int32
 	var next, counted int64
-	err = tx.QueryRow(ctx, `SELECT s.id, s.next, c.counted_from FROM scans s JOIN chains c ON c.id = s.chain_id WHERE s.chain_id = $1 AND s.until IS NULL`,
+	err = tx.QueryRow(ctx,
+		`SELECT s.id, s.next, c.counted_from FROM scans s JOIN chains c ON c.id = s.chain_id WHERE s.chain_id = $1 AND s.until IS NULL`,
 		chain).Scan(&headScan, &next, &counted)
 	if errors.Is(err, pgx.ErrNoRows) {
 		since := &firstTime
@@ -189,7 +192,8 @@ func openScans(ctx context.Context, tx pgx.Tx, chain int16, network string, addr
 }
 
 func join(ctx context.Context, tx pgx.Tx, scan int32, network string, addresses []string) error {
-	_, err := tx.Exec(ctx, `INSERT INTO scan_settlers (scan_id, network, address) SELECT $1, $2, unnest($3::text[])`, scan, network, addresses)
+	_, err := tx.Exec(ctx, `INSERT INTO scan_settlers (scan_id, network, address) SELECT $1, $2, unnest($3::text[])`,
+		scan, network, addresses)
 	return err
 }
 
@@ -200,29 +204,30 @@ const openScan = `(c.until IS NULL OR c.next < c.until) AND (c.counts OR EXISTS 
 // Scans are a network's open ones, the head scan first, with their settlers as the lists say them now, by address.
 func (db *DB) Scans(ctx context.Context, network string) ([]Scan, error) {
 	var list []Scan
-	err := pgx.BeginTxFunc(ctx, db.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, `
+	err := pgx.BeginTxFunc(ctx, db.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly},
+		func(tx pgx.Tx) error {
+			rows, err := tx.Query(ctx, `
 			SELECT c.ticket, h.network, c.next, c.until, c.counts FROM scans c JOIN chains h ON h.id = c.chain_id
 			WHERE h.network = $1 AND `+openScan+` ORDER BY c.until IS NOT NULL, c.id`, network)
-		if err != nil {
-			return err
-		}
-		list, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (s Scan, err error) {
-			return s, row.Scan(&s.ID, &s.Network, &s.Next, &s.End, &s.Counts)
-		})
-		for i := range list {
 			if err != nil {
 				return err
 			}
-			rows, err = tx.Query(ctx, `
+			list, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (s Scan, err error) {
+				return s, row.Scan(&s.ID, &s.Network, &s.Next, &s.End, &s.Counts)
+			})
+			for i := range list {
+				if err != nil {
+					return err
+				}
+				rows, err = tx.Query(ctx, `
 				SELECT `+scanSettlerColumns+` FROM scans c JOIN scan_settlers j ON j.scan_id = c.id JOIN settlers s USING (network, address)
 				WHERE c.ticket = $1 ORDER BY s.address COLLATE "C"`, list[i].ID)
-			if err == nil {
-				list[i].Settlers, err = pgx.CollectRows(rows, scanSettler)
+				if err == nil {
+					list[i].Settlers, err = pgx.CollectRows(rows, scanSettler)
+				}
 			}
-		}
-		return err
-	})
+			return err
+		})
 	if err != nil {
 		return nil, fmt.Errorf("read scans of %s: %w", network, err)
 	}
@@ -233,7 +238,8 @@ func (db *DB) Scans(ctx context.Context, network string) ([]Scan, error) {
 func (db *DB) SetHead(ctx context.Context, h Head) error {
 	chain, err := db.chain(ctx, h.Network)
 	if err == nil {
-		_, err = db.pool.Exec(ctx, `UPDATE chains SET head_block = $2, head_at = $3, polled_at = $4 WHERE id = $1`, chain, h.Block, h.Time, h.PolledAt)
+		_, err = db.pool.Exec(ctx, `UPDATE chains SET head_block = $2, head_at = $3, polled_at = $4 WHERE id = $1`,
+			chain, h.Block, h.Time, h.PolledAt)
 	}
 	if err != nil {
 		return fmt.Errorf("keep the head of %s: %w", h.Network, err)

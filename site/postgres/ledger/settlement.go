@@ -27,9 +27,11 @@ type Settlement struct {
 	BlockHash   string    // "" where the chain has none
 	Time        time.Time // of the block
 	Transaction string    // hash or signature, as the chain writes it
-	LogIndex    int       // of the transfer within its block (EVM) or transaction (Solana): with network, block and transaction it tells settlements apart
-	Method      string    // eip3009, permit2, transfer, batch, spl
-	Facilitator string    // id
+	// of the transfer within its block (EVM) or transaction (Solana): with network, block and transaction it tells
+	// settlements apart
+	LogIndex    int
+	Method      string // eip3009, permit2, transfer, batch, spl
+	Facilitator string // id
 	Settler     string
 	Token       string
 	Payer       string
@@ -76,7 +78,8 @@ type entry struct {
 }
 
 func compareEntries(a, b entry) int {
-	return cmp.Or(cmp.Compare(a.chain, b.chain), cmp.Compare(a.block, b.block), bytes.Compare(a.transaction, b.transaction), cmp.Compare(a.log, b.log))
+	return cmp.Or(cmp.Compare(a.chain, b.chain), cmp.Compare(a.block, b.block),
+		bytes.Compare(a.transaction, b.transaction), cmp.Compare(a.log, b.log))
 }
 
 // entries numbers lists, in the order of the table's key and each settlement once.
@@ -102,7 +105,8 @@ func (db *DB) entries(ctx context.Context, lists ...[]Settlement) ([]entry, erro
 			s := &list[i]
 			value, ok := parseAmount(s.Amount)
 			if !ok {
-				return nil, fmt.Errorf("settlement %s/%d: amount %.80q is no decimal integer", s.Transaction, s.LogIndex, s.Amount)
+				return nil, fmt.Errorf("settlement %s/%d: amount %.80q is no decimal integer", s.Transaction,
+					s.LogIndex, s.Amount)
 			}
 			if s.LogIndex < 0 || s.LogIndex > 1<<31-1 {
 				return nil, fmt.Errorf("settlement %s/%d: no such log index", s.Transaction, s.LogIndex)
@@ -115,7 +119,8 @@ func (db *DB) entries(ctx context.Context, lists ...[]Settlement) ([]entry, erro
 			if err != nil {
 				return nil, err
 			}
-			e := entry{chain: chain, flow: flow, block: s.Block, log: int32(s.LogIndex), at: s.Time, method: s.Method, token: s.Token, amount: value,
+			e := entry{chain: chain, flow: flow, block: s.Block, log: int32(s.LogIndex), at: s.Time, method: s.Method,
+				token: s.Token, amount: value,
 				settler: account(s.Settler), payer: account(s.Payer), payee: account(s.Payee)}
 			e.transaction, short = appendShort(short, s.Transaction)
 			if i > 0 && s.BlockHash == list[i-1].BlockHash {
@@ -283,7 +288,8 @@ const settlementColumns = "settled_at, block, settler_id, payer_id, payee_id, fl
 
 func copySettlements(ctx context.Context, tx pgx.Tx, entries []entry, scan *int32) error {
 	return rows.Copy(ctx, tx, "settlements", settlementColumns, entries, func(row []any, e *entry) {
-		rows.Put(row, e.at, e.block, e.settler, e.payer, e.payee, e.flow, e.log, scan, e.chain, e.transaction, e.hash, e.method, e.amount.value())
+		rows.Put(row, e.at, e.block, e.settler, e.payer, e.payee, e.flow, e.log, scan, e.chain, e.transaction, e.hash,
+			e.method, e.amount.value())
 	})
 }
 
@@ -291,7 +297,8 @@ func copySettlements(ctx context.Context, tx pgx.Tx, entries []entry, scan *int3
 // block a minute reaches so far, and one that does finds nothing to take back. A day after the newest settlement is the
 // latest that it counts from, whatever now is: chains have a clock of their own.
 func Retain(ctx context.Context, tx pgx.Tx, now time.Time) error {
-	if _, err := tx.Exec(ctx, `SELECT FROM chains ORDER BY id FOR NO KEY UPDATE`); err != nil { // as writers wait for each other
+	// as writers wait for each other
+	if _, err := tx.Exec(ctx, `SELECT FROM chains ORDER BY id FOR NO KEY UPDATE`); err != nil {
 		return fmt.Errorf("wait for indexers: %w", err)
 	}
 	var newest *time.Time

@@ -31,8 +31,9 @@ type Takings struct {
 type PayeeFacts struct {
 	Network, Address string
 	FirstAt, LastAt  time.Time
-	Days             []TakingDay // the last 90 days, oldest first, then by facilitator; all days where a service's Until is before them
-	Before           TakingSum   // of all days before Days
+	// the last 90 days, oldest first, then by facilitator; all days where a service's Until is before them
+	Days   []TakingDay
+	Before TakingSum // of all days before Days
 
 	past []pastDays
 }

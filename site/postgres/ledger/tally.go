@@ -89,8 +89,10 @@ type flowSum struct {
 
 func newTally(n int) *tally {
 	return &tally{
-		hours: map[hourKey]sum{}, flows: map[dayKey]*flowSum{}, payees: map[payeeKey]*timedSum{}, payers: make(map[payerKey]sum, n),
-		amounts: map[amountKey]int64{}, larges: map[largeKey]int64{}, pairs: make(map[pairKey]int32, n), seen: map[seenKey]int64{},
+		hours: map[hourKey]sum{}, flows: map[dayKey]*flowSum{}, payees: map[payeeKey]*timedSum{},
+		payers:  make(map[payerKey]sum, n),
+		amounts: map[amountKey]int64{}, larges: map[largeKey]int64{}, pairs: make(map[pairKey]int32, n),
+		seen: map[seenKey]int64{},
 	}
 }
 
@@ -183,7 +185,9 @@ type columns struct {
 
 func (t *tally) queueFlows(b *pgx.Batch) {
 	var c columns
-	for _, k := range sortedKeys(t.hours, func(a, b hourKey) int { return cmp.Or(cmp.Compare(a.hour, b.hour), cmp.Compare(a.flow, b.flow)) }) {
+	for _, k := range sortedKeys(t.hours, func(a, b hourKey) int {
+		return cmp.Or(cmp.Compare(a.hour, b.hour), cmp.Compare(a.flow, b.flow))
+	}) {
 		s := t.hours[k]
 		c.flows, c.hours = append(c.flows, k.flow), append(c.hours, time.Unix(k.hour*3600, 0).UTC())
 		c.counts, c.amounts = append(c.counts, s.n), append(c.amounts, s.amount.String())
@@ -194,7 +198,9 @@ func (t *tally) queueFlows(b *pgx.Batch) {
 		ON CONFLICT (hour, flow_id) DO UPDATE SET settlements = old.settlements + excluded.settlements, amount = old.amount + excluded.amount`,
 		c.flows, c.hours, c.counts, c.amounts)
 	c = columns{}
-	for _, k := range sortedKeys(t.flows, func(a, b dayKey) int { return cmp.Or(cmp.Compare(a.flow, b.flow), cmp.Compare(a.day, b.day)) }) {
+	for _, k := range sortedKeys(t.flows, func(a, b dayKey) int {
+		return cmp.Or(cmp.Compare(a.flow, b.flow), cmp.Compare(a.day, b.day))
+	}) {
 		s := t.flows[k]
 		c.flows, c.days, c.lasts = append(c.flows, k.flow), append(c.days, k.day), append(c.lasts, s.last)
 		c.counts, c.amounts = append(c.counts, s.n), append(c.amounts, s.amount.String())
@@ -249,18 +255,21 @@ func (t *tally) queuePayees(b *pgx.Batch) {
 // queuePayers adds to who paid whom on a day, and gives what is new of it.
 func (t *tally) queuePayers(b *pgx.Batch) *newRows {
 	keys := sortedKeys(t.payers, func(a, b payerKey) int {
-		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.payee, b.payee), cmp.Compare(a.payer, b.payer), cmp.Compare(a.flow, b.flow))
+		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.payee, b.payee), cmp.Compare(a.payer, b.payer),
+			cmp.Compare(a.flow, b.flow))
 	})
 	var c columns
 	for _, k := range keys {
 		s := t.payers[k]
-		c.days, c.flows, c.payees, c.payers = append(c.days, k.day), append(c.flows, k.flow), append(c.payees, k.payee), append(c.payers, k.payer)
+		c.days, c.flows, c.payees, c.payers = append(c.days, k.day), append(c.flows, k.flow), append(c.payees, k.payee),
+			append(c.payers, k.payer)
 		c.counts, c.amounts = append(c.counts, s.n), append(c.amounts, s.amount.String())
 	}
-	r := newRowsOf("payer_days", "day, flow_id, payee_id, payer_id, settlements, amount", keys, func(row []any, k *payerKey) {
-		s := t.payers[*k]
-		rows.Put(row, dayTime(k.day), k.flow, k.payee, k.payer, s.n, s.amount.value())
-	})
+	r := newRowsOf("payer_days", "day, flow_id, payee_id, payer_id, settlements, amount", keys,
+		func(row []any, k *payerKey) {
+			s := t.payers[*k]
+			rows.Put(row, dayTime(k.day), k.flow, k.payee, k.payer, s.n, s.amount.value())
+		})
 	b.Queue(`
 		UPDATE payer_days o SET settlements = o.settlements + u.n, amount = o.amount + u.amount
 		FROM unnest($1::integer[], $2::integer[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[]::numeric[]) WITH ORDINALITY u (day, flow, payee, payer, n, amount, i)
@@ -286,11 +295,13 @@ func (t *tally) queueAmounts(b *pgx.Batch) *newRows {
 		list = append(list, amountRow{k.flow, k.day, k.payee, large, n})
 	}
 	slices.SortFunc(list, func(a, b amountRow) int {
-		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.payee, b.payee), cmp.Compare(a.flow, b.flow), a.amount.compare(b.amount))
+		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.payee, b.payee), cmp.Compare(a.flow, b.flow),
+			a.amount.compare(b.amount))
 	})
 	var c columns
 	for i := range list {
-		c.days, c.flows, c.payees = append(c.days, list[i].day), append(c.flows, list[i].flow), append(c.payees, list[i].payee)
+		c.days, c.flows, c.payees = append(c.days, list[i].day), append(c.flows, list[i].flow),
+			append(c.payees, list[i].payee)
 		c.counts, c.amounts = append(c.counts, list[i].n), append(c.amounts, list[i].amount.String())
 	}
 	r := newRowsOf("amount_days", "day, flow_id, payee_id, amount, settlements", list, func(into []any, r *amountRow) {
@@ -307,7 +318,9 @@ func (t *tally) queueAmounts(b *pgx.Batch) *newRows {
 // queuePairs keeps each payer's last day. Most have paid on it before, and nothing of them is written.
 func (t *tally) queuePairs(b *pgx.Batch) {
 	var c columns
-	for _, k := range sortedKeys(t.pairs, func(a, b pairKey) int { return cmp.Or(cmp.Compare(a.flow, b.flow), cmp.Compare(a.payer, b.payer)) }) {
+	for _, k := range sortedKeys(t.pairs, func(a, b pairKey) int {
+		return cmp.Or(cmp.Compare(a.flow, b.flow), cmp.Compare(a.payer, b.payer))
+	}) {
 		c.flows, c.payers, c.days = append(c.flows, k.flow), append(c.payers, k.payer), append(c.days, t.pairs[k])
 	}
 	b.Queue(`

@@ -61,7 +61,8 @@ func dropTokens(ctx context.Context, tx pgx.Tx, network string) (before []string
 
 // lookAnew forgets how far the settlers of a network have been read; what was found stays, and is found again.
 func lookAnew(ctx context.Context, tx pgx.Tx, network string) error {
-	for _, sql := range []string{`DELETE FROM scan_settlers WHERE network = $1`, `DELETE FROM walks WHERE network = $1`} {
+	for _, sql := range []string{`DELETE FROM scan_settlers WHERE network = $1`,
+		`DELETE FROM walks WHERE network = $1`} {
 		if _, err := tx.Exec(ctx, sql, network); err != nil {
 			return err
 		}

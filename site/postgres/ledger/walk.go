@@ -17,7 +17,8 @@ type Walk struct {
 	Before     string     // oldest signature that the walk under way has read
 	NewestSlot int64      // the chain's head when the newest walk began
 	NewestTime *time.Time // of that slot
-	Floor      *time.Time // before which the nodes knew nothing when the first walk ended; nil: all since the settler's first day
+	// before which the nodes knew nothing when the first walk ended; nil: all since the settler's first day
+	Floor *time.Time
 }
 
 // Walks are those of a network's settlers as the lists say them now, by address. Settlers that are new have an empty
@@ -31,7 +32,8 @@ func (db *DB) Walks(ctx context.Context, network string) ([]Walk, error) {
 	}
 	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (w Walk, err error) {
 		s := &w.Settler
-		return w, row.Scan(&s.Address, &s.Facilitator, &s.Tokens, &s.Since, &s.Deprecated, &w.Until, &w.Newest, &w.Before, &w.NewestSlot, &w.NewestTime, &w.Floor)
+		return w, row.Scan(&s.Address, &s.Facilitator, &s.Tokens, &s.Since, &s.Deprecated, &w.Until, &w.Newest,
+			&w.Before, &w.NewestSlot, &w.NewestTime, &w.Floor)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read walks on %s: %w", network, err)
@@ -41,7 +43,8 @@ func (db *DB) Walks(ctx context.Context, network string) ([]Walk, error) {
 
 // CommitWalk keeps settlements and moves a settler's walk from what it was to what it is, in one transaction; ErrMoved
 // when it is no longer what it was. fresh counts the settlements that were not kept already.
-func (db *DB) CommitWalk(ctx context.Context, network string, was, is Walk, settlements []Settlement) (fresh int64, err error) {
+func (db *DB) CommitWalk(ctx context.Context, network string, was, is Walk, settlements []Settlement) (fresh int64,
+	err error) {
 	chain, err := db.chain(ctx, network)
 	var entries []entry
 	if err == nil {
@@ -83,7 +86,8 @@ func moveWalk(ctx context.Context, tx pgx.Tx, network string, was, is Walk) erro
 	if err != nil {
 		return err
 	}
-	if w.Until != was.Until || w.Newest != was.Newest || w.Before != was.Before || w.NewestSlot != was.NewestSlot || !sameTime(w.NewestTime, was.NewestTime) {
+	if w.Until != was.Until || w.Newest != was.Newest || w.Before != was.Before || w.NewestSlot != was.NewestSlot ||
+		!sameTime(w.NewestTime, was.NewestTime) {
 		return ErrMoved
 	}
 	_, err = tx.Exec(ctx, `
@@ -97,5 +101,6 @@ func moveWalk(ctx context.Context, tx pgx.Tx, network string, was, is Walk) erro
 
 // sameTime compares to the microsecond, as times are kept.
 func sameTime(a, b *time.Time) bool {
-	return a == nil && b == nil || a != nil && b != nil && a.Truncate(time.Microsecond).Equal(b.Truncate(time.Microsecond))
+	return a == nil && b == nil || a != nil && b != nil &&
+		a.Truncate(time.Microsecond).Equal(b.Truncate(time.Microsecond))
 }

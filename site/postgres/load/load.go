@@ -44,14 +44,17 @@ type Loader struct {
 
 // NewLoader prepares an empty database to be filled as of now. Finish will seal the hours that ended at least delay
 // before. The facilitators of the flows are imported already.
-func NewLoader(ctx context.Context, db *postgres.DB, now, since time.Time, delay time.Duration, flows []ledger.LoadedFlow) (*Loader, error) {
-	l := &Loader{db: db, now: now.UTC(), since: since.UTC().Truncate(24 * time.Hour), upTo: now.Add(-delay).UTC().Truncate(time.Hour)}
+func NewLoader(ctx context.Context, db *postgres.DB, now, since time.Time, delay time.Duration,
+	flows []ledger.LoadedFlow) (*Loader, error) {
+	l := &Loader{db: db, now: now.UTC(), since: since.UTC().Truncate(24 * time.Hour),
+		upTo: now.Add(-delay).UTC().Truncate(time.Hour)}
 	var err error
 	if l.settled, err = db.NewLoader(ctx, l.now, flows); err != nil {
 		return nil, err
 	}
 	err = db.Transact(ctx, func(tx pgx.Tx) error {
-		if err := tx.QueryRow(ctx, `SELECT rolsuper FROM pg_roles WHERE rolname = current_user`).Scan(&l.trusted); err != nil {
+		if err := tx.QueryRow(ctx, `SELECT rolsuper FROM pg_roles WHERE rolname = current_user`).
+			Scan(&l.trusted); err != nil {
 			return err
 		}
 		return checks.PrepareLoad(ctx, tx, l.since, l.now)
@@ -69,7 +72,8 @@ func (l *Loader) Accounts(ctx context.Context, list []ledger.LoadedAccount) erro
 
 // Services writes services with their settlements, of which no payee is in another call. Several goroutines may call
 // it.
-func (l *Loader) Services(ctx context.Context, list []Service, accounts []ledger.LoadedAccount, settlements []ledger.LoadedSettlement) (rows int64, err error) {
+func (l *Loader) Services(ctx context.Context, list []Service, accounts []ledger.LoadedAccount,
+	settlements []ledger.LoadedSettlement) (rows int64, err error) {
 	err = l.transact(ctx, func(tx pgx.Tx) error {
 		n, err := loadServices(ctx, tx, list)
 		if err != nil {
@@ -115,7 +119,8 @@ func (l *Loader) Finish(ctx context.Context) error {
 		checks.QueueNumbers(batch)
 		l.settled.QueueSums(batch)
 		for _, table := range []string{"services", "changes", "accounts"} {
-			batch.Queue(`SELECT setval(pg_get_serial_sequence($1, 'id'), (SELECT coalesce(max(id), 0) + 1 FROM `+table+`), false)`, table)
+			batch.Queue(`SELECT setval(pg_get_serial_sequence($1, 'id'), (SELECT coalesce(max(id), 0) + 1 FROM `+table+
+				`), false)`, table)
 		}
 		return tx.SendBatch(ctx, batch).Close()
 	})

@@ -63,7 +63,8 @@ func loadServices(ctx context.Context, tx pgx.Tx, list []Service) (n int64, err 
 	for _, copied := range []func() error{
 		func() error {
 			return rows.Copy(ctx, tx, "services", serviceColumns, list, func(row []any, s *Service) {
-				rows.Put(row, s.ID, s.Slug, s.Name, s.Description, s.BaseURL, s.WebsiteURL, s.Category, s.Source, s.CreatedAt, s.VerifiedAt, s.CheckInterval)
+				rows.Put(row, s.ID, s.Slug, s.Name, s.Description, s.BaseURL, s.WebsiteURL, s.Category, s.Source,
+					s.CreatedAt, s.VerifiedAt, s.CheckInterval)
 			})
 		},
 		func() error {
@@ -72,57 +73,74 @@ func loadServices(ctx context.Context, tx pgx.Tx, list []Service) (n int64, err 
 				if s.LastCheckedAt != nil {
 					newest = pgtype.Timestamptz{Time: *s.LastCheckedAt, Valid: true}
 				}
-				rows.Put(row, s.ID, newest, s.NextCheckAt, s.LastCheckedAt, s.LastStatus, s.LastSuccessAt, s.ConsecutiveFailures, s.FailingSince)
+				rows.Put(row, s.ID, newest, s.NextCheckAt, s.LastCheckedAt, s.LastStatus, s.LastSuccessAt,
+					s.ConsecutiveFailures, s.FailingSince)
 			})
 		},
 		func() error {
 			return rows.Copy(ctx, tx, "endpoints", endpointColumns, endpoints, func(row []any, e *postgres.Endpoint) {
-				rows.Put(row, e.ID, e.ServiceID, e.Method, e.MethodDeclared, e.Path, e.Description, e.MimeType, e.Origin, e.FirstSeenAt, e.LastPaidAt, e.LastProbedAt,
-					e.Verdict, e.VerdictAt, e.Class, e.Reason, e.ResponseTimeMS, e.Fingerprint, e.HeadAt, e.HeadFree, e.DeclaredPrice)
+				rows.Put(row, e.ID, e.ServiceID, e.Method, e.MethodDeclared, e.Path, e.Description, e.MimeType,
+					e.Origin, e.FirstSeenAt, e.LastPaidAt, e.LastProbedAt,
+					e.Verdict, e.VerdictAt, e.Class, e.Reason, e.ResponseTimeMS, e.Fingerprint, e.HeadAt, e.HeadFree,
+					e.DeclaredPrice)
 			})
 		},
 		func() error {
-			return rows.Copy(ctx, tx, "envelopes", "endpoint_id received_at method url status_code header body truncated tls_verified sha256 exchange", envelopes,
+			return rows.Copy(ctx, tx, "envelopes",
+				"endpoint_id received_at method url status_code header body truncated tls_verified sha256 exchange",
+				envelopes,
 				func(row []any, e *checks.Envelope) {
-					rows.Put(row, e.EndpointID, e.ReceivedAt, e.Method, e.URL, e.StatusCode, e.Header, e.Body, e.Truncated, e.TLSVerified, e.SHA256, e.Exchange)
+					rows.Put(row, e.EndpointID, e.ReceivedAt, e.Method, e.URL, e.StatusCode, e.Header, e.Body,
+						e.Truncated, e.TLSVerified, e.SHA256, e.Exchange)
 				})
 		},
 		func() error {
-			return rows.Copy(ctx, tx, "answers", "endpoint_id conclusive received_at method url status_code header body truncated tls_verified exchange sha256", answers,
+			return rows.Copy(ctx, tx, "answers",
+				"endpoint_id conclusive received_at method url status_code header body truncated tls_verified exchange sha256", answers,
 				func(row []any, a *checks.Answer) {
-					rows.Put(row, a.EndpointID, a.Conclusive, a.ReceivedAt, a.Method, a.URL, a.StatusCode, a.Header, a.Body, a.Truncated, a.TLSVerified, a.Exchange, a.SHA256)
+					rows.Put(row, a.EndpointID, a.Conclusive, a.ReceivedAt, a.Method, a.URL, a.StatusCode, a.Header,
+						a.Body, a.Truncated, a.TLSVerified, a.Exchange, a.SHA256)
 				})
 		},
 		func() error {
-			return rows.Copy(ctx, tx, "prices", "endpoint_id since position until scheme network network_caip2 asset pay_to amount max_timeout_seconds extra x402_version",
+			return rows.Copy(ctx, tx, "prices",
+				"endpoint_id since position until scheme network network_caip2 asset pay_to amount max_timeout_seconds extra x402_version",
 				prices, func(row []any, p *checks.Price) {
 					amount := ledger.AmountValue(p.Amount)
-					rows.Put(row, p.EndpointID, p.Since, p.Position, p.Until, p.Scheme, p.Network, p.NetworkCAIP2, p.Asset, p.PayTo, amount, p.MaxTimeoutSeconds,
+					rows.Put(row, p.EndpointID, p.Since, p.Position, p.Until, p.Scheme, p.Network, p.NetworkCAIP2,
+						p.Asset, p.PayTo, amount, p.MaxTimeoutSeconds,
 						p.Extra, p.X402Version)
 				})
 		},
 		func() error {
-			return rows.Copy(ctx, tx, "changes", "id service_id type observed_at summary old_snapshot new_snapshot", changes, func(row []any, c *numbered) {
-				rows.Put(row, c.id, c.ServiceID, c.Type, c.ObservedAt, c.Summary, c.OldSnapshot, c.NewSnapshot)
-			})
+			return rows.Copy(ctx, tx, "changes", "id service_id type observed_at summary old_snapshot new_snapshot",
+				changes, func(row []any, c *numbered) {
+					rows.Put(row, c.id, c.ServiceID, c.Type, c.ObservedAt, c.Summary, c.OldSnapshot, c.NewSnapshot)
+				})
 		},
 		func() error {
-			return rows.Copy(ctx, tx, "site_facts", "service_id next_at checked_at homepage openapi pricing llms_txt robots terms domain", sites, func(row []any, s **Service) {
-				f := (*s).Site
-				rows.Put(row, (*s).ID, f.CheckedAt.AddDate(0, 0, 1), f.CheckedAt, f.Homepage, f.OpenAPI, f.Pricing, f.LLMsTxt, f.Robots, f.Terms, f.Domain)
-			})
+			return rows.Copy(ctx, tx, "site_facts",
+				"service_id next_at checked_at homepage openapi pricing llms_txt robots terms domain", sites,
+				func(row []any, s **Service) {
+					f := (*s).Site
+					rows.Put(row, (*s).ID, f.CheckedAt.AddDate(0, 0, 1), f.CheckedAt, f.Homepage, f.OpenAPI, f.Pricing,
+						f.LLMsTxt, f.Robots, f.Terms, f.Domain)
+				})
 		},
 		func() error {
-			return rows.Copy(ctx, tx, "domain_facts", "domain next_at suffix checked_at registrar created_at", domains, func(row []any, d *postgres.DomainFacts) {
-				rows.Put(row, d.Domain, d.CheckedAt.AddDate(0, 0, 7), d.Suffix, d.CheckedAt, d.Registrar, d.CreatedAt)
-			})
+			return rows.Copy(ctx, tx, "domain_facts", "domain next_at suffix checked_at registrar created_at", domains,
+				func(row []any, d *postgres.DomainFacts) {
+					rows.Put(row, d.Domain, d.CheckedAt.AddDate(0, 0, 7), d.Suffix, d.CheckedAt, d.Registrar,
+						d.CreatedAt)
+				})
 		},
 	} {
 		if err := copied(); err != nil {
 			return 0, err
 		}
 	}
-	return int64(2*len(list) + len(endpoints) + len(envelopes) + len(answers) + len(prices) + len(changes) + len(sites) + len(domains)), nil
+	return int64(2*len(list) + len(endpoints) + len(envelopes) + len(answers) + len(prices) + len(changes) +
+		len(sites) + len(domains)), nil
 }
 
 // loadChecks writes days, and the checks after them.
@@ -141,7 +159,8 @@ func (l *Loader) loadChecks(ctx context.Context, tx pgx.Tx, list []Service) (n i
 		return 0, err
 	}
 	err = rows.Copy(ctx, tx, "checks", checkColumns, all, func(row []any, c *checks.Check) {
-		rows.Put(row, c.ServiceID, c.CheckedAt, c.ID, c.Counted, c.Status, c.IsUp, c.StatusCode, c.ResponseTimeMS, c.EndpointsFound, c.ErrorMessage, c.ConsecutiveFailures)
+		rows.Put(row, c.ServiceID, c.CheckedAt, c.ID, c.Counted, c.Status, c.IsUp, c.StatusCode, c.ResponseTimeMS,
+			c.EndpointsFound, c.ErrorMessage, c.ConsecutiveFailures)
 	})
 	return int64(len(days) + len(all)), err
 }

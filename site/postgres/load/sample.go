@@ -14,10 +14,11 @@ import (
 
 // History is what a sample service did before it was first crawled.
 type History struct {
-	Slug      string
-	Days      []checks.Rollup // UTC days before the first of Checks, oldest first
-	Checks    []checks.Check  // oldest first
-	Prices    []checks.Price  // closed ones (Until set) and current ones; EndpointID from postgres.EndpointID(slug, method, path)
+	Slug   string
+	Days   []checks.Rollup // UTC days before the first of Checks, oldest first
+	Checks []checks.Check  // oldest first
+	// closed ones (Until set) and current ones; EndpointID from postgres.EndpointID(slug, method, path)
+	Prices    []checks.Price
 	Endpoints []EndpointHistory
 	Changes   []checks.Change // oldest first
 }
@@ -32,7 +33,8 @@ type EndpointHistory struct {
 
 // Sample lists services with histories that were made up for them, in one transaction, and stores source as the
 // setting that says so. The logs start at the oldest check.
-func Sample(ctx context.Context, db *postgres.DB, source string, listings []postgres.Listing, histories []History) error {
+func Sample(ctx context.Context, db *postgres.DB, source string, listings []postgres.Listing,
+	histories []History) error {
 	var all []*checks.Check
 	for _, h := range histories {
 		for i := range h.Checks {

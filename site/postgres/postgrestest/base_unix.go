@@ -19,7 +19,8 @@ const roomNeeded = 1 << 30
 func base() string {
 	const memory = "/dev/shm"
 	var st unix.Statfs_t
-	if err := unix.Statfs(memory, &st); err != nil || uint64(st.Bavail)*uint64(st.Bsize) < roomNeeded || unix.Access(memory, unix.W_OK) != nil {
+	if err := unix.Statfs(memory, &st); err != nil || uint64(st.Bavail)*uint64(st.Bsize) < roomNeeded ||
+		unix.Access(memory, unix.W_OK) != nil {
 		return os.TempDir()
 	}
 	return memory

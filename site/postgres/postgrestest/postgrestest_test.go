@@ -146,7 +146,8 @@ func TestNoPrograms(t *testing.T) {
 	} {
 		cmd := testProcess(t, "TestCondition", "no programs", "CI="+tt.ci, "TOLLBOOK_POSTGRES_BIN=/nowhere")
 		out, err := cmd.CombinedOutput()
-		if failed := err != nil; failed != tt.wantFail || !strings.Contains(string(out), tt.want) || !strings.Contains(string(out), "/nowhere") {
+		if failed := err != nil; failed != tt.wantFail || !strings.Contains(string(out), tt.want) ||
+			!strings.Contains(string(out), "/nowhere") {
 			t.Errorf("CI=%s: %v\n%s", tt.ci, err, out)
 		}
 	}

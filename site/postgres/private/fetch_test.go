@@ -64,7 +64,9 @@ func TestFetch(t *testing.T) {
 	dir := filepath.Join(tempDir(t), "postgres")
 	s := mustStart(t, Options{Dir: dir, Bin: p.dir})
 	mustExec(t, s.DSN(), `CREATE EXTENSION pg_trgm`)
-	if got := query(t, s.DSN(), `SELECT current_setting('server_version') || ' ' || current_setting('data_checksums')`); got != packagePostgres+" on" {
+	if got := query(t, s.DSN(),
+		`SELECT current_setting('server_version') || ' ' || current_setting('data_checksums')`); got != packagePostgres+
+		" on" {
 		t.Errorf("version and checksums: %q", got)
 	}
 	mustStop(t, s)
