@@ -78,7 +78,8 @@ func TestChecksAreKeptAsTheyAre(t *testing.T) {
 		t.Fatal(err)
 	}
 	const stored = `
-		SELECT (service_id, checked_at, id, counted, status, is_up, status_code, response_time_ms, endpoints_found, error_message, consecutive_failures)::text
+		SELECT (service_id, checked_at, id, counted, status, is_up, status_code, response_time_ms, endpoints_found,
+			error_message, consecutive_failures)::text
 		FROM checks ORDER BY checked_at`
 	want, got := texts(t, conn, `SELECT i::text FROM inserted i ORDER BY checked_at`), texts(t, conn, stored)
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -246,7 +247,8 @@ func TestManyVisits(t *testing.T) {
 			}
 		}
 		got := texts(t, conn,
-			`SELECT service_id || ' ' || count(*) || ' ' || count(DISTINCT id) FROM checks GROUP BY service_id ORDER BY service_id`)
+			`SELECT service_id || ' ' || count(*) || ' ' || count(DISTINCT id) FROM checks GROUP BY service_id
+				ORDER BY service_id`)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("service, checks and different ones, %s (-want +got):\n%s", when, diff)
 		}
@@ -326,8 +328,10 @@ func TestLogsStartOnce(t *testing.T) {
 	go func() { told <- db.RecordVisits(ctx, []postgres.Visit{visit(due[0], start)}) }()
 	for waits, until := false, time.Now().Add(3*time.Minute); !waits; {
 		if err := tx.QueryRow(ctx,
-			`SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND transactionid IS NOT NULL AND pid <> pg_backend_pid()
-			AND pid IN (SELECT pid FROM pg_stat_activity WHERE datname = current_database()))`).Scan(&waits); err != nil {
+			`SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND transactionid IS NOT NULL
+				AND pid <> pg_backend_pid()
+			AND pid IN (SELECT pid FROM pg_stat_activity
+				WHERE datname = current_database()))`).Scan(&waits); err != nil {
 			t.Fatal(err)
 		}
 		if time.Now().After(until) {

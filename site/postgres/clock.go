@@ -24,21 +24,25 @@ func (db *DB) FollowClock(ctx context.Context, now time.Time) error {
 	b := &pgx.Batch{}
 	b.Queue(`
 		WITH late AS (
-			SELECT service_id FROM service_states WHERE last_checked_at > $1::timestamptz + $2::interval AND next_check_at > last_checked_at
+			SELECT service_id FROM service_states WHERE last_checked_at > $1::timestamptz + $2::interval
+				AND next_check_at > last_checked_at
 			ORDER BY service_id FOR NO KEY UPDATE
 		)
-		UPDATE service_states s SET next_check_at = $1::timestamptz + (next_check_at - last_checked_at) FROM late WHERE late.service_id = s.service_id`, now, ahead)
+		UPDATE service_states s SET next_check_at = $1::timestamptz + (next_check_at - last_checked_at) FROM late
+			WHERE late.service_id = s.service_id`, now, ahead)
 	b.Queue(`
 		UPDATE steps SET began_at = least(began_at, $1), ended_at = least(ended_at, $1)
 		WHERE greatest(began_at, ended_at) > $1::timestamptz + $2::interval`, now, ahead)
 	b.Queue(`
 		DELETE FROM hosts WHERE host IN (
-			SELECT host FROM hosts WHERE greatest(next_at, held_until) > clock_timestamp() + $1::interval FOR UPDATE SKIP LOCKED
+			SELECT host FROM hosts WHERE greatest(next_at, held_until) > clock_timestamp() + $1::interval
+				FOR UPDATE SKIP LOCKED
 		)`, aheadOfJob)
 	b.Queue(`
 		UPDATE river_job SET scheduled_at = now() WHERE id IN (
 			SELECT id FROM river_job
-			WHERE state IN ('available', 'retryable', 'scheduled') AND scheduled_at > now() + $1::interval FOR UPDATE SKIP LOCKED
+			WHERE state IN ('available', 'retryable', 'scheduled') AND scheduled_at > now() + $1::interval
+				FOR UPDATE SKIP LOCKED
 		)`, aheadOfJob)
 	b.Queue(`DELETE FROM river_leader WHERE expires_at > now() + $1::interval`, aheadOfJob)
 	if err := db.pool.SendBatch(ctx, b).Close(); err != nil {

@@ -75,7 +75,8 @@ func TestLateChecks(t *testing.T) {
 		t.Errorf("times of checks (-want +got):\n%s", diff)
 	}
 	if got := m(
-		`SELECT rows::text FROM log_positions WHERE service_id = 0 UNION ALL SELECT sum(checks)::text FROM check_hours`); fmt.Sprint(got) != "[4 4]" {
+		`SELECT rows::text FROM log_positions WHERE service_id = 0 UNION ALL SELECT sum(checks)::text
+			FROM check_hours`); fmt.Sprint(got) != "[4 4]" {
 		t.Errorf("numbers given, and checks rolled up by hour: %s, want 4 of each", got)
 	}
 }
@@ -133,9 +134,14 @@ func TestFollowClock(t *testing.T) {
 		// never visited
 		`UPDATE service_states SET next_check_at = ` + at(3*time.Minute) +
 			` FROM services WHERE id = service_id AND slug = 'dome'`,
-		`INSERT INTO hosts (host, next_at, regained_at, held_by, held_until) VALUES ('ahead', now() + interval '1 hour', now(), NULL, now()), ('now', now() + interval '1 second', now() + interval '1 hour', NULL, now())`,
-		`INSERT INTO river_job (id, args, kind, max_attempts, queue, state, scheduled_at) VALUES (1, '{}', 'visit', 3, 'q', 'available', now() + interval '1 hour'), (2, '{}', 'visit', 3, 'q', 'retryable', now() + interval '5 minutes')`,
-		`INSERT INTO river_leader (name, leader_id, elected_at, expires_at) VALUES ('default', 'gone', now() + interval '1 hour', now() + interval '61 minutes')`,
+		`INSERT INTO hosts (host, next_at, regained_at, held_by, held_until)
+			VALUES ('ahead', now() + interval '1 hour', now(), NULL, now()),
+			('now', now() + interval '1 second', now() + interval '1 hour', NULL, now())`,
+		`INSERT INTO river_job (id, args, kind, max_attempts, queue, state, scheduled_at)
+			VALUES (1, '{}', 'visit', 3, 'q', 'available', now() + interval '1 hour'),
+			(2, '{}', 'visit', 3, 'q', 'retryable', now() + interval '5 minutes')`,
+		`INSERT INTO river_leader (name, leader_id, elected_at, expires_at)
+			VALUES ('default', 'gone', now() + interval '1 hour', now() + interval '61 minutes')`,
 	} {
 		m(sql)
 	}

@@ -46,7 +46,8 @@ func Inspect(ctx context.Context, dsn string) (c Condition, err error) {
 	var known bool
 	began := time.Now()
 	err = conn.QueryRow(ctx, `
-		SELECT split_part(current_setting('server_version'), ' ', 1), clock_timestamp(), pg_database_size(current_database()),
+		SELECT split_part(current_setting('server_version'), ' ', 1), clock_timestamp(),
+			pg_database_size(current_database()),
 			to_regclass($1) IS NOT NULL`, versionTable).Scan(&c.Server, &clock, &c.Bytes, &known)
 	if err != nil {
 		return c, fmt.Errorf("ask the database: %w", err)

@@ -125,7 +125,8 @@ func (d *Directory) readServices(ctx context.Context, tx pgx.Tx) (err error) {
 		s.Endpoints, s.Audit = []DirectoryEndpoint{}, []DirectoryAuditLine{}
 		return s, err
 	}, `
-		SELECT id, slug, name, description, base_url, website_url, category, source, created_at, verified_at, check_interval, ownership_token
+		SELECT id, slug, name, description, base_url, website_url, category, source, created_at, verified_at,
+			check_interval, ownership_token
 		FROM services ORDER BY slug COLLATE "C"`)
 	if err != nil {
 		return err
@@ -133,7 +134,8 @@ func (d *Directory) readServices(ctx context.Context, tx pgx.Tx) (err error) {
 	var id int64
 	var e DirectoryEndpoint
 	rows, err := tx.Query(ctx, `
-		SELECT service_id, CASE WHEN method_declared THEN method ELSE '' END, path, description, mime_type, origin FROM endpoints
+		SELECT service_id, CASE WHEN method_declared THEN method ELSE '' END, path, description, mime_type, origin
+			FROM endpoints
 		ORDER BY service_id, path COLLATE "C", method_declared, method COLLATE "C", id`)
 	if err != nil {
 		return err
@@ -167,7 +169,8 @@ func (d *Directory) readSubmissions(ctx context.Context, tx pgx.Tx) (err error) 
 		at[s.ID] = len(at)
 		return s, err
 	}, `
-		SELECT submissions.id, received_at, domain, url, email, service_name, submissions.description, submissions.website_url,
+		SELECT submissions.id, received_at, domain, url, email, service_name, submissions.description,
+			submissions.website_url,
 			submissions.category, endpoints, notes, state, decided_at, reason, slug, probe_result
 		FROM submissions LEFT JOIN services ON services.id = service_id ORDER BY received_at, submissions.id`)
 	if err != nil {
@@ -202,12 +205,14 @@ func (db *DB) Restore(ctx context.Context, d Directory, now time.Time) error {
 	err := db.Transact(ctx, func(tx pgx.Tx) error {
 		// nobody lists, submits or decides anything meanwhile
 		if _, err := tx.Exec(ctx,
-			`LOCK services, submissions, removed_services, facilitators, settlers, tokens IN SHARE ROW EXCLUSIVE MODE`); err != nil {
+			`LOCK services, submissions, removed_services, facilitators, settlers,
+				tokens IN SHARE ROW EXCLUSIVE MODE`); err != nil {
 			return err
 		}
 		var full bool
 		err := tx.QueryRow(ctx, `
-			SELECT EXISTS (SELECT FROM services) OR EXISTS (SELECT FROM submissions) OR EXISTS (SELECT FROM removed_services)
+			SELECT EXISTS (SELECT FROM services) OR EXISTS (SELECT FROM submissions)
+				OR EXISTS (SELECT FROM removed_services)
 				OR EXISTS (SELECT FROM facilitators) OR EXISTS (SELECT FROM tokens)`).Scan(&full)
 		if err != nil {
 			return err
@@ -247,8 +252,10 @@ func (db *DB) Restore(ctx context.Context, d Directory, now time.Time) error {
 func (db *DB) Empty(ctx context.Context) error {
 	var filled bool
 	err := db.pool.QueryRow(ctx, `
-		SELECT EXISTS (SELECT FROM services) OR EXISTS (SELECT FROM facilitators) OR EXISTS (SELECT FROM log_seal) OR EXISTS (SELECT FROM accounts)
-			OR EXISTS (SELECT FROM submissions) OR EXISTS (SELECT FROM removed_services) OR EXISTS (SELECT FROM settings)`).Scan(&filled)
+		SELECT EXISTS (SELECT FROM services) OR EXISTS (SELECT FROM facilitators) OR EXISTS (SELECT FROM log_seal)
+			OR EXISTS (SELECT FROM accounts)
+			OR EXISTS (SELECT FROM submissions) OR EXISTS (SELECT FROM removed_services)
+				OR EXISTS (SELECT FROM settings)`).Scan(&filled)
 	if err != nil {
 		return fmt.Errorf("look whether the database is empty: %w", err)
 	}
@@ -296,9 +303,10 @@ func restoreSubmission(ctx context.Context, tx pgx.Tx, s DirectorySubmission, no
 		due = &now
 	}
 	tag, err := tx.Exec(ctx, `
-		INSERT INTO submissions (id, received_at, client, content_hash, url, domain, email, service_name, description, website_url, category,
-			endpoints, notes, state, decided_at, reason, service_id, probe_due_at, probe_result)
-		SELECT $1, $2, '', $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, (SELECT id FROM services WHERE slug = $16), $17, $18
+		INSERT INTO submissions (id, received_at, client, content_hash, url, domain, email, service_name, description,
+			website_url, category, endpoints, notes, state, decided_at, reason, service_id, probe_due_at, probe_result)
+		SELECT $1, $2, '', $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, (SELECT id FROM services
+			WHERE slug = $16), $17, $18
 		WHERE $16::text IS NULL OR EXISTS (SELECT FROM services WHERE slug = $16)`,
 		s.ID, s.ReceivedAt, sum[:], s.URL, s.Domain, s.Email, s.ServiceName, s.Description, s.WebsiteURL, s.Category,
 		s.Endpoints, s.Notes, s.State, s.DecidedAt, s.Reason, s.Slug, due, s.ProbeResult)

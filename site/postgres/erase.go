@@ -26,7 +26,8 @@ func (db *DB) EraseService(ctx context.Context, slug string, now time.Time) erro
 		}
 		var id int64
 		err := tx.QueryRow(ctx,
-			`SELECT service_id FROM service_states WHERE service_id = (SELECT id FROM services WHERE slug = $1) FOR UPDATE`, slug).Scan(&id)
+			`SELECT service_id FROM service_states WHERE service_id = (SELECT id FROM services WHERE slug = $1)
+				FOR UPDATE`, slug).Scan(&id)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return ErrNotFound
 		}

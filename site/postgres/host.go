@@ -68,7 +68,8 @@ func (db *DB) TakeHosts(ctx context.Context, hosts []string, holder uuid.UUID, r
 		mine[host] = true
 	}
 	rows, err := db.pool.Query(ctx, `
-		SELECT host, greatest(next_at, regained_at - $3::interval) - clock_timestamp(), coalesce(held_by <> $2, false) AND held_until > clock_timestamp()
+		SELECT host, greatest(next_at, regained_at - $3::interval) - clock_timestamp(), coalesce(held_by <> $2, false)
+			AND held_until > clock_timestamp()
 		FROM hosts WHERE host = ANY($1)`, hosts, holder, max(r.Burst, 0))
 	if err != nil {
 		return nil, fmt.Errorf("wait for hosts: %w", err)
@@ -110,8 +111,10 @@ func (db *DB) PaceHost(ctx context.Context, host string, holder uuid.UUID, gap t
 // LeaveHosts lets others have hosts, a gap from now. What somebody else took meanwhile stays his.
 func (db *DB) LeaveHosts(ctx context.Context, hosts []string, holder uuid.UUID, gap time.Duration) error {
 	_, err := db.pool.Exec(ctx, `
-		WITH mine AS MATERIALIZED (SELECT host FROM hosts WHERE host = ANY($1) AND held_by = $2 ORDER BY host FOR NO KEY UPDATE)
-		UPDATE hosts h SET next_at = clock_timestamp() + $3::interval, held_by = NULL FROM mine, set_config('synchronous_commit', 'off', true)
+		WITH mine AS MATERIALIZED (SELECT host FROM hosts WHERE host = ANY($1) AND held_by = $2 ORDER BY host
+			FOR NO KEY UPDATE)
+		UPDATE hosts h SET next_at = clock_timestamp() + $3::interval, held_by = NULL
+			FROM mine, set_config('synchronous_commit', 'off', true)
 		WHERE h.host = mine.host`, hosts, holder, gap)
 	if err != nil {
 		return fmt.Errorf("leave %d hosts: %w", len(hosts), err)
@@ -123,7 +126,8 @@ func (db *DB) LeaveHosts(ctx context.Context, hosts []string, holder uuid.UUID, 
 func (db *DB) ForgetHosts(ctx context.Context) error {
 	_, err := db.pool.Exec(ctx, `
 		DELETE FROM hosts WHERE host IN (
-			SELECT host FROM hosts WHERE greatest(next_at, regained_at, held_until) < clock_timestamp() - interval '1 hour' FOR UPDATE SKIP LOCKED
+			SELECT host FROM hosts WHERE greatest(next_at, regained_at,
+				held_until) < clock_timestamp() - interval '1 hour' FOR UPDATE SKIP LOCKED
 		)`)
 	if err != nil {
 		return fmt.Errorf("forget hosts: %w", err)

@@ -281,14 +281,16 @@ const ofFlow = ` JOIN flows f ON f.id = flow_id JOIN chains c ON c.id = f.chain_
 // tables are all that an index fills, with names instead of numbers.
 var tables = []struct{ name, sql string }{
 	{"settlements",
-		`SELECT s.settled_at, block, x.address, p.address, q.address, facilitator_id, network, token, log_index, encode(transaction, 'hex'), encode(block_hash, 'hex'), method, amount
+		`SELECT s.settled_at, block, x.address, p.address, q.address, facilitator_id, network, token, log_index,
+			encode(transaction, 'hex'), encode(block_hash, 'hex'), method, amount
 		FROM settlements s` + ofFlow + ` JOIN accounts x ON x.id = settler_id JOIN accounts p ON p.id = payer_id JOIN accounts q ON q.id = payee_id`},
 	{"flow_totals",
 		`SELECT facilitator_id, network, token, settlements, amount, payers, first_day, last_at FROM flow_totals` +
 			ofFlow},
 	{"flow_hours", `SELECT facilitator_id, network, token, hour, settlements, amount FROM flow_hours` + ofFlow},
 	{"flow_days",
-		`SELECT facilitator_id, network, token, day, settlements, amount, self_settlements, self_amount, last_at FROM flow_days` + ofFlow},
+		`SELECT facilitator_id, network, token, day, settlements, amount, self_settlements, self_amount, last_at
+			FROM flow_days` + ofFlow},
 	{"flow_payers", `SELECT facilitator_id, network, token, address, last_day FROM flow_payers` + ofFlow +
 		` JOIN accounts p ON p.id = payer_id`},
 	{"payee_days",

@@ -97,10 +97,13 @@ func (db *DB) RescueJobs(ctx context.Context, grace time.Duration) (int64, error
 		UPDATE river_job SET state = 'available', scheduled_at = now()
 		WHERE id IN (
 			SELECT id FROM river_job
-			WHERE state = 'running' AND (attempted_at < now() - $2::interval OR attempted_at > now() + $2::interval) AND NOT EXISTS (
+			WHERE state = 'running' AND (attempted_at < now() - $2::interval OR attempted_at > now() + $2::interval)
+				AND NOT EXISTS (
 				SELECT FROM pg_locks
-				WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-					AND classid::bigint = $1 AND objid::bigint = hashtext(attempted_by[array_length(attempted_by, 1)])::bigint & 4294967295
+				WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database
+					WHERE datname = current_database())
+					AND classid::bigint = $1 AND objid::bigint = hashtext(attempted_by[array_length(attempted_by,
+						1)])::bigint & 4294967295
 					AND objsubid = 2 AND granted
 			)
 			FOR UPDATE SKIP LOCKED

@@ -60,7 +60,9 @@ func TestRescueJobs(t *testing.T) {
 	for { // the server notices in its own time
 		var held int
 		if err := conn.QueryRow(t.Context(),
-			`SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`).Scan(&held); err != nil {
+			`SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2
+				AND database = (SELECT oid FROM pg_database
+				WHERE datname = current_database())`).Scan(&held); err != nil {
 			t.Fatal(err)
 		}
 		if held == 0 {

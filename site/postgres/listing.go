@@ -20,15 +20,18 @@ var ErrListed = errors.New("already listed")
 // listedColumns are the columns of services in the order of Service's fields, stateColumns those of service_states,
 // which is what visits change.
 const (
-	listedColumns  = `id, slug, name, description, base_url, website_url, category, source, created_at, verified_at, check_interval`
+	listedColumns = `id, slug, name, description, base_url, website_url, category, source, created_at, verified_at,
+		check_interval`
 	stateColumns   = `next_check_at, last_checked_at, last_status, last_success_at, consecutive_failures, failing_since`
 	serviceColumns = listedColumns + `, ` + stateColumns
 	serviceRows    = `services JOIN service_states state ON state.service_id = services.id`
 )
 
 // endpointColumns are the columns of endpoints in the order of Endpoint's fields.
-const endpointColumns = `id, service_id, method, method_declared, path, description, mime_type, origin, first_seen_at, last_paid_at,
-	last_probed_at, verdict, verdict_at, class, reason, response_time_ms, fingerprint, head_at, head_free, declared_price`
+const endpointColumns = `id, service_id, method, method_declared, path, description, mime_type, origin, first_seen_at,
+	last_paid_at,
+	last_probed_at, verdict, verdict_at, class, reason, response_time_ms, fingerprint, head_at, head_free,
+	declared_price`
 
 // AddListings lists services with their endpoints, all of them or none. Each is due at once. It answers ErrListed,
 // naming the listing, for a slug or base address that is taken.
@@ -51,7 +54,8 @@ func AddListing(ctx context.Context, tx pgx.Tx, l Listing) (id int64, err error)
 	}
 	err = tx.QueryRow(ctx, `
 		WITH listed AS (
-			INSERT INTO services (slug, name, description, base_url, website_url, category, source, created_at, verified_at, check_interval)
+			INSERT INTO services (slug, name, description, base_url, website_url, category, source, created_at,
+				verified_at, check_interval)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 			RETURNING id
 		)

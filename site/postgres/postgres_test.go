@@ -104,7 +104,8 @@ func TestOpenRefusesOlderSchema(t *testing.T) {
 		CREATE TABLE services (slug text); INSERT INTO services VALUES ('acme')`); err != nil {
 		t.Fatal(err)
 	}
-	const relations = `SELECT relname || ' ' || relkind::text FROM pg_class WHERE relnamespace = 'public'::regnamespace UNION ALL SELECT slug FROM services ORDER BY 1`
+	const relations = `SELECT relname || ' ' || relkind::text FROM pg_class WHERE relnamespace = 'public'::regnamespace
+		UNION ALL SELECT slug FROM services ORDER BY 1`
 	before := texts(t, conn, relations)
 	_, err = postgres.Open(t.Context(), dsn)
 	if !errors.Is(err, postgres.ErrOlderSchema) || !strings.Contains(err.Error(), "`tollbook export`") ||
@@ -131,7 +132,8 @@ func TestMigrateDownAndUp(t *testing.T) {
 	}
 	var left int
 	if err := conn.QueryRow(t.Context(),
-		`SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r','p') AND relname <> 'tollbook_schema' AND relname NOT LIKE 'river\_%'`).Scan(&left); err != nil || left != 0 {
+		`SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r','p')
+			AND relname <> 'tollbook_schema' AND relname NOT LIKE 'river\_%'`).Scan(&left); err != nil || left != 0 {
 		t.Errorf("after migrating down: %d tables left, error %v", left, err)
 	}
 	if err := postgres.MigrateTo(t.Context(), conn, -1); err != nil {

@@ -42,8 +42,8 @@ func (e *DecidedError) Error() string {
 	return fmt.Sprintf("it was %s on %s by %s", e.State, e.At.UTC().Format("2006-01-02 15:04 UTC"), e.By)
 }
 
-const reviewColumns = `submissions.id, received_at, url, email, service_name, submissions.description, submissions.website_url,
-	submissions.category, endpoints, notes, state, decided_at, reason, slug, probe_result
+const reviewColumns = `submissions.id, received_at, url, email, service_name, submissions.description,
+	submissions.website_url, submissions.category, endpoints, notes, state, decided_at, reason, slug, probe_result
 	FROM submissions LEFT JOIN services ON services.id = service_id`
 
 func scanReviewed(row pgx.CollectableRow) (s ReviewedSubmission, err error) {
@@ -176,7 +176,8 @@ func (db *DB) ApproveSubmission(ctx context.Context, id uuid.UUID, actor string,
 func (db *DB) RejectSubmission(ctx context.Context, id uuid.UUID, actor, reason string, now time.Time) error {
 	err := db.decide(ctx, id, func(tx pgx.Tx, _ ReviewedSubmission) error {
 		_, err := tx.Exec(ctx,
-			`UPDATE submissions SET state = 'rejected', decided_at = $2, reason = $3, probe_due_at = NULL WHERE id = $1`, id, now, reason)
+			`UPDATE submissions SET state = 'rejected', decided_at = $2, reason = $3, probe_due_at = NULL
+				WHERE id = $1`, id, now, reason)
 		if err != nil {
 			return err
 		}

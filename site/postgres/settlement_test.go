@@ -191,13 +191,16 @@ func TestRecordSettlements(t *testing.T) {
 		key       func(ledger.Settlement) string
 	}{
 		{"flow_hours",
-			`SELECT to_char(hour, 'YYYY-MM-DD"T"HH24') || ' ' || facilitator_id || ' ' || network || ' ' || token, settlements, amount::text FROM flow_hours` + flows,
+			`SELECT to_char(hour, 'YYYY-MM-DD"T"HH24') || ' ' || facilitator_id || ' ' || network || ' ' || token,
+				settlements, amount::text FROM flow_hours` + flows,
 			func(s ledger.Settlement) string { return s.Time.Format("2006-01-02T15") + " " + flow(s) }},
 		{"flow_days",
-			`SELECT day || ' ' || facilitator_id || ' ' || network || ' ' || token, settlements, amount::text FROM flow_days` + flows,
+			`SELECT day || ' ' || facilitator_id || ' ' || network || ' ' || token, settlements, amount::text
+				FROM flow_days` + flows,
 			func(s ledger.Settlement) string { return day(s) + " " + flow(s) }},
 		{"payee_days",
-			`SELECT day || ' ' || facilitator_id || ' ' || network || ' ' || token || ' ' || a.address, settlements, amount::text FROM payee_days` + flows +
+			`SELECT day || ' ' || facilitator_id || ' ' || network || ' ' || token || ' ' || a.address, settlements,
+				amount::text FROM payee_days` + flows +
 				` JOIN accounts a ON a.id = payee_id`,
 			func(s ledger.Settlement) string { return day(s) + " " + flow(s) + " " + s.Payee }},
 		{"payer_days",
@@ -206,8 +209,10 @@ func TestRecordSettlements(t *testing.T) {
 			func(s ledger.Settlement) string { return day(s) + " " + flow(s) + " " + s.Payee + " " + s.Payer }},
 		{"settlements",
 			`SELECT settled_at || ' ' || block || ' ' || facilitator_id || ' ' || network || ' ' || token || ' ' || a.address || ' ' || b.address || ' ' || d.address || ' ' || log_index || ' ' ||
-			CASE octet_length(transaction) WHEN 32 THEN '0x' || encode(transaction, 'hex') ELSE convert_from(transaction, 'UTF8') END, 1, amount::text FROM settlements` + flows +
-				` JOIN accounts a ON a.id = payee_id JOIN accounts b ON b.id = payer_id JOIN accounts d ON d.id = settler_id`,
+			CASE octet_length(transaction) WHEN 32 THEN '0x' || encode(transaction, 'hex')
+				ELSE convert_from(transaction, 'UTF8') END, 1, amount::text FROM settlements` + flows +
+				` JOIN accounts a ON a.id = payee_id JOIN accounts b ON b.id = payer_id
+					JOIN accounts d ON d.id = settler_id`,
 			func(s ledger.Settlement) string {
 				return fmt.Sprintf("%s %d %s %s %s %s %d %s", s.Time.Format("2006-01-02 15:04:05-07"), s.Block, flow(s),
 					s.Payee, s.Payer, s.Settler, s.LogIndex, s.Transaction)
@@ -485,7 +490,8 @@ func TestAmountsAreExact(t *testing.T) {
 	}
 	for _, roll := range []struct{ table, sum, of string }{
 		{"amount_days", `SELECT string_agg(amount || ' x ' || settlements, ', ' ORDER BY amount) FROM amount_days`,
-			`SELECT string_agg(amount || ' x ' || n, ', ' ORDER BY amount) FROM (SELECT amount, count(*) AS n FROM settlements GROUP BY amount) s`},
+			`SELECT string_agg(amount || ' x ' || n, ', ' ORDER BY amount)
+				FROM (SELECT amount, count(*) AS n FROM settlements GROUP BY amount) s`},
 		{"payer_days", `SELECT settlements || ' of ' || amount FROM payer_days`,
 			`SELECT count(*) || ' of ' || sum(amount) FROM settlements`},
 	} {

@@ -110,14 +110,16 @@ func (db *DB) RecordSite(ctx context.Context, v SiteVisit) error {
 		b := &pgx.Batch{}
 		if f := v.Facts; f != nil {
 			b.Queue(`
-				UPDATE site_facts SET checked_at = $2, homepage = $3, openapi = $4, pricing = $5, llms_txt = $6, robots = $7, terms = $8
+				UPDATE site_facts SET checked_at = $2, homepage = $3, openapi = $4, pricing = $5, llms_txt = $6,
+					robots = $7, terms = $8
 				WHERE service_id = $1`, v.ServiceID, v.At, f.Homepage, f.OpenAPI, f.Pricing, f.LLMsTxt, f.Robots, f.Terms)
 		}
 		var domain *string
 		if d := v.Domain; d != nil {
 			domain = &d.Domain
 			b.Queue(`
-				INSERT INTO domain_facts (domain, suffix, next_at) VALUES ($1, $2, CASE WHEN $3 THEN $4::timestamptz END)
+				INSERT INTO domain_facts (domain, suffix, next_at)
+					VALUES ($1, $2, CASE WHEN $3 THEN $4::timestamptz END)
 				ON CONFLICT (domain) DO NOTHING`, d.Domain, d.Suffix, v.AskDomain, v.At)
 		}
 		b.Queue(`UPDATE site_facts SET next_at = $2, domain = $3 WHERE service_id = $1`, v.ServiceID, v.NextAt, domain)
@@ -127,7 +129,8 @@ func (db *DB) RecordSite(ctx context.Context, v SiteVisit) error {
 				UPDATE endpoints e SET description = coalesce(description, $3), mime_type = coalesce(mime_type, $4),
 					method = CASE WHEN m.fits THEN $2 ELSE method END, method_declared = method_declared OR m.fits
 				FROM (SELECT $2 <> '' AND last_paid_at IS NULL AND NOT EXISTS (
-					SELECT FROM endpoints o WHERE o.service_id = own.service_id AND o.path = own.path AND o.method = $2 AND o.id <> own.id
+					SELECT FROM endpoints o WHERE o.service_id = own.service_id AND o.path = own.path AND o.method = $2
+						AND o.id <> own.id
 				) AS fits FROM endpoints own WHERE id = $1) m
 				WHERE id = $1`, a.ID, a.Method, a.Description, a.MimeType)
 		}
@@ -151,7 +154,8 @@ func queueDeclared(b *pgx.Batch, serviceID int64, declared map[uuid.UUID]Declare
 	b.Queue(`
 		UPDATE endpoints e SET declared_price = d.price
 		FROM endpoints own LEFT JOIN unnest($2::uuid[], $3::jsonb[]) AS d (id, price) USING (id)
-		WHERE own.service_id = $1 AND e.id = own.id AND e.declared_price IS DISTINCT FROM d.price`, serviceID, ids, prices)
+		WHERE own.service_id = $1 AND e.id = own.id AND e.declared_price IS DISTINCT
+			FROM d.price`, serviceID, ids, prices)
 }
 
 // AddEndpoints adds endpoints to a listed service. Those that are there already stay as they are.
@@ -193,7 +197,8 @@ func (db *DB) oneService(ctx context.Context, sql string, args ...any) (*DueServ
 func queueEndpoints(b *pgx.Batch, serviceID int64, slug string, now time.Time, add []ListedEndpoint) {
 	for _, e := range add {
 		b.Queue(`
-			INSERT INTO endpoints (id, service_id, method, method_declared, path, description, mime_type, origin, first_seen_at)
+			INSERT INTO endpoints (id, service_id, method, method_declared, path, description, mime_type, origin,
+				first_seen_at)
 			VALUES ($1, $2, $3, $3 <> '', $4, $5, $6, coalesce(nullif($7, ''), 'import'), $8)
 			ON CONFLICT DO NOTHING`,
 			EndpointID(slug, e.Method, e.Path), serviceID, e.Method, e.Path, e.Description, e.MimeType, e.Origin, now)
@@ -267,7 +272,8 @@ func addRobots(ctx context.Context, q rows.Querier, due []DueService) error {
 		}
 	}
 	have, err := rows.Column[int64](ctx, q, `
-		SELECT id FROM unnest($1::bigint[], $2::text[]) AS s (id, origin) JOIN robots USING (origin) WHERE state = 'document'`, ids, origins)
+		SELECT id FROM unnest($1::bigint[], $2::text[]) AS s (id, origin) JOIN robots USING (origin)
+			WHERE state = 'document'`, ids, origins)
 	if err != nil {
 		return fmt.Errorf("look for robots.txt: %w", err)
 	}
@@ -285,7 +291,8 @@ func (db *DB) KeepRobots(ctx context.Context, r Robots) error {
 	_, err := db.pool.Exec(ctx, `
 		WITH old AS (DELETE FROM robots WHERE fetched_at < $2::timestamptz - interval '7 days' AND origin <> $1)
 		INSERT INTO robots (origin, fetched_at, state, body) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (origin) DO UPDATE SET fetched_at = excluded.fetched_at, state = excluded.state, body = excluded.body`,
+		ON CONFLICT (origin) DO UPDATE SET fetched_at = excluded.fetched_at, state = excluded.state,
+			body = excluded.body`,
 		r.Origin, r.FetchedAt, r.State, r.Body)
 	if err != nil {
 		return fmt.Errorf("keep robots.txt of %s: %w", r.Origin, err)

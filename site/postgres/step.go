@@ -26,7 +26,8 @@ func (db *DB) OfferSteps(ctx context.Context, steps []Step, now time.Time) error
 	for _, s := range steps {
 		b.Queue(`
 			INSERT INTO steps (name, every, follows, offered_at) VALUES ($1, $2, $3, $4)
-			ON CONFLICT (name) DO UPDATE SET every = excluded.every, follows = excluded.follows, offered_at = excluded.offered_at`,
+			ON CONFLICT (name) DO UPDATE SET every = excluded.every, follows = excluded.follows,
+				offered_at = excluded.offered_at`,
 			s.Name, s.Every, s.Follows, now)
 	}
 	if err := db.pool.SendBatch(ctx, b).Close(); err != nil {
@@ -55,7 +56,8 @@ func (db *DB) DueSteps(ctx context.Context, now time.Time) ([]string, error) {
 // StepDone keeps that a step was done. Of two runs the one that began later counts.
 func (db *DB) StepDone(ctx context.Context, name string, began, ended time.Time) error {
 	_, err := db.pool.Exec(ctx, `
-		UPDATE steps SET began_at = $2, ended_at = $3 WHERE name = $1 AND (began_at IS NULL OR began_at < $2)`, name, began, ended)
+		UPDATE steps SET began_at = $2, ended_at = $3 WHERE name = $1
+			AND (began_at IS NULL OR began_at < $2)`, name, began, ended)
 	if err != nil {
 		return fmt.Errorf("keep that step %s is done: %w", name, err)
 	}

@@ -163,8 +163,10 @@ func refuseDuplicate(ctx context.Context, tx pgx.Tx, r site.Received) error {
 	var waiting int
 	err := tx.QueryRow(ctx, `
 		SELECT EXISTS (SELECT FROM services WHERE split_part(base_url, '://', 2) = split_part($1, '://', 2)),
-			EXISTS (SELECT FROM submissions WHERE split_part(url, '://', 2) = split_part($1, '://', 2) AND state = 'pending'),
-			(SELECT count(*) FROM submissions WHERE domain = $2 AND state = 'pending')`, r.URL, r.Domain).Scan(&listed, &pending, &waiting)
+			EXISTS (SELECT FROM submissions WHERE split_part(url, '://', 2) = split_part($1, '://', 2)
+			AND state = 'pending'),
+			(SELECT count(*) FROM submissions WHERE domain = $2
+			AND state = 'pending')`, r.URL, r.Domain).Scan(&listed, &pending, &waiting)
 	switch {
 	case err != nil:
 		return err
@@ -219,8 +221,8 @@ func insertSubmission(ctx context.Context, tx pgx.Tx, client, sum []byte, r site
 		key = &r.Key
 	}
 	_, err := tx.Exec(ctx, `
-		INSERT INTO submissions (id, received_at, client, idempotency_key, content_hash, url, domain, email, service_name, description,
-			website_url, category, endpoints, notes, probe_due_at)
+		INSERT INTO submissions (id, received_at, client, idempotency_key, content_hash, url, domain, email,
+			service_name, description, website_url, category, endpoints, notes, probe_due_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
 		receipt.ID, r.At, client, key, sum, r.URL, r.Domain, r.Email, r.ServiceName, r.Description, r.WebsiteURL,
 		r.Category, r.Endpoints, r.Notes, due)
@@ -232,7 +234,8 @@ func takeProbe(ctx context.Context, tx pgx.Tx, domain string, now time.Time) (ti
 	hour := now.Add(-time.Hour)
 	_, err := tx.Exec(ctx, `
 		DELETE FROM submission_probes WHERE ctid = ANY (ARRAY (
-			SELECT ctid FROM submission_probes WHERE began_at <= $1 FOR UPDATE SKIP LOCKED))`, hour) // of all: nobody else clears them
+			SELECT ctid FROM submission_probes WHERE began_at <= $1
+				FOR UPDATE SKIP LOCKED))`, hour) // of all: nobody else clears them
 	if err != nil {
 		return now, err
 	}
@@ -303,7 +306,8 @@ func (db *DB) TakeSubmissionProbe(ctx context.Context, now time.Time) (*QueuedPr
 // KeepSubmissionProbe keeps what a probe found: of two the first.
 func (db *DB) KeepSubmissionProbe(ctx context.Context, id string, result site.ProbeResult) error {
 	_, err := db.pool.Exec(ctx, `
-		UPDATE submissions SET probe_result = $2, probe_due_at = NULL WHERE id = $1 AND probe_result IS NULL`, id, result)
+		UPDATE submissions SET probe_result = $2, probe_due_at = NULL WHERE id = $1
+			AND probe_result IS NULL`, id, result)
 	if err != nil {
 		return fmt.Errorf("keep probe of submission %s: %w", id, err)
 	}

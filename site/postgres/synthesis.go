@@ -39,15 +39,18 @@ func (db *DB) DueInputs(ctx context.Context, now time.Time, lease time.Duration,
 	err := db.Transact(ctx, func(tx pgx.Tx) error {
 		taken, err := services(ctx, tx, `
 			WITH due AS (
-				SELECT s.id FROM services s JOIN service_states state ON state.service_id = s.id LEFT JOIN synthesis_inputs i ON i.service_id = s.id
+				SELECT s.id FROM services s JOIN service_states state ON state.service_id = s.id LEFT
+					JOIN synthesis_inputs i ON i.service_id = s.id
 				WHERE (i.service_id IS NULL OR i.look_at <= $1) AND state.last_checked_at IS NOT NULL AND EXISTS (
 					SELECT FROM site_facts f
-					WHERE f.service_id = s.id AND (f.checked_at IS NOT NULL OR f.domain IS NOT NULL OR s.created_at <= $1 - interval '1 hour'))
+					WHERE f.service_id = s.id AND (f.checked_at IS NOT NULL OR f.domain IS NOT NULL
+						OR s.created_at <= $1 - interval '1 hour'))
 				ORDER BY i.look_at NULLS FIRST, s.id
 				LIMIT $2
 				FOR NO KEY UPDATE OF s SKIP LOCKED
 			), leased AS (
-				INSERT INTO synthesis_inputs AS old (service_id, look_at) SELECT id, $1::timestamptz + $3::interval FROM due
+				INSERT INTO synthesis_inputs AS old (service_id, look_at) SELECT id, $1::timestamptz + $3::interval
+					FROM due
 				ON CONFLICT (service_id) DO UPDATE SET look_at = excluded.look_at WHERE old.look_at <= $1
 				RETURNING service_id
 			)
@@ -137,9 +140,11 @@ func (db *DB) TakeQuestion(ctx context.Context, now time.Time, model, prompt str
 			SELECT `+serviceColumns+` FROM `+serviceRows+` JOIN synthesis_inputs i ON i.service_id = id
 			WHERE i.input_hash IS NOT NULL AND (i.ask_at IS NULL OR i.ask_at <= $1)
 				AND NOT EXISTS (SELECT FROM syntheses a
-					WHERE a.service_id = id AND a.input_hash = i.input_hash AND a.model_id = $2 AND a.prompt_version = $3)
+					WHERE a.service_id = id AND a.input_hash = i.input_hash AND a.model_id = $2
+						AND a.prompt_version = $3)
 				AND NOT EXISTS (SELECT FROM synthesis_failures f
-					WHERE f.service_id = id AND f.input_hash = i.input_hash AND f.model_id = $2 AND f.prompt_version = $3 AND f.again_at > $1)
+					WHERE f.service_id = id AND f.input_hash = i.input_hash AND f.model_id = $2
+						AND f.prompt_version = $3 AND f.again_at > $1)
 			ORDER BY i.changed_at DESC, id
 			LIMIT 1`, now, model, prompt)
 		switch {
@@ -205,7 +210,8 @@ const (
 )
 
 // sameQuestion says whether a failure is of the question that failed before.
-const sameQuestion = `(old.input_hash, old.model_id, old.prompt_version) = (excluded.input_hash, excluded.model_id, excluded.prompt_version)`
+const sameQuestion = `(old.input_hash, old.model_id, old.prompt_version) = (excluded.input_hash, excluded.model_id,
+	excluded.prompt_version)`
 
 // KeepSynthesisFailure keeps why a question has no answer that counts. It is asked again after a pause that doubles
 // with each failure in a row, and not before notBefore.
@@ -214,13 +220,16 @@ func (db *DB) KeepSynthesisFailure(ctx context.Context, serviceID int64, q Quest
 	err := db.Transact(ctx, func(tx pgx.Tx) error {
 		b := &pgx.Batch{}
 		b.Queue(`
-			INSERT INTO synthesis_failures AS old (service_id, input_hash, model_id, prompt_version, failed_at, failures, reason, again_at)
-			SELECT id, $2, $3, $4, $5::timestamptz, 1, $6, greatest($5::timestamptz + $8::interval, $7) FROM services WHERE id = $1
+			INSERT INTO synthesis_failures AS old (service_id, input_hash, model_id, prompt_version, failed_at,
+				failures, reason, again_at)
+			SELECT id, $2, $3, $4, $5::timestamptz, 1, $6, greatest($5::timestamptz + $8::interval, $7) FROM services
+				WHERE id = $1
 			ON CONFLICT (service_id) DO UPDATE SET input_hash = excluded.input_hash, model_id = excluded.model_id,
 				prompt_version = excluded.prompt_version, failed_at = excluded.failed_at, reason = excluded.reason,
 				failures = CASE WHEN `+sameQuestion+` THEN old.failures + 1 ELSE 1 END,
 				again_at = CASE WHEN `+sameQuestion+`
-					THEN greatest(excluded.failed_at + least($9::interval, $8::interval * power(2, least(old.failures, 20))), $7)
+					THEN greatest(excluded.failed_at + least($9::interval,
+						$8::interval * power(2, least(old.failures, 20))), $7)
 					ELSE excluded.again_at END`,
 			serviceID, q.InputHash, q.ModelID, q.PromptVersion, now, reason, notBefore, failurePause, failureMax)
 		b.Queue(`UPDATE synthesis_inputs SET ask_at = NULL WHERE service_id = $1`, serviceID)
@@ -248,7 +257,8 @@ func (db *DB) CategoriesInUse(ctx context.Context) ([]string, error) {
 // readSyntheses gives each service the model's answer about it.
 func (r *Reader) readSyntheses(ctx context.Context, by map[int64]*ServiceFacts) error {
 	rows, err := r.tx.Query(ctx,
-		`SELECT service_id, input_hash, model_id, prompt_version, asked_at, answer FROM syntheses WHERE service_id = ANY($1)`, slices.Collect(maps.Keys(by)))
+		`SELECT service_id, input_hash, model_id, prompt_version, asked_at, answer FROM syntheses
+			WHERE service_id = ANY($1)`, slices.Collect(maps.Keys(by)))
 	if err != nil {
 		return fmt.Errorf("read syntheses: %w", err)
 	}

@@ -54,10 +54,11 @@ func queueAnswer(b *pgx.Batch, a Answer) {
 		b.Queue(`DELETE FROM answers WHERE endpoint_id = $1 AND NOT conclusive`, a.EndpointID)
 	}
 	b.Queue(`
-		INSERT INTO answers AS old (endpoint_id, conclusive, received_at, method, url, status_code, header, body, truncated,
-			tls_verified, exchange, sha256)
+		INSERT INTO answers AS old (endpoint_id, conclusive, received_at, method, url, status_code, header, body,
+			truncated, tls_verified, exchange, sha256)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
-		ON CONFLICT (endpoint_id, conclusive) DO UPDATE SET received_at = excluded.received_at, method = excluded.method,
+		ON CONFLICT (endpoint_id, conclusive) DO UPDATE SET received_at = excluded.received_at,
+			method = excluded.method,
 			url = excluded.url, status_code = excluded.status_code, tls_verified = excluded.tls_verified,
 			header = CASE WHEN old.sha256 = excluded.sha256 THEN old.header ELSE excluded.header END,
 			body = CASE WHEN old.sha256 = excluded.sha256 THEN old.body ELSE excluded.body END,
@@ -86,7 +87,8 @@ func (r *LogReader) ReadResponses(ctx context.Context, endpoints [][16]byte) (ma
 	}
 	var a Answer
 	err = r.each(ctx, `
-		SELECT endpoint_id, conclusive, received_at, method, url, status_code, header, body, truncated, tls_verified, exchange, sha256
+		SELECT endpoint_id, conclusive, received_at, method, url, status_code, header, body, truncated, tls_verified,
+			exchange, sha256
 		FROM answers WHERE endpoint_id = ANY($1)`,
 		[]any{(*[16]byte)(&a.EndpointID), &a.Conclusive, &a.ReceivedAt, &a.Method, &a.URL, &a.StatusCode, &a.Header,
 			&a.Body, &a.Truncated, &a.TLSVerified, &a.Exchange, &a.SHA256},

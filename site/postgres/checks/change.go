@@ -47,12 +47,14 @@ func queueChange(b *pgx.Batch, serviceID int64, c Change) {
 func queueMarks(b *pgx.Batch, v Visit) {
 	if len(v.Told) > 0 {
 		b.Queue(
-			`DELETE FROM change_marks WHERE service_id = $1 AND type = ANY($2) AND through <= $3::timestamptz - $4::interval`,
+			`DELETE FROM change_marks WHERE service_id = $1 AND type = ANY($2)
+				AND through <= $3::timestamptz - $4::interval`,
 			v.Check.ServiceID, v.Told, v.Check.CheckedAt, changeRate)
 	}
 	if v.Untold != nil {
 		b.Queue(
-			`INSERT INTO change_marks (service_id, type, through) SELECT $1, type, $3 FROM unnest($2::text[]) AS type ON CONFLICT DO NOTHING`,
+			`INSERT INTO change_marks (service_id, type, through) SELECT $1, type, $3 FROM unnest($2::text[]) AS type
+				ON CONFLICT DO NOTHING`,
 			v.Check.ServiceID, site.ChangeTypes, *v.Untold)
 	}
 }

@@ -18,18 +18,23 @@ func sealChanges(ctx context.Context, tx pgx.Tx, through, upTo time.Time) error 
 	_, err := tx.Exec(ctx, `
 		WITH fresh AS (
 			SELECT c.id, c.observed_at, l.service_id, l.type
-			FROM changes c, LATERAL (VALUES (0::bigint, ''), (0, c.type), (c.service_id, ''), (c.service_id, c.type)) AS l (service_id, type)
+			FROM changes c, LATERAL (VALUES (0::bigint, ''), (0, c.type), (c.service_id, ''),
+				(c.service_id, c.type)) AS l (service_id, type)
 			WHERE c.number IS NULL AND c.observed_at < $2
 		), numbered AS (
-			SELECT f.*, coalesce(p.rows, 0) - 1 + row_number() OVER (PARTITION BY f.service_id, f.type ORDER BY f.observed_at, f.id) AS number
+			SELECT f.*, coalesce(p.rows, 0) - 1 + row_number() OVER (PARTITION BY f.service_id, f.type
+				ORDER BY f.observed_at, f.id) AS number
 			FROM fresh f LEFT JOIN change_positions p USING (service_id, type)
 		), entered AS (
-			INSERT INTO change_log (service_id, type, number, change_id) SELECT service_id, type, number, id FROM numbered
+			INSERT INTO change_log (service_id, type, number, change_id) SELECT service_id, type, number, id
+				FROM numbered
 		), named AS (
-			UPDATE changes c SET number = n.number FROM numbered n WHERE n.id = c.id AND n.service_id = 0 AND n.type = ''
+			UPDATE changes c SET number = n.number FROM numbered n WHERE n.id = c.id AND n.service_id = 0
+				AND n.type = ''
 		), filled AS (
 			INSERT INTO change_blocks (service_id, type, block, hour)
-			SELECT service_id, type, number / $3, greatest(date_trunc('hour', observed_at), $1) FROM numbered WHERE number % $3 = $3 - 1
+			SELECT service_id, type, number / $3, greatest(date_trunc('hour', observed_at), $1) FROM numbered
+				WHERE number % $3 = $3 - 1
 		), begun AS (
 			INSERT INTO change_days (service_id, type, day, first)
 			SELECT service_id, type, observed_at::date, min(number) FROM numbered GROUP BY 1, 2, 3
@@ -178,7 +183,8 @@ func (r *LogReader) readChangePlaces(ctx context.Context, now time.Time, ids []i
 		return err
 	}
 	err = r.each(ctx,
-		`SELECT service_id, type, block, hour FROM change_blocks WHERE service_id = ANY($1) ORDER BY service_id, type, block`,
+		`SELECT service_id, type, block, hour FROM change_blocks WHERE service_id = ANY($1) ORDER BY service_id, type,
+			block`,
 		[]any{&id, &kind, &n, &t}, func() {
 			l := logs.of(id, kind)
 			l.Blocks = append(l.Blocks, LogBlock{n, t})
@@ -188,7 +194,8 @@ func (r *LogReader) readChangePlaces(ctx context.Context, now time.Time, ids []i
 	}
 	oldest := now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-site.ChangeDays)
 	return r.each(ctx,
-		`SELECT service_id, type, day::timestamptz, first FROM change_days WHERE service_id = ANY($1) AND day >= $2 ORDER BY service_id, type, day`,
+		`SELECT service_id, type, day::timestamptz, first FROM change_days WHERE service_id = ANY($1) AND day >= $2
+			ORDER BY service_id, type, day`,
 		[]any{&id, &kind, &t, &n}, func() {
 			l := logs.of(id, kind)
 			l.Days = append(l.Days, ChangeDay{t, n})

@@ -26,7 +26,8 @@ type Check struct {
 }
 
 // checkColumns are the columns of checks in the order of Check's fields.
-const checkColumns = `service_id, checked_at, id, counted, status, is_up, status_code, response_time_ms, endpoints_found, error_message, consecutive_failures`
+const checkColumns = `service_id, checked_at, id, counted, status, is_up, status_code, response_time_ms,
+	endpoints_found, error_message, consecutive_failures`
 
 // recordChecks stores those checks that are not stored yet, and returns which. It takes the list.
 func recordChecks(ctx context.Context, tx pgx.Tx, checks []*Check) (fresh []bool, err error) {
@@ -105,8 +106,8 @@ func queueChecks(b *pgx.Batch, checks []*Check) {
 	}
 	b.Queue(`
 		INSERT INTO checks (`+checkColumns+`)
-		SELECT * FROM unnest($1::bigint[], $2::timestamptz[], $3::uuid[], $4::boolean[], $5::text[], $6::boolean[], $7::integer[], $8::integer[],
-			$9::integer[], $10::text[], $11::integer[])
+		SELECT * FROM unnest($1::bigint[], $2::timestamptz[], $3::uuid[], $4::boolean[], $5::text[], $6::boolean[],
+			$7::integer[], $8::integer[], $9::integer[], $10::text[], $11::integer[])
 		ON CONFLICT DO NOTHING`,
 		services, times, ids, counted, statuses, up, codes, responses, endpoints, messages, failures)
 }
@@ -134,7 +135,8 @@ func queueSuspects(b *pgx.Batch, checks []*Check) (answer func() []int64) {
 	}
 	var suspect []int64
 	b.Queue(`
-		SELECT s.service_id FROM unnest($1::bigint[], $2::timestamptz[]) AS new (service_id, first) JOIN service_states s USING (service_id)
+		SELECT s.service_id FROM unnest($1::bigint[], $2::timestamptz[]) AS new (service_id, first)
+			JOIN service_states s USING (service_id)
 		WHERE s.newest_check_at >= new.first`, ids, first).Query(func(rows pgx.Rows) (err error) {
 		suspect, err = pgx.CollectRows(rows, pgx.RowTo[int64])
 		return err

@@ -23,7 +23,8 @@ func (r *LogReader) readHours(ctx context.Context, now, sealed time.Time, at *In
 	var h Rollup
 	err := r.each(ctx, `
 		SELECT service_id, hour, `+sumColumns+` FROM check_hours WHERE hour >= $1
-		UNION ALL SELECT service_id, date_trunc('hour', checked_at, 'UTC'), `+checkSums+` FROM checks WHERE checked_at >= $2 GROUP BY 1, 2
+		UNION ALL SELECT service_id, date_trunc('hour', checked_at,
+			'UTC'), `+checkSums+` FROM checks WHERE checked_at >= $2 GROUP BY 1, 2
 		ORDER BY 1, 2`,
 		[]any{&h.ServiceID, &h.Start, &h.Checks, &h.Counted, &h.Up, &h.Timed, &h.ResponseMS}, func() {
 			if s := at.services[h.ServiceID]; s != nil {

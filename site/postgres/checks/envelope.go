@@ -46,11 +46,12 @@ func recordEnvelopes(ctx context.Context, tx pgx.Tx, found []EndpointVisit) erro
 	c := envelopeRows(all)
 	same, err := rows.Column[uuid.UUID](ctx, tx, `
 		WITH v AS MATERIALIZED (
-			SELECT * FROM unnest($1::uuid[], $2::timestamptz[], $3::text[], $4::text[], $5::integer[], $6::boolean[], $7::boolean[], $8::bytea[], $9::jsonb[])
+			SELECT * FROM unnest($1::uuid[], $2::timestamptz[], $3::text[], $4::text[], $5::integer[], $6::boolean[],
+				$7::boolean[], $8::bytea[], $9::jsonb[])
 				AS v (id, at, method, url, status, truncated, verified, sha256, exchange)
 		), older AS (DELETE FROM answers WHERE endpoint_id = ANY($1))
-		UPDATE envelopes e SET received_at = v.at, method = v.method, url = v.url, status_code = v.status, truncated = v.truncated, tls_verified = v.verified,
-			exchange = v.exchange
+		UPDATE envelopes e SET received_at = v.at, method = v.method, url = v.url, status_code = v.status,
+			truncated = v.truncated, tls_verified = v.verified, exchange = v.exchange
 		FROM v WHERE e.endpoint_id = v.id AND e.sha256 = v.sha256 RETURNING e.endpoint_id`,
 		c.ids, c.at, c.methods, c.urls, c.statuses, c.truncated, c.verified, c.sums, c.exchanges)
 	if err != nil {
@@ -82,12 +83,14 @@ func replaceEnvelopes(ctx context.Context, tx pgx.Tx, list []*Envelope) error {
 		c.headers, c.bodies = append(c.headers, e.Header), append(c.bodies, e.Body)
 	}
 	_, err := tx.Exec(ctx, `
-		INSERT INTO envelopes (endpoint_id, received_at, method, url, status_code, truncated, tls_verified, sha256, exchange, header, body)
-		SELECT * FROM unnest($1::uuid[], $2::timestamptz[], $3::text[], $4::text[], $5::integer[], $6::boolean[], $7::boolean[], $8::bytea[], $9::jsonb[],
-			$10::jsonb[], $11::bytea[])
-		ON CONFLICT (endpoint_id) DO UPDATE SET received_at = excluded.received_at, method = excluded.method, url = excluded.url,
-			status_code = excluded.status_code, truncated = excluded.truncated, tls_verified = excluded.tls_verified, sha256 = excluded.sha256,
-			exchange = excluded.exchange, header = excluded.header, body = excluded.body`,
+		INSERT INTO envelopes (endpoint_id, received_at, method, url, status_code, truncated, tls_verified, sha256,
+			exchange, header, body)
+		SELECT * FROM unnest($1::uuid[], $2::timestamptz[], $3::text[], $4::text[], $5::integer[], $6::boolean[],
+			$7::boolean[], $8::bytea[], $9::jsonb[], $10::jsonb[], $11::bytea[])
+		ON CONFLICT (endpoint_id) DO UPDATE SET received_at = excluded.received_at, method = excluded.method,
+			url = excluded.url,
+			status_code = excluded.status_code, truncated = excluded.truncated, tls_verified = excluded.tls_verified,
+			sha256 = excluded.sha256, exchange = excluded.exchange, header = excluded.header, body = excluded.body`,
 		c.ids, c.at, c.methods, c.urls, c.statuses, c.truncated, c.verified, c.sums, c.exchanges, c.headers, c.bodies)
 	if err != nil {
 		return fmt.Errorf("keep envelopes: %w", err)
@@ -135,7 +138,8 @@ func ServiceEnvelopes(ctx context.Context, q rows.Querier, services []int64) (ma
 }
 
 // envelopeColumns are the columns of envelopes in the order of Envelope's fields.
-const envelopeColumns = `endpoint_id, received_at, envelopes.method, url, status_code, header, body, truncated, tls_verified, sha256, exchange`
+const envelopeColumns = `endpoint_id, received_at, envelopes.method, url, status_code, header, body, truncated,
+	tls_verified, sha256, exchange`
 
 func envelopes(ctx context.Context, q rows.Querier, sql string, args ...any) (list []*Envelope, err error) {
 	rows, err := q.Query(ctx, sql, args...)

@@ -100,12 +100,14 @@ func queueFound(b *pgx.Batch, found []EndpointVisit) {
 	}
 	b.Queue(`
 		UPDATE endpoints e SET last_probed_at = v.at, verdict = coalesce(v.verdict, e.verdict),
-			verdict_at = CASE WHEN v.verdict IS NULL THEN e.verdict_at ELSE v.at END, class = v.class, reason = v.reason, response_time_ms = v.ms,
+			verdict_at = CASE WHEN v.verdict IS NULL THEN e.verdict_at ELSE v.at END, class = v.class,
+			reason = v.reason, response_time_ms = v.ms,
 			last_paid_at = CASE WHEN v.paid THEN v.at ELSE e.last_paid_at END,
 			description = coalesce(v.description, e.description), mime_type = coalesce(v.mime_type, e.mime_type),
-			fingerprint = coalesce(v.fingerprint, e.fingerprint), head_at = coalesce(v.head_at, e.head_at), head_free = coalesce(v.head_free, e.head_free)
-		FROM unnest($1::uuid[], $2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::integer[], $7::boolean[], $8::text[], $9::text[],
-			$10::text[], $11::timestamptz[], $12::boolean[])
+			fingerprint = coalesce(v.fingerprint, e.fingerprint), head_at = coalesce(v.head_at, e.head_at),
+			head_free = coalesce(v.head_free, e.head_free)
+		FROM unnest($1::uuid[], $2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::integer[], $7::boolean[],
+			$8::text[], $9::text[], $10::text[], $11::timestamptz[], $12::boolean[])
 			AS v (id, at, verdict, class, reason, ms, paid, description, mime_type, fingerprint, head_at, head_free)
 		WHERE e.id = v.id`,
 		ids, probed, verdicts, classes, reasons, times, paid, descriptions, types, fingerprints, headAt, headFree)
@@ -116,7 +118,8 @@ func queueFound(b *pgx.Batch, found []EndpointVisit) {
 func queueMethod(b *pgx.Batch, e EndpointVisit) {
 	b.Queue(`
 		UPDATE endpoints e SET method = $2
-		WHERE id = $1 AND method <> $2 AND NOT EXISTS (SELECT FROM endpoints o WHERE o.service_id = e.service_id AND o.path = e.path AND o.method = $2)`,
+		WHERE id = $1 AND method <> $2 AND NOT EXISTS (SELECT FROM endpoints o WHERE o.service_id = e.service_id
+			AND o.path = e.path AND o.method = $2)`,
 		e.ID, e.Method)
 }
 

@@ -91,7 +91,8 @@ func (r *LogReader) readServiceLogs(ctx context.Context, cutoff, sealed, keptSin
 	return r.each(ctx, `
 		SELECT c.* FROM unnest($1::bigint[], $2::timestamptz[], $3::bigint[]) AS u (service, since, first), LATERAL (
 			SELECT `+checkColumns+` FROM checks
-			WHERE service_id = u.service AND checked_at >= u.since AND (service_number >= u.first OR service_number IS NULL AND checked_at < $4)
+			WHERE service_id = u.service AND checked_at >= u.since
+				AND (service_number >= u.first OR service_number IS NULL AND checked_at < $4)
 			ORDER BY checked_at, id OFFSET 0
 		) AS c`, s.columns(), func() {
 		c := s.row()
@@ -140,6 +141,7 @@ func (r *LogReader) readPlaces(ctx context.Context, keptSince time.Time, ids []i
 	}
 	var b LogBlock
 	return r.each(ctx,
-		`SELECT service_id, block, hour FROM log_blocks WHERE service_id = ANY($1) AND hour >= $2 ORDER BY service_id, block`,
+		`SELECT service_id, block, hour FROM log_blocks WHERE service_id = ANY($1) AND hour >= $2
+			ORDER BY service_id, block`,
 		[]any{&id, &b.Block, &b.Hour}, func() { log(id).Blocks = append(log(id).Blocks, b) }, ids, keptSince)
 }

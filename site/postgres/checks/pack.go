@@ -31,7 +31,8 @@ func (r *LogReader) Pack(ctx context.Context, hour time.Time, do func(PackBlock)
 		err = r.eachBlock(ctx, do, `
 			SELECT log, service_number, `+checkColumns+` FROM (
 				SELECT b.service_id AS log, b.block, coalesce(before.hour, $3) AS since
-				FROM log_blocks b LEFT JOIN log_blocks before ON before.service_id = b.service_id AND before.block = b.block - 1
+				FROM log_blocks b LEFT JOIN log_blocks before ON before.service_id = b.service_id
+					AND before.block = b.block - 1
 				WHERE b.hour = $1 AND b.service_id <> 0
 			) AS b, LATERAL (
 				SELECT * FROM checks
@@ -52,7 +53,8 @@ func (r *LogReader) packOfAll(ctx context.Context, hour, keptSince time.Time, do
 	var first, last *int64
 	var since *time.Time
 	err := r.tx.QueryRow(ctx, `
-		SELECT min(b.block), max(b.block), min(before.hour) FROM log_blocks b LEFT JOIN log_blocks before ON before.service_id = 0 AND before.block = b.block - 1
+		SELECT min(b.block), max(b.block), min(before.hour) FROM log_blocks b LEFT
+			JOIN log_blocks before ON before.service_id = 0 AND before.block = b.block - 1
 		WHERE b.hour = $1 AND b.service_id = 0`, hour).Scan(&first, &last, &since)
 	if err != nil || first == nil {
 		return err
@@ -123,9 +125,11 @@ func (r *LogReader) ChangePack(ctx context.Context, hour time.Time, do func(Chan
 	var kind string
 	var c Change
 	rows, err := r.tx.Query(ctx, `
-		SELECT b.service_id, b.type, b.block, c.service_id, c.type, c.observed_at, c.summary, c.old_snapshot, c.new_snapshot
+		SELECT b.service_id, b.type, b.block, c.service_id, c.type, c.observed_at, c.summary, c.old_snapshot,
+			c.new_snapshot
 		FROM change_blocks b
-		JOIN change_log l ON l.service_id = b.service_id AND l.type = b.type AND l.number >= b.block * $2 AND l.number < (b.block + 1) * $2
+		JOIN change_log l ON l.service_id = b.service_id AND l.type = b.type AND l.number >= b.block * $2
+			AND l.number < (b.block + 1) * $2
 		JOIN changes c ON c.id = l.change_id
 		WHERE b.hour = $1
 		ORDER BY b.service_id, b.type, b.block, l.number`, hour, int64(site.BlockSize))

@@ -47,10 +47,14 @@ func queuePrices(b *pgx.Batch, list []Price) {
 			p.MaxTimeoutSeconds, p.Extra, p.X402Version
 	}
 	b.Queue(`
-		INSERT INTO prices (endpoint_id, since, position, until, scheme, network, network_caip2, asset, pay_to, amount, max_timeout_seconds, extra, x402_version)
-		SELECT id, since, position, until, scheme, network, caip2, asset, payee, amount::numeric, timeout, extra, version
-		FROM unnest($1::uuid[], $2::timestamptz[], $3::integer[], $4::timestamptz[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[],
-			$11::integer[], $12::text[], $13::integer[]) AS v (id, since, position, until, scheme, network, caip2, asset, payee, amount, timeout, extra, version)
+		INSERT INTO prices (endpoint_id, since, position, until, scheme, network, network_caip2, asset, pay_to, amount,
+			max_timeout_seconds, extra, x402_version)
+		SELECT id, since, position, until, scheme, network, caip2, asset, payee, amount::numeric, timeout, extra,
+			version
+		FROM unnest($1::uuid[], $2::timestamptz[], $3::integer[], $4::timestamptz[], $5::text[], $6::text[], $7::text[],
+			$8::text[], $9::text[], $10::text[],
+			$11::integer[], $12::text[], $13::integer[]) AS v (id, since, position, until, scheme, network, caip2,
+			asset, payee, amount, timeout, extra, version)
 		ON CONFLICT (endpoint_id, since, position) DO NOTHING`,
 		ids, since, positions, until, schemes, networks, names, assets, payees, amounts, timeouts, extras, versions)
 }
@@ -85,7 +89,8 @@ func (st *Store) PricesAt(ctx context.Context, serviceID int64, at time.Time) ([
 	return prices(ctx, st.pool, `
 		SELECT `+priceColumns+` FROM prices JOIN endpoints ON endpoints.id = endpoint_id JOIN services ON services.id = service_id
 		WHERE service_id = $1 AND (since <= $2 AND (until IS NULL OR until > $2)
-			OR since > $2 AND first_seen_at <= services.created_at AND since = (SELECT min(since) FROM prices p WHERE p.endpoint_id = endpoints.id))
+			OR since > $2 AND first_seen_at <= services.created_at
+				AND since = (SELECT min(since) FROM prices p WHERE p.endpoint_id = endpoints.id))
 		ORDER BY endpoint_id, position`, serviceID, at)
 }
 

@@ -25,7 +25,8 @@ func Retain(ctx context.Context, tx pgx.Tx, now time.Time) error {
 	keep := earlier(today.AddDate(0, 0, -site.LogDays), filled[site.LogDays])
 	keep = earlier(keep, through.UTC().Truncate(24*time.Hour)) // checks that are not summed yet stay
 	tag, err := tx.Exec(ctx, `
-		UPDATE log_seal SET kept_since = $1, first_kept = coalesce((SELECT max(number) + 1 FROM checks WHERE checked_at < $1), first_kept)
+		UPDATE log_seal SET kept_since = $1, first_kept = coalesce((SELECT max(number) + 1 FROM checks
+			WHERE checked_at < $1), first_kept)
 		WHERE kept_since < $1`, keep)
 	if err != nil || tag.RowsAffected() == 0 {
 		return err
@@ -51,8 +52,10 @@ func Retain(ctx context.Context, tx pgx.Tx, now time.Time) error {
 // daysOfChecks returns the UTC days up to today that have a partition, and those that have checks, the newest first.
 func daysOfChecks(ctx context.Context, tx pgx.Tx, today time.Time) (days, filled []time.Time, err error) {
 	rows, err := tx.Query(ctx, `
-		SELECT day, EXISTS (SELECT FROM checks WHERE checked_at >= day::timestamptz AND checked_at < (day + 1)::timestamptz)
-		FROM (SELECT to_date(right(inhrelid::regclass::text, 8), 'YYYYMMDD') AS day FROM pg_inherits WHERE inhparent = 'checks'::regclass) AS p
+		SELECT day, EXISTS (SELECT FROM checks WHERE checked_at >= day::timestamptz
+			AND checked_at < (day + 1)::timestamptz)
+		FROM (SELECT to_date(right(inhrelid::regclass::text, 8), 'YYYYMMDD') AS day FROM pg_inherits
+			WHERE inhparent = 'checks'::regclass) AS p
 		WHERE day <= $1 ORDER BY day DESC`, today)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list days with checks: %w", err)

@@ -59,10 +59,12 @@ const checkSums = `count(*), count(*) FILTER (WHERE counted), count(*) FILTER (W
 const sumColumns = `checks, counted, up, timed, response_ms`
 
 // histogramSum is the histogram of a roll-up over checks; $1 is histogramBounds.
-const histogramSum = `(SELECT array_agg(cardinality(array_positions(buckets, bucket)) ORDER BY bucket) FROM generate_series(1, cardinality($1::integer[])) AS bucket)`
+const histogramSum = `(SELECT array_agg(cardinality(array_positions(buckets, bucket)) ORDER BY bucket)
+	FROM generate_series(1, cardinality($1::integer[])) AS bucket)`
 
 // histogramBuckets lists the buckets of timed checks for histogramSum.
-const histogramBuckets = `coalesce(array_agg(width_bucket(response_time_ms, $1::integer[])) FILTER (WHERE counted AND response_time_ms IS NOT NULL), '{}')`
+const histogramBuckets = `coalesce(array_agg(width_bucket(response_time_ms, $1::integer[])) FILTER (WHERE counted
+	AND response_time_ms IS NOT NULL), '{}')`
 
 // histogramBounds returns the least response time of each of site.HistogramBuckets.
 var histogramBounds = sync.OnceValue(func() []int32 {
@@ -82,8 +84,8 @@ func sumChecks(ctx context.Context, tx pgx.Tx, from, to time.Time) error {
 		SELECT service_id, date_trunc('hour', checked_at, 'UTC'), `+checkSums+`
 		FROM checks WHERE checked_at >= $1 AND checked_at < $2 AND service_id IN (SELECT id FROM services)
 		GROUP BY 1, 2
-		ON CONFLICT (hour, service_id) DO UPDATE SET checks = excluded.checks, counted = excluded.counted, up = excluded.up, timed = excluded.timed,
-			response_ms = excluded.response_ms`, from, to)
+		ON CONFLICT (hour, service_id) DO UPDATE SET checks = excluded.checks, counted = excluded.counted,
+			up = excluded.up, timed = excluded.timed, response_ms = excluded.response_ms`, from, to)
 	if err != nil {
 		return fmt.Errorf("sum checks by hour: %w", err)
 	}
@@ -104,5 +106,7 @@ func sumChecks(ctx context.Context, tx pgx.Tx, from, to time.Time) error {
 
 // addToDay ends an INSERT INTO check_days AS old: sums of a day that has some are added to them.
 const addToDay = `
-	ON CONFLICT (service_id, day) DO UPDATE SET checks = old.checks + excluded.checks, counted = old.counted + excluded.counted, up = old.up + excluded.up,
-		timed = old.timed + excluded.timed, response_ms = old.response_ms + excluded.response_ms, histogram = histogram_add(old.histogram, excluded.histogram)`
+	ON CONFLICT (service_id, day) DO UPDATE SET checks = old.checks + excluded.checks,
+		counted = old.counted + excluded.counted, up = old.up + excluded.up,
+		timed = old.timed + excluded.timed, response_ms = old.response_ms + excluded.response_ms,
+		histogram = histogram_add(old.histogram, excluded.histogram)`

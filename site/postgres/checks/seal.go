@@ -25,7 +25,8 @@ func startLogs(ctx context.Context, tx pgx.Tx, checks []*Check) (through *time.T
 	}
 	tag, err := tx.Exec(ctx, `
 		INSERT INTO log_seal (through, kept_since, first_kept)
-		VALUES ($1, $2::timestamptz, (SELECT coalesce(sum(checks), 0) FROM check_days WHERE day < $2::timestamptz)) ON CONFLICT DO NOTHING`,
+		VALUES ($1, $2::timestamptz, (SELECT coalesce(sum(checks), 0) FROM check_days WHERE day < $2::timestamptz))
+			ON CONFLICT DO NOTHING`,
 		oldest.UTC().Truncate(time.Hour), oldest.UTC().Truncate(24*time.Hour))
 	if err != nil {
 		return nil, fmt.Errorf("start logs: %w", err)
@@ -117,16 +118,20 @@ func numberChecks(ctx context.Context, tx pgx.Tx, from, to time.Time) error {
 	_, err := tx.Exec(ctx, `
 		WITH fresh AS MATERIALIZED (
 			SELECT service_id, checked_at, id,
-				coalesce((SELECT rows FROM log_positions WHERE service_id = 0), 0) - 1 + row_number() OVER (ORDER BY checked_at, id) AS number,
-				coalesce(p.rows, 0) - 1 + row_number() OVER (PARTITION BY service_id ORDER BY checked_at, id) AS service_number
+				coalesce((SELECT rows FROM log_positions WHERE service_id = 0),
+				0) - 1 + row_number() OVER (ORDER BY checked_at, id) AS number,
+				coalesce(p.rows, 0) - 1 + row_number() OVER (PARTITION BY service_id
+				ORDER BY checked_at, id) AS service_number
 			FROM checks LEFT JOIN log_positions p USING (service_id) WHERE checked_at >= $1 AND checked_at < $2
 		), numbered AS (
 			UPDATE checks c SET number = f.number, service_number = f.service_number FROM fresh f
-			WHERE c.checked_at >= $1 AND c.checked_at < $2 AND c.service_id = f.service_id AND c.checked_at = f.checked_at AND c.id = f.id
+			WHERE c.checked_at >= $1 AND c.checked_at < $2 AND c.service_id = f.service_id
+				AND c.checked_at = f.checked_at AND c.id = f.id
 		), filled AS (
 			INSERT INTO log_blocks (service_id, block, hour)
 			SELECT 0, number / $3, date_trunc('hour', checked_at, 'UTC') FROM fresh WHERE number % $3 = $3 - 1
-			UNION ALL SELECT service_id, service_number / $3, date_trunc('hour', checked_at, 'UTC') FROM fresh WHERE service_number % $3 = $3 - 1
+			UNION ALL SELECT service_id, service_number / $3, date_trunc('hour', checked_at, 'UTC') FROM fresh
+				WHERE service_number % $3 = $3 - 1
 		)
 		INSERT INTO log_positions (service_id, rows)
 		SELECT 0, max(number) + 1 FROM fresh HAVING count(*) > 0

@@ -70,11 +70,16 @@ func (s states) queue(b *pgx.Batch, condition string) (kept *int64) {
 		newest = nil
 	}
 	b.Queue(`
-		UPDATE service_states s SET last_checked_at = v.checked, next_check_at = v.next, last_status = coalesce(v.status, s.last_status),
-			last_success_at = coalesce(v.succeeded, s.last_success_at), consecutive_failures = v.failures, failing_since = v.failing,
-			newest_check_at = greatest(s.newest_check_at, coalesce(v.newest, v.checked), (SELECT through FROM log_seal)) -- where a check that is late goes
-		FROM unnest($1::bigint[], $2::timestamptz[], $3::timestamptz[], $4::timestamptz[], $5::timestamptz[], $6::timestamptz[], $7::text[], $8::timestamptz[],
-			$9::integer[], $10::timestamptz[]) AS v (id, lease, first, newest, checked, next, status, succeeded, failures, failing)
+		UPDATE service_states s SET last_checked_at = v.checked, next_check_at = v.next,
+			last_status = coalesce(v.status, s.last_status),
+			last_success_at = coalesce(v.succeeded, s.last_success_at), consecutive_failures = v.failures,
+			failing_since = v.failing,
+			newest_check_at = greatest(s.newest_check_at, coalesce(v.newest, v.checked),
+			(SELECT through FROM log_seal)) -- where a check that is late goes
+		FROM unnest($1::bigint[], $2::timestamptz[], $3::timestamptz[], $4::timestamptz[], $5::timestamptz[],
+			$6::timestamptz[], $7::text[], $8::timestamptz[],
+			$9::integer[], $10::timestamptz[]) AS v (id, lease, first, newest, checked, next, status, succeeded,
+			failures, failing)
 		WHERE s.service_id = v.id `+condition,
 		s.ids, leases, first, newest, s.checked, s.next, s.statuses, s.succeeded, s.failures,
 		s.failing).Exec(func(tag pgconn.CommandTag) error {

@@ -194,7 +194,8 @@ func visitsThatCount(ctx context.Context, tx pgx.Tx, visits []*Visit) ([]*Visit,
 	queueBrief(b)
 	queueSealed(b)
 	b.Queue(`
-		SELECT s.service_id FROM unnest($1::bigint[], $2::timestamptz[]) AS v (id, lease) JOIN service_states s ON s.service_id = v.id
+		SELECT s.service_id FROM unnest($1::bigint[], $2::timestamptz[]) AS v (id, lease)
+			JOIN service_states s ON s.service_id = v.id
 		WHERE v.lease IS NULL OR v.lease = s.next_check_at
 		ORDER BY s.service_id FOR NO KEY UPDATE OF s`, ids, leases).Query(func(rows pgx.Rows) (err error) {
 		there, err = pgx.CollectRows(rows, pgx.RowTo[int64])

@@ -38,7 +38,8 @@ func (db *DB) chain(ctx context.Context, network string) (int16, error) {
 		return id, nil
 	}
 	_, err := db.pool.Exec(ctx,
-		`INSERT INTO chains (network) SELECT $1 WHERE NOT EXISTS (SELECT FROM chains WHERE network = $1) ON CONFLICT DO NOTHING`, network)
+		`INSERT INTO chains (network) SELECT $1 WHERE NOT EXISTS (SELECT FROM chains WHERE network = $1)
+			ON CONFLICT DO NOTHING`, network)
 	if err == nil {
 		err = db.pool.QueryRow(ctx, `SELECT id FROM chains WHERE network = $1`, network).Scan(&id)
 	}
@@ -64,7 +65,8 @@ func (db *DB) flow(ctx context.Context, name flowName) (int32, error) {
 	}
 	_, err := db.pool.Exec(ctx, `
 		INSERT INTO flows (facilitator_id, chain_id, token)
-		SELECT $1, $2, $3 WHERE NOT EXISTS (SELECT FROM flows WHERE facilitator_id = $1 AND chain_id = $2 AND token = $3)
+		SELECT $1, $2, $3 WHERE NOT EXISTS (SELECT FROM flows WHERE facilitator_id = $1 AND chain_id = $2
+			AND token = $3)
 		ON CONFLICT DO NOTHING`, name.facilitator, name.chain, name.token)
 	if err == nil {
 		err = db.pool.QueryRow(ctx, `SELECT id FROM flows WHERE facilitator_id = $1 AND chain_id = $2 AND token = $3`,
@@ -141,7 +143,8 @@ func (db *DB) accountIDs(ctx context.Context, addresses []string) ([]int64, erro
 func readAccounts(ctx context.Context, q querier, addresses []string, into map[string]int64) error {
 	// A look-up for each, whatever the planner thinks of the table's size.
 	rows, err := q.Query(ctx, `
-		SELECT address, id FROM (SELECT u AS address, (SELECT a.id FROM accounts a WHERE a.address = u) AS id FROM unnest($1::text[]) u) found
+		SELECT address, id FROM (SELECT u AS address, (SELECT a.id FROM accounts a WHERE a.address = u) AS id
+			FROM unnest($1::text[]) u) found
 		WHERE id IS NOT NULL`, addresses)
 	if err != nil {
 		return fmt.Errorf("read %d accounts: %w", len(addresses), err)

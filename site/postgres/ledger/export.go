@@ -14,7 +14,8 @@ func Export(ctx context.Context, tx pgx.Tx) (list []Facilitator, tokens []Token,
 		return nil, nil, err
 	}
 	rows, err := tx.Query(ctx,
-		`SELECT network, address, symbol, decimals::integer, usd FROM tokens ORDER BY network COLLATE "C", address COLLATE "C"`)
+		`SELECT network, address, symbol, decimals::integer, usd FROM tokens ORDER BY network COLLATE "C",
+			address COLLATE "C"`)
 	if err == nil {
 		tokens, err = pgx.CollectRows(rows, pgx.RowToStructByPos[Token])
 	}

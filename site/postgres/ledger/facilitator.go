@@ -196,8 +196,10 @@ func countNew(list, other []Settler) (n int) {
 
 func queueFacilitator(b *pgx.Batch, f Facilitator) {
 	b.Queue(`
-		INSERT INTO facilitators (id, name, website_url, docs_url, facilitator_url, upstream_status) VALUES ($1, $2, $3, $4, $5, $6)
-		ON CONFLICT (id) DO UPDATE SET name = excluded.name, website_url = excluded.website_url, docs_url = excluded.docs_url,
+		INSERT INTO facilitators (id, name, website_url, docs_url, facilitator_url, upstream_status)
+			VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (id) DO UPDATE SET name = excluded.name, website_url = excluded.website_url,
+			docs_url = excluded.docs_url,
 			facilitator_url = excluded.facilitator_url, upstream_status = excluded.upstream_status`,
 		f.ID, f.Name, f.WebsiteURL, f.DocsURL, f.FacilitatorURL, f.UpstreamStatus)
 }
@@ -210,10 +212,12 @@ func putSettlers(ctx context.Context, tx pgx.Tx, list []Facilitator) error {
 			var owner string
 			err := tx.QueryRow(ctx, `
 				WITH put AS (
-					INSERT INTO settlers (network, address, facilitator_id, tokens, since, deprecated) VALUES ($1, $2, $3, $4, $5, $6)
+					INSERT INTO settlers (network, address, facilitator_id, tokens, since, deprecated)
+						VALUES ($1, $2, $3, $4, $5, $6)
 					ON CONFLICT DO NOTHING RETURNING facilitator_id
 				)
-				SELECT facilitator_id FROM put UNION ALL SELECT facilitator_id FROM settlers WHERE network = $1 AND address = $2`,
+				SELECT facilitator_id FROM put UNION ALL SELECT facilitator_id FROM settlers WHERE network = $1
+					AND address = $2`,
 				s.Network, s.Address, f.ID, s.Tokens, s.Since, s.Deprecated).Scan(&owner)
 			if err != nil {
 				return fmt.Errorf("add settler %s of %s: %w", s.Address, f.ID, err)

@@ -83,9 +83,11 @@ func (l *Loader) QueueSums(batch *pgx.Batch) {
 	}
 	l.whole.queueFlows(batch)
 	batch.Queue(
-		`INSERT INTO flow_payers (flow_id, payer_id, last_day) SELECT flow_id, payer_id, max(day) FROM payer_days GROUP BY flow_id, payer_id`)
+		`INSERT INTO flow_payers (flow_id, payer_id, last_day) SELECT flow_id, payer_id, max(day) FROM payer_days
+			GROUP BY flow_id, payer_id`)
 	batch.Queue(`
-		UPDATE flow_totals t SET payers = n FROM (SELECT flow_id, count(*) AS n FROM flow_payers GROUP BY flow_id) p WHERE p.flow_id = t.flow_id`)
+		UPDATE flow_totals t SET payers = n FROM (SELECT flow_id, count(*) AS n FROM flow_payers GROUP BY flow_id) p
+			WHERE p.flow_id = t.flow_id`)
 	for _, k := range sortedKeys(l.whole.seen, func(a, b seenKey) int {
 		return cmp.Or(cmp.Compare(a.chain, b.chain), cmp.Compare(a.day, b.day), cmp.Compare(a.token, b.token))
 	}) {

@@ -90,7 +90,8 @@ func (db *DB) commitRanges(ctx context.Context, ranges []Range) (fresh int64, er
 // moveScan moves the scan from the first block of the ranges behind their last, and says what scan it is.
 func moveScan(ctx context.Context, tx pgx.Tx, chain int16, ranges []Range) (scan int32, counts bool, err error) {
 	err = tx.QueryRow(ctx, `
-		UPDATE scans SET next = $4 + 1 WHERE chain_id = $1 AND ticket = $2 AND next = $3 AND (until IS NULL OR $4 < until) RETURNING id, counts`,
+		UPDATE scans SET next = $4 + 1 WHERE chain_id = $1 AND ticket = $2 AND next = $3
+			AND (until IS NULL OR $4 < until) RETURNING id, counts`,
 		chain, ranges[0].Scan, ranges[0].First, ranges[len(ranges)-1].Last).Scan(&scan, &counts)
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = ErrMoved
@@ -109,7 +110,8 @@ func queueRanges(b *pgx.Batch, chain int16, scan int32, ranges []Range) {
 	}
 	b.Queue(`
 		INSERT INTO ranges (chain_id, scan_id, first, last, hash, at)
-		SELECT $1, $2, u.* FROM unnest($3::bigint[], $4::bigint[], $5::text[], $6::timestamptz[]) u`, chain, scan, firsts, lasts, hashes, times)
+		SELECT $1, $2, u.* FROM unnest($3::bigint[], $4::bigint[], $5::text[],
+			$6::timestamptz[]) u`, chain, scan, firsts, lasts, hashes, times)
 }
 
 // queueSeen keeps what each range has seen, to be taken back with it, and the sums of all.
@@ -157,18 +159,21 @@ func queueSenders(b *pgx.Batch, chain int16, scan int32, ranges []Range) {
 	if len(lasts) == 0 {
 		return
 	}
-	const u = `unnest($2::bigint[], $3::date[], $4::text[], $5::text[], $6::bigint[], $7::text[]::numeric[], $8::bigint[])
+	const u = `unnest($2::bigint[], $3::date[], $4::text[], $5::text[], $6::bigint[], $7::text[]::numeric[],
+		$8::bigint[])
 		u (last, day, sender, token, payments, amount, recipients)`
 	b.Queue(`
 		INSERT INTO range_senders (range_id, day, sender, token, payments, amount, recipients)
-		SELECT r.id, day, sender, token, sum(payments), sum(amount), max(recipients) FROM `+u+` JOIN ranges r ON r.scan_id = $1 AND r.last = u.last
+		SELECT r.id, day, sender, token, sum(payments), sum(amount), max(recipients)
+			FROM `+u+` JOIN ranges r ON r.scan_id = $1 AND r.last = u.last
 		GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`,
 		scan, lasts, days, senders, tokens, payments, amounts, recipients)
 	b.Queue(`
 		INSERT INTO sender_days AS old (chain_id, day, sender, token, payments, amount, recipients)
-		SELECT $1, day, sender, token, sum(payments), sum(amount), max(recipients) FROM `+u+` GROUP BY 2, 3, 4 ORDER BY 2, 3, 4
-		ON CONFLICT (chain_id, day, sender, token) DO UPDATE SET payments = old.payments + excluded.payments, amount = old.amount + excluded.amount,
-			recipients = greatest(old.recipients, excluded.recipients)`,
+		SELECT $1, day, sender, token, sum(payments), sum(amount), max(recipients)
+			FROM `+u+` GROUP BY 2, 3, 4 ORDER BY 2, 3, 4
+		ON CONFLICT (chain_id, day, sender, token) DO UPDATE SET payments = old.payments + excluded.payments,
+			amount = old.amount + excluded.amount, recipients = greatest(old.recipients, excluded.recipients)`,
 		chain, lasts, days, senders, tokens, payments, amounts, recipients)
 }
 
@@ -178,14 +183,17 @@ func queuePrune(b *pgx.Batch, chain int16) {
 	const low = `(SELECT next - 1 - $2 FROM scans WHERE chain_id = $1 AND until IS NULL)`
 	b.Queue(`
 		UPDATE sender_days d SET forgotten = greatest(d.forgotten, g.recipients) FROM (
-			SELECT s.day, s.sender, s.token, max(s.recipients) AS recipients FROM ranges r JOIN range_senders s ON s.range_id = r.id
+			SELECT s.day, s.sender, s.token, max(s.recipients) AS recipients FROM ranges r
+				JOIN range_senders s ON s.range_id = r.id
 			WHERE r.chain_id = $1 AND r.last < `+low+` GROUP BY 1, 2, 3
 		) g WHERE d.chain_id = $1 AND d.day = g.day AND d.sender = g.sender AND d.token = g.token`, chain, keptBlocks)
 	b.Queue(`
 		WITH gone AS (DELETE FROM ranges WHERE chain_id = $1 AND last < `+low+` RETURNING last)
-		UPDATE chains SET pruned_to = greatest(pruned_to, (SELECT max(last) FROM gone)) WHERE id = $1 AND EXISTS (SELECT FROM gone)`, chain, keptBlocks)
+		UPDATE chains SET pruned_to = greatest(pruned_to, (SELECT max(last) FROM gone)) WHERE id = $1
+			AND EXISTS (SELECT FROM gone)`, chain, keptBlocks)
 	b.Queue(`
-		DELETE FROM scans c WHERE c.chain_id = $1 AND NOT c.counts AND c.next >= c.until AND NOT EXISTS (SELECT FROM ranges r WHERE r.scan_id = c.id)`, chain)
+		DELETE FROM scans c WHERE c.chain_id = $1 AND NOT c.counts AND c.next >= c.until
+			AND NOT EXISTS (SELECT FROM ranges r WHERE r.scan_id = c.id)`, chain)
 }
 
 // RangeEnds are the ends of a network's ranges that are kept, of every scan, newest first.

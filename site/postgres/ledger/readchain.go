@@ -49,18 +49,24 @@ func (r *Reader) readChains(ctx context.Context, now time.Time) ([]ChainFacts, e
 	// go.
 	rows, err := r.tx.Query(ctx, `
 		SELECT h.network, CASE WHEN w.walks > 0 THEN w.since ELSE (
-				SELECT min(c.since) FROM scans c WHERE c.chain_id = h.id AND c.counts AND (c.until IS NULL OR c.next >= c.until)
-					AND c.first > ALL (SELECT o.first FROM scans o WHERE o.chain_id = h.id AND o.counts AND o.next < o.until)
+				SELECT min(c.since) FROM scans c WHERE c.chain_id = h.id AND c.counts
+					AND (c.until IS NULL OR c.next >= c.until)
+					AND c.first > ALL (SELECT o.first FROM scans o WHERE o.chain_id = h.id AND o.counts
+						AND o.next < o.until)
 			) END,
 			coalesce((SELECT r.last FROM ranges r WHERE r.scan_id = head.id ORDER BY r.last DESC LIMIT 1), 0),
-			CASE WHEN w.walks > 0 THEN w.through ELSE (SELECT r.at FROM ranges r WHERE r.scan_id = head.id ORDER BY r.last DESC LIMIT 1) END,
-			coalesce(h.head_block, 0), h.polled_at,
-			w.open + coalesce((SELECT sum(c.until - c.next) FROM scans c WHERE c.chain_id = h.id AND c.until IS NOT NULL AND `+openScan+`), 0)::bigint
+			CASE WHEN w.walks > 0 THEN w.through ELSE (SELECT r.at FROM ranges r WHERE r.scan_id = head.id
+			ORDER BY r.last DESC LIMIT 1) END, coalesce(h.head_block, 0), h.polled_at,
+			w.open + coalesce((SELECT sum(c.until - c.next) FROM scans c WHERE c.chain_id = h.id AND c.until IS NOT NULL
+			AND `+openScan+`), 0)::bigint
 		FROM chains h LEFT JOIN scans head ON head.chain_id = h.id AND head.until IS NULL, LATERAL (
-			SELECT count(w.address) AS walks, count(*) FILTER (WHERE w.address IS NOT NULL AND (w.through IS NULL OR w.newest <> '')) AS open,
+			SELECT count(w.address) AS walks, count(*) FILTER (WHERE w.address IS NOT NULL
+				AND (w.through IS NULL OR w.newest <> '')) AS open,
 				CASE WHEN count(*) = count(w.through) THEN min(w.through) END AS through,
-				CASE WHEN count(*) = count(w.through) THEN coalesce(max(w.floor), least(min(s.since)::timestamp AT TIME ZONE 'UTC', (
-					SELECT min(t.first_day)::timestamp AT TIME ZONE 'UTC' FROM flow_totals t JOIN flows f ON f.id = t.flow_id WHERE f.chain_id = h.id
+				CASE WHEN count(*) = count(w.through)
+				THEN coalesce(max(w.floor), least(min(s.since)::timestamp AT TIME ZONE 'UTC', (
+					SELECT min(t.first_day)::timestamp AT TIME ZONE 'UTC' FROM flow_totals t
+						JOIN flows f ON f.id = t.flow_id WHERE f.chain_id = h.id
 				), min(w.through))) END AS since
 			FROM settlers s LEFT JOIN walks w USING (network, address) WHERE s.network = h.network
 		) w
@@ -89,8 +95,10 @@ func (r *Reader) readSeen(ctx context.Context, f *ChainFacts, since, today time.
 	// Only days of which authorisations were counted: what a fill has found ahead of the scan that counts says nothing
 	// yet.
 	rows, err := r.tx.Query(ctx, `
-		SELECT d.token, sum(d.authorizations)::bigint, sum(least(d.attributed, d.authorizations))::bigint FROM seen_days d JOIN chains c ON c.id = d.chain_id
-		WHERE c.network = $1 AND d.day >= $2 AND d.day <= $3 GROUP BY d.token HAVING sum(d.authorizations) > 0 ORDER BY d.token COLLATE "C"`, f.Network, since, today)
+		SELECT d.token, sum(d.authorizations)::bigint, sum(least(d.attributed, d.authorizations))::bigint
+			FROM seen_days d JOIN chains c ON c.id = d.chain_id
+		WHERE c.network = $1 AND d.day >= $2 AND d.day <= $3 GROUP BY d.token HAVING sum(d.authorizations) > 0
+			ORDER BY d.token COLLATE "C"`, f.Network, since, today)
 	if err != nil {
 		return err
 	}
@@ -98,10 +106,13 @@ func (r *Reader) readSeen(ctx context.Context, f *ChainFacts, since, today time.
 		return err
 	}
 	rows, err = r.tx.Query(ctx, `
-		SELECT d.sender, d.token, sum(d.payments)::bigint AS payments, sum(d.amount)::text, max(d.recipients), min(d.day)::timestamptz, max(d.day)::timestamptz
+		SELECT d.sender, d.token, sum(d.payments)::bigint AS payments, sum(d.amount)::text, max(d.recipients),
+			min(d.day)::timestamptz, max(d.day)::timestamptz
 		FROM sender_days d JOIN chains c ON c.id = d.chain_id
-		WHERE c.network = $1 AND d.day >= $2 AND d.day <= $3 AND NOT EXISTS (SELECT FROM settlers s WHERE s.network = c.network AND s.address = d.sender)
-		GROUP BY d.sender, d.token ORDER BY payments DESC, d.sender COLLATE "C", d.token COLLATE "C" LIMIT $4`, f.Network, since, today, maxCandidates)
+		WHERE c.network = $1 AND d.day >= $2 AND d.day <= $3
+			AND NOT EXISTS (SELECT FROM settlers s WHERE s.network = c.network AND s.address = d.sender)
+		GROUP BY d.sender, d.token ORDER BY payments DESC, d.sender COLLATE "C", d.token COLLATE "C"
+			LIMIT $4`, f.Network, since, today, maxCandidates)
 	if err != nil {
 		return err
 	}

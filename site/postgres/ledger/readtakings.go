@@ -88,7 +88,8 @@ func (t *takingsReader) numberFlows(ctx context.Context, counted []CountedFlow) 
 		return fmt.Errorf("flows of %d networks, more than %d", len(t.networks), maxNetworks)
 	}
 	rows, err := t.tx.Query(ctx,
-		`SELECT f.id, f.facilitator_id, c.id, c.network, f.token FROM flows f JOIN chains c ON c.id = f.chain_id ORDER BY f.id`)
+		`SELECT f.id, f.facilitator_id, c.id, c.network, f.token FROM flows f JOIN chains c ON c.id = f.chain_id
+			ORDER BY f.id`)
 	if err != nil {
 		return err
 	}
@@ -193,7 +194,8 @@ func (t *takingsReader) readPayeeTotals(ctx context.Context) (map[place]*payeeSu
 	}
 	slices.Sort(ids)
 	rows, err := t.tx.Query(ctx, `
-		SELECT payee_id, flow_id, settlements, amount::text, first_at, last_at FROM payee_totals WHERE payee_id = ANY($1) AND flow_id = ANY($2)`,
+		SELECT payee_id, flow_id, settlements, amount::text, first_at, last_at FROM payee_totals
+			WHERE payee_id = ANY($1) AND flow_id = ANY($2)`,
 		slices.Compact(ids), t.flowArgs[0])
 	if err != nil {
 		return nil, nil, err

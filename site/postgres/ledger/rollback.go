@@ -86,14 +86,16 @@ type step struct {
 
 // The ranges that leave: to the first block of its own, each of their scans goes back.
 const leavingRanges = `
-	CREATE TEMPORARY TABLE leaving_ranges ON COMMIT DROP AS SELECT id, scan_id, first FROM ranges WHERE chain_id = %d AND last > %d`
+	CREATE TEMPORARY TABLE leaving_ranges ON COMMIT DROP AS SELECT id, scan_id, first FROM ranges WHERE chain_id = %d
+		AND last > %d`
 
 // A scan's settlements leave with its ranges, so also those between the start of a range and the ancestor that it
 // straddles; what another scan found there stays. (The hour and the day are named as in roll-ups.)
 const leavingSettlements = `
 	CREATE TEMPORARY TABLE leaving ON COMMIT DROP AS
 	SELECT s.*, (s.settled_at AT TIME ZONE 'UTC')::date AS day, date_trunc('hour', s.settled_at, 'UTC') AS hour,
-		CASE WHEN payer_id = payee_id THEN 1 ELSE 0 END AS self, CASE WHEN payer_id = payee_id THEN amount ELSE 0 END AS self_amount
+		CASE WHEN payer_id = payee_id THEN 1 ELSE 0 END AS self, CASE WHEN payer_id = payee_id THEN amount
+		ELSE 0 END AS self_amount
 	FROM settlements s
 	WHERE s.chain_id = %[1]d AND s.block > least(%[2]d, (SELECT min(first) - 1 FROM leaving_ranges)) AND (
 		s.block > %[2]d OR s.block >= (SELECT min(l.first) FROM leaving_ranges l WHERE l.scan_id = s.scan_id))`
@@ -145,16 +147,19 @@ func (r summed) subtract() string {
 const mendPayers = `
 	WITH paid AS MATERIALIZED (
 		SELECT flow_id, payer_id, (
-			SELECT date '1970-01-01' + max(d.day - date '1970-01-01') FROM payer_days d WHERE d.payer_id = p.payer_id AND d.flow_id = p.flow_id
+			SELECT date '1970-01-01' + max(d.day - date '1970-01-01') FROM payer_days d WHERE d.payer_id = p.payer_id
+				AND d.flow_id = p.flow_id
 		) AS last_day
 		FROM (SELECT DISTINCT flow_id, payer_id FROM leaving) p
 	), back AS (
 		UPDATE flow_payers t SET last_day = p.last_day FROM paid p
 		WHERE t.flow_id = p.flow_id AND t.payer_id = p.payer_id AND t.last_day > p.last_day
 	), gone AS (
-		DELETE FROM flow_payers t USING paid p WHERE t.flow_id = p.flow_id AND t.payer_id = p.payer_id AND p.last_day IS NULL RETURNING t.flow_id
+		DELETE FROM flow_payers t USING paid p WHERE t.flow_id = p.flow_id AND t.payer_id = p.payer_id
+			AND p.last_day IS NULL RETURNING t.flow_id
 	)
-	UPDATE flow_totals t SET payers = payers - n FROM (SELECT flow_id, count(*) AS n FROM gone GROUP BY flow_id) g WHERE t.flow_id = g.flow_id`
+	UPDATE flow_totals t SET payers = payers - n FROM (SELECT flow_id, count(*) AS n FROM gone GROUP BY flow_id) g
+		WHERE t.flow_id = g.flow_id`
 
 // The first and last times of days of which something is left come from what is left. A chain's time rises with its
 // blocks, so that the days' settlements lie together at its end.
@@ -163,16 +168,19 @@ const mendTimes = `
 		SELECT flow_id, payee_id, (settled_at AT TIME ZONE 'UTC')::date AS day, settled_at FROM settlements
 		WHERE chain_id = $1 AND block > coalesce((
 			SELECT s.block FROM settlements s
-			WHERE s.chain_id = $1 AND s.block < (SELECT min(block) FROM leaving) AND s.settled_at < (SELECT min(day) FROM leaving)::timestamp AT TIME ZONE 'UTC'
+			WHERE s.chain_id = $1 AND s.block < (SELECT min(block) FROM leaving)
+				AND s.settled_at < (SELECT min(day) FROM leaving)::timestamp AT TIME ZONE 'UTC'
 			ORDER BY s.block DESC LIMIT 1), -1)
 	), flows AS (
 		UPDATE flow_days t SET last_at = r.last_at FROM (
-			SELECT flow_id, day, max(settled_at) AS last_at FROM remaining JOIN (SELECT DISTINCT flow_id, day FROM leaving) l USING (flow_id, day) GROUP BY 1, 2
+			SELECT flow_id, day, max(settled_at) AS last_at FROM remaining
+				JOIN (SELECT DISTINCT flow_id, day FROM leaving) l USING (flow_id, day) GROUP BY 1, 2
 		) r WHERE t.flow_id = r.flow_id AND t.day = r.day
 	)
 	UPDATE payee_days t SET first_at = r.first_at, last_at = r.last_at FROM (
 		SELECT payee_id, flow_id, day, min(settled_at) AS first_at, max(settled_at) AS last_at
-		FROM remaining JOIN (SELECT DISTINCT payee_id, flow_id, day FROM leaving) l USING (payee_id, flow_id, day) GROUP BY 1, 2, 3
+		FROM remaining JOIN (SELECT DISTINCT payee_id, flow_id, day FROM leaving) l USING (payee_id, flow_id, day)
+			GROUP BY 1, 2, 3
 	) r WHERE t.payee_id = r.payee_id AND t.flow_id = r.flow_id AND t.day = r.day`
 
 const mendTotals = `
@@ -184,36 +192,46 @@ const mendTotals = `
 const mendPayees = `
 	UPDATE payee_totals t SET first_at = r.first_at, last_at = r.last_at FROM (
 		SELECT payee_id, flow_id,
-			(SELECT d.first_at FROM payee_days d WHERE d.payee_id = l.payee_id AND d.flow_id = l.flow_id ORDER BY d.day LIMIT 1) AS first_at,
-			(SELECT d.last_at FROM payee_days d WHERE d.payee_id = l.payee_id AND d.flow_id = l.flow_id ORDER BY d.day DESC LIMIT 1) AS last_at
+			(SELECT d.first_at FROM payee_days d WHERE d.payee_id = l.payee_id AND d.flow_id = l.flow_id ORDER BY d.day
+			LIMIT 1) AS first_at,
+			(SELECT d.last_at FROM payee_days d WHERE d.payee_id = l.payee_id AND d.flow_id = l.flow_id
+			ORDER BY d.day DESC LIMIT 1) AS last_at
 		FROM (SELECT DISTINCT payee_id, flow_id FROM leaving) l
 	) r WHERE t.payee_id = r.payee_id AND t.flow_id = r.flow_id`
 
 const subtractSeen = `
-	UPDATE seen_days t SET authorizations = t.authorizations - g.authorizations, attributed = t.attributed - g.attributed FROM (
+	UPDATE seen_days t SET authorizations = t.authorizations - g.authorizations,
+		attributed = t.attributed - g.attributed FROM (
 		SELECT token, day, sum(authorizations) AS authorizations, sum(attributed) AS attributed FROM (
-			SELECT token, day, authorizations, 0 AS attributed FROM range_seen s JOIN leaving_ranges l ON l.id = s.range_id
+			SELECT token, day, authorizations, 0 AS attributed FROM range_seen s
+				JOIN leaving_ranges l ON l.id = s.range_id
 			UNION ALL
-			SELECT f.token, l.day, 0, 1 FROM leaving l JOIN flows f ON f.id = l.flow_id WHERE l.method = '` + methodAuthorization + `'
+			SELECT f.token, l.day, 0, 1 FROM leaving l JOIN flows f ON f.id = l.flow_id
+				WHERE l.method = '` + methodAuthorization + `'
 		) x GROUP BY token, day
 	) g WHERE t.chain_id = $1 AND t.token = g.token AND t.day = g.day`
 
 const subtractSenders = `
 	WITH g AS (
-		SELECT s.day, s.sender, s.token, sum(s.payments) FILTER (WHERE l.id IS NOT NULL) AS payments, sum(s.amount) FILTER (WHERE l.id IS NOT NULL) AS amount,
+		SELECT s.day, s.sender, s.token, sum(s.payments) FILTER (WHERE l.id IS NOT NULL) AS payments,
+			sum(s.amount) FILTER (WHERE l.id IS NOT NULL) AS amount,
 			max(s.recipients) FILTER (WHERE l.id IS NULL) AS recipients
 		FROM ranges r JOIN range_senders s ON s.range_id = r.id LEFT JOIN leaving_ranges l ON l.id = r.id
 		WHERE r.chain_id = $1 GROUP BY 1, 2, 3 HAVING bool_or(l.id IS NOT NULL)
 	)
-	UPDATE sender_days t SET payments = t.payments - g.payments, amount = t.amount - g.amount, recipients = greatest(t.forgotten, g.recipients) FROM g
+	UPDATE sender_days t SET payments = t.payments - g.payments, amount = t.amount - g.amount,
+		recipients = greatest(t.forgotten, g.recipients) FROM g
 	WHERE t.chain_id = $1 AND t.day = g.day AND t.sender = g.sender AND t.token = g.token`
 
 // Nothing is counted below the lowest block that ever was.
 const moveBack = `
-	UPDATE scans s SET next = greatest(c.counted_from, least($2 + 1, (SELECT min(l.first) FROM leaving_ranges l WHERE l.scan_id = s.id)))
+	UPDATE scans s SET next = greatest(c.counted_from,
+		least($2 + 1, (SELECT min(l.first) FROM leaving_ranges l WHERE l.scan_id = s.id)))
 	FROM chains c WHERE c.id = $1 AND s.chain_id = $1
-		AND s.next > greatest(c.counted_from, least($2 + 1, (SELECT min(l.first) FROM leaving_ranges l WHERE l.scan_id = s.id)))`
+		AND s.next > greatest(c.counted_from, least($2 + 1, (SELECT min(l.first) FROM leaving_ranges l
+			WHERE l.scan_id = s.id)))`
 
 // The head scan looks for everybody's from where it is now: fills need not go further.
 const endFills = `
-	UPDATE scans s SET until = h.next FROM scans h WHERE s.chain_id = $1 AND h.chain_id = $1 AND h.until IS NULL AND s.until > h.next`
+	UPDATE scans s SET until = h.next FROM scans h WHERE s.chain_id = $1 AND h.chain_id = $1 AND h.until IS NULL
+		AND s.until > h.next`

@@ -89,7 +89,8 @@ func (db *DB) NewSettlers(ctx context.Context, network string) ([]ScanSettler, e
 	rows, err := db.pool.Query(ctx, `
 		SELECT `+scanSettlerColumns+` FROM settlers s
 		WHERE s.network = $1 AND NOT EXISTS (
-			SELECT FROM scan_settlers j JOIN scans c ON c.id = j.scan_id WHERE j.network = s.network AND j.address = s.address AND c.until IS NULL
+			SELECT FROM scan_settlers j JOIN scans c ON c.id = j.scan_id WHERE j.network = s.network
+				AND j.address = s.address AND c.until IS NULL
 		) ORDER BY s.address COLLATE "C"`, network)
 	if err != nil {
 		return nil, fmt.Errorf("read new settlers of %s: %w", network, err)
@@ -130,7 +131,8 @@ func openScans(ctx context.Context, tx pgx.Tx, chain int16, network string, addr
 	rows, err := tx.Query(ctx, `
 		SELECT s.address FROM settlers s
 		WHERE s.network = $1 AND s.address = ANY($2) AND NOT EXISTS (
-			SELECT FROM scan_settlers j JOIN scans c ON c.id = j.scan_id WHERE j.network = s.network AND j.address = s.address AND c.until IS NULL
+			SELECT FROM scan_settlers j JOIN scans c ON c.id = j.scan_id WHERE j.network = s.network
+				AND j.address = s.address AND c.until IS NULL
 		) ORDER BY s.address FOR KEY SHARE OF s`, network, addresses)
 	if err != nil {
 		return err
@@ -141,7 +143,8 @@ func openScans(ctx context.Context, tx pgx.Tx, chain int16, network string, addr
 	}
 	open := func(first int64, since *time.Time, until *int64, counts bool) (id int32, err error) {
 		err = tx.QueryRow(ctx, `
-			INSERT INTO scans (chain_id, first, since, next, until, counts) VALUES ($1, $2, $3, $2, $4, $5) RETURNING id`,
+			INSERT INTO scans (chain_id, first, since, next, until, counts) VALUES ($1, $2, $3, $2, $4, $5)
+				RETURNING id`,
 			chain, first, since, until, counts).Scan(&id)
 		if err == nil {
 			err = join(ctx, tx, id, network, fresh)
@@ -151,7 +154,8 @@ func openScans(ctx context.Context, tx pgx.Tx, chain int16, network string, addr
 	var headScan int32
 	var next, counted int64
 	err = tx.QueryRow(ctx,
-		`SELECT s.id, s.next, c.counted_from FROM scans s JOIN chains c ON c.id = s.chain_id WHERE s.chain_id = $1 AND s.until IS NULL`,
+		`SELECT s.id, s.next, c.counted_from FROM scans s JOIN chains c ON c.id = s.chain_id WHERE s.chain_id = $1
+			AND s.until IS NULL`,
 		chain).Scan(&headScan, &next, &counted)
 	if errors.Is(err, pgx.ErrNoRows) {
 		since := &firstTime
@@ -199,7 +203,8 @@ func join(ctx context.Context, tx pgx.Tx, scan int32, network string, addresses 
 
 // openScan is what a scan is as long as it has blocks to go. One that neither counts nor has settlers left looks for
 // nothing.
-const openScan = `(c.until IS NULL OR c.next < c.until) AND (c.counts OR EXISTS (SELECT FROM scan_settlers j WHERE j.scan_id = c.id))`
+const openScan = `(c.until IS NULL OR c.next < c.until)
+	AND (c.counts OR EXISTS (SELECT FROM scan_settlers j WHERE j.scan_id = c.id))`
 
 // Scans are a network's open ones, the head scan first, with their settlers as the lists say them now, by address.
 func (db *DB) Scans(ctx context.Context, network string) ([]Scan, error) {
@@ -252,8 +257,10 @@ func (db *DB) SetHead(ctx context.Context, h Head) error {
 func (db *DB) Recipients(ctx context.Context, network string) ([]string, error) {
 	// Only EVM networks are indexed that do not tell cases apart.
 	rows, err := db.pool.Query(ctx, `
-		SELECT DISTINCT CASE WHEN network_caip2 LIKE 'eip155:%' THEN lower(btrim(pay_to)) ELSE btrim(pay_to) END COLLATE "C" AS address FROM prices
-		WHERE network_caip2 = $1 AND btrim(pay_to) <> '' AND (until IS NULL OR until >= now() - interval '90 days') ORDER BY address`, network)
+		SELECT DISTINCT CASE WHEN network_caip2 LIKE 'eip155:%' THEN lower(btrim(pay_to))
+			ELSE btrim(pay_to) END COLLATE "C" AS address FROM prices
+		WHERE network_caip2 = $1 AND btrim(pay_to) <> '' AND (until IS NULL OR until >= now() - interval '90 days')
+			ORDER BY address`, network)
 	if err != nil {
 		return nil, fmt.Errorf("read recipients on %s: %w", network, err)
 	}

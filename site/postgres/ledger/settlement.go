@@ -173,7 +173,8 @@ func lockChains(ctx context.Context, tx pgx.Tx, entries []entry) error {
 
 func lock(ctx context.Context, tx pgx.Tx, chains ...int16) error {
 	_, err := tx.Exec(ctx, `
-		SELECT id, set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)
+		SELECT id, set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+			set_config('enable_mergejoin', 'off', true)
 		FROM chains WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE`, chains)
 	if err != nil {
 		return fmt.Errorf("wait for other writers: %w", err)
@@ -251,9 +252,11 @@ func newOfChain(ctx context.Context, tx pgx.Tx, part []entry, scan *int32) ([]en
 		blocks[i], transactions[i], logs[i] = part[i].block, part[i].transaction, part[i].log
 	}
 	rows, err := tx.Query(ctx, `
-		SELECT n - 1 FROM unnest($2::bigint[], $3::bytea[], $4::integer[]) WITH ORDINALITY k (block, transaction, log_index, n)
+		SELECT n - 1 FROM unnest($2::bigint[], $3::bytea[], $4::integer[]) WITH ORDINALITY k (block, transaction,
+			log_index, n)
 		WHERE EXISTS (SELECT FROM settlements s
-			WHERE s.chain_id = $1 AND s.block = k.block AND s.transaction = k.transaction AND s.log_index = k.log_index)`,
+			WHERE s.chain_id = $1 AND s.block = k.block AND s.transaction = k.transaction
+				AND s.log_index = k.log_index)`,
 		chain, blocks, transactions, logs)
 	if err != nil {
 		return nil, err
@@ -264,8 +267,10 @@ func newOfChain(ctx context.Context, tx pgx.Tx, part []entry, scan *int32) ([]en
 	}
 	if scan != nil { // it leaves with the range that found it last
 		_, err := tx.Exec(ctx, `
-			UPDATE settlements s SET scan_id = $5 FROM unnest($2::bigint[], $3::bytea[], $4::integer[]) k (block, transaction, log_index)
-			WHERE s.chain_id = $1 AND s.block = k.block AND s.transaction = k.transaction AND s.log_index = k.log_index AND s.scan_id IS DISTINCT FROM $5`,
+			UPDATE settlements s SET scan_id = $5 FROM unnest($2::bigint[], $3::bytea[], $4::integer[]) k (block,
+				transaction, log_index)
+			WHERE s.chain_id = $1 AND s.block = k.block AND s.transaction = k.transaction AND s.log_index = k.log_index
+				AND s.scan_id IS DISTINCT FROM $5`,
 			chain, blocks, transactions, logs, *scan)
 		if err != nil {
 			return nil, err

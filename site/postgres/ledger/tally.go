@@ -195,7 +195,8 @@ func (t *tally) queueFlows(b *pgx.Batch) {
 	b.Queue(`
 		INSERT INTO flow_hours AS old (flow_id, hour, settlements, amount)
 		SELECT * FROM unnest($1::integer[], $2::timestamptz[], $3::bigint[], $4::text[]::numeric[])
-		ON CONFLICT (hour, flow_id) DO UPDATE SET settlements = old.settlements + excluded.settlements, amount = old.amount + excluded.amount`,
+		ON CONFLICT (hour, flow_id) DO UPDATE SET settlements = old.settlements + excluded.settlements,
+			amount = old.amount + excluded.amount`,
 		c.flows, c.hours, c.counts, c.amounts)
 	c = columns{}
 	for _, k := range sortedKeys(t.flows, func(a, b dayKey) int {
@@ -209,18 +210,22 @@ func (t *tally) queueFlows(b *pgx.Batch) {
 	b.Queue(`
 		INSERT INTO flow_days AS old (flow_id, day, settlements, amount, self_settlements, self_amount, last_at)
 		SELECT flow, date '1970-01-01' + day, n, amount, self_n, self_amount, last
-		FROM unnest($1::integer[], $2::integer[], $3::bigint[], $4::text[]::numeric[], $5::bigint[], $6::text[]::numeric[], $7::timestamptz[])
+		FROM unnest($1::integer[], $2::integer[], $3::bigint[], $4::text[]::numeric[], $5::bigint[],
+			$6::text[]::numeric[], $7::timestamptz[])
 			u (flow, day, n, amount, self_n, self_amount, last)
-		ON CONFLICT (flow_id, day) DO UPDATE SET settlements = old.settlements + excluded.settlements, amount = old.amount + excluded.amount,
-			self_settlements = old.self_settlements + excluded.self_settlements, self_amount = old.self_amount + excluded.self_amount,
-			last_at = greatest(old.last_at, excluded.last_at)`,
+		ON CONFLICT (flow_id, day) DO UPDATE SET settlements = old.settlements + excluded.settlements,
+			amount = old.amount + excluded.amount,
+			self_settlements = old.self_settlements + excluded.self_settlements,
+			self_amount = old.self_amount + excluded.self_amount, last_at = greatest(old.last_at, excluded.last_at)`,
 		c.flows, c.days, c.counts, c.amounts, c.selfCounts, c.selfAmounts, c.lasts)
 	b.Queue(`
 		INSERT INTO flow_totals AS old (flow_id, settlements, amount, payers, first_day, last_at)
 		SELECT flow, sum(n), sum(amount), 0, date '1970-01-01' + min(day), max(last)
-		FROM unnest($1::integer[], $2::integer[], $3::bigint[], $4::text[]::numeric[], $5::timestamptz[]) u (flow, day, n, amount, last)
+		FROM unnest($1::integer[], $2::integer[], $3::bigint[], $4::text[]::numeric[], $5::timestamptz[]) u (flow, day,
+			n, amount, last)
 		GROUP BY flow ORDER BY flow
-		ON CONFLICT (flow_id) DO UPDATE SET settlements = old.settlements + excluded.settlements, amount = old.amount + excluded.amount,
+		ON CONFLICT (flow_id) DO UPDATE SET settlements = old.settlements + excluded.settlements,
+			amount = old.amount + excluded.amount,
 			first_day = least(old.first_day, excluded.first_day), last_at = greatest(old.last_at, excluded.last_at)`,
 		c.flows, c.days, c.counts, c.amounts, c.lasts)
 }
@@ -238,17 +243,21 @@ func (t *tally) queuePayees(b *pgx.Batch) {
 	b.Queue(`
 		WITH u AS MATERIALIZED (
 			SELECT payee, flow, date '1970-01-01' + day AS day, n, amount, first, last
-			FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::bigint[], $5::text[]::numeric[], $6::timestamptz[], $7::timestamptz[])
+			FROM unnest($1::bigint[], $2::integer[], $3::integer[], $4::bigint[], $5::text[]::numeric[],
+				$6::timestamptz[], $7::timestamptz[])
 				u (payee, flow, day, n, amount, first, last)
 		), days AS (
-			INSERT INTO payee_days AS old (payee_id, flow_id, day, settlements, amount, first_at, last_at) SELECT * FROM u
+			INSERT INTO payee_days AS old (payee_id, flow_id, day, settlements, amount, first_at, last_at) SELECT *
+				FROM u
 			ON CONFLICT (payee_id, flow_id, day) DO UPDATE SET settlements = old.settlements + excluded.settlements,
-				amount = old.amount + excluded.amount, first_at = least(old.first_at, excluded.first_at), last_at = greatest(old.last_at, excluded.last_at)
+				amount = old.amount + excluded.amount, first_at = least(old.first_at, excluded.first_at),
+				last_at = greatest(old.last_at, excluded.last_at)
 		)
 		INSERT INTO payee_totals AS old (payee_id, flow_id, settlements, amount, first_at, last_at)
 		SELECT payee, flow, sum(n), sum(amount), min(first), max(last) FROM u GROUP BY payee, flow ORDER BY payee, flow
 		ON CONFLICT (payee_id, flow_id) DO UPDATE SET settlements = old.settlements + excluded.settlements,
-			amount = old.amount + excluded.amount, first_at = least(old.first_at, excluded.first_at), last_at = greatest(old.last_at, excluded.last_at)`,
+			amount = old.amount + excluded.amount, first_at = least(old.first_at, excluded.first_at),
+			last_at = greatest(old.last_at, excluded.last_at)`,
 		c.payees, c.flows, c.days, c.counts, c.amounts, c.firsts, c.lasts)
 }
 
@@ -272,8 +281,10 @@ func (t *tally) queuePayers(b *pgx.Batch) *newRows {
 		})
 	b.Queue(`
 		UPDATE payer_days o SET settlements = o.settlements + u.n, amount = o.amount + u.amount
-		FROM unnest($1::integer[], $2::integer[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[]::numeric[]) WITH ORDINALITY u (day, flow, payee, payer, n, amount, i)
-		WHERE o.day = date '1970-01-01' + u.day AND o.payee_id = u.payee AND o.payer_id = u.payer AND o.flow_id = u.flow RETURNING u.i`,
+		FROM unnest($1::integer[], $2::integer[], $3::bigint[], $4::bigint[], $5::bigint[],
+			$6::text[]::numeric[]) WITH ORDINALITY u (day, flow, payee, payer, n, amount, i)
+		WHERE o.day = date '1970-01-01' + u.day AND o.payee_id = u.payee AND o.payer_id = u.payer AND o.flow_id = u.flow
+			RETURNING u.i`,
 		c.days, c.flows, c.payees, c.payers, c.counts, c.amounts).Query(r.mark)
 	return r
 }
@@ -309,8 +320,10 @@ func (t *tally) queueAmounts(b *pgx.Batch) *newRows {
 	})
 	b.Queue(`
 		UPDATE amount_days o SET settlements = o.settlements + u.n
-		FROM unnest($1::integer[], $2::integer[], $3::bigint[], $4::text[]::numeric[], $5::bigint[]) WITH ORDINALITY u (day, flow, payee, amount, n, i)
-		WHERE o.day = date '1970-01-01' + u.day AND o.payee_id = u.payee AND o.flow_id = u.flow AND o.amount = u.amount RETURNING u.i`,
+		FROM unnest($1::integer[], $2::integer[], $3::bigint[], $4::text[]::numeric[],
+			$5::bigint[]) WITH ORDINALITY u (day, flow, payee, amount, n, i)
+		WHERE o.day = date '1970-01-01' + u.day AND o.payee_id = u.payee AND o.flow_id = u.flow AND o.amount = u.amount
+			RETURNING u.i`,
 		c.days, c.flows, c.payees, c.amounts, c.counts).Query(r.mark)
 	return r
 }
@@ -325,13 +338,16 @@ func (t *tally) queuePairs(b *pgx.Batch) {
 	}
 	b.Queue(`
 		WITH paid AS MATERIALIZED (
-			SELECT flow, payer, date '1970-01-01' + day AS day, (SELECT last_day FROM flow_payers p WHERE p.flow_id = flow AND p.payer_id = payer) AS before
+			SELECT flow, payer, date '1970-01-01' + day AS day, (SELECT last_day FROM flow_payers p
+				WHERE p.flow_id = flow AND p.payer_id = payer) AS before
 			FROM unnest($1::integer[], $2::bigint[], $3::integer[]) u (flow, payer, day)
 		), put AS (
-			INSERT INTO flow_payers (flow_id, payer_id, last_day) SELECT flow, payer, day FROM paid WHERE before IS NULL OR before < day
+			INSERT INTO flow_payers (flow_id, payer_id, last_day) SELECT flow, payer, day FROM paid WHERE before IS NULL
+				OR before < day
 			ON CONFLICT (flow_id, payer_id) DO UPDATE SET last_day = excluded.last_day
 		)
-		UPDATE flow_totals t SET payers = payers + n FROM (SELECT flow, count(*) AS n FROM paid WHERE before IS NULL GROUP BY flow) came
+		UPDATE flow_totals t SET payers = payers + n FROM (SELECT flow, count(*) AS n FROM paid WHERE before IS NULL
+			GROUP BY flow) came
 		WHERE t.flow_id = came.flow`,
 		c.flows, c.payers, c.days)
 }

@@ -37,7 +37,8 @@ func (db *DB) SetTokens(ctx context.Context, network string, list []Token) error
 		for _, t := range list {
 			if _, err := tx.Exec(ctx, `
 				INSERT INTO tokens (network, address, symbol, decimals, usd) VALUES ($1, $2, $3, $4, $5)
-				ON CONFLICT (network, address) DO UPDATE SET symbol = excluded.symbol, decimals = excluded.decimals, usd = excluded.usd`,
+				ON CONFLICT (network, address) DO UPDATE SET symbol = excluded.symbol, decimals = excluded.decimals,
+					usd = excluded.usd`,
 				network, t.Address, t.Symbol, t.Decimals, t.USD); err != nil {
 				return err
 			}

@@ -26,7 +26,8 @@ type Walk struct {
 func (db *DB) Walks(ctx context.Context, network string) ([]Walk, error) {
 	rows, err := db.pool.Query(ctx, `
 		SELECT `+scanSettlerColumns+`, coalesce(w.until, ''), coalesce(w.newest, ''), coalesce(w.before, ''), coalesce(w.newest_slot, 0), w.newest_at, w.floor
-		FROM settlers s LEFT JOIN walks w USING (network, address) WHERE s.network = $1 ORDER BY s.address COLLATE "C"`, network)
+		FROM settlers s LEFT JOIN walks w USING (network, address) WHERE s.network = $1
+			ORDER BY s.address COLLATE "C"`, network)
 	if err != nil {
 		return nil, fmt.Errorf("read walks on %s: %w", network, err)
 	}
@@ -77,8 +78,10 @@ func (db *DB) CommitWalk(ctx context.Context, network string, was, is Walk, sett
 func moveWalk(ctx context.Context, tx pgx.Tx, network string, was, is Walk) error {
 	var w Walk
 	err := tx.QueryRow(ctx, `
-		SELECT coalesce(w.until, ''), coalesce(w.newest, ''), coalesce(w.before, ''), coalesce(w.newest_slot, 0), w.newest_at
-		FROM settlers s LEFT JOIN walks w USING (network, address) WHERE s.network = $1 AND s.address = $2 FOR KEY SHARE OF s`,
+		SELECT coalesce(w.until, ''), coalesce(w.newest, ''), coalesce(w.before, ''), coalesce(w.newest_slot, 0),
+			w.newest_at
+		FROM settlers s LEFT JOIN walks w USING (network, address) WHERE s.network = $1
+			AND s.address = $2 FOR KEY SHARE OF s`,
 		network, was.Settler.Address).Scan(&w.Until, &w.Newest, &w.Before, &w.NewestSlot, &w.NewestTime)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return ErrMoved // the lists have it no longer
@@ -93,8 +96,10 @@ func moveWalk(ctx context.Context, tx pgx.Tx, network string, was, is Walk) erro
 	_, err = tx.Exec(ctx, `
 		INSERT INTO walks AS old (network, address, until, newest, before, newest_slot, newest_at, through, floor)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, CASE WHEN $4 = '' THEN $7::timestamptz END, $8)
-		ON CONFLICT (network, address) DO UPDATE SET until = excluded.until, newest = excluded.newest, before = excluded.before,
-			newest_slot = excluded.newest_slot, newest_at = excluded.newest_at, through = coalesce(excluded.through, old.through), floor = excluded.floor`,
+		ON CONFLICT (network, address) DO UPDATE SET until = excluded.until, newest = excluded.newest,
+			before = excluded.before,
+			newest_slot = excluded.newest_slot, newest_at = excluded.newest_at,
+			through = coalesce(excluded.through, old.through), floor = excluded.floor`,
 		network, was.Settler.Address, is.Until, is.Newest, is.Before, is.NewestSlot, is.NewestTime, is.Floor)
 	return err
 }
