@@ -20,19 +20,22 @@ func (e *Surroundings) ServiceFiles(l *Told) ([]Asset, error) {
 		return nil, err
 	}
 	feeds, err := e.ServiceFeeds(l)
-	return append([]Asset{e.ServiceTwin(l), {badgeKey(l.Detail.Slug, ".svg"), badgeSVG(b)}, {badgeKey(l.Detail.Slug, ".json"), data}}, feeds...), err
+	return append([]Asset{e.ServiceTwin(l), {badgeKey(l.Detail.Slug, ".svg"), badgeSVG(b)},
+		{badgeKey(l.Detail.Slug, ".json"), data}}, feeds...), err
 }
 
 // ServiceKeys are the keys of a service's page and of what ServiceFiles returns: all files of a service that are
 // rendered from its JSON files.
 func ServiceKeys(slug string) []string {
 	page := serviceKey(slug)
-	return []string{page, twinKey(page), badgeKey(slug, ".svg"), badgeKey(slug, ".json"), serviceFeedKey(slug, ".xml"), serviceFeedKey(slug, ".json")}
+	return []string{page, twinKey(page), badgeKey(slug, ".svg"), badgeKey(slug, ".json"), serviceFeedKey(slug, ".xml"),
+		serviceFeedKey(slug, ".json")}
 }
 
 // badgeColors are those of states on white; the stylesheet's light tokens.
 var badgeColors = map[string]string{
-	site.StatusOnline: "#1b7a48", site.StatusDegraded: "#8f5600", site.StatusOffline: "#b3261e", site.StatusUnknown: "#646a75",
+	site.StatusOnline: "#1b7a48", site.StatusDegraded: "#8f5600", site.StatusOffline: "#b3261e",
+	site.StatusUnknown: "#646a75",
 }
 
 // badge says a service's state and its uptime of 30 days. Nothing in it is the service's own words.
@@ -56,9 +59,12 @@ func badgeSVG(of site.Badge) []byte {
 	width := func(s string) int { return int(badgeLetter*float64(len([]rune(s)))) + 2*badgeEdge }
 	left, right := width(of.Label), width(of.Message)
 	var b bytes.Buffer
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" role="img" aria-label="%s: %s"><title>%s: %s</title>`, left+right, badgeHeight, of.Label, of.Message, of.Label, of.Message)
-	fmt.Fprintf(&b, `<rect width="%d" height="%d" rx="3" fill="#1b1f27"/><path d="M%d 0h%da3 3 0 0 1 3 3v14a3 3 0 0 1-3 3h-%dz" fill="%s"/>`, left+right, badgeHeight, left, right-3, right-3, of.Color)
-	fmt.Fprintf(&b, `<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11"><text x="%d" y="14" textLength="%d">%s</text><text x="%d" y="14" textLength="%d">%s</text></g></svg>`+"\n",
+	fmt.Fprintf(&b,
+		`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" role="img" aria-label="%s: %s"><title>%s: %s</title>`, left+right, badgeHeight, of.Label, of.Message, of.Label, of.Message)
+	fmt.Fprintf(&b,
+		`<rect width="%d" height="%d" rx="3" fill="#1b1f27"/><path d="M%d 0h%da3 3 0 0 1 3 3v14a3 3 0 0 1-3 3h-%dz" fill="%s"/>`, left+right, badgeHeight, left, right-3, right-3, of.Color)
+	fmt.Fprintf(&b,
+		`<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11"><text x="%d" y="14" textLength="%d">%s</text><text x="%d" y="14" textLength="%d">%s</text></g></svg>`+"\n",
 		badgeEdge, left-2*badgeEdge, of.Label, left+badgeEdge, right-2*badgeEdge, of.Message)
 	return b.Bytes()
 }

@@ -28,22 +28,33 @@ func saying(words string) *site.Snapshot {
 	said := func(slug string) site.Listing {
 		l := nasty()
 		d := &l.Detail
-		d.Slug, d.Name, d.Description, d.BaseURL, d.WebsiteURL, d.Category, d.Asset = slug, words, words, words, &words, words, &words
-		d.Endpoints[0].Method, d.Endpoints[0].Path, d.Endpoints[0].Description, d.Endpoints[0].MimeType = words, words, &words, &words
-		d.Endpoints[0].Pricing[0] = site.PricingEntry{Scheme: words, Network: words, AssetAddress: words, AssetName: words, Price: words, PriceUSD: &words, PayTo: words}
-		d.PayToChanges[0] = site.PayToChange{NetworkCAIP2: words, Endpoint: words, OldPayTo: words, NewPayTo: words, ObservedAt: ago(dayTime)}
+		d.Slug, d.Name, d.Description, d.BaseURL, d.WebsiteURL, d.Category, d.Asset = slug, words, words, words, &words,
+			words, &words
+		d.Endpoints[0].Method, d.Endpoints[0].Path, d.Endpoints[0].Description, d.Endpoints[0].MimeType = words, words,
+			&words, &words
+		d.Endpoints[0].Pricing[0] = site.PricingEntry{Scheme: words, Network: words, AssetAddress: words,
+			AssetName: words, Price: words, PriceUSD: &words, PayTo: words}
+		d.PayToChanges[0] = site.PayToChange{NetworkCAIP2: words, Endpoint: words, OldPayTo: words, NewPayTo: words,
+			ObservedAt: ago(dayTime)}
 		d.Assessment.Risk.Flags[0].Evidence, d.Assessment.Domain.Registrar = words, &words
 		d.Assessment.Compliance.Checks = []site.ComplianceCheck{{ID: "price_sane", Label: "Prices are plausible"}}
 		d.Assessment.Economics.Model = words
 		d.Assessment.Traction = acme().Detail.Assessment.Traction
-		d.Assessment.Traction.SharedWithServices, d.Assessment.Traction.SettledViaDetail = []site.SharedWithItem{{Name: words, Slug: slug}}, []site.SettledVia{{ID: words, VolumeUSD30d: "1", TxCount30d: 1}}
+		d.Assessment.Traction.SharedWithServices, d.Assessment.Traction.SettledViaDetail = []site.SharedWithItem{
+			{Name: words, Slug: slug}}, []site.SettledVia{{ID: words, VolumeUSD30d: "1", TxCount30d: 1}}
 		l.Evidence = site.Evidence{Checks: []site.EvidenceCheck{{ID: "price_sane", Reason: &words, Mend: &words}},
-			Warnings:  []site.EvidenceWarning{{Code: words, Meaning: "It is so.", Endpoint: &words, Detail: &words}},
-			Endpoints: []site.EndpointEvidence{{Method: words, Path: words, Unprobeable: true, Inconclusive: &site.EvidenceSilence{Class: "needs_input", Reason: words}}}}
+			Warnings: []site.EvidenceWarning{{Code: words, Meaning: "It is so.", Endpoint: &words, Detail: &words}},
+			Endpoints: []site.EndpointEvidence{{Method: words, Path: words, Unprobeable: true,
+				Inconclusive: &site.EvidenceSilence{Class: "needs_input", Reason: words}}}}
 		l.Changes = []site.ChangeRecord{
-			record(d, site.PriceChanged, dayTime, site.PriceSummary{PriceChanges: []site.PriceChange{{Network: words, Endpoint: words, OldPrice: "1", NewPrice: "9", AssetName: words}}}),
-			record(d, site.SchemaChanged, dayTime, site.SchemaSummary{SchemaAdded: []string{words, "GET " + words + " exact " + base + " x " + words + " 2"}, EndpointsAdded: []string{words}}),
-			record(d, site.PayToChanged, dayTime, site.PayToSummary{PayToAdded: []string{words}, PayToRemoved: []string{words}}),
+			record(d, site.PriceChanged, dayTime,
+				site.PriceSummary{PriceChanges: []site.PriceChange{{Network: words, Endpoint: words, OldPrice: "1",
+					NewPrice: "9", AssetName: words}}}),
+			record(d, site.SchemaChanged, dayTime,
+				site.SchemaSummary{SchemaAdded: []string{words,
+					"GET " + words + " exact " + base + " x " + words + " 2"}, EndpointsAdded: []string{words}}),
+			record(d, site.PayToChanged, dayTime, site.PayToSummary{PayToAdded: []string{words},
+				PayToRemoved: []string{words}}),
 			{Slug: slug, Name: words, Type: words, ObservedAt: ago(dayTime), Summary: json.RawMessage(`[`)},
 		}
 		l.Checks.Newest = []site.CheckEntry{{ID: "1", CheckedAt: ago(dayTime), ErrorMessage: &words}}
@@ -56,8 +67,10 @@ func saying(words string) *site.Snapshot {
 		for j := range l.Changes {
 			s.Changes.Feed = append(s.Changes.Feed, &l.Changes[j])
 		}
-		s.Status.Services = append(s.Status.Services, site.StatusService{Slug: l.Detail.Slug, Name: words, Status: words})
-		s.Checks.Newest = append([]site.GlobalCheckEntry{{ID: "x", CheckedAt: ago(0), ServiceSlug: l.Detail.Slug, ServiceName: words, ServiceStatus: words}}, s.Checks.Newest...)
+		s.Status.Services = append(s.Status.Services,
+			site.StatusService{Slug: l.Detail.Slug, Name: words, Status: words})
+		s.Checks.Newest = append([]site.GlobalCheckEntry{{ID: "x", CheckedAt: ago(0), ServiceSlug: l.Detail.Slug,
+			ServiceName: words, ServiceStatus: words}}, s.Checks.Newest...)
 	}
 	for i := range s.Facilitators {
 		s.Facilitators[i].Name, s.Facilitators[i].WebsiteURL = words, words
@@ -72,7 +85,8 @@ func saying(words string) *site.Snapshot {
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	for what, words := range map[string]string{
-		"markup":          `</title></script><script>alert(1)</script><img src=x onerror=alert(1)><b id="main">"'` + "`--><!--",
+		"markup": `</title></script><script>alert(1)</script><img src=x onerror=alert(1)><b id="main">"'` +
+			"`--><!--",
 		"a template":      `{{.Site}}{{template "main"}}<no value>%!s(MISSING)`,
 		"no space":        strings.Repeat("W", 500),
 		"right to left":   "שלום עולם 123 \u202eevil\u2066 مرحبا",
@@ -113,7 +127,8 @@ func TestBadInput(t *testing.T) {
 // strangers are what a stranger's words did to a page: an element that no template has, a link of theirs, or words from
 // right to left that nothing isolates.
 func strangers(doc *goquery.Document) (found []string) {
-	doc.Find("script:not([src]):not([type='application/ld+json']), img:not([alt]), b, [onerror], a[href^='javascript' i], a[href^='data' i], a[href*='@'], title ~ title").Each(func(_ int, s *goquery.Selection) {
+	doc.Find(
+		"script:not([src]):not([type='application/ld+json']), img:not([alt]), b, [onerror], a[href^='javascript' i], a[href^='data' i], a[href*='@'], title ~ title").Each(func(_ int, s *goquery.Selection) {
 		found = append(found, "a stranger's element: "+s.Nodes[0].Data)
 	})
 	if doc.Find("html, head, body, main#main, header.top, footer.foot").Length() != 6 {
@@ -126,7 +141,8 @@ func strangers(doc *goquery.Document) (found []string) {
 			isolated = true
 		}
 		if n.Type == html.TextNode && !isolated && strings.ContainsAny(n.Data, "שםر") {
-			found = append(found, fmt.Sprintf("nothing isolates %.60q in <%s class=%q>", n.Data, n.Parent.Data, goquery.NewDocumentFromNode(n.Parent).AttrOr("class", "")))
+			found = append(found, fmt.Sprintf("nothing isolates %.60q in <%s class=%q>", n.Data, n.Parent.Data,
+				goquery.NewDocumentFromNode(n.Parent).AttrOr("class", "")))
 		}
 		for c := n.FirstChild; c != nil; c = c.NextSibling {
 			walk(c, isolated)
@@ -140,18 +156,24 @@ func strangers(doc *goquery.Document) (found []string) {
 func TestPrices(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ price, want string }{
-		{"0.0000001", "$0.0000001"}, {"1000000", "$1,000,000"}, {"0", "$0"}, {"0.1", "$0.10"}, {"1234567.891", "$1,234,567.891"}, {"0.000000000000000001", "$0.000000000000000001"},
+		{"0.0000001", "$0.0000001"}, {"1000000", "$1,000,000"}, {"0", "$0"}, {"0.1", "$0.10"},
+		{"1234567.891", "$1,234,567.891"}, {"0.000000000000000001", "$0.000000000000000001"},
 	} {
 		price := site.Decimal(c.price)
 		l := plain("priced", "Priced", site.StatusOnline, 0)
 		l.Detail.MinPriceUSD, l.Item.MinPriceUSD, l.Detail.Category, l.Item.Category = &price, &price, "Data", "Data"
-		l.Detail.Endpoints = []site.Endpoint{{Method: "GET", Path: "/q", MinPriceUSD: &price, Pricing: []site.PricingEntry{{Scheme: "exact", Network: base, AssetName: "USDC", Price: "1", PriceUSD: &c.price, PayTo: payTo}}}}
+		l.Detail.Endpoints = []site.Endpoint{{Method: "GET", Path: "/q", MinPriceUSD: &price,
+			Pricing: []site.PricingEntry{{Scheme: "exact", Network: base, AssetName: "USDC", Price: "1",
+				PriceUSD: &c.price, PayTo: payTo}}}}
 		l.Prices = []site.PricePoint{{Date: now.Format("2006-01-02"), MinPriceUSD: &price, MaxPriceUSD: &price}}
 		s := &site.Snapshot{Now: site.NewTime(now), Services: []site.Listing{l}}
 		e := book(t, s)
-		expect(t, servicePage(e, l), Nth(".figures dd", 0, IsText(c.want)), In(".endpoint summary .price", IsText(c.want)), In(".endpoint td.price", IsText(c.want)), In("#prices ~ .strip figcaption", HasText("Now from "+c.want+";")))
+		expect(t, servicePage(e, l), Nth(".figures dd", 0, IsText(c.want)),
+			In(".endpoint summary .price", IsText(c.want)), In(".endpoint td.price", IsText(c.want)),
+			In("#prices ~ .strip figcaption", HasText("Now from "+c.want+";")))
 		expect(t, func() ([]byte, error) {
-			return e.ServicesPage([]*site.ServiceListItem{&l.Item}, site.NewPaginationMeta(1, 1, render.PageRows), site.OrderNewest)
+			return e.ServicesPage([]*site.ServiceListItem{&l.Item}, site.NewPaginationMeta(1, 1, render.PageRows),
+				site.OrderNewest)
 		}, In("tbody .price", IsText(c.want)))
 		expect(t, e.CategoriesPage, In("tbody .price", IsText(c.want)))
 	}
@@ -163,12 +185,14 @@ func TestFirstView(t *testing.T) {
 	many := thousand()
 	for i := range many.Detail.Endpoints {
 		many.Detail.Endpoints[i].Path = fmt.Sprintf("/v%d/%x/report-%d", i%7, i*i*7919, i)
-		many.Detail.Endpoints[i].Description = ptr(fmt.Sprintf("Report %x of collection %x, by the page, as of %d.", i*104729, i*i, i))
+		many.Detail.Endpoints[i].Description = ptr(fmt.Sprintf("Report %x of collection %x, by the page, as of %d.",
+			i*104729, i*i, i))
 		many.Detail.Endpoints[i].Pricing = append([]site.PricingEntry{}, many.Detail.Endpoints[i].Pricing...)
 		many.Detail.Endpoints[i].Pricing[0].PayTo = fmt.Sprintf("0x%040x", i*i*i*7919)
 	}
 	p := newPages(t, render.Site{BaseURL: "https://tollbook.example", Sample: true})
-	for what, l := range map[string]site.Listing{"everything": acme(), "a thousand endpoints": many, "hostile": nasty(), "new": unchecked()} {
+	for what, l := range map[string]site.Listing{"everything": acme(), "a thousand endpoints": many, "hostile": nasty(),
+		"new": unchecked()} {
 		e := p.Edition(world())
 		page, err := e.ServicePage(e.Tell(&l), e.Peers(&l.Item))
 		if err != nil {
@@ -236,8 +260,10 @@ console.log(JSON.stringify([
 		t.Fatal(err)
 	}
 	want := []any{
-		[]any{"$0.0000001", "$0.000000000000000001", "$1,000,000", "$1,000,000,000,000,000,000,000", "$0", "$0.10", "$1,234,567.891", "$12,345,678,901,234,567,000"},
-		[]any{"0\u00a0%", "100\u00a0%", "99.99\u00a0%", "12.35\u00a0%", "50\u00a0%"}, []any{"0\u00a0ms", "9,999\u00a0ms", "10.0\u00a0s", "123.5\u00a0s"},
+		[]any{"$0.0000001", "$0.000000000000000001", "$1,000,000", "$1,000,000,000,000,000,000,000", "$0", "$0.10",
+			"$1,234,567.891", "$12,345,678,901,234,567,000"},
+		[]any{"0\u00a0%", "100\u00a0%", "99.99\u00a0%", "12.35\u00a0%", "50\u00a0%"},
+		[]any{"0\u00a0ms", "9,999\u00a0ms", "10.0\u00a0s", "123.5\u00a0s"},
 		[]any{"ab", "one two", strings.Repeat("W", 100) + "…", strings.Repeat("👩🏽‍💻", 3)}, "1,234,567",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -23,7 +23,9 @@ func BenchmarkPage(b *testing.B) {
 		render func() ([]byte, error)
 	}{
 		{"service", func() ([]byte, error) { return e.ServicePage(e.Tell(&full), e.Peers(&full.Item)) }},
-		{"ordinary service", func() ([]byte, error) { return e.ServicePage(e.Tell(&ordinary), e.Peers(&ordinary.Item)) }},
+		{"ordinary service", func() ([]byte, error) {
+			return e.ServicePage(e.Tell(&ordinary), e.Peers(&ordinary.Item))
+		}},
 		{"services", func() ([]byte, error) { return e.ServicesPage(items, meta, site.OrderNewest) }},
 		{"group", func() ([]byte, error) { return e.GroupPage(e.Groups()[0], 1) }},
 		{"facilitator", func() ([]byte, error) { return e.FacilitatorPage(&s.Facilitators[0]) }},

@@ -27,14 +27,16 @@ func TestOrders(t *testing.T) {
 	site.Sort(rows, site.OrderCheapest)
 	e := book(t, s)
 	expect(t, func() ([]byte, error) {
-		return e.ServicesPage(rows[:render.PageRows], site.NewPaginationMeta(len(rows), 1, render.PageRows), site.OrderCheapest)
+		return e.ServicesPage(rows[:render.PageRows], site.NewPaginationMeta(len(rows), 1, render.PageRows),
+			site.OrderCheapest)
 	},
 		In("link[rel=canonical]", HasAttr("href", "https://tollbook.example/services/sort=cheapest/page=1.html")),
 		In("link[rel=alternate]", HasAttr("href", "/v1/services/sort=cheapest/per_page=25/page=1.json")),
 		In("#found", HasText("lowest price first")),
 		Nth("tbody tr", 0, In(".price", IsText("$0.0000001"))),
 		In("nav.choices", In("a[aria-current]", IsText("Price")), In("a[href='/services.html']", IsText("Newest")),
-			In("a[href='/categories/ai.html']", IsText("AI 7")), In("a[href='/networks/bse.html']", IsText("Base 52")), In("a[href='/status.html#offline']", IsText("offline 6"))),
+			In("a[href='/categories/ai.html']", IsText("AI 7")), In("a[href='/networks/bse.html']", IsText("Base 52")),
+			In("a[href='/status.html#offline']", IsText("offline 6"))),
 		In("form.find[hidden]", HasAttr("action", "/v1/services"), In("option[value=BSE]", IsText("Base"))),
 		In("tbody tr a.tag"),
 		In(".pager a[rel=next]", HasAttr("href", "/services/sort=cheapest/page=2.html")))
@@ -43,10 +45,12 @@ func TestOrders(t *testing.T) {
 // TestGroups: figures of a category and a network are of their services alone; what is not known has none.
 func TestGroups(t *testing.T) {
 	t.Parallel()
-	s := &site.Snapshot{Now: site.NewTime(now), Networks: []site.Network{{ID: base, Name: "Base", Abbreviation: "BSE", IsMainnet: true}}}
+	s := &site.Snapshot{Now: site.NewTime(now),
+		Networks: []site.Network{{ID: base, Name: "Base", Abbreviation: "BSE", IsMainnet: true}}}
 	for i, price := range []*site.Decimal{ptr(site.Decimal("0.0000001")), ptr(site.Decimal("1000000")), nil} {
 		l := plain(fmt.Sprint("s", i), "Name", site.StatusOnline, i)
-		l.Item.Category, l.Item.MinPriceUSD, l.Item.Uptime24h, l.Item.Networks = "Data & <b>tools</b>", price, ptr(float64(50*i)), []string{"BSE", "XYZ"}
+		l.Item.Category, l.Item.MinPriceUSD, l.Item.Uptime24h, l.Item.Networks = "Data & <b>tools</b>", price,
+			ptr(float64(50*i)), []string{"BSE", "XYZ"}
 		s.Services = append(s.Services, l)
 	}
 	s.Services[2].Item.Status, s.Services[2].Item.Uptime24h = site.StatusOffline, nil
@@ -58,16 +62,20 @@ func TestGroups(t *testing.T) {
 	for _, g := range e.Groups() {
 		keys = append(keys, g.Key(1))
 	}
-	if diff := cmp.Diff([]string{"categories/data-b-tools-b.html", "categories/other-words.html", "networks/bse.html"}, keys); diff != "" {
+	if diff := cmp.Diff([]string{"categories/data-b-tools-b.html", "categories/other-words.html", "networks/bse.html"},
+		keys); diff != "" {
 		t.Errorf("pages (-want +got):\n%s", diff)
 	}
 	expect(t, e.CategoriesPage, Count("tbody tr", 2),
 		Nth("tbody tr", 0, In("a", IsText("Data & <b>tools</b>")), HasText("3 2 $0.0000001 – $1,000,000 25 %")),
 		Nth("tbody tr", 1, In("a", IsText("数据")), HasText("1 0 —not known —not known")))
 	expect(t, func() ([]byte, error) { return e.GroupPage(e.Groups()[2], 1) },
-		In("h1", IsText("Base")), In(".facts", HasText(base)), In("link[rel=alternate]", HasAttr("href", "/v1/services/network=BSE/sort=cheapest/per_page=25/page=1.json")),
-		In(".figures", HasText("Services 3"), HasText("Online 2"), HasText("$0.0000001"), HasText("$1,000,000"), HasText("25 %")),
-		Nth("tbody tr", 0, In("a", HasAttr("href", "/services/s0.html"))), Nth("tbody tr", 2, In("a", HasAttr("href", "/services/s2.html"))))
+		In("h1", IsText("Base")), In(".facts", HasText(base)),
+		In("link[rel=alternate]", HasAttr("href", "/v1/services/network=BSE/sort=cheapest/per_page=25/page=1.json")),
+		In(".figures", HasText("Services 3"), HasText("Online 2"), HasText("$0.0000001"), HasText("$1,000,000"),
+			HasText("25 %")),
+		Nth("tbody tr", 0, In("a", HasAttr("href", "/services/s0.html"))),
+		Nth("tbody tr", 2, In("a", HasAttr("href", "/services/s2.html"))))
 	slices.Reverse(s.Services)
 	slices.SortFunc(s.Services, func(a, b site.Listing) int { return strings.Compare(a.Item.Slug, b.Item.Slug) })
 	again := book(t, s)
@@ -86,14 +94,18 @@ func TestChangesPage(t *testing.T) {
 	for i := range l.Changes {
 		s.Changes.Feed = append(s.Changes.Feed, &l.Changes[i])
 	}
-	s.Changes.Feed = append(s.Changes.Feed, &site.ChangeRecord{Slug: "nasty", Name: hostile, Type: hostile, ObservedAt: ago(90 * dayTime), Summary: json.RawMessage(`[`)})
+	s.Changes.Feed = append(s.Changes.Feed, &site.ChangeRecord{Slug: "nasty", Name: hostile, Type: hostile,
+		ObservedAt: ago(90 * dayTime), Summary: json.RawMessage(`[`)})
 	s.Changes.Meta = site.ChangesMeta{TypeCounts: site.TypeCounts{Schema: 1, Price: 2, PayTo: 3}, WindowTotal: 6}
 	expect(t, book(t, s).ChangesPage,
 		In(".figures", HasText("90 d 6"), HasText("Prices 2"), HasText("Recipients 3"), HasText("Ways to pay 1")),
-		Count("main section", 4), Nth("main section", 0, In("h2", IsText("20 Nov 2026")), In("a[href='/services/acme.html']"), HasText("GET /quote Base $0.002→$0.0025 up")),
-		In("link[type='application/atom+xml']", HasAttr("href", "/feed.xml")), In("link[type='application/feed+json']", HasAttr("href", "/feed.json")),
+		Count("main section", 4), Nth("main section", 0, In("h2", IsText("20 Nov 2026")),
+			In("a[href='/services/acme.html']"), HasText("GET /quote Base $0.002→$0.0025 up")),
+		In("link[type='application/atom+xml']", HasAttr("href", "/feed.xml")),
+		In("link[type='application/feed+json']", HasAttr("href", "/feed.json")),
 		In("main a[href='/v1/changes.json']"), NotIn("script:not([type='application/ld+json'])"), NotIn("img"))
-	expect(t, book(t, &site.Snapshot{Now: site.NewTime(now)}).ChangesPage, In(".empty"), NotIn("main section"), In("main a[href='/feed.xml']"))
+	expect(t, book(t, &site.Snapshot{Now: site.NewTime(now)}).ChangesPage, In(".empty"), NotIn("main section"),
+		In("main a[href='/feed.xml']"))
 }
 
 // TestServiceFeeds: both forms of a service's feed say the same, and are there before anything has changed.
@@ -123,10 +135,12 @@ func TestServiceFeeds(t *testing.T) {
 		if diff := cmp.Diff(want, ids); diff != "" || len(ids) != len(l.Changes) || f.Items == nil {
 			t.Errorf("%s: %d records, entries (-atom +json):\n%s", l.Item.Slug, len(l.Changes), diff)
 		}
-		if f.Version != site.FeedVersion || f.FeedURL != "https://tollbook.example/services/"+l.Item.Slug+"/changes.json" || files[0].Key != "services/"+l.Item.Slug+"/changes.xml" {
+		if f.Version != site.FeedVersion || f.FeedURL != "https://tollbook.example/services/"+l.Item.Slug+
+			"/changes.json" || files[0].Key != "services/"+l.Item.Slug+"/changes.xml" {
 			t.Errorf("feed %s of %s is a %s", f.FeedURL, files[0].Key, f.Version)
 		}
-		if strings.ContainsAny(string(files[0].Bytes)+string(files[1].Bytes), "\u202e\u2066\u0000\u0007") || strings.Count(f.Title, "”") != 1 {
+		if strings.ContainsAny(string(files[0].Bytes)+string(files[1].Bytes), "\u202e\u2066\u0000\u0007") ||
+			strings.Count(f.Title, "”") != 1 {
 			t.Errorf("title %q", f.Title)
 		}
 	}
@@ -140,7 +154,8 @@ func TestBadge(t *testing.T) {
 		of   site.Listing
 		want site.Badge
 	}{
-		{acme(), site.Badge{SchemaVersion: 1, Label: "x402", Message: "online, 99.4\u00a0% in 30 days", Color: "#1b7a48"}},
+		{acme(), site.Badge{SchemaVersion: 1, Label: "x402", Message: "online, 99.4\u00a0% in 30 days",
+			Color: "#1b7a48"}},
 		{nasty(), site.Badge{SchemaVersion: 1, Label: "x402", Message: "degraded", Color: "#8f5600"}},
 		{unchecked(), site.Badge{SchemaVersion: 1, Label: "x402", Message: "unknown", Color: "#646a75"}},
 	} {
@@ -163,7 +178,8 @@ func TestBadge(t *testing.T) {
 		if err := xml.Unmarshal(files[1].Bytes, &svg); err != nil {
 			t.Fatalf("%s: %v", files[1].Bytes, err)
 		}
-		if diff := cmp.Diff([]string{"x402", c.want.Message}, svg.Texts); diff != "" || svg.Title != "x402: "+c.want.Message {
+		if diff := cmp.Diff([]string{"x402", c.want.Message}, svg.Texts); diff != "" ||
+			svg.Title != "x402: "+c.want.Message {
 			t.Errorf("%s is titled %q (-want +got):\n%s", c.of.Item.Slug, svg.Title, diff)
 		}
 	}
@@ -175,15 +191,21 @@ func TestPricesOverTime(t *testing.T) {
 	t.Parallel()
 	l := acme()
 	point := func(date, low, high string, changes int) site.PricePoint {
-		return site.PricePoint{Date: date, MinPriceUSD: ptr(site.Decimal(low)), MaxPriceUSD: ptr(site.Decimal(high)), Changes: changes}
+		return site.PricePoint{Date: date, MinPriceUSD: ptr(site.Decimal(low)), MaxPriceUSD: ptr(site.Decimal(high)),
+			Changes: changes}
 	}
-	l.Prices = []site.PricePoint{point("2026-01-02", "0.0000001", "0.0000001", 0), {Date: "2026-10-01", Changes: 1}, point("2026-11-11", "0.5", "1000000", 2), point("2027-01-01", "7", "7", 1)}
+	l.Prices = []site.PricePoint{point("2026-01-02", "0.0000001", "0.0000001", 0), {Date: "2026-10-01", Changes: 1},
+		point("2026-11-11", "0.5", "1000000", 2), point("2027-01-01", "7", "7", 1)}
 	l.Detail.MinPriceUSD = ptr(site.Decimal("0.75")) // since it moved today
-	expect(t, servicePage(book(t, world()), l), In("section[aria-labelledby=prices]", Count("svg.prices g", 2), In("figcaption", IsText("Now from $0.75; moved 2 times in the last 90 days.")),
-		Nth("svg.prices g", 0, In("title", IsText("23 Aug 2026 to 10 Nov 2026: $0.0000001")), In("rect", HasAttr("width", "800"))),
-		Nth("svg.prices g", 1, In("title", IsText("11 Nov 2026 to 20 Nov 2026: $0.50 to $1,000,000")), In("rect", HasAttr("x", "800"), HasAttr("width", "100"))),
+	expect(t, servicePage(book(t, world()), l), In("section[aria-labelledby=prices]", Count("svg.prices g", 2),
+		In("figcaption", IsText("Now from $0.75; moved 2 times in the last 90 days.")),
+		Nth("svg.prices g", 0, In("title", IsText("23 Aug 2026 to 10 Nov 2026: $0.0000001")),
+			In("rect", HasAttr("width", "800"))),
+		Nth("svg.prices g", 1, In("title", IsText("11 Nov 2026 to 20 Nov 2026: $0.50 to $1,000,000")),
+			In("rect", HasAttr("x", "800"), HasAttr("width", "100"))),
 		Count("tbody tr", 1), In("tbody tr", HasText("11 Nov 2026 $0.50 $1,000,000 2"))))
-	expect(t, servicePage(book(t, world()), unchecked()), In("section[aria-labelledby=prices]", NotIn("svg"), HasText("No price in dollars is known."), NoText("$0")))
+	expect(t, servicePage(book(t, world()), unchecked()),
+		In("section[aria-labelledby=prices]", NotIn("svg"), HasText("No price in dollars is known."), NoText("$0")))
 }
 
 // TestPayExamples: who can be paid by the client is shown how; no stranger's address leaves its quotes.
@@ -194,13 +216,17 @@ func TestPayExamples(t *testing.T) {
 	l.Detail.Endpoints[1].Path = "/\"); steal(process.env.KEY); (\"`\\</pre>"
 	expect(t, servicePage(book(t, world()), l),
 		Nth(".endpoint", 0, In(".paid pre", HasText(`await pay("https://api.acme.test/quote");`))),
-		Nth(".endpoint", 1, In(".paid pre", HasText(`await pay("https://api.acme.test/%22);%20steal(process.env.KEY);%20(%22%60%5C%3C/pre%3E", { method: "POST"`))),
+		Nth(".endpoint", 1,
+			In(".paid pre",
+				HasText(
+					`await pay("https://api.acme.test/%22);%20steal(process.env.KEY);%20(%22%60%5C%3C/pre%3E", { method: "POST"`))),
 		Nth(".endpoint", 2, NotIn(".paid")))
 	expect(t, servicePage(book(t, world()), nasty()), NotIn(".paid"))
 	expect(t, servicePage(book(t, world()), thousand()), Count(".endpoint", 100), Count(".paid", 50))
 }
 
-// TestTwins: a twin says what the page says; what a stranger wrote begins no markup and can't leave its quotes or its row.
+// TestTwins: a twin says what the page says; what a stranger wrote begins no markup and can't leave its quotes or its
+// row.
 func TestTwins(t *testing.T) {
 	t.Parallel()
 	e := book(t, world())
@@ -208,9 +234,13 @@ func TestTwins(t *testing.T) {
 		of   site.Listing
 		says []string
 	}{
-		{acme(), []string{"# “Acme Quotes”\n", "- State: online, checked 2026-11-20T23:41:01.000Z\n", "- Price from: $0.0025\n", ", not known in 90 days\n", "| “GET /quote” | $0.0025 | Base | “USDC” | “exact” | “" + payTo + "” |\n",
-			"| “POST /history/{symbol}” | up to $1,000,000 |", "| “GET /ping” | not known |", "price: “GET /quote” on “Base”: was “$0.002”, is “$0.0025”;", "- plain http (danger): “an endpoint"}},
-		{unchecked(), []string{"- State: unknown, checked not known\n", "No paid endpoint has answered yet.\n", "- Price from: not known\n"}},
+		{acme(), []string{"# “Acme Quotes”\n", "- State: online, checked 2026-11-20T23:41:01.000Z\n",
+			"- Price from: $0.0025\n", ", not known in 90 days\n",
+			"| “GET /quote” | $0.0025 | Base | “USDC” | “exact” | “" + payTo + "” |\n",
+			"| “POST /history/{symbol}” | up to $1,000,000 |", "| “GET /ping” | not known |",
+			"price: “GET /quote” on “Base”: was “$0.002”, is “$0.0025”;", "- plain http (danger): “an endpoint"}},
+		{unchecked(), []string{"- State: unknown, checked not known\n", "No paid endpoint has answered yet.\n",
+			"- Price from: not known\n"}},
 		{nasty(), []string{"\\<script\\>", "שלום"}},
 	} {
 		text := string(e.ServiceTwin(e.Tell(&c.of)).Bytes)
@@ -219,7 +249,9 @@ func TestTwins(t *testing.T) {
 				t.Errorf("%s lacks %q:\n%.3000s", c.of.Item.Slug, want, text)
 			}
 		}
-		if strings.Contains(text, "\x60") || strings.Contains(strings.ReplaceAll(text, "\\<", ""), "<") || strings.ContainsAny(text, "\u202e\u2066\u0000\u0007") || strings.Count(text, "“") != strings.Count(text, "”") {
+		if strings.Contains(text, "\x60") || strings.Contains(strings.ReplaceAll(text, "\\<", ""), "<") ||
+			strings.ContainsAny(text, "\u202e\u2066\u0000\u0007") ||
+			strings.Count(text, "“") != strings.Count(text, "”") {
 			t.Errorf("%s: markup of a stranger:\n%.3000s", c.of.Item.Slug, text)
 		}
 	}

@@ -89,7 +89,8 @@ func served(t *testing.T, s *site.Snapshot) string {
 				}
 				rows = append(rows, row)
 			}
-			data, ok = site.Framing{}.List(rows, fmt.Appendf(nil, `{"total":%d,"page":1,"per_page":100,"total_pages":1}`, len(rows))), true
+			data, ok = site.Framing{}.List(rows, fmt.Appendf(nil,
+				`{"total":%d,"page":1,"per_page":100,"total_pages":1}`, len(rows))), true
 		}
 		if !ok {
 			http.NotFound(w, r)
@@ -116,9 +117,11 @@ func served(t *testing.T, s *site.Snapshot) string {
 func TestBadInputInBrowser(t *testing.T) {
 	t.Parallel()
 	var tasks []task
-	for _, words := range []string{`</script><script>alert(1)</script><img src=x onerror=alert(1)>` + strings.Repeat("W", 500), strings.Repeat("👨‍👩‍👧‍👦", 20) + strings.Repeat("שלוםעולם", 60)} {
+	for _, words := range []string{`</script><script>alert(1)</script><img src=x onerror=alert(1)>` +
+		strings.Repeat("W", 500), strings.Repeat("👨‍👩‍👧‍👦", 20) + strings.Repeat("שלוםעולם", 60)} {
 		base := served(t, saying(words))
-		for _, page := range []string{"/index.html", "/services.html", "/services/said-a.html", "/facilitators/loud.rs.html", "/coverage.html", "/compare.html?a=said-a&b=said-b&c=acme&d=nasty"} {
+		for _, page := range []string{"/index.html", "/services.html", "/services/said-a.html",
+			"/facilitators/loud.rs.html", "/coverage.html", "/compare.html?a=said-a&b=said-b&c=acme&d=nasty"} {
 			for _, width := range []int{320, 1280} {
 				tasks = append(tasks, task{URL: base + page, Width: width, Script: `
 					if (location.pathname === "/compare.html") await until(() => document.querySelectorAll(".versus thead th").length === 4);
@@ -162,9 +165,12 @@ func TestCompare(t *testing.T) {
 	}
 	base := served(t, s)
 	got := browse[compared](t, []task{
-		{URL: base + "/services/acme.html", Width: 390, Script: tellCompared + `return { Search: new URL(document.querySelector(".beside-it a").href).search };`},
-		{URL: base + "/compare.html?a=acme&b=fresh", Width: 390, Script: tellCompared + `await heads(2); return tell();`},
-		{URL: base + "/compare.html?services=acme,plain-04,gone,ACME,acme", Width: 1280, asksInVain: true, Script: tellCompared + `await heads(3); return tell();`},
+		{URL: base + "/services/acme.html", Width: 390,
+			Script: tellCompared + `return { Search: new URL(document.querySelector(".beside-it a").href).search };`},
+		{URL: base + "/compare.html?a=acme&b=fresh", Width: 390,
+			Script: tellCompared + `await heads(2); return tell();`},
+		{URL: base + "/compare.html?services=acme,plain-04,gone,ACME,acme", Width: 1280, asksInVain: true,
+			Script: tellCompared + `await heads(3); return tell();`},
 		{URL: base + "/compare.html?a=nasty", Width: 1280, Script: tellCompared + `
 			await heads(1);
 			const name = document.querySelector("form.pick input");
@@ -188,14 +194,17 @@ func TestCompare(t *testing.T) {
 	}
 	pair := got[1]
 	for label, want := range map[string][]string{
-		"State": {"online", "unknown"}, "From": {"$0.0025", "— not known"}, "Uptime, 90 days": {"— not known", "— not known"}, "Networks": {"Base Solana most", "— not known"},
-		"Volume": {"$1,234.57", "— not known"}, "Conformance": {"A, 13 of 14", "— not known"}, "Risk": {"pay to changed plain http", "— not known"},
+		"State": {"online", "unknown"}, "From": {"$0.0025", "— not known"},
+		"Uptime, 90 days": {"— not known", "— not known"}, "Networks": {"Base Solana most", "— not known"},
+		"Volume": {"$1,234.57", "— not known"}, "Conformance": {"A, 13 of 14", "— not known"},
+		"Risk": {"pay to changed plain http", "— not known"},
 	} {
 		if diff := cmp.Diff(want, pair.Rows[label]); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", label, diff)
 		}
 	}
-	if want := []string{"Acme Quotes", "Fresh Listing"}; !cmp.Equal(pair.Heads, want) || pair.Told != "2 services side by side." || pair.Title != "Acme Quotes, Fresh Listing compared" {
+	if want := []string{"Acme Quotes", "Fresh Listing"}; !cmp.Equal(pair.Heads, want) ||
+		pair.Told != "2 services side by side." || pair.Title != "Acme Quotes, Fresh Listing compared" {
 		t.Errorf("two: %+v", pair)
 	}
 	three := got[2]
@@ -205,13 +214,15 @@ func TestCompare(t *testing.T) {
 	if diff := cmp.Diff([]string{"$0.0025", "$0.0000001 lowest", "— not known"}, three.Rows["From"]); diff != "" {
 		t.Errorf("prices (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"703 ms", "484 ms fastest", "— not known"}, three.Rows["Response, 24 hours"]); diff != "" {
+	if diff := cmp.Diff([]string{"703 ms", "484 ms fastest", "— not known"},
+		three.Rows["Response, 24 hours"]); diff != "" {
 		t.Errorf("response (-want +got):\n%s", diff)
 	}
 	if want := []string{"Fresh Listing"}; !cmp.Equal(got[3].Heads, want) || got[3].Search != "?a=fresh" {
 		t.Errorf("added and removed: %+v", got[3])
 	}
-	if want := []string{"true", "true", "false"}; !cmp.Equal(got[4].Heads, want) || got[4].Told != "3 services side by side." {
+	if want := []string{"true", "true", "false"}; !cmp.Equal(got[4].Heads, want) ||
+		got[4].Told != "3 services side by side." {
 		t.Errorf("a set: %+v", got[4])
 	}
 }

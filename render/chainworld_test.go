@@ -15,7 +15,8 @@ func volumes(n int) []site.VolumePoint {
 			continue
 		}
 		points = append(points, site.VolumePoint{
-			Date: now.AddDate(0, 0, -i).Format(time.DateOnly), VolumeUSD: site.Decimal(fmt.Sprintf("%d.%06d", 1+i*i%37, 123456)), TxCount: int64(1 + i%5),
+			Date:      now.AddDate(0, 0, -i).Format(time.DateOnly),
+			VolumeUSD: site.Decimal(fmt.Sprintf("%d.%06d", 1+i*i%37, 123456)), TxCount: int64(1 + i%5),
 		})
 	}
 	return points
@@ -23,29 +24,40 @@ func volumes(n int) []site.VolumePoint {
 
 // facilitators are one that settles, one with a hostile name and a large volume, and one of which nothing is known.
 func facilitators() []site.FacilitatorDetail {
-	chain := site.FacilitatorChain{Network: "BSE", NetworkCAIP2: base, TokenAddress: usdc, TokenAddressNorm: usdc, AssetName: "USDC",
-		VolumeUSD24h: ptr(site.Decimal("12.5")), VolumeUSD7d: ptr(site.Decimal("99")), VolumeUSD30d: ptr(site.Decimal("1234567.891011")), VolumeUSDAll: ptr(site.Decimal("9876543.21")),
-		TxCount24h: 7, TxCount7d: 60, TxCount30d: 812345, TxCountAll: 9000000, LastActivityAt: ptr(ago(time.Minute)), Verification: site.VerifiedOnChain}
+	chain := site.FacilitatorChain{Network: "BSE", NetworkCAIP2: base, TokenAddress: usdc, TokenAddressNorm: usdc,
+		AssetName:    "USDC",
+		VolumeUSD24h: ptr(site.Decimal("12.5")), VolumeUSD7d: ptr(site.Decimal("99")),
+		VolumeUSD30d: ptr(site.Decimal("1234567.891011")), VolumeUSDAll: ptr(site.Decimal("9876543.21")),
+		TxCount24h: 7, TxCount7d: 60, TxCount30d: 812345, TxCountAll: 9000000, LastActivityAt: ptr(ago(time.Minute)),
+		Verification: site.VerifiedOnChain}
 	unknown := chain
 	unknown.AssetName, unknown.TokenAddress = "EURC", "0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42"
 	unknown.VolumeUSD24h, unknown.VolumeUSD7d, unknown.VolumeUSD30d, unknown.VolumeUSDAll = nil, nil, nil, nil
 	acme := site.FacilitatorDetail{
 		FacilitatorListItem: site.FacilitatorListItem{
-			FacilitatorID: "acme-pay", Name: "Acme Pay", WebsiteURL: "https://pay.acme.test", VolumeUSD24h: "12.5", VolumeUSD7d: "99", VolumeUSD30d: "1234567.891011", VolumeUSDAll: "9876543.21",
-			TxCount24h: 7, TxCount7d: 60, TxCount30d: 812345, TxCountAll: 9000000, LastActivityAt: ptr(ago(time.Minute)), SettlerCount: 2, Verification: site.VerifiedOnChain,
+			FacilitatorID: "acme-pay", Name: "Acme Pay", WebsiteURL: "https://pay.acme.test", VolumeUSD24h: "12.5",
+			VolumeUSD7d: "99", VolumeUSD30d: "1234567.891011", VolumeUSDAll: "9876543.21",
+			TxCount24h: 7, TxCount7d: 60, TxCount30d: 812345, TxCountAll: 9000000,
+			LastActivityAt: ptr(ago(time.Minute)), SettlerCount: 2, Verification: site.VerifiedOnChain,
 			Timeseries: volumes(90), Chains: []site.FacilitatorChain{chain, unknown},
 		},
 		Settlers: []site.FacilitatorSettler{
-			{Network: "BSE", NetworkCAIP2: base, Address: payTo, Tokens: []string{usdc}, Since: ptr(ago(200 * dayTime))},
-			{Network: "SOL", NetworkCAIP2: solana, Address: "CKPKJWNdJEqa81x7CkZ14BVPiY6y16Sxs7owznqtWYp5", Deprecated: true},
+			{Network: "BSE", NetworkCAIP2: base, Address: payTo, Tokens: []string{usdc},
+				Since: ptr(ago(200 * dayTime))},
+			{Network: "SOL", NetworkCAIP2: solana, Address: "CKPKJWNdJEqa81x7CkZ14BVPiY6y16Sxs7owznqtWYp5",
+				Deprecated: true},
 		},
-		Buyers:       []site.FacilitatorBuyers{{Network: "BSE", NetworkCAIP2: base, TokenAddress: usdc, AssetName: "USDC", UniqueBuyers7d: 3, UniqueBuyers30d: 41, UniqueBuyersAll: 90}},
-		ServiceCount: 2, Services: []site.FacilitatorService{{Slug: "acme", Name: "Acme Quotes", VolumeUSD30d: "1234.5", TxCount30d: 6000}},
+		Buyers: []site.FacilitatorBuyers{{Network: "BSE", NetworkCAIP2: base, TokenAddress: usdc,
+			AssetName: "USDC", UniqueBuyers7d: 3, UniqueBuyers30d: 41, UniqueBuyersAll: 90}},
+		ServiceCount: 2, Services: []site.FacilitatorService{{Slug: "acme", Name: "Acme Quotes", VolumeUSD30d: "1234.5",
+			TxCount30d: 6000}},
 	}
 	loud := acme
 	loud.FacilitatorID, loud.Name, loud.WebsiteURL = "loud.rs", hostile, "javascript:alert(1)"
 	loud.VolumeUSD30d, loud.VolumeUSDAll = "123456789012.345678", "0.000001"
-	listed := site.FacilitatorDetail{FacilitatorListItem: site.FacilitatorListItem{FacilitatorID: "quiet", Name: "Quiet", WebsiteURL: "https://quiet.test", VolumeUSD24h: "0", VolumeUSD7d: "0", VolumeUSD30d: "0", VolumeUSDAll: "0", Verification: site.VerifiedListed}}
+	listed := site.FacilitatorDetail{FacilitatorListItem: site.FacilitatorListItem{FacilitatorID: "quiet",
+		Name: "Quiet", WebsiteURL: "https://quiet.test", VolumeUSD24h: "0", VolumeUSD7d: "0", VolumeUSD30d: "0",
+		VolumeUSDAll: "0", Verification: site.VerifiedListed}}
 	return []site.FacilitatorDetail{acme, loud, listed}
 }
 
@@ -54,18 +66,30 @@ func coverage() site.CoverageReport {
 	return site.CoverageReport{
 		AsOf: site.NewTime(now),
 		Networks: []site.NetworkCoverage{
-			{Network: "BSE", NetworkCAIP2: base, Name: "Base", IsMainnet: ptr(true), ServiceCount: 41, Measured: true, MeasuredSince: ptr(ago(85 * dayTime)), Timeseries: volumes(85),
-				Cursor: &site.ChainCursor{Block: ptr(int64(23456789)), Time: ptr(ago(time.Minute)), AgeSeconds: ptr(int64(60))}, HeadBlock: ptr(int64(23456799)), HeadPolledAt: ptr(ago(time.Second)), Filling: ptr(int64(0)),
-				Tokens: []site.TokenCoverage{{TokenAddress: usdc, AssetName: "USDC", Authorizations30d: 1234567, Attributed30d: 1111111, Unattributed30d: 123456, UnattributedShare: ptr(.1)}}},
-			{Network: "SOL", NetworkCAIP2: solana, Name: "Solana", IsMainnet: ptr(true), ServiceCount: 12, Cursor: &site.ChainCursor{}, Filling: ptr(int64(4))},
+			{Network: "BSE", NetworkCAIP2: base, Name: "Base", IsMainnet: ptr(true), ServiceCount: 41, Measured: true,
+				MeasuredSince: ptr(ago(85 * dayTime)), Timeseries: volumes(85),
+				Cursor: &site.ChainCursor{Block: ptr(int64(23456789)), Time: ptr(ago(time.Minute)),
+					AgeSeconds: ptr(int64(60))}, HeadBlock: ptr(int64(23456799)), HeadPolledAt: ptr(ago(time.Second)),
+				Filling: ptr(int64(0)),
+				Tokens: []site.TokenCoverage{{TokenAddress: usdc, AssetName: "USDC", Authorizations30d: 1234567,
+					Attributed30d: 1111111, Unattributed30d: 123456, UnattributedShare: ptr(.1)}}},
+			{Network: "SOL", NetworkCAIP2: solana, Name: "Solana", IsMainnet: ptr(true), ServiceCount: 12,
+				Cursor: &site.ChainCursor{}, Filling: ptr(int64(4))},
 			{Network: "eip155:99999", NetworkCAIP2: "eip155:99999", Name: "eip155:99999", ServiceCount: 1},
-			{Network: "eip155:84532", NetworkCAIP2: "eip155:84532", Name: "Base Sepolia", IsMainnet: ptr(false), ServiceCount: 1},
+			{Network: "eip155:84532", NetworkCAIP2: "eip155:84532", Name: "Base Sepolia", IsMainnet: ptr(false),
+				ServiceCount: 1},
 		},
-		CandidateSettlers: []site.CandidateSettler{{Network: "BSE", NetworkCAIP2: base, Address: payTo, TokenAddress: usdc, AssetName: "USDC", PaymentCount: 1234, VolumeUSD: ptr(site.Decimal("12.34")), RecipientCount: 7, FirstDay: "2026-11-01", LastDay: "2026-11-20"}},
-		Volume30d: site.VolumeQuality{Raw: site.VolumeSum{VolumeUSD: "1234567.891011", TxCount: 812345}, SelfPayment: site.VolumeSum{VolumeUSD: "1000", TxCount: 10},
-			SinglePayer: site.VolumeSum{VolumeUSD: "234567.891011", TxCount: 12345}, Without: site.VolumeSum{VolumeUSD: "999000", TxCount: 799990}, Rule: "How."},
-		Operators: site.OperatorReport{ServiceCount: 53, OperatorCount: 51, Rule: "Why.", Groups: []site.OperatorGroup{{ServiceCount: 3,
-			Services:   []site.SharedWithItem{{Name: "Acme Quotes", Slug: "acme"}, {Name: hostile, Slug: "nasty"}, {Name: "Quote Ledger", Slug: "plain-00"}},
-			Recipients: []site.SharedRecipient{{NetworkCAIP2: base, PayTo: payTo, ServiceCount: 3}}}}},
+		CandidateSettlers: []site.CandidateSettler{{Network: "BSE", NetworkCAIP2: base, Address: payTo,
+			TokenAddress: usdc, AssetName: "USDC", PaymentCount: 1234, VolumeUSD: ptr(site.Decimal("12.34")),
+			RecipientCount: 7, FirstDay: "2026-11-01", LastDay: "2026-11-20"}},
+		Volume30d: site.VolumeQuality{Raw: site.VolumeSum{VolumeUSD: "1234567.891011", TxCount: 812345},
+			SelfPayment: site.VolumeSum{VolumeUSD: "1000", TxCount: 10},
+			SinglePayer: site.VolumeSum{VolumeUSD: "234567.891011", TxCount: 12345},
+			Without:     site.VolumeSum{VolumeUSD: "999000", TxCount: 799990}, Rule: "How."},
+		Operators: site.OperatorReport{ServiceCount: 53, OperatorCount: 51, Rule: "Why.",
+			Groups: []site.OperatorGroup{{ServiceCount: 3,
+				Services: []site.SharedWithItem{{Name: "Acme Quotes", Slug: "acme"}, {Name: hostile, Slug: "nasty"},
+					{Name: "Quote Ledger", Slug: "plain-00"}},
+				Recipients: []site.SharedRecipient{{NetworkCAIP2: base, PayTo: payTo, ServiceCount: 3}}}}},
 	}
 }

@@ -72,7 +72,8 @@ func (e *Surroundings) priceLines(summary json.RawMessage, u units) []changeLine
 	}
 	var lines []changeLine
 	for _, p := range s.PriceChanges {
-		l := changeLine{What: display.Line(p.Endpoint, display.MaxName), Network: e.network(p.Network), Trend: trend(p.OldPrice, p.NewPrice)}
+		l := changeLine{What: display.Line(p.Endpoint, display.MaxName), Network: e.network(p.Network),
+			Trend: trend(p.OldPrice, p.NewPrice)}
 		l.Old, l.OldTitle = u.price(p.Network, p.AssetName, p.OldPrice)
 		l.New, l.NewTitle = u.price(p.Network, p.AssetName, p.NewPrice)
 		lines = append(lines, l)

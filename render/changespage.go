@@ -28,7 +28,8 @@ type changeDay struct {
 // ChangesPage is changes.html: the newest changes of all services, by day.
 func (e *Edition) ChangesPage() ([]byte, error) {
 	c := e.snapshot.Changes
-	body := changesBody{Counts: c.Meta.TypeCounts, Total: c.Meta.WindowTotal, Shown: len(c.Feed), Atom: FeedFile, JSON: JSONFeedFile}
+	body := changesBody{Counts: c.Meta.TypeCounts, Total: c.Meta.WindowTotal, Shown: len(c.Feed), Atom: FeedFile,
+		JSON: JSONFeedFile}
 	for _, r := range c.Feed {
 		u := e.unitsOf(r.Slug)
 		date := r.ObservedAt.UTC().Format(display.DayLayout)
@@ -38,6 +39,7 @@ func (e *Edition) ChangesPage() ([]byte, error) {
 		d := &body.Days[len(body.Days)-1]
 		d.Changes = append(d.Changes, e.change(r, u).short(serviceChangeLines))
 	}
-	return e.render(page{Key: bareKey(changesRoute, ""), Kind: kindChanges, JSON: bareKey("changes", ""), Title: "Changes", Atom: FeedFile, Feed: JSONFeedFile, Twin: true,
+	return e.render(page{Key: bareKey(changesRoute, ""), Kind: kindChanges, JSON: bareKey("changes", ""),
+		Title: "Changes", Atom: FeedFile, Feed: JSONFeedFile, Twin: true,
 		Description: "The newest changes of prices, recipients and ways to pay of services that charge per request over HTTP 402.", Body: body})
 }

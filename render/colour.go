@@ -45,7 +45,8 @@ func recolour(css []byte, colours []string) ([]byte, error) {
 		name, value, _ := strings.Cut(given, "=")
 		name, value = strings.TrimSpace(name), strings.ToLower(strings.TrimSpace(value))
 		if !colourValue.MatchString(value) {
-			return nil, fmt.Errorf("colour %.60q: it is a token and a colour, such as link=#7a1f5c or dark.link=#ff9ad5", given)
+			return nil,
+				fmt.Errorf("colour %.60q: it is a token and a colour, such as link=#7a1f5c or dark.link=#ff9ad5", given)
 		}
 		token, isDark := strings.CutPrefix(name, "dark.")
 		from := 0
@@ -63,7 +64,8 @@ func recolour(css []byte, colours []string) ([]byte, error) {
 			}
 		}
 		if light, _ := schemes(css); !set {
-			return nil, fmt.Errorf("colour %.60q: there is no such token, but %s, each also as dark.%s", name, strings.Join(slices.Sorted(maps.Keys(light)), ", "), "ink")
+			return nil, fmt.Errorf("colour %.60q: there is no such token, but %s, each also as dark.%s", name,
+				strings.Join(slices.Sorted(maps.Keys(light)), ", "), "ink")
 		}
 	}
 	if len(colours) == 0 {
@@ -98,7 +100,8 @@ func (s scheme) legible(name string) error {
 					continue
 				}
 				if got := contrast(s[text], s[ground]); got < c.least {
-					return fmt.Errorf("colours: in the %s scheme %s %s on %s %s has a contrast of %.2f to 1; %.1f is the least that can be read",
+					return fmt.Errorf(
+						"colours: in the %s scheme %s %s on %s %s has a contrast of %.2f to 1; %.1f is the least that can be read",
 						name, text, s[text], ground, s[ground], got, c.least)
 				}
 			}

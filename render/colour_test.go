@@ -62,7 +62,8 @@ func TestRecolour(t *testing.T) {
 		}
 		light, dark := schemes(got)
 		if light[c.token] != c.light || dark[c.token] != c.dark {
-			t.Errorf("%s: %s is %s and %s, want %s and %s", c.name, c.token, light[c.token], dark[c.token], c.light, c.dark)
+			t.Errorf("%s: %s is %s and %s, want %s and %s", c.name, c.token, light[c.token], dark[c.token], c.light,
+				c.dark)
 		}
 		if len(got) != len(css) || bytes.Equal(got, css) != (c.colours == nil) {
 			t.Errorf("%s: more than colours has changed", c.name)

@@ -68,14 +68,18 @@ func (e *Edition) CoveragePage() ([]byte, error) {
 			body.Unmeasured++
 		}
 		for _, t := range n.Tokens {
-			body.Tokens = append(body.Tokens, coverageToken{t, chip{Label: display.Name(n.Name), Title: display.Line(n.NetworkCAIP2, display.MaxLine)}, display.Share(t.UnattributedShare)})
+			body.Tokens = append(body.Tokens, coverageToken{t,
+				chip{Label: display.Name(n.Name), Title: display.Line(n.NetworkCAIP2, display.MaxLine)},
+				display.Share(t.UnattributedShare)})
 		}
 	}
 	v := &c.Volume30d
 	raw := display.Rational(v.Raw.VolumeUSD)
 	for _, row := range []coverageVolume{
-		{VolumeSum: v.Raw, Label: "As it was seen"}, {VolumeSum: v.SelfPayment, Label: "Payer and recipient are one account"},
-		{VolumeSum: v.SinglePayer, Label: "Recipients that one payer keeps"}, {VolumeSum: v.Without, Label: "Without both"},
+		{VolumeSum: v.Raw, Label: "As it was seen"},
+		{VolumeSum: v.SelfPayment, Label: "Payer and recipient are one account"},
+		{VolumeSum: v.SinglePayer, Label: "Recipients that one payer keeps"},
+		{VolumeSum: v.Without, Label: "Without both"},
 	} {
 		if w := display.Rational(row.VolumeUSD); w.Sign() > 0 && raw.Sign() > 0 {
 			row.Width = chart.Share100(w, raw)
@@ -93,7 +97,8 @@ func (e *Edition) CoveragePage() ([]byte, error) {
 	}
 	body.MoreGroups = len(c.Operators.Groups) - len(body.Groups)
 	return e.render(page{
-		Key: bareKey(coverageRoute, ""), Kind: kindCoverage, JSON: bareKey("coverage", ""), Title: "Coverage", Twin: true,
+		Key: bareKey(coverageRoute, ""), Kind: kindCoverage, JSON: bareKey("coverage", ""), Title: "Coverage",
+		Twin:        true,
 		Description: "What is measured on chain, up to when, and what is not known: unattributed payments, candidate settlers, volume that may show no trade.",
 		Body:        body,
 	})

@@ -20,7 +20,8 @@ import (
 func examplesOf(t *testing.T, e *render.Edition, s *site.Snapshot) openapi.Examples {
 	t.Helper()
 	x := e.Examples(func(place int) []site.Endpoint { return s.Services[place].Detail.Endpoints })
-	bodies := map[string]any{"v1/stats.json": s.Stats, "v1/status.json": s.Status, "v1/networks.json": s.Networks, "v1/routes.json": site.Table()}
+	bodies := map[string]any{"v1/stats.json": s.Stats, "v1/status.json": s.Status, "v1/networks.json": s.Networks,
+		"v1/routes.json": site.Table()}
 	for i := range s.Services {
 		bodies["v1/services/"+s.Services[i].Item.Slug+".json"] = s.Services[i].Detail
 	}
@@ -43,7 +44,8 @@ func examplesOf(t *testing.T, e *render.Edition, s *site.Snapshot) openapi.Examp
 		}
 		rows = append(rows, row)
 	}
-	x.Bodies["v1/services.json"] = site.Framing{}.List(rows, []byte(`{"total":53,"page":1,"per_page":25,"total_pages":3}`))
+	x.Bodies["v1/services.json"] = site.Framing{}.List(rows,
+		[]byte(`{"total":53,"page":1,"per_page":25,"total_pages":3}`))
 	return x
 }
 
@@ -151,7 +153,8 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 				t.Errorf("parameter %s of route %s is not described", p.Name, r.Name)
 			}
 			if p.In == "query" {
-				got = append(got, fmt.Sprintf("%s %t %s..%s %v %v", p.Name, p.Required, number(p.Schema.Minimum), number(p.Schema.Maximum), p.Schema.Enum, p.Schema.Default))
+				got = append(got, fmt.Sprintf("%s %t %s..%s %v %v", p.Name, p.Required, number(p.Schema.Minimum),
+					number(p.Schema.Maximum), p.Schema.Enum, p.Schema.Default))
 			} else if site.SegmentByName(p.Name) == nil || !p.Required {
 				t.Errorf("nothing in site.Segments says what {%s} of route %s is", p.Name, r.Name)
 			}
@@ -222,7 +225,8 @@ func TestSchemasAreTheTypes(t *testing.T) {
 		field, want string
 	}{
 		{"slug", "string"}, {"base_url", "string uri"}, {"website_url", "[string null] uri"}, {"verified", "boolean"},
-		{"status", "string [online degraded offline unknown]"}, {"endpoint_count", "integer"}, {"min_price_usd", "[number null] 0.."},
+		{"status", "string [online degraded offline unknown]"}, {"endpoint_count", "integer"},
+		{"min_price_usd", "[number null] 0.."},
 		{"networks", "array"}, {"uptime_24h", "[number null] 0..100"}, {"avg_response_time_ms", "[integer null]"},
 		{"last_checked_at", "[string null] date-time"}, {"created_at", "string date-time"},
 	} {
@@ -248,7 +252,8 @@ func TestSchemasAreTheTypes(t *testing.T) {
 		t.Errorf("ServiceListItem has %d fields, %d required; want 15", len(item.Properties), len(item.Required))
 	}
 	divergence := d.Components.Schemas["Endpoint"].Properties["pay_to_divergence"]
-	if len(divergence.AnyOf) != 2 || divergence.AnyOf[0].Ref != "#/components/schemas/PayToDivergence" || divergence.AnyOf[1].Type != "null" {
+	if len(divergence.AnyOf) != 2 || divergence.AnyOf[0].Ref != "#/components/schemas/PayToDivergence" ||
+		divergence.AnyOf[1].Type != "null" {
 		t.Errorf("pay_to_divergence is described as %+v", divergence)
 	}
 	if got := len(d.Components.Schemas["ChangeRecord"].Properties["summary"].AnyOf); got != 3 {
@@ -277,7 +282,8 @@ func TestRouteTableIsPublished(t *testing.T) {
 		t.Errorf("read back (-table +file):\n%s", diff)
 	}
 	if len(want.Routes) != len(site.Routes) || want.APIVersion != "1.0.0" || want.Index != "v1/index.json" {
-		t.Errorf("the published table has %d routes of %d, version %s, index %s", len(want.Routes), len(site.Routes), want.APIVersion, want.Index)
+		t.Errorf("the published table has %d routes of %d, version %s, index %s", len(want.Routes), len(site.Routes),
+			want.APIVersion, want.Index)
 	}
 	for _, r := range site.Routes {
 		rules := []site.Rule{r.Rule}
@@ -287,7 +293,9 @@ func TestRouteTableIsPublished(t *testing.T) {
 			}
 		}
 		for _, rule := range rules {
-			if !slices.ContainsFunc(site.Rules, func(text site.RuleText) bool { return text.Name == rule && text.About != "" }) {
+			if !slices.ContainsFunc(site.Rules, func(text site.RuleText) bool {
+				return text.Name == rule && text.About != ""
+			}) {
 				t.Errorf("route %s: nothing in site.Rules says what the rule %s does", r.Name, rule)
 			}
 		}
@@ -317,7 +325,9 @@ func TestExamples(t *testing.T) {
 	if detail.Data.Slug != "acme" || len(detail.Data.Endpoints) != 2 {
 		t.Errorf("the example is %s with %d endpoints, want acme with 2", detail.Data.Slug, len(detail.Data.Endpoints))
 	}
-	if _, text := parseDocument(t, apiOf(t, &site.Snapshot{Now: site.NewTime(now), Services: []site.Listing{nasty()}})); strings.ContainsRune(string(text), '\u202e') {
+	if _, text := parseDocument(t,
+		apiOf(t, &site.Snapshot{Now: site.NewTime(now), Services: []site.Listing{nasty()}})); strings.ContainsRune(
+		string(text), '\u202e') {
 		t.Error("an example turns the direction of text around")
 	}
 	if !bytes.Equal(data, mustOpenAPI(t)) {
@@ -345,12 +355,17 @@ func TestReference(t *testing.T) {
 			In("tbody tr:last-child", HasText("page"), HasText("1 to 1,000,000")),
 			In("details code", HasText(`"slug": "acme"`)),
 			In("a[href='#rule-window']")),
-		In("section[aria-labelledby=getService]", HasText("curl 'https://tollbook.example/v1/services/acme'"), In("a[href='#type-ServiceDetail']")),
-		In("section[aria-labelledby=getUptime]", In("tbody tr:first-child", HasText("{slug}"), HasText("part of the path"))),
-		In("section[aria-labelledby=asking]", HasText("the first that is not empty wins"), HasText("a page above 1,000,000"), HasText("is an empty list, not an error"),
+		In("section[aria-labelledby=getService]", HasText("curl 'https://tollbook.example/v1/services/acme'"),
+			In("a[href='#type-ServiceDetail']")),
+		In("section[aria-labelledby=getUptime]", In("tbody tr:first-child", HasText("{slug}"),
+			HasText("part of the path"))),
+		In("section[aria-labelledby=asking]", HasText("the first that is not empty wins"),
+			HasText("a page above 1,000,000"), HasText("is an empty list, not an error"),
 			HasText("an empty list with the true meta"), In("code", IsText("+"))),
-		In("section[aria-labelledby=errors]", HasText(`"field": "per_page"`), HasText(`got \"101\", may be an integer from 1 to 100`), HasText("not_found"), HasText("405")),
-		In("section[aria-labelledby=verify]", HasText("sha256sum -c --ignore-missing SHA256SUMS"), HasText("https://tollbook.example/SHA256SUMS")),
+		In("section[aria-labelledby=errors]", HasText(`"field": "per_page"`),
+			HasText(`got \"101\", may be an integer from 1 to 100`), HasText("not_found"), HasText("405")),
+		In("section[aria-labelledby=verify]", HasText("sha256sum -c --ignore-missing SHA256SUMS"),
+			HasText("https://tollbook.example/SHA256SUMS")),
 		In("#type-ServiceListItem", HasText("uptime_24h"), HasText("number or null")),
 		In("#type-Endpoint", In("a[href='#type-PayToDivergence']")))
 	expect(t, apiOf(t, &site.Snapshot{Now: site.NewTime(now)}).Reference,

@@ -93,9 +93,11 @@ func (e *Edition) Home() ([]byte, error) {
 		return nil, err
 	}
 	h.Networks, h.Categories = bySize(e.networks), bySize(e.categories)
-	h.Networks, h.Categories = h.Networks[:min(homeShares, len(h.Networks))], h.Categories[:min(homeShares, len(h.Categories))]
+	h.Networks, h.Categories = h.Networks[:min(homeShares, len(h.Networks))],
+		h.Categories[:min(homeShares, len(h.Categories))]
 	return e.render(page{
-		Key: homeKey, Kind: kindHome, JSON: bareKey("stats", ""), Atom: FeedFile, Feed: JSONFeedFile, Title: e.pages.site.Title,
+		Key: homeKey, Kind: kindHome, JSON: bareKey("stats", ""), Atom: FeedFile, Feed: JSONFeedFile,
+		Title:       e.pages.site.Title,
 		Description: e.pages.site.Description, About: e.aboutHome(), Twin: true,
 		Body: h,
 	})
@@ -145,7 +147,8 @@ func (e *Edition) renderLines() (map[string]template.HTML, error) {
 	for i := range e.snapshot.Services {
 		item := &e.snapshot.Services[i].Item
 		b.Reset()
-		if err := e.pages.parts.ExecuteTemplate(&b, serviceRow, row{item, e.chips(item.Networks), e.shown.GroupKeys[item.Category]}); err != nil {
+		if err := e.pages.parts.ExecuteTemplate(&b, serviceRow,
+			row{item, e.chips(item.Networks), e.shown.GroupKeys[item.Category]}); err != nil {
 			return nil, fmt.Errorf("render row of %s: %w", item.Slug, err)
 		}
 		lines[item.Slug] = template.HTML(b.String()) // escaped by the template

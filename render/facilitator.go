@@ -68,9 +68,11 @@ func (e *Edition) FacilitatorsPage() ([]byte, error) {
 			body.Networks++
 		}
 	}
-	twin := site.Query{Route: site.ByName("facilitators")}.With("timeframe", site.Timeframe30d).With("include", site.IncludeTimeseries).With("per_page", fmt.Sprint(site.MaxPageSize))
+	twin := site.Query{Route: site.ByName("facilitators")}.With("timeframe", site.Timeframe30d).With("include",
+		site.IncludeTimeseries).With("per_page", fmt.Sprint(site.MaxPageSize))
 	return e.render(page{
-		Key: bareKey(facilitatorsRoute, ""), Kind: kindFacilitators, JSON: twin.Whole().Key(), Title: "Facilitators", Twin: true, About: e.aboutFacilitators(),
+		Key: bareKey(facilitatorsRoute, ""), Kind: kindFacilitators, JSON: twin.Whole().Key(), Title: "Facilitators",
+		Twin: true, About: e.aboutFacilitators(),
 		Description: "Who settles x402 payments, ranked by the volume that was seen settled on chain.", Body: body,
 	})
 }
@@ -109,7 +111,8 @@ type facilitatorSettler struct {
 // FacilitatorPage is facilitators/<id>.html.
 func (e *Edition) FacilitatorPage(f *site.FacilitatorDetail) ([]byte, error) {
 	own := f.Verification == site.VerifiedOnChain
-	body := facilitatorBody{FacilitatorDetail: f, Unread: own && e.unread(f), MoreServices: f.ServiceCount - len(f.Services)}
+	body := facilitatorBody{FacilitatorDetail: f, Unread: own && e.unread(f),
+		MoreServices: f.ServiceCount - len(f.Services)}
 	body.Measured = own && !body.Unread
 	var networks []string
 	for _, c := range f.Chains {
@@ -128,8 +131,10 @@ func (e *Edition) FacilitatorPage(f *site.FacilitatorDetail) ([]byte, error) {
 	body.MoreAccounts = len(f.Settlers) - len(body.Accounts)
 	name := cmp.Or(display.Line(f.Name, display.MaxTitle), f.FacilitatorID)
 	return e.render(page{
-		Key: facilitatorKey(f.FacilitatorID), Kind: kindFacilitator, JSON: bareKey("facilitator", f.FacilitatorID), Title: name, Twin: true, Up: crumb{"Facilitators", bareKey(facilitatorsRoute, "")},
-		Description: name + ": what this facilitator was seen to settle on chain, on which networks, for whom.", Body: body,
+		Key: facilitatorKey(f.FacilitatorID), Kind: kindFacilitator, JSON: bareKey("facilitator", f.FacilitatorID),
+		Title: name, Twin: true, Up: crumb{"Facilitators", bareKey(facilitatorsRoute, "")},
+		Description: name + ": what this facilitator was seen to settle on chain, on which networks, for whom.",
+		Body:        body,
 	})
 }
 

@@ -42,7 +42,9 @@ type feed struct {
 func (e *Edition) Feeds() ([]Asset, error) {
 	s := e.pages.site
 	f := feed{
-		Title: s.Title + ": changes", About: "Changed prices, recipients and ways to pay of the services in this directory.", Atom: FeedFile, JSON: JSONFeedFile,
+		Title: s.Title + ": changes",
+		About: "Changed prices, recipients and ways to pay of the services in this directory.", Atom: FeedFile,
+		JSON: JSONFeedFile,
 		Page: s.BaseURL + "/", Data: s.BaseURL + "/v1/changes", Since: e.snapshot.Now.String(),
 	}
 	for _, r := range e.snapshot.Changes.Feed {
@@ -65,9 +67,11 @@ func (e *Surroundings) ServiceFeeds(l *Told) ([]Asset, error) {
 	d := &l.Detail
 	s := e.pages.site
 	f := feed{
-		Title: quoted(display.Name(display.Line(d.Name, display.MaxName))) + " in " + s.Title + ": changes", About: "Changed prices, recipients and ways to pay of one service.",
-		Atom: serviceFeedKey(d.Slug, ".xml"), JSON: serviceFeedKey(d.Slug, ".json"),
-		Page: e.address(serviceKey(d.Slug)), Data: s.BaseURL + "/v1/changes?service=" + url.QueryEscape(d.Slug), Since: d.CreatedAt.String(),
+		Title: quoted(display.Name(display.Line(d.Name, display.MaxName))) + " in " + s.Title + ": changes",
+		About: "Changed prices, recipients and ways to pay of one service.",
+		Atom:  serviceFeedKey(d.Slug, ".xml"), JSON: serviceFeedKey(d.Slug, ".json"),
+		Page: e.address(serviceKey(d.Slug)), Data: s.BaseURL + "/v1/changes?service=" + url.QueryEscape(d.Slug),
+		Since: d.CreatedAt.String(),
 	}
 	for i, c := range l.changes[:min(serviceFeedEntries, len(l.changes))] {
 		f.Entries = append(f.Entries, e.feedEntry(&l.Changes[i], c))
@@ -92,10 +96,12 @@ func (e *Surroundings) feeds(f feed) ([]Asset, error) {
 
 func (e *Surroundings) jsonFeed(f feed) site.Feed {
 	s := e.pages.site
-	out := site.Feed{Version: site.FeedVersion, Title: f.Title, Description: f.About, HomePageURL: f.Page, FeedURL: e.address(f.JSON),
+	out := site.Feed{Version: site.FeedVersion, Title: f.Title, Description: f.About, HomePageURL: f.Page,
+		FeedURL:  e.address(f.JSON),
 		Language: "en", Authors: []site.FeedAuthor{{Name: s.Title, URL: s.BaseURL + "/"}}, Items: []site.FeedItem{}}
 	for _, entry := range f.Entries {
-		out.Items = append(out.Items, site.FeedItem{ID: entry.ID, URL: entry.Page, Title: entry.Title, ContentText: entry.Text,
+		out.Items = append(out.Items, site.FeedItem{ID: entry.ID, URL: entry.Page, Title: entry.Title,
+			ContentText:   entry.Text,
 			DatePublished: entry.At, Tags: []string{entry.Tag}})
 	}
 	return out
@@ -143,16 +149,19 @@ type (
 
 func (e *Surroundings) atom(f feed) ([]byte, error) {
 	s := e.pages.site
-	out := atomFeed{ID: e.address(f.Atom), Title: f.Title, Subtitle: f.About, Updated: f.Since, Author: atomAuthor{s.Title, s.BaseURL + "/"},
-		Links:  []atomLink{{"self", "application/atom+xml", e.address(f.Atom)}, {"alternate", "text/html", f.Page}, {"alternate", "application/json", f.Data}},
+	out := atomFeed{ID: e.address(f.Atom), Title: f.Title, Subtitle: f.About, Updated: f.Since,
+		Author: atomAuthor{s.Title, s.BaseURL + "/"},
+		Links: []atomLink{{"self", "application/atom+xml", e.address(f.Atom)}, {"alternate", "text/html", f.Page},
+			{"alternate", "application/json", f.Data}},
 		Rights: "CC BY 4.0, attribution required"}
 	if len(f.Entries) > 0 {
 		out.Updated = f.Entries[0].At
 	}
 	for _, entry := range f.Entries {
 		out.Entries = append(out.Entries, atomEntry{
-			ID: entry.ID, Title: entry.Title, Published: entry.At, Updated: entry.At, Category: atomCategory{entry.Tag}, Content: atomContent{"text", entry.Text},
-			Links: []atomLink{{"alternate", "text/html", entry.Page}, {"alternate", "application/json", entry.Data}},
+			ID: entry.ID, Title: entry.Title, Published: entry.At, Updated: entry.At, Category: atomCategory{entry.Tag},
+			Content: atomContent{"text", entry.Text},
+			Links:   []atomLink{{"alternate", "text/html", entry.Page}, {"alternate", "application/json", entry.Data}},
 		})
 	}
 	data, err := xml.MarshalIndent(out, "", " ")
@@ -170,8 +179,9 @@ func (e *Surroundings) feedEntry(r *site.ChangeRecord, c change) feedEntry {
 	base := e.pages.site.BaseURL
 	return feedEntry{
 		ID: changeID(r), Title: quoted(name) + ": " + strings.ToLower(c.Label) + " changed", At: r.ObservedAt.String(),
-		Page: base + "/services/" + url.PathEscape(r.Slug), Data: base + "/v1/changes?service=" + url.QueryEscape(r.Slug) + "&type=" + url.QueryEscape(r.Type),
-		Tag: display.Line(r.Type, display.MaxCode), Text: c.short(feedLines).text(),
+		Page: base + "/services/" + url.PathEscape(r.Slug),
+		Data: base + "/v1/changes?service=" + url.QueryEscape(r.Slug) + "&type=" + url.QueryEscape(r.Type),
+		Tag:  display.Line(r.Type, display.MaxCode), Text: c.short(feedLines).text(),
 	}
 }
 

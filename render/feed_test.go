@@ -75,14 +75,18 @@ func TestFeed(t *testing.T) {
 	t.Parallel()
 	s := world()
 	s.Changes.Feed = []*site.ChangeRecord{
-		changeOf("acme", "Acme Quotes", now.Add(-time.Hour), site.PriceChanged, site.PriceSummary{PriceChanges: []site.PriceChange{
-			{Network: base, Endpoint: "GET /quote", OldPrice: "10000", NewPrice: "20000", AssetName: "UNKNOWN"}}}),
-		changeOf("acme", "Acme Quotes", now.Add(-time.Hour), site.PayToChanged, site.PayToSummary{PayToAdded: []string{"0x2222…2222"}, PayToRemoved: []string{"0x1111…1111"}}),
-		changeOf("nasty", "”"+hostile, now.Add(-2*time.Hour), site.SchemaChanged, site.SchemaSummary{EndpointsAdded: []string{"GET /" + hostile}}),
+		changeOf("acme", "Acme Quotes", now.Add(-time.Hour), site.PriceChanged,
+			site.PriceSummary{PriceChanges: []site.PriceChange{
+				{Network: base, Endpoint: "GET /quote", OldPrice: "10000", NewPrice: "20000", AssetName: "UNKNOWN"}}}),
+		changeOf("acme", "Acme Quotes", now.Add(-time.Hour), site.PayToChanged,
+			site.PayToSummary{PayToAdded: []string{"0x2222…2222"}, PayToRemoved: []string{"0x1111…1111"}}),
+		changeOf("nasty", "”"+hostile, now.Add(-2*time.Hour), site.SchemaChanged,
+			site.SchemaSummary{EndpointsAdded: []string{"GET /" + hostile}}),
 		{Slug: "", Type: "other", ObservedAt: ago(3 * time.Hour), Summary: json.RawMessage("7")},
 	}
 	f, text := readFeed(t, s, render.Site{BaseURL: "https://tollbook.example/dir"})
-	if f.ID != "https://tollbook.example/dir/feed.xml" || f.Title != "Tollbook: changes" || f.Author.Name != "Tollbook" || f.Updated != "2026-11-20T22:45:01.000Z" {
+	if f.ID != "https://tollbook.example/dir/feed.xml" || f.Title != "Tollbook: changes" ||
+		f.Author.Name != "Tollbook" || f.Updated != "2026-11-20T22:45:01.000Z" {
 		t.Errorf("feed %+v", f)
 	}
 	if f.Links[0] != (atomLink{"self", "application/atom+xml", f.ID}) {
@@ -100,14 +104,16 @@ func TestFeed(t *testing.T) {
 		}
 		for _, l := range e.Links {
 			u, err := url.Parse(l.Href)
-			if err != nil || u.Host != "tollbook.example" || !strings.HasPrefix(u.Path, "/dir/") || l.Rel != "alternate" {
+			if err != nil || u.Host != "tollbook.example" || !strings.HasPrefix(u.Path, "/dir/") ||
+				l.Rel != "alternate" {
 				t.Errorf("%s: link %+v, %v", e.Title, l, err)
 			}
 		}
 		if e.Content.Type != "text" || e.Content.Text == "" {
 			t.Errorf("%s: content %+v", e.Title, e.Content)
 		}
-		if strings.Count(e.Title, "“") != 1 || strings.Count(e.Title, "”") != 1 || strings.ContainsAny(e.Title+e.Content.Text, "\u202e\u2066\u0000\u0007") {
+		if strings.Count(e.Title, "“") != 1 || strings.Count(e.Title, "”") != 1 ||
+			strings.ContainsAny(e.Title+e.Content.Text, "\u202e\u2066\u0000\u0007") {
 			t.Errorf("title %q, content %q", e.Title, e.Content.Text)
 		}
 	}
@@ -122,7 +128,8 @@ func TestFeed(t *testing.T) {
 	}
 	s.Now, s.Changes.Feed = site.NewTime(now.Add(time.Hour)), s.Changes.Feed[:2]
 	later, _ := readFeed(t, s, render.Site{BaseURL: "http://127.0.0.1:4020", Title: "Other"})
-	if diff := cmp.Diff([]string{f.Entries[0].ID, f.Entries[1].ID}, []string{later.Entries[0].ID, later.Entries[1].ID}); diff != "" {
+	if diff := cmp.Diff([]string{f.Entries[0].ID, f.Entries[1].ID},
+		[]string{later.Entries[0].ID, later.Entries[1].ID}); diff != "" {
 		t.Errorf("ids of a later build (-want +got):\n%s", diff)
 	}
 }
@@ -130,7 +137,8 @@ func TestFeed(t *testing.T) {
 // TestFeedOfNothing: a directory without records has a feed all the same.
 func TestFeedOfNothing(t *testing.T) {
 	t.Parallel()
-	f, _ := readFeed(t, &site.Snapshot{Now: site.NewTime(now)}, render.Site{BaseURL: "https://tollbook.example", Sample: true})
+	f, _ := readFeed(t, &site.Snapshot{Now: site.NewTime(now)},
+		render.Site{BaseURL: "https://tollbook.example", Sample: true})
 	if len(f.Entries) != 0 || f.Updated != "2026-11-20T23:45:01.000Z" {
 		t.Errorf("feed %+v", f)
 	}

@@ -65,8 +65,9 @@ func (g *Group) JSON() string {
 // groupFigures is what is said of a group's services together.
 type groupFigures struct {
 	Services, Online int
-	From, To         *site.Decimal // the least and the most that a service's cheapest request costs; nil without a price
-	Uptime           *float64      // mean of the services' last 24 hours; nil without checks
+	// the least and the most that a service's cheapest request costs; nil without a price
+	From, To *site.Decimal
+	Uptime   *float64 // mean of the services' last 24 hours; nil without checks
 }
 
 // Range is the span of prices in words, "" without one.
@@ -202,7 +203,9 @@ func (e *Edition) NetworksPage() ([]byte, error) {
 
 func (e *Edition) groupsPage(route, data string, groups []*Group, body groupsBody) ([]byte, error) {
 	body.Rows = bySize(groups)
-	return e.render(page{Key: bareKey(route, ""), Kind: kindGroups, JSON: bareKey(data, ""), Title: body.Title, Twin: true, About: aboutList(1, len(body.Rows), e.groupEntries(body.Rows)), Description: body.Intro, Body: body})
+	return e.render(page{Key: bareKey(route, ""), Kind: kindGroups, JSON: bareKey(data, ""), Title: body.Title,
+		Twin: true, About: aboutList(1, len(body.Rows), e.groupEntries(body.Rows)), Description: body.Intro,
+		Body: body})
 }
 
 type groupBody struct {
@@ -221,7 +224,8 @@ func (e *Edition) GroupPage(g *Group, n int) ([]byte, error) {
 		return nil, err
 	}
 	l.Caption = "Services, lowest price first"
-	b := groupBody{groupRow: g.row(0), listing: l, Network: g.network, Up: bareKey(categoriesRoute, ""), UpTitle: "Categories"}
+	b := groupBody{groupRow: g.row(0), listing: l, Network: g.network, Up: bareKey(categoriesRoute, ""),
+		UpTitle: "Categories"}
 	category := g.name
 	title := display.Name(g.name) + " services"
 	if g.network != nil {
@@ -236,7 +240,10 @@ func (e *Edition) GroupPage(g *Group, n int) ([]byte, error) {
 		about += ", from " + strings.Replace(r, " – ", " to ", 1)
 	}
 	return e.render(page{
-		Key: g.Key(n), Kind: kindGroup, JSON: g.JSON(), Category: category, Up: crumb{b.UpTitle, b.Up}, Twin: n == 1, About: aboutList(l.First, meta.Total, e.entries(g.services[l.First-1:l.Last])), Title: display.Line(title, display.MaxTitle),
-		Description: about + ": " + display.Line(title, display.MaxName) + ", with status, price, uptime and response time.", Body: b,
+		Key: g.Key(n), Kind: kindGroup, JSON: g.JSON(), Category: category, Up: crumb{b.UpTitle, b.Up}, Twin: n == 1,
+		About: aboutList(l.First, meta.Total, e.entries(g.services[l.First-1:l.Last])),
+		Title: display.Line(title, display.MaxTitle),
+		Description: about + ": " + display.Line(title, display.MaxName) +
+			", with status, price, uptime and response time.", Body: b,
 	})
 }

@@ -58,7 +58,8 @@ type heading struct{ ID, Text string }
 func (e *Edition) GuidePages() ([]Asset, error) {
 	var files []Asset
 	for _, g := range e.pages.guides {
-		data, err := e.render(page{Key: g.Key, Kind: kindGuide, Twin: true, Title: g.Title, Description: g.Description, Body: g})
+		data, err := e.render(page{Key: g.Key, Kind: kindGuide, Twin: true, Title: g.Title, Description: g.Description,
+			Body: g})
 		if err != nil {
 			return nil, err
 		}
@@ -92,11 +93,15 @@ func (p *Pages) guideSource(file string) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: %w", file, err)
 	}
 	title := display.Markdown(p.site.Title, display.MaxTitle)
-	operator := title + " is run by whoever publishes it at <" + p.site.BaseURL + "/>, who has left no address for letters here."
-	if contact := p.site.Contact; display.Link(contact) != "" || strings.Contains(contact, "@") && !strings.ContainsAny(contact, "<> ") {
-		operator = "The operator of " + title + ", who publishes it at <" + p.site.BaseURL + "/>, is reached at <" + contact + ">."
+	operator := title + " is run by whoever publishes it at <" + p.site.BaseURL +
+		"/>, who has left no address for letters here."
+	if contact := p.site.Contact; display.Link(contact) != "" || strings.Contains(contact, "@") &&
+		!strings.ContainsAny(contact, "<> ") {
+		operator = "The operator of " + title + ", who publishes it at <" + p.site.BaseURL + "/>, is reached at <" +
+			contact + ">."
 	}
-	return []byte(strings.NewReplacer("{{title}}", title, "{{address}}", p.site.BaseURL+"/", "{{operator}}", operator).Replace(string(source))), nil
+	return []byte(strings.NewReplacer("{{title}}", title, "{{address}}", p.site.BaseURL+"/", "{{operator}}",
+		operator).Replace(string(source))), nil
 }
 
 // newMarkdown knows CommonMark with tables, and no HTML: what looks like a tag is text.
@@ -263,7 +268,8 @@ func (tableRenderer) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 		caption, _ := n.AttributeString("caption")
 		text, _ := caption.([]byte)
 		label := html.EscapeString(string(text))
-		_, err := w.WriteString(`<section class="scroll" tabindex="0" aria-label="` + label + `"><table>` + "\n" + `<caption class="hidden">` + label + "</caption>\n")
+		_, err := w.WriteString(`<section class="scroll" tabindex="0" aria-label="` + label + `"><table>` + "\n" +
+			`<caption class="hidden">` + label + "</caption>\n")
 		return ast.WalkContinue, err
 	})
 }

@@ -66,16 +66,21 @@ func (e *Edition) aboutHome() []thing {
 		return thing{"@type": "DataDownload", "name": name, "contentUrl": e.address(key), "encodingFormat": kind}
 	}
 	return []thing{
-		{"@type": "WebSite", "@id": e.id(siteID), "name": s.Title, "url": e.address(homeKey), "description": s.Description, "inLanguage": "en", "publisher": publisher,
+		{"@type": "WebSite", "@id": e.id(siteID), "name": s.Title, "url": e.address(homeKey),
+			"description": s.Description, "inLanguage": "en", "publisher": publisher,
 			"potentialAction": thing{"@type": "SearchAction", "query-input": "required name=q",
 				"target": thing{"@type": "EntryPoint", "urlTemplate": e.address(listKey(1)) + "?q={q}"}}},
-		{"@type": "Dataset", "@id": e.id(dataID), "name": "Services that charge per request over HTTP 402, as measured by " + s.Title, "url": e.address(homeKey),
+		{"@type": "Dataset", "@id": e.id(dataID),
+			"name": "Services that charge per request over HTTP 402, as measured by " + s.Title,
+			"url":  e.address(homeKey),
 			"description": "Prices, uptime, response times, conformance, changes and settlements of network services that charge per request over HTTP 402 with the x402 protocol. " +
 				"Each service is asked for its price on a schedule, without paying. Unknown is null, never zero.",
-			"license": "https://creativecommons.org/licenses/by/4.0/", "isAccessibleForFree": true, "creator": publisher, "dateModified": e.snapshot.Now.String(),
+			"license": "https://creativecommons.org/licenses/by/4.0/", "isAccessibleForFree": true,
+			"creator": publisher, "dateModified": e.snapshot.Now.String(),
 			"keywords":             []string{"x402", "HTTP 402", "micropayments", "API directory", "prices", "uptime"},
 			"measurementTechnique": e.address(bareKey(methodologyRoute, "")),
-			"variableMeasured":     []string{"price of a request in USD", "uptime", "response time", "conformance to x402", "settled volume"},
+			"variableMeasured": []string{"price of a request in USD", "uptime", "response time",
+				"conformance to x402", "settled volume"},
 			"distribution": []thing{
 				download("Services", bareKey("services", ""), "application/json"),
 				download("Changes", bareKey("changes", ""), "application/json"),
@@ -87,8 +92,10 @@ func (e *Edition) aboutHome() []thing {
 
 // aboutService is a service as an interface that is offered for a price.
 func (e *Surroundings) aboutService(d *site.ServiceDetail) []thing {
-	about := thing{"@type": "WebAPI", "name": display.Name(d.Name), "description": describe(d), "url": e.address(serviceKey(d.Slug)), "isPartOf": thing{"@id": e.id(dataID)},
-		"subjectOf": thing{"@type": "DataDownload", "contentUrl": e.address(bareKey("service", d.Slug)), "encodingFormat": "application/json"}}
+	about := thing{"@type": "WebAPI", "name": display.Name(d.Name), "description": describe(d),
+		"url": e.address(serviceKey(d.Slug)), "isPartOf": thing{"@id": e.id(dataID)},
+		"subjectOf": thing{"@type": "DataDownload", "contentUrl": e.address(bareKey("service", d.Slug)),
+			"encodingFormat": "application/json"}}
 	if category := display.Line(d.Category, display.MaxCode); category != "" {
 		about["category"] = category
 	}
@@ -102,7 +109,8 @@ func (e *Surroundings) aboutService(d *site.ServiceDetail) []thing {
 		about["dateModified"] = d.LastCheckedAt.String()
 	}
 	if d.MinPriceUSD != nil && d.EndpointCount > 1 {
-		about["offers"] = thing{"@type": "AggregateOffer", "lowPrice": d.MinPriceUSD, "priceCurrency": "USD", "offerCount": d.EndpointCount}
+		about["offers"] = thing{"@type": "AggregateOffer", "lowPrice": d.MinPriceUSD, "priceCurrency": "USD",
+			"offerCount": d.EndpointCount}
 	} else if d.MinPriceUSD != nil {
 		about["offers"] = thing{"@type": "Offer", "price": d.MinPriceUSD, "priceCurrency": "USD"}
 	}
@@ -144,7 +152,8 @@ func (e *Edition) aboutFacilitators() []thing {
 	site.SortFacilitators(items, site.Timeframe30d)
 	list := make([]thing, len(items))
 	for i, f := range items {
-		list[i] = thing{"name": cmp.Or(display.Line(f.Name, display.MaxName), f.FacilitatorID), "url": e.address(facilitatorKey(f.FacilitatorID))}
+		list[i] = thing{"name": cmp.Or(display.Line(f.Name, display.MaxName), f.FacilitatorID),
+			"url": e.address(facilitatorKey(f.FacilitatorID))}
 	}
 	return aboutList(1, len(list), list)
 }
@@ -165,5 +174,6 @@ func (e *Edition) Security() []byte {
 	}
 	now := e.snapshot.Now.UTC()
 	expires := site.NewTime(now.AddDate(0, 6, 1-now.Day()).Truncate(24 * time.Hour))
-	return []byte("Contact: " + contact + "\nExpires: " + expires.String() + "\nPreferred-Languages: en\nCanonical: " + e.address(SecurityFile) + "\n")
+	return []byte("Contact: " + contact + "\nExpires: " + expires.String() + "\nPreferred-Languages: en\nCanonical: " +
+		e.address(SecurityFile) + "\n")
 }

@@ -41,7 +41,8 @@ func TestLLMs(t *testing.T) {
 			}
 		}
 	}
-	if empty := string(book(t, &site.Snapshot{Now: site.NewTime(now)}).LLMs()); !strings.Contains(empty, "No service is listed yet.") {
+	if empty := string(book(t, &site.Snapshot{Now: site.NewTime(now)}).LLMs()); !strings.Contains(empty,
+		"No service is listed yet.") {
 		t.Errorf("llms.txt of an empty directory:\n%s", empty)
 	}
 }
@@ -50,7 +51,8 @@ func TestLLMs(t *testing.T) {
 func many(n int) *site.Snapshot {
 	s := &site.Snapshot{Now: site.NewTime(now), Services: make([]site.Listing, n)}
 	for i := range s.Services {
-		s.Services[i].Item = site.ServiceListItem{Slug: fmt.Sprintf("s-%06d", i), Name: "S", Status: site.StatusOnline, CreatedAt: ago(dayTime)}
+		s.Services[i].Item = site.ServiceListItem{Slug: fmt.Sprintf("s-%06d", i), Name: "S", Status: site.StatusOnline,
+			CreatedAt: ago(dayTime)}
 	}
 	return s
 }
@@ -109,16 +111,21 @@ func TestSitemap(t *testing.T) {
 	}
 	root, locs, times := urls(t, files[0].Bytes)
 	if len(files) != 1 || files[0].Key != "sitemap.xml" || root != schema+"urlset" || len(locs) != len(times) {
-		t.Fatalf("%d files, %s is a %s with %d addresses and %d times", len(files), files[0].Key, root, len(locs), len(times))
+		t.Fatalf("%d files, %s is a %s with %d addresses and %d times", len(files), files[0].Key, root, len(locs),
+			len(times))
 	}
-	want := []string{"https://tollbook.example/", "https://tollbook.example/services.html", "https://tollbook.example/reference.html",
-		"https://tollbook.example/services/sort=newest/page=2.html", "https://tollbook.example/categories.html", "https://tollbook.example/categories/ai.html", "https://tollbook.example/networks/bse.html", "https://tollbook.example/services/acme.html"}
+	want := []string{"https://tollbook.example/", "https://tollbook.example/services.html",
+		"https://tollbook.example/reference.html",
+		"https://tollbook.example/services/sort=newest/page=2.html", "https://tollbook.example/categories.html",
+		"https://tollbook.example/categories/ai.html", "https://tollbook.example/networks/bse.html",
+		"https://tollbook.example/services/acme.html"}
 	for _, loc := range want {
 		if !slices.Contains(locs, loc) {
 			t.Errorf("the sitemap lacks %s", loc)
 		}
 	}
-	if at := slices.Index(locs, "https://tollbook.example/services/acme.html"); at >= 0 && times[at] != ago(4*60e9).String() {
+	if at := slices.Index(locs, "https://tollbook.example/services/acme.html"); at >= 0 &&
+		times[at] != ago(4*60e9).String() {
 		t.Errorf("acme was last modified %s, want the time of its last check", times[at])
 	}
 }
@@ -147,7 +154,8 @@ func TestSitemapIndex(t *testing.T) {
 			seen[loc] = true
 		}
 	}
-	if !seen["https://tollbook.example/services/s-049999.html"] || !seen["https://tollbook.example/"] || len(seen) < 51_000 {
+	if !seen["https://tollbook.example/services/s-049999.html"] || !seen["https://tollbook.example/"] ||
+		len(seen) < 51_000 {
 		t.Errorf("%d addresses in all parts", len(seen))
 	}
 }

@@ -65,17 +65,21 @@ func TestMachines(t *testing.T) {
 			if numbered := strings.Contains(key, "page=1.html"); !found || named != key && !numbered {
 				t.Errorf("%s %s: its canonical address is %q", name, key, canonical)
 			}
-			if attr(doc, "meta[property='og:url']", "content") != canonical || attr(doc, "meta[property='og:title']", "content") == "" || attr(doc, "meta[property='og:description']", "content") == "" {
+			if attr(doc, "meta[property='og:url']", "content") != canonical ||
+				attr(doc, "meta[property='og:title']", "content") == "" ||
+				attr(doc, "meta[property='og:description']", "content") == "" {
 				t.Errorf("%s %s lacks what readers of Open Graph ask for", name, key)
 			}
 			picture, found := there(attr(doc, "meta[property='og:image']", "content"))
-			if !found || attr(doc, "meta[property='og:image:alt']", "content") == "" || attr(doc, "meta[name='twitter:card']", "content") != "summary_large_image" || !site.IsHashed(picture) {
+			if !found || attr(doc, "meta[property='og:image:alt']", "content") == "" ||
+				attr(doc, "meta[name='twitter:card']", "content") != "summary_large_image" || !site.IsHashed(picture) {
 				t.Errorf("%s %s: its picture is %q", name, key, picture)
 			}
 			pictures[picture] = true
 			for _, kind := range []string{"application/json", "text/markdown"} {
 				numbered := strings.Contains(key, "page=")
-				without := key == "compare.html" || key == "submit.html" || kind == "application/json" && (strings.HasPrefix(key, "pages/") || isGuide(key)) || kind == "text/markdown" && numbered
+				without := key == "compare.html" || key == "submit.html" || kind == "application/json" &&
+					(strings.HasPrefix(key, "pages/") || isGuide(key)) || kind == "text/markdown" && numbered
 				if href := attr(doc, "link[rel=alternate][type='"+kind+"']", "href"); (href == "") && !without {
 					t.Errorf("%s %s has no %s of itself", name, key, kind)
 				} else if _, there := tree[strings.TrimPrefix(href, "/dir/")]; href != "" && !there {
@@ -105,7 +109,8 @@ func TestPictures(t *testing.T) {
 	docs, _ := pagesOf(t, render.Site{}, s)
 	picture := func(key string) string { return attr(docs[key], "meta[property='og:image']", "content") }
 	of := func(i int) string { return picture("services/" + s.Services[i].Item.Slug + ".html") }
-	if home := picture("index.html"); of(0) != of(1) || of(0) != picture("categories/ai.html") || of(0) == home || of(2) != home || of(3) == home || picture("networks/bse.html") != home {
+	if home := picture("index.html"); of(0) != of(1) || of(0) != picture("categories/ai.html") || of(0) == home ||
+		of(2) != home || of(3) == home || picture("networks/bse.html") != home {
 		t.Errorf("pictures: home %s, AI %s and %s, not drawable %s, odd %s", home, of(0), of(1), of(2), of(3))
 	}
 }
@@ -176,22 +181,26 @@ func TestLinked(t *testing.T) {
 		kinds[key] = types
 	}
 	for key, want := range map[string][]string{
-		"index.html": {"WebSite", "Dataset"}, "services.html": {"ItemList", "BreadcrumbList"}, "services/acme.html": {"WebAPI", "BreadcrumbList"}, "categories.html": {"ItemList", "BreadcrumbList"},
-		"categories/ai.html": {"ItemList", "BreadcrumbList"}, "facilitators.html": {"ItemList", "BreadcrumbList"}, "methodology.html": {"BreadcrumbList"}, "404.html": nil, "services/nasty.html": {"WebAPI", "BreadcrumbList"},
+		"index.html": {"WebSite", "Dataset"}, "services.html": {"ItemList", "BreadcrumbList"},
+		"services/acme.html": {"WebAPI", "BreadcrumbList"}, "categories.html": {"ItemList", "BreadcrumbList"},
+		"categories/ai.html": {"ItemList", "BreadcrumbList"}, "facilitators.html": {"ItemList", "BreadcrumbList"},
+		"methodology.html": {"BreadcrumbList"}, "404.html": nil, "services/nasty.html": {"WebAPI", "BreadcrumbList"},
 	} {
 		if diff := cmp.Diff(want, kinds[key]); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", key, diff)
 		}
 	}
 	service := graphOf(t, "acme", docs["services/acme.html"])[0]
-	if diff := cmp.Diff(map[string]any{"@type": "AggregateOffer", "lowPrice": .0025, "priceCurrency": "USD", "offerCount": 3.}, service["offers"]); diff != "" {
+	if diff := cmp.Diff(map[string]any{"@type": "AggregateOffer", "lowPrice": .0025, "priceCurrency": "USD",
+		"offerCount": 3.}, service["offers"]); diff != "" {
 		t.Errorf("offers of acme (-want +got):\n%s", diff)
 	}
 	if service["name"] != "Acme Quotes" || service["url"] != machinesBase+"/services/acme.html" {
 		t.Errorf("acme is %v at %v", service["name"], service["url"])
 	}
 	nasty := graphOf(t, "nasty", docs["services/nasty.html"])[0]
-	if name, _ := nasty["name"].(string); !strings.Contains(name, "<script>alert(1)</script>") || nasty["sameAs"] != nil || nasty["documentation"] != nil {
+	if name, _ := nasty["name"].(string); !strings.Contains(name, "<script>alert(1)</script>") ||
+		nasty["sameAs"] != nil || nasty["documentation"] != nil {
 		t.Errorf("nasty is %v", nasty)
 	}
 	list := graphOf(t, "services", docs["services/sort=newest/page=2.html"])[0]
@@ -218,7 +227,9 @@ func TestTwinsOfPages(t *testing.T) {
 	}
 	_, tree := pagesOf(t, render.Site{Description: "What tolls *cost*."}, s)
 	for key, says := range map[string][]string{
-		"index.md":              {"# Tollbook\n", "\nWhat tolls \\*cost\\*.\n", "- Services: 53, of which 39 online, 7 degraded, 6 offline and 1 unknown\n", "- [Status](" + machinesBase + "/status.md)\n"},
+		"index.md": {"# Tollbook\n", "\nWhat tolls \\*cost\\*.\n",
+			"- Services: 53, of which 39 online, 7 degraded, 6 offline and 1 unknown\n",
+			"- [Status](" + machinesBase + "/status.md)\n"},
 		"status.md":             {"39 of 53 services online", "## offline: 6\n", "failed 96 times in a row"},
 		"categories/ai/page.md": {"# “AI”\n", "7 services, "},
 		"networks/bse/page.md":  {"# “Base”\n", "52 services, "},
@@ -236,7 +247,8 @@ func TestTwinsOfPages(t *testing.T) {
 		if key == "reference.md" || key == "methodology.md" {
 			continue // our own words, with markup
 		}
-		if strings.Contains(text, "`") || strings.Contains(strings.ReplaceAll(text, "\\<", ""), "<") || strings.ContainsAny(text, "\u202e\u2066\x00\x07") || strings.Count(text, "“") != strings.Count(text, "”") {
+		if strings.Contains(text, "`") || strings.Contains(strings.ReplaceAll(text, "\\<", ""), "<") ||
+			strings.ContainsAny(text, "\u202e\u2066\x00\x07") || strings.Count(text, "“") != strings.Count(text, "”") {
 			t.Errorf("%s: markup of a stranger:\n%.1500s", key, text)
 		}
 	}
@@ -270,7 +282,8 @@ func TestIcons(t *testing.T) {
 			}
 		}
 		checks := []Checker{In("link[rel=icon][type='image/svg+xml']", HasAttr("href", "/dir/favicon.svg"))}
-		for _, c := range []struct{ key, selector string }{{"apple-touch-icon.png", "link[rel='apple-touch-icon']"}, {"favicon.ico", "link[rel=icon][sizes='32x32']"}} {
+		for _, c := range []struct{ key, selector string }{{"apple-touch-icon.png", "link[rel='apple-touch-icon']"},
+			{"favicon.ico", "link[rel=icon][sizes='32x32']"}} {
 			if slices.Contains(keys, c.key) {
 				checks = append(checks, In(c.selector, HasAttr("href", "/dir/"+c.key)))
 			} else {
@@ -286,7 +299,8 @@ func TestIcons(t *testing.T) {
 	}{
 		{nil, []string{"favicon.svg", "apple-touch-icon.png", "favicon.ico"}},
 		{map[string][]byte{"favicon.svg": []byte("<svg/>")}, []string{"favicon.svg"}},
-		{map[string][]byte{"favicon.svg": []byte("<svg/>"), "favicon.ico": []byte("x")}, []string{"favicon.svg", "favicon.ico"}},
+		{map[string][]byte{"favicon.svg": []byte("<svg/>"), "favicon.ico": []byte("x")},
+			[]string{"favicon.svg", "favicon.ico"}},
 		{map[string][]byte{"apple-touch-icon.png": []byte("x")}, []string{"favicon.svg", "apple-touch-icon.png"}},
 	} {
 		if diff := cmp.Diff(c.want, icons(c.own)); diff != "" {
@@ -298,31 +312,37 @@ func TestIcons(t *testing.T) {
 // TestIconColours: the icons have the colour of links, of which the embedded one is a copy.
 func TestIconColours(t *testing.T) {
 	t.Parallel()
-	ours, own := newPages(t, render.Site{BaseURL: machinesBase}).Assets(), newPages(t, render.Site{BaseURL: machinesBase, Colours: []string{"link=#7a1f5c"}}).Assets()
+	ours, own := newPages(t, render.Site{BaseURL: machinesBase}).Assets(),
+		newPages(t, render.Site{BaseURL: machinesBase, Colours: []string{"link=#7a1f5c"}}).Assets()
 	for i := range ours {
 		icon := !strings.HasPrefix(ours[i].Key, "assets/")
 		if icon && (ours[i].Key != own[i].Key || bytes.Equal(ours[i].Bytes, own[i].Bytes)) {
 			t.Errorf("%s is the same in other colours", ours[i].Key)
 		}
-		if ours[i].Key == render.FaviconKey && (!bytes.Contains(ours[i].Bytes, []byte("#1d3f8f")) || !bytes.Contains(own[i].Bytes, []byte("#7a1f5c"))) {
+		if ours[i].Key == render.FaviconKey && (!bytes.Contains(ours[i].Bytes, []byte("#1d3f8f")) ||
+			!bytes.Contains(own[i].Bytes, []byte("#7a1f5c"))) {
 			t.Errorf("the icon is %s, then %s", ours[i].Bytes, own[i].Bytes)
 		}
 	}
 }
 
-// TestOwnTemplates: a file of an operator's takes the place of ours; what he shows of strangers is escaped all the same.
+// TestOwnTemplates: a file of an operator's takes the place of ours; what he shows of strangers is escaped all the
+// same.
 func TestOwnTemplates(t *testing.T) {
 	t.Parallel()
 	e := newPages(t, render.Site{BaseURL: machinesBase, Templates: map[string][]byte{
-		"service.html": []byte(`{{define "main"}}<h1 title="{{.Body.Name}}">{{.Body.Name}}</h1><a href="{{.Body.BaseURL}}">x</a>{{end}}`),
-		"site.css":     []byte("body { color: red }"),
+		"service.html": []byte(
+			`{{define "main"}}<h1 title="{{.Body.Name}}">{{.Body.Name}}</h1><a href="{{.Body.BaseURL}}">x</a>{{end}}`),
+		"site.css": []byte("body { color: red }"),
 	}}).Edition(world())
-	expect(t, servicePage(e, nasty()), In("h1", HasText("</script><script>alert(1)</script>")), NotIn("main script"), NotIn("a[href^='javascript']"), NotIn("meta[name=theme-color]"))
+	expect(t, servicePage(e, nasty()), In("h1", HasText("</script><script>alert(1)</script>")), NotIn("main script"),
+		NotIn("a[href^='javascript']"), NotIn("meta[name=theme-color]"))
 	files, err := e.Pictures()
 	if err != nil || len(files) == 0 {
 		t.Errorf("without tokens there are no pictures: %v", err)
 	}
-	if _, err := render.NewPages(render.Site{BaseURL: machinesBase, Templates: map[string][]byte{"nothing.html": nil}}); err == nil {
+	if _, err := render.NewPages(render.Site{BaseURL: machinesBase,
+		Templates: map[string][]byte{"nothing.html": nil}}); err == nil {
 		t.Error("a template that takes nothing's place was taken")
 	}
 	for _, name := range render.TemplateNames() {

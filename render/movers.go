@@ -100,7 +100,9 @@ func (e *Edition) priceMovers() []priceMover {
 		if !ok || !ok2 || l == nil || l.Known == nil || before == "0" || after == "0" || before == after {
 			continue
 		}
-		m := priceMover{Slug: k.slug, Name: s.name, changeLine: changeLine{What: display.Line(k.endpoint, display.MaxName), Network: e.network(k.network), Trend: trend(s.old, s.new)}}
+		m := priceMover{Slug: k.slug, Name: s.name,
+			changeLine: changeLine{What: display.Line(k.endpoint, display.MaxName), Network: e.network(k.network),
+				Trend: trend(s.old, s.new)}}
 		ratio := new(big.Rat).Quo(display.Rational(after), display.Rational(before))
 		m.ratio, _ = ratio.Float64()
 		m.Percent = changeText(ratio)

@@ -12,11 +12,16 @@ import (
 // repriced is a service with changes of one price, newest first; each is what the price became, the last what it was.
 func repriced(slug string, before time.Duration, amounts ...string) (site.Listing, []*site.ChangeRecord) {
 	l := plain(slug, "Of "+slug, site.StatusOnline, 0)
-	l.Detail.Endpoints = []site.Endpoint{{Method: "GET", Path: "/q", Pricing: []site.PricingEntry{{Network: base, NetworkCAIP2: ptr(base), AssetName: "USDC", Price: "10000", PriceUSD: ptr("0.01")}}}}
+	l.Detail.Endpoints = []site.Endpoint{{Method: "GET", Path: "/q",
+		Pricing: []site.PricingEntry{{Network: base, NetworkCAIP2: ptr(base), AssetName: "USDC", Price: "10000",
+			PriceUSD: ptr("0.01")}}}}
 	var records []*site.ChangeRecord
 	for i := range len(amounts) - 1 {
-		records = append(records, ptr(record(&l.Detail, site.PriceChanged, before+time.Duration(i)*time.Hour, site.PriceSummary{PriceChanges: []site.PriceChange{
-			{Network: base, Endpoint: "GET /q", OldPrice: amounts[i+1], NewPrice: amounts[i], AssetName: "USDC"}}})))
+		records = append(records,
+			ptr(record(&l.Detail, site.PriceChanged, before+time.Duration(i)*time.Hour,
+				site.PriceSummary{PriceChanges: []site.PriceChange{
+					{Network: base, Endpoint: "GET /q", OldPrice: amounts[i+1], NewPrice: amounts[i],
+						AssetName: "USDC"}}})))
 	}
 	return l, records
 }
@@ -49,8 +54,10 @@ func TestPriceMovers(t *testing.T) {
 	s.Changes.Feed = append(s.Changes.Feed, records...)
 	rows := "section[aria-labelledby=repriced] .movers > li"
 	expect(t, book(t, s).Home, Count(rows, 5),
-		Nth(rows, 0, In("a", IsText("Of f-almost-nothing"), HasAttr("href", "/services/f-almost-nothing.html#prices")), In(".trend-down", IsText("more than −99 %")), HasText("$1,000,000→$0.000001")),
-		Nth(rows, 1, HasText("Of c-tenfold"), In(".trend-up", IsText("10 ×")), In("ins", IsText("$0.10"), HasAttr("title", "100,000 atomic units of USDC"))),
+		Nth(rows, 0, In("a", IsText("Of f-almost-nothing"), HasAttr("href", "/services/f-almost-nothing.html#prices")),
+			In(".trend-down", IsText("more than −99 %")), HasText("$1,000,000→$0.000001")),
+		Nth(rows, 1, HasText("Of c-tenfold"), In(".trend-up", IsText("10 ×")),
+			In("ins", IsText("$0.10"), HasAttr("title", "100,000 atomic units of USDC"))),
 		Nth(rows, 2, HasText("Of b-doubled"), In(".trend-up", IsText("+100 %")), HasText("GET /q Base $0.01→$0.02")),
 		Nth(rows, 3, HasText("Of d-halved"), In(".trend-down", IsText("−50 %"))),
 		Nth(rows, 4, HasText("Of e-hardly"), In(".trend-up", IsText("less than 1 %"))),
@@ -66,20 +73,24 @@ func TestVolumeMovers(t *testing.T) {
 		trend  *float64
 		count  int64
 	}{
-		{site.TractionMeasured, ptr(1.2), 20}, {site.TractionMeasured, ptr(.25), 400}, {site.TractionMeasured, ptr(0.0), 30}, {site.TractionMeasured, ptr(4.0), 19},
+		{site.TractionMeasured, ptr(1.2), 20}, {site.TractionMeasured, ptr(.25), 400},
+		{site.TractionMeasured, ptr(0.0), 30}, {site.TractionMeasured, ptr(4.0), 19},
 		{"no-payto", ptr(9.0), 500}, {site.TractionMeasured, nil, 500}, {site.TractionMeasured, ptr(1.01), 500},
 	} {
 		l := plain(fmt.Sprint("s", i), fmt.Sprint("Name ", i), site.StatusOnline, i)
-		l.Detail.Assessment.Traction = site.Traction{Status: c.status, Trend7dVs30d: c.trend, TxCount30d: &c.count, VolumeUSD30d: ptr(site.Decimal("12.345678"))}
+		l.Detail.Assessment.Traction = site.Traction{Status: c.status, Trend7dVs30d: c.trend, TxCount30d: &c.count,
+			VolumeUSD30d: ptr(site.Decimal("12.345678"))}
 		l.Trend = site.TrendOf(&l.Detail.Assessment.Traction)
 		s.Services = append(s.Services, l)
 	}
 	rows := "section[aria-labelledby=risen] tbody tr"
 	expect(t, book(t, s).Home, Count(rows, 3),
-		Nth(rows, 0, HasText("Name 2 $12.35 nothing in 7 days down")), Nth(rows, 1, HasText("Name 1 $12.35 0.25 × down")), Nth(rows, 2, HasText("Name 0 $12.35 1.20 × up"),
+		Nth(rows, 0, HasText("Name 2 $12.35 nothing in 7 days down")),
+		Nth(rows, 1, HasText("Name 1 $12.35 0.25 × down")), Nth(rows, 2, HasText("Name 0 $12.35 1.20 × up"),
 			In("td[title='$12.345678']"), In("a[href='/services/s0.html#settled']")),
 		In("section[aria-labelledby=repriced] .empty", IsText("No price moved in seven days.")))
-	expect(t, book(t, &site.Snapshot{Now: site.NewTime(now)}).Home, NotIn(".movers"), NotIn("#risen"), Nth(".figures > div", 3, In(".none")))
+	expect(t, book(t, &site.Snapshot{Now: site.NewTime(now)}).Home, NotIn(".movers"), NotIn("#risen"),
+		Nth(".figures > div", 3, In(".none")))
 }
 
 // TestMultiples: the days of all networks are their sum; each network has its own chart, and one table says all of it.
@@ -87,23 +98,32 @@ func TestMultiples(t *testing.T) {
 	t.Parallel()
 	s := world()
 	point := func(daysAgo int, volume string, count int64) site.VolumePoint {
-		return site.VolumePoint{Date: now.AddDate(0, 0, -daysAgo).Format(time.DateOnly), VolumeUSD: site.Decimal(volume), TxCount: count}
+		return site.VolumePoint{Date: now.AddDate(0, 0, -daysAgo).Format(time.DateOnly),
+			VolumeUSD: site.Decimal(volume), TxCount: count}
 	}
 	s.Coverage.Networks = []site.NetworkCoverage{
-		{NetworkCAIP2: solana, Measured: true, MeasuredSince: ptr(ago(9 * dayTime)), Timeseries: []site.VolumePoint{point(1, "0.25", 3)}},
-		{NetworkCAIP2: base, Measured: true, MeasuredSince: ptr(ago(200 * dayTime)), Timeseries: []site.VolumePoint{point(2, "2", 1), point(1, "0.500001", 2)}},
-		{NetworkCAIP2: "eip155:137", Measured: true, MeasuredSince: ptr(ago(9 * dayTime)), Timeseries: []site.VolumePoint{}},
+		{NetworkCAIP2: solana, Measured: true, MeasuredSince: ptr(ago(9 * dayTime)),
+			Timeseries: []site.VolumePoint{point(1, "0.25", 3)}},
+		{NetworkCAIP2: base, Measured: true, MeasuredSince: ptr(ago(200 * dayTime)),
+			Timeseries: []site.VolumePoint{point(2, "2", 1), point(1, "0.500001", 2)}},
+		{NetworkCAIP2: "eip155:137", Measured: true, MeasuredSince: ptr(ago(9 * dayTime)),
+			Timeseries: []site.VolumePoint{}},
 		{NetworkCAIP2: "eip155:1", Timeseries: []site.VolumePoint{}},
 		{NetworkCAIP2: "eip155:84532", Measured: true, IsMainnet: ptr(false), Timeseries: []site.VolumePoint{}},
 	}
 	charts, rows := ".multiples > li", "section[aria-labelledby=days] tbody tr"
 	expect(t, book(t, s).FacilitatorsPage,
-		In("section[aria-labelledby=days] > figure", In("figcaption", HasText("$2.75 on 2 days of the last 90 days; most on 18 Nov 2026, $2.00.")), In("svg[role=img] title", HasText("18 Nov 2026: $2.00 in 1 settlement"))),
+		In("section[aria-labelledby=days] > figure",
+			In("figcaption", HasText("$2.75 on 2 days of the last 90 days; most on 18 Nov 2026, $2.00.")),
+			In("svg[role=img] title", HasText("18 Nov 2026: $2.00 in 1 settlement"))),
 		Count(charts, 2),
-		Nth(charts, 0, In("a[href='/networks/bse.html']", IsText("Base")), HasText("90.91 %"), In("[title='$2.500001 in 3 settlements']", IsText("$2.50")), Count(".gap", 0)),
-		Nth(charts, 1, HasText("Solana 9.09 %"), HasText("up to $0.25 a day"), Count(".gap", 80), In("svg", HasText("19 Nov 2026: $0.25 in 3 settlements"))),
+		Nth(charts, 0, In("a[href='/networks/bse.html']", IsText("Base")), HasText("90.91 %"),
+			In("[title='$2.500001 in 3 settlements']", IsText("$2.50")), Count(".gap", 0)),
+		Nth(charts, 1, HasText("Solana 9.09 %"), HasText("up to $0.25 a day"), Count(".gap", 80),
+			In("svg", HasText("19 Nov 2026: $0.25 in 3 settlements"))),
 		In("section[aria-labelledby=days] .more", HasText("nothing settled in 90 days: Polygon.")),
-		Count(rows, 2), Nth(rows, 0, HasText("18 Nov 2026 $2 $2 none")), Nth(rows, 1, HasText("19 Nov 2026 $0.750001 $0.500001 $0.25")))
+		Count(rows, 2), Nth(rows, 0, HasText("18 Nov 2026 $2 $2 none")),
+		Nth(rows, 1, HasText("19 Nov 2026 $0.750001 $0.500001 $0.25")))
 	s.Coverage.Networks = nil
 	expect(t, book(t, s).FacilitatorsPage, NotIn("#days"))
 }

@@ -54,12 +54,15 @@ func (e *Edition) multiples() multiples {
 			m.Silent = append(m.Silent, e.network(n.NetworkCAIP2))
 			continue
 		}
-		one, sum := multiple{On: e.network(n.NetworkCAIP2), Bars: chart.NewBars(n.Timeseries, e.calendar, n.MeasuredSince)}, new(big.Rat)
+		one, sum := multiple{On: e.network(n.NetworkCAIP2),
+			Bars: chart.NewBars(n.Timeseries, e.calendar, n.MeasuredSince)}, new(big.Rat)
 		for _, p := range n.Timeseries {
 			sum.Add(sum, display.Rational(p.VolumeUSD))
 			one.Count += p.TxCount
 			day := sums[p.Date]
-			sums[p.Date] = site.VolumePoint{Date: p.Date, VolumeUSD: display.DecimalOf(new(big.Rat).Add(display.Rational(cmp.Or(day.VolumeUSD, "0")), display.Rational(p.VolumeUSD))), TxCount: day.TxCount + p.TxCount}
+			sums[p.Date] = site.VolumePoint{Date: p.Date,
+				VolumeUSD: display.DecimalOf(new(big.Rat).Add(display.Rational(cmp.Or(day.VolumeUSD, "0")),
+					display.Rational(p.VolumeUSD))), TxCount: day.TxCount + p.TxCount}
 		}
 		one.Volume = display.DecimalOf(sum)
 		all.Add(all, sum)
@@ -99,7 +102,8 @@ func (m *multiples) rows(points []site.VolumePoint) {
 		if err != nil {
 			continue
 		}
-		row := multiplesRow{ISO: site.NewTime(date).String(), Date: date.Format(display.DayLayout), Total: display.Dollars(p.VolumeUSD)}
+		row := multiplesRow{ISO: site.NewTime(date).String(), Date: date.Format(display.DayLayout),
+			Total: display.Dollars(p.VolumeUSD)}
 		for i := range m.Networks {
 			row.Volumes = append(row.Volumes, by[i][row.ISO])
 		}

@@ -73,7 +73,9 @@ func textKey(name string) string { return "pages/" + name + ".html" }
 
 // readTexts renders the operator's own pages, in the order of their names, and his footer.
 func (p *Pages) readTexts() error {
-	texts := slices.SortedFunc(slices.Values(p.site.Texts), func(a, b Text) int { return strings.Compare(a.Name, b.Name) })
+	texts := slices.SortedFunc(slices.Values(p.site.Texts), func(a, b Text) int {
+		return strings.Compare(a.Name, b.Name)
+	})
 	for i, t := range texts {
 		file := t.Name + ".md"
 		if !textName.MatchString(t.Name) || len(t.Name) > 60 || i > 0 && texts[i-1].Name == t.Name {
@@ -118,7 +120,9 @@ func (p *Pages) footing() (template.HTML, error) {
 
 // hasText says whether a file is one of the operator's own pages.
 func (p *Pages) hasText(key string) bool {
-	return slices.ContainsFunc(p.site.Texts, func(t Text) bool { return textKey(t.Name) == key || twinKey(textKey(t.Name)) == key })
+	return slices.ContainsFunc(p.site.Texts, func(t Text) bool {
+		return textKey(t.Name) == key || twinKey(textKey(t.Name)) == key
+	})
 }
 
 // lineOf is the line of the source, from 1, where a node begins.

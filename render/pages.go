@@ -80,7 +80,8 @@ func NewPages(s Site) (*Pages, error) {
 	s.BaseURL = strings.TrimRight(s.BaseURL, "/")
 	base, err := url.Parse(s.BaseURL)
 	if err != nil || display.Link(s.BaseURL) == "" || base.RawQuery != "" || base.Fragment != "" {
-		return nil, fmt.Errorf("parse base address %.200q: not http://host or https://host with a path at most", s.BaseURL)
+		return nil, fmt.Errorf("parse base address %.200q: not http://host or https://host with a path at most",
+			s.BaseURL)
 	}
 	for name := range s.Templates {
 		if _, known := slices.BinarySearch(TemplateNames(), name); !known {
@@ -99,7 +100,9 @@ func NewPages(s Site) (*Pages, error) {
 	if layout.Lookup("layout") == nil || layout.Lookup(serviceRow) == nil {
 		return nil, fmt.Errorf("parse layout: layout.html does not define %q, or parts.html %q", "layout", serviceRow)
 	}
-	for _, kind := range []string{kindHome, kindServices, kindService, kindStatus, kindReference, kindGuide, kindFacilitators, kindFacilitator, kindCoverage, kindSubmit, kindGroups, kindGroup, kindChanges, kindCompare, kindFailure, kindNotFound} {
+	for _, kind := range []string{kindHome, kindServices, kindService, kindStatus, kindReference, kindGuide,
+		kindFacilitators, kindFacilitator, kindCoverage, kindSubmit, kindGroups, kindGroup, kindChanges, kindCompare,
+		kindFailure, kindNotFound} {
 		t, err := layout.Clone()
 		if err == nil {
 			t, err = p.parse(t, kind+".html")

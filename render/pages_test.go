@@ -61,7 +61,8 @@ func TestHead(t *testing.T) {
 		NotIn(".sample"))
 	expect(t, servicePage(e, acme()),
 		In("title", IsText("Acme Quotes · Tollbook")),
-		In("meta[name=description]", HasAttr("content", "Prices of stocks, currencies and metals, by the quote, with a minute's delay.")),
+		In("meta[name=description]", HasAttr("content",
+			"Prices of stocks, currencies and metals, by the quote, with a minute's delay.")),
 		In("link[rel=canonical]", HasAttr("href", "https://tollbook.example/services/acme.html")),
 		In("link[rel=alternate]", HasAttr("href", "/v1/services/acme.json")))
 	expect(t, e.NotFound, In("meta[name=robots]", HasAttr("content", "noindex")), NotIn("link[rel=canonical]"))
@@ -75,7 +76,8 @@ func TestFooter(t *testing.T) {
 			In("a[rel=license]", IsText("CC BY 4.0"), HasAttr("href", "https://creativecommons.org/licenses/by/4.0/")),
 			In("a[href='/v1/services.json']", IsText("/v1/services")),
 			In("a[href='mailto:hello@tollbook.example']")))
-	none := newPages(t, render.Site{BaseURL: "https://tollbook.example"}).Edition(&site.Snapshot{Now: site.NewTime(now)})
+	none := newPages(t, render.Site{BaseURL: "https://tollbook.example"}).
+		Edition(&site.Snapshot{Now: site.NewTime(now)})
 	expect(t, none.Home, In("footer", NoText("next build"), NoText("Corrections")))
 }
 
@@ -108,7 +110,8 @@ func TestServiceKeepsItsBytes(t *testing.T) {
 	}
 	l := acme()
 	l.Detail.Assessment.UpdatedAt = ptr(ago(3 * time.Minute))
-	expect(t, servicePage(book(t, world()), l), In("footer", HasText("Facts as of 20 Nov 2026, 23:42 UTC"), NoText("next build")))
+	expect(t, servicePage(book(t, world()), l), In("footer", HasText("Facts as of 20 Nov 2026, 23:42 UTC"),
+		NoText("next build")))
 }
 
 func TestSample(t *testing.T) {
@@ -122,14 +125,16 @@ func TestSample(t *testing.T) {
 
 func TestBaseURL(t *testing.T) {
 	t.Parallel()
-	e := newPages(t, render.Site{Title: "Tolls", BaseURL: "https://example.test/a/b/", Contact: "https://example.test/contact"}).Edition(world())
+	e := newPages(t, render.Site{Title: "Tolls", BaseURL: "https://example.test/a/b/",
+		Contact: "https://example.test/contact"}).Edition(world())
 	expect(t, servicePage(e, acme()),
 		In("title", IsText("Acme Quotes · Tolls")),
 		In("link[rel=canonical]", HasAttr("href", "https://example.test/a/b/services/acme.html")),
 		In("link[rel=icon]", HasAttr("href", "/a/b/favicon.svg")),
 		In(".brand", HasAttr("href", "/a/b/")),
 		In("footer", In("a[href='https://example.test/contact']")))
-	for _, bad := range []string{"", "tollbook.example", "javascript:alert(1)", "ftp://tollbook.example", "https://t.example/?a=b", "https://u:p@t.example", "https://t.example/#x", "http://[::1"} {
+	for _, bad := range []string{"", "tollbook.example", "javascript:alert(1)", "ftp://tollbook.example",
+		"https://t.example/?a=b", "https://u:p@t.example", "https://t.example/#x", "http://[::1"} {
 		if _, err := render.NewPages(render.Site{BaseURL: bad}); err == nil {
 			t.Errorf("base address %q was taken", bad)
 		}
@@ -149,16 +154,21 @@ func TestHome(t *testing.T) {
 		Nth(".figures > div", 0, In("dt", IsText("Services")), In("dd", IsText("53"))),
 		Nth(".figures > div", 1, In("dt", IsText("Online")), In("dd", IsText("39"))),
 		Nth(".figures > div", 2, In("dt", IsText("Median price")), In("dd", IsText("$0.01"))),
-		Nth(".figures > div", 3, In("dt", IsText("Settled, 30 d")), In("dd", IsText("$1,234,568"), HasAttr("title", "$1,234,567.891011"))),
+		Nth(".figures > div", 3, In("dt", IsText("Settled, 30 d")),
+			In("dd", IsText("$1,234,568"), HasAttr("title", "$1,234,567.891011"))),
 		Nth(".figures > div", 4, In("dt", IsText("Checks an hour")), In("dd", IsText("214"))),
 		Count("section[aria-labelledby=newest] tbody tr", 6),
-		In("section[aria-labelledby=newest] tbody tr a", IsText("Fresh Listing"), HasAttr("href", "/services/fresh.html")),
-		Nth("section[aria-labelledby=changes] li:has(.kind)", 2, In("a", IsText("Acme Quotes")), In("time", IsText("20 Nov 2026, 20:45 UTC")),
+		In("section[aria-labelledby=newest] tbody tr a", IsText("Fresh Listing"),
+			HasAttr("href", "/services/fresh.html")),
+		Nth("section[aria-labelledby=changes] li:has(.kind)", 2, In("a", IsText("Acme Quotes")),
+			In("time", IsText("20 Nov 2026, 20:45 UTC")),
 			In(".moves li", HasText("GET /quote Base $0.002→$0.0025 up"))),
 		Count("section[aria-labelledby=checks] tbody tr", 10),
 		In("section[aria-labelledby=checks] tbody tr", HasText("20 Nov, 23:41:01 Acme Quotes up 650 ms")),
-		In("section[aria-labelledby=categories] tbody tr", HasText("AI 7"), In("a", HasAttr("href", "/categories/ai.html")), In("rect", HasAttr("width", "100"))),
-		In("section[aria-labelledby=networks] tbody tr", HasText("Base 52"), In("a", HasAttr("href", "/networks/bse.html"))),
+		In("section[aria-labelledby=categories] tbody tr", HasText("AI 7"),
+			In("a", HasAttr("href", "/categories/ai.html")), In("rect", HasAttr("width", "100"))),
+		In("section[aria-labelledby=networks] tbody tr", HasText("Base 52"),
+			In("a", HasAttr("href", "/networks/bse.html"))),
 		In("section[aria-labelledby=machines] a[href='/v1/services.json']"))
 }
 
@@ -197,10 +207,14 @@ func TestServicesPage(t *testing.T) {
 		Each("thead th", HasAttr("scope", "col")),
 		Each("tbody th", HasAttr("scope", "row")),
 		In("caption", IsText("Services, newest first")),
-		Nth("tbody tr", 0, In("a", IsText("Fresh Listing"), HasAttr("href", "/services/fresh.html")), In(".state-unknown", IsText("unknown")),
-			In("td[data-label='Price from']", IsText("—not known")), In("td[data-label='Uptime 24 h']", IsText("—not known")), NoText("0 %")),
-		Nth("tbody tr", 2, In(".tag", IsText("AI")), In(".state-online", In("use", HasAttr("href", "#mark-online")), IsText("online")),
-			In("td[data-label='Price from']", IsText("$0.01")), In("td[data-label=Networks] li", IsText("Base"), HasAttr("title", "BSE, eip155:8453")),
+		Nth("tbody tr", 0, In("a", IsText("Fresh Listing"), HasAttr("href", "/services/fresh.html")),
+			In(".state-unknown", IsText("unknown")),
+			In("td[data-label='Price from']", IsText("—not known")),
+			In("td[data-label='Uptime 24 h']", IsText("—not known")), NoText("0 %")),
+		Nth("tbody tr", 2, In(".tag", IsText("AI")),
+			In(".state-online", In("use", HasAttr("href", "#mark-online")), IsText("online")),
+			In("td[data-label='Price from']", IsText("$0.01")),
+			In("td[data-label=Networks] li", IsText("Base"), HasAttr("title", "BSE, eip155:8453")),
 			In("td[data-label='Uptime 24 h']", IsText("99.95 %")), In("td[data-label=Response]", IsText("120 ms"))),
 		In(".pager", NotIn("a[rel=prev]"), In("a[rel=next]", HasAttr("href", "/services/sort=newest/page=2.html")),
 			In("a[aria-current=page]", HasAttr("href", "/services.html"))))
@@ -216,10 +230,13 @@ func TestServicesPage(t *testing.T) {
 func TestStatusPage(t *testing.T) {
 	t.Parallel()
 	expect(t, book(t, world()).StatusPage,
-		In(".figures", HasText("Services 53"), HasText("online 39"), HasText("degraded 7"), HasText("offline 6"), HasText("unknown 1")),
-		Nth("h2.group", 0, IsText("offline 6")), Nth("h2.group", 1, IsText("degraded 7")), Nth("h2.group", 2, IsText("unknown 1")), Nth("h2.group", 3, IsText("online 39")),
+		In(".figures", HasText("Services 53"), HasText("online 39"), HasText("degraded 7"), HasText("offline 6"),
+			HasText("unknown 1")),
+		Nth("h2.group", 0, IsText("offline 6")), Nth("h2.group", 1, IsText("degraded 7")),
+		Nth("h2.group", 2, IsText("unknown 1")), Nth("h2.group", 3, IsText("online 39")),
 		Count("tbody tr", 53),
-		In("section[aria-labelledby=offline] tbody tr", In("a", HasAttr("href", "/services/plain-05.html")), HasText("0 %"), HasText("96"),
+		In("section[aria-labelledby=offline] tbody tr", In("a", HasAttr("href", "/services/plain-05.html")),
+			HasText("0 %"), HasText("96"),
 			In("td[data-label=Response]", IsText("—not known")), In("time", IsText("20 Nov 2026, 23:40"))),
 		In("section[aria-labelledby=unknown] td[data-label='Last checked, UTC']", IsText("—not known")))
 }
@@ -228,7 +245,8 @@ func TestServicePage(t *testing.T) {
 	t.Parallel()
 	expect(t, servicePage(book(t, world()), acme()),
 		In("h1", IsText("Acme Quotes")),
-		In(".now", HasText("online"), HasText("verified"), HasText("checked 20 Nov 2026, 23:41 UTC"), NoText("in a row")),
+		In(".now", HasText("online"), HasText("verified"), HasText("checked 20 Nov 2026, 23:41 UTC"),
+			NoText("in a row")),
 		In(".masthead a[href='https://acme.test/about']", HasAttr("rel", "nofollow noopener")),
 		Nth(".figures > div", 0, In("dt", IsText("Price from, in USDC")), In("dd", IsText("$0.0025"))),
 		Nth(".figures > div", 1, In("dd", IsText("99.4 %"))),
@@ -245,7 +263,8 @@ func TestServicePage(t *testing.T) {
 
 		In("svg.days", Count("g", 90), Count(".gap", 3), Count("g > title", 90)),
 		In("svg.speed", Count("rect", 87)),
-		In("section[aria-labelledby=uptime] .strip figcaption", HasText("87 days with checks, 3 without; lowest 62.5 % on")),
+		In("section[aria-labelledby=uptime] .strip figcaption",
+			HasText("87 days with checks, 3 without; lowest 62.5 % on")),
 		Nth(".windows tbody tr", 1, HasText("7 days 99.95 % 7 of 7 672")),
 		Nth(".windows tbody tr", 3, HasText("90 days —not known 0 of 90 0")),
 		In(".twin", Count("tbody tr", 90), Nth("tbody tr", 47, HasText("no check"))),
@@ -254,24 +273,32 @@ func TestServicePage(t *testing.T) {
 		In("section[aria-labelledby=conformance]", HasText("Grade A: 13 of 14 checks pass"),
 			Nth(".checklist li", 0, HasText("pass The answer holds"), NotIn(".found"), NotIn(".mend")),
 			Nth(".checklist li", 1, HasText("fail Prices are plausible"), HasAttr("title", "price_sane"),
-				In(".found", IsText(`GET /quote, row 1: amount "0.01" is no whole number`)), In(".mend", IsText("Write digits."))),
+				In(".found", IsText(`GET /quote, row 1: amount "0.01" is no whole number`)),
+				In(".mend", IsText("Write digits."))),
 			Nth(".warnings li", 0, IsText("Every row asks for test money."), HasAttr("title", "testnet_only")),
 			Nth(".warnings li", 1, IsText("An address has a bad checksum. GET /quote payTo 0x1")),
 			In("a[href='/v1/services/acme/evidence.json']", HasText("Requests and answers"))),
 		In("section[aria-labelledby=endpoints] .unasked", HasText("They are not down"), Count("li", 1),
 			In("li", IsText("POST /of/{symbol} the address has a placeholder, {symbol}"))),
-		In("section[aria-labelledby=risk]", Count(".flag", 2), In(".flag-danger", HasText("plain http danger an endpoint answers over http"))),
-		In("section[aria-labelledby=recipients]", HasText("GET /quote Base"), In("del .recipient", HasAttr("title", "0x1111111111111111111111111111111111111111")),
+		In("section[aria-labelledby=risk]", Count(".flag", 2),
+			In(".flag-danger", HasText("plain http danger an endpoint answers over http"))),
+		In("section[aria-labelledby=recipients]", HasText("GET /quote Base"),
+			In("del .recipient", HasAttr("title", "0x1111111111111111111111111111111111111111")),
 			In("ins .recipient", HasAttr("title", payTo))),
 		In("section[aria-labelledby=changes]", Count("ol > li", 3),
-			Nth("ol > li", 0, Nth(".moves li", 0, IsText("GET /quote Base $0.002→$0.0025 up"), In("del", HasAttr("title", "2,000 atomic units of USDC"))),
-				Nth(".moves li", 1, IsText("POST /history/{symbol} xrpl:0 20,000 atomic units of UNKNOWN→15,000 atomic units of UNKNOWN down"))),
+			Nth("ol > li", 0, Nth(".moves li", 0, IsText("GET /quote Base $0.002→$0.0025 up"),
+				In("del", HasAttr("title", "2,000 atomic units of USDC"))),
+				Nth(".moves li", 1,
+					IsText(
+						"POST /history/{symbol} xrpl:0 20,000 atomic units of UNKNOWN→15,000 atomic units of UNKNOWN down"))),
 			Nth("ol > li", 1, HasText("Recipient"), HasText("0x1111…1111→0x2096…287C")),
-			Nth("ol > li", 2, HasText("new endpoint"), HasText("GET /old endpoint gone"), HasText("POST /history/{symbol} Base upto in USDC"))),
+			Nth("ol > li", 2, HasText("new endpoint"), HasText("GET /old endpoint gone"),
+				HasText("POST /history/{symbol} Base upto in USDC"))),
 		In("section[aria-labelledby=checks]", Count("tbody tr", 20), HasText("20 of 2,821 checks kept"),
 			Nth("tbody tr", 0, HasText("20 Nov, 23:41:01 up 402 650 ms 3")),
 			Nth("tbody tr", 7, HasText("down —not known —not known 0 connection refused"))),
-		In("section[aria-labelledby=provenance]", HasText("CC-BY-4.0, attribution required"), In("a[href='https://tollbook.example/services/acme']")))
+		In("section[aria-labelledby=provenance]", HasText("CC-BY-4.0, attribution required"),
+			In("a[href='https://tollbook.example/services/acme']")))
 }
 
 // What was never looked at is unknown, not zero.
@@ -287,7 +314,8 @@ func TestServiceNeverChecked(t *testing.T) {
 		Each(".windows td:nth-child(2)", IsText("—not known")),
 		NotIn("svg.days"), NotIn("svg.speed"), NotIn(".twin"),
 		In("section[aria-labelledby=uptime] .strip", HasText("No check in the last 90 days.")),
-		In("section[aria-labelledby=endpoints] .empty"), In("section[aria-labelledby=conformance] .empty"), In("section[aria-labelledby=risk] .empty"),
+		In("section[aria-labelledby=endpoints] .empty"), In("section[aria-labelledby=conformance] .empty"),
+		In("section[aria-labelledby=risk] .empty"),
 		In("section[aria-labelledby=changes] .empty"), In("section[aria-labelledby=checks] .empty"))
 }
 
@@ -305,8 +333,10 @@ func TestServiceLongHistory(t *testing.T) {
 	t.Parallel()
 	l := acme()
 	for i := range 1200 {
-		l.Changes = append(l.Changes, record(&l.Detail, site.PriceChanged, dayTime, site.PriceSummary{PriceChanges: make([]site.PriceChange, 40)}))
-		l.Detail.PayToChanges = append(l.Detail.PayToChanges, site.PayToChange{Endpoint: fmt.Sprintf("GET /%d", i), ObservedAt: ago(dayTime)})
+		l.Changes = append(l.Changes, record(&l.Detail, site.PriceChanged, dayTime,
+			site.PriceSummary{PriceChanges: make([]site.PriceChange, 40)}))
+		l.Detail.PayToChanges = append(l.Detail.PayToChanges,
+			site.PayToChange{Endpoint: fmt.Sprintf("GET /%d", i), ObservedAt: ago(dayTime)})
 	}
 	expect(t, servicePage(book(t, world()), l),
 		In("section[aria-labelledby=changes]", Count("ol > li", 25), HasText("1,178 earlier changes not shown"),
@@ -320,7 +350,8 @@ func TestHostile(t *testing.T) {
 	e := book(t, world())
 	expect(t, servicePage(e, nasty()),
 		In("h1", HasText("</script><script>alert(1)</script>")),
-		Count("script", 1), Count("img", 1), In("script[type='application/ld+json']"), In(".embed img"), NotIn("a[href^='javascript']"), NotIn("a[href*='Zgotmpl']"), NotIn(".endpoint pre.command"),
+		Count("script", 1), Count("img", 1), In("script[type='application/ld+json']"), In(".embed img"),
+		NotIn("a[href^='javascript']"), NotIn("a[href*='Zgotmpl']"), NotIn(".endpoint pre.command"),
 		In(".masthead", HasText("javascript:alert(1)")),
 		In("section[aria-labelledby=provenance]", HasText("javascript:alert(1)"), NotIn("a")))
 	expect(t, e.Home, NotIn("script:not([type='application/ld+json'])"), NotIn("img"))
@@ -346,7 +377,8 @@ func TestSameBytes(t *testing.T) {
 		s := world()
 		e := book(t, s)
 		var all []byte
-		for _, page := range []func() ([]byte, error){e.Home, e.StatusPage, e.NotFound, servicePage(e, acme()), servicePage(e, nasty())} {
+		for _, page := range []func() ([]byte, error){e.Home, e.StatusPage, e.NotFound, servicePage(e, acme()),
+			servicePage(e, nasty())} {
 			b, err := page()
 			if err != nil {
 				t.Fatal(err)
@@ -388,7 +420,10 @@ func TestAssets(t *testing.T) {
 	t.Parallel()
 	p := newPages(t, render.Site{BaseURL: "https://tollbook.example"})
 	assets := p.Assets()
-	if len(assets) != 7 || !strings.HasPrefix(assets[4].Key, "assets/compare.") || !strings.HasPrefix(assets[3].Key, "assets/services.") || !strings.HasPrefix(assets[2].Key, "assets/submit.") || !strings.HasPrefix(assets[0].Key, "assets/site.") || len(assets[0].Key) != len("assets/site.01234567.css") || assets[1].Key != render.FaviconKey {
+	if len(assets) != 7 || !strings.HasPrefix(assets[4].Key, "assets/compare.") ||
+		!strings.HasPrefix(assets[3].Key, "assets/services.") || !strings.HasPrefix(assets[2].Key, "assets/submit.") ||
+		!strings.HasPrefix(assets[0].Key, "assets/site.") || len(assets[0].Key) != len("assets/site.01234567.css") ||
+		assets[1].Key != render.FaviconKey {
 		t.Fatalf("there are %d assets, the first of them %s", len(assets), assets[0].Key)
 	}
 	expect(t, p.Edition(world()).Home, In("link[rel=stylesheet]", HasAttr("href", "/"+assets[0].Key)))

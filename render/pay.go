@@ -15,7 +15,8 @@ func pay(method, address string) string {
 	switch method {
 	case "GET":
 	case "POST", "PUT", "PATCH":
-		request = `, {` + "\n" + `  method: "` + method + `", headers: { "content-type": "application/json" }, body: JSON.stringify({}),` + "\n}"
+		request = `, {` + "\n" + `  method: "` + method +
+			`", headers: { "content-type": "application/json" }, body: JSON.stringify({}),` + "\n}"
 	default:
 		request = `, { method: "` + method + `" }`
 	}

@@ -39,7 +39,8 @@ func (p *Pages) palette() (card.Colours, error) {
 	}
 	ours, _ := schemes(css)
 	of := func(token string) string { return cmp.Or(p.light[token], ours[token]) }
-	return card.Colours{Ground: of("tint"), Paper: of("paper"), Rule: of("rule"), Ink: of("ink"), Muted: of("ink-2"), Accent: of("link")}, nil
+	return card.Colours{Ground: of("tint"), Paper: of("paper"), Rule: of("rule"), Ink: of("ink"), Muted: of("ink-2"),
+		Accent: of("link")}, nil
 }
 
 // readIcons are the icon of the pages, and the two that programs ask for which know no SVG: the operator's own, or
@@ -128,7 +129,8 @@ func (e *Edition) draw() (*drawing, error) {
 	if s.Sample {
 		c.Note = "Sample data"
 	}
-	cards, names, alts := []card.Card{c}, []string{""}, []string{s.Title + ": " + display.Line(s.Description, display.MaxBlurb)}
+	cards, names, alts := []card.Card{c}, []string{""},
+		[]string{s.Title + ": " + display.Line(s.Description, display.MaxBlurb)}
 	stems := []string{"card"}
 	largest := slices.Clone(e.categories)
 	slices.SortStableFunc(largest, func(a, b *Group) int { return cmp.Compare(b.figures.Services, a.figures.Services) })

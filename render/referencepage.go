@@ -24,7 +24,8 @@ type API struct {
 // API describes the API with examples of the snapshot.
 func (e *Edition) API(x openapi.Examples) (*API, error) {
 	s := &e.pages.site
-	d, err := openapi.New(openapi.Directory{Title: s.Title, BaseURL: s.BaseURL, Contact: s.Contact, Sample: s.Sample}, x)
+	d, err := openapi.New(openapi.Directory{Title: s.Title, BaseURL: s.BaseURL, Contact: s.Contact, Sample: s.Sample},
+		x)
 	return &API{d, e}, err
 }
 
@@ -56,7 +57,8 @@ func (a *API) Markdown() (Asset, error) {
 	}
 	key := bareKey(referenceRoute, "")
 	b := e.twin("API", key)
-	fmt.Fprintf(b, "\nEvery route, under %s. Types and examples are in %s\n", e.pages.site.BaseURL, e.address(openAPIKey))
+	fmt.Fprintf(b, "\nEvery route, under %s. Types and examples are in %s\n", e.pages.site.BaseURL,
+		e.address(openAPIKey))
 	for _, group := range body.Groups {
 		fmt.Fprintf(b, "\n## %s\n", group.Name)
 		for _, op := range group.Operations {

@@ -95,14 +95,18 @@ func (e *Surroundings) ServicePage(t *Told, peers []Peer) ([]byte, error) {
 func (e *Surroundings) servicePage(l *Told, peers []Peer) page {
 	d := &l.Detail
 	s := service{
-		ServiceDetail: *d, Chips: e.chips(d.Networks), Windows: chart.UptimeRows(&d.Uptime), Strip: chart.NewStrip(l.Uptime, e.calendar),
+		ServiceDetail: *d, Chips: e.chips(d.Networks), Windows: chart.UptimeRows(&d.Uptime),
+		Strip:   chart.NewStrip(l.Uptime, e.calendar),
 		Grounds: l.grounds, Settled: e.settled(l.Listing),
 		Open:       len(d.Endpoints) <= openEndpoints,
 		Checks:     l.Checks.Newest[:min(serviceChecks, len(l.Checks.Newest))],
 		TotalCheck: max(l.Checks.Index.Total(), int64(len(l.Checks.Newest))),
-		Prices:     chart.NewPrices(l.Prices, d.MinPriceUSD, e.calendar), PricesJSON: e.pages.href(seriesKey("price", d.Slug)),
-		Badge: e.address(badgeKey(d.Slug, ".svg")), BadgeKey: badgeKey(d.Slug, ".svg"), BadgeJSON: e.pages.href(badgeKey(d.Slug, ".json")), PageURL: e.address(serviceKey(d.Slug)),
-		Category: e.shown.GroupKeys[d.Category], Atom: serviceFeedKey(d.Slug, ".xml"), Feed: serviceFeedKey(d.Slug, ".json"),
+		Prices:     chart.NewPrices(l.Prices, d.MinPriceUSD, e.calendar),
+		PricesJSON: e.pages.href(seriesKey("price", d.Slug)),
+		Badge:      e.address(badgeKey(d.Slug, ".svg")), BadgeKey: badgeKey(d.Slug, ".svg"),
+		BadgeJSON: e.pages.href(badgeKey(d.Slug, ".json")), PageURL: e.address(serviceKey(d.Slug)),
+		Category: e.shown.GroupKeys[d.Category], Atom: serviceFeedKey(d.Slug, ".xml"),
+		Feed:       serviceFeedKey(d.Slug, ".json"),
 		UptimeJSON: e.pages.href(bareKey("uptime", d.Slug)),
 		ChecksJSON: e.pages.href(bareKey("service-checks", d.Slug)),
 	}
@@ -114,7 +118,8 @@ func (e *Surroundings) servicePage(l *Told, peers []Peer) page {
 	s.MoreRows = max(0, len(d.Endpoints)-pageEndpoints)
 	for i := range d.Endpoints[:min(len(d.Endpoints), pageEndpoints)] {
 		if i >= fullEndpoints {
-			s.Further = append(s.Further, endpoint{Endpoint: &d.Endpoints[i], From: display.DollarsOrNull(d.Endpoints[i].MinPriceUSD)})
+			s.Further = append(s.Further, endpoint{Endpoint: &d.Endpoints[i],
+				From: display.DollarsOrNull(d.Endpoints[i].MinPriceUSD)})
 			continue
 		}
 		s.Rows = append(s.Rows, e.endpoint(d.BaseURL, &d.Endpoints[i], i < payExamples))
@@ -128,8 +133,10 @@ func (e *Surroundings) servicePage(l *Told, peers []Peer) page {
 	}
 	s.More = len(l.Changes) - len(s.Changes)
 	return page{
-		Key: serviceKey(d.Slug), Kind: kindService, JSON: bareKey("service", d.Slug), Title: display.Line(display.Name(d.Name), display.MaxTitle),
-		Description: describe(d), Atom: s.Atom, Feed: s.Feed, About: e.aboutService(d), Up: crumb{"Services", listKey(1)}, Category: d.Category, Twin: true, Now: newest(d), Body: s,
+		Key: serviceKey(d.Slug), Kind: kindService, JSON: bareKey("service", d.Slug),
+		Title:       display.Line(display.Name(d.Name), display.MaxTitle),
+		Description: describe(d), Atom: s.Atom, Feed: s.Feed, About: e.aboutService(d),
+		Up: crumb{"Services", listKey(1)}, Category: d.Category, Twin: true, Now: newest(d), Body: s,
 	}
 }
 
@@ -171,7 +178,8 @@ func (e *Surroundings) payment(entry site.PricingEntry, variable bool) chart.Pay
 	if entry.NetworkCAIP2 != nil {
 		on = e.network(*entry.NetworkCAIP2)
 	}
-	p := chart.Payment{PricingEntry: entry, Network: on.Label, NetworkID: on.Title, Maximum: variable && entry.Scheme != "exact"}
+	p := chart.Payment{PricingEntry: entry, Network: on.Label, NetworkID: on.Title,
+		Maximum: variable && entry.Scheme != "exact"}
 	if n, ok := atomic(entry.Price); ok {
 		p.Exact = display.GroupDigits(string(n)) + " atomic units"
 	}

@@ -36,7 +36,8 @@ type pageLink struct {
 }
 
 // listing prepares a page of a list; rows are those of the page alone, key names the file of a page.
-func (e *Edition) listing(items []*site.ServiceListItem, meta site.PaginationMeta, key func(n int) string) (listing, error) {
+func (e *Edition) listing(items []*site.ServiceListItem, meta site.PaginationMeta, key func(n int) string) (listing,
+	error) {
 	first := (meta.Page-1)*meta.PerPage + 1
 	l := listing{Meta: meta, First: first, Last: first + len(items) - 1}
 	var err error
@@ -93,7 +94,8 @@ func (e *Edition) ServicesPage(rows []*site.ServiceListItem, meta site.Paginatio
 	}
 	label := orderLabels[order]
 	l.Caption = "Services, " + label[1]
-	b := services{listing: l, Order: label[1], Categories: bySize(e.categories), Networks: bySize(e.networks), Status: e.snapshot.Status,
+	b := services{listing: l, Order: label[1], Categories: bySize(e.categories), Networks: bySize(e.networks),
+		Status: e.snapshot.Status,
 		Search: e.pages.prefix + site.ByName("services").Pattern, Codes: e.snapshot.Networks}
 	title := "Services"
 	for _, o := range site.Orders {
@@ -110,8 +112,10 @@ func (e *Edition) ServicesPage(rows []*site.ServiceListItem, meta site.Paginatio
 		data = data.With("sort", order)
 	}
 	return e.render(page{
-		Key: orderedKey(order, meta.Page), Kind: kindServices, JSON: data.Key(), Title: title, Policy: submitPolicy, Script: e.pages.finder, Twin: order == site.OrderNewest && meta.Page == 1,
-		Description: fmt.Sprintf("%s that charge per request over HTTP 402, %s, with status, price, networks, uptime and response time.",
+		Key: orderedKey(order, meta.Page), Kind: kindServices, JSON: data.Key(), Title: title, Policy: submitPolicy,
+		Script: e.pages.finder, Twin: order == site.OrderNewest && meta.Page == 1,
+		Description: fmt.Sprintf(
+			"%s that charge per request over HTTP 402, %s, with status, price, networks, uptime and response time.",
 			display.Plural(int64(meta.Total), "service", "services"), label[1]),
 		About: aboutList(l.First, meta.Total, e.entries(rows)),
 		Body:  b,

@@ -11,22 +11,30 @@ func TestFacilitatorsPage(t *testing.T) {
 	t.Parallel()
 	expect(t, book(t, world()).FacilitatorsPage,
 		In("title", IsText("Facilitators · Tollbook")),
-		In("link[rel=alternate]", HasAttr("href", "/v1/facilitators/timeframe=30d/include=timeseries/days=90/per_page=100/page=1.json")),
+		In("link[rel=alternate]",
+			HasAttr("href", "/v1/facilitators/timeframe=30d/include=timeseries/days=90/per_page=100/page=1.json")),
 		In(".figures", HasText("$1,234,568"), HasText("812,345")),
-		In(".facilitators tbody tr:first-child", HasText("$123,456,789,012.35"), In("a", HasAttr("href", "/facilitators/loud.rs.html"))),
-		In(".facilitators tbody tr:nth-child(2)", HasText("2."), HasText("Acme Pay"), HasText("$1,234,567.89"), In("svg[role=img][aria-label]"),
+		In(".facilitators tbody tr:first-child", HasText("$123,456,789,012.35"),
+			In("a", HasAttr("href", "/facilitators/loud.rs.html"))),
+		In(".facilitators tbody tr:nth-child(2)", HasText("2."), HasText("Acme Pay"), HasText("$1,234,567.89"),
+			In("svg[role=img][aria-label]"),
 			In("td[title='$1,234,567.891011']")),
 		NotIn(".facilitators tbody tr:nth-child(3)"),
 		In("section[aria-labelledby=listed]", In("a[href='/facilitators/quiet.html']", IsText("Quiet"))),
 		In("nav a[aria-current=page]", IsText("Facilitators")))
 	s := world()
 	s.Facilitators = append(s.Facilitators, site.FacilitatorDetail{
-		FacilitatorListItem: site.FacilitatorListItem{FacilitatorID: "far", Name: "Far", WebsiteURL: "https://far.test", Verification: site.VerifiedOnChain},
-		Settlers:            []site.FacilitatorSettler{{NetworkCAIP2: "eip155:42220"}},
+		FacilitatorListItem: site.FacilitatorListItem{FacilitatorID: "far", Name: "Far", WebsiteURL: "https://far.test",
+			Verification: site.VerifiedOnChain},
+		Settlers: []site.FacilitatorSettler{{NetworkCAIP2: "eip155:42220"}},
 	})
-	expect(t, book(t, s).FacilitatorsPage, In("section[aria-labelledby=unread]", In("a", IsText("Far"))), In(".facilitators", NoText("Far")))
-	expect(t, func() ([]byte, error) { return book(t, s).FacilitatorPage(&s.Facilitators[3]) }, In(".empty", HasText("That is not zero.")), NotIn(".figures"))
-	expect(t, book(t, &site.Snapshot{Now: site.NewTime(now)}).FacilitatorsPage, In(".empty", HasText("No facilitator is measured")), NotIn("#listed"))
+	expect(t, book(t, s).FacilitatorsPage, In("section[aria-labelledby=unread]", In("a", IsText("Far"))),
+		In(".facilitators", NoText("Far")))
+	expect(t, func() ([]byte, error) {
+		return book(t, s).FacilitatorPage(&s.Facilitators[3])
+	}, In(".empty", HasText("That is not zero.")), NotIn(".figures"))
+	expect(t, book(t, &site.Snapshot{Now: site.NewTime(now)}).FacilitatorsPage,
+		In(".empty", HasText("No facilitator is measured")), NotIn("#listed"))
 }
 
 func TestFacilitatorPage(t *testing.T) {
@@ -48,7 +56,8 @@ func TestFacilitatorPage(t *testing.T) {
 		In("section[aria-labelledby=services]", HasText("and 1 other")),
 		In("section[aria-labelledby=accounts]", In("code", HasAttr("title", payTo)), HasText("no longer used")))
 	expect(t, page(1), NotIn("a[href^=javascript]"))
-	expect(t, page(2), In(".tag", IsText("listed, not measured")), NotIn(".figures"), NotIn("svg.volume"), In("#volume ~ .empty", HasText("Nothing is measured")),
+	expect(t, page(2), In(".tag", IsText("listed, not measured")), NotIn(".figures"), NotIn("svg.volume"),
+		In("#volume ~ .empty", HasText("Nothing is measured")),
 		In("section[aria-labelledby=accounts] .empty", IsText("It has published none.")))
 }
 
@@ -57,16 +66,20 @@ func TestCoveragePage(t *testing.T) {
 	expect(t, book(t, world()).CoveragePage,
 		In("h1", IsText("What is not known")),
 		In("link[rel=alternate]", HasAttr("href", "/v1/coverage.json")),
-		In(".covered tbody tr:first-child", HasText("Base"), HasText("measured"), HasText("27 Aug 2026"), HasText("23,456,789"), HasText("60\u00a0s")),
+		In(".covered tbody tr:first-child", HasText("Base"), HasText("measured"), HasText("27 Aug 2026"),
+			HasText("23,456,789"), HasText("60\u00a0s")),
 		In(".covered tbody tr:nth-child(2)", HasText("being read"), In(".none")),
 		In(".covered tbody tr:nth-child(3)", HasText("not measured")),
 		In(".covered tbody tr:nth-child(4)", HasText("test network")),
 		In(".seen", HasText("10\u00a0%"), HasText("123,456")),
 		In("section[aria-labelledby=candidates]", HasText("1,234"), HasText("$12.34")),
 		In(".quality tbody tr:nth-child(4)", HasText("$999,000.00"), In("rect[width='81']")),
-		In("section[aria-labelledby=operators]", HasText("53\u00a0services belong to 51\u00a0operators"), In("a[href='/services/plain-00.html']")))
-	expect(t, book(t, &site.Snapshot{Now: site.NewTime(now), Coverage: site.CoverageReport{AsOf: site.NewTime(now)}}).CoveragePage,
-		In("section[aria-labelledby=networks] .empty"), In("section[aria-labelledby=unattributed] .empty"), In("section[aria-labelledby=candidates] .empty"), In("section[aria-labelledby=operators] .empty"))
+		In("section[aria-labelledby=operators]", HasText("53\u00a0services belong to 51\u00a0operators"),
+			In("a[href='/services/plain-00.html']")))
+	expect(t, book(t, &site.Snapshot{Now: site.NewTime(now), Coverage: site.CoverageReport{AsOf: site.NewTime(now)}}).
+		CoveragePage,
+		In("section[aria-labelledby=networks] .empty"), In("section[aria-labelledby=unattributed] .empty"),
+		In("section[aria-labelledby=candidates] .empty"), In("section[aria-labelledby=operators] .empty"))
 }
 
 func TestSettledOfAService(t *testing.T) {
@@ -74,18 +87,24 @@ func TestSettledOfAService(t *testing.T) {
 	e := book(t, world())
 	in := func(checks ...Checker) Checker { return In("section[aria-labelledby=settled]", checks...) }
 	expect(t, servicePage(e, acme()), in(
-		In("svg.volume", In("rect.gap")), HasText("$1,234.57"), HasText("93.21\u00a0%"), HasText("concentrated"), HasText("1.23 ×"), HasText("$0.0025"),
-		In("a[href='/facilitators/acme-pay.html']", IsText("Acme Pay")), HasText("gone"), // a facilitator that is listed no more
+		In("svg.volume", In("rect.gap")), HasText("$1,234.57"), HasText("93.21\u00a0%"), HasText("concentrated"),
+		HasText("1.23 ×"), HasText("$0.0025"),
+		// a facilitator that is listed no more
+		In("a[href='/facilitators/acme-pay.html']", IsText("Acme Pay")), HasText("gone"),
 		HasText("Its recipient is shared with another service"), In("a[href='/services/plain-00.html']"),
-		In("a[href='/coverage.html']"), In("a[href='/v1/services/acme/volume/period=all.json']"), In("a[href='/v1/services/acme/buyers/period=all.json']")))
+		In("a[href='/coverage.html']"), In("a[href='/v1/services/acme/volume/period=all.json']"),
+		In("a[href='/v1/services/acme/buyers/period=all.json']")))
 	for _, status := range []string{site.TractionNoPayTo, site.TractionUnmeasured, site.TractionUnresponsive} {
 		l := acme()
 		l.Detail.Assessment.Traction = site.Traction{Status: status, Caveat: "Why there is nothing, by " + status + "."}
-		expect(t, servicePage(e, l), in(In(".empty", IsText("Why there is nothing, by "+status+".")), NotIn("svg"), NotIn("dl")))
+		expect(t, servicePage(e, l), in(In(".empty", IsText("Why there is nothing, by "+status+".")), NotIn("svg"),
+			NotIn("dl")))
 	}
 	l := acme()
 	l.Volume = nil
-	l.Detail.Assessment.Traction = site.Traction{Status: site.TractionMeasured, VolumeUSD30d: new(site.Decimal("0")), TxCount30d: new(int64(0)), UniqueBuyers30d: new(int64(0)),
+	l.Detail.Assessment.Traction = site.Traction{Status: site.TractionMeasured, VolumeUSD30d: new(site.Decimal("0")),
+		TxCount30d: new(int64(0)), UniqueBuyers30d: new(int64(0)),
 		VolumeUSDAllTime: new(site.Decimal("0")), TxCountAllTime: new(int64(0)), MeasuredNetworks: []string{base}}
-	expect(t, servicePage(e, l), in(HasText("That is measured, and zero."), NotIn("svg.volume"), HasText("none seen"), In(".none")))
+	expect(t, servicePage(e, l), in(HasText("That is measured, and zero."), NotIn("svg.volume"), HasText("none seen"),
+		In(".none")))
 }

@@ -34,11 +34,15 @@ type submitField struct {
 var submitFields = []submitField{
 	{Name: "service_name", Label: "Name of the service", Kind: "text", Max: site.MaxName},
 	{Name: "description", Label: "What it does", Hint: "In a sentence or two.", Max: site.MaxDescription},
-	{Name: "url", Label: "Base address", Hint: "The address that paths are put behind, such as https://api.acme.example. No free hosts, no tunnels.", Kind: "url", Max: site.MaxAddress},
-	{Name: "endpoints", Label: "Paid endpoints", Hint: "A path a line, such as /quote, or POST /search.", Max: site.MaxEndpoints * (site.MaxPath + 10)},
+	{Name: "url", Label: "Base address",
+		Hint: "The address that paths are put behind, such as https://api.acme.example. No free hosts, no tunnels.",
+		Kind: "url", Max: site.MaxAddress},
+	{Name: "endpoints", Label: "Paid endpoints", Hint: "A path a line, such as /quote, or POST /search.",
+		Max: site.MaxEndpoints * (site.MaxPath + 10)},
 	{Name: "category", Label: "Category"},
 	{Name: "website_url", Label: "Website", Kind: "url", Max: site.MaxAddress},
-	{Name: "email", Label: "Your e-mail address", Hint: "For questions. It is never published.", Kind: "email", Max: 254},
+	{Name: "email", Label: "Your e-mail address", Hint: "For questions. It is never published.", Kind: "email",
+		Max: 254},
 	{Name: "notes", Label: "Notes for the reviewer", Max: site.MaxNotes, Optional: true},
 }
 
@@ -49,12 +53,14 @@ const submitBegin, submitEnd = "<!--submission-->", "<!--/submission-->"
 func (e *Edition) Submit() ([]byte, error) {
 	categories := append(slices.Clone(e.snapshot.Categories), site.Categories...)
 	slices.Sort(categories)
-	part, err := submitPart(e.pages.prefix+site.CallByName("submit").Pattern, site.SubmitForm{Categories: slices.Compact(categories)})
+	part, err := submitPart(e.pages.prefix+site.CallByName("submit").Pattern,
+		site.SubmitForm{Categories: slices.Compact(categories)})
 	if err != nil {
 		return nil, err
 	}
 	return e.render(page{
-		Key: bareKey(submitRoute, ""), Kind: kindSubmit, Title: "Submit a service", Policy: submitPolicy, Script: e.pages.script,
+		Key: bareKey(submitRoute, ""), Kind: kindSubmit, Title: "Submit a service", Policy: submitPolicy,
+		Script:      e.pages.script,
 		Description: "Have a service that charges per request over HTTP 402 listed: what is asked for, what is checked, and who decides.",
 		Body:        struct{ Part template.HTML }{template.HTML(submitBegin + part + submitEnd)},
 	})
@@ -101,7 +107,8 @@ func submitPart(action string, f site.SubmitForm) (string, error) {
 	}
 	var b strings.Builder
 	err := submitTemplate.ExecuteTemplate(&b, "submitform.html", map[string]any{
-		"Action": action, "Fields": fields, "Problem": problem, "Result": f.Result, "Faulty": problem != "" || len(f.Faults) > 0,
+		"Action": action, "Fields": fields, "Problem": problem, "Result": f.Result,
+		"Faulty":  problem != "" || len(f.Faults) > 0,
 		"Address": strings.TrimSuffix(action, "submit") + "submissions/",
 	})
 	if err != nil {

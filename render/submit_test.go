@@ -31,7 +31,8 @@ func TestSubmitPage(t *testing.T) {
 	}
 	doc := submitDoc(t, page)
 	for _, name := range site.SubmissionFields {
-		if n := doc.Find("form [name=" + name + "]").Length(); n != 1 || doc.Find("label[for="+name+"]").Length() != 1 || doc.Find("#"+name+"-fault[hidden]").Length() != 1 {
+		if n := doc.Find("form [name=" + name + "]").Length(); n != 1 ||
+			doc.Find("label[for="+name+"]").Length() != 1 || doc.Find("#"+name+"-fault[hidden]").Length() != 1 {
 			t.Errorf("the form has field %s %d times", name, n)
 		}
 	}
@@ -43,27 +44,35 @@ func TestSubmitPage(t *testing.T) {
 	}
 	hostile := `"><script>alert(1)</script>` + "<!--/submission-->"
 	filled, err := render.FillSubmit(page, site.SubmitForm{
-		Values: map[string]string{"url": hostile, "notes": hostile, "category": "Data"}, Categories: []string{"AI", "Data"},
-		Faults: []site.ErrorField{{Field: "url", Message: hostile}, {Field: "body", Message: "is odd"}},
+		Values:     map[string]string{"url": hostile, "notes": hostile, "category": "Data"},
+		Categories: []string{"AI", "Data"},
+		Faults:     []site.ErrorField{{Field: "url", Message: hostile}, {Field: "body", Message: "is odd"}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	doc = submitDoc(t, filled)
-	for selector, want := range map[string]string{"#url-fault": hostile, "#fault": "body is odd", "option[selected]": "Data", "textarea[name=notes]": hostile, "#email-fault": ""} {
+	for selector, want := range map[string]string{"#url-fault": hostile, "#fault": "body is odd",
+		"option[selected]": "Data", "textarea[name=notes]": hostile, "#email-fault": ""} {
 		if got := doc.Find(selector).Text(); got != want {
 			t.Errorf("%s says %q, want %q", selector, got, want)
 		}
 	}
-	if v := doc.Find("input[name=url]").AttrOr("value", ""); v != hostile || doc.Find("script:not([src], [type='application/ld+json'])").Length() != 0 || doc.Find("#url[aria-invalid]").Length() != 1 || doc.Find("#email[aria-invalid]").Length() != 0 {
+	if v := doc.Find("input[name=url]").AttrOr("value", ""); v != hostile ||
+		doc.Find("script:not([src], [type='application/ld+json'])").Length() != 0 ||
+		doc.Find("#url[aria-invalid]").Length() != 1 || doc.Find("#email[aria-invalid]").Length() != 0 {
 		t.Errorf("what was sent is %q", v)
 	}
-	again, err := render.FillSubmit(filled, site.SubmitForm{Result: &site.SubmissionResult{SubmissionID: "4f2c", ProbeResult: &site.ProbeResult{EndpointsFound: 3, Errors: []string{"/a: <b>"}}}})
+	again, err := render.FillSubmit(filled,
+		site.SubmitForm{Result: &site.SubmissionResult{SubmissionID: "4f2c",
+			ProbeResult: &site.ProbeResult{EndpointsFound: 3, Errors: []string{"/a: <b>"}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	doc = submitDoc(t, again)
-	if href := doc.Find(".taken a").AttrOr("href", ""); href != "/dir/v1/submissions/4f2c" || doc.Find("form[hidden]").Length() != 1 || doc.Find(".faults bdi").Text() != "/a: <b>" || !strings.Contains(doc.Find(".taken").Text(), "payment: 3.") {
+	if href := doc.Find(".taken a").AttrOr("href", ""); href != "/dir/v1/submissions/4f2c" ||
+		doc.Find("form[hidden]").Length() != 1 || doc.Find(".faults bdi").Text() != "/a: <b>" ||
+		!strings.Contains(doc.Find(".taken").Text(), "payment: 3.") {
 		t.Errorf("once taken: %s\n%s", href, doc.Find(".submission").Text())
 	}
 	empty, err := render.FillSubmit(page, site.SubmitForm{})

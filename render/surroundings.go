@@ -19,15 +19,16 @@ type Surroundings struct {
 
 // Shown is all that the files of every service may show of others than the service and its peers.
 type Shown struct {
-	Site         Site
-	Day          site.Time              // the UTC day of the snapshot
-	Networks     map[string]networkName // by CAIP-2 id
-	Codes        map[string]networkName // the same by abbreviation
-	GroupKeys    map[string]string      // of a group's first page, by its category, or its network's abbreviation after a NUL
-	Facilitators map[string]string      // names, by id
-	Since        map[string]site.Time   // when networks began to be measured, by id
-	Whole        picture                // of the directory
-	Pictures     map[string]picture     // of categories
+	Site     Site
+	Day      site.Time              // the UTC day of the snapshot
+	Networks map[string]networkName // by CAIP-2 id
+	Codes    map[string]networkName // the same by abbreviation
+	// of a group's first page, by its category, or its network's abbreviation after a NUL
+	GroupKeys    map[string]string
+	Facilitators map[string]string    // names, by id
+	Since        map[string]site.Time // when networks began to be measured, by id
+	Whole        picture              // of the directory
+	Pictures     map[string]picture   // of categories
 }
 
 // networkName is what a network is called.
@@ -37,7 +38,8 @@ type networkName struct{ Name, ID, Code string }
 func (p *Pages) surroundings(e *Edition) *Surroundings {
 	s := e.snapshot
 	shown := Shown{
-		Site: p.site, Day: site.NewTime(s.Now.UTC().Truncate(24 * time.Hour)), Networks: map[string]networkName{}, Codes: map[string]networkName{},
+		Site: p.site, Day: site.NewTime(s.Now.UTC().Truncate(24 * time.Hour)), Networks: map[string]networkName{},
+		Codes:     map[string]networkName{},
 		GroupKeys: map[string]string{}, Facilitators: map[string]string{}, Since: map[string]site.Time{},
 	}
 	for _, n := range s.Networks {

@@ -20,11 +20,13 @@ func TestServiceSynthesis(t *testing.T) {
 	a := &l.Detail.Assessment
 	a.ModelID, a.PromptVersion = ptr("model-7"), ptr("1")
 	a.Synthesis = &site.Synthesis{
-		Summary: text("Sells quotes.", .87), Category: text("Finance", 1), Inputs: text(hostile, .5), Outputs: text("A quote.", 0), Auth: text("none", .995),
+		Summary: text("Sells quotes.", .87), Category: text("Finance", 1), Inputs: text(hostile, .5),
+		Outputs: text("A quote.", 0), Auth: text("none", .995),
 		CapabilityTags: site.SynthesisList{Value: []string{"quotes", "share-prices"}, Confidence: .3, Source: "ai"},
 	}
 	expect(t, servicePage(e, l),
 		In(".synthesis", HasText("Written by a machine, model-7, from the service's own words, and checked by nobody."),
-			In("dd", HasText("Sells quotes."), HasText("87\u00a0%")), In(".tag", IsText("quotes")), HasText("0\u00a0%"), HasText("99.5\u00a0%"),
+			In("dd", HasText("Sells quotes."), HasText("87\u00a0%")), In(".tag", IsText("quotes")), HasText("0\u00a0%"),
+			HasText("99.5\u00a0%"),
 			NotIn("script"), NotIn("img"), NoText("\u202e")))
 }

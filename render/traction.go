@@ -41,7 +41,8 @@ func (e *Surroundings) settled(l *site.Listing) settled {
 	t := &l.Detail.Assessment.Traction
 	s := settled{
 		Traction: t, Measured: t.Status == site.TractionMeasured,
-		VolumeURL: e.pages.href(seriesKey("volume", l.Detail.Slug)), BuyerURL: e.pages.href(seriesKey("buyers", l.Detail.Slug)),
+		VolumeURL: e.pages.href(seriesKey("volume", l.Detail.Slug)),
+		BuyerURL:  e.pages.href(seriesKey("buyers", l.Detail.Slug)),
 	}
 	if !s.Measured {
 		return s

@@ -18,7 +18,8 @@ const (
 
 // twinLine is a service in a list.
 func (e *Edition) twinLine(b *bytes.Buffer, item *site.ServiceListItem) {
-	fmt.Fprintf(b, "- [%s](%s) %s: %s, price from %s, uptime %s in 24 hours\n", item.Slug, e.address(twinKey(serviceKey(item.Slug))), theirWords(item.Name, display.MaxName), display.Status(item.Status),
+	fmt.Fprintf(b, "- [%s](%s) %s: %s, price from %s, uptime %s in 24 hours\n", item.Slug,
+		e.address(twinKey(serviceKey(item.Slug))), theirWords(item.Name, display.MaxName), display.Status(item.Status),
 		known(display.DollarsOrNull(item.MinPriceUSD)), known(display.Percent(item.Uptime24h)))
 }
 
@@ -28,13 +29,19 @@ func (e *Edition) homeTwin() Asset {
 	b := e.twin(display.Markdown(e.pages.site.Title, display.MaxTitle), homeKey)
 	fmt.Fprintf(b, "\n%s\n", display.Markdown(e.pages.site.Description, display.MaxDescription))
 	st := &s.Stats
-	fmt.Fprintf(b, "\n- Services: %d, of which %d online, %d degraded, %d offline and %d unknown\n- Endpoints: %d\n- Networks: %d\n- Price of a request: median %s, from %s to %s\n- Uptime: %s in 24 hours, %s in 7 days\n- As JSON: %s\n",
-		s.Status.Total, s.Status.Online, s.Status.Degraded, s.Status.Offline, s.Status.Unknown, st.TotalEndpoints, st.TotalNetworks, known(display.DollarsOrNull(st.Pricing.MedianPriceUSD)),
-		known(display.DollarsOrNull(st.Pricing.MinPriceUSD)), known(display.DollarsOrNull(st.Pricing.MaxPriceUSD)), known(display.Percent(st.AvgUptime24h)), known(display.Percent(st.AvgUptime7d)), e.address(bareKey("stats", "")))
+	fmt.Fprintf(b,
+		"\n- Services: %d, of which %d online, %d degraded, %d offline and %d unknown\n- Endpoints: %d\n- Networks: %d\n- Price of a request: median %s, from %s to %s\n- Uptime: %s in 24 hours, %s in 7 days\n- As JSON: %s\n",
+		s.Status.Total, s.Status.Online, s.Status.Degraded, s.Status.Offline, s.Status.Unknown, st.TotalEndpoints,
+		st.TotalNetworks, known(display.DollarsOrNull(st.Pricing.MedianPriceUSD)),
+		known(display.DollarsOrNull(st.Pricing.MinPriceUSD)), known(display.DollarsOrNull(st.Pricing.MaxPriceUSD)),
+		known(display.Percent(st.AvgUptime24h)), known(display.Percent(st.AvgUptime7d)),
+		e.address(bareKey("stats", "")))
 	b.WriteString("\n## Pages\n\n")
 	for _, l := range []struct{ name, page string }{
-		{"Services", listKey(1)}, {"Categories", bareKey(categoriesRoute, "")}, {"Networks", bareKey(networksRoute, "")}, {"Changes", bareKey(changesRoute, "")},
-		{"Status", bareKey(statusRoute, "")}, {"Facilitators", bareKey(facilitatorsRoute, "")}, {"Coverage", bareKey(coverageRoute, "")}, {"API", bareKey(referenceRoute, "")},
+		{"Services", listKey(1)}, {"Categories", bareKey(categoriesRoute, "")},
+		{"Networks", bareKey(networksRoute, "")}, {"Changes", bareKey(changesRoute, "")},
+		{"Status", bareKey(statusRoute, "")}, {"Facilitators", bareKey(facilitatorsRoute, "")},
+		{"Coverage", bareKey(coverageRoute, "")}, {"API", bareKey(referenceRoute, "")},
 	} {
 		fmt.Fprintf(b, "- [%s](%s)\n", l.name, e.address(twinKey(l.page)))
 	}
@@ -49,17 +56,22 @@ func (e *Edition) statusTwin() Asset {
 	key := bareKey(statusRoute, "")
 	b := e.twin("Status", key)
 	s := &e.snapshot.Status
-	fmt.Fprintf(b, "\n%d of %s online; each one's state is at %s\n", s.Online, display.Plural(int64(s.Total), "service", "services"), e.address(bareKey("status", "")))
+	fmt.Fprintf(b, "\n%d of %s online; each one's state is at %s\n", s.Online,
+		display.Plural(int64(s.Total), "service", "services"), e.address(bareKey("status", "")))
 	for _, state := range display.StatusOrder {
-		of := slices.DeleteFunc(slices.Clone(s.Services), func(service site.StatusService) bool { return display.Status(service.Status) != state })
+		of := slices.DeleteFunc(slices.Clone(s.Services), func(service site.StatusService) bool {
+			return display.Status(service.Status) != state
+		})
 		if len(of) == 0 || state == site.StatusOnline {
 			continue
 		}
 		slices.SortFunc(of, func(a, b site.StatusService) int { return cmp.Compare(a.Slug, b.Slug) })
 		fmt.Fprintf(b, "\n## %s: %d\n\n", state, len(of))
 		for _, service := range of[:min(twinServices, len(of))] {
-			fmt.Fprintf(b, "- [%s](%s) %s: checked %s, uptime %s in 24 hours, failed %d times in a row\n", service.Slug, e.address(twinKey(serviceKey(service.Slug))),
-				theirWords(service.Name, display.MaxName), known(iso(service.LastCheckedAt)), known(display.Percent(service.Uptime24h)), service.ConsecutiveFailures)
+			fmt.Fprintf(b, "- [%s](%s) %s: checked %s, uptime %s in 24 hours, failed %d times in a row\n", service.Slug,
+				e.address(twinKey(serviceKey(service.Slug))),
+				theirWords(service.Name, display.MaxName), known(iso(service.LastCheckedAt)),
+				known(display.Percent(service.Uptime24h)), service.ConsecutiveFailures)
 		}
 		twinMore(b, len(of)-twinServices)
 	}
@@ -77,7 +89,9 @@ func twinMore(b *bytes.Buffer, more int) {
 func (e *Edition) groupTwin(g *Group) Asset {
 	b := e.twin(theirWords(g.name, display.MaxName), g.Key(1))
 	f := g.figures
-	fmt.Fprintf(b, "\n%s, %d online, lowest prices %s, uptime %s in 24 hours. The cheapest are these; as JSON they are at %s\n\n", display.Plural(int64(f.Services), "service", "services"), f.Online,
+	fmt.Fprintf(b,
+		"\n%s, %d online, lowest prices %s, uptime %s in 24 hours. The cheapest are these; as JSON they are at %s\n\n",
+		display.Plural(int64(f.Services), "service", "services"), f.Online,
 		known(f.Range()), known(display.Percent(f.Uptime)), e.address(g.JSON()))
 	for _, item := range g.services[:min(PageRows, len(g.services))] {
 		e.twinLine(b, item)
@@ -94,14 +108,17 @@ func (e *Edition) facilitatorsTwin() Asset {
 		items[i] = &e.snapshot.Facilitators[i].FacilitatorListItem
 	}
 	site.SortFacilitators(items, site.Timeframe30d)
-	fmt.Fprintf(b, "\n%s, by the volume of 30 days that was seen settled on chain. Every figure is a floor; as JSON they are at %s\n", display.Plural(int64(len(items)), "facilitator", "facilitators"), e.address(bareKey("facilitators", "")))
+	fmt.Fprintf(b,
+		"\n%s, by the volume of 30 days that was seen settled on chain. Every figure is a floor; as JSON they are at %s\n", display.Plural(int64(len(items)), "facilitator", "facilitators"), e.address(bareKey("facilitators", "")))
 	b.WriteString("\n| Name | Volume 30 d | Settlements 30 d | Last seen | Verification |\n|---|---|---|---|---|\n")
 	for _, f := range items {
 		volume, count := display.Dollars(f.VolumeUSD30d), display.Number(f.TxCount30d)
 		if f.Verification != site.VerifiedOnChain || e.unread(e.facilitators[f.FacilitatorID]) {
 			volume, count = known(""), known("")
 		}
-		fmt.Fprintf(b, "| [%s](%s) | %s | %s | %s | %s |\n", display.Markdown(cmp.Or(f.Name, f.FacilitatorID), display.MaxName), e.address(twinKey(facilitatorKey(f.FacilitatorID))), volume, count,
+		fmt.Fprintf(b, "| [%s](%s) | %s | %s | %s | %s |\n",
+			display.Markdown(cmp.Or(f.Name, f.FacilitatorID), display.MaxName),
+			e.address(twinKey(facilitatorKey(f.FacilitatorID))), volume, count,
 			known(iso(f.LastActivityAt)), display.Markdown(f.Verification, display.MaxCode))
 	}
 	return Asset{twinKey(key), b.Bytes()}
@@ -110,32 +127,43 @@ func (e *Edition) facilitatorsTwin() Asset {
 // facilitatorTwin is a facilitator with its networks, accounts and services.
 func (e *Edition) facilitatorTwin(f *site.FacilitatorDetail) Asset {
 	key := facilitatorKey(f.FacilitatorID)
-	b := e.twin(display.Markdown(cmp.Or(display.Line(f.Name, display.MaxTitle), f.FacilitatorID), display.MaxTitle), key)
-	fmt.Fprintf(b, "\n- Verification: %s\n- Website: %s\n", display.Markdown(f.Verification, display.MaxCode), known(display.Link(f.WebsiteURL)))
+	b := e.twin(display.Markdown(cmp.Or(display.Line(f.Name, display.MaxTitle), f.FacilitatorID), display.MaxTitle),
+		key)
+	fmt.Fprintf(b, "\n- Verification: %s\n- Website: %s\n", display.Markdown(f.Verification, display.MaxCode),
+		known(display.Link(f.WebsiteURL)))
 	if f.Verification == site.VerifiedOnChain && !e.unread(f) {
-		fmt.Fprintf(b, "- Volume: %s in 24 hours, %s in 7 days, %s in 30 days, %s in all\n- Settlements: %s in 24 hours, %s in 7 days, %s in 30 days, %s in all\n",
-			display.Dollars(f.VolumeUSD24h), display.Dollars(f.VolumeUSD7d), display.Dollars(f.VolumeUSD30d), display.Dollars(f.VolumeUSDAll), display.Number(f.TxCount24h), display.Number(f.TxCount7d), display.Number(f.TxCount30d), display.Number(f.TxCountAll))
+		fmt.Fprintf(b,
+			"- Volume: %s in 24 hours, %s in 7 days, %s in 30 days, %s in all\n- Settlements: %s in 24 hours, %s in 7 days, %s in 30 days, %s in all\n",
+			display.Dollars(f.VolumeUSD24h), display.Dollars(f.VolumeUSD7d), display.Dollars(f.VolumeUSD30d),
+			display.Dollars(f.VolumeUSDAll), display.Number(f.TxCount24h), display.Number(f.TxCount7d),
+			display.Number(f.TxCount30d), display.Number(f.TxCountAll))
 	} else {
-		b.WriteString("- Volume: not known, since no network that it settles on is read, or its accounts are not known to be its own\n")
+		b.WriteString(
+			"- Volume: not known, since no network that it settles on is read, or its accounts are not known to be its own\n")
 	}
-	fmt.Fprintf(b, "- Last seen: %s\n- As JSON: %s\n", known(iso(f.LastActivityAt)), e.address(bareKey("facilitator", f.FacilitatorID)))
+	fmt.Fprintf(b, "- Last seen: %s\n- As JSON: %s\n", known(iso(f.LastActivityAt)),
+		e.address(bareKey("facilitator", f.FacilitatorID)))
 	if len(f.Chains) > 0 {
 		b.WriteString("\n## Networks\n\n| Network | Asset | Volume 30 d | Settlements 30 d |\n|---|---|---|---|\n")
 		for _, c := range f.Chains {
-			fmt.Fprintf(b, "| %s | %s | %s | %s |\n", display.Markdown(e.network(c.NetworkCAIP2).Label, display.MaxLine), display.Markdown(c.AssetName, display.MaxCode), known(display.DollarsOrNull(c.VolumeUSD30d)), display.Number(c.TxCount30d))
+			fmt.Fprintf(b, "| %s | %s | %s | %s |\n", display.Markdown(e.network(c.NetworkCAIP2).Label,
+				display.MaxLine), display.Markdown(c.AssetName, display.MaxCode),
+				known(display.DollarsOrNull(c.VolumeUSD30d)), display.Number(c.TxCount30d))
 		}
 	}
 	if len(f.Settlers) > 0 {
 		b.WriteString("\n## Accounts\n\n")
 		for _, s := range f.Settlers[:min(twinAccounts, len(f.Settlers))] {
-			fmt.Fprintf(b, "- %s on %s\n", display.Markdown(s.Address, display.MaxLine), display.Markdown(e.network(s.NetworkCAIP2).Label, display.MaxLine))
+			fmt.Fprintf(b, "- %s on %s\n", display.Markdown(s.Address, display.MaxLine),
+				display.Markdown(e.network(s.NetworkCAIP2).Label, display.MaxLine))
 		}
 		twinMore(b, len(f.Settlers)-twinAccounts)
 	}
 	if len(f.Services) > 0 {
 		b.WriteString("\n## Listed services that it settles for\n\n")
 		for _, s := range f.Services {
-			fmt.Fprintf(b, "- [%s](%s) %s\n", s.Slug, e.address(twinKey(serviceKey(s.Slug))), theirWords(s.Name, display.MaxName))
+			fmt.Fprintf(b, "- [%s](%s) %s\n", s.Slug, e.address(twinKey(serviceKey(s.Slug))),
+				theirWords(s.Name, display.MaxName))
 		}
 		twinMore(b, f.ServiceCount-len(f.Services))
 	}
@@ -147,7 +175,8 @@ func (e *Edition) coverageTwin() Asset {
 	key := bareKey(coverageRoute, "")
 	b := e.twin("Coverage", key)
 	c := &e.snapshot.Coverage
-	fmt.Fprintf(b, "\nAll of it as JSON: %s\n\n## Networks\n\n| Network | Services | Measured since | Read up to |\n|---|---|---|---|\n", e.address(bareKey("coverage", "")))
+	fmt.Fprintf(b,
+		"\nAll of it as JSON: %s\n\n## Networks\n\n| Network | Services | Measured since | Read up to |\n|---|---|---|---|\n", e.address(bareKey("coverage", "")))
 	for i := range c.Networks {
 		n := &c.Networks[i]
 		since, upTo := "not measured", ""
@@ -157,12 +186,16 @@ func (e *Edition) coverageTwin() Asset {
 		if n.Cursor != nil {
 			upTo = iso(n.Cursor.Time)
 		}
-		fmt.Fprintf(b, "| %s | %d | %s | %s |\n", display.Markdown(n.Name, display.MaxLine), n.ServiceCount, since, known(upTo))
+		fmt.Fprintf(b, "| %s | %d | %s | %s |\n", display.Markdown(n.Name, display.MaxLine), n.ServiceCount, since,
+			known(upTo))
 	}
-	b.WriteString("\n## Payments whose sender is not known, 30 days\n\n| Network | Asset | Payments | By known settlers | By others |\n|---|---|---|---|---|\n")
+	b.WriteString(
+		"\n## Payments whose sender is not known, 30 days\n\n| Network | Asset | Payments | By known settlers | By others |\n|---|---|---|---|---|\n")
 	for i := range c.Networks {
 		for _, t := range c.Networks[i].Tokens {
-			fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", display.Markdown(c.Networks[i].Name, display.MaxLine), display.Markdown(t.AssetName, display.MaxCode), display.Number(t.Authorizations30d), display.Number(t.Attributed30d), display.Number(t.Unattributed30d))
+			fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", display.Markdown(c.Networks[i].Name, display.MaxLine),
+				display.Markdown(t.AssetName, display.MaxCode), display.Number(t.Authorizations30d),
+				display.Number(t.Attributed30d), display.Number(t.Unattributed30d))
 		}
 	}
 	v := &c.Volume30d
@@ -170,10 +203,14 @@ func (e *Edition) coverageTwin() Asset {
 	for _, row := range []struct {
 		label string
 		sum   site.VolumeSum
-	}{{"As it was seen", v.Raw}, {"Payer and recipient are one account", v.SelfPayment}, {"Recipients that one payer keeps", v.SinglePayer}, {"Without both", v.Without}} {
-		fmt.Fprintf(b, "- %s: %s in %s\n", row.label, display.Dollars(row.sum.VolumeUSD), display.Plural(row.sum.TxCount, "settlement", "settlements"))
+	}{{"As it was seen", v.Raw}, {"Payer and recipient are one account", v.SelfPayment},
+		{"Recipients that one payer keeps", v.SinglePayer}, {"Without both", v.Without}} {
+		fmt.Fprintf(b, "- %s: %s in %s\n", row.label, display.Dollars(row.sum.VolumeUSD),
+			display.Plural(row.sum.TxCount, "settlement", "settlements"))
 	}
-	fmt.Fprintf(b, "\n%s\n\n## Operators\n\n%s of %s. %s\n", display.Markdown(v.Rule, display.MaxDescription), display.Plural(int64(c.Operators.ServiceCount), "service", "services"),
-		display.Plural(int64(c.Operators.OperatorCount), "operator", "operators"), display.Markdown(c.Operators.Rule, display.MaxDescription))
+	fmt.Fprintf(b, "\n%s\n\n## Operators\n\n%s of %s. %s\n", display.Markdown(v.Rule, display.MaxDescription),
+		display.Plural(int64(c.Operators.ServiceCount), "service", "services"),
+		display.Plural(int64(c.Operators.OperatorCount), "operator", "operators"),
+		display.Markdown(c.Operators.Rule, display.MaxDescription))
 	return Asset{twinKey(key), b.Bytes()}
 }

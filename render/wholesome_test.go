@@ -18,7 +18,8 @@ import (
 func TestWholesome(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]*site.Snapshot{"world": world(), "empty": {Now: site.NewTime(now)}} {
-		pages := newPages(t, render.Site{BaseURL: "https://tollbook.example/dir", Sample: true, Contact: "hello@tollbook.example"})
+		pages := newPages(t, render.Site{BaseURL: "https://tollbook.example/dir", Sample: true,
+			Contact: "hello@tollbook.example"})
 		tree := treeOf(t, pages, s)
 		for key, page := range tree {
 			address, rawQuery, err := site.Request(key)
@@ -78,7 +79,8 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 		for _, f := range beside {
 			tree[f.Key] = f.Bytes
 		}
-		for _, twin := range []string{".json", "/uptime.json", "/checks.json", "/evidence.json", "/volume/period=all.json", "/buyers/period=all.json", "/price/period=all.json"} {
+		for _, twin := range []string{".json", "/uptime.json", "/checks.json", "/evidence.json",
+			"/volume/period=all.json", "/buyers/period=all.json", "/price/period=all.json"} {
 			tree["v1/services/"+l.Item.Slug+twin] = nil
 		}
 	}
@@ -90,7 +92,8 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 			if n > 1 || order != site.OrderNewest {
 				key = fmt.Sprintf("services/sort=%s/page=%d.html", order, n)
 			}
-			page, err := e.ServicesPage(ordered[(n-1)*render.PageRows:min(n*render.PageRows, len(rows))], site.NewPaginationMeta(len(rows), n, render.PageRows), order)
+			page, err := e.ServicesPage(ordered[(n-1)*render.PageRows:min(n*render.PageRows, len(rows))],
+				site.NewPaginationMeta(len(rows), n, render.PageRows), order)
 			put(key, page, err)
 			tree["v1/services/sort="+order+"/per_page=25/page=1.json"] = nil
 		}
@@ -185,14 +188,16 @@ func faults(doc *goquery.Document, tree map[string][]byte) []string {
 	})
 	doc.Find("*").Each(func(_ int, s *goquery.Selection) {
 		for _, a := range s.Nodes[0].Attr {
-			own := s.Is("script[src]:empty, img[src][alt]") && tree[strings.TrimPrefix(s.AttrOr("src", ""), "/dir/")] != nil && a.Key == "src"
+			own := s.Is("script[src]:empty, img[src][alt]") &&
+				tree[strings.TrimPrefix(s.AttrOr("src", ""), "/dir/")] != nil && a.Key == "src"
 			if a.Key == "style" || strings.HasPrefix(a.Key, "on") || a.Key == "src" && !own {
 				fault("<%s> has the attribute %s", s.Nodes[0].Data, a.Key)
 			}
 		}
 	})
 	forbidden := "style, iframe, object, base"
-	if policy := doc.Find("meta[http-equiv=Content-Security-Policy]").AttrOr("content", ""); !strings.Contains(policy, "script-src 'self'") || !strings.Contains(policy, "form-action 'self'") {
+	if policy := doc.Find("meta[http-equiv=Content-Security-Policy]").AttrOr("content", ""); !strings.Contains(policy,
+		"script-src 'self'") || !strings.Contains(policy, "form-action 'self'") {
 		forbidden += ", script:not([type='application/ld+json']), form"
 	}
 	if n := doc.Find(forbidden).Length(); n > 0 {
@@ -226,7 +231,8 @@ func faults(doc *goquery.Document, tree map[string][]byte) []string {
 		}
 		level = next
 	})
-	for _, landmark := range []string{"header.top", "main", "footer", "nav[aria-label]", "a.skip[href='#main']", "h1", "title", "meta[name=description]"} {
+	for _, landmark := range []string{"header.top", "main", "footer", "nav[aria-label]", "a.skip[href='#main']", "h1",
+		"title", "meta[name=description]"} {
 		if doc.Find(landmark).Length() == 0 {
 			fault("no %s", landmark)
 		}

@@ -82,7 +82,8 @@ func (c Card) PNG() ([]byte, error) {
 
 func (c Card) draw() ([]byte, error) {
 	var inks [6]color.RGBA
-	for i, s := range []string{c.Colours.Ground, c.Colours.Paper, c.Colours.Rule, c.Colours.Ink, c.Colours.Muted, c.Colours.Accent} {
+	for i, s := range []string{c.Colours.Ground, c.Colours.Paper, c.Colours.Rule, c.Colours.Ink, c.Colours.Muted,
+		c.Colours.Accent} {
 		var err error
 		if inks[i], err = parseColour(s); err != nil {
 			return nil, err
@@ -172,7 +173,8 @@ func newSheet(width, height int, ground color.RGBA) *sheet {
 func (s *sheet) face(of *sfnt.Font, size int) font.Face {
 	key := faceKey{of, size}
 	if s.faces[key] == nil {
-		face, err := opentype.NewFace(of, &opentype.FaceOptions{Size: float64(size), DPI: 72, Hinting: font.HintingNone})
+		face, err := opentype.NewFace(of, &opentype.FaceOptions{Size: float64(size), DPI: 72,
+			Hinting: font.HintingNone})
 		if err != nil {
 			panic(err) // it never fails: the package says so
 		}

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-var paper = Colours{Ground: "#f1eee4", Paper: "#fbfaf6", Rule: "#dedacd", Ink: "#1b1f27", Muted: "#565c68", Accent: "#1d3f8f"}
+var paper = Colours{Ground: "#f1eee4", Paper: "#fbfaf6", Rule: "#dedacd", Ink: "#1b1f27", Muted: "#565c68",
+	Accent: "#1d3f8f"}
 
 // TestCard: whatever is to be said has room on a card of the size that readers ask for, which is small, and the same
 // each time it is drawn.
@@ -15,10 +16,11 @@ func TestCard(t *testing.T) {
 	t.Parallel()
 	same := map[string]bool{}
 	for name, c := range map[string]Card{
-		"a word":        {Title: "AI", Line: "Prices, uptime and changes"},
-		"words":         {Title: "Services that charge per request: what they cost, and whether they answer"},
-		"nothing":       {},
-		"one long word": {Title: strings.Repeat("W", 500), Line: strings.Repeat("M", 500), Host: strings.Repeat("m", 500), Site: strings.Repeat("i", 500)},
+		"a word":  {Title: "AI", Line: "Prices, uptime and changes"},
+		"words":   {Title: "Services that charge per request: what they cost, and whether they answer"},
+		"nothing": {},
+		"one long word": {Title: strings.Repeat("W", 500), Line: strings.Repeat("M", 500),
+			Host: strings.Repeat("m", 500), Site: strings.Repeat("i", 500)},
 		"many words":    {Title: strings.Repeat("toll ", 200)},
 		"other letters": {Title: "Данные и Δεδομένα", Note: "Sample data"},
 	} {
@@ -108,7 +110,8 @@ func TestIcon(t *testing.T) {
 }
 
 func BenchmarkCard(b *testing.B) {
-	c := Card{Site: "Tollbook", Title: "AI services", Line: "Prices, uptime and changes, measured", Host: "tollbook.example", Colours: paper}
+	c := Card{Site: "Tollbook", Title: "AI services", Line: "Prices, uptime and changes, measured",
+		Host: "tollbook.example", Colours: paper}
 	for b.Loop() {
 		data, err := c.draw()
 		if err != nil {

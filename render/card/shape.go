@@ -59,7 +59,8 @@ func coarse(m *image.Alpha) {
 // ticket is a rectangle with a round notch at either end, at the height y.
 func ticket(x0, y0, x1, y1, y, notch float32) outline {
 	o := arc(outline{{x0, y0}, {x1, y0}, {x1, y - notch}}, x1, y, notch, -math.Pi/2, -math.Pi)
-	return arc(append(o, [2]float32{x1, y1}, [2]float32{x0, y1}, [2]float32{x0, y + notch}), x0, y, notch, math.Pi/2, -math.Pi)
+	return arc(append(o, [2]float32{x1, y1}, [2]float32{x0, y1}, [2]float32{x0, y + notch}), x0, y, notch, math.Pi/2,
+		-math.Pi)
 }
 
 // capsule is a line from x0 to x1 with round ends.

@@ -55,7 +55,8 @@ func NewBars(points []site.VolumePoint, cal *Calendar, since *site.Time) Bars {
 		day := &cal.Days[i]
 		switch {
 		case p != nil && p.TxCount > 0:
-			d := BarsDay{ISO: day.ISO, Date: day.Date, Volume: display.Cents(p.VolumeUSD), Exact: display.Dollars(p.VolumeUSD), Count: display.Plural(p.TxCount, "settlement", "settlements")}
+			d := BarsDay{ISO: day.ISO, Date: day.Date, Volume: display.Cents(p.VolumeUSD),
+				Exact: display.Dollars(p.VolumeUSD), Count: display.Plural(p.TxCount, "settlement", "settlements")}
 			c.Days = append(c.Days, d)
 			rows.raw(`<tr><th scope="row">`).time(d.ISO, d.Date)
 			rows.raw(`</th><td class="num">`).text(d.Exact)
@@ -71,7 +72,8 @@ func NewBars(points []site.VolumePoint, cal *Calendar, since *site.Time) Bars {
 	c.Columns, c.Rows = m.html(), rows.html()
 	c.Summary = "No settlement in the last 90 days."
 	if len(c.Days) > 0 {
-		c.Summary = fmt.Sprintf("%s on %s of the last 90 days", display.Cents(display.DecimalOf(total)), display.Plural(int64(len(c.Days)), "day", "days"))
+		c.Summary = fmt.Sprintf("%s on %s of the last 90 days", display.Cents(display.DecimalOf(total)),
+			display.Plural(int64(len(c.Days)), "day", "days"))
 		if mostOn != "" {
 			c.Most = display.Cents(display.DecimalOf(most))
 			c.Summary += "; most on " + mostOn + ", " + c.Most
@@ -126,7 +128,8 @@ func Spark(points []site.VolumePoint, cal *Calendar) string {
 			continue
 		}
 		height := max(1, Share100(values[i], most)*sparkHeight/barsHeight)
-		b.WriteString("M" + strconv.Itoa(i*sparkStep) + " " + strconv.Itoa(sparkHeight) + "v-" + strconv.Itoa(height) + "h" + strconv.Itoa(sparkStep) + "v" + strconv.Itoa(height) + "z")
+		b.WriteString("M" + strconv.Itoa(i*sparkStep) + " " + strconv.Itoa(sparkHeight) + "v-" + strconv.Itoa(height) +
+			"h" + strconv.Itoa(sparkStep) + "v" + strconv.Itoa(height) + "z")
 	}
 	return b.String()
 }

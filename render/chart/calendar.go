@@ -26,7 +26,8 @@ func NewCalendar(now site.Time) *Calendar {
 	today := now.UTC().Truncate(24 * time.Hour)
 	for i := range c.Days {
 		at := today.AddDate(0, 0, i+1-StripDays)
-		d := calendarDay{at: at, Key: at.Format(time.DateOnly), ISO: site.NewTime(at).String(), Date: at.Format(display.DayLayout)}
+		d := calendarDay{at: at, Key: at.Format(time.DateOnly), ISO: site.NewTime(at).String(),
+			Date: at.Format(display.DayLayout)}
 		c.Days[i], c.index[d.Key] = d, i
 	}
 	return c

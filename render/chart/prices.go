@@ -72,7 +72,8 @@ func NewPrices(points []site.PricePoint, lowest *site.Decimal, cal *Calendar) Pr
 	c.Steps = m.html()
 	c.Summary = "Moved " + display.Plural(int64(moves), "time", "times") + " in the last 90 days."
 	if lowest != nil {
-		c.Summary = "Now from " + display.Dollars(*lowest) + "; moved " + display.Plural(int64(moves), "time", "times") + " in the last 90 days."
+		c.Summary = "Now from " + display.Dollars(*lowest) + "; moved " +
+			display.Plural(int64(moves), "time", "times") + " in the last 90 days."
 	}
 	return c
 }

@@ -58,21 +58,26 @@ func TestRows(t *testing.T) {
 		{CheckedAt: rowsTime, StatusCode: new(0), ResponseTimeMS: new(0), ErrorMessage: new("")},
 	}
 	payments := []Payment{
-		{Network: "Base", NetworkID: "eip155:8453", Amount: "$0.01", Exact: "10,000 atomic units", PricingEntry: site.PricingEntry{
-			Scheme: "exact", AssetName: "USDC", AssetAddress: "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", PayTo: "0x209693Bc6afc0C5328bA36FaF03C514EF312287C",
-		}},
-		{Network: hostile, NetworkID: hostile, Amount: hostile, Exact: hostile, Maximum: true, PricingEntry: site.PricingEntry{
-			Scheme: hostile, AssetName: hostile, AssetAddress: hostile, PayTo: hostile,
-		}},
+		{Network: "Base", NetworkID: "eip155:8453", Amount: "$0.01", Exact: "10,000 atomic units",
+			PricingEntry: site.PricingEntry{
+				Scheme: "exact", AssetName: "USDC", AssetAddress: "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+				PayTo: "0x209693Bc6afc0C5328bA36FaF03C514EF312287C",
+			}},
+		{Network: hostile, NetworkID: hostile, Amount: hostile, Exact: hostile, Maximum: true,
+			PricingEntry: site.PricingEntry{
+				Scheme: hostile, AssetName: hostile, AssetAddress: hostile, PayTo: hostile,
+			}},
 		{},
 	}
 	results := []ComplianceResult{
 		{ComplianceCheck: site.ComplianceCheck{ID: "payload_captured", Label: "Payment terms captured", Pass: true}},
-		{ComplianceCheck: site.ComplianceCheck{ID: "price_sane", Label: "Price makes sense"}, Reason: new("no price"), Mend: new("Ask for one.")},
+		{ComplianceCheck: site.ComplianceCheck{ID: "price_sane", Label: "Price makes sense"}, Reason: new("no price"),
+			Mend: new("Ask for one.")},
 		{ComplianceCheck: site.ComplianceCheck{ID: `x"y`, Label: hostile}, Reason: new(hostile), Mend: new(hostile)},
 	}
 	windows := &site.UptimeWindows{H24: new(100.0), D7: new(99.5), Coverage: site.Coverage{
-		H24: site.CoverageWindow{DaysCovered: 2, CheckCount: 96}, D90: site.CoverageWindow{DaysCovered: 80, CheckCount: 7000},
+		H24: site.CoverageWindow{DaysCovered: 2, CheckCount: 96},
+		D90: site.CoverageWindow{DaysCovered: 80, CheckCount: 7000},
 	}}
 	type window struct {
 		Label  string
@@ -85,21 +90,24 @@ func TestRows(t *testing.T) {
 		data         any
 		got          template.HTML
 	}{
-		{"checks", `{{range .}}<tr><td class="nowrap">{{template "time" second .CheckedAt}}</td><td>{{template "answered" .IsUp}}</td>` +
-			`<td class="num">{{if .StatusCode}}{{.StatusCode}}{{else}}{{template "none"}}{{end}}</td><td class="num">{{template "value" millis .ResponseTimeMS}}</td>` +
-			`<td class="num">{{count .EndpointsFound}}</td><td class="error">{{with .ErrorMessage}}<bdi>{{line .}}</bdi>{{end}}</td></tr>` + "\n{{end}}",
+		{"checks",
+			`{{range .}}<tr><td class="nowrap">{{template "time" second .CheckedAt}}</td><td>{{template "answered" .IsUp}}</td>` +
+				`<td class="num">{{if .StatusCode}}{{.StatusCode}}{{else}}{{template "none"}}{{end}}</td><td class="num">{{template "value" millis .ResponseTimeMS}}</td>` +
+				`<td class="num">{{count .EndpointsFound}}</td><td class="error">{{with .ErrorMessage}}<bdi>{{line .}}</bdi>{{end}}</td></tr>` + "\n{{end}}",
 			checks, CheckRows(checks)},
 		{"payments", `{{range .}}<tr><td data-label="Network" title="{{.NetworkID}}"><bdi>{{.Network}}</bdi></td>` +
 			`<td data-label="Asset" title="{{line .AssetAddress}}"><bdi>{{code .AssetName}}</bdi></td><td data-label="Scheme"><bdi>{{code .Scheme}}</bdi></td>` +
 			`<td data-label="Price" class="num price" title="{{.Exact}}">{{if .Maximum}}<small>up to</small> {{end}}{{template "value" .Amount}}</td>` +
 			`<td data-label="Recipient" class="wide">{{template "recipient" .PayTo}}</td></tr>` + "\n{{end}}",
 			payments, PaymentRows(payments)},
-		{"compliance", `{{range .}}<li title="{{code .ID}}">{{template "verdict" .Pass}} <div>{{if .Pass}}<span>{{line .Label}}</span>` +
-			`{{else}}<a href="/methodology.html#{{.ID}}">{{line .Label}}</a>{{end}}{{with .Reason}}<p class="found"><bdi>{{line .}}</bdi></p>{{end}}` +
-			`{{with .Mend}}<p class="mend"><bdi>{{line .}}</bdi></p>{{end}}</div></li>` + "\n{{end}}",
+		{"compliance",
+			`{{range .}}<li title="{{code .ID}}">{{template "verdict" .Pass}} <div>{{if .Pass}}<span>{{line .Label}}</span>` +
+				`{{else}}<a href="/methodology.html#{{.ID}}">{{line .Label}}</a>{{end}}{{with .Reason}}<p class="found"><bdi>{{line .}}</bdi></p>{{end}}` +
+				`{{with .Mend}}<p class="mend"><bdi>{{line .}}</bdi></p>{{end}}</div></li>` + "\n{{end}}",
 			results, ComplianceItems(results, "/methodology.html")},
-		{"uptime", `{{range .}}<tr><th scope="row">{{.Label}}</th><td class="num">{{template "value" percent .Uptime}}</td>` +
-			`<td class="num">{{count .DaysCovered}}{{if .Days}} of {{.Days}}{{end}}</td><td class="num">{{count64 .CheckCount}}</td></tr>` + "\n{{end}}",
+		{"uptime",
+			`{{range .}}<tr><th scope="row">{{.Label}}</th><td class="num">{{template "value" percent .Uptime}}</td>` +
+				`<td class="num">{{count .DaysCovered}}{{if .Days}} of {{.Days}}{{end}}</td><td class="num">{{count64 .CheckCount}}</td></tr>` + "\n{{end}}",
 			[]window{
 				{"24 hours", windows.H24, 0, windows.Coverage.H24}, {"7 days", windows.D7, 7, windows.Coverage.D7},
 				{"30 days", windows.D30, 30, windows.Coverage.D30}, {"90 days", windows.D90, 90, windows.Coverage.D90},
@@ -126,10 +134,12 @@ func TestStripRows(t *testing.T) {
 	}
 	for i, p := range points {
 		r := &rows[StripDays-1-i]
-		r.Uptime, r.Checks, r.Response = display.Percent(&p.UptimePercentage), display.Plural(p.TotalChecks, "check", "checks"), display.Millis(p.AvgResponseTimeMS)
+		r.Uptime, r.Checks, r.Response = display.Percent(&p.UptimePercentage),
+			display.Plural(p.TotalChecks, "check", "checks"), display.Millis(p.AvgResponseTimeMS)
 	}
-	want := execute(t, `{{range .}}<tr><th scope="row">{{template "time" .}}</th>{{if .Checks}}<td class="num">{{.Uptime}}</td><td class="num">{{.Checks}}</td>`+
-		`<td class="num">{{template "value" .Response}}</td>{{else}}<td class="num quiet" colspan="3">no check</td>{{end}}</tr>`+"\n{{end}}", rows)
+	want := execute(t,
+		`{{range .}}<tr><th scope="row">{{template "time" .}}</th>{{if .Checks}}<td class="num">{{.Uptime}}</td><td class="num">{{.Checks}}</td>`+
+			`<td class="num">{{template "value" .Response}}</td>{{else}}<td class="num quiet" colspan="3">no check</td>{{end}}</tr>`+"\n{{end}}", rows)
 	if diff := cmp.Diff(want, string(NewStrip(points, cal).Rows)); diff != "" {
 		t.Errorf("days (-html/template +Go):\n%s", diff)
 	}

@@ -78,7 +78,8 @@ func (byDay *stripPoints) uptimeChart(c *Calendar) template.HTML {
 			m.rect("touch", x, noY, stripBar, stripHeight).raw("</g>\n")
 			continue
 		}
-		m.text(display.Percent(&p.UptimePercentage)).raw(" of ").text(display.Plural(p.TotalChecks, "check", "checks")).raw("</title>")
+		m.text(display.Percent(&p.UptimePercentage)).raw(" of ").text(display.Plural(p.TotalChecks, "check", "checks")).
+			raw("</title>")
 		down := int(math.Round((1 - max(0, min(1, p.UptimePercentage/100))) * stripHeight))
 		if p.SuccessfulChecks < p.TotalChecks {
 			down = max(down, minDown)
@@ -103,7 +104,8 @@ func (byDay *stripPoints) speedChart(c *Calendar, slowest int) template.HTML {
 		}
 		height := max(minSpeed, int(speedHeight*int64(*p.AvgResponseTimeMS)/int64(slowest)))
 		m.openRect("", i*stripStep, speedHeight-height, stripBar, height)
-		m.raw("><title>").text(c.Days[i].Date).raw(": ").text(display.Millis(p.AvgResponseTimeMS)).raw("</title></rect>\n")
+		m.raw("><title>").text(c.Days[i].Date).raw(": ").text(display.Millis(p.AvgResponseTimeMS)).
+			raw("</title></rect>\n")
 	}
 	return m.html()
 }
@@ -129,7 +131,8 @@ func (byDay *stripPoints) summary(c *Calendar, covered int) string {
 	if covered == 0 {
 		return "No check in the last 90 days."
 	}
-	text := display.Plural(int64(covered), "day", "days") + " with checks, " + display.Number(int64(StripDays-covered)) + " without"
+	text := display.Plural(int64(covered), "day", "days") + " with checks, " +
+		display.Number(int64(StripDays-covered)) + " without"
 	var worst *site.UptimeDataPoint
 	on := ""
 	for i, p := range byDay {

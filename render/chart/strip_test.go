@@ -16,7 +16,8 @@ func TestStrip(t *testing.T) {
 	ms := func(n int) *int { return &n }
 	point := func(daysAgo int, ok, total int64, ms *int) site.UptimeDataPoint {
 		start := now.Truncate(24*time.Hour).AddDate(0, 0, -daysAgo)
-		p := site.UptimeDataPoint{PeriodStart: site.NewTime(start), TotalChecks: total, SuccessfulChecks: ok, AvgResponseTimeMS: ms}
+		p := site.UptimeDataPoint{PeriodStart: site.NewTime(start), TotalChecks: total, SuccessfulChecks: ok,
+			AvgResponseTimeMS: ms}
 		if total > 0 {
 			p.UptimePercentage = site.Round2(100 * float64(ok) / float64(total))
 		}
@@ -32,17 +33,22 @@ func TestStrip(t *testing.T) {
 		point(-1, 1, 1, ms(9000)), // after now
 	}, NewCalendar(now))
 
-	uptime, speed, rows := strings.Split(string(s.Uptime), "\n"), strings.Split(string(s.Speed), "\n"), strings.Split(string(s.Rows), "\n")
+	uptime, speed, rows := strings.Split(string(s.Uptime), "\n"), strings.Split(string(s.Speed), "\n"),
+		strings.Split(string(s.Rows), "\n")
 	if len(uptime) != 91 || len(speed) != 4 || len(rows) != 91 {
 		t.Fatalf("%d, %d and %d lines", len(uptime), len(speed), len(rows))
 	}
 	for i, want := range map[int]string{
-		0:  "<g><title>23 Aug 2026: 100\u00a0% of 96\u00a0checks</title>" + `<rect class="up" x="0" y="0" width="8" height="40"/></g>`,
-		1:  `<g><title>24 Aug 2026: no check</title><rect class="gap" x="10" y="37" width="8" height="3"/><rect class="touch" x="10" width="8" height="40"/></g>`,
-		86: "<g><title>17 Nov 2026: 98.96\u00a0% of 96\u00a0checks</title>" + `<rect class="down" x="860" width="8" height="6"/><rect class="up" x="860" y="6" width="8" height="34"/></g>`,
-		87: "<g><title>18 Nov 2026: 0\u00a0% of 1\u00a0check</title>" + `<rect class="down" x="870" width="8" height="40"/></g>`,
+		0: "<g><title>23 Aug 2026: 100\u00a0% of 96\u00a0checks</title>" +
+			`<rect class="up" x="0" y="0" width="8" height="40"/></g>`,
+		1: `<g><title>24 Aug 2026: no check</title><rect class="gap" x="10" y="37" width="8" height="3"/><rect class="touch" x="10" width="8" height="40"/></g>`,
+		86: "<g><title>17 Nov 2026: 98.96\u00a0% of 96\u00a0checks</title>" +
+			`<rect class="down" x="860" width="8" height="6"/><rect class="up" x="860" y="6" width="8" height="34"/></g>`,
+		87: "<g><title>18 Nov 2026: 0\u00a0% of 1\u00a0check</title>" +
+			`<rect class="down" x="870" width="8" height="40"/></g>`,
 		88: `<g><title>19 Nov 2026: no check</title><rect class="gap" x="880" y="37" width="8" height="3"/><rect class="touch" x="880" width="8" height="40"/></g>`,
-		89: "<g><title>20 Nov 2026: 50\u00a0% of 96\u00a0checks</title>" + `<rect class="down" x="890" width="8" height="20"/><rect class="up" x="890" y="20" width="8" height="20"/></g>`,
+		89: "<g><title>20 Nov 2026: 50\u00a0% of 96\u00a0checks</title>" +
+			`<rect class="down" x="890" width="8" height="20"/><rect class="up" x="890" y="20" width="8" height="20"/></g>`,
 	} {
 		if diff := cmp.Diff(want, uptime[i]); diff != "" {
 			t.Errorf("day %d (-want +got):\n%s", i, diff)
@@ -59,7 +65,9 @@ func TestStrip(t *testing.T) {
 	}
 	for i, want := range map[int]string{
 		86: `<tr><th scope="row"><time datetime="2026-11-17T00:00:00.000Z">17 Nov 2026</time></th><td class="num">98.96` + "\u00a0" + `%</td><td class="num">96` + "\u00a0" + `checks</td><td class="num">1,000` + "\u00a0ms</td></tr>",
-		87: `<tr><th scope="row"><time datetime="2026-11-18T00:00:00.000Z">18 Nov 2026</time></th><td class="num">0` + "\u00a0" + `%</td><td class="num">1` + "\u00a0" + `check</td><td class="num">` + string(noneHTML) + "</td></tr>",
+		87: `<tr><th scope="row"><time datetime="2026-11-18T00:00:00.000Z">18 Nov 2026</time></th><td class="num">0` +
+			"\u00a0" + `%</td><td class="num">1` + "\u00a0" + `check</td><td class="num">` + string(noneHTML) +
+			"</td></tr>",
 		88: `<tr><th scope="row"><time datetime="2026-11-19T00:00:00.000Z">19 Nov 2026</time></th><td class="num quiet" colspan="3">no check</td></tr>`,
 	} {
 		if diff := cmp.Diff(want, rows[i]); diff != "" {
@@ -77,7 +85,8 @@ func TestStrip(t *testing.T) {
 func TestStripSummary(t *testing.T) {
 	t.Parallel()
 	now := site.NewTime(time.Date(2026, 11, 20, 23, 45, 0, 0, time.UTC))
-	if s := NewStrip(nil, NewCalendar(now)); s.Covered != 0 || strings.Count(string(s.Rows), "no check") != 90 || s.Slowest != "" || s.Speed != "" || s.Summary != "No check in the last 90 days." {
+	if s := NewStrip(nil, NewCalendar(now)); s.Covered != 0 || strings.Count(string(s.Rows), "no check") != 90 ||
+		s.Slowest != "" || s.Speed != "" || s.Summary != "No check in the last 90 days." {
 		t.Errorf("without points: %d covered, %s, %q", s.Covered, s.Rows, s.Summary)
 	}
 	whole := []site.UptimeDataPoint{{PeriodStart: now, UptimePercentage: 100, TotalChecks: 1, SuccessfulChecks: 1}}

@@ -138,7 +138,8 @@ func HasAttr(name, want string) Checker {
 }
 
 // inline are the elements that are part of a line of text.
-var inline = map[string]bool{"a": true, "abbr": true, "b": true, "bdi": true, "code": true, "del": true, "em": true, "i": true, "ins": true,
+var inline = map[string]bool{"a": true, "abbr": true, "b": true, "bdi": true, "code": true, "del": true, "em": true,
+	"i": true, "ins": true,
 	"small": true, "span": true, "strong": true, "time": true}
 
 // text is what a reader sees of a part of a page, a blank between blocks.

@@ -13,14 +13,16 @@ import (
 
 // exampleSubmission is what an owner may send.
 var exampleSubmission = site.Submission{
-	URL: "https://api.acme.example", Email: "owner@acme.example", ServiceName: "Acme Quotes", Description: "Share prices, a call at a time.",
-	WebsiteURL: "https://acme.example", Category: "Finance", Endpoints: []string{"/quote", "POST /search"},
+	URL: "https://api.acme.example", Email: "owner@acme.example", ServiceName: "Acme Quotes",
+	Description: "Share prices, a call at a time.",
+	WebsiteURL:  "https://acme.example", Category: "Finance", Endpoints: []string{"/quote", "POST /search"},
 }
 
 // addCall adds the operation of an address that no file answers.
 func (a *Document) addCall(c *site.Call) error {
 	summary, _, _ := strings.Cut(strings.TrimSuffix(c.About, "."), ". ")
-	op := &operation{ID: strings.Replace(operationID(c.Name), "get", strings.ToLower(c.Method), 1), Summary: summary, Description: c.About, Tags: []string{tagSubmit}, pattern: c.Pattern, call: c}
+	op := &operation{ID: strings.Replace(operationID(c.Name), "get", strings.ToLower(c.Method), 1), Summary: summary,
+		Description: c.About, Tags: []string{tagSubmit}, pattern: c.Pattern, call: c}
 	op.Parameters = a.pathParameters(c.Pattern)
 	ok := &apiResponse{Description: "What was asked for."}
 	failed := failures[1:] // 304 is for files
@@ -33,11 +35,14 @@ func (a *Document) addCall(c *site.Call) error {
 		if err != nil {
 			return err
 		}
-		op.RequestBody = &requestBody{Required: true, Content: schema.Object[mediaType]{{Name: jsonType, Value: mediaType{content, json.RawMessage(example)}}}}
-		op.Parameters = append(op.Parameters, parameter{Name: "Idempotency-Key", In: "header", Schema: &schema.Schema{Type: "string", MinLength: 1, MaxLength: 255},
+		op.RequestBody = &requestBody{Required: true,
+			Content: schema.Object[mediaType]{{Name: jsonType, Value: mediaType{content, json.RawMessage(example)}}}}
+		op.Parameters = append(op.Parameters, parameter{Name: "Idempotency-Key", In: "header",
+			Schema:      &schema.Schema{Type: "string", MinLength: 1, MaxLength: 255},
 			Description: "Any text of printable ASCII that no other submission of yours has: sent again with it, a submission is taken once."})
 		ok.Description = "The submission is kept."
-		ok.Headers = schema.Object[*apiHeader]{{Name: "Location", Value: &apiHeader{Description: "Where to ask what became of it.", Schema: &schema.Schema{Type: "string"}}}}
+		ok.Headers = schema.Object[*apiHeader]{{Name: "Location",
+			Value: &apiHeader{Description: "Where to ask what became of it.", Schema: &schema.Schema{Type: "string"}}}}
 		failed = append(failed[:len(failed):len(failed)], submitFailures...)
 	}
 	content, err := a.schemas.Of(reflect.TypeOf(c.Answer))
@@ -51,7 +56,8 @@ func (a *Document) addCall(c *site.Call) error {
 		if f.name == otherError {
 			status = "default"
 		}
-		op.Responses = append(op.Responses, schema.Member[*apiResponse]{Name: status, Value: &apiResponse{Ref: "#/components/responses/" + f.name}})
+		op.Responses = append(op.Responses, schema.Member[*apiResponse]{Name: status,
+			Value: &apiResponse{Ref: "#/components/responses/" + f.name}})
 	}
 	item := &pathItem{}
 	if c.Body == nil {
@@ -59,7 +65,8 @@ func (a *Document) addCall(c *site.Call) error {
 	} else {
 		item.Post = op
 	}
-	a.doc.Paths = append(a.doc.Paths, schema.Member[*pathItem]{Name: strings.TrimPrefix(c.Pattern, apiPrefix), Value: item})
+	a.doc.Paths = append(a.doc.Paths, schema.Member[*pathItem]{Name: strings.TrimPrefix(c.Pattern, apiPrefix),
+		Value: item})
 	return nil
 }
 
@@ -69,5 +76,6 @@ func (a *Document) callCommand(c *site.Call) string {
 	if c.Body == nil || err != nil {
 		return ""
 	}
-	return "curl '" + display.EndpointURL(a.directory.BaseURL, c.Pattern) + "' -H 'Content-Type: application/json' -d '" + string(example) + "'"
+	return "curl '" + display.EndpointURL(a.directory.BaseURL, c.Pattern) +
+		"' -H 'Content-Type: application/json' -d '" + string(example) + "'"
 }

@@ -154,7 +154,8 @@ func New(d Directory, x Examples) (*Document, error) {
 		Tags: []apiTag{
 			{tagServices, "Listed services, their uptime and checks."},
 			{tagDirectory, "Figures and lists over all services."},
-			{tagSubmit, "How a service comes to be listed, where this server takes submissions. What these addresses tell is in no snapshot."},
+			{tagSubmit,
+				"How a service comes to be listed, where this server takes submissions. What these addresses tell is in no snapshot."},
 			{tagFiles, "What else lies in a snapshot: what the rules read, and what describes the API."},
 		},
 	}
@@ -181,7 +182,8 @@ func New(d Directory, x Examples) (*Document, error) {
 	a.doc.Components = apiComponents{Schemas: a.schemas.Named(), Headers: apiHeaders}
 	for i := range site.Common {
 		p := &site.Common[i]
-		a.doc.Components.Parameters = append(a.doc.Components.Parameters, schema.Member[parameter]{Name: p.Name, Value: Examples{}.parameter(p)})
+		a.doc.Components.Parameters = append(a.doc.Components.Parameters,
+			schema.Member[parameter]{Name: p.Name, Value: Examples{}.parameter(p)})
 	}
 	var err error
 	a.doc.Components.Responses, err = errorResponses()
@@ -197,9 +199,10 @@ func (d *Directory) info() apiInfo {
 		contact.Email = d.Contact
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s is a directory of network services that charge per request over HTTP 402, with the x402 protocol. "+
-		"Every answer to a reader is a file of a snapshot, or cut from files of it. Reading needs no key. The API is under the MIT license, "+
-		"the data under CC BY 4.0: name the source, as `provenance` says.", d.Title)
+	fmt.Fprintf(&text,
+		"%s is a directory of network services that charge per request over HTTP 402, with the x402 protocol. "+
+			"Every answer to a reader is a file of a snapshot, or cut from files of it. Reading needs no key. The API is under the MIT license, "+
+			"the data under CC BY 4.0: name the source, as `provenance` says.", d.Title)
 	if d.Sample {
 		text.WriteString("\n\n**Sample data.** Every service, price and check is made up.")
 	}
@@ -209,7 +212,8 @@ func (d *Directory) info() apiInfo {
 	}
 	text.WriteString("\n")
 	return apiInfo{
-		Title: d.Title, Version: site.APIVersion, Summary: "Services that charge per request over HTTP 402: prices, uptime and changes.",
+		Title: d.Title, Version: site.APIVersion,
+		Summary:     "Services that charge per request over HTTP 402: prices, uptime and changes.",
 		Description: text.String(), Contact: contact, License: apiLicense{Name: "MIT", Identifier: "MIT"},
 	}
 }
@@ -218,7 +222,8 @@ func (d *Directory) servers() []apiServer {
 	base := d.BaseURL
 	servers := []apiServer{{base + apiPrefix, "This directory"}}
 	for _, alias := range site.Table().Aliases {
-		servers = append(servers, apiServer{base + strings.TrimSuffix(alias.From, "/"), "The same, for clients that know it by this prefix"})
+		servers = append(servers, apiServer{base + strings.TrimSuffix(alias.From, "/"),
+			"The same, for clients that know it by this prefix"})
 	}
 	return servers
 }
@@ -231,7 +236,8 @@ func (a *Document) addRoute(r *site.Route) error {
 	if strings.HasPrefix(r.Pattern, "/v1/services") {
 		tag = tagServices
 	}
-	op := &operation{ID: operationID(r.Name), Summary: strings.TrimSuffix(r.About, "."), Description: describeRoute(r), Tags: []string{tag}, pattern: r.Pattern, route: r}
+	op := &operation{ID: operationID(r.Name), Summary: strings.TrimSuffix(r.About, "."), Description: describeRoute(r),
+		Tags: []string{tag}, pattern: r.Pattern, route: r}
 	for i := range r.Params {
 		op.Parameters = append(op.Parameters, a.examples.parameter(&r.Params[i]))
 	}
@@ -251,7 +257,8 @@ func describeRoute(r *site.Route) string {
 
 func (a *Document) addFile(f site.File) error {
 	summary, _, _ := strings.Cut(strings.TrimSuffix(f.About, "."), ": ")
-	return a.add(&operation{ID: operationID(f.Name + "-file"), Summary: summary, Description: f.About, Tags: []string{tagFiles}, pattern: f.Pattern}, f.Body)
+	return a.add(&operation{ID: operationID(f.Name + "-file"), Summary: summary, Description: f.About,
+		Tags: []string{tagFiles}, pattern: f.Pattern}, f.Body)
 }
 
 // add completes an operation with what its path and its body's type say.
@@ -313,7 +320,8 @@ func (a *Document) pathParameters(pattern string) []parameter {
 
 // parameter is a row of the route table.
 func (x Examples) parameter(p *site.Param) parameter {
-	out := parameter{Name: p.Name, In: "query", Description: schema.Sentence(p.About), Schema: &schema.Schema{Type: "string"}}
+	out := parameter{Name: p.Name, In: "query", Description: schema.Sentence(p.About),
+		Schema: &schema.Schema{Type: "string"}}
 	values := make([]any, len(p.Values))
 	for i, v := range p.Values {
 		values[i] = v
@@ -331,7 +339,8 @@ func (x Examples) parameter(p *site.Param) parameter {
 	case site.KindSnapshot:
 		out.Schema.Pattern = site.SnapshotPattern
 	case site.KindSet:
-		out.Schema = &schema.Schema{Type: "array", Items: &schema.Schema{Type: "string", Enum: values}, UniqueItems: true}
+		out.Schema = &schema.Schema{Type: "array", Items: &schema.Schema{Type: "string", Enum: values},
+			UniqueItems: true}
 		out.Style, out.Explode = "form", new(false)
 		return out
 	default:
@@ -350,10 +359,12 @@ const jsonType = "application/json"
 
 // responses are what an operation may answer.
 func responses(content *schema.Schema, example json.RawMessage, paged bool) schema.Object[*apiResponse] {
-	ok := &apiResponse{Description: "What was asked for.", Content: schema.Object[mediaType]{{Name: jsonType, Value: mediaType{content, example}}}}
+	ok := &apiResponse{Description: "What was asked for.",
+		Content: schema.Object[mediaType]{{Name: jsonType, Value: mediaType{content, example}}}}
 	for _, h := range apiHeaders {
 		if h.Name != headerRequestID && h.Name != headerRetry && (h.Name != headerLink || paged) {
-			ok.Headers = append(ok.Headers, schema.Member[*apiHeader]{Name: h.Name, Value: &apiHeader{Ref: "#/components/headers/" + h.Name}})
+			ok.Headers = append(ok.Headers, schema.Member[*apiHeader]{Name: h.Name,
+				Value: &apiHeader{Ref: "#/components/headers/" + h.Name}})
 		}
 	}
 	out := schema.Object[*apiResponse]{{Name: "200", Value: ok}}
@@ -362,7 +373,8 @@ func responses(content *schema.Schema, example json.RawMessage, paged bool) sche
 		if f.name == otherError {
 			status = "default"
 		}
-		out = append(out, schema.Member[*apiResponse]{Name: status, Value: &apiResponse{Ref: "#/components/responses/" + f.name}})
+		out = append(out, schema.Member[*apiResponse]{Name: status,
+			Value: &apiResponse{Ref: "#/components/responses/" + f.name}})
 	}
 	return out
 }

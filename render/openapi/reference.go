@@ -109,7 +109,8 @@ func (a *Document) operation(op *operation) referenceOperation {
 	for _, p := range op.Parameters {
 		switch p.In {
 		case "path":
-			out.Params = append(out.Params, referenceParam{Name: "{" + p.Name + "}", Allowed: "part of the path", About: p.Description})
+			out.Params = append(out.Params, referenceParam{Name: "{" + p.Name + "}", Allowed: "part of the path",
+				About: p.Description})
 		case "header":
 			out.Params = append(out.Params, referenceParam{Name: p.Name, Allowed: "header", About: p.Description})
 		}
