@@ -135,7 +135,7 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 		return made{}, err
 	}
 	judged.Prepare()
-	judged.Snapshot.Earlier = published
+	judged.Snapshot.Previous = published
 	edition := pages.Edition(judged.Snapshot)
 	previous, err := newPreviousInputs(b, o.Program, edition.Surroundings)
 	if err != nil {

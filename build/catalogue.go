@@ -67,7 +67,7 @@ func (c *catalogue) end() error {
 // writeFile writes the rows of a file and, of the first one, the window that answers without parameters.
 func (c *catalogue) writeFile() error {
 	q := bare("discovery", "")
-	windows := []site.Query{q.Hundred(c.file)}
+	windows := []site.Query{q.WindowFile(c.file)}
 	if c.file == 0 {
 		windows = append(windows, q)
 	}

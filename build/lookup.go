@@ -228,7 +228,7 @@ func fit(hash string, data any, drop func() bool) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		size := len(site.LookupAnswer(row))
+		size := len(site.LookupResponse(row))
 		if size < site.MaxLookup {
 			return row, nil
 		}

@@ -21,7 +21,7 @@ func shop(slug string) *rapid.Generator[site.Listing] {
 	return rapid.Custom(func(t *rapid.T) site.Listing {
 		long := rapid.Map(rapid.IntRange(0, 9), func(n int) string { return strings.Repeat("long \"text\"\x01 and 東京 ", n*n) })
 		l := site.Listing{Item: site.ServiceListItem{Slug: slug, BaseURL: "https://api.acme.test"}}
-		l.Known = &site.Known{Detail: site.ServiceDetail{Slug: slug, Name: long.Draw(t, "name"), BaseURL: "https://api.acme.test", Status: site.StatusOnline}}
+		l.ListingDetail = &site.ListingDetail{Detail: site.ServiceDetail{Slug: slug, Name: long.Draw(t, "name"), BaseURL: "https://api.acme.test", Status: site.StatusOnline}}
 		for range rapid.IntRange(0, 6).Draw(t, "endpoints") {
 			e := site.Endpoint{Method: "GET", Path: "/" + rapid.SampledFrom([]string{"a", "b"}).Draw(t, "path") + strings.Repeat("/deep", rapid.IntRange(0, 300).Draw(t, "depth"))}
 			terms := site.Terms{Reason: long.Draw(t, "reason")}
@@ -89,7 +89,7 @@ func TestLookupsAreSmall(t *testing.T) {
 					t.Fatalf("shard %s: %d rows, %v, in another order than their hashes", digits, len(rows), err)
 				}
 				for _, row := range rows {
-					answer := site.LookupAnswer(row)
+					answer := site.LookupResponse(row)
 					if len(answer) >= site.MaxLookup || !json.Valid(answer) || site.LookupHash(row)[:2] != digits {
 						t.Fatalf("%s has %d bytes: %s", site.LookupHash(row), len(answer), answer)
 					}
@@ -130,7 +130,7 @@ func TestClip(t *testing.T) {
 func TestCatalogueIsReadable(t *testing.T) {
 	t.Parallel()
 	base, solana := "eip155:8453", "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp"
-	l := site.Listing{Known: &site.Known{
+	l := site.Listing{ListingDetail: &site.ListingDetail{
 		Detail: site.ServiceDetail{Name: "A name of more than thirty-two letters", Category: "気象", BaseURL: "https://api.acme.test", Endpoints: []site.Endpoint{{
 			Method: "POST", Path: "/quote", Description: new("One <quote>"), LastSeenAt: site.NewTime(now),
 			Pricing: []site.PricingEntry{

@@ -52,7 +52,7 @@ func TestDigestCoversTheInputs(t *testing.T) {
 	defer zip.Abort()
 	published := func(name, data string) []file { return []file{{name, zip.Pack(name, []byte(data))}} }
 	with := func(changes ...site.ChangeRecord) *site.Listing {
-		return &site.Listing{Known: &site.Known{Changes: changes}}
+		return &site.Listing{ListingDetail: &site.ListingDetail{Changes: changes}}
 	}
 	one := site.ChangeRecord{Type: site.PriceChanged, ObservedAt: site.NewTime(now), Summary: json.RawMessage("{}")}
 	x := &previousInputs{shown: []byte("shown")}

@@ -55,7 +55,7 @@ func writeSeries(l *site.Listing, put func(string, []byte) error) error {
 
 // addSeries adds one series.
 func addSeries[T any](route, slug string, points []T, caveat string, put func(string, []byte) error) error {
-	q := bare(route, slug).Whole()
+	q := bare(route, slug).Untrimmed()
 	return addFile(q.Key(), put, func(b []byte) ([]byte, error) {
 		return site.AppendFrameOf(b, q.Route.Framing, points, caveat)
 	})

@@ -188,7 +188,7 @@ func ranks(items []*site.ServiceListItem) map[string][]int32 {
 		for i := range order {
 			order[i] = int32(i)
 		}
-		compare := site.Compared(name)
+		compare := site.CompareBy(name)
 		slices.SortFunc(order, func(a, b int32) int { return compare(items[a], items[b]) })
 		rank := make([]int32, len(items))
 		for i, place := range order {
@@ -260,7 +260,7 @@ func writeAggregates(s *site.Snapshot, index site.Index, add func(string, []byte
 		data  any
 	}{
 		{"status", s.Status}, {"networks", s.Networks}, {"tags", s.Tags}, {"stats", s.Stats}, {"categories", s.Categories},
-		{"snapshots", append([]site.PublishedSnapshot{}, s.Earlier...)},
+		{"snapshots", append([]site.PublishedSnapshot{}, s.Previous...)},
 	} {
 		if err := addJSON(bare(a.route, "").Key(), a.data, add); err != nil {
 			return err

@@ -46,7 +46,7 @@ func (c *Crawler) Preview(ctx context.Context, address string, page func(items, 
 
 func (c *Crawler) importFrom(ctx context.Context, address string, page func(items, total int), dry bool) (Imported,
 	error) {
-	u, err := site.WebAddress(address)
+	u, err := site.ParseURL(address)
 	if err != nil {
 		return Imported{}, fmt.Errorf("the address %w", err)
 	}

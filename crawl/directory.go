@@ -300,7 +300,7 @@ func (in *directoryReader) service(s *postgres.DirectoryService, n int) error {
 		return fmt.Errorf("endpoints are %d, may be %d", len(s.Endpoints), 10*facts.MaxEndpoints)
 	}
 	for _, d := range s.Endpoints {
-		if _, err := site.DeclaredPaths([]string{strings.TrimSpace(d.Method + " " + d.Path)}); err != nil {
+		if _, err := site.ParsePaths([]string{strings.TrimSpace(d.Method + " " + d.Path)}); err != nil {
 			return fmt.Errorf("endpoints %w", err)
 		}
 	}
@@ -313,7 +313,7 @@ func (in *directoryReader) submission(s *postgres.DirectorySubmission) error {
 	if _, err := site.BaseURL(s.URL); err != nil {
 		return fmt.Errorf("url %w", err)
 	}
-	if _, err := site.DeclaredPaths(s.Endpoints); err != nil {
+	if _, err := site.ParsePaths(s.Endpoints); err != nil {
 		return fmt.Errorf("endpoints %w", err)
 	}
 	if _, err := mail.ParseAddress(s.Email); s.Email != "" && err != nil {

@@ -34,7 +34,7 @@ func newAnswer(a answer) *postgres.Answer {
 	kept := &postgres.Answer{
 		EndpointID: a.endpoint.ID, Conclusive: conclusive(r.Verdict), ReceivedAt: a.at, Method: r.Method,
 		URL:    clean(r.FinalURL, 2048),
-		Header: copyHeader(r.Answer.Header, site.EvidenceHeader), Body: r.Answer.Body, Truncated: r.Answer.Truncated,
+		Header: copyHeader(r.Answer.Header, site.IsEvidenceHeader), Body: r.Answer.Body, Truncated: r.Answer.Truncated,
 		TLSVerified: r.TLSVerified, Exchange: newExchange(r),
 	}
 	if r.Status != 0 {

@@ -148,7 +148,7 @@ func TestUnprobeableClasses(t *testing.T) {
 		probe.ClassUnavailable, probe.ClassInterrupted, probe.ClassGone, probe.ClassRedirect, probe.ClassClientError,
 		probe.ClassServerError,
 		probe.ClassInvalidHTTP, probe.ClassOversized, probe.ClassUnreachable, probe.ClassRefused} {
-		if site.Unprobeable(class) != want[class] {
+		if site.IsUnprobeable(class) != want[class] {
 			t.Errorf("Unprobeable(%s) = %v", class, !want[class])
 		}
 	}

@@ -243,12 +243,12 @@ func (e entry) listing(now time.Time) (postgres.Listing, error) {
 		}
 	}
 	if e.WebsiteURL != "" {
-		if _, err := site.WebAddress(e.WebsiteURL); err != nil {
+		if _, err := site.ParseURL(e.WebsiteURL); err != nil {
 			fault("website_url %w", err)
 		}
 		l.WebsiteURL = &e.WebsiteURL
 	}
-	declared, err := site.DeclaredPaths(e.Endpoints)
+	declared, err := site.ParsePaths(e.Endpoints)
 	if err != nil {
 		fault("endpoints %w", err)
 	}

@@ -67,7 +67,7 @@ const (
 // not.
 func (s *Submissions) Probe(ctx context.Context, base string, endpoints []string) site.ProbeResult {
 	result := site.ProbeResult{Errors: []string{}}
-	paths, err := site.DeclaredPaths(endpoints)
+	paths, err := site.ParsePaths(endpoints)
 	if err != nil {
 		result.Errors = append(result.Errors, "endpoints "+err.Error())
 		return result

@@ -150,7 +150,7 @@ func TestQueuedSubmissionsAreProbed(t *testing.T) {
 		r *http.Request) {
 		pay(rw, hostileBody(hostileRow("10000", "", "")))
 	}
-	receipt, err := m.ReceiveSubmission(t.Context(), site.Received{
+	receipt, err := m.ReceiveSubmission(t.Context(), site.IncomingSubmission{
 		Submission: site.Submission{URL: "http://acme.com", Email: "a@acme.com", ServiceName: "Acme", Description: "d",
 			WebsiteURL: "http://acme.com", Category: "AI", Endpoints: []string{"/a"}},
 		Domain: "acme.com", Client: "c", At: noon, Probe: true,

@@ -91,7 +91,7 @@ func toVisit(endpoints []postgres.Endpoint, now time.Time) []*postgres.Endpoint 
 	for i := range endpoints {
 		e := &endpoints[i]
 		all = append(all, e)
-		if site.Active(e.FirstSeenAt, e.LastPaidAt, now) {
+		if site.IsActive(e.FirstSeenAt, e.LastPaidAt, now) {
 			active = append(active, e)
 		}
 	}
@@ -144,7 +144,7 @@ func (c *Crawler) sum(ctx context.Context, s postgres.DueService, answers []answ
 	v := postgres.Visit{Check: postgres.Check{ServiceID: s.ID, CheckedAt: now, ID: uuid.New()}, Lease: s.NextCheckAt}
 	verdicts := map[uuid.UUID]string{} // the latest conclusive one of each active endpoint
 	for _, e := range s.Endpoints {
-		if e.Verdict != nil && site.Active(e.FirstSeenAt, e.LastPaidAt, now) {
+		if e.Verdict != nil && site.IsActive(e.FirstSeenAt, e.LastPaidAt, now) {
 			verdicts[e.ID] = *e.Verdict
 		}
 	}

@@ -29,7 +29,7 @@ func facilitators() []site.FacilitatorDetail {
 		VolumeUSD24h: ptr(site.Decimal("12.5")), VolumeUSD7d: ptr(site.Decimal("99")),
 		VolumeUSD30d: ptr(site.Decimal("1234567.891011")), VolumeUSDAll: ptr(site.Decimal("9876543.21")),
 		TxCount24h: 7, TxCount7d: 60, TxCount30d: 812345, TxCountAll: 9000000, LastActivityAt: ptr(ago(time.Minute)),
-		Verification: site.VerifiedOnChain}
+		Verification: site.VerificationOnChain}
 	unknown := chain
 	unknown.AssetName, unknown.TokenAddress = "EURC", "0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42"
 	unknown.VolumeUSD24h, unknown.VolumeUSD7d, unknown.VolumeUSD30d, unknown.VolumeUSDAll = nil, nil, nil, nil
@@ -38,7 +38,7 @@ func facilitators() []site.FacilitatorDetail {
 			FacilitatorID: "acme-pay", Name: "Acme Pay", WebsiteURL: "https://pay.acme.test", VolumeUSD24h: "12.5",
 			VolumeUSD7d: "99", VolumeUSD30d: "1234567.891011", VolumeUSDAll: "9876543.21",
 			TxCount24h: 7, TxCount7d: 60, TxCount30d: 812345, TxCountAll: 9000000,
-			LastActivityAt: ptr(ago(time.Minute)), SettlerCount: 2, Verification: site.VerifiedOnChain,
+			LastActivityAt: ptr(ago(time.Minute)), SettlerCount: 2, Verification: site.VerificationOnChain,
 			Timeseries: volumes(90), Chains: []site.FacilitatorChain{chain, unknown},
 		},
 		Settlers: []site.FacilitatorSettler{
@@ -57,7 +57,7 @@ func facilitators() []site.FacilitatorDetail {
 	loud.VolumeUSD30d, loud.VolumeUSDAll = "123456789012.345678", "0.000001"
 	listed := site.FacilitatorDetail{FacilitatorListItem: site.FacilitatorListItem{FacilitatorID: "quiet",
 		Name: "Quiet", WebsiteURL: "https://quiet.test", VolumeUSD24h: "0", VolumeUSD7d: "0", VolumeUSD30d: "0",
-		VolumeUSDAll: "0", Verification: site.VerifiedListed}}
+		VolumeUSDAll: "0", Verification: site.VerificationListed}}
 	return []site.FacilitatorDetail{acme, loud, listed}
 }
 

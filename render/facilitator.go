@@ -48,7 +48,7 @@ func (e *Edition) FacilitatorsPage() ([]byte, error) {
 	site.SortFacilitators(items, site.Timeframe30d)
 	for _, item := range items {
 		row := facilitatorRow{FacilitatorDetail: by[item.FacilitatorID]}
-		if item.Verification != site.VerifiedOnChain {
+		if item.Verification != site.VerificationOnChain {
 			body.Listed = append(body.Listed, row)
 			continue
 		}
@@ -71,7 +71,7 @@ func (e *Edition) FacilitatorsPage() ([]byte, error) {
 	twin := site.Query{Route: site.ByName("facilitators")}.With("timeframe", site.Timeframe30d).With("include",
 		site.IncludeTimeseries).With("per_page", fmt.Sprint(site.MaxPageSize))
 	return e.render(page{
-		Key: bareKey(facilitatorsRoute, ""), Kind: kindFacilitators, JSON: twin.Whole().Key(), Title: "Facilitators",
+		Key: bareKey(facilitatorsRoute, ""), Kind: kindFacilitators, JSON: twin.Untrimmed().Key(), Title: "Facilitators",
 		Twin: true, About: e.aboutFacilitators(),
 		Description: "Who settles x402 payments, ranked by the volume that was seen settled on chain.", Body: body,
 	})
@@ -110,7 +110,7 @@ type facilitatorSettler struct {
 
 // FacilitatorPage is facilitators/<id>.html.
 func (e *Edition) FacilitatorPage(f *site.FacilitatorDetail) ([]byte, error) {
-	own := f.Verification == site.VerifiedOnChain
+	own := f.Verification == site.VerificationOnChain
 	body := facilitatorBody{FacilitatorDetail: f, Unread: own && e.unread(f),
 		MoreServices: f.ServiceCount - len(f.Services)}
 	body.Measured = own && !body.Unread

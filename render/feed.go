@@ -55,7 +55,7 @@ func (e *Edition) Feeds() ([]Asset, error) {
 
 // unitsOf are those of a service, by its slug.
 func (e *Edition) unitsOf(slug string) units {
-	if l := e.service(slug); l != nil && l.Known != nil {
+	if l := e.service(slug); l != nil && l.ListingDetail != nil {
 		return unitsOf(&l.Detail)
 	}
 	return nil

@@ -97,7 +97,7 @@ func (e *Edition) priceMovers() []priceMover {
 		before, ok := atomic(s.old)
 		after, ok2 := atomic(s.new)
 		l := e.service(k.slug)
-		if !ok || !ok2 || l == nil || l.Known == nil || before == "0" || after == "0" || before == after {
+		if !ok || !ok2 || l == nil || l.ListingDetail == nil || before == "0" || after == "0" || before == after {
 			continue
 		}
 		m := priceMover{Slug: k.slug, Name: s.name,

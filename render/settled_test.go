@@ -25,7 +25,7 @@ func TestFacilitatorsPage(t *testing.T) {
 	s := world()
 	s.Facilitators = append(s.Facilitators, site.FacilitatorDetail{
 		FacilitatorListItem: site.FacilitatorListItem{FacilitatorID: "far", Name: "Far", WebsiteURL: "https://far.test",
-			Verification: site.VerifiedOnChain},
+			Verification: site.VerificationOnChain},
 		Settlers: []site.FacilitatorSettler{{NetworkCAIP2: "eip155:42220"}},
 	})
 	expect(t, book(t, s).FacilitatorsPage, In("section[aria-labelledby=unread]", In("a", IsText("Far"))),

@@ -113,7 +113,7 @@ func (e *Edition) facilitatorsTwin() Asset {
 	b.WriteString("\n| Name | Volume 30 d | Settlements 30 d | Last seen | Verification |\n|---|---|---|---|---|\n")
 	for _, f := range items {
 		volume, count := display.Dollars(f.VolumeUSD30d), display.Number(f.TxCount30d)
-		if f.Verification != site.VerifiedOnChain || e.unread(e.facilitators[f.FacilitatorID]) {
+		if f.Verification != site.VerificationOnChain || e.unread(e.facilitators[f.FacilitatorID]) {
 			volume, count = known(""), known("")
 		}
 		fmt.Fprintf(b, "| [%s](%s) | %s | %s | %s | %s |\n",
@@ -131,7 +131,7 @@ func (e *Edition) facilitatorTwin(f *site.FacilitatorDetail) Asset {
 		key)
 	fmt.Fprintf(b, "\n- Verification: %s\n- Website: %s\n", display.Markdown(f.Verification, display.MaxCode),
 		known(display.Link(f.WebsiteURL)))
-	if f.Verification == site.VerifiedOnChain && !e.unread(f) {
+	if f.Verification == site.VerificationOnChain && !e.unread(f) {
 		fmt.Fprintf(b,
 			"- Volume: %s in 24 hours, %s in 7 days, %s in 30 days, %s in all\n- Settlements: %s in 24 hours, %s in 7 days, %s in 30 days, %s in all\n",
 			display.Dollars(f.VolumeUSD24h), display.Dollars(f.VolumeUSD7d), display.Dollars(f.VolumeUSD30d),

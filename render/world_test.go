@@ -149,8 +149,8 @@ func acme() site.Listing {
 		SharedWithServices: []site.SharedWithItem{{Name: "Quote Ledger", Slug: "plain-00"}}, ProQuotaShare: .5,
 		Caveat: "A floor.", AllTimeCaveat: "Since then.",
 	}
-	l := site.Listing{Item: itemOf(&d), Known: &site.Known{Detail: d,
-		Own: &site.Own{Uptime: history(3), Volume: volumes(80)}}}
+	l := site.Listing{Item: itemOf(&d), ListingDetail: &site.ListingDetail{Detail: d,
+		ServiceFiles: &site.ServiceFiles{Uptime: history(3), Volume: volumes(80)}}}
 	l.Evidence = site.Evidence{
 		Checks: []site.EvidenceCheck{{ID: "payload_captured", Pass: true},
 			{ID: "price_sane", Reason: ptr("GET /quote, row 1: amount \"0.01\" is no whole number"),
@@ -219,7 +219,7 @@ func unchecked() site.Listing {
 		Status:    site.StatusUnknown,
 		CreatedAt: ago(time.Minute), CheckIntervalMinutes: 15, Source: "submitted"}
 	d.Assessment.Compliance = site.Compliance{Grade: "unknown", Total: 14}
-	return site.Listing{Item: itemOf(&d), Known: &site.Known{Detail: d, Own: &site.Own{}}}
+	return site.Listing{Item: itemOf(&d), ListingDetail: &site.ListingDetail{Detail: d, ServiceFiles: &site.ServiceFiles{}}}
 }
 
 // nasty wrote what it should not wherever it could.
@@ -243,7 +243,7 @@ func nasty() site.Listing {
 		Flags: []site.RiskFlag{{Level: "danger", Code: "price_outlier", Evidence: hostile}}}
 	d.Assessment.Compliance = site.Compliance{Grade: "F", Total: 14,
 		Checks: []site.ComplianceCheck{{ID: "price_sane", Label: hostile}}}
-	l := site.Listing{Item: itemOf(&d), Known: &site.Known{Detail: d, Own: &site.Own{}}}
+	l := site.Listing{Item: itemOf(&d), ListingDetail: &site.ListingDetail{Detail: d, ServiceFiles: &site.ServiceFiles{}}}
 	l.Evidence = site.Evidence{
 		Checks:   []site.EvidenceCheck{{ID: "price_sane", Reason: &hostile, Mend: &hostile}},
 		Warnings: []site.EvidenceWarning{{Code: hostile, Meaning: hostile, Endpoint: &hostile, Detail: &hostile}},
@@ -274,7 +274,7 @@ func plain(slug, name, status string, i int) site.Listing {
 	if status == site.StatusOffline {
 		d.Uptime24h, d.AvgResponseTimeMS, d.ConsecutiveFailures = ptr(0.0), nil, 96
 	}
-	l := site.Listing{Item: itemOf(&d), Known: &site.Known{Detail: d, Own: &site.Own{Uptime: history(i)}}}
+	l := site.Listing{Item: itemOf(&d), ListingDetail: &site.ListingDetail{Detail: d, ServiceFiles: &site.ServiceFiles{Uptime: history(i)}}}
 	l.Checks.Newest = []site.CheckEntry{{ID: slug, CheckedAt: ago(time.Duration(i) * time.Minute),
 		IsUp: status != site.StatusOffline, StatusCode: ptr(402), ResponseTimeMS: d.AvgResponseTimeMS}}
 	return l

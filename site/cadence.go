@@ -5,8 +5,8 @@ import "time"
 // ActiveFor is how long an endpoint counts as active after it was last seen paid, or first seen.
 const ActiveFor = 14 * 24 * time.Hour
 
-// Active says whether an endpoint counts: it was seen paid, or for the first time, within ActiveFor.
-func Active(firstSeen time.Time, lastPaid *time.Time, now time.Time) bool {
+// IsActive says whether an endpoint counts: it was seen paid, or for the first time, within ActiveFor.
+func IsActive(firstSeen time.Time, lastPaid *time.Time, now time.Time) bool {
 	return now.Before(ActiveUntil(firstSeen, lastPaid))
 }
 

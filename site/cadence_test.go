@@ -28,7 +28,7 @@ func TestActive(t *testing.T) {
 		{"listed anew after it was paid", *ago(day), ago(20 * day), true},
 		{"by a clock that runs ahead", noon.Add(time.Hour), nil, true},
 	} {
-		if got := site.Active(test.first, test.paid, noon); got != test.want {
+		if got := site.IsActive(test.first, test.paid, noon); got != test.want {
 			t.Errorf("%s: active is %t", test.name, got)
 		}
 	}

@@ -63,10 +63,10 @@ func Compare(before, after []SnapshotEntry, paidBefore, paidAfter []Recipient) [
 
 func compareSchemas(before, after []SnapshotEntry) SchemaSummary {
 	return SchemaSummary{
-		SchemaAdded:      missing(collect(before, SchemaLine), collect(after, SchemaLine)),
-		SchemaRemoved:    missing(collect(after, SchemaLine), collect(before, SchemaLine)),
-		EndpointsAdded:   missing(collect(before, endpointOf), collect(after, endpointOf)),
-		EndpointsRemoved: missing(collect(after, endpointOf), collect(before, endpointOf)),
+		SchemaAdded:      subtract(collect(before, SchemaLine), collect(after, SchemaLine)),
+		SchemaRemoved:    subtract(collect(after, SchemaLine), collect(before, SchemaLine)),
+		EndpointsAdded:   subtract(collect(before, endpointOf), collect(after, endpointOf)),
+		EndpointsRemoved: subtract(collect(after, endpointOf), collect(before, endpointOf)),
 	}
 }
 
@@ -82,8 +82,8 @@ func collect[T any](entries []T, f func(T) string) []string {
 	return slices.Compact(out)
 }
 
-// missing are the texts of b that a has not; both are sorted sets.
-func missing(a, b []string) []string {
+// subtract are the texts of b that a has not; both are sorted sets.
+func subtract(a, b []string) []string {
 	out := []string{}
 	for _, s := range b {
 		if _, found := slices.BinarySearch(a, s); !found {
@@ -112,7 +112,7 @@ func comparePrices(before, after []SnapshotEntry) PriceSummary {
 	was, is := amounts(before), amounts(after)
 	moved := []PriceChange{}
 	for k, now := range is {
-		gone, came := missing(now, was[k]), missing(was[k], now)
+		gone, came := subtract(now, was[k]), subtract(was[k], now)
 		slices.SortFunc(gone, compareAmounts)
 		slices.SortFunc(came, compareAmounts)
 		for i := range min(len(gone), len(came)) {
@@ -149,8 +149,8 @@ func compareRecipients(before, after []Recipient) PayToSummary {
 		return slices.Compact(out)
 	}
 	old, new := collect(before, whole), collect(after, whole)
-	return PayToSummary{PayToAdded: abbreviated(missing(old, new), was),
-		PayToRemoved: abbreviated(missing(new, old), is)}
+	return PayToSummary{PayToAdded: abbreviated(subtract(old, new), was),
+		PayToRemoved: abbreviated(subtract(new, old), is)}
 }
 
 // Text is the summary as JSON.

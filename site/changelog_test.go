@@ -182,9 +182,9 @@ func TestWhole(t *testing.T) {
 		"period=all": {false, "v1/services/acme/price/period=all.json"},
 	} {
 		q := parse(t, "/v1/services/acme/price", query)
-		if q.Trimmed() != want.trimmed || q.Key() != want.key ||
-			q.Whole().Key() != "v1/services/acme/price/period=all.json" || q.Whole().Trimmed() {
-			t.Errorf("%q: trimmed %v, key %s, whole %s", query, q.Trimmed(), q.Key(), q.Whole().Key())
+		if q.NeedsTrim() != want.trimmed || q.Key() != want.key ||
+			q.Untrimmed().Key() != "v1/services/acme/price/period=all.json" || q.Untrimmed().NeedsTrim() {
+			t.Errorf("%q: trimmed %v, key %s, whole %s", query, q.NeedsTrim(), q.Key(), q.Untrimmed().Key())
 		}
 	}
 }

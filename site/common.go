@@ -25,8 +25,8 @@ var Common = []Param{
 			"same snapshot. It stays available for at least an hour. The default is the newest snapshot."},
 }
 
-// paramOf returns the route's parameter with this name, or the common one, or nil. A request for a file has no route.
-func paramOf(r *Route, name string) *Param {
+// findParam returns the route's parameter with this name, or the common one, or nil. A request for a file has no route.
+func findParam(r *Route, name string) *Param {
 	if r != nil {
 		if p := r.Param(name); p != nil {
 			return p

@@ -59,7 +59,7 @@ func RowsOf[T any](b []byte, list []T) (rows [][]byte, used []byte, err error) {
 func EncodeLine(v any) ([]byte, error) { return appendEncoded(nil, v) }
 
 func appendEncoded(b []byte, v any) ([]byte, error) {
-	e := json.NewEncoder((*written)(&b))
+	e := json.NewEncoder((*appendWriter)(&b))
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
 		return b, fmt.Errorf("encode %T: %w", v, err)
@@ -67,10 +67,10 @@ func appendEncoded(b []byte, v any) ([]byte, error) {
 	return b, nil
 }
 
-// written is bytes that a writer appends to.
-type written []byte
+// appendWriter is bytes that a writer appends to.
+type appendWriter []byte
 
-func (w *written) Write(p []byte) (int, error) {
+func (w *appendWriter) Write(p []byte) (int, error) {
 	*w = append(*w, p...)
 	return len(p), nil
 }

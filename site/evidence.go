@@ -150,8 +150,8 @@ type EvidencePhases struct {
 // learnt here.
 var unprobeable = []string{"needs_input", "wrong_method"}
 
-// Unprobeable says whether an answer's class means that the endpoint cannot be asked without inventing input.
-func Unprobeable(class string) bool { return slices.Contains(unprobeable, class) }
+// IsUnprobeable says whether an answer's class means that the endpoint cannot be asked without inventing input.
+func IsUnprobeable(class string) bool { return slices.Contains(unprobeable, class) }
 
 // evidenceHeaders are the names that may be published, in canonical form: what says something of payment, of the body,
 // of a redirect or a refusal, and of who answered. Whatever may hold a secret or mark a visitor is not among them, nor
@@ -174,5 +174,5 @@ var evidenceHeaders = map[string]bool{
 	"Server": true, "Via": true, "X-Powered-By": true,
 }
 
-// EvidenceHeader says whether a response header of this name, in canonical form, is published.
-func EvidenceHeader(name string) bool { return evidenceHeaders[name] }
+// IsEvidenceHeader says whether a response header of this name, in canonical form, is published.
+func IsEvidenceHeader(name string) bool { return evidenceHeaders[name] }

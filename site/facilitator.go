@@ -28,8 +28,8 @@ const (
 
 // Values of Verification.
 const (
-	VerifiedOnChain = "on-chain" // its volume is what its settlers moved on chain
-	VerifiedListed  = "listed"   // known, and not measured: no settlers, or nobody vouches that they are its own
+	VerificationOnChain = "on-chain" // its volume is what its settlers moved on chain
+	VerificationListed  = "listed"   // known, and not measured: no settlers, or nobody vouches that they are its own
 )
 
 // FacilitatorListItem is a row of /v1/facilitators: who settles payments, ranked by what was seen settled on chain.

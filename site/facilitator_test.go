@@ -33,8 +33,8 @@ func TestFacilitatorKeys(t *testing.T) {
 		"include=timeseries": true, "include=chains,timeseries&days=89": true, "include=timeseries&days=90": false,
 	} {
 		q, err := site.ParseRequest("/v1/facilitators", query)
-		if err != nil || q.Trimmed() != want {
-			t.Errorf("%s: trimmed %v, error %v, want %v", query, q.Trimmed(), err, want)
+		if err != nil || q.NeedsTrim() != want {
+			t.Errorf("%s: trimmed %v, error %v, want %v", query, q.NeedsTrim(), err, want)
 		}
 	}
 	for _, query := range []string{"timeframe=90d", "days=0", "days=91", "days=7.0", "include=chain",

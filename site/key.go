@@ -22,7 +22,7 @@ func (q Query) Key() string {
 	if q.file != "" {
 		return q.file
 	}
-	base := q.base()
+	base := q.basePath()
 	if q.Bare {
 		return base + q.Route.Ext
 	}
@@ -44,15 +44,15 @@ func (q Query) Key() string {
 	return b.String()
 }
 
-// base is the path without its first slash; the root is "index".
-func (q Query) base() string {
+// basePath is the path without its first slash; the root is "index".
+func (q Query) basePath() string {
 	if q.Route.Pattern == "/" {
 		return "index"
 	}
 	if q.Item != "" {
 		return q.Route.lookupPrefix() + q.Item
 	}
-	head, _, tail := q.Route.variable()
+	head, _, tail := q.Route.splitPattern()
 	return head[1:] + q.Slug + tail
 }
 
@@ -60,7 +60,7 @@ func (q Query) base() string {
 // counts.
 func (q Query) ListKey() string {
 	var b strings.Builder
-	b.WriteString(q.base())
+	b.WriteString(q.basePath())
 	for _, p := range q.Route.Params {
 		if v := q.Text(p.Name); p.Filter && v != "" {
 			b.WriteByte('/')
@@ -115,7 +115,7 @@ func Request(key string) (path, rawQuery string, err error) {
 	if stem == "index" {
 		stem = ""
 	}
-	if spells(requestPath(stem), "", key) { // first, since a segment of a path may look like a value
+	if hasKey(requestPath(stem), "", key) { // first, since a segment of a path may look like a value
 		return requestPath(stem), "", nil
 	}
 	var segments, values []string
@@ -132,7 +132,7 @@ func Request(key string) (path, rawQuery string, err error) {
 		values = append(values, name+"="+url.QueryEscape(v))
 	}
 	path, rawQuery = requestPath(strings.Join(segments, "/")), strings.Join(values, "&")
-	if spells(path, rawQuery, key) {
+	if hasKey(path, rawQuery, key) {
 		return path, rawQuery, nil
 	}
 	return requestPath(key), "", nil
@@ -140,14 +140,14 @@ func Request(key string) (path, rawQuery string, err error) {
 
 func requestPath(name string) string { return (&url.URL{Path: "/" + name}).EscapedPath() }
 
-// spells says whether a request is one of a route with this key.
-func spells(path, rawQuery, key string) bool {
+// hasKey says whether a request is one of a route with this key.
+func hasKey(path, rawQuery, key string) bool {
 	q, err := ParseRequest(path, rawQuery)
 	return err == nil && q.Route != nil && q.Key() == key
 }
 
-// fileOf says whether a path names a file by itself: it has an extension and plain segments, or is that of the sums.
-func fileOf(path string) (string, bool) {
+// parseFile says whether a path names a file by itself: it has an extension and plain segments, or is that of the sums.
+func parseFile(path string) (string, bool) {
 	name, rooted := strings.CutPrefix(path, "/")
 	if rooted && name == SumsFile {
 		return name, true
@@ -180,7 +180,7 @@ func (i *Index) Has(q Query) bool {
 		return true
 	}
 	names := i.Slugs
-	switch _, name, _ := q.Route.variable(); name {
+	switch _, name, _ := q.Route.splitPattern(); name {
 	case segmentFacilitator:
 		names = i.Facilitators
 	case segmentCategory, segmentNetwork:

@@ -15,7 +15,7 @@ const (
 	MaxDescription = 2000 // characters
 	MaxEndpoints   = 25
 	MaxPath        = 500  // bytes of an endpoint's path
-	MaxAddress     = 2048 // bytes
+	MaxURL         = 2048 // bytes
 )
 
 // CheckText says why a text may not be what a stranger says of a service, nil where it may.
@@ -31,13 +31,13 @@ func CheckText(s string, most int) error {
 	return nil
 }
 
-// WebAddress reads an absolute http or https address without userinfo.
-func WebAddress(s string) (*url.URL, error) {
+// ParseURL reads an absolute http or https address without userinfo.
+func ParseURL(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	switch {
 	case s == "":
 		return nil, errors.New("is missing")
-	case err != nil || len(s) > MaxAddress:
+	case err != nil || len(s) > MaxURL:
 		return nil, fmt.Errorf("%.60q is no address", s)
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Hostname() == "":
 		return nil, fmt.Errorf("%.60q must begin with https:// or http:// and a host", s)
@@ -49,7 +49,7 @@ func WebAddress(s string) (*url.URL, error) {
 
 // BaseURL is the address that endpoint paths are put behind: without query, fragment, default port and last slash.
 func BaseURL(s string) (string, error) {
-	u, err := WebAddress(s)
+	u, err := ParseURL(s)
 	if err != nil {
 		return "", err
 	}
@@ -71,8 +71,8 @@ type DeclaredPath struct{ Method, Path string }
 // String is the form that DeclaredPaths reads: "/x" or "POST /x".
 func (d DeclaredPath) String() string { return strings.TrimSpace(d.Method + " " + d.Path) }
 
-// DeclaredPaths reads a list of endpoints, each "/x" or "POST /x".
-func DeclaredPaths(list []string) ([]DeclaredPath, error) {
+// ParsePaths reads a list of endpoints, each "/x" or "POST /x".
+func ParsePaths(list []string) ([]DeclaredPath, error) {
 	if len(list) == 0 || len(list) > MaxEndpoints {
 		return nil, fmt.Errorf("are %d, may be 1 to %d", len(list), MaxEndpoints)
 	}

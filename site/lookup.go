@@ -37,8 +37,8 @@ func (x *LookupIndex) Shards(r *Route) map[string]int {
 	return x.PayTo
 }
 
-// Lists says whether a file is one of the shards.
-func (x *LookupIndex) Lists(key string) bool {
+// HasShard says whether a file is one of the shards.
+func (x *LookupIndex) HasShard(key string) bool {
 	for i := range Routes {
 		r := &Routes[i]
 		if rest, ok := strings.CutPrefix(key, r.lookupPrefix()); ok && r.Rule == RuleLookup {
@@ -60,8 +60,8 @@ func (r *Route) lookupPrefix() string {
 	return prefix
 }
 
-// lookupOf reads the path of a look-up, with or without .json.
-func lookupOf(path string) (Query, bool) {
+// parseLookup reads the path of a look-up, with or without .json.
+func parseLookup(path string) (Query, bool) {
 	for i := range Routes {
 		r := &Routes[i]
 		if r.Rule != RuleLookup {
@@ -127,8 +127,8 @@ func LookupHash(row []byte) string {
 	return ""
 }
 
-// LookupAnswer is the complete response that a line holds.
-func LookupAnswer(row []byte) []byte {
+// LookupResponse is the complete response that a line holds.
+func LookupResponse(row []byte) []byte {
 	from := len(lookupHead) + 2*sha256.Size + len(`",`)
 	answer := make([]byte, 0, len(row))
 	answer = append(answer, '{')

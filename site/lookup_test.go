@@ -73,7 +73,7 @@ func TestLookupRow(t *testing.T) {
 	if got := site.LookupHash(row); got != hash {
 		t.Errorf("hash %s, want %s", got, hash)
 	}
-	if diff := cmp.Diff("{\"data\":{\"n\":1}}\n", string(site.LookupAnswer(row))); diff != "" {
+	if diff := cmp.Diff("{\"data\":{\"n\":1}}\n", string(site.LookupResponse(row))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for _, row := range []string{"", "{}", `{"hash":"3f"}`, `{"data":1,"hash":"` + hash + `"}`} {
@@ -86,7 +86,7 @@ func TestLookupRow(t *testing.T) {
 		"v1/lookup/url/3f.json": true, "v1/lookup/pay-to/40.json": true, "v1/lookup/url/40.json": false,
 		"v1/lookup/url/3f": false, "v1/lookup.json": false,
 	} {
-		if index.Lists(key) != want {
+		if index.HasShard(key) != want {
 			t.Errorf("%s is listed: %t", key, !want)
 		}
 	}

@@ -2,14 +2,14 @@ package site
 
 import "encoding/json"
 
-// echoed is the meta of a list that repeats parameters: the four counts, then each repeated value in effect.
-type echoed struct {
+// echoMeta is the meta of a list that repeats parameters: the four counts, then each repeated value in effect.
+type echoMeta struct {
 	PaginationMeta
 	names, values []string
 }
 
 // MarshalJSON writes one object.
-func (m echoed) MarshalJSON() ([]byte, error) {
+func (m echoMeta) MarshalJSON() ([]byte, error) {
 	b, err := json.Marshal(m.PaginationMeta)
 	if err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func (m echoed) MarshalJSON() ([]byte, error) {
 // pageMeta is the meta of q's page of a list of total rows: the counts, and the parameters that the table repeats.
 func pageMeta(q Query, total int) any {
 	counts := NewPaginationMeta(total, q.Int("page"), q.Int("per_page"))
-	m := echoed{PaginationMeta: counts}
+	m := echoMeta{PaginationMeta: counts}
 	for i := range q.Route.Params {
 		if p := &q.Route.Params[i]; p.Echo {
 			m.names, m.values = append(m.names, p.Name), append(m.values, q.Text(p.Name))

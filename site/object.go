@@ -57,8 +57,8 @@ func IsHashed(key string) bool {
 	return len(hash) >= 8 && strings.Trim(hash, "0123456789abcdef") == ""
 }
 
-// contract are the routes that every directory of this kind has; the others are ours.
-var contract = []string{
+// contractRoutes are the routes that every directory of this kind has; the others are ours.
+var contractRoutes = []string{
 	"services", "service", "uptime", "service-checks", "checks", "changes", "facilitators", "status", "networks",
 	"tags", "stats", "categories",
 }
@@ -71,7 +71,7 @@ func IsContract(key string) bool {
 		return false
 	}
 	q, err := ParseRequest(address, rawQuery)
-	return err == nil && q.Route != nil && slices.Contains(contract, q.Route.Name) && q.Key() == key
+	return err == nil && q.Route != nil && slices.Contains(contractRoutes, q.Route.Name) && q.Key() == key
 }
 
 // ExpandPhase orders files that are written one by one where readers look already: what others lead to first. 0 are the

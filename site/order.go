@@ -19,10 +19,10 @@ var Orders = []string{OrderNewest, OrderUptime, OrderCheapest, OrderEndpoints}
 
 // Sort puts items into one of the four orders.
 func Sort(items []*ServiceListItem, order string) {
-	slices.SortFunc(items, Compared(order))
+	slices.SortFunc(items, CompareBy(order))
 }
 
-var compared = map[string]func(a, b *ServiceListItem) int{
+var comparators = map[string]func(a, b *ServiceListItem) int{
 	OrderNewest: func(a, b *ServiceListItem) int { return b.CreatedAt.Compare(a.CreatedAt.Time) },
 	OrderUptime: func(a, b *ServiceListItem) int {
 		return nullsLast(b.Uptime24h, a.Uptime24h, cmp.Compare[float64], true)
@@ -33,9 +33,9 @@ var compared = map[string]func(a, b *ServiceListItem) int{
 	OrderEndpoints: func(a, b *ServiceListItem) int { return cmp.Compare(b.EndpointCount, a.EndpointCount) },
 }
 
-// Compared compares two items by one of the four orders. Every order is total: ties go by slug, nulls last.
-func Compared(order string) func(a, b *ServiceListItem) int {
-	compare := compared[order]
+// CompareBy compares two items by one of the four orders. Every order is total: ties go by slug, nulls last.
+func CompareBy(order string) func(a, b *ServiceListItem) int {
+	compare := comparators[order]
 	return func(a, b *ServiceListItem) int {
 		if c := compare(a, b); c != 0 {
 			return c

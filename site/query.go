@@ -64,11 +64,11 @@ func parsePath(escaped string) (Query, error) {
 	if rest, ok := strings.CutPrefix(path, "/api/v1/"); ok {
 		path = "/v1/" + rest
 	}
-	if q, ok := lookupOf(path); ok {
+	if q, ok := parseLookup(path); ok {
 		return q, nil
 	}
-	route, slug := routeOf(path)
-	if file, ok := fileOf(path); ok && (route == nil || strings.HasSuffix(path, route.Ext)) {
+	route, slug := findRoute(path)
+	if file, ok := parseFile(path); ok && (route == nil || strings.HasSuffix(path, route.Ext)) {
 		return Query{file: file, Bare: true}, nil
 	}
 	if route == nil || slug != "" && !route.validSegment(slug) {
@@ -96,7 +96,7 @@ func parseValues(route *Route, rawQuery string) (map[string]string, error) {
 		if err != nil {
 			continue
 		}
-		p := paramOf(route, name)
+		p := findParam(route, name)
 		if p == nil || rawValue == "" || given[name] != "" {
 			continue
 		}
@@ -193,8 +193,8 @@ func (q Query) Rule() Rule {
 	return q.Route.Rule
 }
 
-// Trimmed says whether q asks for less than the file of its key holds, so that a rule must cut it.
-func (q Query) Trimmed() bool {
+// NeedsTrim says whether q asks for less than the file of its key holds, so that a rule must cut it.
+func (q Query) NeedsTrim() bool {
 	if q.Route == nil {
 		return false
 	}
@@ -212,9 +212,9 @@ func (q Query) applies(p *Param) bool {
 	return !needs || q.Has(name, value)
 }
 
-// Whole is the same request with every trimmed parameter at its largest value: its key names the file that q's answer
+// Untrimmed is the same request with every trimmed parameter at its largest value: its key names the file that q's answer
 // is cut from.
-func (q Query) Whole() Query {
+func (q Query) Untrimmed() Query {
 	for i := range q.Route.Params {
 		if p := &q.Route.Params[i]; p.Trim {
 			q = q.With(p.Name, p.largest())
@@ -237,7 +237,7 @@ func (q Query) With(name string, value string) Query {
 
 // validSegment says whether s can be what the variable part of the route's path names.
 func (r *Route) validSegment(s string) bool {
-	if _, name, _ := r.variable(); name == segmentFacilitator {
+	if _, name, _ := r.splitPattern(); name == segmentFacilitator {
 		return ValidFacilitatorID(s)
 	}
 	return ValidSlug(s)

@@ -11,8 +11,8 @@ type List[T, M any] struct {
 	Meta M   `json:"meta"`
 }
 
-// Told is the body of an answer of rows, with what they cannot say beside them.
-type Told[T any] struct {
+// CaveatList is the body of an answer of rows, with what they cannot say beside them.
+type CaveatList[T any] struct {
 	Data   []T    `json:"data"`
 	Caveat string `json:"caveat"`
 }
@@ -56,11 +56,11 @@ var Responses = map[string]any{
 	"categories":     One[[]string]{},
 	"snapshots":      One[[]PublishedSnapshot]{},
 	"changes":        List[ChangeRecord, ChangesMeta]{},
-	"price":          Told[PricePoint]{},
-	"scores":         Told[ScorePoint]{},
+	"price":          CaveatList[PricePoint]{},
+	"scores":         CaveatList[ScorePoint]{},
 	"facilitators":   List[FacilitatorListItem, FacilitatorPaginationMeta]{},
-	"volume":         Told[VolumePoint]{},
-	"buyers":         Told[BuyersPoint]{},
+	"volume":         CaveatList[VolumePoint]{},
+	"buyers":         CaveatList[BuyersPoint]{},
 	"facilitator":    One[FacilitatorDetail]{},
 	"coverage":       One[CoverageReport]{},
 	"lookup-url":     One[AddressLookup]{},

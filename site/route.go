@@ -257,9 +257,9 @@ const (
 	segmentNetwork     = "network"
 )
 
-// variable splits the pattern into the text before the braces, the name in them and the text after them. Without
+// splitPattern splits the pattern into the text before the braces, the name in them and the text after them. Without
 // braces, head is the whole pattern.
-func (r *Route) variable() (head, name, tail string) {
+func (r *Route) splitPattern() (head, name, tail string) {
 	head, rest, _ := strings.Cut(r.Pattern, "{")
 	name, tail, _ = strings.Cut(rest, "}")
 	return head, name, tail
@@ -270,7 +270,7 @@ func (r *Route) match(path string) (slug string, ok bool) {
 	if r.Rule == RuleLookup {
 		return "", false // parsed by lookupOf
 	}
-	head, name, tail := r.variable()
+	head, name, tail := r.splitPattern()
 	if name == "" {
 		return "", path == r.Pattern
 	}
@@ -285,8 +285,8 @@ func (r *Route) match(path string) (slug string, ok bool) {
 	return slug, true
 }
 
-// routeOf returns the first route that matches a decoded path, and the variable segment; nil if none matches.
-func routeOf(path string) (*Route, string) {
+// findRoute returns the first route that matches a decoded path, and the variable segment; nil if none matches.
+func findRoute(path string) (*Route, string) {
 	for i := range Routes {
 		if slug, ok := Routes[i].match(path); ok {
 			return &Routes[i], slug

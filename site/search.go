@@ -27,8 +27,8 @@ func ShardKey(letters string) string {
 	return b.String()
 }
 
-// Lists says whether a file is one of the shards.
-func (x *SearchIndex) Lists(key string) bool {
+// HasShard says whether a file is one of the shards.
+func (x *SearchIndex) HasShard(key string) bool {
 	stem, ok := strings.CutPrefix(key, searchFolder)
 	letters, err := unescape(strings.TrimSuffix(stem, ".json"))
 	return ok && err == nil && x.Shards[letters] > 0 && ShardKey(letters) == key

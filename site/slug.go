@@ -74,7 +74,7 @@ func FreeSlug(taken map[string]bool, wanted ...string) string {
 }
 
 // transliterations are letters that do not decompose into Latin ones, by what stands for them in an address.
-var transliterations = pairs(
+var transliterations = parsePairs(
 	"ß ss æ ae œ oe ø o đ d ð d þ th ħ h ı i ł l ŀ l ŋ ng ŧ t ĸ k ə e ƒ f ĳ ij",
 	// Greek
 	"α a β v γ g δ d ε e ζ z η i θ th ι i κ k λ l μ m ν n ξ x ο o π p ρ r σ s ς s τ t υ y φ f χ ch ψ ps ω o",
@@ -83,8 +83,8 @@ var transliterations = pairs(
 		"р r с s т t ћ c у u ў u ф f х kh ц ts ч ch џ dz ш sh щ shch ъ - ы y ь - э e ю yu я ya",
 )
 
-// pairs reads lists of a letter and what stands for it; "-" is nothing.
-func pairs(lists ...string) map[rune]string {
+// parsePairs reads lists of a letter and what stands for it; "-" is nothing.
+func parsePairs(lists ...string) map[rune]string {
 	m := map[rune]string{}
 	for _, list := range lists {
 		words := strings.Fields(list)

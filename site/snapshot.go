@@ -6,7 +6,7 @@ type Snapshot struct {
 	Now  Time // when the facts were read; every judgment is as of then
 	Next Time // when the next build is due
 
-	Earlier []PublishedSnapshot // v1/snapshots.json, newest first
+	Previous []PublishedSnapshot // v1/snapshots.json, newest first
 
 	Services   []Listing             // by slug: v1/services.json and v1/services/…
 	Status     StatusSummary         // v1/status.json
@@ -23,9 +23,9 @@ type Snapshot struct {
 
 // Listing is one service's part of a snapshot.
 type Listing struct {
-	Item   ServiceListItem // a row of each list that the service belongs to
-	Trend  Trend           // the largest changes on the home page are chosen by it
-	*Known                 // nil before the service's own files are rendered, so that none shows another service
+	Item           ServiceListItem // a row of each list that the service belongs to
+	Trend          Trend           // the largest changes on the home page are chosen by it
+	*ListingDetail                 // nil before the service's own files are rendered, so that none shows another service
 }
 
 // Trend is how the volume of a service that is measured moved; all null for any other.
@@ -43,18 +43,18 @@ func TrendOf(t *Traction) Trend {
 	return Trend{t.VolumeUSD30d, t.TxCount30d, t.Trend7dVs30d}
 }
 
-// Known is everything that a snapshot contains about one service beyond its row. A build makes it to render the
+// ListingDetail is everything that a snapshot contains about one service beyond its row. A build makes it to render the
 // service's own files and then drops it, since a large directory does not fit into memory. For services of
 // Changes.Feed it keeps Detail.Slug and Detail.Endpoints, which tell the units of changed prices.
-type Known struct {
-	Detail  ServiceDetail  // v1/services/{slug}.json
-	Changes []ChangeRecord // on the service's page, newest first; published by the service's log of changes
-	Terms   []Terms        // of each of Detail.Endpoints: v1/lookup/… and discovery/resources…
-	*Own                   // nil unless the service's own files are rendered
+type ListingDetail struct {
+	Detail        ServiceDetail  // v1/services/{slug}.json
+	Changes       []ChangeRecord // on the service's page, newest first; published by the service's log of changes
+	Terms         []Terms        // of each of Detail.Endpoints: v1/lookup/… and discovery/resources…
+	*ServiceFiles                // nil unless the service's own files are rendered
 }
 
-// Own is what only a service's own files show.
-type Own struct {
+// ServiceFiles is what only a service's own files show.
+type ServiceFiles struct {
 	Uptime   []UptimeDataPoint // v1/services/{slug}/uptime…, 90 days, oldest first
 	Checks   Log[CheckEntry]   // v1/services/{slug}/checks…
 	Evidence Evidence          // v1/services/{slug}/evidence.json, and on the service's page

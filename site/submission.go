@@ -67,8 +67,8 @@ const (
 	MaxPending = 1000 // submissions that wait for review in all, unless the operator says otherwise
 )
 
-// Received is a submission with how it came.
-type Received struct {
+// IncomingSubmission is a submission with how it came.
+type IncomingSubmission struct {
 	Submission
 	Domain string // registrable domain of URL
 	Client string // who sent it, as he is counted
@@ -83,9 +83,9 @@ type Received struct {
 
 // Receipt is what became of it.
 type Receipt struct {
-	ID    string
-	Again bool // it was received before, under the same key
-	Probe bool // it is to be probed at once; else others do so later
+	ID       string
+	Repeated bool // it was received before, under the same key
+	Probe    bool // it is to be probed at once; else others do so later
 	// ProbeResult is nil while nobody has asked.
 	ProbeResult *ProbeResult
 }

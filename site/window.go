@@ -19,8 +19,8 @@ func (q Query) Window() (offset, limit int) {
 	return (q.Int("page") - 1) * limit, limit
 }
 
-// Hundred is the request for the file of 100 rows, counted from 0, of q's list.
-func (q Query) Hundred(file int) Query {
+// WindowFile is the request for the file of 100 rows, counted from 0, of q's list.
+func (q Query) WindowFile(file int) Query {
 	hundred := strconv.Itoa(MaxPageSize)
 	if q.Route.Param("offset") != nil {
 		return q.With("limit", hundred).With("offset", strconv.Itoa(file*MaxPageSize))
@@ -38,7 +38,7 @@ func PageSpans(q Query, total int) []Span {
 		file := at / MaxPageSize
 		end := min(to, (file+1)*MaxPageSize)
 		first := file * MaxPageSize
-		spans = append(spans, Span{Key: q.Hundred(file).Key(), From: at - first, To: end - first})
+		spans = append(spans, Span{Key: q.WindowFile(file).Key(), From: at - first, To: end - first})
 		at = end
 	}
 	return spans

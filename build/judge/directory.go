@@ -107,7 +107,7 @@ func (d *Directory) Add(i int, l *site.Listing) {
 	kept := &d.Snapshot.Services[i]
 	kept.Trend = l.Trend
 	if d.inFeed[l.Item.Slug] {
-		kept.Known = &site.Known{Detail: site.ServiceDetail{Slug: l.Item.Slug, Endpoints: l.Detail.Endpoints}}
+		kept.ListingDetail = &site.ListingDetail{Detail: site.ServiceDetail{Slug: l.Item.Slug, Endpoints: l.Detail.Endpoints}}
 	}
 	f := &d.facts.Services[i]
 	f.Endpoints, f.Days, f.DaySums, f.Log = nil, nil, nil, postgres.LogFacts{}

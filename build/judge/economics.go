@@ -124,7 +124,7 @@ func free(f *postgres.ServiceFacts, now time.Time) bool {
 	open := 0
 	for i := range f.Endpoints {
 		e := &f.Endpoints[i]
-		if !site.Active(e.FirstSeenAt, e.LastPaidAt, now) {
+		if !site.IsActive(e.FirstSeenAt, e.LastPaidAt, now) {
 			continue
 		}
 		if e.Verdict == nil || *e.Verdict != "open" {
@@ -202,7 +202,7 @@ func staleness(f *postgres.ServiceFacts, noneActive bool, now time.Time) site.St
 	var captured *time.Time
 	for i := range f.Endpoints {
 		e := &f.Endpoints[i]
-		if v := e.Envelope; v != nil && (noneActive || site.Active(e.FirstSeenAt, e.LastPaidAt, now)) && (captured == nil || v.ReceivedAt.Before(*captured)) {
+		if v := e.Envelope; v != nil && (noneActive || site.IsActive(e.FirstSeenAt, e.LastPaidAt, now)) && (captured == nil || v.ReceivedAt.Before(*captured)) {
 			captured = &v.ReceivedAt
 		}
 	}

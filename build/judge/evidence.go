@@ -91,7 +91,7 @@ func evidenceOf(f *postgres.ServiceFacts, got verdict, now time.Time) site.Evide
 	left, next := site.EvidenceTotal, 0
 	for i := range f.Endpoints {
 		e := &f.Endpoints[i]
-		isActive := site.Active(e.FirstSeenAt, e.LastPaidAt, now)
+		isActive := site.IsActive(e.FirstSeenAt, e.LastPaidAt, now)
 		if asked := isActive || got.noneActive; asked || cannotBeProbed(e) {
 			var row x402.Evidence
 			if asked {
@@ -115,7 +115,7 @@ func hasTerms(e x402.Evidence) bool { return e.Captured.Envelope != nil }
 
 // cannotBeProbed says whether the newest answer of an endpoint wants input that nobody declared.
 func cannotBeProbed(e *postgres.EndpointFacts) bool {
-	return e.Class != nil && site.Unprobeable(*e.Class)
+	return e.Class != nil && site.IsUnprobeable(*e.Class)
 }
 
 func endpointEvidence(f *postgres.ServiceFacts, e *postgres.EndpointFacts, shown x402.Evidence, active bool) site.EndpointEvidence {
@@ -163,7 +163,7 @@ func termsAnswer(v *postgres.Envelope) *site.EvidenceAnswer {
 	}
 	a := exchanged(v.URL, v.Exchange)
 	a.ReceivedAt, a.Status, a.TLSVerified = site.NewTime(v.ReceivedAt), &v.StatusCode, v.TLSVerified
-	a.Headers, a.HeadersClipped = published(v.Header, site.EvidenceHeader)
+	a.Headers, a.HeadersClipped = published(v.Header, site.IsEvidenceHeader)
 	a.Body = bodyOf(v.Body, v.Truncated)
 	return a
 }
@@ -171,7 +171,7 @@ func termsAnswer(v *postgres.Envelope) *site.EvidenceAnswer {
 func keptAnswer(k *postgres.Answer) *site.EvidenceAnswer {
 	a := exchanged(k.URL, k.Exchange)
 	a.ReceivedAt, a.Status, a.TLSVerified = site.NewTime(k.ReceivedAt), k.StatusCode, k.TLSVerified
-	a.Headers, a.HeadersClipped = published(k.Header, site.EvidenceHeader)
+	a.Headers, a.HeadersClipped = published(k.Header, site.IsEvidenceHeader)
 	a.Body = bodyOf(k.Body, k.Truncated)
 	return a
 }

@@ -46,12 +46,12 @@ func TestPublishedHeaders(t *testing.T) {
 	got, clipped := published(http.Header{
 		"Set-Cookie": {"session=1"}, "X-Request-Id": {"42"}, "Authorization": {"x"}, "Server": {"a\x1bb"},
 		"Payment-Required": {"C"}, "Content-Type": {"text/html", "text/plain"},
-	}, site.EvidenceHeader)
+	}, site.IsEvidenceHeader)
 	want := map[string][]string{"Server": {"a\ufffdb"}, "Payment-Required": {"C"}, "Content-Type": {"text/html", "text/plain"}}
 	if diff := cmp.Diff(want, got); diff != "" || len(clipped) > 0 {
 		t.Errorf("headers, clipped %v (-want +got):\n%s", clipped, diff)
 	}
-	got, clipped = published(http.Header{"Allow": {"GET"}, "Payment-Required": {long[1:], "CD", "E"}}, site.EvidenceHeader)
+	got, clipped = published(http.Header{"Allow": {"GET"}, "Payment-Required": {long[1:], "CD", "E"}}, site.IsEvidenceHeader)
 	want = map[string][]string{"Allow": {""}, "Payment-Required": {long[1:], "C", ""}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("long headers (-want +got):\n%s", diff)

@@ -154,10 +154,10 @@ func facilitators(facts []ledger.FacilitatorFacts, now time.Time) []site.Facilit
 
 func facilitator(f *ledger.FacilitatorFacts, now time.Time) site.FacilitatorListItem {
 	item := site.FacilitatorListItem{
-		FacilitatorID: f.ID, Name: f.Name, WebsiteURL: f.WebsiteURL, Verification: site.VerifiedListed, Chains: []site.FacilitatorChain{},
+		FacilitatorID: f.ID, Name: f.Name, WebsiteURL: f.WebsiteURL, Verification: site.VerificationListed, Chains: []site.FacilitatorChain{},
 	}
 	if measured(f) {
-		item.Verification = site.VerifiedOnChain
+		item.Verification = site.VerificationOnChain
 	}
 	accounts := map[string]bool{}
 	for _, s := range f.Settlers {

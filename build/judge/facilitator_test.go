@@ -76,25 +76,25 @@ func TestFacilitatorWindows(t *testing.T) {
 		FacilitatorID: "acme", Name: "Acme", WebsiteURL: "https://acme.test",
 		VolumeUSD24h: "0.000021000000000001", VolumeUSD7d: "0.000078000000000001", VolumeUSD30d: "0.005678000000000001", VolumeUSDAll: "1000345678.000000000000000001",
 		TxCount24h: 4, TxCount7d: 9, TxCount30d: 11, TxCountAll: 105, // all but the testnet's
-		LastActivityAt: &last, SettlerCount: 2, Verification: site.VerifiedOnChain,
+		LastActivityAt: &last, SettlerCount: 2, Verification: site.VerificationOnChain,
 		Chains: []site.FacilitatorChain{
 			{
 				Network: "BSE", NetworkCAIP2: base, TokenAddress: usdc, TokenAddressNorm: baseUSDC, AssetName: "USDC",
 				VolumeUSD24h: d("0.000021"), VolumeUSD7d: d("0.000078"), VolumeUSD30d: d("0.005678"), VolumeUSDAll: d("1000345678"),
-				TxCount24h: 3, TxCount7d: 3, TxCount30d: 5, TxCountAll: 99, LastActivityAt: &last, Verification: site.VerifiedOnChain,
+				TxCount24h: 3, TxCount7d: 3, TxCount30d: 5, TxCountAll: 99, LastActivityAt: &last, Verification: site.VerificationOnChain,
 			},
 			{
 				Network: "BNB", NetworkCAIP2: bnb, TokenAddress: "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d", TokenAddressNorm: bnbUSDC, AssetName: "USDC",
 				VolumeUSD24h: d("0.000000000000000001"), VolumeUSD7d: d("0.000000000000000001"), VolumeUSD30d: d("0.000000000000000001"), VolumeUSDAll: d("0.000000000000000001"),
-				TxCount24h: 1, TxCount7d: 1, TxCount30d: 1, TxCountAll: 1, LastActivityAt: &before, Verification: site.VerifiedOnChain,
+				TxCount24h: 1, TxCount7d: 1, TxCount30d: 1, TxCountAll: 1, LastActivityAt: &before, Verification: site.VerificationOnChain,
 			},
 			{
 				Network: "BST", NetworkCAIP2: sepolia, TokenAddress: "0x036CbD53842c5426634e7929541eC2318f3dCF7e", TokenAddressNorm: testUSDC, AssetName: "USDC",
-				TxCount7d: 7, TxCount30d: 7, TxCountAll: 7, LastActivityAt: &before, Verification: site.VerifiedOnChain,
+				TxCount7d: 7, TxCount30d: 7, TxCountAll: 7, LastActivityAt: &before, Verification: site.VerificationOnChain,
 			},
 			{
 				Network: "BSE", NetworkCAIP2: base, TokenAddress: "0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42", TokenAddressNorm: baseEURC, AssetName: "EURC",
-				TxCount7d: 5, TxCount30d: 5, TxCountAll: 5, LastActivityAt: &before, Verification: site.VerifiedOnChain,
+				TxCount7d: 5, TxCount30d: 5, TxCountAll: 5, LastActivityAt: &before, Verification: site.VerificationOnChain,
 			},
 		},
 	}
@@ -133,13 +133,13 @@ func TestVerification(t *testing.T) {
 		want              string
 		volume            site.Decimal
 	}{
-		{"merged", false, true, site.VerifiedOnChain, "1"},
-		{"merged_after_snapshot", false, true, site.VerifiedOnChain, "1"},
-		{"merged", false, false, site.VerifiedListed, "0"},
-		{"pull_request", false, true, site.VerifiedListed, "0"},
-		{"pull_request", true, true, site.VerifiedOnChain, "1"},
-		{"ecosystem_page_only", true, false, site.VerifiedListed, "0"},
-		{"unmerged", false, true, site.VerifiedListed, "0"},
+		{"merged", false, true, site.VerificationOnChain, "1"},
+		{"merged_after_snapshot", false, true, site.VerificationOnChain, "1"},
+		{"merged", false, false, site.VerificationListed, "0"},
+		{"pull_request", false, true, site.VerificationListed, "0"},
+		{"pull_request", true, true, site.VerificationOnChain, "1"},
+		{"ecosystem_page_only", true, false, site.VerificationListed, "0"},
+		{"unmerged", false, true, site.VerificationListed, "0"},
 	} {
 		f := settledBy(c.status, flow)
 		f.Trusted = c.trusted

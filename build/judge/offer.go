@@ -29,7 +29,7 @@ type offer struct {
 func offerOf(f *postgres.ServiceFacts, now time.Time) offer {
 	active := 0
 	for i := range f.Endpoints {
-		if e := &f.Endpoints[i]; site.Active(e.FirstSeenAt, e.LastPaidAt, now) {
+		if e := &f.Endpoints[i]; site.IsActive(e.FirstSeenAt, e.LastPaidAt, now) {
 			active++
 		}
 	}
@@ -39,7 +39,7 @@ func offerOf(f *postgres.ServiceFacts, now time.Time) offer {
 	rows, variable, test := 0, 0, 0
 	for i := range f.Endpoints {
 		e := &f.Endpoints[i]
-		if !site.Active(e.FirstSeenAt, e.LastPaidAt, now) {
+		if !site.IsActive(e.FirstSeenAt, e.LastPaidAt, now) {
 			continue
 		}
 		out, prices := endpoint(e), current(e.Prices)
@@ -175,7 +175,7 @@ func usualPayTo(f *postgres.ServiceFacts, now time.Time) map[string]string {
 	votes, endpoints := map[recipient]int{}, map[string]int{}
 	for i := range f.Endpoints {
 		e := &f.Endpoints[i]
-		if !site.Active(e.FirstSeenAt, e.LastPaidAt, now) {
+		if !site.IsActive(e.FirstSeenAt, e.LastPaidAt, now) {
 			continue
 		}
 		last := ""

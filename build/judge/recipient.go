@@ -26,7 +26,7 @@ func (c *claim) live(first time.Time) bool { return c.until.IsZero() || !c.until
 func claimsOf(f *postgres.ServiceFacts, now time.Time) []claim {
 	var all []claim
 	for _, e := range f.Endpoints {
-		active := site.Active(e.FirstSeenAt, e.LastPaidAt, now)
+		active := site.IsActive(e.FirstSeenAt, e.LastPaidAt, now)
 		for _, p := range e.Prices {
 			if p.NetworkCAIP2 == nil || p.PayTo == "" {
 				continue

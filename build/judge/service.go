@@ -52,9 +52,9 @@ func complete(b *serviceInput, now time.Time) site.Listing {
 	shown := evidence(f, now)
 	got := judge(f, shown)
 	d.Assessment = assess(b, &d, shown, got, now)
-	l := site.Listing{Item: b.Item, Trend: site.TrendOf(&b.Traction), Known: &site.Known{
+	l := site.Listing{Item: b.Item, Trend: site.TrendOf(&b.Traction), ListingDetail: &site.ListingDetail{
 		Detail: d, Changes: serviceChanges(f), Terms: termsOf(f, reasons(f, shown, got, now), now),
-		Own: &site.Own{
+		ServiceFiles: &site.ServiceFiles{
 			Uptime: uptimePoints(f, now), Checks: serviceLog(f), Evidence: evidenceOf(f, got, now), ChangeLogs: serviceChangeLogs(f),
 			Prices: pricePoints(f), Scores: scorePoints(f), Volume: b.Volume, Buyers: b.Buyers,
 		},

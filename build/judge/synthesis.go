@@ -15,7 +15,7 @@ import (
 func synthesize(f *postgres.ServiceFacts, a *site.Assessment, shown []x402.Evidence, now time.Time) {
 	read := make(map[*postgres.EndpointFacts]x402.Captured, len(shown))
 	for i := range f.Endpoints {
-		if e := &f.Endpoints[i]; len(read) < len(shown) && site.Active(e.FirstSeenAt, e.LastPaidAt, now) {
+		if e := &f.Endpoints[i]; len(read) < len(shown) && site.IsActive(e.FirstSeenAt, e.LastPaidAt, now) {
 			read[e] = shown[len(read)].Captured
 		}
 	}

@@ -21,7 +21,7 @@ var signing = []string{
 func evidence(f *postgres.ServiceFacts, now time.Time) []x402.Evidence {
 	var rows []x402.Evidence
 	for i := range f.Endpoints {
-		if e := &f.Endpoints[i]; site.Active(e.FirstSeenAt, e.LastPaidAt, now) {
+		if e := &f.Endpoints[i]; site.IsActive(e.FirstSeenAt, e.LastPaidAt, now) {
 			rows = append(rows, shownBy(f, e))
 		}
 	}
@@ -34,7 +34,7 @@ func reasons(f *postgres.ServiceFacts, shown []x402.Evidence, got verdict, now t
 	signs := !slices.ContainsFunc(got.Checks, func(c x402.Check) bool { return !c.Pass && slices.Contains(signing, c.ID) })
 	list := make([]string, 0, len(shown))
 	for i := range f.Endpoints {
-		if e := &f.Endpoints[i]; site.Active(e.FirstSeenAt, e.LastPaidAt, now) {
+		if e := &f.Endpoints[i]; site.IsActive(e.FirstSeenAt, e.LastPaidAt, now) {
 			list = append(list, unsignable(e, &shown[len(list)], signs))
 		}
 	}
@@ -46,7 +46,7 @@ func termsOf(f *postgres.ServiceFacts, reasons []string, now time.Time) []site.T
 	terms := []site.Terms{}
 	for i := range f.Endpoints {
 		e := &f.Endpoints[i]
-		if !site.Active(e.FirstSeenAt, e.LastPaidAt, now) {
+		if !site.IsActive(e.FirstSeenAt, e.LastPaidAt, now) {
 			continue
 		}
 		t := site.Terms{Reason: reasons[len(terms)]}

@@ -17,7 +17,7 @@ func checkSettled(t *testing.T, base string) {
 	measured := 0
 	for i, f := range ranked {
 		sample := strings.HasPrefix(f.FacilitatorID, "sample-")
-		if sample && f.Verification != site.VerifiedOnChain || sample != (f.TxCountAll > 0) || !sample && f.VolumeUSDAll != "0" {
+		if sample && f.Verification != site.VerificationOnChain || sample != (f.TxCountAll > 0) || !sample && f.VolumeUSDAll != "0" {
 			t.Errorf("%s, number %d: %s, %d settlements of %s dollars", f.FacilitatorID, i+1, f.Verification, f.TxCountAll, f.VolumeUSDAll)
 		}
 		if sample {

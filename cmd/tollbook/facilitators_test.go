@@ -251,7 +251,7 @@ func checkFacilitatorSums(t *testing.T, ask func(string) (int, string), settled 
 		if (f.LastActivityAt == nil) != last.IsZero() || f.LastActivityAt != nil && !f.LastActivityAt.Equal(last) {
 			t.Errorf("%s: last activity %v, want %v", f.FacilitatorID, f.LastActivityAt, last)
 		}
-		if on := f.Verification == site.VerifiedOnChain; on != counts[f.FacilitatorID] {
+		if on := f.Verification == site.VerificationOnChain; on != counts[f.FacilitatorID] {
 			t.Errorf("%s: %s", f.FacilitatorID, f.Verification)
 		} else if on {
 			verified++

@@ -45,7 +45,7 @@ func (a *Document) addCall(c *site.Call) error {
 			Value: &apiHeader{Description: "Where to ask what became of it.", Schema: &schema.Schema{Type: "string"}}}}
 		failed = append(failed[:len(failed):len(failed)], submitFailures...)
 	}
-	content, err := a.schemas.Of(reflect.TypeOf(c.Answer))
+	content, err := a.schemas.Of(reflect.TypeOf(c.Response))
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ type Examples struct {
 func ChooseExamples(s *site.Snapshot, endpoints func(place int) []site.Endpoint) Examples {
 	x := Examples{Segments: map[string]string{}, Bodies: map[string][]byte{}}
 	for _, f := range s.Facilitators {
-		if measured := f.Verification == site.VerifiedOnChain; measured || x.Segments["facilitator"] == "" {
+		if measured := f.Verification == site.VerificationOnChain; measured || x.Segments["facilitator"] == "" {
 			x.Segments["facilitator"] = f.FacilitatorID
 			if measured {
 				break
@@ -146,7 +146,7 @@ func lookupAnswer(shard []byte, hash string) ([]byte, bool) {
 	}
 	for _, row := range rows {
 		if site.LookupHash(row) == hash {
-			return site.LookupAnswer(row), true
+			return site.LookupResponse(row), true
 		}
 	}
 	return nil, false

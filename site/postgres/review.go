@@ -111,7 +111,7 @@ func freeSlugOf(ctx context.Context, q rows.Querier, s site.Submission) (string,
 	}
 	wanted := site.Slug(s.ServiceName)
 	if wanted == "" {
-		u, err := site.WebAddress(s.URL)
+		u, err := site.ParseURL(s.URL)
 		if err != nil {
 			return "", fmt.Errorf("slug of %.60q: %w", s.URL, err)
 		}
@@ -141,7 +141,7 @@ func (db *DB) ApproveSubmission(ctx context.Context, id uuid.UUID, actor string,
 		if slug, err = freeSlugOf(ctx, tx, s.Submission); err != nil {
 			return err
 		}
-		paths, err := site.DeclaredPaths(s.Endpoints)
+		paths, err := site.ParsePaths(s.Endpoints)
 		if err != nil {
 			return fmt.Errorf("endpoints %w", err)
 		}

@@ -45,7 +45,7 @@ func (db *DB) SubmissionCategories(ctx context.Context) ([]string, error) {
 // ReceiveSubmission keeps a submission, or answers the one that came before under the same key. Other errors than those
 // of the database are site.ErrKeyReused, *site.SubmissionLimitError and *site.DuplicateError. Submissions of one
 // client, and of one domain, wait for each other, so that no limit is passed by many at once.
-func (db *DB) ReceiveSubmission(ctx context.Context, r site.Received) (site.Receipt, error) {
+func (db *DB) ReceiveSubmission(ctx context.Context, r site.IncomingSubmission) (site.Receipt, error) {
 	key, err := db.clientKey(ctx)
 	if err != nil {
 		return site.Receipt{}, err
@@ -65,7 +65,7 @@ func (db *DB) ReceiveSubmission(ctx context.Context, r site.Received) (site.Rece
 			return err
 		}
 		receipt, err = repetition(ctx, tx, client, sum[:], r)
-		if err != nil || receipt.Again {
+		if err != nil || receipt.Repeated {
 			return err
 		}
 		if err := countClient(ctx, tx, client, r.At); err != nil {
@@ -117,13 +117,13 @@ func (db *DB) clientKey(ctx context.Context) ([]byte, error) {
 }
 
 // repetition answers what came before from this client under the same key.
-func repetition(ctx context.Context, tx pgx.Tx, client, sum []byte, r site.Received) (site.Receipt, error) {
+func repetition(ctx context.Context, tx pgx.Tx, client, sum []byte, r site.IncomingSubmission) (site.Receipt, error) {
 	if r.Key == "" {
 		return site.Receipt{}, nil
 	}
 	var id uuid.UUID
 	var before []byte
-	receipt := site.Receipt{Again: true}
+	receipt := site.Receipt{Repeated: true}
 	err := tx.QueryRow(ctx,
 		`SELECT id, content_hash, probe_result FROM submissions WHERE client = $1 AND idempotency_key = $2`, client,
 		r.Key).
@@ -158,7 +158,7 @@ func countClient(ctx context.Context, tx pgx.Tx, client []byte, now time.Time) e
 }
 
 // refuseDuplicate refuses what is listed or waits for review, by http or by https, and a domain of which enough waits.
-func refuseDuplicate(ctx context.Context, tx pgx.Tx, r site.Received) error {
+func refuseDuplicate(ctx context.Context, tx pgx.Tx, r site.IncomingSubmission) error {
 	var listed, pending bool
 	var waiting int
 	err := tx.QueryRow(ctx, `
@@ -203,7 +203,7 @@ func refuseFlood(ctx context.Context, tx pgx.Tx, most int) error {
 	return err
 }
 
-func insertSubmission(ctx context.Context, tx pgx.Tx, client, sum []byte, r site.Received) (site.Receipt, error) {
+func insertSubmission(ctx context.Context, tx pgx.Tx, client, sum []byte, r site.IncomingSubmission) (site.Receipt, error) {
 	receipt := site.Receipt{ID: uuid.NewString(), Probe: r.Probe}
 	due := r.At
 	if r.Probe {

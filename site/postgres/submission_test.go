@@ -18,8 +18,8 @@ import (
 )
 
 // received is a submission of a domain by a client.
-func received(name, domain, client string) site.Received {
-	return site.Received{
+func received(name, domain, client string) site.IncomingSubmission {
+	return site.IncomingSubmission{
 		Submission: site.Submission{
 			URL: "https://" + name + "." + domain, Email: "owner@" + domain, ServiceName: name,
 			Description: "About " + name, WebsiteURL: "https://" + domain,
@@ -71,7 +71,7 @@ func TestReceiveSubmissionFlood(t *testing.T) {
 		!strings.Contains(err.Error(), "3 submissions wait for review already") {
 		t.Errorf("a fourth: %v", err)
 	}
-	if again, err := send(0); err != nil || again.ID != first.ID || !again.Again {
+	if again, err := send(0); err != nil || again.ID != first.ID || !again.Repeated {
 		t.Errorf("the first sent again: %+v, %v", again, err)
 	}
 	if err := db.RejectSubmission(t.Context(), uuid.MustParse(first.ID), "ada", "no", start); err != nil {
@@ -94,7 +94,7 @@ func TestReceiveSubmission(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name  string
-		r     site.Received
+		r     site.IncomingSubmission
 		at    time.Duration
 		key   string
 		want  string
@@ -152,7 +152,7 @@ func TestSubmissionLimitsHoldForManyAtOnce(t *testing.T) {
 	var oneClient, oneDomain, same atomic.Int64
 	var wg sync.WaitGroup
 	for i := range 40 {
-		for count, r := range map[*atomic.Int64]site.Received{
+		for count, r := range map[*atomic.Int64]site.IncomingSubmission{
 			&oneClient: received("a", fmt.Sprintf("c%d.example", i), "one"),
 			&oneDomain: received(fmt.Sprintf("s%d", i), "one.example", fmt.Sprint("d", i)),
 			&same:      received("same", "same.example", fmt.Sprint("s", i)),

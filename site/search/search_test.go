@@ -103,7 +103,7 @@ func TestShardsOf(t *testing.T) {
 			t.Errorf("ShardKey(%s) = %s, want %s", letters, got, want)
 		}
 		index := site.SearchIndex{Shards: map[string]int{letters: 1}}
-		if !index.Lists(want) || index.Lists(site.ShardKey(letters+"z")) || index.Lists(site.SearchFile) {
+		if !index.HasShard(want) || index.HasShard(site.ShardKey(letters+"z")) || index.HasShard(site.SearchFile) {
 			t.Errorf("an index of %s alone lists something else", letters)
 		}
 	}

@@ -20,7 +20,7 @@ func (h *handler) answer(v *view, snap *output.Snapshot, q site.Query) (string, 
 	if q.Route == nil {
 		return h.namedFile(v, snap, key)
 	}
-	if m, ok := snap.Lookup(key); ok && (q.Bare || !q.Trimmed()) {
+	if m, ok := snap.Lookup(key); ok && (q.Bare || !q.NeedsTrim()) {
 		b, err := h.file(m)
 		return key, b, err
 	}
@@ -61,7 +61,7 @@ func mustHave(index *site.Index, q site.Query) bool {
 		return false
 	}
 	if q.Route.Rule == site.RuleTrim {
-		return !q.Trimmed()
+		return !q.NeedsTrim()
 	}
 	if q.Route.Ext == ".html" && q.Paged() {
 		return q.Int("page") <= max(1, index.Pages[q.ListKey()])

@@ -42,8 +42,8 @@ func pageWorld(t testing.TB) (files map[string][]byte, paths []string) {
 		for i := file * 100; i < min(total, file*100+100); i++ {
 			rows = append(rows, []byte(fmt.Sprintf(`{"resource":"https://api.acme.test/%d"}`, i)))
 		}
-		meta := rowOf(t, site.WindowMeta(q.Hundred(file), total))
-		files[q.Hundred(file).Key()] = site.Catalogue.List(rows, meta)
+		meta := rowOf(t, site.WindowMeta(q.WindowFile(file), total))
+		files[q.WindowFile(file).Key()] = site.Catalogue.List(rows, meta)
 	}
 	index.Lists[q.ListKey()] = total
 	files[site.IndexFile] = rowOf(t, index)

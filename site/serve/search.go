@@ -64,7 +64,7 @@ func (s *shard) ordered(order string) []*search.Row {
 	for i := range s.rows {
 		rows[i] = &s.rows[i]
 	}
-	compare := site.Compared(order)
+	compare := site.CompareBy(order)
 	slices.SortFunc(rows, func(a, b *search.Row) int { return compare(&a.Item, &b.Item) })
 	s.orders.Store(order, rows)
 	return rows
@@ -118,7 +118,7 @@ func (h *handler) lookup(snap *output.Snapshot, q site.Query) (*body, error) {
 	if !ok {
 		return nil, site.ErrNotFound
 	}
-	return newCut(site.LookupAnswer(of.rows[i]))
+	return newCut(site.LookupResponse(of.rows[i]))
 }
 
 // parsedFile is a JSON file of the snapshot.
@@ -146,10 +146,10 @@ func (h *handler) listedShard(snap *output.Snapshot, key string) (bool, error) {
 	switch {
 	case key == site.SearchFile || strings.HasPrefix(key, "v1/search/"):
 		index, err := parsed[site.SearchIndex](h, snap, site.SearchFile)
-		return err == nil && index.Lists(key), err
+		return err == nil && index.HasShard(key), err
 	case key == site.LookupFile || strings.HasPrefix(key, "v1/lookup/"):
 		index, err := parsed[site.LookupIndex](h, snap, site.LookupFile)
-		return err == nil && index.Lists(key), err
+		return err == nil && index.HasShard(key), err
 	}
 	return false, nil
 }

@@ -318,7 +318,7 @@ func TestCatalogueIsSlice(t *testing.T) {
 		return text + fmt.Sprintf("],\"pagination\":{\"limit\":%d,\"offset\":%d,\"total\":%d}}\n", limit, offset, total)
 	}
 	for file := range 3 {
-		files[q.Hundred(file).Key()] = []byte(naive(100, 100*file, total))
+		files[q.WindowFile(file).Key()] = []byte(naive(100, 100*file, total))
 	}
 	files[q.Key()] = []byte(naive(100, 0, total))
 	files[site.IndexFile] = rowOf(t, site.Index{Lists: map[string]int{q.ListKey(): total}, Slugs: []string{}})

@@ -24,7 +24,7 @@ type Submissions interface {
 	// SubmissionCategories are those that a submission may have, sorted.
 	SubmissionCategories(ctx context.Context) ([]string, error)
 	// ReceiveSubmission keeps a submission for good before it returns, or answers that which came under the same key.
-	ReceiveSubmission(ctx context.Context, r site.Received) (site.Receipt, error)
+	ReceiveSubmission(ctx context.Context, r site.IncomingSubmission) (site.Receipt, error)
 	KeepSubmissionProbe(ctx context.Context, id string, result site.ProbeResult) error
 	// SubmissionState answers site.ErrNotFound for an id that no submission has.
 	SubmissionState(ctx context.Context, id string) (site.SubmissionState, error)
@@ -224,7 +224,7 @@ func (h *handler) take(w *reply, r *http.Request,
 		return nil, errCrowded
 	}
 	receipt, submission, err := s.receive(ctx, body, read,
-		site.Received{Client: clientName(clientAddr(r, h.trusted)), Key: key, At: h.now(), MaxPending: s.MaxPending})
+		site.IncomingSubmission{Client: clientName(clientAddr(r, h.trusted)), Key: key, At: h.now(), MaxPending: s.MaxPending})
 	<-s.receiving
 	if err != nil {
 		return nil, err
@@ -234,7 +234,7 @@ func (h *handler) take(w *reply, r *http.Request,
 	switch {
 	case receipt.Probe:
 		result.ProbeResult = h.probe(r, receipt.ID, submission)
-	case receipt.Again && receipt.ProbeResult == nil:
+	case receipt.Repeated && receipt.ProbeResult == nil:
 		result.ProbeResult = s.await(r.Context(), receipt.ID)
 	}
 	return result, nil
@@ -242,7 +242,7 @@ func (h *handler) take(w *reply, r *http.Request,
 
 // receive checks a submission and keeps it. Where it is to be probed, a place among those that are is taken.
 func (s *submitter) receive(ctx context.Context, body []byte,
-	read func([]byte, submission.Rules) (site.Submission, error), r site.Received) (site.Receipt, site.Submission,
+	read func([]byte, submission.Rules) (site.Submission, error), r site.IncomingSubmission) (site.Receipt, site.Submission,
 	error) {
 	categories, err := s.Store.SubmissionCategories(ctx)
 	if err != nil {

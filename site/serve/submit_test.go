@@ -25,7 +25,7 @@ import (
 // shelf is a store that fails and waits as it is told. What a real one does is tested with it, in cmd/tollbook.
 type shelf struct {
 	mu       sync.Mutex
-	received []site.Received
+	received []site.IncomingSubmission
 	results  map[string]site.ProbeResult
 	fault    error         // of every call
 	hold     chan struct{} // receiving waits for it, unless nil
@@ -36,7 +36,7 @@ func (s *shelf) SubmissionCategories(context.Context) ([]string, error) {
 	return site.Categories, s.fault
 }
 
-func (s *shelf) ReceiveSubmission(ctx context.Context, r site.Received) (site.Receipt, error) {
+func (s *shelf) ReceiveSubmission(ctx context.Context, r site.IncomingSubmission) (site.Receipt, error) {
 	if s.hold != nil {
 		select {
 		case <-s.hold:
@@ -47,7 +47,7 @@ func (s *shelf) ReceiveSubmission(ctx context.Context, r site.Received) (site.Re
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.received = append(s.received, r)
-	return site.Receipt{ID: fmt.Sprint(len(s.received)), Probe: r.Probe && !s.again, Again: s.again}, nil
+	return site.Receipt{ID: fmt.Sprint(len(s.received)), Probe: r.Probe && !s.again, Repeated: s.again}, nil
 }
 
 func (s *shelf) KeepSubmissionProbe(_ context.Context, id string, result site.ProbeResult) error {

@@ -24,7 +24,7 @@ func (s *series) size() int { return s.bytes + 24*len(s.points) }
 
 // trim keeps the points of q's period, which ends on the day of the snapshot.
 func (h *handler) trim(snap *output.Snapshot, q site.Query, built time.Time) (*body, error) {
-	whole := q.Whole()
+	whole := q.Untrimmed()
 	s, err := cachedFile(h, snap, whole.Key(), "series", func(data []byte) (*series, error) {
 		points, caveat, err := whole.Route.Framing.Split(data)
 		for _, p := range points {

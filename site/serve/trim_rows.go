@@ -13,7 +13,7 @@ const trimmedMember = `"timeseries":[`
 
 // trimParam is the parameter by which q asks for less of each row than its file holds, nil when it takes all.
 func trimParam(q site.Query) *site.Param {
-	if !q.Trimmed() {
+	if !q.NeedsTrim() {
 		return nil
 	}
 	for i := range q.Route.Params {
@@ -26,7 +26,7 @@ func trimParam(q site.Query) *site.Param {
 
 // trimName tells what is cut under one key apart.
 func trimName(q site.Query, key string) string {
-	if !q.Trimmed() {
+	if !q.NeedsTrim() {
 		return key
 	}
 	for i := range q.Route.Params {

@@ -75,7 +75,7 @@ func (d *draft) checked(rules Rules) (site.Submission, error) {
 	case !slices.Contains(rules.Categories, d.Category):
 		d.fault("category", "may be %s", strings.Join(rules.Categories, ", "))
 	}
-	if paths, err := site.DeclaredPaths(d.Endpoints); err != nil {
+	if paths, err := site.ParsePaths(d.Endpoints); err != nil {
 		d.fault("endpoints", "%v", err)
 	} else {
 		for i, p := range paths {
@@ -118,7 +118,7 @@ func (d *draft) checkAddresses(rules Rules) {
 	} else {
 		d.URL = strings.TrimRight(normal, "/")
 	}
-	u, err := site.WebAddress(d.WebsiteURL)
+	u, err := site.ParseURL(d.WebsiteURL)
 	if err == nil {
 		_, err = visited(u.String(), rules)
 	}

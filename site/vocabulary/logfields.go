@@ -185,7 +185,7 @@ var logFields = map[string]Field{
 	"settler_count":    {About: "Number of accounts that settle for the facilitator"},
 	"verification": {
 		About:  "How its settlements are known: on-chain if they are measured, listed if they are not",
-		Values: []string{site.VerifiedOnChain, site.VerifiedListed},
+		Values: []string{site.VerificationOnChain, site.VerificationListed},
 	},
 	"timeseries":               {About: "With include=timeseries: one point per UTC day, oldest first, today last"},
 	"chains":                   {About: "With include=chains: volume and settlements by network and token"},

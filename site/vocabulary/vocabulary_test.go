@@ -20,7 +20,7 @@ func TestVocabularyIsInUse(t *testing.T) {
 		use(used, reflect.TypeOf(f.Body))
 	}
 	for _, c := range site.Calls {
-		for _, body := range []any{c.Body, c.Answer} {
+		for _, body := range []any{c.Body, c.Response} {
 			if body != nil {
 				use(used, reflect.TypeOf(body))
 			}

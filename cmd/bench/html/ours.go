@@ -27,7 +27,7 @@ func newEdition(items []site.ServiceListItem) (*render.Edition, error) {
 		Services: make([]site.Listing, len(items))}
 	for i := range items {
 		s.Services[i].Item = items[i]
-		s.Services[i].Known = &site.Known{Detail: site.ServiceDetail{Slug: items[i].Slug, Name: items[i].Name}}
+		s.Services[i].ListingDetail = &site.ListingDetail{Detail: site.ServiceDetail{Slug: items[i].Slug, Name: items[i].Name}}
 		s.Status.Total++
 		if items[i].Status == site.StatusOnline {
 			s.Status.Online++
@@ -40,8 +40,8 @@ func newEdition(items []site.ServiceListItem) (*render.Edition, error) {
 
 // listing is a record as a build knows it.
 func (r *record) listing() (*site.Listing, error) {
-	l := &site.Listing{Item: item(&r.Detail), Known: &site.Known{Detail: r.Detail,
-		Own: &site.Own{Evidence: r.Evidence, Uptime: r.Uptime, Prices: r.Prices}}}
+	l := &site.Listing{Item: item(&r.Detail), ListingDetail: &site.ListingDetail{Detail: r.Detail,
+		ServiceFiles: &site.ServiceFiles{Evidence: r.Evidence, Uptime: r.Uptime, Prices: r.Prices}}}
 	l.Checks.Newest, l.Checks.Index.Next = r.Checks, r.Kept
 	for i := range r.Changes {
 		c := r.Changes[i].ChangeRecord

@@ -111,7 +111,7 @@ func testCloudFront(t *testing.T, w *world, script []call) {
 				if uri != "" {
 					if files++; err != nil {
 						t.Errorf("%.200s: %v, and it goes to %s", c, err, uri)
-					} else if key := q.Key(); uri != "/"+key || q.Snapshot != "" || q.Trimmed() && !q.Bare ||
+					} else if key := q.Key(); uri != "/"+key || q.Snapshot != "" || q.NeedsTrim() && !q.Bare ||
 						q.Route != nil && q.Paged() && q.Route.Ext == ".json" && !lists {
 						t.Errorf("%.200s goes to %s; its key is %s", c, uri, key)
 					}
