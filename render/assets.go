@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+
+	"tollbook/render/colour"
 )
 
 // Asset is a file that pages refer to.
@@ -22,10 +24,10 @@ func (p *Pages) readAssets() ([]Asset, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read stylesheet: %w", err)
 	}
-	if css, err = recolour(css, p.site.Colours); err != nil {
+	if css, err = colour.Set(css, p.site.Colours); err != nil {
 		return nil, err
 	}
-	p.light, p.dark = schemes(css)
+	p.light, p.dark = colour.Schemes(css)
 	script, err := p.readScript("submit.js")
 	if err != nil {
 		return nil, err

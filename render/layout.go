@@ -58,7 +58,7 @@ type frameInput struct {
 	Paper     string // background of the light scheme, "" if the stylesheet does not say
 	Dark      string // the same of the dark scheme
 	Footer    template.HTML
-	Texts     []*guide // the operator's own pages
+	Texts     []*guidePage // the operator's own pages
 }
 
 // renderFrames renders the frames of all kinds of pages, and that of the methodology under its key.

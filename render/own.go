@@ -8,9 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/text"
-
+	"tollbook/render/guide"
 	"tollbook/templates"
 )
 
@@ -81,41 +79,19 @@ func (p *Pages) readTexts() error {
 		if !textName.MatchString(t.Name) || len(t.Name) > 60 || i > 0 && texts[i-1].Name == t.Name {
 			return fmt.Errorf("page %.80q: its name is small letters and digits, with hyphens between them", file)
 		}
-		g, err := p.guide(t.Source)
+		g, err := guide.Parse(t.Source, p.linkAddress)
 		if err != nil {
 			return fmt.Errorf("page %s: %w", file, err)
 		}
-		g.Key = textKey(t.Name)
-		p.texts = append(p.texts, g)
-		p.guides = append(p.guides, g)
+		own := &guidePage{g, textKey(t.Name)}
+		p.texts = append(p.texts, own)
+		p.guides = append(p.guides, own)
 	}
 	var err error
-	if p.footer, err = p.footing(); err != nil {
+	if p.footer, err = guide.ParseFooter([]byte(p.site.Footer), p.linkAddress); err != nil {
 		return fmt.Errorf("footer: %w", err)
 	}
 	return nil
-}
-
-// footing renders the operator's footer: paragraphs and lists, for there is no room for more.
-func (p *Pages) footing() (template.HTML, error) {
-	source := []byte(p.site.Footer)
-	md := newMarkdown()
-	doc := md.Parser().Parse(text.NewReader(source))
-	for n := doc.FirstChild(); n != nil; n = n.NextSibling() {
-		switch n.Kind() {
-		case ast.KindParagraph, ast.KindList, ast.KindTextBlock, ast.KindLinkReferenceDefinition:
-		default:
-			return "", fmt.Errorf("line %d: it has room for paragraphs and lists alone", lineOf(n, source))
-		}
-	}
-	if err := p.prepare(doc, source, &guide{}); err != nil {
-		return "", err
-	}
-	var b strings.Builder
-	if err := md.Renderer().Render(&b, source, doc); err != nil {
-		return "", err
-	}
-	return template.HTML(b.String()), nil // escaped by the renderer, which lets no HTML through
 }
 
 // hasText says whether a file is one of the operator's own pages.
@@ -123,22 +99,4 @@ func (p *Pages) hasText(key string) bool {
 	return slices.ContainsFunc(p.site.Texts, func(t Text) bool {
 		return textKey(t.Name) == key || twinKey(textKey(t.Name)) == key
 	})
-}
-
-// lineOf is the line of the source, from 1, where a node begins.
-func lineOf(n ast.Node, source []byte) int {
-	at := -1
-	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
-		if t, ok := n.(*ast.Text); ok && entering {
-			at = t.Segment.Start
-			return ast.WalkStop, nil
-		}
-		return ast.WalkContinue, nil
-	})
-	for ; at < 0 && n != nil; n = n.Parent() {
-		if n.Type() != ast.TypeInline && n.Lines() != nil && n.Lines().Len() > 0 {
-			at = n.Lines().At(0).Start
-		}
-	}
-	return 1 + strings.Count(string(source[:max(at, 0)]), "\n")
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"tollbook/render/colour"
 	"tollbook/site"
 	"tollbook/site/display"
 )
@@ -41,11 +42,11 @@ type Pages struct {
 	kinds    map[string]*template.Template // by kind of page
 	parts    *template.Template            // layout.html and parts.html
 	frames   map[string]*frame             // by kind of page; of the methodology by key
-	guides   []*guide
-	texts    []*guide // those of guides that the operator wrote
+	guides   []*guidePage
+	texts    []*guidePage // those of guides that the operator wrote
 	footer   template.HTML
 
-	light, dark scheme
+	light, dark colour.Scheme
 	icons       map[string]bool // keys of icons that there are
 }
 

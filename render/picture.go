@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"tollbook/render/card"
+	"tollbook/render/colour"
 	"tollbook/site/display"
 	"tollbook/templates"
 )
@@ -37,7 +38,7 @@ func (p *Pages) palette() (card.Colours, error) {
 	if err != nil {
 		return card.Colours{}, fmt.Errorf("read stylesheet: %w", err)
 	}
-	ours, _ := schemes(css)
+	ours, _ := colour.Schemes(css)
 	of := func(token string) string { return cmp.Or(p.light[token], ours[token]) }
 	return card.Colours{Ground: of("tint"), Paper: of("paper"), Rule: of("rule"), Ink: of("ink"), Muted: of("ink-2"),
 		Accent: of("link")}, nil

@@ -294,9 +294,19 @@ var imports = map[string]struct{ ours, modules []string }{
 		modules: []string{"golang.org/x/sync"},
 	},
 	"render": {
-		ours:    []string{"site", "site/display", "templates", "render/card", "render/chart", "render/openapi"},
-		modules: []string{"github.com/yuin/goldmark"},
+		ours: []string{
+			"render/card",
+			"render/chart",
+			"render/colour",
+			"render/guide",
+			"render/openapi",
+			"site",
+			"site/display",
+			"templates",
+		},
 	},
+	"render/colour": {},
+	"render/guide":  {ours: []string{"site/display"}, modules: []string{"github.com/yuin/goldmark"}},
 	"render/chart": {
 		ours: []string{"site", "site/display"},
 	},

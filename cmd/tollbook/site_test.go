@@ -116,9 +116,9 @@ func TestOperatorFaults(t *testing.T) {
 		code  int
 		want  string
 	}{
-		"a page that leads nowhere":               {map[string]string{"own/pages/terms.md": "# Terms\n\nWhat.\n\n## A\n\nSee [it](/pages/nothing.html).\n"}, 1, "page terms.md: line 7: link to /pages/nothing.html: there is no such page"},
+		"a page that leads nowhere":               {map[string]string{"own/pages/terms.md": "# Terms\n\nWhat.\n\n## A\n\nSee [it](/pages/nothing.html).\n"}, 1, "page terms.md: line 7: link to /pages/nothing.html: no such page"},
 		"a page with a program":                   {map[string]string{"own/pages/terms.md": "# Terms\n\nWhat.\n\n- [it](javascript:alert)\n"}, 1, "page terms.md: line 5: link to javascript:alert"},
-		"a page without a title":                  {map[string]string{"own/pages/terms.md": "Terms\n"}, 1, "page terms.md: line 1: it does not begin with a heading of level 1"},
+		"a page without a title":                  {map[string]string{"own/pages/terms.md": "Terms\n"}, 1, "page terms.md: line 1: begin with a heading of level 1"},
 		"a page's name":                           {map[string]string{"own/pages/Über uns.md": "# A\n\nB.\n"}, 1, "its name is small letters and digits"},
 		"no page":                                 {map[string]string{"own/pages/logo.png": "x"}, 2, filepath.Join("own", "pages", "logo.png") + ": a folder of pages holds files of Markdown alone"},
 		"an unknown template":                     {map[string]string{"own/templates/hom.html": "x"}, 2, filepath.Join("own", "templates", "hom.html") + `: there is no template of this name to replace; did you mean "home.html"?`},
@@ -128,8 +128,8 @@ func TestOperatorFaults(t *testing.T) {
 		"a template without its part":             {map[string]string{"own/templates/404.html": "<h1>Lost</h1>"}, 1, `404.html does not define "main"`},
 		"a layout that is none":                   {map[string]string{"own/templates/layout.html": "<html>"}, 1, `layout.html does not define "layout"`},
 		"colours that can't be read":              {toml(`colours = ["ink=#dddddd"]`), 1, "in the light scheme ink #dddddd on paper"},
-		"an unknown colour":                       {toml(`colours = ["lnk=#000000"]`), 1, "there is no such token"},
-		"a footer with a heading":                 {toml("footer = \"One\\n\\n# Two\""), 1, "footer: line 3: it has room for paragraphs and lists alone"},
+		"an unknown colour":                       {toml(`colours = ["lnk=#000000"]`), 1, "unknown token"},
+		"a footer with a heading":                 {toml("footer = \"One\\n\\n# Two\""), 1, "footer: line 3: use only paragraphs and lists"},
 		"a folder that is not there":              {toml(`pages = "nowhere"`), 2, "--pages: "},
 	} {
 		t.Run(name, func(t *testing.T) {
