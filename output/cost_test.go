@@ -16,13 +16,13 @@ import (
 	"tollbook/output/outputtest"
 )
 
-// asked counts requests as stores charge for them.
-type asked struct{ Writes, Reads, Deletes int }
+// requestCounts counts requests in the way that stores charge for them.
+type requestCounts struct{ Writes, Reads, Deletes int }
 
-// counter stands between a publisher and its store and counts.
+// counter counts the requests between a publisher and its store.
 type counter struct {
 	mu sync.Mutex
-	asked
+	requestCounts
 }
 
 func (c *counter) count(r *http.Request) {
@@ -31,7 +31,7 @@ func (c *counter) count(r *http.Request) {
 	switch q := r.URL.Query(); {
 	case r.Method == http.MethodDelete || q.Has("delete"):
 		c.Deletes++
-	// a listing is charged as a write
+	// a listing costs as much as a write
 	case r.Method == http.MethodPut, r.Method == http.MethodPost, q.Has("list-type"), q.Has("uploads"):
 		c.Writes++
 	default:
@@ -39,26 +39,27 @@ func (c *counter) count(r *http.Request) {
 	}
 }
 
-// take answers what was counted since the last call.
-func (c *counter) take() asked {
+// take returns the counts since the last call.
+func (c *counter) take() requestCounts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	was := c.asked
-	c.asked = asked{}
+	was := c.requestCounts
+	c.requestCounts = requestCounts{}
 	return was
 }
 
-// What a publication asks of a store, as the guide templates/pages/hosting.md counts it. With it, change the guide.
+// The requests of a publication, as the guide templates/pages/hosting.md gives them. If they change, change the guide.
 const (
 	fixedWrites = 5  // three listings, the zip, the pointer
 	listWrites  = 2  // expanded.sums.gz, before and after
-	mostReads   = 10 // and in place of one each of the parts of a large zip
+	mostReads   = 10 // and in place of one, each part of a large zip
 	packWrites  = 1  // of each new pack
-	partWrites  = 2  // beginning and completing a zip above 16 MB, in place of its one; and one of each part of 16 MB
+	partWrites  = 2  // to begin and complete a zip above 16 MB, instead of one write; each part of 16 MB is one more
 )
 
-// TestPublishRequests holds the number of requests to a sum that an operator can work out: all of a first publication,
-// of one without anything new, of the next, without objects, and of a zip that is sent in parts.
+// TestPublishRequests checks the number of requests against a sum that an operator can work out. It counts those of a
+// first publication, of one without changes, of the next one, of one without expanded objects, and of a zip that is
+// sent in parts.
 func TestPublishRequests(t *testing.T) {
 	t.Parallel()
 	server := outputtest.Versity(t)
@@ -69,7 +70,7 @@ func TestPublishRequests(t *testing.T) {
 	counts := &counter{}
 	pass := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(target)
-		r.Out.Host = r.In.Host // it is signed
+		r.Out.Host = r.In.Host // the signature covers it
 	}}
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		counts.count(r)
@@ -100,7 +101,7 @@ func TestPublishRequests(t *testing.T) {
 	}
 	mustPublish(t, d, t0, tree(1))
 	step("first", fixedWrites+listWrites)
-	step("again", fixedWrites-2) // the listings alone
+	step("again", fixedWrites-2) // only the listings
 	mustPublish(t, d, t0.Add(time.Minute), tree(2))
 	step("next", fixedWrites+listWrites)
 	store, reg = open(), &memoryRegister{}
@@ -112,7 +113,7 @@ func TestPublishRequests(t *testing.T) {
 	step("in parts", fixedWrites-1+partWrites+parts, none)
 }
 
-// largeTree is a tree whose zip is sent in three parts.
+// largeTree returns a tree whose zip is sent in three parts.
 func largeTree() map[string]string {
 	r, large := rand.NewChaCha8([32]byte{}), tree(2)
 	for i := range 3 {

@@ -20,8 +20,8 @@ import (
 	"tollbook/site/leaktest"
 )
 
-// Every operation of a publication fails both ways: it was not done, and it was done all the same. Whatever happens,
-// what is published stays whole, and the same build run again publishes.
+// TestPublishFaults lets every operation of a publication fail in two ways: undone, and done in spite of the error. In
+// both cases the published files stay complete, and running the same build again publishes.
 func TestPublishFaults(t *testing.T) {
 	t.Parallel()
 	var seen atomic.Int64
@@ -29,7 +29,7 @@ func TestPublishFaults(t *testing.T) {
 	mustPublish(t, counted, t0.Add(time.Minute), tree(2))
 	operations := int(seen.Load())
 	if operations < 25 {
-		t.Fatalf("%d operations; the seam is not where it should be", operations)
+		t.Fatalf("%d operations; is the hook called?", operations)
 	}
 	for i := range operations {
 		for _, done := range []bool{false, true} {
@@ -38,7 +38,7 @@ func TestPublishFaults(t *testing.T) {
 	}
 }
 
-var errFault = errors.New("the disk is on fire")
+var errFault = errors.New("injected disk error")
 
 func testFault(t *testing.T, at int, done bool) {
 	var op string
@@ -56,11 +56,11 @@ func testFault(t *testing.T, at int, done bool) {
 	r, err := publish(d, t0.Add(time.Minute), tree(2))
 	switch {
 	case err == nil && !strings.HasPrefix(op, "link "):
-		t.Errorf("%s failed and nobody was told", op)
+		t.Errorf("%s failed without an error", op)
 	case errors.Is(err, archive.ErrDamaged):
-		t.Errorf("%s: %v, which is no damage", op, err)
+		t.Errorf("%s: %v, want no ErrDamaged", op, err)
 	case err != nil && !(errors.Is(err, errFault) && strings.Contains(err.Error(), d.Root())):
-		t.Errorf("%s: %v, want the fault and its file", op, err)
+		t.Errorf("%s: %v, want the error with the name of its file", op, err)
 	}
 	if err := checkWhole(d.Root()); err != nil {
 		t.Errorf("after %s: %v", op, err)
@@ -74,7 +74,7 @@ func testFault(t *testing.T, at int, done bool) {
 	}
 	for _, name := range listing(t, d.Root()) {
 		if strings.Contains(name, objects.TempPrefix) {
-			t.Errorf("after %s: %s is left", op, name)
+			t.Errorf("after %s: %s remains", op, name)
 		}
 	}
 
@@ -88,7 +88,7 @@ func testFault(t *testing.T, at int, done bool) {
 	checkPruned(t, d.Root(), again.Checkpoint)
 }
 
-// checkPruned prunes as of years later: what remains is what the checkpoint names.
+// checkPruned prunes years later and checks that only the files of the checkpoint remain.
 func checkPruned(t *testing.T, root string, c archive.Checkpoint) {
 	t.Helper()
 	if _, err := openFolder(t, root).Prune(t0.AddDate(10, 0, 0), ""); err != nil {
@@ -110,13 +110,13 @@ func checkPruned(t *testing.T, root string, c archive.Checkpoint) {
 	}
 }
 
-// faultyFolder has one snapshot; the operations of the next publication are numbered and may fail: fault says whether
-// to do it, and its error.
+// faultyFolder returns a folder with one snapshot. It numbers the operations of the next publication; fault decides
+// whether to do one, and which error it returns.
 func faultyFolder(t *testing.T, fault func(n int, op, path string) (do bool, err error)) *Folder {
 	t.Helper()
 	d := openFolder(t, tempDir(t))
 	mustPublish(t, d, t0, tree(1))
-	// The tree of four files is written by two workers: links and writes may trade numbers, each is still failed once.
+	// Two workers write the four files of the tree, so links and writes may swap numbers. Each still fails once.
 	var n atomic.Int64
 	d.disk.hook = func(op, path string, do func() error) error {
 		ok, err := fault(int(n.Add(1)-1), op, path)
@@ -149,17 +149,17 @@ func TestPublishCancelled(t *testing.T) {
 	}
 }
 
-// killed is the folder that a child process publishes to until it is killed.
-const killed = "TOLLBOOK_OUTPUT_TEST_PUBLISH_TO"
+// publishToEnv names the environment variable with the folder to which a child process publishes until it is killed.
+const publishToEnv = "TOLLBOOK_OUTPUT_TEST_PUBLISH_TO"
 
 func TestMain(m *testing.M) {
-	if dir := os.Getenv(killed); dir != "" {
+	if dir := os.Getenv(publishToEnv); dir != "" {
 		publishForever(dir)
 	}
 	leaktest.Main(m)
 }
 
-// publishForever publishes one snapshot after another and says on stdout how long each took.
+// publishForever publishes one snapshot after another and prints how long each took.
 func publishForever(dir string) {
 	d, err := OpenFolder(dir)
 	if err != nil {
@@ -182,14 +182,14 @@ func publishForever(dir string) {
 	}
 }
 
-// A publisher is killed with -9 at random moments, again and again in the same folder.
+// TestPublishKilled kills a publisher with SIGKILL at random moments, again and again in the same folder.
 func TestPublishKilled(t *testing.T) {
 	t.Parallel()
 	root := tempDir(t)
 	generation := int64(0)
 	for i := range 20 {
 		child := exec.Command(os.Args[0])
-		child.Env = append(os.Environ(), killed+"="+root)
+		child.Env = append(os.Environ(), publishToEnv+"="+root)
 		child.Stderr = os.Stderr
 		out, err := child.StdoutPipe()
 		if err != nil {
@@ -200,13 +200,13 @@ func TestPublishKilled(t *testing.T) {
 		}
 		var took string
 		if _, err := fmt.Fscanln(out, &took); err != nil {
-			t.Fatalf("the child published nothing: %v", err)
+			t.Fatalf("the child has published nothing: %v", err)
 		}
 		d, err := time.ParseDuration(took)
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(rand.N(2*d + 1)) // within the next two: the moment is what is tested
+		time.Sleep(rand.N(2*d + 1)) // within the next two publications: the moment is what is tested
 		if err := child.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
@@ -225,7 +225,7 @@ func TestPublishKilled(t *testing.T) {
 	d := openFolder(t, root)
 	mustPublish(t, d, t0.Add(24*time.Hour), tree(1))
 	r := mustPublish(t, d, t0.Add(25*time.Hour), tree(2))
-	newest := "" // of the first day, which stays: no clock alone drops a day
+	newest := "" // newest of the first day, which stays: the clock alone never makes Retain drop a day
 	for _, name := range listing(t, root) {
 		if day := archive.SnapshotsDir + "/" + t0.Format("20060102"); strings.HasPrefix(name, day) &&
 			strings.HasSuffix(name, ".zip") {
@@ -242,7 +242,7 @@ func TestPublishKilled(t *testing.T) {
 	for _, name := range listing(t, root) {
 		if strings.HasPrefix(name, archive.SnapshotsDir+"/") && !stays(name) ||
 			strings.Contains(name, objects.TempPrefix) {
-			t.Errorf("after prune: %s is left", name)
+			t.Errorf("after prune: %s remains", name)
 		}
 	}
 }

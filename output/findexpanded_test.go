@@ -16,8 +16,8 @@ import (
 	"tollbook/site/testgate"
 )
 
-// Where the list of expanded objects is lost, the next publication finds what no snapshot wants, and leaves what is not
-// ours.
+// TestPublishWithoutList checks that a publication after the loss of the list finds unwanted objects, and leaves those
+// of strangers.
 func TestPublishWithoutList(t *testing.T) {
 	t.Parallel()
 	stores(t, func(t *testing.T, open func(testing.TB) objects.Store) {
@@ -38,7 +38,7 @@ func TestPublishWithoutList(t *testing.T) {
 		}
 		mustPublish(t, d, t0, tree(1))
 		mustPublishTo(t, s, reg, d)
-		put("v1/services/older.json", "max-age=60") // of a snapshot long ago
+		put("v1/services/older.json", "max-age=60") // of a much older snapshot
 		if err := s.Delete(t.Context(), []string{expandedFile}); err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +65,8 @@ func TestPublishWithoutList(t *testing.T) {
 	})
 }
 
-// A place where nothing is expanded is never listed whole; one where that begins is listed once.
+// TestPublishListsOnce checks that a store without expanded objects is never listed completely, and one that begins to
+// have them is listed once.
 func TestPublishListsOnce(t *testing.T) {
 	t.Parallel()
 	lists := 0
@@ -85,9 +86,9 @@ func TestPublishListsOnce(t *testing.T) {
 	}
 }
 
-// For more than a year of builds, each published and pruned a while later, the snapshots that the current one lists can
-// be had from the store, the newest of each day of the last year among them.
-func TestListedIsKept(t *testing.T) {
+// TestListedIsRetained publishes and prunes builds of more than a year. Readers can always read the snapshots that the
+// current one lists, including the newest of each day of the last year.
+func TestListedIsRetained(t *testing.T) {
 	t.Parallel()
 	testgate.NotShort(t)
 	s, reg, d := openStore(t, tempDir(t), nil), &memoryRegister{}, openFolder(t, tempDir(t))
@@ -100,7 +101,7 @@ func TestListedIsKept(t *testing.T) {
 		times = append(times, at)
 	}
 	list := func(t archive.Tree) ([]string, error) {
-		data, err := t.ReadFile("kept.txt")
+		data, err := t.ReadFile("retained.txt")
 		return strings.Fields(string(data)), err
 	}
 	for i, at := range times {
@@ -108,15 +109,15 @@ func TestListedIsKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kept, err := b.RetainedSnapshots()
+		retained, err := b.RetainedSnapshots()
 		if err != nil {
 			t.Fatal(err)
 		}
 		var ids []string
-		for _, k := range kept {
+		for _, k := range retained {
 			ids = append(ids, k.ID)
 		}
-		if err := b.Add("kept.txt", []byte(strings.Join(ids, "\n")+"\n")); err != nil {
+		if err := b.Add("retained.txt", []byte(strings.Join(ids, "\n")+"\n")); err != nil {
 			t.Fatal(err)
 		}
 		r, err := b.Commit(t.Context())
@@ -152,7 +153,7 @@ func TestListedIsKept(t *testing.T) {
 				days[id[:8]] = true
 			}
 			if len(days) < 365 {
-				t.Errorf("%d days are kept", len(days))
+				t.Errorf("%d days are retained", len(days))
 			}
 		}
 	}

@@ -100,7 +100,7 @@ func TestPublishSameBytesAgain(t *testing.T) {
 	}
 }
 
-// With and without a previous snapshot the same files give the same zip.
+// TestPublishFull checks that the same files give the same zip with and without a previous snapshot.
 func TestPublishFull(t *testing.T) {
 	t.Parallel()
 	var zips [2][]byte
@@ -128,7 +128,7 @@ func TestPublishFull(t *testing.T) {
 			t.Fatal(err)
 		}
 		if id := d.treeID(); id == r.Checkpoint.Snapshot {
-			t.Error("expanded although told not to")
+			t.Error("expanded in spite of ExpandNone")
 		}
 	}
 	if string(zips[0]) != string(zips[1]) {
@@ -171,19 +171,19 @@ func TestPublishKeepsPack(t *testing.T) {
 	}
 	defer b.Abort()
 	if err := b.AddPack("2026112023", func(func(string, []byte) error) error {
-		t.Error("asked for a pack that is there")
+		t.Error("fill was called for an existing pack")
 		return nil
 	}); err != nil {
 		t.Fatal(err)
 	}
 	for _, hour := range []string{"", "../x", "2026112024", "20261120", "202611202"} {
 		if err := b.AddPack(hour, nil); err == nil {
-			t.Errorf("pack %q was taken", hour)
+			t.Errorf("pack %q was accepted", hour)
 		}
 	}
 	boom := errors.New("boom")
 	if err := b.AddPack("2026112022", func(func(string, []byte) error) error { return boom }); !errors.Is(err, boom) {
-		t.Errorf("a pack whose rows fail: %v", err)
+		t.Errorf("a pack whose fill fails: %v", err)
 	}
 	if _, err := b.Commit(context.Background()); err != nil {
 		t.Fatal(err)
@@ -213,7 +213,7 @@ func TestPublishUnwritable(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := OpenFolder(filepath.Join(root, "file")); err == nil {
-		t.Error("a file was taken for a folder")
+		t.Error("a file was accepted as a folder")
 	}
 	d := openFolder(t, filepath.Join(root, "file", "public"))
 	if _, err := publish(d, t0, tree(1)); err == nil || !strings.Contains(err.Error(), filepath.Join(root, "file")) {
@@ -234,7 +234,7 @@ func TestDirIsFS(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := dir.ReadFile("../checkpoint.json"); err == nil {
-		t.Error("read outside of the tree")
+		t.Error("read a file outside the tree")
 	}
 }
 
@@ -260,78 +260,13 @@ func TestDirDamage(t *testing.T) {
 	}
 }
 
-func TestCheckpointGrammar(t *testing.T) {
-	t.Parallel()
-	good := archive.Checkpoint{
-		Snapshot: "20261120T234501Z-3f2a9c", Generation: 1, BuiltAt: "2026-11-20T23:45:01.000Z",
-		NextAt: "2026-11-21T00:00:01.000Z",
-		Digest: "3f2a9c" + strings.Repeat("0", 58),
-	}
-	if got, err := archive.ParseCheckpoint(good.Encode()); err != nil || got != good {
-		t.Errorf("does not come back: %v, %+v", err, got)
-	}
-	bad := "x"
-	for about, change := range map[string]func(*archive.Checkpoint){
-		"no id":           func(c *archive.Checkpoint) { c.Snapshot = "" },
-		"path":            func(c *archive.Checkpoint) { c.Snapshot = "../../../../../etc/hi" },
-		"other digest":    func(c *archive.Checkpoint) { c.Digest = strings.Repeat("0", 64) },
-		"short digest":    func(c *archive.Checkpoint) { c.Digest = "3f2a9c" },
-		"no generation":   func(c *archive.Checkpoint) { c.Generation = 0 },
-		"no time":         func(c *archive.Checkpoint) { c.NextAt = "tomorrow" },
-		"previous no id":  func(c *archive.Checkpoint) { c.Previous = &bad },
-		"built elsewhere": func(c *archive.Checkpoint) { c.BuiltAt = "" },
-	} {
-		c := good
-		change(&c)
-		if _, err := archive.ParseCheckpoint(c.Encode()); !errors.Is(err, archive.ErrDamaged) {
-			t.Errorf("%s: %v, want %v", about, err, archive.ErrDamaged)
-		}
-	}
-}
-
-func TestSnapshotID(t *testing.T) {
-	t.Parallel()
-	id := archive.SnapshotID(t0, "3f2a9c"+strings.Repeat("0", 58))
-	if id != "20261120T234501Z-3f2a9c" {
-		t.Errorf("id %s", id)
-	}
-	if built, ok := archive.ParseSnapshotID(id); !ok || !built.Equal(t0) {
-		t.Errorf("parse %s: %v, %v", id, built, ok)
-	}
-	for _, bad := range []string{
-		"", "20261120T234501Z", "20261120T234501Z-3f2a9", "20261120T234501Z-3f2a9cc", "20261120T234501Z-3F2A9C",
-		"20261120T234501Z-3f2a9g",
-		"20261320T234501Z-3f2a9c", "20261120T234561Z-3f2a9c", "20261120 234501Z-3f2a9c", "20261120T234501Z_3f2a9c",
-		"../261120T234501Z-3f2a9c",
-	} {
-		if _, ok := archive.ParseSnapshotID(bad); ok {
-			t.Errorf("%q was taken for an id", bad)
-		}
-	}
-}
-
-func FuzzParseCheckpoint(f *testing.F) {
-	f.Add(
-		[]byte(
-			`{"snapshot":"20261120T234501Z-3f2a9c","previous":null,"generation":1,"built_at":"2026-11-20T23:45:01.000Z"}`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := archive.ParseCheckpoint(data)
-		if err != nil {
-			return
-		}
-		if again, err := archive.ParseCheckpoint(c.Encode()); err != nil || !cmp.Equal(c, again) {
-			t.Fatalf("does not come back: %v, %+v, %+v", err, c, again)
-		}
-	})
-}
-
-// TestTwins: a file that packing makes smaller has its gzip body beside it, which is linked as the file is.
-func TestTwins(t *testing.T) {
+// TestGzipBodies checks that a file that becomes smaller has a gzip body beside it, which is linked as the file is.
+func TestGzipBodies(t *testing.T) {
 	t.Parallel()
 	d := openFolder(t, tempDir(t))
 	mustPublish(t, d, t0, tree(1))
-	if twins, _ := filepath.Glob(filepath.Join(d.Root(), "current", "v1", "*.gz")); len(twins) > 0 {
-		t.Errorf("unasked: %v", twins)
+	if bodies, _ := filepath.Glob(filepath.Join(d.Root(), "current", "v1", "*.gz")); len(bodies) > 0 {
+		t.Errorf("without Packed: %v", bodies)
 	}
 	var inodes []fs.FileInfo
 	for i := range 2 {
@@ -362,10 +297,10 @@ func TestTwins(t *testing.T) {
 			got[name] = string(plain)
 		}
 		want := tree(i + 2)
-		delete(want, "index.html") // nothing is gained
+		delete(want, "index.html") // compressing does not make it smaller
 		delete(want, "v1/services/zeta.json")
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("twins (-want +got):\n%s", diff)
+			t.Errorf("bodies (-want +got):\n%s", diff)
 		}
 		info, err := os.Stat(filepath.Join(d.Root(), "current", "v1/services/acme.json.gz"))
 		if err != nil {
@@ -374,6 +309,6 @@ func TestTwins(t *testing.T) {
 		inodes = append(inodes, info)
 	}
 	if !os.SameFile(inodes[0], inodes[1]) {
-		t.Error("the twin of a file that did not change was written anew")
+		t.Error("the gzip body of a file that did not change was written again")
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"tollbook/output/archive"
 )
 
-// The next build reads the notes of a snapshot and can copy its files, unless they belong to another snapshot or were
-// cut. A damaged file is not copied.
+// TestNotes checks that the next build reads the notes of a snapshot and can copy its files, unless the notes belong to
+// another snapshot or are incomplete. A damaged file is not copied.
 func TestNotes(t *testing.T) {
 	t.Parallel()
 	remove := func(path string) func(*testing.T) {
@@ -23,18 +23,18 @@ func TestNotes(t *testing.T) {
 		about   string
 		change  func(d *Folder, ids []string) func(*testing.T)
 		full    bool
-		told    bool
-		damaged string // the file that can't be copied
+		want    bool
+		damaged string // the file that cannot be copied
 	}{
-		{about: "as it was built", told: true},
+		{about: "as it was built", want: true},
 		{about: "all anew", full: true},
 		{about: "no notes", change: func(d *Folder, _ []string) func(*testing.T) { return remove(d.notesPath()) }},
 		{about: "no seal", change: func(d *Folder, ids []string) func(*testing.T) {
 			return remove(d.zipSumPath(ids[1]))
-		}, told: true},
+		}, want: true},
 		{about: "a byte of a file", change: func(d *Folder, ids []string) func(*testing.T) {
 			return func(t *testing.T) { flipByteOf(t, d.snapshotPath(ids[1]), "index.html") }
-		}, told: true, damaged: "index.html"},
+		}, want: true, damaged: "index.html"},
 		{about: "a byte of the digest in the notes", change: func(d *Folder, _ []string) func(*testing.T) {
 			return func(t *testing.T) {
 				data, err := os.ReadFile(d.notesPath())
@@ -78,15 +78,15 @@ func TestNotes(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer b.Abort()
-			told := b.Notes()
-			if (told != nil) != test.told {
-				t.Fatalf("there are notes: %v", told != nil)
+			got := b.Notes()
+			if (got != nil) != test.want {
+				t.Fatalf("there are notes: %v", got != nil)
 			}
-			if !test.told {
+			if !test.want {
 				return
 			}
-			if string(told) != notesOf(t0.Add(time.Minute)) {
-				t.Errorf("notes %q", told)
+			if string(got) != notesOf(t0.Add(time.Minute)) {
+				t.Errorf("notes %q", got)
 			}
 			for name, want := range tree(1) {
 				p, ok := b.Reuse(name)
@@ -104,7 +104,7 @@ func TestNotes(t *testing.T) {
 				}
 			}
 			if _, ok := b.Reuse("v1/none.json"); ok {
-				t.Error("what is not there was copied")
+				t.Error("a missing file was copied")
 			}
 			r, err := b.Commit(t.Context())
 			if err != nil {
@@ -126,7 +126,7 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// A build that fails leaves no notes behind, nor those before as its own.
+// TestNotesOfAFailedBuild checks that a failed build leaves no notes, and no older notes as its own.
 func TestNotesOfAFailedBuild(t *testing.T) {
 	t.Parallel()
 	d := openFolder(t, tempDir(t))

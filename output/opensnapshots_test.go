@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func pinned(t testing.TB, s *Source, id string) *Snapshot {
+func byID(t testing.TB, s *Source, id string) *Snapshot {
 	t.Helper()
 	snap, err := s.ByID(id)
 	if err != nil {
@@ -22,7 +22,7 @@ func pinned(t testing.TB, s *Source, id string) *Snapshot {
 	return snap
 }
 
-// publishMany publishes n snapshots a minute apart and follows each; it answers their ids.
+// publishMany publishes n snapshots a minute apart, follows each, and returns their ids.
 func publishMany(t testing.TB, d *Folder, s *Source, n int) (ids []string) {
 	t.Helper()
 	for i := range n {
@@ -34,15 +34,15 @@ func publishMany(t testing.TB, d *Folder, s *Source, n int) (ids []string) {
 	return ids
 }
 
-// The newest three stay readable whatever happens to their files; others are opened as long as they are there, and
-// three of them stay open.
-func TestPinned(t *testing.T) {
+// TestByID checks that the newest three snapshots stay readable when their files are gone. Others are opened while
+// their files exist, and three of them stay open.
+func TestByID(t *testing.T) {
 	t.Parallel()
 	d := openFolder(t, tempDir(t))
 	s := openSource(t, d.Root())
 	ids := publishMany(t, d, s, 9)
 	for i, id := range ids {
-		snap := pinned(t, s, id)
+		snap := byID(t, s, id)
 		built, _ := archive.ParseSnapshotID(id)
 		if got := readString(t, snap, "index.html"); snap.ID != id || got != tree(i)["index.html"] ||
 			!snap.Checkpoint.Built().Equal(built) || snap.Checkpoint.Digest != snap.Digest() {
@@ -81,14 +81,14 @@ func TestPinned(t *testing.T) {
 	}
 }
 
-// A snapshot may be named before the source has looked at any, and where only its tree is left.
-func TestPinnedFirst(t *testing.T) {
+// TestByIDFirst reads a snapshot by id before the source has read the pointer, and one whose tree alone is left.
+func TestByIDFirst(t *testing.T) {
 	t.Parallel()
 	d := openFolder(t, tempDir(t))
 	id := mustPublish(t, d, t0, tree(1)).Checkpoint.Snapshot
 	for range 2 {
 		s := openSource(t, d.Root())
-		snap := pinned(t, s, id)
+		snap := byID(t, s, id)
 		if got := readString(t, snap, "index.html"); got != tree(1)["index.html"] {
 			t.Errorf("reads %s", got)
 		}
@@ -99,7 +99,7 @@ func TestPinnedFirst(t *testing.T) {
 	}
 }
 
-func TestNotKept(t *testing.T) {
+func TestNotRetained(t *testing.T) {
 	t.Parallel()
 	d := openFolder(t, tempDir(t))
 	s := openSource(t, d.Root())
@@ -112,7 +112,7 @@ func TestNotKept(t *testing.T) {
 			t.Errorf("%q: %v, %v", other, snap, err)
 		}
 	}
-	// Bytes of one snapshot under another's name are none.
+	// The bytes of one snapshot under the id of another one are rejected.
 	if err := os.Rename(d.snapshotPath(id), d.snapshotPath("20261120T234501Z-000000")); err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestNotKept(t *testing.T) {
 	}
 }
 
-// A step back to an earlier snapshot, and forth again, leaves nothing open twice.
+// TestFollowBack checks that a rollback and its reversal open no snapshot twice.
 func TestFollowBack(t *testing.T) {
 	t.Parallel()
 	d := openFolder(t, tempDir(t))
@@ -148,8 +148,8 @@ func TestFollowBack(t *testing.T) {
 	}
 }
 
-// Whoever names snapshots while others come and go reads files of that one alone.
-func TestPinnedUnderLoad(t *testing.T) {
+// TestByIDUnderLoad reads snapshots by id while others come and go: every file belongs to the right snapshot.
+func TestByIDUnderLoad(t *testing.T) {
 	t.Parallel()
 	d := openFolder(t, tempDir(t))
 	s := openSource(t, d.Root())
@@ -181,15 +181,16 @@ func TestPinnedUnderLoad(t *testing.T) {
 	wg.Wait()
 }
 
-// A build lists what stays beside it: not itself, nor what was made in the same second, the same when it is run again.
-func TestKept(t *testing.T) {
+// TestRetainedSnapshots checks that a build lists the other snapshots, but neither itself nor one of the same second.
+// Running the build again gives the same list.
+func TestRetainedSnapshots(t *testing.T) {
 	t.Parallel()
 	d := openFolder(t, tempDir(t))
 	s := openSource(t, d.Root())
 	ids := publishMany(t, d, s, 3)
 	for _, test := range []struct {
 		about string
-		after time.Duration // since the newest
+		after time.Duration // after the newest
 		want  []string
 	}{
 		{"a minute later", time.Minute, []string{ids[2], ids[1], ids[0]}},
@@ -200,12 +201,12 @@ func TestKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kept, err := b.RetainedSnapshots()
+		retained, err := b.RetainedSnapshots()
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, k := range kept {
+		for _, k := range retained {
 			got = append(got, k.ID)
 			if info, err := os.Stat(d.snapshotPath(k.ID)); err != nil || info.Size() != k.Bytes {
 				t.Errorf("%s: %d bytes, %v", k.ID, k.Bytes, err)
@@ -216,7 +217,7 @@ func TestKept(t *testing.T) {
 		}
 		if data, err := b.ReadPrevious("index.html"); err != nil || string(data) != tree(2)["index.html"] ||
 			b.Previous().Snapshot != ids[2] {
-			t.Errorf("the one before, %s: %s, %v", b.Previous().Snapshot, data, err)
+			t.Errorf("the previous one, %s: %s, %v", b.Previous().Snapshot, data, err)
 		}
 		b.Abort()
 	}

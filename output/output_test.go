@@ -18,7 +18,7 @@ import (
 
 var t0 = time.Date(2026, 11, 20, 23, 45, 1, 0, time.UTC)
 
-// tempDir is a folder on a memory file system where there is one: disks make thousands of small files slow.
+// tempDir returns a folder on a memory file system if there is one: thousands of small files are slow on disks.
 func tempDir(t testing.TB) string {
 	t.Helper()
 	if _, err := os.Stat("/dev/shm"); err != nil {
@@ -32,7 +32,7 @@ func tempDir(t testing.TB) string {
 	return dir
 }
 
-// tree is the files of a small snapshot; n changes some of them.
+// tree returns the files of a small snapshot; n changes some of them.
 func tree(n int) map[string]string {
 	return map[string]string{
 		"index.html":            fmt.Sprintf("<h1>Build %d</h1>", n),
@@ -93,8 +93,9 @@ func openFolder(t testing.TB, dir string) *Folder {
 	return d
 }
 
-// checkWhole is what must hold of a publication at every moment: the checkpoint names a snapshot that verifies, current
-// points to a whole tree, every pack is whole, and notes that are held to belong to the snapshot are its own.
+// checkWhole checks what must be true of a publication at every moment. The checkpoint names a snapshot that verifies,
+// the link "current" points to a complete tree, every pack is complete, and notes with the digest of the snapshot are
+// its own.
 func checkWhole(root string) error {
 	d, err := OpenFolder(root)
 	if err != nil {
@@ -144,7 +145,7 @@ func checkWhole(root string) error {
 	return nil
 }
 
-// readNotes are the notes of a snapshot, "" for none.
+// readNotes returns the notes of a snapshot, "" for none.
 func readNotes(d *Folder, id string) string {
 	data, err := os.ReadFile(d.notesPath())
 	if err != nil {
@@ -157,17 +158,17 @@ func readNotes(d *Folder, id string) string {
 	return notes
 }
 
-// listing is every name under root, without what is below trees.
+// listing returns every name below root, without the files of trees.
 func listing(t *testing.T, root string) []string {
 	t.Helper()
 	var names []string
 	for _, pattern := range []string{"*", ".*", archive.SnapshotsDir + "/*", archive.SnapshotsDir + "/.*",
 		archive.PacksDir + "/*", archive.PacksDir + "/.*", treeDir + "/*", treeDir + "/.*"} {
-		found, err := filepath.Glob(filepath.Join(root, pattern))
+		paths, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, path := range found {
+		for _, path := range paths {
 			name, _ := filepath.Rel(root, path)
 			names = append(names, name)
 		}

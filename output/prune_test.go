@@ -13,12 +13,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// idAt is an id of some minutes before now.
+// idAt returns an id of some minutes before now.
 func idAt(now time.Time, ago time.Duration) string {
 	return archive.SnapshotID(now.Add(-ago), strings.Repeat("ab", 32))
 }
 
-func TestKeep(t *testing.T) {
+func TestRetain(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 23, 45, 0, 0, time.UTC)
 	minutes := func(ns ...int) (ids []string) {
@@ -61,7 +61,7 @@ func TestKeep(t *testing.T) {
 		{
 			about: "hours of the day before: the newest of each, then of each day",
 			ids:   minutes(every(26*hour, 20*hour, 30)...),
-			want:  minutes(24*hour, 23*hour, 22*hour, 21*hour, 20*hour), // a quarter to each hour
+			want:  minutes(24*hour, 23*hour, 22*hour, 21*hour, 20*hour), // four an hour
 		},
 		{
 			about: "days of a year: the newest of each",
@@ -72,7 +72,7 @@ func TestKeep(t *testing.T) {
 			about: "current and previous stay whatever their age",
 			ids:   minutes(400*day, 399*day, 398*day, 0), current: idAt(now, 399*day*time.Minute),
 			previous: idAt(now, 400*day*time.Minute),
-			want:     minutes(400*day, 399*day, 398*day, 0), // the last was current until just now
+			want:     minutes(400*day, 399*day, 398*day, 0), // the last was current until now
 		},
 		{
 			about: "a clock that is a year ahead: days stay",
@@ -95,8 +95,8 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// With builds every few seconds, what is kept for pins is bounded.
-func TestKeepBoundsPins(t *testing.T) {
+// TestRetainBoundsReplaced checks the limit of snapshots that are retained for readers, with builds every few seconds.
+func TestRetainBoundsReplaced(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 23, 59, 59, 0, time.UTC)
 	var ids []string
@@ -109,8 +109,9 @@ func TestKeepBoundsPins(t *testing.T) {
 	}
 }
 
-// A snapshot every 15 minutes, pruned every few hours, comes to as many as the rule says, and every day keeps one.
-func TestKeepOverAYear(t *testing.T) {
+// TestRetainOverAYear builds a snapshot every 15 minutes and prunes every few hours. The number of snapshots follows
+// the rule, and every day retains one.
+func TestRetainOverAYear(t *testing.T) {
 	t.Parallel()
 	var ids []string
 	now := t0

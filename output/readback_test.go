@@ -10,8 +10,8 @@ import (
 	"tollbook/output/archive"
 )
 
-// A zip that the disk kept otherwise than it was sent is not published: each of its bytes counts, those that no
-// member's sum covers too.
+// TestReadBack checks that a zip is not published if the disk has changed any byte of it, including bytes that no
+// member's sum covers.
 func TestReadBack(t *testing.T) {
 	t.Parallel()
 	for _, where := range []string{"first", "middle", "last"} {
@@ -29,7 +29,7 @@ func TestReadBack(t *testing.T) {
 		}
 		d.disk.hook = nil
 		if c, err := d.Checkpoint(); err != nil || c.Snapshot != first.Checkpoint.Snapshot {
-			t.Errorf("%s byte: current is %s (%v), want the snapshot before", where, c.Snapshot, err)
+			t.Errorf("%s byte: current is %s (%v), want the previous snapshot", where, c.Snapshot, err)
 		}
 		if err := checkWhole(d.Root()); err != nil {
 			t.Errorf("%s byte: %v", where, err)

@@ -18,7 +18,7 @@ import (
 	"tollbook/output/outputtest"
 )
 
-// hookedStore puts hook between: it may fail an operation before or after doing it.
+// hookedStore calls hook for every operation; hook may fail it before or after doing it.
 type hookedStore struct {
 	objects.Store
 	hook func(op, name string, do func() error) error
@@ -69,7 +69,7 @@ func (s *hookedStore) Sweep(ctx context.Context) error {
 	return s.hook("sweep", "", func() error { return s.Store.Sweep(ctx) })
 }
 
-// copyTo puts a folder's zips and its pointer into a store, as anybody could.
+// copyTo copies a folder's zips and its pointer into a store with a plain copy.
 func copyTo(t testing.TB, s objects.Store, d *Folder) {
 	t.Helper()
 	for _, pattern := range []string{archive.SnapshotsDir + "/*.zip", archive.PacksDir + "/*.zip",
@@ -95,7 +95,7 @@ func copyTo(t testing.TB, s objects.Store, d *Folder) {
 	}
 }
 
-// Every store is followed as a folder is: pins, packs and all.
+// TestStoreSource checks that a source follows a store as it follows a folder, with snapshots by id and packs.
 func TestStoreSource(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -135,14 +135,14 @@ func TestStoreSource(t *testing.T) {
 						t.Errorf("%s of %s reads %.40q", name, snap.ID, got)
 					}
 				}
-				// pointer, size, end, and the rest that is read ahead
+				// the pointer, the size, the end, and the rest in advance
 				if n := requests.Load(); snap.ID != ids[i] || n > 4 {
 					t.Errorf("open is %s, want %s; %d requests", snap.ID, ids[i], n)
 				}
 				snap.Release()
 			}
 			for i, id := range ids {
-				snap := pinned(t, s, id)
+				snap := byID(t, s, id)
 				if got := readString(t, snap, "index.html"); got != tree(i)["index.html"] {
 					t.Errorf("%s reads %s", id, got)
 				}
@@ -161,8 +161,9 @@ func TestStoreSource(t *testing.T) {
 	}
 }
 
-// A store that goes away leaves what is open; one that comes back with a different build is followed.
-func TestStoreSourceAway(t *testing.T) {
+// TestStoreSourceUnreachable checks that open snapshots stay in use while a store is unreachable. The source follows a
+// store that comes back with another build.
+func TestStoreSourceUnreachable(t *testing.T) {
 	t.Parallel()
 	var away atomic.Bool
 	store := &hookedStore{openStore(t, tempDir(t), nil), func(op, name string, do func() error) error {
@@ -177,7 +178,7 @@ func TestStoreSourceAway(t *testing.T) {
 
 	away.Store(true)
 	if _, err := s.Current(); !errors.Is(err, archive.ErrUnreachable) {
-		t.Fatalf("away from the beginning: %v, want %v", err, archive.ErrUnreachable)
+		t.Fatalf("unreachable from the beginning: %v, want %v", err, archive.ErrUnreachable)
 	}
 	away.Store(false)
 	d := openFolder(t, tempDir(t))
@@ -198,16 +199,16 @@ func TestStoreSourceAway(t *testing.T) {
 	if !errors.Is(s.Err(), archive.ErrUnreachable) {
 		t.Errorf("the source says %v", s.Err())
 	}
-	for name, want := range tree(1) { // all of a small snapshot is in memory
+	for name, want := range tree(1) { // a small snapshot is completely in memory
 		if got := readString(t, current(t, s), name); got != want {
 			t.Errorf("%s reads %.40q", name, got)
 		}
 	}
 	if _, err := s.ByID("20261120T234501Z-ffffff"); !errors.Is(err, archive.ErrUnreachable) {
-		t.Errorf("another snapshot: %v, which is not to say that it is not kept", err)
+		t.Errorf("another snapshot: %v, want ErrUnreachable", err)
 	}
 
-	// Another directory altogether, of an earlier time.
+	// a different directory with older snapshots
 	other := openFolder(t, tempDir(t))
 	want := mustPublish(t, other, t0.Add(-time.Hour), tree(7)).Checkpoint.Snapshot
 	copyTo(t, store.Store, other)
@@ -220,12 +221,12 @@ func TestStoreSourceAway(t *testing.T) {
 	if got := readString(t, next, "index.html"); next.ID != want || got != tree(7)["index.html"] {
 		t.Errorf("open is %s with %s, want %s", next.ID, got, want)
 	}
-	if n := strings.Count(log.String(), "can't look"); n != 1 {
-		t.Errorf("logged %d times that it is away:\n%s", n, &log)
+	if n := strings.Count(log.String(), "cannot read the pointer"); n != 1 {
+		t.Errorf("logged %d times that the store is unreachable:\n%s", n, &log)
 	}
 }
 
-// A bad pointer is told and changes nothing.
+// TestStoreSourceBadPointer checks that an invalid pointer is an error and changes nothing.
 func TestStoreSourceBadPointer(t *testing.T) {
 	t.Parallel()
 	store := openStore(t, tempDir(t), nil)

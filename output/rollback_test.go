@@ -22,7 +22,7 @@ func TestFolderRollback(t *testing.T) {
 		t.Fatalf("before the first: %v, want %v", err, ErrEmpty)
 	}
 	if _, err := os.Stat(root); err == nil {
-		t.Errorf("it made %s", root)
+		t.Errorf("it created %s", root)
 	}
 	first := mustPublish(t, d, t0, tree(1)).Checkpoint
 	second := mustPublish(t, d, t0.Add(time.Minute), tree(2)).Checkpoint
@@ -32,7 +32,7 @@ func TestFolderRollback(t *testing.T) {
 			t.Errorf("rollback to %q: %v, want %v", id, err, ErrNotRetained)
 		}
 	}
-	if err := d.removeTree(first.Snapshot); err != nil { // as Prune does after a while
+	if err := d.removeTree(first.Snapshot); err != nil { // as Prune does later
 		t.Fatal(err)
 	}
 	back, moved, err := d.Rollback(t.Context(), first.Snapshot, nil)
@@ -68,13 +68,13 @@ func TestFolderRollback(t *testing.T) {
 		t.Errorf("the next build: %+v", third)
 	}
 
-	// What is damaged is not gone back to.
+	// A rollback to a damaged snapshot fails.
 	path := d.snapshotPath(second.Snapshot)
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	data[30+int(data[26])+int(data[28])+2] ^= 1 // of the first file, behind its name and extra field
+	data[30+int(data[26])+int(data[28])+2] ^= 1 // in the first file, behind its name and extra field
 	if err := os.WriteFile(path, data, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestFolderRollback(t *testing.T) {
 	}
 }
 
-// A folder that is not expanded stays so.
+// TestFolderRollbackOfZips checks that a rollback expands nothing in a folder without trees.
 func TestFolderRollbackOfZips(t *testing.T) {
 	t.Parallel()
 	d := openFolder(t, tempDir(t))
@@ -113,7 +113,8 @@ func TestFolderRollbackOfZips(t *testing.T) {
 	}
 }
 
-// Every operation of a rollback fails both ways; what is published stays whole, and the rollback run again is done.
+// TestFolderRollbackFaults lets every operation of a rollback fail in two ways. The published files stay complete, and
+// the same rollback run again succeeds.
 func TestFolderRollbackFaults(t *testing.T) {
 	t.Parallel()
 	type folders struct {
@@ -139,7 +140,7 @@ func TestFolderRollbackFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	if operations.Load() < 15 {
-		t.Fatalf("%d operations; the seam is not where it should be", operations.Load())
+		t.Fatalf("%d operations; is the hook called?", operations.Load())
 	}
 	for i := range int(operations.Load()) {
 		for _, done := range []bool{false, true} {

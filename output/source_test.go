@@ -69,8 +69,8 @@ func TestSourceFollows(t *testing.T) {
 		t.Errorf("open is %s with %s", next.ID, got)
 	}
 
-	// Who still reads the old one can, though it is gone from the folder and three came after it; afterwards its file
-	// is closed.
+	// A reader of the old snapshot can still read it, although the folder has lost it and three others came after it.
+	// Its file is closed after that.
 	if err := os.Remove(d.snapshotPath(old.ID)); err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestSourceFollows(t *testing.T) {
 	}
 }
 
-// Current alone notices a new snapshot, without Refresh and without making its caller wait.
+// TestSourceNotices checks that Current notices a new snapshot without Refresh, and without waiting.
 func TestSourceNotices(t *testing.T) {
 	t.Parallel()
 	d := openFolder(t, tempDir(t))
@@ -99,7 +99,7 @@ func TestSourceNotices(t *testing.T) {
 	want := mustPublish(t, d, t0.Add(time.Minute), tree(2)).Checkpoint.Snapshot
 	for {
 		s.mu.Lock()
-		s.lookedAt = time.Time{} // as if the last look were long ago
+		s.lookedAt = time.Time{} // as if the last read were long ago
 		s.mu.Unlock()
 		snap := current(t, s)
 		id := snap.ID
@@ -107,7 +107,7 @@ func TestSourceNotices(t *testing.T) {
 		if id == want {
 			break
 		}
-		runtime.Gosched() // the look that Current started goes on beside
+		runtime.Gosched() // Current has started a refresh in the background
 	}
 }
 
@@ -140,14 +140,14 @@ func TestSourceKeepsTheOld(t *testing.T) {
 	}
 	snap := current(t, s)
 	if snap.ID != first.Checkpoint.Snapshot {
-		t.Errorf("open is %s, want the one before", snap.ID)
+		t.Errorf("open is %s, want the previous one", snap.ID)
 	}
 	snap.Release()
 	if n := strings.Count(log.String(), "\n"); n != 1 || !strings.Contains(log.String(), second.Checkpoint.Snapshot) {
 		t.Errorf("logged %d lines:\n%s", n, &log)
 	}
 
-	// The same checkpoint is tried again: the file may come back.
+	// The source tries the same checkpoint again, because the file may come back.
 	if err := os.WriteFile(path, whole, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestSourceOtherDigest(t *testing.T) {
 	}
 }
 
-// A source reads a tree of single files as it reads a zip.
+// TestSourceOfTrees checks that a source reads a tree of single files as it reads a zip.
 func TestSourceOfTrees(t *testing.T) {
 	t.Parallel()
 	d := openFolder(t, tempDir(t))
@@ -180,7 +180,7 @@ func TestSourceOfTrees(t *testing.T) {
 	if err := os.CopyFS(copied, os.DirFS(d.treePath(r.Checkpoint.Snapshot))); err != nil {
 		t.Fatal(err)
 	}
-	beside := filepath.Join(tempDir(t), "bucket") // an expanded copy beside its checkpoint
+	beside := filepath.Join(tempDir(t), "bucket") // an expanded copy with its checkpoint
 	if err := os.CopyFS(beside, os.DirFS(d.treePath(r.Checkpoint.Snapshot))); err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +227,8 @@ func TestSourceOfTrees(t *testing.T) {
 	}
 }
 
-// current is a link: when it moves, the source moves, though no file of the tree may have changed.
+// TestSourceOfCurrentFollows checks that the source follows the link "current", even if no file of the tree has
+// changed.
 func TestSourceOfCurrentFollows(t *testing.T) {
 	t.Parallel()
 	d := openFolder(t, tempDir(t))
@@ -280,7 +281,8 @@ func TestReadPack(t *testing.T) {
 	}
 }
 
-// Readers walk while snapshots come and go and old ones are pruned: each reads files of one snapshot alone.
+// TestSourceUnderLoad reads while snapshots come and go and old ones are pruned. Each reader gets files of one snapshot
+// alone.
 func TestSourceUnderLoad(t *testing.T) {
 	t.Parallel()
 	d := openFolder(t, tempDir(t))

@@ -16,13 +16,14 @@ import (
 	"tollbook/output/objects"
 )
 
-// What changed on the disk since it was built is not published, by its seal or, where that says nothing, by the sums of
-// its files; a seal that is missing or another's keeps nothing whole back.
-func TestPublishSealed(t *testing.T) {
+// TestPublishZipSum checks that a zip that changed on the disk since the build is not published. The sum of the zip
+// shows the change; without that sum, the sums of the files do. A missing or wrong sum of a complete zip does not
+// prevent its publication.
+func TestPublishZipSum(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		about     string
-		flipped   bool // a byte of a file
+		flipped   bool // a byte of a file is changed
 		seal      func(path string) error
 		published bool
 	}{
@@ -54,15 +55,15 @@ func TestPublishSealed(t *testing.T) {
 	}
 }
 
-// A byte between the files, which no sum of theirs covers, shows by the seal; then every file is looked at, and all are
-// whole.
-func TestSealCoversTheZip(t *testing.T) {
+// TestZipSumCoversTheZip changes a byte between the files, which no sum of a file covers. The sum of the zip does not
+// match, so every file is read; all of them are complete.
+func TestZipSumCoversTheZip(t *testing.T) {
 	t.Parallel()
 	d := openFolder(t, t.TempDir())
 	c := mustPublish(t, d, t0, tree(1)).Checkpoint
 	path := d.snapshotPath(c.Snapshot)
 	p := NewPublisher(nil, nil, PublishOptions{})
-	check := func() (read int64, err error) { // beyond what opening reads
+	check := func() (read int64, err error) { // returns the number of bytes read after opening
 		zip, err := objects.OpenBody(path)
 		if err != nil {
 			t.Fatal(err)
@@ -81,7 +82,7 @@ func TestSealCoversTheZip(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n, err := check(); err != nil || n != info.Size() {
-		t.Errorf("with its seal %d bytes of %d are read: %v", n, info.Size(), err)
+		t.Errorf("with its sum %d bytes of %d are read: %v", n, info.Size(), err)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -97,11 +98,11 @@ func TestSealCoversTheZip(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := second(p.check(ctx, target{}, d, c, bytes.NewReader(data))); !errors.Is(err, context.Canceled) {
-		t.Errorf("told to stop: %v", err)
+		t.Errorf("cancelled: %v", err)
 	}
 }
 
-// countedBody counts what is read.
+// countedBody counts the bytes read.
 type countedBody struct {
 	objects.Body
 	n atomic.Int64
@@ -144,14 +145,14 @@ func flipByteOf(t *testing.T, path, member string) {
 	}
 }
 
-// TestDamageIsNotCopied builds beside a snapshot whose zip, or seal, changed on the disk: what is copied from it is
-// looked at then, and the new snapshot is whole.
+// TestDamageIsNotCopied builds after a snapshot whose zip, or whose sum, changed on the disk. The build checks what it
+// copies, and the new snapshot is complete.
 func TestDamageIsNotCopied(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		about  string
 		change func(t *testing.T, d *Folder, id string)
-		copied bool // all that is packed
+		copied bool // all compressed files
 	}{
 		{"as it was built", func(*testing.T, *Folder, string) {}, true},
 		{"no seal", func(t *testing.T, d *Folder, id string) {

@@ -60,7 +60,7 @@ func TestNamesInOneTree(t *testing.T) {
 		for _, name := range test.names {
 			lines = append(lines, Line{Name: name})
 		}
-		FormatSums(lines) // sorts
+		FormatSums(lines) // it sorts the lines
 		if err := checkTree(lines); (err != nil) != test.bad || err != nil && !errors.Is(err, ErrName) {
 			t.Errorf("%q: %v, want an error: %v", test.names, err, test.bad)
 		}
@@ -69,7 +69,7 @@ func TestNamesInOneTree(t *testing.T) {
 
 var t0 = time.Date(2026, 11, 20, 23, 45, 1, 0, time.UTC)
 
-// tree is the files of a small snapshot; n changes some of them.
+// tree returns the files of a small snapshot; n changes some of them.
 func tree(n int) map[string]string {
 	return map[string]string{
 		"index.html":            fmt.Sprintf("<h1>Build %d</h1>", n),

@@ -17,8 +17,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// listed is a directory of names, each with a sum made of it.
-func listed(t rapid.TB, names []string) *directory {
+// newDirectory returns a directory of names, each with a sum made of its name.
+func newDirectory(t rapid.TB, names []string) *directory {
 	t.Helper()
 	lines := make([]Line, len(names))
 	for i, name := range names {
@@ -31,29 +31,29 @@ func listed(t rapid.TB, names []string) *directory {
 	return d
 }
 
-// A directory finds the names that it was made of, and no other, in whatever order they are asked for.
+// TestDirectoryFindsItsNames checks that a directory finds all its names and no other, in any order.
 func TestDirectoryFindsItsNames(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		few := rapid.StringMatching(`[A-T](/[a-c]{1,3}){0,3}`)
 		names := rapid.SliceOfNDistinct(few, 0, 200, rapid.ID[string]).Draw(t, "names")
-		d := listed(t, names)
+		d := newDirectory(t, names)
 		want := slices.Sorted(slices.Values(append(slices.Clone(names), SumsFile)))
 		if diff := cmp.Diff(want, d.list()); diff != "" {
 			t.Fatalf("names (-want +got):\n%s", diff)
 		}
-		asked := append(rapid.SliceOf(few).Draw(t, "others"), rapid.Permutation(want).Draw(t, "order")...)
-		for _, name := range asked {
+		order := append(rapid.SliceOf(few).Draw(t, "others"), rapid.Permutation(want).Draw(t, "order")...)
+		for _, name := range order {
 			at, isThere := slices.BinarySearch(want, name)
 			i, ok := find(d, name)
 			if ok != isThere || isThere && i != at {
-				t.Fatalf("%s is found at %d (%v), and is at %d (%v)", name, i, ok, at, isThere)
+				t.Fatalf("%s: index %d (%v), want %d (%v)", name, i, ok, at, isThere)
 			}
 		}
 	})
 }
 
-// A directory whose records are not those that are summed is refused, whichever way they differ.
+// TestDirectoryAndSumsDiffer checks that OpenZip rejects a zip whose records and sums list different names.
 func TestDirectoryAndSumsDiffer(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"a/1": "one", "a/2": "two", "b": "three"}
@@ -64,7 +64,7 @@ func TestDirectoryAndSumsDiffer(t *testing.T) {
 		"the sums under another name": {SumsFile, "SHA256SUMX"},
 	} {
 		broken := bytes.Clone(data)
-		at := bytes.LastIndex(broken, []byte(change.from)) // in the directory, which lies at the end
+		at := bytes.LastIndex(broken, []byte(change.from)) // in the directory, which is at the end
 		copy(broken[at:], change.to)
 		if _, err := OpenZip(bytes.NewReader(broken), int64(len(broken))); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%s: %v", about, err)
@@ -72,7 +72,7 @@ func TestDirectoryAndSumsDiffer(t *testing.T) {
 	}
 }
 
-// Places beyond 4 GB stand in a field of their own.
+// TestRecordBeyond32Bits checks that an offset beyond 4 GiB is in an extra field.
 func TestRecordBeyond32Bits(t *testing.T) {
 	t.Parallel()
 	le := binary.LittleEndian
@@ -84,7 +84,7 @@ func TestRecordBeyond32Bits(t *testing.T) {
 	le.PutUint32(b[24:], 9)
 	le.PutUint32(b[42:], 1<<32-1)
 	b = append(b, 'a')
-	b = append(b, 0xff, 0xff, 1, 0, 0) // somebody's
+	b = append(b, 0xff, 0xff, 1, 0, 0) // an unknown field
 	b = append(b, extra64, 0, 8, 0)
 	b = le.AppendUint64(b, 5<<32)
 	rec, length, err := parseRecord(b)
@@ -102,7 +102,7 @@ func TestRecordBeyond32Bits(t *testing.T) {
 	}
 }
 
-// likeServices are names as a directory of services has them, in the order in which they are built.
+// likeServices returns names like those of a directory of services, in the order of a build.
 func likeServices(services int) []string {
 	var names []string
 	for i := range services {
@@ -114,11 +114,10 @@ func likeServices(services int) []string {
 	return names
 }
 
-// directoryMost is what an open snapshot may hold of each of its names, in bytes. Before the names lay in runs it was
-// 580.
-const directoryMost = 80
+// maxDirectoryBytes limits the memory of an open snapshot, in bytes a name. Without runs of names it was 580.
+const maxDirectoryBytes = 80
 
-// TestDirectoryMemory is not parallel, since it looks at the memory of the whole process.
+// TestDirectoryMemory is not parallel, because it measures the memory of the whole process.
 func TestDirectoryMemory(t *testing.T) {
 	files := map[string]string{}
 	for i, name := range likeServices(2000) {
@@ -126,7 +125,7 @@ func TestDirectoryMemory(t *testing.T) {
 	}
 	data, _ := makeZip(t, files, ZipOptions{Modified: t0})
 	held := func() int64 {
-		for range 3 { // what pools let go of is gone after the second
+		for range 3 { // pooled memory is free after the second
 			runtime.GC()
 		}
 		var m runtime.MemStats
@@ -137,15 +136,16 @@ func TestDirectoryMemory(t *testing.T) {
 	z := openZip(t, data)
 	each := float64(held()-before) / float64(len(files)+1)
 	t.Logf("%.1f bytes a name", each)
-	if each > directoryMost {
-		t.Errorf("%.1f bytes are held a name, want %d at most", each, directoryMost)
+	if each > maxDirectoryBytes {
+		t.Errorf("%.1f bytes are used a name, want at most %d", each, maxDirectoryBytes)
 	}
 	runtime.KeepAlive(z)
 	runtime.KeepAlive(files)
 	runtime.KeepAlive(data)
 }
 
-// A zip's folders are read as those of a file system, also a folder beside a file whose name begins as its does.
+// TestZipFolders checks that the folders of a zip read like those of a file system, including a folder beside a file
+// whose name has the same beginning.
 func TestZipFolders(t *testing.T) {
 	t.Parallel()
 	data, _ := makeZip(t, map[string]string{"a-b/x": "", "a.json": "", "a/b/c": "", "a/z": ""},
@@ -166,7 +166,7 @@ func TestZipFolders(t *testing.T) {
 		t.Errorf("folders (-want +got):\n%s", diff)
 	}
 	if _, err := z.Open("a/none"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a folder that is not there: %v", err)
+		t.Errorf("a missing folder: %v", err)
 	}
 }
 
@@ -193,14 +193,14 @@ func BenchmarkDirectory(b *testing.B) {
 		}
 	})
 	z := openZip(b, buf.Bytes())
-	asked := slices.Collect(maps.Keys(files))
+	order := slices.Collect(maps.Keys(files))
 	r := rand.New(rand.NewPCG(1, 2))
-	r.Shuffle(len(asked), func(i, j int) { asked[i], asked[j] = asked[j], asked[i] })
+	r.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 	b.Run("lookup", func(b *testing.B) {
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
-			if _, ok := z.Lookup(asked[i%len(asked)]); !ok {
-				b.Fatal(asked[i%len(asked)])
+			if _, ok := z.Lookup(order[i%len(order)]); !ok {
+				b.Fatal(order[i%len(order)])
 			}
 		}
 	})

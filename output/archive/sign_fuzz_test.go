@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// FuzzKeys reads keys as somebody else's server shows them, and checks signatures that it shows with them.
+// FuzzKeys parses keys as a foreign server may show them, and checks signatures with them.
 func FuzzKeys(f *testing.F) {
 	private := ed25519.NewKeyFromSeed([]byte(strings.Repeat("k", ed25519.SeedSize)))
 	public := string(PublicKey(private))

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzParseSums: what is taken for a list of sums is byte for byte the list that would be written of it, so that two
-// texts never stand for the same files.
+// FuzzParseSums checks that every accepted list of sums equals, byte for byte, the list that FormatSums writes of it.
+// Two different texts never describe the same files.
 func FuzzParseSums(f *testing.F) {
 	sum := strings.Repeat("0f", 32)
 	f.Add([]byte(""))
@@ -24,7 +24,7 @@ func FuzzParseSums(f *testing.F) {
 		}
 		for _, l := range lines {
 			if err := CheckName(l.Name); err != nil {
-				t.Errorf("%q is taken: %v", l.Name, err)
+				t.Errorf("%q is accepted: %v", l.Name, err)
 			}
 		}
 		if again := FormatSums(lines); string(again) != string(data) {

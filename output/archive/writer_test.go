@@ -3,10 +3,15 @@ package archive
 import (
 	"archive/zip"
 	"bytes"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"maps"
 	"math"
+	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -15,8 +20,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestZipIsWrittenAsByArchiveZip holds the writer to the standard library's, to the byte: also of so many members that
-// the end has its form for large zips.
+// TestZipIsWrittenAsByArchiveZip compares the writer with that of archive/zip, byte for byte, including a number of
+// members that needs ZIP64.
 func TestZipIsWrittenAsByArchiveZip(t *testing.T) {
 	t.Parallel()
 	for _, count := range []int{1, 7, 66_000} {
@@ -36,7 +41,7 @@ func TestZipIsWrittenAsByArchiveZip(t *testing.T) {
 			}
 			m, ok := z.Lookup(name)
 			if !ok {
-				t.Fatalf("%s is not there", name)
+				t.Fatalf("%s is missing", name)
 			}
 			c, err := m.Load()
 			if err != nil {
@@ -70,7 +75,7 @@ func TestZipIsWrittenAsByArchiveZip(t *testing.T) {
 	}
 }
 
-// TestZipBeyond4GiB reads back what the directory says of a member that lies beyond what 32 bits hold.
+// TestZipBeyond4GiB reads back the directory record of a member whose offset does not fit into 32 bits.
 func TestZipBeyond4GiB(t *testing.T) {
 	t.Parallel()
 	for _, at := range []uint64{0, math.MaxUint32 - 1, math.MaxUint32, 5 << 32} {
@@ -88,8 +93,8 @@ func TestZipBeyond4GiB(t *testing.T) {
 	}
 }
 
-// TestZipPackedMembers packs contents on several goroutines, in a buffer that each uses again: added in order they make
-// the zip that Add makes.
+// TestZipPackedMembers packs content on several goroutines, each with one reused buffer. Added in order, the members
+// make the same zip as Add.
 func TestZipPackedMembers(t *testing.T) {
 	t.Parallel()
 	files := manyFiles(60)
@@ -112,7 +117,7 @@ func TestZipPackedMembers(t *testing.T) {
 	workers.Wait()
 	for i, name := range names {
 		add := func() error { return w.AddPacked(name, packed[i]) }
-		if i%5 == 0 { // what waits comes before
+		if i%5 == 0 { // queued members come first
 			add = func() error { return w.Add(name, []byte(files[name])) }
 		}
 		if err := add(); err != nil {
@@ -128,5 +133,118 @@ func TestZipPackedMembers(t *testing.T) {
 	}
 	if !bytes.Equal(b.Bytes(), want) {
 		t.Error("the bytes of the zips differ")
+	}
+}
+
+func TestZipSameBytes(t *testing.T) {
+	t.Parallel()
+	files := manyFiles(200)
+	first, sum := makeZip(t, files, ZipOptions{Modified: t0})
+	again, _ := makeZip(t, files, ZipOptions{Modified: t0})
+	copied, sumCopied := makeZip(t, files, ZipOptions{Modified: t0, Previous: openZip(t, first)})
+	if !bytes.Equal(first, again) {
+		t.Error("two runs gave different bytes")
+	}
+	if !bytes.Equal(first, copied) {
+		t.Error("copying from the previous zip gave different bytes")
+	}
+	if sum.Copied != 0 || sumCopied.Copied < 150 {
+		t.Errorf("copied %d, then %d", sum.Copied, sumCopied.Copied)
+	}
+
+	changed := maps.Clone(files)
+	changed["large"] = strings.Repeat("something else ", 1000)
+	want, _ := makeZip(t, changed, ZipOptions{Modified: t0})
+	got, sumChanged := makeZip(t, changed, ZipOptions{Modified: t0, Previous: openZip(t, first)})
+	if !bytes.Equal(want, got) {
+		t.Error("a changed file gave different bytes with a previous zip")
+	}
+	if sumChanged.Copied != sumCopied.Copied-1 {
+		t.Errorf("copied %d of a tree with one change, %d of one without", sumChanged.Copied, sumCopied.Copied)
+	}
+}
+
+// TestZipMemory checks that memory is bounded by the members in flight, not by the size of the tree. It is not
+// parallel, because it measures the memory of the whole process.
+func TestZipMemory(t *testing.T) {
+	heap := func() uint64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := heap()
+	w := NewZipWriter(io.Discard, ZipOptions{})
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range 400 { // MiB
+		b := bytes.Repeat(binary.LittleEndian.AppendUint64(nil, r.Uint64()), 1<<17)
+		if err := w.Add(fmt.Sprint(i), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if used := int64(heap() - before); used > 64<<20 {
+		t.Errorf("%d MiB are in use after 400", used>>20)
+	}
+	if _, err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestZipDamagedPrevious checks that damage in the previous zip does not spread.
+func TestZipDamagedPrevious(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{"a": strings.Repeat("hello ", 1000), "b": strings.Repeat("world ", 1000)}
+	data, _ := makeZip(t, files, ZipOptions{Modified: t0})
+	damaged := bytes.Clone(data)
+	damaged[40] ^= 0x55 // in the content of a
+	got, sum := makeZip(t, files, ZipOptions{Modified: t0, Previous: openZip(t, damaged)})
+	if !bytes.Equal(data, got) {
+		t.Error("the zip is not what it is without a previous one")
+	}
+	if sum.Copied != 1 { // the list of two files is not smaller when compressed
+		t.Errorf("copied %d, want b alone", sum.Copied)
+	}
+}
+
+func TestZipRefuses(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"../a", "/a", "there", "there/below", "", SumsFile, SumsFile + "/a"} {
+		w := NewZipWriter(io.Discard, ZipOptions{})
+		if err := w.Add("there", nil); err != nil {
+			t.Fatal(err)
+		}
+		added := w.Add(name, nil)
+		if _, err := w.Close(); !errors.Is(errors.Join(added, err), ErrName) || added != nil && err != nil {
+			t.Errorf("%q: Add: %v, Close: %v, want %v of one", name, added, err, ErrName)
+		}
+	}
+}
+
+type failingWriter struct{ left int }
+
+func (w *failingWriter) Write(p []byte) (int, error) {
+	if w.left -= len(p); w.left < 0 {
+		return 0, errors.New("no space left")
+	}
+	return len(p), nil
+}
+
+func TestZipWriteFails(t *testing.T) {
+	t.Parallel()
+	w := NewZipWriter(&failingWriter{3 << 20}, ZipOptions{})
+	r := rand.New(rand.NewPCG(1, 2))
+	var err error
+	for i := 0; i < 10_000 && err == nil; i++ {
+		b := make([]byte, 10_000)
+		for j := range b {
+			b[j] = byte(r.Uint32())
+		}
+		err = w.Add(fmt.Sprint(i), b)
+	}
+	if err == nil || !strings.Contains(err.Error(), "no space left") {
+		t.Errorf("Add: %v", err)
+	}
+	if _, err := w.Close(); err == nil || !strings.Contains(err.Error(), "no space left") {
+		t.Errorf("Close: %v", err)
 	}
 }

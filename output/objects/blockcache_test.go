@@ -15,9 +15,9 @@ import (
 	"tollbook/output/archive"
 )
 
-// Reads through blocks are reads of the object, whoever reads beside; no block is asked for twice at a time, and no
-// more are kept than may be.
-func TestBlocks(t *testing.T) {
+// TestBlockCache checks that concurrent reads through the cache return the bytes of the object. No block is requested
+// twice at a time, and the cache stays within its limit.
+func TestBlockCache(t *testing.T) {
 	t.Parallel()
 	store := openStore(t, tempDir(t), nil)
 	data := make([]byte, 200*blockSize+777)
@@ -43,11 +43,11 @@ func TestBlocks(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n := requests.Load(); n != 4 { // 201 blocks, 64 at a time
+	if n := requests.Load(); n != 4 { // 201 blocks, 64 a request
 		t.Errorf("%d requests for 16 readers of all, want 4", n)
 	}
 
-	b = NewBlockCache(hooked, 0) // no more than it must have
+	b = NewBlockCache(hooked, 0) // the minimum size
 	for worker := range 8 {
 		rng := rand.New(rand.NewPCG(1, uint64(worker)))
 		wg.Go(func() {
@@ -64,24 +64,25 @@ func TestBlocks(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	b.mu.Lock() // whoever fetched last may still make room
+	b.mu.Lock() // the last fetch may still remove blocks
 	defer b.mu.Unlock()
 	if b.order.Len() > b.limit || len(b.byKey) != b.order.Len() {
-		t.Errorf("%d of %d blocks are kept, %d known", b.order.Len(), b.limit, len(b.byKey))
+		t.Errorf("%d of %d blocks are cached, %d in all", b.order.Len(), b.limit, len(b.byKey))
 	}
 
-	// The object is replaced: what is not in memory yet is not taken from the new one.
+	// The object is replaced: blocks that are not cached are not read from the new one.
 	mustPut(t, store, "a.zip", strings.Repeat("new", len(data)/3), PutOptions{})
 	fresh := NewBlockCache(store, 0)
 	if _, err := fresh.readAt(obj, make([]byte, 10), 0); !errors.Is(err, archive.ErrCondition) {
 		t.Errorf("a replaced object: %v, want %v", err, archive.ErrCondition)
 	}
 	if len(fresh.byKey) > 0 {
-		t.Errorf("an error is kept")
+		t.Errorf("an error is cached")
 	}
 }
 
-// Answers that break off are asked for again, and then told.
+// TestFetchRangeBroken checks that a range whose body breaks off is requested again, and that the error is returned in
+// the end.
 func TestFetchRangeBroken(t *testing.T) {
 	t.Parallel()
 	store := openStore(t, tempDir(t), nil)
@@ -119,7 +120,7 @@ func (s *countedStore) Stat(ctx context.Context, name string) (Object, error) {
 	return s.Store.Stat(ctx, name)
 }
 
-// shortStore breaks answers off.
+// shortStore cuts bodies short.
 type shortStore struct {
 	Store
 	left *int
@@ -136,8 +137,8 @@ func (s *shortStore) Get(ctx context.Context, name string, o GetOptions) (Object
 	return obj, body, err
 }
 
-// A zip with more members than its old directory can count is read by ranges, too.
-func TestRemoteZip64(t *testing.T) {
+// TestRangeReaderZip64 reads a zip by ranges whose number of members needs ZIP64.
+func TestRangeReaderZip64(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer
 	w := archive.NewZipWriter(&b, archive.ZipOptions{})

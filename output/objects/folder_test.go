@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// tempDir is a folder on a memory file system where there is one: disks make thousands of small files slow.
+// tempDir returns a folder on a memory file system if there is one: thousands of small files are slow on disks.
 func tempDir(t testing.TB) string {
 	t.Helper()
 	if _, err := os.Stat("/dev/shm"); err != nil {

@@ -1,23 +1,16 @@
 package objects
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/minio/minio-go/v7"
@@ -26,7 +19,7 @@ import (
 	"tollbook/output/outputtest"
 )
 
-// openStore opens the store at an address on a server, nil for a folder.
+// openStore opens the store at an address on a server; server is nil for a folder.
 func openStore(t testing.TB, address string, server *outputtest.Server) Store {
 	t.Helper()
 	o := StoreOptions{Getenv: os.Getenv}
@@ -40,7 +33,7 @@ func openStore(t testing.TB, address string, server *outputtest.Server) Store {
 	return s
 }
 
-// Every store keeps the promises of Store.
+// TestStore checks the promises of Store for every kind of store.
 func TestStore(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -119,7 +112,7 @@ func testPutGet(t *testing.T, s Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.KeepsHeader() { // to the letter: "aws-chunked,gzip" is read by no browser
+	if s.KeepsHeader() { // exactly: browsers cannot read "aws-chunked,gzip"
 		if diff := cmp.Diff([]Header{want, want}, []Header{obj.Header, stat.Header}); diff != "" {
 			t.Errorf("header (-want +got):\n%s", diff)
 		}
@@ -202,138 +195,6 @@ func testConditions(t *testing.T, s Store) {
 func second[T any](_ T, err error) error        { return err }
 func third[T, U any](_ T, _ U, err error) error { return err }
 
-func testRace(t *testing.T, s Store) {
-	etag := ""
-	for round, o := range []PutOptions{{IfNone: true}, {}} {
-		if o.IfMatch = etag; round == 0 {
-			o.IfMatch = ""
-		}
-		var won atomic.Int64
-		var wg sync.WaitGroup
-		for i := range 20 {
-			wg.Go(func() {
-				tag, err := s.Put(t.Context(), "race.json", strings.NewReader(fmt.Sprint(round, i)), o)
-				switch {
-				case err == nil:
-					won.Add(1)
-					etag = tag // by one alone, or the test fails
-				case !errors.Is(err, archive.ErrCondition):
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
-		if won.Load() != 1 {
-			t.Fatalf("round %d: %d have won", round, won.Load())
-		}
-	}
-}
-
-func testReplace(t *testing.T, s Store) {
-	letter := func(i int) string { return strings.Repeat(string(rune('a'+i%20)), 100_000+i%20) }
-	mustPut(t, s, "replaced.txt", letter(0), PutOptions{})
-	stop := make(chan struct{})
-	var wg sync.WaitGroup
-	for range 3 {
-		wg.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				_, body, err := s.Get(t.Context(), "replaced.txt", GetOptions{})
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				data, err := io.ReadAll(body)
-				body.Close()
-				if err != nil || len(data) == 0 || string(data) != letter(int(data[0]-'a')) {
-					t.Errorf("a mixture of %d bytes, %v", len(data), err)
-				}
-			}
-		})
-	}
-	for i := range 30 {
-		mustPut(t, s, "replaced.txt", letter(i), PutOptions{NoSync: i%2 == 0})
-	}
-	close(stop)
-	wg.Wait()
-}
-
-func testLarge(t *testing.T, s Store) {
-	data := make([]byte, 2*partSize+12345)
-	rng := rand.NewChaCha8([32]byte{1})
-	rng.Read(data)
-	etag, err := s.Put(t.Context(), "snapshots/large.zip", bytes.NewReader(data), PutOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	obj, body, err := s.Get(t.Context(), "snapshots/large.zip", GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer body.Close()
-	h := sha256.New()
-	if n, err := io.Copy(h, body); err != nil || n != int64(len(data)) ||
-		archive.Sum(h.Sum(nil)) != sha256.Sum256(data) || obj.ETag != etag {
-		t.Errorf("%d of %d bytes come back, ETag %s of %s, %v", n, len(data), obj.ETag, etag, err)
-	}
-	at := int64(partSize - 3)
-	if _, got := mustGet(t, s, "snapshots/large.zip",
-		GetOptions{Offset: at, Length: 7, IfMatch: etag}); got != string(data[at:at+7]) {
-		t.Errorf("a range over parts: %x, want %x", got, data[at:at+7])
-	}
-}
-
-// testAfter: what is sent beforehand shows when it may, and a Put that is told to stop while it waits leaves nothing.
-func testAfter(t *testing.T, s Store) {
-	data := make([]byte, 2*partSize+12345)
-	rand.NewChaCha8([32]byte{2}).Read(data)
-	for _, may := range []bool{false, true} {
-		name := fmt.Sprintf("snapshots/waits-%v.zip", may)
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		after := make(chan struct{})
-		_, err := s.Put(ctx, name, &endedBody{Body: bytes.NewReader(data), ended: func() {
-			if _, err := s.Stat(t.Context(), name); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("%s shows before it may: %v", name, err)
-			}
-			if may {
-				close(after)
-			} else {
-				cancel()
-			}
-		}}, PutOptions{After: after, ReadBack: true})
-		if may {
-			if _, got := mustGet(t, s, name, GetOptions{}); err != nil || got != string(data) {
-				t.Errorf("%s: other bytes, %v", name, err)
-			}
-			continue
-		}
-		if _, statErr := s.Stat(t.Context(), name); !errors.Is(err, context.Canceled) ||
-			!errors.Is(statErr, fs.ErrNotExist) {
-			t.Errorf("%s: %v; then %v", name, err, statErr)
-		}
-	}
-}
-
-// endedBody says once that its last byte was read.
-type endedBody struct {
-	Body
-	once  sync.Once
-	ended func()
-}
-
-func (b *endedBody) ReadAt(p []byte, off int64) (int, error) {
-	n, err := b.Body.ReadAt(p, off)
-	if off+int64(n) == b.Size() {
-		b.once.Do(b.ended)
-	}
-	return n, err
-}
-
 func testList(t *testing.T, s Store) {
 	var want []string
 	var wg sync.WaitGroup
@@ -355,7 +216,7 @@ func testList(t *testing.T, s Store) {
 	last := ""
 	for _, obj := range list {
 		if obj.Name <= last {
-			t.Errorf("%s stands after %s", obj.Name, last)
+			t.Errorf("%s is listed after %s", obj.Name, last)
 		}
 		last = obj.Name
 		got[obj.Name] = obj.Size
@@ -381,9 +242,9 @@ func testDelete(t *testing.T, s Store) {
 	}
 	list, err := s.List(t.Context(), "gone/")
 	if err != nil || len(list) != 1 || list[0].Name != "gone/4/a.json" {
-		t.Errorf("left are %v, %v", list, err)
+		t.Errorf("remaining: %v, %v", list, err)
 	}
-	mustPut(t, s, "gone/0/a.json", "again", PutOptions{}) // in a folder that may have gone
+	mustPut(t, s, "gone/0/a.json", "again", PutOptions{}) // in a folder that may be removed
 }
 
 func testSweep(t *testing.T, s Store) {
@@ -407,7 +268,7 @@ func testSweep(t *testing.T, s Store) {
 	switch s := s.(type) {
 	case *StoreDir:
 		if left, _ := filepath.Glob(filepath.Join(s.root, TempPrefix+"1*")); len(left) > 0 {
-			t.Errorf("%s is left", left)
+			t.Errorf("%s remains", left)
 		}
 	case *Bucket:
 		for up := range s.core.ListIncompleteUploads(t.Context(), s.bucket, "", true) {
@@ -449,94 +310,5 @@ func testStopped(t *testing.T, s Store) {
 	}
 	if _, err := s.Stat(t.Context(), "stopped.json"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("stat: %v", err)
-	}
-}
-
-// No error tells a secret, and what is misspelt is said at once.
-func TestOpenStoreRefuses(t *testing.T) {
-	t.Parallel()
-	const secret = "c0ffee-s3cr3t"
-	env := map[string]string{"AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": secret}
-	for _, test := range []struct{ address, endpoint string }{
-		{"", ""}, {"https://bucket.example/x", ""}, {"s3://", ""}, {"s3://ab", ""}, {"s3://Bucket/x", ""},
-		{"s3://bucket/a//b", ""}, {"s3://bucket/../x", ""},
-		{"s3://bucket", "ftp://x"}, {"s3://bucket", "http://user:" + secret + "@host"},
-		{"s3://bucket", "http://host/path"}, {"s3://bucket", "://" + secret},
-	} {
-		_, err := OpenStore(test.address, StoreOptions{Getenv: func(name string) string {
-			if name == "AWS_ENDPOINT_URL" {
-				return test.endpoint
-			}
-			return env[name]
-		}})
-		if err == nil || strings.Contains(err.Error(), secret) {
-			t.Errorf("%q at %q: %v", test.address, test.endpoint, err)
-		}
-	}
-}
-
-// Wrong credentials are said at once, by the server's word and without them.
-func TestBucketRefused(t *testing.T) {
-	t.Parallel()
-	server := outputtest.Versity(t)
-	address := server.Bucket(t)
-	for _, env := range [][]string{
-		{"AWS_ENDPOINT_URL=http://" + server.Address, "AWS_ACCESS_KEY_ID=nobody",
-			"AWS_SECRET_ACCESS_KEY=c0ffee-s3cr3t"},
-		{"AWS_ENDPOINT_URL=http://" + server.Address, "AWS_ACCESS_KEY_ID=testkey",
-			"AWS_SECRET_ACCESS_KEY=c0ffee-s3cr3t"},
-		{"AWS_ENDPOINT_URL=http://" + server.Address},
-	} {
-		s, err := OpenStore(address, StoreOptions{Getenv: outputtest.Getenv(env)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = s.Put(t.Context(), "a.json", strings.NewReader("x"), PutOptions{})
-		if err == nil || errors.Is(err, archive.ErrUnreachable) || strings.Contains(err.Error(), "s3cr3t") ||
-			strings.Contains(err.Error(), "testsecret") {
-			t.Errorf("put: %v", err)
-		}
-	}
-	s, err := OpenStore("s3://no-such-bucket/x", StoreOptions{Getenv: server.Getenv})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := s.Get(t.Context(), "a.json", GetOptions{}); err == nil || errors.Is(err, fs.ErrNotExist) ||
-		!strings.Contains(err.Error(), "NoSuchBucket") {
-		t.Errorf("a bucket that is not there: %v", err)
-	}
-}
-
-// A server that is away, stalls, cuts or fails is unreachable, after as many attempts as were asked for.
-func TestBucketUnreachable(t *testing.T) {
-	t.Parallel()
-	var asked atomic.Int64
-	for about, handler := range map[string]http.HandlerFunc{
-		"503": func(w http.ResponseWriter, r *http.Request) {
-			asked.Add(1)
-			w.WriteHeader(http.StatusServiceUnavailable)
-		},
-		"cuts": func(http.ResponseWriter, *http.Request) { asked.Add(1); panic(http.ErrAbortHandler) },
-		"stalls": func(_ http.ResponseWriter, r *http.Request) {
-			asked.Add(1)
-			<-r.Context().Done()
-		},
-	} {
-		asked.Store(0)
-		server := httptest.NewServer(handler)
-		defer server.Close()
-		b, err := OpenBucket("bucket/x", StoreOptions{Attempts: 2, Stall: 3 * time.Second,
-			Getenv: outputtest.Getenv([]string{"AWS_ENDPOINT_URL=" + server.URL, "AWS_ACCESS_KEY_ID=a",
-				"AWS_SECRET_ACCESS_KEY=c0ffee-s3cr3t"})})
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, _, err = b.Get(t.Context(), "a.json", GetOptions{})
-		if !errors.Is(err, archive.ErrUnreachable) || strings.Contains(err.Error(), "s3cr3t") {
-			t.Errorf("%s: %v, want %v", about, err, archive.ErrUnreachable)
-		}
-		if n := asked.Load(); n < 2 {
-			t.Errorf("%s: asked %d times", about, n)
-		}
 	}
 }
