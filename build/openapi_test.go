@@ -55,6 +55,7 @@ func TestOpenAPI(t *testing.T) {
 	t.Run("errors", d.testErrors)
 	t.Run("linters", d.testLinters)
 	t.Run("client", d.testClient)
+	t.Run("generators", d.testGenerators)
 }
 
 func describe(t *testing.T) *described {

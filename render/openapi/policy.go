@@ -59,7 +59,7 @@ const (
 	headerRequestID = "X-Request-Id"
 	headerRetry     = "Retry-After"
 	headerLink      = "Link"
-	otherError      = "Error"
+	otherError      = "OtherError"
 )
 
 func said(code int, kind, message string) func() site.Error {
