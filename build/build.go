@@ -1,8 +1,7 @@
-// Package build is the builder: one consistent read of Postgres, judgments, every file of a tree.
+// Package build makes a snapshot: it reads all facts in one transaction of Postgres, judges them and writes every file.
 //
-// Judgments are pure functions of facts and now, so that a better formula costs a rebuild, not a crawl. The package
-// owns no rows and no files: facts come from site/postgres, bytes from render, and output carries them. It must never
-// ask the network, and nothing in it may depend on the order of a map.
+// Facts come from site/postgres, judgments from build/judge, pages from render, and output stores the files. The
+// package must never use the network, and nothing in it may depend on the order of a map.
 package build
 
 import (
@@ -18,40 +17,42 @@ import (
 	"tollbook/site/postgres"
 )
 
-// GCPercent suits a process while it builds: pages and JSON leave much garbage, and at Go's own 100 a build of 20,000
-// services takes 532 MB, at 50 it takes 413 MB.
+// GCPercent suits a process that builds, because pages and JSON leave much garbage. A build of 20,000 services takes
+// 532 MB at Go's default of 100, and 413 MB at 50.
 const GCPercent = 50
 
 // Options of a build.
 type Options struct {
 	Now       time.Time     // every judgment is as of then
 	Every     time.Duration // until the next build
-	LogDelay  time.Duration // after their time rows enter a log: longer than a visit takes to be told
+	LogDelay  time.Duration // until a row enters a log; longer than a visit takes to be stored
 	Expand    output.Expand
-	Packed    bool // single files have a gzip body beside them
+	Packed    bool // store a gzip body beside each single file
 	Site      render.Site
-	Program   string                // identifies the program: what another one rendered is rendered anew; "" copies nothing
-	FreeHosts site.FreeHosts        // beside the shipped ones
-	Progress  func(done, total int) // services written so far; nil for none
+	FreeHosts site.FreeHosts        // in addition to the shipped ones
+	Progress  func(done, total int) // called with the number of written services; may be nil
+
+	// Program identifies the program. Files that another program rendered are rendered again. A build with an empty
+	// Program copies no files from the previous snapshot.
+	Program string
 
 	Key ed25519.PrivateKey // signs the checkpoint; nil for none
 }
 
-// Report is what a build made.
+// Report says what a build wrote.
 type Report struct {
 	Snapshot string        `json:"snapshot"`
 	Services int           `json:"services"`
-	Carried  int           `json:"carried"` // of these, whose rendered files were copied from the previous snapshot
+	Copied   int           `json:"carried"` // services whose rendered files were copied from the previous snapshot
 	Files    int           `json:"files"`
 	Bytes    int64         `json:"bytes"`
 	Zip      int64         `json:"zip_bytes"`
-	Packs    int           `json:"packs"` // new ones
+	Packs    int           `json:"packs"` // new packs
 	Needed   []string      `json:"-"`     // hours of the packs that the snapshot's logs name
 	Took     time.Duration `json:"-"`
 }
 
-// Run reads the facts, judges them, writes every file and publishes the snapshot to folder. When it fails, or is
-// killed, the last snapshot stays current.
+// Run builds a snapshot and makes it current in folder. If Run fails or is killed, the last snapshot stays current.
 func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options) (Report, error) {
 	began := time.Now()
 	o.Now = o.Now.UTC().Truncate(time.Millisecond)
@@ -69,13 +70,13 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 	if err != nil {
 		return Report{}, fmt.Errorf("prepare pages: %w", err)
 	}
-	published, err := earlier(folder, b)
+	previous, err := listPrevious(folder, b)
 	if err != nil {
 		return Report{}, err
 	}
-	var made made
+	var report Report
 	err = db.Read(ctx, func(r *postgres.Reader) (err error) {
-		made, err = writeTree(ctx, r, folder, b, pages, published, o)
+		report, err = writeTree(ctx, r, folder, b, pages, previous, o)
 		return err
 	})
 	if err != nil {
@@ -85,28 +86,21 @@ func Run(ctx context.Context, db *postgres.DB, folder *output.Folder, o Options)
 	if err != nil {
 		return Report{}, fmt.Errorf("publish snapshot: %w", err)
 	}
-	return Report{
-		Snapshot: done.Checkpoint.Snapshot, Services: made.services, Carried: made.copied, Packs: made.packs, Needed: made.needed,
-		Files: done.Summary.Files, Bytes: done.Summary.Bytes, Zip: done.Summary.CompressedBytes, Took: time.Since(began),
-	}, nil
+	report.Snapshot, report.Took = done.Checkpoint.Snapshot, time.Since(began)
+	report.Files, report.Bytes, report.Zip = done.Summary.Files, done.Summary.Bytes, done.Summary.CompressedBytes
+	return report, nil
 }
 
-// made is what writeTree made.
-type made struct {
-	services, copied, packs int
-	needed                  []string // hours of packs
-}
-
-// writeTree reads the facts, judges them and writes every file, some services after the others: a large directory does
-// not fit into memory. Endpoints are read twice in the same transaction, for what is judged across services and for
-// their own files.
+// writeTree reads the facts, judges them and writes every file. It handles some services at a time, because a large
+// directory does not fit into memory. Endpoints are read twice in the same transaction: for judgments that compare
+// services, and for each service's own files.
 func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b *output.Build, pages *render.Pages,
-	published []site.PublishedSnapshot, o Options) (made, error) {
+	previous []site.PublishedSnapshot, o Options) (Report, error) {
 	facts, err := r.Directory(ctx, o.Now, o.LogDelay)
 	if err != nil {
-		return made{}, err
+		return Report{}, err
 	}
-	m := made{services: len(facts.Services)}
+	report := Report{Services: len(facts.Services)}
 	names := judge.NewNames(facts)
 	judged := judge.New(facts, judge.Options{
 		Now: o.Now, Next: o.Now.Add(o.Every), BaseURL: o.Site.BaseURL, FreeHosts: o.FreeHosts,
@@ -114,50 +108,50 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 	lookups, catalogue := newLookups(judged.Snapshot), &catalogue{}
 	endpoints := func(of []postgres.ServiceFacts) error { return r.Endpoints(ctx, o.Now, of) }
 	err = survey(judged, facts, endpoints, func(i int, endpoints []site.Endpoint) {
-		lookups.survey(i, endpoints)
-		catalogue.survey(endpoints)
+		lookups.count(i, endpoints)
+		catalogue.count(endpoints)
 	})
 	if err != nil {
-		return made{}, err
+		return Report{}, err
 	}
-	recipients, flows := judged.RevenueQuery()
-	if facts.Takings, err = r.Takings(ctx, o.Now, recipients, flows); err != nil {
-		return made{}, err
+	recipients, totals := judged.RevenueQuery()
+	if facts.Takings, err = r.Takings(ctx, o.Now, recipients, totals); err != nil {
+		return Report{}, err
 	}
 	removed, err := r.Removed(ctx)
-	if err == nil {
-		err = erasePacks(folder, b, removed)
-	}
 	if err != nil {
-		return made{}, err
+		return Report{}, err
 	}
-	if m.packs, m.needed, err = writePacks(ctx, r, names, folder, b); err != nil {
-		return made{}, err
+	if err := erasePacks(folder, b, removed); err != nil {
+		return Report{}, err
+	}
+	if report.Packs, report.Needed, err = writePacks(ctx, r, names, folder, b); err != nil {
+		return Report{}, err
 	}
 	judged.Prepare()
-	judged.Snapshot.Previous = published
-	edition := pages.Edition(judged.Snapshot)
-	previous, err := newPreviousInputs(b, o.Program, edition.Surroundings)
+	judged.Snapshot.Previous = previous
+	renderer := pages.Edition(judged.Snapshot)
+	inputs, err := newPreviousInputs(b, o.Program, renderer.Surroundings)
 	if err != nil {
-		return made{}, err
+		return Report{}, err
 	}
 	w := &snapshotWriter{
-		facts: facts, judged: judged, now: o.Now, edition: edition, previous: previous, lookups: lookups,
+		facts: facts, judged: judged, now: o.Now, renderer: renderer, previous: inputs, lookups: lookups,
 		catalogue: catalogue, to: b, progress: o.Progress, endpoints: endpoints,
 		details: func(of []postgres.ServiceFacts) error { return r.Details(ctx, o.Now, o.LogDelay, of) },
 	}
 	if err := w.write(ctx); err != nil {
-		return made{}, err
+		return Report{}, err
 	}
-	b.SetNotes(previous.notes())
-	m.copied = previous.copies()
-	return m, nil
+	b.SetNotes(inputs.notes())
+	report.Copied = inputs.copiedServices()
+	return report, nil
 }
 
-// surveyedServices is how many services are surveyed at once, whose endpoints are then in memory.
+// surveyedServices is how many services are surveyed at once. Their endpoints are in memory meanwhile.
 const surveyedServices = 500
 
-// survey surveys all services, some after the others. It drops their endpoints, which are read again for their files.
+// survey surveys all services, some at a time. It drops their endpoints, which are read again for their files.
 func survey(judged *judge.Directory, facts *postgres.Facts, read readFacts,
 	each func(i int, endpoints []site.Endpoint)) error {
 	for from := 0; from < len(facts.Services); from += surveyedServices {

@@ -22,7 +22,8 @@ import (
 	"tollbook/site/postgres"
 )
 
-var update = flag.Bool("update", false, "rewrite the wanted files of testdata/*.txtar; read what changed before you keep it")
+var update = flag.Bool("update", false,
+	"rewrite the wanted files of testdata/*.txtar; read what changed before you keep it")
 
 // TestScenarios is the product in examples. Each archive in testdata tells, in its first lines, what happened to a
 // directory; facts.json is what the crawler kept of it, now the moment of the build; the files after "files" are what
@@ -59,10 +60,12 @@ func TestScenarios(t *testing.T) {
 			}
 			tree := write(t, &facts, now)
 			names := slices.Sorted(maps.Keys(tree))
-			tree["files"] = []byte(strings.Join(slices.DeleteFunc(names, func(n string) bool { return strings.HasPrefix(n, "assets/") }), "\n") + "\n")
+			tree["files"] = []byte(strings.Join(slices.DeleteFunc(names, func(n string) bool {
+				return strings.HasPrefix(n, "assets/")
+			}), "\n") + "\n")
 			for i, f := range wanted {
 				key, part, _ := strings.Cut(f.Name, "#")
-				got := readable(t, key, tree[key], part)
+				got := indentJSON(t, key, tree[key], part)
 				if *update {
 					wanted[i].Data = got
 					continue
@@ -81,14 +84,15 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// readable indents files that are one long line; lists, which have a row a line, stay as they are. A part of data is
+// indentJSON indents files that are one long line; lists, which have a row a line, stay as they are. A part of data is
 // named by its members: "assessment.risk".
-func readable(t *testing.T, name string, data []byte, part string) []byte {
+func indentJSON(t *testing.T, name string, data []byte, part string) []byte {
 	t.Helper()
 	if data == nil {
 		return []byte("(no such file)\n")
 	}
-	if first, _, _ := strings.Cut(string(data), "\n"); !strings.HasSuffix(name, ".json") || strings.HasSuffix(first, ":[") {
+	if first, _, _ := strings.Cut(string(data), "\n"); !strings.HasSuffix(name, ".json") ||
+		strings.HasSuffix(first, ":[") {
 		return data
 	}
 	var v any
@@ -131,11 +135,11 @@ func write(t *testing.T, facts *postgres.Facts, now time.Time) map[string][]byte
 		endpoints: complete, details: complete,
 	}
 	judged.Survey(0, len(facts.Services), func(i int, endpoints []site.Endpoint) {
-		w.lookups.survey(i, endpoints)
-		w.catalogue.survey(endpoints)
+		w.lookups.count(i, endpoints)
+		w.catalogue.count(endpoints)
 	})
 	judged.Prepare()
-	w.edition = pages.Edition(judged.Snapshot)
+	w.renderer = pages.Edition(judged.Snapshot)
 	if err := w.write(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -10,20 +10,20 @@ import (
 
 const (
 	catalogueWord    = 32 // characters of serviceName and of a tag
-	catalogueTimeout = 60 // seconds, where a seller says none: what the protocol's reference server sets
+	catalogueTimeout = 60 // seconds; the default of the protocol's reference server, for prices without one
 )
 
-// catalogue is /discovery/resources: each active endpoint with a price, by service and in its order there. Its files
-// are written as soon as they are full, since its rows would take much memory.
+// catalogue is the list /discovery/resources: each active endpoint with a price, in the order of services. Files are
+// written as soon as they are full, because all rows together would take much memory.
 type catalogue struct {
-	total int      // rows
-	file  int      // the next
-	rows  [][]byte // of it
-	add   func(string, []byte) error
+	total int      // rows of the list
+	file  int      // number of the next file
+	rows  [][]byte // of the next file
+	add   addFunc
 }
 
-// survey counts the rows of a service; all services are counted before the first row is written.
-func (c *catalogue) survey(endpoints []site.Endpoint) {
+// count counts the rows of a service. All services must be counted before the first is added.
+func (c *catalogue) count(endpoints []site.Endpoint) {
 	for i := range endpoints {
 		if isInCatalogue(&endpoints[i]) {
 			c.total++
@@ -31,19 +31,19 @@ func (c *catalogue) survey(endpoints []site.Endpoint) {
 	}
 }
 
-// isInCatalogue says whether an endpoint has a price that version 2 of the protocol can say.
-func isInCatalogue(e *site.Endpoint) bool { return slices.ContainsFunc(e.Pricing, isInProtocol) }
+// isInCatalogue reports whether an endpoint has a price that version 2 of the protocol can express.
+func isInCatalogue(e *site.Endpoint) bool { return slices.ContainsFunc(e.Pricing, hasNetworkID) }
 
-// isInProtocol says whether version 2 of the protocol can say a price.
-func isInProtocol(p site.PricingEntry) bool { return p.NetworkCAIP2 != nil }
+// hasNetworkID reports whether version 2 of the protocol can express a price: it identifies networks by CAIP-2.
+func hasNetworkID(p site.PricingEntry) bool { return p.NetworkCAIP2 != nil }
 
-// addService writes the rows of a service. Services come by slug.
+// addService adds the rows of a service. Services must be added in the order of slugs.
 func (c *catalogue) addService(l *site.Listing) error {
 	for i := range l.Detail.Endpoints {
 		if !isInCatalogue(&l.Detail.Endpoints[i]) {
 			continue
 		}
-		row, err := site.Row(catalogueItem(l, &l.Detail.Endpoints[i], &l.Terms[i]))
+		row, err := site.Row(newCatalogueItem(l, &l.Detail.Endpoints[i], &l.Terms[i]))
 		if err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ func (c *catalogue) addService(l *site.Listing) error {
 	return nil
 }
 
-// end writes the last file; an empty catalogue has one.
+// end writes the last file. An empty catalogue has one file.
 func (c *catalogue) end() error {
 	if len(c.rows) == 0 && c.file > 0 {
 		return nil
@@ -64,7 +64,7 @@ func (c *catalogue) end() error {
 	return c.writeFile()
 }
 
-// writeFile writes the rows of a file and, of the first one, the window that answers without parameters.
+// writeFile writes the next file. The first rows are also the window without parameters.
 func (c *catalogue) writeFile() error {
 	q := bare("discovery", "")
 	windows := []site.Query{q.WindowFile(c.file)}
@@ -82,12 +82,14 @@ func (c *catalogue) writeFile() error {
 	return nil
 }
 
-// catalogueItem has those prices that version 2 of the protocol can say.
-func catalogueItem(l *site.Listing, e *site.Endpoint, t *site.Terms) site.CatalogueItem {
+// newCatalogueItem returns the row of an endpoint with the prices that version 2 of the protocol can express.
+func newCatalogueItem(l *site.Listing, e *site.Endpoint, t *site.Terms) site.CatalogueItem {
 	item := site.CatalogueItem{
-		Resource: l.Detail.BaseURL + e.Path, Type: "http", X402Version: 2, Accepts: []site.CatalogueAccept{}, LastUpdated: e.LastSeenAt,
+		Resource: l.Detail.BaseURL + e.Path, Type: "http", X402Version: 2, Accepts: []site.CatalogueAccept{},
+		LastUpdated: e.LastSeenAt,
 		ServiceName: catalogueText(l.Detail.Name), Tags: []string{},
-		Extensions: site.CatalogueExtensions{Bazaar: site.CatalogueBazaar{Info: site.CatalogueInfo{Input: site.CatalogueInput{Type: "http", Method: e.Method}}}},
+		Extensions: site.CatalogueExtensions{Bazaar: site.CatalogueBazaar{
+			Info: site.CatalogueInfo{Input: site.CatalogueInput{Type: "http", Method: e.Method}}}},
 	}
 	if e.Description != nil {
 		item.Description = *e.Description
@@ -96,7 +98,7 @@ func catalogueItem(l *site.Listing, e *site.Endpoint, t *site.Terms) site.Catalo
 		item.Tags = append(item.Tags, tag)
 	}
 	for k, p := range e.Pricing {
-		if !isInProtocol(p) {
+		if !hasNetworkID(p) {
 			continue
 		}
 		accept := site.CatalogueAccept{
@@ -111,8 +113,8 @@ func catalogueItem(l *site.Listing, e *site.Endpoint, t *site.Terms) site.Catalo
 	return item
 }
 
-// catalogueText is text as the bazaar takes it: printable ASCII, 32 characters. It is "" for any other script, of which
-// nothing but a mutilated word would be left.
+// catalogueText returns s in the form that the bazaar extension allows: up to 32 characters of printable ASCII. It
+// returns "" if s has other characters, because dropping them would mutilate the words.
 func catalogueText(s string) string {
 	if strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) >= 0 {
 		return ""

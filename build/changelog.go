@@ -5,9 +5,8 @@ import (
 	"tollbook/site"
 )
 
-// changeFiles are the files of a scope's logs in the snapshot: the index, and the blocks of each log. Each record is
-// encoded once.
-func writeChangeLogs(q site.Query, c site.Changes, add func(string, []byte) error) error {
+// writeChangeLogs writes the index and the blocks of the logs of all services or of one. Each record is encoded once.
+func writeChangeLogs(q site.Query, c site.Changes, add addFunc) error {
 	if err := addLine(q.LogKey(), c.Index, add); err != nil {
 		return err
 	}
@@ -26,7 +25,8 @@ func writeChangeLogs(q site.Query, c site.Changes, add func(string, []byte) erro
 				}
 				lines[i] = rows[r]
 			}
-			if err := addList(of.BlockKey(b.Number), site.Framing{}, lines, site.BlockMeta{First: b.First}, add); err != nil {
+			if err := addList(of.BlockKey(b.Number), site.Framing{}, lines, site.BlockMeta{First: b.First},
+				add); err != nil {
 				return err
 			}
 		}
@@ -34,11 +34,12 @@ func writeChangeLogs(q site.Query, c site.Changes, add func(string, []byte) erro
 	return nil
 }
 
-// ofService is the request for a service's change records.
+// ofService returns the request for a service's changes.
 func ofService(slug string) site.Query { return bare("changes", "").With("service", slug) }
 
-// writeChanges writes the logs of all services, the default page and the feeds, and counts the log.
-func writeChanges(s *site.Snapshot, edition *render.Edition, totals map[string]int, add func(string, []byte) error) error {
+// writeChanges writes the logs of changes of all services, their default page and the feeds. It counts the log in
+// totals.
+func writeChanges(s *site.Snapshot, renderer *render.Edition, totals map[string]int, add addFunc) error {
 	q := bare("changes", "")
 	totals[q.ListKey()] = int(s.Changes.Index.Total())
 	if err := writeChangeLogs(q, s.Changes, add); err != nil {
@@ -47,7 +48,7 @@ func writeChanges(s *site.Snapshot, edition *render.Edition, totals map[string]i
 	if err := addRows(q.Key(), s.Changes.Page, s.Changes.Meta, add); err != nil {
 		return err
 	}
-	feeds, err := edition.Feeds()
+	feeds, err := renderer.Feeds()
 	if err != nil {
 		return err
 	}

@@ -26,8 +26,10 @@ func TestChangeLogsAtAnyMoment(t *testing.T) {
 	var listings []postgres.Listing
 	for i := range 6 {
 		slug := "s" + strconv.Itoa(i)
-		listings = append(listings, postgres.Listing{Slug: slug, Name: slug, Description: "d", BaseURL: "https://" + slug + ".test", Category: "AI",
-			Source: "imported:file", CreatedAt: moment, Endpoints: []postgres.ListedEndpoint{{Method: "GET", Path: "/a"}}})
+		listings = append(listings, postgres.Listing{Slug: slug, Name: slug, Description: "d",
+			BaseURL: "https://" + slug + ".test", Category: "AI",
+			Source: "imported:file", CreatedAt: moment,
+			Endpoints: []postgres.ListedEndpoint{{Method: "GET", Path: "/a"}}})
 	}
 	if err := db.AddListings(ctx, listings); err != nil {
 		t.Fatal(err)
@@ -48,10 +50,13 @@ func TestChangeLogsAtAnyMoment(t *testing.T) {
 			var batch []postgres.Visit
 			for i, s := range due {
 				at := at.Add(time.Duration(i) * time.Second)
-				v := postgres.Visit{Check: postgres.Check{ServiceID: s.ID, CheckedAt: at, ID: uuid.New(), Counted: true, Status: new("online"), IsUp: true}, NextCheckAt: at.Add(time.Minute)}
+				v := postgres.Visit{Check: postgres.Check{ServiceID: s.ID, CheckedAt: at, ID: uuid.New(), Counted: true,
+					Status: new("online"), IsUp: true}, NextCheckAt: at.Add(time.Minute)}
 				for _, kind := range site.ChangeTypes {
 					if visits.IntN(3) > 0 {
-						v.Changes = append(v.Changes, postgres.Change{ServiceID: s.ID, Type: kind, ObservedAt: at, Summary: json.RawMessage(`{}`), OldSnapshot: json.RawMessage(`[]`), NewSnapshot: json.RawMessage(`[]`)})
+						v.Changes = append(v.Changes, postgres.Change{ServiceID: s.ID, Type: kind, ObservedAt: at,
+							Summary: json.RawMessage(`{}`), OldSnapshot: json.RawMessage(`[]`),
+							NewSnapshot: json.RawMessage(`[]`)})
 					}
 				}
 				batch = append(batch, v)
@@ -61,7 +66,8 @@ func TestChangeLogsAtAnyMoment(t *testing.T) {
 				return
 			}
 			if hour%50 == 49 {
-				if err := db.EraseService(ctx, "s"+strconv.Itoa(hour/50), at); err != nil && !errors.Is(err, postgres.ErrNotFound) {
+				if err := db.EraseService(ctx, "s"+strconv.Itoa(hour/50), at); err != nil &&
+					!errors.Is(err, postgres.ErrNotFound) {
 					t.Errorf("seed %d: %v", seed, err)
 				}
 			}
@@ -71,7 +77,8 @@ func TestChangeLogsAtAnyMoment(t *testing.T) {
 	sealing := make(chan time.Time, hours)
 	writers.Go(func() {
 		for at := range sealing {
-			if err := db.SealLogs(ctx, at.Add(time.Duration(seals.IntN(300)-150)*time.Minute), time.Duration(seals.IntN(120))*time.Second); err != nil {
+			if err := db.SealLogs(ctx, at.Add(time.Duration(seals.IntN(300)-150)*time.Minute),
+				time.Duration(seals.IntN(120))*time.Second); err != nil {
 				t.Errorf("seed %d: %v", seed, err)
 			}
 		}
@@ -98,7 +105,8 @@ func TestChangeLogsAtAnyMoment(t *testing.T) {
 			judged.Service(i)
 		}
 		s := judged.Snapshot
-		if total := s.Changes.Index.Total(); total >= rows-int64(len(due)*len(site.ChangeTypes)*8) { // now goes back, too
+		// now goes back, too
+		if total := s.Changes.Index.Total(); total >= rows-int64(len(due)*len(site.ChangeTypes)*8) {
 			rows = max(rows, total)
 		} else {
 			t.Errorf("seed %d: the log has %d rows after %d", seed, total, rows)

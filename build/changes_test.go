@@ -37,8 +37,10 @@ func tellChanges(t *testing.T, db *postgres.DB, dir string, hours int) ([]told, 
 	t.Helper()
 	var listings []postgres.Listing
 	for _, slug := range []string{"acme", "bolt", "cove"} {
-		listings = append(listings, postgres.Listing{Slug: slug, Name: "The " + slug, Description: "d", BaseURL: "https://" + slug + ".test", Category: "AI",
-			Source: "imported:file", CreatedAt: moment, Endpoints: []postgres.ListedEndpoint{{Method: "GET", Path: "/a"}}})
+		listings = append(listings, postgres.Listing{Slug: slug, Name: "The " + slug, Description: "d",
+			BaseURL: "https://" + slug + ".test", Category: "AI",
+			Source: "imported:file", CreatedAt: moment,
+			Endpoints: []postgres.ListedEndpoint{{Method: "GET", Path: "/a"}}})
 	}
 	if err := db.AddListings(t.Context(), listings); err != nil {
 		t.Fatal(err)
@@ -55,13 +57,15 @@ func tellChanges(t *testing.T, db *postgres.DB, dir string, hours int) ([]told, 
 		var visits []postgres.Visit
 		for i, s := range due {
 			at := at.Add(time.Duration(i) * time.Second)
-			v := postgres.Visit{Check: postgres.Check{ServiceID: s.ID, CheckedAt: at, ID: uuid.New(), Counted: true, Status: new("online"), IsUp: true}, NextCheckAt: at.Add(time.Minute)}
+			v := postgres.Visit{Check: postgres.Check{ServiceID: s.ID, CheckedAt: at, ID: uuid.New(), Counted: true,
+				Status: new("online"), IsUp: true}, NextCheckAt: at.Add(time.Minute)}
 			for _, kind := range site.ChangeTypes {
 				if random.IntN(8) == 0 || i == 2 && hour > 9 {
 					continue // cove changes only in the beginning
 				}
 				v.Changes = append(v.Changes, postgres.Change{
-					ServiceID: s.ID, Type: kind, ObservedAt: at, Summary: json.RawMessage(fmt.Sprintf(`{"n":%d}`, len(all))),
+					ServiceID: s.ID, Type: kind, ObservedAt: at,
+					Summary:     json.RawMessage(fmt.Sprintf(`{"n":%d}`, len(all))),
 					OldSnapshot: json.RawMessage(`[]`), NewSnapshot: json.RawMessage(`[]`),
 				})
 				all = append(all, told{len(all), s.Slug, kind, at})
@@ -97,7 +101,8 @@ func TestChangesEndToEnd(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(source.Close)
-			h := serve.NewHandler(serve.Options{Source: source, Now: func() time.Time { return now }, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
+			h := serve.NewHandler(serve.Options{Source: source, Now: func() time.Time { return now },
+				Logger: slog.New(slog.NewTextHandler(t.Output(), nil))})
 			rapid.Check(t, func(t *rapid.T) {
 				v := url.Values{}
 				maybe := func(name string, g *rapid.Generator[string]) string {
@@ -155,7 +160,8 @@ func TestChangesEndToEnd(t *testing.T) {
 				got := []int{}
 				for _, r := range body.Data {
 					got = append(got, r.Summary.N)
-					if is := all[r.Summary.N]; r.Slug != is.slug || r.Name != "The "+is.slug || r.Type != is.kind || !r.ObservedAt.Equal(is.at) {
+					if is := all[r.Summary.N]; r.Slug != is.slug || r.Name != "The "+is.slug || r.Type != is.kind ||
+						!r.ObservedAt.Equal(is.at) {
 						t.Fatalf("%s: record %+v, told as %+v", v.Encode(), r, is)
 					}
 				}
@@ -163,7 +169,8 @@ func TestChangesEndToEnd(t *testing.T) {
 					t.Fatalf("%s (-want +got):\n%s", v.Encode(), diff)
 				}
 				m := body.Meta
-				if m.Total != total || m.Page != page || m.PerPage != per || m.TotalPages != (total+per-1)/per || m.WindowTotal != window {
+				if m.Total != total || m.Page != page || m.PerPage != per || m.TotalPages != (total+per-1)/per ||
+					m.WindowTotal != window {
 					t.Fatalf("%s: %d of %d in the window, meta %+v", v.Encode(), total, window, m)
 				}
 				for _, kind := range site.ChangeTypes {

@@ -26,7 +26,8 @@ func command(t *testing.T, dir, name string, args ...string) ([]byte, error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "REDOCLY_TELEMETRY=off", "REDOCLY_SUPPRESS_UPDATE_NOTICE=true", "NO_COLOR=1", "NO_UPDATE_NOTIFIER=1")
+	cmd.Env = append(os.Environ(), "REDOCLY_TELEMETRY=off", "REDOCLY_SUPPRESS_UPDATE_NOTICE=true", "NO_COLOR=1",
+		"NO_UPDATE_NOTIFIER=1")
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
@@ -55,11 +56,13 @@ func (d *described) workshop(t *testing.T) (dir, bin string) {
 // testLinters: Spectral and Redocly, with the rules that they recommend, find nothing, not even a hint.
 func (d *described) testLinters(t *testing.T) {
 	dir, bin := d.workshop(t)
-	out, err := command(t, dir, filepath.Join(bin, "spectral"), "lint", "openapi.json", "--ruleset", "spectral.yaml", "--fail-severity", "hint", "--quiet")
+	out, err := command(t, dir, filepath.Join(bin, "spectral"), "lint", "openapi.json", "--ruleset", "spectral.yaml",
+		"--fail-severity", "hint", "--quiet")
 	if err != nil {
 		t.Errorf("spectral: %v\n%s", err, out)
 	}
-	out, err = command(t, dir, filepath.Join(bin, "redocly"), "lint", "openapi.json", "--config", "redocly.yaml", "--format", "json")
+	out, err = command(t, dir, filepath.Join(bin, "redocly"), "lint", "openapi.json", "--config", "redocly.yaml",
+		"--format", "json")
 	var report struct {
 		Totals   struct{ Errors, Warnings int }
 		Problems []struct {
@@ -78,7 +81,8 @@ func (d *described) testLinters(t *testing.T) {
 // testClient generates a TypeScript client from the description alone, compiles it and lets it read from a real server.
 func (d *described) testClient(t *testing.T) {
 	dir, bin := d.workshop(t)
-	if out, err := command(t, dir, filepath.Join(bin, "openapi-typescript"), "openapi.json", "-o", "schema.d.ts"); err != nil {
+	if out, err := command(t, dir, filepath.Join(bin, "openapi-typescript"), "openapi.json", "-o",
+		"schema.d.ts"); err != nil {
 		t.Fatalf("openapi-typescript: %v\n%s", err, out)
 	}
 	if out, err := command(t, dir, filepath.Join(bin, "tsc"), "-p", "."); err != nil {
@@ -109,7 +113,8 @@ func (d *described) testClient(t *testing.T) {
 	}
 	var detail site.One[site.ServiceDetail]
 	unmarshal(t, d.files["v1/services/"+want.Slugs[0]+".json"], &detail)
-	want.Name, want.Uptime, want.None, want.Prices = detail.Data.Name, detail.Data.Uptime.H24, site.ErrorNotFound, []string{}
+	want.Name, want.Uptime, want.None, want.Prices = detail.Data.Name, detail.Data.Uptime.H24, site.ErrorNotFound,
+		[]string{}
 	for _, e := range detail.Data.Endpoints {
 		for _, p := range e.Pricing {
 			want.Prices = append(want.Prices, p.Price)

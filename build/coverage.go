@@ -5,8 +5,8 @@ import (
 	"tollbook/site"
 )
 
-// writeCoverage writes what is measured and what is not known.
-func writeCoverage(s *site.Snapshot, edition *render.Edition, add func(string, []byte) error) error {
+// writeCoverage writes the coverage of measurements and its page.
+func writeCoverage(s *site.Snapshot, renderer *render.Edition, add addFunc) error {
 	data, err := site.JSON(s.Coverage)
 	if err != nil {
 		return err
@@ -14,7 +14,7 @@ func writeCoverage(s *site.Snapshot, edition *render.Edition, add func(string, [
 	if err := add(bare("coverage", "").Key(), data); err != nil {
 		return err
 	}
-	page, err := edition.CoveragePage()
+	page, err := renderer.CoveragePage()
 	if err != nil {
 		return err
 	}

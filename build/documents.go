@@ -11,30 +11,32 @@ import (
 	"tollbook/site"
 )
 
-// watched keeps, of the files that go into a tree, those that examples are made of.
-type watched struct {
+// exampleRecorder is a tree that copies the files that become examples in the documents.
+type exampleRecorder struct {
 	tree
-	keys map[string]bool
-	mu   sync.Mutex
-	x    openapi.Examples
+	keys     map[string]bool
+	mu       sync.Mutex
+	examples openapi.Examples
 }
 
-func watch(x openapi.Examples, to tree) *watched { return &watched{tree: to, keys: x.Keys(), x: x} }
+func recordExamples(x openapi.Examples, to tree) *exampleRecorder {
+	return &exampleRecorder{tree: to, keys: x.Keys(), examples: x}
+}
 
-// Add adds a file.
-func (w *watched) Add(name string, data []byte) error {
-	w.see(name, data)
+// Add records a file and adds it.
+func (w *exampleRecorder) Add(name string, data []byte) error {
+	w.record(name, data)
 	return w.tree.Add(name, data)
 }
 
-// Pack packs a file.
-func (w *watched) Pack(name string, data []byte) archive.Packed {
-	w.see(name, data)
+// Pack records a file and packs it.
+func (w *exampleRecorder) Pack(name string, data []byte) archive.Packed {
+	w.record(name, data)
 	return w.tree.Pack(name, data)
 }
 
-// Reuse answers a file of the snapshot before.
-func (w *watched) Reuse(name string) (archive.Packed, bool) {
+// Reuse records a file of the previous snapshot and returns it.
+func (w *exampleRecorder) Reuse(name string) (archive.Packed, bool) {
 	p, ok := w.tree.Reuse(name)
 	if !ok || !w.keys[name] {
 		return p, ok
@@ -43,21 +45,21 @@ func (w *watched) Reuse(name string) (archive.Packed, bool) {
 	if err != nil {
 		return p, false
 	}
-	w.see(name, data)
+	w.record(name, data)
 	return p, true
 }
 
-func (w *watched) see(name string, data []byte) {
+func (w *exampleRecorder) record(name string, data []byte) {
 	if w.keys[name] {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.x.Bodies[name] = bytes.Clone(data)
+		w.examples.Bodies[name] = bytes.Clone(data)
 	}
 }
 
-// writeDocuments writes what describes the snapshot for programs and readers: the route table, the API by the examples
-// that were seen, llms.txt, robots.txt and sitemaps. It comes after every file that is an example.
-func writeDocuments(edition *render.Edition, seen openapi.Examples, add func(string, []byte) error) error {
+// writeDocuments writes the documents that describe the snapshot: the route table, the API with examples, llms.txt,
+// robots.txt and sitemaps. It must run after all example files were written.
+func writeDocuments(renderer *render.Edition, seen openapi.Examples, add addFunc) error {
 	routes, err := site.JSON(site.Table())
 	if err != nil {
 		return err
@@ -65,7 +67,7 @@ func writeDocuments(edition *render.Edition, seen openapi.Examples, add func(str
 	if err := add(site.RoutesFile, routes); err != nil {
 		return err
 	}
-	api, err := edition.API(seen)
+	api, err := renderer.API(seen)
 	if err != nil {
 		return fmt.Errorf("describe the API: %w", err)
 	}
@@ -73,11 +75,12 @@ func writeDocuments(edition *render.Edition, seen openapi.Examples, add func(str
 	if err != nil {
 		return err
 	}
-	files := []render.Asset{{Key: site.LLMsFile, Bytes: edition.LLMs()}, {Key: render.RobotsFile, Bytes: edition.Robots()}, apiMarkdown}
-	if text := edition.Security(); text != nil {
+	files := []render.Asset{{Key: site.LLMsFile, Bytes: renderer.LLMs()},
+		{Key: render.RobotsFile, Bytes: renderer.Robots()}, apiMarkdown}
+	if text := renderer.Security(); text != nil {
 		files = append(files, render.Asset{Key: render.SecurityFile, Bytes: text})
 	}
-	sitemaps, err := edition.Sitemap()
+	sitemaps, err := renderer.Sitemap()
 	if err != nil {
 		return err
 	}
@@ -87,7 +90,7 @@ func writeDocuments(edition *render.Edition, seen openapi.Examples, add func(str
 	}{
 		{site.OpenAPIFile, api.OpenAPI},
 		{bare("reference-page", "").Key(), api.Reference},
-		{bare("submit-page", "").Key(), edition.Submit},
+		{bare("submit-page", "").Key(), renderer.Submit},
 	} {
 		data, err := document.render()
 		if err != nil {

@@ -30,7 +30,8 @@ func (d *described) testManners(t *testing.T) {
 		same          string // request with the same answer, "" for none
 	}{
 		{"empty is absent", "/v1/services?sort=&page=", 200, "/v1/services"},
-		{"the first that is not empty wins", "/v1/services?per_page=&per_page=3&per_page=5", 200, "/v1/services?per_page=3"},
+		{"the first that is not empty wins", "/v1/services?per_page=&per_page=3&per_page=5", 200,
+			"/v1/services?per_page=3"},
 		{"unknown is ignored", "/v1/services?colour=red", 200, "/v1/services"},
 		{"a name that does not decode is ignored", "/v1/services?%zz=1", 200, "/v1/services"},
 		{"plus is a space", "/v1/services?q=a+b", 200, "/v1/services?q=a%20b"},
@@ -57,7 +58,8 @@ func (d *described) testManners(t *testing.T) {
 			t.Errorf("%s: %s answers otherwise than %s", c.about, c.target, c.same)
 		}
 	}
-	for target, total := range map[string]int{"/v1/services?category=Nothing": 0, "/v1/services?page=99": len(d.index.Slugs)} {
+	for target, total := range map[string]int{"/v1/services?category=Nothing": 0,
+		"/v1/services?page=99": len(d.index.Slugs)} {
 		var list site.List[site.ServiceListItem, site.PaginationMeta]
 		unmarshal(t, d.get(target).Body.Bytes(), &list)
 		if list.Data == nil || len(list.Data) != 0 || list.Meta.Total != total {
@@ -78,7 +80,8 @@ func (d *described) testWalk(t *testing.T) {
 			slugs = append(slugs, s.Slug)
 		}
 		next, more := strings.CutSuffix(w.Header().Get("Link"), `>; rel="next"`)
-		if target = strings.TrimPrefix(next, "<"); more && !strings.Contains(target, "snapshot="+id) || len(slugs) > len(d.index.Slugs) {
+		if target = strings.TrimPrefix(next, "<"); more && !strings.Contains(target, "snapshot="+id) ||
+			len(slugs) > len(d.index.Slugs) {
 			t.Fatalf("after %d services comes %s", len(slugs), target)
 		}
 	}
@@ -93,8 +96,10 @@ var shown = regexp.MustCompile(`https://tollbook\.example[^\s<>()'"` + "`" + `]*
 // testAddresses: every address of ours that a document shows is answered, and as what it is.
 func (d *described) testAddresses(t *testing.T) {
 	for target, kind := range map[string]string{
-		"/llms.txt": "text/plain; charset=utf-8", "/robots.txt": "text/plain; charset=utf-8", "/sitemap.xml": "application/xml; charset=utf-8",
-		"/reference": "text/html; charset=utf-8", "/v1/openapi.json": "application/json; charset=utf-8", "/api/v1/routes.json": "application/json; charset=utf-8",
+		"/llms.txt": "text/plain; charset=utf-8", "/robots.txt": "text/plain; charset=utf-8",
+		"/sitemap.xml": "application/xml; charset=utf-8",
+		"/reference":   "text/html; charset=utf-8", "/v1/openapi.json": "application/json; charset=utf-8",
+		"/api/v1/routes.json": "application/json; charset=utf-8",
 	} {
 		w := d.get(target)
 		if w.Code != http.StatusOK || w.Header().Get("Content-Type") != kind {
@@ -104,7 +109,8 @@ func (d *described) testAddresses(t *testing.T) {
 		found := shown.FindAllString(html.UnescapeString(w.Body.String()), -1)
 		for _, address := range found {
 			path := strings.TrimPrefix(address, "https://tollbook.example")
-			if strings.Contains(path, "{") || path == "" || strings.HasSuffix(path, "/v1") || strings.HasSuffix(path, ".") || strings.HasSuffix(path, ",") {
+			if strings.Contains(path, "{") || path == "" || strings.HasSuffix(path, "/v1") ||
+				strings.HasSuffix(path, ".") || strings.HasSuffix(path, ",") {
 				continue // a pattern, a base or the end of a sentence
 			}
 			if path == site.CallByName("submit").Pattern {
@@ -140,7 +146,8 @@ func (d *described) testVerifying(t *testing.T) {
 		w := d.get("/" + name)
 		sum := hash(w.Body.Bytes())
 		if w.Code != http.StatusOK || listed[name] != sum || w.Header().Get("X-Snapshot") != id {
-			t.Errorf("%s answers %d of snapshot %s with sum %s, listed is %s of %s", name, w.Code, w.Header().Get("X-Snapshot"), sum, listed[name], id)
+			t.Errorf("%s answers %d of snapshot %s with sum %s, listed is %s of %s", name, w.Code,
+				w.Header().Get("X-Snapshot"), sum, listed[name], id)
 		}
 		if want := `"` + sum[:32] + `"`; w.Header().Get("Etag") != want {
 			t.Errorf("%s has the ETag %s, want %s", name, w.Header().Get("Etag"), want)

@@ -11,10 +11,9 @@ import (
 	"tollbook/site/postgres"
 )
 
-// Packs never change, but for one thing: the rows of a service that was erased are rewritten as tombstones, which keep
-// their number, id and time, and say nothing else. The checkpoint says up to which erasure that is done.
-
-// erasePacks rewrites the packs that tell of services which were erased since the snapshot before.
+// erasePacks rewrites the packs that contain rows of services erased since the previous snapshot. Packs change for no
+// other reason. The rows become tombstones, which have the row's number, ID and time and nothing else. The checkpoint
+// contains the ID of the last erasure that was handled.
 func erasePacks(folder *output.Folder, b *output.Build, removed []postgres.RemovedService) error {
 	slugs := map[string]bool{}
 	for _, r := range removed {
@@ -30,7 +29,9 @@ func erasePacks(folder *output.Folder, b *output.Build, removed []postgres.Remov
 		return err
 	}
 	for _, hour := range hours {
-		if err := b.RewritePack(hour, func(name string, data []byte) ([]byte, error) { return eraseBlock(name, data, slugs) }); err != nil {
+		if err := b.RewritePack(hour, func(name string, data []byte) ([]byte, error) {
+			return eraseBlock(name, data, slugs)
+		}); err != nil {
 			return fmt.Errorf("erase from pack %s: %w", hour, err)
 		}
 	}
@@ -38,7 +39,7 @@ func erasePacks(folder *output.Folder, b *output.Build, removed []postgres.Remov
 	return nil
 }
 
-// eraseBlock is the block without what it tells of some services: nil where it is one's own.
+// eraseBlock returns a block with tombstones for the rows of some services. It returns nil for a block of one of them.
 func eraseBlock(name string, data []byte, slugs map[string]bool) ([]byte, error) {
 	for slug := range slugs {
 		for _, own := range []string{bare("service-checks", slug).ListKey(), ofService(slug).ListKey()} {
@@ -54,13 +55,16 @@ func eraseBlock(name string, data []byte, slugs map[string]bool) ([]byte, error)
 	global := strings.HasPrefix(name, bare("checks", "").ListKey()+"/")
 	for i, row := range rows {
 		if global {
-			rows[i], err = eraseRow(row, slugs, func(r site.GlobalCheckEntry) string { return r.ServiceSlug }, func(r *site.GlobalCheckEntry) {
+			rows[i], err = eraseRow(row, slugs, func(r site.GlobalCheckEntry) string {
+				return r.ServiceSlug
+			}, func(r *site.GlobalCheckEntry) {
 				*r = judge.CheckTombstone(r.ID, r.CheckedAt)
 			})
 		} else {
-			rows[i], err = eraseRow(row, slugs, func(r site.ChangeRecord) string { return r.Slug }, func(r *site.ChangeRecord) {
-				*r = judge.ChangeTombstone(r.Type, r.ObservedAt)
-			})
+			rows[i], err = eraseRow(row, slugs, func(r site.ChangeRecord) string { return r.Slug },
+				func(r *site.ChangeRecord) {
+					*r = judge.ChangeTombstone(r.Type, r.ObservedAt)
+				})
 		}
 		if err != nil {
 			return nil, err
@@ -69,7 +73,7 @@ func eraseBlock(name string, data []byte, slugs map[string]bool) ([]byte, error)
 	return site.Framing{}.List(rows, meta), nil
 }
 
-// eraseRow leaves the bytes of other rows as they are.
+// eraseRow returns the tombstone of a row of one of the services, and other rows unchanged.
 func eraseRow[T any](row []byte, slugs map[string]bool, slugOf func(T) string, erase func(*T)) ([]byte, error) {
 	var r T
 	if err := json.Unmarshal(row, &r); err != nil {

@@ -67,7 +67,8 @@ func TestErasedService(t *testing.T) {
 				if err := json.Unmarshal(row, &r); err != nil {
 					t.Fatal(err)
 				}
-				if count[r.ServiceSlug]++; count[r.ServiceSlug] > count[slug] || count[r.ServiceSlug] == count[slug] && r.ServiceSlug < slug {
+				if count[r.ServiceSlug]++; count[r.ServiceSlug] > count[slug] || count[r.ServiceSlug] == count[slug] &&
+					r.ServiceSlug < slug {
 					slug = r.ServiceSlug
 				}
 			}

@@ -51,7 +51,8 @@ func (d *described) testErrors(t *testing.T) {
 	d.expectError(t, "nothing published", w, err, 503, site.ErrorUnavailable)
 	limited := serve.NewHandler(serve.Options{Source: d.source, RateLimit: 1})
 	for _, want := range []int{http.StatusOK, http.StatusTooManyRequests} {
-		if w, err = d.checkOf(limited, "/tags", httptest.NewRequest("GET", "/v1/tags", nil)); w.Code != want || err != nil {
+		if w, err = d.checkOf(limited, "/tags", httptest.NewRequest("GET", "/v1/tags", nil)); w.Code != want ||
+			err != nil {
 			t.Errorf("a limit of one request: %d, %v; want %d", w.Code, err, want)
 		}
 	}
@@ -69,7 +70,8 @@ func handlerAt(t *testing.T, root string) http.Handler {
 	return serve.NewHandler(serve.Options{Source: source})
 }
 
-func (d *described) expectError(t *testing.T, what string, w *httptest.ResponseRecorder, invalid error, status int, kind string) {
+func (d *described) expectError(t *testing.T, what string, w *httptest.ResponseRecorder, invalid error, status int,
+	kind string) {
 	t.Helper()
 	if invalid != nil {
 		t.Errorf("%s: %v", what, invalid)
@@ -84,7 +86,8 @@ func (d *described) expectError(t *testing.T, what string, w *httptest.ResponseR
 	if w.Code != status || body.Error.Code != status || body.Error.Type != kind || body.Error.Message == "" {
 		t.Errorf("%s is answered with %d, %+v; want %d, %s", what, w.Code, body.Error, status, kind)
 	}
-	if (len(body.Error.Fields) > 0) != (status == http.StatusBadRequest) || !slices.Contains(site.ErrorTypes, body.Error.Type) {
+	if (len(body.Error.Fields) > 0) != (status == http.StatusBadRequest) ||
+		!slices.Contains(site.ErrorTypes, body.Error.Type) {
 		t.Errorf("%s is answered with %+v", what, body.Error)
 	}
 	d.met[status] = append(d.met[status], strings.TrimSpace(text))

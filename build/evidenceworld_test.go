@@ -65,7 +65,10 @@ func TestEvidenceSufficesToJudge(t *testing.T) {
 		rows := rejudge(t, e)
 		again := x402.Assess(rows)
 		want := site.Evidence{Slug: e.Slug, Grade: again.Grade, Passed: again.Passed, Total: again.Total,
-			Checks: judge.EvidenceChecks(again.Checks, slices.ContainsFunc(rows, func(r x402.Evidence) bool { return r.Captured.Envelope != nil })), Warnings: judge.EvidenceWarnings(again.Warnings), Endpoints: e.Endpoints, WarningCount: len(again.Warnings)}
+			Checks: judge.EvidenceChecks(again.Checks, slices.ContainsFunc(rows, func(r x402.Evidence) bool {
+				return r.Captured.Envelope != nil
+			})), Warnings: judge.EvidenceWarnings(again.Warnings), Endpoints: e.Endpoints,
+			WarningCount: len(again.Warnings)}
 		if diff := cmp.Diff(want, e); diff != "" {
 			t.Errorf("%s, judged again (-want +got):\n%s", e.Slug, diff)
 		}
@@ -88,7 +91,8 @@ func TestEvidenceSufficesToJudge(t *testing.T) {
 	if classes[""] != 0 {
 		t.Errorf("%d endpoints show nothing", classes[""])
 	}
-	for _, of := range []string{"paid_ok", "paid_broken", "paid_unreadable", "other_402", "host_disabled", "open", "gone", "server_error",
+	for _, of := range []string{"paid_ok", "paid_broken", "paid_unreadable", "other_402", "host_disabled", "open",
+		"gone", "server_error",
 		"unreachable", "challenge", "rate_limited"} {
 		if classes[of] == 0 {
 			t.Errorf("no endpoint shows class %s: %v", of, classes)
@@ -104,7 +108,8 @@ func rejudge(t *testing.T, e site.Evidence) (list []x402.Evidence) {
 		if !p.IsActive && !none {
 			continue
 		}
-		row := x402.Evidence{Endpoint: p.Method + " " + p.Path, URL: p.URL, Inconclusive: p.Verdict == nil, HeadFree: p.HeadFree != nil && *p.HeadFree}
+		row := x402.Evidence{Endpoint: p.Method + " " + p.Path, URL: p.URL, Inconclusive: p.Verdict == nil,
+			HeadFree: p.HeadFree != nil && *p.HeadFree}
 		judged := p.Terms
 		if judged == nil {
 			judged = p.Answer
@@ -118,7 +123,8 @@ func rejudge(t *testing.T, e site.Evidence) (list []x402.Evidence) {
 				}
 			}
 			row.TLSVerified, row.Hops = judged.TLSVerified, judged.Redirects
-			row.Captured = x402.Capture(x402.Answer{Status: *judged.Status, Header: judged.Headers, Body: body, Truncated: judged.Body.Truncated, URL: p.URL})
+			row.Captured = x402.Capture(x402.Answer{Status: *judged.Status, Header: judged.Headers, Body: body,
+				Truncated: judged.Body.Truncated, URL: p.URL})
 		}
 		list = append(list, row)
 	}

@@ -8,8 +8,9 @@ import (
 	"tollbook/site"
 )
 
-// writeFacilitators writes, for every timeframe and every set of embeds, each page of 25 and of 100, with whole series.
-func writeFacilitators(s *site.Snapshot, totals map[string]int, add func(string, []byte) error) error {
+// writeFacilitators writes each page of 25 and of 100, for every timeframe and every set of embeds, with complete
+// series.
+func writeFacilitators(s *site.Snapshot, totals map[string]int, add addFunc) error {
 	all := bare("facilitators", "")
 	items := make([]*site.FacilitatorListItem, len(s.Facilitators))
 	for i := range s.Facilitators {
@@ -36,13 +37,13 @@ func writeFacilitators(s *site.Snapshot, totals map[string]int, add func(string,
 			for _, size := range []int{site.PageSize, site.MaxPageSize} {
 				for page := 1; page == 1 || (page-1)*size < len(lines); page++ {
 					at := of.With("per_page", strconv.Itoa(size)).With("page", strconv.Itoa(page))
-					if err := addPage(at, at.Key(), lines, add); err != nil {
+					if err := addFacilitatorPage(at, at.Key(), lines, add); err != nil {
 						return err
 					}
 				}
 			}
 			if q.Bare && timeframe == q.Text("timeframe") {
-				if err := addPage(q, q.Key(), lines, add); err != nil {
+				if err := addFacilitatorPage(q, q.Key(), lines, add); err != nil {
 					return err
 				}
 			}
@@ -51,7 +52,7 @@ func writeFacilitators(s *site.Snapshot, totals map[string]int, add func(string,
 	return nil
 }
 
-// facilitatorRows encodes each facilitator with the embeds that q includes, by id.
+// facilitatorRows returns the encoded row of each facilitator with the embeds of q, by ID.
 func facilitatorRows(items []*site.FacilitatorListItem, q site.Query) (map[string][]byte, error) {
 	rows := make(map[string][]byte, len(items))
 	for _, item := range items {
@@ -71,14 +72,15 @@ func facilitatorRows(items []*site.FacilitatorListItem, q site.Query) (map[strin
 	return rows, nil
 }
 
-// addPage adds the page of a list that q asks for.
-func addPage(q site.Query, key string, lines [][]byte, add func(string, []byte) error) error {
+// addFacilitatorPage adds the page of a list that q requests.
+func addFacilitatorPage(q site.Query, key string, lines [][]byte, add addFunc) error {
 	from, limit := q.Window()
-	return addList(key, site.Framing{}, lines[min(from, len(lines)):min(from+limit, len(lines))], site.WindowMeta(q, len(lines)), add)
+	return addList(key, site.Framing{}, lines[min(from, len(lines)):min(from+limit, len(lines))],
+		site.WindowMeta(q, len(lines)), add)
 }
 
-// writeFacilitatorDetails writes what is said of each facilitator alone, and the pages.
-func writeFacilitatorDetails(s *site.Snapshot, edition *render.Edition, add func(string, []byte) error) error {
+// writeFacilitatorDetails writes the file and the page of each facilitator, and the page that lists them.
+func writeFacilitatorDetails(s *site.Snapshot, renderer *render.Edition, add addFunc) error {
 	for i := range s.Facilitators {
 		f := &s.Facilitators[i]
 		data, err := site.JSON(f)
@@ -88,7 +90,7 @@ func writeFacilitatorDetails(s *site.Snapshot, edition *render.Edition, add func
 		if err := add(bare("facilitator", f.FacilitatorID).Key(), data); err != nil {
 			return err
 		}
-		page, err := edition.FacilitatorPage(f)
+		page, err := renderer.FacilitatorPage(f)
 		if err != nil {
 			return err
 		}
@@ -96,7 +98,7 @@ func writeFacilitatorDetails(s *site.Snapshot, edition *render.Edition, add func
 			return err
 		}
 	}
-	list, err := edition.FacilitatorsPage()
+	list, err := renderer.FacilitatorsPage()
 	if err != nil {
 		return err
 	}

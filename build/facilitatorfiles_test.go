@@ -25,7 +25,8 @@ func TestFacilitatorFiles(t *testing.T) {
 		facts := &postgres.Facts{}
 		for i := range n {
 			facts.Facilitators = append(facts.Facilitators, ledger.FacilitatorFacts{Facilitator: ledger.Facilitator{
-				ID: fmt.Sprintf("f%03d", i), Name: `"timeseries":[1,2]`, WebsiteURL: "https://f.test?a=<b>&c", UpstreamStatus: "pull_request",
+				ID: fmt.Sprintf("f%03d", i), Name: `"timeseries":[1,2]`, WebsiteURL: "https://f.test?a=<b>&c",
+				UpstreamStatus: "pull_request",
 			}})
 		}
 		judged := judge.New(facts, judge.Options{Now: now, Next: now})
@@ -53,7 +54,8 @@ func TestFacilitatorFiles(t *testing.T) {
 		}
 		want := map[string][]byte{}
 		wantTotals := map[string]int{}
-		for include, escaped := range map[string]string{"": "", "chains": "/include=chains", "timeseries": "/include=timeseries", "chains,timeseries": "/include=chains~2ctimeseries"} {
+		for include, escaped := range map[string]string{"": "", "chains": "/include=chains",
+			"timeseries": "/include=timeseries", "chains,timeseries": "/include=chains~2ctimeseries"} {
 			wantTotals["v1/facilitators"+escaped] = n
 			for _, timeframe := range []string{"24h", "7d", "30d", "all"} {
 				for _, size := range []int{25, 100} {
@@ -84,11 +86,13 @@ func naivePage(t *testing.T, list []site.FacilitatorListItem, timeframe, include
 	t.Helper()
 	value := func(f site.FacilitatorListItem) int {
 		var n int
-		fmt.Sscan(string(map[string]site.Decimal{"24h": f.VolumeUSD24h, "7d": f.VolumeUSD7d, "30d": f.VolumeUSD30d, "all": f.VolumeUSDAll}[timeframe]), &n)
+		fmt.Sscan(string(map[string]site.Decimal{"24h": f.VolumeUSD24h, "7d": f.VolumeUSD7d, "30d": f.VolumeUSD30d,
+			"all": f.VolumeUSDAll}[timeframe]), &n)
 		return n
 	}
 	ordered := slices.Clone(list)
-	slices.SortStableFunc(ordered, func(a, b site.FacilitatorListItem) int { return value(b) - value(a) }) // list is by id
+	// list is by id
+	slices.SortStableFunc(ordered, func(a, b site.FacilitatorListItem) int { return value(b) - value(a) })
 	var rows []string
 	for i := (page - 1) * size; i < page*size && i < len(ordered); i++ {
 		f := ordered[i]
@@ -110,6 +114,7 @@ func naivePage(t *testing.T, list []site.FacilitatorListItem, timeframe, include
 	if len(rows) > 0 {
 		body += "\n"
 	}
-	return fmt.Appendf(nil, "%s],\"meta\":{\"total\":%d,\"page\":%d,\"per_page\":%d,\"total_pages\":%d,\"timeframe\":%q}}\n",
+	return fmt.Appendf(nil,
+		"%s],\"meta\":{\"total\":%d,\"page\":%d,\"per_page\":%d,\"total_pages\":%d,\"timeframe\":%q}}\n",
 		body, len(list), page, size, (len(list)+size-1)/size, timeframe)
 }

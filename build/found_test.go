@@ -59,7 +59,8 @@ func TestFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(source.Close)
-	server := httptest.NewServer(serve.NewHandler(serve.Options{Source: source, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}))
+	server := httptest.NewServer(serve.NewHandler(serve.Options{Source: source,
+		Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}))
 	t.Cleanup(server.Close)
 	r := reader{t, server.URL}
 
@@ -76,7 +77,8 @@ func TestFound(t *testing.T) {
 		t.Errorf("a query without words finds %d services", len(got))
 	}
 	walkCatalogue(r, priced)
-	for _, target := range []string{"/v1/lookup/url/" + site.Hash("https://nobody.test/") + ".json", "/v1/lookup/pay-to/eip155:8453/0xdead.json"} {
+	for _, target := range []string{"/v1/lookup/url/" + site.Hash("https://nobody.test/") + ".json",
+		"/v1/lookup/pay-to/eip155:8453/0xdead.json"} {
 		if code, body := r.get(target, nil); code != http.StatusNotFound {
 			t.Errorf("%s: %d %s", target, code, body)
 		}
@@ -88,7 +90,8 @@ func services(r reader, query string) []site.ServiceListItem {
 	var all []site.ServiceListItem
 	for page := 1; ; page++ {
 		var list site.List[site.ServiceListItem, site.PaginationMeta]
-		if code, body := r.get(fmt.Sprintf("/v1/services?per_page=7&page=%d%s", page, query), &list); code != http.StatusOK {
+		if code, body := r.get(fmt.Sprintf("/v1/services?per_page=7&page=%d%s", page, query),
+			&list); code != http.StatusOK {
 			r.t.Fatalf("%s: %d %s", query, code, body)
 		}
 		if len(list.Data) == 0 {
@@ -131,7 +134,8 @@ func findByAddress(r reader, slug string) (priced int) {
 		}
 		var known site.One[site.AddressLookup]
 		code, body := r.get("/v1/lookup/url/"+site.Hash(normal)+".json", &known)
-		if code != http.StatusOK || len(body) >= site.MaxLookup || known.Data.Service.Slug != slug && !slices.Contains(known.Data.AlsoListed, slug) {
+		if code != http.StatusOK || len(body) >= site.MaxLookup || known.Data.Service.Slug != slug &&
+			!slices.Contains(known.Data.AlsoListed, slug) {
 			r.t.Errorf("%s: %d, %d bytes, %s", address, code, len(body), body)
 		}
 		if len(e.Pricing) > 0 {
@@ -162,7 +166,8 @@ func walkCatalogue(r reader, want int) {
 		for offset := 0; ; {
 			var p page
 			r.get(fmt.Sprintf("/discovery/resources?type=http&limit=%d&offset=%d", limit, offset), &p)
-			if diff := cmp.Diff(site.CataloguePagination{Limit: limit, Offset: offset, Total: want}, p.Pagination); diff != "" || p.X402Version != 2 {
+			if diff := cmp.Diff(site.CataloguePagination{Limit: limit, Offset: offset, Total: want},
+				p.Pagination); diff != "" || p.X402Version != 2 {
 				r.t.Fatalf("version %d, pagination (-want +got):\n%s", p.X402Version, diff)
 			}
 			if len(p.Items) == 0 {

@@ -68,8 +68,8 @@ func (w *sideBySide) build(about string) (r build.Report, changed func(slug stri
 	o.Program = ""
 	want := run(w.t, w.db, w.nothing, o)
 	got := run(w.t, w.db, w.incremental, w.o)
-	if want.Carried != 0 {
-		w.t.Fatalf("%s: %d services were copied by a program that is not known", about, want.Carried)
+	if want.Copied != 0 {
+		w.t.Fatalf("%s: %d services were copied by a program that is not known", about, want.Copied)
 	}
 	a, b := sums(w.t, w.nothing, want.Snapshot), sums(w.t, w.incremental, got.Snapshot)
 	for name, sum := range a {
@@ -134,12 +134,12 @@ func TestIncrementalBuild(t *testing.T) {
 	t.Parallel()
 	testgate.NotShort(t)
 	w := newSideBySide(t)
-	if r, _ := w.build("the first"); r.Carried != 0 {
-		t.Errorf("the first build copied %d services", r.Carried)
+	if r, _ := w.build("the first"); r.Copied != 0 {
+		t.Errorf("the first build copied %d services", r.Copied)
 	}
 	services, _ := w.build("a minute later")
-	if services.Carried != services.Services {
-		t.Errorf("a minute later %d services of %d were copied", services.Carried, services.Services)
+	if services.Copied != services.Services {
+		t.Errorf("a minute later %d services of %d were copied", services.Copied, services.Services)
 	}
 	const endpoint = `(SELECT e.id FROM endpoints e JOIN prices p ON p.endpoint_id = e.id AND until IS NULL JOIN envelopes v ON v.endpoint_id = e.id
 		WHERE service_id = $1 ORDER BY e.id LIMIT 1)`
@@ -151,15 +151,20 @@ func TestIncrementalBuild(t *testing.T) {
 		{"a proof of control", `UPDATE services SET verified_at = '2026-11-20 12:00Z' WHERE id = $1`},
 		{"what an endpoint is for", `UPDATE endpoints SET description = 'Another purpose.' WHERE id = ` + endpoint},
 		{"a verdict", `UPDATE endpoints SET verdict = 'broken' WHERE id = ` + endpoint},
-		{"when an endpoint was paid last", `UPDATE endpoints SET last_paid_at = last_paid_at - interval '1 hour' WHERE id = ` + endpoint},
+		{"when an endpoint was paid last",
+			`UPDATE endpoints SET last_paid_at = last_paid_at - interval '1 hour' WHERE id = ` + endpoint},
 		{"a price", `UPDATE prices SET amount = amount + 7 WHERE until IS NULL AND endpoint_id = ` + endpoint},
 		{"an answer", `UPDATE envelopes SET status_code = 200 WHERE endpoint_id = ` + endpoint},
 		{"checks of a day", `UPDATE check_days SET up = up - 1 WHERE service_id = $1 AND day = '2026-11-12'`},
-		{"how long a check took", `UPDATE checks SET response_time_ms = response_time_ms + 1 WHERE service_id = $1 AND service_number = (SELECT max(service_number) FROM checks WHERE service_id = $1 AND response_time_ms IS NOT NULL)`},
+		{"how long a check took",
+			`UPDATE checks SET response_time_ms = response_time_ms + 1 WHERE service_id = $1 AND service_number = (SELECT max(service_number) FROM checks WHERE service_id = $1 AND response_time_ms IS NOT NULL)`},
 		{"a document", `UPDATE site_facts SET robots = NOT coalesce(robots, false) WHERE service_id = $1`},
-		{"a registrar", `UPDATE domain_facts SET registrar = 'Another' WHERE domain = (SELECT domain FROM site_facts WHERE service_id = $1)`},
-		{"a domain's age", `UPDATE domain_facts SET created_at = created_at - interval '30 hours' WHERE domain = (SELECT domain FROM site_facts WHERE service_id = $1)`},
-		{"a category", `UPDATE services SET category = (SELECT max(category) FROM services WHERE category <> (SELECT category FROM services WHERE id = $1)) WHERE id = $1`},
+		{"a registrar",
+			`UPDATE domain_facts SET registrar = 'Another' WHERE domain = (SELECT domain FROM site_facts WHERE service_id = $1)`},
+		{"a domain's age",
+			`UPDATE domain_facts SET created_at = created_at - interval '30 hours' WHERE domain = (SELECT domain FROM site_facts WHERE service_id = $1)`},
+		{"a category",
+			`UPDATE services SET category = (SELECT max(category) FROM services WHERE category <> (SELECT category FROM services WHERE id = $1)) WHERE id = $1`},
 	}
 	of := w.victims(len(facts))
 	for i, fact := range facts {
@@ -169,8 +174,8 @@ func TestIncrementalBuild(t *testing.T) {
 		}
 	}
 	r, changed := w.build("facts")
-	if r.Carried == 0 || r.Carried > r.Services-len(facts) {
-		t.Errorf("after %d facts %d services of %d were copied", len(facts), r.Carried, r.Services)
+	if r.Copied == 0 || r.Copied > r.Services-len(facts) {
+		t.Errorf("after %d facts %d services of %d were copied", len(facts), r.Copied, r.Services)
 	}
 	for i, fact := range facts {
 		if !changed(of[i].Slug) {
@@ -199,8 +204,10 @@ func TestIncrementalBuild(t *testing.T) {
 		{"settlements", sql(`UPDATE payee_days SET settlements = settlements + 1`), false},
 		{"buyers", sql(`DELETE FROM payer_days WHERE day > '2026-11-01'`), false},
 		{"a new service", func() error {
-			return w.db.AddListings(t.Context(), []postgres.Listing{{Slug: "acme", Name: "Acme", Description: "d", BaseURL: "https://acme.test", Category: "Other", Source: "imported:file",
-				CreatedAt: w.o.Now, Endpoints: []postgres.ListedEndpoint{{Method: "GET", Path: "/a"}}}})
+			return w.db.AddListings(t.Context(),
+				[]postgres.Listing{{Slug: "acme", Name: "Acme", Description: "d", BaseURL: "https://acme.test",
+					Category: "Other", Source: "imported:file",
+					CreatedAt: w.o.Now, Endpoints: []postgres.ListedEndpoint{{Method: "GET", Path: "/a"}}}})
 		}, false},
 		{"an erased service", func() error { return w.db.EraseService(t.Context(), of[0].Slug, w.o.Now) }, false},
 		{"facilitators' names", sql(`UPDATE facilitators SET name = name || ' & Co'`), true},
@@ -220,8 +227,8 @@ func TestIncrementalBuild(t *testing.T) {
 			t.Fatalf("%s: %v", test.about, err)
 		}
 		r, _ := w.build(test.about)
-		if test.all && r.Carried > 0 || !test.all && r.Carried == 0 {
-			t.Errorf("%s: %d services of %d were copied", test.about, r.Carried, r.Services)
+		if test.all && r.Copied > 0 || !test.all && r.Copied == 0 {
+			t.Errorf("%s: %d services of %d were copied", test.about, r.Copied, r.Services)
 		}
 	}
 }

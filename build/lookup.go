@@ -9,44 +9,44 @@ import (
 	"tollbook/site/lookup"
 )
 
-// Of a look-up: how much of a service's own words is shown, in bytes of JSON, and how many of each list at most. What
-// is still too much for site.MaxLookup then goes from the ends of the lists.
+// Limits of the texts of a look-up, in bytes of JSON, and of its lists. If the answer still exceeds site.MaxLookup, the
+// ends of the lists are dropped.
 const (
 	lookupURLBytes    = 600
 	lookupNameBytes   = 200
 	lookupReasonBytes = 300
-	lookupAlso        = 4
-	lookupPrices      = 12
-	lookupServices    = 8
+	maxAlsoListed     = 4
+	maxLookupPrices   = 12
+	maxLookupServices = 8
 )
 
-// lookups are both look-ups: by address and by recipient.
+// lookups collects the rows of both look-ups: by URL and by recipient.
 type lookups struct {
 	snapshot   *site.Snapshot
-	addresses  map[string]*address
+	addresses  map[string]*addressRow
 	recipients map[string]*site.RecipientLookup
 }
 
-// address is a row of the look-up by address. The row is encoded when its service's listing is there.
-type address struct {
-	services []int32 // with an endpoint there, by slug
+// addressRow is a row of the look-up by URL. It is encoded once the first of its services is judged.
+type addressRow struct {
+	services []int32 // places of the services with an endpoint there, by slug
 	row      []byte
 }
 
 func newLookups(s *site.Snapshot) *lookups {
-	return &lookups{snapshot: s, addresses: map[string]*address{}, recipients: map[string]*site.RecipientLookup{}}
+	return &lookups{snapshot: s, addresses: map[string]*addressRow{}, recipients: map[string]*site.RecipientLookup{}}
 }
 
-// survey notes the addresses of the ith service. Services come by slug, all of them before the first one is added.
-func (x *lookups) survey(i int, endpoints []site.Endpoint) {
+// count notes the URLs of the ith service. All services must be counted, by slug, before the first is added.
+func (x *lookups) count(i int, endpoints []site.Endpoint) {
 	for j := range endpoints {
 		normal, err := lookup.NormalAddress(x.snapshot.Services[i].Item.BaseURL + endpoints[j].Path)
 		if err != nil {
-			continue // no client can ask for it either
+			continue // no client can request it either
 		}
 		a := x.addresses[normal]
 		if a == nil {
-			a = &address{}
+			a = &addressRow{}
 			x.addresses[normal] = a
 		}
 		if n := len(a.services); n == 0 || a.services[n-1] != int32(i) {
@@ -55,10 +55,10 @@ func (x *lookups) survey(i int, endpoints []site.Endpoint) {
 	}
 }
 
-// add adds the ith service to its recipients, and encodes the rows of addresses at which it is the first. Services
-// come by slug.
+// add adds the ith service to its recipients. It encodes the rows of the URLs at which the service is the first.
+// Services must be added by slug.
 func (x *lookups) add(i int, l *site.Listing) error {
-	own := map[string][]int{} // endpoints by address
+	own := map[string][]int{} // endpoints by URL
 	for j := range l.Detail.Endpoints {
 		e := &l.Detail.Endpoints[j]
 		x.addPrices(l, e, l.Terms[j].Signable)
@@ -72,14 +72,15 @@ func (x *lookups) add(i int, l *site.Listing) error {
 			continue
 		}
 		var err error
-		if a.row, err = x.addressRow(normal, l, endpoints, a.services[1:]); err != nil {
+		if a.row, err = x.encodeAddress(normal, l, endpoints, a.services[1:]); err != nil {
 			return fmt.Errorf("%.100s: %w", normal, err)
 		}
 	}
 	return nil
 }
 
-// addPrices tells each recipient that an endpoint names now. Of addresses that differ in case alone the first is told.
+// addPrices adds an endpoint to each recipient that it names now. If two addresses differ in case only, the row has the
+// first.
 func (x *lookups) addPrices(l *site.Listing, e *site.Endpoint, signable bool) {
 	seen := map[string]bool{}
 	for _, p := range e.Pricing {
@@ -92,38 +93,42 @@ func (x *lookups) addPrices(l *site.Listing, e *site.Endpoint, signable bool) {
 			r = &site.RecipientLookup{Network: *p.NetworkCAIP2, PayTo: p.PayTo}
 			x.recipients[normal] = r
 		}
-		tellRecipient(r, l, e, p, signable, seen[normal])
+		addPrice(r, l, e, p, signable, seen[normal])
 		seen[normal] = true
 	}
 }
 
-// write writes the shards of both look-ups, and how many rows each has.
-func (x *lookups) write(add func(string, []byte) error) (err error) {
+// write writes the shards of both look-ups and their index.
+func (x *lookups) write(add addFunc) (err error) {
 	var index site.LookupIndex
-	if index.URL, err = writeShards(site.ByName("lookup-url"), hashes(x.addresses), func(of hashed) ([]byte, error) { return x.addresses[of.normal].row, nil }, add); err != nil {
-		return fmt.Errorf("look up addresses: %w", err)
+	if index.URL, err = writeShards(site.ByName("lookup-url"), sortKeys(x.addresses), func(of lookupKey) ([]byte, error) {
+		return x.addresses[of.normal].row, nil
+	}, add); err != nil {
+		return fmt.Errorf("write look-up by URL: %w", err)
 	}
-	if index.PayTo, err = writeShards(site.ByName("lookup-pay-to"), hashes(x.recipients), x.recipientRow, add); err != nil {
-		return fmt.Errorf("look up recipients: %w", err)
+	if index.PayTo, err = writeShards(site.ByName("lookup-pay-to"), sortKeys(x.recipients), x.encodeRecipient,
+		add); err != nil {
+		return fmt.Errorf("write look-up by recipient: %w", err)
 	}
 	return addLine(site.LookupFile, index, add)
 }
 
-// hashed is what a row is asked for by.
-type hashed struct{ hash, normal string }
+// lookupKey is the normal form of a URL or recipient, and its hash.
+type lookupKey struct{ hash, normal string }
 
-// hashes are those of all keys, in their order.
-func hashes[T any](of map[string]T) []hashed {
-	keys := make([]hashed, 0, len(of))
+// sortKeys returns the keys of a map in the order of hashes.
+func sortKeys[T any](of map[string]T) []lookupKey {
+	keys := make([]lookupKey, 0, len(of))
 	for normal := range of {
-		keys = append(keys, hashed{site.Hash(normal), normal})
+		keys = append(keys, lookupKey{site.Hash(normal), normal})
 	}
-	slices.SortFunc(keys, func(a, b hashed) int { return cmp.Compare(a.hash, b.hash) })
+	slices.SortFunc(keys, func(a, b lookupKey) int { return cmp.Compare(a.hash, b.hash) })
 	return keys
 }
 
-// writeShards writes rows into shards by the first two digits of their hashes, and counts them.
-func writeShards(route *site.Route, keys []hashed, row func(hashed) ([]byte, error), add func(string, []byte) error) (map[string]int, error) {
+// writeShards writes rows into shards by the first two digits of their hashes. It returns the number of rows by shard.
+func writeShards(route *site.Route, keys []lookupKey, row func(lookupKey) ([]byte, error), add addFunc) (map[string]int,
+	error) {
 	sizes := map[string]int{}
 	for len(keys) > 0 {
 		digits := keys[0].hash[:2]
@@ -136,39 +141,41 @@ func writeShards(route *site.Route, keys []hashed, row func(hashed) ([]byte, err
 			lines, keys = append(lines, line), keys[1:]
 		}
 		sizes[digits] = len(lines)
-		if err := addList(site.LookupShardKey(route, digits), site.Framing{}, lines, site.TotalMeta{Total: int64(len(lines))}, add); err != nil {
+		if err := addList(site.LookupShardKey(route, digits), site.Framing{}, lines,
+			site.TotalMeta{Total: int64(len(lines))}, add); err != nil {
 			return nil, err
 		}
 	}
 	return sizes, nil
 }
 
-// addressRow encodes the row of an address, where a service has these endpoints and others have some, too.
-func (x *lookups) addressRow(normal string, l *site.Listing, endpoints []int, others []int32) ([]byte, error) {
-	data := addressLookup(normal, l, endpoints)
+// encodeAddress encodes the row of a URL at which a service has endpoints. others are further services at the URL.
+func (x *lookups) encodeAddress(normal string, l *site.Listing, endpoints []int, others []int32) ([]byte, error) {
+	data := newAddressLookup(normal, l, endpoints)
 	for _, other := range others {
 		data.AlsoListed = append(data.AlsoListed, x.snapshot.Services[other].Item.Slug)
 	}
-	data.AlsoListed = atMost(data.AlsoListed, lookupAlso, &data.Clipped)
-	data.Prices = atMost(data.Prices, lookupPrices, &data.Clipped)
-	return fit(site.Hash(normal), data, func() bool {
+	data.AlsoListed = truncate(data.AlsoListed, maxAlsoListed, &data.Clipped)
+	data.Prices = truncate(data.Prices, maxLookupPrices, &data.Clipped)
+	return encodeWithin(site.Hash(normal), data, func() bool {
 		return dropLast(&data.Prices, &data.Clipped) || dropLast(&data.AlsoListed, &data.Clipped)
 	})
 }
 
-func (x *lookups) recipientRow(of hashed) ([]byte, error) {
+func (x *lookups) encodeRecipient(of lookupKey) ([]byte, error) {
 	data := x.recipients[of.normal]
-	data.Network, data.PayTo = clip(data.Network, lookupNameBytes, &data.Clipped), clip(data.PayTo, lookupURLBytes, &data.Clipped)
+	data.Network, data.PayTo = clip(data.Network, lookupNameBytes, &data.Clipped),
+		clip(data.PayTo, lookupURLBytes, &data.Clipped)
 	data.ServiceCount = len(data.Services)
-	data.Services = atMost(data.Services, lookupServices, &data.Clipped)
-	return fit(of.hash, data, func() bool { return dropLast(&data.Services, &data.Clipped) })
+	data.Services = truncate(data.Services, maxLookupServices, &data.Clipped)
+	return encodeWithin(of.hash, data, func() bool { return dropLast(&data.Services, &data.Clipped) })
 }
 
-// addressLookup is what the endpoints of a service at an address offer.
-func addressLookup(normal string, l *site.Listing, endpoints []int) *site.AddressLookup {
+// newAddressLookup returns the offers of a service's endpoints at a URL.
+func newAddressLookup(normal string, l *site.Listing, endpoints []int) *site.AddressLookup {
 	a := &site.AddressLookup{Signable: true, Prices: []site.LookupPrice{}, AlsoListed: []string{}}
 	a.URL = clip(normal, lookupURLBytes, &a.Clipped)
-	a.Service = lookupService(l, &a.Clipped)
+	a.Service = newLookupService(l, &a.Clipped)
 	for _, j := range endpoints {
 		e, t := &l.Detail.Endpoints[j], &l.Terms[j]
 		if a.LastSeenAt == nil || e.LastSeenAt.After(a.LastSeenAt.Time) {
@@ -180,18 +187,20 @@ func addressLookup(normal string, l *site.Listing, endpoints []int) *site.Addres
 		}
 		for k, price := range e.Pricing {
 			a.Prices = append(a.Prices, site.LookupPrice{
-				Method: e.Method, Scheme: price.Scheme, NetworkCAIP2: price.NetworkCAIP2, AssetName: price.AssetName, AssetAddress: price.AssetAddress,
-				Price: price.Price, PriceUSD: price.PriceUSD, PayTo: price.PayTo, Since: t.Prices[k].Since,
+				Method: e.Method, Scheme: price.Scheme, NetworkCAIP2: price.NetworkCAIP2, AssetName: price.AssetName,
+				AssetAddress: price.AssetAddress,
+				Price:        price.Price, PriceUSD: price.PriceUSD, PayTo: price.PayTo, Since: t.Prices[k].Since,
 			})
 		}
 	}
 	return a
 }
 
-func lookupService(l *site.Listing, clipped *bool) site.LookupService {
+func newLookupService(l *site.Listing, clipped *bool) site.LookupService {
 	d := &l.Detail
 	of := site.LookupService{
-		Slug: d.Slug, Name: clip(d.Name, lookupNameBytes, clipped), Status: d.Status, Verified: d.Verified, Risk: d.Assessment.Risk.Level,
+		Slug: d.Slug, Name: clip(d.Name, lookupNameBytes, clipped), Status: d.Status, Verified: d.Verified,
+		Risk: d.Assessment.Risk.Level,
 	}
 	if len(l.Changes) > 0 {
 		of.LastChange = &site.LookupChange{Type: l.Changes[0].Type, ObservedAt: l.Changes[0].ObservedAt}
@@ -199,16 +208,18 @@ func lookupService(l *site.Listing, clipped *bool) site.LookupService {
 	return of
 }
 
-// tellRecipient adds one price of an endpoint to what is told of its recipient; again says that the endpoint itself is
-// counted already. Services come by slug.
-func tellRecipient(r *site.RecipientLookup, l *site.Listing, e *site.Endpoint, p site.PricingEntry, signable, again bool) {
+// addPrice adds one price of an endpoint to its recipient. repeated says that the endpoint is already counted. Services
+// must be added by slug.
+func addPrice(r *site.RecipientLookup, l *site.Listing, e *site.Endpoint, p site.PricingEntry, signable,
+	repeated bool) {
 	n := len(r.Services)
 	if n == 0 || r.Services[n-1].Slug != l.Item.Slug {
-		r.Services = append(r.Services, site.RecipientService{LookupService: lookupService(l, &r.Clipped), Signable: true})
+		r.Services = append(r.Services, site.RecipientService{LookupService: newLookupService(l, &r.Clipped),
+			Signable: true})
 		n++
 	}
 	of := &r.Services[n-1]
-	if !again {
+	if !repeated {
 		of.EndpointCount++
 		of.Signable = of.Signable && signable
 	}
@@ -221,8 +232,8 @@ func tellRecipient(r *site.RecipientLookup, l *site.Listing, e *site.Endpoint, p
 	}
 }
 
-// fit encodes a row, dropping parts of its data until its answer has less than site.MaxLookup bytes.
-func fit(hash string, data any, drop func() bool) ([]byte, error) {
+// encodeWithin encodes a row. It calls drop until the answer has less than site.MaxLookup bytes.
+func encodeWithin(hash string, data any, drop func() bool) ([]byte, error) {
 	for {
 		row, err := site.Row(site.LookupRow{Hash: hash, Data: data})
 		if err != nil {
@@ -233,12 +244,12 @@ func fit(hash string, data any, drop func() bool) ([]byte, error) {
 			return row, nil
 		}
 		if !drop() {
-			return nil, fmt.Errorf("its row has %d bytes when all is dropped that may be", size)
+			return nil, fmt.Errorf("encode row: %d bytes without its optional parts, limit %d", size, site.MaxLookup)
 		}
 	}
 }
 
-// dropLast drops the last of a list and says so in clipped; false when there is none.
+// dropLast drops the last row of a list and sets clipped. It returns false if the list is empty.
 func dropLast[T any](list *[]T, clipped *bool) bool {
 	if len(*list) == 0 {
 		return false
@@ -247,17 +258,17 @@ func dropLast[T any](list *[]T, clipped *bool) bool {
 	return true
 }
 
-func atMost[T any](list []T, n int, clipped *bool) []T {
+func truncate[T any](list []T, n int, clipped *bool) []T {
 	if len(list) > n {
 		list, *clipped = list[:n:n], true
 	}
 	return list
 }
 
-// clip cuts text so that its JSON has n bytes at most.
+// clip returns s, cut so that its JSON has at most n bytes. It sets clipped if it cut s.
 func clip(s string, n int, clipped *bool) string {
 	if 6*len(s)+2 <= n {
-		return s // though each byte were an escape
+		return s // even if each byte is escaped
 	}
 	for {
 		line, err := site.Row(s)

@@ -19,17 +19,22 @@ import (
 // shop draws a listing whose texts and lists may have any size.
 func shop(slug string) *rapid.Generator[site.Listing] {
 	return rapid.Custom(func(t *rapid.T) site.Listing {
-		long := rapid.Map(rapid.IntRange(0, 9), func(n int) string { return strings.Repeat("long \"text\"\x01 and 東京 ", n*n) })
+		long := rapid.Map(rapid.IntRange(0, 9), func(n int) string {
+			return strings.Repeat("long \"text\"\x01 and 東京 ", n*n)
+		})
 		l := site.Listing{Item: site.ServiceListItem{Slug: slug, BaseURL: "https://api.acme.test"}}
-		l.ListingDetail = &site.ListingDetail{Detail: site.ServiceDetail{Slug: slug, Name: long.Draw(t, "name"), BaseURL: "https://api.acme.test", Status: site.StatusOnline}}
+		l.ListingDetail = &site.ListingDetail{Detail: site.ServiceDetail{Slug: slug, Name: long.Draw(t, "name"),
+			BaseURL: "https://api.acme.test", Status: site.StatusOnline}}
 		for range rapid.IntRange(0, 6).Draw(t, "endpoints") {
-			e := site.Endpoint{Method: "GET", Path: "/" + rapid.SampledFrom([]string{"a", "b"}).Draw(t, "path") + strings.Repeat("/deep", rapid.IntRange(0, 300).Draw(t, "depth"))}
+			e := site.Endpoint{Method: "GET", Path: "/" + rapid.SampledFrom([]string{"a", "b"}).Draw(t, "path") +
+				strings.Repeat("/deep", rapid.IntRange(0, 300).Draw(t, "depth"))}
 			terms := site.Terms{Reason: long.Draw(t, "reason")}
 			terms.Signable = terms.Reason == ""
 			for range rapid.IntRange(0, 5).Draw(t, "prices") {
 				network := rapid.SampledFrom([]string{"eip155:8453", "x:" + strings.Repeat("1", 30)}).Draw(t, "network")
 				e.Pricing = append(e.Pricing, site.PricingEntry{
-					Scheme: "exact", NetworkCAIP2: &network, Price: "10000", PriceUSD: new("0.01"), AssetAddress: long.Draw(t, "asset"), PayTo: "0xA" + long.Draw(t, "payTo"),
+					Scheme: "exact", NetworkCAIP2: &network, Price: "10000", PriceUSD: new("0.01"),
+					AssetAddress: long.Draw(t, "asset"), PayTo: "0xA" + long.Draw(t, "payTo"),
 				})
 				terms.Prices = append(terms.Prices, site.PricingTerms{})
 			}
@@ -45,7 +50,8 @@ func TestLookupsAreSmall(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := &site.Snapshot{}
-		for _, slug := range []string{"acme", "bolt", "cove", "dale", "echo", "fern"}[:rapid.IntRange(0, 6).Draw(t, "services")] {
+		for _, slug := range []string{"acme", "bolt", "cove", "dale", "echo",
+			"fern"}[:rapid.IntRange(0, 6).Draw(t, "services")] {
 			s.Services = append(s.Services, shop(slug).Draw(t, slug))
 		}
 		addresses, recipients := map[string]bool{}, map[string]bool{}
@@ -63,14 +69,17 @@ func TestLookupsAreSmall(t *testing.T) {
 		}
 		tree, rows := map[string][]byte{}, newLookups(s)
 		for i := range s.Services {
-			rows.survey(i, s.Services[i].Detail.Endpoints)
+			rows.count(i, s.Services[i].Detail.Endpoints)
 		}
 		for i := range s.Services {
 			if err := rows.add(i, &s.Services[i]); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := rows.write(func(name string, data []byte) error { tree[name] = bytes.Clone(data); return nil }); err != nil {
+		if err := rows.write(func(name string, data []byte) error {
+			tree[name] = bytes.Clone(data)
+			return nil
+		}); err != nil {
 			t.Fatal(err)
 		}
 		var index site.LookupIndex
@@ -85,7 +94,9 @@ func TestLookupsAreSmall(t *testing.T) {
 			got := map[string]bool{}
 			for digits, n := range index.Shards(r) {
 				rows, _, err := site.Framing{}.Split(tree[site.LookupShardKey(r, digits)])
-				if err != nil || len(rows) != n || !slices.IsSortedFunc(rows, func(a, b []byte) int { return strings.Compare(site.LookupHash(a), site.LookupHash(b)) }) {
+				if err != nil || len(rows) != n || !slices.IsSortedFunc(rows, func(a, b []byte) int {
+					return strings.Compare(site.LookupHash(a), site.LookupHash(b))
+				}) {
 					t.Fatalf("shard %s: %d rows, %v, in another order than their hashes", digits, len(rows), err)
 				}
 				for _, row := range rows {
@@ -131,17 +142,22 @@ func TestCatalogueIsReadable(t *testing.T) {
 	t.Parallel()
 	base, solana := "eip155:8453", "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp"
 	l := site.Listing{ListingDetail: &site.ListingDetail{
-		Detail: site.ServiceDetail{Name: "A name of more than thirty-two letters", Category: "気象", BaseURL: "https://api.acme.test", Endpoints: []site.Endpoint{{
-			Method: "POST", Path: "/quote", Description: new("One <quote>"), LastSeenAt: site.NewTime(now),
-			Pricing: []site.PricingEntry{
-				{Scheme: "exact", NetworkCAIP2: &base, AssetAddress: "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", Price: "10000", PayTo: "0x209693Bc6afc0C5328bA36FaF03C514EF312287C", MaxTimeoutSeconds: new(30)},
-				{Scheme: "upto", NetworkCAIP2: &solana, AssetAddress: "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v", Price: "7", PayTo: "CKPKJWNdJEqa81x7CkZ14BVPiY6y16Sxs7owznqtWYp5"},
-				{Scheme: "exact", Network: "my-chain", AssetAddress: "0xabc", Price: "7", PayTo: "someone"},
-			},
-		}}},
+		Detail: site.ServiceDetail{Name: "A name of more than thirty-two letters", Category: "気象",
+			BaseURL: "https://api.acme.test", Endpoints: []site.Endpoint{{
+				Method: "POST", Path: "/quote", Description: new("One <quote>"), LastSeenAt: site.NewTime(now),
+				Pricing: []site.PricingEntry{
+					{Scheme: "exact", NetworkCAIP2: &base, AssetAddress: "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+						Price: "10000", PayTo: "0x209693Bc6afc0C5328bA36FaF03C514EF312287C",
+						MaxTimeoutSeconds: new(30)},
+					{Scheme: "upto", NetworkCAIP2: &solana,
+						AssetAddress: "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v", Price: "7",
+						PayTo: "CKPKJWNdJEqa81x7CkZ14BVPiY6y16Sxs7owznqtWYp5"},
+					{Scheme: "exact", Network: "my-chain", AssetAddress: "0xabc", Price: "7", PayTo: "someone"},
+				},
+			}}},
 		Terms: []site.Terms{{Prices: []site.PricingTerms{{Extra: `{"name":"USD Coin","version":"2"}`}, {}, {}}}},
 	}}
-	row, err := site.Row(catalogueItem(&l, &l.Detail.Endpoints[0], &l.Terms[0]))
+	row, err := site.Row(newCatalogueItem(&l, &l.Detail.Endpoints[0], &l.Terms[0]))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,16 +174,20 @@ func TestCatalogueIsReadable(t *testing.T) {
 		if !r.Usable() || r.MaxTimeoutSeconds == nil {
 			t.Fatalf("nobody can pay by %s", r.Raw)
 		}
-		got = append(got, way{r.Scheme, r.NetworkCAIP2, r.Asset, r.Amount, r.PayTo, string(r.Extra), *r.MaxTimeoutSeconds})
+		got = append(got, way{r.Scheme, r.NetworkCAIP2, r.Asset, r.Amount, r.PayTo, string(r.Extra),
+			*r.MaxTimeoutSeconds})
 	}
 	want := []way{
-		{"exact", base, "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", "10000", "0x209693Bc6afc0C5328bA36FaF03C514EF312287C", `{"name":"USD Coin","version":"2"}`, 30},
-		{"upto", solana, "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v", "7", "CKPKJWNdJEqa81x7CkZ14BVPiY6y16Sxs7owznqtWYp5", "", catalogueTimeout},
+		{"exact", base, "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913", "10000",
+			"0x209693Bc6afc0C5328bA36FaF03C514EF312287C", `{"name":"USD Coin","version":"2"}`, 30},
+		{"upto", solana, "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v", "7",
+			"CKPKJWNdJEqa81x7CkZ14BVPiY6y16Sxs7owznqtWYp5", "", catalogueTimeout},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("ways to pay (-want +got):\n%s", diff)
 	}
-	if e.Version != 2 || e.Resource.URL != "https://api.acme.test/quote" || e.Discovery == nil || e.Discovery.Method != "POST" || e.Discovery.MCP {
+	if e.Version != 2 || e.Resource.URL != "https://api.acme.test/quote" || e.Discovery == nil ||
+		e.Discovery.Method != "POST" || e.Discovery.MCP {
 		t.Errorf("version %d, resource %q, discovery %+v", e.Version, e.Resource.URL, e.Discovery)
 	}
 	captured := x402.Capture(x402.Answer{Status: 402, Body: row})
@@ -178,7 +198,8 @@ func TestCatalogueIsReadable(t *testing.T) {
 	if err := json.Unmarshal(row, &item); err != nil {
 		t.Fatal(err)
 	}
-	if item["serviceName"] != "A name of more than thirty-two l" || len(item["tags"].([]any)) != 0 || item["lastUpdated"] != "2026-11-20T12:30:00.000Z" {
+	if item["serviceName"] != "A name of more than thirty-two l" || len(item["tags"].([]any)) != 0 ||
+		item["lastUpdated"] != "2026-11-20T12:30:00.000Z" {
 		t.Errorf("words of the service: %s", row)
 	}
 }

@@ -151,7 +151,9 @@ func (d *described) testDocument(t *testing.T) {
 	}
 	examples := 0
 	for path, item := range d.doc.Paths.Map() {
-		if isCall := slices.ContainsFunc(site.Calls, func(c site.Call) bool { return c.Pattern == "/v1"+path }); isCall {
+		if isCall := slices.ContainsFunc(site.Calls, func(c site.Call) bool {
+			return c.Pattern == "/v1"+path
+		}); isCall {
 			continue // no file of the snapshot
 		}
 		if item.Get == nil || item.Get.Responses.Status(http.StatusOK) == nil {
@@ -280,7 +282,8 @@ func (d *described) checkOf(h http.Handler, path string, r *http.Request) (*http
 	}
 	input := &openapi3filter.ResponseValidationInput{
 		RequestValidationInput: &openapi3filter.RequestValidationInput{
-			Request: r, Route: &routers.Route{Spec: d.doc, Path: path, PathItem: item, Method: http.MethodGet, Operation: item.Get},
+			Request: r, Route: &routers.Route{Spec: d.doc, Path: path, PathItem: item, Method: http.MethodGet,
+				Operation: item.Get},
 		},
 		Status: w.Code, Header: w.Header(), Options: &openapi3filter.Options{IncludeResponseStatus: true},
 	}
@@ -309,7 +312,9 @@ func (d *described) testAnswers(t *testing.T) {
 
 // ask draws a request for a route, and answers the status.
 func (d *described) ask(t *rapid.T, route *site.Route) int {
-	path := variable.ReplaceAllStringFunc(regexp.QuoteMeta(route.Pattern), func(s string) string { return d.segment(t, strings.Trim(s, `\{}`)) })
+	path := variable.ReplaceAllStringFunc(regexp.QuoteMeta(route.Pattern), func(s string) string {
+		return d.segment(t, strings.Trim(s, `\{}`))
+	})
 	path = strings.ReplaceAll(path, `\`, "")
 	valid, query := true, url.Values{}
 	for i := range route.Params {
@@ -336,7 +341,8 @@ func (d *described) segment(t *rapid.T, name string) string {
 	if name == "slug" {
 		return rapid.OneOf(rapid.SampledFrom(d.index.Slugs), rapid.Just("not-there")).Draw(t, name)
 	}
-	return rapid.SampledFrom([]string{"eip155:8453", "0x209693bc6afc0c5328ba36faf03c514ef312287c", strings.Repeat("0f", 32)}).Draw(t, name)
+	return rapid.SampledFrom([]string{"eip155:8453", "0x209693bc6afc0c5328ba36faf03c514ef312287c",
+		strings.Repeat("0f", 32)}).Draw(t, name)
 }
 
 // value draws a value of a parameter, and says whether it may have it.
@@ -349,7 +355,8 @@ func (d *described) value(t *rapid.T, p *site.Param) (string, bool) {
 		v := rapid.SampledFrom(append([]string{"nothing"}, p.Values...)).Draw(t, p.Name)
 		return v, v != "nothing"
 	default:
-		v := rapid.OneOf(rapid.SampledFrom([]string{"AI", "BSE", "a", "quote", d.index.Slugs[0]}), rapid.StringN(1, 101, -1)).Draw(t, p.Name)
+		v := rapid.OneOf(rapid.SampledFrom([]string{"AI", "BSE", "a", "quote", d.index.Slugs[0]}),
+			rapid.StringN(1, 101, -1)).Draw(t, p.Name)
 		return v, len([]rune(v)) <= site.MaxText && !strings.ContainsRune(v, 0)
 	}
 }

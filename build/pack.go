@@ -28,7 +28,7 @@ type writeBlock func(*packWriter) error
 // packWriter writes the blocks of packs one after another. It reuses its rows for each block.
 type packWriter struct {
 	names judge.Names
-	add   func(string, []byte) error
+	add   addFunc
 	all   []site.GlobalCheckEntry
 	own   []site.CheckEntry
 }

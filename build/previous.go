@@ -14,18 +14,19 @@ import (
 
 // previousInputs decides which rendered files a build copies from the previous snapshot.
 //
-// A service's page, feeds, Markdown and badge are a function of the JSON files that it publishes, of its newest change
-// records, of its neighbours shown and of the templates. Where the digest of these is that of the previous snapshot,
-// they are copied packed. Digests of a snapshot stand in the build notes beside it, as sha256sum writes them, with
-// slugs for names. A nil one copies nothing and keeps nothing.
+// A service's page, feeds, Markdown and badge are a function of the JSON files that it publishes, of its newest
+// changes, of the neighbours that its page shows and of the templates. A build stores the digest of these inputs of
+// each service in notes beside the snapshot. The next build copies the rendered files of the services whose digest is
+// the same. Notes have the form of sha256sum's output, with slugs as names. A nil previousInputs copies nothing and
+// stores nothing.
 type previousInputs struct {
-	shown  []byte            // digest of the program and of what the files of every service show
-	before map[string]string // digests of the previous snapshot by slug; empty where nothing may be copied
-	lines  bytes.Buffer      // digests of this one
-	copied int               // services
+	shared  []byte            // digest of the program and of everything that all services' files show
+	digests map[string]string // digests of the previous snapshot by slug; empty if nothing may be copied
+	lines   bytes.Buffer      // notes of this snapshot
+	copied  int               // services whose files were copied
 }
 
-// newPreviousInputs reads the notes of the previous snapshot. It is nil for a program that is not known.
+// newPreviousInputs reads the notes of the previous snapshot. It returns nil if program is empty.
 func newPreviousInputs(b *output.Build, program string, in *render.Surroundings) (*previousInputs, error) {
 	if program == "" {
 		return nil, nil
@@ -34,56 +35,56 @@ func newPreviousInputs(b *output.Build, program string, in *render.Surroundings)
 	if err != nil {
 		return nil, err
 	}
-	x := &previousInputs{before: map[string]string{}}
-	if x.shown, err = shownDigest(program, shown); err != nil {
+	x := &previousInputs{digests: map[string]string{}}
+	if x.shared, err = sharedDigest(program, shown); err != nil {
 		return nil, err
 	}
 	for line := range bytes.Lines(b.Notes()) {
 		if digest, slug, ok := bytes.Cut(bytes.TrimSuffix(line, []byte("\n")), []byte("  ")); ok {
-			x.before[string(slug)] = string(digest)
+			x.digests[string(slug)] = string(digest)
 		}
 	}
 	return x, nil
 }
 
-// shownDigest is the digest of what the files of every service show beside the service, and of the program that
-// renders them.
-func shownDigest(program string, shown render.Shown) ([]byte, error) {
+// sharedDigest returns the digest of the program and of everything that the files of every service show beside the
+// service.
+func sharedDigest(program string, shown render.Shown) ([]byte, error) {
 	data, err := json.Marshal(struct {
 		Program string
 		Shown   render.Shown
 	}{program, shown})
 	if err != nil {
-		return nil, fmt.Errorf("digest what pages show: %w", err)
+		return nil, fmt.Errorf("compute digest of page inputs: %w", err)
 	}
 	sum := sha256.Sum256(data)
 	return sum[:], nil
 }
 
-// digest is the digest of everything that the rendered files of a service are a function of.
+// digest returns the digest of all inputs of the rendered files of a service.
 func (x *previousInputs) digest(published []file, l *site.Listing, neighbours []render.Peer) (string, error) {
 	if x == nil {
 		return "", nil
 	}
 	sum := sha256.New()
-	sum.Write(x.shown)
+	sum.Write(x.shared)
 	for _, f := range published {
 		of := f.Sum()
 		fmt.Fprintf(sum, "%s  %s\n", hex.EncodeToString(of[:]), f.name)
 	}
-	// Packs have the change records that the log's own files lack.
+	// The service's page shows changes that the published log may lack: packs contain them.
 	if err := json.NewEncoder(sum).Encode([]any{l.Changes, neighbours}); err != nil {
 		return "", err
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// same says whether the inputs of a service have the digest that they had in the previous snapshot.
-func (x *previousInputs) same(slug, digest string) bool {
-	return x != nil && x.before[slug] == digest
+// isSame reports whether the inputs of a service have the same digest as in the previous snapshot.
+func (x *previousInputs) isSame(slug, digest string) bool {
+	return x != nil && x.digests[slug] == digest
 }
 
-// copyFiles takes files of the previous snapshot as they are packed there; false unless it has every one.
+// copyFiles returns packed files of the previous snapshot. It returns false if that snapshot lacks any of them.
 func copyFiles(names []string, from tree) ([]file, bool) {
 	files := make([]file, len(names))
 	for i, name := range names {
@@ -96,18 +97,18 @@ func copyFiles(names []string, from tree) ([]file, bool) {
 	return files, true
 }
 
-// keep notes the digest of a service that is in the snapshot.
-func (x *previousInputs) keep(t *job) {
+// record adds the digest of a written service to the notes.
+func (x *previousInputs) record(j *job) {
 	if x == nil {
 		return
 	}
-	if t.copied {
+	if j.copied {
 		x.copied++
 	}
-	fmt.Fprintf(&x.lines, "%s  %s\n", t.digest, t.listing.Item.Slug)
+	fmt.Fprintf(&x.lines, "%s  %s\n", j.digest, j.listing.Item.Slug)
 }
 
-// notes are the notes of this snapshot for the next build, nil for none.
+// notes returns the notes of this snapshot for the next build, nil for none.
 func (x *previousInputs) notes() []byte {
 	if x == nil {
 		return nil
@@ -115,8 +116,8 @@ func (x *previousInputs) notes() []byte {
 	return x.lines.Bytes()
 }
 
-// copies is how many services have copied files.
-func (x *previousInputs) copies() int {
+// copiedServices returns how many services have copied files.
+func (x *previousInputs) copiedServices() int {
 	if x == nil {
 		return 0
 	}

@@ -20,7 +20,7 @@ func TestDigestCoversWhatIsShown(t *testing.T) {
 	shown := new(render.Shown)
 	fill(reflect.ValueOf(shown).Elem(), 0)
 	sum := func(program string) string {
-		d, err := shownDigest(program, *shown)
+		d, err := sharedDigest(program, *shown)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +55,7 @@ func TestDigestCoversTheInputs(t *testing.T) {
 		return &site.Listing{ListingDetail: &site.ListingDetail{Changes: changes}}
 	}
 	one := site.ChangeRecord{Type: site.PriceChanged, ObservedAt: site.NewTime(now), Summary: json.RawMessage("{}")}
-	x := &previousInputs{shown: []byte("shown")}
+	x := &previousInputs{shared: []byte("shown")}
 	seen := map[string]string{}
 	for _, of := range []struct {
 		about      string
@@ -65,7 +65,7 @@ func TestDigestCoversTheInputs(t *testing.T) {
 		neighbours []render.Peer
 	}{
 		{"none", x, nil, with(), nil},
-		{"what is shown", &previousInputs{shown: []byte("other")}, nil, with(), nil},
+		{"what is shown", &previousInputs{shared: []byte("other")}, nil, with(), nil},
 		{"a file", x, published("a", "1"), with(), nil},
 		{"its contents", x, published("a", "2"), with(), nil},
 		{"its name", x, published("b", "1"), with(), nil},

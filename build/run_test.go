@@ -78,7 +78,8 @@ func scratch(t testing.TB) string {
 var moment = time.Date(2026, 11, 20, 12, 30, 0, 0, time.UTC)
 
 func options(now time.Time) build.Options {
-	return build.Options{Now: now, Every: 15 * time.Minute, LogDelay: 2 * time.Minute, Site: render.Site{BaseURL: "https://tollbook.example", Sample: true}}
+	return build.Options{Now: now, Every: 15 * time.Minute, LogDelay: 2 * time.Minute,
+		Site: render.Site{BaseURL: "https://tollbook.example", Sample: true}}
 }
 
 func run(t testing.TB, db *postgres.DB, dir string, o build.Options) build.Report {
@@ -176,7 +177,8 @@ func TestCanceledBuild(t *testing.T) {
 // generate fills the database with n services.
 func generate(t testing.TB, db *postgres.DB, n int) {
 	t.Helper()
-	if _, err := crowd.Load(t.Context(), db, crowd.Options{Services: n, Seed: 1, Moment: moment, Days: 90}); err != nil {
+	if _, err := crowd.Load(t.Context(), db, crowd.Options{Services: n, Seed: 1, Moment: moment,
+		Days: 90}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"tollbook/site/search"
 )
 
-// writeSearch writes a shard for each letter, and each two, that begin a word of some name, and says how many rows each
-// has. Items come by slug; rows are theirs in every list.
-func writeSearch(items []*site.ServiceListItem, rows [][]byte, add func(string, []byte) error) error {
+// writeSearch writes a shard for the first letter, and one for the first two letters, of each word of a name, and the
+// index of shards with their numbers of rows. Items are sorted by slug. rows are the encoded items.
+func writeSearch(items []*site.ServiceListItem, rows [][]byte, add addFunc) error {
 	shards := map[string][][]byte{}
 	for i, item := range items {
 		for _, letters := range search.ShardsOf(item.Name) {
@@ -21,7 +21,8 @@ func writeSearch(items []*site.ServiceListItem, rows [][]byte, add func(string, 
 	for _, letters := range slices.Sorted(maps.Keys(shards)) {
 		lines := shards[letters]
 		index.Shards[letters] = len(lines)
-		if err := addList(site.ShardKey(letters), site.Framing{}, lines, site.TotalMeta{Total: int64(len(lines))}, add); err != nil {
+		if err := addList(site.ShardKey(letters), site.Framing{}, lines, site.TotalMeta{Total: int64(len(lines))},
+			add); err != nil {
 			return err
 		}
 	}

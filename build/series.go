@@ -32,7 +32,7 @@ func buyersCaveat(t *site.Traction) string {
 }
 
 // writeSeries writes the series of a service. Each is one file with all its history.
-func writeSeries(l *site.Listing, put func(string, []byte) error) error {
+func writeSeries(l *site.Listing, put addFunc) error {
 	if err := addSeries("price", l.Item.Slug, l.Prices, priceCaveat, put); err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func writeSeries(l *site.Listing, put func(string, []byte) error) error {
 }
 
 // addSeries adds one series.
-func addSeries[T any](route, slug string, points []T, caveat string, put func(string, []byte) error) error {
+func addSeries[T any](route, slug string, points []T, caveat string, put addFunc) error {
 	q := bare(route, slug).Untrimmed()
 	return addFile(q.Key(), put, func(b []byte) ([]byte, error) {
 		return site.AppendFrameOf(b, q.Route.Framing, points, caveat)

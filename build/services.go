@@ -15,18 +15,18 @@ import (
 	"tollbook/site/postgres"
 )
 
-// readTogether is how many services are read at once, whose facts are small beside their files: a statement costs
-// Postgres as much as some hundred rows.
-const readTogether = 96
+// servicesPerRead is how many services are read by one statement. A statement costs Postgres as much as some hundred
+// rows, and the facts of a service are small beside its files.
+const servicesPerRead = 96
 
-// jobsPerWorker is how many jobs may wait behind a slow one for each worker.
+// jobsPerWorker is how many jobs per worker may wait for a slow job before them.
 const jobsPerWorker = 8
 
-// readFacts reads some of what is known of services into them.
+// readFacts reads some of the facts of services into them.
 type readFacts func([]postgres.ServiceFacts) error
 
-// tree is where the files of a snapshot go, in the order of calls. Pack keeps nothing of data, and several goroutines
-// may call it at once.
+// tree receives the files of a snapshot in the order of calls. Pack does not keep data, and several goroutines may call
+// it at once. Reuse returns a file of the previous snapshot.
 type tree interface {
 	Add(name string, data []byte) error
 	Pack(name string, data []byte) archive.Packed
@@ -40,39 +40,38 @@ type file struct {
 	archive.Packed
 }
 
-// job makes the files of one service: the service's place in the snapshot and, once done is closed, its files and
-// listing.
+// job writes the files of one service. Its files and listing are ready once done is closed.
 type job struct {
-	place   int
+	place   int // of the service in the snapshot
 	files   []file
 	listing site.Listing
-	digest  string // of the inputs of the rendered files; "" where the build keeps none
-	copied  bool   // the rendered files are those of the previous snapshot
+	digest  string // of the inputs of the rendered files; "" if the build has no Program
+	copied  bool   // the rendered files were copied from the previous snapshot
 	done    chan struct{}
 }
 
-// services writes the files of all services and passes each listing to whatever needs it later.
+// services writes the files of all services.
 type services struct {
 	facts    *postgres.Facts
 	judged   *judge.Directory
 	now      time.Time
-	edition  *render.Edition
+	renderer *render.Edition
 	previous *previousInputs
 	to       tree
-	written  func(i int, l *site.Listing) error // called for each service by slug, with everything that is known of it
-	progress func(done, total int)              // nil for none
+	written  func(i int, l *site.Listing) error // called with the listing of each service, by slug
+	progress func(done, total int)              // may be nil
 }
 
-// write reads, judges, renders and packs services on all cores, a service per worker, and adds their files in the order
-// of slugs. Each file is packed as soon as it is written, so that few are in memory unpacked.
+// write reads, judges, renders and packs services on all cores, one service per worker. It adds their files in the
+// order of slugs. Each file is packed as soon as it is written, so that few unpacked files are in memory.
 func (s *services) write(ctx context.Context, endpoints, details readFacts) error {
 	total, workers := len(s.facts.Services), runtime.GOMAXPROCS(0)
 	g, ctx := errgroup.WithContext(ctx)
 	parts, todo, order := make(chan [2]int), make(chan *job), make(chan *job, jobsPerWorker*workers)
 	g.Go(func() error {
 		defer close(parts)
-		for from := 0; from < total; from += readTogether {
-			part := [2]int{from, min(from+readTogether, total)}
+		for from := 0; from < total; from += servicesPerRead {
+			part := [2]int{from, min(from+servicesPerRead, total)}
 			of := s.facts.Services[part[0]:part[1]]
 			if err := endpoints(of); err != nil {
 				return err
@@ -91,11 +90,11 @@ func (s *services) write(ctx context.Context, endpoints, details readFacts) erro
 		defer close(order)
 		for part := range parts {
 			for i := part[0]; i < part[1]; i++ {
-				t := &job{place: i, done: make(chan struct{})}
-				if err := send(ctx, order, t); err != nil {
+				j := &job{place: i, done: make(chan struct{})}
+				if err := send(ctx, order, j); err != nil {
 					return err
 				}
-				if err := send(ctx, todo, t); err != nil {
+				if err := send(ctx, todo, j); err != nil {
 					return err
 				}
 			}
@@ -104,27 +103,27 @@ func (s *services) write(ctx context.Context, endpoints, details readFacts) erro
 	})
 	for range workers {
 		g.Go(func() error {
-			for t := range todo {
-				if err := s.make(t); err != nil {
+			for j := range todo {
+				if err := s.run(j); err != nil {
 					return err // never add an incomplete service
 				}
-				close(t.done)
+				close(j.done)
 			}
 			return nil
 		})
 	}
 	g.Go(func() error {
-		for t := range order {
+		for j := range order {
 			select {
-			case <-t.done:
+			case <-j.done:
 			case <-ctx.Done():
 				return ctx.Err()
 			}
-			if err := s.add(t); err != nil {
+			if err := s.add(j); err != nil {
 				return err
 			}
 			if s.progress != nil {
-				s.progress(t.place+1, total)
+				s.progress(j.place+1, total)
 			}
 		}
 		return ctx.Err()
@@ -142,53 +141,53 @@ func send[T any](ctx context.Context, to chan<- T, v T) error {
 	}
 }
 
-// add adds the files of a finished job and drops what only they show.
-func (s *services) add(t *job) error {
-	for _, f := range t.files {
+// add adds the files of a finished job and drops the facts of its service.
+func (s *services) add(j *job) error {
+	for _, f := range j.files {
 		if err := s.to.AddPacked(f.name, f.Packed); err != nil {
 			return err
 		}
 	}
-	s.previous.keep(t)
-	if err := s.written(t.place, &t.listing); err != nil {
+	s.previous.record(j)
+	if err := s.written(j.place, &j.listing); err != nil {
 		return err
 	}
-	s.judged.Add(t.place, &t.listing)
+	s.judged.Add(j.place, &j.listing)
 	return nil
 }
 
-// make judges a service and packs its files. JSON files are always made anew. The files that are rendered from them
-// are copied from the previous snapshot if their inputs are the same.
-func (s *services) make(t *job) error {
-	t.listing = s.judged.Service(t.place)
-	l, slug := &t.listing, t.listing.Item.Slug
+// run judges a service, writes its JSON files and packs them. It copies the rendered files from the previous snapshot
+// if their inputs are the same. Otherwise it renders them.
+func (s *services) run(j *job) error {
+	j.listing = s.judged.Service(j.place)
+	l, slug := &j.listing, j.listing.Item.Slug
 	put := func(name string, data []byte) error {
-		t.files = append(t.files, file{name, s.to.Pack(name, data)})
+		j.files = append(j.files, file{name, s.to.Pack(name, data)})
 		return nil
 	}
 	if err := writeJSONFiles(l, s.now.UTC().Truncate(24*time.Hour), put); err != nil {
 		return fmt.Errorf("write service %s: %w", slug, err)
 	}
-	neighbours := s.edition.Peers(&l.Item)
+	neighbours := s.renderer.Peers(&l.Item)
 	var err error
-	if t.digest, err = s.previous.digest(t.files, l, neighbours); err != nil {
+	if j.digest, err = s.previous.digest(j.files, l, neighbours); err != nil {
 		return fmt.Errorf("write service %s: %w", slug, err)
 	}
-	if s.previous.same(slug, t.digest) {
+	if s.previous.isSame(slug, j.digest) {
 		var files []file
-		if files, t.copied = copyFiles(render.ServiceKeys(slug), s.to); t.copied {
-			t.files = append(t.files, files...)
+		if files, j.copied = copyFiles(render.ServiceKeys(slug), s.to); j.copied {
+			j.files = append(j.files, files...)
 			return nil
 		}
 	}
-	if err := writeRenderedFiles(l, neighbours, s.edition.Surroundings, put); err != nil {
+	if err := writeRenderedFiles(l, neighbours, s.renderer.Surroundings, put); err != nil {
 		return fmt.Errorf("render service %s: %w", slug, err)
 	}
 	return nil
 }
 
-// jsonFiles writes the JSON files of one service: detail, evidence, uptime by period, its logs and its series.
-func writeJSONFiles(l *site.Listing, today time.Time, put func(string, []byte) error) error {
+// writeJSONFiles writes the JSON files of one service: detail, evidence, uptime by period, logs and series.
+func writeJSONFiles(l *site.Listing, today time.Time, put addFunc) error {
 	slug := l.Item.Slug
 	if err := addJSON(bare("service", slug).Key(), &l.Detail, put); err != nil {
 		return err
@@ -210,22 +209,22 @@ func writeJSONFiles(l *site.Listing, today time.Time, put func(string, []byte) e
 	return writeSeries(l, put)
 }
 
-// renderedFiles writes the files of one service that are rendered from its JSON files: render.ServiceKeys.
-func writeRenderedFiles(l *site.Listing, neighbours []render.Peer, in *render.Surroundings,
-	put func(string, []byte) error) error {
-	told := in.Tell(l)
-	page, err := in.ServicePage(told, neighbours)
+// writeRenderedFiles writes the files of one service that are rendered from its JSON files. render.ServiceKeys names
+// them.
+func writeRenderedFiles(l *site.Listing, neighbours []render.Peer, in *render.Surroundings, put addFunc) error {
+	summary := in.Tell(l)
+	page, err := in.ServicePage(summary, neighbours)
 	if err != nil {
 		return err
 	}
 	if err := put(bare("service-page", l.Item.Slug).Key(), page); err != nil {
 		return err
 	}
-	beside, err := in.ServiceFiles(told)
+	others, err := in.ServiceFiles(summary)
 	if err != nil {
 		return err
 	}
-	for _, f := range beside {
+	for _, f := range others {
 		if err := put(f.Key, f.Bytes); err != nil {
 			return err
 		}

@@ -33,9 +33,10 @@ func TestSiteFactsArrive(t *testing.T) {
 			}
 		}
 	}
-	c := crawl.New(db, crawl.Options{Now: func() time.Time { return moment }, HostGap: time.Microsecond, Hourly: -1}, probe.Options{
-		Routes: []probe.Route{{Domain: sample.Domain, Dial: world.Dial, RootCAs: world.RootCAs()}},
-	})
+	c := crawl.New(db, crawl.Options{Now: func() time.Time { return moment }, HostGap: time.Microsecond, Hourly: -1},
+		probe.Options{
+			Routes: []probe.Route{{Domain: sample.Domain, Dial: world.Dial, RootCAs: world.RootCAs()}},
+		})
 	defer c.Close()
 	if g, err := c.Gather(t.Context()); err != nil || g.Sites != 1 {
 		t.Fatalf("gathered %+v, error %v", g, err)
@@ -60,7 +61,8 @@ func TestSiteFactsArrive(t *testing.T) {
 	}
 	const wantSite = `{"homepage":true,"openapi":true,"pricing":true,"llms_txt":true,"robots":true,"terms":true,"checked_at":"2026-11-20T12:30:00.000Z"}`
 	const wantDomain = `{"age_days":null,"registrar":null,"free_host":false,"created_date":null,"checked_at":null}`
-	if diff := cmp.Diff([]string{wantSite, wantDomain}, []string{string(got.Data.Assessment.Site), string(got.Data.Assessment.Domain)}); diff != "" {
+	if diff := cmp.Diff([]string{wantSite, wantDomain},
+		[]string{string(got.Data.Assessment.Site), string(got.Data.Assessment.Domain)}); diff != "" {
 		t.Errorf("site and domain (-want +got):\n%s", diff)
 	}
 }

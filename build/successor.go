@@ -13,19 +13,19 @@ import (
 	"tollbook/site"
 )
 
-// What may vanish from one snapshot to the next without anybody having taken it off: so many services, or this share of
-// them, whichever is more.
+// From one snapshot to the next, maxVanished services may vanish that the operator did not remove, or one in
+// maxVanishedShare, whichever is more.
 const (
-	vanishMost  = 5
-	vanishShare = 20 // a twentieth
+	maxVanished      = 5
+	maxVanishedShare = 20
 )
 
-// CheckSuccessor says why a snapshot may not follow another: services vanish that the operator did not remove, or what
-// only grows has fallen, as it does when a build has read another database, or half of one.
+// CheckSuccessor returns an error if a snapshot may not follow another: services vanish that the operator did not
+// remove, or a number falls that can only grow. Both happen if a build reads the wrong database or a part of one.
 func CheckSuccessor(before, after archive.Files, removed []string) error {
 	was, err := readJSON[site.Index](before, site.IndexFile)
 	if err != nil {
-		return fmt.Errorf("the snapshot before: %w", err)
+		return fmt.Errorf("read previous snapshot: %w", err)
 	}
 	is, err := readJSON[site.Index](after, site.IndexFile)
 	if err != nil {
@@ -38,8 +38,9 @@ func CheckSuccessor(before, after archive.Files, removed []string) error {
 			vanished = append(vanished, slug)
 		}
 	}
-	if most := max(vanishMost, len(was.Slugs)/vanishShare); len(vanished) > most {
-		return fmt.Errorf("%d of %d services vanish that nobody removed, %s and others; up to %d may", len(vanished), len(was.Slugs),
+	if most := max(maxVanished, len(was.Slugs)/maxVanishedShare); len(vanished) > most {
+		return fmt.Errorf("%d of %d services vanish that nobody removed, among them %s; up to %d may", len(vanished),
+			len(was.Slugs),
 			strings.Join(vanished[:min(3, len(vanished))], ", "), most)
 	}
 	for _, log := range []string{"changes", "checks"} {
@@ -50,14 +51,14 @@ func CheckSuccessor(before, after archive.Files, removed []string) error {
 	return checkTotals(before, after, was.Slugs)
 }
 
-// checkLog holds the numbers of a log's rows, which are never given twice.
+// checkLog checks that the next number of a log does not fall, because numbers are never used twice.
 func checkLog(before, after archive.Files, key string) error {
 	if _, ok := before.Lookup(key); !ok {
 		return nil
 	}
 	was, err := readJSON[site.LogIndex](before, key)
 	if err != nil {
-		return fmt.Errorf("the snapshot before: %w", err)
+		return fmt.Errorf("read previous snapshot: %w", err)
 	}
 	is, err := readJSON[site.LogIndex](after, key)
 	if err != nil {
@@ -69,7 +70,7 @@ func checkLog(before, after archive.Files, key string) error {
 	return nil
 }
 
-// checkTotals holds total_checks of every service that stays.
+// checkTotals checks that total_checks of no service falls.
 func checkTotals(before, after archive.Files, slugs []string) error {
 	for _, slug := range slugs {
 		key := bare("service", slug).Key()
@@ -79,7 +80,7 @@ func checkTotals(before, after archive.Files, slugs []string) error {
 		}
 		was, err := totalChecks(before, key)
 		if err != nil {
-			return fmt.Errorf("the snapshot before: %w", err)
+			return fmt.Errorf("read previous snapshot: %w", err)
 		}
 		is, err := totalChecks(after, key)
 		if err != nil {
@@ -92,8 +93,8 @@ func checkTotals(before, after archive.Files, slugs []string) error {
 	return nil
 }
 
-// totalChecks cuts one number out of a detail, which we wrote ourselves: to parse twenty thousand of them takes
-// seconds. The field's first occurrence is the service's own: what others say of themselves is quoted.
+// totalChecks cuts total_checks out of a detail, because parsing 20,000 details takes seconds. A build wrote the
+// detail, so the first occurrence is the field: quotes in the texts of strangers are escaped.
 func totalChecks(t archive.Files, key string) (int64, error) {
 	data, err := t.ReadFile(key)
 	if err != nil {
@@ -104,7 +105,7 @@ func totalChecks(t archive.Files, key string) (int64, error) {
 	digits := rest[:len(rest)-len(bytes.TrimLeft(rest, "0123456789"))]
 	n, err := strconv.ParseInt(string(digits), 10, 64)
 	if !ok || err != nil {
-		return 0, fmt.Errorf("%s: it says no total_checks", key)
+		return 0, fmt.Errorf("read %s: no total_checks", key)
 	}
 	return n, nil
 }
@@ -120,8 +121,8 @@ func readJSON[T any](t archive.Files, key string) (v T, err error) {
 	return v, nil
 }
 
-// Packs are the hours of the packs that the logs of a snapshot name, in order.
-func Packs(t archive.Tree) ([]string, error) {
+// ListPacks returns the hours of the packs that the logs of a snapshot name, sorted.
+func ListPacks(t archive.Tree) ([]string, error) {
 	hours := map[string]bool{}
 	for _, name := range t.Names() {
 		if !site.IsLog(name) {
@@ -140,8 +141,8 @@ func Packs(t archive.Tree) ([]string, error) {
 	return slices.Sorted(maps.Keys(hours)), nil
 }
 
-// Listed are the ids of the earlier snapshots that a snapshot says are kept.
-func Listed(t archive.Tree) ([]string, error) {
+// ListSnapshots returns the IDs of the previous snapshots that a snapshot lists.
+func ListSnapshots(t archive.Tree) ([]string, error) {
 	list, err := readJSON[site.One[[]site.PublishedSnapshot]](t, bare("snapshots", "").Key())
 	if err != nil {
 		return nil, err

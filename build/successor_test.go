@@ -37,13 +37,17 @@ func packed(t *testing.T, files map[string]string) archive.Tree {
 func listedServices(from, to, checks, next int) map[string]string {
 	var slugs []string
 	files := map[string]string{
-		"v1/changes/log.json": fmt.Sprintf(`{"first":0,"next":%d,"packs":[{"pack":"2026112021","first":0,"last":1}],"types":{"price_changed":{"first":0,"next":1,"packs":[{"pack":"2026112020","first":0,"last":0}]}}}`, next),
-		"v1/checks/log.json":  fmt.Sprintf(`{"first":0,"next":%d,"packs":[{"pack":"2026112023","first":0,"last":0}]}`, next),
+		"v1/changes/log.json": fmt.Sprintf(
+			`{"first":0,"next":%d,"packs":[{"pack":"2026112021","first":0,"last":1}],"types":{"price_changed":{"first":0,"next":1,"packs":[{"pack":"2026112020","first":0,"last":0}]}}}`, next),
+		"v1/checks/log.json": fmt.Sprintf(`{"first":0,"next":%d,"packs":[{"pack":"2026112023","first":0,"last":0}]}`,
+			next),
 	}
 	for i := from; i < to; i++ {
 		slug := fmt.Sprintf("s%04d", i)
 		slugs = append(slugs, `"`+slug+`"`)
-		files["v1/services/"+slug+".json"] = fmt.Sprintf(`{"data":{"slug":"%s","total_checks":%d,"assessment":{"reliability":{"total_checks":%d}}}}`, slug, checks, checks)
+		files["v1/services/"+slug+".json"] = fmt.Sprintf(
+			`{"data":{"slug":"%s","total_checks":%d,"assessment":{"reliability":{"total_checks":%d}}}}`, slug, checks,
+			checks)
 	}
 	files["v1/index.json"] = `{"lists":{},"pages":{},"slugs":[` + strings.Join(slugs, ",") + `]}`
 	return files
@@ -65,12 +69,16 @@ func TestCheckSuccessor(t *testing.T) {
 		{"the same", listedServices(0, 10, 5, 100), listedServices(0, 10, 5, 100), nil, ""},
 		{"more of all", listedServices(0, 10, 5, 100), listedServices(0, 20, 6, 101), nil, ""},
 		{"five of few vanish", listedServices(0, 10, 5, 100), listedServices(5, 10, 5, 100), nil, ""},
-		{"six of few vanish", listedServices(0, 10, 5, 100), listedServices(6, 10, 5, 100), nil, "6 of 10 services vanish that nobody removed, s0000, s0001, s0002 and others; up to 5 may"},
+		{"six of few vanish", listedServices(0, 10, 5, 100), listedServices(6, 10, 5, 100), nil,
+			"6 of 10 services vanish that nobody removed, among them s0000, s0001, s0002; up to 5 may"},
 		{"a twentieth of many vanishes", listedServices(0, 200, 5, 100), listedServices(10, 200, 5, 100), nil, ""},
-		{"more than a twentieth vanishes", listedServices(0, 200, 5, 100), listedServices(11, 200, 5, 100), nil, "11 of 200"},
+		{"more than a twentieth vanishes", listedServices(0, 200, 5, 100), listedServices(11, 200, 5, 100), nil,
+			"11 of 200"},
 		{"the operator removed them", listedServices(0, 200, 5, 100), listedServices(50, 200, 5, 100), removed, ""},
-		{"numbers of the logs fall", listedServices(0, 10, 5, 100), listedServices(0, 10, 5, 99), nil, "v1/changes/log.json: the next number falls from 100 to 99"},
-		{"checks fall", listedServices(0, 10, 5, 100), listedServices(0, 10, 4, 100), nil, "v1/services/s0000.json: total_checks falls from 5 to 4"},
+		{"numbers of the logs fall", listedServices(0, 10, 5, 100), listedServices(0, 10, 5, 99), nil,
+			"v1/changes/log.json: the next number falls from 100 to 99"},
+		{"checks fall", listedServices(0, 10, 5, 100), listedServices(0, 10, 4, 100), nil,
+			"v1/services/s0000.json: total_checks falls from 5 to 4"},
 		{"no index", listedServices(0, 10, 5, 100), map[string]string{"index.html": ""}, nil, "v1/index.json"},
 	} {
 		t.Run(test.about, func(t *testing.T) {
@@ -86,7 +94,7 @@ func TestCheckSuccessor(t *testing.T) {
 // The packs of a snapshot are those that any of its logs names.
 func TestPacks(t *testing.T) {
 	t.Parallel()
-	got, err := build.Packs(packed(t, listedServices(0, 1, 5, 100)))
+	got, err := build.ListPacks(packed(t, listedServices(0, 1, 5, 100)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,8 @@ func list(t testing.TB, db *postgres.DB) {
 	moved := moment.AddDate(0, 0, -10)
 	price := func(slug, payTo string, since time.Time, until *time.Time) postgres.Price {
 		return postgres.Price{
-			EndpointID: postgres.EndpointID(slug, "GET", "/q"), Since: since, Until: until, Scheme: "exact", Network: chainBase, NetworkCAIP2: new(chainBase),
+			EndpointID: postgres.EndpointID(slug, "GET", "/q"), Since: since, Until: until, Scheme: "exact",
+			Network: chainBase, NetworkCAIP2: new(chainBase),
 			Asset: chainUSDC, PayTo: payTo, Amount: "10000", X402Version: 2,
 		}
 	}
@@ -47,7 +48,8 @@ func list(t testing.TB, db *postgres.DB) {
 		"cove": {price("cove", payee(1), created, &moved), price("cove", payee(2), moved, nil)},
 	} {
 		listings = append(listings, postgres.Listing{
-			Slug: slug, Name: slug, BaseURL: "https://" + slug + ".test", Category: "Data", Source: "imported:file", CreatedAt: created,
+			Slug: slug, Name: slug, BaseURL: "https://" + slug + ".test", Category: "Data", Source: "imported:file",
+			CreatedAt: created,
 			Endpoints: []postgres.ListedEndpoint{{Method: "GET", Path: "/q"}},
 		})
 		histories = append(histories, load.History{Slug: slug, Prices: prices, Endpoints: []load.EndpointHistory{
@@ -72,9 +74,12 @@ func settle(t testing.TB, db *postgres.DB) []ledger.Settlement {
 	}
 	tokens := []string{chainUSDC, chainEURC}
 	_, err := db.ImportFacilitators(ctx, []ledger.Facilitator{
-		{ID: "counts", Name: "Counts", WebsiteURL: "https://counts.test", UpstreamStatus: "merged", Settlers: []ledger.Settler{{Network: chainBase, Address: account("a", 1), Tokens: tokens}}},
-		{ID: "x402.rs", Name: "Counts too", WebsiteURL: "https://too.test", UpstreamStatus: "merged", Settlers: []ledger.Settler{{Network: chainBase, Address: account("a", 2), Tokens: tokens}}},
-		{ID: "claims", Name: "Claims", WebsiteURL: "https://claims.test", UpstreamStatus: "pull_request", Settlers: []ledger.Settler{{Network: chainBase, Address: account("a", 3), Tokens: tokens}}},
+		{ID: "counts", Name: "Counts", WebsiteURL: "https://counts.test", UpstreamStatus: "merged",
+			Settlers: []ledger.Settler{{Network: chainBase, Address: account("a", 1), Tokens: tokens}}},
+		{ID: "x402.rs", Name: "Counts too", WebsiteURL: "https://too.test", UpstreamStatus: "merged",
+			Settlers: []ledger.Settler{{Network: chainBase, Address: account("a", 2), Tokens: tokens}}},
+		{ID: "claims", Name: "Claims", WebsiteURL: "https://claims.test", UpstreamStatus: "pull_request",
+			Settlers: []ledger.Settler{{Network: chainBase, Address: account("a", 3), Tokens: tokens}}},
 	})
 	check(err)
 	settlers, err := db.NewSettlers(ctx, chainBase)
@@ -85,11 +90,14 @@ func settle(t testing.TB, db *postgres.DB) []ledger.Settlement {
 	scans, err := db.Scans(ctx, chainBase)
 	check(err)
 	for _, s := range scans {
-		r := ledger.Range{Scan: s.ID, Network: chainBase, First: s.Next, Last: 100_010, Hash: "0xhead", Time: moment.Add(-time.Minute)}
+		r := ledger.Range{Scan: s.ID, Network: chainBase, First: s.Next, Last: 100_010, Hash: "0xhead",
+			Time: moment.Add(-time.Minute)}
 		if s.End != nil {
 			r.Last, r.Hash, r.Time, r.Settlements = *s.End-1, "0xfill", moment.Add(-2*time.Minute), settled
-			r.Seen = []ledger.SeenDay{{Token: chainUSDC, Day: moment.Truncate(24 * time.Hour), Authorizations: 1_000_000}}
-			r.Senders = []ledger.SenderDay{{Sender: account("c", 1), Day: moment.Truncate(24 * time.Hour), Token: chainUSDC, Payments: 7, Amount: "7000000", Recipients: 2}}
+			r.Seen = []ledger.SeenDay{{Token: chainUSDC, Day: moment.Truncate(24 * time.Hour),
+				Authorizations: 1_000_000}}
+			r.Senders = []ledger.SenderDay{{Sender: account("c", 1), Day: moment.Truncate(24 * time.Hour),
+				Token: chainUSDC, Payments: 7, Amount: "7000000", Recipients: 2}}
 		}
 		_, err := db.CommitRanges(ctx, r)
 		check(err)
@@ -108,9 +116,12 @@ func settlements(first time.Time) []ledger.Settlement {
 	for i := range 2000 {
 		by := random.IntN(3)
 		s := ledger.Settlement{
-			Network: chainBase, Block: int64(i * 49), BlockHash: "0x1", Time: first.Add(time.Duration(i) * (moment.Sub(first) / 2000)).Truncate(time.Second),
-			Transaction: fmt.Sprintf("0x%064x", i), LogIndex: i % 3, Facilitator: []string{"counts", "x402.rs", "claims"}[by], Settler: account("a", by+1),
-			Token: chainUSDC, Payer: account("d", random.IntN(9)), Payee: payee(random.IntN(4)), Amount: fmt.Sprint(1 + random.Int64N(3_000_000)), Method: "eip3009",
+			Network: chainBase, Block: int64(i * 49), BlockHash: "0x1",
+			Time:        first.Add(time.Duration(i) * (moment.Sub(first) / 2000)).Truncate(time.Second),
+			Transaction: fmt.Sprintf("0x%064x", i), LogIndex: i % 3,
+			Facilitator: []string{"counts", "x402.rs", "claims"}[by], Settler: account("a", by+1),
+			Token: chainUSDC, Payer: account("d", random.IntN(9)), Payee: payee(random.IntN(4)),
+			Amount: fmt.Sprint(1 + random.Int64N(3_000_000)), Method: "eip3009",
 		}
 		if random.IntN(10) == 0 {
 			s.Token = chainEURC
@@ -180,7 +191,8 @@ func TestTakingsAreARecount(t *testing.T) {
 			n += p.TxCount
 		}
 		if all := got.Data.Assessment.Traction; sum.Cmp(rat(*all.VolumeUSDAllTime)) != 0 || n != *all.TxCountAllTime {
-			t.Errorf("%s: days sum to $%s in %d settlements, all time is $%s in %d", c.slug, sum.FloatString(6), n, *all.VolumeUSDAllTime, *all.TxCountAllTime)
+			t.Errorf("%s: days sum to $%s in %d settlements, all time is $%s in %d", c.slug, sum.FloatString(6), n,
+				*all.VolumeUSDAllTime, *all.TxCountAllTime)
 		}
 		if diff := cmp.Diff(want.buyersByDay(today.AddDate(0, 0, 1-site.BuyersDays)), buyers.Data); diff != "" {
 			t.Errorf("%s: buyers by day (-recount +published):\n%s", c.slug, diff)
@@ -192,7 +204,8 @@ func TestTakingsAreARecount(t *testing.T) {
 	var detail struct{ Data site.FacilitatorDetail }
 	read("v1/facilitators/x402.rs.json", &detail)
 	if want := 3; detail.Data.ServiceCount != want || len(detail.Data.Buyers) != 2 || len(detail.Data.Settlers) != 1 {
-		t.Errorf("x402.rs settles for %d services, has %d rows of buyers, %d settlers; want 3, 2, 1", detail.Data.ServiceCount, len(detail.Data.Buyers), len(detail.Data.Settlers))
+		t.Errorf("x402.rs settles for %d services, has %d rows of buyers, %d settlers; want 3, 2, 1",
+			detail.Data.ServiceCount, len(detail.Data.Buyers), len(detail.Data.Settlers))
 	}
 }
 
@@ -241,7 +254,8 @@ type tally struct {
 func counted(s ledger.Settlement) bool { return s.Token == chainUSDC && s.Facilitator != "claims" }
 
 func recount(list []ledger.Settlement, own func(ledger.Settlement) bool) *tally {
-	c := &tally{usd30: new(big.Rat), payers: map[string]*big.Rat{}, via: map[string]int64{}, days: map[string]map[string]bool{}}
+	c := &tally{usd30: new(big.Rat), payers: map[string]*big.Rat{}, via: map[string]int64{},
+		days: map[string]map[string]bool{}}
 	month := moment.Truncate(24*time.Hour).AddDate(0, 0, -29)
 	for _, s := range list {
 		if !counted(s) || !own(s) {
@@ -279,9 +293,11 @@ func (c *tally) counts() map[string]string {
 	n := len(c.sums)
 	median := new(big.Rat).Add(c.sums[(n-1)/2], c.sums[n/2])
 	return map[string]string{
-		"30 days": fmt.Sprint(c.n30), "all": fmt.Sprint(c.nAll), "buyers": fmt.Sprint(len(c.payers)), "last": site.NewTime(c.last).String(),
+		"30 days": fmt.Sprint(c.n30), "all": fmt.Sprint(c.nAll), "buyers": fmt.Sprint(len(c.payers)),
+		"last":   site.NewTime(c.last).String(),
 		"median": median.Quo(median, big.NewRat(2, 1)).FloatString(7), "most": c.sums[n-1].FloatString(7),
-		"top": new(big.Rat).Quo(c.top(1), c.usd30).FloatString(4), "top 3": new(big.Rat).Quo(c.top(3), c.usd30).FloatString(4), "via": fmt.Sprint(c.via),
+		"top":   new(big.Rat).Quo(c.top(1), c.usd30).FloatString(4),
+		"top 3": new(big.Rat).Quo(c.top(3), c.usd30).FloatString(4), "via": fmt.Sprint(c.via),
 	}
 }
 
@@ -310,9 +326,11 @@ func countsOf(t *site.Traction) map[string]string {
 		via[v.ID] = v.TxCount30d
 	}
 	return map[string]string{
-		"30 days": fmt.Sprint(*t.TxCount30d), "all": fmt.Sprint(*t.TxCountAllTime), "buyers": fmt.Sprint(*t.UniqueBuyers30d), "last": t.LastSettlementAt.String(),
+		"30 days": fmt.Sprint(*t.TxCount30d), "all": fmt.Sprint(*t.TxCountAllTime),
+		"buyers": fmt.Sprint(*t.UniqueBuyers30d), "last": t.LastSettlementAt.String(),
 		"median": rat(*t.MedianSettlement30d).FloatString(7), "most": rat(*t.MaxSettlement30d).FloatString(7),
-		"top": fmt.Sprintf("%.4f", *t.TopBuyerShare30d), "top 3": fmt.Sprintf("%.4f", *t.Top3BuyersShare30d), "via": fmt.Sprint(via),
+		"top": fmt.Sprintf("%.4f", *t.TopBuyerShare30d), "top 3": fmt.Sprintf("%.4f", *t.Top3BuyersShare30d),
+		"via": fmt.Sprint(via),
 	}
 }
 
@@ -327,15 +345,19 @@ func rat(d site.Decimal) *big.Rat {
 // checkCoverage counts the volume of all and its quality again.
 func checkCoverage(t *testing.T, c site.CoverageReport, settled []ledger.Settlement) {
 	t.Helper()
-	all, self := recount(settled, func(ledger.Settlement) bool { return true }), recount(settled, func(s ledger.Settlement) bool { return s.Payer == s.Payee })
+	all, self := recount(settled, func(ledger.Settlement) bool { return true }),
+		recount(settled, func(s ledger.Settlement) bool { return s.Payer == s.Payee })
 	if rat(c.Volume30d.Raw.VolumeUSD).Cmp(all.usd30) != 0 || c.Volume30d.Raw.TxCount != all.n30 ||
 		rat(c.Volume30d.SelfPayment.VolumeUSD).Cmp(self.usd30) != 0 || c.Volume30d.SelfPayment.TxCount != self.n30 {
-		t.Errorf("volume is %+v, want %s in %d, %s in %d of it to themselves", c.Volume30d, all.usd30.FloatString(6), all.n30, self.usd30.FloatString(6), self.n30)
+		t.Errorf("volume is %+v, want %s in %d, %s in %d of it to themselves", c.Volume30d, all.usd30.FloatString(6),
+			all.n30, self.usd30.FloatString(6), self.n30)
 	}
-	if len(c.Networks) != 1 || !c.Networks[0].Measured || *c.Networks[0].Cursor.Block != 100_010 || *c.Networks[0].Cursor.AgeSeconds != 60 || *c.Networks[0].HeadBlock != 100_012 || *c.Networks[0].Filling != 0 {
+	if len(c.Networks) != 1 || !c.Networks[0].Measured || *c.Networks[0].Cursor.Block != 100_010 ||
+		*c.Networks[0].Cursor.AgeSeconds != 60 || *c.Networks[0].HeadBlock != 100_012 || *c.Networks[0].Filling != 0 {
 		t.Errorf("networks are %+v, want Base alone, measured up to block 100010, a minute old", c.Networks)
 	}
-	if len(c.CandidateSettlers) != 1 || c.CandidateSettlers[0].Address != account("c", 1) || *c.CandidateSettlers[0].VolumeUSD != "7" {
+	if len(c.CandidateSettlers) != 1 || c.CandidateSettlers[0].Address != account("c", 1) ||
+		*c.CandidateSettlers[0].VolumeUSD != "7" {
 		t.Errorf("candidates are %+v, want one that moved $7", c.CandidateSettlers)
 	}
 	if c.Operators.ServiceCount != 3 || c.Operators.OperatorCount != 2 {

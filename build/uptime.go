@@ -7,7 +7,7 @@ import (
 )
 
 // writeUptime writes the days of each period. Those of a shorter period are the newest of a longer one.
-func writeUptime(l *site.Listing, today time.Time, put func(string, []byte) error) error {
+func writeUptime(l *site.Listing, today time.Time, put addFunc) error {
 	buffer := buffers.Get().(*[]byte)
 	defer buffers.Put(buffer)
 	rows, used, err := site.RowsOf((*buffer)[:0], l.Uptime)
@@ -31,8 +31,8 @@ func writeUptime(l *site.Listing, today time.Time, put func(string, []byte) erro
 	return nil
 }
 
-// lastDays returns the points of a period. Those of 24h are the UTC days that the last 24 hours touch: today and the day
-// before.
+// lastDays returns the points of a period. Those of 24h are the UTC days that the last 24 hours touch: today and the
+// day before.
 func lastDays(points []site.UptimeDataPoint, period string, today time.Time) []site.UptimeDataPoint {
 	from := today.AddDate(0, 0, 1-site.WindowDays[period])
 	if period == "24h" {

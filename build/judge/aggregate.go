@@ -31,10 +31,10 @@ func (m *mean) value() *float64 {
 	return &v
 }
 
-// group judges which networks and categories there are, by the rows of services.
-func group(s *site.Snapshot) {
-	s.Networks = networks(s.Services)
-	s.Tags = tags(s.Services)
+// groupServices judges which networks and categories there are, by the rows of services.
+func groupServices(s *site.Snapshot) {
+	s.Networks = newNetworks(s.Services)
+	s.Tags = newTags(s.Services)
 	s.Categories = []string{}
 	for _, t := range s.Tags {
 		s.Categories = append(s.Categories, t.Tag)
@@ -44,34 +44,34 @@ func group(s *site.Snapshot) {
 
 // aggregator sums what a directory publishes about all services. Services are added in the order of slugs.
 type aggregator struct {
-	status  statusSummary
-	stats   aggregates
-	settled settledFor
+	status       statusCounter
+	stats        statsCounter
+	facilitators servicesByFacilitator
 }
 
 func newAggregator(s *site.Snapshot) *aggregator {
 	n := len(s.Services)
 	return &aggregator{
-		settled: newSettledFor(s),
-		status:  statusSummary{site.StatusSummary{Total: n, Services: make([]site.StatusService, 0, n)}},
+		facilitators: newServicesByFacilitator(s),
+		status:       statusCounter{site.StatusSummary{Total: n, Services: make([]site.StatusService, 0, n)}},
 	}
 }
 
 func (a *aggregator) add(l *site.Listing) {
 	a.status.add(l)
 	a.stats.add(l)
-	a.settled.add(l)
+	a.facilitators.add(l)
 }
 
 func (a *aggregator) end(s *site.Snapshot, checksPerHour float64) {
 	s.Status, s.Stats = a.status.StatusSummary, a.stats.stats(s, checksPerHour)
-	a.settled.end()
+	a.facilitators.end()
 }
 
-// statusSummary counts services by their states.
-type statusSummary struct{ site.StatusSummary }
+// statusCounter counts services by their states.
+type statusCounter struct{ site.StatusSummary }
 
-func (s *statusSummary) add(l *site.Listing) {
+func (s *statusCounter) add(l *site.Listing) {
 	d := &l.Detail
 	switch d.Status {
 	case site.StatusOnline:
@@ -89,8 +89,8 @@ func (s *statusSummary) add(l *site.Listing) {
 	})
 }
 
-// networks are those of the table on which a listed service takes payment.
-func networks(services []site.Listing) []site.Network {
+// newNetworks are those of the table on which a listed service takes payment.
+func newNetworks(services []site.Listing) []site.Network {
 	count, up := map[string]int{}, map[string]*mean{}
 	for i := range services {
 		for _, abbreviation := range services[i].Item.Networks {
@@ -122,7 +122,7 @@ func networks(services []site.Listing) []site.Network {
 	return out
 }
 
-func tags(services []site.Listing) []site.Tag {
+func newTags(services []site.Listing) []site.Tag {
 	count := map[string]int{}
 	for i := range services {
 		count[services[i].Item.Category]++
@@ -137,14 +137,14 @@ func tags(services []site.Listing) []site.Tag {
 	return out
 }
 
-// aggregates are what the figures of all services are made of.
-type aggregates struct {
+// statsCounter are what the figures of all services are made of.
+type statsCounter struct {
 	up24, up7, response mean
 	endpoints           int
 	prices              []site.Decimal
 }
 
-func (a *aggregates) add(l *site.Listing) {
+func (a *statsCounter) add(l *site.Listing) {
 	d := &l.Detail
 	a.endpoints += d.EndpointCount
 	a.up24.add(d.Uptime.H24)
@@ -160,15 +160,20 @@ func (a *aggregates) add(l *site.Listing) {
 	}
 }
 
-func (a *aggregates) stats(s *site.Snapshot, checksPerHour float64) site.AggregateStats {
+func (a *statsCounter) stats(s *site.Snapshot, checksPerHour float64) site.AggregateStats {
 	st := site.AggregateStats{
-		TotalServices: len(s.Services), TotalNetworks: len(s.Networks), TotalEndpoints: a.endpoints, Networks: []site.StatsNetwork{},
-		AvgUptime24h: a.up24.value(), AvgUptime7d: a.up7.value(), AvgResponseTimeMS: a.response.value(), ChecksPerHour: checksPerHour, Pricing: pricingStats(a.prices),
+		TotalServices: len(s.Services), TotalNetworks: len(s.Networks), TotalEndpoints: a.endpoints,
+		Networks:     []site.StatsNetwork{},
+		AvgUptime24h: a.up24.value(), AvgUptime7d: a.up7.value(), AvgResponseTimeMS: a.response.value(),
+		ChecksPerHour: checksPerHour, Pricing: pricingStats(a.prices),
 	}
 	for _, n := range s.Networks {
-		st.Networks = append(st.Networks, site.StatsNetwork{Abbreviation: n.Abbreviation, ServiceCount: n.ServiceCount, AvgUptime: n.AvgUptime})
+		st.Networks = append(st.Networks, site.StatsNetwork{Abbreviation: n.Abbreviation, ServiceCount: n.ServiceCount,
+			AvgUptime: n.AvgUptime})
 	}
-	slices.SortFunc(st.Networks, func(a, b site.StatsNetwork) int { return cmp.Compare(a.Abbreviation, b.Abbreviation) })
+	slices.SortFunc(st.Networks, func(a, b site.StatsNetwork) int {
+		return cmp.Compare(a.Abbreviation, b.Abbreviation)
+	})
 	return st
 }
 
@@ -180,12 +185,12 @@ func pricingStats(prices []site.Decimal) site.StatsPricing {
 	slices.SortFunc(prices, site.Decimal.Compare)
 	n := len(prices)
 	return site.StatsPricing{
-		AvgPriceUSD: average(prices), MinPriceUSD: &prices[0], MaxPriceUSD: &prices[n-1],
-		MedianPriceUSD: average(prices[(n-1)/2 : n/2+1]),
+		AvgPriceUSD: averagePrice(prices), MinPriceUSD: &prices[0], MaxPriceUSD: &prices[n-1],
+		MedianPriceUSD: averagePrice(prices[(n-1)/2 : n/2+1]),
 	}
 }
 
-func average(prices []site.Decimal) *site.Decimal {
+func averagePrice(prices []site.Decimal) *site.Decimal {
 	sum := new(big.Rat)
 	for _, p := range prices {
 		if r, ok := new(big.Rat).SetString(string(p)); ok {

@@ -13,7 +13,7 @@ import (
 
 // What figures of settlement can't say; it stands beside them in a sentence or two.
 
-const floorCaveat = "Volumes count only USDC settlements through measured facilitators and are a floor."
+const lowerBoundCaveat = "Volumes count only USDC settlements through measured facilitators and are a floor."
 
 // unmeasuredCaveat says why there is no figure.
 func unmeasuredCaveat(status string, off []string) string {
@@ -23,21 +23,23 @@ func unmeasuredCaveat(status string, off []string) string {
 	case site.TractionUnresponsive:
 		return "The service has not answered for 7 days and shares its recipient with others, so what is settled there is told as theirs."
 	}
-	if !slices.ContainsFunc(off, worthSomething) {
-		return "The service is paid only on " + networkNames(off) + ", where money is for tests and worth nothing, so there is no volume to measure."
+	if !slices.ContainsFunc(off, hasValue) {
+		return "The service is paid only on " + networkNames(off) +
+			", where money is for tests and worth nothing, so there is no volume to measure."
 	}
-	return "Settlement on " + networkNames(off) + " is not measured, so nothing is known of the service's volume: unknown is not zero."
+	return "Settlement on " + networkNames(off) +
+		" is not measured, so nothing is known of the service's volume: unknown is not zero."
 }
 
-// worthSomething says whether a network is, as far as is known, no test network.
-func worthSomething(id string) bool {
-	n, known := x402.NetworkByID(id)
-	return !known || n.Mainnet
+// hasValue says whether a network is, as far as is known, no test network.
+func hasValue(id string) bool {
+	n, isKnown := x402.NetworkByID(id)
+	return !isKnown || n.Mainnet
 }
 
 // measuredCaveat says what the figures of 30 days leave out.
 func measuredCaveat(off []string, sharedWith int) string {
-	text := floorCaveat
+	text := lowerBoundCaveat
 	if len(off) > 0 {
 		text += " What it is paid on " + networkNames(off) + " is not measured and not in them."
 	}
@@ -46,7 +48,8 @@ func measuredCaveat(off []string, sharedWith int) string {
 		if sharedWith > 1 {
 			others = fmt.Sprintf("%d other services", sharedWith)
 		}
-		text += " A recipient is shared with " + others + ": its volume is divided among them; counts, buyers and shares are of all that is settled there."
+		text += " A recipient is shared with " + others +
+			": its volume is divided among them; counts, buyers and shares are of all that is settled there."
 	}
 	return text
 }
@@ -60,7 +63,8 @@ func allTimeCaveat(on []string, chains map[string]ledger.ChainFacts) string {
 	for _, id := range on {
 		since = append(since, networkName(id)+" since "+chains[id].MeasuredSince.UTC().Format(time.DateOnly))
 	}
-	return "Measured on " + strings.Join(since, ", ") + "; recipients are those that it named within the last 90 days. What came before, or otherwise, is not in them: they are a floor, never a whole."
+	return "Measured on " + strings.Join(since, ", ") +
+		"; recipients are those that it named within the last 90 days. What came before, or otherwise, is not in them: they are a floor, never a whole."
 }
 
 // networkName is what people call a network, its id where that is not known.

@@ -17,7 +17,8 @@ func (n Names) Change(c postgres.Change) *site.ChangeRecord {
 		return &erased
 	}
 	return &site.ChangeRecord{
-		Slug: service.slug, Name: service.name, Type: c.Type, ObservedAt: site.NewTime(c.ObservedAt), Summary: c.Summary,
+		Slug: service.slug, Name: service.name, Type: c.Type, ObservedAt: site.NewTime(c.ObservedAt),
+		Summary:     c.Summary,
 		OldSnapshot: readEntries(c.OldSnapshot), NewSnapshot: readEntries(c.NewSnapshot),
 	}
 }
@@ -30,8 +31,8 @@ func ChangeTombstone(kind string, at site.Time) site.ChangeRecord {
 	}
 }
 
-// readEntries reads the price entries of a change record. Only this program writes the column; a value that cannot be read
-// gives an empty list.
+// readEntries reads the price entries of a change record. Only this program writes the column; a value that cannot be
+// read gives an empty list.
 func readEntries(text json.RawMessage) []site.SnapshotEntry {
 	list := []site.SnapshotEntry{}
 	if json.Unmarshal(text, &list) != nil || list == nil {

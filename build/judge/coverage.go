@@ -19,34 +19,37 @@ const qualityRule = "Of the last 30 UTC days, today included, over all measured 
 	"Single payer: the rest of what a recipient of at least 50 settlements took, where one payer brings at least 90 of 100 dollars of it. " +
 	"Neither proves that nothing was sold, and who pays from many accounts is in neither."
 
-// coverage judges what is measured on chain and what is not known.
-func coverage(f *postgres.Facts, t *tractions, now time.Time) site.CoverageReport {
+// newCoverage judges what is measured on chain and what is not known.
+func newCoverage(f *postgres.Facts, t *revenueIndex, now time.Time) site.CoverageReport {
 	c := site.CoverageReport{
-		AsOf: site.NewTime(now), Networks: networkCoverage(f, t, now), CandidateSettlers: candidates(f),
+		AsOf: site.NewTime(now), Networks: listNetworks(f, t, now), CandidateSettlers: listCandidates(f),
 		Volume30d: site.VolumeQuality{
-			Raw: site.VolumeSum{VolumeUSD: "0"}, SelfPayment: site.VolumeSum{VolumeUSD: "0"}, SinglePayer: site.VolumeSum{VolumeUSD: "0"},
-			Without: site.VolumeSum{VolumeUSD: "0"}, Rule: qualityRule,
+			Raw: site.VolumeSum{VolumeUSD: "0"}, SelfPayment: site.VolumeSum{VolumeUSD: "0"},
+			SinglePayer: site.VolumeSum{VolumeUSD: "0"},
+			Without:     site.VolumeSum{VolumeUSD: "0"}, Rule: qualityRule,
 		},
-		Operators: operators(f.Services, t.payouts.claims),
+		Operators: groupOperators(f.Services, t.ownership.claims),
 	}
 	if f.Takings == nil {
 		return c
 	}
 	w, v := f.Takings.Whole, &c.Volume30d
-	raw, self, single := dollarsAt(w.USD30d), dollarsAt(w.SelfUSD30d), dollarsAt(w.SinglePayerUSD30d)
+	raw, self, single := usdOrZero(w.USD30d), usdOrZero(w.SelfUSD30d), usdOrZero(w.SinglePayerUSD30d)
 	v.Raw = site.VolumeSum{VolumeUSD: raw.decimal(), TxCount: w.Settlements30d}
 	v.SelfPayment = site.VolumeSum{VolumeUSD: self.decimal(), TxCount: w.SelfSettlements30d}
 	v.SinglePayer = site.VolumeSum{VolumeUSD: single.decimal(), TxCount: w.SinglePayerSettlements30d}
-	v.Without = site.VolumeSum{VolumeUSD: raw.less(self).less(single).decimal(), TxCount: w.Settlements30d - w.SelfSettlements30d - w.SinglePayerSettlements30d}
+	v.Without = site.VolumeSum{VolumeUSD: raw.minus(self).minus(single).decimal(),
+		TxCount: w.Settlements30d - w.SelfSettlements30d - w.SinglePayerSettlements30d}
 	return c
 }
 
-// networkCoverage tells of every network that is read, or on which a service takes payment now.
-func networkCoverage(f *postgres.Facts, t *tractions, now time.Time) []site.NetworkCoverage {
+// listNetworks tells of every network that is read, or on which a service takes payment now.
+func listNetworks(f *postgres.Facts, t *revenueIndex, now time.Time) []site.NetworkCoverage {
 	by := map[string]*site.NetworkCoverage{}
 	of := func(id string) *site.NetworkCoverage {
 		if by[id] == nil {
-			by[id] = &site.NetworkCoverage{Network: shortNetwork(id), NetworkCAIP2: id, Name: networkName(id), Tokens: []site.TokenCoverage{}, Timeseries: []site.VolumePoint{}}
+			by[id] = &site.NetworkCoverage{Network: shortNetwork(id), NetworkCAIP2: id, Name: networkName(id),
+				Tokens: []site.TokenCoverage{}, Timeseries: []site.VolumePoint{}}
 			if n, ok := x402.NetworkByID(id); ok {
 				by[id].IsMainnet = &n.Mainnet
 			}
@@ -55,19 +58,21 @@ func networkCoverage(f *postgres.Facts, t *tractions, now time.Time) []site.Netw
 	}
 	for i := range f.Services {
 		last := ""
-		for _, c := range t.payouts.claims[i] { // by network
+		for _, c := range t.ownership.claims[i] { // by network
 			if c.until.IsZero() && c.network != last {
 				of(c.network).ServiceCount++
 				last = c.network
 			}
 		}
 	}
-	settled := settledOn(f, now)
+	settled := sumByNetwork(f, now)
 	for i := range f.Chains {
 		n := of(f.Chains[i].Network)
-		readChain(n, &f.Chains[i], now)
+		fillChain(n, &f.Chains[i], now)
 		if n.Measured {
-			n.Timeseries = slices.DeleteFunc(series(settled[n.NetworkCAIP2], now), func(p site.VolumePoint) bool { return p.TxCount == 0 })
+			n.Timeseries = slices.DeleteFunc(dailyVolume(settled[n.NetworkCAIP2], now), func(p site.VolumePoint) bool {
+				return p.TxCount == 0
+			})
 		}
 	}
 	list := make([]site.NetworkCoverage, 0, len(by))
@@ -83,28 +88,29 @@ func networkCoverage(f *postgres.Facts, t *tractions, now time.Time) []site.Netw
 	return list
 }
 
-// settledOn is what all measured facilitators settled, by network. What is settled for nothing is in none.
-func settledOn(f *postgres.Facts, now time.Time) map[string]windows {
+// sumByNetwork is what all measured facilitators settled, by network. What is settled for nothing is in none.
+func sumByNetwork(f *postgres.Facts, now time.Time) map[string]windows {
 	by := map[string]windows{}
 	for i := range f.Facilitators {
-		if !measured(&f.Facilitators[i]) {
+		if !isMeasured(&f.Facilitators[i]) {
 			continue
 		}
 		for _, flow := range f.Facilitators[i].Flows {
-			if n, known := x402.NetworkByID(flow.Network); known && !n.Mainnet {
+			if n, isKnown := x402.NetworkByID(flow.Network); isKnown && !n.Mainnet {
 				continue
 			}
 			sum := by[flow.Network]
-			sum.add(flowWindows(flow, now))
+			sum.add(sumWindows(flow, now))
 			by[flow.Network] = sum
 		}
 	}
 	return by
 }
 
-// readChain tells how far a network was read, and what was seen on it.
-func readChain(n *site.NetworkCoverage, c *ledger.ChainFacts, now time.Time) {
-	n.Measured, n.MeasuredSince, n.HeadPolledAt = c.MeasuredSince != nil, timeOrNull(c.MeasuredSince), timeOrNull(c.PolledAt)
+// fillChain tells how far a network was read, and what was seen on it.
+func fillChain(n *site.NetworkCoverage, c *ledger.ChainFacts, now time.Time) {
+	n.Measured, n.MeasuredSince, n.HeadPolledAt = c.MeasuredSince != nil, timeOrNull(c.MeasuredSince),
+		timeOrNull(c.PolledAt)
 	n.Filling = &c.Filling
 	if c.Head > 0 {
 		n.HeadBlock = &c.Head
@@ -119,50 +125,55 @@ func readChain(n *site.NetworkCoverage, c *ledger.ChainFacts, now time.Time) {
 		}
 	}
 	for _, s := range c.Seen {
-		address, name := assetOf(c.Network, s.Token, s.Configured)
-		row := site.TokenCoverage{TokenAddress: address, AssetName: name, Authorizations30d: s.Authorizations, Attributed30d: s.Attributed, Unattributed30d: max(0, s.Authorizations-s.Attributed)}
-		row.UnattributedShare = unattributed(s)
+		address, name := lookupAsset(c.Network, s.Token, s.Configured)
+		row := site.TokenCoverage{TokenAddress: address, AssetName: name, Authorizations30d: s.Authorizations,
+			Attributed30d: s.Attributed, Unattributed30d: max(0, s.Authorizations-s.Attributed)}
+		row.UnattributedShare = unattributedShare(s)
 		n.Tokens = append(n.Tokens, row)
 	}
 	slices.SortFunc(n.Tokens, func(a, b site.TokenCoverage) int { return cmp.Compare(a.TokenAddress, b.TokenAddress) })
 }
 
-// unattributed is the part, 0 to 1, of the authorisations seen in a token that no known settler sent; null without any.
-func unattributed(s ledger.SeenFacts) *float64 {
+// unattributedShare is the part, 0 to 1, of the authorisations seen in a token that no known settler sent; null without
+// any.
+func unattributedShare(s ledger.SeenFacts) *float64 {
 	n := max(0, s.Authorizations-s.Attributed)
 	return ratio(1, usd{0, uint64(n)}, usd{0, uint64(max(0, s.Authorizations))})
 }
 
-// candidates are accounts that send payments to recipients of listed services and are no known settler, most payments
-// first.
-func candidates(f *postgres.Facts) []site.CandidateSettler {
-	known := map[recipient]bool{}
+// listCandidates are accounts that send payments to recipients of listed services and are no known settler, most
+// payments first.
+func listCandidates(f *postgres.Facts) []site.CandidateSettler {
+	settlers := map[recipient]bool{}
 	for i := range f.Facilitators {
 		for _, s := range f.Facilitators[i].Settlers {
-			known[recipient{s.Network, s.Address}] = true
+			settlers[recipient{s.Network, s.Address}] = true
 		}
 	}
 	list := []site.CandidateSettler{}
 	for _, chain := range f.Chains {
 		for _, c := range chain.Candidates {
-			if known[recipient{chain.Network, c.Sender}] {
+			if settlers[recipient{chain.Network, c.Sender}] {
 				continue // since its payments were seen
 			}
-			address, name := assetOf(chain.Network, c.Token, c.Configured)
+			address, name := lookupAsset(chain.Network, c.Token, c.Configured)
 			row := site.CandidateSettler{
-				Network: shortNetwork(chain.Network), NetworkCAIP2: chain.Network, Address: c.Sender, TokenAddress: address, AssetName: name,
-				PaymentCount: c.Payments, RecipientCount: c.Recipients, FirstDay: c.FirstDay.UTC().Format(time.DateOnly), LastDay: c.LastDay.UTC().Format(time.DateOnly),
+				Network: shortNetwork(chain.Network), NetworkCAIP2: chain.Network, Address: c.Sender,
+				TokenAddress: address, AssetName: name,
+				PaymentCount: c.Payments, RecipientCount: c.Recipients,
+				FirstDay: c.FirstDay.UTC().Format(time.DateOnly), LastDay: c.LastDay.UTC().Format(time.DateOnly),
 			}
 			if amount, ok := new(big.Int).SetString(c.Amount, 10); ok {
-				if unit, valued := unitUSD(chain.Network, c.Token, c.Configured); valued {
-					row.VolumeUSD = new((&span{usd: new(big.Rat).SetFrac(amount, unit)}).volume())
+				if unit, valued := unitsPerUSD(chain.Network, c.Token, c.Configured); valued {
+					row.VolumeUSD = new((&settledSum{usd: new(big.Rat).SetFrac(amount, unit)}).decimal())
 				}
 			}
 			list = append(list, row)
 		}
 	}
 	slices.SortFunc(list, func(a, b site.CandidateSettler) int {
-		return cmp.Or(cmp.Compare(b.PaymentCount, a.PaymentCount), cmp.Compare(a.NetworkCAIP2, b.NetworkCAIP2), cmp.Compare(a.Address, b.Address), cmp.Compare(a.TokenAddress, b.TokenAddress))
+		return cmp.Or(cmp.Compare(b.PaymentCount, a.PaymentCount), cmp.Compare(a.NetworkCAIP2, b.NetworkCAIP2),
+			cmp.Compare(a.Address, b.Address), cmp.Compare(a.TokenAddress, b.TokenAddress))
 	})
 	return list[:min(len(list), maxCandidates)]
 }

@@ -1,9 +1,9 @@
 // Package judge turns facts into judgments: status, uptime, compliance, prices, revenue and risk of each service, and
 // the aggregates of a directory.
 //
-// A judgment is a function of facts, options and the time of the build, so a better formula needs a new build and no new
-// crawl. The package reads no files, no database, no network and no clock. Nothing in it may depend on the order of a
-// map.
+// A judgment is a function of facts, options and the time of the build, so a better formula needs a new build and no
+// new crawl. The package reads no files, no database, no network and no clock. Nothing in it may depend on the order of
+// a map.
 package judge
 
 import (
@@ -31,10 +31,10 @@ type Directory struct {
 
 	options   Options
 	facts     *postgres.Facts
-	hours     hours
+	hours     lastHours
 	market    *market
 	claims    [][]claim
-	tractions *tractions
+	revenue   *revenueIndex
 	inFeed    map[string]bool // slugs of services with a record in the feed of changes
 	aggregate *aggregator
 }
@@ -43,8 +43,9 @@ type Directory struct {
 func New(f *postgres.Facts, o Options) *Directory {
 	n := len(f.Services)
 	d := &Directory{
-		Snapshot: &site.Snapshot{Now: site.NewTime(o.Now), Next: site.NewTime(o.Next), Services: make([]site.Listing, n)},
-		options:  o, facts: f, hours: sumHours(f, o.Now), market: newMarket(), claims: make([][]claim, n),
+		Snapshot: &site.Snapshot{Now: site.NewTime(o.Now), Next: site.NewTime(o.Next),
+			Services: make([]site.Listing, n)},
+		options: o, facts: f, hours: sumHours(f, o.Now), market: newMarket(), claims: make([][]claim, n),
 		inFeed: map[string]bool{},
 	}
 	for i := range f.Services {
@@ -58,10 +59,10 @@ func New(f *postgres.Facts, o Options) *Directory {
 func (d *Directory) Survey(from, to int, each func(i int, endpoints []site.Endpoint)) {
 	for i := from; i < to; i++ {
 		f := &d.facts.Services[i]
-		o := offerOf(f, d.options.Now)
-		d.Snapshot.Services[i].Item, _ = list(f, &o, &d.hours.days[i], d.options.Now)
+		o := newOffer(f, d.options.Now)
+		d.Snapshot.Services[i].Item, _ = newItem(f, &o, &d.hours.services[i], d.options.Now)
 		d.market.add(f.Category, &o)
-		d.claims[i] = claimsOf(f, d.options.Now)
+		d.claims[i] = listClaims(f, d.options.Now)
 		if each != nil {
 			each(i, o.endpoints)
 		}
@@ -72,8 +73,8 @@ func (d *Directory) Survey(from, to int, each func(i int, endpoints []site.Endpo
 // Survey of all services.
 func (d *Directory) RevenueQuery() ([]ledger.Recipient, []ledger.CountedFlow) {
 	measured := measuredNetworks(d.facts.Chains)
-	p := newPayouts(d.facts.Services, d.claims, measured, d.options.Now)
-	return p.asked(d.facts.Services, measured), countedFlows(d.facts.Facilitators)
+	p := newOwnership(d.facts.Services, d.claims, measured, d.options.Now)
+	return p.queryRecipients(d.facts.Services, measured), countedFlows(d.facts.Facilitators)
 }
 
 // Prepare judges what depends on all services: the ranks of prices, revenue, logs, facilitators and coverage. It drops
@@ -81,15 +82,15 @@ func (d *Directory) RevenueQuery() ([]ledger.Recipient, []ledger.CountedFlow) {
 func (d *Directory) Prepare() {
 	s, f, now := d.Snapshot, d.facts, d.options.Now
 	d.market.sort()
-	d.tractions = newTractions(f, d.claims, now)
+	d.revenue = newRevenueIndex(f, d.claims, now)
 	s.Checks = globalLog(f)
 	judgeChanges(s, f, now)
 	for _, r := range s.Changes.Feed {
 		d.inFeed[r.Slug] = true
 	}
-	group(s)
-	s.Facilitators = facilitators(f.Facilitators, now)
-	s.Coverage = coverage(f, d.tractions, now)
+	groupServices(s)
+	s.Facilitators = newFacilitators(f.Facilitators, now)
+	s.Coverage = newCoverage(f, d.revenue, now)
 	d.aggregate = newAggregator(s)
 	if f.Takings != nil {
 		f.Takings.Payees = nil
@@ -97,36 +98,37 @@ func (d *Directory) Prepare() {
 	f.Log, f.Changes, f.ChangeLogs, f.Facilitators, f.Chains = postgres.LogFacts{}, nil, nil, nil, nil
 }
 
-// Service judges everything about the ith service, whose facts must be complete. Several goroutines may call it at once.
-func (d *Directory) Service(i int) site.Listing { return complete(d.input(i), d.options.Now) }
+// Service judges everything about the ith service, whose facts must be complete. Several goroutines may call it at
+// once.
+func (d *Directory) Service(i int) site.Listing { return judgeService(d.input(i), d.options.Now) }
 
 // Add adds the ith service to the aggregates and drops its facts. Of its judgments the snapshot keeps the trend and,
 // for the feed of changes, the prices.
 func (d *Directory) Add(i int, l *site.Listing) {
 	d.aggregate.add(l)
-	kept := &d.Snapshot.Services[i]
-	kept.Trend = l.Trend
+	row := &d.Snapshot.Services[i]
+	row.Trend = l.Trend
 	if d.inFeed[l.Item.Slug] {
-		kept.ListingDetail = &site.ListingDetail{Detail: site.ServiceDetail{Slug: l.Item.Slug, Endpoints: l.Detail.Endpoints}}
+		row.ListingDetail = &site.ListingDetail{Detail: site.ServiceDetail{Slug: l.Item.Slug, Endpoints: l.Detail.Endpoints}}
 	}
 	f := &d.facts.Services[i]
 	f.Endpoints, f.Days, f.DaySums, f.Log = nil, nil, nil, postgres.LogFacts{}
 	f.Site, f.Domain, f.Synthesis = nil, nil, nil
 	f.Changes, f.ChangeLogs, f.Records, f.PriceSpans, f.PriceDays = nil, nil, nil, nil, nil
-	d.tractions.release(i)
+	d.revenue.release(i)
 }
 
 // Finish writes the aggregates into the snapshot and drops all other facts.
 func (d *Directory) Finish() {
-	d.aggregate.end(d.Snapshot, d.hours.checks)
+	d.aggregate.end(d.Snapshot, d.hours.checksPerHour)
 	d.facts.Services = nil
 	if d.facts.Takings != nil {
 		d.facts.Takings.Services = nil
 	}
-	d.hours.days, d.market, d.claims, d.tractions, d.inFeed, d.aggregate = nil, nil, nil, nil, nil, nil
+	d.hours.services, d.market, d.claims, d.revenue, d.inFeed, d.aggregate = nil, nil, nil, nil, nil, nil
 }
 
 // Endpoints judges the active endpoints of a service.
 func Endpoints(f *postgres.ServiceFacts, now time.Time) []site.Endpoint {
-	return offerOf(f, now).endpoints
+	return newOffer(f, now).endpoints
 }

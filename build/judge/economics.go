@@ -11,101 +11,103 @@ import (
 
 // market is what the services of each category ask, to place one among the others.
 type market struct {
-	lowest, highest map[string]*prices // by category
+	lowest, highest map[string]*priceList // by category
 }
 
-func newMarket() *market { return &market{map[string]*prices{}, map[string]*prices{}} }
+func newMarket() *market { return &market{map[string]*priceList{}, map[string]*priceList{}} }
 
 func (m *market) add(category string, o *offer) {
 	if o.min == nil {
 		return
 	}
 	if m.lowest[category] == nil {
-		m.lowest[category], m.highest[category] = newPrices(), newPrices()
+		m.lowest[category], m.highest[category] = newPriceList(), newPriceList()
 	}
 	m.lowest[category].add(*o.min)
 	m.highest[category].add(*o.max)
 }
 
 func (m *market) sort() {
-	for _, by := range []map[string]*prices{m.lowest, m.highest} {
+	for _, by := range []map[string]*priceList{m.lowest, m.highest} {
 		for _, p := range by {
 			p.sort()
 		}
 	}
 }
 
-// prices are what services ask: many ask the same.
-type prices struct {
-	asked    map[site.Decimal]int // by how many services
+// priceList are what services ask: many ask the same.
+type priceList struct {
+	counts   map[site.Decimal]int // by how many services
 	services int
 
 	// Once they are sorted:
-	sorted []site.Decimal // ascending, each once
-	below  []int          // services that ask less than each
-	median site.Decimal   // of an even number the upper of the two in the middle
-	far    site.Decimal   // outlierFactor times that
+	sorted  []site.Decimal // ascending, each once
+	cheaper []int          // services that ask less than each
+	median  site.Decimal   // of an even number the upper of the two in the middle
+	outlier site.Decimal   // outlierFactor times that
 }
 
-func newPrices() *prices { return &prices{asked: map[site.Decimal]int{}} }
+func newPriceList() *priceList { return &priceList{counts: map[site.Decimal]int{}} }
 
-func (p *prices) add(price site.Decimal) {
-	p.asked[price]++
+func (p *priceList) add(price site.Decimal) {
+	p.counts[price]++
 	p.services++
 }
 
-func (p *prices) sort() {
-	p.sorted = slices.SortedFunc(maps.Keys(p.asked), site.Decimal.Compare)
-	p.below = make([]int, len(p.sorted))
+func (p *priceList) sort() {
+	p.sorted = slices.SortedFunc(maps.Keys(p.counts), site.Decimal.Compare)
+	p.cheaper = make([]int, len(p.sorted))
 	below := 0
 	for i, price := range p.sorted {
-		p.below[i] = below
+		p.cheaper[i] = below
 		if below <= p.services/2 {
 			p.median = price
 		}
-		below += p.asked[price]
+		below += p.counts[price]
 	}
-	p.far = times(p.median, outlierFactor)
+	p.outlier = multiply(p.median, outlierFactor)
 }
 
 // percentile is 100 × the number of services whose price is strictly lower / the number of other services, to two
 // decimals: 0 for the cheapest; null without a price or another service. The price is itself among them.
-func (p *prices) percentile(price *site.Decimal) *float64 {
+func (p *priceList) percentile(price *site.Decimal) *float64 {
 	if price == nil || p.services < 2 {
 		return nil
 	}
 	i, _ := slices.BinarySearchFunc(p.sorted, *price, site.Decimal.Compare)
-	share := site.Round2(100 * float64(p.below[i]) / float64(p.services-1))
+	share := site.Round2(100 * float64(p.cheaper[i]) / float64(p.services-1))
 	return &share
 }
 
-// standing is where a service's prices stand among those of its category.
-type standing struct {
+// priceRank is where a service's prices stand among those of its category.
+type priceRank struct {
 	Percentile, PercentileMax *float64
 	Outlier                   *site.RiskFlag
 }
 
-func (m *market) standing(category string, o *offer) standing {
+func (m *market) rank(category string, o *offer) priceRank {
 	if o.min == nil {
-		return standing{}
+		return priceRank{}
 	}
 	low, high := m.lowest[category], m.highest[category]
-	return standing{low.percentile(o.min), high.percentile(o.max), flagOutlier(low, o.min, category)}
+	return priceRank{low.percentile(o.min), high.percentile(o.max), flagOutlier(low, o.min, category)}
 }
 
-// economics places a service's prices in its category. Prices are those in dollars of usable rows of active endpoints:
-// price_usd is the lowest, price_max_usd the highest, distinct_price_count how many different ones there are.
-func economics(f *postgres.ServiceFacts, o *offer, s standing, now time.Time) site.Economics {
+// newEconomics places a service's prices in its category. Prices are those in dollars of usable rows of active
+// endpoints: price_usd is the lowest, price_max_usd the highest, distinct_price_count how many different ones there
+// are.
+func newEconomics(f *postgres.ServiceFacts, o *offer, s priceRank, now time.Time) site.Economics {
 	return site.Economics{
-		PriceUSD: o.min, PriceAtomic: o.atomic, PriceMaxUSD: o.max, EndpointCount: len(o.endpoints), DistinctPriceCount: o.distinct,
+		PriceUSD: o.min, PriceAtomic: o.atomic, PriceMaxUSD: o.max, EndpointCount: len(o.endpoints),
+		DistinctPriceCount: o.distinct,
 		CategoryPercentile: s.Percentile, CategoryPercentileMax: s.PercentileMax,
-		Stability: stability(f, now), Model: model(o, free(f, now)),
+		Stability: priceStability(f, now), Model: priceModel(o, isFree(f, now)),
 	}
 }
 
-// model is per-token where the amount of every row is a maximum; else tiered with several prices, flat with one; free
-// without a price where every active endpoint is served without payment; else unknown.
-func model(o *offer, free bool) string {
+// priceModel is per-token where the amount of every row is a maximum; else tiered with several prices, flat with one;
+// free without a price where every active endpoint is served without payment; else unknown.
+func priceModel(o *offer, free bool) string {
 	switch {
 	case o.variable:
 		return "per-token"
@@ -119,8 +121,8 @@ func model(o *offer, free bool) string {
 	return "unknown"
 }
 
-// free says whether there are active endpoints, and the latest conclusive answer of each was served without payment.
-func free(f *postgres.ServiceFacts, now time.Time) bool {
+// isFree says whether there are active endpoints, and the latest conclusive answer of each was served without payment.
+func isFree(f *postgres.ServiceFacts, now time.Time) bool {
 	open := 0
 	for i := range f.Endpoints {
 		e := &f.Endpoints[i]
@@ -138,18 +140,18 @@ func free(f *postgres.ServiceFacts, now time.Time) bool {
 // stabilityDays is the span that stability looks at.
 const stabilityDays = 30
 
-// stability is the share of the last 30 UTC days on which no price of the service moved; null without prices. A price
-// moves when the amount asked by one scheme, network and asset of an endpoint differs from the one before.
-func stability(f *postgres.ServiceFacts, now time.Time) *float64 {
+// priceStability is the share of the last 30 UTC days on which no price of the service moved; null without prices. A
+// price moves when the amount asked by one scheme, network and asset of an endpoint differs from the one before.
+func priceStability(f *postgres.ServiceFacts, now time.Time) *float64 {
 	from := midnight(now).AddDate(0, 0, 1-stabilityDays)
-	moved := map[time.Time]bool{}
+	changed := map[time.Time]bool{}
 	priced := false
 	for _, e := range f.Endpoints {
 		var before []postgres.Price
 		for set := range priceSets(e.Prices) {
 			priced = priced || set[0].Until == nil
-			if !set[0].Since.Before(from) && amountsMoved(before, set) {
-				moved[set[0].Since.UTC().Truncate(24*time.Hour)] = true
+			if !set[0].Since.Before(from) && amountsChanged(before, set) {
+				changed[set[0].Since.UTC().Truncate(24*time.Hour)] = true
 			}
 			before = set
 		}
@@ -157,18 +159,18 @@ func stability(f *postgres.ServiceFacts, now time.Time) *float64 {
 	if !priced {
 		return nil
 	}
-	s := site.Round2(float64(stabilityDays-len(moved)) / stabilityDays)
+	s := site.Round2(float64(stabilityDays-len(changed)) / stabilityDays)
 	return &s
 }
 
-// amountsMoved compares the sets of amounts of each scheme, network and asset that both price sets have.
-func amountsMoved(before, after []postgres.Price) bool {
+// amountsChanged compares the sets of amounts of each scheme, network and asset that both price sets have.
+func amountsChanged(before, after []postgres.Price) bool {
 	type way struct{ scheme, network, asset string }
 	amounts := func(prices []postgres.Price) map[way][]string {
 		by := map[way][]string{}
 		for _, p := range prices {
 			w := way{p.Scheme, p.Network, p.Asset}
-			by[w] = insert(by[w], p.Amount)
+			by[w] = insertSorted(by[w], p.Amount)
 		}
 		return by
 	}
@@ -181,11 +183,11 @@ func amountsMoved(before, after []postgres.Price) bool {
 	return false
 }
 
-// compliance tells what the 14 checks say.
-func compliance(f *postgres.ServiceFacts, got verdict, now time.Time) site.Compliance {
+// newCompliance tells what the 14 checks say.
+func newCompliance(f *postgres.ServiceFacts, got complianceResult, now time.Time) site.Compliance {
 	c := site.Compliance{
 		Grade: got.Grade, Passed: got.Passed, Total: got.Total, Checks: []site.ComplianceCheck{},
-		Staleness: staleness(f, got.noneActive, now),
+		Staleness: newStaleness(f, got.noneActive, now),
 	}
 	for _, k := range got.Checks {
 		c.Checks = append(c.Checks, site.ComplianceCheck{ID: k.ID, Label: k.Label, Pass: k.Pass})
@@ -196,17 +198,19 @@ func compliance(f *postgres.ServiceFacts, got verdict, now time.Time) site.Compl
 	return c
 }
 
-// staleness is how old the judged answers are: captured when the oldest of the active endpoints' newest terms (of all
-// endpoints' where none is active) was received; failing while the last conclusive visit was offline.
-func staleness(f *postgres.ServiceFacts, noneActive bool, now time.Time) site.Staleness {
+// newStaleness is how old the judged answers are: captured when the oldest of the active endpoints' newest terms (of
+// all endpoints' where none is active) was received; failing while the last conclusive visit was offline.
+func newStaleness(f *postgres.ServiceFacts, noneActive bool, now time.Time) site.Staleness {
 	var captured *time.Time
 	for i := range f.Endpoints {
 		e := &f.Endpoints[i]
-		if v := e.Envelope; v != nil && (noneActive || site.IsActive(e.FirstSeenAt, e.LastPaidAt, now)) && (captured == nil || v.ReceivedAt.Before(*captured)) {
+		if v := e.Envelope; v != nil && (noneActive || site.IsActive(e.FirstSeenAt, e.LastPaidAt, now)) &&
+			(captured == nil || v.ReceivedAt.Before(*captured)) {
 			captured = &v.ReceivedAt
 		}
 	}
 	return site.Staleness{
-		ProbeFailing: f.ConsecutiveFailures > 0, LastSuccessAt: timeOrNull(f.LastSuccessAt), EnvelopeCapturedAt: timeOrNull(captured),
+		ProbeFailing: f.ConsecutiveFailures > 0, LastSuccessAt: timeOrNull(f.LastSuccessAt),
+		EnvelopeCapturedAt: timeOrNull(captured),
 	}
 }

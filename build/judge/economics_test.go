@@ -10,9 +10,9 @@ import (
 	"tollbook/site/postgres"
 )
 
-// asked are prices that services ask.
-func asked(list ...site.Decimal) *prices {
-	p := newPrices()
+// pricesOf are prices that services ask.
+func pricesOf(list ...site.Decimal) *priceList {
+	p := newPriceList()
 	for _, price := range list {
 		p.add(price)
 	}
@@ -22,7 +22,7 @@ func asked(list ...site.Decimal) *prices {
 
 func TestPercentile(t *testing.T) {
 	t.Parallel()
-	five := asked("0.5", "0.01", "2", "0.001", "0.01")
+	five := pricesOf("0.5", "0.01", "2", "0.001", "0.01")
 	for _, c := range []struct {
 		price site.Decimal
 		want  *float64
@@ -33,7 +33,7 @@ func TestPercentile(t *testing.T) {
 			t.Errorf("percentile of %s (-want +got):\n%s", c.price, diff)
 		}
 	}
-	if got := asked("0.01").percentile(new(site.Decimal("0.01"))); got != nil {
+	if got := pricesOf("0.01").percentile(new(site.Decimal("0.01"))); got != nil {
 		t.Errorf("percentile of the only price = %v, want null", *got)
 	}
 	if got := five.percentile(nil); got != nil {
@@ -51,14 +51,20 @@ func TestStability(t *testing.T) {
 	}{
 		{"no prices", service(), nil},
 		{"never moved", service(priced(price("100", alice, *ago(60 * day), nil))), new(1.0)},
-		{"moved once", service(priced(price("100", alice, *ago(60 * day), ago(3*day)), price("200", alice, *ago(3 * day), nil))), new(0.97)},
-		{"moved before the 30 days", service(priced(price("100", alice, *ago(60 * day), ago(40*day)), price("200", alice, *ago(40 * day), nil))), new(1.0)},
+		{"moved once",
+			service(priced(price("100", alice, *ago(60 * day), ago(3*day)), price("200", alice, *ago(3 * day), nil))),
+			new(0.97)},
+		{"moved before the 30 days",
+			service(priced(price("100", alice, *ago(60 * day), ago(40*day)), price("200", alice, *ago(40 * day), nil))),
+			new(1.0)},
 		{"two amounts that stay are no other price", service(priced(
 			price("100", alice, *ago(60 * day), ago(3*day)), price("200", alice, *ago(60 * day), ago(3*day)),
 			price("200", bob, *ago(3 * day), nil), price("100", bob, *ago(3 * day), nil))), new(1.0)},
-		{"another recipient is no other price", service(priced(price("100", alice, *ago(60 * day), ago(3*day)), price("100", bob, *ago(3 * day), nil))), new(1.0)},
+		{"another recipient is no other price",
+			service(priced(price("100", alice, *ago(60 * day), ago(3*day)), price("100", bob, *ago(3 * day), nil))),
+			new(1.0)},
 	} {
-		if diff := cmp.Diff(c.want, stability(c.f, now)); diff != "" {
+		if diff := cmp.Diff(c.want, priceStability(c.f, now)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
@@ -79,7 +85,7 @@ func TestModel(t *testing.T) {
 		{offer{}, true, "free"},
 		{offer{}, false, "unknown"},
 	} {
-		if got := model(&test.offer, test.free); got != test.want {
+		if got := priceModel(&test.offer, test.free); got != test.want {
 			t.Errorf("%+v, free %v: %s, want %s", test.offer, test.free, got, test.want)
 		}
 	}

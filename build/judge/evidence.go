@@ -17,9 +17,9 @@ import (
 	"tollbook/site/x402"
 )
 
-// shownBy is what an endpoint has shown, read again from what was kept: its newest terms, else its newest conclusive
-// answer, which may tell why there are none.
-func shownBy(f *postgres.ServiceFacts, e *postgres.EndpointFacts) x402.Evidence {
+// readCapture is what an endpoint has shown, read again from what was kept: its newest terms, else its newest
+// conclusive answer, which may tell why there are none.
+func readCapture(f *postgres.ServiceFacts, e *postgres.EndpointFacts) x402.Evidence {
 	row := x402.Evidence{
 		Endpoint: methodOf(e) + " " + e.Path, URL: f.BaseURL + e.Path, Inconclusive: e.Verdict == nil,
 		HeadFree: e.HeadFree != nil && *e.HeadFree, DeclaredUSD: declaredUSD(e.DeclaredPrice),
@@ -60,31 +60,31 @@ func methodOf(e *postgres.EndpointFacts) string {
 	return e.Method
 }
 
-// verdict is what the 14 checks say of a service.
-type verdict struct {
+// complianceResult is what the 14 checks say of a service.
+type complianceResult struct {
 	x402.Compliance
-	shown      []x402.Evidence // that it is judged by
+	captures   []x402.Evidence // that it is judged by
 	noneActive bool
 }
 
-// judge judges a service by what its active endpoints have shown or, where none is active, all of them, since then all
-// are asked.
-func judge(f *postgres.ServiceFacts, active []x402.Evidence) verdict {
-	v := verdict{shown: active, noneActive: len(active) == 0}
+// judgeCompliance judges a service by what its active endpoints have shown or, where none is active, all of them, since
+// then all are asked.
+func judgeCompliance(f *postgres.ServiceFacts, active []x402.Evidence) complianceResult {
+	v := complianceResult{captures: active, noneActive: len(active) == 0}
 	if v.noneActive {
 		for i := range f.Endpoints {
-			v.shown = append(v.shown, shownBy(f, &f.Endpoints[i]))
+			v.captures = append(v.captures, readCapture(f, &f.Endpoints[i]))
 		}
 	}
-	v.Compliance = x402.Assess(v.shown)
+	v.Compliance = x402.Assess(v.captures)
 	return v
 }
 
-// evidenceOf is what stands behind a service's verdicts and its grade.
-func evidenceOf(f *postgres.ServiceFacts, got verdict, now time.Time) site.Evidence {
+// newEvidence is what stands behind a service's verdicts and its grade.
+func newEvidence(f *postgres.ServiceFacts, got complianceResult, now time.Time) site.Evidence {
 	out := site.Evidence{
 		Slug: f.Slug, Grade: got.Grade, Passed: got.Passed, Total: got.Total,
-		Checks:    EvidenceChecks(got.Checks, slices.ContainsFunc(got.shown, hasTerms)),
+		Checks:    EvidenceChecks(got.Checks, slices.ContainsFunc(got.captures, hasEnvelope)),
 		Warnings:  EvidenceWarnings(got.Warnings[:min(len(got.Warnings), site.EvidenceWarnings)]),
 		Endpoints: []site.EndpointEvidence{}, WarningCount: len(got.Warnings),
 	}
@@ -92,36 +92,38 @@ func evidenceOf(f *postgres.ServiceFacts, got verdict, now time.Time) site.Evide
 	for i := range f.Endpoints {
 		e := &f.Endpoints[i]
 		isActive := site.IsActive(e.FirstSeenAt, e.LastPaidAt, now)
-		if asked := isActive || got.noneActive; asked || cannotBeProbed(e) {
+		if isJudged := isActive || got.noneActive; isJudged || isUnprobeable(e) {
 			var row x402.Evidence
-			if asked {
-				row, next = got.shown[next], next+1
+			if isJudged {
+				row, next = got.captures[next], next+1
 			} else {
-				row = shownBy(f, e)
+				row = readCapture(f, e)
 			}
-			told := endpointEvidence(f, e, row, isActive)
-			if size := sizeOf(&told); size <= left {
+			evidence := newEndpointEvidence(f, e, row, isActive)
+			if size := answerSize(&evidence); size <= left {
 				left -= size
 			} else {
-				strip(&told)
+				stripAnswers(&evidence)
 			}
-			out.Endpoints = append(out.Endpoints, told)
+			out.Endpoints = append(out.Endpoints, evidence)
 		}
 	}
 	return out
 }
 
-func hasTerms(e x402.Evidence) bool { return e.Captured.Envelope != nil }
+func hasEnvelope(e x402.Evidence) bool { return e.Captured.Envelope != nil }
 
-// cannotBeProbed says whether the newest answer of an endpoint wants input that nobody declared.
-func cannotBeProbed(e *postgres.EndpointFacts) bool {
+// isUnprobeable says whether the newest answer of an endpoint wants input that nobody declared.
+func isUnprobeable(e *postgres.EndpointFacts) bool {
 	return e.Class != nil && site.IsUnprobeable(*e.Class)
 }
 
-func endpointEvidence(f *postgres.ServiceFacts, e *postgres.EndpointFacts, shown x402.Evidence, active bool) site.EndpointEvidence {
+func newEndpointEvidence(f *postgres.ServiceFacts, e *postgres.EndpointFacts, shown x402.Evidence,
+	active bool) site.EndpointEvidence {
 	out := site.EndpointEvidence{
-		ID: e.ID.String(), Method: methodOf(e), Path: visible(e.Path), URL: visible(f.BaseURL + e.Path), IsActive: active,
-		Unprobeable: cannotBeProbed(e), Verdict: e.Verdict,
+		ID: e.ID.String(), Method: methodOf(e), Path: replaceInvisible(e.Path), URL: replaceInvisible(f.BaseURL + e.Path),
+		IsActive:    active,
+		Unprobeable: isUnprobeable(e), Verdict: e.Verdict,
 		Protocols: shown.Captured.Protocols, DefectCount: len(shown.Captured.Defects),
 		Defects: EvidenceDefects(shown.Captured.Defects[:min(len(shown.Captured.Defects), site.EvidenceDefects)]),
 	}
@@ -131,16 +133,18 @@ func endpointEvidence(f *postgres.ServiceFacts, e *postgres.EndpointFacts, shown
 	out.HeadFree, out.HeadAskedAt = e.HeadFree, timeOrNull(e.HeadAt)
 	if p := e.DeclaredPrice; p != nil {
 		out.DeclaredPrice = &site.EvidencePrice{
-			Mode: textOrNull(p.Mode), Currency: textOrNull(p.Currency), Amount: textOrNull(p.Amount), Min: textOrNull(p.Min), Max: textOrNull(p.Max),
+			Mode: textOrNull(p.Mode), Currency: textOrNull(p.Currency), Amount: textOrNull(p.Amount),
+			Min: textOrNull(p.Min), Max: textOrNull(p.Max),
 		}
 	}
 	if v := shown.Captured.Envelope; v != nil {
-		out.Captured = &site.EvidenceCaptured{X402Version: v.Version, Channel: string(v.Channel), Decode: v.Decode, Fingerprint: v.Fingerprint()}
+		out.Captured = &site.EvidenceCaptured{X402Version: v.Version, Channel: string(v.Channel), Decode: v.Decode,
+			Fingerprint: v.Fingerprint()}
 	}
-	terms := termsAnswer(e.Envelope)
+	terms := envelopeAnswer(e.Envelope)
 	switch a := e.Answer; {
 	case a != nil:
-		out.Answer, out.Terms = keptAnswer(a), terms
+		out.Answer, out.Terms = storedAnswer(a), terms
 		out.Class, out.Reason = textOrNull(a.Exchange.Class), textOrNull(a.Exchange.Reason)
 	case terms != nil && e.Verdict != nil && (*e.Verdict == "paid" || *e.Verdict == "broken"):
 		out.Answer = terms
@@ -149,42 +153,43 @@ func endpointEvidence(f *postgres.ServiceFacts, e *postgres.EndpointFacts, shown
 		out.Terms = terms // an answer from before answers were kept
 	}
 	if a := e.Inconclusive; a != nil {
-		out.Inconclusive = &site.EvidenceSilence{Class: a.Exchange.Class, Reason: visible(a.Exchange.Reason)}
+		out.Inconclusive = &site.EvidenceSilence{Class: a.Exchange.Class, Reason: replaceInvisible(a.Exchange.Reason)}
 		if a.Exchange.Method != "" {
-			out.Inconclusive.Answer = keptAnswer(a)
+			out.Inconclusive.Answer = storedAnswer(a)
 		}
 	}
 	return out
 }
 
-func termsAnswer(v *postgres.Envelope) *site.EvidenceAnswer {
+func envelopeAnswer(v *postgres.Envelope) *site.EvidenceAnswer {
 	if v == nil {
 		return nil
 	}
-	a := exchanged(v.URL, v.Exchange)
+	a := newAnswer(v.URL, v.Exchange)
 	a.ReceivedAt, a.Status, a.TLSVerified = site.NewTime(v.ReceivedAt), &v.StatusCode, v.TLSVerified
-	a.Headers, a.HeadersClipped = published(v.Header, site.IsEvidenceHeader)
-	a.Body = bodyOf(v.Body, v.Truncated)
+	a.Headers, a.HeadersClipped = publishHeaders(v.Header, site.IsEvidenceHeader)
+	a.Body = newBody(v.Body, v.Truncated)
 	return a
 }
 
-func keptAnswer(k *postgres.Answer) *site.EvidenceAnswer {
-	a := exchanged(k.URL, k.Exchange)
+func storedAnswer(k *postgres.Answer) *site.EvidenceAnswer {
+	a := newAnswer(k.URL, k.Exchange)
 	a.ReceivedAt, a.Status, a.TLSVerified = site.NewTime(k.ReceivedAt), k.StatusCode, k.TLSVerified
-	a.Headers, a.HeadersClipped = published(k.Header, site.IsEvidenceHeader)
-	a.Body = bodyOf(k.Body, k.Truncated)
+	a.Headers, a.HeadersClipped = publishHeaders(k.Header, site.IsEvidenceHeader)
+	a.Body = newBody(k.Body, k.Truncated)
 	return a
 }
 
-// exchanged is an answer's part that is about the way to it.
-func exchanged(address string, x postgres.Exchange) *site.EvidenceAnswer {
+// newAnswer is an answer's part that is about the way to it.
+func newAnswer(address string, x postgres.Exchange) *site.EvidenceAnswer {
 	a := &site.EvidenceAnswer{Redirects: []string{}, ResponseTimeMS: x.ResponseTimeMS}
 	for _, to := range x.Redirects {
-		a.Redirects = append(a.Redirects, visible(to))
+		a.Redirects = append(a.Redirects, replaceInvisible(to))
 	}
 	if x.Method != "" {
-		header, _ := published(x.RequestHeader, nil)
-		a.Request = &site.EvidenceRequest{Method: x.Method, URL: visible(address), Headers: header, Body: bodyOf(x.RequestBody, false)}
+		header, _ := publishHeaders(x.RequestHeader, nil)
+		a.Request = &site.EvidenceRequest{Method: x.Method, URL: replaceInvisible(address), Headers: header,
+			Body: newBody(x.RequestBody, false)}
 	}
 	if p := x.Phases; p != nil {
 		a.PhasesMS = &site.EvidencePhases{DNS: p.DNS, Connect: p.Connect, TLS: p.TLS, FirstByte: p.FirstByte}
@@ -192,8 +197,8 @@ func exchanged(address string, x postgres.Exchange) *site.EvidenceAnswer {
 	return a
 }
 
-// answersOf are all answers that evidence of an endpoint holds.
-func answersOf(e *site.EndpointEvidence) (list []*site.EvidenceAnswer) {
+// listAnswers are all answers that evidence of an endpoint holds.
+func listAnswers(e *site.EndpointEvidence) (list []*site.EvidenceAnswer) {
 	for _, a := range []*site.EvidenceAnswer{e.Answer, e.Terms} {
 		if a != nil {
 			list = append(list, a)
@@ -205,9 +210,9 @@ func answersOf(e *site.EndpointEvidence) (list []*site.EvidenceAnswer) {
 	return list
 }
 
-// sizeOf is the length of the bodies and headers of all answers of an endpoint.
-func sizeOf(e *site.EndpointEvidence) (n int) {
-	for _, a := range answersOf(e) {
+// answerSize is the length of the bodies and headers of all answers of an endpoint.
+func answerSize(e *site.EndpointEvidence) (n int) {
+	for _, a := range listAnswers(e) {
 		n += len(a.Body.Text)
 		for _, values := range a.Headers {
 			for _, v := range values {
@@ -221,9 +226,9 @@ func sizeOf(e *site.EndpointEvidence) (n int) {
 	return n
 }
 
-// strip takes the bodies and headers out of all answers of an endpoint, and says so.
-func strip(e *site.EndpointEvidence) {
-	for _, a := range answersOf(e) {
+// stripAnswers takes the bodies and headers out of all answers of an endpoint, and says so.
+func stripAnswers(e *site.EndpointEvidence) {
+	for _, a := range listAnswers(e) {
 		a.HeadersClipped = slices.Sorted(maps.Keys(a.Headers))
 		a.Headers = map[string][]string{}
 		a.Body = site.EvidenceBody{Encoding: "utf-8", Truncated: true}
@@ -233,12 +238,12 @@ func strip(e *site.EndpointEvidence) {
 	}
 }
 
-// published are the headers that allow lets through, all when it is nil, and the names of those that were clipped.
+// publishHeaders are the headers that allow lets through, all when it is nil, and the names of those that were clipped.
 // Those that may hold terms come first.
-func published(from http.Header, allow func(string) bool) (headers map[string][]string, clipped []string) {
+func publishHeaders(from http.Header, allow func(string) bool) (headers map[string][]string, clipped []string) {
 	headers, clipped = map[string][]string{}, []string{}
 	names := slices.Sorted(maps.Keys(from))
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(headerRank(a), headerRank(b)) })
 	left := site.EvidenceBytes
 	for _, name := range names {
 		if allow != nil && !allow(name) {
@@ -246,42 +251,43 @@ func published(from http.Header, allow func(string) bool) (headers map[string][]
 		}
 		for _, value := range from[name] {
 			if len(value) > left {
-				value = string(whole([]byte(value[:left])))
+				value = string(trimPartialRune([]byte(value[:left])))
 				clipped = append(clipped, name)
 			}
 			left -= len(value)
-			headers[name] = append(headers[name], visible(value))
+			headers[name] = append(headers[name], replaceInvisible(value))
 		}
 	}
 	slices.Sort(clipped)
 	return headers, slices.Compact(clipped)
 }
 
-func rank(header string) int {
+func headerRank(header string) int {
 	if strings.Contains(header, "Payment") || header == "Www-Authenticate" {
 		return 0
 	}
 	return 1
 }
 
-// bodyOf clips a body and writes it as text, or as base64 where it is not UTF-8.
-func bodyOf(body []byte, truncated bool) site.EvidenceBody {
+// newBody clips a body and writes it as text, or as base64 where it is not UTF-8.
+func newBody(body []byte, truncated bool) site.EvidenceBody {
 	if len(body) > site.EvidenceBytes {
 		body, truncated = body[:site.EvidenceBytes], true
 	}
 	text := body
 	if truncated {
-		text = whole(body)
+		text = trimPartialRune(body)
 	}
 	if !utf8.Valid(text) {
-		return site.EvidenceBody{Encoding: "base64", Text: base64.StdEncoding.EncodeToString(body), Truncated: truncated}
+		return site.EvidenceBody{Encoding: "base64", Text: base64.StdEncoding.EncodeToString(body),
+			Truncated: truncated}
 	}
-	shown := visible(string(text))
+	shown := replaceInvisible(string(text))
 	return site.EvidenceBody{Encoding: "utf-8", Text: shown, Truncated: truncated, Cleaned: shown != string(text)}
 }
 
-// whole is b without the part of a character that a cut left at its end.
-func whole(b []byte) []byte {
+// trimPartialRune is b without the part of a character that a cut left at its end.
+func trimPartialRune(b []byte) []byte {
 	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
 		if last := b[len(b)-n:]; utf8.RuneStart(last[0]) {
 			if !utf8.FullRune(last) {
@@ -293,18 +299,19 @@ func whole(b []byte) []byte {
 	return b
 }
 
-// visible replaces what shows nothing, or turns the direction of what does, by U+FFFD. Line breaks and tabs stay.
-func visible(s string) string {
+// replaceInvisible replaces what shows nothing, or turns the direction of what does, by U+FFFD. Line breaks and tabs
+// stay.
+func replaceInvisible(s string) string {
 	plain := true // as most are, and the tables would be slow
 	for i := 0; i < len(s) && plain; i++ {
-		plain = printed(rune(s[i]))
+		plain = isPlain(rune(s[i]))
 	}
 	if plain {
 		return s
 	}
 	return strings.Map(func(r rune) rune {
 		switch {
-		case printed(r):
+		case isPlain(r):
 			return r
 		case unicode.IsControl(r), unicode.In(r, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp):
 			return utf8.RuneError
@@ -313,11 +320,11 @@ func visible(s string) string {
 	}, s)
 }
 
-// printed says whether a character is one that ASCII prints, a line break or a tab.
-func printed(r rune) bool { return r >= ' ' && r <= '~' || r == '\n' || r == '\r' || r == '\t' }
+// isPlain says whether a character is one that ASCII prints, a line break or a tab.
+func isPlain(r rune) bool { return r >= ' ' && r <= '~' || r == '\n' || r == '\r' || r == '\t' }
 
-// moot says whether a failure of a check means nothing where there are no terms: it fails for want of them.
-func moot(id string) bool { return id != "payload_captured" && id != "transport_https" }
+// isMoot says whether a failure of a check means nothing where there are no terms: it fails for want of them.
+func isMoot(id string) bool { return id != "payload_captured" && id != "transport_https" }
 
 // What the codes of evidence mean, put together once.
 var (
@@ -355,7 +362,7 @@ func EvidenceChecks(checks []x402.Check, terms bool) []site.EvidenceCheck {
 		}
 		r := rules()[c.ID]
 		out[i].Expected = &r.Expected
-		if terms || !moot(c.ID) {
+		if terms || !isMoot(c.ID) {
 			out[i].Mend = &r.Mend
 		}
 	}
@@ -366,7 +373,8 @@ func EvidenceChecks(checks []x402.Check, terms bool) []site.EvidenceCheck {
 func EvidenceWarnings(warnings []x402.Warning) []site.EvidenceWarning {
 	out := make([]site.EvidenceWarning, len(warnings))
 	for i, w := range warnings {
-		out[i] = site.EvidenceWarning{Code: w.Code, Meaning: warningMeanings()[w.Code], Endpoint: textOrNull(w.Endpoint), Row: w.Row, Detail: textOrNull(w.Detail)}
+		out[i] = site.EvidenceWarning{Code: w.Code, Meaning: warningMeanings()[w.Code],
+			Endpoint: textOrNull(w.Endpoint), Row: w.Row, Detail: textOrNull(w.Detail)}
 	}
 	return out
 }
@@ -375,7 +383,8 @@ func EvidenceWarnings(warnings []x402.Warning) []site.EvidenceWarning {
 func EvidenceDefects(defects []x402.Defect) []site.EvidenceDefect {
 	out := make([]site.EvidenceDefect, len(defects))
 	for i, d := range defects {
-		out[i] = site.EvidenceDefect{Code: d.Code, Meaning: defectMeanings()[d.Code], Row: d.Row, Detail: textOrNull(d.Detail)}
+		out[i] = site.EvidenceDefect{Code: d.Code, Meaning: defectMeanings()[d.Code], Row: d.Row,
+			Detail: textOrNull(d.Detail)}
 	}
 	return out
 }
@@ -385,6 +394,6 @@ func textOrNull(s string) *string {
 	if s == "" {
 		return nil
 	}
-	s = visible(s)
+	s = replaceInvisible(s)
 	return &s
 }

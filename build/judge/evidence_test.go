@@ -26,15 +26,19 @@ func TestEvidenceBody(t *testing.T) {
 		{"empty", "", false, site.EvidenceBody{Encoding: "utf-8"}},
 		{"text", "{\"a\":\t1}\r\n", false, site.EvidenceBody{Encoding: "utf-8", Text: "{\"a\":\t1}\r\n"}},
 		{"markup stays", "<script>", false, site.EvidenceBody{Encoding: "utf-8", Text: "<script>"}},
-		{"cut where it was received", "half a senten", true, site.EvidenceBody{Encoding: "utf-8", Text: "half a senten", Truncated: true}},
+		{"cut where it was received", "half a senten", true,
+			site.EvidenceBody{Encoding: "utf-8", Text: "half a senten", Truncated: true}},
 		{"as long as may be", full, false, site.EvidenceBody{Encoding: "utf-8", Text: full}},
 		{"longer", full + "y", false, site.EvidenceBody{Encoding: "utf-8", Text: full, Truncated: true}},
-		{"cut within a character", full[1:] + "é", false, site.EvidenceBody{Encoding: "utf-8", Text: full[1:], Truncated: true}},
-		{"control, direction and marks", "a\x00b\u202ec\ufeffd\x1b[2J", false, site.EvidenceBody{Encoding: "utf-8", Text: "a\ufffdb\ufffdc\ufffdd\ufffd[2J", Cleaned: true}},
+		{"cut within a character", full[1:] + "é", false,
+			site.EvidenceBody{Encoding: "utf-8", Text: full[1:], Truncated: true}},
+		{"control, direction and marks", "a\x00b\u202ec\ufeffd\x1b[2J", false,
+			site.EvidenceBody{Encoding: "utf-8", Text: "a\ufffdb\ufffdc\ufffdd\ufffd[2J", Cleaned: true}},
 		{"not UTF-8", "a\xffb", false, site.EvidenceBody{Encoding: "base64", Text: "Yf9i"}},
-		{"half a character at an end that is the end", "a\xc3", false, site.EvidenceBody{Encoding: "base64", Text: "YcM="}},
+		{"half a character at an end that is the end", "a\xc3", false,
+			site.EvidenceBody{Encoding: "base64", Text: "YcM="}},
 	} {
-		if diff := cmp.Diff(test.want, bodyOf([]byte(test.body), test.truncated)); diff != "" {
+		if diff := cmp.Diff(test.want, newBody([]byte(test.body), test.truncated)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
 		}
 	}
@@ -43,15 +47,17 @@ func TestEvidenceBody(t *testing.T) {
 func TestPublishedHeaders(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("A", site.EvidenceBytes)
-	got, clipped := published(http.Header{
+	got, clipped := publishHeaders(http.Header{
 		"Set-Cookie": {"session=1"}, "X-Request-Id": {"42"}, "Authorization": {"x"}, "Server": {"a\x1bb"},
 		"Payment-Required": {"C"}, "Content-Type": {"text/html", "text/plain"},
 	}, site.IsEvidenceHeader)
-	want := map[string][]string{"Server": {"a\ufffdb"}, "Payment-Required": {"C"}, "Content-Type": {"text/html", "text/plain"}}
+	want := map[string][]string{"Server": {"a\ufffdb"}, "Payment-Required": {"C"},
+		"Content-Type": {"text/html", "text/plain"}}
 	if diff := cmp.Diff(want, got); diff != "" || len(clipped) > 0 {
 		t.Errorf("headers, clipped %v (-want +got):\n%s", clipped, diff)
 	}
-	got, clipped = published(http.Header{"Allow": {"GET"}, "Payment-Required": {long[1:], "CD", "E"}}, site.IsEvidenceHeader)
+	got, clipped = publishHeaders(http.Header{"Allow": {"GET"}, "Payment-Required": {long[1:], "CD", "E"}},
+		site.IsEvidenceHeader)
 	want = map[string][]string{"Allow": {""}, "Payment-Required": {long[1:], "C", ""}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("long headers (-want +got):\n%s", diff)
@@ -67,17 +73,20 @@ func TestEndpointEvidence(t *testing.T) {
 	envelope := &postgres.Envelope{
 		ReceivedAt: *ago(2 * time.Hour), Method: "GET", URL: "https://acme.test/a", StatusCode: 402, TLSVerified: true,
 		Header: http.Header{"Content-Type": {"application/json"}}, Body: []byte(`{"x402Version":1,"accepts":[]}`),
-		Exchange: postgres.Exchange{Class: "paid_broken", Reason: "asks", Method: "GET", RequestHeader: http.Header{"User-Agent": {"Tollbook/1"}}},
+		Exchange: postgres.Exchange{Class: "paid_broken", Reason: "asks", Method: "GET",
+			RequestHeader: http.Header{"User-Agent": {"Tollbook/1"}}},
 	}
 	answer := func(conclusive bool, status int, class string) *postgres.Answer {
-		a := &postgres.Answer{Conclusive: conclusive, ReceivedAt: *ago(time.Hour), Method: "GET", URL: "https://acme.test/a",
+		a := &postgres.Answer{Conclusive: conclusive, ReceivedAt: *ago(time.Hour), Method: "GET",
+			URL:      "https://acme.test/a",
 			Exchange: postgres.Exchange{Class: class, Reason: "because", Method: "GET"}}
 		if status != 0 {
 			a.StatusCode = &status
 		}
 		return a
 	}
-	unsent := &postgres.Answer{Exchange: postgres.Exchange{Class: "needs_input", Reason: "the address has a placeholder, {x}"}}
+	unsent := &postgres.Answer{Exchange: postgres.Exchange{Class: "needs_input",
+		Reason: "the address has a placeholder, {x}"}}
 	type seen struct {
 		Unprobeable          bool
 		Class, Answer, Terms string // of the answers: status, or "none"; "" for null
@@ -91,19 +100,26 @@ func TestEndpointEvidence(t *testing.T) {
 		want           seen
 	}{
 		{"never asked", "", "", postgres.EndpointFacts{}, seen{}},
-		{"a 402", "broken", "paid_broken", postgres.EndpointFacts{Envelope: envelope}, seen{Class: "paid_broken", Answer: "402", Judged: true}},
-		{"a 500 after it", "failed", "server_error", postgres.EndpointFacts{Envelope: envelope, Answer: answer(true, 500, "server_error")},
+		{"a 402", "broken", "paid_broken", postgres.EndpointFacts{Envelope: envelope},
+			seen{Class: "paid_broken", Answer: "402", Judged: true}},
+		{"a 500 after it", "failed", "server_error",
+			postgres.EndpointFacts{Envelope: envelope, Answer: answer(true, 500, "server_error")},
 			seen{Class: "server_error", Answer: "500", Terms: "402", Judged: true}},
-		{"no answer after it", "failed", "unreachable", postgres.EndpointFacts{Envelope: envelope, Answer: answer(true, 0, "unreachable")},
+		{"no answer after it", "failed", "unreachable",
+			postgres.EndpointFacts{Envelope: envelope, Answer: answer(true, 0, "unreachable")},
 			seen{Class: "unreachable", Answer: "none", Terms: "402", Judged: true}},
-		{"a bot filter after it", "broken", "challenge", postgres.EndpointFacts{Envelope: envelope, Inconclusive: answer(false, 403, "challenge")},
+		{"a bot filter after it", "broken", "challenge",
+			postgres.EndpointFacts{Envelope: envelope, Inconclusive: answer(false, 403, "challenge")},
 			seen{Class: "paid_broken", Answer: "402", Inconclusive: "challenge", Reply: "403", Judged: true}},
-		{"all three", "failed", "rate_limited", postgres.EndpointFacts{Envelope: envelope, Answer: answer(true, 404, "gone"), Inconclusive: answer(false, 429, "rate_limited")},
+		{"all three", "failed", "rate_limited", postgres.EndpointFacts{Envelope: envelope,
+			Answer: answer(true, 404, "gone"), Inconclusive: answer(false, 429, "rate_limited")},
 			seen{Class: "gone", Answer: "404", Terms: "402", Inconclusive: "rate_limited", Reply: "429", Judged: true}},
 		{"wants input", "", "needs_input", postgres.EndpointFacts{Inconclusive: answer(false, 422, "needs_input")},
 			seen{Unprobeable: true, Inconclusive: "needs_input", Reply: "422"}},
-		{"a placeholder: nothing was sent", "", "needs_input", postgres.EndpointFacts{Inconclusive: unsent}, seen{Unprobeable: true, Inconclusive: "needs_input"}},
-		{"failed before answers were kept", "failed", "", postgres.EndpointFacts{Envelope: envelope}, seen{Terms: "402", Judged: true}},
+		{"a placeholder: nothing was sent", "", "needs_input", postgres.EndpointFacts{Inconclusive: unsent},
+			seen{Unprobeable: true, Inconclusive: "needs_input"}},
+		{"failed before answers were kept", "failed", "", postgres.EndpointFacts{Envelope: envelope},
+			seen{Terms: "402", Judged: true}},
 	} {
 		if test.verdict != "" {
 			test.e.Verdict = &test.verdict
@@ -112,7 +128,7 @@ func TestEndpointEvidence(t *testing.T) {
 			test.e.Class = &test.class
 		}
 		f := service(test.e)
-		got := endpointEvidence(f, &f.Endpoints[0], shownBy(f, &f.Endpoints[0]), true)
+		got := newEndpointEvidence(f, &f.Endpoints[0], readCapture(f, &f.Endpoints[0]), true)
 		status := func(a *site.EvidenceAnswer) string {
 			switch {
 			case a == nil:
@@ -123,7 +139,8 @@ func TestEndpointEvidence(t *testing.T) {
 			text, _ := json.Marshal(a.Status)
 			return string(text)
 		}
-		s := seen{Unprobeable: got.Unprobeable, Answer: status(got.Answer), Terms: status(got.Terms), Judged: got.Captured != nil}
+		s := seen{Unprobeable: got.Unprobeable, Answer: status(got.Answer), Terms: status(got.Terms),
+			Judged: got.Captured != nil}
 		if got.Class != nil {
 			s.Class = *got.Class
 		}
@@ -141,20 +158,21 @@ func TestEndpointEvidence(t *testing.T) {
 func TestEvidenceNamesUnprobeableEndpoints(t *testing.T) {
 	t.Parallel()
 	old := func(path, class string) postgres.EndpointFacts {
-		e := postgres.EndpointFacts{Endpoint: postgres.Endpoint{Path: path, FirstSeenAt: *ago(900 * time.Hour), Class: &class}}
+		e := postgres.EndpointFacts{Endpoint: postgres.Endpoint{Path: path, FirstSeenAt: *ago(900 * time.Hour),
+			Class: &class}}
 		return e
 	}
 	fresh := postgres.EndpointFacts{Endpoint: postgres.Endpoint{Path: "/c", FirstSeenAt: *ago(time.Hour)}}
 	f := service(old("/a/{x}", "needs_input"), old("/b", "gone"), fresh)
-	got := evidenceOf(f, judge(f, evidence(f, now)), now)
-	var told []string
+	got := newEvidence(f, judgeCompliance(f, activeCaptures(f, now)), now)
+	var listed []string
 	for _, e := range got.Endpoints {
-		told = append(told, e.Method+" "+e.Path)
+		listed = append(listed, e.Method+" "+e.Path)
 		if e.IsActive != (e.Path == "/c") || e.Unprobeable == e.IsActive {
 			t.Errorf("%s: active %v, unprobeable %v", e.Path, e.IsActive, e.Unprobeable)
 		}
 	}
-	if diff := cmp.Diff([]string{"GET /a/{x}", "GET /c"}, told); diff != "" {
+	if diff := cmp.Diff([]string{"GET /a/{x}", "GET /c"}, listed); diff != "" {
 		t.Errorf("endpoints (-want +got):\n%s", diff)
 	}
 	if got.Grade != "unknown" {
@@ -174,14 +192,16 @@ func TestEvidenceIsBounded(t *testing.T) {
 	}
 	var endpoints []postgres.EndpointFacts
 	for i := range 200 {
-		a := &postgres.Answer{StatusCode: new(500), Header: header, Body: body[:site.EvidenceBytes], Truncated: true, Exchange: postgres.Exchange{Method: "POST", RequestBody: body}}
+		a := &postgres.Answer{StatusCode: new(500), Header: header, Body: body[:site.EvidenceBytes], Truncated: true,
+			Exchange: postgres.Exchange{Method: "POST", RequestBody: body}}
 		endpoints = append(endpoints, postgres.EndpointFacts{
-			Endpoint: postgres.Endpoint{Method: "GET", Path: fmt.Sprintf("/%03d", i), Verdict: new("failed"), FirstSeenAt: *ago(time.Hour)},
+			Endpoint: postgres.Endpoint{Method: "GET", Path: fmt.Sprintf("/%03d", i), Verdict: new("failed"),
+				FirstSeenAt: *ago(time.Hour)},
 			Envelope: &postgres.Envelope{StatusCode: 402, Header: header, Body: body}, Answer: a, Inconclusive: a,
 		})
 	}
 	f := service(endpoints...)
-	got := evidenceOf(f, judge(f, evidence(f, now)), now)
+	got := newEvidence(f, judgeCompliance(f, activeCaptures(f, now)), now)
 	data, err := json.Marshal(got)
 	if err != nil {
 		t.Fatal(err)
@@ -190,10 +210,13 @@ func TestEvidenceIsBounded(t *testing.T) {
 		t.Errorf("evidence of %d endpoints has %d bytes", len(got.Endpoints), len(data))
 	}
 	first, last := got.Endpoints[0], got.Endpoints[199]
-	if first.Answer.Body.Text == "" || !first.Answer.Body.Truncated || first.DefectCount <= len(first.Defects) || got.WarningCount <= len(got.Warnings) {
-		t.Errorf("the first endpoint shows %d bytes and %d of %d defects; %d of %d warnings", len(first.Answer.Body.Text), len(first.Defects), first.DefectCount, len(got.Warnings), got.WarningCount)
+	if first.Answer.Body.Text == "" || !first.Answer.Body.Truncated || first.DefectCount <= len(first.Defects) ||
+		got.WarningCount <= len(got.Warnings) {
+		t.Errorf("the first endpoint shows %d bytes and %d of %d defects; %d of %d warnings",
+			len(first.Answer.Body.Text), len(first.Defects), first.DefectCount, len(got.Warnings), got.WarningCount)
 	}
-	if last.Answer.Body.Text != "" || !last.Answer.Body.Truncated || len(last.Answer.Headers) != 0 || len(last.Answer.HeadersClipped) != 6 {
+	if last.Answer.Body.Text != "" || !last.Answer.Body.Truncated || len(last.Answer.Headers) != 0 ||
+		len(last.Answer.HeadersClipped) != 6 {
 		t.Errorf("the last endpoint shows %+v, want no body and no headers, and that they are left out", last.Answer)
 	}
 }
@@ -204,12 +227,15 @@ func TestJudgedWhereNothingIsActive(t *testing.T) {
 	received := *ago(20 * 24 * time.Hour)
 	f := service(postgres.EndpointFacts{
 		Endpoint: postgres.Endpoint{FirstSeenAt: *ago(900 * time.Hour), Verdict: new("failed")},
-		Envelope: &postgres.Envelope{ReceivedAt: received, StatusCode: 402, URL: "https://acme.test/", TLSVerified: true, Body: []byte(`{"x402Version":1,"accepts":[{}]}`)},
+		Envelope: &postgres.Envelope{ReceivedAt: received, StatusCode: 402, URL: "https://acme.test/",
+			TLSVerified: true, Body: []byte(`{"x402Version":1,"accepts":[{}]}`)},
 	})
-	active := evidence(f, now)
-	c, e := compliance(f, judge(f, active), now), evidenceOf(f, judge(f, active), now)
-	if c.Passed == 0 || c.Grade != e.Grade || c.Passed != e.Passed || len(e.Endpoints) != 1 || e.Endpoints[0].Captured == nil {
-		t.Errorf("compliance %s, %d passed; evidence %s, %d passed, of %d endpoints; want both judged by the old terms", c.Grade, c.Passed, e.Grade, e.Passed, len(e.Endpoints))
+	active := activeCaptures(f, now)
+	c, e := newCompliance(f, judgeCompliance(f, active), now), newEvidence(f, judgeCompliance(f, active), now)
+	if c.Passed == 0 || c.Grade != e.Grade || c.Passed != e.Passed || len(e.Endpoints) != 1 ||
+		e.Endpoints[0].Captured == nil {
+		t.Errorf("compliance %s, %d passed; evidence %s, %d passed, of %d endpoints; want both judged by the old terms",
+			c.Grade, c.Passed, e.Grade, e.Passed, len(e.Endpoints))
 	}
 	if c.Staleness.EnvelopeCapturedAt == nil || !c.Staleness.EnvelopeCapturedAt.Equal(received) {
 		t.Errorf("captured at %v, want %v", c.Staleness.EnvelopeCapturedAt, received)
@@ -230,12 +256,15 @@ func TestTransportIsJudgedByTheWayThere(t *testing.T) {
 		{"http://acme.test", "https://acme.test/a", []string{"https://acme.test/a"}, false},
 		{"http://acme.test", "http://acme.test/a", nil, false},
 	} {
-		f := service(postgres.EndpointFacts{Envelope: &postgres.Envelope{StatusCode: 402, URL: test.url, TLSVerified: true,
-			Body: []byte(`{"x402Version":2,"accepts":[]}`), Exchange: postgres.Exchange{Redirects: test.redirects}}})
+		f := service(postgres.EndpointFacts{Envelope: &postgres.Envelope{StatusCode: 402, URL: test.url,
+			TLSVerified: true,
+			Body:        []byte(`{"x402Version":2,"accepts":[]}`),
+			Exchange:    postgres.Exchange{Redirects: test.redirects}}})
 		f.BaseURL = test.base
-		for _, c := range evidenceOf(f, judge(f, evidence(f, now)), now).Checks {
+		for _, c := range newEvidence(f, judgeCompliance(f, activeCaptures(f, now)), now).Checks {
 			if c.ID == "transport_https" && c.Pass != test.pass {
-				t.Errorf("%s + /a, by %v to %s: passes %v, want %v (%v)", test.base, test.redirects, test.url, c.Pass, test.pass, c.Reason)
+				t.Errorf("%s + /a, by %v to %s: passes %v, want %v (%v)", test.base, test.redirects, test.url, c.Pass,
+					test.pass, c.Reason)
 			}
 		}
 	}

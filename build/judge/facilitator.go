@@ -12,13 +12,13 @@ import (
 	"tollbook/site/x402"
 )
 
-// span is what was settled over one timeframe: how often, and for how much where that is known in USD.
-type span struct {
+// settledSum is what was settled over one timeframe: how often, and for how much where that is known in USD.
+type settledSum struct {
 	count int64
 	usd   *big.Rat
 }
 
-func (s *span) add(o span) {
+func (s *settledSum) add(o settledSum) {
 	s.count += o.count
 	if o.usd != nil {
 		if s.usd == nil {
@@ -31,8 +31,8 @@ func (s *span) add(o span) {
 // maxDecimals is more than any token has, so that a sum of their atomic units is exact when it is written.
 const maxDecimals = 36
 
-// volume is the span's exact volume; nothing settled is 0.
-func (s *span) volume() site.Decimal {
+// decimal is the span's exact volume; nothing settled is 0.
+func (s *settledSum) decimal() site.Decimal {
 	if s.usd == nil {
 		return "0"
 	}
@@ -45,9 +45,9 @@ func (s *span) volume() site.Decimal {
 
 // windows are the spans of a flow, or of a whole facilitator, by timeframe and by UTC day.
 type windows struct {
-	h24, d7, d30, all span
-	days              map[string]span // by date, of the last site.SeriesDays
-	last              time.Time       // of the newest settlement, zero without
+	h24, d7, d30, all settledSum
+	days              map[string]settledSum // by date, of the last site.SeriesDays
+	last              time.Time             // of the newest settlement, zero without
 }
 
 func (w *windows) add(o windows) {
@@ -63,20 +63,20 @@ func (w *windows) add(o windows) {
 	}
 }
 
-func (w *windows) addDay(date string, s span) {
+func (w *windows) addDay(date string, s settledSum) {
 	if w.days == nil {
-		w.days = map[string]span{}
+		w.days = map[string]settledSum{}
 	}
 	day := w.days[date]
 	day.add(s)
 	w.days[date] = day
 }
 
-// flowWindows sums what one flow settled. Times are UTC.
-func flowWindows(f ledger.FlowFacts, now time.Time) windows {
-	unit, valued := unitUSD(f.Network, f.Token, f.Configured)
-	of := func(s ledger.FlowSum) span {
-		out := span{count: s.Settlements}
+// sumWindows sums what one flow settled. Times are UTC.
+func sumWindows(f ledger.FlowFacts, now time.Time) windows {
+	unit, valued := unitsPerUSD(f.Network, f.Token, f.Configured)
+	of := func(s ledger.FlowSum) settledSum {
+		out := settledSum{count: s.Settlements}
 		if amount, ok := new(big.Int).SetString(s.Amount, 10); ok && valued {
 			out.usd = new(big.Rat).SetFrac(amount, unit)
 		}
@@ -110,22 +110,22 @@ func flowWindows(f ledger.FlowFacts, now time.Time) windows {
 	return w
 }
 
-// unitUSD is how many atomic units of a token are a dollar. Where the operator says nothing of it, only USDC is taken
-// for dollars one to one, and only where it can be redeemed: a testnet's is worth nothing.
-func unitUSD(network, token string, configured *ledger.Token) (*big.Int, bool) {
+// unitsPerUSD is how many atomic units of a token are a dollar. Where the operator says nothing of it, only USDC is
+// taken for dollars one to one, and only where it can be redeemed: a testnet's is worth nothing.
+func unitsPerUSD(network, token string, configured *ledger.Token) (*big.Int, bool) {
 	if configured != nil {
 		return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(configured.Decimals)), nil), configured.USD
 	}
-	n, known := x402.NetworkByID(network)
+	n, isKnown := x402.NetworkByID(network)
 	a, ok := x402.LookupAsset(network, token)
-	if !known || !n.Mainnet || !ok || a.Symbol != "USDC" {
+	if !isKnown || !n.Mainnet || !ok || a.Symbol != "USDC" {
 		return nil, false
 	}
 	return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(a.Decimals)), nil), true
 }
 
-// assetOf is how a token's address is written, and what it is called: by the table of assets, else by the operator.
-func assetOf(network, token string, configured *ledger.Token) (address, name string) {
+// lookupAsset is how a token's address is written, and what it is called: by the table of assets, else by the operator.
+func lookupAsset(network, token string, configured *ledger.Token) (address, name string) {
 	if a, ok := x402.LookupAsset(network, token); ok {
 		return a.Address, a.Symbol
 	}
@@ -135,28 +135,31 @@ func assetOf(network, token string, configured *ledger.Token) (address, name str
 	return token, x402.UnknownAsset
 }
 
-// measured says whether a facilitator's volume counts: it has settlers, and they are known to be its own, because the
+// isMeasured says whether a facilitator's volume counts: it has settlers, and they are known to be its own, because the
 // list that we take them from has accepted them or the operator vouches. What is only claimed (a pull request) would
 // let anyone rank by somebody else's settlements.
-func measured(f *ledger.FacilitatorFacts) bool {
+func isMeasured(f *ledger.FacilitatorFacts) bool {
 	return len(f.Settlers) > 0 && (f.Trusted || strings.HasPrefix(f.UpstreamStatus, "merged"))
 }
 
-// facilitators judges every facilitator, by id, with every embed.
-func facilitators(facts []ledger.FacilitatorFacts, now time.Time) []site.FacilitatorDetail {
+// newFacilitators judges every facilitator, by id, with every embed.
+func newFacilitators(facts []ledger.FacilitatorFacts, now time.Time) []site.FacilitatorDetail {
 	list := make([]site.FacilitatorDetail, len(facts))
 	for i := range facts {
-		list[i] = facilitatorDetail(&facts[i], now)
+		list[i] = newFacilitator(&facts[i], now)
 	}
-	slices.SortFunc(list, func(a, b site.FacilitatorDetail) int { return cmp.Compare(a.FacilitatorID, b.FacilitatorID) })
+	slices.SortFunc(list, func(a, b site.FacilitatorDetail) int {
+		return cmp.Compare(a.FacilitatorID, b.FacilitatorID)
+	})
 	return list
 }
 
-func facilitator(f *ledger.FacilitatorFacts, now time.Time) site.FacilitatorListItem {
+func newFacilitatorItem(f *ledger.FacilitatorFacts, now time.Time) site.FacilitatorListItem {
 	item := site.FacilitatorListItem{
-		FacilitatorID: f.ID, Name: f.Name, WebsiteURL: f.WebsiteURL, Verification: site.VerificationListed, Chains: []site.FacilitatorChain{},
+		FacilitatorID: f.ID, Name: f.Name, WebsiteURL: f.WebsiteURL, Verification: site.VerificationListed,
+		Chains: []site.FacilitatorChain{},
 	}
-	if measured(f) {
+	if isMeasured(f) {
 		item.Verification = site.VerificationOnChain
 	}
 	accounts := map[string]bool{}
@@ -165,23 +168,24 @@ func facilitator(f *ledger.FacilitatorFacts, now time.Time) site.FacilitatorList
 	}
 	item.SettlerCount = len(accounts)
 	var whole windows
-	for _, flow := range flowsOf(f) {
-		w := flowWindows(flow, now)
-		if n, known := x402.NetworkByID(flow.Network); !known || n.Mainnet { // what is settled for nothing is shown, and counts nowhere
+	for _, flow := range listFlows(f) {
+		w := sumWindows(flow, now)
+		// what is settled for nothing is shown, and counts nowhere
+		if n, isKnown := x402.NetworkByID(flow.Network); !isKnown || n.Mainnet {
 			whole.add(w)
 		}
-		item.Chains = append(item.Chains, chainRow(flow, w, item.Verification))
+		item.Chains = append(item.Chains, newChain(flow, w, item.Verification))
 	}
 	slices.SortFunc(item.Chains, func(a, b site.FacilitatorChain) int {
 		return cmp.Or(orZero(b.VolumeUSDAll).Compare(orZero(a.VolumeUSDAll)), cmp.Compare(b.TxCountAll, a.TxCountAll),
 			cmp.Compare(a.NetworkCAIP2, b.NetworkCAIP2), cmp.Compare(a.TokenAddressNorm, b.TokenAddressNorm))
 	})
-	item.VolumeUSD24h, item.TxCount24h = whole.h24.volume(), whole.h24.count
-	item.VolumeUSD7d, item.TxCount7d = whole.d7.volume(), whole.d7.count
-	item.VolumeUSD30d, item.TxCount30d = whole.d30.volume(), whole.d30.count
-	item.VolumeUSDAll, item.TxCountAll = whole.all.volume(), whole.all.count
+	item.VolumeUSD24h, item.TxCount24h = whole.h24.decimal(), whole.h24.count
+	item.VolumeUSD7d, item.TxCount7d = whole.d7.decimal(), whole.d7.count
+	item.VolumeUSD30d, item.TxCount30d = whole.d30.decimal(), whole.d30.count
+	item.VolumeUSDAll, item.TxCountAll = whole.all.decimal(), whole.all.count
 	item.LastActivityAt = site.TimeOrNull(whole.last)
-	item.Timeseries = series(whole, now)
+	item.Timeseries = dailyVolume(whole, now)
 	return item
 }
 
@@ -192,13 +196,13 @@ func orZero(d *site.Decimal) site.Decimal {
 	return *d
 }
 
-// flowsOf are the flows of a facilitator that count, and an empty one for each token that its settlers are said to
+// listFlows are the flows of a facilitator that count, and an empty one for each token that its settlers are said to
 // settle: what is looked for and not found is zero, not unknown.
-func flowsOf(f *ledger.FacilitatorFacts) []ledger.FlowFacts {
+func listFlows(f *ledger.FacilitatorFacts) []ledger.FlowFacts {
 	type key struct{ network, token string }
 	seen := map[key]bool{}
 	var flows []ledger.FlowFacts
-	if measured(f) {
+	if isMeasured(f) {
 		for _, flow := range f.Flows {
 			seen[key{flow.Network, flow.Token}] = true
 			flows = append(flows, flow)
@@ -215,29 +219,29 @@ func flowsOf(f *ledger.FacilitatorFacts) []ledger.FlowFacts {
 	return flows
 }
 
-func chainRow(f ledger.FlowFacts, w windows, verification string) site.FacilitatorChain {
-	address, name := assetOf(f.Network, f.Token, f.Configured)
+func newChain(f ledger.FlowFacts, w windows, verification string) site.FacilitatorChain {
+	address, name := lookupAsset(f.Network, f.Token, f.Configured)
 	row := site.FacilitatorChain{
 		Network: shortNetwork(f.Network), NetworkCAIP2: f.Network,
 		TokenAddress: address, TokenAddressNorm: f.Token, AssetName: name,
 		TxCount24h: w.h24.count, TxCount7d: w.d7.count, TxCount30d: w.d30.count, TxCountAll: w.all.count,
 		LastActivityAt: site.TimeOrNull(w.last), Verification: verification,
 	}
-	if _, valued := unitUSD(f.Network, f.Token, f.Configured); valued {
-		row.VolumeUSD24h, row.VolumeUSD7d = new(w.h24.volume()), new(w.d7.volume())
-		row.VolumeUSD30d, row.VolumeUSDAll = new(w.d30.volume()), new(w.all.volume())
+	if _, valued := unitsPerUSD(f.Network, f.Token, f.Configured); valued {
+		row.VolumeUSD24h, row.VolumeUSD7d = new(w.h24.decimal()), new(w.d7.decimal())
+		row.VolumeUSD30d, row.VolumeUSDAll = new(w.d30.decimal()), new(w.all.decimal())
 	}
 	return row
 }
 
-// series is a point for each of the last site.SeriesDays UTC days, today last.
-func series(w windows, now time.Time) []site.VolumePoint {
+// dailyVolume is a point for each of the last site.SeriesDays UTC days, today last.
+func dailyVolume(w windows, now time.Time) []site.VolumePoint {
 	today := now.UTC().Truncate(24 * time.Hour)
 	points := make([]site.VolumePoint, site.SeriesDays)
 	for i := range points {
 		date := today.AddDate(0, 0, i+1-site.SeriesDays).Format(time.DateOnly)
 		day := w.days[date]
-		points[i] = site.VolumePoint{Date: date, VolumeUSD: day.volume(), TxCount: day.count}
+		points[i] = site.VolumePoint{Date: date, VolumeUSD: day.decimal(), TxCount: day.count}
 	}
 	return points
 }

@@ -63,37 +63,48 @@ func TestFacilitatorWindows(t *testing.T) {
 		},
 		All: settled(today, 99, "1000345678000000"),
 	}
-	wei := ledger.FlowFacts{Network: bnb, Token: bnbUSDC, Hours: []ledger.FlowSum{settled(hour, 1, "1")}, Days: []ledger.FlowSum{settled(today, 1, "1")}, All: settled(today.AddDate(0, 0, -1), 1, "1")}
-	euro := ledger.FlowFacts{Network: base, Token: baseEURC, Days: []ledger.FlowSum{settled(today, 5, "5000000")}, All: settled(today.AddDate(0, 0, -1), 5, "5000000")}
-	test := ledger.FlowFacts{Network: sepolia, Token: testUSDC, Days: []ledger.FlowSum{settled(today, 7, "7000000")}, All: settled(today.AddDate(0, 0, -1), 7, "7000000")}
+	wei := ledger.FlowFacts{Network: bnb, Token: bnbUSDC, Hours: []ledger.FlowSum{settled(hour, 1, "1")},
+		Days: []ledger.FlowSum{settled(today, 1, "1")}, All: settled(today.AddDate(0, 0, -1), 1, "1")}
+	euro := ledger.FlowFacts{Network: base, Token: baseEURC, Days: []ledger.FlowSum{settled(today, 5, "5000000")},
+		All: settled(today.AddDate(0, 0, -1), 5, "5000000")}
+	test := ledger.FlowFacts{Network: sepolia, Token: testUSDC, Days: []ledger.FlowSum{settled(today, 7, "7000000")},
+		All: settled(today.AddDate(0, 0, -1), 7, "7000000")}
 	f := settledBy("merged", dollars, wei, euro, test)
-	got := facilitator(&f, now)
+	got := newFacilitatorItem(&f, now)
 	series := got.Timeseries
 	got.Timeseries = nil
 	last, before := site.NewTime(today.Add(time.Minute)), site.NewTime(today.AddDate(0, 0, -1).Add(time.Minute))
 	d := func(s site.Decimal) *site.Decimal { return &s }
 	want := site.FacilitatorListItem{
 		FacilitatorID: "acme", Name: "Acme", WebsiteURL: "https://acme.test",
-		VolumeUSD24h: "0.000021000000000001", VolumeUSD7d: "0.000078000000000001", VolumeUSD30d: "0.005678000000000001", VolumeUSDAll: "1000345678.000000000000000001",
-		TxCount24h: 4, TxCount7d: 9, TxCount30d: 11, TxCountAll: 105, // all but the testnet's
+		VolumeUSD24h: "0.000021000000000001", VolumeUSD7d: "0.000078000000000001", VolumeUSD30d: "0.005678000000000001",
+		VolumeUSDAll: "1000345678.000000000000000001",
+		TxCount24h:   4, TxCount7d: 9, TxCount30d: 11, TxCountAll: 105, // all but the testnet's
 		LastActivityAt: &last, SettlerCount: 2, Verification: site.VerificationOnChain,
 		Chains: []site.FacilitatorChain{
 			{
 				Network: "BSE", NetworkCAIP2: base, TokenAddress: usdc, TokenAddressNorm: baseUSDC, AssetName: "USDC",
-				VolumeUSD24h: d("0.000021"), VolumeUSD7d: d("0.000078"), VolumeUSD30d: d("0.005678"), VolumeUSDAll: d("1000345678"),
-				TxCount24h: 3, TxCount7d: 3, TxCount30d: 5, TxCountAll: 99, LastActivityAt: &last, Verification: site.VerificationOnChain,
+				VolumeUSD24h: d("0.000021"), VolumeUSD7d: d("0.000078"), VolumeUSD30d: d("0.005678"),
+				VolumeUSDAll: d("1000345678"),
+				TxCount24h:   3, TxCount7d: 3, TxCount30d: 5, TxCountAll: 99, LastActivityAt: &last,
+				Verification: site.VerificationOnChain,
 			},
 			{
-				Network: "BNB", NetworkCAIP2: bnb, TokenAddress: "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d", TokenAddressNorm: bnbUSDC, AssetName: "USDC",
-				VolumeUSD24h: d("0.000000000000000001"), VolumeUSD7d: d("0.000000000000000001"), VolumeUSD30d: d("0.000000000000000001"), VolumeUSDAll: d("0.000000000000000001"),
-				TxCount24h: 1, TxCount7d: 1, TxCount30d: 1, TxCountAll: 1, LastActivityAt: &before, Verification: site.VerificationOnChain,
+				Network: "BNB", NetworkCAIP2: bnb, TokenAddress: "0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d",
+				TokenAddressNorm: bnbUSDC, AssetName: "USDC",
+				VolumeUSD24h: d("0.000000000000000001"), VolumeUSD7d: d("0.000000000000000001"),
+				VolumeUSD30d: d("0.000000000000000001"), VolumeUSDAll: d("0.000000000000000001"),
+				TxCount24h: 1, TxCount7d: 1, TxCount30d: 1, TxCountAll: 1, LastActivityAt: &before,
+				Verification: site.VerificationOnChain,
 			},
 			{
-				Network: "BST", NetworkCAIP2: sepolia, TokenAddress: "0x036CbD53842c5426634e7929541eC2318f3dCF7e", TokenAddressNorm: testUSDC, AssetName: "USDC",
+				Network: "BST", NetworkCAIP2: sepolia, TokenAddress: "0x036CbD53842c5426634e7929541eC2318f3dCF7e",
+				TokenAddressNorm: testUSDC, AssetName: "USDC",
 				TxCount7d: 7, TxCount30d: 7, TxCountAll: 7, LastActivityAt: &before, Verification: site.VerificationOnChain,
 			},
 			{
-				Network: "BSE", NetworkCAIP2: base, TokenAddress: "0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42", TokenAddressNorm: baseEURC, AssetName: "EURC",
+				Network: "BSE", NetworkCAIP2: base, TokenAddress: "0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42",
+				TokenAddressNorm: baseEURC, AssetName: "EURC",
 				TxCount7d: 5, TxCount30d: 5, TxCountAll: 5, LastActivityAt: &before, Verification: site.VerificationOnChain,
 			},
 		},
@@ -103,7 +114,8 @@ func TestFacilitatorWindows(t *testing.T) {
 	}
 	wantDays := map[string]site.VolumePoint{}
 	for _, p := range []site.VolumePoint{
-		{Date: "2026-08-23", VolumeUSD: "0.3", TxCount: 1}, {Date: "2026-10-21", VolumeUSD: "0.04", TxCount: 1}, {Date: "2026-10-22", VolumeUSD: "0.005", TxCount: 1},
+		{Date: "2026-08-23", VolumeUSD: "0.3", TxCount: 1}, {Date: "2026-10-21", VolumeUSD: "0.04", TxCount: 1},
+		{Date: "2026-10-22", VolumeUSD: "0.005", TxCount: 1},
 		{Date: "2026-11-13", VolumeUSD: "0.0006", TxCount: 1}, {Date: "2026-11-14", VolumeUSD: "0.00007", TxCount: 1},
 		{Date: "2026-11-20", VolumeUSD: "0.000008000000000001", TxCount: 8},
 	} {
@@ -126,7 +138,9 @@ func TestFacilitatorWindows(t *testing.T) {
 // Nobody ranks by settlements that only he says are his.
 func TestVerification(t *testing.T) {
 	t.Parallel()
-	flow := ledger.FlowFacts{Network: base, Token: baseUSDC, Days: []ledger.FlowSum{settled(now.Truncate(24*time.Hour), 1, "1000000")}, All: settled(now.Truncate(24*time.Hour), 1, "1000000")}
+	flow := ledger.FlowFacts{Network: base, Token: baseUSDC,
+		Days: []ledger.FlowSum{settled(now.Truncate(24*time.Hour), 1, "1000000")},
+		All:  settled(now.Truncate(24*time.Hour), 1, "1000000")}
 	for _, c := range []struct {
 		status            string
 		trusted, settlers bool
@@ -146,8 +160,9 @@ func TestVerification(t *testing.T) {
 		if !c.settlers {
 			f.Settlers = nil
 		}
-		got := facilitator(&f, now)
-		if got.Verification != c.want || got.VolumeUSDAll != c.volume || (got.LastActivityAt == nil) != (c.volume == "0") || got.Timeseries[89].VolumeUSD != c.volume {
+		got := newFacilitatorItem(&f, now)
+		if got.Verification != c.want || got.VolumeUSDAll != c.volume ||
+			(got.LastActivityAt == nil) != (c.volume == "0") || got.Timeseries[89].VolumeUSD != c.volume {
 			t.Errorf("%+v: %s, %s, last %v", c, got.Verification, got.VolumeUSDAll, got.LastActivityAt)
 		}
 		if got.Chains == nil {
@@ -177,11 +192,13 @@ func TestWindowsAreSums(t *testing.T) {
 			var all []payment
 			for range rapid.IntRange(0, 30).Draw(t, "n") {
 				p := payment{
-					at.Add(-time.Duration(rapid.Int64Range(0, int64(100*24*time.Hour)).Draw(t, "age"))).Truncate(time.Second),
+					at.Add(-time.Duration(rapid.Int64Range(0, int64(100*24*time.Hour)).Draw(t, "age"))).
+						Truncate(time.Second),
 					big.NewInt(rapid.Int64Range(0, 1<<62).Draw(t, "amount")),
 				}
 				if rapid.Bool().Draw(t, "recent") {
-					p.at = at.Add(-time.Duration(rapid.Int64Range(0, int64(26*time.Hour)).Draw(t, "recent age"))).Truncate(time.Second)
+					p.at = at.Add(-time.Duration(rapid.Int64Range(0, int64(26*time.Hour)).Draw(t, "recent age"))).
+						Truncate(time.Second)
 				}
 				all = append(all, p)
 				usd := new(big.Rat).SetFrac(p.amount, n.unit)
@@ -226,17 +243,20 @@ func TestWindowsAreSums(t *testing.T) {
 				slices.SortFunc(sums, func(a, b ledger.FlowSum) int { return a.Start.Compare(b.Start) })
 				return sums
 			}
-			flow := ledger.FlowFacts{Network: n.network, Token: n.token, Hours: rolled(time.Hour), Days: rolled(24 * time.Hour)}
+			flow := ledger.FlowFacts{Network: n.network, Token: n.token, Hours: rolled(time.Hour),
+				Days: rolled(24 * time.Hour)}
 			if whole := rolled(100 * 365 * 24 * time.Hour); len(whole) > 0 {
 				flow.All = whole[0]
 			}
 			flows = append(flows, flow)
 		}
 		f := settledBy("merged", flows...)
-		got := facilitator(&f, at)
+		got := newFacilitatorItem(&f, at)
 		lines := map[string]string{
-			"24h": fmt.Sprint(got.VolumeUSD24h, " ", got.TxCount24h), "7d": fmt.Sprint(got.VolumeUSD7d, " ", got.TxCount7d),
-			"30d": fmt.Sprint(got.VolumeUSD30d, " ", got.TxCount30d), "all": fmt.Sprint(got.VolumeUSDAll, " ", got.TxCountAll),
+			"24h": fmt.Sprint(got.VolumeUSD24h, " ", got.TxCount24h),
+			"7d":  fmt.Sprint(got.VolumeUSD7d, " ", got.TxCount7d),
+			"30d": fmt.Sprint(got.VolumeUSD30d, " ", got.TxCount30d),
+			"all": fmt.Sprint(got.VolumeUSDAll, " ", got.TxCountAll),
 		}
 		for _, p := range got.Timeseries {
 			if p.TxCount > 0 {

@@ -10,15 +10,17 @@ import (
 	"tollbook/site/x402"
 )
 
-// facilitatorDetail judges a facilitator but for the services that it settles for, which judged services tell.
-func facilitatorDetail(f *ledger.FacilitatorFacts, now time.Time) site.FacilitatorDetail {
+// newFacilitator judges a facilitator but for the services that it settles for, which judged services tell.
+func newFacilitator(f *ledger.FacilitatorFacts, now time.Time) site.FacilitatorDetail {
 	d := site.FacilitatorDetail{
-		FacilitatorListItem: facilitator(f, now), Settlers: []site.FacilitatorSettler{}, Buyers: []site.FacilitatorBuyers{}, Services: []site.FacilitatorService{},
+		FacilitatorListItem: newFacilitatorItem(f, now), Settlers: []site.FacilitatorSettler{},
+		Buyers: []site.FacilitatorBuyers{}, Services: []site.FacilitatorService{},
 	}
 	for _, s := range f.Settlers {
 		d.Settlers = append(d.Settlers, site.FacilitatorSettler{
-			Network: shortNetwork(s.Network), NetworkCAIP2: s.Network, Address: s.Address, Tokens: append([]string{}, s.Tokens...),
-			Since: timeOrNull(s.Since), Deprecated: s.Deprecated,
+			Network: shortNetwork(s.Network), NetworkCAIP2: s.Network, Address: s.Address,
+			Tokens: append([]string{}, s.Tokens...),
+			Since:  timeOrNull(s.Since), Deprecated: s.Deprecated,
 		})
 	}
 	slices.SortFunc(d.Settlers, func(a, b site.FacilitatorSettler) int {
@@ -26,9 +28,10 @@ func facilitatorDetail(f *ledger.FacilitatorFacts, now time.Time) site.Facilitat
 	})
 	for _, c := range d.Chains {
 		for _, flow := range f.Flows {
-			if measured(f) && flow.Network == c.NetworkCAIP2 && flow.Token == c.TokenAddressNorm {
+			if isMeasured(f) && flow.Network == c.NetworkCAIP2 && flow.Token == c.TokenAddressNorm {
 				d.Buyers = append(d.Buyers, site.FacilitatorBuyers{
-					Network: c.Network, NetworkCAIP2: c.NetworkCAIP2, TokenAddress: c.TokenAddress, AssetName: c.AssetName,
+					Network: c.Network, NetworkCAIP2: c.NetworkCAIP2, TokenAddress: c.TokenAddress,
+					AssetName:      c.AssetName,
 					UniqueBuyers7d: flow.Buyers7d, UniqueBuyers30d: flow.Buyers30d, UniqueBuyersAll: flow.BuyersAll,
 				})
 			}
@@ -37,31 +40,33 @@ func facilitatorDetail(f *ledger.FacilitatorFacts, now time.Time) site.Facilitat
 	return d
 }
 
-// settledFor tells each facilitator whose payments it settled, by what the services' traction says.
-type settledFor map[string]*site.FacilitatorDetail // by id
+// servicesByFacilitator tells each facilitator whose payments it settled, by what the services' traction says.
+type servicesByFacilitator map[string]*site.FacilitatorDetail // by id
 
-func newSettledFor(s *site.Snapshot) settledFor {
-	at := settledFor{}
+func newServicesByFacilitator(s *site.Snapshot) servicesByFacilitator {
+	at := servicesByFacilitator{}
 	for i := range s.Facilitators {
 		at[s.Facilitators[i].FacilitatorID] = &s.Facilitators[i]
 	}
 	return at
 }
 
-func (at settledFor) add(l *site.Listing) {
+func (at servicesByFacilitator) add(l *site.Listing) {
 	d := &l.Detail
 	for _, v := range d.Assessment.Traction.SettledViaDetail {
 		if f := at[v.ID]; f != nil {
-			f.Services = append(f.Services, site.FacilitatorService{Slug: d.Slug, Name: d.Name, VolumeUSD30d: v.VolumeUSD30d, TxCount30d: v.TxCount30d})
+			f.Services = append(f.Services, site.FacilitatorService{Slug: d.Slug, Name: d.Name,
+				VolumeUSD30d: v.VolumeUSD30d, TxCount30d: v.TxCount30d})
 		}
 	}
 }
 
-func (at settledFor) end() {
+func (at servicesByFacilitator) end() {
 	for _, f := range at {
 		f.ServiceCount = len(f.Services)
 		slices.SortFunc(f.Services, func(a, b site.FacilitatorService) int {
-			return cmp.Or(b.VolumeUSD30d.Compare(a.VolumeUSD30d), cmp.Compare(b.TxCount30d, a.TxCount30d), cmp.Compare(a.Slug, b.Slug))
+			return cmp.Or(b.VolumeUSD30d.Compare(a.VolumeUSD30d), cmp.Compare(b.TxCount30d, a.TxCount30d),
+				cmp.Compare(a.Slug, b.Slug))
 		})
 		f.Services = slices.Clip(f.Services[:min(len(f.Services), site.FacilitatorServices)])
 	}

@@ -22,7 +22,8 @@ const (
 )
 
 func price(amount, payTo string, since time.Time, until *time.Time) postgres.Price {
-	return postgres.Price{Since: since, Until: until, Scheme: "exact", Network: base, NetworkCAIP2: new(base), Asset: usdc, PayTo: payTo, Amount: amount, X402Version: 2}
+	return postgres.Price{Since: since, Until: until, Scheme: "exact", Network: base, NetworkCAIP2: new(base),
+		Asset: usdc, PayTo: payTo, Amount: amount, X402Version: 2}
 }
 
 func service(endpoints ...postgres.EndpointFacts) *postgres.ServiceFacts {
@@ -35,7 +36,8 @@ func service(endpoints ...postgres.EndpointFacts) *postgres.ServiceFacts {
 			e.Method, e.Path = "GET", "/"+string(rune('a'+i))
 		}
 	}
-	return &postgres.ServiceFacts{Service: postgres.Service{Slug: "acme", BaseURL: "https://acme.test", Category: "AI", CheckInterval: 15 * time.Minute}, Endpoints: endpoints}
+	return &postgres.ServiceFacts{Service: postgres.Service{Slug: "acme", BaseURL: "https://acme.test", Category: "AI",
+		CheckInterval: 15 * time.Minute}, Endpoints: endpoints}
 }
 
 func priced(prices ...postgres.Price) postgres.EndpointFacts {

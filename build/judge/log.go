@@ -34,7 +34,7 @@ func (n Names) GlobalCheck(c postgres.Check) site.GlobalCheckEntry {
 	}
 	status := site.StatusUnknown
 	if c.Status != nil {
-		status = statusAfter(*c.Status, c.ConsecutiveFailures)
+		status = statusAfterCheck(*c.Status, c.ConsecutiveFailures)
 	}
 	return site.GlobalCheckEntry{
 		ID: c.ID.String(), CheckedAt: site.NewTime(c.CheckedAt), IsUp: c.IsUp, StatusCode: c.StatusCode,

@@ -37,11 +37,12 @@ func TestMethodologyHasEveryCheck(t *testing.T) {
 	var want []string
 	for _, r := range x402.Rules() {
 		want = append(want, r.ID)
-		_, own, found := strings.Cut(conformance, "\n### "+r.ID+"\n")
+		_, own, ok := strings.Cut(conformance, "\n### "+r.ID+"\n")
 		own, _, _ = strings.Cut(own, "\n### ")
-		for _, text := range []string{"**" + r.Label + ".** " + r.Expected, "- Passes: ", "- Fails: ", "- Mend: " + r.Mend + "\n"} {
+		for _, text := range []string{"**" + r.Label + ".** " + r.Expected, "- Passes: ", "- Fails: ",
+			"- Mend: " + r.Mend + "\n"} {
 			if !strings.Contains(own, text) {
-				t.Errorf("%s (found: %v) does not say %q", r.ID, found, text)
+				t.Errorf("%s (found: %v) does not say %q", r.ID, ok, text)
 			}
 		}
 	}
@@ -66,7 +67,7 @@ func TestMethodologyHasEveryWarning(t *testing.T) {
 }
 
 // raised finds the codes of flags in the source of this package: each is a literal where it is raised.
-var raised = regexp.MustCompile(`raise\((?:site\.Risk\w+|level), "(\w+)"|Code: "(\w+)"`)
+var raised = regexp.MustCompile(`newFlag\((?:site\.Risk\w+|level), "(\w+)"|Code: "(\w+)"`)
 
 // TestMethodologyHasEveryRiskFlag: a flag that is raised is defined.
 func TestMethodologyHasEveryRiskFlag(t *testing.T) {
@@ -77,7 +78,7 @@ func TestMethodologyHasEveryRiskFlag(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := map[string]bool{}
+	codes := map[string]bool{}
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
@@ -88,14 +89,14 @@ func TestMethodologyHasEveryRiskFlag(t *testing.T) {
 		}
 		for _, m := range raised.FindAllStringSubmatch(string(source), -1) {
 			code := m[1] + m[2]
-			found[code] = true
+			codes[code] = true
 			if !strings.Contains(risk, "\n| `"+code+"` | ") {
 				t.Errorf("%s raises %s, which the page does not define", name, code)
 			}
 		}
 	}
-	if len(found) < 9 {
-		t.Errorf("found only the flags %v: how are they raised now?", found)
+	if len(codes) < 9 {
+		t.Errorf("found only the flags %v: how are they raised now?", codes)
 	}
 }
 
@@ -107,13 +108,13 @@ func TestMethodologyHasEveryNumber(t *testing.T) {
 	for _, n := range []struct{ name, value string }{
 		{"An endpoint is active after it was seen for", days(site.ActiveFor)},
 		{"Payment ready after a usable 402 for", days(readyFor)},
-		{"Verified after a proof for", days(vouchedFor)},
+		{"Verified after a proof for", days(verifiedFor)},
 		{"Buckets of the response time histogram", fmt.Sprint(site.HistogramBuckets)},
 		{"Days of the p95 window", fmt.Sprint(site.WindowDays["7d"])},
 		{"Checks of conformance", fmt.Sprint(len(x402.Rules()))},
 		{"Days that stability looks at", fmt.Sprint(stabilityDays)},
-		{"Days in which a moved recipient is a danger", fmt.Sprint(movedDanger)},
-		{"Days in which a moved recipient is a warning", fmt.Sprint(movedWarning)},
+		{"Days in which a moved recipient is a danger", fmt.Sprint(changedDangerDays)},
+		{"Days in which a moved recipient is a warning", fmt.Sprint(changedWarningDays)},
 		{"Priced services that a category needs for an outlier", fmt.Sprint(outlierServices)},
 		{"Offline visits in a row that make a service offline", fmt.Sprint(offlineAfter)},
 		{"Times the median that make a price an outlier", fmt.Sprint(outlierFactor)},
@@ -174,7 +175,8 @@ func TestMethodologyExamples(t *testing.T) {
 				t.Errorf("%s: %s should %s", example.heading, r.ID, result)
 			}
 		}
-		if verdict := fmt.Sprintf("%d of %d pass", judged.Passed, len(x402.Rules())); !strings.Contains(part, verdict) || !strings.Contains(part, "**grade "+judged.Grade+"**") {
+		if verdict := fmt.Sprintf("%d of %d pass", judged.Passed, len(x402.Rules())); !strings.Contains(part,
+			verdict) || !strings.Contains(part, "**grade "+judged.Grade+"**") {
 			t.Errorf("%s: the program says %s and grade %s", example.heading, verdict, judged.Grade)
 		}
 	}

@@ -25,8 +25,8 @@ type offer struct {
 	testnet       bool    // every network is a testnet
 }
 
-// offerOf judges a service's active endpoints.
-func offerOf(f *postgres.ServiceFacts, now time.Time) offer {
+// newOffer judges a service's active endpoints.
+func newOffer(f *postgres.ServiceFacts, now time.Time) offer {
 	active := 0
 	for i := range f.Endpoints {
 		if e := &f.Endpoints[i]; site.IsActive(e.FirstSeenAt, e.LastPaidAt, now) {
@@ -34,7 +34,7 @@ func offerOf(f *postgres.ServiceFacts, now time.Time) offer {
 		}
 	}
 	o := offer{endpoints: make([]site.Endpoint, 0, active), networks: []string{}, networksCAIP2: []string{}}
-	expected := usualPayTo(f, now)
+	expected := majorityRecipients(f, now)
 	amounts := map[site.Decimal]bool{}
 	rows, variable, test := 0, 0, 0
 	for i := range f.Endpoints {
@@ -42,11 +42,11 @@ func offerOf(f *postgres.ServiceFacts, now time.Time) offer {
 		if !site.IsActive(e.FirstSeenAt, e.LastPaidAt, now) {
 			continue
 		}
-		out, prices := endpoint(e), current(e.Prices)
+		out, prices := newEndpoint(e), currentPrices(e.Prices)
 		out.Pricing = make([]site.PricingEntry, 0, len(prices))
 		for i := range prices {
 			p := &prices[i]
-			r := requirement(p)
+			r := newRequirement(p)
 			rows++
 			if r.Variable() {
 				variable++
@@ -55,11 +55,11 @@ func offerOf(f *postgres.ServiceFacts, now time.Time) offer {
 			if n, ok := x402.NetworkByID(r.NetworkCAIP2); ok && !n.Mainnet {
 				test++
 			}
-			entry := pricing(r)
+			entry := newPricing(r)
 			out.Pricing = append(out.Pricing, entry)
-			out.Networks = insert(out.Networks, x402.Abbreviation(r.NetworkCAIP2))
-			o.networksCAIP2 = insert(o.networksCAIP2, r.NetworkCAIP2)
-			o.payTo = insert(o.payTo, p.PayTo)
+			out.Networks = insertSorted(out.Networks, x402.Abbreviation(r.NetworkCAIP2))
+			o.networksCAIP2 = insertSorted(o.networksCAIP2, r.NetworkCAIP2)
+			o.payTo = insertSorted(o.payTo, p.PayTo)
 			if o.asset == nil {
 				o.asset = new(entry.AssetName)
 			}
@@ -71,7 +71,7 @@ func offerOf(f *postgres.ServiceFacts, now time.Time) offer {
 				continue // PriceUSD answers plain decimals only
 			}
 			amounts[usd] = true
-			out.MinPriceUSD = lower(out.MinPriceUSD, usd)
+			out.MinPriceUSD = minDecimal(out.MinPriceUSD, usd)
 			if o.min == nil || usd.Compare(*o.min) < 0 {
 				o.min, o.atomic, o.asset = &usd, new(entry.Price), new(entry.AssetName)
 			}
@@ -79,9 +79,9 @@ func offerOf(f *postgres.ServiceFacts, now time.Time) offer {
 				o.max = &usd
 			}
 		}
-		out.PayToDivergence = divergence(e, expected)
+		out.PayToDivergence = findDivergence(e, expected)
 		for _, n := range out.Networks {
-			o.networks = insert(o.networks, n)
+			o.networks = insertSorted(o.networks, n)
 		}
 		o.endpoints = append(o.endpoints, out)
 	}
@@ -89,7 +89,7 @@ func offerOf(f *postgres.ServiceFacts, now time.Time) offer {
 	return o
 }
 
-func endpoint(e *postgres.EndpointFacts) site.Endpoint {
+func newEndpoint(e *postgres.EndpointFacts) site.Endpoint {
 	last := e.FirstSeenAt
 	if e.LastPaidAt != nil {
 		last = *e.LastPaidAt
@@ -99,16 +99,18 @@ func endpoint(e *postgres.EndpointFacts) site.Endpoint {
 		method = "GET" // what an address is asked with until it answers to another
 	}
 	return site.Endpoint{
-		ID: e.ID.String(), Method: method, Path: e.Path, Description: e.Description, MimeType: e.MimeType, IsActive: true,
+		ID: e.ID.String(), Method: method, Path: e.Path, Description: e.Description, MimeType: e.MimeType,
+		IsActive:    true,
 		FirstSeenAt: site.NewTime(e.FirstSeenAt), LastSeenAt: site.NewTime(last),
 		Networks: []string{},
 	}
 }
 
-func pricing(r x402.Requirement) site.PricingEntry {
+func newPricing(r x402.Requirement) site.PricingEntry {
 	p := site.PricingEntry{
-		Scheme: r.Scheme, Network: r.Network, AssetAddress: r.Asset, AssetAddressNorm: r.AssetNorm, AssetName: r.AssetName,
-		Price: r.Amount, PayTo: r.PayTo, MaxTimeoutSeconds: r.MaxTimeoutSeconds,
+		Scheme: r.Scheme, Network: r.Network, AssetAddress: r.Asset, AssetAddressNorm: r.AssetNorm,
+		AssetName: r.AssetName,
+		Price:     r.Amount, PayTo: r.PayTo, MaxTimeoutSeconds: r.MaxTimeoutSeconds,
 	}
 	if id := r.NetworkCAIP2; id != "" { // a copy: its address must not keep the whole requirement
 		p.Network, p.NetworkCAIP2 = id, &id
@@ -119,8 +121,8 @@ func pricing(r x402.Requirement) site.PricingEntry {
 	return p
 }
 
-// current are the prices that still hold: mostly all of them, which are not copied. Nobody changes them.
-func current(prices []postgres.Price) []postgres.Price {
+// currentPrices are the prices that still hold: mostly all of them, which are not copied. Nobody changes them.
+func currentPrices(prices []postgres.Price) []postgres.Price {
 	over := func(p postgres.Price) bool { return p.Until != nil }
 	if !slices.ContainsFunc(prices, over) {
 		return prices
@@ -134,17 +136,17 @@ func current(prices []postgres.Price) []postgres.Price {
 	return now
 }
 
-func lower(a *site.Decimal, b site.Decimal) *site.Decimal {
+func minDecimal(a *site.Decimal, b site.Decimal) *site.Decimal {
 	if a == nil || b.Compare(*a) < 0 {
 		return &b
 	}
 	return a
 }
 
-// insert keeps a sorted set of texts; the empty one is none.
-func insert(set []string, s string) []string {
-	i, found := slices.BinarySearch(set, s)
-	if s == "" || found {
+// insertSorted keeps a sorted set of texts; the empty one is none.
+func insertSorted(set []string, s string) []string {
+	i, ok := slices.BinarySearch(set, s)
+	if s == "" || ok {
 		return set
 	}
 	return slices.Insert(set, i, s)
@@ -153,8 +155,8 @@ func insert(set []string, s string) []string {
 // recipient is who is paid on a network.
 type recipient struct{ network, payTo string }
 
-// recipients are who an endpoint's prices pay, sorted, each once.
-func recipients(prices []postgres.Price) []recipient {
+// listRecipients are who an endpoint's prices pay, sorted, each once.
+func listRecipients(prices []postgres.Price) []recipient {
 	var out []recipient
 	for i := range prices {
 		if p := &prices[i]; p.NetworkCAIP2 != nil {
@@ -167,8 +169,8 @@ func recipients(prices []postgres.Price) []recipient {
 	return slices.Compact(out)
 }
 
-// usualPayTo finds, for each network, the recipient that more than half of the active endpoints there name.
-func usualPayTo(f *postgres.ServiceFacts, now time.Time) map[string]string {
+// majorityRecipients finds, for each network, the recipient that more than half of the active endpoints there name.
+func majorityRecipients(f *postgres.ServiceFacts, now time.Time) map[string]string {
 	if len(f.Endpoints) <= 2 {
 		return nil
 	}
@@ -179,7 +181,7 @@ func usualPayTo(f *postgres.ServiceFacts, now time.Time) map[string]string {
 			continue
 		}
 		last := ""
-		for _, r := range recipients(current(e.Prices)) {
+		for _, r := range listRecipients(currentPrices(e.Prices)) {
 			votes[r]++
 			if r.network != last {
 				endpoints[r.network]++
@@ -196,42 +198,44 @@ func usualPayTo(f *postgres.ServiceFacts, now time.Time) map[string]string {
 	return usual
 }
 
-// divergence tells that an endpoint is paid elsewhere than most of its siblings.
-func divergence(e *postgres.EndpointFacts, usual map[string]string) *site.PayToDivergence {
+// findDivergence tells that an endpoint is paid elsewhere than most of its siblings.
+func findDivergence(e *postgres.EndpointFacts, usual map[string]string) *site.PayToDivergence {
 	if len(usual) == 0 {
 		return nil
 	}
-	now := current(e.Prices)
+	now := currentPrices(e.Prices)
 	observed := map[string][]string{}
 	var networks []string
-	for _, r := range recipients(now) {
+	for _, r := range listRecipients(now) {
 		observed[r.network] = append(observed[r.network], r.payTo)
-		networks = insert(networks, r.network)
+		networks = insertSorted(networks, r.network)
 	}
 	for _, n := range networks {
 		if want := usual[n]; want != "" && !slices.Contains(observed[n], want) {
-			return &site.PayToDivergence{NetworkCAIP2: n, Expected: []string{want}, Observed: observed[n], FirstSeenAt: site.NewTime(now[0].Since)}
+			return &site.PayToDivergence{NetworkCAIP2: n, Expected: []string{want}, Observed: observed[n],
+				FirstSeenAt: site.NewTime(now[0].Since)}
 		}
 	}
 	return nil
 }
 
-// payToChanges lists, newest first, where a network's recipients of an endpoint moved from one set of prices to the
+// findPayToChanges lists, newest first, where a network's recipients of an endpoint moved from one set of prices to the
 // next.
-func payToChanges(f *postgres.ServiceFacts) []site.PayToChange {
-	moves := []site.PayToChange{}
+func findPayToChanges(f *postgres.ServiceFacts) []site.PayToChange {
+	changes := []site.PayToChange{}
 	for _, e := range f.Endpoints {
 		var before []recipient
 		for set := range priceSets(e.Prices) {
-			after := recipients(set)
-			gone, come := without(before, after), without(after, before)
+			after := listRecipients(set)
+			gone, come := subtract(before, after), subtract(after, before)
 			for _, g := range gone {
 				i := slices.IndexFunc(come, func(c recipient) bool { return c.network == g.network })
 				if i < 0 {
 					continue
 				}
-				moves = append(moves, site.PayToChange{
-					NetworkCAIP2: g.network, Endpoint: e.Method + " " + e.Path, OldPayTo: g.payTo, NewPayTo: come[i].payTo,
+				changes = append(changes, site.PayToChange{
+					NetworkCAIP2: g.network, Endpoint: e.Method + " " + e.Path, OldPayTo: g.payTo,
+					NewPayTo:   come[i].payTo,
 					ObservedAt: site.NewTime(set[0].Since),
 				})
 				come = slices.Delete(come, i, i+1)
@@ -239,10 +243,11 @@ func payToChanges(f *postgres.ServiceFacts) []site.PayToChange {
 			before = after
 		}
 	}
-	slices.SortStableFunc(moves, func(a, b site.PayToChange) int {
-		return cmp.Or(b.ObservedAt.Compare(a.ObservedAt.Time), cmp.Compare(a.Endpoint, b.Endpoint), cmp.Compare(a.NetworkCAIP2, b.NetworkCAIP2))
+	slices.SortStableFunc(changes, func(a, b site.PayToChange) int {
+		return cmp.Or(b.ObservedAt.Compare(a.ObservedAt.Time), cmp.Compare(a.Endpoint, b.Endpoint),
+			cmp.Compare(a.NetworkCAIP2, b.NetworkCAIP2))
 	})
-	return moves
+	return changes
 }
 
 // priceSets walks an endpoint's prices set by set, oldest first: a set is what was asked since one moment.
@@ -261,7 +266,7 @@ func priceSets(prices []postgres.Price) func(yield func([]postgres.Price) bool) 
 	}
 }
 
-func without(a, b []recipient) []recipient {
+func subtract(a, b []recipient) []recipient {
 	var out []recipient
 	for _, r := range a {
 		if !slices.Contains(b, r) {
@@ -271,7 +276,7 @@ func without(a, b []recipient) []recipient {
 	return out
 }
 
-func hostOf(address string) string {
+func hostname(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
 		return ""

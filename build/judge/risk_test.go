@@ -13,10 +13,11 @@ func TestFlags(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	const day = 24 * time.Hour
 	moved := func(ago time.Duration) []site.PayToChange {
-		return []site.PayToChange{{Endpoint: "GET /x", ObservedAt: site.NewTime(now.Add(-ago))}, {Endpoint: "GET /y", ObservedAt: site.NewTime(now.Add(-ago - day))}}
+		return []site.PayToChange{{Endpoint: "GET /x", ObservedAt: site.NewTime(now.Add(-ago))},
+			{Endpoint: "GET /y", ObservedAt: site.NewTime(now.Add(-ago - day))}}
 	}
 	price := func(d site.Decimal) *site.Decimal { return &d }
-	five := asked("0.01", "0.01", "0.02", "0.03", "1")
+	five := pricesOf("0.01", "0.01", "0.02", "0.03", "1")
 	for _, test := range []struct {
 		name string
 		got  *site.RiskFlag
@@ -29,15 +30,20 @@ func TestFlags(t *testing.T) {
 		{"moved within 30 days", flagPayToChanged(moved(30*day-time.Second), now), "warning pay_to_changed"},
 		{"moved 30 days ago", flagPayToChanged(moved(30*day), now), ""},
 		{"paid alike", flagDivergence([]site.Endpoint{{}}), ""},
-		{"paid elsewhere", flagDivergence([]site.Endpoint{{}, {PayToDivergence: &site.PayToDivergence{Expected: []string{"a"}, Observed: []string{"b"}}}}), "warning pay_to_divergence"},
+		{"paid elsewhere",
+			flagDivergence([]site.Endpoint{{},
+				{PayToDivergence: &site.PayToDivergence{Expected: []string{"a"}, Observed: []string{"b"}}}}),
+			"warning pay_to_divergence"},
 		{"no price", flagOutlier(five, nil, "AI"), ""},
 		{"49 times the median", flagOutlier(five, price("0.999999"), "AI"), ""},
 		{"50 times the median", flagOutlier(five, price("1"), "AI"), "warning price_outlier"},
-		{"50 times the upper of two medians", flagOutlier(asked("0.01", "0.01", "0.01", "0.02", "0.02", "1"), price("1"), "AI"), "warning price_outlier"},
-		{"among four", flagOutlier(asked("0.01", "0.02", "0.03", "1"), price("1000"), "AI"), ""},
-		{"a median of nothing", flagOutlier(asked("0", "0", "0", "0", "1"), price("1"), "AI"), ""},
+		{"50 times the upper of two medians", flagOutlier(pricesOf("0.01", "0.01", "0.01", "0.02", "0.02", "1"),
+			price("1"), "AI"), "warning price_outlier"},
+		{"among four", flagOutlier(pricesOf("0.01", "0.02", "0.03", "1"), price("1000"), "AI"), ""},
+		{"a median of nothing", flagOutlier(pricesOf("0", "0", "0", "0", "1"), price("1"), "AI"), ""},
 		{"degraded", flagFailing(&site.ServiceDetail{Status: site.StatusDegraded, ConsecutiveFailures: 2}), ""},
-		{"offline", flagFailing(&site.ServiceDetail{Status: site.StatusOffline, ConsecutiveFailures: 3}), "warning probe_failing"},
+		{"offline", flagFailing(&site.ServiceDetail{Status: site.StatusOffline, ConsecutiveFailures: 3}),
+			"warning probe_failing"},
 		{"https", flagPlainHTTP("https://acme.test"), ""},
 		{"http", flagPlainHTTP("http://acme.test"), "warning plain_http"},
 		{"some money", flagTestnet(&offer{}), ""},

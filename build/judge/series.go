@@ -7,16 +7,16 @@ import (
 	"tollbook/site/postgres"
 )
 
-// usdSpan is a stretch of time in which an endpoint asked so much.
-type usdSpan struct {
+// priceSpan is a stretch of time in which an endpoint asked so much.
+type priceSpan struct {
 	since, until    time.Time // until is zero while it holds
 	lowest, highest site.Decimal
 }
 
-// pricePoints are the days on which a service set prices, oldest first, with the lowest and highest that any of its
+// newPricePoints are the days on which a service set prices, oldest first, with the lowest and highest that any of its
 // active endpoints asked at any time of the day.
-func pricePoints(f *postgres.ServiceFacts) []site.PricePoint {
-	spans := usdSpans(f)
+func newPricePoints(f *postgres.ServiceFacts) []site.PricePoint {
+	spans := listPriceSpans(f)
 	points := make([]site.PricePoint, len(f.PriceDays))
 	for i, d := range f.PriceDays {
 		begin, end := d.Day, d.Day.Add(24*time.Hour)
@@ -25,7 +25,7 @@ func pricePoints(f *postgres.ServiceFacts) []site.PricePoint {
 			if !s.since.Before(end) || !s.until.IsZero() && !s.until.After(begin) {
 				continue
 			}
-			p.MinPriceUSD = lower(p.MinPriceUSD, s.lowest)
+			p.MinPriceUSD = minDecimal(p.MinPriceUSD, s.lowest)
 			if p.MaxPriceUSD == nil || s.highest.Compare(*p.MaxPriceUSD) > 0 {
 				p.MaxPriceUSD = &s.highest
 			}
@@ -35,21 +35,21 @@ func pricePoints(f *postgres.ServiceFacts) []site.PricePoint {
 	return points
 }
 
-// usdSpans are the spans whose amounts are worth something in USD. One that still holds ends when its endpoint became
-// inactive.
-func usdSpans(f *postgres.ServiceFacts) []usdSpan {
+// listPriceSpans are the spans whose amounts are worth something in USD. One that still holds ends when its endpoint
+// became inactive.
+func listPriceSpans(f *postgres.ServiceFacts) []priceSpan {
 	endpoints := make(map[[16]byte]*postgres.EndpointFacts, len(f.Endpoints))
 	for i := range f.Endpoints {
 		endpoints[f.Endpoints[i].ID] = &f.Endpoints[i]
 	}
-	var spans []usdSpan
+	var spans []priceSpan
 	for _, p := range f.PriceSpans {
-		lowest, ok := inUSD(p, p.Lowest)
-		highest, ok2 := inUSD(p, p.Highest)
+		lowest, ok := toUSD(p, p.Lowest)
+		highest, ok2 := toUSD(p, p.Highest)
 		if !ok || !ok2 {
 			continue
 		}
-		s := usdSpan{since: p.Since, lowest: lowest, highest: highest}
+		s := priceSpan{since: p.Since, lowest: lowest, highest: highest}
 		if p.Until != nil {
 			s.until = *p.Until
 		} else if e := endpoints[p.EndpointID]; e != nil {
@@ -60,8 +60,8 @@ func usdSpans(f *postgres.ServiceFacts) []usdSpan {
 	return spans
 }
 
-func inUSD(p postgres.PriceSpan, amount string) (site.Decimal, bool) {
-	usd, ok := requirement(&postgres.Price{NetworkCAIP2: p.NetworkCAIP2, Asset: p.Asset, Amount: amount}).PriceUSD()
+func toUSD(p postgres.PriceSpan, amount string) (site.Decimal, bool) {
+	usd, ok := newRequirement(&postgres.Price{NetworkCAIP2: p.NetworkCAIP2, Asset: p.Asset, Amount: amount}).PriceUSD()
 	if !ok {
 		return "", false
 	}
@@ -69,22 +69,23 @@ func inUSD(p postgres.PriceSpan, amount string) (site.Decimal, bool) {
 	return d, err == nil
 }
 
-// scorePoints are a service's days with a counted check, oldest first.
-func scorePoints(f *postgres.ServiceFacts) []site.ScorePoint {
+// newScorePoints are a service's days with a counted check, oldest first.
+func newScorePoints(f *postgres.ServiceFacts) []site.ScorePoint {
 	points, times := make([]site.ScorePoint, len(f.DaySums)), make([]int, len(f.DaySums))
-	first, last, moved := 0, 0, 0 // f.PriceDays[first:last] are those of the 30 days; on `moved` of them a price moved
+	first, last, changed := 0, 0, 0 // f.PriceDays[first:last] are those of the 30 days; on `moved` of them a price moved
 	for i, d := range f.DaySums {
-		var t tally
+		var t checkCounter
 		t.add(&postgres.Rollup{Start: d.Day, Counted: d.Counted, Up: d.Up, Timed: d.Timed, ResponseMS: d.ResponseMS})
-		points[i] = site.ScorePoint{Date: site.NewTime(d.Day).Day(), UptimePercentage: t.share(), AvgResponseTimeMS: t.averageIn(&times[i])}
+		points[i] = site.ScorePoint{Date: site.NewTime(d.Day).Day(), UptimePercentage: t.percent(),
+			AvgResponseTimeMS: t.averageInto(&times[i])}
 		for ; last < len(f.PriceDays) && !f.PriceDays[last].Day.After(d.Day); last++ {
-			moved += min(1, f.PriceDays[last].Moved)
+			changed += min(1, f.PriceDays[last].Moved)
 		}
 		for ; first < last && f.PriceDays[first].Day.Before(d.Day.AddDate(0, 0, 1-stabilityDays)); first++ {
-			moved -= min(1, f.PriceDays[first].Moved)
+			changed -= min(1, f.PriceDays[first].Moved)
 		}
 		if last > 0 {
-			s := site.Round2(float64(stabilityDays-moved) / stabilityDays)
+			s := site.Round2(float64(stabilityDays-changed) / stabilityDays)
 			if i > 0 && points[i-1].PriceStability != nil && *points[i-1].PriceStability == s {
 				points[i].PriceStability = points[i-1].PriceStability
 			} else {

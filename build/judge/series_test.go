@@ -17,8 +17,10 @@ func onDay(month time.Month, d int) time.Time { return time.Date(2026, month, d,
 func TestPricePoints(t *testing.T) {
 	t.Parallel()
 	one, two := uuid.UUID{1}, uuid.UUID{2}
-	span := func(endpoint uuid.UUID, asset string, since time.Time, until *time.Time, lowest, highest string) postgres.PriceSpan {
-		return postgres.PriceSpan{EndpointID: endpoint, NetworkCAIP2: new(base), Asset: asset, Since: since, Until: until, Lowest: lowest, Highest: highest}
+	span := func(endpoint uuid.UUID, asset string, since time.Time, until *time.Time, lowest,
+		highest string) postgres.PriceSpan {
+		return postgres.PriceSpan{EndpointID: endpoint, NetworkCAIP2: new(base), Asset: asset, Since: since,
+			Until: until, Lowest: lowest, Highest: highest}
 	}
 	first := onDay(9, 1).Add(time.Hour)
 	active := func(id uuid.UUID, last time.Time) postgres.EndpointFacts {
@@ -39,26 +41,35 @@ func TestPricePoints(t *testing.T) {
 		{"nothing", postgres.ServiceFacts{}, []site.PricePoint{}},
 		{"an asset that nobody knows", postgres.ServiceFacts{
 			Facts: checks.Facts{
-				PriceSpans: []postgres.PriceSpan{span(one, "0x1111111111111111111111111111111111111111", first, nil, "1", "1")},
-				PriceDays:  []postgres.PriceDay{{Day: onDay(9, 1)}},
+				PriceSpans: []postgres.PriceSpan{span(one, "0x1111111111111111111111111111111111111111", first, nil,
+					"1", "1")},
+				PriceDays: []postgres.PriceDay{{Day: onDay(9, 1)}},
 			},
 		}, []site.PricePoint{point("2026-09-01", "", "", 0)}},
 		{"what held over midnight counts in the morning, what ended at midnight does not", postgres.ServiceFacts{
 			Endpoints: []postgres.EndpointFacts{active(one, onDay(11, 20))},
 			Facts: checks.Facts{
-				PriceSpans: []postgres.PriceSpan{span(one, usdc, first, new(onDay(9, 5).Add(time.Hour)), "10000", "10000"), span(one, usdc, onDay(9, 5).Add(time.Hour), new(onDay(9, 8)), "30000", "40000"), span(one, usdc, onDay(9, 8), nil, "5", "5")},
-				PriceDays:  []postgres.PriceDay{{Day: onDay(9, 1)}, {Day: onDay(9, 5), Moved: 7}, {Day: onDay(9, 8), Moved: 1}},
+				PriceSpans: []postgres.PriceSpan{span(one, usdc, first, new(onDay(9, 5).Add(time.Hour)), "10000",
+					"10000"), span(one, usdc, onDay(9, 5).Add(time.Hour), new(onDay(9, 8)), "30000", "40000"),
+					span(one, usdc, onDay(9, 8), nil, "5", "5")},
+				PriceDays: []postgres.PriceDay{{Day: onDay(9, 1)}, {Day: onDay(9, 5), Moved: 7},
+					{Day: onDay(9, 8), Moved: 1}},
 			},
-		}, []site.PricePoint{point("2026-09-01", "0.01", "0.01", 0), point("2026-09-05", "0.01", "0.04", 7), point("2026-09-08", "0.000005", "0.000005", 1)}},
+		}, []site.PricePoint{point("2026-09-01", "0.01", "0.01", 0), point("2026-09-05", "0.01", "0.04", 7),
+			point("2026-09-08", "0.000005", "0.000005", 1)}},
 		{"an endpoint that fell silent counts for a fortnight", postgres.ServiceFacts{
 			Endpoints: []postgres.EndpointFacts{active(one, onDay(9, 2)), active(two, onDay(11, 20))},
 			Facts: checks.Facts{
-				PriceSpans: []postgres.PriceSpan{span(one, usdc, first, nil, "1000000", "1000000"), span(two, usdc, first, new(onDay(9, 15).Add(time.Hour)), "2000000", "2000000"), span(two, usdc, onDay(9, 15).Add(time.Hour), nil, "3000000", "3000000")},
-				PriceDays:  []postgres.PriceDay{{Day: onDay(9, 1)}, {Day: onDay(9, 15), Moved: 1}, {Day: onDay(9, 16), Moved: 1}},
+				PriceSpans: []postgres.PriceSpan{span(one, usdc, first, nil, "1000000", "1000000"),
+					span(two, usdc, first, new(onDay(9, 15).Add(time.Hour)), "2000000", "2000000"),
+					span(two, usdc, onDay(9, 15).Add(time.Hour), nil, "3000000", "3000000")},
+				PriceDays: []postgres.PriceDay{{Day: onDay(9, 1)}, {Day: onDay(9, 15), Moved: 1},
+					{Day: onDay(9, 16), Moved: 1}},
 			},
-		}, []site.PricePoint{point("2026-09-01", "1", "2", 0), point("2026-09-15", "1", "3", 1), point("2026-09-16", "3", "3", 1)}},
+		}, []site.PricePoint{point("2026-09-01", "1", "2", 0), point("2026-09-15", "1", "3", 1),
+			point("2026-09-16", "3", "3", 1)}},
 	} {
-		if diff := cmp.Diff(c.want, pricePoints(&c.f)); diff != "" {
+		if diff := cmp.Diff(c.want, newPricePoints(&c.f)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
@@ -67,22 +78,28 @@ func TestPricePoints(t *testing.T) {
 func TestScorePoints(t *testing.T) {
 	t.Parallel()
 	f := &postgres.ServiceFacts{Facts: checks.Facts{
-		PriceDays: []postgres.PriceDay{{Day: onDay(9, 2)}, {Day: onDay(9, 3), Moved: 4}, {Day: onDay(9, 4), Moved: 1}, {Day: onDay(10, 20), Moved: 1}},
+		PriceDays: []postgres.PriceDay{{Day: onDay(9, 2)}, {Day: onDay(9, 3), Moved: 4}, {Day: onDay(9, 4), Moved: 1},
+			{Day: onDay(10, 20), Moved: 1}},
 		DaySums: []postgres.DaySum{
 			{Day: onDay(9, 1), Counted: 3, Up: 1, Timed: 2, ResponseMS: 301}, {Day: onDay(9, 2), Counted: 1},
-			{Day: onDay(9, 3), Counted: 1, Up: 1}, {Day: onDay(9, 4), Counted: 1, Up: 1}, {Day: onDay(10, 2), Counted: 1, Up: 1},
-			{Day: onDay(10, 3), Counted: 1, Up: 1}, {Day: onDay(10, 4), Counted: 1, Up: 1}, {Day: onDay(11, 20), Counted: 1, Up: 1},
+			{Day: onDay(9, 3), Counted: 1, Up: 1}, {Day: onDay(9, 4), Counted: 1, Up: 1},
+			{Day: onDay(10, 2), Counted: 1, Up: 1},
+			{Day: onDay(10, 3), Counted: 1, Up: 1}, {Day: onDay(10, 4), Counted: 1, Up: 1},
+			{Day: onDay(11, 20), Counted: 1, Up: 1},
 		},
 	}}
 	point := func(date string, uptime float64, ms *int, stability *float64) site.ScorePoint {
 		return site.ScorePoint{Date: date, UptimePercentage: uptime, AvgResponseTimeMS: ms, PriceStability: stability}
 	}
 	want := []site.ScorePoint{
-		point("2026-09-01", 33.33, new(151), nil), point("2026-09-02", 0, nil, new(1.0)), // asked for the first time: nothing moved
-		point("2026-09-03", 100, nil, new(0.97)), point("2026-09-04", 100, nil, new(0.93)), point("2026-10-02", 100, nil, new(0.93)),
-		point("2026-10-03", 100, nil, new(0.97)), point("2026-10-04", 100, nil, new(1.0)), point("2026-11-20", 100, nil, new(1.0)),
+		// asked for the first time: nothing moved
+		point("2026-09-01", 33.33, new(151), nil), point("2026-09-02", 0, nil, new(1.0)),
+		point("2026-09-03", 100, nil, new(0.97)), point("2026-09-04", 100, nil, new(0.93)),
+		point("2026-10-02", 100, nil, new(0.93)),
+		point("2026-10-03", 100, nil, new(0.97)), point("2026-10-04", 100, nil, new(1.0)),
+		point("2026-11-20", 100, nil, new(1.0)),
 	}
-	if diff := cmp.Diff(want, scorePoints(f)); diff != "" {
+	if diff := cmp.Diff(want, newScorePoints(f)); diff != "" {
 		t.Errorf("points (-want +got):\n%s", diff)
 	}
 }
@@ -106,7 +123,7 @@ func TestTodayEndsWithTheLastVisit(t *testing.T) {
 			{Start: today.AddDate(0, 0, -1), Counted: 1, Up: 1}, {Start: today, Counted: 1, Up: 1},
 		}}}
 		f.LastCheckedAt = test.last
-		got := uptimePoints(f, now)
+		got := newUptimePoints(f, now)
 		if len(got) != 2 || !got[0].PeriodEnd.Equal(today) || !got[1].PeriodEnd.Equal(test.want) {
 			t.Errorf("%s: %+v, want the ends %v and %v", test.about, got, today, test.want)
 		}

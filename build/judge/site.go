@@ -8,28 +8,30 @@ import (
 	"tollbook/site/postgres"
 )
 
-// siteFacts are the documents that the last look at a service's site saw; all null before the first.
-func siteFacts(f *postgres.ServiceFacts) site.SiteFacts {
+// newSiteFacts are the documents that the last look at a service's site saw; all null before the first.
+func newSiteFacts(f *postgres.ServiceFacts) site.SiteFacts {
 	s := f.Site
 	if s == nil {
 		return site.SiteFacts{}
 	}
 	return site.SiteFacts{
-		Homepage: s.Homepage, OpenAPI: s.OpenAPI, Pricing: s.Pricing, LLMsTxt: s.LLMsTxt, Robots: s.Robots, Terms: s.Terms,
+		Homepage: s.Homepage, OpenAPI: s.OpenAPI, Pricing: s.Pricing, LLMsTxt: s.LLMsTxt, Robots: s.Robots,
+		Terms:     s.Terms,
 		CheckedAt: timeOrNull(s.CheckedAt),
 	}
 }
 
-// domainFacts are what the registry of a service's domain said. Of a name on a free host nothing is known: the
+// newDomainFacts are what the registry of a service's domain said. Of a name on a free host nothing is known: the
 // domain's age is the host's. An age is whole days.
-func domainFacts(f *postgres.ServiceFacts, freeHost bool, now time.Time) site.DomainFacts {
+func newDomainFacts(f *postgres.ServiceFacts, freeHost bool, now time.Time) site.DomainFacts {
 	d := site.DomainFacts{FreeHost: freeHost}
 	if f.Domain == nil || f.Domain.Suffix != nil || d.FreeHost {
 		return d
 	}
-	d.Registrar, d.CreatedDate, d.CheckedAt = f.Domain.Registrar, timeOrNull(f.Domain.CreatedAt), timeOrNull(f.Domain.CheckedAt)
+	d.Registrar, d.CreatedDate, d.CheckedAt = f.Domain.Registrar, timeOrNull(f.Domain.CreatedAt),
+		timeOrNull(f.Domain.CheckedAt)
 	if f.Domain.CreatedAt != nil {
-		d.AgeDays = new(wholeDays(*f.Domain.CreatedAt, now))
+		d.AgeDays = new(daysBetween(*f.Domain.CreatedAt, now))
 	}
 	return d
 }
@@ -42,10 +44,11 @@ const youngDays = 30
 // sold.
 func domainFlags(f *postgres.ServiceFacts, d site.DomainFacts) []site.RiskFlag {
 	var flags []site.RiskFlag
-	host := hostOf(f.BaseURL)
+	host := hostname(f.BaseURL)
 	if d.AgeDays != nil && *d.AgeDays < youngDays {
 		flags = append(flags, site.RiskFlag{Level: site.RiskWarning, Code: "young_domain",
-			Evidence: fmt.Sprintf("%s was registered %d days ago, on %s", f.Domain.Domain, *d.AgeDays, d.CreatedDate.Format(time.DateOnly))})
+			Evidence: fmt.Sprintf("%s was registered %d days ago, on %s", f.Domain.Domain, *d.AgeDays,
+				d.CreatedDate.Format(time.DateOnly))})
 	}
 	switch {
 	case d.FreeHost:
@@ -53,7 +56,8 @@ func domainFlags(f *postgres.ServiceFacts, d site.DomainFacts) []site.RiskFlag {
 			Evidence: fmt.Sprintf("%s is on a free-hosting or tunnel domain", host)})
 	case f.Domain != nil && f.Domain.Suffix != nil:
 		flags = append(flags, site.RiskFlag{Level: site.RiskClean, Code: "free_host",
-			Evidence: fmt.Sprintf("names under %s are given out by whoever owns it, some free, some sold", *f.Domain.Suffix)})
+			Evidence: fmt.Sprintf("names under %s are given out by whoever owns it, some free, some sold",
+				*f.Domain.Suffix)})
 	}
 	return flags
 }

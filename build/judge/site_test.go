@@ -15,7 +15,8 @@ func TestDomainsAndSites(t *testing.T) {
 	t.Parallel()
 	at := func(days float64) *time.Time { return new(now.Add(time.Duration(days * 24 * float64(time.Hour)))) }
 	domain := func(created *time.Time) *postgres.DomainFacts {
-		return &postgres.DomainFacts{Domain: "acme.com", CheckedAt: at(-1), Registrar: new("Names Ltd"), CreatedAt: created}
+		return &postgres.DomainFacts{Domain: "acme.com", CheckedAt: at(-1), Registrar: new("Names Ltd"),
+			CreatedAt: created}
 	}
 	published := func(created *time.Time, age *int) site.DomainFacts {
 		d := site.DomainFacts{AgeDays: age, Registrar: new("Names Ltd"), CheckedAt: site.TimeOrNull(*at(-1))}
@@ -38,24 +39,37 @@ func TestDomainsAndSites(t *testing.T) {
 		wantUpdated *time.Time
 	}{
 		{name: "nothing known", wantLevel: "clean"},
-		{name: "an old domain", domain: domain(at(-30)), wantDomain: published(at(-30), new(30)), wantLevel: "clean", wantUpdated: at(-1)},
-		{name: "a young domain", domain: domain(at(-29.99)), wantDomain: published(at(-29.99), new(29)), wantLevel: "warning", wantUpdated: at(-1),
-			wantFlags: []site.RiskFlag{{Level: "warning", Code: "young_domain", Evidence: "acme.com was registered 29 days ago, on 2026-10-21"}}},
-		{name: "registered after the build", domain: domain(at(0.5)), wantDomain: published(at(0.5), new(0)), wantLevel: "warning", wantUpdated: at(-1),
-			wantFlags: []site.RiskFlag{{Level: "warning", Code: "young_domain", Evidence: "acme.com was registered 0 days ago, on 2026-11-21"}}},
-		{name: "an answer without a date", domain: domain(nil), wantDomain: published(nil, nil), wantLevel: "clean", wantUpdated: at(-1)},
+		{name: "an old domain", domain: domain(at(-30)), wantDomain: published(at(-30), new(30)), wantLevel: "clean",
+			wantUpdated: at(-1)},
+		{name: "a young domain", domain: domain(at(-29.99)), wantDomain: published(at(-29.99), new(29)),
+			wantLevel: "warning", wantUpdated: at(-1),
+			wantFlags: []site.RiskFlag{{Level: "warning", Code: "young_domain",
+				Evidence: "acme.com was registered 29 days ago, on 2026-10-21"}}},
+		{name: "registered after the build", domain: domain(at(0.5)), wantDomain: published(at(0.5), new(0)),
+			wantLevel: "warning", wantUpdated: at(-1),
+			wantFlags: []site.RiskFlag{{Level: "warning", Code: "young_domain",
+				Evidence: "acme.com was registered 0 days ago, on 2026-11-21"}}},
+		{name: "an answer without a date", domain: domain(nil), wantDomain: published(nil, nil), wantLevel: "clean",
+			wantUpdated: at(-1)},
 		{name: "a domain not asked about yet", domain: &postgres.DomainFacts{Domain: "acme.com"}, wantLevel: "clean"},
-		{name: "a free host", base: "https://acme.vercel.app", domain: &postgres.DomainFacts{Domain: "acme.vercel.app", Suffix: new("vercel.app")},
+		{name: "a free host", base: "https://acme.vercel.app",
+			domain:     &postgres.DomainFacts{Domain: "acme.vercel.app", Suffix: new("vercel.app")},
 			wantDomain: site.DomainFacts{FreeHost: true}, wantLevel: "warning",
-			wantFlags: []site.RiskFlag{{Level: "warning", Code: "free_host", Evidence: "acme.vercel.app is on a free-hosting or tunnel domain"}}},
+			wantFlags: []site.RiskFlag{{Level: "warning", Code: "free_host",
+				Evidence: "acme.vercel.app is on a free-hosting or tunnel domain"}}},
 		{name: "a free host's own domain is not its guest's", base: "https://acme.square.site", domain: domain(at(-2)),
 			wantDomain: site.DomainFacts{FreeHost: true}, wantLevel: "warning", wantUpdated: at(-1),
-			wantFlags: []site.RiskFlag{{Level: "warning", Code: "free_host", Evidence: "acme.square.site is on a free-hosting or tunnel domain"}}},
-		{name: "a name below somebody else's is a hint", base: "https://acme.uk.com", domain: &postgres.DomainFacts{Domain: "acme.uk.com", Suffix: new("uk.com")}, wantLevel: "clean",
-			wantFlags: []site.RiskFlag{{Level: "clean", Code: "free_host", Evidence: "names under uk.com are given out by whoever owns it, some free, some sold"}}},
-		{name: "a site", checked: at(-2), site: &postgres.SiteFacts{CheckedAt: at(-0.5), Homepage: new(true), Terms: new(false), Domain: new("acme.com")}, wantLevel: "clean", wantUpdated: at(-0.5),
+			wantFlags: []site.RiskFlag{{Level: "warning", Code: "free_host",
+				Evidence: "acme.square.site is on a free-hosting or tunnel domain"}}},
+		{name: "a name below somebody else's is a hint", base: "https://acme.uk.com",
+			domain: &postgres.DomainFacts{Domain: "acme.uk.com", Suffix: new("uk.com")}, wantLevel: "clean",
+			wantFlags: []site.RiskFlag{{Level: "clean", Code: "free_host",
+				Evidence: "names under uk.com are given out by whoever owns it, some free, some sold"}}},
+		{name: "a site", checked: at(-2), site: &postgres.SiteFacts{CheckedAt: at(-0.5), Homepage: new(true),
+			Terms: new(false), Domain: new("acme.com")}, wantLevel: "clean", wantUpdated: at(-0.5),
 			wantSite: site.SiteFacts{Homepage: new(true), Terms: new(false), CheckedAt: site.TimeOrNull(*at(-0.5))}},
-		{name: "a site that nothing could be seen of", checked: at(-2), site: &postgres.SiteFacts{Domain: new("acme.com")}, wantLevel: "clean", wantUpdated: at(-2)},
+		{name: "a site that nothing could be seen of", checked: at(-2),
+			site: &postgres.SiteFacts{Domain: new("acme.com")}, wantLevel: "clean", wantUpdated: at(-2)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -64,8 +78,9 @@ func TestDomainsAndSites(t *testing.T) {
 				base = "https://api.acme.com"
 			}
 			f := postgres.Facts{Services: []postgres.ServiceFacts{{
-				Service: postgres.Service{Slug: "acme", Name: "Acme", BaseURL: base, Category: "AI", CreatedAt: now.AddDate(-1, 0, 0), LastCheckedAt: c.checked},
-				Site:    c.site, Domain: c.domain,
+				Service: postgres.Service{Slug: "acme", Name: "Acme", BaseURL: base, Category: "AI",
+					CreatedAt: now.AddDate(-1, 0, 0), LastCheckedAt: c.checked},
+				Site: c.site, Domain: c.domain,
 			}}}
 			a := judgeAll(&f, now).Services[0].Detail.Assessment
 			if diff := cmp.Diff(c.wantSite, a.Site); diff != "" {
@@ -74,7 +89,8 @@ func TestDomainsAndSites(t *testing.T) {
 			if diff := cmp.Diff(c.wantDomain, a.Domain); diff != "" {
 				t.Errorf("domain (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(append([]site.RiskFlag{}, c.wantFlags...), a.Risk.Flags); diff != "" || a.Risk.Level != c.wantLevel {
+			if diff := cmp.Diff(append([]site.RiskFlag{}, c.wantFlags...), a.Risk.Flags); diff != "" ||
+				a.Risk.Level != c.wantLevel {
 				t.Errorf("risk is %s, want %s; flags (-want +got):\n%s", a.Risk.Level, c.wantLevel, diff)
 			}
 			var updated *site.Time

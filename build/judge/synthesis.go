@@ -9,10 +9,10 @@ import (
 	"tollbook/site/x402"
 )
 
-// synthesize gives an assessment the hash of what a model is told of the service, and the model's answer where it was
+// addSynthesis gives an assessment the hash of what a model is told of the service, and the model's answer where it was
 // asked exactly that: an answer about what the service said before is no answer. shown is what its active endpoints
 // have shown, already read.
-func synthesize(f *postgres.ServiceFacts, a *site.Assessment, shown []x402.Evidence, now time.Time) {
+func addSynthesis(f *postgres.ServiceFacts, a *site.Assessment, shown []x402.Evidence, now time.Time) {
 	read := make(map[*postgres.EndpointFacts]x402.Captured, len(shown))
 	for i := range f.Endpoints {
 		if e := &f.Endpoints[i]; len(read) < len(shown) && site.IsActive(e.FirstSeenAt, e.LastPaidAt, now) {

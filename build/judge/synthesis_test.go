@@ -17,8 +17,10 @@ func TestSynthesisBelongsToWhatIsSaidNow(t *testing.T) {
 	t.Parallel()
 	service := func() postgres.ServiceFacts {
 		return postgres.ServiceFacts{
-			Service:   postgres.Service{Slug: "acme", Name: "Acme", Description: "Prices", BaseURL: "https://acme.test", Category: "Finance", CreatedAt: now, LastCheckedAt: ago(time.Hour)},
-			Endpoints: []postgres.EndpointFacts{{Endpoint: postgres.Endpoint{Method: "GET", Path: "/x", FirstSeenAt: now}}},
+			Service: postgres.Service{Slug: "acme", Name: "Acme", Description: "Prices", BaseURL: "https://acme.test",
+				Category: "Finance", CreatedAt: now, LastCheckedAt: ago(time.Hour)},
+			Endpoints: []postgres.EndpointFacts{{Endpoint: postgres.Endpoint{Method: "GET", Path: "/x",
+				FirstSeenAt: now}}},
 		}
 	}
 	assessed := func(f postgres.ServiceFacts) site.Assessment {
@@ -32,22 +34,27 @@ func TestSynthesisBelongsToWhatIsSaidNow(t *testing.T) {
 	if want := synthesis.InputOf(&plain, synthesis.Capture).Hash(); bare.InputHash != want {
 		t.Errorf("input_hash %s, want that of the question, %s", bare.InputHash, want)
 	}
-	answer := site.Synthesis{Category: site.SynthesisText{Value: "AI", Confidence: 1, Source: "ai"}, CapabilityTags: site.SynthesisList{Value: []string{"a"}, Source: "ai"}}
-	kept := &postgres.SynthesisFacts{Question: postgres.Question{InputHash: bare.InputHash, ModelID: "stub", PromptVersion: "1"}, AskedAt: *ago(time.Minute), Answer: answer}
+	answer := site.Synthesis{Category: site.SynthesisText{Value: "AI", Confidence: 1, Source: "ai"},
+		CapabilityTags: site.SynthesisList{Value: []string{"a"}, Source: "ai"}}
+	stored := &postgres.SynthesisFacts{Question: postgres.Question{InputHash: bare.InputHash, ModelID: "stub",
+		PromptVersion: "1"}, AskedAt: *ago(time.Minute), Answer: answer}
 
-	asked := service()
-	asked.Synthesis = kept
+	answered := service()
+	answered.Synthesis = stored
 	want := bare
-	want.Synthesis, want.ModelID, want.PromptVersion, want.UpdatedAt = &answer, new("stub"), new("1"), site.TimeOrNull(kept.AskedAt)
-	if diff := cmp.Diff(want, assessed(asked)); diff != "" {
+	want.Synthesis, want.ModelID, want.PromptVersion, want.UpdatedAt = &answer, new("stub"), new("1"),
+		site.TimeOrNull(stored.AskedAt)
+	if diff := cmp.Diff(want, assessed(answered)); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
 	}
-	if d := judgeAll(&postgres.Facts{Services: []postgres.ServiceFacts{asked}}, now).Services[0].Detail; d.Category != "Finance" {
+	if d := judgeAll(&postgres.Facts{Services: []postgres.ServiceFacts{answered}},
+		now).Services[0].Detail; d.Category != "Finance" {
 		t.Errorf("the model's category overrides the service's: %s", d.Category)
 	}
 	changed := service()
-	changed.Synthesis, changed.Description = kept, "Prices, and weather"
-	if a := assessed(changed); a.Synthesis != nil || a.ModelID != nil || a.PromptVersion != nil || a.InputHash == bare.InputHash {
+	changed.Synthesis, changed.Description = stored, "Prices, and weather"
+	if a := assessed(changed); a.Synthesis != nil || a.ModelID != nil || a.PromptVersion != nil ||
+		a.InputHash == bare.InputHash {
 		t.Errorf("of words that changed since: %+v", a)
 	}
 }

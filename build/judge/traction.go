@@ -18,7 +18,7 @@ import (
 func measuredNetworks(chains []ledger.ChainFacts) map[string]bool {
 	measured := map[string]bool{}
 	for _, c := range chains {
-		if c.MeasuredSince != nil && worthSomething(c.Network) {
+		if c.MeasuredSince != nil && hasValue(c.Network) {
 			measured[c.Network] = true
 		}
 	}
@@ -31,14 +31,16 @@ func countedFlows(facilitators []ledger.FacilitatorFacts) []ledger.CountedFlow {
 	var flows []ledger.CountedFlow
 	for i := range facilitators {
 		f := &facilitators[i]
-		if !measured(f) {
+		if !isMeasured(f) {
 			continue
 		}
 		for _, flow := range f.Flows {
-			if unit, valued := unitUSD(flow.Network, flow.Token, flow.Configured); valued && worthSomething(flow.Network) {
+			if unit, valued := unitsPerUSD(flow.Network, flow.Token, flow.Configured); valued &&
+				hasValue(flow.Network) {
 				one := new(big.Rat).SetFrac(big.NewInt(1), unit)
 				flows = append(flows, ledger.CountedFlow{
-					Facilitator: f.ID, Network: flow.Network, Token: flow.Token, Unit: strings.TrimRight(one.FloatString(maxDecimals), "0"),
+					Facilitator: f.ID, Network: flow.Network, Token: flow.Token,
+					Unit: strings.TrimRight(one.FloatString(maxDecimals), "0"),
 				})
 			}
 		}
@@ -46,8 +48,8 @@ func countedFlows(facilitators []ledger.FacilitatorFacts) []ledger.CountedFlow {
 	return flows
 }
 
-// asked are the recipients whose takings a build wants to know.
-func (p *payouts) asked(services []postgres.ServiceFacts, measured map[string]bool) []ledger.Recipient {
+// queryRecipients are the recipients whose takings a build wants to know.
+func (p *ownership) queryRecipients(services []postgres.ServiceFacts, measured map[string]bool) []ledger.Recipient {
 	var list []ledger.Recipient
 	for i := range services {
 		for _, c := range p.claims[i] {
@@ -64,33 +66,34 @@ func (p *payouts) asked(services []postgres.ServiceFacts, measured map[string]bo
 	return list
 }
 
-// tractions judges what settlement on chain shows, of each service.
-type tractions struct {
-	services []postgres.ServiceFacts
-	chains   map[string]ledger.ChainFacts
-	measured map[string]bool
-	payouts  *payouts
-	earnings []earning
-	takings  map[int64]*ledger.ServiceTakings
-	mu       sync.Mutex       // of sharing
-	sharing  map[string][]int // services by the recipients that they share
-	dates    dayNames
-	now      time.Time
+// revenueIndex judges what settlement on chain shows, of each service.
+type revenueIndex struct {
+	services  []postgres.ServiceFacts
+	chains    map[string]ledger.ChainFacts
+	measured  map[string]bool
+	ownership *ownership
+	revenues  []revenue
+	byService map[int64]*ledger.ServiceTakings
+	mu        sync.Mutex       // of sharing
+	sharing   map[string][]int // services by the recipients that they share
+	dates     dateCache
+	now       time.Time
 }
 
-func newTractions(f *postgres.Facts, claims [][]claim, now time.Time) *tractions {
-	t := &tractions{
-		services: f.Services, chains: map[string]ledger.ChainFacts{}, measured: measuredNetworks(f.Chains), takings: map[int64]*ledger.ServiceTakings{},
-		sharing: map[string][]int{}, dates: newDayNames(now), now: now,
+func newRevenueIndex(f *postgres.Facts, claims [][]claim, now time.Time) *revenueIndex {
+	t := &revenueIndex{
+		services: f.Services, chains: map[string]ledger.ChainFacts{}, measured: measuredNetworks(f.Chains),
+		byService: map[int64]*ledger.ServiceTakings{},
+		sharing:   map[string][]int{}, dates: newDateCache(now), now: now,
 	}
 	for _, c := range f.Chains {
 		t.chains[c.Network] = c
 	}
-	t.payouts = newPayouts(f.Services, claims, t.measured, now)
-	t.earnings = t.payouts.earnings(f.Takings, len(f.Services), now)
+	t.ownership = newOwnership(f.Services, claims, t.measured, now)
+	t.revenues = t.ownership.divideRevenue(f.Takings, len(f.Services), now)
 	if f.Takings != nil {
 		for i := range f.Takings.Services {
-			t.takings[f.Takings.Services[i].ServiceID] = &f.Takings.Services[i]
+			t.byService[f.Takings.Services[i].ServiceID] = &f.Takings.Services[i]
 		}
 	}
 	return t
@@ -99,19 +102,19 @@ func newTractions(f *postgres.Facts, claims [][]claim, now time.Time) *tractions
 // status is whether there is anything to measure of the ith service, and the networks on which it is paid, or was
 // within 30 days: measured and not. It is unresponsive when it has failed for 7 days and another service names a
 // recipient of its; no-payto when it names none; unmeasured-network when none of its networks is measured.
-func (t *tractions) status(i int) (status string, on, off []string) {
+func (t *revenueIndex) status(i int) (status string, on, off []string) {
 	month := t.now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-site.WindowDays["30d"])
-	for _, c := range t.payouts.claims[i] {
+	for _, c := range t.ownership.claims[i] {
 		switch {
-		case !c.live(month):
+		case !c.isLive(month):
 		case t.measured[c.network]:
-			on = insert(on, c.network)
+			on = insertSorted(on, c.network)
 		default:
-			off = insert(off, c.network)
+			off = insertSorted(off, c.network)
 		}
 	}
 	switch {
-	case t.payouts.unresponsive[i]:
+	case t.ownership.unresponsive[i]:
 		return site.TractionUnresponsive, nil, nil
 	case len(on)+len(off) == 0:
 		return site.TractionNoPayTo, nil, nil
@@ -122,10 +125,10 @@ func (t *tractions) status(i int) (status string, on, off []string) {
 }
 
 // shared are the services that are paid now at a recipient of the ith on a measured network, it among them, by slug.
-func (t *tractions) shared(i int) []int {
+func (t *revenueIndex) shared(i int) []int {
 	var own []recipient
 	var key strings.Builder
-	for _, c := range t.payouts.claims[i] {
+	for _, c := range t.ownership.claims[i] {
 		if c.until.IsZero() && t.measured[c.network] {
 			own = append(own, c.recipient)
 			key.WriteString(c.network + " " + c.payTo + "\n")
@@ -133,10 +136,10 @@ func (t *tractions) shared(i int) []int {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	all, known := t.sharing[key.String()] // of a recipient that thousands share, found once
-	if !known {
+	all, ok := t.sharing[key.String()] // of a recipient that thousands share, found once
+	if !ok {
 		for _, r := range own {
-			for _, h := range t.payouts.holders[r] {
+			for _, h := range t.ownership.owners[r] {
 				if h.until.IsZero() {
 					all = append(all, h.service)
 				}
@@ -150,16 +153,17 @@ func (t *tractions) shared(i int) []int {
 }
 
 // traction judges the ith service. Unless measured, every metric is null: null is not zero.
-func (t *tractions) traction(i int) site.Traction {
+func (t *revenueIndex) traction(i int) site.Traction {
 	status, on, off := t.status(i)
 	out := site.Traction{
 		Status: status, MeasuredNetworks: []string{}, SettledVia: []string{}, SettledViaDetail: []site.SettledVia{},
-		SharedWithServices: []site.SharedWithItem{}, ProQuotaShare: 1, Caveat: unmeasuredCaveat(status, off), AllTimeCaveat: allTimeCaveat(nil, t.chains),
+		SharedWithServices: []site.SharedWithItem{}, ProQuotaShare: 1, Caveat: unmeasuredCaveat(status, off),
+		AllTimeCaveat: allTimeCaveat(nil, t.chains),
 	}
 	if status != site.TractionMeasured {
 		return out
 	}
-	e, of := &t.earnings[i], t.takings[t.services[i].ID]
+	e, of := &t.revenues[i], t.byService[t.services[i].ID]
 	if of == nil {
 		of = &ledger.ServiceTakings{}
 	}
@@ -169,21 +173,22 @@ func (t *tractions) traction(i int) site.Traction {
 	out.SharedPayout = out.SharedWith > 0
 	for _, j := range sharing[:min(len(sharing), site.MaxSharedWith+1)] {
 		if j != i && len(out.SharedWithServices) < site.MaxSharedWith {
-			out.SharedWithServices = append(out.SharedWithServices, site.SharedWithItem{Name: t.services[j].Name, Slug: t.services[j].Slug})
+			out.SharedWithServices = append(out.SharedWithServices,
+				site.SharedWithItem{Name: t.services[j].Name, Slug: t.services[j].Slug})
 		}
 	}
 	out.ProQuotaShare = 1 / float64(out.SharedWith+1)
 	out.Caveat, out.AllTimeCaveat = measuredCaveat(off, out.SharedWith), allTimeCaveat(on, t.chains)
 
-	out.VolumeUSD30d, out.TxCount30d, out.UniqueBuyers30d = new(e.part30.decimal()), &e.count30, &of.Buyers30d
-	out.VolumeUSDAllTime, out.TxCountAllTime = new(e.partAll.decimal()), &e.countAll
+	out.VolumeUSD30d, out.TxCount30d, out.UniqueBuyers30d = new(e.share30.decimal()), &e.count30, &of.Buyers30d
+	out.VolumeUSDAllTime, out.TxCountAllTime = new(e.shareAll.decimal()), &e.countAll
 	out.FirstSettlementAt, out.LastSettlementAt = site.TimeOrNull(e.first), site.TimeOrNull(e.last)
-	out.Trend7dVs30d = trend(e.whole7, e.whole30)
-	out.TopBuyerShare30d = topShare(of.TopUSD, 1, e.whole30)
-	out.Top3BuyersShare30d = topShare(of.TopUSD, 3, e.whole30)
-	out.ConcentratedVolume = concentrated(of.TopUSD, e.whole30, e.count30)
+	out.Trend7dVs30d = trend(e.total7, e.total30)
+	out.TopBuyerShare30d = topShare(of.TopUSD, 1, e.total30)
+	out.Top3BuyersShare30d = topShare(of.TopUSD, 3, e.total30)
+	out.ConcentratedVolume = isConcentrated(of.TopUSD, e.total30, e.count30)
 	out.MedianSettlement30d, out.MaxSettlement30d = medianAndMax(of.Amounts)
-	out.SettledViaDetail = e.settledVia()
+	out.SettledViaDetail = e.listFacilitators()
 	for _, v := range out.SettledViaDetail {
 		out.SettledVia = append(out.SettledVia, v.ID)
 	}
@@ -191,10 +196,10 @@ func (t *tractions) traction(i int) site.Traction {
 }
 
 // release forgets what the ith service took and from whom, but for the numbers that its traction points to.
-func (t *tractions) release(i int) {
-	e := &t.earnings[i]
-	e.via, e.days, e.past = nil, nil, nil
-	if of := t.takings[t.services[i].ID]; of != nil {
+func (t *revenueIndex) release(i int) {
+	e := &t.revenues[i]
+	e.via, e.days, e.history = nil, nil, nil
+	if of := t.byService[t.services[i].ID]; of != nil {
 		of.TopUSD, of.TopBuyers, of.BuyerDays, of.Amounts = nil, nil, nil, nil
 	}
 }
@@ -203,18 +208,18 @@ func (t *tractions) release(i int) {
 // nothing was settled in 30 days.
 func trend(v7, v30 usd) *float64 { return ratio(30, v7, v30.times(7)) }
 
-// largest is what the n largest buyers paid.
-func largest(top []string, n int) usd {
+// sumLargest is what the n largest buyers paid.
+func sumLargest(top []string, n int) usd {
 	var sum usd
 	for _, u := range top[:min(n, len(top))] {
-		sum.add(dollarsAt(u))
+		sum.add(usdOrZero(u))
 	}
 	return sum
 }
 
 // topShare is the part, 0 to 1, of the n largest buyers in the volume of 30 days of the service's recipients,
 // undivided; null when nothing was settled.
-func topShare(top []string, n int, volume usd) *float64 { return ratio(1, largest(top, n), volume) }
+func topShare(top []string, n int, volume usd) *float64 { return ratio(1, sumLargest(top, n), volume) }
 
 // Of volume that is concentrated: what three buyers bring of it, and how much there must be to say so.
 const (
@@ -223,11 +228,11 @@ const (
 	concentratedCount  = 50
 )
 
-// concentrated says whether the three largest buyers bring nine tenths or more of 30 days' volume of the service's
+// isConcentrated says whether the three largest buyers bring nine tenths or more of 30 days' volume of the service's
 // recipients, undivided, of at least $10 in at least 50 settlements.
-func concentrated(top []string, volume usd, count int64) bool {
+func isConcentrated(top []string, volume usd, count int64) bool {
 	return count >= concentratedCount && volume.compare(usd{0, usdOne * concentratedUSD}) >= 0 &&
-		largest(top, 3).times(10).compare(volume.times(concentratedTenths)) >= 0
+		sumLargest(top, 3).times(10).compare(volume.times(concentratedTenths)) >= 0
 }
 
 // medianAndMax are over the settlements of 30 days at the service's recipients, undivided: of an even number the
@@ -243,19 +248,19 @@ func medianAndMax(amounts []ledger.AmountCount) (median, most *site.Decimal) {
 	at := func(rank int64) usd {
 		for _, a := range amounts {
 			if rank -= a.Settlements; rank < 0 {
-				return dollarsAt(a.USD)
+				return usdOrZero(a.USD)
 			}
 		}
 		return usd{}
 	}
 	low, high := at((n-1)/2), at(n/2)
-	return new(mean2(low, high)), new(at(n - 1).decimal())
+	return new(midpoint(low, high)), new(at(n - 1).decimal())
 }
 
-// mean2 is exact: half a unit has one decimal more.
-func mean2(a, b usd) site.Decimal {
+// midpoint is exact: half a unit has one decimal more.
+func midpoint(a, b usd) site.Decimal {
 	sum := new(big.Rat).SetInt(a.plus(b).units())
-	return (&span{usd: sum.Quo(sum, new(big.Rat).SetInt64(2*usdOne))}).volume()
+	return (&settledSum{usd: sum.Quo(sum, new(big.Rat).SetInt64(2*usdOne))}).decimal()
 }
 
 // flagConcentrated is the reason for care that traction gives, nil without.
@@ -264,26 +269,27 @@ func flagConcentrated(t *site.Traction) *site.RiskFlag {
 		return nil
 	}
 	return &site.RiskFlag{Level: site.RiskWarning, Code: "concentrated_volume", Evidence: fmt.Sprintf(
-		"its three largest buyers bring %s %% of what was settled in 30 days, in %d settlements of %d buyers", hundredths(*t.Top3BuyersShare30d), *t.TxCount30d, *t.UniqueBuyers30d)}
+		"its three largest buyers bring %s %% of what was settled in 30 days, in %d settlements of %d buyers",
+		formatPercent(*t.Top3BuyersShare30d), *t.TxCount30d, *t.UniqueBuyers30d)}
 }
 
-// hundredths is a share as so many of 100, rounded down to one decimal.
-func hundredths(share float64) string {
+// formatPercent is a share as so many of 100, rounded down to one decimal.
+func formatPercent(share float64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(int(share*1000))/10), ".0")
 }
 
 // series are a point for each UTC day with a settlement, oldest first: site.SeriesDays of volume, what makes the
 // points of all days before them, and site.BuyersDays of buyers. All are empty unless the service is measured.
-func (t *tractions) series(i int) (volume []site.VolumePoint, older olderVolume, buyers []site.BuyersPoint) {
+func (t *revenueIndex) series(i int) (volume []site.VolumePoint, older olderVolume, buyers []site.BuyersPoint) {
 	buyers = []site.BuyersPoint{}
 	if status, _, _ := t.status(i); status != site.TractionMeasured {
 		return []site.VolumePoint{}, older, buyers
 	}
-	if of := t.takings[t.services[i].ID]; of != nil {
+	if of := t.byService[t.services[i].ID]; of != nil {
 		for _, d := range of.BuyerDays {
 			buyers = append(buyers, site.BuyersPoint{Date: d.Day.UTC().Format(time.DateOnly), UniqueBuyers: d.Buyers})
 		}
 	}
-	volume, older = t.earnings[i].volume(dayNumber(t.now)+1-site.SeriesDays, t.dates)
+	volume, older = t.revenues[i].series(dayNumber(t.now)+1-site.SeriesDays, t.dates)
 	return volume, older, buyers
 }

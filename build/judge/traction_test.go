@@ -22,7 +22,8 @@ func TestTrendIsADailyRateOverADailyRate(t *testing.T) {
 		v7, v30 string
 		want    *float64
 	}{
-		{"0", "0", nil}, {"0", "30", new(0.0)}, {"7", "30", new(1.0)}, {"14", "30", new(2.0)}, {"3.5", "30", new(0.5)}, {"30", "30", new(4.2857)},
+		{"0", "0", nil}, {"0", "30", new(0.0)}, {"7", "30", new(1.0)}, {"14", "30", new(2.0)}, {"3.5", "30", new(0.5)},
+		{"30", "30", new(4.2857)},
 	} {
 		if diff := cmp.Diff(c.want, trend(dollarsOf(t, c.v7), dollarsOf(t, c.v30))); diff != "" {
 			t.Errorf("$%s of 7 days, $%s of 30 (-want +got):\n%s", c.v7, c.v30, diff)
@@ -47,7 +48,7 @@ func TestConcentrated(t *testing.T) {
 		{"a fourth buyer does not count", []string{"3", "3", "2.9", "1.1"}, "10", 50, false},
 		{"nothing", nil, "0", 0, false},
 	} {
-		if got := concentrated(c.top, dollarsOf(t, c.volume), c.count); got != c.want {
+		if got := isConcentrated(c.top, dollarsOf(t, c.volume), c.count); got != c.want {
 			t.Errorf("%s: %t, want %t", c.name, got, c.want)
 		}
 	}
@@ -64,11 +65,13 @@ func TestMedianAndMax(t *testing.T) {
 		{[]ledger.AmountCount{{USD: "0.5", Settlements: 1}, {USD: "1", Settlements: 1}}, "0.75", "1"},
 		{[]ledger.AmountCount{{USD: "0.5", Settlements: 2}, {USD: "1", Settlements: 1}}, "0.5", "1"},
 		{[]ledger.AmountCount{{USD: "0.5", Settlements: 5}, {USD: "1", Settlements: 5}}, "0.75", "1"},
-		{[]ledger.AmountCount{{USD: "0.000001", Settlements: 1}, {USD: "0.000002", Settlements: 1}}, "0.0000015", "0.000002"},
+		{[]ledger.AmountCount{{USD: "0.000001", Settlements: 1}, {USD: "0.000002", Settlements: 1}}, "0.0000015",
+			"0.000002"},
 	} {
 		median, most := medianAndMax(c.amounts)
 		if orNone(median) != c.median || orNone(most) != c.most {
-			t.Errorf("of %v: median %s, most %s, want %s, %s", c.amounts, orNone(median), orNone(most), c.median, c.most)
+			t.Errorf("of %v: median %s, most %s, want %s, %s", c.amounts, orNone(median), orNone(most), c.median,
+				c.most)
 		}
 	}
 }
@@ -90,7 +93,8 @@ func TestClaimsEndADayAfterTheyWereLastSeen(t *testing.T) {
 	never.FirstSeenAt = at(5, 9)
 	now := at(20, 12)
 	f := service(priced(price("1", alice, at(1, 0), &closed), price("1", bob, closed, nil)), gone, never,
-		priced(postgres.Price{Since: at(1, 0), NetworkCAIP2: new(solana), PayTo: "So11111111111111111111111111111111111111112"}), priced(postgres.Price{PayTo: "nowhere"}))
+		priced(postgres.Price{Since: at(1, 0), NetworkCAIP2: new(solana),
+			PayTo: "So11111111111111111111111111111111111111112"}), priced(postgres.Price{PayTo: "nowhere"}))
 	f.Endpoints[0].LastPaidAt, f.Endpoints[3].LastPaidAt = new(now), new(now)
 	want := []string{
 		base + " " + strings.ToLower(alice) + " 2026-11-11 false",
@@ -99,12 +103,12 @@ func TestClaimsEndADayAfterTheyWereLastSeen(t *testing.T) {
 		solana + " So11111111111111111111111111111111111111112 asked true",
 	}
 	var got []string
-	for _, c := range claimsOf(f, now) {
+	for _, c := range listClaims(f, now) {
 		until := "asked"
 		if !c.until.IsZero() {
 			until = c.until.Format(time.DateOnly)
 		}
-		got = append(got, fmt.Sprint(c.network, " ", c.payTo, " ", until, " ", c.last))
+		got = append(got, fmt.Sprint(c.network, " ", c.payTo, " ", until, " ", c.newest))
 	}
 	slices.Sort(want)
 	slices.Sort(got)
@@ -126,7 +130,9 @@ func TestOperatorsAreComponents(t *testing.T) {
 		{on("eip155:137", "0xb")},   // the same account on another EVM network
 		{on(solana, "0xa")},         // another kind of chain is another account
 		{former}, {on(base, "0xd")}, // a former recipient links nothing
-		{on(base, "0x0000000000000000000000000000000000000000")}, {on(base, "0x0000000000000000000000000000000000000000")}, // nobody's
+		// nobody's
+		{on(base, "0x0000000000000000000000000000000000000000")},
+		{on(base, "0x0000000000000000000000000000000000000000")},
 		{on(solana, "11111111111111111111111111111111")}, {on(solana, "11111111111111111111111111111111")},
 		{on(sepolia, "0xe")}, {on(sepolia, "0xe")}, // worth nothing
 		{on("eip155:31337", "0xf")}, {on("eip155:31337", "0xf")}, // a network that nobody knows may be worth something
@@ -136,7 +142,7 @@ func TestOperatorsAreComponents(t *testing.T) {
 	for i := range services {
 		services[i].Slug = fmt.Sprintf("s%02d", i)
 	}
-	got := operators(services, claims)
+	got := groupOperators(services, claims)
 	var groups []string
 	for _, g := range got.Groups {
 		line := ""
@@ -165,7 +171,7 @@ func TestPartsSumToWhatWasTaken(t *testing.T) {
 	today := now.Truncate(24 * time.Hour)
 	rapid.Check(t, func(t *rapid.T) {
 		services := rapid.IntRange(1, 6).Draw(t, "services")
-		p := &payouts{holders: map[recipient][]held{}}
+		p := &ownership{owners: map[recipient][]owner{}}
 		takings := &ledger.Takings{}
 		var want30, wantAll usd
 		wantVia := map[string]*usd{"a": {}, "b": {}}
@@ -173,23 +179,26 @@ func TestPartsSumToWhatWasTaken(t *testing.T) {
 			r := recipient{base, fmt.Sprint("0x", n)}
 			for i := range services {
 				if rapid.Bool().Draw(t, "holds") {
-					h := held{service: i}
+					h := owner{service: i}
 					if rapid.Bool().Draw(t, "former") {
 						h.until = today.AddDate(0, 0, -rapid.IntRange(0, 40).Draw(t, "until"))
 					}
-					p.holders[r] = append(p.holders[r], h)
+					p.owners[r] = append(p.owners[r], h)
 				}
 			}
 			payee := ledger.PayeeFacts{Network: base, Address: r.payTo, FirstAt: today.AddDate(0, 0, -50)}
 			for age := 45; age >= 0; age-- {
 				day := today.AddDate(0, 0, -age)
-				somebody := slices.ContainsFunc(p.holders[r], func(h held) bool { return h.until.IsZero() || !h.until.Before(day) })
+				somebody := slices.ContainsFunc(p.owners[r], func(h owner) bool {
+					return h.until.IsZero() || !h.until.Before(day)
+				})
 				for _, f := range []string{"a", "b"} {
 					if !rapid.Bool().Draw(t, "paid") {
 						continue
 					}
 					amount := rapid.StringMatching(`[0-9]{1,2}(\.[0-9]{1,8})?`).Draw(t, "usd")
-					payee.Days = append(payee.Days, ledger.TakingDay{Day: day, Facilitator: f, Settlements: 1, USD: amount, LastAt: day})
+					payee.Days = append(payee.Days, ledger.TakingDay{Day: day, Facilitator: f, Settlements: 1,
+						USD: amount, LastAt: day})
 					if somebody {
 						wantAll.add(dollarsOf(t, amount))
 					}
@@ -203,9 +212,9 @@ func TestPartsSumToWhatWasTaken(t *testing.T) {
 		}
 		var got30, gotAll usd
 		gotVia := map[string]*usd{"a": {}, "b": {}}
-		for i, e := range p.earnings(takings, services, now) {
-			got30.add(e.part30)
-			gotAll.add(e.partAll)
+		for i, e := range p.divideRevenue(takings, services, now) {
+			got30.add(e.share30)
+			gotAll.add(e.shareAll)
 			var days, via usd
 			for _, d := range e.days {
 				days.add(d.usd)
@@ -214,12 +223,14 @@ func TestPartsSumToWhatWasTaken(t *testing.T) {
 				via.add(v.usd)
 				gotVia[v.facilitator].add(v.usd)
 			}
-			if days.decimal() != e.partAll.decimal() || via.decimal() != e.part30.decimal() {
-				t.Fatalf("service %d: days sum to %s of %s, facilitators to %s of %s", i, days.decimal(), e.partAll.decimal(), via.decimal(), e.part30.decimal())
+			if days.decimal() != e.shareAll.decimal() || via.decimal() != e.share30.decimal() {
+				t.Fatalf("service %d: days sum to %s of %s, facilitators to %s of %s", i, days.decimal(),
+					e.shareAll.decimal(), via.decimal(), e.share30.decimal())
 			}
 		}
 		if got30.decimal() != want30.decimal() || gotAll.decimal() != wantAll.decimal() {
-			t.Fatalf("parts sum to %s of 30 days, %s of all, want %s and %s", got30.decimal(), gotAll.decimal(), want30.decimal(), wantAll.decimal())
+			t.Fatalf("parts sum to %s of 30 days, %s of all, want %s and %s", got30.decimal(), gotAll.decimal(),
+				want30.decimal(), wantAll.decimal())
 		}
 		for id := range wantVia {
 			if gotVia[id].decimal() != wantVia[id].decimal() {
@@ -232,7 +243,8 @@ func TestPartsSumToWhatWasTaken(t *testing.T) {
 // TestCountedFlows: only facilitators whose accounts are their own count, in tokens that are worth a dollar each.
 func TestCountedFlows(t *testing.T) {
 	t.Parallel()
-	flows := []ledger.FlowFacts{{Network: base, Token: baseUSDC}, {Network: base, Token: baseEURC}, {Network: bnb, Token: bnbUSDC}, {Network: sepolia, Token: testUSDC}, {Network: base, Token: "0xfake"}}
+	flows := []ledger.FlowFacts{{Network: base, Token: baseUSDC}, {Network: base, Token: baseEURC},
+		{Network: bnb, Token: bnbUSDC}, {Network: sepolia, Token: testUSDC}, {Network: base, Token: "0xfake"}}
 	claimed := settledBy("pull_request", flows...)
 	claimed.ID = "claimed"
 	got := countedFlows([]ledger.FacilitatorFacts{settledBy("merged", flows...), claimed})
@@ -249,7 +261,8 @@ func TestCountedFlows(t *testing.T) {
 // shares its recipient with nine others.
 func BenchmarkTractions(b *testing.B) {
 	const services = 20_000
-	f := &postgres.Facts{Chains: []ledger.ChainFacts{{Network: base, MeasuredSince: ago(100 * 24 * time.Hour)}}, Takings: &ledger.Takings{}}
+	f := &postgres.Facts{Chains: []ledger.ChainFacts{{Network: base, MeasuredSince: ago(100 * 24 * time.Hour)}},
+		Takings: &ledger.Takings{}}
 	today := now.Truncate(24 * time.Hour)
 	seen := map[string]bool{}
 	for i := range services {
@@ -260,23 +273,26 @@ func BenchmarkTractions(b *testing.B) {
 		s := service(priced(price("1", address, *ago(900 * time.Hour), nil)))
 		s.ID, s.Slug = int64(i), fmt.Sprintf("s%05d", i)
 		f.Services = append(f.Services, *s)
-		f.Takings.Services = append(f.Takings.Services, ledger.ServiceTakings{ServiceID: int64(i), Buyers30d: 9, TopUSD: []string{"1", "0.5", "0.25"}, Amounts: []ledger.AmountCount{{USD: "0.01", Settlements: 900}}})
+		f.Takings.Services = append(f.Takings.Services,
+			ledger.ServiceTakings{ServiceID: int64(i), Buyers30d: 9, TopUSD: []string{"1", "0.5", "0.25"},
+				Amounts: []ledger.AmountCount{{USD: "0.01", Settlements: 900}}})
 		if seen[address] {
 			continue
 		}
 		seen[address] = true
 		payee := ledger.PayeeFacts{Network: base, Address: address, FirstAt: *ago(2160 * time.Hour)}
 		for age := 89; age >= 0; age-- {
-			payee.Days = append(payee.Days, ledger.TakingDay{Day: today.AddDate(0, 0, -age), Facilitator: "acme", Settlements: 30, USD: "0.300001", LastAt: today.AddDate(0, 0, -age)})
+			payee.Days = append(payee.Days, ledger.TakingDay{Day: today.AddDate(0, 0, -age), Facilitator: "acme",
+				Settlements: 30, USD: "0.300001", LastAt: today.AddDate(0, 0, -age)})
 		}
 		f.Takings.Payees = append(f.Takings.Payees, payee)
 	}
 	for b.Loop() {
 		claims := make([][]claim, len(f.Services))
 		for i := range claims {
-			claims[i] = claimsOf(&f.Services[i], now)
+			claims[i] = listClaims(&f.Services[i], now)
 		}
-		t := newTractions(f, claims, now)
+		t := newRevenueIndex(f, claims, now)
 		total := &big.Int{}
 		for i := range f.Services {
 			judged := t.traction(i)

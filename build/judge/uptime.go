@@ -11,20 +11,20 @@ import (
 // midnight is when the UTC day of a moment began.
 func midnight(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
-// wholeDays are the whole days from a moment to now, 0 if the moment is to come.
-func wholeDays(from, now time.Time) int { return max(0, int(now.Sub(from)/(24*time.Hour))) }
+// daysBetween are the whole days from a moment to now, 0 if the moment is to come.
+func daysBetween(from, now time.Time) int { return max(0, int(now.Sub(from)/(24*time.Hour))) }
 
 // A window of 24h is the last 24 closed UTC hours and the open one; of N days that many UTC days, today included.
 // Uptime is 100 × up / counted checks, to two decimals, null without checks.
 
-// tally sums roll-ups, oldest first.
-type tally struct {
+// checkCounter sums roll-ups, oldest first.
+type checkCounter struct {
 	counted, up, timed, response int64
 	days                         int // UTC days with a counted check
 	last                         int // of them, as dayNumber has it
 }
 
-func (t *tally) add(r *postgres.Rollup) {
+func (t *checkCounter) add(r *postgres.Rollup) {
 	if r.Counted == 0 {
 		return
 	}
@@ -38,54 +38,56 @@ func (t *tally) add(r *postgres.Rollup) {
 	t.response += r.ResponseMS
 }
 
-func sumOf(rollups []postgres.Rollup) (t tally) {
+func sumRollups(rollups []postgres.Rollup) (t checkCounter) {
 	for i := range rollups {
 		t.add(&rollups[i])
 	}
 	return t
 }
 
-// hours is what the hours of all services come to. They are the most of what is known of all, and of no use once they
-// are summed.
-type hours struct {
-	days   []tally // of each service, its window of 24h
-	checks float64 // counted ones of the last 24 closed hours, divided by 24
+// lastHours is what the hours of all services come to. They are the most of what is known of all, and of no use once
+// they are summed.
+type lastHours struct {
+	services      []checkCounter // of each service, its window of 24h
+	checksPerHour float64        // counted ones of the last 24 closed hours, divided by 24
 }
 
-func sumHours(f *postgres.Facts, now time.Time) hours {
-	h := hours{days: make([]tally, len(f.Services))}
+func sumHours(f *postgres.Facts, now time.Time) lastHours {
+	h := lastHours{services: make([]checkCounter, len(f.Services))}
 	open, counted := now.UTC().Truncate(time.Hour), 0
 	for i := range f.Services {
-		h.days[i] = sumOf(f.Services[i].Hours)
+		h.services[i] = sumRollups(f.Services[i].Hours)
 		for _, r := range f.Services[i].Hours {
 			if !r.Start.UTC().Truncate(time.Hour).Equal(open) {
 				counted += r.Counted
 			}
 		}
 	}
-	h.checks = site.Round2(float64(counted) / 24)
+	h.checksPerHour = site.Round2(float64(counted) / 24)
 	return h
 }
 
-// percent is 100 × up / counted, nil without a counted check.
-func (t *tally) percent() *float64 {
+// percentOrNull is 100 × up / counted, nil without a counted check.
+func (t *checkCounter) percentOrNull() *float64 {
 	if t.counted == 0 {
 		return nil
 	}
-	p := t.share()
+	p := t.percent()
 	return &p
 }
 
-// share is percent where a check counted.
-func (t *tally) share() float64 { return site.Round2(100 * float64(t.up) / float64(t.counted)) }
-
-// average is the mean response time in whole milliseconds, nil without one.
-func (t *tally) average() *int {
-	return t.averageIn(new(int))
+// percent is percent where a check counted.
+func (t *checkCounter) percent() float64 {
+	return site.Round2(100 * float64(t.up) / float64(t.counted))
 }
 
-// averageIn is average, kept at ms.
-func (t *tally) averageIn(ms *int) *int {
+// average is the mean response time in whole milliseconds, nil without one.
+func (t *checkCounter) average() *int {
+	return t.averageInto(new(int))
+}
+
+// averageInto is average, kept at ms.
+func (t *checkCounter) averageInto(ms *int) *int {
 	if t.timed == 0 {
 		return nil
 	}
@@ -93,16 +95,16 @@ func (t *tally) averageIn(ms *int) *int {
 	return ms
 }
 
-func (t *tally) coverage() site.CoverageWindow {
+func (t *checkCounter) coverage() site.CoverageWindow {
 	return site.CoverageWindow{DaysCovered: t.days, CheckCount: t.counted}
 }
 
-// uptime judges the four windows, of which the shortest is summed already: 100 × up / counted checks of each.
-func uptime(f *postgres.ServiceFacts, h24 *tally, now time.Time) site.UptimeWindows {
-	var d7, d30, d90 tally
+// uptimeWindows judges the four windows, of which the shortest is summed already: 100 × up / counted checks of each.
+func uptimeWindows(f *postgres.ServiceFacts, h24 *checkCounter, now time.Time) site.UptimeWindows {
+	var d7, d30, d90 checkCounter
 	windows := []struct {
 		days int
-		sum  *tally
+		sum  *checkCounter
 	}{{site.WindowDays["7d"], &d7}, {site.WindowDays["30d"], &d30}, {site.WindowDays["90d"], &d90}}
 	today := dayNumber(now)
 	for i := range f.Days {
@@ -115,7 +117,7 @@ func uptime(f *postgres.ServiceFacts, h24 *tally, now time.Time) site.UptimeWind
 		}
 	}
 	return site.UptimeWindows{
-		H24: h24.percent(), D7: d7.percent(), D30: d30.percent(), D90: d90.percent(),
+		H24: h24.percentOrNull(), D7: d7.percentOrNull(), D30: d30.percentOrNull(), D90: d90.percentOrNull(),
 		Coverage: site.Coverage{H24: h24.coverage(), D7: d7.coverage(), D30: d30.coverage(), D90: d90.coverage()},
 	}
 }
@@ -138,12 +140,12 @@ func responseP95(days []postgres.Rollup) *int {
 	return &ms
 }
 
-// uptimePoints is a point a UTC day with a counted check, oldest first; today's ends with the last visit, so that
+// newUptimePoints is a point a UTC day with a counted check, oldest first; today's ends with the last visit, so that
 // nothing changes while nobody looks.
-func uptimePoints(f *postgres.ServiceFacts, now time.Time) []site.UptimeDataPoint {
+func newUptimePoints(f *postgres.ServiceFacts, now time.Time) []site.UptimeDataPoint {
 	points, times := make([]site.UptimeDataPoint, 0, len(f.Days)), make([]int, len(f.Days))
 	for i := range f.Days {
-		var t tally
+		var t checkCounter
 		d := &f.Days[i]
 		t.add(d)
 		if t.counted == 0 {
@@ -158,8 +160,8 @@ func uptimePoints(f *postgres.ServiceFacts, now time.Time) []site.UptimeDataPoin
 			}
 		}
 		points = append(points, site.UptimeDataPoint{
-			PeriodStart: site.NewTime(start), PeriodEnd: site.NewTime(end), UptimePercentage: t.share(),
-			AvgResponseTimeMS: t.averageIn(&times[i]), TotalChecks: t.counted, SuccessfulChecks: t.up,
+			PeriodStart: site.NewTime(start), PeriodEnd: site.NewTime(end), UptimePercentage: t.percent(),
+			AvgResponseTimeMS: t.averageInto(&times[i]), TotalChecks: t.counted, SuccessfulChecks: t.up,
 		})
 	}
 	return points

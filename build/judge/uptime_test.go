@@ -15,10 +15,12 @@ func TestUptimeWindows(t *testing.T) {
 	t.Parallel()
 	today := now.Truncate(24 * time.Hour)
 	sum := func(start time.Time, counted, up int) postgres.Rollup {
-		return postgres.Rollup{Start: start, Checks: counted, Counted: counted, Up: up, Timed: up, ResponseMS: int64(100 * up)}
+		return postgres.Rollup{Start: start, Checks: counted, Counted: counted, Up: up, Timed: up,
+			ResponseMS: int64(100 * up)}
 	}
 	f := &postgres.ServiceFacts{Facts: checks.Facts{
-		Hours: []postgres.Rollup{sum(now.Truncate(time.Hour).Add(-24*time.Hour), 4, 2), sum(now.Truncate(time.Hour), 2, 1)},
+		Hours: []postgres.Rollup{sum(now.Truncate(time.Hour).Add(-24*time.Hour), 4, 2),
+			sum(now.Truncate(time.Hour), 2, 1)},
 		Days: []postgres.Rollup{
 			sum(today.AddDate(0, 0, -89), 10, 0), // the oldest day of 90
 			sum(today.AddDate(0, 0, -30), 10, 5), // a day too old for 30
@@ -27,22 +29,24 @@ func TestUptimeWindows(t *testing.T) {
 			sum(today, 3, 3),
 		},
 	}}
-	day := sumOf(f.Hours)
-	got := uptime(f, &day, now)
+	day := sumRollups(f.Hours)
+	got := uptimeWindows(f, &day, now)
 	want := site.UptimeWindows{
 		H24: new(50.0), D7: new(92.31), D30: new(73.91), D90: new(51.16),
 		Coverage: site.Coverage{
-			H24: site.CoverageWindow{DaysCovered: 2, CheckCount: 6}, D7: site.CoverageWindow{DaysCovered: 2, CheckCount: 13},
-			D30: site.CoverageWindow{DaysCovered: 3, CheckCount: 23}, D90: site.CoverageWindow{DaysCovered: 5, CheckCount: 43},
+			H24: site.CoverageWindow{DaysCovered: 2, CheckCount: 6},
+			D7:  site.CoverageWindow{DaysCovered: 2, CheckCount: 13},
+			D30: site.CoverageWindow{DaysCovered: 3, CheckCount: 23},
+			D90: site.CoverageWindow{DaysCovered: 5, CheckCount: 43},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("windows (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(site.UptimeWindows{}, uptime(&postgres.ServiceFacts{}, &tally{}, now)); diff != "" {
+	if diff := cmp.Diff(site.UptimeWindows{}, uptimeWindows(&postgres.ServiceFacts{}, &checkCounter{}, now)); diff != "" {
 		t.Errorf("windows without checks (-want +got):\n%s", diff)
 	}
-	points := uptimePoints(f, now)
+	points := newUptimePoints(f, now)
 	var periods []string
 	for _, p := range points {
 		periods = append(periods, p.PeriodStart.Format("0102")+" "+p.PeriodEnd.Format("0102 15:04"))

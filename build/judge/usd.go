@@ -58,8 +58,8 @@ func (u usd) plus(v usd) usd {
 
 func (u *usd) add(v usd) { *u = u.plus(v) }
 
-// less is u - v, 0 where v is larger.
-func (u usd) less(v usd) usd {
+// minus is u - v, 0 where v is larger.
+func (u usd) minus(v usd) usd {
 	lo, borrow := bits.Sub64(u.lo, v.lo, 0)
 	hi, under := bits.Sub64(u.hi, v.hi, borrow)
 	if under != 0 {
@@ -78,8 +78,8 @@ func (u usd) times(n uint64) usd {
 	return usd{hi, lo}
 }
 
-// over is u / n and what remains.
-func (u usd) over(n uint64) (usd, uint64) {
+// divide is u / n and what remains.
+func (u usd) divide(n uint64) (usd, uint64) {
 	hi, rest := u.hi/n, u.hi%n
 	lo, rest := bits.Div64(rest, u.lo, n)
 	return usd{hi, lo}, rest
@@ -100,7 +100,7 @@ func (u usd) decimal() site.Decimal {
 	at := len(digits)
 	for n := 0; n <= usdDecimals || !u.isZero(); {
 		var group uint64 // 18 digits at a time
-		u, group = u.over(usdOne)
+		u, group = u.divide(usdOne)
 		for range usdDecimals {
 			if at > 0 {
 				at--
@@ -122,14 +122,14 @@ func (u usd) decimal() site.Decimal {
 	return site.Decimal(whole + "." + frac)
 }
 
-// part is what the ith of n gets of u, from 0: whole micro-dollars by the largest remainder, which is the same for
+// share is what the ith of n gets of u, from 0: whole micro-dollars by the largest remainder, which is the same for
 // all, so that the first get what is over; what is less than one goes to the next of them. The parts of all sum to u
 // exactly, and none falls while u rises.
-func (u usd) part(i, n int) usd {
+func (u usd) share(i, n int) usd {
 	if n <= 1 {
 		return u
 	}
-	micros, over := u.over(usdMicro * uint64(n))
+	micros, over := u.divide(usdMicro * uint64(n))
 	p := micros.times(usdMicro)
 	switch first := int(over / usdMicro); { // below n
 	case i < first:

@@ -28,7 +28,8 @@ func TestUSD(t *testing.T) {
 			t.Errorf("%s = %s, want %s", text, got, want)
 		}
 	}
-	for _, text := range []string{"", ".5", "-1", "1e6", "0x10", "1.0000000000000000001", "99999999999999999999999999", "1.2.3", " 1", "1_000"} {
+	for _, text := range []string{"", ".5", "-1", "1e6", "0x10", "1.0000000000000000001", "99999999999999999999999999",
+		"1.2.3", " 1", "1_000"} {
 		if u, err := parseUSD(text); err == nil {
 			t.Errorf("%q is read as %s, want an error", text, u.decimal())
 		}
@@ -51,7 +52,7 @@ func TestPartsAreMicroDollarsByLargestRemainder(t *testing.T) {
 	} {
 		var got []site.Decimal
 		for i := range c.n {
-			got = append(got, dollarsOf(t, c.total).part(i, c.n).decimal())
+			got = append(got, dollarsOf(t, c.total).share(i, c.n).decimal())
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s among %d (-want +got):\n%s", c.total, c.n, diff)
@@ -69,19 +70,19 @@ func TestPartsSum(t *testing.T) {
 		more := total.plus(dollarsOf(t, digits.Draw(t, "more")))
 		var sum usd
 		for i := range n {
-			p := total.part(i, n)
+			p := total.share(i, n)
 			sum.add(p)
-			if i > 0 && p.units().Cmp(total.part(i-1, n).units()) > 0 {
+			if i > 0 && p.units().Cmp(total.share(i-1, n).units()) > 0 {
 				t.Fatalf("part %d is larger than the one before it", i)
 			}
-			if p.units().Cmp(more.part(i, n).units()) > 0 {
-				t.Fatalf("part %d falls from %s to %s while the whole rises", i, p.decimal(), more.part(i, n).decimal())
+			if p.units().Cmp(more.share(i, n).units()) > 0 {
+				t.Fatalf("part %d falls from %s to %s while the whole rises", i, p.decimal(), more.share(i, n).decimal())
 			}
 		}
 		if sum.decimal() != total.decimal() {
 			t.Fatalf("parts sum to %s, want %s", sum.decimal(), total.decimal())
 		}
-		if gap := total.part(0, n).less(total.part(n-1, n)); gap.units().Cmp(big.NewInt(usdMicro)) > 0 {
+		if gap := total.share(0, n).minus(total.share(n-1, n)); gap.units().Cmp(big.NewInt(usdMicro)) > 0 {
 			t.Fatalf("the largest and the smallest part differ by %s", gap.decimal())
 		}
 	})
@@ -94,8 +95,10 @@ func TestRatio(t *testing.T) {
 		a, b  string
 		want  *float64
 	}{
-		{1, "1", "0", nil}, {1, "0", "3", new(0.0)}, {1, "1", "3", new(0.3333)}, {1, "2", "3", new(0.6667)}, {1, "5", "5", new(1.0)},
-		{1, "0.00005", "1", new(0.0001)}, {30, "7", "210", new(1.0)}, {1, "90000000000000000001", "100000000000000000000", new(0.9)},
+		{1, "1", "0", nil}, {1, "0", "3", new(0.0)}, {1, "1", "3", new(0.3333)}, {1, "2", "3", new(0.6667)},
+		{1, "5", "5", new(1.0)},
+		{1, "0.00005", "1", new(0.0001)}, {30, "7", "210", new(1.0)},
+		{1, "90000000000000000001", "100000000000000000000", new(0.9)},
 	} {
 		if diff := cmp.Diff(c.want, ratio(c.times, dollarsOf(t, c.a), dollarsOf(t, c.b))); diff != "" {
 			t.Errorf("%d * %s / %s (-want +got):\n%s", c.times, c.a, c.b, diff)

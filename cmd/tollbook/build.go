@@ -109,7 +109,7 @@ func runBuild(ctx context.Context, o buildOptions, stdout io.Writer) error {
 		}{report, report.Took.Seconds()})
 	}
 	_, err = fmt.Fprintf(stdout, "snapshot %s: %d services, %d of them as before, %d files, %.1f MB, zip %.1f MB, %d new packs, %.2f s\n", report.Snapshot,
-		report.Services, report.Carried, report.Files, float64(report.Bytes)/1e6, float64(report.Zip)/1e6, report.Packs, report.Took.Seconds())
+		report.Services, report.Copied, report.Files, float64(report.Bytes)/1e6, float64(report.Zip)/1e6, report.Packs, report.Took.Seconds())
 	return err
 }
 

@@ -259,7 +259,7 @@ func (o *targetOptions) publisher(ctx context.Context, db *postgres.DB, progress
 	return output.NewPublisher(store, &register{db, store.String(), now}, output.PublishOptions{
 		Now: now, Force: o.Force, Full: o.Full, Key: key, Expand: expansions[o.Expand], Phase: site.ExpandPhase, Header: objectHeader,
 		Check:    func(before, after archive.Files) error { return build.CheckSuccessor(before, after, removed) },
-		Listed:   build.Listed,
+		Listed:   build.ListSnapshots,
 		Progress: progress,
 	}), nil
 }

@@ -60,7 +60,7 @@ EXIT STATUS
 }
 
 func runVerify(ctx context.Context, o verifyOptions, place string, stdout io.Writer) error {
-	v := output.VerifyOptions{Packs: build.Packs, Files: o.Files}
+	v := output.VerifyOptions{Packs: build.ListPacks, Files: o.Files}
 	if o.Key != "" {
 		text, err := os.ReadFile(o.Key)
 		if err != nil {

@@ -68,17 +68,20 @@ func TestEarlierSnapshots(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want = append([]site.PublishedSnapshot{{ID: id, BuiltAt: site.NewTime(now), Size: info.Size(), Digest: z.Digest()}}, want...)
+		want = append([]site.PublishedSnapshot{{ID: id, BuiltAt: site.NewTime(now), Size: info.Size(),
+			Digest: z.Digest()}}, want...)
 		if i != 2 {
 			continue
 		}
 		// What the snapshot before can't tell is read in the zips, of which the damaged are passed over; their names
 		// tell the second they were built in.
-		if err := os.WriteFile(filepath.Join(dir, "snapshots", want[0].ID+".zip"), []byte("not a zip"), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "snapshots", want[0].ID+".zip"), []byte("not a zip"),
+			0o644); err != nil {
 			t.Fatal(err)
 		}
 		want[0].Size = int64(len("not a zip")) // the checkpoint tells of the newest
-		if err := os.WriteFile(filepath.Join(dir, "snapshots", want[1].ID+".zip"), []byte("nor this"), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "snapshots", want[1].ID+".zip"), []byte("nor this"),
+			0o644); err != nil {
 			t.Fatal(err)
 		}
 		want = []site.PublishedSnapshot{want[0], want[2]}

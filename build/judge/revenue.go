@@ -1,0 +1,319 @@
+package judge
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"tollbook/site"
+	"tollbook/site/postgres/ledger"
+)
+
+// revenue is what one service was paid at its recipients while they were its own. Where it shares one, volumes are its
+// part and numbers are whole.
+type revenue struct {
+	total7, total30   usd // of its recipients, undivided
+	share30, shareAll usd
+	count30           int64
+	countAll          int64
+	via               []facilitatorAmount // of 30 days, by id
+	// oldest first: of the window, and before it of recipients that somebody stopped holding before it
+	days        []dayAmount
+	history     []historyShare
+	first, last time.Time // settlements; zero without
+}
+
+type facilitatorAmount struct {
+	facilitator string
+	usd         usd
+	count       int64
+}
+
+type dayAmount struct {
+	day   int // UTC days since 1970
+	usd   usd
+	count int64
+}
+
+// usdOrZero is an amount as site/postgres told it: always plain digits.
+func usdOrZero(s string) usd {
+	u, err := parseUSD(s)
+	if err != nil {
+		return usd{}
+	}
+	return u
+}
+
+// divideRevenue divides what recipients took among the services that are paid there. A recipient's volume of a stretch
+// of days on which the same services hold it is divided by their number, to the micro-dollar: see usd.part, by slug. So
+// are the 30 days and all days; of single days, and of facilitators within the 30, each service has what its part of
+// the running sum grows by, so that they sum to its whole and to everybody's.
+func (p *ownership) divideRevenue(t *ledger.Takings, services int, now time.Time) []revenue {
+	list := make([]revenue, services)
+	if t == nil {
+		return list
+	}
+	today := dayNumber(now)
+	for i := range t.Payees {
+		payee := &t.Payees[i]
+		owners := p.owners[recipient{payee.Network, payee.Address}]
+		before := dayAmount{usd: usdOrZero(payee.Before.USD), count: payee.Before.Settlements}
+		parts := splitPeriods(payee.Days, before, owners, today)
+		if before.count > 0 { // no holder stops before the window, so that it is the first stretch's
+			if len(parts) == 1 {
+				parts[0].last = payee.LastAt
+			}
+			shared := &history{recipient: *payee, owners: len(parts[0].owners)}
+			shared.recipient.Days = nil // nothing asks for them, and the past is kept until it is written
+			for place, h := range parts[0].owners {
+				list[h.service].history = append(list[h.service].history, historyShare{shared, place})
+			}
+		}
+		for _, s := range parts {
+			for place, h := range s.owners {
+				list[h.service].addPeriod(s, payee.FirstAt, place, len(s.owners))
+			}
+		}
+	}
+	return list
+}
+
+func dayNumber(t time.Time) int { return int(t.Unix() / (24 * 60 * 60)) }
+
+// period is some days of a recipient on which the same services hold it.
+type period struct {
+	owners             []owner
+	seven, thirty, all usd
+	count30, countAll  int64
+	before             usd                 // of all, what came before days
+	days               []dayAmount         // amounts are running sums
+	via                []facilitatorAmount // of those among the last 30 days, by id; amounts are running sums
+	last               time.Time
+}
+
+// splitPeriods cuts the days of a recipient where a holder of it stops to be one. What came before them is of the
+// first.
+func splitPeriods(parts []ledger.TakingDay, before dayAmount, owners []owner, today int) []*period {
+	var list []*period
+	for len(parts) > 0 || before.count > 0 {
+		if len(parts) > 0 && before.count == 0 {
+			owners = slices.DeleteFunc(slices.Clone(owners), func(h owner) bool {
+				return !h.until.IsZero() && h.until.Before(parts[0].Day)
+			})
+		}
+		n := 0
+		for n < len(parts) && !slices.ContainsFunc(owners, func(h owner) bool {
+			return !h.until.IsZero() && h.until.Before(parts[n].Day)
+		}) {
+			n++
+		}
+		s := sumPeriod(parts[:n], before, today)
+		s.owners = owners
+		list = append(list, s)
+		parts, before = parts[n:], dayAmount{}
+	}
+	return list
+}
+
+func sumPeriod(parts []ledger.TakingDay, before dayAmount, today int) *period {
+	s := &period{days: make([]dayAmount, 0, len(parts)), before: before.usd, all: before.usd, countAll: before.count}
+	for i := range parts {
+		d := &parts[i]
+		amount, day := usdOrZero(d.USD), dayNumber(d.Day)
+		s.all.add(amount)
+		s.countAll += d.Settlements
+		if n := len(s.days); n > 0 && s.days[n-1].day == day {
+			s.days[n-1].usd = s.all
+			s.days[n-1].count += d.Settlements
+		} else {
+			s.days = append(s.days, dayAmount{day, s.all, d.Settlements})
+		}
+		if d.LastAt.After(s.last) {
+			s.last = d.LastAt
+		}
+		if today-day >= site.WindowDays["30d"] {
+			continue
+		}
+		s.thirty.add(amount)
+		s.count30 += d.Settlements
+		if today-day < site.WindowDays["7d"] {
+			s.seven.add(amount)
+		}
+		s.via = addFacilitator(s.via, facilitatorAmount{d.Facilitator, amount, d.Settlements})
+	}
+	var sum usd
+	for i := range s.via {
+		sum.add(s.via[i].usd)
+		s.via[i].usd = sum
+	}
+	return s
+}
+
+// addFacilitator keeps a list by id.
+func addFacilitator(list []facilitatorAmount, v facilitatorAmount) []facilitatorAmount {
+	i, ok := slices.BinarySearchFunc(list, v.facilitator, func(o facilitatorAmount, id string) int {
+		return cmp.Compare(o.facilitator, id)
+	})
+	if !ok {
+		return slices.Insert(list, i, v)
+	}
+	list[i].usd.add(v.usd)
+	list[i].count += v.count
+	return list
+}
+
+// addPeriod adds a stretch of a recipient that began to take at first, held by n services, of which e's is at place.
+func (e *revenue) addPeriod(s *period, first time.Time, place, n int) {
+	e.total7.add(s.seven)
+	e.total30.add(s.thirty)
+	e.share30.add(s.thirty.share(place, n))
+	e.shareAll.add(s.all.share(place, n))
+	e.count30 += s.count30
+	e.countAll += s.countAll
+	if e.first.IsZero() || first.Before(e.first) {
+		e.first = first
+	}
+	if s.last.After(e.last) {
+		e.last = s.last
+	}
+	e.days = mergeDays(e.days, s.shareDays(place, n))
+	var before usd
+	for _, v := range s.via {
+		after := v.usd.share(place, n)
+		e.via = addFacilitator(e.via, facilitatorAmount{v.facilitator, after.minus(before), v.count})
+		before = after
+	}
+}
+
+// shareDays are the parts of one of n holders.
+func (s *period) shareDays(place, n int) []dayAmount {
+	days := make([]dayAmount, len(s.days))
+	before := s.before.share(place, n)
+	for i, d := range s.days {
+		after := d.usd.share(place, n)
+		days[i] = dayAmount{d.day, after.minus(before), d.count}
+		before = after
+	}
+	return days
+}
+
+// history is what a recipient took before the window, while the same services held it. It is unfolded where it is
+// shown; of a recipient that several hold, once.
+type history struct {
+	recipient ledger.PayeeFacts
+	owners    int
+
+	once   sync.Once
+	period *period
+	err    error
+}
+
+// historyShare is one holder's.
+type historyShare struct {
+	*history
+	place int
+}
+
+func (p *history) read() {
+	days, err := p.recipient.Past()
+	p.period, p.err = sumPeriod(days, dayAmount{}, 1<<30), err
+}
+
+func (p historyShare) days() ([]dayAmount, error) {
+	of := p.history
+	if p.owners > 1 {
+		of.once.Do(of.read)
+	} else {
+		of = &history{recipient: p.recipient}
+		of.read()
+	}
+	if of.err != nil {
+		return nil, of.err
+	}
+	return of.period.shareDays(p.place, p.owners), nil
+}
+
+// mergeDays adds two series, both oldest first.
+func mergeDays(a, b []dayAmount) []dayAmount {
+	if len(a) == 0 || len(b) == 0 {
+		return append(a, b...)
+	}
+	out := make([]dayAmount, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		switch {
+		case a[0].day < b[0].day:
+			out, a = append(out, a[0]), a[1:]
+		case b[0].day < a[0].day:
+			out, b = append(out, b[0]), b[1:]
+		default:
+			out = append(out, dayAmount{a[0].day, a[0].usd.plus(b[0].usd), a[0].count + b[0].count})
+			a, b = a[1:], b[1:]
+		}
+	}
+	return append(append(out, a...), b...)
+}
+
+// series is a point for each UTC day from the first on with a settlement, oldest first; older makes the points before
+// them, which are as many as history has days.
+func (e *revenue) series(first int, names dateCache) (points []site.VolumePoint, older olderVolume) {
+	n, _ := slices.BinarySearchFunc(e.days, first, func(d dayAmount, first int) int { return cmp.Compare(d.day, first) })
+	return volumePoints(e.days[n:], names), olderVolume{slices.Clone(e.days[:n]), e.history}
+}
+
+// olderVolume is what the days before those of a series are made of.
+type olderVolume struct {
+	days    []dayAmount
+	history []historyShare
+}
+
+func (o olderVolume) any() bool { return len(o.days) > 0 || len(o.history) > 0 }
+
+// points are as many as history has days.
+func (o olderVolume) points() ([]site.VolumePoint, error) {
+	all := o.days
+	for _, p := range o.history {
+		part, err := p.days()
+		if err != nil {
+			return nil, err
+		}
+		all = mergeDays(all, part)
+	}
+	return volumePoints(all, nil), nil
+}
+
+func volumePoints(days []dayAmount, names dateCache) []site.VolumePoint {
+	points := make([]site.VolumePoint, len(days))
+	for i, d := range days {
+		points[i] = site.VolumePoint{Date: names.date(d.day), VolumeUSD: d.usd.decimal(), TxCount: d.count}
+	}
+	return points
+}
+
+// dateCache are dates of days that are often named.
+type dateCache map[int]string
+
+func newDateCache(now time.Time) dateCache {
+	names := dateCache{}
+	for day := range site.SeriesDays {
+		names[dayNumber(now)-day] = names.date(dayNumber(now) - day)
+	}
+	return names
+}
+
+func (n dateCache) date(day int) string {
+	if name, ok := n[day]; ok {
+		return name
+	}
+	return time.Unix(int64(day)*24*60*60, 0).UTC().Format(time.DateOnly)
+}
+
+// listFacilitators are the facilitators of 30 days, largest volume first, then by id.
+func (e *revenue) listFacilitators() []site.SettledVia {
+	list := make([]site.SettledVia, len(e.via))
+	for i, v := range e.via {
+		list[i] = site.SettledVia{ID: v.facilitator, VolumeUSD30d: v.usd.decimal(), TxCount30d: v.count}
+	}
+	slices.SortStableFunc(list, func(a, b site.SettledVia) int { return b.VolumeUSD30d.Compare(a.VolumeUSD30d) })
+	return list
+}
