@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"tollbook/render/amount"
 	"tollbook/site"
 	"tollbook/site/display"
 )
@@ -41,7 +42,7 @@ var changeLabels = map[string]string{
 }
 
 // change words a record. A summary that does not read leaves a record without lines: that it changed is still true.
-func (e *Surroundings) change(r *site.ChangeRecord, u units) change {
+func (e *Surroundings) change(r *site.ChangeRecord, u amount.Units) change {
 	c := change{Slug: r.Slug, Name: r.Name, ObservedAt: r.ObservedAt, Label: "Changed"}
 	if label := changeLabels[r.Type]; label != "" {
 		c.Kind, c.Label = r.Type, label
@@ -65,7 +66,7 @@ func (c change) short(limit int) change {
 	return c
 }
 
-func (e *Surroundings) priceLines(summary json.RawMessage, u units) []changeLine {
+func (e *Surroundings) priceLines(summary json.RawMessage, u amount.Units) []changeLine {
 	var s site.PriceSummary
 	if json.Unmarshal(summary, &s) != nil {
 		return nil
@@ -73,26 +74,12 @@ func (e *Surroundings) priceLines(summary json.RawMessage, u units) []changeLine
 	var lines []changeLine
 	for _, p := range s.PriceChanges {
 		l := changeLine{What: display.Line(p.Endpoint, display.MaxName), Network: e.network(p.Network),
-			Trend: trend(p.OldPrice, p.NewPrice)}
-		l.Old, l.OldTitle = u.price(p.Network, p.AssetName, p.OldPrice)
-		l.New, l.NewTitle = u.price(p.Network, p.AssetName, p.NewPrice)
+			Trend: amount.Trend(p.OldPrice, p.NewPrice)}
+		l.Old, l.OldTitle = u.Price(p.Network, p.AssetName, p.OldPrice)
+		l.New, l.NewTitle = u.Price(p.Network, p.AssetName, p.NewPrice)
 		lines = append(lines, l)
 	}
 	return lines
-}
-
-// trend compares two atomic amounts, "" for what is no amount.
-func trend(older, newer string) string {
-	o, ok := atomic(older)
-	n, ok2 := atomic(newer)
-	switch {
-	case !ok || !ok2 || o == n:
-		return ""
-	case o.Compare(n) < 0:
-		return "up"
-	default:
-		return "down"
-	}
 }
 
 func recipientLines(summary json.RawMessage) []changeLine {
@@ -149,89 +136,4 @@ func (e *Surroundings) schemaLine(s string) changeLine {
 		What: display.Line(f[0]+" "+f[1], display.MaxName), Network: e.network(f[3]),
 		Old: display.Line(f[2]+" in "+f[5], display.MaxName), OldTitle: display.Line(s, display.MaxLine),
 	}
-}
-
-// units says what a service's atomic amounts are worth: the decimals of an asset on a network, read off prices that are
-// known both ways. An asset that is in none of them stays in atomic units.
-type units map[[2]string]int
-
-// unitsOf learns from the current prices of a service.
-func unitsOf(d *site.ServiceDetail) units {
-	u := units{}
-	for i := range d.Endpoints {
-		for _, p := range d.Endpoints[i].Pricing {
-			id := p.Network
-			if p.NetworkCAIP2 != nil {
-				id = *p.NetworkCAIP2
-			}
-			if decimals, ok := scale(p); ok {
-				u[[2]string{id, p.AssetName}] = decimals
-			}
-		}
-	}
-	return u
-}
-
-// maxDecimals bounds the search for an asset's decimals; no token has more.
-const maxDecimals = 36
-
-// scale finds n so that the atomic price is the dollar price times 10^n. A price that is not one to one with the dollar
-// has no such n.
-func scale(p site.PricingEntry) (int, bool) {
-	if p.PriceUSD == nil {
-		return 0, false
-	}
-	usd, err := site.ParseDecimal(*p.PriceUSD)
-	whole, frac, _ := strings.Cut(string(usd), ".")
-	digits := strings.TrimLeft(whole+frac, "0")
-	amount, ok := atomic(p.Price)
-	if err != nil || digits == "" || !ok {
-		return 0, false
-	}
-	zeros, found := strings.CutPrefix(string(amount), digits)
-	decimals := len(zeros) + len(frac)
-	if !found || strings.Trim(zeros, "0") != "" || decimals > maxDecimals {
-		return 0, false
-	}
-	return decimals, true
-}
-
-// price words an atomic amount, with the exact one for a title.
-func (u units) price(network, asset, amount string) (text, title string) {
-	n, ok := atomic(amount)
-	if !ok {
-		return display.Line(amount, display.MaxCode), ""
-	}
-	title = display.GroupDigits(string(n)) + " atomic units of " + display.Line(asset, display.MaxCode)
-	decimals, ok := u[[2]string{network, asset}]
-	if !ok {
-		return title, ""
-	}
-	return display.Dollars(shift(n, decimals)), title
-}
-
-// maxAmount is the length of the largest amount, 2^256.
-const maxAmount = 78
-
-// atomic is an amount in atomic units, which are whole.
-func atomic(s string) (site.Decimal, bool) {
-	if len(s) > maxAmount || strings.Contains(s, ".") {
-		return "", false
-	}
-	n, err := site.ParseDecimal(s)
-	return n, err == nil
-}
-
-// shift is n / 10^decimals.
-func shift(n site.Decimal, decimals int) site.Decimal {
-	digits := string(n)
-	if pad := decimals + 1 - len(digits); pad > 0 {
-		digits = strings.Repeat("0", pad) + digits
-	}
-	at := len(digits) - decimals
-	d, err := site.ParseDecimal(digits[:at] + "." + digits[at:])
-	if err != nil {
-		panic("render: digits of a decimal are no digits") // cannot be
-	}
-	return d
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"tollbook/render/amount"
 	"tollbook/site"
 	"tollbook/site/display"
 )
@@ -94,21 +95,21 @@ func (e *Edition) priceMovers() []priceMover {
 	most := map[string]priceMover{} // by slug
 	for _, k := range order {
 		s := spans[k]
-		before, ok := atomic(s.old)
-		after, ok2 := atomic(s.new)
+		before, ok := amount.Parse(s.old)
+		after, ok2 := amount.Parse(s.new)
 		l := e.service(k.slug)
 		if !ok || !ok2 || l == nil || l.ListingDetail == nil || before == "0" || after == "0" || before == after {
 			continue
 		}
 		m := priceMover{Slug: k.slug, Name: s.name,
 			changeLine: changeLine{What: display.Line(k.endpoint, display.MaxName), Network: e.network(k.network),
-				Trend: trend(s.old, s.new)}}
+				Trend: amount.Trend(s.old, s.new)}}
 		ratio := new(big.Rat).Quo(display.Rational(after), display.Rational(before))
 		m.ratio, _ = ratio.Float64()
 		m.Percent = changeText(ratio)
-		u := unitsOf(&l.Detail)
-		m.Old, m.OldTitle = u.price(k.network, k.asset, s.old)
-		m.New, m.NewTitle = u.price(k.network, k.asset, s.new)
+		u := amount.UnitsOf(&l.Detail)
+		m.Old, m.OldTitle = u.Price(k.network, k.asset, s.old)
+		m.New, m.NewTitle = u.Price(k.network, k.asset, s.new)
 		if other, ok := most[k.slug]; !ok || distance(m.ratio) > distance(other.ratio) {
 			most[k.slug] = m
 		}

@@ -3,7 +3,9 @@ package render
 import (
 	"html/template"
 
+	"tollbook/render/amount"
 	"tollbook/render/chart"
+	"tollbook/render/command"
 	"tollbook/site"
 	"tollbook/site/display"
 )
@@ -14,6 +16,8 @@ const (
 	serviceChecks  = 20
 	serviceMoves   = 25
 	openEndpoints  = 3 // endpoints up to this number are shown unfolded
+
+	payExamples = 50 // endpoints that show how to pay them, the first ones
 
 	fullEndpoints = 100  // endpoints with all that is known of them
 	pageEndpoints = 1000 // endpoints at all: those beyond the full ones have a row with their price
@@ -79,7 +83,7 @@ type Told struct {
 // Tell words a service.
 func (e *Surroundings) Tell(l *site.Listing) *Told {
 	t := &Told{Listing: l, grounds: e.grounds(l)}
-	u := unitsOf(&l.Detail)
+	u := amount.UnitsOf(&l.Detail)
 	t.changes = make([]change, min(max(serviceChanges, serviceFeedEntries), len(l.Changes)))
 	for i := range t.changes {
 		t.changes[i] = e.change(&l.Changes[i], u)
@@ -159,10 +163,10 @@ func describe(d *site.ServiceDetail) string {
 
 func (e *Surroundings) endpoint(base string, p *site.Endpoint, payable bool) endpoint {
 	r := endpoint{Endpoint: p, From: display.DollarsOrNull(p.MinPriceUSD)}
-	if address := commanded(base, p); address != "" {
-		r.Curl = curl(p.Method, address)
-		if payable && paidOnEVM(p) {
-			r.Pay = pay(p.Method, address)
+	if address := command.Address(base, p); address != "" {
+		r.Curl = command.Curl(p.Method, address)
+		if payable && command.IsPayable(p) {
+			r.Pay = command.Pay(p.Method, address)
 		}
 	}
 	payments := make([]chart.Payment, len(p.Pricing))
@@ -180,8 +184,8 @@ func (e *Surroundings) payment(entry site.PricingEntry, variable bool) chart.Pay
 	}
 	p := chart.Payment{PricingEntry: entry, Network: on.Label, NetworkID: on.Title,
 		Maximum: variable && entry.Scheme != "exact"}
-	if n, ok := atomic(entry.Price); ok {
-		p.Exact = display.GroupDigits(string(n)) + " atomic units"
+	if n, ok := amount.Parse(entry.Price); ok {
+		p.Exact = amount.Atomic(n)
 	}
 	if entry.PriceUSD != nil {
 		if usd, err := site.ParseDecimal(*entry.PriceUSD); err == nil {

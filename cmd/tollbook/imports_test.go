@@ -295,9 +295,12 @@ var imports = map[string]struct{ ours, modules []string }{
 	},
 	"render": {
 		ours: []string{
+			"render/amount",
 			"render/card",
 			"render/chart",
 			"render/colour",
+			"render/command",
+			"render/feed",
 			"render/guide",
 			"render/openapi",
 			"site",
@@ -305,8 +308,11 @@ var imports = map[string]struct{ ours, modules []string }{
 			"templates",
 		},
 	},
-	"render/colour": {},
-	"render/guide":  {ours: []string{"site/display"}, modules: []string{"github.com/yuin/goldmark"}},
+	"render/amount":  {ours: []string{"site", "site/display"}},
+	"render/colour":  {},
+	"render/command": {ours: []string{"site", "site/display"}},
+	"render/feed":    {ours: []string{"site"}},
+	"render/guide":   {ours: []string{"site/display"}, modules: []string{"github.com/yuin/goldmark"}},
 	"render/chart": {
 		ours: []string{"site", "site/display"},
 	},

@@ -1,4 +1,4 @@
-package render
+package command
 
 import (
 	"os/exec"
@@ -30,24 +30,27 @@ func TestCurl(t *testing.T) {
 		{"no web address", "javascript:alert(1)", "GET", "/", ""},
 		{"credentials", "https://u:p@acme.test", "GET", "/", ""},
 	} {
-		if got := command(c.base, c.method, c.path); got != c.want {
+		if got := curl(c.base, c.method, c.path); got != c.want {
 			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
 		}
 	}
 }
 
-// command is the one that a page shows of an endpoint.
-func command(base, method, path string) string {
-	var e Surroundings
-	return e.endpoint(base, &site.Endpoint{Method: method, Path: path}, false).Curl
+// curl returns the command for an endpoint, "" if there is none.
+func curl(base, method, path string) string {
+	address := Address(base, &site.Endpoint{Method: method, Path: path})
+	if address == "" {
+		return ""
+	}
+	return Curl(method, address)
 }
 
-// A shell reads what curl answers as one command with whole arguments, whatever the path is.
+// FuzzCurl checks that a shell reads one command with whole arguments, whatever the path is.
 func FuzzCurl(f *testing.F) {
 	f.Add("/'$(id)'")
 	f.Add("/\n;`id`")
 	f.Fuzz(func(t *testing.T, path string) {
-		command := command("https://acme.test", "GET", path)
+		command := curl("https://acme.test", "GET", path)
 		if command == "" {
 			return
 		}
@@ -63,9 +66,9 @@ func TestCurlInShell(t *testing.T) {
 	t.Parallel()
 	sh, err := exec.LookPath("sh")
 	if err != nil {
-		t.Skip("no shell to ask")
+		t.Skip("no shell")
 	}
-	command := command("https://acme.test", "POST", "/'; echo evil; $(echo evil) `echo evil`")
+	command := curl("https://acme.test", "POST", "/'; echo evil; $(echo evil) `echo evil`")
 	out, err := exec.Command(sh, "-c", "curl() { for a; do printf '<%s>' \"$a\"; done; }; "+command).CombinedOutput()
 	want := "<-i><-X><POST><https://acme.test/%27;%20echo%20evil;%20$(echo%20evil)%20%60echo%20evil%60><-H><content-type: application/json><-d><{}>"
 	if err != nil || string(out) != want {

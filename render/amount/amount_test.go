@@ -1,4 +1,4 @@
-package render
+package amount
 
 import (
 	"testing"
@@ -6,7 +6,7 @@ import (
 	"tollbook/site"
 )
 
-func TestScale(t *testing.T) {
+func TestDecimalsOf(t *testing.T) {
 	t.Parallel()
 	text := func(s string) *string { return &s }
 	for _, c := range []struct {
@@ -29,7 +29,7 @@ func TestScale(t *testing.T) {
 		{"no price", "10000", text("x"), 0, false},
 		{"less than it has digits", "1", text("10"), 0, false},
 	} {
-		got, ok := scale(site.PricingEntry{Price: c.atomic, PriceUSD: c.usd})
+		got, ok := decimalsOf(site.PricingEntry{Price: c.atomic, PriceUSD: c.usd})
 		if got != c.want || ok != c.ok {
 			t.Errorf("%s: got %d, %v, want %d, %v", c.name, got, ok, c.want, c.ok)
 		}
@@ -38,7 +38,7 @@ func TestScale(t *testing.T) {
 
 func TestUnitsPrice(t *testing.T) {
 	t.Parallel()
-	u := units{{"eip155:8453", "USDC"}: 6, {"eip155:56", "USDT"}: 18}
+	u := Units{{"eip155:8453", "USDC"}: 6, {"eip155:56", "USDT"}: 18}
 	for _, c := range []struct{ network, asset, amount, want, title string }{
 		{"eip155:8453", "USDC", "10000", "$0.01", "10,000 atomic units of USDC"},
 		{"eip155:8453", "USDC", "1", "$0.000001", "1 atomic units of USDC"},
@@ -49,7 +49,7 @@ func TestUnitsPrice(t *testing.T) {
 		{"eip155:8453", "USDC", "1,2", "1,2", ""},
 		{"eip155:8453", "USDC", "-5", "-5", ""},
 	} {
-		text, title := u.price(c.network, c.asset, c.amount)
+		text, title := u.Price(c.network, c.asset, c.amount)
 		if text != c.want || title != c.title {
 			t.Errorf("%s %s %s: got %q, %q, want %q, %q", c.network, c.asset, c.amount, text, title, c.want, c.title)
 		}
@@ -61,8 +61,8 @@ func TestTrend(t *testing.T) {
 	for _, c := range []struct{ older, newer, want string }{
 		{"1", "2", "up"}, {"10", "9", "down"}, {"7", "7", ""}, {"x", "7", ""}, {"7", "", ""},
 	} {
-		if got := trend(c.older, c.newer); got != c.want {
-			t.Errorf("trend(%s, %s) = %q, want %q", c.older, c.newer, got, c.want)
+		if got := Trend(c.older, c.newer); got != c.want {
+			t.Errorf("Trend(%s, %s) = %q, want %q", c.older, c.newer, got, c.want)
 		}
 	}
 }

@@ -1,0 +1,114 @@
+// Package amount words prices that services state in atomic units of an asset.
+//
+// It must never know a page.
+package amount
+
+import (
+	"strings"
+
+	"tollbook/site"
+	"tollbook/site/display"
+)
+
+// Units contains the decimals of assets, by network and name. They are derived from prices that are known both in
+// atomic units and in dollars. The amount of any other asset is shown in atomic units.
+type Units map[[2]string]int
+
+// UnitsOf derives the decimals of assets from the current prices of a service.
+func UnitsOf(d *site.ServiceDetail) Units {
+	u := Units{}
+	for i := range d.Endpoints {
+		for _, p := range d.Endpoints[i].Pricing {
+			id := p.Network
+			if p.NetworkCAIP2 != nil {
+				id = *p.NetworkCAIP2
+			}
+			if decimals, ok := decimalsOf(p); ok {
+				u[[2]string{id, p.AssetName}] = decimals
+			}
+		}
+	}
+	return u
+}
+
+// maxDecimals bounds the search for an asset's decimals; no token has more.
+const maxDecimals = 36
+
+// decimalsOf returns n so that the atomic price is the dollar price times 10^n. A price of an asset that is not worth
+// a dollar has no such n.
+func decimalsOf(p site.PricingEntry) (int, bool) {
+	if p.PriceUSD == nil {
+		return 0, false
+	}
+	usd, err := site.ParseDecimal(*p.PriceUSD)
+	whole, frac, _ := strings.Cut(string(usd), ".")
+	digits := strings.TrimLeft(whole+frac, "0")
+	amount, ok := Parse(p.Price)
+	if err != nil || digits == "" || !ok {
+		return 0, false
+	}
+	zeros, found := strings.CutPrefix(string(amount), digits)
+	decimals := len(zeros) + len(frac)
+	if !found || strings.Trim(zeros, "0") != "" || decimals > maxDecimals {
+		return 0, false
+	}
+	return decimals, true
+}
+
+// Price words an atomic amount: in dollars if the asset's decimals are known. title is the exact amount, "" if text
+// is exact.
+func (u Units) Price(network, asset, amount string) (text, title string) {
+	n, ok := Parse(amount)
+	if !ok {
+		return display.Line(amount, display.MaxCode), ""
+	}
+	title = Atomic(n) + " of " + display.Line(asset, display.MaxCode)
+	decimals, ok := u[[2]string{network, asset}]
+	if !ok {
+		return title, ""
+	}
+	return display.Dollars(divide(n, decimals)), title
+}
+
+// Atomic words an amount in atomic units.
+func Atomic(n site.Decimal) string { return display.GroupDigits(string(n)) + " atomic units" }
+
+// Trend compares two atomic amounts: "up", "down", or "" if they are equal or not amounts.
+func Trend(older, newer string) string {
+	o, ok := Parse(older)
+	n, ok2 := Parse(newer)
+	switch {
+	case !ok || !ok2 || o == n:
+		return ""
+	case o.Compare(n) < 0:
+		return "up"
+	default:
+		return "down"
+	}
+}
+
+// maxDigits is the number of digits of the largest amount, 2^256.
+const maxDigits = 78
+
+// Parse reads an amount in atomic units, which is whole.
+func Parse(s string) (site.Decimal, bool) {
+	if len(s) > maxDigits || strings.Contains(s, ".") {
+		return "", false
+	}
+	n, err := site.ParseDecimal(s)
+	return n, err == nil
+}
+
+// divide returns n / 10^decimals.
+func divide(n site.Decimal, decimals int) site.Decimal {
+	digits := string(n)
+	if pad := decimals + 1 - len(digits); pad > 0 {
+		digits = strings.Repeat("0", pad) + digits
+	}
+	at := len(digits) - decimals
+	d, err := site.ParseDecimal(digits[:at] + "." + digits[at:])
+	if err != nil {
+		panic("divide a decimal: " + err.Error()) // digits and a point are a decimal
+	}
+	return d
+}
