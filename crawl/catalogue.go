@@ -15,52 +15,56 @@ import (
 	"tollbook/site/postgres"
 )
 
-// Imported counts what an import from an address brought.
-type Imported struct {
+// ImportReport counts what an import from a URL added.
+type ImportReport struct {
 	Listed    int // services that were not listed before
-	Known     int // services that were
-	Endpoints int // new endpoints of those
-	Refused   int // services at addresses that are not visited, such as localhost
+	Existing  int // services that were listed before
+	Endpoints int // new endpoints of services that were listed before
+	Refused   int // services at addresses that the guard refuses, such as localhost
 
-	Fresh []postgres.Listing // those that were not listed before
-	Added []AddedEndpoints   // to each of those that were
+	New   []postgres.Listing // services that were not listed before
+	Added []AddedEndpoints   // new endpoints of services that were listed before
 }
 
-// AddedEndpoints are endpoints that a listed service gets.
+// AddedEndpoints are the new endpoints of a listed service.
 type AddedEndpoints struct {
 	Slug      string
 	Endpoints []postgres.ListedEndpoint
 }
 
-// Import lists the services of an address: a list, when its path ends in .json or .toml, all of it or none; else a
-// facilitator's catalogue, whose services are added to what is listed. page hears of each page of a catalogue that was
-// read, with the entries so far and the total, -1 when it is not said; nil for nobody.
-func (c *Crawler) Import(ctx context.Context, address string, page func(items, total int)) (Imported, error) {
+// Import lists the services at a URL. A path that ends in .json or .toml names a list of services, which is imported
+// all or nothing. Any other URL is a facilitator's catalogue: new services are listed, and new endpoints of listed
+// services are added.
+//
+// Import calls page after each page of a catalogue with the number of entries so far and in all, which is -1 if the
+// catalogue does not say. page may be nil.
+func (c *Crawler) Import(ctx context.Context, address string, page func(items, total int)) (ImportReport, error) {
 	return c.importFrom(ctx, address, page, false)
 }
 
-// Preview is what Import would bring now. It changes nothing.
-func (c *Crawler) Preview(ctx context.Context, address string, page func(items, total int)) (Imported, error) {
+// Preview returns what Import would add. It changes nothing.
+func (c *Crawler) Preview(ctx context.Context, address string, page func(items, total int)) (ImportReport, error) {
 	return c.importFrom(ctx, address, page, true)
 }
 
-func (c *Crawler) importFrom(ctx context.Context, address string, page func(items, total int), dry bool) (Imported,
-	error) {
+func (c *Crawler) importFrom(
+	ctx context.Context, address string, page func(items, total int), dry bool,
+) (ImportReport, error) {
 	u, err := site.ParseURL(address)
 	if err != nil {
-		return Imported{}, fmt.Errorf("the address %w", err)
+		return ImportReport{}, fmt.Errorf("import %q: the URL %w", address, err)
 	}
 	switch strings.ToLower(path.Ext(u.Path)) {
 	case ".json", ".toml":
 		data, err := c.fetcher.List(ctx, address, maxList)
 		if err != nil {
-			return Imported{}, err
+			return ImportReport{}, err
 		}
 		listings, err := ReadListings(path.Base(u.Path), bytes.NewReader(data), c.o.Now())
 		if err != nil {
-			return Imported{}, err
+			return ImportReport{}, err
 		}
-		got := Imported{Listed: len(listings), Fresh: listings}
+		got := ImportReport{Listed: len(listings), New: listings}
 		if dry {
 			return got, nil
 		}
@@ -68,33 +72,33 @@ func (c *Crawler) importFrom(ctx context.Context, address string, page func(item
 	}
 	items, err := c.fetcher.Catalogue(ctx, address, nil, page)
 	if err != nil {
-		return Imported{}, err
+		return ImportReport{}, err
 	}
 	return c.addSellers(ctx, facts.Sellers(items), u.Hostname(), dry)
 }
 
-// addSellers lists sellers that no listed service is, and adds what a catalogue knows of the others; where it is dry it
-// only tells.
-func (c *Crawler) addSellers(ctx context.Context, sellers []facts.Seller, from string, dry bool) (Imported, error) {
+// addSellers lists each seller that is not listed yet, and adds the new endpoints of the others. With dry it only
+// reports.
+func (c *Crawler) addSellers(ctx context.Context, sellers []facts.Seller, from string, dry bool) (ImportReport, error) {
 	listed, err := c.db.Services(ctx)
 	if err != nil {
-		return Imported{}, err
+		return ImportReport{}, err
 	}
 	slugs, hosts := map[string]bool{}, map[string][]string{}
 	for _, s := range listed {
 		slugs[s.Slug] = true
 		hosts[hostName(s.BaseURL)] = append(hosts[hostName(s.BaseURL)], s.BaseURL)
 	}
-	var got Imported
+	var got ImportReport
 	for _, s := range sellers {
 		if u, err := url.Parse(s.BaseURL); err != nil || c.guard.CheckURL(u) != nil {
 			got.Refused++
 			continue
 		}
 		if bases := hosts[hostName(s.BaseURL)]; len(bases) > 0 {
-			got.Known++
+			got.Existing++
 			for _, base := range bases {
-				added, err := c.addDeclared(ctx, base, s, dry)
+				added, err := c.addEndpoints(ctx, base, s, dry)
 				if err != nil {
 					return got, err
 				}
@@ -105,33 +109,34 @@ func (c *Crawler) addSellers(ctx context.Context, sellers []facts.Seller, from s
 			}
 			continue
 		}
-		got.Fresh = append(got.Fresh, listingOf(s, from, slugs, c.o.Now()))
+		got.New = append(got.New, newListing(s, from, slugs, c.o.Now()))
 	}
 	if !dry {
-		if err := c.db.AddListings(ctx, got.Fresh); err != nil {
+		if err := c.db.AddListings(ctx, got.New); err != nil {
 			return got, err
 		}
 	}
-	got.Listed = len(got.Fresh)
+	got.Listed = len(got.New)
 	return got, nil
 }
 
-// hostName is the host of a base address with the port that is not its scheme's own: a seller whose scheme the
-// catalogue has wrong is the same one.
+// hostName returns the host of a base URL, with the port unless it is the default of the scheme. It ignores the scheme
+// itself, so that a seller whose scheme is wrong in the catalogue matches the listed service.
 func hostName(base string) string {
 	_, host, _ := strings.Cut(base, "://")
 	host, _, _ = strings.Cut(host, "/")
 	return strings.ToLower(host)
 }
 
-// addDeclared adds the endpoints of a seller that lie below a listed base address.
-func (c *Crawler) addDeclared(ctx context.Context, base string, s facts.Seller, dry bool) (added AddedEndpoints,
-	err error) {
-	known, err := c.db.ServiceAt(ctx, base)
-	if err != nil || known == nil {
+// addEndpoints adds the endpoints of a seller that are below the base URL of a listed service.
+func (c *Crawler) addEndpoints(
+	ctx context.Context, base string, s facts.Seller, dry bool,
+) (added AddedEndpoints, err error) {
+	service, err := c.db.ServiceAt(ctx, base)
+	if err != nil || service == nil {
 		return added, err
 	}
-	templates, err := c.templates(ctx, known.ID)
+	templates, err := c.readTemplates(ctx, service.ID)
 	if err != nil {
 		return added, err
 	}
@@ -139,21 +144,20 @@ func (c *Crawler) addDeclared(ctx context.Context, base string, s facts.Seller, 
 	for i, e := range s.Endpoints {
 		declared[i] = e.Declared
 	}
-	add, _ := discover(known.Endpoints, facts.Below(base, declared), templates)
-	added = AddedEndpoints{known.Slug, add}
+	add, _ := discover(service.Endpoints, facts.Below(base, declared), templates)
+	added = AddedEndpoints{service.Slug, add}
 	if len(add) == 0 || dry {
 		return added, nil
 	}
-	return added, c.db.AddEndpoints(ctx, known.ID, known.Slug, c.o.Now(), add)
+	return added, c.db.AddEndpoints(ctx, service.ID, service.Slug, c.o.Now(), add)
 }
 
-// listingOf makes a listing of a seller: its name from its entries or its host, its category the first of its tags that
-// is one of ours. slugs are the taken ones.
-func listingOf(s facts.Seller, from string, slugs map[string]bool, now time.Time) postgres.Listing {
+// newListing returns a listing of a seller. The name comes from the seller's entries, else from its host; the category
+// is the first tag that names one of site.Categories. slugs contains the slugs in use, and gets the new one.
+func newListing(s facts.Seller, from string, slugs map[string]bool, now time.Time) postgres.Listing {
 	l := postgres.Listing{
 		Name: clean(strings.TrimSpace(s.Name), site.MaxName), Description: clean(s.Description, site.MaxDescription),
-		BaseURL:  s.BaseURL,
-		Category: "Other", Source: clean("imported:"+from, site.MaxName), CreatedAt: now,
+		BaseURL: s.BaseURL, Category: "Other", Source: clean("imported:"+from, site.MaxName), CreatedAt: now,
 	}
 	if l.Name == "" {
 		l.Name = clean(s.Host, site.MaxName)

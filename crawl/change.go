@@ -14,16 +14,16 @@ import (
 	"tollbook/site/x402"
 )
 
-// changeRate is the least time between two records of a type of a service. What changes within the hour after a record
-// is held back and folded into the next one, which compares what is asked then with what that record led to: a price
-// that is another one on every visit makes one record an hour, and one that went and came back makes none. A record
-// that is made never changes, so that it may enter the logs.
-const changeRate = time.Hour
+// changeGap is the least time between two change records of the same type for one service. Changes within an hour of a
+// record are held back. The next record then compares the current prices with those that the last record reported. So a
+// price that differs at every visit makes one record an hour, and a price that changed and came back makes none. A
+// record never changes once it is written, because it enters the logs.
+const changeGap = time.Hour
 
-// compare turns a visit's new sets of prices, and what was held back before, into change records. The first set that a
-// service ever shows is no change, nor is the first one of an endpoint that was listed with the service: an earlier
-// visit merely had not reached it.
-func (c *Crawler) compare(ctx context.Context, s postgres.DueService, v *postgres.Visit, answers []answer) error {
+// addChanges adds change records to v for the visit's new sets of prices and for changes held back before. The first
+// set of prices of a service is no change. Nor is the first set of an endpoint that was listed together with the
+// service: previous visits merely did not reach it.
+func (c *Crawler) addChanges(ctx context.Context, s postgres.DueService, v *postgres.Visit, answers []answer) error {
 	replaced := map[uuid.UUID][]postgres.Price{}
 	for _, e := range v.Endpoints {
 		if e.Repriced {
@@ -47,8 +47,8 @@ func (c *Crawler) compare(ctx context.Context, s postgres.DueService, v *postgre
 			first = append(first, replaced[e.ID]...)
 		}
 	}
-	names := labels(s, answers)
-	after := asked{names: names}
+	names := newLabels(s, answers)
+	after := offers{names: names}
 	for _, p := range current {
 		if _, gone := replaced[p.EndpointID]; !gone {
 			after.prices = append(after.prices, p)
@@ -58,23 +58,23 @@ func (c *Crawler) compare(ctx context.Context, s postgres.DueService, v *postgre
 		after.prices = append(after.prices, replaced[e.ID]...)
 	}
 	for _, kind := range site.ChangeTypes {
-		told := current
-		through, marked := s.Marks[kind]
+		before := current
+		lastRecord, marked := s.Marks[kind]
 		if marked {
-			if v.Check.CheckedAt.Sub(through) < changeRate {
+			if v.Check.CheckedAt.Sub(lastRecord) < changeGap {
 				continue // held back
 			}
-			if told, err = c.db.PricesAt(ctx, s.ID, through); err != nil {
+			if before, err = c.db.PricesAt(ctx, s.ID, lastRecord); err != nil {
 				return err
 			}
 		}
-		change, err := asked{slices.Concat(told, first), names}.change(kind, after)
+		compare, err := offers{slices.Concat(before, first), names}.compare(kind, after)
 		if err != nil {
 			return err
 		}
-		if change != nil {
-			change.ServiceID, change.ObservedAt = s.ID, v.Check.CheckedAt
-			v.Changes = append(v.Changes, *change)
+		if compare != nil {
+			compare.ServiceID, compare.ObservedAt = s.ID, v.Check.CheckedAt
+			v.Changes = append(v.Changes, *compare)
 		} else if marked {
 			v.Told = append(v.Told, kind)
 		}
@@ -82,16 +82,17 @@ func (c *Crawler) compare(ctx context.Context, s postgres.DueService, v *postgre
 	return nil
 }
 
-// asked are the ways to pay a service at a time.
-type asked struct {
+// offers are the ways to pay a service at one time.
+type offers struct {
 	prices []postgres.Price
 	names  map[uuid.UUID]label
 }
 
-// change is the record of one type of what differs between a and after, nil when nothing does.
-func (a asked) change(kind string, after asked) (*postgres.Change, error) {
-	before, now := snapshot(a.prices, a.names), snapshot(after.prices, after.names)
-	for _, set := range site.Compare(before, now, paid(a.prices, a.names), paid(after.prices, after.names)) {
+// compare returns a record of the differences of one type between a and after, nil if there are none.
+func (a offers) compare(kind string, after offers) (*postgres.Change, error) {
+	before, now := newSnapshot(a.prices, a.names), newSnapshot(after.prices, after.names)
+	for _, set := range site.Compare(before, now, recipients(a.prices, a.names),
+		recipients(after.prices, after.names)) {
 		if set.Type != kind {
 			continue
 		}
@@ -112,14 +113,14 @@ func (a asked) change(kind string, after asked) (*postgres.Change, error) {
 	return nil, nil
 }
 
-// label is how a snapshot names an endpoint.
+// label describes an endpoint in a price snapshot.
 type label struct {
 	endpoint string // "<METHOD> <path>"
 	mimeType *string
 	resource *string
 }
 
-func labels(s postgres.DueService, answers []answer) map[uuid.UUID]label {
+func newLabels(s postgres.DueService, answers []answer) map[uuid.UUID]label {
 	names := map[uuid.UUID]label{}
 	for _, e := range s.Endpoints {
 		method := e.Method
@@ -129,7 +130,7 @@ func labels(s postgres.DueService, answers []answer) map[uuid.UUID]label {
 		address := s.BaseURL + e.Path
 		names[e.ID] = label{method + " " + e.Path, e.MimeType, &address}
 	}
-	for _, a := range answers { // an endpoint whose method nobody declared has just shown it
+	for _, a := range answers { // the probe determined a method that nobody declared
 		if a.endpoint.Method == "" && a.result.Method != "" {
 			l := names[a.endpoint.ID]
 			l.endpoint = a.result.Method + " " + a.endpoint.Path
@@ -139,17 +140,15 @@ func labels(s postgres.DueService, answers []answer) map[uuid.UUID]label {
 	return names
 }
 
-// snapshot writes prices as the contract's snapshots show them, in their order.
-func snapshot(prices []postgres.Price, names map[uuid.UUID]label) []site.SnapshotEntry {
+// newSnapshot converts prices to the entries of a published price snapshot, in the same order.
+func newSnapshot(prices []postgres.Price, names map[uuid.UUID]label) []site.SnapshotEntry {
 	entries := make([]site.SnapshotEntry, len(prices))
 	for i, p := range prices {
 		l := names[p.EndpointID]
 		entries[i] = site.SnapshotEntry{
 			Asset: p.Asset, Extra: p.Extra, PayTo: site.Abbreviate(p.PayTo), Price: p.Amount, Scheme: p.Scheme,
-			Network:  p.Network,
-			Endpoint: l.endpoint, MimeType: l.mimeType, Resource: l.resource, AssetName: "UNKNOWN",
-			X402Version:       p.X402Version,
-			MaxTimeoutSeconds: p.MaxTimeoutSeconds,
+			Network: p.Network, Endpoint: l.endpoint, MimeType: l.mimeType, Resource: l.resource,
+			AssetName: "UNKNOWN", X402Version: p.X402Version, MaxTimeoutSeconds: p.MaxTimeoutSeconds,
 		}
 		if p.NetworkCAIP2 != nil {
 			entries[i].Network = *p.NetworkCAIP2
@@ -161,11 +160,11 @@ func snapshot(prices []postgres.Price, names map[uuid.UUID]label) []site.Snapsho
 	return entries
 }
 
-func paid(prices []postgres.Price, names map[uuid.UUID]label) []site.Recipient {
+func recipients(prices []postgres.Price, names map[uuid.UUID]label) []site.Recipient {
 	out := make([]site.Recipient, len(prices))
 	for i, p := range prices {
 		out[i] = site.Recipient{Endpoint: names[p.EndpointID].endpoint, Network: p.Network, PayTo: p.PayTo}
-		if p.NetworkCAIP2 != nil { // a service that only names its network otherwise still pays the same way
+		if p.NetworkCAIP2 != nil { // another spelling of a network is no change
 			out[i].Network = *p.NetworkCAIP2
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"tollbook/site/postgres"
 )
 
-// v2 is an answer of version 2 in the body, with what of it is said otherwise: old, new, old, new, ...
+// v2 returns an x402 answer of version 2 for the body, after replacements in pairs of old and new text.
 func v2(said ...string) string {
 	return strings.NewReplacer(said...).Replace(`{"x402Version":2,"resource":{"url":"http://x"},` +
 		`"accepts":[{"scheme":"exact","network":"eip155:8453","amount":"10000",` +
@@ -23,7 +23,7 @@ func v2(said ...string) string {
 		`"maxTimeoutSeconds":60,"extra":{"name":"USD Coin","version":"2"}}]}`)
 }
 
-// TestChangeRecords lets a service say one thing after the other, a visit each, and looks at the records of each step.
+// TestChangeRecords changes a service's answer from visit to visit and checks the change records of each visit.
 func TestChangeRecords(t *testing.T) {
 	t.Parallel()
 	const seller, other = "0x209693Bc6afc0C5328bA36FaF03C514EF312287C", "0x1111111111111111111111111111111111111111"
@@ -33,8 +33,8 @@ func TestChangeRecords(t *testing.T) {
 		want    [][]string // types of the records of each visit
 	}{
 		{"the first set is no change", []string{v2()}, [][]string{nil}},
-		{"nor is the first after a time of trouble", []string{"", "", v2()}, [][]string{nil, nil, nil}},
-		{"the same again, otherwise written",
+		{"nor is the first after failures", []string{"", "", v2()}, [][]string{nil, nil, nil}},
+		{"the same terms in another spelling",
 			[]string{v2(), v2(`"name":"USD Coin","version":"2"`, `"version" : "2", "name" : "USD Coin"`),
 				v2(seller, strings.ToLower(seller))}, [][]string{nil, nil, nil}},
 		{"another version of the protocol", []string{v2(), challenge}, [][]string{nil, {"schema_changed"}}},
@@ -45,24 +45,24 @@ func TestChangeRecords(t *testing.T) {
 			[][]string{nil, {"schema_changed", "price_changed", "payto_changed"}}},
 		{"there and back", []string{v2(), v2("10000", "9000"), v2()},
 			[][]string{nil, {"price_changed"}, {"price_changed"}}},
-		{"the network by its nickname is the same network", []string{v2(), v2("eip155:8453", "base")},
+		{"a network's legacy name is the same network", []string{v2(), v2("eip155:8453", "base")},
 			[][]string{nil, nil}},
-		{"also when the recipient moves meanwhile", []string{v2(), v2("eip155:8453", "base", seller, other)},
+		{"also when the recipient changes at the same visit", []string{v2(), v2("eip155:8453", "base", seller, other)},
 			[][]string{nil, {"payto_changed"}}},
 		{"down, and back with another price", []string{v2(), "", v2("10000", "9000")},
 			[][]string{nil, nil, {"price_changed"}}},
 		{"free, and back", []string{v2(), "200", v2()}, [][]string{nil, nil, nil}},
 		{"cannot be paid, and back with another price", []string{v2(), v2("10000", "0.01"), v2("10000", "9000")},
 			[][]string{nil, {"schema_changed"}, {"schema_changed"}}},
-		{"what changes with every answer is no change",
+		{"members that differ in every answer are no change",
 			[]string{v2(`"version":"2"`, `"version":"2","nonce":"1"`),
 				v2(`"version":"2"`, `"version":"2","nonce":"2"`)}, [][]string{nil, nil}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			var turn atomic.Int64
+			var visit atomic.Int64
 			base, o := local(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				switch body := test.answers[turn.Load()]; body {
+				switch body := test.answers[visit.Load()]; body {
 				case "":
 					http.NotFound(w, r)
 				case "200":
@@ -77,7 +77,7 @@ func TestChangeRecords(t *testing.T) {
 			c := crawler(t, m, Options{Now: now.Now}, o)
 			var got [][]string
 			for n := range test.answers {
-				turn.Store(int64(n))
+				visit.Store(int64(n))
 				now.set(dawn.Add(time.Duration(n) * time.Hour))
 				round(t, c)
 				var types []string
@@ -95,7 +95,7 @@ func TestChangeRecords(t *testing.T) {
 	}
 }
 
-// TestRunGoesOn: services are visited as they become due, until it is told to stop; that is no error.
+// TestRunGoesOn checks that services are visited as they become due until the context ends, which is no error.
 func TestRunGoesOn(t *testing.T) {
 	t.Parallel()
 	base, o := local(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { pay(w, challenge) }))
@@ -103,29 +103,29 @@ func TestRunGoesOn(t *testing.T) {
 	l := oneEndpoint("acme", base, "/x")
 	l.CreatedAt, l.Interval = time.Now(), 10*time.Millisecond
 	m.list(t, l)
-	kept := make(chan []postgres.Visit, 100)
-	c := crawler(t, m, Options{Changed: func(v []postgres.Visit) { kept <- v }}, o)
+	stored := make(chan []postgres.Visit, 100)
+	c := crawler(t, m, Options{Changed: func(v []postgres.Visit) { stored <- v }}, o)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() { ended <- c.Run(ctx) }()
 	for range 3 {
-		<-kept
+		<-stored
 	}
 	cancel()
 	if err := <-ended; err != nil {
-		t.Errorf("a crawl that was told to stop: %v", err)
+		t.Errorf("Run with an ended context: %v, want no error", err)
 	}
 }
 
-// TestRoundWithoutDatabase: a database that is gone ends a round with an error that says so, and nothing hangs.
+// TestRoundWithoutDatabase checks that a round whose table disappears ends with an error and does not hang.
 func TestRoundWithoutDatabase(t *testing.T) {
 	t.Parallel()
-	asked := make(chan struct{})
+	hit := make(chan struct{})
 	gone := make(chan struct{})
 	base, o := local(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
-			close(asked)
+			close(hit)
 		}
 		<-gone
 		pay(w, challenge)
@@ -139,18 +139,18 @@ func TestRoundWithoutDatabase(t *testing.T) {
 		_, err := c.Round(t.Context())
 		ended <- err
 	}()
-	<-asked
+	<-hit
 	if _, err := m.conn.Exec(t.Context(), `DROP TABLE service_states CASCADE`); err != nil { // each visit writes there
 		t.Fatal(err)
 	}
 	close(gone)
 	if err := <-ended; err == nil || !strings.Contains(err.Error(), "record 1 visits") {
-		t.Errorf("a round whose visits cannot be kept: %v", err)
+		t.Errorf("round whose visits can't be stored: %v", err)
 	}
 }
 
-// TestRoundThatTakesNothing: a round that is told that services are due, and can't take them, says so; it is none that
-// found nothing to do.
+// TestRoundThatTakesNothing checks that a round that can't lease the services that are due returns an error, unlike one
+// without any service that is due.
 func TestRoundThatTakesNothing(t *testing.T) {
 	t.Parallel()
 	_, o := local(t, http.NotFoundHandler())
@@ -164,6 +164,6 @@ func TestRoundThatTakesNothing(t *testing.T) {
 	now := &clock{now: dawn}
 	report, err := crawler(t, m, Options{Now: now.Now}, o).Round(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "nothing is taken") {
-		t.Errorf("a round that can't take what is due: %+v, %v", report, err)
+		t.Errorf("round that can't lease services: %+v, %v", report, err)
 	}
 }

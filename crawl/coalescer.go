@@ -9,7 +9,7 @@ type coalescer[A, R any] struct {
 
 	mu      sync.Mutex
 	next    *batch[A, R]
-	running sync.Mutex // held while a batch runs
+	running sync.Mutex // locked while a batch runs
 }
 
 // batch is one call of run for several callers.

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestCoalescer: calls that come while one is under way become one, and each gets its own answer.
+// TestCoalescer checks that calls during a batch join the next batch, and that each gets its own result.
 func TestCoalescer(t *testing.T) {
 	t.Parallel()
 	sizes := make(chan int, 2)
@@ -41,7 +41,7 @@ func TestCoalescer(t *testing.T) {
 	for n := range more {
 		call(n + 2)
 	}
-	for waiting := 0; waiting < more; { // all of them have come
+	for waiting := 0; waiting < more; { // until all have joined
 		c.mu.Lock()
 		if c.next != nil {
 			waiting = len(c.next.args)
@@ -52,7 +52,7 @@ func TestCoalescer(t *testing.T) {
 	close(goOn)
 	calls.Wait()
 	if diff := cmp.Diff([]int{1, more}, []int{<-sizes, <-sizes}); diff != "" {
-		t.Errorf("how many calls became one (-want +got):\n%s", diff)
+		t.Errorf("sizes of batches (-want +got):\n%s", diff)
 	}
 	broken := errors.New("broken")
 	c.run = func([]int) ([]int, error) { return nil, broken }

@@ -1,7 +1,7 @@
-// Package crawl is the visitor: who is due, what each visit found, and what of it goes into Postgres.
+// Package crawl visits services: it decides which service is due, visits it and stores the result in Postgres.
 //
-// It records facts: checks, envelopes, prices, changes. It must never judge a service (build does) and never render or
-// publish. Asking one address is crawl/probe's; every query is site/postgres's.
+// It records facts: checks, envelopes, prices, changes. It must never judge a service, render or publish; package build
+// judges. Package crawl/probe sends each request, and package site/postgres contains every query.
 package crawl
 
 import (
@@ -17,27 +17,28 @@ import (
 	"tollbook/site/postgres"
 )
 
-// Options of a crawl. The zero value of each is a good one.
+// Options are the settings of a crawl. Zero values stand for the defaults.
 type Options struct {
 	Workers int           // services visited at once; 32 when zero
 	HostGap time.Duration // between two requests to a host; 1 s when zero
-	// requests to a host in an hour, over all its services; 600 when zero, unbounded when negative
-	Hourly  int
-	Visit   time.Duration // longest visit; 90 s when zero. What it did not reach is first next time
-	Jitter  float64       // share by which the next visit is early or late; 0.2 when zero
+	// Hourly is the most requests to a host in an hour, over all its services; 600 when zero, unlimited when negative.
+	Hourly int
+	// longest visit; 90 s when zero. The next visit begins with the endpoints that were not reached
+	Visit   time.Duration
+	Jitter  float64 // share by which the next visit is early or late; 0.2 when zero
 	Now     func() time.Time
-	Logger  *slog.Logger           // one line a check; nil for none
-	Visited func(done, due int)    // after each visit, for a progress bar; nil for none
-	Rand    func() float64         // 0 <= r < 1, for jitter; math/rand's when nil
-	Changed func([]postgres.Visit) // after visits are kept, and without any after looks at sites; nil for none
+	Logger  *slog.Logger           // gets one line for each check; nil for none
+	Visited func(done, due int)    // called after each visit, for a progress bar; may be nil
+	Rand    func() float64         // returns 0 <= r < 1, for jitter; math/rand's when nil
+	Changed func([]postgres.Visit) // called after visits are stored, and with nil after other facts are; may be nil
 
-	Bootstrap string // address of the list of RDAP servers; IANA's when empty
+	Bootstrap string // URL of the list of RDAP servers; IANA's when empty
 	Synthesis Synthesis
-	FreeHosts site.FreeHosts // beside the shipped ones
+	FreeHosts site.FreeHosts // in addition to the built-in ones
 }
 
-// GCPercent suits a process that does nothing but crawl: a probe leaves much behind, and little of it lives, so that at
-// Go's own 100 a fifth of all processor time goes into collecting it.
+// GCPercent is the value of GOGC for a process that only crawls. A probe leaves much garbage and little live memory: at
+// Go's default of 100, collecting it takes a fifth of all processor time.
 const GCPercent = 300
 
 // Crawler visits services that are due.
@@ -53,8 +54,8 @@ type Crawler struct {
 	storing     coalescer[postgres.Visit, error]
 }
 
-// New makes a crawler that asks through a prober with options p, completed by the crawler's own pace and clock: the
-// same distance is kept between the requests of a probe as between probes. Close it when done.
+// New returns a crawler that sends requests through a prober with options p. The crawler sets the prober's pace and
+// clock, so that requests within a probe keep the same gap as requests of different probes. The caller must call Close.
 func New(db *postgres.DB, o Options, p probe.Options) *Crawler {
 	o.Workers = cmp.Or(o.Workers, 32)
 	o.HostGap = cmp.Or(o.HostGap, time.Second)
@@ -73,7 +74,7 @@ func New(db *postgres.DB, o Options, p probe.Options) *Crawler {
 	if p.Guard == nil {
 		p.Guard = &probe.Guard{}
 	}
-	p.Pace, p.Now, c.guard = c.hosts.next, o.Now, p.Guard
+	p.Pace, p.Now, c.guard = c.hosts.waitAgain, o.Now, p.Guard
 	c.prober = probe.New(p)
 	c.submissions = newSubmissions(db, SubmissionOptions{Now: o.Now, Logger: o.Logger}, p, c.hosts)
 	c.fetcher = facts.New(facts.Options{
@@ -83,19 +84,19 @@ func New(db *postgres.DB, o Options, p probe.Options) *Crawler {
 	return c
 }
 
-// Close drops kept connections.
+// Close closes idle connections.
 func (c *Crawler) Close() {
 	c.prober.Close()
 	c.submissions.Close()
 	c.fetcher.Close()
 }
 
-// ProbeSubmissions probes the submissions whose probe is due, and answers how many.
+// ProbeSubmissions probes the submissions whose probe is due and returns their number.
 func (c *Crawler) ProbeSubmissions(ctx context.Context) (int, error) {
 	return c.submissions.ProbeQueued(ctx)
 }
 
-// Report counts what a round of visits found.
+// Report counts the results of a round of visits.
 type Report struct {
 	Visits, Online, Degraded, Offline, Inconclusive int
 	Changes                                         int
@@ -117,28 +118,29 @@ func (r *Report) count(v postgres.Visit) {
 	}
 }
 
-// Run visits services, looks at their sites and domains, and probes submissions, as they become due until ctx ends.
+// Run visits services, gathers facts about their sites and domains, and probes submissions, as each becomes due, until
+// ctx ends.
 func (c *Crawler) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var gathering sync.WaitGroup
-	var failed error
-	gathering.Go(func() {
-		if failed = c.runGather(ctx); failed != nil {
+	var background sync.WaitGroup
+	var gatherErr error
+	background.Go(func() {
+		if gatherErr = c.runGather(ctx); gatherErr != nil {
 			cancel()
 		}
 	})
-	gathering.Go(func() { c.submissions.Run(ctx) })
-	var unasked error
+	background.Go(func() { c.submissions.Run(ctx) })
+	var synthesisErr error
 	if c.o.Synthesis.Client != nil {
-		gathering.Go(func() {
-			if unasked = c.runSynthesize(ctx); unasked != nil {
+		background.Go(func() {
+			if synthesisErr = c.runSynthesize(ctx); synthesisErr != nil {
 				cancel()
 			}
 		})
 	}
 	err := c.runVisits(ctx)
 	cancel()
-	gathering.Wait()
-	return cmp.Or(err, failed, unasked)
+	background.Wait()
+	return cmp.Or(err, gatherErr, synthesisErr)
 }

@@ -14,8 +14,8 @@ import (
 	"tollbook/site/postgres"
 )
 
-// TestACrawlThatIsCutOff: what was finished is kept, what was under way is due again when its lease is over.
-func TestACrawlThatIsCutOff(t *testing.T) {
+// TestCrawlCutOff checks that finished visits are stored and the others are due again when their lease ends.
+func TestCrawlCutOff(t *testing.T) {
 	t.Parallel()
 	hit, release := make(chan struct{}), make(chan struct{})
 	defer close(release)
@@ -45,11 +45,11 @@ func TestACrawlThatIsCutOff(t *testing.T) {
 	cancel()
 	done.Wait()
 	if err == nil || report.Visits != 1 || report.Online != 1 {
-		t.Errorf("a round that is cut off: %+v, error %v; want one visit and an error", report, err)
+		t.Errorf("round cut off: %+v, error %v; want one visit and an error", report, err)
 	}
 	if got := m.strings(t, `SELECT slug FROM checks JOIN services s ON s.id = service_id`); !slices.Equal(got,
 		[]string{"quick"}) {
-		t.Errorf("checks kept of %q, want quick alone", got)
+		t.Errorf("checks stored of %q, want quick alone", got)
 	}
 	if due := m.strings(t, `SELECT slug FROM services JOIN service_states ON service_id = id WHERE next_check_at <= `+
 		`$1 ORDER BY 1`, dawn); len(due) != 0 {
@@ -58,50 +58,51 @@ func TestACrawlThatIsCutOff(t *testing.T) {
 	lease := dawn.Add(c.lease())
 	if due := m.strings(t, `SELECT slug FROM services JOIN service_states ON service_id = id WHERE next_check_at <= `+
 		`$1 ORDER BY 1`, lease); !slices.Equal(due, []string{"slow"}) {
-		t.Errorf("due when the lease is over: %q, want slow", due)
+		t.Errorf("due when the lease ends: %q, want slow", due)
 	}
 }
 
-// TestALongVisit: what a visit did not reach is neither kept nor judged, and comes first next time.
-func TestALongVisit(t *testing.T) {
+// TestLongVisit checks that endpoints that a visit did not reach are neither stored nor judged, and come first next
+// time.
+func TestLongVisit(t *testing.T) {
 	t.Parallel()
 	base, o := local(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { pay(w, challenge) }))
 	m := open(t)
 	m.list(t, oneEndpoint("acme", base, "/a", "/b"))
 	now := &clock{now: dawn}
-	// the second request would be later
+	// With this gap the second request does not fit into the visit.
 	c := New(m.DB, Options{Now: now.Now, HostGap: 5 * time.Minute, Visit: time.Second}, o)
 	defer c.Close()
 	if report := round(t, c); report.Visits != 1 || report.Online != 1 {
 		t.Errorf("%+v, want one service online", report)
 	}
-	if asked := m.strings(t, `SELECT path FROM endpoints WHERE last_probed_at IS NOT NULL`); !slices.Equal(asked,
+	if probed := m.strings(t, `SELECT path FROM endpoints WHERE last_probed_at IS NOT NULL`); !slices.Equal(probed,
 		[]string{"/a"}) {
-		t.Errorf("asked: %q, want /a", asked)
+		t.Errorf("probed: %q, want /a", probed)
 	}
 
-	// The next visit reaches nothing at all: that is no check, and the service is due when its lease is over.
+	// The next visit reaches no endpoint: that is no check, and the service is due when its lease ends.
 	now.set(dawn.Add(time.Hour))
 	if report := round(t, c); report.Visits != 0 {
-		t.Errorf("a visit that asked nothing is counted: %+v", report)
+		t.Errorf("visit without requests is counted: %+v", report)
 	}
 	if n := m.strings(t, `SELECT count(*)::text FROM checks`); n[0] != "1" {
-		t.Errorf("%s checks are kept, want the one that asked something", n[0])
+		t.Errorf("%s checks stored, want the one with a request", n[0])
 	}
 	if due := m.strings(t, `SELECT slug FROM services JOIN service_states ON service_id = id WHERE next_check_at <= $1`,
 		now.Now().Add(c.lease())); !slices.Equal(due, []string{"acme"}) {
-		t.Errorf("due when the lease is over: %q", due)
+		t.Errorf("due when the lease ends: %q", due)
 	}
 }
 
-// TestAFirstLookIsNoChange: endpoints that were listed with their service and are first reached by a later visit do not
-// make a change record; one that comes later does.
-func TestAFirstLookIsNoChange(t *testing.T) {
+// TestFirstPricesAreNoChange checks that endpoints listed with their service make no change record when a later visit
+// reaches them for the first time, and that an endpoint added later does.
+func TestFirstPricesAreNoChange(t *testing.T) {
 	t.Parallel()
 	base, o := local(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { pay(w, challenge) }))
 	m := open(t)
 	l := oneEndpoint("acme", base)
-	for _, c := range "abcdefghijklmnopqrstuvwxyz0123" { // 30: more than a visit asks
+	for _, c := range "abcdefghijklmnopqrstuvwxyz0123" { // 30: more than one visit probes
 		l.Endpoints = append(l.Endpoints, postgres.ListedEndpoint{Method: "GET", Path: "/" + string(c)})
 	}
 	m.list(t, l)
@@ -114,7 +115,7 @@ func TestAFirstLookIsNoChange(t *testing.T) {
 		now.set(now.Now().Add(time.Hour))
 	}
 	if n := m.strings(t, `SELECT count(*)::text FROM prices`); n[0] != "30" {
-		t.Errorf("%s prices are known, want 30", n[0])
+		t.Errorf("%s prices stored, want 30", n[0])
 	}
 	if _, err := m.conn.Exec(t.Context(),
 		`INSERT INTO endpoints (id, service_id, method, method_declared, path, origin, first_seen_at)

@@ -18,18 +18,18 @@ import (
 	"tollbook/site/postgres/ledger"
 )
 
-// A directory's file has a JSON object on each line, in this order, each with its kind:
+// A directory's file contains one JSON object on each line, in this order. Each object has a kind:
 //
 //	{"kind":"tollbook-directory","version":1,"contacts":false}
-//	{"kind":"facilitator", …}   as facilitators import takes it, and whether the operator trusts it
-//	{"kind":"token", …}         a token that is measured
+//	{"kind":"facilitator", …}   as facilitators import reads it, and whether the operator trusts it
+//	{"kind":"token", …}         a token whose settlements are measured
 //	{"kind":"service", …}       with its endpoints, ownership token and audit trail
 //	{"kind":"submission", …}    with its audit trail; without contacts, email and notes are empty
-//	{"kind":"erased", …}        a slug that is never given again
-//	{"kind":"end","lines":7}    lines before this one
+//	{"kind":"erased", …}        a slug that is never assigned again
+//	{"kind":"end","lines":7}    the number of lines before this one
 //
-// Same directory, same bytes: it holds no time of its own. A later version adds kinds and members; a reader refuses
-// what it does not know.
+// The file contains no time of its own, so the same directory gives the same bytes. A later version adds kinds and
+// members; a reader refuses kinds and members that it does not know.
 const (
 	directoryKind    = "tollbook-directory"
 	directoryVersion = 1
@@ -92,8 +92,8 @@ type directoryEnd struct {
 	Lines int    `json:"lines"`
 }
 
-// WriteDirectory writes a directory's file. Without contacts it leaves out what owners wrote for the operator alone:
-// e-mail addresses and notes.
+// WriteDirectory writes a directory's file. Without contacts it omits what owners wrote for the operator alone: e-mail
+// addresses and notes.
 func WriteDirectory(w io.Writer, d postgres.Directory, contacts bool) error {
 	b := bufio.NewWriter(w)
 	e := json.NewEncoder(b)
@@ -139,25 +139,25 @@ func WriteDirectory(w io.Writer, d postgres.Directory, contacts bool) error {
 		failed = b.Flush()
 	}
 	if failed != nil {
-		return fmt.Errorf("write the directory: %w", failed)
+		return fmt.Errorf("write the directory's file: %w", failed)
 	}
 	return nil
 }
 
-// directoryReader reads a directory's file; faults are told of lines.
+// directoryReader reads a directory's file.
 type directoryReader struct {
 	name         string
 	d            postgres.Directory
 	facilitators []directoryFacilitator
-	slugs, bases map[string]int // lines
+	slugs, bases map[string]int // line of each
 	end          bool
 }
 
-// directoryKinds is the order of a file.
+// directoryKinds are the kinds of lines in the order of a file.
 var directoryKinds = []string{directoryKind, "facilitator", "token", "service", "submission", "erased", "end"}
 
-// ReadDirectory reads what WriteDirectory wrote, strictly: a line that is wrong, or not known, or a file that is cut,
-// refuses all of it. The error is a *ListingError with the line.
+// ReadDirectory reads a file of WriteDirectory. It refuses the whole file if a line is invalid or of an unknown kind,
+// or if the file was cut. The error is a *ListingError with the line.
 func ReadDirectory(name string, r io.Reader) (postgres.Directory, error) {
 	in := &directoryReader{name: name, slugs: map[string]int{}, bases: map[string]int{}}
 	limited := &io.LimitedReader{R: r, N: maxDirectory}
@@ -170,12 +170,12 @@ func ReadDirectory(name string, r io.Reader) (postgres.Directory, error) {
 			Kind string `json:"kind"`
 		}
 		if err := json.Unmarshal(scanner.Bytes(), &head); err != nil {
-			return in.d, &ListingError{name, n, "is no JSON object"}
+			return in.d, &ListingError{name, n, "want a JSON object"}
 		}
 		at := slices.Index(directoryKinds, head.Kind)
 		if at < 0 || n == 1 && at != 0 || n > 1 && at == 0 {
 			return in.d, &ListingError{name, n,
-				fmt.Sprintf("kind %.40q is not what can stand here; a file begins with %s", head.Kind, directoryKind)}
+				fmt.Sprintf("kind %.40q is not allowed here; a file begins with %s", head.Kind, directoryKind)}
 		}
 		if at < last || in.end {
 			return in.d, &ListingError{name, n,
@@ -194,12 +194,12 @@ func ReadDirectory(name string, r io.Reader) (postgres.Directory, error) {
 	case limited.N <= 0:
 		return in.d, &ListingError{name, 0, fmt.Sprintf("is larger than %d MiB", maxDirectory>>20)}
 	case !in.end:
-		return in.d, &ListingError{name, n, "the file ends too early: its last line is of kind end"}
+		return in.d, &ListingError{name, n, "the file was cut: its last line must be of kind end"}
 	}
 	return in.d, in.readFacilitators()
 }
 
-// line takes in one line.
+// line reads one line.
 func (in *directoryReader) line(kind string, n int, data []byte) error {
 	switch kind {
 	case directoryKind:
@@ -222,7 +222,7 @@ func (in *directoryReader) line(kind string, n int, data []byte) error {
 			return err
 		}
 		if t.Network == "" || t.Address == "" || t.Symbol == "" || t.Decimals < 0 || t.Decimals > 36 {
-			return errors.New("a token has network, address, symbol, and decimals from 0 to 36")
+			return errors.New("a token must have network, address, symbol, and decimals from 0 to 36")
 		}
 		in.d.Tokens = append(in.d.Tokens,
 			ledger.Token{Network: t.Network, Address: t.Address, Symbol: t.Symbol, Decimals: t.Decimals, USD: t.USD})
@@ -250,17 +250,17 @@ func (in *directoryReader) line(kind string, n int, data []byte) error {
 			return err
 		}
 		if !site.ValidSlug(e.Slug) {
-			return fmt.Errorf("slug %.80q may have 1 to 80 of a-z, 0-9 and inner hyphens", e.Slug)
+			return fmt.Errorf("slug %.80q must be 1 to 80 of a-z, 0-9 and inner hyphens", e.Slug)
 		}
 		in.d.Erased = append(in.d.Erased, e.ErasedService)
-		return unique(in.slugs, "slug", e.Slug, n)
+		return checkUnique(in.slugs, "slug", e.Slug, n)
 	case "end":
 		var end directoryEnd
 		if err := strictLine(data, &end); err != nil {
 			return err
 		}
 		if end.Lines != n-1 {
-			return fmt.Errorf("%d lines come before this one, it says %d", n-1, end.Lines)
+			return fmt.Errorf("%d lines precede this one, but it says %d", n-1, end.Lines)
 		}
 		in.end = true
 	}
@@ -276,9 +276,10 @@ func strictLine(data []byte, v any) error {
 	return nil
 }
 
-// service holds a service to the rules of a listing.
+// service checks a service by the rules of a listing.
 func (in *directoryReader) service(s *postgres.DirectoryService, n int) error {
-	e := entry{URL: s.BaseURL, ServiceName: s.Name, Description: s.Description, Category: s.Category, Slug: s.Slug,
+	e := listingEntry{URL: s.BaseURL, ServiceName: s.Name, Description: s.Description, Category: s.Category,
+		Slug:      s.Slug,
 		Endpoints: []string{"/"}}
 	if s.WebsiteURL != nil {
 		e.WebsiteURL = *s.WebsiteURL
@@ -288,27 +289,27 @@ func (in *directoryReader) service(s *postgres.DirectoryService, n int) error {
 	}
 	if s.Source != "submitted" && !strings.HasPrefix(s.Source, "imported:") || len(s.Source) > site.MaxName ||
 		site.CheckText(s.Source, site.MaxName) != nil {
-		return fmt.Errorf("source %.40q is neither submitted nor imported:ORIGIN", s.Source)
+		return fmt.Errorf("source %.40q must be submitted or imported:ORIGIN", s.Source)
 	}
 	if s.CheckSeconds < 1 || s.CheckSeconds > 366*24*3600 {
-		return fmt.Errorf("check_interval_seconds %d is no time between two visits", s.CheckSeconds)
+		return fmt.Errorf("check_interval_seconds %d must be from 1 to 31622400", s.CheckSeconds)
 	}
 	if s.OwnershipToken != nil && site.CheckText(*s.OwnershipToken, site.MaxName) != nil {
-		return errors.New("ownership_token is none")
+		return errors.New("ownership_token is not a valid token")
 	}
-	if len(s.Endpoints) > 10*facts.MaxEndpoints { // more than are tracked: some have come to their end
-		return fmt.Errorf("endpoints are %d, may be %d", len(s.Endpoints), 10*facts.MaxEndpoints)
+	if len(s.Endpoints) > 10*facts.MaxEndpoints { // more than are tracked, because the file includes inactive ones
+		return fmt.Errorf("endpoints: %d given, at most %d allowed", len(s.Endpoints), 10*facts.MaxEndpoints)
 	}
 	for _, d := range s.Endpoints {
 		if _, err := site.ParsePaths([]string{strings.TrimSpace(d.Method + " " + d.Path)}); err != nil {
 			return fmt.Errorf("endpoints %w", err)
 		}
 	}
-	return errors.Join(unique(in.slugs, "slug", s.Slug, n), unique(in.bases, "base_url", s.BaseURL, n),
+	return errors.Join(checkUnique(in.slugs, "slug", s.Slug, n), checkUnique(in.bases, "base_url", s.BaseURL, n),
 		checkAudit(s.Audit))
 }
 
-// submission holds a submission to what may be kept. Its words were checked when they came.
+// submission checks a submission by what the database accepts. Its texts were checked when it was received.
 func (in *directoryReader) submission(s *postgres.DirectorySubmission) error {
 	if _, err := site.BaseURL(s.URL); err != nil {
 		return fmt.Errorf("url %w", err)
@@ -317,27 +318,27 @@ func (in *directoryReader) submission(s *postgres.DirectorySubmission) error {
 		return fmt.Errorf("endpoints %w", err)
 	}
 	if _, err := mail.ParseAddress(s.Email); s.Email != "" && err != nil {
-		return errors.New("email is no e-mail address")
+		return errors.New("email must be an e-mail address")
 	}
 	decided := s.DecidedAt != nil
 	switch s.State {
 	case site.SubmissionPending:
 		if decided || s.Reason != nil || s.Slug != nil {
-			return errors.New("a pending submission has no decision")
+			return errors.New("a pending submission must not have decided_at, reason or slug")
 		}
 	case site.SubmissionApproved:
 		if !decided || s.Reason != nil || s.Slug == nil {
-			return errors.New("an approved submission has decided_at and slug")
+			return errors.New("an approved submission must have decided_at and slug, and no reason")
 		}
 	case site.SubmissionRejected:
 		if !decided || s.Reason == nil || s.Slug != nil {
-			return errors.New("a rejected submission has decided_at and reason")
+			return errors.New("a rejected submission must have decided_at and reason, and no slug")
 		}
 	default:
-		return fmt.Errorf("state %.40q may be pending, approved or rejected", s.State)
+		return fmt.Errorf("state %.40q must be pending, approved or rejected", s.State)
 	}
 	if strings.ContainsRune(s.ServiceName+s.Description+s.Notes+s.WebsiteURL+s.Category+s.Domain, 0) {
-		return errors.New("a text holds NUL")
+		return errors.New("a text contains a NUL byte")
 	}
 	return checkAudit(s.Audit)
 }
@@ -345,13 +346,13 @@ func (in *directoryReader) submission(s *postgres.DirectorySubmission) error {
 func checkAudit(lines []postgres.DirectoryAuditLine) error {
 	for _, a := range lines {
 		if strings.ContainsRune(a.Actor+a.Action+a.Detail, 0) || a.Actor == "" || a.Action == "" {
-			return errors.New("audit: a line has actor and action")
+			return errors.New("audit: each line must have an actor and an action, without NUL bytes")
 		}
 	}
 	return nil
 }
 
-// readFacilitators holds them to the rules of a list of facilitators.
+// readFacilitators checks the facilitators by the rules of a list of facilitators.
 func (in *directoryReader) readFacilitators() error {
 	if len(in.facilitators) == 0 {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzDirectory reads files that pretend to be a directory's: what is taken in is written and read again to the same
-// bytes, and holds nothing that Postgres can't keep.
+// FuzzDirectory reads arbitrary bytes as a directory's file. An accepted directory must be written and read
+// again to the same bytes, and contain nothing that Postgres can't store.
 func FuzzDirectory(f *testing.F) {
 	const (
 		head        = `{"kind":"tollbook-directory","version":1,"contacts":true}` + "\n"
@@ -36,7 +36,7 @@ func FuzzDirectory(f *testing.F) {
 		if err != nil {
 			if fault := new(ListingError); errors.As(err, &fault) &&
 				(fault.Line < 0 || fault.Line > bytes.Count(data, []byte("\n"))+1) {
-				t.Errorf("%v: of %d lines", err, bytes.Count(data, []byte("\n"))+1)
+				t.Errorf("%v: the file has %d lines", err, bytes.Count(data, []byte("\n"))+1)
 			}
 			return
 		}
@@ -45,11 +45,11 @@ func FuzzDirectory(f *testing.F) {
 			t.Fatal(err)
 		}
 		if !utf8.Valid(once.Bytes()) {
-			t.Errorf("Postgres can't keep %q", once.Bytes())
+			t.Errorf("Postgres can't store %q", once.Bytes())
 		}
 		again, err := ReadDirectory("again.jsonl", bytes.NewReader(once.Bytes()))
 		if err != nil {
-			t.Fatalf("what was read and written is refused: %v\n%s", err, once.Bytes())
+			t.Fatalf("a written directory is refused: %v\n%s", err, once.Bytes())
 		}
 		if err := WriteDirectory(&twice, again, true); err != nil || !bytes.Equal(once.Bytes(), twice.Bytes()) {
 			t.Errorf("%v: written again, %s is %s", err, once.Bytes(), twice.Bytes())

@@ -9,8 +9,8 @@ import (
 	"tollbook/site/postgres"
 )
 
-// trust orders where an endpoint was told of: what was listed by hand counts most, a catalogue least.
-func trust(origin string) int {
+// rankOrigin ranks the origin of an endpoint: one listed by hand ranks highest, one from a catalogue lowest.
+func rankOrigin(origin string) int {
 	switch origin {
 	case facts.OriginCatalogue:
 		return 1
@@ -22,27 +22,30 @@ func trust(origin string) int {
 	return 4
 }
 
-// discover says what documents add to the known endpoints of a service: new ones, up to facts.MaxEndpoints in all, and
-// what known ones lacked. What an endpoint answered is never overruled: a method by which it was paid stays. Another
-// one that a document tells replaces a method that nobody declared or that a lesser document did. An address that is an
-// instance of a known endpoint's route template is that endpoint. Nothing is ever removed: what is no longer paid ages
-// out.
-func discover(known []postgres.Endpoint, found []facts.Endpoint,
-	templates map[uuid.UUID]string) (add []postgres.ListedEndpoint, amend []postgres.EndpointAmendment) {
+// discover returns what documents add to the endpoints of a service: new endpoints, up to facts.MaxEndpoints in all,
+// and properties that the listed ones lack.
+//
+//   - A method by which an endpoint asked to be paid stays.
+//   - A declared method replaces one that nobody declared, or that a source of lower rank declared.
+//   - A URL that is an instance of a listed endpoint's route template is that endpoint.
+//   - Nothing is removed: endpoints that no longer ask to be paid become inactive with time.
+func discover(
+	listed []postgres.Endpoint, candidates []facts.Endpoint, templates map[uuid.UUID]string,
+) (add []postgres.ListedEndpoint, amend []postgres.EndpointAmendment) {
 	amended := map[uuid.UUID]bool{}
 	type address struct{ method, path string }
-	added := map[address]bool{} // each by its path alone too
-	for _, f := range found {
+	added := map[address]bool{} // each also under its path alone
+	for _, f := range candidates {
 		path := withoutQuery(f.Path)
-		if e := match(known, f, path, amended); e != nil {
-			if a, any := amendment(*e, f); any && !amended[e.ID] {
+		if e := matchEndpoint(listed, f, path, amended); e != nil {
+			if a, any := newAmendment(*e, f); any && !amended[e.ID] {
 				amended[e.ID] = true
 				amend = append(amend, a)
 			}
 			continue
 		}
-		if added[address{f.Method, path}] || instance(known, f, path, templates) ||
-			len(known)+len(add) >= facts.MaxEndpoints {
+		if added[address{f.Method, path}] || isInstance(listed, f, path, templates) ||
+			len(listed)+len(add) >= facts.MaxEndpoints {
 			continue
 		}
 		added[address{f.Method, path}], added[address{"", path}] = true, true
@@ -54,11 +57,12 @@ func discover(known []postgres.Endpoint, found []facts.Endpoint,
 	return add, amend
 }
 
-// match finds the known endpoint that a found one is, or whose method it may tell; nil for none.
-func match(known []postgres.Endpoint, f facts.Endpoint, path string, amended map[uuid.UUID]bool) *postgres.Endpoint {
-	var open *postgres.Endpoint // whose method may be told
-	for i := range known {
-		k := &known[i]
+// matchEndpoint returns the listed endpoint that f describes, or whose method f may replace; nil for none.
+func matchEndpoint(listed []postgres.Endpoint, f facts.Endpoint, path string,
+	amended map[uuid.UUID]bool) *postgres.Endpoint {
+	var open *postgres.Endpoint // its method may be replaced
+	for i := range listed {
+		k := &listed[i]
 		if withoutQuery(k.Path) != path {
 			continue
 		}
@@ -66,14 +70,14 @@ func match(known []postgres.Endpoint, f facts.Endpoint, path string, amended map
 			return k
 		}
 		if open == nil && k.LastPaidAt == nil && !amended[k.ID] &&
-			(!k.MethodDeclared || trust(k.Origin) < trust(f.Origin)) {
+			(!k.MethodDeclared || rankOrigin(k.Origin) < rankOrigin(f.Origin)) {
 			open = k
 		}
 	}
 	return open
 }
 
-func amendment(k postgres.Endpoint, f facts.Endpoint) (postgres.EndpointAmendment, bool) {
+func newAmendment(k postgres.Endpoint, f facts.Endpoint) (postgres.EndpointAmendment, bool) {
 	a := postgres.EndpointAmendment{ID: k.ID}
 	if f.Method != k.Method {
 		a.Method = f.Method
@@ -87,20 +91,20 @@ func amendment(k postgres.Endpoint, f facts.Endpoint) (postgres.EndpointAmendmen
 	return a, a.Method != "" || a.Description != nil || a.MimeType != nil
 }
 
-// instance says whether an address is one of a route that another known endpoint stands for.
-func instance(known []postgres.Endpoint, f facts.Endpoint, path string, templates map[uuid.UUID]string) bool {
-	for _, k := range known {
+// isInstance reports whether a URL matches the route template of another listed endpoint.
+func isInstance(listed []postgres.Endpoint, f facts.Endpoint, path string, templates map[uuid.UUID]string) bool {
+	for _, k := range listed {
 		t := templates[k.ID]
 		if t != "" && withoutQuery(k.Path) != path && (f.Method == "" || k.Method == f.Method) &&
-			(f.Template == t || fits(t, path)) {
+			(f.Template == t || matchesTemplate(t, path)) {
 			return true
 		}
 	}
 	return false
 }
 
-// fits compares a path with a template part by part: ":name", "{name}" and "[name]" stand for any part.
-func fits(template, path string) bool {
+// matchesTemplate compares a path with a template part by part: ":name", "{name}" and "[name]" match any part.
+func matchesTemplate(template, path string) bool {
 	t, p := strings.Split(template, "/"), strings.Split(path, "/")
 	if len(t) != len(p) {
 		return false

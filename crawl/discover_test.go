@@ -12,7 +12,7 @@ import (
 	"tollbook/site/postgres"
 )
 
-// TestDiscover: what documents add to known endpoints, and what they may not.
+// TestDiscover checks what documents add to and change of listed endpoints.
 func TestDiscover(t *testing.T) {
 	t.Parallel()
 	id := func(n byte) uuid.UUID { return uuid.UUID{n} }
@@ -22,66 +22,69 @@ func TestDiscover(t *testing.T) {
 			Description: new("known")}
 	}
 	with := func(e postgres.Endpoint, change func(*postgres.Endpoint)) postgres.Endpoint { change(&e); return e }
-	found := func(origin, method, path string) facts.Endpoint {
+	declare := func(origin, method, path string) facts.Endpoint {
 		return facts.Endpoint{Declared: facts.Declared{Method: method, Origin: origin, Description: "said"}, Path: path}
 	}
-	const api, known, catalogue = facts.OriginOpenAPI, facts.OriginWellKnown, facts.OriginCatalogue
+	const api, wellKnown, catalogue = facts.OriginOpenAPI, facts.OriginWellKnown, facts.OriginCatalogue
 	var many []postgres.Endpoint
 	for i := range facts.MaxEndpoints - 1 {
 		many = append(many, listed(0, "GET", fmt.Sprintf("/%d", i)))
 	}
 	for _, c := range []struct {
 		name      string
-		known     []postgres.Endpoint
-		found     []facts.Endpoint
+		wellKnown []postgres.Endpoint
+		declare   []facts.Endpoint
 		templates map[uuid.UUID]string
 		add       []string
 		amend     []string
 	}{
-		{name: "nothing known", found: []facts.Endpoint{found(api, "GET", "/a"), found(api, "POST", "/a"),
-			found(known, "", "/b")},
+		{name: "nothing listed", declare: []facts.Endpoint{declare(api, "GET", "/a"), declare(api, "POST", "/a"),
+			declare(wellKnown, "", "/b")},
 			add: []string{"GET /a openapi", "POST /a openapi", " /b well-known"}},
-		{name: "the more trusted comes first",
-			found: []facts.Endpoint{found(api, "POST", "/a"), found(known, "", "/a"), found(known, "POST", "/a?q=1")},
-			add:   []string{"POST /a openapi"}},
-		{name: "known", known: []postgres.Endpoint{listed(1, "GET", "/a")},
-			found: []facts.Endpoint{found(api, "GET", "/a"), found(known, "", "/a")}},
-		{name: "known with a query", known: []postgres.Endpoint{listed(1, "GET", "/a?q=1")},
-			found: []facts.Endpoint{found(api, "GET", "/a")}},
-		{name: "nobody said the method", known: []postgres.Endpoint{listed(1, "", "/a")},
-			found: []facts.Endpoint{found(api, "POST", "/a"), found(api, "PUT", "/a")},
-			add:   []string{"PUT /a openapi"}, amend: []string{"1 POST"}},
-		{name: "it answered otherwise, unpaid",
-			known: []postgres.Endpoint{with(listed(1, "", "/a"), func(e *postgres.Endpoint) { e.Method = "GET" })},
-			found: []facts.Endpoint{found(api, "POST", "/a")}, amend: []string{"1 POST"}},
-		{name: "it was paid otherwise",
-			known: []postgres.Endpoint{with(listed(1, "", "/a"),
+		{name: "several documents declare the same",
+			declare: []facts.Endpoint{declare(api, "POST", "/a"), declare(wellKnown, "", "/a"),
+				declare(wellKnown, "POST", "/a?q=1")},
+			add: []string{"POST /a openapi"}},
+		{name: "listed", wellKnown: []postgres.Endpoint{listed(1, "GET", "/a")},
+			declare: []facts.Endpoint{declare(api, "GET", "/a"), declare(wellKnown, "", "/a")}},
+		{name: "listed with a query", wellKnown: []postgres.Endpoint{listed(1, "GET", "/a?q=1")},
+			declare: []facts.Endpoint{declare(api, "GET", "/a")}},
+		{name: "method not declared", wellKnown: []postgres.Endpoint{listed(1, "", "/a")},
+			declare: []facts.Endpoint{declare(api, "POST", "/a"), declare(api, "PUT", "/a")},
+			add:     []string{"PUT /a openapi"}, amend: []string{"1 POST"}},
+		{name: "observed another method, never paid",
+			wellKnown: []postgres.Endpoint{with(listed(1, "", "/a"), func(e *postgres.Endpoint) { e.Method = "GET" })},
+			declare:   []facts.Endpoint{declare(api, "POST", "/a")}, amend: []string{"1 POST"}},
+		{name: "paid by another method",
+			wellKnown: []postgres.Endpoint{with(listed(1, "", "/a"),
 				func(e *postgres.Endpoint) { e.Method, e.LastPaidAt = "GET", &paidAt })},
-			found: []facts.Endpoint{found(api, "POST", "/a")}, add: []string{"POST /a openapi"}},
-		{name: "listed by hand otherwise", known: []postgres.Endpoint{listed(1, "GET", "/a")},
-			found: []facts.Endpoint{found(api, "POST", "/a")},
-			add:   []string{"POST /a openapi"}},
-		{name: "a lesser document said otherwise",
-			known: []postgres.Endpoint{with(listed(1, "GET", "/a"),
+			declare: []facts.Endpoint{declare(api, "POST", "/a")}, add: []string{"POST /a openapi"}},
+		{name: "listed by hand with another method", wellKnown: []postgres.Endpoint{listed(1, "GET", "/a")},
+			declare: []facts.Endpoint{declare(api, "POST", "/a")},
+			add:     []string{"POST /a openapi"}},
+		{name: "document of lower rank declared another method",
+			wellKnown: []postgres.Endpoint{with(listed(1, "GET", "/a"),
 				func(e *postgres.Endpoint) { e.Origin = catalogue })},
-			found: []facts.Endpoint{found(known, "POST", "/a")}, amend: []string{"1 POST"}},
-		{name: "a better document said otherwise",
-			known: []postgres.Endpoint{with(listed(1, "GET", "/a"), func(e *postgres.Endpoint) { e.Origin = api })},
-			found: []facts.Endpoint{found(known, "POST", "/a")}, add: []string{"POST /a well-known"}},
-		{name: "without words", known: []postgres.Endpoint{with(listed(1, "GET", "/a"),
+			declare: []facts.Endpoint{declare(wellKnown, "POST", "/a")}, amend: []string{"1 POST"}},
+		{name: "document of higher rank declared another method",
+			wellKnown: []postgres.Endpoint{with(listed(1, "GET", "/a"), func(e *postgres.Endpoint) { e.Origin = api })},
+			declare:   []facts.Endpoint{declare(wellKnown, "POST", "/a")}, add: []string{"POST /a well-known"}},
+		{name: "without a description", wellKnown: []postgres.Endpoint{with(listed(1, "GET", "/a"),
 			func(e *postgres.Endpoint) { e.Description = nil })},
-			found: []facts.Endpoint{found(api, "GET", "/a")}, amend: []string{"1  said"}},
-		{name: "instances of a route", known: []postgres.Endpoint{listed(1, "GET", "/users/1")},
+			declare: []facts.Endpoint{declare(api, "GET", "/a")}, amend: []string{"1  said"}},
+		{name: "instances of a route", wellKnown: []postgres.Endpoint{listed(1, "GET", "/users/1")},
 			templates: map[uuid.UUID]string{id(1): "/users/:id"},
-			found: []facts.Endpoint{found(catalogue, "GET", "/users/2"), found(api, "GET", "/users/{id}"),
-				found(api, "GET", "/users"), found(api, "GET", "/users/1/orders"), found(api, "POST", "/users/2")},
+			declare: []facts.Endpoint{declare(catalogue, "GET", "/users/2"), declare(api, "GET", "/users/{id}"),
+				declare(api, "GET", "/users"), declare(api, "GET", "/users/1/orders"),
+				declare(api, "POST", "/users/2")},
 			add: []string{"GET /users openapi", "GET /users/1/orders openapi", "POST /users/2 openapi"}},
-		{name: "as many as are tracked", known: many,
-			found: []facts.Endpoint{found(api, "GET", "/x"), found(api, "GET", "/y")}, add: []string{"GET /x openapi"}},
+		{name: "as many as are tracked", wellKnown: many,
+			declare: []facts.Endpoint{declare(api, "GET", "/x"), declare(api, "GET", "/y")},
+			add:     []string{"GET /x openapi"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			add, amend := discover(c.known, c.found, c.templates)
+			add, amend := discover(c.wellKnown, c.declare, c.templates)
 			var added, amended []string
 			for _, e := range add {
 				added = append(added, e.Method+" "+e.Path+" "+e.Origin)
@@ -103,8 +106,8 @@ func TestDiscover(t *testing.T) {
 	}
 }
 
-// TestListingOf: names, slugs and categories of a catalogue's services.
-func TestListingOf(t *testing.T) {
+// TestNewListing checks names, slugs and categories of a catalogue's services.
+func TestNewListing(t *testing.T) {
 	t.Parallel()
 	taken := map[string]bool{"acme": true}
 	for _, c := range []struct {
@@ -122,13 +125,13 @@ func TestListingOf(t *testing.T) {
 		{facts.Seller{Host: "10.example"}, "10.example", "10-example", "Other",
 			"Listed in the catalogue of f.example."},
 	} {
-		got := listingOf(c.seller, "f.example", taken, dawn)
+		got := newListing(c.seller, "f.example", taken, dawn)
 		if got.Name != c.name || got.Slug != c.slug || got.Category != c.category || got.Description != c.words ||
 			got.Source != "imported:f.example" {
 			t.Errorf("%+v: %+v", c.seller, got)
 		}
 	}
 	if slug := site.FreeSlug(map[string]bool{"service": true}, "", "-"); slug != "service-2" {
-		t.Errorf("a service without a name is %s", slug)
+		t.Errorf("slug of a service without a name is %s, want service-2", slug)
 	}
 }

@@ -14,44 +14,43 @@ import (
 	"tollbook/site/postgres"
 )
 
-// newEnvelope is an answer with an envelope as received, without cookies. Header bytes that JSON cannot hold are
-// U+FFFD.
+// newEnvelope returns an answer with an envelope as it was received, without cookies. Header bytes that JSON can't
+// represent become U+FFFD.
 func newEnvelope(a answer) *postgres.Envelope {
 	r := a.result
 	header := copyHeader(r.Answer.Header,
 		func(name string) bool { return name != "Set-Cookie" && name != "Set-Cookie2" })
 	return &postgres.Envelope{
 		EndpointID: a.endpoint.ID, ReceivedAt: a.at, Method: r.Method, URL: clean(r.FinalURL, 2048),
-		StatusCode: r.Status,
-		Header:     header, Body: r.Answer.Body, Truncated: r.Answer.Truncated, TLSVerified: r.TLSVerified,
-		SHA256: sum(r.Status, header, r.Answer.Body), Exchange: newExchange(r),
+		StatusCode: r.Status, Header: header, Body: r.Answer.Body, Truncated: r.Answer.Truncated,
+		TLSVerified: r.TLSVerified, SHA256: hashAnswer(r.Status, header, r.Answer.Body), Exchange: newExchange(r),
 	}
 }
 
-// newAnswer is an answer without an envelope: what evidence shows of it and no more, since nothing else is read of it.
+// newAnswer returns an answer without an envelope, cut to what is published as evidence: nothing else reads it.
 func newAnswer(a answer) *postgres.Answer {
 	r := a.result
-	kept := &postgres.Answer{
-		EndpointID: a.endpoint.ID, Conclusive: conclusive(r.Verdict), ReceivedAt: a.at, Method: r.Method,
-		URL:    clean(r.FinalURL, 2048),
-		Header: copyHeader(r.Answer.Header, site.IsEvidenceHeader), Body: r.Answer.Body, Truncated: r.Answer.Truncated,
+	out := &postgres.Answer{
+		EndpointID: a.endpoint.ID, Conclusive: isConclusive(r.Verdict), ReceivedAt: a.at, Method: r.Method,
+		URL: clean(r.FinalURL, 2048), Header: copyHeader(r.Answer.Header, site.IsEvidenceHeader),
+		Body: r.Answer.Body, Truncated: r.Answer.Truncated,
 		TLSVerified: r.TLSVerified, Exchange: newExchange(r),
 	}
 	if r.Status != 0 {
-		kept.StatusCode = &r.Status
+		out.StatusCode = &r.Status
 	}
-	if len(kept.Body) > site.EvidenceBytes {
-		kept.Body, kept.Truncated = kept.Body[:site.EvidenceBytes], true
+	if len(out.Body) > site.EvidenceBytes {
+		out.Body, out.Truncated = out.Body[:site.EvidenceBytes], true
 	}
-	if kept.Body == nil {
-		kept.Body = []byte{}
+	if out.Body == nil {
+		out.Body = []byte{}
 	}
-	kept.SHA256 = sum(r.Status, kept.Header, kept.Body)
-	return kept
+	out.SHA256 = hashAnswer(r.Status, out.Header, out.Body)
+	return out
 }
 
-// conclusive says whether a verdict is about the service, not about our way to it.
-func conclusive(v probe.Verdict) bool { return v != probe.Inconclusive && v != probe.Refused }
+// isConclusive reports whether a verdict describes the service rather than our way to it.
+func isConclusive(v probe.Verdict) bool { return v != probe.Inconclusive && v != probe.Refused }
 
 func newExchange(r probe.Result) postgres.Exchange {
 	x := postgres.Exchange{Class: r.Class, Reason: clean(r.Reason, 300)}
@@ -72,12 +71,13 @@ func newExchange(r probe.Result) postgres.Exchange {
 	return x
 }
 
-// milliseconds keeps hundredths of them: on loopback, and next door, less than one is normal.
+// milliseconds returns d in milliseconds with two decimals: on loopback and in one data centre, phases take less than
+// 1.
 func milliseconds(d time.Duration) float64 {
 	return float64(d.Round(10*time.Microsecond)/(10*time.Microsecond)) / 100
 }
 
-// copyHeader copies the headers that keep lets through, all when it is nil, as what JSON and Postgres can hold.
+// copyHeader copies the headers whose names keep accepts (all when nil) in a form that JSON and Postgres can store.
 func copyHeader(from http.Header, keep func(name string) bool) http.Header {
 	header := http.Header{}
 	for _, name := range slices.Sorted(maps.Keys(from)) {
@@ -91,8 +91,8 @@ func copyHeader(from http.Header, keep func(name string) bool) http.Header {
 	return header
 }
 
-// sum tells whether two answers say the same.
-func sum(status int, header http.Header, body []byte) []byte {
+// hashAnswer returns a hash by which two answers are compared. It ignores volatile headers.
+func hashAnswer(status int, header http.Header, body []byte) []byte {
 	h := sha256.New()
 	h.Write([]byte(strconv.Itoa(status) + "\x00"))
 	for _, name := range slices.Sorted(maps.Keys(header)) {
@@ -104,7 +104,7 @@ func sum(status int, header http.Header, body []byte) []byte {
 	return h.Sum(nil)
 }
 
-// volatile are headers that differ from answer to answer without saying anything of payment.
+// volatile are headers that differ between answers but have nothing to do with payment.
 var volatile = map[string]bool{
 	"Date": true, "Age": true, "Expires": true, "Etag": true, "Last-Modified": true, "X-Request-Id": true,
 	"Cf-Ray": true, "Server-Timing": true, "Report-To": true, "Nel": true, "Alt-Svc": true,

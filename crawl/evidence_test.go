@@ -17,8 +17,8 @@ import (
 	"tollbook/site/postgres"
 )
 
-// TestAnswersAreKept asks real endpoints and looks at what stands behind their verdicts.
-func TestAnswersAreKept(t *testing.T) {
+// TestAnswersAreStored probes real endpoints and checks the stored answers behind their verdicts.
+func TestAnswersAreStored(t *testing.T) {
 	t.Parallel()
 	page := strings.Repeat("é", site.EvidenceBytes)
 	mux := http.NewServeMux()
@@ -52,7 +52,7 @@ func TestAnswersAreKept(t *testing.T) {
 		probe.Options{Guard: &probe.Guard{AllowPrivate: []string{host}}, UserAgent: "Tollbook/test"})
 	round(t, c)
 
-	type kept struct {
+	type storedAnswer struct {
 		Envelope, Conclusive bool
 		Status, Length       int
 		Truncated, Sent      bool
@@ -60,17 +60,18 @@ func TestAnswersAreKept(t *testing.T) {
 		Redirects            []string
 		Header               []string
 	}
-	got := map[string]kept{}
+	got := map[string]storedAnswer{}
 	for _, e := range m.facts(t, noon.Add(time.Hour))["acme"].Endpoints {
 		if v := e.Envelope; v != nil {
-			got[e.Path] = kept{Envelope: true, Status: v.StatusCode, Length: len(v.Body), Sent: v.Exchange.Method != "",
+			got[e.Path] = storedAnswer{Envelope: true, Status: v.StatusCode, Length: len(v.Body),
+				Sent:  v.Exchange.Method != "",
 				Class: v.Exchange.Class, Header: names(v.Header)}
 		}
 		for _, a := range []*postgres.Answer{e.Answer, e.Inconclusive} {
 			if a == nil {
 				continue
 			}
-			k := kept{Conclusive: a.Conclusive, Length: len(a.Body), Truncated: a.Truncated,
+			k := storedAnswer{Conclusive: a.Conclusive, Length: len(a.Body), Truncated: a.Truncated,
 				Sent: a.Exchange.Method != "", Class: a.Exchange.Class,
 				Redirects: a.Exchange.Redirects, Header: names(a.Header)}
 			if a.StatusCode != nil {
@@ -78,20 +79,21 @@ func TestAnswersAreKept(t *testing.T) {
 			}
 			got[e.Path] = k
 			if e.Path == "/boom" && !bytes.Equal(a.Body, []byte("\xff\x00" + page)[:site.EvidenceBytes]) {
-				t.Error("the bytes of an answer are not as received")
+				t.Error("stored body differs from the received bytes")
 			}
 			if k.Sent && a.Exchange.RequestHeader.Get("User-Agent") != "Tollbook/test" {
-				t.Errorf("%s: asked with %v", e.Path, a.Exchange.RequestHeader)
+				t.Errorf("%s: request headers %v, want our User-Agent", e.Path, a.Exchange.RequestHeader)
 			}
 		}
 	}
-	for path, k := range got { // the server's own
-		k.Header = strings.Fields(strings.NewReplacer("Date", "", "Content-Length",
-			"").Replace(strings.Join(k.Header, " ")))
+	for path, k := range got { // drop headers that net/http adds
+		k.Header = slices.DeleteFunc(k.Header, func(name string) bool {
+			return name == "Date" || name == "Content-Length"
+		})
 		got[path] = k
 	}
 	body := len(hostileBody(hostileRow("100", "", "")))
-	want := map[string]kept{
+	want := map[string]storedAnswer{
 		"/boom": {Conclusive: true, Status: 500, Length: site.EvidenceBytes, Truncated: true, Sent: true,
 			Class: "server_error", Header: []string{"Content-Type", "Server"}},
 		"/terms": {Envelope: true, Status: 402, Length: body, Sent: true, Class: "paid_ok",
@@ -99,18 +101,18 @@ func TestAnswersAreKept(t *testing.T) {
 		"/picky": {Status: 422, Length: 12, Sent: true, Class: "needs_input", Header: []string{"Content-Type"}},
 		"/moved": {Conclusive: true, Status: 404, Length: 19, Sent: true, Class: "gone",
 			Redirects: []string{server.URL + "/gone"}, Header: []string{"Content-Type"}},
-		"/of/{symbol}": {Class: "needs_input", Header: []string{}},
+		"/of/{symbol}": {Class: "needs_input"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("kept (-want +got):\n%s", diff)
+		t.Errorf("stored (-want +got):\n%s", diff)
 	}
 }
 
-// names are the names of headers, in order.
+// names returns the names of headers in alphabetical order.
 func names(h http.Header) []string { return slices.Sorted(maps.Keys(h)) }
 
-// TestSameAnswer: what differs from visit to visit without saying anything does not make an answer another one.
-func TestSameAnswer(t *testing.T) {
+// TestHashAnswer checks that headers that differ with every answer do not change its hash.
+func TestHashAnswer(t *testing.T) {
 	t.Parallel()
 	h := func(pairs ...string) http.Header {
 		out := http.Header{}
@@ -119,17 +121,17 @@ func TestSameAnswer(t *testing.T) {
 		}
 		return out
 	}
-	first := sum(402, h("Date", "now", "A", "1", "B", "2"), []byte("x"))
+	first := hashAnswer(402, h("Date", "now", "A", "1", "B", "2"), []byte("x"))
 	for _, test := range []struct {
 		name string
 		sum  []byte
 		same bool
 	}{
-		{"another date", sum(402, h("B", "2", "A", "1", "Date", "then", "Cf-Ray", "7"), []byte("x")), true},
-		{"another status", sum(412, h("A", "1", "B", "2"), []byte("x")), false},
-		{"another header", sum(402, h("A", "1", "B", "3"), []byte("x")), false},
-		{"one header less", sum(402, h("A", "1"), []byte("x")), false},
-		{"another body", sum(402, h("A", "1", "B", "2"), []byte("y")), false},
+		{"another date", hashAnswer(402, h("B", "2", "A", "1", "Date", "then", "Cf-Ray", "7"), []byte("x")), true},
+		{"another status", hashAnswer(412, h("A", "1", "B", "2"), []byte("x")), false},
+		{"another header", hashAnswer(402, h("A", "1", "B", "3"), []byte("x")), false},
+		{"one header less", hashAnswer(402, h("A", "1"), []byte("x")), false},
+		{"another body", hashAnswer(402, h("A", "1", "B", "2"), []byte("y")), false},
 	} {
 		if same := bytes.Equal(first, test.sum); same != test.same {
 			t.Errorf("%s: same %v, want %v", test.name, same, test.same)
@@ -137,19 +139,19 @@ func TestSameAnswer(t *testing.T) {
 	}
 }
 
-// TestUnprobeableClasses holds the site's word for classes to the prober's.
+// TestUnprobeableClasses checks that package site and package probe agree on the classes that say nothing of a service.
 func TestUnprobeableClasses(t *testing.T) {
 	t.Parallel()
 	want := map[string]bool{probe.ClassNeedsInput: true, probe.ClassWrongMethod: true}
-	for _, class := range []string{probe.ClassPaidOK, probe.ClassPaidBroken, probe.ClassOther402, probe.ClassUnreadable,
-		probe.ClassHostDisabled,
+	for _, class := range []string{
+		probe.ClassPaidOK, probe.ClassPaidBroken, probe.ClassOther402, probe.ClassUnreadable, probe.ClassHostDisabled,
 		probe.ClassOpen, probe.ClassNeedsInput, probe.ClassWrongMethod, probe.ClassAuth, probe.ClassChallenge,
-		probe.ClassRateLimited,
-		probe.ClassUnavailable, probe.ClassInterrupted, probe.ClassGone, probe.ClassRedirect, probe.ClassClientError,
-		probe.ClassServerError,
-		probe.ClassInvalidHTTP, probe.ClassOversized, probe.ClassUnreachable, probe.ClassRefused} {
+		probe.ClassRateLimited, probe.ClassUnavailable, probe.ClassInterrupted, probe.ClassGone, probe.ClassRedirect,
+		probe.ClassClientError, probe.ClassServerError, probe.ClassInvalidHTTP, probe.ClassOversized,
+		probe.ClassUnreachable, probe.ClassRefused,
+	} {
 		if site.IsUnprobeable(class) != want[class] {
-			t.Errorf("Unprobeable(%s) = %v", class, !want[class])
+			t.Errorf("IsUnprobeable(%s) = %v", class, !want[class])
 		}
 	}
 }

@@ -9,14 +9,14 @@ import (
 	"tollbook/site/postgres/ledger"
 )
 
-// ShippedFacilitators is the list of facilitators that comes with Tollbook, as it is imported.
-func ShippedFacilitators() ([]ledger.Facilitator, error) { return imported(chain.Shipped()) }
+// ShippedFacilitators returns the list of facilitators that is part of Tollbook, in the form of an import.
+func ShippedFacilitators() ([]ledger.Facilitator, error) { return toLedger(chain.Shipped()) }
 
-// ImportShippedFacilitators stores that list in a database without facilitators. They are real ones; what they settled
-// is what the settlements table contains.
+// ImportShippedFacilitators stores that list in a database without facilitators. The facilitators are real ones; which
+// payments they settled is read from the chains.
 func ImportShippedFacilitators(ctx context.Context, db *postgres.DB) error {
-	known, err := db.Facilitators(ctx)
-	if err != nil || len(known) > 0 {
+	stored, err := db.Facilitators(ctx)
+	if err != nil || len(stored) > 0 {
 		return err
 	}
 	list, err := ShippedFacilitators()
@@ -27,13 +27,13 @@ func ImportShippedFacilitators(ctx context.Context, db *postgres.DB) error {
 	return err
 }
 
-// ReadFacilitators reads a list of facilitators of the same form. One wrong entry refuses the whole list; every fault
-// found is told, each with whose it is.
+// ReadFacilitators reads a list of facilitators in the same form. One invalid entry refuses the whole list. The error
+// lists every fault with the facilitator that it belongs to.
 func ReadFacilitators(name string, r io.Reader) ([]ledger.Facilitator, error) {
-	return imported(chain.ReadFacilitators(name, r))
+	return toLedger(chain.ReadFacilitators(name, r))
 }
 
-func imported(list []chain.Facilitator, err error) ([]ledger.Facilitator, error) {
+func toLedger(list []chain.Facilitator, err error) ([]ledger.Facilitator, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -47,8 +47,8 @@ func imported(list []chain.Facilitator, err error) ([]ledger.Facilitator, error)
 	for i, f := range list {
 		out[i] = ledger.Facilitator{
 			ID: f.ID, Name: f.Name, WebsiteURL: f.WebsiteURL, DocsURL: orNull(f.DocsURL),
-			FacilitatorURL: orNull(f.FacilitatorURL),
-			UpstreamStatus: f.UpstreamStatus, Settlers: make([]ledger.Settler, len(f.Settlers)),
+			FacilitatorURL: orNull(f.FacilitatorURL), UpstreamStatus: f.UpstreamStatus,
+			Settlers: make([]ledger.Settler, len(f.Settlers)),
 		}
 		for j, s := range f.Settlers {
 			out[i].Settlers[j] = ledger.Settler(s)

@@ -17,7 +17,7 @@ import (
 	"tollbook/site/postgres"
 )
 
-// records reads a service's change records, oldest first.
+// records returns all change records, oldest first.
 func (m *memory) records(t *testing.T) []postgres.Change {
 	t.Helper()
 	rows, err := m.conn.Query(t.Context(),
@@ -33,8 +33,8 @@ func (m *memory) records(t *testing.T) []postgres.Change {
 	return records
 }
 
-// TestFolding lets a price move at some minutes and looks at which of it is told when: at most one record an hour, each
-// from what the one before led to.
+// TestFolding changes a price at some minutes and checks the records: at most one an hour, each of which starts from
+// the prices that the record before ended with.
 func TestFolding(t *testing.T) {
 	t.Parallel()
 	type step struct {
@@ -46,18 +46,19 @@ func TestFolding(t *testing.T) {
 		steps []step
 		want  []string // minute: old -> new
 	}{
-		{"a price that moves once", []step{{0, "1"}, {15, "2"}, {30, "2"}, {90, "2"}}, []string{"15: 1 -> 2"}},
-		{"the first is told at once, the others an hour later",
+		{"one change", []step{{0, "1"}, {15, "2"}, {30, "2"}, {90, "2"}}, []string{"15: 1 -> 2"}},
+		{"first change at once, further ones an hour later",
 			[]step{{0, "1"}, {15, "2"}, {30, "3"}, {45, "4"}, {60, "4"}, {75, "4"}, {90, "4"}},
 			[]string{"15: 1 -> 2", "75: 2 -> 4"}},
-		{"what came back meanwhile is told never",
+		{"a price that changed and came back makes no record",
 			[]step{{0, "1"}, {15, "2"}, {30, "3"}, {45, "2"}, {75, "2"}, {90, "2"}, {150, "2"}},
 			[]string{"15: 1 -> 2"}},
-		{"it moves at the hour", []step{{0, "1"}, {15, "2"}, {30, "3"}, {75, "4"}, {90, "4"}, {135, "4"}},
+		{"a change on the hour", []step{{0, "1"}, {15, "2"}, {30, "3"}, {75, "4"}, {90, "4"}, {135, "4"}},
 			[]string{"15: 1 -> 2", "75: 2 -> 4"}},
 		{"held back while the service is down", []step{{0, "1"}, {15, "2"}, {30, "3"}, {45, ""}, {75, ""}, {90, "3"}},
 			[]string{"15: 1 -> 2", "75: 2 -> 3"}},
-		{"told anew after an hour of peace", []step{{0, "1"}, {15, "2"}, {75, "2"}, {80, "3"}, {85, "4"}, {140, "4"}},
+		{"at once again after an hour without changes",
+			[]step{{0, "1"}, {15, "2"}, {75, "2"}, {80, "3"}, {85, "4"}, {140, "4"}},
 			[]string{"15: 1 -> 2", "80: 2 -> 3", "140: 3 -> 4"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -76,7 +77,7 @@ func TestFolding(t *testing.T) {
 			m.list(t, l)
 			now := &clock{}
 			for _, s := range test.steps {
-				c := crawler(t, m, Options{Now: now.Now}, o) // a new program each time: nothing is kept but in Postgres
+				c := crawler(t, m, Options{Now: now.Now}, o) // a new crawler each time: only Postgres has state
 				price.Store(s.price)
 				now.set(dawn.Add(time.Duration(s.minute) * time.Minute))
 				round(t, c)
@@ -97,9 +98,9 @@ func TestFolding(t *testing.T) {
 	}
 }
 
-// TestFlood visits a service 500 times, seven minutes apart, that asks another price, another recipient and another
-// timeout on every request: at most one record a type and hour, an unbroken chain of snapshots, and what was asked last
-// is told within the hour.
+// TestFlood visits a service 500 times, seven minutes apart. Price, recipient and timeout differ in every answer. There
+// must be at most one record per type and hour, each snapshot must begin where the last one ended, and the last terms
+// must be reported within the hour.
 func TestFlood(t *testing.T) {
 	t.Parallel()
 	var n atomic.Int64
@@ -125,31 +126,32 @@ func TestFlood(t *testing.T) {
 	last := map[string]postgres.Change{}
 	counts := map[string]int{}
 	for _, r := range m.records(t) {
-		before, told := last[r.Type]
-		if told && r.ObservedAt.Sub(before.ObservedAt) < time.Hour {
+		before, ok := last[r.Type]
+		if ok && r.ObservedAt.Sub(before.ObservedAt) < time.Hour {
 			t.Errorf("%s: a record %s after another", r.Type, r.ObservedAt.Sub(before.ObservedAt))
 		}
-		if told && string(before.NewSnapshot) != string(r.OldSnapshot) {
-			t.Errorf("%s at %s: from\n%s\nthough the record before led to\n%s", r.Type, r.ObservedAt, r.OldSnapshot,
+		if ok && string(before.NewSnapshot) != string(r.OldSnapshot) {
+			t.Errorf("%s at %s: old snapshot\n%s\nbut the record before ended with\n%s", r.Type, r.ObservedAt,
+				r.OldSnapshot,
 				before.NewSnapshot)
 		}
 		last[r.Type] = r
 		counts[r.Type]++
 	}
-	const each = 1 + (visits-2)*7/63 // told at the second visit, then at every ninth
+	const each = 1 + (visits-2)*7/63 // one at the second visit, then one every ninth visit
 	if diff := cmp.Diff(map[string]int{"schema_changed": each, "price_changed": each, "payto_changed": each},
 		counts); diff != "" {
 		t.Errorf("records (-want +got):\n%s", diff)
 	}
-	if asked, told := n.Load(), last[site.PriceChanged].NewSnapshot; asked != visits ||
-		!strings.Contains(string(told), `"price": "1`) {
-		t.Errorf("%d requests, the last told %s", asked, told)
+	if requests, ok := n.Load(), last[site.PriceChanged].NewSnapshot; requests != visits ||
+		!strings.Contains(string(ok), `"price": "1`) {
+		t.Errorf("%d requests, last snapshot %s", requests, ok)
 	}
 }
 
-// TestRecordAsTheContractSaysIt looks at a record field by field, as it is kept: every member of the contract's Events,
-// null where nothing is known, extra as JSON text, recipients abbreviated, an unknown asset named UNKNOWN.
-func TestRecordAsTheContractSaysIt(t *testing.T) {
+// TestRecordFields checks a stored record field by field: every member of the published change events, null for unknown
+// values, extra as JSON text, abbreviated recipients, and UNKNOWN for an unknown asset.
+func TestRecordFields(t *testing.T) {
 	t.Parallel()
 	const before = `{"x402Version":2,"resource":{"url":"http://x","mimeType":"text/csv"},"accepts":[` +
 		`{"scheme":"exact","network":"eip155:8453","amount":"10000",` +
@@ -214,12 +216,11 @@ func TestRecordAsTheContractSaysIt(t *testing.T) {
 	}
 }
 
-// TestUncompared: when the comparison fails, nothing is lost: the next record tells of it.
-func TestUncompared(t *testing.T) {
+// TestCompareFails checks that no change is lost if a comparison fails: the next record contains it.
+func TestCompareFails(t *testing.T) {
 	t.Parallel()
 	var price atomic.Value
-	base, o := local(t, http.HandlerFunc(func(w http.ResponseWriter,
-		r *http.Request) {
+	base, o := local(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		pay(w, v2("10000", price.Load().(string)))
 	}))
 	m := open(t)

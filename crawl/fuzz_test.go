@@ -12,16 +12,16 @@ import (
 	"tollbook/site"
 )
 
-// FuzzListings gives any bytes to both readers of lists. What is taken is fit to be listed: a web address, a slug of
-// its own, text that Postgres keeps; what is not is told by line.
+// FuzzListings reads arbitrary bytes with both readers of lists. Accepted entries must have a web URL, a unique slug
+// and text that Postgres can store. Errors must name a line of the list.
 func FuzzListings(f *testing.F) {
 	entry := `{"service_name":"Acme","description":"d","url":"https://api.acme.example/v1","website_url":"https://` +
 		`acme.example","category":"AI","endpoints":["/a","POST /b"]}`
 	f.Add([]byte("["+entry+"]"), false)
 	f.Add([]byte("["+entry+","+entry+"]"), false)
 	f.Add([]byte(`[{"service_name":"\u0000","url":"http://\ufffd"}]`), false)
-	f.Add([]byte("[[service]]\nservice_name = \"Acme\"\ndescription = \"d\"\nurl "+
-		"= \"https://api.acme.example\"\ncategory = \"AI\"\nendpoints = [\"/a\"]\n"), true)
+	f.Add([]byte("[[service]]\nservice_name = \"Acme\"\ndescription = \"d\"\n"+
+		"url = \"https://api.acme.example\"\ncategory = \"AI\"\nendpoints = [\"/a\"]\n"), true)
 	f.Add([]byte("[[service]]\nslug = 'a'\n[[service]]\nslug = 'a'\nurl = 1979-05-27\n[service.x]\n"), true)
 	f.Add([]byte("service = [{url = \"https://a.example\"}]"), true)
 	if data, err := os.ReadFile("sample/services.toml"); err == nil {
@@ -37,7 +37,7 @@ func FuzzListings(f *testing.F) {
 		if err != nil {
 			if fault := new(ListingError); !errors.As(err, &fault) || fault.Line < 0 ||
 				fault.Line > bytes.Count(data, []byte("\n"))+1 {
-				t.Errorf("%v: of %d lines", err, bytes.Count(data, []byte("\n"))+1)
+				t.Errorf("%v: the list has %d lines", err, bytes.Count(data, []byte("\n"))+1)
 			}
 			return
 		}
@@ -53,7 +53,7 @@ func FuzzListings(f *testing.F) {
 			slugs[l.Slug], bases[l.BaseURL] = true, true
 			for _, text := range []string{l.Name, l.Description, l.BaseURL, l.Category, l.Source} {
 				if !utf8.ValidString(text) || bytes.IndexByte([]byte(text), 0) >= 0 {
-					t.Errorf("Postgres can't keep %q", text)
+					t.Errorf("Postgres can't store %q", text)
 				}
 			}
 			for _, e := range l.Endpoints {

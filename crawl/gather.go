@@ -18,44 +18,44 @@ import (
 	"tollbook/site/x402"
 )
 
-// How often what changes slowly is looked at, and how long one look may take.
+// How often facts that change slowly are gathered, and how long it may take.
 const (
 	siteEvery      = 24 * time.Hour
-	siteAgain      = 6 * time.Hour // after a look that saw nothing
+	siteRetry      = 6 * time.Hour // after a visit that read nothing
 	siteLimit      = 3 * time.Minute
 	domainEvery    = 7 * 24 * time.Hour
-	domainAgain    = 6 * time.Hour
+	domainRetry    = 6 * time.Hour
 	domainLimit    = 2 * time.Minute
 	bootstrapEvery = 7 * 24 * time.Hour
 
-	gatherers  = 16 // sites or domains looked at at once, at most
-	gatherIdle = 30 * time.Second
-	takeSites  = 8 // for each gatherer at a time, so that the table is not searched for each
-	siteLease  = takeSites*siteLimit + 6*time.Minute
-	takeNames  = 2
-	nameLease  = takeNames*domainLimit + 6*time.Minute
+	maxGatherers = 16 // most sites or domains at once
+	gatherIdle   = 30 * time.Second
+	takeSites    = 8 // for each worker at a time, so that the table is not searched for each site
+	siteLease    = takeSites*siteLimit + 6*time.Minute
+	takeDomains  = 2
+	domainLease  = takeDomains*domainLimit + 6*time.Minute
 )
 
-// Gathered counts what a round of looks at sites and domains found.
-type Gathered struct {
-	Sites, Unseen int // services looked at, and those of them where nothing could be seen
-	Endpoints     int // that documents told of for the first time
-	Domains       int // that a registry answered about
+// GatherReport counts the results of a round over sites and domains.
+type GatherReport struct {
+	Sites, Unseen int // services whose site was visited, and those of them where nothing could be read
+	Endpoints     int // endpoints that documents declared for the first time
+	Domains       int // domains that a registry answered about
 }
 
-// Gather looks at the site documents of every service and at every domain that is due when it starts. It keeps to the
-// same pace as visits do. It ends early when ctx does; what was looked at till then is kept.
-func (c *Crawler) Gather(ctx context.Context) (Gathered, error) {
+// Gather reads the site documents of every service, and asks about every domain, that is due when it starts. It keeps
+// the pace of visits. It ends early when ctx ends; results up to then are stored.
+func (c *Crawler) Gather(ctx context.Context) (GatherReport, error) {
 	now := c.o.Now()
 	var mu sync.Mutex
-	var g Gathered
+	var g GatherReport
 	count := func(f func()) { mu.Lock(); defer mu.Unlock(); f() }
 
-	workers := min(c.o.Workers, gatherers)
-	err := work(ctx, workers, func(ctx context.Context) ([]postgres.DueService, error) {
+	workers := min(c.o.Workers, maxGatherers)
+	err := runWorkers(ctx, workers, func(ctx context.Context) ([]postgres.DueService, error) {
 		return c.db.DueSites(ctx, now, siteLease, takeSites*workers)
 	}, func(ctx context.Context, s postgres.DueService) error {
-		v, err := c.survey(ctx, s)
+		v, err := c.visitSite(ctx, s)
 		if err != nil || v == nil {
 			return err
 		}
@@ -74,8 +74,8 @@ func (c *Crawler) Gather(ctx context.Context) (Gathered, error) {
 	return g, c.gatherDomains(ctx, now, workers, func() { count(func() { g.Domains++ }) })
 }
 
-// survey looks at one service's documents and keeps what they say. It answers nil when ctx ended meanwhile.
-func (c *Crawler) survey(ctx context.Context, s postgres.DueService) (*postgres.SiteVisit, error) {
+// visitSite reads one service's site documents and stores the facts in them. It returns nil if ctx ended meanwhile.
+func (c *Crawler) visitSite(ctx context.Context, s postgres.DueService) (*postgres.SiteVisit, error) {
 	limited, cancel := context.WithTimeout(ctx, siteLimit)
 	defer cancel()
 	website := ""
@@ -86,12 +86,12 @@ func (c *Crawler) survey(ctx context.Context, s postgres.DueService) (*postgres.
 	if ctx.Err() != nil {
 		return nil, nil
 	}
-	templates, err := c.templates(ctx, s.ID)
+	readTemplates, err := c.readTemplates(ctx, s.ID)
 	if err != nil {
 		return nil, err
 	}
 	now := c.o.Now()
-	v := &postgres.SiteVisit{ServiceID: s.ID, Slug: s.Slug, At: now, NextAt: now.Add(c.jitter(siteAgain))}
+	v := &postgres.SiteVisit{ServiceID: s.ID, Slug: s.Slug, At: now, NextAt: now.Add(c.jitter(siteRetry))}
 	if seen.Known() {
 		v.NextAt = now.Add(c.jitter(siteEvery))
 		v.Facts = &postgres.SiteFacts{
@@ -99,7 +99,7 @@ func (c *Crawler) survey(ctx context.Context, s postgres.DueService) (*postgres.
 			Robots: seen.Robots, Terms: seen.Terms,
 		}
 	}
-	v.Add, v.Amend = discover(s.Endpoints, seen.Endpoints, templates)
+	v.Add, v.Amend = discover(s.Endpoints, seen.Endpoints, readTemplates)
 	if seen.OpenAPI != nil {
 		v.Declared = declaredPrices(s.Slug, s.Endpoints, v.Add, seen.Endpoints)
 	}
@@ -117,8 +117,8 @@ func (c *Crawler) survey(ctx context.Context, s postgres.DueService) (*postgres.
 	return v, nil
 }
 
-// domainOf is the registrable domain of a base address, nil without one, and whether a registry can tell of it: not of
-// a name that somebody gives out below their own, whose age would be theirs.
+// domainOf returns the registrable domain of a base URL, nil if it has none, and whether to ask a registry about it. A
+// name below a host that gives out names is not asked about: the answer would be the age of the host's own domain.
 func domainOf(base string, free site.FreeHosts) (*postgres.DomainFacts, bool) {
 	u, err := url.Parse(base)
 	if err != nil {
@@ -134,24 +134,24 @@ func domainOf(base string, free site.FreeHosts) (*postgres.DomainFacts, bool) {
 	return &postgres.DomainFacts{Domain: d.Name}, !free.Has(d.Name)
 }
 
-// templates are the route templates that a service's answers declare, by endpoint.
-func (c *Crawler) templates(ctx context.Context, serviceID int64) (map[uuid.UUID]string, error) {
-	known, err := c.db.Envelopes(ctx, serviceID)
+// readTemplates returns the route templates that a service's answers declare, by endpoint.
+func (c *Crawler) readTemplates(ctx context.Context, serviceID int64) (map[uuid.UUID]string, error) {
+	envelopes, err := c.db.Envelopes(ctx, serviceID)
 	if err != nil {
 		return nil, err
 	}
-	templates := map[uuid.UUID]string{}
-	for id, e := range known {
+	readTemplates := map[uuid.UUID]string{}
+	for id, e := range envelopes {
 		a := x402.Answer{Status: e.StatusCode, Header: e.Header, Body: e.Body, Truncated: e.Truncated, URL: e.URL}
 		if envelope := x402.Capture(a).Envelope; envelope != nil && envelope.Discovery != nil &&
 			envelope.Discovery.RouteTemplate != "" {
-			templates[id] = envelope.Discovery.RouteTemplate
+			readTemplates[id] = envelope.Discovery.RouteTemplate
 		}
 	}
-	return templates, nil
+	return readTemplates, nil
 }
 
-// logSite writes one line a look.
+// logSite logs one line for each site visit.
 func (c *Crawler) logSite(ctx context.Context, s postgres.DueService, seen facts.Site, v *postgres.SiteVisit) {
 	var has []string
 	for _, d := range []struct {
@@ -170,13 +170,13 @@ func (c *Crawler) logSite(ctx context.Context, s postgres.DueService, seen facts
 // gatherDomains asks registries about the domains that are due.
 func (c *Crawler) gatherDomains(ctx context.Context, now time.Time, workers int, answered func()) error {
 	var servers facts.Bootstrap
-	return work(ctx, workers, func(ctx context.Context) ([]string, error) {
-		due, err := c.db.DueDomains(ctx, now, nameLease, takeNames*workers)
+	return runWorkers(ctx, workers, func(ctx context.Context) ([]string, error) {
+		due, err := c.db.DueDomains(ctx, now, domainLease, takeDomains*workers)
 		if err != nil || len(due) == 0 || servers != nil {
 			return due, err
 		}
-		if servers, err = c.bootstrap(ctx); err != nil && ctx.Err() == nil {
-			c.o.Logger.WarnContext(ctx, noServers, "error", err)
+		if servers, err = c.readBootstrap(ctx); err != nil && ctx.Err() == nil {
+			c.o.Logger.WarnContext(ctx, noServersMessage, "error", err)
 			servers, err = facts.Bootstrap{}, nil
 		}
 		return due, err
@@ -185,13 +185,13 @@ func (c *Crawler) gatherDomains(ctx context.Context, now time.Time, workers int,
 	})
 }
 
-const noServers = "no registry can be asked: the list of RDAP servers is not to be had"
+const noServersMessage = "read the list of RDAP servers; no registry can be asked until it is available"
 
-// askRegistry asks a registry about one domain and keeps what it answers; nothing when ctx ends meanwhile.
+// askRegistry asks a registry about one domain and stores the answer. It stores nothing if ctx ends meanwhile.
 func (c *Crawler) askRegistry(ctx context.Context, servers facts.Bootstrap, domain string, answered func()) error {
 	limited, cancel := context.WithTimeout(ctx, domainLimit)
 	defer cancel()
-	answer, next := c.register(limited, servers, domain)
+	answer, next := c.readRegistration(limited, servers, domain)
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -201,34 +201,36 @@ func (c *Crawler) askRegistry(ctx context.Context, servers facts.Bootstrap, doma
 	return c.db.RecordDomain(ctx, domain, answer, next)
 }
 
-// bootstrap is the list of RDAP servers: the kept one for a week, or for longer while there is no other.
-func (c *Crawler) bootstrap(ctx context.Context) (facts.Bootstrap, error) {
+// readBootstrap returns the list of RDAP servers: the stored one for a week, or for longer while no new one can be
+// read.
+func (c *Crawler) readBootstrap(ctx context.Context) (facts.Bootstrap, error) {
 	body, at, err := c.db.Bootstrap(ctx)
 	if err != nil {
 		return nil, err
 	}
 	now := c.o.Now()
-	kept, unread := facts.ReadBootstrap(body)
-	if unread == nil && now.Sub(at) < bootstrapEvery {
-		return kept, nil
+	stored, parseErr := facts.ReadBootstrap(body)
+	if parseErr == nil && now.Sub(at) < bootstrapEvery {
+		return stored, nil
 	}
 	fresh, body, err := c.fetcher.Bootstrap(ctx, c.o.Bootstrap)
 	if err != nil {
-		if unread == nil {
-			return kept, nil
+		if parseErr == nil {
+			return stored, nil
 		}
 		return nil, err
 	}
 	return fresh, c.db.KeepBootstrap(ctx, body, now)
 }
 
-// register asks a registry about a domain: what it answers, nil for nothing, and when to ask again. A suffix without a
-// server, and a domain that the registry does not know, are answers that tell nothing.
-func (c *Crawler) register(ctx context.Context, servers facts.Bootstrap, domain string) (*postgres.DomainFacts,
-	time.Time) {
+// readRegistration asks a registry about a domain. It returns the answer, nil for none, and when to ask again. The
+// answer is empty for a suffix without a server, and for a domain that the registry does not know.
+func (c *Crawler) readRegistration(
+	ctx context.Context, servers facts.Bootstrap, domain string,
+) (*postgres.DomainFacts, time.Time) {
 	now := c.o.Now()
 	if len(servers) == 0 {
-		return nil, now.Add(c.jitter(domainAgain))
+		return nil, now.Add(c.jitter(domainRetry))
 	}
 	answer := &postgres.DomainFacts{Domain: domain, CheckedAt: &now}
 	next := now.Add(c.jitter(domainEvery))
@@ -242,7 +244,7 @@ func (c *Crawler) register(ctx context.Context, servers facts.Bootstrap, domain 
 	case errors.Is(err, facts.ErrUnregistered):
 	case err != nil:
 		c.o.Logger.InfoContext(ctx, "domain", "domain", domain, "error", fmt.Sprintf("%.300s", err))
-		return nil, now.Add(max(again, c.jitter(domainAgain)))
+		return nil, now.Add(max(again, c.jitter(domainRetry)))
 	}
 	attrs := []slog.Attr{slog.String("domain", domain)}
 	if r.Registrar != "" {
@@ -257,7 +259,7 @@ func (c *Crawler) register(ctx context.Context, servers facts.Bootstrap, domain 
 	return answer, next
 }
 
-// runGather gathers as looks become due until ctx ends.
+// runGather gathers facts as they become due until ctx ends.
 func (c *Crawler) runGather(ctx context.Context) error {
 	for {
 		if _, err := c.Gather(ctx); err != nil && ctx.Err() == nil {
@@ -271,7 +273,7 @@ func (c *Crawler) runGather(ctx context.Context) error {
 	}
 }
 
-// robotsStore keeps robots.txt in Postgres, for every crawler of the directory.
+// robotsStore stores robots.txt in Postgres, for every crawler of the directory.
 type robotsStore struct{ db *postgres.DB }
 
 func (s robotsStore) Robots(ctx context.Context, origin string) (*facts.Robots, error) {

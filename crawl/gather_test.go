@@ -23,16 +23,16 @@ import (
 	"tollbook/site/testgate"
 )
 
-// town serves hosts by name on loopback; every name is routed to it.
+// town serves several host names on loopback and counts their requests.
 type town struct {
-	mu    sync.Mutex
-	hosts map[string]http.HandlerFunc
-	asked map[string]int // by "host path"
+	mu       sync.Mutex
+	hosts    map[string]http.HandlerFunc
+	requests map[string]int // by "host path"
 }
 
 func newTown(t *testing.T, domain string) (*town, probe.Options) {
 	t.Helper()
-	w := &town{hosts: map[string]http.HandlerFunc{}, asked: map[string]int{}}
+	w := &town{hosts: map[string]http.HandlerFunc{}, requests: map[string]int{}}
 	s := httptest.NewServer(w)
 	t.Cleanup(s.Close)
 	return w, probe.Options{Routes: []probe.Route{{Domain: domain,
@@ -45,7 +45,7 @@ func newTown(t *testing.T, domain string) (*town, probe.Options) {
 
 func (w *town) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	w.mu.Lock()
-	w.asked[r.Host+" "+r.URL.Path]++
+	w.requests[r.Host+" "+r.URL.Path]++
 	h := w.hosts[r.Host]
 	w.mu.Unlock()
 	if h == nil {
@@ -58,10 +58,10 @@ func (w *town) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 func (w *town) count(what string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.asked[what]
+	return w.requests[what]
 }
 
-func gather(t *testing.T, c *Crawler) Gathered {
+func gather(t *testing.T, c *Crawler) GatherReport {
 	t.Helper()
 	g, err := c.Gather(t.Context())
 	if err != nil {
@@ -70,8 +70,8 @@ func gather(t *testing.T, c *Crawler) Gathered {
 	return g
 }
 
-// TestGather: a service's documents tell of endpoints, which the next visit asks; its registry tells of its domain; and
-// all of it is asked again in its time and not before.
+// TestGather checks that documents declare endpoints, which the next visit probes, that a registry is asked about the
+// domain, and that each is asked again when it is due and not before.
 func TestGather(t *testing.T) {
 	t.Parallel()
 	w, o := newTown(t, "com")
@@ -94,8 +94,9 @@ func TestGather(t *testing.T) {
 			io.WriteString(rw, `{"services": [[["com"], ["http://rdap.registry.com/"]]]}`)
 		case r.URL.Path == "/domain/acme.com" && registered:
 			io.WriteString(rw,
-				`{"objectClassName": "domain", "events": [{"eventAction": "registration", "eventDate": "2025-01-02T03:04:05Z"}],
-				"entities": [{"roles": ["registrar"], "vcardArray": ["vcard", [["fn", {}, "text", "Names Ltd"]]]}]}`)
+				`{"objectClassName": "domain", "events": [{"eventAction": "registration",
+				"eventDate": "2025-01-02T03:04:05Z"}], "entities": [{"roles": ["registrar"],
+				"vcardArray": ["vcard", [["fn", {}, "text", "Names Ltd"]]]}]}`)
 		default:
 			rw.WriteHeader(http.StatusTooManyRequests)
 		}
@@ -106,23 +107,23 @@ func TestGather(t *testing.T) {
 	m.list(t, l, oneEndpoint("guest", "http://guest.vercel.app", "/x"),
 		oneEndpoint("other", "http://other.sample.test", "/x"))
 	now := &clock{now: dawn}
-	told := 0
+	calls := 0
 	c := crawler(t, m, Options{Now: now.Now, Bootstrap: "http://rdap.registry.com/dns.json",
-		Rand: func() float64 { return 0.5 }, Changed: func([]postgres.Visit) { told++ }, Workers: 1}, o)
+		Rand: func() float64 { return 0.5 }, Changed: func([]postgres.Visit) { calls++ }, Workers: 1}, o)
 
-	// Nobody answers for the other two: nothing can be seen of them.
-	if diff := cmp.Diff(Gathered{Sites: 3, Unseen: 2, Endpoints: 1, Domains: 1}, gather(t, c)); diff != "" ||
-		told != 3 {
-		t.Errorf("first look, told %d times (-want +got):\n%s", told, diff)
+	// The other two services have no server: nothing can be read of them.
+	if diff := cmp.Diff(GatherReport{Sites: 3, Unseen: 2, Endpoints: 1, Domains: 1}, gather(t, c)); diff != "" ||
+		calls != 3 {
+		t.Errorf("first round, Changed called %d times (-want +got):\n%s", calls, diff)
 	}
-	if diff := cmp.Diff(Gathered{}, gather(t, c)); diff != "" {
-		t.Errorf("at once again (-want +got):\n%s", diff)
+	if diff := cmp.Diff(GatherReport{}, gather(t, c)); diff != "" {
+		t.Errorf("second round at once (-want +got):\n%s", diff)
 	}
 	if report := round(t, c); report.Online != 1 {
 		t.Errorf("%+v, want acme online", report)
 	}
-	known := m.facts(t, dawn)
-	acme := known["acme"]
+	stored := m.facts(t, dawn)
+	acme := stored["acme"]
 	site := postgres.SiteFacts{CheckedAt: &dawn, Homepage: new(false), OpenAPI: new(true), Pricing: new(false),
 		LLMsTxt: new(false), Robots: new(false), Terms: new(false), Domain: new("acme.com")}
 	if diff := cmp.Diff(&site, acme.Site); diff != "" {
@@ -134,10 +135,10 @@ func TestGather(t *testing.T) {
 	if diff := cmp.Diff(&domain, acme.Domain); diff != "" {
 		t.Errorf("domain (-want +got):\n%s", diff)
 	}
-	if d := known["guest"].Domain; d == nil || d.Suffix == nil || *d.Suffix != "vercel.app" || d.CheckedAt != nil {
-		t.Errorf("a guest's domain: %+v", d)
+	if d := stored["guest"].Domain; d == nil || d.Suffix == nil || *d.Suffix != "vercel.app" || d.CheckedAt != nil {
+		t.Errorf("domain of a service below a shared host: %+v", d)
 	}
-	if d := known["other"].Domain; d != nil {
+	if d := stored["other"].Domain; d != nil {
 		t.Errorf("a domain under .test: %+v", d)
 	}
 	var endpoints []string
@@ -148,8 +149,8 @@ func TestGather(t *testing.T) {
 		t.Errorf("endpoints (-want +got):\n%s", diff)
 	}
 
-	// A day later documents are looked at again, the registry is not asked; a week later it is busy, and what it said
-	// stays.
+	// A day later documents are read again and the registry is not asked. A week later the registry is busy, and its
+	// last answer stays.
 	now.set(dawn.Add(25 * time.Hour))
 	if g := gather(t, c); g.Sites != 3 || g.Domains != 0 || g.Endpoints != 0 {
 		t.Errorf("a day later: %+v", g)
@@ -158,24 +159,27 @@ func TestGather(t *testing.T) {
 	now.set(dawn.Add(8 * 24 * time.Hour))
 	if g := gather(t, c); g.Domains != 0 || w.count("rdap.registry.com /domain/acme.com") != 2 ||
 		w.count("rdap.registry.com /dns.json") != 2 {
-		t.Errorf("a week later: %+v, asked %v", g, w.asked)
+		t.Errorf("a week later: %+v, requests %v", g, w.requests)
 	}
 	if diff := cmp.Diff(&domain, m.facts(t, dawn)["acme"].Domain); diff != "" {
 		t.Errorf("domain after a busy answer (-want +got):\n%s", diff)
 	}
 	if n := w.count("api.acme.com /robots.txt"); n != 3 {
-		t.Errorf("robots.txt was asked for %d times on three days", n)
+		t.Errorf("%d requests for robots.txt on three days, want 3", n)
 	}
 }
 
-// TestAskedOff: an endpoint that robots.txt disallows to us by name is not asked; to everybody, it is.
-func TestAskedOff(t *testing.T) {
+// TestOptOut checks that a robots.txt that excludes us by name is respected, and one that excludes all robots is not.
+func TestOptOut(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		robots string
-		asked  int
-		class  string
-	}{{"User-agent: *\nDisallow: /\n", 2, "paid_ok"}, {"User-agent: Tollbook\nDisallow: /v1/x\n", 0, classRobots}} { // by GET and by HEAD
+		robots   string
+		requests int
+		class    string
+	}{
+		{"User-agent: *\nDisallow: /\n", 2, "paid_ok"}, // GET and HEAD
+		{"User-agent: Tollbook\nDisallow: /v1/x\n", 0, classRobots},
+	} {
 		w, o := newTown(t, "com")
 		w.hosts["acme.com"] = func(rw http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/robots.txt" {
@@ -191,8 +195,9 @@ func TestAskedOff(t *testing.T) {
 		crawler := crawler(t, m, Options{Now: now.Now, Bootstrap: "http://rdap.com/"}, o)
 		gather(t, crawler)
 		report := round(t, crawler)
-		if n := w.count("acme.com /v1/x"); n != c.asked || report.Visits != 1 || report.Online != min(c.asked, 1) {
-			t.Errorf("%q: asked %d times, %+v", c.robots, n, report)
+		if n := w.count("acme.com /v1/x"); n != c.requests || report.Visits != 1 ||
+			report.Online != min(c.requests, 1) {
+			t.Errorf("%q: %d requests, %+v", c.robots, n, report)
 		}
 		if got := m.strings(t, `SELECT class FROM endpoints`); !slices.Equal(got, []string{c.class}) {
 			t.Errorf("%q: class %q, want %s", c.robots, got, c.class)
@@ -200,8 +205,8 @@ func TestAskedOff(t *testing.T) {
 	}
 }
 
-// TestGatherTheSampleWorld looks at every sample service for real. Those with a website have all documents; those that
-// were listed with a part of their endpoints get the others.
+// TestGatherTheSampleWorld gathers facts about every sample service. Services with a website have all documents; a
+// service that is listed with a part of its endpoints gets the others.
 func TestGatherTheSampleWorld(t *testing.T) {
 	t.Parallel()
 	testgate.NotShort(t)
@@ -231,16 +236,16 @@ func TestGatherTheSampleWorld(t *testing.T) {
 	if g.Sites != len(listings) || g.Endpoints != 2 || g.Domains != 0 {
 		t.Errorf("%+v, want all %d sites, the two endpoints that one lacks, and no domain", g, len(listings))
 	}
-	known := m.facts(t, dawn)
+	stored := m.facts(t, dawn)
 	for _, l := range listings {
-		s := known[l.Slug].Site
+		s := stored[l.Slug].Site
 		if s == nil {
-			t.Errorf("%s was not looked at", l.Slug)
+			t.Errorf("%s was not gathered", l.Slug)
 			continue
 		}
 		if troubled[l.Slug] == "offline" && s.CheckedAt != nil && l.WebsiteURL == nil && s.Homepage != nil &&
 			*s.Homepage {
-			t.Errorf("%s has a homepage although nobody answers", l.Slug)
+			t.Errorf("%s has a homepage although its server is down", l.Slug)
 		}
 		if l.WebsiteURL == nil || troubled[l.Slug] != "" {
 			continue
@@ -254,14 +259,14 @@ func TestGatherTheSampleWorld(t *testing.T) {
 		}
 	}
 	if with < 5 {
-		t.Errorf("%d services with a website: nothing was tried", with)
+		t.Errorf("%d services with a website, want 5 or more", with)
 	}
-	if n := len(known["harborlight-search"].Endpoints); n != 3 {
+	if n := len(stored["harborlight-search"].Endpoints); n != 3 {
 		t.Errorf("harborlight-search has %d endpoints, want 3", n)
 	}
 }
 
-// TestImport reads a facilitator's catalogue over HTTP into a directory, twice.
+// TestImport imports a facilitator's catalogue over HTTP, twice.
 func TestImport(t *testing.T) {
 	t.Parallel()
 	w, o := newTown(t, "com")
@@ -277,14 +282,14 @@ func TestImport(t *testing.T) {
 	w.hosts["facilitator.com"] = func(rw http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/list.toml":
-			io.WriteString(rw, "[[service]]\nservice_name = \"Filed\"\ndescription = \"d\"\nurl "+
-				"= \"https://filed.com\"\ncategory = \"AI\"\nendpoints = [\"/x\"]\n")
+			io.WriteString(rw, "[[service]]\nservice_name = \"Filed\"\ndescription = \"d\"\n"+
+				"url = \"https://filed.com\"\ncategory = \"AI\"\nendpoints = [\"/x\"]\n")
 		case "/discovery/resources":
 			var offset, limit int
 			fmt.Sscan(r.URL.Query().Get("offset"), &offset)
 			fmt.Sscan(r.URL.Query().Get("limit"), &limit)
-			json.NewEncoder(rw).Encode(map[string]any{"items": items[min(offset, len(items)):min(offset+limit,
-				len(items))], "pagination": map[string]int{"total": len(items)}})
+			page := items[min(offset, len(items)):min(offset+limit, len(items))]
+			json.NewEncoder(rw).Encode(map[string]any{"items": page, "pagination": map[string]int{"total": len(items)}})
 		default:
 			http.NotFound(rw, r)
 		}
@@ -297,21 +302,21 @@ func TestImport(t *testing.T) {
 	preview, err := c.Preview(t.Context(), address, nil)
 	if rows := m.strings(t, `SELECT slug FROM services ORDER BY slug`); err != nil ||
 		!slices.Equal(rows, []string{"listed", "seller-1"}) {
-		t.Errorf("error %v, a preview lists %q", err, rows)
+		t.Errorf("error %v, services after a preview: %q", err, rows)
 	}
 	got, err := c.Import(t.Context(), address, nil)
 	if diff := cmp.Diff(preview, got); err != nil || diff != "" {
 		t.Errorf("error %v (-preview +import):\n%s", err, diff)
 	}
-	if len(got.Fresh) != 3 || len(got.Added) != 1 || got.Added[0].Slug != "listed" || len(got.Added[0].Endpoints) != 2 {
-		t.Errorf("what it lists: %+v", got)
+	if len(got.New) != 3 || len(got.Added) != 1 || got.Added[0].Slug != "listed" || len(got.Added[0].Endpoints) != 2 {
+		t.Errorf("import: %+v", got)
 	}
-	got.Fresh, got.Added = nil, nil
-	if diff := cmp.Diff(Imported{Listed: 3, Known: 1, Endpoints: 2, Refused: 1}, got); diff != "" {
+	got.New, got.Added = nil, nil
+	if diff := cmp.Diff(ImportReport{Listed: 3, Existing: 1, Endpoints: 2, Refused: 1}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	again, err := c.Import(t.Context(), address, nil)
-	if diff := cmp.Diff(Imported{Known: 4, Refused: 1}, again); err != nil || diff != "" {
+	if diff := cmp.Diff(ImportReport{Existing: 4, Refused: 1}, again); err != nil || diff != "" {
 		t.Errorf("again: error %v (-want +got):\n%s", err, diff)
 	}
 	want := []string{"api1-seller-com|Data|imported:facilitator.com|40", "listed|AI|imported:file|3",
@@ -323,12 +328,12 @@ func TestImport(t *testing.T) {
 		t.Errorf("listed (-want +got):\n%s", diff)
 	}
 	if got, err := c.Import(t.Context(), "http://facilitator.com/list.toml", nil); err != nil || got.Listed != 1 {
-		t.Errorf("a list: %+v, error %v", got, err)
+		t.Errorf("import of a list: %+v, error %v", got, err)
 	}
 	for address, fault := range map[string]string{
 		"http://facilitator.com/none": "the answer is 404", "http://facilitator.com/none.json": "the answer is 404",
-		"http://10.0.0.1/x": "refused",
-		"ftp://x":           "must begin with", "http://facilitator.com/list.toml": "already listed",
+		"http://10.0.0.1/x": "refused", "ftp://x": "must begin with",
+		"http://facilitator.com/list.toml": "already listed",
 	} {
 		if _, err := c.Import(t.Context(), address, nil); err == nil || !strings.Contains(err.Error(), fault) {
 			t.Errorf("import %s: %v, want %q", address, err, fault)

@@ -14,12 +14,12 @@ import (
 	"tollbook/site/postgres"
 )
 
-// headEvery is the least time between two HEADs to an endpoint.
+// headEvery is the least time between two HEAD requests to an endpoint.
 const headEvery = 24 * time.Hour
 
-// askHeads asks the endpoints that were paid by GET in this visit with HEAD, those never asked first, at the address
-// that answered, in what is left of the visit's time. It marks the answers with what came of it.
-func (c *Crawler) askHeads(ctx context.Context, s postgres.DueService, answers []answer) {
+// probeHeads sends HEAD to the endpoints that asked this visit's GET to be paid, at the URL that answered. Endpoints
+// that never got one come first. It uses what is left of the visit's time, and stores the results in answers.
+func (c *Crawler) probeHeads(ctx context.Context, s postgres.DueService, answers []answer) {
 	var due []*answer
 	for i := range answers {
 		a := &answers[i]
@@ -28,8 +28,7 @@ func (c *Crawler) askHeads(ctx context.Context, s postgres.DueService, answers [
 			due = append(due, a)
 		}
 	}
-	slices.SortStableFunc(due, func(a,
-		b *answer) int {
+	slices.SortStableFunc(due, func(a, b *answer) int {
 		return timeOr(a.endpoint.HeadAt).Compare(timeOr(b.endpoint.HeadAt))
 	})
 	for _, a := range due {
@@ -40,23 +39,28 @@ func (c *Crawler) askHeads(ctx context.Context, s postgres.DueService, answers [
 		free, err := c.prober.Head(ctx, a.result.FinalURL)
 		leave()
 		if ctx.Err() != nil {
-			return // cut off by us: asked again next time
+			return // the crawl ended during the request; the next visit sends it again
 		}
 		if err != nil {
-			c.o.Logger.Debug("HEAD told nothing", "service", s.Slug, "path", a.endpoint.Path, "error", err)
+			c.o.Logger.Debug("HEAD request without a usable answer", "service", s.Slug, "path", a.endpoint.Path,
+				"error", err)
 		}
 		a.headAt, a.headFree = new(c.o.Now()), free
 	}
 }
 
-// declaredPrices are what the OpenAPI documents of a service say that its endpoints cost: those that are known, and
-// those that are added. Of several operations that an endpoint may be, the one with its very method and path counts
-// most, then one whose path has placeholders, then one whose method is about to be taken.
-func declaredPrices(slug string, known []postgres.Endpoint, add []postgres.ListedEndpoint,
-	found []facts.Endpoint) map[uuid.UUID]postgres.DeclaredPrice {
+// declaredPrices returns the prices that a service's OpenAPI documents declare, for listed endpoints and for those that
+// are about to be added. If several operations match an endpoint, the best match wins, in this order:
+//
+//   - the same method and path
+//   - the same method and a path with placeholders that fits
+//   - the same path, for an endpoint that is about to take the operation's method
+func declaredPrices(
+	slug string, listed []postgres.Endpoint, add []postgres.ListedEndpoint, operations []facts.Endpoint,
+) map[uuid.UUID]postgres.DeclaredPrice {
 	declared := map[uuid.UUID]postgres.DeclaredPrice{}
 	rank := map[uuid.UUID]int{}
-	say := func(id uuid.UUID, f facts.Endpoint, r int) {
+	set := func(id uuid.UUID, f facts.Endpoint, r int) {
 		if r > rank[id] {
 			p := f.Price
 			declared[id] = postgres.DeclaredPrice{Mode: clean(p.Mode, 100), Currency: clean(p.Currency, 100),
@@ -64,25 +68,25 @@ func declaredPrices(slug string, known []postgres.Endpoint, add []postgres.Liste
 			rank[id] = r
 		}
 	}
-	for _, f := range found {
+	for _, f := range operations {
 		if f.Origin != facts.OriginOpenAPI || f.Price == nil {
 			continue
 		}
 		path := withoutQuery(f.Path)
-		for _, k := range known {
+		for _, k := range listed {
 			at := withoutQuery(k.Path)
 			switch same := k.Method == f.Method; {
 			case same && at == path:
-				say(k.ID, f, 3)
-			case same && fits(path, at):
-				say(k.ID, f, 2)
+				set(k.ID, f, 3)
+			case same && matchesTemplate(path, at):
+				set(k.ID, f, 2)
 			case at == path && k.LastPaidAt == nil && !k.MethodDeclared:
-				say(k.ID, f, 1)
+				set(k.ID, f, 1)
 			}
 		}
 		for _, a := range add {
 			if a.Method == f.Method && withoutQuery(a.Path) == path {
-				say(postgres.EndpointID(slug, a.Method, a.Path), f, 3)
+				set(postgres.EndpointID(slug, a.Method, a.Path), f, 3)
 			}
 		}
 	}

@@ -15,8 +15,9 @@ import (
 	"tollbook/site/postgres"
 )
 
-// TestHeads: an endpoint that is paid by GET is asked with HEAD once a day, after all endpoints were asked for their
-// price; one that is not paid, takes POST or cannot be probed never is. What an answer does not tell stays known.
+// TestHeads checks that an endpoint paid by GET gets a HEAD request once a day, after all prices of the visit were
+// read. An endpoint that is not paid, takes POST or can't be probed never gets one. A HEAD request without a usable
+// answer leaves the stored result as it is.
 func TestHeads(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -52,14 +53,14 @@ func TestHeads(t *testing.T) {
 			if line[:4] == "HEAD" {
 				if list = append(list, line[5:]); slices.ContainsFunc(seen[i:],
 					func(s string) bool { return s[:4] != "HEAD" }) {
-					t.Errorf("prices are asked after HEAD: %q", seen)
+					t.Errorf("GET after HEAD: %q", seen)
 				}
 			}
 		}
 		seen = nil
 		return list
 	}
-	known := func() map[string]string {
+	stored := func() map[string]string {
 		out := map[string]string{}
 		for _, e := range m.facts(t, now.Now())["acme"].Endpoints {
 			if e.HeadAt != nil {
@@ -74,8 +75,8 @@ func TestHeads(t *testing.T) {
 	for _, step := range []struct {
 		after   time.Duration
 		trouble bool
-		asked   []string
-		known   map[string]string
+		sent    []string
+		stored  map[string]string
 	}{
 		{0, false, []string{"/closed", "/free"}, map[string]string{"/closed": "0s", "/free": "0s free"}},
 		{23 * time.Hour, false, nil, map[string]string{"/closed": "0s", "/free": "0s free"}},
@@ -85,23 +86,24 @@ func TestHeads(t *testing.T) {
 		trouble = step.trouble
 		now.set(dawn.Add(step.after))
 		round(t, c)
-		asked := heads()
-		slices.Sort(asked)
-		if diff := cmp.Diff(step.asked, asked); diff != "" {
-			t.Errorf("asked with HEAD after %s (-want +got):\n%s", step.after, diff)
+		sent := heads()
+		slices.Sort(sent)
+		if diff := cmp.Diff(step.sent, sent); diff != "" {
+			t.Errorf("HEAD requests after %s (-want +got):\n%s", step.after, diff)
 		}
-		if diff := cmp.Diff(step.known, known()); diff != "" {
-			t.Errorf("known after %s (-want +got):\n%s", step.after, diff)
+		if diff := cmp.Diff(step.stored, stored()); diff != "" {
+			t.Errorf("stored after %s (-want +got):\n%s", step.after, diff)
 		}
 	}
 }
 
-// TestDeclaredPricesAreKept: what an OpenAPI document says of prices is kept with the endpoints, follows the document,
-// and stays when the document cannot be read for once.
-func TestDeclaredPricesAreKept(t *testing.T) {
+// TestDeclaredPricesAreStored checks that prices in an OpenAPI document are stored with the endpoints, follow the
+// document, and stay while the document can't be read.
+func TestDeclaredPricesAreStored(t *testing.T) {
 	t.Parallel()
 	w, o := newTown(t, "com")
-	document := `{"openapi": "3.1.0", "paths": {"/a": {"get": {"x-payment-info": {"price": {"mode": "fixed", "currency": "USD", "amount": "0.004"}}}},
+	document := `{"openapi": "3.1.0", "paths": {
+		"/a": {"get": {"x-payment-info": {"price": {"mode": "fixed", "currency": "USD", "amount": "0.004"}}}},
 		"/b": {"get": {"x-payment-info": {"price": {"mode": "dynamic", "min": "0.01", "max": "0.5"}}}}}}`
 	w.hosts["api.acme.com"] = func(rw http.ResponseWriter, r *http.Request) {
 		switch {
@@ -136,7 +138,7 @@ func TestDeclaredPricesAreKept(t *testing.T) {
 			got[e.Path] = e.DeclaredPrice
 		}
 		if diff := cmp.Diff(step.want, got); diff != "" {
-			t.Errorf("look %d (-want +got):\n%s", day+1, diff)
+			t.Errorf("round %d (-want +got):\n%s", day+1, diff)
 		}
 	}
 }
@@ -151,9 +153,9 @@ func TestDeclaredPriceOfAnEndpoint(t *testing.T) {
 		return facts.Endpoint{Declared: facts.Declared{Method: method, Origin: origin,
 			Price: &facts.Price{Amount: amount}}, Path: path}
 	}
-	known := []postgres.Endpoint{endpoint("GET", "/a?x=1"), endpoint("POST", "/a"), endpoint("GET", "/users/42"),
+	stored := []postgres.Endpoint{endpoint("GET", "/a?x=1"), endpoint("POST", "/a"), endpoint("GET", "/users/42"),
 		endpoint("GET", "/users/me"), endpoint("", "/open")}
-	got := declaredPrices("acme", known, []postgres.ListedEndpoint{{Method: "PUT", Path: "/new"}}, []facts.Endpoint{
+	got := declaredPrices("acme", stored, []postgres.ListedEndpoint{{Method: "PUT", Path: "/new"}}, []facts.Endpoint{
 		declares("GET", "/a", "1", facts.OriginOpenAPI), declares("POST", "/a", "2", facts.OriginOpenAPI),
 		declares("GET", "/a", "9", facts.OriginWellKnown),
 		declares("GET", "/users/me", "3", facts.OriginOpenAPI),

@@ -17,7 +17,7 @@ import (
 	"tollbook/site/postgres"
 )
 
-// hostileRow is one way to pay, as v1 says it, at an amount, with one member said otherwise; "" for none.
+// hostileRow returns a requirement of x402 version 1, with one member replaced unless member is "".
 func hostileRow(amount, member, value string) string {
 	members := map[string]string{
 		"scheme": `"exact"`, "network": `"base"`, "maxAmountRequired": `"` + amount + `"`,
@@ -40,7 +40,7 @@ func hostileBody(rows ...string) string {
 	return `{"x402Version":1,"accepts":[` + strings.Join(rows, ",") + "]}"
 }
 
-// raw writes an answer byte by byte, as no proper server would.
+// raw writes an answer's bytes to the connection, past net/http.
 func raw(w http.ResponseWriter, answer string) {
 	conn, _, err := w.(http.Hijacker).Hijack()
 	if err != nil {
@@ -50,7 +50,7 @@ func raw(w http.ResponseWriter, answer string) {
 	io.WriteString(conn, answer)
 }
 
-// hostile are answers that try to break whoever keeps them, by path. Each asks the amount that it is given.
+// hostile maps paths to answers that try to break what stores them. Each asks for amount.
 var hostile = map[string]func(w http.ResponseWriter, amount string){
 	"nul-in-texts": func(w http.ResponseWriter, amount string) {
 		var rows []string
@@ -153,14 +153,14 @@ var hostile = map[string]func(w http.ResponseWriter, amount string){
 	},
 }
 
-// TestHostileServicesSpoilNothing visits all of them, twice, so that their terms change too, and keeps every visit in
-// one batch with that of a good neighbour.
+// TestHostileServicesSpoilNothing visits all hostile services twice, so that their terms change too, and stores every
+// visit in one batch with that of an ordinary service.
 func TestHostileServicesSpoilNothing(t *testing.T) {
 	t.Parallel()
-	var turn atomic.Int64
+	var number atomic.Int64
 	base, o := local(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		slug, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-		amount := fmt.Sprint(10000 + turn.Load())
+		amount := fmt.Sprint(10000 + number.Load())
 		if answer, ok := hostile[slug]; ok {
 			answer(w, amount)
 			return
@@ -184,7 +184,7 @@ func TestHostileServicesSpoilNothing(t *testing.T) {
 	c := crawler(t, m, Options{Now: now.Now}, o)
 	for n := range 2 {
 		now.set(dawn.Add(time.Duration(n) * time.Hour))
-		turn.Store(int64(n))
+		number.Store(int64(n))
 		due, err := m.Due(t.Context(), now.Now(), time.Minute, 100)
 		if err != nil {
 			t.Fatal(err)
@@ -193,23 +193,23 @@ func TestHostileServicesSpoilNothing(t *testing.T) {
 		for _, s := range due {
 			v, ok := c.visit(t.Context(), s)
 			if !ok {
-				t.Fatalf("visit %d to %s came to nothing", n+1, s.Slug)
+				t.Fatalf("visit %d of %s stored nothing", n+1, s.Slug)
 			}
 			batch = append(batch, v)
 		}
 		if err := m.RecordVisits(t.Context(), batch); err != nil {
-			for _, v := range batch { // say which
+			for _, v := range batch { // find out which visit fails
 				if err := m.RecordVisits(t.Context(), []postgres.Visit{v}); err != nil {
 					t.Errorf("%s: %v", m.strings(t, `SELECT slug FROM services WHERE id = $1`, v.Check.ServiceID), err)
 				}
 			}
-			t.Fatalf("a batch of hostile visits: %v", err)
+			t.Fatalf("store a batch of hostile visits: %v", err)
 		}
 	}
-	kept := m.strings(t, `SELECT slug FROM services s JOIN checks c ON c.service_id = s.id GROUP BY slug HAVING `+
+	stored := m.strings(t, `SELECT slug FROM services s JOIN checks c ON c.service_id = s.id GROUP BY slug HAVING `+
 		`count(*) = 2 ORDER BY slug COLLATE "C"`)
-	if diff := cmp.Diff(slugs, kept); diff != "" {
-		t.Errorf("services with both checks kept (-want +got):\n%s", diff)
+	if diff := cmp.Diff(slugs, stored); diff != "" {
+		t.Errorf("services with both checks stored (-want +got):\n%s", diff)
 	}
 	facts := m.facts(t, now.Now())
 	if s := facts["neighbour"]; *s.LastStatus != "online" || len(s.Changes) != 1 || len(s.Endpoints[0].Prices) != 2 {
@@ -219,25 +219,25 @@ func TestHostileServicesSpoilNothing(t *testing.T) {
 	for slug, s := range facts {
 		for _, e := range s.Endpoints {
 			if len(e.Prices) > 2*64 {
-				t.Errorf("%s: %d prices are kept", slug, len(e.Prices))
+				t.Errorf("%s: %d prices stored", slug, len(e.Prices))
 			}
 		}
 	}
 	for _, extra := range m.strings(t, `SELECT extra FROM prices WHERE extra IS NOT NULL`) {
 		if !json.Valid([]byte(extra)) || len(extra) > maxExtra {
-			t.Errorf("an extra is kept that is no JSON, or too long: %.80s", extra)
+			t.Errorf("stored extra is too long or not JSON: %.80s", extra)
 		}
 	}
 	for _, text := range []string{"nul-in-texts", "invalid-utf8", "thousand-rows", "odd-amounts", "odd-timeouts",
 		"wide-extra", "invalid-utf8-in-headers"} {
 		if facts[text].LastStatus == nil || facts[text].Endpoints[0].Envelope == nil {
-			t.Errorf("%s: no envelope is kept: the test shows nothing", text)
+			t.Errorf("%s: no envelope stored: the test proves nothing", text)
 		}
 	}
 }
 
-// TestHeadersAreKeptAsText: what a hostile service put into headers is kept as text that JSON can hold.
-func TestHeadersAreKeptAsText(t *testing.T) {
+// TestHeadersAreStoredAsText checks that headers of hostile services are stored as text that JSON can represent.
+func TestHeadersAreStoredAsText(t *testing.T) {
 	t.Parallel()
 	r := probe.Result{}
 	r.Answer.Header = http.Header{"X-A": {"a\x00b", "\xff"}, "X-B\x00": {"1"}, "Set-Cookie": {"secret"},
@@ -245,6 +245,6 @@ func TestHeadersAreKeptAsText(t *testing.T) {
 	got := newEnvelope(answer{endpoint: &postgres.Endpoint{}, result: r}).Header
 	want := http.Header{"X-A": {"a\ufffdb", "\ufffd"}, "X-B\ufffd": {"1"}, "Date": {"now"}}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("headers kept (-want +got):\n%s", diff)
+		t.Errorf("headers stored (-want +got):\n%s", diff)
 	}
 }

@@ -7,38 +7,38 @@ import (
 	"tollbook/site/postgres"
 )
 
-// ImportPlan is what an import would change.
+// ImportPlan says what an import would change.
 type ImportPlan struct {
 	New       []PlannedService  `json:"new"`       // services that would be listed
-	Added     []PlannedService  `json:"added"`     // endpoints that listed services would get
-	Conflicts []PlannedConflict `json:"conflicts"` // why a file would be refused
-	Refused   int               `json:"refused"`   // services at addresses that are not visited
+	Added     []PlannedService  `json:"added"`     // listed services that would get endpoints
+	Conflicts []PlannedConflict `json:"conflicts"` // entries for which the file would be refused
+	Refused   int               `json:"refused"`   // services at addresses that the guard refuses
 }
 
-// PlannedService is a service with the endpoints that it would get.
+// PlannedService is a service with the endpoints that the import would add.
 type PlannedService struct {
 	Slug      string   `json:"slug"`
 	BaseURL   string   `json:"base_url,omitempty"`
 	Endpoints []string `json:"endpoints"`
 }
 
-// PlannedConflict is an entry whose slug or address is listed already, with the fields that differ.
+// PlannedConflict is an entry whose slug or URL is listed already, with the fields that differ.
 type PlannedConflict struct {
 	Slug        string   `json:"slug"`
 	BaseURL     string   `json:"base_url"`
-	Listed      string   `json:"listed"` // slug of the service that has it
+	Listed      string   `json:"listed"` // slug of the listed service
 	Differences []string `json:"differences"`
 }
 
-// NewImportPlan compares the services of an import with those that are listed.
-func NewImportPlan(got Imported, listed []postgres.Service) ImportPlan {
+// NewImportPlan compares the services of an import with the listed ones.
+func NewImportPlan(got ImportReport, listed []postgres.Service) ImportPlan {
 	p := ImportPlan{New: []PlannedService{}, Added: []PlannedService{}, Conflicts: []PlannedConflict{},
 		Refused: got.Refused}
 	slugs, bases := map[string]*postgres.Service{}, map[string]*postgres.Service{}
 	for i := range listed {
 		slugs[listed[i].Slug], bases[listed[i].BaseURL] = &listed[i], &listed[i]
 	}
-	for _, l := range got.Fresh {
+	for _, l := range got.New {
 		has := slugs[l.Slug]
 		if has == nil {
 			has = bases[l.BaseURL]

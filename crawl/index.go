@@ -15,8 +15,8 @@ import (
 	"tollbook/site/postgres/ledger"
 )
 
-// Indexer stores the settlements of chains. Each network has its own goroutine and reader: one that fails does not hold
-// up the others.
+// Indexer stores the settlements of chains. Each network has its own goroutine and reader, so that one that fails does
+// not delay the others.
 type Indexer struct {
 	networks []network
 	o        chain.Options
@@ -28,7 +28,7 @@ type network struct {
 	reader chain.Reader
 }
 
-// chainKinds are the kinds of chains that can be read, by the namespace of their CAIP-2 id.
+// chainKinds maps the namespace of a CAIP-2 id to the functions that read chains of that kind.
 var chainKinds = map[string]struct {
 	open    func(chain.Network, *postgres.DB, chain.Options) (chain.Reader, error)
 	inspect func(ctx context.Context, network, address string, o chain.Options) (ledger.Head, error)
@@ -47,12 +47,13 @@ var chainKinds = map[string]struct {
 	},
 }
 
-// InspectNode asks one address of a network for its newest block, on Solana for its newest finalised slot. An address
-// that serves another chain is an error. Errors name the address by scheme and host alone.
+// InspectNode asks one node of a network, at the URL address, for its newest block (on Solana, its newest finalised
+// slot). It fails if the node serves another chain. Errors name the node by scheme and host alone, since paths and
+// queries of node URLs contain keys.
 func InspectNode(ctx context.Context, network, address string, o chain.Options) (ledger.Head, error) {
 	namespace, _, _ := strings.Cut(network, ":")
-	kind, known := chainKinds[namespace]
-	if !known {
+	kind, ok := chainKinds[namespace]
+	if !ok {
 		return ledger.Head{}, fmt.Errorf("ask a node of %s: want a network of namespace eip155 or solana", network)
 	}
 	return kind.inspect(ctx, network, address, o)
@@ -64,14 +65,14 @@ func NewIndexer(db *postgres.DB, networks []chain.Network, o chain.Options) (*In
 	seen := map[string]bool{}
 	for _, n := range networks {
 		if seen[n.ID] {
-			return nil, fmt.Errorf("network %s stands twice", n.ID)
+			return nil, fmt.Errorf("network %s is configured twice; remove one entry", n.ID)
 		}
 		seen[n.ID] = true
 		namespace, _, _ := strings.Cut(n.ID, ":")
-		kind, known := chainKinds[namespace]
-		if !known {
-			return nil, fmt.Errorf("network %s: settlements are read from EVM chains (eip155:…) and Solana "+
-				"(solana:…) alone", n.ID)
+		kind, ok := chainKinds[namespace]
+		if !ok {
+			return nil, fmt.Errorf("network %s: want an EVM chain (eip155:…) or Solana (solana:…); "+
+				"settlements of other chains can't be read", n.ID)
 		}
 		reader, err := kind.open(n, db, o)
 		if err != nil {
@@ -82,8 +83,8 @@ func NewIndexer(db *postgres.DB, networks []chain.Network, o chain.Options) (*In
 	return x, nil
 }
 
-// Once reads every network up to its confirmed head, and returns a report of each, in the order of NewIndexer. Its
-// error joins those of the networks that failed, each of which names its network.
+// Once reads every network up to its confirmed head. It returns one report for each network, in the order of
+// NewIndexer, and an error that joins those of the networks that failed. Each error names its network.
 func (x *Indexer) Once(ctx context.Context) ([]chain.Report, error) {
 	reports, errs := make([]chain.Report, len(x.networks)), make([]error, len(x.networks))
 	var g sync.WaitGroup
@@ -116,9 +117,9 @@ func (x *Indexer) OnceOf(ctx context.Context, id string) (chain.Report, error) {
 	return chain.Report{}, fmt.Errorf("network %s is not indexed here", id)
 }
 
-// indexAgain is the pause after which a network is tried anew whose reader gave up: another process was reading it, or
-// its nodes have nothing in common with what was committed.
-const indexAgain = 30 * time.Second
+// indexRetry is the pause before a network is tried again after its reader gave up, because another process was reading
+// the network or because no block of its nodes matches the committed ones.
+const indexRetry = 30 * time.Second
 
 // Run reads every network until ctx ends.
 func (x *Indexer) Run(ctx context.Context) error {
@@ -127,12 +128,13 @@ func (x *Indexer) Run(ctx context.Context) error {
 		g.Go(func() {
 			for ctx.Err() == nil {
 				if err := n.reader.Run(ctx); err != nil && ctx.Err() == nil && x.o.Logger != nil {
-					x.o.Logger.Error("indexing stopped, and is tried again", "network", n.id, "after", indexAgain,
+					x.o.Logger.Error("indexing stopped; it is tried again after a pause", "network", n.id, "after",
+						indexRetry,
 						"error", err)
 				}
 				select {
 				case <-ctx.Done():
-				case <-time.After(indexAgain):
+				case <-time.After(indexRetry):
 				}
 			}
 		})

@@ -25,7 +25,7 @@ const (
 	baseUSDC    = "833589fcd6edb6e08f4c7c32d4f71b54bda02913"
 )
 
-// chainWords are the first bytes of what the chain's logs hold.
+// chainBytes decodes hex digits into an address or hash, padded with zeros on the left.
 func chainBytes[T chaintest.Address | chaintest.Hash](digits string) (out T) {
 	b, err := hex.DecodeString(digits)
 	if err != nil {
@@ -39,7 +39,7 @@ func chainBytes[T chaintest.Address | chaintest.Hash](digits string) (out T) {
 
 func account(kind, n int) string { return fmt.Sprintf("%02x%038x", kind, n) }
 
-// grow adds n blocks, in each of which settler sends an authorised payment, and a stranger another.
+// growChain adds n blocks. Each has an authorised payment sent by settler and one sent by a stranger.
 func growChain(c *chaintest.Chain, settler string, n int) {
 	authorization := chainBytes[chaintest.Hash]("98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5")
 	transfer := chainBytes[chaintest.Hash]("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef")
@@ -62,14 +62,14 @@ func growChain(c *chaintest.Chain, settler string, n int) {
 	}
 }
 
-// twoChains is a directory with a facilitator on two chains, and nodes of both.
+// twoChains is a directory with a facilitator on two chains, and a node of each chain.
 type twoChains struct {
 	*memory
 	base      *chaintest.Chain
 	solana    *chaintest.Solana
 	settlers  []string // on Base and Solana
 	all       []chaintest.SolanaTransaction
-	down      sync.Map // network -> true while its node is away
+	down      sync.Map // network -> true while its node is down
 	addresses map[string]string
 }
 
@@ -97,7 +97,7 @@ func newTwoChains(t *testing.T) *twoChains {
 	return w
 }
 
-// directory is an empty one that knows the facilitator.
+// directory returns an empty directory with the facilitator.
 func (w *twoChains) directory(t *testing.T) *memory {
 	t.Helper()
 	m := open(t)
@@ -127,31 +127,38 @@ func (w *twoChains) indexer(t *testing.T, m *memory, o chain.Options) *Indexer {
 	return x
 }
 
-// indexed is everything that indexing keeps, by name.
+// indexed returns every row that indexing stores.
 func (m *memory) indexed(t *testing.T) []string {
 	t.Helper()
 	return m.strings(t, `
 		SELECT line FROM (
-			SELECT 'settlement ' || concat_ws(' ', c.network, s.block, encode(s.block_hash, 'hex'), encode(s.transaction, 'hex'), s.log_index, s.method, f.facilitator_id,
+			SELECT 'settlement ' || concat_ws(' ', c.network, s.block, encode(s.block_hash, 'hex'),
+				encode(s.transaction, 'hex'), s.log_index, s.method, f.facilitator_id,
 				settler.address, payer.address, payee.address, f.token, s.amount, s.settled_at) AS line
-			FROM settlements s JOIN flows f ON f.id = s.flow_id JOIN chains c ON c.id = s.chain_id JOIN accounts settler ON settler.id = s.settler_id
+			FROM settlements s JOIN flows f ON f.id = s.flow_id JOIN chains c ON c.id = s.chain_id
+			JOIN accounts settler ON settler.id = s.settler_id
 			JOIN accounts payer ON payer.id = s.payer_id JOIN accounts payee ON payee.id = s.payee_id
 			UNION ALL
-			SELECT 'flow day ' || concat_ws(' ', c.network, d.day, d.settlements, d.amount, d.self_settlements, d.self_amount, d.last_at)
+			SELECT 'flow day ' || concat_ws(' ', c.network, d.day, d.settlements, d.amount, d.self_settlements,
+				d.self_amount, d.last_at)
 			FROM flow_days d JOIN flows f ON f.id = d.flow_id JOIN chains c ON c.id = f.chain_id
 			UNION ALL
-			SELECT 'flow hour ' || concat_ws(' ', c.network, d.hour, d.settlements, d.amount) FROM flow_hours d JOIN flows f ON f.id = d.flow_id JOIN chains c ON c.id = f.chain_id
+			SELECT 'flow hour ' || concat_ws(' ', c.network, d.hour, d.settlements, d.amount)
+			FROM flow_hours d JOIN flows f ON f.id = d.flow_id JOIN chains c ON c.id = f.chain_id
 			UNION ALL
-			SELECT 'payer day ' || concat_ws(' ', c.network, d.day, payer.address, payee.address, d.settlements, d.amount)
-			FROM payer_days d JOIN flows f ON f.id = d.flow_id JOIN chains c ON c.id = f.chain_id JOIN accounts payer ON payer.id = d.payer_id JOIN accounts payee ON payee.id = d.payee_id
+			SELECT 'payer day ' || concat_ws(' ', c.network, d.day, payer.address, payee.address, d.settlements,
+				d.amount)
+			FROM payer_days d JOIN flows f ON f.id = d.flow_id JOIN chains c ON c.id = f.chain_id
+			JOIN accounts payer ON payer.id = d.payer_id JOIN accounts payee ON payee.id = d.payee_id
 			UNION ALL
-			SELECT 'seen day ' || concat_ws(' ', c.network, d.token, d.day, d.authorizations, d.attributed) FROM seen_days d JOIN chains c ON c.id = d.chain_id
+			SELECT 'seen day ' || concat_ws(' ', c.network, d.token, d.day, d.authorizations, d.attributed)
+			FROM seen_days d JOIN chains c ON c.id = d.chain_id
 			UNION ALL
 			SELECT 'walk ' || concat_ws(' ', address, until, newest, before) FROM walks
-		) all_of_it ORDER BY line COLLATE "C"`)
+		) all_rows ORDER BY line COLLATE "C"`)
 }
 
-// count is how many settlements are kept of a network.
+// count returns the number of stored settlements of a network.
 func (m *memory) count(t *testing.T, network string) (n int) {
 	t.Helper()
 	err := m.conn.QueryRow(t.Context(),
@@ -162,8 +169,8 @@ func (m *memory) count(t *testing.T, network string) (n int) {
 	return n
 }
 
-// TestIndexOnce reads two chains from empty, then what is new, then nothing; and after a reorganisation has the same
-// tables as who never saw what it took back.
+// TestIndexOnce indexes two chains from empty, then new blocks, then nothing. After a reorganisation its tables must
+// equal those of an indexer that never read the dropped blocks.
 func TestIndexOnce(t *testing.T) {
 	t.Parallel()
 	w := newTwoChains(t)
@@ -175,7 +182,7 @@ func TestIndexOnce(t *testing.T) {
 	}{
 		{"from empty", func() {}, 110, 160},
 		{"again", func() {}, 0, 0},
-		{"what is new", func() { growChain(w.base, w.settlers[0], 30); w.solana.Grow(w.all[:300]) }, 30, 80},
+		{"new blocks", func() { growChain(w.base, w.settlers[0], 30); w.solana.Grow(w.all[:300]) }, 30, 80},
 		{"a reorganisation of forty blocks", func() { w.base.Cut(110); growChain(w.base, w.settlers[0], 60) }, 50, 0},
 	} {
 		round.change()
@@ -193,14 +200,14 @@ func TestIndexOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(fresh.indexed(t), w.indexed(t)); diff != "" {
-		t.Errorf("a fresh index and one that was kept up (-fresh +kept):\n%s", diff)
+		t.Errorf("fresh and updated index (-fresh +updated):\n%s", diff)
 	}
 	if n := w.count(t, baseNetwork); n != 160 {
 		t.Errorf("%d settlements on Base, want 160", n)
 	}
 }
 
-// A network that can't be read is named, and the others are read.
+// TestIndexOneNetworkDown checks that the error names a network that can't be read, and that the others are read.
 func TestIndexOneNetworkDown(t *testing.T) {
 	t.Parallel()
 	for _, down := range []string{baseNetwork, chaintest.SolanaID} {
@@ -223,7 +230,8 @@ func TestIndexOneNetworkDown(t *testing.T) {
 	}
 }
 
-// An indexer that is stopped in the middle, again and again, ends with what one has that was not.
+// TestIndexStopped checks that an indexer that is stopped again and again ends with the same tables as one that was
+// not.
 func TestIndexStopped(t *testing.T) {
 	t.Parallel()
 	w := newTwoChains(t)
@@ -244,7 +252,7 @@ func TestIndexStopped(t *testing.T) {
 		}
 	}
 	if stops < 1 {
-		t.Error("it was never stopped")
+		t.Error("the indexer was never stopped")
 	}
 	fresh := w.directory(t)
 	if _, err := w.indexer(t, fresh, chain.Options{}).Once(t.Context()); err != nil {
@@ -255,7 +263,7 @@ func TestIndexStopped(t *testing.T) {
 	}
 }
 
-// Two indexers don't work on one network at once: the second says so, and none counts twice.
+// TestIndexBusy checks that a second indexer of the same network returns ErrBusy and that nothing is counted twice.
 func TestIndexBusy(t *testing.T) {
 	t.Parallel()
 	w := newTwoChains(t)
@@ -276,7 +284,7 @@ func TestIndexBusy(t *testing.T) {
 	}
 }
 
-// Run goes on: it takes up what is new, waits for a node that is away, and ends when it is told.
+// TestIndexRun checks that Run reads new blocks, waits for a node that is down, and ends with its context.
 func TestIndexRun(t *testing.T) {
 	t.Parallel()
 	w := newTwoChains(t)
@@ -308,7 +316,7 @@ func TestIndexRun(t *testing.T) {
 			continue
 		case err := <-ended:
 			if !errors.Is(err, context.Canceled) {
-				t.Errorf("told to stop: %v", err)
+				t.Errorf("Run with an ended context: %v", err)
 			}
 		}
 		break
@@ -327,9 +335,9 @@ func TestIndexerRefuses(t *testing.T) {
 		want     string
 	}{
 		{[]chain.Network{{ID: baseNetwork, RPC: []string{"https://a.test"}},
-			{ID: baseNetwork, RPC: []string{"https://b.test"}}}, "network eip155:8453 stands twice"},
+			{ID: baseNetwork, RPC: []string{"https://b.test"}}}, "network eip155:8453 is configured twice"},
 		{[]chain.Network{{ID: "stellar:pubnet", RPC: []string{"https://a.test"}}},
-			"network stellar:pubnet: settlements are read from EVM chains"},
+			"network stellar:pubnet: want an EVM chain"},
 		{[]chain.Network{{ID: "eip155:31337", RPC: []string{"https://a.test"}}},
 			"index eip155:31337: no token to measure"},
 		{[]chain.Network{{ID: baseNetwork}}, "index eip155:8453: no RPC address"},

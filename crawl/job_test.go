@@ -15,15 +15,15 @@ import (
 	"tollbook/site/postgres"
 )
 
-// TestVisitOne: however many are told that a service is due, it is visited once; not again before it is due; and one
-// whose visit was cut off is due again at once.
-func TestVisitOne(t *testing.T) {
+// TestVisitService checks that a service that is due is visited once, however many jobs it has, not again before it is
+// due, and at once again after a visit that was cut off.
+func TestVisitService(t *testing.T) {
 	t.Parallel()
 	m := open(t)
-	var asked atomic.Int32
+	var requests atomic.Int32
 	base, o := local(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
-			asked.Add(1)
+			requests.Add(1)
 		}
 		pay(w, challenge)
 	}))
@@ -40,14 +40,14 @@ func TestVisitOne(t *testing.T) {
 	}
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
-	if err := c.VisitOne(stopped, ids[0]); !errors.Is(err, context.Canceled) {
-		t.Errorf("a visit that is cut off answers %v", err)
+	if err := c.VisitService(stopped, ids[0]); !errors.Is(err, context.Canceled) {
+		t.Errorf("visit that is cut off: %v", err)
 	}
 	var g sync.WaitGroup
 	for range 3 {
 		for _, id := range ids {
 			g.Go(func() {
-				if err := c.VisitOne(t.Context(), id); err != nil {
+				if err := c.VisitService(t.Context(), id); err != nil {
 					t.Error(err)
 				}
 			})
@@ -56,14 +56,14 @@ func TestVisitOne(t *testing.T) {
 	g.Wait()
 	if got := m.strings(t, `SELECT s.slug FROM services s JOIN checks c ON c.service_id = s.id ORDER BY s.slug`); len(
 		got) != services || len(slices.Compact(got)) != services {
-		t.Errorf("checks are kept of %q, want one of each of %d services", got, services)
+		t.Errorf("checks stored of %q, want one of each of %d services", got, services)
 	}
-	if asked.Load() != services {
-		t.Errorf("%d requests were sent, want %d", asked.Load(), services)
+	if requests.Load() != services {
+		t.Errorf("%d requests were sent, want %d", requests.Load(), services)
 	}
 }
 
-// TestOneThatCannotBeStored: of visits that end together, one that can't be stored does not take the others along.
+// TestOneThatCannotBeStored checks that a visit that can't be stored does not prevent others of its batch.
 func TestOneThatCannotBeStored(t *testing.T) {
 	t.Parallel()
 	m := open(t)
@@ -74,7 +74,7 @@ func TestOneThatCannotBeStored(t *testing.T) {
 	}
 	c := crawler(t, m, Options{}, probe.Options{})
 	visit := func(s postgres.Service, at time.Time) postgres.Visit {
-		return c.sum(t.Context(), postgres.DueService{Service: s}, nil, at)
+		return c.newVisit(t.Context(), postgres.DueService{Service: s}, nil, at)
 	}
 	now := time.Now()
 	if errs, err := c.storeVisits([]postgres.Visit{visit(services[0], now)}); err != nil || errs[0] != nil {
@@ -83,7 +83,7 @@ func TestOneThatCannotBeStored(t *testing.T) {
 	if services, err = m.Services(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	spoilt, nul := visit(services[1], now), "\x00" // which no text in Postgres holds
+	spoilt, nul := visit(services[1], now), "\x00" // Postgres stores no text with NUL
 	spoilt.Check.ErrorMessage = &nul
 	errs, err := c.storeVisits([]postgres.Visit{visit(services[0], now.Add(time.Hour)), spoilt})
 	if err != nil || errs[0] != nil || errs[1] == nil {

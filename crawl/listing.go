@@ -19,8 +19,8 @@ import (
 	"tollbook/site/postgres"
 )
 
-// entry is a listing as a file says it, with the names of a submission.
-type entry struct {
+// listingEntry is one entry of a list of services. Its fields have the names of a submission's.
+type listingEntry struct {
 	URL         string   `json:"url" toml:"url"`
 	ServiceName string   `json:"service_name" toml:"service_name"`
 	Description string   `json:"description" toml:"description"`
@@ -31,10 +31,10 @@ type entry struct {
 	Source      string   `json:"source" toml:"source"`
 }
 
-// ListingError is a fault of one entry of a list.
+// ListingError is a fault in one entry of a list.
 type ListingError struct {
 	File  string
-	Line  int // where the entry begins, counted from 1; 0 when it is not known
+	Line  int // line of the entry's beginning, counted from 1; 0 for unknown
 	Fault string
 }
 
@@ -45,17 +45,17 @@ func (e *ListingError) Error() string {
 	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Fault)
 }
 
-// Limits of an entry beyond those of a submission.
+// Limits of an entry in addition to those of a submission.
 const (
-	maxCategory = 200      // bytes of its percent-encoding: it becomes part of a file's name
+	maxCategory = 200      // bytes when percent-encoded, since it becomes part of file names
 	maxList     = 64 << 20 // bytes of a list
 )
 
-// ReadListings reads a list of services: JSON (an array of objects) or, when name ends in .toml, TOML ([[service]]).
-// One wrong entry refuses the whole list; every fault found is told, each a *ListingError that names its line.
+// ReadListings reads a list of services: JSON (an array of objects) or, if name ends in .toml, TOML ([[service]]). One
+// invalid entry refuses the whole list. The error joins all faults, each a *ListingError with its line.
 func ReadListings(name string, r io.Reader, now time.Time) ([]postgres.Listing, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxList+1))
-	data = bytes.TrimPrefix(data, []byte("\ufeff")) // editors on Windows begin with a mark
+	data = bytes.TrimPrefix(data, []byte("\ufeff")) // editors on Windows write a byte order mark
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
@@ -73,17 +73,17 @@ func ReadListings(name string, r io.Reader, now time.Time) ([]postgres.Listing, 
 	var faults []error
 	listings := make([]postgres.Listing, len(rows))
 	slugs, bases := map[string]int{}, map[string]int{}
-	for i, row := range rows {
-		err := row.fault
+	for i, listingRow := range rows {
+		err := listingRow.fault
 		if err == nil {
-			listings[i], err = row.listing(now)
+			listings[i], err = listingRow.listing(now)
 		}
 		if err == nil {
-			err = errors.Join(unique(slugs, "slug", listings[i].Slug, row.line),
-				unique(bases, "url", listings[i].BaseURL, row.line))
+			err = errors.Join(checkUnique(slugs, "slug", listings[i].Slug, listingRow.line),
+				checkUnique(bases, "url", listings[i].BaseURL, listingRow.line))
 		}
 		if err != nil {
-			faults = append(faults, &ListingError{name, row.line, strings.ReplaceAll(err.Error(), "\n", "; ")})
+			faults = append(faults, &ListingError{name, listingRow.line, strings.ReplaceAll(err.Error(), "\n", "; ")})
 		}
 	}
 	if len(faults) > 0 {
@@ -92,23 +92,23 @@ func ReadListings(name string, r io.Reader, now time.Time) ([]postgres.Listing, 
 	return listings, nil
 }
 
-func unique(seen map[string]int, what, value string, line int) error {
+func checkUnique(seen map[string]int, what, value string, line int) error {
 	if first, twice := seen[value]; twice {
-		return fmt.Errorf("%s %s stands at line %d too", what, value, first)
+		return fmt.Errorf("%s %s is already at line %d", what, value, first)
 	}
 	seen[value] = line
 	return nil
 }
 
-// row is an entry with the line it begins at, or what keeps it from being one.
-type row struct {
-	entry
+// listingRow is an entry with its first line, or with the fault that makes it unreadable.
+type listingRow struct {
+	listingEntry
 	line  int
 	fault error
 }
 
-// readJSON walks the array itself, so that each entry's line is known.
-func readJSON(name string, data []byte) ([]row, error) {
+// readJSON decodes the array entry by entry, so that the line of each is known.
+func readJSON(name string, data []byte) ([]listingRow, error) {
 	lineAt := func(offset int64) int { return 1 + bytes.Count(data[:offset], []byte("\n")) }
 	if err := json.Unmarshal(data, new(json.RawMessage)); err != nil {
 		syntax := &json.SyntaxError{}
@@ -119,7 +119,7 @@ func readJSON(name string, data []byte) ([]row, error) {
 			return nil, &ListingError{name, lineAt(int64(len(bytes.TrimRight(data, " \t\r\n")))),
 				"the list ends too early"}
 		}
-		// Offset is behind the wrong character
+		// Offset is that of the character after the wrong one.
 		return nil, &ListingError{name, lineAt(syntax.Offset - 1), syntax.Error()}
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -127,15 +127,16 @@ func readJSON(name string, data []byte) ([]row, error) {
 	if open, err := d.Token(); err != nil || open != json.Delim('[') {
 		return nil, &ListingError{name, lineAt(d.InputOffset()), "want a list of objects: [ {…}, … ]"}
 	}
-	var rows []row
+	var rows []listingRow
 	for d.More() {
 		at := d.InputOffset()
 		at += int64(len(data[at:]) - len(bytes.TrimLeft(data[at:], " \t\r\n,")))
-		r := row{line: lineAt(at)}
-		if err := d.Decode(&r.entry); err != nil { // the syntax is right, so the decoder goes on behind the entry
+		r := listingRow{line: lineAt(at)}
+		// the syntax is valid, so the decoder goes on with the next entry
+		if err := d.Decode(&r.listingEntry); err != nil {
 			r.fault = errors.New(strings.TrimPrefix(err.Error(), "json: "))
 			if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
-				r.fault = wrongKind(wrong.Field, wrong.Value)
+				r.fault = typeError(wrong.Field, wrong.Value)
 			}
 		}
 		rows = append(rows, r)
@@ -143,20 +144,20 @@ func readJSON(name string, data []byte) ([]row, error) {
 	return rows, nil
 }
 
-// wrongKind says what a field wants, "" for the entry itself, and what it got instead.
-func wrongKind(field, got string) error {
+// typeError returns an error that says which type a field wants ("" is the entry itself) and which one it got.
+func typeError(field, got string) error {
 	switch field {
 	case "":
 		return fmt.Errorf("want an object, got %s", got)
 	case "endpoints":
-		return fmt.Errorf("endpoints: want a list of texts, got %s", got)
+		return fmt.Errorf("endpoints: want a list of strings, got %s", got)
 	}
-	return fmt.Errorf("%s: want text, got %s", field, got)
+	return fmt.Errorf("%s: want a string, got %s", field, got)
 }
 
-func readTOML(name string, data []byte) ([]row, error) {
+func readTOML(name string, data []byte) ([]listingRow, error) {
 	var list struct {
-		Service []entry `toml:"service"`
+		Service []listingEntry `toml:"service"`
 	}
 	err := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields().Decode(&list)
 	var unknown *toml.StrictMissingError
@@ -174,24 +175,24 @@ func readTOML(name string, data []byte) ([]row, error) {
 		fault := strings.TrimPrefix(wrong.Error(), "toml: ")
 		if kind, _, mismatch := strings.Cut(fault, " into "); mismatch && len(wrong.Key()) > 0 {
 			field := strings.TrimPrefix(strings.Join(wrong.Key()[1:], "."), ".")
-			fault = wrongKind(field, strings.TrimPrefix(kind, "cannot decode TOML ")).Error()
+			fault = typeError(field, strings.TrimPrefix(kind, "cannot decode TOML ")).Error()
 		}
 		return nil, &ListingError{name, line, fault}
 	case err != nil:
 		return nil, &ListingError{name, 0, err.Error()}
 	}
-	rows := make([]row, len(list.Service))
+	rows := make([]listingRow, len(list.Service))
 	lines := tableLines(data)
 	for i, e := range list.Service {
-		rows[i].entry = e
-		if len(lines) == len(rows) { // else they are written as an inline array
+		rows[i].listingEntry = e
+		if len(lines) == len(rows) { // false if the services are an inline array
 			rows[i].line = lines[i]
 		}
 	}
 	return rows, nil
 }
 
-// tableLines are the lines of [[service]].
+// tableLines returns the lines that contain [[service]].
 func tableLines(data []byte) (lines []int) {
 	n := 0
 	for line := range bytes.Lines(data) {
@@ -203,8 +204,8 @@ func tableLines(data []byte) (lines []int) {
 	return lines
 }
 
-// listing checks an entry's syntax and makes a listing of it. Addresses are the guard's business, at dial time.
-func (e entry) listing(now time.Time) (postgres.Listing, error) {
+// listing checks the syntax of an entry and converts it to a listing. The guard checks addresses when they are dialled.
+func (e listingEntry) listing(now time.Time) (postgres.Listing, error) {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
 	base, err := site.BaseURL(e.URL)
@@ -224,7 +225,8 @@ func (e entry) listing(now time.Time) (postgres.Listing, error) {
 	text("description", e.Description, site.MaxDescription)
 	text("category", e.Category, site.MaxName)
 	if n := len(url.PathEscape(e.Category)); n > maxCategory && utf8.RuneCountInString(e.Category) <= site.MaxName {
-		fault("category takes %d bytes percent-encoded, may take %d: it becomes part of file names", n, maxCategory)
+		fault("category has %d bytes percent-encoded, at most %d are allowed: it becomes part of file names", n,
+			maxCategory)
 	}
 	if e.Slug == "" {
 		l.Slug = site.Slug(e.ServiceName)
@@ -232,9 +234,9 @@ func (e entry) listing(now time.Time) (postgres.Listing, error) {
 	switch {
 	case site.ValidSlug(l.Slug):
 	case e.Slug != "":
-		fault("slug %q may have 1 to 80 of a-z, 0-9 and inner hyphens", l.Slug)
+		fault("slug %q must be 1 to 80 of a-z, 0-9 and inner hyphens", l.Slug)
 	case strings.TrimSpace(e.ServiceName) != "":
-		fault("slug is missing, and service_name has no letter to make one of")
+		fault("slug is missing, and service_name has no letter to derive one from; add a slug")
 	}
 	if e.Source != "" {
 		if l.Source = e.Source; !strings.HasPrefix(e.Source, "imported:") || len(e.Source) > site.MaxName ||

@@ -21,7 +21,8 @@ const listJSON = `[
     "category": "Finance",
     "endpoints": ["/quote", "POST /search?deep=1"]
   },
-  {"service_name": "Bolt", "description": "d", "url": "http://127.0.0.1:4021", "category": "AI", "endpoints": ["GET /x"], "slug": "b", "source": "imported:peer"}
+  {"service_name": "Bolt", "description": "d", "url": "http://127.0.0.1:4021", "category": "AI",
+   "endpoints": ["GET /x"], "slug": "b", "source": "imported:peer"}
 ]
 `
 
@@ -49,8 +50,8 @@ func TestReadListings(t *testing.T) {
 	want := []postgres.Listing{
 		{
 			Slug: "acme-quotes", Name: "Acme Quotes", Description: "Share prices, a call at a time.",
-			BaseURL:    "https://api.acme.example/v1",
-			WebsiteURL: new("https://acme.example"), Category: "Finance", Source: "imported:file", CreatedAt: noon,
+			BaseURL: "https://api.acme.example/v1", WebsiteURL: new("https://acme.example"), Category: "Finance",
+			Source: "imported:file", CreatedAt: noon,
 			Endpoints: []postgres.ListedEndpoint{{Path: "/quote"}, {Method: "POST", Path: "/search?deep=1"}},
 		},
 		{
@@ -77,7 +78,7 @@ func TestReadListings(t *testing.T) {
 	}
 }
 
-// good is a right entry, in JSON, with one field set to other JSON; "" leaves the field out.
+// good returns a valid entry in JSON with one field replaced; value "" omits the field.
 func good(field, value string) string {
 	fields := []string{"service_name", `"Acme"`, "description", `"d"`, "url", `"https://acme.example"`, "category",
 		`"AI"`, "endpoints", `["/x"]`}
@@ -96,7 +97,7 @@ func good(field, value string) string {
 	return "{" + strings.Join(out, ", ") + "}"
 }
 
-// TestFaultsOfAnEntry puts each fault into the second entry of a list, which begins in line 3.
+// TestFaultsOfAnEntry puts each fault into the second entry of a list, which begins at line 3.
 func TestFaultsOfAnEntry(t *testing.T) {
 	t.Parallel()
 	long := func(n int) string { return `"` + strings.Repeat("ü", n) + `"` }
@@ -106,14 +107,15 @@ func TestFaultsOfAnEntry(t *testing.T) {
 		{"service_name", long(101), "service_name has 101 characters, may have 100"},
 		{"service_name", `"a\u0000b"`, "service_name holds control characters"},
 		{"service_name", `"a\nb"`, "service_name holds control characters"},
-		{"service_name", `"…"`, "slug is missing, and service_name has no letter to make one of"},
+		{"service_name", `"…"`, "slug is missing, and service_name has no letter to derive one from; add a slug"},
 		{"description", `""`, "description is missing"},
 		{"description", long(2001), "description has 2001 characters, may have 2000"},
 		{"description", `"\u0007"`, "description holds control characters"},
 		{"category", "", "category is missing"},
 		{"category", long(101), "category has 101 characters, may have 100"},
-		{"category", long(40), "category takes 240 bytes percent-encoded, may take 200: it becomes part of file names"},
-		{"url", `"https://FIRST.example:443/"`, "url https://first.example stands at line 2 too"},
+		{"category", long(40),
+			"category has 240 bytes percent-encoded, at most 200 are allowed: it becomes part of file names"},
+		{"url", `"https://FIRST.example:443/"`, "url https://first.example is already at line 2"},
 		{"url", "", "url is missing"},
 		{"url", `"acme.example"`, `url "acme.example" must begin with https:// or http:// and a host`},
 		{"url", `"ftp://acme.example"`, `url "ftp://acme.example" must begin with https:// or http:// and a host`},
@@ -151,15 +153,15 @@ func TestFaultsOfAnEntry(t *testing.T) {
 			`endpoints "/` + strings.Repeat("x", 59) +
 				`": a path may have 500 characters, no blanks and no control characters`},
 		{"endpoints", `["/x", "/y", "/x"]`, `endpoints "/x" stands twice`},
-		{"slug", `"Acme"`, `slug "Acme" may have 1 to 80 of a-z, 0-9 and inner hyphens`},
+		{"slug", `"Acme"`, `slug "Acme" must be 1 to 80 of a-z, 0-9 and inner hyphens`},
 		{"slug", `"` + strings.Repeat("a", 81) + `"`,
-			`slug "` + strings.Repeat("a", 81) + `" may have 1 to 80 of a-z, 0-9 and inner hyphens`},
+			`slug "` + strings.Repeat("a", 81) + `" must be 1 to 80 of a-z, 0-9 and inner hyphens`},
 		{"source", `"submitted"`, `source "submitted" must begin with imported:`},
 		{"source", `"imported:a\nb"`, `source "imported:a\nb" must begin with imported:`},
 		{"x", "1", `unknown field "x"`},
-		{"service_name", "7", "service_name: want text, got number"},
-		{"endpoints", `"/x"`, "endpoints: want a list of texts, got string"},
-		{"endpoints", `[7]`, "endpoints: want a list of texts, got number"},
+		{"service_name", "7", "service_name: want a string, got number"},
+		{"endpoints", `"/x"`, "endpoints: want a list of strings, got string"},
+		{"endpoints", `[7]`, "endpoints: want a list of strings, got number"},
 	} {
 		list := "[\n" + `{"service_name": "First", "description": "d", "url": "https://first.example", "category": ` +
 			`"AI", "endpoints": ["/x"]},` + "\n" + good(test.field, test.value) + "\n]\n"
@@ -170,7 +172,7 @@ func TestFaultsOfAnEntry(t *testing.T) {
 	}
 }
 
-// faults are the lines of an error, each of which must be a *ListingError.
+// faults returns the messages of the *ListingErrors that err joins.
 func faults(err error) []string {
 	if err == nil {
 		return nil
@@ -191,8 +193,8 @@ func faults(err error) []string {
 	return out
 }
 
-// TestEveryFaultIsTold: whoever mends a list wants to know all of it at once.
-func TestEveryFaultIsTold(t *testing.T) {
+// TestEveryFaultIsReported checks that one error lists all faults, so that a list can be repaired in one pass.
+func TestEveryFaultIsReported(t *testing.T) {
 	t.Parallel()
 	first := good("url", `"HTTPS://Acme.example/"`)
 	list := strings.Join([]string{"[", first + ",", good("slug", `"acme-2"`) + ",", "",
@@ -201,10 +203,10 @@ func TestEveryFaultIsTold(t *testing.T) {
 		`"url": "z", "category": "AI", "endpoints": []}`, "]"}, "\n")
 	_, err := ReadListings("list.json", strings.NewReader(list), noon)
 	want := []string{
-		"list.json:3: url https://acme.example stands at line 2 too",
-		"list.json:5: slug acme stands at line 2 too",
+		"list.json:3: url https://acme.example is already at line 2",
+		"list.json:5: slug acme is already at line 2",
 		"list.json:6: category is missing",
-		"list.json:7: service_name: want text, got number",
+		"list.json:7: service_name: want a string, got number",
 		`list.json:8: unknown field "service_nam"`,
 		`list.json:9: url "z" must begin with https:// or http:// and a host; description is missing; endpoints are ` +
 			`0, may be 1 to 25`,
@@ -232,7 +234,7 @@ func TestFaultsOfAFile(t *testing.T) {
 		{"a.json", "\ufeff[", "a.json:1: the list ends too early"},
 		{"a.json", "[1]", "a.json:1: want an object, got number"},
 		{"a.json", "[" + strings.Repeat("[", 20_000), "a.json:1: invalid character '[' exceeded max depth"},
-		{"a.toml", "[[service]]\nurl = 1\n", "a.toml:2: url: want text, got integer"},
+		{"a.toml", "[[service]]\nurl = 1\n", "a.toml:2: url: want a string, got integer"},
 		{"a.toml", "[[service]]\nurl = \"x\n", "a.toml:2: basic strings cannot have new lines"},
 		{"a.toml", "[[service]]\n\nprice = 1\n[[service]]\nmethod = 1\n",
 			"a.toml:3: unknown field service.price\na.toml:5: unknown field service.method"},
@@ -251,7 +253,7 @@ func TestFaultsOfAFile(t *testing.T) {
 	}
 }
 
-// endless is a list that never ends, of blanks.
+// endless is a list of blanks that never ends.
 type endless struct{ read int64 }
 
 func (e *endless) Read(p []byte) (int, error) {
@@ -270,12 +272,12 @@ func TestListsAreBounded(t *testing.T) {
 		t.Errorf("faults (-want +got):\n%s", diff)
 	}
 	if r.read > 2*maxList {
-		t.Errorf("%d bytes were read of a list that may have %d", r.read, maxList)
+		t.Errorf("%d bytes read of a list limited to %d", r.read, maxList)
 	}
 	broken := errors.New("disk is gone")
 	if _, err := ReadListings("list.json", io.MultiReader(strings.NewReader("["), failing{broken}),
 		noon); !errors.Is(err, broken) {
-		t.Errorf("a list that cannot be read: %v, want %v", err, broken)
+		t.Errorf("list that can't be read: %v, want %v", err, broken)
 	}
 }
 

@@ -27,7 +27,7 @@ var template = postgrestest.New(func(ctx context.Context, dsn string) error {
 	return nil
 })
 
-// memory is a test's own database, with a connection beside it to look at what is kept.
+// memory is a test's own database with a second connection that reads and changes rows directly.
 type memory struct {
 	*postgres.DB
 	conn *pgx.Conn
@@ -49,7 +49,7 @@ func open(t *testing.T) *memory {
 	return &memory{db, conn}
 }
 
-// list lists services, and says of what went wrong.
+// list adds listings and fails the test on an error.
 func (m *memory) list(t *testing.T, listings ...postgres.Listing) {
 	t.Helper()
 	if err := m.AddListings(t.Context(), listings); err != nil {
@@ -57,7 +57,7 @@ func (m *memory) list(t *testing.T, listings ...postgres.Listing) {
 	}
 }
 
-// strings reads one column of texts.
+// strings returns a column of text.
 func (m *memory) strings(t *testing.T, sql string, args ...any) []string {
 	t.Helper()
 	rows, err := m.conn.Query(t.Context(), sql, args...)
@@ -71,27 +71,27 @@ func (m *memory) strings(t *testing.T, sql string, args ...any) []string {
 	return got
 }
 
-// facts reads what a build would.
+// facts returns the facts that a build at now reads, by slug.
 func (m *memory) facts(t *testing.T, now time.Time) map[string]postgres.ServiceFacts {
 	t.Helper()
-	found := map[string]postgres.ServiceFacts{}
+	services := map[string]postgres.ServiceFacts{}
 	err := m.Read(t.Context(), func(r *postgres.Reader) error {
-		f, err := r.Facts(t.Context(), now, -time.Millisecond) // what is of now has entered the logs
+		f, err := r.Facts(t.Context(), now, -time.Millisecond) // checks at now have entered the logs
 		if err != nil {
 			return err
 		}
 		for _, s := range f.Services {
-			found[s.Slug] = s
+			services[s.Slug] = s
 		}
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return found
+	return services
 }
 
-// clock stands still until it is told.
+// clock returns the time that was set last.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -109,7 +109,7 @@ func (c *clock) set(t time.Time) {
 	c.now = t
 }
 
-// crawler asks without pause.
+// crawler returns a crawler without gaps between requests.
 func crawler(t *testing.T, m *memory, o Options, p probe.Options) *Crawler {
 	t.Helper()
 	o.HostGap, o.Hourly = time.Microsecond, -1
@@ -127,11 +127,11 @@ func round(t *testing.T, c *Crawler) Report {
 	return report
 }
 
-// challenge asks 0.01 USDC on Base.
+// challenge asks for 0.01 USDC on Base.
 const challenge = `{"x402Version":1,"error":"pay","accepts":[{"scheme":"exact","network":"base",` +
-	`"maxAmountRequired":"10000",` +
-	`"asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C",` +
-	`"maxTimeoutSeconds":60,"resource":"http://x","description":"d","mimeType":"application/json"}]}`
+	`"maxAmountRequired":"10000","asset":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",` +
+	`"payTo":"0x209693Bc6afc0C5328bA36FaF03C514EF312287C","maxTimeoutSeconds":60,"resource":"http://x",` +
+	`"description":"d","mimeType":"application/json"}]}`
 
 func pay(w http.ResponseWriter, body string) {
 	w.Header().Set("Content-Type", "application/json")
@@ -139,7 +139,7 @@ func pay(w http.ResponseWriter, body string) {
 	io.WriteString(w, body)
 }
 
-// local starts a server and gives probe options that let the crawler through to it alone.
+// local starts a server. It returns probe options that let the crawler connect to this server alone.
 func local(t *testing.T, h http.Handler) (base string, o probe.Options) {
 	t.Helper()
 	s := httptest.NewServer(h)

@@ -10,7 +10,7 @@ import (
 	"tollbook/templates"
 )
 
-// TestMethodologyHasEveryNumber: the thresholds that facts are gathered by are those on the public page.
+// TestMethodologyHasEveryNumber checks that the methodology page has the thresholds of the code.
 func TestMethodologyHasEveryNumber(t *testing.T) {
 	t.Parallel()
 	text, err := templates.FS.ReadFile("pages/methodology.md")
@@ -20,8 +20,8 @@ func TestMethodologyHasEveryNumber(t *testing.T) {
 	for _, n := range []struct{ name, value string }{
 		{"Endpoints asked in a visit, at most", fmt.Sprint(maxEndpoints)},
 		{"Endpoints tracked of a service, at most", fmt.Sprint(facts.MaxEndpoints)},
-		{"A slow visit is degraded above", fmt.Sprintf("%d ms", slow)},
-		{"Least time between two change records of a type", fmt.Sprintf("%d hour", changeRate/time.Hour)},
+		{"A slow visit is degraded above", fmt.Sprintf("%d ms", slowMS)},
+		{"Least time between two change records of a type", fmt.Sprintf("%d hour", changeGap/time.Hour)},
 		{"HEAD is asked at most every", fmt.Sprintf("%d hours", headEvery/time.Hour)},
 	} {
 		if row := "\n| " + n.name + " | " + n.value + " |\n"; !strings.Contains(string(text), row) {

@@ -9,16 +9,16 @@ import (
 	"tollbook/site/postgres"
 )
 
-// Of endpoints that are not asked because robots.txt says so to us by name.
+// The class and reason of endpoints that are not probed because robots.txt excludes Tollbook by name.
 const (
-	classRobots    = "robots"
-	askedOffReason = "its robots.txt asks Tollbook by name to stay away"
+	classRobots  = "robots"
+	robotsReason = "robots.txt excludes Tollbook by name"
 )
 
-// askedOff tells which paths of a service a rule for us, by name, in its robots.txt keeps us from. An endpoint that is
-// listed may be asked although everybody is disallowed: it is an interface that its operator advertises. What
-// robots.txt says is what was last read; visits do not ask for it.
-func (c *Crawler) askedOff(ctx context.Context, s postgres.DueService) func(path string) bool {
+// readOptOut returns a function that reports whether a rule for Tollbook by name in a service's robots.txt excludes a
+// path. Rules for all robots do not count: a listed endpoint is an interface that its operator advertises. It uses the
+// robots.txt that was last stored; visits do not request it.
+func (c *Crawler) readOptOut(ctx context.Context, s postgres.DueService) func(path string) bool {
 	none := func(string) bool { return false }
 	if !s.Robots {
 		return none
@@ -27,17 +27,18 @@ func (c *Crawler) askedOff(ctx context.Context, s postgres.DueService) func(path
 	if err != nil {
 		return none
 	}
-	kept, err := c.db.Robots(ctx, u.Scheme+"://"+u.Host)
+	stored, err := c.db.Robots(ctx, u.Scheme+"://"+u.Host)
 	if err != nil {
 		if ctx.Err() == nil {
-			c.o.Logger.WarnContext(ctx, "visiting without what robots.txt says", "service", s.Slug, "error", err)
+			c.o.Logger.WarnContext(ctx, "read stored robots.txt; visiting without its rules", "service", s.Slug,
+				"error", err)
 		}
 		return none
 	}
-	if kept == nil || kept.State != facts.RobotsDocument {
+	if stored == nil || stored.State != facts.RobotsDocument {
 		return none
 	}
-	rules := facts.ReadRobots(kept.Body, facts.Token)
+	rules := facts.ReadRobots(stored.Body, facts.Token)
 	if !rules.Own {
 		return none
 	}

@@ -8,13 +8,13 @@ import (
 	"tollbook/site/postgres"
 )
 
-// Rechecked counts what a look for the owners' tokens found.
-type Rechecked struct{ Shown, Missing int }
+// OwnerReport counts the results of looking for owners' tokens again.
+type OwnerReport struct{ Shown, Missing int }
 
-// RecheckOwners looks again for the token of every service that was ever given one, at the pace of visits. Where it is
-// still shown the proof is renewed, in the name of actor; where not, the last one stays until its time is over.
-func (c *Crawler) RecheckOwners(ctx context.Context, actor string) (Rechecked, error) {
-	var r Rechecked
+// RecheckOwners looks for the ownership token of every service that has one, at the pace of visits. Where a site shows
+// its token, the proof is renewed in the name of actor; elsewhere the last proof stays valid until it expires.
+func (c *Crawler) RecheckOwners(ctx context.Context, actor string) (OwnerReport, error) {
+	var r OwnerReport
 	slugs, err := c.db.Claimed(ctx)
 	if err != nil {
 		return r, err
@@ -33,14 +33,14 @@ func (c *Crawler) RecheckOwners(ctx context.Context, actor string) (Rechecked, e
 	return r, nil
 }
 
-// recheckOwner looks for one service's token; a service that was erased meanwhile shows none.
+// recheckOwner reports whether a service's site shows its token. It returns false for a service that has been erased.
 func (c *Crawler) recheckOwner(ctx context.Context, slug, actor string) (bool, error) {
 	limited, cancel := context.WithTimeout(ctx, ownerLimit)
 	defer cancel()
 	token, base, err := c.db.OwnershipToken(ctx, slug)
 	if err == nil {
-		if unseen := c.fetcher.ShowsToken(limited, base, token); unseen != nil {
-			c.o.Logger.InfoContext(ctx, "owner", "service", slug, "shown", false, "reason", unseen.Error())
+		if missing := c.fetcher.ShowsToken(limited, base, token); missing != nil {
+			c.o.Logger.InfoContext(ctx, "owner", "service", slug, "shown", false, "reason", missing.Error())
 			return false, ctx.Err()
 		}
 		c.o.Logger.InfoContext(ctx, "owner", "service", slug, "shown", true)
@@ -52,5 +52,5 @@ func (c *Crawler) recheckOwner(ctx context.Context, slug, actor string) (bool, e
 	return err == nil, err
 }
 
-// ownerLimit bounds the look at one service, its turn included.
+// ownerLimit bounds the look at one site, including the wait for its host.
 const ownerLimit = time.Minute

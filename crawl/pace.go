@@ -10,31 +10,31 @@ import (
 	"tollbook/site/postgres"
 )
 
-// pace keeps requests to a host a gap apart and their number in any hour within an allowance. Half of the allowance may
-// be used at once, as visits of many endpoints do; the other half is regained evenly (the generic cell rate algorithm),
-// so that no hour contains more than the whole.
+// pace keeps a gap between requests to a host and limits their number in any hour. Half of the hourly allowance may be
+// used at once, as visits of services with many endpoints do. The other half is regained evenly (the generic cell rate
+// algorithm), so that no hour contains more requests than the allowance.
 //
-// The rule is applied to rows in Postgres, since several processes visit, on one machine or many. A process holds a
-// host while it asks it, and the gap begins when that ends. Within a process goroutines queue for the host first, so
-// that at most one of them looks at a host's row.
+// The rule applies to rows in Postgres, because several processes crawl, on one machine or on many. A process takes a
+// host while it sends requests to it, and the gap begins when the process leaves the host. Within a process, goroutines
+// queue for the host first, so that at most one of them reads the host's row.
 type pace struct {
 	rows   hostRows
 	holder uuid.UUID
 	hold   time.Duration
-	take   coalescer[string, time.Duration] // hosts that workers want at the same time are taken in one statement
+	take   coalescer[string, time.Duration] // takes hosts that several workers want in one statement
 	leave  coalescer[string, struct{}]
 
 	gap    time.Duration
-	regain time.Duration // one request of the allowance comes back after this long; 0 for no allowance
-	burst  time.Duration // what the unused allowance may be ahead by
+	regain time.Duration // after this long one request is allowed again; 0 for no limit
+	burst  time.Duration // most unused allowance, as time
 
 	mu    sync.Mutex
-	inUse map[string]*turn
+	inUse map[string]*hostQueue
 }
 
-// turn is held by the goroutine that asks a host; waiting counts those that hold or want it.
-type turn struct {
-	held    chan struct{} // contains a token while a goroutine has the turn
+// hostQueue lets one goroutine at a time use a host. waiting counts the goroutines that use it or wait for it.
+type hostQueue struct {
+	held    chan struct{} // contains a token while a goroutine uses the host
 	waiting int
 }
 
@@ -42,21 +42,20 @@ type turn struct {
 type hostRows interface {
 	TakeHost(ctx context.Context, host string, holder uuid.UUID, r postgres.HostRules) (wait time.Duration, err error)
 	PaceHost(ctx context.Context, host string, holder uuid.UUID, gap time.Duration) error
-	TakeHosts(ctx context.Context, hosts []string, holder uuid.UUID, r postgres.HostRules) (waits []time.Duration,
-		err error)
+	TakeHosts(ctx context.Context, hosts []string, holder uuid.UUID, r postgres.HostRules) ([]time.Duration, error)
 	LeaveHosts(ctx context.Context, hosts []string, holder uuid.UUID, gap time.Duration) error
 }
 
 var _ hostRows = (*postgres.DB)(nil)
 
-// holdLimit is how long a host stays held at most by a process that died: longer than any request, each of which renews
-// the hold.
+// holdLimit is the longest time that a process that died keeps a host. It is longer than any request, and each request
+// renews it.
 const holdLimit = 45 * time.Second
 
-// newPace returns the pace of one process. There is no allowance when perHour is not positive. No request takes longer
-// than longest.
+// newPace returns the pace of one process. perHour <= 0 means no hourly limit. longest is an upper bound of the time
+// that a request takes.
 func newPace(rows hostRows, gap time.Duration, perHour int, longest time.Duration) *pace {
-	p := &pace{rows: rows, holder: uuid.New(), hold: min(longest, holdLimit), gap: gap, inUse: map[string]*turn{}}
+	p := &pace{rows: rows, holder: uuid.New(), hold: min(longest, holdLimit), gap: gap, inUse: map[string]*hostQueue{}}
 	if perHour > 0 {
 		p.regain = 2 * time.Hour / time.Duration(perHour)
 		p.burst = time.Hour - p.regain
@@ -66,7 +65,8 @@ func newPace(rows hostRows, gap time.Duration, perHour int, longest time.Duratio
 		defer cancel()
 		return rows.TakeHosts(ctx, hosts, p.holder, p.rules(p.hold))
 	}
-	// A host that is not left stays held for a while; a process that is told to stop still leaves it.
+	// A host that this statement does not release stays taken until its hold ends. The context is a new one, so that a
+	// process that is stopping still releases its hosts.
 	p.leave.run = func(hosts []string) ([]struct{}, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), leaveLimit)
 		defer cancel()
@@ -79,12 +79,13 @@ func (p *pace) rules(hold time.Duration) postgres.HostRules {
 	return postgres.HostRules{Gap: p.gap, Regain: p.regain, Burst: p.burst, Hold: hold}
 }
 
-// enter waits until nobody asks the host and its gap is over. The host is held until leave is called.
+// enter waits until no other request to the host runs and the gap is over. The caller keeps the host until it calls
+// leave.
 func (p *pace) enter(ctx context.Context, host string) (leave func(), err error) {
 	p.mu.Lock()
 	t := p.inUse[host]
 	if t == nil {
-		t = &turn{held: make(chan struct{}, 1)}
+		t = &hostQueue{held: make(chan struct{}, 1)}
 		p.inUse[host] = t
 	}
 	t.waiting++
@@ -102,24 +103,24 @@ func (p *pace) enter(ctx context.Context, host string) (leave func(), err error)
 		forget()
 		return nil, ctx.Err()
 	}
-	next := func() { <-t.held; forget() }
+	release := func() { <-t.held; forget() }
 	if err := p.takeHost(ctx, host, p.hold); err != nil {
-		next()
+		release()
 		return nil, err
 	}
 	return func() {
 		_, _ = p.leave.call(host)
-		next()
+		release()
 	}, nil
 }
 
-// leaveLimit bounds how long the statement that takes or leaves hosts may take.
+// leaveLimit bounds the statement that takes or releases hosts.
 const leaveLimit = 5 * time.Second
 
-// rowLook is the longest pause before a host's row is looked at again: the database's clock may be set meanwhile.
-const rowLook = 5 * time.Second
+// rowPoll is the longest pause before a host's row is read again, since the database's clock may be set meanwhile.
+const rowPoll = 5 * time.Second
 
-// takeHost waits until the host may be asked, and takes it.
+// takeHost waits until the host is free, and takes it.
 func (p *pace) takeHost(ctx context.Context, host string, hold time.Duration) error {
 	for ctx.Err() == nil {
 		began := time.Now()
@@ -134,18 +135,18 @@ func (p *pace) takeHost(ctx context.Context, host string, hold time.Duration) er
 			return err
 		}
 		if wait == 0 {
-			continue // this process was stopped meanwhile, and somebody else may have the host by now
+			continue // this process was suspended, and another may have the host by now
 		}
-		if err := sleep(ctx, min(wait, rowLook)); err != nil {
+		if err := sleep(ctx, min(wait, rowPoll)); err != nil {
 			return err
 		}
 	}
 	return ctx.Err()
 }
 
-// next waits until the host may be asked again, within a turn that an earlier request began. A redirect may lead to a
-// host that is not held: that one is asked when its gap is over, without holding it.
-func (p *pace) next(ctx context.Context, host string) error {
+// waitAgain waits until another request to the host is allowed, for a caller that entered the host already. A redirect
+// may lead to a host that the caller has not entered: then next waits for that host's gap without taking the host.
+func (p *pace) waitAgain(ctx context.Context, host string) error {
 	p.mu.Lock()
 	t := p.inUse[host]
 	ours := t != nil && len(t.held) > 0
@@ -159,7 +160,7 @@ func (p *pace) next(ctx context.Context, host string) error {
 	return p.takeHost(ctx, host, p.hold)
 }
 
-// sleep waits, or answers why ctx ended before.
+// sleep waits for d. It returns ctx.Err() if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) error {
 	wait := time.NewTimer(d)
 	defer wait.Stop()

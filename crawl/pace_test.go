@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// TestOneAtATime: of many who ask for a host, one has it.
+// TestOneAtATime checks that one of many goroutines uses a host at a time.
 func TestOneAtATime(t *testing.T) {
 	t.Parallel()
 	p := newPace(open(t).DB, 0, 0, time.Minute)
@@ -34,14 +34,15 @@ func TestOneAtATime(t *testing.T) {
 	}
 	all.Wait()
 	if most.Load() != 1 {
-		t.Errorf("%d had the host at once", most.Load())
+		t.Errorf("%d goroutines used the host at once", most.Load())
 	}
 	if len(p.inUse) != 0 {
-		t.Errorf("%d hosts are held when nobody asks", len(p.inUse))
+		t.Errorf("%d queues left without goroutines", len(p.inUse))
 	}
 }
 
-// TestGivingUpLeavesNothing: whoever gives up, while somebody has the host or while its slot is far, blocks nobody.
+// TestGivingUpLeavesNothing checks that a goroutine that gives up, while another uses the host or while the gap lasts,
+// blocks nobody.
 func TestGivingUpLeavesNothing(t *testing.T) {
 	t.Parallel()
 	p := newPace(open(t).DB, time.Hour, 0, time.Minute)
@@ -51,20 +52,20 @@ func TestGivingUpLeavesNothing(t *testing.T) {
 	}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := p.enter(over, "a"); !errors.Is(err, context.Canceled) { // held
-		t.Errorf("entering a host that is held, with an ended context: %v", err)
+	if _, err := p.enter(over, "a"); !errors.Is(err, context.Canceled) { // in use
+		t.Errorf("enter a host in use with an ended context: %v", err)
 	}
 	leave()
-	if _, err := p.enter(over, "a"); !errors.Is(err, context.Canceled) { // not held; its slot is an hour away
-		t.Errorf("entering a host whose slot is far, with an ended context: %v", err)
+	if _, err := p.enter(over, "a"); !errors.Is(err, context.Canceled) { // not in use; its gap lasts an hour
+		t.Errorf("enter a host during its gap with an ended context: %v", err)
 	}
 	if len(p.inUse) != 0 {
-		t.Errorf("%d hosts are held when nobody asks", len(p.inUse))
+		t.Errorf("%d queues left without goroutines", len(p.inUse))
 	}
 }
 
-// TestNoHourContainsMore: however requests come, no hour contains more than the allowance and no two are closer than
-// the gap. Time passes by moving the host's row back.
+// TestNoHourContainsMore checks that no hour contains more requests than the allowance, and no two requests are closer
+// than the gap, for random times of requests. Time passes by moving the host's row back.
 func TestNoHourContainsMore(t *testing.T) {
 	t.Parallel()
 	m := open(t)
@@ -113,20 +114,20 @@ func TestNoHourContainsMore(t *testing.T) {
 	}
 }
 
-// TestSharedPace: processes that share rows ask a host one at a time, each a gap after the last one was done, also for
-// the further requests of one turn; other hosts are not held up.
+// TestSharedPace checks that processes that share rows use a host one at a time, with a gap after each request, also
+// within one use of a host. Other hosts are not delayed.
 func TestSharedPace(t *testing.T) {
 	t.Parallel()
 	m := open(t)
 	const gap = 20 * time.Millisecond
-	type turn struct{ from, to time.Time }
+	type use struct{ from, to time.Time }
 	var mu sync.Mutex
-	turns := map[string][]turn{}
-	ask := func(host string) {
+	uses := map[string][]use{}
+	record := func(host string) {
 		from := time.Now()
 		mu.Lock()
 		defer mu.Unlock()
-		turns[host] = append(turns[host], turn{from, time.Now()})
+		uses[host] = append(uses[host], use{from, time.Now()})
 	}
 	var g sync.WaitGroup
 	for range 3 {
@@ -139,11 +140,11 @@ func TestSharedPace(t *testing.T) {
 						t.Error(err)
 						return
 					}
-					ask(host)
-					if err := p.next(t.Context(), host); err != nil {
+					record(host)
+					if err := p.waitAgain(t.Context(), host); err != nil {
 						t.Error(err)
 					}
-					ask(host)
+					record(host)
 					leave()
 				}
 			})
@@ -151,14 +152,14 @@ func TestSharedPace(t *testing.T) {
 	}
 	g.Wait()
 	for host, want := range map[string]int{"a": 24, "b": 12} {
-		list := turns[host]
+		list := uses[host]
 		if len(list) != want {
-			t.Errorf("%s was asked %d times, want %d", host, len(list), want)
+			t.Errorf("%s got %d requests, want %d", host, len(list), want)
 		}
-		slices.SortFunc(list, func(a, b turn) int { return a.from.Compare(b.from) })
+		slices.SortFunc(list, func(a, b use) int { return a.from.Compare(b.from) })
 		for i := 1; i < len(list); i++ {
 			if since := list[i].from.Sub(list[i-1].to); since < gap {
-				t.Errorf("%s was asked again %s after it, want %s or more", host, since, gap)
+				t.Errorf("%s got a request %s after the last one, want %s or more", host, since, gap)
 			}
 		}
 	}

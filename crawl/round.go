@@ -9,8 +9,8 @@ import (
 	"tollbook/site/postgres"
 )
 
-// Round visits every service that is due when it starts, and returns when none is left. It ends early when ctx ends:
-// visits that run are given up, finished ones are stored.
+// Round visits every service that is due when it starts. It ends early when ctx ends: running visits are given up,
+// finished ones are stored.
 func (c *Crawler) Round(ctx context.Context) (Report, error) {
 	began := c.o.Now()
 	if err := c.db.FollowClock(ctx, began); err != nil {
@@ -30,7 +30,7 @@ func (c *Crawler) Round(ctx context.Context) (Report, error) {
 	return report, ctx.Err()
 }
 
-// runVisits visits services as they become due until ctx ends: visits that run are given up, finished ones are stored.
+// runVisits visits services as they become due until ctx ends: running visits are given up, finished ones are stored.
 func (c *Crawler) runVisits(ctx context.Context) error {
 	w := dueWaiter{c: c}
 	_, err := c.visitAll(ctx, 0, func(ctx context.Context) ([]postgres.DueService, error) {
@@ -50,12 +50,13 @@ func (c *Crawler) runVisits(ctx context.Context) error {
 	return nil
 }
 
-// visitAll visits the services that take returns and stores what was found, until take returns none or a visit cannot
-// be stored. due is how many services are expected.
-func (c *Crawler) visitAll(ctx context.Context, due int,
-	take func(context.Context) ([]postgres.DueService, error)) (report Report, err error) {
+// visitAll visits the services that take returns and stores the results, until take returns none or a visit can't be
+// stored. due is the expected number of services.
+func (c *Crawler) visitAll(
+	ctx context.Context, due int, take func(context.Context) ([]postgres.DueService, error),
+) (report Report, err error) {
 	var mu sync.Mutex
-	err = work(ctx, c.o.Workers, take, func(ctx context.Context, s postgres.DueService) error {
+	err = runWorkers(ctx, c.o.Workers, take, func(ctx context.Context, s postgres.DueService) error {
 		v, ok := c.visit(ctx, s)
 		if !ok {
 			return nil
@@ -74,8 +75,8 @@ func (c *Crawler) visitAll(ctx context.Context, due int,
 	return report, err
 }
 
-// takeDue leases services that are due at a time. It takes half as many as there are workers, so that a service that is
-// taken waits for one visit at most, and the database is not asked for each service.
+// takeDue leases services that are due at a time. It takes half as many as there are workers: a leased service then
+// waits for one visit at most, and the database is not queried for each service.
 func (c *Crawler) takeDue(ctx context.Context, at time.Time) ([]postgres.DueService, error) {
 	due, err := c.db.Due(ctx, at, c.o.Now().Sub(at)+c.lease(), max(1, c.o.Workers/2))
 	if ctx.Err() != nil {
@@ -84,14 +85,14 @@ func (c *Crawler) takeDue(ctx context.Context, at time.Time) ([]postgres.DueServ
 	return due, err
 }
 
-// lease is how long others leave a taken service alone: it waits for one visit to end and then has its own. If a crawl
-// dies, its services are due again after that.
+// lease is how long a service that takeDue returned is reserved for this crawl: it waits for one visit to end and then
+// gets its own. A crash leaves its services leased; they are due again after that time.
 func (c *Crawler) lease() time.Duration { return 2*c.o.Visit + time.Minute }
 
-// idle is the longest pause between two looks for services that are due.
-const idle = time.Second
+// idlePause is the longest pause between two queries for services that are due.
+const idlePause = time.Second
 
-// followEvery is how often clocks are followed, whether they were seen to be set or not.
+// followEvery is how often postgres.FollowClock runs even if no clock seems to have been set.
 const followEvery = time.Minute
 
 // dueWaiter waits for services to become due.
@@ -118,18 +119,19 @@ func (w *dueWaiter) wait(ctx context.Context) error {
 		}
 		return err
 	}
-	pause := idle
+	pause := idlePause
 	if next != nil {
-		pause = min(idle, max(next.Sub(now), 10*time.Millisecond))
+		pause = min(idlePause, max(next.Sub(now), 10*time.Millisecond))
 	}
-	_ = sleep(ctx, pause) // the caller looks at ctx
+	_ = sleep(ctx, pause) // the caller checks ctx
 	return nil
 }
 
-// work hands what take returns to workers until it returns nothing, ctx ends, or a worker fails. Some wait for a
-// worker, so that none idles while take runs.
-func work[T any](ctx context.Context, workers int, take func(context.Context) ([]T, error),
-	do func(context.Context, T) error) error {
+// runWorkers passes the jobs that take returns to workers until take returns none, ctx ends, or do fails. Some jobs
+// wait in a buffer, so that no worker idles while take runs.
+func runWorkers[T any](
+	ctx context.Context, workers int, take func(context.Context) ([]T, error), do func(context.Context, T) error,
+) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	jobs := make(chan T, workers/2)
@@ -163,7 +165,7 @@ func work[T any](ctx context.Context, workers int, take func(context.Context) ([
 	return context.Cause(ctx)
 }
 
-// storeLimit bounds how long storing visits may take.
+// storeLimit bounds the transaction that stores visits.
 const storeLimit = 10 * time.Second
 
 // store returns when a visit is committed. Visits that end at the same time are stored in one transaction.
@@ -175,8 +177,8 @@ func (c *Crawler) store(v postgres.Visit) error {
 	return failed
 }
 
-// storeVisits stores visits in one transaction, or each by itself if one of them cannot be stored. It returns an error
-// or nil for each. A visit that has ended is stored even when its crawl is told to stop.
+// storeVisits stores visits in one transaction, or each in its own if one of them can't be stored. It returns an error
+// or nil for each. It does not end with the crawl: a finished visit is stored even while the crawl stops.
 func (c *Crawler) storeVisits(visits []postgres.Visit) ([]error, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), storeLimit)
 	defer cancel()

@@ -23,14 +23,14 @@ import (
 	"tollbook/site/x402"
 )
 
-// dawn is a multiple of every period in the sample world: the flapping service has just come up, the raising one asks
-// its first price, the moving one has just moved.
+// dawn is a multiple of every period in the sample world. At dawn the service that goes down periodically has just come
+// up, the one that raises its price has its first price, and the one that moves its recipient has just done so.
 var dawn = time.Unix(71_000*25_200, 0).UTC()
 
-// interval is how often sample services are visited in these tests.
+// interval is the time between visits of a sample service in these tests.
 const interval = 30 * time.Second
 
-// sampleCrawl lists the sample world at dawn and makes a crawler for it. World and crawler share a clock.
+// sampleCrawl lists the sample world at dawn and returns a crawler for it. World and crawler share a clock.
 func sampleCrawl(t *testing.T) (*memory, *Crawler, *sample.World, *clock) {
 	t.Helper()
 	now := &clock{now: dawn}
@@ -42,13 +42,13 @@ func sampleCrawl(t *testing.T) (*memory, *Crawler, *sample.World, *clock) {
 	m := open(t)
 	m.list(t, sampleListings()...)
 	c := crawler(t, m, Options{Now: now.Now, Rand: func() float64 { return 0.5 }}, probe.Options{
-		RequestTimeout: 10 * time.Second, // the silent service costs as much
+		RequestTimeout: 10 * time.Second, // each visit of the silent service takes this long
 		Routes:         []probe.Route{{Domain: sample.Domain, Dial: world.Dial, RootCAs: world.RootCAs()}},
 	})
 	return m, c, world, now
 }
 
-// sampleListings are the sample services as if all were listed at dawn.
+// sampleListings returns the sample services as if all were listed at dawn.
 func sampleListings() []postgres.Listing {
 	list := sample.Listings(dawn, interval)
 	for i := range list {
@@ -57,11 +57,11 @@ func sampleListings() []postgres.Listing {
 	return list
 }
 
-// silent is the sample service that takes connections and never answers.
+// silent is the sample service that accepts connections and never answers.
 const silent = "glasswing-census"
 
-// troubled are the sample services that are not online, as nothing takes time in this world: "" for no conclusive
-// answer.
+// troubled maps the sample services that are not online to their status, "" for no conclusive answer. In this world
+// requests take no time.
 var troubled = map[string]string{
 	"millstone-grain": "offline", silent: "offline", "windlass-transcode": "offline", "hourglass-cron": "offline",
 	"attic-archive": "offline", "oldgate-sanctions": "offline",
@@ -70,8 +70,8 @@ var troubled = map[string]string{
 	"lamplighter-domains": "", "weighbridge-facts": "",
 }
 
-// TestRoundsThroughTheSampleWorld visits every sample service for real, again and again, while a clock goes on: what
-// stays the same is written once, a price that rises and a recipient that moves each make one change record.
+// TestRoundsThroughTheSampleWorld visits every sample service several times while the clock advances. Unchanged prices
+// are stored once; a raised price and a moved recipient make one change record each.
 func TestRoundsThroughTheSampleWorld(t *testing.T) {
 	t.Parallel()
 	testgate.NotShort(t)
@@ -106,19 +106,19 @@ func TestRoundsThroughTheSampleWorld(t *testing.T) {
 	if _, err := m.conn.Exec(t.Context(),
 		`UPDATE service_states SET next_check_at = $1 FROM services WHERE id = service_id AND slug = $2`,
 		dawn.Add(24*time.Hour), silent); err != nil {
-		t.Fatal(err) // it has been waited for once
+		t.Fatal(err) // waiting for its timeout once is enough
 	}
 
-	var known []map[string][]postgres.Price
-	for n := range 2 { // the first of them reaches the endpoints that were too many for one visit
+	var prices []map[string][]postgres.Price
+	for n := range 2 { // the first of them probes the endpoints beyond one visit's limit
 		now.set(dawn.Add(time.Duration(n+1) * time.Minute))
 		if again := round(t, c); again.Visits != len(listings)-1 || again.Changes != 0 {
 			t.Errorf("round %d, minutes later: %+v; want %d visits and no change", n+2, again, len(listings)-1)
 		}
-		known = append(known, allPrices(m.facts(t, now.Now())))
+		prices = append(prices, allPrices(m.facts(t, now.Now())))
 	}
-	if diff := cmp.Diff(known[0], known[1]); diff != "" {
-		t.Errorf("prices of services that stayed the same (-second +third round):\n%s", diff)
+	if diff := cmp.Diff(prices[0], prices[1]); diff != "" {
+		t.Errorf("prices without a change (-second +third round):\n%s", diff)
 	}
 	for _, s := range m.facts(t, now.Now()) {
 		if s.Slug != silent && s.TotalChecks != 3 {
@@ -126,13 +126,13 @@ func TestRoundsThroughTheSampleWorld(t *testing.T) {
 		}
 		for _, e := range s.Endpoints {
 			if e.LastProbedAt == nil {
-				t.Errorf("%s %s was not asked in three rounds", s.Slug, e.Path)
+				t.Errorf("%s %s was not probed in three rounds", s.Slug, e.Path)
 			}
 		}
 	}
 
 	const raiser, mover = "firefly-embeddings", "saltmarsh-yields"
-	now.set(dawn.Add(6 * time.Minute)) // the flapping one is down, the raising one has raised
+	now.set(dawn.Add(6 * time.Minute)) // one service is down, and raiser has raised its price
 	if raised := round(t, c); raised.Changes != 1 {
 		t.Errorf("round after a raise: %d changes, want 1", raised.Changes)
 	}
@@ -158,10 +158,10 @@ func TestRoundsThroughTheSampleWorld(t *testing.T) {
 			t.Errorf("snapshot of the change is %s, want one entry at %s", text, amount)
 		}
 	}
-	if kept := m.strings(t,
+	if stored := m.strings(t,
 		`SELECT amount::text FROM prices JOIN endpoints e ON e.id = endpoint_id JOIN services s ON s.id = service_id
-		WHERE slug = $1 ORDER BY since`, raiser); !slices.Equal(kept, []string{"10000", "10500"}) {
-		t.Errorf("prices of the raiser: %q", kept)
+		WHERE slug = $1 ORDER BY since`, raiser); !slices.Equal(stored, []string{"10000", "10500"}) {
+		t.Errorf("prices of the raiser: %q", stored)
 	}
 
 	now.set(dawn.Add(31 * time.Minute))
@@ -177,7 +177,7 @@ func TestRoundsThroughTheSampleWorld(t *testing.T) {
 	}
 }
 
-// checkFirstVisit holds what is kept of a service's first visit against what it listed and what became of it.
+// checkFirstVisit compares the facts of a service's first visit with its listing and its expected status.
 func checkFirstVisit(t *testing.T, l postgres.Listing, got postgres.ServiceFacts) {
 	t.Helper()
 	status, isTroubled := troubled[l.Slug]
@@ -199,27 +199,27 @@ func checkFirstVisit(t *testing.T, l postgres.Listing, got postgres.ServiceFacts
 	if want := dawn.Add(interval); !got.NextCheckAt.Equal(want) {
 		t.Errorf("%s: next visit at %s, want %s", l.Slug, got.NextCheckAt, want)
 	}
-	asked := 0
+	probed := 0
 	for _, e := range got.Endpoints {
 		if e.LastProbedAt == nil {
 			continue
 		}
-		asked++
+		probed++
 		if status == site.StatusOnline &&
 			(len(e.Prices) == 0 || e.Envelope == nil || e.Fingerprint == nil || e.LastPaidAt == nil) {
-			t.Errorf("%s %s: %d prices, envelope %t: nothing is kept of a paid endpoint", l.Slug, e.Path, len(e.Prices),
+			t.Errorf("%s %s: %d prices, envelope %t; want the facts of a paid endpoint", l.Slug, e.Path, len(e.Prices),
 				e.Envelope != nil)
 		}
 		if status == site.StatusOffline && (len(e.Prices) != 0 || e.Envelope != nil) {
 			t.Errorf("%s %s: %d prices of a service that does not answer", l.Slug, e.Path, len(e.Prices))
 		}
 	}
-	if want := min(len(l.Endpoints), maxEndpoints); asked != want {
-		t.Errorf("%s: %d endpoints were asked, want %d", l.Slug, asked, want)
+	if want := min(len(l.Endpoints), maxEndpoints); probed != want {
+		t.Errorf("%s: %d endpoints probed, want %d", l.Slug, probed, want)
 	}
 }
 
-// allPrices are the prices of every service, closed ones too.
+// allPrices returns the prices of every service, including those that are no longer valid.
 func allPrices(facts map[string]postgres.ServiceFacts) map[string][]postgres.Price {
 	out := map[string][]postgres.Price{}
 	for slug, s := range facts {
@@ -230,7 +230,7 @@ func allPrices(facts map[string]postgres.ServiceFacts) map[string][]postgres.Pri
 	return out
 }
 
-// declared asks an endpoint of the world what it wants, without the crawler.
+// declared sends a request to an endpoint of the world without the crawler and returns its requirement.
 func declared(t *testing.T, world *sample.World, method, url string) x402.Requirement {
 	t.Helper()
 	transport := &http.Transport{
@@ -261,7 +261,7 @@ func declared(t *testing.T, world *sample.World, method, url string) x402.Requir
 	return e.Accepts[0]
 }
 
-// onlyChange reads the one change record that a service has, of a type and at a time.
+// onlyChange returns the single change record of a service and checks its type and time.
 func onlyChange(t *testing.T, m *memory, slug, kind string, at time.Time, summary any) postgres.Change {
 	t.Helper()
 	changes := m.facts(t, at)[slug].Changes

@@ -12,8 +12,8 @@ import (
 	"tollbook/site/testgate"
 )
 
-// TestASlowServiceDelaysNobody: while one visit is under way, others end, are kept, and begin again when they are due.
-func TestASlowServiceDelaysNobody(t *testing.T) {
+// TestSlowServiceDelaysNobody checks that other visits end, are stored and begin again while one visit runs.
+func TestSlowServiceDelaysNobody(t *testing.T) {
 	t.Parallel()
 	testgate.NotShort(t)
 	hit, release := make(chan struct{}, 10), make(chan struct{})
@@ -28,16 +28,16 @@ func TestASlowServiceDelaysNobody(t *testing.T) {
 	quick, quickOptions := local(t,
 		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { pay(w, challenge) }))
 	o.Guard.AllowPrivate = append(o.Guard.AllowPrivate, quickOptions.Guard.AllowPrivate...)
-	o.RequestTimeout = time.Hour // it is we who end it
+	o.RequestTimeout = time.Hour // the test ends the request
 	m := open(t)
 	q, s := oneEndpoint("quick", quick, "/x"), oneEndpoint("slow", slow, "/x")
 	q.CreatedAt, s.CreatedAt = time.Now(), time.Now()
 	q.Interval = 10 * time.Millisecond
 	m.list(t, s)
-	kept := make(chan postgres.Visit, 1000)
+	stored := make(chan postgres.Visit, 1000)
 	c := crawler(t, m, Options{Workers: 2, Visit: time.Hour, Changed: func(list []postgres.Visit) {
 		for _, v := range list {
-			kept <- v
+			stored <- v
 		}
 	}}, o)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -45,51 +45,51 @@ func TestASlowServiceDelaysNobody(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- c.runVisits(ctx) }()
 	<-hit
-	m.list(t, q) // while the other one hangs
+	m.list(t, q) // while the visit of the slow service runs
 	slowly := m.facts(t, time.Now())["slow"].ID
 	for range 4 {
-		if v := <-kept; v.Check.ServiceID == slowly {
-			t.Fatal("a visit was kept that has not ended")
+		if v := <-stored; v.Check.ServiceID == slowly {
+			t.Fatal("a running visit was stored")
 		}
 	}
 	close(release)
-	for v := range kept {
+	for v := range stored {
 		if v.Check.ServiceID == slowly {
 			break
 		}
 	}
 	cancel()
 	if err := <-ended; err != nil {
-		t.Errorf("a crawl that was told to stop: %v", err)
+		t.Errorf("crawl with an ended context: %v, want no error", err)
 	}
 }
 
-// TestARunningCrawlFollowsItsClock: when its clock is set back, services are visited when they are due from then on,
-// before the look that comes once a minute in any case.
-func TestARunningCrawlFollowsItsClock(t *testing.T) {
+// TestRunningCrawlFollowsItsClock checks that after its clock is set back, services are visited by the new time before
+// the query that runs once a minute in any case.
+func TestRunningCrawlFollowsItsClock(t *testing.T) {
 	t.Parallel()
 	base, o := local(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { pay(w, challenge) }))
 	m := open(t)
 	l := oneEndpoint("acme", base, "/x")
 	l.CreatedAt, l.Interval = time.Now(), time.Second
 	m.list(t, l)
-	var ahead atomic.Int64
-	ahead.Store(int64(time.Hour))
-	kept := make(chan []postgres.Visit, 1000)
+	var offset atomic.Int64
+	offset.Store(int64(time.Hour))
+	stored := make(chan []postgres.Visit, 1000)
 	c := crawler(t, m, Options{
-		Now:     func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) },
-		Changed: func(v []postgres.Visit) { kept <- v },
+		Now:     func() time.Time { return time.Now().Add(time.Duration(offset.Load())) },
+		Changed: func(v []postgres.Visit) { stored <- v },
 	}, o)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() { ended <- c.runVisits(ctx) }()
-	<-kept // nothing is under way now
-	ahead.Store(0)
+	<-stored // no visit runs now
+	offset.Store(0)
 	set := time.After(followEvery * 3 / 4)
 	for now := false; !now; {
 		select {
-		case list := <-kept:
+		case list := <-stored:
 			now = list[0].Check.CheckedAt.Before(time.Now().Add(time.Minute))
 		case <-set:
 			t.Fatal("no visit after the clock was set back")
@@ -97,11 +97,11 @@ func TestARunningCrawlFollowsItsClock(t *testing.T) {
 	}
 	cancel()
 	if err := <-ended; err != nil {
-		t.Errorf("a crawl that was told to stop: %v", err)
+		t.Errorf("crawl with an ended context: %v, want no error", err)
 	}
 }
 
-// TestMoreThanWorkers: services that wait for a worker are taken a few at a time, each once, and none is forgotten.
+// TestMoreThanWorkers checks that services are leased a few at a time, each once, and that none is forgotten.
 func TestMoreThanWorkers(t *testing.T) {
 	t.Parallel()
 	base, o := local(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { pay(w, challenge) }))
@@ -124,8 +124,8 @@ func TestMoreThanWorkers(t *testing.T) {
 	}
 }
 
-// TestAFlowWithoutDatabase: what cannot be taken or kept ends a crawl with an error that says so, and nothing hangs.
-func TestAFlowWithoutDatabase(t *testing.T) {
+// TestRunWithoutDatabase checks that a crawl whose services can't be leased or stored ends with an error.
+func TestRunWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	base, o := local(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { pay(w, challenge) }))
 	m := open(t)
@@ -136,6 +136,6 @@ func TestAFlowWithoutDatabase(t *testing.T) {
 	}
 	err := crawler(t, m, Options{}, o).runVisits(t.Context())
 	if err == nil || errors.Is(err, context.Canceled) {
-		t.Errorf("without the column that says who is due: %v", err)
+		t.Errorf("crawl without the column next_check_at: %v", err)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"tollbook/site/postgres"
 )
 
-// Submissions probes what owners submit. Whatever a crawl may visit, it goes to no private address: who submits is
-// anybody.
+// Submissions probes what owners submit. It never connects to a private address, even where the crawl may, because
+// anybody can submit.
 type Submissions struct {
 	db     *postgres.DB
 	prober *probe.Prober
@@ -21,24 +21,24 @@ type Submissions struct {
 	o      SubmissionOptions
 }
 
-// SubmissionOptions are the zero value, or what is to be different.
+// SubmissionOptions are the settings of Submissions. Zero values stand for the defaults.
 type SubmissionOptions struct {
 	HostGap time.Duration // between two requests to a host; 1 s when zero
-	Limit   time.Duration // of the probe of a submission; 10 s when zero
-	Rest    time.Duration // between two looks at what is queued; 15 s when zero
+	Limit   time.Duration // longest probe of a submission; 10 s when zero
+	Poll    time.Duration // between two queries for queued submissions; 15 s when zero
 	Now     func() time.Time
 	Logger  *slog.Logger
 }
 
-// NewSubmissions makes a prober of submissions that asks as one with options p would, but for those of its guard that
-// let private addresses through. Close it when done.
+// NewSubmissions returns a prober of submissions with options p, except that its guard refuses private addresses. The
+// caller must call Close.
 func NewSubmissions(db *postgres.DB, o SubmissionOptions, p probe.Options) *Submissions {
 	return newSubmissions(db, o, p, newPace(db, cmp.Or(o.HostGap, time.Second), 600, holdLimit))
 }
 
 func newSubmissions(db *postgres.DB, o SubmissionOptions, p probe.Options, hosts *pace) *Submissions {
 	o.Limit = cmp.Or(o.Limit, 10*time.Second)
-	o.Rest = cmp.Or(o.Rest, 15*time.Second)
+	o.Poll = cmp.Or(o.Poll, 15*time.Second)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -49,22 +49,22 @@ func newSubmissions(db *postgres.DB, o SubmissionOptions, p probe.Options, hosts
 	if p.Guard != nil {
 		strict.Resolver, strict.Connect = p.Guard.Resolver, p.Guard.Connect
 	}
-	p.Guard, p.Pace, p.Now = strict, hosts.next, o.Now
+	p.Guard, p.Pace, p.Now = strict, hosts.waitAgain, o.Now
 	return &Submissions{db: db, prober: probe.New(p), hosts: hosts, o: o}
 }
 
-// Close drops kept connections.
+// Close closes idle connections.
 func (s *Submissions) Close() { s.prober.Close() }
 
-// Reasons that a submitter is told in place of the prober's own.
+// Reasons that replace the prober's own in a submitter's result.
 const (
-	// which, and by whose word, is not told
-	unvisited = "it is, or its name resolves to, an address that is not visited"
-	outOfTime = "not asked in the %s that a submission's probe may take"
+	// The text does not say which address, nor by which resolver's answer: that would reveal our network.
+	privateReason = "the host is, or resolves to, an address that Tollbook does not visit"
+	timeoutReason = "not probed within the %s that a submission's probe may take"
 )
 
-// Probe asks the endpoints of a submission one after the other and says what asked to be paid, and why the rest did
-// not.
+// Probe probes the endpoints of a submission one after the other. It returns the number of endpoints that ask to be
+// paid, and a reason for each of the others.
 func (s *Submissions) Probe(ctx context.Context, base string, endpoints []string) site.ProbeResult {
 	result := site.ProbeResult{Errors: []string{}}
 	paths, err := site.ParsePaths(endpoints)
@@ -88,17 +88,17 @@ func (s *Submissions) Probe(ctx context.Context, base string, endpoints []string
 		reason := r.Reason
 		switch {
 		case err != nil || limited.Err() != nil:
-			reason = fmt.Sprintf(outOfTime, s.o.Limit)
+			reason = fmt.Sprintf(timeoutReason, s.o.Limit)
 		case r.Verdict == probe.Refused:
-			reason = unvisited
+			reason = privateReason
 		}
 		result.Errors = append(result.Errors, p.String()+": "+clean(reason, 300))
 	}
 	return result
 }
 
-// ProbeQueued probes every submission whose probe is due: of processes that died, and those for which there was no time
-// or no allowance when they came. It answers how many.
+// ProbeQueued probes every submission whose probe is due, because a process died while it probed, or because there was
+// no time or allowance when the submission was received. It returns their number.
 func (s *Submissions) ProbeQueued(ctx context.Context) (n int, err error) {
 	for ; ctx.Err() == nil; n++ {
 		queued, err := s.db.TakeSubmissionProbe(ctx, s.o.Now())
@@ -107,7 +107,7 @@ func (s *Submissions) ProbeQueued(ctx context.Context) (n int, err error) {
 		}
 		result := s.Probe(ctx, queued.URL, queued.Endpoints)
 		if ctx.Err() != nil {
-			break // cut off by us; it is due again when its lease is over
+			break // the context ended during the probe; it is due again when its lease ends
 		}
 		if err := s.db.KeepSubmissionProbe(ctx, queued.ID, result); err != nil {
 			return n, err
@@ -118,15 +118,15 @@ func (s *Submissions) ProbeQueued(ctx context.Context) (n int, err error) {
 	return n, ctx.Err()
 }
 
-// Run probes what is queued until ctx ends. What fails is tried again: a database that is away for a while ends
-// nothing.
+// Run probes queued submissions until ctx ends. It logs errors and tries again, so that a database that is unavailable
+// for a while does not end it.
 func (s *Submissions) Run(ctx context.Context) {
 	for {
 		if _, err := s.ProbeQueued(ctx); err != nil && ctx.Err() == nil {
-			s.o.Logger.Warn("queued submissions are not probed now", "error", err)
+			s.o.Logger.Warn("probe queued submissions; trying again after a pause", "error", err)
 		}
 		select {
-		case <-time.After(s.o.Rest):
+		case <-time.After(s.o.Poll):
 		case <-ctx.Done():
 			return
 		}

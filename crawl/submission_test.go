@@ -26,7 +26,7 @@ func submissions(t *testing.T, m *memory, o SubmissionOptions, p probe.Options) 
 	return s
 }
 
-// What a probe of a submission finds, and what it says of each endpoint that asks for nothing.
+// TestProbeSubmission checks the result of a probe and the reason for each endpoint that does not ask to be paid.
 func TestProbeSubmission(t *testing.T) {
 	t.Parallel()
 	w, p := newTown(t, "com")
@@ -68,16 +68,16 @@ func TestProbeSubmission(t *testing.T) {
 	}
 }
 
-// ambush resolves every name to this machine.
-type ambush struct{ asked atomic.Int64 }
+// ambush resolves every name to loopback.
+type ambush struct{ lookups atomic.Int64 }
 
 func (a *ambush) LookupNetIP(context.Context, string, string) ([]netip.Addr, error) {
-	a.asked.Add(1)
+	a.lookups.Add(1)
 	return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
 }
 
-// A crawl may be let through to private hosts; the probe of a submission never is, by address or by name, and its
-// submitter is not told what a name resolves to.
+// TestSubmissionsVisitNothingPrivate checks that the probe of a submission never connects to a private host, by address
+// or by name, even where the crawl may. The submitter does not learn what a name resolves to.
 func TestSubmissionsVisitNothingPrivate(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -100,12 +100,12 @@ func TestSubmissionsVisitNothingPrivate(t *testing.T) {
 	for _, base := range []string{"http://127.0.0.1:" + port, "http://acme.example:" + port,
 		"http://[::ffff:127.0.0.1]:" + port, "http://localhost:" + port, "http://2130706433:" + port} {
 		got := s.Probe(t.Context(), base, []string{"/a"})
-		if diff := cmp.Diff(site.ProbeResult{Errors: []string{"/a: " + unvisited}}, got); diff != "" {
+		if diff := cmp.Diff(site.ProbeResult{Errors: []string{"/a: " + privateReason}}, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", base, diff)
 		}
 	}
-	if resolver.asked.Load() == 0 {
-		t.Error("the name was never looked up: this tests nothing")
+	if resolver.lookups.Load() == 0 {
+		t.Error("the name was never resolved: the test proves nothing")
 	}
 	select {
 	case <-reached:
@@ -114,7 +114,7 @@ func TestSubmissionsVisitNothingPrivate(t *testing.T) {
 	}
 }
 
-// A probe ends in its time, and says what it did not come to.
+// TestSubmissionProbeIsBounded checks that a probe ends in time and reports the endpoints that it did not reach.
 func TestSubmissionProbeIsBounded(t *testing.T) {
 	t.Parallel()
 	w, p := newTown(t, "com")
@@ -127,27 +127,26 @@ func TestSubmissionProbeIsBounded(t *testing.T) {
 	}
 	var got site.ProbeResult
 	m, limit := open(t), 300*time.Millisecond
-	for ; limit < time.Minute; limit *= 2 { // until it is enough for the one that answers
+	for ; limit < time.Minute; limit *= 2 { // until the limit suffices for the endpoint that answers
 		s := submissions(t, m, SubmissionOptions{Limit: limit}, p)
 		if got = s.Probe(t.Context(), "http://slow.com",
 			[]string{"/quote", "/never", "POST /later"}); got.EndpointsFound > 0 {
 			break
 		}
 	}
-	reason := fmt.Sprintf(outOfTime, limit)
+	reason := fmt.Sprintf(timeoutReason, limit)
 	if diff := cmp.Diff(site.ProbeResult{EndpointsFound: 1,
 		Errors: []string{"/never: " + reason, "POST /later: " + reason}}, got); diff != "" {
 		t.Errorf("probe (-want +got):\n%s", diff)
 	}
 }
 
-// A submission whose prober died after it was kept is probed by whoever looks next, once.
+// TestQueuedSubmissionsAreProbed checks that a submission whose prober died is probed by the next crawler, once.
 func TestQueuedSubmissionsAreProbed(t *testing.T) {
 	t.Parallel()
 	m := open(t)
 	w, p := newTown(t, "com")
-	w.hosts["acme.com"] = func(rw http.ResponseWriter,
-		r *http.Request) {
+	w.hosts["acme.com"] = func(rw http.ResponseWriter, r *http.Request) {
 		pay(rw, hostileBody(hostileRow("10000", "", "")))
 	}
 	receipt, err := m.ReceiveSubmission(t.Context(), site.IncomingSubmission{
@@ -166,7 +165,7 @@ func TestQueuedSubmissionsAreProbed(t *testing.T) {
 	}{{30 * time.Second, 0}, {2 * time.Minute, 1}, {time.Hour, 0}} {
 		now.set(noon.Add(step.at))
 		if n, err := c.ProbeSubmissions(t.Context()); n != step.want || err != nil {
-			t.Errorf("after %s %d are probed, want %d, error %v", step.at, n, step.want, err)
+			t.Errorf("after %s: %d submissions probed, want %d, error %v", step.at, n, step.want, err)
 		}
 	}
 	state, err := m.SubmissionState(t.Context(), receipt.ID)
@@ -175,6 +174,6 @@ func TestQueuedSubmissionsAreProbed(t *testing.T) {
 	}
 	if diff := cmp.Diff(&site.ProbeResult{EndpointsFound: 1, Errors: []string{}}, state.ProbeResult); diff != "" ||
 		w.count("acme.com /a") != 1 {
-		t.Errorf("asked %d times (-want +got):\n%s", w.count("acme.com /a"), diff)
+		t.Errorf("%d requests (-want +got):\n%s", w.count("acme.com /a"), diff)
 	}
 }

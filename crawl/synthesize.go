@@ -13,43 +13,43 @@ import (
 	"tollbook/site/synthesis"
 )
 
-// Synthesis says which model is asked about services. Without a client none is.
+// Synthesis says which model summarises services. Without a client there are no summaries.
 type Synthesis struct {
 	Client *model.Client
-	PerDay int // questions in a UTC day at most, by all crawlers of a database together
+	PerDay int // most questions in a UTC day, over all crawlers of a database
 }
 
-// How often a service's input is made anew, how many are asked about at once, and when a round gives up on its
-// endpoint.
+// How often the hash of a service's input is computed, how many questions run at once, and when a round gives up on the
+// model's endpoint.
 const (
 	inputEvery    = time.Hour
 	inputLease    = 10 * time.Minute
 	takeInputs    = 16
-	askers        = 4
-	askLease      = 10 * time.Minute // a question ends long before
+	maxQuestions  = 4
+	askLease      = 10 * time.Minute // far longer than a question takes
 	faultsInARow  = 3
 	synthesisIdle = time.Minute
 	synthesisRest = 15 * time.Minute // after a round that gave up
 )
 
-// Synthesized counts what a round of questions to the model came to.
-type Synthesized struct {
-	Asked   int            `json:"asked"`             // requests, of the day's questions
-	Kept    int            `json:"kept"`              // answers that count
-	Refused map[string]int `json:"refused"`           // the others by their reason
-	Spent   bool           `json:"spent"`             // services were left because the day's questions are all asked
-	Stopped string         `json:"stopped,omitempty"` // why the endpoint was not asked further
+// SynthesisReport counts the results of a round of questions to the model.
+type SynthesisReport struct {
+	Asked    int            `json:"asked"`             // requests sent, counted against the day's questions
+	Accepted int            `json:"kept"`              // accepted answers
+	Refused  map[string]int `json:"refused"`           // other answers by the reason for their refusal
+	Spent    bool           `json:"spent"`             // the day's questions ran out before all services were done
+	Stopped  string         `json:"stopped,omitempty"` // why the round gave up on the endpoint
 }
 
-// Synthesize asks the model about every service whose input changed since it last answered, the newest change first, as
-// far as the day's questions go. What it answers is kept where it counts; why it does not is kept apart, and that
-// service is asked about again after a pause. It ends early when ctx does, or when the endpoint answers nothing.
-func (c *Crawler) Synthesize(ctx context.Context) (Synthesized, error) {
-	q := &questions{c: c, report: Synthesized{Refused: map[string]int{}}}
+// Synthesize asks the model about every service whose input changed since its last answer, the newest change first, as
+// far as the day's questions last. It stores accepted answers. For a refused answer it stores the reason, and the
+// service is asked about again after a pause. It ends early when ctx ends or when the endpoint keeps failing.
+func (c *Crawler) Synthesize(ctx context.Context) (SynthesisReport, error) {
+	q := &questions{c: c, report: SynthesisReport{Refused: map[string]int{}}}
 	if c.o.Synthesis.Client == nil {
 		return q.report, nil
 	}
-	if err := c.lookAtInputs(ctx); err != nil {
+	if err := c.updateInputs(ctx); err != nil {
 		return q.report, err
 	}
 	inUse, err := c.db.CategoriesInUse(ctx)
@@ -60,10 +60,10 @@ func (c *Crawler) Synthesize(ctx context.Context) (Synthesized, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var running sync.WaitGroup
-	for range askers {
+	for range maxQuestions {
 		running.Go(func() {
-			for ctx.Err() == nil && !q.over() {
-				if more, err := q.next(ctx); err != nil {
+			for ctx.Err() == nil && !q.isOver() {
+				if more, err := q.askNext(ctx); err != nil {
 					cancel(err)
 				} else if !more {
 					return
@@ -75,8 +75,8 @@ func (c *Crawler) Synthesize(ctx context.Context) (Synthesized, error) {
 	return q.report, context.Cause(ctx)
 }
 
-// lookAtInputs makes the inputs anew that are due, and keeps their hashes.
-func (c *Crawler) lookAtInputs(ctx context.Context) error {
+// updateInputs computes the inputs that are due and stores their hashes.
+func (c *Crawler) updateInputs(ctx context.Context) error {
 	now := c.o.Now()
 	for {
 		due, err := c.db.DueInputs(ctx, now, inputLease, takeInputs)
@@ -92,24 +92,24 @@ func (c *Crawler) lookAtInputs(ctx context.Context) error {
 	}
 }
 
-// questions is a round of them.
+// questions is the state of one round.
 type questions struct {
 	c          *Crawler
 	categories []string
 
-	mu     sync.Mutex
-	row    int // faults of the endpoint in a row
-	report Synthesized
+	mu          sync.Mutex
+	consecutive int // consecutive faults of the endpoint
+	report      SynthesisReport
 }
 
-func (q *questions) over() bool {
+func (q *questions) isOver() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.report.Stopped != "" || q.report.Spent
 }
 
-// next asks about one service; it answers false when there is none left to ask about.
-func (q *questions) next(ctx context.Context) (bool, error) {
+// askNext asks about one service. It returns false when no service is left or the day's questions are used up.
+func (q *questions) askNext(ctx context.Context) (bool, error) {
 	c, client := q.c, q.c.o.Synthesis.Client
 	s, err := c.db.TakeQuestion(ctx, c.o.Now(), client.Model(), synthesis.PromptVersion, c.o.Synthesis.PerDay, askLease)
 	switch {
@@ -125,18 +125,19 @@ func (q *questions) next(ctx context.Context) (bool, error) {
 	}
 	in := synthesis.InputOf(s, synthesis.Capture)
 	question := postgres.Question{InputHash: in.Hash(), ModelID: client.Model(), PromptVersion: synthesis.PromptVersion}
-	if err := c.db.RecordInput(ctx, s.ID, question.InputHash, c.o.Now(),
-		c.o.Now().Add(c.jitter(inputEvery))); err != nil {
-		return false, err // it may have changed since it was looked at
+	// The input may have changed since its hash was stored.
+	err = c.db.RecordInput(ctx, s.ID, question.InputHash, c.o.Now(), c.o.Now().Add(c.jitter(inputEvery)))
+	if err != nil {
+		return false, err
 	}
 	text, err := client.Ask(ctx, synthesis.Instructions(q.categories), in.Document(), "service",
 		synthesis.Schema(q.categories))
 	if ctx.Err() != nil {
-		return false, nil // asked again when its lease is over
+		return false, nil // the question is asked again when its lease ends
 	}
 	if err == nil {
-		answer, unread := synthesis.Read([]byte(text), q.categories)
-		if unread == nil {
+		answer, refused := synthesis.Read([]byte(text), q.categories)
+		if refused == nil {
 			q.count("", nil)
 			c.o.Logger.Info("synthesis", "service", s.Slug, "kept", true)
 			err := c.db.KeepSynthesis(ctx, s.ID,
@@ -146,52 +147,53 @@ func (q *questions) next(ctx context.Context) (bool, error) {
 			}
 			return true, err
 		}
-		err = unread
+		err = refused
 	}
-	return true, q.refuse(ctx, s, question, err)
+	return true, q.storeRefusal(ctx, s, question, err)
 }
 
-// refuse keeps why a question has no answer that counts.
-func (q *questions) refuse(ctx context.Context, s *postgres.ServiceFacts, question postgres.Question, why error) error {
+// storeRefusal stores the reason why a question has no accepted answer.
+func (q *questions) storeRefusal(ctx context.Context, s *postgres.ServiceFacts, question postgres.Question,
+	why error) error {
 	reason, now := "failed", q.c.o.Now()
 	notBefore := now
-	var unread *synthesis.Fault
-	var unanswered *model.Fault
+	var refused *synthesis.Fault
+	var failed *model.Fault
 	switch {
-	case errors.As(why, &unread):
-		reason = unread.Reason
-	case errors.As(why, &unanswered):
-		reason, notBefore = unanswered.Reason, now.Add(unanswered.Wait)
+	case errors.As(why, &refused):
+		reason = refused.Reason
+	case errors.As(why, &failed):
+		reason, notBefore = failed.Reason, now.Add(failed.Wait)
 	}
-	q.count(reason, unanswered)
+	q.count(reason, failed)
 	q.c.o.Logger.LogAttrs(ctx, slog.LevelWarn, "synthesis", slog.String("service", s.Slug), slog.Bool("kept", false),
 		slog.Any("error", why))
 	if reason == model.NoSchema {
-		return q.c.db.ReleaseQuestion(ctx, s.ID) // the client asks without one from now on
+		return q.c.db.ReleaseQuestion(ctx, s.ID) // the client sends no schema from now on
 	}
 	return q.c.db.KeepSynthesisFailure(ctx, s.ID, question, reason, now, notBefore)
 }
 
-// count counts a question that was sent; reason is "" when its answer counts, fault is nil when there was any.
+// count counts a question that was sent. reason is "" for an accepted answer; fault is nil if the model answered.
 func (q *questions) count(reason string, fault *model.Fault) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.report.Asked++
 	if reason == "" {
-		q.report.Kept++
+		q.report.Accepted++
 	} else {
 		q.report.Refused[reason]++
 	}
 	if fault == nil || fault.Ours {
-		q.row = 0
+		q.consecutive = 0
 		return
 	}
-	if q.row++; fault.Fatal || fault.Wait > 0 || q.row >= faultsInARow {
+	if q.consecutive++; fault.Fatal || fault.Wait > 0 || q.consecutive >= faultsInARow {
 		q.report.Stopped = fault.Error()
 	}
 }
 
-// runSynthesize asks as inputs change until ctx ends.
+// runSynthesize asks the model as inputs change until ctx ends.
 func (c *Crawler) runSynthesize(ctx context.Context) error {
 	for {
 		report, err := c.Synthesize(ctx)

@@ -11,8 +11,8 @@ import (
 	"tollbook/crawl/model/modeltest"
 )
 
-// TestSynthesizeBudget: two crawlers at once never ask more than the day allows, nor about one service twice; a restart
-// keeps the count, the next UTC day begins a new one.
+// TestSynthesizeBudget checks that two crawlers together never ask more than the day allows, nor twice about a service.
+// A restart keeps the count; the next UTC day starts a new one.
 func TestSynthesizeBudget(t *testing.T) {
 	t.Parallel()
 	var names []string
@@ -20,8 +20,7 @@ func TestSynthesizeBudget(t *testing.T) {
 		names = append(names, fmt.Sprintf("s%02d", i))
 	}
 	a := newAsker(t, func(modeltest.Request) modeltest.Reply {
-		return modeltest.Reply{Content: answerWith("", nil,
-			0)}
+		return modeltest.Reply{Content: answerWith("", nil, 0)}
 	}, names...)
 	both := func(perDay int) {
 		var crawls sync.WaitGroup
@@ -35,7 +34,7 @@ func TestSynthesizeBudget(t *testing.T) {
 		}
 		crawls.Wait()
 	}
-	asked := func() (n int, twice bool) {
+	countAsked := func() (n int, twice bool) {
 		seen := map[string]bool{}
 		for _, q := range a.Asked() {
 			twice = twice || seen[about(q)]
@@ -54,7 +53,7 @@ func TestSynthesizeBudget(t *testing.T) {
 	} {
 		a.clock.set(step.now)
 		both(step.perDay)
-		if n, twice := asked(); n != step.want || twice {
+		if n, twice := countAsked(); n != step.want || twice {
 			t.Errorf("%s with %d a day: asked %d times, want %d; one of them twice: %t", step.now, step.perDay, n,
 				step.want, twice)
 		}
@@ -67,7 +66,7 @@ func TestSynthesizeBudget(t *testing.T) {
 	}
 }
 
-// TestSynthesizeGivesUp: an endpoint that answers nothing is not asked about every service.
+// TestSynthesizeGivesUp checks that a round gives up on an endpoint that keeps failing.
 func TestSynthesizeGivesUp(t *testing.T) {
 	t.Parallel()
 	var names []string
@@ -75,22 +74,21 @@ func TestSynthesizeGivesUp(t *testing.T) {
 		names = append(names, fmt.Sprintf("s%02d", i))
 	}
 	a := newAsker(t, func(modeltest.Request) modeltest.Reply {
-		return modeltest.Reply{Status: 500,
-			Body: []byte(`{}`)}
+		return modeltest.Reply{Status: 500, Body: []byte(`{}`)}
 	}, names...)
 	got := synthesize(t, a.crawler(t, 1000, 0))
-	if got.Asked < faultsInARow || got.Asked >= faultsInARow+askers || got.Stopped != "ask the model: status-500" {
+	if got.Asked < faultsInARow || got.Asked >= faultsInARow+maxQuestions ||
+		got.Stopped != "ask the model: status-500" {
 		t.Errorf("%+v", got)
 	}
 }
 
-// TestSynthesizeWaits: a service is not asked about before it was visited and its site looked at, unless that takes an
-// hour.
+// TestSynthesizeWaits checks that a service is asked about only after it was visited and its site documents were read,
+// or after an hour.
 func TestSynthesizeWaits(t *testing.T) {
 	t.Parallel()
 	a := newAsker(t, func(modeltest.Request) modeltest.Reply {
-		return modeltest.Reply{Content: answerWith("", nil,
-			0)}
+		return modeltest.Reply{Content: answerWith("", nil, 0)}
 	})
 	a.list(t, oneEndpoint("acme", "https://acme.com", "/x"))
 	c := a.crawler(t, 10, 0)
@@ -115,8 +113,8 @@ func TestSynthesizeWaits(t *testing.T) {
 	}
 }
 
-// TestSynthesizeWithoutSchema: an endpoint that takes no schema is asked again without one in the same round, and both
-// requests are questions of the day.
+// TestSynthesizeWithoutSchema checks that an endpoint that accepts no schema is asked again without one in the same
+// round, and that both requests count as questions of the day.
 func TestSynthesizeWithoutSchema(t *testing.T) {
 	t.Parallel()
 	a := newAsker(t, func(q modeltest.Request) modeltest.Reply {
@@ -126,7 +124,7 @@ func TestSynthesizeWithoutSchema(t *testing.T) {
 		}
 		return modeltest.Reply{Content: answerWith("", nil, 0)}
 	}, "acme")
-	if diff := cmp.Diff(Synthesized{Asked: 2, Kept: 1, Refused: map[string]int{"no-schema": 1}},
+	if diff := cmp.Diff(SynthesisReport{Asked: 2, Accepted: 1, Refused: map[string]int{"no-schema": 1}},
 		synthesize(t, a.crawler(t, 2, 0))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -19,74 +19,75 @@ import (
 	"tollbook/site/x402"
 )
 
-// maxEndpoints is how many endpoints one visit asks; the least recently probed come first.
+// maxEndpoints is the most endpoints that one visit probes; the least recently probed come first.
 const maxEndpoints = 25
 
-// answer is what one endpoint said in this visit.
+// answer is the result of one endpoint in a visit.
 type answer struct {
 	endpoint *postgres.Endpoint
 	result   probe.Result
 	at       time.Time
 
-	headAt   *time.Time // when HEAD was sent too, nil when it was not
-	headFree *bool      // it was served without payment; nil when that is not known
+	headAt   *time.Time // when HEAD was sent, nil if it was not
+	headFree *bool      // whether HEAD was answered without payment; nil for unknown
 }
 
-// visit asks a service's active endpoints, one after the other, and puts together what is to be kept. It answers false
-// when ctx ended meanwhile, or the visit before any endpoint was asked, as when others use up the host's allowance:
-// then nothing is kept, and the service is due again when its lease is over.
+// visit probes a service's active endpoints one after the other and returns the facts to store. It returns false if ctx
+// ended, or if the visit ended before any endpoint was probed, for example because others used up the host's allowance.
+// Then nothing is stored, and the service is due again when its lease ends.
 func (c *Crawler) visit(ctx context.Context, s postgres.DueService) (postgres.Visit, bool) {
 	began := c.o.Now()
 	limited, cancel := context.WithTimeout(ctx, c.o.Visit)
 	defer cancel()
-	known := sync.OnceValue(func() map[uuid.UUID]*postgres.Envelope {
+	envelopes := sync.OnceValue(func() map[uuid.UUID]*postgres.Envelope {
 		envelopes, err := c.db.Envelopes(limited, s.ID)
 		if err != nil && ctx.Err() == nil {
-			c.o.Logger.WarnContext(ctx, "visiting without what the endpoints declared before", "service", s.Slug,
+			c.o.Logger.WarnContext(ctx, "read stored envelopes; probing without their hints", "service", s.Slug,
 				"error", err)
 		}
 		return envelopes
 	})
-	asked := c.askedOff(limited, s)
+	excluded := c.readOptOut(limited, s)
 	var answers []answer
-	for _, e := range toVisit(s.Endpoints, began) {
-		if asked(e.Path) {
-			answers = append(answers, answer{endpoint: e, at: c.o.Now(),
-				result: probe.Result{Verdict: probe.Inconclusive, Class: classRobots, Reason: askedOffReason,
-					FinalURL: s.BaseURL + e.Path}})
+	for _, e := range pickEndpoints(s.Endpoints, began) {
+		if excluded(e.Path) {
+			answers = append(answers, answer{endpoint: e, at: c.o.Now(), result: probe.Result{
+				Verdict: probe.Inconclusive, Class: classRobots, Reason: robotsReason, FinalURL: s.BaseURL + e.Path,
+			}})
 			continue
 		}
 		leave, err := c.hosts.enter(limited, host(s.BaseURL))
 		if err != nil {
 			break
 		}
-		r := c.prober.Probe(limited, target(s.BaseURL, e, known))
+		r := c.prober.Probe(limited, newTarget(s.BaseURL, e, envelopes))
 		leave()
 		if limited.Err() != nil {
-			break // cut off by us: what it says is about our time, not about the service
+			break // our time limit ended the probe: its result says nothing about the service
 		}
 		answers = append(answers, answer{endpoint: e, result: r, at: c.o.Now()})
 	}
-	c.askHeads(limited, s, answers)
+	c.probeHeads(limited, s, answers)
 	if ctx.Err() != nil || len(answers) == 0 && len(s.Endpoints) > 0 {
 		return postgres.Visit{}, false
 	}
-	v := c.sum(ctx, s, answers, c.o.Now())
-	c.log(ctx, s, v)
+	v := c.newVisit(ctx, s, answers, c.o.Now())
+	c.logVisit(ctx, s, v)
 	return v, true
 }
 
-// host is the name and port that a base address is asked at.
+// host returns the host and port of a base URL.
 func host(base string) string {
 	u, err := url.Parse(base)
 	if err != nil {
-		return base // the prober refuses it
+		return base // the prober refuses this URL
 	}
 	return u.Host
 }
 
-// toVisit picks the endpoints of a visit: active ones, or all when none is, so that a service can come back.
-func toVisit(endpoints []postgres.Endpoint, now time.Time) []*postgres.Endpoint {
+// pickEndpoints returns the endpoints that a visit probes: the active ones, or all if none is active, so that a service
+// can become active again.
+func pickEndpoints(endpoints []postgres.Endpoint, now time.Time) []*postgres.Endpoint {
 	var active, all []*postgres.Endpoint
 	for i := range endpoints {
 		e := &endpoints[i]
@@ -112,9 +113,9 @@ func timeOr(t *time.Time) time.Time {
 	return *t
 }
 
-// target asks an endpoint as it was declared, by what it said of itself last time where nobody else did. Most endpoints
-// do without the latter, which is read when it is asked for.
-func target(base string, e *postgres.Endpoint, known func() map[uuid.UUID]*postgres.Envelope) probe.Target {
+// newTarget returns the probe of an endpoint: as it was declared, else by the discovery document in its last envelope.
+// The prober calls Discovery only if it needs it, so that most endpoints do without reading envelopes.
+func newTarget(base string, e *postgres.Endpoint, envelopes func() map[uuid.UUID]*postgres.Envelope) probe.Target {
 	t := probe.Target{URL: base + e.Path}
 	if e.MethodDeclared {
 		t.Method = e.Method
@@ -125,7 +126,7 @@ func target(base string, e *postgres.Endpoint, known func() map[uuid.UUID]*postg
 		return t // it never answered with an envelope
 	}
 	t.Discovery = func() *x402.Discovery {
-		last := known()[e.ID]
+		last := envelopes()[e.ID]
 		if last == nil {
 			return nil
 		}
@@ -139,10 +140,10 @@ func target(base string, e *postgres.Endpoint, known func() map[uuid.UUID]*postg
 	return t
 }
 
-// sum makes one check of a visit's answers.
-func (c *Crawler) sum(ctx context.Context, s postgres.DueService, answers []answer, now time.Time) postgres.Visit {
+// newVisit combines a visit's answers into one check.
+func (c *Crawler) newVisit(ctx context.Context, s postgres.DueService, answers []answer, now time.Time) postgres.Visit {
 	v := postgres.Visit{Check: postgres.Check{ServiceID: s.ID, CheckedAt: now, ID: uuid.New()}, Lease: s.NextCheckAt}
-	verdicts := map[uuid.UUID]string{} // the latest conclusive one of each active endpoint
+	verdicts := map[uuid.UUID]string{} // the latest conclusive verdict of each active endpoint
 	for _, e := range s.Endpoints {
 		if e.Verdict != nil && site.IsActive(e.FirstSeenAt, e.LastPaidAt, now) {
 			verdicts[e.ID] = *e.Verdict
@@ -151,10 +152,11 @@ func (c *Crawler) sum(ctx context.Context, s postgres.DueService, answers []answ
 	conclusive := false
 	for _, a := range answers {
 		if a.result.Verdict == probe.Refused {
-			c.o.Logger.WarnContext(ctx, "refused by our own guard", "service", s.Slug, "path", a.endpoint.Path,
+			c.o.Logger.WarnContext(ctx, "the guard refused to probe the endpoint", "service", s.Slug, "path",
+				a.endpoint.Path,
 				"reason", a.result.Reason)
 		}
-		e := c.endpointVisit(a)
+		e := c.newEndpointVisit(a)
 		if e.Verdict != nil {
 			conclusive = true
 			verdicts[e.ID] = *e.Verdict
@@ -164,8 +166,8 @@ func (c *Crawler) sum(ctx context.Context, s postgres.DueService, answers []answ
 		}
 		v.Endpoints = append(v.Endpoints, e)
 	}
-	describe(&v.Check, answers)
-	settle(&v.Check, s.Service, verdicts, conclusive)
+	setMeasurements(&v.Check, answers)
+	setStatus(&v.Check, s.Service, verdicts, conclusive)
 	v.FailingSince = s.FailingSince
 	switch {
 	case v.Check.ConsecutiveFailures == 0:
@@ -174,14 +176,15 @@ func (c *Crawler) sum(ctx context.Context, s postgres.DueService, answers []answ
 		v.FailingSince = &now
 	}
 	v.NextCheckAt = now.Add(c.jitter(site.Interval(s.CheckInterval, v.FailingSince, now)))
-	if err := c.compare(ctx, s, &v, answers); err != nil {
-		c.o.Logger.WarnContext(ctx, "changes not compared", "service", s.Slug, "error", err)
+	if err := c.addChanges(ctx, s, &v, answers); err != nil {
+		c.o.Logger.WarnContext(ctx, "compare prices with the previous ones; the next visit tries again", "service",
+			s.Slug, "error", err)
 		v.Changes, v.Told, v.Untold = nil, nil, s.LastCheckedAt
 	}
 	return v
 }
 
-// jitter makes an interval shorter or longer by up to the share o.Jitter, so that visits spread.
+// jitter changes an interval randomly by up to the share o.Jitter either way, so that visits spread out.
 func (c *Crawler) jitter(interval time.Duration) time.Duration {
 	r := rand.Float64
 	if c.o.Rand != nil {
@@ -190,9 +193,10 @@ func (c *Crawler) jitter(interval time.Duration) time.Duration {
 	return time.Duration(float64(interval) * (1 + c.o.Jitter*(2*r()-1)))
 }
 
-// describe fills in what the answers of this visit measured: the first paid answer's status, else the first one's; the
-// median time to the response headers; the number of paid ones; the first reason when not all were paid.
-func describe(check *postgres.Check, answers []answer) {
+// setMeasurements sets what the answers of a visit measured. The status code is that of the first paid answer, else of
+// the first answer. The response time is the median time to the response headers. The error message is the reason of
+// the first answer that was not paid.
+func setMeasurements(check *postgres.Check, answers []answer) {
 	var times []int
 	for _, a := range answers {
 		r := a.result
@@ -216,13 +220,13 @@ func describe(check *postgres.Check, answers []answer) {
 	}
 }
 
-// slow is the median response time above which a check is degraded, in milliseconds.
-const slow = 5000
+// slowMS is the median response time above which a check is degraded, in milliseconds.
+const slowMS = 5000
 
-// settle says the status of a check from the latest conclusive verdict of every active endpoint: online all paid;
-// offline none answered; else degraded, as also when the median is slow. A visit without a conclusive answer keeps the
-// last word and counts in nothing.
-func settle(check *postgres.Check, before postgres.Service, verdicts map[uuid.UUID]string, conclusive bool) {
+// setStatus sets the status of a check from the latest conclusive verdict of every active endpoint: online if all are
+// paid and the median is not slow, offline if all failed, else degraded. A visit without a conclusive answer repeats
+// the previous status and does not count.
+func setStatus(check *postgres.Check, before postgres.Service, verdicts map[uuid.UUID]string, conclusive bool) {
 	check.Counted, check.ConsecutiveFailures = conclusive, before.ConsecutiveFailures
 	if !conclusive {
 		check.Status = before.LastStatus
@@ -242,7 +246,7 @@ func settle(check *postgres.Check, before postgres.Service, verdicts map[uuid.UU
 	switch {
 	case failed == len(verdicts):
 		status = site.StatusOffline
-	case paid == len(verdicts) && (check.ResponseTimeMS == nil || *check.ResponseTimeMS <= slow):
+	case paid == len(verdicts) && (check.ResponseTimeMS == nil || *check.ResponseTimeMS <= slowMS):
 		status = site.StatusOnline
 	}
 	check.Status, check.IsUp = &status, status != site.StatusOffline
@@ -253,14 +257,14 @@ func settle(check *postgres.Check, before postgres.Service, verdicts map[uuid.UU
 	}
 }
 
-// endpointVisit is what is kept of one answer.
-func (c *Crawler) endpointVisit(a answer) postgres.EndpointVisit {
+// newEndpointVisit returns the facts to store about one answer.
+func (c *Crawler) newEndpointVisit(a answer) postgres.EndpointVisit {
 	r := a.result
 	e := postgres.EndpointVisit{
 		ID: a.endpoint.ID, ProbedAt: a.at, Class: r.Class, Reason: clean(r.Reason, 300), HeadAt: a.headAt,
 		HeadFree: a.headFree,
 	}
-	if conclusive(r.Verdict) {
+	if isConclusive(r.Verdict) {
 		verdict := string(r.Verdict)
 		e.Verdict, e.Paid = &verdict, r.Verdict == probe.Paid
 	}
@@ -284,25 +288,25 @@ func (c *Crawler) endpointVisit(a answer) postgres.EndpointVisit {
 	fingerprint := envelope.Fingerprint()
 	e.Fingerprint = &fingerprint
 	if a.endpoint.Fingerprint == nil || *a.endpoint.Fingerprint != fingerprint {
-		e.Repriced, e.Prices = true, pricesOf(a.endpoint.ID, a.at, envelope)
+		e.Repriced, e.Prices = true, newPrices(a.endpoint.ID, a.at, envelope)
 	}
 	return e
 }
 
-// textOrNull is the service's own words where it says any and they differ from what is known.
-func textOrNull(said string, known *string) *string {
-	said = clean(said, 500)
-	if said == "" || known != nil && *known == said {
+// textOrNull returns a service's text about itself, nil if it is empty or equal to the stored one.
+func textOrNull(text string, envelopes *string) *string {
+	text = clean(text, 500)
+	if text == "" || envelopes != nil && *envelopes == text {
 		return nil
 	}
-	return &said
+	return &text
 }
 
-// maxExtra bounds the extra that is kept of a price, in bytes; the envelope has the rest.
+// maxExtra bounds the stored extra of a price, in bytes. The stored envelope has all of it.
 const maxExtra = 4000
 
-// pricesOf are the rows of an envelope that somebody could pay by.
-func pricesOf(endpoint uuid.UUID, since time.Time, envelope *x402.Envelope) []postgres.Price {
+// newPrices returns the requirements of an envelope that can be paid, as rows.
+func newPrices(endpoint uuid.UUID, since time.Time, envelope *x402.Envelope) []postgres.Price {
 	var prices []postgres.Price
 	for i, r := range envelope.Accepts {
 		if !r.Usable() {
@@ -310,14 +314,13 @@ func pricesOf(endpoint uuid.UUID, since time.Time, envelope *x402.Envelope) []po
 		}
 		p := postgres.Price{
 			EndpointID: endpoint, Since: since, Position: i, Scheme: clean(r.Scheme, 100),
-			Network: clean(r.Network, 100),
-			Asset:   clean(r.Asset, 300), PayTo: clean(r.PayTo, 300), Amount: r.Amount,
+			Network: clean(r.Network, 100), Asset: clean(r.Asset, 300), PayTo: clean(r.PayTo, 300), Amount: r.Amount,
 			MaxTimeoutSeconds: r.MaxTimeoutSeconds, X402Version: envelope.Version,
 		}
 		if r.NetworkCAIP2 != "" {
 			p.NetworkCAIP2 = &r.NetworkCAIP2
 		}
-		if extra := r.StableExtra(); r.Extra != nil && len(extra) <= maxExtra { // a part of it would be no JSON
+		if extra := r.StableExtra(); r.Extra != nil && len(extra) <= maxExtra { // a part of it would not be valid JSON
 			text := clean(string(extra), maxExtra)
 			p.Extra = &text
 		}
@@ -326,7 +329,7 @@ func pricesOf(endpoint uuid.UUID, since time.Time, envelope *x402.Envelope) []po
 	return prices
 }
 
-// clean makes a stranger's text fit for the database: valid UTF-8 without NUL, at most n runes.
+// clean makes a stranger's text fit for the database: valid UTF-8 without NUL, at most n characters.
 func clean(s string, n int) string {
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
 	if r := []rune(s); len(r) > n {
@@ -335,8 +338,8 @@ func clean(s string, n int) string {
 	return s
 }
 
-// log writes one line a check.
-func (c *Crawler) log(ctx context.Context, s postgres.DueService, v postgres.Visit) {
+// logVisit logs one line for each check.
+func (c *Crawler) logVisit(ctx context.Context, s postgres.DueService, v postgres.Visit) {
 	attrs := []slog.Attr{
 		slog.String("service", s.Slug), slog.Bool("counted", v.Check.Counted), slog.Bool("up", v.Check.IsUp),
 		slog.Int("paid", v.Check.EndpointsFound), slog.Int("asked", len(v.Endpoints)),

@@ -19,8 +19,8 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// TestStatusOfACheck is design §6 on the status of a check, row by row.
-func TestStatusOfACheck(t *testing.T) {
+// TestSetStatus checks the rules of setStatus one by one.
+func TestSetStatus(t *testing.T) {
 	t.Parallel()
 	const paid, broken, open, failed = string(probe.Paid), string(probe.Broken), string(probe.Open),
 		string(probe.Failed)
@@ -73,7 +73,7 @@ func TestStatusOfACheck(t *testing.T) {
 			ms = &test.ms
 		}
 		got := postgres.Check{ResponseTimeMS: ms}
-		settle(&got, test.before, verdicts, !test.none)
+		setStatus(&got, test.before, verdicts, !test.none)
 		want := postgres.Check{ResponseTimeMS: ms, Counted: !test.none, IsUp: test.up,
 			ConsecutiveFailures: test.failures}
 		if test.status != "" {
@@ -85,9 +85,10 @@ func TestStatusOfACheck(t *testing.T) {
 	}
 }
 
-func TestWhatACheckMeasured(t *testing.T) {
+// TestSetMeasurements checks what the answers of a visit measured.
+func TestSetMeasurements(t *testing.T) {
 	t.Parallel()
-	said := func(v probe.Verdict, status, ms int, reason string) answer {
+	measured := func(v probe.Verdict, status, ms int, reason string) answer {
 		return answer{result: probe.Result{Verdict: v, Status: status,
 			ResponseTime: time.Duration(ms) * time.Millisecond, Reason: reason}}
 	}
@@ -97,36 +98,39 @@ func TestWhatACheckMeasured(t *testing.T) {
 		want    postgres.Check
 	}{
 		{"nothing asked", nil, postgres.Check{}},
-		{"one paid", []answer{said(probe.Paid, 402, 80, "asks")},
+		{"one paid", []answer{measured(probe.Paid, 402, 80, "asks")},
 			postgres.Check{StatusCode: new(402), ResponseTimeMS: new(80), EndpointsFound: 1}},
 		{"first paid answer's status",
-			[]answer{said(probe.Failed, 500, 10, "boom"), said(probe.Paid, 402, 30, ""), said(probe.Paid, 412, 20, "")},
+			[]answer{measured(probe.Failed, 500, 10, "boom"), measured(probe.Paid, 402, 30, ""),
+				measured(probe.Paid, 412, 20, "")},
 			postgres.Check{StatusCode: new(402), ResponseTimeMS: new(20), EndpointsFound: 2,
 				ErrorMessage: new("boom")}},
-		{"else the first one's", []answer{said(probe.Failed, 0, 0, "refused"), said(probe.Failed, 404, 7, "gone"),
-			said(probe.Open, 200, 9, "open")},
+		{"else the first one's", []answer{measured(probe.Failed, 0, 0, "refused"),
+			measured(probe.Failed, 404, 7, "gone"),
+			measured(probe.Open, 200, 9, "open")},
 			postgres.Check{StatusCode: new(404), ResponseTimeMS: new(8), ErrorMessage: new("refused")}},
-		{"an even number of times", []answer{said(probe.Paid, 402, 1, ""), said(probe.Paid, 402, 100, ""),
-			said(probe.Paid, 402, 10, ""), said(probe.Paid, 402, 20, "")},
+		{"an even number of times", []answer{measured(probe.Paid, 402, 1, ""), measured(probe.Paid, 402, 100, ""),
+			measured(probe.Paid, 402, 10, ""), measured(probe.Paid, 402, 20, "")},
 			postgres.Check{StatusCode: new(402), ResponseTimeMS: new(15), EndpointsFound: 4}},
-		{"none answered", []answer{said(probe.Failed, 0, 0, "no such host")},
+		{"none answered", []answer{measured(probe.Failed, 0, 0, "no such host")},
 			postgres.Check{ErrorMessage: new("no such host")}},
-		{"a reason that is no text", []answer{said(probe.Failed, 500, 1, "a\x00b\xff")},
+		{"a reason that is not valid text", []answer{measured(probe.Failed, 500, 1, "a\x00b\xff")},
 			postgres.Check{StatusCode: new(500), ResponseTimeMS: new(1), ErrorMessage: new("a\ufffdb\ufffd")}},
 	} {
 		var got postgres.Check
-		describe(&got, test.answers)
+		setMeasurements(&got, test.answers)
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
 		}
 	}
 }
 
-func TestEndpointsOfAVisit(t *testing.T) {
+// TestPickEndpoints checks which endpoints a visit probes, and in which order.
+func TestPickEndpoints(t *testing.T) {
 	t.Parallel()
 	ago := func(d time.Duration) *time.Time { return new(noon.Add(-d)) }
 	const hour, fortnight = time.Hour, 14 * 24 * time.Hour
-	var many []postgres.Endpoint // the later in the list, the longer ago
+	var many []postgres.Endpoint // later ones were probed longer ago
 	var least []string
 	for i := range 30 {
 		many = append(many, postgres.Endpoint{Path: fmt.Sprintf("/%02d", i), FirstSeenAt: *ago(hour),
@@ -148,7 +152,7 @@ func TestEndpointsOfAVisit(t *testing.T) {
 			{Method: "GET", Path: "/a", FirstSeenAt: *ago(hour)},
 		}, []string{"GET /a", "POST /a", "GET /c", "GET /b"}},
 		{"25 a visit", many, least},
-		{"inactive ones rest", []postgres.Endpoint{
+		{"inactive ones are skipped", []postgres.Endpoint{
 			{Path: "/old", FirstSeenAt: *ago(2 * fortnight), LastPaidAt: ago(fortnight)},
 			{Path: "/new", FirstSeenAt: *ago(2 * fortnight), LastPaidAt: ago(hour), LastProbedAt: ago(0)},
 		}, []string{" /new"}},
@@ -157,7 +161,7 @@ func TestEndpointsOfAVisit(t *testing.T) {
 		}, []string{" /a", " /b"}},
 	} {
 		var got []string
-		for _, e := range toVisit(test.in, noon) {
+		for _, e := range pickEndpoints(test.in, noon) {
 			got = append(got, e.Method+" "+e.Path)
 		}
 		if diff := cmp.Diff(test.want, got); diff != "" {
@@ -177,24 +181,24 @@ func TestTarget(t *testing.T) {
 		{postgres.Endpoint{Path: "/x", Method: "POST", MethodDeclared: true},
 			probe.Target{URL: "https://a.test/v1/x", Method: "POST"}},
 	} {
-		if diff := cmp.Diff(test.want, target("https://a.test/v1", &test.in, nil)); diff != "" {
+		if diff := cmp.Diff(test.want, newTarget("https://a.test/v1", &test.in, nil)); diff != "" {
 			t.Errorf("%+v (-want +got):\n%s", test.in, diff)
 		}
 	}
 	declared := func(last *postgres.Envelope) *x402.Discovery {
 		e := &postgres.Endpoint{Path: "/x", Fingerprint: new("f")}
-		return target("https://a.test", e,
+		return newTarget("https://a.test", e,
 			func() map[uuid.UUID]*postgres.Envelope { return map[uuid.UUID]*postgres.Envelope{e.ID: last} }).Discovery()
 	}
 	last := &postgres.Envelope{StatusCode: 402,
 		Body: []byte(`{"x402Version":2,"accepts":[],"extensions":{"bazaar":{"info":{"input":{"type":"http",` +
 			`"method":"POST","bodyType":"json","body":{"q":"x"}}}}}}`)}
 	if d := declared(last); d == nil || d.Method != "POST" {
-		t.Errorf("what the endpoint declared of itself is not asked for: %+v", d)
+		t.Errorf("discovery of the last envelope is %+v, want POST", d)
 	}
 	for _, last := range []*postgres.Envelope{nil, {StatusCode: 402, Body: []byte("\x00")}} {
 		if d := declared(last); d != nil {
-			t.Errorf("an answer that says nothing declares %+v", d)
+			t.Errorf("answer without a declaration declares %+v", d)
 		}
 	}
 	for base, want := range map[string]string{"https://a.test": "a.test", "http://a.test:8080/v1": "a.test:8080",
@@ -224,7 +228,7 @@ func TestJitter(t *testing.T) {
 	for range 1000 {
 		d := c.jitter(15 * time.Minute)
 		if d < 12*time.Minute || d > 18*time.Minute {
-			t.Fatalf("jitter made %s of 15 minutes", d)
+			t.Fatalf("jitter turned 15 minutes into %s", d)
 		}
 		seen[d] = true
 	}
@@ -251,9 +255,9 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// TestPricesAreUsableRows: rows that nobody could pay by, and amounts without an atomic unit, are no prices; positions
-// are those of the answer.
-func TestPricesAreUsableRows(t *testing.T) {
+// TestNewPrices checks that requirements that can't be paid, and amounts that are not whole atomic units, make no
+// price. Positions are those of the answer.
+func TestNewPrices(t *testing.T) {
 	t.Parallel()
 	row := func(network, asset, amount, payTo string) string {
 		return fmt.Sprintf(`{"scheme":"exact","network":%q,"asset":%q,"amount":%q,"payTo":%q}`, network, asset, amount,
@@ -270,7 +274,7 @@ func TestPricesAreUsableRows(t *testing.T) {
 	a := x402.Capture(x402.Answer{Status: 402,
 		Body: []byte(`{"x402Version":2,"accepts":[` + strings.Join(rows, ",") + `]}`)})
 	var got []string
-	for _, p := range pricesOf(uuid.Nil, noon, a.Envelope) {
+	for _, p := range newPrices(uuid.Nil, noon, a.Envelope) {
 		got = append(got, fmt.Sprintf("%d %s %s", p.Position, p.Network, p.Amount))
 	}
 	if diff := cmp.Diff([]string{"2 xrpl:0 1000000", "6 eip155:8453 10000"}, got); diff != "" {

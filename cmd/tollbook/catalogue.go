@@ -77,9 +77,9 @@ func runServicesImportFrom(ctx context.Context, o importOptions, address string,
 		return printImportPlan(crawl.NewImportPlan(got, before), stdout, o.JSON)
 	}
 	if o.JSON {
-		return printJSON(stdout, map[string]int{"listed": got.Listed, "known": got.Known, "endpoints": got.Endpoints, "refused": got.Refused})
+		return printJSON(stdout, map[string]int{"listed": got.Listed, "known": got.Existing, "endpoints": got.Endpoints, "refused": got.Refused})
 	}
 	_, err = fmt.Fprintf(stdout, "%d services listed, %d were listed already and got %d new endpoints, %d at addresses that are not visited; tollbook crawl visits them\n",
-		got.Listed, got.Known, got.Endpoints, got.Refused)
+		got.Listed, got.Existing, got.Endpoints, got.Refused)
 	return err
 }

@@ -134,7 +134,7 @@ func runCrawl(ctx context.Context, o crawlOptions, stdout io.Writer) error {
 	return printReport(stdout, report, gathered, o.asked(asked), o.JSON)
 }
 
-func printReport(w io.Writer, r crawl.Report, g crawl.Gathered, s *crawl.Synthesized, asJSON bool) error {
+func printReport(w io.Writer, r crawl.Report, g crawl.GatherReport, s *crawl.SynthesisReport, asJSON bool) error {
 	if asJSON {
 		fields := map[string]any{
 			"visits": r.Visits, "online": r.Online, "degraded": r.Degraded, "offline": r.Offline, "inconclusive": r.Inconclusive,

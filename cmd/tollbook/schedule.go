@@ -161,7 +161,7 @@ func (o *directoryOptions) direct(ctx context.Context, db *database, networks []
 	metrics := schedule.NewMetrics()
 	if err == nil {
 		d.worker, err = schedule.New(db.DB, schedule.Options{
-			Visitor: c, Steps: steps, Workers: o.Workers, VisitLimit: c.Lease(), LookLimit: crawl.LookLimit, AskLimit: crawl.AskLimit,
+			Visitor: c, Steps: steps, Workers: o.Workers, VisitLimit: c.Lease(), SiteVisitLimit: crawl.SiteVisitLimit, DomainQueryLimit: crawl.DomainQueryLimit,
 			Drain: drain, Logger: logger, Metrics: metrics,
 		})
 	}

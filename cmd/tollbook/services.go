@@ -93,7 +93,7 @@ func runServicesImport(ctx context.Context, o importOptions, path string, stdout
 		return fmt.Errorf("nothing was imported: %w", err)
 	}
 	if o.DryRun {
-		return printImportPlan(crawl.NewImportPlan(crawl.Imported{Fresh: listings}, before), stdout, o.JSON)
+		return printImportPlan(crawl.NewImportPlan(crawl.ImportReport{New: listings}, before), stdout, o.JSON)
 	}
 	if o.JSON {
 		return printJSON(stdout, map[string]int{"listed": len(listings)})

@@ -57,7 +57,7 @@ func (o *synthesisOptions) synthesis() crawl.Synthesis {
 }
 
 // asked is the report of a round, nil when no model is configured.
-func (o *synthesisOptions) asked(s crawl.Synthesized) *crawl.Synthesized {
+func (o *synthesisOptions) asked(s crawl.SynthesisReport) *crawl.SynthesisReport {
 	if o.SynthesisURL == "" {
 		return nil
 	}
@@ -65,13 +65,13 @@ func (o *synthesisOptions) asked(s crawl.Synthesized) *crawl.Synthesized {
 }
 
 // synthesisText is a line on a round's questions, "" without a model.
-func synthesisText(s *crawl.Synthesized) string {
+func synthesisText(s *crawl.SynthesisReport) string {
 	if s == nil {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d questions to the model: %d answers kept", s.Asked, s.Kept)
-	if n := s.Asked - s.Kept; n > 0 {
+	fmt.Fprintf(&b, "%d questions to the model: %d answers kept", s.Asked, s.Accepted)
+	if n := s.Asked - s.Accepted; n > 0 {
 		var reasons []string
 		for _, reason := range slices.Sorted(maps.Keys(s.Refused)) {
 			reasons = append(reasons, fmt.Sprintf("%s %d", reason, s.Refused[reason]))

@@ -91,13 +91,13 @@ func TestSynthesisArrives(t *testing.T) {
 func TestSynthesisText(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		round *crawl.Synthesized
+		round *crawl.SynthesisReport
 		want  string
 	}{
 		{nil, ""},
-		{&crawl.Synthesized{Asked: 2, Kept: 2}, "2 questions to the model: 2 answers kept\n"},
-		{&crawl.Synthesized{Asked: 5, Kept: 1, Refused: map[string]int{"link": 3, "cut": 1}, Spent: true}, "5 questions to the model: 1 answers kept, 4 dropped (cut 1, link 3); the day's questions are all asked\n"},
-		{&crawl.Synthesized{Asked: 1, Refused: map[string]int{"status-401": 1}, Stopped: "ask the model: status-401"}, "1 questions to the model: 0 answers kept, 1 dropped (status-401 1); no more were asked: ask the model: status-401\n"},
+		{&crawl.SynthesisReport{Asked: 2, Accepted: 2}, "2 questions to the model: 2 answers kept\n"},
+		{&crawl.SynthesisReport{Asked: 5, Accepted: 1, Refused: map[string]int{"link": 3, "cut": 1}, Spent: true}, "5 questions to the model: 1 answers kept, 4 dropped (cut 1, link 3); the day's questions are all asked\n"},
+		{&crawl.SynthesisReport{Asked: 1, Refused: map[string]int{"status-401": 1}, Stopped: "ask the model: status-401"}, "1 questions to the model: 0 answers kept, 1 dropped (status-401 1); no more were asked: ask the model: status-401\n"},
 	} {
 		if got := synthesisText(tt.round); got != tt.want {
 			t.Errorf("%+v:\n%swant\n%s", tt.round, got, tt.want)

@@ -30,9 +30,9 @@ import (
 
 // Visitor does what is due for one service or domain: nothing when it is not due any more.
 type Visitor interface {
-	VisitOne(ctx context.Context, service int64) error
-	LookOne(ctx context.Context, service int64) error
-	AskOne(ctx context.Context, domain string) error
+	VisitService(ctx context.Context, service int64) error
+	VisitSite(ctx context.Context, service int64) error
+	QueryDomain(ctx context.Context, domain string) error
 }
 
 // Step is something that one process at a time does for the directory as a whole.
@@ -50,14 +50,14 @@ type Options struct {
 	Visitor Visitor // nil for a process that only does steps
 	Steps   []Step  // that this process can do; others may be able to do others
 
-	Workers    int           // visits at once
-	VisitLimit time.Duration // of one visit, what is kept of it included
-	LookLimit  time.Duration // of a look at a site
-	AskLimit   time.Duration // of a question about a domain
-	Drain      time.Duration // how long jobs under way may go on after the end of Run's ctx
-	Logger     *slog.Logger
-	Metrics    *Metrics // nil for none
-	Now        func() time.Time
+	Workers          int           // visits at once
+	VisitLimit       time.Duration // of one visit, what is kept of it included
+	SiteVisitLimit   time.Duration // of a look at a site
+	DomainQueryLimit time.Duration // of a question about a domain
+	Drain            time.Duration // how long jobs under way may go on after the end of Run's ctx
+	Logger           *slog.Logger
+	Metrics          *Metrics // nil for none
+	Now              func() time.Time
 }
 
 // Names of queues. What waits in one holds up no other.
@@ -136,11 +136,11 @@ func (w *Worker) workers() (*river.Workers, map[string]river.QueueConfig, error)
 		queues[queueVisits] = river.QueueConfig{MaxWorkers: max(1, w.o.Workers)}
 		queues[queueFacts] = river.QueueConfig{MaxWorkers: max(1, min(factWorkers, w.o.Workers))}
 		river.AddWorker(workers, &job[visitArgs]{limit: w.o.VisitLimit,
-			do: func(ctx context.Context, a visitArgs) error { return v.VisitOne(ctx, a.Service) }})
-		river.AddWorker(workers, &job[siteArgs]{limit: w.o.LookLimit,
-			do: func(ctx context.Context, a siteArgs) error { return v.LookOne(ctx, a.Service) }})
-		river.AddWorker(workers, &job[domainArgs]{limit: w.o.AskLimit,
-			do: func(ctx context.Context, a domainArgs) error { return v.AskOne(ctx, a.Domain) }})
+			do: func(ctx context.Context, a visitArgs) error { return v.VisitService(ctx, a.Service) }})
+		river.AddWorker(workers, &job[siteArgs]{limit: w.o.SiteVisitLimit,
+			do: func(ctx context.Context, a siteArgs) error { return v.VisitSite(ctx, a.Service) }})
+		river.AddWorker(workers, &job[domainArgs]{limit: w.o.DomainQueryLimit,
+			do: func(ctx context.Context, a domainArgs) error { return v.QueryDomain(ctx, a.Domain) }})
 	}
 	seen := map[string]bool{}
 	for _, s := range w.o.Steps {
