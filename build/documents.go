@@ -90,7 +90,7 @@ func writeDocuments(renderer *render.Edition, seen openapi.Examples, add addFunc
 	}{
 		{site.OpenAPIFile, api.OpenAPI},
 		{bare("reference-page", "").Key(), api.Reference},
-		{bare("submit-page", "").Key(), renderer.Submit},
+		{bare("submit-page", "").Key(), renderer.SubmitPage},
 	} {
 		data, err := document.render()
 		if err != nil {

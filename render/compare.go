@@ -45,7 +45,7 @@ func (e *Edition) ComparePage() ([]byte, error) {
 	}
 	return e.render(page{
 		Key: bareKey(compareRoute, ""), Kind: kindCompare, JSON: bareKey("services", ""), Title: "Compare services",
-		Policy: submitPolicy, Script: e.pages.comparer,
+		Policy: scriptPolicy, Script: e.pages.comparer,
 		Description: "Two to four services that charge per request over HTTP 402, side by side: prices, uptime, conformance, risk and settlements.",
 		Body:        body,
 	})

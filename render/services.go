@@ -112,7 +112,7 @@ func (e *Edition) ServicesPage(rows []*site.ServiceListItem, meta site.Paginatio
 		data = data.With("sort", order)
 	}
 	return e.render(page{
-		Key: orderedKey(order, meta.Page), Kind: kindServices, JSON: data.Key(), Title: title, Policy: submitPolicy,
+		Key: orderedKey(order, meta.Page), Kind: kindServices, JSON: data.Key(), Title: title, Policy: scriptPolicy,
 		Script: e.pages.finder, Twin: order == site.OrderNewest && meta.Page == 1,
 		Description: fmt.Sprintf(
 			"%s that charge per request over HTTP 402, %s, with status, price, networks, uptime and response time.",

@@ -8,6 +8,7 @@ import (
 	"github.com/PuerkitoBio/goquery"
 
 	"tollbook/render"
+	"tollbook/render/submitform"
 	"tollbook/site"
 )
 
@@ -25,7 +26,7 @@ func submitDoc(t *testing.T, page []byte) *goquery.Document {
 func TestSubmitPage(t *testing.T) {
 	t.Parallel()
 	p := newPages(t, render.Site{BaseURL: "https://tollbook.example/dir"})
-	page, err := p.Edition(world()).Submit()
+	page, err := p.Edition(world()).SubmitPage()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +44,7 @@ func TestSubmitPage(t *testing.T) {
 		t.Errorf("the form goes to %s", action)
 	}
 	hostile := `"><script>alert(1)</script>` + "<!--/submission-->"
-	filled, err := render.FillSubmit(page, site.SubmitForm{
+	filled, err := submitform.Fill(page, site.SubmitForm{
 		Values:     map[string]string{"url": hostile, "notes": hostile, "category": "Data"},
 		Categories: []string{"AI", "Data"},
 		Faults:     []site.ErrorField{{Field: "url", Message: hostile}, {Field: "body", Message: "is odd"}},
@@ -63,7 +64,7 @@ func TestSubmitPage(t *testing.T) {
 		doc.Find("#url[aria-invalid]").Length() != 1 || doc.Find("#email[aria-invalid]").Length() != 0 {
 		t.Errorf("what was sent is %q", v)
 	}
-	again, err := render.FillSubmit(filled,
+	again, err := submitform.Fill(filled,
 		site.SubmitForm{Result: &site.SubmissionResult{SubmissionID: "4f2c",
 			ProbeResult: &site.ProbeResult{EndpointsFound: 3, Errors: []string{"/a: <b>"}}}})
 	if err != nil {
@@ -75,12 +76,12 @@ func TestSubmitPage(t *testing.T) {
 		!strings.Contains(doc.Find(".taken").Text(), "payment: 3.") {
 		t.Errorf("once taken: %s\n%s", href, doc.Find(".submission").Text())
 	}
-	empty, err := render.FillSubmit(page, site.SubmitForm{})
+	empty, err := submitform.Fill(page, site.SubmitForm{})
 	if err != nil || submitDoc(t, empty).Find("main h1").Text() != "Submit a service" {
 		t.Errorf("without anything: %v", err)
 	}
 	for _, bad := range []string{"", "<p>", "<!--submission--><!--/submission-->"} {
-		if _, err := render.FillSubmit([]byte(bad), site.SubmitForm{}); err == nil {
+		if _, err := submitform.Fill([]byte(bad), site.SubmitForm{}); err == nil {
 			t.Errorf("%q is filled", bad)
 		}
 	}

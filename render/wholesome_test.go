@@ -149,7 +149,7 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 	for _, g := range guides {
 		tree[g.Key] = g.Bytes
 	}
-	page, err = e.Submit()
+	page, err = e.SubmitPage()
 	put("submit.html", page, err)
 	page, err = e.NotFound()
 	put("404.html", page, err)

@@ -303,6 +303,7 @@ var imports = map[string]struct{ ours, modules []string }{
 			"render/feed",
 			"render/guide",
 			"render/openapi",
+			"render/submitform",
 			"site",
 			"site/display",
 			"templates",
@@ -322,6 +323,7 @@ var imports = map[string]struct{ ours, modules []string }{
 	"render/card": {
 		modules: []string{"golang.org/x/image"},
 	},
+	"render/submitform": {ours: []string{"site", "templates"}},
 	"render/htmlcheck": {
 		modules: []string{"golang.org/x/net", "github.com/PuerkitoBio/goquery", "github.com/andybalholm/cascadia"},
 	},

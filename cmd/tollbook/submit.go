@@ -6,7 +6,7 @@ import (
 
 	"tollbook/crawl"
 	"tollbook/crawl/probe"
-	"tollbook/render"
+	"tollbook/render/submitform"
 	"tollbook/site"
 	"tollbook/site/serve"
 )
@@ -44,6 +44,6 @@ func (o *serveOptions) takeSubmissions(ctx context.Context, to *serve.Options) (
 func submitOptions(db *database, submissions *crawl.Submissions, free site.FreeHosts) *serve.SubmitOptions {
 	return &serve.SubmitOptions{
 		Store: db.DB, Prober: submissions, FreeHosts: free, Address: (&probe.Guard{}).Canonical, Domain: probe.Domain,
-		FillForm: render.FillSubmit, MaxPending: site.MaxPending,
+		FillForm: submitform.Fill, MaxPending: site.MaxPending,
 	}
 }

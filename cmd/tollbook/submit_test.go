@@ -31,7 +31,7 @@ import (
 	"tollbook/crawl"
 	"tollbook/crawl/probe"
 	"tollbook/output"
-	"tollbook/render"
+	"tollbook/render/submitform"
 	"tollbook/site"
 	"tollbook/site/postgres"
 	"tollbook/site/postgres/postgrestest"
@@ -402,7 +402,7 @@ func TestManySubmissions(t *testing.T) {
 	h := serve.NewHandler(serve.Options{
 		Source: source, Logger: slog.New(slog.DiscardHandler), Trusted: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")},
 		Submit: &serve.SubmitOptions{
-			Store: db, Prober: prober, Address: (&probe.Guard{}).Canonical, Domain: probe.Domain, FillForm: render.FillSubmit,
+			Store: db, Prober: prober, Address: (&probe.Guard{}).Canonical, Domain: probe.Domain, FillForm: submitform.Fill,
 		},
 	})
 	const each = 400

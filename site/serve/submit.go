@@ -36,7 +36,7 @@ type SubmissionProber interface {
 }
 
 // FillForm returns the submit page of a snapshot with an answer in place of its form, or with what was sent to it and
-// what is wrong with that; an error for bytes that are no such page. render.FillSubmit is one.
+// what is wrong with that; an error for bytes that are no such page. submitform.Fill is one.
 type FillForm func(page []byte, f site.SubmitForm) ([]byte, error)
 
 // SubmitOptions are what taking submissions needs.
