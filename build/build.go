@@ -115,10 +115,10 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 		return Report{}, err
 	}
 	recipients, totals := judged.RevenueQuery()
-	if facts.Takings, err = r.Takings(ctx, o.Now, recipients, totals); err != nil {
+	if facts.Revenue, err = r.ReadRevenue(ctx, o.Now, recipients, totals); err != nil {
 		return Report{}, err
 	}
-	removed, err := r.Removed(ctx)
+	removed, err := r.RemovedServices(ctx)
 	if err != nil {
 		return Report{}, err
 	}

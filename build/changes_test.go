@@ -45,7 +45,7 @@ func tellChanges(t *testing.T, db *postgres.DB, dir string, hours int) ([]told, 
 	if err := db.AddListings(t.Context(), listings); err != nil {
 		t.Fatal(err)
 	}
-	due, err := db.Due(t.Context(), moment, time.Minute, 3)
+	due, err := db.TakeServices(t.Context(), moment, time.Minute, 3)
 	if err != nil {
 		t.Fatal(err)
 	}

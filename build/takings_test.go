@@ -94,7 +94,7 @@ func settle(t testing.TB, db *postgres.DB) []ledger.Settlement {
 			Time: moment.Add(-time.Minute)}
 		if s.End != nil {
 			r.Last, r.Hash, r.Time, r.Settlements = *s.End-1, "0xfill", moment.Add(-2*time.Minute), settled
-			r.Seen = []ledger.SeenDay{{Token: chainUSDC, Day: moment.Truncate(24 * time.Hour),
+			r.Authorizations = []ledger.AuthorizationDay{{Token: chainUSDC, Day: moment.Truncate(24 * time.Hour),
 				Authorizations: 1_000_000}}
 			r.Senders = []ledger.SenderDay{{Sender: account("c", 1), Day: moment.Truncate(24 * time.Hour),
 				Token: chainUSDC, Payments: 7, Amount: "7000000", Recipients: 2}}

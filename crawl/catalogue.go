@@ -132,7 +132,7 @@ func hostName(base string) string {
 func (c *Crawler) addEndpoints(
 	ctx context.Context, base string, s facts.Seller, dry bool,
 ) (added AddedEndpoints, err error) {
-	service, err := c.db.ServiceAt(ctx, base)
+	service, err := c.db.ServiceByURL(ctx, base)
 	if err != nil || service == nil {
 		return added, err
 	}

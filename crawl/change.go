@@ -26,7 +26,7 @@ const changeGap = time.Hour
 func (c *Crawler) addChanges(ctx context.Context, s postgres.DueService, v *postgres.Visit, answers []answer) error {
 	replaced := map[uuid.UUID][]postgres.Price{}
 	for _, e := range v.Endpoints {
-		if e.Repriced {
+		if e.PricesChanged {
 			replaced[e.ID] = e.Prices
 		}
 	}
@@ -34,7 +34,7 @@ func (c *Crawler) addChanges(ctx context.Context, s postgres.DueService, v *post
 	if !slices.ContainsFunc(s.Endpoints, hasShown) {
 		return nil
 	}
-	if len(replaced) == 0 && len(s.Marks) == 0 {
+	if len(replaced) == 0 && len(s.Baselines) == 0 {
 		return nil
 	}
 	current, err := c.db.CurrentPrices(ctx, s.ID)
@@ -59,7 +59,7 @@ func (c *Crawler) addChanges(ctx context.Context, s postgres.DueService, v *post
 	}
 	for _, kind := range site.ChangeTypes {
 		before := current
-		lastRecord, marked := s.Marks[kind]
+		lastRecord, marked := s.Baselines[kind]
 		if marked {
 			if v.Check.CheckedAt.Sub(lastRecord) < changeGap {
 				continue // held back
@@ -76,7 +76,7 @@ func (c *Crawler) addChanges(ctx context.Context, s postgres.DueService, v *post
 			compare.ServiceID, compare.ObservedAt = s.ID, v.Check.CheckedAt
 			v.Changes = append(v.Changes, *compare)
 		} else if marked {
-			v.Told = append(v.Told, kind)
+			v.ClearedTypes = append(v.ClearedTypes, kind)
 		}
 	}
 	return nil

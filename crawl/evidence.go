@@ -28,9 +28,9 @@ func newEnvelope(a answer) *postgres.Envelope {
 }
 
 // newAnswer returns an answer without an envelope, cut to what is published as evidence: nothing else reads it.
-func newAnswer(a answer) *postgres.Answer {
+func newAnswer(a answer) *postgres.Response {
 	r := a.result
-	out := &postgres.Answer{
+	out := &postgres.Response{
 		EndpointID: a.endpoint.ID, Conclusive: isConclusive(r.Verdict), ReceivedAt: a.at, Method: r.Method,
 		URL: clean(r.FinalURL, 2048), Header: copyHeader(r.Answer.Header, site.IsEvidenceHeader),
 		Body: r.Answer.Body, Truncated: r.Answer.Truncated,

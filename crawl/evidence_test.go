@@ -67,7 +67,7 @@ func TestAnswersAreStored(t *testing.T) {
 				Sent:  v.Exchange.Method != "",
 				Class: v.Exchange.Class, Header: names(v.Header)}
 		}
-		for _, a := range []*postgres.Answer{e.Answer, e.Inconclusive} {
+		for _, a := range []*postgres.Response{e.Conclusive, e.Inconclusive} {
 			if a == nil {
 				continue
 			}

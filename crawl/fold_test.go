@@ -238,7 +238,7 @@ func TestCompareFails(t *testing.T) {
 	if _, err := m.conn.Exec(t.Context(), `ALTER TABLE prices RENAME COLUMN position TO place`); err != nil {
 		t.Fatal(err)
 	}
-	due, err := m.Due(t.Context(), dawn.Add(10*time.Minute), time.Second, 1)
+	due, err := m.TakeServices(t.Context(), dawn.Add(10*time.Minute), time.Second, 1)
 	if err != nil || len(due) != 1 {
 		t.Fatal(due, err)
 	}
@@ -248,8 +248,8 @@ func TestCompareFails(t *testing.T) {
 	if _, err := m.conn.Exec(t.Context(), `ALTER TABLE prices RENAME COLUMN place TO position`); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.RecordVisits(t.Context(), []postgres.Visit{v}); err != nil || !ok || v.Untold == nil {
-		t.Fatal(v.Untold, ok, err)
+	if err := m.RecordVisits(t.Context(), []postgres.Visit{v}); err != nil || !ok || v.BaselineAt == nil {
+		t.Fatal(v.BaselineAt, ok, err)
 	}
 	visit(20, "2")
 	visit(70, "2")

@@ -53,7 +53,7 @@ func (c *Crawler) Gather(ctx context.Context) (GatherReport, error) {
 
 	workers := min(c.o.Workers, maxGatherers)
 	err := runWorkers(ctx, workers, func(ctx context.Context) ([]postgres.DueService, error) {
-		return c.db.DueSites(ctx, now, siteLease, takeSites*workers)
+		return c.db.TakeSites(ctx, now, siteLease, takeSites*workers)
 	}, func(ctx context.Context, s postgres.DueService) error {
 		v, err := c.visitSite(ctx, s)
 		if err != nil || v == nil {
@@ -171,7 +171,7 @@ func (c *Crawler) logSite(ctx context.Context, s postgres.DueService, seen facts
 func (c *Crawler) gatherDomains(ctx context.Context, now time.Time, workers int, answered func()) error {
 	var servers facts.Bootstrap
 	return runWorkers(ctx, workers, func(ctx context.Context) ([]string, error) {
-		due, err := c.db.DueDomains(ctx, now, domainLease, takeDomains*workers)
+		due, err := c.db.TakeDomains(ctx, now, domainLease, takeDomains*workers)
 		if err != nil || len(due) == 0 || servers != nil {
 			return due, err
 		}
@@ -220,7 +220,7 @@ func (c *Crawler) readBootstrap(ctx context.Context) (facts.Bootstrap, error) {
 		}
 		return nil, err
 	}
-	return fresh, c.db.KeepBootstrap(ctx, body, now)
+	return fresh, c.db.StoreBootstrap(ctx, body, now)
 }
 
 // readRegistration asks a registry about a domain. It returns the answer, nil for none, and when to ask again. The
@@ -285,5 +285,5 @@ func (s robotsStore) Robots(ctx context.Context, origin string) (*facts.Robots, 
 }
 
 func (s robotsStore) KeepRobots(ctx context.Context, r facts.Robots) error {
-	return s.db.KeepRobots(ctx, postgres.Robots(r))
+	return s.db.StoreRobots(ctx, postgres.Robots(r))
 }

@@ -43,7 +43,7 @@ func (c *Crawler) VisitService(ctx context.Context, id int64) error {
 
 // VisitSite reads a service's site documents if they are due.
 func (c *Crawler) VisitSite(ctx context.Context, id int64) error {
-	s, err := c.db.TakeLook(ctx, id, c.o.Now(), SiteVisitLimit)
+	s, err := c.db.TakeSite(ctx, id, c.o.Now(), SiteVisitLimit)
 	if err != nil || s == nil {
 		return err
 	}

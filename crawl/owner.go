@@ -15,7 +15,7 @@ type OwnerReport struct{ Shown, Missing int }
 // its token, the proof is renewed in the name of actor; elsewhere the last proof stays valid until it expires.
 func (c *Crawler) RecheckOwners(ctx context.Context, actor string) (OwnerReport, error) {
 	var r OwnerReport
-	slugs, err := c.db.Claimed(ctx)
+	slugs, err := c.db.ClaimedServices(ctx)
 	if err != nil {
 		return r, err
 	}

@@ -41,9 +41,9 @@ type hostQueue struct {
 // hostRows are the rows by which the processes of a directory share hosts.
 type hostRows interface {
 	TakeHost(ctx context.Context, host string, holder uuid.UUID, r postgres.HostRules) (wait time.Duration, err error)
-	PaceHost(ctx context.Context, host string, holder uuid.UUID, gap time.Duration) error
+	DelayHost(ctx context.Context, host string, holder uuid.UUID, gap time.Duration) error
 	TakeHosts(ctx context.Context, hosts []string, holder uuid.UUID, r postgres.HostRules) ([]time.Duration, error)
-	LeaveHosts(ctx context.Context, hosts []string, holder uuid.UUID, gap time.Duration) error
+	ReleaseHosts(ctx context.Context, hosts []string, holder uuid.UUID, gap time.Duration) error
 }
 
 var _ hostRows = (*postgres.DB)(nil)
@@ -70,13 +70,13 @@ func newPace(rows hostRows, gap time.Duration, perHour int, longest time.Duratio
 	p.leave.run = func(hosts []string) ([]struct{}, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), leaveLimit)
 		defer cancel()
-		return make([]struct{}, len(hosts)), rows.LeaveHosts(ctx, hosts, p.holder, p.gap)
+		return make([]struct{}, len(hosts)), rows.ReleaseHosts(ctx, hosts, p.holder, p.gap)
 	}
 	return p
 }
 
 func (p *pace) rules(hold time.Duration) postgres.HostRules {
-	return postgres.HostRules{Gap: p.gap, Regain: p.regain, Burst: p.burst, Hold: hold}
+	return postgres.HostRules{Gap: p.gap, Refill: p.regain, Burst: p.burst, Hold: hold}
 }
 
 // enter waits until no other request to the host runs and the gap is over. The caller keeps the host until it calls
@@ -154,7 +154,7 @@ func (p *pace) waitAgain(ctx context.Context, host string) error {
 	if !ours {
 		return p.takeHost(ctx, host, 0)
 	}
-	if err := p.rows.PaceHost(ctx, host, p.holder, p.gap); err != nil {
+	if err := p.rows.DelayHost(ctx, host, p.holder, p.gap); err != nil {
 		return err
 	}
 	return p.takeHost(ctx, host, p.hold)

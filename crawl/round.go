@@ -78,7 +78,7 @@ func (c *Crawler) visitAll(
 // takeDue leases services that are due at a time. It takes half as many as there are workers: a leased service then
 // waits for one visit at most, and the database is not queried for each service.
 func (c *Crawler) takeDue(ctx context.Context, at time.Time) ([]postgres.DueService, error) {
-	due, err := c.db.Due(ctx, at, c.o.Now().Sub(at)+c.lease(), max(1, c.o.Workers/2))
+	due, err := c.db.TakeServices(ctx, at, c.o.Now().Sub(at)+c.lease(), max(1, c.o.Workers/2))
 	if ctx.Err() != nil {
 		return nil, nil
 	}
@@ -106,7 +106,7 @@ type dueWaiter struct {
 func (w *dueWaiter) wait(ctx context.Context) error {
 	next, database, err := w.c.db.NextDue(ctx)
 	now := w.c.o.Now()
-	set := err == nil && w.clocks.Set(now, database)
+	set := err == nil && w.clocks.Update(now, database)
 	if err == nil && (set || time.Since(w.followed) >= followEvery) {
 		err, w.followed = w.c.db.FollowClock(ctx, now), time.Now()
 		if err == nil {

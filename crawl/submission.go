@@ -109,7 +109,7 @@ func (s *Submissions) ProbeQueued(ctx context.Context) (n int, err error) {
 		if ctx.Err() != nil {
 			break // the context ended during the probe; it is due again when its lease ends
 		}
-		if err := s.db.KeepSubmissionProbe(ctx, queued.ID, result); err != nil {
+		if err := s.db.StoreSubmissionProbe(ctx, queued.ID, result); err != nil {
 			return n, err
 		}
 		s.o.Logger.Info("submission probed", "submission", queued.ID, "found", result.EndpointsFound, "errors",

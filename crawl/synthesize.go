@@ -79,7 +79,7 @@ func (c *Crawler) Synthesize(ctx context.Context) (SynthesisReport, error) {
 func (c *Crawler) updateInputs(ctx context.Context) error {
 	now := c.o.Now()
 	for {
-		due, err := c.db.DueInputs(ctx, now, inputLease, takeInputs)
+		due, err := c.db.TakeInputs(ctx, now, inputLease, takeInputs)
 		if err != nil || len(due) == 0 {
 			return err
 		}
@@ -113,7 +113,7 @@ func (q *questions) askNext(ctx context.Context) (bool, error) {
 	c, client := q.c, q.c.o.Synthesis.Client
 	s, err := c.db.TakeQuestion(ctx, c.o.Now(), client.Model(), synthesis.PromptVersion, c.o.Synthesis.PerDay, askLease)
 	switch {
-	case errors.Is(err, postgres.ErrSpent):
+	case errors.Is(err, postgres.ErrDailyLimit):
 		q.mu.Lock()
 		defer q.mu.Unlock()
 		q.report.Spent = true
@@ -140,7 +140,7 @@ func (q *questions) askNext(ctx context.Context) (bool, error) {
 		if refused == nil {
 			q.count("", nil)
 			c.o.Logger.Info("synthesis", "service", s.Slug, "kept", true)
-			err := c.db.KeepSynthesis(ctx, s.ID,
+			err := c.db.StoreSynthesis(ctx, s.ID,
 				postgres.SynthesisFacts{Question: question, AskedAt: c.o.Now(), Answer: *answer})
 			if err == nil && c.o.Changed != nil {
 				c.o.Changed(nil)
@@ -171,7 +171,7 @@ func (q *questions) storeRefusal(ctx context.Context, s *postgres.ServiceFacts, 
 	if reason == model.NoSchema {
 		return q.c.db.ReleaseQuestion(ctx, s.ID) // the client sends no schema from now on
 	}
-	return q.c.db.KeepSynthesisFailure(ctx, s.ID, question, reason, now, notBefore)
+	return q.c.db.StoreSynthesisFailure(ctx, s.ID, question, reason, now, notBefore)
 }
 
 // count counts a question that was sent. reason is "" for an accepted answer; fault is nil if the model answered.

@@ -179,7 +179,7 @@ func (c *Crawler) newVisit(ctx context.Context, s postgres.DueService, answers [
 	if err := c.addChanges(ctx, s, &v, answers); err != nil {
 		c.o.Logger.WarnContext(ctx, "compare prices with the previous ones; the next visit tries again", "service",
 			s.Slug, "error", err)
-		v.Changes, v.Told, v.Untold = nil, nil, s.LastCheckedAt
+		v.Changes, v.ClearedTypes, v.BaselineAt = nil, nil, s.LastCheckedAt
 	}
 	return v
 }
@@ -279,7 +279,7 @@ func (c *Crawler) newEndpointVisit(a answer) postgres.EndpointVisit {
 	}
 	envelope := r.Captured.Envelope
 	if envelope == nil {
-		e.Answer = newAnswer(a)
+		e.Response = newAnswer(a)
 		return e
 	}
 	e.Envelope = newEnvelope(a)
@@ -288,7 +288,7 @@ func (c *Crawler) newEndpointVisit(a answer) postgres.EndpointVisit {
 	fingerprint := envelope.Fingerprint()
 	e.Fingerprint = &fingerprint
 	if a.endpoint.Fingerprint == nil || *a.endpoint.Fingerprint != fingerprint {
-		e.Repriced, e.Prices = true, newPrices(a.endpoint.ID, a.at, envelope)
+		e.PricesChanged, e.Prices = true, newPrices(a.endpoint.ID, a.at, envelope)
 	}
 	return e
 }

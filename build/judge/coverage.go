@@ -30,10 +30,10 @@ func newCoverage(f *postgres.Facts, t *revenueIndex, now time.Time) site.Coverag
 		},
 		Operators: groupOperators(f.Services, t.ownership.claims),
 	}
-	if f.Takings == nil {
+	if f.Revenue == nil {
 		return c
 	}
-	w, v := f.Takings.Whole, &c.Volume30d
+	w, v := f.Revenue.Quality, &c.Volume30d
 	raw, self, single := usdOrZero(w.USD30d), usdOrZero(w.SelfUSD30d), usdOrZero(w.SinglePayerUSD30d)
 	v.Raw = site.VolumeSum{VolumeUSD: raw.decimal(), TxCount: w.Settlements30d}
 	v.SelfPayment = site.VolumeSum{VolumeUSD: self.decimal(), TxCount: w.SelfSettlements30d}
@@ -95,7 +95,7 @@ func sumByNetwork(f *postgres.Facts, now time.Time) map[string]windows {
 		if !isMeasured(&f.Facilitators[i]) {
 			continue
 		}
-		for _, flow := range f.Facilitators[i].Flows {
+		for _, flow := range f.Facilitators[i].Tokens {
 			if n, isKnown := x402.NetworkByID(flow.Network); isKnown && !n.Mainnet {
 				continue
 			}
@@ -111,7 +111,7 @@ func sumByNetwork(f *postgres.Facts, now time.Time) map[string]windows {
 func fillChain(n *site.NetworkCoverage, c *ledger.ChainFacts, now time.Time) {
 	n.Measured, n.MeasuredSince, n.HeadPolledAt = c.MeasuredSince != nil, timeOrNull(c.MeasuredSince),
 		timeOrNull(c.PolledAt)
-	n.Filling = &c.Filling
+	n.Filling = &c.BackfillBlocks
 	if c.Head > 0 {
 		n.HeadBlock = &c.Head
 	}
@@ -124,7 +124,7 @@ func fillChain(n *site.NetworkCoverage, c *ledger.ChainFacts, now time.Time) {
 			n.Cursor.AgeSeconds = new(max(0, int64(now.Sub(*c.At)/time.Second)))
 		}
 	}
-	for _, s := range c.Seen {
+	for _, s := range c.Authorizations {
 		address, name := lookupAsset(c.Network, s.Token, s.Configured)
 		row := site.TokenCoverage{TokenAddress: address, AssetName: name, Authorizations30d: s.Authorizations,
 			Attributed30d: s.Attributed, Unattributed30d: max(0, s.Authorizations-s.Attributed)}
@@ -136,7 +136,7 @@ func fillChain(n *site.NetworkCoverage, c *ledger.ChainFacts, now time.Time) {
 
 // unattributedShare is the part, 0 to 1, of the authorisations seen in a token that no known settler sent; null without
 // any.
-func unattributedShare(s ledger.SeenFacts) *float64 {
+func unattributedShare(s ledger.AuthorizationFacts) *float64 {
 	n := max(0, s.Authorizations-s.Attributed)
 	return ratio(1, usd{0, uint64(n)}, usd{0, uint64(max(0, s.Authorizations))})
 }

@@ -71,7 +71,7 @@ func (d *Directory) Survey(from, to int, each func(i int, endpoints []site.Endpo
 
 // RevenueQuery returns the recipients and flows whose settlements the facts must have before Prepare. It needs the
 // Survey of all services.
-func (d *Directory) RevenueQuery() ([]ledger.Recipient, []ledger.CountedFlow) {
+func (d *Directory) RevenueQuery() ([]ledger.Recipient, []ledger.CountedToken) {
 	measured := measuredNetworks(d.facts.Chains)
 	p := newOwnership(d.facts.Services, d.claims, measured, d.options.Now)
 	return p.queryRecipients(d.facts.Services, measured), countedFlows(d.facts.Facilitators)
@@ -92,8 +92,8 @@ func (d *Directory) Prepare() {
 	s.Facilitators = newFacilitators(f.Facilitators, now)
 	s.Coverage = newCoverage(f, d.revenue, now)
 	d.aggregate = newAggregator(s)
-	if f.Takings != nil {
-		f.Takings.Payees = nil
+	if f.Revenue != nil {
+		f.Revenue.Payees = nil
 	}
 	f.Log, f.Changes, f.ChangeLogs, f.Facilitators, f.Chains = postgres.LogFacts{}, nil, nil, nil, nil
 }
@@ -122,8 +122,8 @@ func (d *Directory) Add(i int, l *site.Listing) {
 func (d *Directory) Finish() {
 	d.aggregate.end(d.Snapshot, d.hours.checksPerHour)
 	d.facts.Services = nil
-	if d.facts.Takings != nil {
-		d.facts.Takings.Services = nil
+	if d.facts.Revenue != nil {
+		d.facts.Revenue.Services = nil
 	}
 	d.hours.services, d.market, d.claims, d.revenue, d.inFeed, d.aggregate = nil, nil, nil, nil, nil, nil
 }

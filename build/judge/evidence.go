@@ -26,7 +26,7 @@ func readCapture(f *postgres.ServiceFacts, e *postgres.EndpointFacts) x402.Evide
 	}
 	var got x402.Answer
 	var x postgres.Exchange
-	switch v, a := e.Envelope, e.Answer; {
+	switch v, a := e.Envelope, e.Conclusive; {
 	case v != nil:
 		got = x402.Answer{Status: v.StatusCode, Header: v.Header, Body: v.Body, Truncated: v.Truncated, URL: v.URL}
 		row.TLSVerified, x = v.TLSVerified, v.Exchange
@@ -142,7 +142,7 @@ func newEndpointEvidence(f *postgres.ServiceFacts, e *postgres.EndpointFacts, sh
 			Fingerprint: v.Fingerprint()}
 	}
 	terms := envelopeAnswer(e.Envelope)
-	switch a := e.Answer; {
+	switch a := e.Conclusive; {
 	case a != nil:
 		out.Answer, out.Terms = storedAnswer(a), terms
 		out.Class, out.Reason = textOrNull(a.Exchange.Class), textOrNull(a.Exchange.Reason)
@@ -172,7 +172,7 @@ func envelopeAnswer(v *postgres.Envelope) *site.EvidenceAnswer {
 	return a
 }
 
-func storedAnswer(k *postgres.Answer) *site.EvidenceAnswer {
+func storedAnswer(k *postgres.Response) *site.EvidenceAnswer {
 	a := newAnswer(k.URL, k.Exchange)
 	a.ReceivedAt, a.Status, a.TLSVerified = site.NewTime(k.ReceivedAt), k.StatusCode, k.TLSVerified
 	a.Headers, a.HeadersClipped = publishHeaders(k.Header, site.IsEvidenceHeader)

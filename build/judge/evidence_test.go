@@ -76,8 +76,8 @@ func TestEndpointEvidence(t *testing.T) {
 		Exchange: postgres.Exchange{Class: "paid_broken", Reason: "asks", Method: "GET",
 			RequestHeader: http.Header{"User-Agent": {"Tollbook/1"}}},
 	}
-	answer := func(conclusive bool, status int, class string) *postgres.Answer {
-		a := &postgres.Answer{Conclusive: conclusive, ReceivedAt: *ago(time.Hour), Method: "GET",
+	answer := func(conclusive bool, status int, class string) *postgres.Response {
+		a := &postgres.Response{Conclusive: conclusive, ReceivedAt: *ago(time.Hour), Method: "GET",
 			URL:      "https://acme.test/a",
 			Exchange: postgres.Exchange{Class: class, Reason: "because", Method: "GET"}}
 		if status != 0 {
@@ -85,7 +85,7 @@ func TestEndpointEvidence(t *testing.T) {
 		}
 		return a
 	}
-	unsent := &postgres.Answer{Exchange: postgres.Exchange{Class: "needs_input",
+	unsent := &postgres.Response{Exchange: postgres.Exchange{Class: "needs_input",
 		Reason: "the address has a placeholder, {x}"}}
 	type seen struct {
 		Unprobeable          bool
@@ -103,16 +103,16 @@ func TestEndpointEvidence(t *testing.T) {
 		{"a 402", "broken", "paid_broken", postgres.EndpointFacts{Envelope: envelope},
 			seen{Class: "paid_broken", Answer: "402", Judged: true}},
 		{"a 500 after it", "failed", "server_error",
-			postgres.EndpointFacts{Envelope: envelope, Answer: answer(true, 500, "server_error")},
+			postgres.EndpointFacts{Envelope: envelope, Conclusive: answer(true, 500, "server_error")},
 			seen{Class: "server_error", Answer: "500", Terms: "402", Judged: true}},
 		{"no answer after it", "failed", "unreachable",
-			postgres.EndpointFacts{Envelope: envelope, Answer: answer(true, 0, "unreachable")},
+			postgres.EndpointFacts{Envelope: envelope, Conclusive: answer(true, 0, "unreachable")},
 			seen{Class: "unreachable", Answer: "none", Terms: "402", Judged: true}},
 		{"a bot filter after it", "broken", "challenge",
 			postgres.EndpointFacts{Envelope: envelope, Inconclusive: answer(false, 403, "challenge")},
 			seen{Class: "paid_broken", Answer: "402", Inconclusive: "challenge", Reply: "403", Judged: true}},
 		{"all three", "failed", "rate_limited", postgres.EndpointFacts{Envelope: envelope,
-			Answer: answer(true, 404, "gone"), Inconclusive: answer(false, 429, "rate_limited")},
+			Conclusive: answer(true, 404, "gone"), Inconclusive: answer(false, 429, "rate_limited")},
 			seen{Class: "gone", Answer: "404", Terms: "402", Inconclusive: "rate_limited", Reply: "429", Judged: true}},
 		{"wants input", "", "needs_input", postgres.EndpointFacts{Inconclusive: answer(false, 422, "needs_input")},
 			seen{Unprobeable: true, Inconclusive: "needs_input", Reply: "422"}},
@@ -192,12 +192,12 @@ func TestEvidenceIsBounded(t *testing.T) {
 	}
 	var endpoints []postgres.EndpointFacts
 	for i := range 200 {
-		a := &postgres.Answer{StatusCode: new(500), Header: header, Body: body[:site.EvidenceBytes], Truncated: true,
+		a := &postgres.Response{StatusCode: new(500), Header: header, Body: body[:site.EvidenceBytes], Truncated: true,
 			Exchange: postgres.Exchange{Method: "POST", RequestBody: body}}
 		endpoints = append(endpoints, postgres.EndpointFacts{
 			Endpoint: postgres.Endpoint{Method: "GET", Path: fmt.Sprintf("/%03d", i), Verdict: new("failed"),
 				FirstSeenAt: *ago(time.Hour)},
-			Envelope: &postgres.Envelope{StatusCode: 402, Header: header, Body: body}, Answer: a, Inconclusive: a,
+			Envelope: &postgres.Envelope{StatusCode: 402, Header: header, Body: body}, Conclusive: a, Inconclusive: a,
 		})
 	}
 	f := service(endpoints...)

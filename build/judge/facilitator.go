@@ -73,9 +73,9 @@ func (w *windows) addDay(date string, s settledSum) {
 }
 
 // sumWindows sums what one flow settled. Times are UTC.
-func sumWindows(f ledger.FlowFacts, now time.Time) windows {
+func sumWindows(f ledger.TokenFacts, now time.Time) windows {
 	unit, valued := unitsPerUSD(f.Network, f.Token, f.Configured)
-	of := func(s ledger.FlowSum) settledSum {
+	of := func(s ledger.SettlementSum) settledSum {
 		out := settledSum{count: s.Settlements}
 		if amount, ok := new(big.Int).SetString(s.Amount, 10); ok && valued {
 			out.usd = new(big.Rat).SetFrac(amount, unit)
@@ -198,12 +198,12 @@ func orZero(d *site.Decimal) site.Decimal {
 
 // listFlows are the flows of a facilitator that count, and an empty one for each token that its settlers are said to
 // settle: what is looked for and not found is zero, not unknown.
-func listFlows(f *ledger.FacilitatorFacts) []ledger.FlowFacts {
+func listFlows(f *ledger.FacilitatorFacts) []ledger.TokenFacts {
 	type key struct{ network, token string }
 	seen := map[key]bool{}
-	var flows []ledger.FlowFacts
+	var flows []ledger.TokenFacts
 	if isMeasured(f) {
-		for _, flow := range f.Flows {
+		for _, flow := range f.Tokens {
 			seen[key{flow.Network, flow.Token}] = true
 			flows = append(flows, flow)
 		}
@@ -212,14 +212,14 @@ func listFlows(f *ledger.FacilitatorFacts) []ledger.FlowFacts {
 		for _, token := range s.Tokens {
 			if k := (key{s.Network, token}); !seen[k] {
 				seen[k] = true
-				flows = append(flows, ledger.FlowFacts{Network: s.Network, Token: token})
+				flows = append(flows, ledger.TokenFacts{Network: s.Network, Token: token})
 			}
 		}
 	}
 	return flows
 }
 
-func newChain(f ledger.FlowFacts, w windows, verification string) site.FacilitatorChain {
+func newChain(f ledger.TokenFacts, w windows, verification string) site.FacilitatorChain {
 	address, name := lookupAsset(f.Network, f.Token, f.Configured)
 	row := site.FacilitatorChain{
 		Network: shortNetwork(f.Network), NetworkCAIP2: f.Network,

@@ -23,7 +23,7 @@ const (
 	testUSDC = "0x036cbd53842c5426634e7929541ec2318f3dcf7e"
 )
 
-func settledBy(status string, flows ...ledger.FlowFacts) ledger.FacilitatorFacts {
+func settledBy(status string, flows ...ledger.TokenFacts) ledger.FacilitatorFacts {
 	return ledger.FacilitatorFacts{
 		Facilitator: ledger.Facilitator{
 			ID: "acme", Name: "Acme", WebsiteURL: "https://acme.test", UpstreamStatus: status,
@@ -33,26 +33,26 @@ func settledBy(status string, flows ...ledger.FlowFacts) ledger.FacilitatorFacts
 				{Network: base, Address: "0xa2", Tokens: []string{baseUSDC}},
 			},
 		},
-		Flows: flows,
+		Tokens: flows,
 	}
 }
 
-func settled(start time.Time, n int64, amount string) ledger.FlowSum {
-	return ledger.FlowSum{Start: start, Settlements: n, Amount: amount, LastAt: start.Add(time.Minute)}
+func settled(start time.Time, n int64, amount string) ledger.SettlementSum {
+	return ledger.SettlementSum{Start: start, Settlements: n, Amount: amount, LastAt: start.Add(time.Minute)}
 }
 
 func TestFacilitatorWindows(t *testing.T) {
 	t.Parallel()
 	hour, today := now.Truncate(time.Hour), now.Truncate(24*time.Hour)
-	dollars := ledger.FlowFacts{
+	dollars := ledger.TokenFacts{
 		Network: base, Token: baseUSDC,
-		Hours: []ledger.FlowSum{
+		Hours: []ledger.SettlementSum{
 			settled(hour.Add(-25*time.Hour), 9, "9000000"), // closed 25 hours ago
 			settled(hour.Add(-24*time.Hour), 1, "1"),
 			settled(hour, 2, "20"),
 			settled(hour.Add(time.Hour), 9, "9000000"), // not yet
 		},
-		Days: []ledger.FlowSum{
+		Days: []ledger.SettlementSum{
 			settled(today.AddDate(0, 0, -90), 9, "9000000"), // too old for the series
 			settled(today.AddDate(0, 0, -89), 1, "300000"),
 			settled(today.AddDate(0, 0, -30), 1, "40000"),
@@ -63,11 +63,11 @@ func TestFacilitatorWindows(t *testing.T) {
 		},
 		All: settled(today, 99, "1000345678000000"),
 	}
-	wei := ledger.FlowFacts{Network: bnb, Token: bnbUSDC, Hours: []ledger.FlowSum{settled(hour, 1, "1")},
-		Days: []ledger.FlowSum{settled(today, 1, "1")}, All: settled(today.AddDate(0, 0, -1), 1, "1")}
-	euro := ledger.FlowFacts{Network: base, Token: baseEURC, Days: []ledger.FlowSum{settled(today, 5, "5000000")},
+	wei := ledger.TokenFacts{Network: bnb, Token: bnbUSDC, Hours: []ledger.SettlementSum{settled(hour, 1, "1")},
+		Days: []ledger.SettlementSum{settled(today, 1, "1")}, All: settled(today.AddDate(0, 0, -1), 1, "1")}
+	euro := ledger.TokenFacts{Network: base, Token: baseEURC, Days: []ledger.SettlementSum{settled(today, 5, "5000000")},
 		All: settled(today.AddDate(0, 0, -1), 5, "5000000")}
-	test := ledger.FlowFacts{Network: sepolia, Token: testUSDC, Days: []ledger.FlowSum{settled(today, 7, "7000000")},
+	test := ledger.TokenFacts{Network: sepolia, Token: testUSDC, Days: []ledger.SettlementSum{settled(today, 7, "7000000")},
 		All: settled(today.AddDate(0, 0, -1), 7, "7000000")}
 	f := settledBy("merged", dollars, wei, euro, test)
 	got := newFacilitatorItem(&f, now)
@@ -138,8 +138,8 @@ func TestFacilitatorWindows(t *testing.T) {
 // Nobody ranks by settlements that only he says are his.
 func TestVerification(t *testing.T) {
 	t.Parallel()
-	flow := ledger.FlowFacts{Network: base, Token: baseUSDC,
-		Days: []ledger.FlowSum{settled(now.Truncate(24*time.Hour), 1, "1000000")},
+	flow := ledger.TokenFacts{Network: base, Token: baseUSDC,
+		Days: []ledger.SettlementSum{settled(now.Truncate(24*time.Hour), 1, "1000000")},
 		All:  settled(now.Truncate(24*time.Hour), 1, "1000000")}
 	for _, c := range []struct {
 		status            string
@@ -184,7 +184,7 @@ func TestWindowsAreSums(t *testing.T) {
 			at     time.Time
 			amount *big.Int
 		}
-		var flows []ledger.FlowFacts
+		var flows []ledger.TokenFacts
 		want := map[string]*big.Rat{}
 		count := map[string]int64{}
 		hour, today := at.Truncate(time.Hour), at.Truncate(24*time.Hour)
@@ -223,13 +223,13 @@ func TestWindowsAreSums(t *testing.T) {
 					tell(p.at.Format(time.DateOnly))
 				}
 			}
-			rolled := func(period time.Duration) (sums []ledger.FlowSum) {
+			rolled := func(period time.Duration) (sums []ledger.SettlementSum) {
 				by := map[time.Time][]payment{}
 				for _, p := range all {
 					by[p.at.Truncate(period)] = append(by[p.at.Truncate(period)], p)
 				}
 				for start, list := range by {
-					sum := ledger.FlowSum{Start: start, Settlements: int64(len(list))}
+					sum := ledger.SettlementSum{Start: start, Settlements: int64(len(list))}
 					total := new(big.Int)
 					for _, p := range list {
 						total.Add(total, p.amount)
@@ -240,10 +240,10 @@ func TestWindowsAreSums(t *testing.T) {
 					sum.Amount = total.String()
 					sums = append(sums, sum)
 				}
-				slices.SortFunc(sums, func(a, b ledger.FlowSum) int { return a.Start.Compare(b.Start) })
+				slices.SortFunc(sums, func(a, b ledger.SettlementSum) int { return a.Start.Compare(b.Start) })
 				return sums
 			}
-			flow := ledger.FlowFacts{Network: n.network, Token: n.token, Hours: rolled(time.Hour),
+			flow := ledger.TokenFacts{Network: n.network, Token: n.token, Hours: rolled(time.Hour),
 				Days: rolled(24 * time.Hour)}
 			if whole := rolled(100 * 365 * 24 * time.Hour); len(whole) > 0 {
 				flow.All = whole[0]

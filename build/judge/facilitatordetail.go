@@ -27,7 +27,7 @@ func newFacilitator(f *ledger.FacilitatorFacts, now time.Time) site.FacilitatorD
 		return cmp.Or(cmp.Compare(a.NetworkCAIP2, b.NetworkCAIP2), cmp.Compare(a.Address, b.Address))
 	})
 	for _, c := range d.Chains {
-		for _, flow := range f.Flows {
+		for _, flow := range f.Tokens {
 			if isMeasured(f) && flow.Network == c.NetworkCAIP2 && flow.Token == c.TokenAddressNorm {
 				d.Buyers = append(d.Buyers, site.FacilitatorBuyers{
 					Network: c.Network, NetworkCAIP2: c.NetworkCAIP2, TokenAddress: c.TokenAddress,

@@ -49,7 +49,7 @@ func usdOrZero(s string) usd {
 // of days on which the same services hold it is divided by their number, to the micro-dollar: see usd.part, by slug. So
 // are the 30 days and all days; of single days, and of facilitators within the 30, each service has what its part of
 // the running sum grows by, so that they sum to its whole and to everybody's.
-func (p *ownership) divideRevenue(t *ledger.Takings, services int, now time.Time) []revenue {
+func (p *ownership) divideRevenue(t *ledger.Revenue, services int, now time.Time) []revenue {
 	list := make([]revenue, services)
 	if t == nil {
 		return list
@@ -94,7 +94,7 @@ type period struct {
 
 // splitPeriods cuts the days of a recipient where a holder of it stops to be one. What came before them is of the
 // first.
-func splitPeriods(parts []ledger.TakingDay, before dayAmount, owners []owner, today int) []*period {
+func splitPeriods(parts []ledger.RevenueDay, before dayAmount, owners []owner, today int) []*period {
 	var list []*period
 	for len(parts) > 0 || before.count > 0 {
 		if len(parts) > 0 && before.count == 0 {
@@ -116,7 +116,7 @@ func splitPeriods(parts []ledger.TakingDay, before dayAmount, owners []owner, to
 	return list
 }
 
-func sumPeriod(parts []ledger.TakingDay, before dayAmount, today int) *period {
+func sumPeriod(parts []ledger.RevenueDay, before dayAmount, today int) *period {
 	s := &period{days: make([]dayAmount, 0, len(parts)), before: before.usd, all: before.usd, countAll: before.count}
 	for i := range parts {
 		d := &parts[i]

@@ -27,18 +27,18 @@ func measuredNetworks(chains []ledger.ChainFacts) map[string]bool {
 
 // countedFlows are the flows whose settlements count as volume: of facilitators whose settlers are their own, in tokens
 // that are worth a dollar each.
-func countedFlows(facilitators []ledger.FacilitatorFacts) []ledger.CountedFlow {
-	var flows []ledger.CountedFlow
+func countedFlows(facilitators []ledger.FacilitatorFacts) []ledger.CountedToken {
+	var flows []ledger.CountedToken
 	for i := range facilitators {
 		f := &facilitators[i]
 		if !isMeasured(f) {
 			continue
 		}
-		for _, flow := range f.Flows {
+		for _, flow := range f.Tokens {
 			if unit, valued := unitsPerUSD(flow.Network, flow.Token, flow.Configured); valued &&
 				hasValue(flow.Network) {
 				one := new(big.Rat).SetFrac(big.NewInt(1), unit)
-				flows = append(flows, ledger.CountedFlow{
+				flows = append(flows, ledger.CountedToken{
 					Facilitator: f.ID, Network: flow.Network, Token: flow.Token,
 					Unit: strings.TrimRight(one.FloatString(maxDecimals), "0"),
 				})
@@ -73,7 +73,7 @@ type revenueIndex struct {
 	measured  map[string]bool
 	ownership *ownership
 	revenues  []revenue
-	byService map[int64]*ledger.ServiceTakings
+	byService map[int64]*ledger.ServiceBuyers
 	mu        sync.Mutex       // of sharing
 	sharing   map[string][]int // services by the recipients that they share
 	dates     dateCache
@@ -83,17 +83,17 @@ type revenueIndex struct {
 func newRevenueIndex(f *postgres.Facts, claims [][]claim, now time.Time) *revenueIndex {
 	t := &revenueIndex{
 		services: f.Services, chains: map[string]ledger.ChainFacts{}, measured: measuredNetworks(f.Chains),
-		byService: map[int64]*ledger.ServiceTakings{},
+		byService: map[int64]*ledger.ServiceBuyers{},
 		sharing:   map[string][]int{}, dates: newDateCache(now), now: now,
 	}
 	for _, c := range f.Chains {
 		t.chains[c.Network] = c
 	}
 	t.ownership = newOwnership(f.Services, claims, t.measured, now)
-	t.revenues = t.ownership.divideRevenue(f.Takings, len(f.Services), now)
-	if f.Takings != nil {
-		for i := range f.Takings.Services {
-			t.byService[f.Takings.Services[i].ServiceID] = &f.Takings.Services[i]
+	t.revenues = t.ownership.divideRevenue(f.Revenue, len(f.Services), now)
+	if f.Revenue != nil {
+		for i := range f.Revenue.Services {
+			t.byService[f.Revenue.Services[i].ServiceID] = &f.Revenue.Services[i]
 		}
 	}
 	return t
@@ -165,7 +165,7 @@ func (t *revenueIndex) traction(i int) site.Traction {
 	}
 	e, of := &t.revenues[i], t.byService[t.services[i].ID]
 	if of == nil {
-		of = &ledger.ServiceTakings{}
+		of = &ledger.ServiceBuyers{}
 	}
 	sharing := t.shared(i)
 	out.MeasuredNetworks = on

@@ -172,7 +172,7 @@ func TestPartsSumToWhatWasTaken(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		services := rapid.IntRange(1, 6).Draw(t, "services")
 		p := &ownership{owners: map[recipient][]owner{}}
-		takings := &ledger.Takings{}
+		takings := &ledger.Revenue{}
 		var want30, wantAll usd
 		wantVia := map[string]*usd{"a": {}, "b": {}}
 		for n := range rapid.IntRange(1, 3).Draw(t, "payees") {
@@ -197,7 +197,7 @@ func TestPartsSumToWhatWasTaken(t *testing.T) {
 						continue
 					}
 					amount := rapid.StringMatching(`[0-9]{1,2}(\.[0-9]{1,8})?`).Draw(t, "usd")
-					payee.Days = append(payee.Days, ledger.TakingDay{Day: day, Facilitator: f, Settlements: 1,
+					payee.Days = append(payee.Days, ledger.RevenueDay{Day: day, Facilitator: f, Settlements: 1,
 						USD: amount, LastAt: day})
 					if somebody {
 						wantAll.add(dollarsOf(t, amount))
@@ -243,12 +243,12 @@ func TestPartsSumToWhatWasTaken(t *testing.T) {
 // TestCountedFlows: only facilitators whose accounts are their own count, in tokens that are worth a dollar each.
 func TestCountedFlows(t *testing.T) {
 	t.Parallel()
-	flows := []ledger.FlowFacts{{Network: base, Token: baseUSDC}, {Network: base, Token: baseEURC},
+	flows := []ledger.TokenFacts{{Network: base, Token: baseUSDC}, {Network: base, Token: baseEURC},
 		{Network: bnb, Token: bnbUSDC}, {Network: sepolia, Token: testUSDC}, {Network: base, Token: "0xfake"}}
 	claimed := settledBy("pull_request", flows...)
 	claimed.ID = "claimed"
 	got := countedFlows([]ledger.FacilitatorFacts{settledBy("merged", flows...), claimed})
-	want := []ledger.CountedFlow{
+	want := []ledger.CountedToken{
 		{Facilitator: "acme", Network: base, Token: baseUSDC, Unit: "0.000001"},
 		{Facilitator: "acme", Network: bnb, Token: bnbUSDC, Unit: "0.000000000000000001"},
 	}
@@ -262,7 +262,7 @@ func TestCountedFlows(t *testing.T) {
 func BenchmarkTractions(b *testing.B) {
 	const services = 20_000
 	f := &postgres.Facts{Chains: []ledger.ChainFacts{{Network: base, MeasuredSince: ago(100 * 24 * time.Hour)}},
-		Takings: &ledger.Takings{}}
+		Revenue: &ledger.Revenue{}}
 	today := now.Truncate(24 * time.Hour)
 	seen := map[string]bool{}
 	for i := range services {
@@ -273,8 +273,8 @@ func BenchmarkTractions(b *testing.B) {
 		s := service(priced(price("1", address, *ago(900 * time.Hour), nil)))
 		s.ID, s.Slug = int64(i), fmt.Sprintf("s%05d", i)
 		f.Services = append(f.Services, *s)
-		f.Takings.Services = append(f.Takings.Services,
-			ledger.ServiceTakings{ServiceID: int64(i), Buyers30d: 9, TopUSD: []string{"1", "0.5", "0.25"},
+		f.Revenue.Services = append(f.Revenue.Services,
+			ledger.ServiceBuyers{ServiceID: int64(i), Buyers30d: 9, TopUSD: []string{"1", "0.5", "0.25"},
 				Amounts: []ledger.AmountCount{{USD: "0.01", Settlements: 900}}})
 		if seen[address] {
 			continue
@@ -282,10 +282,10 @@ func BenchmarkTractions(b *testing.B) {
 		seen[address] = true
 		payee := ledger.PayeeFacts{Network: base, Address: address, FirstAt: *ago(2160 * time.Hour)}
 		for age := 89; age >= 0; age-- {
-			payee.Days = append(payee.Days, ledger.TakingDay{Day: today.AddDate(0, 0, -age), Facilitator: "acme",
+			payee.Days = append(payee.Days, ledger.RevenueDay{Day: today.AddDate(0, 0, -age), Facilitator: "acme",
 				Settlements: 30, USD: "0.300001", LastAt: today.AddDate(0, 0, -age)})
 		}
-		f.Takings.Payees = append(f.Takings.Payees, payee)
+		f.Revenue.Payees = append(f.Revenue.Payees, payee)
 	}
 	for b.Loop() {
 		claims := make([][]claim, len(f.Services))

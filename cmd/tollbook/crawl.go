@@ -128,7 +128,7 @@ func runCrawl(ctx context.Context, o crawlOptions, stdout io.Writer) error {
 	if _, err := c.ProbeSubmissions(ctx); err != nil {
 		return err
 	}
-	if err := errors.Join(db.Retain(ctx, time.Now()), db.ForgetHosts(ctx)); err != nil {
+	if err := errors.Join(db.Retain(ctx, time.Now()), db.DeleteIdleHosts(ctx)); err != nil {
 		return err
 	}
 	return printReport(stdout, report, gathered, o.asked(asked), o.JSON)

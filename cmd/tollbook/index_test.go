@@ -150,7 +150,7 @@ func sums(t *testing.T, env []string) map[string]string {
 		if err != nil {
 			return err
 		}
-		for _, flow := range f.Facilitators[0].Flows {
+		for _, flow := range f.Facilitators[0].Tokens {
 			got[flow.Network] = fmt.Sprintf("%d settlements of %s by %d buyers, the last %s", flow.All.Settlements, flow.All.Amount, flow.BuyersAll, flow.All.LastAt.UTC().Format(time.DateTime))
 		}
 		return nil

@@ -290,7 +290,7 @@ func (r *register) Lock(ctx context.Context) (func(context.Context) error, func(
 	if err != nil {
 		return nil, nil, err
 	}
-	return l.Held, l.Release, nil
+	return l.Check, l.Release, nil
 }
 
 // Read implements output.Register.
@@ -302,7 +302,7 @@ func (r *register) Read(ctx context.Context) (output.Record, error) {
 // Replace implements output.Register.
 func (r *register) Replace(ctx context.Context, was int64, next output.Record) error {
 	err := r.db.ReplacePublication(ctx, r.target, was, postgres.Publication(next), r.now)
-	if errors.Is(err, postgres.ErrOutrun) {
+	if errors.Is(err, postgres.ErrConflict) {
 		return fmt.Errorf("%w: %w", output.ErrConflict, err)
 	}
 	return err

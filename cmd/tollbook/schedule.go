@@ -185,7 +185,7 @@ func (o *directoryOptions) steps(ctx context.Context, db *database, c *crawl.Cra
 			return err
 		}},
 		{Name: "retention", Every: o.Retention, Limit: retentionLimit, Do: func(ctx context.Context) error {
-			return errors.Join(db.Retain(ctx, time.Now()), db.ForgetHosts(ctx))
+			return errors.Join(db.Retain(ctx, time.Now()), db.DeleteIdleHosts(ctx))
 		}},
 	}
 	if o.SynthesisURL != "" {

@@ -117,7 +117,7 @@ func newServiceFacts(s *postgres.DueService, prices []postgres.Price) serviceFac
 func runServicesShow(ctx context.Context, o dataOptions, slug string, asJSON bool, stdout io.Writer) error {
 	var f serviceFacts
 	err := withDatabase(ctx, o, func(db *database) error {
-		s, err := db.ServiceOf(ctx, slug)
+		s, err := db.ServiceBySlug(ctx, slug)
 		if err != nil {
 			return err
 		}

@@ -86,7 +86,7 @@ func runServicesVerify(ctx context.Context, o verifyOwnerOptions, slugs []string
 	}
 	defer db.Close()
 	if o.All {
-		if slugs, err = db.Claimed(ctx); err != nil {
+		if slugs, err = db.ClaimedServices(ctx); err != nil {
 			return err
 		}
 	}

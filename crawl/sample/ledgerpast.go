@@ -56,12 +56,12 @@ type reading struct {
 	block       int64 // of the newest transaction
 	logs        int   // in it
 	settlements []ledger.Settlement
-	seen        map[ledger.SeenDay]int64
+	seen        map[ledger.AuthorizationDay]int64
 	senders     map[ledger.SenderDay]*sending
 }
 
 func newReading(c *chain, first, last int64) *reading {
-	return &reading{c: c, first: first, last: last, block: -1, seen: map[ledger.SeenDay]int64{},
+	return &reading{c: c, first: first, last: last, block: -1, seen: map[ledger.AuthorizationDay]int64{},
 		senders: map[ledger.SenderDay]*sending{}}
 }
 
@@ -73,7 +73,7 @@ func (r *reading) read(t transaction) {
 	today := at.Truncate(day)
 	for i, p := range t.payments {
 		if p.rail.scheme == "exact" {
-			r.seen[ledger.SeenDay{Token: p.token, Day: today}]++
+			r.seen[ledger.AuthorizationDay{Token: p.token, Day: today}]++
 		}
 		if !p.by.Unlisted {
 			r.settlements = append(r.settlements, r.c.settlement(t, i, r.logs+t.transferOf(i), at))
@@ -95,7 +95,7 @@ func (r *reading) found() ledger.Range {
 		Settlements: r.settlements}
 	if !r.c.solana() {
 		found.Hash = r.c.hash(r.last, always)
-		found.Seen, found.Senders = sums(r.seen, r.senders)
+		found.Authorizations, found.Senders = sums(r.seen, r.senders)
 	}
 	return found
 }
@@ -136,13 +136,13 @@ func (s *sending) add(p payment) {
 	s.to[p.payee] = true
 }
 
-func sums(seen map[ledger.SeenDay]int64, senders map[ledger.SenderDay]*sending) (days []ledger.SeenDay,
+func sums(seen map[ledger.AuthorizationDay]int64, senders map[ledger.SenderDay]*sending) (days []ledger.AuthorizationDay,
 	list []ledger.SenderDay) {
 	for d, n := range seen {
 		d.Authorizations = n
 		days = append(days, d)
 	}
-	slices.SortFunc(days, func(a, b ledger.SeenDay) int {
+	slices.SortFunc(days, func(a, b ledger.AuthorizationDay) int {
 		return cmp.Or(a.Day.Compare(b.Day), cmp.Compare(a.Token, b.Token))
 	})
 	for d, s := range senders {

@@ -146,7 +146,7 @@ func writeWalked(ctx context.Context, db *postgres.DB, past ledger.Range, genesi
 			continue
 		}
 		is, list := was, by[was.Settler.Address]
-		is.NewestSlot, is.NewestTime, is.Floor = past.Last, &past.Time, &genesis
+		is.NewestSlot, is.NewestTime, is.HistoryStart = past.Last, &past.Time, &genesis
 		if len(list) > 0 {
 			is.Until = list[len(list)-1].Transaction
 		}

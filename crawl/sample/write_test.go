@@ -34,11 +34,11 @@ func openTest(t *testing.T) *postgres.DB {
 type settledFacts struct {
 	Facilitators []ledger.FacilitatorFacts
 	Chains       []ledger.ChainFacts
-	Takings      *ledger.Takings
+	Takings      *ledger.Revenue
 }
 
 // exported leaves out how takings are kept until they are packed.
-var exported = cmpopts.IgnoreUnexported(ledger.Takings{}, ledger.PayeeFacts{})
+var exported = cmpopts.IgnoreUnexported(ledger.Revenue{}, ledger.PayeeFacts{})
 
 func readSettled(t *testing.T, db *postgres.DB, network string, now time.Time) (f settledFacts) {
 	t.Helper()
@@ -47,14 +47,14 @@ func readSettled(t *testing.T, db *postgres.DB, network string, now time.Time) (
 		if err != nil {
 			return err
 		}
-		var flows []ledger.CountedFlow
+		var flows []ledger.CountedToken
 		for _, one := range facts.Facilitators {
-			all := one.Flows
-			one.Flows = nil
+			all := one.Tokens
+			one.Tokens = nil
 			for _, flow := range all {
 				if flow.Network == network {
-					one.Flows = append(one.Flows, flow)
-					flows = append(flows, ledger.CountedFlow{Facilitator: one.ID, Network: network, Token: flow.Token,
+					one.Tokens = append(one.Tokens, flow)
+					flows = append(flows, ledger.CountedToken{Facilitator: one.ID, Network: network, Token: flow.Token,
 						Unit: "0.000001"})
 				}
 			}
@@ -69,7 +69,7 @@ func readSettled(t *testing.T, db *postgres.DB, network string, now time.Time) (
 				f.Chains = append(f.Chains, c)
 			}
 		}
-		f.Takings, err = r.Takings(t.Context(), now, recipientsOn(facts.Services, network), flows)
+		f.Takings, err = r.ReadRevenue(t.Context(), now, recipientsOn(facts.Services, network), flows)
 		return err
 	})
 	if err != nil {
@@ -172,7 +172,7 @@ func TestSampleChainIsIndexed(t *testing.T) {
 		t.Errorf("%d services take anything, want most", len(got.Takings.Services))
 	}
 	if len(got.Chains) != 1 || len(got.Chains[0].Candidates) != 1 ||
-		got.Chains[0].Seen[0].Authorizations <= got.Chains[0].Seen[0].Attributed {
+		got.Chains[0].Authorizations[0].Authorizations <= got.Chains[0].Authorizations[0].Attributed {
 		t.Errorf("chains %+v, want Base alone, with a candidate and authorisations that nobody listed sent", got.Chains)
 	}
 	if diff := gocmp.Diff(want, got, exported); diff != "" {

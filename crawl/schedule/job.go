@@ -103,14 +103,14 @@ func (w *Worker) feed(ctx context.Context) error {
 	if room, err := w.room(ctx, queueFacts); err != nil || !room {
 		return err
 	}
-	sites, err := w.db.DueLooks(ctx, now, feedMost/2)
+	sites, err := w.db.DueSites(ctx, now, feedMost/2)
 	if err != nil {
 		return err
 	}
 	if err := insert(ctx, w, sites, func(id int64) river.JobArgs { return siteArgs{id} }); err != nil {
 		return err
 	}
-	domains, err := w.db.DueNames(ctx, now, feedMost/2)
+	domains, err := w.db.DueDomains(ctx, now, feedMost/2)
 	if err != nil {
 		return err
 	}

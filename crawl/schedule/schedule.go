@@ -160,11 +160,11 @@ func (w *Worker) workers() (*river.Workers, map[string]river.QueueConfig, error)
 // Run works until ctx ends: then what runs may go on for as long as Drain, is cut off, and given to others. A process
 // that does not come so far, as one that is killed, loses nothing: whoever leads the others gives them its jobs.
 func (w *Worker) Run(ctx context.Context) error {
-	presence, err := w.db.Appear(ctx, w.id)
+	presence, err := w.db.LockWorker(ctx, w.id)
 	if err != nil {
 		return err
 	}
-	defer func() { presence.Leave() }()
+	defer func() { presence.Release() }()
 	if err := errors.Join(w.db.FollowClock(ctx, w.o.Now()), w.offer(ctx)); err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 	var looked postgres.Clocks
 	if now, err := presence.Check(ctx); err == nil {
-		looked.Set(w.o.Now(), now)
+		looked.Update(w.o.Now(), now)
 	}
 	for ctx.Err() == nil {
 		select {
@@ -189,14 +189,14 @@ func (w *Worker) Run(ctx context.Context) error {
 		case <-check.C:
 			// Without the sign others would soon take our jobs: visits would be made twice, and one of two be dropped.
 			now, err := presence.Check(ctx)
-			if own := w.o.Now(); err == nil && looked.Set(own, now) {
+			if own := w.o.Now(); err == nil && looked.Update(own, now) {
 				w.o.Logger.Warn("a clock was set: what waits for it goes on", "own", own, "database", now)
 				follow()
 			}
 			if err != nil && ctx.Err() == nil {
 				w.o.Logger.Warn("the connection to the database was lost", "error", err)
-				if fresh, err := w.db.Appear(ctx, w.id); err == nil {
-					presence.Leave()
+				if fresh, err := w.db.LockWorker(ctx, w.id); err == nil {
+					presence.Release()
 					presence = fresh
 				}
 			}
@@ -216,7 +216,7 @@ func (w *Worker) Run(ctx context.Context) error {
 func (w *Worker) offer(ctx context.Context) error {
 	steps := make([]postgres.Step, len(w.o.Steps))
 	for i, s := range w.o.Steps {
-		steps[i] = postgres.Step{Name: s.Name, Every: s.Every, Follows: s.Follows}
+		steps[i] = postgres.Step{Name: s.Name, Period: s.Every, Follows: s.Follows}
 	}
 	// two offer in the same order
 	slices.SortFunc(steps, func(a, b postgres.Step) int { return cmp.Compare(a.Name, b.Name) })
@@ -230,7 +230,7 @@ func (w *Worker) step(ctx context.Context, s Step) error {
 	if err != nil && !(s.Goes && errors.Is(context.Cause(ctx), context.DeadlineExceeded)) {
 		return err
 	}
-	return w.db.StepDone(context.WithoutCancel(ctx), s.Name, began, w.o.Now())
+	return w.db.FinishStep(context.WithoutCancel(ctx), s.Name, began, w.o.Now())
 }
 
 // backoff lets a job that failed wait, twice as long each time, up to five minutes.

@@ -18,7 +18,7 @@ func TestAnswersBehindAVerdict(t *testing.T) {
 	if err := db.AddListings(t.Context(), []postgres.Listing{listing("acme")}); err != nil {
 		t.Fatal(err)
 	}
-	due, err := db.Due(t.Context(), start, time.Minute, 10)
+	due, err := db.TakeServices(t.Context(), start, time.Minute, 10)
 	if err != nil || len(due) != 1 {
 		t.Fatalf("due: %d services, %v", len(due), err)
 	}
@@ -35,11 +35,11 @@ func TestAnswersBehindAVerdict(t *testing.T) {
 			e.Envelope = &postgres.Envelope{EndpointID: endpoint, ReceivedAt: now, Method: "GET", StatusCode: status,
 				Header: http.Header{}, Body: []byte(body), SHA256: []byte(body), Exchange: exchange}
 		default:
-			e.Answer = &postgres.Answer{EndpointID: endpoint, Conclusive: conclusive, ReceivedAt: now, Method: "GET",
+			e.Response = &postgres.Response{EndpointID: endpoint, Conclusive: conclusive, ReceivedAt: now, Method: "GET",
 				URL: "u", Header: http.Header{"Server": {body}},
 				Body: []byte(body), TLSVerified: true, Exchange: exchange, SHA256: []byte(body)}
 			if status != 0 {
-				e.Answer.StatusCode = &status
+				e.Response.StatusCode = &status
 			}
 		}
 		return e
@@ -84,14 +84,14 @@ func TestAnswersBehindAVerdict(t *testing.T) {
 				if e.Envelope != nil {
 					got.Envelope = string(e.Envelope.Body) + at(e.Envelope.ReceivedAt)
 				}
-				if e.Answer != nil {
-					got.Answer = string(e.Answer.Body) + at(e.Answer.ReceivedAt)
+				if e.Conclusive != nil {
+					got.Answer = string(e.Conclusive.Body) + at(e.Conclusive.ReceivedAt)
 				}
 				if e.Inconclusive != nil {
 					got.Inconclusive = string(e.Inconclusive.Body) + at(e.Inconclusive.ReceivedAt)
 				}
-				if a := e.Answer; a != nil { // what went in comes out
-					want := said(false, true, step.status, step.body).Answer
+				if a := e.Conclusive; a != nil { // what went in comes out
+					want := said(false, true, step.status, step.body).Response
 					if diff := cmp.Diff(want, a, cmp.Transformer("utc", time.Time.UTC)); step.conclusive && diff != "" {
 						t.Errorf("%s (-told +kept):\n%s", step.name, diff)
 					}

@@ -155,7 +155,7 @@ func TestChangeNumbers(t *testing.T) {
 	if err := db.AddListings(ctx, []postgres.Listing{listing("acme"), listing("bolt"), listing("cove")}); err != nil {
 		t.Fatal(err)
 	}
-	due, err := db.Due(ctx, start, time.Minute, 3)
+	due, err := db.TakeServices(ctx, start, time.Minute, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +273,7 @@ func TestChangesOutliveTheirService(t *testing.T) {
 	if err := db.AddListings(ctx, []postgres.Listing{listing("acme"), listing("bolt")}); err != nil {
 		t.Fatal(err)
 	}
-	due, err := db.Due(ctx, start, time.Minute, 2)
+	due, err := db.TakeServices(ctx, start, time.Minute, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -345,12 +345,12 @@ func TestChangeMarks(t *testing.T) {
 				site.PayToChanged: 2 * time.Hour}},
 	} {
 		v := visit(s, start.Add(step.after))
-		v.Told = step.told
+		v.ClearedTypes = step.told
 		if step.change != "" {
 			v.Changes = []postgres.Change{record(s.ID, step.change, v.Check.CheckedAt, 0)}
 		}
 		if step.untold {
-			v.Untold = new(start.Add(2 * time.Hour))
+			v.BaselineAt = new(start.Add(2 * time.Hour))
 		}
 		if err := db.RecordVisits(ctx, []postgres.Visit{v}); err != nil {
 			t.Fatal(err)
@@ -360,7 +360,7 @@ func TestChangeMarks(t *testing.T) {
 			t.Fatalf("take it for the next visit: %v, error %v", due, err)
 		}
 		got := map[string]time.Duration{}
-		for kind, through := range due.Marks {
+		for kind, through := range due.Baselines {
 			got[kind] = through.Sub(start)
 		}
 		if diff := cmp.Diff(step.want, got); diff != "" {

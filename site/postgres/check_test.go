@@ -106,7 +106,7 @@ func TestRollupsAreSumsOfChecks(t *testing.T) {
 	if err := db.AddListings(ctx, []postgres.Listing{listing("acme"), listing("bolt"), listing("cask")}); err != nil {
 		t.Fatal(err)
 	}
-	due, err := db.Due(ctx, start, time.Minute, 3)
+	due, err := db.TakeServices(ctx, start, time.Minute, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func TestManyVisits(t *testing.T) {
 	if err := db.AddListings(ctx, listings); err != nil {
 		t.Fatal(err)
 	}
-	due, err := db.Due(ctx, start, time.Minute, len(names))
+	due, err := db.TakeServices(ctx, start, time.Minute, len(names))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -111,14 +111,14 @@ func TestFollowClock(t *testing.T) {
 		listing("dome")}); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.OfferSteps(ctx, []postgres.Step{{Name: "build", Every: 15 * time.Minute},
-		{Name: "index", Every: 15 * time.Minute}}, start); err != nil {
+	if err := db.OfferSteps(ctx, []postgres.Step{{Name: "build", Period: 15 * time.Minute},
+		{Name: "index", Period: 15 * time.Minute}}, start); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.StepDone(ctx, "build", start.Add(time.Hour), start.Add(61*time.Minute)); err != nil {
+	if err := db.FinishStep(ctx, "build", start.Add(time.Hour), start.Add(61*time.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.StepDone(ctx, "index", start.Add(-time.Minute), start); err != nil {
+	if err := db.FinishStep(ctx, "index", start.Add(-time.Minute), start); err != nil {
 		t.Fatal(err)
 	}
 	at := func(d time.Duration) string { return start.Add(d).Format("'2006-01-02 15:04:05Z'") }
@@ -182,13 +182,13 @@ func TestClocksSet(t *testing.T) {
 		{"both", time.Hour, time.Hour, true},
 	} {
 		var c postgres.Clocks
-		if c.Set(begin, begin.Add(time.Hour)) {
+		if c.Update(begin, begin.Add(time.Hour)) {
 			t.Errorf("%s: clocks that differ count as set at the first look", tt.name)
 		}
-		if got := c.Set(begin.Add(tt.own), begin.Add(time.Hour+tt.database)); got != tt.want {
+		if got := c.Update(begin.Add(tt.own), begin.Add(time.Hour+tt.database)); got != tt.want {
 			t.Errorf("%s: set %t, want %t", tt.name, got, tt.want)
 		}
-		if c.Set(begin.Add(tt.own), begin.Add(time.Hour+tt.database)) {
+		if c.Update(begin.Add(tt.own), begin.Add(time.Hour+tt.database)) {
 			t.Errorf("%s: noticed twice", tt.name)
 		}
 	}

@@ -12,13 +12,13 @@ import (
 
 // Condition is how a database is, for an operator.
 type Condition struct {
-	Server string // its version: "16.4"
-	Schema int32  // version of the schema, 0 where there is none yet
-	Newest int32  // that this program knows
-	Bytes  int64
-	Sample bool          // it holds a demo
-	Ahead  time.Duration // of the server's clock before ours
-	Fault  error         // why nothing can be written, nil where it can
+	Server       string // its version: "16.4"
+	Schema       int32  // version of the schema, 0 where there is none yet
+	NewestSchema int32  // that this program knows
+	Bytes        int64
+	Sample       bool          // it holds a demo
+	ClockAhead   time.Duration // of the server's clock before ours
+	WriteError   error         // why nothing can be written, nil where it can
 }
 
 // Inspect looks at a database and leaves it as it is: nothing is migrated, what is written to try is rolled back.
@@ -41,7 +41,7 @@ func Inspect(ctx context.Context, dsn string) (c Condition, err error) {
 	if err != nil {
 		return c, fmt.Errorf("count migrations: %w", err)
 	}
-	c.Newest = int32(len(files))
+	c.NewestSchema = int32(len(files))
 	var clock time.Time
 	var known bool
 	began := time.Now()
@@ -52,7 +52,7 @@ func Inspect(ctx context.Context, dsn string) (c Condition, err error) {
 	if err != nil {
 		return c, fmt.Errorf("ask the database: %w", err)
 	}
-	c.Ahead = clock.Sub(began.Add(time.Since(began) / 2))
+	c.ClockAhead = clock.Sub(began.Add(time.Since(began) / 2))
 	if known {
 		if err := conn.QueryRow(ctx, `SELECT version FROM `+versionTable).Scan(&c.Schema); err != nil {
 			return c, fmt.Errorf("read schema version: %w", err)
@@ -64,7 +64,7 @@ func Inspect(ctx context.Context, dsn string) (c Condition, err error) {
 			return c, fmt.Errorf("read settings: %w", err)
 		}
 	}
-	c.Fault = tryWrite(ctx, conn, c.Schema > 0)
+	c.WriteError = tryWrite(ctx, conn, c.Schema > 0)
 	return c, ctx.Err()
 }
 

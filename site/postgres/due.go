@@ -20,9 +20,9 @@ func (db *DB) DueServices(ctx context.Context, now time.Time, limit int) ([]int6
 	return ids, nil
 }
 
-// DueLooks are the ids of up to limit services whose documents are to be looked at, those never seen first. Nobody
+// DueSites are the ids of up to limit services whose documents are to be looked at, those never seen first. Nobody
 // takes them by this.
-func (db *DB) DueLooks(ctx context.Context, now time.Time, limit int) ([]int64, error) {
+func (db *DB) DueSites(ctx context.Context, now time.Time, limit int) ([]int64, error) {
 	ids, err := rows.Column[int64](ctx, db.pool, `
 		SELECT s.id FROM services s LEFT JOIN site_facts f ON f.service_id = s.id
 		WHERE f.service_id IS NULL OR f.next_at <= $1
@@ -34,8 +34,8 @@ func (db *DB) DueLooks(ctx context.Context, now time.Time, limit int) ([]int64, 
 	return ids, nil
 }
 
-// DueNames are up to limit registrable domains that a registry is to be asked about. Nobody takes them by this.
-func (db *DB) DueNames(ctx context.Context, now time.Time, limit int) ([]string, error) {
+// DueDomains are up to limit registrable domains that a registry is to be asked about. Nobody takes them by this.
+func (db *DB) DueDomains(ctx context.Context, now time.Time, limit int) ([]string, error) {
 	names, err := rows.Column[string](ctx, db.pool, `
 		SELECT domain FROM domain_facts d
 		WHERE next_at <= $1 AND EXISTS (SELECT FROM site_facts s WHERE s.domain = d.domain)
@@ -57,8 +57,8 @@ func (db *DB) TakeService(ctx context.Context, id int64, now time.Time, lease ti
 		SELECT `+serviceColumns+` FROM services JOIN leased ON leased.service_id = id`, id, now, lease)
 }
 
-// TakeLook takes one service as DueSites takes many, nil when its documents are not to be looked at now.
-func (db *DB) TakeLook(ctx context.Context, id int64, now time.Time, lease time.Duration) (*DueService, error) {
+// TakeSite takes one service as DueSites takes many, nil when its documents are not to be looked at now.
+func (db *DB) TakeSite(ctx context.Context, id int64, now time.Time, lease time.Duration) (*DueService, error) {
 	return db.takeOne(ctx, id, `
 		WITH there AS (
 			SELECT id FROM services WHERE id = $1 FOR NO KEY UPDATE
@@ -80,7 +80,7 @@ func (db *DB) takeOne(ctx context.Context, id int64, sql string, args ...any) (*
 	if len(taken) == 0 {
 		return nil, nil
 	}
-	due, err := forVisits(ctx, db.pool, taken)
+	due, err := readForVisits(ctx, db.pool, taken)
 	if err != nil {
 		return nil, fmt.Errorf("take service %d: %w", id, err)
 	}

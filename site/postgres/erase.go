@@ -57,8 +57,8 @@ func (db *DB) EraseService(ctx context.Context, slug string, now time.Time) erro
 	return nil
 }
 
-// Removed are the services that were erased, in order.
-func (r *Reader) Removed(ctx context.Context) ([]RemovedService, error) {
+// RemovedServices are the services that were erased, in order.
+func (r *Reader) RemovedServices(ctx context.Context) ([]RemovedService, error) {
 	rows, err := r.tx.Query(ctx, `SELECT id, slug FROM removed_services ORDER BY id`)
 	if err != nil {
 		return nil, fmt.Errorf("read removed services: %w", err)
@@ -70,10 +70,10 @@ func (r *Reader) Removed(ctx context.Context) ([]RemovedService, error) {
 	return removed, nil
 }
 
-// holdServices answers which services are there, in order, and keeps them until the transaction ends: an erasure under
+// lockServices answers which services are there, in order, and keeps them until the transaction ends: an erasure under
 // way is waited for, one that comes waits. So does whoever else writes what is known of them, a visit or a look: two
 // that changed the same endpoints in another order would wait for each other for good.
-func holdServices(ctx context.Context, tx pgx.Tx, ids []int64) ([]int64, error) {
+func lockServices(ctx context.Context, tx pgx.Tx, ids []int64) ([]int64, error) {
 	rows, err := tx.Query(ctx,
 		`SELECT service_id FROM service_states WHERE service_id = ANY($1) ORDER BY service_id FOR NO KEY UPDATE`, ids)
 	if err != nil {

@@ -14,14 +14,14 @@ import (
 // HostRules are how a host is asked.
 type HostRules struct {
 	Gap    time.Duration // from the end of a request to the next
-	Regain time.Duration // after which one request of the hour's allowance comes back; 0 for no allowance
+	Refill time.Duration // after which one request of the hour's allowance comes back; 0 for no allowance
 	Burst  time.Duration // what the unused allowance may be ahead by
 	// after which whoever holds a host is believed dead: longer than any request; 0 to ask without holding it
 	Hold time.Duration
 }
 
-// heldPoll is how often at most a host is looked at while somebody asks it: when he will be done nobody knows.
-const heldPoll = 250 * time.Millisecond
+// busyPoll is how often at most a host is looked at while somebody asks it: when he will be done nobody knows.
+const busyPoll = 250 * time.Millisecond
 
 // TakeHost takes a host for a holder if its turn has come: from now on nobody else may ask it, until LeaveHosts. Else
 // it answers how long to wait before trying again, more than nothing. Time is the database's, so that the clocks of
@@ -55,7 +55,7 @@ func (db *DB) TakeHosts(ctx context.Context, hosts []string, holder uuid.UUID, r
 		WHERE h.next_at <= clock_timestamp() AND h.regained_at <= clock_timestamp() + $5::interval
 			AND (h.held_by IS NULL OR h.held_by = $2 OR h.held_until <= clock_timestamp())
 		RETURNING host`,
-		hosts, holder, r.Gap, r.Regain, max(r.Burst, 0), r.Hold)
+		hosts, holder, r.Gap, r.Refill, max(r.Burst, 0), r.Hold)
 	if err != nil {
 		return nil, fmt.Errorf("take %d hosts: %w", len(hosts), err)
 	}
@@ -79,7 +79,7 @@ func (db *DB) TakeHosts(ctx context.Context, hosts []string, holder uuid.UUID, r
 	var held bool
 	_, err = pgx.ForEachRow(rows, []any{&host, &ready, &held}, func() error {
 		if held {
-			ready = max(ready, min(r.Gap/4, heldPoll))
+			ready = max(ready, min(r.Gap/4, busyPoll))
 		}
 		left[host] = ready
 		return nil
@@ -96,9 +96,9 @@ func (db *DB) TakeHosts(ctx context.Context, hosts []string, holder uuid.UUID, r
 	return waits, nil
 }
 
-// PaceHost says that the request under way has ended, and that its holder, who keeps the host, asks again after the
+// DelayHost says that the request under way has ended, and that its holder, who keeps the host, asks again after the
 // gap.
-func (db *DB) PaceHost(ctx context.Context, host string, holder uuid.UUID, gap time.Duration) error {
+func (db *DB) DelayHost(ctx context.Context, host string, holder uuid.UUID, gap time.Duration) error {
 	_, err := db.pool.Exec(ctx, `
 		UPDATE hosts SET next_at = clock_timestamp() + $3::interval FROM set_config('synchronous_commit', 'off', true)
 		WHERE host = $1 AND held_by = $2`, host, holder, gap)
@@ -108,8 +108,8 @@ func (db *DB) PaceHost(ctx context.Context, host string, holder uuid.UUID, gap t
 	return nil
 }
 
-// LeaveHosts lets others have hosts, a gap from now. What somebody else took meanwhile stays his.
-func (db *DB) LeaveHosts(ctx context.Context, hosts []string, holder uuid.UUID, gap time.Duration) error {
+// ReleaseHosts lets others have hosts, a gap from now. What somebody else took meanwhile stays his.
+func (db *DB) ReleaseHosts(ctx context.Context, hosts []string, holder uuid.UUID, gap time.Duration) error {
 	_, err := db.pool.Exec(ctx, `
 		WITH mine AS MATERIALIZED (SELECT host FROM hosts WHERE host = ANY($1) AND held_by = $2 ORDER BY host
 			FOR NO KEY UPDATE)
@@ -122,8 +122,8 @@ func (db *DB) LeaveHosts(ctx context.Context, hosts []string, holder uuid.UUID, 
 	return nil
 }
 
-// ForgetHosts forgets hosts that may be asked at once and have their whole allowance.
-func (db *DB) ForgetHosts(ctx context.Context) error {
+// DeleteIdleHosts forgets hosts that may be asked at once and have their whole allowance.
+func (db *DB) DeleteIdleHosts(ctx context.Context) error {
 	_, err := db.pool.Exec(ctx, `
 		DELETE FROM hosts WHERE host IN (
 			SELECT host FROM hosts WHERE greatest(next_at, regained_at,

@@ -35,19 +35,19 @@ func TestHostsAreTakenByOne(t *testing.T) {
 	take("one:443", b, false)
 	take("one", b, true)
 	rules.Gap = 0
-	if err := db.LeaveHosts(t.Context(), []string{"one:443"}, b, 0); err != nil { // it is not b's to leave
+	if err := db.ReleaseHosts(t.Context(), []string{"one:443"}, b, 0); err != nil { // it is not b's to leave
 		t.Fatal(err)
 	}
 	take("one:443", b, false)
-	if err := db.LeaveHosts(t.Context(), []string{"one:443"}, a, 0); err != nil {
+	if err := db.ReleaseHosts(t.Context(), []string{"one:443"}, a, 0); err != nil {
 		t.Fatal(err)
 	}
 	take("one:443", b, true)
-	if err := db.PaceHost(t.Context(), "one:443", b, time.Hour); err != nil {
+	if err := db.DelayHost(t.Context(), "one:443", b, time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	take("one:443", b, false)
-	if err := db.LeaveHosts(t.Context(), []string{"one:443"}, b, time.Hour); err != nil {
+	if err := db.ReleaseHosts(t.Context(), []string{"one:443"}, b, time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	take("one:443", a, false)
@@ -80,7 +80,7 @@ func TestHostAllowance(t *testing.T) {
 	db := open(t)
 	who := uuid.New()
 	// ten at once, then one an hour
-	rules := postgres.HostRules{Regain: time.Hour, Burst: 9 * time.Hour, Hold: time.Hour}
+	rules := postgres.HostRules{Refill: time.Hour, Burst: 9 * time.Hour, Hold: time.Hour}
 	for i := range 11 {
 		wait, err := db.TakeHost(t.Context(), "h", who, rules)
 		if err != nil {
@@ -120,7 +120,7 @@ func TestHostRace(t *testing.T) {
 				n++
 				taken.Add(1)
 				inside.Add(-1)
-				if err := db.LeaveHosts(t.Context(), []string{"h"}, who, 0); err != nil {
+				if err := db.ReleaseHosts(t.Context(), []string{"h"}, who, 0); err != nil {
 					t.Error(err)
 					return
 				}
@@ -157,7 +157,7 @@ func TestHostsTogether(t *testing.T) {
 	if diff := cmp.Diff([]bool{false, true, false}, free(b, "one", "three", "two")); diff != "" {
 		t.Errorf("taken by the second (-want +got):\n%s", diff)
 	}
-	if err := db.LeaveHosts(ctx, []string{"three", "two", "one"}, a, 0); err != nil {
+	if err := db.ReleaseHosts(ctx, []string{"three", "two", "one"}, a, 0); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]bool{true, true, false}, free(b, "one", "two", "three")); diff != "" {
@@ -173,7 +173,7 @@ func TestHostsTogether(t *testing.T) {
 				if _, err := db.TakeHosts(ctx, hosts, who, postgres.HostRules{Hold: time.Hour}); err != nil {
 					return err
 				}
-				if err := db.LeaveHosts(ctx, hosts, who, 0); err != nil {
+				if err := db.ReleaseHosts(ctx, hosts, who, 0); err != nil {
 					return err
 				}
 			}

@@ -107,7 +107,7 @@ func (c *chainModel) read(s ledger.Scan, first, last int64) ledger.Range {
 	}
 	for token, days := range seen {
 		for day, n := range days {
-			r.Seen = append(r.Seen, ledger.SeenDay{Token: token, Day: day, Authorizations: n})
+			r.Authorizations = append(r.Authorizations, ledger.AuthorizationDay{Token: token, Day: day, Authorizations: n})
 		}
 	}
 	return r
@@ -341,16 +341,16 @@ func (m *indexModel) takings(ctx context.Context, t fataler, old int) []ledger.P
 		recipients = append(recipients, ledger.Recipient{ServiceID: int64(i), Network: base,
 			Address: fmt.Sprintf("0xa%d", i)})
 	}
-	var flows []ledger.CountedFlow
+	var flows []ledger.CountedToken
 	for _, facilitator := range []string{"acme", "bolt"} {
 		for _, token := range []string{"usdc", "eurc"} {
-			flows = append(flows, ledger.CountedFlow{Facilitator: facilitator, Network: base, Token: token,
+			flows = append(flows, ledger.CountedToken{Facilitator: facilitator, Network: base, Token: token,
 				Unit: "0.000001"})
 		}
 	}
-	var takings *ledger.Takings
+	var takings *ledger.Revenue
 	if err := m.db.Read(ctx, func(r *postgres.Reader) (err error) {
-		takings, err = r.Takings(ctx, blockTime(0).AddDate(0, 0, 89+old), recipients, flows)
+		takings, err = r.ReadRevenue(ctx, blockTime(0).AddDate(0, 0, 89+old), recipients, flows)
 		return err
 	}); err != nil {
 		t.Fatal(err)
@@ -359,7 +359,7 @@ func (m *indexModel) takings(ctx context.Context, t fataler, old int) []ledger.P
 }
 
 // unfolded are payees with all their days.
-func unfolded(t fataler, takings *ledger.Takings) []ledger.PayeeFacts {
+func unfolded(t fataler, takings *ledger.Revenue) []ledger.PayeeFacts {
 	t.Helper()
 	list := slices.Clone(takings.Payees)
 	for i := range list {

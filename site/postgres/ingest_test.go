@@ -84,7 +84,7 @@ func BenchmarkCommitRanges(b *testing.B) {
 				b.StartTimer()
 				n, err := db.CommitRanges(b.Context(), ledger.Range{Scan: scans[0].ID, Network: base, First: next,
 					Last: last, Hash: "0x", Time: start, Settlements: list,
-					Seen: []ledger.SeenDay{{Token: list[0].Token, Day: start, Authorizations: 6000}}})
+					Authorizations: []ledger.AuthorizationDay{{Token: list[0].Token, Day: start, Authorizations: 6000}}})
 				if err != nil || n != rangeSize {
 					b.Fatalf("%d new, error %v", n, err)
 				}

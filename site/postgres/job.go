@@ -47,15 +47,15 @@ func migrateJobs(ctx context.Context, pool *pgxpool.Pool, conn *pgx.Conn) error 
 	return nil
 }
 
-// workerLock is the first half of the keys of the locks that processes at work hold.
-const workerLock = 0x746f6c6c // "toll"
+// workerLockClass is the first half of the keys of the locks that processes at work hold.
+const workerLockClass = 0x746f6c6c // "toll"
 
-// Presence is the sign of a process at work: a lock that goes with its connection, and so with the process, however
+// WorkerLock is the sign of a process at work: a lock that goes with its connection, and so with the process, however
 // that ends.
-type Presence struct{ conn *pgxpool.Conn }
+type WorkerLock struct{ conn *pgxpool.Conn }
 
-// Appear takes the lock of a worker's id.
-func (db *DB) Appear(ctx context.Context, id string) (*Presence, error) {
+// LockWorker takes the lock of a worker's id.
+func (db *DB) LockWorker(ctx context.Context, id string) (*WorkerLock, error) {
 	conn, err := db.pool.Acquire(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("appear as %s: %w", id, err)
@@ -64,25 +64,25 @@ func (db *DB) Appear(ctx context.Context, id string) (*Presence, error) {
 	_, err = conn.Exec(ctx,
 		`SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3`)
 	if err == nil {
-		_, err = conn.Exec(ctx, `SELECT pg_advisory_lock($1, hashtext($2))`, workerLock, id)
+		_, err = conn.Exec(ctx, `SELECT pg_advisory_lock($1, hashtext($2))`, workerLockClass, id)
 	}
 	if err != nil {
-		(&Presence{conn}).Leave()
+		(&WorkerLock{conn}).Release()
 		return nil, fmt.Errorf("appear as %s: %w", id, err)
 	}
-	return &Presence{conn}, nil
+	return &WorkerLock{conn}, nil
 }
 
 // Check answers the database's clock, or an error when the lock is lost.
-func (p *Presence) Check(ctx context.Context) (now time.Time, err error) {
+func (p *WorkerLock) Check(ctx context.Context) (now time.Time, err error) {
 	if err := p.conn.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&now); err != nil {
 		return now, fmt.Errorf("the sign of this worker is lost: %w", err)
 	}
 	return now, nil
 }
 
-// Leave closes the connection, and so lets go of the lock whatever its state.
-func (p *Presence) Leave() {
+// Release closes the connection, and so lets go of the lock whatever its state.
+func (p *WorkerLock) Release() {
 	conn := p.conn.Hijack()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -107,7 +107,7 @@ func (db *DB) RescueJobs(ctx context.Context, grace time.Duration) (int64, error
 					AND objsubid = 2 AND granted
 			)
 			FOR UPDATE SKIP LOCKED
-		) AND state = 'running'`, workerLock, grace)
+		) AND state = 'running'`, workerLockClass, grace)
 	if err != nil {
 		return 0, fmt.Errorf("rescue jobs: %w", err)
 	}

@@ -35,7 +35,7 @@ func TestRescueJobs(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	sign, err := db.Appear(t.Context(), "alive")
+	sign, err := db.LockWorker(t.Context(), "alive")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestRescueJobs(t *testing.T) {
 	if _, err := sign.Check(t.Context()); err != nil {
 		t.Error(err)
 	}
-	sign.Leave()
+	sign.Release()
 	for { // the server notices in its own time
 		var held int
 		if err := conn.QueryRow(t.Context(),

@@ -63,7 +63,7 @@ func AddListing(ctx context.Context, tx pgx.Tx, l Listing) (id int64, err error)
 		l.Slug, l.Name, l.Description, l.BaseURL, l.WebsiteURL, l.Category, l.Source, l.CreatedAt, l.VerifiedAt,
 		interval,
 	).Scan(&id)
-	if duplicateOf(err) != "" {
+	if violatedConstraint(err) != "" {
 		return 0, ErrListed
 	}
 	if err != nil {
@@ -115,13 +115,13 @@ type DueService struct {
 
 	// What a visit wants to know beside, read together for many: empty where a service was not taken for a visit.
 	// for each marked type of change, when what was asked was told last: what changed since may be told an hour later
-	Marks  map[string]time.Time
-	Robots bool // its origin has a robots.txt
+	Baselines map[string]time.Time
+	Robots    bool // its origin has a robots.txt
 }
 
-// Due takes up to limit services whose time has come, the longest overdue first, and puts each off by lease, so that no
+// TakeServices takes up to limit services whose time has come, the longest overdue first, and puts each off by lease, so that no
 // other visitor takes it meanwhile. A visitor that dies loses nothing: the service is due again when its lease is over.
-func (db *DB) Due(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]DueService, error) {
+func (db *DB) TakeServices(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]DueService, error) {
 	var due []DueService
 	err := db.Transact(ctx, func(tx pgx.Tx) error {
 		taken, err := services(ctx, tx, `
@@ -140,7 +140,7 @@ func (db *DB) Due(ctx context.Context, now time.Time, lease time.Duration, limit
 		if err != nil {
 			return err
 		}
-		due, err = forVisits(ctx, tx, taken)
+		due, err = readForVisits(ctx, tx, taken)
 		return err
 	})
 	if err != nil {
@@ -149,18 +149,18 @@ func (db *DB) Due(ctx context.Context, now time.Time, lease time.Duration, limit
 	return due, nil
 }
 
-// forVisits reads what visits to services, which are ordered by id, want to know of them.
-func forVisits(ctx context.Context, q rows.Querier, taken []Service) ([]DueService, error) {
+// readForVisits reads what visits to services, which are ordered by id, want to know of them.
+func readForVisits(ctx context.Context, q rows.Querier, taken []Service) ([]DueService, error) {
 	due, err := withEndpoints(ctx, q, taken)
 	if err != nil || len(due) == 0 {
 		return due, err
 	}
-	marks, err := checks.Marks(ctx, q, serviceIDs(due))
+	marks, err := checks.Baselines(ctx, q, serviceIDs(due))
 	if err != nil {
 		return nil, err
 	}
 	for i := range due {
-		due[i].Marks = marks[due[i].ID]
+		due[i].Baselines = marks[due[i].ID]
 	}
 	return due, addRobots(ctx, q, due)
 }
@@ -173,8 +173,8 @@ func serviceIDs(due []DueService) []int64 {
 	return ids
 }
 
-// serviceOf is the one with an id among services that are ordered by it.
-func serviceOf(due []DueService, id int64) *DueService {
+// findService is the one with an id among services that are ordered by it.
+func findService(due []DueService, id int64) *DueService {
 	i, _ := slices.BinarySearchFunc(due, id, func(s DueService, id int64) int { return cmp.Compare(s.ID, id) })
 	return &due[i]
 }

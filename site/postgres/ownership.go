@@ -49,9 +49,9 @@ func (db *DB) Verify(ctx context.Context, slug, actor string, now time.Time) err
 	return nil
 }
 
-// Claimed are the slugs of the services that have an ownership token, in order: those whose proof can be looked at
+// ClaimedServices are the slugs of the services that have an ownership token, in order: those whose proof can be looked at
 // again.
-func (db *DB) Claimed(ctx context.Context) ([]string, error) {
+func (db *DB) ClaimedServices(ctx context.Context) ([]string, error) {
 	rows, err := db.pool.Query(ctx, `SELECT slug FROM services WHERE ownership_token IS NOT NULL ORDER BY slug`)
 	if err != nil {
 		return nil, fmt.Errorf("read claimed services: %w", err)

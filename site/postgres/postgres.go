@@ -132,8 +132,8 @@ func (db *DB) Transact(ctx context.Context, f func(pgx.Tx) error) error {
 	return pgx.BeginFunc(ctx, db.pool, f)
 }
 
-// duplicateOf names the constraint that a unique violation hit, "" for any other error.
-func duplicateOf(err error) string {
+// violatedConstraint names the constraint that a unique violation hit, "" for any other error.
+func violatedConstraint(err error) string {
 	var e *pgconn.PgError
 	if errors.As(err, &e) && e.Code == "23505" {
 		return e.ConstraintName

@@ -15,7 +15,7 @@ var (
 	// ErrLocked is a lock that another process holds.
 	ErrLocked = errors.New("another process holds the lock")
 	// ErrOutrun is a row that is another by now.
-	ErrOutrun = errors.New("somebody else was first")
+	ErrConflict = errors.New("somebody else was first")
 )
 
 // Publication is what the pointer of a place says that snapshots are published to, or is about to say.
@@ -31,9 +31,9 @@ type PublicationLock struct {
 	target string
 }
 
-// publicationPatience is how long a lock is waited for: as long as the server may need to notice that its holder was
+// publicationLockTimeout is how long a lock is waited for: as long as the server may need to notice that its holder was
 // killed.
-const publicationPatience = 2 * time.Second
+const publicationLockTimeout = 2 * time.Second
 
 // LockPublication takes the lock of a place, waiting for publicationPatience at most, or answers ErrLocked.
 func (db *DB) LockPublication(ctx context.Context, target string) (*PublicationLock, error) {
@@ -43,7 +43,7 @@ func (db *DB) LockPublication(ctx context.Context, target string) (*PublicationL
 	}
 	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { // the lock is the connection's and outlives the transaction
 		if _, err := tx.Exec(ctx, `SELECT set_config('lock_timeout', $1, true)`,
-			fmt.Sprint(publicationPatience.Milliseconds())); err != nil {
+			fmt.Sprint(publicationLockTimeout.Milliseconds())); err != nil {
 			return err
 		}
 		_, err := tx.Exec(ctx, `SELECT pg_advisory_lock(hashtextextended('publication ' || $1, 0))`, target)
@@ -63,8 +63,8 @@ func (db *DB) LockPublication(ctx context.Context, target string) (*PublicationL
 // lockNotAvailable is how Postgres says that lock_timeout has passed.
 const lockNotAvailable = "55P03"
 
-// Held says whether the lock still lies on its connection.
-func (l *PublicationLock) Held(ctx context.Context) error {
+// Check says whether the lock still lies on its connection.
+func (l *PublicationLock) Check(ctx context.Context) error {
 	if err := l.conn.Ping(ctx); err != nil {
 		return fmt.Errorf("publication lock of %s: it is lost: %w", l.target, err)
 	}
@@ -103,7 +103,7 @@ func (db *DB) ReplacePublication(ctx context.Context, target string, was int64, 
 			WHERE old.generation = $2`,
 		target, was, p.Generation, p.Snapshot, p.Digest, p.Withdrawn, now)
 	if err == nil && tag.RowsAffected() == 0 {
-		err = ErrOutrun
+		err = ErrConflict
 	}
 	if err != nil {
 		return fmt.Errorf("replace publication %s: %w", target, err)

@@ -17,7 +17,7 @@ func TestLockPublication(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := first.Held(t.Context()); err != nil {
+	if err := first.Check(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if _, err := db.LockPublication(t.Context(), "s3://a/b"); !errors.Is(err, postgres.ErrLocked) {
@@ -45,7 +45,7 @@ func TestReplacePublication(t *testing.T) {
 		t.Errorf("before the first: %+v, %v", p, err)
 	}
 	if err := db.ReplacePublication(t.Context(), place, 3, postgres.Publication{Generation: 4, Snapshot: "x"},
-		start); !errors.Is(err, postgres.ErrOutrun) {
+		start); !errors.Is(err, postgres.ErrConflict) {
 		t.Errorf("in place of a row that is not there: %v", err)
 	}
 	for _, was := range []int64{0, 7} {
@@ -58,7 +58,7 @@ func TestReplacePublication(t *testing.T) {
 				switch {
 				case err == nil:
 					won.Add(1)
-				case !errors.Is(err, postgres.ErrOutrun):
+				case !errors.Is(err, postgres.ErrConflict):
 					t.Error(err)
 				}
 			})

@@ -22,7 +22,7 @@ type Facts struct {
 
 	Facilitators []ledger.FacilitatorFacts // by id
 	Chains       []ledger.ChainFacts       // by network
-	Takings      *ledger.Takings           // read apart, since a build says which flows count; nil before
+	Revenue      *ledger.Revenue           // read apart, since a build says which flows count; nil before
 }
 
 // ServiceFacts is everything that is known of one service.
@@ -40,8 +40,8 @@ type EndpointFacts struct {
 	Endpoint
 	Prices       []Price   // by since, then position; current ones have no Until
 	Envelope     *Envelope // the newest answer that held one; nil without
-	Answer       *Answer   // the newest conclusive one, where it came after Envelope; nil without
-	Inconclusive *Answer   // the newest one, where it is inconclusive; nil without
+	Conclusive   *Response // the newest conclusive one, where it came after Envelope; nil without
+	Inconclusive *Response // the newest one, where it is inconclusive; nil without
 }
 
 // Reader is a consistent read: everything it answers is of one moment.
@@ -136,7 +136,7 @@ func (r *Reader) readResponses(ctx context.Context, services []ServiceFacts) err
 		for i := range s.Endpoints {
 			e := &s.Endpoints[i]
 			of := responses[e.ID]
-			e.Envelope, e.Answer, e.Inconclusive = of.Envelope, of.Answer, of.Inconclusive
+			e.Envelope, e.Conclusive, e.Inconclusive = of.Envelope, of.Conclusive, of.Inconclusive
 		}
 	}
 	return nil

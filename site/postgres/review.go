@@ -92,11 +92,11 @@ func (db *DB) Submission(ctx context.Context, id uuid.UUID) (s ReviewedSubmissio
 
 // SubmissionSlug is the slug that a submission would be listed under if it were approved now.
 func (db *DB) SubmissionSlug(ctx context.Context, s site.Submission) (string, error) {
-	return freeSlugOf(ctx, db.pool, s)
+	return findFreeSlug(ctx, db.pool, s)
 }
 
-// freeSlugOf is a slug that no service has or ever had: of the name, else of the host.
-func freeSlugOf(ctx context.Context, q rows.Querier, s site.Submission) (string, error) {
+// findFreeSlug is a slug that no service has or ever had: of the name, else of the host.
+func findFreeSlug(ctx context.Context, q rows.Querier, s site.Submission) (string, error) {
 	rows, err := q.Query(ctx, `SELECT slug FROM services UNION ALL SELECT slug FROM removed_services`)
 	if err != nil {
 		return "", fmt.Errorf("read slugs: %w", err)
@@ -138,7 +138,7 @@ func (db *DB) ApproveSubmission(ctx context.Context, id uuid.UUID, actor string,
 		if listed {
 			return ErrListed
 		}
-		if slug, err = freeSlugOf(ctx, tx, s.Submission); err != nil {
+		if slug, err = findFreeSlug(ctx, tx, s.Submission); err != nil {
 			return err
 		}
 		paths, err := site.ParsePaths(s.Endpoints)

@@ -77,22 +77,22 @@ func BenchmarkFactsAtScale(b *testing.B) {
 				Address: scaleAddress(i + 1)})
 		}
 	}
-	var flows []ledger.CountedFlow
+	var flows []ledger.CountedToken
 	for i := range scaleFacilitators {
 		for _, network := range scaleNetworks {
-			flows = append(flows, ledger.CountedFlow{Facilitator: fmt.Sprintf("f%02d", i), Network: network,
+			flows = append(flows, ledger.CountedToken{Facilitator: fmt.Sprintf("f%02d", i), Network: network,
 				Token: "usdc", Unit: "0.000001"})
 		}
 	}
 	var facts *postgres.Facts
-	var takings *ledger.Takings
+	var takings *ledger.Revenue
 	read := func() {
 		if err := db.Read(ctx, func(r *postgres.Reader) (err error) {
 			at := time.Now()
 			if facts, err = r.Facts(ctx, start, 0); err == nil {
 				b.Logf("facts %v", time.Since(at).Round(time.Millisecond))
 				at = time.Now()
-				takings, err = r.Takings(ctx, start, recipients, flows)
+				takings, err = r.ReadRevenue(ctx, start, recipients, flows)
 				b.Logf("takings %v", time.Since(at).Round(time.Millisecond))
 			}
 			return err
@@ -128,7 +128,7 @@ func BenchmarkFactsAtScale(b *testing.B) {
 	}
 	b.Logf("unfolded %d days in %v", days, time.Since(began).Round(time.Millisecond))
 	for _, f := range facts.Facilitators {
-		for _, w := range f.Flows {
+		for _, w := range f.Tokens {
 			all += w.All.Settlements
 		}
 	}

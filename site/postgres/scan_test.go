@@ -130,9 +130,9 @@ func TestOpenScans(t *testing.T) {
 		t.Helper()
 		c := chains(t, db, start)[0]
 		if c.MeasuredSince == nil {
-			return fmt.Sprint("nothing ", c.Filling)
+			return fmt.Sprint("nothing ", c.BackfillBlocks)
 		}
-		return fmt.Sprint(c.MeasuredSince.Equal(blockTime(50)), c.MeasuredSince.Equal(blockTime(10)), c.Filling)
+		return fmt.Sprint(c.MeasuredSince.Equal(blockTime(50)), c.MeasuredSince.Equal(blockTime(10)), c.BackfillBlocks)
 	}
 	got := []string{since()}
 	commit(t, db, scans(t, db)[1], 99, nil)
@@ -172,21 +172,21 @@ func TestSeenAndCandidates(t *testing.T) {
 	register()
 	commit(t, db, scans(t, db)[0], 3, func(r *ledger.Range) {
 		r.Settlements = []ledger.Settlement{settlement("0xs0", 2, 1)}
-		r.Seen = []ledger.SeenDay{{Token: "usdc", Day: blockTime(0), Authorizations: 4}}
+		r.Authorizations = []ledger.AuthorizationDay{{Token: "usdc", Day: blockTime(0), Authorizations: 4}}
 		r.Senders = []ledger.SenderDay{{Sender: "0xs1", Day: blockTime(0), Token: "usdc", Payments: 2, Amount: "10",
 			Recipients: 2}}
 	})
 	commit(t, db, scans(t, db)[0], 9, func(r *ledger.Range) {
-		r.Seen = []ledger.SeenDay{{Token: "usdc", Day: blockTime(8), Authorizations: 3}}
+		r.Authorizations = []ledger.AuthorizationDay{{Token: "usdc", Day: blockTime(8), Authorizations: 3}}
 		r.Senders = []ledger.SenderDay{
 			{Sender: "0xs1", Day: blockTime(0), Token: "usdc", Payments: 1, Amount: "7", Recipients: 1},
 			{Sender: "0xz", Day: blockTime(8), Token: "usdc", Payments: 3, Amount: "30", Recipients: 3}}
 	})
 	now := blockTime(9)
-	expect := func(what string, seen []ledger.SeenFacts, candidates ...ledger.CandidateFacts) {
+	expect := func(what string, seen []ledger.AuthorizationFacts, candidates ...ledger.CandidateFacts) {
 		t.Helper()
 		c := chains(t, db, now)[0]
-		if diff := gocmp.Diff(seen, c.Seen); diff != "" {
+		if diff := gocmp.Diff(seen, c.Authorizations); diff != "" {
 			t.Errorf("%s: seen (-want +got):\n%s", what, diff)
 		}
 		if diff := gocmp.Diff(append([]ledger.CandidateFacts{}, candidates...),
@@ -199,7 +199,7 @@ func TestSeenAndCandidates(t *testing.T) {
 		LastDay: day0}
 	z := ledger.CandidateFacts{Sender: "0xz", Token: "usdc", Payments: 3, Amount: "30", Recipients: 3, FirstDay: day1,
 		LastDay: day1}
-	expect("at first", []ledger.SeenFacts{{Token: "usdc", Authorizations: 7, Attributed: 1}}, s1, z)
+	expect("at first", []ledger.AuthorizationFacts{{Token: "usdc", Authorizations: 7, Attributed: 1}}, s1, z)
 
 	if _, err := db.ImportFacilitators(t.Context(),
 		[]ledger.Facilitator{facilitator("acme", "0xs0", "0xs1")}); err != nil {
@@ -209,7 +209,7 @@ func TestSeenAndCandidates(t *testing.T) {
 	commit(t, db, scans(t, db)[1], 9, func(r *ledger.Range) {
 		r.Settlements = []ledger.Settlement{settlement("0xs1", 1, 2), settlement("0xs1", 9, 3)}
 	})
-	expect("with the candidate listed", []ledger.SeenFacts{{Token: "usdc", Authorizations: 7, Attributed: 3}}, z)
+	expect("with the candidate listed", []ledger.AuthorizationFacts{{Token: "usdc", Authorizations: 7, Attributed: 3}}, z)
 	if _, err := db.CommitRanges(t.Context(), ledger.Range{Scan: scans(t, db)[0].ID, Network: base, First: 10, Last: 10,
 		Hash: "0x", Time: now,
 		Settlements: []ledger.Settlement{settlement("0xs0", 9, 9)}}); err == nil ||
@@ -225,7 +225,7 @@ func TestSeenAndCandidates(t *testing.T) {
 		t.Fatal(err)
 	}
 	s1.Payments, s1.Amount = 2, "10"
-	expect("rolled back to block 3", []ledger.SeenFacts{{Token: "usdc", Authorizations: 4, Attributed: 1}}, s1)
+	expect("rolled back to block 3", []ledger.AuthorizationFacts{{Token: "usdc", Authorizations: 4, Attributed: 1}}, s1)
 	if diff := gocmp.Diff([]string{"4-head true 0xs0"}, told(scans(t, db))); diff != "" {
 		t.Errorf("scans (-want +got):\n%s", diff)
 	}
@@ -359,7 +359,7 @@ func TestWalks(t *testing.T) {
 			t.Errorf("commit %d: %d new, error %v, want %v", i, n, err, want)
 		}
 	}
-	if c := chains(t, db, start); len(c) != 1 || c[0].At != nil || c[0].MeasuredSince != nil || c[0].Filling != 1 {
+	if c := chains(t, db, start); len(c) != 1 || c[0].At != nil || c[0].MeasuredSince != nil || c[0].BackfillBlocks != 1 {
 		t.Errorf("under way: %+v", c)
 	}
 	if walks, err = db.Walks(t.Context(), solana); err != nil {
@@ -378,7 +378,7 @@ func TestWalks(t *testing.T) {
 	}
 	c := chains(t, db, start)[0]
 	if c.At == nil || !c.At.Equal(began) || c.MeasuredSince == nil ||
-		!c.MeasuredSince.Equal(start.Truncate(24*time.Hour)) || c.Filling != 0 {
+		!c.MeasuredSince.Equal(start.Truncate(24*time.Hour)) || c.BackfillBlocks != 0 {
 		t.Errorf("finished: %+v", c)
 	}
 	if _, err := db.ImportFacilitators(t.Context(), []ledger.Facilitator{facilitator("acme")}); err != nil {
@@ -421,13 +421,13 @@ func TestRecipients(t *testing.T) {
 	if err := db.AddListings(t.Context(), []postgres.Listing{listing("acme")}); err != nil {
 		t.Fatal(err)
 	}
-	due, err := db.Due(t.Context(), start, time.Minute, 1)
+	due, err := db.TakeServices(t.Context(), start, time.Minute, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	network, other := base, "eip155:1"
 	v := visit(due[0], start)
-	e := postgres.EndpointVisit{ID: due[0].Endpoints[0].ID, ProbedAt: start, Class: "c", Repriced: true}
+	e := postgres.EndpointVisit{ID: due[0].Endpoints[0].ID, ProbedAt: start, Class: "c", PricesChanged: true}
 	for i, p := range []postgres.Price{{PayTo: "0xAb", NetworkCAIP2: &network},
 		{PayTo: "0xab ", NetworkCAIP2: &network}, {PayTo: "0xCd", NetworkCAIP2: &network},
 		{PayTo: "0xEf", NetworkCAIP2: &other}} {

@@ -251,20 +251,20 @@ func checkFlows(t *testing.T, db *postgres.DB, list []ledger.Settlement) {
 			t.Fatal(err)
 		}
 		today := now.Truncate(24 * time.Hour)
-		line := func(f ledger.Facilitator, w ledger.FlowFacts, part string, s ledger.FlowSum) string {
+		line := func(f ledger.Facilitator, w ledger.TokenFacts, part string, s ledger.SettlementSum) string {
 			return fmt.Sprintf("%s %s %s %s %s: %d, %s", part, s.Start.Format(time.RFC3339), f.ID, w.Network, w.Token,
 				s.Settlements, s.Amount)
 		}
 		var got []string
 		for _, f := range facts.Facilitators {
-			for _, w := range f.Flows {
+			for _, w := range f.Tokens {
 				for _, s := range w.Hours {
 					got = append(got, line(f.Facilitator, w, "hour", s))
 				}
 				for _, s := range w.Days {
 					got = append(got, line(f.Facilitator, w, "day", s))
 				}
-				if newest := slices.MaxFunc(w.Days, func(a, b ledger.FlowSum) int {
+				if newest := slices.MaxFunc(w.Days, func(a, b ledger.SettlementSum) int {
 					return cmp.Compare(a.Start.Unix(), b.Start.Unix())
 				}); !newest.LastAt.Equal(w.All.LastAt) {
 					t.Errorf("last of all %v, of the newest day %v", w.All.LastAt, newest.LastAt)

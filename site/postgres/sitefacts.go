@@ -54,9 +54,9 @@ type EndpointAmendment struct {
 	MimeType    *string
 }
 
-// DueSites takes up to limit services whose documents are to be looked at, those never seen first, and puts each off by
+// TakeSites takes up to limit services whose documents are to be looked at, those never seen first, and puts each off by
 // lease. A look that dies loses nothing: the service is due again when its lease is over.
-func (db *DB) DueSites(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]DueService, error) {
+func (db *DB) TakeSites(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]DueService, error) {
 	var due []DueService
 	err := db.Transact(ctx, func(tx pgx.Tx) error {
 		taken, err := services(ctx, tx, `
@@ -104,7 +104,7 @@ func withEndpoints(ctx context.Context, q rows.Querier, taken []Service) ([]DueS
 // that are there already stay as they are.
 func (db *DB) RecordSite(ctx context.Context, v SiteVisit) error {
 	err := db.Transact(ctx, func(tx pgx.Tx) error {
-		if there, err := holdServices(ctx, tx, []int64{v.ServiceID}); err != nil || len(there) == 0 {
+		if there, err := lockServices(ctx, tx, []int64{v.ServiceID}); err != nil || len(there) == 0 {
 			return err
 		}
 		b := &pgx.Batch{}
@@ -172,13 +172,13 @@ func (db *DB) AddEndpoints(ctx context.Context, serviceID int64, slug string, no
 	return nil
 }
 
-// ServiceAt is the listed service of a base address with its endpoints, nil when there is none.
-func (db *DB) ServiceAt(ctx context.Context, baseURL string) (*DueService, error) {
+// ServiceByURL is the listed service of a base address with its endpoints, nil when there is none.
+func (db *DB) ServiceByURL(ctx context.Context, baseURL string) (*DueService, error) {
 	return db.oneService(ctx, `SELECT `+serviceColumns+` FROM `+serviceRows+` WHERE base_url = $1`, baseURL)
 }
 
-// ServiceOf reads the service with a slug, with its endpoints; nil without one.
-func (db *DB) ServiceOf(ctx context.Context, slug string) (*DueService, error) {
+// ServiceBySlug reads the service with a slug, with its endpoints; nil without one.
+func (db *DB) ServiceBySlug(ctx context.Context, slug string) (*DueService, error) {
 	return db.oneService(ctx, `SELECT `+serviceColumns+` FROM `+serviceRows+` WHERE slug = $1`, slug)
 }
 
@@ -205,9 +205,9 @@ func queueEndpoints(b *pgx.Batch, serviceID int64, slug string, now time.Time, a
 	}
 }
 
-// DueDomains takes up to limit registrable domains of listed services that a registry is to be asked about, and puts
+// TakeDomains takes up to limit registrable domains of listed services that a registry is to be asked about, and puts
 // each off by lease.
-func (db *DB) DueDomains(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]string, error) {
+func (db *DB) TakeDomains(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]string, error) {
 	rows, err := db.pool.Query(ctx, `
 		UPDATE domain_facts SET next_at = $1::timestamptz + $3::interval
 		WHERE domain IN (
@@ -278,13 +278,13 @@ func addRobots(ctx context.Context, q rows.Querier, due []DueService) error {
 		return fmt.Errorf("look for robots.txt: %w", err)
 	}
 	for _, id := range have {
-		serviceOf(due, id).Robots = true
+		findService(due, id).Robots = true
 	}
 	return nil
 }
 
-// KeepRobots keeps what an origin answered, and forgets what others answered more than a week before.
-func (db *DB) KeepRobots(ctx context.Context, r Robots) error {
+// StoreRobots keeps what an origin answered, and forgets what others answered more than a week before.
+func (db *DB) StoreRobots(ctx context.Context, r Robots) error {
 	if r.Body == nil {
 		r.Body = []byte{}
 	}
@@ -309,8 +309,8 @@ func (db *DB) Bootstrap(ctx context.Context) (body []byte, fetchedAt time.Time, 
 	return body, fetchedAt, nil
 }
 
-// KeepBootstrap keeps the list of RDAP servers.
-func (db *DB) KeepBootstrap(ctx context.Context, body []byte, at time.Time) error {
+// StoreBootstrap keeps the list of RDAP servers.
+func (db *DB) StoreBootstrap(ctx context.Context, body []byte, at time.Time) error {
 	_, err := db.pool.Exec(ctx, `
 		INSERT INTO rdap_bootstrap (fetched_at, body) VALUES ($1, $2)
 		ON CONFLICT (one) DO UPDATE SET fetched_at = excluded.fetched_at, body = excluded.body`, at, body)

@@ -32,7 +32,7 @@ func read(t *testing.T, db *postgres.DB, now time.Time) map[string]postgres.Serv
 
 func dueSites(t *testing.T, db *postgres.DB, now time.Time) []postgres.DueService {
 	t.Helper()
-	due, err := db.DueSites(t.Context(), now, time.Minute, 10)
+	due, err := db.TakeSites(t.Context(), now, time.Minute, 10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func TestDueDomains(t *testing.T) {
 	}
 	due := func(at time.Time, want ...string) {
 		t.Helper()
-		got, err := db.DueDomains(t.Context(), at, time.Minute, 10)
+		got, err := db.TakeDomains(t.Context(), at, time.Minute, 10)
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("due at %s: %q, error %v; want %q", at, got, err, want)
 		}
@@ -210,7 +210,7 @@ func TestKeepRobots(t *testing.T) {
 	db := open(t)
 	keep := func(r postgres.Robots) {
 		t.Helper()
-		if err := db.KeepRobots(t.Context(), r); err != nil {
+		if err := db.StoreRobots(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -235,7 +235,7 @@ func TestKeepBootstrap(t *testing.T) {
 		t.Errorf("before the first: %q, error %v", body, err)
 	}
 	for _, text := range []string{"one", "two"} {
-		if err := db.KeepBootstrap(t.Context(), []byte(text), start); err != nil {
+		if err := db.StoreBootstrap(t.Context(), []byte(text), start); err != nil {
 			t.Fatal(err)
 		}
 	}

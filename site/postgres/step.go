@@ -11,14 +11,14 @@ import (
 // Step is something that is done for the directory as a whole, again and again, by one process at a time.
 type Step struct {
 	Name    string
-	Every   time.Duration // from one begin to the next
+	Period  time.Duration // from one begin to the next
 	Follows string        // step that must have ended since this one began; "" for none
 	BeganAt *time.Time    // of the last run that succeeded, nil before the first
 	EndedAt *time.Time
 }
 
-// offered is how long ago a step may have been offered to be due: whoever can do it says so every minute.
-const offered = 3 * time.Minute
+// offerLifetime is how long ago a step may have been offered to be due: whoever can do it says so every minute.
+const offerLifetime = 3 * time.Minute
 
 // OfferSteps says that this process can do some steps, and how often they are to be done.
 func (db *DB) OfferSteps(ctx context.Context, steps []Step, now time.Time) error {
@@ -28,7 +28,7 @@ func (db *DB) OfferSteps(ctx context.Context, steps []Step, now time.Time) error
 			INSERT INTO steps (name, every, follows, offered_at) VALUES ($1, $2, $3, $4)
 			ON CONFLICT (name) DO UPDATE SET every = excluded.every, follows = excluded.follows,
 				offered_at = excluded.offered_at`,
-			s.Name, s.Every, s.Follows, now)
+			s.Name, s.Period, s.Follows, now)
 	}
 	if err := db.pool.SendBatch(ctx, b).Close(); err != nil {
 		return fmt.Errorf("offer steps: %w", err)
@@ -42,7 +42,7 @@ func (db *DB) DueSteps(ctx context.Context, now time.Time) ([]string, error) {
 		SELECT s.name FROM steps s LEFT JOIN steps f ON f.name = s.follows
 		WHERE s.offered_at > $1::timestamptz - $2::interval AND (s.began_at IS NULL OR s.began_at + s.every <= $1)
 			AND (s.follows = '' OR f.ended_at IS NOT NULL AND (s.began_at IS NULL OR f.ended_at > s.began_at))
-		ORDER BY s.name`, now, offered)
+		ORDER BY s.name`, now, offerLifetime)
 	if err != nil {
 		return nil, fmt.Errorf("read due steps: %w", err)
 	}
@@ -53,8 +53,8 @@ func (db *DB) DueSteps(ctx context.Context, now time.Time) ([]string, error) {
 	return names, nil
 }
 
-// StepDone keeps that a step was done. Of two runs the one that began later counts.
-func (db *DB) StepDone(ctx context.Context, name string, began, ended time.Time) error {
+// FinishStep keeps that a step was done. Of two runs the one that began later counts.
+func (db *DB) FinishStep(ctx context.Context, name string, began, ended time.Time) error {
 	_, err := db.pool.Exec(ctx, `
 		UPDATE steps SET began_at = $2, ended_at = $3 WHERE name = $1
 			AND (began_at IS NULL OR began_at < $2)`, name, began, ended)

@@ -24,7 +24,7 @@ func TestStepsAreDue(t *testing.T) {
 	}
 	done := func(name string, from, to int) {
 		t.Helper()
-		if err := db.StepDone(t.Context(), name, at(from), at(to)); err != nil {
+		if err := db.FinishStep(t.Context(), name, at(from), at(to)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -38,8 +38,8 @@ func TestStepsAreDue(t *testing.T) {
 			t.Errorf("due after %d minutes (-want +got):\n%s", minute, diff)
 		}
 	}
-	build := postgres.Step{Name: "build", Every: 15 * time.Minute}
-	publish := postgres.Step{Name: "publish", Every: time.Minute, Follows: "build"}
+	build := postgres.Step{Name: "build", Period: 15 * time.Minute}
+	publish := postgres.Step{Name: "publish", Period: time.Minute, Follows: "build"}
 	offer(0, build, publish)
 	due(0, "build")
 	done("build", 0, 2)
@@ -51,7 +51,7 @@ func TestStepsAreDue(t *testing.T) {
 	due(15, "build")
 	done("build", 15, 16)
 	due(16, "publish")
-	offer(17, postgres.Step{Name: "publish", Every: time.Hour, Follows: "build"})
+	offer(17, postgres.Step{Name: "publish", Period: time.Hour, Follows: "build"})
 	due(17) // it has another period now
 	done("build", 10, 11)
 	steps, err := db.Steps(t.Context())

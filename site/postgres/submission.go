@@ -64,21 +64,21 @@ func (db *DB) ReceiveSubmission(ctx context.Context, r site.IncomingSubmission) 
 			lockSubmitter, client); err != nil {
 			return err
 		}
-		receipt, err = repetition(ctx, tx, client, sum[:], r)
+		receipt, err = findRepetition(ctx, tx, client, sum[:], r)
 		if err != nil || receipt.Repeated {
 			return err
 		}
-		if err := countClient(ctx, tx, client, r.At); err != nil {
+		if err := checkClientLimit(ctx, tx, client, r.At); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1::integer, hashtext($2))`, lockDomain,
 			r.Domain); err != nil {
 			return err
 		}
-		if err := refuseDuplicate(ctx, tx, r); err != nil {
+		if err := checkDuplicate(ctx, tx, r); err != nil {
 			return err
 		}
-		if err := refuseFlood(ctx, tx, r.MaxPending); err != nil {
+		if err := checkPendingLimit(ctx, tx, r.MaxPending); err != nil {
 			return err
 		}
 		receipt, err = insertSubmission(ctx, tx, client, sum[:], r)
@@ -116,8 +116,8 @@ func (db *DB) clientKey(ctx context.Context) ([]byte, error) {
 	return key, nil
 }
 
-// repetition answers what came before from this client under the same key.
-func repetition(ctx context.Context, tx pgx.Tx, client, sum []byte, r site.IncomingSubmission) (site.Receipt, error) {
+// findRepetition answers what came before from this client under the same key.
+func findRepetition(ctx context.Context, tx pgx.Tx, client, sum []byte, r site.IncomingSubmission) (site.Receipt, error) {
 	if r.Key == "" {
 		return site.Receipt{}, nil
 	}
@@ -138,8 +138,8 @@ func repetition(ctx context.Context, tx pgx.Tx, client, sum []byte, r site.Incom
 	return receipt, err
 }
 
-// countClient refuses who has sent as many as he may in the last hour.
-func countClient(ctx context.Context, tx pgx.Tx, client []byte, now time.Time) error {
+// checkClientLimit refuses who has sent as many as he may in the last hour.
+func checkClientLimit(ctx context.Context, tx pgx.Tx, client []byte, now time.Time) error {
 	var n int
 	var oldest *time.Time // of the newest ones that fill the hour
 	err := tx.QueryRow(ctx, `
@@ -157,8 +157,8 @@ func countClient(ctx context.Context, tx pgx.Tx, client []byte, now time.Time) e
 	return err
 }
 
-// refuseDuplicate refuses what is listed or waits for review, by http or by https, and a domain of which enough waits.
-func refuseDuplicate(ctx context.Context, tx pgx.Tx, r site.IncomingSubmission) error {
+// checkDuplicate refuses what is listed or waits for review, by http or by https, and a domain of which enough waits.
+func checkDuplicate(ctx context.Context, tx pgx.Tx, r site.IncomingSubmission) error {
 	var listed, pending bool
 	var waiting int
 	err := tx.QueryRow(ctx, `
@@ -185,8 +185,8 @@ func refuseDuplicate(ctx context.Context, tx pgx.Tx, r site.IncomingSubmission) 
 	return nil
 }
 
-// refuseFlood refuses one more where as many wait for review as may. It counts no further than that.
-func refuseFlood(ctx context.Context, tx pgx.Tx, most int) error {
+// checkPendingLimit refuses one more where as many wait for review as may. It counts no further than that.
+func checkPendingLimit(ctx context.Context, tx pgx.Tx, most int) error {
 	if most == 0 {
 		return nil
 	}
@@ -303,8 +303,8 @@ func (db *DB) TakeSubmissionProbe(ctx context.Context, now time.Time) (*QueuedPr
 	}
 }
 
-// KeepSubmissionProbe keeps what a probe found: of two the first.
-func (db *DB) KeepSubmissionProbe(ctx context.Context, id string, result site.ProbeResult) error {
+// StoreSubmissionProbe keeps what a probe found: of two the first.
+func (db *DB) StoreSubmissionProbe(ctx context.Context, id string, result site.ProbeResult) error {
 	_, err := db.pool.Exec(ctx, `
 		UPDATE submissions SET probe_result = $2, probe_due_at = NULL WHERE id = $1
 			AND probe_result IS NULL`, id, result)

@@ -216,10 +216,10 @@ func TestSubmissionProbesWait(t *testing.T) {
 		t.Error("a fourth probe in the hour, at once")
 	}
 	result := site.ProbeResult{EndpointsFound: 1, Errors: []string{"b"}}
-	if err := db.KeepSubmissionProbe(ctx, ids[0], result); err != nil {
+	if err := db.StoreSubmissionProbe(ctx, ids[0], result); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.KeepSubmissionProbe(ctx, ids[0], site.ProbeResult{}); err != nil {
+	if err := db.StoreSubmissionProbe(ctx, ids[0], site.ProbeResult{}); err != nil {
 		t.Fatal(err)
 	}
 	if s, err := db.SubmissionState(ctx, ids[0]); err != nil || s.ProbeResult == nil ||
@@ -277,7 +277,7 @@ func TestReview(t *testing.T) {
 	if err := db.RejectSubmission(ctx, uuid.New(), "bob", "none", later); !errors.Is(err, postgres.ErrNotFound) {
 		t.Errorf("one that is not there: %v", err)
 	}
-	due, err := db.Due(ctx, later, time.Minute, 10)
+	due, err := db.TakeServices(ctx, later, time.Minute, 10)
 	if err != nil || len(due) != 2 || due[0].Source != "submitted" || len(due[0].Endpoints) != 2 {
 		t.Errorf("due after approval: %+v, %v", due, err)
 	}

@@ -14,8 +14,8 @@ import (
 	"tollbook/site/postgres/checks"
 )
 
-// ErrSpent is a day whose questions to the model are all asked.
-var ErrSpent = errors.New("the day's questions to the model are all asked")
+// ErrDailyLimit is a day whose questions to the model are all asked.
+var ErrDailyLimit = errors.New("the day's questions to the model are all asked")
 
 // Question names what a model is asked: the same question is answered once.
 type Question struct {
@@ -31,10 +31,10 @@ type SynthesisFacts struct {
 	Answer  site.Synthesis
 }
 
-// DueInputs takes up to limit services whose input for the model is to be made anew, those never looked at first, and
+// TakeInputs takes up to limit services whose input for the model is to be made anew, those never looked at first, and
 // puts each off by lease. It answers what an input is made of. A new service has none before its first visit and the
 // first look at its site (an hour is enough of waiting), so that it is not asked about twice.
-func (db *DB) DueInputs(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]ServiceFacts, error) {
+func (db *DB) TakeInputs(ctx context.Context, now time.Time, lease time.Duration, limit int) ([]ServiceFacts, error) {
 	var due []ServiceFacts
 	err := db.Transact(ctx, func(tx pgx.Tx) error {
 		taken, err := services(ctx, tx, `
@@ -153,7 +153,7 @@ func (db *DB) TakeQuestion(ctx context.Context, now time.Time, model, prompt str
 		case len(found) == 0:
 			return errNone // and the question is not taken
 		case tag.RowsAffected() == 0:
-			return ErrSpent
+			return ErrDailyLimit
 		}
 		if _, err := tx.Exec(ctx, `UPDATE synthesis_inputs SET ask_at = $2 WHERE service_id = $1`, found[0].ID,
 			now.Add(lease)); err != nil {
@@ -174,8 +174,8 @@ func (db *DB) TakeQuestion(ctx context.Context, now time.Time, model, prompt str
 	return taken, nil
 }
 
-// KeepSynthesis keeps an answer in place of the one before.
-func (db *DB) KeepSynthesis(ctx context.Context, serviceID int64, s SynthesisFacts) error {
+// StoreSynthesis keeps an answer in place of the one before.
+func (db *DB) StoreSynthesis(ctx context.Context, serviceID int64, s SynthesisFacts) error {
 	err := db.Transact(ctx, func(tx pgx.Tx) error {
 		b := &pgx.Batch{}
 		b.Queue(`
@@ -213,9 +213,9 @@ const (
 const sameQuestion = `(old.input_hash, old.model_id, old.prompt_version) = (excluded.input_hash, excluded.model_id,
 	excluded.prompt_version)`
 
-// KeepSynthesisFailure keeps why a question has no answer that counts. It is asked again after a pause that doubles
+// StoreSynthesisFailure keeps why a question has no answer that counts. It is asked again after a pause that doubles
 // with each failure in a row, and not before notBefore.
-func (db *DB) KeepSynthesisFailure(ctx context.Context, serviceID int64, q Question, reason string, now,
+func (db *DB) StoreSynthesisFailure(ctx context.Context, serviceID int64, q Question, reason string, now,
 	notBefore time.Time) error {
 	err := db.Transact(ctx, func(tx pgx.Tx) error {
 		b := &pgx.Batch{}

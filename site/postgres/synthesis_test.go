@@ -34,7 +34,7 @@ func inputs(t *testing.T, db *postgres.DB, n int) {
 		}
 		visited(t, db, s.ID, i)
 	}
-	due, err := db.DueInputs(t.Context(), start, time.Minute, 100)
+	due, err := db.TakeInputs(t.Context(), start, time.Minute, 100)
 	if err != nil || len(due) != n {
 		t.Fatalf("%d inputs are due, want %d; error %v", len(due), n, err)
 	}
@@ -83,19 +83,19 @@ func TestTakeQuestion(t *testing.T) {
 	}
 	fact := postgres.SynthesisFacts{Question: postgres.Question{InputHash: "hash", ModelID: "m", PromptVersion: "1"},
 		AskedAt: start, Answer: site.Synthesis{CapabilityTags: site.SynthesisList{Value: []string{"a"}}}}
-	if err := db.KeepSynthesis(t.Context(), second.ID, fact); err != nil {
+	if err := db.StoreSynthesis(t.Context(), second.ID, fact); err != nil {
 		t.Fatal(err)
 	}
 	if s, err := take(t, db, start.Add(2*time.Minute), 3); err != nil || s == nil || s.Slug != "s01" {
 		t.Errorf("after its lease: %v, error %v; want s01 again", s, err)
 	}
-	if _, err := take(t, db, start.Add(4*time.Minute), 3); !errors.Is(err, postgres.ErrSpent) {
+	if _, err := take(t, db, start.Add(4*time.Minute), 3); !errors.Is(err, postgres.ErrDailyLimit) {
 		t.Errorf("a fourth question of three: %v", err)
 	}
 	if diff := cmp.Diff(&fact, read(t, db, start)["s00"].Synthesis); diff != "" {
 		t.Errorf("a build reads (-want +got):\n%s", diff)
 	}
-	if err := db.KeepSynthesis(t.Context(), 999, fact); err != nil {
+	if err := db.StoreSynthesis(t.Context(), 999, fact); err != nil {
 		t.Errorf("of a service that is gone: %v", err)
 	}
 }
@@ -112,7 +112,7 @@ func TestTakeQuestionTogether(t *testing.T) {
 		takers.Go(func() {
 			s, err := db.TakeQuestion(t.Context(), start, "m", "1", 7, time.Minute)
 			switch {
-			case errors.Is(err, postgres.ErrSpent):
+			case errors.Is(err, postgres.ErrDailyLimit):
 				spent.Add(1)
 			case err != nil:
 				t.Error(err)
@@ -146,7 +146,7 @@ func TestSynthesisFailurePause(t *testing.T) {
 	q := postgres.Question{InputHash: "hash", ModelID: "m", PromptVersion: "1"}
 	fail := func(q postgres.Question, notBefore time.Time) {
 		t.Helper()
-		if err := db.KeepSynthesisFailure(t.Context(), s.ID, q, "link", start, notBefore); err != nil {
+		if err := db.StoreSynthesisFailure(t.Context(), s.ID, q, "link", start, notBefore); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -60,7 +60,7 @@ func TestTokens(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			for _, flow := range f.Facilitators[0].Flows {
+			for _, flow := range f.Facilitators[0].Tokens {
 				got[flow.Network+" "+flow.Token] = flow.Configured
 			}
 			return nil

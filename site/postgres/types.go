@@ -4,7 +4,7 @@ import "tollbook/site/postgres/checks"
 
 // What visits find, and what a build reads of it, is described in package checks.
 type (
-	Answer         = checks.Answer
+	Response       = checks.Response
 	Change         = checks.Change
 	ChangeBlock    = checks.ChangeBlock
 	ChangeDay      = checks.ChangeDay

@@ -25,7 +25,7 @@ type Submissions interface {
 	SubmissionCategories(ctx context.Context) ([]string, error)
 	// ReceiveSubmission keeps a submission for good before it returns, or answers that which came under the same key.
 	ReceiveSubmission(ctx context.Context, r site.IncomingSubmission) (site.Receipt, error)
-	KeepSubmissionProbe(ctx context.Context, id string, result site.ProbeResult) error
+	StoreSubmissionProbe(ctx context.Context, id string, result site.ProbeResult) error
 	// SubmissionState answers site.ErrNotFound for an id that no submission has.
 	SubmissionState(ctx context.Context, id string) (site.SubmissionState, error)
 }
@@ -288,7 +288,7 @@ func (h *handler) probe(r *http.Request, id string, submission site.Submission) 
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), probeTime)
 	defer cancel()
 	result := s.Prober.Probe(ctx, submission.URL, submission.Endpoints)
-	if err := s.Store.KeepSubmissionProbe(ctx, id, result); err != nil {
+	if err := s.Store.StoreSubmissionProbe(ctx, id, result); err != nil {
 		h.logger.Error("a submission's probe was not kept; it is made again", "submission", id, "err", err)
 		return nil
 	}

@@ -50,7 +50,7 @@ func (s *shelf) ReceiveSubmission(ctx context.Context, r site.IncomingSubmission
 	return site.Receipt{ID: fmt.Sprint(len(s.received)), Probe: r.Probe && !s.again, Repeated: s.again}, nil
 }
 
-func (s *shelf) KeepSubmissionProbe(_ context.Context, id string, result site.ProbeResult) error {
+func (s *shelf) StoreSubmissionProbe(_ context.Context, id string, result site.ProbeResult) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.results == nil {
@@ -254,7 +254,7 @@ func TestSentAgainWhileProbed(t *testing.T) {
 	h.submitter.underWay["1"] = end
 	answered := make(chan string)
 	go func() { answered <- submitTo(h, acme("a")).Body.String() }()
-	if err := s.KeepSubmissionProbe(t.Context(), "1",
+	if err := s.StoreSubmissionProbe(t.Context(), "1",
 		site.ProbeResult{EndpointsFound: 7, Errors: []string{}}); err != nil {
 		t.Fatal(err)
 	}

@@ -70,9 +70,9 @@ func Load(ctx context.Context, db *postgres.DB, o Options) (Report, error) {
 
 // load names flows and the accounts that belong to no block.
 func (c *crowd) load(ctx context.Context, db *postgres.DB) (*load.Loader, error) {
-	flows := make([]ledger.LoadedFlow, len(c.flows))
+	flows := make([]ledger.FacilitatorToken, len(c.flows))
 	for i, f := range c.flows {
-		flows[i] = f.LoadedFlow
+		flows[i] = f.FacilitatorToken
 	}
 	l, err := load.NewLoader(ctx, db, c.o.Moment, c.raw, LogDelay, flows)
 	if err != nil {
@@ -196,7 +196,7 @@ func (c *crowd) scan(ctx context.Context, db *postgres.DB, l *load.Loader, netwo
 	if err := db.OpenScans(ctx, network, list, 0, c.genesis(), newest); err != nil {
 		return err
 	}
-	seen, err := l.Seen(ctx, network)
+	seen, err := l.Authorizations(ctx, network)
 	if err != nil {
 		return err
 	}
@@ -211,7 +211,7 @@ func (c *crowd) scan(ctx context.Context, db *postgres.DB, l *load.Loader, netwo
 		r := ledger.Range{Scan: s.ID, Network: network, First: s.Next, Last: newest, Hash: "0x" + code(int(newest)),
 			Time: c.o.Moment}
 		if s.End != nil {
-			r.Last, r.Seen = *s.End-1, seen
+			r.Last, r.Authorizations = *s.End-1, seen
 		}
 		if _, err := db.CommitRanges(ctx, r); err != nil {
 			return err
@@ -228,7 +228,7 @@ func (c *crowd) walk(ctx context.Context, db *postgres.DB, network string, newes
 	genesis := c.genesis()
 	for _, was := range walks {
 		is := was
-		is.NewestSlot, is.NewestTime, is.Floor = newest, &c.o.Moment, &genesis
+		is.NewestSlot, is.NewestTime, is.HistoryStart = newest, &c.o.Moment, &genesis
 		if _, err := db.CommitWalk(ctx, network, was, is, nil); err != nil {
 			return err
 		}

@@ -124,7 +124,7 @@ func (t *trade) pay(r *rand.Rand, s *service, rail rail, flow int, at time.Time)
 	sum := digest(seed, "transaction", s.k<<20|len(t.list)%maxPayments)
 	binary.BigEndian.PutUint64(sum[:8], r.Uint64())
 	p := ledger.LoadedSettlement{
-		Flow: flow, Settler: int64(settler) + 1, Payer: payer, Payee: payee, Block: number, Time: at,
+		Token: flow, Settler: int64(settler) + 1, Payer: payer, Payee: payee, Block: number, Time: at,
 		LogIndex: 1 + int32(r.IntN(300)), Amount: micros,
 		Method: "eip3009", Transaction: sum[:], BlockHash: []byte{},
 	}

@@ -99,7 +99,7 @@ func digest(seed uint64, use string, number int) [32]byte {
 
 // flow is what a facilitator settles on a network, and by which accounts.
 type flow struct {
-	ledger.LoadedFlow
+	ledger.FacilitatorToken
 	settlers []string
 }
 
@@ -110,7 +110,7 @@ func flows(facilitators []ledger.Facilitator, rails []rail) []flow {
 		token := x402.NormalizeAddress(r.id, r.asset.Address)
 		var of []flow
 		for _, f := range facilitators {
-			at := flow{LoadedFlow: ledger.LoadedFlow{Facilitator: f.ID, Network: r.id, Token: token}}
+			at := flow{FacilitatorToken: ledger.FacilitatorToken{Facilitator: f.ID, Network: r.id, Token: token}}
 			for _, s := range f.Settlers {
 				if s.Network == r.id && slices.Contains(s.Tokens, token) {
 					at.settlers = append(at.settlers, s.Address)

@@ -277,7 +277,7 @@ func (s *service) fail() {
 		}
 		e := &s.is.Endpoints[i]
 		verdict, class, reason := probe.Failed, probe.ClassUnreachable, "connection refused"
-		a := postgres.Answer{EndpointID: e.ID, Conclusive: true, ReceivedAt: *s.is.LastCheckedAt, Method: e.Method,
+		a := postgres.Response{EndpointID: e.ID, Conclusive: true, ReceivedAt: *s.is.LastCheckedAt, Method: e.Method,
 			URL:    s.is.BaseURL + e.Path,
 			Header: http.Header{}, Body: []byte{}}
 		if s.fate == partly {

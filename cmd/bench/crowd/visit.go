@@ -15,7 +15,7 @@ const Every = 15
 // Visit tells of a visit to one service in fifteen within the half minute before now, others each turn, and answers how
 // many they were. What they found is what was known, but for the time that it took.
 func Visit(ctx context.Context, db *postgres.DB, services, turn int, now time.Time) (int, error) {
-	due, err := db.Due(ctx, now.AddDate(1, 0, 0), time.Minute, services)
+	due, err := db.TakeServices(ctx, now.AddDate(1, 0, 0), time.Minute, services)
 	if err != nil {
 		return 0, err
 	}

@@ -140,16 +140,16 @@ func (o *Options) database(ctx context.Context, clocks *skews) Finding {
 	}
 	f := good("%s: Postgres %s, schema %d, %.1f MB", where, c.Server, c.Schema, float64(c.Bytes)/1e6)
 	switch {
-	case c.Schema > c.Newest:
-		f = wrong("use a newer tollbook", "%s has schema %d, this program knows %d", where, c.Schema, c.Newest)
-	case c.Fault != nil:
-		f = wrong("give the user of DATABASE_URL the right to write, and name the primary, not a replica", "%s can't be written to: %s", where, oneLine(c.Fault))
+	case c.Schema > c.NewestSchema:
+		f = wrong("use a newer tollbook", "%s has schema %d, this program knows %d", where, c.Schema, c.NewestSchema)
+	case c.WriteError != nil:
+		f = wrong("give the user of DATABASE_URL the right to write, and name the primary, not a replica", "%s can't be written to: %s", where, oneLine(c.WriteError))
 	case c.Sample:
 		f = warning("give the directory another --data folder or DATABASE_URL", "%s holds the sample services of a demo", where)
-	case c.Schema < c.Newest:
-		f = warning("any command that uses it brings it up to date; stop older ones first", "%s has schema %d, this program makes it %d", where, c.Schema, c.Newest)
+	case c.Schema < c.NewestSchema:
+		f = warning("any command that uses it brings it up to date; stop older ones first", "%s has schema %d, this program makes it %d", where, c.Schema, c.NewestSchema)
 	}
-	return withClock(f, clocks.differs("the database", c.Ahead))
+	return withClock(f, clocks.differs("the database", c.ClockAhead))
 }
 
 func (o *Options) disk() Finding {

@@ -226,7 +226,7 @@ func (l *memory) tallied() (list []string) {
 	payments := map[string]int64{}
 	amounts := map[string]*big.Int{}
 	for _, r := range l.ranges {
-		for _, s := range r.Seen {
+		for _, s := range r.Authorizations {
 			seen[s.Day.Format(time.DateOnly)+" "+s.Token] += s.Authorizations
 		}
 		for _, s := range r.Senders {

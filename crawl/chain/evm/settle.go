@@ -132,13 +132,13 @@ func (c *dayCounter) addPayment(sender address, t *event, day int64) {
 }
 
 // rows returns the sums in their order.
-func (c *dayCounter) rows(tokens map[address]*token) (seen []ledger.SeenDay, senders []ledger.SenderDay) {
+func (c *dayCounter) rows(tokens map[address]*token) (seen []ledger.AuthorizationDay, senders []ledger.SenderDay) {
 	for key, n := range c.seen {
-		seen = append(seen, ledger.SeenDay{
+		seen = append(seen, ledger.AuthorizationDay{
 			Token: tokens[key.token].text, Day: time.Unix(key.day, 0).UTC(), Authorizations: n,
 		})
 	}
-	slices.SortFunc(seen, func(a, b ledger.SeenDay) int {
+	slices.SortFunc(seen, func(a, b ledger.AuthorizationDay) int {
 		if c := strings.Compare(a.Token, b.Token); c != 0 {
 			return c
 		}

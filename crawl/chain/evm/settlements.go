@@ -62,7 +62,7 @@ func (r *rangeReader) findSettlements(ctx context.Context) (rangeResult, error) 
 		return rangeResult{}, err
 	}
 	if r.plan.scan.Counts {
-		f.Seen, f.Senders = sums.rows(r.x.tokens)
+		f.Authorizations, f.Senders = sums.rows(r.x.tokens)
 	}
 	return f, nil
 }

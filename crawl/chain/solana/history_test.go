@@ -113,7 +113,7 @@ func TestSolanaHistories(t *testing.T) {
 			if c.floor > 0 {
 				floor = new(time.Unix(all[c.floor].Time, 0).UTC())
 			}
-			if diff := cmp.Diff(floor, s.walks[settler].Floor); diff != "" {
+			if diff := cmp.Diff(floor, s.walks[settler].HistoryStart); diff != "" {
 				t.Errorf("floor (-want +got):\n%s", diff)
 			}
 			if !strings.Contains(log.String(), c.logged) || c.logged == "" && log.Len() > 0 {

@@ -267,13 +267,13 @@ func (x *Reader) step(ctx context.Context, was ledger.Walk, head ledger.Head, hi
 		is.Before = p.entries[len(p.entries)-1].Signature
 	}
 	if p.last && !reached && unfinished(was) && history != nil && history.After(x.since(was.Settler)) {
-		is.Floor = history
+		is.HistoryStart = history
 	}
 	switch {
 	case p.last:
 		is.Until, is.Newest, is.Before = cmp.Or(is.Newest, was.Until), "", ""
 	case p.forgotten:
-		is = ledger.Walk{Settler: was.Settler, Until: was.Until, Floor: was.Floor}
+		is = ledger.Walk{Settler: was.Settler, Until: was.Until, HistoryStart: was.HistoryStart}
 	}
 	list, err := x.askSettlements(ctx, was.Settler, entries)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Answer is what an endpoint said after its envelope, and without one: the last conclusive answer, or the last
+// Response is what an endpoint said after its envelope, and without one: the last conclusive answer, or the last
 // inconclusive one after that.
-type Answer struct {
+type Response struct {
 	EndpointID  uuid.UUID
 	Conclusive  bool
 	ReceivedAt  time.Time // or when it was given up
@@ -47,9 +47,9 @@ type Phases struct {
 	FirstByte float64 `json:"first_byte"`
 }
 
-// queueAnswer keeps an answer without an envelope. One that says the same as the kept one only renews its time and its
+// queueResponse keeps an answer without an envelope. One that says the same as the kept one only renews its time and its
 // exchange. A conclusive answer ends what was inconclusive before it.
-func queueAnswer(b *pgx.Batch, a Answer) {
+func queueResponse(b *pgx.Batch, a Response) {
 	if a.Conclusive {
 		b.Queue(`DELETE FROM answers WHERE endpoint_id = $1 AND NOT conclusive`, a.EndpointID)
 	}
@@ -67,25 +67,25 @@ func queueAnswer(b *pgx.Batch, a Answer) {
 		a.TLSVerified, a.Exchange, a.SHA256)
 }
 
-// Responses are the newest answers of an endpoint.
-type Responses struct {
+// EndpointResponses are the newest answers of an endpoint.
+type EndpointResponses struct {
 	Envelope     *Envelope // the newest answer that held one; nil without
-	Answer       *Answer   // the newest conclusive one, where it came after Envelope; nil without
-	Inconclusive *Answer   // the newest one, where it is inconclusive; nil without
+	Conclusive   *Response // the newest conclusive one, where it came after Envelope; nil without
+	Inconclusive *Response // the newest one, where it is inconclusive; nil without
 }
 
 // ReadResponses reads the newest answers of endpoints. Ids are bytes, because pgx would write a uuid.UUID as text.
-func (r *LogReader) ReadResponses(ctx context.Context, endpoints [][16]byte) (map[uuid.UUID]Responses, error) {
+func (r *LogReader) ReadResponses(ctx context.Context, endpoints [][16]byte) (map[uuid.UUID]EndpointResponses, error) {
 	kept, err := envelopes(ctx, r.tx, `SELECT `+envelopeColumns+` FROM envelopes WHERE endpoint_id = ANY($1)`,
 		endpoints)
 	if err != nil {
 		return nil, err
 	}
-	by := make(map[uuid.UUID]Responses, len(endpoints))
+	by := make(map[uuid.UUID]EndpointResponses, len(endpoints))
 	for _, e := range kept {
-		by[e.EndpointID] = Responses{Envelope: e}
+		by[e.EndpointID] = EndpointResponses{Envelope: e}
 	}
-	var a Answer
+	var a Response
 	err = r.each(ctx, `
 		SELECT endpoint_id, conclusive, received_at, method, url, status_code, header, body, truncated, tls_verified,
 			exchange, sha256
@@ -95,12 +95,12 @@ func (r *LogReader) ReadResponses(ctx context.Context, endpoints [][16]byte) (ma
 		func() {
 			of := by[a.EndpointID]
 			if a.Conclusive {
-				of.Answer = new(a)
+				of.Conclusive = new(a)
 			} else {
 				of.Inconclusive = new(a)
 			}
 			by[a.EndpointID] = of
-			a = Answer{}
+			a = Response{}
 		}, endpoints)
 	if err != nil {
 		return nil, fmt.Errorf("read answers: %w", err)

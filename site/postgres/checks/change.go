@@ -42,25 +42,25 @@ func queueChange(b *pgx.Batch, serviceID int64, c Change) {
 		serviceID, c.Type, c.ObservedAt, c.Summary, c.OldSnapshot, c.NewSnapshot, changeRate)
 }
 
-// queueMarks takes and leaves the marks of types of which a visit makes no record. A record that another visitor made
+// queueBaselines takes and leaves the marks of types of which a visit makes no record. A record that another visitor made
 // meanwhile keeps its mark.
-func queueMarks(b *pgx.Batch, v Visit) {
-	if len(v.Told) > 0 {
+func queueBaselines(b *pgx.Batch, v Visit) {
+	if len(v.ClearedTypes) > 0 {
 		b.Queue(
 			`DELETE FROM change_marks WHERE service_id = $1 AND type = ANY($2)
 				AND through <= $3::timestamptz - $4::interval`,
-			v.Check.ServiceID, v.Told, v.Check.CheckedAt, changeRate)
+			v.Check.ServiceID, v.ClearedTypes, v.Check.CheckedAt, changeRate)
 	}
-	if v.Untold != nil {
+	if v.BaselineAt != nil {
 		b.Queue(
 			`INSERT INTO change_marks (service_id, type, through) SELECT $1, type, $3 FROM unnest($2::text[]) AS type
 				ON CONFLICT DO NOTHING`,
-			v.Check.ServiceID, site.ChangeTypes, *v.Untold)
+			v.Check.ServiceID, site.ChangeTypes, *v.BaselineAt)
 	}
 }
 
-// Marks reads the marks of services: of each marked type of change, up to when what was asked is recorded.
-func Marks(ctx context.Context, q rows.Querier, services []int64) (map[int64]map[string]time.Time, error) {
+// Baselines reads the marks of services: of each marked type of change, up to when what was asked is recorded.
+func Baselines(ctx context.Context, q rows.Querier, services []int64) (map[int64]map[string]time.Time, error) {
 	var id int64
 	var kind string
 	var through time.Time

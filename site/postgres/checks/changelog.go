@@ -129,7 +129,7 @@ func (r *LogReader) readServiceChangeLogs(ctx context.Context, now, cutoff time.
 // they need, oldest first.
 func (r *LogReader) readChangeRows(ctx context.Context, now, cutoff time.Time, ids []int64, logs changeLogs) ([]Change,
 	error) {
-	if err := r.readChangePlaces(ctx, now, ids, logs); err != nil {
+	if err := r.readChangePositions(ctx, now, ids, logs); err != nil {
 		return nil, err
 	}
 	var changes []Change
@@ -169,8 +169,8 @@ func sortChangeLogs(logs []ChangeLogFacts) {
 	})
 }
 
-// readChangePlaces fills in what is sealed: Sealed, Next, Blocks and Days.
-func (r *LogReader) readChangePlaces(ctx context.Context, now time.Time, ids []int64, logs changeLogs) error {
+// readChangePositions fills in what is sealed: Sealed, Next, Blocks and Days.
+func (r *LogReader) readChangePositions(ctx context.Context, now time.Time, ids []int64, logs changeLogs) error {
 	var id, n int64
 	var kind string
 	var t time.Time

@@ -46,12 +46,12 @@ func recordChecks(ctx context.Context, tx pgx.Tx, checks []*Check) (fresh []bool
 			return nil, err
 		}
 	}
-	known, err := knownChecks(ctx, tx, checks, suspect())
+	known, err := storedChecks(ctx, tx, checks, suspect())
 	if err != nil {
 		return nil, err
 	}
-	checks, fresh = unknown(checks, known)
-	catchUp(checks, *sealed)
+	checks, fresh = excludeStored(checks, known)
+	moveLate(checks, *sealed)
 	b = &pgx.Batch{}
 	queueChecks(b, checks)
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
@@ -71,8 +71,8 @@ func queueSealed(b *pgx.Batch) (answer func() *time.Time) {
 	return func() *time.Time { return sealed }
 }
 
-// unknown returns the checks that are not known yet, each once, and which of the list those are. It takes the list.
-func unknown(checks []*Check, known map[uuid.UUID]bool) ([]*Check, []bool) {
+// excludeStored returns the checks that are not known yet, each once, and which of the list those are. It takes the list.
+func excludeStored(checks []*Check, known map[uuid.UUID]bool) ([]*Check, []bool) {
 	fresh := make([]bool, len(checks))
 	told := make(map[uuid.UUID]bool, len(checks))
 	kept := checks[:0]
@@ -112,9 +112,9 @@ func queueChecks(b *pgx.Batch, checks []*Check) {
 		services, times, ids, counted, statuses, up, codes, responses, endpoints, messages, failures)
 }
 
-// catchUp moves checks of sealed hours to the first time that is not sealed: they came hours late, or the clock went
+// moveLate moves checks of sealed hours to the first time that is not sealed: they came hours late, or the clock went
 // back after it was ahead. Their hours take no more rows, and no check is lost.
-func catchUp(checks []*Check, sealed time.Time) {
+func moveLate(checks []*Check, sealed time.Time) {
 	for i, c := range checks {
 		if c.CheckedAt.Before(sealed) {
 			late := *c
@@ -144,9 +144,9 @@ func queueSuspects(b *pgx.Batch, checks []*Check) (answer func() []int64) {
 	return func() []int64 { return suspect }
 }
 
-// knownChecks finds which of the checks are stored already, among those of suspect services: a worker that was cut off
+// storedChecks finds which of the checks are stored already, among those of suspect services: a worker that was cut off
 // after its commit sends them again. They have their time, or a later one where they came late.
-func knownChecks(ctx context.Context, tx pgx.Tx, checks []*Check, of []int64) (map[uuid.UUID]bool, error) {
+func storedChecks(ctx context.Context, tx pgx.Tx, checks []*Check, of []int64) (map[uuid.UUID]bool, error) {
 	known := map[uuid.UUID]bool{}
 	if len(of) == 0 {
 		return known, nil

@@ -17,7 +17,7 @@ import (
 // Store stores visits in a migrated database.
 type Store struct {
 	pool *pgxpool.Pool
-	days days
+	days partitions
 }
 
 // New returns the store of the database that a pool is connected to.

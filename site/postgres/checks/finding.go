@@ -16,7 +16,7 @@ import (
 // recordFindings keeps what visits found beside their checks and states. Of two visits to one service the later one in
 // the list counts.
 func recordFindings(ctx context.Context, tx pgx.Tx, kept []*Visit) error {
-	visits := found(kept)
+	visits := withFindings(kept)
 	for len(visits) > 0 {
 		var wave, later []Visit // of one statement's rows no two may be one service's
 		seen := make(map[int64]bool, len(visits))
@@ -28,7 +28,7 @@ func recordFindings(ctx context.Context, tx pgx.Tx, kept []*Visit) error {
 			seen[v.Check.ServiceID] = true
 			wave = append(wave, v)
 		}
-		if err := recordWave(ctx, tx, wave); err != nil {
+		if err := recordBatch(ctx, tx, wave); err != nil {
 			return err
 		}
 		visits = later
@@ -36,18 +36,18 @@ func recordFindings(ctx context.Context, tx pgx.Tx, kept []*Visit) error {
 	return nil
 }
 
-// found are the visits that found more than a state of their service.
-func found(visits []*Visit) (list []Visit) {
+// withFindings are the visits that found more than a state of their service.
+func withFindings(visits []*Visit) (list []Visit) {
 	for _, v := range visits {
-		if len(v.Endpoints)+len(v.Changes)+len(v.Told) > 0 || v.Untold != nil {
+		if len(v.Endpoints)+len(v.Changes)+len(v.ClearedTypes) > 0 || v.BaselineAt != nil {
 			list = append(list, *v)
 		}
 	}
 	return list
 }
 
-// recordWave keeps the findings of visits to different services.
-func recordWave(ctx context.Context, tx pgx.Tx, visits []Visit) error {
+// recordBatch keeps the findings of visits to different services.
+func recordBatch(ctx context.Context, tx pgx.Tx, visits []Visit) error {
 	var found []EndpointVisit
 	for _, v := range visits {
 		found = append(found, v.Endpoints...)
@@ -56,21 +56,21 @@ func recordWave(ctx context.Context, tx pgx.Tx, visits []Visit) error {
 		return err
 	}
 	b := &pgx.Batch{}
-	queueFound(b, found)
-	queueRepriced(b, found)
+	queueEndpointStates(b, found)
+	queuePriceChanges(b, found)
 	for _, e := range found {
 		if e.Method != "" {
 			queueMethod(b, e)
 		}
-		if e.Answer != nil {
-			queueAnswer(b, *e.Answer)
+		if e.Response != nil {
+			queueResponse(b, *e.Response)
 		}
 	}
 	for _, v := range visits {
 		for _, c := range v.Changes {
 			queueChange(b, v.Check.ServiceID, c)
 		}
-		queueMarks(b, v)
+		queueBaselines(b, v)
 	}
 	if b.Len() == 0 {
 		return nil
@@ -81,8 +81,8 @@ func recordWave(ctx context.Context, tx pgx.Tx, visits []Visit) error {
 	return nil
 }
 
-// queueFound keeps what endpoints answered, all but their methods.
-func queueFound(b *pgx.Batch, found []EndpointVisit) {
+// queueEndpointStates keeps what endpoints answered, all but their methods.
+func queueEndpointStates(b *pgx.Batch, found []EndpointVisit) {
 	n := len(found)
 	if n == 0 {
 		return
@@ -123,13 +123,13 @@ func queueMethod(b *pgx.Batch, e EndpointVisit) {
 		e.ID, e.Method)
 }
 
-// queueRepriced ends the prices of endpoints that ask others now, and begins those.
-func queueRepriced(b *pgx.Batch, found []EndpointVisit) {
+// queuePriceChanges ends the prices of endpoints that ask others now, and begins those.
+func queuePriceChanges(b *pgx.Batch, found []EndpointVisit) {
 	var ids []uuid.UUID
 	var ended []time.Time
 	var begun []Price
 	for _, e := range found {
-		if e.Repriced {
+		if e.PricesChanged {
 			ids, ended, begun = append(ids, e.ID), append(ended, e.ProbedAt), append(begun, e.Prices...)
 		}
 	}

@@ -58,7 +58,7 @@ func (r *LogReader) readLog(ctx context.Context, cutoff time.Time, f *DirectoryF
 	if err != nil || sealed.IsZero() {
 		return err
 	}
-	if err := r.readPlaces(ctx, keptSince, []int64{0}, func(int64) *LogFacts { return &f.Log }); err != nil {
+	if err := r.readPositions(ctx, keptSince, []int64{0}, func(int64) *LogFacts { return &f.Log }); err != nil {
 		return err
 	}
 	if err := r.tx.QueryRow(ctx, `SELECT first_kept FROM log_seal`).Scan(&f.Log.First); err != nil {
@@ -77,7 +77,7 @@ func (r *LogReader) readServiceLogs(ctx context.Context, cutoff, sealed, keptSin
 	if sealed.IsZero() {
 		return nil
 	}
-	if err := r.readPlaces(ctx, keptSince, at.ids, func(id int64) *LogFacts {
+	if err := r.readPositions(ctx, keptSince, at.ids, func(id int64) *LogFacts {
 		return &at.services[id].Log
 	}); err != nil {
 		return err
@@ -129,8 +129,8 @@ func (r *LogReader) seal(ctx context.Context) (through, keptSince time.Time, err
 	return through, keptSince, err
 }
 
-// readPlaces fills Sealed, Next (as of the seal) and Blocks of the logs of these services, 0 being all of them.
-func (r *LogReader) readPlaces(ctx context.Context, keptSince time.Time, ids []int64, log func(int64) *LogFacts) error {
+// readPositions fills Sealed, Next (as of the seal) and Blocks of the logs of these services, 0 being all of them.
+func (r *LogReader) readPositions(ctx context.Context, keptSince time.Time, ids []int64, log func(int64) *LogFacts) error {
 	var id, rows int64
 	err := r.each(ctx, `SELECT service_id, rows FROM log_positions WHERE service_id = ANY($1)`, []any{&id, &rows},
 		func() {

@@ -9,9 +9,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// days remembers the UTC days whose partition of checks this process made or saw. A day that takes checks is never
+// partitions remembers the UTC days whose partition of checks this process made or saw. A day that takes checks is never
 // dropped.
-type days struct {
+type partitions struct {
 	mu   sync.Mutex
 	seen map[time.Time]bool
 }

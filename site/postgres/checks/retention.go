@@ -22,8 +22,8 @@ func Retain(ctx context.Context, tx pgx.Tx, now time.Time) error {
 	if err := tx.QueryRow(ctx, `SELECT through FROM log_seal`).Scan(&through); err != nil {
 		return fmt.Errorf("read the seal: %w", err)
 	}
-	keep := earlier(today.AddDate(0, 0, -site.LogDays), filled[site.LogDays])
-	keep = earlier(keep, through.UTC().Truncate(24*time.Hour)) // checks that are not summed yet stay
+	keep := minTime(today.AddDate(0, 0, -site.LogDays), filled[site.LogDays])
+	keep = minTime(keep, through.UTC().Truncate(24*time.Hour)) // checks that are not summed yet stay
 	tag, err := tx.Exec(ctx, `
 		UPDATE log_seal SET kept_since = $1, first_kept = coalesce((SELECT max(number) + 1 FROM checks
 			WHERE checked_at < $1), first_kept)
@@ -75,7 +75,7 @@ func daysOfChecks(ctx context.Context, tx pgx.Tx, today time.Time) (days, filled
 	return days, filled, nil
 }
 
-func earlier(a, b time.Time) time.Time {
+func minTime(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return a
 	}

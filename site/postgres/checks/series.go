@@ -31,8 +31,8 @@ type PriceDay struct {
 	Moved int // sets of prices that asked other amounts for the same than the endpoint's set before; its first is none
 }
 
-// asked is a row of prices as the series need it.
-type asked struct {
+// priceRow is a row of prices as the series need it.
+type priceRow struct {
 	endpoint                       uuid.UUID
 	since                          time.Time
 	until                          *time.Time
@@ -50,8 +50,8 @@ func (r *LogReader) readSeries(ctx context.Context, now time.Time, at *Index) er
 			ids = append(ids, e.ID)
 		}
 	}
-	var p asked
-	texts, old := rows.Intern{}, map[uuid.UUID][]asked{}
+	var p priceRow
+	texts, old := rows.Intern{}, map[uuid.UUID][]priceRow{}
 	err := r.each(ctx, `
 		SELECT endpoint_id, since, until, scheme, network, asset, amount::text, network_caip2 FROM prices
 		WHERE endpoint_id = ANY($1) AND until < $2 ORDER BY endpoint_id, since, position`,
@@ -63,11 +63,11 @@ func (r *LogReader) readSeries(ctx context.Context, now time.Time, at *Index) er
 	if err != nil {
 		return fmt.Errorf("read series of prices: %w", err)
 	}
-	var rows []asked
+	var rows []priceRow
 	for _, id := range at.ids {
 		rows = rows[:0]
 		for _, e := range at.endpoints[id] {
-			rows = append(rows, askedOf(e, old[e.ID])...)
+			rows = append(rows, rowsOfEndpoint(e, old[e.ID])...)
 		}
 		if len(rows) > 0 {
 			s := at.services[id]
@@ -77,21 +77,21 @@ func (r *LogReader) readSeries(ctx context.Context, now time.Time, at *Index) er
 	return nil
 }
 
-// askedOf adds an endpoint's prices to its older ones, by since.
-func askedOf(e EndpointPrices, rows []asked) []asked {
+// rowsOfEndpoint adds an endpoint's prices to its older ones, by since.
+func rowsOfEndpoint(e EndpointPrices, rows []priceRow) []priceRow {
 	older := len(rows)
 	for _, p := range e.Prices {
-		rows = append(rows, asked{p.EndpointID, p.Since, p.Until, p.Scheme, p.Network, p.Asset, p.Amount,
+		rows = append(rows, priceRow{p.EndpointID, p.Since, p.Until, p.Scheme, p.Network, p.Asset, p.Amount,
 			p.NetworkCAIP2})
 	}
 	if older > 0 {
-		slices.SortStableFunc(rows, func(a, b asked) int { return a.since.Compare(b.since) })
+		slices.SortStableFunc(rows, func(a, b priceRow) int { return a.since.Compare(b.since) })
 	}
 	return rows
 }
 
 // priceSpans are the spans of a service's rows, which are ordered by endpoint and since.
-func priceSpans(rows []asked) []PriceSpan {
+func priceSpans(rows []priceRow) []PriceSpan {
 	type key struct {
 		endpoint     uuid.UUID
 		caip2, asset string
@@ -146,9 +146,9 @@ func priceSpans(rows []asked) []PriceSpan {
 }
 
 // priceDays are the days of a service's rows, which are ordered by endpoint and since. It orders each set further.
-func priceDays(rows []asked) []PriceDay {
+func priceDays(rows []priceRow) []PriceDay {
 	days := []PriceDay{}
-	var before []asked // the endpoint's set before
+	var before []priceRow // the endpoint's set before
 	for len(rows) > 0 {
 		n := 1
 		for n < len(rows) && rows[n].endpoint == rows[0].endpoint && rows[n].since.Equal(rows[0].since) {
@@ -156,7 +156,7 @@ func priceDays(rows []asked) []PriceDay {
 		}
 		set := rows[:n:n]
 		rows = rows[n:]
-		slices.SortFunc(set, func(a, b asked) int { return cmp.Or(sameWay(a, b), cmp.Compare(a.amount, b.amount)) })
+		slices.SortFunc(set, func(a, b priceRow) int { return cmp.Or(compareWays(a, b), cmp.Compare(a.amount, b.amount)) })
 		if len(before) > 0 && before[0].endpoint != set[0].endpoint {
 			before = nil
 		}
@@ -179,13 +179,13 @@ func priceDays(rows []asked) []PriceDay {
 
 // compareSets says whether a set asks for anything that the one before did not, and whether for the same that one asked
 // other amounts. Both are ordered by way and amount.
-func compareSets(before, set []asked) (differs, moved bool) {
+func compareSets(before, set []priceRow) (differs, moved bool) {
 	for len(set) > 0 {
-		now := wayOf(set, set[0])
-		i := slices.IndexFunc(before, func(p asked) bool { return sameWay(p, set[0]) == 0 })
+		now := samePrefix(set, set[0])
+		i := slices.IndexFunc(before, func(p priceRow) bool { return compareWays(p, set[0]) == 0 })
 		if i < 0 {
 			differs = true
-		} else if !slices.EqualFunc(wayOf(before[i:], set[0]), now, func(a, b asked) bool {
+		} else if !slices.EqualFunc(samePrefix(before[i:], set[0]), now, func(a, b priceRow) bool {
 			return a.amount == b.amount
 		}) {
 			return true, true
@@ -195,16 +195,16 @@ func compareSets(before, set []asked) (differs, moved bool) {
 	return differs, false
 }
 
-// wayOf are the first rows that ask for what p does.
-func wayOf(rows []asked, p asked) []asked {
+// samePrefix are the first rows that ask for what p does.
+func samePrefix(rows []priceRow, p priceRow) []priceRow {
 	n := 0
-	for n < len(rows) && sameWay(rows[n], p) == 0 {
+	for n < len(rows) && compareWays(rows[n], p) == 0 {
 		n++
 	}
 	return rows[:n]
 }
 
-func sameWay(a, b asked) int {
+func compareWays(a, b priceRow) int {
 	return cmp.Or(cmp.Compare(a.scheme, b.scheme), cmp.Compare(a.network, b.network), cmp.Compare(a.asset, b.asset))
 }
 

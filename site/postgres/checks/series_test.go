@@ -15,8 +15,8 @@ func TestPriceSeries(t *testing.T) {
 	day := func(d, moved int) PriceDay { return PriceDay{at(d, 0), moved} }
 	base := new("eip155:8453")
 	// row asks an amount of an asset by a way; until 0 is while it holds
-	row := func(of uuid.UUID, since time.Time, until time.Time, asset, amount string) asked {
-		p := asked{endpoint: of, since: since, scheme: "exact", network: "base", asset: asset, amount: amount,
+	row := func(of uuid.UUID, since time.Time, until time.Time, asset, amount string) priceRow {
+		p := priceRow{endpoint: of, since: since, scheme: "exact", network: "base", asset: asset, amount: amount,
 			caip2: base}
 		if !until.IsZero() {
 			p.until = &until
@@ -33,48 +33,48 @@ func TestPriceSeries(t *testing.T) {
 	holds := time.Time{}
 	for _, test := range []struct {
 		rule  string
-		rows  []asked
+		rows  []priceRow
 		spans []PriceSpan
 		days  []PriceDay
 	}{
-		{"a first set moves nothing", []asked{row(one, at(1, 5), holds, "a", "10")},
+		{"a first set moves nothing", []priceRow{row(one, at(1, 5), holds, "a", "10")},
 			[]PriceSpan{span(one, at(1, 5), holds, "a", "10", "10")}, []PriceDay{day(1, 0)}},
 		{"what lasts over a midnight is a span of its own",
-			[]asked{row(one, at(1, 5), at(2, 5), "a", "10"), row(one, at(2, 5), holds, "a", "9")},
+			[]priceRow{row(one, at(1, 5), at(2, 5), "a", "10"), row(one, at(2, 5), holds, "a", "9")},
 			[]PriceSpan{span(one, at(1, 5), at(2, 5), "a", "10", "10"), span(one, at(2, 5), holds, "a", "9", "9")},
 			[]PriceDay{day(1, 0), day(2, 1)}},
 		{"what came and went within a day is one span",
-			[]asked{row(one, at(1, 1), at(1, 2), "a", "10"), row(one, at(1, 2), at(1, 3), "a", "9"),
+			[]priceRow{row(one, at(1, 1), at(1, 2), "a", "10"), row(one, at(1, 2), at(1, 3), "a", "9"),
 				row(one, at(1, 3), at(2, 0), "a", "8")},
 			[]PriceSpan{span(one, at(1, 1), at(1, 3), "a", "9", "10"), span(one, at(1, 3), at(2, 0), "a", "8", "8")},
 			[]PriceDay{day(1, 2)}},
-		{"amounts compare as numbers", []asked{row(one, at(1, 1), holds, "a", "9"),
+		{"amounts compare as numbers", []priceRow{row(one, at(1, 1), holds, "a", "9"),
 			row(one, at(1, 1), holds, "a", "10")},
 			[]PriceSpan{span(one, at(1, 1), holds, "a", "9", "10")}, []PriceDay{day(1, 0)}},
-		{"the order of rows is no move", []asked{row(one, at(1, 1), at(2, 1), "a", "9"),
+		{"the order of rows is no move", []priceRow{row(one, at(1, 1), at(2, 1), "a", "9"),
 			row(one, at(1, 1), at(2, 1), "a", "10"), row(one, at(2, 1), holds, "a", "10"),
 			row(one, at(2, 1), holds, "a", "9")},
 			[]PriceSpan{span(one, at(1, 1), at(2, 1), "a", "9", "10"), span(one, at(2, 1), holds, "a", "9", "10")},
 			[]PriceDay{day(1, 0)}},
-		{"a row that repeats itself is one more", []asked{row(one, at(1, 1), at(2, 1), "a", "9"),
+		{"a row that repeats itself is one more", []priceRow{row(one, at(1, 1), at(2, 1), "a", "9"),
 			row(one, at(2, 1), holds, "a", "9"), row(one, at(2, 1), holds, "a", "9")},
 			[]PriceSpan{span(one, at(1, 1), at(2, 1), "a", "9", "9"), span(one, at(2, 1), holds, "a", "9", "9")},
 			[]PriceDay{day(1, 0), day(2, 1)}},
 		{"a way that is new, or was away, is a day and no move",
-			[]asked{row(one, at(1, 1), at(2, 1), "a", "9"), row(one, at(2, 1), at(3, 1), "b", "9"),
+			[]priceRow{row(one, at(1, 1), at(2, 1), "a", "9"), row(one, at(2, 1), at(3, 1), "b", "9"),
 				row(one, at(3, 1), holds, "a", "8")},
 			[]PriceSpan{span(one, at(1, 1), at(2, 1), "a", "9", "9"), span(one, at(2, 1), at(3, 1), "b", "9", "9"),
 				span(one, at(3, 1), holds, "a", "8", "8")},
 			[]PriceDay{day(1, 0), day(2, 0), day(3, 0)}},
-		{"a set moves once", []asked{row(one, at(1, 1), at(2, 1), "a", "9"), row(one, at(1, 1), at(2, 1), "b", "9"),
+		{"a set moves once", []priceRow{row(one, at(1, 1), at(2, 1), "a", "9"), row(one, at(1, 1), at(2, 1), "b", "9"),
 			row(one, at(2, 1), holds, "b", "8"), row(one, at(2, 1), holds, "a", "8")},
 			[]PriceSpan{span(one, at(1, 1), at(2, 1), "a", "9", "9"), span(one, at(1, 1), at(2, 1), "b", "9", "9"),
 				span(one, at(2, 1), holds, "a", "8", "8"), span(one, at(2, 1), holds, "b", "8", "8")},
 			[]PriceDay{day(1, 0), day(2, 1)}},
-		{"one that still holds holds the span", []asked{row(one, at(1, 1), at(3, 1), "a", "9"),
+		{"one that still holds holds the span", []priceRow{row(one, at(1, 1), at(3, 1), "a", "9"),
 			row(one, at(1, 1), holds, "a", "7"), row(one, at(1, 1), at(2, 1), "a", "8")},
 			[]PriceSpan{span(one, at(1, 1), holds, "a", "7", "9")}, []PriceDay{day(1, 0)}},
-		{"endpoints do not follow one another", []asked{row(one, at(5, 1), holds, "a", "9"),
+		{"endpoints do not follow one another", []priceRow{row(one, at(5, 1), holds, "a", "9"),
 			row(two, at(2, 1), at(5, 2), "a", "8"), row(two, at(5, 2), holds, "a", "7")},
 			[]PriceSpan{span(one, at(5, 1), holds, "a", "9", "9"), span(two, at(2, 1), at(5, 2), "a", "8", "8"),
 				span(two, at(5, 2), holds, "a", "7", "7")},

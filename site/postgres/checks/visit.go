@@ -20,8 +20,8 @@ type Visit struct {
 	LastSuccessAt *time.Time // nil leaves what is known
 	Endpoints     []EndpointVisit
 	Changes       []Change
-	Told          []string   // marked types of which nothing is left to tell
-	Untold        *time.Time // what was asked then could not be compared with: the next record of each type does
+	ClearedTypes  []string   // marked types of which nothing is left to tell
+	BaselineAt    *time.Time // what was asked then could not be compared with: the next record of each type does
 }
 
 // EndpointVisit is what one endpoint answered.
@@ -36,9 +36,9 @@ type EndpointVisit struct {
 	Description    *string // nil leaves what is known
 	MimeType       *string
 	Envelope       *Envelope // nil without one
-	Answer         *Answer   // nil with an envelope
+	Response       *Response // nil with an envelope
 	Fingerprint    *string   // of the requirement set; nil leaves what is known
-	Repriced       bool      // the set is another one: the current prices end at ProbedAt and Prices replace them
+	PricesChanged  bool      // the set is another one: the current prices end at ProbedAt and Prices replace them
 	Prices         []Price
 	HeadAt         *time.Time // nil when none was sent
 	HeadFree       *bool      // nil leaves what is known
@@ -77,13 +77,13 @@ func (st *Store) RecordVisits(ctx context.Context, visits []Visit) error {
 // nothing is kept.
 func recordNew(ctx context.Context, tx pgx.Tx, visits []*Visit, s states) error {
 	b := &pgx.Batch{}
-	queueBrief(b)
+	queueTimeouts(b)
 	sealed := queueSealed(b)
 	held := s.queue(b,
 		`AND (v.lease IS NULL OR v.lease = s.next_check_at) AND s.newest_check_at < coalesce(v.first, v.checked)`)
 	kept, fresh := checksOf(visits), []bool(nil)
 	if len(s.ids) < len(visits) { // one may be told twice
-		kept, fresh = unknown(kept, nil)
+		kept, fresh = excludeStored(kept, nil)
 	}
 	queueChecks(b, kept)
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
@@ -94,12 +94,12 @@ func recordNew(ctx context.Context, tx pgx.Tx, visits []*Visit, s states) error 
 	}) {
 		return errNotNew
 	}
-	return recordFindings(ctx, tx, only(visits, fresh))
+	return recordFindings(ctx, tx, filterVisits(visits, fresh))
 }
 
 // recordAny keeps what is new among visits.
 func recordAny(ctx context.Context, tx pgx.Tx, visits []*Visit) error {
-	visits, err := visitsThatCount(ctx, tx, visits)
+	visits, err := lockLeased(ctx, tx, visits)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func recordAny(ctx context.Context, tx pgx.Tx, visits []*Visit) error {
 	if err != nil {
 		return err
 	}
-	visits = only(visits, fresh)
+	visits = filterVisits(visits, fresh)
 	b := &pgx.Batch{}
 	statesOf(visits).queue(b, ``)
 	if err := tx.SendBatch(ctx, b).Close(); err != nil {
@@ -124,8 +124,8 @@ func checksOf(visits []*Visit) []*Check {
 	return checks
 }
 
-// only are the visits that are marked.
-func only(visits []*Visit, marked []bool) (list []*Visit) {
+// filterVisits are the visits that are marked.
+func filterVisits(visits []*Visit, marked []bool) (list []*Visit) {
 	if !slices.Contains(marked, false) {
 		return visits
 	}
@@ -137,8 +137,8 @@ func only(visits []*Visit, marked []bool) (list []*Visit) {
 	return list
 }
 
-// queueBrief has the commit not wait for the disk, and a visitor that is stopped before it cut off by the server.
-func queueBrief(b *pgx.Batch) {
+// queueTimeouts has the commit not wait for the disk, and a visitor that is stopped before it cut off by the server.
+func queueTimeouts(b *pgx.Batch) {
 	b.Queue(`SET LOCAL synchronous_commit = off`)
 	b.Queue(`SET LOCAL idle_in_transaction_session_timeout = '30s'`)
 }
@@ -174,9 +174,9 @@ func servicesOf(rows int, service func(i int) int64) (ids []int64, of []int32) {
 	return ids, of
 }
 
-// visitsThatCount are the visits to services that are still there and still taken for them. Their states are locked:
+// lockLeased are the visits to services that are still there and still taken for them. Their states are locked:
 // from here nobody else can take them before this visit is kept. So are the logs: no hour is sealed meanwhile.
-func visitsThatCount(ctx context.Context, tx pgx.Tx, visits []*Visit) ([]*Visit, error) {
+func lockLeased(ctx context.Context, tx pgx.Tx, visits []*Visit) ([]*Visit, error) {
 	ids, of := servicesOf(len(visits), func(i int) int64 { return visits[i].Check.ServiceID })
 	services := len(ids)
 	leases, leased := make([]*time.Time, services), make([]bool, services)
@@ -191,7 +191,7 @@ func visitsThatCount(ctx context.Context, tx pgx.Tx, visits []*Visit) ([]*Visit,
 	}
 	var there []int64
 	b := &pgx.Batch{}
-	queueBrief(b)
+	queueTimeouts(b)
 	queueSealed(b)
 	b.Queue(`
 		SELECT s.service_id FROM unnest($1::bigint[], $2::timestamptz[]) AS v (id, lease)

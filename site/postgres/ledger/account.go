@@ -11,16 +11,16 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// numbers are what networks, flows and accounts are named by in the tables of settlements. A number is given for good,
+// idCache are what networks, flows and accounts are named by in the tables of settlements. A number is given for good,
 // in a transaction of its own before the one that uses it: a crash between the two leaves a name that nothing uses yet.
-type numbers struct {
+type idCache struct {
 	mu       sync.Mutex // guards all below
 	chains   map[string]int16
-	flows    map[flowName]int32
+	tokens   map[tokenKey]int32
 	accounts map[string]int64
 }
 
-type flowName struct {
+type tokenKey struct {
 	chain              int16
 	facilitator, token string
 }
@@ -28,8 +28,8 @@ type flowName struct {
 // maxAccounts is how many accounts' numbers are remembered, in some 100 MB at most.
 const maxAccounts = 1 << 19
 
-// chain is the number of a network; one that is new gets one.
-func (db *DB) chain(ctx context.Context, network string) (int16, error) {
+// chainID is the number of a network; one that is new gets one.
+func (db *DB) chainID(ctx context.Context, network string) (int16, error) {
 	n := &db.numbers
 	n.mu.Lock()
 	id, known := n.chains[network]
@@ -55,10 +55,10 @@ func (db *DB) chain(ctx context.Context, network string) (int16, error) {
 	return id, nil
 }
 
-func (db *DB) flow(ctx context.Context, name flowName) (int32, error) {
+func (db *DB) tokenID(ctx context.Context, name tokenKey) (int32, error) {
 	n := &db.numbers
 	n.mu.Lock()
-	id, known := n.flows[name]
+	id, known := n.tokens[name]
 	n.mu.Unlock()
 	if known {
 		return id, nil
@@ -77,10 +77,10 @@ func (db *DB) flow(ctx context.Context, name flowName) (int32, error) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.flows == nil {
-		n.flows = map[flowName]int32{}
+	if n.tokens == nil {
+		n.tokens = map[tokenKey]int32{}
 	}
-	n.flows[name] = id
+	n.tokens[name] = id
 	return id, nil
 }
 

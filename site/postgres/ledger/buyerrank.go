@@ -8,32 +8,32 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// bought is one buyer of a service.
-type bought struct {
+// rankedBuyer is one buyer of a service.
+type rankedBuyer struct {
 	payer   int64
 	address string
-	paid
+	purchases
 }
 
 // rank sorts the month's buyers of each service. Only of those who might be among the first are addresses read: all
 // that share the last place, since addresses tell them apart.
-func (b *buyers) rank(ctx context.Context) error {
-	lists := map[int64][]bought{}
+func (b *buyerReader) rank(ctx context.Context) error {
+	lists := map[int64][]rankedBuyer{}
 	recipients := map[int64]int{} // of a service: with several, a buyer can come more than once
 	for _, shares := range b.services {
 		for _, s := range shares {
 			recipients[s.service]++
 		}
 	}
-	for k, p := range b.paid {
-		for _, s := range b.services[k.place] {
+	for k, p := range b.purchases {
+		for _, s := range b.services[k.recipientKey] {
 			if s.until == forever {
-				lists[s.service] = append(lists[s.service], bought{payer: k.payer, paid: *p})
+				lists[s.service] = append(lists[s.service], rankedBuyer{payer: k.payer, purchases: *p})
 			}
 		}
 	}
-	for k, p := range b.cut {
-		lists[k.service] = append(lists[k.service], bought{payer: k.payer, paid: *p})
+	for k, p := range b.ended {
+		lists[k.service] = append(lists[k.service], rankedBuyer{payer: k.payer, purchases: *p})
 	}
 	for service, n := range recipients {
 		if n > 1 && len(lists[service]) > 0 {
@@ -42,7 +42,7 @@ func (b *buyers) rank(ctx context.Context) error {
 	}
 	addresses := map[int64]string{}
 	for service, list := range lists {
-		slices.SortFunc(list, func(a, b bought) int { return b.value.compare(a.value) })
+		slices.SortFunc(list, func(a, b rankedBuyer) int { return b.value.compare(a.value) })
 		s := b.service(service)
 		s.Buyers30d = int64(len(list))
 		for i := range min(largestBuyers, len(list)) {
@@ -63,7 +63,7 @@ func (b *buyers) rank(ctx context.Context) error {
 		for i := range list {
 			list[i].address = addresses[list[i].payer]
 		}
-		slices.SortFunc(list, func(a, b bought) int {
+		slices.SortFunc(list, func(a, b rankedBuyer) int {
 			return cmp.Or(b.value.compare(a.value), cmp.Compare(a.address, b.address))
 		})
 		s := b.service(service)
@@ -78,8 +78,8 @@ func (b *buyers) rank(ctx context.Context) error {
 }
 
 // mergeBuyers makes one of a buyer's entries.
-func mergeBuyers(list []bought) []bought {
-	slices.SortFunc(list, func(a, b bought) int { return cmp.Compare(a.payer, b.payer) })
+func mergeBuyers(list []rankedBuyer) []rankedBuyer {
+	slices.SortFunc(list, func(a, b rankedBuyer) int { return cmp.Compare(a.payer, b.payer) })
 	merged := list[:0]
 	for _, p := range list {
 		if n := len(merged); n > 0 && merged[n-1].payer == p.payer {
@@ -92,8 +92,8 @@ func mergeBuyers(list []bought) []bought {
 }
 
 // names are the networks of a word's bits; equal words share them.
-func (t *takingsReader) names(networks uint64) []string {
-	if list, known := t.named[networks]; known {
+func (t *revenueReader) names(networks uint64) []string {
+	if list, known := t.networkLists[networks]; known {
 		return list
 	}
 	var list []string
@@ -102,12 +102,12 @@ func (t *takingsReader) names(networks uint64) []string {
 			list = append(list, name)
 		}
 	}
-	t.named[networks] = list
+	t.networkLists[networks] = list
 	return list
 }
 
 // readAddresses reads accounts' addresses in the order of their numbers, some at a time.
-func (t *takingsReader) readAddresses(ctx context.Context, into map[int64]string) error {
+func (t *revenueReader) readAddresses(ctx context.Context, into map[int64]string) error {
 	ids := make([]int64, 0, len(into))
 	for id := range into {
 		ids = append(ids, id)

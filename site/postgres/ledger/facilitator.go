@@ -119,7 +119,7 @@ func (db *DB) ImportFacilitators(ctx context.Context, list []Facilitator) (Impor
 			}
 			queueFacilitator(batch, f)
 			for _, s := range gone {
-				queueGone(batch, f, s)
+				queueRemoval(batch, f, s)
 			}
 			report.SettlersAdded += countNew(came, old.Settlers)
 			report.SettlersRemoved += countNew(gone, f.Settlers)
@@ -135,9 +135,9 @@ func (db *DB) ImportFacilitators(ctx context.Context, list []Facilitator) (Impor
 	return report, nil
 }
 
-// queueGone takes an account out of a facilitator's, and with it the scans that look for it. One of which only the
+// queueRemoval takes an account out of a facilitator's, and with it the scans that look for it. One of which only the
 // deprecation is another stays: what it settled is to be looked for as before.
-func queueGone(b *pgx.Batch, f Facilitator, old Settler) {
+func queueRemoval(b *pgx.Batch, f Facilitator, old Settler) {
 	for _, s := range f.Settlers {
 		deprecated := s.Deprecated
 		if s.Deprecated = old.Deprecated; sameSettler(s, old) {

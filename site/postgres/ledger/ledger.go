@@ -23,7 +23,7 @@ const HourRetention = 8 * 24 * time.Hour
 // DB is the ledger of a migrated database.
 type DB struct {
 	pool    *pgxpool.Pool
-	numbers numbers
+	numbers idCache
 }
 
 // New returns the ledger of the database that a pool is connected to.
@@ -63,7 +63,7 @@ type querier interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
-func earlier(a, b time.Time) time.Time {
+func minTime(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return a
 	}

@@ -19,12 +19,12 @@ type LoadedAccount struct {
 	Address string // in normal form
 }
 
-// LoadedFlow names a flow by whom, where and what.
-type LoadedFlow struct{ Facilitator, Network, Token string }
+// FacilitatorToken names a flow by whom, where and what.
+type FacilitatorToken struct{ Facilitator, Network, Token string }
 
 // LoadedSettlement is a Settlement whose accounts are numbers, and whose flow is one of the loader's.
 type LoadedSettlement struct {
-	Flow                  int // index
+	Token                 int // index
 	Settler, Payer, Payee int64
 	Block                 int64
 	BlockHash             []byte
@@ -38,33 +38,33 @@ type LoadedSettlement struct {
 // Loader fills the empty tables of settlements by COPY, over several connections, with the very rows that indexers
 // would have left.
 type Loader struct {
-	db    *DB
-	now   time.Time
-	flows []loadedFlow
+	db     *DB
+	now    time.Time
+	tokens []loadedToken
 
 	mu    sync.Mutex // guards all below
-	whole *tally     // sums over all payees: hours, flows, authorisations
+	whole *rollups   // sums over all payees: hours, flows, authorisations
 }
 
-type loadedFlow struct {
+type loadedToken struct {
 	chain int16
 	id    int32
 	token string
 }
 
 // NewLoader returns a loader of settlements of some flows, as of now. Their facilitators are imported already.
-func (db *DB) NewLoader(ctx context.Context, now time.Time, flows []LoadedFlow) (*Loader, error) {
-	l := &Loader{db: db, now: now, whole: newTally(0)}
+func (db *DB) NewLoader(ctx context.Context, now time.Time, flows []FacilitatorToken) (*Loader, error) {
+	l := &Loader{db: db, now: now, whole: newRollups(0)}
 	for _, f := range flows {
-		chain, err := db.chain(ctx, f.Network)
+		chain, err := db.chainID(ctx, f.Network)
 		if err != nil {
 			return nil, err
 		}
-		id, err := db.flow(ctx, flowName{chain, f.Facilitator, f.Token})
+		id, err := db.tokenID(ctx, tokenKey{chain, f.Facilitator, f.Token})
 		if err != nil {
 			return nil, err
 		}
-		l.flows = append(l.flows, loadedFlow{chain, id, f.Token})
+		l.tokens = append(l.tokens, loadedToken{chain, id, f.Token})
 	}
 	return l, nil
 }
@@ -78,35 +78,35 @@ func (l *Loader) Accounts(ctx context.Context, tx pgx.Tx, list []LoadedAccount) 
 
 // QueueSums writes the sums of flows.
 func (l *Loader) QueueSums(batch *pgx.Batch) {
-	if len(l.whole.flows) == 0 {
+	if len(l.whole.tokens) == 0 {
 		return
 	}
-	l.whole.queueFlows(batch)
+	l.whole.queueTokens(batch)
 	batch.Queue(
 		`INSERT INTO flow_payers (flow_id, payer_id, last_day) SELECT flow_id, payer_id, max(day) FROM payer_days
 			GROUP BY flow_id, payer_id`)
 	batch.Queue(`
 		UPDATE flow_totals t SET payers = n FROM (SELECT flow_id, count(*) AS n FROM flow_payers GROUP BY flow_id) p
 			WHERE p.flow_id = t.flow_id`)
-	for _, k := range sortedKeys(l.whole.seen, func(a, b seenKey) int {
+	for _, k := range sortedKeys(l.whole.authorizations, func(a, b authorizationKey) int {
 		return cmp.Or(cmp.Compare(a.chain, b.chain), cmp.Compare(a.day, b.day), cmp.Compare(a.token, b.token))
 	}) {
-		batch.Queue(addSeen, k.chain, k.token, dayTime(k.day), 0, l.whole.seen[k])
+		batch.Queue(addAuthorizations, k.chain, k.token, dayTime(k.day), 0, l.whole.authorizations[k])
 	}
 }
 
-// Seen returns the authorisations among what was loaded on a network: those of known settlers.
-func (l *Loader) Seen(ctx context.Context, network string) ([]SeenDay, error) {
-	chain, err := l.db.chain(ctx, network)
+// Authorizations returns the authorisations among what was loaded on a network: those of known settlers.
+func (l *Loader) Authorizations(ctx context.Context, network string) ([]AuthorizationDay, error) {
+	chain, err := l.db.chainID(ctx, network)
 	if err != nil {
 		return nil, err
 	}
-	var days []SeenDay
-	for _, k := range sortedKeys(l.whole.seen, func(a, b seenKey) int {
+	var days []AuthorizationDay
+	for _, k := range sortedKeys(l.whole.authorizations, func(a, b authorizationKey) int {
 		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.token, b.token))
 	}) {
 		if k.chain == chain {
-			days = append(days, SeenDay{Token: k.token, Day: dayTime(k.day), Authorizations: l.whole.seen[k]})
+			days = append(days, AuthorizationDay{Token: k.token, Day: dayTime(k.day), Authorizations: l.whole.authorizations[k]})
 		}
 	}
 	return days, nil
@@ -118,11 +118,11 @@ func (l *Loader) Settlements(ctx context.Context, tx pgx.Tx, list []LoadedSettle
 		return 0, nil
 	}
 	entries := make([]entry, len(list))
-	t := newTally(len(list))
+	t := newRollups(len(list))
 	for i := range list {
 		s := &list[i]
-		f := l.flows[s.Flow]
-		entries[i] = entry{chain: f.chain, flow: f.id, settler: s.Settler, payer: s.Payer, payee: s.Payee,
+		f := l.tokens[s.Token]
+		entries[i] = entry{chain: f.chain, tokenID: f.id, settler: s.Settler, payer: s.Payer, payee: s.Payee,
 			block: s.Block, log: s.LogIndex, at: s.Time,
 			transaction: s.Transaction, hash: s.BlockHash, method: s.Method, token: f.token,
 			amount: amount{small: s.Amount}}
@@ -134,12 +134,12 @@ func (l *Loader) Settlements(ctx context.Context, tx pgx.Tx, list []LoadedSettle
 	}
 	batch := &pgx.Batch{}
 	t.queuePayees(batch)
-	fresh := []*newRows{t.queuePayers(batch), t.queueAmounts(batch)}
+	fresh := []*insertRows{t.queuePayers(batch), t.queueAmounts(batch)}
 	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
 		return 0, fmt.Errorf("add to roll-ups: %w", err)
 	}
 	for _, r := range fresh {
-		if err := r.copy(ctx, tx, r.found); err != nil {
+		if err := r.copy(ctx, tx, r.updated); err != nil {
 			return 0, err
 		}
 	}
@@ -150,17 +150,17 @@ func (l *Loader) Settlements(ctx context.Context, tx pgx.Tx, list []LoadedSettle
 }
 
 // merge adds what flows settled and what was seen, of hours those that are not before since.
-func (t *tally) merge(o *tally, since time.Time) {
+func (t *rollups) merge(o *rollups, since time.Time) {
 	for k, s := range o.hours {
 		if k.hour*3600 >= since.Unix() {
 			old := t.hours[k]
 			t.hours[k] = sum{old.n + s.n, old.amount.plus(s.amount)}
 		}
 	}
-	for k, s := range o.flows {
-		f := t.flows[k]
+	for k, s := range o.tokens {
+		f := t.tokens[k]
 		if f == nil {
-			t.flows[k] = s
+			t.tokens[k] = s
 			continue
 		}
 		f.n, f.amount = f.n+s.n, f.amount.plus(s.amount)
@@ -172,7 +172,7 @@ func (t *tally) merge(o *tally, since time.Time) {
 			f.last = s.last
 		}
 	}
-	for k, n := range o.seen {
-		t.seen[k] += n
+	for k, n := range o.authorizations {
+		t.authorizations[k] += n
 	}
 }

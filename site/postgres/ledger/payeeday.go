@@ -20,10 +20,10 @@ type payeeDay struct {
 // window returns the first of the days that end today and that a build reads one by one.
 func window(today int32) int32 { return today + 1 - int32(site.WindowDays["90d"]) }
 
-// payeeFlow is what one flow settles to a payee.
-type payeeFlow struct {
-	payee int64
-	flow  int32
+// payeeToken is what one flow settles to a payee.
+type payeeToken struct {
+	payee   int64
+	tokenID int32
 }
 
 // payeeDayColumns are of a row d of payee_days. An amount beyond a bigint comes as text: hardly ever.
@@ -34,13 +34,13 @@ const payeeDayColumns = `d.payee_id, d.flow_id, d.day - date '1970-01-01', d.set
 const maxWord = `9223372036854775807`
 
 // eachPayeeDay calls take with each row of payeeDayColumns.
-func eachPayeeDay(rows pgx.Rows, take func(payeeFlow, payeeDay) error) error {
-	var of payeeFlow
+func eachPayeeDay(rows pgx.Rows, take func(payeeToken, payeeDay) error) error {
+	var of payeeToken
 	var d payeeDay
 	var units int64
 	var large *string
 	var last time.Time
-	_, err := pgx.ForEachRow(rows, []any{&of.payee, &of.flow, &d.day, &d.n, &units, &large, &last}, func() error {
+	_, err := pgx.ForEachRow(rows, []any{&of.payee, &of.tokenID, &d.day, &d.n, &units, &large, &last}, func() error {
 		d.amount, d.last = amount{small: uint64(units)}, last.UnixMicro()
 		if large != nil {
 			var ok bool

@@ -53,7 +53,7 @@ func checkRanges(ranges []Range) error {
 }
 
 func (db *DB) commitRanges(ctx context.Context, ranges []Range) (fresh int64, err error) {
-	chain, err := db.chain(ctx, ranges[0].Network)
+	chain, err := db.chainID(ctx, ranges[0].Network)
 	if err != nil {
 		return 0, err
 	}
@@ -73,15 +73,15 @@ func (db *DB) commitRanges(ctx context.Context, ranges []Range) (fresh int64, er
 		if err != nil {
 			return err
 		}
-		if !counts && slices.ContainsFunc(ranges, func(r Range) bool { return len(r.Seen)+len(r.Senders) > 0 }) {
+		if !counts && slices.ContainsFunc(ranges, func(r Range) bool { return len(r.Authorizations)+len(r.Senders) > 0 }) {
 			return errors.New("a scan that does not count has counted")
 		}
 		batch := &pgx.Batch{}
 		queueRanges(batch, chain, scan, ranges)
-		queueSeen(batch, chain, scan, ranges)
+		queueAuthorizations(batch, chain, scan, ranges)
 		queueSenders(batch, chain, scan, ranges)
 		queuePrune(batch, chain)
-		fresh, err = keep(ctx, tx, entries, &scan, batch)
+		fresh, err = storeEntries(ctx, tx, entries, &scan, batch)
 		return err
 	})
 	return fresh, err
@@ -114,13 +114,13 @@ func queueRanges(b *pgx.Batch, chain int16, scan int32, ranges []Range) {
 			$6::timestamptz[]) u`, chain, scan, firsts, lasts, hashes, times)
 }
 
-// queueSeen keeps what each range has seen, to be taken back with it, and the sums of all.
-func queueSeen(b *pgx.Batch, chain int16, scan int32, ranges []Range) {
+// queueAuthorizations keeps what each range has seen, to be taken back with it, and the sums of all.
+func queueAuthorizations(b *pgx.Batch, chain int16, scan int32, ranges []Range) {
 	var lasts, counts []int64
 	var tokens []string
 	var days []time.Time
 	for i := range ranges {
-		for _, s := range ranges[i].Seen {
+		for _, s := range ranges[i].Authorizations {
 			if s.Authorizations != 0 {
 				lasts, tokens = append(lasts, ranges[i].Last), append(tokens, s.Token)
 				days, counts = append(days, s.Day), append(counts, s.Authorizations)
@@ -186,11 +186,11 @@ func queuePrune(b *pgx.Batch, chain int16) {
 			SELECT s.day, s.sender, s.token, max(s.recipients) AS recipients FROM ranges r
 				JOIN range_senders s ON s.range_id = r.id
 			WHERE r.chain_id = $1 AND r.last < `+low+` GROUP BY 1, 2, 3
-		) g WHERE d.chain_id = $1 AND d.day = g.day AND d.sender = g.sender AND d.token = g.token`, chain, keptBlocks)
+		) g WHERE d.chain_id = $1 AND d.day = g.day AND d.sender = g.sender AND d.token = g.token`, chain, reorganisationDepth)
 	b.Queue(`
 		WITH gone AS (DELETE FROM ranges WHERE chain_id = $1 AND last < `+low+` RETURNING last)
 		UPDATE chains SET pruned_to = greatest(pruned_to, (SELECT max(last) FROM gone)) WHERE id = $1
-			AND EXISTS (SELECT FROM gone)`, chain, keptBlocks)
+			AND EXISTS (SELECT FROM gone)`, chain, reorganisationDepth)
 	b.Queue(`
 		DELETE FROM scans c WHERE c.chain_id = $1 AND NOT c.counts AND c.next >= c.until
 			AND NOT EXISTS (SELECT FROM ranges r WHERE r.scan_id = c.id)`, chain)

@@ -11,15 +11,15 @@ import (
 	"tollbook/site"
 )
 
-// buyers sums who paid whom, day by day: rows come once, by simple scans of the windows' days, and are summed here,
+// buyerReader sums who paid whom, day by day: rows come once, by simple scans of the windows' days, and are summed here,
 // where numbers are cheaper than in the database.
-type buyers struct {
-	*takingsReader
-	services map[place][]share
-	paid     map[pair]*paid            // over the month, of every payee
-	cut      map[servicePayer]*paid    // of recipients that stop being the service's within the month
-	days     map[servicePayer]struct{} // who bought of a service, on the day that is being read
-	amounts  map[int64]map[priceKey]int64
+type buyerReader struct {
+	*revenueReader
+	services  map[recipientKey][]share
+	purchases map[pair]*purchases         // over the month, of every payee
+	ended     map[servicePayer]*purchases // of recipients that stop being the service's within the month
+	days      map[servicePayer]struct{}   // who bought of a service, on the day that is being read
+	amounts   map[int64]map[priceKey]int64
 }
 
 // share is a service that a recipient is of, up to a day since 1970.
@@ -29,18 +29,18 @@ type share struct {
 }
 
 type pair struct {
-	place
+	recipientKey
 	payer int64
 }
 
-type paid struct {
+type purchases struct {
 	n           int64
 	value       money
 	first, last int32
 	networks    uint64 // a bit for each
 }
 
-func (p *paid) add(n int64, value money, first, last int32, networks uint64) {
+func (p *purchases) add(n int64, value money, first, last int32, networks uint64) {
 	if p.n == 0 || first < p.first {
 		p.first = first
 	}
@@ -50,10 +50,10 @@ func (p *paid) add(n int64, value money, first, last int32, networks uint64) {
 	p.networks |= networks
 }
 
-func sumOf[K comparable](sums map[K]*paid, k K) *paid {
+func sumOf[K comparable](sums map[K]*purchases, k K) *purchases {
 	p := sums[k]
 	if p == nil {
-		p = &paid{}
+		p = &purchases{}
 		sums[k] = p
 	}
 	return p
@@ -73,8 +73,8 @@ const forever = 1<<31 - 1
 func dayNumber(t time.Time) int32 { return int32(floorDiv(t.Unix(), 86400)) }
 
 // readBuyers fills what Takings says of services, and of payees that have one payer.
-func (t *takingsReader) readBuyers(ctx context.Context) error {
-	b := buyers{takingsReader: t, services: t.shares, paid: map[pair]*paid{}, cut: map[servicePayer]*paid{},
+func (t *revenueReader) readBuyers(ctx context.Context) error {
+	b := buyerReader{revenueReader: t, services: t.shares, purchases: map[pair]*purchases{}, ended: map[servicePayer]*purchases{},
 		days: map[servicePayer]struct{}{}, amounts: map[int64]map[priceKey]int64{}}
 	today := dayNumber(t.today)
 	for day := today + 1 - int32(site.WindowDays["90d"]); day <= today; day++ {
@@ -92,11 +92,11 @@ func (t *takingsReader) readBuyers(ctx context.Context) error {
 	return b.rank(ctx)
 }
 
-// word is an amount of a row, as far as a word holds it.
-const word = `CASE WHEN amount <= ` + maxWord + ` THEN amount::bigint ELSE -1 END`
+// amountWord is an amount of a row, as far as a word holds it.
+const amountWord = `CASE WHEN amount <= ` + maxWord + ` THEN amount::bigint ELSE -1 END`
 
 // wideAmounts reads what no word holds of a day: a query of its own, since it is hardly ever needed.
-func (b *buyers) wideAmounts(ctx context.Context, day int32, sql string, take func(a amount) error, into ...any) error {
+func (b *buyerReader) wideAmounts(ctx context.Context, day int32, sql string, take func(a amount) error, into ...any) error {
 	rows, err := b.tx.Query(ctx, sql+` WHERE day = $1 AND amount > `+maxWord, dayTime(day))
 	if err != nil {
 		return err
@@ -112,11 +112,11 @@ func (b *buyers) wideAmounts(ctx context.Context, day int32, sql string, take fu
 	return err
 }
 
-func (b *buyers) readDay(ctx context.Context, day int32) error {
+func (b *buyerReader) readDay(ctx context.Context, day int32) error {
 	if day < dayNumber(b.month) {
 		return b.readPayers(ctx, day)
 	}
-	rows, err := b.tx.Query(ctx, `SELECT flow_id, payee_id, payer_id, settlements, `+word+
+	rows, err := b.tx.Query(ctx, `SELECT flow_id, payee_id, payer_id, settlements, `+amountWord+
 		` FROM payer_days WHERE day = $1`, dayTime(day))
 	if err != nil {
 		return err
@@ -125,20 +125,20 @@ func (b *buyers) readDay(ctx context.Context, day int32) error {
 	var payee, payer, n, units int64
 	wide := false
 	take := func(a amount) error {
-		f, counts := b.flows[flow]
+		f, counts := b.tokens[flow]
 		if !counts {
 			return nil
 		}
-		at := place{payee, f.network}
+		at := recipientKey{payee, f.network}
 		value := f.unit.times(a)
-		sumOf(b.paid, pair{at, payer}).add(n, value, day, day, 1<<f.network)
+		sumOf(b.purchases, pair{at, payer}).add(n, value, day, day, 1<<f.network)
 		for _, s := range b.services[at] {
 			if day > s.until {
 				continue
 			}
 			b.days[servicePayer{s.service, payer}] = struct{}{}
 			if s.until != forever {
-				sumOf(b.cut, servicePayer{s.service, payer}).add(n, value, day, day, 1<<f.network)
+				sumOf(b.ended, servicePayer{s.service, payer}).add(n, value, day, day, 1<<f.network)
 			}
 		}
 		return nil
@@ -159,7 +159,7 @@ func (b *buyers) readDay(ctx context.Context, day int32) error {
 }
 
 // readPayers reads who paid on a day before the month, which the index alone tells.
-func (b *buyers) readPayers(ctx context.Context, day int32) error {
+func (b *buyerReader) readPayers(ctx context.Context, day int32) error {
 	rows, err := b.tx.Query(ctx, `SELECT flow_id, payee_id, payer_id FROM payer_days WHERE day = $1`, dayTime(day))
 	if err != nil {
 		return err
@@ -167,8 +167,8 @@ func (b *buyers) readPayers(ctx context.Context, day int32) error {
 	var flow int32
 	var payee, payer int64
 	_, err = pgx.ForEachRow(rows, []any{&flow, &payee, &payer}, func() error {
-		if f, counts := b.flows[flow]; counts {
-			for _, s := range b.services[place{payee, f.network}] {
+		if f, counts := b.tokens[flow]; counts {
+			for _, s := range b.services[recipientKey{payee, f.network}] {
 				if day <= s.until {
 					b.days[servicePayer{s.service, payer}] = struct{}{}
 				}
@@ -181,7 +181,7 @@ func (b *buyers) readPayers(ctx context.Context, day int32) error {
 }
 
 // countDay counts who bought of each service on a day.
-func (b *buyers) countDay(day int32) {
+func (b *buyerReader) countDay(day int32) {
 	counts := map[int64]int64{}
 	for k := range b.days {
 		counts[k.service]++
@@ -194,17 +194,17 @@ func (b *buyers) countDay(day int32) {
 }
 
 // service is the place of a service's takings.
-func (t *takingsReader) service(id int64) *ServiceTakings {
+func (t *revenueReader) service(id int64) *ServiceBuyers {
 	s := t.services[id]
 	if s == nil {
-		s = &ServiceTakings{ServiceID: id}
+		s = &ServiceBuyers{ServiceID: id}
 		t.services[id] = s
 	}
 	return s
 }
 
-func (b *buyers) readPrices(ctx context.Context, day int32) error {
-	rows, err := b.tx.Query(ctx, `SELECT flow_id, payee_id, settlements, `+word+` FROM amount_days WHERE day = $1`,
+func (b *buyerReader) readPrices(ctx context.Context, day int32) error {
+	rows, err := b.tx.Query(ctx, `SELECT flow_id, payee_id, settlements, `+amountWord+` FROM amount_days WHERE day = $1`,
 		dayTime(day))
 	if err != nil {
 		return err
@@ -213,11 +213,11 @@ func (b *buyers) readPrices(ctx context.Context, day int32) error {
 	var payee, n, units int64
 	wide := false
 	take := func(a amount) error {
-		f, counts := b.flows[flow]
+		f, counts := b.tokens[flow]
 		if !counts {
 			return nil
 		}
-		for _, s := range b.services[place{payee, f.network}] {
+		for _, s := range b.services[recipientKey{payee, f.network}] {
 			if day > s.until {
 				continue
 			}
@@ -247,7 +247,7 @@ func (b *buyers) readPrices(ctx context.Context, day int32) error {
 	return err
 }
 
-func (b *buyers) finishPrices() {
+func (b *buyerReader) finishPrices() {
 	type price struct {
 		value money
 		n     int64
@@ -274,20 +274,20 @@ func (b *buyers) finishPrices() {
 }
 
 // findSinglePayers looks at all payees, also those that nobody lists. What they paid themselves is told apart from it.
-func (b *buyers) findSinglePayers() {
+func (b *buyerReader) findSinglePayers() {
 	type received struct {
 		n          int64
 		value, top money
 	}
-	payees := map[place]*received{}
-	for k, p := range b.paid {
+	payees := map[recipientKey]*received{}
+	for k, p := range b.purchases {
 		if k.payer == k.payee {
 			continue
 		}
-		r := payees[k.place]
+		r := payees[k.recipientKey]
 		if r == nil {
 			r = &received{}
-			payees[k.place] = r
+			payees[k.recipientKey] = r
 		}
 		r.n += p.n
 		r.value = r.value.plus(p.value)
@@ -298,12 +298,12 @@ func (b *buyers) findSinglePayers() {
 	var n int64
 	var value money
 	for _, r := range payees {
-		if r.n >= minSettlements && r.top.compare(money{}) > 0 && tenfold(r.top, 10).compare(tenfold(r.value, 9)) >= 0 {
+		if r.n >= minSettlements && r.top.compare(money{}) > 0 && scaled(r.top, 10).compare(scaled(r.value, 9)) >= 0 {
 			n += r.n
 			value = value.plus(r.value)
 		}
 	}
-	b.takings.Whole.SinglePayerSettlements30d, b.takings.Whole.SinglePayerUSD30d = n, value.String()
+	b.revenue.Quality.SinglePayerSettlements30d, b.revenue.Quality.SinglePayerUSD30d = n, value.String()
 }
 
-func tenfold(m money, by uint64) money { return m.times(amount{small: by}) }
+func scaled(m money, by uint64) money { return m.times(amount{small: by}) }

@@ -16,16 +16,16 @@ type ChainFacts struct {
 	MeasuredSince *time.Time // everything since then is in, nil before anything is whole
 	Block         int64      // newest one that was indexed; on Solana 0
 	// of that block; on Solana all settlers' signatures are read up to then; nil before the first
-	At         *time.Time
-	Head       int64            // the chain's confirmed head when last asked, 0 before
-	PolledAt   *time.Time       // when that was
-	Filling    int64            // blocks that fills have to go; on Solana walks that are under way or never ended
-	Seen       []SeenFacts      // of the last 30 UTC days, by token
-	Candidates []CandidateFacts // of the same days, at most 20, by payments, then sender and token
+	At             *time.Time
+	Head           int64                // the chain's confirmed head when last asked, 0 before
+	PolledAt       *time.Time           // when that was
+	BackfillBlocks int64                // blocks that fills have to go; on Solana walks that are under way or never ended
+	Authorizations []AuthorizationFacts // of the last 30 UTC days, by token
+	Candidates     []CandidateFacts     // of the same days, at most 20, by payments, then sender and token
 }
 
-// SeenFacts counts authorisations of a token, and those among them that known settlers sent.
-type SeenFacts struct {
+// AuthorizationFacts counts authorisations of a token, and those among them that known settlers sent.
+type AuthorizationFacts struct {
 	Token                      string
 	Authorizations, Attributed int64
 	Configured                 *Token `db:"-"` // what the operator says of the token, nil when nothing
@@ -76,7 +76,7 @@ func (r *Reader) readChains(ctx context.Context, now time.Time) ([]ChainFacts, e
 		return nil, fmt.Errorf("read indexed networks: %w", err)
 	}
 	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (f ChainFacts, err error) {
-		return f, row.Scan(&f.Network, &f.MeasuredSince, &f.Block, &f.At, &f.Head, &f.PolledAt, &f.Filling)
+		return f, row.Scan(&f.Network, &f.MeasuredSince, &f.Block, &f.At, &f.Head, &f.PolledAt, &f.BackfillBlocks)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read indexed networks: %w", err)
@@ -84,14 +84,14 @@ func (r *Reader) readChains(ctx context.Context, now time.Time) ([]ChainFacts, e
 	today := now.UTC().Truncate(24 * time.Hour)
 	since := today.AddDate(0, 0, 1-site.WindowDays["30d"])
 	for i := range list {
-		if err := r.readSeen(ctx, &list[i], since, today); err != nil {
+		if err := r.readAuthorizations(ctx, &list[i], since, today); err != nil {
 			return nil, fmt.Errorf("read what was seen on %s: %w", list[i].Network, err)
 		}
 	}
 	return list, nil
 }
 
-func (r *Reader) readSeen(ctx context.Context, f *ChainFacts, since, today time.Time) error {
+func (r *Reader) readAuthorizations(ctx context.Context, f *ChainFacts, since, today time.Time) error {
 	// Only days of which authorisations were counted: what a fill has found ahead of the scan that counts says nothing
 	// yet.
 	rows, err := r.tx.Query(ctx, `
@@ -102,7 +102,7 @@ func (r *Reader) readSeen(ctx context.Context, f *ChainFacts, since, today time.
 	if err != nil {
 		return err
 	}
-	if f.Seen, err = pgx.CollectRows(rows, pgx.RowToStructByPos[SeenFacts]); err != nil {
+	if f.Authorizations, err = pgx.CollectRows(rows, pgx.RowToStructByPos[AuthorizationFacts]); err != nil {
 		return err
 	}
 	rows, err = r.tx.Query(ctx, `

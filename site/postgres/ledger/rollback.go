@@ -16,7 +16,7 @@ var ErrTooDeep = errors.New("the reorganisation is deeper than ranges are rememb
 // it; it answers how many settlements left. A range that straddles the block leaves whole, and its scan goes back to
 // its first block. Afterwards every table says what an index of the remaining ranges alone would say.
 func (db *DB) RollBack(ctx context.Context, network string, ancestor int64) (removed int64, err error) {
-	chain, err := db.chain(ctx, network)
+	chain, err := db.chainID(ctx, network)
 	if err == nil {
 		err = db.transact(ctx, func(tx pgx.Tx) error {
 			if err := lock(ctx, tx, chain); err != nil {
@@ -44,26 +44,26 @@ func rollBack(ctx context.Context, tx pgx.Tx, chain int16, ancestor int64) (remo
 		{"plan for many rows",
 			`SELECT set_config(name, 'on', true) FROM unnest('{enable_seqscan,enable_hashjoin,enable_mergejoin}'::text[]) name`, nil},
 		// CREATE TABLE takes no parameters
-		{"find the ranges that leave", fmt.Sprintf(leavingRanges, chain, ancestor), nil},
-		{"find the settlements that leave", fmt.Sprintf(leavingSettlements, chain, ancestor), nil},
+		{"find the ranges that leave", fmt.Sprintf(createRemovedRanges, chain, ancestor), nil},
+		{"find the settlements that leave", fmt.Sprintf(createRemovedSettlements, chain, ancestor), nil},
 		{"count them", `ANALYZE leaving`, nil},
 		{"delete settlements", deleteSettlements, nil},
 	}
-	for _, r := range summedTables {
+	for _, r := range rollupTables {
 		steps = append(steps, step{"subtract from " + r.table, r.subtract(), nil})
 	}
 	steps = append(steps,
-		step{"mend payers", mendPayers, nil},
-		step{"mend times", mendTimes, []any{chain}},
-		step{"mend totals", mendTotals, nil},
-		step{"mend payees' totals", mendPayees, nil},
-		step{"subtract from seen_days", subtractSeen, []any{chain}},
+		step{"mend payers", recomputePayers, nil},
+		step{"mend times", recomputeTimes, []any{chain}},
+		step{"mend totals", recomputeTotals, nil},
+		step{"mend payees' totals", recomputePayeeTotals, nil},
+		step{"subtract from seen_days", subtractAuthorizations, []any{chain}},
 		step{"tidy seen_days", `DELETE FROM seen_days WHERE chain_id = $1 AND authorizations = 0 AND attributed = 0`,
 			[]any{chain}},
 		step{"subtract from sender_days", subtractSenders, []any{chain}},
 		step{"tidy sender_days", `DELETE FROM sender_days WHERE chain_id = $1 AND payments <= 0`, []any{chain}},
 		step{"move scans back", moveBack, []any{chain, ancestor}},
-		step{"end fills where the head begins", endFills, []any{chain}},
+		step{"end fills where the head begins", endBackfills, []any{chain}},
 		step{"forget ranges", `DELETE FROM ranges r USING leaving_ranges l WHERE r.id = l.id`, nil},
 	)
 	for _, s := range steps {
@@ -85,13 +85,13 @@ type step struct {
 }
 
 // The ranges that leave: to the first block of its own, each of their scans goes back.
-const leavingRanges = `
+const createRemovedRanges = `
 	CREATE TEMPORARY TABLE leaving_ranges ON COMMIT DROP AS SELECT id, scan_id, first FROM ranges WHERE chain_id = %d
 		AND last > %d`
 
 // A scan's settlements leave with its ranges, so also those between the start of a range and the ancestor that it
 // straddles; what another scan found there stays. (The hour and the day are named as in roll-ups.)
-const leavingSettlements = `
+const createRemovedSettlements = `
 	CREATE TEMPORARY TABLE leaving ON COMMIT DROP AS
 	SELECT s.*, (s.settled_at AT TIME ZONE 'UTC')::date AS day, date_trunc('hour', s.settled_at, 'UTC') AS hour,
 		CASE WHEN payer_id = payee_id THEN 1 ELSE 0 END AS self, CASE WHEN payer_id = payee_id THEN amount
@@ -104,14 +104,14 @@ const deleteSettlements = `
 	DELETE FROM settlements s USING leaving l
 	WHERE s.chain_id = l.chain_id AND s.block = l.block AND s.transaction = l.transaction AND s.log_index = l.log_index`
 
-// summed is a table whose rows sum settlements, which can be taken out of it again.
-type summed struct {
+// rollupTable is a table whose rows sum settlements, which can be taken out of it again.
+type rollupTable struct {
 	table string
 	keys  []string
 	sums  [][2]string // a column, and what it sums of a settlement
 }
 
-var summedTables = []summed{
+var rollupTables = []rollupTable{
 	{"flow_totals", []string{"flow_id"}, [][2]string{{"amount", "amount"}}},
 	{"flow_hours", []string{"hour", "flow_id"}, [][2]string{{"amount", "amount"}}},
 	{"flow_days", []string{"flow_id", "day"}, [][2]string{{"amount", "amount"}, {"self_settlements", "self"},
@@ -123,7 +123,7 @@ var summedTables = []summed{
 }
 
 // subtract takes what leaves out of the table's rows; those of which nothing is left go.
-func (r summed) subtract() string {
+func (r rollupTable) subtract() string {
 	sums, sets := []string{"count(*) AS settlements"}, []string{"settlements = t.settlements - g.settlements"}
 	for _, s := range r.sums {
 		sums = append(sums, fmt.Sprintf("sum(%s) AS sum_%s", s[1], s[0]))
@@ -144,7 +144,7 @@ func (r summed) subtract() string {
 }
 
 // The last day of a payer is sought by its own rows; the sum keeps the planner from walking back over everybody's days.
-const mendPayers = `
+const recomputePayers = `
 	WITH paid AS MATERIALIZED (
 		SELECT flow_id, payer_id, (
 			SELECT date '1970-01-01' + max(d.day - date '1970-01-01') FROM payer_days d WHERE d.payer_id = p.payer_id
@@ -163,7 +163,7 @@ const mendPayers = `
 
 // The first and last times of days of which something is left come from what is left. A chain's time rises with its
 // blocks, so that the days' settlements lie together at its end.
-const mendTimes = `
+const recomputeTimes = `
 	WITH remaining AS MATERIALIZED (
 		SELECT flow_id, payee_id, (settled_at AT TIME ZONE 'UTC')::date AS day, settled_at FROM settlements
 		WHERE chain_id = $1 AND block > coalesce((
@@ -183,13 +183,13 @@ const mendTimes = `
 			GROUP BY 1, 2, 3
 	) r WHERE t.payee_id = r.payee_id AND t.flow_id = r.flow_id AND t.day = r.day`
 
-const mendTotals = `
+const recomputeTotals = `
 	UPDATE flow_totals t SET first_day = (SELECT min(d.day) FROM flow_days d WHERE d.flow_id = t.flow_id),
 		last_at = (SELECT d.last_at FROM flow_days d WHERE d.flow_id = t.flow_id ORDER BY d.day DESC LIMIT 1)
 	WHERE t.flow_id IN (SELECT flow_id FROM leaving)`
 
 // A payee's first and last days come by their key.
-const mendPayees = `
+const recomputePayeeTotals = `
 	UPDATE payee_totals t SET first_at = r.first_at, last_at = r.last_at FROM (
 		SELECT payee_id, flow_id,
 			(SELECT d.first_at FROM payee_days d WHERE d.payee_id = l.payee_id AND d.flow_id = l.flow_id ORDER BY d.day
@@ -199,7 +199,7 @@ const mendPayees = `
 		FROM (SELECT DISTINCT payee_id, flow_id FROM leaving) l
 	) r WHERE t.payee_id = r.payee_id AND t.flow_id = r.flow_id`
 
-const subtractSeen = `
+const subtractAuthorizations = `
 	UPDATE seen_days t SET authorizations = t.authorizations - g.authorizations,
 		attributed = t.attributed - g.attributed FROM (
 		SELECT token, day, sum(authorizations) AS authorizations, sum(attributed) AS attributed FROM (
@@ -232,6 +232,6 @@ const moveBack = `
 			WHERE l.scan_id = s.id)))`
 
 // The head scan looks for everybody's from where it is now: fills need not go further.
-const endFills = `
+const endBackfills = `
 	UPDATE scans s SET until = h.next FROM scans h WHERE s.chain_id = $1 AND h.chain_id = $1 AND h.until IS NULL
 		AND s.until > h.next`

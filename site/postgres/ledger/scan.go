@@ -13,8 +13,8 @@ import (
 // or a reorganisation was rolled back. Nothing is kept of it; whoever made it reads the scans anew.
 var ErrMoved = errors.New("the scan has moved")
 
-// keptBlocks is how far below the head ranges are remembered, so that a reorganisation within them can be taken back.
-const keptBlocks = 100_000
+// reorganisationDepth is how far below the head ranges are remembered, so that a reorganisation within them can be taken back.
+const reorganisationDepth = 100_000
 
 // Scan looks for the settlements of its settlers over the blocks [Next, End). Of every block exactly one scan counts.
 type Scan struct {
@@ -37,18 +37,18 @@ type ScanSettler struct {
 
 // Range is what a scan found over the blocks [First, Last]: it is kept whole or not at all.
 type Range struct {
-	Scan        int64
-	Network     string
-	First, Last int64
-	Hash        string    // of block Last
-	Time        time.Time // of block Last
-	Settlements []Settlement
-	Seen        []SeenDay   // of a counting scan
-	Senders     []SenderDay // of a counting scan
+	Scan           int64
+	Network        string
+	First, Last    int64
+	Hash           string    // of block Last
+	Time           time.Time // of block Last
+	Settlements    []Settlement
+	Authorizations []AuthorizationDay // of a counting scan
+	Senders        []SenderDay        // of a counting scan
 }
 
-// SeenDay counts authorisations of a token on a UTC day, whoever sent them.
-type SeenDay struct {
+// AuthorizationDay counts authorisations of a token on a UTC day, whoever sent them.
+type AuthorizationDay struct {
 	Token          string
 	Day            time.Time
 	Authorizations int64
@@ -111,7 +111,7 @@ func (db *DB) OpenScans(ctx context.Context, network string, settlers []ScanSett
 	for i, s := range settlers {
 		addresses[i] = s.Address
 	}
-	chain, err := db.chain(ctx, network)
+	chain, err := db.chainID(ctx, network)
 	if err == nil {
 		err = db.transact(ctx, func(tx pgx.Tx) error {
 			if err := lock(ctx, tx, chain); err != nil {
@@ -241,7 +241,7 @@ func (db *DB) Scans(ctx context.Context, network string) ([]Scan, error) {
 
 // SetHead keeps the chain's confirmed head. It may fall: a reorganisation can shorten a chain.
 func (db *DB) SetHead(ctx context.Context, h Head) error {
-	chain, err := db.chain(ctx, h.Network)
+	chain, err := db.chainID(ctx, h.Network)
 	if err == nil {
 		_, err = db.pool.Exec(ctx, `UPDATE chains SET head_block = $2, head_at = $3, polled_at = $4 WHERE id = $1`,
 			chain, h.Block, h.Time, h.PolledAt)

@@ -54,7 +54,7 @@ func (db *DB) RecordSettlements(ctx context.Context, list []Settlement) (fresh i
 			if err := lockChains(ctx, tx, entries); err != nil {
 				return err
 			}
-			fresh, err = keep(ctx, tx, entries, nil, &pgx.Batch{})
+			fresh, err = storeEntries(ctx, tx, entries, nil, &pgx.Batch{})
 			return err
 		})
 	}
@@ -67,7 +67,7 @@ func (db *DB) RecordSettlements(ctx context.Context, list []Settlement) (fresh i
 // entry is a settlement by numbers, as its row has it.
 type entry struct {
 	chain                 int16
-	flow                  int32
+	tokenID               int32
 	settler, payer, payee int64
 	block                 int64
 	log                   int32
@@ -111,15 +111,15 @@ func (db *DB) entries(ctx context.Context, lists ...[]Settlement) ([]entry, erro
 			if s.LogIndex < 0 || s.LogIndex > 1<<31-1 {
 				return nil, fmt.Errorf("settlement %s/%d: no such log index", s.Transaction, s.LogIndex)
 			}
-			chain, err := db.chain(ctx, s.Network)
+			chain, err := db.chainID(ctx, s.Network)
 			if err != nil {
 				return nil, err
 			}
-			flow, err := db.flow(ctx, flowName{chain, s.Facilitator, s.Token})
+			flow, err := db.tokenID(ctx, tokenKey{chain, s.Facilitator, s.Token})
 			if err != nil {
 				return nil, err
 			}
-			e := entry{chain: chain, flow: flow, block: s.Block, log: int32(s.LogIndex), at: s.Time, method: s.Method,
+			e := entry{chain: chain, tokenID: flow, block: s.Block, log: int32(s.LogIndex), at: s.Time, method: s.Method,
 				token: s.Token, amount: value,
 				settler: account(s.Settler), payer: account(s.Payer), payee: account(s.Payee)}
 			e.transaction, short = appendShort(short, s.Transaction)
@@ -182,19 +182,19 @@ func lock(ctx context.Context, tx pgx.Tx, chains ...int16) error {
 	return nil
 }
 
-// keep writes those entries that are new, with their roll-ups and what else the batch holds, and answers how many they
+// storeEntries writes those entries that are new, with their roll-ups and what else the batch holds, and answers how many they
 // were. Whoever calls holds the lock of their chains.
-func keep(ctx context.Context, tx pgx.Tx, entries []entry, scan *int32, batch *pgx.Batch) (int64, error) {
-	entries, err := newOnes(ctx, tx, entries, scan)
+func storeEntries(ctx context.Context, tx pgx.Tx, entries []entry, scan *int32, batch *pgx.Batch) (int64, error) {
+	entries, err := excludeStored(ctx, tx, entries, scan)
 	if err != nil {
 		return 0, err
 	}
-	var fresh []*newRows
+	var fresh []*insertRows
 	if len(entries) > 0 {
 		summed := make(chan struct{})
 		go func() { // while the server takes the settlements
 			defer close(summed)
-			t := newTally(len(entries))
+			t := newRollups(len(entries))
 			for i := range entries {
 				t.add(&entries[i])
 			}
@@ -211,22 +211,22 @@ func keep(ctx context.Context, tx pgx.Tx, entries []entry, scan *int32, batch *p
 		}
 	}
 	for _, r := range fresh {
-		if err := r.copy(ctx, tx, r.found); err != nil {
+		if err := r.copy(ctx, tx, r.updated); err != nil {
 			return 0, err
 		}
 	}
 	return int64(len(entries)), nil
 }
 
-// newOnes leaves out the entries that are kept already. Where a chain goes on there are none, which one look tells.
-func newOnes(ctx context.Context, tx pgx.Tx, entries []entry, scan *int32) ([]entry, error) {
+// excludeStored leaves out the entries that are kept already. Where a chain goes on there are none, which one look tells.
+func excludeStored(ctx context.Context, tx pgx.Tx, entries []entry, scan *int32) ([]entry, error) {
 	var fresh []entry
 	for from := 0; from < len(entries); {
 		to := from
 		for to < len(entries) && entries[to].chain == entries[from].chain {
 			to++
 		}
-		part, err := newOfChain(ctx, tx, entries[from:to], scan)
+		part, err := excludeStoredOfChain(ctx, tx, entries[from:to], scan)
 		if err != nil {
 			return nil, fmt.Errorf("look for what is kept already: %w", err)
 		}
@@ -239,7 +239,7 @@ func newOnes(ctx context.Context, tx pgx.Tx, entries []entry, scan *int32) ([]en
 	return fresh, nil
 }
 
-func newOfChain(ctx context.Context, tx pgx.Tx, part []entry, scan *int32) ([]entry, error) {
+func excludeStoredOfChain(ctx context.Context, tx pgx.Tx, part []entry, scan *int32) ([]entry, error) {
 	chain := part[0].chain
 	var some bool
 	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM settlements WHERE chain_id = $1 AND block BETWEEN $2 AND $3)`,
@@ -293,7 +293,7 @@ const settlementColumns = "settled_at, block, settler_id, payer_id, payee_id, fl
 
 func copySettlements(ctx context.Context, tx pgx.Tx, entries []entry, scan *int32) error {
 	return rows.Copy(ctx, tx, "settlements", settlementColumns, entries, func(row []any, e *entry) {
-		rows.Put(row, e.at, e.block, e.settler, e.payer, e.payee, e.flow, e.log, scan, e.chain, e.transaction, e.hash,
+		rows.Put(row, e.at, e.block, e.settler, e.payer, e.payee, e.tokenID, e.log, scan, e.chain, e.transaction, e.hash,
 			e.method, e.amount.value())
 	})
 }
@@ -313,7 +313,7 @@ func Retain(ctx context.Context, tx pgx.Tx, now time.Time) error {
 	if newest == nil {
 		return nil
 	}
-	now = earlier(now, newest.Add(24*time.Hour))
+	now = minTime(now, newest.Add(24*time.Hour))
 	days := now.UTC().Truncate(24*time.Hour).AddDate(0, 0, -site.WindowDays["90d"])
 	for _, old := range []struct {
 		sql  string

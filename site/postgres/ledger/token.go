@@ -30,7 +30,7 @@ func (db *DB) SetTokens(ctx context.Context, network string, list []Token) error
 			fresh = fresh || !slices.Contains(before, t.Address)
 		}
 		if fresh {
-			if err := lookAnew(ctx, tx, network); err != nil {
+			if err := resetSettlers(ctx, tx, network); err != nil {
 				return err
 			}
 		}
@@ -60,8 +60,8 @@ func dropTokens(ctx context.Context, tx pgx.Tx, network string) (before []string
 	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
 
-// lookAnew forgets how far the settlers of a network have been read; what was found stays, and is found again.
-func lookAnew(ctx context.Context, tx pgx.Tx, network string) error {
+// resetSettlers forgets how far the settlers of a network have been read; what was found stays, and is found again.
+func resetSettlers(ctx context.Context, tx pgx.Tx, network string) error {
 	for _, sql := range []string{`DELETE FROM scan_settlers WHERE network = $1`,
 		`DELETE FROM walks WHERE network = $1`} {
 		if _, err := tx.Exec(ctx, sql, network); err != nil {
@@ -93,15 +93,15 @@ func configure(facilitators []FacilitatorFacts, chains []ChainFacts, tokens []To
 		configured[[2]string{tokens[i].Network, tokens[i].Address}] = &tokens[i]
 	}
 	for i := range facilitators {
-		for j := range facilitators[i].Flows {
-			flow := &facilitators[i].Flows[j]
+		for j := range facilitators[i].Tokens {
+			flow := &facilitators[i].Tokens[j]
 			flow.Configured = configured[[2]string{flow.Network, flow.Token}]
 		}
 	}
 	for i := range chains {
 		chain := &chains[i]
-		for j := range chain.Seen {
-			chain.Seen[j].Configured = configured[[2]string{chain.Network, chain.Seen[j].Token}]
+		for j := range chain.Authorizations {
+			chain.Authorizations[j].Configured = configured[[2]string{chain.Network, chain.Authorizations[j].Token}]
 		}
 		for j := range chain.Candidates {
 			chain.Candidates[j].Configured = configured[[2]string{chain.Network, chain.Candidates[j].Token}]

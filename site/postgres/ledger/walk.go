@@ -18,7 +18,7 @@ type Walk struct {
 	NewestSlot int64      // the chain's head when the newest walk began
 	NewestTime *time.Time // of that slot
 	// before which the nodes knew nothing when the first walk ended; nil: all since the settler's first day
-	Floor *time.Time
+	HistoryStart *time.Time
 }
 
 // Walks are those of a network's settlers as the lists say them now, by address. Settlers that are new have an empty
@@ -34,7 +34,7 @@ func (db *DB) Walks(ctx context.Context, network string) ([]Walk, error) {
 	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (w Walk, err error) {
 		s := &w.Settler
 		return w, row.Scan(&s.Address, &s.Facilitator, &s.Tokens, &s.Since, &s.Deprecated, &w.Until, &w.Newest,
-			&w.Before, &w.NewestSlot, &w.NewestTime, &w.Floor)
+			&w.Before, &w.NewestSlot, &w.NewestTime, &w.HistoryStart)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read walks on %s: %w", network, err)
@@ -46,7 +46,7 @@ func (db *DB) Walks(ctx context.Context, network string) ([]Walk, error) {
 // when it is no longer what it was. fresh counts the settlements that were not kept already.
 func (db *DB) CommitWalk(ctx context.Context, network string, was, is Walk, settlements []Settlement) (fresh int64,
 	err error) {
-	chain, err := db.chain(ctx, network)
+	chain, err := db.chainID(ctx, network)
 	var entries []entry
 	if err == nil {
 		entries, err = db.entries(ctx, settlements)
@@ -64,7 +64,7 @@ func (db *DB) CommitWalk(ctx context.Context, network string, was, is Walk, sett
 			if err := moveWalk(ctx, tx, network, was, is); err != nil {
 				return err
 			}
-			fresh, err = keep(ctx, tx, entries, nil, &pgx.Batch{})
+			fresh, err = storeEntries(ctx, tx, entries, nil, &pgx.Batch{})
 			return err
 		})
 	}
@@ -100,7 +100,7 @@ func moveWalk(ctx context.Context, tx pgx.Tx, network string, was, is Walk) erro
 			before = excluded.before,
 			newest_slot = excluded.newest_slot, newest_at = excluded.newest_at,
 			through = coalesce(excluded.through, old.through), floor = excluded.floor`,
-		network, was.Settler.Address, is.Until, is.Newest, is.Before, is.NewestSlot, is.NewestTime, is.Floor)
+		network, was.Settler.Address, is.Until, is.Newest, is.Before, is.NewestSlot, is.NewestTime, is.HistoryStart)
 	return err
 }
 

@@ -19,7 +19,7 @@ type Service struct {
 	postgres.Service // with its id
 	Endpoints        []postgres.Endpoint
 	Envelopes        []checks.Envelope
-	Answers          []checks.Answer
+	Answers          []checks.Response
 	Prices           []checks.Price
 	Changes          []checks.Change // oldest first, no more than loadedChanges
 	Days             []checks.Rollup // UTC days before those of Checks
@@ -34,27 +34,27 @@ const loadedChanges = 16
 // Loader fills an empty database by COPY, several services at once and over several connections. It is no transaction:
 // a load that is interrupted leaves a database to throw away.
 type Loader struct {
-	db      *postgres.DB
-	now     time.Time
-	since   time.Time // first UTC day whose checks are loaded one by one
-	upTo    time.Time // hours before are sealed in the end
-	trusted bool      // foreign keys need no look, since the role may say so
-	settled *ledger.Loader
+	db              *postgres.DB
+	now             time.Time
+	since           time.Time // first UTC day whose checks are loaded one by one
+	upTo            time.Time // hours before are sealed in the end
+	skipForeignKeys bool      // foreign keys need no look, since the role may say so
+	ledger          *ledger.Loader
 }
 
 // NewLoader prepares an empty database to be filled as of now. Finish will seal the hours that ended at least delay
 // before. The facilitators of the flows are imported already.
 func NewLoader(ctx context.Context, db *postgres.DB, now, since time.Time, delay time.Duration,
-	flows []ledger.LoadedFlow) (*Loader, error) {
+	flows []ledger.FacilitatorToken) (*Loader, error) {
 	l := &Loader{db: db, now: now.UTC(), since: since.UTC().Truncate(24 * time.Hour),
 		upTo: now.Add(-delay).UTC().Truncate(time.Hour)}
 	var err error
-	if l.settled, err = db.NewLoader(ctx, l.now, flows); err != nil {
+	if l.ledger, err = db.NewLoader(ctx, l.now, flows); err != nil {
 		return nil, err
 	}
 	err = db.Transact(ctx, func(tx pgx.Tx) error {
 		if err := tx.QueryRow(ctx, `SELECT rolsuper FROM pg_roles WHERE rolname = current_user`).
-			Scan(&l.trusted); err != nil {
+			Scan(&l.skipForeignKeys); err != nil {
 			return err
 		}
 		return checks.PrepareLoad(ctx, tx, l.since, l.now)
@@ -67,7 +67,7 @@ func NewLoader(ctx context.Context, db *postgres.DB, now, since time.Time, delay
 
 // Accounts names accounts by their numbers.
 func (l *Loader) Accounts(ctx context.Context, list []ledger.LoadedAccount) error {
-	return l.transact(ctx, func(tx pgx.Tx) error { return l.settled.Accounts(ctx, tx, list) })
+	return l.transact(ctx, func(tx pgx.Tx) error { return l.ledger.Accounts(ctx, tx, list) })
 }
 
 // Services writes services with their settlements, of which no payee is in another call. Several goroutines may call
@@ -83,10 +83,10 @@ func (l *Loader) Services(ctx context.Context, list []Service, accounts []ledger
 		if err != nil {
 			return err
 		}
-		if err := l.settled.Accounts(ctx, tx, accounts); err != nil {
+		if err := l.ledger.Accounts(ctx, tx, accounts); err != nil {
 			return err
 		}
-		s, err := l.settled.Settlements(ctx, tx, settlements)
+		s, err := l.ledger.Settlements(ctx, tx, settlements)
 		rows = n + m + s + int64(len(accounts))
 		return err
 	})
@@ -102,7 +102,7 @@ func (l *Loader) transact(ctx context.Context, f func(pgx.Tx) error) error {
 		if _, err := tx.Exec(ctx, `SET LOCAL synchronous_commit = off`); err != nil {
 			return err
 		}
-		if l.trusted {
+		if l.skipForeignKeys {
 			if _, err := tx.Exec(ctx, `SET LOCAL session_replication_role = replica`); err != nil {
 				return err
 			}
@@ -117,7 +117,7 @@ func (l *Loader) Finish(ctx context.Context) error {
 	err := l.transact(ctx, func(tx pgx.Tx) error {
 		batch := &pgx.Batch{}
 		checks.QueueNumbers(batch)
-		l.settled.QueueSums(batch)
+		l.ledger.QueueSums(batch)
 		for _, table := range []string{"services", "changes", "accounts"} {
 			batch.Queue(`SELECT setval(pg_get_serial_sequence($1, 'id'), (SELECT coalesce(max(id), 0) + 1 FROM `+table+
 				`), false)`, table)
@@ -148,7 +148,7 @@ func (l *Loader) analyze(ctx context.Context) error {
 	return nil
 }
 
-// Seen returns the authorisations among what was loaded on a network: those of known settlers.
-func (l *Loader) Seen(ctx context.Context, network string) ([]ledger.SeenDay, error) {
-	return l.settled.Seen(ctx, network)
+// Authorizations returns the authorisations among what was loaded on a network: those of known settlers.
+func (l *Loader) Authorizations(ctx context.Context, network string) ([]ledger.AuthorizationDay, error) {
+	return l.ledger.Authorizations(ctx, network)
 }

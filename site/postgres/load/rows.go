@@ -36,7 +36,7 @@ func gather[T any](list []Service, of func(*Service) []T) []T {
 func loadServices(ctx context.Context, tx pgx.Tx, list []Service) (n int64, err error) {
 	endpoints := gather(list, func(s *Service) []postgres.Endpoint { return s.Endpoints })
 	envelopes := gather(list, func(s *Service) []checks.Envelope { return s.Envelopes })
-	answers := gather(list, func(s *Service) []checks.Answer { return s.Answers })
+	answers := gather(list, func(s *Service) []checks.Response { return s.Answers })
 	prices := gather(list, func(s *Service) []checks.Price { return s.Prices })
 	var sites []*Service
 	var domains []postgres.DomainFacts
@@ -97,7 +97,7 @@ func loadServices(ctx context.Context, tx pgx.Tx, list []Service) (n int64, err 
 		func() error {
 			return rows.Copy(ctx, tx, "answers",
 				"endpoint_id conclusive received_at method url status_code header body truncated tls_verified exchange sha256", answers,
-				func(row []any, a *checks.Answer) {
+				func(row []any, a *checks.Response) {
 					rows.Put(row, a.EndpointID, a.Conclusive, a.ReceivedAt, a.Method, a.URL, a.StatusCode, a.Header,
 						a.Body, a.Truncated, a.TLSVerified, a.Exchange, a.SHA256)
 				})

@@ -82,12 +82,12 @@ func TestTakings(t *testing.T) {
 		{ServiceID: 6, Network: base, Address: "0xa1003", Until: day(200)},
 		{ServiceID: 7, Network: base, Address: "0xnobody"}, {ServiceID: 8, Network: "eip155:1", Address: "0xa1001"},
 	}
-	var flows []ledger.CountedFlow
+	var flows []ledger.CountedToken
 	units := map[string]string{"usdc": "0.000001", "wide": "0.000000000000000001"}
 	for _, f := range []string{"acme", "bolt"} { // not cove's
 		for _, network := range []string{base, "eip155:137"} {
 			for _, token := range []string{"usdc", "wide"} {
-				flows = append(flows, ledger.CountedFlow{Facilitator: f, Network: network, Token: token,
+				flows = append(flows, ledger.CountedToken{Facilitator: f, Network: network, Token: token,
 					Unit: units[token]})
 			}
 		}
@@ -98,9 +98,9 @@ func TestTakings(t *testing.T) {
 	}{
 		{"now", start}, {"of an earlier moment", start.AddDate(0, 0, -20)},
 	} {
-		var got *ledger.Takings
+		var got *ledger.Revenue
 		if err := db.Read(t.Context(), func(r *postgres.Reader) (err error) {
-			got, err = r.Takings(t.Context(), c.now, recipients, flows)
+			got, err = r.ReadRevenue(t.Context(), c.now, recipients, flows)
 			return err
 		}); err != nil {
 			t.Fatal(err)
@@ -108,14 +108,14 @@ func TestTakings(t *testing.T) {
 		checkBefore(t, c.now, got.Payees)
 		got.Payees = unfolded(t, got)
 		for i := range got.Payees {
-			got.Payees[i].Before = ledger.TakingSum{}
+			got.Payees[i].Before = ledger.RevenueSum{}
 		}
 		if diff := gocmp.Diff(naiveTakings(list, c.now, recipients, units), got,
-			cmpopts.IgnoreUnexported(ledger.Takings{}, ledger.PayeeFacts{})); diff != "" {
+			cmpopts.IgnoreUnexported(ledger.Revenue{}, ledger.PayeeFacts{})); diff != "" {
 			t.Errorf("takings %s (-want +got):\n%s", c.how, diff)
 		}
-		if got.Whole.SinglePayerSettlements30d == 0 || got.Whole.SelfSettlements30d == 0 {
-			t.Errorf("nothing to find: %+v", got.Whole)
+		if got.Quality.SinglePayerSettlements30d == 0 || got.Quality.SelfSettlements30d == 0 {
+			t.Errorf("nothing to find: %+v", got.Quality)
 		}
 	}
 }
@@ -137,7 +137,7 @@ func checkBefore(t *testing.T, now time.Time, payees []ledger.PayeeFacts) {
 			usd, _ := new(big.Rat).SetString(d.USD)
 			n, sum = n+d.Settlements, sum.Add(sum, usd)
 		}
-		if diff := gocmp.Diff(ledger.TakingSum{Settlements: n, USD: decimal(sum)}, p.Before); diff != "" {
+		if diff := gocmp.Diff(ledger.RevenueSum{Settlements: n, USD: decimal(sum)}, p.Before); diff != "" {
 			t.Errorf("%s on %s before the window (-want +got):\n%s", p.Address, p.Network, diff)
 		}
 		ended := p.Network == base && p.Address == "0xa1003"
@@ -149,7 +149,7 @@ func checkBefore(t *testing.T, now time.Time, payees []ledger.PayeeFacts) {
 }
 
 func naiveTakings(list []ledger.Settlement, now time.Time, recipients []ledger.Recipient,
-	units map[string]string) *ledger.Takings {
+	units map[string]string) *ledger.Revenue {
 	today := now.Truncate(24 * time.Hour)
 	month := today.AddDate(0, 0, -29)
 	value := func(s ledger.Settlement) *big.Rat {
@@ -161,7 +161,7 @@ func naiveTakings(list []ledger.Settlement, now time.Time, recipients []ledger.R
 		return s.Facilitator == "cove" || !s.Time.Before(today.AddDate(0, 0, 1))
 	})
 	slices.SortFunc(list, func(a, b ledger.Settlement) int { return a.Time.Compare(b.Time) })
-	out := &ledger.Takings{}
+	out := &ledger.Revenue{}
 
 	// payees
 	listed := map[string]bool{}
@@ -182,12 +182,12 @@ func naiveTakings(list []ledger.Settlement, now time.Time, recipients []ledger.R
 		}
 		p.LastAt = s.Time
 		d := s.Time.Truncate(24 * time.Hour)
-		i := slices.IndexFunc(p.Days, func(t ledger.TakingDay) bool {
+		i := slices.IndexFunc(p.Days, func(t ledger.RevenueDay) bool {
 			return t.Day.Equal(d) && t.Facilitator == s.Facilitator
 		})
 		if i < 0 {
 			i = len(p.Days)
-			p.Days = append(p.Days, ledger.TakingDay{Day: d, Facilitator: s.Facilitator})
+			p.Days = append(p.Days, ledger.RevenueDay{Day: d, Facilitator: s.Facilitator})
 		}
 		p.Days[i].Settlements++
 		p.Days[i].LastAt = s.Time
@@ -198,7 +198,7 @@ func naiveTakings(list []ledger.Settlement, now time.Time, recipients []ledger.R
 		p.Days[i].USD = decimal(sums[key].Add(sums[key], value(s)))
 	}
 	for _, p := range payees {
-		slices.SortFunc(p.Days, func(a, b ledger.TakingDay) int {
+		slices.SortFunc(p.Days, func(a, b ledger.RevenueDay) int {
 			return cmp.Or(a.Day.Compare(b.Day), cmp.Compare(a.Facilitator, b.Facilitator))
 		})
 		out.Payees = append(out.Payees, *p)
@@ -247,7 +247,7 @@ func naiveTakings(list []ledger.Settlement, now time.Time, recipients []ledger.R
 		if len(days) == 0 {
 			continue
 		}
-		s := ledger.ServiceTakings{ServiceID: id, Buyers30d: int64(len(buyers))}
+		s := ledger.ServiceBuyers{ServiceID: id, Buyers30d: int64(len(buyers))}
 		var ranked []*buyer
 		for _, b := range buyers {
 			ranked = append(ranked, b)
@@ -281,7 +281,7 @@ func naiveTakings(list []ledger.Settlement, now time.Time, recipients []ledger.R
 
 	// all that counts
 	all, self, single := new(big.Rat), new(big.Rat), new(big.Rat)
-	q := &out.Whole
+	q := &out.Quality
 	total, n, by := map[string]*big.Rat{}, map[string]int64{}, map[string]map[string]*big.Rat{}
 	for _, s := range list {
 		if s.Time.Before(month) {

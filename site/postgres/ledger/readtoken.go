@@ -13,24 +13,24 @@ import (
 // FacilitatorFacts is a facilitator with what it was seen to settle.
 type FacilitatorFacts struct {
 	Facilitator
-	Flows []FlowFacts // by network, then token
+	Tokens []TokenFacts // by network, then token
 }
 
-// FlowFacts is what one facilitator settled of one token on one network.
-type FlowFacts struct {
-	Network string    // CAIP-2
-	Token   string    // in normal form
-	Hours   []FlowSum // the last 24 closed UTC hours and the open one, oldest first
-	Days    []FlowSum // the last site.SeriesDays UTC days, today included, oldest first
-	All     FlowSum   // all that is kept, whatever the moment; Start is its first day
+// TokenFacts is what one facilitator settled of one token on one network.
+type TokenFacts struct {
+	Network string          // CAIP-2
+	Token   string          // in normal form
+	Hours   []SettlementSum // the last 24 closed UTC hours and the open one, oldest first
+	Days    []SettlementSum // the last site.SeriesDays UTC days, today included, oldest first
+	All     SettlementSum   // all that is kept, whatever the moment; Start is its first day
 
 	Buyers7d, Buyers30d, BuyersAll int64 // distinct addresses that paid; days are UTC ones, today included
 
 	Configured *Token // what the operator says of the token, nil when nothing
 }
 
-// FlowSum sums the settlements of a flow over an hour, a UTC day, or all of them. Periods without any are left out.
-type FlowSum struct {
+// SettlementSum sums the settlements of a flow over an hour, a UTC day, or all of them. Periods without any are left out.
+type SettlementSum struct {
 	Start       time.Time
 	Settlements int64
 	Amount      string    // atomic units
@@ -50,7 +50,7 @@ func (r *Reader) readFacilitators(ctx context.Context, now time.Time) ([]Facilit
 		facts[i].Facilitator = f
 		at[f.ID] = &facts[i]
 	}
-	place, err := r.readFlows(ctx, at)
+	place, err := r.readFacilitatorTokens(ctx, at)
 	if err != nil {
 		return nil, err
 	}
@@ -62,24 +62,24 @@ func (r *Reader) readFacilitators(ctx context.Context, now time.Time) ([]Facilit
 	for _, part := range []struct {
 		sql  string
 		args []any
-		add  func(f *FlowFacts, s FlowSum)
+		add  func(f *TokenFacts, s SettlementSum)
 	}{
 		{
 			`SELECT flow_id, hour, settlements, amount::text, hour FROM flow_hours WHERE hour >= $1 AND hour <= $2
 				ORDER BY flow_id, hour`,
 			[]any{now.Truncate(time.Hour).Add(-24 * time.Hour), now},
-			func(f *FlowFacts, s FlowSum) { s.LastAt = time.Time{}; f.Hours = append(f.Hours, s) },
+			func(f *TokenFacts, s SettlementSum) { s.LastAt = time.Time{}; f.Hours = append(f.Hours, s) },
 		},
 		{
 			`SELECT flow_id, day::timestamptz, settlements, amount::text, last_at FROM flow_days WHERE day >= $1
 				AND day <= $2 ORDER BY flow_id, day`,
 			[]any{today.AddDate(0, 0, 1-site.SeriesDays), today},
-			func(f *FlowFacts, s FlowSum) { f.Days = append(f.Days, s) },
+			func(f *TokenFacts, s SettlementSum) { f.Days = append(f.Days, s) },
 		},
 		{
 			`SELECT flow_id, first_day::timestamptz, settlements, amount::text, last_at FROM flow_totals`,
 			nil,
-			func(f *FlowFacts, s FlowSum) { f.All = s },
+			func(f *TokenFacts, s SettlementSum) { f.All = s },
 		},
 	} {
 		if err := r.readSums(ctx, place, part.add, part.sql, part.args...); err != nil {
@@ -89,13 +89,13 @@ func (r *Reader) readFacilitators(ctx context.Context, now time.Time) ([]Facilit
 	return facts, nil
 }
 
-// flowPlace finds a flow's facts by its number.
-type flowPlace map[int32]struct {
+// tokenIndex finds a flow's facts by its number.
+type tokenIndex map[int32]struct {
 	of *FacilitatorFacts
 	n  int
 }
 
-func (r *Reader) readFlows(ctx context.Context, at map[string]*FacilitatorFacts) (flowPlace, error) {
+func (r *Reader) readFacilitatorTokens(ctx context.Context, at map[string]*FacilitatorFacts) (tokenIndex, error) {
 	rows, err := r.tx.Query(ctx, `
 		SELECT f.id, f.facilitator_id, c.network, f.token FROM flows f JOIN chains c ON c.id = f.chain_id
 			JOIN flow_totals t ON t.flow_id = f.id
@@ -103,15 +103,15 @@ func (r *Reader) readFlows(ctx context.Context, at map[string]*FacilitatorFacts)
 	if err != nil {
 		return nil, fmt.Errorf("read flows: %w", err)
 	}
-	place := flowPlace{}
+	place := tokenIndex{}
 	var id int32
 	var facilitator, network, token string
 	_, err = pgx.ForEachRow(rows, []any{&id, &facilitator, &network, &token}, func() error {
 		p := place[id]
 		p.of = at[facilitator]
-		p.n = len(p.of.Flows)
+		p.n = len(p.of.Tokens)
 		place[id] = p
-		p.of.Flows = append(p.of.Flows, FlowFacts{Network: network, Token: token})
+		p.of.Tokens = append(p.of.Tokens, TokenFacts{Network: network, Token: token})
 		return nil
 	})
 	if err != nil {
@@ -120,17 +120,17 @@ func (r *Reader) readFlows(ctx context.Context, at map[string]*FacilitatorFacts)
 	return place, nil
 }
 
-func (r *Reader) readSums(ctx context.Context, place flowPlace, add func(*FlowFacts, FlowSum), sql string,
+func (r *Reader) readSums(ctx context.Context, place tokenIndex, add func(*TokenFacts, SettlementSum), sql string,
 	args ...any) error {
 	rows, err := r.tx.Query(ctx, sql, args...)
 	if err != nil {
 		return err
 	}
 	var id int32
-	var s FlowSum
+	var s SettlementSum
 	_, err = pgx.ForEachRow(rows, []any{&id, &s.Start, &s.Settlements, &s.Amount, &s.LastAt}, func() error {
 		p := place[id]
-		add(&p.of.Flows[p.n], s)
+		add(&p.of.Tokens[p.n], s)
 		return nil
 	})
 	return err
@@ -138,7 +138,7 @@ func (r *Reader) readSums(ctx context.Context, place flowPlace, add func(*FlowFa
 
 // readBuyers counts each flow's distinct payers. Those of a window are the ones who paid in it last, which an index
 // finds.
-func (r *Reader) readBuyers(ctx context.Context, place flowPlace, today time.Time) error {
+func (r *Reader) readBuyers(ctx context.Context, place tokenIndex, today time.Time) error {
 	rows, err := r.tx.Query(ctx, `
 		SELECT t.flow_id, p.week, p.month, t.payers FROM flow_totals t, LATERAL (
 			SELECT count(*) FILTER (WHERE p.last_day >= $1) AS week, count(*) AS month FROM flow_payers p
@@ -151,7 +151,7 @@ func (r *Reader) readBuyers(ctx context.Context, place flowPlace, today time.Tim
 	var week, month, all int64
 	_, err = pgx.ForEachRow(rows, []any{&id, &week, &month, &all}, func() error {
 		p := place[id]
-		f := &p.of.Flows[p.n]
+		f := &p.of.Tokens[p.n]
 		f.Buyers7d, f.Buyers30d, f.BuyersAll = week, month, all
 		return nil
 	})

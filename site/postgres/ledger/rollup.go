@@ -10,50 +10,50 @@ import (
 	"tollbook/site/postgres/rows"
 )
 
-// tally sums settlements into the rows that they add to roll-ups: one statement a table then adds them all, however
+// rollups sums settlements into the rows that they add to roll-ups: one statement a table then adds them all, however
 // many settlements stand behind a row.
-type tally struct {
-	hours   map[hourKey]sum
-	flows   map[dayKey]*flowSum
-	payees  map[payeeKey]*timedSum
-	payers  map[payerKey]sum
-	amounts map[amountKey]int64
-	larges  map[largeKey]int64 // amounts that no machine word holds
-	pairs   map[pairKey]int32  // the last day of a payer of a flow
-	seen    map[seenKey]int64  // settlements among authorisations
+type rollups struct {
+	hours          map[hourKey]sum
+	tokens         map[dayKey]*tokenSum
+	payees         map[payeeKey]*timedSum
+	payers         map[payerKey]sum
+	amounts        map[amountKey]int64
+	larges         map[largeKey]int64         // amounts that no machine word holds
+	pairs          map[pairKey]int32          // the last day of a payer of a flow
+	authorizations map[authorizationKey]int64 // settlements among authorisations
 }
 
 type (
 	hourKey struct {
-		flow int32
-		hour int64 // since 1970
+		tokenID int32
+		hour    int64 // since 1970
 	}
 	dayKey struct {
-		flow, day int32 // days since 1970, here and below
+		tokenID, day int32 // days since 1970, here and below
 	}
 	payeeKey struct {
-		flow, day int32
-		payee     int64
+		tokenID, day int32
+		payee        int64
 	}
 	payerKey struct {
-		flow, day    int32
+		tokenID, day int32
 		payee, payer int64
 	}
 	amountKey struct {
-		flow, day int32
-		payee     int64
-		amount    uint64
+		tokenID, day int32
+		payee        int64
+		amount       uint64
 	}
 	largeKey struct {
-		flow, day int32
-		payee     int64
-		amount    string
+		tokenID, day int32
+		payee        int64
+		amount       string
 	}
 	pairKey struct {
-		flow  int32
-		payer int64
+		tokenID int32
+		payer   int64
 	}
-	seenKey struct {
+	authorizationKey struct {
 		chain int16
 		day   int32
 		token string
@@ -82,53 +82,53 @@ func (s *timedSum) add(e *entry) {
 	s.sum = s.plus(e.amount)
 }
 
-type flowSum struct {
+type tokenSum struct {
 	timedSum
 	self sum // payments to oneself
 }
 
-func newTally(n int) *tally {
-	return &tally{
-		hours: map[hourKey]sum{}, flows: map[dayKey]*flowSum{}, payees: map[payeeKey]*timedSum{},
+func newRollups(n int) *rollups {
+	return &rollups{
+		hours: map[hourKey]sum{}, tokens: map[dayKey]*tokenSum{}, payees: map[payeeKey]*timedSum{},
 		payers:  make(map[payerKey]sum, n),
 		amounts: map[amountKey]int64{}, larges: map[largeKey]int64{}, pairs: make(map[pairKey]int32, n),
-		seen: map[seenKey]int64{},
+		authorizations: map[authorizationKey]int64{},
 	}
 }
 
-func (t *tally) add(e *entry) {
+func (t *rollups) add(e *entry) {
 	hour := floorDiv(e.at.Unix(), 3600)
 	day := int32(floorDiv(hour, 24))
-	h := hourKey{e.flow, hour}
+	h := hourKey{e.tokenID, hour}
 	t.hours[h] = t.hours[h].plus(e.amount)
-	f := t.flows[dayKey{e.flow, day}]
+	f := t.tokens[dayKey{e.tokenID, day}]
 	if f == nil {
-		f = &flowSum{}
-		t.flows[dayKey{e.flow, day}] = f
+		f = &tokenSum{}
+		t.tokens[dayKey{e.tokenID, day}] = f
 	}
 	f.add(e)
 	if e.payer == e.payee {
 		f.self = f.self.plus(e.amount)
 	}
-	p := t.payees[payeeKey{e.flow, day, e.payee}]
+	p := t.payees[payeeKey{e.tokenID, day, e.payee}]
 	if p == nil {
 		p = &timedSum{}
-		t.payees[payeeKey{e.flow, day, e.payee}] = p
+		t.payees[payeeKey{e.tokenID, day, e.payee}] = p
 	}
 	p.add(e)
-	k := payerKey{e.flow, day, e.payee, e.payer}
+	k := payerKey{e.tokenID, day, e.payee, e.payer}
 	t.payers[k] = t.payers[k].plus(e.amount)
 	if e.amount.large == nil {
-		t.amounts[amountKey{e.flow, day, e.payee, e.amount.small}]++
+		t.amounts[amountKey{e.tokenID, day, e.payee, e.amount.small}]++
 	} else {
-		t.larges[largeKey{e.flow, day, e.payee, e.amount.String()}]++
+		t.larges[largeKey{e.tokenID, day, e.payee, e.amount.String()}]++
 	}
-	pair := pairKey{e.flow, e.payer}
+	pair := pairKey{e.tokenID, e.payer}
 	if last, known := t.pairs[pair]; !known || last < day {
 		t.pairs[pair] = day
 	}
 	if e.method == methodAuthorization {
-		t.seen[seenKey{e.chain, day, e.token}]++
+		t.authorizations[authorizationKey{e.chain, day, e.token}]++
 	}
 }
 
@@ -143,20 +143,20 @@ func floorDiv(a, b int64) int64 {
 // queue adds every roll-up's statement to a batch, and gives what is to be copied when that was sent. Rows go in by
 // their tables' keys, so that neighbours are written together. Whoever runs the batch holds the lock of the chains, so
 // that no row of these flows changes meanwhile.
-func (t *tally) queue(b *pgx.Batch) []*newRows {
-	t.queueFlows(b)
+func (t *rollups) queue(b *pgx.Batch) []*insertRows {
+	t.queueTokens(b)
 	t.queuePayees(b)
 	t.queuePairs(b)
-	for _, k := range sortedKeys(t.seen, func(a, b seenKey) int {
+	for _, k := range sortedKeys(t.authorizations, func(a, b authorizationKey) int {
 		return cmp.Or(cmp.Compare(a.chain, b.chain), cmp.Compare(a.day, b.day), cmp.Compare(a.token, b.token))
 	}) {
-		b.Queue(addSeen, k.chain, k.token, dayTime(k.day), 0, t.seen[k])
+		b.Queue(addAuthorizations, k.chain, k.token, dayTime(k.day), 0, t.authorizations[k])
 	}
-	return []*newRows{t.queuePayers(b), t.queueAmounts(b)}
+	return []*insertRows{t.queuePayers(b), t.queueAmounts(b)}
 }
 
-// addSeen adds to what is known of a token's authorisations on a day: all of them, and those by known settlers.
-const addSeen = `
+// addAuthorizations adds to what is known of a token's authorisations on a day: all of them, and those by known settlers.
+const addAuthorizations = `
 	INSERT INTO seen_days AS old (chain_id, token, day, authorizations, attributed) VALUES ($1, $2, $3, $4, $5)
 	ON CONFLICT (chain_id, day, token) DO UPDATE SET authorizations = old.authorizations + excluded.authorizations,
 		attributed = old.attributed + excluded.attributed`
@@ -174,7 +174,7 @@ func sortedKeys[K comparable, V any](m map[K]V, compare func(a, b K) int) []K {
 
 // columns are the arrays that a statement unnests.
 type columns struct {
-	flows, days          []int32
+	tokens, days         []int32
 	payees, payers       []int64
 	hours, firsts, lasts []time.Time
 	counts               []int64
@@ -183,13 +183,13 @@ type columns struct {
 	selfAmounts          []string
 }
 
-func (t *tally) queueFlows(b *pgx.Batch) {
+func (t *rollups) queueTokens(b *pgx.Batch) {
 	var c columns
 	for _, k := range sortedKeys(t.hours, func(a, b hourKey) int {
-		return cmp.Or(cmp.Compare(a.hour, b.hour), cmp.Compare(a.flow, b.flow))
+		return cmp.Or(cmp.Compare(a.hour, b.hour), cmp.Compare(a.tokenID, b.tokenID))
 	}) {
 		s := t.hours[k]
-		c.flows, c.hours = append(c.flows, k.flow), append(c.hours, time.Unix(k.hour*3600, 0).UTC())
+		c.tokens, c.hours = append(c.tokens, k.tokenID), append(c.hours, time.Unix(k.hour*3600, 0).UTC())
 		c.counts, c.amounts = append(c.counts, s.n), append(c.amounts, s.amount.String())
 	}
 	b.Queue(`
@@ -197,13 +197,13 @@ func (t *tally) queueFlows(b *pgx.Batch) {
 		SELECT * FROM unnest($1::integer[], $2::timestamptz[], $3::bigint[], $4::text[]::numeric[])
 		ON CONFLICT (hour, flow_id) DO UPDATE SET settlements = old.settlements + excluded.settlements,
 			amount = old.amount + excluded.amount`,
-		c.flows, c.hours, c.counts, c.amounts)
+		c.tokens, c.hours, c.counts, c.amounts)
 	c = columns{}
-	for _, k := range sortedKeys(t.flows, func(a, b dayKey) int {
-		return cmp.Or(cmp.Compare(a.flow, b.flow), cmp.Compare(a.day, b.day))
+	for _, k := range sortedKeys(t.tokens, func(a, b dayKey) int {
+		return cmp.Or(cmp.Compare(a.tokenID, b.tokenID), cmp.Compare(a.day, b.day))
 	}) {
-		s := t.flows[k]
-		c.flows, c.days, c.lasts = append(c.flows, k.flow), append(c.days, k.day), append(c.lasts, s.last)
+		s := t.tokens[k]
+		c.tokens, c.days, c.lasts = append(c.tokens, k.tokenID), append(c.days, k.day), append(c.lasts, s.last)
 		c.counts, c.amounts = append(c.counts, s.n), append(c.amounts, s.amount.String())
 		c.selfCounts, c.selfAmounts = append(c.selfCounts, s.self.n), append(c.selfAmounts, s.self.amount.String())
 	}
@@ -217,7 +217,7 @@ func (t *tally) queueFlows(b *pgx.Batch) {
 			amount = old.amount + excluded.amount,
 			self_settlements = old.self_settlements + excluded.self_settlements,
 			self_amount = old.self_amount + excluded.self_amount, last_at = greatest(old.last_at, excluded.last_at)`,
-		c.flows, c.days, c.counts, c.amounts, c.selfCounts, c.selfAmounts, c.lasts)
+		c.tokens, c.days, c.counts, c.amounts, c.selfCounts, c.selfAmounts, c.lasts)
 	b.Queue(`
 		INSERT INTO flow_totals AS old (flow_id, settlements, amount, payers, first_day, last_at)
 		SELECT flow, sum(n), sum(amount), 0, date '1970-01-01' + min(day), max(last)
@@ -227,16 +227,16 @@ func (t *tally) queueFlows(b *pgx.Batch) {
 		ON CONFLICT (flow_id) DO UPDATE SET settlements = old.settlements + excluded.settlements,
 			amount = old.amount + excluded.amount,
 			first_day = least(old.first_day, excluded.first_day), last_at = greatest(old.last_at, excluded.last_at)`,
-		c.flows, c.days, c.counts, c.amounts, c.lasts)
+		c.tokens, c.days, c.counts, c.amounts, c.lasts)
 }
 
-func (t *tally) queuePayees(b *pgx.Batch) {
+func (t *rollups) queuePayees(b *pgx.Batch) {
 	var c columns
 	for _, k := range sortedKeys(t.payees, func(a, b payeeKey) int {
-		return cmp.Or(cmp.Compare(a.payee, b.payee), cmp.Compare(a.flow, b.flow), cmp.Compare(a.day, b.day))
+		return cmp.Or(cmp.Compare(a.payee, b.payee), cmp.Compare(a.tokenID, b.tokenID), cmp.Compare(a.day, b.day))
 	}) {
 		s := t.payees[k]
-		c.payees, c.flows, c.days = append(c.payees, k.payee), append(c.flows, k.flow), append(c.days, k.day)
+		c.payees, c.tokens, c.days = append(c.payees, k.payee), append(c.tokens, k.tokenID), append(c.days, k.day)
 		c.counts, c.amounts = append(c.counts, s.n), append(c.amounts, s.amount.String())
 		c.firsts, c.lasts = append(c.firsts, s.first), append(c.lasts, s.last)
 	}
@@ -258,26 +258,26 @@ func (t *tally) queuePayees(b *pgx.Batch) {
 		ON CONFLICT (payee_id, flow_id) DO UPDATE SET settlements = old.settlements + excluded.settlements,
 			amount = old.amount + excluded.amount, first_at = least(old.first_at, excluded.first_at),
 			last_at = greatest(old.last_at, excluded.last_at)`,
-		c.payees, c.flows, c.days, c.counts, c.amounts, c.firsts, c.lasts)
+		c.payees, c.tokens, c.days, c.counts, c.amounts, c.firsts, c.lasts)
 }
 
 // queuePayers adds to who paid whom on a day, and gives what is new of it.
-func (t *tally) queuePayers(b *pgx.Batch) *newRows {
+func (t *rollups) queuePayers(b *pgx.Batch) *insertRows {
 	keys := sortedKeys(t.payers, func(a, b payerKey) int {
 		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.payee, b.payee), cmp.Compare(a.payer, b.payer),
-			cmp.Compare(a.flow, b.flow))
+			cmp.Compare(a.tokenID, b.tokenID))
 	})
 	var c columns
 	for _, k := range keys {
 		s := t.payers[k]
-		c.days, c.flows, c.payees, c.payers = append(c.days, k.day), append(c.flows, k.flow), append(c.payees, k.payee),
+		c.days, c.tokens, c.payees, c.payers = append(c.days, k.day), append(c.tokens, k.tokenID), append(c.payees, k.payee),
 			append(c.payers, k.payer)
 		c.counts, c.amounts = append(c.counts, s.n), append(c.amounts, s.amount.String())
 	}
-	r := newRowsOf("payer_days", "day, flow_id, payee_id, payer_id, settlements, amount", keys,
+	r := newInsertRows("payer_days", "day, flow_id, payee_id, payer_id, settlements, amount", keys,
 		func(row []any, k *payerKey) {
 			s := t.payers[*k]
-			rows.Put(row, dayTime(k.day), k.flow, k.payee, k.payer, s.n, s.amount.value())
+			rows.Put(row, dayTime(k.day), k.tokenID, k.payee, k.payer, s.n, s.amount.value())
 		})
 	b.Queue(`
 		UPDATE payer_days o SET settlements = o.settlements + u.n, amount = o.amount + u.amount
@@ -285,12 +285,12 @@ func (t *tally) queuePayers(b *pgx.Batch) *newRows {
 			$6::text[]::numeric[]) WITH ORDINALITY u (day, flow, payee, payer, n, amount, i)
 		WHERE o.day = date '1970-01-01' + u.day AND o.payee_id = u.payee AND o.payer_id = u.payer AND o.flow_id = u.flow
 			RETURNING u.i`,
-		c.days, c.flows, c.payees, c.payers, c.counts, c.amounts).Query(r.mark)
+		c.days, c.tokens, c.payees, c.payers, c.counts, c.amounts).Query(r.mark)
 	return r
 }
 
 // queueAmounts adds to how often each amount was paid on a day, and gives what is new of it.
-func (t *tally) queueAmounts(b *pgx.Batch) *newRows {
+func (t *rollups) queueAmounts(b *pgx.Batch) *insertRows {
 	type amountRow struct {
 		flow, day int32
 		payee     int64
@@ -299,11 +299,11 @@ func (t *tally) queueAmounts(b *pgx.Batch) *newRows {
 	}
 	list := make([]amountRow, 0, len(t.amounts)+len(t.larges))
 	for k, n := range t.amounts {
-		list = append(list, amountRow{k.flow, k.day, k.payee, amount{small: k.amount}, n})
+		list = append(list, amountRow{k.tokenID, k.day, k.payee, amount{small: k.amount}, n})
 	}
 	for k, n := range t.larges {
 		large, _ := parseAmount(k.amount) // it is one's text
-		list = append(list, amountRow{k.flow, k.day, k.payee, large, n})
+		list = append(list, amountRow{k.tokenID, k.day, k.payee, large, n})
 	}
 	slices.SortFunc(list, func(a, b amountRow) int {
 		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.payee, b.payee), cmp.Compare(a.flow, b.flow),
@@ -311,11 +311,11 @@ func (t *tally) queueAmounts(b *pgx.Batch) *newRows {
 	})
 	var c columns
 	for i := range list {
-		c.days, c.flows, c.payees = append(c.days, list[i].day), append(c.flows, list[i].flow),
+		c.days, c.tokens, c.payees = append(c.days, list[i].day), append(c.tokens, list[i].flow),
 			append(c.payees, list[i].payee)
 		c.counts, c.amounts = append(c.counts, list[i].n), append(c.amounts, list[i].amount.String())
 	}
-	r := newRowsOf("amount_days", "day, flow_id, payee_id, amount, settlements", list, func(into []any, r *amountRow) {
+	r := newInsertRows("amount_days", "day, flow_id, payee_id, amount, settlements", list, func(into []any, r *amountRow) {
 		rows.Put(into, dayTime(r.day), r.flow, r.payee, r.amount.value(), r.n)
 	})
 	b.Queue(`
@@ -324,17 +324,17 @@ func (t *tally) queueAmounts(b *pgx.Batch) *newRows {
 			$5::bigint[]) WITH ORDINALITY u (day, flow, payee, amount, n, i)
 		WHERE o.day = date '1970-01-01' + u.day AND o.payee_id = u.payee AND o.flow_id = u.flow AND o.amount = u.amount
 			RETURNING u.i`,
-		c.days, c.flows, c.payees, c.amounts, c.counts).Query(r.mark)
+		c.days, c.tokens, c.payees, c.amounts, c.counts).Query(r.mark)
 	return r
 }
 
 // queuePairs keeps each payer's last day. Most have paid on it before, and nothing of them is written.
-func (t *tally) queuePairs(b *pgx.Batch) {
+func (t *rollups) queuePairs(b *pgx.Batch) {
 	var c columns
 	for _, k := range sortedKeys(t.pairs, func(a, b pairKey) int {
-		return cmp.Or(cmp.Compare(a.flow, b.flow), cmp.Compare(a.payer, b.payer))
+		return cmp.Or(cmp.Compare(a.tokenID, b.tokenID), cmp.Compare(a.payer, b.payer))
 	}) {
-		c.flows, c.payers, c.days = append(c.flows, k.flow), append(c.payers, k.payer), append(c.days, t.pairs[k])
+		c.tokens, c.payers, c.days = append(c.tokens, k.tokenID), append(c.payers, k.payer), append(c.days, t.pairs[k])
 	}
 	b.Queue(`
 		WITH paid AS MATERIALIZED (
@@ -349,5 +349,5 @@ func (t *tally) queuePairs(b *pgx.Batch) {
 		UPDATE flow_totals t SET payers = payers + n FROM (SELECT flow, count(*) AS n FROM paid WHERE before IS NULL
 			GROUP BY flow) came
 		WHERE t.flow_id = came.flow`,
-		c.flows, c.payers, c.days)
+		c.tokens, c.payers, c.days)
 }

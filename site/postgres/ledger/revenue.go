@@ -13,18 +13,18 @@ type Recipient struct {
 	Until            *time.Time // last UTC day on which what is settled to it is the service's, nil while it is asked
 }
 
-// CountedFlow is a flow whose settlements count, and what one atomic unit of its token is worth in USD.
-type CountedFlow struct {
+// CountedToken is a flow whose settlements count, and what one atomic unit of its token is worth in USD.
+type CountedToken struct {
 	Facilitator, Network, Token string
 	Unit                        string // an exact decimal, "0.000001"
 }
 
-// Takings is what counted flows settled to recipients. Windows are UTC days, today included; money is exact decimal
+// Revenue is what counted flows settled to recipients. Windows are UTC days, today included; money is exact decimal
 // text.
-type Takings struct {
-	Payees   []PayeeFacts     // of the recipients that were given, by network and address, those with a settlement
-	Services []ServiceTakings // by id, those with a settlement in the last 90 days
-	Whole    FlowQuality
+type Revenue struct {
+	Payees   []PayeeFacts    // of the recipients that were given, by network and address, those with a settlement
+	Services []ServiceBuyers // by id, those with a settlement in the last 90 days
+	Quality  SettlementQuality
 }
 
 // PayeeFacts is what one address received.
@@ -32,20 +32,20 @@ type PayeeFacts struct {
 	Network, Address string
 	FirstAt, LastAt  time.Time
 	// the last 90 days, oldest first, then by facilitator; all days where a service's Until is before them
-	Days   []TakingDay
-	Before TakingSum // of all days before Days
+	Days   []RevenueDay
+	Before RevenueSum // of all days before Days
 
 	past []pastDays
 }
 
-// TakingSum sums days.
-type TakingSum struct {
+// RevenueSum sums days.
+type RevenueSum struct {
 	Settlements int64
 	USD         string
 }
 
-// TakingDay sums what came through one facilitator on a UTC day.
-type TakingDay struct {
+// RevenueDay sums what came through one facilitator on a UTC day.
+type RevenueDay struct {
 	Day         time.Time
 	Facilitator string
 	Settlements int64
@@ -54,12 +54,12 @@ type TakingDay struct {
 }
 
 // Past returns the days before Days, oldest first, then by facilitator.
-func (p *PayeeFacts) Past() ([]TakingDay, error) {
+func (p *PayeeFacts) Past() ([]RevenueDay, error) {
 	var days []daySum
 	for _, past := range p.past {
 		days = addDays(days, past.facilitator, past.unit, past.days)
 	}
-	return takingDays(days), nil
+	return mergeDays(days), nil
 }
 
 // pastDays is what one flow settled to a payee before the window.
@@ -86,8 +86,8 @@ func addDays(to []daySum, facilitator string, unit money, days []payeeDay) []day
 	return to
 }
 
-// takingDays sorts a list, and sums what came through one facilitator on one day in several tokens.
-func takingDays(days []daySum) []TakingDay {
+// mergeDays sorts a list, and sums what came through one facilitator on one day in several tokens.
+func mergeDays(days []daySum) []RevenueDay {
 	compare := func(a, b daySum) int {
 		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.facilitator, b.facilitator))
 	}
@@ -105,16 +105,16 @@ func takingDays(days []daySum) []TakingDay {
 		merged[n].value = merged[n].value.plus(d.value)
 		merged[n].last = max(merged[n].last, d.last)
 	}
-	out := make([]TakingDay, len(merged))
+	out := make([]RevenueDay, len(merged))
 	for i, d := range merged {
-		out[i] = TakingDay{dayTime(d.day), d.facilitator, d.n, d.value.String(), time.UnixMicro(d.last).UTC()}
+		out[i] = RevenueDay{dayTime(d.day), d.facilitator, d.n, d.value.String(), time.UnixMicro(d.last).UTC()}
 	}
 	return out
 }
 
-// ServiceTakings is who paid a service, over all its recipients and networks. A buyer is an address, on whatever
+// ServiceBuyers is who paid a service, over all its recipients and networks. A buyer is an address, on whatever
 // network.
-type ServiceTakings struct {
+type ServiceBuyers struct {
 	ServiceID int64
 	Buyers30d int64
 	TopUSD    []string      // what the three largest buyers paid in 30 days, largest first
@@ -144,9 +144,9 @@ type AmountCount struct {
 	Settlements int64
 }
 
-// FlowQuality says how much of all that counts, over 30 days, is settled by a payee to itself, and how much to payees
+// SettlementQuality says how much of all that counts, over 30 days, is settled by a payee to itself, and how much to payees
 // of whose 30 days, with at least 50 settlements, one payer brings 90 % or more.
-type FlowQuality struct {
+type SettlementQuality struct {
 	USD30d, SelfUSD30d, SinglePayerUSD30d                         string
 	Settlements30d, SelfSettlements30d, SinglePayerSettlements30d int64
 }

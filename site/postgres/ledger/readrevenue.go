@@ -19,17 +19,17 @@ const (
 	minSettlements = 50 // of a payee, for one payer to be told as the one who brings it all
 )
 
-// Takings reads what the counted flows settled to recipients, and how much of them all is no trade between two.
-func (r *Reader) Takings(ctx context.Context, now time.Time, recipients []Recipient, flows []CountedFlow) (*Takings,
+// ReadRevenue reads what the counted flows settled to recipients, and how much of them all is no trade between two.
+func (r *Reader) ReadRevenue(ctx context.Context, now time.Time, recipients []Recipient, flows []CountedToken) (*Revenue,
 	error) {
-	t := takingsReader{Reader: r, today: now.UTC().Truncate(24 * time.Hour), services: map[int64]*ServiceTakings{},
-		named: map[uint64][]string{}}
+	t := revenueReader{Reader: r, today: now.UTC().Truncate(24 * time.Hour), services: map[int64]*ServiceBuyers{},
+		networkLists: map[uint64][]string{}}
 	t.month = t.today.AddDate(0, 0, 1-site.WindowDays["30d"])
 	for _, part := range []struct {
 		what string
 		read func(context.Context) error
 	}{
-		{"number flows", func(ctx context.Context) error { return t.numberFlows(ctx, flows) }},
+		{"number flows", func(ctx context.Context) error { return t.numberTokens(ctx, flows) }},
 		{"number recipients", func(ctx context.Context) error { return t.numberRecipients(ctx, recipients) }},
 		{"sum days", t.readPayees},
 		{"sum buyers", t.readBuyers},
@@ -39,43 +39,43 @@ func (r *Reader) Takings(ctx context.Context, now time.Time, recipients []Recipi
 			return nil, fmt.Errorf("read takings: %s: %w", part.what, err)
 		}
 	}
-	out := t.takings // a pointer into the reader would keep all of it
-	out.Services = make([]ServiceTakings, 0, len(t.services))
+	out := t.revenue // a pointer into the reader would keep all of it
+	out.Services = make([]ServiceBuyers, 0, len(t.services))
 	for _, s := range t.services {
 		out.Services = append(out.Services, *s)
 	}
-	slices.SortFunc(out.Services, func(a, b ServiceTakings) int { return cmp.Compare(a.ServiceID, b.ServiceID) })
+	slices.SortFunc(out.Services, func(a, b ServiceBuyers) int { return cmp.Compare(a.ServiceID, b.ServiceID) })
 	return &out, nil
 }
 
-type takingsReader struct {
+type revenueReader struct {
 	*Reader
 	today, month time.Time
-	takings      Takings
+	revenue      Revenue
 
-	flows    map[int32]numberedFlow
-	networks []string            // by the number that a flow has for its own
-	named    map[uint64][]string // networks by the bits of their numbers
-	flowArgs []any               // numbers and units of the flows, for SQL
+	tokens       map[int32]numberedToken
+	networks     []string            // by the number that a flow has for its own
+	networkLists map[uint64][]string // networks by the bits of their numbers
+	tokenArgs    []any               // numbers and units of the flows, for SQL
 
-	shares    map[place][]share
+	shares    map[recipientKey][]share
 	addresses map[int64]string // of the recipients
-	services  map[int64]*ServiceTakings
+	services  map[int64]*ServiceBuyers
 }
 
-type numberedFlow struct {
+type numberedToken struct {
 	facilitator    string
 	chain, network int16 // as the database numbers it, and by its place among those that count
 	unit           money
 }
 
-// place is a payee on a network.
-type place struct {
+// recipientKey is a payee on a network.
+type recipientKey struct {
 	payee   int64
 	network int16
 }
 
-func (t *takingsReader) numberFlows(ctx context.Context, counted []CountedFlow) error {
+func (t *revenueReader) numberTokens(ctx context.Context, counted []CountedToken) error {
 	type name struct{ facilitator, network, token string }
 	units := make(map[name]string, len(counted))
 	for _, f := range counted {
@@ -93,7 +93,7 @@ func (t *takingsReader) numberFlows(ctx context.Context, counted []CountedFlow) 
 	if err != nil {
 		return err
 	}
-	t.flows = map[int32]numberedFlow{}
+	t.tokens = map[int32]numberedToken{}
 	var ids []int32
 	var texts []string
 	var id int32
@@ -109,15 +109,15 @@ func (t *takingsReader) numberFlows(ctx context.Context, counted []CountedFlow) 
 			return fmt.Errorf("unit %.80q of %s is no decimal", text, n.token)
 		}
 		network, _ := slices.BinarySearch(t.networks, n.network)
-		t.flows[id] = numberedFlow{n.facilitator, chain, int16(network), unit}
+		t.tokens[id] = numberedToken{n.facilitator, chain, int16(network), unit}
 		ids, texts = append(ids, id), append(texts, text)
 		return nil
 	})
-	t.flowArgs = []any{ids, texts}
+	t.tokenArgs = []any{ids, texts}
 	return err
 }
 
-func (t *takingsReader) numberRecipients(ctx context.Context, recipients []Recipient) error {
+func (t *revenueReader) numberRecipients(ctx context.Context, recipients []Recipient) error {
 	accounts := make(map[string]int64, len(recipients))
 	addresses := make([]string, 0, len(recipients))
 	for _, r := range recipients {
@@ -127,7 +127,7 @@ func (t *takingsReader) numberRecipients(ctx context.Context, recipients []Recip
 	if err := readAccounts(ctx, t.tx, slices.Compact(addresses), accounts); err != nil {
 		return err
 	}
-	t.shares, t.addresses = make(map[place][]share, len(recipients)), make(map[int64]string, len(recipients))
+	t.shares, t.addresses = make(map[recipientKey][]share, len(recipients)), make(map[int64]string, len(recipients))
 	for _, r := range recipients {
 		payee, paid := accounts[r.Address]
 		network, counts := slices.BinarySearch(t.networks, r.Network)
@@ -138,7 +138,7 @@ func (t *takingsReader) numberRecipients(ctx context.Context, recipients []Recip
 		if r.Until != nil {
 			until = dayNumber(*r.Until)
 		}
-		k := place{payee, int16(network)}
+		k := recipientKey{payee, int16(network)}
 		t.addresses[payee] = r.Address
 		if i := slices.IndexFunc(t.shares[k], func(s share) bool { return s.service == r.ServiceID }); i >= 0 {
 			t.shares[k][i].until = max(t.shares[k][i].until, until)
@@ -151,14 +151,14 @@ func (t *takingsReader) numberRecipients(ctx context.Context, recipients []Recip
 
 // payeeSums collects what a payee's flows settle to it.
 type payeeSums struct {
-	place
-	flows []*payeeFlowSums
+	recipientKey
+	tokens []*payeeTokenSums
 }
 
-// payeeFlowSums is what one flow settles to a payee. Days of the window are apart from those before it; what is dated
+// payeeTokenSums is what one flow settles to a payee. Days of the window are apart from those before it; what is dated
 // after today does not count yet.
-type payeeFlowSums struct {
-	numberedFlow
+type payeeTokenSums struct {
+	numberedToken
 	total       sum
 	first, last time.Time
 	past, days  []payeeDay
@@ -166,7 +166,7 @@ type payeeFlowSums struct {
 }
 
 // readPayees reads what each payee took: its total, and its days.
-func (t *takingsReader) readPayees(ctx context.Context) error {
+func (t *revenueReader) readPayees(ctx context.Context) error {
 	payees, flows, err := t.readPayeeTotals(ctx)
 	if err == nil {
 		err = t.readPayeeDays(ctx, flows)
@@ -174,19 +174,19 @@ func (t *takingsReader) readPayees(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.takings.Payees = make([]PayeeFacts, 0, len(payees))
+	t.revenue.Payees = make([]PayeeFacts, 0, len(payees))
 	for _, p := range payees {
 		if f, some := t.finish(p); some {
-			t.takings.Payees = append(t.takings.Payees, f)
+			t.revenue.Payees = append(t.revenue.Payees, f)
 		}
 	}
-	slices.SortFunc(t.takings.Payees, func(a, b PayeeFacts) int {
+	slices.SortFunc(t.revenue.Payees, func(a, b PayeeFacts) int {
 		return cmp.Or(cmp.Compare(a.Network, b.Network), cmp.Compare(a.Address, b.Address))
 	})
 	return nil
 }
 
-func (t *takingsReader) readPayeeTotals(ctx context.Context) (map[place]*payeeSums, map[payeeFlow]*payeeFlowSums,
+func (t *revenueReader) readPayeeTotals(ctx context.Context) (map[recipientKey]*payeeSums, map[payeeToken]*payeeTokenSums,
 	error) {
 	ids := make([]int64, 0, len(t.shares))
 	for p := range t.shares {
@@ -196,17 +196,17 @@ func (t *takingsReader) readPayeeTotals(ctx context.Context) (map[place]*payeeSu
 	rows, err := t.tx.Query(ctx, `
 		SELECT payee_id, flow_id, settlements, amount::text, first_at, last_at FROM payee_totals
 			WHERE payee_id = ANY($1) AND flow_id = ANY($2)`,
-		slices.Compact(ids), t.flowArgs[0])
+		slices.Compact(ids), t.tokenArgs[0])
 	if err != nil {
 		return nil, nil, err
 	}
-	payees, flows := make(map[place]*payeeSums, len(t.shares)), make(map[payeeFlow]*payeeFlowSums, len(t.shares))
-	var id payeeFlow
+	payees, flows := make(map[recipientKey]*payeeSums, len(t.shares)), make(map[payeeToken]*payeeTokenSums, len(t.shares))
+	var id payeeToken
 	var text string
-	var s payeeFlowSums
-	_, err = pgx.ForEachRow(rows, []any{&id.payee, &id.flow, &s.total.n, &text, &s.first, &s.last}, func() error {
-		f := t.flows[id.flow]
-		at := place{id.payee, f.network}
+	var s payeeTokenSums
+	_, err = pgx.ForEachRow(rows, []any{&id.payee, &id.tokenID, &s.total.n, &text, &s.first, &s.last}, func() error {
+		f := t.tokens[id.tokenID]
+		at := recipientKey{id.payee, f.network}
 		if t.shares[at] == nil {
 			return nil
 		}
@@ -215,12 +215,12 @@ func (t *takingsReader) readPayeeTotals(ctx context.Context) (map[place]*payeeSu
 			return fmt.Errorf("total %.80q is no integer", text)
 		}
 		one := s
-		one.numberedFlow = f
+		one.numberedToken = f
 		flows[id] = &one
 		if payees[at] == nil {
-			payees[at] = &payeeSums{place: at}
+			payees[at] = &payeeSums{recipientKey: at}
 		}
-		payees[at].flows = append(payees[at].flows, &one)
+		payees[at].tokens = append(payees[at].tokens, &one)
 		return nil
 	})
 	return payees, flows, err
@@ -228,10 +228,10 @@ func (t *takingsReader) readPayeeTotals(ctx context.Context) (map[place]*payeeSu
 
 // readPayeeDays reads the days of all payees: those of the window in one scan of what is newest, those before it of the
 // payees that have some.
-func (t *takingsReader) readPayeeDays(ctx context.Context, flows map[payeeFlow]*payeeFlowSums) error {
+func (t *revenueReader) readPayeeDays(ctx context.Context, flows map[payeeToken]*payeeTokenSums) error {
 	today := dayNumber(t.today)
 	first := window(today)
-	take := func(id payeeFlow, d payeeDay) error {
+	take := func(id payeeToken, d payeeDay) error {
 		f := flows[id]
 		switch {
 		case f == nil:
@@ -245,7 +245,7 @@ func (t *takingsReader) readPayeeDays(ctx context.Context, flows map[payeeFlow]*
 		return nil
 	}
 	rows, err := t.tx.Query(ctx, `SELECT `+payeeDayColumns+
-		` FROM payee_days d WHERE d.day >= $1 AND d.flow_id = ANY($2)`, dayTime(first), t.flowArgs[0])
+		` FROM payee_days d WHERE d.day >= $1 AND d.flow_id = ANY($2)`, dayTime(first), t.tokenArgs[0])
 	if err == nil {
 		err = eachPayeeDay(rows, take)
 	}
@@ -256,7 +256,7 @@ func (t *takingsReader) readPayeeDays(ctx context.Context, flows map[payeeFlow]*
 	var numbers []int32
 	for id, f := range flows {
 		if dayNumber(f.first) < first {
-			payees, numbers = append(payees, id.payee), append(numbers, id.flow)
+			payees, numbers = append(payees, id.payee), append(numbers, id.tokenID)
 		}
 	}
 	rows, err = t.tx.Query(ctx, `
@@ -269,7 +269,7 @@ func (t *takingsReader) readPayeeDays(ctx context.Context, flows map[payeeFlow]*
 }
 
 // before sums what came before the window.
-func (f *payeeFlowSums) before() sum {
+func (f *payeeTokenSums) before() sum {
 	s := sum{f.total.n - f.later.n, f.total.amount.minus(f.later.amount)}
 	for _, d := range f.days {
 		s = sum{s.n - d.n, s.amount.minus(d.amount)}
@@ -278,13 +278,13 @@ func (f *payeeFlowSums) before() sum {
 }
 
 // finish returns what a payee took, if there is anything yet.
-func (t *takingsReader) finish(p *payeeSums) (facts PayeeFacts, some bool) {
+func (t *revenueReader) finish(p *payeeSums) (facts PayeeFacts, some bool) {
 	facts = PayeeFacts{Network: t.networks[p.network], Address: t.addresses[p.payee]}
 	var days []daySum
 	var before money
 	var last time.Time
 	later := false
-	for _, f := range p.flows {
+	for _, f := range p.tokens {
 		old := f.before()
 		if old.n > 0 {
 			facts.past = append(facts.past, pastDays{f.facilitator, f.unit, f.past})
@@ -304,13 +304,13 @@ func (t *takingsReader) finish(p *payeeSums) (facts PayeeFacts, some bool) {
 		days = addDays(days, f.facilitator, f.unit, f.days)
 	}
 	facts.Before.USD = before.String()
-	if facts.Before.Settlements > 0 && (later && len(days) == 0 || t.ends(p.place, days, last)) {
+	if facts.Before.Settlements > 0 && (later && len(days) == 0 || t.ends(p.recipientKey, days, last)) {
 		for _, past := range facts.past {
 			days = addDays(days, past.facilitator, past.unit, past.days)
 		}
-		facts.Before, facts.past = TakingSum{USD: "0"}, nil
+		facts.Before, facts.past = RevenueSum{USD: "0"}, nil
 	}
-	facts.Days = takingDays(days)
+	facts.Days = mergeDays(days)
 	facts.LastAt = last
 	if later {
 		facts.LastAt = time.Time{}
@@ -325,7 +325,7 @@ func (t *takingsReader) finish(p *payeeSums) (facts PayeeFacts, some bool) {
 
 // ends says whether the recipient stopped being somebody's before the days of the window, or, without any, before its
 // last settlement: then what came before them is not one sum.
-func (t *takingsReader) ends(at place, days []daySum, last time.Time) bool {
+func (t *revenueReader) ends(at recipientKey, days []daySum, last time.Time) bool {
 	first := dayNumber(last)
 	for _, d := range days {
 		first = min(first, d.day)
@@ -333,17 +333,17 @@ func (t *takingsReader) ends(at place, days []daySum, last time.Time) bool {
 	return slices.ContainsFunc(t.shares[at], func(s share) bool { return s.until < first })
 }
 
-const countedFlows = `
+const countedTokens = `
 	WITH f AS MATERIALIZED (
 		SELECT * FROM unnest($1::integer[], $2::text[]::numeric[]) f (flow_id, unit)
 	)`
 
-func (t *takingsReader) readWhole(ctx context.Context) error {
-	q := &t.takings.Whole
-	return t.tx.QueryRow(ctx, countedFlows+`
+func (t *revenueReader) readWhole(ctx context.Context) error {
+	q := &t.revenue.Quality
+	return t.tx.QueryRow(ctx, countedTokens+`
 		SELECT coalesce(trim_scale(sum(d.amount * f.unit))::text, '0'), coalesce(sum(d.settlements), 0)::bigint,
 			coalesce(trim_scale(sum(d.self_amount * f.unit))::text, '0'), coalesce(sum(d.self_settlements), 0)::bigint
 		FROM f JOIN flow_days d ON d.flow_id = f.flow_id WHERE d.day >= $3 AND d.day <= $4`,
-		slices.Concat(t.flowArgs, []any{t.month, t.today})...).Scan(&q.USD30d, &q.Settlements30d, &q.SelfUSD30d,
+		slices.Concat(t.tokenArgs, []any{t.month, t.today})...).Scan(&q.USD30d, &q.Settlements30d, &q.SelfUSD30d,
 		&q.SelfSettlements30d)
 }
