@@ -130,8 +130,8 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 	}
 	judged.Prepare()
 	judged.Snapshot.Previous = previous
-	renderer := pages.Edition(judged.Snapshot)
-	inputs, err := newPreviousInputs(b, o.Program, renderer.Surroundings)
+	renderer := pages.NewRenderer(judged.Snapshot)
+	inputs, err := newPreviousInputs(b, o.Program, renderer.ServiceRenderer)
 	if err != nil {
 		return Report{}, err
 	}

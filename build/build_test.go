@@ -139,7 +139,7 @@ func write(t *testing.T, facts *postgres.Facts, now time.Time) map[string][]byte
 		w.catalogue.count(endpoints)
 	})
 	judged.Prepare()
-	w.renderer = pages.Edition(judged.Snapshot)
+	w.renderer = pages.NewRenderer(judged.Snapshot)
 	if err := w.write(t.Context()); err != nil {
 		t.Fatal(err)
 	}

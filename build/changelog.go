@@ -39,7 +39,7 @@ func ofService(slug string) site.Query { return bare("changes", "").With("servic
 
 // writeChanges writes the logs of changes of all services, their default page and the feeds. It counts the log in
 // totals.
-func writeChanges(s *site.Snapshot, renderer *render.Edition, totals map[string]int, add addFunc) error {
+func writeChanges(s *site.Snapshot, renderer *render.Renderer, totals map[string]int, add addFunc) error {
 	q := bare("changes", "")
 	totals[q.ListKey()] = int(s.Changes.Index.Total())
 	if err := writeChangeLogs(q, s.Changes, add); err != nil {

@@ -6,7 +6,7 @@ import (
 )
 
 // writeCoverage writes the coverage of measurements and its page.
-func writeCoverage(s *site.Snapshot, renderer *render.Edition, add addFunc) error {
+func writeCoverage(s *site.Snapshot, renderer *render.Renderer, add addFunc) error {
 	data, err := site.JSON(s.Coverage)
 	if err != nil {
 		return err

@@ -59,7 +59,7 @@ func (w *exampleRecorder) record(name string, data []byte) {
 
 // writeDocuments writes the documents that describe the snapshot: the route table, the API with examples, llms.txt,
 // robots.txt and sitemaps. It must run after all example files were written.
-func writeDocuments(renderer *render.Edition, seen openapi.Examples, add addFunc) error {
+func writeDocuments(renderer *render.Renderer, seen openapi.Examples, add addFunc) error {
 	routes, err := site.JSON(site.Table())
 	if err != nil {
 		return err

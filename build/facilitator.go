@@ -80,7 +80,7 @@ func addFacilitatorPage(q site.Query, key string, lines [][]byte, add addFunc) e
 }
 
 // writeFacilitatorDetails writes the file and the page of each facilitator, and the page that lists them.
-func writeFacilitatorDetails(s *site.Snapshot, renderer *render.Edition, add addFunc) error {
+func writeFacilitatorDetails(s *site.Snapshot, renderer *render.Renderer, add addFunc) error {
 	for i := range s.Facilitators {
 		f := &s.Facilitators[i]
 		data, err := site.JSON(f)

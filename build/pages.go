@@ -19,7 +19,7 @@ func countPages(services int, groups []*render.Group) map[string]int {
 
 // writeListPages writes the pages of the list of services in one order. The first page of the default order is also
 // the page without parameters.
-func writeListPages(items []*site.ServiceListItem, order string, renderer *render.Edition,
+func writeListPages(items []*site.ServiceListItem, order string, renderer *render.Renderer,
 	put func(string, []byte, error) error) error {
 	ordered := slices.Clone(items)
 	site.Sort(ordered, order)
@@ -41,7 +41,7 @@ func writeListPages(items []*site.ServiceListItem, order string, renderer *rende
 }
 
 // writeGroups writes the pages of categories and networks.
-func writeGroups(renderer *render.Edition, put func(string, []byte, error) error) error {
+func writeGroups(renderer *render.Renderer, put func(string, []byte, error) error) error {
 	categories, err := renderer.CategoriesPage()
 	if err := put(bare("categories-page", "").Key(), categories, err); err != nil {
 		return err
@@ -67,7 +67,7 @@ func writeGroups(renderer *render.Edition, put func(string, []byte, error) error
 }
 
 // writeHTML writes the home page, lists, groups, guides, error pages, Markdown pages, pictures and assets.
-func writeHTML(s *site.Snapshot, renderer *render.Edition, add addFunc) error {
+func writeHTML(s *site.Snapshot, renderer *render.Renderer, add addFunc) error {
 	put := func(key string, data []byte, err error) error {
 		if err != nil {
 			return fmt.Errorf("render %s: %w", key, err)
@@ -111,7 +111,7 @@ func writeHTML(s *site.Snapshot, renderer *render.Edition, add addFunc) error {
 	if err := put(bare("changes-page", "").Key(), changes, err); err != nil {
 		return err
 	}
-	markdown, err := renderer.Twins()
+	markdown, err := renderer.MarkdownPages()
 	if err != nil {
 		return err
 	}

@@ -27,11 +27,11 @@ type previousInputs struct {
 }
 
 // newPreviousInputs reads the notes of the previous snapshot. It returns nil if program is empty.
-func newPreviousInputs(b *output.Build, program string, in *render.Surroundings) (*previousInputs, error) {
+func newPreviousInputs(b *output.Build, program string, in *render.ServiceRenderer) (*previousInputs, error) {
 	if program == "" {
 		return nil, nil
 	}
-	shown, err := in.Shown()
+	shown, err := in.SharedInputs()
 	if err != nil {
 		return nil, err
 	}
@@ -49,10 +49,10 @@ func newPreviousInputs(b *output.Build, program string, in *render.Surroundings)
 
 // sharedDigest returns the digest of the program and of everything that the files of every service show beside the
 // service.
-func sharedDigest(program string, shown render.Shown) ([]byte, error) {
+func sharedDigest(program string, shown render.SharedInputs) ([]byte, error) {
 	data, err := json.Marshal(struct {
 		Program string
-		Shown   render.Shown
+		Shown   render.SharedInputs
 	}{program, shown})
 	if err != nil {
 		return nil, fmt.Errorf("compute digest of page inputs: %w", err)

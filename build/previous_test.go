@@ -17,7 +17,7 @@ import (
 // it, one value after the other: each time it has another digest, and the first one again once the value is as it was.
 func TestDigestCoversWhatIsShown(t *testing.T) {
 	t.Parallel()
-	shown := new(render.Shown)
+	shown := new(render.SharedInputs)
 	fill(reflect.ValueOf(shown).Elem(), 0)
 	sum := func(program string) string {
 		d, err := sharedDigest(program, *shown)

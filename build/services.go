@@ -55,7 +55,7 @@ type services struct {
 	facts    *postgres.Facts
 	judged   *judge.Directory
 	now      time.Time
-	renderer *render.Edition
+	renderer *render.Renderer
 	previous *previousInputs
 	to       tree
 	written  func(i int, l *site.Listing) error // called with the listing of each service, by slug
@@ -180,7 +180,7 @@ func (s *services) run(j *job) error {
 			return nil
 		}
 	}
-	if err := writeRenderedFiles(l, neighbours, s.renderer.Surroundings, put); err != nil {
+	if err := writeRenderedFiles(l, neighbours, s.renderer.ServiceRenderer, put); err != nil {
 		return fmt.Errorf("render service %s: %w", slug, err)
 	}
 	return nil
@@ -211,8 +211,8 @@ func writeJSONFiles(l *site.Listing, today time.Time, put addFunc) error {
 
 // writeRenderedFiles writes the files of one service that are rendered from its JSON files. render.ServiceKeys names
 // them.
-func writeRenderedFiles(l *site.Listing, neighbours []render.Peer, in *render.Surroundings, put addFunc) error {
-	summary := in.Tell(l)
+func writeRenderedFiles(l *site.Listing, neighbours []render.Peer, in *render.ServiceRenderer, put addFunc) error {
+	summary := in.DescribeService(l)
 	page, err := in.ServicePage(summary, neighbours)
 	if err != nil {
 		return err

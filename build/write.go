@@ -17,7 +17,7 @@ type snapshotWriter struct {
 	facts     *postgres.Facts
 	judged    *judge.Directory
 	now       time.Time
-	renderer  *render.Edition
+	renderer  *render.Renderer
 	endpoints readFacts
 	details   readFacts // of services whose endpoints were read
 	previous  *previousInputs
@@ -73,7 +73,7 @@ func (w *snapshotWriter) write(ctx context.Context) error {
 }
 
 // newIndex returns the index without the totals of lists, which are counted when the lists are written.
-func newIndex(s *site.Snapshot, renderer *render.Edition) site.Index {
+func newIndex(s *site.Snapshot, renderer *render.Renderer) site.Index {
 	n := len(s.Services)
 	index := site.Index{Lists: map[string]int{}, Pages: countPages(n, renderer.Groups()), Slugs: make([]string, n)}
 	for i := range s.Services {

@@ -13,14 +13,14 @@ func badgeKey(slug, ext string) string { return "services/" + slug + "/badge" + 
 
 // ServiceFiles are the files that go with a service's page: its twin, its badge as a picture and as JSON, and its
 // feeds.
-func (e *Surroundings) ServiceFiles(l *Told) ([]Asset, error) {
+func (e *ServiceRenderer) ServiceFiles(l *ServiceText) ([]Asset, error) {
 	b := badge(&l.Detail)
 	data, err := site.EncodeLine(b)
 	if err != nil {
 		return nil, err
 	}
 	feeds, err := e.ServiceFeeds(l)
-	return append([]Asset{e.ServiceTwin(l), {badgeKey(l.Detail.Slug, ".svg"), badgeSVG(b)},
+	return append([]Asset{e.ServiceMarkdown(l), {badgeKey(l.Detail.Slug, ".svg"), badgeSVG(b)},
 		{badgeKey(l.Detail.Slug, ".json"), data}}, feeds...), err
 }
 
@@ -28,7 +28,7 @@ func (e *Surroundings) ServiceFiles(l *Told) ([]Asset, error) {
 // rendered from its JSON files.
 func ServiceKeys(slug string) []string {
 	page := serviceKey(slug)
-	return []string{page, twinKey(page), badgeKey(slug, ".svg"), badgeKey(slug, ".json"), serviceFeedKey(slug, ".xml"),
+	return []string{page, markdownKey(page), badgeKey(slug, ".svg"), badgeKey(slug, ".json"), serviceFeedKey(slug, ".xml"),
 		serviceFeedKey(slug, ".json")}
 }
 

@@ -193,8 +193,8 @@ func TestFirstView(t *testing.T) {
 	p := newPages(t, render.Site{BaseURL: "https://tollbook.example", Sample: true})
 	for what, l := range map[string]site.Listing{"everything": acme(), "a thousand endpoints": many, "hostile": nasty(),
 		"new": unchecked()} {
-		e := p.Edition(world())
-		page, err := e.ServicePage(e.Tell(&l), e.Peers(&l.Item))
+		e := p.NewRenderer(world())
+		page, err := e.ServicePage(e.DescribeService(&l), e.Peers(&l.Item))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,7 @@ import (
 // BenchmarkPage renders a page of each kind that a directory has thousands of, and what lies beside a service's.
 func BenchmarkPage(b *testing.B) {
 	s := world()
-	e := newPages(b, render.Site{BaseURL: "https://tollbook.example", Contact: "hello@tollbook.example"}).Edition(s)
+	e := newPages(b, render.Site{BaseURL: "https://tollbook.example", Contact: "hello@tollbook.example"}).NewRenderer(s)
 	full, ordinary := acme(), s.Services[10]
 	items := make([]*site.ServiceListItem, len(s.Services))
 	for i := range items {
@@ -22,9 +22,9 @@ func BenchmarkPage(b *testing.B) {
 		name   string
 		render func() ([]byte, error)
 	}{
-		{"service", func() ([]byte, error) { return e.ServicePage(e.Tell(&full), e.Peers(&full.Item)) }},
+		{"service", func() ([]byte, error) { return e.ServicePage(e.DescribeService(&full), e.Peers(&full.Item)) }},
 		{"ordinary service", func() ([]byte, error) {
-			return e.ServicePage(e.Tell(&ordinary), e.Peers(&ordinary.Item))
+			return e.ServicePage(e.DescribeService(&ordinary), e.Peers(&ordinary.Item))
 		}},
 		{"services", func() ([]byte, error) { return e.ServicesPage(items, meta, site.OrderNewest) }},
 		{"group", func() ([]byte, error) { return e.GroupPage(e.Groups()[0], 1) }},
@@ -43,7 +43,7 @@ func BenchmarkPage(b *testing.B) {
 	}
 	b.Run("beside a service", func(b *testing.B) {
 		measure(b, func() error {
-			_, err := e.ServiceFiles(e.Tell(&full))
+			_, err := e.ServiceFiles(e.DescribeService(&full))
 			return err
 		})
 	})

@@ -113,7 +113,7 @@ func TestServiceFeeds(t *testing.T) {
 	t.Parallel()
 	e := book(t, world())
 	for _, l := range []site.Listing{acme(), nasty(), unchecked()} {
-		files, err := e.ServiceFeeds(e.Tell(&l))
+		files, err := e.ServiceFeeds(e.DescribeService(&l))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,7 +159,7 @@ func TestBadge(t *testing.T) {
 		{nasty(), site.Badge{SchemaVersion: 1, Label: "x402", Message: "degraded", Color: "#8f5600"}},
 		{unchecked(), site.Badge{SchemaVersion: 1, Label: "x402", Message: "unknown", Color: "#646a75"}},
 	} {
-		files, err := e.ServiceFiles(e.Tell(&c.of))
+		files, err := e.ServiceFiles(e.DescribeService(&c.of))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,14 +171,14 @@ func TestBadge(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", c.of.Item.Slug, diff)
 		}
 		var svg struct {
-			XMLName xml.Name `xml:"http://www.w3.org/2000/svg svg"`
-			Title   string   `xml:"title"`
-			Texts   []string `xml:"g>text"`
+			XMLName       xml.Name `xml:"http://www.w3.org/2000/svg svg"`
+			Title         string   `xml:"title"`
+			OperatorPages []string `xml:"g>text"`
 		}
 		if err := xml.Unmarshal(files[1].Bytes, &svg); err != nil {
 			t.Fatalf("%s: %v", files[1].Bytes, err)
 		}
-		if diff := cmp.Diff([]string{"x402", c.want.Message}, svg.Texts); diff != "" ||
+		if diff := cmp.Diff([]string{"x402", c.want.Message}, svg.OperatorPages); diff != "" ||
 			svg.Title != "x402: "+c.want.Message {
 			t.Errorf("%s is titled %q (-want +got):\n%s", c.of.Item.Slug, svg.Title, diff)
 		}
@@ -243,7 +243,7 @@ func TestTwins(t *testing.T) {
 			"- Price from: not known\n"}},
 		{nasty(), []string{"\\<script\\>", "שלום"}},
 	} {
-		text := string(e.ServiceTwin(e.Tell(&c.of)).Bytes)
+		text := string(e.ServiceMarkdown(e.DescribeService(&c.of)).Bytes)
 		for _, want := range c.says {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s lacks %q:\n%.3000s", c.of.Item.Slug, want, text)

@@ -139,18 +139,18 @@ func TestBadInputInBrowser(t *testing.T) {
 
 // compared is what a comparison shows.
 type compared struct {
-	Heads  []string
-	Rows   map[string][]string // by label
-	Told   string
-	Search string // of the address
-	Title  string
+	Heads   []string
+	Rows    map[string][]string // by label
+	Message string
+	Search  string // of the address
+	Title   string
 }
 
 const tellCompared = `
 	const tell = () => ({
 		Heads: [...document.querySelectorAll(".versus thead th > :first-child")].map((e) => e.textContent),
 		Rows: Object.fromEntries([...document.querySelectorAll(".versus tbody tr")].filter((r) => r.querySelector("td")).map((r) => [r.querySelector("th").textContent, [...r.querySelectorAll("td")].map((c) => c.innerText.replace(/\s+/g, " ").trim())])),
-		Told: document.getElementById("told").textContent, Search: location.search, Title: document.title,
+		Message: document.getElementById("told").textContent, Search: location.search, Title: document.title,
 	});
 	const heads = (n) => until(() => document.querySelectorAll(".versus thead th").length === n);`
 
@@ -204,7 +204,7 @@ func TestCompare(t *testing.T) {
 		}
 	}
 	if want := []string{"Acme Quotes", "Fresh Listing"}; !cmp.Equal(pair.Heads, want) ||
-		pair.Told != "2 services side by side." || pair.Title != "Acme Quotes, Fresh Listing compared" {
+		pair.Message != "2 services side by side." || pair.Title != "Acme Quotes, Fresh Listing compared" {
 		t.Errorf("two: %+v", pair)
 	}
 	three := got[2]
@@ -222,7 +222,7 @@ func TestCompare(t *testing.T) {
 		t.Errorf("added and removed: %+v", got[3])
 	}
 	if want := []string{"true", "true", "false"}; !cmp.Equal(got[4].Heads, want) ||
-		got[4].Told != "3 services side by side." {
+		got[4].Message != "3 services side by side." {
 		t.Errorf("a set: %+v", got[4])
 	}
 }

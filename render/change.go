@@ -42,7 +42,7 @@ var changeLabels = map[string]string{
 }
 
 // change words a record. A summary that does not read leaves a record without lines: that it changed is still true.
-func (e *Surroundings) change(r *site.ChangeRecord, u amount.Units) change {
+func (e *ServiceRenderer) change(r *site.ChangeRecord, u amount.Units) change {
 	c := change{Slug: r.Slug, Name: r.Name, ObservedAt: r.ObservedAt, Label: "Changed"}
 	if label := changeLabels[r.Type]; label != "" {
 		c.Kind, c.Label = r.Type, label
@@ -66,7 +66,7 @@ func (c change) short(limit int) change {
 	return c
 }
 
-func (e *Surroundings) priceLines(summary json.RawMessage, u amount.Units) []changeLine {
+func (e *ServiceRenderer) priceLines(summary json.RawMessage, u amount.Units) []changeLine {
 	var s site.PriceSummary
 	if json.Unmarshal(summary, &s) != nil {
 		return nil
@@ -101,7 +101,7 @@ func recipientLines(summary json.RawMessage) []changeLine {
 	return lines
 }
 
-func (e *Surroundings) schemaLines(summary json.RawMessage) []changeLine {
+func (e *ServiceRenderer) schemaLines(summary json.RawMessage) []changeLine {
 	var s site.SchemaSummary
 	if json.Unmarshal(summary, &s) != nil {
 		return nil
@@ -127,7 +127,7 @@ func (e *Surroundings) schemaLines(summary json.RawMessage) []changeLine {
 
 // schemaLine reads "<METHOD> <path> <scheme> <network> <asset> <assetName> …" into a line whose Old says the way to
 // pay.
-func (e *Surroundings) schemaLine(s string) changeLine {
+func (e *ServiceRenderer) schemaLine(s string) changeLine {
 	f := strings.SplitN(s, " ", 7)
 	if len(f) < 6 {
 		return changeLine{Old: display.Line(s, display.MaxName)}

@@ -27,7 +27,7 @@ type compareSet struct{ Name, Href string }
 
 // ComparePage is compare.html: one page for all that may be compared, since nobody can write a file for each. Its
 // script reads the slugs off the address and the records from the API.
-func (e *Edition) ComparePage() ([]byte, error) {
+func (e *Renderer) ComparePage() ([]byte, error) {
 	body := compareBody{
 		Search: e.pages.prefix + site.ByName("services").Pattern, Records: e.pages.href(bareKey("service", "_")),
 		Codes: e.snapshot.Networks, Categories: bySize(e.categories),
@@ -67,7 +67,7 @@ func (p *Pages) compared(slugs ...string) string {
 type Peer struct{ Slug, Name string }
 
 // Peers are the services of the same category whose prices stand next to a service's, the nearest first.
-func (e *Edition) Peers(item *site.ServiceListItem) []Peer {
+func (e *Renderer) Peers(item *site.ServiceListItem) []Peer {
 	at, ok := e.places[item.Slug]
 	if !ok {
 		return nil
@@ -85,24 +85,24 @@ func (e *Edition) Peers(item *site.ServiceListItem) []Peer {
 }
 
 // standing is where a service stands in its category, cheapest first.
-type standing struct {
+type position struct {
 	group *Group
 	place int
 }
 
 // placesOf are the places of all services, by slug.
-func placesOf(categories []*Group) map[string]standing {
-	places := map[string]standing{}
+func positionsOf(categories []*Group) map[string]position {
+	places := map[string]position{}
 	for _, g := range categories {
 		for i, item := range g.services {
-			places[item.Slug] = standing{g, i}
+			places[item.Slug] = position{g, i}
 		}
 	}
 	return places
 }
 
 // comparisons are the links of a service's page to others beside it: each by itself, then all of them.
-func (e *Surroundings) comparisons(slug string, peers []Peer) (each []compareSet, all string) {
+func (e *ServiceRenderer) comparisons(slug string, peers []Peer) (each []compareSet, all string) {
 	slugs := []string{slug}
 	for _, peer := range peers {
 		each = append(each, compareSet{peer.Name, e.pages.compared(slug, peer.Slug)})

@@ -56,7 +56,7 @@ type coverageGroup struct {
 }
 
 // CoveragePage is coverage.html: what is measured on chain, and what is not known.
-func (e *Edition) CoveragePage() ([]byte, error) {
+func (e *Renderer) CoveragePage() ([]byte, error) {
 	c := &e.snapshot.Coverage
 	body := coverageBody{CoverageReport: c}
 	for i := range c.Networks {
@@ -98,7 +98,7 @@ func (e *Edition) CoveragePage() ([]byte, error) {
 	body.MoreGroups = len(c.Operators.Groups) - len(body.Groups)
 	return e.render(page{
 		Key: bareKey(coverageRoute, ""), Kind: kindCoverage, JSON: bareKey("coverage", ""), Title: "Coverage",
-		Twin:        true,
+		HasMarkdown: true,
 		Description: "What is measured on chain, up to when, and what is not known: unattributed payments, candidate settlers, volume that may show no trade.",
 		Body:        body,
 	})

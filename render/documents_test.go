@@ -17,7 +17,7 @@ import (
 )
 
 // examplesOf renders the answers that examples are made of, as a build does.
-func examplesOf(t *testing.T, e *render.Edition, s *site.Snapshot) openapi.Examples {
+func examplesOf(t *testing.T, e *render.Renderer, s *site.Snapshot) openapi.Examples {
 	t.Helper()
 	x := e.Examples(func(place int) []site.Endpoint { return s.Services[place].Detail.Endpoints })
 	bodies := map[string]any{"v1/stats.json": s.Stats, "v1/status.json": s.Status, "v1/networks.json": s.Networks,

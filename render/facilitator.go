@@ -32,13 +32,13 @@ type facilitatorList struct {
 	Listed   []facilitatorRow // by id
 	Volume   site.VolumeSum   // of 30 days
 	Networks int              // measured ones
-	Days     multiples
+	Days     networkCharts
 }
 
 // FacilitatorsPage is facilitators.html: who settles payments, ranked by the volume of 30 days.
-func (e *Edition) FacilitatorsPage() ([]byte, error) {
+func (e *Renderer) FacilitatorsPage() ([]byte, error) {
 	s := e.snapshot
-	body := facilitatorList{Volume: s.Coverage.Volume30d.Raw, Days: e.multiples()}
+	body := facilitatorList{Volume: s.Coverage.Volume30d.Raw, Days: e.networkCharts()}
 	items := make([]*site.FacilitatorListItem, len(s.Facilitators))
 	by := map[string]*site.FacilitatorDetail{}
 	for i := range s.Facilitators {
@@ -72,13 +72,13 @@ func (e *Edition) FacilitatorsPage() ([]byte, error) {
 		site.IncludeTimeseries).With("per_page", fmt.Sprint(site.MaxPageSize))
 	return e.render(page{
 		Key: bareKey(facilitatorsRoute, ""), Kind: kindFacilitators, JSON: twin.Untrimmed().Key(), Title: "Facilitators",
-		Twin: true, About: e.aboutFacilitators(),
+		HasMarkdown: true, About: e.aboutFacilitators(),
 		Description: "Who settles x402 payments, ranked by the volume that was seen settled on chain.", Body: body,
 	})
 }
 
 // unread says whether nothing can be said of what a facilitator settles: none of its networks is read, and none was.
-func (e *Edition) unread(f *site.FacilitatorDetail) bool {
+func (e *Renderer) unread(f *site.FacilitatorDetail) bool {
 	networks := make([]string, len(f.Settlers))
 	for i, s := range f.Settlers {
 		networks[i] = s.NetworkCAIP2
@@ -109,7 +109,7 @@ type facilitatorSettler struct {
 }
 
 // FacilitatorPage is facilitators/<id>.html.
-func (e *Edition) FacilitatorPage(f *site.FacilitatorDetail) ([]byte, error) {
+func (e *Renderer) FacilitatorPage(f *site.FacilitatorDetail) ([]byte, error) {
 	own := f.Verification == site.VerificationOnChain
 	body := facilitatorBody{FacilitatorDetail: f, Unread: own && e.unread(f),
 		MoreServices: f.ServiceCount - len(f.Services)}
@@ -132,14 +132,14 @@ func (e *Edition) FacilitatorPage(f *site.FacilitatorDetail) ([]byte, error) {
 	name := cmp.Or(display.Line(f.Name, display.MaxTitle), f.FacilitatorID)
 	return e.render(page{
 		Key: facilitatorKey(f.FacilitatorID), Kind: kindFacilitator, JSON: bareKey("facilitator", f.FacilitatorID),
-		Title: name, Twin: true, Up: crumb{"Facilitators", bareKey(facilitatorsRoute, "")},
+		Title: name, HasMarkdown: true, Up: breadcrumb{"Facilitators", bareKey(facilitatorsRoute, "")},
 		Description: name + ": what this facilitator was seen to settle on chain, on which networks, for whom.",
 		Body:        body,
 	})
 }
 
 // measuredSince is when the first of some networks began to be measured, nil without any.
-func (e *Surroundings) measuredSince(networks []string) *site.Time {
+func (e *ServiceRenderer) measuredSince(networks []string) *site.Time {
 	var since *site.Time
 	for _, id := range networks {
 		if at, measured := e.shown.Since[id]; measured && (since == nil || at.Before(since.Time)) {

@@ -26,7 +26,7 @@ const feedLines = 25
 
 // Feeds are the newest change records of all services, as Atom and as a JSON Feed. An entry's id depends on the record
 // alone; what a service says of itself stands in quotation marks, as text.
-func (e *Edition) Feeds() ([]Asset, error) {
+func (e *Renderer) Feeds() ([]Asset, error) {
 	s := e.pages.site
 	f := feed.Feed{
 		Title: s.Title + ": changes",
@@ -40,7 +40,7 @@ func (e *Edition) Feeds() ([]Asset, error) {
 }
 
 // unitsOf are those of a service, by its slug.
-func (e *Edition) unitsOf(slug string) amount.Units {
+func (e *Renderer) unitsOf(slug string) amount.Units {
 	if l := e.service(slug); l != nil && l.ListingDetail != nil {
 		return amount.UnitsOf(&l.Detail)
 	}
@@ -49,7 +49,7 @@ func (e *Edition) unitsOf(slug string) amount.Units {
 
 // ServiceFeeds are the same of one service; there are always two, so that one can subscribe before anything has
 // changed.
-func (e *Surroundings) ServiceFeeds(l *Told) ([]Asset, error) {
+func (e *ServiceRenderer) ServiceFeeds(l *ServiceText) ([]Asset, error) {
 	d := &l.Detail
 	s := e.pages.site
 	f := feed.Feed{
@@ -67,7 +67,7 @@ func (e *Surroundings) ServiceFeeds(l *Told) ([]Asset, error) {
 func serviceFeedKey(slug, ext string) string { return "services/" + slug + "/changes" + ext }
 
 // encodeFeed returns a feed as Atom and as a JSON Feed, whose keys are atom and jsonKey.
-func (e *Surroundings) encodeFeed(f feed.Feed, atom, jsonKey string) ([]Asset, error) {
+func (e *ServiceRenderer) encodeFeed(f feed.Feed, atom, jsonKey string) ([]Asset, error) {
 	s := e.pages.site
 	f.Author, f.Home, f.Atom, f.JSON = s.Title, s.BaseURL+"/", e.address(atom), e.address(jsonKey)
 	f.About += " Text in “quotation marks” is what services say of themselves."
@@ -82,7 +82,7 @@ func (e *Surroundings) encodeFeed(f feed.Feed, atom, jsonKey string) ([]Asset, e
 	return []Asset{{atom, atomData}, {jsonKey, jsonData}}, err
 }
 
-func (e *Surroundings) feedEntry(r *site.ChangeRecord, c change) feed.Entry {
+func (e *ServiceRenderer) feedEntry(r *site.ChangeRecord, c change) feed.Entry {
 	name := display.Line(r.Name, display.MaxName)
 	if name == "" {
 		name = r.Slug

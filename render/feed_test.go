@@ -49,7 +49,7 @@ func readFeed(t *testing.T, s *site.Snapshot, of render.Site) (atom, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := pages.Edition(s).Feeds()
+	files, err := pages.NewRenderer(s).Feeds()
 	if err != nil {
 		t.Fatal(err)
 	}

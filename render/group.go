@@ -150,7 +150,7 @@ func figuresOf(services []*site.ServiceListItem) groupFigures {
 }
 
 // Groups are all of them: categories, then networks.
-func (e *Edition) Groups() []*Group { return append(slices.Clone(e.categories), e.networks...) }
+func (e *Renderer) Groups() []*Group { return append(slices.Clone(e.categories), e.networks...) }
 
 // groupRow is a group in a list of them.
 type groupRow struct {
@@ -190,21 +190,21 @@ type groupsBody struct {
 }
 
 // CategoriesPage is categories.html.
-func (e *Edition) CategoriesPage() ([]byte, error) {
+func (e *Renderer) CategoriesPage() ([]byte, error) {
 	return e.groupsPage(categoriesRoute, "tags", e.categories, groupsBody{Title: "Categories", Noun: "Category",
 		Intro: "What services are listed under, with the range of their lowest prices and how they answered in the last 24 hours."})
 }
 
 // NetworksPage is networks.html.
-func (e *Edition) NetworksPage() ([]byte, error) {
+func (e *Renderer) NetworksPage() ([]byte, error) {
 	return e.groupsPage(networksRoute, "networks", e.networks, groupsBody{Title: "Networks", Noun: "Network",
 		Intro: "Networks on which listed services take payment. A service that takes several is counted under each."})
 }
 
-func (e *Edition) groupsPage(route, data string, groups []*Group, body groupsBody) ([]byte, error) {
+func (e *Renderer) groupsPage(route, data string, groups []*Group, body groupsBody) ([]byte, error) {
 	body.Rows = bySize(groups)
 	return e.render(page{Key: bareKey(route, ""), Kind: kindGroups, JSON: bareKey(data, ""), Title: body.Title,
-		Twin: true, About: aboutList(1, len(body.Rows), e.groupEntries(body.Rows)), Description: body.Intro,
+		HasMarkdown: true, About: aboutList(1, len(body.Rows), e.groupEntries(body.Rows)), Description: body.Intro,
 		Body: body})
 }
 
@@ -217,7 +217,7 @@ type groupBody struct {
 }
 
 // GroupPage is the nth page of a group, from 1.
-func (e *Edition) GroupPage(g *Group, n int) ([]byte, error) {
+func (e *Renderer) GroupPage(g *Group, n int) ([]byte, error) {
 	meta := site.NewPaginationMeta(len(g.services), n, PageRows)
 	l, err := e.listing(g.services[(n-1)*PageRows:min(n*PageRows, len(g.services))], meta, g.Key)
 	if err != nil {
@@ -240,7 +240,7 @@ func (e *Edition) GroupPage(g *Group, n int) ([]byte, error) {
 		about += ", from " + strings.Replace(r, " – ", " to ", 1)
 	}
 	return e.render(page{
-		Key: g.Key(n), Kind: kindGroup, JSON: g.JSON(), Category: category, Up: crumb{b.UpTitle, b.Up}, Twin: n == 1,
+		Key: g.Key(n), Kind: kindGroup, JSON: g.JSON(), Category: category, Up: breadcrumb{b.UpTitle, b.Up}, HasMarkdown: n == 1,
 		About: aboutList(l.First, meta.Total, e.entries(g.services[l.First-1:l.Last])),
 		Title: display.Line(title, display.MaxTitle),
 		Description: about + ": " + display.Line(title, display.MaxName) +

@@ -37,10 +37,10 @@ type guidePage struct {
 }
 
 // GuidePages are all of them as files.
-func (e *Edition) GuidePages() ([]Asset, error) {
+func (e *Renderer) GuidePages() ([]Asset, error) {
 	var files []Asset
 	for _, g := range e.pages.guides {
-		data, err := e.render(page{Key: g.Key, Kind: kindGuide, Twin: true, Title: g.Title, Description: g.Description,
+		data, err := e.render(page{Key: g.Key, Kind: kindGuide, HasMarkdown: true, Title: g.Title, Description: g.Description,
 			Body: g})
 		if err != nil {
 			return nil, err
@@ -91,7 +91,7 @@ func (p *Pages) linkAddress(address string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if key := q.Key(); strings.HasPrefix(key, "pages/") && !p.hasText(key) {
+	if key := q.Key(); strings.HasPrefix(key, "pages/") && !p.hasOperatorPage(key) {
 		return "", errors.New("no such page")
 	}
 	return p.href(q.Key()), nil

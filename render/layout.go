@@ -17,25 +17,25 @@ type page struct {
 	Kind        string
 	Title       string
 	Description string
-	JSON        string  // key of the same as JSON, "" without
-	Atom, Feed  string  // keys of its changes as Atom and as a JSON Feed, "" without
-	Twin        bool    // there is the same as Markdown
-	About       []thing // what the page is about
-	Up          crumb   // the page above it, below the home page; none for those right below that
+	JSON        string     // key of the same as JSON, "" without
+	Atom, Feed  string     // keys of its changes as Atom and as a JSON Feed, "" without
+	HasMarkdown bool       // there is the same as Markdown
+	About       []entity   // what the page is about
+	Up          breadcrumb // the page above it, below the home page; none for those right below that
 	NoIndex     bool
 	Category    string // whose picture is the page's, "" for the directory's
 	Body        any    // the value of the page's own template
 
-	Site      Site
-	Frame     *frame
-	Policy    string // ContentSecurityPolicy unless set
-	Script    string // key of the page's script, "" without
-	Canonical string
-	Markdown  string    // key of the twin, "" without
-	Now       site.Time // the time of the page's facts; the snapshot's unless set
-	Next      site.Time // when they may change; zero if unknown
-	Linked    any       // About in the words of schema.org, nil for nothing
-	Picture   picture
+	Site       Site
+	Frame      *frame
+	Policy     string // ContentSecurityPolicy unless set
+	Script     string // key of the page's script, "" without
+	Canonical  string
+	Markdown   string    // key of the twin, "" without
+	Now        site.Time // the time of the page's facts; the snapshot's unless set
+	Next       site.Time // when they may change; zero if unknown
+	LinkedData any       // About in the words of schema.org, nil for nothing
+	Picture    picture
 }
 
 // frame is the parts of the layout that are the same on all pages of a kind. Each is rendered once.
@@ -49,16 +49,16 @@ type frame struct {
 
 // frameInput is the value of the templates of a frame.
 type frameInput struct {
-	Site      Site
-	Kind, Key string // of the page; Key matters for the methodology alone, a guide that the navigation names
-	Sheet     string // key of the stylesheet
-	Icon      string
-	Touch     string // key of the icon for home screens, "" without
-	OldIcon   string // key of the icon for programs that do not know SVG, "" without
-	Paper     string // background of the light scheme, "" if the stylesheet does not say
-	Dark      string // the same of the dark scheme
-	Footer    template.HTML
-	Texts     []*guidePage // the operator's own pages
+	Site          Site
+	Kind, Key     string // of the page; Key matters for the methodology alone, a guide that the navigation names
+	Sheet         string // key of the stylesheet
+	Icon          string
+	Touch         string // key of the icon for home screens, "" without
+	OldIcon       string // key of the icon for programs that do not know SVG, "" without
+	Paper         string // background of the light scheme, "" if the stylesheet does not say
+	Dark          string // the same of the dark scheme
+	Footer        template.HTML
+	OperatorPages []*guidePage // the operator's own pages
 }
 
 // renderFrames renders the frames of all kinds of pages, and that of the methodology under its key.
@@ -79,7 +79,7 @@ func (p *Pages) renderFrames() error {
 func (p *Pages) renderFrame(kind, key string) (*frame, error) {
 	in := frameInput{
 		Site: p.site, Kind: kind, Key: key, Sheet: p.assets[0].Key, Icon: FaviconKey,
-		Paper: p.light["paper"], Dark: p.dark["paper"], Footer: p.footer, Texts: p.texts,
+		Paper: p.light["paper"], Dark: p.dark["paper"], Footer: p.footer, OperatorPages: p.texts,
 	}
 	if p.icons[touchIconKey] {
 		in.Touch = touchIconKey
@@ -113,15 +113,15 @@ func (p *Pages) frame(of *page) *frame {
 }
 
 // render returns a page. Its facts are as of the snapshot unless it says otherwise.
-func (e *Edition) render(p page) ([]byte, error) {
+func (e *Renderer) render(p page) ([]byte, error) {
 	if p.Now.IsZero() {
 		p.Now, p.Next = e.snapshot.Now, e.snapshot.Next
 	}
-	return e.Surroundings.render(p)
+	return e.ServiceRenderer.render(p)
 }
 
 // render returns a page that says itself of what time its facts are.
-func (e *Surroundings) render(p page) ([]byte, error) {
+func (e *ServiceRenderer) render(p page) ([]byte, error) {
 	p.Site, p.Frame = e.pages.site, e.pages.frame(&p)
 	p.Policy = cmp.Or(p.Policy, ContentSecurityPolicy)
 	p.Canonical = p.Site.BaseURL + strings.TrimPrefix(e.pages.href(p.Key), e.pages.prefix)
@@ -129,9 +129,9 @@ func (e *Surroundings) render(p page) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Picture, p.Linked = cards.picture(p.Category), e.linked(&p)
-	if p.Twin {
-		p.Markdown = twinKey(p.Key)
+	p.Picture, p.LinkedData = cards.picture(p.Category), e.linkedData(&p)
+	if p.HasMarkdown {
+		p.Markdown = markdownKey(p.Key)
 	}
 	b := pageBuffers.Get().(*bytes.Buffer)
 	defer pageBuffers.Put(b)

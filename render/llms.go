@@ -19,7 +19,7 @@ const llmsServices = 500
 
 // LLMs is llms.txt: what the directory is, its addresses, how to cite it, and services in their own words, which are
 // marked as theirs and can't be taken for ours: one line each, without markup, quotation marks or what is not seen.
-func (e *Edition) LLMs() []byte {
+func (e *Renderer) LLMs() []byte {
 	s := &e.pages.site
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n", display.Markdown(s.Title, display.MaxTitle))
@@ -40,9 +40,9 @@ func (e *Edition) LLMs() []byte {
 	for _, g := range e.pages.guides {
 		e.llmsLink(&b, g.Title, g.Key, g.Description)
 	}
-	e.llmsLink(&b, "Markdown", twinKey(homeKey),
+	e.llmsLink(&b, "Markdown", markdownKey(homeKey),
 		"the pages as Markdown; each page names its own in `<link rel=\"alternate\" type=\"text/markdown\">`")
-	e.llmsLink(&b, "Changes", twinKey(bareKey(changesRoute, "")),
+	e.llmsLink(&b, "Changes", markdownKey(bareKey(changesRoute, "")),
 		"the newest changes of prices, recipients and ways to pay; each service's page as Markdown is /services/{slug}/page.md")
 	b.WriteString("\n## Endpoints\n\n")
 	for i := range site.Routes {
@@ -64,7 +64,7 @@ func (e *Edition) LLMs() []byte {
 	return []byte(b.String())
 }
 
-func (e *Edition) llmsLink(b *strings.Builder, text, key, about string) {
+func (e *Renderer) llmsLink(b *strings.Builder, text, key, about string) {
 	fmt.Fprintf(b, "- [%s](%s): %s\n", text, e.address(key), about)
 }
 
@@ -81,7 +81,7 @@ func llmsParams(r *site.Route) string {
 }
 
 // llmsList names the services that answered best in the last 24 hours.
-func (e *Edition) llmsList(b *strings.Builder) {
+func (e *Renderer) llmsList(b *strings.Builder) {
 	all := e.snapshot.Services
 	items := make([]*site.ServiceListItem, len(all))
 	for i := range all {
@@ -112,7 +112,7 @@ func (e *Edition) llmsList(b *strings.Builder) {
 }
 
 // address is the whole address of a file of the tree.
-func (e *Surroundings) address(key string) string { return e.pages.address(key) }
+func (e *ServiceRenderer) address(key string) string { return e.pages.address(key) }
 
 func (p *Pages) address(key string) string {
 	return p.site.BaseURL + strings.TrimPrefix(p.href(key), p.prefix)

@@ -15,7 +15,7 @@ import (
 
 func TestLLMs(t *testing.T) {
 	t.Parallel()
-	e := newPages(t, render.Site{BaseURL: "https://tollbook.example/dir", Sample: true}).Edition(world())
+	e := newPages(t, render.Site{BaseURL: "https://tollbook.example/dir", Sample: true}).NewRenderer(world())
 	text := string(e.LLMs())
 	for _, want := range []string{
 		"# Tollbook\n\n> A directory", "This is sample data", "Facts as of 2026-11-20T23:45:01.000Z.",

@@ -264,7 +264,7 @@ func TestSecurity(t *testing.T) {
 		"a@b\nContact: c@d":        "",
 		"somebody":                 "",
 	} {
-		e := newPages(t, render.Site{BaseURL: machinesBase, Contact: contact}).Edition(world())
+		e := newPages(t, render.Site{BaseURL: machinesBase, Contact: contact}).NewRenderer(world())
 		if diff := cmp.Diff(want, string(e.Security())); diff != "" {
 			t.Errorf("contact %q (-want +got):\n%s", contact, diff)
 		}
@@ -290,7 +290,7 @@ func TestIcons(t *testing.T) {
 				checks = append(checks, NotIn(c.selector))
 			}
 		}
-		expect(t, p.Edition(world()).NotFound, checks...)
+		expect(t, p.NewRenderer(world()).NotFound, checks...)
 		return keys
 	}
 	for _, c := range []struct {
@@ -334,7 +334,7 @@ func TestOwnTemplates(t *testing.T) {
 		"service.html": []byte(
 			`{{define "main"}}<h1 title="{{.Body.Name}}">{{.Body.Name}}</h1><a href="{{.Body.BaseURL}}">x</a>{{end}}`),
 		"site.css": []byte("body { color: red }"),
-	}}).Edition(world())
+	}}).NewRenderer(world())
 	expect(t, servicePage(e, nasty()), In("h1", HasText("</script><script>alert(1)</script>")), NotIn("main script"),
 		NotIn("a[href^='javascript']"), NotIn("meta[name=theme-color]"))
 	files, err := e.Pictures()

@@ -19,11 +19,11 @@ type Site struct {
 	Contact string // an e-mail address or an http(s) address; "" shows none
 	Sample  bool   // the data is made up, and every page says so
 
-	Description string            // of the directory, in a sentence; "" is ours
-	Colours     []string          // tokens of the stylesheet, "link=#7a1f5c", "dark.link=#ff9ad5"
-	Footer      string            // Markdown
-	Texts       []Text            // pages of the operator's own
-	Templates   map[string][]byte // files in place of ours, by TemplateNames
+	Description   string            // of the directory, in a sentence; "" is ours
+	Colours       []string          // tokens of the stylesheet, "link=#7a1f5c", "dark.link=#ff9ad5"
+	Footer        string            // Markdown
+	OperatorPages []OperatorPage    // pages of the operator's own
+	Templates     map[string][]byte // files in place of ours, by TemplateNames
 }
 
 // ContentSecurityPolicy is what the pages need of a browser, and nothing more. Each page states it too, for hosts that
@@ -120,7 +120,7 @@ func NewPages(s Site) (*Pages, error) {
 	if err := p.readGuides(); err != nil {
 		return nil, err
 	}
-	if err := p.readTexts(); err != nil {
+	if err := p.readOperatorPages(); err != nil {
 		return nil, err
 	}
 	if err := p.renderFrames(); err != nil {

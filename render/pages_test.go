@@ -16,9 +16,9 @@ import (
 )
 
 // book is the pages of a snapshot, made by an operator like any other.
-func book(t *testing.T, s *site.Snapshot) *render.Edition {
+func book(t *testing.T, s *site.Snapshot) *render.Renderer {
 	t.Helper()
-	return newPages(t, render.Site{BaseURL: "https://tollbook.example", Contact: "hello@tollbook.example"}).Edition(s)
+	return newPages(t, render.Site{BaseURL: "https://tollbook.example", Contact: "hello@tollbook.example"}).NewRenderer(s)
 }
 
 func newPages(t testing.TB, s render.Site) *render.Pages {
@@ -42,8 +42,8 @@ func expect(t *testing.T, f func() ([]byte, error), checks ...Checker) {
 	}
 }
 
-func servicePage(e *render.Edition, l site.Listing) func() ([]byte, error) {
-	return func() ([]byte, error) { return e.ServicePage(e.Tell(&l), e.Peers(&l.Item)) }
+func servicePage(e *render.Renderer, l site.Listing) func() ([]byte, error) {
+	return func() ([]byte, error) { return e.ServicePage(e.DescribeService(&l), e.Peers(&l.Item)) }
 }
 
 func TestHead(t *testing.T) {
@@ -77,7 +77,7 @@ func TestFooter(t *testing.T) {
 			In("a[href='/v1/services.json']", IsText("/v1/services")),
 			In("a[href='mailto:hello@tollbook.example']")))
 	none := newPages(t, render.Site{BaseURL: "https://tollbook.example"}).
-		Edition(&site.Snapshot{Now: site.NewTime(now)})
+		NewRenderer(&site.Snapshot{Now: site.NewTime(now)})
 	expect(t, none.Home, In("footer", NoText("next build"), NoText("Corrections")))
 }
 
@@ -90,11 +90,11 @@ func TestServiceKeepsItsBytes(t *testing.T) {
 			s := world()
 			s.Now, s.Next = site.NewTime(at), site.NewTime(at.Add(5*time.Minute))
 			e := book(t, s)
-			page, err := e.ServicePage(e.Tell(&l), e.Peers(&l.Item))
+			page, err := e.ServicePage(e.DescribeService(&l), e.Peers(&l.Item))
 			if err != nil {
 				t.Fatal(err)
 			}
-			beside, err := e.ServiceFiles(e.Tell(&l))
+			beside, err := e.ServiceFiles(e.DescribeService(&l))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -116,7 +116,7 @@ func TestServiceKeepsItsBytes(t *testing.T) {
 
 func TestSample(t *testing.T) {
 	t.Parallel()
-	e := newPages(t, render.Site{BaseURL: "https://tollbook.example", Sample: true}).Edition(world())
+	e := newPages(t, render.Site{BaseURL: "https://tollbook.example", Sample: true}).NewRenderer(world())
 	for _, page := range []func() ([]byte, error){e.Home, e.StatusPage, e.NotFound, servicePage(e, acme()),
 		func() ([]byte, error) { return e.ServicesPage(nil, site.NewPaginationMeta(0, 1, 50), site.OrderNewest) }} {
 		expect(t, page, In("body .sample", HasText("Sample data.")), In("footer", HasText("sample data")))
@@ -126,7 +126,7 @@ func TestSample(t *testing.T) {
 func TestBaseURL(t *testing.T) {
 	t.Parallel()
 	e := newPages(t, render.Site{Title: "Tolls", BaseURL: "https://example.test/a/b/",
-		Contact: "https://example.test/contact"}).Edition(world())
+		Contact: "https://example.test/contact"}).NewRenderer(world())
 	expect(t, servicePage(e, acme()),
 		In("title", IsText("Acme Quotes · Tolls")),
 		In("link[rel=canonical]", HasAttr("href", "https://example.test/a/b/services/acme.html")),
@@ -357,7 +357,7 @@ func TestHostile(t *testing.T) {
 	expect(t, e.Home, NotIn("script:not([type='application/ld+json'])"), NotIn("img"))
 	expect(t, e.StatusPage, NotIn("script:not([type='application/ld+json'])"), NotIn("img"))
 	l := nasty()
-	page, err := e.ServicePage(e.Tell(&l), e.Peers(&l.Item))
+	page, err := e.ServicePage(e.DescribeService(&l), e.Peers(&l.Item))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -404,7 +404,7 @@ func TestTogether(t *testing.T) {
 	for range 4 {
 		wait.Go(func() {
 			for i := range s.Services[:6] {
-				if _, err := e.ServicePage(e.Tell(&s.Services[i]), e.Peers(&s.Services[i].Item)); err != nil {
+				if _, err := e.ServicePage(e.DescribeService(&s.Services[i]), e.Peers(&s.Services[i].Item)); err != nil {
 					t.Error(err)
 				}
 			}
@@ -426,7 +426,7 @@ func TestAssets(t *testing.T) {
 		assets[1].Key != render.FaviconKey {
 		t.Fatalf("there are %d assets, the first of them %s", len(assets), assets[0].Key)
 	}
-	expect(t, p.Edition(world()).Home, In("link[rel=stylesheet]", HasAttr("href", "/"+assets[0].Key)))
+	expect(t, p.NewRenderer(world()).Home, In("link[rel=stylesheet]", HasAttr("href", "/"+assets[0].Key)))
 	for _, a := range assets[:5] { // the others are pictures
 		for _, remote := range []string{"@import", "url(", "href=\"http", "<script"} {
 			if bytes.Contains(a.Bytes, []byte(remote)) {

@@ -81,7 +81,7 @@ func (p *Pages) readIcons() ([]Asset, error) {
 }
 
 // drawing is the cards of a directory: one for itself, and one for each category.
-type drawing struct {
+type cardSet struct {
 	whole    picture
 	category map[string]picture
 	files    []Asset
@@ -89,7 +89,7 @@ type drawing struct {
 
 // picture stands for a page about a category, "" for any other. One whose name has characters that can't be drawn, or
 // that is in no list of categories, is shown as the directory is.
-func (d *drawing) picture(category string) picture {
+func (d *cardSet) picture(category string) picture {
 	if one, ok := d.category[category]; ok {
 		return one
 	}
@@ -97,7 +97,7 @@ func (d *drawing) picture(category string) picture {
 }
 
 // Pictures are the cards as files. A service has none of its own: its category's stands for it.
-func (e *Edition) Pictures() ([]Asset, error) {
+func (e *Renderer) Pictures() ([]Asset, error) {
 	d, err := e.cards()
 	if err != nil {
 		return nil, err
@@ -108,12 +108,12 @@ func (e *Edition) Pictures() ([]Asset, error) {
 // Of cards: how many categories have one of their own, the largest; and what the directory's says unless its operator
 // has better words.
 const (
-	mostCards     = 100
+	maxCards      = 100
 	standardTitle = "What services that charge per request cost, and whether they answer"
 )
 
 // draw draws the cards, on all cores.
-func (e *Edition) draw() (*drawing, error) {
+func (e *Renderer) draw() (*cardSet, error) {
 	s := &e.pages.site
 	colours, err := e.pages.palette()
 	if err != nil {
@@ -123,9 +123,9 @@ func (e *Edition) draw() (*drawing, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parse base address: %w", err)
 	}
-	c := card.Card{Site: drawable(s.Title, "x402"), Title: standardTitle, Host: base.Host + base.Path, Colours: colours}
+	c := card.Card{Site: cardText(s.Title, "x402"), Title: standardTitle, Host: base.Host + base.Path, Colours: colours}
 	if s.Description != standardDescription {
-		c.Title = drawable(s.Description, standardTitle)
+		c.Title = cardText(s.Description, standardTitle)
 	}
 	if s.Sample {
 		c.Note = "Sample data"
@@ -135,9 +135,9 @@ func (e *Edition) draw() (*drawing, error) {
 	stems := []string{"card"}
 	largest := slices.Clone(e.categories)
 	slices.SortStableFunc(largest, func(a, b *Group) int { return cmp.Compare(b.figures.Services, a.figures.Services) })
-	for _, g := range largest[:min(mostCards, len(largest))] {
+	for _, g := range largest[:min(maxCards, len(largest))] {
 		of := c
-		if of.Title = drawable(g.name, ""); of.Title == "" {
+		if of.Title = cardText(g.name, ""); of.Title == "" {
 			continue
 		}
 		of.Title, of.Line = of.Title+" services", "Prices, uptime and changes of services that charge per request"
@@ -158,7 +158,7 @@ func (e *Edition) draw() (*drawing, error) {
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
-	d := &drawing{category: map[string]picture{}, files: files}
+	d := &cardSet{category: map[string]picture{}, files: files}
 	for i, f := range files {
 		one := picture{f.Key, alts[i], card.Width, card.Height}
 		if i == 0 {
@@ -171,7 +171,7 @@ func (e *Edition) draw() (*drawing, error) {
 }
 
 // drawable is a text for a card, on one line; instead of one with characters that can't be drawn stands another.
-func drawable(s, instead string) string {
+func cardText(s, instead string) string {
 	if s = display.Line(s, display.MaxBlurb); s == "" || !card.Can(strings.TrimSuffix(s, "…")) {
 		return instead
 	}

@@ -18,11 +18,11 @@ const (
 // API is the description of what a snapshot answers, as an OpenAPI document and as pages.
 type API struct {
 	*openapi.Document
-	edition *Edition
+	renderer *Renderer
 }
 
 // API describes the API with examples of the snapshot.
-func (e *Edition) API(x openapi.Examples) (*API, error) {
+func (e *Renderer) API(x openapi.Examples) (*API, error) {
 	s := &e.pages.site
 	d, err := openapi.New(openapi.Directory{Title: s.Title, BaseURL: s.BaseURL, Contact: s.Contact, Sample: s.Sample},
 		x)
@@ -31,7 +31,7 @@ func (e *Edition) API(x openapi.Examples) (*API, error) {
 
 // Examples chooses what examples are about. endpoints are those of the service at a place in the snapshot, which need
 // not have them yet.
-func (e *Edition) Examples(endpoints func(place int) []site.Endpoint) openapi.Examples {
+func (e *Renderer) Examples(endpoints func(place int) []site.Endpoint) openapi.Examples {
 	return openapi.ChooseExamples(e.snapshot, endpoints)
 }
 
@@ -41,8 +41,8 @@ func (a *API) Reference() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.edition.render(page{
-		Key: bareKey(referenceRoute, ""), Kind: kindReference, Title: "API", JSON: openAPIKey, Twin: true,
+	return a.renderer.render(page{
+		Key: bareKey(referenceRoute, ""), Kind: kindReference, Title: "API", JSON: openAPIKey, HasMarkdown: true,
 		Description: "Every route of the API with parameters, examples and errors: services that charge per request over HTTP 402, as JSON.",
 		Body:        body,
 	})
@@ -50,13 +50,13 @@ func (a *API) Reference() ([]byte, error) {
 
 // Markdown is reference.md: each route with its parameters. Types are in the OpenAPI document.
 func (a *API) Markdown() (Asset, error) {
-	e := a.edition
+	e := a.renderer
 	body, err := a.PageData()
 	if err != nil {
 		return Asset{}, err
 	}
 	key := bareKey(referenceRoute, "")
-	b := e.twin("API", key)
+	b := e.startMarkdown("API", key)
 	fmt.Fprintf(b, "\nEvery route, under %s. Types and examples are in %s\n", e.pages.site.BaseURL,
 		e.address(openAPIKey))
 	for _, group := range body.Groups {
@@ -75,7 +75,7 @@ func (a *API) Markdown() (Asset, error) {
 			}
 		}
 	}
-	return Asset{twinKey(key), b.Bytes()}, nil
+	return Asset{markdownKey(key), b.Bytes()}, nil
 }
 
 // span is a run of text, code or not.

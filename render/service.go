@@ -25,37 +25,37 @@ const (
 
 type service struct {
 	site.ServiceDetail
-	Chips      []chip
-	Windows    template.HTML // rows of uptime windows
-	Strip      *chart.Strip
-	Grounds    grounds
-	Settled    settled
-	Prices     chart.Prices
-	PricesJSON string
-	Badge      string // address of the picture
-	BadgeKey   string
-	BadgeJSON  string
-	PageURL    string
-	Badged     string // Markdown that shows the badge
-	BadgedHTML string // HTML that does
-	BadgeData  string // address of the same for makers of badges
-	Category   string // key of the category's page, "" without
-	Beside     []compareSet
-	BesideAll  string // link to all of these beside it, "" with one of them
-	Atom, Feed string // keys
-	Rows       []endpoint
-	Further    []endpoint // beyond the full ones
-	MoreRows   int        // beyond these
-	Open       bool
-	Moves      []move
-	MoreMoves  int
-	Changes    []change
-	More       int // changes left out
-	Checks     []site.CheckEntry
-	CheckRows  template.HTML // the same as rows of the table
-	TotalCheck int64
-	UptimeJSON string
-	ChecksJSON string
+	Chips         []chip
+	Windows       template.HTML // rows of uptime windows
+	Strip         *chart.Strip
+	GradeEvidence gradeEvidence
+	Settled       settlements
+	Prices        chart.Prices
+	PricesJSON    string
+	Badge         string // address of the picture
+	BadgeKey      string
+	BadgeJSON     string
+	PageURL       string
+	Badged        string // Markdown that shows the badge
+	BadgedHTML    string // HTML that does
+	BadgeData     string // address of the same for makers of badges
+	Category      string // key of the category's page, "" without
+	Beside        []compareSet
+	BesideAll     string // link to all of these beside it, "" with one of them
+	Atom, Feed    string // keys
+	Rows          []endpoint
+	Further       []endpoint // beyond the full ones
+	MoreRows      int        // beyond these
+	Open          bool
+	Moves         []move
+	MoreMoves     int
+	Changes       []change
+	More          int // changes left out
+	Checks        []site.CheckEntry
+	CheckRows     template.HTML // the same as rows of the table
+	TotalCheck    int64
+	UptimeJSON    string
+	ChecksJSON    string
 }
 
 // endpoint is an endpoint for reading.
@@ -74,15 +74,15 @@ type move struct {
 }
 
 // Told is a service with what its page, its twin and its feeds all tell, worded once.
-type Told struct {
+type ServiceText struct {
 	*site.Listing
-	changes []change // the newest, with all their lines
-	grounds grounds
+	changes       []change // the newest, with all their lines
+	gradeEvidence gradeEvidence
 }
 
 // Tell words a service.
-func (e *Surroundings) Tell(l *site.Listing) *Told {
-	t := &Told{Listing: l, grounds: e.grounds(l)}
+func (e *ServiceRenderer) DescribeService(l *site.Listing) *ServiceText {
+	t := &ServiceText{Listing: l, gradeEvidence: e.gradeEvidence(l)}
 	u := amount.UnitsOf(&l.Detail)
 	t.changes = make([]change, min(max(serviceChanges, serviceFeedEntries), len(l.Changes)))
 	for i := range t.changes {
@@ -92,16 +92,16 @@ func (e *Surroundings) Tell(l *site.Listing) *Told {
 }
 
 // ServicePage returns services/<slug>.html, with links to its peers.
-func (e *Surroundings) ServicePage(t *Told, peers []Peer) ([]byte, error) {
+func (e *ServiceRenderer) ServicePage(t *ServiceText, peers []Peer) ([]byte, error) {
 	return e.render(e.servicePage(t, peers))
 }
 
-func (e *Surroundings) servicePage(l *Told, peers []Peer) page {
+func (e *ServiceRenderer) servicePage(l *ServiceText, peers []Peer) page {
 	d := &l.Detail
 	s := service{
 		ServiceDetail: *d, Chips: e.chips(d.Networks), Windows: chart.UptimeRows(&d.Uptime),
-		Strip:   chart.NewStrip(l.Uptime, e.calendar),
-		Grounds: l.grounds, Settled: e.settled(l.Listing),
+		Strip:         chart.NewStrip(l.Uptime, e.calendar),
+		GradeEvidence: l.gradeEvidence, Settled: e.settlements(l.Listing),
 		Open:       len(d.Endpoints) <= openEndpoints,
 		Checks:     l.Checks.Newest[:min(serviceChecks, len(l.Checks.Newest))],
 		TotalCheck: max(l.Checks.Index.Total(), int64(len(l.Checks.Newest))),
@@ -140,7 +140,7 @@ func (e *Surroundings) servicePage(l *Told, peers []Peer) page {
 		Key: serviceKey(d.Slug), Kind: kindService, JSON: bareKey("service", d.Slug),
 		Title:       display.Line(display.Name(d.Name), display.MaxTitle),
 		Description: describe(d), Atom: s.Atom, Feed: s.Feed, About: e.aboutService(d),
-		Up: crumb{"Services", listKey(1)}, Category: d.Category, Twin: true, Now: newest(d), Body: s,
+		Up: breadcrumb{"Services", listKey(1)}, Category: d.Category, HasMarkdown: true, Now: newest(d), Body: s,
 	}
 }
 
@@ -161,7 +161,7 @@ func describe(d *site.ServiceDetail) string {
 	return display.Name(d.Name) + ": prices, uptime and changes of a service that charges per request over HTTP 402."
 }
 
-func (e *Surroundings) endpoint(base string, p *site.Endpoint, payable bool) endpoint {
+func (e *ServiceRenderer) endpoint(base string, p *site.Endpoint, payable bool) endpoint {
 	r := endpoint{Endpoint: p, From: display.DollarsOrNull(p.MinPriceUSD)}
 	if address := command.Address(base, p); address != "" {
 		r.Curl = command.Curl(p.Method, address)
@@ -177,7 +177,7 @@ func (e *Surroundings) endpoint(base string, p *site.Endpoint, payable bool) end
 	return r
 }
 
-func (e *Surroundings) payment(entry site.PricingEntry, variable bool) chart.Payment {
+func (e *ServiceRenderer) payment(entry site.PricingEntry, variable bool) chart.Payment {
 	on := e.network(entry.Network)
 	if entry.NetworkCAIP2 != nil {
 		on = e.network(*entry.NetworkCAIP2)

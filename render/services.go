@@ -36,7 +36,7 @@ type pageLink struct {
 }
 
 // listing prepares a page of a list; rows are those of the page alone, key names the file of a page.
-func (e *Edition) listing(items []*site.ServiceListItem, meta site.PaginationMeta, key func(n int) string) (listing,
+func (e *Renderer) listing(items []*site.ServiceListItem, meta site.PaginationMeta, key func(n int) string) (listing,
 	error) {
 	first := (meta.Page-1)*meta.PerPage + 1
 	l := listing{Meta: meta, First: first, Last: first + len(items) - 1}
@@ -87,7 +87,7 @@ var orderLabels = map[string][2]string{
 
 // ServicesPage is a page of the list in one of the orders: services.html, or services/sort=<order>/page=<n>.html. Rows
 // are those of this page alone; an empty directory has one page without rows.
-func (e *Edition) ServicesPage(rows []*site.ServiceListItem, meta site.PaginationMeta, order string) ([]byte, error) {
+func (e *Renderer) ServicesPage(rows []*site.ServiceListItem, meta site.PaginationMeta, order string) ([]byte, error) {
 	l, err := e.listing(rows, meta, func(n int) string { return orderedKey(order, n) })
 	if err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func (e *Edition) ServicesPage(rows []*site.ServiceListItem, meta site.Paginatio
 	}
 	return e.render(page{
 		Key: orderedKey(order, meta.Page), Kind: kindServices, JSON: data.Key(), Title: title, Policy: scriptPolicy,
-		Script: e.pages.finder, Twin: order == site.OrderNewest && meta.Page == 1,
+		Script: e.pages.finder, HasMarkdown: order == site.OrderNewest && meta.Page == 1,
 		Description: fmt.Sprintf(
 			"%s that charge per request over HTTP 402, %s, with status, price, networks, uptime and response time.",
 			display.Plural(int64(meta.Total), "service", "services"), label[1]),
@@ -157,7 +157,7 @@ type statusGroup struct {
 }
 
 // StatusPage is status.html: counts, and a line for every service, those that fail first.
-func (e *Edition) StatusPage() ([]byte, error) {
+func (e *Renderer) StatusPage() ([]byte, error) {
 	body := status{StatusSummary: e.snapshot.Status}
 	for _, state := range display.StatusOrder {
 		g := statusGroup{Status: state}
@@ -172,7 +172,7 @@ func (e *Edition) StatusPage() ([]byte, error) {
 		}
 	}
 	return e.render(page{
-		Key: bareKey(statusRoute, ""), Kind: kindStatus, JSON: bareKey("status", ""), Title: "Status", Twin: true,
+		Key: bareKey(statusRoute, ""), Kind: kindStatus, JSON: bareKey("status", ""), Title: "Status", HasMarkdown: true,
 		Description: fmt.Sprintf("%d of %s online, as of the last check of each.",
 			body.Online, display.Plural(int64(body.Total), "service", "services")),
 		Body: body,

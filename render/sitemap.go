@@ -13,7 +13,7 @@ import (
 const sitemapURLs = 50_000
 
 // Robots is robots.txt: all pages may be read, and the sitemap says which there are.
-func (e *Edition) Robots() []byte {
+func (e *Renderer) Robots() []byte {
 	return []byte("# Everything here may be read. What it is, and how to read it as JSON: " + e.address(site.LLMsFile) +
 		"\n" +
 		"User-agent: *\nAllow: /\n\nSitemap: " + e.address(SitemapFile) + "\n")
@@ -34,7 +34,7 @@ type sitemapPart struct {
 }
 
 // Sitemap is sitemap.xml; beyond 50,000 pages that is an index, with the parts beside it.
-func (e *Edition) Sitemap() ([]Asset, error) {
+func (e *Renderer) Sitemap() ([]Asset, error) {
 	pages := e.sitemapPages()
 	if len(pages) <= sitemapURLs {
 		data, err := sitemapXML("urlset", pages)
@@ -62,7 +62,7 @@ func (e *Edition) Sitemap() ([]Asset, error) {
 
 // sitemapPages are the pages of the table of routes, then those of the list, of categories and networks, of
 // facilitators, then every service's.
-func (e *Edition) sitemapPages() []sitemapPage {
+func (e *Renderer) sitemapPages() []sitemapPage {
 	now := e.snapshot.Now.String()
 	var pages []sitemapPage
 	put := func(key, at string) { pages = append(pages, sitemapPage{Loc: e.address(key), LastMod: at}) }

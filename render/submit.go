@@ -18,7 +18,7 @@ const scriptPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; scri
 	"base-uri 'none'; form-action 'self'"
 
 // SubmitPage returns submit.html.
-func (e *Edition) SubmitPage() ([]byte, error) {
+func (e *Renderer) SubmitPage() ([]byte, error) {
 	categories := append(slices.Clone(e.snapshot.Categories), site.Categories...)
 	slices.Sort(categories)
 	part, err := submitform.Render(e.pages.prefix+site.CallByName("submit").Pattern,

@@ -26,7 +26,7 @@ func submitDoc(t *testing.T, page []byte) *goquery.Document {
 func TestSubmitPage(t *testing.T) {
 	t.Parallel()
 	p := newPages(t, render.Site{BaseURL: "https://tollbook.example/dir"})
-	page, err := p.Edition(world()).SubmitPage()
+	page, err := p.NewRenderer(world()).SubmitPage()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 		}
 		tree[key] = page
 	}
-	e := p.Edition(s)
+	e := p.NewRenderer(s)
 	pictures, err := e.Pictures()
 	if err != nil {
 		t.Fatal(err)
@@ -70,9 +70,9 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 	for i := range s.Services {
 		l := &s.Services[i]
 		rows = append(rows, &l.Item)
-		page, err := e.ServicePage(e.Tell(l), e.Peers(&l.Item))
+		page, err := e.ServicePage(e.DescribeService(l), e.Peers(&l.Item))
 		put("services/"+l.Item.Slug+".html", page, err)
-		beside, err := e.ServiceFiles(e.Tell(l))
+		beside, err := e.ServiceFiles(e.DescribeService(l))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +123,7 @@ func treeOf(t *testing.T, p *render.Pages, s *site.Snapshot) map[string][]byte {
 	for _, f := range feeds {
 		tree[f.Key] = f.Bytes
 	}
-	twins, err := e.Twins()
+	twins, err := e.MarkdownPages()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -81,9 +81,9 @@ func (o *lookOptions) site(baseURL string) (render.Site, error) {
 		return s, usagef("--pages: %w", err)
 	}
 	for name, source := range pages {
-		s.Texts = append(s.Texts, render.Text{Name: strings.TrimSuffix(name, ".md"), Source: source})
+		s.OperatorPages = append(s.OperatorPages, render.OperatorPage{Name: strings.TrimSuffix(name, ".md"), Source: source})
 	}
-	slices.SortFunc(s.Texts, func(a, b render.Text) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(s.OperatorPages, func(a, b render.OperatorPage) int { return strings.Compare(a.Name, b.Name) })
 	known := render.TemplateNames()
 	s.Templates, err = readFolder(o.Templates, func(name string) error {
 		if _, ok := slices.BinarySearch(known, name); !ok {

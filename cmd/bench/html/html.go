@@ -68,7 +68,7 @@ type bench struct {
 	hugo, dir  string
 	peaks, cpu map[string][]float64 // by side
 	pages      map[string]int
-	edition    *render.Edition
+	renderer   *render.Renderer
 	items      []site.ServiceListItem
 }
 

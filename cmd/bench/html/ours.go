@@ -17,8 +17,8 @@ import (
 	"tollbook/site"
 )
 
-// newEdition is our pages of the facts, prepared as a build does: rows of all services are known first.
-func newEdition(items []site.ServiceListItem) (*render.Edition, error) {
+// newRenderer is our pages of the facts, prepared as a build does: rows of all services are known first.
+func newRenderer(items []site.ServiceListItem) (*render.Renderer, error) {
 	pages, err := render.NewPages(render.Site{BaseURL: "https://tollbook.example"})
 	if err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func newEdition(items []site.ServiceListItem) (*render.Edition, error) {
 			s.Status.Degraded++
 		}
 	}
-	return pages.Edition(s), nil
+	return pages.NewRenderer(s), nil
 }
 
 // listing is a record as a build knows it.
@@ -77,7 +77,7 @@ func renderOurs(ctx context.Context, facts, to string) error {
 	if err := json.Unmarshal(data, &items); err != nil {
 		return fmt.Errorf("read rows: %w", err)
 	}
-	edition, err := newEdition(items)
+	renderer, err := newRenderer(items)
 	if err != nil {
 		return err
 	}
@@ -104,18 +104,18 @@ func renderOurs(ctx context.Context, facts, to string) error {
 			}
 		}
 		if err := eachLine(recordsFile(facts), func(line []byte) error {
-			return send(func() error { return writeService(edition, line, to) })
+			return send(func() error { return writeService(renderer, line, to) })
 		}); err != nil {
 			return err
 		}
-		return lists(edition, items, func(key string, page func() ([]byte, error)) error {
+		return lists(renderer, items, func(key string, page func() ([]byte, error)) error {
 			return send(func() error { return write(to, key, page) })
 		})
 	})
 	return g.Wait()
 }
 
-func writeService(edition *render.Edition, line []byte, to string) error {
+func writeService(renderer *render.Renderer, line []byte, to string) error {
 	var r record
 	if err := json.Unmarshal(line, &r); err != nil {
 		return fmt.Errorf("read a record: %w", err)
@@ -125,12 +125,12 @@ func writeService(edition *render.Edition, line []byte, to string) error {
 		return err
 	}
 	return write(to, "services/"+r.Detail.Slug+".html", func() ([]byte, error) {
-		return edition.ServicePage(edition.Tell(l), edition.Peers(&l.Item))
+		return renderer.ServicePage(renderer.DescribeService(l), renderer.Peers(&l.Item))
 	})
 }
 
 // lists are the pages of the list in its first order, and of categories and networks.
-func lists(edition *render.Edition, items []site.ServiceListItem,
+func lists(renderer *render.Renderer, items []site.ServiceListItem,
 	put func(string, func() ([]byte, error)) error) error {
 	ordered := make([]*site.ServiceListItem, len(items))
 	for i := range items {
@@ -141,14 +141,14 @@ func lists(edition *render.Edition, items []site.ServiceListItem,
 		rows := ordered[(n-1)*render.PageRows : min(n*render.PageRows, len(ordered))]
 		meta := site.NewPaginationMeta(len(ordered), n, render.PageRows)
 		if err := put(fmt.Sprintf("list/%d.html", n), func() ([]byte, error) {
-			return edition.ServicesPage(rows, meta, site.OrderNewest)
+			return renderer.ServicesPage(rows, meta, site.OrderNewest)
 		}); err != nil {
 			return err
 		}
 	}
-	for _, g := range edition.Groups() {
+	for _, g := range renderer.Groups() {
 		for n := 1; n <= g.Pages(); n++ {
-			if err := put(g.Key(n), func() ([]byte, error) { return edition.GroupPage(g, n) }); err != nil {
+			if err := put(g.Key(n), func() ([]byte, error) { return renderer.GroupPage(g, n) }); err != nil {
 				return err
 			}
 		}

@@ -26,17 +26,17 @@ func (b *bench) write() error {
 		records[i] = service(i)
 		items[i] = item(&records[i].Detail)
 	}
-	edition, err := newEdition(items)
+	renderer, err := newRenderer(items)
 	if err != nil {
 		return err
 	}
-	b.edition, b.items = edition, items
+	b.renderer, b.items = renderer, items
 	lines := make([][]byte, len(records))
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i, r := range records {
 		g.Go(func() error {
-			if err := r.complete(edition); err != nil {
+			if err := r.complete(renderer); err != nil {
 				return fmt.Errorf("make service %d: %w", i, err)
 			}
 			records[i] = nil
@@ -60,12 +60,12 @@ func (b *bench) write() error {
 }
 
 // complete reads off our page what the peer is given ready.
-func (r *record) complete(edition *render.Edition) error {
+func (r *record) complete(renderer *render.Renderer) error {
 	l, err := r.listing()
 	if err != nil {
 		return err
 	}
-	page, err := edition.ServicePage(edition.Tell(l), edition.Peers(&l.Item))
+	page, err := renderer.ServicePage(renderer.DescribeService(l), renderer.Peers(&l.Item))
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func (b *bench) same(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		page, err := b.edition.ServicePage(b.edition.Tell(l), b.edition.Peers(&l.Item))
+		page, err := b.renderer.ServicePage(b.renderer.DescribeService(l), b.renderer.Peers(&l.Item))
 		look("services/"+r.Detail.Slug+"/index.html", page, err, "title", "meta[name=description]", "main", "footer",
 			"script")
 	}
@@ -69,11 +69,11 @@ func (b *bench) same(ctx context.Context) error {
 		ordered[i] = &b.items[i]
 	}
 	site.Sort(ordered, site.OrderNewest)
-	page, err := b.edition.ServicesPage(ordered[:render.PageRows],
+	page, err := b.renderer.ServicesPage(ordered[:render.PageRows],
 		site.NewPaginationMeta(len(ordered), 1, render.PageRows), site.OrderNewest)
 	look("index.html", page, err, "h1", ".intro", "#found", "table.services", "footer")
-	for _, g := range []*render.Group{b.edition.Groups()[0], b.edition.Groups()[len(b.edition.Groups())-1]} {
-		page, err := b.edition.GroupPage(g, 1)
+	for _, g := range []*render.Group{b.renderer.Groups()[0], b.renderer.Groups()[len(b.renderer.Groups())-1]} {
+		page, err := b.renderer.GroupPage(g, 1)
 		at := strings.TrimPrefix(g.Key(1), "/")
 		folder, _, _ := strings.Cut(at, "/")
 		doc, parseErr := goquery.NewDocumentFromReader(bytes.NewReader(page))

@@ -15,13 +15,13 @@ import (
 
 // Of the home page's movers: how many are shown, over how long, and what is too little to tell a trend from chance.
 const (
-	homeMovers       = 5
-	moversDays       = 7
-	minMoverPayments = 20 // in 30 days
+	maxLargestChanges  = 5
+	largestChangesDays = 7
+	minChangePayments  = 20 // in 30 days
 )
 
 // volumeMover is a service whose daily volume of 7 days is another than that of 30.
-type volumeMover struct {
+type volumeChange struct {
 	Slug, Name string
 	Volume     *site.Decimal // of 30 days
 	Way, Text  string
@@ -29,7 +29,7 @@ type volumeMover struct {
 }
 
 // priceMover is a price that is another than it was.
-type priceMover struct {
+type priceChange struct {
 	Slug, Name string
 	changeLine
 	Percent string // "+25 %"
@@ -37,26 +37,26 @@ type priceMover struct {
 }
 
 // volumeMovers are the services whose volume moved most, up or down, the largest move first.
-func (e *Edition) volumeMovers() []volumeMover {
-	var movers []volumeMover
+func (e *Renderer) largestVolumeChanges() []volumeChange {
+	var largest []volumeChange
 	for i := range e.snapshot.Services {
 		l := &e.snapshot.Services[i]
 		t := &l.Trend
-		if t.Trend7dVs30d == nil || t.TxCount30d == nil || *t.TxCount30d < minMoverPayments {
+		if t.Trend7dVs30d == nil || t.TxCount30d == nil || *t.TxCount30d < minChangePayments {
 			continue
 		}
-		m := volumeMover{Slug: l.Item.Slug, Name: l.Item.Name, Volume: t.VolumeUSD30d, trend: *t.Trend7dVs30d}
+		m := volumeChange{Slug: l.Item.Slug, Name: l.Item.Name, Volume: t.VolumeUSD30d, trend: *t.Trend7dVs30d}
 		if m.Way, m.Text = trendText(t.Trend7dVs30d); m.trend <= 0 {
 			m.Text = "nothing in 7 days"
 		}
 		if m.Way != "" {
-			movers = append(movers, m)
+			largest = append(largest, m)
 		}
 	}
-	slices.SortStableFunc(movers, func(a, b volumeMover) int {
+	slices.SortStableFunc(largest, func(a, b volumeChange) int {
 		return cmp.Or(cmp.Compare(distance(b.trend), distance(a.trend)), cmp.Compare(a.Slug, b.Slug))
 	})
-	return movers[:min(homeMovers, len(movers))]
+	return largest[:min(maxLargestChanges, len(largest))]
 }
 
 // distance is how far a ratio is from 1, up or down; nothing at all is the farthest.
@@ -69,7 +69,7 @@ func distance(ratio float64) float64 {
 
 // priceMovers are the prices that moved most over the last days, one of each service, the largest move first. Moves of
 // one price there and back are told as what came of them.
-func (e *Edition) priceMovers() []priceMover {
+func (e *Renderer) largestPriceChanges() []priceChange {
 	type key struct{ slug, endpoint, network, asset string }
 	type span struct {
 		name     string
@@ -77,7 +77,7 @@ func (e *Edition) priceMovers() []priceMover {
 	}
 	spans := map[key]*span{}
 	var order []key
-	since := e.snapshot.Now.Add(-moversDays * 24 * time.Hour)
+	since := e.snapshot.Now.Add(-largestChangesDays * 24 * time.Hour)
 	for _, r := range e.snapshot.Changes.Feed { // newest first
 		var s site.PriceSummary
 		if r.Type != site.PriceChanged || r.ObservedAt.Before(since) || json.Unmarshal(r.Summary, &s) != nil {
@@ -92,7 +92,7 @@ func (e *Edition) priceMovers() []priceMover {
 			spans[k].old = p.OldPrice
 		}
 	}
-	most := map[string]priceMover{} // by slug
+	most := map[string]priceChange{} // by slug
 	for _, k := range order {
 		s := spans[k]
 		before, ok := amount.Parse(s.old)
@@ -101,7 +101,7 @@ func (e *Edition) priceMovers() []priceMover {
 		if !ok || !ok2 || l == nil || l.ListingDetail == nil || before == "0" || after == "0" || before == after {
 			continue
 		}
-		m := priceMover{Slug: k.slug, Name: s.name,
+		m := priceChange{Slug: k.slug, Name: s.name,
 			changeLine: changeLine{What: display.Line(k.endpoint, display.MaxName), Network: e.network(k.network),
 				Trend: amount.Trend(s.old, s.new)}}
 		ratio := new(big.Rat).Quo(display.Rational(after), display.Rational(before))
@@ -114,14 +114,14 @@ func (e *Edition) priceMovers() []priceMover {
 			most[k.slug] = m
 		}
 	}
-	movers := make([]priceMover, 0, len(most))
+	largest := make([]priceChange, 0, len(most))
 	for _, m := range most {
-		movers = append(movers, m)
+		largest = append(largest, m)
 	}
-	slices.SortFunc(movers, func(a, b priceMover) int {
+	slices.SortFunc(largest, func(a, b priceChange) int {
 		return cmp.Or(cmp.Compare(distance(b.ratio), distance(a.ratio)), cmp.Compare(a.Slug, b.Slug))
 	})
-	return movers[:min(homeMovers, len(movers))]
+	return largest[:min(maxLargestChanges, len(largest))]
 }
 
 // changeText is a change of a price: a percentage up to tenfold, then how many times.

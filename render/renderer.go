@@ -14,34 +14,34 @@ import (
 )
 
 // Edition is the pages of one snapshot: what all of them repeat is prepared once. It may be used by several goroutines.
-type Edition struct {
-	*Surroundings
+type Renderer struct {
+	*ServiceRenderer
 	snapshot     *site.Snapshot
 	facilitators map[string]*site.FacilitatorDetail // by id
 
 	categories, networks []*Group
-	places               map[string]standing // of services in their categories, by slug
+	places               map[string]position // of services in their categories, by slug
 	lines                func() (map[string]template.HTML, error)
 }
 
 // Edition prepares the pages of a snapshot, which must not change while they are rendered.
-func (p *Pages) Edition(s *site.Snapshot) *Edition {
-	e := &Edition{snapshot: s, facilitators: make(map[string]*site.FacilitatorDetail, len(s.Facilitators))}
+func (p *Pages) NewRenderer(s *site.Snapshot) *Renderer {
+	e := &Renderer{snapshot: s, facilitators: make(map[string]*site.FacilitatorDetail, len(s.Facilitators))}
 	for i := range s.Facilitators {
 		e.facilitators[s.Facilitators[i].FacilitatorID] = &s.Facilitators[i]
 	}
 	e.categories, e.networks = groupsOf(s)
-	e.places = placesOf(e.categories)
-	e.Surroundings = p.surroundings(e)
-	e.lines = sync.OnceValues(e.renderLines)
+	e.places = positionsOf(e.categories)
+	e.ServiceRenderer = p.newServiceRenderer(e)
+	e.lines = sync.OnceValues(e.renderServiceRows)
 	return e
 }
 
 // Assets are the files that pages refer to, by key.
-func (e *Edition) Assets() []Asset { return e.pages.assets }
+func (e *Renderer) Assets() []Asset { return e.pages.assets }
 
 // service is the listing of a slug, nil if the snapshot has none.
-func (e *Edition) service(slug string) *site.Listing {
+func (e *Renderer) service(slug string) *site.Listing {
 	all := e.snapshot.Services
 	i := sort.Search(len(all), func(i int) bool { return all[i].Item.Slug >= slug })
 	if i == len(all) || all[i].Item.Slug != slug {
@@ -59,20 +59,20 @@ const (
 )
 
 type home struct {
-	Stats      site.AggregateStats
-	Status     site.StatusSummary
-	Newest     []template.HTML
-	Changes    []change
-	Checks     []site.GlobalCheckEntry
-	Networks   []groupRow
-	Categories []groupRow
-	Risen      []volumeMover
-	Repriced   []priceMover
-	Settled    *site.Decimal // in 30 days; nil where nothing is measured
+	Stats         site.AggregateStats
+	Status        site.StatusSummary
+	Newest        []template.HTML
+	Changes       []change
+	Checks        []site.GlobalCheckEntry
+	Networks      []groupRow
+	Categories    []groupRow
+	VolumeChanges []volumeChange
+	PriceChanges  []priceChange
+	Settled       *site.Decimal // in 30 days; nil where nothing is measured
 }
 
 // Home is index.html: what the directory is, its figures, and what is new.
-func (e *Edition) Home() ([]byte, error) {
+func (e *Renderer) Home() ([]byte, error) {
 	s := e.snapshot
 	h := home{
 		Stats: s.Stats, Status: s.Status,
@@ -84,7 +84,7 @@ func (e *Edition) Home() ([]byte, error) {
 		items[i] = &s.Services[i].Item
 	}
 	site.Sort(items, site.OrderNewest)
-	h.Risen, h.Repriced = e.volumeMovers(), e.priceMovers()
+	h.VolumeChanges, h.PriceChanges = e.largestVolumeChanges(), e.largestPriceChanges()
 	if slices.ContainsFunc(s.Coverage.Networks, func(n site.NetworkCoverage) bool { return n.Measured }) {
 		h.Settled = &s.Coverage.Volume30d.Raw.VolumeUSD
 	}
@@ -98,13 +98,13 @@ func (e *Edition) Home() ([]byte, error) {
 	return e.render(page{
 		Key: homeKey, Kind: kindHome, JSON: bareKey("stats", ""), Atom: FeedFile, Feed: JSONFeedFile,
 		Title:       e.pages.site.Title,
-		Description: e.pages.site.Description, About: e.aboutHome(), Twin: true,
+		Description: e.pages.site.Description, About: e.aboutHome(), HasMarkdown: true,
 		Body: h,
 	})
 }
 
 // latestChanges are the newest records of all services.
-func (e *Edition) latestChanges(limit int) []change {
+func (e *Renderer) latestChanges(limit int) []change {
 	all := slices.Clone(e.snapshot.Changes.Feed)
 	slices.SortStableFunc(all, func(a, b *site.ChangeRecord) int {
 		return cmp.Or(b.ObservedAt.Compare(a.ObservedAt.Time), cmp.Compare(a.Slug, b.Slug), cmp.Compare(a.Type, b.Type))
@@ -125,7 +125,7 @@ type row struct {
 }
 
 // rows are rows of a list.
-func (e *Edition) rows(items []*site.ServiceListItem) ([]template.HTML, error) {
+func (e *Renderer) rows(items []*site.ServiceListItem) ([]template.HTML, error) {
 	lines, err := e.lines()
 	if err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func (e *Edition) rows(items []*site.ServiceListItem) ([]template.HTML, error) {
 const serviceRow = "service-row"
 
 // renderLines renders the row of each service, by slug: it stands in many lists, and its template is what they cost.
-func (e *Edition) renderLines() (map[string]template.HTML, error) {
+func (e *Renderer) renderServiceRows() (map[string]template.HTML, error) {
 	lines := make(map[string]template.HTML, len(e.snapshot.Services))
 	var b strings.Builder
 	for i := range e.snapshot.Services {
@@ -163,7 +163,7 @@ type chip struct {
 }
 
 // chips names networks by their abbreviations.
-func (e *Surroundings) chips(codes []string) []chip {
+func (e *ServiceRenderer) chips(codes []string) []chip {
 	chips := make([]chip, len(codes))
 	for i, code := range codes {
 		chips[i] = chip{Label: display.Line(code, display.MaxCode), Title: display.Line(code, display.MaxCode)}
@@ -175,7 +175,7 @@ func (e *Surroundings) chips(codes []string) []chip {
 }
 
 // network names a network by its CAIP-2 id; one that is not of the table keeps its id.
-func (e *Surroundings) network(id string) chip {
+func (e *ServiceRenderer) network(id string) chip {
 	if n, ok := e.shown.Networks[id]; ok {
 		return chip{Label: n.Name, Title: n.ID, Key: e.shown.GroupKeys["\x00"+n.Code]}
 	}
@@ -184,7 +184,7 @@ func (e *Surroundings) network(id string) chip {
 }
 
 // Failure is 500.html, which is shown where a page can't be made out of the snapshot.
-func (e *Edition) Failure() ([]byte, error) {
+func (e *Renderer) Failure() ([]byte, error) {
 	return e.render(page{
 		Key: "500.html", Kind: kindFailure, Title: "Something failed here", NoIndex: true,
 		Description: "This page could not be read. The fault is the directory's.",
@@ -192,7 +192,7 @@ func (e *Edition) Failure() ([]byte, error) {
 }
 
 // NotFound is 404.html.
-func (e *Edition) NotFound() ([]byte, error) {
+func (e *Renderer) NotFound() ([]byte, error) {
 	return e.render(page{
 		Key: "404.html", Kind: kindNotFound, Title: "Not found", NoIndex: true,
 		Description: "There is no page at this address.",

@@ -13,15 +13,15 @@ import (
 
 // multiples is what all facilitators together settled by UTC day, and beside it the same by network: charts alike, one
 // for each network that is measured, with one table for all of them.
-type multiples struct {
+type networkCharts struct {
 	Bars     chart.Bars // of all networks
-	Networks []multiple
-	Rows     []multiplesRow // days with a settlement, oldest first
-	Silent   []chip         // measured, and nothing settled in 90 days
+	Networks []networkChart
+	Rows     []networkDay // days with a settlement, oldest first
+	Idle     []chip       // measured, and nothing settled in 90 days
 }
 
 // multiple is one network's chart.
-type multiple struct {
+type networkChart struct {
 	On     chip
 	Bars   chart.Bars
 	Volume site.Decimal // of the 90 days
@@ -30,17 +30,17 @@ type multiple struct {
 }
 
 // multiplesRow is a day of the table: the volume of each network, "" without any.
-type multiplesRow struct {
+type networkDay struct {
 	ISO, Date, Total string
 	Volumes          []string
 }
 
 // maxMultiples is how many networks have a chart; those with the least volume go without.
-const maxMultiples = 12
+const maxNetworkCharts = 12
 
 // multiples lays out the charts of the networks that are measured, the largest volume first.
-func (e *Edition) multiples() multiples {
-	var m multiples
+func (e *Renderer) networkCharts() networkCharts {
+	var m networkCharts
 	sums := map[string]site.VolumePoint{} // by date
 	var measured []string
 	all := new(big.Rat)
@@ -51,10 +51,10 @@ func (e *Edition) multiples() multiples {
 		}
 		measured = append(measured, n.NetworkCAIP2)
 		if len(n.Timeseries) == 0 {
-			m.Silent = append(m.Silent, e.network(n.NetworkCAIP2))
+			m.Idle = append(m.Idle, e.network(n.NetworkCAIP2))
 			continue
 		}
-		one, sum := multiple{On: e.network(n.NetworkCAIP2),
+		one, sum := networkChart{On: e.network(n.NetworkCAIP2),
 			Bars: chart.NewBars(n.Timeseries, e.calendar, n.MeasuredSince)}, new(big.Rat)
 		for _, p := range n.Timeseries {
 			sum.Add(sum, display.Rational(p.VolumeUSD))
@@ -68,10 +68,10 @@ func (e *Edition) multiples() multiples {
 		all.Add(all, sum)
 		m.Networks = append(m.Networks, one)
 	}
-	slices.SortStableFunc(m.Networks, func(a, b multiple) int {
+	slices.SortStableFunc(m.Networks, func(a, b networkChart) int {
 		return cmp.Or(b.Volume.Compare(a.Volume), cmp.Compare(a.On.Title, b.On.Title))
 	})
-	m.Networks = m.Networks[:min(len(m.Networks), maxMultiples)]
+	m.Networks = m.Networks[:min(len(m.Networks), maxNetworkCharts)]
 	for i := range m.Networks {
 		if all.Sign() > 0 {
 			part, _ := new(big.Rat).Quo(display.Rational(m.Networks[i].Volume), all).Float64()
@@ -89,7 +89,7 @@ func (e *Edition) multiples() multiples {
 }
 
 // rows are the days of all charts as a table.
-func (m *multiples) rows(points []site.VolumePoint) {
+func (m *networkCharts) rows(points []site.VolumePoint) {
 	by := make([]map[string]string, len(m.Networks))
 	for i, n := range m.Networks {
 		by[i] = map[string]string{}
@@ -102,7 +102,7 @@ func (m *multiples) rows(points []site.VolumePoint) {
 		if err != nil {
 			continue
 		}
-		row := multiplesRow{ISO: site.NewTime(date).String(), Date: date.Format(display.DayLayout),
+		row := networkDay{ISO: site.NewTime(date).String(), Date: date.Format(display.DayLayout),
 			Total: display.Dollars(p.VolumeUSD)}
 		for i := range m.Networks {
 			row.Volumes = append(row.Volumes, by[i][row.ISO])

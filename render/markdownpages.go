@@ -12,21 +12,21 @@ import (
 
 // Of twins: how much of what grows without end is named; the rest is in the JSON.
 const (
-	twinServices = 500 // of the page of states
-	twinAccounts = 100 // of a facilitator, and candidates
+	markdownServices = 500 // of the page of states
+	markdownAccounts = 100 // of a facilitator, and candidates
 )
 
 // twinLine is a service in a list.
-func (e *Edition) twinLine(b *bytes.Buffer, item *site.ServiceListItem) {
+func (e *Renderer) writeServiceLine(b *bytes.Buffer, item *site.ServiceListItem) {
 	fmt.Fprintf(b, "- [%s](%s) %s: %s, price from %s, uptime %s in 24 hours\n", item.Slug,
-		e.address(twinKey(serviceKey(item.Slug))), theirWords(item.Name, display.MaxName), display.Status(item.Status),
+		e.address(markdownKey(serviceKey(item.Slug))), quoteMarkdown(item.Name, display.MaxName), display.Status(item.Status),
 		known(display.DollarsOrNull(item.MinPriceUSD)), known(display.Percent(item.Uptime24h)))
 }
 
 // homeTwin is the figures of the directory, and the way to everything else.
-func (e *Edition) homeTwin() Asset {
+func (e *Renderer) homeMarkdown() Asset {
 	s := e.snapshot
-	b := e.twin(display.Markdown(e.pages.site.Title, display.MaxTitle), homeKey)
+	b := e.startMarkdown(display.Markdown(e.pages.site.Title, display.MaxTitle), homeKey)
 	fmt.Fprintf(b, "\n%s\n", display.Markdown(e.pages.site.Description, display.MaxDescription))
 	st := &s.Stats
 	fmt.Fprintf(b,
@@ -43,18 +43,18 @@ func (e *Edition) homeTwin() Asset {
 		{"Status", bareKey(statusRoute, "")}, {"Facilitators", bareKey(facilitatorsRoute, "")},
 		{"Coverage", bareKey(coverageRoute, "")}, {"API", bareKey(referenceRoute, "")},
 	} {
-		fmt.Fprintf(b, "- [%s](%s)\n", l.name, e.address(twinKey(l.page)))
+		fmt.Fprintf(b, "- [%s](%s)\n", l.name, e.address(markdownKey(l.page)))
 	}
 	for _, g := range e.pages.guides {
-		fmt.Fprintf(b, "- [%s](%s): %s\n", g.Title, e.address(twinKey(g.Key)), g.Description)
+		fmt.Fprintf(b, "- [%s](%s): %s\n", g.Title, e.address(markdownKey(g.Key)), g.Description)
 	}
-	return Asset{twinKey(homeKey), b.Bytes()}
+	return Asset{markdownKey(homeKey), b.Bytes()}
 }
 
 // statusTwin names the services that do not answer as they should; the others are counted.
-func (e *Edition) statusTwin() Asset {
+func (e *Renderer) statusMarkdown() Asset {
 	key := bareKey(statusRoute, "")
-	b := e.twin("Status", key)
+	b := e.startMarkdown("Status", key)
 	s := &e.snapshot.Status
 	fmt.Fprintf(b, "\n%d of %s online; each one's state is at %s\n", s.Online,
 		display.Plural(int64(s.Total), "service", "services"), e.address(bareKey("status", "")))
@@ -67,42 +67,42 @@ func (e *Edition) statusTwin() Asset {
 		}
 		slices.SortFunc(of, func(a, b site.StatusService) int { return cmp.Compare(a.Slug, b.Slug) })
 		fmt.Fprintf(b, "\n## %s: %d\n\n", state, len(of))
-		for _, service := range of[:min(twinServices, len(of))] {
+		for _, service := range of[:min(markdownServices, len(of))] {
 			fmt.Fprintf(b, "- [%s](%s) %s: checked %s, uptime %s in 24 hours, failed %d times in a row\n", service.Slug,
-				e.address(twinKey(serviceKey(service.Slug))),
-				theirWords(service.Name, display.MaxName), known(iso(service.LastCheckedAt)),
+				e.address(markdownKey(serviceKey(service.Slug))),
+				quoteMarkdown(service.Name, display.MaxName), known(iso(service.LastCheckedAt)),
 				known(display.Percent(service.Uptime24h)), service.ConsecutiveFailures)
 		}
-		twinMore(b, len(of)-twinServices)
+		writeMarkdownMore(b, len(of)-markdownServices)
 	}
-	return Asset{twinKey(key), b.Bytes()}
+	return Asset{markdownKey(key), b.Bytes()}
 }
 
 // twinMore says how many are left out, if any are.
-func twinMore(b *bytes.Buffer, more int) {
+func writeMarkdownMore(b *bytes.Buffer, more int) {
 	if more > 0 {
 		fmt.Fprintf(b, "\nand %s more, in the JSON\n", display.Number(int64(more)))
 	}
 }
 
 // groupTwin is the first page of a category or a network, cheapest first.
-func (e *Edition) groupTwin(g *Group) Asset {
-	b := e.twin(theirWords(g.name, display.MaxName), g.Key(1))
+func (e *Renderer) groupMarkdown(g *Group) Asset {
+	b := e.startMarkdown(quoteMarkdown(g.name, display.MaxName), g.Key(1))
 	f := g.figures
 	fmt.Fprintf(b,
 		"\n%s, %d online, lowest prices %s, uptime %s in 24 hours. The cheapest are these; as JSON they are at %s\n\n",
 		display.Plural(int64(f.Services), "service", "services"), f.Online,
 		known(f.Range()), known(display.Percent(f.Uptime)), e.address(g.JSON()))
 	for _, item := range g.services[:min(PageRows, len(g.services))] {
-		e.twinLine(b, item)
+		e.writeServiceLine(b, item)
 	}
-	return Asset{twinKey(g.Key(1)), b.Bytes()}
+	return Asset{markdownKey(g.Key(1)), b.Bytes()}
 }
 
 // facilitatorsTwin ranks facilitators by the volume of 30 days.
-func (e *Edition) facilitatorsTwin() Asset {
+func (e *Renderer) facilitatorsMarkdown() Asset {
 	key := bareKey(facilitatorsRoute, "")
-	b := e.twin("Facilitators", key)
+	b := e.startMarkdown("Facilitators", key)
 	items := make([]*site.FacilitatorListItem, len(e.snapshot.Facilitators))
 	for i := range items {
 		items[i] = &e.snapshot.Facilitators[i].FacilitatorListItem
@@ -118,16 +118,16 @@ func (e *Edition) facilitatorsTwin() Asset {
 		}
 		fmt.Fprintf(b, "| [%s](%s) | %s | %s | %s | %s |\n",
 			display.Markdown(cmp.Or(f.Name, f.FacilitatorID), display.MaxName),
-			e.address(twinKey(facilitatorKey(f.FacilitatorID))), volume, count,
+			e.address(markdownKey(facilitatorKey(f.FacilitatorID))), volume, count,
 			known(iso(f.LastActivityAt)), display.Markdown(f.Verification, display.MaxCode))
 	}
-	return Asset{twinKey(key), b.Bytes()}
+	return Asset{markdownKey(key), b.Bytes()}
 }
 
 // facilitatorTwin is a facilitator with its networks, accounts and services.
-func (e *Edition) facilitatorTwin(f *site.FacilitatorDetail) Asset {
+func (e *Renderer) facilitatorMarkdown(f *site.FacilitatorDetail) Asset {
 	key := facilitatorKey(f.FacilitatorID)
-	b := e.twin(display.Markdown(cmp.Or(display.Line(f.Name, display.MaxTitle), f.FacilitatorID), display.MaxTitle),
+	b := e.startMarkdown(display.Markdown(cmp.Or(display.Line(f.Name, display.MaxTitle), f.FacilitatorID), display.MaxTitle),
 		key)
 	fmt.Fprintf(b, "\n- Verification: %s\n- Website: %s\n", display.Markdown(f.Verification, display.MaxCode),
 		known(display.Link(f.WebsiteURL)))
@@ -153,27 +153,27 @@ func (e *Edition) facilitatorTwin(f *site.FacilitatorDetail) Asset {
 	}
 	if len(f.Settlers) > 0 {
 		b.WriteString("\n## Accounts\n\n")
-		for _, s := range f.Settlers[:min(twinAccounts, len(f.Settlers))] {
+		for _, s := range f.Settlers[:min(markdownAccounts, len(f.Settlers))] {
 			fmt.Fprintf(b, "- %s on %s\n", display.Markdown(s.Address, display.MaxLine),
 				display.Markdown(e.network(s.NetworkCAIP2).Label, display.MaxLine))
 		}
-		twinMore(b, len(f.Settlers)-twinAccounts)
+		writeMarkdownMore(b, len(f.Settlers)-markdownAccounts)
 	}
 	if len(f.Services) > 0 {
 		b.WriteString("\n## Listed services that it settles for\n\n")
 		for _, s := range f.Services {
-			fmt.Fprintf(b, "- [%s](%s) %s\n", s.Slug, e.address(twinKey(serviceKey(s.Slug))),
-				theirWords(s.Name, display.MaxName))
+			fmt.Fprintf(b, "- [%s](%s) %s\n", s.Slug, e.address(markdownKey(serviceKey(s.Slug))),
+				quoteMarkdown(s.Name, display.MaxName))
 		}
-		twinMore(b, f.ServiceCount-len(f.Services))
+		writeMarkdownMore(b, f.ServiceCount-len(f.Services))
 	}
-	return Asset{twinKey(key), b.Bytes()}
+	return Asset{markdownKey(key), b.Bytes()}
 }
 
 // coverageTwin says what is measured on chain and what is not known.
-func (e *Edition) coverageTwin() Asset {
+func (e *Renderer) coverageMarkdown() Asset {
 	key := bareKey(coverageRoute, "")
-	b := e.twin("Coverage", key)
+	b := e.startMarkdown("Coverage", key)
 	c := &e.snapshot.Coverage
 	fmt.Fprintf(b,
 		"\nAll of it as JSON: %s\n\n## Networks\n\n| Network | Services | Measured since | Read up to |\n|---|---|---|---|\n", e.address(bareKey("coverage", "")))
@@ -212,5 +212,5 @@ func (e *Edition) coverageTwin() Asset {
 		display.Plural(int64(c.Operators.ServiceCount), "service", "services"),
 		display.Plural(int64(c.Operators.OperatorCount), "operator", "operators"),
 		display.Markdown(c.Operators.Rule, display.MaxDescription))
-	return Asset{twinKey(key), b.Bytes()}
+	return Asset{markdownKey(key), b.Bytes()}
 }

@@ -26,7 +26,7 @@ type changeDay struct {
 }
 
 // ChangesPage is changes.html: the newest changes of all services, by day.
-func (e *Edition) ChangesPage() ([]byte, error) {
+func (e *Renderer) ChangesPage() ([]byte, error) {
 	c := e.snapshot.Changes
 	body := changesBody{Counts: c.Meta.TypeCounts, Total: c.Meta.WindowTotal, Shown: len(c.Feed), Atom: FeedFile,
 		JSON: JSONFeedFile}
@@ -40,6 +40,6 @@ func (e *Edition) ChangesPage() ([]byte, error) {
 		d.Changes = append(d.Changes, e.change(r, u).short(serviceChangeLines))
 	}
 	return e.render(page{Key: bareKey(changesRoute, ""), Kind: kindChanges, JSON: bareKey("changes", ""),
-		Title: "Changes", Atom: FeedFile, Feed: JSONFeedFile, Twin: true,
+		Title: "Changes", Atom: FeedFile, Feed: JSONFeedFile, HasMarkdown: true,
 		Description: "The newest changes of prices, recipients and ways to pay of services that charge per request over HTTP 402.", Body: body})
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // Text is a page that an operator wrote in Markdown, as guides are written.
-type Text struct {
+type OperatorPage struct {
 	Name   string // "imprint" of pages/imprint.html
 	Source []byte
 }
@@ -65,25 +65,25 @@ func (p *Pages) parse(t *template.Template, names ...string) (*template.Template
 	return t, nil
 }
 
-var textName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+var operatorPageName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
-func textKey(name string) string { return "pages/" + name + ".html" }
+func operatorPageKey(name string) string { return "pages/" + name + ".html" }
 
 // readTexts renders the operator's own pages, in the order of their names, and his footer.
-func (p *Pages) readTexts() error {
-	texts := slices.SortedFunc(slices.Values(p.site.Texts), func(a, b Text) int {
+func (p *Pages) readOperatorPages() error {
+	texts := slices.SortedFunc(slices.Values(p.site.OperatorPages), func(a, b OperatorPage) int {
 		return strings.Compare(a.Name, b.Name)
 	})
 	for i, t := range texts {
 		file := t.Name + ".md"
-		if !textName.MatchString(t.Name) || len(t.Name) > 60 || i > 0 && texts[i-1].Name == t.Name {
+		if !operatorPageName.MatchString(t.Name) || len(t.Name) > 60 || i > 0 && texts[i-1].Name == t.Name {
 			return fmt.Errorf("page %.80q: its name is small letters and digits, with hyphens between them", file)
 		}
 		g, err := guide.Parse(t.Source, p.linkAddress)
 		if err != nil {
 			return fmt.Errorf("page %s: %w", file, err)
 		}
-		own := &guidePage{g, textKey(t.Name)}
+		own := &guidePage{g, operatorPageKey(t.Name)}
 		p.texts = append(p.texts, own)
 		p.guides = append(p.guides, own)
 	}
@@ -95,8 +95,8 @@ func (p *Pages) readTexts() error {
 }
 
 // hasText says whether a file is one of the operator's own pages.
-func (p *Pages) hasText(key string) bool {
-	return slices.ContainsFunc(p.site.Texts, func(t Text) bool {
-		return textKey(t.Name) == key || twinKey(textKey(t.Name)) == key
+func (p *Pages) hasOperatorPage(key string) bool {
+	return slices.ContainsFunc(p.site.OperatorPages, func(t OperatorPage) bool {
+		return operatorPageKey(t.Name) == key || markdownKey(operatorPageKey(t.Name)) == key
 	})
 }

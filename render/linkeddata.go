@@ -11,34 +11,34 @@ import (
 
 // thing is something in the words of schema.org, for search engines. It stands on pages as data, which browsers do not
 // run.
-type thing map[string]any
+type entity map[string]any
 
 // linked is what a page says of itself: the things that it is about, and the way that leads to it.
-func (e *Surroundings) linked(p *page) any {
+func (e *ServiceRenderer) linkedData(p *page) any {
 	things := p.About
 	if !p.NoIndex && p.Key != homeKey {
-		things = append(things, e.trail(p))
+		things = append(things, e.breadcrumbs(p))
 	}
 	if len(things) == 0 {
 		return nil
 	}
-	return thing{"@context": "https://schema.org", "@graph": things}
+	return entity{"@context": "https://schema.org", "@graph": things}
 }
 
 // crumb is a page on the way to another.
-type crumb struct{ Name, Key string }
+type breadcrumb struct{ Name, Key string }
 
 // trail is the way from the home page to p, itself included.
-func (e *Surroundings) trail(p *page) thing {
-	crumbs := []crumb{{e.pages.site.Title, homeKey}}
-	if p.Up != (crumb{}) {
+func (e *ServiceRenderer) breadcrumbs(p *page) entity {
+	crumbs := []breadcrumb{{e.pages.site.Title, homeKey}}
+	if p.Up != (breadcrumb{}) {
 		crumbs = append(crumbs, p.Up)
 	}
-	list := []thing{}
-	for i, c := range append(crumbs, crumb{p.Title, p.Key}) {
-		list = append(list, thing{"@type": "ListItem", "position": i + 1, "name": c.Name, "item": e.address(c.Key)})
+	list := []entity{}
+	for i, c := range append(crumbs, breadcrumb{p.Title, p.Key}) {
+		list = append(list, entity{"@type": "ListItem", "position": i + 1, "name": c.Name, "item": e.address(c.Key)})
 	}
-	return thing{"@type": "BreadcrumbList", "itemListElement": list}
+	return entity{"@type": "BreadcrumbList", "itemListElement": list}
 }
 
 // Ids of what pages refer to.
@@ -47,14 +47,14 @@ const (
 	dataID = "#data"
 )
 
-func (e *Surroundings) id(fragment string) string { return e.address(homeKey) + fragment }
+func (e *ServiceRenderer) id(fragment string) string { return e.address(homeKey) + fragment }
 
 // aboutHome is the directory as a site that can be searched, and as data that can be had.
-func (e *Edition) aboutHome() []thing {
+func (e *Renderer) aboutHome() []entity {
 	s := &e.pages.site
-	publisher := thing{"@type": "Organization", "name": s.Title, "url": e.address(homeKey)}
+	publisher := entity{"@type": "Organization", "name": s.Title, "url": e.address(homeKey)}
 	if contact := s.Contact; contact != "" {
-		point := thing{"@type": "ContactPoint"}
+		point := entity{"@type": "ContactPoint"}
 		if to := display.Link(contact); to != "" {
 			point["url"] = to
 		} else {
@@ -62,14 +62,14 @@ func (e *Edition) aboutHome() []thing {
 		}
 		publisher["contactPoint"] = point
 	}
-	download := func(name, key, kind string) thing {
-		return thing{"@type": "DataDownload", "name": name, "contentUrl": e.address(key), "encodingFormat": kind}
+	download := func(name, key, kind string) entity {
+		return entity{"@type": "DataDownload", "name": name, "contentUrl": e.address(key), "encodingFormat": kind}
 	}
-	return []thing{
+	return []entity{
 		{"@type": "WebSite", "@id": e.id(siteID), "name": s.Title, "url": e.address(homeKey),
 			"description": s.Description, "inLanguage": "en", "publisher": publisher,
-			"potentialAction": thing{"@type": "SearchAction", "query-input": "required name=q",
-				"target": thing{"@type": "EntryPoint", "urlTemplate": e.address(listKey(1)) + "?q={q}"}}},
+			"potentialAction": entity{"@type": "SearchAction", "query-input": "required name=q",
+				"target": entity{"@type": "EntryPoint", "urlTemplate": e.address(listKey(1)) + "?q={q}"}}},
 		{"@type": "Dataset", "@id": e.id(dataID),
 			"name": "Services that charge per request over HTTP 402, as measured by " + s.Title,
 			"url":  e.address(homeKey),
@@ -81,7 +81,7 @@ func (e *Edition) aboutHome() []thing {
 			"measurementTechnique": e.address(bareKey(methodologyRoute, "")),
 			"variableMeasured": []string{"price of a request in USD", "uptime", "response time",
 				"conformance to x402", "settled volume"},
-			"distribution": []thing{
+			"distribution": []entity{
 				download("Services", bareKey("services", ""), "application/json"),
 				download("Changes", bareKey("changes", ""), "application/json"),
 				download("Facilitators", bareKey("facilitators", ""), "application/json"),
@@ -91,10 +91,10 @@ func (e *Edition) aboutHome() []thing {
 }
 
 // aboutService is a service as an interface that is offered for a price.
-func (e *Surroundings) aboutService(d *site.ServiceDetail) []thing {
-	about := thing{"@type": "WebAPI", "name": display.Name(d.Name), "description": describe(d),
-		"url": e.address(serviceKey(d.Slug)), "isPartOf": thing{"@id": e.id(dataID)},
-		"subjectOf": thing{"@type": "DataDownload", "contentUrl": e.address(bareKey("service", d.Slug)),
+func (e *ServiceRenderer) aboutService(d *site.ServiceDetail) []entity {
+	about := entity{"@type": "WebAPI", "name": display.Name(d.Name), "description": describe(d),
+		"url": e.address(serviceKey(d.Slug)), "isPartOf": entity{"@id": e.id(dataID)},
+		"subjectOf": entity{"@type": "DataDownload", "contentUrl": e.address(bareKey("service", d.Slug)),
 			"encodingFormat": "application/json"}}
 	if category := display.Line(d.Category, display.MaxCode); category != "" {
 		about["category"] = category
@@ -109,50 +109,50 @@ func (e *Surroundings) aboutService(d *site.ServiceDetail) []thing {
 		about["dateModified"] = d.LastCheckedAt.String()
 	}
 	if d.MinPriceUSD != nil && d.EndpointCount > 1 {
-		about["offers"] = thing{"@type": "AggregateOffer", "lowPrice": d.MinPriceUSD, "priceCurrency": "USD",
+		about["offers"] = entity{"@type": "AggregateOffer", "lowPrice": d.MinPriceUSD, "priceCurrency": "USD",
 			"offerCount": d.EndpointCount}
 	} else if d.MinPriceUSD != nil {
-		about["offers"] = thing{"@type": "Offer", "price": d.MinPriceUSD, "priceCurrency": "USD"}
+		about["offers"] = entity{"@type": "Offer", "price": d.MinPriceUSD, "priceCurrency": "USD"}
 	}
-	return []thing{about}
+	return []entity{about}
 }
 
 // aboutList is a list of pages; the first of them is number first.
-func aboutList(first, total int, entries []thing) []thing {
+func aboutList(first, total int, entries []entity) []entity {
 	for i, entry := range entries {
 		entry["@type"], entry["position"] = "ListItem", first+i
 	}
-	return []thing{{"@type": "ItemList", "numberOfItems": total, "itemListElement": entries}}
+	return []entity{{"@type": "ItemList", "numberOfItems": total, "itemListElement": entries}}
 }
 
 // entries are services in a list of pages.
-func (e *Edition) entries(items []*site.ServiceListItem) []thing {
-	list := make([]thing, len(items))
+func (e *Renderer) entries(items []*site.ServiceListItem) []entity {
+	list := make([]entity, len(items))
 	for i, item := range items {
-		list[i] = thing{"name": display.Name(item.Name), "url": e.address(serviceKey(item.Slug))}
+		list[i] = entity{"name": display.Name(item.Name), "url": e.address(serviceKey(item.Slug))}
 	}
 	return list
 }
 
 // groupEntries are categories or networks in a list of pages.
-func (e *Edition) groupEntries(rows []groupRow) []thing {
-	list := make([]thing, len(rows))
+func (e *Renderer) groupEntries(rows []groupRow) []entity {
+	list := make([]entity, len(rows))
 	for i, r := range rows {
-		list[i] = thing{"name": display.Name(r.Name), "url": e.address(r.Key)}
+		list[i] = entity{"name": display.Name(r.Name), "url": e.address(r.Key)}
 	}
 	return list
 }
 
 // aboutFacilitators are all of them, by the volume of 30 days.
-func (e *Edition) aboutFacilitators() []thing {
+func (e *Renderer) aboutFacilitators() []entity {
 	items := make([]*site.FacilitatorListItem, len(e.snapshot.Facilitators))
 	for i := range items {
 		items[i] = &e.snapshot.Facilitators[i].FacilitatorListItem
 	}
 	site.SortFacilitators(items, site.Timeframe30d)
-	list := make([]thing, len(items))
+	list := make([]entity, len(items))
 	for i, f := range items {
-		list[i] = thing{"name": cmp.Or(display.Line(f.Name, display.MaxName), f.FacilitatorID),
+		list[i] = entity{"name": cmp.Or(display.Line(f.Name, display.MaxName), f.FacilitatorID),
 			"url": e.address(facilitatorKey(f.FacilitatorID))}
 	}
 	return aboutList(1, len(list), list)
@@ -163,7 +163,7 @@ const SecurityFile = ".well-known/security.txt"
 
 // Security is security.txt, of an operator who can be reached; nil without. It expires half a year after the first of
 // this month, so that builds of one month write the same.
-func (e *Edition) Security() []byte {
+func (e *Renderer) Security() []byte {
 	contact := e.pages.site.Contact
 	switch {
 	case display.Link(contact) != "":

@@ -10,12 +10,12 @@ import (
 
 // Of the grounds for a grade: how many are shown; the evidence has the rest.
 const (
-	groundsWarnings    = 12
-	groundsUnprobeable = 12
+	maxWarnings    = 12
+	maxUnprobeable = 12
 )
 
 // grounds are what stands behind a grade, and the endpoints that nothing can be said of.
-type grounds struct {
+type gradeEvidence struct {
 	Checks       []chart.ComplianceResult
 	CheckRows    template.HTML // the same as items of a list
 	Warnings     []site.EvidenceWarning
@@ -25,8 +25,8 @@ type grounds struct {
 	JSON         string // address of the evidence
 }
 
-func (e *Surroundings) grounds(l *site.Listing) grounds {
-	g := grounds{JSON: e.pages.href(bareKey("evidence", l.Detail.Slug))}
+func (e *ServiceRenderer) gradeEvidence(l *site.Listing) gradeEvidence {
+	g := gradeEvidence{JSON: e.pages.href(bareKey("evidence", l.Detail.Slug))}
 	for _, c := range l.Detail.Assessment.Compliance.Checks {
 		row := chart.ComplianceResult{ComplianceCheck: c}
 		at := slices.IndexFunc(l.Evidence.Checks, func(e site.EvidenceCheck) bool { return e.ID == c.ID })
@@ -36,12 +36,12 @@ func (e *Surroundings) grounds(l *site.Listing) grounds {
 		g.Checks = append(g.Checks, row)
 	}
 	g.CheckRows = chart.ComplianceItems(g.Checks, e.pages.href(bareKey(methodologyRoute, "")))
-	g.Warnings = l.Evidence.Warnings[:min(groundsWarnings, len(l.Evidence.Warnings))]
+	g.Warnings = l.Evidence.Warnings[:min(maxWarnings, len(l.Evidence.Warnings))]
 	g.MoreWarnings = len(l.Evidence.Warnings) - len(g.Warnings)
 	for _, p := range l.Evidence.Endpoints {
 		switch {
 		case !p.Unprobeable:
-		case len(g.Unprobeable) < groundsUnprobeable:
+		case len(g.Unprobeable) < maxUnprobeable:
 			g.Unprobeable = append(g.Unprobeable, p)
 		default:
 			g.MoreUnasked++

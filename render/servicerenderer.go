@@ -10,15 +10,15 @@ import (
 
 // Surroundings are what the files of a service are rendered in. They know no snapshot: whatever such a file shows is of
 // the service itself, its peers, or Shown, so that a build may leave one as it was which has all of these as they were.
-type Surroundings struct {
+type ServiceRenderer struct {
 	pages    *Pages          // of Shown.Site alone
 	calendar *chart.Calendar // of Shown.Day alone
-	cards    func() (*drawing, error)
-	shown    Shown
+	cards    func() (*cardSet, error)
+	shown    SharedInputs
 }
 
 // Shown is all that the files of every service may show of others than the service and its peers.
-type Shown struct {
+type SharedInputs struct {
 	Site     Site
 	Day      site.Time              // the UTC day of the snapshot
 	Networks map[string]networkName // by CAIP-2 id
@@ -35,9 +35,9 @@ type Shown struct {
 type networkName struct{ Name, ID, Code string }
 
 // surroundings are those of an edition, whose groups and facilitators are there.
-func (p *Pages) surroundings(e *Edition) *Surroundings {
+func (p *Pages) newServiceRenderer(e *Renderer) *ServiceRenderer {
 	s := e.snapshot
-	shown := Shown{
+	shown := SharedInputs{
 		Site: p.site, Day: site.NewTime(s.Now.UTC().Truncate(24 * time.Hour)), Networks: map[string]networkName{},
 		Codes:     map[string]networkName{},
 		GroupKeys: map[string]string{}, Facilitators: map[string]string{}, Since: map[string]site.Time{},
@@ -63,14 +63,14 @@ func (p *Pages) surroundings(e *Edition) *Surroundings {
 			shown.Since[n.NetworkCAIP2] = *n.MeasuredSince
 		}
 	}
-	return &Surroundings{pages: p, calendar: chart.NewCalendar(shown.Day), cards: sync.OnceValues(e.draw), shown: shown}
+	return &ServiceRenderer{pages: p, calendar: chart.NewCalendar(shown.Day), cards: sync.OnceValues(e.draw), shown: shown}
 }
 
 // Shown draws the pictures, which no file can do without, and tells what is shown.
-func (e *Surroundings) Shown() (Shown, error) {
+func (e *ServiceRenderer) SharedInputs() (SharedInputs, error) {
 	cards, err := e.cards()
 	if err != nil {
-		return Shown{}, err
+		return SharedInputs{}, err
 	}
 	shown := e.shown
 	shown.Whole, shown.Pictures = cards.whole, cards.category

@@ -13,11 +13,11 @@ import (
 // in quotation marks, with each character escaped that could begin markup.
 
 // twinEndpoints is how many endpoints a service's twin names.
-const twinEndpoints = 200
+const markdownEndpoints = 200
 
 // twinKey is the twin's name in the tree, beside the page's. That of one thing among many lies below it:
 // "/services/acme.md" would name a service.
-func twinKey(page string) string {
+func markdownKey(page string) string {
 	stem := strings.TrimSuffix(page, ".html")
 	switch folder, _, _ := strings.Cut(stem, "/"); folder {
 	case "services", "facilitators", "categories", "networks":
@@ -29,11 +29,11 @@ func twinKey(page string) string {
 }
 
 // twin begins a twin of a page that changes with every build.
-func (e *Edition) twin(title, page string) *bytes.Buffer {
-	return e.twinAsOf(title, page, e.snapshot.Now)
+func (e *Renderer) startMarkdown(title, page string) *bytes.Buffer {
+	return e.startMarkdownAt(title, page, e.snapshot.Now)
 }
 
-func (e *Surroundings) twinAsOf(title, page string, now site.Time) *bytes.Buffer {
+func (e *ServiceRenderer) startMarkdownAt(title, page string, now site.Time) *bytes.Buffer {
 	b := bytes.NewBuffer(make([]byte, 0, 2<<10)) // what most services take
 	fmt.Fprintf(b, "# %s\n\n", title)
 	if e.pages.site.Sample {
@@ -45,7 +45,7 @@ func (e *Surroundings) twinAsOf(title, page string, now site.Time) *bytes.Buffer
 }
 
 // theirWords are what a service wrote, quoted.
-func theirWords(s string, limit int) string { return "“" + display.Markdown(s, limit) + "”" }
+func quoteMarkdown(s string, limit int) string { return "“" + display.Markdown(s, limit) + "”" }
 
 // known is a value, or that it is not known.
 func known(s string) string {
@@ -63,16 +63,16 @@ func iso(t *site.Time) string {
 }
 
 // ServiceTwin is services/<slug>/page.md.
-func (e *Surroundings) ServiceTwin(l *Told) Asset {
+func (e *ServiceRenderer) ServiceMarkdown(l *ServiceText) Asset {
 	d := &l.Detail
-	b := e.twinAsOf(theirWords(display.Name(d.Name), display.MaxName), serviceKey(d.Slug), newest(d))
+	b := e.startMarkdownAt(quoteMarkdown(display.Name(d.Name), display.MaxName), serviceKey(d.Slug), newest(d))
 	if d.Description != "" {
-		fmt.Fprintf(b, "\n> %s\n", theirWords(d.Description, display.MaxDescription))
+		fmt.Fprintf(b, "\n> %s\n", quoteMarkdown(d.Description, display.MaxDescription))
 	}
 	fmt.Fprintf(b,
 		"\n- State: %s, checked %s\n- Address: %s\n- Category: %s\n- Price from: %s\n- Uptime: %s in 24 hours, %s in 7 days, %s in 30 days, %s in 90 days\n- Response: %s\n- Conformance: %s, %d of %d checks\n- Risk: %s\n",
-		display.Status(d.Status), known(iso(d.LastCheckedAt)), theirWords(d.BaseURL, display.MaxLine),
-		theirWords(d.Category, display.MaxCode), known(display.DollarsOrNull(d.MinPriceUSD)),
+		display.Status(d.Status), known(iso(d.LastCheckedAt)), quoteMarkdown(d.BaseURL, display.MaxLine),
+		quoteMarkdown(d.Category, display.MaxCode), known(display.DollarsOrNull(d.MinPriceUSD)),
 		known(display.Percent(d.Uptime.H24)), known(display.Percent(d.Uptime.D7)),
 		known(display.Percent(d.Uptime.D30)), known(display.Percent(d.Uptime.D90)),
 		known(display.Millis(d.AvgResponseTimeMS)),
@@ -80,29 +80,29 @@ func (e *Surroundings) ServiceTwin(l *Told) Asset {
 		d.Assessment.Compliance.Total, known(display.Markdown(d.Assessment.Risk.Level, display.MaxCode)))
 	fmt.Fprintf(b, "- As JSON: %s\n- Requests and answers behind this: %s\n", e.address(bareKey("service", d.Slug)),
 		e.address(bareKey("evidence", d.Slug)))
-	e.twinEndpoints(b, d)
-	e.twinVerdicts(b, l)
+	e.writeMarkdownEndpoints(b, d)
+	e.writeMarkdownVerdicts(b, l)
 	if len(l.Changes) > 0 {
 		b.WriteString("\n## Changes\n\n")
 		for _, c := range l.changes[:min(serviceChanges, len(l.changes))] {
-			e.twinChange(b, c.short(serviceChangeLines))
+			e.writeMarkdownChange(b, c.short(serviceChangeLines))
 		}
 	}
 	fmt.Fprintf(b, "\n## Source\n\n%s. Cite as %s\n", display.Markdown(d.Provenance.Attribution, display.MaxLine),
-		theirWords(d.Provenance.CiteAs, display.MaxLine))
-	return Asset{twinKey(serviceKey(d.Slug)), b.Bytes()}
+		quoteMarkdown(d.Provenance.CiteAs, display.MaxLine))
+	return Asset{markdownKey(serviceKey(d.Slug)), b.Bytes()}
 }
 
-func (e *Surroundings) twinEndpoints(b *bytes.Buffer, d *site.ServiceDetail) {
+func (e *ServiceRenderer) writeMarkdownEndpoints(b *bytes.Buffer, d *site.ServiceDetail) {
 	b.WriteString("\n## Endpoints and prices\n\n")
 	if len(d.Endpoints) == 0 {
 		b.WriteString("No paid endpoint has answered yet.\n")
 		return
 	}
 	b.WriteString("| Endpoint | Price | Network | Asset | Scheme | Recipient |\n|---|---|---|---|---|---|\n")
-	for i := range d.Endpoints[:min(twinEndpoints, len(d.Endpoints))] {
+	for i := range d.Endpoints[:min(markdownEndpoints, len(d.Endpoints))] {
 		p := &d.Endpoints[i]
-		endpoint := theirWords(p.Method+" "+p.Path, display.MaxLine)
+		endpoint := quoteMarkdown(p.Method+" "+p.Path, display.MaxLine)
 		if len(p.Pricing) == 0 {
 			fmt.Fprintf(b, "| %s | not known | | | | |\n", endpoint)
 		}
@@ -113,19 +113,19 @@ func (e *Surroundings) twinEndpoints(b *bytes.Buffer, d *site.ServiceDetail) {
 				amount = "up to " + amount
 			}
 			fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", endpoint, amount,
-				display.Markdown(way.Network, display.MaxLine), theirWords(entry.AssetName, display.MaxCode),
-				theirWords(entry.Scheme, display.MaxCode), theirWords(entry.PayTo, display.MaxLine))
+				display.Markdown(way.Network, display.MaxLine), quoteMarkdown(entry.AssetName, display.MaxCode),
+				quoteMarkdown(entry.Scheme, display.MaxCode), quoteMarkdown(entry.PayTo, display.MaxLine))
 		}
 	}
-	if more := len(d.Endpoints) - twinEndpoints; more > 0 {
+	if more := len(d.Endpoints) - markdownEndpoints; more > 0 {
 		fmt.Fprintf(b, "\nand %s, in the JSON\n", display.Plural(int64(more), "more endpoint", "more endpoints"))
 	}
 }
 
 // twinVerdicts says which checks fail and why, and what flags are raised.
-func (e *Surroundings) twinVerdicts(b *bytes.Buffer, l *Told) {
+func (e *ServiceRenderer) writeMarkdownVerdicts(b *bytes.Buffer, l *ServiceText) {
 	failed := false
-	for _, c := range l.grounds.Checks {
+	for _, c := range l.gradeEvidence.Checks {
 		if c.Pass {
 			continue
 		}
@@ -135,7 +135,7 @@ func (e *Surroundings) twinVerdicts(b *bytes.Buffer, l *Told) {
 		failed = true
 		fmt.Fprintf(b, "- %s", display.Markdown(c.Label, display.MaxLine))
 		if c.Reason != nil {
-			fmt.Fprintf(b, ": %s", theirWords(*c.Reason, display.MaxLine))
+			fmt.Fprintf(b, ": %s", quoteMarkdown(*c.Reason, display.MaxLine))
 		}
 		if c.Mend != nil {
 			fmt.Fprintf(b, " %s", display.Markdown(*c.Mend, display.MaxLine))
@@ -146,12 +146,12 @@ func (e *Surroundings) twinVerdicts(b *bytes.Buffer, l *Told) {
 		b.WriteString("\n## Risk\n\n")
 		for _, f := range flags {
 			fmt.Fprintf(b, "- %s (%s): %s\n", display.Markdown(strings.ReplaceAll(f.Code, "_", " "), display.MaxCode),
-				display.Markdown(f.Level, display.MaxCode), theirWords(f.Evidence, display.MaxLine))
+				display.Markdown(f.Level, display.MaxCode), quoteMarkdown(f.Evidence, display.MaxLine))
 		}
 	}
 }
 
-func (e *Surroundings) twinChange(b *bytes.Buffer, c change) {
+func (e *ServiceRenderer) writeMarkdownChange(b *bytes.Buffer, c change) {
 	fmt.Fprintf(b, "- %s, %s: ", c.ObservedAt, strings.ToLower(c.Label))
 	var lines []string
 	for line := range strings.SplitSeq(c.text(), "\n") {
@@ -165,33 +165,33 @@ var markdownSyntax = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", 
 
 // Twins are those of pages that are not a service's: the first page of each list in its own order, and what stands
 // once. What a page does rather than says, comparing and submitting, has none.
-func (e *Edition) Twins() ([]Asset, error) {
-	files := []Asset{e.homeTwin(), e.listTwin(), e.changesTwin(), e.statusTwin(), e.facilitatorsTwin(),
-		e.coverageTwin(),
-		e.groupsTwin("Categories", bareKey(categoriesRoute, ""), e.categories),
-		e.groupsTwin("Networks", bareKey(networksRoute, ""), e.networks)}
+func (e *Renderer) MarkdownPages() ([]Asset, error) {
+	files := []Asset{e.homeMarkdown(), e.listMarkdown(), e.changesMarkdown(), e.statusMarkdown(), e.facilitatorsMarkdown(),
+		e.coverageMarkdown(),
+		e.groupsMarkdown("Categories", bareKey(categoriesRoute, ""), e.categories),
+		e.groupsMarkdown("Networks", bareKey(networksRoute, ""), e.networks)}
 	for _, g := range e.Groups() {
-		files = append(files, e.groupTwin(g))
+		files = append(files, e.groupMarkdown(g))
 	}
 	for i := range e.snapshot.Facilitators {
-		files = append(files, e.facilitatorTwin(&e.snapshot.Facilitators[i]))
+		files = append(files, e.facilitatorMarkdown(&e.snapshot.Facilitators[i]))
 	}
 	for _, g := range guides {
 		source, err := e.pages.guideSource(g.file)
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, Asset{twinKey(bareKey(g.route, "")), source})
+		files = append(files, Asset{markdownKey(bareKey(g.route, "")), source})
 	}
-	for _, t := range e.pages.site.Texts {
-		files = append(files, Asset{twinKey(textKey(t.Name)), t.Source})
+	for _, t := range e.pages.site.OperatorPages {
+		files = append(files, Asset{markdownKey(operatorPageKey(t.Name)), t.Source})
 	}
 	return files, nil
 }
 
 // listTwin names the newest services; the rest are in the JSON.
-func (e *Edition) listTwin() Asset {
-	b := e.twin("Services", listKey(1))
+func (e *Renderer) listMarkdown() Asset {
+	b := e.startMarkdown("Services", listKey(1))
 	items := make([]*site.ServiceListItem, len(e.snapshot.Services))
 	for i := range items {
 		items[i] = &e.snapshot.Services[i].Item
@@ -200,30 +200,30 @@ func (e *Edition) listTwin() Asset {
 	fmt.Fprintf(b, "\n%s, of which these are the newest; all of them are at %s\n\n",
 		display.Plural(int64(len(items)), "service", "services"), e.address(bareKey("services", "")))
 	for _, item := range items[:min(PageRows, len(items))] {
-		e.twinLine(b, item)
+		e.writeServiceLine(b, item)
 	}
-	return Asset{twinKey(listKey(1)), b.Bytes()}
+	return Asset{markdownKey(listKey(1)), b.Bytes()}
 }
 
-func (e *Edition) changesTwin() Asset {
-	b := e.twin("Changes", bareKey(changesRoute, ""))
+func (e *Renderer) changesMarkdown() Asset {
+	b := e.startMarkdown("Changes", bareKey(changesRoute, ""))
 	fmt.Fprintf(b, "\n%s in the last 90 days; all of them are at %s\n\n",
 		display.Plural(e.snapshot.Changes.Meta.WindowTotal, "change", "changes"), e.address(bareKey("changes", "")))
 	for _, r := range e.snapshot.Changes.Feed {
 		u := e.unitsOf(r.Slug)
-		fmt.Fprintf(b, "- [%s](%s) %s\n  ", r.Slug, e.address(twinKey(serviceKey(r.Slug))),
-			theirWords(r.Name, display.MaxName))
-		e.twinChange(b, e.change(r, u).short(serviceChangeLines))
+		fmt.Fprintf(b, "- [%s](%s) %s\n  ", r.Slug, e.address(markdownKey(serviceKey(r.Slug))),
+			quoteMarkdown(r.Name, display.MaxName))
+		e.writeMarkdownChange(b, e.change(r, u).short(serviceChangeLines))
 	}
-	return Asset{twinKey(bareKey(changesRoute, "")), b.Bytes()}
+	return Asset{markdownKey(bareKey(changesRoute, "")), b.Bytes()}
 }
 
-func (e *Edition) groupsTwin(title, key string, groups []*Group) Asset {
-	b := e.twin(title, key)
+func (e *Renderer) groupsMarkdown(title, key string, groups []*Group) Asset {
+	b := e.startMarkdown(title, key)
 	b.WriteString("\n| Name | Services | Online | Lowest prices | Uptime 24 h |\n|---|---|---|---|---|\n")
 	for _, r := range bySize(groups) {
 		fmt.Fprintf(b, "| [%s](%s) | %d | %d | %s | %s |\n", display.Markdown(r.Name, display.MaxName),
 			e.address(r.Key), r.Services, r.Online, known(r.Range()), known(display.Percent(r.Uptime)))
 	}
-	return Asset{twinKey(key), b.Bytes()}
+	return Asset{markdownKey(key), b.Bytes()}
 }

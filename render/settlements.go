@@ -16,12 +16,12 @@ const (
 )
 
 // settled is a service's settlements for reading.
-type settled struct {
+type settlements struct {
 	*site.Traction
 	Measured            bool
 	Any                 bool // something was settled, ever
 	Bars                chart.Bars
-	Via                 []settledVia
+	Via                 []settledBy
 	MoreVia             int
 	Shared              []site.SharedWithItem
 	MoreShared          int
@@ -30,16 +30,16 @@ type settled struct {
 	VolumeURL, BuyerURL string
 }
 
-type settledVia struct {
+type settledBy struct {
 	site.SettledVia
 	Name string
 	Key  string // of its page
 }
 
 // settled prepares what was settled for a service.
-func (e *Surroundings) settled(l *site.Listing) settled {
+func (e *ServiceRenderer) settlements(l *site.Listing) settlements {
 	t := &l.Detail.Assessment.Traction
-	s := settled{
+	s := settlements{
 		Traction: t, Measured: t.Status == site.TractionMeasured,
 		VolumeURL: e.pages.href(seriesKey("volume", l.Detail.Slug)),
 		BuyerURL:  e.pages.href(seriesKey("buyers", l.Detail.Slug)),
@@ -52,7 +52,7 @@ func (e *Surroundings) settled(l *site.Listing) settled {
 	s.Top, s.Top3 = display.Share(t.TopBuyerShare30d), display.Share(t.Top3BuyersShare30d)
 	s.Trend, s.TrendText = trendText(t.Trend7dVs30d)
 	for _, v := range t.SettledViaDetail[:min(len(t.SettledViaDetail), tractionVia)] {
-		row := settledVia{SettledVia: v, Name: v.ID}
+		row := settledBy{SettledVia: v, Name: v.ID}
 		if said, known := e.shown.Facilitators[v.ID]; known {
 			row.Name, row.Key = display.Name(said), facilitatorKey(v.ID)
 		}
@@ -85,7 +85,7 @@ func seriesKey(route, slug string) string {
 }
 
 // SharedText says with how many others recipients are shared.
-func (s settled) SharedText() string {
+func (s settlements) SharedText() string {
 	if s.SharedWith == 1 {
 		return "Its recipient is shared with another service"
 	}
