@@ -128,7 +128,7 @@ func findByAddress(r reader, slug string) (priced int) {
 	r.get("/v1/services/"+slug, &detail)
 	for _, e := range detail.Data.Endpoints {
 		address := detail.Data.BaseURL + e.Path
-		normal, err := lookup.NormalAddress(address + "?x=1")
+		normal, err := lookup.NormalURL(address + "?x=1")
 		if err != nil {
 			r.t.Fatal(err)
 		}

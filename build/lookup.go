@@ -40,7 +40,7 @@ func newLookups(s *site.Snapshot) *lookups {
 // count notes the URLs of the ith service. All services must be counted, by slug, before the first is added.
 func (x *lookups) count(i int, endpoints []site.Endpoint) {
 	for j := range endpoints {
-		normal, err := lookup.NormalAddress(x.snapshot.Services[i].Item.BaseURL + endpoints[j].Path)
+		normal, err := lookup.NormalURL(x.snapshot.Services[i].Item.BaseURL + endpoints[j].Path)
 		if err != nil {
 			continue // no client can request it either
 		}
@@ -62,7 +62,7 @@ func (x *lookups) add(i int, l *site.Listing) error {
 	for j := range l.Detail.Endpoints {
 		e := &l.Detail.Endpoints[j]
 		x.addPrices(l, e, l.Terms[j].Signable)
-		if normal, err := lookup.NormalAddress(l.Detail.BaseURL + e.Path); err == nil {
+		if normal, err := lookup.NormalURL(l.Detail.BaseURL + e.Path); err == nil {
 			own[normal] = append(own[normal], j)
 		}
 	}

@@ -57,7 +57,7 @@ func TestLookupsAreSmall(t *testing.T) {
 		addresses, recipients := map[string]bool{}, map[string]bool{}
 		for _, l := range s.Services {
 			for _, e := range l.Detail.Endpoints {
-				normal, err := lookup.NormalAddress(l.Detail.BaseURL + e.Path)
+				normal, err := lookup.NormalURL(l.Detail.BaseURL + e.Path)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -10,7 +10,7 @@ type StatusSummary struct {
 	Services []StatusService `json:"services"` // by slug
 }
 
-// StatusService is a service's line in the summary.
+// StatusService is the status of one service.
 type StatusService struct {
 	Slug                string   `json:"slug"`
 	Name                string   `json:"name"`
@@ -54,7 +54,7 @@ type AggregateStats struct {
 	Networks          []StatsNetwork `json:"networks"` // by abbreviation
 }
 
-// StatsPricing is over the lowest price of every active endpoint that has one.
+// StatsPricing covers the lowest price of every active endpoint that has a price.
 type StatsPricing struct {
 	AvgPriceUSD    *Decimal `json:"avg_price_usd"`
 	MinPriceUSD    *Decimal `json:"min_price_usd"`
@@ -62,14 +62,14 @@ type StatsPricing struct {
 	MedianPriceUSD *Decimal `json:"median_price_usd"`
 }
 
-// StatsNetwork is a network's line in the statistics.
+// StatsNetwork is one network in the statistics.
 type StatsNetwork struct {
 	Abbreviation string   `json:"abbreviation"`
 	ServiceCount int      `json:"service_count"`
 	AvgUptime    *float64 `json:"avg_uptime"`
 }
 
-// PaginationMeta is the meta of a paged list.
+// PaginationMeta is the meta of a list with pages.
 type PaginationMeta struct {
 	Total      int `json:"total"`
 	Page       int `json:"page"`
@@ -77,12 +77,12 @@ type PaginationMeta struct {
 	TotalPages int `json:"total_pages"`
 }
 
-// NewPaginationMeta counts the pages of a list; a page past the end is named as it was asked for.
+// NewPaginationMeta computes the number of pages. It accepts a page after the last one.
 func NewPaginationMeta(total, page, perPage int) PaginationMeta {
 	return PaginationMeta{Total: total, Page: page, PerPage: perPage, TotalPages: (total + perPage - 1) / perPage}
 }
 
-// TotalMeta is the meta of an offset list.
+// TotalMeta is the meta of a list with limit and offset.
 type TotalMeta struct {
 	Total int64 `json:"total"`
 }

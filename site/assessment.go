@@ -1,9 +1,9 @@
 package site
 
-// Assessment is what the builder judges of a service. A part without facts is present, with nulls.
+// Assessment is the builder's judgment of a service. Parts without facts are present and contain nulls.
 type Assessment struct {
 	UpdatedAt     *Time       `json:"updated_at"` // time of the newest fact in it
-	InputHash     string      `json:"input_hash"` // sha256 of what a model is told of the service, in canonical JSON
+	InputHash     string      `json:"input_hash"` // SHA-256 of the canonical JSON that describes the service to a model
 	ModelID       *string     `json:"model_id"`
 	PromptVersion *string     `json:"prompt_version"`
 	Reliability   Reliability `json:"reliability"`
@@ -16,7 +16,7 @@ type Assessment struct {
 	Traction      Traction    `json:"traction"`
 }
 
-// Reliability repeats the measured uptime beside response times.
+// Reliability contains the measured uptime and response times.
 type Reliability struct {
 	Uptime              ReliabilityUptime `json:"uptime"`
 	ResponseP95MS       *int              `json:"response_p95_ms"` // over 7 days
@@ -34,7 +34,7 @@ type ReliabilityUptime struct {
 	D90 *float64 `json:"90d"`
 }
 
-// Compliance is the 14 checks and the grade they give.
+// Compliance contains the 14 checks and the resulting grade.
 type Compliance struct {
 	Grade         string            `json:"grade"` // A, B, C, D, F or unknown
 	Passed        int               `json:"passed"`
@@ -45,21 +45,21 @@ type Compliance struct {
 	Staleness     Staleness         `json:"staleness"`
 }
 
-// ComplianceCheck is one rule's verdict.
+// ComplianceCheck is the result of one check.
 type ComplianceCheck struct {
 	ID    string `json:"id"`
 	Label string `json:"label"`
 	Pass  bool   `json:"pass"`
 }
 
-// Staleness says how old the envelope is that the checks judged.
+// Staleness is the age of the envelope that was graded.
 type Staleness struct {
 	ProbeFailing       bool  `json:"probe_failing"`
 	LastSuccessAt      *Time `json:"last_success_at"`
 	EnvelopeCapturedAt *Time `json:"envelope_captured_at"`
 }
 
-// SiteFacts tell which documents a service's site has; null is not looked at.
+// SiteFacts are the documents on a service's site; null means that the site was not examined.
 type SiteFacts struct {
 	Homepage  *bool `json:"homepage"`
 	OpenAPI   *bool `json:"openapi"`
@@ -70,7 +70,7 @@ type SiteFacts struct {
 	CheckedAt *Time `json:"checked_at"`
 }
 
-// DomainFacts come from the registry of the service's domain.
+// DomainFacts is registry data of the service's domain.
 type DomainFacts struct {
 	AgeDays     *int    `json:"age_days"`
 	Registrar   *string `json:"registrar"`
@@ -79,40 +79,41 @@ type DomainFacts struct {
 	CheckedAt   *Time   `json:"checked_at"`
 }
 
-// Economics places a service's prices among those of its category.
+// Economics compares a service's prices with those of its category.
 type Economics struct {
 	PriceUSD              *Decimal `json:"price_usd"` // the lowest
 	PriceAtomic           *string  `json:"price_atomic"`
 	Model                 string   `json:"model"` // flat, tiered, per-token, free, unknown
 	CategoryPercentile    *float64 `json:"category_percentile"`
-	Stability             *float64 `json:"stability"` // 0..1; 1 is a price that did not move in 30 days
+	Stability             *float64 `json:"stability"` // 0 to 1; 1 means that no price changed in 30 days
 	PriceMaxUSD           *Decimal `json:"price_max_usd"`
 	CategoryPercentileMax *float64 `json:"category_percentile_max"`
 	EndpointCount         int      `json:"endpoint_count"`
 	DistinctPriceCount    int      `json:"distinct_price_count"`
 }
 
-// Risk levels, mildest first.
+// Risk levels, from low to high.
 const (
 	RiskClean   = "clean"
 	RiskWarning = "warning"
 	RiskDanger  = "danger"
 )
 
-// Risk is the worst level among its flags.
+// Risk is the most serious level of its flags.
 type Risk struct {
 	Level string     `json:"level"`
 	Flags []RiskFlag `json:"flags"`
 }
 
-// RiskFlag is one reason for care, with what it was seen in.
+// RiskFlag is one reason for a risk level, with the observation that it is based on.
 type RiskFlag struct {
 	Level    string `json:"level"`
 	Code     string `json:"code"`
 	Evidence string `json:"evidence"`
 }
 
-// Synthesis is what a language model made of a service's own words; null until it was asked about those of now.
+// Synthesis is a language model's summary of a service's own texts. It is null until the model has summarised the
+// current texts.
 type Synthesis struct {
 	Summary        SynthesisText `json:"summary"`
 	CapabilityTags SynthesisList `json:"capability_tags"`
@@ -122,14 +123,14 @@ type Synthesis struct {
 	Auth           SynthesisText `json:"auth"`
 }
 
-// SynthesisText is one answer of the model.
+// SynthesisText is one text that the model wrote.
 type SynthesisText struct {
 	Value      string  `json:"value"`
 	Confidence float64 `json:"confidence"`
 	Source     string  `json:"source"`
 }
 
-// SynthesisList is one answer of the model that is a list.
+// SynthesisList is one list that the model wrote.
 type SynthesisList struct {
 	Value      []string `json:"value"`
 	Confidence float64  `json:"confidence"`
@@ -144,7 +145,8 @@ const (
 	TractionUnresponsive = "unresponsive"
 )
 
-// Traction is what settlement on chain shows. Unless measured, every metric is null: null is not zero.
+// Traction contains the settlements observed on chain. Unless the status is measured, every metric is null, which does
+// not mean zero.
 type Traction struct {
 	Status              string           `json:"status"`
 	VolumeUSD30d        *Decimal         `json:"volume_usd_30d"`
@@ -171,17 +173,17 @@ type Traction struct {
 	AllTimeCaveat       string           `json:"all_time_caveat"`
 }
 
-// SettledVia is a facilitator's part in a service's 30 days.
+// SettledVia is a facilitator's share of a service's last 30 days.
 type SettledVia struct {
 	ID           string  `json:"id"`
 	VolumeUSD30d Decimal `json:"volume_usd_30d"`
 	TxCount30d   int64   `json:"tx_count_30d"`
 }
 
-// MaxSharedWith is how many of the services that share a recipient a service names.
+// MaxSharedWith is the maximum number of services in SharedWithServices.
 const MaxSharedWith = 100
 
-// SharedWithItem names another service paid at the same address.
+// SharedWithItem is another service that uses the same recipient address.
 type SharedWithItem struct {
 	Name string `json:"name"`
 	Slug string `json:"slug"`

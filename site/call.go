@@ -22,8 +22,9 @@ var Calls = []Call{
 			"response again, a different one gets a 400.",
 	},
 	{
-		Name: "submission", Method: "GET", Pattern: "/v1/submissions/{id}", Status: 200, Response: One[SubmissionState]{},
-		About: "Status of a submission, for anybody who has its id.",
+		Name: "submission", Method: "GET", Pattern: "/v1/submissions/{id}", Status: 200,
+		Response: One[SubmissionState]{},
+		About:    "Status of a submission, for anybody who has its id.",
 	},
 }
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Abbreviate shortens an address as change records show it: the first six characters, an ellipsis, the last four.
+// Abbreviate shortens an address for change records: the first six characters, an ellipsis and the last four.
 func Abbreviate(address string) string {
 	r := []rune(address)
 	if len(r) <= 12 {
@@ -17,8 +17,9 @@ func Abbreviate(address string) string {
 	return string(r[:6]) + "…" + string(r[len(r)-4:])
 }
 
-// SchemaLine is an entry without its price and recipient, as one line of ten fields: method, path, scheme, network,
-// asset, asset name, version, an empty one, timeout, extra. A space inside a field is %20, an absent timeout is empty.
+// SchemaLine returns an entry without its price and recipient as one line of ten fields: method, path, scheme, network,
+// asset, asset name, version, an empty field, timeout, extra. A space inside a field becomes %20; an absent timeout is
+// empty.
 func SchemaLine(e SnapshotEntry) string {
 	method, path, _ := strings.Cut(e.Endpoint, " ")
 	timeout, extra := "", "{}"
@@ -36,17 +37,17 @@ func SchemaLine(e SnapshotEntry) string {
 	return strings.Join(fields, " ")
 }
 
-// ChangeSet is one kind of change between two snapshots, without the service it is of.
+// ChangeSet is one type of change between two snapshots of a service.
 type ChangeSet struct {
 	Type    string
 	Summary any // SchemaSummary, PriceSummary or PayToSummary
 }
 
-// Recipient is who an entry pays, in full: snapshots show it abbreviated.
+// Recipient is the full address that an entry pays. Snapshots contain it abbreviated.
 type Recipient struct{ Endpoint, Network, PayTo string }
 
-// Compare finds what changed between two snapshots of a service: its schema, its prices, its recipients, in this order
-// and each at most once. Entries may come in any order; the answer does not depend on it.
+// Compare returns what changed between two snapshots of a service: schema, prices and recipients, in this order and
+// each at most once. The order of entries does not matter.
 func Compare(before, after []SnapshotEntry, paidBefore, paidAfter []Recipient) []ChangeSet {
 	var sets []ChangeSet
 	if s := compareSchemas(before, after); len(s.SchemaAdded)+len(s.SchemaRemoved) > 0 {
@@ -65,14 +66,14 @@ func compareSchemas(before, after []SnapshotEntry) SchemaSummary {
 	return SchemaSummary{
 		SchemaAdded:      subtract(collect(before, SchemaLine), collect(after, SchemaLine)),
 		SchemaRemoved:    subtract(collect(after, SchemaLine), collect(before, SchemaLine)),
-		EndpointsAdded:   subtract(collect(before, endpointOf), collect(after, endpointOf)),
-		EndpointsRemoved: subtract(collect(after, endpointOf), collect(before, endpointOf)),
+		EndpointsAdded:   subtract(collect(before, entryEndpoint), collect(after, entryEndpoint)),
+		EndpointsRemoved: subtract(collect(after, entryEndpoint), collect(before, entryEndpoint)),
 	}
 }
 
-func endpointOf(e SnapshotEntry) string { return e.Endpoint }
+func entryEndpoint(e SnapshotEntry) string { return e.Endpoint }
 
-// collect is the sorted set of what f says of each entry.
+// collect returns the sorted set of f(e) for all entries e.
 func collect[T any](entries []T, f func(T) string) []string {
 	out := make([]string, len(entries))
 	for i, e := range entries {
@@ -82,20 +83,20 @@ func collect[T any](entries []T, f func(T) string) []string {
 	return slices.Compact(out)
 }
 
-// subtract are the texts of b that a has not; both are sorted sets.
+// subtract returns the strings of b that are not in a. Both are sorted sets.
 func subtract(a, b []string) []string {
 	out := []string{}
 	for _, s := range b {
-		if _, found := slices.BinarySearch(a, s); !found {
+		if _, ok := slices.BinarySearch(a, s); !ok {
 			out = append(out, s)
 		}
 	}
 	return out
 }
 
-// comparePrices names the amounts that moved. Entries belong together that have endpoint, scheme, network and asset in
-// common; a service may ask several amounts for these, and then the lowest that went is paired with the lowest that
-// came.
+// comparePrices returns the amounts that changed. It compares entries with the same endpoint, scheme, network and
+// asset. A service may have several amounts for these; then the lowest removed amount is paired with the lowest added
+// one.
 func comparePrices(before, after []SnapshotEntry) PriceSummary {
 	type key struct{ endpoint, scheme, network, asset, name string }
 	amounts := func(entries []SnapshotEntry) map[key][]string {
@@ -110,48 +111,48 @@ func comparePrices(before, after []SnapshotEntry) PriceSummary {
 		return m
 	}
 	was, is := amounts(before), amounts(after)
-	moved := []PriceChange{}
+	changes := []PriceChange{}
 	for k, now := range is {
-		gone, came := subtract(now, was[k]), subtract(was[k], now)
-		slices.SortFunc(gone, compareAmounts)
-		slices.SortFunc(came, compareAmounts)
-		for i := range min(len(gone), len(came)) {
-			moved = append(moved, PriceChange{Network: k.network, Endpoint: k.endpoint, NewPrice: came[i],
-				OldPrice: gone[i], AssetName: k.name})
+		removed, added := subtract(now, was[k]), subtract(was[k], now)
+		slices.SortFunc(removed, compareAmounts)
+		slices.SortFunc(added, compareAmounts)
+		for i := range min(len(removed), len(added)) {
+			changes = append(changes, PriceChange{Network: k.network, Endpoint: k.endpoint, NewPrice: added[i],
+				OldPrice: removed[i], AssetName: k.name})
 		}
 	}
-	slices.SortFunc(moved, func(a, b PriceChange) int {
+	slices.SortFunc(changes, func(a, b PriceChange) int {
 		return cmp.Or(cmp.Compare(a.Endpoint, b.Endpoint), cmp.Compare(a.Network, b.Network),
 			cmp.Compare(a.AssetName, b.AssetName),
 			compareAmounts(a.OldPrice, b.OldPrice), compareAmounts(a.NewPrice, b.NewPrice))
 	})
-	return PriceSummary{PriceChanges: slices.Compact(moved)}
+	return PriceSummary{PriceChanges: slices.Compact(changes)}
 }
 
-// compareAmounts orders amounts in atomic units by value: digits without leading zeros.
+// compareAmounts compares amounts in atomic units: digits without leading zeros.
 func compareAmounts(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 
-// compareRecipients looks only at networks and endpoints that both snapshots pay on: a new network brings a recipient
-// without moving one.
+// compareRecipients compares only networks and endpoints that both snapshots contain: the recipient of a new network is
+// not a change of recipient.
 func compareRecipients(before, after []Recipient) PayToSummary {
-	place := func(r Recipient) string { return r.Endpoint + "\x00" + r.Network }
-	whole := func(r Recipient) string { return place(r) + "\x00" + r.PayTo }
-	was, is := collect(before, place), collect(after, place)
-	abbreviated := func(lines []string, both []string) []string {
+	option := func(r Recipient) string { return r.Endpoint + "\x00" + r.Network }
+	full := func(r Recipient) string { return option(r) + "\x00" + r.PayTo }
+	was, is := collect(before, option), collect(after, option)
+	abbreviate := func(lines []string, both []string) []string {
 		out := []string{}
 		for _, l := range lines {
 			i := strings.LastIndexByte(l, 0)
-			if _, found := slices.BinarySearch(both, l[:i]); found {
+			if _, ok := slices.BinarySearch(both, l[:i]); ok {
 				out = append(out, Abbreviate(l[i+1:]))
 			}
 		}
 		slices.Sort(out)
 		return slices.Compact(out)
 	}
-	old, new := collect(before, whole), collect(after, whole)
-	return PayToSummary{PayToAdded: abbreviated(subtract(old, new), was),
-		PayToRemoved: abbreviated(subtract(new, old), is)}
+	old, new := collect(before, full), collect(after, full)
+	return PayToSummary{PayToAdded: abbreviate(subtract(old, new), was),
+		PayToRemoved: abbreviate(subtract(new, old), is)}
 }
 
-// Text is the summary as JSON.
+// Text returns the summary as JSON.
 func (c ChangeSet) Text() (json.RawMessage, error) { return json.Marshal(c.Summary) }

@@ -12,7 +12,7 @@ import (
 	"tollbook/site"
 )
 
-// way is a way to pay GET /quote: the price of USDC on Base, with what edit changes.
+// way returns the payment option for GET /quote in USDC on Base, with a price and edits.
 func way(price string, edit ...func(*site.SnapshotEntry)) site.SnapshotEntry {
 	e := site.SnapshotEntry{
 		Endpoint: "GET /quote", Scheme: "exact", Network: "eip155:8453",
@@ -36,7 +36,7 @@ func extra(text string) func(*site.SnapshotEntry) {
 
 const quoteLine = "GET /quote exact eip155:8453 0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913 USDC 2  300 "
 
-// TestSchemaLine: ten fields with single spaces between, the eighth empty.
+// TestSchemaLine checks that a line has ten fields with single spaces between them, and that the eighth is empty.
 func TestSchemaLine(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -114,7 +114,7 @@ func TestCompare(t *testing.T) {
 					SchemaRemoved: []string{plain}, EndpointsAdded: none, EndpointsRemoved: none}},
 				{Type: site.PriceChanged, Summary: moved("1", "2")}}},
 
-		// A service may ask for the same asset twice.
+		// A service may offer the same asset twice.
 		{"two prices, nothing changed", []site.SnapshotEntry{way("1"), way("2")},
 			[]site.SnapshotEntry{way("2"), way("1")}, nil},
 		{"one of two prices", []site.SnapshotEntry{way("1"), way("2")}, []site.SnapshotEntry{way("3"), way("2")},
@@ -170,7 +170,8 @@ func TestCompareRecipients(t *testing.T) {
 	}
 }
 
-// TestCompareDoesNotDependOnOrder: sellers list their ways to pay in any order, and some in another one each time.
+// TestCompareDoesNotDependOnOrder checks random permutations: services list their payment options in any order, and
+// some change the order with every response.
 func TestCompareDoesNotDependOnOrder(t *testing.T) {
 	t.Parallel()
 	few := func(t *rapid.T, name string, of ...string) string { return rapid.SampledFrom(of).Draw(t, name) }
@@ -202,7 +203,7 @@ func TestCompareDoesNotDependOnOrder(t *testing.T) {
 	})
 }
 
-// TestSummariesAreNeverNull: the lists of a summary are lists on the wire, empty ones too.
+// TestSummariesAreNeverNull checks that an empty list of a summary is [] in JSON.
 func TestSummariesAreNeverNull(t *testing.T) {
 	t.Parallel()
 	sets := site.Compare([]site.SnapshotEntry{way("1")}, []site.SnapshotEntry{way("2", extra("{}"))},

@@ -6,51 +6,52 @@ import (
 	"time"
 )
 
-// ChangeTypes are the kinds of change records, in the order of a service's records of one moment.
+// ChangeTypes are the types of change records. Records of one service and one moment have this order.
 var ChangeTypes = []string{SchemaChanged, PriceChanged, PayToChanged}
 
-// ChangeDays is how many UTC days a window of change records spans at most.
+// ChangeDays is the largest number of UTC days in a window of change records.
 const ChangeDays = 365
 
-// Changes are the logs of change records of all services, or of one: the log of all types and, in its index, that of
+// Changes are the logs of change records of all services, or of one: the log of all types and, in its index, the log of
 // each type.
 type Changes struct {
 	Index LogIndex        // with Types
-	Logs  []ChangeLog     // the one of all types first; those that have rows, in the order of ChangeTypes
-	Page  []*ChangeRecord // of all services: the default page, newest first
+	Logs  []ChangeLog     // the log of all types, then those that have rows, in the order of ChangeTypes
+	Page  []*ChangeRecord // for all services: the default page, newest first
 	Meta  ChangesMeta     // of Page
-	Feed  []*ChangeRecord // of all services: the newest FeedEntries, newest first
+	Feed  []*ChangeRecord // for all services: the newest FeedEntries, newest first
 }
 
-// ChangeLog is the part of one log of change records that lies in the snapshot.
+// ChangeLog is the part of one log of change records that the snapshot contains.
 type ChangeLog struct {
 	Type   string                 // "" for all types
 	Blocks []Block[*ChangeRecord] // ascending; the last is the open one
 }
 
-// FeedEntries is how many records the feed of changes holds.
+// FeedEntries is the maximum number of records in the feed of changes.
 const FeedEntries = 50
 
 // ChangesMeta is the meta of a page of change records.
 type ChangesMeta struct {
 	PaginationMeta
-	TypeCounts  TypeCounts `json:"type_counts"`  // of the window and the service, whatever the type filter
-	WindowTotal int64      `json:"window_total"` // their sum
+	// TypeCounts counts the records in the window and of the service. The type filter does not affect it.
+	TypeCounts  TypeCounts `json:"type_counts"`
+	WindowTotal int64      `json:"window_total"` // sum of TypeCounts
 }
 
-// TypeCounts says how many change records there are of each type.
+// TypeCounts is the number of change records of each type.
 type TypeCounts struct {
 	Schema int64 `json:"schema_changed"`
 	Price  int64 `json:"price_changed"`
 	PayTo  int64 `json:"payto_changed"`
 }
 
-// Scope is the request for the records of q's service, or of all, whatever their type and days: LogKey and ListKey of
-// it name the index that answers q.
+// Scope returns the request for the records of q's service, or of all services, of any type and day. Its LogKey and
+// ListKey name the index from which q is answered.
 func (q Query) Scope() Query { return q.With("type", "") }
 
-// ChangeWindow cuts the log that q asks for down to q's days, which end on now's, and says what its page is of. x is
-// the index of q's Scope; the zero LogIndex is one without records.
+// ChangeWindow returns the part of q's log in the last q days up to now, and the meta of q's page. x is the index of
+// q's Scope; the zero LogIndex has no records.
 func ChangeWindow(x LogIndex, q Query, now time.Time) (LogIndex, ChangesMeta) {
 	from := now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-q.Int("days")).Format(time.DateOnly)
 	of := func(kind string) int64 { return x.Types[kind].Since(from).Total() }
@@ -66,13 +67,13 @@ func ChangeWindow(x LogIndex, q Query, now time.Time) (LogIndex, ChangesMeta) {
 	}
 }
 
-// ChangeSpans names the blocks, two at most, that hold q's page of a window of a log.
+// ChangeSpans returns the blocks, at most two, that contain q's page of a window of a log.
 func ChangeSpans(window LogIndex, q Query) []BlockSpan {
 	per := int64(q.Int("per_page"))
 	return LogSpans(window, per, (int64(q.Int("page"))-1)*per)
 }
 
-// Since is the log without the rows of the UTC days before day ("2026-11-20"), which Days must reach back to.
+// Since returns the log without the rows of the UTC days before day ("2026-11-20"). Days must reach back to it.
 func (x LogIndex) Since(day string) LogIndex {
 	i, _ := slices.BinarySearchFunc(x.Days, day, func(d LogDay, day string) int { return strings.Compare(d.Day, day) })
 	if x.First = x.Next; i < len(x.Days) {

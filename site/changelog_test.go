@@ -14,13 +14,13 @@ import (
 	"tollbook/site"
 )
 
-// changeRow is a record of a log as a slice in memory has it.
+// changeRow is a record of a log.
 type changeRow struct {
 	day  string
 	kind string
 }
 
-// indexOf numbers rows, oldest first, as a builder does.
+// indexOf numbers rows from the oldest, as a builder does.
 func indexOf(rows []changeRow, kind string) site.LogIndex {
 	x := site.LogIndex{}
 	for _, r := range rows {
@@ -35,7 +35,7 @@ func indexOf(rows []changeRow, kind string) site.LogIndex {
 	return x
 }
 
-// TestChangeWindows cuts pages out of numbers and holds them against a list that is filtered, counted and sliced.
+// TestChangeWindows cuts pages out of a random log and compares them with a list that is filtered, counted and sliced.
 func TestChangeWindows(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 23, 45, 1, 0, time.UTC)
@@ -100,7 +100,7 @@ func TestChangeWindows(t *testing.T) {
 		got := []int64{}
 		spans := site.ChangeSpans(window, q)
 		if len(spans) > 2 {
-			t.Fatalf("%d spans, may be two", len(spans))
+			t.Fatalf("%d spans, want at most 2", len(spans))
 		}
 		for _, s := range spans {
 			for n := s.To - 1; n >= s.From; n-- {
@@ -116,7 +116,7 @@ func TestChangeWindows(t *testing.T) {
 	})
 }
 
-// TestChangesMeta: its members as the contract and the design name them, in their order.
+// TestChangesMeta checks the names and the order of the members of ChangesMeta.
 func TestChangesMeta(t *testing.T) {
 	t.Parallel()
 	_, meta := site.ChangeWindow(site.LogIndex{}, parse(t, "/v1/changes", "page=3&per_page=7"), time.Now())
@@ -165,12 +165,12 @@ func TestPeriodStart(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := site.PeriodStart(c.period, now); got != c.want {
-			t.Errorf("%s to %s begins on %q, want %q", c.period, c.now, got, c.want)
+			t.Errorf("%s to %s starts on %q, want %q", c.period, c.now, got, c.want)
 		}
 	}
 }
 
-func TestWhole(t *testing.T) {
+func TestUntrimmed(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]struct {
 		trimmed bool
@@ -184,7 +184,7 @@ func TestWhole(t *testing.T) {
 		q := parse(t, "/v1/services/acme/price", query)
 		if q.NeedsTrim() != want.trimmed || q.Key() != want.key ||
 			q.Untrimmed().Key() != "v1/services/acme/price/period=all.json" || q.Untrimmed().NeedsTrim() {
-			t.Errorf("%q: trimmed %v, key %s, whole %s", query, q.NeedsTrim(), q.Key(), q.Untrimmed().Key())
+			t.Errorf("%q: needs trim %v, key %s, untrimmed %s", query, q.NeedsTrim(), q.Key(), q.Untrimmed().Key())
 		}
 	}
 }

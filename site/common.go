@@ -57,8 +57,8 @@ func (q Query) Paged() bool {
 	return q.Route != nil && (q.Route.Param("page") != nil || q.Route.Param("offset") != nil)
 }
 
-// Next returns the request for the part of a list that follows q's part, and false if q's part is the last. q must be
-// Paged. total is the number of rows, or of pages if the route has a fixed page size.
+// Next returns the request for the next part of the list, and false if q's part is the last. The argument total is the
+// number of rows, or of pages if the route has a fixed page size. q must be Paged.
 func (q Query) Next(total int) (Query, bool) {
 	name, next := "page", 0
 	switch {

@@ -11,8 +11,8 @@ import (
 	"tollbook/site"
 )
 
-// A common parameter is taken at every address, and changes no key.
-func TestSnapshotIsNoPartOfAKey(t *testing.T) {
+// TestSnapshotIsNotInKeys checks that every path accepts a common parameter, and that it changes no key.
+func TestSnapshotIsNotInKeys(t *testing.T) {
 	t.Parallel()
 	const id = "20261120T234501Z-3f2a9c"
 	rapid.Check(t, func(t *rapid.T) {
@@ -30,7 +30,7 @@ func TestSnapshotIsNoPartOfAKey(t *testing.T) {
 		}
 		again, err := site.ParseRequest(path, pinned.RawQuery())
 		if err != nil || again.Key() != plain.Key() || again.Snapshot != id || again.RawQuery() != pinned.RawQuery() {
-			t.Errorf("%s?%s is spelled %s: key %s of %q, %v", path, query, pinned.RawQuery(), again.Key(),
+			t.Errorf("RawQuery of %s?%s is %s: key %s of %q, %v", path, query, pinned.RawQuery(), again.Key(),
 				again.Snapshot, err)
 		}
 	})

@@ -2,18 +2,18 @@ package site
 
 import "encoding/json"
 
-// Catalogue is how /discovery/resources frames its list, as a facilitator's catalogue does.
+// Catalogue is the framing of /discovery/resources, that of a facilitator's catalogue.
 var Catalogue = Framing{Lead: `"x402Version":2,`, Rows: "items", Meta: "pagination"}
 
-// CataloguePagination is the pagination of a catalogue.
+// CataloguePagination is the pagination of the catalogue.
 type CataloguePagination struct {
 	Limit  int `json:"limit"`
 	Offset int `json:"offset"`
 	Total  int `json:"total"`
 }
 
-// CatalogueItem is a row of /discovery/resources: an active endpoint with its current prices. Its names are those of
-// the bazaar; services' own words are cut to what the bazaar takes.
+// CatalogueItem is a row of /discovery/resources: an active endpoint with its current prices. Its field names are those
+// of the x402 bazaar extension; texts of services are shortened to the bazaar's limits.
 type CatalogueItem struct {
 	Resource    string              `json:"resource"`
 	Type        string              `json:"type"` // "http"
@@ -22,11 +22,11 @@ type CatalogueItem struct {
 	LastUpdated Time                `json:"lastUpdated"` // last usable 402
 	Description string              `json:"description"`
 	ServiceName string              `json:"serviceName,omitempty"` // printable ASCII, at most 32 characters
-	Tags        []string            `json:"tags"`                  // the category, in the same form
+	Tags        []string            `json:"tags"`                  // the category, in the same form as ServiceName
 	Extensions  CatalogueExtensions `json:"extensions"`
 }
 
-// CatalogueAccept is one way to pay, as version 2 of the protocol writes it.
+// CatalogueAccept is one payment option in the format of version 2 of x402.
 type CatalogueAccept struct {
 	Scheme            string          `json:"scheme"`
 	Network           string          `json:"network"` // CAIP-2
@@ -37,17 +37,17 @@ type CatalogueAccept struct {
 	Extra             json.RawMessage `json:"extra,omitempty"`
 }
 
-// CatalogueExtensions tells the method to call with, which version 2 of the protocol keeps in the bazaar extension.
+// CatalogueExtensions contains the HTTP method, which version 2 of x402 keeps in the bazaar extension.
 type CatalogueExtensions struct {
 	Bazaar CatalogueBazaar `json:"bazaar"`
 }
 
-// CatalogueBazaar is the part of the bazaar extension that the directory knows.
+// CatalogueBazaar is the part of the bazaar extension that the directory supports.
 type CatalogueBazaar struct {
 	Info CatalogueInfo `json:"info"`
 }
 
-// CatalogueInfo says how to call the resource.
+// CatalogueInfo describes how to call the resource.
 type CatalogueInfo struct {
 	Input CatalogueInput `json:"input"`
 }
@@ -58,35 +58,35 @@ type CatalogueInput struct {
 	Method string `json:"method"`
 }
 
-// AddressLookup is what is known of the endpoints at an address: the data of /v1/lookup/url/<hash>.json. With its
-// envelope it has less than 2 KiB.
+// AddressLookup is the data of /v1/lookup/url/<hash>.json: what the directory knows about the endpoints at a URL. The
+// whole response is smaller than MaxLookup.
 type AddressLookup struct {
 	URL        string        `json:"url"` // normal form
 	Service    LookupService `json:"service"`
-	Signable   bool          `json:"signable"` // a standard client could sign a payment for each endpoint here
-	Reason     *string       `json:"reason"`   // what keeps it from that; null when signable
-	Prices     []LookupPrice `json:"prices"`   // every way to pay now
+	Signable   bool          `json:"signable"` // a standard client could sign a payment for each endpoint at this URL
+	Reason     *string       `json:"reason"`   // why it could not; null if Signable
+	Prices     []LookupPrice `json:"prices"`   // every current payment option
 	LastSeenAt *Time         `json:"last_seen_at"`
-	AlsoListed []string      `json:"also_listed"` // slugs of other services with an endpoint here
-	Clipped    bool          `json:"clipped"`     // something was left out, or cut, for size
+	AlsoListed []string      `json:"also_listed"` // slugs of other services with an endpoint at this URL
+	Clipped    bool          `json:"clipped"`     // something was left out or shortened to limit the size
 }
 
-// RecipientLookup is who is paid at a recipient: the data of /v1/lookup/pay-to/<caip2>/<address>.json. With its
-// envelope it has less than 2 KiB.
+// RecipientLookup is the data of /v1/lookup/pay-to/<caip2>/<address>.json: the services that are paid at a recipient's
+// address. The whole response is smaller than MaxLookup.
 type RecipientLookup struct {
 	Network      string             `json:"network"` // CAIP-2
 	PayTo        string             `json:"pay_to"`  // as a service wrote it
 	ServiceCount int                `json:"service_count"`
 	Services     []RecipientService `json:"services"` // by slug
-	Clipped      bool               `json:"clipped"`  // something was left out, or cut, for size
+	Clipped      bool               `json:"clipped"`  // something was left out or shortened to limit the size
 }
 
 // RecipientService is a service that is paid at a recipient.
 type RecipientService struct {
 	LookupService
-	Signable      bool     `json:"signable"`       // of each endpoint that is paid here
+	Signable      bool     `json:"signable"`       // a standard client could pay each endpoint that is paid here
 	EndpointCount int      `json:"endpoint_count"` // endpoints that are paid here
-	MinPriceUSD   *Decimal `json:"min_price_usd"`  // of these; null where no price is known in dollars
+	MinPriceUSD   *Decimal `json:"min_price_usd"`  // lowest price of these; null if no price is known in dollars
 }
 
 // LookupService is a service in a look-up.
@@ -99,13 +99,13 @@ type LookupService struct {
 	LastChange *LookupChange `json:"last_change"` // the newest of its change records; null when there is none
 }
 
-// LookupChange is a change record in short.
+// LookupChange is a summary of a change record.
 type LookupChange struct {
 	Type       string `json:"type"`
 	ObservedAt Time   `json:"observed_at"`
 }
 
-// LookupPrice is one way to pay now.
+// LookupPrice is one current payment option.
 type LookupPrice struct {
 	Method       string  `json:"method"`
 	Scheme       string  `json:"scheme"`
@@ -115,21 +115,21 @@ type LookupPrice struct {
 	Price        string  `json:"price"` // atomic units
 	PriceUSD     *string `json:"price_usd"`
 	PayTo        string  `json:"pay_to"`
-	Since        Time    `json:"since"` // since when it is asked so
+	Since        Time    `json:"since"` // since when it has been offered unchanged
 }
 
-// MaxLookup is the largest answer of a look-up, in bytes.
+// MaxLookup is the maximum size of a look-up's response in bytes.
 const MaxLookup = 2 << 10
 
-// Terms is what the directory knows of an endpoint beyond the contract's Endpoint.
+// Terms is what the directory knows about an endpoint in addition to the fields of Endpoint.
 type Terms struct {
 	Signable bool           // a standard client could sign a payment
-	Reason   string         // what keeps it from that, "" when Signable
-	Prices   []PricingTerms // of each of the endpoint's Pricing
+	Reason   string         // why it could not; "" if Signable
+	Prices   []PricingTerms // one for each entry of the endpoint's Pricing
 }
 
-// PricingTerms is what the directory knows of a price beyond the contract's PricingEntry.
+// PricingTerms is what the directory knows about a price in addition to the fields of PricingEntry.
 type PricingTerms struct {
 	Since Time
-	Extra string // as received; "" without
+	Extra string // as received; "" if absent
 }

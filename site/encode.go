@@ -6,18 +6,18 @@ import (
 	"fmt"
 )
 
-// JSON returns the body of a complete response: {"data":v} and a newline, with <, > and & as they are. It fails as
-// EncodeLine does.
+// JSON returns the body of a complete response, {"data":v} and a newline, without escaping <, > and &. Its errors are
+// those of EncodeLine.
 func JSON(v any) ([]byte, error) { return AppendJSON(nil, v) }
 
-// AppendJSON appends what JSON returns.
+// AppendJSON appends the bytes that JSON returns.
 func AppendJSON(b []byte, v any) ([]byte, error) {
 	return appendEncoded(b, struct {
 		Data any `json:"data"`
 	}{v})
 }
 
-// AppendList appends the body of a complete response whose data are rows of Row.
+// AppendList appends the body of a complete response whose data is a list of rows. Each row is a result of Row.
 func AppendList(b []byte, rows [][]byte) []byte {
 	b = append(b, `{"data":[`...)
 	for i, r := range rows {
@@ -29,19 +29,19 @@ func AppendList(b []byte, rows [][]byte) []byte {
 	return append(b, "]}\n"...)
 }
 
-// Row returns v on one line, without the newline that ends it: a row of a list, which is cut by lines.
+// Row returns v as JSON on one line, without a newline. Lists are cut by lines.
 func Row(v any) ([]byte, error) {
 	b, err := EncodeLine(v)
 	return bytes.TrimSuffix(b, []byte("\n")), err
 }
 
-// AppendRow appends what Row returns.
+// AppendRow appends the bytes that Row returns.
 func AppendRow[T any](b []byte, v *T) ([]byte, error) {
 	b, err := appendEncoded(b, v)
 	return bytes.TrimSuffix(b, []byte("\n")), err
 }
 
-// RowsOf returns Row of each of a list, one behind the other in b.
+// RowsOf appends Row of each element of a list to b. It returns the rows, which are slices of b, and b itself.
 func RowsOf[T any](b []byte, list []T) (rows [][]byte, used []byte, err error) {
 	rows = make([][]byte, len(list))
 	for i := range list {
@@ -54,8 +54,8 @@ func RowsOf[T any](b []byte, list []T) (rows [][]byte, used []byte, err error) {
 	return rows, b, nil
 }
 
-// EncodeLine returns v on one line with a newline. It fails only for a value that is not of the contract: a number that
-// JSON cannot say, or raw text that is not JSON.
+// EncodeLine returns v as JSON on one line with a newline. It fails only for a value that JSON cannot represent, such
+// as NaN or an invalid json.RawMessage.
 func EncodeLine(v any) ([]byte, error) { return appendEncoded(nil, v) }
 
 func appendEncoded(b []byte, v any) ([]byte, error) {
@@ -67,7 +67,7 @@ func appendEncoded(b []byte, v any) ([]byte, error) {
 	return b, nil
 }
 
-// appendWriter is bytes that a writer appends to.
+// appendWriter is an io.Writer that appends to a slice.
 type appendWriter []byte
 
 func (w *appendWriter) Write(p []byte) (int, error) {
@@ -75,7 +75,7 @@ func (w *appendWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// AppendFrameOf appends what f.List returns for a list whose rows and meta are not encoded yet.
+// AppendFrameOf encodes a list and its meta and appends the same bytes as Framing.List.
 func AppendFrameOf[T any](b []byte, f Framing, list []T, meta any) (_ []byte, err error) {
 	beforeRows, beforeMeta := f.Around()
 	b = append(b, beforeRows...)

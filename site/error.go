@@ -1,41 +1,41 @@
 package site
 
-// Types of errors that readers and submitters are told.
+// Types of errors in responses.
 const (
 	ErrorInvalidParameter = "invalid_parameter"
 	ErrorNotFound         = "not_found"
 	ErrorMethodNotAllowed = "method_not_allowed"
-	ErrorBadRequest       = "bad_request"  // what can't be read as a request
-	ErrorRateLimited      = "rate_limited" // with Retry-After
+	ErrorBadRequest       = "bad_request"  // not a valid HTTP request
+	ErrorRateLimited      = "rate_limited" // has the header Retry-After
 	ErrorInternal         = "internal"
-	ErrorValidation       = "validation_failed" // of a submission; fields has every fault
-	ErrorDuplicate        = "duplicate"         // of what is listed, or waits for review
+	ErrorValidation       = "validation_failed" // of a submission; fields contains every error
+	ErrorDuplicate        = "duplicate"         // the service is listed or waits for review
 	ErrorTooLarge         = "payload_too_large"
 	ErrorMediaType        = "unsupported_media_type"
-	ErrorUnavailable      = "unavailable" // nothing is published yet
+	ErrorUnavailable      = "unavailable" // no snapshot is published yet
 )
 
-// ErrorTypes are the types of every error that readers and submitters may be told.
+// ErrorTypes are the types of all errors in responses.
 var ErrorTypes = []string{
 	ErrorInvalidParameter, ErrorBadRequest, ErrorValidation, ErrorDuplicate, ErrorNotFound, ErrorMethodNotAllowed,
 	ErrorTooLarge,
 	ErrorMediaType, ErrorRateLimited, ErrorInternal, ErrorUnavailable,
 }
 
-// ErrorBody is the body of every answer that is no success.
+// ErrorBody is the body of every error response.
 type ErrorBody struct {
 	Error Error `json:"error"`
 }
 
-// Error says what went wrong; Code repeats the HTTP status.
+// Error describes what went wrong. Code is the HTTP status.
 type Error struct {
 	Code    int          `json:"code"`
 	Type    string       `json:"type"`
 	Message string       `json:"message"`
-	Fields  []ErrorField `json:"fields,omitempty"` // with a 400
+	Fields  []ErrorField `json:"fields,omitempty"` // only with status 400
 }
 
-// ErrorField names one faulty parameter or field.
+// ErrorField is one invalid parameter or field.
 type ErrorField struct {
 	Field   string `json:"field"`
 	Message string `json:"message"`

@@ -4,101 +4,103 @@ import "slices"
 
 // Limits of evidence, so that no service can make it large.
 const (
-	EvidenceBytes    = 16 << 10 // of a body, and of the headers of an answer
-	EvidenceTotal    = 1 << 20  // of all bodies and headers of a service; endpoints after them are told without
-	EvidenceWarnings = 200      // of a service
-	EvidenceDefects  = 32       // of an endpoint
+	EvidenceBytes    = 16 << 10 // for a body, and for the headers of an answer
+	EvidenceTotal    = 1 << 20  // for all bodies and headers of a service; further endpoints have none
+	EvidenceWarnings = 200      // for a service
+	EvidenceDefects  = 32       // for an endpoint
 )
 
-// Evidence is the data of /v1/services/{slug}/evidence: what stands behind a service's current verdicts and its grade,
-// so that anybody can judge again. Texts that services sent are clipped, and what shows nothing in them is U+FFFD.
+// Evidence is the data of /v1/services/{slug}/evidence: the requests, answers and check results behind a service's
+// current verdicts and grade, so that anybody can repeat them. Texts from services are shortened, and their invisible
+// characters are replaced by U+FFFD.
 type Evidence struct {
 	Slug   string          `json:"slug"`
 	Grade  string          `json:"grade"`
 	Passed int             `json:"passed"`
 	Total  int             `json:"total"`
 	Checks []EvidenceCheck `json:"checks"` // all 14, in the order of compliance
-	// the first by code, endpoint and row; none of them counts in the grade
+	// the first EvidenceWarnings by code, endpoint and row; none of them affects the grade
 	Warnings     []EvidenceWarning `json:"warnings"`
-	WarningCount int               `json:"warning_count"` // of all
-	// the active ones, or all where none is, and unprobeable ones; by path, then method
+	WarningCount int               `json:"warning_count"` // number of all warnings
+	// the active endpoints (all, if none is active) and the unprobeable ones; by path, then method
 	Endpoints []EndpointEvidence `json:"endpoints"`
 }
 
-// EvidenceCheck is one rule's result with its grounds.
+// EvidenceCheck is the result of one compliance check, with its reason.
 type EvidenceCheck struct {
 	ID       string  `json:"id"`
 	Label    string  `json:"label"`
 	Pass     bool    `json:"pass"`
-	Reason   *string `json:"reason"`   // the first thing found wrong; null when it passes, as are the next two
-	Expected *string `json:"expected"` // what the rule asks for
-	// what an operator can do about it; null too where it only fails for want of any terms
+	Reason   *string `json:"reason"`   // the first problem found; null if the check passes, like the next two
+	Expected *string `json:"expected"` // what the check requires
+	// how the owner can fix it; also null if the check fails only because there are no terms
 	Mend *string `json:"mend"`
 }
 
-// EvidenceWarning is something worth knowing that no check counts.
+// EvidenceWarning is an observation that no check counts.
 type EvidenceWarning struct {
 	Code     string  `json:"code"`
 	Meaning  string  `json:"meaning"`
-	Endpoint *string `json:"endpoint"` // "<METHOD> <path>"; null when it is about the whole service
-	Row      *int    `json:"row"`      // index in accepts; null when it is about the whole endpoint
+	Endpoint *string `json:"endpoint"` // "<METHOD> <path>"; null if it concerns the whole service
+	Row      *int    `json:"row"`      // index in accepts; null if it concerns the whole endpoint
 	Detail   *string `json:"detail"`
 }
 
-// EvidenceDefect is one leniency that reading an answer took.
+// EvidenceDefect is one deviation from the protocol that was tolerated while reading an answer.
 type EvidenceDefect struct {
 	Code    string  `json:"code"`
 	Meaning string  `json:"meaning"`
-	Row     *int    `json:"row"` // index in accepts; null when it is about the whole answer
+	Row     *int    `json:"row"` // index in accepts; null if it concerns the whole answer
 	Detail  *string `json:"detail"`
 }
 
-// EndpointEvidence is what one endpoint answered. A verdict stands until the next conclusive answer, so there may be up
-// to three answers: the verdict's own, a later one that says nothing, and an older one whose terms are still judged.
+// EndpointEvidence is the evidence of one endpoint. A verdict is valid until the next conclusive answer. So there are
+// up to three answers: the one that decided the verdict, a later inconclusive one, and an older one whose terms are
+// still graded.
 type EndpointEvidence struct {
 	ID       string `json:"id"`
 	Method   string `json:"method"`
 	Path     string `json:"path"`
 	URL      string `json:"url"`
 	IsActive bool   `json:"is_active"`
-	// asking it takes input that nobody declared and we do not invent: it is not down
+	// a request needs input that the service does not declare, and we do not invent any: the endpoint is not down
 	Unprobeable bool `json:"unprobeable"`
 	// paid, broken, open or failed; null before the first conclusive answer
 	Verdict      *string          `json:"verdict"`
-	Class        *string          `json:"class"`        // finer than the verdict; null where it was not kept
-	Reason       *string          `json:"reason"`       // of the verdict, in a sentence
-	Answer       *EvidenceAnswer  `json:"answer"`       // the verdict's; null where it was not kept
-	Inconclusive *EvidenceSilence `json:"inconclusive"` // what came after Answer and says nothing of the endpoint
-	// the older answer whose terms the checks judge; null where that is Answer, or there is none
+	Class        *string          `json:"class"`        // a finer class than the verdict; null if it was not stored
+	Reason       *string          `json:"reason"`       // reason for the verdict, in a sentence
+	Answer       *EvidenceAnswer  `json:"answer"`       // the one that decided the verdict; null if not stored
+	Inconclusive *EvidenceSilence `json:"inconclusive"` // a later answer that says nothing about the endpoint
+	// the older answer whose terms are graded; null if that is Answer, or if there is none
 	Terms       *EvidenceAnswer   `json:"terms"`
-	Protocols   []string          `json:"protocols"`    // other payment protocols that the judged answer hints at
-	Defects     []EvidenceDefect  `json:"defects"`      // of reading the judged answer, the first of them
-	DefectCount int               `json:"defect_count"` // of all
-	Captured    *EvidenceCaptured `json:"captured"`     // how the judged terms were found; null without any
+	Protocols   []string          `json:"protocols"`    // other payment protocols in the graded answer
+	Defects     []EvidenceDefect  `json:"defects"`      // the first EvidenceDefects of the graded answer
+	DefectCount int               `json:"defect_count"` // number of all defects
+	Captured    *EvidenceCaptured `json:"captured"`     // where the graded terms were found; null if there are none
 
-	HeadFree    *bool `json:"head_free"`     // HEAD is served without payment; null when that is not known
-	HeadAskedAt *Time `json:"head_asked_at"` // the last HEAD; null before the first
-	// what the OpenAPI document says that it costs; null when it says nothing
+	HeadFree    *bool `json:"head_free"`     // HEAD is served without payment; null if unknown
+	HeadAskedAt *Time `json:"head_asked_at"` // when the last HEAD request was sent; null before the first
+	// the price in the service's OpenAPI document; null if it declares none
 	DeclaredPrice *EvidencePrice `json:"declared_price"`
 }
 
-// EvidencePrice is a price as a document declares it; what it does not say is null.
+// EvidencePrice is a price from a document of the service. Absent parts are null.
 type EvidencePrice struct {
 	Mode     *string `json:"mode"`     // fixed, dynamic, offer
-	Currency *string `json:"currency"` // US dollars where it is null
-	Amount   *string `json:"amount"`   // decimal text; base units in an offer
+	Currency *string `json:"currency"` // null means US dollars
+	Amount   *string `json:"amount"`   // decimal string; in base units in an offer
 	Min      *string `json:"min"`
 	Max      *string `json:"max"`
 }
 
-// EvidenceSilence is an answer that counts in nothing.
+// EvidenceSilence is an inconclusive answer, which is not counted.
 type EvidenceSilence struct {
 	Class  string          `json:"class"`
 	Reason string          `json:"reason"`
 	Answer *EvidenceAnswer `json:"answer"`
 }
 
-// EvidenceCaptured says where in an answer the terms stood.
+// EvidenceCaptured is where in an answer the terms were found.
 type EvidenceCaptured struct {
 	X402Version int    `json:"x402_version"`
 	Channel     string `json:"channel"` // header, alias, body, nested, html
@@ -106,22 +108,22 @@ type EvidenceCaptured struct {
 	Fingerprint string `json:"fingerprint"`
 }
 
-// EvidenceAnswer is one request and what came of it.
+// EvidenceAnswer is one request to an endpoint and its result.
 type EvidenceAnswer struct {
-	ReceivedAt Time                `json:"received_at"` // or given up
-	Request    *EvidenceRequest    `json:"request"`     // null when nothing was sent, or it was not kept
-	Redirects  []string            `json:"redirects"`   // addresses gone through to the request's, in order
-	Status     *int                `json:"status"`      // null when no answer came
-	Headers    map[string][]string `json:"headers"`     // of a fixed list of names
-	// names of those that were cut or left out for their length
+	ReceivedAt Time                `json:"received_at"` // when the response arrived, or when the request was given up
+	Request    *EvidenceRequest    `json:"request"`     // null if none was sent or it was not stored
+	Redirects  []string            `json:"redirects"`   // URLs of the redirects that led to the request, in order
+	Status     *int                `json:"status"`      // null if there was no response
+	Headers    map[string][]string `json:"headers"`     // only names that IsEvidenceHeader accepts
+	// names of the headers that were shortened or left out because of their length
 	HeadersClipped []string        `json:"headers_clipped"`
 	Body           EvidenceBody    `json:"body"`
 	TLSVerified    bool            `json:"tls_verified"`
-	ResponseTimeMS *int            `json:"response_time_ms"` // to the response headers, redirects included
+	ResponseTimeMS *int            `json:"response_time_ms"` // until the response headers arrived, redirects included
 	PhasesMS       *EvidencePhases `json:"phases_ms"`
 }
 
-// EvidenceRequest is a request as it was sent; its User-Agent says who asked.
+// EvidenceRequest is a request as sent; its User-Agent names the crawler.
 type EvidenceRequest struct {
 	Method  string              `json:"method"`
 	URL     string              `json:"url"`
@@ -129,16 +131,16 @@ type EvidenceRequest struct {
 	Body    EvidenceBody        `json:"body"`
 }
 
-// EvidenceBody is a body as text, or as base64 where it is not UTF-8.
+// EvidenceBody is a body as text, or as base64 if it is not UTF-8.
 type EvidenceBody struct {
 	Encoding  string `json:"encoding"` // "utf-8" or "base64"
 	Text      string `json:"text"`
-	Truncated bool   `json:"truncated"` // it went on
-	Cleaned   bool   `json:"cleaned"`   // characters that show nothing were replaced by U+FFFD
+	Truncated bool   `json:"truncated"` // the body was longer
+	Cleaned   bool   `json:"cleaned"`   // invisible characters were replaced by U+FFFD
 }
 
-// EvidencePhases is how long the steps of a request took in milliseconds; one that a kept connection made needless is
-// 0.
+// EvidencePhases are the durations of the phases of a request in milliseconds. A phase that a reused connection did not
+// need is 0.
 type EvidencePhases struct {
 	DNS       float64 `json:"dns"`
 	Connect   float64 `json:"connect"`
@@ -146,16 +148,16 @@ type EvidencePhases struct {
 	FirstByte float64 `json:"first_byte"`
 }
 
-// unprobeable are the classes of answers (crawl/probe) that say: without input that nobody declared, nothing can be
-// learnt here.
+// unprobeable are the classes of crawl/probe for answers that cannot be interpreted without input that the service does
+// not declare.
 var unprobeable = []string{"needs_input", "wrong_method"}
 
-// IsUnprobeable says whether an answer's class means that the endpoint cannot be asked without inventing input.
+// IsUnprobeable reports whether an answer's class means that the endpoint cannot be probed without inventing input.
 func IsUnprobeable(class string) bool { return slices.Contains(unprobeable, class) }
 
-// evidenceHeaders are the names that may be published, in canonical form: what says something of payment, of the body,
-// of a redirect or a refusal, and of who answered. Whatever may hold a secret or mark a visitor is not among them, nor
-// what is of a moment: an answer that differs in nothing else is kept as it first came.
+// evidenceHeaders are the canonical names of headers that may be published: those about payment, the body, redirects,
+// refusals and the server. Headers that may contain a secret or identify a visitor are not published. Neither are
+// headers that change with every response, because the first of several equal answers is stored.
 var evidenceHeaders = map[string]bool{
 	"Payment-Required": true, "X-Payment-Required": true, "X-Payment-Requirements": true, "Payment-Requirements": true,
 	"Payment-Response": true, "X-Payment-Response": true, "Www-Authenticate": true, "Crawler-Price": true,
@@ -174,5 +176,5 @@ var evidenceHeaders = map[string]bool{
 	"Server": true, "Via": true, "X-Powered-By": true,
 }
 
-// IsEvidenceHeader says whether a response header of this name, in canonical form, is published.
+// IsEvidenceHeader reports whether a response header with this canonical name is published.
 func IsEvidenceHeader(name string) bool { return evidenceHeaders[name] }

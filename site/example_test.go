@@ -7,8 +7,8 @@ import (
 	"tollbook/site"
 )
 
-// A directory is files. Every request of the API is spelled as the key of the file that answers it, so that whoever can
-// serve files can serve the directory.
+// Every request of the API maps to the key of the file with its response. So any server of static files can serve a
+// directory.
 func Example() {
 	for _, request := range []struct{ path, query string }{
 		{"/v1/services", ""},
@@ -32,8 +32,8 @@ func Example() {
 	// services/acme.html
 }
 
-// Only pages of 25 and of 100 rows are files. A page of any other size is cut from at most two of 100: here the third
-// page of 40 rows, in a list of 230.
+// Only pages of 25 and of 100 rows are files. A page of any other size is cut from at most two files of 100 rows: here
+// the third page of 40 rows, in a list of 230.
 func ExamplePageSpans() {
 	q, err := site.ParseRequest("/v1/services", "per_page=40&page=3")
 	if err != nil {
@@ -48,8 +48,8 @@ func ExamplePageSpans() {
 	// rows 0 to 20 of v1/services/sort=newest/per_page=100/page=2.json
 }
 
-// Logs of checks are blocks of 100 rows, numbered from the oldest ever, and asked for from the newest. Here 250 rows
-// were written and the first 100 have left; the full block lies in an hour's pack, the open one in the snapshot.
+// Logs of checks are blocks of 100 rows, numbered from the oldest row ever and requested from the newest. Here 250 rows
+// were written and the first 100 have been deleted. The full block is in an hour's pack, the open one in the snapshot.
 func ExampleLogSpans() {
 	x := site.LogIndex{First: 100, Next: 250, Packs: []site.LogPack{{Pack: "2026112023", First: 1, Last: 1}}}
 	fmt.Println(x.Total(), "rows; the newest 60 without the first 10 of them:")
@@ -62,7 +62,7 @@ func ExampleLogSpans() {
 	// rows 180 to 200 of block 1 in pack "2026112023"
 }
 
-// What a service asks to be paid is compared from visit to visit. Here it raises its price and takes Solana too.
+// The prices of a service are compared from visit to visit. Here the service raises its price and accepts Solana too.
 func ExampleCompare() {
 	minute := 60
 	base := site.SnapshotEntry{

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Spans of a facilitator's volume, in the contract's order. 24h is the last 24 closed UTC hours and the open one; 7d
-// and 30d are that many UTC days, today included; all begins when measuring did.
+// Timeframes of a facilitator's volume, in the order of the API. 24h is the last 24 complete UTC hours and the current
+// one; 7d and 30d are UTC days, including today; all starts with the first measurement.
 const (
 	Timeframe24h = "24h"
 	Timeframe7d  = "7d"
@@ -14,13 +14,13 @@ const (
 	TimeframeAll = "all"
 )
 
-// Timeframes are those spans, shortest first.
+// Timeframes lists them, shortest first.
 var Timeframes = []string{Timeframe24h, Timeframe7d, Timeframe30d, TimeframeAll}
 
-// SeriesDays is the length of a facilitator's whole series, of which a request may ask for less.
+// SeriesDays is the length of a facilitator's complete series in days. A request may select fewer.
 const SeriesDays = 90
 
-// Embeds that a request may include in each row of /v1/facilitators, sorted.
+// Members that a request may embed in each row of /v1/facilitators, sorted.
 const (
 	IncludeChains     = "chains"
 	IncludeTimeseries = "timeseries"
@@ -28,11 +28,11 @@ const (
 
 // Values of Verification.
 const (
-	VerificationOnChain = "on-chain" // its volume is what its settlers moved on chain
-	VerificationListed  = "listed"   // known, and not measured: no settlers, or nobody vouches that they are its own
+	VerificationOnChain = "on-chain" // the settlements of its settlers are measured on chain
+	VerificationListed  = "listed"   // not measured: no settler is known, or the settlers are not confirmed as its own
 )
 
-// FacilitatorListItem is a row of /v1/facilitators: who settles payments, ranked by what was seen settled on chain.
+// FacilitatorListItem is a row of /v1/facilitators, which are ranked by volume measured on chain.
 type FacilitatorListItem struct {
 	FacilitatorID  string  `json:"facilitator_id"`
 	Name           string  `json:"name"`
@@ -45,26 +45,26 @@ type FacilitatorListItem struct {
 	TxCount7d      int64   `json:"tx_count_7d"`
 	TxCount30d     int64   `json:"tx_count_30d"`
 	TxCountAll     int64   `json:"tx_count_all"`
-	LastActivityAt *Time   `json:"last_activity_at"` // null when no settlement was ever seen
-	SettlerCount   int     `json:"settler_count"`    // accounts; one that settles on several networks is one
+	LastActivityAt *Time   `json:"last_activity_at"` // null if no settlement was observed
+	SettlerCount   int     `json:"settler_count"`    // number of accounts; an account on several networks counts once
 	Verification   string  `json:"verification"`     // on-chain, listed
 
-	// by include: SeriesDays points, oldest first, today last
+	// with include=timeseries: SeriesDays points, oldest first, today last
 	Timeseries []VolumePoint      `json:"timeseries,omitzero"`
-	Chains     []FacilitatorChain `json:"chains,omitzero"` // by include: largest volume first
+	Chains     []FacilitatorChain `json:"chains,omitzero"` // with include=chains: largest volume first
 }
 
-// VolumePoint is a UTC day of a facilitator, or of a service.
+// VolumePoint is one UTC day of a facilitator or of a service.
 type VolumePoint struct {
 	Date      string  `json:"date"` // YYYY-MM-DD
 	VolumeUSD Decimal `json:"volume_usd"`
 	TxCount   int64   `json:"tx_count"`
 }
 
-// FacilitatorChain is a facilitator's part on one network in one token. The volume of a token that is not worth a
-// dollar by its own terms is null: nothing here knows its price.
+// FacilitatorChain is a facilitator's volume and settlements on one network in one token. The volume is null unless the
+// token is a US dollar stablecoin, because the price of other tokens is not known.
 type FacilitatorChain struct {
-	Network          string   `json:"network"` // abbreviation, the CAIP-2 id for networks without one
+	Network          string   `json:"network"` // abbreviation, or the CAIP-2 id if the network has none
 	NetworkCAIP2     string   `json:"network_caip2"`
 	TokenAddress     string   `json:"token_address"` // as its chain writes it
 	TokenAddressNorm string   `json:"token_address_norm"`
@@ -81,32 +81,32 @@ type FacilitatorChain struct {
 	Verification     string   `json:"verification"`
 }
 
-// FacilitatorDetail is the data of /v1/facilitators/{facilitator}: the row of the list with every embed, and who is
-// behind it and before it.
+// FacilitatorDetail is the data of /v1/facilitators/{facilitator}: the row of the list with all embedded members, its
+// accounts, its payers and the services whose payments it settles.
 type FacilitatorDetail struct {
 	FacilitatorListItem
 	Settlers     []FacilitatorSettler `json:"settlers"`      // by network, then address
 	Buyers       []FacilitatorBuyers  `json:"buyers"`        // in the order of chains
 	ServiceCount int                  `json:"service_count"` // listed services whose payments it settled in 30 days
-	// the first FacilitatorServices of them, largest volume first
+	// the first FacilitatorServices of these services, largest volume first
 	Services []FacilitatorService `json:"services"`
 }
 
-// FacilitatorServices is how many services a facilitator's detail names.
+// FacilitatorServices is the maximum number of services in a FacilitatorDetail.
 const FacilitatorServices = 100
 
-// FacilitatorSettler is an account that a facilitator sends settlements from.
+// FacilitatorSettler is an account that sends a facilitator's settlements.
 type FacilitatorSettler struct {
 	Network      string   `json:"network"`
 	NetworkCAIP2 string   `json:"network_caip2"`
 	Address      string   `json:"address"`
 	Tokens       []string `json:"tokens"`
-	Since        *Time    `json:"since"` // what it sent before is not looked at; null when nobody knows
+	Since        *Time    `json:"since"` // settlements before this time are not counted; null if unknown
 	Deprecated   bool     `json:"deprecated"`
 }
 
-// FacilitatorBuyers counts who paid through a facilitator on one network in one token. Their sum over networks counts
-// who pays on several more than once.
+// FacilitatorBuyers counts the payers through a facilitator on one network in one token. A sum over networks counts a
+// payer once for each network.
 type FacilitatorBuyers struct {
 	Network         string `json:"network"`
 	NetworkCAIP2    string `json:"network_caip2"`
@@ -117,7 +117,7 @@ type FacilitatorBuyers struct {
 	UniqueBuyersAll int64  `json:"unique_buyers_all"`
 }
 
-// FacilitatorService is a listed service's part in a facilitator's 30 days.
+// FacilitatorService is a listed service's share of a facilitator's last 30 days.
 type FacilitatorService struct {
 	Slug         string  `json:"slug"`
 	Name         string  `json:"name"`
@@ -125,7 +125,7 @@ type FacilitatorService struct {
 	TxCount30d   int64   `json:"tx_count_30d"`
 }
 
-// Volume is the facilitator's volume in USD over a timeframe.
+// Volume returns the facilitator's volume in USD over a timeframe.
 func (f *FacilitatorListItem) Volume(timeframe string) Decimal {
 	switch timeframe {
 	case Timeframe24h:
@@ -138,7 +138,7 @@ func (f *FacilitatorListItem) Volume(timeframe string) Decimal {
 	return f.VolumeUSDAll
 }
 
-// SortFacilitators puts the largest volume of a timeframe first; equal ones stand by id.
+// SortFacilitators sorts by the volume of a timeframe, largest first, then by id.
 func SortFacilitators(list []*FacilitatorListItem, timeframe string) {
 	slices.SortFunc(list, func(a, b *FacilitatorListItem) int {
 		return cmp.Or(b.Volume(timeframe).Compare(a.Volume(timeframe)), cmp.Compare(a.FacilitatorID, b.FacilitatorID))

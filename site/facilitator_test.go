@@ -96,8 +96,8 @@ func TestSortFacilitators(t *testing.T) {
 	}
 }
 
-// TestFacilitatorAddresses: an id may hold dots, and its address is told from that of its file.
-func TestFacilitatorAddresses(t *testing.T) {
+// TestFacilitatorPaths checks that an id may contain dots and that its path is distinguished from that of its file.
+func TestFacilitatorPaths(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ path, key string }{
 		{"/v1/facilitators/x402.rs", "v1/facilitators/x402.rs.json"},
@@ -123,7 +123,7 @@ func TestFacilitatorAddresses(t *testing.T) {
 	pattern := regexp.MustCompile(site.SegmentByName("facilitator").Pattern)
 	for _, id := range []string{"a", "x402.rs", "payAI", "402104", "a_b-c.", ".a", "_", "-", "", "ä", "a/b"} {
 		if pattern.MatchString(id) != site.ValidFacilitatorID(id) {
-			t.Errorf("id %q: the segment says %t, ValidFacilitatorID %t", id, pattern.MatchString(id),
+			t.Errorf("id %q: the segment matches: %t, ValidFacilitatorID: %t", id, pattern.MatchString(id),
 				site.ValidFacilitatorID(id))
 		}
 	}
@@ -133,7 +133,7 @@ func TestFacilitatorAddresses(t *testing.T) {
 		"/facilitators/acme": false, "/v1/coverage": true,
 	} {
 		if q, err := site.ParseRequest(path, ""); err != nil || index.Has(q) != want {
-			t.Errorf("%s is there: %t (%v), want %t", path, !want, err, want)
+			t.Errorf("Has(%s) = %t (%v), want %t", path, !want, err, want)
 		}
 	}
 }

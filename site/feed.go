@@ -1,12 +1,12 @@
 package site
 
-// FeedVersion says which form a Feed has.
+// FeedVersion is the version of the JSON Feed format.
 const FeedVersion = "https://jsonfeed.org/version/1.1"
 
 // FeedFile is the key of the JSON Feed of all changes.
 const FeedFile = "feed.json"
 
-// Feed is change records as a JSON Feed, newest first.
+// Feed is a list of change records as a JSON Feed, newest first. See https://www.jsonfeed.org/version/1.1/.
 type Feed struct {
 	Version     string       `json:"version"`
 	Title       string       `json:"title"`
@@ -18,7 +18,7 @@ type Feed struct {
 	Items       []FeedItem   `json:"items"`
 }
 
-// FeedAuthor is who publishes a feed.
+// FeedAuthor is the publisher of a feed.
 type FeedAuthor struct {
 	Name string `json:"name"`
 	URL  string `json:"url"`
@@ -34,7 +34,7 @@ type FeedItem struct {
 	Tags          []string `json:"tags"`
 }
 
-// Badge says how a service does, in the shape that makers of badges read.
+// Badge is the status of a service in the format of shields.io endpoint badges.
 type Badge struct {
 	SchemaVersion int    `json:"schemaVersion"`
 	Label         string `json:"label"`

@@ -6,28 +6,28 @@ import (
 	"fmt"
 )
 
-// A list is written with one row on each line, so that cutting a page out of it means splitting lines, not parsing:
+// Each row of a list is one line, so that a page can be cut without parsing JSON:
 //
 //	{"data":[
 //	{"slug":"acme"},
 //	{"slug":"zeta"}
 //	],"meta":{"total":2}}
 
-// listEnd stands behind the meta of a list.
+// listEnd follows the meta of a list.
 const listEnd = "}\n"
 
-// ErrFrame marks bytes that Framing.List did not write.
+// ErrFrame is the error for bytes that are not a list as Framing.List writes it.
 var ErrFrame = errors.New("not a framed list")
 
-// Around returns what a list has before its rows, and between its rows and its meta.
+// Around returns the bytes of a list before its rows, and between its rows and its meta.
 func (f Framing) Around() (beforeRows, beforeMeta string) {
 	if f == (Framing{}) {
 		return "{\"data\":[\n", "],\"meta\":"
 	}
-	return "{" + f.Lead + "\"" + f.Rows + "\":[\n", "],\"" + f.Meta + "\":" // the names of routes need no escapes
+	return "{" + f.Lead + "\"" + f.Rows + "\":[\n", "],\"" + f.Meta + "\":"
 }
 
-// List writes a list. Rows and meta are compact JSON, which has no newline.
+// List returns a list. Rows and meta must be compact JSON, which contains no newline.
 func (f Framing) List(rows [][]byte, meta []byte) []byte {
 	beforeRows, beforeMeta := f.Around()
 	size := len(beforeRows) + len(beforeMeta) + len(meta) + len(listEnd)
@@ -37,7 +37,7 @@ func (f Framing) List(rows [][]byte, meta []byte) []byte {
 	return f.AppendList(make([]byte, 0, size), rows, meta)
 }
 
-// AppendList appends what List returns.
+// AppendList appends the bytes that List returns.
 func (f Framing) AppendList(b []byte, rows [][]byte, meta []byte) []byte {
 	beforeRows, beforeMeta := f.Around()
 	b = append(b, beforeRows...)
@@ -47,7 +47,7 @@ func (f Framing) AppendList(b []byte, rows [][]byte, meta []byte) []byte {
 	return AppendListEnd(append(append(b, beforeMeta...), meta...))
 }
 
-// AppendRowEnd appends what stands behind a row of a list.
+// AppendRowEnd appends the bytes that follow a row of a list.
 func AppendRowEnd(b []byte, last bool) []byte {
 	if !last {
 		b = append(b, ',')
@@ -55,15 +55,15 @@ func AppendRowEnd(b []byte, last bool) []byte {
 	return append(b, '\n')
 }
 
-// AppendListEnd appends what stands behind the meta of a list.
+// AppendListEnd appends the bytes that follow the meta of a list.
 func AppendListEnd(b []byte) []byte { return append(b, listEnd...) }
 
-// FindMeta returns the meta of a list, found at its end without looking at the rows.
+// FindMeta returns the meta of a list. It reads only the end of the file.
 func (f Framing) FindMeta(file []byte) ([]byte, error) {
 	_, beforeMeta := f.Around()
 	body, ok := bytes.CutSuffix(file, []byte(listEnd))
 	if !ok {
-		return nil, fmt.Errorf("%w: no end", ErrFrame)
+		return nil, fmt.Errorf("%w: it does not end like one", ErrFrame)
 	}
 	meta, ok := bytes.CutPrefix(body[bytes.LastIndexByte(body, '\n')+1:], []byte(beforeMeta))
 	if !ok || len(meta) == 0 {
@@ -72,22 +72,22 @@ func (f Framing) FindMeta(file []byte) ([]byte, error) {
 	return meta, nil
 }
 
-// Split is the inverse of List. Rows and meta are parts of file. It looks at lines alone and does not parse rows.
+// Split is the inverse of List. It returns slices of file and does not parse the rows.
 func (f Framing) Split(file []byte) (rows [][]byte, meta []byte, err error) {
 	beforeRows, beforeMeta := f.Around()
 	body, ok := bytes.CutPrefix(file, []byte(beforeRows))
 	if !ok {
-		return nil, nil, fmt.Errorf("%w: no head", ErrFrame)
+		return nil, nil, fmt.Errorf("%w: it does not start like one", ErrFrame)
 	}
 	if body, ok = bytes.CutSuffix(body, []byte(listEnd)); !ok {
-		return nil, nil, fmt.Errorf("%w: no end", ErrFrame)
+		return nil, nil, fmt.Errorf("%w: it does not end like one", ErrFrame)
 	}
-	more := false // the line before ended in a comma
+	more := false // the previous line ended with a comma
 	for {
-		line, rest, found := bytes.Cut(body, []byte{'\n'})
-		if !found {
+		line, rest, ok := bytes.Cut(body, []byte{'\n'})
+		if !ok {
 			if meta, ok = bytes.CutPrefix(body, []byte(beforeMeta)); !ok || more || len(meta) == 0 {
-				return nil, nil, fmt.Errorf("%w: line %d is no meta", ErrFrame, len(rows)+2)
+				return nil, nil, fmt.Errorf("%w: line %d is not the meta", ErrFrame, len(rows)+2)
 			}
 			return rows, meta, nil
 		}

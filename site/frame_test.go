@@ -37,12 +37,12 @@ func TestFrame(t *testing.T) {
 		}
 		rows, meta, err := Framing{}.Split(got)
 		if err != nil || string(meta) != test.meta || !cmp.Equal(rows, test.rows) {
-			t.Errorf("%s comes back as %q, %s, %v", got, rows, meta, err)
+			t.Errorf("Split(%s) = %q, %s, %v", got, rows, meta, err)
 		}
 	}
 }
 
-// A route may give its list other names; each of the two framings refuses files of the other.
+// TestFrameAs checks a route with its own framing: each of the two framings refuses files of the other.
 func TestFrameAs(t *testing.T) {
 	t.Parallel()
 	rows, meta := byteRows(`{"a":1}`, `{"b":2}`), []byte(`{"total":2}`)
@@ -53,7 +53,7 @@ func TestFrameAs(t *testing.T) {
 	}
 	back, m, err := Catalogue.Split(got)
 	if err != nil || !cmp.Equal(back, rows) || string(m) != string(meta) {
-		t.Errorf("comes back as %q, %s, %v", back, m, err)
+		t.Errorf("Split returns %q, %s, %v", back, m, err)
 	}
 	if _, _, err := (Framing{}).Split(got); !errors.Is(err, ErrFrame) {
 		t.Errorf("read as data and meta: %v", err)
@@ -88,7 +88,7 @@ func FuzzRows(f *testing.F) {
 	f.Fuzz(func(t *testing.T, file []byte) {
 		rows, meta, err := Framing{}.Split(file)
 		if err == nil && !bytes.Equal((Framing{}).List(rows, meta), file) {
-			t.Fatalf("%q does not come back from %q and %q", file, rows, meta)
+			t.Fatalf("List(Split(%q)) differs: rows %q, meta %q", file, rows, meta)
 		}
 	})
 }

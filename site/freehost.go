@@ -10,26 +10,27 @@ import (
 //go:embed free-hosts.txt
 var freeHostList []byte
 
-// shippedFreeHosts are the domains of free-hosts.txt.
+// shippedFreeHosts returns the domains of free-hosts.txt.
 var shippedFreeHosts = sync.OnceValue(func() FreeHosts {
 	var f FreeHosts
 	f, err := f.With(freeHostList)
 	if err != nil {
-		panic("free-hosts.txt: " + err.Error()) // a test reads it
+		panic("free-hosts.txt: " + err.Error()) // a test parses the file
 	}
 	return f
 })
 
-// FreeHosts are the domains of free-hosting and development-tunnel services that an operator adds to the shipped list,
-// which counts always: the zero value is that alone. They are never changed, only replaced.
+// FreeHosts is a set of domains of free-hosting and development-tunnel services. It always includes the shipped list;
+// the zero value contains nothing else. A FreeHosts value does not change.
 type FreeHosts struct {
 	added map[string]bool
 }
 
-// freeHostLine bounds a line of a list: a domain has 253 characters at most, a comment may be longer.
+// freeHostLine is the maximum length of a line in bytes: a domain has at most 253 characters, a comment may be longer.
 const freeHostLine = 1000
 
-// With adds the domains of a list: one a line, '#' begins a comment. An error names the line that is none.
+// With returns f with the domains of a list added: one domain per line, # starts a comment. An error names the invalid
+// line.
 func (f FreeHosts) With(list []byte) (FreeHosts, error) {
 	with := FreeHosts{added: make(map[string]bool, len(f.added))}
 	for domain := range f.added {
@@ -39,21 +40,21 @@ func (f FreeHosts) With(list []byte) (FreeHosts, error) {
 	for line := range strings.Lines(string(list)) {
 		n++
 		if len(line) > freeHostLine {
-			return f, fmt.Errorf("line %d: it has %d characters, %d are allowed", n, len(line), freeHostLine)
+			return f, fmt.Errorf("line %d: has %d bytes; at most %d are allowed", n, len(line), freeHostLine)
 		}
 		domain, _, _ := strings.Cut(line, "#")
 		if domain = strings.ToLower(strings.TrimSpace(domain)); domain == "" {
 			continue
 		}
 		if !isDomain(domain) {
-			return f, fmt.Errorf("line %d: %q is no domain such as example.app", n, domain)
+			return f, fmt.Errorf("line %d: %q is not a domain name such as example.app", n, domain)
 		}
 		with.added[domain] = true
 	}
 	return with, nil
 }
 
-// Has says whether a host is one of the domains, or a name under one.
+// Has reports whether a host is one of the domains or a subdomain of one.
 func (f FreeHosts) Has(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	for host != "" {
@@ -65,8 +66,8 @@ func (f FreeHosts) Has(host string) bool {
 	return false
 }
 
-// isDomain says whether s is a name of two labels or more, in lower case and ASCII (xn--… for the rest), and no
-// address.
+// isDomain reports whether s is a domain name of at least two labels in lower-case ASCII (xn--… for other letters), and
+// not an IP address.
 func isDomain(s string) bool {
 	labels := strings.Split(s, ".")
 	last := labels[len(labels)-1]

@@ -23,7 +23,8 @@ func TestFreeHosts(t *testing.T) {
 	}
 }
 
-// TestFreeHostsWith: an operator's lists add to the shipped one and to each other, and change neither.
+// TestFreeHostsWith checks that an operator's lists are added to the shipped list and to each other, and change
+// neither.
 func TestFreeHostsWith(t *testing.T) {
 	t.Parallel()
 	var none site.FreeHosts
@@ -49,11 +50,12 @@ func TestFreeHostsWith(t *testing.T) {
 		}
 	}
 	for list, want := range map[string]string{
-		"a.example\nhttps://b.example\n": `line 2: "https://b.example" is no domain`,
-		"app":                            `line 1: "app" is no domain`, "*.example.com": "line 1: ", "a..b": "line 1: ",
+		"a.example\nhttps://b.example\n": `line 2: "https://b.example" is not a domain`,
+		"app":                            `line 1: "app" is not a domain`, "*.example.com": "line 1: ",
+		"a..b":           "line 1: ",
 		"\n\nb\xffx.com": "line 3: ", "10.0.0.1": "line 1: ", "-a.com": "line 1: ", "a.com b.com": "line 1: ",
 		"a_b.com": "line 1: ", strings.Repeat("a", 64) + ".com": "line 1: ",
-		strings.Repeat("#", 2000): "line 1: it has 2000 characters", "bücher.example": "line 1: ",
+		strings.Repeat("#", 2000): "line 1: has 2000 bytes", "bücher.example": "line 1: ",
 	} {
 		if _, err := none.With([]byte(list)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40q: %v, want %s", list, err, want)

@@ -9,8 +9,8 @@ import (
 	"tollbook/site"
 )
 
-// FuzzParseRequest: nothing that stands in a request line makes it panic, and whatever it accepts has a key inside the
-// tree that spells a request with the same key. testdata/fuzz keeps inputs beside these.
+// FuzzParseRequest checks that no request line causes a panic, and that every accepted request has a key in the tree
+// from which Request returns a request with the same key. testdata/fuzz contains more inputs.
 func FuzzParseRequest(f *testing.F) {
 	for _, r := range site.Routes {
 		f.Add(strings.NewReplacer("{slug}", "acme", "{facilitator}", "x402.rs", "{category}", "ai", "{network}",
@@ -23,13 +23,13 @@ func FuzzParseRequest(f *testing.F) {
 		if err != nil {
 			var fault *site.ParamError
 			if !errors.Is(err, site.ErrNotFound) && !errors.As(err, &fault) {
-				t.Fatalf("ParseRequest(%q, %q): an error of neither kind: %v", path, query, err)
+				t.Fatalf("ParseRequest(%q, %q): neither ErrNotFound nor a ParamError: %v", path, query, err)
 			}
 			return
 		}
 		key := q.Key()
 		if !fs.ValidPath(key) || key == "." || strings.ContainsRune(key, 0) {
-			t.Fatalf("ParseRequest(%q, %q) has key %q, which is no file of a tree", path, query, key)
+			t.Fatalf("ParseRequest(%q, %q) has key %q, which is not a valid path", path, query, key)
 		}
 		back, values, err := site.Request(key)
 		if err != nil {
@@ -39,7 +39,7 @@ func FuzzParseRequest(f *testing.F) {
 			return
 		}
 		if again, err := site.ParseRequest(back, values); err != nil || again.Key() != key {
-			t.Fatalf("key %q spells %q?%q: key %q, error %v", key, back, values, again.Key(), err)
+			t.Fatalf("Request(%q) = %q?%q, which has key %q, error %v", key, back, values, again.Key(), err)
 		}
 	})
 }

@@ -2,11 +2,12 @@ package site
 
 import "math"
 
-// HistogramBuckets is the number of log-spaced buckets of response times: bucket i holds times from 2^(i/4) up to
-// 2^((i+1)/4) milliseconds, the first everything below too and the last everything above (about 55 s).
+// HistogramBuckets is the number of buckets of response times on a logarithmic scale. Bucket i contains times from
+// 2^(i/4) to 2^((i+1)/4) milliseconds. The first bucket also contains all shorter times, the last one all longer times
+// (from about 55 s).
 const HistogramBuckets = 64
 
-// HistogramBucket is the bucket of a response time in milliseconds.
+// HistogramBucket returns the bucket of a response time in milliseconds.
 func HistogramBucket(ms int) int {
 	if ms <= 1 {
 		return 0
@@ -14,8 +15,8 @@ func HistogramBucket(ms int) int {
 	return min(int(4*math.Log2(float64(ms))), HistogramBuckets-1)
 }
 
-// HistogramQuantile estimates the response time, in milliseconds, that a share q of the counted ones do not exceed. The
-// error is at most half a bucket, 9 %. It answers false without any.
+// HistogramQuantile estimates the q-quantile of the counted response times in milliseconds. The error is at most half a
+// bucket, 9 %. It returns false if the histogram is empty.
 func HistogramQuantile(counts []int64, q float64) (int, bool) {
 	var total int64
 	for _, n := range counts {

@@ -34,13 +34,13 @@ func TestHistogramQuantileOfNothing(t *testing.T) {
 	t.Parallel()
 	for _, counts := range [][]int64{nil, {}, make([]int64, site.HistogramBuckets)} {
 		if ms, ok := site.HistogramQuantile(counts, 0.95); ok {
-			t.Errorf("a quantile of nothing is %d", ms)
+			t.Errorf("the quantile of an empty histogram is %d", ms)
 		}
 	}
 }
 
-// TestHistogramQuantile holds the estimate against the sorted times: half a bucket, 9.1 %, and the rounding to whole
-// milliseconds away from the truth at most.
+// TestHistogramQuantile compares the estimate with the sorted times. The error may be half a bucket, 9.1 %, and the
+// rounding to whole milliseconds.
 func TestHistogramQuantile(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// File names that are no route of their own.
+// Names of files that belong to no route.
 const (
-	IndexFile = "v1/index.json" // every list with its total, and every slug: see Index
-	SumsFile  = "SHA256SUMS"    // the sha256 of every other file
-	logFile   = "log.json"      // of a log: its LogIndex
+	IndexFile = "v1/index.json" // the Index
+	SumsFile  = "SHA256SUMS"    // the SHA-256 of every other file
+	logFile   = "log.json"      // the LogIndex of a log
 )
 
-// Key is the canonical name of the file that answers q: the path and Ext without parameters; with any, the route, then
-// name=value for each filter that is present and each other parameter at its value or default, in the table's order; a
-// trimmed one stands at its largest value.
+// Key returns the name of the file with the response to q. Without parameters it is the path and Ext. With parameters
+// the path is followed by name=value segments in the order of the table: for each filter that is present, and for each
+// other parameter with its effective value. The value of a trimmed parameter is its largest.
 func (q Query) Key() string {
 	if q.file != "" {
 		return q.file
@@ -44,7 +44,7 @@ func (q Query) Key() string {
 	return b.String()
 }
 
-// basePath is the path without its first slash; the root is "index".
+// basePath returns the path without its leading slash; "index" for the root.
 func (q Query) basePath() string {
 	if q.Route.Pattern == "/" {
 		return "index"
@@ -56,8 +56,8 @@ func (q Query) basePath() string {
 	return head[1:] + q.Slug + tail
 }
 
-// ListKey names the list that q pages through: the route and its filters, without order and page. It is what Index
-// counts.
+// ListKey returns the name of the list that q selects rows from: the path and its filters, without order and page.
+// Index contains the number of rows by this name.
 func (q Query) ListKey() string {
 	var b strings.Builder
 	b.WriteString(q.basePath())
@@ -74,7 +74,7 @@ func (q Query) ListKey() string {
 
 const hexDigits = "0123456789abcdef"
 
-// writeEscaped writes bytes outside [A-Za-z0-9._-] as ~2f.
+// writeEscaped writes bytes outside [A-Za-z0-9._-] as ~ and two hexadecimal digits, such as ~2f.
 func writeEscaped(b *strings.Builder, s string) {
 	for i := range len(s) {
 		c := s[i]
@@ -96,7 +96,7 @@ func unescape(s string) (string, error) {
 			continue
 		}
 		if i+2 >= len(s) {
-			return "", fmt.Errorf("unescape %q: short escape", s)
+			return "", fmt.Errorf("unescape %q: ~ must be followed by two hexadecimal digits", s)
 		}
 		c, err := strconv.ParseUint(s[i+1:i+3], 16, 8)
 		if err != nil {
@@ -108,14 +108,14 @@ func unescape(s string) (string, error) {
 	return b.String(), nil
 }
 
-// Request is the inverse of Key: the path and query, as they stand in a request line, that spell a key. Files that no
-// route makes answer to their own path. It answers an error for a key with a broken escape.
+// Request is the inverse of Key: it returns the escaped path and the query string of the request with this key. For a
+// file that belongs to no route it returns the file's own path. A key with an invalid escape is an error.
 func Request(key string) (path, rawQuery string, err error) {
 	stem := strings.TrimSuffix(strings.TrimSuffix(key, ".json"), ".html")
 	if stem == "index" {
 		stem = ""
 	}
-	if hasKey(requestPath(stem), "", key) { // first, since a segment of a path may look like a value
+	if hasKey(requestPath(stem), "", key) { // first, because a segment of a path may look like a value
 		return requestPath(stem), "", nil
 	}
 	var segments, values []string
@@ -140,13 +140,13 @@ func Request(key string) (path, rawQuery string, err error) {
 
 func requestPath(name string) string { return (&url.URL{Path: "/" + name}).EscapedPath() }
 
-// hasKey says whether a request is one of a route with this key.
+// hasKey reports whether a request belongs to a route and has this key.
 func hasKey(path, rawQuery, key string) bool {
 	q, err := ParseRequest(path, rawQuery)
 	return err == nil && q.Route != nil && q.Key() == key
 }
 
-// parseFile says whether a path names a file by itself: it has an extension and plain segments, or is that of the sums.
+// parseFile returns the file that a path names: it has an extension and plain segments, or is SumsFile.
 func parseFile(path string) (string, bool) {
 	name, rooted := strings.CutPrefix(path, "/")
 	if rooted && name == SumsFile {
@@ -164,17 +164,18 @@ func parseFile(path string) (string, bool) {
 	return name, true
 }
 
-// Index is v1/index.json: what there is, so that nothing is taken for empty that is damaged.
+// Index is v1/index.json. It lists everything in the snapshot, so that a missing file is recognised as damage and not
+// taken for an empty list.
 type Index struct {
-	Lists map[string]int `json:"lists"` // total of each list, by its ListKey
-	Pages map[string]int `json:"pages"` // number of HTML pages of each list that has them, by its ListKey
-	Slugs []string       `json:"slugs"` // every service, sorted
+	Lists map[string]int `json:"lists"` // number of rows of each list, by its ListKey
+	Pages map[string]int `json:"pages"` // number of HTML pages of each list that has pages, by its ListKey
+	Slugs []string       `json:"slugs"` // slugs of all services, sorted
 
-	Facilitators []string `json:"facilitators"` // every one's id, sorted
+	Facilitators []string `json:"facilitators"` // ids of all facilitators, sorted
 }
 
-// Has says whether there is what q's path names: a service, a facilitator, a category or network with pages, or nothing
-// in particular.
+// Has reports whether the service, facilitator, category or network in q's path exists. It is true for a path without a
+// variable segment.
 func (i *Index) Has(q Query) bool {
 	if q.Slug == "" {
 		return true

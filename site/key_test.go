@@ -14,7 +14,7 @@ import (
 	"tollbook/site"
 )
 
-// request draws a request that is valid for some route of the table, in any order and with any escapes.
+// request draws a valid request for some route of the table, with parameters in any order and any escapes.
 func request(t *rapid.T) (path, query string) {
 	r := rapid.SampledFrom(site.Routes).Draw(t, "route")
 	path = r.Pattern
@@ -34,7 +34,7 @@ func request(t *rapid.T) (path, query string) {
 	return path, strings.Join(values, "&")
 }
 
-// segments are forms of the variable parts of paths.
+// segments generates values of the variable parts of paths.
 var segments = map[string]string{
 	"{slug}":        `[a-z0-9]([a-z0-9-]{0,20}[a-z0-9])?`,
 	"{facilitator}": `[A-Za-z0-9]([A-Za-z0-9._-]{0,20}[A-Za-z0-9])?`,
@@ -60,7 +60,7 @@ func value(t *rapid.T, p site.Param) string {
 	}
 }
 
-// TestRequestIsInverseOfKey: whatever is asked, its key spells a request that has the same key.
+// TestRequestIsInverseOfKey checks that Request returns a request with the same key, for random requests.
 func TestRequestIsInverseOfKey(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -71,7 +71,7 @@ func TestRequestIsInverseOfKey(t *testing.T) {
 		}
 		key := q.Key()
 		if !fs.ValidPath(key) {
-			t.Fatalf("key %q of %s?%s is no path of a tree", key, path, query)
+			t.Fatalf("key %q of %s?%s is not a valid path", key, path, query)
 		}
 		back, values, err := site.Request(key)
 		if err != nil {
@@ -79,13 +79,13 @@ func TestRequestIsInverseOfKey(t *testing.T) {
 		}
 		again, err := site.ParseRequest(back, values)
 		if err != nil || again.Key() != key || again.Route != q.Route {
-			t.Fatalf("%s?%s has key %s, which spells %s?%s: key %s, error %v", path, query, key, back, values,
+			t.Fatalf("%s?%s has key %s; Request returns %s?%s with key %s, error %v", path, query, key, back, values,
 				again.Key(), err)
 		}
 	})
 }
 
-// TestRequestOfFiles: files that no route makes answer to their own path.
+// TestRequestOfFiles checks that files that belong to no route are served at their own path.
 func TestRequestOfFiles(t *testing.T) {
 	t.Parallel()
 	for key, want := range map[string]string{
@@ -121,7 +121,7 @@ func TestRequestOfFiles(t *testing.T) {
 	for _, key := range []string{"v1/services/category=~.json", "v1/services/category=~f.json",
 		"v1/services/category=~zz.json"} {
 		if path, query, err := site.Request(key); err == nil {
-			t.Errorf("Request(%s) = %s?%s, want an error: an escape is broken", key, path, query)
+			t.Errorf("Request(%s) = %s?%s, want an error because of the invalid escape", key, path, query)
 		}
 	}
 }

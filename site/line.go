@@ -5,12 +5,12 @@ import (
 	"unicode"
 )
 
-// MaxMarks is how many combining marks may follow one letter; more of them are drawn over the lines around.
+// MaxMarks is the maximum number of combining marks on one letter. More of them would be drawn over the lines above and
+// below.
 const MaxMarks = 3
 
-// Line is a stranger's text in one line of at most limit characters: space is one blank, hidden characters are left
-// out, and so are marks beyond MaxMarks. Of bytes that are no UTF-8 it has U+FFFD. whole is false where the limit cut
-// it.
+// Line returns a text as one line of at most limit characters. Runs of white space become one space; hidden characters
+// and marks beyond MaxMarks are removed; invalid UTF-8 becomes U+FFFD. whole is false if the text was shortened.
 func Line(s string, limit int, hidden func(rune) bool) (line string, whole bool) {
 	var b strings.Builder
 	n, marks, space := 0, 0, false

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of what is said of a service, by whoever lists it.
+// Limits of the texts that describe a service.
 const (
 	MaxName        = 100  // characters
 	MaxDescription = 2000 // characters
@@ -18,7 +18,7 @@ const (
 	MaxURL         = 2048 // bytes
 )
 
-// CheckText says why a text may not be what a stranger says of a service, nil where it may.
+// CheckText checks a text that describes a service. most is its maximum length in characters.
 func CheckText(s string, most int) error {
 	switch n := utf8.RuneCountInString(s); {
 	case strings.TrimSpace(s) == "":
@@ -31,7 +31,7 @@ func CheckText(s string, most int) error {
 	return nil
 }
 
-// ParseURL reads an absolute http or https address without userinfo.
+// ParseURL parses an absolute http or https URL without userinfo.
 func ParseURL(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	switch {
@@ -47,7 +47,8 @@ func ParseURL(s string) (*url.URL, error) {
 	return u, nil
 }
 
-// BaseURL is the address that endpoint paths are put behind: without query, fragment, default port and last slash.
+// BaseURL returns a URL in the form that endpoint paths are appended to: without default port and trailing slash. A
+// query or fragment is an error.
 func BaseURL(s string) (string, error) {
 	u, err := ParseURL(s)
 	if err != nil {
@@ -65,13 +66,13 @@ func BaseURL(s string) (string, error) {
 	return strings.TrimRight(u.String(), "/"), nil
 }
 
-// DeclaredPath is an endpoint as its owner names it; Method is "" where he does not say.
+// DeclaredPath is an endpoint as its owner declares it. Method is "" if the owner does not name one.
 type DeclaredPath struct{ Method, Path string }
 
-// String is the form that DeclaredPaths reads: "/x" or "POST /x".
+// String returns the form that ParsePaths reads: "/x" or "POST /x".
 func (d DeclaredPath) String() string { return strings.TrimSpace(d.Method + " " + d.Path) }
 
-// ParsePaths reads a list of endpoints, each "/x" or "POST /x".
+// ParsePaths parses a list of endpoints, each "/x" or "POST /x".
 func ParsePaths(list []string) ([]DeclaredPath, error) {
 	if len(list) == 0 || len(list) > MaxEndpoints {
 		return nil, fmt.Errorf("are %d, may be 1 to %d", len(list), MaxEndpoints)

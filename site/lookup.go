@@ -6,30 +6,31 @@ import (
 	"strings"
 )
 
-// A look-up answers what somebody about to pay must know, by what he holds: an address, or a recipient. What he holds
-// is put into a normal form, and the sha256 of that, in hex, is a look-up's hash:
+// A look-up returns what a payer should know before paying: about a URL or about a recipient. The SHA-256 of the normal
+// form, in hexadecimal, is the hash of a look-up:
 //
-//	an address    lookup.NormalAddress; asked for by its hash:      /v1/lookup/url/<hash>.json
-//	a recipient   NormalRecipient; asked for by itself:      /v1/lookup/pay-to/<caip2>/<address>.json
+//	URL        lookup.NormalURL, requested by its hash:       /v1/lookup/url/<hash>.json
+//	recipient  NormalRecipient, requested in plain text:      /v1/lookup/pay-to/<caip2>/<address>.json
 //
-// Rows lie in 256 shards by the first two digits of their hashes: v1/lookup/url/3f.json and v1/lookup/pay-to/3f.json,
-// framed lists whose rows are sorted by hash:
+// Rows are stored in 256 shards by the first two digits of their hashes: v1/lookup/url/3f.json and
+// v1/lookup/pay-to/3f.json. Shards are framed lists whose rows are sorted by hash:
 //
 //	{"hash":"3f…62 more…","data":{…}},
 //
-// An answer is the row from "data" on, in braces. v1/lookup.json says how many rows each shard has; one that is not
-// there has none. testdata/lookup-vectors.json has examples for whoever writes a client in another language.
+// The response is the row from "data" on, in braces. A shard without rows is not listed in v1/lookup.json, which
+// contains the number of rows of each shard. Examples for clients in other languages are in
+// testdata/lookup-vectors.json.
 
-// LookupFile says what shards there are: a LookupIndex.
+// LookupFile is the key of the LookupIndex.
 const LookupFile = "v1/lookup.json"
 
-// LookupIndex is v1/lookup.json: rows of each shard, by its two digits.
+// LookupIndex is v1/lookup.json: the number of rows of each shard, by its two digits.
 type LookupIndex struct {
 	URL   map[string]int `json:"url"`
 	PayTo map[string]int `json:"pay-to"`
 }
 
-// Shards are those of the look-ups of a route.
+// Shards returns the shards of a look-up route.
 func (x *LookupIndex) Shards(r *Route) map[string]int {
 	if r.Pattern == lookupURLPattern {
 		return x.URL
@@ -37,7 +38,7 @@ func (x *LookupIndex) Shards(r *Route) map[string]int {
 	return x.PayTo
 }
 
-// HasShard says whether a file is one of the shards.
+// HasShard reports whether a file is one of the shards.
 func (x *LookupIndex) HasShard(key string) bool {
 	for i := range Routes {
 		r := &Routes[i]
@@ -54,13 +55,13 @@ const (
 	lookupPayToPattern = "/v1/lookup/pay-to/{caip2}/{address}"
 )
 
-// lookupPrefix is the part of a look-up's key before the item.
+// lookupPrefix returns the part of a look-up's key before the item.
 func (r *Route) lookupPrefix() string {
 	prefix, _, _ := strings.Cut(r.Pattern[1:], "{")
 	return prefix
 }
 
-// parseLookup reads the path of a look-up, with or without .json.
+// parseLookup parses the path of a look-up, with or without .json.
 func parseLookup(path string) (Query, bool) {
 	for i := range Routes {
 		r := &Routes[i]
@@ -83,7 +84,7 @@ func isHash(s string) bool {
 	return len(s) == 2*sha256.Size && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// isRecipient says whether s has the form <caip2>/<address>. Both may have slashes in them.
+// isRecipient reports whether s has the form <caip2>/<address>. Both parts may contain slashes.
 func isRecipient(s string) bool {
 	if len(s) > maxRecipient || !strings.Contains(s, ":") || !strings.Contains(s, "/") {
 		return false
@@ -96,10 +97,10 @@ func isRecipient(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '\\' }) < 0
 }
 
-// maxRecipient bounds a normal form in bytes.
+// maxRecipient is the maximum length of a normal form in bytes.
 const maxRecipient = 700
 
-// LookupShard is the file of the shard in which the look-up q is, the shard's digits, and q's hash.
+// LookupShard returns the file of the shard that contains the look-up q, the shard's digits, and q's hash.
 func (q Query) LookupShard() (key, digits, hash string) {
 	if hash = q.Item; q.Route.Pattern == lookupPayToPattern {
 		hash = Hash(q.Item)
@@ -107,19 +108,19 @@ func (q Query) LookupShard() (key, digits, hash string) {
 	return LookupShardKey(q.Route, hash[:2]), hash[:2], hash
 }
 
-// LookupShardKey is the file of the shard of two digits.
+// LookupShardKey returns the file of the shard with these two digits.
 func LookupShardKey(r *Route, digits string) string { return r.lookupPrefix() + digits + r.Ext }
 
-// LookupRow is a line of a shard.
+// LookupRow is one line of a shard.
 type LookupRow struct {
 	Hash string `json:"hash"`
 	Data any    `json:"data"` // AddressLookup or RecipientLookup
 }
 
-// lookupHead is how a line begins.
+// lookupHead is the beginning of each line.
 const lookupHead = `{"hash":"`
 
-// LookupHash is the hash at the beginning of a line; "" where there is none.
+// LookupHash returns the hash at the beginning of a line, or "".
 func LookupHash(row []byte) string {
 	if n := len(lookupHead); len(row) > n+2*sha256.Size+2 && string(row[:n]) == lookupHead {
 		return string(row[n : n+2*sha256.Size])
@@ -127,27 +128,27 @@ func LookupHash(row []byte) string {
 	return ""
 }
 
-// LookupResponse is the complete response that a line holds.
+// LookupResponse returns the complete response for a line.
 func LookupResponse(row []byte) []byte {
 	from := len(lookupHead) + 2*sha256.Size + len(`",`)
-	answer := make([]byte, 0, len(row))
-	answer = append(answer, '{')
-	answer = append(answer, row[from:]...)
-	return append(answer, '\n')
+	response := make([]byte, 0, len(row))
+	response = append(response, '{')
+	response = append(response, row[from:]...)
+	return append(response, '\n')
 }
 
-// Hash is the sha256 of a normal form, in hex.
+// Hash returns the SHA-256 of a normal form, in hexadecimal.
 func Hash(normal string) string {
 	sum := sha256.Sum256([]byte(normal))
 	return hex.EncodeToString(sum[:])
 }
 
-// NormalRecipient is the normal form of a recipient: its network's CAIP-2 id, a slash, its address, with the letters A
-// to Z in lower case, for the same address is written in several ways on most networks. Where case does make a
-// difference, no two addresses are known that differ in nothing else; to find one is harder than to forge a signature.
+// NormalRecipient returns the normal form of a recipient: the network's CAIP-2 id, a slash and the address, with the
+// letters A to Z in lower case. Most networks allow several spellings of one address. On networks where case matters,
+// no two addresses are known that differ only in case; finding a pair is harder than forging a signature.
 func NormalRecipient(caip2, address string) string { return lower(caip2 + "/" + address) }
 
-// lower puts the letters A to Z into lower case.
+// lower converts the letters A to Z to lower case.
 func lower(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'A' && r <= 'Z' {

@@ -13,11 +13,11 @@ import (
 	"tollbook/site/lookup"
 )
 
-// vectors are the examples that clients in other languages are held to as well.
+// vectors are examples that clients in other languages must satisfy as well.
 type vectors struct {
 	Addresses []struct{ About, Address, Normal, SHA256 string }
 	Refused   []string
-	// Recipients are asked for by themselves; the hash only finds their shard.
+	// Recipients are requested in plain text; the hash only selects the shard.
 	Recipients []struct{ About, CAIP2, Address, Normal, SHA256 string }
 }
 
@@ -37,15 +37,15 @@ func TestLookupVectors(t *testing.T) {
 	t.Parallel()
 	v := readVectors(t)
 	for _, a := range v.Addresses {
-		got, err := lookup.NormalAddress(a.Address)
+		got, err := lookup.NormalURL(a.Address)
 		if err != nil || got != a.Normal || site.Hash(got) != a.SHA256 {
-			t.Errorf("%s: NormalAddress(%s) = %s, %v, of hash %s; want %s, %s", a.About, a.Address, got, err,
+			t.Errorf("%s: NormalURL(%s) = %s, %v, of hash %s; want %s, %s", a.About, a.Address, got, err,
 				site.Hash(got), a.Normal, a.SHA256)
 		}
 	}
 	for _, address := range v.Refused {
-		if got, err := lookup.NormalAddress(address); err == nil {
-			t.Errorf("NormalAddress(%q) = %s, want an error", address, got)
+		if got, err := lookup.NormalURL(address); err == nil {
+			t.Errorf("NormalURL(%q) = %s, want an error", address, got)
 		}
 	}
 	for _, r := range v.Recipients {
@@ -57,12 +57,12 @@ func TestLookupVectors(t *testing.T) {
 		q := parse(t, "/v1/lookup/pay-to/"+url.PathEscape(r.CAIP2)+"/"+r.Address+".json", "")
 		if key, digits, hash := q.LookupShard(); hash != r.SHA256 || digits != hash[:2] ||
 			key != "v1/lookup/pay-to/"+digits+".json" {
-			t.Errorf("%s: %s is looked up as %s in %s", r.About, q.Key(), hash, key)
+			t.Errorf("%s: %s has hash %s in %s", r.About, q.Key(), hash, key)
 		}
 	}
 }
 
-// TestLookupRow: an answer is the row without its hash.
+// TestLookupRow checks that the response is the row without its hash.
 func TestLookupRow(t *testing.T) {
 	t.Parallel()
 	hash := site.Hash("x")
@@ -87,14 +87,14 @@ func TestLookupRow(t *testing.T) {
 		"v1/lookup/url/3f": false, "v1/lookup.json": false,
 	} {
 		if index.HasShard(key) != want {
-			t.Errorf("%s is listed: %t", key, !want)
+			t.Errorf("HasShard(%s) = %t", key, !want)
 		}
 	}
 }
 
-// What to know before paying is found by the hash of the address, or by the recipient.
+// Facts about a payment are looked up by the hash of the URL, or by the recipient.
 func ExampleNormalRecipient() {
-	normal, err := lookup.NormalAddress("HTTPS://api.acme.test:443/v1/../quote?symbol=ACME")
+	normal, err := lookup.NormalURL("HTTPS://api.acme.test:443/v1/../quote?symbol=ACME")
 	if err != nil {
 		fmt.Println(err)
 		return

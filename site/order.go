@@ -17,7 +17,7 @@ const (
 // Orders lists them, the default first.
 var Orders = []string{OrderNewest, OrderUptime, OrderCheapest, OrderEndpoints}
 
-// Sort puts items into one of the four orders.
+// Sort sorts items by one of the four orders.
 func Sort(items []*ServiceListItem, order string) {
 	slices.SortFunc(items, CompareBy(order))
 }
@@ -33,7 +33,8 @@ var comparators = map[string]func(a, b *ServiceListItem) int{
 	OrderEndpoints: func(a, b *ServiceListItem) int { return cmp.Compare(b.EndpointCount, a.EndpointCount) },
 }
 
-// CompareBy compares two items by one of the four orders. Every order is total: ties go by slug, nulls last.
+// CompareBy returns a function that compares two items by one of the four orders. Every order is total: nulls are last,
+// and ties are broken by slug.
 func CompareBy(order string) func(a, b *ServiceListItem) int {
 	compare := comparators[order]
 	return func(a, b *ServiceListItem) int {
@@ -44,7 +45,8 @@ func CompareBy(order string) func(a, b *ServiceListItem) int {
 	}
 }
 
-// nullsLast compares two values either of which may be null; swapped says that the caller exchanged them to descend.
+// nullsLast compares two values that may be nil. swapped means that the caller exchanged them to sort in descending
+// order.
 func nullsLast[T any](a, b *T, compare func(a, b T) int, swapped bool) int {
 	last := 1
 	if swapped {

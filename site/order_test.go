@@ -11,7 +11,7 @@ import (
 	"tollbook/site"
 )
 
-// TestSort: nulls last in every order, ties by slug.
+// TestSort checks that nulls are last in every order and that ties are broken by slug.
 func TestSort(t *testing.T) {
 	t.Parallel()
 	day := func(n int) site.Time { return site.NewTime(time.Date(2026, 11, n, 0, 0, 0, 0, time.UTC)) }
@@ -44,7 +44,7 @@ func slugs(items []*site.ServiceListItem) (out []string) {
 	return out
 }
 
-// TestSortIsTotal: however the items lie before, they lie the same way after.
+// TestSortIsTotal checks that the result does not depend on the order of the input.
 func TestSortIsTotal(t *testing.T) {
 	t.Parallel()
 	item := rapid.Custom(func(t *rapid.T) *site.ServiceListItem {
@@ -66,7 +66,7 @@ func TestSortIsTotal(t *testing.T) {
 		site.Sort(items, order)
 		site.Sort(other, order)
 		if diff := cmp.Diff(slugs(items), slugs(other)); diff != "" {
-			t.Fatalf("%s depends on what was before (-one +other):\n%s", order, diff)
+			t.Fatalf("%s depends on the order of the input (-one +other):\n%s", order, diff)
 		}
 	})
 }

@@ -10,52 +10,54 @@ import (
 	"unicode/utf8"
 )
 
-// ErrNotFound is the answer to a path that no route and no file has.
+// ErrNotFound is the error for a path that is neither a route nor a file.
 var ErrNotFound = errors.New("not found")
 
-// ParamError is an invalid value of a parameter: a 400 that names it, what it got and what it may be.
+// ParamError is an invalid value of a parameter. The response is a 400 that contains the parameter, the value and the
+// permitted values.
 type ParamError struct{ Param, Message string }
 
 func (e *ParamError) Error() string { return "parameter " + e.Param + ": " + e.Message }
 
-// Query is a valid request: a route of the table with a value for each parameter that stands in its key.
+// Query is a valid request: a route with a value for each parameter of its key.
 type Query struct {
 	Route *Route
-	// of "/services/{slug}/…", the id of "/facilitators/{facilitator}" and so on, "" elsewhere; not yet known to exist
+	// Slug is the variable segment of the path, such as the slug in "/services/{slug}/…" or the id in
+	// "/facilitators/{facilitator}", or "". It is valid but may not exist.
 	Slug string
-	Item string // what a look-up looks up, in normal form
-	Bare bool   // no parameter of the route was given
+	Item string // the URL's hash or the recipient of a look-up, in normal form
+	Bare bool   // the request contains no parameter of the route
 
-	Snapshot string // id of the snapshot to answer from, "" for the newest; no part of a key
+	Snapshot string // id of the snapshot to read; "" for the newest; not part of the key
 
-	file  string // the path named a file by itself
+	file  string // the file that the path names, if there is no route
 	value map[string]string
 }
 
-// maxQuery bounds the query string of a request in bytes; the values of every parameter together need far less.
+// maxQuery is the maximum length of a query string in bytes. The longest valid values of all parameters need far less.
 const maxQuery = 8 << 10
 
-// ParseRequest reads a path and a query string as they stand in a request line. It answers ErrNotFound for a path that
-// does not decode or has no route, and a *ParamError for a value that its parameter may not have. An empty value counts
-// as absent, the first of repeated ones wins, unknown names are ignored.
+// ParseRequest parses the path and the query string of a request line. It returns ErrNotFound for a path that cannot be
+// decoded or has no route, and a *ParamError for an invalid value. An empty value counts as absent, the first of
+// repeated parameters wins, and unknown parameters are ignored.
 func ParseRequest(escapedPath, rawQuery string) (Query, error) {
 	q, err := parsePath(escapedPath)
 	if err != nil {
 		return Query{}, err
 	}
-	given, err := parseValues(q.Route, rawQuery)
+	values, err := parseValues(q.Route, rawQuery)
 	if err != nil {
 		return Query{}, err
 	}
-	q.Snapshot = given[paramSnapshot]
-	delete(given, paramSnapshot)
-	if len(given) > 0 {
-		q.Bare, q.value = false, given
+	q.Snapshot = values[paramSnapshot]
+	delete(values, paramSnapshot)
+	if len(values) > 0 {
+		q.Bare, q.value = false, values
 	}
 	return q, nil
 }
 
-// parsePath reads the path of a request.
+// parsePath parses the path of a request.
 func parsePath(escaped string) (Query, error) {
 	path, err := url.PathUnescape(escaped)
 	if err != nil || !utf8.ValidString(path) || strings.ContainsRune(path, 0) {
@@ -77,7 +79,7 @@ func parsePath(escaped string) (Query, error) {
 	return Query{Route: route, Slug: slug, Bare: true}, nil
 }
 
-// parseValues reads the parameters of a route, nil for a file, and the common ones out of a query string.
+// parseValues parses the query string: the parameters of a route (nil for a file) and the common ones.
 func parseValues(route *Route, rawQuery string) (map[string]string, error) {
 	if rawQuery == "" {
 		return nil, nil
@@ -89,7 +91,7 @@ func parseValues(route *Route, rawQuery string) (map[string]string, error) {
 		}
 		return nil, &ParamError{field, fmt.Sprintf("the query is longer than %d bytes", maxQuery)}
 	}
-	given := map[string]string{}
+	values := map[string]string{}
 	for pair := range strings.SplitSeq(rawQuery, "&") {
 		rawName, rawValue, _ := strings.Cut(pair, "=")
 		name, err := url.QueryUnescape(rawName)
@@ -97,7 +99,7 @@ func parseValues(route *Route, rawQuery string) (map[string]string, error) {
 			continue
 		}
 		p := findParam(route, name)
-		if p == nil || rawValue == "" || given[name] != "" {
+		if p == nil || rawValue == "" || values[name] != "" {
 			continue
 		}
 		value, err := url.QueryUnescape(rawValue)
@@ -108,14 +110,14 @@ func parseValues(route *Route, rawQuery string) (map[string]string, error) {
 		if value, err = p.check(value); err != nil {
 			return nil, err
 		}
-		if value != "" { // a set of nothing
-			given[name] = value
+		if value != "" { // an empty set counts as absent
+			values[name] = value
 		}
 	}
-	return given, nil
+	return values, nil
 }
 
-// check answers the canonical text of a value, or what is wrong with it.
+// check returns the canonical form of a value.
 func (p *Param) check(v string) (string, error) {
 	switch p.Kind {
 	case KindChoice:
@@ -145,7 +147,7 @@ func (p *Param) check(v string) (string, error) {
 	}
 }
 
-// checkSet sorts a list of values and drops repeated and empty ones.
+// checkSet sorts a list of values and removes duplicates and empty ones.
 func (p *Param) checkSet(v string) (string, error) {
 	var set []string
 	for part := range strings.SplitSeq(v, ",") {
@@ -169,7 +171,7 @@ func quoteShort(s string) string {
 	return strconv.Quote(s)
 }
 
-// Text is the value in effect of a parameter: as given, else its default; "" for a filter that is absent.
+// Text returns the effective value of a parameter: the value of the request, or the default; "" for an absent filter.
 func (q Query) Text(name string) string {
 	if v := q.value[name]; v != "" {
 		return v
@@ -177,13 +179,13 @@ func (q Query) Text(name string) string {
 	return q.Route.Param(name).Default
 }
 
-// Int is the value in effect of an integer parameter.
+// Int returns the effective value of an integer parameter.
 func (q Query) Int(name string) int {
-	n, _ := strconv.Atoi(q.Text(name)) // check has proved it; defaults are of the table
+	n, _ := strconv.Atoi(q.Text(name)) // always valid: check accepted it, or it is a default of the table
 	return n
 }
 
-// Rule says how q is answered when its key is not a file by itself.
+// Rule returns the rule that produces the response if no file has q's key.
 func (q Query) Rule() Rule {
 	for i := range q.Route.Params {
 		if p := &q.Route.Params[i]; p.Rule != "" && q.value[p.Name] != "" {
@@ -193,7 +195,7 @@ func (q Query) Rule() Rule {
 	return q.Route.Rule
 }
 
-// NeedsTrim says whether q asks for less than the file of its key holds, so that a rule must cut it.
+// NeedsTrim reports whether q selects only a part of the file with its key.
 func (q Query) NeedsTrim() bool {
 	if q.Route == nil {
 		return false
@@ -206,14 +208,14 @@ func (q Query) NeedsTrim() bool {
 	return false
 }
 
-// applies says whether a parameter has an effect beside the others of q.
+// applies reports whether a parameter has an effect in q.
 func (q Query) applies(p *Param) bool {
 	name, value, needs := strings.Cut(p.Needs, "=")
 	return !needs || q.Has(name, value)
 }
 
-// Untrimmed is the same request with every trimmed parameter at its largest value: its key names the file that q's answer
-// is cut from.
+// Untrimmed returns q with every trimmed parameter at its largest value. Its key names the file that the response is
+// cut from.
 func (q Query) Untrimmed() Query {
 	for i := range q.Route.Params {
 		if p := &q.Route.Params[i]; p.Trim {
@@ -223,7 +225,7 @@ func (q Query) Untrimmed() Query {
 	return q
 }
 
-// With is the same request with another value of one parameter.
+// With returns q with another value of one parameter.
 func (q Query) With(name string, value string) Query {
 	v := map[string]string{name: value}
 	for k, old := range q.value {
@@ -235,7 +237,7 @@ func (q Query) With(name string, value string) Query {
 	return q
 }
 
-// validSegment says whether s can be what the variable part of the route's path names.
+// validSegment reports whether s is valid as the variable segment of the route.
 func (r *Route) validSegment(s string) bool {
 	if _, name, _ := r.splitPattern(); name == segmentFacilitator {
 		return ValidFacilitatorID(s)
@@ -243,10 +245,10 @@ func (r *Route) validSegment(s string) bool {
 	return ValidSlug(s)
 }
 
-// MaxFacilitatorID is the length of the longest id of a facilitator.
+// MaxFacilitatorID is the maximum length of a facilitator's id.
 const MaxFacilitatorID = 64
 
-// ValidFacilitatorID says whether s can be the id of a facilitator: 1 to 64 of letters, digits, dots, hyphens and
+// ValidFacilitatorID reports whether s can be a facilitator's id: 1 to 64 letters, digits, dots, hyphens and
 // underscores, of which the first is a letter or a digit.
 func ValidFacilitatorID(s string) bool {
 	if s == "" || len(s) > MaxFacilitatorID || strings.IndexByte("._-", s[0]) >= 0 {
@@ -255,10 +257,11 @@ func ValidFacilitatorID(s string) bool {
 	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == ""
 }
 
-// MaxSlug is the length of the longest slug.
+// MaxSlug is the maximum length of a slug.
 const MaxSlug = 80
 
-// ValidSlug says whether s can be the slug of a service: 1 to 80 of a-z, 0-9 and inner hyphens.
+// ValidSlug reports whether s can be the slug of a service: 1 to 80 characters a-z, 0-9 and hyphens, with no hyphen at
+// the start or end.
 func ValidSlug(s string) bool {
 	if s == "" || len(s) > MaxSlug || s[0] == '-' || s[len(s)-1] == '-' {
 		return false
@@ -266,15 +269,15 @@ func ValidSlug(s string) bool {
 	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
 }
 
-// Filter is what a request for services chooses by, beside words.
+// Filter selects services.
 type Filter struct{ network, status, category string }
 
-// Filter is that of q, which lists services.
+// Filter returns the filter of a request for services.
 func (q Query) Filter() Filter {
 	return Filter{q.Text("network"), q.Text("status"), q.Text("category")}
 }
 
-// Passes says whether a service passes; a filter that is absent lets every service pass.
+// Passes reports whether a service passes the filter. An absent value passes every service.
 func (f Filter) Passes(i *ServiceListItem) bool {
 	return (f.status == "" || f.status == i.Status) && (f.category == "" || f.category == i.Category) &&
 		(f.network == "" || slices.Contains(i.Networks, f.network))

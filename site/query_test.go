@@ -12,10 +12,10 @@ import (
 	"tollbook/site"
 )
 
-// defaults is how a key of the list of services ends when only filters are given.
+// defaults is the end of a key of the list of services if the request contains only filters.
 const defaults = "sort=newest/per_page=25/page=1.json"
 
-// TestRequestsToKeys is the table of design §2, and what readers send that is odd but means something.
+// TestRequestsToKeys checks the keys of usual requests, and of unusual ones that are valid.
 func TestRequestsToKeys(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, path, query, key string }{
@@ -96,7 +96,7 @@ func TestRequestsToKeys(t *testing.T) {
 	}
 }
 
-func TestPathsThatAreNothing(t *testing.T) {
+func TestUnknownPaths(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{
 		"", "v1/services", "/v1", "/v1/", "/v1/nothing", "/v2/services", "/api/v1", "/api/v2/services", "/api/services",
@@ -122,8 +122,8 @@ func TestPathsThatAreNothing(t *testing.T) {
 	}
 }
 
-// TestFaultsAreNamed holds that a 400 says which parameter is wrong, what it got and what it may be.
-func TestFaultsAreNamed(t *testing.T) {
+// TestInvalidParameters checks that a 400 contains the parameter, the value and the permitted values.
+func TestInvalidParameters(t *testing.T) {
 	t.Parallel()
 	const pages = ", may be an integer from 1 to 1000000"
 	for _, test := range []struct{ path, query, param, message string }{
@@ -155,7 +155,7 @@ func TestFaultsAreNamed(t *testing.T) {
 		_, err := site.ParseRequest(test.path, test.query)
 		var got *site.ParamError
 		if !errors.As(err, &got) {
-			t.Errorf("ParseRequest(%s, %.60q) = %v, want a fault of %s", test.path, test.query, err, test.param)
+			t.Errorf("ParseRequest(%s, %.60q) = %v, want a ParamError of %s", test.path, test.query, err, test.param)
 			continue
 		}
 		if diff := cmp.Diff(&site.ParamError{Param: test.param, Message: test.message}, got); diff != "" {
@@ -164,7 +164,7 @@ func TestFaultsAreNamed(t *testing.T) {
 	}
 }
 
-func TestValuesInEffect(t *testing.T) {
+func TestEffectiveValues(t *testing.T) {
 	t.Parallel()
 	q, err := site.ParseRequest("/v1/services", "category=AI&per_page=7")
 	if err != nil {
@@ -173,7 +173,7 @@ func TestValuesInEffect(t *testing.T) {
 	got := []string{q.Text("category"), q.Text("network"), q.Text("sort"), q.Text("per_page"), q.ListKey()}
 	want := []string{"AI", "", "newest", "7", "v1/services/category=AI"}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("values in effect (-want +got):\n%s", diff)
+		t.Errorf("effective values (-want +got):\n%s", diff)
 	}
 	if q.Int("page") != 1 || q.Int("per_page") != 7 {
 		t.Errorf("page %d of %d rows, want 1 of 7", q.Int("page"), q.Int("per_page"))
@@ -187,7 +187,7 @@ func TestValuesInEffect(t *testing.T) {
 	}
 }
 
-// TestRouteTable holds what the rest of the package takes for granted of the table.
+// TestRouteTable checks the properties of the table that the rest of the package depends on.
 func TestRouteTable(t *testing.T) {
 	t.Parallel()
 	for _, r := range site.Routes {
@@ -198,19 +198,19 @@ func TestRouteTable(t *testing.T) {
 			t.Errorf("%s: keys end in %q", r.Name, r.Ext)
 		}
 		if (strings.HasPrefix(r.Pattern, "/v1/") || r.Name == "discovery") != (r.Ext == ".json") {
-			t.Errorf("%s: %s answers %s", r.Name, r.Pattern, r.Ext)
+			t.Errorf("%s: pattern %s with extension %s", r.Name, r.Pattern, r.Ext)
 		}
 		for _, p := range r.Params {
 			if !p.Filter && p.Default == "" {
 				t.Errorf("%s: %s must be a filter or have a default", r.Name, p.Name)
 			}
 			if p.About == "" {
-				t.Errorf("%s: nobody says what %s is", r.Name, p.Name)
+				t.Errorf("%s: parameter %s has no description", r.Name, p.Name)
 			}
 			path := strings.NewReplacer("{slug}", "acme", "{facilitator}", "x402.rs", "{category}", "ai", "{network}",
 				"bse").Replace(r.Pattern)
 			if _, err := site.ParseRequest(path, p.Name+"="+url.QueryEscape(p.Default)); err != nil {
-				t.Errorf("%s: its own default is refused: %v", r.Name, err)
+				t.Errorf("%s: the default is invalid: %v", r.Name, err)
 			}
 		}
 	}
@@ -229,7 +229,7 @@ func TestValidSlug(t *testing.T) {
 	}
 }
 
-// TestSegments: what a variable part of a path may be is what requests may have there.
+// TestSegments checks that requests accept exactly the segments that the patterns match.
 func TestSegments(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -240,7 +240,7 @@ func TestSegments(t *testing.T) {
 		s := site.SegmentByName("slug")
 		if got := len(c.slug) <= s.MaxLength && regexp.MustCompile(s.Pattern).MatchString(c.slug); got != c.want ||
 			site.ValidSlug(c.slug) != c.want {
-			t.Errorf("slug %.20q: the segment says %t, ValidSlug %t, want %t", c.slug, got, site.ValidSlug(c.slug),
+			t.Errorf("slug %.20q: the segment matches: %t, ValidSlug: %t, want %t", c.slug, got, site.ValidSlug(c.slug),
 				c.want)
 		}
 	}

@@ -34,7 +34,7 @@ type ServiceDetail struct {
 	Verified             bool          `json:"verified"`
 	VerifiedUntil        *Time         `json:"verified_until"`
 	PaymentReady         bool          `json:"payment_ready"`
-	PaymentReadyUntil    *Time         `json:"payment_ready_until"` // null when never paid
+	PaymentReadyUntil    *Time         `json:"payment_ready_until"` // null if no check ever succeeded
 	LastCheckedAt        *Time         `json:"last_checked_at"`
 	LastSuccessAt        *Time         `json:"last_success_at"`
 	CreatedAt            Time          `json:"created_at"`
@@ -48,14 +48,14 @@ type ServiceDetail struct {
 	TotalChecks          int64         `json:"total_checks"`
 	Networks             []string      `json:"networks"`
 	NetworksCAIP2        []string      `json:"networks_caip2"`
-	Asset                *string       `json:"asset"` // the asset of the lowest price; null without prices
+	Asset                *string       `json:"asset"` // asset of the lowest price; null without prices
 	Endpoints            []Endpoint    `json:"endpoints"`
 	PayToChanges         []PayToChange `json:"pay_to_changes"`
 	Assessment           Assessment    `json:"assessment"`
 	Provenance           Provenance    `json:"provenance"`
 }
 
-// UptimeWindows are percentages of counted checks, null where a window holds none.
+// UptimeWindows are percentages of counted checks; null if a window contains none.
 type UptimeWindows struct {
 	H24      *float64 `json:"24h"`
 	D7       *float64 `json:"7d"`
@@ -64,7 +64,7 @@ type UptimeWindows struct {
 	Coverage Coverage `json:"coverage"`
 }
 
-// Coverage says what stands behind each uptime window.
+// Coverage counts the data behind each uptime window.
 type Coverage struct {
 	H24 CoverageWindow `json:"24h"`
 	D7  CoverageWindow `json:"7d"`
@@ -78,7 +78,7 @@ type CoverageWindow struct {
 	CheckCount  int64 `json:"checkCount"`
 }
 
-// Endpoint is one paid address of a service.
+// Endpoint is one paid endpoint of a service.
 type Endpoint struct {
 	ID              string           `json:"id"`
 	Method          string           `json:"method"`
@@ -99,17 +99,17 @@ type Endpoint struct {
 type PricingEntry struct {
 	Scheme            string  `json:"scheme"`
 	Network           string  `json:"network"`
-	NetworkCAIP2      *string `json:"network_caip2"` // null when the network does not resolve
+	NetworkCAIP2      *string `json:"network_caip2"` // null if the network is not recognised
 	AssetAddress      string  `json:"asset_address"`
 	AssetAddressNorm  string  `json:"asset_address_norm"`
 	AssetName         string  `json:"asset_name"`
 	Price             string  `json:"price"`     // atomic units
-	PriceUSD          *string `json:"price_usd"` // decimal text; null for an asset without a known dollar value
+	PriceUSD          *string `json:"price_usd"` // decimal string; null for an asset without a known dollar value
 	PayTo             string  `json:"pay_to"`
 	MaxTimeoutSeconds *int    `json:"max_timeout_seconds"`
 }
 
-// PayToDivergence tells that an endpoint is paid elsewhere than its siblings on the same network.
+// PayToDivergence reports an endpoint that pays a different recipient than the other endpoints on the same network.
 type PayToDivergence struct {
 	NetworkCAIP2 string   `json:"network_caip2"`
 	Expected     []string `json:"expected"`
@@ -117,7 +117,7 @@ type PayToDivergence struct {
 	FirstSeenAt  Time     `json:"first_seen_at"`
 }
 
-// PayToChange is one move of a recipient, newest first in its list.
+// PayToChange is one change of a recipient. Lists of them are sorted from new to old.
 type PayToChange struct {
 	NetworkCAIP2 string `json:"network_caip2"`
 	Endpoint     string `json:"endpoint"` // "<METHOD> <path>"
@@ -126,7 +126,7 @@ type PayToChange struct {
 	ObservedAt   Time   `json:"observed_at"`
 }
 
-// Provenance says where a record comes from and how to cite it.
+// Provenance contains where a record comes from and how to cite it.
 type Provenance struct {
 	License             string `json:"license"`
 	AttributionRequired bool   `json:"attribution_required"`
@@ -138,7 +138,7 @@ type Provenance struct {
 // UptimeDataPoint is a UTC day with at least one counted check.
 type UptimeDataPoint struct {
 	PeriodStart       Time    `json:"period_start"`
-	PeriodEnd         Time    `json:"period_end"` // of today: the last visit
+	PeriodEnd         Time    `json:"period_end"` // for today: the time of the last check
 	UptimePercentage  float64 `json:"uptime_percentage"`
 	AvgResponseTimeMS *int    `json:"avg_response_time_ms"`
 	TotalChecks       int64   `json:"total_checks"`
@@ -156,7 +156,7 @@ type CheckEntry struct {
 	ErrorMessage   *string `json:"error_message"`
 }
 
-// GlobalCheckEntry is a row of the log of all checks; name and status are as judged when it was written.
+// GlobalCheckEntry is a row of the log of all checks. Name and status are those of the time when it was written.
 type GlobalCheckEntry struct {
 	ID             string `json:"id"`
 	CheckedAt      Time   `json:"checked_at"`
@@ -169,14 +169,14 @@ type GlobalCheckEntry struct {
 	ServiceStatus  string `json:"service_status"`
 }
 
-// Kinds of change records.
+// Types of change records.
 const (
 	SchemaChanged = "schema_changed"
 	PriceChanged  = "price_changed"
 	PayToChanged  = "payto_changed"
 )
 
-// ChangeRecord tells that a service's payment schema, prices or recipients changed.
+// ChangeRecord is a change of a service's payment schema, prices or recipients.
 type ChangeRecord struct {
 	Slug        string          `json:"slug"`
 	Name        string          `json:"name"`
@@ -187,7 +187,7 @@ type ChangeRecord struct {
 	NewSnapshot []SnapshotEntry `json:"new_snapshot"`
 }
 
-// SchemaSummary is the summary of a schema_changed record; its strings are lines of ten fields.
+// SchemaSummary is the summary of a schema_changed record. Its strings are lines of ten fields; see SchemaLine.
 type SchemaSummary struct {
 	SchemaAdded      []string `json:"schemaAdded"`
 	SchemaRemoved    []string `json:"schemaRemoved"`
@@ -200,7 +200,7 @@ type PriceSummary struct {
 	PriceChanges []PriceChange `json:"priceChanges"`
 }
 
-// PriceChange is one price that moved, in atomic units.
+// PriceChange is one changed price, in atomic units.
 type PriceChange struct {
 	Network   string `json:"network"`
 	Endpoint  string `json:"endpoint"`
@@ -215,7 +215,7 @@ type PayToSummary struct {
 	PayToRemoved []string `json:"payToRemoved"`
 }
 
-// SnapshotEntry is one way to pay a service at the time of a change.
+// SnapshotEntry is one payment option of a service at the time of a change.
 type SnapshotEntry struct {
 	Asset             string  `json:"asset"`
 	Extra             *string `json:"extra"` // JSON text

@@ -1,17 +1,17 @@
 package site
 
-// One is the body of an answer about one thing.
+// One is the body of a response with one object.
 type One[T any] struct {
 	Data T `json:"data"`
 }
 
-// List is the body of an answer of rows, with what is said of all of them.
+// List is the body of a response with rows and the meta that counts them.
 type List[T, M any] struct {
 	Data []T `json:"data"`
 	Meta M   `json:"meta"`
 }
 
-// CaveatList is the body of an answer of rows, with what they cannot say beside them.
+// CaveatList is the body of a response with rows and a caveat about what they leave out.
 type CaveatList[T any] struct {
 	Data   []T    `json:"data"`
 	Caveat string `json:"caveat"`
@@ -27,10 +27,10 @@ type CatalogueList struct {
 // FacilitatorPaginationMeta is the meta of /v1/facilitators.
 type FacilitatorPaginationMeta struct {
 	PaginationMeta
-	Timeframe string `json:"timeframe"` // in effect
+	Timeframe string `json:"timeframe"` // the effective value
 }
 
-// Shard is the body of a shard of look-ups, whose rows are sorted by hash.
+// Shard is the body of a shard of look-ups. Its rows are sorted by hash.
 type Shard[T any] struct {
 	Data []struct {
 		Hash string `json:"hash"`
@@ -39,9 +39,8 @@ type Shard[T any] struct {
 	Meta TotalMeta `json:"meta"`
 }
 
-// Responses says what each JSON route of the table answers, by the route's name: a value of the body's type, of which
-// the type alone counts. The schemas of the OpenAPI document are read off these types; a route without a line here
-// fails a test.
+// Responses contains the body of each JSON route's response, by the route's name. Only the type of the value matters:
+// the schemas of the OpenAPI document are derived from it. A test fails for a route without an entry.
 var Responses = map[string]any{
 	"services":       List[ServiceListItem, PaginationMeta]{},
 	"service":        One[ServiceDetail]{},
@@ -68,11 +67,11 @@ var Responses = map[string]any{
 	"discovery":      CatalogueList{},
 }
 
-// File is a JSON file of the tree that answers to its own path and is no route's answer: what rules read, and what
-// describes the rest.
+// File is a JSON file that is served at its own path but belongs to no route: an index or block that rules read, or a
+// document that describes the API.
 type File struct {
-	Name    string // as a route has one
-	Pattern string // "{…}" stands for a part of a segment
+	Name    string // in the style of the names of routes
+	Pattern string // a name in braces matches a part of a segment
 	Body    any    // as in Responses
 	About   string
 }
@@ -84,73 +83,76 @@ const (
 	LLMsFile    = "llms.txt"
 )
 
-// Files are all of them.
+// Files lists all of them.
 var Files = []File{
 	{"index", "/" + IndexFile, Index{},
-		"Every list with its total, and the slug of every service: what is not named here is empty or not there."},
+		"Every list with its number of rows, and the slug of every service. A list that is not in the index is " +
+			"empty; a slug that is not in it does not exist."},
 	{"routes", "/" + RoutesFile, One[RouteTable]{},
-		"The table of routes, parameters and rules, for programs that answer requests from the files of a snapshot."},
+		"Routes, parameters and rules, for programs that answer requests from the files of a snapshot."},
 	{"openapi", "/" + OpenAPIFile, map[string]any{}, "This description, as OpenAPI 3.1."},
 	{"checks-log", "/v1/checks/log.json", LogIndex{},
-		"Which rows the log of all checks has, and where its blocks lie."},
+		"Index of the log of all checks: its rows and the location of its blocks."},
 	{"checks-block", "/v1/checks/block={block}.json", List[GlobalCheckEntry, BlockMeta]{},
-		"A block of the log of all checks, oldest row first, that no pack holds yet."},
+		"A block of the log of all checks, oldest row first, that is not in a pack yet."},
 	{"service-checks-log", "/v1/services/{slug}/checks/log.json", LogIndex{},
-		"Which rows the log of a service's checks has, and where its blocks lie."},
+		"Index of the log of a service's checks: its rows and the location of its blocks."},
 	{"service-checks-block", "/v1/services/{slug}/checks/block={block}.json", List[CheckEntry, BlockMeta]{},
-		"A block of the log of a service's checks, oldest row first, that no pack holds yet."},
+		"A block of the log of a service's checks, oldest row first, that is not in a pack yet."},
 	{"changes-log", "/v1/changes/log.json", LogIndex{},
-		"Which rows the logs of change records have, and where their blocks lie."},
+		"Index of the logs of change records: their rows and the location of their blocks."},
 	{"changes-block", "/v1/changes/block={block}.json", List[ChangeRecord, BlockMeta]{},
-		"A block of the log of all change records, oldest row first, that no pack holds yet."},
+		"A block of the log of all change records, oldest row first, that is not in a pack yet."},
 	{"changes-type-block", "/v1/changes/type={type}/block={block}.json", List[ChangeRecord, BlockMeta]{},
 		"A block of the log of one type of change records."},
 	{"service-changes-log", "/v1/changes/service={slug}/log.json", LogIndex{},
-		"Which rows the logs of a service's change records have, and where their blocks lie."},
+		"Index of the logs of a service's change records: their rows and the location of their blocks."},
 	{"service-changes-block", "/v1/changes/service={slug}/block={block}.json", List[ChangeRecord, BlockMeta]{},
 		"A block of the log of a service's change records."},
 	{"service-changes-type-block", "/v1/changes/service={slug}/type={type}/block={block}.json",
 		List[ChangeRecord, BlockMeta]{}, "A block of the log of one type of a service's change records."},
-	{"search", "/" + SearchFile, SearchIndex{}, "What shards there are to search by, and how many rows each has."},
+	{"search", "/" + SearchFile, SearchIndex{}, "Index of the search shards, with the number of rows in each."},
 	{"search-shard", "/" + searchFolder + "{letters}.json", List[ServiceListItem, TotalMeta]{},
-		"The services whose name has a word that begins with these letters, by slug."},
-	{"feed", "/" + FeedFile, Feed{}, "The newest change records as a JSON Feed; /feed.xml is the same as Atom."},
+		"Services whose name has a word that starts with these letters, by slug."},
+	{"feed", "/" + FeedFile, Feed{}, "The newest change records as a JSON Feed; /feed.xml contains the same in Atom."},
 	{"service-feed", "/services/{slug}/changes.json", Feed{},
-		"A service's newest change records as a JSON Feed; changes.xml beside it is the same as Atom."},
+		"A service's newest change records as a JSON Feed; changes.xml in the same folder contains the same in Atom."},
 	{"service-badge", "/services/{slug}/badge.json", Badge{},
-		"How a service does, for makers of badges; badge.svg beside it is drawn already."},
-	{"lookup", "/" + LookupFile, LookupIndex{}, "What shards of look-ups there are, and how many rows each has."},
+		"Status of a service in the format of shields.io endpoint badges; badge.svg in the same folder is the " +
+			"picture."},
+	{"lookup", "/" + LookupFile, LookupIndex{}, "Index of the look-up shards, with the number of rows in each."},
 	{"lookup-url-shard", "/v1/lookup/url/{shard}.json", Shard[AddressLookup]{},
-		"The look-ups of addresses whose hash begins with these two digits."},
+		"Look-ups of URLs whose hash starts with these two digits."},
 	{"lookup-pay-to-shard", "/v1/lookup/pay-to/{shard}.json", Shard[RecipientLookup]{},
-		"The look-ups of recipients whose hash begins with these two digits."},
+		"Look-ups of recipients whose hash starts with these two digits."},
 }
 
-// Segment says what a variable part of a path is.
+// Segment is a variable part of a path.
 type Segment struct {
 	Name      string `json:"name"`
-	Pattern   string `json:"pattern"` // a regular expression over the whole of it
+	Pattern   string `json:"pattern"` // regular expression that matches the whole segment
 	MaxLength int    `json:"max_length"`
 	About     string `json:"about"`
 }
 
-// Segments are the variable parts of the paths of routes and files.
+// Segments are the variable parts of the paths of routes, files and calls.
 var Segments = []Segment{
-	{"slug", "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", MaxSlug, "slug of a listed service"},
-	{segmentFacilitator, "^[A-Za-z0-9][A-Za-z0-9._-]*$", MaxFacilitatorID, "id of a facilitator"},
-	{segmentCategory, "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", MaxSlug, "slug of a category's pages"},
-	{segmentNetwork, "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", MaxSlug, "slug of a network's pages"},
-	{"id", "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$", 36, "id of a submission, as its answer told it"},
-	{"sha256", "^[0-9a-f]{64}$", 64, "sha256 of the address in normal form, in hex"},
+	{"slug", "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", MaxSlug, "Slug of a listed service"},
+	{segmentFacilitator, "^[A-Za-z0-9][A-Za-z0-9._-]*$", MaxFacilitatorID, "Id of a facilitator"},
+	{segmentCategory, "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", MaxSlug, "Slug of a category's pages"},
+	{segmentNetwork, "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", MaxSlug, "Slug of a network's pages"},
+	{"id", "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$", 36, "Id of a submission, from the response to it"},
+	{"sha256", "^[0-9a-f]{64}$", 64, "SHA-256 of the URL in normal form, in hexadecimal"},
 	{"caip2", "^[-a-z0-9]{3,8}:[-_a-zA-Z0-9]{1,32}$", 41, "CAIP-2 id of the network"},
-	{"address", "^[!-~]+$", maxRecipient, "recipient, as its network writes it"},
-	{"letters", "^[A-Za-z0-9._~-]+$", 24, "one letter or two, folded; bytes outside A-Za-z0-9._- are written ~2f"},
-	{"shard", "^[0-9a-f]{2}$", 2, "first two digits of a hash"},
-	{"type", "^[a-z_]+$", 32, "type of change records"},
-	{"block", "^(0|[1-9][0-9]*)$", 18, "number of a block of 100 rows, from 0"},
+	{"address", "^[!-~]+$", maxRecipient, "Address of the recipient, as its network writes it"},
+	{"letters", "^[A-Za-z0-9._~-]+$", 24, "One or two letters, folded; a byte outside A-Za-z0-9._- is written as " +
+		"a tilde and two hexadecimal digits"},
+	{"shard", "^[0-9a-f]{2}$", 2, "First two digits of a hash"},
+	{"type", "^[a-z_]+$", 32, "Type of change records"},
+	{"block", "^(0|[1-9][0-9]*)$", 18, "Number of a block of 100 rows, from 0"},
 }
 
-// SegmentByName is the segment with this name, nil without.
+// SegmentByName returns the segment with this name, or nil.
 func SegmentByName(name string) *Segment {
 	for i := range Segments {
 		if Segments[i].Name == name {

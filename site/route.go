@@ -268,7 +268,7 @@ func (r *Route) splitPattern() (head, name, tail string) {
 // match reports whether path matches the route's pattern, and returns the segment that the name in braces matches.
 func (r *Route) match(path string) (slug string, ok bool) {
 	if r.Rule == RuleLookup {
-		return "", false // parsed by lookupOf
+		return "", false // parsed by parseLookup
 	}
 	head, name, tail := r.splitPattern()
 	if name == "" {

@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// TimeLayout is how every instant is written, so that instants sort as text.
+// TimeLayout is the format of every time. Formatted times sort as strings.
 const TimeLayout = "2006-01-02T15:04:05.000Z"
 
-// Time is an instant of the contract: UTC, milliseconds.
+// Time is a time in UTC with milliseconds.
 type Time struct{ time.Time }
 
-// NewTime cuts t to what the contract can say.
+// NewTime converts t to UTC and truncates it to milliseconds.
 func NewTime(t time.Time) Time { return Time{t.UTC().Truncate(time.Millisecond)} }
 
-// TimeOrNull is nil for the zero instant: what never happened is null.
+// TimeOrNull returns nil for the zero time.
 func TimeOrNull(t time.Time) *Time {
 	if t.IsZero() {
 		return nil
@@ -28,18 +28,18 @@ func TimeOrNull(t time.Time) *Time {
 
 func (t Time) String() string { return t.UTC().Format(TimeLayout) }
 
-// Day is the instant's UTC day in time.DateOnly.
+// Day returns the UTC day in the format time.DateOnly.
 func (t Time) Day() string { return t.UTC().Format(time.DateOnly) }
 
-// MarshalJSON writes the instant in TimeLayout.
+// MarshalJSON implements json.Marshaler.
 func (t Time) MarshalJSON() ([]byte, error) {
 	return append(t.Append(append(make([]byte, 0, len(TimeLayout)+2), '"')), '"'), nil
 }
 
-// Append appends the instant in TimeLayout.
+// Append appends the time in TimeLayout.
 func (t Time) Append(b []byte) []byte { return t.UTC().AppendFormat(b, TimeLayout) }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON implements json.Unmarshaler.
 func (t *Time) UnmarshalJSON(b []byte) error {
 	if string(b) == "null" {
 		return nil
@@ -52,12 +52,12 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Decimal is an exact, non-negative decimal number in canonical text: no sign, no exponent, no leading zeros but one
-// before the point, no trailing zeros after it. JSON carries it as a number. Money is never a float before a reader's
-// own.
+// Decimal is an exact, non-negative decimal number in canonical form: no sign, no exponent, no leading zeros except one
+// before the point, and no trailing zeros after it. In JSON it is a number. Amounts of money are never converted to
+// floating point.
 type Decimal string
 
-// ParseDecimal brings plain decimal text ("0.010") into canonical form ("0.01").
+// ParseDecimal converts plain decimal text ("0.010") to canonical form ("0.01").
 func ParseDecimal(s string) (Decimal, error) {
 	whole, frac, _ := strings.Cut(s, ".")
 	if whole == "" || strings.Trim(whole, "0123456789") != "" || strings.Trim(frac, "0123456789") != "" {
@@ -73,7 +73,7 @@ func ParseDecimal(s string) (Decimal, error) {
 	return Decimal(whole + "." + frac), nil
 }
 
-// MarshalJSON writes the digits as a number.
+// MarshalJSON implements json.Marshaler.
 func (d Decimal) MarshalJSON() ([]byte, error) {
 	if d == "" {
 		return []byte("0"), nil
@@ -81,7 +81,7 @@ func (d Decimal) MarshalJSON() ([]byte, error) {
 	return []byte(d), nil
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON implements json.Unmarshaler.
 func (d *Decimal) UnmarshalJSON(b []byte) error {
 	if string(b) == "null" {
 		return nil
@@ -91,12 +91,12 @@ func (d *Decimal) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// Compare orders two canonical decimals by value.
+// Compare compares two decimals by value.
 func (d Decimal) Compare(e Decimal) int {
 	dw, df, _ := strings.Cut(string(d), ".")
 	ew, ef, _ := strings.Cut(string(e), ".")
 	return cmp.Or(cmp.Compare(len(dw), len(ew)), cmp.Compare(dw, ew), cmp.Compare(df, ef))
 }
 
-// Round2 rounds a percentage or share to the two decimals that the contract shows.
+// Round2 rounds a percentage or share to two decimals.
 func Round2(f float64) float64 { return math.Round(f*100) / 100 }

@@ -42,7 +42,7 @@ func TestTimeIsReadStrictly(t *testing.T) {
 		`"2026-11-20T23:45:01.000+00:00"`, `"2026-13-01T00:00:00.000Z"`, `1732146301`, `""`, `{}`} {
 		var got site.Time
 		if err := json.Unmarshal([]byte(text), &got); err == nil {
-			t.Errorf("%s is taken for %s", text, got)
+			t.Errorf("%s is parsed as %s", text, got)
 		}
 	}
 	type row struct{ At *site.Time }
@@ -51,15 +51,15 @@ func TestTimeIsReadStrictly(t *testing.T) {
 		t.Errorf("null is read as %v, error %v", null.At, err)
 	}
 	if site.TimeOrNull(time.Time{}) != nil {
-		t.Error("what never happened has a time")
+		t.Error("TimeOrNull of the zero time is not nil")
 	}
 	if got := site.TimeOrNull(time.Unix(1, 0)); got == nil || got.String() != "1970-01-01T00:00:01.000Z" {
 		t.Errorf("TimeOrNull of a second after the epoch is %v", got)
 	}
 }
 
-// TestTimeByHand: an instant is written as package time writes it.
-func TestTimeByHand(t *testing.T) {
+// TestTimeFormat checks that times are written as package time writes them.
+func TestTimeFormat(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		at := time.UnixMilli(rapid.Int64Range(-70e12, 300e12).Draw(t, "ms")).
@@ -70,7 +70,7 @@ func TestTimeByHand(t *testing.T) {
 	})
 }
 
-// TestTimesSortAsText is why the layout has a fixed width.
+// TestTimesSortAsText checks the reason for a layout with a fixed width.
 func TestTimesSortAsText(t *testing.T) {
 	t.Parallel()
 	instant := rapid.Custom(func(t *rapid.T) site.Time {
@@ -79,7 +79,7 @@ func TestTimesSortAsText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := instant.Draw(t, "a"), instant.Draw(t, "b")
 		if strings.Compare(a.String(), b.String()) != a.Compare(b.Time) {
-			t.Fatalf("%s and %s sort otherwise than in time", a, b)
+			t.Fatalf("%s and %s do not sort by time", a, b)
 		}
 	})
 }
@@ -104,7 +104,7 @@ func TestParseDecimal(t *testing.T) {
 	}
 }
 
-// TestDecimalJSON holds that money goes out as the digits it is, and comes back so.
+// TestDecimalJSON checks that amounts survive a round trip through JSON digit by digit.
 func TestDecimalJSON(t *testing.T) {
 	t.Parallel()
 	type row struct {
@@ -122,12 +122,12 @@ func TestDecimalJSON(t *testing.T) {
 			continue
 		}
 		if got, err := json.Marshal(r); err != nil || string(got) != test.out {
-			t.Errorf("%s comes back as %s, error %v", test.in, got, err)
+			t.Errorf("%s is %s after a round trip, error %v", test.in, got, err)
 		}
 	}
 	for _, wrong := range []string{`{"price":"1"}`, `{"price":-1}`, `{"price":1e3}`, `{"price":true}`} {
 		if err := json.Unmarshal([]byte(wrong), new(row)); err == nil {
-			t.Errorf("%s is taken", wrong)
+			t.Errorf("%s is accepted", wrong)
 		}
 	}
 	if got, err := json.Marshal(site.Decimal("")); err != nil || string(got) != "0" {
@@ -135,7 +135,7 @@ func TestDecimalJSON(t *testing.T) {
 	}
 }
 
-// TestDecimalsCompareByValue holds the order against exact fractions.
+// TestDecimalsCompareByValue compares the order with exact fractions.
 func TestDecimalsCompareByValue(t *testing.T) {
 	t.Parallel()
 	text := rapid.StringMatching(`[0-9]{1,25}(\.[0-9]{0,20})?|[01](\.[01]{0,4})?`)
@@ -162,7 +162,7 @@ func TestDecimalsCompareByValue(t *testing.T) {
 func rat(t *rapid.T, s string) *big.Rat {
 	r, ok := new(big.Rat).SetString(strings.TrimSuffix(s, "."))
 	if !ok {
-		t.Fatalf("%q is no number", s)
+		t.Fatalf("%q is not a number", s)
 	}
 	return r
 }

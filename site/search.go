@@ -4,21 +4,21 @@ import (
 	"strings"
 )
 
-// Search finds services by words of their names. A name belongs to a shard for each letter that begins a word of it,
-// and for each two: v1/search/<letters>.json, whose rows are the full rows of the list of services, by slug.
-// v1/search.json says how many rows each has, so a query reads the smallest of its shards alone.
+// A name belongs to a search shard for the first letter of each of its words, and for the first two letters:
+// v1/search/<letters>.json. Its rows are the full rows of the list of services, by slug. v1/search.json contains the
+// number of rows of each shard, so that a query reads only the smallest of its shards.
 
-// SearchFile says what shards there are: a SearchIndex.
+// SearchFile is the key of the SearchIndex.
 const SearchFile = "v1/search.json"
 
 const searchFolder = "v1/search/"
 
-// SearchIndex is v1/search.json.
+// SearchIndex is v1/search.json: the number of rows of each shard, by its letters.
 type SearchIndex struct {
 	Shards map[string]int `json:"shards"` // rows of each, by its letters
 }
 
-// ShardKey is the file of the shard of one or two letters.
+// ShardKey returns the file of the shard of one or two letters.
 func ShardKey(letters string) string {
 	var b strings.Builder
 	b.WriteString(searchFolder)
@@ -27,7 +27,7 @@ func ShardKey(letters string) string {
 	return b.String()
 }
 
-// HasShard says whether a file is one of the shards.
+// HasShard reports whether a file is one of the shards.
 func (x *SearchIndex) HasShard(key string) bool {
 	stem, ok := strings.CutPrefix(key, searchFolder)
 	letters, err := unescape(strings.TrimSuffix(stem, ".json"))

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Sets are all values that a set parameter may have in a key, "" for absent among them, sorted.
+// Sets returns every value that a set parameter can have in a key, sorted; "" means absent.
 func (p *Param) Sets() []string {
 	names := slices.Sorted(slices.Values(p.Values))
 	sets := make([]string, 0, 1<<len(names))
@@ -22,7 +22,7 @@ func (p *Param) Sets() []string {
 	return sets
 }
 
-// Has says whether the value in effect of a set parameter holds a name.
+// Has reports whether the effective value of a set parameter contains a name.
 func (q Query) Has(param, name string) bool {
 	for v := range strings.SplitSeq(q.Text(param), ",") {
 		if v == name {

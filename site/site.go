@@ -1,23 +1,23 @@
-// Package site is the domain: the resources of the directory as the contract words them, the table of routes, the
-// way from a request to the key of a file, orders, windows and logs; Snapshot, whose fields are the endpoints.
+// Package site defines the domain of the directory: the resources of the API, the table of routes, the keys of files,
+// orders, windows and logs. Snapshot contains everything that one build publishes.
 //
-// It is pure: functions of their arguments, `now` among them, over the standard library. It must never know how facts
-// are found (crawl), kept (site/postgres), judged (build), drawn (render) or carried (output).
+// The package is pure: its functions depend only on their arguments, including the current time. It does not know how
+// facts are collected (crawl), stored (site/postgres), judged (build), rendered (render) or published (output).
 package site
 
-// APIVersion is the version of the API's description; the address prefix /v1 carries the major one.
+// APIVersion is the version of the API description. The path prefix /v1 contains the major version.
 const APIVersion = "1.0.0"
 
-// Limits that the contract and the design fix.
+// Limits of the API.
 const (
 	PageSize    = 25        // default per_page of a list
-	MaxPageSize = 100       // largest per_page, and the size of the files that windows are cut from
-	MaxPage     = 1_000_000 // a larger page is a 400
+	MaxPageSize = 100       // largest per_page, and the number of rows in the files that pages are cut from
+	MaxPage     = 1_000_000 // a larger page gets a 400
 	BlockSize   = 100       // rows in a full block of a log
-	LogDays     = 30        // days that checks stay in their logs
+	LogDays     = 30        // number of days that checks stay in their logs
 )
 
-// Status of a service. StatusUnknown appears in records and counts, never as a filter.
+// Status of a service. StatusUnknown appears in records and counts but is not accepted as a filter.
 const (
 	StatusOnline   = "online"
 	StatusDegraded = "degraded"
@@ -25,11 +25,13 @@ const (
 	StatusUnknown  = "unknown"
 )
 
-// Windows are the four spans of uptime, in the contract's order.
+// Windows are the four windows of uptime, in the order of the API.
 var Windows = []string{"24h", "7d", "30d", "90d"}
 
-// WindowDays says how many UTC days a window spans, today included; 24h is told by hours and has 1 or 2.
+// WindowDays contains the number of UTC days of a window, including today. The window 24h is measured in hours and
+// touches 1 or 2 days.
 var WindowDays = map[string]int{"7d": 7, "30d": 30, "90d": 90}
 
-// Categories that a listing may be filed under before any service uses them: an empty directory must take its first.
+// Categories are accepted for a listing even if no service uses them yet, so that an empty directory accepts its first
+// one.
 var Categories = []string{"AI", "Blockchain", "Compute", "Content", "Data", "Finance", "Other", "Verification"}

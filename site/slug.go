@@ -9,8 +9,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Slug makes a slug of a name: marks dropped, lower case, letters of other alphabets by the Latin ones that they sound
-// like, every run of what is left a hyphen. It is "" of a name without a letter that is known.
+// Slug returns a slug for a name: diacritics are removed, letters are converted to lower case and transliterated to the
+// Latin alphabet, and every run of other characters becomes a hyphen. It returns "" if no character can be
+// transliterated.
 func Slug(name string) string {
 	var b strings.Builder
 	gap := false
@@ -22,16 +23,16 @@ func Slug(name string) string {
 		b.WriteString(letters)
 	}
 	for _, r := range strings.ToLower(norm.NFKC.String(name)) {
-		if latin, known := transliterations[r]; known { // before it is parted from its marks: й is no и
+		if latin, ok := transliterations[r]; ok { // before decomposition, because й is not и
 			write(latin)
 			continue
 		}
 		for _, r := range norm.NFKD.String(string(r)) {
-			latin, known := transliterations[r]
+			latin, ok := transliterations[r]
 			switch {
 			case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
 				write(string(r))
-			case known:
+			case ok:
 				write(latin)
 			case unicode.Is(unicode.Mn, r):
 			default:
@@ -42,8 +43,7 @@ func Slug(name string) string {
 	return strings.Trim(b.String()[:min(b.Len(), MaxSlug)], "-")
 }
 
-// GroupSlugs gives each name a slug of its own, by which its page is found. The same names in any order get the same
-// ones.
+// GroupSlugs returns a unique slug for each name. The result does not depend on the order of names.
 func GroupSlugs(names []string) map[string]string {
 	slugs, taken := make(map[string]string, len(names)), map[string]bool{}
 	for _, name := range slices.Sorted(slices.Values(names)) {
@@ -53,7 +53,7 @@ func GroupSlugs(names []string) map[string]string {
 	return slugs
 }
 
-// FreeSlug is the first of the wanted slugs that is not taken, or the last one with a number.
+// FreeSlug returns the first wanted slug that is not taken, or else the last valid one with a number.
 func FreeSlug(taken map[string]bool, wanted ...string) string {
 	last := "service"
 	for _, slug := range wanted {
@@ -73,17 +73,17 @@ func FreeSlug(taken map[string]bool, wanted ...string) string {
 	}
 }
 
-// transliterations are letters that do not decompose into Latin ones, by what stands for them in an address.
+// transliterations maps letters that do not decompose into Latin letters to their transliteration.
 var transliterations = parsePairs(
 	"ß ss æ ae œ oe ø o đ d ð d þ th ħ h ı i ł l ŀ l ŋ ng ŧ t ĸ k ə e ƒ f ĳ ij",
 	// Greek
 	"α a β v γ g δ d ε e ζ z η i θ th ι i κ k λ l μ m ν n ξ x ο o π p ρ r σ s ς s τ t υ y φ f χ ch ψ ps ω o",
 	// Cyrillic: Russian, Ukrainian, Belarusian, Serbian, Macedonian
-	"а a б b в v г g ґ g д d ђ dj ѓ gj е e ё yo є ye ж zh з z ѕ dz и i і i ї yi й y ј j к k ќ kj л l љ lj м m н n њ nj о o п p "+
-		"р r с s т t ћ c у u ў u ф f х kh ц ts ч ch џ dz ш sh щ shch ъ - ы y ь - э e ю yu я ya",
+	"а a б b в v г g ґ g д d ђ dj ѓ gj е e ё yo є ye ж zh з z ѕ dz и i і i ї yi й y ј j к k ќ kj л l љ lj м m н n "+
+		"њ nj о o п p р r с s т t ћ c у u ў u ф f х kh ц ts ч ch џ dz ш sh щ shch ъ - ы y ь - э e ю yu я ya",
 )
 
-// parsePairs reads lists of a letter and what stands for it; "-" is nothing.
+// parsePairs parses lists of pairs: a letter and its transliteration; "-" means that the letter is dropped.
 func parsePairs(lists ...string) map[rune]string {
 	m := map[rune]string{}
 	for _, list := range lists {

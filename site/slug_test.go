@@ -20,7 +20,7 @@ func TestSlug(t *testing.T) {
 			t.Errorf("Slug(%.40q) = %q, want %q", name, got, want)
 		}
 		if got != "" && !ValidSlug(got) {
-			t.Errorf("Slug(%.40q) = %q, which is none", name, got)
+			t.Errorf("Slug(%.40q) = %q, which is not a valid slug", name, got)
 		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Submission is what an owner sends to have a service listed, and the body of POST /v1/submit.
+// Submission is the body of POST /v1/submit: a service that its owner wants to have listed.
 type Submission struct {
 	URL         string   `json:"url"`
 	Email       string   `json:"email"`
@@ -24,20 +24,20 @@ const (
 	SubmissionRejected = "rejected"
 )
 
-// SubmissionResult is the data of the answer to POST /v1/submit.
+// SubmissionResult is the data of the response to POST /v1/submit.
 type SubmissionResult struct {
 	SubmissionID string       `json:"submission_id"`
 	Status       string       `json:"status"`
 	ProbeResult  *ProbeResult `json:"probe_result"`
 }
 
-// ProbeResult is what asking the endpoints of a submission found.
+// ProbeResult is the result of requesting the endpoints of a submission.
 type ProbeResult struct {
 	EndpointsFound int      `json:"endpoints_found"`
 	Errors         []string `json:"errors"`
 }
 
-// SubmissionState is the data of GET /v1/submissions/{id}: what its submitter may know. It holds nothing that he wrote.
+// SubmissionState is the data of GET /v1/submissions/{id}. It contains nothing that the submitter wrote.
 type SubmissionState struct {
 	SubmissionID string       `json:"submission_id"`
 	Status       string       `json:"status"`
@@ -48,7 +48,7 @@ type SubmissionState struct {
 	DecidedAt    *Time        `json:"decided_at"`
 }
 
-// Limits of a submission, beside those of every listing.
+// Limits of a submission, in addition to those of every listing.
 const (
 	MaxSubmission = 32 << 10 // bytes of a body
 	MaxNotes      = 2000     // characters
@@ -58,44 +58,45 @@ const (
 var SubmissionFields = []string{"url", "email", "service_name", "description", "website_url", "category", "endpoints",
 	"notes"}
 
-// How much is taken of whom, so that nobody fills the list of those who review it, or has us ask others for him.
+// Limits per client and per domain. They keep one sender from filling the review queue, and from using the probe to
+// send requests to others.
 const (
-	SubmissionsPerHour = 10 // of a client
-	PendingPerDomain   = 3  // submissions of a registrable domain that wait for review
-	ProbesPerHour      = 3  // submissions of a registrable domain that are probed; more wait
+	SubmissionsPerHour = 10 // submissions of one client
+	PendingPerDomain   = 3  // submissions of one registrable domain that wait for review
+	ProbesPerHour      = 3  // submissions of one registrable domain that are probed; others wait
 
-	MaxPending = 1000 // submissions that wait for review in all, unless the operator says otherwise
+	MaxPending = 1000 // default limit of all submissions that wait for review
 )
 
-// IncomingSubmission is a submission with how it came.
+// IncomingSubmission is a submission with its sender and time.
 type IncomingSubmission struct {
 	Submission
-	Domain string // registrable domain of URL
-	Client string // who sent it, as he is counted
-	Key    string // of Idempotency-Key, "" without
+	Domain string // the registrable domain of URL
+	Client string // the sender, as rate limits count it
+	Key    string // value of Idempotency-Key; "" if absent
 	At     time.Time
-	Probe  bool // whoever keeps it would probe it at once
-	// MaxPending is how many submissions may wait for review in all; 0 is any number. What arrives in the same moment
-	// may pass it: it guards reviewers and disks, which a few more do not hurt, and submitters do not wait for each
-	// other.
+	Probe  bool // the receiver can probe the submission at once
+	// MaxPending is the limit of all submissions that wait for review; 0 means no limit. Submissions that arrive at the
+	// same moment may exceed it: the limit protects reviewers and disks, which a few more do not harm, and submitters
+	// do not have to wait for each other.
 	MaxPending int
 }
 
-// Receipt is what became of it.
+// Receipt is the result of storing a submission.
 type Receipt struct {
 	ID       string
-	Repeated bool // it was received before, under the same key
-	Probe    bool // it is to be probed at once; else others do so later
-	// ProbeResult is nil while nobody has asked.
+	Repeated bool // the same key was received before
+	Probe    bool // probe at once; otherwise a later job probes it
+	// ProbeResult is nil until the endpoints have been probed.
 	ProbeResult *ProbeResult
 }
 
-// DuplicateError is a submission of what the directory has.
+// DuplicateError reports a submission of a service that is listed or waits for review.
 type DuplicateError struct{ Message string }
 
 func (e *DuplicateError) Error() string { return e.Message }
 
-// SubmissionLimitError is one submission too many.
+// SubmissionLimitError reports a submission that exceeds a limit.
 type SubmissionLimitError struct {
 	Message    string
 	RetryAfter time.Duration
@@ -103,14 +104,14 @@ type SubmissionLimitError struct {
 
 func (e *SubmissionLimitError) Error() string { return e.Message }
 
-// ErrKeyReused is an Idempotency-Key that came with another submission before.
-var ErrKeyReused = errors.New("came with another submission before")
+// ErrKeyReused reports an Idempotency-Key that was used for a different submission.
+var ErrKeyReused = errors.New("was already used for a different submission")
 
-// SubmitForm is what the form of the submit page shows: nothing at first, else what was sent and what came of it.
+// SubmitForm is the content of the form on the submit page: empty at first, then the values sent and the result.
 type SubmitForm struct {
-	Values     map[string]string // by the names of fields
-	Faults     []ErrorField      // of fields, and of all of it
-	Problem    string            // what is wrong with all of it, "" for nothing
+	Values     map[string]string // by name of field
+	Faults     []ErrorField      // errors of fields and of the whole submission
+	Problem    string            // error of the whole submission; "" for none
 	Result     *SubmissionResult
 	Categories []string
 }

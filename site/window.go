@@ -9,7 +9,7 @@ type Span struct {
 	To   int // one past the last
 }
 
-// Window is how many rows q wants of its list, and how many before them it passes over, by page and per_page or by
+// Window returns the number of rows that q selects and the number of rows before them, from page and per_page or from
 // limit and offset.
 func (q Query) Window() (offset, limit int) {
 	if q.Route.Param("offset") != nil {
@@ -19,7 +19,7 @@ func (q Query) Window() (offset, limit int) {
 	return (q.Int("page") - 1) * limit, limit
 }
 
-// WindowFile is the request for the file of 100 rows, counted from 0, of q's list.
+// WindowFile returns the request for a file of MaxPageSize rows of q's list; files are numbered from 0.
 func (q Query) WindowFile(file int) Query {
 	hundred := strconv.Itoa(MaxPageSize)
 	if q.Route.Param("offset") != nil {
@@ -28,8 +28,9 @@ func (q Query) WindowFile(file int) Query {
 	return q.With("per_page", hundred).With("page", strconv.Itoa(file+1))
 }
 
-// PageSpans names the files of 100 rows, two at most, that hold the rows of q's window in a list of total rows, and
-// which rows of each. A window past the end has none. q's route must have page and per_page, or limit and offset.
+// PageSpans returns the files of MaxPageSize rows, at most two, that contain q's window in a list of total rows, and
+// the rows of each. It returns none for a window past the end. q's route must have page and per_page, or limit and
+// offset.
 func PageSpans(q Query, total int) []Span {
 	from, limit := q.Window()
 	to := min(from+limit, total)
@@ -44,7 +45,7 @@ func PageSpans(q Query, total int) []Span {
 	return spans
 }
 
-// WindowMeta is what q's answer says of a list of total rows.
+// WindowMeta returns the meta of the response to q, for a list of total rows.
 func WindowMeta(q Query, total int) any {
 	if q.Route.Framing == Catalogue {
 		offset, limit := q.Window()
@@ -53,10 +54,10 @@ func WindowMeta(q Query, total int) any {
 	return pageMeta(q, total)
 }
 
-// Framing names the parts of a list: what stands before its rows, the member with the rows and the one that counts
-// them. The zero Framing is that of the contract: data and meta.
+// Framing names the members of a list: those before its rows, the one with the rows and the one with the counts. The
+// zero Framing uses data and meta.
 type Framing struct {
-	Lead string `json:"lead,omitempty"` // members before the rows, as they stand in JSON, each with its comma
+	Lead string `json:"lead,omitempty"` // members before the rows as JSON, each followed by a comma
 	Rows string `json:"rows"`
 	Meta string `json:"meta"`
 }

@@ -12,7 +12,7 @@ import (
 	"tollbook/site"
 )
 
-// TestPageSpans cuts every page out of files of 100 rows, as a reader does, and holds it against the plain list.
+// TestPageSpans cuts every page out of files of 100 rows, as a reader does, and compares it with the plain list.
 func TestPageSpans(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -35,13 +35,13 @@ func TestPageSpans(t *testing.T) {
 		}
 		spans := site.PageSpans(q, total)
 		if len(spans) > 2 {
-			t.Fatalf("%d spans, may be two", len(spans))
+			t.Fatalf("%d spans, want at most 2", len(spans))
 		}
 		got := []int{}
 		for _, s := range spans {
 			file, exists := files[s.Key]
 			if !exists || s.From >= s.To {
-				t.Fatalf("span %+v: no rows, or no file of this list", s)
+				t.Fatalf("span %+v: no rows, or not a file of this list", s)
 			}
 			got = append(got, file[s.From:s.To]...)
 		}
@@ -52,7 +52,7 @@ func TestPageSpans(t *testing.T) {
 	})
 }
 
-// TestOffsetSpans: a window by limit and offset is cut out of the files of 100 rows of its list.
+// TestOffsetSpans checks windows by limit and offset.
 func TestOffsetSpans(t *testing.T) {
 	t.Parallel()
 	const list = "discovery/resources/type=http/limit=100/offset="
@@ -83,7 +83,7 @@ func TestOffsetSpans(t *testing.T) {
 	}
 }
 
-// fataler is what *testing.T and *rapid.T share.
+// fataler contains the common methods of *testing.T and *rapid.T.
 type fataler interface{ Fatalf(string, ...any) }
 
 func parse(t fataler, path, query string) site.Query {
@@ -107,8 +107,8 @@ func TestPaginationMeta(t *testing.T) {
 	}
 }
 
-// BenchmarkPageSpans asks for every page of a list of 2,000 rows at every size, and reports from how many files each
-// was cut: none when the page is a file by itself.
+// BenchmarkPageSpans cuts every page of a list of 2,000 rows at every size, and reports the number of files for each:
+// none if the page is a file itself.
 func BenchmarkPageSpans(b *testing.B) {
 	const total = 2000
 	files := [3]int{}

@@ -47,7 +47,7 @@ func ChooseExamples(s *site.Snapshot, endpoints func(place int) []site.Endpoint)
 	}
 	x.service, x.Segments["slug"] = chosen, chosen.Slug
 	for _, p := range endpoints(place) {
-		address, err := lookup.NormalAddress(chosen.BaseURL + p.Path)
+		address, err := lookup.NormalURL(chosen.BaseURL + p.Path)
 		if err != nil || len(p.Pricing) == 0 || p.Pricing[0].NetworkCAIP2 == nil {
 			continue
 		}

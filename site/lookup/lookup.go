@@ -23,7 +23,7 @@ var errAddress = errors.New("not an http address")
 //     - . _ ~ ! $ & ' ( ) * + , ; = : @ /
 //  7. Then segments . and .. are taken out as RFC 3986 §5.2.4 says. An empty path is /. Nothing else changes: a slash at the end
 //     and empty segments stay.
-func NormalAddress(address string) (string, error) {
+func NormalURL(address string) (string, error) {
 	scheme, rest, ok := strings.Cut(address, "://")
 	scheme = lower(scheme)
 	if !ok || scheme != "http" && scheme != "https" {

@@ -19,11 +19,11 @@ func TestNormalAddressIsNormal(t *testing.T) {
 		path := rapid.StringOf(rapid.OneOf(rapid.SampledFrom([]rune("/..//%2eaAéz -%[]@:~")), rapid.Rune())).Draw(t,
 			"path")
 		path = "/" + strings.NewReplacer("?", "", "#", "").Replace(path)
-		once, err := lookup.NormalAddress("https://api.acme.test" + path)
+		once, err := lookup.NormalURL("https://api.acme.test" + path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if twice, err := lookup.NormalAddress(once); err != nil || twice != once {
+		if twice, err := lookup.NormalURL(once); err != nil || twice != once {
 			t.Fatalf("%q is %s, and that is %s, %v", path, once, twice, err)
 		}
 		for segment := range strings.SplitSeq(strings.TrimPrefix(once, "https://"), "/") {
@@ -45,7 +45,7 @@ func TestNormalAddressIsNormal(t *testing.T) {
 		if strings.Contains(path, "%") {
 			return // an escape in it would be escaped twice
 		}
-		if got, err := lookup.NormalAddress("https://api.acme.test" + escaped.String()); err != nil || got != once {
+		if got, err := lookup.NormalURL("https://api.acme.test" + escaped.String()); err != nil || got != once {
 			t.Fatalf("%q is %s, escaped %s is %s, %v", path, once, escaped.String(), got, err)
 		}
 	})
@@ -58,11 +58,11 @@ func FuzzNormalAddress(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		once, err := lookup.NormalAddress(s)
+		once, err := lookup.NormalURL(s)
 		if err != nil {
 			return
 		}
-		if twice, err := lookup.NormalAddress(once); err != nil || twice != once ||
+		if twice, err := lookup.NormalURL(once); err != nil || twice != once ||
 			strings.ContainsAny(once, "?# \x00") {
 			t.Fatalf("%q is %q, and that is %q, %v", s, once, twice, err)
 		}

@@ -113,7 +113,7 @@ func (d *draft) checkAddresses(rules Rules) {
 		d.fault("url", "%v", err)
 	} else if u, err := visited(base, rules); err != nil {
 		d.fault("url", "%v", err)
-	} else if normal, err := lookup.NormalAddress(u.String()); err != nil {
+	} else if normal, err := lookup.NormalURL(u.String()); err != nil {
 		d.fault("url", "%v", err)
 	} else {
 		d.URL = strings.TrimRight(normal, "/")

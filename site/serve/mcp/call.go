@@ -131,7 +131,7 @@ func (t *tool) ask(ctx context.Context, r reader, values map[string]string) *ans
 func (t *tool) request(values map[string]string) (path, query string, wrong *answer) {
 	route := site.ByName(t.route)
 	if t.hashed != "" {
-		normal, err := lookup.NormalAddress(values[t.hashed])
+		normal, err := lookup.NormalURL(values[t.hashed])
 		if err != nil {
 			return "", "", invalid(t.hashed, err.Error())
 		}

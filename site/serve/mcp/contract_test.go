@@ -34,7 +34,7 @@ func calls(t *testing.T, w *world) []asked {
 	}
 	endpoint := detail.Data.Endpoints[0]
 	address := detail.Data.BaseURL + endpoint.Path
-	normal, err := lookup.NormalAddress(address)
+	normal, err := lookup.NormalURL(address)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,8 +22,8 @@ func TestIsHashed(t *testing.T) {
 	}
 }
 
-// What is expanded for the contract alone are its literal answers; details are written before the lists that lead to
-// them.
+// TestExpandedKeys checks that only literal responses are expanded for the contract, and that details are written
+// before the lists that link to them.
 func TestExpandedKeys(t *testing.T) {
 	t.Parallel()
 	for key, want := range map[string]struct {

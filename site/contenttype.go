@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Content types by the extension of a key.
+// Content types.
 const (
 	TypeJSON = "application/json; charset=utf-8"
 	TypeHTML = "text/html; charset=utf-8"
@@ -27,7 +27,7 @@ var contentTypes = map[string]string{
 	".ico":  "image/x-icon",
 }
 
-// ContentType is the type of the file with this key; what has no known extension is bytes.
+// ContentType returns the content type of the file with this key.
 func ContentType(key string) string {
 	if key == SumsFile {
 		return contentTypes[".txt"]
@@ -38,11 +38,11 @@ func ContentType(key string) string {
 	return "application/octet-stream"
 }
 
-// ContentTypes are the types of all known extensions, ".json" among them.
+// ContentTypes returns the content types by extension, such as ".json".
 func ContentTypes() map[string]string { return maps.Clone(contentTypes) }
 
-// IsHashed says whether a name under assets/ has at least 8 hex digits of its content's hash before the extension, as
-// "assets/style.3f2a9c01.css" has: its bytes never change.
+// IsHashed reports whether a name under assets/ contains at least 8 hexadecimal digits of its content's hash before the
+// extension, as in "assets/style.3f2a9c01.css". Such a file never changes.
 func IsHashed(key string) bool {
 	name, ok := strings.CutPrefix(key, "assets/")
 	if !ok {
@@ -57,14 +57,15 @@ func IsHashed(key string) bool {
 	return len(hash) >= 8 && strings.Trim(hash, "0123456789abcdef") == ""
 }
 
-// contractRoutes are the routes that every directory of this kind has; the others are ours.
+// contractRoutes are the names of the routes that every directory of this kind has. The other routes are Tollbook's
+// own.
 var contractRoutes = []string{
 	"services", "service", "uptime", "service-checks", "checks", "changes", "facilitators", "status", "networks",
 	"tags", "stats", "categories",
 }
 
-// IsContract says whether a file answers a request of the contract by itself: what a bucket must hold where nothing but
-// the contract is wanted of it.
+// IsContract reports whether a file is the response to a request of contractRoutes. A bucket that serves only those
+// needs only these files.
 func IsContract(key string) bool {
 	address, rawQuery, err := Request(key)
 	if err != nil {
@@ -74,8 +75,8 @@ func IsContract(key string) bool {
 	return err == nil && q.Route != nil && slices.Contains(contractRoutes, q.Route.Name) && q.Key() == key
 }
 
-// ExpandPhase orders files that are written one by one where readers look already: what others lead to first. 0 are the
-// files of one thing, 1 lists of them, 2 the way in.
+// ExpandPhase returns when a file is written into a folder that is already being read, so that no file links to a
+// missing one. Phase 0 writes files about one thing, phase 1 lists of them, phase 2 the index and the home page.
 func ExpandPhase(key string) int {
 	address, rawQuery, err := Request(key)
 	if err != nil {

@@ -2,13 +2,13 @@ package site
 
 import "encoding/json"
 
-// echoMeta is the meta of a list that repeats parameters: the four counts, then each repeated value in effect.
+// echoMeta is the meta of a list that repeats parameters: the four counts, then each repeated value.
 type echoMeta struct {
 	PaginationMeta
 	names, values []string
 }
 
-// MarshalJSON writes one object.
+// MarshalJSON implements json.Marshaler.
 func (m echoMeta) MarshalJSON() ([]byte, error) {
 	b, err := json.Marshal(m.PaginationMeta)
 	if err != nil {
@@ -25,7 +25,7 @@ func (m echoMeta) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// pageMeta is the meta of q's page of a list of total rows: the counts, and the parameters that the table repeats.
+// pageMeta returns the meta of q's page in a list of total rows: the counts and the parameters with Echo.
 func pageMeta(q Query, total int) any {
 	counts := NewPaginationMeta(total, q.Int("page"), q.Int("per_page"))
 	m := echoMeta{PaginationMeta: counts}

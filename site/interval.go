@@ -2,15 +2,15 @@ package site
 
 import "time"
 
-// ActiveFor is how long an endpoint counts as active after it was last seen paid, or first seen.
+// ActiveFor is how long an endpoint stays active after it was first seen or last requested payment.
 const ActiveFor = 14 * 24 * time.Hour
 
-// IsActive says whether an endpoint counts: it was seen paid, or for the first time, within ActiveFor.
+// IsActive reports whether an endpoint was first seen or last requested payment less than ActiveFor ago.
 func IsActive(firstSeen time.Time, lastPaid *time.Time, now time.Time) bool {
 	return now.Before(ActiveUntil(firstSeen, lastPaid))
 }
 
-// ActiveUntil is when an endpoint that is not seen paid again ceases to count.
+// ActiveUntil returns when an endpoint becomes inactive unless it requests payment again.
 func ActiveUntil(firstSeen time.Time, lastPaid *time.Time) time.Time {
 	seen := firstSeen
 	if lastPaid != nil && lastPaid.After(seen) {
@@ -19,7 +19,8 @@ func ActiveUntil(firstSeen time.Time, lastPaid *time.Time) time.Time {
 	return seen.Add(ActiveFor)
 }
 
-// Interval is the time between two visits: the service's own, at least an hour after a day offline, a day after a week.
+// Interval returns the time between two visits: the service's own interval, but at least an hour after a day offline
+// and at least a day after a week offline.
 func Interval(own time.Duration, failingSince *time.Time, now time.Time) time.Duration {
 	if failingSince == nil {
 		return own
