@@ -15,7 +15,8 @@ func (d *described) testGenerators(t *testing.T) {
 	testgate.All(t)
 	t.Run("openapi-ts", func(t *testing.T) {
 		dir, bin := d.workshop(t)
-		if out, err := command(t, dir, filepath.Join(bin, "openapi-ts"), "-i", "openapi.json", "-o", "generated"); err != nil {
+		if out, err := command(t, dir, filepath.Join(bin, "openapi-ts"), "-i", "openapi.json", "-o",
+			"generated"); err != nil {
 			t.Fatalf("openapi-ts: %v\n%s", err, out)
 		}
 		if out, err := command(t, dir, filepath.Join(bin, "tsc"), "-p", "tsconfig.generated.json"); err != nil {

@@ -101,9 +101,10 @@ func (x *lookups) addPrices(l *site.Listing, e *site.Endpoint, signable bool) {
 // write writes the shards of both look-ups and their index.
 func (x *lookups) write(add addFunc) (err error) {
 	var index site.LookupIndex
-	if index.URL, err = writeShards(site.ByName("lookup-url"), sortKeys(x.addresses), func(of lookupKey) ([]byte, error) {
-		return x.addresses[of.normal].row, nil
-	}, add); err != nil {
+	if index.URL, err = writeShards(site.ByName("lookup-url"), sortKeys(x.addresses),
+		func(of lookupKey) ([]byte, error) {
+			return x.addresses[of.normal].row, nil
+		}, add); err != nil {
 		return fmt.Errorf("write look-up by URL: %w", err)
 	}
 	if index.PayTo, err = writeShards(site.ByName("lookup-pay-to"), sortKeys(x.recipients), x.encodeRecipient,

@@ -9,7 +9,7 @@ import (
 	"tollbook/site/x402"
 )
 
-// mean averages values that may be absent.
+// mean averages values, some of which may be nil.
 type mean struct {
 	sum float64
 	n   int
@@ -22,7 +22,7 @@ func (m *mean) add(v *float64) {
 	}
 }
 
-// value is the average to two decimals, nil of nothing.
+// value returns the average to two decimals, nil without values.
 func (m *mean) value() *float64 {
 	if m.n == 0 {
 		return nil
@@ -31,7 +31,7 @@ func (m *mean) value() *float64 {
 	return &v
 }
 
-// groupServices judges which networks and categories there are, by the rows of services.
+// groupServices fills in the networks, tags and categories of a snapshot. They are counted in the rows of services.
 func groupServices(s *site.Snapshot) {
 	s.Networks = newNetworks(s.Services)
 	s.Tags = newTags(s.Services)
@@ -57,18 +57,20 @@ func newAggregator(s *site.Snapshot) *aggregator {
 	}
 }
 
+// add adds a judged service.
 func (a *aggregator) add(l *site.Listing) {
 	a.status.add(l)
 	a.stats.add(l)
 	a.facilitators.add(l)
 }
 
+// end writes the aggregates into a snapshot.
 func (a *aggregator) end(s *site.Snapshot, checksPerHour float64) {
 	s.Status, s.Stats = a.status.StatusSummary, a.stats.stats(s, checksPerHour)
 	a.facilitators.end()
 }
 
-// statusCounter counts services by their states.
+// statusCounter counts services by status.
 type statusCounter struct{ site.StatusSummary }
 
 func (s *statusCounter) add(l *site.Listing) {
@@ -89,7 +91,7 @@ func (s *statusCounter) add(l *site.Listing) {
 	})
 }
 
-// newNetworks are those of the table on which a listed service takes payment.
+// newNetworks returns the known networks on which a listed service accepts payment, the most used first.
 func newNetworks(services []site.Listing) []site.Network {
 	count, up := map[string]int{}, map[string]*mean{}
 	for i := range services {
@@ -122,6 +124,7 @@ func newNetworks(services []site.Listing) []site.Network {
 	return out
 }
 
+// newTags returns the categories with their numbers of services, the largest first.
 func newTags(services []site.Listing) []site.Tag {
 	count := map[string]int{}
 	for i := range services {
@@ -137,7 +140,7 @@ func newTags(services []site.Listing) []site.Tag {
 	return out
 }
 
-// statsCounter are what the figures of all services are made of.
+// statsCounter collects the values behind the statistics of a directory.
 type statsCounter struct {
 	up24, up7, response mean
 	endpoints           int
@@ -177,7 +180,7 @@ func (a *statsCounter) stats(s *site.Snapshot, checksPerHour float64) site.Aggre
 	return st
 }
 
-// pricingStats are exact but for the average, which is cut to nine decimals.
+// pricingStats returns the statistics of prices. They are exact except for the average, which has nine decimals.
 func pricingStats(prices []site.Decimal) site.StatsPricing {
 	if len(prices) == 0 {
 		return site.StatsPricing{}
@@ -190,6 +193,7 @@ func pricingStats(prices []site.Decimal) site.StatsPricing {
 	}
 }
 
+// averagePrice returns the mean of prices to nine decimals.
 func averagePrice(prices []site.Decimal) *site.Decimal {
 	sum := new(big.Rat)
 	for _, p := range prices {
@@ -200,7 +204,7 @@ func averagePrice(prices []site.Decimal) *site.Decimal {
 	sum.Quo(sum, new(big.Rat).SetInt64(int64(len(prices))))
 	d, err := site.ParseDecimal(sum.FloatString(9))
 	if err != nil {
-		return nil // never of non-negative decimals
+		return nil // impossible: the mean of decimals is not negative
 	}
 	return &d
 }

@@ -11,17 +11,18 @@ import (
 	"tollbook/site/x402"
 )
 
-// What figures of settlement can't say; it stands beside them in a sentence or two.
+// The caveats are published beside the figures of settlement.
 
 const lowerBoundCaveat = "Volumes count only USDC settlements through measured facilitators and are a floor."
 
-// unmeasuredCaveat says why there is no figure.
+// unmeasuredCaveat returns why a service has no figures. off are the networks that are not measured.
 func unmeasuredCaveat(status string, off []string) string {
 	switch status {
 	case site.TractionNoPayTo:
 		return "The service names no recipient, so no settlement can be told to be its own."
 	case site.TractionUnresponsive:
-		return "The service has not answered for 7 days and shares its recipient with others, so what is settled there is told as theirs."
+		return "The service has not answered for 7 days and shares its recipient with others, so what " +
+			"is settled there is told as theirs."
 	}
 	if !slices.ContainsFunc(off, hasValue) {
 		return "The service is paid only on " + networkNames(off) +
@@ -31,13 +32,13 @@ func unmeasuredCaveat(status string, off []string) string {
 		" is not measured, so nothing is known of the service's volume: unknown is not zero."
 }
 
-// hasValue says whether a network is, as far as is known, no test network.
+// hasValue reports whether tokens of a network may have value: every network that is not a known test network.
 func hasValue(id string) bool {
 	n, isKnown := x402.NetworkByID(id)
 	return !isKnown || n.Mainnet
 }
 
-// measuredCaveat says what the figures of 30 days leave out.
+// measuredCaveat returns what the figures of 30 days leave out.
 func measuredCaveat(off []string, sharedWith int) string {
 	text := lowerBoundCaveat
 	if len(off) > 0 {
@@ -54,7 +55,7 @@ func measuredCaveat(off []string, sharedWith int) string {
 	return text
 }
 
-// allTimeCaveat says since when figures of all time count, by network.
+// allTimeCaveat returns since when the figures of all time count, by network.
 func allTimeCaveat(on []string, chains map[string]ledger.ChainFacts) string {
 	if len(on) == 0 {
 		return "Figures begin when measuring begins; they are a floor, never a whole."
@@ -64,10 +65,11 @@ func allTimeCaveat(on []string, chains map[string]ledger.ChainFacts) string {
 		since = append(since, networkName(id)+" since "+chains[id].MeasuredSince.UTC().Format(time.DateOnly))
 	}
 	return "Measured on " + strings.Join(since, ", ") +
-		"; recipients are those that it named within the last 90 days. What came before, or otherwise, is not in them: they are a floor, never a whole."
+		"; recipients are those that it named within the last 90 days. What came before, or " +
+		"otherwise, is not in them: they are a floor, never a whole."
 }
 
-// networkName is what people call a network, its id where that is not known.
+// networkName returns the name of a network, or its ID if it is unknown.
 func networkName(id string) string {
 	if n, ok := x402.NetworkByID(id); ok {
 		return n.Name
@@ -75,6 +77,7 @@ func networkName(id string) string {
 	return id
 }
 
+// networkNames returns the names of networks as a list in words.
 func networkNames(ids []string) string {
 	names := make([]string, len(ids))
 	for i, id := range ids {

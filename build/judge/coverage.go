@@ -12,14 +12,16 @@ import (
 	"tollbook/site/x402"
 )
 
-// maxCandidates is how many candidate settlers are told, over all networks.
+// maxCandidates is how many candidate settlers are published, over all networks.
 const maxCandidates = 50
 
-const qualityRule = "Of the last 30 UTC days, today included, over all measured facilitators. Self-payment: payer and recipient are one account. " +
-	"Single payer: the rest of what a recipient of at least 50 settlements took, where one payer brings at least 90 of 100 dollars of it. " +
-	"Neither proves that nothing was sold, and who pays from many accounts is in neither."
+const qualityRule = "" +
+	"Of the last 30 UTC days, today included, over all measured facilitators. Self-payment: payer and recipient " +
+	"are one account. Single payer: the rest of what a recipient of at least 50 settlements took, where one " +
+	"payer brings at least 90 of 100 dollars of it. Neither proves that nothing was sold, and who pays from many " +
+	"accounts is in neither."
 
-// newCoverage judges what is measured on chain and what is not known.
+// newCoverage returns what is measured on chain and what is not.
 func newCoverage(f *postgres.Facts, t *revenueIndex, now time.Time) site.CoverageReport {
 	c := site.CoverageReport{
 		AsOf: site.NewTime(now), Networks: listNetworks(f, t, now), CandidateSettlers: listCandidates(f),
@@ -43,7 +45,7 @@ func newCoverage(f *postgres.Facts, t *revenueIndex, now time.Time) site.Coverag
 	return c
 }
 
-// listNetworks tells of every network that is read, or on which a service takes payment now.
+// listNetworks returns every network that is read, or on which a service accepts payment now.
 func listNetworks(f *postgres.Facts, t *revenueIndex, now time.Time) []site.NetworkCoverage {
 	by := map[string]*site.NetworkCoverage{}
 	of := func(id string) *site.NetworkCoverage {
@@ -58,7 +60,7 @@ func listNetworks(f *postgres.Facts, t *revenueIndex, now time.Time) []site.Netw
 	}
 	for i := range f.Services {
 		last := ""
-		for _, c := range t.ownership.claims[i] { // by network
+		for _, c := range t.ownership.claims[i] { // sorted by network
 			if c.until.IsZero() && c.network != last {
 				of(c.network).ServiceCount++
 				last = c.network
@@ -88,7 +90,8 @@ func listNetworks(f *postgres.Facts, t *revenueIndex, now time.Time) []site.Netw
 	return list
 }
 
-// sumByNetwork is what all measured facilitators settled, by network. What is settled for nothing is in none.
+// sumByNetwork returns the settlements of all measured facilitators by network. It leaves out test networks, whose
+// tokens have no value.
 func sumByNetwork(f *postgres.Facts, now time.Time) map[string]windows {
 	by := map[string]windows{}
 	for i := range f.Facilitators {
@@ -107,7 +110,7 @@ func sumByNetwork(f *postgres.Facts, now time.Time) map[string]windows {
 	return by
 }
 
-// fillChain tells how far a network was read, and what was seen on it.
+// fillChain fills in how far a network was read and what was found on it.
 func fillChain(n *site.NetworkCoverage, c *ledger.ChainFacts, now time.Time) {
 	n.Measured, n.MeasuredSince, n.HeadPolledAt = c.MeasuredSince != nil, timeOrNull(c.MeasuredSince),
 		timeOrNull(c.PolledAt)
@@ -134,15 +137,15 @@ func fillChain(n *site.NetworkCoverage, c *ledger.ChainFacts, now time.Time) {
 	slices.SortFunc(n.Tokens, func(a, b site.TokenCoverage) int { return cmp.Compare(a.TokenAddress, b.TokenAddress) })
 }
 
-// unattributedShare is the part, 0 to 1, of the authorisations seen in a token that no known settler sent; null without
-// any.
+// unattributedShare returns the part, 0 to 1, of the authorisations of a token that no known settler sent. It returns
+// nil without authorisations.
 func unattributedShare(s ledger.AuthorizationFacts) *float64 {
 	n := max(0, s.Authorizations-s.Attributed)
 	return ratio(1, usd{0, uint64(n)}, usd{0, uint64(max(0, s.Authorizations))})
 }
 
-// listCandidates are accounts that send payments to recipients of listed services and are no known settler, most
-// payments first.
+// listCandidates returns accounts that send payments to recipients of listed services and are no known settlers. The
+// accounts with the most payments come first.
 func listCandidates(f *postgres.Facts) []site.CandidateSettler {
 	settlers := map[recipient]bool{}
 	for i := range f.Facilitators {
@@ -154,7 +157,7 @@ func listCandidates(f *postgres.Facts) []site.CandidateSettler {
 	for _, chain := range f.Chains {
 		for _, c := range chain.Candidates {
 			if settlers[recipient{chain.Network, c.Sender}] {
-				continue // since its payments were seen
+				continue // it became a settler after its payments were stored
 			}
 			address, name := lookupAsset(chain.Network, c.Token, c.Configured)
 			row := site.CandidateSettler{

@@ -109,7 +109,8 @@ func (d *Directory) Add(i int, l *site.Listing) {
 	row := &d.Snapshot.Services[i]
 	row.Trend = l.Trend
 	if d.inFeed[l.Item.Slug] {
-		row.ListingDetail = &site.ListingDetail{Detail: site.ServiceDetail{Slug: l.Item.Slug, Endpoints: l.Detail.Endpoints}}
+		detail := site.ServiceDetail{Slug: l.Item.Slug, Endpoints: l.Detail.Endpoints}
+		row.ListingDetail = &site.ListingDetail{Detail: detail}
 	}
 	f := &d.facts.Services[i]
 	f.Endpoints, f.Days, f.DaySums, f.Log = nil, nil, nil, postgres.LogFacts{}

@@ -9,7 +9,7 @@ import (
 	"tollbook/site/postgres"
 )
 
-// market is what the services of each category ask, to place one among the others.
+// market has the prices of the services of each category.
 type market struct {
 	lowest, highest map[string]*priceList // by category
 }
@@ -35,16 +35,16 @@ func (m *market) sort() {
 	}
 }
 
-// priceList are what services ask: many ask the same.
+// priceList counts the services by price.
 type priceList struct {
-	counts   map[site.Decimal]int // by how many services
+	counts   map[site.Decimal]int // number of services by price
 	services int
 
-	// Once they are sorted:
+	// After sort:
 	sorted  []site.Decimal // ascending, each once
-	cheaper []int          // services that ask less than each
-	median  site.Decimal   // of an even number the upper of the two in the middle
-	outlier site.Decimal   // outlierFactor times that
+	cheaper []int          // number of services with a lower price than each
+	median  site.Decimal   // of an even number of prices the upper of the two in the middle
+	outlier site.Decimal   // outlierFactor times the median
 }
 
 func newPriceList() *priceList { return &priceList{counts: map[site.Decimal]int{}} }
@@ -68,8 +68,8 @@ func (p *priceList) sort() {
 	p.outlier = multiply(p.median, outlierFactor)
 }
 
-// percentile is 100 × the number of services whose price is strictly lower / the number of other services, to two
-// decimals: 0 for the cheapest; null without a price or another service. The price is itself among them.
+// percentile returns 100 × the number of services with a lower price / the number of other services, to two decimals.
+// The cheapest service has 0. It returns nil without a price or another service. The list must contain the price.
 func (p *priceList) percentile(price *site.Decimal) *float64 {
 	if price == nil || p.services < 2 {
 		return nil
@@ -79,12 +79,13 @@ func (p *priceList) percentile(price *site.Decimal) *float64 {
 	return &share
 }
 
-// priceRank is where a service's prices stand among those of its category.
+// priceRank is the rank of a service's prices among those of its category.
 type priceRank struct {
 	Percentile, PercentileMax *float64
 	Outlier                   *site.RiskFlag
 }
 
+// rank returns the rank of a service's prices in its category.
 func (m *market) rank(category string, o *offer) priceRank {
 	if o.min == nil {
 		return priceRank{}
@@ -93,9 +94,9 @@ func (m *market) rank(category string, o *offer) priceRank {
 	return priceRank{low.percentile(o.min), high.percentile(o.max), flagOutlier(low, o.min, category)}
 }
 
-// newEconomics places a service's prices in its category. Prices are those in dollars of usable rows of active
-// endpoints: price_usd is the lowest, price_max_usd the highest, distinct_price_count how many different ones there
-// are.
+// newEconomics returns the prices of a service and their rank in its category. It counts the dollar prices of usable
+// rows of active endpoints: price_usd is the lowest, price_max_usd the highest and distinct_price_count the number of
+// different ones.
 func newEconomics(f *postgres.ServiceFacts, o *offer, s priceRank, now time.Time) site.Economics {
 	return site.Economics{
 		PriceUSD: o.min, PriceAtomic: o.atomic, PriceMaxUSD: o.max, EndpointCount: len(o.endpoints),
@@ -105,8 +106,9 @@ func newEconomics(f *postgres.ServiceFacts, o *offer, s priceRank, now time.Time
 	}
 }
 
-// priceModel is per-token where the amount of every row is a maximum; else tiered with several prices, flat with one;
-// free without a price where every active endpoint is served without payment; else unknown.
+// priceModel returns how a service charges: per-token if every amount is a maximum, tiered with several prices, and
+// flat with one price. Without a price it is free if all active endpoints answer without payment, and unknown
+// otherwise.
 func priceModel(o *offer, free bool) string {
 	switch {
 	case o.variable:
@@ -121,7 +123,8 @@ func priceModel(o *offer, free bool) string {
 	return "unknown"
 }
 
-// isFree says whether there are active endpoints, and the latest conclusive answer of each was served without payment.
+// isFree reports whether a service has active endpoints whose newest conclusive responses were all served without
+// payment.
 func isFree(f *postgres.ServiceFacts, now time.Time) bool {
 	open := 0
 	for i := range f.Endpoints {
@@ -137,11 +140,11 @@ func isFree(f *postgres.ServiceFacts, now time.Time) bool {
 	return open > 0
 }
 
-// stabilityDays is the span that stability looks at.
+// stabilityDays is the number of UTC days that price stability covers.
 const stabilityDays = 30
 
-// priceStability is the share of the last 30 UTC days on which no price of the service moved; null without prices. A
-// price moves when the amount asked by one scheme, network and asset of an endpoint differs from the one before.
+// priceStability returns the share of the last 30 UTC days on which no price of the service changed. It returns nil
+// without prices. A price changes when an endpoint asks another amount in the same scheme, network and asset.
 func priceStability(f *postgres.ServiceFacts, now time.Time) *float64 {
 	from := midnight(now).AddDate(0, 0, 1-stabilityDays)
 	changed := map[time.Time]bool{}
@@ -163,7 +166,7 @@ func priceStability(f *postgres.ServiceFacts, now time.Time) *float64 {
 	return &s
 }
 
-// amountsChanged compares the sets of amounts of each scheme, network and asset that both price sets have.
+// amountsChanged reports whether the amounts differ for any scheme, network and asset that both sets of prices have.
 func amountsChanged(before, after []postgres.Price) bool {
 	type way struct{ scheme, network, asset string }
 	amounts := func(prices []postgres.Price) map[way][]string {
@@ -183,23 +186,24 @@ func amountsChanged(before, after []postgres.Price) bool {
 	return false
 }
 
-// newCompliance tells what the 14 checks say.
-func newCompliance(f *postgres.ServiceFacts, got complianceResult, now time.Time) site.Compliance {
+// newCompliance returns the published results of the 14 checks.
+func newCompliance(f *postgres.ServiceFacts, result complianceResult, now time.Time) site.Compliance {
 	c := site.Compliance{
-		Grade: got.Grade, Passed: got.Passed, Total: got.Total, Checks: []site.ComplianceCheck{},
-		Staleness: newStaleness(f, got.noneActive, now),
+		Grade: result.Grade, Passed: result.Passed, Total: result.Total, Checks: []site.ComplianceCheck{},
+		Staleness: newStaleness(f, result.noneActive, now),
 	}
-	for _, k := range got.Checks {
+	for _, k := range result.Checks {
 		c.Checks = append(c.Checks, site.ComplianceCheck{ID: k.ID, Label: k.Label, Pass: k.Pass})
 	}
-	if got.PayToSource != "" {
-		c.PayToSource, c.PayToLocation = &got.PayToSource, &got.PayToLocation
+	if result.PayToSource != "" {
+		c.PayToSource, c.PayToLocation = &result.PayToSource, &result.PayToLocation
 	}
 	return c
 }
 
-// newStaleness is how old the judged answers are: captured when the oldest of the active endpoints' newest terms (of
-// all endpoints' where none is active) was received; failing while the last conclusive visit was offline.
+// newStaleness returns the age of the judged responses. EnvelopeCapturedAt is the time of the oldest of the newest
+// envelopes of the active endpoints, or of all endpoints if none is active. ProbeFailing says that the last conclusive
+// visit was offline.
 func newStaleness(f *postgres.ServiceFacts, noneActive bool, now time.Time) site.Staleness {
 	var captured *time.Time
 	for i := range f.Endpoints {

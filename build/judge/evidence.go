@@ -17,8 +17,8 @@ import (
 	"tollbook/site/x402"
 )
 
-// readCapture is what an endpoint has shown, read again from what was kept: its newest terms, else its newest
-// conclusive answer, which may tell why there are none.
+// readCapture reads an endpoint's stored responses as x402 does: its newest envelope, or else its newest conclusive
+// response, which may show why there is no envelope.
 func readCapture(f *postgres.ServiceFacts, e *postgres.EndpointFacts) x402.Evidence {
 	row := x402.Evidence{
 		Endpoint: methodOf(e) + " " + e.Path, URL: f.BaseURL + e.Path, Inconclusive: e.Verdict == nil,
@@ -43,8 +43,8 @@ func readCapture(f *postgres.ServiceFacts, e *postgres.EndpointFacts) x402.Evide
 	return row
 }
 
-// declaredUSD is the most that a document says a call costs, in decimal dollars: the fixed amount, or the upper end of
-// a range; "" where it names no dollars, or base units, as offers do.
+// declaredUSD returns the highest price of a call in a document, in decimal dollars: the fixed amount, or the upper end
+// of a range. It returns "" for a price in another currency or in base units, as offers have.
 func declaredUSD(p *postgres.DeclaredPrice) string {
 	if p == nil || p.Mode == "offer" || p.Currency != "" && !strings.EqualFold(p.Currency, "USD") {
 		return ""
@@ -52,7 +52,7 @@ func declaredUSD(p *postgres.DeclaredPrice) string {
 	return strings.TrimPrefix(cmp.Or(p.Max, p.Amount), "$")
 }
 
-// methodOf is what an endpoint is asked with: GET until it answers to another method.
+// methodOf returns the method that an endpoint is probed with. It is GET until the endpoint answers to another one.
 func methodOf(e *postgres.EndpointFacts) string {
 	if e.Method == "" {
 		return http.MethodGet
@@ -60,42 +60,42 @@ func methodOf(e *postgres.EndpointFacts) string {
 	return e.Method
 }
 
-// complianceResult is what the 14 checks say of a service.
+// complianceResult is the result of the 14 checks for a service.
 type complianceResult struct {
 	x402.Compliance
-	captures   []x402.Evidence // that it is judged by
+	captures   []x402.Evidence // what was checked
 	noneActive bool
 }
 
-// judgeCompliance judges a service by what its active endpoints have shown or, where none is active, all of them, since
-// then all are asked.
+// judgeCompliance checks the captures of a service's active endpoints. Without active endpoints it checks all
+// endpoints, because then all of them are probed.
 func judgeCompliance(f *postgres.ServiceFacts, active []x402.Evidence) complianceResult {
-	v := complianceResult{captures: active, noneActive: len(active) == 0}
-	if v.noneActive {
+	result := complianceResult{captures: active, noneActive: len(active) == 0}
+	if result.noneActive {
 		for i := range f.Endpoints {
-			v.captures = append(v.captures, readCapture(f, &f.Endpoints[i]))
+			result.captures = append(result.captures, readCapture(f, &f.Endpoints[i]))
 		}
 	}
-	v.Compliance = x402.Assess(v.captures)
-	return v
+	result.Compliance = x402.Assess(result.captures)
+	return result
 }
 
-// newEvidence is what stands behind a service's verdicts and its grade.
-func newEvidence(f *postgres.ServiceFacts, got complianceResult, now time.Time) site.Evidence {
+// newEvidence returns the published evidence behind a service's checks and grade.
+func newEvidence(f *postgres.ServiceFacts, result complianceResult, now time.Time) site.Evidence {
 	out := site.Evidence{
-		Slug: f.Slug, Grade: got.Grade, Passed: got.Passed, Total: got.Total,
-		Checks:    EvidenceChecks(got.Checks, slices.ContainsFunc(got.captures, hasEnvelope)),
-		Warnings:  EvidenceWarnings(got.Warnings[:min(len(got.Warnings), site.EvidenceWarnings)]),
-		Endpoints: []site.EndpointEvidence{}, WarningCount: len(got.Warnings),
+		Slug: f.Slug, Grade: result.Grade, Passed: result.Passed, Total: result.Total,
+		Checks:    EvidenceChecks(result.Checks, slices.ContainsFunc(result.captures, hasEnvelope)),
+		Warnings:  EvidenceWarnings(result.Warnings[:min(len(result.Warnings), site.EvidenceWarnings)]),
+		Endpoints: []site.EndpointEvidence{}, WarningCount: len(result.Warnings),
 	}
 	left, next := site.EvidenceTotal, 0
 	for i := range f.Endpoints {
 		e := &f.Endpoints[i]
 		isActive := site.IsActive(e.FirstSeenAt, e.LastPaidAt, now)
-		if isJudged := isActive || got.noneActive; isJudged || isUnprobeable(e) {
+		if isJudged := isActive || result.noneActive; isJudged || isUnprobeable(e) {
 			var row x402.Evidence
 			if isJudged {
-				row, next = got.captures[next], next+1
+				row, next = result.captures[next], next+1
 			} else {
 				row = readCapture(f, e)
 			}
@@ -111,21 +111,24 @@ func newEvidence(f *postgres.ServiceFacts, got complianceResult, now time.Time) 
 	return out
 }
 
+// hasEnvelope reports whether a capture contains payment terms.
 func hasEnvelope(e x402.Evidence) bool { return e.Captured.Envelope != nil }
 
-// isUnprobeable says whether the newest answer of an endpoint wants input that nobody declared.
+// isUnprobeable reports whether the newest response of an endpoint demands input that no document declares.
 func isUnprobeable(e *postgres.EndpointFacts) bool {
 	return e.Class != nil && site.IsUnprobeable(*e.Class)
 }
 
-func newEndpointEvidence(f *postgres.ServiceFacts, e *postgres.EndpointFacts, shown x402.Evidence,
+// newEndpointEvidence returns the published evidence of an endpoint.
+func newEndpointEvidence(f *postgres.ServiceFacts, e *postgres.EndpointFacts, capture x402.Evidence,
 	active bool) site.EndpointEvidence {
 	out := site.EndpointEvidence{
-		ID: e.ID.String(), Method: methodOf(e), Path: replaceInvisible(e.Path), URL: replaceInvisible(f.BaseURL + e.Path),
+		ID: e.ID.String(), Method: methodOf(e), Path: replaceInvisible(e.Path),
+		URL:         replaceInvisible(f.BaseURL + e.Path),
 		IsActive:    active,
 		Unprobeable: isUnprobeable(e), Verdict: e.Verdict,
-		Protocols: shown.Captured.Protocols, DefectCount: len(shown.Captured.Defects),
-		Defects: EvidenceDefects(shown.Captured.Defects[:min(len(shown.Captured.Defects), site.EvidenceDefects)]),
+		Protocols: capture.Captured.Protocols, DefectCount: len(capture.Captured.Defects),
+		Defects: EvidenceDefects(capture.Captured.Defects[:min(len(capture.Captured.Defects), site.EvidenceDefects)]),
 	}
 	if out.Protocols == nil {
 		out.Protocols = []string{}
@@ -137,7 +140,7 @@ func newEndpointEvidence(f *postgres.ServiceFacts, e *postgres.EndpointFacts, sh
 			Min: textOrNull(p.Min), Max: textOrNull(p.Max),
 		}
 	}
-	if v := shown.Captured.Envelope; v != nil {
+	if v := capture.Captured.Envelope; v != nil {
 		out.Captured = &site.EvidenceCaptured{X402Version: v.Version, Channel: string(v.Channel), Decode: v.Decode,
 			Fingerprint: v.Fingerprint()}
 	}
@@ -150,7 +153,7 @@ func newEndpointEvidence(f *postgres.ServiceFacts, e *postgres.EndpointFacts, sh
 		out.Answer = terms
 		out.Class, out.Reason = textOrNull(e.Envelope.Exchange.Class), textOrNull(e.Envelope.Exchange.Reason)
 	default:
-		out.Terms = terms // an answer from before answers were kept
+		out.Terms = terms // the newest response is from before responses were stored
 	}
 	if a := e.Inconclusive; a != nil {
 		out.Inconclusive = &site.EvidenceSilence{Class: a.Exchange.Class, Reason: replaceInvisible(a.Exchange.Reason)}
@@ -161,6 +164,7 @@ func newEndpointEvidence(f *postgres.ServiceFacts, e *postgres.EndpointFacts, sh
 	return out
 }
 
+// envelopeAnswer returns the published form of a stored envelope.
 func envelopeAnswer(v *postgres.Envelope) *site.EvidenceAnswer {
 	if v == nil {
 		return nil
@@ -172,6 +176,7 @@ func envelopeAnswer(v *postgres.Envelope) *site.EvidenceAnswer {
 	return a
 }
 
+// storedAnswer returns the published form of a stored response.
 func storedAnswer(k *postgres.Response) *site.EvidenceAnswer {
 	a := newAnswer(k.URL, k.Exchange)
 	a.ReceivedAt, a.Status, a.TLSVerified = site.NewTime(k.ReceivedAt), k.StatusCode, k.TLSVerified
@@ -180,7 +185,7 @@ func storedAnswer(k *postgres.Response) *site.EvidenceAnswer {
 	return a
 }
 
-// newAnswer is an answer's part that is about the way to it.
+// newAnswer returns a published response with its request, redirects and times.
 func newAnswer(address string, x postgres.Exchange) *site.EvidenceAnswer {
 	a := &site.EvidenceAnswer{Redirects: []string{}, ResponseTimeMS: x.ResponseTimeMS}
 	for _, to := range x.Redirects {
@@ -197,7 +202,7 @@ func newAnswer(address string, x postgres.Exchange) *site.EvidenceAnswer {
 	return a
 }
 
-// listAnswers are all answers that evidence of an endpoint holds.
+// listAnswers returns all responses in the evidence of an endpoint.
 func listAnswers(e *site.EndpointEvidence) (list []*site.EvidenceAnswer) {
 	for _, a := range []*site.EvidenceAnswer{e.Answer, e.Terms} {
 		if a != nil {
@@ -210,7 +215,7 @@ func listAnswers(e *site.EndpointEvidence) (list []*site.EvidenceAnswer) {
 	return list
 }
 
-// answerSize is the length of the bodies and headers of all answers of an endpoint.
+// answerSize returns the number of bytes in the bodies and headers of all responses of an endpoint.
 func answerSize(e *site.EndpointEvidence) (n int) {
 	for _, a := range listAnswers(e) {
 		n += len(a.Body.Text)
@@ -226,7 +231,7 @@ func answerSize(e *site.EndpointEvidence) (n int) {
 	return n
 }
 
-// stripAnswers takes the bodies and headers out of all answers of an endpoint, and says so.
+// stripAnswers drops the bodies and headers of all responses of an endpoint and marks them as truncated.
 func stripAnswers(e *site.EndpointEvidence) {
 	for _, a := range listAnswers(e) {
 		a.HeadersClipped = slices.Sorted(maps.Keys(a.Headers))
@@ -238,8 +243,8 @@ func stripAnswers(e *site.EndpointEvidence) {
 	}
 }
 
-// publishHeaders are the headers that allow lets through, all when it is nil, and the names of those that were clipped.
-// Those that may hold terms come first.
+// publishHeaders returns the headers that allow accepts, all headers if allow is nil, and the names of those that it
+// clipped. Headers that may contain payment terms are clipped last.
 func publishHeaders(from http.Header, allow func(string) bool) (headers map[string][]string, clipped []string) {
 	headers, clipped = map[string][]string{}, []string{}
 	names := slices.Sorted(maps.Keys(from))
@@ -262,6 +267,7 @@ func publishHeaders(from http.Header, allow func(string) bool) (headers map[stri
 	return headers, slices.Compact(clipped)
 }
 
+// headerRank returns 0 for a header that may contain payment terms, and 1 for others.
 func headerRank(header string) int {
 	if strings.Contains(header, "Payment") || header == "Www-Authenticate" {
 		return 0
@@ -269,7 +275,7 @@ func headerRank(header string) int {
 	return 1
 }
 
-// newBody clips a body and writes it as text, or as base64 where it is not UTF-8.
+// newBody clips a body. It returns text, or base64 if the body is not UTF-8.
 func newBody(body []byte, truncated bool) site.EvidenceBody {
 	if len(body) > site.EvidenceBytes {
 		body, truncated = body[:site.EvidenceBytes], true
@@ -286,7 +292,7 @@ func newBody(body []byte, truncated bool) site.EvidenceBody {
 	return site.EvidenceBody{Encoding: "utf-8", Text: shown, Truncated: truncated, Cleaned: shown != string(text)}
 }
 
-// trimPartialRune is b without the part of a character that a cut left at its end.
+// trimPartialRune returns b without an incomplete character at its end.
 func trimPartialRune(b []byte) []byte {
 	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
 		if last := b[len(b)-n:]; utf8.RuneStart(last[0]) {
@@ -299,10 +305,10 @@ func trimPartialRune(b []byte) []byte {
 	return b
 }
 
-// replaceInvisible replaces what shows nothing, or turns the direction of what does, by U+FFFD. Line breaks and tabs
-// stay.
+// replaceInvisible replaces characters that are invisible or change the direction of text by U+FFFD. Line breaks and
+// tabs stay.
 func replaceInvisible(s string) string {
-	plain := true // as most are, and the tables would be slow
+	plain := true // most texts are, and the Unicode tables are slow
 	for i := 0; i < len(s) && plain; i++ {
 		plain = isPlain(rune(s[i]))
 	}
@@ -320,13 +326,13 @@ func replaceInvisible(s string) string {
 	}, s)
 }
 
-// isPlain says whether a character is one that ASCII prints, a line break or a tab.
+// isPlain reports whether a character is printable ASCII, a line break or a tab.
 func isPlain(r rune) bool { return r >= ' ' && r <= '~' || r == '\n' || r == '\r' || r == '\t' }
 
-// isMoot says whether a failure of a check means nothing where there are no terms: it fails for want of them.
+// isMoot reports whether a check fails only because there are no payment terms.
 func isMoot(id string) bool { return id != "payload_captured" && id != "transport_https" }
 
-// What the codes of evidence mean, put together once.
+// Rules and meanings by code, collected once.
 var (
 	rules = sync.OnceValue(func() map[string]x402.Rule {
 		by := map[string]x402.Rule{}
@@ -351,8 +357,8 @@ var (
 	})
 )
 
-// EvidenceChecks tells results, and of failures what the rules ask for and how they are mended. terms says whether any
-// were captured.
+// EvidenceChecks returns results of checks. Failures have what the rule expects and how to mend it. terms says whether
+// any payment terms were captured.
 func EvidenceChecks(checks []x402.Check, terms bool) []site.EvidenceCheck {
 	out := make([]site.EvidenceCheck, len(checks))
 	for i, c := range checks {
@@ -369,7 +375,7 @@ func EvidenceChecks(checks []x402.Check, terms bool) []site.EvidenceCheck {
 	return out
 }
 
-// EvidenceWarnings tells warnings with what they mean.
+// EvidenceWarnings returns warnings with their meanings.
 func EvidenceWarnings(warnings []x402.Warning) []site.EvidenceWarning {
 	out := make([]site.EvidenceWarning, len(warnings))
 	for i, w := range warnings {
@@ -379,7 +385,7 @@ func EvidenceWarnings(warnings []x402.Warning) []site.EvidenceWarning {
 	return out
 }
 
-// EvidenceDefects tells leniencies with what they mean.
+// EvidenceDefects returns defects with their meanings.
 func EvidenceDefects(defects []x402.Defect) []site.EvidenceDefect {
 	out := make([]site.EvidenceDefect, len(defects))
 	for i, d := range defects {
@@ -389,7 +395,7 @@ func EvidenceDefects(defects []x402.Defect) []site.EvidenceDefect {
 	return out
 }
 
-// textOrNull is a stranger's text for publication, null when it is empty.
+// textOrNull returns a stranger's text for publication, nil if it is empty.
 func textOrNull(s string) *string {
 	if s == "" {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"tollbook/site/x402"
 )
 
-// settledSum is what was settled over one timeframe: how often, and for how much where that is known in USD.
+// settledSum is the number of settlements in a timeframe, and their dollars if the token has a known value.
 type settledSum struct {
 	count int64
 	usd   *big.Rat
@@ -28,26 +28,26 @@ func (s *settledSum) add(o settledSum) {
 	}
 }
 
-// maxDecimals is more than any token has, so that a sum of their atomic units is exact when it is written.
+// maxDecimals is more decimals than any token has, so that sums of atomic units are written exactly.
 const maxDecimals = 36
 
-// decimal is the span's exact volume; nothing settled is 0.
+// decimal returns the exact dollars, "0" without settlements.
 func (s *settledSum) decimal() site.Decimal {
 	if s.usd == nil {
 		return "0"
 	}
 	d, err := site.ParseDecimal(s.usd.FloatString(maxDecimals))
 	if err != nil {
-		return "0" // never of sums of non-negative amounts
+		return "0" // impossible: amounts are not negative
 	}
 	return d
 }
 
-// windows are the spans of a flow, or of a whole facilitator, by timeframe and by UTC day.
+// windows are the settlements in one token, or of a whole facilitator, by timeframe and by UTC day.
 type windows struct {
 	h24, d7, d30, all settledSum
-	days              map[string]settledSum // by date, of the last site.SeriesDays
-	last              time.Time             // of the newest settlement, zero without
+	days              map[string]settledSum // by date, of the last site.SeriesDays days
+	last              time.Time             // newest settlement; zero without one
 }
 
 func (w *windows) add(o windows) {
@@ -72,7 +72,7 @@ func (w *windows) addDay(date string, s settledSum) {
 	w.days[date] = day
 }
 
-// sumWindows sums what one flow settled. Times are UTC.
+// sumWindows sums the settlements in one token. Times are UTC.
 func sumWindows(f ledger.TokenFacts, now time.Time) windows {
 	unit, valued := unitsPerUSD(f.Network, f.Token, f.Configured)
 	of := func(s ledger.SettlementSum) settledSum {
@@ -110,8 +110,9 @@ func sumWindows(f ledger.TokenFacts, now time.Time) windows {
 	return w
 }
 
-// unitsPerUSD is how many atomic units of a token are a dollar. Where the operator says nothing of it, only USDC is
-// taken for dollars one to one, and only where it can be redeemed: a testnet's is worth nothing.
+// unitsPerUSD returns how many atomic units of a token are worth a dollar, and whether the token has a dollar value. If
+// the operator has not configured the token, only USDC on main networks is worth a dollar: USDC of a test network
+// cannot be redeemed.
 func unitsPerUSD(network, token string, configured *ledger.Token) (*big.Int, bool) {
 	if configured != nil {
 		return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(configured.Decimals)), nil), configured.USD
@@ -124,7 +125,8 @@ func unitsPerUSD(network, token string, configured *ledger.Token) (*big.Int, boo
 	return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(a.Decimals)), nil), true
 }
 
-// lookupAsset is how a token's address is written, and what it is called: by the table of assets, else by the operator.
+// lookupAsset returns the spelling of a token's address and its symbol, from the table of assets or else from the
+// operator's configuration.
 func lookupAsset(network, token string, configured *ledger.Token) (address, name string) {
 	if a, ok := x402.LookupAsset(network, token); ok {
 		return a.Address, a.Symbol
@@ -135,14 +137,14 @@ func lookupAsset(network, token string, configured *ledger.Token) (address, name
 	return token, x402.UnknownAsset
 }
 
-// isMeasured says whether a facilitator's volume counts: it has settlers, and they are known to be its own, because the
-// list that we take them from has accepted them or the operator vouches. What is only claimed (a pull request) would
-// let anyone rank by somebody else's settlements.
+// isMeasured reports whether a facilitator's volume counts. It needs settlers that are known to be its own: the list of
+// facilitators has accepted them, or the operator vouches for them. A claim in a pull request does not count, because
+// it could rank a facilitator by the settlements of another.
 func isMeasured(f *ledger.FacilitatorFacts) bool {
 	return len(f.Settlers) > 0 && (f.Trusted || strings.HasPrefix(f.UpstreamStatus, "merged"))
 }
 
-// newFacilitators judges every facilitator, by id, with every embed.
+// newFacilitators judges every facilitator, with every embed, sorted by ID.
 func newFacilitators(facts []ledger.FacilitatorFacts, now time.Time) []site.FacilitatorDetail {
 	list := make([]site.FacilitatorDetail, len(facts))
 	for i := range facts {
@@ -154,6 +156,7 @@ func newFacilitators(facts []ledger.FacilitatorFacts, now time.Time) []site.Faci
 	return list
 }
 
+// newFacilitatorItem judges the row of a facilitator.
 func newFacilitatorItem(f *ledger.FacilitatorFacts, now time.Time) site.FacilitatorListItem {
 	item := site.FacilitatorListItem{
 		FacilitatorID: f.ID, Name: f.Name, WebsiteURL: f.WebsiteURL, Verification: site.VerificationListed,
@@ -170,7 +173,7 @@ func newFacilitatorItem(f *ledger.FacilitatorFacts, now time.Time) site.Facilita
 	var whole windows
 	for _, flow := range listFlows(f) {
 		w := sumWindows(flow, now)
-		// what is settled for nothing is shown, and counts nowhere
+		// settlements on test networks are listed but not summed
 		if n, isKnown := x402.NetworkByID(flow.Network); !isKnown || n.Mainnet {
 			whole.add(w)
 		}
@@ -189,6 +192,7 @@ func newFacilitatorItem(f *ledger.FacilitatorFacts, now time.Time) site.Facilita
 	return item
 }
 
+// orZero returns "0" for nil.
 func orZero(d *site.Decimal) site.Decimal {
 	if d == nil {
 		return "0"
@@ -196,29 +200,30 @@ func orZero(d *site.Decimal) site.Decimal {
 	return *d
 }
 
-// listFlows are the flows of a facilitator that count, and an empty one for each token that its settlers are said to
-// settle: what is looked for and not found is zero, not unknown.
+// listFlows returns the settlement totals of a facilitator that count. It adds an empty one for each further token of
+// its settlers: those were searched for, so their volume is zero and not unknown.
 func listFlows(f *ledger.FacilitatorFacts) []ledger.TokenFacts {
 	type key struct{ network, token string }
 	seen := map[key]bool{}
-	var flows []ledger.TokenFacts
+	var totals []ledger.TokenFacts
 	if isMeasured(f) {
 		for _, flow := range f.Tokens {
 			seen[key{flow.Network, flow.Token}] = true
-			flows = append(flows, flow)
+			totals = append(totals, flow)
 		}
 	}
 	for _, s := range f.Settlers {
 		for _, token := range s.Tokens {
 			if k := (key{s.Network, token}); !seen[k] {
 				seen[k] = true
-				flows = append(flows, ledger.TokenFacts{Network: s.Network, Token: token})
+				totals = append(totals, ledger.TokenFacts{Network: s.Network, Token: token})
 			}
 		}
 	}
-	return flows
+	return totals
 }
 
+// newChain returns the row of a token on a network.
 func newChain(f ledger.TokenFacts, w windows, verification string) site.FacilitatorChain {
 	address, name := lookupAsset(f.Network, f.Token, f.Configured)
 	row := site.FacilitatorChain{
@@ -234,7 +239,7 @@ func newChain(f ledger.TokenFacts, w windows, verification string) site.Facilita
 	return row
 }
 
-// dailyVolume is a point for each of the last site.SeriesDays UTC days, today last.
+// dailyVolume returns a point for each of the last site.SeriesDays UTC days, ending today.
 func dailyVolume(w windows, now time.Time) []site.VolumePoint {
 	today := now.UTC().Truncate(24 * time.Hour)
 	points := make([]site.VolumePoint, site.SeriesDays)

@@ -100,12 +100,14 @@ func TestFacilitatorWindows(t *testing.T) {
 			{
 				Network: "BST", NetworkCAIP2: sepolia, TokenAddress: "0x036CbD53842c5426634e7929541eC2318f3dCF7e",
 				TokenAddressNorm: testUSDC, AssetName: "USDC",
-				TxCount7d: 7, TxCount30d: 7, TxCountAll: 7, LastActivityAt: &before, Verification: site.VerificationOnChain,
+				TxCount7d: 7, TxCount30d: 7, TxCountAll: 7, LastActivityAt: &before,
+				Verification: site.VerificationOnChain,
 			},
 			{
 				Network: "BSE", NetworkCAIP2: base, TokenAddress: "0x60a3E35Cc302bFA44Cb288Bc5a4F316Fdb1adb42",
 				TokenAddressNorm: baseEURC, AssetName: "EURC",
-				TxCount7d: 5, TxCount30d: 5, TxCountAll: 5, LastActivityAt: &before, Verification: site.VerificationOnChain,
+				TxCount7d: 5, TxCount30d: 5, TxCountAll: 5, LastActivityAt: &before,
+				Verification: site.VerificationOnChain,
 			},
 		},
 	}

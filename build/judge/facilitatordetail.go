@@ -10,7 +10,7 @@ import (
 	"tollbook/site/x402"
 )
 
-// newFacilitator judges a facilitator but for the services that it settles for, which judged services tell.
+// newFacilitator judges a facilitator, without the services that it settles for. servicesByFacilitator adds those.
 func newFacilitator(f *ledger.FacilitatorFacts, now time.Time) site.FacilitatorDetail {
 	d := site.FacilitatorDetail{
 		FacilitatorListItem: newFacilitatorItem(f, now), Settlers: []site.FacilitatorSettler{},
@@ -40,8 +40,8 @@ func newFacilitator(f *ledger.FacilitatorFacts, now time.Time) site.FacilitatorD
 	return d
 }
 
-// servicesByFacilitator tells each facilitator whose payments it settled, by what the services' traction says.
-type servicesByFacilitator map[string]*site.FacilitatorDetail // by id
+// servicesByFacilitator adds services to the facilitators that settled their payments, by the services' traction.
+type servicesByFacilitator map[string]*site.FacilitatorDetail // by ID
 
 func newServicesByFacilitator(s *site.Snapshot) servicesByFacilitator {
 	at := servicesByFacilitator{}
@@ -72,5 +72,5 @@ func (at servicesByFacilitator) end() {
 	}
 }
 
-// shortNetwork is a network's abbreviation, its CAIP-2 id without one.
+// shortNetwork returns a network's abbreviation, or its CAIP-2 ID without one.
 func shortNetwork(id string) string { return cmp.Or(x402.Abbreviation(id), id) }

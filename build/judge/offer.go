@@ -11,16 +11,16 @@ import (
 	"tollbook/site/x402"
 )
 
-// offer is what a service sells now: its active endpoints and how they are paid.
+// offer is what a service sells now: its active endpoints and the ways to pay for them.
 type offer struct {
 	endpoints     []site.Endpoint
 	networks      []string // abbreviations, sorted
 	networksCAIP2 []string // sorted
 	payTo         []string // recipients, sorted
-	asset         *string  // of the lowest price, else of the first row
+	asset         *string  // of the lowest price, or else of the first row
 	min, max      *site.Decimal
-	atomic        *string // of min
-	distinct      int     // prices in USD
+	atomic        *string // amount of min in atomic units
+	distinct      int     // number of different prices in USD
 	variable      bool    // every way to pay is a maximum
 	testnet       bool    // every network is a testnet
 }
@@ -68,7 +68,7 @@ func newOffer(f *postgres.ServiceFacts, now time.Time) offer {
 			}
 			usd, err := site.ParseDecimal(*entry.PriceUSD)
 			if err != nil {
-				continue // PriceUSD answers plain decimals only
+				continue // impossible: PriceUSD returns plain decimals
 			}
 			amounts[usd] = true
 			out.MinPriceUSD = minDecimal(out.MinPriceUSD, usd)
@@ -89,6 +89,7 @@ func newOffer(f *postgres.ServiceFacts, now time.Time) offer {
 	return o
 }
 
+// newEndpoint returns an active endpoint without its prices.
 func newEndpoint(e *postgres.EndpointFacts) site.Endpoint {
 	last := e.FirstSeenAt
 	if e.LastPaidAt != nil {
@@ -96,7 +97,7 @@ func newEndpoint(e *postgres.EndpointFacts) site.Endpoint {
 	}
 	method := e.Method
 	if method == "" {
-		method = "GET" // what an address is asked with until it answers to another
+		method = "GET" // see methodOf
 	}
 	return site.Endpoint{
 		ID: e.ID.String(), Method: method, Path: e.Path, Description: e.Description, MimeType: e.MimeType,
@@ -106,13 +107,14 @@ func newEndpoint(e *postgres.EndpointFacts) site.Endpoint {
 	}
 }
 
+// newPricing returns the published form of a price.
 func newPricing(r x402.Requirement) site.PricingEntry {
 	p := site.PricingEntry{
 		Scheme: r.Scheme, Network: r.Network, AssetAddress: r.Asset, AssetAddressNorm: r.AssetNorm,
 		AssetName: r.AssetName,
 		Price:     r.Amount, PayTo: r.PayTo, MaxTimeoutSeconds: r.MaxTimeoutSeconds,
 	}
-	if id := r.NetworkCAIP2; id != "" { // a copy: its address must not keep the whole requirement
+	if id := r.NetworkCAIP2; id != "" { // copied, because a pointer into r would keep all of r in memory
 		p.Network, p.NetworkCAIP2 = id, &id
 	}
 	if usd, ok := r.PriceUSD(); ok {
@@ -121,7 +123,8 @@ func newPricing(r x402.Requirement) site.PricingEntry {
 	return p
 }
 
-// currentPrices are the prices that still hold: mostly all of them, which are not copied. Nobody changes them.
+// currentPrices returns the prices without an end. It returns the slice itself if all prices have none, so callers must
+// not change it.
 func currentPrices(prices []postgres.Price) []postgres.Price {
 	over := func(p postgres.Price) bool { return p.Until != nil }
 	if !slices.ContainsFunc(prices, over) {
@@ -136,6 +139,7 @@ func currentPrices(prices []postgres.Price) []postgres.Price {
 	return now
 }
 
+// minDecimal returns the smaller of a and b. A nil a is larger than any b.
 func minDecimal(a *site.Decimal, b site.Decimal) *site.Decimal {
 	if a == nil || b.Compare(*a) < 0 {
 		return &b
@@ -143,7 +147,7 @@ func minDecimal(a *site.Decimal, b site.Decimal) *site.Decimal {
 	return a
 }
 
-// insertSorted keeps a sorted set of texts; the empty one is none.
+// insertSorted adds s to a sorted set, unless s is empty.
 func insertSorted(set []string, s string) []string {
 	i, ok := slices.BinarySearch(set, s)
 	if s == "" || ok {
@@ -152,10 +156,10 @@ func insertSorted(set []string, s string) []string {
 	return slices.Insert(set, i, s)
 }
 
-// recipient is who is paid on a network.
+// recipient is an account that is paid on a network.
 type recipient struct{ network, payTo string }
 
-// listRecipients are who an endpoint's prices pay, sorted, each once.
+// listRecipients returns the distinct recipients of prices, sorted.
 func listRecipients(prices []postgres.Price) []recipient {
 	var out []recipient
 	for i := range prices {
@@ -169,7 +173,8 @@ func listRecipients(prices []postgres.Price) []recipient {
 	return slices.Compact(out)
 }
 
-// majorityRecipients finds, for each network, the recipient that more than half of the active endpoints there name.
+// majorityRecipients returns, for each network, the recipient of more than half of its active endpoints. Networks with
+// fewer than three such endpoints have none.
 func majorityRecipients(f *postgres.ServiceFacts, now time.Time) map[string]string {
 	if len(f.Endpoints) <= 2 {
 		return nil
@@ -198,7 +203,8 @@ func majorityRecipients(f *postgres.ServiceFacts, now time.Time) map[string]stri
 	return usual
 }
 
-// findDivergence tells that an endpoint is paid elsewhere than most of its siblings.
+// findDivergence returns on which network an endpoint pays another recipient than most endpoints of its service, nil
+// for none.
 func findDivergence(e *postgres.EndpointFacts, usual map[string]string) *site.PayToDivergence {
 	if len(usual) == 0 {
 		return nil
@@ -219,8 +225,7 @@ func findDivergence(e *postgres.EndpointFacts, usual map[string]string) *site.Pa
 	return nil
 }
 
-// findPayToChanges lists, newest first, where a network's recipients of an endpoint moved from one set of prices to the
-// next.
+// findPayToChanges returns the changes of an endpoint's recipient on a network, newest first.
 func findPayToChanges(f *postgres.ServiceFacts) []site.PayToChange {
 	changes := []site.PayToChange{}
 	for _, e := range f.Endpoints {
@@ -250,7 +255,8 @@ func findPayToChanges(f *postgres.ServiceFacts) []site.PayToChange {
 	return changes
 }
 
-// priceSets walks an endpoint's prices set by set, oldest first: a set is what was asked since one moment.
+// priceSets iterates over an endpoint's prices, oldest first. A set has the prices that the endpoint asked since one
+// moment.
 func priceSets(prices []postgres.Price) func(yield func([]postgres.Price) bool) {
 	return func(yield func([]postgres.Price) bool) {
 		for len(prices) > 0 {
@@ -266,6 +272,7 @@ func priceSets(prices []postgres.Price) func(yield func([]postgres.Price) bool) 
 	}
 }
 
+// subtract returns the recipients of a that are not in b.
 func subtract(a, b []recipient) []recipient {
 	var out []recipient
 	for _, r := range a {
@@ -276,6 +283,7 @@ func subtract(a, b []recipient) []recipient {
 	return out
 }
 
+// hostname returns the host of a URL, "" if the URL is invalid.
 func hostname(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

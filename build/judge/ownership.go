@@ -11,19 +11,19 @@ import (
 	"tollbook/site/x402"
 )
 
-// claim is that a service wants to be paid at a recipient.
+// claim says that a service names a recipient.
 type claim struct {
 	recipient
-	// the last UTC day on which what is settled there is its own; zero while an active endpoint asks for it
+	// last UTC day whose settlements belong to the service; zero while an active endpoint names the recipient
 	until  time.Time
-	newest bool // it is of the newest prices of its endpoint, active or not
+	newest bool // one of the newest prices of an endpoint names the recipient, active or not
 }
 
-// isLive says whether a claim reaches into the UTC days from the first on.
+// isLive reports whether a claim includes UTC days from first on.
 func (c *claim) isLive(first time.Time) bool { return c.until.IsZero() || !c.until.Before(first) }
 
-// listClaims are the recipients of a service, by network and address: those that its active endpoints ask for now, and
-// former ones, until the day after that on which they were last seen.
+// listClaims returns the recipients of a service by network and address: those that its active endpoints name now, and
+// former ones. A former recipient counts until the end of the day after it was last seen.
 func listClaims(f *postgres.ServiceFacts, now time.Time) []claim {
 	var all []claim
 	for _, e := range f.Endpoints {
@@ -50,20 +50,21 @@ func listClaims(f *postgres.ServiceFacts, now time.Time) []claim {
 	})
 	unique := all[:0]
 	for _, c := range all {
-		if n := len(unique); n > 0 && unique[n-1].recipient == c.recipient { // the first reaches furthest
+		if n := len(unique); n > 0 && unique[n-1].recipient == c.recipient { // the first has the latest end
 			unique[n-1].newest = unique[n-1].newest || c.newest
 			continue
 		}
 		unique = append(unique, c)
 	}
-	return slices.Clone(unique) // most rows name the same
+	return slices.Clone(unique) // drops the duplicates from memory
 }
 
+// compare orders recipients by network and address.
 func (r recipient) compare(o recipient) int {
 	return cmp.Or(cmp.Compare(r.network, o.network), cmp.Compare(r.payTo, o.payTo))
 }
 
-// end is until as a time to compare by.
+// end returns until in a form that sorts a claim without end last.
 func (c *claim) end() time.Time {
 	if c.until.IsZero() {
 		return time.Unix(1<<40, 0)
@@ -71,32 +72,34 @@ func (c *claim) end() time.Time {
 	return c.until
 }
 
-// dayAfter is the UTC day after that of t.
+// dayAfter returns the UTC day after the day of t.
 func dayAfter(t time.Time) time.Time { return t.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1) }
 
-// unresponsiveAfter is how long a service must have failed until a recipient that it shares with others is theirs
+// unresponsiveAfter is how long a service must have failed until a shared recipient belongs to the other services
 // alone.
 const unresponsiveAfter = 7 * 24 * time.Hour
 
+// failsLong reports whether a service has failed for unresponsiveAfter.
 func failsLong(s *postgres.Service, now time.Time) bool {
 	return s.FailingSince != nil && now.Sub(*s.FailingSince) >= unresponsiveAfter
 }
 
-// ownership is who is paid where, of all services.
+// ownership says which services own which recipients.
 type ownership struct {
-	claims       [][]claim             // of each service, on measured networks and others
-	unresponsive []bool                // of each service: it fails, and others name a recipient of its
-	owners       map[recipient][]owner // on measured networks, by slug, of services that are not unresponsive
+	claims       [][]claim             // by service, on all networks
+	unresponsive []bool                // by service: it fails and shares a recipient
+	owners       map[recipient][]owner // on measured networks, by slug, without unresponsive services
 }
 
-// owner is that a service, by its index, is paid at a recipient.
+// owner is a service that is paid at a recipient.
 type owner struct {
 	service int
-	until   time.Time // as of a claim
+	until   time.Time // of the claim
 }
 
-// newOwnership finds who shares recipients. Services are by slug, and so are their claims.
-func newOwnership(services []postgres.ServiceFacts, claims [][]claim, measured map[string]bool, now time.Time) *ownership {
+// newOwnership finds the owners of recipients. Services and claims are sorted by slug.
+func newOwnership(services []postgres.ServiceFacts, claims [][]claim, measured map[string]bool,
+	now time.Time) *ownership {
 	p := &ownership{claims: claims, unresponsive: make([]bool, len(services)), owners: map[recipient][]owner{}}
 	named := map[recipient]int{}
 	for i := range services {
@@ -120,18 +123,20 @@ func newOwnership(services []postgres.ServiceFacts, claims [][]claim, measured m
 	return p
 }
 
-// linksOperators says whether who names a recipient now is one operator: not where payments are worth nothing, nor by
-// an address that belongs to no one, the zero of an EVM chain or Solana's system program.
+// linksOperators reports whether services that name this recipient now belong to one operator. Recipients on test
+// networks and addresses without an owner prove nothing.
 func (c *claim) linksOperators() bool {
 	return c.until.IsZero() && hasValue(c.network) && !isOwnerless(c.recipient)
 }
 
+// isOwnerless reports whether nobody has the key of an address: the zero address of EVM chains and Solana's system
+// program.
 func isOwnerless(r recipient) bool {
 	hex, isHex := strings.CutPrefix(r.payTo, "0x")
 	return isHex && strings.Trim(hex, "0") == "" || strings.Trim(r.payTo, "1") == ""
 }
 
-// accountOf is a recipient as one owner has it: on EVM chains an account is the same on each.
+// accountOf returns the account of a recipient. On EVM chains an address is the same account on each chain.
 func accountOf(r recipient) recipient {
 	if namespace, _, ok := strings.Cut(r.network, ":"); ok && namespace == "eip155" {
 		return recipient{namespace, r.payTo}
@@ -139,14 +144,17 @@ func accountOf(r recipient) recipient {
 	return r
 }
 
-const operatorRule = "Services that name the same recipient now belong to one operator, and so do those that are linked through others; on EVM networks an account is the same on each. Test networks and addresses that belong to nobody link nothing."
+const operatorRule = "" +
+	"Services that name the same recipient now belong to one operator, and so do those that are linked through " +
+	"others; on EVM networks an account is the same on each. Test networks and addresses that belong to nobody " +
+	"link nothing."
 
-// groupOperators collapses services that share a recipient now into groups: the connected components of services and
-// recipients.
+// groupOperators groups the services that name the same recipient now. The groups are the connected components of
+// services and recipients.
 func groupOperators(services []postgres.ServiceFacts, claims [][]claim) site.OperatorReport {
 	out := site.OperatorReport{ServiceCount: len(services), OperatorCount: len(services),
 		Groups: []site.OperatorGroup{}, Rule: operatorRule}
-	leader := make([]int, len(services)) // of each service, towards the root of its component
+	leader := make([]int, len(services)) // by service: a step towards the root of its component
 	for i := range leader {
 		leader[i] = i
 	}
@@ -158,7 +166,7 @@ func groupOperators(services []postgres.ServiceFacts, claims [][]claim) site.Ope
 		return i
 	}
 	first := map[recipient]int{}
-	count := map[recipient]int{} // of services by recipient, as its network has it
+	count := map[recipient]int{} // number of services by recipient
 	for i := range services {
 		for _, c := range claims[i] {
 			if !c.linksOperators() {
@@ -188,7 +196,7 @@ func groupOperators(services []postgres.ServiceFacts, claims [][]claim) site.Ope
 	return out
 }
 
-// newOperatorGroup tells of the services of a component.
+// newOperatorGroup returns the services and shared recipients of a component.
 func newOperatorGroup(services []postgres.ServiceFacts, claims [][]claim, members []int,
 	count map[recipient]int) site.OperatorGroup {
 	g := site.OperatorGroup{ServiceCount: len(members), Recipients: []site.SharedRecipient{}}

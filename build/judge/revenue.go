@@ -10,18 +10,18 @@ import (
 	"tollbook/site/postgres/ledger"
 )
 
-// revenue is what one service was paid at its recipients while they were its own. Where it shares one, volumes are its
-// part and numbers are whole.
+// revenue is the revenue of a service at its recipients while it owned them. For a shared recipient, the dollars are
+// the service's share and the counts are of all settlements.
 type revenue struct {
-	total7, total30   usd // of its recipients, undivided
+	total7, total30   usd // of its recipients, not divided
 	share30, shareAll usd
 	count30           int64
 	countAll          int64
-	via               []facilitatorAmount // of 30 days, by id
-	// oldest first: of the window, and before it of recipients that somebody stopped holding before it
+	via               []facilitatorAmount // of 30 days, by ID
+	// oldest first; days before the window are of recipients that an owner lost before it
 	days        []dayAmount
 	history     []historyShare
-	first, last time.Time // settlements; zero without
+	first, last time.Time // settlements; zero without any
 }
 
 type facilitatorAmount struct {
@@ -36,7 +36,7 @@ type dayAmount struct {
 	count int64
 }
 
-// usdOrZero is an amount as site/postgres told it: always plain digits.
+// usdOrZero returns an amount from site/postgres, which stores plain digits.
 func usdOrZero(s string) usd {
 	u, err := parseUSD(s)
 	if err != nil {
@@ -45,10 +45,11 @@ func usdOrZero(s string) usd {
 	return u
 }
 
-// divideRevenue divides what recipients took among the services that are paid there. A recipient's volume of a stretch
-// of days on which the same services hold it is divided by their number, to the micro-dollar: see usd.part, by slug. So
-// are the 30 days and all days; of single days, and of facilitators within the 30, each service has what its part of
-// the running sum grows by, so that they sum to its whole and to everybody's.
+// divideRevenue divides the revenue of recipients among their owners. The revenue of a period with the same owners is
+// divided equally, to the micro-dollar (see usd.share), in the order of slugs.
+//
+// Days and facilitators are divided by running sums: a service has the amount by which its share of the sum grows. So
+// the days of a service add up to its total, and the shares of all services to the recipient's total.
 func (p *ownership) divideRevenue(t *ledger.Revenue, services int, now time.Time) []revenue {
 	list := make([]revenue, services)
 	if t == nil {
@@ -60,12 +61,12 @@ func (p *ownership) divideRevenue(t *ledger.Revenue, services int, now time.Time
 		owners := p.owners[recipient{payee.Network, payee.Address}]
 		before := dayAmount{usd: usdOrZero(payee.Before.USD), count: payee.Before.Settlements}
 		parts := splitPeriods(payee.Days, before, owners, today)
-		if before.count > 0 { // no holder stops before the window, so that it is the first stretch's
+		if before.count > 0 { // all owners kept the recipient until the window began: it belongs to the first period
 			if len(parts) == 1 {
 				parts[0].last = payee.LastAt
 			}
 			shared := &history{recipient: *payee, owners: len(parts[0].owners)}
-			shared.recipient.Days = nil // nothing asks for them, and the past is kept until it is written
+			shared.recipient.Days = nil // unused, and the history stays in memory until it is written
 			for place, h := range parts[0].owners {
 				list[h.service].history = append(list[h.service].history, historyShare{shared, place})
 			}
@@ -79,21 +80,22 @@ func (p *ownership) divideRevenue(t *ledger.Revenue, services int, now time.Time
 	return list
 }
 
+// dayNumber returns the number of UTC days since 1970.
 func dayNumber(t time.Time) int { return int(t.Unix() / (24 * 60 * 60)) }
 
-// period is some days of a recipient on which the same services hold it.
+// period is a number of days on which the same services own a recipient.
 type period struct {
 	owners             []owner
 	seven, thirty, all usd
 	count30, countAll  int64
-	before             usd                 // of all, what came before days
+	before             usd                 // part of all before days
 	days               []dayAmount         // amounts are running sums
-	via                []facilitatorAmount // of those among the last 30 days, by id; amounts are running sums
+	via                []facilitatorAmount // of the last 30 days, by ID; amounts are running sums
 	last               time.Time
 }
 
-// splitPeriods cuts the days of a recipient where a holder of it stops to be one. What came before them is of the
-// first.
+// splitPeriods splits the days of a recipient where the claim of an owner ends. The revenue before these days belongs
+// to the first period.
 func splitPeriods(parts []ledger.RevenueDay, before dayAmount, owners []owner, today int) []*period {
 	var list []*period
 	for len(parts) > 0 || before.count > 0 {
@@ -116,6 +118,7 @@ func splitPeriods(parts []ledger.RevenueDay, before dayAmount, owners []owner, t
 	return list
 }
 
+// sumPeriod sums days with the same owners.
 func sumPeriod(parts []ledger.RevenueDay, before dayAmount, today int) *period {
 	s := &period{days: make([]dayAmount, 0, len(parts)), before: before.usd, all: before.usd, countAll: before.count}
 	for i := range parts {
@@ -150,7 +153,7 @@ func sumPeriod(parts []ledger.RevenueDay, before dayAmount, today int) *period {
 	return s
 }
 
-// addFacilitator keeps a list by id.
+// addFacilitator adds an amount to a list that is sorted by facilitator.
 func addFacilitator(list []facilitatorAmount, v facilitatorAmount) []facilitatorAmount {
 	i, ok := slices.BinarySearchFunc(list, v.facilitator, func(o facilitatorAmount, id string) int {
 		return cmp.Compare(o.facilitator, id)
@@ -163,7 +166,8 @@ func addFacilitator(list []facilitatorAmount, v facilitatorAmount) []facilitator
 	return list
 }
 
-// addPeriod adds a stretch of a recipient that began to take at first, held by n services, of which e's is at place.
+// addPeriod adds a period of a recipient with n owners, of which the service is the one at place. first is the
+// recipient's first settlement.
 func (e *revenue) addPeriod(s *period, first time.Time, place, n int) {
 	e.total7.add(s.seven)
 	e.total30.add(s.thirty)
@@ -186,7 +190,7 @@ func (e *revenue) addPeriod(s *period, first time.Time, place, n int) {
 	}
 }
 
-// shareDays are the parts of one of n holders.
+// shareDays returns the days of the owner at place, of n owners.
 func (s *period) shareDays(place, n int) []dayAmount {
 	days := make([]dayAmount, len(s.days))
 	before := s.before.share(place, n)
@@ -198,8 +202,8 @@ func (s *period) shareDays(place, n int) []dayAmount {
 	return days
 }
 
-// history is what a recipient took before the window, while the same services held it. It is unfolded where it is
-// shown; of a recipient that several hold, once.
+// history is the revenue of a recipient before the window, while the same services owned it. It is decoded when it is
+// published: once, even if several services share it.
 type history struct {
 	recipient ledger.PayeeFacts
 	owners    int
@@ -209,17 +213,19 @@ type history struct {
 	err    error
 }
 
-// historyShare is one holder's.
+// historyShare is one owner's share of a history.
 type historyShare struct {
 	*history
 	place int
 }
 
+// read decodes the history.
 func (p *history) read() {
 	days, err := p.recipient.Past()
 	p.period, p.err = sumPeriod(days, dayAmount{}, 1<<30), err
 }
 
+// days returns the owner's days.
 func (p historyShare) days() ([]dayAmount, error) {
 	of := p.history
 	if p.owners > 1 {
@@ -254,22 +260,24 @@ func mergeDays(a, b []dayAmount) []dayAmount {
 	return append(append(out, a...), b...)
 }
 
-// series is a point for each UTC day from the first on with a settlement, oldest first; older makes the points before
-// them, which are as many as history has days.
+// series returns a point for each UTC day with a settlement from first on, oldest first, and the data of the points
+// before them. There are as many older points as history has days.
 func (e *revenue) series(first int, names dateCache) (points []site.VolumePoint, older olderVolume) {
-	n, _ := slices.BinarySearchFunc(e.days, first, func(d dayAmount, first int) int { return cmp.Compare(d.day, first) })
+	byDay := func(d dayAmount, day int) int { return cmp.Compare(d.day, day) }
+	n, _ := slices.BinarySearchFunc(e.days, first, byDay)
 	return volumePoints(e.days[n:], names), olderVolume{slices.Clone(e.days[:n]), e.history}
 }
 
-// olderVolume is what the days before those of a series are made of.
+// olderVolume is the data of the points before those of a series.
 type olderVolume struct {
 	days    []dayAmount
 	history []historyShare
 }
 
+// any reports whether there are older points.
 func (o olderVolume) any() bool { return len(o.days) > 0 || len(o.history) > 0 }
 
-// points are as many as history has days.
+// points returns the older points, as many as history has days.
 func (o olderVolume) points() ([]site.VolumePoint, error) {
 	all := o.days
 	for _, p := range o.history {
@@ -282,6 +290,7 @@ func (o olderVolume) points() ([]site.VolumePoint, error) {
 	return volumePoints(all, nil), nil
 }
 
+// volumePoints returns days in published form.
 func volumePoints(days []dayAmount, names dateCache) []site.VolumePoint {
 	points := make([]site.VolumePoint, len(days))
 	for i, d := range days {
@@ -290,7 +299,7 @@ func volumePoints(days []dayAmount, names dateCache) []site.VolumePoint {
 	return points
 }
 
-// dateCache are dates of days that are often named.
+// dateCache has the dates of the days of a series, which many services share.
 type dateCache map[int]string
 
 func newDateCache(now time.Time) dateCache {
@@ -301,6 +310,7 @@ func newDateCache(now time.Time) dateCache {
 	return names
 }
 
+// date returns the date of a day number.
 func (n dateCache) date(day int) string {
 	if name, ok := n[day]; ok {
 		return name
@@ -308,7 +318,7 @@ func (n dateCache) date(day int) string {
 	return time.Unix(int64(day)*24*60*60, 0).UTC().Format(time.DateOnly)
 }
 
-// listFacilitators are the facilitators of 30 days, largest volume first, then by id.
+// listFacilitators returns the facilitators of 30 days, by volume and then by ID, the largest first.
 func (e *revenue) listFacilitators() []site.SettledVia {
 	list := make([]site.SettledVia, len(e.via))
 	for i, v := range e.via {

@@ -9,8 +9,8 @@ import (
 	"tollbook/site"
 )
 
-// newRisk collects reasons for care; the level is the worst among them. A flag of level clean is a hint that weighs
-// nothing.
+// newRisk collects the risk flags of a service. Its level is the worst level of a flag. A flag of level clean is a hint
+// and does not count.
 func newRisk(b *serviceInput, d *site.ServiceDetail, a site.Assessment, now time.Time) site.Risk {
 	r := site.Risk{Level: site.RiskClean, Flags: []site.RiskFlag{}}
 	for _, flag := range []*site.RiskFlag{
@@ -30,18 +30,19 @@ func newRisk(b *serviceInput, d *site.ServiceDetail, a site.Assessment, now time
 	return r
 }
 
+// newFlag returns a flag with evidence in words.
 func newFlag(level, code, evidence string, args ...any) *site.RiskFlag {
 	return &site.RiskFlag{Level: level, Code: code, Evidence: fmt.Sprintf(evidence, args...)}
 }
 
-// A moved recipient is a danger for so many days, then a warning until so many.
+// A changed recipient is a danger for changedDangerDays, then a warning until changedWarningDays.
 const (
 	changedDangerDays  = 7
 	changedWarningDays = 30
 )
 
-// flagPayToChanged: a recipient of an endpoint on a network became another one, of late. The newest move, which is the
-// first, is told.
+// flagPayToChanged flags a recent change of a recipient on a network. The evidence names the newest change, which is
+// the first.
 func flagPayToChanged(changes []site.PayToChange, now time.Time) *site.RiskFlag {
 	if len(changes) == 0 {
 		return nil
@@ -57,7 +58,8 @@ func flagPayToChanged(changes []site.PayToChange, now time.Time) *site.RiskFlag 
 		c.ObservedAt, c.OldPayTo)
 }
 
-// flagDivergence: an endpoint is paid elsewhere than most of its siblings (see divergence). The first is told.
+// flagDivergence flags the first endpoint that pays another recipient than most endpoints of its service (see
+// findDivergence).
 func flagDivergence(endpoints []site.Endpoint) *site.RiskFlag {
 	for _, e := range endpoints {
 		if v := e.PayToDivergence; v != nil {
@@ -68,15 +70,15 @@ func flagDivergence(endpoints []site.Endpoint) *site.RiskFlag {
 	return nil
 }
 
-// outlierFactor is how many times the median of its category a lowest price must be to stand out, outlierServices how
-// many priced services a category must have to have a median worth the name.
+// A price is an outlier from outlierFactor times the median of its category on, if the category has outlierServices
+// services with a price.
 const (
 	outlierFactor   = 50
 	outlierServices = 5
 )
 
-// flagOutlier: the lowest price is outlierFactor times the median of the category's lowest prices or more. Nothing is
-// so many times nothing.
+// flagOutlier flags a lowest price of at least outlierFactor times the median of the category's lowest prices. A median
+// of zero has no multiples.
 func flagOutlier(of *priceList, lowest *site.Decimal, category string) *site.RiskFlag {
 	if lowest == nil || of.services < outlierServices || of.median == "0" || lowest.Compare(of.outlier) < 0 {
 		return nil
@@ -85,7 +87,7 @@ func flagOutlier(of *priceList, lowest *site.Decimal, category string) *site.Ris
 		category, of.median)
 }
 
-// multiply is n times d, exactly; "" where d is no number.
+// multiply returns n times d, exactly, or "" if d is no number.
 func multiply(d site.Decimal, n int64) site.Decimal {
 	r, ok := new(big.Rat).SetString(string(d))
 	if !ok {
@@ -94,12 +96,12 @@ func multiply(d site.Decimal, n int64) site.Decimal {
 	_, frac, _ := strings.Cut(string(d), ".")
 	product, err := site.ParseDecimal(r.Mul(r, new(big.Rat).SetInt64(n)).FloatString(len(frac)))
 	if err != nil {
-		return "" // never of what is not negative
+		return "" // impossible: products of decimals are not negative
 	}
 	return product
 }
 
-// flagFailing: the service is offline (see status).
+// flagFailing flags an offline service (see serviceStatus).
 func flagFailing(d *site.ServiceDetail) *site.RiskFlag {
 	if d.Status != site.StatusOffline {
 		return nil
@@ -108,7 +110,7 @@ func flagFailing(d *site.ServiceDetail) *site.RiskFlag {
 		d.ConsecutiveFailures)
 }
 
-// flagPlainHTTP: the base address is http.
+// flagPlainHTTP flags a base URL without encryption.
 func flagPlainHTTP(base string) *site.RiskFlag {
 	if !strings.HasPrefix(base, "http://") {
 		return nil
@@ -116,7 +118,7 @@ func flagPlainHTTP(base string) *site.RiskFlag {
 	return newFlag(site.RiskWarning, "plain_http", "requests and payments to %s travel unencrypted", base)
 }
 
-// flagTestnet: there are prices, and all of them are on test networks.
+// flagTestnet flags a service all of whose prices are on test networks.
 func flagTestnet(o *offer) *site.RiskFlag {
 	if !o.testnet {
 		return nil

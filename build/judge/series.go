@@ -7,14 +7,14 @@ import (
 	"tollbook/site/postgres"
 )
 
-// priceSpan is a stretch of time in which an endpoint asked so much.
+// priceSpan is a time in which the prices of an endpoint stayed the same.
 type priceSpan struct {
-	since, until    time.Time // until is zero while it holds
+	since, until    time.Time // until is zero for current prices
 	lowest, highest site.Decimal
 }
 
-// newPricePoints are the days on which a service set prices, oldest first, with the lowest and highest that any of its
-// active endpoints asked at any time of the day.
+// newPricePoints returns the days on which a service set prices, oldest first. Each has the lowest and highest price
+// that an active endpoint asked at any time of the day.
 func newPricePoints(f *postgres.ServiceFacts) []site.PricePoint {
 	spans := listPriceSpans(f)
 	points := make([]site.PricePoint, len(f.PriceDays))
@@ -35,8 +35,8 @@ func newPricePoints(f *postgres.ServiceFacts) []site.PricePoint {
 	return points
 }
 
-// listPriceSpans are the spans whose amounts are worth something in USD. One that still holds ends when its endpoint
-// became inactive.
+// listPriceSpans returns the spans with prices of a known value in USD. A span without an end ends when its endpoint
+// becomes inactive.
 func listPriceSpans(f *postgres.ServiceFacts) []priceSpan {
 	endpoints := make(map[[16]byte]*postgres.EndpointFacts, len(f.Endpoints))
 	for i := range f.Endpoints {
@@ -60,6 +60,7 @@ func listPriceSpans(f *postgres.ServiceFacts) []priceSpan {
 	return spans
 }
 
+// toUSD returns an amount of a span in dollars, and false if the asset has no known value.
 func toUSD(p postgres.PriceSpan, amount string) (site.Decimal, bool) {
 	usd, ok := newRequirement(&postgres.Price{NetworkCAIP2: p.NetworkCAIP2, Asset: p.Asset, Amount: amount}).PriceUSD()
 	if !ok {
@@ -69,10 +70,12 @@ func toUSD(p postgres.PriceSpan, amount string) (site.Decimal, bool) {
 	return d, err == nil
 }
 
-// newScorePoints are a service's days with a counted check, oldest first.
+// newScorePoints returns the scores of a service's days with a counted check, oldest first.
 func newScorePoints(f *postgres.ServiceFacts) []site.ScorePoint {
 	points, times := make([]site.ScorePoint, len(f.DaySums)), make([]int, len(f.DaySums))
-	first, last, changed := 0, 0, 0 // f.PriceDays[first:last] are those of the 30 days; on `moved` of them a price moved
+	// f.PriceDays[first:last] are the days with prices of the 30 days that end with d. On changed of them a price
+	// changed.
+	first, last, changed := 0, 0, 0
 	for i, d := range f.DaySums {
 		var t checkCounter
 		t.add(&postgres.Rollup{Start: d.Day, Counted: d.Counted, Up: d.Up, Timed: d.Timed, ResponseMS: d.ResponseMS})

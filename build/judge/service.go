@@ -8,20 +8,19 @@ import (
 	"tollbook/site/x402"
 )
 
-// readyFor is how long one usable 402 makes a service ready to be paid; vouchedFor how long one proof makes it
-// verified.
+// A usable 402 makes a service payment_ready for readyFor. A proof of control makes it verified for verifiedFor.
 const (
 	readyFor    = 7 * 24 * time.Hour
 	verifiedFor = 30 * 24 * time.Hour
 )
 
-// serviceInput is everything that one service is judged by, beside the moment.
+// serviceInput is everything that one service is judged by, except the time.
 type serviceInput struct {
 	Source, BaseURL string // of the directory
 	Facts           *postgres.ServiceFacts
-	Item            site.ServiceListItem // as list judged it, with what is known of the detail by then
+	Item            site.ServiceListItem // by newItem, as the part of Detail that its row shows
 	Detail          site.ServiceDetail
-	Day             *checkCounter // of the window of 24h
+	Day             *checkCounter // of the last 24 hours
 	Offer           *offer
 	Rank            priceRank
 	FreeHost        bool
@@ -31,7 +30,7 @@ type serviceInput struct {
 	Buyers          []site.BuyersPoint
 }
 
-// input collects what the ith service is judged by. Its details must have been read.
+// input collects what the ith service is judged by. Its facts must be complete.
 func (d *Directory) input(i int) *serviceInput {
 	f := &d.facts.Services[i]
 	o := newOffer(f, d.options.Now)
@@ -45,18 +44,18 @@ func (d *Directory) input(i int) *serviceInput {
 	return b
 }
 
-// judgeService judges all of a service.
+// judgeService judges everything about a service.
 func judgeService(b *serviceInput, now time.Time) site.Listing {
 	f, d := b.Facts, b.Detail
 	d.TotalChecks, d.PayToChanges = f.TotalChecks, findPayToChanges(f)
 	d.Provenance, d.Uptime = newProvenance(f, b.Source, b.BaseURL), uptimeWindows(f, b.Day, now)
-	shown := activeCaptures(f, now)
-	got := judgeCompliance(f, shown)
-	d.Assessment = newAssessment(b, &d, shown, got, now)
+	captures := activeCaptures(f, now)
+	result := judgeCompliance(f, captures)
+	d.Assessment = newAssessment(b, &d, captures, result, now)
 	l := site.Listing{Item: b.Item, Trend: site.TrendOf(&b.Traction), ListingDetail: &site.ListingDetail{
-		Detail: d, Changes: serviceChanges(f), Terms: newTerms(f, listReasons(f, shown, got, now), now),
+		Detail: d, Changes: serviceChanges(f), Terms: newTerms(f, listReasons(f, captures, result, now), now),
 		ServiceFiles: &site.ServiceFiles{
-			Uptime: newUptimePoints(f, now), Checks: serviceLog(f), Evidence: newEvidence(f, got, now),
+			Uptime: newUptimePoints(f, now), Checks: serviceLog(f), Evidence: newEvidence(f, result, now),
 			ChangeLogs: serviceChangeLogs(f),
 			Prices:     newPricePoints(f), Scores: newScorePoints(f), Volume: b.Volume, Buyers: b.Buyers,
 		},
@@ -67,8 +66,9 @@ func judgeService(b *serviceInput, now time.Time) site.Listing {
 	return l
 }
 
-// newItem judges a service by what is known of it without its details.
-func newItem(f *postgres.ServiceFacts, o *offer, day *checkCounter, now time.Time) (site.ServiceListItem, site.ServiceDetail) {
+// newItem returns the row of a service, and the part of its detail that needs no further facts.
+func newItem(f *postgres.ServiceFacts, o *offer, day *checkCounter, now time.Time) (site.ServiceListItem,
+	site.ServiceDetail) {
 	d := site.ServiceDetail{
 		Slug: f.Slug, Name: f.Name, Description: f.Description, BaseURL: f.BaseURL, WebsiteURL: f.WebsiteURL,
 		Category: f.Category, Source: f.Source, CreatedAt: site.NewTime(f.CreatedAt),
@@ -91,9 +91,8 @@ func newItem(f *postgres.ServiceFacts, o *offer, day *checkCounter, now time.Tim
 	}, d
 }
 
-// validUntil is what holds for a span after it was last seen: whether it does now, and until when; null when it was
-// never seen. A usable 402 makes a service payment_ready for readyFor, a proof of control makes it verified for
-// vouchedFor.
+// validUntil reports whether less than span has passed since an event, and when the span ends. The end is nil if the
+// event never happened.
 func validUntil(seen *time.Time, span time.Duration, now time.Time) (bool, *site.Time) {
 	if seen == nil {
 		return false, nil
@@ -105,9 +104,8 @@ func validUntil(seen *time.Time, span time.Duration, now time.Time) (bool, *site
 // offlineAfter is how many conclusive offline visits in a row make a service offline.
 const offlineAfter = 3
 
-// serviceStatus is a service's state: unknown never checked conclusively or not within three intervals (an hour at
-// least); offline after three offline visits or more in a row; degraded when the last visit was degraded, or offline
-// for fewer than three; else online.
+// serviceStatus returns the status of a service now. It is unknown if the service was never checked conclusively, or
+// not within three check intervals (at least an hour). Otherwise it is the status after the last visit.
 func serviceStatus(s *postgres.Service, now time.Time) string {
 	if s.LastCheckedAt == nil || s.LastStatus == nil {
 		return site.StatusUnknown
@@ -119,8 +117,8 @@ func serviceStatus(s *postgres.Service, now time.Time) string {
 	return statusAfterCheck(*s.LastStatus, s.ConsecutiveFailures)
 }
 
-// statusAfterCheck is a service's state right after a conclusive visit: offline when it is the offlineAfter-th offline
-// one in a row or more; degraded when it is degraded, or offline for fewer; else online.
+// statusAfterCheck returns the status of a service right after a conclusive visit: offline from the third offline visit
+// in a row on, degraded if the visit was degraded or offline, and online otherwise.
 func statusAfterCheck(check string, consecutiveFailures int) string {
 	switch {
 	case check == site.StatusOffline && consecutiveFailures >= offlineAfter:
@@ -131,8 +129,9 @@ func statusAfterCheck(check string, consecutiveFailures int) string {
 	return site.StatusOnline
 }
 
-// newAssessment puts the parts of an assessment together. Its time is that of the newest fact behind it.
-func newAssessment(b *serviceInput, d *site.ServiceDetail, shown []x402.Evidence, got complianceResult, now time.Time) site.Assessment {
+// newAssessment returns the assessment of a service. UpdatedAt is the time of the newest fact behind it.
+func newAssessment(b *serviceInput, d *site.ServiceDetail, captures []x402.Evidence, result complianceResult,
+	now time.Time) site.Assessment {
 	f := b.Facts
 	a := site.Assessment{
 		UpdatedAt: timeOrNull(newestFact(f, &b.Traction)),
@@ -142,18 +141,18 @@ func newAssessment(b *serviceInput, d *site.ServiceDetail, shown []x402.Evidence
 			ResponseP95MS: responseP95(f.Days), AvgResponseMS: d.AvgResponseTimeMS,
 			LastCheckedAt: d.LastCheckedAt, ConsecutiveFailures: d.ConsecutiveFailures, TotalChecks: d.TotalChecks,
 		},
-		Compliance: newCompliance(f, got, now),
+		Compliance: newCompliance(f, result, now),
 		Site:       newSiteFacts(f),
 		Domain:     newDomainFacts(f, b.FreeHost, now),
 		Economics:  newEconomics(f, b.Offer, b.Rank, now),
 		Traction:   b.Traction,
 	}
-	addSynthesis(f, &a, shown, now)
+	addSynthesis(f, &a, captures, now)
 	a.Risk = newRisk(b, d, a, now)
 	return a
 }
 
-// newProvenance says where the record comes from. A directory of made-up data says so in every record.
+// newProvenance returns the source of a record. In a directory of generated data each record says so.
 func newProvenance(f *postgres.ServiceFacts, source, baseURL string) site.Provenance {
 	from := "probed by Tollbook; listing " + f.Source
 	if source != "" {
@@ -167,6 +166,7 @@ func newProvenance(f *postgres.ServiceFacts, source, baseURL string) site.Proven
 	}
 }
 
+// timeOrNull returns the published form of a time, nil for nil.
 func timeOrNull(t *time.Time) *site.Time {
 	if t == nil {
 		return nil
@@ -174,7 +174,7 @@ func timeOrNull(t *time.Time) *site.Time {
 	return site.TimeOrNull(*t)
 }
 
-// newRequirement is a kept price as the protocol's reader would answer it.
+// newRequirement returns a stored price as x402 reads it from an envelope.
 func newRequirement(p *postgres.Price) x402.Requirement {
 	r := x402.Requirement{
 		Scheme: p.Scheme, Network: p.Network, Asset: p.Asset, AssetNorm: p.Asset, AssetName: "UNKNOWN",

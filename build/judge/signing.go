@@ -11,14 +11,15 @@ import (
 	"tollbook/site/x402"
 )
 
-// signingChecks are the compliance checks without which a standard client signs nothing, or signs what nobody takes.
+// signingChecks are the compliance checks that a standard client depends on: if one fails, the client signs no payment
+// or one that is refused.
 var signingChecks = []string{
 	"payload_captured", "accepts_present", "payto_conformant", "payto_shape", "price_present", "price_sane",
 	"asset_declared",
 	"network_caip2", "scheme_declared", "x402_version_current", "eip712_domain_extra", "version_channel_coherent",
 }
 
-// activeCaptures is what each active endpoint has shown, read again from what was kept.
+// activeCaptures returns the capture of each active endpoint.
 func activeCaptures(f *postgres.ServiceFacts, now time.Time) []x402.Evidence {
 	var rows []x402.Evidence
 	for i := range f.Endpoints {
@@ -29,22 +30,22 @@ func activeCaptures(f *postgres.ServiceFacts, now time.Time) []x402.Evidence {
 	return rows
 }
 
-// listReasons say of each active endpoint what keeps a standard client from paying it, "" for nothing; shown is their
-// evidence, got what it says of them together.
-func listReasons(f *postgres.ServiceFacts, shown []x402.Evidence, got complianceResult, now time.Time) []string {
-	signs := !slices.ContainsFunc(got.Checks, func(c x402.Check) bool {
+// listReasons returns for each active endpoint why a standard client cannot pay it, "" if it can. captures are those of
+// the active endpoints, and result is the result of their checks.
+func listReasons(f *postgres.ServiceFacts, captures []x402.Evidence, result complianceResult, now time.Time) []string {
+	allPass := !slices.ContainsFunc(result.Checks, func(c x402.Check) bool {
 		return !c.Pass && slices.Contains(signingChecks, c.ID)
 	})
-	list := make([]string, 0, len(shown))
+	list := make([]string, 0, len(captures))
 	for i := range f.Endpoints {
 		if e := &f.Endpoints[i]; site.IsActive(e.FirstSeenAt, e.LastPaidAt, now) {
-			list = append(list, unsignableReason(e, &shown[len(list)], signs))
+			list = append(list, unsignableReason(e, &captures[len(list)], allPass))
 		}
 	}
 	return list
 }
 
-// newTerms is what is known of each active endpoint beyond the contract.
+// newTerms returns, for each active endpoint, what is known of its payment beyond the contract.
 func newTerms(f *postgres.ServiceFacts, reasons []string, now time.Time) []site.Terms {
 	terms := []site.Terms{}
 	for i := range f.Endpoints {
@@ -62,7 +63,7 @@ func newTerms(f *postgres.ServiceFacts, reasons []string, now time.Time) []site.
 	return terms
 }
 
-// priceExtra is what a price says beyond its columns, as received, where that is an object.
+// priceExtra returns the extra object of a price as received, "" if it is empty or no object.
 func priceExtra(p postgres.Price) string {
 	if p.Extra == nil {
 		return ""
@@ -74,19 +75,19 @@ func priceExtra(p postgres.Price) string {
 	return *p.Extra
 }
 
-// unsignableReason says what keeps a standard client from signing a payment for an endpoint, which it names; "" for
-// nothing. signs says that all endpoints together pass signing.
-func unsignableReason(e *postgres.EndpointFacts, shown *x402.Evidence, signs bool) string {
+// unsignableReason returns why a standard client cannot sign a payment for an endpoint, "" if it can. allPass says that
+// all endpoints together pass signingChecks.
+func unsignableReason(e *postgres.EndpointFacts, capture *x402.Evidence, allPass bool) string {
 	switch {
 	case e.Verdict == nil:
-		return shown.Endpoint + ": not asked yet"
+		return capture.Endpoint + ": not asked yet"
 	case *e.Verdict != "paid":
-		return shown.Endpoint + ": its latest answer was " + *e.Verdict
+		return capture.Endpoint + ": its latest answer was " + *e.Verdict
 	case len(currentPrices(e.Prices)) == 0:
-		return shown.Endpoint + ": no price is known"
+		return capture.Endpoint + ": no price is known"
 	}
-	if v := shown.Captured.Envelope; signs && v != nil && len(v.Accepts) > 0 {
-		return "" // rules look at each endpoint by itself, and none failed
+	if v := capture.Captured.Envelope; allPass && v != nil && len(v.Accepts) > 0 {
+		return "" // checks look at each endpoint separately, and none failed
 	}
-	return x402.FirstFailure(*shown, signingChecks)
+	return x402.FirstFailure(*capture, signingChecks)
 }

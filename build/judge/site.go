@@ -8,7 +8,7 @@ import (
 	"tollbook/site/postgres"
 )
 
-// newSiteFacts are the documents that the last look at a service's site saw; all null before the first.
+// newSiteFacts returns the documents that the newest visit to a service's site found, all nil before the first visit.
 func newSiteFacts(f *postgres.ServiceFacts) site.SiteFacts {
 	s := f.Site
 	if s == nil {
@@ -21,8 +21,8 @@ func newSiteFacts(f *postgres.ServiceFacts) site.SiteFacts {
 	}
 }
 
-// newDomainFacts are what the registry of a service's domain said. Of a name on a free host nothing is known: the
-// domain's age is the host's. An age is whole days.
+// newDomainFacts returns what the registry of a service's domain answered. A name on a free host has no facts, because
+// the domain's age is the host's. An age is in whole days.
 func newDomainFacts(f *postgres.ServiceFacts, freeHost bool, now time.Time) site.DomainFacts {
 	d := site.DomainFacts{FreeHost: freeHost}
 	if f.Domain == nil || f.Domain.Suffix != nil || d.FreeHost {
@@ -39,9 +39,8 @@ func newDomainFacts(f *postgres.ServiceFacts, freeHost bool, now time.Time) site
 // youngDays is the age in days below which a domain is young.
 const youngDays = 30
 
-// domainFlags are the reasons for care that a service's domain gives: it was registered less than youngDays ago, it is
-// on the list of free hosts, or, as a hint that weighs nothing, its name was given out below somebody else's, free or
-// sold.
+// domainFlags returns the risk flags of a service's domain: it is younger than youngDays, or it is on the list of free
+// hosts. A name below a public suffix of another owner is a hint.
 func domainFlags(f *postgres.ServiceFacts, d site.DomainFacts) []site.RiskFlag {
 	var flags []site.RiskFlag
 	host := hostname(f.BaseURL)
@@ -62,7 +61,7 @@ func domainFlags(f *postgres.ServiceFacts, d site.DomainFacts) []site.RiskFlag {
 	return flags
 }
 
-// newestFact is the time of the newest fact behind an assessment, nil without any.
+// newestFact returns the time of the newest fact behind an assessment, nil without facts.
 func newestFact(f *postgres.ServiceFacts, t *site.Traction) *time.Time {
 	newest := f.LastCheckedAt
 	take := func(t *time.Time) {

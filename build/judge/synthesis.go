@@ -9,14 +9,13 @@ import (
 	"tollbook/site/x402"
 )
 
-// addSynthesis gives an assessment the hash of what a model is told of the service, and the model's answer where it was
-// asked exactly that: an answer about what the service said before is no answer. shown is what its active endpoints
-// have shown, already read.
-func addSynthesis(f *postgres.ServiceFacts, a *site.Assessment, shown []x402.Evidence, now time.Time) {
-	read := make(map[*postgres.EndpointFacts]x402.Captured, len(shown))
+// addSynthesis adds the hash of the model's input to an assessment. It adds the model's answer if that belongs to the
+// same hash: an answer about former texts is outdated. captures are those of the active endpoints.
+func addSynthesis(f *postgres.ServiceFacts, a *site.Assessment, captures []x402.Evidence, now time.Time) {
+	read := make(map[*postgres.EndpointFacts]x402.Captured, len(captures))
 	for i := range f.Endpoints {
-		if e := &f.Endpoints[i]; len(read) < len(shown) && site.IsActive(e.FirstSeenAt, e.LastPaidAt, now) {
-			read[e] = shown[len(read)].Captured
+		if e := &f.Endpoints[i]; len(read) < len(captures) && site.IsActive(e.FirstSeenAt, e.LastPaidAt, now) {
+			read[e] = captures[len(read)].Captured
 		}
 	}
 	a.InputHash = synthesis.InputOf(f, func(e *postgres.EndpointFacts) x402.Captured {

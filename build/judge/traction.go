@@ -13,8 +13,8 @@ import (
 	"tollbook/site/postgres/ledger"
 )
 
-// measuredNetworks are those on which everything that known settlers sent since some time is kept, and where it is
-// worth something: only there does silence say that nothing was paid.
+// measuredNetworks returns the networks whose settlements by known settlers are all stored from some time on. Test
+// networks are left out. Only on a measured network does the lack of settlements mean that nothing was paid.
 func measuredNetworks(chains []ledger.ChainFacts) map[string]bool {
 	measured := map[string]bool{}
 	for _, c := range chains {
@@ -25,10 +25,10 @@ func measuredNetworks(chains []ledger.ChainFacts) map[string]bool {
 	return measured
 }
 
-// countedFlows are the flows whose settlements count as volume: of facilitators whose settlers are their own, in tokens
-// that are worth a dollar each.
+// countedFlows returns the settlement totals that count as volume: those of measured facilitators in tokens with a
+// dollar value.
 func countedFlows(facilitators []ledger.FacilitatorFacts) []ledger.CountedToken {
-	var flows []ledger.CountedToken
+	var totals []ledger.CountedToken
 	for i := range facilitators {
 		f := &facilitators[i]
 		if !isMeasured(f) {
@@ -38,17 +38,17 @@ func countedFlows(facilitators []ledger.FacilitatorFacts) []ledger.CountedToken 
 			if unit, valued := unitsPerUSD(flow.Network, flow.Token, flow.Configured); valued &&
 				hasValue(flow.Network) {
 				one := new(big.Rat).SetFrac(big.NewInt(1), unit)
-				flows = append(flows, ledger.CountedToken{
+				totals = append(totals, ledger.CountedToken{
 					Facilitator: f.ID, Network: flow.Network, Token: flow.Token,
 					Unit: strings.TrimRight(one.FloatString(maxDecimals), "0"),
 				})
 			}
 		}
 	}
-	return flows
+	return totals
 }
 
-// queryRecipients are the recipients whose takings a build wants to know.
+// queryRecipients returns the recipients whose revenue a build reads.
 func (p *ownership) queryRecipients(services []postgres.ServiceFacts, measured map[string]bool) []ledger.Recipient {
 	var list []ledger.Recipient
 	for i := range services {
@@ -66,7 +66,7 @@ func (p *ownership) queryRecipients(services []postgres.ServiceFacts, measured m
 	return list
 }
 
-// revenueIndex judges what settlement on chain shows, of each service.
+// revenueIndex judges the traction of services: what their settlements on chain show.
 type revenueIndex struct {
 	services  []postgres.ServiceFacts
 	chains    map[string]ledger.ChainFacts
@@ -75,7 +75,7 @@ type revenueIndex struct {
 	revenues  []revenue
 	byService map[int64]*ledger.ServiceBuyers
 	mu        sync.Mutex       // of sharing
-	sharing   map[string][]int // services by the recipients that they share
+	sharing   map[string][]int // services by their shared recipients
 	dates     dateCache
 	now       time.Time
 }
@@ -99,9 +99,9 @@ func newRevenueIndex(f *postgres.Facts, claims [][]claim, now time.Time) *revenu
 	return t
 }
 
-// status is whether there is anything to measure of the ith service, and the networks on which it is paid, or was
-// within 30 days: measured and not. It is unresponsive when it has failed for 7 days and another service names a
-// recipient of its; no-payto when it names none; unmeasured-network when none of its networks is measured.
+// status returns whether the revenue of the ith service is measured, and on which networks it was paid within 30 days:
+// measured ones and others. The status is unresponsive if the service has failed for 7 days and shares a recipient,
+// no-payto if it names no recipient, and unmeasured-network if none of its networks is measured.
 func (t *revenueIndex) status(i int) (status string, on, off []string) {
 	month := t.now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-site.WindowDays["30d"])
 	for _, c := range t.ownership.claims[i] {
@@ -124,7 +124,8 @@ func (t *revenueIndex) status(i int) (status string, on, off []string) {
 	return site.TractionMeasured, on, off
 }
 
-// shared are the services that are paid now at a recipient of the ith on a measured network, it among them, by slug.
+// shared returns the services that are paid now at a recipient of the ith service on a measured network, sorted by
+// slug. It includes the ith service.
 func (t *revenueIndex) shared(i int) []int {
 	var own []recipient
 	var key strings.Builder
@@ -136,7 +137,7 @@ func (t *revenueIndex) shared(i int) []int {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	all, ok := t.sharing[key.String()] // of a recipient that thousands share, found once
+	all, ok := t.sharing[key.String()] // found once for the thousands that may share a recipient
 	if !ok {
 		for _, r := range own {
 			for _, h := range t.ownership.owners[r] {
@@ -152,7 +153,7 @@ func (t *revenueIndex) shared(i int) []int {
 	return all
 }
 
-// traction judges the ith service. Unless measured, every metric is null: null is not zero.
+// traction judges the ith service. Unless its status is measured, all its figures are nil: unknown is not zero.
 func (t *revenueIndex) traction(i int) site.Traction {
 	status, on, off := t.status(i)
 	out := site.Traction{
@@ -195,7 +196,7 @@ func (t *revenueIndex) traction(i int) site.Traction {
 	return out
 }
 
-// release forgets what the ith service took and from whom, but for the numbers that its traction points to.
+// release drops the revenue of the ith service. It leaves the numbers that its traction points to.
 func (t *revenueIndex) release(i int) {
 	e := &t.revenues[i]
 	e.via, e.days, e.history = nil, nil, nil
@@ -204,11 +205,11 @@ func (t *revenueIndex) release(i int) {
 	}
 }
 
-// trend is the daily rate of 7 UTC days over that of 30, today included in both: (v7 / 7) / (v30 / 30). It is null when
-// nothing was settled in 30 days.
+// trend returns the daily rate of 7 UTC days divided by that of 30, both including today: (v7 / 7) / (v30 / 30). It
+// returns nil if nothing was settled in 30 days.
 func trend(v7, v30 usd) *float64 { return ratio(30, v7, v30.times(7)) }
 
-// sumLargest is what the n largest buyers paid.
+// sumLargest returns what the n largest buyers paid.
 func sumLargest(top []string, n int) usd {
 	var sum usd
 	for _, u := range top[:min(n, len(top))] {
@@ -217,26 +218,26 @@ func sumLargest(top []string, n int) usd {
 	return sum
 }
 
-// topShare is the part, 0 to 1, of the n largest buyers in the volume of 30 days of the service's recipients,
-// undivided; null when nothing was settled.
+// topShare returns the part, 0 to 1, that the n largest buyers paid of the volume of 30 days. The volume is that of the
+// service's recipients, not divided. It returns nil if nothing was settled.
 func topShare(top []string, n int, volume usd) *float64 { return ratio(1, sumLargest(top, n), volume) }
 
-// Of volume that is concentrated: what three buyers bring of it, and how much there must be to say so.
+// Limits of isConcentrated.
 const (
 	concentratedTenths = 9
 	concentratedUSD    = 10
 	concentratedCount  = 50
 )
 
-// isConcentrated says whether the three largest buyers bring nine tenths or more of 30 days' volume of the service's
-// recipients, undivided, of at least $10 in at least 50 settlements.
+// isConcentrated reports whether the three largest buyers paid at least nine tenths of the volume of 30 days. The
+// volume is that of the service's recipients, not divided. It must be at least $10 in at least 50 settlements.
 func isConcentrated(top []string, volume usd, count int64) bool {
 	return count >= concentratedCount && volume.compare(usd{0, usdOne * concentratedUSD}) >= 0 &&
 		sumLargest(top, 3).times(10).compare(volume.times(concentratedTenths)) >= 0
 }
 
-// medianAndMax are over the settlements of 30 days at the service's recipients, undivided: of an even number the
-// median is the mean of the two in the middle. Both are null without any.
+// medianAndMax returns the median and the maximum of the settlements of 30 days at the service's recipients, not
+// divided. The median of an even number is the mean of the two in the middle. Both are nil without settlements.
 func medianAndMax(amounts []ledger.AmountCount) (median, most *site.Decimal) {
 	var n int64
 	for _, a := range amounts {
@@ -257,13 +258,13 @@ func medianAndMax(amounts []ledger.AmountCount) (median, most *site.Decimal) {
 	return new(midpoint(low, high)), new(at(n - 1).decimal())
 }
 
-// midpoint is exact: half a unit has one decimal more.
+// midpoint returns the exact mean of a and b, which may have one decimal more.
 func midpoint(a, b usd) site.Decimal {
 	sum := new(big.Rat).SetInt(a.plus(b).units())
 	return (&settledSum{usd: sum.Quo(sum, new(big.Rat).SetInt64(2*usdOne))}).decimal()
 }
 
-// flagConcentrated is the reason for care that traction gives, nil without.
+// flagConcentrated flags concentrated volume.
 func flagConcentrated(t *site.Traction) *site.RiskFlag {
 	if !t.ConcentratedVolume {
 		return nil
@@ -273,13 +274,13 @@ func flagConcentrated(t *site.Traction) *site.RiskFlag {
 		formatPercent(*t.Top3BuyersShare30d), *t.TxCount30d, *t.UniqueBuyers30d)}
 }
 
-// formatPercent is a share as so many of 100, rounded down to one decimal.
+// formatPercent returns a share as a percentage, rounded down to one decimal.
 func formatPercent(share float64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(int(share*1000))/10), ".0")
 }
 
-// series are a point for each UTC day with a settlement, oldest first: site.SeriesDays of volume, what makes the
-// points of all days before them, and site.BuyersDays of buyers. All are empty unless the service is measured.
+// series returns a point for each UTC day with a settlement, oldest first: site.SeriesDays of volume, the data of the
+// days before them, and site.BuyersDays of buyers. All are empty unless the service is measured.
 func (t *revenueIndex) series(i int) (volume []site.VolumePoint, older olderVolume, buyers []site.BuyersPoint) {
 	buyers = []site.BuyersPoint{}
 	if status, _, _ := t.status(i); status != site.TractionMeasured {

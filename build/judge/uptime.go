@@ -8,20 +8,20 @@ import (
 	"tollbook/site/postgres"
 )
 
-// midnight is when the UTC day of a moment began.
+// midnight returns the beginning of the UTC day of t.
 func midnight(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
-// daysBetween are the whole days from a moment to now, 0 if the moment is to come.
+// daysBetween returns the whole days from a time to now, 0 if the time is in the future.
 func daysBetween(from, now time.Time) int { return max(0, int(now.Sub(from)/(24*time.Hour))) }
 
-// A window of 24h is the last 24 closed UTC hours and the open one; of N days that many UTC days, today included.
-// Uptime is 100 × up / counted checks, to two decimals, null without checks.
-
-// checkCounter sums roll-ups, oldest first.
+// checkCounter sums roll-ups, which are added oldest first.
+//
+// A window of 24h has the last 24 full UTC hours and the current one. A window of N days has N UTC days, ending today.
+// Uptime is 100 × up / counted checks, to two decimals, nil without checks.
 type checkCounter struct {
 	counted, up, timed, response int64
 	days                         int // UTC days with a counted check
-	last                         int // of them, as dayNumber has it
+	last                         int // the newest of them, by dayNumber
 }
 
 func (t *checkCounter) add(r *postgres.Rollup) {
@@ -38,6 +38,7 @@ func (t *checkCounter) add(r *postgres.Rollup) {
 	t.response += r.ResponseMS
 }
 
+// sumRollups returns the sum of roll-ups.
 func sumRollups(rollups []postgres.Rollup) (t checkCounter) {
 	for i := range rollups {
 		t.add(&rollups[i])
@@ -45,13 +46,13 @@ func sumRollups(rollups []postgres.Rollup) (t checkCounter) {
 	return t
 }
 
-// lastHours is what the hours of all services come to. They are the most of what is known of all, and of no use once
-// they are summed.
+// lastHours are the sums of the hours of all services. The hours themselves take much memory and are dropped.
 type lastHours struct {
-	services      []checkCounter // of each service, its window of 24h
-	checksPerHour float64        // counted ones of the last 24 closed hours, divided by 24
+	services      []checkCounter // by service, of the last 24 hours
+	checksPerHour float64        // counted checks of the last 24 full hours, divided by 24
 }
 
+// sumHours sums the hours of all services.
 func sumHours(f *postgres.Facts, now time.Time) lastHours {
 	h := lastHours{services: make([]checkCounter, len(f.Services))}
 	open, counted := now.UTC().Truncate(time.Hour), 0
@@ -67,7 +68,7 @@ func sumHours(f *postgres.Facts, now time.Time) lastHours {
 	return h
 }
 
-// percentOrNull is 100 × up / counted, nil without a counted check.
+// percentOrNull returns 100 × up / counted, nil without a counted check.
 func (t *checkCounter) percentOrNull() *float64 {
 	if t.counted == 0 {
 		return nil
@@ -76,17 +77,17 @@ func (t *checkCounter) percentOrNull() *float64 {
 	return &p
 }
 
-// percent is percent where a check counted.
+// percent returns 100 × up / counted. At least one check must be counted.
 func (t *checkCounter) percent() float64 {
 	return site.Round2(100 * float64(t.up) / float64(t.counted))
 }
 
-// average is the mean response time in whole milliseconds, nil without one.
+// average returns the mean response time in whole milliseconds, nil without a time.
 func (t *checkCounter) average() *int {
 	return t.averageInto(new(int))
 }
 
-// averageInto is average, kept at ms.
+// averageInto stores the average in ms and returns ms, nil without a time.
 func (t *checkCounter) averageInto(ms *int) *int {
 	if t.timed == 0 {
 		return nil
@@ -95,11 +96,12 @@ func (t *checkCounter) averageInto(ms *int) *int {
 	return ms
 }
 
+// coverage returns the days and checks behind an uptime.
 func (t *checkCounter) coverage() site.CoverageWindow {
 	return site.CoverageWindow{DaysCovered: t.days, CheckCount: t.counted}
 }
 
-// uptimeWindows judges the four windows, of which the shortest is summed already: 100 × up / counted checks of each.
+// uptimeWindows returns the uptime of the four windows. h24 is the sum of the shortest.
 func uptimeWindows(f *postgres.ServiceFacts, h24 *checkCounter, now time.Time) site.UptimeWindows {
 	var d7, d30, d90 checkCounter
 	windows := []struct {
@@ -122,8 +124,9 @@ func uptimeWindows(f *postgres.ServiceFacts, h24 *checkCounter, now time.Time) s
 	}
 }
 
-// responseP95 is the 95th percentile over 7 days, from the histograms: the middle of the bucket that holds the time of
-// rank ⌈0.95 × n⌉ (see site.HistogramQuantile); null without a time. The read holds the histograms of 7 days alone.
+// responseP95 returns the 95th percentile of the response times of 7 days: the middle of the histogram bucket that
+// contains rank ⌈0.95 × n⌉ (see site.HistogramQuantile). It returns nil without times. Only the days of the last 7 have
+// histograms.
 func responseP95(days []postgres.Rollup) *int {
 	sum := make([]int64, site.HistogramBuckets)
 	for _, d := range days {
@@ -140,8 +143,8 @@ func responseP95(days []postgres.Rollup) *int {
 	return &ms
 }
 
-// newUptimePoints is a point a UTC day with a counted check, oldest first; today's ends with the last visit, so that
-// nothing changes while nobody looks.
+// newUptimePoints returns a point for each UTC day with a counted check, oldest first. Today's ends with the last
+// visit, so that builds without new visits publish the same.
 func newUptimePoints(f *postgres.ServiceFacts, now time.Time) []site.UptimeDataPoint {
 	points, times := make([]site.UptimeDataPoint, 0, len(f.Days)), make([]int, len(f.Days))
 	for i := range f.Days {

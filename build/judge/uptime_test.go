@@ -43,7 +43,8 @@ func TestUptimeWindows(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("windows (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(site.UptimeWindows{}, uptimeWindows(&postgres.ServiceFacts{}, &checkCounter{}, now)); diff != "" {
+	if diff := cmp.Diff(site.UptimeWindows{}, uptimeWindows(&postgres.ServiceFacts{}, &checkCounter{},
+		now)); diff != "" {
 		t.Errorf("windows without checks (-want +got):\n%s", diff)
 	}
 	points := newUptimePoints(f, now)

@@ -10,23 +10,23 @@ import (
 	"tollbook/site"
 )
 
-// usd is an exact, non-negative amount of dollars, counted in units of 10^-usdDecimals of one: 128 bits, which is more
-// than 10^20 dollars. A sum beyond that stays at the most.
+// usd is an exact amount of dollars, not negative, in units of 10^-usdDecimals. Its 128 bits hold more than 10^20
+// dollars. A larger sum stays at the maximum.
 type usd struct{ hi, lo uint64 }
 
 const (
-	usdDecimals = 18                        // as many as any token has that is worth a dollar
+	usdDecimals = 18                        // no token that is worth a dollar has more
 	usdOne      = 1_000_000_000_000_000_000 // units of a dollar
 	usdMicro    = usdOne / 1_000_000
 )
 
 var mostUSD = usd{^uint64(0), ^uint64(0)}
 
-// parseUSD reads plain decimal text.
+// parseUSD parses decimal digits.
 func parseUSD(s string) (usd, error) {
 	whole, frac, _ := strings.Cut(s, ".")
 	if whole == "" || len(frac) > usdDecimals {
-		return usd{}, fmt.Errorf("parse dollars %.80q: not plain digits, %d after the point at most", s, usdDecimals)
+		return usd{}, fmt.Errorf("parse dollars %.80q: want digits, at most %d after the point", s, usdDecimals)
 	}
 	var u usd
 	for i := range len(whole) + usdDecimals {
@@ -37,20 +37,20 @@ func parseUSD(s string) (usd, error) {
 			c = frac[i-len(whole)]
 		}
 		if c < '0' || c > '9' {
-			return usd{}, fmt.Errorf("parse dollars %.80q: not plain digits", s)
+			return usd{}, fmt.Errorf("parse dollars %.80q: want digits", s)
 		}
 		u = u.times(10).plus(usd{0, uint64(c - '0')})
 	}
 	if u == mostUSD {
-		return usd{}, fmt.Errorf("parse dollars %.80q: more than there are", s)
+		return usd{}, fmt.Errorf("parse dollars %.80q: number too large", s)
 	}
 	return u, nil
 }
 
 func (u usd) plus(v usd) usd {
-	lo, carry := bits.Add64(u.lo, v.lo, 0)
-	hi, over := bits.Add64(u.hi, v.hi, carry)
-	if over != 0 {
+	lo, overflow := bits.Add64(u.lo, v.lo, 0)
+	hi, overflow := bits.Add64(u.hi, v.hi, overflow)
+	if overflow != 0 {
 		return mostUSD
 	}
 	return usd{hi, lo}
@@ -58,7 +58,7 @@ func (u usd) plus(v usd) usd {
 
 func (u *usd) add(v usd) { *u = u.plus(v) }
 
-// minus is u - v, 0 where v is larger.
+// minus returns u - v, 0 if v is larger.
 func (u usd) minus(v usd) usd {
 	lo, borrow := bits.Sub64(u.lo, v.lo, 0)
 	hi, under := bits.Sub64(u.hi, v.hi, borrow)
@@ -70,15 +70,15 @@ func (u usd) minus(v usd) usd {
 
 func (u usd) times(n uint64) usd {
 	high, hi := bits.Mul64(u.hi, n)
-	carry, lo := bits.Mul64(u.lo, n)
-	hi, over := bits.Add64(hi, carry, 0)
-	if high != 0 || over != 0 {
+	add, lo := bits.Mul64(u.lo, n)
+	hi, overflow := bits.Add64(hi, add, 0)
+	if high != 0 || overflow != 0 {
 		return mostUSD
 	}
 	return usd{hi, lo}
 }
 
-// divide is u / n and what remains.
+// divide returns u / n and the remainder.
 func (u usd) divide(n uint64) (usd, uint64) {
 	hi, rest := u.hi/n, u.hi%n
 	lo, rest := bits.Div64(rest, u.lo, n)
@@ -89,12 +89,13 @@ func (u usd) compare(v usd) int { return cmp.Or(cmp.Compare(u.hi, v.hi), cmp.Com
 
 func (u usd) isZero() bool { return u == usd{} }
 
-// units is the number of units, to reckon with where 128 bits are too few.
+// units returns the number of units, for calculations that need more than 128 bits.
 func (u usd) units() *big.Int {
 	n := new(big.Int).SetUint64(u.hi)
 	return n.Lsh(n, 64).Or(n, new(big.Int).SetUint64(u.lo))
 }
 
+// decimal returns the amount without trailing zeros.
 func (u usd) decimal() site.Decimal {
 	var digits [40]byte // of 2^128
 	at := len(digits)
@@ -122,16 +123,16 @@ func (u usd) decimal() site.Decimal {
 	return site.Decimal(whole + "." + frac)
 }
 
-// share is what the ith of n gets of u, from 0: whole micro-dollars by the largest remainder, which is the same for
-// all, so that the first get what is over; what is less than one goes to the next of them. The parts of all sum to u
-// exactly, and none falls while u rises.
+// share returns the ith of n equal shares of u, i from 0, in whole micro-dollars. The first shares get one of the
+// remaining micro-dollars each, and the next one the rest below a micro-dollar. The shares of all add up to u exactly,
+// and no share falls while u rises.
 func (u usd) share(i, n int) usd {
 	if n <= 1 {
 		return u
 	}
 	micros, over := u.divide(usdMicro * uint64(n))
 	p := micros.times(usdMicro)
-	switch first := int(over / usdMicro); { // below n
+	switch first := int(over / usdMicro); { // less than n
 	case i < first:
 		p.add(usd{0, usdMicro})
 	case i == first:
@@ -140,7 +141,7 @@ func (u usd) share(i, n int) usd {
 	return p
 }
 
-// ratio is times * a / b to four decimals, halves up; nil where b is zero. It is exact up to the last step.
+// ratio returns times * a / b to four decimals, halves rounded up, and nil if b is zero. It is exact until it rounds.
 func ratio(times int64, a, b usd) *float64 {
 	if b.isZero() {
 		return nil

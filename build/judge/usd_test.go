@@ -76,7 +76,8 @@ func TestPartsSum(t *testing.T) {
 				t.Fatalf("part %d is larger than the one before it", i)
 			}
 			if p.units().Cmp(more.share(i, n).units()) > 0 {
-				t.Fatalf("part %d falls from %s to %s while the whole rises", i, p.decimal(), more.share(i, n).decimal())
+				t.Fatalf("part %d falls from %s to %s while the whole rises", i, p.decimal(),
+					more.share(i, n).decimal())
 			}
 		}
 		if sum.decimal() != total.decimal() {
