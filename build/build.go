@@ -114,8 +114,8 @@ func writeTree(ctx context.Context, r *postgres.Reader, folder *output.Folder, b
 	if err != nil {
 		return Report{}, err
 	}
-	recipients, totals := judged.RevenueQuery()
-	if facts.Revenue, err = r.ReadRevenue(ctx, o.Now, recipients, totals); err != nil {
+	recipients, tokens := judged.RevenueQuery()
+	if facts.Revenue, err = r.ReadRevenue(ctx, o.Now, recipients, tokens); err != nil {
 		return Report{}, err
 	}
 	removed, err := r.RemovedServices(ctx)

@@ -98,13 +98,13 @@ func sumByNetwork(f *postgres.Facts, now time.Time) map[string]windows {
 		if !isMeasured(&f.Facilitators[i]) {
 			continue
 		}
-		for _, flow := range f.Facilitators[i].Tokens {
-			if n, isKnown := x402.NetworkByID(flow.Network); isKnown && !n.Mainnet {
+		for _, token := range f.Facilitators[i].Tokens {
+			if n, isKnown := x402.NetworkByID(token.Network); isKnown && !n.Mainnet {
 				continue
 			}
-			sum := by[flow.Network]
-			sum.add(sumWindows(flow, now))
-			by[flow.Network] = sum
+			sum := by[token.Network]
+			sum.add(sumWindows(token, now))
+			by[token.Network] = sum
 		}
 	}
 	return by

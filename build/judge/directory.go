@@ -69,12 +69,12 @@ func (d *Directory) Survey(from, to int, each func(i int, endpoints []site.Endpo
 	}
 }
 
-// RevenueQuery returns the recipients and flows whose settlements the facts must have before Prepare. It needs the
+// RevenueQuery returns the recipients and tokens whose settlements the facts must have before Prepare. It needs the
 // Survey of all services.
 func (d *Directory) RevenueQuery() ([]ledger.Recipient, []ledger.CountedToken) {
 	measured := measuredNetworks(d.facts.Chains)
 	p := newOwnership(d.facts.Services, d.claims, measured, d.options.Now)
-	return p.queryRecipients(d.facts.Services, measured), countedFlows(d.facts.Facilitators)
+	return p.queryRecipients(d.facts.Services, measured), listCountedTokens(d.facts.Facilitators)
 }
 
 // Prepare judges what depends on all services: the ranks of prices, revenue, logs, facilitators and coverage. It drops

@@ -171,13 +171,13 @@ func newFacilitatorItem(f *ledger.FacilitatorFacts, now time.Time) site.Facilita
 	}
 	item.SettlerCount = len(accounts)
 	var whole windows
-	for _, flow := range listFlows(f) {
-		w := sumWindows(flow, now)
+	for _, token := range listTokens(f) {
+		w := sumWindows(token, now)
 		// settlements on test networks are listed but not summed
-		if n, isKnown := x402.NetworkByID(flow.Network); !isKnown || n.Mainnet {
+		if n, isKnown := x402.NetworkByID(token.Network); !isKnown || n.Mainnet {
 			whole.add(w)
 		}
-		item.Chains = append(item.Chains, newChain(flow, w, item.Verification))
+		item.Chains = append(item.Chains, newChain(token, w, item.Verification))
 	}
 	slices.SortFunc(item.Chains, func(a, b site.FacilitatorChain) int {
 		return cmp.Or(orZero(b.VolumeUSDAll).Compare(orZero(a.VolumeUSDAll)), cmp.Compare(b.TxCountAll, a.TxCountAll),
@@ -200,27 +200,27 @@ func orZero(d *site.Decimal) site.Decimal {
 	return *d
 }
 
-// listFlows returns the settlement totals of a facilitator that count. It adds an empty one for each further token of
-// its settlers: those were searched for, so their volume is zero and not unknown.
-func listFlows(f *ledger.FacilitatorFacts) []ledger.TokenFacts {
+// listTokens returns the settlements of a facilitator that count, by token. It adds an empty one for each further token
+// of its settlers: those were searched for, so their volume is zero and not unknown.
+func listTokens(f *ledger.FacilitatorFacts) []ledger.TokenFacts {
 	type key struct{ network, token string }
 	seen := map[key]bool{}
-	var totals []ledger.TokenFacts
+	var tokens []ledger.TokenFacts
 	if isMeasured(f) {
-		for _, flow := range f.Tokens {
-			seen[key{flow.Network, flow.Token}] = true
-			totals = append(totals, flow)
+		for _, token := range f.Tokens {
+			seen[key{token.Network, token.Token}] = true
+			tokens = append(tokens, token)
 		}
 	}
 	for _, s := range f.Settlers {
 		for _, token := range s.Tokens {
 			if k := (key{s.Network, token}); !seen[k] {
 				seen[k] = true
-				totals = append(totals, ledger.TokenFacts{Network: s.Network, Token: token})
+				tokens = append(tokens, ledger.TokenFacts{Network: s.Network, Token: token})
 			}
 		}
 	}
-	return totals
+	return tokens
 }
 
 // newChain returns the row of a token on a network.

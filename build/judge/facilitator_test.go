@@ -23,7 +23,7 @@ const (
 	testUSDC = "0x036cbd53842c5426634e7929541ec2318f3dcf7e"
 )
 
-func settledBy(status string, flows ...ledger.TokenFacts) ledger.FacilitatorFacts {
+func settledBy(status string, tokens ...ledger.TokenFacts) ledger.FacilitatorFacts {
 	return ledger.FacilitatorFacts{
 		Facilitator: ledger.Facilitator{
 			ID: "acme", Name: "Acme", WebsiteURL: "https://acme.test", UpstreamStatus: status,
@@ -33,7 +33,7 @@ func settledBy(status string, flows ...ledger.TokenFacts) ledger.FacilitatorFact
 				{Network: base, Address: "0xa2", Tokens: []string{baseUSDC}},
 			},
 		},
-		Tokens: flows,
+		Tokens: tokens,
 	}
 }
 
@@ -140,7 +140,7 @@ func TestFacilitatorWindows(t *testing.T) {
 // Nobody ranks by settlements that only he says are his.
 func TestVerification(t *testing.T) {
 	t.Parallel()
-	flow := ledger.TokenFacts{Network: base, Token: baseUSDC,
+	token := ledger.TokenFacts{Network: base, Token: baseUSDC,
 		Days: []ledger.SettlementSum{settled(now.Truncate(24*time.Hour), 1, "1000000")},
 		All:  settled(now.Truncate(24*time.Hour), 1, "1000000")}
 	for _, c := range []struct {
@@ -157,7 +157,7 @@ func TestVerification(t *testing.T) {
 		{"ecosystem_page_only", true, false, site.VerificationListed, "0"},
 		{"unmerged", false, true, site.VerificationListed, "0"},
 	} {
-		f := settledBy(c.status, flow)
+		f := settledBy(c.status, token)
 		f.Trusted = c.trusted
 		if !c.settlers {
 			f.Settlers = nil
@@ -186,7 +186,7 @@ func TestWindowsAreSums(t *testing.T) {
 			at     time.Time
 			amount *big.Int
 		}
-		var flows []ledger.TokenFacts
+		var tokens []ledger.TokenFacts
 		want := map[string]*big.Rat{}
 		count := map[string]int64{}
 		hour, today := at.Truncate(time.Hour), at.Truncate(24*time.Hour)
@@ -245,14 +245,14 @@ func TestWindowsAreSums(t *testing.T) {
 				slices.SortFunc(sums, func(a, b ledger.SettlementSum) int { return a.Start.Compare(b.Start) })
 				return sums
 			}
-			flow := ledger.TokenFacts{Network: n.network, Token: n.token, Hours: rolled(time.Hour),
+			token := ledger.TokenFacts{Network: n.network, Token: n.token, Hours: rolled(time.Hour),
 				Days: rolled(24 * time.Hour)}
 			if whole := rolled(100 * 365 * 24 * time.Hour); len(whole) > 0 {
-				flow.All = whole[0]
+				token.All = whole[0]
 			}
-			flows = append(flows, flow)
+			tokens = append(tokens, token)
 		}
-		f := settledBy("merged", flows...)
+		f := settledBy("merged", tokens...)
 		got := newFacilitatorItem(&f, at)
 		lines := map[string]string{
 			"24h": fmt.Sprint(got.VolumeUSD24h, " ", got.TxCount24h),

@@ -27,12 +27,12 @@ func newFacilitator(f *ledger.FacilitatorFacts, now time.Time) site.FacilitatorD
 		return cmp.Or(cmp.Compare(a.NetworkCAIP2, b.NetworkCAIP2), cmp.Compare(a.Address, b.Address))
 	})
 	for _, c := range d.Chains {
-		for _, flow := range f.Tokens {
-			if isMeasured(f) && flow.Network == c.NetworkCAIP2 && flow.Token == c.TokenAddressNorm {
+		for _, token := range f.Tokens {
+			if isMeasured(f) && token.Network == c.NetworkCAIP2 && token.Token == c.TokenAddressNorm {
 				d.Buyers = append(d.Buyers, site.FacilitatorBuyers{
 					Network: c.Network, NetworkCAIP2: c.NetworkCAIP2, TokenAddress: c.TokenAddress,
 					AssetName:      c.AssetName,
-					UniqueBuyers7d: flow.Buyers7d, UniqueBuyers30d: flow.Buyers30d, UniqueBuyersAll: flow.BuyersAll,
+					UniqueBuyers7d: token.Buyers7d, UniqueBuyers30d: token.Buyers30d, UniqueBuyersAll: token.BuyersAll,
 				})
 			}
 		}

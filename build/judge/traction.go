@@ -25,27 +25,27 @@ func measuredNetworks(chains []ledger.ChainFacts) map[string]bool {
 	return measured
 }
 
-// countedFlows returns the settlement totals that count as volume: those of measured facilitators in tokens with a
-// dollar value.
-func countedFlows(facilitators []ledger.FacilitatorFacts) []ledger.CountedToken {
-	var totals []ledger.CountedToken
+// listCountedTokens returns the facilitators and tokens whose settlements count as volume: measured facilitators and tokens
+// with a dollar value.
+func listCountedTokens(facilitators []ledger.FacilitatorFacts) []ledger.CountedToken {
+	var counted []ledger.CountedToken
 	for i := range facilitators {
 		f := &facilitators[i]
 		if !isMeasured(f) {
 			continue
 		}
-		for _, flow := range f.Tokens {
-			if unit, valued := unitsPerUSD(flow.Network, flow.Token, flow.Configured); valued &&
-				hasValue(flow.Network) {
+		for _, token := range f.Tokens {
+			if unit, valued := unitsPerUSD(token.Network, token.Token, token.Configured); valued &&
+				hasValue(token.Network) {
 				one := new(big.Rat).SetFrac(big.NewInt(1), unit)
-				totals = append(totals, ledger.CountedToken{
-					Facilitator: f.ID, Network: flow.Network, Token: flow.Token,
+				counted = append(counted, ledger.CountedToken{
+					Facilitator: f.ID, Network: token.Network, Token: token.Token,
 					Unit: strings.TrimRight(one.FloatString(maxDecimals), "0"),
 				})
 			}
 		}
 	}
-	return totals
+	return counted
 }
 
 // queryRecipients returns the recipients whose revenue a build reads.

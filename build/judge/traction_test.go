@@ -172,7 +172,7 @@ func TestPartsSumToWhatWasTaken(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		services := rapid.IntRange(1, 6).Draw(t, "services")
 		p := &ownership{owners: map[recipient][]owner{}}
-		takings := &ledger.Revenue{}
+		revenue := &ledger.Revenue{}
 		var want30, wantAll usd
 		wantVia := map[string]*usd{"a": {}, "b": {}}
 		for n := range rapid.IntRange(1, 3).Draw(t, "payees") {
@@ -208,11 +208,11 @@ func TestPartsSumToWhatWasTaken(t *testing.T) {
 					}
 				}
 			}
-			takings.Payees = append(takings.Payees, payee)
+			revenue.Payees = append(revenue.Payees, payee)
 		}
 		var got30, gotAll usd
 		gotVia := map[string]*usd{"a": {}, "b": {}}
-		for i, e := range p.divideRevenue(takings, services, now) {
+		for i, e := range p.divideRevenue(revenue, services, now) {
 			got30.add(e.share30)
 			gotAll.add(e.shareAll)
 			var days, via usd
@@ -240,14 +240,14 @@ func TestPartsSumToWhatWasTaken(t *testing.T) {
 	})
 }
 
-// TestCountedFlows: only facilitators whose accounts are their own count, in tokens that are worth a dollar each.
-func TestCountedFlows(t *testing.T) {
+// TestCountedTokens: only facilitators whose accounts are their own count, in tokens that are worth a dollar each.
+func TestCountedTokens(t *testing.T) {
 	t.Parallel()
-	flows := []ledger.TokenFacts{{Network: base, Token: baseUSDC}, {Network: base, Token: baseEURC},
+	tokens := []ledger.TokenFacts{{Network: base, Token: baseUSDC}, {Network: base, Token: baseEURC},
 		{Network: bnb, Token: bnbUSDC}, {Network: sepolia, Token: testUSDC}, {Network: base, Token: "0xfake"}}
-	claimed := settledBy("pull_request", flows...)
+	claimed := settledBy("pull_request", tokens...)
 	claimed.ID = "claimed"
-	got := countedFlows([]ledger.FacilitatorFacts{settledBy("merged", flows...), claimed})
+	got := listCountedTokens([]ledger.FacilitatorFacts{settledBy("merged", tokens...), claimed})
 	want := []ledger.CountedToken{
 		{Facilitator: "acme", Network: base, Token: baseUSDC, Unit: "0.000001"},
 		{Facilitator: "acme", Network: bnb, Token: bnbUSDC, Unit: "0.000000000000000001"},
